@@ -76,8 +76,8 @@ $(OUT)/keylock-relay: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT) $(TR
 
 # Where RetroArch runs in a box, keylock install puts the libraries beside the wrapper (core_wrapper/tool/setup/travel.h).
 # A sanitizer gives names to what the wrapper has left behind only while it is loaded: it stays.
-# The relay is in it for matches that know none (net/relay/loop/hosted.h).
-$(OUT)/keylock_libretro.so: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT) $(TRANSPORT) $(filter-out %/main.c,$(RELAY)) $(WRAPPER))
+# The relay is in it for matches that know none (net/relay/loop/hosted.h), without its program: -z defs fails if that is used.
+$(OUT)/keylock_libretro.so: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT) $(TRANSPORT) $(filter-out net/relay/program/%,$(RELAY)) $(WRAPPER))
 	$(link) -shared -Wl,-rpath,'$$ORIGIN/keylock-libs' -Wl,-z,defs -Wl,-z,now $(if $(SAN),-Wl$(comma)-z$(comma)nodelete) $(LIBS)
 
 $(OUT)/keylock: $(call obj,core_wrapper/tool/main.c) $(OUT)/libkeylock.a

@@ -29,32 +29,32 @@ static enum kl_relay_action parse(const char *const args[]) {
 static void defaults(void **state) {
     (void)state;
     assert_int_equal(PARSE(), KL_RELAY_RUN);
-    assert_string_equal(options.bind, "0.0.0.0");
-    assert_int_equal(options.port, 55435);
-    assert_int_equal(options.rooms, 256);
-    assert_int_equal(options.seats, 8);
+    assert_string_equal(options.server.bind, "0.0.0.0");
+    assert_int_equal(options.server.port, 55435);
+    assert_int_equal(options.server.rooms, 256);
+    assert_int_equal(options.server.seats, 8);
     assert_int_equal(options.log, KL_LOG_INFO);
-    assert_int_equal(options.limits.per_address, 64);
-    assert_int_equal(options.limits.handshakes, 128);
-    assert_int_equal(options.limits.half_open, 16384);
-    assert_int_equal(options.limits.datagrams, 5000);
-    assert_int_equal(options.limits.kbytes, 16384);
-    assert_int_equal(options.limits.messages, 500);
-    assert_int_equal(options.limits.pieces, 4096);
+    assert_int_equal(options.server.limits.per_address, 64);
+    assert_int_equal(options.server.limits.handshakes, 128);
+    assert_int_equal(options.server.limits.half_open, 16384);
+    assert_int_equal(options.server.limits.datagrams, 5000);
+    assert_int_equal(options.server.limits.kbytes, 16384);
+    assert_int_equal(options.server.limits.messages, 500);
+    assert_int_equal(options.server.limits.pieces, 4096);
     assert_int_equal(options.log_lines, 120);
-    assert_string_equal(options.state, "");
-    assert_string_equal(options.journal, "");
-    assert_int_equal(options.journal_mib, 256);
-    assert_false(options.insecure_lan);
+    assert_string_equal(options.server.state, "");
+    assert_string_equal(options.server.journal, "");
+    assert_int_equal(options.server.journal_mib, 256);
+    assert_false(options.server.insecure_lan);
 }
 
 static void values(void **state) {
     (void)state;
     assert_int_equal(PARSE("--bind", "127.0.0.1", "--port=0", "--rooms", "3", "--max-seats=2"), KL_RELAY_RUN);
-    assert_string_equal(options.bind, "127.0.0.1");
-    assert_int_equal(options.port, 0);
-    assert_int_equal(options.rooms, 3);
-    assert_int_equal(options.seats, 2);
+    assert_string_equal(options.server.bind, "127.0.0.1");
+    assert_int_equal(options.server.port, 0);
+    assert_int_equal(options.server.rooms, 3);
+    assert_int_equal(options.server.seats, 2);
     assert_false(options.console);
     assert_int_equal(PARSE("--console"), KL_RELAY_RUN);
     assert_true(options.console);
@@ -63,23 +63,23 @@ static void values(void **state) {
     assert_int_equal(PARSE("--state", "/x", "--insecure-lan", "--handshakes=7", "--half-open", "8",
                            "--datagrams", "900", "--kbytes=64", "--per-address", "9"),
                      KL_RELAY_RUN);
-    assert_string_equal(options.state, "/x");
+    assert_string_equal(options.server.state, "/x");
     assert_int_equal(PARSE("--journal", "/y", "--journal-mib=5"), KL_RELAY_RUN);
-    assert_string_equal(options.journal, "/y");
-    assert_int_equal(options.journal_mib, 5);
+    assert_string_equal(options.server.journal, "/y");
+    assert_int_equal(options.server.journal_mib, 5);
     assert_int_equal(PARSE("--journal-mib=0"), KL_RELAY_BAD);
     assert_int_equal(PARSE("--state", "/x", "--insecure-lan", "--handshakes=7", "--half-open", "8",
                            "--datagrams", "900", "--kbytes=64", "--per-address", "9"),
                      KL_RELAY_RUN);
-    assert_true(options.insecure_lan);
-    assert_int_equal(options.limits.handshakes, 7);
-    assert_int_equal(options.limits.half_open, 8);
-    assert_int_equal(options.limits.datagrams, 900);
-    assert_int_equal(options.limits.kbytes, 64);
-    assert_int_equal(options.limits.per_address, 9);
+    assert_true(options.server.insecure_lan);
+    assert_int_equal(options.server.limits.handshakes, 7);
+    assert_int_equal(options.server.limits.half_open, 8);
+    assert_int_equal(options.server.limits.datagrams, 900);
+    assert_int_equal(options.server.limits.kbytes, 64);
+    assert_int_equal(options.server.limits.per_address, 9);
     assert_int_equal(PARSE("--messages=100", "--pieces", "200", "--log-lines=0"), KL_RELAY_RUN);
-    assert_int_equal(options.limits.messages, 100);
-    assert_int_equal(options.limits.pieces, 200);
+    assert_int_equal(options.server.limits.messages, 100);
+    assert_int_equal(options.server.limits.pieces, 200);
     assert_int_equal(options.log_lines, 0);
     assert_int_equal(PARSE("--messages=99"), KL_RELAY_BAD);
     assert_int_equal(PARSE("--help"), KL_RELAY_HELP);
@@ -92,39 +92,39 @@ static void values(void **state) {
 static void limits_of_rooms(void **state) {
     (void)state;
     assert_int_equal(PARSE(), KL_RELAY_RUN);
-    assert_int_equal(options.lobby.seat_time_s, 60);
-    assert_int_equal(options.lobby.rooms_per_address, 16);
-    assert_int_equal(options.lobby.mib_per_address, 64);
-    assert_int_equal(options.lobby.seat_time_max_s, 600);
-    assert_int_equal(options.lobby.chat_per_min, 60);
-    assert_int_equal(options.lobby.commands_per_min, 240);
-    assert_int_equal(options.lobby.password_tries, 20);
-    assert_int_equal(options.lobby.malformed, 64);
-    assert_int_equal(options.lobby.start_kib, 3072);
-    assert_int_equal(options.lobby.history_kib, 2560);
-    assert_int_equal(options.lobby.snapshot_kib, 8192);
-    assert_int_equal(options.lobby.watchers, 128);
-    assert_int_equal(options.lobby.catch_up_s, 10);
+    assert_int_equal(options.server.lobby.seat_time_s, 60);
+    assert_int_equal(options.server.lobby.rooms_per_address, 16);
+    assert_int_equal(options.server.lobby.mib_per_address, 64);
+    assert_int_equal(options.server.lobby.seat_time_max_s, 600);
+    assert_int_equal(options.server.lobby.chat_per_min, 60);
+    assert_int_equal(options.server.lobby.commands_per_min, 240);
+    assert_int_equal(options.server.lobby.password_tries, 20);
+    assert_int_equal(options.server.lobby.malformed, 64);
+    assert_int_equal(options.server.lobby.start_kib, 3072);
+    assert_int_equal(options.server.lobby.history_kib, 2560);
+    assert_int_equal(options.server.lobby.snapshot_kib, 8192);
+    assert_int_equal(options.server.lobby.watchers, 128);
+    assert_int_equal(options.server.lobby.catch_up_s, 10);
     assert_int_equal(PARSE("--rooms-per-address=1", "--seat-time=2", "--seat-time-max=3", "--chat=4"),
                      KL_RELAY_RUN);
-    assert_int_equal(options.lobby.rooms_per_address, 1);
-    assert_int_equal(options.lobby.seat_time_s, 2);
-    assert_int_equal(options.lobby.seat_time_max_s, 3);
-    assert_int_equal(options.lobby.chat_per_min, 4);
+    assert_int_equal(options.server.lobby.rooms_per_address, 1);
+    assert_int_equal(options.server.lobby.seat_time_s, 2);
+    assert_int_equal(options.server.lobby.seat_time_max_s, 3);
+    assert_int_equal(options.server.lobby.chat_per_min, 4);
     assert_int_equal(
         PARSE("--commands=5", "--password-tries=6", "--malformed=7", "--start-kib=8", "--history-kib=900"),
         KL_RELAY_RUN);
-    assert_int_equal(options.lobby.commands_per_min, 5);
-    assert_int_equal(options.lobby.password_tries, 6);
-    assert_int_equal(options.lobby.malformed, 7);
-    assert_int_equal(options.lobby.start_kib, 8);
-    assert_int_equal(options.lobby.history_kib, 900);
+    assert_int_equal(options.server.lobby.commands_per_min, 5);
+    assert_int_equal(options.server.lobby.password_tries, 6);
+    assert_int_equal(options.server.lobby.malformed, 7);
+    assert_int_equal(options.server.lobby.start_kib, 8);
+    assert_int_equal(options.server.lobby.history_kib, 900);
     assert_int_equal(PARSE("--snapshot-kib=16", "--watchers=0", "--catch-up=5"), KL_RELAY_RUN);
-    assert_int_equal(options.lobby.snapshot_kib, 16);
-    assert_int_equal(options.lobby.watchers, 0);
-    assert_int_equal(options.lobby.catch_up_s, 5);
+    assert_int_equal(options.server.lobby.snapshot_kib, 16);
+    assert_int_equal(options.server.lobby.watchers, 0);
+    assert_int_equal(options.server.lobby.catch_up_s, 5);
     assert_int_equal(PARSE("--mib-per-address=10"), KL_RELAY_RUN);
-    assert_int_equal(options.lobby.mib_per_address, 10);
+    assert_int_equal(options.server.lobby.mib_per_address, 10);
     static const char *const names[] = {
         "--per-address",       "--handshakes",      "--half-open",    "--datagrams",     "--kbytes",
         "--messages",          "--pieces",          "--snapshot-kib", "--watchers",      "--catch-up",
@@ -173,14 +173,14 @@ static void a_file_has_the_same_options_and_the_command_line_wins(void **state) 
                                "journal = \"/var/lib/keylock relay\"\nwatchers=0\n"
                                "insecure-lan = on\nconsole = off\nlog = debug\n";
     assert_int_equal(parse_with_file(text, "--port=7000"), KL_RELAY_RUN);
-    assert_int_equal(options.port, 7000);
-    assert_int_equal(options.rooms, 3);
-    assert_string_equal(options.journal, "/var/lib/keylock relay");
-    assert_int_equal(options.lobby.watchers, 0);
-    assert_true(options.insecure_lan);
+    assert_int_equal(options.server.port, 7000);
+    assert_int_equal(options.server.rooms, 3);
+    assert_string_equal(options.server.journal, "/var/lib/keylock relay");
+    assert_int_equal(options.server.lobby.watchers, 0);
+    assert_true(options.server.insecure_lan);
     assert_false(options.console);
     assert_int_equal(options.log, KL_LOG_DEBUG);
-    assert_int_equal(options.seats, 8);
+    assert_int_equal(options.server.seats, 8);
     assert_int_equal(parse_with_file("console = off\n", "--console"), KL_RELAY_RUN);
     assert_true(options.console);
     assert_int_equal(parse_with_file("", "--help"), KL_RELAY_HELP);

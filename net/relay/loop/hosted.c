@@ -7,7 +7,7 @@
 #include "net/platform/socket.h"
 #include "net/platform/thread.h"
 #include "net/platform/wait.h"
-#include "net/relay/program/relay_options.h"
+#include "net/relay/log/relay_log.h"
 #include "net/relay/loop/server.h"
 
 #define ROOMS 1
@@ -34,9 +34,9 @@ static void listening(void *ctx, uint16_t port, const char *fingerprint) {
 
 static void run(void *arg) {
     struct kl_hosted *h = arg;
-    struct kl_relay_options o;
+    struct kl_server_config o;
     char err[256] = "";
-    kl_relay_options_defaults(&o);
+    kl_server_defaults(&o);
     o.rooms = ROOMS;
     snprintf(o.state, sizeof o.state, "%s", h->dir);
     o.listening = listening;

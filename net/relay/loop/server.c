@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "net/engine/msg.h"
 #include "net/platform/clock.h"
@@ -10,34 +9,61 @@
 #include "net/session/seal.h"
 #include "net/transport/hub.h"
 #include "net/transport/link.h"
-#include "net/relay/program/console.h"
 #include "net/relay/loop/invitation.h"
-#include "net/relay/lobby/lobby.h"
-#include "net/relay/log/outlet.h"
+#include "net/relay/log/relay_log.h"
 
 /* Connections beyond the seats of all rooms: for spectators without seats, for clients that are told that the
  * relay is full, and for watchers, which have a quarter of all (lobby.h). */
 #define PEERS_SPARE    128
 #define PEERS_WATCHERS 4 /* rooms full of them */
 
-#define LAST_ANSWERS_MS  500
+#define ROOMS_DEFAULT       256
+#define JOURNAL_MIB_DEFAULT 256
+
+/* Eight players behind one NAT, each with a link that comes and goes, must never meet one of these. */
+#define PER_ADDRESS_DEFAULT 64    /* a LAN party; 64 addresses to fill the relay */
+#define HANDSHAKES_DEFAULT  128   /* in 10 s: two each for that party; 0.1 ms of processor time each */
+#define HALF_OPEN_DEFAULT   16384 /* those of three seconds of a flood, thrice; 11 MB at most */
+#define DATAGRAMS_DEFAULT   5000  /* a second: a room without a clock; a game at 60 fps sends 60 to 240 */
+#define KBYTES_DEFAULT      16384 /* a second: start data over a LAN */
+#define MESSAGES_DEFAULT    500   /* a second: hashes of a room without a clock; a game at 60 fps sends one */
+#define PIECES_DEFAULT      4096  /* a second: 3 MiB of start data at once */
+
 #define LEFT_OUT_US      1000000 /* between reports of log lines left out */
 #define FAREWELL_US      1000000 /* for clients to acknowledge the relay's end */
 #define FAREWELL_LOOK_US 10000
 
-enum { FD_HUB, FD_QUIT, FD_CONSOLE, FDS };
+enum { FD_HUB, FD_QUIT, FD_OPERATOR, FDS };
 
 struct server {
     struct kl_hub *hub;
     struct kl_lobby *lobby;
     struct kl_journal *journal; /* NULL: none is kept */
     char fingerprint[KL_FINGERPRINT_CHARS + 1];
-    struct kl_console console;
-    FILE *answers;        /* to the console */
+    struct kl_server_operator *operator_lines;
     uint32_t readable;    /* of FDS, a bit each */
     bool quit;            /* by the operator */
     uint64_t left_out_us; /* next report of log lines left out */
 };
+
+/* --- defaults ---------------------------------------------------------------------------------------------
+ */
+
+void kl_server_defaults(struct kl_server_config *out) {
+    *out = (struct kl_server_config){.bind = "0.0.0.0",
+                                     .port = KL_DEFAULT_PORT,
+                                     .rooms = ROOMS_DEFAULT,
+                                     .seats = KL_MAX_SEATS,
+                                     .journal_mib = JOURNAL_MIB_DEFAULT,
+                                     .limits = {.per_address = PER_ADDRESS_DEFAULT,
+                                                .handshakes = HANDSHAKES_DEFAULT,
+                                                .half_open = HALF_OPEN_DEFAULT,
+                                                .datagrams = DATAGRAMS_DEFAULT,
+                                                .kbytes = KBYTES_DEFAULT,
+                                                .messages = MESSAGES_DEFAULT,
+                                                .pieces = PIECES_DEFAULT},
+                                     .lobby = kl_lobby_defaults};
+}
 
 /* --- from the network to the rooms ------------------------------------------------------------------------
  */
@@ -123,21 +149,14 @@ static uint32_t net_session(void *ctx, unsigned peer) {
 /* --- the loop ---------------------------------------------------------------------------------------------
  */
 
-static int open_key(struct server *s, const struct kl_relay_options *o, struct kl_keypair *key, char *err,
+static int open_key(struct server *s, const struct kl_server_config *o, struct kl_keypair *key, char *err,
                     size_t err_len) {
-    char dir[512];
-    if (o->state[0])
-        snprintf(dir, sizeof dir, "%s", o->state);
-    else if (kl_relay_state(dir, sizeof dir) != 0) {
-        snprintf(err, err_len, "no folder for the relay's key: expected --state DIR or HOME");
-        return -1;
-    }
-    if (kl_keys_open(dir, key, err, err_len) != 0) return -1;
+    if (kl_keys_open(o->state, key, err, err_len) != 0) return -1;
     kl_fingerprint(key->pub, s->fingerprint);
     return 0;
 }
 
-static int open_hub(struct server *s, const struct kl_relay_options *o, const struct kl_keypair *key,
+static int open_hub(struct server *s, const struct kl_server_config *o, const struct kl_keypair *key,
                     unsigned peers, char *err, size_t err_len) {
     struct kl_hub_config config = {.bind = o->bind, .port = o->port, .limits = o->limits, .key = *key};
     struct kl_hub_handler handler = {.ctx = s,
@@ -156,7 +175,7 @@ static int open_hub(struct server *s, const struct kl_relay_options *o, const st
     return result;
 }
 
-static int open_lobby(struct server *s, const struct kl_relay_options *o, const struct kl_keypair *key,
+static int open_lobby(struct server *s, const struct kl_server_config *o, const struct kl_keypair *key,
                       unsigned peers, char *err, size_t err_len) {
     struct kl_lobby_limits limits = o->lobby;
     limits.peers = peers;
@@ -183,12 +202,12 @@ static int open_lobby(struct server *s, const struct kl_relay_options *o, const 
     return -1;
 }
 
-static int open_journal(struct server *s, const struct kl_relay_options *o, char *err, size_t err_len) {
+static int open_journal(struct server *s, const struct kl_server_config *o, char *err, size_t err_len) {
     if (!o->journal[0]) return 0;
     return kl_journal_open(&s->journal, o->journal, o->journal_mib * UINT64_C(1048576), err, err_len);
 }
 
-static int open_server(struct server *s, const struct kl_relay_options *o, char *err, size_t err_len) {
+static int open_server(struct server *s, const struct kl_server_config *o, char *err, size_t err_len) {
     struct kl_keypair key;
     unsigned peers = o->rooms * o->seats + PEERS_SPARE + PEERS_WATCHERS * o->lobby.watchers;
     if (peers > KL_HUB_PEERS_MAX) peers = KL_HUB_PEERS_MAX;
@@ -202,14 +221,15 @@ static int open_server(struct server *s, const struct kl_relay_options *o, char 
 }
 
 static void rest(struct server *s, int quit) {
-    const int what[FDS] = {[FD_HUB] = kl_hub_fd(s->hub), [FD_QUIT] = quit, [FD_CONSOLE] = s->console.fd};
+    const struct kl_server_operator *o = s->operator_lines;
+    const int what[FDS] = {[FD_HUB] = kl_hub_fd(s->hub), [FD_QUIT] = quit, [FD_OPERATOR] = o ? o->fd : -1};
     uint64_t until_us = kl_lobby_due_us(s->lobby), hub_us = kl_hub_due_us(s->hub);
     s->readable = kl_wait_for(what, FDS, hub_us < until_us ? hub_us : until_us);
 }
 
-static void read_console(struct server *s) {
-    s->console.network = kl_hub_stats(s->hub);
-    s->quit = !kl_console_read(&s->console, s->lobby, s->answers, kl_now_us());
+static void read_operator(struct server *s) {
+    struct kl_hub_stats network = kl_hub_stats(s->hub);
+    s->quit = !s->operator_lines->read(s->operator_lines, s->lobby, &network, kl_now_us());
 }
 
 static void tell_left_out(struct server *s) {
@@ -222,7 +242,7 @@ static void tell_left_out(struct server *s) {
 /* All that waits is taken in first, then each room that is concerned speaks once. */
 static void serve(struct server *s) {
     kl_hub_service(s->hub);
-    if (s->readable >> FD_CONSOLE & 1) read_console(s);
+    if (s->readable >> FD_OPERATOR & 1) read_operator(s);
     tell_left_out(s);
     kl_lobby_run(s->lobby, kl_now_us());
     kl_hub_flush(s->hub);
@@ -238,7 +258,7 @@ static void say_farewell(struct server *s) {
     } while (kl_hub_lingering(s->hub) > 0 && kl_now_us() < until_us);
 }
 
-static void log_listening(const struct server *s, const struct kl_relay_options *o) {
+static void log_listening(const struct server *s, const struct kl_server_config *o) {
     kl_log(KL_LOG_INFO, "listening", "address=%s port=%u rooms=%u max_seats=%u protocol=%d fingerprint=%s%s",
            kl_hub_address(s->hub), kl_hub_port(s->hub), o->rooms, o->seats, KL_PROTOCOL_VERSION,
            s->fingerprint, o->insecure_lan ? " insecure_lan=1" : "");
@@ -270,14 +290,12 @@ static void loop(struct server *s, int quit) {
     } while (!s->quit && !(s->readable >> FD_QUIT & 1));
 }
 
-int kl_server_run(const struct kl_relay_options *options, int quit, char *err, size_t err_len) {
-    struct server s = {.console.fd = options->console ? STDIN_FILENO : -1, .answers = stdout};
-    if (open_server(&s, options, err, err_len) != 0) return -1;
-    struct kl_outlet *answers = options->console ? kl_outlet_open(STDOUT_FILENO) : NULL;
-    if (answers) s.answers = kl_outlet_stream(answers);
-    log_listening(&s, options);
-    kl_invitation_log(options->host, kl_hub_address(s.hub), kl_hub_port(s.hub), s.fingerprint);
-    if (options->listening) options->listening(options->ctx, kl_hub_port(s.hub), s.fingerprint);
+int kl_server_run(const struct kl_server_config *config, int quit, char *err, size_t err_len) {
+    struct server s = {.operator_lines = config->operator_lines};
+    if (open_server(&s, config, err, err_len) != 0) return -1;
+    log_listening(&s, config);
+    kl_invitation_log(config->host, kl_hub_address(s.hub), kl_hub_port(s.hub), s.fingerprint);
+    if (config->listening) config->listening(config->ctx, kl_hub_port(s.hub), s.fingerprint);
     loop(&s, quit);
     char name[KL_QUIT_NAME];
     bool kept = kl_wake_quit(quit, name) == KL_QUIT_SERVICE && s.journal;
@@ -288,7 +306,6 @@ int kl_server_run(const struct kl_relay_options *options, int quit, char *err, s
     else
         say_farewell(&s);
     log_stopped(&s);
-    kl_outlet_close(answers, LAST_ANSWERS_MS);
     kl_lobby_destroy(s.lobby);
     kl_journal_close(s.journal);
     kl_hub_close(s.hub);

@@ -2,14 +2,48 @@
 #ifndef KL_SERVER_H
 #define KL_SERVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "net/relay/program/relay_options.h"
+#include "net/session/url.h"
+#include "net/transport/hub.h"
+#include "net/relay/lobby/lobby.h"
 
-/* Listens and serves until `quit` (of kl_wake_at_quit(), or any wake-up) can be read, or the console's quit.
- * Then it ends all rooms, tells all clients and returns 0. With a journal and KL_QUIT_SERVICE the rooms stay
- * in the journal instead, and the clients look for the next relay at once.
- * -1 if it could not listen: one line for people is in err. */
-int kl_server_run(const struct kl_relay_options *options, int quit, char *err, size_t err_len);
+#define KL_RELAY_PATH 512
+
+/* The operator's lines, read from a descriptor that does not block. */
+struct kl_server_operator {
+    int fd; /* -1: there is none, or it has ended, which read() sets */
+    /* Called when fd can be read. network: the counts as they are now. False: the relay shall end. */
+    bool (*read)(struct kl_server_operator *self, struct kl_lobby *l, const struct kl_hub_stats *network,
+                 uint64_t now_us);
+};
+
+struct kl_server_config {
+    char bind[64];
+    uint16_t port;
+    unsigned rooms, seats;
+    struct kl_hub_limits limits; /* but for `peers`, which follows from rooms and seats */
+    char state[KL_RELAY_PATH];   /* folder of the relay's key */
+    bool insecure_lan;
+    char journal[KL_RELAY_PATH];               /* folder; "": none is kept */
+    unsigned journal_mib;                      /* of one room */
+    struct kl_lobby_limits lobby;              /* but for peers, rooms and seats */
+    char host[KL_URL_HOST_MAX + 1];            /* of this relay, for players' links; "": not known */
+    struct kl_server_operator *operator_lines; /* NULL: none */
+    /* NULL, or called once the relay listens, before it serves */
+    void (*listening)(void *ctx, uint16_t port, const char *fingerprint);
+    void *ctx;
+};
+
+/* Everything but the folder of the key has its default. */
+void kl_server_defaults(struct kl_server_config *out);
+
+/* Listens and serves until `quit` (of kl_wake_at_quit(), or any wake-up) can be read, or the operator ends
+ * it. Then it ends all rooms, tells all clients and returns 0. With a journal and KL_QUIT_SERVICE the rooms
+ * stay in the journal instead, and the clients look for the next relay at once. -1 if it could not listen:
+ * one line for people is in err. */
+int kl_server_run(const struct kl_server_config *config, int quit, char *err, size_t err_len);
 
 #endif

@@ -8,14 +8,53 @@
 #include "net/engine/engine.h"
 #include "net/platform/wait.h"
 #include "net/relay/log/outlet.h"
+#include "net/relay/program/console.h"
 #include "net/relay/program/relay_options.h"
 #include "net/relay/loop/server.h"
 
-#define LAST_LINES_MS 500
+#define LAST_LINES_MS   500
+#define LAST_ANSWERS_MS 500
 
 enum { EXIT_CANNOT_LISTEN = 1, EXIT_BAD_OPTION = 2 };
 
-static int run(const struct kl_relay_options *options) {
+struct console_lines {
+    struct kl_server_operator lines; /* first */
+    struct kl_console console;
+    FILE *answers;
+};
+
+static bool read_lines(struct kl_server_operator *self, struct kl_lobby *l,
+                       const struct kl_hub_stats *network, uint64_t now_us) {
+    struct console_lines *o = (struct console_lines *)self;
+    o->console.network = *network;
+    bool goes_on = kl_console_read(&o->console, l, o->answers, now_us);
+    o->lines.fd = o->console.fd;
+    return goes_on;
+}
+
+static int serve_with_console(const struct kl_server_config *config, int quit, char *err, size_t err_len) {
+    struct kl_server_config with_console = *config;
+    struct console_lines o = {
+        .lines = {STDIN_FILENO, read_lines}, .console.fd = STDIN_FILENO, .answers = stdout};
+    struct kl_outlet *answers = kl_outlet_open(STDOUT_FILENO);
+    if (answers) o.answers = kl_outlet_stream(answers);
+    with_console.operator_lines = &o.lines;
+    int result = kl_server_run(&with_console, quit, err, err_len);
+    kl_outlet_close(answers, LAST_ANSWERS_MS);
+    return result;
+}
+
+static int serve(struct kl_relay_options *options, int quit, char *err, size_t err_len) {
+    struct kl_server_config *config = &options->server;
+    if (!config->state[0] && kl_relay_state(config->state, sizeof config->state) != 0) {
+        snprintf(err, err_len, "no folder for the relay's key: expected --state DIR or HOME");
+        return -1;
+    }
+    if (options->console) return serve_with_console(config, quit, err, err_len);
+    return kl_server_run(config, quit, err, err_len);
+}
+
+static int run(struct kl_relay_options *options) {
     char err[256] = "";
     int quit = kl_wake_at_quit(); /* before there are threads */
     signal(SIGXFSZ, SIG_IGN);     /* a journal that may not grow is no reason to die */
@@ -25,7 +64,7 @@ static int run(const struct kl_relay_options *options) {
     kl_log_set_lines(options->log_lines);
     if (sodium_init() >= 0 && options->hash_addresses) kl_log_hash_addresses();
     kl_log_to(log ? kl_outlet_stream(log) : NULL);
-    int result = kl_server_run(options, quit, err, sizeof err);
+    int result = serve(options, quit, err, sizeof err);
     kl_log_left_out(true);
     kl_log_to(NULL);
     kl_outlet_close(log, LAST_LINES_MS);

@@ -12,22 +12,11 @@
 #include "net/platform/file.h"
 #include "net/transport/link.h"
 
-#define ROOMS_DEFAULT 256
-#define ROOMS_MAX     4096
-
-#define JOURNAL_MIB_DEFAULT 256
+#define ROOMS_MAX 4096
 
 #define CONFIG_BYTES 65536
 
-/* Eight players behind one NAT, each with a link that comes and goes, must never meet one of these. */
-#define PER_ADDRESS_DEFAULT 64    /* a LAN party; 64 addresses to fill the relay */
-#define HANDSHAKES_DEFAULT  128   /* in 10 s: two each for that party; 0.1 ms of processor time each */
-#define HALF_OPEN_DEFAULT   16384 /* those of three seconds of a flood, thrice; 11 MB at most */
-#define DATAGRAMS_DEFAULT   5000  /* a second: a room without a clock; a game at 60 fps sends 60 to 240 */
-#define KBYTES_DEFAULT      16384 /* a second: start data over a LAN */
-#define MESSAGES_DEFAULT    500   /* a second: hashes of a room without a clock; a game at 60 fps sends one */
-#define PIECES_DEFAULT      4096  /* a second: 3 MiB of start data at once */
-#define LOG_LINES_DEFAULT   120
+#define LOG_LINES_DEFAULT 120
 
 /* clang-format off: a line here is a line there */
 const char kl_relay_help[] =
@@ -118,35 +107,35 @@ static const struct option_kind {
     long min, max; /* of a number; bytes of a text */
 } known[] = {
     {"config", TEXT(config)},
-    {"bind", TEXT(bind)},
-    {"host", KIND_HOST, FIELD(host), 1, KL_URL_HOST_MAX},
-    {"port", KIND_PORT, FIELD(port), 0, 65535},
-    {"rooms", KIND_NUMBER, FIELD(rooms), 1, ROOMS_MAX},
-    {"max-seats", KIND_NUMBER, FIELD(seats), 1, KL_MAX_SEATS},
-    {"watchers", KIND_NUMBER, FIELD(lobby.watchers), 0, KL_HUB_PEERS_MAX / 4},
-    {"state", TEXT(state)},
-    {"journal", TEXT(journal)},
-    {"journal-mib", KIND_NUMBER, FIELD(journal_mib), 1, 65536},
-    {"insecure-lan", KIND_FLAG, FIELD(insecure_lan), 0, 0},
-    {"per-address", KIND_NUMBER, FIELD(limits.per_address), 1, KL_HUB_PEERS_MAX},
-    {"handshakes", KIND_NUMBER, FIELD(limits.handshakes), 1, 1000000},
-    {"half-open", KIND_NUMBER, FIELD(limits.half_open), 1, 16384},
-    {"datagrams", KIND_NUMBER, FIELD(limits.datagrams), 100, 1000000},
-    {"kbytes", KIND_NUMBER, FIELD(limits.kbytes), 64, 1000000},
-    {"messages", KIND_NUMBER, FIELD(limits.messages), 100, 1000000},
-    {"pieces", KIND_NUMBER, FIELD(limits.pieces), 100, 1000000},
-    {"rooms-per-address", KIND_NUMBER, FIELD(lobby.rooms_per_address), 1, ROOMS_MAX},
-    {"mib-per-address", KIND_NUMBER, FIELD(lobby.mib_per_address), 1, 1048576},
-    {"seat-time", KIND_NUMBER, FIELD(lobby.seat_time_s), 1, 65535},
-    {"seat-time-max", KIND_NUMBER, FIELD(lobby.seat_time_max_s), 1, 65535},
-    {"chat", KIND_NUMBER, FIELD(lobby.chat_per_min), 1, 100000},
-    {"commands", KIND_NUMBER, FIELD(lobby.commands_per_min), 1, 100000},
-    {"password-tries", KIND_NUMBER, FIELD(lobby.password_tries), 1, 100000},
-    {"malformed", KIND_NUMBER, FIELD(lobby.malformed), 1, 1000000},
-    {"start-kib", KIND_NUMBER, FIELD(lobby.start_kib), 1, 65536},
-    {"history-kib", KIND_NUMBER, FIELD(lobby.history_kib), 192, 1048576},
-    {"snapshot-kib", KIND_NUMBER, FIELD(lobby.snapshot_kib), 16, 65536},
-    {"catch-up", KIND_NUMBER, FIELD(lobby.catch_up_s), 1, 86400},
+    {"bind", TEXT(server.bind)},
+    {"host", KIND_HOST, FIELD(server.host), 1, KL_URL_HOST_MAX},
+    {"port", KIND_PORT, FIELD(server.port), 0, 65535},
+    {"rooms", KIND_NUMBER, FIELD(server.rooms), 1, ROOMS_MAX},
+    {"max-seats", KIND_NUMBER, FIELD(server.seats), 1, KL_MAX_SEATS},
+    {"watchers", KIND_NUMBER, FIELD(server.lobby.watchers), 0, KL_HUB_PEERS_MAX / 4},
+    {"state", TEXT(server.state)},
+    {"journal", TEXT(server.journal)},
+    {"journal-mib", KIND_NUMBER, FIELD(server.journal_mib), 1, 65536},
+    {"insecure-lan", KIND_FLAG, FIELD(server.insecure_lan), 0, 0},
+    {"per-address", KIND_NUMBER, FIELD(server.limits.per_address), 1, KL_HUB_PEERS_MAX},
+    {"handshakes", KIND_NUMBER, FIELD(server.limits.handshakes), 1, 1000000},
+    {"half-open", KIND_NUMBER, FIELD(server.limits.half_open), 1, 16384},
+    {"datagrams", KIND_NUMBER, FIELD(server.limits.datagrams), 100, 1000000},
+    {"kbytes", KIND_NUMBER, FIELD(server.limits.kbytes), 64, 1000000},
+    {"messages", KIND_NUMBER, FIELD(server.limits.messages), 100, 1000000},
+    {"pieces", KIND_NUMBER, FIELD(server.limits.pieces), 100, 1000000},
+    {"rooms-per-address", KIND_NUMBER, FIELD(server.lobby.rooms_per_address), 1, ROOMS_MAX},
+    {"mib-per-address", KIND_NUMBER, FIELD(server.lobby.mib_per_address), 1, 1048576},
+    {"seat-time", KIND_NUMBER, FIELD(server.lobby.seat_time_s), 1, 65535},
+    {"seat-time-max", KIND_NUMBER, FIELD(server.lobby.seat_time_max_s), 1, 65535},
+    {"chat", KIND_NUMBER, FIELD(server.lobby.chat_per_min), 1, 100000},
+    {"commands", KIND_NUMBER, FIELD(server.lobby.commands_per_min), 1, 100000},
+    {"password-tries", KIND_NUMBER, FIELD(server.lobby.password_tries), 1, 100000},
+    {"malformed", KIND_NUMBER, FIELD(server.lobby.malformed), 1, 1000000},
+    {"start-kib", KIND_NUMBER, FIELD(server.lobby.start_kib), 1, 65536},
+    {"history-kib", KIND_NUMBER, FIELD(server.lobby.history_kib), 192, 1048576},
+    {"snapshot-kib", KIND_NUMBER, FIELD(server.lobby.snapshot_kib), 16, 65536},
+    {"catch-up", KIND_NUMBER, FIELD(server.lobby.catch_up_s), 1, 86400},
     {"log", KIND_LEVEL, FIELD(log), 0, 0},
     {"log-lines", KIND_NUMBER, FIELD(log_lines), 0, 1000000},
     {"hash-addresses", KIND_FLAG, FIELD(hash_addresses), 0, 0},
@@ -264,21 +253,8 @@ static int read_config(struct kl_relay_options *out, const char *path, char *err
  */
 
 void kl_relay_options_defaults(struct kl_relay_options *out) {
-    *out = (struct kl_relay_options){.bind = "0.0.0.0",
-                                     .port = KL_DEFAULT_PORT,
-                                     .rooms = ROOMS_DEFAULT,
-                                     .seats = KL_MAX_SEATS,
-                                     .journal_mib = JOURNAL_MIB_DEFAULT,
-                                     .limits = {.per_address = PER_ADDRESS_DEFAULT,
-                                                .handshakes = HANDSHAKES_DEFAULT,
-                                                .half_open = HALF_OPEN_DEFAULT,
-                                                .datagrams = DATAGRAMS_DEFAULT,
-                                                .kbytes = KBYTES_DEFAULT,
-                                                .messages = MESSAGES_DEFAULT,
-                                                .pieces = PIECES_DEFAULT},
-                                     .lobby = kl_lobby_defaults,
-                                     .log = KL_LOG_INFO,
-                                     .log_lines = LOG_LINES_DEFAULT};
+    *out = (struct kl_relay_options){.log = KL_LOG_INFO, .log_lines = LOG_LINES_DEFAULT};
+    kl_server_defaults(&out->server);
 }
 
 /* Of getopt_long's ':' and '?': no value, an option that there is not, or a value for one that takes none. */

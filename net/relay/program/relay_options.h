@@ -6,32 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "net/session/url.h"
-#include "net/transport/hub.h"
-#include "net/relay/lobby/lobby.h"
 #include "net/relay/log/relay_log.h"
-
-#define KL_RELAY_PATH 512
+#include "net/relay/loop/server.h"
 
 struct kl_relay_options {
-    char config[KL_RELAY_PATH]; /* the file that was read; "": none */
-    char bind[64];
-    uint16_t port;
-    unsigned rooms, seats;
-    struct kl_hub_limits limits; /* but for `peers`, which follows from rooms and seats */
-    char state[KL_RELAY_PATH];   /* folder of the relay's key; "": kl_relay_state() */
-    bool insecure_lan;
-    char journal[KL_RELAY_PATH];  /* folder; "": none is kept */
-    unsigned journal_mib;         /* of one room */
-    struct kl_lobby_limits lobby; /* but for peers, rooms and seats */
+    char config[KL_RELAY_PATH];     /* the file that was read; "": none */
+    struct kl_server_config server; /* state: "" if kl_relay_state() is meant */
     enum kl_log_level log;
-    unsigned log_lines;             /* kl_log_set_lines() */
-    bool hash_addresses;            /* kl_log_hash_addresses() */
-    char host[KL_URL_HOST_MAX + 1]; /* of this relay, for players' links; "": not known */
+    unsigned log_lines;  /* kl_log_set_lines() */
+    bool hash_addresses; /* kl_log_hash_addresses() */
     bool console;
-    /* NULL, or called once the relay listens, before it serves; no option sets it */
-    void (*listening)(void *ctx, uint16_t port, const char *fingerprint);
-    void *ctx;
 };
 
 enum kl_relay_action { KL_RELAY_RUN, KL_RELAY_HELP, KL_RELAY_VERSION, KL_RELAY_BAD };
