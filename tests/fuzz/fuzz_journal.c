@@ -14,6 +14,7 @@
 
 #include "net/relay/durable/journal_private.h"
 #include "net/relay/durable/lobby_again.h"
+#include "net/relay/lobby/lobby.h"
 
 enum { TYPE = 7, AS_IT_IS = 8, CUT = 16 };
 

@@ -8,7 +8,7 @@
 #include "net/engine/lock_wire.h"
 #include "net/engine/msg.h"
 #include "net/relay/lobby/lobby.h"
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/lobby/lobby_parts.h"
 #include "net/session/seat.h"
 
 #define PEERS 8

@@ -7,6 +7,7 @@
 #include <sodium.h>
 
 #include "net/relay/durable/lobby_again.h"
+#include "net/relay/lobby/lobby.h"
 #include "net/session/keys.h"
 #include "net/session/past.h"
 
@@ -68,7 +69,7 @@ static void digest(struct long_game *g, const struct kl_lobby_room *r) {
 
 static void play(struct long_game *g, struct kl_lobby_room *r) {
     struct kl_frame f = {0};
-    kl_lobby_past_renew(r);
+    kl_lobby_ticket_renew(r);
     for (; f.number < g->frames; f.number++) {
         play_frame(g, r, &f);
         if ((f.number + 1) % g->writes == 0) kl_journal_write(r, 1);

@@ -27,7 +27,7 @@
 #include "net/client/stay.h"
 #include "net/engine/command.h"
 #include "net/engine/lock_return.h"
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/lobby/lobby_parts.h"
 #include "tests/sim/rng.h"
 
 #define CLIENTS    6

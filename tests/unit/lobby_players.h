@@ -8,7 +8,7 @@
 #include "net/engine/frames.h"
 #include "net/engine/lock_return.h"
 #include "net/relay/durable/lobby_again.h"
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/lobby/lobby_parts.h"
 #include "net/session/past.h"
 #include "net/session/tag.h"
 #include "net/session/ticket.h"

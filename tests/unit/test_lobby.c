@@ -1,7 +1,7 @@
 /* test_lobby.c - the relay's rooms without a network: what they answer, in virtual time. */
 #include "tests/unit/lobby_net.h"
 
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/lobby/lobby_parts.h"
 
 #include "net/engine/command.h"
 

@@ -7,7 +7,8 @@
 
 #include "net/engine/command.h"
 #include "net/engine/room_return.h"
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/heal/unpack.h"
+#include "net/relay/lobby/lobby_parts.h"
 
 #define ROOMS 8
 #define MIB   1048576U

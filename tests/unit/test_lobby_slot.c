@@ -3,7 +3,7 @@
 
 #include "net/engine/command.h"
 #include "net/relay/lobby/lobby_command.h"
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/lobby/lobby_parts.h"
 
 static struct kl_lobby_room *room;
 

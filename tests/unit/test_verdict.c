@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "net/relay/heal/verdict.h"
+#include "net/relay/room/verdict.h"
 
 #define SOON 1000
 #define LATE (SOON + KL_VERDICT_WAIT_US)

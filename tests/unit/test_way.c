@@ -2,7 +2,7 @@
  * net/PROTOCOL.md §7, Joining a game under way. */
 #include "tests/unit/unit.h"
 
-#include "net/relay/lobby/way.h"
+#include "net/relay/room/way.h"
 
 #define SECOND UINT64_C(1000000)
 

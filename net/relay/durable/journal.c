@@ -8,7 +8,8 @@
 
 #include "net/platform/dir.h"
 #include "net/relay/durable/journal_private.h"
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/durable/lobby_ticket.h"
+#include "net/relay/room/lobby_room.h"
 
 #define RETRY_US 1000000
 #define BATCH    65536 /* bytes of frames in one write */
@@ -250,7 +251,7 @@ void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us) {
         give_up(r, "the room does not keep its history");
         return;
     }
-    if (j->bytes == 0 && r->past.ticket_changed) kl_lobby_past_renew(r);
+    if (j->bytes == 0 && r->past.ticket_changed) kl_lobby_ticket_renew(r);
     char why[128];
     if (j->state == KL_JOURNAL_NONE && create(r, why, sizeof why) != 0) {
         note_failure(r, why, now_us);

@@ -3,7 +3,7 @@
 #include "net/engine/room_return.h"
 #include "net/engine/wire.h"
 #include "net/relay/durable/journal_private.h"
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/room/lobby_room.h"
 
 #define MARK_FRAMES 1024 /* at least, but where they do not fit */
 #define GROUP_BYTES                                                                                          \

@@ -14,6 +14,7 @@
 
 #include "net/engine/frames.h"
 #include "net/relay/durable/lobby_again.h"
+#include "net/relay/durable/lobby_bring.h"
 
 #define PICK_US      300000   /* after the first client that can bring the room: others may have more of it */
 #define GATHER_US    3000000  /* after it: others may have a newer ticket or more frames */
@@ -282,15 +283,10 @@ static void clear_name(struct kl_lobby *l, const char *name, uint64_t now_us) {
     struct kl_lobby_room *r = kl_lobby_find(l, name);
     if (!r || !gives_way(l, r, now_us)) return;
     kl_lobby_log_room(KL_LOG_INFO, "gives_way", r, "phase=%d frame=%u", r->phase, r->lock.next_close);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here)
-            kl_lobby_put_out(
-                r, i, KL_REFUSE_CLOSED,
-                "a game of this name that this relay had before it was started anew has come back; "
-                "choose another name",
-                now_us);
-    kl_lobby_watch_end(r, "a game of this name that was here before has come back");
-    kl_lobby_free_empty_rooms(l);
+    kl_lobby_end_room(r,
+                      "a game of this name that this relay had before it was started anew has come back; "
+                      "choose another name",
+                      "a game of this name that was here before has come back", now_us);
 }
 
 static const char *make(struct kl_lobby *l, unsigned peer, struct kl_lobby_bring *b, uint64_t now_us) {

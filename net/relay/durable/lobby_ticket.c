@@ -193,3 +193,17 @@ int kl_lobby_ticket_open(struct kl_lobby_ticket *t, const uint8_t relay_secret[3
     sodium_memzero(body, sizeof body);
     return result;
 }
+
+void kl_lobby_ticket_renew(struct kl_lobby_room *r) {
+    static struct kl_lobby_ticket t;
+    static uint8_t body[KL_TICKET_BODY_MAX];
+    struct kl_lobby_past *p = &r->past;
+    p->ticket_changed = false;
+    p->ticket_number++;
+    kl_lobby_ticket_of(&t, r);
+    int len = kl_lobby_ticket_encode(&t, body, sizeof body);
+    if (len > 0) len = kl_ticket_seal(r->lobby->secret, body, (size_t)len, p->ticket);
+    p->ticket_len = len > 0 ? (uint32_t)len : 0;
+    sodium_memzero(body, sizeof body);
+    sodium_memzero(&t, sizeof t);
+}

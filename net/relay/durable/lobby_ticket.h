@@ -5,7 +5,7 @@
 #ifndef KL_LOBBY_TICKET_H
 #define KL_LOBBY_TICKET_H
 
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/room/lobby_room.h"
 
 #define KL_LOBBY_TICKET_VERSION 2
 
@@ -42,6 +42,9 @@ bool kl_lobby_ticket_has_start(const struct kl_lobby_ticket *t);
 
 /* Fills in the ticket of the room's present state. */
 void kl_lobby_ticket_of(struct kl_lobby_ticket *t, const struct kl_lobby_room *r);
+
+/* Makes a new ticket of the room's present state: r->past.ticket. */
+void kl_lobby_ticket_renew(struct kl_lobby_room *r);
 
 /* The length; KL_E_SPACE (never with cap >= KL_TICKET_BODY_MAX). */
 int kl_lobby_ticket_encode(const struct kl_lobby_ticket *t, uint8_t *buf, size_t cap);

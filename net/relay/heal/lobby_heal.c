@@ -13,7 +13,8 @@
 #include <string.h>
 
 #include "net/engine/command.h"
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/heal/lobby_heal.h"
+#include "net/relay/heal/lobby_snapshot.h"
 
 #define REPORTS_US     1000000  /* for the last player to report, once a difference is known */
 #define LOAD_US        10000000 /* for a snapshot to be loaded, once it is sent */

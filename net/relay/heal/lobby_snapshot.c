@@ -10,7 +10,10 @@
 
 #include "net/engine/command.h"
 #include "net/engine/room_return.h"
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/heal/lobby_heal.h"
+#include "net/relay/heal/lobby_snapshot.h"
+#include "net/relay/heal/rebase.h"
+#include "net/relay/heal/unpack.h"
 
 #define SAY_US        3000000 /* for the last client to report */
 #define GIVE_US       5000000 /* for the next piece */
@@ -47,15 +50,6 @@ static struct kl_lobby_packed *take(struct kl_lobby_room *r, uint32_t len) {
     r->shot.bytes += len;
     r->lobby->snapshot_bytes += len;
     return p;
-}
-
-void kl_lobby_packed_drop(struct kl_lobby_room *r, struct kl_lobby_packed **at) {
-    struct kl_lobby_packed *p = *at;
-    *at = NULL;
-    if (!p || --p->refs > 0) return;
-    r->shot.bytes -= p->len;
-    r->lobby->snapshot_bytes -= p->len;
-    free(p);
 }
 
 static void stop_unpacking(struct kl_lobby_room *r) {
@@ -95,12 +89,6 @@ void kl_lobby_snapshot_free(struct kl_lobby_room *r) {
 }
 
 /* --- reports --- */
-
-bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_member *m = &r->member[member];
-    const struct kl_room_client *c = &r->lock.client[member];
-    return kl_lobby_reaches(m) && m->seats && !c->away && c->presence == KL_PRESENT;
-}
 
 static uint16_t playing_members(const struct kl_lobby_room *r) {
     uint16_t mask = 0;
@@ -495,15 +483,15 @@ uint64_t kl_lobby_snapshot_due_us(const struct kl_lobby *l) {
     return l->packed_waits ? from_ns / 1000 + 1 : UINT64_MAX;
 }
 
-void kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
+bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
                               uint64_t now_us) {
     static const char *const how[] = {"same", "other", "not"};
     if (r->phase != KL_ROOM_PLAYING || h->keyframe >= r->lock.next_close || h->next > r->lock.next_close)
-        return;
+        return false;
     kl_lobby_log_member(KL_LOG_INFO, "loaded", r, member, "snapshot=%u frame=%u how=%s", h->keyframe, h->next,
                         how[h->how]);
     kl_lobby_heal_loaded(r, member, h, now_us);
-    kl_lobby_way_loaded(r, member, h, now_us);
+    return true;
 }
 
 /* --- now --------------------------------------------------------------------------------------------------
@@ -531,10 +519,6 @@ static bool history_fills(const struct kl_lobby_room *r) {
     uint64_t most = r->lobby->limits.history_kib * UINT64_C(1024);
     bool recent = r->shot.kept && r->shot.kept->keyframe >= h->first + (h->next - h->first) / 2;
     return r->past.bytes * 4 >= most * 3 && !recent;
-}
-
-bool kl_lobby_snapshot_reaches(const struct kl_lobby_room *r) {
-    return r->shot.kept && kl_lobby_past_reaches(r, r->shot.kept->keyframe);
 }
 
 void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us) {

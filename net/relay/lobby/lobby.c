@@ -6,7 +6,7 @@
 
 #include <sodium.h>
 
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/lobby/lobby_parts.h"
 
 #define WATCHERS_AT_ONCE 16 /* of all rooms, before the players have their turn again */
 
@@ -56,6 +56,16 @@ static struct kl_lobby_limits complete(const struct kl_lobby_limits *l) {
     };
 }
 
+static const struct kl_lobby_above above = {.turn_away = kl_lobby_do_turn_away,
+                                            .put_out = kl_lobby_do_put_out,
+                                            .forget = kl_lobby_do_forget,
+                                            .reseat = kl_lobby_do_reseat,
+                                            .way_apart = kl_lobby_do_way_apart,
+                                            .way_anew = kl_lobby_do_way_anew,
+                                            .take_return = kl_lobby_do_take_return,
+                                            .end_room = kl_lobby_do_end_room,
+                                            .free_empty_rooms = kl_lobby_do_free_empty_rooms};
+
 struct kl_lobby *kl_lobby_create(const struct kl_lobby_limits *limits, const struct kl_lobby_net *net) {
     if (sodium_init() < 0) return NULL;
     struct kl_lobby *l = calloc(1, sizeof *l + limits->peers * sizeof l->client[0]);
@@ -67,6 +77,7 @@ struct kl_lobby *kl_lobby_create(const struct kl_lobby_limits *limits, const str
     }
     l->limits = complete(limits);
     l->net = *net;
+    l->above = &above;
     randombytes_buf(l->secret, sizeof l->secret);
     return l;
 }
@@ -109,27 +120,6 @@ struct kl_lobby_stats kl_lobby_stats(const struct kl_lobby *l) {
                                    .journal = kl_journal_stats(l->journal)};
 }
 
-unsigned kl_lobby_count(uint8_t mask) {
-    return (unsigned)__builtin_popcount(mask);
-}
-
-bool kl_lobby_reaches(const struct kl_lobby_member *m) {
-    return m->here && m->linked && !m->leaving;
-}
-
-uint8_t kl_lobby_seats_filled(const struct kl_lobby_room *r) {
-    uint8_t filled = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here) filled |= r->member[i].seats;
-    return filled;
-}
-
-struct kl_lobby_room *kl_lobby_find(const struct kl_lobby *l, const char *name) {
-    for (unsigned i = 0; i < l->limits.rooms; i++)
-        if (l->room[i] && strcmp(l->room[i]->name, name) == 0) return l->room[i];
-    return NULL;
-}
-
 /* --- connections -----------------------------------------------------------------------------------------
  */
 
@@ -161,7 +151,7 @@ void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
     c->state = KL_CLIENT_NONE;
 }
 
-void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text) {
+void kl_lobby_do_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text) {
     struct kl_lobby_client *c = &l->client[peer];
     char quoted[2 * KL_TEXT_MAX];
     kl_log(KL_LOG_INFO, "refused", "address=%s code=%d reason=%s", kl_log_address(c->address), code,
@@ -213,7 +203,10 @@ static bool member_says(struct kl_lobby_room *r, unsigned member, const struct k
     case KL_MSG_BYE: kl_lobby_take_leave(r, member, now_us); return true;
     case KL_MSG_COMMAND: kl_lobby_play_command(r, member, &m->order, now_us); return true;
     case KL_MSG_STATE: kl_lobby_snapshot_said(r, member, &m->state); return true;
-    case KL_MSG_HEALED: kl_lobby_snapshot_healed(r, member, &m->healed, now_us); return true;
+    case KL_MSG_HEALED:
+        if (kl_lobby_snapshot_healed(r, member, &m->healed, now_us))
+            kl_lobby_way_loaded(r, member, &m->healed, now_us);
+        return true;
     case KL_MSG_GIVE: return kl_lobby_snapshot_given(r, member, &m->shot, now_us);
     default: return false;
     }
@@ -229,6 +222,12 @@ static void member_message(struct kl_lobby_client *c, int result, const struct k
     kl_lobby_put_out(c->room, c->member, KL_REFUSE_PROTOCOL, text, now_us);
 }
 
+static void watcher_message(struct kl_lobby_client *c, int result, const struct kl_msg *m, size_t len,
+                            uint64_t now_us) {
+    unsigned wish = kl_lobby_watch_message(c->room, c->watcher, result, m, len, now_us);
+    if (wish != KL_WATCH_NO_WISH) kl_lobby_watcher_seat(c->room, c->watcher, wish, now_us);
+}
+
 void kl_lobby_message(struct kl_lobby *l, unsigned peer, const uint8_t *bytes, size_t len, uint64_t now_us) {
     struct kl_lobby_client *c = &l->client[peer];
     struct kl_msg m;
@@ -238,7 +237,7 @@ void kl_lobby_message(struct kl_lobby *l, unsigned peer, const uint8_t *bytes, s
     case KL_CLIENT_GREETING: greeting(l, peer, result, &m, now_us); break;
     case KL_CLIENT_KNOCKING: knocking(l, peer, result, &m, now_us); break;
     case KL_CLIENT_BRINGING: bringing(l, peer, result, &m, now_us); break;
-    case KL_CLIENT_WATCHER: kl_lobby_watch_message(c->room, c->watcher, result, &m, len, now_us); break;
+    case KL_CLIENT_WATCHER: watcher_message(c, result, &m, len, now_us); break;
     default: member_message(c, result, &m, len, now_us); break;
     }
 }

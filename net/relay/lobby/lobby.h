@@ -12,48 +12,8 @@
 #include <stdint.h>
 
 #include "net/engine/msg.h"
-#include "net/session/seal.h"
 #include "net/relay/durable/journal.h"
-
-struct kl_lobby_limits {
-    unsigned peers;    /* connections the network can hold */
-    unsigned rooms;    /* at once */
-    unsigned seats;    /* of one room, 1..KL_MAX_SEATS */
-    unsigned watchers; /* of one room; of all rooms a quarter of the peers. 0: a spectator is one of the
-                          room's clients */
-    /* 0 in one of these: its value in kl_lobby_defaults */
-    unsigned rooms_per_address;
-    unsigned mib_per_address;  /* of those rooms, with their start data, history and snapshots */
-    unsigned seat_time_s;      /* time that a seat is kept, if the room's maker has no wish */
-    unsigned seat_time_max_s;  /* the longest time that a maker may wish */
-    unsigned chat_per_min;     /* lines of one client */
-    unsigned commands_per_min; /* others of one client */
-    unsigned password_tries;   /* wrong ones a minute from one address, and four times that at one room; wrong
-                                  returns count too */
-    unsigned malformed;        /* input datagrams in a row that end the connection */
-    unsigned start_kib;        /* start data of one room */
-    unsigned history_kib;      /* of one room; above it the oldest frames go */
-    unsigned snapshot_kib;     /* packed, of one room; the one before is kept while the next one comes */
-    unsigned catch_up_s; /* a past is replayed if that takes so long at most; else a snapshot is loaded */
-};
-extern const struct kl_lobby_limits kl_lobby_defaults;
-
-/* The network. A peer that was hung up on may not be named again. */
-struct kl_lobby_net {
-    void *ctx;
-    int (*send)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len); /* reliable, in order */
-    /* Bulk: reliable, in order among itself, never before messages that send() took first. Bytes that may be
-     * given to it now (0 while messages are on their way): ask before each piece. */
-    size_t (*bulk_room)(void *ctx, unsigned peer);
-    int (*send_bulk)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len);
-    unsigned (*pending)(void *ctx, unsigned peer); /* messages, from the oldest unacknowledged on */
-    void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len);
-    /* Bytes of the peer's session so far; good in kl_lobby_lost(), too. NULL: not counted. */
-    struct kl_traffic (*traffic)(void *ctx, unsigned peer);
-    void (*hang_up)(void *ctx, unsigned peer); /* once everything sent has been delivered */
-    uint32_t (*session)(void *ctx, unsigned peer);
-    const uint8_t *(*binding)(void *ctx, unsigned peer); /* 32 bytes: of its session's keys (seal.h) */
-};
+#include "net/relay/room/lobby_net.h"
 
 struct kl_lobby;
 

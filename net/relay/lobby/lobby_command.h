@@ -1,11 +1,11 @@
 /* lobby_command.h - commands of a room's members and of the relay's operator (console.h). docs/design.md §4,
  * net/PROTOCOL.md §5. Only inside net/relay.
  *
- * kl_lobby_play_command(), declared in lobby_room.h, belongs here too. */
+ * kl_lobby_play_command(), declared in lobby_parts.h, belongs here too. */
 #ifndef KL_LOBBY_COMMAND_H
 #define KL_LOBBY_COMMAND_H
 
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/lobby/lobby_parts.h"
 
 /* The rooms by place, 0..limits.rooms-1: NULL for a free place. */
 const struct kl_lobby_room *kl_lobby_room_at(const struct kl_lobby *l, unsigned i);

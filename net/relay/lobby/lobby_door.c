@@ -4,7 +4,7 @@
 
 #include <sodium.h>
 
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/lobby/lobby_parts.h"
 
 /* --- wrong tries ------------------------------------------------------------------------------------------
  */
@@ -176,16 +176,6 @@ void kl_lobby_kick(struct kl_lobby_room *r, unsigned member, const char *who, ui
     char text[KL_TEXT_MAX];
     snprintf(text, sizeof text, "put out by %s", who);
     kl_lobby_put_out(r, member, KL_REFUSE_CLOSED, text, now_us);
-}
-
-void kl_lobby_add_ban(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host) {
-    if (r->bans == KL_BANS_MAX) { /* the oldest one is forgotten */
-        memmove(r->ban, r->ban + 1, --r->bans * sizeof r->ban[0]);
-        kl_lobby_log_room(KL_LOG_INFO, "bans_full", r, "kept=%d", KL_BANS_MAX);
-    }
-    struct kl_lobby_ban *b = &r->ban[r->bans++];
-    memcpy(b->seat_key, seat_key, sizeof b->seat_key);
-    snprintf(b->host, sizeof b->host, "%s", host);
 }
 
 void kl_lobby_ban(struct kl_lobby_room *r, unsigned member, const char *who, uint64_t now_us) {

@@ -5,7 +5,7 @@
 #include <sodium.h>
 
 #include "net/session/identity.h"
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/lobby/lobby_parts.h"
 
 /* --- rooms ------------------------------------------------------------------------------------------------
  */
@@ -34,7 +34,16 @@ void kl_lobby_free_room(struct kl_lobby_room *r) {
     free(r);
 }
 
-void kl_lobby_free_empty_rooms(struct kl_lobby *l) {
+void kl_lobby_do_end_room(struct kl_lobby_room *r, const char *why_members, const char *why_watchers,
+                          uint64_t now_us) {
+    struct kl_lobby *l = r->lobby;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here) kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, why_members, now_us);
+    kl_lobby_watch_end(r, why_watchers);
+    kl_lobby_do_free_empty_rooms(l);
+}
+
+void kl_lobby_do_free_empty_rooms(struct kl_lobby *l) {
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         if (!l->room[i] || !is_empty(l->room[i]) || !kl_lobby_watch_over(l->room[i])) continue;
         kl_journal_end(l->room[i]);
@@ -120,8 +129,14 @@ unsigned kl_lobby_member_free(const struct kl_lobby_room *r) {
     return i;
 }
 
+static bool comes_to_watch(const struct kl_lobby_room *r, const struct kl_hello *h) {
+    if (!r->lobby->limits.watchers || !r->joins) return false; /* the room's maker is its client */
+    if (h->seats_wanted == 0 || h->door & KL_DOOR_AGAIN) return true;
+    return r->phase == KL_ROOM_PLAYING && !kl_lobby_open_seats(r, h->seats_wanted);
+}
+
 static int objection_seats(const struct kl_lobby_room *r, const struct kl_hello *h, char *text, size_t cap) {
-    if (kl_lobby_watch_wanted(r, h)) return kl_lobby_watch_open(r, text, cap) ? 0 : KL_REFUSE_FULL;
+    if (comes_to_watch(r, h)) return kl_lobby_watch_open(r, text, cap) ? 0 : KL_REFUSE_FULL;
     unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r));
     bool may_watch =
         h->seats_wanted == 0 || r->phase == KL_ROOM_PLAYING; /* a latecomer without a free seat */
@@ -171,31 +186,6 @@ static int objection(const struct kl_lobby_room *r, const struct kl_hello *h, co
     return objection_seats(r, h, text, cap);
 }
 
-unsigned kl_lobby_rooms_of(const struct kl_lobby *l, const char *address) {
-    char host[KL_ADDRESS_MAX];
-    unsigned count = 0;
-    kl_address_host(host, address);
-    for (unsigned i = 0; i < l->limits.rooms; i++)
-        if (l->room[i] && strcmp(l->room[i]->maker, host) == 0) count++;
-    return count;
-}
-
-bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_t bytes) {
-    char host[KL_ADDRESS_MAX], other[KL_ADDRESS_MAX];
-    kl_address_host(host, address);
-    for (unsigned i = 0; i < l->limits.rooms; i++) {
-        const struct kl_lobby_room *r = l->room[i];
-        if (r && strcmp(r->maker, host) == 0)
-            bytes += sizeof *r + r->past.bytes + (r->start ? r->start_bytes : 0) + r->shot.bytes;
-    }
-    for (unsigned i = 0; i < l->limits.peers && l->bringing; i++) {
-        if (l->client[i].bringing_bytes == 0) continue;
-        kl_address_host(other, l->client[i].address);
-        if (strcmp(other, host) == 0) bytes += l->client[i].bringing_bytes;
-    }
-    return bytes <= l->limits.mib_per_address * UINT64_C(1048576);
-}
-
 static int objection_new(const struct kl_lobby *l, const struct kl_hello *h, const char *address, char *text,
                          size_t cap) {
     unsigned most = h->seats_wanted > h->params.players ? h->seats_wanted : h->params.players;
@@ -218,10 +208,6 @@ static int objection_new(const struct kl_lobby *l, const struct kl_hello *h, con
 int kl_lobby_objection(const struct kl_lobby *l, const struct kl_lobby_room *r, const struct kl_hello *h,
                        const char *address, char *text, size_t cap) {
     return r ? objection(r, h, address, text, cap) : objection_new(l, h, address, text, cap);
-}
-
-bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent) {
-    return consent == KL_CONSENT_ROOM || (consent == KL_CONSENT_UNLISTED && r->doors & KL_DOOR_UNLISTED);
 }
 
 static bool is_of(const struct kl_lobby_left *l, const uint8_t *seat_key, const char *host) {
@@ -335,6 +321,21 @@ static void join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *
     }
 }
 
+static void watch(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h, uint64_t now_us) {
+    struct kl_lobby_watcher *w = kl_lobby_watch_join(r, peer, h, now_us);
+    if (!w) {
+        kl_lobby_turn_away(r->lobby, peer, KL_REFUSE_LIMIT, "this relay has no memory for another watcher");
+        return;
+    }
+    kl_lobby_send_roster_to(r, peer);
+    kl_lobby_watch_joined(r, w, h, now_us);
+    if (h->door & KL_DOOR_AGAIN) return;
+    if (h->seats_wanted)
+        kl_lobby_watcher_seat(r, w, h->seats_wanted, now_us);
+    else
+        kl_lobby_watch_tell_seats(r, w);
+}
+
 /* It is turned away then. */
 static bool comes_too_often(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h) {
     unsigned wait_s = kl_lobby_cost_newcomer_wait_s(r, h->seat_key, r->lobby->client[peer].address,
@@ -351,8 +352,8 @@ void kl_lobby_enter(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
     struct kl_lobby_room *r = kl_lobby_find(l, h->room);
     if (r && comes_too_often(r, peer, h)) return;
     if (!r) r = make_room(l, h, l->client[peer].address, salt, secret, now_us);
-    if (r && kl_lobby_watch_wanted(r, h))
-        kl_lobby_watch_join(r, peer, h, now_us);
+    if (r && comes_to_watch(r, h))
+        watch(r, peer, h, now_us);
     else if (r)
         join(r, peer, h, now_us);
     else

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "net/engine/room_return.h"
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/lobby/lobby_parts.h"
 
 #define LOOK_US     5000000 /* between two looks at a joiner's progress */
 #define LOOKS       3       /* in a row without any, and it will never catch up */
@@ -16,10 +16,6 @@
 static uint32_t ran(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_room_client *c = &r->lock.client[member];
     return c->frame_acked - c->backlog;
-}
-
-uint32_t kl_lobby_behind(const struct kl_lobby_room *r, unsigned member) {
-    return r->lock.next_close - ran(r, member);
 }
 
 /* --- coming -----------------------------------------------------------------------------------------------
@@ -48,8 +44,8 @@ void kl_lobby_late_goes_on(struct kl_lobby_room *r, unsigned member, uint32_t ha
     kl_lobby_past_returned(r, member, 0);
 }
 
-int kl_lobby_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why,
-                    uint64_t now_us) {
+int kl_lobby_do_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why,
+                       uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     int result = kl_room_reseat(&r->lock, member, seats, now_us);
     if (result != KL_OK) return result;

@@ -2,20 +2,11 @@
 #include <string.h>
 
 #include "net/engine/room_return.h"
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/lobby/lobby_parts.h"
 
 #define STALL_TOLD_US 500000
 #define STATUS_US     10000000
 #define FARTHEST_US   2000000
-
-void kl_lobby_play_begin(struct kl_lobby_room *r, uint64_t now_us) {
-    char seats[20];
-    r->stall.since_us = r->told.status_us = now_us;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* later moves change no votes */
-        if (r->member[i].here) memcpy(r->member[i].home, r->member[i].host[0], sizeof r->member[i].home);
-    kl_lobby_log_room(KL_LOG_INFO, "started", r, "frame=0 seats=%s spacing=%u",
-                      kl_log_seats(seats, kl_lobby_seats_filled(r)), r->lock.now.length);
-}
 
 /* --- hashes ----------------------------------------------------------------------------------------------
  */
@@ -25,15 +16,6 @@ static uint16_t in_the_game(const struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (r->member[i].here && !r->member[i].leaving) present |= (uint16_t)(1U << i);
     return present;
-}
-
-/* False for members that are away or replay missed frames. */
-bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_member *m = &r->member[member];
-    bool plays = r->phase != KL_ROOM_PLAYING || m->state == KL_MEMBER_PLAYING;
-    bool now = m->way.step != KL_WAY_LOADS && !kl_room_fetching(&r->lock, member) &&
-               kl_lobby_behind(r, member) < KL_KEPT_FRAMES;
-    return kl_lobby_reaches(m) && plays && now;
 }
 
 /* Not of the past that it runs through, nor of before the state that it was given. */
@@ -173,11 +155,6 @@ static void tell_absence(struct kl_lobby_room *r) {
         kl_lobby_log_member(KL_LOG_INFO, absent ? "absent" : "back", r, i, "frame=%u away=%d",
                             r->lock.next_close, c->away);
     }
-}
-
-const char *kl_lobby_policy_name(uint8_t policy) {
-    static const char *const names[] = {"strict", "bounded", "optimistic"};
-    return policy <= KL_POLICY_OPTIMISTIC ? names[policy] : "unknown";
 }
 
 void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {

@@ -2,29 +2,7 @@
 #include <string.h>
 
 #include "net/engine/room_return.h"
-#include "net/relay/lobby/lobby_room.h"
-
-/* --- the host --- */
-
-/* True if a is the better host: players first, then linked members, then the longest here. A spectator does
- * not become host while players' links are cut. */
-static bool rather(const struct kl_lobby_member *a, const struct kl_lobby_member *b) {
-    if (!a->seats != !b->seats) return a->seats;
-    if (a->linked != b->linked) return a->linked;
-    return a->joined < b->joined;
-}
-
-void kl_lobby_choose_host(struct kl_lobby_room *r) {
-    r->host = KL_NO_HOST;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *m = &r->member[i];
-        if (!m->here || m->leaving) continue;
-        if (r->host == KL_NO_HOST || rather(m, &r->member[r->host])) r->host = i;
-    }
-    r->past.ticket_changed = true;
-    if (r->host == KL_NO_HOST) return;
-    kl_lobby_log_member(KL_LOG_INFO, "host", r, r->host, "phase=%d", r->phase);
-}
+#include "net/relay/lobby/lobby_parts.h"
 
 /* --- leaving ----------------------------------------------------------------------------------------------
  */
@@ -62,12 +40,12 @@ static void forget(struct kl_lobby_room *r, unsigned member, const char *why, co
     kl_lobby_log_room(KL_LOG_INFO, "room_ended", r, "frames=%u", r->lock.next_close);
 }
 
-void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, uint64_t now_us) {
+void kl_lobby_do_forget(struct kl_lobby_room *r, unsigned member, const char *why, uint64_t now_us) {
     forget(r, member, why, why, now_us);
 }
 
-void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
-                      uint64_t now_us) {
+void kl_lobby_do_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
+                         uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     char quoted[2 * KL_TEXT_MAX], news[KL_TEXT_MAX] = "was put out";
     const char *values = strstr(text, ": room has "); /* of the first fact that differs */
@@ -101,15 +79,6 @@ void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_
     r->roster_changed = r->busy = r->past.ticket_changed = true;
     kl_lobby_news(r, now_us, "%s left", kl_lobby_name(r, member).text);
     if (r->host == member) kl_lobby_choose_host(r);
-}
-
-void kl_lobby_note_address(struct kl_lobby_member *m, const char *address) {
-    char host[KL_ADDRESS_MAX];
-    kl_address_host(host, address);
-    if (!m->home[0]) memcpy(m->home, host, sizeof m->home);
-    if (strcmp(m->host[0], host) == 0) return;
-    memcpy(m->host[1], m->host[0], sizeof m->host[1]);
-    memcpy(m->host[0], host, sizeof m->host[0]);
 }
 
 /* --- seats that are kept ----------------------------------------------------------------------------------
@@ -263,7 +232,7 @@ static bool comes_too_often(struct kl_lobby_room *r, unsigned member, char *text
     return wait_s > 0;
 }
 
-void kl_lobby_take_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us) {
+void kl_lobby_do_take_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us) {
     struct kl_lobby_room *r = kl_lobby_find(l, b->room);
     char text[KL_TEXT_MAX];
     unsigned which = 0;

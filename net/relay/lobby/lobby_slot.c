@@ -7,7 +7,7 @@
 
 #include "net/engine/command.h"
 #include "net/engine/wire.h"
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/lobby/lobby_parts.h"
 
 int kl_lobby_slot_said(struct kl_lobby_room *r, unsigned member, const struct kl_order *o) {
     struct kl_lobby_slot *s = &r->member[member].slot;

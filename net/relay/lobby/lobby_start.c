@@ -6,15 +6,7 @@
 
 #include "net/engine/room_return.h"
 #include "net/platform/clock.h"
-#include "net/relay/lobby/lobby_room.h"
-
-void kl_lobby_start_free(struct kl_lobby_room *r) {
-    if (r->start) r->lobby->start_bytes -= r->start_bytes;
-    free(r->start);
-    r->start = NULL;
-    r->start_have = r->start_bytes = 0;
-    memset(r->start_hash, 0, sizeof r->start_hash);
-}
+#include "net/relay/lobby/lobby_parts.h"
 
 static bool seats_are_filled(const struct kl_lobby_room *r) {
     return kl_lobby_count(kl_lobby_seats_filled(r)) >= r->params.players;
@@ -94,10 +86,6 @@ static void begin_loading(struct kl_lobby_room *r, uint64_t now_us) {
         begin_waiting(&r->member[i], now_us);
         if (kl_lobby_reaches(&r->member[i])) prepare(r, i, r->member[i].gave, now_us);
     }
-}
-
-bool kl_lobby_start_is_kept(const struct kl_lobby_room *r) {
-    return r->start && r->start_have == r->start_bytes;
 }
 
 /* Takes memory for the start data; NULL, or why there is none to spare. */
@@ -218,6 +206,15 @@ static bool all_are_ready(const struct kl_lobby_room *r) {
     return true;
 }
 
+static void begin_play(struct kl_lobby_room *r, uint64_t now_us) {
+    char seats[20];
+    r->stall.since_us = r->told.status_us = now_us;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* later moves change no votes */
+        if (r->member[i].here) memcpy(r->member[i].home, r->member[i].host[0], sizeof r->member[i].home);
+    kl_lobby_log_room(KL_LOG_INFO, "started", r, "frame=0 seats=%s spacing=%u",
+                      kl_log_seats(seats, kl_lobby_seats_filled(r)), r->lock.now.length);
+}
+
 static void start(struct kl_lobby_room *r, uint64_t now_us) {
     if (kl_room_start(&r->lock, now_us) != KL_OK) return;
     r->phase = KL_ROOM_PLAYING; /* the start data is kept for members that come back without it */
@@ -229,7 +226,7 @@ static void start(struct kl_lobby_room *r, uint64_t now_us) {
     }
     r->roster_changed = true;
     kl_lobby_notice(r, "the game begins");
-    kl_lobby_play_begin(r, now_us);
+    begin_play(r, now_us);
 }
 
 static bool host_is_here(const struct kl_lobby_room *r) {

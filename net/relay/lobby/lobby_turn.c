@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "net/engine/command.h"
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/lobby/lobby_parts.h"
 
 #define AGREE_US     (10 * UINT64_C(1000000)) /* for the others to agree to a rematch */
 #define TOLD_PER_MIN 30
@@ -192,11 +192,22 @@ static bool can_play(const struct kl_lobby_room *r, const struct waiter *w) {
     return kl_lobby_reaches(m) && m->state == KL_MEMBER_PLAYING && !m->way.step;
 }
 
+/* From now on the watcher is a latecomer of the game with the frames that it has. w is gone. */
+static void seat_watcher(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint8_t seats,
+                         uint64_t now_us) {
+    struct kl_lobby_watcher was = *w;
+    kl_lobby_watch_remove(r, w);
+    unsigned i = kl_lobby_admit(r, was.peer, was.name, was.seat_key, seats, now_us);
+    kl_lobby_log_member(KL_LOG_INFO, "reseated", r, i, "frame=%u reason=\"takes a seat\"",
+                        r->lock.next_close);
+    kl_lobby_late_goes_on(r, i, was.acked, now_us);
+}
+
 static void sit(struct kl_lobby_room *r, const struct waiter *w, uint8_t seats, uint64_t now_us) {
     kl_lobby_news(r, now_us, "%s takes a seat", w->name);
     *w->turn = (struct kl_lobby_turn){0};
     if (w->watcher)
-        kl_lobby_watch_seated(r, w->watcher, seats, now_us);
+        seat_watcher(r, w->watcher, seats, now_us);
     else
         (void)kl_lobby_reseat(r, w->member, seats, "takes a seat", now_us);
 }

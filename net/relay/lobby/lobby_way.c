@@ -1,45 +1,11 @@
 /* How a member comes to the present of a game under way: by joining late, or by coming back. net/PROTOCOL.md
- * §7. way.h decides; the facts and the deeds are here. */
+ * §7. way.h decides, by the facts of lobby_way_facts.c; the deeds are here. */
 #include <stdio.h>
 
 #include "net/engine/room_return.h"
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/lobby/lobby_parts.h"
 
-#define FAILURES                                                                                             \
-    2 /* to get a snapshot, in a row, or of newcomers with one: the room counts as without states */
 #define LEAST_RUN 300 /* frames: fewer tell no speed */
-
-bool kl_lobby_way_has_states(const struct kl_lobby_room *r) {
-    return !r->shot.unfit && r->shot.in_a_row < FAILURES && r->shot.begins_apart < FAILURES;
-}
-
-/* The snapshot that comes up just now, if it can be sent on at once. */
-static struct kl_lobby_packed *coming(const struct kl_lobby_room *r, const struct kl_way_trip *t) {
-    struct kl_lobby_packed *k = r->shot.phase == KL_SHOT_GIVING ? r->shot.coming : NULL;
-    return k && k->keyframe > t->have && kl_lobby_past_reaches(r, k->keyframe) ? k : NULL;
-}
-
-static struct kl_way_facts facts_of(const struct kl_lobby_room *r, const struct kl_way_trip *t) {
-    const struct kl_lobby_packed *kept = kl_lobby_snapshot_reaches(r) ? r->shot.kept : NULL;
-    return (struct kl_way_facts){
-        .end = r->lock.next_close,
-        .have = t->have,
-        .limit = kl_way_limit(t->fps, r->params.fps_uhz, r->lobby->limits.catch_up_s),
-        .made = t->made,
-        .start = kl_lobby_start_is_kept(r),
-        .history = kl_lobby_past_reaches(r, t->have),
-        .snapshot = kept && kept->keyframe > t->have && !t->no_states && r->shot.begins_apart < FAILURES,
-        .keyframe = kept ? kept->keyframe : 0,
-        .coming = coming(r, t),
-        .another = !t->no_states && !r->past.broken && kl_lobby_way_has_states(r),
-        .another_end = r->lock.next_close,
-    };
-}
-
-enum kl_way kl_lobby_way_to_present(const struct kl_lobby_room *r, const struct kl_way_trip *t) {
-    struct kl_way_facts f = facts_of(r, t);
-    return kl_way_choose(&f);
-}
 
 /* --- on the way -------------------------------------------------------------------------------------------
  */
@@ -82,7 +48,8 @@ static void go(struct kl_lobby_room *r, unsigned member, enum kl_way way, uint64
         if (kl_lobby_start_again(r, member, now_us)) return;
         way = KL_WAY_NONE;
     }
-    if (snapshot) by_snapshot(r, member, way == KL_WAY_COMING ? coming(r, &m->way) : r->shot.kept, now_us);
+    if (snapshot)
+        by_snapshot(r, member, way == KL_WAY_COMING ? kl_lobby_way_coming(r, &m->way) : r->shot.kept, now_us);
     if (way == KL_WAY_HISTORY) by_history(r, member, now_us);
     if (way != KL_WAY_NONE) return;
     kl_lobby_way_closed(r, m->consents, text, sizeof text);
@@ -106,7 +73,7 @@ static void go_on_without(struct kl_lobby_room *r, unsigned member, uint64_t now
 
 static void look_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_way_trip *t = &r->member[member].way;
-    struct kl_way_facts f = facts_of(r, t);
+    struct kl_way_facts f = kl_lobby_way_facts(r, t);
     f.stuck = kl_way_is_stuck(t, r->shot.phase > KL_SHOT_ORDERED, now_us);
     enum kl_way way = kl_way_choose(&f);
     if (way == KL_WAY_ORDER && f.stuck && !somebody_can_give(r)) way = KL_WAY_NONE;
@@ -155,7 +122,7 @@ void kl_lobby_way_loaded(struct kl_lobby_room *r, unsigned member, const struct 
                          now_us);
 }
 
-bool kl_lobby_way_apart(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+bool kl_lobby_do_way_apart(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     bool beginning = kl_lobby_start_is_kept(r) && kl_lobby_past_reaches(r, 0);
     if (m->way.begins == 0 || m->way.no_states || !beginning) return false;
@@ -170,7 +137,7 @@ bool kl_lobby_way_apart(struct kl_lobby_room *r, unsigned member, uint64_t now_u
     return kl_lobby_start_again(r, member, now_us);
 }
 
-bool kl_lobby_way_anew(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+bool kl_lobby_do_way_anew(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     const struct kl_way_trip t = {.no_states = true};
     if (kl_lobby_way_to_present(r, &t) != KL_WAY_HISTORY) return false;

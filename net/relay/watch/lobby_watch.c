@@ -7,7 +7,7 @@
 
 #include "net/engine/command.h"
 #include "net/engine/room_return.h"
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/room/lobby_room.h"
 
 #define TOLD_US     1000000                  /* between two words to the clients of how many watch */
 #define SILENT_US   (15 * UINT64_C(1000000)) /* without a datagram: it is let go */
@@ -57,12 +57,6 @@ void kl_lobby_watch_ask(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uin
 /* --- coming ------------------------------------------------------------------------------------------------
  */
 
-bool kl_lobby_watch_wanted(const struct kl_lobby_room *r, const struct kl_hello *h) {
-    if (!r->lobby->limits.watchers || !r->joins) return false; /* the room's maker is its client */
-    if (h->seats_wanted == 0 || h->door & KL_DOOR_AGAIN) return true;
-    return r->phase == KL_ROOM_PLAYING && !kl_lobby_open_seats(r, h->seats_wanted);
-}
-
 bool kl_lobby_watch_open(const struct kl_lobby_room *r, char *text, size_t cap) {
     const struct kl_lobby *l = r->lobby;
     if (r->watch.count >= l->limits.watchers)
@@ -85,7 +79,7 @@ static struct kl_lobby_watcher *add(struct kl_lobby_room *r) {
     return w;
 }
 
-static void remove_watcher(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
+void kl_lobby_watch_remove(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
     struct kl_lobby_watch *a = &r->watch;
     struct kl_lobby_client *c = &r->lobby->client[w->peer];
     char host[KL_ADDRESS_MAX];
@@ -121,7 +115,7 @@ static struct kl_lobby_turn displace(struct kl_lobby_room *r, const uint8_t *sea
 }
 
 /* The players' names, and the way to a seat. */
-static void tell_seats(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
+void kl_lobby_watch_tell_seats(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
     char names[KL_LOBBY_NAMES];
     uint16_t players = 0;
     if (r->phase != KL_ROOM_PLAYING) return;
@@ -131,14 +125,12 @@ static void tell_seats(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
     kl_lobby_watch_ask(r, w, KL_NOTICE_SEAT, "you watch %s: to play, ask for a seat", names);
 }
 
-void kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h, uint64_t now_us) {
+struct kl_lobby_watcher *kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h,
+                                             uint64_t now_us) {
     struct kl_lobby_client *c = &r->lobby->client[peer];
     struct kl_lobby_turn turn = displace(r, h->seat_key);
     struct kl_lobby_watcher *w = add(r);
-    if (!w) {
-        kl_lobby_turn_away(r->lobby, peer, KL_REFUSE_LIMIT, "this relay has no memory for another watcher");
-        return;
-    }
+    if (!w) return NULL;
     w->peer = peer;
     w->owed = kl_lobby_debt_take(r, h->seat_key, c->address);
     w->since_us = w->heard_at_us = now_us;
@@ -153,7 +145,11 @@ void kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl
     kl_lobby_watch_log("watches", r, w, "address=%s again=%d", kl_log_address(c->address),
                        !!(h->door & KL_DOOR_AGAIN));
     welcome(r, w);
-    kl_lobby_send_roster_to(r, peer);
+    return w;
+}
+
+void kl_lobby_watch_joined(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_hello *h,
+                           uint64_t now_us) {
     w->roster = r->watch.roster;
     r->busy = true;
     if (r->doors & KL_DOOR_ONCE)
@@ -161,10 +157,6 @@ void kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl
     if (h->door & KL_DOOR_AGAIN) return;
     if (r->watch.count <= NOTICES_FOR) kl_lobby_news(r, now_us, "%s is watching", w->name);
     w->notices = r->watch.notices; /* the watcher knows that */
-    if (h->seats_wanted)
-        kl_lobby_watcher_seat(r, w, h->seats_wanted, now_us);
-    else
-        tell_seats(r, w);
 }
 
 bool kl_lobby_watch_begin(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
@@ -192,7 +184,7 @@ static void goes(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char
                  const char *why) {
     char quoted[2 * KL_TEXT_MAX];
     kl_lobby_watch_log(event, r, w, "code=%u reason=%s", code, kl_log_quote(quoted, sizeof quoted, why));
-    remove_watcher(r, w);
+    kl_lobby_watch_remove(r, w);
 }
 
 void kl_lobby_watch_lost(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *why) {
@@ -280,16 +272,6 @@ static void is_ready(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const 
         kl_lobby_watch_set_out(r, w, now_us);
 }
 
-void kl_lobby_watch_seated(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint8_t seats,
-                           uint64_t now_us) {
-    struct kl_lobby_watcher was = *w;
-    remove_watcher(r, w);
-    unsigned i = kl_lobby_admit(r, was.peer, was.name, was.seat_key, seats, now_us);
-    kl_lobby_log_member(KL_LOG_INFO, "reseated", r, i, "frame=%u reason=\"takes a seat\"",
-                        r->lock.next_close);
-    kl_lobby_late_goes_on(r, i, was.acked, now_us);
-}
-
 static void says(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_order *o,
                  uint64_t now_us) {
     struct kl_msg m = {.kind = KL_MSG_NOTICE};
@@ -325,11 +307,11 @@ static bool answers(uint8_t kind) {
 }
 
 static void orders(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_order *o,
-                   uint64_t now_us) {
+                   unsigned *wish, uint64_t now_us) {
     if (answers(o->kind) || too_much(r, w, o->kind, now_us)) return;
     bool seat = o->kind == KL_COMMAND_SEAT && o->len == 1;
     if (seat && (o->data[0] <= KL_MAX_SEATS || o->data[0] == KL_SEAT_NEXT))
-        kl_lobby_watcher_seat(r, w, o->data[0], now_us);
+        *wish = o->data[0];
     else if (o->kind == KL_COMMAND_CHAT)
         says(r, w, o, now_us);
     else
@@ -337,13 +319,13 @@ static void orders(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const st
 }
 
 /* False: no watcher may say this, or not now. */
-static bool takes(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_msg *m,
+static bool takes(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_msg *m, unsigned *wish,
                   uint64_t now_us) {
     switch (m->kind) {
     case KL_MSG_READY: is_ready(r, w, &m->ready.facts, now_us); return true;
     case KL_MSG_HEALED: kl_lobby_watch_healed(r, w, &m->healed, now_us); return true;
     case KL_MSG_HASH: kl_lobby_watch_hash(r, w, &m->hash); return true;
-    case KL_MSG_COMMAND: orders(r, w, &m->order, now_us); return true;
+    case KL_MSG_COMMAND: orders(r, w, &m->order, wish, now_us); return true;
     case KL_MSG_BYE:
         kl_lobby_hang_up(r->lobby, w->peer);
         kl_lobby_watch_lost(r, w, "left");
@@ -353,22 +335,19 @@ static bool takes(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const str
     }
 }
 
-void kl_lobby_watch_message(struct kl_lobby_room *r, struct kl_lobby_watcher *w, int result,
-                            const struct kl_msg *m, size_t len, uint64_t now_us) {
+unsigned kl_lobby_watch_message(struct kl_lobby_room *r, struct kl_lobby_watcher *w, int result,
+                                const struct kl_msg *m, size_t len, uint64_t now_us) {
     char text[KL_TEXT_MAX];
+    unsigned wish = KL_WATCH_NO_WISH;
     r->busy = true;
-    if (result == KL_OK && takes(r, w, m, now_us)) return;
+    if (result == KL_OK && takes(r, w, m, &wish, now_us)) return wish;
     snprintf(text, sizeof text, "protocol error: message kind %u of %zu bytes is %s", m->kind, len,
              result == KL_OK ? "not expected now" : "malformed");
     kl_lobby_watch_put_out(r, w, KL_REFUSE_PROTOCOL, text);
+    return wish;
 }
 
 /* --- messages to watchers --- */
-
-void kl_lobby_watch_notice(struct kl_lobby_room *r, const struct kl_text *t) {
-    struct kl_lobby_watch *a = &r->watch;
-    a->notice[a->notices++ % KL_WATCH_NOTICES] = *t;
-}
 
 void kl_lobby_watch_roster(struct kl_lobby_room *r, const struct kl_roster *roster) {
     r->watch.now = *roster;

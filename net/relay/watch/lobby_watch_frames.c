@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "net/engine/room_return.h"
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/room/lobby_room.h"
 #include "net/relay/watch/lobby_watch.h"
 
 #define CUT_US  100000 /* between two cuts */

@@ -1,6 +1,6 @@
 /* Compares a watcher's hashes with those of the game's clients for the same label, once these are in. The
  * clients' hashes are never judged by a watcher's. */
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/room/lobby_room.h"
 #include "net/relay/watch/lobby_watch.h"
 
 #define WAIT_US    3000000 /* for the last client's report, as in verdicts */

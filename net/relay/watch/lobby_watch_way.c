@@ -4,7 +4,9 @@
  * No snapshot goes out before its frame may be seen. So the room's are held for watchers: the newest that
  * may, and the first one after that. */
 #include "net/engine/room_return.h"
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/heal/lobby_snapshot.h"
+#include "net/relay/watch/lobby_watch.h"
+#include "net/relay/room/lobby_room.h"
 
 #define HEAL_FRAMES 600     /* a snapshot that is no older brings one back into sync */
 #define ORDER_US    5000000 /* between two that are ordered for watchers */
@@ -15,11 +17,6 @@
 /* True if the frames from there on are in history; a watcher has no other source. */
 static bool reaches(const struct kl_lobby_room *r, uint32_t from) {
     return !r->past.broken && from >= r->past.history.first && from <= r->past.history.next;
-}
-
-void kl_lobby_watch_drop_shots(struct kl_lobby_room *r) {
-    kl_lobby_fetch_end(r, &r->watch.seen);
-    kl_lobby_fetch_end(r, &r->watch.next);
 }
 
 static void note_newest(struct kl_lobby_room *r) {

@@ -3,8 +3,7 @@
 
 #include "net/engine/room_return.h"
 #include "net/session/past.h"
-#include "net/relay/lobby/lobby_room.h"
-#include "net/relay/durable/lobby_ticket.h"
+#include "net/relay/room/lobby_room.h"
 
 void kl_lobby_past_begin(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_past *p = &r->past;
@@ -73,7 +72,7 @@ void kl_lobby_past_trim(struct kl_lobby_room *r) {
 
 static const uint8_t no_tag[KL_TAG];
 
-static const uint8_t *tag_before(const struct kl_lobby_past *p, uint32_t interval) {
+const uint8_t *kl_lobby_past_tag_before(const struct kl_lobby_past *p, uint32_t interval) {
     return interval ? p->tag[(interval - 1) % KL_TAGS_KEPT] : no_tag;
 }
 
@@ -84,7 +83,7 @@ bool kl_lobby_past_mark(const struct kl_lobby_room *r, uint8_t mark[KL_MARK]) {
     size_t len = kl_history_so_far(&p->history, bytes, sizeof bytes, &of.keyframe);
     bool whole = p->tags && p->tag_end[(p->tags - 1) % KL_TAGS_KEPT] == of.end;
     of.interval = p->tags - whole;
-    of.before = tag_before(p, of.interval);
+    of.before = kl_lobby_past_tag_before(p, of.interval);
     kl_mark_make(&of, bytes, len, mark);
     return len > 0;
 }
@@ -96,7 +95,7 @@ static void tag_interval(struct kl_lobby_room *r) {
     uint32_t i = p->history.intervals - 1, length = p->last_spacing;
     uint8_t *tag = p->tag[i % KL_TAGS_KEPT];
     size_t len = kl_history_interval(&p->history, bytes, sizeof bytes);
-    kl_tag_begin(&t, p->tag_key, tag_before(p, i), r->id, i, p->history.next - length);
+    kl_tag_begin(&t, p->tag_key, kl_lobby_past_tag_before(p, i), r->id, i, p->history.next - length);
     kl_tag_add(&t, bytes, len);
     kl_tag_end(&t, tag);
     p->tag_end[i % KL_TAGS_KEPT] = p->history.next;
@@ -145,8 +144,7 @@ bool kl_lobby_past_reaches(const struct kl_lobby_room *r, uint32_t from) {
     return by_update || (!r->past.broken && from >= r->past.history.first);
 }
 
-#define BASE_FRAMES 16384 /* between two bases: four minutes and a half */
-#define DIGEST_MAX  4096  /* frames past the newest tag that are looked at for one RETURN */
+#define DIGEST_MAX 4096 /* frames past the newest tag that are looked at for one RETURN */
 
 /* The digest that this client must have, computed from our frames. False if we do not keep them any more. */
 static bool digest_of(const struct kl_lobby_past *p, const struct kl_return *b, uint8_t out[16]) {
@@ -177,142 +175,4 @@ void kl_lobby_past_returned(struct kl_lobby_room *r, unsigned member, uint32_t t
     struct kl_lobby_member *m = &r->member[member];
     m->tags_told = tags < r->past.tags ? tags : r->past.tags;
     m->ticket_told = m->ticket_sent = 0;
-}
-
-/* --- sending ----------------------------------------------------------------------------------------------
- */
-
-static bool may_send(struct kl_lobby_room *r, const struct kl_lobby_member *m) {
-    return kl_lobby_bulk_room(r, m->peer) > 0;
-}
-
-static void send_history(struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_member *m = &r->member[member];
-    uint32_t from, end;
-    while (kl_room_wants_history(&r->lock, member, &from)) {
-        struct kl_msg msg = {.kind = KL_MSG_HISTORY};
-        if (!may_send(r, m)) {
-            r->bulk = true;
-            return;
-        }
-        size_t len = kl_history_read(&r->past.history, from, msg.past.bytes, sizeof msg.past.bytes, &end);
-        if (len == 0) return; /* not sealed into a piece yet, or gone: help_the_lost() sees to it */
-        msg.past.len = (uint16_t)len;
-        kl_lobby_send_bulk(r->lobby, m->peer, &msg);
-        kl_room_gave_history(&r->lock, member, end);
-    }
-}
-
-static void send_tags(struct kl_lobby_room *r, struct kl_lobby_member *m) {
-    const struct kl_lobby_past *p = &r->past;
-    if (m->tags_told + KL_TAGS_KEPT < p->tags) m->tags_told = p->tags - KL_TAGS_KEPT;
-    while (m->tags_told < p->tags) {
-        struct kl_msg msg = {.kind = KL_MSG_TAGS, .tags.first = m->tags_told};
-        if (!may_send(r, m)) {
-            r->bulk = true;
-            return;
-        }
-        for (; m->tags_told < p->tags && msg.tags.count < KL_TAGS_MAX; m->tags_told++) {
-            msg.tags.end_frame = p->tag_end[m->tags_told % KL_TAGS_KEPT];
-            memcpy(msg.tags.tag[msg.tags.count++], p->tag[m->tags_told % KL_TAGS_KEPT], KL_TAG_BYTES);
-        }
-        kl_lobby_send_bulk(r->lobby, m->peer, &msg);
-    }
-}
-
-static void send_ticket(struct kl_lobby_room *r, struct kl_lobby_member *m) {
-    const struct kl_lobby_past *p = &r->past;
-    if (m->ticket_told != p->ticket_number) m->ticket_sent = 0; /* a newer one: from the beginning */
-    m->ticket_told = p->ticket_number;
-    while (m->ticket_sent < p->ticket_len) {
-        struct kl_msg msg = {.kind = KL_MSG_TICKET};
-        uint32_t left = p->ticket_len - m->ticket_sent;
-        if (!may_send(r, m)) {
-            r->bulk = true;
-            return;
-        }
-        msg.piece = (struct kl_piece){.offset = m->ticket_sent, .total = p->ticket_len};
-        msg.piece.len = (uint16_t)(left < KL_BULK_MAX ? left : KL_BULK_MAX);
-        memcpy(msg.piece.bytes, p->ticket + m->ticket_sent, msg.piece.len);
-        kl_lobby_send_bulk(r->lobby, m->peer, &msg);
-        m->ticket_sent += msg.piece.len;
-    }
-}
-
-void kl_lobby_past_renew(struct kl_lobby_room *r) {
-    static struct kl_lobby_ticket t;
-    static uint8_t body[KL_TICKET_BODY_MAX];
-    struct kl_lobby_past *p = &r->past;
-    p->ticket_changed = false;
-    p->ticket_number++;
-    kl_lobby_ticket_of(&t, r);
-    int len = kl_lobby_ticket_encode(&t, body, sizeof body);
-    if (len > 0) len = kl_ticket_seal(r->lobby->secret, body, (size_t)len, p->ticket);
-    p->ticket_len = len > 0 ? (uint32_t)len : 0;
-    sodium_memzero(body, sizeof body);
-    sodium_memzero(&t, sizeof t);
-}
-
-/* --- the base ----------------------------------------------------------------------------------------------
- */
-
-/* Some client's frames begin past the base, or it is long ago: clients drop their oldest frames, too. */
-static bool wants_base(const struct kl_lobby_room *r) {
-    uint32_t base = r->past.base.keyframe;
-    bool wants = r->lock.next_close >= base + BASE_FRAMES;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        wants |= r->member[i].here && r->member[i].way.begins > base;
-    return wants && !r->past.broken;
-}
-
-/* The keyframe of the interval that is being closed. */
-static void choose_base(struct kl_lobby_room *r) {
-    const struct kl_lobby_past *p = &r->past;
-    struct kl_lobby_base *b = &r->past.next_base;
-    uint32_t keyframe = r->lock.now.first, i = p->tags;
-    while (i > 0 && i + 2 > p->tags && p->tag_end[(i - 1) % KL_TAGS_KEPT] != keyframe)
-        i--;
-    if (i == 0 || p->tag_end[(i - 1) % KL_TAGS_KEPT] != keyframe) return;
-    *b = (struct kl_lobby_base){.keyframe = keyframe, .interval = i, .rules = r->lock.rules};
-    memcpy(b->tag, tag_before(p, i), sizeof b->tag);
-}
-
-/* All members here can prove that the base's interval was played, and so bring it. */
-static bool all_have_run(const struct kl_lobby_room *r, const struct kl_lobby_base *b) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *m = &r->member[i];
-        if (!kl_lobby_reaches(m) || m->state != KL_MEMBER_PLAYING) continue;
-        uint32_t ran = r->lock.next_close - kl_lobby_behind(r, i);
-        if (ran < b->keyframe + KL_SPACING_MAX || m->tags_told <= b->interval) return false;
-    }
-    return true;
-}
-
-/* The ticket gets a base only when clients have run it: frames that no client has are lost with the relay.
- */
-static void move_base(struct kl_lobby_room *r) {
-    struct kl_lobby_past *p = &r->past;
-    if (!p->next_base.keyframe) {
-        if (wants_base(r)) choose_base(r);
-    } else if (all_have_run(r, &p->next_base)) {
-        p->base = p->next_base;
-        p->next_base = (struct kl_lobby_base){0};
-        p->ticket_changed = true;
-    }
-}
-
-void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us) {
-    bool due = now_us >= r->past.tags_us;
-    if (due) r->past.tags_us = now_us + KL_TAGS_US;
-    if (due) move_base(r);
-    if (due && r->past.ticket_changed) kl_lobby_past_renew(r);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        struct kl_lobby_member *m = &r->member[i];
-        if (!kl_lobby_reaches(m) || m->state != KL_MEMBER_PLAYING) continue;
-        send_history(r, i);
-        if (due || m->tags_told + KL_TAGS_MAX <= r->past.tags) send_tags(r, m);
-        /* The first ticket of a newcomer names the newcomer: it may be the last one before the relay dies. */
-        if (m->ticket_told == 0 && r->past.ticket_changed) kl_lobby_past_renew(r);
-        send_ticket(r, m);
-    }
 }

@@ -1,4 +1,4 @@
-#include "net/relay/heal/verdict.h"
+#include "net/relay/room/verdict.h"
 
 #include <string.h>
 

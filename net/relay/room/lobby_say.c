@@ -2,11 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/room/lobby_room.h"
 
 #define NEWS_PER_MIN      60  /* of a room: a full one may come and go */
 #define NOTICES_UNDER_WAY 128 /* no NOTICE is sent to a client with so many messages under way */
-#define ROSTERS_UNDER_WAY 64  /* no ROSTER either; the newest goes out later */
 
 void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m) {
     uint8_t bytes[KL_MSG_MAX];
@@ -33,16 +32,21 @@ void kl_lobby_refuse(struct kl_lobby *l, unsigned peer, enum kl_refuse code, con
 
 /* True if so many messages, or more, are on their way to that client. Lines for its screen are then not sent:
  * with 400 messages a client is put out, and nobody may cause that by making the relay talk. */
-static bool has_much_to_take(const struct kl_lobby_room *r, unsigned member, unsigned messages) {
+static bool has_much_to_take(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_net *net = &r->lobby->net;
-    return net->pending(net->ctx, r->member[member].peer) > messages;
+    return net->pending(net->ctx, r->member[member].peer) > NOTICES_UNDER_WAY;
+}
+
+void kl_lobby_watch_notice(struct kl_lobby_room *r, const struct kl_text *t) {
+    struct kl_lobby_watch *a = &r->watch;
+    a->notice[a->notices++ % KL_WATCH_NOTICES] = *t;
 }
 
 static void say_to_all(struct kl_lobby_room *r, const char *format, va_list args) {
     struct kl_msg m = {.kind = KL_MSG_NOTICE};
     vsnprintf(m.text.text, sizeof m.text.text, format, args);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_reaches(&r->member[i]) && !has_much_to_take(r, i, NOTICES_UNDER_WAY))
+        if (kl_lobby_reaches(&r->member[i]) && !has_much_to_take(r, i))
             kl_lobby_send(r->lobby, r->member[i].peer, &m);
     if (r->watch.delay_s == 0)
         kl_lobby_watch_notice(r, &m.text); /* with a delay it is about frames that they have not seen */
@@ -75,54 +79,11 @@ void kl_lobby_tell(struct kl_lobby_room *r, unsigned member, const char *format,
 void kl_lobby_ask(struct kl_lobby_room *r, unsigned member, uint8_t code, const char *format, ...) {
     struct kl_msg m = {.kind = KL_MSG_NOTICE, .text.code = code};
     va_list args;
-    if (!kl_lobby_reaches(&r->member[member]) || has_much_to_take(r, member, NOTICES_UNDER_WAY)) return;
+    if (!kl_lobby_reaches(&r->member[member]) || has_much_to_take(r, member)) return;
     va_start(args, format);
     vsnprintf(m.text.text, sizeof m.text.text, format, args);
     va_end(args);
     kl_lobby_send(r->lobby, r->member[member].peer, &m);
-}
-
-static struct kl_msg roster_of(const struct kl_lobby_room *r) {
-    struct kl_msg m = {.kind = KL_MSG_ROSTER};
-    struct kl_roster *roster = &m.roster;
-    roster->filled = (uint8_t)kl_lobby_count(kl_lobby_seats_filled(r));
-    roster->players = r->params.players;
-    roster->doors = r->doors & (KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED);
-    roster->farthest = r->told.farthest < KL_MAX_CLIENTS ? r->told.farthest : KL_WATCHER;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *from = &r->member[i];
-        if (!from->here) continue;
-        struct kl_member *to = &roster->member[roster->count++];
-        *to = (struct kl_member){.client = (uint8_t)i, .seats = from->seats, .state = from->state};
-        to->host = i == r->host;
-        memcpy(to->name, from->name, sizeof to->name);
-        if (from->state == KL_MEMBER_PLAYING && kl_room_joining(&r->lock, i)) to->state = KL_MEMBER_JOINING;
-        if (!from->linked) to->state = from->leaving ? KL_MEMBER_GONE : KL_MEMBER_AWAY;
-    }
-    roster->watchers = (uint16_t)r->watch.count;
-    roster->delay_s = r->watch.delay_s;
-    roster->waiting = (uint8_t)kl_lobby_waiting(r, roster->queue);
-    return m;
-}
-
-void kl_lobby_send_roster(struct kl_lobby_room *r) {
-    struct kl_msg m = roster_of(r);
-    uint16_t owed = r->roster_changed ? UINT16_MAX : r->roster_owed;
-    if (r->roster_changed) kl_lobby_watch_roster(r, &m.roster);
-    r->roster_changed = false;
-    r->roster_owed = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!(owed >> i & 1) || !kl_lobby_reaches(&r->member[i])) continue;
-        if (has_much_to_take(r, i, ROSTERS_UNDER_WAY))
-            r->roster_owed |= (uint16_t)(1U << i);
-        else
-            kl_lobby_send(r->lobby, r->member[i].peer, &m);
-    }
-}
-
-void kl_lobby_send_roster_to(struct kl_lobby_room *r, unsigned peer) {
-    struct kl_msg m = roster_of(r);
-    kl_lobby_send(r->lobby, peer, &m);
 }
 
 struct kl_name_shown kl_lobby_name(const struct kl_lobby_room *r, unsigned member) {

@@ -1,27 +1,16 @@
-/* lobby_room.h - one room, as shared by the parts of the lobby. Only inside net/relay.
+/* lobby_room.h - one room, and what all parts of the relay use of it. Only inside net/relay.
  *
- * lobby.c          arriving messages, due times
- * lobby_join.c     HELLO: rooms are made and entered
- * lobby_door.c     passwords, locks, bans
- * lobby_seat.c     leaving, seats that are kept, RETURN
- * lobby_start.c    start data, READY, start
- * lobby_late.c     members that join a game under way
- * lobby_turn.c     rematches, seats that change hands, the queue for seats
- * way.h            a client's way to the present
- * lobby_way.c      the ways of members
- * lobby_play.c     frames, verdicts, stalls
- * lobby_past.c     history, tags, tickets
- * lobby_again.c    rooms made again after the relay died
- * lobby_bring.c    rooms made again from clients' parts
- * lobby_command.c  commands of members and operator
- * lobby_slot.c     members that have the room's saved state
- * lobby_snapshot.h snapshots
+ * lobby_room.c     questions that need nothing but the room
+ * lobby_say.c      messages and log lines
+ * lobby_past.c     history and tags
+ * lobby_fetch.c    snapshots on their way to clients (shot.h)
  * lobby_cost.h     bytes down against bytes up
- * lobby_fetch.c    snapshots on their way to clients
- * lobby_heal.h     healing of members that are out of sync
- * journal.h        files that outlive the relay
- * lobby_watch.h    watchers
- * lobby_say.c      messages and log lines */
+ * way.h            a client's way to the present; lobby_way_facts.c has a member's facts
+ * verdict.h        hashes compared
+ * lobby_above.c    what the lobby does for the folders below it
+ *
+ * The state of a part whose functions stand in another folder: heal_state.h, shot.h, watcher.h,
+ * journal_room.h. */
 #ifndef KL_LOBBY_ROOM_H
 #define KL_LOBBY_ROOM_H
 
@@ -33,16 +22,16 @@
 #include "net/session/seat.h"
 #include "net/session/tag.h"
 #include "net/session/ticket.h"
-#include "net/relay/durable/journal.h"
-#include "net/relay/lobby/lobby.h"
-#include "net/relay/lobby/lobby_cost.h"
-#include "net/relay/heal/lobby_heal.h"
 #include "net/relay/log/lobby_limit.h"
-#include "net/relay/heal/lobby_snapshot.h"
-#include "net/relay/watch/lobby_watch.h"
 #include "net/relay/log/relay_log.h"
-#include "net/relay/heal/verdict.h"
-#include "net/relay/lobby/way.h"
+#include "net/relay/room/heal_state.h"
+#include "net/relay/room/journal_room.h"
+#include "net/relay/room/lobby_cost.h"
+#include "net/relay/room/lobby_net.h"
+#include "net/relay/room/shot.h"
+#include "net/relay/room/verdict.h"
+#include "net/relay/room/watcher.h"
+#include "net/relay/room/way.h"
 
 #define KL_START_BYTES_TOTAL   (256U * 1024 * 1024) /* of all rooms together */
 #define KL_HISTORY_BYTES_TOTAL (512U * 1024 * 1024)
@@ -293,9 +282,25 @@ struct kl_lobby_client { /* by peer */
     char address[KL_ADDRESS_MAX];
 };
 
+/* What the lobby does for the folders below it; each has a function of the same name (lobby_above.c). */
+struct kl_lobby_above {
+    void (*turn_away)(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
+    void (*put_out)(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
+                    uint64_t now_us);
+    void (*forget)(struct kl_lobby_room *r, unsigned member, const char *why, uint64_t now_us);
+    int (*reseat)(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why, uint64_t now_us);
+    bool (*way_apart)(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+    bool (*way_anew)(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+    void (*take_return)(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us);
+    void (*end_room)(struct kl_lobby_room *r, const char *why_members, const char *why_watchers,
+                     uint64_t now_us);
+    void (*free_empty_rooms)(struct kl_lobby *l);
+};
+
 struct kl_lobby {
     struct kl_lobby_limits limits;
     struct kl_lobby_net net;
+    const struct kl_lobby_above *above;
     uint8_t secret[32];
     struct kl_journal *journal; /* NULL: no journal */
     struct kl_triers triers;
@@ -316,193 +321,46 @@ struct kl_lobby {
     struct kl_lobby_client client[]; /* limits.peers of them */
 };
 
-/* --- lobby.c --- */
+/* --- lobby_room.c --- */
 uint8_t kl_lobby_seats_filled(const struct kl_lobby_room *r); /* as a mask */
 unsigned kl_lobby_count(uint8_t mask);
 /* True if messages reach this member. */
 bool kl_lobby_reaches(const struct kl_lobby_member *m);
-/* Turns away a connection that is in no room. */
-void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
 struct kl_lobby_room *kl_lobby_find(const struct kl_lobby *l, const char *name); /* NULL: there is none */
-
-/* --- lobby_join.c --- */
-/* Puts out newcomers whose links need a longer lead than the room allows. */
-void kl_lobby_join_measured(struct kl_lobby_room *r, uint64_t now_us);
-void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h, uint64_t now_us);
-/* Once the door is passed. salt, secret: of the room to be made, or NULL. */
-void kl_lobby_enter(struct kl_lobby *l, unsigned peer, const struct kl_hello *h, const uint8_t *salt,
-                    const uint8_t *secret, uint64_t now_us);
-/* A free place for a member. */
-unsigned kl_lobby_member_free(const struct kl_lobby_room *r); /* KL_MAX_CLIENTS: there is none */
-/* Makes the client of this connection a member with these seats, and welcomes it. */
-/* A member goes: keeps what it cost the others. */
-void kl_lobby_keep_account(struct kl_lobby_room *r, unsigned member);
 /* True: a client with this consent (enum kl_consent) loads other players' bytes in this room. */
 bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent);
-unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name, const uint8_t *seat_key,
-                        uint8_t seats, uint64_t now_us);
-/* The code of the refusal that this HELLO gets, with its text; 0: it may enter. r: the room, or NULL to make
- * one. */
-int kl_lobby_objection(const struct kl_lobby *l, const struct kl_lobby_room *r, const struct kl_hello *h,
-                       const char *address, char *text, size_t cap);
 /* Number of rooms that count for this address (with port). */
 unsigned kl_lobby_rooms_of(const struct kl_lobby *l, const char *address);
 /* True if these rooms may hold `bytes` more. */
 bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_t bytes);
-void kl_lobby_free_empty_rooms(struct kl_lobby *l);
-void kl_lobby_free_room(struct kl_lobby_room *r);
-
-/* --- lobby_door.c --- */
-/* True: the client must prove or set a password first, or it is too early for another try; it is answered.
- * False: it may enter. r: the room, or NULL to make one. */
-bool kl_lobby_door_knock(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, const struct kl_hello *h,
-                         uint64_t now_us);
-void kl_lobby_door_prove(struct kl_lobby *l, unsigned peer, const struct kl_prove *p, uint64_t now_us);
-void kl_lobby_door_leave(struct kl_lobby_client *c); /* it no longer knocks */
-/* True: refuse this HELLO, because of a lock, a ban, or a password that only one of the two sides has; text
- * says so. */
-bool kl_lobby_door_shut(const struct kl_lobby_room *r, const struct kl_hello *h, const char *address,
-                        char *text, size_t cap);
 void kl_lobby_add_ban(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host); /* without port */
-void kl_lobby_lock(struct kl_lobby_room *r, bool locked, const char *who);
-/* who: the giver of the order, for the log and the screens: "the host". */
-void kl_lobby_kick(struct kl_lobby_room *r, unsigned member, const char *who, uint64_t now_us);
-void kl_lobby_ban(struct kl_lobby_room *r, unsigned member, const char *who, uint64_t now_us);
-/* Wrong tries at passwords and seats. Seconds to wait before the next one, 0: none. r: the room, or NULL. */
-unsigned kl_lobby_tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, const char *address,
-                               uint64_t now_us);
-void kl_lobby_tries_wrong(struct kl_lobby *l, struct kl_lobby_room *r, const char *address, uint64_t now_us);
-
-/* --- lobby_seat.c --- */
 /* Notes the member's new address (with port). */
 void kl_lobby_note_address(struct kl_lobby_member *m, const char *address);
-/* Sends the reason, hangs up, and takes the member out of the room. (The next kl_lobby_run() frees an empty
- * room; a pointer to it stays valid until then.) */
-void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
-                      uint64_t now_us);
-/* Takes a member out of the room; its connection is the caller's business. why: for the log and the others'
- * screens. */
-void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, uint64_t now_us);
-/* BYE. */
-void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-/* The member's connection is lost; its seat is kept. */
-void kl_lobby_cut(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-void kl_lobby_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us);
-/* Answers RETURN by the rooms that the relay has now, without waiting for clients to bring one. */
-void kl_lobby_take_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us);
-/* Frees seats whose time is up. */
-void kl_lobby_seat_chores(struct kl_lobby_room *r, uint64_t now_us);
 void kl_lobby_choose_host(struct kl_lobby_room *r);
-/* Sends WELCOME with a new token. */
-void kl_lobby_welcome(struct kl_lobby_room *r, unsigned member);
-
-/* --- lobby_bring.c --- */
-/* True: this RETURN is answered later, when a client has brought the room, or this one has shown its ticket.
- * r: the room of that name, or NULL. */
-bool kl_lobby_bring_wait(struct kl_lobby *l, unsigned peer, const struct kl_lobby_room *r,
-                         const struct kl_return *back, uint64_t now_us);
-void kl_lobby_bring_message(struct kl_lobby *l, unsigned peer, const struct kl_bring *m, uint64_t now_us);
-void kl_lobby_bring_leave(struct kl_lobby *l, struct kl_lobby_client *c);
-void kl_lobby_bring_run(struct kl_lobby *l, uint64_t now_us);
-uint64_t kl_lobby_bring_due_us(const struct kl_lobby *l);
-
-/* The lowest free seats, `wanted` many, as a mask; 0 if there are not as many, or the game is full. */
-uint8_t kl_lobby_free_seats(const struct kl_lobby_room *r, unsigned wanted);
-
-/* --- lobby_turn.c --- */
-/* RESET of a member: it wants a rematch. */
-int kl_lobby_ask_rematch(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-/* As kl_lobby_free_seats(), for a newcomer: none while somebody waits for one. */
-uint8_t kl_lobby_open_seats(const struct kl_lobby_room *r, unsigned wanted);
-/* The number of those that wait for a seat; out: KL_QUEUE_MAX of them, the first one first, or NULL. */
-unsigned kl_lobby_waiting(const struct kl_lobby_room *r, struct kl_waiter *out);
-/* A member wants so many free seats (1..KL_MAX_SEATS), to watch (0), or to hand on its seats (KL_SEAT_NEXT).
- * If no seat is free it waits in the queue. KL_E_STATE if that is impossible; the member is told. */
-int kl_lobby_take_seat(struct kl_lobby_room *r, unsigned member, unsigned wanted, uint64_t now_us);
-/* The same for a watcher, which may be gone then: it is a member. */
-void kl_lobby_watcher_seat(struct kl_lobby_room *r, struct kl_lobby_watcher *watcher, unsigned wanted,
-                           uint64_t now_us);
-/* A new member found no seat. */
-void kl_lobby_late_waits(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-/* Offers seats to the first of the queue. From time to time, and when seats or the queue have changed. */
-void kl_lobby_turn_run(struct kl_lobby_room *r, uint64_t now_us);
-
-/* --- lobby_late.c --- */
-/* Sets the game's number of seats, 1..KL_MAX_SEATS. KL_E_STATE: more are taken, or this relay's rooms have
- * fewer. */
-int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *who);
-/* During the game: a new member gets all it needs, and its progress is checked until it has caught up. */
-void kl_lobby_late_join(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-/* The same for a former watcher that has every frame below `have`. */
-void kl_lobby_late_goes_on(struct kl_lobby_room *r, unsigned member, uint32_t have, uint64_t now_us);
-/* Gives a member other seats in the game; 0: it watches. KL_E_STATE if a seat is taken. why: for the log. */
-int kl_lobby_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why,
-                    uint64_t now_us);
-/* A hash of the member for this frame is being compared; all hashes up to this frame were found equal. */
-void kl_lobby_late_said(struct kl_lobby_room *r, unsigned member, uint32_t frame);
-void kl_lobby_late_checked(struct kl_lobby_room *r, uint32_t frame);
 /* Closed frames that the member has not run. */
 uint32_t kl_lobby_behind(const struct kl_lobby_room *r, unsigned member);
-/* With each run: finds members that have caught up. From time to time: members that make no progress. */
-void kl_lobby_late_run(struct kl_lobby_room *r, uint64_t now_us);
-void kl_lobby_late_chores(struct kl_lobby_room *r, uint64_t now_us);
+/* True if the member has a seat and frames wait for its samples. */
+bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member);
 
-/* --- lobby_way.c --- */
+/* Drops the start data. */
+void kl_lobby_start_free(struct kl_lobby_room *r);
+bool kl_lobby_start_is_kept(const struct kl_lobby_room *r); /* all of it */
+/* True if the member's hashes are expected: it is linked, and does not replay missed frames. */
+bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member);
+const char *kl_lobby_policy_name(uint8_t policy);
+
+/* --- lobby_way_facts.c --- */
 /* The way of the client of trip `t`, in a room that plays. KL_WAY_ORDER: ask again once shot.kept is newer,
  * or shot.failures has grown. */
 enum kl_way kl_lobby_way_to_present(const struct kl_lobby_room *r, const struct kl_way_trip *t);
 /* True if snapshots of this room are possible. */
 bool kl_lobby_way_has_states(const struct kl_lobby_room *r);
-/* True: a client without history cannot be brought up to date. consents: it loads others' states. why: the
- * text for such a client, in any case. */
-bool kl_lobby_way_closed(const struct kl_lobby_room *r, bool consents, char *why, size_t cap);
-/* A member is about to load: orders the snapshot that it may need then. */
-void kl_lobby_way_ahead(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-/* A member that is loaded and has every frame below `have` sets out, now or when its way is known. May put it
- * out. */
-void kl_lobby_set_out(struct kl_lobby_room *r, unsigned member, uint32_t have, uint64_t now_us);
-/* HEALED. May put it out. */
-void kl_lobby_way_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
-                         uint64_t now_us);
-/* A member was never in sync since it came. True if it came by a snapshot, and now gets the whole history
- * instead. */
-bool kl_lobby_way_apart(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-/* A member is out of sync, and no snapshot is to be had. True if it now gets the whole game from frame 0
- * instead. */
-bool kl_lobby_way_anew(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-void kl_lobby_way_run(struct kl_lobby_room *r, uint64_t now_us);
-void kl_lobby_way_left(struct kl_lobby_room *r, unsigned member); /* or lost its link */
-
-/* --- lobby_start.c --- */
-void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-void kl_lobby_start_left(struct kl_lobby_room *r, bool was_host);
-/* True if the host was asked for the start data, and not all of it is here: the host cannot change until
- * then. */
-bool kl_lobby_start_under_way(const struct kl_lobby_room *r);
-/* A member is back before the game begins. */
-void kl_lobby_start_returned(struct kl_lobby_room *r, unsigned member, bool fresh, uint64_t now_us);
-/* During the game: the member gets start data and all frames. False if these are not kept. */
-bool kl_lobby_start_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-/* false: the message breaks the protocol; the caller puts the member out. */
-bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct kl_data *d, uint64_t now_us);
-bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f,
-                          uint64_t now_us);
-/* Moves the room towards its start as far as possible. May put members out. */
-void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us);
-void kl_lobby_start_free(struct kl_lobby_room *r);
-bool kl_lobby_start_is_kept(const struct kl_lobby_room *r); /* all of it */
-
-/* --- lobby_play.c --- */
-void kl_lobby_play_begin(struct kl_lobby_room *r, uint64_t now_us);
-/* True if the member's hashes are expected: it is linked, and does not replay missed frames. */
-bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member);
-/* HASH. */
-void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct kl_hash *h, uint64_t now_us);
-const char *kl_lobby_policy_name(uint8_t policy);
-/* Takes closed frames, sends due datagrams. */
-void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us);
-/* Once per KL_CHORES_US: stall and status lines, spectators without players. */
-void kl_lobby_play_chores(struct kl_lobby_room *r, uint64_t now_us);
+/* The facts by which kl_lobby_way_to_present() decides. */
+struct kl_way_facts kl_lobby_way_facts(const struct kl_lobby_room *r, const struct kl_way_trip *t);
+/* The snapshot that comes up just now, if it can be sent on at once. */
+struct kl_lobby_packed *kl_lobby_way_coming(const struct kl_lobby_room *r, const struct kl_way_trip *t);
+/* True if a snapshot and all frames since are kept. */
+bool kl_lobby_snapshot_reaches(const struct kl_lobby_room *r);
 
 /* --- lobby_past.c --- */
 void kl_lobby_past_begin(struct kl_lobby_room *r, uint64_t now_us); /* with the first frame */
@@ -515,6 +373,8 @@ bool kl_lobby_past_adopt(struct kl_lobby_room *r, const uint8_t *piece, size_t l
 void kl_lobby_past_adopt_tag(struct kl_lobby_room *r, uint32_t i, const uint8_t tag[KL_TAG], uint32_t end);
 /* The mark on all frames so far (tag.h). False: the newest were adopted, and none has closed since. */
 bool kl_lobby_past_mark(const struct kl_lobby_room *r, uint8_t mark[KL_MARK]);
+/* The tag of the interval before this one; zeros before the first. */
+const uint8_t *kl_lobby_past_tag_before(const struct kl_lobby_past *p, uint32_t interval);
 /* Drops the oldest frames above the room's limit. */
 void kl_lobby_past_trim(struct kl_lobby_room *r);
 /* True if all frames since `from` are kept. */
@@ -523,29 +383,6 @@ bool kl_lobby_past_reaches(const struct kl_lobby_room *r, uint32_t from);
 bool kl_lobby_past_same(const struct kl_lobby_room *r, const struct kl_return *b);
 /* A member is back: TAGS go on from `tags`, and the ticket is sent anew. */
 void kl_lobby_past_returned(struct kl_lobby_room *r, unsigned member, uint32_t tags);
-/* Makes a new ticket of the room's present state. */
-void kl_lobby_past_renew(struct kl_lobby_room *r);
-/* Sends as much of history, tags and ticket as may go now. */
-void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us);
-
-/* --- lobby_command.c --- */
-/* The host alone may change policy, seats, the door and the host; all members may give the other commands. A
- * forbidden command is ignored, and the member is told. */
-void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
-                           uint64_t now_us);
-
-/* Counts again if most players report the same new rate of the core. To be called after a member left or came
- * back. */
-void kl_lobby_rate_look(struct kl_lobby_room *r);
-
-/* --- lobby_slot.c --- */
-/* Command SAVED. KL_E_MALFORMED. */
-int kl_lobby_slot_said(struct kl_lobby_room *r, unsigned member, const struct kl_order *o);
-/* The keyframe of the newest reported SAVE. False: there is none. */
-bool kl_lobby_slot_newest(const struct kl_lobby_room *r, uint32_t *keyframe);
-/* True if all members have the save of this LOAD's keyframe, with equal hashes. False: the room is told the
- * names of the others. */
-bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o);
 
 /* --- lobby_say.c --- */
 /* "ann (1)": a member's name, as shown to people. */
@@ -567,13 +404,39 @@ void kl_lobby_tell(struct kl_lobby_room *r, unsigned member, const char *format,
 /* The same with a code of NOTICE, for a line that a command answers. */
 void kl_lobby_ask(struct kl_lobby_room *r, unsigned member, uint8_t code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-void kl_lobby_send_roster(struct kl_lobby_room *r);
-void kl_lobby_send_roster_to(struct kl_lobby_room *r, unsigned peer);
+/* A notice for all watchers. */
+void kl_lobby_watch_notice(struct kl_lobby_room *r, const struct kl_text *t);
 /* room="…" client=… name="…" seats=… and then the rest. */
 void kl_lobby_log_member(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,
                          unsigned member, const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* room="…" and then the rest. */
 void kl_lobby_log_room(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,
                        const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* --- lobby_above.c --- */
+/* Turns away a connection that is in no room. */
+void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
+/* Sends the reason, hangs up, and takes the member out of the room. (The next kl_lobby_run() frees an empty
+ * room; a pointer to it stays valid until then.) */
+void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
+                      uint64_t now_us);
+/* Takes a member out of the room; its connection is the caller's business. why: for the log and the others'
+ * screens. */
+void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, uint64_t now_us);
+/* Gives a member other seats in the game; 0: it watches. KL_E_STATE if a seat is taken. why: for the log. */
+int kl_lobby_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why,
+                    uint64_t now_us);
+/* A member was never in sync since it came. True if it came by a snapshot, and now gets the whole history
+ * instead. */
+bool kl_lobby_way_apart(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+/* A member is out of sync, and no snapshot is to be had. True if it now gets the whole game from frame 0
+ * instead. */
+bool kl_lobby_way_anew(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+/* Answers RETURN by the rooms that the relay has now, without waiting for clients to bring one. */
+void kl_lobby_take_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us);
+/* Ends a room at once: all members and watchers are put out. */
+void kl_lobby_end_room(struct kl_lobby_room *r, const char *why_members, const char *why_watchers,
+                       uint64_t now_us);
+void kl_lobby_free_empty_rooms(struct kl_lobby *l);
 
 #endif

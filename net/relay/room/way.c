@@ -1,4 +1,4 @@
-#include "net/relay/lobby/way.h"
+#include "net/relay/room/way.h"
 
 #define PACE       5        /* times the room's: how fast a machine replays if nothing is known of it */
 #define STUCK_US   5000000  /* for a keyframe to come at which the room serializes */

@@ -1,8 +1,18 @@
 /* Snapshots on their way to a client: as many pieces as its link takes, of a snapshot that may still be
  * coming. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/room/lobby_room.h"
+
+void kl_lobby_packed_drop(struct kl_lobby_room *r, struct kl_lobby_packed **at) {
+    struct kl_lobby_packed *p = *at;
+    *at = NULL;
+    if (!p || --p->refs > 0) return;
+    r->shot.bytes -= p->len;
+    r->lobby->snapshot_bytes -= p->len;
+    free(p);
+}
 
 /* As bulk, so that it comes before its pieces, and before the history from there on. */
 bool kl_lobby_fetch_begin(struct kl_lobby_room *r, struct kl_lobby_fetch *f, struct kl_lobby_packed *k,
@@ -54,4 +64,9 @@ bool kl_lobby_fetch_run(struct kl_lobby_room *r, struct kl_lobby_fetch *f, unsig
 bool kl_lobby_snapshot_offer(struct kl_lobby_room *r, unsigned member) {
     struct kl_lobby_member *m = &r->member[member];
     return kl_lobby_reaches(m) && kl_lobby_fetch_begin(r, &m->fetch, r->shot.kept, m->peer, false);
+}
+
+void kl_lobby_watch_drop_shots(struct kl_lobby_room *r) {
+    kl_lobby_fetch_end(r, &r->watch.seen);
+    kl_lobby_fetch_end(r, &r->watch.next);
 }

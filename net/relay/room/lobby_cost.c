@@ -1,8 +1,8 @@
-#include "net/relay/lobby/lobby_cost.h"
+#include "net/relay/room/lobby_cost.h"
 
 #include <string.h>
 
-#include "net/relay/lobby/lobby_room.h"
+#include "net/relay/room/lobby_room.h"
 
 #define HEADERS 40 /* of a piece on the wire */
 #define STREAM  64 /* bytes of frames for each byte up: of more, some client plays none */

@@ -1,0 +1,141 @@
+#include "net/relay/room/lobby_room.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/engine/room_return.h"
+
+unsigned kl_lobby_count(uint8_t mask) {
+    return (unsigned)__builtin_popcount(mask);
+}
+
+bool kl_lobby_reaches(const struct kl_lobby_member *m) {
+    return m->here && m->linked && !m->leaving;
+}
+
+uint8_t kl_lobby_seats_filled(const struct kl_lobby_room *r) {
+    uint8_t filled = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].here) filled |= r->member[i].seats;
+    return filled;
+}
+
+struct kl_lobby_room *kl_lobby_find(const struct kl_lobby *l, const char *name) {
+    for (unsigned i = 0; i < l->limits.rooms; i++)
+        if (l->room[i] && strcmp(l->room[i]->name, name) == 0) return l->room[i];
+    return NULL;
+}
+
+bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent) {
+    return consent == KL_CONSENT_ROOM || (consent == KL_CONSENT_UNLISTED && r->doors & KL_DOOR_UNLISTED);
+}
+
+unsigned kl_lobby_rooms_of(const struct kl_lobby *l, const char *address) {
+    char host[KL_ADDRESS_MAX];
+    unsigned count = 0;
+    kl_address_host(host, address);
+    for (unsigned i = 0; i < l->limits.rooms; i++)
+        if (l->room[i] && strcmp(l->room[i]->maker, host) == 0) count++;
+    return count;
+}
+
+bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_t bytes) {
+    char host[KL_ADDRESS_MAX], other[KL_ADDRESS_MAX];
+    kl_address_host(host, address);
+    for (unsigned i = 0; i < l->limits.rooms; i++) {
+        const struct kl_lobby_room *r = l->room[i];
+        if (r && strcmp(r->maker, host) == 0)
+            bytes += sizeof *r + r->past.bytes + (r->start ? r->start_bytes : 0) + r->shot.bytes;
+    }
+    for (unsigned i = 0; i < l->limits.peers && l->bringing; i++) {
+        if (l->client[i].bringing_bytes == 0) continue;
+        kl_address_host(other, l->client[i].address);
+        if (strcmp(other, host) == 0) bytes += l->client[i].bringing_bytes;
+    }
+    return bytes <= l->limits.mib_per_address * UINT64_C(1048576);
+}
+
+void kl_lobby_add_ban(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host) {
+    if (r->bans == KL_BANS_MAX) { /* the oldest one is forgotten */
+        memmove(r->ban, r->ban + 1, --r->bans * sizeof r->ban[0]);
+        kl_lobby_log_room(KL_LOG_INFO, "bans_full", r, "kept=%d", KL_BANS_MAX);
+    }
+    struct kl_lobby_ban *b = &r->ban[r->bans++];
+    memcpy(b->seat_key, seat_key, sizeof b->seat_key);
+    snprintf(b->host, sizeof b->host, "%s", host);
+}
+
+void kl_lobby_note_address(struct kl_lobby_member *m, const char *address) {
+    char host[KL_ADDRESS_MAX];
+    kl_address_host(host, address);
+    if (!m->home[0]) memcpy(m->home, host, sizeof m->home);
+    if (strcmp(m->host[0], host) == 0) return;
+    memcpy(m->host[1], m->host[0], sizeof m->host[1]);
+    memcpy(m->host[0], host, sizeof m->host[0]);
+}
+
+/* --- the host --- */
+
+/* True if a is the better host: players first, then linked members, then the longest here. A spectator does
+ * not become host while players' links are cut. */
+static bool rather(const struct kl_lobby_member *a, const struct kl_lobby_member *b) {
+    if (!a->seats != !b->seats) return a->seats;
+    if (a->linked != b->linked) return a->linked;
+    return a->joined < b->joined;
+}
+
+void kl_lobby_choose_host(struct kl_lobby_room *r) {
+    r->host = KL_NO_HOST;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        if (!m->here || m->leaving) continue;
+        if (r->host == KL_NO_HOST || rather(m, &r->member[r->host])) r->host = i;
+    }
+    r->past.ticket_changed = true;
+    if (r->host == KL_NO_HOST) return;
+    kl_lobby_log_member(KL_LOG_INFO, "host", r, r->host, "phase=%d", r->phase);
+}
+
+/* --- start data -------------------------------------------------------------------------------------------
+ */
+
+void kl_lobby_start_free(struct kl_lobby_room *r) {
+    if (r->start) r->lobby->start_bytes -= r->start_bytes;
+    free(r->start);
+    r->start = NULL;
+    r->start_have = r->start_bytes = 0;
+    memset(r->start_hash, 0, sizeof r->start_hash);
+}
+
+bool kl_lobby_start_is_kept(const struct kl_lobby_room *r) {
+    return r->start && r->start_have == r->start_bytes;
+}
+
+/* --- the game ---------------------------------------------------------------------------------------------
+ */
+
+uint32_t kl_lobby_behind(const struct kl_lobby_room *r, unsigned member) {
+    const struct kl_room_client *c = &r->lock.client[member];
+    return r->lock.next_close - (c->frame_acked - c->backlog);
+}
+
+bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member) {
+    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_room_client *c = &r->lock.client[member];
+    return kl_lobby_reaches(m) && m->seats && !c->away && c->presence == KL_PRESENT;
+}
+
+/* False for members that are away or replay missed frames. */
+bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member) {
+    const struct kl_lobby_member *m = &r->member[member];
+    bool plays = r->phase != KL_ROOM_PLAYING || m->state == KL_MEMBER_PLAYING;
+    bool now = m->way.step != KL_WAY_LOADS && !kl_room_fetching(&r->lock, member) &&
+               kl_lobby_behind(r, member) < KL_KEPT_FRAMES;
+    return kl_lobby_reaches(m) && plays && now;
+}
+
+const char *kl_lobby_policy_name(uint8_t policy) {
+    static const char *const names[] = {"strict", "bounded", "optimistic"};
+    return policy <= KL_POLICY_OPTIMISTIC ? names[policy] : "unknown";
+}
