@@ -2,7 +2,8 @@
  *
  * The environment counts before the file. keylock.cfg lies in the frontend's system folder and holds lines
  * `key = value`. A value may stand in double quotes; # starts a comment, at the start of a line or behind a
- * blank. The keys are the names of the environment variables without KEYLOCK_, in small letters. */
+ * blank. The keys are the names of the environment variables without KEYLOCK_, in small letters: the rows of
+ * config_table.h. */
 #ifndef KLW_CONFIG_H
 #define KLW_CONFIG_H
 
@@ -55,7 +56,7 @@ struct kl_config {
     struct kl_params params; /* fps_uhz is left 0 */
     bool epoch_set;
     uint64_t epoch_s;    /* alone: start of the virtual clock */
-    bool sparing;        /* half_steps = off was set: counts for this client alone when it joins */
+    bool sparing;        /* half_steps = off was set: counts for this client alone when it joins; settled */
     bool hide;           /* tell the core which pictures are unseen (GET_AUDIO_VIDEO_ENABLE) */
     bool load_own;       /* in a room made here, every machine loads its own state at a snapshot */
     bool other_version;  /* the room's players may have other versions of the core */
@@ -89,8 +90,8 @@ bool kl_config_desync(const char *name, uint8_t *out);
  * exist. */
 int kl_config_set(struct kl_config *c, const char *key, const char *value, char *err, size_t err_len);
 
-/* Call it after the last key: checks the settings that depend on each other. Returns 0, or -1 with a line in
- * err. */
+/* Call it after the last key: settles what follows from several settings, and checks those that depend on
+ * each other. Returns 0, or -1 with a line in err. */
 int kl_config_settle(struct kl_config *c, char *err, size_t err_len);
 
 /* Finds the core's name in the wrapper's: "…/fbneo_keylock_libretro.so" wraps "fbneo_libretro.so". False if

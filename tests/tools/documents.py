@@ -273,7 +273,7 @@ def check_tables(commands):
     help_text = subprocess.run([f"{BUILD}/keylock", "command", "--help"], capture_output=True, text=True, timeout=20, check=False).stdout
     helped = {w for line in re.findall(r"^  ([a-z].*?)(?:  |$)", help_text, re.M) for w in re.findall(r"(?:^|\| )([a-z-]+)", line)}
     said = [(r["keylock.cfg"].strip("`"), r["variable"].strip("`")) for r in options]
-    same("variables-and-keys", [s for s in said if any(s)], re.findall(r'\{"(\w+)", "(KEYLOCK_\w+)", set_', read("core_wrapper/words/config.c")))
+    same("variables-and-keys", [s for s in said if any(s)], [(k, "KEYLOCK_" + v) for k, v in re.findall(r'KEY\("(\w+)", "(\w+)"\)', read("core_wrapper/words/config_table.c"))])
     same("variables-for-tests", [v for v in asked if v in read("docs/options.md")], asked)
     same("flags", ticked(options, "keylock play"), commands["play"])
     same("core-options", sorted(set(ticked(options, "core option") + ticked(of_rooms, "core option"))), own)

@@ -1,4 +1,5 @@
 /* What the player writes into the environment and into keylock.cfg, right and wrong. */
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include <cmocka.h>
 
 #include "core_wrapper/words/config.h"
+#include "core_wrapper/words/config_table.h"
 #include "net/transport/link.h"
 
 static char dir[64];
@@ -300,6 +302,59 @@ static void the_first_line_of_a_key_counts(void **state) {
     assert_string_equal(c.room, "first");
 }
 
+/* A value just inside the range is taken, and one just outside is not. */
+static void check_range(const struct kl_config_row *row) {
+    struct kl_config c = {0};
+    char text[32];
+    for (int outside = 0; outside < 2; outside++) {
+        snprintf(text, sizeof text, "%llu", (unsigned long long)row->max + outside);
+        assert_int_equal(kl_config_set(&c, row->key, text, err, sizeof err), -outside);
+        if (!row->min) continue;
+        snprintf(text, sizeof text, "%llu", (unsigned long long)row->min - outside);
+        assert_int_equal(kl_config_set(&c, row->key, text, err, sizeof err), -outside);
+    }
+}
+
+/* Help and error have each word. */
+static void check_words(const struct kl_config_row *row) {
+    char words[128], help[KL_CONFIG_TEXT_MAX], *rest = NULL;
+    struct kl_config c = {0};
+    snprintf(words, sizeof words, "%s", row->words);
+    kl_config_help(row, help);
+    assert_int_equal(kl_config_set(&c, row->key, "neither", err, sizeof err), -1);
+    for (char *w = strtok_r(words, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
+        if (!strstr(help, w) && !(row->value && strstr(row->value, w))) print_error("%s: %s\n", row->key, w);
+        assert_true(strstr(help, w) || (row->value && strstr(row->value, w)));
+        assert_non_null(strstr(err, w));
+        assert_int_equal(kl_config_set(&c, row->key, w, err + 256, sizeof err - 256), 0);
+    }
+}
+
+/* Key, variable and flag are one name; a default is a value that its own row takes. */
+static void rows_hold_together(void **state) {
+    (void)state;
+    for (uint8_t i = KL_POLICY_STRICT, policy; i <= KL_POLICY_OPTIMISTIC; i++)
+        assert_true(kl_config_policy(kl_config_policy_name(i), &policy) && policy == i);
+    for (size_t i = 0; i < kl_config_row_count; i++) {
+        const struct kl_config_row *row = &kl_config_rows[i];
+        struct kl_config c = {0};
+        char name[64] = "KEYLOCK_", text[KL_CONFIG_TEXT_MAX];
+        kl_config_help(row, text);
+        assert_true(strlen(text) < sizeof text - 1 && !strchr(text, '{') && !strchr(text, '|'));
+        if (!row->key) continue;
+        assert_ptr_equal(kl_config_row(row->key), row);
+        for (size_t k = 0; k <= strlen(row->key); k++)
+            name[8 + k] = (char)toupper((unsigned char)row->key[k]);
+        assert_string_equal(row->variable, name);
+        kl_config_shown(row, text);
+        assert_true(*text);
+        assert_true(!row->flag == !row->by);
+        if (row->standard) assert_int_equal(kl_config_set(&c, row->key, row->standard, err, sizeof err), 0);
+        if (row->kind == KL_KIND_NUMBER) check_range(row);
+        if (row->words) check_words(row);
+    }
+}
+
 static void own_file_name(void **state) {
     (void)state;
     char core[64];
@@ -325,6 +380,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(bad_lines_are_named, setup, teardown),
         cmocka_unit_test_setup_teardown(a_room_needs_a_relay, setup, teardown),
         cmocka_unit_test_setup_teardown(the_first_line_of_a_key_counts, setup, teardown),
+        cmocka_unit_test(rows_hold_together),
         cmocka_unit_test(own_file_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "net/engine/plain.h"
 #include "net/platform/clock.h"
 #include "core_wrapper/core/core.h"
+#include "core_wrapper/tool/common/forward.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -39,6 +40,12 @@ int tool_run(const struct kl_tool_command *c, int argc, char **argv) {
 }
 
 int tool_show(const char *text) {
+    const char *mark = strstr(text, KLT_ROWS);
+    if (mark) {
+        fwrite(text, 1, (size_t)(mark - text), stdout);
+        kl_forward_help(mark == strstr(text, KLT_ROWS_PLAY) ? KL_BY_PLAY : KL_BY_RUN, stdout);
+        text = strchr(mark, '\n') + 1;
+    }
     return fputs(text, stdout) < 0 || fflush(stdout) != 0 ? KLT_OUTPUT : KLT_OK;
 }
 

@@ -46,6 +46,12 @@ struct kl_tool_command {
 /* Runs the command; tool_usage() then speaks in its name. */
 int tool_run(const struct kl_tool_command *c, int argc, char **argv);
 
+/* A line of a help that stands for the options that the table of settings has for that command (forward.h).
+ */
+#define KLT_ROWS      "@table "
+#define KLT_ROWS_PLAY KLT_ROWS "play\n"
+#define KLT_ROWS_RUN  KLT_ROWS "run\n"
+
 /* Text or version on standard output. KLT_OK or KLT_OUTPUT. */
 int tool_show(const char *text);
 int tool_show_version(void);

@@ -3,10 +3,8 @@
 #include "core_wrapper/tool/setup/place.h"
 #include "net/platform/file.h"
 #include "core_wrapper/tool/play/invited.h"
+#include "core_wrapper/tool/common/forward.h"
 #include "core_wrapper/tool/common/tool.h"
-
-#include "core_wrapper/words/command_words.h"
-#include "core_wrapper/words/config.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -26,72 +24,8 @@ const char cmd_play_help[] =
     "  LINK                 an invitation, as the host's keylock play wrote it: relay and room, core and "
     "game. "
     "Core and game\n"
-    "                       are looked for among yours. With a fingerprint, no other relay is accepted\n"
-    "  --ask                asks before it follows a link to a relay that is neither set nor used before; "
-    "for "
-    "links from a\n"
-    "                       browser\n"
-    "  --link LINK          the same\n"
-    "  --core NAME_OR_PATH  the libretro core; a name is looked for in the usual core folders\n"
-    "  --content FILE       the content that the core plays\n"
-    "  --relay HOST[:PORT]  the relay (default: none, play alone)\n"
-    "  --host-here          this machine is the relay while the game runs: no other relay is needed. Says "
-    "whom it "
-    "can reach,\n"
-    "                       and the host's invitation has the address for friends\n"
-    "  --map-port on|off    with --host-here: asks the router by NAT-PMP or UPnP to forward the relay's UDP "
-    "port "
-    "until the\n"
-    "                       game ends (default: asks you at a terminal, else off)\n"
-    "  --room NAME          the room, made by the first player who names it (default: the game's own "
-    "room on that relay)\n"
-    "  --mode MODE          room (default with a relay), quick (joins or opens a match of this very game), "
-    "spectate (watches\n"
-    "                       that room) or alone\n"
-    "  --spectate           the same as --mode spectate\n"
-    "  --practice on|off    the game runs while the room waits, and then starts afresh (default on)\n"
-    "  --password TEXT|-    the password of the room: its maker sets it, all others need it; -: the first "
-    "line of\n"
-    "                       standard input\n"
-    "  --password-file FILE a file whose first line is the password\n"
-    "  --unlisted           the relay does not list a room made here\n"
-    "  --trust WHEN         this machine loads other players' states and the host's saves: auto (default: "
-    "with a password,\n"
-    "                       by a link, or in a room that you name and the relay does not list), on or off;\n"
-    "                       never in a quick match\n"
-    "  --slow watch|out     in a room made here, a late player whose machine cannot catch up watches, or "
-    "leaves\n"
-    "  --seat-time S        a room made here keeps the seat of a lost player for 1 to 3600 s (default 0: as "
-    "the relay has\n"
-    "                       it, 60)\n"
-    "  --insecure-lan       no encryption, if the relay was started with the same option\n"
-    "  --players P          seats that must be filled before the game begins (default 2)\n"
-    "  --seats K            seats wanted at this machine, 0 to watch (default 1)\n"
-    "  --other-version      others may have another version of the core, if they say the same; the machines "
-    "may part then\n"
-    "  --name NAME          the name that the others see (default: the user's name)\n"
-    "  --spacing N          fixed spacing of 1 to 30 frames (default 0: follows the link)\n"
-    "  --lead-max N         the longest spacing that follows the link, 1 to 30 frames (default 12, for links "
-    "up "
-    "to 150 ms);\n"
-    "                       players with longer links are not let in; strict rooms have no such limit\n"
-    "  --policy NAME        strict (a frame waits for all players), bounded (the default: a player who is "
-    "too late is\n"
-    "                       absent) or optimistic (frames close by the clock)\n"
-    "  --budget MS          how long a bounded or optimistic room waits: 20 to 60000 ms (default 250)\n"
-    "  --desync WHAT        the room's action when hashes differ: heal (default: the wrong machine gets the "
-    "others' state),\n"
-    "                       pause or ignore\n"
-    "  --subframes on|off   a sample each frame (default), or a sample each keyframe: slower, with fewer "
-    "packets\n"
-    "  --half-steps on|off  sends unacknowledged input again after half a frame (default off)\n"
-    "  --line on|off        one line with players, round trip and delay shows from the start (default off)\n"
-    "  --panel on|off       the panel shows from the start (default off)\n"
-    "  --draw on|off        draws messages into the picture and gives none to RetroArch (default on)\n"
-    "  --hotkeys LIST       off, or BUTTON+BUTTON:COMMAND,... as in select+r:panel,select+x:policy strict\n"
-    "  --retroarch PATH     the RetroArch to start (default: the one on PATH)\n"
-    "  --wrapper PATH       keylock_libretro.so (default: beside this program, else in its lib folder)\n"
-    "\n"
+    "                       are looked for among yours. With a fingerprint, no other relay is "
+    "accepted\n" KLT_ROWS_PLAY "\n"
     "A setting without an option comes from KEYLOCK_* in the environment, else from keylock.cfg in "
     "RetroArch's system\n"
     "folder. Spacing, policy, budget and desync are for rooms made here; the host may change them in play.\n"
@@ -122,97 +56,29 @@ static const char settings[] = "menu_pause_libretro = \"false\"\n"
                                "vrr_runloop_enable = \"false\"\n"
                                "config_save_on_exit = \"false\"\n";
 
-/* The options that go to the wrapper, as config.h has them. */
-static const struct passed {
-    const char *option, *key, *variable;
-    bool flag; /* its presence means on */
-} passed[] = {
-    {"password", "password", "KEYLOCK_PASSWORD", false},
-    {"password-file", "password_file", "KEYLOCK_PASSWORD_FILE", false},
-    {"unlisted", "unlisted", "KEYLOCK_UNLISTED", true},
-    {"trust", "trust", "KEYLOCK_TRUST", false},
-    {"slow", "slow", "KEYLOCK_SLOW", false},
-    {"seat-time", "seat_time", "KEYLOCK_SEAT_TIME", false},
-    {"insecure-lan", "insecure_lan", "KEYLOCK_INSECURE_LAN", true},
-    {"link", "link", "KEYLOCK_LINK", false}, /* or a plain argument */
-    {"relay", "relay", "KEYLOCK_RELAY", false},
-    {"mode", "mode", "KEYLOCK_MODE", false},
-    {"practice", "practice", "KEYLOCK_PRACTICE", false},
-    {"room", "room", "KEYLOCK_ROOM", false},
-    {"name", "name", "KEYLOCK_NAME", false},
-    {"players", "players", "KEYLOCK_PLAYERS", false},
-    {"seats", "seats", "KEYLOCK_SEATS", false},
-    {"other-version", "other_version", "KEYLOCK_OTHER_VERSION", true},
-    {"spacing", "spacing", "KEYLOCK_SPACING", false},
-    {"policy", "policy", "KEYLOCK_POLICY", false},
-    {"desync", "desync", "KEYLOCK_DESYNC", false},
-    {"budget", "budget_ms", "KEYLOCK_BUDGET_MS", false},
-    {"subframes", "subframes", "KEYLOCK_SUBFRAMES", false},
-    {"lead-max", "lead_max", "KEYLOCK_LEAD_MAX", false},
-    {"half-steps", "half_steps", "KEYLOCK_HALF_STEPS", false},
-    {"line", "line", "KEYLOCK_LINE", false},
-    {"panel", "panel", "KEYLOCK_PANEL", false},
-    {"draw", "draw", "KEYLOCK_DRAW", false},
-    {"hotkeys", "hotkeys", "KEYLOCK_HOTKEYS", false},
-};
-#define PASSED (sizeof passed / sizeof *passed)
-
 struct play {
     bool host_here;
     enum kl_map_port map_port;
     const char *core, *content, *retroarch, *wrapper;
     bool ask;
-    const char *value[PASSED]; /* NULL: not said */
+    struct kl_forward settings;
     char core_path[4096], wrapper_path[4096], retroarch_path[4096], content_path[4096], config_path[64];
 };
 
-enum {
-    O_CORE = 256,
-    O_CONTENT,
-    O_RETROARCH,
-    O_WRAPPER,
-    O_SPECTATE,
-    O_HOST_HERE,
-    O_MAP_PORT,
-    O_ASK,
-    O_PASSED
-};
-#define O_LAST (O_PASSED + (int)PASSED)
+enum { O_CORE = 256, O_CONTENT, O_RETROARCH, O_WRAPPER, O_SPECTATE, O_HOST_HERE, O_MAP_PORT, O_ASK };
 
-static const struct option own_longs[] = {
-    {"core", required_argument, NULL, O_CORE},           {"content", required_argument, NULL, O_CONTENT},
-    {"retroarch", required_argument, NULL, O_RETROARCH}, {"wrapper", required_argument, NULL, O_WRAPPER},
-    {"spectate", no_argument, NULL, O_SPECTATE},         {"host-here", no_argument, NULL, O_HOST_HERE},
-    {"map-port", required_argument, NULL, O_MAP_PORT},   {"ask", no_argument, NULL, O_ASK},
-};
-#define OWN (sizeof own_longs / sizeof *own_longs)
+static const struct option own_longs[] = {{"core", required_argument, NULL, O_CORE},
+                                          {"content", required_argument, NULL, O_CONTENT},
+                                          {"retroarch", required_argument, NULL, O_RETROARCH},
+                                          {"wrapper", required_argument, NULL, O_WRAPPER},
+                                          {"spectate", no_argument, NULL, O_SPECTATE},
+                                          {"host-here", no_argument, NULL, O_HOST_HERE},
+                                          {"map-port", required_argument, NULL, O_MAP_PORT},
+                                          {"ask", no_argument, NULL, O_ASK},
+                                          {NULL, 0, NULL, 0}};
 
-static void make_longs(struct option out[OWN + PASSED + 1]) {
-    memcpy(out, own_longs, sizeof own_longs);
-    for (size_t i = 0; i < PASSED; i++)
-        out[OWN + i] = (struct option){passed[i].option, passed[i].flag ? no_argument : required_argument,
-                                       NULL, O_PASSED + (int)i};
-    out[OWN + PASSED] = (struct option){NULL, 0, NULL, 0};
-}
-
-/* Said here rather than by the wrapper in RetroArch's window. */
-static int set_passed(struct play *p, size_t i, char *arg) {
-    static struct kl_config scratch;
-    char err[KL_WORDS_MAX * 2];
-    const char *text = passed[i].flag                       ? "on"
-                       : !strcmp(passed[i].key, "password") ? tool_take_password(arg)
-                                                            : arg;
-    p->value[i] = text;
-    if (kl_config_set(&scratch, passed[i].key, text, err, sizeof err) == 0) return 0;
-    const char *why = strstr(err, ": ");
-    return tool_usage("--%s: %s", passed[i].option, why ? why + 2 : err);
-}
-
-static size_t passed_at(const char *option) {
-    size_t i = 0;
-    while (strcmp(passed[i].option, option) != 0)
-        i++;
-    return i;
+static const char *value_of(const struct play *p, const char *key) {
+    return kl_forward_value(&p->settings, key);
 }
 
 static int take_map_port(struct play *p, const char *text) {
@@ -231,23 +97,18 @@ static int take(struct play *p, int c) {
     case O_RETROARCH: p->retroarch = optarg; return 0;
     case O_WRAPPER: p->wrapper = optarg; return 0;
     case O_ASK: p->ask = true; return 0;
-    case O_SPECTATE: return set_passed(p, passed_at("mode"), spectate);
+    case O_SPECTATE: kl_forward_set(&p->settings, "mode", spectate); return 0;
     case O_HOST_HERE: p->host_here = true; return 0;
     case O_MAP_PORT: return take_map_port(p, optarg);
-    default:
-        if (c >= O_PASSED && c < O_LAST) return set_passed(p, (size_t)(c - O_PASSED), optarg);
-        return -1;
+    default: return kl_forward_take(&p->settings, c, optarg) ? 0 : -1;
     }
-}
-
-static const char *value_of(const struct play *p, const char *option) {
-    return p->value[passed_at(option)];
 }
 
 /* A link stands before RetroArch's arguments, without an option's name. 1: it was one; 0: it was not. */
 static int take_link(struct play *p, char *text) {
     if (strncasecmp(text, "keylock:", 8) != 0) return 0;
-    return set_passed(p, passed_at("link"), text) == 0 ? 1 : -1;
+    kl_forward_set(&p->settings, "link", text);
+    return 1;
 }
 
 static int check_link(const struct play *p) {
@@ -331,8 +192,7 @@ static void export_room(const struct play *p) {
     char own[4096];
     if (kl_process_own_path(own, sizeof own) == 0) setenv("KEYLOCK_LEARN", own, 0);
     if (value_of(p, "relay") || value_of(p, "room")) unsetenv("KEYLOCK_LINK");
-    for (size_t i = 0; i < PASSED; i++)
-        if (p->value[i]) setenv(passed[i].variable, p->value[i], 1);
+    kl_forward_export(&p->settings);
 }
 
 /* The settings live in memory that RetroArch inherits: nothing is left behind on any disk. */
@@ -405,12 +265,12 @@ static int wait_for_enter(const struct play *p, int code) {
 int cmd_play(int argc, char **argv) {
     static struct play play;
     struct play *p = &play;
-    struct option longs[OWN + PASSED + 1];
-    make_longs(longs);
+    struct option longs[KLT_FORWARD_LONGS];
+    kl_forward_longs(KL_BY_PLAY, own_longs, longs);
     for (int c; (c = tool_next(argc, argv, "", longs)) != -1;)
         if (take(p, c) != 0) return KLT_USAGE;
     int linked = optind < argc ? take_link(p, argv[optind]) : 0;
-    if (linked < 0 || check_link(p) != 0 || check_host_here(p) != 0) return KLT_USAGE;
+    if (check_link(p) != 0 || check_host_here(p) != 0) return KLT_USAGE;
     if (p->ask && (!linked || argc - optind != 1))
         return tool_usage("--ask: expected one link behind it, got %s", linked ? "more" : "none");
     bool dashes = optind > 0 && strcmp(argv[optind - 1], "--") == 0;

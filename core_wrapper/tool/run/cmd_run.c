@@ -43,40 +43,30 @@ static int failed(struct run *r, int code, const char *text) {
 
 /* ---- setting up ---- */
 
-/* Exports the room's place and the means to enter it. */
-static void export_place(const struct kl_run_options *o) {
-    if (o->link) {
-        setenv("KEYLOCK_LINK", o->link, 1);
-    } else {
-        unsetenv("KEYLOCK_LINK");
-        setenv("KEYLOCK_RELAY", o->relay, 1);
-        setenv("KEYLOCK_ROOM", o->room, 1);
+/* A run does not take these settings from its surroundings: without a flag they have their defaults. */
+static void export_fixed(void) {
+    static const char *const fixed[] = {"players", "spacing", "subframes"};
+    const char *user = getenv("USER");
+    for (unsigned i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        const struct kl_config_row *row = kl_config_row(fixed[i]);
+        setenv(row->variable, row->standard, 1);
     }
-    if (o->password) setenv("KEYLOCK_PASSWORD", o->password, 1);
-    if (o->password_file) setenv("KEYLOCK_PASSWORD_FILE", o->password_file, 1);
-    if (o->unlisted) setenv("KEYLOCK_UNLISTED", "on", 1);
-    if (o->trust) setenv("KEYLOCK_TRUST", o->trust, 1);
-    if (o->insecure_lan) setenv("KEYLOCK_INSECURE_LAN", "on", 1);
-    if (o->seat_time_s) tool_export_number("KEYLOCK_SEAT_TIME", o->seat_time_s);
+    setenv("KEYLOCK_NAME", user && *user ? user : "player", 1);
     setenv("KEYLOCK_INVITE", "on", 0);
     setenv("KEYLOCK_LEARN", "off", 0); /* a measurement of its own would disturb this one */
 }
 
-/* Exports the wrapper's settings, see wrapper_api.h. */
+/* Exports the wrapper's settings. Without a flag for it, the room is the game's own. */
 static void export_room(const struct kl_run_options *o) {
-    const char *user = o->name ? o->name : getenv("USER");
-    export_place(o);
-    setenv("KEYLOCK_NAME", user && *user ? user : "player", 1);
+    export_fixed();
+    if (kl_forward_value(&o->settings, "relay")) {
+        unsetenv("KEYLOCK_LINK");
+        unsetenv("KEYLOCK_ROOM");
+    }
     setenv("KEYLOCK_SPEED", o->real_speed ? "real" : "max", 1);
-    setenv("KEYLOCK_SUBFRAMES", o->subframes_off ? "off" : "on", 1);
-    tool_export_number("KEYLOCK_PLAYERS", o->players);
     tool_export_number("KEYLOCK_SEATS", o->seats);
-    tool_export_number("KEYLOCK_SPACING", o->spacing);
-    if (o->half_steps) setenv("KEYLOCK_HALF_STEPS", o->half_steps, 1);
-    if (o->policy) setenv("KEYLOCK_POLICY", o->policy, 1);
-    if (o->lead_max) tool_export_number("KEYLOCK_LEAD_MAX", o->lead_max);
-    if (o->budget_ms) tool_export_number("KEYLOCK_BUDGET_MS", o->budget_ms);
     if (o->has_hash_every) tool_export_number("KEYLOCK_HASH_EVERY", o->hash_every);
+    kl_forward_export(&o->settings);
     kl_run_trail_export(o);
 }
 

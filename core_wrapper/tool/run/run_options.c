@@ -67,40 +67,7 @@ const char cmd_run_help[] =
     "  --spectate           watches a room, also one that plays: the same as --seats 0\n"
     "  --quiet              drops the core's messages below warnings\n"
     "\n"
-    "In a room:\n"
-    "  --relay HOST[:PORT]  the relay\n"
-    "  --link LINK          keylock://HOST[:PORT]/ROOM[#FINGERPRINT], in place of --relay and --room\n"
-    "  --password TEXT|-    the password of the room: its maker sets it, all others need it; -: the first "
-    "line of\n"
-    "                       standard input\n"
-    "  --password-file FILE a file whose first line is the password\n"
-    "  --unlisted           the relay does not list a room made here\n"
-    "  --trust WHEN         this machine loads other players' states and the host's saves: auto (default: "
-    "with a password,\n"
-    "                       by a link, or in a room that you name and the relay does not list), on or off\n"
-    "  --seat-time S        a room made here keeps the seat of a lost player for 1 to 3600 s (default: the "
-    "relay's)\n"
-    "  --insecure-lan       no encryption, if the relay was started with the same option\n"
-    "  --room NAME          the room, made by the first player who names it (default: the game's own "
-    "room on that relay)\n"
-    "  --players P          seats that must be filled before frame 0 (default 2)\n"
-    "  --name NAME          the name that the others see (default: the user's name)\n"
-    "  --spacing N          fixed spacing of 1 to 30 frames (default: follows the link)\n"
-    "  --subframes on|off   a sample each frame (default), or a sample each keyframe\n"
-    "  --policy NAME        strict (a frame waits for all players; the default at --speed max), bounded (a "
-    "player who is too\n"
-    "                       late is absent; the default at --speed real) or optimistic (frames close by the "
-    "clock; only at\n"
-    "                       --speed real)\n"
-    "  --lead-max N         the longest spacing that follows the link, 1 to 30 frames (default 12); strict "
-    "rooms "
-    "have no such\n"
-    "                       limit\n"
-    "  --budget MS          how long a bounded or optimistic room waits: 20 to 60000 ms (default 250)\n"
-    "  --half-steps on|off  sends unacknowledged input again after half a frame (default off). A joiner's "
-    "off counts for\n"
-    "                       the joiner alone, whatever the room has\n"
-    "  --command FRAME[+MS]:WORDS\n"
+    "In a room:\n" KLT_ROWS_RUN "  --command FRAME[+MS]:WORDS\n"
     "                       gives the room a command of keylock command once FRAME is next (and MS "
     "milliseconds later);\n"
     "                       repeat for more\n"
@@ -150,83 +117,30 @@ enum {
     O_SEATS,
     O_SPECTATE,
     O_QUIET,
-    O_RELAY,
-    O_LINK,
-    O_PASSWORD,
-    O_PASSWORD_FILE,
-    O_UNLISTED,
-    O_TRUST,
-    O_SEAT_TIME,
-    O_INSECURE_LAN,
-    O_ROOM,
-    O_PLAYERS,
-    O_NAME,
-    O_SPACING,
-    O_SUBFRAMES,
-    O_POLICY,
-    O_BUDGET,
-    O_LEAD_MAX,
-    O_HALF_STEPS,
     O_COMMAND,
     O_WAIT,
     O_WRAPPER
 };
 
-static const struct option longs[] = {{"core", required_argument, NULL, O_CORE},
-                                      {"content", required_argument, NULL, O_CONTENT},
-                                      {"frames", required_argument, NULL, O_FRAMES},
-                                      {"input", required_argument, NULL, O_INPUT},
-                                      {"speed", required_argument, NULL, O_SPEED},
-                                      {"hz", required_argument, NULL, O_HZ},
-                                      {"wav", required_argument, NULL, O_WAV},
-                                      {"hash-every", required_argument, NULL, O_HASH_EVERY},
-                                      {"hash-out", required_argument, NULL, O_HASH_OUT},
-                                      {"trace", required_argument, NULL, O_TRACE},
-                                      {"record", required_argument, NULL, O_RECORD},
-                                      {"states", required_argument, NULL, O_STATES},
-                                      {"corrupt", required_argument, NULL, O_CORRUPT},
-                                      {"system", required_argument, NULL, O_SYSTEM},
-                                      {"save", required_argument, NULL, O_SAVE},
-                                      {"option", required_argument, NULL, O_OPTION},
-                                      {"device", required_argument, NULL, O_DEVICE},
-                                      {"clock", required_argument, NULL, O_CLOCK},
-                                      {"epoch", required_argument, NULL, O_EPOCH},
-                                      {"seats", required_argument, NULL, O_SEATS},
-                                      {"spectate", no_argument, NULL, O_SPECTATE},
-                                      {"quiet", no_argument, NULL, O_QUIET},
-                                      {"relay", required_argument, NULL, O_RELAY},
-                                      {"link", required_argument, NULL, O_LINK},
-                                      {"password", required_argument, NULL, O_PASSWORD},
-                                      {"password-file", required_argument, NULL, O_PASSWORD_FILE},
-                                      {"unlisted", no_argument, NULL, O_UNLISTED},
-                                      {"trust", required_argument, NULL, O_TRUST},
-                                      {"seat-time", required_argument, NULL, O_SEAT_TIME},
-                                      {"insecure-lan", no_argument, NULL, O_INSECURE_LAN},
-                                      {"room", required_argument, NULL, O_ROOM},
-                                      {"players", required_argument, NULL, O_PLAYERS},
-                                      {"name", required_argument, NULL, O_NAME},
-                                      {"spacing", required_argument, NULL, O_SPACING},
-                                      {"subframes", required_argument, NULL, O_SUBFRAMES},
-                                      {"policy", required_argument, NULL, O_POLICY},
-                                      {"budget", required_argument, NULL, O_BUDGET},
-                                      {"lead-max", required_argument, NULL, O_LEAD_MAX},
-                                      {"half-steps", required_argument, NULL, O_HALF_STEPS},
-                                      {"command", required_argument, NULL, O_COMMAND},
-                                      {"wait", required_argument, NULL, O_WAIT},
-                                      {"wrapper", required_argument, NULL, O_WRAPPER},
-                                      {NULL, 0, NULL, 0}};
+static const struct option own_longs[] = {
+    {"core", required_argument, NULL, O_CORE},         {"content", required_argument, NULL, O_CONTENT},
+    {"frames", required_argument, NULL, O_FRAMES},     {"input", required_argument, NULL, O_INPUT},
+    {"speed", required_argument, NULL, O_SPEED},       {"hz", required_argument, NULL, O_HZ},
+    {"wav", required_argument, NULL, O_WAV},           {"hash-every", required_argument, NULL, O_HASH_EVERY},
+    {"hash-out", required_argument, NULL, O_HASH_OUT}, {"trace", required_argument, NULL, O_TRACE},
+    {"record", required_argument, NULL, O_RECORD},     {"states", required_argument, NULL, O_STATES},
+    {"corrupt", required_argument, NULL, O_CORRUPT},   {"system", required_argument, NULL, O_SYSTEM},
+    {"save", required_argument, NULL, O_SAVE},         {"option", required_argument, NULL, O_OPTION},
+    {"device", required_argument, NULL, O_DEVICE},     {"clock", required_argument, NULL, O_CLOCK},
+    {"epoch", required_argument, NULL, O_EPOCH},       {"seats", required_argument, NULL, O_SEATS},
+    {"spectate", no_argument, NULL, O_SPECTATE},       {"quiet", no_argument, NULL, O_QUIET},
+    {"command", required_argument, NULL, O_COMMAND},   {"wait", required_argument, NULL, O_WAIT},
+    {"wrapper", required_argument, NULL, O_WRAPPER},   {NULL, 0, NULL, 0}};
 
 static int choose(const char *option, const char *text, const char *no, const char *yes, bool *out) {
     *out = strcmp(text, yes) == 0;
     if (*out || strcmp(text, no) == 0) return 0;
     return tool_usage("--%s: expected %s or %s, got \"%s\"", option, no, yes, text);
-}
-
-/* Off is more than nothing: it counts for a joiner of a room with half steps. */
-static int set_half_steps(struct kl_run_options *o, const char *text) {
-    bool on;
-    o->half_steps = text;
-    return choose("half-steps", text, "off", "on", &on);
 }
 
 static int set_corrupt(struct kl_run_options *o, const char *text) {
@@ -257,14 +171,6 @@ static int set_hz(struct kl_run_options *o, const char *text) {
     o->hz = strtod(text, &end);
     if (end != text && !*end && o->hz >= 1 && o->hz <= 1000) return 0;
     return tool_usage("--hz: expected 1 to 1000 calls a second, got \"%s\"", text);
-}
-
-static int set_policy(struct kl_run_options *o, const char *text) {
-    uint8_t ignored;
-    if (!kl_config_policy(text, &ignored))
-        return tool_usage("--policy: expected strict, bounded or optimistic, got \"%s\"", text);
-    o->policy = text;
-    return 0;
 }
 
 /* "300:reset", "300+1500:resume". */
@@ -325,57 +231,54 @@ static int take(struct kl_run_options *o, int c) {
         o->seats = 0;
         return 0;
     case O_QUIET: o->quiet = true; return 0;
-    case O_RELAY: o->relay = optarg; return 0;
-    case O_LINK: o->link = optarg; return checked("link", "link", optarg);
-    case O_PASSWORD:
-        o->password = tool_take_password(optarg);
-        return checked("password", "password", o->password);
-    case O_PASSWORD_FILE: o->password_file = optarg; return checked("password-file", "password_file", optarg);
-    case O_UNLISTED: o->unlisted = true; return 0;
-    case O_TRUST: o->trust = optarg; return checked("trust", "trust", optarg);
-    case O_SEAT_TIME: return tool_number("seat-time", optarg, 1, KL_CONFIG_SEAT_TIME_MAX, &o->seat_time_s);
-    case O_INSECURE_LAN: o->insecure_lan = true; return 0;
-    case O_ROOM: o->room = optarg; return 0;
-    case O_PLAYERS: return tool_number("players", optarg, 1, KL_MAX_SEATS, &o->players);
-    case O_NAME: o->name = optarg; return 0;
-    case O_SPACING: return tool_number("spacing", optarg, KL_SPACING_MIN, KL_SPACING_MAX, &o->spacing);
-    case O_SUBFRAMES: return choose("subframes", optarg, "on", "off", &o->subframes_off);
-    case O_POLICY: return set_policy(o, optarg);
-    case O_BUDGET:
-        return tool_number("budget", optarg, KL_CONFIG_BUDGET_MIN_MS, KL_CONFIG_BUDGET_MAX_MS, &o->budget_ms);
-    case O_LEAD_MAX: return tool_number("lead-max", optarg, KL_SPACING_MIN, KL_SPACING_MAX, &o->lead_max);
-    case O_HALF_STEPS: return set_half_steps(o, optarg);
     case O_COMMAND: return add_command(o, optarg);
     case O_RECORD: o->record = optarg; return 0;
     case O_STATES: o->states = optarg; return checked("states", "states", optarg);
     case O_CORRUPT: return set_corrupt(o, optarg);
     case O_WAIT: return tool_number("wait", optarg, 0, 1000000, &o->wait_s);
     case O_WRAPPER: o->wrapper = optarg; return 0;
-    default: return -1;
+    default: return kl_forward_take(&o->settings, c, optarg) ? 0 : -1;
     }
 }
 
+static bool any(const struct kl_run_options *o, const char *const keys[]) {
+    while (*keys && !kl_forward_value(&o->settings, *keys))
+        keys++;
+    return *keys;
+}
+
+static int check_alone(const struct kl_run_options *o) {
+    static const char *const place[] = {"room", "spacing", NULL},
+                             *const rules[] = {"policy", "budget_ms", "half_steps", NULL},
+                             *const door[] = {"password",  "password_file", "unlisted",
+                                              "seat_time", "insecure_lan",  NULL};
+    if (o->wait_s || any(o, place))
+        return tool_usage("expected --relay HOST[:PORT] beside --room, --spacing and --wait; got none");
+    if (any(o, door))
+        return tool_usage("expected --relay HOST[:PORT] beside --password, --unlisted, --seat-time and "
+                          "--insecure-lan; got none");
+    if (o->command_count || any(o, rules))
+        return tool_usage(
+            "expected --relay HOST[:PORT] beside --policy, --budget, --half-steps and --command; got none");
+    return 0;
+}
+
 static int check(const struct kl_run_options *o) {
-    bool room = o->relay || o->link;
+    const struct kl_config *c = &o->settings.config;
+    bool relay = kl_forward_value(&o->settings, "relay"), link = kl_forward_value(&o->settings, "link");
+    bool one_a_keyframe = kl_forward_value(&o->settings, "subframes") && !c->params.subframes;
     if (!o->core) return tool_usage("expected --core NAME_OR_PATH, got none");
     if (!o->frames) return tool_usage("expected --frames N, got none");
     if (o->hz > 0 && !o->real_speed)
         return tool_usage("--hz: expected --speed real beside it, got --speed max");
-    if (o->link && (o->relay || o->room))
+    if (link && (relay || kl_forward_value(&o->settings, "room")))
         return tool_usage("expected --link, or --relay and --room; got --link and %s",
-                          o->relay ? "--relay" : "--room");
-    if (room && o->has_clock)
+                          relay ? "--relay" : "--room");
+    if (!relay && !link) return check_alone(o);
+    if (o->has_clock)
         return tool_usage(
             "expected no --clock and no --epoch in a room, whose clock the relay sets; got one");
-    if (!room && (o->room || o->spacing || o->wait_s))
-        return tool_usage("expected --relay HOST[:PORT] beside --room, --spacing and --wait; got none");
-    if (!room && (o->password || o->password_file || o->unlisted || o->seat_time_s || o->insecure_lan))
-        return tool_usage("expected --relay HOST[:PORT] beside --password, --unlisted, --seat-time and "
-                          "--insecure-lan; got none");
-    if (!room && (o->policy || o->budget_ms || o->half_steps || o->command_count))
-        return tool_usage(
-            "expected --relay HOST[:PORT] beside --policy, --budget, --half-steps and --command; got none");
-    if (o->policy && !strcmp(o->policy, "optimistic") && (!o->real_speed || o->subframes_off))
+    if (c->policy_set && c->params.policy == KL_POLICY_OPTIMISTIC && (!o->real_speed || one_a_keyframe))
         return tool_usage(
             "--policy optimistic: expected --speed real and --subframes on beside it, got another");
     return 0;
@@ -383,14 +286,15 @@ static int check(const struct kl_run_options *o) {
 
 static void fill_in(struct kl_run_options *o) {
     if (!o->input) o->input = "none";
-    o->in_room = o->relay || o->link;
+    o->in_room = kl_forward_value(&o->settings, "relay") || kl_forward_value(&o->settings, "link");
     if (!o->has_hash_every && (o->hash_out || o->states || o->record) && !o->in_room) o->hash_every = 60;
     if (!o->has_seats) o->seats = o->in_room ? 1 : 2;
-    if (!o->room) o->room = "";
 }
 
 int kl_run_options_parse(struct kl_run_options *o, int argc, char **argv) {
-    *o = (struct kl_run_options){.epoch_s = KLT_EPOCH_DEFAULT, .players = 2};
+    struct option longs[KLT_FORWARD_LONGS];
+    *o = (struct kl_run_options){.epoch_s = KLT_EPOCH_DEFAULT};
+    kl_forward_longs(KL_BY_RUN, own_longs, longs);
     for (int c; (c = tool_next(argc, argv, "", longs)) != -1;)
         if (take(o, c) != 0) return -1;
     if (optind < argc) return tool_usage("expected options only, got \"%s\"", argv[optind]);

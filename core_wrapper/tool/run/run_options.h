@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core_wrapper/tool/common/forward.h"
 #include "core_wrapper/tool/headless/headless.h"
 
 #define KLT_CORE_OPTIONS 256 /* --option at most */
@@ -18,8 +19,8 @@ struct kl_run_command {
 
 struct kl_run_options {
     const char *core, *content, *input, *hash_out, *trace, *system_dir, *save_dir;
-    const char *relay, *room, *name, *wrapper, *wav, *policy; /* policy NULL: the wrapper's default */
-    const char *link, *password, *password_file, *trust;
+    const char *wrapper, *wav;
+    struct kl_forward settings; /* of the wrapper in a room */
     const char *record, *states, *corrupt;
     const char *option[KLT_CORE_OPTIONS];
     unsigned option_count;
@@ -27,11 +28,9 @@ struct kl_run_options {
     unsigned command_count;
     struct kl_headless_devices devices;
     double hz; /* calls a second at --speed real; 0: the core's rate */
-    uint64_t frames, hash_every, epoch_s, players, seats, spacing, wait_s, budget_ms, lead_max, seat_time_s;
-    bool real_speed, host_clock, subframes_off, quiet;
-    const char *half_steps; /* "on", "off", or NULL */
+    uint64_t frames, hash_every, epoch_s, seats, wait_s;
+    bool real_speed, host_clock, quiet;
     bool has_hash_every, has_seats, has_clock;
-    bool unlisted, insecure_lan;
     bool in_room; /* by relay or link */
 };
 

@@ -1,0 +1,240 @@
+#include "core_wrapper/words/config_table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core_wrapper/words/config.h"
+#include "core_wrapper/words/hotkeys.h"
+
+#define KEY(name, upper)   .key = name, .variable = "KEYLOCK_" upper
+#define FIELD(f)           .field = offsetof(struct kl_config, f), .size = sizeof(((struct kl_config *)0)->f)
+#define SAID(f)            .said = offsetof(struct kl_config, f)
+#define RANGE(lo, hi, of)  .kind = KL_KIND_NUMBER, .min = lo, .max = hi, .unit = of
+#define FLAG(who, name, v) .by = who, .flag = name, .value = v
+#define BOTH               (KL_BY_PLAY | KL_BY_RUN)
+#define PLACE              "HOST or HOST:PORT with a port from 1 to 65535"
+#define TEXT_OF(number)    #number
+#define STANDARD(number)   .standard = TEXT_OF(number)
+
+/* In the order in which they take effect: a link counts before relay and room, and so stands behind both. */
+const struct kl_config_row kl_config_rows[] = {
+    {KEY("core", "CORE"), .kind = KL_KIND_TEXT, FIELD(core), FLAG(KL_BY_PLAY, "core", "NAME_OR_PATH"),
+     .itself = true, .shown = "none",
+     .help = "the emulator core, by name or path; a wrapper named `NAME_keylock_libretro.so` always takes "
+             "`NAME_libretro.so`"},
+    {FLAG(KL_BY_PLAY, "content", "FILE"), .help = "the content that the core plays"},
+    {KEY("relay", "RELAY"), .kind = KL_KIND_RELAY, .want = PLACE, FLAG(BOTH, "relay", "HOST[:PORT]"),
+     .shown = "none, plays alone", .help = "the relay, HOST[:PORT]"},
+    {KEY("reached_at", "REACHED_AT"), .kind = KL_KIND_REACHED_AT, .want = PLACE, .shown = "the relay",
+     .help = "the relay as friends reach it, HOST[:PORT], for the invitation"},
+    {FLAG(KL_BY_PLAY, "host-here", NULL),
+     .help =
+         "this machine is the relay while the game runs; the host's invitation has the address for friends"},
+    {FLAG(KL_BY_PLAY, "map-port", "on|off"), .shown = "asks at a terminal, else off",
+     .help = "with `--host-here`: asks the router by NAT-PMP or UPnP to forward the relay's UDP port until "
+             "the game ends, `on` or `off`"},
+    {KEY("mode", "MODE"), .kind = KL_KIND_WORD, .words = "alone quick room spectate", .min = KL_PLAY_ALONE,
+     FIELD(mode), FLAG(KL_BY_PLAY, "mode", "MODE"), .shown = "room; without a relay alone",
+     .help = "the mode: `room` (the named room), `quick` (joins or opens a match of this very game), "
+             "`spectate` (the named room without a seat), `alone`"},
+    {FLAG(KL_BY_PLAY, "spectate", NULL), .help = "the same as mode `spectate`"},
+    {KEY("practice", "PRACTICE"), .kind = KL_KIND_WORD, .words = "on off", .min = KL_PRACTICE_ON,
+     FIELD(practice), FLAG(KL_BY_PLAY, "practice", "on|off"), .shown = "on",
+     .help = "the game runs while the room waits, and then starts afresh; off: it stands still at its "
+             "first picture"},
+    {KEY("room", "ROOM"), .kind = KL_KIND_NAME, FIELD(room), FLAG(BOTH, "room", "NAME"),
+     .shown = "the room of the game, or the next one of that game if it is full",
+     .help = "the name of the room, made by the first player who names it"},
+    {KEY("link", "LINK"), .kind = KL_KIND_LINK, FLAG(BOTH, "link", "LINK"), .shown = "none",
+     .help = "a link `keylock://HOST[:PORT]/ROOM[#FINGERPRINT]`, in place of relay and room; `keylock "
+             "play` also takes it as an argument, and finds the core and game that it names"},
+    {KEY("password", "PASSWORD"), .kind = KL_KIND_PASSWORD, FLAG(BOTH, "password", "TEXT|-"), .shown = "none",
+     .help = "the password of the room: its maker sets it, all others need it; a flag's `-` reads the "
+             "first line of standard input"},
+    {KEY("password_file", "PASSWORD_FILE"), .kind = KL_KIND_PASSWORD_FILE,
+     FLAG(BOTH, "password-file", "FILE"),
+     .want = "a file with a password of 1 to 128 bytes in its first line", .shown = "none",
+     .help = "a file whose first line is the password"},
+    {KEY("unlisted", "UNLISTED"), .kind = KL_KIND_SWITCH, FIELD(unlisted), FLAG(BOTH, "unlisted", NULL),
+     .help = "the relay does not list a room made here"},
+    {KEY("trust", "TRUST"), .kind = KL_KIND_WORD, .words = "auto on off", .min = KL_TRUST_AUTO, FIELD(trust),
+     FLAG(BOTH, "trust", "WHEN"), .standard = "auto", .see = "security.md#another-players-bytes",
+     .help = "this machine loads the other players' states and the host's saves: `auto` (with a password, "
+             "by a link, or in a room that the player names and the relay does not list), `on` or `off`; "
+             "never in a quick match"},
+    {KEY("slow", "SLOW"), .kind = KL_KIND_WORD, .words = "watch out", FIELD(let_go),
+     FLAG(KL_BY_PLAY, "slow", "watch|out"), .standard = "watch",
+     .help = "a late player whose machine cannot catch up, in a room made here: `watch`, or `out` (leaves "
+             "the room)"},
+    {KEY("netplay", "NETPLAY"), .kind = KL_KIND_SWITCH, FIELD(netplay), .standard = "on",
+     .help = "RetroArch's own Netplay menu leads to rooms (RetroArch 1.17 and later)"},
+    {KEY("seat_time", "SEAT_TIME"), RANGE(0, KL_CONFIG_SEAT_TIME_MAX, "seconds"), FIELD(seat_time_s),
+     .zero = "as the relay has it", .want = "1 to 3600 seconds (0: as the relay has it)",
+     FLAG(BOTH, "seat-time", "S"), .standard = "0",
+     .help = "seconds that a room made here keeps the seat of a player who is cut off, {range}"},
+    {KEY("insecure_lan", "INSECURE_LAN"), .kind = KL_KIND_SWITCH, FIELD(insecure_lan),
+     FLAG(BOTH, "insecure-lan", NULL),
+     .help = "no encryption, if the relay was started with the same option"},
+    {KEY("invite", "INVITE"), .kind = KL_KIND_SWITCH, FIELD(invite),
+     .shown = "off; on with `keylock play` and `run`",
+     .help = "the wrapper writes the host's invitation to standard error, and why it could not enter a room"},
+    {KEY("name", "NAME"), .kind = KL_KIND_NAME, FIELD(name), FLAG(BOTH, "name", "NAME"),
+     .shown = "RetroArch's user name, else the system's", .help = "the name that the others see"},
+    {KEY("seats", "SEATS"), RANGE(0, KL_MAX_SEATS, "seats"), .zero = "to watch", FIELD(seats),
+     FLAG(KL_BY_PLAY, "seats", "K"), .standard = "1", .help = "the seats wanted at this machine, 0 to watch"},
+    {KEY("players", "PLAYERS"), RANGE(1, KL_MAX_SEATS, "seats"), FIELD(params.players),
+     FLAG(BOTH, "players", "P"), .standard = "2",
+     .help = "the seats of the room, {range}; the game begins when they are filled"},
+    {KEY("other_version", "OTHER_VERSION"), .kind = KL_KIND_SWITCH, FIELD(other_version),
+     FLAG(KL_BY_PLAY, "other-version", NULL),
+     .help = "other players may have another version of the core, if they have set the same; the machines "
+             "may part then; never in a quick match"},
+    {KEY("policy", "POLICY"), .kind = KL_KIND_WORD, .words = "strict bounded optimistic",
+     .min = KL_POLICY_STRICT, FIELD(params.policy), SAID(policy_set), FLAG(BOTH, "policy", "NAME"),
+     .shown = "bounded; at speed `max` strict",
+     .help = "the policy of the room: strict (a frame waits for all players), bounded (a player who is too "
+             "late is absent) or optimistic (frames close by the clock; only at speed `real`)"},
+    {KEY("desync", "DESYNC"), .kind = KL_KIND_WORD, .words = "heal pause ignore", .min = KL_DESYNC_HEAL,
+     FIELD(params.desync), FLAG(KL_BY_PLAY, "desync", "WHAT"), .standard = "heal",
+     .help = "the room's action when hashes differ: heal (the wrong machine gets the others' state), pause "
+             "or ignore"},
+    {KEY("budget_ms", "BUDGET_MS"), RANGE(KL_CONFIG_BUDGET_MIN_MS, KL_CONFIG_BUDGET_MAX_MS, "milliseconds"),
+     FIELD(params.wait_budget_ms), SAID(budget_set), FLAG(BOTH, "budget", "MS"), .standard = "250",
+     .help = "the wait budget: how long a bounded or optimistic room waits, {range} ms"},
+    {KEY("lead_max", "LEAD_MAX"), RANGE(KL_SPACING_MIN, KL_SPACING_MAX, "frames"), FIELD(params.lead_max),
+     FLAG(BOTH, "lead-max", "N"), STANDARD(KL_LEAD_MAX_USUAL),
+     .help = "the longest spacing that follows the link, {range} frames; players with longer links are not "
+             "let in; strict rooms have no such limit"},
+    {KEY("spacing", "SPACING"), RANGE(0, KL_SPACING_MAX, "frames"), .zero = "follows the link",
+     FIELD(params.spacing_fixed), SAID(spacing_set), FLAG(BOTH, "spacing", "N"), .standard = "0",
+     .help = "the fixed spacing of the room, {range} frames"},
+    {KEY("subframes", "SUBFRAMES"), .kind = KL_KIND_SWITCH, FIELD(params.subframes),
+     FLAG(BOTH, "subframes", "on|off"), .standard = "on",
+     .help = "on: a sample each frame; off: a sample each keyframe (the original algorithm: fewer packets, "
+             "slower)"},
+    {KEY("half_steps", "HALF_STEPS"), .kind = KL_KIND_SWITCH, FIELD(params.half_steps), SAID(sparing),
+     FLAG(BOTH, "half-steps", "on|off"),
+     .help = "unacknowledged input goes out again after half a frame; a joiner's off counts for the joiner "
+             "alone, whatever the room has"},
+    {KEY("line", "LINE"), .kind = KL_KIND_SWITCH, FIELD(line), FLAG(KL_BY_PLAY, "line", "on|off"),
+     .help = "one line shows players, round trip and delay from the start"},
+    {KEY("panel", "PANEL"), .kind = KL_KIND_SWITCH, FIELD(panel), FLAG(KL_BY_PLAY, "panel", "on|off"),
+     .help = "the panel shows from the start"},
+    {KEY("draw", "DRAW"), .kind = KL_KIND_SWITCH, FIELD(draw), FLAG(KL_BY_PLAY, "draw", "on|off"),
+     .standard = "on", .help = "the wrapper draws messages into the picture and gives none to the frontend"},
+    {KEY("font", "FONT"), .kind = KL_KIND_TEXT, FIELD(font),
+     .shown = "the file of Debian's package `unifont`",
+     .help = "the file with the letters of other scripts for chat, a `.hex` file as GNU Unifont has it"},
+    {KEY("hotkeys", "HOTKEYS"), .kind = KL_KIND_HOTKEYS, FIELD(hotkeys), SAID(hotkeys_set),
+     FLAG(KL_BY_PLAY, "hotkeys", "LIST"), .standard = KL_HOTKEYS_DEFAULT,
+     .shown = "as in the table of commands",
+     .help = "the list of hot keys, BUTTON+BUTTON:COMMAND with commas between, as in "
+             "`select+r:panel,select+l:pause`; or off"},
+    {KEY("speed", "SPEED"), .kind = KL_KIND_SWITCH, .words = "max real", FIELD(params.clocked),
+     .standard = "real", .help = "`real` time, or `max` (as fast as all machines go, for tests)"},
+    {KEY("hash_every", "HASH_EVERY"), RANGE(0, UINT16_MAX, "frames"), .zero = "never",
+     FIELD(params.hash_every), SAID(hash_every_set), .standard = "60",
+     .help = "frames between hashes, 0 for none"},
+    {KEY("hide", "HIDE"), .kind = KL_KIND_SWITCH, FIELD(hide), .standard = "on",
+     .help = "the core is told which frames are unseen; the host's value counts; off for a core that plays "
+             "such frames differently"},
+    {KEY("load_own", "LOAD_OWN"), .kind = KL_KIND_SWITCH, FIELD(load_own),
+     .help = "every machine loads its own state at a snapshot; the host's value counts; for cores that "
+             "`probe` calls \"all\""},
+    {KEY("learn", "LEARN"), .kind = KL_KIND_TEXT, FIELD(learn), .standard = "keylock",
+     .shown = "`keylock`; with `keylock run` off",
+     .help = "the program that measures a core in the background when the player first comes into a room "
+             "with it: a path, a name on PATH, or off"},
+    {KEY("profile", "PROFILE"), .kind = KL_KIND_TEXT, FIELD(profile), .shown = "the folder of `probe --keep`",
+     .help = "the profile of the core for rooms made here: a file, a folder of profiles, or off"},
+    {KEY("states", "STATES"), .kind = KL_KIND_TEXT, FIELD(states), .shown = "none: not kept",
+     .help = "the folder for the states of the last hashed frames, written when hashes differ, for "
+             "`keylock blame`"},
+    {KEY("epoch", "EPOCH"), RANGE(0, 8000000000u, "seconds"), .want = "seconds since 1970", FIELD(epoch_s),
+     SAID(epoch_set), .shown = "the machine's own clock",
+     .help = "alone: the start of the core's clock, seconds since 1970"},
+    {FLAG(KL_BY_PLAY, "ask", NULL), .help = "asks before it follows a link to a relay that is neither set "
+                                            "nor used before, for links from a browser"},
+    {FLAG(KL_BY_PLAY, "retroarch", "PATH"), .shown = "the one on PATH", .help = "the RetroArch to start"},
+    {FLAG(KL_BY_PLAY, "wrapper", "PATH"), .shown = "beside `keylock`, else in its lib folder",
+     .help = "the wrapper, `keylock_libretro.so`"},
+};
+
+#define ROWS (sizeof kl_config_rows / sizeof *kl_config_rows)
+_Static_assert(ROWS <= KL_CONFIG_ROWS_MAX, "a row for each");
+const size_t kl_config_row_count = ROWS;
+
+const struct kl_config_row *kl_config_row(const char *key) {
+    for (size_t i = 0; i < ROWS; i++)
+        if (kl_config_rows[i].key && !strcmp(kl_config_rows[i].key, key)) return &kl_config_rows[i];
+    return NULL;
+}
+
+int kl_config_word(const struct kl_config_row *row, const char *word) {
+    size_t len;
+    int place = 0;
+    for (const char *w = row->words; *w; w += len, w += *w == ' ', place++) {
+        len = strcspn(w, " ");
+        if (strlen(word) == len && !strncmp(w, word, len)) return place;
+    }
+    return -1;
+}
+
+/* "strict, bounded or optimistic". */
+static void list_words(const char *words, char out[KL_CONFIG_TEXT_MAX]) {
+    size_t used = 0, len;
+    for (const char *w = words; *w && used < KL_CONFIG_TEXT_MAX; w += len, w += *w == ' ') {
+        len = strcspn(w, " ");
+        const char *before = w == words ? "" : w[len] ? ", " : " or ";
+        used += (size_t)snprintf(out + used, KL_CONFIG_TEXT_MAX - used, "%s%.*s", before, (int)len, w);
+    }
+}
+
+static void list_switch(const struct kl_config_row *row, char out[KL_CONFIG_TEXT_MAX]) {
+    const char *words = row->words ? row->words : "off on";
+    int len = (int)strcspn(words, " ");
+    snprintf(out, KL_CONFIG_TEXT_MAX, "%s or %.*s", words + len + 1, len, words);
+}
+
+static void say_range(const struct kl_config_row *row, char out[KL_CONFIG_TEXT_MAX]) {
+    if (row->zero)
+        snprintf(out, KL_CONFIG_TEXT_MAX, "0 (%s) to %" PRIu64 " %s", row->zero, row->max, row->unit);
+    else
+        snprintf(out, KL_CONFIG_TEXT_MAX, "%" PRIu64 " to %" PRIu64 " %s", row->min, row->max, row->unit);
+}
+
+void kl_config_expected(const struct kl_config_row *row, char out[KL_CONFIG_TEXT_MAX]) {
+    *out = 0;
+    if (row->want)
+        snprintf(out, KL_CONFIG_TEXT_MAX, "%s", row->want);
+    else if (row->kind == KL_KIND_WORD)
+        list_words(row->words, out);
+    else if (row->kind == KL_KIND_SWITCH)
+        list_switch(row, out);
+    else if (row->kind == KL_KIND_NUMBER)
+        say_range(row, out);
+    else if (row->kind == KL_KIND_NAME)
+        snprintf(out, KL_CONFIG_TEXT_MAX, "a name of 1 to %zu bytes", row->size - 1);
+    else
+        snprintf(out, KL_CONFIG_TEXT_MAX, "at most %zu bytes", row->size - 1);
+}
+
+void kl_config_help(const struct kl_config_row *row, char out[KL_CONFIG_TEXT_MAX]) {
+    const char *at = strstr(row->help, "{range}");
+    uint64_t lowest = row->zero ? 1 : row->min;
+    if (at)
+        snprintf(out, KL_CONFIG_TEXT_MAX, "%.*s%" PRIu64 " to %" PRIu64 "%s", (int)(at - row->help),
+                 row->help, lowest, row->max, at + strlen("{range}"));
+    else
+        snprintf(out, KL_CONFIG_TEXT_MAX, "%s", row->help);
+}
+
+void kl_config_shown(const struct kl_config_row *row, char out[KL_CONFIG_TEXT_MAX]) {
+    const char *text = row->shown                    ? row->shown
+                       : row->standard               ? row->standard
+                       : row->kind == KL_KIND_SWITCH ? "off"
+                                                     : "";
+    bool zero = row->zero && !row->shown && !strcmp(text, "0");
+    snprintf(out, KL_CONFIG_TEXT_MAX, "%s%s%s", text, zero ? ", " : "", zero ? row->zero : "");
+}
