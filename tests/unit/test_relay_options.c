@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,13 +126,30 @@ static void limits_of_rooms(void **state) {
     assert_int_equal(options.server.lobby.catch_up_s, 5);
     assert_int_equal(PARSE("--mib-per-address=10"), KL_RELAY_RUN);
     assert_int_equal(options.server.lobby.mib_per_address, 10);
-    static const char *const names[] = {
-        "--per-address",       "--handshakes",      "--half-open",    "--datagrams",     "--kbytes",
-        "--messages",          "--pieces",          "--snapshot-kib", "--watchers",      "--catch-up",
-        "--rooms-per-address", "--mib-per-address", "--seat-time",    "--seat-time-max", "--chat",
-        "--commands",          "--password-tries",  "--malformed",    "--start-kib",     "--history-kib"};
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        assert_non_null(strstr(kl_relay_help, names[i]));
+}
+
+/* Each default is one that its own row takes, and --help has each row. */
+static void rows_take_their_own_defaults(void **state) {
+    (void)state;
+    struct kl_relay_option_text row;
+    char *help = NULL;
+    size_t len, i;
+    FILE *f = open_memstream(&help, &len);
+    assert_non_null(f);
+    kl_relay_help(f);
+    assert_int_equal(fclose(f), 0);
+    for (i = 0; kl_relay_option_at(i, &row); i++) {
+        char *value = strchr(row.flag, ' ');
+        assert_non_null(strstr(help, row.flag));
+        assert_null(strchr(row.help, '{'));
+        assert_true(*row.shown && strlen(row.help) < sizeof row.help - 1);
+        if (!value || (strcmp(value, " N") != 0 && strcmp(value, " S") != 0)) continue;
+        *value = 0;
+        if (PARSE(row.flag, row.shown) != KL_RELAY_RUN) print_error("error: %s\n", err);
+        assert_string_equal(err, "");
+    }
+    assert_true(i > 30);
+    free(help);
 }
 
 static void bad(const char *option, const char *value, const char *text) {
@@ -234,6 +252,7 @@ int main(void) {
         cmocka_unit_test(a_bad_line_is_named),
         cmocka_unit_test(the_key_has_its_place),
         cmocka_unit_test(limits_of_rooms),
+        cmocka_unit_test(rows_take_their_own_defaults),
         cmocka_unit_test(errors_name_the_option_and_what_came),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

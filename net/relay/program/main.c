@@ -77,7 +77,7 @@ int main(int argc, char **argv) {
     struct kl_relay_options options = {0};
     char err[256];
     switch (kl_relay_options_parse(&options, argc, argv, err, sizeof err)) {
-    case KL_RELAY_HELP: return fputs(kl_relay_help, stdout) < 0 || fflush(stdout) != 0;
+    case KL_RELAY_HELP: kl_relay_help(stdout); return fflush(stdout) != 0 || ferror(stdout);
     case KL_RELAY_VERSION:
         return printf("keylock-relay %s, protocol %d\n", KL_VERSION, KL_PROTOCOL_VERSION) < 0 ||
                fflush(stdout) != 0;

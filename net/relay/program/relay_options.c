@@ -10,136 +10,111 @@
 #include "net/engine/engine.h"
 #include "net/platform/cfg_file.h"
 #include "net/platform/file.h"
+#include "net/platform/help_line.h"
 #include "net/transport/link.h"
 
-#define ROOMS_MAX 4096
-
+#define ROOMS_MAX    4096
 #define CONFIG_BYTES 65536
-
-#define LOG_LINES_DEFAULT 120
-
-/* clang-format off: a line here is a line there */
-const char kl_relay_help[] =
-    "Usage: keylock-relay [OPTION]...\n"
-    "       keylock-relay help\n"
-    "Closes the frames of Keylock rooms: the one machine that all players' machines talk to.\n"
-    "\n"
-    "  --config FILE      reads options from a file first, a line `key = value' each: `port = 55436', "
-    "`console = on'.\n"
-    "                     An option of the command line counts before the file's\n"
-    "  --bind ADDR        the IPv4 address to listen on (0.0.0.0: every address)\n"
-    "  --host NAME        the name or IPv4 address by which players reach this relay, for the link that it "
-    "logs at its\n"
-    "                     start (the address of this machine)\n"
-    "  --port N           the UDP port (55435); 0 takes any free port, and the line `listening' names it\n"
-    "  --rooms N          rooms at once (256)\n"
-    "  --max-seats N      seats of one room, 1 to 8 (8)\n"
-    "  --watchers N       watchers of one room from outside the game (128). All rooms together have a "
-    "quarter of the\n"
-    "                     relay's connections. 0: a watcher is one of the room's 16 clients\n"
-    "  --state DIR        the folder of the relay's key, made at the first start\n"
-    "                     ($XDG_STATE_HOME/keylock-relay, else ~/.local/state/keylock-relay)\n"
-    "  --journal DIR      the folder of the journal, made with mode 0700: rooms go on from it after a crash "
-    "or\n"
-    "                     a restart (none: clients bring their rooms back)\n"
-    "  --journal-mib N    the most MiB of journal for one room (256); above it the journal of that room "
-    "ends.\n"
-    "                     An hour takes 4 to 12\n"
-    "  --insecure-lan     no encryption with clients that ask for the same; for a network that you trust\n"
-    "  --per-address N    connections from one address (64)\n"
-    "  --handshakes N     new connections from one address in 10 s (128)\n"
-    "  --half-open N      new connections at once that have sent nothing yet (16384)\n"
-    "  --datagrams N      datagrams a second from one connection (5000); the relay drops more\n"
-    "  --kbytes N         KiB a second from one connection (16384); the relay drops more\n"
-    "  --messages N       reliable messages a second from one connection (500); more have to wait\n"
-    "  --pieces N         pieces of start data and history a second from one connection (4096); more have to "
-    "wait\n"
-    "  --rooms-per-address N   rooms made from one address (16)\n"
-    "  --mib-per-address N     MiB that these rooms hold, with start data, history and snapshots (64)\n"
-    "  --seat-time S      seconds that a seat is kept for a lost player (60), unless the room says "
-    "otherwise\n"
-    "  --seat-time-max S  the most that a room may say (600)\n"
-    "  --chat N           chat lines a minute of one client (60)\n"
-    "  --commands N       other commands a minute of one client (240)\n"
-    "  --password-tries N wrong passwords a minute from one address (20); four times that at one room\n"
-    "  --malformed N      malformed input datagrams in a row before a client is put out (64)\n"
-    "  --start-kib N      KiB of start data (saves) of one room (3072)\n"
-    "  --history-kib N    KiB of history of one room (2560); an hour of two pads takes some 1000\n"
-    "  --snapshot-kib N   KiB of the newest snapshot of one room, packed (8192); twice that while the next "
-    "one comes\n"
-    "  --catch-up S       a newcomer replays the game if that takes at most S seconds (10), else loads a "
-    "snapshot.\n"
-    "                     The relay expects 5 times the game's pace from a machine that it does not know\n"
-    "  --log LEVEL        error, info or debug (info); to standard error\n"
-    "  --log-lines N      log lines a minute of one kind about one client, room or address (120; 0: any "
-    "number);\n"
-    "                     a line `left_out' counts the rest\n"
-    "  --hash-addresses   the log has a hash in place of each client's address, by a key of this run; bans "
-    "and limits\n"
-    "                     go by the addresses as ever\n"
-    "  --console          takes the operator's lines from standard input (try `help'); answers go to "
-    "standard output\n"
-    "  -h, --help         prints this text\n"
-    "  -V, --version      prints version and protocol\n"
-    "\n"
-    "The first client that names a room makes it, and the room ends with its last client. SIGINT (Ctrl-C) "
-    "ends all\n"
-    "rooms and the relay, which tells its clients. SIGTERM does the same, but with a journal the rooms go on "
-    "when the\n"
-    "relay is started again.\n"
-    "\n"
-    "Exit status:\n"
-    "  0  ended by a signal or by the console\n"
-    "  1  could not listen\n"
-    "  2  wrong usage\n";
-/* clang-format on */
+#define HELP_COLUMN  25
 
 enum kind { KIND_TEXT, KIND_NUMBER, KIND_PORT, KIND_FLAG, KIND_LEVEL, KIND_HOST };
 
 #define FIELD(field) offsetof(struct kl_relay_options, field)
 #define TEXT(field)  KIND_TEXT, FIELD(field), 1, sizeof((struct kl_relay_options *)0)->field - 1
 
-/* --NAME of the command line, and the key NAME of a configuration file. */
+#define LOBBY(field) KIND_NUMBER, FIELD(server.lobby.field)
+
+/* --NAME of the command line, and the key NAME of a configuration file. Eight players behind one NAT, each
+ * with a link that comes and goes, must never meet one of the limits for an address. */
 static const struct option_kind {
     const char *name;
     enum kind kind;
     size_t field;
-    long min, max; /* of a number; bytes of a text */
+    long min, max;        /* of a number; bytes of a text */
+    const char *standard; /* NULL: that of kl_server_defaults(), or none */
+    const char *value;    /* NULL: a flag has none */
+    const char *help;
+    const char *shown; /* the default in words; NULL: as it is */
 } known[] = {
-    {"config", TEXT(config)},
-    {"bind", TEXT(server.bind)},
-    {"host", KIND_HOST, FIELD(server.host), 1, KL_URL_HOST_MAX},
-    {"port", KIND_PORT, FIELD(server.port), 0, 65535},
-    {"rooms", KIND_NUMBER, FIELD(server.rooms), 1, ROOMS_MAX},
-    {"max-seats", KIND_NUMBER, FIELD(server.seats), 1, KL_MAX_SEATS},
-    {"watchers", KIND_NUMBER, FIELD(server.lobby.watchers), 0, KL_HUB_PEERS_MAX / 4},
-    {"state", TEXT(server.state)},
-    {"journal", TEXT(server.journal)},
-    {"journal-mib", KIND_NUMBER, FIELD(server.journal_mib), 1, 65536},
-    {"insecure-lan", KIND_FLAG, FIELD(server.insecure_lan), 0, 0},
-    {"per-address", KIND_NUMBER, FIELD(server.limits.per_address), 1, KL_HUB_PEERS_MAX},
-    {"handshakes", KIND_NUMBER, FIELD(server.limits.handshakes), 1, 1000000},
-    {"half-open", KIND_NUMBER, FIELD(server.limits.half_open), 1, 16384},
-    {"datagrams", KIND_NUMBER, FIELD(server.limits.datagrams), 100, 1000000},
-    {"kbytes", KIND_NUMBER, FIELD(server.limits.kbytes), 64, 1000000},
-    {"messages", KIND_NUMBER, FIELD(server.limits.messages), 100, 1000000},
-    {"pieces", KIND_NUMBER, FIELD(server.limits.pieces), 100, 1000000},
-    {"rooms-per-address", KIND_NUMBER, FIELD(server.lobby.rooms_per_address), 1, ROOMS_MAX},
-    {"mib-per-address", KIND_NUMBER, FIELD(server.lobby.mib_per_address), 1, 1048576},
-    {"seat-time", KIND_NUMBER, FIELD(server.lobby.seat_time_s), 1, 65535},
-    {"seat-time-max", KIND_NUMBER, FIELD(server.lobby.seat_time_max_s), 1, 65535},
-    {"chat", KIND_NUMBER, FIELD(server.lobby.chat_per_min), 1, 100000},
-    {"commands", KIND_NUMBER, FIELD(server.lobby.commands_per_min), 1, 100000},
-    {"password-tries", KIND_NUMBER, FIELD(server.lobby.password_tries), 1, 100000},
-    {"malformed", KIND_NUMBER, FIELD(server.lobby.malformed), 1, 1000000},
-    {"start-kib", KIND_NUMBER, FIELD(server.lobby.start_kib), 1, 65536},
-    {"history-kib", KIND_NUMBER, FIELD(server.lobby.history_kib), 192, 1048576},
-    {"snapshot-kib", KIND_NUMBER, FIELD(server.lobby.snapshot_kib), 16, 65536},
-    {"catch-up", KIND_NUMBER, FIELD(server.lobby.catch_up_s), 1, 86400},
-    {"log", KIND_LEVEL, FIELD(log), 0, 0},
-    {"log-lines", KIND_NUMBER, FIELD(log_lines), 0, 1000000},
-    {"hash-addresses", KIND_FLAG, FIELD(hash_addresses), 0, 0},
-    {"console", KIND_FLAG, FIELD(console), 0, 0},
+    {"config", TEXT(config), NULL, "FILE",
+     "reads options from a file first, a line `key = value` each, as in `port = 55436` and `console = on`; "
+     "an option of the command line counts before the file's",
+     "none"},
+    {"bind", TEXT(server.bind), NULL, "ADDR", "the IPv4 address to listen on", "0.0.0.0: every address"},
+    {"host", KIND_HOST, FIELD(server.host), 1, KL_URL_HOST_MAX, NULL, "NAME",
+     "the name or IPv4 address by which players reach this relay, for the link that it logs at its start",
+     "this machine's address"},
+    {"port", KIND_PORT, FIELD(server.port), 0, 65535, NULL, "N",
+     "the UDP port; 0 takes any free port, and the log's line `listening` names it", NULL},
+    {"rooms", KIND_NUMBER, FIELD(server.rooms), 1, ROOMS_MAX, NULL, "N", "rooms at once", NULL},
+    {"max-seats", KIND_NUMBER, FIELD(server.seats), 1, KL_MAX_SEATS, NULL, "N", "seats of one room, {range}",
+     NULL},
+    {"watchers", LOBBY(watchers), 0, KL_HUB_PEERS_MAX / 4, NULL, "N",
+     "watchers of one room from outside the game; all rooms together have a quarter of the relay's "
+     "connections; 0: a watcher is one of the room's 16 clients",
+     NULL},
+    {"state", TEXT(server.state), NULL, "DIR", "the folder of the relay's key, made at the first start",
+     "`$XDG_STATE_HOME/keylock-relay`, else `~/.local/state/keylock-relay`"},
+    {"journal", TEXT(server.journal), NULL, "DIR",
+     "the folder of the journal, made with mode 0700; rooms go on from it after a restart or a crash",
+     "none: clients bring their rooms back"},
+    {"journal-mib", KIND_NUMBER, FIELD(server.journal_mib), 1, 65536, NULL, "N",
+     "the most MiB of journal for one room; above it the journal of that room ends; an hour takes 4 to 12",
+     NULL},
+    {"insecure-lan", KIND_FLAG, FIELD(server.insecure_lan), 0, 0, "off", NULL,
+     "no encryption with clients that were started with `--insecure-lan`; for a network that you trust",
+     NULL},
+    {"per-address", KIND_NUMBER, FIELD(server.limits.per_address), 1, KL_HUB_PEERS_MAX, NULL, "N",
+     "connections from one address", NULL},
+    {"handshakes", KIND_NUMBER, FIELD(server.limits.handshakes), 1, 1000000, NULL, "N",
+     "new connections from one address in 10 s", NULL},
+    {"half-open", KIND_NUMBER, FIELD(server.limits.half_open), 1, 16384, NULL, "N",
+     "new connections at once that have sent nothing yet; above it one of them at random is lost, first of "
+     "those from addresses that ask often",
+     NULL},
+    {"datagrams", KIND_NUMBER, FIELD(server.limits.datagrams), 100, 1000000, NULL, "N",
+     "datagrams a second from one connection; the relay drops more", NULL},
+    {"kbytes", KIND_NUMBER, FIELD(server.limits.kbytes), 64, 1000000, NULL, "N",
+     "KiB a second from one connection; the relay drops more", NULL},
+    {"messages", KIND_NUMBER, FIELD(server.limits.messages), 100, 1000000, NULL, "N",
+     "reliable messages a second from one connection; more have to wait", NULL},
+    {"pieces", KIND_NUMBER, FIELD(server.limits.pieces), 100, 1000000, NULL, "N",
+     "pieces of start data and history a second from one connection; more have to wait", NULL},
+    {"rooms-per-address", LOBBY(rooms_per_address), 1, ROOMS_MAX, NULL, "N", "rooms made from one address",
+     NULL},
+    {"mib-per-address", LOBBY(mib_per_address), 1, 1048576, NULL, "N",
+     "MiB of all rooms made from one address, with start data, history and snapshots", NULL},
+    {"seat-time", LOBBY(seat_time_s), 1, 65535, NULL, "S",
+     "seconds that a seat is kept for a lost player, unless the room says otherwise", NULL},
+    {"seat-time-max", LOBBY(seat_time_max_s), 1, 65535, NULL, "S", "the most that a room may say", NULL},
+    {"chat", LOBBY(chat_per_min), 1, 100000, NULL, "N", "chat lines a minute of one client", NULL},
+    {"commands", LOBBY(commands_per_min), 1, 100000, NULL, "N", "other commands a minute of one client",
+     NULL},
+    {"password-tries", LOBBY(password_tries), 1, 100000, NULL, "N",
+     "wrong passwords a minute from one address; four times that at one room", NULL},
+    {"malformed", LOBBY(malformed), 1, 1000000, NULL, "N",
+     "malformed input datagrams in a row before a client is put out", NULL},
+    {"start-kib", LOBBY(start_kib), 1, 65536, NULL, "N", "KiB of start data (saves) of one room", NULL},
+    {"history-kib", LOBBY(history_kib), 192, 1048576, NULL, "N",
+     "KiB of history of one room; an hour with two pads takes about 1000 KiB", NULL},
+    {"snapshot-kib", LOBBY(snapshot_kib), 16, 65536, NULL, "N",
+     "KiB of the newest snapshot of one room, packed; twice that while the next one comes", NULL},
+    {"catch-up", LOBBY(catch_up_s), 1, 86400, NULL, "S",
+     "a newcomer replays the game if that takes at most S seconds, else loads a snapshot; the relay "
+     "expects 5 times the game's pace from a machine that it does not know",
+     NULL},
+    {"log", KIND_LEVEL, FIELD(log), 0, 0, "info", "LEVEL", "error, info or debug; to standard error", NULL},
+    {"log-lines", KIND_NUMBER, FIELD(log_lines), 0, 1000000, "120", "N",
+     "log lines a minute of one kind about one client, room or address; 0: any number; a line `left_out` "
+     "counts the rest",
+     NULL},
+    {"hash-addresses", KIND_FLAG, FIELD(hash_addresses), 0, 0, "off", NULL,
+     "the log has a hash in place of each client's address, by a key of this run; bans and limits go by "
+     "the addresses as ever",
+     NULL},
+    {"console", KIND_FLAG, FIELD(console), 0, 0, "off", NULL,
+     "takes the operator's lines from standard input (`help` lists them); answers go to standard output",
+     NULL},
 };
 #define KNOWN  (sizeof known / sizeof known[0])
 #define CONFIG 0 /* of these: not for the file itself */
@@ -253,8 +228,11 @@ static int read_config(struct kl_relay_options *out, const char *path, char *err
  */
 
 void kl_relay_options_defaults(struct kl_relay_options *out) {
-    *out = (struct kl_relay_options){.log = KL_LOG_INFO, .log_lines = LOG_LINES_DEFAULT};
+    char why[256];
+    *out = (struct kl_relay_options){.log = KL_LOG_INFO};
     kl_server_defaults(&out->server);
+    for (size_t i = 0; i < KNOWN; i++)
+        if (known[i].standard) (void)set(out, &known[i], known[i].standard, why, sizeof why);
 }
 
 /* Of getopt_long's ':' and '?': no value, an option that there is not, or a value for one that takes none. */
@@ -323,4 +301,70 @@ int kl_relay_state(char *out, size_t cap) {
     else if (home && home[0] == '/')
         len = snprintf(out, cap, "%s/.local/state/keylock-relay", home);
     return len > 0 && (size_t)len < cap ? 0 : -1;
+}
+
+/* --- the table for people
+ * ------------------------------------------------------------------------------------
+ */
+
+static void tell_help(const struct option_kind *k, char *out, size_t cap) {
+    const char *at = strstr(k->help, "{range}");
+    if (at)
+        snprintf(out, cap, "%.*s%ld to %ld%s", (int)(at - k->help), k->help, k->min, k->max,
+                 at + strlen("{range}"));
+    else
+        snprintf(out, cap, "%s", k->help);
+}
+
+bool kl_relay_option_at(size_t i, struct kl_relay_option_text *out) {
+    static struct kl_relay_options usual;
+    if (i >= KNOWN) return false;
+    const struct option_kind *k = &known[i];
+    kl_relay_options_defaults(&usual);
+    snprintf(out->flag, sizeof out->flag, "--%s%s%s", k->name, k->value ? " " : "", k->value ? k->value : "");
+    tell_help(k, out->help, sizeof out->help);
+    if (k->shown || k->standard)
+        snprintf(out->shown, sizeof out->shown, "%s", k->shown ? k->shown : k->standard);
+    else if (k->kind == KIND_PORT)
+        snprintf(out->shown, sizeof out->shown, "%u", usual.server.port);
+    else
+        snprintf(out->shown, sizeof out->shown, "%u", *(const unsigned *)((const char *)&usual + k->field));
+    return true;
+}
+
+static const char help_begin[] =
+    "Usage: keylock-relay [OPTION]...\n"
+    "       keylock-relay help\n"
+    "Closes the frames of Keylock rooms: the one machine that all players' machines "
+    "talk to.\n"
+    "\n";
+
+/* clang-format off: a line here is a line there */
+static const char help_end[] =
+    "  -h, --help             prints this text\n"
+    "  -V, --version          prints version and protocol\n"
+    "\n"
+    "The first client that names a room makes it, and the room ends with its last client. SIGINT (Ctrl-C) "
+    "ends all\n"
+    "rooms and the relay, which tells its clients. SIGTERM does the same, but with a journal the rooms go on "
+    "when the\n"
+    "relay is started again.\n"
+    "\n"
+    "Exit status:\n"
+    "  0  ended by a signal or by the console\n"
+    "  1  could not listen\n"
+    "  2  wrong usage\n";
+/* clang-format on */
+
+void kl_relay_help(FILE *out) {
+    struct kl_relay_option_text t;
+    char text[sizeof t.help + sizeof t.shown + 4];
+    fputs(help_begin, out);
+    for (size_t i = 0; kl_relay_option_at(i, &t); i++) {
+        bool tell = strchr(t.flag, ' ') && strcmp(t.shown, "none") != 0;
+        snprintf(text, sizeof text, "%s%s%s%s", t.help, tell ? " (" : "", tell ? t.shown : "",
+                 tell ? ")" : "");
+        kl_help_line(out, t.flag, HELP_COLUMN, text);
+    }
+    fputs(help_end, out);
 }

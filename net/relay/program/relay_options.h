@@ -1,10 +1,12 @@
-/* relay_options.h - keylock-relay's command line and configuration file. */
+/* relay_options.h - keylock-relay's command line and configuration file: one table of options, from which the
+ * parsing of both, the checks, --help and the table of docs/options.md are made. */
 #ifndef KL_RELAY_OPTIONS_H
 #define KL_RELAY_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "net/relay/log/relay_log.h"
 #include "net/relay/loop/server.h"
@@ -26,7 +28,13 @@ void kl_relay_options_defaults(struct kl_relay_options *out);
  * the expected and the actual value. */
 enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int argc, char **argv, char *err,
                                             size_t err_len);
-extern const char kl_relay_help[];
+void kl_relay_help(FILE *out);
+
+/* A row of the table for people, counted from 0. False: there is none. */
+struct kl_relay_option_text {
+    char flag[64], help[512], shown[128]; /* "--port N"; its meaning; its default */
+};
+bool kl_relay_option_at(size_t i, struct kl_relay_option_text *out);
 
 /* The default folder of the relay's key: $XDG_STATE_HOME/keylock-relay, else ~/.local/state/keylock-relay.
  * -1: neither is known. */
