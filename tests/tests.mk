@@ -12,7 +12,7 @@ vpath fuzz_%.c tests/fuzz
 
 .SECONDARY: # objects of tests are kept: make would take them for intermediate
 .PHONY: check test test-all test-rest test-debian13 check-build test-build test-frontends unit sim rooms conformance fuzz fuzz-smoke corpus \
-    borders purity e2e e2e-san e2e-tsan soak test-fbneo trials
+    borders purity e2e e2e-san e2e-tsan soak test-fbneo trials options
 
 # The programs under test are named to the tests, which may stand in another folder than build/.
 RUN = KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy tests/run.sh
@@ -31,7 +31,7 @@ test-rest: test-build test-frontends ## what test-all has and test has not
 test-debian13: ## make test on a bare Debian 13, in a root of its own (as root; 2 GB)
 	$(Q)tests/tools/debian13.sh
 
-check-build: all $(UNIT) $(OUT)/tests/sim $(OUT)/tests/rooms $(OUT)/vectors $(OUT)/session_peer cores
+check-build: all $(UNIT) $(OUT)/tests/sim $(OUT)/tests/rooms $(OUT)/vectors $(OUT)/session_peer $(OUT)/option_tables cores
 test-build: check-build $(NET) $(FUZZ) $(OUT)/make_corpus $(OUT)/faultproxy $(OUT)/loads $(OUT)/storm
 # RetroArch 1.20, which is fetched, and the patched one, which is built: without them, their scenarios are skipped.
 test-frontends: all
@@ -61,6 +61,11 @@ rooms: $(OUT)/tests/rooms ## a whole relay's room in virtual time, with crashes 
 
 trials: $(OUT)/tests/sim ## what the lock costs in virtual time, judged: every link, changes, hitches, an hour (some ten minutes)
 	$(Q)RUN_LIMIT=1800 $(RUN) --suite trials
+
+$(OUT)/option_tables: $(call obj,tests/tools/option_tables.c) $(OUT)/libkeylock.a
+	$(link) $(LIBS)
+options: $(OUT)/option_tables ## write the tables of docs/options.md anew, after a change of the tables of options
+	$(Q)KL_BUILD=$(OUT) tests/tools/documents.py --write-options
 
 $(OUT)/vectors: $(call obj,tests/conformance/vectors.c tests/conformance/fields.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS)

@@ -9,12 +9,18 @@
 #define V0_MAX      1024 /* bytes of an option in the oldest form */
 
 const struct kl_own_option kl_own_option[KL_OWN_COUNT] = {
-    {KL_OWN_MODE, "auto", NULL, false},        {KL_OWN_ROOM, "own", NULL, false},
-    {KL_OWN_PRACTICE, "on", NULL, false},      {KL_OWN_POLICY, "room", "policy ", false},
-    {KL_OWN_BUDGET, "room", "budget ", false}, {KL_OWN_SPACING, "room", "spacing ", false},
-    {KL_OWN_LINE, "off", NULL, false},         {KL_OWN_PANEL, "off", NULL, false},
-    {KL_OWN_DO, "nothing", "", true},          {KL_OWN_SWAP, "nothing", "swap ", true},
-    {KL_OWN_HOST, "nothing", "host ", true},   {KL_OWN_SAY, "nothing", "say ", true},
+    {KL_OWN_MODE, "mode", "auto", NULL, false},
+    {KL_OWN_ROOM, "room", "own", NULL, false},
+    {KL_OWN_PRACTICE, "practice", "on", NULL, false},
+    {KL_OWN_POLICY, "policy", "room", "policy ", false},
+    {KL_OWN_BUDGET, "budget_ms", "room", "budget ", false},
+    {KL_OWN_SPACING, "spacing", "room", "spacing ", false},
+    {KL_OWN_LINE, "line", "off", NULL, false},
+    {KL_OWN_PANEL, "panel", "off", NULL, false},
+    {KL_OWN_DO, NULL, "nothing", "", true},
+    {KL_OWN_SWAP, NULL, "nothing", "swap ", true},
+    {KL_OWN_HOST, NULL, "nothing", "host ", true},
+    {KL_OWN_SAY, NULL, "nothing", "say ", true},
 };
 
 #define V(value, label)                                                                                      \

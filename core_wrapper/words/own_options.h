@@ -24,7 +24,9 @@
 #define KL_OWN_COUNT    12
 
 struct kl_own_option {
-    const char *key, *neutral; /* neutral: the value that asks for nothing */
+    const char *key;
+    const char *setting; /* of config_table.h: its values are that row's, besides neutral; NULL: an action */
+    const char *neutral; /* the value that asks for nothing */
     const char *verb; /* its value behind these words is a command; NULL: it is none, and a local setting */
     bool once;        /* it goes back to neutral once it is given; else it stays, and new rooms begin so */
 };

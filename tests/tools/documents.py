@@ -8,9 +8,10 @@ sections  sections of net/PROTOCOL.md that any file refers to are there
 commands  `make`, `keylock` and `keylock-relay` are named with targets, sub-commands and options that they have
 lengths   README.md: 150 lines of 120 characters; prose elsewhere: 120 characters
 words     no sentence begins with who, what or where as its subject
-tables    docs/options.md lists exactly what the sources and the programs have
+tables    docs/options.md has the tables of build/option_tables, and lists exactly what the sources and the programs have
 
---blocks DIR writes each block to run into DIR/DOCUMENT.NUMBER.sh."""
+--blocks DIR writes each block to run into DIR/DOCUMENT.NUMBER.sh. --write-options puts the tables of build/option_tables into
+docs/options.md, and checks nothing."""
 import glob
 import os
 import re
@@ -260,6 +261,47 @@ def same(name, said, real):
     say(f"options/{name}", [] if not missing and not more and not twice else [f"missing {missing}, not there {more}, twice {twice}"])
 
 
+def made_tables():
+    """Those that the programs' own tables of options make: a list of lines each."""
+    out = subprocess.run([f"{BUILD}/option_tables"], capture_output=True, text=True, timeout=20, check=True).stdout
+    return [part.splitlines() for part in out.split("\n\n")]
+
+
+def place_of(lines, made):
+    """The lines of the document's table with the same heading: from, and up to."""
+    begin = lines.index(made[0])
+    return begin, next(i for i in range(begin, len(lines) + 1) if i == len(lines) or not lines[i].startswith("|"))
+
+
+def write_options():
+    lines = read("docs/options.md").split("\n")
+    for made in made_tables():
+        begin, end = place_of(lines, made)
+        lines[begin:end] = made
+    with open("docs/options.md", "w", encoding="utf-8") as f:
+        f.write("\n".join(lines))
+
+
+def check_made():
+    lines, wrong, rows = read("docs/options.md").split("\n"), [], 0
+    for made in made_tables():
+        begin, end = place_of(lines, made)
+        rows += len(made) - 2
+        wrong += [f"make options would change the row: {line}" for line in made if line not in lines[begin:end]]
+        wrong += [f"no such row: {line}" for line in lines[begin:end] if line not in made]
+        if not wrong and lines[begin:end] != made:
+            wrong.append(f"the rows of the table {made[0]} have another order")
+    say("options/made", wrong, f"{rows} rows")
+
+
+def check_relay_conf():
+    """A default in a comment of the package's settings is the relay's."""
+    made = {r["option"].split()[0].strip("`-"): r["default"] for r in table("option")}
+    said = re.findall(r"^#([a-z-]+) = (\w+)$", read("net/relay/debian/relay.conf"), re.M)
+    say("options/relay.conf", [f"{key} = {value}: the default is {made.get(key)}" for key, value in said if made.get(key) != value],
+        f"{len(said)} defaults")
+
+
 def check_tables(commands):
     options, words = table("setting"), table("words")
     of_rooms, of_console = [r for r in words if "allowed for" in r], [r for r in words if "allowed for" not in r]
@@ -272,8 +314,6 @@ def check_tables(commands):
     asked = set(re.findall(r'(?:getenv|open_named)\("(KEYLOCK_\w+)"', sources))
     help_text = subprocess.run([f"{BUILD}/keylock", "command", "--help"], capture_output=True, text=True, timeout=20, check=False).stdout
     helped = {w for line in re.findall(r"^  ([a-z].*?)(?:  |$)", help_text, re.M) for w in re.findall(r"(?:^|\| )([a-z-]+)", line)}
-    said = [(r["keylock.cfg"].strip("`"), r["variable"].strip("`")) for r in options]
-    same("variables-and-keys", [s for s in said if any(s)], [(k, "KEYLOCK_" + v) for k, v in re.findall(r'KEY\("(\w+)", "(\w+)"\)', read("core_wrapper/words/config_table.c"))])
     same("variables-for-tests", [v for v in asked if v in read("docs/options.md")], asked)
     same("flags", ticked(options, "keylock play"), commands["play"])
     same("core-options", sorted(set(ticked(options, "core option") + ticked(of_rooms, "core option"))), own)
@@ -283,8 +323,7 @@ def check_tables(commands):
          [key.split()[0] for key in keys.split(",")])
     same("console", [w.split()[0] for w in ticked(of_console, "words")], console)
     same("console-of-commands", [w for w in ticked(of_rooms, "console") if w not in console], [])
-    same("defaults", [r["keylock.cfg"] for r in options if r["variable"] and not r["default"]], [])
-    same("relay", [o.split()[0] for o in ticked(table("option"), "option")], commands["keylock-relay"])
+    same("relay", [o.split()[0] for o in ticked(table("option"), "option")], [o for o in commands["keylock-relay"] if o not in ("--help", "--version")])
     for row in table("sub-command"):
         sub = row["sub-command"].strip("`")
         if sub != "play":
@@ -293,10 +332,12 @@ def check_tables(commands):
 
 
 def main():
-    if sys.argv[1:] and (sys.argv[1] != "--blocks" or len(sys.argv) != 3):
+    if sys.argv[1:] not in ([], ["--write-options"]) and (sys.argv[1] != "--blocks" or len(sys.argv) != 3):
         print(__doc__, file=sys.stderr)
         return 2
     os.chdir(os.path.dirname(os.path.abspath(__file__)) + "/../..")
+    if sys.argv[1:] == ["--write-options"]:
+        return write_options()
     tree = set(subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], check=True, capture_output=True, text=True).stdout.split("\n")) - {""}
     tree = {p for p in tree if os.path.exists(p)}
     documents = [Document(p) for p in DOCUMENTS]
@@ -309,6 +350,8 @@ def main():
     check_commands(documents, commands)
     check_lengths(documents)
     check_words(documents)
+    check_made()
+    check_relay_conf()
     check_tables(commands)
     return failed
 

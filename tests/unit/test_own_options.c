@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 #include "core_wrapper/words/command_words.h"
+#include "core_wrapper/words/config.h"
+#include "core_wrapper/words/config_table.h"
 #include "core_wrapper/core/options.h"
 #include "core_wrapper/words/own_options.h"
 
@@ -135,6 +137,44 @@ static void values_are_commands(void **state) {
     assert_int_equal(commands, 3 + 15 + 31 + 7 + 28 + 8 + 10);
 }
 
+static bool neutral_only(const struct kl_own_option *o, const char *value) {
+    char err[512];
+    struct kl_config c = {0};
+    return !strcmp(value, o->neutral) && kl_config_set(&c, o->setting, value, err, sizeof err) != 0;
+}
+
+/* An option of the menu that is a setting has the setting's words and no others. */
+static void values_are_those_of_the_setting(void **state) {
+    (void)state;
+    version = 2;
+    has_version = true;
+    kl_own_options_alone(front);
+    unsigned settings = 0;
+    for (unsigned i = 0; i < heard.count; i++) {
+        const struct kl_own_option *o = &kl_own_option[i];
+        if (!o->setting) continue;
+        const struct kl_config_row *row = kl_config_row(o->setting);
+        char err[512], shown[KL_CONFIG_TEXT_MAX];
+        assert_non_null(row);
+        unsigned own = 0;
+        for (unsigned k = 0; k < heard.at[i].choice_count; k++) {
+            struct kl_config c = {0};
+            own += neutral_only(o, heard.at[i].choices[k]);
+            if (neutral_only(o, heard.at[i].choices[k])) continue;
+            if (kl_config_set(&c, o->setting, heard.at[i].choices[k], err, sizeof err) != 0)
+                fail_msg("%s", err);
+        }
+        kl_config_shown(row, shown);
+        if (!own && row->kind != KL_KIND_NAME) assert_string_equal(o->neutral, shown);
+        unsigned words = row->kind == KL_KIND_SWITCH ? 2 : 0;
+        for (const char *w = row->words; w && *w; w += strcspn(w, " "), w += *w == ' ')
+            words++;
+        if (words) assert_int_equal(heard.at[i].choice_count, words + own);
+        settings++;
+    }
+    assert_int_equal(settings, 8);
+}
+
 static void other_calls_are_not_ours(void **state) {
     (void)state;
     assert_false(kl_own_options_declare(front, RETRO_ENVIRONMENT_SET_MESSAGE, NULL));
@@ -143,8 +183,12 @@ static void other_calls_are_not_ours(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(version_0),           TEST(version_1),
-                                       TEST(version_2),           TEST(alone),
-                                       TEST(values_are_commands), TEST(other_calls_are_not_ours)};
+    const struct CMUnitTest tests[] = {TEST(version_0),
+                                       TEST(version_1),
+                                       TEST(version_2),
+                                       TEST(alone),
+                                       TEST(values_are_commands),
+                                       TEST(values_are_those_of_the_setting),
+                                       TEST(other_calls_are_not_ours)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
