@@ -227,10 +227,10 @@ static void who_is_too_slow_is_told_once(void **state) {
     start_game();
     room->lock.client[1].holds_up = true;
     room->lock.client[1].cost_us = 1000000; /* does not drain in this test */
-    kl_lobby_run(lobby, room->due_us);
+    kl_lobby_run(lobby, room->due.due_us);
     assert_non_null(strstr(notice[0], "bob (2) holds the game up"));
     notice[0][0] = 0;
-    kl_lobby_run(lobby, room->due_us);
+    kl_lobby_run(lobby, room->due.due_us);
     assert_string_equal(notice[0], "");
 }
 

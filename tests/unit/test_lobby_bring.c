@@ -131,7 +131,7 @@ static void of_two_that_differ_the_relays_own_count(void **state) {
     expect_want(1, 0, early);
     bring_all(1);
     assert_int_equal(r->lock.next_close, marked(1));
-    assert_null(r->trial);
+    assert_null(r->reopening.trial);
 }
 
 /* Of blocks in use; no more than 0 where a sanitizer has the heap, which finds for itself what is left

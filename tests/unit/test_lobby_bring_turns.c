@@ -201,7 +201,7 @@ static void ban_and_die(struct player *old) {
 static void expect_the_newest(unsigned bans) {
     const struct kl_lobby_room *r = room();
     assert_non_null(r);
-    assert_int_equal(r->bans, bans);
+    assert_int_equal(r->door.bans, bans);
     assert_int_equal(r->host, 1);
     assert_false(r->member[2].here);
     assert_int_equal(kl_lobby_members(lobby), 2);
@@ -262,7 +262,7 @@ static void a_newer_ticket_counts_after_the_opening(void **state) {
     pass(4 * SECOND);
     assert_int_equal(room()->phase, KL_ROOM_PLAYING);
     assert_non_null(heard(12, KL_MSG_WELCOME));
-    room()->ban[room()->bans++] = (struct kl_lobby_ban){.host = "192.0.2.66"}; /* meanwhile */
+    room()->door.ban[room()->door.bans++] = (struct kl_lobby_ban){.host = "192.0.2.66"}; /* meanwhile */
     show(1, 11);
     expect_the_newest(2);
     expect_refusal(12, KL_REFUSE_SEAT, "no longer in this room");

@@ -79,10 +79,10 @@ static void what_a_given_state_tells(void **unused) {
     m.hash.frame = room()->lock.next_close - 10;
     room()->member[1].way.begins = m.hash.frame + 1;
     say(player[1].peer, &m);
-    assert_int_equal(room()->verdicts.asked[1].reported, 0);
+    assert_int_equal(room()->heal.verdicts.asked[1].reported, 0);
     room()->member[1].way.begins = m.hash.frame;
     say(player[1].peer, &m);
-    assert_int_equal(room()->verdicts.asked[1].reported, 2);
+    assert_int_equal(room()->heal.verdicts.asked[1].reported, 2);
 }
 
 /* A newer session of whom it is about: what the old one was sent is not waited for. */
@@ -158,7 +158,7 @@ static void who_speaks_while_the_room_stands(void **unused) {
     machine[1] = 8;
     say_hash(1, room()->lock.next_close - 1);
     go_on(1500000);
-    assert_true(room()->verdicts.any_open && room()->verdicts.open == room()->lock.next_close - 1);
+    assert_true(room()->heal.verdicts.any_open && room()->heal.verdicts.open == room()->lock.next_close - 1);
     order(0, KL_COMMAND_PAUSE, 0);
     go_on(5 * SECOND);
     assert_int_equal(offers[0] + offers[2], 0);
@@ -178,7 +178,7 @@ static void what_lies_far_back(void **unused) {
     for (unsigned i = 0; i < 2; i++) {
         old.hash.frame = i ? back + 100 : back - 1;
         say(player[1].peer, &old);
-        assert_int_equal(room()->verdicts.asked[1].reported != 0, i);
+        assert_int_equal(room()->heal.verdicts.asked[1].reported != 0, i);
     }
 }
 

@@ -505,8 +505,7 @@ static void comes_new(unsigned who) {
     struct kl_lobby_member *m = &room()->member[who];
     says[who] = false;
     go_on(2 * SECOND);
-    m->late.unchecked = true;
-    m->late.said = false;
+    m->late.check = KL_LATE_SILENT;
     m->way.begins = room()->lock.next_close;
 }
 

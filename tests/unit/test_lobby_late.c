@@ -134,7 +134,7 @@ static void who_runs_nothing_watches(void **state) {
 static void who_is_too_slow_is_let_go(void **state) {
     (void)state;
     start_room(KL_POLICY_BOUNDED);
-    kl_lobby_find(lobby, "room")->doors |= KL_DOOR_LET_GO;
+    kl_lobby_find(lobby, "room")->door.flags |= KL_DOOR_LET_GO;
     play(10 * SECOND);
     leave(2);
     join_late(2, 12, 1);

@@ -240,7 +240,7 @@ static void its_hashes_count_for_itself_alone(void **state) {
     go(2 * SECOND);
     v = &got(0, KL_MSG_VERDICT)->verdict; /* those who play have heard nothing of it */
     assert_true(v->differs == 0 && v->healed == 0);
-    assert_false(the_room()->verdicts.any_bad);
+    assert_false(the_room()->heal.verdicts.any_bad);
 }
 
 /* Where the room does nothing about it, it is told and watches on. */

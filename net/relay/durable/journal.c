@@ -144,7 +144,7 @@ static void add_beginning(const struct kl_lobby_room *r, struct batch *b) {
     kl_journal_head(r->journal.key, r->id, b->head);
     add_part(b, b->head, sizeof b->head);
     add_record(b, &r->journal, KL_JOURNAL_TICKET, r->past.ticket, r->past.ticket_len);
-    add_record(b, &r->journal, KL_JOURNAL_START, r->start, r->start_bytes);
+    add_record(b, &r->journal, KL_JOURNAL_START, r->start.data, r->start.bytes);
 }
 
 /* --- when -------------------------------------------------------------------------------------------------
@@ -247,7 +247,7 @@ void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_journal_room *j = &r->journal;
     if (!r->lobby->journal || j->state == KL_JOURNAL_OVER || !(wants(r) || r->past.broken)) return;
     if (j->failing && now_us < j->retry_us) return;
-    if (r->past.broken || (j->bytes == 0 && !r->start)) {
+    if (r->past.broken || (j->bytes == 0 && !r->start.data)) {
         give_up(r, "the room does not keep its history");
         return;
     }

@@ -236,7 +236,7 @@ static const char *make_room(struct load *f, uint64_t now_us) {
     struct kl_lobby_room *r = quickly(f, now_us, &end);
     if (!r) r = slowly(f, now_us, &end, &why);
     if (!r) return why;
-    r->again_us = now_us;
+    r->reopening.again_us = now_us;
     kl_lobby_log_room(KL_LOG_INFO, "journal_loaded", r, "file=%s bytes=%llu frame=%u intervals=%u marked=%u",
                       f->name, (unsigned long long)end, r->lock.next_close, r->past.tags, f->used);
     go_on_writing(f, r, end, now_us);

@@ -70,11 +70,11 @@ static void take_door(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) 
     struct kl_lobby_ban ban[KL_BANS_MAX];
     unsigned bans = t->bans;
     memcpy(ban, t->ban, sizeof ban);
-    for (unsigned i = 0; i < r->bans && bans < KL_BANS_MAX; i++)
-        if (!knows_ban(t, &r->ban[i])) ban[bans++] = r->ban[i];
-    memcpy(r->ban, ban, sizeof r->ban);
-    r->bans = bans;
-    r->doors = t->doors;
+    for (unsigned i = 0; i < r->door.bans && bans < KL_BANS_MAX; i++)
+        if (!knows_ban(t, &r->door.ban[i])) ban[bans++] = r->door.ban[i];
+    memcpy(r->door.ban, ban, sizeof r->door.ban);
+    r->door.bans = bans;
+    r->door.flags = t->doors;
     r->watch.delay_s = t->delay_s;
     r->host = t->host;
 }
@@ -83,19 +83,19 @@ static void describe(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
     memcpy(r->name, t->name, sizeof r->name);
     memcpy(r->maker, t->maker, sizeof r->maker);
     memcpy(r->id, t->id, sizeof r->id);
-    memcpy(r->salt, t->salt, sizeof r->salt);
-    memcpy(r->secret, t->secret, sizeof r->secret);
+    memcpy(r->door.salt, t->salt, sizeof r->door.salt);
+    memcpy(r->door.secret, t->secret, sizeof r->door.secret);
     r->seat_time_s = t->seat_time_s;
     r->joins = t->joins;
     r->params = t->params;
     r->facts = t->facts;
     kl_identity(&r->facts, r->identity);
-    r->ready = t->ready;
-    r->ready_known = true;
+    r->start.ready = t->ready;
+    r->start.ready_known = true;
     take_door(r, t);
-    r->epoch_s = t->epoch_s;
-    memcpy(r->start_hash, t->start_hash, sizeof r->start_hash);
-    r->past.ticket_number = r->made_of = t->number;
+    r->start.epoch_s = t->epoch_s;
+    memcpy(r->start.hash, t->start_hash, sizeof r->start.hash);
+    r->past.ticket_number = r->reopening.made_of = t->number;
 }
 
 /* Members that the newer ticket does not name any more. */
@@ -128,9 +128,9 @@ static void renew_seats(struct kl_lobby_room *r, const struct kl_lobby_ticket *t
 }
 
 void kl_lobby_again_renew(struct kl_lobby_room *r, const struct kl_lobby_ticket *t, uint64_t now_us) {
-    if (memcmp(r->id, t->id, sizeof r->id) != 0 || t->number <= r->made_of) return;
+    if (memcmp(r->id, t->id, sizeof r->id) != 0 || t->number <= r->reopening.made_of) return;
     take_door(r, t);
-    r->made_of = t->number;
+    r->reopening.made_of = t->number;
     if (r->past.ticket_number < t->number) r->past.ticket_number = t->number;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_member *m = &r->member[i];
@@ -142,15 +142,15 @@ void kl_lobby_again_renew(struct kl_lobby_room *r, const struct kl_lobby_ticket 
     renew_seats(r, t, now_us);
     if (r->host != KL_NO_HOST && (!r->member[r->host].here || r->member[r->host].leaving))
         kl_lobby_choose_host(r);
-    r->roster_changed = r->busy = r->past.ticket_changed = true;
+    r->talk.roster_changed = r->due.busy = r->past.ticket_changed = true;
     kl_lobby_log_room(KL_LOG_INFO, "newer_ticket", r, "ticket=%u", t->number);
 }
 
 static bool take_start(struct kl_lobby_room *r, const uint8_t *start, size_t len) {
-    r->start = malloc(len ? len : 1);
-    if (!r->start) return false;
-    if (len) memcpy(r->start, start, len);
-    r->start_bytes = r->start_have = (uint32_t)len;
+    r->start.data = malloc(len ? len : 1);
+    if (!r->start.data) return false;
+    if (len) memcpy(r->start.data, start, len);
+    r->start.bytes = r->start.have = (uint32_t)len;
     r->lobby->start_bytes += len;
     return true;
 }
@@ -173,8 +173,8 @@ struct kl_lobby_room *kl_lobby_again(struct kl_lobby *l, const struct kl_lobby_t
     }
     describe(r, t);
     r->phase = KL_ROOM_REOPENING;
-    r->chores_us = r->told.status_us = now_us;
-    r->told.farthest = r->told.farthest_was = KL_MAX_CLIENTS;
+    r->due.chores_us = r->tale.told.status_us = now_us;
+    r->tale.told.farthest = r->tale.told.farthest_was = KL_MAX_CLIENTS;
     kl_room_init_zeroed(&r->lock, &r->params);
     kl_lobby_past_begin(r, now_us);
     r->past.reopened = true;
@@ -229,7 +229,7 @@ bool kl_lobby_again_try(struct kl_lobby_room *r) {
     t->used = newest ? newest->used : 0;
     t->end = newest ? newest->end : 0;
     r->past.on_trial = true;
-    r->trial = t;
+    r->reopening.trial = t;
     return true;
 }
 
@@ -244,7 +244,7 @@ static void free_blocks(struct kl_lobby_room *r, struct kl_history_block *b) {
 }
 
 void kl_lobby_again_undo(struct kl_lobby_room *r) {
-    struct kl_lobby_trial *t = r->trial;
+    struct kl_lobby_trial *t = r->reopening.trial;
     struct kl_history_block *newest = t->past.history.newest;
     free_blocks(r, newest ? newest->next : r->past.history.oldest);
     free_blocks(r, r->past.history.spare);
@@ -258,14 +258,14 @@ void kl_lobby_again_undo(struct kl_lobby_room *r) {
         newest->end = t->end;
     }
     free(t);
-    r->trial = NULL;
+    r->reopening.trial = NULL;
 }
 
 void kl_lobby_again_believe(struct kl_lobby_room *r) {
     r->past.on_trial = false;
     kl_lobby_past_trim(r);
-    free(r->trial);
-    r->trial = NULL;
+    free(r->reopening.trial);
+    r->reopening.trial = NULL;
 }
 
 bool kl_lobby_again_proves(const struct kl_lobby_room *r, uint32_t i, const uint8_t tag[KL_TAG]) {
@@ -283,8 +283,8 @@ int kl_lobby_again_open(struct kl_lobby_room *r, uint64_t hold_us, uint64_t now_
         r->past.base = (struct kl_lobby_base){0};
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         r->member[i].cut_us = now_us;
-    r->busy = r->past.ticket_changed = true;
-    r->stall.since_us = r->told.status_us = now_us;
+    r->due.busy = r->past.ticket_changed = true;
+    r->tale.stall.since_us = r->tale.told.status_us = now_us;
     kl_lobby_log_room(KL_LOG_INFO, "reopened", r, "frame=%u intervals=%u hold_ms=%llu", r->lock.next_close,
                       r->past.tags, (unsigned long long)hold_us / 1000);
     return KL_OK;

@@ -39,8 +39,8 @@ int kl_lobby_again_frame(struct kl_lobby_room *r, const struct kl_frame *f,
  * them. False also if the interval is incomplete or too old. */
 bool kl_lobby_again_proves(const struct kl_lobby_room *r, uint32_t i, const uint8_t tag[KL_TAG]);
 
-/* Frames that come from now on are on trial (r->trial). kl_lobby_again_undo() drops them and restores the
- * room as it was before; kl_lobby_again_believe() keeps them. False: no memory. */
+/* Frames that come from now on are on trial (r->reopening.trial). kl_lobby_again_undo() drops them and
+ * restores the room as it was before; kl_lobby_again_believe() keeps them. False: no memory. */
 bool kl_lobby_again_try(struct kl_lobby_room *r);
 void kl_lobby_again_undo(struct kl_lobby_room *r);
 void kl_lobby_again_believe(struct kl_lobby_room *r);

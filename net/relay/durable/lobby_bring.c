@@ -72,7 +72,7 @@ static void take_back(struct kl_lobby *l, struct kl_lobby_bring *b) {
     struct kl_lobby_room *r = reopening(l, b->back.room);
     if (b->step != STEP_BRINGS || b->proved || !r) return;
     if (b->made) kl_lobby_again_drop(r);
-    if (b->added && r->trial) kl_lobby_again_undo(r);
+    if (b->added && r->reopening.trial) kl_lobby_again_undo(r);
 }
 
 static void note_doubt(struct kl_lobby *l, const struct kl_lobby_bring *b) {
@@ -125,13 +125,14 @@ static bool may_wait(const struct kl_lobby *l, const struct kl_lobby_room *r, co
     if (!r) return back->can_bring || is_young(l, now_us);
     if (r->phase == KL_ROOM_REOPENING) return true;
     bool in = is_in(r, back->seat_key);
-    if (r->brought && r->phase == KL_ROOM_PLAYING) return in && back->can_bring && now_us < r->gather_us;
+    if (r->reopening.brought && r->phase == KL_ROOM_PLAYING)
+        return in && back->can_bring && now_us < r->reopening.gather_us;
     return !in && gives_way(l, r, now_us);
 }
 
 /* The journal's tickets are the newest there are. */
 static bool must_show(const struct kl_lobby_room *r, const struct kl_return *back) {
-    return back->can_bring && (!r || r->brought || !r->past.reopened);
+    return back->can_bring && (!r || r->reopening.brought || !r->past.reopened);
 }
 
 bool kl_lobby_bring_wait(struct kl_lobby *l, unsigned peer, const struct kl_lobby_room *r,
@@ -211,7 +212,7 @@ static const char *open_ticket(struct kl_lobby *l, struct kl_lobby_bring *b, uin
     }
     b->ticket = t;
     struct kl_lobby_room *r = kl_lobby_find(l, b->back.room);
-    if (r && r->brought) kl_lobby_again_renew(r, t, now_us);
+    if (r && r->reopening.brought) kl_lobby_again_renew(r, t, now_us);
     return NULL;
 }
 
@@ -305,8 +306,8 @@ static const char *make(struct kl_lobby *l, unsigned peer, struct kl_lobby_bring
     l->client[peer].bringing_bytes = 0;
     if (!r) return why;
     if (b->back.first) (void)kl_lobby_again_from_base(r);
-    b->made = r->brought = true;
-    r->gather_us = b->since_us + GATHER_US;
+    b->made = r->reopening.brought = true;
+    r->reopening.gather_us = b->since_us + GATHER_US;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         r->member[i].cut_us = now_us + BRING_US;        /* seats do not run out before it is open */
     kl_address_host(r->maker, l->client[peer].address); /* the room counts for this address */
@@ -325,7 +326,7 @@ static const char *judge(struct kl_lobby_room *r, struct kl_lobby_bring *b) {
     if (b->proved || r->lock.next_close < b->goal) return NULL;
     if (!is_proved(r, b)) return "what you bring is not what this relay saw played";
     b->proved = true;
-    if (r->trial) kl_lobby_again_believe(r);
+    if (r->reopening.trial) kl_lobby_again_believe(r);
     return NULL;
 }
 
@@ -339,14 +340,15 @@ static const char *take_frames(struct kl_lobby *l, unsigned peer, const struct k
     }
     if (!r) return "the room is no longer what it was";
     if (r->lock.next_close >= b->goal) return NULL;
-    if (!b->made && !r->trial && !kl_lobby_again_try(r)) return "this relay has no memory for more frames";
+    if (!b->made && !r->reopening.trial && !kl_lobby_again_try(r))
+        return "this relay has no memory for more frames";
     b->added = true;
     uint32_t before = r->lock.next_close;
     if (kl_lobby_again_piece(r, p->bytes, p->len, b->goal) != KL_OK)
         return "frames that do not follow each other";
     if (r->lock.next_close == before) return NULL;
     b->used_bytes += p->len;
-    r->again_us = now_us;
+    r->reopening.again_us = now_us;
     return judge(r, b);
 }
 
@@ -403,7 +405,7 @@ static bool may_bring(const struct kl_lobby_room *r, const struct kl_lobby_ticke
                       const struct kl_lobby_bring *b) {
     if (r && is_in(r, b->back.seat_key))
         return b->back.first <= r->lock.next_close &&
-               (b->step == STEP_SHOWN || (b->step == STEP_WAITS && !r->brought));
+               (b->step == STEP_SHOWN || (b->step == STEP_WAITS && !r->reopening.brought));
     return !r && newest && b->step == STEP_SHOWN &&
            memcmp(b->ticket->id, newest->id, sizeof newest->id) == 0 && can_begin(newest, b);
 }
@@ -503,10 +505,10 @@ static bool is_late(const struct kl_lobby_bring *b, uint64_t now_us) {
 
 /* Nobody brings anything to this room, and nobody has more of it. */
 static void go_on(struct kl_lobby *l, struct kl_lobby_room *r, uint64_t now_us) {
-    bool late = now_us >= r->again_us + OPEN_US && now_us >= r->gather_us;
+    bool late = now_us >= r->reopening.again_us + OPEN_US && now_us >= r->reopening.gather_us;
     if (!all_are_here(l, r) && !late) return;
     if (kl_lobby_again_open(r, KL_HOLD_US, now_us) != KL_OK) kl_lobby_again_drop(r); /* nobody has a seat */
-    r->gather_us = now_us + RENEW_US;
+    r->reopening.gather_us = now_us + RENEW_US;
 }
 
 static void look_after(struct kl_lobby *l, unsigned peer, uint64_t now_us) {

@@ -29,24 +29,24 @@ void kl_lobby_ticket_of(struct kl_lobby_ticket *t, const struct kl_lobby_room *r
     memcpy(t->name, r->name, sizeof t->name);
     memcpy(t->maker, r->maker, sizeof t->maker);
     memcpy(t->id, r->id, sizeof t->id);
-    t->doors = r->doors;
-    memcpy(t->salt, r->salt, sizeof t->salt);
-    memcpy(t->secret, r->secret, sizeof t->secret);
+    t->doors = r->door.flags;
+    memcpy(t->salt, r->door.salt, sizeof t->salt);
+    memcpy(t->secret, r->door.secret, sizeof t->secret);
     t->seat_time_s = r->seat_time_s;
     t->delay_s = r->watch.delay_s;
-    t->epoch_s = r->epoch_s;
-    t->start_bytes = r->start_bytes;
-    memcpy(t->start_hash, r->start_hash, sizeof t->start_hash);
+    t->epoch_s = r->start.epoch_s;
+    t->start_bytes = r->start.bytes;
+    memcpy(t->start_hash, r->start.hash, sizeof t->start_hash);
     t->params = r->params;
     t->facts = r->facts;
-    t->ready = r->ready;
+    t->ready = r->start.ready;
     t->base = r->past.base;
     t->host = (uint8_t)r->host;
     t->joins = r->joins;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         take_member(&t->member[i], &r->member[i]);
-    t->bans = (uint8_t)r->bans;
-    memcpy(t->ban, r->ban, r->bans * sizeof r->ban[0]);
+    t->bans = (uint8_t)r->door.bans;
+    memcpy(t->ban, r->door.ban, r->door.bans * sizeof r->door.ban[0]);
 }
 
 /* --- bytes ------------------------------------------------------------------------------------------------

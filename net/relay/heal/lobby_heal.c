@@ -76,7 +76,7 @@ bool kl_lobby_heal_has_loaded(const struct kl_lobby_room *r, unsigned member) {
 static void stop(struct kl_lobby_room *r) {
     r->heal.phase = KL_HEAL_NONE;
     r->heal.wrong = 0;
-    r->busy = true;
+    r->due.busy = true;
 }
 
 static void give_up(struct kl_lobby_room *r, const char *why) {
@@ -109,7 +109,7 @@ static void no_more(struct kl_lobby_room *r, const char *why) {
 static void count_one(struct kl_lobby_room *r) {
     r->heal.count++;
     r->heal.left = false;
-    kl_verdict_healed(&r->verdicts);
+    kl_verdict_healed(&r->heal.verdicts);
 }
 
 /* Ends the healing if all members with this one's snapshot have loaded it or were given up. */
@@ -142,13 +142,13 @@ static void end_loading(struct kl_lobby_room *r, unsigned member, bool loaded, u
     for (unsigned i = 0; i < KL_STRIKES - 1; i++)
         if (h->strike_us[i]) h->strike_us[i] += now_us - h->since_us;
     look_for_end(r, h, now_us);
-    r->busy = true;
+    r->due.busy = true;
 }
 
 /* Ends a difference without healing: all present members are equal, because the other one left, or after a
  * reset. */
 static void over_by_itself(struct kl_lobby_room *r, struct kl_verdict *v) {
-    const struct kl_verdict_table *t = &r->verdicts;
+    const struct kl_verdict_table *t = &r->heal.verdicts;
     bool clear = t->any_bad && v->frame > t->first_bad.frame && r->heal.phase == KL_HEAL_NONE;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         clear = clear && !kl_lobby_heal_busy(r, i);
@@ -188,12 +188,12 @@ static void forget_strikes(struct kl_lobby_healing *h) {
  * right. */
 static bool is_apart(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
-    return m->late.unchecked && !(r->heal.any_apart && m->way.begins <= r->heal.apart);
+    return m->late.check != KL_LATE_CHECKED && !(r->heal.any_apart && m->way.begins <= r->heal.apart);
 }
 
 static void note_apart(struct kl_lobby_room *r, uint16_t wrong) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!has_bit(wrong, i) || r->member[i].late.unchecked) continue;
+        if (!has_bit(wrong, i) || r->member[i].late.check != KL_LATE_CHECKED) continue;
         r->heal.any_apart = true;
         r->heal.apart = r->heal.label;
     }
@@ -209,7 +209,7 @@ static void order_replays(struct kl_lobby_room *r, uint64_t now_us) {
     if (!replay) return;
     h->wrong &= (uint16_t)~replay;
     count_one(r);
-    kl_verdict_forget(&r->verdicts, replay);
+    kl_verdict_forget(&r->heal.verdicts, replay);
 }
 
 /* States do not help: the members in the wrong run the game from frame 0, if that is kept. False: not all of
@@ -225,7 +225,7 @@ static bool all_anew(struct kl_lobby_room *r, const char *why, uint64_t now_us) 
         r->heal.agreed_by &= (uint16_t) ~(1U << i);
         anew |= (uint16_t)(1U << i);
     }
-    kl_verdict_forget(&r->verdicts, anew);
+    kl_verdict_forget(&r->heal.verdicts, anew);
     if (anew != r->heal.wrong) return false;
     kl_lobby_names_of(r, anew, who, sizeof who);
     kl_lobby_log_room(KL_LOG_INFO, "heal_anew", r, "frame=%u", r->heal.label);
@@ -275,7 +275,7 @@ static void go_back(struct kl_lobby_room *r, uint16_t members, uint64_t now_us) 
     struct kl_lobby_heal *room = &r->heal;
     struct kl_msg m = {.kind = KL_MSG_REWIND, .rewind = {.keyframe = room->agreed}};
     uint64_t frames = r->lock.next_close - room->agreed;
-    kl_verdict_forget(&r->verdicts, members);
+    kl_verdict_forget(&r->heal.verdicts, members);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_healing *h = &r->member[i].heal;
         if (!has_bit(members, i)) continue;
@@ -300,7 +300,7 @@ static bool has_no_own(struct kl_lobby_room *r, unsigned member, uint64_t now_us
     if (m->heal.anew >= KL_STRIKES - 1 || !kl_lobby_way_anew(r, member, now_us)) return false;
     m->heal.anew++;
     r->heal.agreed_by &= (uint16_t) ~(1U << member);
-    kl_verdict_forget(&r->verdicts, (uint16_t)(1U << member));
+    kl_verdict_forget(&r->heal.verdicts, (uint16_t)(1U << member));
     kl_lobby_notice(r, "out of sync: %s runs the game from the beginning", kl_lobby_name(r, member).text);
     return true;
 }
@@ -422,7 +422,7 @@ static void begin(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uin
         no_more(r, "this core gives no state");
         return;
     }
-    kl_verdict_forget(&r->verdicts, h->wrong);
+    kl_verdict_forget(&r->heal.verdicts, h->wrong);
     h->phase = KL_HEAL_ORDERING;
     h->since_us = now_us;
 }
@@ -430,7 +430,7 @@ static void begin(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uin
 /* The keyframe after a label on which all agree, while nothing differs: to it machines can go back. */
 static void note_agreed(struct kl_lobby_room *r, const struct kl_verdict *v) {
     struct kl_lobby_heal *h = &r->heal;
-    const struct kl_verdict_table *t = &r->verdicts;
+    const struct kl_verdict_table *t = &r->heal.verdicts;
     bool states = h->states_hopeless; /* that they differ is known */
     bool equal =
         v->complete && (!v->differs || v->differs == KL_VERDICT_NOTED || (states && v->differs == 2));
@@ -460,7 +460,7 @@ void kl_lobby_heal_found(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t
     h->phase = KL_HEAL_FOUND;
     h->label = v->frame;
     h->found_us = h->since_us = now_us;
-    r->busy = true;
+    r->due.busy = true;
 }
 
 /* --- on the way --------------------------------------------------------------------------------------------
@@ -470,7 +470,7 @@ static void wait_for_reports(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
     struct kl_verdict_camps c;
     struct kl_verdict_court court = kl_lobby_heal_court(r);
-    if (!kl_verdict_camps(&r->verdicts, h->label, &court, &c))
+    if (!kl_verdict_camps(&r->heal.verdicts, h->label, &court, &c))
         stop(r); /* of the game's end */
     else if (!(court.awaited & ~c.reported) || now_us >= h->since_us + REPORTS_US)
         begin(r, &c, now_us);

@@ -148,7 +148,7 @@ bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t
     s->trusted = trusted;
     s->said = s->has = s->failed = s->too_large = s->anew = 0;
     s->apart = s->whole = false;
-    r->busy = true;
+    r->due.busy = true;
     return true;
 }
 
@@ -390,7 +390,7 @@ static void keep(struct kl_lobby_room *r, struct kl_lobby_packed **from) {
     r->member[s->giver].failed_gives = 0;
     s->phase = KL_SHOT_NONE;
     s->in_a_row = 0;
-    r->busy = true;
+    r->due.busy = true;
     kl_lobby_log_member(KL_LOG_INFO, "snapshot_kept", r, s->giver,
                         "frame=%u bytes=%u packed=%u given=%u agreed=%u", k->keyframe, k->bytes, k->len,
                         s->have, count_bits(s->agreed));
@@ -532,5 +532,5 @@ void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (s->phase == KL_SHOT_GIVING && is_late(s, now_us)) give_failed(r, now_us);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (kl_lobby_reaches(&r->member[i]) && kl_lobby_fetch_run(r, &r->member[i].fetch, r->member[i].peer))
-            r->bulk = true;
+            r->due.bulk = true;
 }

@@ -214,7 +214,7 @@ static bool member_says(struct kl_lobby_room *r, unsigned member, const struct k
 
 static void member_message(struct kl_lobby_client *c, int result, const struct kl_msg *m, size_t len,
                            uint64_t now_us) {
-    c->room->busy = true;
+    c->room->due.busy = true;
     if (result == KL_OK && member_says(c->room, c->member, m, now_us)) return;
     char text[KL_TEXT_MAX];
     snprintf(text, sizeof text, "protocol error: message kind %u of %zu bytes is %s", m->kind, len,
@@ -251,7 +251,7 @@ void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, s
     int result = kl_room_receive(&r->lock, c->member, body, len, now_us);
     if (result == KL_OK) {
         m->malformed = 0;
-        r->busy = true;
+        r->due.busy = true;
     } else if (result == KL_E_MALFORMED && now_us >= m->late.reseated_us + KL_RESEAT_US &&
                ++m->malformed == l->limits.malformed) {
         kl_lobby_put_out(r, c->member, KL_REFUSE_PROTOCOL, "protocol error: malformed input datagrams",
@@ -285,7 +285,7 @@ static void put_out_the_slow(struct kl_lobby_room *r, unsigned i, uint64_t now_u
 }
 
 static void run_chores(struct kl_lobby_room *r, uint64_t now_us) {
-    r->chores_us = now_us + KL_CHORES_US;
+    r->due.chores_us = now_us + KL_CHORES_US;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (kl_lobby_reaches(&r->member[i])) put_out_the_slow(r, i, now_us);
     kl_lobby_seat_chores(r, now_us);
@@ -295,25 +295,26 @@ static void run_chores(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
-    r->busy = r->bulk = false;
-    r->ran = true;
-    if (now_us >= r->chores_us) run_chores(r, now_us);
+    r->due.busy = r->due.bulk = false;
+    r->due.ran = true;
+    if (now_us >= r->due.chores_us) run_chores(r, now_us);
     kl_lobby_join_measured(r, now_us);
     kl_lobby_start_run(r, now_us);
     kl_lobby_play_run(r, now_us);
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_past_run(r, now_us);
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_snapshot_run(r, now_us);
-    if (r->roster_changed || r->roster_owed) kl_lobby_send_roster(r);
+    if (r->talk.roster_changed || r->talk.roster_owed) kl_lobby_send_roster(r);
 }
 
 static void set_due(struct kl_lobby_room *r, uint64_t now_us) {
     uint64_t lock_us = kl_room_send_at(&r->lock), tick_us = kl_room_tick_at(&r->lock),
-             verdict_us = kl_verdict_due_us(&r->verdicts);
-    r->due_us = r->chores_us;
-    if (lock_us < r->due_us) r->due_us = lock_us;
-    if (tick_us < r->due_us) r->due_us = tick_us;
-    if (verdict_us < r->due_us && verdict_us > now_us) r->due_us = verdict_us; /* else it is held back */
-    if (r->watch.due_us < r->due_us) r->due_us = r->watch.due_us;
+             verdict_us = kl_verdict_due_us(&r->heal.verdicts);
+    r->due.due_us = r->due.chores_us;
+    if (lock_us < r->due.due_us) r->due.due_us = lock_us;
+    if (tick_us < r->due.due_us) r->due.due_us = tick_us;
+    if (verdict_us < r->due.due_us && verdict_us > now_us)
+        r->due.due_us = verdict_us; /* else it is held back */
+    if (r->watch.due_us < r->due.due_us) r->due.due_us = r->watch.due_us;
 }
 
 /* Watchers come last: the players of all rooms come first, and again after a few watchers. */
@@ -321,8 +322,8 @@ static void run_watchers(struct kl_lobby *l, uint64_t now_us) {
     unsigned left = WATCHERS_AT_ONCE, first = l->watch_turn++;
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         struct kl_lobby_room *r = l->room[(first + i) % l->limits.rooms];
-        if (!r || !r->ran) continue;
-        r->ran = false;
+        if (!r || !r->due.ran) continue;
+        r->due.ran = false;
         kl_lobby_watch_run(r, &left, now_us);
         set_due(r, now_us);
     }
@@ -346,7 +347,7 @@ void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
     kl_lobby_bring_run(l, now_us);
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         struct kl_lobby_room *r = l->room[i];
-        if (r && (r->busy || r->bulk || now_us >= r->due_us)) run_room(r, now_us);
+        if (r && (r->due.busy || r->due.bulk || now_us >= r->due.due_us)) run_room(r, now_us);
     }
     kl_lobby_snapshot_unpack(l, now_us);
     run_watchers(l, now_us);
@@ -358,7 +359,7 @@ uint64_t kl_lobby_due_us(const struct kl_lobby *l) {
     if (unpack_us < due_us) due_us = unpack_us;
     if (l->chores_us < due_us) due_us = l->chores_us;
     for (unsigned i = 0; i < l->limits.rooms; i++)
-        if (l->room[i] && l->room[i]->due_us < due_us) due_us = l->room[i]->due_us;
+        if (l->room[i] && l->room[i]->due.due_us < due_us) due_us = l->room[i]->due.due_us;
     return due_us;
 }
 

@@ -26,7 +26,7 @@ static int hand_over(struct kl_lobby_room *r, unsigned to, const char *who) {
     if (to == r->host) return KL_OK;
     kl_lobby_notice(r, "%s makes %s the host", who, kl_lobby_name(r, to).text);
     r->host = to;
-    r->roster_changed = r->busy = r->past.ticket_changed = true;
+    r->talk.roster_changed = r->due.busy = r->past.ticket_changed = true;
     return KL_OK;
 }
 
@@ -126,8 +126,8 @@ static int pause_or_resume(struct kl_lobby_room *r, unsigned client, const char 
  * frame that it stands before. */
 static int chat_in_pause(struct kl_lobby_room *r, const char *who, const uint8_t *data, size_t len,
                          uint64_t now_us) {
-    if (now_us < r->chat_us) return KL_E_FULL;
-    r->chat_us = now_us + CHAT_US;
+    if (now_us < r->talk.chat_us) return KL_E_FULL;
+    r->talk.chat_us = now_us + CHAT_US;
     kl_lobby_notice(r, "[f %u] %s: %.*s", r->lock.next_close, who, (int)len, (const char *)data);
     return KL_OK;
 }
@@ -272,7 +272,7 @@ struct kl_lobby_room *kl_lobby_room_named(struct kl_lobby *l, const char *name) 
 static int logged(struct kl_lobby_room *r, uint8_t kind, int result) {
     kl_lobby_log_room(KL_LOG_INFO, "command", r, "client=relay kind=%u frame=%u result=%d", kind,
                       r->lock.next_close, result);
-    r->busy = true;
+    r->due.busy = true;
     return result;
 }
 

@@ -15,7 +15,7 @@ unsigned kl_lobby_tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, cons
     kl_address_host(host, address);
     unsigned most = l->limits.password_tries;
     unsigned wait_s = kl_bucket_wait_s(kl_triers_of(&l->triers, host, now_us), most, now_us);
-    unsigned room_s = r ? kl_bucket_wait_s(&r->wrong, most * KL_ROOM_TRIES, now_us) : 0;
+    unsigned room_s = r ? kl_bucket_wait_s(&r->door.wrong, most * KL_ROOM_TRIES, now_us) : 0;
     return room_s > wait_s ? room_s : wait_s;
 }
 
@@ -25,8 +25,8 @@ void kl_lobby_tries_wrong(struct kl_lobby *l, struct kl_lobby_room *r, const cha
     /* one address alone cannot shut a room's door for all */
     bool counts = kl_bucket_take(kl_triers_of(&l->triers, host, now_us), l->limits.password_tries, now_us);
     if (!r || !counts) return;
-    (void)kl_bucket_take(&r->wrong, l->limits.password_tries * KL_ROOM_TRIES, now_us);
-    r->wrong_count++;
+    (void)kl_bucket_take(&r->door.wrong, l->limits.password_tries * KL_ROOM_TRIES, now_us);
+    r->door.wrong_count++;
 }
 
 static bool too_early(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, uint64_t now_us) {
@@ -44,8 +44,8 @@ static bool too_early(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r
 static bool banned(const struct kl_lobby_room *r, const uint8_t *seat_key, const char *address) {
     char host[KL_ADDRESS_MAX];
     kl_address_host(host, address);
-    for (unsigned i = 0; i < r->bans; i++) {
-        const struct kl_lobby_ban *b = &r->ban[i];
+    for (unsigned i = 0; i < r->door.bans; i++) {
+        const struct kl_lobby_ban *b = &r->door.ban[i];
         if (memcmp(b->seat_key, seat_key, sizeof b->seat_key) == 0 || strcmp(b->host, host) == 0) return true;
     }
     return false;
@@ -54,10 +54,10 @@ static bool banned(const struct kl_lobby_room *r, const uint8_t *seat_key, const
 bool kl_lobby_door_shut(const struct kl_lobby_room *r, const struct kl_hello *h, const char *address,
                         char *text, size_t cap) {
     const char *why = NULL;
-    bool has = r->doors & KL_DOOR_PASSWORD, comes_with = h->door & KL_DOOR_PASSWORD;
+    bool has = r->door.flags & KL_DOOR_PASSWORD, comes_with = h->door & KL_DOOR_PASSWORD;
     if (banned(r, h->seat_key, address))
         why = "you are banned from it";
-    else if (r->doors & KL_DOOR_LOCKED)
+    else if (r->door.flags & KL_DOOR_LOCKED)
         why = "its host has locked it";
     else if (has && !comes_with)
         why = "it has a password, and you gave none";
@@ -88,8 +88,8 @@ bool kl_lobby_door_knock(struct kl_lobby *l, unsigned peer, struct kl_lobby_room
     k->hello = *h;
     k->sets = !r;
     if (r) {
-        memcpy(k->salt, r->salt, sizeof k->salt);
-        kl_door_begin(&k->run, KL_DOOR_RELAY, r->secret, l->net.binding(l->net.ctx, peer));
+        memcpy(k->salt, r->door.salt, sizeof k->salt);
+        kl_door_begin(&k->run, KL_DOOR_RELAY, r->door.secret, l->net.binding(l->net.ctx, peer));
         memcpy(m.door.share, k->run.share, sizeof m.door.share);
     } else {
         randombytes_buf(k->salt, sizeof k->salt);
@@ -111,7 +111,7 @@ static void wrong_password(struct kl_lobby *l, unsigned peer, struct kl_lobby_ro
     l->wrong_passwords++;
     kl_lobby_tries_wrong(l, r, address, now_us);
     kl_lobby_log_room(KL_LOG_INFO, "wrong_password", r, "address=%s tries=%u", kl_log_address(address),
-                      r->wrong_count);
+                      r->door.wrong_count);
     snprintf(text, sizeof text, "wrong password for room %s", r->name);
     kl_lobby_turn_away(l, peer, KL_REFUSE_DOOR, text);
 }
@@ -135,7 +135,7 @@ static void walk_in(struct kl_lobby *l, unsigned peer, struct kl_lobby_knock *k,
                     uint64_t now_us) {
     char text[KL_TEXT_MAX];
     struct kl_lobby_room *r = kl_lobby_find(l, k->hello.room);
-    bool same = k->sets ? !r : r && memcmp(r->salt, k->salt, sizeof r->salt) == 0;
+    bool same = k->sets ? !r : r && memcmp(r->door.salt, k->salt, sizeof r->door.salt) == 0;
     if (!same || p->what != (k->sets ? KL_PROVE_SET : KL_PROVE)) {
         kl_lobby_turn_away(l, peer, KL_REFUSE_DOOR, "the room was made or ended a moment ago; try again");
         return;
@@ -164,9 +164,9 @@ void kl_lobby_door_prove(struct kl_lobby *l, unsigned peer, const struct kl_prov
 
 void kl_lobby_lock(struct kl_lobby_room *r, bool locked, const char *who) {
     char quoted[2 * KL_TEXT_MAX];
-    if (locked == !!(r->doors & KL_DOOR_LOCKED)) return;
-    r->doors ^= KL_DOOR_LOCKED;
-    r->roster_changed = r->busy = r->past.ticket_changed = true;
+    if (locked == !!(r->door.flags & KL_DOOR_LOCKED)) return;
+    r->door.flags ^= KL_DOOR_LOCKED;
+    r->talk.roster_changed = r->due.busy = r->past.ticket_changed = true;
     kl_lobby_log_room(KL_LOG_INFO, locked ? "locked" : "unlocked", r, "by=%s",
                       kl_log_quote(quoted, sizeof quoted, who));
     kl_lobby_notice(r, locked ? "%s locks the room" : "%s opens the room", who);

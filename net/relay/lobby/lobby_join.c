@@ -28,7 +28,7 @@ void kl_lobby_free_room(struct kl_lobby_room *r) {
     kl_lobby_past_free(r);
     kl_lobby_snapshot_free(r);
     kl_lobby_watch_end(r, "the room is gone");
-    free(r->trial);
+    free(r->reopening.trial);
     kl_journal_leave(r);
     forget_secrets(r);
     free(r);
@@ -63,7 +63,7 @@ static void describe(struct kl_lobby_room *r, const struct kl_hello *h, const ch
     memcpy(r->name, h->room, sizeof r->name);
     randombytes_buf(r->id, sizeof r->id);
     kl_address_host(r->maker, address);
-    r->doors = h->door & (KL_DOOR_UNLISTED | KL_DOOR_LET_GO | KL_DOOR_ONCE | KL_DOOR_QUICK);
+    r->door.flags = h->door & (KL_DOOR_UNLISTED | KL_DOOR_LET_GO | KL_DOOR_ONCE | KL_DOOR_QUICK);
     r->seat_time_s = seat_time_s(&r->lobby->limits, h->seat_time_s);
     r->params = h->params;
     if (r->params.policy == KL_POLICY_OPTIMISTIC && !(r->params.clocked && r->params.subframes))
@@ -80,8 +80,8 @@ static void log_made(const struct kl_lobby_room *r) {
         "hash_every=%u listed=%s password=%s slow=%s seat_time_s=%u",
         kl_lobby_policy_name(p->policy), p->wait_budget_ms, p->players, p->subframes ? "on" : "off",
         p->clocked ? "on" : "off", p->spacing_fixed, p->lead_max, p->fps_uhz, p->hash_every,
-        r->doors & KL_DOOR_UNLISTED ? "no" : "yes", r->doors & KL_DOOR_PASSWORD ? "yes" : "no",
-        r->doors & KL_DOOR_LET_GO ? "out" : "watch", r->seat_time_s);
+        r->door.flags & KL_DOOR_UNLISTED ? "no" : "yes", r->door.flags & KL_DOOR_PASSWORD ? "yes" : "no",
+        r->door.flags & KL_DOOR_LET_GO ? "out" : "watch", r->seat_time_s);
 }
 
 static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello *h, const char *address,
@@ -94,13 +94,13 @@ static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello
     r->lobby = l;
     describe(r, h, address);
     if (secret) {
-        r->doors |= KL_DOOR_PASSWORD;
-        memcpy(r->salt, salt, sizeof r->salt);
-        memcpy(r->secret, secret, sizeof r->secret);
+        r->door.flags |= KL_DOOR_PASSWORD;
+        memcpy(r->door.salt, salt, sizeof r->door.salt);
+        memcpy(r->door.secret, secret, sizeof r->door.secret);
     }
     r->host = KL_NO_HOST;
-    r->chores_us = r->told.status_us = now_us;
-    r->told.farthest = r->told.farthest_was = KL_MAX_CLIENTS;
+    r->due.chores_us = r->tale.told.status_us = now_us;
+    r->tale.told.farthest = r->tale.told.farthest_was = KL_MAX_CLIENTS;
     kl_room_init_zeroed(&r->lock, &r->params);
     l->room[i] = r;
     l->rooms++;
@@ -156,7 +156,7 @@ static int objection_seats(const struct kl_lobby_room *r, const struct kl_hello 
 
 /* A player who wants to play here, or in another room. */
 static bool is_no_match(const struct kl_lobby_room *r, const struct kl_hello *h, char *text, size_t cap) {
-    if (h->door & KL_DOOR_QUICK && !(r->doors & KL_DOOR_QUICK))
+    if (h->door & KL_DOOR_QUICK && !(r->door.flags & KL_DOOR_QUICK))
         snprintf(text, cap, "room %s was not opened for a quick match", r->name);
     else if (h->door & KL_DOOR_SEAT && !kl_lobby_open_seats(r, h->seats_wanted))
         snprintf(text, cap, "room %s is full: its %u seats are taken", r->name, r->params.players);
@@ -300,10 +300,10 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
     kl_lobby_log_member(KL_LOG_INFO, "joined", r, i, "address=%s host=%d filled=%u players=%u",
                         kl_log_address(c->address), r->host == i, kl_lobby_count(kl_lobby_seats_filled(r)),
                         r->params.players);
-    kl_verdict_forget(&r->verdicts, (uint16_t)(1U << i)); /* reports of the place's former client */
+    kl_verdict_forget(&r->heal.verdicts, (uint16_t)(1U << i)); /* reports of the place's former client */
     kl_lobby_welcome(r, i);
-    r->roster_changed = r->busy = true;
-    if (r->doors & KL_DOOR_ONCE) r->doors |= KL_DOOR_LOCKED, r->past.ticket_changed = true;
+    r->talk.roster_changed = r->due.busy = true;
+    if (r->door.flags & KL_DOOR_ONCE) r->door.flags |= KL_DOOR_LOCKED, r->past.ticket_changed = true;
     return i;
 }
 
@@ -373,8 +373,8 @@ void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
     } else if (h->door & KL_DOOR_AGAIN && !(r && l->limits.watchers)) {
         snprintf(text, sizeof text, "there is no room %s", h->room);
         code = KL_REFUSE_SEAT;
-    } else if (r &&
-               r->doors & KL_DOOR_PASSWORD) /* only clients with the password may learn the room's facts */
+    } else if (r && r->door.flags &
+                        KL_DOOR_PASSWORD) /* only clients with the password may learn the room's facts */
         code = kl_lobby_door_shut(r, h, address, text, sizeof text) ? KL_REFUSE_DOOR : 0;
     else
         code = kl_lobby_objection(l, r, h, address, text, sizeof text);
@@ -427,11 +427,11 @@ static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *ou
     unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r));
     unsigned most = r->phase >= KL_ROOM_PLAYING ? r->params.players : r->lobby->limits.seats;
     char why[KL_TEXT_MAX];
-    bool quick = r->doors & KL_DOOR_QUICK; /* nobody consents there */
+    bool quick = r->door.flags & KL_DOOR_QUICK; /* nobody consents there */
     bool way = r->phase < KL_ROOM_PLAYING ||
                (r->phase == KL_ROOM_PLAYING && !kl_lobby_way_closed(r, !quick, why, sizeof why));
     unsigned waiting = kl_lobby_waiting(r, NULL);
-    bool joinable = way && !(r->doors & KL_DOOR_LOCKED) && kl_lobby_member_free(r) < KL_MAX_CLIENTS &&
+    bool joinable = way && !(r->door.flags & KL_DOOR_LOCKED) && kl_lobby_member_free(r) < KL_MAX_CLIENTS &&
                     filled < r->params.players && !waiting;
     *out = (struct kl_lobby_listing){.players = r->params.players,
                                      .filled = (uint8_t)filled,
@@ -439,7 +439,7 @@ static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *ou
                                      .watchers = (uint16_t)r->watch.count,
                                      .waiting = (uint8_t)waiting,
                                      .lead_max = (uint8_t)kl_room_lead_max(&r->lock),
-                                     .doors = r->doors,
+                                     .doors = r->door.flags,
                                      .rtt_ms = rtt_ms(r),
                                      .playing = r->phase >= KL_ROOM_PLAYING};
     memcpy(out->name, r->name, sizeof out->name);
@@ -452,7 +452,7 @@ unsigned kl_lobby_list(const struct kl_lobby *l, unsigned *from, struct kl_lobby
     unsigned count = 0;
     for (; *from < l->limits.rooms && count < cap; ++*from) {
         const struct kl_lobby_room *r = l->room[*from];
-        if (r && !(r->doors & KL_DOOR_UNLISTED)) list_room(r, &out[count++]);
+        if (r && !(r->door.flags & KL_DOOR_UNLISTED)) list_room(r, &out[count++]);
     }
     return count;
 }

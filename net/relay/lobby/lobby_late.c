@@ -23,7 +23,8 @@ static uint32_t ran(const struct kl_lobby_room *r, unsigned member) {
 
 static void begin_watch(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_late *late = &r->member[member].late;
-    *late = (struct kl_lobby_late){.since_us = now_us, .reseated_us = late->reseated_us, .unchecked = true};
+    *late =
+        (struct kl_lobby_late){.since_us = now_us, .reseated_us = late->reseated_us, .check = KL_LATE_SILENT};
 }
 
 void kl_lobby_late_join(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
@@ -52,7 +53,7 @@ int kl_lobby_do_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, 
     m->seats = seats;
     m->malformed = 0;
     m->late.reseated_us = now_us;
-    r->roster_changed = r->busy = r->past.ticket_changed = true;
+    r->talk.roster_changed = r->due.busy = r->past.ticket_changed = true;
     if (seats) begin_watch(r, member, now_us);
     kl_lobby_log_member(KL_LOG_INFO, "reseated", r, member, "frame=%u reason=\"%s\"", r->lock.next_close,
                         why);
@@ -67,7 +68,7 @@ int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *wh
     if (places < kl_lobby_count(kl_lobby_seats_filled(r))) return KL_E_STATE;
     if (places == r->params.players) return KL_OK;
     r->params.players = (uint8_t)places;
-    r->roster_changed = r->busy = r->past.ticket_changed = true;
+    r->talk.roster_changed = r->due.busy = r->past.ticket_changed = true;
     kl_lobby_log_room(KL_LOG_INFO, "places", r, "players=%u", places);
     kl_lobby_notice(r, "%s: the game has %u seat%s now", who, places, places == 1 ? "" : "s");
     return KL_OK;
@@ -92,15 +93,15 @@ void kl_lobby_late_run(struct kl_lobby_room *r, uint64_t now_us) {
                             r->lock.next_close, (unsigned long long)(now_us - m->late.since_us) / 1000,
                             m->way.begins, m->way.fps);
         m->late.since_us = 0;
-        r->roster_changed = true;
+        r->talk.roster_changed = true;
         if (m->seats) kl_lobby_news(r, now_us, "%s plays", kl_lobby_name(r, i).text);
     }
 }
 
 void kl_lobby_late_said(struct kl_lobby_room *r, unsigned member, uint32_t frame) {
     struct kl_lobby_late *late = &r->member[member].late;
-    if (!late->unchecked || late->said) return;
-    late->said = true;
+    if (late->check != KL_LATE_SILENT) return;
+    late->check = KL_LATE_SAID;
     late->label = frame;
 }
 
@@ -108,8 +109,8 @@ void kl_lobby_late_said(struct kl_lobby_room *r, unsigned member, uint32_t frame
 void kl_lobby_late_checked(struct kl_lobby_room *r, uint32_t frame) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_late *late = &r->member[i].late;
-        if (!r->member[i].here || !late->unchecked || !late->said || frame < late->label) continue;
-        late->unchecked = false;
+        if (!r->member[i].here || late->check != KL_LATE_SAID || frame < late->label) continue;
+        late->check = KL_LATE_CHECKED;
         kl_lobby_log_member(KL_LOG_INFO, "checked", r, i, "frame=%u equal=yes", frame);
     }
 }
@@ -117,7 +118,7 @@ void kl_lobby_late_checked(struct kl_lobby_room *r, uint32_t frame) {
 /* It will never get there: a seat is no use to it, and of use to others. */
 static void give_up(struct kl_lobby_room *r, unsigned member, double fps, double room_fps, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
-    bool let_go = r->doors & KL_DOOR_LET_GO;
+    bool let_go = r->door.flags & KL_DOOR_LET_GO;
     char text[KL_TEXT_MAX];
     snprintf(text, sizeof text, "cannot catch up: it plays %.0f frames a second, the room %.0f", fps,
              room_fps);

@@ -21,7 +21,7 @@ static void send_history(struct kl_lobby_room *r, unsigned member) {
     while (kl_room_wants_history(&r->lock, member, &from)) {
         struct kl_msg msg = {.kind = KL_MSG_HISTORY};
         if (!may_send(r, m)) {
-            r->bulk = true;
+            r->due.bulk = true;
             return;
         }
         size_t len = kl_history_read(&r->past.history, from, msg.past.bytes, sizeof msg.past.bytes, &end);
@@ -38,7 +38,7 @@ static void send_tags(struct kl_lobby_room *r, struct kl_lobby_member *m) {
     while (m->tags_told < p->tags) {
         struct kl_msg msg = {.kind = KL_MSG_TAGS, .tags.first = m->tags_told};
         if (!may_send(r, m)) {
-            r->bulk = true;
+            r->due.bulk = true;
             return;
         }
         for (; m->tags_told < p->tags && msg.tags.count < KL_TAGS_MAX; m->tags_told++) {
@@ -57,7 +57,7 @@ static void send_ticket(struct kl_lobby_room *r, struct kl_lobby_member *m) {
         struct kl_msg msg = {.kind = KL_MSG_TICKET};
         uint32_t left = p->ticket_len - m->ticket_sent;
         if (!may_send(r, m)) {
-            r->bulk = true;
+            r->due.bulk = true;
             return;
         }
         msg.piece = (struct kl_piece){.offset = m->ticket_sent, .total = p->ticket_len};

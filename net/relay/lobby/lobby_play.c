@@ -27,7 +27,7 @@ static bool counts(const struct kl_lobby_room *r, unsigned member, uint32_t fram
 
 void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct kl_hash *h, uint64_t now_us) {
     if (!counts(r, member, h->frame)) return;
-    int result = kl_verdict_report(&r->verdicts, member, h, kl_lobby_heal_has_loaded(r, member), now_us);
+    int result = kl_verdict_report(&r->heal.verdicts, member, h, kl_lobby_heal_has_loaded(r, member), now_us);
     if (result != KL_OK) {
         kl_lobby_log_member(KL_LOG_DEBUG, "hash_ignored", r, member, "frame=%u error=%d", h->frame, result);
         return;
@@ -71,13 +71,13 @@ static void announce(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now
  */
 
 static void note_keyframe(struct kl_lobby_room *r, const struct kl_frame *f, uint64_t now_us) {
-    if (f->flags & KL_FRAME_HASH) kl_verdict_expect(&r->verdicts, f->number - 1);
+    if (f->flags & KL_FRAME_HASH) kl_verdict_expect(&r->heal.verdicts, f->number - 1);
     if (f->flags & KL_FRAME_COMMANDS) kl_lobby_snapshot_closed(r, f->number, now_us);
-    if (f->spacing == r->spacing) return;
-    if (r->spacing)
-        kl_lobby_log_room(KL_LOG_INFO, "spacing", r, "frame=%u from=%u to=%u", f->number, r->spacing,
+    if (f->spacing == r->tale.spacing) return;
+    if (r->tale.spacing)
+        kl_lobby_log_room(KL_LOG_INFO, "spacing", r, "frame=%u from=%u to=%u", f->number, r->tale.spacing,
                           f->spacing);
-    r->spacing = f->spacing;
+    r->tale.spacing = f->spacing;
 }
 
 /* Before anybody gets them. */
@@ -93,14 +93,14 @@ static void take_frames(struct kl_lobby_room *r, uint64_t now_us) {
         if (f.flags & KL_FRAME_KEY) note_keyframe(r, &f, now_us);
         kl_lobby_past_keep(r, &f);
     }
-    if (r->stall.frame == r->lock.next_close) return;
+    if (r->tale.stall.frame == r->lock.next_close) return;
     mark_frames(r);
-    if (r->stall.told)
-        kl_lobby_log_room(KL_LOG_INFO, "stall_over", r, "frame=%u ms=%llu", r->stall.frame,
-                          (unsigned long long)(now_us - r->stall.since_us) / 1000);
-    r->stall.told = false;
-    r->stall.frame = r->lock.next_close;
-    r->stall.since_us = now_us;
+    if (r->tale.stall.told)
+        kl_lobby_log_room(KL_LOG_INFO, "stall_over", r, "frame=%u ms=%llu", r->tale.stall.frame,
+                          (unsigned long long)(now_us - r->tale.stall.since_us) / 1000);
+    r->tale.stall.told = false;
+    r->tale.stall.frame = r->lock.next_close;
+    r->tale.stall.since_us = now_us;
 }
 
 static void send_frames(struct kl_lobby_room *r, uint64_t now_us) {
@@ -171,8 +171,8 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
     send_frames(r, now_us);
     struct kl_verdict v;
     struct kl_verdict_court court = kl_lobby_heal_court(r);
-    kl_verdict_open(&r->verdicts, &court, now_us);
-    while (verdicts_may_go(r) && kl_verdict_next(&r->verdicts, &court, now_us, &v))
+    kl_verdict_open(&r->heal.verdicts, &court, now_us);
+    while (verdicts_may_go(r) && kl_verdict_next(&r->heal.verdicts, &court, now_us, &v))
         announce(r, &v, now_us);
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_heal_run(r, now_us);
 }
@@ -182,19 +182,20 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
 
 static void tell_stall(struct kl_lobby_room *r, uint64_t now_us) {
     uint8_t seats = kl_room_waiting_for(&r->lock);
-    if (r->stall.told || seats == 0 || now_us < r->stall.since_us + STALL_TOLD_US) return;
+    if (r->tale.stall.told || seats == 0 || now_us < r->tale.stall.since_us + STALL_TOLD_US) return;
     char list[20];
-    r->stall.told = true;
-    r->stall.count++;
-    kl_lobby_log_room(KL_LOG_INFO, "stall", r, "frame=%u waits_for_seats=%s ms=%llu", r->stall.frame,
-                      kl_log_seats(list, seats), (unsigned long long)(now_us - r->stall.since_us) / 1000);
+    r->tale.stall.told = true;
+    r->tale.stall.count++;
+    kl_lobby_log_room(KL_LOG_INFO, "stall", r, "frame=%u waits_for_seats=%s ms=%llu", r->tale.stall.frame,
+                      kl_log_seats(list, seats),
+                      (unsigned long long)(now_us - r->tale.stall.since_us) / 1000);
 }
 
 static void tell_status(struct kl_lobby_room *r, uint64_t now_us) {
-    if (now_us < r->told.status_us + STATUS_US) return;
-    r->told.status_us = now_us;
+    if (now_us < r->tale.told.status_us + STATUS_US) return;
+    r->tale.told.status_us = now_us;
     kl_lobby_log_room(KL_LOG_DEBUG, "status", r, "frame=%u spacing=%u stalls=%u", r->lock.next_close,
-                      r->spacing, r->stall.count);
+                      r->tale.spacing, r->tale.stall.count);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_room_client *c = &r->lock.client[i];
         if (r->member[i].here)
@@ -207,8 +208,8 @@ static void tell_status(struct kl_lobby_room *r, uint64_t now_us) {
 /* The last player has left: spectators may see the end, then the room closes. */
 static void close_unplayed(struct kl_lobby_room *r, uint64_t now_us) {
     if (kl_lobby_seats_filled(r)) return;
-    if (r->empty_us == 0) r->empty_us = now_us;
-    if (now_us < r->empty_us + KL_SPECTATE_US) return;
+    if (r->tale.empty_us == 0) r->tale.empty_us = now_us;
+    if (now_us < r->tale.empty_us + KL_SPECTATE_US) return;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (r->member[i].here)
             kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, "all players have left the game", now_us);
@@ -216,14 +217,14 @@ static void close_unplayed(struct kl_lobby_room *r, uint64_t now_us) {
 
 /* Screens name the player whose link sets the delay, once it has done so for a while. */
 static void tell_farthest(struct kl_lobby_room *r, uint64_t now_us) {
-    if (now_us < r->told.farthest_us) return;
-    r->told.farthest_us = now_us + FARTHEST_US;
+    if (now_us < r->tale.told.farthest_us) return;
+    r->tale.told.farthest_us = now_us + FARTHEST_US;
     uint8_t is = (uint8_t)kl_room_farthest(&r->lock);
-    bool lasts = is == r->told.farthest_was;
-    r->told.farthest_was = is;
-    if (!lasts || is == r->told.farthest) return;
-    r->told.farthest = is;
-    r->roster_changed = true;
+    bool lasts = is == r->tale.told.farthest_was;
+    r->tale.told.farthest_was = is;
+    if (!lasts || is == r->tale.told.farthest) return;
+    r->tale.told.farthest = is;
+    r->talk.roster_changed = true;
 }
 
 void kl_lobby_play_chores(struct kl_lobby_room *r, uint64_t now_us) {

@@ -10,8 +10,8 @@ static struct kl_msg roster_of(const struct kl_lobby_room *r) {
     struct kl_roster *roster = &m.roster;
     roster->filled = (uint8_t)kl_lobby_count(kl_lobby_seats_filled(r));
     roster->players = r->params.players;
-    roster->doors = r->doors & (KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED);
-    roster->farthest = r->told.farthest < KL_MAX_CLIENTS ? r->told.farthest : KL_WATCHER;
+    roster->doors = r->door.flags & (KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED);
+    roster->farthest = r->tale.told.farthest < KL_MAX_CLIENTS ? r->tale.told.farthest : KL_WATCHER;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *from = &r->member[i];
         if (!from->here) continue;
@@ -35,14 +35,14 @@ static bool has_much_to_take(const struct kl_lobby_room *r, unsigned member) {
 
 void kl_lobby_send_roster(struct kl_lobby_room *r) {
     struct kl_msg m = roster_of(r);
-    uint16_t owed = r->roster_changed ? UINT16_MAX : r->roster_owed;
-    if (r->roster_changed) kl_lobby_watch_roster(r, &m.roster);
-    r->roster_changed = false;
-    r->roster_owed = 0;
+    uint16_t owed = r->talk.roster_changed ? UINT16_MAX : r->talk.roster_owed;
+    if (r->talk.roster_changed) kl_lobby_watch_roster(r, &m.roster);
+    r->talk.roster_changed = false;
+    r->talk.roster_owed = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!(owed >> i & 1) || !kl_lobby_reaches(&r->member[i])) continue;
         if (has_much_to_take(r, i))
-            r->roster_owed |= (uint16_t)(1U << i);
+            r->talk.roster_owed |= (uint16_t)(1U << i);
         else
             kl_lobby_send(r->lobby, r->member[i].peer, &m);
     }

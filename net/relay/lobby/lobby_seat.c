@@ -30,7 +30,7 @@ static void forget(struct kl_lobby_room *r, unsigned member, const char *why, co
     m->here = m->absent = false;
     kl_lobby_heal_left(r, member, now_us);
     r->lobby->members--;
-    r->roster_changed = r->busy = r->past.ticket_changed = true;
+    r->talk.roster_changed = r->due.busy = r->past.ticket_changed = true;
     if (!m->leaving) kl_lobby_news(r, now_us, "%s %s", kl_lobby_name(r, member).text, news);
     bool was_host = r->host == member;
     if (was_host) kl_lobby_choose_host(r);
@@ -76,7 +76,7 @@ void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_
     m->owed = 0;
     m->leaving = true;
     m->leaving_us = now_us;
-    r->roster_changed = r->busy = r->past.ticket_changed = true;
+    r->talk.roster_changed = r->due.busy = r->past.ticket_changed = true;
     kl_lobby_news(r, now_us, "%s left", kl_lobby_name(r, member).text);
     if (r->host == member) kl_lobby_choose_host(r);
 }
@@ -91,7 +91,7 @@ void kl_lobby_cut(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     kl_lobby_heal_left(r, member, now_us);
     m->cut_us = now_us;
     if (now_us >= m->back_us + KL_SETTLED_US) m->away_us = 0;
-    r->roster_changed = r->busy = true;
+    r->talk.roster_changed = r->due.busy = true;
     if (r->phase == KL_ROOM_PLAYING) kl_room_cut(&r->lock, member, now_us);
     kl_lobby_log_member(KL_LOG_INFO, "cut", r, member, "frame=%u seat_time_s=%u used_ms=%llu",
                         r->lock.next_close, r->seat_time_s, (unsigned long long)m->away_us / 1000);
@@ -207,7 +207,7 @@ static void take_back(struct kl_lobby_room *r, unsigned member, unsigned which, 
     c->state = KL_CLIENT_MEMBER;
     c->room = r;
     c->member = member;
-    r->roster_changed = r->busy = true;
+    r->talk.roster_changed = r->due.busy = true;
     kl_lobby_log_member(KL_LOG_INFO, "returned", r, member,
                         "address=%s frame=%u have=%u fresh=%d away_ms=%llu", kl_log_address(c->address),
                         r->lock.next_close, b->have, b->fresh, (unsigned long long)away_us / 1000);

@@ -67,21 +67,21 @@ static void ask_host(struct kl_lobby_room *r) {
 static void prepare(struct kl_lobby_room *r, unsigned member, bool had, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     struct kl_msg msg = {.kind = KL_MSG_PREPARE};
-    msg.prepare = (struct kl_prepare){.epoch_s = r->epoch_s, .data_bytes = r->start_bytes};
+    msg.prepare = (struct kl_prepare){.epoch_s = r->start.epoch_s, .data_bytes = r->start.bytes};
     m->state = KL_MEMBER_LOADING;
     m->checked = false;
-    m->sent = had ? r->start_bytes : 0;
-    m->fetched = m->sent == r->start_bytes;
+    m->sent = had ? r->start.bytes : 0;
+    m->fetched = m->sent == r->start.bytes;
     set_deadline(m, now_us);
-    r->roster_changed = true;
+    r->talk.roster_changed = true;
     kl_lobby_send(r->lobby, m->peer, &msg);
 }
 
 static void begin_loading(struct kl_lobby_room *r, uint64_t now_us) {
     r->phase = KL_ROOM_LOADING;
-    r->epoch_s = kl_wall_us() / 1000000;
-    kl_lobby_log_room(KL_LOG_INFO, "prepare", r, "data_bytes=%u epoch_s=%llu", r->start_bytes,
-                      (unsigned long long)r->epoch_s);
+    r->start.epoch_s = kl_wall_us() / 1000000;
+    kl_lobby_log_room(KL_LOG_INFO, "prepare", r, "data_bytes=%u epoch_s=%llu", r->start.bytes,
+                      (unsigned long long)r->start.epoch_s);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         begin_waiting(&r->member[i], now_us);
         if (kl_lobby_reaches(&r->member[i])) prepare(r, i, r->member[i].gave, now_us);
@@ -93,9 +93,9 @@ static const char *open_start(struct kl_lobby_room *r, uint32_t total) {
     if (!kl_lobby_address_has(r->lobby, r->maker, total))
         return "the rooms of your address have used up their memory for start data on this relay";
     bool fits = r->lobby->start_bytes + total <= KL_START_BYTES_TOTAL;
-    r->start = fits ? malloc(total ? total : 1) : NULL;
-    if (!r->start) return "this relay has no memory for the start data now";
-    r->start_bytes = total;
+    r->start.data = fits ? malloc(total ? total : 1) : NULL;
+    if (!r->start.data) return "this relay has no memory for the start data now";
+    r->start.bytes = total;
     r->lobby->start_bytes += total;
     return NULL;
 }
@@ -105,27 +105,27 @@ bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct 
     char text[KL_TEXT_MAX];
     uint32_t most = r->lobby->limits.start_kib * 1024;
     if (r->phase != KL_ROOM_ASKED || member != r->host || kl_lobby_start_is_kept(r)) return false;
-    if (d->offset != r->start_have) return false;
+    if (d->offset != r->start.have) return false;
     if (d->total > most) {
         snprintf(text, sizeof text, "the start data (saves) has %u bytes, this relay takes %u", d->total,
                  most);
         kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, text, now_us);
         return true;
     }
-    const char *why = r->start ? NULL : open_start(r, d->total);
+    const char *why = r->start.data ? NULL : open_start(r, d->total);
     if (why) {
         kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, why, now_us);
         return true;
     }
-    if (d->total != r->start_bytes || d->len > d->total - d->offset || (d->len == 0 && d->total > 0))
+    if (d->total != r->start.bytes || d->len > d->total - d->offset || (d->len == 0 && d->total > 0))
         return false;
-    memcpy(r->start + d->offset, d->bytes, d->len);
-    r->start_have += d->len;
-    m->deadline_us = by_when_us(m, r->start_have);
+    memcpy(r->start.data + d->offset, d->bytes, d->len);
+    r->start.have += d->len;
+    m->deadline_us = by_when_us(m, r->start.have);
     if (!kl_lobby_start_is_kept(r)) return true;
     m->gave = true;
     m->deadline_us = 0;
-    crypto_generichash(r->start_hash, sizeof r->start_hash, r->start, r->start_bytes, NULL, 0);
+    crypto_generichash(r->start.hash, sizeof r->start.hash, r->start.data, r->start.bytes, NULL, 0);
     return true;
 }
 
@@ -134,20 +134,20 @@ bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct 
 
 static void send_pieces(struct kl_lobby_room *r, struct kl_lobby_member *m, uint64_t now_us) {
     const struct kl_lobby_net *net = &r->lobby->net;
-    while (m->sent < r->start_bytes && kl_lobby_bulk_room(r, m->peer) > 0) {
-        uint32_t left = r->start_bytes - m->sent;
+    while (m->sent < r->start.bytes && kl_lobby_bulk_room(r, m->peer) > 0) {
+        uint32_t left = r->start.bytes - m->sent;
         struct kl_msg msg = {.kind = KL_MSG_DATA};
         msg.data.offset = m->sent;
-        msg.data.total = r->start_bytes;
+        msg.data.total = r->start.bytes;
         msg.data.len = (uint16_t)(left < KL_CHUNK_MAX ? left : KL_CHUNK_MAX);
-        memcpy(msg.data.bytes, r->start + m->sent, msg.data.len);
+        memcpy(msg.data.bytes, r->start.data + m->sent, msg.data.len);
         kl_lobby_send_bulk(r->lobby, m->peer, &msg);
         m->sent += msg.data.len;
     }
     if (m->fetched) return;
-    m->fetched = m->sent == r->start_bytes && net->pending(net->ctx, m->peer) == 0;
+    m->fetched = m->sent == r->start.bytes && net->pending(net->ctx, m->peer) == 0;
     set_deadline(m, now_us);
-    if (!m->fetched) r->bulk = true;
+    if (!m->fetched) r->due.bulk = true;
 }
 
 /* A member that came back without frames has loaded; the game goes on meanwhile. */
@@ -155,12 +155,12 @@ static void goes_on(struct kl_lobby_room *r, unsigned member, const struct kl_fa
     struct kl_lobby_member *m = &r->member[member];
     char why[KL_TEXT_MAX];
     m->deadline_us = 0;
-    if (r->ready_known && kl_facts_differ(&r->ready, f, why, sizeof why) > 0) {
+    if (r->start.ready_known && kl_facts_differ(&r->start.ready, f, why, sizeof why) > 0) {
         kl_lobby_put_out(r, member, KL_REFUSE_IDENTITY, why, now_us);
         return;
     }
     m->checked = true;
-    r->roster_changed = true;
+    r->talk.roster_changed = true;
     kl_lobby_log_member(KL_LOG_INFO, "ready", r, member, "facts=%u frame=%u", f->count, r->lock.next_close);
     kl_lobby_set_out(r, member, 0, now_us);
 }
@@ -178,7 +178,7 @@ bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct
     m->state = KL_MEMBER_READY;
     m->deadline_us = 0;
     m->ready = *f;
-    r->roster_changed = true;
+    r->talk.roster_changed = true;
     kl_lobby_log_member(KL_LOG_INFO, "ready", r, member, "facts=%u", f->count);
     return true;
 }
@@ -186,16 +186,16 @@ bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct
 /* Compares the members' facts after loading with the host's, once those are known. */
 static void check_ready(struct kl_lobby_room *r, uint64_t now_us) {
     const struct kl_lobby_member *host = r->host == KL_NO_HOST ? NULL : &r->member[r->host];
-    if (!r->ready_known && host && host->state == KL_MEMBER_READY) {
-        r->ready = host->ready;
-        r->ready_known = true;
+    if (!r->start.ready_known && host && host->state == KL_MEMBER_READY) {
+        r->start.ready = host->ready;
+        r->start.ready_known = true;
     }
-    for (unsigned i = 0; i < KL_MAX_CLIENTS && r->ready_known; i++) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && r->start.ready_known; i++) {
         struct kl_lobby_member *m = &r->member[i];
         if (!m->here || m->checked || m->state != KL_MEMBER_READY) continue;
         char why[KL_TEXT_MAX];
         m->checked = true;
-        if (kl_facts_differ(&r->ready, &m->ready, why, sizeof why) > 0)
+        if (kl_facts_differ(&r->start.ready, &m->ready, why, sizeof why) > 0)
             kl_lobby_put_out(r, i, KL_REFUSE_IDENTITY, why, now_us);
     }
 }
@@ -208,7 +208,7 @@ static bool all_are_ready(const struct kl_lobby_room *r) {
 
 static void begin_play(struct kl_lobby_room *r, uint64_t now_us) {
     char seats[20];
-    r->stall.since_us = r->told.status_us = now_us;
+    r->tale.stall.since_us = r->tale.told.status_us = now_us;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* later moves change no votes */
         if (r->member[i].here) memcpy(r->member[i].home, r->member[i].host[0], sizeof r->member[i].home);
     kl_lobby_log_room(KL_LOG_INFO, "started", r, "frame=0 seats=%s spacing=%u",
@@ -224,7 +224,7 @@ static void start(struct kl_lobby_room *r, uint64_t now_us) {
         r->member[i].state = KL_MEMBER_PLAYING;
         if (!r->member[i].linked) kl_room_cut(&r->lock, i, now_us);
     }
-    r->roster_changed = true;
+    r->talk.roster_changed = true;
     kl_lobby_notice(r, "the game begins");
     begin_play(r, now_us);
 }

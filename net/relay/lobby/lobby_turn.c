@@ -129,11 +129,11 @@ static bool has_place(struct kl_lobby_room *r, const struct waiter *more) {
 
 static void enqueue(struct kl_lobby_room *r, struct kl_lobby_turn *t) {
     *t = (struct kl_lobby_turn){.number = ++r->watch.turns};
-    r->roster_changed = r->busy = true;
+    r->talk.roster_changed = r->due.busy = true;
 }
 
 static void tell_players(struct kl_lobby_room *r, const char *waits, uint64_t now_us) {
-    if (!kl_bucket_take(&r->news, TOLD_PER_MIN, now_us)) return;
+    if (!kl_bucket_take(&r->talk.news, TOLD_PER_MIN, now_us)) return;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (r->member[i].here && r->member[i].seats)
             kl_lobby_ask(r, i, KL_NOTICE_SEAT, "%s waits for a seat: you may hand on yours", waits);
@@ -165,7 +165,7 @@ static void leave_queue(struct kl_lobby_room *r, const struct waiter *w) {
         return;
     }
     *w->turn = (struct kl_lobby_turn){0};
-    r->roster_changed = r->busy = true;
+    r->talk.roster_changed = r->due.busy = true;
     tell(r, w, 0, "you left the queue: you watch");
 }
 
@@ -319,7 +319,7 @@ static void log_turn(const struct kl_lobby_room *r, const char *event, const str
 
 static void offer(struct kl_lobby_room *r, const struct waiter *w, uint64_t now_us) {
     w->turn->until_us = now_us + TAKE_US;
-    r->roster_changed = true;
+    r->talk.roster_changed = true;
     tell(r, w, KL_NOTICE_SEAT, "your turn: take the seat within 15 s");
     log_turn(r, "seat_offered", w);
 }
@@ -327,7 +327,7 @@ static void offer(struct kl_lobby_room *r, const struct waiter *w, uint64_t now_
 /* The turn is lost, and with it the place in the queue: somebody who is not there would hold it up again. */
 static void pass_over(struct kl_lobby_room *r, const struct waiter *w) {
     *w->turn = (struct kl_lobby_turn){0};
-    r->roster_changed = true;
+    r->talk.roster_changed = true;
     tell(r, w, 0, "you did not take the seat in time: you watch");
     log_turn(r, "seat_not_taken", w);
 }

@@ -38,12 +38,12 @@ static void go(struct kl_lobby_room *r, unsigned member, enum kl_way way, uint64
     bool snapshot = way == KL_WAY_SNAPSHOT || way == KL_WAY_COMING;
     char text[KL_TEXT_MAX];
     if (snapshot && kl_lobby_bulk_room(r, m->peer) == 0) {
-        r->bulk = true;
+        r->due.bulk = true;
         return;
     }
     kl_way_go(&m->way);
     m->ran_us = 0;
-    r->roster_changed = true;
+    r->talk.roster_changed = true;
     if (way == KL_WAY_HISTORY && m->way.offered) {
         if (kl_lobby_start_again(r, member, now_us)) return;
         way = KL_WAY_NONE;

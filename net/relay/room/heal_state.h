@@ -5,11 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "net/relay/room/verdict.h"
+
 #define KL_STRIKES 3 /* desyncs within a minute that put a member out */
 #define KL_SPARED  6 /* strikes in a row taken back because the link was lost before the healing */
 
-/* The room's healing: from a difference to the offered snapshot, or to the order to go back. */
+/* The room's healing: from a difference between hashes to the offered snapshot, or to the order to go back.
+ */
 struct kl_lobby_heal {
+    struct kl_verdict_table verdicts;
     enum { KL_HEAL_NONE, KL_HEAL_FOUND, KL_HEAL_ORDERING, KL_HEAL_WAITING } phase;
     uint64_t found_us, since_us;    /* the difference; the phase */
     uint32_t label;                 /* of the hashes that differ */

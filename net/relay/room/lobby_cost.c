@@ -39,7 +39,7 @@ static uint64_t way_bytes(const struct kl_lobby_room *r, bool no_states) {
 uint64_t kl_lobby_joining_bytes(const struct kl_lobby_room *r, bool no_states) {
     const struct kl_lobby_past *p = &r->past;
     uint32_t tags = p->tags < KL_TAGS_KEPT ? p->tags : KL_TAGS_KEPT;
-    uint64_t bytes = r->start_bytes + p->ticket_len + tags * (uint64_t)KL_TAG;
+    uint64_t bytes = r->start.bytes + p->ticket_len + tags * (uint64_t)KL_TAG;
     if (r->phase == KL_ROOM_PLAYING) bytes += way_bytes(r, no_states);
     bytes += bytes / 8; /* headers, seals, repetitions */
     return bytes > KL_COST_LEAST ? bytes : KL_COST_LEAST;

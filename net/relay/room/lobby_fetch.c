@@ -29,7 +29,7 @@ bool kl_lobby_fetch_begin(struct kl_lobby_room *r, struct kl_lobby_fetch *f, str
     kl_lobby_send_bulk(r->lobby, peer, &msg);
     k->refs++;
     *f = (struct kl_lobby_fetch){.shot = k};
-    r->busy = true;
+    r->due.busy = true;
     return true;
 }
 

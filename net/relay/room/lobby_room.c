@@ -28,7 +28,7 @@ struct kl_lobby_room *kl_lobby_find(const struct kl_lobby *l, const char *name) 
 }
 
 bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent) {
-    return consent == KL_CONSENT_ROOM || (consent == KL_CONSENT_UNLISTED && r->doors & KL_DOOR_UNLISTED);
+    return consent == KL_CONSENT_ROOM || (consent == KL_CONSENT_UNLISTED && r->door.flags & KL_DOOR_UNLISTED);
 }
 
 unsigned kl_lobby_rooms_of(const struct kl_lobby *l, const char *address) {
@@ -46,7 +46,7 @@ bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         const struct kl_lobby_room *r = l->room[i];
         if (r && strcmp(r->maker, host) == 0)
-            bytes += sizeof *r + r->past.bytes + (r->start ? r->start_bytes : 0) + r->shot.bytes;
+            bytes += sizeof *r + r->past.bytes + (r->start.data ? r->start.bytes : 0) + r->shot.bytes;
     }
     for (unsigned i = 0; i < l->limits.peers && l->bringing; i++) {
         if (l->client[i].bringing_bytes == 0) continue;
@@ -57,11 +57,11 @@ bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_
 }
 
 void kl_lobby_add_ban(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host) {
-    if (r->bans == KL_BANS_MAX) { /* the oldest one is forgotten */
-        memmove(r->ban, r->ban + 1, --r->bans * sizeof r->ban[0]);
+    if (r->door.bans == KL_BANS_MAX) { /* the oldest one is forgotten */
+        memmove(r->door.ban, r->door.ban + 1, --r->door.bans * sizeof r->door.ban[0]);
         kl_lobby_log_room(KL_LOG_INFO, "bans_full", r, "kept=%d", KL_BANS_MAX);
     }
-    struct kl_lobby_ban *b = &r->ban[r->bans++];
+    struct kl_lobby_ban *b = &r->door.ban[r->door.bans++];
     memcpy(b->seat_key, seat_key, sizeof b->seat_key);
     snprintf(b->host, sizeof b->host, "%s", host);
 }
@@ -101,15 +101,15 @@ void kl_lobby_choose_host(struct kl_lobby_room *r) {
  */
 
 void kl_lobby_start_free(struct kl_lobby_room *r) {
-    if (r->start) r->lobby->start_bytes -= r->start_bytes;
-    free(r->start);
-    r->start = NULL;
-    r->start_have = r->start_bytes = 0;
-    memset(r->start_hash, 0, sizeof r->start_hash);
+    if (r->start.data) r->lobby->start_bytes -= r->start.bytes;
+    free(r->start.data);
+    r->start.data = NULL;
+    r->start.have = r->start.bytes = 0;
+    memset(r->start.hash, 0, sizeof r->start.hash);
 }
 
 bool kl_lobby_start_is_kept(const struct kl_lobby_room *r) {
-    return r->start && r->start_have == r->start_bytes;
+    return r->start.data && r->start.have == r->start.bytes;
 }
 
 /* --- the game ---------------------------------------------------------------------------------------------

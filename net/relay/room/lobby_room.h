@@ -120,9 +120,12 @@ struct kl_lobby_member {
         uint32_t ran, closed; /* frames it had run and the room had closed, then */
         uint8_t slow;         /* checks in a row without progress */
         uint64_t reseated_us; /* time of new seats; its samples may still be for the old ones */
-        bool unchecked;       /* no hash of it was found equal to others' since it came */
-        bool said;            /* it has sent a hash that is compared */
-        uint32_t label;       /* first frame of such a hash */
+        enum {
+            KL_LATE_CHECKED, /* a hash of it was found equal to others' since it came */
+            KL_LATE_SILENT,  /* no hash of it is compared yet */
+            KL_LATE_SAID     /* one is, of the frame `label` */
+        } check;
+        uint32_t label;
     } late;
 
     struct kl_way_trip way;
@@ -189,51 +192,59 @@ struct kl_lobby_gone {
     struct kl_lobby_debts debts;
 };
 
-struct kl_lobby_room {
-    struct kl_lobby *lobby;
-    char name[KL_NAME_MAX];
-    uint8_t id[KL_ROOM_ID_BYTES];
-    uint8_t identity[16];                               /* of facts */
-    char maker[KL_ADDRESS_MAX];                         /* the room counts for this address */
-    uint8_t doors;                                      /* KL_DOOR_* */
-    uint8_t salt[KL_DOOR_SALT], secret[KL_DOOR_SECRET]; /* with KL_DOOR_PASSWORD */
-    struct kl_bucket wrong;
-    unsigned wrong_count, bans;
+/* The door decides on newcomers. lobby_door.c owns it; a newer ticket (lobby_again.c) changes flags and bans.
+ * Salt and secret are set if, and only if, KL_DOOR_PASSWORD is in the flags. Bans stand oldest first, and the
+ * oldest one makes way. */
+struct kl_lobby_door {
+    uint8_t flags; /* KL_DOOR_* */
+    uint8_t salt[KL_DOOR_SALT], secret[KL_DOOR_SECRET];
+    struct kl_bucket wrong; /* passwords and returns */
+    unsigned wrong_count;   /* since the room was made, for the log */
+    unsigned bans;          /* of them; ban[] holds so many */
     struct kl_lobby_ban ban[KL_BANS_MAX];
-    uint16_t seat_time_s;
-    uint32_t joins;
+};
 
-    enum kl_room_phase phase;
-    struct kl_params params;
-    struct kl_facts facts; /* identity, by the client that made the room */
+/* All machines begin with the start data. lobby_start.c owns them; a room made again has them at once. data
+ * is NULL, or holds `bytes`, of which the first `have` are here. The bytes of all rooms count in
+ * kl_lobby.start_bytes. */
+struct kl_lobby_start {
+    uint8_t *data;
+    uint32_t have, bytes;
+    uint8_t hash[16]; /* BLAKE2b, once the start data is complete */
+    uint64_t epoch_s; /* the time that all cores see at frame 0 */
     bool ready_known;
-    struct kl_facts ready; /* facts known only after loading, by the host */
-    unsigned host;         /* member, or KL_NO_HOST */
-    struct kl_lobby_member member[KL_MAX_CLIENTS];
-    uint8_t *start;
-    uint32_t start_have, start_bytes;
-    uint8_t start_hash[16]; /* BLAKE2b, once the start data is complete */
-    uint64_t epoch_s;
-    uint64_t again_us;  /* reopening: time of the last brought frames */
-    uint64_t gather_us; /* reopening: clients may bring more frames until then. Once open: a newer ticket
-                           counts until then */
-    bool brought;       /* made again by clients; its ticket may be old */
-    uint32_t made_of;   /* number of the ticket it was made from */
-    struct kl_lobby_trial *trial; /* unproved frames; NULL: none (lobby_again.h) */
-    bool roster_changed, busy;    /* busy: a message came since the last run */
-    uint16_t roster_owed;         /* clients that get the roster once their queue is shorter */
-    struct kl_bucket news;
-    bool ran;  /* in this run, its watchers not yet */
-    bool bulk; /* a member waits for bulk: run after each acknowledgement */
-    uint64_t due_us, chores_us;
+    struct kl_facts ready; /* with ready_known: facts known only after loading, by the host */
+};
 
-    struct kl_room lock;
-    struct kl_verdict_table verdicts;
-    struct kl_lobby_past past;
-    struct kl_lobby_shot shot;
-    struct kl_lobby_heal heal;
-    struct kl_journal_room journal;
-    struct kl_lobby_watch watch;
+/* A room that was made again, by a journal or by clients. durable/ owns it. made_of == 0: it was not. */
+struct kl_lobby_reopening {
+    uint64_t again_us;            /* time of the last brought frames */
+    uint64_t gather_us;           /* clients may bring more frames until then. Once the room is open: a newer
+                                     ticket counts until then */
+    bool brought;                 /* made again by clients; its ticket may be old */
+    uint32_t made_of;             /* number of the ticket it was made from */
+    struct kl_lobby_trial *trial; /* unproved frames; NULL: none (lobby_again.h) */
+};
+
+/* The members are told of each other. Each part may set roster_changed; lobby_roster.c clears it. */
+struct kl_lobby_talk {
+    bool roster_changed;
+    uint16_t roster_owed;  /* clients that get the roster once their queue is shorter */
+    struct kl_bucket news; /* kl_lobby_news() */
+    uint64_t chat_us;      /* earliest next chat line while the room pauses */
+};
+
+/* The room runs at due_us, or at once if busy or bulk is set. lobby.c owns it; each part may set busy and
+ * bulk. */
+struct kl_lobby_due {
+    bool busy; /* a message came since the last run */
+    bool bulk; /* a member waits for bulk: run after each acknowledgement */
+    bool ran;  /* in this run, its watchers not yet */
+    uint64_t due_us, chores_us;
+};
+
+/* The game as the log and the screens tell it. lobby_play.c owns it. */
+struct kl_lobby_tale {
     uint16_t spacing; /* of the last interval seen */
     struct {
         uint32_t frame;    /* that the room waits for */
@@ -241,14 +252,43 @@ struct kl_lobby_room {
         bool told;
         uint32_t count; /* told ones */
     } stall;
-    struct kl_lobby_gone gone;
-    uint64_t empty_us;
     struct {
         uint64_t status_us;             /* the log's last line */
         uint64_t farthest_us;           /* next look at kl_room_farthest() */
         uint8_t farthest, farthest_was; /* as the clients know it; at the last look */
     } told;
-    uint64_t chat_us; /* earliest next chat line while the room pauses */
+    uint64_t empty_us; /* time at which nobody played; 0: never so far */
+};
+
+/* Everything before `lock` is cleared when the room is freed: secrets stand there. */
+struct kl_lobby_room {
+    struct kl_lobby *lobby;
+    char name[KL_NAME_MAX];
+    uint8_t id[KL_ROOM_ID_BYTES];
+    uint8_t identity[16];       /* of facts */
+    char maker[KL_ADDRESS_MAX]; /* the room counts for this address */
+    struct kl_lobby_door door;
+    uint16_t seat_time_s;
+    uint32_t joins;
+
+    enum kl_room_phase phase;
+    struct kl_params params;
+    struct kl_facts facts; /* identity, by the client that made the room */
+    unsigned host;         /* member, or KL_NO_HOST */
+    struct kl_lobby_member member[KL_MAX_CLIENTS];
+    struct kl_lobby_start start;
+    struct kl_lobby_reopening reopening;
+    struct kl_lobby_talk talk;
+    struct kl_lobby_due due;
+
+    struct kl_room lock;
+    struct kl_lobby_past past;
+    struct kl_lobby_shot shot;
+    struct kl_lobby_heal heal;
+    struct kl_journal_room journal;
+    struct kl_lobby_watch watch;
+    struct kl_lobby_tale tale;
+    struct kl_lobby_gone gone;
 };
 
 /* A client between DOOR and PROVE. */

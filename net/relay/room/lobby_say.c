@@ -61,7 +61,7 @@ void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...) {
 
 void kl_lobby_news(struct kl_lobby_room *r, uint64_t now_us, const char *format, ...) {
     va_list args;
-    if (!kl_bucket_take(&r->news, NEWS_PER_MIN, now_us)) return;
+    if (!kl_bucket_take(&r->talk.news, NEWS_PER_MIN, now_us)) return;
     va_start(args, format);
     say_to_all(r, format, args);
     va_end(args);

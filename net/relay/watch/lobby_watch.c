@@ -90,7 +90,7 @@ void kl_lobby_watch_remove(struct kl_lobby_room *r, struct kl_lobby_watcher *w) 
     a->at[w->place] = a->at[--a->count];
     a->at[w->place]->place = w->place;
     r->lobby->watchers--;
-    r->busy = true;
+    r->due.busy = true;
     free(w);
 }
 
@@ -151,16 +151,16 @@ struct kl_lobby_watcher *kl_lobby_watch_join(struct kl_lobby_room *r, unsigned p
 void kl_lobby_watch_joined(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_hello *h,
                            uint64_t now_us) {
     w->roster = r->watch.roster;
-    r->busy = true;
-    if (r->doors & KL_DOOR_ONCE)
-        r->doors |= KL_DOOR_LOCKED, r->past.ticket_changed = r->roster_changed = true;
+    r->due.busy = true;
+    if (r->door.flags & KL_DOOR_ONCE)
+        r->door.flags |= KL_DOOR_LOCKED, r->past.ticket_changed = r->talk.roster_changed = true;
     if (h->door & KL_DOOR_AGAIN) return;
     if (r->watch.count <= NOTICES_FOR) kl_lobby_news(r, now_us, "%s is watching", w->name);
     w->notices = r->watch.notices; /* the watcher knows that */
 }
 
 bool kl_lobby_watch_begin(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
-    struct kl_msg m = {.kind = KL_MSG_PREPARE, .prepare = {r->epoch_s, r->start_bytes}};
+    struct kl_msg m = {.kind = KL_MSG_PREPARE, .prepare = {r->start.epoch_s, r->start.bytes}};
     w->way = (struct kl_way_trip){.no_states = w->way.no_states, .made = r->lock.next_close};
     kl_lobby_fetch_end(r, &w->fetch);
     if (!kl_lobby_watch_has_way(r, w)) return false;
@@ -266,7 +266,7 @@ static void is_ready(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const 
     char why[KL_TEXT_MAX];
     if (w->state != KL_MEMBER_LOADING) return;
     w->deadline_us = 0;
-    if (r->ready_known && kl_facts_differ(&r->ready, f, why, sizeof why) > 0)
+    if (r->start.ready_known && kl_facts_differ(&r->start.ready, f, why, sizeof why) > 0)
         kl_lobby_watch_put_out(r, w, KL_REFUSE_IDENTITY, why);
     else
         kl_lobby_watch_set_out(r, w, now_us);
@@ -275,12 +275,12 @@ static void is_ready(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const 
 static void says(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_order *o,
                  uint64_t now_us) {
     struct kl_msg m = {.kind = KL_MSG_NOTICE};
-    bool due = now_us >= r->chat_us;
+    bool due = now_us >= r->talk.chat_us;
     if (!due) {
         kl_lobby_watch_tell(r, w, "the chat is full: your last line was dropped");
         return;
     }
-    r->chat_us = now_us + CHAT_US;
+    r->talk.chat_us = now_us + CHAT_US;
     snprintf(m.text.text, sizeof m.text.text, "%s: %.*s", kl_name_shown(w->name, 0).text, (int)o->len,
              (const char *)o->data);
     kl_lobby_send_all(r, &m);
@@ -339,7 +339,7 @@ unsigned kl_lobby_watch_message(struct kl_lobby_room *r, struct kl_lobby_watcher
                                 const struct kl_msg *m, size_t len, uint64_t now_us) {
     char text[KL_TEXT_MAX];
     unsigned wish = KL_WATCH_NO_WISH;
-    r->busy = true;
+    r->due.busy = true;
     if (result == KL_OK && takes(r, w, m, &wish, now_us)) return wish;
     snprintf(text, sizeof text, "protocol error: message kind %u of %zu bytes is %s", m->kind, len,
              result == KL_OK ? "not expected now" : "malformed");
@@ -358,7 +358,7 @@ int kl_lobby_watch_delay(struct kl_lobby_room *r, unsigned seconds, const char *
     if (seconds > KL_WATCH_DELAY_MAX_S) return KL_E_MALFORMED;
     if (seconds == r->watch.delay_s) return KL_OK;
     r->watch.delay_s = (uint16_t)seconds;
-    r->roster_changed = r->busy = r->past.ticket_changed = true;
+    r->talk.roster_changed = r->due.busy = r->past.ticket_changed = true;
     kl_lobby_log_room(KL_LOG_INFO, "delay", r, "frame=%u seconds=%u", r->lock.next_close, seconds);
     kl_lobby_notice(r, "%s: watchers see the game %u s later", who, seconds);
     return KL_OK;
@@ -395,7 +395,7 @@ void kl_lobby_watch_chores(struct kl_lobby_room *r, uint64_t now_us) {
     if (a->told == a->count || now_us < a->told_us + TOLD_US) return;
     a->told = (uint16_t)a->count;
     a->told_us = now_us;
-    r->roster_changed = true;
+    r->talk.roster_changed = true;
 }
 
 /* False: it is gone. */
@@ -417,7 +417,7 @@ void kl_lobby_watch_run(struct kl_lobby_room *r, unsigned *left, uint64_t now_us
         struct kl_lobby_watcher *w = a->at[a->turn++ % a->count];
         if (!attend(r, w, now_us)) continue;
         *left -= kl_lobby_watch_serve(r, w, now_us, &more);
-        r->bulk = r->bulk || more;
+        r->due.bulk = r->due.bulk || more;
     }
     if (looked < all && a->count > 0) a->due_us = now_us; /* the clients have their turn in between */
 }

@@ -42,7 +42,7 @@ static void make_cut(struct kl_lobby_room *r, uint64_t now_us) {
     const struct kl_watch_cut *last = &a->cut[(a->cut_next - 1) % KL_WATCH_CUTS];
     bool first = a->cut_next == 0;
     uint64_t since_us = first ? LATE_US : now_us - cut_us(a, last);
-    if (r->spacing > a->spacing) a->spacing = r->spacing;
+    if (r->tale.spacing > a->spacing) a->spacing = r->tale.spacing;
     if (!first && last->end == r->past.history.next) return;
     bool interval_ends = r->lock.now.first == r->past.history.next;
     if (since_us >= LATE_US || (since_us >= CUT_US && interval_ends)) cut_here(r, now_us);
@@ -130,16 +130,16 @@ static bool send_frames(struct kl_lobby_room *r, struct kl_lobby_watcher *w, boo
 static bool send_start(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us, bool *more) {
     const struct kl_lobby_net *net = net_of(r);
     uint32_t before = w->sent;
-    while (w->sent < r->start_bytes && kl_lobby_bulk_room(r, w->peer) > 0) {
-        uint32_t left = r->start_bytes - w->sent;
-        struct kl_msg m = {.kind = KL_MSG_DATA, .data = {.offset = w->sent, .total = r->start_bytes}};
+    while (w->sent < r->start.bytes && kl_lobby_bulk_room(r, w->peer) > 0) {
+        uint32_t left = r->start.bytes - w->sent;
+        struct kl_msg m = {.kind = KL_MSG_DATA, .data = {.offset = w->sent, .total = r->start.bytes}};
         m.data.len = (uint16_t)(left < KL_CHUNK_MAX ? left : KL_CHUNK_MAX);
-        memcpy(m.data.bytes, r->start + w->sent, m.data.len);
+        memcpy(m.data.bytes, r->start.data + w->sent, m.data.len);
         kl_lobby_send_bulk(r->lobby, w->peer, &m);
         w->sent += m.data.len;
     }
     if (w->fetched) return w->sent > before;
-    w->fetched = w->sent == r->start_bytes && net->pending(net->ctx, w->peer) == 0;
+    w->fetched = w->sent == r->start.bytes && net->pending(net->ctx, w->peer) == 0;
     w->deadline_us = w->fetched ? now_us + KL_LOAD_US
                                 : w->since_us + KL_GIVE_US + w->sent * UINT64_C(1000000) / KL_GIVE_BYTES;
     if (!w->fetched) *more = true;

@@ -57,7 +57,7 @@ void kl_lobby_watch_hash(struct kl_lobby_room *r, struct kl_lobby_watcher *w, co
         w->hashes--;
     }
     w->hash[w->hashes++] = *h;
-    r->busy = true;
+    r->due.busy = true;
 }
 
 static void say(struct kl_lobby_room *r, const struct kl_lobby_watcher *w, uint32_t frame, uint8_t differs) {

@@ -124,7 +124,7 @@ void kl_lobby_watch_look(struct kl_lobby_room *r, struct kl_lobby_watcher *w, ui
     f.stuck = kl_way_is_stuck(&w->way, r->watch.next.shot || r->shot.phase > KL_SHOT_ORDERED, now_us);
     enum kl_way way = kl_way_choose(&f);
     if (way == KL_WAY_SNAPSHOT && kl_lobby_bulk_room(r, w->peer) == 0) {
-        r->bulk = true;
+        r->due.bulk = true;
         return;
     }
     switch (way) {
@@ -142,7 +142,7 @@ static void wait_for_a_way(struct kl_lobby_room *r, struct kl_lobby_watcher *w, 
     w->way.heals = heals;
     w->way.failures = r->shot.failures;
     w->hashes = 0;
-    r->busy = true;
+    r->due.busy = true;
 }
 
 void kl_lobby_watch_set_out(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
