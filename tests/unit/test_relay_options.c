@@ -233,15 +233,15 @@ static void the_key_has_its_place(void **state) {
     char dir[64];
     setenv("HOME", "/home/x", 1);
     setenv("XDG_STATE_HOME", "relative", 1); /* not to be used, says the standard */
-    assert_int_equal(kl_relay_state(dir, sizeof dir), 0);
+    assert_int_equal(kl_server_state(dir, sizeof dir), 0);
     assert_string_equal(dir, "/home/x/.local/state/keylock-relay");
     setenv("XDG_STATE_HOME", "/s", 1);
-    assert_int_equal(kl_relay_state(dir, sizeof dir), 0);
+    assert_int_equal(kl_server_state(dir, sizeof dir), 0);
     assert_string_equal(dir, "/s/keylock-relay");
-    assert_int_equal(kl_relay_state(dir, 5), -1);
+    assert_int_equal(kl_server_state(dir, 5), -1);
     unsetenv("XDG_STATE_HOME");
     unsetenv("HOME");
-    assert_int_equal(kl_relay_state(dir, sizeof dir), -1);
+    assert_int_equal(kl_server_state(dir, sizeof dir), -1);
 }
 
 int main(void) {

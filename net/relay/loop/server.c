@@ -1,6 +1,7 @@
 #include "net/relay/loop/server.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "net/engine/msg.h"
@@ -63,6 +64,16 @@ void kl_server_defaults(struct kl_server_config *out) {
                                                 .messages = MESSAGES_DEFAULT,
                                                 .pieces = PIECES_DEFAULT},
                                      .lobby = kl_lobby_defaults};
+}
+
+int kl_server_state(char *out, size_t cap) {
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    int len = -1;
+    if (state && state[0] == '/')
+        len = snprintf(out, cap, "%s/keylock-relay", state);
+    else if (home && home[0] == '/')
+        len = snprintf(out, cap, "%s/.local/state/keylock-relay", home);
+    return len > 0 && (size_t)len < cap ? 0 : -1;
 }
 
 /* --- from the network to the rooms ------------------------------------------------------------------------
@@ -151,7 +162,12 @@ static uint32_t net_session(void *ctx, unsigned peer) {
 
 static int open_key(struct server *s, const struct kl_server_config *o, struct kl_keypair *key, char *err,
                     size_t err_len) {
-    if (kl_keys_open(o->state, key, err, err_len) != 0) return -1;
+    char usual[KL_RELAY_PATH];
+    if (!o->state[0] && kl_server_state(usual, sizeof usual) != 0) {
+        snprintf(err, err_len, "no folder for the relay's key: expected --state DIR or HOME");
+        return -1;
+    }
+    if (kl_keys_open(o->state[0] ? o->state : usual, key, err, err_len) != 0) return -1;
     kl_fingerprint(key->pub, s->fingerprint);
     return 0;
 }

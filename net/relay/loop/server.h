@@ -25,7 +25,7 @@ struct kl_server_config {
     uint16_t port;
     unsigned rooms, seats;
     struct kl_hub_limits limits; /* but for `peers`, which follows from rooms and seats */
-    char state[KL_RELAY_PATH];   /* folder of the relay's key */
+    char state[KL_RELAY_PATH];   /* folder of the relay's key; "": kl_server_state() */
     bool insecure_lan;
     char journal[KL_RELAY_PATH];               /* folder; "": none is kept */
     unsigned journal_mib;                      /* of one room */
@@ -37,8 +37,10 @@ struct kl_server_config {
     void *ctx;
 };
 
-/* Everything but the folder of the key has its default. */
 void kl_server_defaults(struct kl_server_config *out);
+/* The default folder of the relay's key: $XDG_STATE_HOME/keylock-relay, else ~/.local/state/keylock-relay.
+ * -1: neither is known. */
+int kl_server_state(char *out, size_t cap);
 
 /* Listens and serves until `quit` (of kl_wake_at_quit(), or any wake-up) can be read, or the operator ends
  * it. Then it ends all rooms, tells all clients and returns 0. With a journal and KL_QUIT_SERVICE the rooms

@@ -44,12 +44,8 @@ static int serve_with_console(const struct kl_server_config *config, int quit, c
     return result;
 }
 
-static int serve(struct kl_relay_options *options, int quit, char *err, size_t err_len) {
-    struct kl_server_config *config = &options->server;
-    if (!config->state[0] && kl_relay_state(config->state, sizeof config->state) != 0) {
-        snprintf(err, err_len, "no folder for the relay's key: expected --state DIR or HOME");
-        return -1;
-    }
+static int serve(const struct kl_relay_options *options, int quit, char *err, size_t err_len) {
+    const struct kl_server_config *config = &options->server;
     if (options->console) return serve_with_console(config, quit, err, err_len);
     return kl_server_run(config, quit, err, err_len);
 }

@@ -293,16 +293,6 @@ enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int ar
     return read_words(out, argc, argv, err, err_len);
 }
 
-int kl_relay_state(char *out, size_t cap) {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    int len = -1;
-    if (state && state[0] == '/')
-        len = snprintf(out, cap, "%s/keylock-relay", state);
-    else if (home && home[0] == '/')
-        len = snprintf(out, cap, "%s/.local/state/keylock-relay", home);
-    return len > 0 && (size_t)len < cap ? 0 : -1;
-}
-
 /* --- the table for people
  * ------------------------------------------------------------------------------------
  */

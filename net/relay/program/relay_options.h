@@ -12,8 +12,8 @@
 #include "net/relay/loop/server.h"
 
 struct kl_relay_options {
-    char config[KL_RELAY_PATH];     /* the file that was read; "": none */
-    struct kl_server_config server; /* state: "" if kl_relay_state() is meant */
+    char config[KL_RELAY_PATH]; /* the file that was read; "": none */
+    struct kl_server_config server;
     enum kl_log_level log;
     unsigned log_lines;  /* kl_log_set_lines() */
     bool hash_addresses; /* kl_log_hash_addresses() */
@@ -35,9 +35,5 @@ struct kl_relay_option_text {
     char flag[64], help[512], shown[128]; /* "--port N"; its meaning; its default */
 };
 bool kl_relay_option_at(size_t i, struct kl_relay_option_text *out);
-
-/* The default folder of the relay's key: $XDG_STATE_HOME/keylock-relay, else ~/.local/state/keylock-relay.
- * -1: neither is known. */
-int kl_relay_state(char *out, size_t cap);
 
 #endif
