@@ -76,7 +76,7 @@ struct kl_core_log {
     atomic_bool listens;
 };
 
-/* What a core's calls cause outside of this folder: the owner's functions. Each may be NULL. ctx: the
+/* The owner's functions: the effects of a core's calls outside of this folder. Each may be NULL. ctx: the
  * owner's. */
 struct kl_emulator_hooks {
     void *ctx;

@@ -81,7 +81,7 @@ struct kl_emulator_calls {
     retro_set_led_state_t led;
     retro_log_printf_t log;
 };
-/* What they do. */
+/* Their effects. */
 int64_t kl_env_perf_ns(struct kl_emulator *e);
 void kl_env_core_says(struct kl_emulator *e, enum retro_log_level level, const char *format, va_list args);
 void kl_env_set_led(struct kl_emulator *e, int led, int state);

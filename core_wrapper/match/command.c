@@ -173,7 +173,7 @@ static unsigned in_snapshot(const struct kl_commands *set, unsigned count) {
     return i < count ? i + 1 : count;
 }
 
-/* What a SNAPSHOT does to the core here. */
+/* The effect of a SNAPSHOT on the core here. */
 static enum kl_record_snapshot snapshot_here(struct kl_match *m) {
     if (m->profile.no_snapshots) return KL_RECORD_NONE;
     return m->profile.load_own ? KL_RECORD_LOADED : KL_RECORD_SAVED;

@@ -40,7 +40,7 @@ struct kl_netpacket {
     const char *protocol_version;
 };
 
-/* What the netplay session wants of the match. First `leaves`, then `enters`. */
+/* The netplay session's wishes to the match. First `leaves`, then `enters`. */
 struct kl_netplay_ask {
     bool leaves;      /* the session is over: its room is left, if no match has begun in it */
     bool enters;      /* the room `to` is entered, and kl_netplay_entered() told */

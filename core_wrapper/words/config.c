@@ -64,7 +64,7 @@ static bool set_number(const struct kl_config_row *row, struct kl_config *c, con
     return true;
 }
 
-/* What people write for on and off besides. */
+/* Other words of people for on and off. */
 static const char *plain_switch(const char *v) {
     if (!strcmp(v, "true") || !strcmp(v, "1")) return "on";
     return !strcmp(v, "false") || !strcmp(v, "0") ? "off" : v;

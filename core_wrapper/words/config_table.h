@@ -31,7 +31,7 @@ enum kl_config_kind {
     KL_KIND_HOTKEYS,
 };
 
-/* Who may set it besides file, environment and frontend, all of which may set every row with a key. */
+/* The commands that may set it. File, environment and frontend may set every row with a key. */
 enum { KL_BY_PLAY = 1, KL_BY_RUN = 2 }; /* a flag of that command */
 
 struct kl_config_row {

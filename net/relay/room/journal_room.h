@@ -10,9 +10,9 @@
 /* Frames that a MARK (journal_file.h) covers, of all those in a file; all zero: none. */
 struct kl_journal_marked {
     uint32_t frames, intervals; /* those below */
-    uint64_t at;          /* frames from there on stand in records from this byte on (0: the first) … */
-    uint32_t next_frames; /* … and those from this one on, */
-    uint64_t next_at;     /* from this byte on */
+    uint64_t at;                /* frames from there on stand in records from this byte on; 0: the first */
+    uint32_t next_frames;       /* frames from this one on … */
+    uint64_t next_at;           /* … stand from this byte on */
 };
 
 /* A room's part of the journal; all zero: it has no file. */
