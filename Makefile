@@ -8,39 +8,58 @@ PREFIX   ?= /usr/local
 DESTDIR  ?=
 BUILD    ?= build
 SEEDS    ?= 1000
+LIBRETRO_INCLUDE ?= /usr/include/libretro-common
 comma    := ,
 Q        := $(if $(filter 1,$(V)),,@)
 
 # Binaries of another build (sanitizers, coverage) stand in a folder of their own.
 OUT      := $(BUILD)$(if $(SAN),/$(if $(filter thread,$(SAN)),tsan,san))$(if $(COV),/cov)
 
+# The system that it is built for: OS=windows, or this machine's kind.
+SYSTEM := $(if $(filter windows,$(OS)),windows,posix)
+EXE    := $(if $(filter windows,$(SYSTEM)),.exe)
+DLL    := $(if $(filter windows,$(SYSTEM)),dll,so)
+
+CFLAGS_posix  := -fPIC -pthread
+LDFLAGS_posix := -pthread
+# Windows 10. printf of mingw's own, which knows %zu and %llu; what our __printf__ attributes check is that one, not msvcrt's.
+WINDOWS_ROOT     ?= $(abspath $(BUILD))/root
+CPPFLAGS_windows := -D_WIN32_WINNT=0x0A00 -D_FILE_OFFSET_BITS=64 -D__USE_MINGW_ANSI_STDIO=1 -D__printf__=__gnu_printf__ -DSODIUM_STATIC -DUTF8PROC_STATIC \
+                    -DMINIUPNP_STATICLIB -DNATPMP_STATICLIB -DLIBARCHIVE_STATIC -isystem $(WINDOWS_ROOT)/include
+# Everything is linked into the program but the system's own DLLs. No time of the build in its head: equal sources give equal bytes.
+LDFLAGS_windows  := -static -L$(WINDOWS_ROOT)/lib -Wl,--no-insert-timestamp
+
 # CFLAGS, CPPFLAGS and LDFLAGS belong to the packager, also on the command line; what the code itself needs is in MY_*.
 CFLAGS      ?= -O2 -g
 WARN        := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
-MY_CPPFLAGS := -D_GNU_SOURCE -iquote . -isystem /usr/include/libretro-common
-MY_CFLAGS   := -std=gnu11 -fPIC -fvisibility=hidden -pthread $(WARN) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(if $(COV),--coverage)
-MY_LDFLAGS  := -pthread $(if $(SAN),-fsanitize=$(SAN)) $(if $(COV),--coverage)
+MY_CPPFLAGS := -D_GNU_SOURCE -iquote . -isystem $(LIBRETRO_INCLUDE) $(CPPFLAGS_$(SYSTEM))
+# -ffp-contract=off: arm64 has a multiply-and-add that rounds once, x86-64's baseline has not, and both shall count the same.
+MY_CFLAGS   := -std=gnu11 -fvisibility=hidden -ffp-contract=off $(CFLAGS_$(SYSTEM)) $(WARN) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(if $(COV),--coverage)
+MY_LDFLAGS  := $(LDFLAGS_$(SYSTEM)) $(if $(SAN),-fsanitize=$(SAN)) $(if $(COV),--coverage)
 COMPILE      = $(CC) $(MY_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) $(MY_CFLAGS)
 
-PLATFORM  := $(wildcard net/platform/*.c net/platform/posix/*.c)
+PLATFORM  := $(wildcard net/platform/*.c net/platform/$(SYSTEM)/*.c)
 ENGINE    := $(wildcard net/engine/*.c)
 CLIENT    := $(wildcard net/client/*.c)
 SESSION   := $(wildcard net/session/*.c)
 TRANSPORT := $(wildcard net/transport/*.c)
 RELAY     := $(wildcard net/relay/*/*.c)
-WRAPPER   := $(filter-out core_wrapper/tool/%,$(wildcard core_wrapper/*/*.c))
+# A core is a shared object of this format.
+FORMAT    := $(if $(filter windows,$(SYSTEM)),pe,elf)
+WRAPPER   := $(filter-out core_wrapper/tool/%,$(wildcard core_wrapper/*/*.c core_wrapper/*/$(FORMAT)/*.c))
 TOOL      := $(wildcard core_wrapper/tool/*.c core_wrapper/tool/*/*.c)
 obj        = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
 
-PROGRAMS := $(OUT)/keylock $(OUT)/keylock-relay $(OUT)/keylock_libretro.so
+PROGRAMS := $(OUT)/keylock$(EXE) $(OUT)/keylock-relay$(EXE) $(OUT)/keylock_libretro.$(DLL)
+SYSTEM_LIBS := $(if $(filter windows,$(SYSTEM)),-lws2_32 -lwinmm -liphlpapi)
 # utf8proc is linked statically, as miniupnpc below: Debian 12 has libutf8proc2 and 13 has libutf8proc3.
-NET_LIBS := -lenet -lsodium -lzstd -lm -l:libutf8proc.a
+NET_LIBS := -lenet -lsodium -lzstd -lm -l:libutf8proc.a $(SYSTEM_LIBS)
 # Of core_wrapper/tool/play/router.c alone. miniupnpc is linked statically: Debian 12 has libminiupnpc17 and 13 has libminiupnpc18,
 # and one package serves both.
 ROUTER_LIBS := -l:libminiupnpc.a -lnatpmp
-LIBS     := $(NET_LIBS) -lsamplerate -lxxhash -ljson-c -lz -ldl
+LIBS     := -lsamplerate -lxxhash -ljson-c $(if $(filter windows,$(SYSTEM)),-larchive -llzma) -lz $(NET_LIBS) $(if $(filter posix,$(SYSTEM)),-ldl)
 
-.PHONY: all programs deb deps deps-play deps-relay relay install-relay test-deb content frontend demo test help clean install uninstall format format-check lint
+.PHONY: all programs arm64 windows deb deps deps-play deps-relay relay install-relay test-deb content frontend demo test help clean install uninstall format format-check lint
 all: programs content ## build the programs and the test content
 
 help: ## list the targets
@@ -71,19 +90,34 @@ define link
 $(Q)$(CC) $(LDFLAGS) $(MY_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^)
 endef
 
-$(OUT)/keylock-relay: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT) $(TRANSPORT) $(RELAY))
+$(OUT)/keylock-relay$(EXE): $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT) $(TRANSPORT) $(RELAY))
 	$(link) $(NET_LIBS)
 
-# Where RetroArch runs in a box, keylock install puts the libraries beside the wrapper (core_wrapper/tool/setup/travel.h).
+# In a boxed RetroArch, keylock install puts the libraries beside the wrapper (core_wrapper/tool/setup/travel.h).
 # A sanitizer gives names to what the wrapper has left behind only while it is loaded: it stays.
 # The relay is in it for matches that know none (net/relay/loop/hosted.h), without its program: -z defs fails if that is used.
-$(OUT)/keylock_libretro.so: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT) $(TRANSPORT) $(filter-out net/relay/program/%,$(RELAY)) $(WRAPPER))
-	$(link) -shared -Wl,-rpath,'$$ORIGIN/keylock-libs' -Wl,-z,defs -Wl,-z,now $(if $(SAN),-Wl$(comma)-z$(comma)nodelete) $(LIBS)
+SHARED_posix := -Wl,-rpath,'$$ORIGIN/keylock-libs' -Wl,-z,defs -Wl,-z,now $(if $(SAN),-Wl$(comma)-z$(comma)nodelete)
+$(OUT)/keylock_libretro.$(DLL): $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT) $(TRANSPORT) $(filter-out net/relay/program/%,$(RELAY)) $(WRAPPER))
+	$(link) -shared $(SHARED_$(SYSTEM)) $(LIBS)
 
-$(OUT)/keylock: $(call obj,core_wrapper/tool/main.c) $(OUT)/libkeylock.a
-	$(link) $(LIBS) $(ROUTER_LIBS) -rdynamic
+$(OUT)/keylock$(EXE): $(call obj,core_wrapper/tool/main.c) $(OUT)/libkeylock.a
+	$(link) $(ROUTER_LIBS) $(LIBS) $(if $(filter posix,$(SYSTEM)),-rdynamic)
 
-relay: $(OUT)/keylock-relay ## the relay alone
+relay: $(OUT)/keylock-relay$(EXE) ## the relay alone
+
+# The same programs for arm64, from this machine: the compiler is told the root of that system. Tests run them by qemu-user.
+ARM64_ROOT := $(abspath $(BUILD))/arm64/root
+arm64: ## build the programs for Linux on arm64, in build/arm64: a cross compiler and a root of Debian's packages
+	$(Q)tests/tools/arm64_root.sh $(ARM64_ROOT)
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/arm64 CC="aarch64-linux-gnu-gcc --sysroot=$(ARM64_ROOT)" AR=aarch64-linux-gnu-ar \
+	    LIBRETRO_INCLUDE=$(ARM64_ROOT)/usr/include/libretro-common $(addprefix $(BUILD)/arm64/,$(or $(ARM64),keylock keylock-relay keylock_libretro.so))
+
+# The same programs for Windows, stripped: mingw-w64, and the libraries built by it. Tests run them by Wine.
+WINDOWS := keylock.exe keylock-relay.exe keylock_libretro.dll
+windows: ## build the programs for Windows, in build/windows: mingw-w64, and the first time the libraries (ten to twenty minutes)
+	$(Q)tests/tools/windows_root.sh $(abspath $(BUILD))/windows/root
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/windows OS=windows CC=x86_64-w64-mingw32-gcc AR=x86_64-w64-mingw32-ar LDFLAGS="$(LDFLAGS) -s" \
+	    $(addprefix $(BUILD)/windows/,$(WINDOWS))
 
 GAME := $(BUILD)/content/shooter.nes
 # The game comes first: two makes at once would build its tools twice.
@@ -104,7 +138,7 @@ frontend: ## RetroArch 1.20.0 with Keylock in its Netplay menu: fetched, patched
 include tests/tests.mk
 
 demo: deps ## a relay and two RetroArch windows playing the bundled game in lock (DEMO=headless: a picture)
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory all $(OUT)/faultproxy
 	$(Q)tests/e2e/demo.sh $(DEMO)
 
 # --- the rest -------------------------------------------------------------------------------------------------
@@ -126,8 +160,10 @@ uninstall: ## take it away again
 	rm -f $(DESTDIR)$(LIBRETRO_DIR)/keylock_libretro.so $(DESTDIR)$(INFO_DIR)/keylock_libretro.info
 	rm -rf $(DESTDIR)$(GAME_DIR)
 
-deb: ## the Debian packages keylock-relay and keylock, into build/deb
-	$(Q)tests/tools/deb.sh $(abspath $(BUILD))/deb
+deb: ## the Debian packages keylock-relay and keylock, into build/deb (ARCH=arm64: for that, into build/arm64/deb)
+	$(if $(filter-out arm64,$(ARCH)),$(error ARCH: expected arm64 or nothing, got "$(ARCH)"))
+	$(if $(ARCH),$(Q)tests/tools/arm64_root.sh $(ARM64_ROOT))
+	$(Q)tests/tools/deb.sh $(if $(ARCH),$(abspath $(BUILD))/arm64/deb $(ARM64_ROOT) arm64,$(abspath $(BUILD))/deb)
 
 test-deb: deb ## installs, upgrades and purges them on bare Debian 12 and 13, and walks from the package to a match (as root)
 	$(Q)tests/tools/packages.sh
@@ -139,7 +175,8 @@ format: ## format the C code
 format-check: ## say where the format differs
 	$(Q)if clang-format --version | grep -q ' version 14\.'; then clang-format --dry-run -Werror $(C_FILES); \
 	    else echo "skip format: expected clang-format 14, got $$(clang-format --version)"; fi
-lint: ## static analysis
+lint: ## static analysis; comments in plain words
+	$(Q)tests/tools/comments.py
 	@mkdir -p $(BUILD)/lint
 	$(Q)cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability -j2 --cppcheck-build-dir=$(BUILD)/lint \
 	    --suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches -D_GNU_SOURCE -I. net core_wrapper

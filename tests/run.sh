@@ -99,7 +99,7 @@ take_one() {
     passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + left))
 }
 
-# run HOW COMMAND: begins it once there is room. What runs in another way has ended before.
+# run HOW COMMAND: begins it once there is room. Commands that run in another way have ended before.
 how=
 run() {
     while [ ${#job[@]} -gt 0 ] && { [ "$1" != "$how" ] || [ ${#job[@]} -ge "${at_once[$1]}" ]; }; do take_one; done

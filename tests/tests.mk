@@ -1,9 +1,9 @@
-# The layers of tests. What each suite runs: tests/tools/plan.py.
+# The layers of tests. The commands of each suite: tests/tools/plan.py.
 
-UNIT     := $(patsubst %.c,$(OUT)/tests/%,$(notdir $(wildcard tests/unit/test_*.c)))
-NET      := $(patsubst %.c,$(OUT)/tests/%,$(notdir $(wildcard tests/net/test_*.c)))
+UNIT     := $(patsubst %.c,$(OUT)/tests/%$(EXE),$(notdir $(wildcard tests/unit/test_*.c)))
+NET      := $(patsubst %.c,$(OUT)/tests/%$(EXE),$(notdir $(wildcard tests/net/test_*.c)))
 FUZZ     := $(patsubst %.c,$(OUT)/fuzz/%,$(notdir $(wildcard tests/fuzz/fuzz_*.c)))
-CORES    := $(patsubst tests/cores/%.c,$(OUT)/cores/%_libretro.so,$(wildcard tests/cores/*.c))
+CORES    := $(patsubst tests/cores/%.c,$(OUT)/cores/%_libretro.$(DLL),$(wildcard tests/cores/*.c))
 E2E      := $(sort $(wildcard tests/e2e/[0-9]*.sh))
 RETROARCH_E2E = $(shell grep -lE "start_retroarch|with_retroarch|_RETROARCH=|NO_RELAY=" $(E2E))
 TEST_LIBS := -lcmocka $(LIBS)
@@ -11,8 +11,8 @@ vpath test_%.c tests/unit tests/net
 vpath fuzz_%.c tests/fuzz
 
 .SECONDARY: # objects of tests are kept: make would take them for intermediate
-.PHONY: check test test-all test-rest test-debian13 check-build test-build test-frontends unit sim rooms conformance fuzz fuzz-smoke corpus \
-    borders purity e2e e2e-san e2e-tsan soak test-fbneo trials options
+.PHONY: check test test-all test-rest test-debian13 big-endian check-build test-build test-frontends unit sim rooms conformance fuzz fuzz-smoke corpus \
+    borders purity draw e2e e2e-san e2e-tsan soak test-fbneo trials options
 
 # The programs under test are named to the tests, which may stand in another folder than build/.
 RUN = KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy tests/run.sh
@@ -38,10 +38,15 @@ test-frontends: all
 	$(Q)tests/tools/retroarch_120.sh >/dev/null || echo "no RetroArch 1.20: its scenarios are skipped" >&2
 	$(Q)$(MAKE) --no-print-directory frontend || echo "no patched RetroArch: its scenarios are skipped" >&2
 
-$(OUT)/tests/%: $(OUT)/obj/test/%.o $(OUT)/libkeylock.a
+# Code that tests share: each takes what it uses.
+TESTS_LIB := $(wildcard tests/lib/*.c tests/lib/$(SYSTEM)/*.c) $(if $(filter posix,$(SYSTEM)),$(wildcard tests/net/net_*.c))
+$(OUT)/libtests.a: $(call obj,$(TESTS_LIB))
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(OUT)/tests/%$(EXE): $(OUT)/obj/test/%.o $(OUT)/libtests.a $(OUT)/libkeylock.a
 	$(link) $(TEST_LIBS)
-$(OUT)/tests/test_archive: TEST_LIBS += -larchive
-$(NET): $(call obj,tests/net/net_player.c tests/net/net_intruder.c tests/net/net_spoof.c tests/net/net_journal.c tests/net/net_state.c tests/net/net_liar.c tests/net/net_hitch.c)
+$(OUT)/tests/test_archive$(EXE): TEST_LIBS += -larchive
 $(OUT)/obj/test/%.o: %.c
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "CC    $<")
@@ -50,10 +55,10 @@ $(OUT)/obj/test/%.o: %.c
 unit: $(UNIT) cores ## unit tests alone
 	$(Q)$(RUN) $(UNIT)
 
-$(OUT)/tests/sim: $(call obj,$(wildcard tests/sim/*.c) $(ENGINE) core_wrapper/frame/pace.c)
-	$(link) -lm
-$(OUT)/tests/rooms: $(call obj,$(wildcard tests/rooms/*.c)) $(OUT)/libkeylock.a
-	$(link) $(LIBS) -lm -Wl,--wrap=kl_file_append,--wrap=kl_file_open
+$(OUT)/tests/sim$(EXE): $(call obj,$(wildcard tests/sim/*.c) $(ENGINE) core_wrapper/frame/pace.c $(patsubst %,net/platform/$(SYSTEM)/%.c,clock output)) $(OUT)/libtests.a
+	$(link) -lm $(SYSTEM_LIBS)
+$(OUT)/tests/rooms$(EXE): $(call obj,$(wildcard tests/rooms/*.c)) $(OUT)/libtests.a $(OUT)/libkeylock.a
+	$(link) $(LIBS) -lm -Wl,--wrap=kl_file_append,--wrap=kl_file_open,--wrap=kl_wall_us
 sim: $(OUT)/tests/sim ## a room in virtual time: SEEDS=1000 rooms, or SEED=n replayed with its log
 	$(Q)$(OUT)/tests/sim $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --jobs 2)
 rooms: $(OUT)/tests/rooms ## a whole relay's room in virtual time, with crashes and desyncs: SEEDS=1000 rooms, or SEED=n with its story
@@ -67,23 +72,40 @@ $(OUT)/option_tables: $(call obj,tests/tools/option_tables.c) $(OUT)/libkeylock.
 options: $(OUT)/option_tables ## write the tables of docs/options.md anew, after a change of the tables of options
 	$(Q)KL_BUILD=$(OUT) tests/tools/documents.py --write-options
 
-$(OUT)/vectors: $(call obj,tests/conformance/vectors.c tests/conformance/fields.c) $(OUT)/libkeylock.a
+$(OUT)/vectors$(EXE): $(call obj,tests/conformance/vectors.c tests/conformance/fields.c net/platform/$(SYSTEM)/output.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS)
+# A machine whose numbers begin with the high byte (s390x, run by qemu-user): the engine, the codec and recordings. They link
+# without any library; the linker leaves out what nobody calls.
+BIG_ENDIAN := tests/sim vectors $(addprefix fuzz/fuzz_,recording msg ctrl update input start strangers)
+big-endian: ## build the engine, the codec and recordings for s390x, in build/s390x
+	$(Q)tests/tools/deps.sh big-endian
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/s390x CC=s390x-linux-gnu-gcc AR=s390x-linux-gnu-ar LIBS= \
+	    CPPFLAGS=-DXXH_INLINE_ALL CFLAGS="-O2 -ffunction-sections" LDFLAGS=-Wl,--gc-sections PLATFORM= CLIENT= RELAY= TOOL= \
+	    SESSION="net/session/url.c net/session/keys.c" TRANSPORT=net/transport/strangers.c \
+	    WRAPPER="$(patsubst %,core_wrapper/%.c,netplay/channel match/snapshot_form start/start profile/mask record/recording)" \
+	    TESTS_LIB="$(patsubst %,tests/lib/%.c,kept numbers posix/crew search lock_memory must)" $(addprefix $(BUILD)/s390x/,$(BIG_ENDIAN))
+
 $(OUT)/session_peer: $(call obj,tests/conformance/session_peer.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS)
-conformance: $(OUT)/vectors $(OUT)/session_peer $(OUT)/keylock-relay ## PROTOCOL.md against the code, by a decoder written from the document alone
+conformance: $(OUT)/vectors $(OUT)/session_peer $(PROGRAMS) $(OUT)/cores/press_core_libretro.so ## PROTOCOL.md against the code, by a decoder written from the document alone
 	$(Q)python3 tests/conformance/decode.py $(OUT)/vectors
 	$(Q)python3 tests/conformance/session.py $(OUT)/session_peer
 	$(Q)python3 tests/conformance/client.py $(OUT)/keylock-relay
 
-$(OUT)/fuzz/%: $(OUT)/obj/test/%.o $(if $(FUZZER),,$(call obj,tests/fuzz/replay_main.c)) $(OUT)/libkeylock.a
+$(OUT)/fuzz/%: $(OUT)/obj/test/%.o $(if $(FUZZER),,$(call obj,tests/fuzz/replay_main.c)) $(OUT)/libtests.a $(OUT)/libkeylock.a
 	$(link) $(if $(FUZZER),-fsanitize=fuzzer) $(LIBS)
-# tests/fuzz/quick.h and memory_wire.h stand in for these.
-wrap  = $(patsubst %,-Wl$(comma)--wrap=%,$(1))
-quick = $(call wrap,malloc calloc realloc free $(foreach n,1 2 4 8,$(addprefix __sanitizer_cov_trace_,cmp$(n) const_cmp$(n))))
+# tests/standin: parts that stand in for a library's or the system's, by name or by the linker (--wrap).
+standin = $(call obj,$(patsubst %,tests/standin/%.c,$(1)))
+wrap    = $(patsubst %,-Wl$(comma)--wrap=%,$(1))
+quick   = $(call wrap,malloc calloc realloc free $(foreach n,1 2 4 8,$(addprefix __sanitizer_cov_trace_,cmp$(n) const_cmp$(n))))
 $(OUT)/fuzz/fuzz_lobby: MY_LDFLAGS += $(quick)
+$(OUT)/fuzz/fuzz_lobby: $(call standin,quick)
 $(OUT)/fuzz/fuzz_hub: MY_LDFLAGS += $(quick) $(call wrap,$(addprefix kl_socket_,bind enlarge send receive peek))
-$(OUT)/make_corpus: $(call obj,tests/fuzz/make_corpus.c tests/fuzz/corpus_more.c tests/fuzz/corpus_rooms.c) $(OUT)/libkeylock.a
+$(OUT)/fuzz/fuzz_hub: $(call standin,quick quick_curve memory_wire)
+$(OUT)/tests/test_gate$(EXE): $(call obj,tests/standin/quick_curve.c)
+$(OUT)/tests/test_lobby_memory$(EXE): MY_LDFLAGS += $(call wrap,malloc calloc realloc)
+$(OUT)/tests/test_lobby_memory$(EXE): $(call standin,scarce)
+$(OUT)/make_corpus: $(call obj,tests/fuzz/make_corpus.c $(wildcard tests/fuzz/corpus_*.c)) $(OUT)/libtests.a $(OUT)/libkeylock.a
 	$(link) $(LIBS)
 corpus: $(OUT)/make_corpus ## write the fuzz targets' seed corpus anew, after a change of the wire
 	$(Q)$(OUT)/make_corpus tests/fuzz/corpus
@@ -99,16 +121,31 @@ fuzz: deps ## each fuzz target for T=60 seconds with libFuzzer
 	    $(patsubst $(OUT)/%,$(BUILD)/fuzzer/san/%,$(FUZZ))
 	$(Q)tests/fuzz/run.sh $(BUILD)/fuzzer $(T) $(notdir $(FUZZ))
 
+core-table: deps all arm64 windows ## Debian's libretro cores: locked, joined late, run ahead? into docs/cores.md (half an hour)
+	$(Q)tests/tools/windows_cores.sh $(BUILD)/windows/cores-of-debian
+	$(Q)tests/tools/wine_root.sh $(BUILD)/wine
+	$(Q)KL_BUILD=$(OUT) ONLY="$(ONLY)" python3 tests/tools/core_table.py --write docs/cores.md
+.PHONY: core-table
+
 borders: check-build ## which folder may include and call which, and what the pure ones may call outside
 	$(Q)KL_BUILD=$(OUT) tests/tools/borders.py
 purity: check-build ## of these, only what the engine and the session layer may call outside
 	$(Q)KL_BUILD=$(OUT) tests/tools/borders.py --purity
 
+draw: check-build ## draw the folders, the arrows between them and the circles inside: docs/folders.svg
+	$(Q)KL_BUILD=$(OUT) tests/tools/borders.py --draw docs/folders.svg
+
 .PHONY: cores
 cores: $(CORES)
-$(OUT)/cores/%_libretro.so: tests/cores/%.c tests/cores/libretro_core.h
+$(OUT)/cores/%_libretro.$(DLL): tests/cores/%.c tests/cores/libretro_core.h
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(MY_CPPFLAGS) -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -o $@ $< -lm $(CORE_LIBS)
+	$(Q)$(CC) $(MY_CPPFLAGS) -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -o $@ $< -lm $(CORE_LIBS) $(CORE_LIBS_$(SYSTEM))
+# As RetroArch's own builds are: mingw's threads and libraries are in the core. The second is of the other C runtime.
+CORE_LIBS_windows := -static -lpthread -lntdll
+$(OUT)/cores/probe_ucrt_libretro.dll: tests/cores/probe_core.c tests/cores/libretro_core.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -dumpspecs | sed 's/-lmsvcrt/-lucrt/g' >$(OUT)/cores/ucrt.specs
+	$(Q)$(CC) -specs=$(OUT)/cores/ucrt.specs -D_UCRT -Wl,--defsym=_setjmp=__intrinsic_setjmp $(MY_CPPFLAGS) -std=gnu11 -O2 -g -shared $(WARN) -o $@ $< $(CORE_LIBS_windows)
 $(OUT)/cores/arcade_core_libretro.so: CORE_LIBS := -lz -larchive
 
 $(OUT)/faultproxy: $(call obj,tests/tools/faultproxy.c)
@@ -117,13 +154,13 @@ $(OUT)/faultproxy: $(call obj,tests/tools/faultproxy.c)
 $(OUT)/loads: $(call obj,tests/tools/loads.c)
 	$(link) -ldl
 
-$(OUT)/storm: $(call obj,tests/net/storm.c tests/net/net_player.c tests/net/net_intruder.c tests/net/net_spoof.c) $(OUT)/libkeylock.a
+$(OUT)/storm: $(call obj,tests/net/storm.c) $(OUT)/libtests.a $(OUT)/libkeylock.a
 	$(link) $(NET_LIBS)
 
 e2e: all test-build frontend ## only the end-to-end scenarios
 	$(Q)$(RUN) $(E2E)
-# The same with programs that watch themselves; RetroArch gets the sanitizer's library put before it. What depends on how
-# fast this machine is, is not judged. make e2e-san E2E='tests/e2e/31-saves.sh …': only these.
+# The same with programs that watch themselves; RetroArch gets the sanitizer's library put before it. Judgements that depend on
+# the machine's speed are left out. make e2e-san E2E='tests/e2e/31-saves.sh …': only these.
 sanitized = $(Q)KL_SAN=$(1) KL_JUDGE_TIME=off RUN_LIMIT=1200 $(MAKE) --no-print-directory SAN=$(2) e2e
 e2e-san: ## the end-to-end scenarios with ASan and UBSan, leaks too (half an hour)
 	$(call sanitized,address,address$(comma)undefined)

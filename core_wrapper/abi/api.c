@@ -45,6 +45,20 @@ static uint32_t next_sample(void) {
     return m->mode == KL_MODE_ROOM ? m->play.stats.next_sample : m->play.next_frame;
 }
 
+static double ratio(uint64_t a, uint64_t b) {
+    return b ? (double)a / (double)b : 0;
+}
+
+static void fill_ahead(struct klw_final *out) {
+    const struct kl_run_ahead_sum *s = &m->play.ahead.sum;
+    out->ahead_avg = ratio(s->frames_sum, s->calls);
+    out->felt_frames_avg = ratio(s->felt_sum, s->felt_count);
+    out->ahead_breaks = s->breaks;
+    out->guessed_wrong = ratio(s->wrong, s->compared);
+    out->replayed_frames_s = ratio(s->replayed * 1000000, s->last_us - s->first_us);
+    out->replay_ms_p99 = kl_run_ahead_replay_ms(s);
+}
+
 static void fill_final(struct klw_final *out) {
     const struct kl_client_stats *s = &m->status.lock;
     memset(out, 0, sizeof *out);
@@ -54,6 +68,7 @@ static void fill_final(struct klw_final *out) {
     out->lead_frames_avg = s->lead_count ? (double)s->lead_sum / (double)s->lead_count : 0;
     out->rtt_ms = s->rtt_us / 1000.0;
     out->late_frames = s->late_frames;
+    fill_ahead(out);
     out->sent_bytes = s->sent_bytes;
     out->received_bytes = s->received_bytes;
     snprintf(out->turned, sizeof out->turned, "%.*s", KLW_TEXT_MAX - 1, m->emu.turned.turned);

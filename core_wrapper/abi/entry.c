@@ -128,6 +128,10 @@ RETRO_API void retro_deinit(void) {
     kl_session_close(m);
     kl_netplay_close(&m->netplay);
     kl_unifont_drop();
+#ifdef _WIN32 /* once it goes itself, it may not unload the core */
+    if (m->emu.core.handle) kl_core_close(&m->emu.core);
+    m->mode = KL_MODE_NONE;
+#endif
 }
 
 /* ---- content ---- */

@@ -24,6 +24,7 @@
  *     KEYLOCK_POLICY      "strict", "bounded", "optimistic"; unset: bounded with a clock, else strict
  *     KEYLOCK_BUDGET_MS   the wait budget
  *     KEYLOCK_DESYNC      "heal", "pause", "ignore": the room's action if hashes differ
+ *     KEYLOCK_AHEAD       frames shown ahead of the lock: "off", "auto", 1 to 30
  *     KEYLOCK_HIDE        "off": the core is not told which frames are unseen, for cores that play those
  *                         differently; the host's value counts for all
  *     KEYLOCK_PROFILE     a profile of the core, or a folder of profiles; "off": none. The host's counts
@@ -42,7 +43,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KLW_API_VERSION 5
+#define KLW_API_VERSION 6
 #define KLW_API_SYMBOL  "keylock_wrapper_api"
 #define KLW_RUN_WAIT_US 4000
 #define KLW_EVENT_MAX   160 /* bytes, NUL included */
@@ -97,7 +98,12 @@ struct klw_final {
     double longest_stall_ms; /* wall time of the longest episode */
     double lead_frames_avg;  /* over all frames run */
     double rtt_ms;           /* smoothed, at the end */
-    uint64_t late_frames;    /* frames that came after they were due */
+    /* Running ahead; 0 without. Frames ahead of the schedule, on average; shown frames from a sample to the
+     * first picture made with it (also without running ahead); share of the shown frames with another picture
+     * than the true core's; frames run again in a second; 99th percentile of a call's time for these. */
+    double ahead_avg, felt_frames_avg, guessed_wrong, replayed_frames_s, replay_ms_p99;
+    uint64_t ahead_breaks; /* times that the true core came back onto the screen within the match */
+    uint64_t late_frames;  /* frames that came after they were due */
     uint64_t sent_bytes, received_bytes;
     char turned[KLW_TEXT_MAX], left[KLW_TEXT_MAX]; /* imports of the inner core, as world.h lists them */
 };

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/file.h"
+
 static char *dup_or_null(const char *s) {
     return s ? strdup(s) : NULL;
 }
@@ -36,7 +38,9 @@ int kl_content_keep(struct kl_content *c, bool special, unsigned type, const str
     c->none = !info;
     for (size_t i = 0; info && i < count; i++) {
         struct retro_game_info *to = &c->item[c->count++];
-        to->path = dup_or_null(info[i].path);
+        char *path = dup_or_null(info[i].path);
+        if (path) kl_file_use_slashes(path);
+        to->path = path;
         to->meta = dup_or_null(info[i].meta);
         to->data = copy_bytes(info[i].data, info[i].size);
         to->size = info[i].size;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core_wrapper/core/copies.h"
 #include "net/platform/library.h"
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
@@ -71,7 +72,7 @@ static int make_copy(struct kl_core *c, char *folder, size_t cap, char *err, siz
     const char *base = strrchr(c->path, '/');
     void *bytes;
     size_t len;
-    if (kl_dir_make_temporary(folder, cap, "keylock-core", err, err_len) != 0) return -1;
+    if (kl_copies_folder(folder, cap, err, err_len) != 0) return -1;
     int result =
         kl_file_join(c->copy_path, sizeof(c->copy_path), folder, base ? base + 1 : c->path, err, err_len);
     if (result == 0) result = kl_file_read(c->path, CORE_MAX, 0, &bytes, &len, err, err_len);
@@ -92,7 +93,8 @@ static int load(struct kl_core *c, char *err, size_t err_len) {
     return find_symbols(c, err, err_len);
 }
 
-/* The copy's name is not needed once it is mapped: taken away at once, it cannot be left behind. */
+/* The copy's name is not needed once it is loaded: taken away at once, it cannot be left behind. Windows
+ * keeps it until the library is unloaded. */
 static int load_copy(struct kl_core *c, char *err, size_t err_len) {
     char folder[sizeof(c->copy_path) / 2];
     int result = make_copy(c, folder, sizeof(folder), err, err_len);
@@ -101,9 +103,16 @@ static int load_copy(struct kl_core *c, char *err, size_t err_len) {
     return result;
 }
 
+static void unload(struct kl_core *c) {
+    kl_library_close(c->handle);
+    char *slash = strrchr(c->copy_path, '/');
+    if (slash) *slash = '\0';
+    kl_dir_remove_tree(c->copy_path);
+}
+
 /* Forgets a copy that did not load. */
 static void drop(struct kl_core *c) {
-    kl_library_close(c->handle);
+    unload(c);
     c->handle = NULL;
     c->copy_path[0] = '\0';
     c->ctors = (struct kl_ctors){0};
@@ -150,7 +159,7 @@ void kl_core_close(struct kl_core *c) {
     kl_core_construct(c); /* its destructors, which run as it is unloaded, count on it */
     if (c->game_loaded) c->unload_game();
     if (c->initialised) c->deinit();
-    kl_library_close(c->handle);
+    unload(c);
     memset(c, 0, sizeof(*c));
 }
 
@@ -160,71 +169,6 @@ int kl_core_reopen(struct kl_core *c, char *err, size_t err_len) {
     memcpy(path, c->path, sizeof(path));
     kl_core_close(c);
     return open_core(c, path, late, err, err_len);
-}
-
-/* ---- finding one by name ---- */
-
-struct search {
-    const char *name;
-    char *out, *looked;
-    size_t cap, looked_cap;
-};
-
-static bool try_file(struct search *s, const char *dir, const char *suffix) {
-    int len = snprintf(s->out, s->cap, "%s/%s%s", dir, s->name, suffix);
-    return len > 0 && (size_t)len < s->cap && kl_file_kind(s->out) == KL_FILE_IS_PLAIN;
-}
-
-static bool try_dir(struct search *s, const char *dir) {
-    size_t used = strlen(s->looked);
-    snprintf(s->looked + used, s->looked_cap - used, "%s%s", used ? ", " : "", dir);
-    return try_file(s, dir, "") || try_file(s, dir, "_libretro.so") || try_file(s, dir, ".so");
-}
-
-static bool try_home(struct search *s, const char *below) {
-    char dir[2048];
-    const char *home = getenv("HOME");
-    if (!home || !*home) return false;
-    snprintf(dir, sizeof(dir), "%s/%s", home, below);
-    return try_dir(s, dir);
-}
-
-static bool try_all(struct search *s, const char *const *dirs) {
-    static const char *const usual[] = {
-#if defined(__x86_64__)
-        "/usr/lib/x86_64-linux-gnu/libretro",
-#elif defined(__aarch64__)
-        "/usr/lib/aarch64-linux-gnu/libretro",
-#endif
-        "/usr/lib/libretro",
-        "/usr/lib64/libretro",
-        "/usr/local/lib/libretro",
-    };
-    for (; dirs && *dirs; dirs++)
-        if (try_dir(s, *dirs)) return true;
-    if (try_home(s, ".config/retroarch/cores")) return true;
-    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
-        if (try_dir(s, usual[i])) return true;
-    return try_home(s, ".var/app/org.libretro.RetroArch/config/retroarch/cores") ||
-           try_home(s, "snap/retroarch/current/.config/retroarch/cores") || try_dir(s, ".");
-}
-
-int kl_core_find(const char *name_or_path, const char *const *dirs, char *out, size_t cap, char *err,
-                 size_t err_len) {
-    char looked[2048] = "";
-    struct search s = {name_or_path, out, looked, cap, sizeof(looked)};
-    if (strchr(name_or_path, '/')) {
-        if (strlen(name_or_path) < cap && kl_file_kind(name_or_path) != KL_FILE_IS_NONE) {
-            memcpy(out, name_or_path, strlen(name_or_path) + 1);
-            return 0;
-        }
-        snprintf(err, err_len, "no core at %s: %s", name_or_path, strerror(errno));
-        return -1;
-    }
-    if (*name_or_path && try_all(&s, dirs)) return 0;
-    snprintf(err, err_len, "no core named \"%s\": looked for %s and %s_libretro.so in %s", name_or_path,
-             name_or_path, name_or_path, looked);
-    return -1;
 }
 
 /* Clears the stack that the core's calls will use. A sanitizer would move the array elsewhere. */

@@ -68,8 +68,8 @@ bool kl_core_serialize(const struct kl_core *c, void *data, size_t size);
  * copy under a fresh name in a private temporary folder. Errors as kl_core_open(). */
 int kl_core_reopen(struct kl_core *c, char *err, size_t err_len);
 
-/* Finds the core NAME_OR_PATH: a path with a slash as it is; else NAME or NAME_libretro.so in each of the
- * NULL-ended dirs, then in RetroArch's usual core folders. Returns 0, or -1, and err lists the places
+/* Finds the core NAME_OR_PATH: a path with a slash as it is; else NAME or NAME_libretro.so (.dll) in each of
+ * the NULL-ended dirs, then in RetroArch's usual core folders. Returns 0, or -1, and err lists the places
  * searched. */
 int kl_core_find(const char *name_or_path, const char *const *dirs, char *out, size_t cap, char *err,
                  size_t err_len);

@@ -2,8 +2,9 @@
  * world is turned. They would then read the host's clock, and find the host's bytes in memory that they do
  * not fill.
  *
- * ELF only: a copy of the file gets DT_INIT and DT_INIT_ARRAYSZ blanked. After dlopen() of the copy, this
- * module runs the constructors of both entries. */
+ * A copy of the file is changed. ELF: DT_INIT and DT_INIT_ARRAYSZ are blanked; once the copy is loaded, this
+ * module runs the constructors of both entries. PE: the entry point does nothing; once the copy is loaded,
+ * this module puts the true one back and calls it. */
 #ifndef KLW_CTORS_H
 #define KLW_CTORS_H
 
@@ -11,15 +12,15 @@
 #include <stdint.h>
 
 struct kl_ctors {
-    uint64_t init;         /* address of DT_INIT's function within the object; 0: none */
-    uint64_t array, count; /* DT_INIT_ARRAY */
+    uint64_t init; /* address within the object of DT_INIT's function, or of the entry point; 0: none */
+    uint64_t array, count; /* ELF: DT_INIT_ARRAY. PE: array has the entry point's first eight bytes */
 };
 
-/* Takes the constructors out of the len bytes of a core's file, from malloc. 0; -1 if it is no ELF object of
+/* Takes the constructors out of the len bytes of a core's file, from malloc. 0; -1 if it is no object of
  * this machine's kind: then the bytes are as they were. */
 int kl_ctors_take(void *file, size_t len, struct kl_ctors *out);
 
-/* Runs them, once; handle of dlopen(). */
+/* Runs them, once; handle of kl_library_open(). */
 void kl_ctors_run(struct kl_ctors *c, void *handle);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/buffer.h"
+
 #define MOST 4096 /* entries of any list: more is a core gone wrong */
 
 static char *dup_or_null(const char *s) {
@@ -24,11 +26,6 @@ static bool differs(struct kl_declared *d, char *now) {
     return true;
 }
 
-static FILE *open_text(char **out, size_t *len) {
-    *out = NULL;
-    return open_memstream(out, len);
-}
-
 /* ---- controllers: ends with types NULL ---- */
 
 static unsigned count_controllers(const struct retro_controller_info *data) {
@@ -39,15 +36,11 @@ static unsigned count_controllers(const struct retro_controller_info *data) {
 }
 
 static char *write_controllers(const struct retro_controller_info *data, unsigned n) {
-    char *out;
-    size_t len;
-    FILE *f = open_text(&out, &len);
-    if (!f) return NULL;
+    struct kl_buffer out = {0};
     for (unsigned i = 0; i < n; i++)
         for (unsigned k = 0; k < data[i].num_types; k++)
-            fprintf(f, "%u %u %s\n", i, data[i].types[k].id, text(data[i].types[k].desc));
-    fclose(f);
-    return out;
+            kl_buffer_add(&out, "%u %u %s\n", i, data[i].types[k].id, text(data[i].types[k].desc));
+    return kl_buffer_take(&out);
 }
 
 bool kl_declare_controllers(struct kl_declared *d, const struct retro_controller_info *data) {
@@ -86,25 +79,21 @@ static unsigned count_subsystems(const struct retro_subsystem_info *data) {
     return n;
 }
 
-static void write_rom(FILE *f, const struct retro_subsystem_rom_info *r) {
-    fprintf(f, " %s|%s|%d%d%d", text(r->desc), text(r->valid_extensions), r->need_fullpath, r->block_extract,
-            r->required);
+static void write_rom(struct kl_buffer *out, const struct retro_subsystem_rom_info *r) {
+    kl_buffer_add(out, " %s|%s|%d%d%d", text(r->desc), text(r->valid_extensions), r->need_fullpath,
+                  r->block_extract, r->required);
     for (unsigned m = 0; m < r->num_memory; m++)
-        fprintf(f, " %s:%u", text(r->memory[m].extension), r->memory[m].type);
+        kl_buffer_add(out, " %s:%u", text(r->memory[m].extension), r->memory[m].type);
 }
 
 static char *write_subsystems(const struct retro_subsystem_info *data, unsigned n) {
-    char *out;
-    size_t len;
-    FILE *f = open_text(&out, &len);
-    if (!f) return NULL;
+    struct kl_buffer out = {0};
     for (unsigned i = 0; i < n; i++) {
-        fprintf(f, "%u %s|%s\n", data[i].id, text(data[i].ident), text(data[i].desc));
+        kl_buffer_add(&out, "%u %s|%s\n", data[i].id, text(data[i].ident), text(data[i].desc));
         for (unsigned k = 0; k < data[i].num_roms; k++)
-            write_rom(f, &data[i].roms[k]);
+            write_rom(&out, &data[i].roms[k]);
     }
-    fclose(f);
-    return out;
+    return kl_buffer_take(&out);
 }
 
 static void copy_rom(struct retro_subsystem_rom_info *to, const struct retro_subsystem_rom_info *from) {
@@ -142,15 +131,11 @@ bool kl_declare_subsystems(struct kl_declared *d, const struct retro_subsystem_i
 /* ---- input descriptors: ends with description NULL ---- */
 
 static char *write_descriptors(const struct retro_input_descriptor *data, unsigned n) {
-    char *out;
-    size_t len;
-    FILE *f = open_text(&out, &len);
-    if (!f) return NULL;
+    struct kl_buffer out = {0};
     for (unsigned i = 0; i < n; i++)
-        fprintf(f, "%u %u %u %u %s\n", data[i].port, data[i].device, data[i].index, data[i].id,
-                data[i].description);
-    fclose(f);
-    return out;
+        kl_buffer_add(&out, "%u %u %u %u %s\n", data[i].port, data[i].device, data[i].index, data[i].id,
+                      data[i].description);
+    return kl_buffer_take(&out);
 }
 
 bool kl_declare_descriptors(struct kl_declared *d, const struct retro_input_descriptor *data) {
@@ -171,14 +156,10 @@ bool kl_declare_descriptors(struct kl_declared *d, const struct retro_input_desc
 /* ---- content overrides: ends with extensions NULL ---- */
 
 static char *write_overrides(const struct retro_system_content_info_override *data, unsigned n) {
-    char *out;
-    size_t len;
-    FILE *f = open_text(&out, &len);
-    if (!f) return NULL;
+    struct kl_buffer out = {0};
     for (unsigned i = 0; i < n; i++)
-        fprintf(f, "%s %d%d\n", data[i].extensions, data[i].need_fullpath, data[i].persistent_data);
-    fclose(f);
-    return out;
+        kl_buffer_add(&out, "%s %d%d\n", data[i].extensions, data[i].need_fullpath, data[i].persistent_data);
+    return kl_buffer_take(&out);
 }
 
 bool kl_declare_overrides(struct kl_declared *d, const struct retro_system_content_info_override *data) {

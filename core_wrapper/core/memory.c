@@ -190,6 +190,16 @@ void kl_memory_detach(struct kl_memory *m) {
     m->attached = false;
 }
 
+void kl_memory_drop(struct kl_memory *m) {
+    for (unsigned i = 0; i < m->regions; i++)
+        free(m->region[i].to);
+    for (unsigned i = 0; i < m->count; i++)
+        free((char *)m->inner[i].addrspace);
+    free(m->inner);
+    free(m->shown);
+    kl_memory_free(m);
+}
+
 void kl_memory_free(struct kl_memory *m) {
     for (unsigned i = 0; i < m->views; i++)
         free(m->view[i].bytes);

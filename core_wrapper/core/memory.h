@@ -55,6 +55,8 @@ void kl_memory_take_saves(struct kl_memory *m, const struct kl_core *core);
 void kl_memory_refresh(struct kl_memory *m, const struct kl_core *core);
 /* The library is unloaded: forgets its pointers. */
 void kl_memory_detach(struct kl_memory *m);
+/* Frees all, if no frontend has seen the map. */
+void kl_memory_drop(struct kl_memory *m);
 /* Frees all but the map's copies, because frontends may still point into these at a later load. */
 void kl_memory_free(struct kl_memory *m);
 

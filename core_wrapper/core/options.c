@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/buffer.h"
+
 static char *copy(const char *s) {
     return strdup(s ? s : "");
 }
@@ -63,7 +65,7 @@ static void add_choice(struct kl_option *p, const char *text, size_t len) {
     char **grown = realloc(p->choices, (p->choice_count + 1) * sizeof(*grown));
     if (!grown) return;
     p->choices = grown;
-    p->choices[p->choice_count++] = strndup(text, len);
+    p->choices[p->choice_count++] = kl_buffer_copy(text, len);
 }
 
 /* Without a default, or with one that is not among the choices, the first choice is the default. */

@@ -4,6 +4,9 @@
 
 #include "core_wrapper/env/env_answers.h"
 
+/* A machine that was emulated for no time with its tray open has not seen it open. */
+#define TRAY_FRAMES 60
+
 struct kl_emulator *kl_emulator_at[KL_WORLDS];
 static struct kl_emulator *known;
 
@@ -31,6 +34,52 @@ void kl_emulator_end(struct kl_emulator *e) {
     if (known == e) known = NULL;
     kl_world_release(e->world);
     e->world = NULL;
+}
+
+static void give_keys(struct kl_emulator *e, const struct kl_frame *f) {
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        for (unsigned i = 0; i < f->in[s].key_count && e->told.key_event; i++) {
+            const struct kl_key *k = &f->in[s].key[i];
+            e->told.key_event(k->down, k->code, k->character, k->modifiers);
+        }
+}
+
+void kl_emulator_run(struct kl_emulator *e, const struct kl_frame *f, bool unseen) {
+    const struct retro_frame_time_callback *t = &e->told.frame_time;
+    retro_usec_t usual = (retro_usec_t)(1e12 / kl_emulator_fps_uhz(e->av.timing.fps));
+    kl_latch_frame(&e->latch, f);
+    give_keys(e, f);
+    e->unseen = unseen;
+    if (t->callback) t->callback(t->reference ? t->reference : usual);
+    e->core.run();
+    e->unseen = false;
+}
+
+bool kl_emulator_swap_disk(struct kl_emulator *e, struct kl_tray *tray, uint16_t index, uint32_t frame) {
+    const struct retro_disk_control_ext_callback *d = &e->told.disk_control;
+    if (!d->set_eject_state || !d->set_image_index) return false;
+    d->set_eject_state(true);
+    *tray = (struct kl_tray){true, frame + TRAY_FRAMES, index};
+    return true;
+}
+
+void kl_emulator_tray(struct kl_emulator *e, struct kl_tray *tray, uint32_t frame) {
+    const struct retro_disk_control_ext_callback *d = &e->told.disk_control;
+    if (!tray->open || frame < tray->frame) return;
+    tray->open = false;
+    if (!d->set_eject_state || !d->set_image_index) return;
+    unsigned count = d->get_num_images ? d->get_num_images() : 0;
+    d->set_image_index(tray->index < count ? tray->index : count); /* count: none */
+    d->set_eject_state(false);
+}
+
+void kl_emulator_put_disk(struct kl_emulator *e, unsigned index, bool ejected) {
+    const struct retro_disk_control_ext_callback *d = &e->told.disk_control;
+    if (!d->get_image_index || !d->set_eject_state || !d->set_image_index) return;
+    if (d->get_image_index() == index && d->get_eject_state && d->get_eject_state() == ejected) return;
+    d->set_eject_state(true);
+    d->set_image_index(index);
+    d->set_eject_state(ejected);
 }
 
 bool kl_emulator_local(const struct kl_emulator *e) {

@@ -54,6 +54,7 @@ struct kl_told {
     bool keyboard, disk, display;     /* our proxies stand with the frontend */
     retro_keyboard_event_t key_event; /* the core's own, as all below */
     struct retro_disk_control_ext_callback disk_control;
+    bool netpacket;          /* the answer to the core's own packet interface */
     unsigned unknown;        /* the last call that the table does not have */
     bool options, tray_open; /* options were declared; the frontend has opened the tray, and then chosen: */
     unsigned tray_index;
@@ -92,16 +93,30 @@ struct kl_emulator_hooks {
                       const void *theirs); /* the core's own packet interface; true: it is served */
     void (*no_new_disk)(void *ctx);        /* a disk was to be added, which a room does not allow */
     void (*log)(void *ctx, const char *line);
+    /* Instead of the frontend's, if set. */
+    void (*rumble)(void *ctx, unsigned port, enum retro_rumble_effect effect, uint16_t strength);
+    void (*light)(void *ctx, int led, int state);
+};
+
+/* A disk on its way into the drive of a core. */
+struct kl_tray {
+    bool open;      /* until this frame; then disk `index` goes in */
+    uint32_t frame; /* closed before it */
+    uint16_t index; /* KL_DISK_NONE: none */
 };
 
 struct kl_emulator {
     const struct kl_front *front; /* the frontend's, to be asked */
+    /* This core is shut in (env_shut.c): the frontend hears nothing of it, and it gets the answers that this
+     * emulator got; NULL: it is not. */
+    const struct kl_emulator *like;
     struct kl_emulator_hooks hooks;
     const struct kl_emulator_calls *calls; /* from kl_emulator_environment() on */
     bool alone;                            /* the frontend's answers are the core's: no room can come about */
     bool runner;                           /* the frontend is the headless runner */
     bool clocked;                          /* alone: the virtual clock follows the core's rate */
     bool unseen;                           /* the frame that runs will not be seen, and the core may know */
+    bool silent;                           /* rumble and lights are another core's */
 
     struct kl_core core;
     struct kl_world *world; /* from kl_emulator_begin() on */
@@ -118,7 +133,7 @@ struct kl_emulator {
     struct retro_system_av_info av; /* as the frontend knows it */
     char save_dir[4096];            /* the save folder that the core gets */
     enum kl_phase phase;
-    enum kl_load load; /* which load the core is in just now */
+    enum kl_load load; /* the load that the core is in just now */
 };
 
 /* Takes a world, and with it a place among the emulators of this process. hooks: copied. The first one is
@@ -131,6 +146,16 @@ void kl_emulator_end(struct kl_emulator *e);
 /* The core's environment callback, and all its others: for each emulator its own. */
 retro_environment_t kl_emulator_environment(struct kl_emulator *e);
 void kl_emulator_give_callbacks(const struct kl_emulator *e);
+
+/* Runs one frame of the core with these inputs. Its clock stands there already. unseen: as above. */
+void kl_emulator_run(struct kl_emulator *e, const struct kl_frame *f, bool unseen);
+/* Opens the drive before this frame; the disk goes in a second later. False: this core has no disks, and
+ * nothing has changed. */
+bool kl_emulator_swap_disk(struct kl_emulator *e, struct kl_tray *tray, uint16_t index, uint32_t frame);
+/* Before each frame: closes the drive as its time has come. */
+void kl_emulator_tray(struct kl_emulator *e, struct kl_tray *tray, uint32_t frame);
+/* Puts this disk into the core's drive, and leaves the tray out if `ejected`. Harmless without a drive. */
+void kl_emulator_put_disk(struct kl_emulator *e, unsigned index, bool ejected);
 
 /* In a room's place the core is the player's own: before a match, or after it. */
 bool kl_emulator_local(const struct kl_emulator *e);

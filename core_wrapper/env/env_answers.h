@@ -65,8 +65,11 @@ void kl_env_hw_enter(struct kl_emulator *e); /* it is there again: its context i
 
 #undef KL_ANSWER
 
+/* env_shut.c: a call of a core that is shut in, instead of the frontend. */
+bool kl_env_shut(const struct kl_emulator *like, unsigned cmd, void *data);
 /* To the frontend as it is. */
 static inline bool kl_env_forward(struct kl_emulator *e, unsigned cmd, void *data) {
+    if (e->like) return kl_env_shut(e->like, cmd, data);
     return e->front->environment && e->front->environment(cmd, data);
 }
 /* By place; NULL: free. */

@@ -187,6 +187,8 @@ bool kl_env_perf(struct kl_emulator *e, unsigned cmd, void *data) {
 
 bool kl_env_set_rumble(struct kl_emulator *e, unsigned port, enum retro_rumble_effect effect,
                        uint16_t strength) {
+    if (e->hooks.rumble) e->hooks.rumble(e->hooks.ctx, port, effect, strength);
+    if (e->hooks.rumble || e->silent) return true;
     int pad = e->hooks.pad ? e->hooks.pad(e->hooks.ctx, port) : -1;
     if (pad >= 0 && e->told.rumble.set_rumble_state)
         e->told.rumble.set_rumble_state((unsigned)pad, effect, strength);
@@ -201,7 +203,10 @@ bool kl_env_rumble(struct kl_emulator *e, unsigned cmd, void *data) {
 }
 
 void kl_env_set_led(struct kl_emulator *e, int led, int state) {
-    if (e->told.led.set_led_state) e->told.led.set_led_state(led, state);
+    if (e->hooks.light)
+        e->hooks.light(e->hooks.ctx, led, state);
+    else if (e->told.led.set_led_state && !e->silent)
+        e->told.led.set_led_state(led, state);
 }
 
 bool kl_env_led(struct kl_emulator *e, unsigned cmd, void *data) {

@@ -75,6 +75,7 @@ bool kl_env_system_av_info(struct kl_emulator *e, unsigned cmd, void *data) {
 /* ---- input ---- */
 
 bool kl_env_descriptors(struct kl_emulator *e, unsigned cmd, void *data) {
+    if (e->like) return true;
     bool changed = kl_declare_descriptors(&e->told.descriptors, data);
     if ((changed || !told_before(e)) && e->told.descriptors.copy)
         kl_env_forward(e, cmd, e->told.descriptors.copy);
@@ -82,6 +83,7 @@ bool kl_env_descriptors(struct kl_emulator *e, unsigned cmd, void *data) {
 }
 
 bool kl_env_controllers(struct kl_emulator *e, unsigned cmd, void *data) {
+    if (e->like) return true;
     bool changed = kl_declare_controllers(&e->told.controllers, data);
     if ((changed || !told_before(e)) && e->told.controllers.copy)
         kl_env_forward(e, cmd, e->told.controllers.copy);
@@ -256,6 +258,7 @@ bool kl_env_frame_time(struct kl_emulator *e, unsigned cmd, void *data) {
 }
 
 bool kl_env_subsystems(struct kl_emulator *e, unsigned cmd, void *data) {
+    if (e->like) return true;
     kl_declare_subsystems(&e->told.subsystems, data);
     if (!told_before(e) && e->told.subsystems.copy) kl_env_forward(e, cmd, e->told.subsystems.copy);
     return true;
@@ -263,6 +266,7 @@ bool kl_env_subsystems(struct kl_emulator *e, unsigned cmd, void *data) {
 
 /* Whether the frontend knows overrides decides whether GET_GAME_INFO_EXT is answered: the same both times. */
 bool kl_env_overrides(struct kl_emulator *e, unsigned cmd, void *data) {
+    if (e->like) return e->told.overrides_known;
     kl_declare_overrides(&e->told.overrides, data);
     if (!told_before(e))
         e->told.overrides_known = kl_env_forward(e, cmd, data ? e->told.overrides.copy : NULL);
@@ -295,5 +299,6 @@ bool kl_env_first_load(struct kl_emulator *e, unsigned cmd, void *data) {
 
 bool kl_env_netpacket(struct kl_emulator *e, unsigned cmd, void *data) {
     (void)cmd;
-    return e->hooks.netpacket && e->hooks.netpacket(e->hooks.ctx, data);
+    if (!e->like) e->told.netpacket = e->hooks.netpacket && e->hooks.netpacket(e->hooks.ctx, data);
+    return e->told.netpacket;
 }

@@ -116,7 +116,7 @@ void kl_latch_key(struct kl_latch *l, bool down, unsigned code, uint32_t charact
     struct kl_key *k = &l->queue[l->queued++];
     k->code = (uint16_t)code;
     k->modifiers = modifiers;
-    k->character = character;
+    k->character = character & KL_UTF32;
     k->down = down;
 }
 

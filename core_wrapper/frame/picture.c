@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #define SIDE_MAX 8192u
 
@@ -88,6 +89,37 @@ void kl_picture_draw(struct kl_picture *p, const void *data, unsigned width, uns
     else
         front(data, width, height, pitch);
     p->shown = true;
+}
+
+static void swallow(const void *data, unsigned width, unsigned height, size_t pitch) {
+    (void)data, (void)width, (void)height, (void)pitch;
+}
+
+static void hide(struct kl_picture *p, const void *data, unsigned width, unsigned height, size_t pitch) {
+    bool want_copy = p->want_copy;
+    if (!data || !p->dupes) return;
+    p->want_copy = true;
+    kl_picture_draw(p, data, width, height, pitch, swallow);
+    p->want_copy = want_copy;
+    p->shown = false; /* so that the copy is */
+}
+
+void kl_picture_take(struct kl_picture *p, const void *data, unsigned width, unsigned height, size_t pitch,
+                     bool hidden, retro_video_refresh_t front) {
+    if (!data) p->dupes = true;
+    if (hidden)
+        hide(p, data, width, height, pitch);
+    else
+        kl_picture_draw(p, data, width, height, pitch, front);
+}
+
+uint64_t kl_picture_hash(enum retro_pixel_format format, const void *data, unsigned width, unsigned height,
+                         size_t pitch) {
+    size_t line = width * kl_picture_pixel_bytes(format);
+    uint64_t h = 0;
+    for (unsigned y = 0; y < height; y++)
+        h = XXH3_64bits_withSeed((const uint8_t *)data + y * pitch, line, h);
+    return h;
 }
 
 void kl_picture_repeat(struct kl_picture *p, retro_video_refresh_t front) {

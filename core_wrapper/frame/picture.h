@@ -14,6 +14,7 @@ typedef void (*kl_picture_over_fn)(void *ctx, const struct kl_canvas *c);
 
 struct kl_picture {
     bool can_dupe; /* the frontend takes NULL for "the same again" */
+    bool dupes;    /* the core gives NULL for "the same again" */
     bool shown;    /* the frontend has got a picture */
     enum retro_pixel_format format;
     unsigned width, height; /* of the last picture */
@@ -39,6 +40,13 @@ void kl_picture_free(struct kl_picture *p);
 /* The core draws (data NULL: the same picture as before). */
 void kl_picture_draw(struct kl_picture *p, const void *data, unsigned width, unsigned height, size_t pitch,
                      retro_video_refresh_t front);
+/* A picture of a frame that is seen, or hidden: then a core that repeats pictures by NULL may have it shown
+ * later. */
+void kl_picture_take(struct kl_picture *p, const void *data, unsigned width, unsigned height, size_t pitch,
+                     bool hidden, retro_video_refresh_t front);
+/* XXH3-64 of a picture, without the bytes between its lines. */
+uint64_t kl_picture_hash(enum retro_pixel_format format, const void *data, unsigned width, unsigned height,
+                         size_t pitch);
 /* Shows the last picture again. If it must be drawn over and was not kept, it is black. */
 void kl_picture_repeat(struct kl_picture *p, retro_video_refresh_t front);
 /* Bytes of one pixel. */

@@ -15,14 +15,16 @@ struct kl_frontend {
 };
 
 /* Keeps the line in f->error and shows it. */
-__attribute__((format(printf, 2, 3))) void kl_frontend_fail(struct kl_frontend *f, const char *format, ...);
+__attribute__((format(__printf__, 2, 3))) void kl_frontend_fail(struct kl_frontend *f, const char *format,
+                                                                ...);
 /* A line on the screen; tone as in screen.h. */
-__attribute__((format(printf, 4, 5))) void kl_frontend_say(struct kl_frontend *f, enum kl_screen_tone tone,
-                                                           unsigned ms, const char *format, ...);
+__attribute__((format(__printf__, 4, 5))) void
+kl_frontend_say(struct kl_frontend *f, enum kl_screen_tone tone, unsigned ms, const char *format, ...);
 /* A warning for 4 s, if *said is not yet set. */
-__attribute__((format(printf, 3, 4))) void kl_frontend_say_once(struct kl_frontend *f, bool *said,
-                                                                const char *format, ...);
+__attribute__((format(__printf__, 3, 4))) void kl_frontend_say_once(struct kl_frontend *f, bool *said,
+                                                                    const char *format, ...);
 /* A line in the log alone. */
-__attribute__((format(printf, 2, 3))) void kl_frontend_log(struct kl_frontend *f, const char *format, ...);
+__attribute__((format(__printf__, 2, 3))) void kl_frontend_log(struct kl_frontend *f, const char *format,
+                                                               ...);
 
 #endif

@@ -11,8 +11,6 @@
 #include "core_wrapper/match/snapshot_form.h"
 #include "core_wrapper/match/match.h"
 
-/* A machine that was emulated for no time with its tray open has not seen it open. */
-#define TRAY_FRAMES 60
 #define SHOWN_MS    4000
 #define NEWS_FRAMES 600
 
@@ -38,8 +36,8 @@ struct kl_name_shown kl_command_name(struct kl_match *m, unsigned client) {
 /* ---- doing ---- */
 
 /* Every screen tells a command's giver and effect; the log has the frame as well. */
-__attribute__((format(printf, 4, 5))) static void tell(struct kl_match *m, const struct kl_command *c,
-                                                       uint32_t frame, const char *format, ...) {
+__attribute__((format(__printf__, 4, 5))) static void tell(struct kl_match *m, const struct kl_command *c,
+                                                           uint32_t frame, const char *format, ...) {
     char what[KLW_TEXT_MAX];
     va_list args;
     va_start(args, format);
@@ -72,12 +70,7 @@ static void do_policy(struct kl_match *m, const struct kl_command *c, uint32_t f
 }
 
 static void do_swap(struct kl_match *m, const struct kl_command *c, uint32_t frame) {
-    if (c->len != 2 || c->data[0] >= KL_MAX_SEATS || c->data[1] >= KL_MAX_SEATS) return;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        uint8_t seat = m->command.plays[s];
-        if (seat == c->data[0]) m->command.plays[s] = c->data[1];
-        if (seat == c->data[1]) m->command.plays[s] = c->data[0];
-    }
+    if (!kl_words_swap(c, m->command.plays)) return;
     tell(m, c, frame, "players %u and %u swap seats", c->data[0] + 1u, c->data[1] + 1u);
 }
 
@@ -92,28 +85,12 @@ static void do_option(struct kl_match *m, const struct kl_command *c, uint32_t f
         tell(m, c, frame, "option %s not changed: %s", key, why);
 }
 
-static void insert_disk(struct kl_match *m) {
-    const struct retro_disk_control_ext_callback *d = &m->emu.told.disk_control;
-    m->command.tray_open = false;
-    if (!d->set_eject_state || !d->set_image_index) return;
-    unsigned count = d->get_num_images ? d->get_num_images() : 0;
-    d->set_image_index(m->command.tray_index < count ? m->command.tray_index : count); /* count: none */
-    d->set_eject_state(false);
-}
-
 static void do_disk(struct kl_match *m, const struct kl_command *c, uint32_t frame) {
-    const struct retro_disk_control_ext_callback *d = &m->emu.told.disk_control;
     uint16_t index;
     if (!kl_words_get_disk(c, &index)) return;
-    if (!d->set_eject_state || !d->set_image_index) {
+    if (!kl_emulator_swap_disk(&m->emu, &m->command.tray, index, frame))
         tell(m, c, frame, "no disk swapped: this core has no disks");
-        return;
-    }
-    d->set_eject_state(true);
-    m->command.tray_open = true;
-    m->command.tray_frame = frame + TRAY_FRAMES;
-    m->command.tray_index = index;
-    if (index == KL_DISK_NONE)
+    else if (index == KL_DISK_NONE)
         tell(m, c, frame, "disk taken out");
     else
         tell(m, c, frame, "disk %u", index + 1u);
@@ -162,7 +139,7 @@ void kl_command_obey(struct kl_match *m, const struct kl_command *c, uint32_t fr
 }
 
 void kl_command_pending(struct kl_match *m, uint32_t frame) {
-    if (m->command.tray_open && frame >= m->command.tray_frame) insert_disk(m);
+    kl_emulator_tray(&m->emu, &m->command.tray, frame);
 }
 
 /* How many of them a snapshot taken among them has in it. */
@@ -208,25 +185,17 @@ void kl_command_again(struct kl_match *m, const struct kl_frame *f, const struct
 void kl_command_keep(struct kl_match *m, struct kl_snapshot_head *h) {
     const struct retro_disk_control_ext_callback *d = &m->emu.told.disk_control;
     memcpy(h->plays, m->command.plays, sizeof h->plays);
-    h->tray_open = m->command.tray_open;
-    h->tray_frame = m->command.tray_open ? m->command.tray_frame : 0;
-    h->tray_index = m->command.tray_open ? m->command.tray_index : 0;
+    h->tray_open = m->command.tray.open;
+    h->tray_frame = m->command.tray.open ? m->command.tray.frame : 0;
+    h->tray_index = m->command.tray.open ? m->command.tray.index : 0;
     h->disk = d->get_image_index ? (uint16_t)d->get_image_index() : KL_SNAPSHOT_NO_DISK;
     h->ejected = d->get_eject_state && d->get_eject_state();
 }
 
 void kl_command_restore(struct kl_match *m, const struct kl_snapshot_head *h) {
-    const struct retro_disk_control_ext_callback *d = &m->emu.told.disk_control;
     memcpy(m->command.plays, h->plays, sizeof m->command.plays);
-    m->command.tray_open = h->tray_open;
-    m->command.tray_frame = h->tray_frame;
-    m->command.tray_index = h->tray_index;
-    if (h->disk == KL_SNAPSHOT_NO_DISK || !d->get_image_index || !d->set_eject_state || !d->set_image_index)
-        return;
-    if (d->get_image_index() == h->disk && d->get_eject_state && d->get_eject_state() == h->ejected) return;
-    d->set_eject_state(true);
-    d->set_image_index(h->disk);
-    d->set_eject_state(h->ejected);
+    m->command.tray = (struct kl_tray){h->tray_open, h->tray_frame, h->tray_index};
+    if (h->disk != KL_SNAPSHOT_NO_DISK) kl_emulator_put_disk(&m->emu, h->disk, h->ejected);
 }
 
 unsigned kl_command_seat(struct kl_match *m, unsigned s) {

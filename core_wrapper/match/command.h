@@ -5,6 +5,7 @@
 #ifndef KLW_COMMAND_H
 #define KLW_COMMAND_H
 
+#include "core_wrapper/env/emulator.h"
 #include "core_wrapper/words/command_words.h"
 #include "net/session/name.h"
 
@@ -12,9 +13,7 @@ struct kl_match;
 
 struct kl_command_state {
     uint8_t plays[KL_MAX_SEATS]; /* by whose pads: the seat they play */
-    bool tray_open;              /* until tray_frame; then tray_index goes in */
-    uint32_t tray_frame;
-    uint16_t tray_index;
+    struct kl_tray tray;
     bool quiet; /* the effects have been told before */
     struct { /* the newest policy that was given from here: a second one may come before the room has done it
               */

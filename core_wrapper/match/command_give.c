@@ -23,7 +23,7 @@ static bool is_host(struct kl_match *m) {
     return member && member->host;
 }
 
-/* Whose pads play one of these seats. */
+/* Clients whose pads play one of these seats. */
 static const struct kl_member *playing(struct kl_match *m, uint8_t played) {
     const struct kl_roster *r = &m->status.roster;
     uint8_t pads = kl_command_pads(m, played);

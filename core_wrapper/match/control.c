@@ -168,16 +168,14 @@ static void give_own(struct kl_match *m) {
 static void show_here(struct kl_match *m, unsigned i, bool on) {
     if (!strcmp(kl_own_option[i].key, KL_OWN_PANEL)) kl_screen_panel(&m->front.screen, on);
     if (!strcmp(kl_own_option[i].key, KL_OWN_LINE)) kl_screen_strip(&m->front.screen, on);
-}
-
-static bool is_here(unsigned i) {
-    return !strcmp(kl_own_option[i].key, KL_OWN_PANEL) || !strcmp(kl_own_option[i].key, KL_OWN_LINE);
+    if (!strcmp(kl_own_option[i].key, KL_OWN_AHEAD))
+        kl_config_ahead(m->control.menu.own[i], &m->config.ahead);
 }
 
 /* They are nobody else's: at once. */
 static void follow_screen(struct kl_match *m) {
     for (unsigned i = 0; i < KL_OWN_COUNT; i++)
-        if (is_here(i) && turned(m, i)) show_here(m, i, !is_neutral(m, i));
+        if (kl_own_option[i].here && turned(m, i)) show_here(m, i, !is_neutral(m, i));
 }
 
 /* Gives a changed menu option to the room, because the game is everybody's. One option a call; true: there
@@ -273,7 +271,7 @@ void kl_control_begin(struct kl_match *m) {
     see_menu(m);
     m->control.menu.turned = false;
     for (unsigned i = 0; i < KL_OWN_COUNT; i++)
-        if (is_here(i) && !is_neutral(m, i)) show_here(m, i, true);
+        if (kl_own_option[i].here && !is_neutral(m, i)) show_here(m, i, true);
 }
 
 void kl_control_turn(struct kl_match *m, uint64_t now_us) {

@@ -7,8 +7,9 @@
 
 #include "net/engine/facts.h"
 #include "net/platform/file.h"
+#include "net/platform/library.h"
 
-#define CORE_END "_libretro.so"
+#define CORE_END "_libretro" KL_LIBRARY_ENDING
 
 static const char *base_of(const char *path) {
     const char *slash = strrchr(path, '/');

@@ -6,6 +6,7 @@
 
 #include <sodium.h>
 
+#include "net/platform/environment.h"
 #include "core_wrapper/match/control.h"
 #include "core_wrapper/start/identity.h"
 #include "core_wrapper/match/invite.h"
@@ -23,7 +24,7 @@
 /* ---- our own description ---- */
 
 static void player_name(struct kl_match *m, char *out, size_t cap) {
-    const char *front = NULL, *user = getenv("USER");
+    const char *front = NULL, *user = kl_environment_get("USER");
     if (!m->front.call.environment(RETRO_ENVIRONMENT_GET_USERNAME, &front) || !front || !*front) front = NULL;
     const char *name = *m->config.name ? m->config.name : front ? front : user && *user ? user : "player";
     snprintf(out, cap, "%s", name);

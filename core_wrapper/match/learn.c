@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/environment.h"
 #include "net/platform/file.h"
 #include "net/platform/process.h"
 #include "core_wrapper/match/room_profile.h"
@@ -11,7 +12,7 @@
 
 /* A path as it is, a name on PATH. */
 static bool find_program(struct kl_match *m, char *out, size_t cap) {
-    const char *name = m->config.learn, *path = getenv("PATH");
+    const char *name = m->config.learn, *path = kl_environment_get("PATH");
     if (strchr(name, '/')) return snprintf(out, cap, "%s", name) < (int)cap && kl_file_runnable(out);
     for (const char *at = path ? path : ""; *at;) {
         size_t len = strcspn(at, ":");
@@ -34,7 +35,7 @@ void kl_learn_begin(struct kl_match *m) {
     bool off = !strcmp(m->config.learn, "off") || !strcmp(m->config.profile, "off");
     if (off || m->profile.measuring.id || !content || !kl_file_readable(content) || *m->emu.content.refusal)
         return;
-    if (m->emu.core.serialize_size() == 0 || kl_room_profile_known(m) || kl_room_profile_find_any(m)) return;
+    if (!m->profile.size_bytes || kl_room_profile_known(m) || kl_room_profile_find_any(m)) return;
     if (!find_program(m, program, sizeof program)) return;
     const char *arguments[] = {
         "keylock",           "probe",     "--learn", "--core",
@@ -45,6 +46,13 @@ void kl_learn_begin(struct kl_match *m) {
         kl_frontend_log(&m->front, "measures the core's states in the background");
     else
         kl_frontend_log(&m->front, "the core's states are not measured: %s", err);
+}
+
+bool kl_learn_busy(struct kl_match *m) {
+    if (!m->profile.measuring.id) return false;
+    if (!kl_process_gone(&m->profile.measuring)) return true;
+    kl_learn_end(m);
+    return false;
 }
 
 void kl_learn_end(struct kl_match *m) {

@@ -6,10 +6,14 @@
 #ifndef KLW_LEARN_H
 #define KLW_LEARN_H
 
+#include <stdbool.h>
+
 struct kl_match;
 
 /* After kl_room_profile_find(). Does nothing if the findings are there, or a measurement is under way. */
 void kl_learn_begin(struct kl_match *m);
+/* True while a measurement is under way. Once it is over, its findings are read. */
+bool kl_learn_busy(struct kl_match *m);
 /* Ends a measurement that is under way. */
 void kl_learn_end(struct kl_match *m);
 

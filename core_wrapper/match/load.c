@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/environment.h"
 #include "net/platform/library.h"
 #include "net/platform/process.h"
 #include "net/platform/clock.h"
@@ -14,11 +15,13 @@
 #include "core_wrapper/core/declare.h"
 #include "core_wrapper/env/env.h"
 #include "core_wrapper/env/env_answers.h"
+#include "core_wrapper/env/reload.h"
 #include "core_wrapper/start/gifts.h"
 #include "core_wrapper/start/identity.h"
 #include "core_wrapper/netplay/netplay.h"
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/match/room_profile.h"
+#include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/match/wish.h"
 #include "core_wrapper/match/match.h"
 
@@ -28,6 +31,7 @@ static void ask_folder(struct kl_match *m, unsigned cmd, char *out, size_t cap) 
     const char *dir = NULL;
     if (m->front.call.environment && m->front.call.environment(cmd, &dir) && dir)
         snprintf(out, cap, "%s", dir);
+    kl_file_use_slashes(out);
 }
 
 static void find_own_path(struct kl_match *m) {
@@ -52,12 +56,13 @@ static const char *memo_name(void) {
 
 static int find_core(struct kl_match *m, char *path, size_t cap, char *err, size_t err_len) {
     char beside[4096], frontend[4096] = "", name[4096];
-    const char *memo = getenv(memo_name()), *front = NULL;
+    const char *memo = kl_environment_get(memo_name()), *front = NULL;
     snprintf(beside, sizeof beside, "%s", m->front.own_path);
     folder_of(beside);
     if (m->front.call.environment && m->front.call.environment(RETRO_ENVIRONMENT_GET_LIBRETRO_PATH, &front) &&
         front)
         snprintf(frontend, sizeof frontend, "%s", front);
+    kl_file_use_slashes(frontend);
     folder_of(frontend);
     bool two = *frontend && strcmp(frontend, beside) != 0;
     const char *dirs[] = {beside, two ? frontend : NULL, NULL};
@@ -73,16 +78,6 @@ static int find_core(struct kl_match *m, char *path, size_t cap, char *err, size
     return -1;
 }
 
-/* After a late open: the core's static constructors see the turned world already. */
-static void turn_world(struct kl_match *m, uint64_t epoch_s) {
-    char err[256];
-    if (kl_world_turn(m->emu.world, m->emu.core.handle, &m->emu.turned, err, sizeof err) != 0)
-        kl_frontend_log(&m->front, "world not turned: %s", err);
-    kl_world_files_clear(m->emu.world);
-    kl_world_start(m->emu.world, epoch_s, 0);
-    kl_core_construct(&m->emu.core);
-}
-
 /* This core may come into a room: one on the relay that is known, or one that RetroArch's netplay leads to.
  */
 static bool may_lock(struct kl_match *m) {
@@ -91,7 +86,7 @@ static bool may_lock(struct kl_match *m) {
     return (c->netplay && kl_netplay_offer(&m->netplay)) || *c->host;
 }
 
-/* ---- what the core's calls cause ---- */
+/* ---- effects of the core's calls ---- */
 
 static void on_video(void *m, const void *data, unsigned width, unsigned height, size_t pitch) {
     kl_play_video(m, data, width, height, pitch);
@@ -153,8 +148,8 @@ static int open_core(struct kl_match *m, char *err, size_t err_len) {
         kl_core_close(&m->emu.core);
         return -1;
     }
-    setenv(memo_name(), path, 1);
-    if (turn) turn_world(m, m->config.epoch_set ? m->config.epoch_s : kl_wall_us() / 1000000);
+    kl_environment_set(memo_name(), path);
+    if (turn) kl_emulator_turn(&m->emu, m->config.epoch_set ? m->config.epoch_s : kl_wall_us() / 1000000);
     return 0;
 }
 
@@ -184,29 +179,6 @@ void kl_load_open(struct kl_match *m, bool final) {
     }
     m->mode = may_lock(m) ? KL_MODE_ROOM : KL_MODE_ALONE;
     m->emu.alone = m->mode == KL_MODE_ALONE;
-}
-
-/* ---- both loads of a room ---- */
-
-static bool load_content(struct kl_match *m) {
-    const struct kl_content *c = &m->emu.content;
-    struct kl_core *core = &m->emu.core;
-    kl_core_log_listen(&m->emu);
-    if (c->special)
-        core->game_loaded = core->load_game_special(c->type, c->item, c->count);
-    else
-        core->game_loaded = core->load_game(c->none ? NULL : &c->item[0]);
-    return core->game_loaded;
-}
-
-/* Arcade cores load a game that lacks files all the same: a picture names them, and there is no machine that
- * could be locked, neither memory nor state. */
-static const char *refusal(struct kl_match *m) {
-    struct retro_memory_map map = kl_memory_inner(&m->emu.memory);
-    struct kl_ram ram;
-    if (!*kl_core_log_error(&m->emu)) return "";
-    kl_ram_find(&ram, &m->emu.core, map.num_descriptors ? &map : NULL);
-    return ram.count || m->emu.core.serialize_size() ? "" : kl_core_log_error(&m->emu);
 }
 
 /* ---- the first load ---- */
@@ -278,14 +250,14 @@ bool kl_load_first(struct kl_match *m, bool special, unsigned type, const struct
     }
     kl_emulator_give_callbacks(&m->emu);
     m->emu.load = KL_LOAD_FIRST;
-    bool ok = load_content(m);
+    bool ok = kl_emulator_load_content(&m->emu);
     m->emu.load = KL_LOAD_NONE;
     if (!ok) {
         kl_frontend_fail(&m->front, "the core %s could not load %s", m->emu.core.path,
                          m->emu.content.count && info->path ? info->path : "without content");
         return false;
     }
-    snprintf(m->emu.content.refusal, sizeof m->emu.content.refusal, "%s", refusal(m));
+    snprintf(m->emu.content.refusal, sizeof m->emu.content.refusal, "%s", kl_emulator_refusal(&m->emu));
     if (*m->emu.content.refusal && m->emu.runner) { /* nobody looks at the picture */
         kl_frontend_fail(&m->front, "the game did not load: %s", m->emu.content.refusal);
         return false;
@@ -394,16 +366,16 @@ static int may_load(struct kl_match *m, const struct kl_start *s, char *err, siz
     return -1;
 }
 
-static int write_files(struct kl_match *m, const struct kl_start *s, char *err, size_t err_len) {
-    if (kl_savedir_fresh(&m->dir, "save", m->emu.save_dir, sizeof m->emu.save_dir, err, err_len) != 0)
-        return -1;
+static int write_files(struct kl_match *m, const struct kl_start *s, const char *folder,
+                       char dir[KL_SAVEDIR_PATH], char *err, size_t err_len) {
+    if (kl_savedir_fresh(&m->dir, folder, dir, KL_SAVEDIR_PATH, err, err_len) != 0) return -1;
     for (unsigned i = 0; i < s->file_count; i++)
         if (!kl_gifts_may_write(&s->file[i])) {
             snprintf(err, err_len, "the room's start data has a file that it may not have: \"%.200s\"",
                      s->file[i].path);
             return -1;
-        } else if (kl_savedir_write(m->emu.save_dir, s->file[i].path, s->file[i].bytes, s->file[i].len, err,
-                                    err_len) != 0)
+        } else if (kl_savedir_write(dir, s->file[i].path, s->file[i].bytes, s->file[i].len, err, err_len) !=
+                   0)
             return -1;
     return 0;
 }
@@ -418,13 +390,6 @@ static void forget_library(struct kl_match *m) {
     memset(&m->emu.told.frame_time, 0, sizeof m->emu.told.frame_time);
 }
 
-static void take_options(struct kl_match *m, const struct kl_start *s) {
-    char why[256];
-    kl_options_free(&m->emu.options);
-    for (unsigned i = 0; i < s->option_count; i++)
-        kl_options_set(&m->emu.options, s->option[i].key, s->option[i].value, true, why, sizeof why);
-}
-
 static void check_options(struct kl_match *m, const struct kl_start *s) {
     for (unsigned i = 0; i < s->option_count; i++) {
         const char *v = kl_options_get(&m->emu.options, s->option[i].key);
@@ -432,56 +397,6 @@ static void check_options(struct kl_match *m, const struct kl_start *s) {
             kl_frontend_log(&m->front, "option key=%s room=%s here=%s", s->option[i].key, s->option[i].value,
                             v ? v : "-");
     }
-}
-
-static int fill_memory(struct kl_match *m, const struct kl_start *s, char *err, size_t err_len) {
-    for (unsigned i = 0; i < s->memory_count; i++) {
-        size_t size = m->emu.core.get_memory_size(s->memory[i].id);
-        void *data = m->emu.core.get_memory_data(s->memory[i].id);
-        if (!data || size != s->memory[i].len) {
-            snprintf(err, err_len, "save memory %u: the room's has %zu bytes, this core's has %zu",
-                     s->memory[i].id, s->memory[i].len, data ? size : 0);
-            return -1;
-        }
-        memcpy(data, s->memory[i].bytes, size);
-    }
-    return 0;
-}
-
-/* Cores look their devices up in tables: a number that the core never named may be past their end. */
-static int set_devices(struct kl_match *m, const struct kl_start *s, char *err, size_t err_len) {
-    for (unsigned i = 0; i < s->device_count; i++) {
-        const struct kl_start_device *d = &s->device[i];
-        if (!kl_declared_device(&m->emu.told.controllers, d->port, d->device)) {
-            snprintf(err, err_len, "the room has device %u at port %u, which this core does not name",
-                     d->device, d->port + 1u);
-            return -1;
-        }
-        m->emu.core.set_controller_port_device(d->port, d->device);
-    }
-    return 0;
-}
-
-static int run_load(struct kl_match *m, const struct kl_start *s, uint64_t epoch_s, char *err,
-                    size_t err_len) {
-    struct retro_system_info info = {0};
-    if (kl_core_reopen(&m->emu.core, err, err_len) != 0) return -1;
-    turn_world(m, epoch_s);
-    m->emu.core.set_environment(kl_emulator_environment(&m->emu));
-    m->emu.core.get_system_info(&info);
-    m->emu.core.init();
-    m->emu.core.initialised = true;
-    kl_emulator_give_callbacks(&m->emu);
-    if (!load_content(m)) {
-        snprintf(err, err_len, "the core refused to load the content a second time");
-        return -1;
-    }
-    if (*refusal(m)) {
-        snprintf(err, err_len, "the game did not load a second time: %s", refusal(m));
-        return -1;
-    }
-    if (fill_memory(m, s, err, err_len) != 0) return -1;
-    return set_devices(m, s, err, err_len);
 }
 
 /* The room's options may have changed the core's picture and sound since the frontend was told. */
@@ -500,14 +415,14 @@ int kl_load_afresh(struct kl_match *m, const uint8_t *data, size_t len, uint64_t
     int r = -1;
     snprintf(err, err_len, "the room's start data is damaged");
     if (s && kl_start_decode(s, data, len) == 0 && may_load(m, s, err, err_len) == 0 &&
-        write_files(m, s, err, err_len) == 0) {
+        write_files(m, s, "save", m->emu.save_dir, err, err_len) == 0) {
+        kl_run_ahead_close(m);
         forget_library(m);
         kl_room_profile_take(m, &s->profile);
-        take_options(m, s);
         kl_gifts_redirect(&m->emu.gifts, m->emu.world, m->front.system_dir, m->emu.save_dir,
                           m->emu.content.stem);
         m->emu.load = KL_LOAD_AFRESH;
-        r = run_load(m, s, epoch_s, err, err_len);
+        r = kl_emulator_reload(&m->emu, s, epoch_s, err, err_len);
         if (r == 0) {
             compare_av(m);
             kl_env_hw_enter(&m->emu);
@@ -520,4 +435,20 @@ int kl_load_afresh(struct kl_match *m, const uint8_t *data, size_t len, uint64_t
     }
     free(s);
     return r;
+}
+
+void kl_load_shown(struct kl_match *m) {
+    struct kl_start *s = calloc(1, sizeof *s);
+    const struct kl_shown_hooks hooks = kl_run_ahead_hooks(m);
+    char dir[KL_SAVEDIR_PATH], err[KLW_TEXT_MAX] = "the room's start data is damaged";
+    size_t len;
+    const uint8_t *data = kl_link_start_data(m->link, &len);
+    const char *found = kl_room_profile_no_ahead(m);
+    if (*found) snprintf(err, sizeof err, "%s", found);
+    bool good = !*found && s && kl_start_decode(s, data, len) == 0 &&
+                write_files(m, s, "shown", dir, err, sizeof err) == 0 &&
+                kl_shown_open(&m->play.ahead.shown, &m->emu, s, m->status.prepare.epoch_s,
+                              m->front.system_dir, dir, &hooks, err, sizeof err) == 0;
+    if (!good) kl_run_ahead_give_up(m, err);
+    free(s);
 }

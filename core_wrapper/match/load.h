@@ -30,4 +30,8 @@ int kl_load_start_data(struct kl_match *m, bool bare, uint8_t **out, size_t *len
 int kl_load_afresh(struct kl_match *m, const uint8_t *data, size_t len, uint64_t epoch_s,
                    struct kl_facts *facts, char *err, size_t err_len);
 
+/* If the player runs ahead: loads the core that the room has loaded once more, as the shown core, with the
+ * same start data and a copy of the room's save files. */
+void kl_load_shown(struct kl_match *m);
+
 #endif

@@ -14,6 +14,7 @@
 #include "core_wrapper/match/join.h"
 #include "core_wrapper/match/overlay.h"
 #include "core_wrapper/match/room_profile.h"
+#include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/match/slot.h"
 #include "core_wrapper/match/snapshot.h"
 #include "core_wrapper/match/wish.h"
@@ -33,11 +34,10 @@ enum kl_mode {
 struct kl_play {
     struct kl_client_stats stats; /* of the turn before */
     uint32_t next_frame;          /* frames run since frame 0, or passed over */
-    uint32_t from;   /* the core was loaded in the middle of this frame's commands; 0: it was not */
-    uint32_t limit;  /* of the runner; 0: none */
-    bool hidden;     /* the frame that runs will not be seen */
-    bool again;      /* the frame has been run before */
-    bool core_dupes; /* it gives NULL for "the same picture again" */
+    uint32_t from;  /* the core was loaded in the middle of this frame's commands; 0: it was not */
+    uint32_t limit; /* of the runner; 0: none */
+    bool hidden;    /* the frame that runs will not be seen */
+    bool again;     /* the frame has been run before */
     struct kl_pace pace;
     struct kl_press press;
     bool too_slow;       /* catching up does not get anywhere, and no missed frames are still on their way */
@@ -52,6 +52,7 @@ struct kl_play {
     klw_hash_fn hash_fn;
     void *hash_user;
     struct klw_report report;
+    struct kl_run_ahead ahead;
 };
 
 struct kl_match {

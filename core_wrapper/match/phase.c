@@ -1,6 +1,7 @@
 #include "core_wrapper/match/phase.h"
 
 #include "core_wrapper/match/join.h"
+#include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/record/record.h"
 #include "core_wrapper/match/match.h"
 
@@ -41,6 +42,7 @@ void kl_phase_leave(struct kl_match *m, unsigned linger_ms) {
     kl_record_close(&m->record,
                     &(struct kl_record_sum){p->next_frame, p->stalls, p->stall_longest_us,
                                             p->report.desync ? (int64_t)p->report.desync_first : -1});
+    kl_run_ahead_close(m);
     kl_link_close(m->link, linger_ms);
     m->link = NULL;
     kl_join_close(m, is_in || s->refused);

@@ -1,4 +1,4 @@
-/* phase.h - whose the core is: the room's, or the player's own. Changes of m->emu.phase that a choice or
+/* phase.h - the core's owner: the room, or the player alone. Changes of m->emu.phase that a choice or
  * the session makes, and leaving a room. */
 #ifndef KLW_PHASE_H
 #define KLW_PHASE_H

@@ -6,6 +6,7 @@
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/record/record.h"
 #include "core_wrapper/match/room_profile.h"
+#include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/match/slot.h"
 #include "core_wrapper/match/snapshot.h"
 #include "core_wrapper/match/match.h"
@@ -21,42 +22,17 @@
 
 /* ---- the core's callbacks ---- */
 
-static uint64_t hash_picture(struct kl_match *m, const void *data, unsigned width, unsigned height,
-                             size_t pitch, uint64_t h) {
-    size_t line = width * kl_picture_pixel_bytes(m->emu.picture.format);
-    for (unsigned y = 0; y < height; y++)
-        h = XXH3_64bits_withSeed((const uint8_t *)data + y * pitch, line, h);
-    return h;
-}
-
-static void swallow(const void *data, unsigned width, unsigned height, size_t pitch) {
-    (void)data, (void)width, (void)height, (void)pitch;
-}
-
-/* A core may repeat a picture by NULL, so a hidden picture may have to be shown later. */
-static void keep_hidden(struct kl_match *m, const void *data, unsigned width, unsigned height, size_t pitch) {
-    struct kl_picture *p = &m->emu.picture;
-    bool want_copy = p->want_copy;
-    if (!data || !m->play.core_dupes) return;
-    p->want_copy = true;
-    kl_picture_draw(p, data, width, height, pitch, swallow);
-    p->want_copy = want_copy;
-    p->shown = false; /* so that the copy is */
-}
-
 void kl_play_video(struct kl_match *m, const void *data, unsigned width, unsigned height, size_t pitch) {
-    if (m->play.hash_av && data && data != RETRO_HW_FRAME_BUFFER_VALID)
-        m->play.av_picture = hash_picture(m, data, width, height, pitch, 0);
-    if (!data) m->play.core_dupes = true;
-    if (m->play.hidden)
-        keep_hidden(m, data, width, height, pitch);
-    else
-        kl_picture_draw(&m->emu.picture, data, width, height, pitch, m->front.call.video);
+    bool hashed = m->play.hash_av || m->play.ahead.plan.on;
+    if (hashed && data && data != RETRO_HW_FRAME_BUFFER_VALID)
+        m->play.av_picture = kl_picture_hash(m->emu.picture.format, data, width, height, pitch);
+    if (!m->play.ahead.displays)
+        kl_picture_take(&m->emu.picture, data, width, height, pitch, m->play.hidden, m->front.call.video);
 }
 
 void kl_play_sound(struct kl_match *m, const int16_t *stereo, size_t frames) {
     if (m->play.hash_av) m->play.av_sound = XXH3_64bits_withSeed(stereo, frames * 4, m->play.av_sound);
-    if (!m->play.again) kl_audio_add(&m->emu.audio, stereo, frames);
+    if (!m->play.again && !m->play.ahead.displays) kl_audio_add(&m->emu.audio, stereo, frames);
 }
 
 /* ---- hashes ---- */
@@ -67,6 +43,7 @@ void kl_play_hash(struct kl_match *m, uint32_t label) {
     kl_ram_find(&m->play.ram, &m->emu.core, map.num_descriptors ? &map : NULL);
     kl_statehash_take(&taken, &m->emu.core, &m->play.ram, &m->play.buffer);
     m->play.no_states = !taken.has_state;
+    kl_run_ahead_marked(m, label + 1, &taken);
     struct kl_hash h = {.frame = label, .has_ram = taken.has_ram, .has_state = taken.has_state};
     h.ram = taken.ram;
     if (h.has_state) h.state = kl_room_profile_hash(m, m->play.buffer.data, m->play.buffer.size, &h);
@@ -81,14 +58,6 @@ void kl_play_hash(struct kl_match *m, uint32_t label) {
 
 /* ---- one frame ---- */
 
-static void give_keys(struct kl_match *m, const struct kl_frame *f) {
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        for (unsigned i = 0; i < f->in[s].key_count && m->emu.told.key_event; i++) {
-            const struct kl_key *k = &f->in[s].key[i];
-            m->emu.told.key_event(k->down, k->code, k->character, k->modifiers);
-        }
-}
-
 /* The first of our pads, in the seat that it plays. */
 static void note_press(struct kl_match *m, const struct kl_frame *f, uint64_t now_us) {
     unsigned seats = m->status.welcome.seats;
@@ -98,18 +67,10 @@ static void note_press(struct kl_match *m, const struct kl_frame *f, uint64_t no
 }
 
 static void run_core(struct kl_match *m, const struct kl_frame *f, bool hidden) {
-    kl_latch_frame(&m->emu.latch, f);
-    give_keys(m, f);
     m->play.av_sound = 0;
     m->play.hidden = hidden;
-    m->emu.unseen = hidden && !m->profile.show_all && !m->play.hash_av;
-    if (m->emu.told.frame_time.callback) {
-        retro_usec_t usual = (retro_usec_t)(1e12 / kl_emulator_fps_uhz(m->emu.av.timing.fps));
-        m->emu.told.frame_time.callback(m->emu.told.frame_time.reference ? m->emu.told.frame_time.reference
-                                                                         : usual);
-    }
-    m->emu.core.run();
-    m->play.hidden = m->emu.unseen = false;
+    kl_emulator_run(&m->emu, f, hidden && !m->profile.show_all && !m->play.hash_av);
+    m->play.hidden = false;
 }
 
 /* One frame: the hash of the state before it, the room's commands, the core. from_us: now. Gives the time at
@@ -129,6 +90,7 @@ static uint64_t run_frame(struct kl_match *m, const struct kl_frame *f, bool hid
     m->play.next_frame = f->number + 1;
     uint64_t end_us = kl_now_us();
     note_press(m, f, end_us);
+    kl_run_ahead_compare(m, f->number, !hidden);
     kl_pace_cost(&m->play.pace, hidden, (double)(end_us - from_us));
     return end_us;
 }
@@ -202,10 +164,10 @@ static uint32_t run_planned(struct kl_match *m, uint32_t runs, uint64_t from_us,
         if (!clocked(m) && !m->emu.runner) kl_audio_drop(&m->emu.audio);
         if (done == 0) m->play.report.first = f.number;
         m->play.report.last = f.number;
-        *end_us = run_frame(m, &f, !last, *end_us);
+        *end_us = run_frame(m, &f, !last && !m->play.ahead.displays, *end_us);
         done++;
     }
-    if (done && !last)
+    if (done && !last && !m->play.ahead.displays)
         kl_picture_repeat(&m->emu.picture, m->front.call.video); /* the planned rest did not come */
     return done;
 }
@@ -307,10 +269,16 @@ void kl_play_turn(struct kl_match *m, uint64_t from_us) {
         return;
     }
     struct kl_plan plan = plan_turn(m, &now_us);
+    int ahead = kl_run_ahead_turn(m, m->play.next_frame + plan.due, now_us);
+    if (ahead >= 0) now_us = kl_now_us(); /* the true core's cost is its own */
     uint32_t done = run_planned(m, plan.runs, now_us, &end_us);
+    uint32_t shown = ahead < 0 ? done : (uint32_t)ahead;
     note_stall(m, plan.stalled && !done, done > 0, from_us);
-    give_sound(m, done, end_us);
-    if (!done) show_again(m, end_us);
+    give_sound(m, shown, end_us);
+    if (!shown)
+        show_again(m, end_us);
+    else
+        kl_run_ahead_felt(m, ahead < 0 ? m->play.next_frame : m->play.ahead.plan.shown);
     kl_slot_turn(m);
     kl_snapshot_turn(m);
     refresh_memory(m, from_us);

@@ -1,8 +1,7 @@
 /* play.h - the frames of a session: sampling, running closed frames, hashing, and their pace. docs/design.md
  * §3 "Pacing in the wrapper".
  *
- * The seam for running ahead of the lock is between kl_play_turn() and run_frame(). kl_play_turn() knows the
- * locked and the shown frames; run_frame() runs one frame from any state of the core. */
+ * Running ahead of the lock: run_ahead.h. */
 #ifndef KLW_PLAY_H
 #define KLW_PLAY_H
 

@@ -54,6 +54,7 @@ bool kl_room_profile_find(struct kl_match *m, const struct kl_facts *facts) {
     const char *core = core_fact(m), *content = fact(facts, "content");
     bool named = false;
     memset(&m->profile.own, 0, sizeof m->profile.own);
+    m->profile.size_bytes = m->emu.core.serialize_size();
     if (!strcmp(m->config.profile, "off") || !core || !content) return true;
     if (!find_path(m, path, sizeof path, &named, core, content)) return true;
     int result = kl_profile_read(&m->profile.own, path, err, sizeof err);
@@ -82,7 +83,7 @@ void kl_room_profile_wish(struct kl_match *m, struct kl_params *p) {
 
 bool kl_room_profile_find_any(struct kl_match *m) {
     char path[KL_CONFIG_PATH_MAX + KL_PROFILE_NAME_MAX], err[KLW_TEXT_MAX], any[KL_FACT_VAL_MAX];
-    size_t bytes = m->emu.core.serialize_size();
+    size_t bytes = m->profile.size_bytes;
     bool named = false;
     memset(&m->profile.for_core, 0, sizeof m->profile.for_core);
     if (!strcmp(m->config.profile, "off") || !bytes) return false;
@@ -95,6 +96,11 @@ bool kl_room_profile_find_any(struct kl_match *m) {
         memset(&m->profile.for_core, 0, sizeof m->profile.for_core);
     }
     return false;
+}
+
+const char *kl_room_profile_no_ahead(struct kl_match *m) {
+    if (kl_room_profile_known(m)) return m->profile.own.no_ahead;
+    return kl_room_profile_find_any(m) ? m->profile.for_core.no_ahead : "";
 }
 
 /* ---- the room's ---- */

@@ -17,6 +17,7 @@ struct kl_room_profile {
     bool load_own;     /* in force: at a snapshot every machine loads its own; the host's wish */
     bool no_snapshots; /* in force: the core's state does not hold all of it, none is taken */
     bool said_size;
+    size_t size_bytes;           /* of a state; asked before the match, for some cores serialize to know it */
     struct kl_process measuring; /* learn.c's program; id 0: none runs */
 };
 
@@ -26,10 +27,14 @@ struct kl_room_profile {
  * missing or bad; kl_frontend_fail() has told the reason. */
 bool kl_room_profile_find(struct kl_match *m, const struct kl_facts *facts);
 
-/* Looks in the same folder for a profile of all games of the loaded core with states of the present size. */
+/* Looks in the same folder for a profile of all games of the loaded core with states of size_bytes. */
 bool kl_room_profile_find_any(struct kl_match *m);
 /* True if there is a profile of this core and content. */
 bool kl_room_profile_known(struct kl_match *m);
+
+/* The reason why no second copy of the core may run beside it, by the findings on this machine; "": none is
+ * known. Reads the file anew. */
+const char *kl_room_profile_no_ahead(struct kl_match *m);
 
 /* Fills in the frames between hashes, unless the player has set them. */
 void kl_room_profile_wish(struct kl_match *m, struct kl_params *p);

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "net/platform/clock.h"
-#include "net/platform/socket.h"
+#include "net/platform/local.h"
 #include "core_wrapper/match/choice.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/words/command_words.h"
@@ -18,6 +18,7 @@
 #include "core_wrapper/match/phase.h"
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/record/record.h"
+#include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/match/slot.h"
 #include "core_wrapper/match/match.h"
 
@@ -65,6 +66,7 @@ static void load_afresh(struct kl_match *m) {
         return;
     }
     m->emu.phase = KL_PHASE_READY;
+    if (kl_run_ahead_wants(m)) kl_load_shown(m);
     m->free.own_saves = m->free.begins = false;
     kl_frontend_log(&m->front, "world turned=%s left=%s", m->emu.turned.turned, m->emu.turned.left);
     kl_link_ready(m->link, &facts);
@@ -325,7 +327,10 @@ void kl_session_run(struct kl_match *m) {
     m->play.report.event[0] = 0;
     beside(m, from_us);
     switch (m->emu.phase) {
-    case KL_PHASE_PLAYING: kl_play_turn(m, from_us); break;
+    case KL_PHASE_PLAYING:
+        if (m->link && kl_run_ahead_wants(m)) kl_load_shown(m); /* switched on in play */
+        kl_play_turn(m, from_us);
+        break;
     case KL_PHASE_FREE:
     case KL_PHASE_LOCAL: kl_play_local(m, kl_choice_still(m), from_us); break;
     case KL_PHASE_IDLE:
@@ -344,7 +349,7 @@ void kl_session_close(struct kl_match *m) {
     m->emu.phase = KL_PHASE_IDLE;
     kl_overlay_reset(m);
     kl_savedir_close(&m->dir);
-    kl_socket_close(m->control.socket);
+    kl_local_close(m->control.socket);
     m->control.socket = -1;
     m->record.owed = false;
     m->said.states = m->said.loads = m->said.cheats = m->said.disk = m->said.desync = false;

@@ -36,7 +36,7 @@ bool kl_slot_save(struct kl_match *m, uint32_t frame) {
     return true;
 }
 
-int kl_slot_load(struct kl_match *m, const struct kl_command *c, char *why, size_t cap) {
+bool kl_slot_has(struct kl_match *m, const struct kl_command *c, char *why, size_t cap) {
     struct kl_reader in;
     kl_reader_init(&in, c->data, c->len);
     uint32_t frame = kl_read_u32(&in);
@@ -44,10 +44,15 @@ int kl_slot_load(struct kl_match *m, const struct kl_command *c, char *why, size
         snprintf(why, cap, "the saved state of frame %u was replaced: load again", frame);
     else if (!m->slot.state)
         snprintf(why, cap, "out of sync: no saved state of frame %u on this machine", frame);
-    else if (!m->emu.core.unserialize(m->slot.state, m->slot.bytes))
-        snprintf(why, cap, "the core refused the saved state of frame %u", frame);
     else
-        return 0;
+        return true;
+    return false;
+}
+
+int kl_slot_load(struct kl_match *m, const struct kl_command *c, char *why, size_t cap) {
+    if (!kl_slot_has(m, c, why, cap)) return -1;
+    if (m->emu.core.unserialize(m->slot.state, m->slot.bytes)) return 0;
+    snprintf(why, cap, "the core refused the saved state of frame %u", m->slot.frame);
     return -1;
 }
 

@@ -10,6 +10,7 @@
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/own_states.h"
 #include "core_wrapper/match/play.h"
+#include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/record/record.h"
 #include "core_wrapper/match/snapshot_form.h"
 #include "core_wrapper/match/snapshot_pack.h"
@@ -240,6 +241,7 @@ static void run_again(struct kl_match *m, const char *whose) {
     struct kl_snapshots *shots = &m->snapshots;
     char why[80];
     shots->back.running = true;
+    kl_run_ahead_anew(m);
     snprintf(why, sizeof why, "%s state of frame %u was loaded", whose, shots->back.from);
     kl_record_alien(&m->record, shots->back.end, why);
 }

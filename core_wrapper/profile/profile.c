@@ -24,7 +24,7 @@ struct reader {
     bool failed;
 };
 
-__attribute__((format(printf, 2, 3))) static void refuse(struct reader *r, const char *format, ...) {
+__attribute__((format(__printf__, 2, 3))) static void refuse(struct reader *r, const char *format, ...) {
     va_list args;
     if (r->failed) return;
     r->failed = true;
@@ -122,6 +122,10 @@ static void read_all(struct reader *r, json_object *j, struct kl_profile *p) {
     room->load_own = bool_of(r, does, "load_own");
     room->show_all = !bool_of(r, does, "hide");
     room->hash_every = (uint16_t)number_of(r, does, "hash_every", 1, UINT16_MAX);
+    json_object *no_ahead = NULL;
+    if (!r->failed && json_object_object_get_ex(j, "no_ahead", &no_ahead))
+        no_ahead = member(r, j, "no_ahead", json_type_string);
+    snprintf(p->no_ahead, sizeof p->no_ahead, "%s", no_ahead ? json_object_get_string(no_ahead) : "");
     if (room->states_equal && room->mask.count)
         refuse(r, "\"states_equal\": expected false beside a mask, got true");
 }

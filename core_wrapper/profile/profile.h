@@ -11,16 +11,20 @@
  *     "load_own"      at a snapshot every machine loads its own state
  *     "hide"          the core may be told which frames are unseen
  *     "hash_every"    frames between hashes, 1 to 65535
- * The host's profile is the room's: it goes to all clients with the start data (start.h). */
+ * The host's profile is the room's: it goes to all clients with the start data (start.h).
+ *
+ * "no_ahead", which may be missing, is this machine's alone: the reason why no second copy of the core may
+ * play ahead of the lock here. */
 #ifndef KLW_PROFILE_H
 #define KLW_PROFILE_H
 
 #include "net/engine/facts.h"
 #include "core_wrapper/profile/mask.h"
 
-#define KL_PROFILE_FORMAT   2         /* of "keylock_profile" */
-#define KL_PROFILE_MAX      (4 << 20) /* bytes of a file */
-#define KL_PROFILE_NAME_MAX 256       /* bytes of its name, NUL included */
+#define KL_PROFILE_FORMAT     2         /* of "keylock_profile" */
+#define KL_PROFILE_MAX        (4 << 20) /* bytes of a file */
+#define KL_PROFILE_NAME_MAX   256       /* bytes of its name, NUL included */
+#define KL_PROFILE_REASON_MAX 200       /* of "no_ahead", NUL included; a longer one is cut */
 
 /* A room's settings from a profile. Zero means a room without a profile, but for hash_every. */
 struct kl_profile_room {
@@ -30,6 +34,7 @@ struct kl_profile_room {
 };
 struct kl_profile {
     char core[KL_FACT_VAL_MAX], content[KL_FACT_VAL_MAX];
+    char no_ahead[KL_PROFILE_REASON_MAX]; /* "": one may, or nobody has tried */
     struct kl_profile_room room;
 };
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/environment.h"
 #include "core_wrapper/words/command_words.h"
 #include "core_wrapper/record/corrupt.h"
 #include "core_wrapper/start/identity.h"
@@ -61,7 +62,7 @@ static void record_head(struct kl_record *r, const uint8_t *data, size_t len) {
 }
 
 void kl_record_run_begin(struct kl_record *r, const uint8_t *start, size_t len) {
-    const char *path = getenv("KEYLOCK_RECORD"), *planted = getenv("KEYLOCK_CORRUPT");
+    const char *path = kl_environment_get("KEYLOCK_RECORD"), *planted = kl_environment_get("KEYLOCK_CORRUPT");
     char why[256];
     kl_record_run_end(r);
     find_origin(r);

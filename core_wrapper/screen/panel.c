@@ -81,8 +81,8 @@ struct chips {
     int count;
 };
 
-__attribute__((format(printf, 3, 4))) static void add(struct chips *s, uint32_t rgb, const char *format,
-                                                      ...) {
+__attribute__((format(__printf__, 3, 4))) static void add(struct chips *s, uint32_t rgb, const char *format,
+                                                          ...) {
     va_list args;
     if (s->count == CHIPS_MAX) return;
     va_start(args, format);
@@ -160,6 +160,11 @@ static void add_watchers(struct chips *s, const struct kl_panel *p) {
 static void add_delay(struct chips *s, const struct kl_panel *p, bool wide, bool names) {
     unsigned frames = (unsigned)(p->lead_frames + 0.5);
     char whose[64] = "";
+    if (p->feels > 0) {
+        unsigned feels = (unsigned)(p->feels + 0.5);
+        add(s, WHITE, "feels %u%s, link %u", feels, !wide ? "" : feels == 1 ? " frame" : " frames", frames);
+        return;
+    }
     if (p->lead_frames <= 0) return;
     for (unsigned i = 0; i < p->count; i++) {
         const struct kl_panel_member *m = &p->member[i];
@@ -298,8 +303,9 @@ int kl_panel_draw_strip(const struct kl_panel *p, const struct kl_canvas *c, int
     for (unsigned i = 0; i < p->count && i < KL_MAX_CLIENTS; i++)
         if (p->member[i].seats) add_member(&s, p, &p->member[i]);
     if (p->delay_s) add(&s, GREY, "%u s later", p->delay_s);
+    if (p->feels > 0) add_delay(&s, p, true, false); /* more words, so the round trip goes first */
     add(&s, WHITE, "%.0f ms", p->rtt_ms);
-    add_delay(&s, p, wide, false);
+    if (p->feels <= 0) add_delay(&s, p, wide, false);
     while (s.count > 1 && flow(NULL, &s, 0, 0, cells) > 1)
         s.count--;
     int height = LINE_HEIGHT + 2;

@@ -62,6 +62,7 @@ struct kl_panel {
     unsigned budget_ms;
     double rtt_ms, jitter_ms;
     double lead_frames;    /* from a sample to its frame; 0: not known */
+    double feels;          /* frames from a press to its picture, while running ahead; 0: it does not */
     unsigned spacing;      /* frames */
     unsigned need;         /* lead that the newest frame needed, quarter frames; 0: unknown */
     uint64_t late, stalls; /* frames, episodes */

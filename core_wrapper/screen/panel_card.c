@@ -9,7 +9,7 @@
 #define UNSURE_US   4000000 /* a relay that is there has answered long before */
 #define NAMES_BYTES 120     /* of names in one line */
 
-__attribute__((format(printf, 2, 3))) static void add(struct kl_card *card, const char *format, ...) {
+__attribute__((format(__printf__, 2, 3))) static void add(struct kl_card *card, const char *format, ...) {
     va_list args;
     if (card->count == KL_CARD_LINES) return;
     va_start(args, format);

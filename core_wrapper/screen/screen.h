@@ -51,8 +51,8 @@ void kl_screen_show(struct kl_screen *s, retro_environment_t environment, enum k
 /* True if a letter of a line that stands is in no font but Unifont. */
 bool kl_screen_needs_unifont(const struct kl_screen *s);
 /* Logs only: one line, key=value. */
-__attribute__((format(printf, 3, 4))) void kl_screen_log(struct kl_screen *s, retro_environment_t environment,
-                                                         const char *format, ...);
+__attribute__((format(__printf__, 3, 4))) void
+kl_screen_log(struct kl_screen *s, retro_environment_t environment, const char *format, ...);
 
 /* The panel, shown or not. Any time. */
 void kl_screen_panel(struct kl_screen *s, bool on);

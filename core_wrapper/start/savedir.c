@@ -72,11 +72,18 @@ void kl_savedir_close(struct kl_savedir *d) {
 
 /* ---- the files ---- */
 
+static bool contains_nocase(const char *text, const char *part) {
+    size_t len = strlen(part);
+    while (*text && strncasecmp(text, part, len) != 0)
+        text++;
+    return *text != 0;
+}
+
 /* True for files that the frontend writes itself. */
 static bool is_frontends(const char *path) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     const char *dot = strrchr(base, '.');
-    return (dot && (!strcasecmp(dot, ".srm") || !strcasecmp(dot, ".rtc"))) || strcasestr(base, ".state");
+    return (dot && (!strcasecmp(dot, ".srm") || !strcasecmp(dot, ".rtc"))) || contains_nocase(base, ".state");
 }
 
 bool kl_savefiles_add(struct kl_savefiles *s, const char *dir, const char *path) {

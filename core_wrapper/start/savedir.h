@@ -2,8 +2,8 @@
  *
  * A session never writes into the player's save folder. It has its own folders below
  * $XDG_STATE_HOME/keylock/sessions (or ~/.local/state/…): ROOM-PID/first for the load that only makes the
- * core known, ROOM-PID/save for the load that is played. They are removed at the end; the next session
- * removes the folders of a killed process. */
+ * core known, ROOM-PID/save for the load that is played, ROOM-PID/shown for the core that runs ahead of it.
+ * They are removed at the end; the next session removes the folders of a killed process. */
 #ifndef KLW_SAVEDIR_H
 #define KLW_SAVEDIR_H
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/platform/process.h"
+
 #define COMMAND(name, purpose)                                                                               \
     { #name, purpose, cmd_##name##_help, cmd_##name }
 static const struct kl_tool_command commands[] = {
@@ -43,6 +45,7 @@ static int show_commands(void) {
 }
 
 int main(int argc, char **argv) {
+    kl_process_begin(&argc, &argv);
     const char *word = argc > 1 ? argv[1] : "";
     bool help = !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
     bool version = !strcmp(word, "--version") || !strcmp(word, "-V");

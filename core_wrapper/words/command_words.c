@@ -58,6 +58,16 @@ bool kl_words_get_policy(const struct kl_command *c, struct kl_params *into) {
     return true;
 }
 
+bool kl_words_swap(const struct kl_command *c, uint8_t plays[KL_MAX_SEATS]) {
+    if (c->len != 2 || c->data[0] >= KL_MAX_SEATS || c->data[1] >= KL_MAX_SEATS) return false;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        uint8_t seat = plays[s];
+        if (seat == c->data[0]) plays[s] = c->data[1];
+        if (seat == c->data[1]) plays[s] = c->data[0];
+    }
+    return true;
+}
+
 void kl_words_put_disk(struct kl_order *o, uint16_t index) {
     *o = (struct kl_order){.kind = KL_COMMAND_DISK, .len = 2};
     o->data[0] = (uint8_t)index;

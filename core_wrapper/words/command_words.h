@@ -49,6 +49,10 @@ void kl_words_put_disk(struct kl_order *o, uint16_t index);
 bool kl_words_get_disk(const struct kl_command *c, uint16_t *index);
 #define KL_DISK_NONE 0xffff
 
+/* Carries out a swap on the seats that the pads of each seat play. False, and nothing changes, for data of
+ * another form. */
+bool kl_words_swap(const struct kl_command *c, uint8_t plays[KL_MAX_SEATS]);
+
 /* The data as text. Others wrote it, so all bytes that are not UTF-8, and control characters, become '?'. */
 void kl_words_text(const struct kl_command *c, char out[KL_COMMAND_BYTES + 1]);
 /* The byte of a relay's notice where somebody's own words begin: "[f N] NAME: TEXT" of a member or the relay,

@@ -11,8 +11,10 @@
 
 #include "core_wrapper/words/config_table.h"
 #include "core_wrapper/words/hotkeys.h"
+#include "net/platform/environment.h"
 #include "net/platform/cfg_file.h"
 #include "net/platform/file.h"
+#include "net/platform/library.h"
 #include "net/session/url.h"
 #include "net/transport/link.h"
 
@@ -188,6 +190,7 @@ static int set(const struct kl_config_row *row, struct kl_config *c, const char 
     case KL_KIND_PASSWORD: return set_password(row, c, v, why);
     case KL_KIND_PASSWORD_FILE: good = set_password_file(c, v); break;
     case KL_KIND_HOTKEYS: return set_hotkeys(row, c, v, why);
+    case KL_KIND_AHEAD: good = kl_config_ahead(v, &c->ahead); break;
     }
     return good ? 0 : refuse(row, v, why);
 }
@@ -208,6 +211,19 @@ int kl_config_set(struct kl_config *c, const char *key, const char *value, char 
 }
 
 /* ---- words by themselves ---- */
+
+bool kl_config_ahead(const char *value, uint8_t *out) {
+    uint64_t n;
+    if (!strcmp(value, "off"))
+        *out = 0;
+    else if (!strcmp(value, "auto"))
+        *out = KL_AHEAD_AUTO;
+    else if (number(value, KL_SPACING_MAX, &n) && n > 0)
+        *out = (uint8_t)n;
+    else
+        return false;
+    return true;
+}
 
 static bool word(const char *key, const char *name, uint8_t *out) {
     const struct kl_config_row *row = kl_config_row(key);
@@ -316,11 +332,11 @@ int kl_config_read(struct kl_config *c, const char *system_dir, char *err, size_
     struct why why = {err, err_len};
     for (size_t i = 0; i < kl_config_row_count; i++) {
         const struct kl_config_row *row = &kl_config_rows[i];
-        const char *v = row->key ? getenv(row->variable) : NULL;
+        const char *v = row->key ? kl_environment_get(row->variable) : NULL;
         if (v && *v && set_said(row, c, v, &why) != 0) return -1;
     }
     if (kl_config_settle(c, err, err_len) != 0) return -1;
-    if (getenv("KEYLOCK_ROOM") && *getenv("KEYLOCK_ROOM") && !*c->host) {
+    if (kl_environment_get("KEYLOCK_ROOM") && *kl_environment_get("KEYLOCK_ROOM") && !*c->host) {
         snprintf(err, err_len, "KEYLOCK_ROOM is set (\"%s\"), but no relay: set KEYLOCK_RELAY", c->room);
         return -1;
     }
@@ -328,10 +344,10 @@ int kl_config_read(struct kl_config *c, const char *system_dir, char *err, size_
 }
 
 bool kl_config_core_from_file_name(const char *wrapper_path, char *out, size_t cap) {
-    static const char tail[] = "_keylock_libretro.so";
+    static const char tail[] = "_keylock_libretro" KL_LIBRARY_ENDING;
     const char *slash = strrchr(wrapper_path, '/'), *base = slash ? slash + 1 : wrapper_path;
     size_t len = strlen(base), cut = sizeof tail - 1;
     if (len <= cut || strcasecmp(base + len - cut, tail) != 0) return false;
-    int n = snprintf(out, cap, "%.*s_libretro.so", (int)(len - cut), base);
+    int n = snprintf(out, cap, "%.*s_libretro" KL_LIBRARY_ENDING, (int)(len - cut), base);
     return n > 0 && (size_t)n < cap;
 }

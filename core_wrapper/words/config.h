@@ -7,6 +7,7 @@
 #ifndef KLW_CONFIG_H
 #define KLW_CONFIG_H
 
+#include "net/engine/ahead.h"
 #include "net/engine/engine.h"
 #include "net/engine/msg.h"
 #include "net/session/door.h"
@@ -65,6 +66,7 @@ struct kl_config {
     char learn[KL_CONFIG_PATH_MAX];   /* the program that measures the core, or "off" (learn.h) */
     bool policy_set; /* params.policy was set; else bounded if the room has a clock, strict without */
     bool budget_set, spacing_set;
+    uint8_t ahead;          /* frames shown ahead of the lock; 0: off, KL_AHEAD_AUTO */
     bool draw, line, panel; /* draw messages into the picture; show the one line, the panel from the start */
     char font[KL_CONFIG_PATH_MAX];   /* of other scripts (unifont.h); "": the package's */
     char states[KL_CONFIG_PATH_MAX]; /* folder for the last hashed states at a desync; "": none are kept */
@@ -82,6 +84,9 @@ const char *kl_config_policy_name(uint8_t policy);
 /* "alone", "quick", "room", "spectate"; "on", "off". False for anything else, and nothing changes. */
 bool kl_config_mode(const char *name, enum kl_play_mode *out);
 bool kl_config_practice(const char *name, enum kl_practice *out);
+
+/* "off", "auto", or frames: 0, KL_AHEAD_AUTO, 1 to 30. False for anything else. */
+bool kl_config_ahead(const char *value, uint8_t *out);
 
 /* "heal", "pause", "ignore" as a number of enum kl_desync_policy. False for anything else. */
 bool kl_config_desync(const char *name, uint8_t *out);

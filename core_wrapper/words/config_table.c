@@ -121,6 +121,11 @@ const struct kl_config_row kl_config_rows[] = {
      .help = "one line shows players, round trip and delay from the start"},
     {KEY("panel", "PANEL"), .kind = KL_KIND_SWITCH, FIELD(panel), FLAG(KL_BY_PLAY, "panel", "on|off"),
      .help = "the panel shows from the start"},
+    {KEY("ahead", "AHEAD"), .kind = KL_KIND_AHEAD, FIELD(ahead), FLAG(BOTH, "ahead", "off|auto|N"),
+     .standard = "off", .want = "off, auto, or 1 to 30 frames", .see = "design.md#running-ahead",
+     .help = "own presses show at once: this machine shows frames ahead of the lock, `auto` (as many as it "
+             "can), or 1 to 30; a second core guesses the others' input and corrects itself; the others "
+             "notice nothing"},
     {KEY("draw", "DRAW"), .kind = KL_KIND_SWITCH, FIELD(draw), FLAG(KL_BY_PLAY, "draw", "on|off"),
      .standard = "on", .help = "the wrapper draws messages into the picture and gives none to the frontend"},
     {KEY("font", "FONT"), .kind = KL_KIND_TEXT, FIELD(font),

@@ -29,6 +29,7 @@ enum kl_config_kind {
     KL_KIND_PASSWORD,
     KL_KIND_PASSWORD_FILE,
     KL_KIND_HOTKEYS,
+    KL_KIND_AHEAD,
 };
 
 /* The commands that may set it. File, environment and frontend may set every row with a key. */

@@ -9,18 +9,19 @@
 #define V0_MAX      1024 /* bytes of an option in the oldest form */
 
 const struct kl_own_option kl_own_option[KL_OWN_COUNT] = {
-    {KL_OWN_MODE, "mode", "auto", NULL, false},
-    {KL_OWN_ROOM, "room", "own", NULL, false},
-    {KL_OWN_PRACTICE, "practice", "on", NULL, false},
-    {KL_OWN_POLICY, "policy", "room", "policy ", false},
-    {KL_OWN_BUDGET, "budget_ms", "room", "budget ", false},
-    {KL_OWN_SPACING, "spacing", "room", "spacing ", false},
-    {KL_OWN_LINE, "line", "off", NULL, false},
-    {KL_OWN_PANEL, "panel", "off", NULL, false},
-    {KL_OWN_DO, NULL, "nothing", "", true},
-    {KL_OWN_SWAP, NULL, "nothing", "swap ", true},
-    {KL_OWN_HOST, NULL, "nothing", "host ", true},
-    {KL_OWN_SAY, NULL, "nothing", "say ", true},
+    {KL_OWN_MODE, "mode", "auto", NULL, false, false},
+    {KL_OWN_ROOM, "room", "own", NULL, false, false},
+    {KL_OWN_PRACTICE, "practice", "on", NULL, false, false},
+    {KL_OWN_POLICY, "policy", "room", "policy ", false, false},
+    {KL_OWN_BUDGET, "budget_ms", "room", "budget ", false, false},
+    {KL_OWN_SPACING, "spacing", "room", "spacing ", false, false},
+    {KL_OWN_AHEAD, "ahead", "off", NULL, false, true},
+    {KL_OWN_LINE, "line", "off", NULL, false, true},
+    {KL_OWN_PANEL, "panel", "off", NULL, false, true},
+    {KL_OWN_DO, NULL, "nothing", "", true, false},
+    {KL_OWN_SWAP, NULL, "nothing", "swap ", true, false},
+    {KL_OWN_HOST, NULL, "nothing", "host ", true, false},
+    {KL_OWN_SAY, NULL, "nothing", "say ", true, false},
 };
 
 #define V(value, label)                                                                                      \
@@ -30,6 +31,7 @@ const struct kl_own_option kl_own_option[KL_OWN_COUNT] = {
 #define MS(n)      V(#n, #n " ms")
 #define LINK       V("0", "Follows the link")
 #define FR(n)      V(#n, "Fixed at " #n)
+#define AHEAD(n)   V(#n, "At most " #n " frames ahead")
 #define WITH(a, b) V(#a " " #b, "Players " #a " and " #b)
 #define PLAYER(a)  V(#a, "Player " #a)
 #define SAY(text)  V(text, text)
@@ -83,6 +85,14 @@ static const struct retro_core_option_definition own_v1[KL_OWN_COUNT] = {
       FR(10), FR(11), FR(12), FR(13), FR(14), FR(15), FR(16), FR(17), FR(18), FR(19), FR(20),
       FR(21), FR(22), FR(23), FR(24), FR(25), FR(26), FR(27), FR(28), FR(29), FR(30), END},
      "room"},
+    {KL_OWN_AHEAD,
+     "Show my presses at once",
+     "Your own presses are on your screen in the next picture, whatever the link: a second copy of the game "
+     "runs ahead and guesses the others' buttons, and corrects itself as their news comes. Your screen alone "
+     "does this; the match itself stays as it is. It takes processor time: automatic uses what is there.",
+     {V("off", "Off"), V("auto", "Automatic"), AHEAD(1), AHEAD(2), AHEAD(3), AHEAD(4), AHEAD(5), AHEAD(6),
+      AHEAD(7), AHEAD(8), AHEAD(9), AHEAD(10), AHEAD(11), AHEAD(12), END},
+     "off"},
     {KL_OWN_LINE,
      "One line",
      "Shows the players, the round trip and the delay in one line at the bottom, for as long as you like.",

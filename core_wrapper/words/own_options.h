@@ -16,12 +16,13 @@
 #define KL_OWN_BUDGET   "keylock_budget"   /* room, or milliseconds */
 #define KL_OWN_SPACING  "keylock_spacing"  /* room, 0 (follows the link), or frames */
 #define KL_OWN_LINE     "keylock_line"     /* off, on */
+#define KL_OWN_AHEAD    "keylock_ahead"    /* off, auto, or frames */
 #define KL_OWN_PANEL    "keylock_panel"    /* off, on */
 #define KL_OWN_DO       "keylock_do"       /* nothing, or a command */
 #define KL_OWN_SWAP     "keylock_swap"     /* nothing, or "A B" */
 #define KL_OWN_HOST     "keylock_host"     /* nothing, or a player's number */
 #define KL_OWN_SAY      "keylock_say"      /* nothing, or a chat line */
-#define KL_OWN_COUNT    12
+#define KL_OWN_COUNT    13
 
 struct kl_own_option {
     const char *key;
@@ -29,6 +30,7 @@ struct kl_own_option {
     const char *neutral; /* the value that asks for nothing */
     const char *verb; /* its value behind these words is a command; NULL: it is none, and a local setting */
     bool once;        /* it goes back to neutral once it is given; else it stays, and new rooms begin so */
+    bool here;        /* it counts on this screen alone, at once: control.c, show_here() */
 };
 extern const struct kl_own_option kl_own_option[KL_OWN_COUNT];
 

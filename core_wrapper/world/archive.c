@@ -241,6 +241,20 @@ static struct {
     __LA_MODE_T (*entry_filetype)(struct archive_entry *);
 } la;
 
+#ifdef _WIN32 /* it is linked, for no system brings it */
+static bool has_libarchive(void) {
+    la.read_new = archive_read_new;
+    la.read_support_format_7zip = archive_read_support_format_7zip;
+    la.read_open_memory = archive_read_open_memory;
+    la.read_next_header = archive_read_next_header;
+    la.read_data = archive_read_data;
+    la.read_free = archive_read_free;
+    la.entry_pathname = archive_entry_pathname;
+    la.entry_size = archive_entry_size;
+    la.entry_filetype = archive_entry_filetype;
+    return true;
+}
+#else
 static bool has_libarchive(void) {
     char err[256];
     const struct {
@@ -267,6 +281,7 @@ static bool has_libarchive(void) {
         }
     return la.library != NULL;
 }
+#endif
 
 static bool unpack_7z(struct archive *a, struct list *l, struct kl_archive_member *m) {
     static uint8_t out[PIECE];

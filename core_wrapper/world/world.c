@@ -6,33 +6,12 @@
 
 #include "net/platform/library.h"
 
-/* Imports of time, chance or waiting that are known and not turned. A name that ends in * is a prefix. */
-static const struct {
-    const char *name, *reason;
-} not_turned[] = {
-    {"times", "processor time"},
-    {"getrusage", "processor time"},
-    {"timer_create", "a timer of the host"},
-    {"timer_settime", "a timer of the host"},
-    {"timerfd_settime", "a timer of the host"},
-    {"setitimer", "a timer of the host"},
-    {"alarm", "a timer of the host"},
-    {"syscall", "may ask for the time past the C library"},
-    {"dlopen", "what it loads keeps the host's clock"},
-    {"dlmopen", "what it loads keeps the host's clock"},
-    {"random_r", "seeded by the core itself"},
-    {"SDL_GetTicks*", "the clock of a library"},
-    {"SDL_GetPerformanceCounter", "the clock of a library"},
-    {"_ZNSt6chrono*", "a C++ clock"},
-};
-
 typedef char *(*demangler)(const char *name, char *out, size_t *len, int *status);
 
 struct kl_world kl_world_at[KL_WORLDS];
 
 struct turning {
     struct kl_world *world;
-    const struct kl_hook *const *tables;
     demangler demangle; /* of the core's own C++ library; NULL: the core has none */
     struct kl_world_report *report;
 };
@@ -68,52 +47,73 @@ static void list_add(const struct turning *t, char *list, size_t cap, const char
     free(plain);
 }
 
-static const struct kl_hook *find_in(const struct kl_hook *table, const char *name) {
+static const struct kl_hook *find_in(const struct kl_hook *table, enum kl_from from, const char *name) {
     for (; table->name; table++)
-        if (strcmp(table->name, name) == 0) return table;
+        if (table->from == from && strcmp(table->name, name) == 0) return table;
     return NULL;
 }
 
-static const struct kl_hook *find_hook(const struct kl_hook *const *tables, const char *name) {
+static const struct kl_hook *find_hook(enum kl_from from, const char *name) {
+    static const struct kl_hook *const tables[] = {kl_world_clock_hooks, kl_world_random_hooks,
+                                                   kl_world_file_hooks,  kl_world_stream_hooks,
+                                                   kl_world_heap_hooks,  kl_world_import_hooks};
     const struct kl_hook *h = NULL;
-    for (; *tables && !h; tables++)
-        h = find_in(*tables, name);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables && !h; i++)
+        h = find_in(tables[i], from, name);
     return h;
 }
 
 static void note_left(const struct turning *t, const char *name) {
-    for (size_t i = 0; i < sizeof(not_turned) / sizeof(not_turned[0]); i++) {
-        size_t len = strcspn(not_turned[i].name, "*");
-        bool prefix = not_turned[i].name[len] == '*';
-        if (strncmp(name, not_turned[i].name, len) == 0 && (prefix || name[len] == '\0'))
-            list_add(t, t->report->left, sizeof(t->report->left), name, not_turned[i].reason);
+    for (const struct kl_not_turned *n = kl_world_not_turned; n->name; n++) {
+        size_t len = strcspn(n->name, "*");
+        bool prefix = n->name[len] == '*';
+        if (strncmp(name, n->name, len) == 0 && (prefix || name[len] == '\0'))
+            list_add(t, t->report->left, sizeof(t->report->left), name, n->reason);
     }
 }
 
 /* The original is the loader's address for this object, so that an interposed function stays interposed. It
  * is taken anew each time, because an unloaded core may have taken its C++ library along. */
-static void *replace(void *user, const char *name, void *now) {
+static void *replace(void *user, enum kl_from from, const char *name, void *now) {
     struct turning *t = user;
-    const struct kl_hook *h = find_hook(t->tables, name);
+    const struct kl_hook *h = find_hook(from, name);
     if (!h) {
         if (t->report) note_left(t, name);
         return NULL;
     }
     void *fn = h->fn[t->world - kl_world_at];
     if (h->real && now != fn) *(void **)((char *)t->world + h->real) = now;
-    bool tells = !find_in(kl_world_heap_hooks, name); /* that a core uses the heap says nothing about it */
+    /* That a core uses the heap, and reads files, tells nothing of it. */
+    bool tells = !find_in(kl_world_heap_hooks, from, name) && !find_in(kl_world_stream_hooks, from, name) &&
+                 !find_in(kl_world_import_hooks, from, name);
     if (t->report && tells) list_add(t, t->report->turned, sizeof(t->report->turned), name, NULL);
+    if (t->report && tells && strcmp(name, "rand") == 0) t->report->rand = true;
     return fn;
+}
+
+void *kl_world_asked(struct kl_world *w, enum kl_from from, const char *name, void *now) {
+    struct turning t = {.world = w, .report = w->report};
+    kl_mutex_lock(&w->asking);
+    void *fn = replace(&t, from, name, now);
+    kl_mutex_unlock(&w->asking);
+    return fn;
+}
+
+void kl_world_loads(struct kl_world *w, const char *library) {
+    struct turning t = {.world = w, .report = w->report};
+    if (!t.report) return;
+    kl_mutex_lock(&w->asking);
+    list_add(&t, t.report->left, sizeof(t.report->left), library, KL_LOADED_REASON);
+    kl_mutex_unlock(&w->asking);
 }
 
 int kl_world_turn(struct kl_world *w, void *handle, struct kl_world_report *report, char *err,
                   size_t err_len) {
-    static const struct kl_hook *const tables[] = {kl_world_clock_hooks, kl_world_random_hooks,
-                                                   kl_world_file_hooks, kl_world_heap_hooks, NULL};
     if (report) memset(report, 0, sizeof(*report));
-    struct turning t = {w, tables, NULL, report};
+    struct turning t = {.world = w, .report = report};
+    w->report = report;
     *(void **)&t.demangle = kl_library_find(handle, "__cxa_demangle");
-    return kl_elf_imports(handle, replace, &t, err, err_len);
+    return kl_world_imports(w, handle, replace, &t, err, err_len);
 }
 
 struct kl_world *kl_world_take(void) {
@@ -134,6 +134,7 @@ struct kl_world *kl_world_take(void) {
 void kl_world_release(struct kl_world *w) {
     if (!w) return;
     kl_world_files_clear(w);
+    w->report = NULL;
     w->taken = false;
 }
 

@@ -5,8 +5,9 @@
  * So a core reads a virtual clock instead: the room's epoch plus frames divided by fps, equal on all
  * machines.
  *
- * After a core has been opened, the imports of that one shared object (its relocated symbol table entries:
- * JMP_SLOT, GLOB_DAT, R_*_64) are pointed at functions here; nothing else in the process is touched.
+ * After a core has been opened, the imports of that one shared object (ELF: its relocated symbol table
+ * entries, JMP_SLOT, GLOB_DAT, R_*_64; PE: its import tables) are pointed at functions here; nothing else in
+ * the process is touched.
  *
  * Each core has a world of its own. The C library's functions take no context, so each world has functions of
  * its own, and there are KL_WORLDS of them. A world is used from the thread that runs its core (the replaced
@@ -32,16 +33,18 @@ void kl_world_release(struct kl_world *w);
 struct kl_world_report {
     char turned[1024]; /* names, separated by blanks; C++ names demangled, if the core has a C++ library */
     char left[1024]; /* imports of time, chance or waiting that stay the host's, each with the reason in () */
+    bool rand;       /* rand() is turned: 31 bits on Linux, 15 on Windows, so the game may differ there */
 };
 
-/* Turns the imports of the object `handle` (of dlopen), that is, points them at this module:
+/* Turns the imports of the object `handle` (of kl_library_open), that is, points them at this module:
  * - clocks (time, gettimeofday, clock_gettime, timespec_get, ftime, clock, std::chrono's now()):
  *   CLOCK_REALTIME* = epoch + frames, all others = frames since frame 0;
  * - the calendar (localtime, gmtime, mktime, ctime and their _r, tzset, timezone, tzname): UTC, no zone
  *   file;
  * - timed waits (pthread_cond_timedwait, pthread_mutex_timedlock, sem_timedwait … and their clock variants):
  *   the deadline is translated from the virtual to the real clock, so that a turned clock_gettime cannot
- *   make them spin or hang;
+ *   make them spin or hang; a condition's wait that has timed out moves the monotonic clock of its thread on,
+ *   until the next frame, for code that asks the clock afterwards;
  * - chance (rand, random, drand48 … with their seeds, arc4random, getrandom, std::random_device): one
  *   generator of our own, seeded from the epoch;
  * - getenv of TZ, LANG, LC_ALL: constants; setlocale stays;
@@ -49,8 +52,12 @@ struct kl_world_report {
  *   writes are equal;
  * - files (fopen, open, openat, gzopen, std::fstream …): passed through and noted (see kl_world_files); stat
  *   and access follow kl_world_files_redirect().
+ * On Windows these are the names of msvcrt.dll and of ucrtbase.dll, and those of the system (GetTickCount,
+ * QueryPerformanceCounter, HeapAlloc, CreateFileW …), also if the core asks for one by GetProcAddress();
+ * waits that have timed out move the clock of their thread on, until the next frame.
  *
- * Constructors that ran before have already read the host's clock. report may be NULL.
+ * Constructors that ran before have already read the host's clock. report: borrowed until the world is
+ * released, since on Windows what the core asks for joins it; may be NULL.
  * Returns 0, or -1 with a line in err if the object cannot be read or this machine's relocations are
  * unknown. */
 int kl_world_turn(struct kl_world *w, void *handle, struct kl_world_report *report, char *err,

@@ -25,7 +25,7 @@
 #include "net/engine/history.h"
 #include "net/engine/lock_client.h"
 #include "net/engine/msg.h"
-#include "net/engine/room.h"
+#include "net/engine/lock_relay.h"
 #include "net/session/door.h"
 #include "net/session/seat.h"
 

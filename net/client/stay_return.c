@@ -150,8 +150,8 @@ static void keep_trying(struct kl_stay *s, uint64_t now_us) {
         begin_return(s, false, now_us);
 }
 
-/* This process or its machine stood still: the relay has given the session up, or soon will. What the socket
- * kept meanwhile would pass for a sign of life, and a command said now would be lost. */
+/* This process or its machine stood still: the relay has given the session up, or soon will. Datagrams that
+ * the socket kept meanwhile would pass for a sign of life, and a command said now would be lost. */
 static bool stood_still(struct kl_stay *s, uint64_t now_us) {
     uint64_t turned_us = s->turned_us;
     s->turned_us = now_us;

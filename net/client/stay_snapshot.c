@@ -121,7 +121,7 @@ void kl_stay_take_shot(struct kl_stay *s, const struct kl_shot_piece *p) {
     if (shot->have == shot->offer.packed) kl_stay_happened(s);
 }
 
-/* What comes in place of the order before makes that nothing, and so does an offered snapshot. A client that
+/* An order in the place of the one before makes that nothing, and so does an offered snapshot. A client that
  * has not begun yet has no own state. */
 void kl_stay_take_rewind(struct kl_stay *s, const struct kl_rewind *m) {
     if (s->status.phase != KL_STAY_PLAYING || s->shot.begins) return;

@@ -1,11 +1,11 @@
 /* command.h - the kinds of commands that the engine itself does not act on. net/PROTOCOL.md §5, Commands.
  *
- * The engine's own (policy, swap, pause) are in room.h. Kinds 4 to 15 are the relay's and stand at no
+ * The engine's own (policy, swap, pause) are in lock_relay.h. Kinds 4 to 15 are the relay's and stand at no
  * keyframe; the others are the clients'. core_wrapper/words/command_words.h writes and reads their data. */
 #ifndef KL_COMMAND_H
 #define KL_COMMAND_H
 
-#include "net/engine/room.h"
+#include "net/engine/lock_relay.h"
 
 enum {
     KL_COMMAND_HOST = 4,    /* u8 client: the room's host from now on */

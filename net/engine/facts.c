@@ -16,6 +16,10 @@ void kl_copy_cut(char *out, size_t cap, const char *s) {
     out[len] = 0;
 }
 
+size_t kl_facts_size(const struct kl_facts *f) {
+    return offsetof(struct kl_facts, fact) + f->count * sizeof f->fact[0];
+}
+
 int kl_facts_add(struct kl_facts *f, const char *key, const char *value) {
     if (f->count >= KL_FACTS_MAX) return KL_E_FULL;
     struct kl_fact *fact = &f->fact[f->count++];

@@ -22,6 +22,8 @@ struct kl_facts {
     uint8_t count;
     struct kl_fact fact[KL_FACTS_MAX];
 };
+/* Bytes of the facts that are there: so many may be copied in place of the whole struct. */
+size_t kl_facts_size(const struct kl_facts *f);
 /* Adds a fact; longer strings are cut at a UTF-8 boundary. KL_E_FULL past KL_FACTS_MAX. */
 int kl_facts_add(struct kl_facts *f, const char *key, const char *value);
 /* The lists of members of both sides are compared as sets: packing, order and the members that nobody reads

@@ -12,12 +12,39 @@ static const struct kl_frame *frame_at(const struct kl_frames_from *from, uint32
     return &from->ring[f % from->places];
 }
 
-static uint8_t seats_used(const struct kl_frames_from *from, uint32_t first, uint32_t count) {
+/* One seat's inputs, in either form. */
+struct column {
+    const uint8_t *in;
+    size_t stride;
+    uint32_t places;
+};
+
+static struct column column_of(const struct kl_frames_from *from, unsigned seat) {
+    const struct kl_frame_columns *c = from->columns;
+    if (c) return (struct column){(const uint8_t *)c->in[seat], sizeof(struct kl_input), c->places};
+    return (struct column){(const uint8_t *)&from->ring->in[seat], sizeof(struct kl_frame), from->places};
+}
+
+static const struct kl_input *input_at(const struct column *c, uint32_t f) {
+    return (const struct kl_input *)(const void *)(c->in + f % c->places * c->stride);
+}
+
+/* An untouched seat is all zeros: most seats of most rooms. */
+static bool is_neutral(const struct kl_input *in) {
     static const struct kl_input neutral;
+    return memcmp(in, &neutral, sizeof neutral) == 0 || kl_input_equal(in, &neutral);
+}
+
+static uint8_t seats_used(const struct kl_frames_from *from, uint32_t first, uint32_t count) {
     uint8_t seats = 0;
-    for (uint32_t f = first; f < first + count; f++)
-        for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-            if (!kl_input_equal(&frame_at(from, f)->in[s], &neutral)) seats |= (uint8_t)(1u << s);
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        struct column c = column_of(from, s);
+        uint32_t f = first;
+        if (from->columns && !from->columns->in[s]) continue;
+        while (f < first + count && is_neutral(input_at(&c, f)))
+            f++;
+        if (f < first + count) seats |= (uint8_t)(1u << s);
+    }
     return seats;
 }
 
@@ -63,10 +90,11 @@ void kl_frames_write(struct kl_writer *w, const struct kl_frames_from *from, uin
     kl_write_u8(w, seats);
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         if (!(seats >> s & 1)) continue;
+        struct column in = column_of(from, s);
         struct kl_input_coder c;
         kl_input_coder_init(&c);
         for (uint32_t f = first; f < first + count; f++)
-            kl_input_encode(&c, w, &frame_at(from, f)->in[s]);
+            kl_input_encode(&c, w, input_at(&in, f));
     }
 }
 

@@ -8,12 +8,19 @@
 
 #include "net/engine/lock_wire.h"
 
+/* Inputs of frames by seat: those of frame f are in[seat][f % places]; NULL: the seat is neutral in all. */
+struct kl_frame_columns {
+    const struct kl_input *in[KL_MAX_SEATS];
+    uint32_t places;
+};
+
 /* The frames to write: frame f is ring[f % places]; its commands are in one of the sets. */
 struct kl_frames_from {
     const struct kl_frame *ring;
     uint32_t places;
     const struct kl_commands *sets;
     unsigned set_count;
+    const struct kl_frame_columns *columns; /* NULL: inputs are in the ring */
 };
 
 /* Writes frames [first, first + count), count >= 1. Sets w->failed if they do not fit, or if a frame has

@@ -58,7 +58,7 @@ static struct kl_history_block *block_to_fill(struct kl_history *h) {
  */
 
 static struct kl_frames_from open_frames(const struct kl_history *h) {
-    return (struct kl_frames_from){h->open, KL_PIECE_FRAMES, h->commands, KL_PIECE_FRAMES};
+    return (struct kl_frames_from){h->open, KL_PIECE_FRAMES, h->commands, KL_PIECE_FRAMES, NULL};
 }
 
 /* As many of the open frames as a piece holds go into a block. */

@@ -4,7 +4,7 @@
  * Pure, no heap: the caller gives memory in blocks of KL_HISTORY_BLOCK bytes (aligned as malloc does it) and
  * gets them back. Frames are held in pieces (frames.h), the newest ones uncoded until they fill a piece.
  *
- *     for each frame that kl_room_take() hands out:
+ *     for each frame that kl_lock_take() hands out:
  *         if (kl_history_wants_block(h)) kl_history_give(h, malloc(KL_HISTORY_BLOCK));
  *         if (kl_history_append(h, &frame, commands) == 1)
  * n = kl_history_interval(h, bytes, sizeof bytes); // the bytes under the interval's tag */
@@ -21,7 +21,7 @@ struct kl_history_block {
     struct kl_history_block *next;
     uint32_t first, end; /* frames [first, end) */
     uint32_t used;
-    uint8_t bytes[KL_HISTORY_BLOCK - 32]; /* u16 length, piece; … */
+    uint8_t bytes[KL_HISTORY_BLOCK - 32]; /* u16 length and piece, again and again */
 };
 
 struct kl_history {

@@ -185,7 +185,7 @@ static void read_keys(struct kl_reader *r, struct kl_input *in) {
         k->code = kl_read_u16(r);
         uint32_t v = (uint32_t)kl_read_var(r, (UTF32_MAX << 1) | 1);
         k->down = v & 1;
-        k->character = v >> 1;
+        k->character = v >> 1 & KL_UTF32;
         k->modifiers = (uint16_t)kl_read_var(r, UINT16_MAX);
     }
     in->key_count = (uint8_t)count;

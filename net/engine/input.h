@@ -10,14 +10,15 @@
 #include "net/engine/engine.h"
 #include "net/engine/wire.h"
 
-#define KL_TOUCHES 2 /* pointer contacts carried */
-#define KL_KEYS    4 /* keyboard events carried in one sample; more wait for the next */
+#define KL_TOUCHES 2         /* pointer contacts carried */
+#define KL_KEYS    4         /* keyboard events carried in one sample; more wait for the next */
+#define KL_UTF32   0x1fffffu /* the bits of a character */
 
 struct kl_key {
-    uint16_t code;      /* RETROK_* */
-    uint16_t modifiers; /* RETROKMOD_* */
-    uint32_t character; /* UTF-32, 0 for none */
-    bool down;
+    uint16_t code;           /* RETROK_* */
+    uint16_t modifiers;      /* RETROKMOD_* */
+    uint32_t character : 31; /* UTF-32, 0 for none */
+    uint32_t down : 1;
 };
 
 struct kl_touch {

@@ -142,6 +142,14 @@ uint32_t kl_client_mark(const struct kl_client *c, uint32_t most, uint8_t mark[K
     return 0;
 }
 
+/* Frames closed by the clock name no samples: the newest sample that the relay had was for the next frame. */
+static void note_own_lag(struct kl_client *c, const struct kl_update *u) {
+    uint32_t next = u->first + u->count;
+    if (u->stamp != c->clock.peer_stamp || next < u->next_sample) return;
+    uint32_t lag = 16 * (next - u->next_sample + 1);
+    c->own_lag = c->own_lag ? (7 * c->own_lag + lag) / 8 : lag;
+}
+
 int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint64_t now_us) {
     struct kl_update u;
     int result = kl_update_open(&u, body, len);
@@ -158,6 +166,7 @@ int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint
     follow_presence(c, &u);
     if (u.next_sample > c->sample_acked) c->sample_acked = u.next_sample;
     if (u.first + u.count > c->room_next) c->room_next = u.first + u.count;
+    note_own_lag(c, &u);
     struct kl_frame f;
     while (!gap && kl_update_frame(&u, &f) && kl_client_keep(c, &f, &u.frames.commands, now_us)) {
     } /* those for which there is no place come again */

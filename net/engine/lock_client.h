@@ -95,6 +95,7 @@ struct kl_client {
     uint32_t burst_acked; /* sample_acked at that time */
 
     uint32_t room_next; /* the room has closed all frames below this number, by its last UPDATE */
+    uint32_t own_lag; /* closed by the clock: from a sample's number to its frame's, sixteenths; 0: unknown */
     /* Closed frames [next_run, next_closed) are kept until taken. The caller has asked for frames below
      * next_due. */
     uint32_t next_due;

@@ -39,8 +39,8 @@ static uint8_t read_times(struct kl_reader *r, uint8_t allowed, uint32_t *stamp,
 /* --- UPDATE ----------------------------------------------------------------------------------------------
  */
 
-size_t kl_update_write(const struct kl_update *u, const struct kl_frame *ring,
-                       const struct kl_commands sets[KL_COMMAND_SETS], uint8_t *buf, size_t cap) {
+size_t kl_update_write(const struct kl_update *u, const struct kl_frames_from *from, uint8_t *buf,
+                       size_t cap) {
     struct kl_writer w;
     kl_writer_init(&w, buf, cap);
     uint8_t flags = (uint8_t)((u->has_echo ? HAS_ECHO : 0) | (u->has_schedule ? UPDATE_SCHEDULE : 0) |
@@ -55,8 +55,7 @@ size_t kl_update_write(const struct kl_update *u, const struct kl_frame *ring,
     kl_write_var(&w, u->count);
     if (u->has_schedule) kl_write_svar(&w, u->due_us);
     if (u->has_mark) kl_write_bytes(&w, u->mark, sizeof u->mark);
-    struct kl_frames_from from = {ring, KL_KEPT_FRAMES, sets, KL_COMMAND_SETS};
-    if (u->count > 0) kl_frames_write(&w, &from, u->first, u->count);
+    if (u->count > 0) kl_frames_write(&w, from, u->first, u->count);
     return w.failed ? 0 : (size_t)(w.at - buf);
 }
 

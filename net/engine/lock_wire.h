@@ -79,10 +79,11 @@ struct kl_update {
     struct kl_frames frames;     /* reading */
 };
 
-/* Writes the fields above `reading` and frames [first, first + count) from the ring (by number modulo
- * KL_KEPT_FRAMES). Returns the length, or 0 if it does not fit. */
-size_t kl_update_write(const struct kl_update *u, const struct kl_frame *ring,
-                       const struct kl_commands sets[KL_COMMAND_SETS], uint8_t *buf, size_t cap);
+/* Writes the fields above `reading` and frames [first, first + count) (frames.h; NULL with count 0). Returns
+ * the length, or 0 if it does not fit. */
+struct kl_frames_from;
+size_t kl_update_write(const struct kl_update *u, const struct kl_frames_from *from, uint8_t *buf,
+                       size_t cap);
 /* 0 or KL_E_MALFORMED. body is borrowed while frames are read. */
 int kl_update_open(struct kl_update *u, const uint8_t *body, size_t len);
 bool kl_update_frame(struct kl_update *u, struct kl_frame *out); /* false at the end */

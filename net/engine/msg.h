@@ -63,6 +63,7 @@ enum kl_msg_kind {
     KL_MSG_SNAPSHOT = 31, /* a piece of it */
     KL_MSG_SEAT = 32,     /* the client has other seats from now on */
     KL_MSG_REWIND = 33,   /* go back to your own state of a keyframe, and run the frames since again */
+    KL_MSG_LAST = KL_MSG_REWIND
 };
 
 struct kl_hello {

@@ -32,7 +32,9 @@ static void expect_anew(struct kl_spacing *s) {
 }
 
 void kl_spacing_init(struct kl_spacing *s, uint16_t first, uint16_t most, double fps, uint32_t frame) {
-    memset(s, 0, sizeof *s);
+    memset(&s->next, 0, sizeof *s - offsetof(struct kl_spacing, next));
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (s->need[i]) memset(s->need[i], 0, KL_SPACING_HISTORY);
     s->most = most;
     s->guess = true;
     s->since = s->slow_from = s->changed = frame;
@@ -63,7 +65,7 @@ static bool reach(struct kl_spacing *s, uint32_t frame) {
     if (frame >= s->cleared + KL_SPACING_HISTORY) s->cleared = frame - KL_SPACING_HISTORY + 1;
     for (; s->cleared <= frame; s->cleared++)
         for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-            *slot(s, i, s->cleared) = 0;
+            if (s->need[i]) *slot(s, i, s->cleared) = 0;
     return frame + KL_SPACING_HISTORY >= s->cleared;
 }
 

@@ -48,8 +48,9 @@
 #define KL_SPACING_BRIM    7   /* late frames */
 
 struct kl_spacing {
-    /* by client and frame, quarter frames; 0: not reported */
-    uint8_t need[KL_MAX_CLIENTS][KL_SPACING_HISTORY];
+    /* By client and frame, quarter frames; 0: not reported. The caller hands in KL_SPACING_HISTORY zeros for
+     * a client before its first need; NULL: it reports none. */
+    uint8_t *need[KL_MAX_CLIENTS];
     uint32_t next[KL_MAX_CLIENTS];        /* highest frame that the client has reported + 1 */
     uint32_t cleared;                     /* frames below this have (or had) their slots */
     uint32_t reported;                    /* highest frame reported + 1 */
@@ -72,10 +73,10 @@ struct kl_spacing {
     double fps;
 };
 
-/* first: the spacing to start with, at `frame`; most: the longest. */
+/* first: the spacing to start with, at `frame`; most: the longest. Memory that was handed in stays. */
 void kl_spacing_init(struct kl_spacing *s, uint16_t first, uint16_t most, double fps, uint32_t frame);
 
-/* Takes the need of this client (below KL_MAX_CLIENTS) for `frame`, without the players' machines' own
+/* Takes the need of this client (which has memory) for `frame`, without the players' machines' own
  * delays. Frames older than the history are ignored. */
 void kl_spacing_need(struct kl_spacing *s, unsigned client, uint32_t frame, uint8_t need_quarters);
 

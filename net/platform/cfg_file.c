@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/buffer.h"
+
 static char *trim(char *s) {
     while (isspace((unsigned char)*s))
         s++;
@@ -39,7 +41,7 @@ bool kl_cfg_each(const char *text, void (*each)(void *ctx, const struct kl_cfg_l
     struct kl_cfg_line line = {0};
     for (const char *at = text; at && *at;) {
         size_t len = strcspn(at, "\n");
-        char *whole = strndup(at, len), *copy = strndup(at, len);
+        char *whole = kl_buffer_copy(at, len), *copy = kl_buffer_copy(at, len);
         bool good = whole && copy;
         if (good) {
             line.number++;
@@ -78,7 +80,7 @@ unsigned kl_cfg_get(const char *text, const char *key, char *out, size_t cap) {
 
 struct change {
     const char *key, *value;
-    FILE *out;
+    struct kl_buffer out;
     bool done;
 };
 
@@ -86,20 +88,16 @@ static void copy_or_change(void *ctx, const struct kl_cfg_line *line) {
     struct change *c = ctx;
     bool meant = line->key && !strcmp(line->key, c->key);
     if (!meant)
-        fprintf(c->out, "%s\n", line->whole);
+        kl_buffer_add(&c->out, "%s\n", line->whole);
     else if (!c->done)
-        fprintf(c->out, "%s = \"%s\"\n", c->key, c->value);
+        kl_buffer_add(&c->out, "%s = \"%s\"\n", c->key, c->value);
     c->done |= meant;
 }
 
 char *kl_cfg_put(const char *text, const char *key, const char *value) {
-    char *new = NULL;
-    size_t len;
-    struct change c = {key, value, open_memstream(&new, &len), false};
-    if (!c.out) return NULL;
+    struct change c = {.key = key, .value = value};
     bool good = kl_cfg_each(text, copy_or_change, &c);
-    if (!c.done) fprintf(c.out, "%s = \"%s\"\n", key, value);
-    if (fclose(c.out) == 0 && good) return new;
-    free(new);
-    return NULL;
+    if (!c.done) kl_buffer_add(&c.out, "%s = \"%s\"\n", key, value);
+    c.out.failed |= !good;
+    return kl_buffer_take(&c.out);
 }

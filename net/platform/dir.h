@@ -1,6 +1,7 @@
 /* dir.h - folders: making, listing, removing with all contents; every user's standard folders.
  *
- * An error is one line in err that names the path and the reason. */
+ * An error is one line in err that names the path and the reason. On Windows mode 0700 and "others" are as in
+ * file.h. */
 #ifndef KL_PLATFORM_DIR_H
 #define KL_PLATFORM_DIR_H
 
@@ -37,12 +38,14 @@ void kl_dir_remove_tree(const char *path);
 /* Removes a folder if it is empty. */
 void kl_dir_remove_empty(const char *path);
 
+/* On Windows a variable counts that names a whole path, with a drive. The same ones as on Linux come first,
+ * then Windows's own: USERPROFILE, LOCALAPPDATA, APPDATA, TMP and TEMP; then the system is asked. */
 enum kl_dir_known {
-    KL_DIR_HOME,
+    KL_DIR_HOME,      /* $HOME */
     KL_DIR_STATE,     /* programs' data between runs: $XDG_STATE_HOME, or ~/.local/state */
     KL_DIR_CONFIG,    /* settings: $XDG_CONFIG_HOME, or ~/.config */
     KL_DIR_TEMPORARY, /* $TMPDIR, or /tmp */
-    KL_DIR_FALLBACK,  /* this user's folder below /tmp, for a user without a home */
+    KL_DIR_FALLBACK,  /* this user's folder below the temporary one, for a user without a home */
 };
 /* The path of the folder `sub` below one of these; sub NULL: the folder itself. Makes no folder. 0, or -1
  * with a line in err. */

@@ -1,7 +1,11 @@
 /* file.h - files: read whole; written whole or not at all; appended, locked, linked.
  *
  * Paths are UTF-8 with slashes. An error is one line in err that names the path and the reason. A failure
- * leaves an existing file unchanged. */
+ * leaves an existing file unchanged.
+ *
+ * On Windows "nobody else" leaves out the administrators and the system, who can take any right. A new file
+ * has its folder's rights there, or with KL_FILE_PRIVATE its user's. A file that another program has for
+ * itself is asked for during half a second. A path may be as long as anywhere else. */
 #ifndef KL_PLATFORM_FILE_H
 #define KL_PLATFORM_FILE_H
 
@@ -9,17 +13,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KL_FILE_PATH   4096 /* bytes of a path, with its NUL */
-#define KL_FILE_ABSENT 1    /* there is no such file */
-#define KL_FILE_KEPT   2    /* the file already existed and is unchanged */
+#define KL_FILE_PATH     4096                /* bytes of a path, with its NUL */
+#define KL_FILE_ABSENT   1                   /* there is no such file */
+#define KL_FILE_KEPT     2                   /* the file already existed and is unchanged */
+#define KL_FILE_COPY_MAX ((size_t)512 << 20) /* bytes; no copied core, save or state is larger */
 
 /* Flags for reading and writing; join several by |. */
 enum {
     /* Read: the file must be this user's, readable by nobody else, and no link. Written: with these
      * permissions. */
     KL_FILE_PRIVATE = 1,
-    KL_FILE_PUBLIC = 2,  /* Written anew: everybody may read it. Without this flag the umask decides. */
-    KL_FILE_PROGRAM = 4, /* Written anew: everybody may read and run it. */
+    KL_FILE_PUBLIC = 2, /* Written anew: everybody may read it. Without this flag the umask decides. */
+    KL_FILE_PROGRAM =
+        4, /* Written anew: everybody may read and run it. (Windows: for both, the folder decides.) */
     KL_FILE_NO_LINK = 8, /* Read: a link is an error. Written: the file replaces the link, not its target. */
     KL_FILE_KEEP = 16,   /* Written: an existing file stays; the result is KL_FILE_KEPT. */
     KL_FILE_QUICK = 32,  /* Written: whole, but not forced to the disk; a power failure may lose it. */
@@ -42,14 +48,14 @@ void kl_file_unmap(const void *bytes, size_t len);
 int kl_file_write_whole(const char *path, const void *bytes, size_t len, unsigned how, char *err,
                         size_t err_len);
 
-/* Writes `to` with the bytes of `from`, at most 512 MiB; a new file gets the permissions of `from` or those
- * of `how`. 0; KL_FILE_KEPT if both were already equal; -1 with a line in err. */
+/* Writes `to` with the bytes of `from`, at most KL_FILE_COPY_MAX; a new file gets the permissions of `from`
+ * or those of `how`. 0; KL_FILE_KEPT if both were already equal; -1 with a line in err. */
 int kl_file_copy(const char *from, const char *to, unsigned how, char *err, size_t err_len);
 bool kl_file_equal(const char *a, const char *b);
 
 /* Writes a new private file DIR/PATH and makes missing folders. For untrusted paths: no link below DIR is
- * followed, no file is overwritten. The caller has checked that PATH is relative and without "..". 0, or -1
- * with a line in err. */
+ * followed, no file is overwritten. The caller has checked that PATH is relative and without "..". Windows
+ * refuses what is not kl_file_name_portable(). 0, or -1 with a line in err. */
 int kl_file_write_below(const char *dir, const char *path, const void *bytes, size_t len, char *err,
                         size_t err_len);
 
@@ -60,23 +66,35 @@ enum kl_file_kind kl_file_kind(const char *path);      /* of a link's target; ne
 enum kl_file_kind kl_file_kind_here(const char *path); /* of the path itself */
 bool kl_file_is_ours(const char *path); /* the file belongs to this user, or this user is root */
 bool kl_file_readable(const char *path);
-bool kl_file_runnable(const char *path);
-/* The absolute path without links. False: no such file, or the path is longer than cap. */
+bool kl_file_runnable(const char *path); /* Windows: its name ends with .exe */
+/* The absolute path without links. False: no such file, or the path is longer than cap; errno says which. */
 bool kl_file_real(const char *path, char *out, size_t cap);
+/* True if the path does not begin at the current folder: /a; on Windows C:/a, C:\a or //server/a. */
+bool kl_file_is_absolute(const char *path);
+/* Makes a path of ours, in place, of one that a program of this system wrote: on Windows with backslashes. */
+void kl_file_use_slashes(char *path);
 /* DIR/NAME. 0, or -1 with a line in err: longer than cap, or dir is "". */
 int kl_file_join(char *out, size_t cap, const char *dir, const char *name, char *err, size_t err_len);
 
 /* ---- names ---- */
 
+/* True if this is the name of a plain file or folder on every system: no separator, no character or device of
+ * Windows
+ * (`a:b`, NUL, com1.txt), no blank or dot at its end. */
+bool kl_file_name_portable(const char *name);
+
 /* 0; KL_FILE_ABSENT; -1 with a line in err. */
 int kl_file_remove(const char *path, char *err, size_t err_len);
-/* Makes `path` a link to `target`. 0, or -1 with a line in err. */
+/* Makes `path` a link to `target`. A user of Windows without the right to make symbolic links gets a second
+ * name of the file (a hard link), on the same drive alone: it keeps the old file if another takes the
+ * target's place, and kl_file_kind_here() says KL_FILE_IS_PLAIN. 0, or -1 with a line in err. */
 int kl_file_link(const char *target, const char *path, char *err, size_t err_len);
-/* True if `path` is a link to exactly this target. */
+/* True if `path` is a link to exactly this target, or on Windows a second name of it. */
 bool kl_file_links_to(const char *path, const char *target);
 
-/* Makes a file of these bytes in memory. `path` is its name for this process and for any program that it
- * becomes. 0, or -1 with a line in err. */
+/* Makes a file of these bytes in memory, on Windows a temporary one, removed when this process ends (after
+ * its death by the next that hands one down). `path` is its name for this process and for any program that it
+ * becomes. One file for a process. 0, or -1 with a line in err. */
 int kl_file_hand_down(const void *bytes, size_t len, char *path, size_t cap, char *err, size_t err_len);
 
 /* ---- open files ---- */

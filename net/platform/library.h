@@ -1,5 +1,5 @@
-/* library.h - shared libraries such as cores: loading, symbols, unloading. core_wrapper/world/world_elf.c and
- * ctors.c read their file formats. */
+/* library.h - shared libraries such as cores: loading, symbols, unloading. core_wrapper/world and
+ * core_wrapper/core/ctors.h read their file formats. */
 #ifndef KL_PLATFORM_LIBRARY_H
 #define KL_PLATFORM_LIBRARY_H
 
@@ -7,6 +7,13 @@
 #include <stddef.h>
 
 #define KL_LIBRARY_NAME 128 /* bytes of a library's name, with its NUL */
+
+/* The end of a library's file name. */
+#ifdef _WIN32
+#define KL_LIBRARY_ENDING ".dll"
+#else
+#define KL_LIBRARY_ENDING ".so"
+#endif
 
 /* Loads a library and its dependencies; its symbols stay private. path: a path, or a name that the system
  * looks up. NULL with the system's reason in err, which names the library. Close a library as often as it was
@@ -25,7 +32,8 @@ bool kl_library_file(void *library, char *out, size_t cap);
 bool kl_library_file_of(const void *address, char *out, size_t cap);
 /* The names of this library's direct dependencies. Returns their number, at most max. */
 unsigned kl_library_needs(void *library, char name[][KL_LIBRARY_NAME], unsigned max);
-/* The system's own record of a loaded library (struct link_map); NULL: none. */
+/* The system's own record of a loaded library; NULL: none. Linux: its struct link_map. Windows: its first
+ * byte in memory, the IMAGE_DOS_HEADER of the file's format. */
 const void *kl_library_record(void *library);
 
 #endif

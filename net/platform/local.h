@@ -1,8 +1,7 @@
 /* local.h - short messages between one user's programs on this machine. Each socket has a name.
  *
  * A socket's name exists while its process has it open, and leaves no file. Every user may take a name or
- * send to one, so the system tells the receiver the sender of each message. Close with kl_socket_close();
- * wait with kl_wait_for(). */
+ * send to one, so the system tells the receiver the sender of each message. Wait with kl_wait_for(). */
 #ifndef KL_PLATFORM_LOCAL_H
 #define KL_PLATFORM_LOCAL_H
 
@@ -11,6 +10,7 @@
 #include <stdint.h>
 
 #define KL_LOCAL_NAME_MAX 100
+#define KL_LOCAL_BYTES    4096 /* of a message, at most */
 
 /* The sender of a message, for the answer. */
 struct kl_local_peer {
@@ -22,11 +22,16 @@ struct kl_local_peer {
 #define KL_LOCAL_TAKEN (-2) /* another process has the name */
 /* Opens a socket with this name. NULL: the system chooses a name, so that others can answer. */
 int kl_local_open(const char *name);
+/* -1 is allowed. */
+void kl_local_close(int s);
 /* Lists the process numbers at the end of all socket names that begin with `begins`, if the process belongs
  * to this user (root: any user). Returns their number, at most max. */
 unsigned kl_local_find(const char *begins, long *number, unsigned max);
+/* True if this user is root, which may command every user's programs. Windows: false. */
+bool kl_local_is_root(void);
 
-/* Never waits. 0, or an errno: ECONNREFUSED, no process has the name; EAGAIN, too many messages wait. */
+/* 0, or an errno: ECONNREFUSED, no process has the name; EAGAIN, too many messages wait; EACCES, another user
+ * has the name. Waits 20 ms at most. */
 int kl_local_send(int s, const char *name, const void *bytes, size_t len);
 /* A message that cannot be delivered is dropped. */
 void kl_local_answer(int s, const struct kl_local_peer *to, const void *bytes, size_t len);

@@ -13,8 +13,9 @@
 /* ---- the parent's side ---- */
 
 struct kl_process {
-    long id;     /* 0: none */
-    int channel; /* -1: closed */
+    long id;       /* 0: none */
+    int channel;   /* -1: closed */
+    int of_system; /* Windows: its handle, which keeps the number from being given to another process */
 };
 
 struct kl_process_setup {
@@ -34,7 +35,9 @@ int kl_process_start(struct kl_process *p, const struct kl_process_setup *setup,
  * err. */
 int kl_process_run(struct kl_process *p, const char *program, const char *const *arguments, char *err,
                    size_t err_len);
-/* Asks a running process to end, as the end of a service does (SIGTERM). */
+/* Asks a running process to end, as the end of a service does (SIGTERM). Windows: kl_wake_at_quit() or
+ * kl_process_catch_stop() hears of it; another program's windows are asked to close; one without any is
+ * ended. */
 void kl_process_ask_end(const struct kl_process *p);
 
 enum kl_process_result {
@@ -71,6 +74,8 @@ struct kl_process_end {
     char why[64];
 };
 
+/* True if the child has ended; also for an empty p. It may not be one with setup.printed. */
+bool kl_process_gone(const struct kl_process *p);
 /* Closes the channel, gives the child grace_ms to end, then kills it, and reports its end in how (may be
  * NULL). p is empty afterwards; an empty p is allowed. */
 void kl_process_end(struct kl_process *p, unsigned grace_ms, struct kl_process_end *how);
@@ -88,15 +93,20 @@ int kl_process_parent(void);
 
 /* ---- this process, and others ---- */
 
+/* Call it first in a program's main, with its arguments. On Windows they become UTF-8, standard streams carry
+ * bytes as on Linux, a crash shows no dialog, and abort() is told as a crash. No effect elsewhere. */
+void kl_process_begin(int *argc, char ***argv);
+
 long kl_process_self(void);
 /* True if a process of this number exists. */
 bool kl_process_alive(long id);
-/* True if this user runs a program of this name with NAME=VALUE in its environment. */
+/* True if this user runs a program of this name with NAME=VALUE in its environment. Windows: with any
+ * environment, and the name may lack its .exe. */
 bool kl_process_runs(const char *name, const char *variable);
 /* The path of this program. 0, or -1. */
 int kl_process_own_path(char *out, size_t cap);
-/* Replaces this process by another program, which keeps the inherited open files. Returns only on failure: -1
- * with a line in err. */
+/* Replaces this process by another program, which keeps the inherited open files. On Windows this process
+ * stays until that program ends, and ends with its code. Returns only on failure: -1 with a line in err. */
 int kl_process_become(const char *program, const char *const *arguments, char *err, size_t err_len);
 /* This process and its children run when no other process wants the processor. */
 void kl_process_yield(void);
@@ -119,6 +129,9 @@ void kl_process_ignore_stop(void);
 void kl_process_leave_terminal(void);
 /* Allocations beyond this many bytes of the whole process fail. */
 void kl_process_limit_memory(size_t bytes);
+/* The names of the signals of a crash that have a handler in this process, or "". Windows: also the library
+ * that handles exceptions. */
+void kl_process_crash_handlers(char *out, size_t cap);
 /* Prints this line (borrowed, with its newline) before a crash ends the process by its signal. */
 void kl_process_catch_crashes(const char *line);
 

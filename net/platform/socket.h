@@ -27,6 +27,8 @@ unsigned kl_address_peers(uint32_t *host, unsigned max);
 
 /* -1 with errno set: no descriptor or no memory. */
 int kl_socket_open(void);
+/* Makes a UDP socket that another library opened behave as one of kl_socket_open(). */
+void kl_socket_adopt(int s);
 /* -1 is allowed. */
 void kl_socket_close(int s);
 /* Binds the socket to an address of this machine; port 0: any free port. *at becomes the address taken. 0, or
@@ -40,8 +42,8 @@ void kl_socket_enlarge(int s, int receive_bytes, int send_bytes);
 /* Sends one datagram. to: NULL on a connected socket. False if the datagram was not accepted: full buffer, or
  * (connected) the peer refused an earlier one. */
 bool kl_socket_send(int s, const struct kl_address *to, const void *bytes, size_t len);
-/* Receives one datagram, if one waits. from: NULL, or gets the sender. Returns the length, which is above cap
- * if the datagram was cut off; below 0: none waits, or (connected) the peer refused an earlier one. */
+/* Receives one datagram, if one waits. from: NULL, or gets the sender. Returns the length, or a number above
+ * cap if the datagram was cut off; below 0: none waits, or (connected) the peer refused an earlier one. */
 int kl_socket_receive(int s, void *bytes, size_t cap, struct kl_address *from);
 /* As kl_socket_receive(), but the datagram stays for the next call, and the length is at most cap. */
 int kl_socket_peek(int s, void *bytes, size_t cap);

@@ -1,6 +1,7 @@
 /* wait.h - waiting for sockets, for another thread, or for a time.
  *
- * A wake-up is a number, used in kl_wait_for() like a socket. Its owner closes it with kl_socket_close(). */
+ * A wake-up is a number, used in kl_wait_for() like a socket. Its owner closes it with kl_socket_close().
+ * Only one thread at a time may wait for a number. */
 #ifndef KL_PLATFORM_WAIT_H
 #define KL_PLATFORM_WAIT_H
 

@@ -38,9 +38,9 @@ bool kl_name_reserved(const char *name);
 
 /* True if `who` is the name, or the name with its number as it is shown. */
 bool kl_name_fits(const struct kl_name_entry *e, const char *who);
-/* Whom `who` means: a player's number, a name, or a name with the number as it is shown. A number that
- * somebody has as their name is a number. Of several watchers of one name it is the first. Returns the index
- * of the entry, or -1 with one line in err: nobody fits, or several do. */
+/* Finds the person that `who` means: a player's number, a name, or a name with the number as it is shown. A
+ * number that somebody has as their name is a number. Of several watchers of one name it is the first.
+ * Returns the index of the entry, or -1 with one line in err: nobody fits, or several do. */
 int kl_name_find(const struct kl_name_entry *entries, unsigned count, const char *who, char *err,
                  size_t err_len);
 

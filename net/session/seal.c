@@ -38,23 +38,21 @@ const char *kl_cipher_name(uint8_t cipher) {
 }
 
 static void state_init(struct kl_seal_state *s, uint8_t cipher, const uint8_t key[32]) {
-    memset(s, 0, sizeof *s);
     s->cipher = cipher;
     memcpy(s->key, key, sizeof s->key);
     if (cipher == KL_CIPHER_AES256GCM) crypto_aead_aes256gcm_beforenm(&s->aes, s->key);
 }
 
 void kl_sealer_init(struct kl_sealer *s, const struct kl_session_keys *keys, const uint8_t key[32]) {
+    memset(s, 0, sizeof *s);
     state_init(&s->state, keys->cipher, key);
     s->session = keys->session;
-    s->counter = 0;
 }
 
 void kl_opener_init(struct kl_opener *o, const struct kl_session_keys *keys, const uint8_t key[32]) {
+    memset(o, 0, sizeof *o);
     state_init(&o->state, keys->cipher, key);
     o->session = keys->session;
-    o->highest = 0;
-    memset(o->seen, 0, sizeof o->seen);
 }
 
 /* Four zero bytes and the counter as u64. Never twice under one key: the counters run out first. */

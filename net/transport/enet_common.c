@@ -24,7 +24,8 @@ ENetHost *kl_enet_host_create(size_t peers) {
         host->peers[i].mtu = KL_ENET_MTU; /* they took the host's at creation */
     host->maximumPacketSize = KL_MSG_MAX;
     host->maximumWaitingData = KL_ENET_WAITING_BYTES;
-    kl_socket_enlarge(host->socket, KL_SOCKET_BUFFER_BYTES, KL_SOCKET_BUFFER_BYTES);
+    kl_socket_adopt(kl_enet_socket(host));
+    kl_socket_enlarge(kl_enet_socket(host), KL_SOCKET_BUFFER_BYTES, KL_SOCKET_BUFFER_BYTES);
     return host;
 }
 

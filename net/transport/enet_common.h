@@ -76,6 +76,10 @@ size_t kl_bulk_room(struct kl_sent sent[KL_ENET_CHANNELS]);
 
 /* A host with all limits set, or NULL. The socket is not bound yet. */
 ENetHost *kl_enet_host_create(size_t peers);
+/* The host's socket as net/platform has sockets: Windows' are wider, and their values are small. */
+static inline int kl_enet_socket(const ENetHost *host) {
+    return (int)host->socket;
+}
 
 /* Time-outs and ping of a peer that has been connected, or is about to be. */
 void kl_enet_peer_setup(ENetPeer *peer);

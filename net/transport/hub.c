@@ -104,7 +104,7 @@ enum waiting { NOTHING_WAITS, INPUT_TAKEN, ENET_WAITS };
 static void receive_input(struct kl_hub *hub) {
     uint8_t bytes[INPUT_BYTES_MAX];
     struct kl_address at = {0};
-    int len = kl_socket_receive(hub->host->socket, bytes, sizeof bytes, &at);
+    int len = kl_socket_receive(kl_enet_socket(hub->host), bytes, sizeof bytes, &at);
     ENetAddress from = {.host = at.host, .port = at.port};
     struct kl_hub_session *s;
     struct kl_opened o;
@@ -119,7 +119,7 @@ static void receive_input(struct kl_hub *hub) {
  * all datagrams, and enet_host_service() walks all peers twice for each: 12 us with a full relay. */
 static enum waiting take_input(struct kl_hub *hub) {
     uint8_t head[2] = {0};
-    int len = kl_socket_peek(hub->host->socket, head, sizeof head);
+    int len = kl_socket_peek(kl_enet_socket(hub->host), head, sizeof head);
     if (len < 0) return NOTHING_WAITS;
     if (len == sizeof head && head[0] == KL_SEAL_MAGIC && head[1] == KL_SEAL_ENET) return ENET_WAITS;
     receive_input(hub);
@@ -128,7 +128,7 @@ static enum waiting take_input(struct kl_hub *hub) {
 
 void kl_hub_send_raw(struct kl_hub *hub, const ENetAddress *to, const void *bytes, size_t len) {
     struct kl_address at = {.host = to->host, .port = to->port};
-    (void)kl_socket_send(hub->host->socket, &at, bytes, len);
+    (void)kl_socket_send(kl_enet_socket(hub->host), &at, bytes, len);
 }
 
 /* --- opening and closing -----------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ static int bind_socket(struct kl_hub *hub, const struct kl_hub_config *config, c
                  config->bind, why);
         return -1;
     }
-    if (kl_socket_bind(hub->host->socket, &at) != 0) {
+    if (kl_socket_bind(kl_enet_socket(hub->host), &at) != 0) {
         explain_bind(errno, config->bind, config->port, err, err_len);
         return -1;
     }
@@ -223,7 +223,7 @@ void kl_hub_close(struct kl_hub *hub) {
 }
 
 int kl_hub_fd(const struct kl_hub *hub) {
-    return hub->host->socket;
+    return kl_enet_socket(hub->host);
 }
 uint16_t kl_hub_port(const struct kl_hub *hub) {
     return hub->port;

@@ -72,7 +72,7 @@ static struct kl_address address_of(const ENetAddress *a) {
 }
 
 static void send_claim(struct kl_hub *hub, struct kl_path_claim *c, const void *bytes, size_t len) {
-    if (len && kl_path_spend(c, len)) (void)kl_socket_send(hub->host->socket, &c->at, bytes, len);
+    if (len && kl_path_spend(c, len)) (void)kl_socket_send(kl_enet_socket(hub->host), &c->at, bytes, len);
 }
 
 void kl_hub_send_update(struct kl_hub *hub, struct kl_hub_session *s, const void *body, size_t len) {

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "net/platform/clock.h"
 #include "net/platform/socket.h"
@@ -164,6 +163,12 @@ bool kl_link_take(struct kl_link *l, struct kl_frame *out) {
     kl_link_unlock(l);
     if (due) kl_link_kick(l);
     return got;
+}
+
+void kl_link_look(struct kl_link *l, void (*look)(void *ctx, const struct kl_client *c), void *ctx) {
+    kl_link_lock(l);
+    look(ctx, &l->stay.lock);
+    kl_link_unlock(l);
 }
 
 bool kl_link_commands(struct kl_link *l, uint32_t keyframe, struct kl_commands *out) {

@@ -58,12 +58,15 @@ bool kl_link_take(struct kl_link *l, struct kl_frame *out);
 /* Waits until a frame is closed, the phase changes, or timeout_us has passed (for --speed max). */
 void kl_link_wait(struct kl_link *l, uint32_t timeout_us);
 
+/* Calls look() with the client's half of the lock, under the mutex: it may only read. */
+void kl_link_look(struct kl_link *l, void (*look)(void *ctx, const struct kl_client *c), void *ctx);
+
 /* The commands of a frame that was taken with KL_FRAME_COMMANDS: to be carried out, in their order, before it
  * runs. False if there are none; they are kept until the next turn only. */
 bool kl_link_commands(struct kl_link *l, uint32_t keyframe, struct kl_commands *out);
 
-/* Gives a command (room.h: KL_COMMAND_*; from KL_COMMAND_FREE on the wrapper's own), to take effect at a
- * keyframe to come on every machine, this one included. KL_COMMAND_PAUSE in a paused room ends the pause.
+/* Gives a command (lock_relay.h: KL_COMMAND_*; from KL_COMMAND_FREE on the wrapper's own), to take effect at
+ * a keyframe to come on every machine, this one included. KL_COMMAND_PAUSE in a paused room ends the pause.
  * Copied. KL_OK; KL_E_SPACE above KL_COMMAND_BYTES, KL_E_FULL if too many wait, KL_E_STATE before and after
  * the game. */
 int kl_link_order(struct kl_link *l, uint8_t kind, const void *data, size_t len);

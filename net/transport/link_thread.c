@@ -2,7 +2,6 @@
  * messages. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "net/platform/clock.h"
 #include "net/platform/lookup.h"
@@ -214,7 +213,7 @@ static void rest(struct kl_link *l) {
     kl_link_lock(l);
     uint64_t until_us = kl_stay_wake_at(&l->stay, kl_now_us());
     kl_link_unlock(l);
-    const int what[] = {l->kick_fd, l->enet->socket};
+    const int what[] = {l->kick_fd, kl_enet_socket(l->enet)};
     if (kl_wait_for(what, 2, until_us) & 1) kl_wake_clear(l->kick_fd);
 }
 

@@ -1,4 +1,4 @@
-/* udp_filter.h - which opened datagrams ENet may see. net/PROTOCOL.md §8.
+/* udp_filter.h - the opened datagrams that ENet may see. net/PROTOCOL.md §8.
  *
  * ENet 1.3.17 trusts much of its input (docs/design.md §10: fragments that make half a gigabyte of 100
  * kB, a source port of 0 that breaks sending for everybody, bandwidth limits set by the peer), and a client

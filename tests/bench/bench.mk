@@ -1,8 +1,8 @@
 # `make bench`: figures as CSV and plots in build/bench; QUICK=1 for a version of a minute or two. Included by tests/tests.mk.
 
-BENCHES := cores latency wrapper catchup bytes relay pace
+BENCHES := latency wrapper catchup bytes relay pace
 
-.PHONY: bench bench-build $(BENCHES:%=bench-%)
+.PHONY: bench bench-build bench-ahead $(BENCHES:%=bench-%)
 bench: $(BENCHES:%=bench-%) ## measure: CSV and plots into build/bench (QUICK=1: a few minutes, says less)
 
 bench-latency:  ## lead and press-to-play over the table's links, beside the bound, the original, RetroArch's netplay
@@ -11,17 +11,31 @@ bench-catchup:  ## how fast a backlog is run off against the bare core's unthrot
 bench-catchup: bench_args = $(if $(JOIN),--join $(JOIN))
 bench-bytes:    ## on the wire for each client, up and down, idle and mashing
 bench-relay:    ## the relay's processor time for an update against raw UDP
-bench-cores:    ## the verdict of `keylock probe` on each installed core
+bench-ahead:    ## running ahead beside the lock and RetroArch's netplay; CASES="CORE:RTT:JITTER:LOSS …"; DOCUMENT=1: into docs/measured.md; EQUAL=MINUTES ROOMS="…": are the hashes equal?
+bench-ahead: bench_args = $(if $(EQUAL),--equal $(EQUAL) $(ROOMS),$(CASES))
 bench-pace:     ## cores of odd rates under displays of odd rates for MINUTES=10: hitches that come back
 
 # They share the machine's cores, so never two at once, with any -j.
-$(BENCHES:%=bench-%): bench-%: bench-build
-	$(Q)flock --no-fork $(OUT)/bench/.lock env KL_BUILD=$(OUT) KL_CONTENT=$(BUILD)/content QUICK=$(QUICK) $(if $(MINUTES),MINUTES=$(MINUTES)) python3 tests/bench/$*.py $(bench_args)
+$(BENCHES:%=bench-%) bench-ahead: bench-%: bench-build
+	$(Q)flock --no-fork $(OUT)/bench/.lock env KL_BUILD=$(OUT) KL_CONTENT=$(BUILD)/content QUICK=$(QUICK) DOCUMENT=$(DOCUMENT) $(if $(MINUTES),MINUTES=$(MINUTES)) python3 tests/bench/$*.py $(bench_args)
 
-bench-build: all $(OUT)/tests/sim $(OUT)/faultproxy $(OUT)/bench/press $(OUT)/bench/bench_relay $(OUT)/cores/press_core_libretro.so \
-		$(OUT)/cores/tone_core_libretro.so
+bench-guess: $(OUT)/bench/guess ## rules of guessing the others' buttons, on play-like input
+	$(Q)$(OUT)/bench/guess
+bench-two-ways: $(OUT)/bench/two_ways ## the shown core as a copy in the process, and as a process of its own: CORE=… CONTENT=…
+	$(Q)$(OUT)/bench/two_ways $(CORE) $(CONTENT)
+.PHONY: bench-guess bench-two-ways
+$(OUT)/bench/guess: $(call obj,tests/bench/guess.c) $(OUT)/libkeylock.a
+	$(link) $(LIBS) -lm
+$(OUT)/bench/two_ways: $(call obj,tests/bench/two_ways.c) $(OUT)/libkeylock.a
+	$(link) $(LIBS)
+
+bench-build: all $(OUT)/tests/sim $(OUT)/faultproxy $(OUT)/bench/press $(OUT)/bench/eye.so $(OUT)/bench/bench_relay $(OUT)/cores/press_core_libretro.so \
+		$(OUT)/cores/tone_core_libretro.so $(OUT)/cores/arcade_core_libretro.so $(OUT)/cores/probe_core_libretro.so
 
 $(OUT)/bench/press: $(call obj,tests/bench/press.c tests/bench/yardstick.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS)
-$(OUT)/bench/bench_relay: $(call obj,tests/net/bench_relay.c tests/net/net_player.c) $(OUT)/libkeylock.a
+$(OUT)/bench/eye.so: tests/bench/eye.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(MY_CPPFLAGS) -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -o $@ $< -ldl
+$(OUT)/bench/bench_relay: $(call obj,tests/net/bench_relay.c) $(OUT)/libtests.a $(OUT)/libkeylock.a
 	$(link) $(TEST_LIBS)

@@ -235,6 +235,11 @@ def machine():
     return f"{os.cpu_count()} cores, load {load}" + (", measured at real-time priority" if REAL_TIME else "")
 
 
+def commit():
+    """Of the tree, with "-dirty" if it has changes."""
+    return subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, cwd=ROOT).stdout.strip()
+
+
 def begin(what):
     """Says what is measured on what; from here on, where measurements have real-time priority, the processors stay awake."""
     say(f"{what}; {machine()}")

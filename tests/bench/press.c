@@ -18,7 +18,6 @@
  * - press US POLL_US MASK: a button went down at US, the poll at POLL_US was the first to see it
  * - bare WALL_US CPU_US FRAMES: what those frames took of time and of processor
  * - call US CPU_US: each call between the two of those, and what this process had used of processor then */
-#include <dlfcn.h>
 #include <errno.h>
 #include <getopt.h>
 #include <libretro.h>
@@ -32,29 +31,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core_wrapper/core/core.h"
 #include "tests/bench/yardstick.h"
+#include "tests/lib/rng.h"
 
 #define COMPARE_US 2000000 /* after a hang, until the yardstick is measured again */
-
-struct core {
-    void *handle;
-    void (*init)(void), (*deinit)(void), (*run)(void), (*unload_game)(void);
-    bool (*load_game)(const struct retro_game_info *);
-    void (*set_environment)(retro_environment_t);
-    void (*set_video_refresh)(retro_video_refresh_t);
-    void (*set_audio_sample)(retro_audio_sample_t);
-    void (*set_audio_sample_batch)(retro_audio_sample_batch_t);
-    void (*set_input_poll)(retro_input_poll_t);
-    void (*set_input_state)(retro_input_state_t);
-    void (*get_system_av_info)(struct retro_system_av_info *);
-};
 
 static struct {
     const char *core, *content, *log, *yardstick;
     double seconds, hz, hang_at, hang_for;
-    uint64_t dice;
+    struct rng dice;
     bool still, stop;
-} asked = {.seconds = 10, .dice = 1};
+} asked = {.seconds = 10, .dice = {1}};
 
 static struct {
     bool playing;
@@ -78,11 +66,8 @@ static void fail(const char *what, const char *why) {
     exit(1);
 }
 
-static uint64_t between_us(uint64_t low, uint64_t high) { /* SplitMix64 */
-    uint64_t z = asked.dice += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return low + (z ^ (z >> 31)) % (high - low);
+static uint64_t between_us(uint64_t low, uint64_t high) {
+    return low + rng_next(&asked.dice) % (high - low);
 }
 
 /* ---- the pad ---- */
@@ -163,27 +148,9 @@ static bool on_environment(unsigned command, void *data) {
     }
 }
 
-static void symbol(const struct core *c, const char *name, void *to) {
-    void *at = dlsym(c->handle, name);
-    if (!at) fail(asked.core, name);
-    memcpy(to, &at, sizeof at);
-}
-
-static void open_core(struct core *c) {
-    c->handle = dlopen(asked.core, RTLD_NOW | RTLD_LOCAL);
-    if (!c->handle) fail("cannot load", dlerror());
-    symbol(c, "retro_init", &c->init);
-    symbol(c, "retro_deinit", &c->deinit);
-    symbol(c, "retro_run", &c->run);
-    symbol(c, "retro_load_game", &c->load_game);
-    symbol(c, "retro_unload_game", &c->unload_game);
-    symbol(c, "retro_set_environment", &c->set_environment);
-    symbol(c, "retro_set_video_refresh", &c->set_video_refresh);
-    symbol(c, "retro_set_audio_sample", &c->set_audio_sample);
-    symbol(c, "retro_set_audio_sample_batch", &c->set_audio_sample_batch);
-    symbol(c, "retro_set_input_poll", &c->set_input_poll);
-    symbol(c, "retro_set_input_state", &c->set_input_state);
-    symbol(c, "retro_get_system_av_info", &c->get_system_av_info);
+static void open_core(struct kl_core *c) {
+    char err[5000];
+    if (kl_core_open(c, asked.core, err, sizeof err) != 0) fail("cannot load", err);
     c->set_environment(on_environment);
     c->init();
     c->set_video_refresh(on_video);
@@ -193,7 +160,7 @@ static void open_core(struct core *c) {
     c->set_input_state(on_state);
 }
 
-static void load(struct core *c) {
+static void load(struct kl_core *c) {
     struct retro_game_info game = {.path = asked.content};
     FILE *f = fopen(asked.content, "rb");
     if (!f) fail(asked.content, strerror(errno));
@@ -265,7 +232,7 @@ static void around_hang(void) {
 /* ---- the calls ---- */
 
 /* Calls are due at multiples of the period from the first one on, which has a phase of its own. */
-static void play(struct core *c) {
+static void play(struct kl_core *c) {
     struct retro_system_av_info av;
     c->get_system_av_info(&av);
     double period_us = 1e6 / (asked.hz > 0 ? asked.hz : av.timing.fps),
@@ -308,7 +275,7 @@ static void read_options(int argc, char **argv) {
         case 'l': asked.log = optarg; break;
         case 's': asked.seconds = atof(optarg); break;
         case 'h': asked.hz = atof(optarg); break;
-        case 'd': asked.dice = strtoull(optarg, NULL, 10); break;
+        case 'd': asked.dice.state = strtoull(optarg, NULL, 10); break;
         case 'y': asked.yardstick = optarg; break;
         case 't':
         case 'g':
@@ -328,7 +295,7 @@ static void read_options(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    struct core c;
+    struct kl_core c;
     read_options(argc, argv);
     out = fopen(asked.log, "w");
     if (!out || !mkdtemp(folder)) fail(asked.log, strerror(errno));

@@ -6,8 +6,10 @@ Presses come over RetroArch's network gamepad; when its poll sees them is not to
 that a press waits for a poll on average is taken off. In netplay the other player's presses come by rollback: until then
 that player's frames were guesses. `replayed_per_s` counts the frames run again."""
 import concurrent.futures
+import contextlib
 import os
 import random
+import re
 import shutil
 import socket
 import statistics
@@ -25,52 +27,68 @@ HALF_FRAME_MS = 1000 / 60 / 2
 
 # --- a slow TCP link -----------------------------------------------------------------------------------------------
 
-def pump(source, to, delay_s):
-    """Bytes come out as they went in, so much later."""
-    waiting, ready = [], threading.Condition()
+class SlowLink:
+    """A TCP link of so long a way, from `port` to another port, over two hops like a link through a relay. Jitter as the fault
+    proxy's. A lost packet comes later by what TCP takes to notice and to send again (1.25 round trips and the frame after it), and
+    those behind it wait: a model, for a proxy cannot make TCP lose packets."""
 
-    def give():
-        while True:
-            with ready:
-                while not waiting:
-                    ready.wait()
-                due, data = waiting.pop(0)
-            time.sleep(max(0.0, due - time.monotonic()))
-            try:
-                to.sendall(data) if data else to.shutdown(socket.SHUT_WR)
-            except OSError:
-                return
-            if not data:
-                return
+    def __init__(self, to_port, delay_s, jitter_ms=0, loss_percent=0, seed=1):
+        self.to_port, self.delay_s, self.jitter_s = to_port, delay_s, jitter_ms / 2000
+        self.loss, self.dice = 1 - (1 - loss_percent / 100) ** 2, random.Random(seed)
+        self.held_until_s = 0.0
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.port = listener.getsockname()[1]
+        threading.Thread(target=self.serve, args=(listener,), daemon=True).start()
 
-    threading.Thread(target=give, daemon=True).start()
-    while True:
-        try:
-            data = source.recv(65536)
-        except OSError:
-            data = b""
-        with ready:
-            waiting.append((time.monotonic() + delay_s, data))
-            ready.notify()
-        if not data:
-            return
+    def stall(self, seconds):
+        """Nothing comes out for so long."""
+        self.held_until_s = time.monotonic() + seconds
 
-
-def slow_link(to_port, delay_s):
-    """A port that leads to the other, delay_s later each way."""
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def serve():
+    def serve(self, listener):
         while True:
             near, _ = listener.accept()
-            far = socket.create_connection(("127.0.0.1", to_port))
+            far = socket.create_connection(("127.0.0.1", self.to_port))
             for s in (near, far):
                 s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=pump, args=(near, far, delay_s), daemon=True).start()
-            threading.Thread(target=pump, args=(far, near, delay_s), daemon=True).start()
+            threading.Thread(target=self.pump, args=(near, far), daemon=True).start()
+            threading.Thread(target=self.pump, args=(far, near), daemon=True).start()
 
-    threading.Thread(target=serve, daemon=True).start()
-    return listener.getsockname()[1]
+    def way_s(self):
+        way = self.delay_s + sum(abs(self.dice.gauss(0, self.jitter_s)) for _ in range(2 if self.jitter_s else 0))
+        while self.loss and self.dice.random() < self.loss:
+            way += 2.5 * self.delay_s + 1 / 60
+        return way
+
+    def pump(self, source, to):
+        """Bytes come out as they went in, so much later."""
+        waiting, ready = [], threading.Condition()
+
+        def give():
+            while True:
+                with ready:
+                    while not waiting:
+                        ready.wait()
+                    due, data = waiting.pop(0)
+                while time.monotonic() < max(due, self.held_until_s):
+                    time.sleep(max(0.0, max(due, self.held_until_s) - time.monotonic()))
+                try:
+                    to.sendall(data) if data else to.shutdown(socket.SHUT_WR)
+                except OSError:
+                    return
+                if not data:
+                    return
+
+        threading.Thread(target=give, daemon=True).start()
+        while True:
+            try:
+                data = source.recv(65536)
+            except OSError:
+                data = b""
+            with ready:
+                waiting.append((time.monotonic() + self.way_s(), data))
+                ready.notify()
+            if not data:
+                return
 
 
 def free_port(kind):
@@ -81,32 +99,48 @@ def free_port(kind):
 
 # --- two RetroArchs ------------------------------------------------------------------------------------------------
 
-def start(name, core, content, pad_port, *options, **more):
+PROGRAM = "retroarch" # or another one's path
+
+
+def newest():
+    """The program of the newest RetroArch: the build folder's 1.20, else the system's; and its version, or twice None."""
+    for program in (os.path.join(bench.BUILD, "retroarch-1.20", "retroarch"), "retroarch"):
+        try:
+            said = subprocess.run([program, "--version"], capture_output=True, text=True)
+            return program, re.search(r"\b[vV](?:ersion: )?([0-9][0-9.]+)", said.stdout + said.stderr).group(1)
+        except (OSError, AttributeError):
+            pass
+    return None, None
+
+
+def start(name, core, content, pad_port, *options, system=None, **more):
+    """system: the system folder, else the player's own empty one."""
     home = os.path.join(bench.tmp, name)
     shutil.rmtree(home, ignore_errors=True)
     os.makedirs(os.path.join(home, "retroarch"))
     settings = {"video_driver": "null", "audio_driver": "null", "input_driver": "null", "input_joypad_driver": "null",
-                "fastforward_ratio": "1.0", "video_vsync": "false", "menu_driver": "null", "config_save_on_exit": "false",
+                "fastforward_ratio": "1.0", "vrr_runloop_enable": "true", "video_vsync": "false", "menu_driver": "null", "config_save_on_exit": "false",
                 "history_list_enable": "false", "netplay_nickname": name, "netplay_public_announce": "false", "netplay_nat_traversal": "false",
                 "netplay_use_mitm_server": "false", "network_remote_enable": "true", "network_remote_enable_user_p1": "true",
-                "network_remote_base_port": str(pad_port), "pause_nonactive": "false", "savefile_directory": home, "savestate_directory": home,
-                "system_directory": home, "cache_directory": home, "libretro_directory": os.path.dirname(bench.PRESS_CORE), "libretro_info_path": home,
+                "network_remote_base_port": str(pad_port), "pause_nonactive": "false", "input_max_users": "2", "savefile_directory": home, "savestate_directory": home,
+                "system_directory": system or home, "cache_directory": home, "libretro_directory": os.path.dirname(core), "libretro_info_path": home,
                 "core_info_savestate_bypass": "true", "core_info_cache_enable": "false"}
-    with open(os.path.join(home, "press_core_libretro.info"), "w") as f: # without it RetroArch refuses netplay
-        f.write('display_name = "Press core"\ncorename = "Press core"\nsupported_extensions = "nes"\n'
+    core_name = os.path.basename(core).removesuffix(".so")
+    with open(os.path.join(home, core_name + ".info"), "w") as f: # without it RetroArch refuses netplay
+        f.write(f'display_name = "{core_name}"\ncorename = "{core_name}"\nsupported_extensions = "{content.rpartition(".")[2]}"\n'
                 'savestate = "true"\nsavestate_features = "deterministic"\n')
     path = os.path.join(home, "retroarch.cfg")
     with open(path, "w") as f:
         f.writelines(f'{k} = "{v}"\n' for k, v in settings.items())
     env = bench.environment(HOME=home, XDG_CONFIG_HOME=home, DBUS_FATAL_WARNINGS=0, PRESS_LOG=os.path.join(home, "plays"), **more)
-    return bench.start(name, "retroarch", "--verbose", "--config", path, "-L", core, *options, content, env=env)
+    return bench.start(name, PROGRAM, "--verbose", "--config", path, "-L", core, *options, content, env=env)
 
 
 class Pad:
     """One player's network gamepad; presses as in press.c."""
 
-    def __init__(self, port, seed):
-        self.to, self.dice, self.presses = ("127.0.0.1", port), random.Random(seed), []
+    def __init__(self, port, seed, buttons):
+        self.to, self.dice, self.presses, self.buttons = ("127.0.0.1", port), random.Random(seed), [], buttons
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.number, self.down = 0, False
         self.next_s = time.monotonic() + self.dice.uniform(0.1, 0.5)
@@ -117,7 +151,7 @@ class Pad:
     def turn(self):
         if time.monotonic() < self.next_s:
             return
-        id_ = BUTTONS[self.number % len(BUTTONS)]
+        id_ = self.buttons[self.number % len(self.buttons)]
         self.down = not self.down
         self.button(id_, self.down)
         if self.down:
@@ -148,14 +182,15 @@ def delays(presses, seen, port, from_us, to_us):
     return found, lost
 
 
-def press_for(pad_ports, seconds, processes, watch=None):
-    """Everybody presses; the pads, and from when to when presses count."""
-    pads = [Pad(p, i + 1) for i, p in enumerate(pad_ports)]
+def press_for(pad_ports, seconds, processes, watch=None, beside=lambda: None, buttons=BUTTONS):
+    """Everybody presses these buttons in turn, and beside() is called every millisecond; the pads, and from when to when presses count."""
+    pads = [Pad(p, i + 1, buttons) for i, p in enumerate(pad_ports)]
     from_us = time.monotonic_ns() // 1000
     end, look = time.monotonic() + seconds, 0
     while time.monotonic() < end and all(p.poll() is None for p in processes):
         for pad in pads:
             pad.turn()
+        beside()
         time.sleep(0.001)
         if watch and time.monotonic() >= look:
             watch.sample()
@@ -193,23 +228,57 @@ def judge(seen, pads, from_us, to_us):
             "lost_presses": lost, "fps": min(fps), "replayed_per_s": statistics.mean(replayed)}
 
 
+def no_settings(_):
+    return {}
+
+
+@contextlib.contextmanager
+def netplay_pair(tag, core, content, make_link, settings=no_settings):
+    """Two RetroArchs in netplay, the second over make_link(port) to the first: (names, processes, ports of the pads). settings(i):
+    those of start() for each."""
+    names, pads, both = [f"{tag}ra-{i}" for i in (0, 1)], [free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_DGRAM)], []
+    port = free_port(socket.SOCK_STREAM)
+    try:
+        for i in (0, 1):
+            how = ("--host", "--port", str(port)) if i == 0 else ("--connect", "127.0.0.1", "--port", str(make_link(port).port))
+            both.append(start(names[i], core, content, pads[i], *how, **settings(i)))
+            bench.wait_said(both[i], f"You have joined as player {i + 1}", 20)
+        yield names, both, pads
+    finally:
+        for p in both[::-1]:
+            bench.stop(p, 2)
+
+
+@contextlib.contextmanager
+def keylock_pair(tag, core, content, rtt_ms, link, settings=no_settings):
+    """Two RetroArchs on the wrapper, each over a link of its own to the relay: (names, processes, ports of the pads, the relay's
+    and the links' processes)."""
+    names, pads, both = [f"{tag}ra-{i}" for i in (0, 1)], [free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_DGRAM)], []
+    relay, at = bench.relay(tag)
+    between = [relay]
+    try:
+        for i in (0, 1):
+            proxy, to = bench.through(at, rtt_ms, *link, seed=i + 1, tag=names[i])
+            between.append(proxy)
+            both.append(start(names[i], bench.WRAPPER, content, pads[i],
+                              **{"KEYLOCK_CORE": core, "KEYLOCK_RELAY": to, "KEYLOCK_ROOM": "ra", "KEYLOCK_PLAYERS": 2, "KEYLOCK_SEATS": 1,
+                                 "KEYLOCK_NAME": names[i], **settings(i)}))
+            if i == 0: # the seat that comes first is the first
+                bench.wait_said(relay, names[0], 20)
+        for p in both:
+            bench.wait_said(p, "playing seats=", 30)
+        yield names, both, pads, between
+    finally:
+        for p in both + between[::-1]:
+            bench.stop(p, 2)
+
+
 def netplay(tag, rtt_ms, content):
     """RetroArch's own netplay; a row, or None."""
-    one, two = tag + "ra-0", tag + "ra-1"
-    host_port, pads = free_port(socket.SOCK_STREAM), [free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_DGRAM)]
-    host = start(one, bench.PRESS_CORE, content, pads[0], "--host", "--port", str(host_port))
-    client = None
-    try:
-        bench.wait_said(host, "You have joined as player 1", 20)
-        client = start(two, bench.PRESS_CORE, content, pads[1], "--connect", "127.0.0.1", "--port", str(slow_link(host_port, rtt_ms / 2000)))
-        bench.wait_said(client, "You have joined as player 2", 20)
+    with netplay_pair(tag, bench.PRESS_CORE, content, lambda port: SlowLink(port, rtt_ms / 2000)) as (names, both, pads):
         time.sleep(2)
-        figures_of = press_for(pads, SECONDS, (host, client))
-    finally:
-        for p in (client, host):
-            if p:
-                bench.stop(p, 2)
-    row = judge([lines(one), lines(two)], *figures_of)
+        figures_of = press_for(pads, SECONDS, both)
+    row = judge([lines(name) for name in names], *figures_of)
     return row and {"how": "real RetroArch", "algorithm": "RetroArch netplay", "rtt_ms": rtt_ms, "jitter_ms": 0, "loss_percent": 0, **row}
 
 
@@ -229,31 +298,18 @@ def trace_figures(path, from_us, to_us, seen, watch):
             100 * sum(watch.excuses(at) for at in late) / frames)
 
 
-def keylock(tag, rtt_ms, link, content, settle_s, **settings):
+def keylock(tag, rtt_ms, link, content, settle_s):
     """The same two RetroArchs on the wrapper; a row, or None."""
-    relay, at = bench.relay(tag)
-    proxy, to = bench.through(at, rtt_ms, *link, tag=tag)
-    names = [f"{tag}ra-{i}" for i in (0, 1)]
-    pads, both, figures_of = [free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_DGRAM)], [], None
-    traces = [os.path.join(bench.tmp, name + ".csv") for name in names]
-    try:
-        for i in (0, 1):
-            both.append(start(names[i], bench.WRAPPER, content, pads[i], KEYLOCK_CORE=bench.PRESS_CORE, KEYLOCK_RELAY=to, KEYLOCK_ROOM="ra",
-                              KEYLOCK_PLAYERS=2, KEYLOCK_SEATS=1, KEYLOCK_NAME=names[i], KEYLOCK_TRACE=traces[i], **settings))
-            if i == 0: # the seat that comes first is the first
-                bench.wait_said(relay, names[0], 20)
-        for p in both:
-            bench.wait_said(p, "playing seats=", 30)
+    def traced(i):
+        return {"KEYLOCK_TRACE": os.path.join(bench.tmp, f"{tag}{i}.csv")}
+    with keylock_pair(tag, bench.PRESS_CORE, content, rtt_ms, link, traced) as (names, both, pads, between):
         time.sleep(settle_s)
-        watch = bench.RunDelay([p.pid for p in both] + [relay.pid, proxy.pid])
+        watch = bench.RunDelay([p.pid for p in both + between])
         figures_of = press_for(pads, SECONDS, both, watch)
         watch.end()
-    finally:
-        for p in both + [proxy, relay]:
-            bench.stop(p, 2)
     row = judge([lines(name) for name in names], *figures_of)
     if row:
-        of = [trace_figures(t, *figures_of[1:], lines(names[i]), watch) for i, t in enumerate(traces)]
+        of = [trace_figures(traced(i)["KEYLOCK_TRACE"], *figures_of[1:], lines(names[i]), watch) for i in (0, 1)]
         row.update(fps=min(f[0] for f in of), lead_frames=statistics.mean(f[1] for f in of), late_percent=statistics.mean(f[2] for f in of),
                    late_excused_percent=statistics.mean(f[3] for f in of))
         row["hitches"], row["worst_hitch_ms"] = watch.between(*figures_of[1:])

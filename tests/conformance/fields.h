@@ -1,4 +1,4 @@
-/* fields.h - what the C code reads from bytes of the wire, as JSON; the layout is in decode.py. For
+/* fields.h - the C code's reading of bytes of the wire, as JSON; the layout is in decode.py. For
  * vectors.c. */
 #ifndef KL_TESTS_FIELDS_H
 #define KL_TESTS_FIELDS_H

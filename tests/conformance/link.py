@@ -88,7 +88,7 @@ class Link:
     def __init__(self, port, rng, now):
         self.port, self.rng = port, rng
         self.sockets = [self.open_socket()]  # the present address is the last
-        self.session, self.handshake, self.heard_at = None, Handshake(rng), now
+        self.session, self.handshake, self.heard_at, self.watched_at = None, Handshake(rng), now, now
         self.cut, self.mute, self.answers_path = False, False, True  # by the judge
         self.given_up = 0  # for the judge: sessions after 4 s of silence
         self.came, self.last = collections.Counter(), b""  # bytes that came, by (to the present address, kind); the last sent
@@ -170,6 +170,9 @@ class Link:
 
     def watch(self, now):
         """§8, When the relay is silent; and the first handshake."""
+        if now - self.watched_at > 0.5:
+            self.heard_at += now - self.watched_at  # this process stood still: the relay may have spoken meanwhile
+        self.watched_at = now
         silent = now - self.heard_at
         if self.session and silent >= 4:
             self.session, self.handshake = None, Handshake(self.rng, (0.25, 0.5, 1.0))

@@ -50,7 +50,7 @@ class Lock:
         self.forget(0)
         self.begin_anew()
 
-    # --- what the client has ---
+    # --- the client's frames ---
 
     def forget(self, begin, interval=0):
         """No frame is here; `begin`, the keyframe of that interval, will be the first."""

@@ -161,7 +161,7 @@ def play_relay(program, rng, offers, cipher):
     by_table("REFUSAL", b"\x4b\x13" + public[:16] + struct.pack("<BH", 2, 9))
     assert init == make_init(public, offers)
     assert peer.ask("in", b"\x4b\x13" + public[:16] + struct.pack("<BH", 2, 9)) == [["refused", "2", "9"]]
-    assert peer.ask("in", b"\x4b\x11" + bytes(16) + cookie) == []  # who has not seen INIT
+    assert peer.ask("in", b"\x4b\x11" + bytes(16) + cookie) == []  # a partner that has not seen INIT
     again = peer.ask("in", b"\x4b\x11" + public[:16] + cookie)
     init = make_init(public, offers, cookie)
     assert again == [["out", init.hex()]]
@@ -171,7 +171,7 @@ def play_relay(program, rng, offers, cipher):
     for _ in range(FLIPS):
         assert peer.ask("in", flip(answer + keys["proof"], rng.randrange(8 * 103))) == []
     lie = schedule(curves.x25519(secret, public), curves.x25519(secret, public), init, answer)
-    assert peer.ask("in", answer + lie["proof"]) == []  # who has not the long-term key
+    assert peer.ask("in", answer + lie["proof"]) == []  # a partner without the long-term key
     assert peer.ask("in", answer + keys["proof"]) == [
         ["established", own.hex(), str(cipher), str(session), keys["binding"].hex()]]
     talk(peer, rng, Way(cipher, session, keys["down"]), Way(cipher, session, keys["up"]))

@@ -1,4 +1,4 @@
-/* vectors - what the C code says on the wire, for a decoder written from net/PROTOCOL.md alone (decode.py).
+/* vectors - the C code's words on the wire, for a decoder written from net/PROTOCOL.md alone (decode.py).
  *
  *   vectors          JSON lines: {"what": …, "seats": N, "hex": …, "fields": …} (fields.h)
  *   vectors --judge  reads lines "WHAT SEATS HEX" and answers each with the fields, or
@@ -14,6 +14,7 @@
 #include "tests/conformance/fields.h"
 #include "net/engine/lock_wire.h"
 #include "net/engine/msg.h"
+#include "net/platform/output.h"
 
 static void vector(const char *what, unsigned seats, const uint8_t *b, size_t len) {
     if (len == 0) abort();
@@ -36,8 +37,8 @@ static struct kl_input input_at(uint32_t n) {
     in.touch[n & 1] = (struct kl_touch){(int16_t)(n / 8), -5, n % 8 > 3};
     in.key_count = (uint8_t)(n % 5 == 4 ? 1 + n % KL_KEYS : 0);
     for (unsigned i = 0; i < in.key_count; i++)
-        in.key[i] =
-            (struct kl_key){(uint16_t)(n * 77 + i), (uint16_t)(n * 13), n % 2 ? 0x10ffff - n : 0, i % 2};
+        in.key[i] = (struct kl_key){(uint16_t)(n * 77 + i), (uint16_t)(n * 13),
+                                    (n % 2 ? 0x10ffff - n : 0) & KL_UTF32, i % 2};
     return in;
 }
 
@@ -72,7 +73,7 @@ static void ctrl_vectors(void) {
         }
 }
 
-/* What is said before keyframe f, of every length that the room allows. */
+/* Commands before keyframe f, of every length that the room allows. */
 static struct kl_commands commands_at(uint32_t f, unsigned count) {
     struct kl_commands set = {.keyframe = f, .count = (uint8_t)count};
     for (unsigned i = 0; i < count; i++) {
@@ -127,7 +128,8 @@ static void update_vectors(void) {
                                   .mark = {1, (uint8_t)first, 3, 4, 5, 6, 7, (uint8_t)count},
                                   .first = first,
                                   .count = count};
-            size_t len = kl_update_write(&u, ring, commands, buf, sizeof buf);
+            struct kl_frames_from from = {ring, KL_KEPT_FRAMES, commands, KL_COMMAND_SETS, NULL};
+            size_t len = kl_update_write(&u, &from, buf, sizeof buf);
             if (len > 0) vector("update", 0, buf, len);
         }
 }
@@ -173,7 +175,7 @@ static void seat_messages(void) {
 }
 
 static void put_piece(struct kl_past *p, uint32_t first) {
-    struct kl_frames_from from = {ring, KL_KEPT_FRAMES, commands, KL_COMMAND_SETS};
+    struct kl_frames_from from = {ring, KL_KEPT_FRAMES, commands, KL_COMMAND_SETS, NULL};
     uint32_t count;
     p->len = (uint16_t)kl_piece_write(&from, first, KL_PIECE_FRAMES, p->bytes, sizeof p->bytes, &count);
 }
@@ -241,10 +243,11 @@ static void snapshot_messages(void) {
     message(&m);
 }
 
-static void message_vectors(void) {
+static const struct kl_params params = {KL_POLICY_BOUNDED, true, true, 8, 30, 12, 250, 60, 60098800, true,
+                                        KL_DESYNC_IGNORE};
+
+static void joining_messages(void) {
     static struct kl_msg m;
-    static const struct kl_params params = {KL_POLICY_BOUNDED, true, true, 8, 30, 12, 250, 60, 60098800, true,
-                                            KL_DESYNC_IGNORE};
     m = (struct kl_msg){.kind = KL_MSG_HELLO,
                         .hello = {.version = KL_PROTOCOL_VERSION,
                                   .name = "Zo\xc3\xab",
@@ -268,6 +271,10 @@ static void message_vectors(void) {
     m = (struct kl_msg){.kind = KL_MSG_READY};
     kl_facts_add(&m.ready.facts, "system", "none");
     message(&m);
+}
+
+static void clients_messages(void) {
+    static struct kl_msg m;
     for (unsigned has = 0; has < 24; has++) {
         if (has & 24 && !(has & 2)) continue;
         m = (struct kl_msg){.kind = KL_MSG_HASH,
@@ -284,6 +291,10 @@ static void message_vectors(void) {
     message(&m);
     m.order = (struct kl_order){255, KL_COMMAND_BYTES, {1, 2, 3, [KL_COMMAND_BYTES - 1] = 4}};
     message(&m);
+}
+
+static void relays_messages(void) {
+    static struct kl_msg m;
     m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {0xfeedbeef, 15, 0xc0, true, params}};
     count_up(m.welcome.room_id, sizeof m.welcome.room_id, 2);
     count_up(m.welcome.token, sizeof m.welcome.token, 3);
@@ -316,6 +327,12 @@ static void message_vectors(void) {
     message(&m);
     m = (struct kl_msg){.kind = KL_MSG_SEAT, .seat = {15, 0x81}};
     message(&m);
+}
+
+static void message_vectors(void) {
+    joining_messages();
+    clients_messages();
+    relays_messages();
     seat_messages();
     bulk_messages();
     snapshot_messages();
@@ -380,6 +397,7 @@ static void judge(void) {
 }
 
 int main(int argc, char **argv) {
+    kl_output_plain();
     if (argc == 2 && strcmp(argv[1], "--judge") == 0) return judge(), 0;
     if (argc > 1) return fputs("vectors [--judge]\n", stderr), 2;
     fill_ring();

@@ -1,4 +1,4 @@
-/* libretro_core.h - what the cores made for tests have in common: the frontend's callbacks, and the parts of
+/* libretro_core.h - the common part of the cores made for tests: the frontend's callbacks, and the parts of
  * libretro that they leave empty. One core includes it once, and defines the rest. */
 #ifndef TEST_LIBRETRO_CORE_H
 #define TEST_LIBRETRO_CORE_H
@@ -7,9 +7,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/syscall.h>
 #include <time.h>
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <sys/syscall.h>
 #include <unistd.h>
+#endif
 
 #define API RETRO_API __attribute__((visibility("default")))
 
@@ -63,11 +67,21 @@ API unsigned retro_get_region(void) {
 }
 
 /* The machine's monotonic clock by a direct system call: the world that the wrapper turns stays out of it. */
+#ifdef _WIN32
+LONG NTAPI NtQueryPerformanceCounter(LARGE_INTEGER *counter, LARGE_INTEGER *frequency);
+static inline uint64_t wall_us(void) {
+    LARGE_INTEGER now, hz;
+    NtQueryPerformanceCounter(&now, &hz);
+    return (uint64_t)(now.QuadPart / hz.QuadPart * 1000000 +
+                      now.QuadPart % hz.QuadPart * 1000000 / hz.QuadPart);
+}
+#else
 static inline uint64_t wall_us(void) {
     struct timespec t = {0};
     syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
+#endif
 
 /* Buttons of a pad as a mask, asked for one by one. */
 static inline uint16_t read_pad(unsigned port) {

@@ -15,6 +15,7 @@
  *   grow-state    the state's size changes with the frame
  *   large:N       the state has N KiB more, a quarter of them noise, which the frames go through
  *   serialize     serializing changes the game
+ *   sizes         asking for the state's size changes the game
  *   forget        a counter that the game goes by is not in the state
  *   scar          loading a state leaves a trace in the game
  *   hidden        frames without picture are played differently
@@ -22,6 +23,13 @@
  *   disks         has three disks; which one is in is in its RAM, and what happens to them in the log
  *   size:WxH      draws a calm picture of that size, up to 640x480, instead of its RAM
  *   cost:N        every frame takes N microseconds of processor time
+ *   once          a second one in the process crashes as it loads
+ *   handler       handles SIGSEGV
+ *   shares        counts in the process's environment: a second one in the process changes the game
+ *   files         writes its frame into a file of the save folder every 4 frames, and goes by what it reads 2
+ * frames later: another instance's frame changes the game
+ *   thread        a thread of its own, kept as long as the game, plays a part of each frame
+ *   feel          the first pad's first button lights LED 0 and shakes that pad
  *   turn:N        asks for the picture to be turned by N quarters
  *   sets          looks for parent.zip and bios.zip as arcade cores do: beside the game, else in the system
  * folder's "probe" options-v0    declares its options by SET_VARIABLES, options-v1 by SET_CORE_OPTIONS, else
@@ -30,16 +38,42 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tests/cores/libretro_core.h"
+
+#ifdef _WIN32 /* winpthreads has the rest; the process's own variables, which every C runtime copies */
+#define setenv(name, value, overwrite) SetEnvironmentVariableA(name, value)
+#define unsetenv(name)                 SetEnvironmentVariableA(name, NULL)
+static char *variable(const char *name) {
+    static char value[4][256];
+    static unsigned turn;
+    char *at = value[turn++ % 4];
+    return GetEnvironmentVariableA(name, at, sizeof value[0]) ? at : NULL;
+}
+#define getenv variable
+static int32_t utc_offset(const struct tm *tm) {
+    struct tm utc = *tm, local = *tm;
+    return (int32_t)(_mkgmtime(&utc) - mktime(&local));
+}
+static bool read_entropy(uint32_t *value) {
+    *value = (uint32_t)__builtin_ia32_rdtsc() * 2654435761u;
+    return true;
+}
+#else
+static int32_t utc_offset(const struct tm *tm) {
+    return (int32_t)tm->tm_gmtoff;
+}
+static bool read_entropy(uint32_t *value) {
+    return syscall(SYS_getrandom, value, sizeof *value, 0) >= 0;
+}
+#endif
 
 #define RAM_BYTES  4096
 #define SRAM_BYTES 64
@@ -50,7 +84,7 @@
 #define RATE       44100
 #define FPS        60
 
-/* What a test reads back: the first words of RAM. */
+/* The first words of RAM, which a test reads back. */
 struct seen {
     uint32_t frame;
     uint32_t pad[4];
@@ -89,8 +123,7 @@ static bool is_time(const char *word) {
 
 static uint32_t real_entropy(void) {
     uint32_t value = 0;
-    if (syscall(SYS_getrandom, &value, sizeof(value), 0) < 0) return 1;
-    return value;
+    return read_entropy(&value) ? value : 1;
 }
 
 static void crash(void) {
@@ -156,7 +189,7 @@ static void look_at_clocks(void) {
     ram.seen.mono_ns = ns(&mono);
     ram.seen.hour = tm->tm_hour;
     ram.seen.year = tm->tm_year;
-    ram.seen.utc_offset = (int32_t)tm->tm_gmtoff;
+    ram.seen.utc_offset = utc_offset(tm);
     ram.seen.made_s = mktime(&made);
 }
 
@@ -170,7 +203,26 @@ static void wait_a_little(void) {
     if (deadline.tv_nsec >= 1000000000) deadline.tv_nsec -= 1000000000, deadline.tv_sec++;
     pthread_mutex_lock(&lock);
     if (pthread_cond_timedwait(&never, &lock, &deadline) == ETIMEDOUT) ram.seen.timeouts++;
+#ifndef _WIN32 /* winpthreads does so itself */
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &deadline);
+    deadline.tv_nsec += 1000000;
+    if (deadline.tv_nsec >= 1000000000) deadline.tv_nsec -= 1000000000, deadline.tv_sec++;
+    do { /* as wait_for() of C++ waits for a condition */
+        pthread_cond_clockwait(&never, &lock, CLOCK_MONOTONIC, &deadline);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (ns(&now) < ns(&deadline));
+#endif
     pthread_mutex_unlock(&lock);
+}
+
+/* A constructor runs before the first call of the core, and sees the world all the same. */
+static int64_t constructed_s;
+__attribute__((constructor)) static void construct(void) {
+    constructed_s = time(NULL);
+}
+API int64_t probe_constructed_s(void) {
+    return constructed_s;
 }
 
 static void spin(void) {
@@ -210,6 +262,21 @@ static void read_set(const char *game, const char *name) {
     if (f) fclose(f);
 }
 
+/* Whether the file of the save folder holds another frame than the one that was written last. */
+static uint32_t use_file(void) {
+    const char *dir = NULL;
+    char path[4096];
+    uint32_t there = 0, last = ram.seen.frame & ~3u;
+    unsigned turn = ram.seen.frame % 4;
+    if (turn % 2 || !environment(RETRO_ENVIRONMENT_GET_SAVE_DIRECTORY, &dir) || !dir) return 0;
+    snprintf(path, sizeof(path), "%s/probe.frame", dir);
+    FILE *f = fopen(path, turn ? "rb" : "wb");
+    if (!f) return turn;
+    size_t n = turn ? fread(&there, sizeof(there), 1, f) : fwrite(&last, sizeof(last), 1, f);
+    fclose(f);
+    return n != 1 || (turn && there != last);
+}
+
 static void look_at_world(void) {
     if (asked("no-clock")) return;
     look_at_clocks();
@@ -235,6 +302,53 @@ static void stir(uint32_t with) {
         words[i] = h = (h ^ words[i]) * 16777619u + i;
 }
 
+/* ---- a thread that is kept ---- */
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t id;
+    enum { HAND_NONE, HAND_IDLE, HAND_WORKS, HAND_ENDS } now;
+} hand = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void *hand_main(void *nothing) {
+    pthread_mutex_lock(&hand.lock);
+    while (hand.now != HAND_ENDS) {
+        if (hand.now == HAND_WORKS) {
+            stir(ram.seen.frame);
+            hand.now = HAND_IDLE;
+            pthread_cond_broadcast(&hand.changed);
+        }
+        if (hand.now == HAND_IDLE) pthread_cond_wait(&hand.changed, &hand.lock);
+    }
+    pthread_mutex_unlock(&hand.lock);
+    return nothing;
+}
+
+/* Gives the thread that to do, and waits until it is idle again or, to end, gone. */
+static void tell_hand(unsigned what) {
+    if (hand.now == HAND_NONE) return;
+    pthread_mutex_lock(&hand.lock);
+    hand.now = what;
+    pthread_cond_broadcast(&hand.changed);
+    while (hand.now == HAND_WORKS)
+        pthread_cond_wait(&hand.changed, &hand.lock);
+    pthread_mutex_unlock(&hand.lock);
+}
+
+static void start_hand(void) {
+    if (!asked("thread")) return;
+    hand.now = HAND_IDLE;
+    if (pthread_create(&hand.id, NULL, hand_main, NULL) != 0) hand.now = HAND_NONE;
+}
+
+static void end_hand(void) {
+    if (hand.now == HAND_NONE) return;
+    tell_hand(HAND_ENDS);
+    pthread_join(hand.id, NULL);
+    hand.now = HAND_NONE;
+}
+
 /* ---- a large machine ---- */
 
 static uint8_t *large;
@@ -253,7 +367,7 @@ static void make_large(void) {
     }
 }
 
-/* What it holds makes a difference to what is played, and what is played to it. */
+/* Its bytes change the game, and the game changes its bytes. */
 static void use_large(void) {
     if (!large_bytes) return;
     for (unsigned i = 0; i < 64; i++)
@@ -284,6 +398,44 @@ static void show(void) {
     audio(samples, RATE / FPS);
 }
 
+/* ---- lights and motors ---- */
+
+static struct retro_led_interface lights;
+static struct retro_rumble_interface motors;
+
+static void find_feel(void) {
+    if (!environment(RETRO_ENVIRONMENT_GET_LED_INTERFACE, &lights)) lights.set_led_state = NULL;
+    if (!environment(RETRO_ENVIRONMENT_GET_RUMBLE_INTERFACE, &motors)) motors.set_rumble_state = NULL;
+}
+
+static void give_feel(void) {
+    unsigned on = ram.seen.pad[0] & 1;
+    if (lights.set_led_state) lights.set_led_state(0, (int)on);
+    if (motors.set_rumble_state) motors.set_rumble_state(0, RETRO_RUMBLE_STRONG, (uint16_t)(on * 1000));
+}
+
+/* ---- a second one in the process: they share its environment, and its signals ---- */
+
+static void share(void) {
+    static uint32_t own;
+    const char *runs = getenv("PROBE_CORE_RUNS");
+    uint32_t all = (runs ? (uint32_t)strtoul(runs, NULL, 10) : 0) + 1;
+    char text[16];
+    snprintf(text, sizeof text, "%u", all);
+    setenv("PROBE_CORE_RUNS", text, 1);
+    if (all != ++own) stir(all);
+}
+
+static void on_signal(int number) {
+    (void)number;
+}
+
+static void meet_others(void) {
+    if (asked("once") && getenv("PROBE_CORE_LOADED")) crash();
+    setenv("PROBE_CORE_LOADED", "1", 1);
+    if (asked("handler")) signal(SIGSEGV, on_signal);
+}
+
 /* The machine's own clock: the world's stands still within a frame. */
 static void burn(uint64_t from_us) {
     const char *cost = asked("cost");
@@ -306,7 +458,11 @@ API void retro_run(void) {
     if (!(enabled & 1) && asked("hidden")) hidden_frames++;
     if (asked("forget")) forgotten++;
     use_large();
-    stir(hidden_frames + forgotten + (is_time("entropy") ? real_entropy() : 0));
+    if (asked("feel")) give_feel();
+    if (asked("shares")) share();
+    stir(hidden_frames + forgotten + (is_time("entropy") ? real_entropy() : 0) +
+         (asked("files") ? use_file() : 0));
+    tell_hand(HAND_WORKS);
     ram.seen.frame++;
     sram[0]++;
     burn(from_us);
@@ -394,12 +550,15 @@ API bool retro_load_game(const struct retro_game_info *game) {
     enum retro_pixel_format format = RETRO_PIXEL_FORMAT_XRGB8888;
     if (asked("fail-load")) return false;
     if (asked("crash-load")) crash();
+    meet_others();
     environment(RETRO_ENVIRONMENT_SET_PIXEL_FORMAT, &format);
     set_picture();
     if (!asked("no-ram")) show_memory();
     if (asked("disks")) offer_disks();
+    if (asked("feel")) find_feel();
     ram.seen.speed = read_speed();
     make_large();
+    start_hand();
     if (asked("sets") && game) {
         read_set(game->path, "parent.zip");
         read_set(game->path, "bios.zip");
@@ -410,14 +569,18 @@ API bool retro_load_game(const struct retro_game_info *game) {
     return true;
 }
 
-API size_t retro_serialize_size(void) {
-    if (asked("no-state")) return 0;
+static size_t state_bytes(void) {
     return RAM_BYTES + SRAM_BYTES + 16 + large_bytes + (asked("grow-state") ? ram.seen.frame % 64 : 0);
+}
+
+API size_t retro_serialize_size(void) {
+    if (asked("sizes")) stir(1);
+    return asked("no-state") ? 0 : state_bytes();
 }
 
 API bool retro_serialize(void *data, size_t size) {
     uint8_t *out = data;
-    if (asked("no-state") || is_time("state-breaks") || size < retro_serialize_size()) return false;
+    if (asked("no-state") || is_time("state-breaks") || size < state_bytes()) return false;
     if (asked("serialize")) stir(1);
     if (asked("state-entropy")) state_extra = real_entropy();
     memcpy(out, ram.bytes, RAM_BYTES);
@@ -465,4 +628,7 @@ API void retro_get_system_av_info(struct retro_system_av_info *info) {
 API void retro_reset(void) {
     memset(ram.bytes, 0, sizeof(ram.bytes));
 }
-API void retro_unload_game(void) {}
+API void retro_unload_game(void) {
+    unsetenv("PROBE_CORE_LOADED");
+    end_hand();
+}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# 19-arcade-learn.sh - a machine that comes into a room measures the core's states in the background. What it finds is for all
+# 19-arcade-learn.sh - a machine that comes into a room measures the core's states in the background. Its findings are for all
 # games of the core: in the next room that it makes, with another game, the bytes that a load changes are masked. A guest's
 # findings, true or forged, change nobody's mask, and no machine keeps a mask of another one's.
 # runs: waiting, test, 30 s

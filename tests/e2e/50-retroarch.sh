@@ -99,17 +99,17 @@ for id in "$left" "$right"; do
     plays ann 20
     press "$id" r 1      # rewind
     press "$id" l 1      # fast-forward while held
-    press "$id" space    # fast-forward on …
+    press "$id" space    # fast-forward on
     plays ann 60
-    press "$id" space    # … and off
+    press "$id" space    # fast-forward off
     press "$id" e 0.5    # slow motion
     press "$id" u        # cheats off and on
     press "$id" u
-    press "$id" F1       # the menu …
+    press "$id" F1       # the menu opens
     plays ann 90
     [ "$id" != "$left" ] || import -window root "$tmp/menu.png"
     press "$id" Down
-    press "$id" F1       # … and away
+    press "$id" F1       # the menu closes
     alive abuse
 done
 xdotool windowfocus --sync "$left"

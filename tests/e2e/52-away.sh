@@ -99,7 +99,7 @@ dragged() { # POLICY LEAST: in a room of that policy bob plays at so many fps
 }
 watch watch bob relay xvfb
 dragged optimistic 55
-dragged bounded 50 # which waits for her until its budget is used up, once or twice in that time: half a second of five
+dragged bounded 50 # the room waits for her until its budget is used up, once or twice in that time: half a second of five
 
 press "$left" h
 check away/rematch "bob is not asked" said bob 'ann .[12]. wants a rematch: agree within 10 s' 5

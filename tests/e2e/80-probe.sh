@@ -78,7 +78,13 @@ mood state-entropy 0 && tells state-entropy 4 unstable bytes && tells state-entr
 mood state-entropy-much 0 && tells state-entropy-much False unstable mask && tells state-entropy-much 0 unstable ranges
 check probe/refused-mask "$(tail -n 2 "$tmp/state-entropy-much.log")" \
     grep -q 'over 1 % of the state is unstable' "$tmp/state-entropy-much.log"
-mood no-state 0 && tells no-state None snapshot load
+mood no-state 0 && tells no-state None snapshot load && tells no-state "the core gives no savestates" no_ahead
+tells plain True ahead
+if [ -z "${KL_SAN:-}" ]; then # it handles that signal itself
+    mood once 0 && tells once "a second copy in the process crashes: Segmentation fault" no_ahead
+    mood handler 0 && tells handler "it handles signals, which a process does once: SIGSEGV" no_ahead
+fi
+mood shares 0 && tells shares "a second copy in the process changes the first, in 4 of 4 checks" no_ahead
 mood entropy:10 1 && tells entropy:10 False fit
 PROBE_CORE=no-clock probed options 0 "$test_core" "$content/shooter.nes" --options && tells options 3 options
 check probe/option-of-the-game "$(grep probe_ "$tmp/options.log")" grep -q 'probe_speed=slow: changes the game, first in frame 0' "$tmp/options.log"

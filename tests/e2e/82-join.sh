@@ -54,7 +54,7 @@ player dora $ALL 4 --room match --seats 0
 said relay 'event=caught_up room="match".*name="dora"' $((60 + CATCH_UP)) || { show dora relay; die "join: dora does not catch up"; }
 player erik $ALL 5 --room match --command $((PLAY + 240)):play --command $((PLAY + 330)):watch # there is no seat at first
 said relay 'event=caught_up room="match".*name="erik"' $((60 + CATCH_UP)) || { show erik relay; die "join: erik does not catch up"; }
-watch watch2 carl dora erik # whom ann waits for as well
+watch watch2 carl dora erik # ann waits for him as well
 check join/erik-told "erik's log has no line about watching" grep -aq '2 of 2 seats taken: you watch, number 1 in the queue' "$tmp/erik.log"
 { head -c -1 "$content/shooter.nes" && printf x; } >"$tmp/other.nes"
 start fay "$keylock" run --relay "$relay" --room match --name fay --core "$nestopia" --content "$tmp/other.nes" --frames 60 --wait 20

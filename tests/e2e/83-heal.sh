@@ -74,7 +74,7 @@ start_relay --per-address 64
 watch watch relay
 begin two nestopia "$content/shooter.nes" 2 2
 begin host nestopia "$content/shooter.nes" 2 1
-begin tie gambatte "$content/pads.gb" 2 1 # whose reader of states crashes on a forged one
+begin tie gambatte "$content/pads.gb" 2 1 # a core whose reader of states crashes on a forged one
 begin three gambatte "$content/pads.gb" 3 1
 begin four nestopia "$content/shooter.nes" 4 3
 # Rooms that ignore a desync, or pause.

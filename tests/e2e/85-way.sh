@@ -85,7 +85,7 @@ there() { # NAME SECONDS
 
 player carl match "$nestopia" $FRAMES "$(pads 9)"
 there carl 30
-watch watch2 carl # whom ann waits for as well
+watch watch2 carl # ann waits for him as well
 player dora match "$nestopia" $FRAMES "$(pads 10)" --seats 0
 PROBE_CORE=no-state player nora none "$test_core" $FRAMES random:11
 PROBE_CORE=forget player tina forgets "$test_core" $FRAMES random:12

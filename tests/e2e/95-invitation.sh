@@ -105,7 +105,7 @@ invited used 0 --ask -- "$link" </dev/null
 check invitation/used "it asks about a relay that was used before" eval '! asks used'
 rm "$tmp/ben/.local/state/keylock/relays"
 
-# --- what a link cannot do ----------------------------------------------------------------------------------------------
+# --- the limits of a link -------------------------------------------------------------------------------------------
 
 evil() { # NAME ARGUMENT…: wrong usage, and nothing is started, though the player would agree
     local name=$1

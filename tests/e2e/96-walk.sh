@@ -15,7 +15,7 @@ user / test -x "$keylock" -a -r "$wrapper" || { skip "walk: another user cannot 
 start_xvfb 800x600
 start_relay
 
-# What this machine needs: no sound card and no graphics card, and keys by remote control.
+# This machine's needs: no sound card and no graphics card, and keys by remote control.
 command_port=$(free_port)
 printf '%s\n' 'audio_driver = "null"' 'video_vsync = "false"' 'fastforward_ratio = "1.0"' 'vrr_runloop_enable = "true"' \
     'menu_shader_pipeline = "0"' 'input_driver = "x"' 'input_joypad_driver = "null"' 'network_cmd_enable = "true"' "network_cmd_port = \"$command_port\"" \

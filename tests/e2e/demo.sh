@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # demo.sh [headless] - `make demo`: a relay on loopback and two RetroArch of the bundled game in lock, side by side.
 #
-# With a display two people play, each in a window; it ends with the windows. Without one, or with the argument, it plays by
+# With a display two people play, each in a window; it ends with the windows. RTT=100: over a link so long, and ann runs ahead. Without one, or with the argument, it plays by
 # script on a display of its own for some 20 s, prints both sides' figures, saves one picture of both windows in the same frame
-# to build/demo.png, and fails if the two sides differ or one did not play.
+# to build/demo.png, and fails if the two sides differ or one did not play. Then they play over RTT 100, and ann runs ahead of the
+# lock: build/demo-ahead.png has her ship where she has just flown it, and in bob's window where it is in the lock.
 . "$(dirname "$0")/lib.sh"
 
 game=$content/shooter.nes
 picture=build/demo.png
-needs "$keylock" "$relay_program" "$wrapper" "$game"
+needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$game"
 core_path nestopia >/dev/null || die "demo: no nestopia core: apt-get install libretro-nestopia"
 SHOW_LINES=12
 
@@ -19,8 +20,8 @@ player() { # NAME ARGUMENT…: joins the room
 }
 
 # Ann makes the room; bob uses the invitation that her keylock prints.
-both() {
-    player ann --relay "$relay" --room demo --players 2
+both() { # ROOM RELAY [ANN_ARGUMENT…]
+    player ann --relay "$2" --room "$1" --players 2 "${@:3}"
     said ann 'keylock://' 20 || { show ann; die "demo: ann's keylock says no invitation"; }
     next_second # two machines do not start in the same one
     invitation=$(grep -ao 'keylock://.*' "$tmp/ann.log" | head -n 1)
@@ -47,7 +48,9 @@ by_hand() {
     GAP=16
     retroarch_home ann
     retroarch_home bob 'audio_mute_enable = "true"' # the same sound twice is an echo
-    both
+    link=$relay
+    [ -z "${RTT:-}" ] || through link --delay $((RTT / 2))
+    both demo "$link" ${RTT:+--ahead auto}
     side_by_side || note "the windows could not be placed side by side"
     for who in ann bob; do running $who || { show $who; die "demo: $who's RetroArch did not start"; }; done
     cat <<END
@@ -115,21 +118,63 @@ report() {
     done
 }
 
+# The column of ann's ship in a half of the shot: the largest spot of its blue below the scores. Nothing if it is not there.
+ship() { # FILE X
+    convert "$1" -crop "${width}x$((height - 50))+$2+50" +repage -fill black +opaque '#1fa5fe' -fill white -opaque '#1fa5fe' \
+        -define connected-components:verbose=true -connected-components 8 null: |
+        awk '$5 ~ /255|white/ && $4 > 40 && $4 > most { most = $4; split($2, at, "+"); x = at[2] } END { if (most) print x }'
+}
+
+# Ann flies to and fro, and the shot of the greatest distance is kept.
+take_ahead() {
+    local n l r far=0 direction=Right
+    for n in $(seq 24); do
+        hold "$left" 0.4 "$direction" &
+        glance
+        import -window root -depth 8 "$tmp/shot.png"
+        wait $!
+        l=$(ship "$tmp/shot.png" 0)
+        r=$(ship "$tmp/shot.png" $((width + GAP)))
+        [ "$direction" = Right ] && direction=Left || { direction=Right; l=$((-${l:-0})) r=$((-${r:-0})); }
+        [ -n "$l" ] && [ -n "$r" ] && [ $((l - r)) -gt $far ] || continue
+        far=$((l - r))
+        cp "$tmp/shot.png" "$tmp/far.png"
+    done
+    check demo/ahead "ann's ship is nowhere further in her own window than in bob's" test $far -gt 0
+    [ $far -gt 0 ] || return
+    cp "$tmp/far.png" build/demo-ahead.png
+    note "build/demo-ahead.png: ann's ship is $far pixels further in her own window than in bob's"
+}
+
+begins() { # after both
+    side_by_side || { show ann bob; die "demo: a RetroArch shows no window"; }
+    for who in ann bob; do
+        said $who 'playing ' 30 || { show $who relay; die "demo: $who's game did not begin"; }
+    done
+    plays ann 60
+    press "$left" Return 0.2
+    press "$right" Return 0.2
+}
+
+ends() {
+    local status
+    for who in ann bob; do
+        stop $who
+        status=$?
+        [ $status = 0 ] || { fail "demo/end: $who's RetroArch ended with exit status $status"; show $who; }
+    done
+    report
+}
+
 by_script() {
     GAP=8
     start_xvfb 1180x448
     retroarch_home ann "${no_sound[@]}"
     retroarch_home bob "${no_sound[@]}"
     echo "two RetroArch of $(basename "$game") on nestopia, in lock through $relay, played by script for 20 s"
-    both
-    side_by_side || { show ann bob; die "demo: a RetroArch shows no window"; }
-    for who in ann bob; do
-        said $who 'playing ' 30 || { show $who relay; die "demo: $who's game did not begin"; }
-    done
-    plays ann 60
+    both demo "$relay"
     watch watch ann bob relay xvfb
-    press "$left" Return 0.2
-    press "$right" Return 0.2
+    begins
     play 12 || { show ann bob; die "demo: a RetroArch ended while it played"; }
     if take_picture; then
         cp "$tmp/same.png" "$picture"
@@ -140,13 +185,16 @@ by_script() {
     fi
     play 4
     stop watch
-    for who in ann bob; do
-        stop $who
-        status=$?
-        [ $status = 0 ] || { fail "demo/end: $who's RetroArch ended with exit status $status"; show $who; }
-    done
-    report
+    ends
     judge
+    echo "the same over RTT 100, and ann runs ahead of the lock"
+    through link --delay 50
+    both ahead "$link" --ahead auto
+    begins
+    play 12 # one frame more ahead in each second
+    take_ahead
+    ends
+    hashes
     finish
 }
 
@@ -157,13 +205,17 @@ judge() {
         python3 tests/e2e/judge_trace.py "demo/$who" "$tmp/$who.csv" --after 5 --fps 60 --min-share 0.98 \
             --watch "$tmp/watch.log" || checks_failed=1
     done
+    hashes
+    check demo/moves "the hashes do not change: nobody played" hashes_move "$tmp/ann.hash" 10
+    if grep -aqE 'desync=[0-9]' "$tmp/ann.log" "$tmp/bob.log"; then fail "demo/desync: the relay found a desync"; fi
+}
+
+hashes() {
     "$keylock" diff "$tmp/ann.hash" "$tmp/bob.hash" >"$tmp/diff.log" 2>&1
     case $? in
     0) ok "demo/hashes: $(head -n 1 "$tmp/diff.log")" ;;
     *) fail "demo/hashes: $(head -n 1 "$tmp/diff.log")" ;;
     esac
-    check demo/moves "the hashes do not change: nobody played" hashes_move "$tmp/ann.hash" 10
-    if grep -aqE 'desync=[0-9]' "$tmp/ann.log" "$tmp/bob.log"; then fail "demo/desync: the relay found a desync"; fi
 }
 
 start_relay

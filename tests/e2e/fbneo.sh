@@ -77,8 +77,8 @@ check fbneo/lacking-no-room "somebody is in a room" eval '! grep -aq "event=join
 
 pack=$(dirname "$0")/../content/arcade/sets.py
 stem=$(basename "$zip" .zip)
-# differ CASE: the folders of two players, with the caller's set where other() has made none. Where the system folder has
-# the set too, it has the player's, as the core may read that one.
+# differ CASE: the folders of two players, with the caller's set where other() has made none. If the system folder has the set
+# too, it has the player's, as the core may read that one.
 differ() {
     local case=$1 who at
     for who in ada ben; do

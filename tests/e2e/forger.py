@@ -24,7 +24,7 @@ from judge import Match
 from machine import Machine, xxh3, xxhash
 from room import HEAL, Client
 
-FRAMES = 1800  # whose pictures are known
+FRAMES = 1800  # a core whose pictures are known
 PLACES, QUICK = 13, 64
 KINDS = "two", "three", "late", "watch"
 LOADED = re.compile(r"started from the room's state|back in sync: loaded|refused the room's state")
@@ -230,7 +230,7 @@ class Room:
                 [os.path.join(self.build, "keylock"), "run", "--core", self.core.path, "--content", self.core.game, "--relay",
                  "127.0.0.1:%d" % self.match.relay.port, "--insecure-lan", "--name", "guest", "--speed", "real", "--frames", "100000",
                  "--hash-out", os.path.join(self.folder, "guest.hash"), "--trust", trust, *named, *options],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | mode | {"HOME": self.folder})  # which knows no relay
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | mode | {"HOME": self.folder})  # a client that knows no relay
 
     def look(self):
         """What the guest has said and hashed"""

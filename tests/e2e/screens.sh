@@ -244,7 +244,7 @@ if scene line-gb; then
     shot line-gb
 fi
 
-if scene begin; then # who plays as which player, for three seconds
+if scene begin; then # the players and their numbers, for three seconds
     ann nestopia "$shooter" 2
     other bob nestopia "$shooter"
     begun

@@ -2,6 +2,7 @@
  * it to a client, and what a relay and a client keep on disk. Part of make_corpus. */
 #include "core_wrapper/netplay/channel.h"
 #include "tests/fuzz/corpus.h"
+#include "tests/lib/engine_turn.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "net/relay/durable/journal_file.h"
 #include "net/relay/durable/lobby_ticket.h"
 #include "net/session/seal.h"
-#include "net/engine/room.h"
+#include "tests/lib/lock_memory.h"
 #include "net/transport/strangers.h"
 #include "net/engine/wire.h"
 
@@ -41,7 +42,7 @@ enum {
     ORDER = 10
 };
 
-static struct kl_room room;
+static struct kl_lock_relay room;
 static struct kl_client player;
 static struct kl_frame ring[RING];
 static uint64_t now_us;
@@ -82,9 +83,9 @@ static void enter(struct list *l, bool as_host) {
     if (!as_host) tell(l, &m);
     nudge(l, ANSWER);
     now_us = 1000000;
-    kl_room_init(&room, &params);
-    kl_room_add(&room, 0, 1, now_us);
-    kl_room_start(&room, now_us);
+    lock_begin(&room, &params, NULL);
+    kl_lock_add(&room, 0, 1, now_us);
+    kl_lock_start(&room, now_us);
     kl_client_init(&player, &params, 1, held, KL_WINDOW_FRAMES, now_us);
 }
 
@@ -101,17 +102,16 @@ static void order(unsigned n) {
                {KL_COMMAND_SAVE, 0, ""},
                {KL_COMMAND_LOAD, 0, ""}};
     n %= sizeof all / sizeof *all;
-    kl_room_command(&room, KL_RELAY_CLIENT, all[n].kind, (const uint8_t *)all[n].data, all[n].len);
+    kl_lock_command(&room, KL_RELAY_CLIENT, all[n].kind, (const uint8_t *)all[n].data, all[n].len);
+}
+
+static void press(void *ctx, uint32_t sample, struct kl_input in[KL_MAX_SEATS]) {
+    (void)ctx, (void)sample;
+    in->joypad = 1;
 }
 
 static void frontend(struct list *l) {
-    struct kl_input in[KL_MAX_SEATS] = {{.joypad = 1}};
-    struct kl_plan p = kl_client_plan(&player, now_us, 4);
-    struct kl_frame f;
-    for (uint32_t i = 0; i < p.samples; i++)
-        kl_client_sample(&player, in, now_us);
-    for (uint32_t i = 0; i < p.runs; i++)
-        kl_client_take(&player, &f);
+    engine_turn(&(struct engine_player){.client = &player, .press = press}, now_us, 4);
     nudge(l, FRONTEND);
 }
 
@@ -122,15 +122,15 @@ static void frames(struct list *l, unsigned steps) {
     struct kl_frame f;
     for (unsigned n = 0; n < steps; n++, now_us += 16000) {
         if (n % 3 == 0) order(n / 3);
-        kl_room_tick(&room, now_us);
-        while ((len = kl_room_send(&room, 0, now_us, buf, sizeof buf)) > 0) {
+        kl_lock_tick(&room, now_us);
+        while ((len = kl_lock_send(&room, 0, now_us, buf, sizeof buf)) > 0) {
             add(l, UPDATE, buf, len);
             kl_client_receive(&player, buf, len, now_us);
         }
         frontend(l);
         while ((len = kl_client_send(&player, now_us, buf, sizeof buf)) > 0)
-            kl_room_receive(&room, 0, buf, len, now_us);
-        while (kl_room_take(&room, &f))
+            kl_lock_receive(&room, 0, buf, len, now_us);
+        while (kl_lock_take(&room, &f))
             ring[f.number % RING] = f;
         nudge(l, WAIT);
     }
@@ -184,7 +184,7 @@ void corpus_link(void) {
             tell(&l, &(struct kl_msg){.kind = KL_MSG_REFUSE, .text = {KL_REFUSE_CLOSED, "good night"}});
         save("fuzz_link", as_host ? "host" : "guest", l.bytes, l.len);
     }
-    /* What the host gave is not sent back, but something else was announced before. */
+    /* The host's data are not sent back; others were announced before. */
     l = (struct list){.len = 1};
     welcome(&l, true);
     tell(&l, &(struct kl_msg){.kind = KL_MSG_SEND});
@@ -217,7 +217,7 @@ static void journal_frames(struct list *l, uint32_t from, uint32_t to) {
     add(l, KL_JOURNAL_FRAMES, body, 5 + quiet_piece(from, to - from, body + 5));
 }
 
-/* What the frames from..to are once more; those that follow stand from `at` on. */
+/* The frames from..to once more; those that follow stand from `at` on. */
 static void journal_mark(struct list *l, uint64_t at, uint32_t from, uint32_t to) {
     static uint8_t body[6000], piece[KL_PIECE_BYTES];
     struct kl_writer w;
@@ -276,97 +276,13 @@ void corpus_journal(void) {
     journal_mark(&l, at, 0, 64);
     journal_mark(&l, at, 64, 64 + KL_KEPT_FRAMES);
     save("fuzz_journal", "marked", l.bytes, l.len);
-    /* What follows frames that do not fit is cut off; the ticket among it is the only one. */
+    /* Records behind frames that do not fit are cut off; the ticket among it is the only one. */
     l.len = 0;
     add(&l, KL_JOURNAL_START, (const uint8_t *)"save", 4);
     journal_frames(&l, 0, 20);
     journal_frames(&l, 40, 48);
     journal_ticket(&l);
     save("fuzz_journal", "misfit", l.bytes, l.len);
-}
-
-/* --- the relay's port: fuzz_hub.c --- */
-
-void corpus_hub(void) {
-    enum {
-        RAW,
-        SEALED,
-        AS_ENET,
-        CONNECT = 4,
-        SAY,
-        PATH,
-        PASS,
-        OLD,
-        RELAY_SAYS,
-        RELAY_BULK,
-        RELAY_DATAGRAM,
-        HANG_UP,
-        FLOOD
-    };
-    enum { FROM_AWAY = 1 << 4 };
-    enum { CONNECT_BYTES = 48, MTU_AT = 10, CHANNELS_AT = 19, CONNECT_ID_AT = 40 }; /* of ENet's CONNECT */
-    static const uint8_t ctrl[40] = {KL_SEAL_CTRL, 1}, one[1] = {1}, wait[1] = {10}, long_wait[1] = {255};
-    static const uint8_t ping[] = {0x85, 0xff, 0, 9}, bye[] = {0x83, 0xff, 0, 9, 0, 0, 0, 1};
-    static const uint8_t piece[] = {0x88, 0, 0, 3, 0, 3,  0, 4, 0, 0, 0, 3, 0, 0,
-                                    0,    1, 0, 0, 0, 12, 0, 0, 0, 4, 1, 2, 3, 4};
-    static uint8_t much[3000];
-    struct kl_question q = {.kind = KL_STRANGER_LIST, .version = KL_PROTOCOL_VERSION, .echo = "12345678"};
-    uint8_t asked[KL_LIST_BYTES];
-    static struct list l;
-    l.len = 0;
-    add(&l, CONNECT, NULL, 0);
-    add(&l, SAY, ctrl, 20);
-    add(&l, SAY | 1 << 4, much, 2000);
-    add(&l, SEALED, ctrl, sizeof ctrl);
-    add(&l, RELAY_SAYS, ctrl, 20);
-    add(&l, RELAY_BULK, much, sizeof much);
-    add(&l, PASS, wait, 1);
-    add(&l, AS_ENET, ping, sizeof ping);
-    add(&l, AS_ENET, piece, sizeof piece);
-    add(&l, OLD, one, 1);
-    add(&l, SEALED, ctrl, sizeof ctrl);
-    save("fuzz_hub", "talk", l.bytes, l.len);
-    add(&l, PATH, one, 1);
-    for (unsigned i = 0; i < 3; i++) {
-        add(&l, SEALED | FROM_AWAY, ctrl, sizeof ctrl);
-        add(&l, RELAY_DATAGRAM, ctrl, sizeof ctrl);
-        add(&l, PASS, wait, 1);
-    }
-    add(&l, SAY, ctrl, 20);
-    save("fuzz_hub", "move", l.bytes, l.len);
-    add(&l, PATH, NULL, 0);
-    add(&l, SEALED, ctrl, sizeof ctrl);
-    add(&l, RELAY_DATAGRAM, much, 900);
-    add(&l, AS_ENET, bye, sizeof bye);
-    add(&l, PASS, long_wait, 1);
-    add(&l, HANG_UP, NULL, 0);
-    add(&l, PASS, long_wait, 1);
-    save("fuzz_hub", "leave", l.bytes, l.len);
-    l.len = 0;
-    add(&l, RAW, asked, kl_question_write(&q, asked));
-    q.kind = KL_STRANGER_PING;
-    add(&l, RAW, asked, kl_question_write(&q, asked));
-    add(&l, PASS, long_wait, 1);
-    save("fuzz_hub", "stranger", l.bytes, l.len);
-    l.len = 0;
-    add(&l, CONNECT, NULL, 0);
-    add(&l, FLOOD, (const uint8_t *)"\x96", 1);
-    add(&l, PASS, wait, 1);
-    add(&l, SEALED, ctrl, sizeof ctrl);
-    save("fuzz_hub", "flood", l.bytes, l.len);
-    /* two CONNECTs in one datagram, the first in another session's name; then one alone */
-    static uint8_t connects[2 * CONNECT_BYTES] = {0x82, 0xff, 0, 1};
-    connects[MTU_AT] = connects[MTU_AT + 1] = 4;
-    connects[CHANNELS_AT] = 2;
-    connects[CONNECT_ID_AT] = 1;
-    memcpy(connects + CONNECT_BYTES, connects, CONNECT_BYTES);
-    l.len = 0;
-    add(&l, AS_ENET, connects, sizeof connects);
-    add(&l, AS_ENET, connects, CONNECT_BYTES);
-    add(&l, AS_ENET, connects, CONNECT_BYTES);
-    add(&l, PASS, wait, 1);
-    add(&l, CONNECT, NULL, 0);
-    save("fuzz_hub", "connects", l.bytes, l.len);
 }
 
 void corpus_files(void) {

@@ -1,19 +1,20 @@
 /* corpus_rooms.c - make_corpus: what clients say in the relay's rooms, in the order that fuzz_lobby.c wants.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/fuzz/corpus.h"
+#include "tests/fuzz/steps.h"
 #include "net/engine/msg.h"
 #include "net/engine/command.h"
 #include "net/engine/frames.h"
 
-/* Two clients make a room and play; one is lost and comes back: fuzz_lobby.c says what extra is. */
-enum { AS_IT_IS = 1 << 6 }; /* beside a peer: nothing is put right in what it says */
-enum { SAY = 0, RETURN = 3, DATAGRAM = 4, LOSE = 6, PASS = 7 };
+/* Two clients make a room and play; one is lost and comes back: steps.h and fuzz_lobby.c say what extra is.
+ */
 static void say(struct list *l, unsigned peer, const struct kl_msg *m) {
     static uint8_t buf[KL_MSG_MAX];
     int len = kl_msg_encode(m, buf, sizeof buf);
-    if (len > 0) add(l, (uint8_t)(peer | SAY << 3), buf, (size_t)len);
+    if (len > 0) add(l, (uint8_t)(peer | LOBBY_MESSAGE << 3), buf, (size_t)len);
 }
 
 static void begin_rooms(struct list *l, uint8_t door) {
@@ -38,16 +39,36 @@ static void begin_rooms(struct list *l, uint8_t door) {
     }
 }
 
+static void start_game(struct list *l) {
+    say(l, 0, &(struct kl_msg){.kind = KL_MSG_DATA, .data = {.total = 4, .len = 4, .bytes = "save"}});
+    for (unsigned i = 0; i < 2; i++)
+        say(l, i, &(struct kl_msg){.kind = KL_MSG_READY});
+    add(l, LOBBY_PASS << 3, (const uint8_t *)"\x05", 1);
+}
+
+/* A newcomer in the game, with a seat or to watch. */
+static void come_late(struct list *l, unsigned peer, const char *name, bool plays) {
+    static struct kl_msg m;
+    m = (struct kl_msg){.kind = KL_MSG_HELLO,
+                        .hello = {.version = KL_PROTOCOL_VERSION,
+                                  .room = "arcade",
+                                  .seats_wanted = plays,
+                                  .params = {.players = 1, .fps_uhz = 60000000}}};
+    snprintf(m.hello.name, sizeof m.hello.name, "%s", name);
+    kl_facts_add(&m.hello.facts, "content", "x");
+    say(l, peer, &m);
+}
+
 static void show(struct list *l, unsigned peer, bool falsely, uint32_t end) {
     static struct kl_msg m;
     m = (struct kl_msg){.kind = KL_MSG_BRING, .bring = {.what = KL_BRING_TICKET, .piece = {0, 1, 1, "t"}}};
     say(l, peer, &m);
     m.bring = (struct kl_bring){.what = KL_BRING_MARK, .mark.end = end};
-    say(l, peer | (falsely ? AS_IT_IS : 0), &m);
+    say(l, peer | (falsely ? LOBBY_AS_IT_IS : 0), &m);
     m.bring = (struct kl_bring){.what = KL_BRING_END};
     say(l, peer, &m);
-    add(l, PASS << 3, (const uint8_t *)"\x20", 1); /* then it is asked for the rest */
-    add(l, PASS << 3, (const uint8_t *)"\x01", 1);
+    add(l, LOBBY_PASS << 3, (const uint8_t *)"\x20", 1); /* then it is asked for the rest */
+    add(l, LOBBY_PASS << 3, (const uint8_t *)"\x01", 1);
 }
 
 /* The eight neutral frames of the game above. */
@@ -93,72 +114,51 @@ static void bring_in_vain(struct list *l, unsigned peer) {
 /* All are away for so long that the room is forgotten; one brings it back, another one lies. */
 static void forget_and_bring(struct list *l) {
     begin_rooms(l, 0);
-    say(l, 0, &(struct kl_msg){.kind = KL_MSG_DATA, .data = {.total = 4, .len = 4, .bytes = "save"}});
+    start_game(l);
     for (unsigned i = 0; i < 2; i++)
-        say(l, i, &(struct kl_msg){.kind = KL_MSG_READY});
-    add(l, PASS << 3, (const uint8_t *)"\x05", 1);
-    for (unsigned i = 0; i < 2; i++)
-        add(l, (uint8_t)(i | LOSE << 3), (const uint8_t *)"", 0);
+        add(l, (uint8_t)(i | LOBBY_LOSE << 3), (const uint8_t *)"", 0);
     for (unsigned i = 0; i < 7; i++)
-        add(l, PASS << 3, (const uint8_t *)"\xff", 1);
-    add(l, 4 | 5 << 3, (const uint8_t *)"", 0);
-    add(l, 4 | RETURN << 3, (const uint8_t *)"\x00\x02\x08\x00\x01", 5);
+        add(l, LOBBY_PASS << 3, (const uint8_t *)"\xff", 1);
+    add(l, 4 | LOBBY_OPEN << 3, (const uint8_t *)"", 0);
+    add(l, 4 | LOBBY_RETURN << 3, (const uint8_t *)"\x00\x02\x08\x00\x01", 5);
     bring_room(l, 4);
-    add(l, 5 | 5 << 3, (const uint8_t *)"", 0);
-    add(l, 5 | RETURN << 3, (const uint8_t *)"\x01\x02\xfa\x00\x01", 5);
+    add(l, 5 | LOBBY_OPEN << 3, (const uint8_t *)"", 0);
+    add(l, 5 | LOBBY_RETURN << 3, (const uint8_t *)"\x01\x02\xfa\x00\x01", 5);
     bring_in_vain(l, 5);
-    add(l, PASS << 3, (const uint8_t *)"\xff", 1);
+    add(l, LOBBY_PASS << 3, (const uint8_t *)"\xff", 1);
 }
 
 /* One goes, and another comes into the game in his place. */
 static void join_late(struct list *l) {
-    static struct kl_msg m;
     begin_rooms(l, KL_DOOR_LET_GO);
-    say(l, 0, &(struct kl_msg){.kind = KL_MSG_DATA, .data = {.total = 4, .len = 4, .bytes = "save"}});
-    for (unsigned i = 0; i < 2; i++)
-        say(l, i, &(struct kl_msg){.kind = KL_MSG_READY});
-    add(l, PASS << 3, (const uint8_t *)"\x05", 1);
+    start_game(l);
     say(l, 1, &(struct kl_msg){.kind = KL_MSG_BYE});
-    add(l, PASS << 3, (const uint8_t *)"\xff", 1);
-    m = (struct kl_msg){.kind = KL_MSG_HELLO,
-                        .hello = {.version = KL_PROTOCOL_VERSION,
-                                  .name = "carl",
-                                  .room = "arcade",
-                                  .seats_wanted = 1,
-                                  .params = {.players = 1, .fps_uhz = 60000000}}};
-    kl_facts_add(&m.hello.facts, "content", "x");
-    say(l, 2, &m);
+    add(l, LOBBY_PASS << 3, (const uint8_t *)"\xff", 1);
+    come_late(l, 2, "carl", true);
     say(l, 2, &(struct kl_msg){.kind = KL_MSG_READY});
-    add(l, PASS << 3, (const uint8_t *)"\xff", 1);
+    add(l, LOBBY_PASS << 3, (const uint8_t *)"\xff", 1);
 }
 
 /* Somebody watches from outside the game, talks, and takes the seat of who goes. */
 static void watch(struct list *l) {
-    static struct kl_msg m;
     static const uint8_t ctrl[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}; /* nothing acknowledged yet */
     say(l, 0, &(struct kl_msg){.kind = KL_MSG_DATA, .data = {.total = 4, .len = 4, .bytes = "save"}});
-    m = (struct kl_msg){.kind = KL_MSG_HELLO,
-                        .hello = {.version = KL_PROTOCOL_VERSION,
-                                  .name = "dora",
-                                  .room = "arcade",
-                                  .params = {.players = 1, .fps_uhz = 60000000}}};
-    kl_facts_add(&m.hello.facts, "content", "x");
-    say(l, 3, &m);
+    come_late(l, 3, "dora", false);
     for (unsigned i = 0; i < 2; i++)
         say(l, i, &(struct kl_msg){.kind = KL_MSG_READY});
-    add(l, PASS << 3, (const uint8_t *)"\xff", 1);
+    add(l, LOBBY_PASS << 3, (const uint8_t *)"\xff", 1);
     say(l, 3, &(struct kl_msg){.kind = KL_MSG_READY});
-    add(l, PASS << 3, (const uint8_t *)"\x20", 1);
-    add(l, (uint8_t)(DATAGRAM << 3 | 3), ctrl, sizeof ctrl);
+    add(l, LOBBY_PASS << 3, (const uint8_t *)"\x20", 1);
+    add(l, (uint8_t)(LOBBY_DATAGRAM << 3 | 3), ctrl, sizeof ctrl);
     say(l, 0, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_DELAY, 2, {1, 0}}});
     say(l, 3, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = 3, .has_ram = true, .ram = 9}});
     say(l, 0, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = 3, .has_ram = true, .ram = 8}});
     say(l, 3, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_CHAT, 2, "hi"}});
-    add(l, PASS << 3, (const uint8_t *)"\xff", 1);
+    add(l, LOBBY_PASS << 3, (const uint8_t *)"\xff", 1);
     say(l, 1, &(struct kl_msg){.kind = KL_MSG_BYE});
-    add(l, PASS << 3, (const uint8_t *)"\xff", 1);
+    add(l, LOBBY_PASS << 3, (const uint8_t *)"\xff", 1);
     say(l, 3, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_SEAT, 1, {1}}});
-    add(l, PASS << 3, (const uint8_t *)"\x20", 1);
+    add(l, LOBBY_PASS << 3, (const uint8_t *)"\x20", 1);
 }
 
 void corpus_rooms(void) {
@@ -175,29 +175,26 @@ void corpus_rooms(void) {
     save("fuzz_lobby", "door", l.bytes, l.len);
     l.len = 0;
     begin_rooms(&l, 0);
-    say(&l, 0, &(struct kl_msg){.kind = KL_MSG_DATA, .data = {.total = 4, .len = 4, .bytes = "save"}});
-    for (unsigned i = 0; i < 2; i++)
-        say(&l, i, &(struct kl_msg){.kind = KL_MSG_READY});
-    add(&l, PASS << 3, (const uint8_t *)"\x05", 1);
+    start_game(&l);
     say(&l, 0, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {6, 1, {1}}});
     say(&l, 1, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_FREE, 0, {0}}});
-    add(&l, 1 | LOSE << 3, (const uint8_t *)"", 0);
-    add(&l, PASS << 3, (const uint8_t *)"\xff", 1);
-    add(&l, 2 | 5 << 3, (const uint8_t *)"", 0);
-    add(&l, 2 | RETURN << 3, (const uint8_t *)"\x01\x00\x03\x00\x00", 5);
-    add(&l, PASS << 3, (const uint8_t *)"\x20", 1);
-    add(&l, 3 | 5 << 3, (const uint8_t *)"", 0);
-    add(&l, 3 | RETURN << 3, (const uint8_t *)"\x01\x01", 2);
+    add(&l, 1 | LOBBY_LOSE << 3, (const uint8_t *)"", 0);
+    add(&l, LOBBY_PASS << 3, (const uint8_t *)"\xff", 1);
+    add(&l, 2 | LOBBY_OPEN << 3, (const uint8_t *)"", 0);
+    add(&l, 2 | LOBBY_RETURN << 3, (const uint8_t *)"\x01\x00\x03\x00\x00", 5);
+    add(&l, LOBBY_PASS << 3, (const uint8_t *)"\x20", 1);
+    add(&l, 3 | LOBBY_OPEN << 3, (const uint8_t *)"", 0);
+    add(&l, 3 | LOBBY_RETURN << 3, (const uint8_t *)"\x01\x01", 2);
     say(&l, 3, &(struct kl_msg){.kind = KL_MSG_READY});
-    add(&l, PASS << 3, (const uint8_t *)"\x20", 1);
+    add(&l, LOBBY_PASS << 3, (const uint8_t *)"\x20", 1);
     save("fuzz_lobby", "return", l.bytes, l.len);
     say(&l, 0, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {8, 1, {1}}});
     say(&l, 0, &(struct kl_msg){.kind = KL_MSG_BYE});
-    add(&l, 4 | 5 << 3, (const uint8_t *)"", 0);
-    add(&l, 4 | RETURN << 3, (const uint8_t *)"\x01\x02\x20\x00\x01", 5);
+    add(&l, 4 | LOBBY_OPEN << 3, (const uint8_t *)"", 0);
+    add(&l, 4 | LOBBY_RETURN << 3, (const uint8_t *)"\x01\x02\x20\x00\x01", 5);
     bring_room(&l, 4);
-    add(&l, PASS << 3, (const uint8_t *)"\x60", 1);
-    add(&l, PASS << 3, (const uint8_t *)"\x01", 1);
+    add(&l, LOBBY_PASS << 3, (const uint8_t *)"\x60", 1);
+    add(&l, LOBBY_PASS << 3, (const uint8_t *)"\x01", 1);
     save("fuzz_lobby", "bring", l.bytes, l.len);
     l.len = 0;
     forget_and_bring(&l);

@@ -1,4 +1,4 @@
-/* fuzz.h - what a fuzz target is: one function, that must return whatever the bytes are. Build with
+/* fuzz.h - a fuzz target: one function, which must return whatever the bytes are. Build with
  * clang -fsanitize=fuzzer,address,undefined, or with replay_main.c and any compiler. */
 #ifndef FUZZ_FUZZ_H
 #define FUZZ_FUZZ_H
@@ -9,16 +9,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/lib/must.h"
 
-/* A broken promise stops the run, with or without NDEBUG. */
-#define MUST(condition)                                                                                      \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                          \
-            abort();                                                                                         \
-        }                                                                                                    \
-    } while (0)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* mkdtemp() in memory, where there is such a place: a target writes thousands of files a second. */
 static inline char *fuzz_folder(char out[40]) {
@@ -26,7 +19,8 @@ static inline char *fuzz_folder(char out[40]) {
     return mkdtemp(out);
 }
 
-/* What slices of a snapshot are given against: another, shorter than one slice. Theirs is two slices long. */
+/* The base that slices of a snapshot are given against: another, shorter than one slice. Theirs is two slices
+ * long. */
 #define FUZZ_BASE  20000
 #define FUZZ_BASED (128 * 1024 + 5000)
 static inline void fuzz_base(uint8_t out[FUZZ_BASE]) {

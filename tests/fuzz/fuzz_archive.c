@@ -1,5 +1,5 @@
 /* An archive of a player's, which may be anything: u8 how many of the spans behind it (u16 from, u16 bytes)
- * count, 255: none are known; then the archive. What comes out goes through the facts of two machines, which
+ * count, 255: none are known; then the archive. The result goes through the facts of two machines, which
  * the relay compares. */
 #include "tests/fuzz/fuzz.h"
 
@@ -7,6 +7,13 @@
 
 #include "core_wrapper/world/archive.h"
 #include "net/engine/facts.h"
+
+/* libarchive asks for what a 7z says that its dictionary needs, up to many GB, before it reads a byte of it.
+ * The sanitizer then answers as a system without that memory does: there is none. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) {
+    return "allocator_may_return_null=1:max_allocation_size_mb=1024";
+}
 
 static unsigned differences(const struct kl_facts *a, const struct kl_facts *b) {
     char text[480];

@@ -1,5 +1,5 @@
-/* What somebody with a session may put before ENet: judged without reading past its end, and what passes
- * keeps the bounds that ENet itself does not. */
+/* Datagrams that somebody with a session may put before ENet: judged without reading past its end, and what
+ * passes keeps the bounds that ENet itself does not. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What lies on a player's disk, as somebody else's program may have left it: a seat, the relays that were
+/* Files on a player's disk, as somebody else's program may have left them: a seat, the relays that were
  * met. The first byte says which; the rest is the file. */
 #include "tests/fuzz/fuzz.h"
 
@@ -45,7 +45,7 @@ static bool printable(const char *line, size_t cap) {
     return end && end != line;
 }
 
-/* What is no seat is none; a new one takes its place. */
+/* A file that is no seat gives none; a new one takes its place. */
 static void seat(const uint8_t *bytes, size_t len) {
     static const uint8_t token[KL_SEAT_TOKEN] = {7};
     struct kl_seat_file f;

@@ -5,8 +5,7 @@
  * Sockets: 0 the client's first address, 1 another that it may move to, 2 a stranger's. Time is the records'.
  */
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/memory_wire.h"
-#include "tests/fuzz/quick.h"
+#include "tests/fuzz/steps.h"
 
 #include <string.h>
 
@@ -15,29 +14,12 @@
 #include "net/session/handshake.h"
 #include "net/transport/enet_seal.h"
 #include "net/transport/hub_state.h"
-#include "tests/unit/quick_curve.h"
+#include "tests/standin/memory_wire.h"
 
 #define FLOOD_MAX     600 /* more than eleven seconds of its limit */
 #define CONNECT_BYTES sizeof(ENetProtocolConnect)
 
 enum { HOME, AWAY, STRANGER, SOCKETS };
-enum {
-    RAW,
-    SEALED,
-    AS_ENET,
-    AS_ENET_TOO,
-    CONNECT,
-    SAY,
-    PATH,
-    PASS,
-    OLD,
-    RELAY_SAYS,
-    RELAY_BULK,
-    RELAY_DATAGRAM,
-    HANG_UP,
-    FLOOD
-};
-
 static uint64_t now_us;
 uint64_t kl_now_us(void) {
     return now_us;
@@ -87,7 +69,7 @@ static bool next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
     return ++*from <= 2;
 }
 
-/* --- who is connected to it --- */
+/* --- the peer that is connected to it --- */
 
 static int stranger = -1;
 static ENetHost *enet[2]; /* the client's two addresses; only the first speaks ENet */
@@ -295,32 +277,32 @@ static void flood(unsigned which, const struct record *r) {
 static void step(const struct record *r) {
     unsigned which = r->extra >> 4 & 1;
     switch (r->extra & 15) {
-    case RAW: throw_from(r->extra >> 5 & 1 ? which : STRANGER, r->bytes, r->len); break;
-    case SEALED:
+    case HUB_RAW: throw_from(r->extra >> 5 & 1 ? which : STRANGER, r->bytes, r->len); break;
+    case HUB_SEALED:
         if (r->len) seal_from(which, r->bytes[0], r->bytes + 1, r->len - 1);
         break;
-    case AS_ENET:
-    case AS_ENET_TOO: as_enet(which, r); break;
-    case CONNECT: connect_enet(); break;
-    case SAY: say(r); break;
-    case PATH: c.answers = r->len > 0; break;
-    case PASS: now_us += 1000u + (r->len ? r->bytes[0] * 20000u : 0); break;
-    case OLD: c.sealer.counter -= r->len ? r->bytes[0] : 1; break;
-    case RELAY_SAYS:
+    case HUB_AS_ENET:
+    case HUB_AS_ENET_TOO: as_enet(which, r); break;
+    case HUB_CONNECT: connect_enet(); break;
+    case HUB_SAY: say(r); break;
+    case HUB_PATH: c.answers = r->len > 0; break;
+    case HUB_PASS: now_us += 1000u + (r->len ? r->bytes[0] * 20000u : 0); break;
+    case HUB_OLD: c.sealer.counter -= r->len ? r->bytes[0] : 1; break;
+    case HUB_RELAY_SAYS:
         if (known >= 0) kl_hub_send(hub, (unsigned)known, r->bytes, r->len);
         break;
-    case RELAY_BULK:
+    case HUB_RELAY_BULK:
         if (known >= 0 && kl_hub_bulk_room(hub, (unsigned)known))
             kl_hub_send_bulk(hub, (unsigned)known, r->bytes, r->len);
         break;
-    case RELAY_DATAGRAM:
+    case HUB_RELAY_DATAGRAM:
         if (known >= 0 && r->len < 1000) kl_hub_send_datagram(hub, (unsigned)known, r->bytes, r->len);
         break;
-    case HANG_UP:
+    case HUB_HANG_UP:
         if (known >= 0) kl_hub_disconnect(hub, (unsigned)known);
         known = -1;
         break;
-    case FLOOD: flood(which, r); break;
+    case HUB_FLOOD: flood(which, r); break;
     default: break;
     }
 }

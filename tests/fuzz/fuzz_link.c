@@ -157,7 +157,7 @@ static void end(void) {
     close(l->kick_fd);
 }
 
-/* What the thread would send now. */
+/* Sends as the thread would now. */
 static void say(void) {
     static struct kl_msg m, read;
     uint8_t bytes[KL_MSG_MAX], kind;
@@ -211,7 +211,7 @@ static void run_frames(unsigned most) {
     }
 }
 
-/* What the link waits for. */
+/* The things that the link waits for. */
 static void answer(const struct record *r) {
     size_t len;
     struct kl_facts facts = {0};

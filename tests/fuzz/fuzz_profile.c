@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     MUST(!kl_mask_bad(&p.room.mask) && p.room.hash_every > 0);
     kl_profile_name(name, p.core, p.content);
     MUST(!strchr(name, '/') && name[0] != '.' && strlen(name) > 5);
-    s.profile = p.room; /* what is good goes over the wire and comes back */
+    s.profile = p.room; /* a good profile goes over the wire and comes back */
     int len = kl_start_encode(&s, buf, sizeof buf);
     MUST(len > 0 && kl_start_decode(&back, buf, (size_t)len) == 0);
     MUST(back.profile.mask.count == p.room.mask.count && back.profile.states_equal == p.room.states_equal);

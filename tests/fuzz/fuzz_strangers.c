@@ -1,4 +1,4 @@
-/* What strangers ask and relays answer: what is read has one form, and no answer is longer than its question.
+/* Questions of strangers and answers of relays: each has one form, and no answer is longer than its question.
  */
 #include "tests/fuzz/fuzz.h"
 

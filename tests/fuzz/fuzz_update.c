@@ -26,7 +26,7 @@ static void turn(uint64_t now_us) {
     while ((len = kl_client_send(&c, now_us, buf, sizeof buf)) > 0) {
         MUST(len <= sizeof buf);
         MUST(++rounds <= KL_BURST_MAX);
-        struct kl_ctrl m; /* what we send is what we would take */
+        struct kl_ctrl m; /* our own CTRL is one that we would take */
         MUST(kl_ctrl_open(&m, c.seat_count, buf, len) == 0);
     }
     MUST(c.stats.next_sample - c.sample_acked <= KL_WINDOW_FRAMES);

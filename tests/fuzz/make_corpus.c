@@ -11,12 +11,13 @@
 #include "core_wrapper/match/snapshot_form.h"
 #include "core_wrapper/match/snapshot_pack.h"
 #include "tests/fuzz/corpus.h"
+#include "tests/lib/engine_turn.h"
 #include "tests/fuzz/fuzz.h"
 #include "net/session/handshake.h"
 #include "net/transport/strangers.h"
 #include "net/engine/lock_client.h"
 #include "net/engine/msg.h"
-#include "net/engine/room.h"
+#include "tests/lib/lock_memory.h"
 #include "core_wrapper/start/start.h"
 
 static const char *top;
@@ -55,25 +56,20 @@ static void fill(struct kl_input *in, unsigned n, bool rich) {
     in->touch[0] = (struct kl_touch){(int16_t)n, 5, n % 2};
     in->key_count = (uint8_t)(n % 3);
     for (unsigned i = 0; i < in->key_count; i++)
-        in->key[i] = (struct kl_key){(uint16_t)(97 + i), 0, 97 + i, n % 2};
+        in->key[i] = (struct kl_key){(uint16_t)(97 + i), 0, (97 + i) & KL_UTF32, n % 2};
 }
 
 static const unsigned at_index[] = {0, 3, 9};
-static struct kl_room room;
+static struct kl_lock_relay room;
 static struct kl_client client[3];
 
+static void press(void *rich, uint32_t sample, struct kl_input in[KL_MAX_SEATS]) {
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        fill(&in[s], sample + s, *(const bool *)rich);
+}
+
 static void turn(unsigned i, uint64_t now, bool rich) {
-    struct kl_client *c = &client[i];
-    struct kl_plan p = kl_client_plan(c, now, 4);
-    struct kl_input in[KL_MAX_SEATS];
-    struct kl_frame f;
-    for (uint32_t k = 0; k < p.samples; k++) {
-        for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-            fill(&in[s], c->stats.next_sample + s, rich);
-        kl_client_sample(c, in, now);
-    }
-    for (uint32_t k = 0; k < p.runs; k++)
-        kl_client_take(c, &f);
+    engine_turn(&(struct engine_player){.client = &client[i], .ctx = &rich, .press = press}, now, 4);
 }
 
 /* A short match; what goes up and what goes down to the first player is written down. */
@@ -91,24 +87,24 @@ static void play(const char *name, uint8_t kind, unsigned steps, bool rich) {
     up = down = (struct list){.len = 1};
     up.bytes[0] = (uint8_t)(kind | 3 << 2);
     down.bytes[0] = (uint8_t)(kind | 1 << 2);
-    kl_room_init(&room, &p);
+    lock_begin(&room, &p, NULL);
     static const uint8_t seats[] = {1, 6, 0};
     for (unsigned i = 0; i < 3; i++) {
         kl_client_init(&client[i], &p, seats[i], held[i], KL_WINDOW_FRAMES, 1000000);
-        kl_room_add(&room, at_index[i], seats[i], 0);
+        kl_lock_add(&room, at_index[i], seats[i], 0);
     }
-    kl_room_start(&room, 1000000);
+    kl_lock_start(&room, 1000000);
     for (unsigned n = 0; n < steps; n++) {
         uint64_t now = 1000000 + n * 16000;
         for (unsigned i = 0; i < 3; i++) {
-            while ((len = kl_room_send(&room, at_index[i], now, buf, sizeof buf)) > 0) {
+            while ((len = kl_lock_send(&room, at_index[i], now, buf, sizeof buf)) > 0) {
                 if (i == 0) add(&down, 16, buf, len);
                 kl_client_receive(&client[i], buf, len, now);
             }
             turn(i, now, rich);
             while ((len = kl_client_send(&client[i], now, buf, sizeof buf)) > 0) {
                 add(&up, (uint8_t)(i | 11 << 2), buf, len);
-                kl_room_receive(&room, at_index[i], buf, len, now);
+                kl_lock_receive(&room, at_index[i], buf, len, now);
             }
         }
     }
@@ -212,7 +208,7 @@ static void snapshot_messages(void) {
     message("rewind", &m);
 }
 
-/* What fuzz_snapshot.c takes: a byte, then a snapshot, or a packed one. */
+/* The input of fuzz_snapshot.c: a byte, then a snapshot, or a packed one. */
 static void snapshots(void) {
     static uint8_t file[8192];
     struct kl_option options[] = {{.key = (char *)"core_speed", .value = (char *)"2x"}};

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/fuzz/fuzz.h"
+#include "tests/lib/rng.h"
 
 #define INPUT_MAX 8192
 #define FILES_MAX 256
@@ -24,12 +25,9 @@ static struct input corpus[FILES_MAX];
 static unsigned files;
 static char under_way[160]; /* for the last words */
 
-static uint64_t state;
+static struct rng chance;
 static uint32_t below(uint32_t n) {
-    uint64_t z = state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (uint32_t)((z ^ (z >> 31)) >> 32) % n;
+    return rng_below(&chance, n);
 }
 
 static void say_which(void) {
@@ -110,7 +108,7 @@ static size_t change(uint8_t *b, size_t len) {
 
 static void run_mutation(uint64_t seed, unsigned n) {
     static uint8_t b[INPUT_MAX];
-    state = seed * 1000003 + n;
+    chance.state = seed * 1000003 + n;
     const struct input *from = &corpus[below(files)];
     size_t len = from->len < INPUT_MAX ? from->len : INPUT_MAX;
     memcpy(b, from->bytes, len);

@@ -1,11 +1,13 @@
-/* bench_relay.c - what a relay costs: rooms of two at 60 Hz over loopback, and the relay's CPU per update
+/* bench_relay.c - a relay's cost: rooms of two at 60 Hz over loopback, and the relay's CPU per update
  * (one input in, one update out) without encryption (--insecure-lan: SipHash, so still authentic), with
  * AES-256-GCM and with ChaCha20-Poly1305: three relays at the same time, beside raw UDP pairs in the same
  * run.
  *
  *   bench_relay [ROOMS [SECONDS]]     ROOMS at each relay. Prints CSV: cipher, rooms, clients, seconds,
  * updates, relay CPU us per update, share of a core, raw us per pair, ratio to raw, ratio to clear, bytes of
- * an update's body, bytes of protection
+ * an update's body, bytes of protection, KiB of resident memory that a room adds to the relay
+ *   bench_relay --idle ROOMS          rooms for two whose first player waits, then whose second has come and
+ * has not loaded. Prints CSV: rooms, players in each, KiB of resident memory that a room adds to the relay
  */
 #include <poll.h>
 #include <signal.h>
@@ -31,6 +33,18 @@ static double cpu_s(pid_t pid) {
     int got = fscanf(f, "%llu", &ns);
     fclose(f);
     return got == 1 ? (double)ns / 1e9 : 0;
+}
+
+/* Resident memory. */
+static double kib_of(pid_t pid) {
+    char path[64];
+    long unused, pages = 0;
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    FILE *f = fopen(path, "r");
+    if (!f) return 0;
+    int got = fscanf(f, "%ld %ld", &unused, &pages);
+    fclose(f);
+    return got == 2 ? (double)pages * (double)sysconf(_SC_PAGESIZE) / 1024 : 0;
 }
 
 /* One datagram out and one in, by plain sockets. */
@@ -69,6 +83,7 @@ static const struct mode {
 struct bench {
     struct program relay;
     struct player *p;
+    double empty_kib; /* before its first client */
     double from_s;
     uint64_t from, bytes, datagrams;
 };
@@ -83,7 +98,7 @@ static void turn_all(unsigned first) {
     }
 }
 
-static bool begin(struct bench *b, const struct mode *mode) {
+static void start(struct bench *b, const struct mode *mode) {
     const char *const args[] = {"--per-address",
                                 "4000",
                                 "--rooms-per-address",
@@ -98,17 +113,27 @@ static bool begin(struct bench *b, const struct mode *mode) {
                                 NULL};
     b->p = calloc(count, sizeof *b->p);
     b->relay = relay_start(args);
+    b->empty_kib = kib_of(b->relay.pid);
+}
+
+/* Player i comes into a room for two. */
+static bool come(struct bench *b, const struct mode *mode, unsigned i) {
+    char room[16];
+    snprintf(room, sizeof room, "r%u", i / 2);
+    struct kl_hello h = hello_make("bench", room, 1, 2);
+    h.params.clocked = true;
+    b->p[i].insecure_lan = mode->insecure_lan;
+    b->p[i].ciphers = mode->ciphers;
+    player_open(&b->p[i], &h, b->relay.port, 1000000);
+    return player_joins(&b->p[i]);
+}
+
+static bool begin(struct bench *b, const struct mode *mode) {
+    start(b, mode);
     for (unsigned i = 0; i < count; i++) {
-        char room[16];
-        snprintf(room, sizeof room, "r%u", i / 2);
-        struct kl_hello h = hello_make("bench", room, 1, 2);
-        h.params.clocked = true;
-        b->p[i].insecure_lan = mode->insecure_lan;
-        b->p[i].ciphers = mode->ciphers;
-        player_open(&b->p[i], &h, b->relay.port, 1000000);
-        if (!player_joins(&b->p[i])) return false;
+        if (!come(b, mode, i)) return false;
         if (strcmp(kl_cipher_name(b->p[i].status.cipher), mode->name) != 0) return false;
-        turn_all(0); /* who has come is waited for */
+        turn_all(0); /* the players in the room are waited for */
     }
     return true;
 }
@@ -141,19 +166,43 @@ static double body_bytes(const struct bench *b) {
 static void print(double wall_s, double raw) {
     double clear = 0;
     printf("cipher,rooms,clients,seconds,updates,us_per_update,core_share,raw_us,ratio,ratio_to_clear,"
-           "body_bytes,protection_bytes\n");
+           "body_bytes,protection_bytes,room_kib\n");
     for (unsigned m = 0; m < MODES; m++) {
         struct bench *b = &bench[m];
         double used_s = cpu_s(b->relay.pid) - b->from_s, updates = (double)(frames_of(b) - b->from);
         double us = used_s * 1e6 / updates;
         if (m == 0) clear = us;
-        printf("%s,%u,%u,%.1f,%.0f,%.3f,%.4f,%.2f,%.3f,%.3f,%.1f,%d\n", modes[m].name, count / 2, count,
+        printf("%s,%u,%u,%.1f,%.0f,%.3f,%.4f,%.2f,%.3f,%.3f,%.1f,%d,%.1f\n", modes[m].name, count / 2, count,
                wall_s, updates, us, used_s / wall_s, raw, us / raw, us / clear, body_bytes(b),
-               KL_SEAL_OVERHEAD);
+               KL_SEAL_OVERHEAD, (kib_of(b->relay.pid) - b->empty_kib) / (count / 2));
     }
 }
 
+static int close_all(struct bench *b) {
+    for (unsigned i = 0; i < count; i++)
+        player_close(&b->p[i], 0);
+    free(b->p);
+    return program_stop(&b->relay, SIGTERM);
+}
+
+/* The players have no turn: none of them loads. */
+static int idle(void) {
+    struct bench *b = &bench[0];
+    start(b, &modes[0]);
+    printf("rooms,players,room_kib\n");
+    for (unsigned second = 0; second < 2; second++) {
+        for (unsigned i = second; i < count; i += 2)
+            if (!come(b, &modes[0], i)) return 1;
+        printf("%u,%u,%.1f\n", count / 2, second + 1, (kib_of(b->relay.pid) - b->empty_kib) / (count / 2));
+    }
+    return close_all(b);
+}
+
 int main(int argc, char **argv) {
+    if (argc > 2 && strcmp(argv[1], "--idle") == 0) {
+        count = 2 * (unsigned)atoi(argv[2]);
+        return idle();
+    }
     count = 2 * (argc > 1 ? (unsigned)atoi(argv[1]) : 16);
     double seconds = argc > 2 ? atof(argv[2]) : 10;
     for (unsigned m = 0; m < MODES; m++)
@@ -170,11 +219,7 @@ int main(int argc, char **argv) {
     turn_for(seconds);
     print(((double)kl_now_us() - begin_us) / 1e6, raw_pair_us());
     int failed = 0;
-    for (unsigned m = 0; m < MODES; m++) {
-        for (unsigned i = 0; i < count; i++)
-            player_close(&bench[m].p[i], 0);
-        free(bench[m].p);
-        failed |= program_stop(&bench[m].relay, SIGTERM);
-    }
+    for (unsigned m = 0; m < MODES; m++)
+        failed |= close_all(&bench[m]);
     return failed;
 }

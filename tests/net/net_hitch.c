@@ -34,7 +34,7 @@ static struct delays watched[PROCESSES];
 static uint64_t total_us, due_us; /* due_us: the nap's end */
 static bool begun;
 
-/* What the thread had before; what it has now where it is new. */
+/* The thread's delay before; its delay now if it is new. */
 static uint64_t before_us(const struct delays *d, int tid, uint64_t now_us) {
     for (unsigned i = 0; i < d->count; i++)
         if (d->thread[i].tid == tid) return d->thread[i].us;

@@ -20,7 +20,8 @@ struct intruder {
     struct kl_sealer sealer;
     struct kl_opener opener;
     bool has_keys, connected, gone, refused;
-    uint64_t asked, down;  /* bytes: of handshakes sent; of all that came. What went up else: sealer.bytes */
+    uint64_t asked,
+        down; /* bytes: of handshakes sent; of all that came. All else that went up: sealer.bytes */
     unsigned heard, paths; /* authentic datagrams; path challenges */
     bool mute;             /* gives no answer to path challenges */
     bool welcome, prepare; /* got this message */

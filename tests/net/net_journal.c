@@ -91,7 +91,7 @@ bool journal_make(struct long_game *g, const char *state, const char *folder) {
     struct kl_lobby *lobby = make_lobby();
     struct kl_lobby_ticket *t = ticket_of(g);
     kl_lobby_set_secret(lobby, key.secret);
-    lobby->journal = journal; /* what lies there already is none of ours to load */
+    lobby->journal = journal; /* files that lie there already are none of ours to load */
     struct kl_lobby_room *r =
         kl_lobby_again(lobby, t, (const uint8_t *)start, sizeof start, 1, why, sizeof why);
     if (r) play(g, r);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "net/platform/clock.h"
+#include "tests/lib/engine_turn.h"
 
 static void say(struct liar *l, const struct kl_msg *m) {
     uint8_t bytes[KL_MSG_MAX];
@@ -14,7 +15,7 @@ static void say(struct liar *l, const struct kl_msg *m) {
     intruder_say(&l->in, bytes, (size_t)len);
 }
 
-/* --- what comes -------------------------------------------------------------------------------------------
+/* --- messages and frames that come ------------------------------------------------------------------------
  */
 
 static void on_welcome(struct liar *l, const struct kl_welcome *w) {
@@ -60,7 +61,7 @@ static void update(struct intruder *n, const uint8_t *body, size_t len) {
     if (l->welcomed) (void)kl_client_receive(&l->lock, body, len, kl_now_us());
 }
 
-/* --- what it says -----------------------------------------------------------------------------------------
+/* --- hashes and input that it says ------------------------------------------------------------------------
  */
 
 static void note_hash(struct liar *l, uint32_t frame) {
@@ -81,22 +82,28 @@ static void speak(struct liar *l) {
     }
 }
 
-static void play(struct liar *l) {
+static void press(void *ctx, uint32_t sample, struct kl_input in[KL_MAX_SEATS]) {
+    const struct liar *l = ctx;
+    player_sample(l->name, 0, sample, in);
+}
+
+static void run_frame(void *ctx, const struct kl_frame *f) {
+    struct liar *l = ctx;
+    if (f->flags & KL_FRAME_HASH) note_hash(l, f->number - 1);
+    l->digest = player_digest(l->digest, f);
+    l->frames++;
+}
+
+static void send_input(void *ctx, const uint8_t *body, size_t len) {
+    struct liar *l = ctx;
+    intruder_send(&l->in, -1, KL_SEAL_CTRL, body, len);
+}
+
+static void play(struct liar *l, const struct engine_player *e) {
     uint64_t now_us = kl_now_us(), period_us = UINT64_C(1000000000000) / l->lock.params.fps_uhz;
-    struct kl_input in[KL_MAX_SEATS];
-    struct kl_frame f;
     if (now_us < l->due_us) return;
     l->due_us = (l->due_us && now_us < l->due_us + period_us ? l->due_us : now_us) + period_us;
-    struct kl_plan plan = kl_client_plan(&l->lock, now_us, 8);
-    for (uint32_t i = 0; i < plan.samples; i++) {
-        player_sample(l->name, 0, l->lock.stats.next_sample, in);
-        (void)kl_client_sample(&l->lock, in, now_us);
-    }
-    for (uint32_t i = 0; i < plan.runs && kl_client_take(&l->lock, &f); i++) {
-        if (f.flags & KL_FRAME_HASH) note_hash(l, f.number - 1);
-        l->digest = player_digest(l->digest, &f);
-        l->frames++;
-    }
+    engine_turn(e, now_us, 8);
 }
 
 /* --- a turn -----------------------------------------------------------------------------------------------
@@ -115,15 +122,12 @@ void liar_enter(struct liar *l, const struct kl_hello *hello, uint16_t port) {
 }
 
 void liar_turn(struct liar *l) {
-    uint8_t body[KL_DATAGRAM_MAX];
-    size_t len;
+    struct engine_player e = {&l->lock, l, press, run_frame, send_input};
     intruder_look(&l->in);
     if (l->in.gone || !l->welcomed) return;
-    if (l->loaded) play(l);
+    if (l->loaded) play(l, &e);
     speak(l);
-    while (kl_now_us() >= kl_client_send_at(&l->lock) &&
-           (len = kl_client_send(&l->lock, kl_now_us(), body, sizeof body)) > 0)
-        intruder_send(&l->in, -1, KL_SEAL_CTRL, body, len);
+    engine_send(&e, kl_now_us());
     enet_host_flush(l->in.host);
 }
 

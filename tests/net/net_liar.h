@@ -38,7 +38,7 @@ struct liar {
 
 /* Comes into the room. By pointer: it may not move. */
 void liar_enter(struct liar *l, const struct kl_hello *hello, uint16_t port);
-/* What its program would do now. */
+/* Acts as its program would now. */
 void liar_turn(struct liar *l);
 void liar_leave(struct liar *l);
 

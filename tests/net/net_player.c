@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "net/platform/clock.h"
+#include "tests/lib/rng.h"
 
 #define MAX_RUNS 8
 #define ARGS_MAX 32
@@ -174,16 +175,10 @@ void player_close(struct player *p, unsigned linger_ms) {
     p->digest = NULL;
 }
 
-static uint64_t mix(uint64_t z) { /* splitmix64's finalizer */
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 /* Buttons change now and then; sometimes sticks, a mouse and keys are used too. */
 void player_sample(const char *of, unsigned seat, uint32_t number, struct kl_input *in) {
     uint64_t name = (uint8_t)of[0] + 31U * (uint8_t)of[1];
-    uint64_t slow = mix(name << 32 | seat << 24 | number / 7), fast = mix(slow ^ number);
+    uint64_t slow = rng_mix(name << 32 | seat << 24 | number / 7), fast = rng_mix(slow ^ number);
     kl_input_neutral(in);
     in->joypad = (uint16_t)slow;
     if (slow >> 16 & 1) in->stick[seat % 4] = (int16_t)(fast >> 8);
@@ -195,7 +190,7 @@ void player_sample(const char *of, unsigned seat, uint32_t number, struct kl_inp
 }
 
 static uint64_t digest_add(uint64_t d, uint64_t v) {
-    return mix(d * 31 + v + 1);
+    return rng_mix(d * 31 + v + 1);
 }
 
 static uint64_t digest_input(uint64_t d, const struct kl_input *in) {
@@ -285,6 +280,19 @@ bool player_joins(struct player *p) {
         kl_link_status(p->link, &p->status);
     }
     return p->status.phase != KL_STAY_CONNECTING && p->status.phase != KL_STAY_ENDED;
+}
+
+bool players_pair(struct player *p, unsigned count, uint16_t port, uint32_t frames_max) {
+    for (unsigned i = 0; i < count; i++) {
+        char room[16], name[16];
+        snprintf(room, sizeof room, "room%u", i / 2);
+        snprintf(name, sizeof name, "p%u", i);
+        struct kl_hello h = hello_make(name, room, 1, 2);
+        h.params.clocked = true;
+        player_open(&p[i], &h, port, frames_max);
+        if (!player_joins(&p[i])) return false;
+    }
+    return true;
 }
 
 static void turn_all(struct player *p, unsigned count) {

@@ -29,7 +29,7 @@ struct program proxy_start(uint16_t to, const char *const args[]);
 int program_stop(struct program *p, int signal);
 /* True once the log holds this text; waits up to 2 s. */
 bool program_said(const struct program *p, const char *text);
-/* What it has written so far, a MiB of it; good until the next call. */
+/* Its output so far, a MiB of it; good until the next call. */
 const char *program_log(const struct program *p);
 /* How many lines of its log hold this text. */
 unsigned program_lines(const struct program *p, const char *text);
@@ -68,17 +68,19 @@ struct player {
 struct kl_hello hello_make(const char *name, const char *room, unsigned seats, unsigned players);
 void player_open(struct player *p, const struct kl_hello *hello, uint16_t port, uint32_t frames_max);
 void player_close(struct player *p, unsigned linger_ms);
-/* What a frontend's thread would do now. Returns false where there was nothing to do. */
+/* Acts as a frontend's thread would now. Returns false where there was nothing to do. */
 bool player_turn(struct player *p);
 
 /* Waits, without a turn, until it is in the room. */
 bool player_joins(struct player *p);
+/* Opens them by twos, in rooms "room0", "room1" … with a clock, and waits until each is in its room. */
+bool players_pair(struct player *p, unsigned count, uint16_t port, uint32_t frames_max);
 /* Drives all until each has taken `frames` frames or ended. False after timeout_s. */
 bool players_run(struct player *p, unsigned count, uint32_t frames, unsigned timeout_s);
 /* Drives all until p[which] is in this phase (or over). */
 bool players_reach(struct player *p, unsigned count, unsigned which, enum kl_stay_phase phase,
                    unsigned timeout_s);
-/* What a machine is after this frame, by what it was before. */
+/* The machine's digest after this frame, from the one before. */
 uint64_t player_digest(uint64_t before, const struct kl_frame *f);
 /* One sample of a player with this name. */
 void player_sample(const char *name, unsigned seat, uint32_t number, struct kl_input *in);

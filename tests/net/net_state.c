@@ -8,7 +8,7 @@
 
 #include "core_wrapper/match/snapshot_pack.h"
 #include "net/engine/command.h"
-#include "tests/sim/rng.h"
+#include "tests/lib/rng.h"
 
 struct head {
     uint64_t digest;
@@ -78,7 +78,7 @@ static void give(struct player *p, const struct kl_ask *ask) {
 /* --- the others' ------------------------------------------------------------------------------------------
  */
 
-/* What it has run since is run again. */
+/* The frames since then are run again. */
 static bool run_again(struct player *p, const struct head *h) {
     static struct kl_history_cursor c;
     struct kl_frame f;
@@ -114,7 +114,7 @@ static void load(struct player *p, const struct kl_offer *o, const uint8_t *pack
     p->wrong_next = 0;
 }
 
-/* What it was before any frame is known, so it has all its own states. */
+/* Its digest before any frame is known, so it has all its own states. */
 static void go_back(struct player *p, uint32_t keyframe) {
     struct head h = {.digest = keyframe ? p->digest[keyframe - 1] : 0, .frame = keyframe};
     bool done = keyframe < p->frames && run_again(p, &h);

@@ -18,6 +18,7 @@
 
 #include "net/engine/command.h"
 #include "net/platform/clock.h"
+#include "tests/lib/rng.h"
 #include "tests/net/net_intruder.h"
 #include "tests/net/net_spoof.h"
 
@@ -33,11 +34,10 @@ static uint16_t port;
 static struct spoof spoof;
 static struct spoof_packet packet, old[OLD];
 static unsigned remembered, inits, junk, nasty, sessions;
-static uint64_t chance = 73;
+static struct rng chance = {73};
 
 static uint32_t any(uint32_t below) {
-    chance = chance * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (uint32_t)(chance >> 33) % below;
+    return rng_below(&chance, below);
 }
 
 /* --- strangers ---------------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ static bool plays(struct intruder *n) {
     return false;
 }
 
-/* What a member might say, and what none does. */
+/* Messages that a member might say, and some that none does. */
 static void misbehave(struct intruder *n) {
     static const uint8_t chat[] = {KL_MSG_COMMAND, KL_COMMAND_CHAT, 'e', 'v', 'e'};
     static const uint8_t kick[] = {KL_MSG_COMMAND, KL_COMMAND_KICK, 0};

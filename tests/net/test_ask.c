@@ -90,7 +90,7 @@ static void only_the_answer_to_the_question_asked_counts(void **state) {
     kl_socket_close(fd);
 }
 
-static void who_does_not_answer_is_waited_for_no_longer_than_said(void **state) {
+static void a_client_that_does_not_answer_is_waited_for_no_longer_than_said(void **state) {
     (void)state;
     char err[128];
     struct kl_pong pong;
@@ -152,14 +152,14 @@ static void stop_while_it_waits(const char *host) {
 }
 
 /* Else it would be KL_ASK_TRIES times KL_ASK_MS. */
-static void who_stops_does_not_wait_for_a_relay(void **state) {
+static void a_client_that_stops_does_not_wait_for_a_relay(void **state) {
     (void)state;
     stop_while_it_waits("127.0.0.1");
     assert_int_equal(asks.answered, 0);
     assert_int_equal(asks.unsent, 0);
 }
 
-static void who_stops_does_not_wait_for_a_name_server(void **state) {
+static void a_client_that_stops_does_not_wait_for_a_name_server(void **state) {
     (void)state;
     stop_while_it_waits("relay.example.org");
     assert_int_equal(asks.unsent, 1);
@@ -174,7 +174,7 @@ static void rest_until_poked(void *arg) {
     asks.unsent = !kl_asker_rest(&asks.asker, KL_WAIT_FOREVER);
 }
 
-static void who_rests_is_poked_or_stopped(void **state) {
+static void a_client_that_rests_is_poked_or_stopped(void **state) {
     (void)state;
     memset(&asks, 0, sizeof asks);
     assert_int_equal(kl_asker_start(&asks.asker, "test", rest_until_poked, NULL), 0);
@@ -186,7 +186,7 @@ static void who_rests_is_poked_or_stopped(void **state) {
 }
 
 /* The last: the relay is gone from then on. */
-static void where_nobody_listens_nobody_waits(void **state) {
+static void if_nobody_listens_nobody_waits(void **state) {
     (void)state;
     char err[128];
     struct kl_pong pong;
@@ -199,11 +199,11 @@ static void where_nobody_listens_nobody_waits(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_the_answer_to_the_question_asked_counts),
-        cmocka_unit_test(who_does_not_answer_is_waited_for_no_longer_than_said),
-        cmocka_unit_test(who_stops_does_not_wait_for_a_relay),
-        cmocka_unit_test(who_stops_does_not_wait_for_a_name_server),
-        cmocka_unit_test(who_rests_is_poked_or_stopped),
-        cmocka_unit_test(where_nobody_listens_nobody_waits),
+        cmocka_unit_test(a_client_that_does_not_answer_is_waited_for_no_longer_than_said),
+        cmocka_unit_test(a_client_that_stops_does_not_wait_for_a_relay),
+        cmocka_unit_test(a_client_that_stops_does_not_wait_for_a_name_server),
+        cmocka_unit_test(a_client_that_rests_is_poked_or_stopped),
+        cmocka_unit_test(if_nobody_listens_nobody_waits),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

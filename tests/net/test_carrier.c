@@ -78,8 +78,8 @@ static void there_and_back(void **state) {
     close(link);
 }
 
-/* What comes before the link has spoken has nowhere to go; a relay that is gone hears nothing; a new channel
- * counts from 0. */
+/* Packets from before the link has spoken have nowhere to go; a relay that is gone hears nothing; a new
+ * channel counts from 0. */
 static void nobody_there(void **state) {
     (void)state;
     uint16_t relay_port, way_port;

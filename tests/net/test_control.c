@@ -12,6 +12,7 @@
 #include "core_wrapper/words/command_words.h"
 #include "core_wrapper/words/own_options.h"
 #include "core_wrapper/match/match.h"
+#include "net/platform/local.h"
 
 static struct kl_match match;
 
@@ -21,8 +22,8 @@ static struct {
     char value[32];
 } menu[] = {{"speed", ""},      {KL_OWN_POLICY, ""},   {KL_OWN_BUDGET, ""},  {KL_OWN_MODE, ""},
             {KL_OWN_ROOM, ""},  {KL_OWN_PRACTICE, ""}, {KL_OWN_SPACING, ""}, {KL_OWN_LINE, ""},
-            {KL_OWN_PANEL, ""}, {KL_OWN_DO, ""},       {KL_OWN_SWAP, ""},    {KL_OWN_HOST, ""},
-            {KL_OWN_SAY, ""}};
+            {KL_OWN_AHEAD, ""}, {KL_OWN_PANEL, ""},    {KL_OWN_DO, ""},      {KL_OWN_SWAP, ""},
+            {KL_OWN_HOST, ""},  {KL_OWN_SAY, ""}};
 static char shown[512], all[4096]; /* the newest line on the screen; all of them */
 static bool changed, can_set;
 static unsigned told_count;
@@ -82,7 +83,7 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     kl_control_end(&match);
-    if (match.control.socket >= 0) close(match.control.socket);
+    kl_local_close(match.control.socket);
     kl_options_free(&match.emu.options);
     return 0;
 }
@@ -206,7 +207,7 @@ static void without_set_variable(void **state) {
 }
 
 /* Turned, and then the session ended: the next one does not begin with it. */
-static void what_is_left_from_before_is_set_back(void **state) {
+static void choices_of_an_earlier_match_are_set_back(void **state) {
     (void)state;
     turn(KL_OWN_DO, "reset");
     kl_control_begin(&match);
@@ -294,7 +295,7 @@ int main(void) {
                                        TEST(own_options),
                                        TEST(stepping_through_gives_nothing),
                                        TEST(the_panel_comes_at_once),
-                                       TEST(what_is_left_from_before_is_set_back),
+                                       TEST(choices_of_an_earlier_match_are_set_back),
                                        TEST(without_set_variable),
                                        TEST(wishes),
                                        TEST(hot_keys),

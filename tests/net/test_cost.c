@@ -165,7 +165,7 @@ static void add(struct visit *sum, struct visit v, unsigned *served) {
     *served += !v.refused;
 }
 
-static void who_returns_with_nothing(void **state) {
+static void fresh_returns_are_limited(void **state) {
     (void)state;
     struct visit first = begin(), sum = {0};
     unsigned served = 0;
@@ -175,7 +175,7 @@ static void who_returns_with_nothing(void **state) {
     end();
 }
 
-static void who_watches(void **state) {
+static void watchers_that_come_again_are_limited(void **state) {
     (void)state;
     struct visit first = begin(), sum = {0};
     unsigned served = 0;
@@ -187,8 +187,8 @@ static void who_watches(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_returns_with_nothing),
-        cmocka_unit_test(who_watches),
+        cmocka_unit_test(fresh_returns_are_limited),
+        cmocka_unit_test(watchers_that_come_again_are_limited),
     };
     cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
     return cmocka_run_group_tests_name("cost", tests, NULL, NULL);

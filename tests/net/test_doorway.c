@@ -19,8 +19,10 @@
 #include <cmocka.h>
 
 #include "net/platform/clock.h"
+#include "tests/net/net_gap.h"
 #include "tests/net/net_hitch.h"
 #include "tests/net/net_intruder.h"
+#include "tests/lib/files.h"
 
 #define ROOMS       50
 #define COUNT       (2 * ROOMS)
@@ -34,31 +36,16 @@
 
 static struct program relay, far[2]; /* far: two ways to it with a round trip of 150 ms */
 static struct player player[COUNT];
-static uint64_t last_us, longest_us, still_us; /* still_us: hitch_us() at last_us */
-static uint32_t frames;
+static struct gap gap;
 
 /* --- the rooms --- */
 
-/* A turn of all; notes the longest time in which one that stays had no frame, less what the machine stood
- * still. */
 static void turns(void) {
-    uint64_t now_us = kl_now_us();
-    uint32_t least = UINT32_MAX;
-    for (unsigned i = 0; i < COUNT; i++) {
-        player_turn(&player[i]);
-        if (i < STAYING && player[i].frames < least) least = player[i].frames;
-    }
-    if (least <= frames) return;
-    uint64_t still_now_us = hitch_us(), gap_us = now_us - last_us, still_gap_us = still_now_us - still_us;
-    if (last_us && gap_us > still_gap_us + longest_us) longest_us = gap_us - still_gap_us;
-    frames = least;
-    last_us = now_us;
-    still_us = still_now_us;
+    gap_turn(&gap, player, COUNT, STAYING);
 }
 
 static void turns_for(unsigned ms) {
-    for (uint64_t end_us = kl_now_us() + ms * UINT64_C(1000); kl_now_us() < end_us; poll(NULL, 0, 1))
-        turns();
+    gap_turns(&gap, player, COUNT, STAYING, ms);
 }
 
 static void play(void) {
@@ -69,16 +56,9 @@ static void play(void) {
     for (unsigned i = 0; i < 2; i++)
         far[i] = proxy_start(relay.port, (const char *const[]){"--delay", "75", NULL});
     hitch_watch(relay.pid);
-    for (unsigned i = 0; i < COUNT; i++) {
-        char room[16], name[16];
-        snprintf(room, sizeof room, "room%u", i / 2);
-        snprintf(name, sizeof name, "p%u", i);
-        struct kl_hello h = hello_make(name, room, 1, 2);
-        h.params.clocked = true;
+    for (unsigned i = 0; i < COUNT; i++)
         kl_seat_make(&player[i].seat);
-        player_open(&player[i], &h, relay.port, FRAMES_MAX);
-        assert_true(player_joins(&player[i]));
-    }
+    assert_true(players_pair(player, COUNT, relay.port, FRAMES_MAX));
     assert_true(players_run(player, COUNT, 60, 60));
 }
 
@@ -126,10 +106,7 @@ static void stop_running(struct runner *r, uint64_t from_us) {
     int status;
     kill(r->pid, SIGTERM);
     assert_int_equal(waitpid(r->pid, &status, 0), r->pid);
-    FILE *f = fopen(r->log, "r");
-    assert_non_null(f);
-    text[fread(text, 1, sizeof text - 1, f)] = 0;
-    fclose(f);
+    file_read(r->log, text, sizeof text);
     unlink(r->log);
     double stall_ms = number_of(text, "longest_stall_ms"), played = number_of(text, "frames");
     print_message("           keylock run: %.0f frames, %.2f a second, longest stall %.0f ms, lead %.2f\n",
@@ -233,7 +210,7 @@ static void tell(const char *when, uint64_t from_us) {
                   "longest gap of the "
                   "rooms %.0f ms; the machine stood still for %.0f ms in all, which is taken off\n",
                   when, newcomers.count, (double)newcomers.longest_us / 1e3, returners.count,
-                  (double)returners.longest_us / 1e3, (double)longest_us / 1e3,
+                  (double)returners.longest_us / 1e3, (double)gap.longest_us / 1e3,
                   (double)(hitch_us() - from_us) / 1e3);
 }
 
@@ -246,13 +223,13 @@ static void doorway(unsigned owners, unsigned seconds) {
     run(&pair[1], "ben");
     turns_for(2000);
     uint64_t from_us = hitch_us();
-    last_us = longest_us = 0;
+    gap.last_us = gap.longest_us = 0;
     newcomers = returners = (struct arrivals){0};
     for (unsigned i = 0; i < 4; i++)
         let_some_in();
     tell("before", from_us);
     from_us = hitch_us();
-    newcomers.longest_us = returners.longest_us = longest_us = 0;
+    newcomers.longest_us = returners.longest_us = gap.longest_us = 0;
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) flood(owners, seconds);
@@ -268,8 +245,8 @@ static void doorway(unsigned owners, unsigned seconds) {
     assert_int_equal(newcomers.refused + returners.refused, 0);
     assert_in_range(newcomers.longest_us, 0, IN_US);
     assert_in_range(returners.longest_us, 0, IN_US);
-    assert_in_range(longest_us, 0, LONGEST_GAP);
-    assert_int_equal(players_differ(player, 2, frames), -1);
+    assert_in_range(gap.longest_us, 0, LONGEST_GAP);
+    assert_int_equal(players_differ(player, 2, gap.frames), -1);
 }
 
 static int clear(void **state) {
@@ -277,7 +254,7 @@ static int clear(void **state) {
     for (unsigned i = 0; i < COUNT; i++)
         if (player[i].link) player_close(&player[i], 0);
     memset(player, 0, sizeof player);
-    frames = 0;
+    gap.frames = 0;
     program_stop(&relay, SIGKILL);
     for (unsigned i = 0; i < 2; i++)
         program_stop(&far[i], SIGKILL);

@@ -93,7 +93,7 @@ static void the_socket_holds_a_burst(void **state) {
         socklen_t size = sizeof bytes;
         getsockopt(plain, SOL_SOCKET, option[i], &usual, &size);
         setsockopt(plain, SOL_SOCKET, option[i], &most, sizeof most);
-        getsockopt(plain, SOL_SOCKET, option[i], &most, &size); /* what anybody gets who asks */
+        getsockopt(plain, SOL_SOCKET, option[i], &most, &size); /* the answer to anybody's question */
         close(plain);
         getsockopt(relay->socket, SOL_SOCKET, option[i], &bytes, &size);
         print_message("           %d bytes, a plain socket %d\n", bytes, usual);
@@ -162,8 +162,8 @@ static void the_throttle_drops_nothing(void **state) {
     assert_int_equal(received, 50);
 }
 
-/* What waits for a peer that acknowledges nothing is counted, by bytes and by messages. */
-static void what_waits_is_bounded(void **state) {
+/* Packets that wait for a peer that acknowledges nothing are counted, by bytes and by messages. */
+static void waiting_packets_are_bounded(void **state) {
     (void)state;
     static uint8_t big[KL_MSG_MAX];
     struct kl_sent *control = &sent[KL_CHANNEL_CONTROL];
@@ -211,7 +211,7 @@ int main(void) {
         T(the_clock_may_step),
         T(a_datagram_too_long_is_passed_over),
         T(the_throttle_drops_nothing),
-        T(what_waits_is_bounded),
+        T(waiting_packets_are_bounded),
         T(bulk_comes_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,7 @@ static struct sockaddr_in open_end(struct end *e, const struct kl_session_keys *
     return bound(e->host->socket);
 }
 
-/* What goes over the wire, from one end to the other. */
+/* Datagrams from one end to the other. */
 static void carry(int from, int to, const struct sockaddr_in *target) {
     uint8_t bytes[2048];
     ssize_t len;
@@ -110,7 +110,7 @@ static void serve(struct end *e) {
 static void turn(unsigned ms) {
     for (uint64_t end_us = kl_now_us() + ms * UINT64_C(1000); kl_now_us() < end_us; usleep(500)) {
         serve(&client);
-        carry(between[1], between[0], &relay_at); /* what the client sent to us */
+        carry(between[1], between[0], &relay_at); /* the client's datagrams to us */
         serve(&relay);
         carry(between[0], between[1], &client_at);
     }

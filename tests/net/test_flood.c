@@ -1,4 +1,4 @@
-/* test_flood.c - what costs a stranger nothing costs a relay nothing, and nobody's game: sixty thousand
+/* test_flood.c - a stranger's cheap floods cost a relay nothing, and nobody's game: sixty thousand
  * spoofed handshakes, answers never longer than questions, and somebody on the wire who repeats, turns, cuts
  * and makes up what two players say. net/PROTOCOL.md §8 to §10.
  * runs: alone, all, 50 s */
@@ -19,6 +19,8 @@
 
 #include "net/platform/clock.h"
 #include "net/transport/strangers.h"
+#include "tests/lib/rng.h"
+#include "tests/net/net_gap.h"
 #include "tests/net/net_hitch.h"
 #include "tests/net/net_intruder.h"
 #include "tests/net/net_spoof.h"
@@ -28,31 +30,19 @@
 static struct program relay;
 static struct player player[2];
 static struct spoof spoof;
-static uint64_t last_us, longest_us, still_us, chance = 20261121; /* still_us: hitch_us() at last_us */
-static uint32_t frames;
+static struct gap gap;
+static struct rng chance = {20261121};
 
 static uint32_t any(uint32_t below) {
-    chance = chance * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (uint32_t)(chance >> 33) % below;
+    return rng_below(&chance, below);
 }
 
-/* A turn of both players; notes the longest time without a frame, less what the machine stood still. */
 static void turns(void) {
-    uint64_t now_us = kl_now_us();
-    player_turn(&player[0]);
-    player_turn(&player[1]);
-    uint32_t least = player[0].frames < player[1].frames ? player[0].frames : player[1].frames;
-    if (least == frames) return;
-    uint64_t still_now_us = hitch_us(), gap_us = now_us - last_us, still_gap_us = still_now_us - still_us;
-    if (last_us && gap_us > still_gap_us + longest_us) longest_us = gap_us - still_gap_us;
-    frames = least;
-    last_us = now_us;
-    still_us = still_now_us;
+    gap_turn(&gap, player, 2, 2);
 }
 
 static void turns_for(unsigned ms) {
-    for (uint64_t end_us = kl_now_us() + ms * UINT64_C(1000); kl_now_us() < end_us; poll(NULL, 0, 1))
-        turns();
+    gap_turns(&gap, player, 2, 2, ms);
 }
 
 static void play(void) {
@@ -65,9 +55,9 @@ static void play(void) {
         assert_true(player_joins(&player[i]));
     }
     assert_true(players_reach(player, 2, 0, KL_STAY_PLAYING, 10));
-    frames = 0;
+    gap.frames = 0;
     turns_for(1500);
-    longest_us = 0;
+    gap.longest_us = 0;
 }
 
 static void end(char *line, size_t cap);
@@ -76,10 +66,10 @@ static void end(char *line, size_t cap);
 static void stop(const char *what, char *line, size_t cap) {
     assert_int_equal(player[0].status.phase, KL_STAY_PLAYING);
     assert_int_equal(player[1].status.phase, KL_STAY_PLAYING);
-    assert_int_equal(players_differ(player, 2, frames), -1);
+    assert_int_equal(players_differ(player, 2, gap.frames), -1);
     print_message(
         "           %s: %u frames, longest gap %.0f ms, less what the machine stood still: %.0f ms in all\n",
-        what, frames, (double)longest_us / 1e3, (double)hitch_us() / 1e3);
+        what, gap.frames, (double)gap.longest_us / 1e3, (double)hitch_us() / 1e3);
     player_close(&player[0], 500);
     player_close(&player[1], 500);
     end(line, cap);
@@ -144,11 +134,12 @@ static void spoofed_handshakes(void **state) {
     assert_int_equal(counted(line, "refused"), 0);
     assert_true(counted(line, "answered_bytes") <= counted(line, "asked_bytes"));
     assert_true(counted(line, "asked_bytes") > COUNT / 2 * 256ULL); /* most did arrive */
-    assert_in_range(longest_us, 0, 250000);
+    assert_in_range(gap.longest_us, 0, 250000);
     spoof_close(&spoof);
 }
 
-/* --- no answer is longer than its question -------------------------------------------------------------- */
+/* --- no answer is longer than its question ----------------------------------------------------------------
+ */
 
 static size_t all_of(int fd, int wait_ms) {
     static uint8_t bytes[2048];
@@ -159,7 +150,7 @@ static size_t all_of(int fd, int wait_ms) {
     return sum;
 }
 
-/* What comes within wait_ms. */
+/* The bytes that come within wait_ms. */
 static size_t answer_to(int fd, size_t len, int wait_ms) {
     throw_at(fd, relay.port, packet.bytes, len);
     return all_of(fd, wait_ms);
@@ -260,7 +251,7 @@ static void a_refusal_is_short(void **state) {
     }
 }
 
-/* Who has shown his address and goes no further holds a place for some seconds. */
+/* A stranger who has shown an address and goes no further holds a place for some seconds. */
 static void no_place_is_held_for_ever(void **state) {
     (void)state;
     static const uint8_t ctrl[10];
@@ -287,8 +278,7 @@ static void no_place_is_held_for_ever(void **state) {
     }
 }
 
-/* --- somebody on the wire
- * ------------------------------------------------------------------------------------
+/* --- somebody on the wire ---------------------------------------------------------------------------------
  */
 
 /* ENet's own, in clear, as it would be without us: a disconnect of whatever peer, from the right address. */
@@ -357,12 +347,11 @@ static void somebody_on_the_wire(void **state) {
     stop("somebody on the wire", line, sizeof line);
     assert_true(counted(line, "forged") > 100 && counted(line, "replayed") > 100);
     assert_int_equal(counted(line, "handshakes"), 2);
-    assert_in_range(longest_us, 0, 250000);
+    assert_in_range(gap.longest_us, 0, 250000);
     spoof_close(&spoof);
 }
 
-/* --- somebody with a session
- * --------------------------------------------------------------------------------
+/* --- somebody with a session ------------------------------------------------------------------------------
  */
 
 /* He gets in what the limit says, and goes on to be heard; nobody else notices. */
@@ -386,7 +375,7 @@ static void too_much_of_one(void **state) {
     unsigned long long in = counted(line, "datagrams_in"), limited = counted(line, "limited");
     assert_in_range(in + limited, 25000, 40000); /* the game's are among them, some the kernel lost */
     assert_in_range(in, 5000, 15000);
-    assert_in_range(longest_us, 0, 250000);
+    assert_in_range(gap.longest_us, 0, 250000);
     intruder_meanwhile = NULL;
 }
 
@@ -498,8 +487,8 @@ static void more_inputs_than_a_u16_counts(void **state) {
     assert_int_equal(counted(line, "messages_in"), 1); /* HELLO */
 }
 
-/* So many messages as the limit says get through; the rest has to come again. Who does not even then slow
- * down is put out. Nobody else notices. */
+/* So many messages as the limit says get through; the rest has to come again. A client that does not even
+ * then slow down is put out. Nobody else notices. */
 static void messages_without_end(void **state) {
     (void)state;
     enum { PER_S = 500 };
@@ -534,7 +523,7 @@ static void messages_without_end(void **state) {
     assert_in_range(counted(line, "slowed"), 10000, sent);
     assert_in_range(counted(line, "messages_in"), 1, (unsigned long long)((took_s + 2) * PER_S) + 200);
     assert_int_equal(counted(line, "flooded"), 1);
-    assert_in_range(longest_us, 0, 250000);
+    assert_in_range(gap.longest_us, 0, 250000);
     intruder_meanwhile = NULL;
 }
 

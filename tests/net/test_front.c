@@ -243,7 +243,7 @@ static void a_game_goes_where_the_menu_says(void **state) {
 
 /* The core is closed and opened again when the menu wants another way to play; what it said of itself is kept
  * by the frontend. */
-static void what_is_told_of_the_core_outlives_it(void **state) {
+static void facts_of_the_core_outlive_it(void **state) {
     (void)state;
     char core[4096], where[64];
     const char *build = getenv("KL_BUILD");
@@ -288,7 +288,7 @@ int main(void) {
         cmocka_unit_test(browsing_ends_at_once),
         cmocka_unit_test(a_game_goes_where_the_menu_says),
         cmocka_unit_test(a_wish_is_for_one_game),
-        cmocka_unit_test(what_is_told_of_the_core_outlives_it),
+        cmocka_unit_test(facts_of_the_core_outlive_it),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -19,6 +19,7 @@
 
 #include "net/engine/command.h"
 #include "net/platform/clock.h"
+#include "tests/lib/rng.h"
 #include "tests/net/net_hitch.h"
 #include "tests/net/net_intruder.h"
 
@@ -27,11 +28,10 @@
 
 static struct program relay;
 static struct player player[2];
-static uint64_t chance;
+static struct rng chance;
 
 static uint32_t any(uint32_t below) {
-    chance = chance * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (uint32_t)(chance >> 33) % below;
+    return rng_below(&chance, below);
 }
 
 static void turns(unsigned count) {
@@ -58,8 +58,8 @@ static long resident_kb(pid_t pid) {
 static int begin(void **state) {
     (void)state;
     const char *seed = getenv("KEYLOCK_SEED");
-    chance = seed ? strtoull(seed, NULL, 0) : 20241121;
-    print_message("           seed %llu\n", (unsigned long long)chance);
+    chance.state = seed ? strtoull(seed, NULL, 0) : 20241121;
+    print_message("           seed %llu\n", (unsigned long long)chance.state);
     relay = relay_start(NULL);
     hitch_watch(relay.pid);
     intruder_meanwhile = meanwhile;
@@ -420,7 +420,7 @@ static void a_full_room(void **state) {
 
 /* Those who acknowledge nothing, in a room where much is said: little waits for them, nobody is put out for
  * what others make the relay say, and their links are given up in time. */
-static void who_takes_nothing(void **state) {
+static void a_client_that_takes_nothing_is_put_out(void **state) {
     (void)state;
     struct intruder host;
     struct kl_hello h = hello_make("mallory", "loud", 1, 8);
@@ -449,7 +449,7 @@ static void who_takes_nothing(void **state) {
 }
 
 /* Chat and commands as fast as the link takes them. */
-static void who_talks_without_end(void **state) {
+static void a_client_that_talks_without_end_is_put_out(void **state) {
     (void)state;
     const uint8_t chat[] = {KL_MSG_COMMAND, KL_COMMAND_CHAT, 'h', 'i'};
     long before_kb = resident_kb(relay.pid);
@@ -464,7 +464,7 @@ static void who_talks_without_end(void **state) {
 
 /* Hung up on, he makes up acknowledgements of what he never got, so that ENet would wait for ever. After 10 s
  * the relay does not know him any more. */
-static void who_will_not_go(void **state) {
+static void a_client_that_will_not_go_is_cut_off(void **state) {
     (void)state;
     const uint8_t wrong[] = {KL_MSG_WELCOME};
     const uint8_t acknowledgement[8] = {ENET_PROTOCOL_COMMAND_ACKNOWLEDGE, 0, 0, 0, 0xff, 0xfe, 0, 0};
@@ -490,12 +490,22 @@ int main(void) {
 #define ATTACK(f) cmocka_unit_test_setup_teardown(f, begin, finish)
 #define WEIGHT(f) cmocka_unit_test_setup_teardown(f, begin_alone, finish_alone)
     const struct CMUnitTest tests[] = {
-        ATTACK(random_datagrams), ATTACK(oversized_datagrams), ATTACK(from_port_zero),
-        ATTACK(handshake_flood),  ATTACK(at_a_client),         ATTACK(unknown_version),
-        ATTACK(silence),          ATTACK(not_a_hello),         ATTACK(a_member_who_breaks_the_protocol),
-        ATTACK(fragments),        WEIGHT(pieces_without_end),  WEIGHT(start_data_without_end),
-        WEIGHT(a_full_room),      WEIGHT(who_takes_nothing),   WEIGHT(who_talks_without_end),
-        WEIGHT(who_will_not_go),
+        ATTACK(random_datagrams),
+        ATTACK(oversized_datagrams),
+        ATTACK(from_port_zero),
+        ATTACK(handshake_flood),
+        ATTACK(at_a_client),
+        ATTACK(unknown_version),
+        ATTACK(silence),
+        ATTACK(not_a_hello),
+        ATTACK(a_member_who_breaks_the_protocol),
+        ATTACK(fragments),
+        WEIGHT(pieces_without_end),
+        WEIGHT(start_data_without_end),
+        WEIGHT(a_full_room),
+        WEIGHT(a_client_that_takes_nothing_is_put_out),
+        WEIGHT(a_client_that_talks_without_end_is_put_out),
+        WEIGHT(a_client_that_will_not_go_is_cut_off),
     };
     cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* test_hub.c - the relay's end of the network by itself, in this process, against who has a session by the
- * rules and then says what no client would: in another's name, twice, or what somebody recorded.
+ * rules and then says what no client would: in another's name, twice, or datagrams that somebody recorded.
  * net/PROTOCOL.md §8, §9.
  * runs: waiting, test, 7 s */
 #include <arpa/inet.h>
@@ -121,7 +121,7 @@ struct shaken {
     size_t answer_len;
 };
 
-/* What the hub says to this socket, if anything; 0: nothing. */
+/* The hub's words to this socket, if any; 0: nothing. */
 static size_t heard(int fd, uint8_t *bytes, size_t cap) {
     for (unsigned i = 0; i < 40; i++) {
         ssize_t len = recv(fd, bytes, cap, MSG_DONTWAIT);
@@ -200,13 +200,13 @@ static void he_is_undisturbed(struct intruder *him, unsigned his, const char *wh
     assert_int_equal(enet->state, ENET_PEER_STATE_CONNECTED);
     assert_int_equal(enet->channels[0].incomingReliableSequenceNumber, 0);
     assert_int_equal(enet->channels[1].incomingReliableSequenceNumber, 0);
-    assert_int_equal(kl_hub_pending(hub, his), 1); /* what he has not acknowledged */
+    assert_int_equal(kl_hub_pending(hub, his), 1); /* messages that he has not acknowledged */
     assert_false(him->gone);
 }
 
-/* Who has a session says something with its keys to another's ENet peer: from elsewhere, before and after
- * ENet is connected in his own; and from the very address of the other (one machine, or one NAT; or he is on
- * the path and has moved there), where ENet by itself has nothing left to tell the two by. */
+/* Somebody with a session says something with its keys to another's ENet peer: from elsewhere, before and
+ * after ENet is connected in his own; and from the very address of the other (one machine, or one NAT; or he
+ * is on the path and has moved there), where ENet by itself has nothing left to tell the two by. */
 static void in_the_name_of_another(void **state) {
     (void)state;
     struct intruder him, member;
@@ -338,10 +338,10 @@ static void no_answer_is_larger(void **state) {
     intruder_leave(&n);
 }
 
-/* --- what waits -------------------------------------------------------------------------------------------
+/* --- messages that wait -----------------------------------------------------------------------------------
  */
 
-/* Who takes nothing makes the relay keep so many bytes of control for it, and not one more. */
+/* A client that takes nothing makes the relay keep so many bytes of control for it, and not one more. */
 static void control_is_bounded_in_bytes(void **state) {
     (void)state;
     static const uint8_t word[KL_MSG_MAX] = {1};
@@ -434,7 +434,7 @@ static void no_bulk_while_it_moves(void **state) {
     intruder_leave(&n);
 }
 
-/* --- what somebody recorded -------------------------------------------------------------------------------
+/* --- datagrams that somebody recorded ---------------------------------------------------------------------
  */
 
 /* INIT with its cookie, the handshake's second word, sent again by somebody who saw it. From its own address:

@@ -99,7 +99,7 @@ static bool has_verified(unsigned i, uint32_t frame) {
     return s->any_verified && s->verified >= frame;
 }
 
-/* --- what must hold ---------------------------------------------------------------------------------------
+/* --- claims that must hold --------------------------------------------------------------------------------
  */
 
 /* A line of the relay's log with all of these. */
@@ -139,7 +139,7 @@ static void expect_play_goes_on(unsigned count) {
         expect_the_same(&player[i]);
 }
 
-/* … and hashes of theirs are found equal. */
+/* The others' hashes are found equal too. */
 static void expect_in_sync(unsigned count) {
     uint32_t now = player[0].frames;
     expect_play_goes_on(count);
@@ -156,7 +156,7 @@ static void expect_in_sync(unsigned count) {
 
 /* A client that says its hashes late hears nothing of the others' before its own is in: neither that they are
  * equal, nor that they differ. */
-static void who_is_late_hears_nothing_before(void **unused) {
+static void a_client_that_is_late_hears_nothing_before(void **unused) {
     (void)unused;
     begin(NULL);
     comes("ann", 1, 3, proxy.port);
@@ -180,7 +180,7 @@ static void who_is_late_hears_nothing_before(void **unused) {
 }
 
 /* Silence holds verdicts up for a second at most, and has no vote. */
-static void who_says_nothing(void **unused) {
+static void a_silent_client_is_counted_on_no_side(void **unused) {
     (void)unused;
     begin(NULL);
     comes("ann", 1, 3, proxy.port);
@@ -372,8 +372,8 @@ static void to_a_newcomer(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_is_late_hears_nothing_before),
-        cmocka_unit_test(who_says_nothing),
+        cmocka_unit_test(a_client_that_is_late_hears_nothing_before),
+        cmocka_unit_test(a_silent_client_is_counted_on_no_side),
         cmocka_unit_test(alone_three_times_within_a_minute),
         cmocka_unit_test(nobody_on_a_tie),
         cmocka_unit_test(gives_other_bytes),

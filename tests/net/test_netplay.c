@@ -24,7 +24,7 @@ static bool environment(unsigned cmd, void *data) {
     return true;
 }
 
-/* What went out. */
+/* The packets that went out. */
 static struct {
     struct kl_channel_packet packet;
     unsigned to, count;

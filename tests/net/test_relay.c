@@ -306,7 +306,7 @@ static void system_files_are_compared(void **state) {
     program_stop(&relay, SIGTERM);
 }
 
-/* --- who the relay is, and by which cipher ----------------------------------------------------------------
+/* --- the relay's identity, and the cipher -----------------------------------------------------------------
  */
 
 static void the_fingerprint_is_checked(void **state) {
@@ -359,7 +359,7 @@ static void clear_takes_both_ends(void **state) {
 }
 
 static void the_host_leaves_early(void **state) {
-    static const char *const inside[] = {"--watchers", "0", NULL}; /* who watches is a client of the room */
+    static const char *const inside[] = {"--watchers", "0", NULL}; /* a watcher is a client of the room */
     (void)state;
     relay = relay_start(inside);
     struct kl_hello h = hello_make("ann", "room", 1, 2);

@@ -131,15 +131,7 @@ static void fifty_rooms_go_on(void **state) {
     struct program relay = begin_relay(0);
     uint32_t had[COUNT];
     unsigned late;
-    for (unsigned i = 0; i < COUNT; i++) {
-        char room[16], name[16];
-        snprintf(room, sizeof room, "room%u", i / 2);
-        snprintf(name, sizeof name, "p%u", i);
-        struct kl_hello h = hello_make(name, room, 1, 2);
-        h.params.clocked = true;
-        player_open(&player[i], &h, relay.port, FRAMES_MAX);
-        assert_true(player_joins(&player[i]));
-    }
+    assert_true(players_pair(player, COUNT, relay.port, FRAMES_MAX));
     hitch_watch(relay.pid);
     assert_true(players_run(player, COUNT, 300, 60));
     assert_int_equal(files(), ROOMS);
@@ -176,7 +168,7 @@ static void fifty_rooms_go_on(void **state) {
 /* --- a journal that has ended before its room --------------------------------------------------------------
  */
 
-/* What was played since comes from the players. */
+/* Frames played since come from the players. */
 static void past_its_limit(void **state) {
     (void)state;
     const char *const args[] = {"--port", "0", "--journal", folder, "--journal-mib", "1", NULL};

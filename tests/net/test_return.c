@@ -20,7 +20,7 @@
 #include "tests/net/net_player.h"
 
 static struct program relay, proxy;
-#define HOUSE 8 /* who live together */
+#define HOUSE 8 /* players at one address */
 static struct player player[HOUSE];
 
 static struct kl_hello hello_of(const char *name) {

@@ -1,20 +1,17 @@
 #include "tests/rooms/attack.h"
 
 #include <math.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "tests/sim/search.h"
+#include "tests/lib/crew.h"
+#include "tests/lib/search.h"
 
 #define FPS       60
 #define TRUTH_US  (8 * SECOND) /* of the game before the first lie */
 #define LASTS_S   64
 #define ENTER_US  SECOND /* after the host */
 #define RESUME_US 250000 /* for somebody to see a pause, and to end it */
-#define LOST_60S  0.1    /* of the core's frames, for each liar: the most that a window may lack … */
-#define LOST_10S  0.2    /* … of 60 s, and of 10 s */
+#define LOST_60S  0.1    /* of the core's frames, for each liar: the most that a window of 60 s may lack */
+#define LOST_10S  0.2    /* and a window of 10 s */
 #define PAUSES                                                                                               \
     13 /* of a liar: 6 at once, 6 a minute, and one of the room's own for what cannot be healed              \
         */
@@ -179,7 +176,8 @@ static void judge(struct damage *d) {
     d->rewound = counts.rewound;
 }
 
-static void play(struct attack *a) {
+static void play(void *attack) {
+    struct attack *a = attack;
     now = a;
     fail_to = a->d.error;
     a->d = (struct damage){.worst = 2}; /* unless it comes to its end */
@@ -189,20 +187,13 @@ static void play(struct attack *a) {
 
 double attack_play(struct attack *a) {
     static struct attack *shared;
-    int status;
-    if (!shared)
-        shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED) abort();
+    char why[64];
+    if (!shared) shared = crew_memory(sizeof *shared);
     *shared = *a;
-    fflush(stdout);
-    pid_t pid = fork();
-    if (pid == 0) {
-        play(shared);
-        _exit(0);
-    }
-    if (pid < 0 || waitpid(pid, &status, 0) != pid) abort();
+    crew_begin(play, shared);
+    crew_wait(why);
     *a = *shared;
-    if (WIFSIGNALED(status)) snprintf(a->d.error, sizeof a->d.error, "%s", strsignal(WTERMSIG(status)));
+    if (*why && strcmp(why, "exit") != 0) snprintf(a->d.error, sizeof a->d.error, "%s", why);
     return a->d.worst;
 }
 
@@ -222,17 +213,18 @@ static void show(const void *item) {
     fflush(stdout);
 }
 
-/* What hurt before it was mended. */
+/* Attacks that hurt before they were mended. */
 static const char *const known[] = {
     "players=3,liars=2,trust=1,rtt=10,hash=100,state=100", /* two seats of one address had two votes */
     "players=3,liars=2,rtt=10,hash=100",                   /* the same: the honest was put out */
-    "players=2,liars=1,rtt=10,pause=260",                  /* pauses had no budget … */
-    "players=3,liars=2,rtt=84,pause=136,leave=904",        /* … and leaving gave another one */
+    "players=2,liars=1,rtt=10,pause=260",                  /* pauses had no budget */
+    "players=3,liars=2,rtt=84,pause=136,leave=904",        /* leaving gave another budget */
     "players=2,liars=1,rtt=10,fresh=480",                  /* bytes down for each byte up */
     "players=2,liars=1,rtt=10,cut=100",                    /* the same */
-    "players=3,liars=2,rtt=84,rate=1745",                  /* two seats of one address set the pace … */
-    "players=2,liars=1,host=1,trust=1,rtt=68,hash=49,rate=19901,desync=178", /* … and one, while the other ran
-                                                                                the game again */
+    "players=3,liars=2,rtt=84,rate=1745",                  /* two seats of one address set the pace */
+    "players=2,liars=1,host=1,trust=1,rtt=68,hash=49,rate=19901,desync=178", /* one seat set the pace, while
+                                                                                the other ran the game again
+                                                                              */
     "players=2,liars=1,host=1,rtt=60,hash=100,desync=5450",                  /* `desync heal' had no budget */
 };
 

@@ -13,7 +13,7 @@ struct attack {
         uint64_t pauses, rewound,
             anew;               /* pauses; honest: back to own states, the game run from its beginning */
         double worst;           /* the greatest part of a bound that was reached: above 1, it is broken */
-        char error[FAIL_BYTES]; /* what must not happen at all; "" */
+        char error[FAIL_BYTES]; /* a thing that must not happen at all; "" */
     } d;
 };
 

@@ -127,7 +127,7 @@ void client_order(struct client *c, uint8_t kind, const uint8_t *data, size_t le
  * is put out. */
 static bool deserves_it(const struct client *c) {
     unsigned count = doubts_since(75 * SECOND);
-    if (c->watches && (count || rewritten)) return true; /* what it replays is not what they have */
+    if (c->watches && (count || rewritten)) return true; /* its replay is not their game */
     for (uint32_t i = 0; i < c->strikes && i < 64; i++)
         count += c->strike_us[i] + 75 * SECOND > now_us;
     return count >= 3;
@@ -156,7 +156,7 @@ static void end(struct client *c) {
     over(c);
 }
 
-/* --- what comes --------------------------------------------------------------------------------------------
+/* --- messages and datagrams that come ---------------------------------------------------------------------
  */
 
 static bool hears(const struct client *c) {

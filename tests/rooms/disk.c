@@ -1,12 +1,8 @@
 /* The relay's journal (net/relay/durable/journal.h) on a disk that fails: it is full, it tears what is
  * written, it cannot be read, it is gone. Drawn from a stream of its own. */
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include "net/platform/dir.h"
 #include "tests/rooms/rooms.h"
-#include "tests/unit/journal_whole.h"
+#include "tests/lib/journal_whole.h"
 
 #define MIB       (UINT64_C(1) << 20)
 #define EVERY_S   12 /* between two faults while the relay lives */
@@ -15,10 +11,10 @@
 
 static struct rng disk_rng;
 static bool keeps; /* the relay has a journal */
-static char folder[64];
+static char folder[KL_FILE_PATH];
 static struct kl_journal *journal;
 static uint64_t full_until_us; /* nothing more is written before */
-static bool tears;             /* what is half written stays */
+static bool tears;             /* a half written record stays */
 static bool unreadable;
 static bool vanished; /* while this relay lives: it writes to a file without a name */
 static uint32_t owed; /* frames that the relay which died had written, on a disk in order */
@@ -64,61 +60,59 @@ int __wrap_kl_file_open(struct kl_file *f, const char *path, bool fresh, char *w
 
 /* Calls it for each journal there. */
 static void each_file(void (*what)(const char *path)) {
-    char path[400];
-    DIR *dir = opendir(folder);
-    for (const struct dirent *e; dir && (e = readdir(dir));) {
-        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        if (e->d_name[0] != '.') what(path);
-    }
-    if (dir) closedir(dir);
-}
-
-static void remove_one(const char *path) {
-    unlink(path);
+    char path[KL_FILE_PATH], err[300];
+    struct kl_dir_list list;
+    if (kl_dir_list(&list, folder, "", err, sizeof err) != 0) return; /* it is gone */
+    for (unsigned i = 0; i < list.count; i++)
+        if (list.name[i][0] != '.' &&
+            kl_file_join(path, sizeof path, folder, list.name[i], err, sizeof err) == 0)
+            what(path);
+    kl_dir_list_free(&list);
 }
 
 static void vanish(void) {
-    char lock[sizeof folder + 16];
-    each_file(remove_one);
-    snprintf(lock, sizeof lock, "%s/.lock", folder);
-    unlink(lock);
-    rmdir(folder);
+    kl_dir_remove_tree(folder);
+}
+
+static uint8_t *bytes_of(const char *path, size_t *len) {
+    char err[300];
+    void *bytes;
+    if (kl_file_read(path, SIZE_MAX / 2, 0, &bytes, len, err, sizeof err) != 0) fail("%s", err);
+    return bytes;
+}
+
+static void replace(const char *path, uint8_t *bytes, size_t len) {
+    char err[300];
+    if (kl_file_write_whole(path, bytes, len, KL_FILE_PRIVATE | KL_FILE_QUICK, err, sizeof err) != 0)
+        fail("%s", err);
+    free(bytes);
 }
 
 static void tear_one(const char *path) {
-    struct stat st;
-    off_t less = rng_range(&disk_rng, 1, TORN_MOST);
-    if (stat(path, &st) == 0 && truncate(path, st.st_size > less ? st.st_size - less : 0) != 0)
-        fail("no tearing");
+    size_t len;
+    uint8_t *bytes = bytes_of(path, &len);
+    size_t less = rng_range(&disk_rng, 1, TORN_MOST);
+    replace(path, bytes, len > less ? len - less : 0);
 }
 
 static void change_one(const char *path) {
-    struct stat st;
-    uint8_t byte;
-    int fd = open(path, O_RDWR);
-    if (fd < 0 || fstat(fd, &st) != 0) fail("no changing");
-    off_t at = st.st_size > TORN_MOST ? st.st_size - TORN_MOST : 0;
-    at += rng_range(&disk_rng, 0, (uint32_t)(st.st_size - at));
-    if (pread(fd, &byte, 1, at) == 1) {
-        byte ^= 1;
-        if (pwrite(fd, &byte, 1, at) != 1) fail("no changing");
-    }
-    close(fd);
+    size_t len;
+    uint8_t *bytes = bytes_of(path, &len);
+    size_t at = len > TORN_MOST ? len - TORN_MOST : 0;
+    at += rng_range(&disk_rng, 0, (uint32_t)(len - at));
+    if (at < len) bytes[at] ^= 1;
+    replace(path, bytes, len);
 }
 
 static void look_at_one(const char *path) {
-    struct stat st;
+    size_t len;
     uint64_t end;
-    int fd = open(path, O_RDONLY);
-    if (fd < 0 || fstat(fd, &st) != 0 || files == FILES) fail("no reading");
-    size_t len = (size_t)st.st_size;
-    uint8_t *bytes = malloc(len + 1);
-    if (!bytes || read(fd, bytes, len) != st.st_size) fail("no reading");
+    if (files == FILES) fail("too many files");
+    uint8_t *bytes = bytes_of(path, &len);
     struct found *f = &found[files++];
     f->frames = journal_whole_frames(relay_secret, bytes, len, &end);
     if (f->frames) memcpy(f->id, bytes + KL_JOURNAL_MAGIC + 1, sizeof f->id);
     free(bytes);
-    close(fd);
 }
 
 /* --- the relay's lives ------------------------------------------------------------------------------------
@@ -128,8 +122,8 @@ void disk_choose(uint64_t seed) {
     disk_rng = (struct rng){seed ^ UINT64_C(0xd15c)};
     keeps = !plain && !forgetful && rng_chance(&disk_rng, 0.5);
     if (!keeps) return;
-    snprintf(folder, sizeof folder, "/tmp/rooms.XXXXXX");
-    if (!mkdtemp(folder)) fail("no folder");
+    char err[300];
+    if (kl_dir_make_temporary(folder, sizeof folder, "rooms", err, sizeof err) != 0) fail("%s", err);
     if (!verbose) kl_log_to(fopen("/dev/null", "w")); /* hundreds of errors, all deserved */
 }
 

@@ -1,11 +1,11 @@
-/* Which kinds of mishaps a room has, and how often, is drawn with it: some rooms have one kind alone. */
+/* A room's kinds of mishaps, and their rate, are drawn with it: some rooms have one kind alone. */
 #include "net/client/stay_parts.h"
 #include "net/relay/durable/lobby_ticket.h"
 #include "tests/rooms/rooms.h"
 
 /* SPARE: nothing happens; it keeps the draws of before. */
 enum { CORRUPT, LOSE, CRASH, LEAVE, SEAT, RESET, SPARE, DELAY, LOSE_EARLY, KINDS };
-#define FIRST_KINDS DELAY /* what there was before snapshots to begin with, and watchers */
+#define FIRST_KINDS DELAY /* the state before snapshots to begin with, and watchers */
 
 static double rate[KINDS]; /* a second; 0: never */
 static uint64_t started_us, until_us, relay_us, relay_died_us;
@@ -64,7 +64,7 @@ static void lose_early(void) {
     if (early) lose(c, rng_chance(&more_rng, 0.3));
 }
 
-/* Who watches sees it so much later. */
+/* The watchers' delay. */
 static void delay(void) {
     uint8_t s[2] = {(uint8_t)rng_range(&more_rng, 0, 3)};
     for (unsigned i = 0; i < CLIENTS; i++)
@@ -198,7 +198,7 @@ static void relay_dies(void) {
     if (rng_chance(&last_rng, 0.6)) forget_beginning();
 }
 
-/* What a relay begins again with is what was played; the room opens before anything more is. Where nobody
+/* A relay begins again with the frames that were played; the room opens before anything more is. If nobody
  * could bring it, the next game is another. */
 static void watch_it_open(void) {
     struct kl_lobby_room *r = the_room();
@@ -228,7 +228,7 @@ static void let_in(void) {
     }
 }
 
-/* Where nothing helps any more the host says that it shall be tried again. */
+/* If nothing helps any more, the host says that it shall be tried again. */
 static void host_insists(void) {
     const struct kl_lobby_room *r = the_room();
     uint8_t heal = KL_DESYNC_HEAL, resume = 0;

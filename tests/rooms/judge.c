@@ -1,5 +1,5 @@
-/* What must hold. All frames equal: canon_check(). Nobody is put out who has not earned it: client.c. Here:
- * who is out of sync is found, and healed, by the state of those who are right. */
+/* Claims that must hold. All frames equal: canon_check(). Nobody is put out who has not earned it: client.c.
+ * Here: who is out of sync is found, and healed, by the state of those who are right. */
 #include "tests/rooms/rooms.h"
 
 #define LOOK_US  100000
@@ -81,7 +81,7 @@ static bool is_healing(void) {
     return false;
 }
 
-/* What is found is told once, perhaps before who differs is steady here; until he is healed that stands. */
+/* A difference is told once, perhaps before its machine is steady here; until he is healed that stands. */
 static void look_at_verdicts(void) {
     if (is_healing()) told_us = flow_us;
     for (unsigned i = 0; i < CLIENTS; i++) {
@@ -101,7 +101,7 @@ unsigned doubts_since(uint64_t us) {
     return n;
 }
 
-/* Who watches and is out of sync begins anew, and is in sync then: where the game is what the frames make it.
+/* A watcher out of sync begins anew, and is in sync then: where the game is what the frames make it.
  */
 static void look_at_watchers(bool frames_flow) {
     for (unsigned i = 0; i < CLIENTS; i++) {
@@ -158,7 +158,7 @@ static void expect_in_sync(const struct client *c) {
 /* No player is left. Its watchers see the last frames for some seconds more. */
 static bool is_over(const struct kl_lobby_room *r) {
     for (unsigned i = 0; r && i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here) return false;
+        if (kl_lobby_here(&r->member[i])) return false;
     return true;
 }
 

@@ -1,6 +1,6 @@
 #include "tests/rooms/liar.h"
 
-#include "tests/sim/numbers.h"
+#include "tests/lib/numbers.h"
 
 #define AGAIN_US 300000 /* from a liar's end to its next HELLO */
 

@@ -1,5 +1,5 @@
 /* liar.h - a player whose client lies in the room's protocol, and the room it lies in, as numbers that a
- * search can draw and change (tests/sim/numbers.h). Lies about frames and time are those of tests/sim/lie.h.
+ * search can draw and change (tests/lib/numbers.h). Lies about frames and time are those of tests/sim/lie.h.
  * A liar's machine runs right, and its host-only orders are refused: a host may put out anybody. */
 #ifndef ROOMS_LIAR_H
 #define ROOMS_LIAR_H
@@ -18,8 +18,8 @@ enum liar_number {
     LIAR_DEEDS, /* from here on: what they say and do */
 
     /* of every hundred so many, and the same ones for all liars */
-    LIAR_HASH = LIAR_DEEDS, /* hashes are false, and equal … */
-    LIAR_OWN,               /* … or, of these, each liar's own */
+    LIAR_HASH = LIAR_DEEDS, /* hashes are false, and equal */
+    LIAR_OWN,               /* of these, each liar's own instead */
     LIAR_STATE,             /* STATEs are of a forged state, which is also given */
     LIAR_MUTE,              /* STATEs are not said */
     LIAR_UNFIT,             /* snapshots given are not what was said */
@@ -47,8 +47,8 @@ enum liar_number {
     LIAR_LEAVE,  /* it leaves, and comes in again */
 
     LIAR_KEY, /* 1: it comes in again with the key that it had */
-    LIAR_ON,  /* it lies for so many milliseconds … */
-    LIAR_OFF, /* … and tells the truth for so many, by turns; both above 0, else it lies always */
+    LIAR_ON,  /* it lies for so many milliseconds */
+    LIAR_OFF, /* then it tells the truth for so many; unless both are above 0, it lies always */
     LIAR_NUMBERS
 };
 

@@ -1,16 +1,8 @@
 #include "tests/rooms/rooms.h"
 
-struct kl_frame canon[FRAMES];
-uint32_t canon_end;
 struct machine truth;
 bool rewritten;
 static struct kl_commands *commands[FRAMES];
-
-static uint64_t mix(uint64_t z) { /* splitmix64's finalizer */
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
 
 void machine_begin(struct machine *m) {
     m->is = 1;
@@ -19,7 +11,7 @@ void machine_begin(struct machine *m) {
 }
 
 static void obey(struct machine *m, const struct kl_command *c) {
-    if (c->kind == KL_COMMAND_RESET) m->is = mix(m->is ^ 0xdead);
+    if (c->kind == KL_COMMAND_RESET) m->is = rng_mix(m->is ^ 0xdead);
 }
 
 bool machine_run(struct machine *m, const struct kl_frame *f, const struct kl_commands *set, uint8_t *shot) {
@@ -30,7 +22,7 @@ bool machine_run(struct machine *m, const struct kl_frame *f, const struct kl_co
         obey(m, &set->at[i]);
     }
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        m->is = mix(m->is * 31 + f->in[s].joypad + 1);
+        m->is = rng_mix(m->is * 31 + f->in[s].joypad + 1);
     m->next = f->number + 1;
     if (m->next < FRAMES) m->was[m->next] = m->is;
     return found;
@@ -44,7 +36,7 @@ void machine_save(const struct machine *m, uint8_t shot[SHOT_BYTES]) {
     memcpy(shot + 8, &m->next, sizeof m->next);
 }
 
-/* What came before the SNAPSHOT at its keyframe is in it. */
+/* The commands before the SNAPSHOT at its keyframe are in it. */
 void machine_run_behind(struct machine *m, uint32_t keyframe) {
     const struct kl_commands *set = canon_commands(keyframe);
     struct kl_commands behind = {.keyframe = keyframe};
@@ -82,8 +74,7 @@ static bool same_commands(const struct kl_commands *a, const struct kl_commands 
 }
 
 static void take(const struct kl_frame *f, const struct kl_commands *set) {
-    uint32_t n = canon_end++;
-    canon[n] = *f;
+    uint32_t n = f->number;
     free(commands[n]);
     commands[n] = NULL;
     if (set) {
@@ -96,14 +87,11 @@ static void take(const struct kl_frame *f, const struct kl_commands *set) {
 
 void canon_check(const char *who, const struct kl_frame *f, const struct kl_commands *set) {
     if (f->number >= FRAMES) fail("%s runs frame %u: more than there should be", who, f->number);
-    if (f->number == canon_end) take(f, set);
     if (f->number > canon_end) fail("%s runs frame %u, %u is the next", who, f->number, canon_end);
-    const struct kl_frame *same = &canon[f->number];
-    bool equal = f->keyframe == same->keyframe && f->spacing == same->spacing && f->active == same->active &&
-                 f->flags == same->flags && same_commands(set, commands[f->number]);
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        equal = equal && kl_input_equal(&f->in[s], &same->in[s]);
-    if (!equal) fail("%s runs another frame %u than others did", who, f->number);
+    bool is_new = f->number == canon_end, equal = canon_run(f);
+    if (is_new) take(f, set);
+    if (!equal || !same_commands(set, commands[f->number]))
+        fail("%s runs another frame %u than others did", who, f->number);
 }
 
 void truth_is(const struct machine *m) {

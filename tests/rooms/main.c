@@ -1,15 +1,12 @@
 /* rooms - whole rooms with their relay in virtual time, in which much goes wrong. See --help. */
 #include <getopt.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <sodium.h>
-#include <sys/mman.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "net/platform/output.h"
+#include "tests/lib/crew.h"
 #include "tests/rooms/attack.h"
-#include "tests/sim/kept.h"
+#include "tests/lib/kept.h"
 
 #define LIMIT_S 60 /* of processor time for one room: beyond it hangs */
 
@@ -60,15 +57,21 @@ void fail(const char *format, ...) {
     if (fail_to) {
         snprintf(fail_to, FAIL_BYTES, "at_s=%.3f frame=%u reason=\"%s\"", (double)now_us / 1e6, canon_end,
                  text);
-        _exit(1);
+        _Exit(1);
     }
     printf("seed=%" PRIu64 " failed=1 at_s=%.3f frame=%u reason=\"%s\"\n", seed_now, (double)now_us / 1e6,
            canon_end, text);
     fflush(stdout);
-    _exit(1);
+    _Exit(1);
 }
 
-/* What libsodium gives the lobby: of the seed, too. */
+/* The log's lines have the room's time, so that a seed writes the same bytes again. */
+uint64_t __wrap_kl_wall_us(void);
+uint64_t __wrap_kl_wall_us(void) {
+    return UINT64_C(1700000000) * SECOND + now_us;
+}
+
+/* libsodium's random numbers for the lobby: of the seed, too. */
 static const char *chance_name(void) {
     return "rooms";
 }
@@ -84,7 +87,7 @@ static struct randombytes_implementation chance = {
 
 void rooms_play(uint64_t seed, void (*begin)(void), void (*step)(void), bool (*is_over)(void)) {
     seed_now = seed;
-    setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = LIMIT_S}, NULL);
+    crew_limit_s(LIMIT_S);
     chance_rng = (struct rng){seed};
     fate_rng = rng_fork(&chance_rng);
     wire_rng = rng_fork(&chance_rng);
@@ -127,20 +130,16 @@ static void count(void) {
 }
 
 /* A process for each room: what fails ends it, and the next is none the worse. */
-static void run_room(uint64_t seed) {
-    fflush(stdout);
-    if (fork() != 0) return;
-    play(seed);
+static void run_room(void *seed) {
+    play(*(uint64_t *)seed);
     count();
-    _exit(0);
 }
 
 static bool wait_for_one(void) {
-    int status;
-    if (wait(&status) < 0) return false;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
-    totals->failed++;
-    if (WIFSIGNALED(status)) printf("failed=1 crash=\"%s\"\n", strsignal(WTERMSIG(status)));
+    char why[64];
+    if (!crew_wait(why)) return false;
+    totals->failed += *why != 0;
+    if (*why && strcmp(why, "exit") != 0) printf("failed=1 crash=\"%s\"\n", why);
     return true;
 }
 
@@ -149,7 +148,8 @@ static int run_rooms(uint64_t first, uint64_t seeds, const struct kept *kept, un
     unsigned under_way = 0;
     for (uint64_t i = 0; i < seeds; i++) {
         if (!first) plain = kept[i].plain, forgetful = kept[i].forgetful;
-        run_room(first ? first + i : kept[i].seed);
+        uint64_t seed = first ? first + i : kept[i].seed;
+        crew_begin(run_room, &seed);
         if (++under_way == jobs) under_way -= wait_for_one();
     }
     while (under_way && wait_for_one())
@@ -206,8 +206,9 @@ int main(int argc, char **argv) {
     }
     if ((!seeds && !one && !attacks && !lie) || !jobs || (!first && !kept[0].seed) || optind < argc)
         return fputs(usage, stderr), 2;
-    totals = mmap(NULL, sizeof *totals, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (totals == MAP_FAILED) return 2;
+    if (!one && !crew_forks()) return fputs("rooms: this system cannot fork: expected --seed\n", stderr), 2;
+    kl_output_plain();
+    totals = crew_memory(sizeof *totals);
     randombytes_set_implementation(&chance);
     if (sodium_init() < 0) return 2;
     verbose = one || lie;

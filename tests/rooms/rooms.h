@@ -28,7 +28,8 @@
 #include "net/engine/command.h"
 #include "net/engine/lock_return.h"
 #include "net/relay/lobby/lobby_parts.h"
-#include "tests/sim/rng.h"
+#include "tests/lib/canon.h"
+#include "tests/lib/rng.h"
 
 #define CLIENTS    6
 #define PEERS      64
@@ -49,8 +50,8 @@ extern const uint8_t relay_secret[32];
 
 extern char *fail_to; /* it writes to these FAIL_BYTES, and not to stdout; NULL */
 #define FAIL_BYTES 400
-void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-void story(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void fail(const char *format, ...) __attribute__((format(__printf__, 1, 2), noreturn));
+void story(const char *format, ...) __attribute__((format(__printf__, 1, 2)));
 
 bool attack_is_on(void); /* attack.h: the room has liars, and nothing else goes wrong there */
 
@@ -61,8 +62,8 @@ void rooms_play(uint64_t seed, void (*begin)(void), void (*step)(void), bool (*i
 /* --- machine.c --- */
 
 struct machine {
-    uint64_t is;          /* before frame … */
-    uint32_t next;        /* … this one */
+    uint64_t is;          /* its state before frame `next` */
+    uint32_t next;        /* the next frame to be run */
     uint32_t first;       /* it began with a snapshot of this frame; 0: at power-on */
     uint64_t was[FRAMES]; /* before each, from `first` on */
 };
@@ -77,10 +78,8 @@ bool machine_load(struct machine *m, const uint8_t *shot, uint32_t keyframe, uin
 /* The snapshot's keyframe, without what came before the SNAPSHOT there. */
 void machine_run_behind(struct machine *m, uint32_t keyframe);
 
-/* What is played, as the first who runs a frame has it. */
-extern struct kl_frame canon[FRAMES];
-extern uint32_t canon_end;
-extern struct machine truth;            /* what all machines should be */
+/* The game as it is played: tests/lib/canon.h. */
+extern struct machine truth;            /* the state that all machines should have */
 void truth_is(const struct machine *m); /* from now on */
 extern bool rewritten; /* it is not what the frames make of power-on: who replays them is wrong */
 const struct kl_commands *canon_commands(uint32_t frame); /* NULL: none */
@@ -132,8 +131,8 @@ struct client {
     uint8_t *coming;  /* offer.packed bytes; NULL: none */
     uint64_t load_us; /* it will be loaded */
     struct kl_own_states mine;
-    uint32_t rewind;  /* its own state of that keyframe … */
-    uint64_t back_us; /* … will be loaded; 0: it is not to be */
+    uint32_t rewind;  /* the keyframe of its own state to be loaded */
+    uint64_t back_us; /* its own state will be loaded; 0: it is not to be */
     uint32_t from;    /* it was loaded, and this frame is to be run now: in part it has been; 0: none */
 
     struct kl_verdict verdict;
@@ -160,7 +159,7 @@ void client_hung_up(struct client *c);
 void client_step(struct client *c);
 
 /* --- shot.c --- */
-void shot_forget(struct client *c); /* what is on its way */
+void shot_forget(struct client *c); /* snapshots on their way */
 void shot_keep(struct client *c);   /* its own state, before a marked keyframe */
 void shot_taken(struct client *c, uint32_t keyframe, const uint8_t shot[SHOT_BYTES]);
 void shot_step(struct client *c);

@@ -1,5 +1,7 @@
 #include "tests/rooms/rooms.h"
 
+#include "tests/lib/wire_bytes.h"
+
 #define PACKETS 4096 /* under way at once */
 
 #define FREE UINT64_MAX
@@ -77,20 +79,10 @@ struct wire_bytes wire_bytes_of(const struct client *c) {
     return sum;
 }
 
-/* Headers, nearly: seals, ENet's, and an acknowledgement for each message. */
-#define SEAL     26
-#define ENET     (SEAL + 10)
-#define ENET_ACK (SEAL + 12)
-
-/* As the relay counts: what goes down when it is sent, what comes up when it arrives. */
-static void count_sent(struct session *s, bool reliable, size_t len) {
-    uint64_t bytes = len + (reliable ? ENET : SEAL);
-    s->traffic.down += bytes;
-    if (!reliable) s->traffic.frames += bytes;
-}
+/* As the relay counts. */
 static void count_arrived(struct session *s, bool to_relay, bool reliable, size_t len) {
-    if (to_relay) s->traffic.up += len + (reliable ? ENET : SEAL);
-    if (reliable) *(to_relay ? &s->traffic.down : &s->traffic.up) += ENET_ACK;
+    if (to_relay) wire_count_up(&s->traffic, reliable, len);
+    if (reliable) wire_count_ack(&s->traffic, !to_relay);
 }
 
 static void put(unsigned s, bool to_relay, enum channel channel, uint64_t at_us, const uint8_t *bytes,
@@ -107,7 +99,7 @@ static void put(unsigned s, bool to_relay, enum channel channel, uint64_t at_us,
     p->session = s;
     p->order = order++;
     p->len = len;
-    if (channel != OUTSIDE && !to_relay) count_sent(&session[s], channel != INPUTS, len);
+    if (channel != OUTSIDE && !to_relay) wire_count_down(&session[s].traffic, channel != INPUTS, len);
     if (len) memcpy(p->bytes, bytes, len);
 }
 

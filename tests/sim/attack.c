@@ -8,9 +8,9 @@
 #define SECOND_US UINT64_C(1000000)
 #define LIES_S    10
 #define LASTS_S   110
-#define LOST_60S  0.1 /* of the core's frames, for each liar: the most that a window may lack … */
-#define LOST_10S                                                                                             \
-    0.2 /* … of 60 s, and of 10 s: twice the limit, a sixteenth, and a lead that becomes longer */
+#define LOST_60S                                                                                             \
+    0.1 /* of the core's frames, for each liar: the most that a window may lack, of 60 s and of 10 s */
+#define LOST_10S    0.2   /* of 10 s: twice the limit, a sixteenth, and a lead that becomes longer */
 #define OWN_MOST_US 62500 /* a quarter of the limit */
 #define MORE_MOST                                                                                            \
     3.0 /* frames of lead on average that a lie costs which does not make the link look longer */
@@ -43,7 +43,7 @@ static void watch(struct world *w, unsigned client, const struct kl_plan *plan) 
     t->sum += n;
     if (n > t->d.spacing_most) t->d.spacing_most = n;
     for (unsigned i = 0; i < t->liars; i++)
-        if (t->found_us == 0 && kl_room_holds_up(&w->room, i)) t->found_us = w->now_us;
+        if (t->found_us == 0 && kl_lock_holds_up(&w->room, i)) t->found_us = w->now_us;
 }
 
 /* Frames a second in the worst window of so many seconds. */

@@ -15,7 +15,7 @@ struct damage {
     bool held;               /* no invariant broke; else the world's error says which */
     double fps_10s, fps_60s; /* that an honest player had in the worst window */
     uint32_t stalls;         /* turns of an honest player without a frame */
-    uint32_t own_us;         /* the greatest sum of an honest player's own delays (room_pace.c) */
+    uint32_t own_us;         /* the greatest sum of an honest player's own delays (lock_relay_pace.c) */
     double spacing;          /* mean */
     uint16_t spacing_most;
     unsigned put_out;  /* honest players that the room made absent */

@@ -64,7 +64,7 @@ static void add_figures(struct figures *sum, const struct figures *f, double sha
     sum->held = sum->held && f->held;
 }
 
-/* What the table asks for, of one lead for all; lockstep by the clock has none. */
+/* The table's bound, of one lead for all; lockstep by the clock has none. */
 static bool good_enough(const struct cell *c, const struct figures *f, int bound) {
     if (bound == 0 || f->lead == 0 || !c->subframes) return true;
     return f->lead <= bound + (c->aligned ? 0 : 1) + 0.005 && f->fps >= 59.9 / 60 * c->fps &&

@@ -1,5 +1,7 @@
 #include "tests/sim/check.h"
 
+#include "net/engine/lock_relay_return.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,6 +34,8 @@ bool truth_sample(struct truth *t, unsigned client, unsigned seat, uint32_t numb
     static const struct kl_input neutral;
     const struct ref_client *c = &t->ref.client[client];
     if (t->scenario->client[client].lie.is[LIE_NUMBER]) { /* it says other numbers, and presses nothing */
+        for (uint32_t n = s->count; n < number + KL_WINDOW_FRAMES; n++)
+            s->at[n % REF_RING] = neutral; /* also those that it has not come to */
         if (number >= s->count) s->count = number + 1;
         return true;
     }
@@ -71,7 +75,7 @@ static bool numbers_lie(const struct truth *t, unsigned pad) {
 
 /* By the map alone: the invariants of docs/design.md §3, looked at one by one. */
 static bool check_pad(struct truth *t, const struct kl_frame *f, unsigned pad, const uint32_t range[2]) {
-    const struct ref_room *ref = &t->ref;
+    const struct ref_relay *ref = &t->ref;
     struct ref_seat *s = &t->seat[pad];
     if (range[0] == range[1]) return true;
     if (range[1] > s->count && !numbers_lie(t, pad))
@@ -85,7 +89,7 @@ static bool check_pad(struct truth *t, const struct kl_frame *f, unsigned pad, c
 }
 
 static void note_wait(struct truth *t, const struct kl_frame *f, uint64_t relay_us, uint64_t now_us) {
-    const struct ref_room *ref = &t->ref;
+    const struct ref_relay *ref = &t->ref;
     double line = ref->schedule.t0_us + f->number * ref->schedule.period_us;
     double since = line > (double)ref->last_close_us ? line : (double)ref->last_close_us;
     double waited = fmin((double)relay_us - since, (double)(now_us - t->still_us));
@@ -110,7 +114,7 @@ static bool check_input(struct truth *t, const struct kl_frame *f, unsigned seat
 }
 
 static bool close_one(struct truth *t, const struct kl_frame *f, uint64_t relay_us, uint64_t now_us) {
-    struct ref_room *ref = &t->ref;
+    struct ref_relay *ref = &t->ref;
     struct kl_frame expected;
     uint32_t range[KL_MAX_SEATS][2];
     if (!ref_room_can_close(ref, relay_us + (uint64_t)t->moved_us)) /* by the line that it had */
@@ -132,16 +136,11 @@ static bool close_one(struct truth *t, const struct kl_frame *f, uint64_t relay_
     return true;
 }
 
-static const struct kl_commands *given_at(const struct kl_room *room, uint32_t keyframe) {
-    for (unsigned i = 0; i < KL_COMMAND_SETS; i++)
-        if (room->commands[i].count > 0 && room->commands[i].keyframe == keyframe) return &room->commands[i];
-    return NULL;
-}
-
-static void lay_out(struct truth *t, const struct kl_room *room, uint32_t length, uint64_t now_us) {
-    struct ref_room *ref = &t->ref;
+static void lay_out(struct truth *t, const struct kl_lock_relay *room, uint32_t length, uint64_t now_us) {
+    struct ref_relay *ref = &t->ref;
     uint32_t before = ref->now.at.length, keyframe = ref->now.at.first + before;
-    const struct kl_commands *given = given_at(room, keyframe);
+    struct kl_commands set;
+    const struct kl_commands *given = kl_lock_commands(room, keyframe, &set);
     ref_room_lay_out(ref, length, given);
     bool changed = before > 0 && length != before;
     t->commands[keyframe % REF_RING] = given ? *given : (struct kl_commands){0};
@@ -153,13 +152,13 @@ static void lay_out(struct truth *t, const struct kl_room *room, uint32_t length
 /* --- the room ----------------------------------------------------------------------------------------------
  */
 
-void truth_before(struct truth *t, const struct kl_room *room) {
+void truth_before(struct truth *t, const struct kl_lock_relay *room) {
     t->ref.schedule = room->schedule;
     t->ref.waited_for = 0;
 }
 
-static void look_at(struct truth *t, const struct kl_room *room) {
-    struct ref_room *ref = &t->ref;
+static void look_at(struct truth *t, const struct kl_lock_relay *room) {
+    struct ref_relay *ref = &t->ref;
     bool same_rate = room->schedule.period_us == ref->schedule.period_us;
     double moved = same_rate ? room->schedule.t0_us - ref->schedule.t0_us : 0;
     if (ref->schedule.t0_us > 0) t->slipped_us += moved;
@@ -169,15 +168,15 @@ static void look_at(struct truth *t, const struct kl_room *room) {
     ref->schedule = room->schedule;
     ref->slowest_rtt_us = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_room_client *c = &room->client[i];
+        const struct kl_lock_client *c = &room->client[i];
         ref->client[i].fetching = c->fetching;
         if (c->present && c->seats && c->rtt.srtt_us > ref->slowest_rtt_us)
             ref->slowest_rtt_us = c->rtt.srtt_us;
     }
 }
 
-static bool check_standing(struct truth *t, const struct kl_room *room, uint64_t relay_us) {
-    const struct ref_room *ref = &t->ref;
+static bool check_standing(struct truth *t, const struct kl_lock_relay *room, uint64_t relay_us) {
+    const struct ref_relay *ref = &t->ref;
     uint8_t away = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct ref_client *c = &ref->client[i];
@@ -192,27 +191,27 @@ static bool check_standing(struct truth *t, const struct kl_room *room, uint64_t
             return broken(t, NULL, "client=%u has %u samples, not %u", i, room->client[i].next_sample,
                           c->next_sample);
     }
-    if (kl_room_away(room) != away)
-        return broken(t, NULL, "says away=%02x, not %02x", kl_room_away(room), away);
+    if (kl_lock_away(room) != away)
+        return broken(t, NULL, "says away=%02x, not %02x", kl_lock_away(room), away);
     if (room->paused != ref->paused) return broken(t, NULL, "says paused=%d", room->paused);
     uint8_t waits = ref_room_missing(ref) | ref_room_held_for(ref, relay_us);
-    if (kl_room_waiting_for(room) != waits)
-        return broken(t, NULL, "waits for seats %02x, not %02x", kl_room_waiting_for(room), waits);
+    if (kl_lock_waiting_for(room) != waits)
+        return broken(t, NULL, "waits for seats %02x, not %02x", kl_lock_waiting_for(room), waits);
     if (ref_room_can_close(ref, relay_us))
         return broken(t, NULL, "frame %u must close and does not", t->next);
     uint64_t due = ref_room_due(ref, relay_us);
-    if (due != UINT64_MAX && due > relay_us && kl_room_tick_at(room) > due + 1)
+    if (due != UINT64_MAX && due > relay_us && kl_lock_tick_at(room) > due + 1)
         return broken(t, NULL, "something is due in %llu us and tick_at says later",
                       (unsigned long long)(due - relay_us));
     return true;
 }
 
-bool truth_after(struct truth *t, struct kl_room *room, uint64_t relay_us, uint64_t now_us) {
+bool truth_after(struct truth *t, struct kl_lock_relay *room, uint64_t relay_us, uint64_t now_us) {
     static struct kl_frame f; /* large */
-    struct ref_room *ref = &t->ref;
+    struct ref_relay *ref = &t->ref;
     if (!room->started) return true;
     look_at(t, room);
-    while (!t->error[0] && !ref->error[0] && kl_room_take(room, &f)) {
+    while (!t->error[0] && !ref->error[0] && kl_lock_take(room, &f)) {
         if (ref_room_wants_interval(ref)) lay_out(t, room, f.spacing, now_us);
         if (!close_one(t, &f, relay_us, now_us)) return false;
     }

@@ -6,6 +6,7 @@
 
 #include "tests/sim/comeback.h"
 #include "tests/sim/events.h"
+#include "tests/sim/shown.h"
 
 #define ACK_FRAMES 16     /* as lock_client.c */
 #define AWAY_US    150000 /* a frontend that has not called for so long does not run */
@@ -65,10 +66,10 @@ static void count_work(struct world *w, struct rate *r) {
     if (w->now_us / 1000000 == r->second) r->work++;
 }
 
-/* What an UPDATE says of the room is what the reference knows; looked at now and then, for it takes its time.
+/* An UPDATE's words on the room are the reference's; looked at now and then, for it takes its time.
  */
 static void check_update(struct world *w, unsigned client, const uint8_t *body, size_t len) {
-    const struct ref_room *ref = &w->truth.ref;
+    const struct ref_relay *ref = &w->truth.ref;
     struct kl_update u;
     if (w->datagrams % 8 || !ref->started) return;
     uint8_t away = 0;
@@ -85,7 +86,7 @@ static void check_update(struct world *w, unsigned client, const uint8_t *body, 
 
 /* The arrival of a datagram that a liar holds back: as late as it pleases, never earlier than by its link. */
 static uint64_t held_back(const struct world *w, const struct sim_client *c, uint64_t arrival) {
-    const struct kl_room *r = &w->room;
+    const struct kl_lock_relay *r = &w->room;
     uint32_t newest = c->lock.stats.next_sample - 1, feeds = r->now.first + r->now.length;
     if (newest >= r->now.sample_first)
         feeds += newest - r->now.sample_first;
@@ -168,14 +169,14 @@ void drive_send_relay(struct world *w) {
         uint8_t body[KL_DATAGRAM_MAX];
         size_t len;
         if (!w->client[client].in_room) continue;
-        for (unsigned i = 0; (len = kl_room_send(&w->room, client, now, body, KL_DATAGRAM_MAX)) > 0; i++) {
+        for (unsigned i = 0; (len = kl_lock_send(&w->room, client, now, body, KL_DATAGRAM_MAX)) > 0; i++) {
             if (len > KL_DATAGRAM_MAX) world_fail(w, "relay sends %zu bytes", len);
             if (i >= SEND_ROUNDS) world_fail(w, "relay has no end of sending to client=%u", client);
             if (w->failed) return;
             transmit(w, client, false, body, len);
         }
     }
-    uint64_t at = kl_room_send_at(&w->room), tick = kl_room_tick_at(&w->room);
+    uint64_t at = kl_lock_send_at(&w->room), tick = kl_lock_tick_at(&w->room);
     if (at <= now) world_fail(w, "relay has nothing to send though send_at has come");
     w->due_room = at == UINT64_MAX ? at : w->now_us + (at - now);
     w->due_tick = tick == UINT64_MAX ? tick : w->now_us + (tick > now ? tick - now : 0);
@@ -193,7 +194,7 @@ static void log_presence(struct world *w) {
     static const char *const name[] = {"present", "absent", "returning"};
     static enum kl_presence before[KL_MAX_CLIENTS];
     for (unsigned i = 0; w->log && i < KL_MAX_CLIENTS; i++) {
-        const struct kl_room_client *c = &w->room.client[i];
+        const struct kl_lock_client *c = &w->room.client[i];
         if (!c->present || before[i] == c->presence) continue;
         before[i] = c->presence;
         world_log(w, "event=presence client=%u %s=1 frame=%u next_sample=%u away=%d", i, name[c->presence],
@@ -230,7 +231,7 @@ void drive_collect(struct world *w) {
 void drive_tick(struct world *w) {
     drive_before(w);
     ref_room_tick(&w->truth.ref, drive_relay_clock(w));
-    kl_room_tick(&w->room, drive_relay_clock(w));
+    kl_lock_tick(&w->room, drive_relay_clock(w));
     drive_collect(w);
     drive_send_relay(w);
 }
@@ -240,13 +241,13 @@ void drive_order(struct world *w, unsigned client, const struct kl_command *c) {
     uint64_t now = drive_relay_clock(w);
     if (!w->room.started) return;
     int result;
-    if (kl_room_tick_at(&w->room) <= now) drive_tick(w); /* a frame is due at this very moment */
+    if (kl_lock_tick_at(&w->room) <= now) drive_tick(w); /* a frame is due at this very moment */
     drive_before(w);
     if (c->kind == KL_COMMAND_PAUSE && (w->room.paused || w->room.pausing)) {
         ref_room_resume(&w->truth.ref, now);
-        result = kl_room_resume(&w->room, now);
+        result = kl_lock_resume(&w->room, now);
     } else {
-        result = kl_room_command(&w->room, client, c->kind, c->data, c->len);
+        result = kl_lock_command(&w->room, client, c->kind, c->data, c->len);
         struct kl_command given = *c;
         given.client = (uint8_t)client;
         if (result == KL_OK) ref_room_order(&w->truth.ref, client, &given);
@@ -263,7 +264,7 @@ void drive_order(struct world *w, unsigned client, const struct kl_command *c) {
     drive_send_relay(w);
 }
 
-/* What the transport does with a datagram before the engine sees it; those of a session that is over, or not
+/* The transport's work on a datagram before the engine sees it; those of a session that is over, or not
  * yet known, go nowhere. */
 static bool let_in(const struct world *w, const struct packet *p, uint32_t session,
                    struct link_window *window) {
@@ -277,7 +278,7 @@ void drive_to_relay(struct world *w, struct packet *p) {
     if (!let_in(w, p, c->bound, &c->up_window)) return;
     struct kl_ctrl m;
     drive_before(w);
-    int r = kl_room_receive(&w->room, p->client, p->bytes, p->len, drive_relay_clock(w));
+    int r = kl_lock_receive(&w->room, p->client, p->bytes, p->len, drive_relay_clock(w));
     if (r == KL_OK && kl_ctrl_open(&m, c->seats, p->bytes, p->len) == KL_OK)
         ref_room_ctrl(&w->truth.ref, p->client, &m, drive_relay_clock(w));
     if (r != KL_OK && !c->setting->lie.from_us)
@@ -335,7 +336,7 @@ static void sample(struct world *w, unsigned client, bool again, uint64_t now) {
     count_work(w, &c->rate);
 }
 
-/* What the frame's number less that of its newest sample's frame is. */
+/* The frame's number less that of its newest sample's frame. */
 static uint32_t lead_of(const struct world *w, uint32_t frame) {
     const struct kl_frame *f = &w->truth.frame[frame % REF_RING];
     const struct kl_frame *before = &w->truth.frame[(f->keyframe - 1) % REF_RING];
@@ -409,9 +410,9 @@ static void check_plan(struct world *w, unsigned client, const struct kl_plan *p
         world_fail(w, "client=%u keeps %u samples", client, s->next_sample - c->lock.sample_acked);
 }
 
-/* As the wrapper has it (play.c): what the link brought late is made up for little by little. Who ran all of
- * it at once would have nothing left for the next turn, and stand still again and again where a longer link
- * has left him behind. */
+/* As the wrapper has it (play.c): what the link brought late is made up for little by little. A client that
+ * ran all of it at once would have nothing left for the next turn, and stand still again and again where a
+ * longer link has left him behind. */
 static uint32_t most_runs(struct sim_client *c, uint64_t now) {
     const struct kl_client_stats *s = &c->lock.stats;
     if (!c->setting->paced) return c->setting->max_runs;
@@ -438,6 +439,7 @@ uint32_t drive_turn(struct world *w, unsigned client) {
               c->lock.stats.next_run, p.runs, p.samples, p.backlog, p.stalled);
     for (uint32_t i = 0; i < p.samples && !w->failed; i++)
         sample(w, client, i > 0, now);
+    shown_turn(w, client);
     for (uint32_t i = 0; i < p.runs && !w->failed && take(w, client); i++) {
     }
     for (uint32_t i = 0; i < p.runs; i++)

@@ -4,7 +4,7 @@
 
 #include "tests/sim/world.h"
 
-/* What each clock shows at the world's now_us. */
+/* Each clock's time at the world's now_us. */
 uint64_t drive_client_clock(const struct world *w, const struct sim_client *c);
 uint64_t drive_relay_clock(const struct world *w);
 
@@ -14,12 +14,12 @@ void drive_to_client(struct world *w, struct packet *p);
 bool drive_outdated(const struct world *w, const struct packet *p); /* of a dead relay that has a successor */
 void drive_before(struct world *w);                                 /* before the room is told anything */
 void drive_collect(struct world *w); /* after it: frames that the relay closed */
-void drive_tick(struct world *w);    /* what is due at the relay by time alone */
+void drive_tick(struct world *w);    /* the relay's work that is due by time alone */
 void drive_order(struct world *w, unsigned client, const struct kl_command *c); /* a command arrives */
 void drive_send_client(struct world *w, unsigned client);
 void drive_send_relay(struct world *w);
 
-__attribute__((format(printf, 2, 3))) void world_fail(struct world *w, const char *format, ...);
-__attribute__((format(printf, 2, 3))) void world_log(struct world *w, const char *format, ...);
+__attribute__((format(__printf__, 2, 3))) void world_fail(struct world *w, const char *format, ...);
+__attribute__((format(__printf__, 2, 3))) void world_log(struct world *w, const char *format, ...);
 
 #endif

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "net/engine/lock_wire.h"
-#include "tests/sim/numbers.h"
+#include "tests/lib/numbers.h"
 
 static const struct number number[LIE_NUMBERS] = {
     [LIE_HOLD_US] = {"hold", -50000, 400000},

@@ -1,4 +1,4 @@
-/* lie.h - what a client that lies says and does, as numbers that a search can draw and change. */
+/* lie.h - a lying client's words and deeds, as numbers that a search can draw and change. */
 #ifndef SIM_LIE_H
 #define SIM_LIE_H
 
@@ -6,14 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tests/sim/rng.h"
+#include "tests/lib/rng.h"
 
 /* Every number is 0 where the client tells the truth. */
 enum lie_number {
     LIE_HOLD_US,  /* a datagram arrives so long after the line of the frame that its newest sample feeds, or
                      later by its link */
-    LIE_ON_MS,    /* it lies for so long … */
-    LIE_OFF_MS,   /* … and tells the truth for so long, by turns; both above 0, else it lies always */
+    LIE_ON_MS,    /* it lies for so long */
+    LIE_OFF_MS,   /* then it tells the truth for so long; unless both are above 0, it lies always */
     LIE_FRESH,    /* percent of the time held by which the echo is made newer */
     LIE_ECHO_US,  /* added to the echo */
     LIE_HELD_US,  /* added to the time for which the client says that it held the echo */

@@ -2,7 +2,7 @@
 #ifndef SIM_LINK_H
 #define SIM_LINK_H
 
-#include "tests/sim/rng.h"
+#include "tests/lib/rng.h"
 
 enum jitter_kind { JITTER_HALF_NORMAL, JITTER_UNIFORM, JITTER_EXPONENTIAL, JITTER_SPIKES, JITTER_KINDS };
 
@@ -27,7 +27,7 @@ struct link {
 /* Sends at now_us: gives how many copies arrive (0..2) and when. */
 unsigned link_send(struct link *l, uint64_t now_us, uint64_t arrival_us[2]);
 
-/* Which datagrams have come: true for one that is new, false for a copy or one that LINK_WINDOW newer ones
+/* The datagrams that have come: true for one that is new, false for a copy or one that LINK_WINDOW newer ones
  * have overtaken. Counters are from 1. */
 #define LINK_WINDOW 2048
 struct link_window {
@@ -36,7 +36,7 @@ struct link_window {
 };
 bool link_fresh(struct link_window *w, uint32_t counter);
 
-/* What a delay can add up to, but for a spike one in a million. */
+/* The longest delay, but for a spike one in a million. */
 uint32_t link_worst_us(const struct link_quality *q);
 
 /* class: 0 a local network .. 4 a bad mobile link. */

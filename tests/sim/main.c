@@ -1,26 +1,24 @@
 /* sim - plays random rooms in virtual time and looks for broken promises. See --help. */
 #include <getopt.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "net/platform/clock.h"
+#include "net/platform/output.h"
+#include "tests/lib/crew.h"
 #include "tests/sim/cell.h"
-#include "tests/sim/kept.h"
+#include "tests/lib/kept.h"
 #include "tests/sim/trial.h"
 #include "tests/sim/world.h"
 
 #define JOBS_MAX     64
 #define PACE_SLOW    0.98 /* worth a line, though no failure */
-#define ROOM_LIMIT_S 60   /* real time for one room: beyond it hangs */
+#define ROOM_LIMIT_S 60   /* of processor time for one room: beyond it hangs */
 
 struct worker {
-    pid_t pid;
+    long number;   /* of the crew */
     uint64_t seed; /* under way; 0: none */
     uint64_t rooms, failed, frames, run, datagrams, virtual_us, largest;
     uint64_t paced, slow, absences, commands, policies, lost, joined;
@@ -28,8 +26,8 @@ struct worker {
 };
 struct shared {
     _Atomic uint64_t next;      /* place of the seed that is played next */
-    uint64_t first, count;      /* the seeds in order of their places: from `first` on … */
-    struct kept kept[KEPT_MAX]; /* … or, where first is 0, these */
+    uint64_t first, count;      /* the seeds in order of their places, from `first` on */
+    struct kept kept[KEPT_MAX]; /* the seeds, if first is 0 */
     struct worker worker[JOBS_MAX];
 };
 
@@ -59,9 +57,9 @@ static void play(struct worker *me, struct world *w, uint64_t seed) {
     static struct scenario s;
     scenario_draw(&s, seed);
     me->seed = seed;
-    alarm(ROOM_LIMIT_S);
+    crew_limit_s(ROOM_LIMIT_S);
     bool held = world_run(w, &s, NULL, NULL, NULL);
-    alarm(0);
+    crew_limit_s(0);
     me->seed = 0;
     me->rooms++;
     me->failed += !held;
@@ -87,62 +85,54 @@ static void play(struct worker *me, struct world *w, uint64_t seed) {
     fflush(stdout);
 }
 
-static void work(struct shared *all, struct worker *me) {
+static struct shared *all; /* of this process and those beside it */
+
+static void work(void *of) {
+    struct worker *me = of;
     struct world *w = malloc(sizeof *w);
-    if (!w) _exit(2);
+    if (!w) abort();
     for (uint64_t i; (i = atomic_fetch_add(&all->next, 1)) < all->count;)
         play(me, w, all->first ? all->first + i : all->kept[i].seed);
-    _exit(0);
+    free(w);
 }
 
-static void hire(struct shared *all, struct worker *me) {
-    fflush(stdout);
-    me->pid = fork();
-    if (me->pid == 0) work(all, me);
+static void hire(struct worker *me) {
+    me->number = crew_begin(work, me);
 }
 
 /* Waits for all; one that died of its room is replaced. */
-static void oversee(struct shared *all, unsigned jobs) {
+static void oversee(unsigned jobs) {
+    char why[64];
     for (unsigned left = jobs; left > 0;) {
-        int status;
-        pid_t pid = wait(&status);
-        if (pid < 0) return;
+        long number = crew_wait(why);
+        if (!number) return;
         for (unsigned i = 0; i < jobs; i++) {
             struct worker *me = &all->worker[i];
-            if (me->pid != pid) continue;
+            if (me->number != number) continue;
             if (me->seed == 0) {
                 left--;
                 continue;
             }
-            const char *why = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit";
             printf("seed=%" PRIu64 " failed=1 crash=\"%s\"\n", me->seed, why);
             me->seed = 0;
             me->rooms++;
             me->failed++;
-            hire(all, me);
+            hire(me);
         }
     }
 }
 
-static double seconds_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Plays `count` seeds from `first` on, or those of the file `kept`. */
 static int play_many(const char *kept, uint64_t first, uint64_t count, unsigned jobs) {
-    struct shared *all = mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (all == MAP_FAILED) return 2;
-    memset(all, 0, sizeof *all);
+    all = crew_memory(sizeof *all);
     if (kept) first = 0, count = kept_read(kept, all->kept);
     if (count == 0) return 2;
     all->first = first;
     all->count = count;
-    double began = seconds_now();
+    uint64_t began_us = kl_now_us();
     for (unsigned i = 0; i < jobs; i++)
-        hire(all, &all->worker[i]);
-    oversee(all, jobs);
+        hire(&all->worker[i]);
+    oversee(jobs);
     struct worker sum = {0};
     for (unsigned i = 0; i < jobs; i++) {
         const struct worker *x = &all->worker[i];
@@ -163,7 +153,7 @@ static int play_many(const char *kept, uint64_t first, uint64_t count, unsigned 
         if (x->paced && (sum.pace_least == 0 || x->pace_least < sum.pace_least))
             sum.pace_least = x->pace_least;
     }
-    double took = seconds_now() - began;
+    double took = (double)(kl_now_us() - began_us) / 1e6;
     printf("rooms=%" PRIu64 " failed=%" PRIu64 " virtual_hours=%.2f frames_closed=%" PRIu64
            " frames_run=%" PRIu64 " datagrams=%" PRIu64 " largest_body=%" PRIu64 " steady=%" PRIu64
            " absences=%" PRIu64 " joins=%" PRIu64 " commands=%" PRIu64 " policy_changes=%" PRIu64
@@ -315,6 +305,7 @@ int main(int argc, char **argv) {
         .jobs = 1,
         .cell = {.subframes = true, .tick_hz = 60, .fps = 60, .seconds = 150, .settle_seconds = 60}};
     int wrong = read_options(&q, argc, argv);
+    kl_output_plain();
     bool nothing = !q.seeds && !q.kept && !q.one && !q.table && !q.cell_asked && !q.trial;
     if (wrong || nothing) {
         fputs(usage, wrong == 1 ? stdout : stderr);

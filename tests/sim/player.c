@@ -20,7 +20,7 @@ static void keys(struct player *p, struct kl_input *out) {
         k->code = (uint16_t)rng_range(&p->rng, 0, 65535);
         k->down = rng_chance(&p->rng, 0.5);
         k->modifiers = (uint16_t)rng_range(&p->rng, 0, 255);
-        k->character = rng_chance(&p->rng, 0.3) ? rng_range(&p->rng, 0, 0x10ffff) : 0;
+        k->character = (rng_chance(&p->rng, 0.3) ? rng_range(&p->rng, 0, 0x10ffff) : 0) & KL_UTF32;
     }
 }
 

@@ -16,7 +16,7 @@ struct player {
 /* The seat's next sample. */
 void player_sample(struct player *p, struct kl_input *out);
 
-/* What a second sample in the same turn holds: levels, no motion, no events. */
+/* A second sample in the same turn: levels, no motion, no events. */
 void player_again(struct kl_input *in);
 
 #endif

@@ -30,7 +30,7 @@ static unsigned ones(uint64_t x) {
 }
 
 /* As many presses as the samples had, no more and no fewer: whatever the rule above says. */
-static void check_presses(struct ref_room *r, unsigned pad, uint32_t from, uint32_t end,
+static void check_presses(struct ref_relay *r, unsigned pad, uint32_t from, uint32_t end,
                           const struct kl_input *shown) {
     const struct ref_seat *p = &r->pad[pad];
     uint64_t before = ref_buttons(&r->shown[r->plays[pad]]), now = ref_buttons(shown), again = 0, pressed = 0;
@@ -60,7 +60,7 @@ static void add(struct ref_seat *pad, uint32_t from, uint32_t end, bool known, s
     pad->keys_overflowed = overflowed;
 }
 
-static void fold_client(struct ref_room *r, struct ref_client *c, struct kl_frame *out,
+static void fold_client(struct ref_relay *r, struct ref_client *c, struct kl_frame *out,
                         uint32_t range[KL_MAX_SEATS][2]) {
     uint32_t from = c->unused,
              all = c->next_sample < r->now.samples_end ? c->next_sample : r->now.samples_end;
@@ -79,14 +79,14 @@ static void fold_client(struct ref_room *r, struct ref_client *c, struct kl_fram
         struct kl_input *in = &out->in[r->plays[s]];
         add(&r->pad[s], from, end, known, in);
         if (from < end) range[s][0] = from, range[s][1] = end;
-        bool swapped = r->next == r->now.at.first && r->now.swapped; /* what the seat showed was another's */
+        bool swapped = r->next == r->now.at.first && r->now.swapped; /* the seat's sample was another's */
         if (!forced && known && !swapped && !c->moved && from < end) check_presses(r, s, from, end, in);
     }
     if (from < end) c->moved = false;
     c->unused = end;
 }
 
-void ref_fold(struct ref_room *r, struct kl_frame *out, uint32_t range[KL_MAX_SEATS][2]) {
+void ref_fold(struct ref_relay *r, struct kl_frame *out, uint32_t range[KL_MAX_SEATS][2]) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (r->client[i].in_room && r->client[i].pads && r->client[i].presence == REF_PRESENT)
             fold_client(r, &r->client[i], out, range);

@@ -2,7 +2,7 @@
 
 #define LEAST_US 250000u
 
-static uint32_t limit_us(const struct ref_room *r) {
+static uint32_t limit_us(const struct ref_relay *r) {
     uint32_t budget = r->params.wait_budget_ms * 1000u;
     return r->params.policy == KL_POLICY_BOUNDED && budget > LEAST_US ? budget : LEAST_US;
 }
@@ -20,7 +20,7 @@ static bool in_place(const struct ref_client *c) {
     return c->in_room && c->pads && c->presence == REF_PRESENT;
 }
 
-void ref_pace_charge(struct ref_room *r, uint64_t now_us) {
+void ref_pace_charge(struct ref_relay *r, uint64_t now_us) {
     if (!r->started || !r->params.clocked) return;
     double line = r->schedule.t0_us + r->next * r->schedule.period_us;
     uint64_t from = line > (double)r->last_close_us ? (uint64_t)line : r->last_close_us;
@@ -37,7 +37,7 @@ void ref_pace_charge(struct ref_room *r, uint64_t now_us) {
     r->charged_us = now_us;
 }
 
-void ref_room_slipped(struct ref_room *r, double us) {
+void ref_room_slipped(struct ref_relay *r, double us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct ref_client *c = &r->client[i];
         bool its = in_place(c) && (c->pads & r->waited_for);
@@ -58,7 +58,7 @@ void ref_pace_forget(struct ref_client *c) {
 }
 
 /* Another client is in place, and its sum is below half of the limit. */
-static bool others_keep_pace(const struct ref_room *r, const struct ref_client *than) {
+static bool others_keep_pace(const struct ref_relay *r, const struct ref_client *than) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct ref_client *c = &r->client[i];
         if (c == than || !in_place(c)) continue;
@@ -67,7 +67,7 @@ static bool others_keep_pace(const struct ref_room *r, const struct ref_client *
     return false;
 }
 
-uint8_t ref_pace_out(struct ref_room *r, uint64_t now_us) {
+uint8_t ref_pace_out(struct ref_relay *r, uint64_t now_us) {
     uint8_t out = 0;
     if (r->params.policy != KL_POLICY_BOUNDED || !r->params.clocked) return 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
@@ -84,6 +84,6 @@ uint8_t ref_pace_out(struct ref_room *r, uint64_t now_us) {
     return out;
 }
 
-bool ref_pace_barred(const struct ref_room *r, const struct ref_client *c, uint64_t now_us) {
+bool ref_pace_barred(const struct ref_relay *r, const struct ref_client *c, uint64_t now_us) {
     return now_us < c->barred_us && others_keep_pace(r, c);
 }

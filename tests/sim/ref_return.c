@@ -1,17 +1,17 @@
-/* The part of ref_room.h about sessions that end and a relay that comes back, and of check.h likewise. */
+/* The part of ref_relay.h about sessions that end and a relay that comes back, and of check.h likewise. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/sim/ref_pace.h"
 #include "tests/sim/check.h"
 
-void ref_room_cut(struct ref_room *r, unsigned client) {
+void ref_room_cut(struct ref_relay *r, unsigned client) {
     struct ref_client *c = &r->client[client];
     c->link = REF_CUT;
     if (r->started && c->pads) ref_make_absent(c);
 }
 
-void ref_room_return(struct ref_room *r, unsigned client, uint32_t have) {
+void ref_room_return(struct ref_relay *r, unsigned client, uint32_t have) {
     struct ref_client *c = &r->client[client];
     ref_room_cut(r, client);
     c->link = c->pads ? REF_BACK : REF_UP;
@@ -20,7 +20,7 @@ void ref_room_return(struct ref_room *r, unsigned client, uint32_t have) {
     c->next_sample = c->resumed = c->unused = 0;
 }
 
-uint8_t ref_room_held_for(const struct ref_room *r, uint64_t now_us) {
+uint8_t ref_room_held_for(const struct ref_relay *r, uint64_t now_us) {
     uint8_t pads = 0;
     bool holds = r->params.policy == KL_POLICY_STRICT || now_us < r->hold_until_us;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
@@ -30,7 +30,7 @@ uint8_t ref_room_held_for(const struct ref_room *r, uint64_t now_us) {
 }
 
 /* Commands of keyframes that are no more. */
-static void forget_commands(struct ref_room *r, uint32_t at) {
+static void forget_commands(struct ref_relay *r, uint32_t at) {
     for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++)
         if (r->commands[i].count > 0 && r->commands[i].keyframe >= at) r->commands[i].count = 0;
     while (r->sets > 0 && r->held[(r->sets - 1) % KL_WINDOW_FRAMES] >= at)
@@ -49,7 +49,7 @@ static void put_out(struct ref_client *c) {
     c->queued = 0;
 }
 
-void ref_room_rewind(struct ref_room *r, uint32_t at, const struct kl_frame *shown, uint64_t hold_us,
+void ref_room_rewind(struct ref_relay *r, uint32_t at, const struct kl_frame *shown, uint64_t hold_us,
                      uint64_t now_us) {
     uint32_t number = r->now.number;
     while (number > 0 && r->past[number % REF_SPANS].span.at.first >= at)
@@ -115,7 +115,7 @@ uint64_t truth_print(const struct kl_frame *f, const struct kl_commands *command
     return h;
 }
 
-void truth_rewind(struct truth *t, const struct kl_room *room, uint32_t at, uint64_t hold_us,
+void truth_rewind(struct truth *t, const struct kl_lock_relay *room, uint32_t at, uint64_t hold_us,
                   uint64_t relay_us) {
     t->next = at;
     ref_room_rewind(&t->ref, at, &t->frame[(at - 1) % REF_RING], hold_us, relay_us);

@@ -1,4 +1,4 @@
-/* reference.h - what a frame must hold, written from docs/design.md §3 alone ("Sub-frames").
+/* reference.h - the inputs that a frame must hold, written from docs/design.md §3 alone ("Sub-frames").
  *
  * Uses the engine's structs and none of its functions, so that the two can disagree. */
 #ifndef SIM_REFERENCE_H
@@ -27,8 +27,8 @@ struct ref_interval {
 /* Frame `o` of cur takes samples [lo, hi) of prev, counted within prev. */
 void ref_map(uint32_t o, uint32_t n, uint32_t m, uint32_t *lo, uint32_t *hi);
 
-/* What seat s must show in frame `o` of cur. lo_hi, where not NULL, gets the range of samples, by absolute
- * number. */
+/* The input that seat s must show in frame `o` of cur. lo_hi, where not NULL, gets the range of samples, by
+ * absolute number. */
 void ref_frame(struct ref_seat *s, const struct ref_interval *prev, const struct ref_interval *cur,
                uint32_t o, struct kl_input *out, uint32_t lo_hi[2]);
 

@@ -1,6 +1,6 @@
 #include "tests/sim/scenario.h"
 
-#include "net/engine/room.h"
+#include "net/engine/lock_relay.h"
 
 #include <string.h>
 
@@ -275,8 +275,7 @@ void scenario_draw(struct scenario *s, uint64_t seed) {
         for (double at = rng_exponential(&r); at < expected; at += rng_exponential(&r))
             draw_orders(s, &r, i);
     }
-    struct rng comebacks = {seed * 0x9e3779b97f4a7c15u +
-                            11}; /* what was drawn above stays the same for a seed */
+    struct rng comebacks = {seed * 0x9e3779b97f4a7c15u + 11}; /* draws above stay the same for a seed */
     draw_comebacks(s, &comebacks);
     struct rng joins = {seed * 0x9e3779b97f4a7c15u + 17};
     draw_joins(s, &joins);

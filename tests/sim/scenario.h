@@ -1,4 +1,4 @@
-/* scenario.h - what a simulated room is made of, all of it drawn from one seed (or set for one cell of a
+/* scenario.h - a simulated room's numbers, all drawn from one seed (or set for one cell of a
  * table). World time is in microseconds from 0; nothing else in the simulation draws what a room is. */
 #ifndef SIM_SCENARIO_H
 #define SIM_SCENARIO_H
@@ -28,7 +28,7 @@ struct scenario_client {
     double tick_us; /* period of the frontend */
     uint32_t phase_us, tick_jitter_us;
     uint32_t max_runs; /* frames in a call */
-    bool paced;        /* … and how many of them the wrapper's pacing allows (core_wrapper/frame/pace.h) */
+    bool paced;        /* frames that the wrapper's pacing allows in one turn (core_wrapper/frame/pace.h) */
     uint32_t frame_us; /* a frame takes its machine so long; 0: no time */
     uint8_t device;    /* enum device */
     double activity;   /* chance of a change per sample */

@@ -194,8 +194,8 @@ static void change_for_an_hour(struct scenario *s, struct rng *r) {
 }
 
 /* Seconds that any lockstep must lose by what is drawn: in a strict room the game stands while a frontend or
- * a link does; in a bounded one for the wait budget at most; in an optimistic one it does not. What a longer
- * link costs when it changes comes on top. */
+ * a link does; in a bounded one for the wait budget at most; in an optimistic one it does not. The cost of a
+ * longer link when it changes comes on top. */
 static double forced_s(const struct scenario *s) {
     double sum = 0, most = s->params.policy == KL_POLICY_STRICT    ? 1e9
                            : s->params.policy == KL_POLICY_BOUNDED ? s->params.wait_budget_ms / 1e3

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "tests/sim/attack.h"
-#include "tests/sim/search.h"
+#include "tests/lib/search.h"
 
 struct tried {
     struct attack a;
@@ -72,7 +72,8 @@ int trial_liar(const struct cell *like, const char *spec) {
 
 /* Found by the search, and mended. */
 static const char *const known[] = {
-    "players=4,rtt=51,hold=270154,away=646", /* who says "away" before the sum is full had half of it paid */
+    "players=4,rtt=51,hold=270154,away=646", /* a client that says "away" before the sum is full had half of
+                                                it paid */
     "players=3,rtt=90,needs=254", /* a need was as great as the round trip of its acknowledgement made it */
 };
 

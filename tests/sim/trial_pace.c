@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "net/engine/room.h"
+#include "net/engine/lock_relay.h"
 #include "tests/sim/trial_tools.h"
 
 #define SETTLED_S   30

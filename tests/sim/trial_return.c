@@ -12,7 +12,8 @@
 #define LOADS_S     3.0 /* a newcomer's process, at most */
 #define NO_STALL_MS 34  /* two frames: what a lost datagram costs now and then */
 
-/* What one who goes away and comes back, or joins the game, costs the others, and when he is one of them. */
+/* The cost of a player who goes away and comes back, or joins the game, to the others; and the time until
+ * they are one of them. */
 struct absence {
     uint64_t from_us, back_us, until_us;
     double paid_ms[KL_MAX_CLIENTS]; /* stalled from the beginning on, until then */
@@ -79,7 +80,7 @@ static void arrange(struct scenario *s, struct absence *a, uint8_t kind, double 
 
 /* Bounded and optimistic: nobody pays more than the wait budget and a round trip. Strict pays all of it, and
  * after a relay's death everybody does; then the game goes on within two seconds. A new process has the game
- * to run from its beginning. Who joins costs nobody anything, under any policy. */
+ * to run from its beginning. A newcomer costs nobody anything, under any policy. */
 static bool row(struct world *w, const struct cell *c, uint8_t kind, double seconds) {
     static const char *const policy[] = {"strict", "bounded", "optimistic"};
     static struct scenario s;

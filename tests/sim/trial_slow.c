@@ -14,7 +14,7 @@
 struct slow {
     uint64_t from_us, last_us;
     uint32_t frames;         /* that the other ran since then */
-    uint32_t frames_1s;      /* … in the first second of it */
+    uint32_t frames_1s;      /* frames in the first second */
     uint16_t most, before;   /* spacing */
     double sum, turns, held; /* of the spacing by turn; turns for which the room knows who holds it up */
 };
@@ -32,7 +32,7 @@ static void watch_slow(struct world *w, unsigned client, const struct kl_plan *p
     t->last_us = w->now_us;
     t->turns++;
     t->sum += n;
-    t->held += kl_room_holds_up(&w->room, 0);
+    t->held += kl_lock_holds_up(&w->room, 0);
     if (n > t->most) t->most = n;
 }
 

@@ -12,7 +12,7 @@
 #define STEP_END_S 165.0
 
 struct step {
-    uint16_t settled; /* what the link of before and after asks for */
+    uint16_t settled; /* the bound of the link before and after */
     uint16_t before, after_1s, after_10s, high, low;
     double raised_s, dropped_s, last_s; /* last_s: until it was what it had been before, or `settled` */
     double stalled_ms[KL_MAX_CLIENTS], stalled_all_ms; /* in the second after the change; until it is over */
@@ -80,7 +80,7 @@ static void add_step(struct step_row *row, const struct step *t, unsigned player
     row->low = t->low;
 }
 
-/* What the 50 ms link asks for: the bound (cell.c), one more where phases do not align. With 1 % of loss that
+/* The 50 ms link's bound (cell.c), one more where phases do not align. With 1 % of loss that
  * is a frame more for two players and two for eight: of the eight samples that make a frame, and the frame
  * itself, two are lost in 1.6 of 1,000 frames, and the bound lets one of 1,000 be late. A room may happen to
  * stand below it when its link changes, and come back to other phases: who is at the bound has given
@@ -90,7 +90,7 @@ static uint16_t settled_at(const struct cell *c) {
     return (uint16_t)(4 + lost + !c->aligned);
 }
 
-/* Who has all of the shortfall after 1 s may still be raised by one when chance is unkind in the seconds
+/* A room with all of the shortfall after 1 s may still be raised by one when chance is unkind in the seconds
  * after, as on any steady link (1 % of loss: two losses in a row, some times in 10 s; the settled bound
  * itself lets one frame in a thousand be late). That is no part of the step; but of ten rooms no more than
  * one. */

@@ -1,4 +1,4 @@
-/* trial_tools.h - what directed trials share. */
+/* trial_tools.h - functions that directed trials share. */
 #ifndef SIM_TRIAL_TOOLS_H
 #define SIM_TRIAL_TOOLS_H
 

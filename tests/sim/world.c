@@ -6,7 +6,8 @@
 #include "tests/sim/comeback.h"
 #include "tests/sim/drive.h"
 #include "tests/sim/events.h"
-#include "net/engine/room_return.h"
+#include "tests/sim/shown.h"
+#include "net/engine/lock_relay_return.h"
 
 #define PROGRESS_US    2000000
 #define SAME_TIME_MAX  20000 /* steps without time passing: going round in circles */
@@ -56,7 +57,7 @@ static void set_up_client(struct world *w, unsigned i) {
         events_push(w, (struct event){.at_us = s->joins_us, .kind = EVENT_JOIN, .client = (uint8_t)i});
         return;
     }
-    if (kl_room_add(&w->room, i, s->seats, drive_relay_clock(w)) != KL_OK)
+    if (kl_lock_add(&w->room, i, s->seats, drive_relay_clock(w)) != KL_OK)
         world_fail(w, "client=%u is refused", i);
     c->next_tick_us = s->phase_us;
     events_push(w, (struct event){.at_us = s->phase_us, .kind = EVENT_TICK, .client = (uint8_t)i});
@@ -80,8 +81,9 @@ static void set_up(struct world *w, const struct scenario *s, FILE *log) {
               p->subframes, p->clocked, p->spacing_fixed, p->hash_every, p->fps_uhz / 1e6,
               (double)(s->end_us - s->start_us) / 1e6, s->replay_window);
     truth_init(&w->truth, &w->scenario);
-    kl_room_init(&w->room, p);
+    shown_set_up();
     comeback_set_up(w);
+    comeback_room(w);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         w->due_client[i] = UINT64_MAX;
         if (s->client[i].there) set_up_client(w, i);
@@ -100,7 +102,7 @@ static uint64_t later(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/* --- what happens to clients ------------------------------------------------------------------------------
+/* --- events of clients ------------------------------------------------------------------------------------
  */
 
 /* Until then, client c has a reason to be slow, and the room with it where c has a seat. */
@@ -124,7 +126,7 @@ static void remove_client(struct world *w, unsigned i) {
     }
     drive_before(w);
     ref_room_remove(&w->truth.ref, i);
-    kl_room_remove(&w->room, i, drive_relay_clock(w));
+    kl_lock_remove(&w->room, i, drive_relay_clock(w));
     w->room_obstacle_us = w->room_obstacle_us > w->now_us ? w->room_obstacle_us : w->now_us;
     drive_collect(w);
     drive_send_relay(w);
@@ -230,7 +232,7 @@ static uint64_t relay_time(const struct world *w, uint64_t relay_us) {
                                                             : 0;
 }
 
-/* Who has nothing that keeps him away any more is one of the room's again, and stays so. */
+/* A client with nothing that keeps it away is one of the room's again, and stays so. */
 static void check_return(struct world *w) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS && !w->failed; i++) {
         struct sim_client *c = &w->client[i];
@@ -278,7 +280,7 @@ static uint64_t next_line_us(const struct world *w) {
 }
 
 static void check_progress(struct world *w) {
-    const struct ref_room *ref = &w->truth.ref;
+    const struct ref_relay *ref = &w->truth.ref;
     if (!w->room.started || !ref_room_pads(ref) || w->relay_down) return;
     if (ref_room_holds_still(ref, drive_relay_clock(w))) {
         w->truth.still_us = w->now_us;
@@ -298,7 +300,7 @@ static void check_progress(struct world *w) {
         moved_us = later(moved_us, w->room_obstacle_us);
     if (w->now_us > moved_us + patience)
         world_fail(w, "deadlock: no frame closed since t=%.3f, waiting for seats %02x",
-                   (double)w->last_close_us / 1e6, kl_room_waiting_for(&w->room));
+                   (double)w->last_close_us / 1e6, kl_lock_waiting_for(&w->room));
     for (unsigned i = 0; i < KL_MAX_CLIENTS && !w->failed; i++) {
         const struct sim_client *c = &w->client[i];
         if (!c->in_room || !c->running || c->leaving_session || c->next_take == w->truth.next) continue;
@@ -308,17 +310,17 @@ static void check_progress(struct world *w) {
     }
 }
 
-/* Who fell out of the window gets what it missed by history, as the relay does it. */
+/* A client that fell out of the window gets the frames it missed by history, as the relay does it. */
 static void check_lost(struct world *w, unsigned i) {
     struct sim_client *c = &w->client[i];
-    if (!c->in_room || w->relay_down || !kl_room_lost(&w->room, i)) return;
+    if (!c->in_room || w->relay_down || !kl_lock_lost(&w->room, i)) return;
     bool strict = w->truth.ref.params.policy == KL_POLICY_STRICT && w->truth.ref.policy_changes == 0;
     bool excused = !w->scenario.params.clocked || w->scenario.heavy || c->setting->lie.from_us ||
                    w->now_us < c->deaf_until_us + LOST_EXCUSE_US;
     if ((c->setting->seats && strict && !c->setting->lie.from_us) || !excused)
         world_fail(w, "client=%u is lost", i);
     world_log(w, "event=lost client=%u", i);
-    kl_room_fetch(&w->room, i);
+    kl_lock_fetch(&w->room, i);
     uint64_t until_us = comeback_excuse_us(w, i, w->truth.next - c->lock.stats.next_run);
     excuse(w, c, until_us);
 }
@@ -373,7 +375,7 @@ static void start(struct world *w) {
     if (!ref_room_pads(&w->truth.ref)) return; /* everybody left before it began */
     ref_room_start(&w->truth.ref, drive_relay_clock(w));
     drive_before(w);
-    if (kl_room_start(&w->room, drive_relay_clock(w)) != KL_OK) world_fail(w, "the room does not start");
+    if (kl_lock_start(&w->room, drive_relay_clock(w)) != KL_OK) world_fail(w, "the room does not start");
     drive_collect(w);
     drive_send_relay(w);
 }

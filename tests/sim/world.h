@@ -11,7 +11,7 @@
 #include "net/engine/msg.h"
 #include "core_wrapper/frame/pace.h"
 #include "tests/sim/player.h"
-#include "net/engine/room.h"
+#include "net/engine/lock_relay.h"
 #include "tests/sim/scenario.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ struct sim_client {
     unsigned seats;
     double next_tick_us;
     struct kl_pace pace;
-    uint64_t calls_until_us; /* until then its frontend calls every … */
+    uint64_t calls_until_us; /* until then its frontend calls at that interval */
     uint32_t calls_us;
     uint64_t planned_us; /* its clock: the last turn */
     uint64_t stalled_until_us, frozen_until_us;
@@ -62,7 +62,7 @@ struct sim_client {
     bool leaving_session;    /* cut or killed, and not back yet */
     bool dead, fresh;        /* no process; the next one has nothing */
     bool joining;            /* it has come while the game was on, and has not played yet */
-    uint32_t have;           /* what its RETURN says */
+    uint32_t have;           /* its RETURN's words */
     uint64_t bulk_us;        /* its last bulk message arrives then */
     size_t bulk_bytes;       /* under way */
     struct packet *pieces, *last_piece; /* of history, arrived and without a place yet */
@@ -104,7 +104,7 @@ struct event {
 
 struct world {
     struct scenario scenario;
-    struct kl_room room;
+    struct kl_lock_relay room;
     struct truth truth;
     struct sim_client client[KL_MAX_CLIENTS];
     uint64_t now_us, last_close_us, room_obstacle_us, paused_us; /* when it was paused last */

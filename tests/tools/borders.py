@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""borders.py [--purity] - fails on an include or a call that the layers forbid.
+"""borders.py [--purity | --draw FILE.svg] - fails on an include or a call that the layers forbid.
 
 Reads the #include lines of net/ and core_wrapper/ and the symbols of the built objects ($KL_BUILD/obj, default build/obj).
 A module is a path without its ending: net/engine/spacing. An arrow leads from one module to another, by an include or a call;
@@ -16,12 +16,17 @@ What stands behind an interface of net/platform, in its posix/, is part of that 
 
 Today's exceptions stand in tests/tools/exceptions.txt: forbidden arrows counted by their folders, the system's headers, circles,
 and the sizes of structs that are to become smaller. That file may only shrink: a line that is no longer true must go, and no
-commit may have had fewer arrows, or a smaller number. --purity checks PURE alone."""
+commit may have had fewer arrows, or a smaller number. --purity checks PURE alone; --draw checks nothing, and draws what was
+read: folders, arrows and circles (draw.py)."""
 import collections
 import os
 import re
 import subprocess
 import sys
+
+sys.dont_write_bytecode = True  # before the import below: leave no cache in the tree
+
+import draw
 
 NET = ["net/platform", "net/engine", "net/session", "net/transport"]
 PURE_WRAPPER = ["core_wrapper/draw", "core_wrapper/words", "core_wrapper/world", "core_wrapper/core", "core_wrapper/frame",
@@ -31,7 +36,7 @@ RELAY = ["net/relay/loop/hosted", "net/relay/loop/invitation"]
 LAYERS = {
     "net/platform": [],
     "net/engine": [],
-    "net/session": ["net/engine", "net/platform/dir", "net/platform/file"],
+    "net/session": ["net/engine", "net/platform/dir", "net/platform/file", "net/platform/file_shared"],
     "net/client": ["net/engine", "net/session"],
     "net/transport": ["net/platform", "net/engine", "net/session", "net/client"],
     "net/relay/log": ["net/platform", "net/engine"],
@@ -51,13 +56,14 @@ LAYERS = {
     "core_wrapper/start": NET + ["core_wrapper/world", "core_wrapper/core", "core_wrapper/profile"],
     "core_wrapper/screen": NET + ["core_wrapper/draw"],
     "core_wrapper/env": PURE_WRAPPER + ["net/engine"],
+    "core_wrapper/ahead": PURE_WRAPPER + ["net/engine", "core_wrapper/env"],
     "core_wrapper/frontend": PURE_WRAPPER + FACE + ["core_wrapper/screen", "core_wrapper/env"],
     "core_wrapper/record": NET + PURE_WRAPPER + FACE + ["core_wrapper/screen", "core_wrapper/env", "core_wrapper/frontend"],
     "core_wrapper/netplay": NET + RELAY + ["core_wrapper/words", "core_wrapper/start", "core_wrapper/screen", "core_wrapper/env",
                                            "core_wrapper/frontend"],
     "core_wrapper/match": NET + PURE_WRAPPER + FACE + ["core_wrapper/screen", "core_wrapper/frontend", "core_wrapper/record",
-                                                       "core_wrapper/netplay", "core_wrapper/env"],
-    "core_wrapper/abi": NET + PURE_WRAPPER + ["core_wrapper/screen", "core_wrapper/frontend", "core_wrapper/netplay", "core_wrapper/env",
+                                                       "core_wrapper/netplay", "core_wrapper/env", "core_wrapper/ahead"],
+    "core_wrapper/abi": NET + PURE_WRAPPER + ["core_wrapper/screen", "core_wrapper/ahead", "core_wrapper/frontend", "core_wrapper/netplay", "core_wrapper/env",
                                               "core_wrapper/match"],
     "core_wrapper/tool/common": NET + PURE_WRAPPER,
     "core_wrapper/tool/headless": NET + PURE_WRAPPER + FACE + ["core_wrapper/tool/common"],
@@ -66,9 +72,13 @@ LAYERS = {
     "core_wrapper/tool/probe": NET + PURE_WRAPPER + ["core_wrapper/tool/common", "core_wrapper/tool/headless", "core_wrapper/tool/desync"],
     "core_wrapper/tool/setup": NET + PURE_WRAPPER + FACE + ["core_wrapper/tool/common"],
     "core_wrapper/tool/play": NET + PURE_WRAPPER + RELAY + ["core_wrapper/tool/common", "core_wrapper/tool/setup"],
-    "core_wrapper/tool": FACE + ["core_wrapper/tool/" + name for name in ("common", "headless", "run", "desync", "probe", "setup", "play")],
+    "core_wrapper/tool": FACE + ["net/platform/process"] + ["core_wrapper/tool/" + name for name in ("common", "headless", "run", "desync", "probe", "setup", "play")],
 }
 BEHIND = {"net/platform/posix": "net/platform"}
+BEHIND |= {f"{top}/{part}": top for top in ("core_wrapper/world", "core_wrapper/core") for part in ("elf", "pe")}
+# Of another system than this one: its includes count, its objects are not there.
+FOREIGN = ("net/platform/windows", "core_wrapper/world/pe", "core_wrapper/core/pe")
+BEHIND |= {top: os.path.dirname(top) for top in FOREIGN}
 OUTSIDE = {
     "enet/": ["net/transport"],
     "libretro.h": ["core_wrapper"],
@@ -159,7 +169,7 @@ def includes():
 
 def symbols(build):
     """({arrow: a symbol}, {module: symbols from outside})."""
-    objects = [f"{build}/obj/{os.path.splitext(s)[0]}.o" for s in sources() if s.endswith(".c")]
+    objects = [f"{build}/obj/{os.path.splitext(s)[0]}.o" for s in sources() if s.endswith(".c") and not s.startswith(FOREIGN)]
     missing = [o for o in objects if not os.path.exists(o)]
     if missing:
         say(False, "objects", f"expected {missing[0]}, it is not built: make all")
@@ -226,19 +236,9 @@ def circles(calls):
             goes[a].add(b)
     largest = collections.Counter()
     for start in list(goes):
-        reached = reach(goes, start)
-        largest[folder(start)] = max(largest[folder(start)], sum(start in reach(goes, other) for other in reached))
+        reached = draw.reach(goes, start)
+        largest[folder(start)] = max(largest[folder(start)], sum(start in draw.reach(goes, other) for other in reached))
     return {top: size for top, size in largest.items() if size > CIRCLE}
-
-
-def reach(goes, start):
-    reached, next_ones = set(), [start]
-    while next_ones:
-        for b in goes[next_ones.pop()]:
-            if b not in reached:
-                reached.add(b)
-                next_ones.append(b)
-    return reached
 
 
 def parse(text):
@@ -288,13 +288,30 @@ def compare(numbers, today, places):
     say(True, "exceptions", ", ".join(f"{today[name]} {name}" for name in sorted(today) if name.startswith("arrows")))
 
 
+def picture(path, calls):
+    """Draws the folders. The wrapper's interfaces, which folders below it use, are a box of their own beside those who implement
+    them."""
+    face = "core_wrapper/abi (interfaces)"
+
+    def used(mod):
+        return face if mod in FACE else folder(mod)
+    found = set(includes()[0]) | set(calls)
+    arrows = collections.Counter((folder(a), used(b)) for a, b in found if folder(a) != folder(b) or b in FACE and a != b)
+    modules = collections.Counter(used(m) for m in {module(s) for s in sources()})
+    draw.draw(path, [face, *LAYERS], arrows, modules, draw.rings(calls, folder), CIRCLE,
+              "Interfaces: " + ", ".join(f"{os.path.basename(m)}.h" for m in FACE) + " are implemented in core_wrapper/abi, for folders below it.")
+
+
 def main():
     calls, outside = symbols(os.environ.get("KL_BUILD", "build"))
+    if sys.argv[1:2] == ["--draw"] and len(sys.argv) == 3:
+        picture(sys.argv[2], calls)
+        return
     purity(outside)
     if sys.argv[1:] == ["--purity"]:
         return
     if sys.argv[1:]:
-        sys.exit(f'borders: expected --purity or nothing, got "{" ".join(sys.argv[1:])}"')
+        sys.exit(f'borders: expected --purity, --draw FILE.svg or nothing, got "{" ".join(sys.argv[1:])}"')
     order = list(LAYERS)
     back = [f"{top} may use {low}" for top in order for low in LAYERS[top] if low in order and order.index(low) > order.index(top)]
     say(not back, "layers", "; ".join(back))

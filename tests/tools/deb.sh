@@ -1,6 +1,7 @@
 #!/bin/sh
-# deb.sh FOLDER - builds the packages keylock-relay and keylock from this tree's files into FOLDER, with debhelper. The parts of
+# deb.sh FOLDER [ROOT ARCHITECTURE] - builds the packages keylock-relay and keylock from this tree's files into FOLDER, with debhelper. The parts of
 # debian/ stand with what they describe, in net/relay/debian and core_wrapper/debian; debian/ itself is made here.
+# For another architecture ROOT has its libraries (arm64_root.sh); no package of it is installed here.
 #   DEB_VERSION  the version (KL_VERSION, and the number of the commit)
 set -eu
 cd "$(dirname "$0")/../.."
@@ -17,7 +18,14 @@ cat net/relay/debian/control core_wrapper/debian/control >"$tree/debian/control"
 printf 'keylock (%s) unstable; urgency=medium\n\n  * As of %s.\n\n -- The Keylock developers <keylock@keylock.example.org>  %s\n' \
     "$version" "$(git log -1 --format='commit %h')" "$(git log -1 --format=%cD)" >"$tree/debian/changelog"
 cd "$tree"
-DEB_BUILD_OPTIONS="parallel=2 noautodbgsym" dpkg-buildpackage -b -uc -us >"$out/build.log" 2>&1 || { tail -n 30 "$out/build.log" >&2; exit 1; }
+foreign=
+if [ -n "${2:-}" ]; then
+    export KL_ROOT="$2" QEMU_LD_PREFIX="$2"
+    cp "$2/.shlibs" debian/shlibs.local
+    foreign="-a$3 -d"
+fi
+# shellcheck disable=SC2086
+DEB_BUILD_OPTIONS="parallel=2 noautodbgsym" dpkg-buildpackage -b -uc -us $foreign >"$out/build.log" 2>&1 || { tail -n 30 "$out/build.log" >&2; exit 1; }
 cd "$out"
 rm -rf "$tree"
 ls -- *.deb

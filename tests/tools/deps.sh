@@ -1,6 +1,7 @@
 #!/bin/sh
-# deps.sh [play | relay | deb] - installs the Debian packages (12 or 13) that are missing: for building, tests and pictures.
-# play: only those that its programs and the bundled game are built from; relay: the relay; deb: the Debian packages.
+# deps.sh [play | relay | deb | big-endian] - installs the Debian packages (12 or 13) that are missing: for building, tests and pictures.
+# play: only those that its programs and the bundled game are built from; relay: the relay; deb: the Debian packages;
+# big-endian: the compiler and the emulator of make big-endian.
 set -eu
 relay='gcc libc6-dev make libenet-dev libsodium-dev libzstd-dev libutf8proc-dev'
 play='build-essential pkg-config git libenet-dev libsodium-dev libzstd-dev libutf8proc-dev libsamplerate0-dev libxxhash-dev libjson-c-dev zlib1g-dev libarchive-dev libminiupnpc-dev libnatpmp-dev
@@ -14,11 +15,12 @@ case "${1:-}" in
 play) packages=$play ;;
 relay) packages=$relay ;;
 deb) packages="$play debhelper help2man" ;;
+big-endian) packages='gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user' ;;
 '')
     packages="$play $tests"
     command -v npm >/dev/null || packages="$packages npm" # Debian's would clash with another distribution's Node.js
     ;;
-*) echo "deps: expected play, relay, deb or nothing, got \"$1\"" >&2; exit 2 ;;
+*) echo "deps: expected play, relay, deb, big-endian or nothing, got \"$1\"" >&2; exit 2 ;;
 esac
 
 missing=

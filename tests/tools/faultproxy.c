@@ -34,6 +34,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/lib/rng.h"
+
 #define FLOWS_MAX     64
 #define QUEUE_MAX     32768 /* datagrams under way; more are dropped and counted */
 #define DATAGRAM_MAX  2048
@@ -87,7 +89,8 @@ struct proxy {
     struct flow flow[FLOWS_MAX];
     struct packet *heap[QUEUE_MAX]; /* soonest first */
     unsigned queued;
-    uint64_t order, random;
+    uint64_t order;
+    struct rng random;
     uint64_t passed, lost, copied, late, hostile, overflow;
     uint64_t bytes[2]; /* by direction: bytes that passed */
 };
@@ -103,14 +106,11 @@ static void fail(const char *what) {
     exit(1);
 }
 
-/* --- chance: splitmix64 (Steele, Lea, Flood 2014), Box-Muller ----------------------------------------------
+/* --- chance: tests/lib/rng.h, Box-Muller ----------------------------------------------
  */
 
 static double uniform(struct proxy *p) {
-    uint64_t z = (p->random += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+    return rng_unit(&p->random);
 }
 
 static double half_normal(struct proxy *p) {
@@ -445,7 +445,7 @@ static bool told_to_end(struct proxy *p) {
 int main(int argc, char **argv) {
     static struct proxy p;
     parse(&p.o, argc, argv);
-    p.random = p.o.seed;
+    p.random.state = p.o.seed;
     open_proxy(&p);
     uint64_t end_us = now_us() + (uint64_t)(p.o.for_s * 1e6);
     while (now_us() < end_us && !told_to_end(&p)) {

@@ -4,7 +4,7 @@
 #   tests/tools/retroarch_120.sh [FOLDER]   (build/retroarch-1.20); prints the path of the program to run
 # About 170 MB to fetch, which takes a minute or two; half a gigabyte on the disk.
 set -eu
-. "$(dirname "$0")/trixie_apt.sh"
+. "$(dirname "$0")/own_apt.sh"
 to=${1:-build/retroarch-1.20}
 program=$to/retroarch
 mkdir -p "$to"
@@ -16,7 +16,7 @@ triplet=$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null || gcc -print-multi
 
 rm -rf "$to/apt" "$to/root"
 mkdir -p "$to/root"
-trixie_apt "$to/apt" deb
+own_apt "$to/apt" deb trixie
 
 # Its dependencies and the wrapper's, without fonts, pictures and other data.
 packages=$(apt-get install -s retroarch libenet7 libsodium23 libzstd1 libsamplerate0 libxxhash0 |
@@ -28,8 +28,8 @@ case " $(echo $packages) " in
 esac
 # shellcheck disable=SC2086
 (cd "$to/apt/archives" && apt-get download -qq $packages >&2)
-for deb in "$to"/apt/archives/*.deb; do dpkg-deb -x "$deb" "$to/root"; done
-rm -rf "$to/apt" "$to"/root/usr/share/doc "$to"/root/usr/share/man "$to"/root/usr/share/locale
+unpack_packages "$to/apt" "$to/root"
+rm -rf "$to/apt"
 
 lib=$to/root/usr/lib/$triplet
 loader=$(find "$lib" "$to/root/usr/lib64" -name 'ld-linux*.so.*' 2>/dev/null | head -n 1)

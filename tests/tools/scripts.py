@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """scripts.py - holds the end-to-end scenarios to their rule: they wait for events. It prints "ok", or "FAIL" with each place.
 
-sleeps    no scenario sleeps by itself, nor in a program inside of it. lib.sh has the waits: said, ended, eventually, plays,
+sleeps    no scenario sleeps by itself, nor in a program inside of it. lib.sh and lib_retroarch.sh have the waits: said, ended, eventually, plays,
           reaches, stays, frontend_frames; and `lasts SECONDS WHAT` for a time that is the scenario's own content
 lasts     each `lasts` says with words what lasts so long
 
@@ -21,7 +21,7 @@ def code(line):
 
 def main():
     sleeps, lasts, times, files = [], [], 0, sorted(glob.glob("tests/e2e/*.sh"))
-    files = [f for f in files if not f.endswith(("/lib.sh", "/screens.sh"))]
+    files = [f for f in files if not f.endswith(("/lib.sh", "/lib_retroarch.sh", "/screens.sh"))]
     for path in files:
         with open(path, encoding="utf-8") as f:
             for number, line in enumerate(f, 1):

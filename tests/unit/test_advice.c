@@ -12,7 +12,7 @@ static void check(unsigned refused, const char *reason, const char *advice) {
     assert_string_equal(line, advice);
 }
 
-static void what_differs_is_named_without_hashes(void **state) {
+static void differences_are_named_without_hashes(void **state) {
     (void)state;
     check(KL_REFUSE_IDENTITY,
           "core differs: room has Gambatte v0.5.0, you have Nestopia 1.52.0; content differs: room has xxh3 "
@@ -68,7 +68,7 @@ static void nothing_overflows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_differs_is_named_without_hashes),
+        cmocka_unit_test(differences_are_named_without_hashes),
         cmocka_unit_test(a_door_says_how_it_opens),
         cmocka_unit_test(nothing_overflows),
     };

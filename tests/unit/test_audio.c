@@ -180,7 +180,8 @@ static void it_is_exact_again(void **state) {
     assert_int_equal(heard_frames, from + 10 * FRAME);
     for (size_t i = from; i < heard_frames; i++)
         assert_int_equal(heard[i * 2], tone(at + i - from));
-    assert_in_range(played - heard_frames, 0, FRAME + 200); /* what is missing is the time that was gained */
+    assert_in_range(played - heard_frames, 0,
+                    FRAME + 200); /* the missing samples are the time that was gained */
 }
 
 static void alone_it_goes_through(void **state) {

@@ -1,4 +1,4 @@
-/* Whom the screen shows as away: what lasts, not every hitch. */
+/* The screen shows a player as away if it lasts, not at every hitch. */
 #include "tests/unit/unit.h"
 
 #include "core_wrapper/screen/away.h"
@@ -24,7 +24,7 @@ static int set_up(void **state) {
     return 0;
 }
 
-static void who_stays_away_is_shown(void **state) {
+static void a_client_that_stays_away_is_shown(void **state) {
     (void)state;
     uint64_t now_us = 5000 * MS;
     assert_int_equal(pass(&now_us, 400, 4), 0);
@@ -47,7 +47,7 @@ static void hitches_do_not_flicker(void **state) {
     assert_int_equal(changes, 0);
 }
 
-/* Where he is away most of the time, with glimpses of him, he is away: once. */
+/* A player who is away most of the time, with glimpses of them, is shown away once. */
 static void glimpses_do_not_flicker(void **state) {
     (void)state;
     uint64_t now_us = 5000 * MS;
@@ -79,7 +79,7 @@ static void seats_are_apart(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(who_stays_away_is_shown, set_up),
+        cmocka_unit_test_setup(a_client_that_stays_away_is_shown, set_up),
         cmocka_unit_test_setup(hitches_do_not_flicker, set_up),
         cmocka_unit_test_setup(glimpses_do_not_flicker, set_up),
         cmocka_unit_test_setup(the_time_away_is_the_true_one, set_up),

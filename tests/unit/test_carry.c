@@ -7,6 +7,7 @@
 
 #include "core_wrapper/netplay/carry.h"
 #include "net/session/seal.h"
+#include "tests/lib/rng.h"
 
 static struct kl_carry a, b;
 
@@ -116,7 +117,7 @@ static void no_more_than_so_much_is_under_way(void **state) {
     assert_int_equal(number_of(&p), 1000 - KL_CARRY_INPUTS);
 }
 
-static void what_was_taken_is_said_once(void **state) {
+static void taken_packets_are_said_once(void **state) {
     (void)state;
     struct kl_channel_packet p;
     assert_false(kl_carry_next(&b, &p));
@@ -154,16 +155,17 @@ static void lies_change_nothing(void **state) {
  */
 static void two_ends(void **state) {
     (void)state;
-    unsigned seed = 6, put_in = 0, put_rest = 0, next_in = 0, next_rest = 0, got = 0;
+    struct rng rng = {6};
+    unsigned put_in = 0, put_rest = 0, next_in = 0, next_rest = 0, got = 0;
     static struct kl_channel_packet way[20000];
     unsigned first = 0, last = 0;
     for (unsigned frame = 0; frame < 4900; frame++) {
         struct kl_channel_packet p;
         kl_carry_frame(&a);
         kl_carry_frame(&b);
-        put(&a, KL_SEAL_CTRL, put_in++, 26 + (size_t)rand_r(&seed) % 300);
-        if (rand_r(&seed) % 2 && a.rest_count < KL_CARRY_RESTS)
-            put(&a, KL_SEAL_ENET, put_rest++, 26 + (size_t)rand_r(&seed) % 1200);
+        put(&a, KL_SEAL_CTRL, put_in++, 26 + rng_below(&rng, 300));
+        if (rng_below(&rng, 2) && a.rest_count < KL_CARRY_RESTS)
+            put(&a, KL_SEAL_ENET, put_rest++, 26 + rng_below(&rng, 1200));
         while (last - first < COUNT(way) && kl_carry_next(&a, &p))
             way[last++ % COUNT(way)] = p;
         assert_true(a.sent - b.taken <= KL_CARRY_AHEAD);
@@ -192,7 +194,7 @@ int main(void) {
         TEST(of_the_rest_the_newest_is_dropped),
         TEST(bulk_trickles),
         TEST(no_more_than_so_much_is_under_way),
-        TEST(what_was_taken_is_said_once),
+        TEST(taken_packets_are_said_once),
         TEST(lies_change_nothing),
         TEST(two_ends),
     };

@@ -1,10 +1,11 @@
-/* What comes over RetroArch's packet channel: nothing but whole packets of this version. PROTOCOL.md §11. */
+/* Packets of RetroArch's packet channel: nothing but whole packets of this version. PROTOCOL.md §11. */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core_wrapper/netplay/channel.h"
+#include "tests/lib/rng.h"
 
 #define FP "wgythom7kfxgzawo3kes55npkd5ewttr"
 
@@ -128,13 +129,13 @@ static void a_datagram(void **state) {
 
 static void garbage(void **state) {
     (void)state;
-    unsigned seed = 20;
+    struct rng rng = {20};
     for (unsigned round = 0; round < 200000; round++) {
         uint8_t bytes[96];
-        size_t len = (size_t)rand_r(&seed) % sizeof bytes;
+        size_t len = rng_below(&rng, sizeof bytes);
         for (size_t i = 0; i < len; i++)
-            bytes[i] = (uint8_t)rand_r(&seed);
-        if (len) bytes[0] = (uint8_t)(rand_r(&seed) % 8);
+            bytes[i] = (uint8_t)rng_next(&rng);
+        if (len) bytes[0] = (uint8_t)rng_below(&rng, 8);
         int result = take(bytes, len);
         assert_true(result == KL_OK || result == KL_E_MALFORMED || result == KL_E_VERSION);
         if (result == KL_OK && bytes[0] == KL_CHANNEL_TICKET) fail_msg("a ticket out of chance, seed 20");

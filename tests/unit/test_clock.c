@@ -22,7 +22,7 @@ static void rtt_as_rfc_6298_has_it(void **state) {
 }
 
 /* Eight round trips; a machine that stood still for 400 ms spoils two of them. */
-static void what_a_standstill_spoils_is_not_in_the_least(void **state) {
+static void the_least_leaves_out_a_standstill(void **state) {
     (void)state;
     struct kl_rtt r = {0};
     uint32_t spread;
@@ -40,7 +40,7 @@ static void what_a_standstill_spoils_is_not_in_the_least(void **state) {
     assert_int_equal(kl_rtt_least_us(&r, &spread), 51000); /* 50000 is forgotten */
 }
 
-static void what_is_usual_leaves_two_out(void **state) {
+static void the_usual_value_leaves_two_out(void **state) {
     (void)state;
     struct kl_usual u = {0};
     kl_usual_add(&u, 1e9);
@@ -127,7 +127,7 @@ static void all_slew_at_the_same_time(void **state) {
 
 /* The process stood still for 8 s: what the socket held comes at once, as if it had been under way so long.
  */
-static void what_lay_in_the_socket_is_not_followed(void **state) {
+static void datagrams_that_lay_in_the_socket_are_not_followed(void **state) {
     (void)state;
     struct kl_clock c;
     kl_clock_init(&c, 10000);
@@ -316,14 +316,14 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_out_of_order_do_not_slew),
         cmocka_unit_test(rtt_as_rfc_6298_has_it),
-        cmocka_unit_test(what_a_standstill_spoils_is_not_in_the_least),
-        cmocka_unit_test(what_is_usual_leaves_two_out),
+        cmocka_unit_test(the_least_leaves_out_a_standstill),
+        cmocka_unit_test(the_usual_value_leaves_two_out),
         cmocka_unit_test(a_schedule_is_seen_one_way_later),
         cmocka_unit_test(the_shortest_way_counts),
         cmocka_unit_test(later_it_is_followed_slowly),
         cmocka_unit_test(an_old_way_is_forgotten),
         cmocka_unit_test(all_slew_at_the_same_time),
-        cmocka_unit_test(what_lay_in_the_socket_is_not_followed),
+        cmocka_unit_test(datagrams_that_lay_in_the_socket_are_not_followed),
         cmocka_unit_test(a_machine_that_slept_goes_on_with_the_room),
         cmocka_unit_test(stamps_wrap),
         cmocka_unit_test(the_newest_stamp_is_echoed),

@@ -1,4 +1,4 @@
-/* What each command does to the core at its keyframe. The core and the frontend are stand-ins. */
+/* Each command's effect on the core at its keyframe. The core and the frontend are stand-ins. */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "core_wrapper/match/match.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/words/command_words.h"
-#include "tests/unit/unset_core.h"
+#include "tests/lib/unset_core.h"
 
 static struct kl_match match;
 
@@ -16,7 +16,7 @@ static size_t state_size;
 static uint8_t machine[64]; /* the whole state of the core */
 static bool refuses;
 static char shown[512]; /* the newest line on the screen */
-static char disks[128]; /* what was done to them: "o" open, a digit, "c" closed */
+static char disks[128]; /* the disk's history: "o" open, a digit, "c" closed */
 
 static bool front(unsigned cmd, void *data) {
     if (cmd != RETRO_ENVIRONMENT_SET_MESSAGE) return false;
@@ -136,7 +136,7 @@ static void the_slot(void **state) {
     back(10, 26); /* given before the second save was known */
     assert_int_equal(machine[0], 3);
     assert_string_equal(shown, "ann (1): the saved state of frame 10 was replaced: load again");
-    obey("load", 27); /* which names nothing */
+    obey("load", 27); /* a number that names nothing */
     assert_int_equal(machine[0], 3);
     refuses = true;
     back(25, 50);
@@ -144,7 +144,7 @@ static void the_slot(void **state) {
 }
 
 /* A state that differs between machines could never be gone back to. */
-static void what_a_core_never_set_is_saved_as_zeros(void **state) {
+static void bytes_that_a_core_never_set_are_saved_as_zeros(void **state) {
     (void)state;
     const uint8_t zeros[sizeof machine] = {0};
     match.emu.core.serialize = write_unset;
@@ -328,7 +328,7 @@ static void a_host_is_made_by_name_or_seat(void **state) {
     taken("kick bob (watches)", 3, 0);
 }
 
-static void what_is_not_said_stays(void **state) {
+static void values_that_are_not_named_stay(void **state) {
     (void)state;
     struct kl_words w;
     four_here();
@@ -370,7 +370,7 @@ static void disks_step(void **state) {
     refused("disk 4", "expected a disk from 1 to 3 (0: none), got 4");
 }
 
-static void what_is_known_before(void **state) {
+static void impossible_commands_are_refused_at_once(void **state) {
     (void)state;
     struct kl_words w;
     four_here();
@@ -436,10 +436,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(reset_is_the_cores),
         TEST(the_slot),
-        TEST(what_a_core_never_set_is_saved_as_zeros),
+        TEST(bytes_that_a_core_never_set_are_saved_as_zeros),
         TEST(a_save_that_fails_leaves_nothing),
         TEST(a_core_that_cannot_save),
-        TEST(what_is_known_before),
+        TEST(impossible_commands_are_refused_at_once),
         TEST(options),
         TEST(a_disk_is_seen_to_be_out),
         TEST(swaps),
@@ -450,7 +450,7 @@ int main(void) {
         TEST(swaps_are_of_played_seats),
         TEST(a_seat_is_given_by_name),
         TEST(a_host_is_made_by_name_or_seat),
-        TEST(what_is_not_said_stays),
+        TEST(values_that_are_not_named_stay),
         TEST(disks_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

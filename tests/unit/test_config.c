@@ -1,4 +1,4 @@
-/* What the player writes into the environment and into keylock.cfg, right and wrong. */
+/* The environment and keylock.cfg, written right and wrong by a player. */
 #include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +14,7 @@
 #include "core_wrapper/words/config.h"
 #include "core_wrapper/words/config_table.h"
 #include "net/transport/link.h"
+#include "tests/lib/files.h"
 
 static char dir[64];
 static char err[512];
@@ -36,10 +37,7 @@ static int teardown(void **state) {
 static void write_file(const char *text) {
     char path[128];
     snprintf(path, sizeof path, "%s/%s", dir, KL_CONFIG_FILE);
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
+    file_write_text(path, text);
 }
 
 static void nothing_said_plays_alone(void **state) {

@@ -8,56 +8,18 @@
 #include "net/engine/command.h"
 #include "net/relay/program/console.h"
 #include "net/relay/lobby/lobby_command.h"
+#include "tests/lib/lobby_net.h"
 
-#define PEERS 4
-
-static struct kl_lobby *lobby;
 static struct kl_lobby_room *room;
-static uint64_t now_us;
-static char notice[PEERS][KL_TEXT_MAX];
-static bool hung_up[PEERS];
-static char *said; /* the console's answer */
-static size_t said_len;
+static struct kl_buffer console; /* the console's */
+static const char *answer;
+static char notice[PEERS][KL_TEXT_MAX]; /* the newest to each peer */
 
-static int fake_send(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
-    struct kl_msg m;
-    (void)ctx;
-    assert_int_equal(kl_msg_decode(&m, bytes, len), KL_OK);
-    if (m.kind == KL_MSG_NOTICE) memcpy(notice[peer], m.text.text, sizeof notice[peer]);
-    return 0;
-}
-static const uint8_t *fake_binding(void *ctx, unsigned peer) {
-    static uint8_t binding[32];
-    (void)ctx;
-    binding[0] = (uint8_t)peer;
-    return binding;
-}
-static unsigned fake_pending(void *ctx, unsigned peer) {
-    return (void)ctx, (void)peer, 0;
-}
-static size_t fake_bulk_room(void *ctx, unsigned peer) {
-    return fake_pending(ctx, peer) ? 0 : 1000;
-}
-static void fake_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
-    (void)ctx, (void)peer, (void)body, (void)len;
-}
-static void fake_hang_up(void *ctx, unsigned peer) {
-    (void)ctx;
-    hung_up[peer] = true;
-}
-static uint32_t fake_session(void *ctx, unsigned peer) {
-    return (void)ctx, 1 + peer;
+static void keep_notice(unsigned peer, const struct kl_msg *m) {
+    if (m->kind == KL_MSG_NOTICE) memcpy(notice[peer], m->text.text, sizeof notice[peer]);
 }
 
-static void say(unsigned peer, const struct kl_msg *m) {
-    uint8_t bytes[KL_MSG_MAX];
-    int len = kl_msg_encode(m, bytes, sizeof bytes);
-    assert_true(len > 0);
-    kl_lobby_message(lobby, peer, bytes, (size_t)len, now_us);
-    kl_lobby_run(lobby, now_us);
-}
-
-static void order(unsigned peer, uint8_t kind, const void *data, uint8_t len) {
+static void command(unsigned peer, uint8_t kind, const void *data, uint8_t len) {
     struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {.kind = kind, .len = len}};
     if (len) memcpy(m.order.data, data, len);
     notice[peer][0] = 0;
@@ -65,34 +27,19 @@ static void order(unsigned peer, uint8_t kind, const void *data, uint8_t len) {
 }
 
 static void join(unsigned peer, const char *name) {
-    struct kl_msg m = {.kind = KL_MSG_HELLO, .hello = {.version = KL_PROTOCOL_VERSION, .seats_wanted = 1}};
+    struct kl_msg m = a_hello(peer, "my room", 1, 2, "x");
     snprintf(m.hello.name, sizeof m.hello.name, "%s", name);
-    strcpy(m.hello.room, "my room");
-    m.hello.params =
-        (struct kl_params){.policy = KL_POLICY_BOUNDED, .subframes = true, .clocked = true, .players = 2};
+    m.hello.params.policy = KL_POLICY_BOUNDED;
     m.hello.params.wait_budget_ms = 250;
-    m.hello.params.fps_uhz = 60000000;
-    kl_lobby_opened(lobby, peer, "192.0.2.1:5", now_us);
+    connect_peer(peer);
     say(peer, &m);
 }
 
-static int set_up(void **state) {
+static int open_room(void **state) {
     (void)state;
-    const struct kl_lobby_limits limits = {.peers = PEERS, .rooms = 2, .seats = 4};
-    const struct kl_lobby_net net = {.send = fake_send,
-                                     .send_bulk = fake_send,
-                                     .bulk_room = fake_bulk_room,
-                                     .binding = fake_binding,
-                                     .pending = fake_pending,
-                                     .datagram = fake_datagram,
-                                     .hang_up = fake_hang_up,
-                                     .session = fake_session};
-    kl_log_set_level(KL_LOG_ERROR);
+    open_lobby(&limits_for_tests);
+    on_message = keep_notice;
     memset(notice, 0, sizeof notice);
-    memset(hung_up, 0, sizeof hung_up);
-    now_us = 100000000;
-    lobby = kl_lobby_create(&limits, &net);
-    assert_non_null(lobby);
     join(0, "ann");
     room = kl_lobby_room_named(lobby, "my room");
     assert_non_null(room);
@@ -100,29 +47,27 @@ static int set_up(void **state) {
 }
 
 static void start_game(void) {
-    struct kl_msg data = {.kind = KL_MSG_DATA, .data = {.total = 1, .len = 1}};
     join(1, "bob");
-    say(0, &data);
+    give(0, "s");
     for (unsigned i = 0; i < 2; i++)
-        say(i, &(struct kl_msg){.kind = KL_MSG_READY});
+        ready(i, "a");
     assert_int_equal(room->phase, KL_ROOM_PLAYING);
 }
 
-static int tear_down(void **state) {
+static int close_room(void **state) {
     (void)state;
     kl_lobby_destroy(lobby);
-    free(said);
-    said = NULL;
+    kl_buffer_free(&console);
     return 0;
 }
 
 static struct kl_hub_stats network;
 
 static bool obey(const char *line) {
-    free(said);
-    FILE *to = open_memstream(&said, &said_len);
-    bool go_on = kl_console_obey(lobby, &network, line, to, now_us);
-    fclose(to);
+    kl_buffer_clear(&console);
+    bool go_on = kl_console_obey(lobby, &network, line, &console, now_us);
+    kl_buffer_add(&console, "%s", "");
+    answer = console.at;
     return go_on;
 }
 
@@ -177,19 +122,19 @@ static void lines(void **state) {
 static void answers(void **state) {
     (void)state;
     assert_true(obey("rooms"));
-    assert_non_null(strstr(said, "room=\"my room\" state=gathering filled=1 players=2"));
-    assert_non_null(strstr(said, "ok rooms=1 members=1"));
+    assert_non_null(strstr(answer, "room=\"my room\" state=gathering filled=1 players=2"));
+    assert_non_null(strstr(answer, "ok rooms=1 members=1"));
     assert_true(obey("who \"my room\""));
-    assert_non_null(strstr(said, "client=0 name=\"ann\" seats=0 player=1 host=1"));
+    assert_non_null(strstr(answer, "client=0 name=\"ann\" seats=0 player=1 host=1"));
     assert_true(obey("who other"));
-    assert_string_equal(said, "error: there is no room \"other\"\n");
+    assert_string_equal(answer, "error: there is no room \"other\"\n");
     assert_true(obey("pause \"my room\"")); /* before the game */
-    assert_non_null(strstr(said, "error: "));
+    assert_non_null(strstr(answer, "error: "));
     assert_true(obey("say \"my room\" wait for bob"));
-    assert_string_equal(said, "ok\n");
+    assert_string_equal(answer, "ok\n");
     assert_string_equal(notice[0], "relay: wait for bob");
     assert_true(obey(""));
-    assert_string_equal(said, "");
+    assert_string_equal(answer, "");
     assert_false(obey("quit"));
 }
 
@@ -212,17 +157,17 @@ static void events_of_the_relay(void **state) {
     char line[200] = "say \"my room\" ";
     memset(line + strlen(line), 'x', KL_COMMAND_BYTES + 1);
     obey(line);
-    assert_non_null(strstr(said, "at most 96 bytes"));
+    assert_non_null(strstr(answer, "at most 96 bytes"));
     obey("say \"my room\" x"); /* four wait, and the other four places are not for talk */
-    assert_non_null(strstr(said, "too many"));
+    assert_non_null(strstr(answer, "too many"));
     for (unsigned i = 0; i < 4; i++)
         obey("policy \"my room\" strict");
     queued(8);
     obey("policy \"my room\" strict");
-    assert_non_null(strstr(said, "too many"));
+    assert_non_null(strstr(answer, "too many"));
 }
 
-static void who_is_too_slow_is_told_once(void **state) {
+static void a_client_that_is_too_slow_is_told_once(void **state) {
     (void)state;
     start_game();
     room->lock.client[1].holds_up = true;
@@ -238,15 +183,15 @@ static void a_member_is_put_out(void **state) {
     (void)state;
     start_game();
     obey("kick \"my room\" cid");
-    assert_non_null(strstr(said, "nobody in this room is called \"cid\""));
+    assert_non_null(strstr(answer, "nobody in this room is called \"cid\""));
     strcpy(room->member[1].name, "ANN");
     obey("kick \"my room\" ann");
-    assert_string_equal(said, "error: ann (1) and ANN (2): give the number\n");
-    assert_false(hung_up[0] || hung_up[1]);
+    assert_string_equal(answer, "error: ann (1) and ANN (2): give the number\n");
+    assert_false(inbox[0].hung_up || inbox[1].hung_up);
     obey("kick \"my room\" 2");
-    assert_string_equal(said, "ok\n");
-    assert_true(hung_up[1]);
-    assert_false(hung_up[0]);
+    assert_string_equal(answer, "ok\n");
+    assert_true(inbox[1].hung_up);
+    assert_false(inbox[0].hung_up);
 }
 
 static void the_hosts_alone(void **state) {
@@ -254,23 +199,23 @@ static void the_hosts_alone(void **state) {
     static const uint8_t policy[] = {KL_POLICY_STRICT, 0, 0, 0, 0}, seats[] = {0, 1}, ann = 0, bob = 1,
                          cid = 9;
     start_game();
-    order(1, KL_COMMAND_POLICY, policy, 5);
+    command(1, KL_COMMAND_POLICY, policy, 5);
     assert_int_equal(room->lock.client[1].queued, 0);
     assert_string_equal(notice[1], "only the host of the room can do that, ann (1)");
-    order(1, KL_COMMAND_HOST, &bob, 1);
+    command(1, KL_COMMAND_HOST, &bob, 1);
     assert_int_equal(room->host, 0);
-    order(0, KL_COMMAND_SWAP, seats, 2);
+    command(0, KL_COMMAND_SWAP, seats, 2);
     assert_int_equal(room->lock.client[0].queued, 1);
-    order(0, KL_COMMAND_HOST, &cid, 1); /* nobody */
+    command(0, KL_COMMAND_HOST, &cid, 1); /* nobody */
     assert_int_equal(room->host, 0);
-    order(0, KL_COMMAND_HOST, &bob, 1);
+    command(0, KL_COMMAND_HOST, &bob, 1);
     assert_int_equal(room->host, 1);
     assert_string_equal(notice[1], "ann (1) makes bob (2) the host");
-    order(1, KL_COMMAND_POLICY, policy, 5);
+    command(1, KL_COMMAND_POLICY, policy, 5);
     assert_int_equal(room->lock.client[1].queued, 1);
-    order(0, KL_COMMAND_HOST, &ann, 1); /* no longer */
+    command(0, KL_COMMAND_HOST, &ann, 1); /* no longer */
     assert_int_equal(room->host, 1);
-    order(0, KL_COMMAND_SAVE, NULL, 0); /* everybody's */
+    command(0, KL_COMMAND_SAVE, NULL, 0); /* everybody's */
     assert_int_equal(room->lock.client[0].queued, 2);
 }
 
@@ -278,22 +223,22 @@ static void pauses(void **state) {
     (void)state;
     static const uint8_t pause = 1, resume = 0, nonsense = 2;
     start_game();
-    order(0, KL_COMMAND_PAUSE, &resume, 1); /* it does not */
-    order(0, KL_COMMAND_PAUSE, &nonsense, 1);
+    command(0, KL_COMMAND_PAUSE, &resume, 1); /* it does not */
+    command(0, KL_COMMAND_PAUSE, &nonsense, 1);
     assert_int_equal(room->lock.client[0].queued, 0);
-    order(0, KL_COMMAND_PAUSE, &pause, 1);
+    command(0, KL_COMMAND_PAUSE, &pause, 1);
     assert_int_equal(room->lock.client[0].queued, 1);
-    room->lock.paused = true;              /* as if its keyframe had come */
-    order(1, KL_COMMAND_PAUSE, &pause, 1); /* means the same: does not undo it */
+    room->lock.paused = true;                /* as if its keyframe had come */
+    command(1, KL_COMMAND_PAUSE, &pause, 1); /* means the same: does not undo it */
     assert_true(room->lock.paused);
     assert_int_equal(room->lock.client[1].queued, 0);
-    order(1, KL_COMMAND_CHAT, "wait", 4); /* no keyframe comes, so at once */
+    command(1, KL_COMMAND_CHAT, "wait", 4); /* no keyframe comes, so at once */
     assert_string_equal(notice[0] + strlen("[f 1"), "] bob (2): wait" + 0);
     assert_int_equal(room->lock.client[1].queued, 0);
     strcpy(notice[0], "");
-    order(1, KL_COMMAND_CHAT, "wait", 4); /* but not as fast as anybody likes */
+    command(1, KL_COMMAND_CHAT, "wait", 4); /* but not as fast as anybody likes */
     assert_string_equal(notice[0], "");
-    order(1, KL_COMMAND_PAUSE, NULL, 0); /* the other of the two */
+    command(1, KL_COMMAND_PAUSE, NULL, 0); /* the other of the two */
     assert_false(room->lock.paused);
     assert_string_equal(notice[0], "bob (2) resumes the game");
 }
@@ -313,18 +258,18 @@ static void status_has_every_counter(void **state) {
     for (unsigned i = 101; i <= 118; i++) {
         char number[8];
         snprintf(number, sizeof number, "=%u", i);
-        if (!strstr(said, number)) print_error("%u is not in: %s", i, said);
-        assert_non_null(strstr(said, number));
+        if (!strstr(answer, number)) print_error("%u is not in: %s", i, answer);
+        assert_non_null(strstr(answer, number));
     }
     assert_non_null(strstr(
-        said,
+        answer,
         "dropped malformed=104 strange=105 forged=106 replayed=107 unfit=110 limited=108 slowed=109\n"));
-    assert_non_null(strstr(said, "strangers bytes_in=111 bytes_out=112 cookies=113\n"));
+    assert_non_null(strstr(answer, "strangers bytes_in=111 bytes_out=112 cookies=113\n"));
     for (unsigned i = 0; i < COUNT(groups); i++) {
         assert_true(obey("status"));
-        assert_non_null(strstr(said, groups[i]));
+        assert_non_null(strstr(answer, groups[i]));
         assert_true(obey("help"));
-        assert_non_null(strstr(said, groups[i]));
+        assert_non_null(strstr(answer, groups[i]));
     }
 }
 
@@ -335,62 +280,56 @@ static void in_pieces(void **state) {
     char big[KL_CONSOLE_LINE + 100];
     assert_int_equal(pipe(fd), 0);
     c.fd = fd[0];
-    free(said);
-    FILE *to = open_memstream(&said, &said_len);
+    kl_buffer_free(&console);
     assert_int_equal(write(fd[1], "who \"my", 7), 7);
-    assert_true(kl_console_read(&c, lobby, to, now_us));
-    fflush(to);
-    assert_int_equal(said_len, 0);
+    assert_true(kl_console_read(&c, lobby, &console, now_us));
+    assert_int_equal(console.len, 0);
     assert_int_equal(write(fd[1], " room\"\r\nwho x\nro", 16), 16);
-    assert_true(kl_console_read(&c, lobby, to, now_us));
-    fflush(to);
-    assert_non_null(strstr(said, "ok members=1 watchers=0\nerror: there is no room \"x\"\n"));
+    assert_true(kl_console_read(&c, lobby, &console, now_us));
+    assert_non_null(strstr(console.at, "ok members=1 watchers=0\nerror: there is no room \"x\"\n"));
     memset(big, 'x', sizeof big);
     big[sizeof big - 1] = '\n';
     assert_int_equal(write(fd[1], big, sizeof big), (ssize_t)sizeof big);
-    kl_console_read(&c, lobby, to, now_us);
-    kl_console_read(&c, lobby, to, now_us);
-    fflush(to);
-    assert_non_null(strstr(said, "at most 511 bytes"));
+    kl_console_read(&c, lobby, &console, now_us);
+    kl_console_read(&c, lobby, &console, now_us);
+    assert_non_null(strstr(console.at, "at most 511 bytes"));
     assert_int_equal(write(fd[1], "help\n", 5), 5); /* the line after is whole again */
-    kl_console_read(&c, lobby, to, now_us);
-    fflush(to);
-    assert_non_null(strstr(said, "kick ROOM NAME"));
+    kl_console_read(&c, lobby, &console, now_us);
+    assert_non_null(strstr(console.at, "kick ROOM NAME"));
     close(fd[1]);
-    assert_true(kl_console_read(&c, lobby, to, now_us)); /* the end of input ends nothing */
+    assert_true(kl_console_read(&c, lobby, &console, now_us)); /* the end of input ends nothing */
     assert_int_equal(c.fd, -1);
-    fclose(to);
     close(fd[0]);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, open_room, close_room)
 static void a_snapshot_is_ordered(void **state) {
     (void)state;
     start_game();
     obey("snapshot \"my room\"");
-    assert_string_equal(said, "ok\n");
+    assert_string_equal(answer, "ok\n");
     assert_int_equal(queued(1)->kind, KL_COMMAND_SNAPSHOT);
     obey("snapshot \"my room\""); /* one at a time */
-    assert_non_null(strstr(said, "error: not possible"));
+    assert_non_null(strstr(answer, "error: not possible"));
     obey("snapshot");
-    assert_string_equal(said, "error: expected: snapshot ROOM\n");
+    assert_string_equal(answer, "error: expected: snapshot ROOM\n");
 }
 
 static void commands_like_the_members(void **state) {
     (void)state;
     obey("reset \"my room\"");
-    assert_non_null(strstr(said, "error: not possible")); /* no game yet */
+    assert_non_null(strstr(answer, "error: not possible")); /* no game yet */
     start_game();
     obey("reset \"my room\"");
-    assert_string_equal(said, "ok\n");
+    assert_string_equal(answer, "ok\n");
     assert_int_equal(queued(1)->client, KL_RELAY_CLIENT);
     assert_int_equal(queued(1)->kind, KL_COMMAND_RESET);
     obey("save \"my room\"");
     assert_int_equal(queued(2)->kind, KL_COMMAND_SAVE);
     obey("load \"my room\""); /* of what nobody has */
-    assert_non_null(strstr(said, "error: not possible"));
+    assert_non_null(strstr(answer, "error: not possible"));
     for (unsigned i = 0; i < 2; i++) /* of frame 0, which nobody waits for */
-        order(i, KL_COMMAND_SAVED, (uint8_t[KL_SAVED_BYTES]){0, 0, 0, 0, 1}, KL_SAVED_BYTES);
+        command(i, KL_COMMAND_SAVED, (uint8_t[KL_SAVED_BYTES]){0, 0, 0, 0, 1}, KL_SAVED_BYTES);
     obey("load \"my room\"");
     assert_int_equal(queued(3)->kind, KL_COMMAND_LOAD);
     assert_memory_equal(queued(3)->data, ((uint8_t[]){0, 0, 0, 0}), KL_LOAD_BYTES);
@@ -410,10 +349,10 @@ static void commands_like_the_members(void **state) {
                                       "disk ROOM",   "swap \"my room\" 0 1",  "swap \"my room\" 1 9"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         obey(bad[i]);
-        assert_non_null(strstr(said, "error: expected: "));
+        assert_non_null(strstr(answer, "error: expected: "));
     }
     obey("swap \"my room\" 1 3"); /* a room of two */
-    assert_non_null(strstr(said, "error: not possible"));
+    assert_non_null(strstr(answer, "error: not possible"));
     queued(7);
 }
 
@@ -424,7 +363,7 @@ int main(void) {
         TEST(events_of_the_relay),
         TEST(commands_like_the_members),
         TEST(a_snapshot_is_ordered),
-        TEST(who_is_too_slow_is_told_once),
+        TEST(a_client_that_is_too_slow_is_told_once),
         TEST(a_member_is_put_out),
         TEST(the_hosts_alone),
         TEST(pauses),

@@ -1,4 +1,4 @@
-/* What a core has declared. */
+/* A core's declarations. */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

@@ -97,7 +97,7 @@ static struct run meet(const uint8_t *relay_secret, const uint8_t *client_secret
     return r;
 }
 
-static void who_knows_it_gets_in(void **state) {
+static void a_client_that_knows_it_gets_in(void **state) {
     (void)state;
     struct run r = meet(secret, secret, binding);
     assert_true(kl_door_mac_equal(r.at_client.own, r.at_relay.expected));
@@ -107,7 +107,7 @@ static void who_knows_it_gets_in(void **state) {
     assert_false(kl_door_mac_equal(again.at_client.own, r.at_client.own)); /* nor does an old one */
 }
 
-static void who_does_not_stays_out(void **state) {
+static void a_client_without_the_password_stays_out(void **state) {
     (void)state;
     struct run r = meet(secret, wrong, binding);
     assert_false(kl_door_mac_equal(r.at_client.own, r.at_relay.expected));
@@ -169,8 +169,8 @@ int main(void) {
         cmocka_unit_test(the_drafts_vectors),
         cmocka_unit_test(the_tags),
         cmocka_unit_test(the_drafts_wrong_points),
-        cmocka_unit_test(who_knows_it_gets_in),
-        cmocka_unit_test(who_does_not_stays_out),
+        cmocka_unit_test(a_client_that_knows_it_gets_in),
+        cmocka_unit_test(a_client_without_the_password_stays_out),
         cmocka_unit_test(shares_that_are_none),
         cmocka_unit_test(a_reflected_share_proves_nothing),
         cmocka_unit_test(stretching),

@@ -1,4 +1,4 @@
-/* Where two series of memory differ, and what memories a core shows. */
+/* The first difference of two series of memory, and the memories that a core shows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ static void neighbours_are_one_range_and_are_counted(void **state) {
 
 static void bytes_of_a_memory_are_not_told_again_in_the_state(void **state) {
     (void)state;
-    uint8_t a[128], b[128], sa[140] = {0}, sb[140] = {0};
+    uint8_t a[128], b[128], sa[140] = {9, 8, 7, 6, 5, 4, 3, 2}, sb[140] = {9, 8, 7, 6, 5, 4, 3, 2};
     struct kl_comparison c = {0};
     struct kl_range r;
     for (unsigned i = 0; i < 128; i++)
@@ -81,7 +81,7 @@ static void states_may_differ_in_size_memories_not(void **state) {
     kl_comparison_free(&c);
 }
 
-/* ---- what a core shows ---- */
+/* ---- the memories of a core ---- */
 
 static uint8_t memory[256], sram[32];
 static void *plain_data(unsigned id) {

@@ -5,7 +5,7 @@
 
 #include "core_wrapper/frame/latch.h"
 #include "net/engine/lock_client.h"
-#include "net/engine/room.h"
+#include "tests/lib/lock_memory.h"
 
 #define STEP_US  250u
 #define PLAY_US  20000000u
@@ -14,7 +14,7 @@
 #define TAP_SAMPLES                                                                                          \
     16 /* from press to press; no interval is so much longer than the next that two fall together */
 
-static struct kl_room room;
+static struct kl_lock_relay room;
 static struct kl_client client;
 static struct kl_held held[KL_WINDOW_FRAMES];
 static struct kl_latch latch;
@@ -54,7 +54,7 @@ static void deliver(uint64_t now_us) {
         if (!p->at_us || p->at_us > now_us) continue;
         p->at_us = 0;
         if (p->up)
-            assert_int_equal(kl_room_receive(&room, 0, p->body, p->len, now_us), 0);
+            assert_int_equal(kl_lock_receive(&room, 0, p->body, p->len, now_us), 0);
         else
             assert_int_equal(kl_client_receive(&client, p->body, p->len, now_us), 0);
     }
@@ -65,12 +65,12 @@ static void carry(uint64_t now_us) {
     struct kl_frame ignored;
     size_t len;
     deliver(now_us);
-    if (now_us >= kl_room_tick_at(&room)) kl_room_tick(&room, now_us);
-    while (kl_room_take(&room, &ignored)) {
+    if (now_us >= kl_lock_tick_at(&room)) kl_lock_tick(&room, now_us);
+    while (kl_lock_take(&room, &ignored)) {
     }
     while ((len = kl_client_send(&client, now_us, body, sizeof body)) > 0)
         post(true, body, len, now_us);
-    while ((len = kl_room_send(&room, 0, now_us, body, sizeof body)) > 0)
+    while ((len = kl_lock_send(&room, 0, now_us, body, sizeof body)) > 0)
         post(false, body, len, now_us);
 }
 
@@ -153,10 +153,10 @@ static void play(double hz, uint8_t policy) {
     kl_latch_init(&latch, true);
     latch.key_events = true;
     kl_latch_state(&latch, 0, RETRO_DEVICE_MOUSE, 0, RETRO_DEVICE_ID_MOUSE_X); /* so that it is read */
-    kl_room_init(&room, &p);
-    assert_int_equal(kl_room_add(&room, 0, 1, begin_us), 0);
+    lock_begin(&room, &p, NULL);
+    assert_int_equal(kl_lock_add(&room, 0, 1, begin_us), 0);
     kl_client_init(&client, &p, 1, held, KL_WINDOW_FRAMES, begin_us);
-    assert_int_equal(kl_room_start(&room, begin_us), 0);
+    assert_int_equal(kl_lock_start(&room, begin_us), 0);
     for (uint64_t now_us = begin_us; now_us < end_us; now_us += STEP_US) {
         carry(now_us);
         if ((double)now_us < next_us) continue;

@@ -2,11 +2,12 @@
  * plays alone. tests/cores/probe_core.c folds all that it sees into its RAM.
  * runs: working, check, 1 s */
 #include "tests/unit/unit.h"
-#include "tests/unit/probe_core.h"
+#include "tests/lib/probe_core.h"
 
 #include <xxhash.h>
 
 #include "core_wrapper/env/emulator.h"
+#include "net/platform/library.h"
 
 #define FRAMES 120
 
@@ -99,6 +100,16 @@ static void two_by_turns_play_as_each_alone(void **state) {
     close_one(&bob);
 }
 
+static void constructors_see_the_world(void **state) {
+    (void)state;
+    open_one(&ada, 1000000000, 3);
+    int64_t (*constructed_s)(void) =
+        (int64_t(*)(void))kl_library_find(ada.e.core.handle, "probe_constructed_s");
+    assert_non_null(constructed_s);
+    assert_int_equal(constructed_s(), 1000000000);
+    close_one(&ada);
+}
+
 static void there_are_as_many_as_worlds(void **state) {
     (void)state;
     static struct kl_emulator more[KL_WORLDS + 1];
@@ -114,6 +125,7 @@ static void there_are_as_many_as_worlds(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(two_by_turns_play_as_each_alone),
+                                       cmocka_unit_test(constructors_see_the_world),
                                        cmocka_unit_test(there_are_as_many_as_worlds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What the core hears in a room: of the time, and of what its frontend can. */
+/* The core's view in a room: the time, and the abilities of its frontend. */
 #include "tests/unit/unit.h"
 
 #include "core_wrapper/env/env.h"

@@ -8,12 +8,12 @@
  * The honest are clients of net/client/dial.h over links with a round trip, jitter and loss.
  * KEYLOCK_SEED: that seed alone. */
 #include "tests/unit/unit.h"
+#include "tests/lib/rng.h"
 
 #include <stdlib.h>
 
 #include "net/client/dial.h"
 #include "net/transport/gate.h"
-#include "tests/unit/quick_curve.h"
 
 #define PEERS     4095
 #define SECOND_US UINT64_C(1000000)
@@ -27,11 +27,10 @@
 
 /* --- chance: the test's and libsodium's, both from the seed --- */
 
-static uint64_t chance;
+static struct rng chance;
 
 static uint32_t any(uint32_t below) {
-    chance = chance * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (uint32_t)(chance >> 33) % below;
+    return rng_below(&chance, below);
 }
 static const char *chance_name(void) {
     return "the test's seed";
@@ -268,7 +267,7 @@ static void run(uint64_t seed, const struct flood *flood) {
         .peers = PEERS, .per_address = 64, .handshakes = 128, .half_open = KL_HALF_OPEN_MAX};
     struct kl_keypair own;
     memset(&w, 0, sizeof w);
-    chance = seed * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)(flood - floods);
+    chance.state = seed * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)(flood - floods);
     w.seed = seed;
     w.flood = flood;
     w.now_us = 100 * SECOND_US;

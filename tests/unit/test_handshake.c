@@ -308,7 +308,7 @@ static void a_relay_that_is_full_says_so(void **state) {
     kl_hs_relay_refuse(&p.request, KL_HS_REFUSED_FULL, reply, &len);
     assert_int_equal(kl_hs_client_receive(&p.client, reply, len, &out), KL_HS_REFUSED);
     assert_int_equal(out.code, KL_HS_REFUSED_FULL);
-    for (size_t bit = 0; bit < 8 * 18; bit++) { /* who has not seen INIT cannot say it */
+    for (size_t bit = 0; bit < 8 * 18; bit++) { /* a stranger who has not seen INIT cannot say it */
         reply[bit / 8] ^= (uint8_t)(1u << bit % 8);
         assert_int_equal(kl_hs_client_receive(&p.client, reply, len, &out), KL_HS_IGNORED);
         reply[bit / 8] ^= (uint8_t)(1u << bit % 8);

@@ -8,6 +8,8 @@
 #include "core_wrapper/tool/common/hashfile.h"
 #include "core_wrapper/tool/run/run_output.h"
 #include "core_wrapper/tool/common/tool.h"
+#include "net/platform/dir.h"
+#include "net/platform/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +19,11 @@
 #define H2 "fedcba9876543210"
 #define H3 "00000000000000ff"
 
-static char dir[] = "/tmp/keylock-test-XXXXXX", path_a[64], path_b[64], err[1024];
+static char dir[KL_FILE_PATH - 8], path_a[KL_FILE_PATH], path_b[KL_FILE_PATH], err[1024];
 
 static int set_up(void **state) {
     (void)state;
-    if (!mkdtemp(dir)) return -1;
+    if (kl_dir_make_temporary(dir, sizeof dir, "test-hashfile", err, sizeof err) != 0) return -1;
     snprintf(path_a, sizeof(path_a), "%s/a", dir);
     snprintf(path_b, sizeof(path_b), "%s/b", dir);
     return 0;
@@ -29,9 +31,8 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     (void)state;
-    unlink(path_a);
-    unlink(path_b);
-    return rmdir(dir);
+    kl_dir_remove_tree(dir);
+    return kl_dir_exists(dir);
 }
 
 static void put(const char *path, const char *text) {
@@ -154,7 +155,7 @@ static void a_missing_file_is_named(void **state) {
     assert_non_null(strstr(err, "/nonexistent/h"));
 }
 
-static void what_is_written_is_read(void **state) {
+static void written_values_are_read_back(void **state) {
     (void)state;
     struct kl_hashline line = {4294967295u, true, false, 0xff, 0}, back;
     struct kl_hashreader r;
@@ -178,8 +179,8 @@ static void a_full_disk_shows_at_once(void **state) {
     fclose(f);
 }
 
-/* Who has begun anew, once and once more, runs what he has run before. */
-static void what_begins_anew_is_written_once(void **state) {
+/* A player who has begun anew, once and once more, runs the same frames again. */
+static void a_file_that_begins_anew_is_written_once(void **state) {
     (void)state;
     static const uint32_t frames[] = {59, 119, 179, 59, 119, 239, 299, 119, 179, 299, 359};
     struct kl_run_output o;
@@ -206,9 +207,9 @@ int main(void) {
         cmocka_unit_test(frames_must_go_up),
         cmocka_unit_test(a_long_line_is_malformed),
         cmocka_unit_test(a_missing_file_is_named),
-        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(written_values_are_read_back),
         cmocka_unit_test(a_full_disk_shows_at_once),
-        cmocka_unit_test(what_begins_anew_is_written_once),
+        cmocka_unit_test(a_file_that_begins_anew_is_written_once),
     };
     return cmocka_run_group_tests_name("hashfile", tests, set_up, tear_down);
 }

@@ -9,15 +9,17 @@
 
 #include "core_wrapper/tool/headless/headless.h"
 #include "net/platform/dir.h"
+#include "net/platform/file.h"
 
-static char dir[64], file[128];
+static char dir[128], file[160];
 static const struct retro_vfs_interface *vfs;
 
 static int make_file(void **state) {
     (void)state;
     struct retro_vfs_interface_info info = {.required_interface_version = 1};
-    strcpy(dir, "/tmp/keylock-test-headless-XXXXXX");
-    if (!mkdtemp(dir) || !kl_headless_vfs(&info)) return -1;
+    char err[300];
+    if (kl_dir_make_temporary(dir, sizeof dir, "test-headless", err, sizeof err) != 0) return -1;
+    if (!kl_headless_vfs(&info)) return -1;
     vfs = info.iface;
     snprintf(file, sizeof file, "%s/ten", dir);
     FILE *f = fopen(file, "wb");
@@ -26,7 +28,7 @@ static int make_file(void **state) {
 static int remove_file(void **state) {
     (void)state;
     kl_dir_remove_tree(dir);
-    return access(dir, F_OK) == 0;
+    return kl_dir_exists(dir);
 }
 
 /* ---- files ---- */

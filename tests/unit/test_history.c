@@ -35,8 +35,8 @@ static void press(struct kl_input *in, bool everything) {
     in->touch[0] = (struct kl_touch){(int16_t)chance(65536), 3, chance(2)};
     in->key_count = KL_KEYS;
     for (unsigned k = 0; k < KL_KEYS; k++)
-        in->key[k] =
-            (struct kl_key){(uint16_t)chance(65536), (uint16_t)chance(65536), chance(0x110000), chance(2)};
+        in->key[k] = (struct kl_key){(uint16_t)chance(65536), (uint16_t)chance(65536),
+                                     chance(0x110000) & KL_UTF32, chance(2) & 1};
 }
 
 static void command(uint32_t keyframe, unsigned count, unsigned len) {
@@ -142,7 +142,7 @@ static uint32_t first_of_interval(uint32_t n) {
 static void check_interval(uint32_t n) {
     static uint8_t is[KL_INTERVAL_BYTES], must[KL_INTERVAL_BYTES];
     const struct kl_commands *set = commands_at(first_of_interval(n));
-    struct kl_frames_from from = {past, FRAMES, set, set != NULL};
+    struct kl_frames_from from = {past, FRAMES, set, set != NULL, NULL};
     struct kl_writer w;
     kl_writer_init(&w, must, sizeof must);
     kl_frames_write(&w, &from, first_of_interval(n), past[n].spacing);
@@ -218,7 +218,7 @@ static void test_pieces(void **state) {
     assert_int_equal(at, 1000);
     static uint8_t large[64 * 1024]; /* never more than a message takes, however large the buffer */
     assert_in_range(kl_history_read(&h, h.sealed, large, sizeof large, &last), 1, KL_PIECE_BYTES);
-    struct kl_frames_from from = {past, FRAMES, commands, command_sets};
+    struct kl_frames_from from = {past, FRAMES, commands, command_sets, NULL};
     assert_in_range(kl_piece_write(&from, 0, KL_PIECE_FRAMES, large, sizeof large, &last), 1, KL_PIECE_BYTES);
     assert_in_range(last, 1, KL_PIECE_FRAMES - 1);
     uint8_t none[] = {0, 0, 0, 0, 0, 0},
@@ -303,7 +303,7 @@ static void test_drops_the_oldest(void **state) {
     end();
 }
 
-/* What a minute costs; docs/options.md (--history-kib) and net/PROTOCOL.md quote it. */
+/* The bytes of a minute; docs/options.md (--history-kib) and net/PROTOCOL.md quote it. */
 static unsigned minute(unsigned seats, bool idle) {
     make_past((struct manner){.seats = seats, .spacing = 4, .idle = idle}, 17);
     begin();

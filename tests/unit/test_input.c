@@ -62,7 +62,7 @@ static void round_trip(void **state) {
         assert_int_equal(encode(in, 8, b, cap), 0);
 }
 
-static void what_is_unused_costs_nothing(void **state) {
+static void unused_inputs_cost_nothing(void **state) {
     (void)state;
     struct kl_input in[300];
     uint8_t b[16];
@@ -97,7 +97,7 @@ static void motion_is_not_held(void **state) {
     assert_int_equal(out[1].key_count, 0);
 }
 
-static void what_a_reader_must_reject(void **state) {
+static void a_reader_rejects_malformed_inputs(void **state) {
     (void)state;
     static const struct {
         const char *b;
@@ -247,9 +247,9 @@ static void repeating_and_equality(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trip),
-        cmocka_unit_test(what_is_unused_costs_nothing),
+        cmocka_unit_test(unused_inputs_cost_nothing),
         cmocka_unit_test(motion_is_not_held),
-        cmocka_unit_test(what_a_reader_must_reject),
+        cmocka_unit_test(a_reader_rejects_malformed_inputs),
         cmocka_unit_test(one_form_only),
         cmocka_unit_test(the_map_by_hand),
         cmocka_unit_test(folding),

@@ -97,7 +97,7 @@ static void a_file_holds_from_its_frame_on(void **state) {
     kl_input_source_close(s);
 }
 
-static void what_is_wrong_is_named(void **state) {
+static void errors_are_named(void **state) {
     (void)state;
     const char *const bad[] = {"x",       "1 0",    "1 16 0",       "1 0 10000",      "-1 0 0",
                                "1 0 0 0", "1 -1 0", "9 0 0\n8 0 0", "99999999999 0 0"};
@@ -131,7 +131,7 @@ int main(void) {
         cmocka_unit_test(random_is_a_function_of_seed_frame_and_port),
         cmocka_unit_test(random_play_is_plausible),
         cmocka_unit_test(a_file_holds_from_its_frame_on),
-        cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(errors_are_named),
     };
     return cmocka_run_group_tests_name("input_source", tests, make_file, remove_file);
 }

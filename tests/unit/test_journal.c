@@ -1,5 +1,6 @@
 /* test_journal.c - the relay writes down what its rooms need, is killed, and loads them. journal.h. */
-#include "tests/unit/journal_lives.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/journal_lives.h"
 
 #include "net/engine/command.h"
 
@@ -128,7 +129,7 @@ static void the_file_goes_with_the_room(void **state) {
     assert_null(only_file());
 }
 
-static void who_does_not_come_back_ends_it(void **state) {
+static void a_client_that_does_not_come_back_ends_it(void **state) {
     (void)state;
     begin_game(KL_POLICY_BOUNDED);
     play(SECOND);
@@ -231,7 +232,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(records_are_read_as_written), T(the_match_goes_on),
         T(commands_come_back),          T(a_player_with_nothing_comes_back_too),
-        T(the_file_goes_with_the_room), T(who_does_not_come_back_ends_it),
+        T(the_file_goes_with_the_room), T(a_client_that_does_not_come_back_ends_it),
         T(others_files_are_left_alone), T(an_unreadable_file_makes_way),
         T(one_relay_a_folder),          T(nothing_in_clear),
     };

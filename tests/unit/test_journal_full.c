@@ -1,5 +1,6 @@
 /* test_journal_full.c - disks that are full, files that may not grow. journal.h. */
-#include "tests/unit/journal_lives.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/journal_lives.h"
 
 #include <sched.h>
 #include <signal.h>

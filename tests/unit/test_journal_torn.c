@@ -1,5 +1,6 @@
 /* test_journal_torn.c - journals that are torn or changed anywhere. journal.h, journal_file.h. */
-#include "tests/unit/journal_lives.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/journal_lives.h"
 
 /* --- torn and changed -------------------------------------------------------------------------------------
  */
@@ -67,11 +68,41 @@ static void a_torn_journal_is_written_on(void **state) {
     assert_int_equal(frames_in(the_room()), closed);
 }
 
+/* Changes a tag in the last record that has one, and its mac with it. */
+static void spoil_a_tag(void) {
+    struct kl_journal_cursor c, last = {0};
+    uint8_t key[32], id[KL_JOURNAL_ID], before[KL_JOURNAL_BEFORE];
+    assert_int_equal(kl_journal_head_open(secret, bytes, bytes_len, id), KL_OK);
+    kl_journal_key(secret, id, key);
+    kl_journal_seek(&c, key, bytes, bytes_len);
+    while (kl_journal_next(&c))
+        if (c.type == KL_JOURNAL_FRAMES && c.body[4]) last = c;
+    assert_non_null(last.body);
+    uint8_t *body = bytes + (last.body - bytes);
+    body[5] ^= 1;
+    kl_journal_record(key, last.at - KL_JOURNAL_AROUND - last.body_len, KL_JOURNAL_FRAMES, body,
+                      last.body_len, before, body + last.body_len);
+}
+
+/* A room that took some of a wrong record's frames has them in its file, though the record is cut off. */
+static void the_frames_of_a_wrong_record_are_written_again(void **state) {
+    (void)state;
+    make_small_journal();
+    spoil_a_tag();
+    put_file(journal_name, bytes, bytes_len, 0600);
+    begin_life(now_us);
+    uint32_t had = the_room()->lock.next_close;
+    die_and_begin_again();
+    assert_non_null(the_room());
+    assert_int_equal(the_room()->lock.next_close, had);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         T(torn_at_any_byte),
         T(changed_at_any_byte),
         T(a_torn_journal_is_written_on),
+        T(the_frames_of_a_wrong_record_are_written_again),
     };
     return cmocka_run_group_tests_name("journal_torn", tests, NULL, NULL);
 }

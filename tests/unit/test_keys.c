@@ -1,7 +1,6 @@
 /* A relay's long-term key: its file, and its fingerprint. net/PROTOCOL.md §9. */
 #include "tests/unit/unit.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "net/session/keys.h"
+#include "tests/lib/files.h"
 
 static char folder[64], dir[128], file[160];
 
@@ -29,15 +29,6 @@ static int remove_folder(void **state) {
     snprintf(parent, sizeof parent, "%s/state", folder);
     (void)rmdir(parent);
     return rmdir(folder);
-}
-
-static void write_file(const void *bytes, size_t len, mode_t mode) {
-    (void)unlink(file);
-    int fd = open(file, O_WRONLY | O_CREAT | O_EXCL, 0600);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, bytes, len), (ssize_t)len);
-    close(fd);
-    assert_int_equal(chmod(file, mode), 0);
 }
 
 static void fingerprints(void **state) {
@@ -100,21 +91,21 @@ static void refuses_and_leaves(const char *text) {
     assert_true(before.st_ino == after.st_ino);
 }
 
-static void what_is_no_key_is_left_alone(void **state) {
+static void files_that_are_no_key_are_left_alone(void **state) {
     (void)state;
     struct kl_keypair k;
     uint8_t bytes[33] = {1};
     char err[256] = "";
     assert_int_equal(kl_keys_open(dir, &k, err, sizeof err), 0);
-    write_file(bytes, 31, 0600);
+    file_write(file, bytes, 31, 0600);
     refuses_and_leaves("expected 32 bytes, found 31");
-    write_file(bytes, 33, 0600);
+    file_write(file, bytes, 33, 0600);
     refuses_and_leaves("expected 32 bytes, found 33");
-    write_file(bytes, 0, 0600);
+    file_write(file, bytes, 0, 0600);
     refuses_and_leaves("expected 32 bytes, found 0");
-    write_file(bytes, 32, 0640);
+    file_write(file, bytes, 32, 0640);
     refuses_and_leaves("may be read by others: expected mode 600, found 640");
-    write_file(bytes, 32, 0604);
+    file_write(file, bytes, 32, 0604);
     refuses_and_leaves("may be read by others: expected mode 600, found 604");
     (void)unlink(file);
     assert_int_equal(symlink("/dev/zero", file), 0);
@@ -122,7 +113,7 @@ static void what_is_no_key_is_left_alone(void **state) {
     (void)unlink(file); /* nor is a key that somebody else may exchange */
     char elsewhere[sizeof file + 8];
     snprintf(elsewhere, sizeof elsewhere, "%s.moved", file);
-    write_file(bytes, 32, 0600);
+    file_write(file, bytes, 32, 0600);
     assert_int_equal(rename(file, elsewhere), 0);
     assert_int_equal(symlink(elsewhere, file), 0);
     refuses_and_leaves("cannot read");
@@ -168,7 +159,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fingerprints),
         cmocka_unit_test_setup_teardown(made_once_and_read_again, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(what_is_no_key_is_left_alone, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(files_that_are_no_key_are_left_alone, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(two_at_once_agree, make_folder, remove_folder),
     };
     return cmocka_run_group_tests_name("keys", tests, NULL, NULL);

@@ -1,7 +1,6 @@
 /* Relays met by name, and the private files they stand in. net/PROTOCOL.md §9. */
 #include "tests/unit/unit.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 
 #include "net/session/keys.h"
 #include "net/session/known.h"
+#include "tests/lib/files.h"
 
 static char dir[64], file[128], err[512];
 static const uint8_t one[32] = {1}, two[32] = {2};
@@ -27,15 +27,6 @@ static int remove_folder(void **state) {
     snprintf(lock, sizeof lock, "%s.lock", file);
     (void)unlink(file), (void)unlink(lock);
     return rmdir(dir); /* fails where something else was left */
-}
-
-static void write_file(const void *bytes, size_t len, mode_t mode) {
-    (void)unlink(file);
-    int fd = open(file, O_WRONLY | O_CREAT | O_EXCL, 0600);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, bytes, len), (ssize_t)len);
-    close(fd);
-    assert_int_equal(chmod(file, mode), 0);
 }
 
 static int check(const char *host, unsigned port, const uint8_t *pub) {
@@ -83,25 +74,25 @@ static void a_file_that_is_not_ours_is_left_alone(void **state) {
                                   "h:1 wgythom7kfxgzawo3kes55npkd5ewttr\r\n"};
     struct stat st;
     for (size_t i = 0; i < COUNT(wrong); i++) {
-        write_file(wrong[i], strlen(wrong[i]), 0600);
+        file_write(file, wrong[i], strlen(wrong[i]), 0600);
         assert_int_equal(check("other", 1, one), KL_KNOWN_FAILED);
         assert_non_null(strstr(err, "line 1: expected HOST:PORT FINGERPRINT"));
         assert_int_equal(stat(file, &st), 0);
         assert_int_equal(st.st_size, strlen(wrong[i]));
     }
     static const char cut_short[] = "h:1 wgythom7kfxgzawo3kes55npkd5ewttr\n\0more\n";
-    write_file(cut_short, sizeof cut_short - 1, 0600);
+    file_write(file, cut_short, sizeof cut_short - 1, 0600);
     assert_int_equal(check("other", 1, one), KL_KNOWN_FAILED);
     assert_non_null(strstr(err, "a zero byte"));
-    write_file("", 0, 0644);
+    file_write(file, "", 0, 0644);
     assert_int_equal(check("h", 1, one), KL_KNOWN_FAILED);
     assert_non_null(strstr(err, "expected mode 600, found 644"));
     static char huge[400000];
     memset(huge, 'x', sizeof huge);
-    write_file(huge, sizeof huge, 0600);
+    file_write(file, huge, sizeof huge, 0600);
     assert_int_equal(check("h", 1, one), KL_KNOWN_FAILED);
     assert_non_null(strstr(err, "is too long"));
-    write_file("", 0, 0600);
+    file_write(file, "", 0, 0600);
     assert_int_equal(check("h", 1, one), KL_KNOWN_PINNED);
     assert_int_equal(check("", 1, one), KL_KNOWN_FAILED);
     assert_int_equal(check("a b", 1, one), KL_KNOWN_FAILED);
@@ -121,7 +112,7 @@ static void it_does_not_grow_for_ever(void **state) {
     for (unsigned i = 0; i < KL_KNOWN_MAX - 1; i++)
         len +=
             (size_t)snprintf(text + len, sizeof text - len, "h:%u wgythom7kfxgzawo3kes55npkd5ewttr\n", i + 1);
-    write_file(text, len, 0600);
+    file_write(file, text, len, 0600);
     assert_int_equal(check("last", 1, one), KL_KNOWN_PINNED);
     assert_int_equal(check("more", 1, one), KL_KNOWN_FAILED);
     assert_non_null(strstr(err, "is full"));

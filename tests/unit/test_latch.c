@@ -220,7 +220,7 @@ static uint16_t without_l2(void *ctx, unsigned port, uint16_t buttons) {
     return buttons & (uint16_t) ~(1u << RETRO_DEVICE_ID_JOYPAD_L2);
 }
 
-/* What a hot key takes from the pad it takes from the triggers too; who only watches has hot keys as well. */
+/* A hot key's buttons are taken from the pad and from the triggers; a watcher has hot keys as well. */
 static void hidden_buttons(void **state) {
     (void)state;
     latch.filter = without_l2;

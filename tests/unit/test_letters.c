@@ -4,7 +4,7 @@
 #include "core_wrapper/draw/font.h"
 #include "core_wrapper/draw/letters.h"
 #include "core_wrapper/draw/unifont.h"
-#include "tests/unit/own_font.h"
+#include "tests/lib/own_font.h"
 
 static struct kl_letters l;
 

@@ -1,5 +1,6 @@
 /* test_lobby.c - the relay's rooms without a network: what they answer, in virtual time. */
-#include "tests/unit/lobby_net.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_net.h"
 
 #include "net/relay/lobby/lobby_parts.h"
 
@@ -120,7 +121,7 @@ static void a_strict_room_waits_for_any_link(void **state) {
     assert_false(inbox[0].hung_up);
 }
 
-static struct kl_room *lock(void) {
+static struct kl_lock_relay *lock(void) {
     return &((struct kl_lobby_room *)kl_lobby_find(lobby, "room"))->lock;
 }
 
@@ -130,7 +131,7 @@ static void leave_barred(void) {
     hello(0, "room", 1, 3, "x");
     address_of_peers = "192.0.2.66:7";
     hello(1, "room", 1, 3, "x");
-    kl_room_set_account(lock(), 1, (struct kl_account){200000, 3, now_us + 8000000});
+    kl_lock_set_account(lock(), 1, (struct kl_account){200000, 3, now_us + 8000000});
     bye(1);
 }
 
@@ -139,7 +140,7 @@ static void a_bar_stays_with_the_key_and_the_address(void **state) {
     leave_barred();
     address_of_peers = "192.0.2.66:8"; /* another key */
     hello(2, "room", 1, 3, "x");
-    struct kl_account same = kl_room_account(lock(), 1);
+    struct kl_account same = kl_lock_account(lock(), 1);
     assert_true(same.cost_us > 0 && same.pauses == 3 && same.barred_until_us > now_us);
     bye(2);
     address_of_peers = "192.0.2.77:8";
@@ -147,17 +148,17 @@ static void a_bar_stays_with_the_key_and_the_address(void **state) {
     memcpy(m.hello.seat_key, seat_key(2)->pub, sizeof m.hello.seat_key);
     connect_peer(3);
     say(3, &m);
-    assert_int_equal(kl_room_account(lock(), 1).pauses, 3);
+    assert_int_equal(kl_lock_account(lock(), 1).pauses, 3);
     bye(3);
     address_of_peers = "192.0.2.88:8"; /* somebody else */
     hello(4, "room", 1, 3, "x");
-    assert_int_equal(kl_room_account(lock(), 1).pauses, 0);
+    assert_int_equal(kl_lock_account(lock(), 1).pauses, 0);
     address_of_peers = "192.0.2.77:9"; /* the place is taken; the bar is the same */
     hello(2, "room", 1, 3, "x");
-    assert_int_equal(kl_room_account(lock(), 2).pauses, 3);
+    assert_int_equal(kl_lock_account(lock(), 2).pauses, 3);
 }
 
-static void who_comes_late_is_checked_like_everybody(void **state) {
+static void a_client_that_comes_late_is_checked_like_everybody(void **state) {
     (void)state;
     start_game();
     hello(2, "room", 1, 2, "y");
@@ -184,7 +185,7 @@ static void too_many_clients(void **state) {
     expect_refusal(20, KL_REFUSE_FULL, "is full: it has 16 clients");
 }
 
-static void what_shows_while_loading_is_compared_with_the_hosts(void **state) {
+static void facts_known_after_loading_are_compared_with_the_hosts(void **state) {
     (void)state;
     hello(0, "room", 1, 2, "x");
     hello(1, "room", 1, 2, "x");
@@ -264,7 +265,7 @@ static void malformed_datagrams_are_dropped_and_then_tell(void **state) {
     assert_false(inbox[0].hung_up);
 }
 
-static void who_is_silent_or_slow_is_put_out(void **state) {
+static void a_client_that_is_silent_or_slow_is_put_out(void **state) {
     (void)state;
     connect_peer(9);
     pass(4900000);
@@ -356,14 +357,14 @@ int main(void) {
         T(a_room_ends_with_the_last),
         T(a_game_from_hello_to_frames),
         T(refusals),
-        T(who_comes_late_is_checked_like_everybody),
+        T(a_client_that_comes_late_is_checked_like_everybody),
         T(too_many_clients),
-        T(what_shows_while_loading_is_compared_with_the_hosts),
+        T(facts_known_after_loading_are_compared_with_the_hosts),
         T(the_next_becomes_host_and_is_asked),
         T(start_data_is_paced),
         T(protocol_errors_put_out),
         T(malformed_datagrams_are_dropped_and_then_tell),
-        T(who_is_silent_or_slow_is_put_out),
+        T(a_client_that_is_silent_or_slow_is_put_out),
         T(a_host_that_gives_nothing_is_put_out),
         T(leaving_the_game),
         T(a_verdict_reaches_all),

@@ -1,6 +1,7 @@
 /* test_lobby_again.c - the relay dies in the middle of a game and is started again: the room is made again
  * from its ticket, its start data and its frames, and the match goes on. PROTOCOL.md §7, tags and tickets. */
-#include "tests/unit/lobby_players.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_players.h"
 
 static void the_match_goes_on(void **state) {
     (void)state;
@@ -9,7 +10,7 @@ static void the_match_goes_on(void **state) {
     struct kl_lobby_room *r = make_again();
     assert_non_null(r);
     adopt(r, canon_end);
-    for (unsigned i = 0; i < PLAYERS; i++) /* what the relay once tagged, it tags again */
+    for (unsigned i = 0; i < PLAYERS; i++) /* the relay makes the same tags again */
         assert_true(kl_lobby_again_proves(r, player[i].tags - 1, player[i].tag[player[i].tags - 1]));
     const uint8_t *newest = player[0].tag[player[0].tags - 1];
     assert_false(kl_lobby_again_proves(r, r->past.tags, newest)); /* not complete */
@@ -41,7 +42,7 @@ static void a_strict_room_waits_for_all(void **state) {
     expect_all_at_the_end();
 }
 
-/* Who does not come is neutral after a while, and gone after the seat time. */
+/* A player who does not come is neutral after a while, and gone after the seat time. */
 static void without_who_does_not_come_back(void **state) {
     (void)state;
     play_and_die(KL_POLICY_BOUNDED);
@@ -59,7 +60,7 @@ static void without_who_does_not_come_back(void **state) {
 }
 
 /* A client that ran frames which nobody brought back begins anew; so does one that has nothing. */
-static void who_has_other_frames_begins_anew(void **state) {
+static void a_client_that_has_other_frames_begins_anew(void **state) {
     (void)state;
     play_and_die(KL_POLICY_BOUNDED);
     struct kl_lobby_room *r = make_again();
@@ -191,10 +192,10 @@ static void a_newer_ticket_says_who_plays(void **state) {
         newer();
         kl_lobby_again_renew(r, &ticket, now_us);
         if (!open_first) kl_lobby_again_open(r, 0, now_us);
-        assert_true(r->member[7].here && r->member[7].seats == 2 && r->lock.client[7].seats == 2);
-        assert_true(r->member[1].here && r->member[1].seats == 0 && r->lock.client[1].seats == 0);
-        assert_false(r->member[2].here || r->lock.client[2].present);
-        assert_int_equal(kl_room_joining(&r->lock, 7), open_first);
+        assert_true(kl_lobby_here(&r->member[7]) && r->member[7].seats == 2 && r->lock.client[7].seats == 2);
+        assert_true(kl_lobby_here(&r->member[1]) && r->member[1].seats == 0 && r->lock.client[1].seats == 0);
+        assert_false(kl_lobby_here(&r->member[2]) || r->lock.client[2].present);
+        assert_int_equal(kl_lock_joining(&r->lock, 7), open_first);
         assert_int_equal(kl_lobby_members(lobby), 3);
         come_back_with_nothing(0, 20);
         play(6 * SECOND);
@@ -211,7 +212,7 @@ int main(void) {
         T(the_match_goes_on),
         T(a_strict_room_waits_for_all),
         T(without_who_does_not_come_back),
-        T(who_has_other_frames_begins_anew),
+        T(a_client_that_has_other_frames_begins_anew),
         T(the_key_is_enough_once),
         T(nobody_enters_meanwhile),
         T(pieces_are_loaded),

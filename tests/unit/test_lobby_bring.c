@@ -3,7 +3,8 @@
 #include <malloc.h>
 
 #include "net/engine/command.h"
-#include "tests/unit/lobby_bringers.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_bringers.h"
 
 static void clients_bring_it(void **state) {
     (void)state;
@@ -48,7 +49,7 @@ static void everything_that_was_run_is_marked(void **state) {
     show(1, 11);
     pass(400000);
     bring_all(1);
-    assert_int_equal(room()->lock.next_close, kl_client_have(&player[1].lock));
+    assert_int_equal(the_room()->lock.next_close, kl_client_have(&player[1].lock));
 }
 
 static void nothing_is_taken_on_a_clients_word(void **state) {
@@ -63,10 +64,11 @@ static void nothing_is_taken_on_a_clients_word(void **state) {
     bring_frames(1, 0, canon_end);
     bring_end(1);
     assert_true(player[1].tags_end < canon_end);
-    assert_int_equal(room()->lock.next_close, player[1].tags_end);
+    assert_int_equal(the_room()->lock.next_close, player[1].tags_end);
 }
 
-/* … neither from him who makes the room nor from him who adds to it, however far he says that he has come. */
+/* No unproved frame is taken, from the room's maker or from a player who adds to it, however far they say
+ * they have come. */
 static void a_claim_that_is_not_made_good(void **state) {
     static const uint32_t far[] = {100000, UINT32_MAX, UINT32_MAX - 50};
     (void)state;
@@ -88,19 +90,19 @@ static void a_claim_that_is_not_made_good(void **state) {
     expect_want(0, KL_WANT_START, 0);
     bring_all(0);
     uint32_t end = marked(0);
-    assert_int_equal(room()->lock.next_close, end);
+    assert_int_equal(the_room()->lock.next_close, end);
     pass(200000);
     expect_want(1, 0, end); /* he says that he has more */
     forged_frames(1, end, end + 60);
     bring_end(1);
     expect_refusal(21, KL_REFUSE_SEAT, "frames are missing below your newest tag");
-    assert_int_equal(room()->lock.next_close, end);
+    assert_int_equal(the_room()->lock.next_close, end);
     show_off(1, 22, far[2]);
     pass(200000);
     expect_want(1, 0, end);
     forged_frames(1, end, end + 60);
     lose(22); /* goes in the middle of it */
-    assert_int_equal(room()->lock.next_close, end);
+    assert_int_equal(the_room()->lock.next_close, end);
 }
 
 /* Two who have other frames past what a third has: the relay knows its own. */
@@ -228,7 +230,7 @@ static void strangers_add_nothing(void **state) {
     assert_non_null(heard(11, KL_MSG_WELCOME));
 }
 
-static void what_was_played_cannot_be_rewritten(void **state) {
+static void played_frames_cannot_be_rewritten(void **state) {
     (void)state;
     play_and_die(KL_POLICY_BOUNDED);
     show(1, 11);
@@ -259,7 +261,7 @@ static void get_a_base(bool swapped) {
     play(6 * SECOND);
     if (swapped) say(player[0].peer, &swap);
     play(SECOND);
-    room()->member[1].way.begins = 300;
+    the_room()->member[1].way.begins = 300;
     play(1300 * 1000);
     open_ticket(&player[1], &ticket);
     assert_true(ticket.base.keyframe > 350);
@@ -291,7 +293,7 @@ static void nobody_has_frame_0_any_more(void **state) {
     pass(400000);
     expect_want(1, KL_WANT_START, base);
     bring_all(1);
-    const struct kl_lobby_room *r = room();
+    const struct kl_lobby_room *r = the_room();
     assert_int_equal(r->lock.next_close, marked(1));
     assert_true(r->lock.begin == base && r->past.history.first == base && r->lock.plays[0] == 1);
     assert_true(kl_lobby_past_reaches(r, base));
@@ -328,7 +330,7 @@ static void a_base_is_no_way_to_lie(void **state) {
     forged_frames(1, base + 20, base + 21);
     bring_frames(1, base + 21, canon_end);
     expect_refusal(13, KL_REFUSE_SEAT, "not what this relay saw played");
-    ticket.member[1].seats = 0; /* who only watches brings no state that counts */
+    ticket.member[1].seats = 0; /* a watcher brings no state that counts */
     ticket.number++;
     seal_ticket(1);
     show_from(1, 14, 300);
@@ -353,12 +355,12 @@ static void frame_0_comes_before_more_frames(void **state) {
     bring_tag(2);
     bring_frames(2, 0, canon_end);
     bring_end(2);
-    assert_int_equal(room()->lock.next_close, player[2].tags_end);
+    assert_int_equal(the_room()->lock.next_close, player[2].tags_end);
     pass(200000);
     expect_want(1, 0, player[2].tags_end); /* the rest is the other's */
     bring_all(1);
-    assert_int_equal(room()->lock.next_close, marked(1));
-    assert_true(room()->lock.begin == 0 && room()->past.history.first == 0);
+    assert_int_equal(the_room()->lock.next_close, marked(1));
+    assert_true(the_room()->lock.begin == 0 && the_room()->past.history.first == 0);
 }
 
 /* The room goes on before the base of its ticket: the frames there will be others. */
@@ -381,7 +383,7 @@ static void a_ticket_of_another_room(void **state) {
     expect_refusal(11, KL_REFUSE_SEAT, "of another room or of others' seats");
 }
 
-static void what_is_missing_or_out_of_turn(void **state) {
+static void missing_parts_and_parts_out_of_turn_are_refused(void **state) {
     (void)state;
     play_and_die(KL_POLICY_BOUNDED);
     show(1, 11);
@@ -448,7 +450,7 @@ static void start_data_on_its_way_is_counted(void **state) {
     assert_int_equal(lobby->start_bytes, KL_START_BYTES_TOTAL - 3);
     lobby->start_bytes = 0;
     address_of_peers = "192.0.2.7:1";
-    lobby->limits.mib_per_address = 1;
+    lobby->limits.mib_per_address = 0;
     hello(20, "other", 1, 1, "x"); /* a room alone has more */
     show(1, 14);
     pass(400000);
@@ -508,13 +510,13 @@ int main(void) {
         T(of_two_that_differ_the_relays_own_count),
         T(a_long_trial_leaves_nothing),
         T(strangers_add_nothing),
-        T(what_was_played_cannot_be_rewritten),
+        T(played_frames_cannot_be_rewritten),
         T(nobody_has_frame_0_any_more),
         T(a_base_is_no_way_to_lie),
         T(frame_0_comes_before_more_frames),
         T(a_base_that_is_lost),
         T(a_ticket_of_another_room),
-        T(what_is_missing_or_out_of_turn),
+        T(missing_parts_and_parts_out_of_turn_are_refused),
         T(start_data_on_its_way_is_counted),
         T(rooms_that_are_brought_count),
         T(a_room_without_seats_is_none),

@@ -1,11 +1,12 @@
 /* test_lobby_bring_turns.c - of those who would bring a room back: who is asked, who is waited for, whose
  * ticket counts; and who has taken its name meanwhile. PROTOCOL.md §7, tags and tickets. */
-#include "tests/unit/lobby_bringers.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_bringers.h"
 
 #include "net/engine/command.h"
 
-/* Who is about to show may have a newer ticket, or more. */
-static void who_is_showing_is_waited_for(void **state) {
+/* A player about to show may have a newer ticket, or more. */
+static void a_client_that_is_showing_is_waited_for(void **state) {
     (void)state;
     play_and_die(KL_POLICY_BOUNDED);
     show(0, 10), show(1, 11);
@@ -23,8 +24,8 @@ static void who_is_showing_is_waited_for(void **state) {
     assert_non_null(heard(10 + who, KL_MSG_WELCOME));
 }
 
-/* Who dawdles is waited for once, and not long; what he says a second time counts after the others' word. */
-static void who_dawdles_is_put_off(void **state) {
+/* A slow player is waited for once, and not long; their second word counts after the others'. */
+static void a_client_that_dawdles_is_put_off(void **state) {
     (void)state;
     play_and_die(KL_POLICY_BOUNDED);
     show(0, 10);
@@ -41,12 +42,12 @@ static void who_dawdles_is_put_off(void **state) {
     pass(400000);
     assert_true(is_asked(1) && !is_asked(2));
     bring_all(1);
-    assert_int_equal(room()->lock.next_close, marked(1));
+    assert_int_equal(the_room()->lock.next_close, marked(1));
 }
 
-/* … and who does bring something, but slowly, is waited for 8 s where it goes without him. He is a member all
+/* A player who brings something, but slowly, is waited for 8 s if the room can do without. He is a member all
  * the same. */
-static void who_is_slow_is_put_off(void **state) {
+static void a_client_that_is_slow_is_put_off(void **state) {
     (void)state;
     play_so_long_and_die(KL_POLICY_BOUNDED, 30, true);
     uint32_t end = canon_end;
@@ -61,10 +62,10 @@ static void who_is_slow_is_put_off(void **state) {
     pass(SECOND);
     expect_want(0, KL_WANT_START, 0);
     bring_all(0);
-    assert_int_equal(room()->lock.next_close, marked(0));
+    assert_int_equal(the_room()->lock.next_close, marked(0));
     forged_frames(2, end, end + 100);
     pass(4 * SECOND);
-    assert_int_equal(room()->lock.next_close, marked(0));
+    assert_int_equal(the_room()->lock.next_close, marked(0));
     assert_non_null(heard(10, KL_MSG_WELCOME));
     assert_false(inbox[12].hung_up || heard(12, KL_MSG_WELCOME));
     bring_end(2);
@@ -74,7 +75,7 @@ static void who_is_slow_is_put_off(void **state) {
 }
 
 /* The same with what he would add to a room that is there. */
-static void who_adds_slowly_is_put_off(void **state) {
+static void a_client_that_adds_slowly_is_put_off(void **state) {
     (void)state;
     play_so_long_and_die(KL_POLICY_BOUNDED, 10, true);
     uint32_t end = canon_end;
@@ -90,10 +91,10 @@ static void who_adds_slowly_is_put_off(void **state) {
     pass(SECOND);
     assert_false(inbox[12].hung_up);
     assert_non_null(heard(10, KL_MSG_WELCOME));
-    assert_int_equal(room()->lock.next_close, marked(0));
+    assert_int_equal(the_room()->lock.next_close, marked(0));
 }
 
-static void where_nobody_else_could_the_slow_one_goes_on(void **state) {
+static void if_nobody_else_could_the_slow_one_goes_on(void **state) {
     (void)state;
     play_so_long_and_die(KL_POLICY_BOUNDED, 30, true);
     show(1, 11);
@@ -106,10 +107,10 @@ static void where_nobody_else_could_the_slow_one_goes_on(void **state) {
     bring_frames(1, canon_end - 60, canon_end);
     bring_end(1);
     pass(100000);
-    assert_int_equal(room()->lock.next_close, marked(1));
+    assert_int_equal(the_room()->lock.next_close, marked(1));
 }
 
-/* --- who was quicker than all members ----------------------------------------------------------------------
+/* --- somebody who was quicker than all members ------------------------------------------------------------
  */
 
 static void expect_the_old_game(void) {
@@ -123,7 +124,7 @@ static void expect_the_old_game(void) {
     expect_refusal(20, KL_REFUSE_CLOSED, "has come back; choose another name");
     assert_int_equal(kl_lobby_rooms(lobby), 1);
     pass(4 * SECOND);
-    assert_memory_equal(room()->id, ticket.id, sizeof ticket.id);
+    assert_memory_equal(the_room()->id, ticket.id, sizeof ticket.id);
     assert_non_null(heard(11, KL_MSG_WELCOME));
     assert_non_null(heard(12, KL_MSG_WELCOME));
 }
@@ -143,7 +144,7 @@ static void a_strangers_game_that_has_just_begun_too(void **state) {
     give(20, "other");
     ready(20, "a");
     run();
-    assert_int_equal(room()->phase, KL_ROOM_PLAYING);
+    assert_int_equal(the_room()->phase, KL_ROOM_PLAYING);
     expect_the_old_game();
 }
 
@@ -161,7 +162,7 @@ static void his_own_members_are_at_home_there(void **state) {
 }
 
 /* 30 s after the relay's start nobody has to go. */
-static void who_comes_too_late_finds_another_game(void **state) {
+static void a_client_that_comes_too_late_finds_another_game(void **state) {
     (void)state;
     play_and_die(KL_POLICY_BOUNDED);
     pass(31 * SECOND);
@@ -199,15 +200,15 @@ static void ban_and_die(struct player *old) {
 }
 
 static void expect_the_newest(unsigned bans) {
-    const struct kl_lobby_room *r = room();
+    const struct kl_lobby_room *r = the_room();
     assert_non_null(r);
     assert_int_equal(r->door.bans, bans);
     assert_int_equal(r->host, 1);
-    assert_false(r->member[2].here);
+    assert_false(kl_lobby_here(&r->member[2]));
     assert_int_equal(kl_lobby_members(lobby), 2);
 }
 
-/* Of all that are shown before it is made … */
+/* Of all tickets that are shown before the room is made, the newest counts. */
 static void the_newest_ticket_counts(void **state) {
     static struct player old;
     (void)state;
@@ -225,7 +226,7 @@ static void the_newest_ticket_counts(void **state) {
     assert_true(heard(11, KL_MSG_WELCOME)->welcome.host);
 }
 
-/* … and where he was quicker than all others. */
+/* A newer ticket counts even if the owner of the older one was quicker. */
 static void a_newer_ticket_comes_too_late_for_the_making(void **state) {
     static struct player old;
     (void)state;
@@ -233,8 +234,8 @@ static void a_newer_ticket_comes_too_late_for_the_making(void **state) {
     show(2, 12);
     pass(400000);
     bring_all(2);
-    assert_true(room()->member[2].here);
-    assert_int_equal(room()->host, 0);
+    assert_true(kl_lobby_here(&the_room()->member[2]));
+    assert_int_equal(the_room()->host, 0);
     show(1, 11);
     expect_the_newest(1);
     pass(200000);
@@ -251,7 +252,7 @@ static void a_newer_ticket_comes_too_late_for_the_making(void **state) {
     assert_int_equal(player[1].lock.standing, KL_STANDING_IN);
 }
 
-/* … and even where he has the whole room to himself already. */
+/* A newer ticket counts even if the owner of the older one has the whole room already. */
 static void a_newer_ticket_counts_after_the_opening(void **state) {
     static struct player old;
     (void)state;
@@ -260,9 +261,9 @@ static void a_newer_ticket_counts_after_the_opening(void **state) {
     pass(400000);
     bring_all(2);
     pass(4 * SECOND);
-    assert_int_equal(room()->phase, KL_ROOM_PLAYING);
+    assert_int_equal(the_room()->phase, KL_ROOM_PLAYING);
     assert_non_null(heard(12, KL_MSG_WELCOME));
-    room()->door.ban[room()->door.bans++] = (struct kl_lobby_ban){.host = "192.0.2.66"}; /* meanwhile */
+    kl_lobby_add_ban(the_room(), (uint8_t[KL_SEAT_KEY_BYTES]){0}, "192.0.2.66"); /* meanwhile */
     show(1, 11);
     expect_the_newest(2);
     expect_refusal(12, KL_REFUSE_SEAT, "no longer in this room");
@@ -283,7 +284,7 @@ static void a_newer_ticket_counts_after_the_opening(void **state) {
     assert_non_null(heard(13, KL_MSG_WELCOME));
 }
 
-static void who_can_bring_nothing_waits_a_little(void **state) {
+static void a_client_that_can_bring_nothing_waits_a_little(void **state) {
     (void)state;
     play_and_die(KL_POLICY_BOUNDED);
     struct kl_msg m = prepare_return(2, 12);
@@ -305,19 +306,19 @@ static void who_can_bring_nothing_waits_a_little(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(who_is_showing_is_waited_for),
-        T(who_dawdles_is_put_off),
-        T(who_is_slow_is_put_off),
-        T(who_adds_slowly_is_put_off),
-        T(where_nobody_else_could_the_slow_one_goes_on),
+        T(a_client_that_is_showing_is_waited_for),
+        T(a_client_that_dawdles_is_put_off),
+        T(a_client_that_is_slow_is_put_off),
+        T(a_client_that_adds_slowly_is_put_off),
+        T(if_nobody_else_could_the_slow_one_goes_on),
         T(a_strangers_room_gives_way),
         T(a_strangers_game_that_has_just_begun_too),
         T(his_own_members_are_at_home_there),
-        T(who_comes_too_late_finds_another_game),
+        T(a_client_that_comes_too_late_finds_another_game),
         T(the_newest_ticket_counts),
         T(a_newer_ticket_comes_too_late_for_the_making),
         T(a_newer_ticket_counts_after_the_opening),
-        T(who_can_bring_nothing_waits_a_little),
+        T(a_client_that_can_bring_nothing_waits_a_little),
     };
     return cmocka_run_group_tests_name("lobby_bring_turns", tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
 /* Players who load no bytes of others. net/PROTOCOL.md §7, Consent. */
-#include "tests/unit/lobby_machines.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_machines.h"
 
 static void begin_with(uint32_t those) {
     strangers = those;
-    begin();
+    begin_machines();
 }
 
 static int all_consent_again(void **state) {
@@ -69,19 +70,19 @@ static void from_the_beginning(void **unused) {
     go_on(2 * SECOND);
     machine[1] = 8;
     at_once[1] = true;
-    for (uint64_t end_us = now_us + 10 * SECOND; !room()->member[1].heal.anew && now_us < end_us;)
+    for (uint64_t end_us = now_us + 10 * SECOND; !the_room()->member[1].heal.anew && now_us < end_us;)
         go_on(20000);
     assert_int_equal(rewinds[1], 1);
     assert_int_equal(offers[1], 0);
-    assert_int_equal(room()->member[1].heal.anew, 1);
-    assert_int_equal(room()->member[1].state, KL_MEMBER_LOADING);
+    assert_int_equal(the_room()->member[1].heal.anew, 1);
+    assert_int_equal(the_room()->member[1].state, KL_MEMBER_LOADING);
 }
 
 static void else_it_is_put_out(void **unused) {
     (void)unused;
     begin_with(1 << 1);
     go_on(2 * SECOND);
-    kl_lobby_start_free(room());
+    kl_lobby_start_free(the_room());
     has_own[1] = false;
     machine[1] = 8;
     go_on(6 * SECOND);

@@ -1,12 +1,13 @@
-/* test_lobby_cost.c - what clients of some rooms can make the relay work, and the players of the others feel.
- * In bytes and lines: nothing here is judged by the clock. */
-#include "tests/unit/lobby_net.h"
+/* test_lobby_cost.c - the work that clients of some rooms can make for the relay, and the players of the
+ * others feel. In bytes and lines: nothing here is judged by the clock. */
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_net.h"
 
 #include <sodium.h>
 #include <zstd.h>
 
 #include "net/engine/command.h"
-#include "net/engine/room_return.h"
+#include "net/engine/lock_relay_return.h"
 #include "net/relay/heal/unpack.h"
 #include "net/relay/lobby/lobby_parts.h"
 
@@ -134,7 +135,7 @@ static void come_and_go(unsigned seats) {
     }
 }
 
-static void who_comes_and_goes_fills_no_screen(void **state) {
+static void a_client_that_comes_and_goes_fills_no_screen(void **state) {
     (void)state;
     for (unsigned seats = 0; seats < 2; seats++) {
         open_lobby(&limits_with_watchers);
@@ -152,7 +153,7 @@ static void who_comes_and_goes_fills_no_screen(void **state) {
     }
 }
 
-/* Who is told much and has not taken it yet is not put out for what others make the relay say. */
+/* A client that is told much and has not taken it yet is not put out for others' words. */
 static void nobody_is_put_out_by_others_words(void **state) {
     (void)state;
     open_lobby(&limits_with_watchers);
@@ -183,7 +184,7 @@ static void say_rate(unsigned peer, uint32_t uhz) {
 
 /* Commands of that kind that wait for a keyframe, of everybody. */
 static unsigned queued(uint8_t kind) {
-    const struct kl_room *lock = &lobby->room[0]->lock;
+    const struct kl_lock_relay *lock = &lobby->room[0]->lock;
     unsigned count = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         for (unsigned k = 0; k < lock->client[i].queued; k++)
@@ -230,11 +231,11 @@ static void seats_of_one_address_set_no_pace(void **state) {
 }
 
 /* Nor does one while another runs old frames again, and has no word on the present. */
-static void who_runs_old_frames_keeps_their_vote(void **state) {
+static void a_client_that_runs_old_frames_keeps_their_vote(void **state) {
     (void)state;
     open_lobby(&limits_for_tests);
     start_game_of(2);
-    kl_room_cut(&lobby->room[0]->lock, 0, now_us);
+    kl_lock_cut(&lobby->room[0]->lock, 0, now_us);
     say_rate(1, 30000000);
     pass(SECOND);
     assert_false(kl_lobby_plays_now(lobby->room[0], 0));
@@ -242,8 +243,8 @@ static void who_runs_old_frames_keeps_their_vote(void **state) {
     kl_lobby_destroy(lobby);
 }
 
-/* Who has gone is not asked. */
-static void who_stays_sets_the_pace(void **state) {
+/* A client that has gone is not asked. */
+static void a_client_that_stays_sets_the_pace(void **state) {
     (void)state;
     open_lobby(&limits_for_tests);
     start_game_of(2);
@@ -258,12 +259,12 @@ static void who_stays_sets_the_pace(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(snapshots_take_turns),
-        cmocka_unit_test(who_comes_and_goes_fills_no_screen),
+        cmocka_unit_test(a_client_that_comes_and_goes_fills_no_screen),
         cmocka_unit_test(nobody_is_put_out_by_others_words),
         cmocka_unit_test(one_alone_sets_no_pace),
         cmocka_unit_test(seats_of_one_address_set_no_pace),
-        cmocka_unit_test(who_runs_old_frames_keeps_their_vote),
-        cmocka_unit_test(who_stays_sets_the_pace),
+        cmocka_unit_test(a_client_that_runs_old_frames_keeps_their_vote),
+        cmocka_unit_test(a_client_that_stays_sets_the_pace),
     };
     return cmocka_run_group_tests_name("lobby_cost", tests, NULL, NULL);
 }

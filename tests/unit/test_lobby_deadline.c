@@ -1,9 +1,10 @@
-/* test_lobby_deadline.c - who is slow, or comes and goes, makes the others wait for so long and no longer:
- * while start data goes over, while a game is loaded, and with every lost link. PROTOCOL.md §7, kept seats,
- * and §8. */
-#include "tests/unit/lobby_net.h"
+/* test_lobby_deadline.c - a client that is slow, or comes and goes, makes the others wait for so long and no
+ * longer: while start data goes over, while a game is loaded, and with every lost link. PROTOCOL.md §7, kept
+ * seats, and §8. */
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_net.h"
 
-#include "tests/unit/lobby_seats.h"
+#include "tests/lib/lobby_seats.h"
 
 enum { PIECE = 1000 };
 
@@ -41,7 +42,7 @@ static void two_begin(uint32_t bytes) {
 /* --- slow links -------------------------------------------------------------------------------------------
  */
 
-static void who_fetches_too_slowly_is_put_out(void **state) {
+static void a_client_that_fetches_too_slowly_is_put_out(void **state) {
     (void)state;
     two_begin(200 * PIECE);
     ready(0, "a");
@@ -67,7 +68,7 @@ static void a_slow_downlink_may_take_its_time(void **state) {
 }
 
 /* Nobody waits for who comes late, but its seat is kept from others. */
-static void who_comes_late_has_no_more_time(void **state) {
+static void a_client_that_comes_late_has_no_more_time(void **state) {
     (void)state;
     hello(0, "room", 1, 2, "x");
     hello(1, "room", 1, 2, "x");
@@ -104,12 +105,12 @@ static unsigned come_and_go(unsigned whose, unsigned here_s, unsigned away_s) {
         if (kl_lobby_members(lobby) < members) break;
         peer = next++;
         assert_true(peer < PEERS);
-        come_back(whose, peer, true);
+        seat_come_back(whose, peer, true);
     }
     return (unsigned)((now_us - begun_us) / SECOND);
 }
 
-/* He is asked for the start data, and goes; he is asked again, and goes … */
+/* He is asked for the start data, and goes, again and again. */
 static void a_host_who_comes_and_goes(void **state) {
     static const unsigned way[][4] = {
         {50, 5, 120, 140}, /* here most of the time: two minutes */
@@ -147,14 +148,14 @@ static void a_host_who_gives_nearly_all_again_and_again(void **state) {
         if (inbox[peer].hung_up) break;
         lose(peer);
         pass(SECOND);
-        come_back(0, peer = peer ? peer + 1 : 10, false);
+        seat_come_back(0, peer = peer ? peer + 1 : 10, false);
         assert_non_null(heard(peer, KL_MSG_SEND));
     }
     expect_refusal(peer, KL_REFUSE_CLOSED, "start data did not arrive in time");
     assert_in_range((now_us - begun_us) / SECOND, 300, 330); /* 120 s, and 192 s for 3 MiB */
 }
 
-static void who_loads_and_comes_and_goes(void **state) {
+static void a_client_that_comes_and_goes_has_no_more_time_to_load(void **state) {
     (void)state;
     for (unsigned i = 0; i < 2; i++) {
         tear_down(NULL), set_up(NULL);
@@ -181,15 +182,15 @@ static void away_is_not_slow(void **state) {
     pass(30 * SECOND);
     lose(0);
     pass(55 * SECOND);
-    come_back(0, 10, false);
+    seat_come_back(0, 10, false);
     pass(80 * SECOND);
     assert_false(inbox[10].hung_up);
     give(10, "save");
     assert_non_null(heard(1, KL_MSG_PREPARE));
 }
 
-/* Whom the room does not wait for has all his time when it does. */
-static void who_was_ready_begins_anew(void **state) {
+/* A client that the room does not wait for has all its time when it does. */
+static void a_client_that_was_ready_begins_anew(void **state) {
     (void)state;
     hello(0, "room", 1, 3, "x");
     hello(1, "room", 1, 3, "x");
@@ -200,24 +201,24 @@ static void who_was_ready_begins_anew(void **state) {
     pass(50 * SECOND);
     lose(2);
     pass(5 * SECOND);
-    come_back(2, 12, true);
+    seat_come_back(2, 12, true);
     pass(55 * SECOND);
     lose(1);
-    come_back(1, 11, true);
+    seat_come_back(1, 11, true);
     ready(12, "a");
     pass(55 * SECOND);
     ready(11, "a");
     assert_int_equal(state_of(0, 1), KL_MEMBER_PLAYING);
 }
 
-/* In the game: what is lost in short order counts together … */
+/* In the game: losses in short order count together. */
 static void cuts_in_a_row_count_together(void **state) {
     (void)state;
     start_game(2);
     for (unsigned i = 0; i < 2; i++) {
         lose(i ? 11 : 1);
         pass(25 * SECOND);
-        come_back(1, 11 + i, false);
+        seat_come_back(1, 11 + i, false);
         pass(50 * SECOND);
     }
     lose(12);
@@ -227,14 +228,14 @@ static void cuts_in_a_row_count_together(void **state) {
     assert_null(member_of(0, 1));
 }
 
-/* … and who has been here for a minute has his whole time again. */
+/* A client that has been here for a minute has its whole time again. */
 static void a_minute_later_it_is_another(void **state) {
     (void)state;
     start_game(2);
     for (unsigned i = 0; i < 5; i++) {
         lose(i ? 10 + i : 1);
         pass(55 * SECOND);
-        come_back(1, 11 + i, false);
+        seat_come_back(1, 11 + i, false);
         pass(61 * SECOND);
         assert_int_equal(state_of(0, 1), KL_MEMBER_PLAYING);
     }
@@ -243,14 +244,14 @@ static void a_minute_later_it_is_another(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(who_fetches_too_slowly_is_put_out),
+        T(a_client_that_fetches_too_slowly_is_put_out),
         T(a_slow_downlink_may_take_its_time),
-        T(who_comes_late_has_no_more_time),
+        T(a_client_that_comes_late_has_no_more_time),
         T(a_host_who_comes_and_goes),
         T(a_host_who_gives_nearly_all_again_and_again),
-        T(who_loads_and_comes_and_goes),
+        T(a_client_that_comes_and_goes_has_no_more_time_to_load),
         T(away_is_not_slow),
-        T(who_was_ready_begins_anew),
+        T(a_client_that_was_ready_begins_anew),
         T(cuts_in_a_row_count_together),
         T(a_minute_later_it_is_another),
     };

@@ -1,10 +1,10 @@
-/* test_lobby_debt.c - what one client can make the relay send, by the bytes that came up: who comes back with
- * nothing, joins, watches, again and again; and that crashes of honest players cost them no wait.
- * docs/design.md §3, Bounds for one player. */
-#define PEERS  200
-#define FRAMES 40000
-#include "tests/unit/lobby_watchers.h"
+/* test_lobby_debt.c - the bytes that one client can make the relay send, by the bytes that came up: a client
+ * that comes back with nothing, joins, watches, again and again; and that crashes of honest players cost them
+ * no wait. docs/design.md §3, Bounds for one player. */
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_watchers.h"
 
+#define CROWD   200
 #define TIMES   31
 #define EACH_US (480 * UINT64_C(1000)) /* 31 in 15 s */
 #define MAL     2
@@ -48,7 +48,7 @@ static void judge(const char *what) {
 /* Three play with all devices in motion, so a joining is long. */
 static void play_long(void) {
     fixed_spacing = 5; /* the relay keeps the tags of 4,096 intervals */
-    begin();
+    begin_watched();
     let_in = refused = 0;
     next_peer = FIRST;
     for (unsigned i = 0; i < PLAYERS; i++)
@@ -61,8 +61,8 @@ static int set_up_many(void **state) {
     static struct kl_lobby_limits limits;
     (void)state;
     limits = limits_for_tests;
-    limits.watchers = PEERS;
-    limits.peers = 4 * PEERS; /* a quarter watches */
+    limits.watchers = CROWD;
+    limits.peers = 4 * CROWD; /* a quarter watches */
     open_lobby(&limits);
     return 0;
 }
@@ -152,21 +152,21 @@ static void come_and_go(unsigned seats, bool bye_too) {
     assert_false(inbox[peer].hung_up);
     expect_all_at_the_end();
 }
-static void who_joins_and_leaves(void **state) {
+static void a_client_that_joins_and_leaves_keeps_its_debt(void **state) {
     (void)state;
     come_and_go(1, true);
 }
-static void who_watches_and_leaves(void **state) {
+static void a_watcher_that_leaves_keeps_its_debt(void **state) {
     (void)state;
     come_and_go(0, true);
 }
-static void who_watches_and_is_gone(void **state) {
+static void a_watcher_that_is_gone_keeps_its_debt(void **state) {
     (void)state;
     come_and_go(0, false);
 }
 
 /* A refusal's wait is long enough, and the debt is found at another address by the seat key. */
-static void who_waits_comes_in(void **state) {
+static void a_client_that_waits_comes_in(void **state) {
     (void)state;
     play_long();
     address_of_peers = "192.0.2.66:5";
@@ -206,7 +206,7 @@ static void crashes(unsigned who) {
 }
 
 /* Three times in a row, as soon as the game runs again; and each 20 s. */
-static void who_crashes_again_and_again(void **state) {
+static void a_client_that_crashes_again_and_again_keeps_its_debt(void **state) {
     (void)state;
     play_long();
     for (unsigned i = 0; i < 3; i++) {
@@ -276,11 +276,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(returns_with_nothing, set_up_many, tear_down),
         cmocka_unit_test_setup_teardown(returns_with_little, set_up_many, tear_down),
-        cmocka_unit_test_setup_teardown(who_joins_and_leaves, set_up_many, tear_down),
-        cmocka_unit_test_setup_teardown(who_watches_and_leaves, set_up_many, tear_down),
-        cmocka_unit_test_setup_teardown(who_watches_and_is_gone, set_up_many, tear_down),
-        cmocka_unit_test_setup_teardown(who_waits_comes_in, set_up_many, tear_down),
-        cmocka_unit_test_setup_teardown(who_crashes_again_and_again, set_up_many, tear_down),
+        cmocka_unit_test_setup_teardown(a_client_that_joins_and_leaves_keeps_its_debt, set_up_many,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_watcher_that_leaves_keeps_its_debt, set_up_many, tear_down),
+        cmocka_unit_test_setup_teardown(a_watcher_that_is_gone_keeps_its_debt, set_up_many, tear_down),
+        cmocka_unit_test_setup_teardown(a_client_that_waits_comes_in, set_up_many, tear_down),
+        cmocka_unit_test_setup_teardown(a_client_that_crashes_again_and_again_keeps_its_debt, set_up_many,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_household_crashes, set_up_many, tear_down),
         cmocka_unit_test_setup_teardown(the_games_own_stream, set_up_many, tear_down),
     };

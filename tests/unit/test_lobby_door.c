@@ -1,6 +1,7 @@
 /* test_lobby_door.c - passwords, locks, kicks, bans and lists of the relay's rooms. PROTOCOL.md §7.
  */
-#include "tests/unit/lobby_net.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_net.h"
 
 #include "net/engine/command.h"
 #include "net/session/door.h"
@@ -103,7 +104,7 @@ static void and_nobody_else(void **state) {
     assert_int_equal(kl_lobby_members(lobby), 1);
 }
 
-/* What one session proved says nothing in another. */
+/* One session's proof says nothing in another. */
 static void a_proof_is_for_one_session(void **state) {
     (void)state;
     uint8_t expected[KL_MAC_BYTES];
@@ -117,7 +118,7 @@ static void a_proof_is_for_one_session(void **state) {
     assert_non_null(heard(1, KL_MSG_WELCOME));
 }
 
-/* What a room plays is for those who know the password. */
+/* A room's game is shown to those who know the password. */
 static void the_door_comes_before_the_game(void **state) {
     (void)state;
     make_with_password(0, "room", "open sesame", 0);
@@ -154,7 +155,7 @@ static void two_who_make_the_room_at_once(void **state) {
     expect_refusal(2, KL_REFUSE_DOOR, "made or ended a moment ago");
 }
 
-static void who_stands_in_the_door_is_sent_away(void **state) {
+static void a_client_that_stands_in_the_door_is_sent_away(void **state) {
     (void)state;
     hello_with(0, "room", KL_DOOR_PASSWORD);
     pass(14 * SECOND);
@@ -163,7 +164,7 @@ static void who_stands_in_the_door_is_sent_away(void **state) {
     expect_refusal(0, KL_REFUSE_PROTOCOL, "no PROVE within 15 s");
     assert_int_equal(kl_lobby_rooms(lobby), 0);
     hello_with(1, "room", KL_DOOR_PASSWORD);
-    kl_lobby_lost(lobby, 1, now_us); /* what was kept for him is freed: valgrind and ASan see */
+    kl_lobby_lost(lobby, 1, now_us); /* the memory kept for him is freed: valgrind and ASan see */
     hello_with(2, "room", KL_DOOR_PASSWORD);
 }
 
@@ -387,7 +388,7 @@ static void kicked_may_come_again_and_banned_may_not(void **state) {
 }
 
 /* Wherever he was when he came, and wherever he is when he is banned. */
-static void who_moves_is_banned_all_the_same(void **state) {
+static void a_client_that_moves_is_banned_all_the_same(void **state) {
     (void)state;
     hello(0, "room", 1, 4, "x");
     address_of_peers = "192.0.2.9:5";
@@ -399,14 +400,14 @@ static void who_moves_is_banned_all_the_same(void **state) {
     hello(2, "room", 1, 4, "x"); /* another key, where he came from */
     expect_refusal(2, KL_REFUSE_DOOR, "you are banned from it");
     address_of_peers = "192.0.2.10:8";
-    hello(3, "room", 1, 4, "x"); /* … and where he went */
+    hello(3, "room", 1, 4, "x"); /* another key, at the address that he went to */
     expect_refusal(3, KL_REFUSE_DOOR, "you are banned from it");
     address_of_peers = "192.0.2.11:8";
     hello(4, "room", 1, 4, "x");
     assert_non_null(heard(4, KL_MSG_WELCOME));
 }
 
-/* Who has used up his tries somewhere has them no more for a session that he began elsewhere. */
+/* A client that has used up its tries somewhere has none for a session that it began elsewhere. */
 static void tries_count_where_one_is(void **state) {
     (void)state;
     make_with_password(0, "room", "open sesame", 0);
@@ -493,7 +494,7 @@ static void strangers_see_public_rooms(void **state) {
     from = 0;
     kl_lobby_list(lobby, &from, list, 4);
     assert_int_equal(list[0].open, 0);
-    hello(2, "hidden", 1, 2, "x"); /* who knows its name comes in */
+    hello(2, "hidden", 1, 2, "x"); /* anybody who knows its name comes in */
     assert_non_null(heard(2, KL_MSG_WELCOME));
 }
 
@@ -526,7 +527,7 @@ int main(void) {
         T(the_door_comes_before_the_game),
         T(a_password_for_a_room_without),
         T(two_who_make_the_room_at_once),
-        T(who_stands_in_the_door_is_sent_away),
+        T(a_client_that_stands_in_the_door_is_sent_away),
         T(guessing_gets_slow),
         T(wrong_returns_count),
         T(guessing_from_everywhere_gets_slow),
@@ -536,7 +537,7 @@ int main(void) {
         T(nobody_is_called_relay),
         T(no_name_writes_the_log),
         T(kicked_may_come_again_and_banned_may_not),
-        T(who_moves_is_banned_all_the_same),
+        T(a_client_that_moves_is_banned_all_the_same),
         T(tries_count_where_one_is),
         T(orders_that_make_no_sense),
         T(handing_over),

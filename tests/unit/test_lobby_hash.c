@@ -1,24 +1,27 @@
 /* Hashes that the relay keeps to itself until everybody's are in, or their time is up. net/PROTOCOL.md §7,
  * Hashes. */
-#include "tests/unit/lobby_machines.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_machines.h"
+
+#include <zstd.h>
 
 /* The others' difference is told when the slowest of those who play has spoken, and not before. */
 static void nothing_is_told_before_all_have_spoken(void **unused) {
     (void)unused;
-    begin();
+    begin_machines();
     late_by_us[2] = 700000;
     machine[1] = 8;
     go_on(6 * SECOND);
     expect_in_sync(1);
-    assert_int_equal(room()->heal.count, 1);
+    assert_int_equal(the_room()->heal.count, 1);
     assert_int_equal(heard_early, 0);
 }
 
 /* A later client is not waited for, and has no vote: one against one, the host is right, whatever
  * this one says. It is compared all the same. */
-static void who_is_too_late_has_no_vote(void **unused) {
+static void a_client_that_is_too_late_has_no_vote(void **unused) {
     (void)unused;
-    begin();
+    begin_machines();
     late_by_us[2] = 1200000;
     machine[1] = machine[2] = 8;
     fixed_spacing = 0;
@@ -33,9 +36,9 @@ static void who_is_too_late_has_no_vote(void **unused) {
 }
 
 /* Silence has no vote, and is nobody's fault: the others are compared. */
-static void who_says_nothing(void **unused) {
+static void a_silent_client_is_counted_on_no_side(void **unused) {
     (void)unused;
-    begin();
+    begin_machines();
     says[1] = false;
     machine[1] = 8;
     go_on(5 * SECOND);
@@ -46,16 +49,16 @@ static void who_says_nothing(void **unused) {
     go_on(4 * SECOND);
     assert_int_equal(machine[2], 7);
     assert_int_equal(offers[1], 0);
-    assert_int_equal(room()->heal.count, 1);
+    assert_int_equal(the_room()->heal.count, 1);
     says[1] = true; /* and is looked at again */
     go_on(5 * SECOND);
     expect_in_sync(2);
 }
 
 /* The first word counts. */
-static void who_says_two(void **unused) {
+static void a_client_that_says_two_hashes_is_heard_once(void **unused) {
     (void)unused;
-    begin();
+    begin_machines();
     machine[1] = 8;
     late_by_us[2] = 500000;
     while (!late_us[2])
@@ -70,51 +73,51 @@ static void who_says_two(void **unused) {
 }
 
 /* Hashes of before the state that a client was given may be made of that state. */
-static void what_a_given_state_tells(void **unused) {
+static void hashes_of_before_a_given_state_do_not_count(void **unused) {
     (void)unused;
     struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.has_ram = true, .ram = 7}};
-    begin();
+    begin_machines();
     says[1] = false;
     go_on(SECOND);
-    m.hash.frame = room()->lock.next_close - 10;
-    room()->member[1].way.begins = m.hash.frame + 1;
+    m.hash.frame = the_room()->lock.next_close - 10;
+    the_room()->member[1].way.begins = m.hash.frame + 1;
     say(player[1].peer, &m);
-    assert_int_equal(room()->heal.verdicts.asked[1].reported, 0);
-    room()->member[1].way.begins = m.hash.frame;
+    assert_int_equal(the_room()->heal.verdicts.asked[1].reported, 0);
+    the_room()->member[1].way.begins = m.hash.frame;
     say(player[1].peer, &m);
-    assert_int_equal(room()->heal.verdicts.asked[1].reported, 2);
+    assert_int_equal(the_room()->heal.verdicts.asked[1].reported, 2);
 }
 
 /* A newer session of whom it is about: what the old one was sent is not waited for. */
-static void who_comes_back_before_he_is_missed(void **unused) {
+static void a_client_that_is_back_in_time_is_not_missed(void **unused) {
     (void)unused;
-    begin();
+    begin_machines();
     machine[1] = 8;
     loads[1] = false;
-    while (!room()->member[1].heal.loads)
+    while (!the_room()->member[1].heal.loads)
         go_on(20000);
     to_load[1] = false;
     late_us[1] = 0;
     come_back(1, 11);
-    assert_false(room()->member[1].heal.loads);
+    assert_false(the_room()->member[1].heal.loads);
     to_load[1] = false;
     loads[1] = true;
     go_on(5 * SECOND);
     expect_in_sync(1);
 }
 
-/* Who takes a place has not said what was said there before. */
+/* A newcomer in a place has not said the hashes of the one before. */
 static void whose_place_it_was(void **unused) {
     (void)unused;
-    begin();
+    begin_machines();
     says[2] = false;
     machine[1] = 8;
-    while (room()->heal.phase != KL_HEAL_FOUND) /* and the third is waited for */
+    while (the_room()->heal.phase != KL_HEAL_FOUND) /* and the third is waited for */
         go_on(20000);
     cut(1);
     player[1].plays = false;
-    room()->seat_time_s = 0;
-    while (room()->member[1].here)
+    the_room()->seat_time_s = 0;
+    while (kl_lobby_here(&the_room()->member[1]))
         play(STEP_US);
     struct kl_msg m = a_hello(12, "room", 1, PLAYERS, "x");
     connect_peer(12);
@@ -122,14 +125,14 @@ static void whose_place_it_was(void **unused) {
     assert_int_equal(heard(12, KL_MSG_WELCOME)->welcome.client, 1);
     play(1500000);
     assert_null(heard(12, KL_MSG_OFFER));
-    assert_int_equal(room()->member[1].heal.strike_us[0], 0);
-    assert_int_equal(room()->heal.phase, KL_HEAL_NONE);
+    assert_int_equal(the_room()->member[1].heal.strike_us[0], 0);
+    assert_int_equal(the_room()->heal.phase, KL_HEAL_NONE);
 }
 
 /* Verdicts that are held back for who takes nothing do not keep the relay awake. */
 static void held_back(void **unused) {
     (void)unused;
-    begin();
+    begin_machines();
     says[2] = false;
     go_on(1200000);
     inbox[1].pending = KL_VERDICTS_UNDER_WAY + 1;
@@ -141,24 +144,25 @@ static void held_back(void **unused) {
     }
 }
 
-/* Before a keyframe comes nobody honest can have hashed what stands before it. Who makes the room stand still
- * there, and speaks at once, makes all others late; that decides nothing. */
-static void who_speaks_while_the_room_stands(void **unused) {
+/* Before a keyframe comes nobody honest can have hashed what stands before it. A client that makes the room
+ * stand still there, and speaks at once, makes all others late; that decides nothing. */
+static void hashes_while_the_room_stands_decide_nothing(void **unused) {
     (void)unused;
     fixed_spacing = 30;
-    begin();
+    begin_machines();
     fixed_spacing = 0;
     do {
         order(0, KL_COMMAND_PAUSE, 0);
         go_on(300000);
         order(0, KL_COMMAND_PAUSE, 1);
         go_on(2 * SECOND);
-        assert_true(room()->lock.paused);
-    } while (room()->lock.next_close % 60 != 0); /* until the next keyframe is one that will be marked */
+        assert_true(the_room()->lock.paused);
+    } while (the_room()->lock.next_close % 60 != 0); /* until the next keyframe is one that will be marked */
     machine[1] = 8;
-    say_hash(1, room()->lock.next_close - 1);
+    say_hash(1, the_room()->lock.next_close - 1);
     go_on(1500000);
-    assert_true(room()->heal.verdicts.any_open && room()->heal.verdicts.open == room()->lock.next_close - 1);
+    assert_true(the_room()->heal.verdicts.any_open &&
+                the_room()->heal.verdicts.open == the_room()->lock.next_close - 1);
     order(0, KL_COMMAND_PAUSE, 0);
     go_on(5 * SECOND);
     assert_int_equal(offers[0] + offers[2], 0);
@@ -166,34 +170,35 @@ static void who_speaks_while_the_room_stands(void **unused) {
     expect_in_sync(1); /* with the next hash he is found out */
 }
 
-/* What lies far back is nobody's any more. */
-static void what_lies_far_back(void **unused) {
+/* Hashes from far back are nobody's any more. */
+static void labels_far_back_are_forgotten(void **unused) {
     (void)unused;
     struct kl_msg old = {.kind = KL_MSG_HASH, .hash = {.has_ram = true}};
-    begin();
+    begin_machines();
     for (unsigned i = 0; i < PLAYERS; i++)
         says[i] = false;
     go_on(20 * SECOND);
-    uint32_t back = room()->lock.next_close - KL_KEPT_FRAMES;
+    uint32_t back = the_room()->lock.next_close - KL_KEPT_FRAMES;
     for (unsigned i = 0; i < 2; i++) {
         old.hash.frame = i ? back + 100 : back - 1;
         say(player[1].peer, &old);
-        assert_int_equal(room()->heal.verdicts.asked[1].reported != 0, i);
+        assert_int_equal(the_room()->heal.verdicts.asked[1].reported != 0, i);
     }
 }
 
 /* A STATE discloses nothing: who is wrong may repeat the others' hash of it, where he knows it. It gains him
  * nothing: his word is one for what they say, what he gives is looked at, and his next hashes are his own. */
-static void who_copies_a_state(void **unused) {
+static void a_copied_state_does_not_count(void **unused) {
     (void)unused;
     for (unsigned given = 0; given < 2; given++) {
-        begin();
+        begin_machines();
         machine[1] = 8;
         copies[1] = true;
         gives[1] = given;
-        room()->member[0].failed_gives = room()->member[2].failed_gives = 1; /* so that he is asked first */
-        assert_true(kl_lobby_snapshot_order(room(), 0, now_us));
-        while (!to_give[1] && room()->shot.phase != KL_SHOT_NONE)
+        the_room()->member[0].failed_gives = the_room()->member[2].failed_gives =
+            1; /* so that he is asked first */
+        assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us));
+        while (!to_give[1] && the_room()->shot.phase != KL_SHOT_NONE)
             play(STEP_US);
         assert_true(to_give[1]);
         go_on(12 * SECOND);
@@ -206,7 +211,7 @@ static void who_copies_a_state(void **unused) {
         assert_int_equal(machine[0], 7);
         assert_int_equal(machine[2], 7);
         uint8_t kept[BYTES], ours[BYTES];
-        const struct kl_lobby_packed *k = room()->shot.kept;
+        const struct kl_lobby_packed *k = the_room()->shot.kept;
         state_of_machine(0, ours);
         assert_int_equal(ZSTD_decompress(kept, BYTES, k->packed, k->len), BYTES);
         assert_memory_equal(kept, ours, BYTES);
@@ -219,16 +224,16 @@ static void who_copies_a_state(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         T(nothing_is_told_before_all_have_spoken),
-        T(who_is_too_late_has_no_vote),
-        T(who_says_nothing),
-        T(who_says_two),
-        T(what_a_given_state_tells),
-        T(who_comes_back_before_he_is_missed),
+        T(a_client_that_is_too_late_has_no_vote),
+        T(a_silent_client_is_counted_on_no_side),
+        T(a_client_that_says_two_hashes_is_heard_once),
+        T(hashes_of_before_a_given_state_do_not_count),
+        T(a_client_that_is_back_in_time_is_not_missed),
         T(whose_place_it_was),
         T(held_back),
-        T(what_lies_far_back),
-        T(who_copies_a_state),
-        T(who_speaks_while_the_room_stands),
+        T(labels_far_back_are_forgotten),
+        T(a_copied_state_does_not_count),
+        T(hashes_while_the_room_stands_decide_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
 /* test_lobby_hostile.c - whatever an accepted member says, in every state of a room: the others stay, the
  * host stays host, the door stays as it is. PROTOCOL.md §7. */
-#include "tests/unit/lobby_net.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_net.h"
 
 #include "net/engine/command.h"
-#include "net/engine/room.h"
+#include "net/engine/lock_relay.h"
 
 enum { OPEN, ASKED, LOADING, HALF_READY, PLAYING, STATES };
 
@@ -112,12 +113,12 @@ static void half_a_proof_is_none(void **state) {
     uint8_t token[KL_TOKEN_BYTES];
     memcpy(token, heard(0, KL_MSG_WELCOME)->welcome.token, sizeof token);
     connect_peer(11);
-    struct kl_msg m = a_return(5, 11, "room", token); /* signed with his own key … */
+    struct kl_msg m = a_return(5, 11, "room", token); /* signed with his own key */
     memcpy(m.back.seat_key, a_return(0, 11, "room", token).back.seat_key, sizeof m.back.seat_key);
     say(11, &m);
     expect_refusal(11, KL_REFUSE_SEAT, "no seat");
     connect_peer(12);
-    m = a_return(0, 11, "room", token); /* … or for another session */
+    m = a_return(0, 11, "room", token); /* signed for another session */
     say(12, &m);
     expect_refusal(12, KL_REFUSE_SEAT, "no seat");
     connect_peer(13);

@@ -1,13 +1,11 @@
-/* test_lobby_late.c - who joins a game under way runs it all from the beginning and then plays; the others
- * notice nothing. The engine is the real one on both sides, the network is a function call. PROTOCOL.md §7.
+/* test_lobby_late.c - a player who joins a game under way runs it all from the beginning and then plays; the
+ * others notice nothing. The engine is the real one on both sides, the network is a function call.
+ * PROTOCOL.md §7.
  */
-#include "tests/unit/lobby_players.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_players.h"
 
 #include "net/engine/command.h"
-
-static const struct kl_lobby_room *the_room(void) {
-    return kl_lobby_find(lobby, "room");
-}
 
 static bool presses_lately(unsigned seat) {
     bool pressed = false;
@@ -89,8 +87,8 @@ static void a_joiner_comes_back(void **state) {
     assert_true(presses_lately(2));
 }
 
-/* A machine that only just plays at the room's pace never gets there: it is told so and watches … */
-static void who_is_too_slow_watches(void **state) {
+/* A machine that only just plays at the room's pace never gets there: it is told so and watches. */
+static void a_client_that_is_too_slow_watches(void **state) {
     (void)state;
     start_room(KL_POLICY_BOUNDED);
     play(20 * SECOND);
@@ -116,7 +114,7 @@ static void who_is_too_slow_watches(void **state) {
 }
 
 /* Nor does one that says that it has loaded, and never runs a frame. */
-static void who_runs_nothing_watches(void **state) {
+static void a_client_that_runs_nothing_watches(void **state) {
     (void)state;
     start_room(KL_POLICY_BOUNDED);
     play(10 * SECOND);
@@ -130,8 +128,8 @@ static void who_runs_nothing_watches(void **state) {
     assert_int_equal(member_of(0, 2)->seats, 0);
 }
 
-/* … or is let go, where the room's maker has it so. */
-static void who_is_too_slow_is_let_go(void **state) {
+/* A slow machine is let go if the room's maker has it so. */
+static void a_client_that_is_too_slow_is_let_go(void **state) {
     (void)state;
     start_room(KL_POLICY_BOUNDED);
     kl_lobby_find(lobby, "room")->door.flags |= KL_DOOR_LET_GO;
@@ -149,7 +147,7 @@ static void who_is_too_slow_is_let_go(void **state) {
 }
 
 /* A frontend that stands still, or a game that pauses, is no slow machine. */
-static void who_is_away_is_not_too_slow(void **state) {
+static void a_client_that_is_away_is_not_too_slow(void **state) {
     (void)state;
     start_room(KL_POLICY_BOUNDED);
     play(10 * SECOND);
@@ -171,8 +169,8 @@ static void who_is_away_is_not_too_slow(void **state) {
     assert_true(presses_lately(2));
 }
 
-/* What a joiner runs through changes nothing now. Its last rate counts once it is here: it does not say that
- * one again. */
+/* The history that a joiner runs changes nothing now. Its last rate counts once it is here: it does not say
+ * that one again. */
 static void old_rates_do_not_count(void **state) {
     (void)state;
     start_room(KL_POLICY_BOUNDED);
@@ -341,10 +339,10 @@ int main(void) {
         T(a_seat_that_was_given_up),
         T(a_seat_whose_time_is_up),
         T(a_joiner_comes_back),
-        T(who_is_too_slow_watches),
-        T(who_runs_nothing_watches),
-        T(who_is_too_slow_is_let_go),
-        T(who_is_away_is_not_too_slow),
+        T(a_client_that_is_too_slow_watches),
+        T(a_client_that_runs_nothing_watches),
+        T(a_client_that_is_too_slow_is_let_go),
+        T(a_client_that_is_away_is_not_too_slow),
         T(old_rates_do_not_count),
         T(verdicts_go_on),
         T(a_game_that_has_lost_its_beginning),

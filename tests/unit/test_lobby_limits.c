@@ -1,5 +1,7 @@
-/* test_lobby_limits.c - what one client or one address may take of the relay. PROTOCOL.md §7, limits. */
-#include "tests/unit/lobby_players.h"
+/* test_lobby_limits.c - the share of the relay that one client or one address may take. PROTOCOL.md §7,
+ * limits. */
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_players.h"
 
 #include "net/engine/command.h"
 
@@ -136,7 +138,7 @@ static void answers_are_left_out_first(void **state) {
     assert_false(inbox[1].hung_up);
 }
 
-static void who_takes_nothing_is_put_out(void **state) {
+static void a_client_that_takes_nothing_is_put_out(void **state) {
     (void)state;
     start_game_of(2);
     inbox[1].pending = 401;
@@ -159,8 +161,8 @@ static void piece(unsigned peer, uint32_t at, uint16_t len, uint32_t total) {
     say(peer, &m);
 }
 
-/* Who goes on sending some is not waited for on that account. */
-static void who_trickles_start_data_is_put_out(void **state) {
+/* A client that goes on sending some is not waited for on that account. */
+static void a_client_that_trickles_start_data_is_put_out(void **state) {
     (void)state;
     hello(0, "room", 1, 1, "x");
     for (uint32_t at = 0; at < 2 && !inbox[0].hung_up; at++) {
@@ -193,7 +195,7 @@ static void so_many_bytes_to_one_address(void **state) {
     static const char *const room[] = {"a", "b", "c", "d"};
     (void)state;
     kl_lobby_destroy(lobby);
-    open_lobby(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 4, .seats = 4, .mib_per_address = 8});
+    open_lobby(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 4, .seats = 4, .mib_per_address = 6});
     for (unsigned i = 0; i < 3; i++) {
         hello(i, room[i], 1, 1, "x");
         piece(i, 0, 1000, total);
@@ -225,14 +227,14 @@ static void all_of_a_room_counts(void **state) {
     r->past.bytes = 0;
 }
 
-/* Where an address has had its share its rooms play on, with less of a past. */
+/* The rooms of an address that has had its share play on, with less of a past. */
 static void a_room_has_some_history_all_the_same(void **state) {
     (void)state;
     for (unsigned least = 0; least < 2; least++) {
         kl_lobby_destroy(lobby);
         open_lobby(&limits_for_tests);
         start_room(KL_POLICY_BOUNDED);
-        lobby->limits.mib_per_address = least ? 1 : 64;
+        lobby->limits.mib_per_address = least ? 0 : 64;
         for (unsigned i = 0; i < PLAYERS; i++)
             player[i].mashes = true;
         play(150 * SECOND);
@@ -254,9 +256,9 @@ int main(void) {
         T(all_of_a_room_counts),
         T(so_many_rooms_to_one_address),
         T(so_many_lines_and_commands),
-        T(who_takes_nothing_is_put_out),
+        T(a_client_that_takes_nothing_is_put_out),
         T(start_data_has_its_measure),
-        T(who_trickles_start_data_is_put_out),
+        T(a_client_that_trickles_start_data_is_put_out),
         T(a_slow_uplink_may_take_its_time),
         T(so_many_bytes_to_one_address),
         T(a_room_has_some_history_all_the_same),

@@ -1,7 +1,8 @@
 /* test_lobby_past.c - rooms that play for real: links are lost, clients come back with what they have or with
  * nothing, and every frame that anybody runs is the same; tags, tickets. The engine is the real one on both
  * sides, the network is a function call. PROTOCOL.md §7, kept seats; tags and tickets. */
-#include "tests/unit/lobby_players.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_players.h"
 
 static void a_short_cut_is_mended_by_updates(void **state) {
     (void)state;
@@ -147,8 +148,8 @@ static void the_ticket_says_who_is_who(void **state) {
 /* --- bounds ----------------------------------------------------------------------------------------------
  */
 
-/* Where the beginning is gone, and there are no states, nobody can begin anew; who has enough can still come
- * back. */
+/* If the beginning is gone, and there are no states, nobody can begin anew; a player with enough can still
+ * come back. */
 static void history_has_its_measure(void **state) {
     (void)state;
     kl_lobby_destroy(lobby);
@@ -201,7 +202,7 @@ static void history_waits_for_the_link(void **state) {
 }
 
 /* After the room was made again a client may have frames that it has not: then it begins anew. */
-static void what_it_has_must_be_what_the_room_has(void **state) {
+static void claimed_frames_must_be_the_rooms(void **state) {
     (void)state;
     start_room(KL_POLICY_BOUNDED);
     play(5 * SECOND);
@@ -242,7 +243,7 @@ int main(void) {
         T(the_ticket_says_who_is_who),
         T(history_has_its_measure),
         T(history_waits_for_the_link),
-        T(what_it_has_must_be_what_the_room_has),
+        T(claimed_frames_must_be_the_rooms),
     };
     return cmocka_run_group_tests_name("lobby_past", tests, NULL, NULL);
 }

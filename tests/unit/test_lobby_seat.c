@@ -1,8 +1,9 @@
 /* test_lobby_seat.c - seats that are kept while a link is lost, and how they are taken back. PROTOCOL.md §7.
  */
-#include "tests/unit/lobby_net.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_net.h"
 
-#include "tests/unit/lobby_seats.h"
+#include "tests/lib/lobby_seats.h"
 
 static void a_lost_link_keeps_seat_and_rights(void **state) {
     (void)state;
@@ -26,13 +27,13 @@ static void a_lost_link_keeps_seat_and_rights(void **state) {
 static void rights_pass_to_players(void **state) {
     (void)state;
     hello(0, "room", 1, 3, "x");
-    hello(9, "room", 0, 3, "x"); /* watches, and has been here longer than … */
+    hello(9, "room", 0, 3, "x"); /* a watcher, here longer than both who are away */
     hello(1, "room", 1, 3, "x");
     hello(2, "room", 1, 3, "x");
     lose(1);
     lose(2);
     bye(0);
-    assert_true(member_of(9, 2)->host); /* … both who are away */
+    assert_true(member_of(9, 2)->host); /* one of those two */
     assert_false(member_of(9, 1)->host);
     pass(61 * SECOND);
     assert_true(member_of(9, 1)->host); /* nobody else is left */
@@ -51,7 +52,7 @@ static void the_same_seat_and_a_new_token(void **state) {
     memcpy(old, token[1], sizeof old);
     lose(1);
     pass(20 * SECOND);
-    come_back(1, 11, false);
+    seat_come_back(1, 11, false);
     const struct kl_welcome *w = &heard(11, KL_MSG_WELCOME)->welcome;
     assert_int_equal(w->client, 1);
     assert_int_equal(w->seats, 2);
@@ -72,15 +73,15 @@ static void the_token_before_is_good_until_the_newest_was_used(void **state) {
     start_game(2);
     memcpy(first, token[1], sizeof first);
     lose(1);
-    come_back(1, 11, false);
+    seat_come_back(1, 11, false);
     lose(11);
     memcpy(token[1], first, sizeof first); /* never got the second */
-    come_back(1, 12, false);
+    seat_come_back(1, 12, false);
     lose(12);
-    come_back(1, 13, false);
+    seat_come_back(1, 13, false);
     lose(13);
     memcpy(token[1], first, sizeof first); /* the third has been used: no longer */
-    come_back_with(1, 14, false, "");
+    seat_come_back_with(1, 14, false, "");
     expect_refusal(14, KL_REFUSE_SEAT, "room room keeps no seat for you");
     assert_int_equal(state_of(0, 1), KL_MEMBER_AWAY);
 }
@@ -96,7 +97,7 @@ static void nobody_else_gets_the_seat(void **state) {
     expect_refusal(10, KL_REFUSE_SEAT, "no seat");
     connect_peer(11);
     m = a_return(1, 11, "room", token[1]);
-    inbox[11].binding[0] ^= 1; /* what was signed in another session */
+    inbox[11].binding[0] ^= 1; /* a signature of another session */
     say(11, &m);
     expect_refusal(11, KL_REFUSE_SEAT, "no seat");
     connect_peer(12);
@@ -112,16 +113,16 @@ static void nobody_else_gets_the_seat(void **state) {
     say(14, &m);
     expect_refusal(14, KL_REFUSE_SEAT, "room elsewhere keeps no seat for you");
     assert_int_equal(state_of(0, 1), KL_MEMBER_AWAY);
-    come_back(1, 15, false);
+    seat_come_back(1, 15, false);
     assert_int_equal(state_of(0, 1), KL_MEMBER_PLAYING);
 }
 
 static void the_newest_session_has_the_seat(void **state) {
     (void)state;
     start_game(2);
-    come_back(1, 11, false); /* peer 1 is still connected */
+    seat_come_back(1, 11, false); /* peer 1 is still connected */
     expect_refusal(1, KL_REFUSE_CLOSED, "taken back by a newer session");
-    kl_lobby_lost(lobby, 1, now_us); /* what the network says of the old one changes nothing */
+    kl_lobby_lost(lobby, 1, now_us); /* the network's words on the old one change nothing */
     pass(SECOND);
     assert_int_equal(state_of(0, 1), KL_MEMBER_PLAYING);
     assert_false(inbox[11].hung_up);
@@ -134,14 +135,14 @@ static void the_newest_session_has_the_seat(void **state) {
     assert_int_equal(state_of(0, 1), KL_MEMBER_AWAY);
 }
 
-static void who_comes_back_with_nothing_gets_it_all(void **state) {
+static void a_client_that_comes_back_with_nothing_gets_it_all(void **state) {
     (void)state;
     start_game(2);
     pass(3 * SECOND);
     lose(1);
-    come_back_with(1, 10, true, "another game");
+    seat_come_back_with(1, 10, true, "another game");
     expect_refusal(10, KL_REFUSE_IDENTITY, "content differs: room has x, you have another game");
-    come_back(1, 11, true);
+    seat_come_back(1, 11, true);
     assert_int_equal(heard(11, KL_MSG_PREPARE)->prepare.data_bytes, 4);
     assert_int_equal(heard(11, KL_MSG_PREPARE)->prepare.epoch_s, heard(0, KL_MSG_PREPARE)->prepare.epoch_s);
     assert_memory_equal(heard(11, KL_MSG_DATA)->data.bytes, "save", 4);
@@ -154,7 +155,7 @@ static void who_comes_back_with_nothing_gets_it_all(void **state) {
     pass(SECOND);
     assert_true(inbox[11].datagrams > before);
     lose(11);
-    come_back(1, 12, true);
+    seat_come_back(1, 12, true);
     ready(12, "other system files");
     expect_refusal(12, KL_REFUSE_IDENTITY, "system differs");
     assert_int_equal(kl_lobby_members(lobby), 1);
@@ -165,7 +166,7 @@ static void the_host_gets_the_start_data_back(void **state) {
     (void)state;
     start_game(2);
     lose(0);
-    come_back(0, 10, true);
+    seat_come_back(0, 10, true);
     assert_memory_equal(heard(10, KL_MSG_DATA)->data.bytes, "save", 4);
     assert_true(heard(10, KL_MSG_WELCOME)->welcome.host);
     ready(10, "a");
@@ -176,7 +177,7 @@ static void loading_has_its_time_and_no_more(void **state) {
     (void)state;
     start_game(2);
     lose(1);
-    come_back(1, 11, true);
+    seat_come_back(1, 11, true);
     pass(62 * SECOND);
     expect_refusal(11, KL_REFUSE_CLOSED, "loading the game took more than 60 s");
 }
@@ -221,18 +222,18 @@ static void coming_back_before_the_game(void **state) {
     say(0, &part);
     lose(0);
     assert_null(heard(1, KL_MSG_SEND)); /* his seat and his rights are kept */
-    come_back(0, 10, false);
+    seat_come_back(0, 10, false);
     assert_non_null(heard(10, KL_MSG_SEND));
     give(10, "save"); /* from the beginning */
     assert_non_null(heard(1, KL_MSG_PREPARE));
     ready(1, "a");
     lose(1);
-    come_back(1, 11, false); /* has loaded, and said so */
+    seat_come_back(1, 11, false); /* has loaded, and said so */
     assert_null(heard(11, KL_MSG_PREPARE));
     ready(11, "a"); /* says it again: its first may have been lost */
     assert_false(inbox[11].hung_up);
     lose(11);
-    come_back(1, 12, true);
+    seat_come_back(1, 12, true);
     assert_non_null(heard(12, KL_MSG_DATA));
     ready(10, "a");
     assert_int_equal(state_of(10, 0), KL_MEMBER_READY);
@@ -252,12 +253,12 @@ static void a_game_may_begin_while_one_who_is_ready_is_away(void **state) {
     assert_int_equal(state_of(0, 0), KL_MEMBER_PLAYING);
     assert_int_equal(state_of(0, 1), KL_MEMBER_AWAY);
     pass(SECOND);
-    come_back(1, 11, false);
+    seat_come_back(1, 11, false);
     assert_null(heard(11, KL_MSG_PREPARE));
     assert_int_equal(state_of(0, 1), KL_MEMBER_PLAYING);
 }
 
-/* Who comes late, and loses its link before it has loaded, has nothing to go on from: it gets all again. */
+/* A latecomer that loses its link before it has loaded has nothing to go on from: it gets all again. */
 static void a_link_that_goes_while_it_loads(void **state) {
     (void)state;
     start_game(2);
@@ -279,7 +280,7 @@ static void a_link_that_goes_while_it_loads(void **state) {
     assert_int_equal(state_of(0, 2), KL_MEMBER_PLAYING);
     lose(12);
     pass(SECOND);
-    come_back(2, 13, false);
+    seat_come_back(2, 13, false);
     assert_null(heard(13, KL_MSG_PREPARE));
     assert_int_equal(state_of(0, 2), KL_MEMBER_PLAYING);
 }
@@ -305,11 +306,11 @@ static void the_maker_says_how_long(void **state) {
     assert_int_equal(heard(2, KL_MSG_WELCOME)->welcome.seat_time_s, 600); /* the relay's limit */
 }
 
-static void who_left_does_not_come_back(void **state) {
+static void a_client_that_left_does_not_come_back(void **state) {
     (void)state;
     start_game(2);
     bye(1);
-    come_back_with(1, 11, false, "");
+    seat_come_back_with(1, 11, false, "");
     expect_refusal(11, KL_REFUSE_SEAT, "no seat");
 }
 
@@ -320,7 +321,7 @@ static void a_room_that_nobody_comes_back_to_ends(void **state) {
     lose(1);
     pass(30 * SECOND);
     assert_int_equal(kl_lobby_rooms(lobby), 1);
-    come_back(1, 11, false);
+    seat_come_back(1, 11, false);
     pass(61 * SECOND);
     assert_int_equal(kl_lobby_members(lobby), 1);
     lose(11);
@@ -336,7 +337,7 @@ static void nothing_goes_to_a_link_that_is_lost(void **state) {
     lose(1); /* fake_send() and fake_datagram() would object */
     struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = 0, .has_ram = true, .ram = 1}};
     say(0, &m);
-    assert_true(heard(0, KL_MSG_VERDICT)->verdict.complete); /* who is away is not waited for */
+    assert_true(heard(0, KL_MSG_VERDICT)->verdict.complete); /* a player who is away is not waited for */
     pass(5 * SECOND);
     kl_lobby_shut_down(lobby, now_us);
     assert_int_equal(kl_lobby_rooms(lobby), 0);
@@ -351,7 +352,7 @@ int main(void) {
         T(the_token_before_is_good_until_the_newest_was_used),
         T(nobody_else_gets_the_seat),
         T(the_newest_session_has_the_seat),
-        T(who_comes_back_with_nothing_gets_it_all),
+        T(a_client_that_comes_back_with_nothing_gets_it_all),
         T(the_host_gets_the_start_data_back),
         T(loading_has_its_time_and_no_more),
         T(rights_go_to_who_played_longest),
@@ -360,7 +361,7 @@ int main(void) {
         T(a_game_may_begin_while_one_who_is_ready_is_away),
         T(a_link_that_goes_while_it_loads),
         T(the_maker_says_how_long),
-        T(who_left_does_not_come_back),
+        T(a_client_that_left_does_not_come_back),
         T(a_room_that_nobody_comes_back_to_ends),
         T(nothing_goes_to_a_link_that_is_lost),
     };

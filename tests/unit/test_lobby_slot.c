@@ -1,5 +1,6 @@
 /* The room's saved state: a LOAD goes to the room only where all have the same. */
-#include "tests/unit/lobby_net.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_net.h"
 
 #include "net/engine/command.h"
 #include "net/relay/lobby/lobby_command.h"
@@ -81,8 +82,8 @@ static void all_or_none(void **state) {
     refused("did not load the save of frame 100: p1 (2) has a newer save");
 }
 
-/* Who is away runs the save before the load. Who has said that he has nothing would not. */
-static void who_is_not_there(void **state) {
+/* A player who is away runs the save before the load. A player who said they have nothing would not. */
+static void members_that_are_gone_do_not_count(void **state) {
     (void)state;
     tell(0, 100, true, 5);
     tell(1, 100, true, 5);
@@ -133,7 +134,7 @@ static void by_the_operator(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(all_or_none),
-        TEST(who_is_not_there),
+        TEST(members_that_are_gone_do_not_count),
         TEST(nonsense_changes_nothing),
         TEST(by_the_operator),
     };

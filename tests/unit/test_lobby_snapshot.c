@@ -1,5 +1,6 @@
 /* Snapshots in the lobby: three who play, what they say, what they give. net/PROTOCOL.md §7, Snapshots. */
-#include "tests/unit/lobby_players.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_states.h"
 
 #include <sodium.h>
 #include <zstd.h>
@@ -17,29 +18,17 @@ static struct kl_ask ask; /* the newest */
 static uint8_t got[BYTES];
 static uint32_t got_len;
 
-static struct kl_lobby_room *room(void) {
-    return lobby->room[0];
-}
-
 static void say_state(unsigned who, uint32_t at) {
-    struct kl_msg m = {.kind = KL_MSG_STATE, .state = {.keyframe = at, .has = !stateless[who]}};
-    if (!stateless[who]) {
-        m.state.bytes = BYTES;
-        crypto_generichash(m.state.hash, sizeof m.state.hash, state[who], BYTES, NULL, 0);
-    }
+    struct kl_msg m = a_state(at, stateless[who] ? NULL : state[who], BYTES);
     say(player[who].peer, &m);
 }
 
 static void obey(struct player *p, const struct kl_frame *f) {
     unsigned who = (unsigned)(p - player);
-    if (!(f->flags & KL_FRAME_COMMANDS)) return;
-    const struct kl_commands *set = kl_client_commands(&p->lock, f->number);
-    for (unsigned i = 0; i < set->count; i++) {
-        if (set->at[i].kind != KL_COMMAND_SNAPSHOT) continue;
-        assert_int_equal(set->at[i].client, KL_RELAY_CLIENT);
-        keyframe = set->keyframe;
-        if (!mute[who]) say_state(who, keyframe);
-    }
+    uint32_t ordered = snapshot_ordered(p, f);
+    if (ordered == UINT32_MAX) return;
+    keyframe = ordered;
+    if (!mute[who]) say_state(who, keyframe);
 }
 
 static void listen(unsigned peer, const struct kl_msg *m) {
@@ -56,22 +45,10 @@ static void listen(unsigned peer, const struct kl_msg *m) {
     got_len += m->shot.piece.len;
 }
 
-static uint32_t pack(const uint8_t *bytes, uint8_t *out, size_t cap) {
-    size_t n = ZSTD_compress(out, cap, bytes, BYTES, 1);
-    assert_false(ZSTD_isError(n));
-    return (uint32_t)n;
-}
-
 static void give_some(unsigned who, bool based, const uint8_t *packed, uint32_t from, uint32_t to,
                       uint32_t len) {
-    for (uint32_t at = from; at < to && !inbox[player[who].peer].hung_up;) {
-        struct kl_msg m = {.kind = KL_MSG_GIVE, .shot = {.keyframe = keyframe, .based = based}};
-        m.shot.piece = (struct kl_piece){.offset = at, .total = len};
-        m.shot.piece.len = (uint16_t)(to - at < KL_BULK_MAX ? to - at : KL_BULK_MAX);
-        memcpy(m.shot.piece.bytes, packed + at, m.shot.piece.len);
-        at += m.shot.piece.len;
-        say(player[who].peer, &m);
-    }
+    struct kl_shot_piece head = {.keyframe = keyframe, .based = based};
+    give_packed(player[who].peer, head, packed, from, to, len);
 }
 
 static void give_pieces(unsigned who, const uint8_t *packed, uint32_t len) {
@@ -80,7 +57,7 @@ static void give_pieces(unsigned who, const uint8_t *packed, uint32_t len) {
 
 static void give_state(unsigned who) {
     static uint8_t packed[2 * BYTES];
-    give_pieces(who, packed, pack(state[who], packed, sizeof packed));
+    give_pieces(who, packed, pack_state(state[who], BYTES, packed, sizeof packed));
 }
 
 static unsigned who_is_asked(void) {
@@ -96,8 +73,7 @@ static void begin(void) {
     memset(asked, 0, sizeof asked);
     got_len = 0;
     for (unsigned i = 0; i < PLAYERS; i++)
-        for (unsigned n = 0; n < BYTES; n++)
-            state[i][n] = n % 3000 < 2000 ? 0 : (uint8_t)(n * n / 77);
+        fill_state(state[i], BYTES);
     start_room(KL_POLICY_BOUNDED);
     on_message = listen;
     on_frame = obey;
@@ -105,13 +81,13 @@ static void begin(void) {
 }
 
 static void order_one(void) {
-    assert_true(kl_lobby_snapshot_order(room(), 0, now_us));
-    assert_false(kl_lobby_snapshot_order(room(), 0, now_us)); /* one at a time */
+    assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us));
+    assert_false(kl_lobby_snapshot_order(the_room(), 0, now_us)); /* one at a time */
     play(SECOND / 2);
 }
 
 static void expect_kept(unsigned who) {
-    const struct kl_lobby_packed *k = room()->shot.kept;
+    const struct kl_lobby_packed *k = the_room()->shot.kept;
     static uint8_t out[BYTES];
     assert_non_null(k->packed);
     assert_int_equal(k->keyframe, keyframe);
@@ -127,14 +103,14 @@ static void is_kept_and_sent_on(void **unused) {
     unsigned giver = who_is_asked();
     give_state(giver);
     expect_kept(giver);
-    assert_true(kl_lobby_snapshot_offer(room(), 2));
+    assert_true(kl_lobby_snapshot_offer(the_room(), 2));
     play(SECOND);
     const struct kl_msg *offer = heard(player[2].peer, KL_MSG_OFFER);
     assert_non_null(offer);
     assert_int_equal(offer->offer.keyframe, keyframe);
     assert_int_equal(offer->offer.bytes, BYTES);
     assert_int_equal(offer->offer.packed, got_len);
-    assert_memory_equal(got, room()->shot.kept->packed, got_len);
+    assert_memory_equal(got, the_room()->shot.kept->packed, got_len);
     uint32_t before = keyframe;
     order_one(); /* a newer one takes its place */
     assert_true(keyframe > before);
@@ -150,7 +126,7 @@ static uint8_t before[BYTES]; /* the state that was */
 static uint8_t *slices;
 static size_t slices_len;
 
-/* One is kept, all have gone on since, and another is ordered. Who is asked for it. */
+/* One is kept, all have gone on since, and another is ordered. Returns the member that is asked for it. */
 static unsigned go_on_from_one(void) {
     begin();
     order_one();
@@ -164,21 +140,21 @@ static unsigned go_on_from_one(void) {
     order_one();
     unsigned giver = who_is_asked();
     assert_true(ask.based && ask.base == first && ask.keyframe == keyframe);
-    assert_memory_equal(ask.hash, room()->shot.kept->hash, sizeof ask.hash);
+    assert_memory_equal(ask.hash, the_room()->shot.kept->hash, sizeof ask.hash);
     slices = kl_snapshot_pack_against(before, BYTES, state[giver], BYTES, &slices_len);
     assert_non_null(slices);
     return giver;
 }
 
-static void what_differs_is_enough(void **unused) {
+static void a_difference_is_enough(void **unused) {
     (void)unused;
     unsigned giver = go_on_from_one();
-    assert_true(slices_len * 2 < room()->shot.kept->len);
+    assert_true(slices_len * 2 < the_room()->shot.kept->len);
     give_some(giver, true, slices, 0, (uint32_t)slices_len, (uint32_t)slices_len);
     play(SECOND / 10);
     expect_kept(giver);
-    assert_memory_equal(room()->shot.kept->hash, room()->shot.wanted.hash, KL_SNAPSHOT_HASH);
-    assert_true(kl_lobby_snapshot_offer(room(), 2)); /* whole: he may have no base */
+    assert_memory_equal(the_room()->shot.kept->hash, the_room()->shot.wanted.hash, KL_SNAPSHOT_HASH);
+    assert_true(kl_lobby_snapshot_offer(the_room(), 2)); /* whole: he may have no base */
     play(SECOND);
     assert_int_equal(ZSTD_decompress(before, BYTES, got, got_len), BYTES);
     assert_memory_equal(before, state[2], BYTES);
@@ -187,7 +163,7 @@ static void what_differs_is_enough(void **unused) {
 }
 
 /* Nobody is put out for it: he is asked for the whole, and what he had sent of the other means nothing. */
-static void what_does_not_fit(void **unused) {
+static void a_difference_that_does_not_fit_is_asked_whole(void **unused) {
     (void)unused;
     for (unsigned how = 0; how < 3; how++) {
         unsigned giver = go_on_from_one();
@@ -207,7 +183,7 @@ static void what_does_not_fit(void **unused) {
         assert_false(inbox[player[giver].peer].hung_up);
         assert_int_equal(who_is_asked(), giver);
         assert_false(ask.based);
-        assert_int_equal(lobby->snapshot_bytes, room()->shot.kept->len);
+        assert_int_equal(lobby->snapshot_bytes, the_room()->shot.kept->len);
         give_state(giver);
         expect_kept(giver);
         free(slices);
@@ -216,8 +192,8 @@ static void what_does_not_fit(void **unused) {
     }
 }
 
-/* Who then gives another whole one is a liar, and the next is asked for a whole one, too. */
-static void what_does_not_fit_twice(void **unused) {
+/* A giver of another whole one is then a liar, and the next is asked for a whole one, too. */
+static void a_second_misfit_comes_from_another(void **unused) {
     (void)unused;
     unsigned giver = go_on_from_one();
     memset(slices, 7, slices_len);
@@ -260,12 +236,12 @@ static void most_are_right(void **unused) {
     expect_kept(1);
 }
 
-static void who_counts_is_right(void **unused) {
+static void a_state_of_those_that_count_is_asked(void **unused) {
     (void)unused;
     begin();
     state[1][777] ^= 1;
     state[2][777] ^= 1;
-    assert_true(kl_lobby_snapshot_order(room(), 1U << 0, now_us));
+    assert_true(kl_lobby_snapshot_order(the_room(), 1U << 0, now_us));
     play(SECOND / 2);
     assert_int_equal(who_is_asked(), 0);
     give_state(0);
@@ -283,11 +259,11 @@ static void forger(void **unused) {
         unsigned liar = who_is_asked();
         memcpy(other, state[liar], BYTES);
         other[BYTES / 2] ^= 1;
-        uint32_t len = pack(other, packed, sizeof packed);
+        uint32_t len = pack_state(other, BYTES, packed, sizeof packed);
         if (i == 1) len -= 3;
         if (i == 2) memset(packed, 7, len);
-        if (i == 1) { /* what is missing at the end: the frame is not whole */
-            len = pack(state[liar], packed, sizeof packed) - 3;
+        if (i == 1) { /* bytes are missing at the end: the frame is not whole */
+            len = pack_state(state[liar], BYTES, packed, sizeof packed) - 3;
         }
         give_pieces(liar, packed, len);
         expect_refusal(player[liar].peer, KL_REFUSE_PROTOCOL, "does not match the hash that you gave");
@@ -307,12 +283,12 @@ static void silent_giver(void **unused) {
     order_one();
     unsigned first = who_is_asked();
     play(4 * SECOND);
-    assert_int_equal(room()->shot.giver, first);
+    assert_int_equal(the_room()->shot.giver, first);
     play(2 * SECOND);
     unsigned second = who_is_asked();
     assert_int_not_equal(first, second);
     give_state(first); /* too late, and nothing to him */
-    assert_null(room()->shot.kept);
+    assert_null(the_room()->shot.kept);
     give_state(second);
     expect_kept(second);
 }
@@ -336,10 +312,10 @@ static void nobody_agrees(void **unused) {
     state[0][1] ^= 1;
     state[1][1] ^= 2;
     order_one();
-    assert_int_equal(room()->shot.phase, KL_SHOT_NONE);
-    assert_int_equal(room()->shot.failures, 1);
-    assert_null(room()->shot.kept);
-    assert_true(kl_lobby_snapshot_order(room(), 0, now_us)); /* it may be better next time */
+    assert_int_equal(the_room()->shot.phase, KL_SHOT_NONE);
+    assert_int_equal(the_room()->shot.failures, 1);
+    assert_null(the_room()->shot.kept);
+    assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us)); /* it may be better next time */
 }
 
 static void no_states(void **unused) {
@@ -348,24 +324,24 @@ static void no_states(void **unused) {
     for (unsigned i = 0; i < PLAYERS; i++)
         stateless[i] = true;
     order_one();
-    assert_int_equal(room()->shot.failures, 1);
-    assert_false(kl_lobby_snapshot_order(room(), 0, now_us));
+    assert_int_equal(the_room()->shot.failures, 1);
+    assert_false(kl_lobby_snapshot_order(the_room(), 0, now_us));
 }
 
-/* What a core gives is not one client's to say, whoever is asked. */
+/* No one client says for the core that it has no states, whoever is asked. */
 static void one_says_that_there_are_none(void **unused) {
     (void)unused;
     begin();
     stateless[1] = true;
-    assert_true(kl_lobby_snapshot_order(room(), 1U << 1, now_us));
+    assert_true(kl_lobby_snapshot_order(the_room(), 1U << 1, now_us));
     play(SECOND / 2);
-    assert_int_equal(room()->shot.failures, 1);
-    assert_false(room()->shot.unfit);
-    mute[0] = mute[2] = true; /* who does not speak has not said so either */
-    assert_true(kl_lobby_snapshot_order(room(), 0, now_us));
+    assert_int_equal(the_room()->shot.failures, 1);
+    assert_false(the_room()->shot.unfit);
+    mute[0] = mute[2] = true; /* a silent client has not said so either */
+    assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us));
     play(4 * SECOND);
-    assert_int_equal(room()->shot.failures, 2);
-    assert_false(room()->shot.unfit);
+    assert_int_equal(the_room()->shot.failures, 2);
+    assert_false(the_room()->shot.unfit);
     mute[0] = mute[2] = false;
     order_one();
     give_state(who_is_asked());
@@ -378,15 +354,15 @@ static void one_says_that_it_is_too_large(void **unused) {
     static uint8_t packed[BYTES];
     begin();
     lobby->limits.snapshot_kib = 16;
-    assert_true(kl_lobby_snapshot_order(room(), 1U << 1, now_us));
+    assert_true(kl_lobby_snapshot_order(the_room(), 1U << 1, now_us));
     play(SECOND / 2);
     assert_int_equal(who_is_asked(), 1);
     give_pieces(1, packed, 16 * 1024 + 1);
-    assert_int_equal(room()->shot.failures, 1);
-    assert_false(room()->shot.unfit);
+    assert_int_equal(the_room()->shot.failures, 1);
+    assert_false(the_room()->shot.unfit);
 }
 
-/* Who was asked in vain is asked last, however short his round trip. */
+/* A giver that was asked in vain is asked last, however short his round trip. */
 static void never_gives(void **unused) {
     (void)unused;
     begin();
@@ -409,14 +385,14 @@ static void states_apart(void **unused) {
     state[0][1] ^= 1;
     state[1][1] ^= 2;
     order_one();
-    assert_false(room()->shot.told_apart); /* one of them may have been out of sync */
-    assert_true(kl_lobby_way_has_states(room()));
+    assert_false(the_room()->shot.told_apart); /* one of them may have been out of sync */
+    assert_true(kl_lobby_way_has_states(the_room()));
     order_one();
-    assert_true(room()->shot.told_apart);
+    assert_true(the_room()->shot.told_apart);
     assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "the machines' states differ"));
-    assert_false(kl_lobby_way_has_states(room()) || room()->shot.unfit);
+    assert_false(kl_lobby_way_has_states(the_room()) || the_room()->shot.unfit);
     struct kl_way_trip w = {0};
-    assert_int_equal(kl_lobby_way_to_present(room(), &w), KL_WAY_HISTORY);
+    assert_int_equal(kl_lobby_way_to_present(the_room(), &w), KL_WAY_HISTORY);
 }
 
 /* Two who agree are enough, the third is waited for a while. */
@@ -426,9 +402,9 @@ static void one_says_nothing(void **unused) {
     state[0][1] ^= 1;
     mute[2] = true;
     order_one();
-    assert_int_equal(room()->shot.phase, KL_SHOT_HASHING);
+    assert_int_equal(the_room()->shot.phase, KL_SHOT_HASHING);
     play(3 * SECOND);
-    assert_int_equal(room()->shot.failures, 1); /* one against one */
+    assert_int_equal(the_room()->shot.failures, 1); /* one against one */
     state[0][1] ^= 1;
     order_one();
     give_state(who_is_asked());
@@ -443,16 +419,16 @@ static void too_large(void **unused) {
     order_one();
     unsigned giver = who_is_asked();
     give_pieces(giver, packed, 16 * 1024 + 1);
-    assert_false(room()->shot.unfit);                   /* so he says */
+    assert_false(the_room()->shot.unfit);               /* so he says */
     give_pieces(who_is_asked(), packed, 16 * 1024 + 2); /* two had agreed before the third spoke */
     assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "this relay takes at most 16"));
     assert_int_equal(lobby->snapshot_bytes, 0);
     assert_false(inbox[player[giver].peer].hung_up);
-    assert_false(kl_lobby_snapshot_order(room(), 0, now_us));
+    assert_false(kl_lobby_snapshot_order(the_room(), 0, now_us));
 }
 
 /* He who says that it is too large is not the only one who has it. */
-static void who_says_that_it_is_too_large(void **unused) {
+static void another_is_asked_for_a_state_that_is_too_large(void **unused) {
     (void)unused;
     static uint8_t packed[BYTES];
     begin();
@@ -479,14 +455,14 @@ static void no_memory_left(void **unused) {
     (void)unused;
     static uint8_t packed[40000];
     begin();
-    lobby->limits.mib_per_address = 1;
+    lobby->limits.mib_per_address = 0;
     order_one();
     unsigned giver = who_is_asked();
     give_pieces(giver, packed, sizeof packed);
     give_pieces(who_is_asked(), packed, sizeof packed);
     assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "has less than 39 KiB left"));
     assert_int_equal(lobby->snapshot_bytes, 0);
-    assert_false(inbox[player[giver].peer].hung_up || room()->shot.unfit);
+    assert_false(inbox[player[giver].peer].hung_up || the_room()->shot.unfit);
 }
 
 static void against_the_protocol(void **unused) {
@@ -523,20 +499,20 @@ static void before_history_is_full(void **unused) {
     play(SECOND);
     give_state(who_is_asked());
     expect_kept(0);
-    assert_true(kl_lobby_snapshot_reaches(room()));
+    assert_true(kl_lobby_snapshot_reaches(the_room()));
     play(2 * SECOND);
-    assert_int_equal(room()->shot.phase, KL_SHOT_NONE); /* and no other so soon */
+    assert_int_equal(the_room()->shot.phase, KL_SHOT_NONE); /* and no other so soon */
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(is_kept_and_sent_on, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_differs_is_enough, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_does_not_fit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_does_not_fit_twice, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_difference_is_enough, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_difference_that_does_not_fit_is_asked_whole, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_second_misfit_comes_from_another, set_up, tear_down),
         cmocka_unit_test_setup_teardown(whole_or_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(most_are_right, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_counts_is_right, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_state_of_those_that_count_is_asked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(forger, set_up, tear_down),
         cmocka_unit_test_setup_teardown(silent_giver, set_up, tear_down),
         cmocka_unit_test_setup_teardown(giver_goes, set_up, tear_down),
@@ -548,7 +524,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(states_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_says_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(too_large, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_says_that_it_is_too_large, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(another_is_asked_for_a_state_that_is_too_large, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_memory_left, set_up, tear_down),
         cmocka_unit_test_setup_teardown(against_the_protocol, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_for_members, set_up, tear_down),

@@ -127,7 +127,7 @@ static void rejected(void) {
     a_small_one();
 }
 
-static void what_does_not_fit_together(void **state) {
+static void contradictory_tickets_are_refused(void **state) {
     (void)state;
     a_small_one();
     t.member[3].seats = t.member[2].seats, rejected();
@@ -197,7 +197,7 @@ static void triers_are_told_apart(void **state) {
     assert_true(kl_bucket_take(new, 1, 1001));
     assert_ptr_equal(kl_triers_of(&triers, "192.0.2.1", 1002), one);
     for (unsigned i = 0; i < 4 * KL_TRIERS;
-         i++) { /* who goes on trying is not forgotten, however many others come */
+         i++) { /* a player who goes on trying is not forgotten, however many others come */
         snprintf(host, sizeof host, "10.1.%u.%u", i / 250, i % 250);
         (void)kl_triers_of(&triers, host, 1003 + i);
         if (i % 100 == 0) assert_ptr_equal(kl_triers_of(&triers, "192.0.2.1", 1003 + i), one);
@@ -208,7 +208,7 @@ static void triers_are_told_apart(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(there_and_back),        cmocka_unit_test(a_base),
-        cmocka_unit_test(the_longest_fits),      cmocka_unit_test(what_does_not_fit_together),
+        cmocka_unit_test(the_longest_fits),      cmocka_unit_test(contradictory_tickets_are_refused),
         cmocka_unit_test(damaged_ones),          cmocka_unit_test(a_bucket_leaks),
         cmocka_unit_test(triers_are_told_apart),
     };

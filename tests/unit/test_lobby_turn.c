@@ -1,6 +1,7 @@
 /* test_lobby_turn.c - rematches need more than one player; the queue gives seats to the first that waits, and
  * nobody loses a frame when a seat changes hands. net/PROTOCOL.md §7. */
-#include "tests/unit/lobby_watchers.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_watchers.h"
 
 #include "net/engine/command.h"
 
@@ -16,7 +17,7 @@ static void count_resets(struct player *p, const struct kl_frame *f) {
 }
 
 static void begin_counting(void) {
-    begin();
+    begin_watched();
     reset_count = 0;
     on_frame = count_resets;
 }
@@ -96,13 +97,13 @@ static void wants_to_play(unsigned i) {
                         i == 0 ? "3 of 3 seats taken: you watch, number 1 in the queue"
                                : "3 of 3 seats taken: you watch, number 2 in the queue");
     go(SECOND / 2);
-    loads(i);
+    says_loaded(i);
     go(3 * SECOND);
 }
 
 static void the_seat_goes_round(void **state) {
     (void)state;
-    begin();
+    begin_watched();
     go(3 * SECOND);
     order(1, KL_COMMAND_SEAT, KL_SEAT_NEXT);
     assert_string_equal(newest_notice(1)->text, "nobody waits for a seat");
@@ -148,7 +149,7 @@ static void the_seat_goes_round(void **state) {
 
 static void one_that_has_gone_is_passed_over(void **state) {
     (void)state;
-    begin();
+    begin_watched();
     go(3 * SECOND);
     wants_to_play(0);
     wants_to_play(1);
@@ -170,7 +171,7 @@ static void a_newcomer_waits_behind_the_others(void **state) {
     struct kl_lobby_listing line;
     unsigned from = 0;
     (void)state;
-    begin();
+    begin_watched();
     go(3 * SECOND);
     wants_to_play(0);
     bye(2);
@@ -183,7 +184,7 @@ static void a_newcomer_waits_behind_the_others(void **state) {
     assert_string_equal(newest_notice(AT_PEER + 1)->text,
                         "2 of 3 seats taken: you watch, number 2 in the queue");
     go(SECOND / 2);
-    loads(1);
+    says_loaded(1);
     go(3 * SECOND);
     order(AT_PEER + 1, KL_COMMAND_SEAT, 1); /* it may not push in */
     assert_int_equal(the_room()->watch.count, 2);
@@ -202,7 +203,7 @@ static void a_newcomer_waits_behind_the_others(void **state) {
 /* It is the same person with a new session: the place is its own. */
 static void a_watcher_that_comes_again_keeps_its_place(void **state) {
     (void)state;
-    begin();
+    begin_watched();
     go(3 * SECOND);
     wants_to_play(0);
     wants_to_play(1);
@@ -213,7 +214,7 @@ static void a_watcher_that_comes_again_keeps_its_place(void **state) {
     connect_peer(AT_PEER + 5);
     say(AT_PEER + 5, &m);
     go(SECOND / 2);
-    loads(0);
+    says_loaded(0);
     go(3 * SECOND);
     assert_string_equal(queue_is(), "p20 p21");
 }
@@ -221,17 +222,17 @@ static void a_watcher_that_comes_again_keeps_its_place(void **state) {
 /* Each of the queue can become a client: there are 16. */
 static void the_queue_is_bounded(void **state) {
     (void)state;
-    begin();
+    begin_watched();
     go(3 * SECOND);
     struct kl_lobby_room *r = the_room();
     wants_to_play(0);
     for (unsigned i = 4; i < KL_MAX_CLIENTS; i++) /* as if there were as many clients */
-        r->member[i].here = true;
+        r->member[i].place = KL_PLACE_KEPT;
     comes(1, 1);
     assert_string_equal(newest_notice(AT_PEER + 1)->text,
                         "3 of 3 seats taken, and the queue is full: you watch");
     for (unsigned i = 4; i < KL_MAX_CLIENTS; i++)
-        r->member[i].here = false;
+        r->member[i].place = KL_PLACE_EMPTY;
     go(SECOND);
     assert_string_equal(queue_is(), "p20");
 }

@@ -1,17 +1,17 @@
-/* test_lobby_watch.c - who watches from outside the game: what he sees and when, what he may say, and that
- * nobody who plays notices. The engine is the real one on both sides. net/PROTOCOL.md §7, Watching. */
-#include "tests/unit/lobby_watchers.h"
+/* test_lobby_watch.c - watchers from outside the game: they see the game later, say little, and no player
+ * notices them. The engine is the real one on both sides. net/PROTOCOL.md §7, Watching. */
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_watchers.h"
 
 #include "net/engine/command.h"
 #include "net/relay/lobby/lobby_command.h"
 
-/* --- what they see
- * ------------------------------------------------------------------------------------------
+/* --- the frames that they see -----------------------------------------------------------------------------
  */
 
 static void they_see_the_same_and_soon(void **state) {
     (void)state;
-    begin();
+    begin_watched();
     go(5 * SECOND);
     for (unsigned i = 0; i < WATCHERS; i++) {
         watches(i);
@@ -36,9 +36,7 @@ static void they_see_the_same_and_soon(void **state) {
 /* Before the game it waits, and is waited for by nobody. */
 static void one_who_is_there_before(void **state) {
     (void)state;
-    memset(watcher, 0, sizeof watcher);
-    memset(newest, 0, sizeof newest);
-    on_step = NULL;
+    forget_watchers();
     hello(30, "room", 1, 2, "x");
     on_message = hear_message;
     on_update = hear_update;
@@ -59,9 +57,9 @@ static void one_who_is_there_before(void **state) {
 }
 
 /* A few at a time, and after those who play. */
-static void who_plays_comes_first(void **state) {
+static void a_client_that_plays_comes_first(void **state) {
     (void)state;
-    begin();
+    begin_watched();
     go(SECOND);
     for (unsigned i = 0; i < WATCHERS; i++)
         watches(i);
@@ -79,8 +77,7 @@ static void who_plays_comes_first(void **state) {
     assert_int_equal(after, 0);
 }
 
-/* --- the delay
- * ----------------------------------------------------------------------------------------------
+/* --- the delay --------------------------------------------------------------------------------------------
  */
 
 static uint32_t latest; /* of all frames that a watcher has, how near to the present */
@@ -92,7 +89,7 @@ static void note_latest(void) {
 
 static void as_much_later_as_the_host_says(void **state) {
     (void)state;
-    begin();
+    begin_watched();
     go(10 * SECOND);
     struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {.kind = KL_COMMAND_DELAY, .len = 2, .data = {5}}};
     say(1, &m); /* not the host */
@@ -101,7 +98,7 @@ static void as_much_later_as_the_host_says(void **state) {
     assert_int_equal(the_room()->watch.delay_s, 5);
     watches(0);
     assert_int_equal(got(AT_PEER, KL_MSG_ROSTER)->roster.delay_s, 5);
-    go(6 * SECOND); /* what could be seen before he said so has been seen */
+    go(6 * SECOND); /* frames that could be seen before he said so have been seen */
     latest = UINT32_MAX;
     on_step = note_latest;
     go(20 * SECOND);
@@ -117,14 +114,14 @@ static void as_much_later_as_the_host_says(void **state) {
     assert_int_equal(kl_lobby_order_delay(the_room(), 300), KL_OK);
     latest = UINT32_MAX;
     on_step = note_latest;
-    go(10 * SECOND); /* what it has seen it has seen; it sees no more for now */
+    go(10 * SECOND); /* frames that it has seen stay seen; it sees no more for now */
     assert_in_range(behind(0), 600, 660);
 }
 
 /* Also when the last who played has gone. */
 static void they_see_the_end(void **state) {
     (void)state;
-    begin();
+    begin_watched();
     go(5 * SECOND);
     assert_int_equal(kl_lobby_order_delay(the_room(), 5), KL_OK);
     watches(0);
@@ -145,17 +142,16 @@ static void they_see_the_end(void **state) {
     assert_int_equal(kl_lobby_rooms(lobby), 0);
 }
 
-/* --- seats
- * --------------------------------------------------------------------------------------------------
+/* --- seats ------------------------------------------------------------------------------------------------
  */
 
 static void one_takes_a_seat(void **state) {
     (void)state;
-    begin();
+    begin_watched();
     go(5 * SECOND);
     comes(0, 1); /* there is none for it */
     go(SECOND / 2);
-    loads(0);
+    says_loaded(0);
     assert_true(told(AT_PEER, "3 of 3 seats taken: you watch, number 1 in the queue"));
     go(5 * SECOND);
     order(AT_PEER, KL_COMMAND_SEAT, 1);
@@ -183,18 +179,10 @@ static void one_takes_a_seat(void **state) {
     assert_int_equal(member_of(0, 2)->seats, 0);
 }
 
-/* --- hashes
- * -------------------------------------------------------------------------------------------------
+/* --- hashes -----------------------------------------------------------------------------------------------
  */
 
-static uint64_t lie; /* what is wrong with a watcher's hashes */
-
-/* Without a turn of the relay's. */
-static void speak(unsigned peer, const struct kl_msg *m) {
-    uint8_t bytes[KL_MSG_MAX];
-    int len = kl_msg_encode(m, bytes, sizeof bytes);
-    kl_lobby_message(lobby, peer, bytes, (size_t)len, now_us);
-}
+static uint64_t lie; /* the error in a watcher's hashes */
 
 static void report(struct player *p, const struct kl_frame *f) {
     if (!(f->flags & KL_FRAME_HASH)) return;
@@ -207,7 +195,7 @@ static void report(struct player *p, const struct kl_frame *f) {
 
 static void its_hashes_count_for_itself_alone(void **state) {
     (void)state;
-    begin();
+    begin_watched();
     on_frame = report;
     lie = 0;
     go(5 * SECOND);
@@ -218,8 +206,8 @@ static void its_hashes_count_for_itself_alone(void **state) {
     lie = 7;
     for (unsigned time = 1; time <= 3; time++) {
         inbox[AT_PEER].count = 0;
-        newest[AT_PEER][KL_MSG_VERDICT].kind = 0;
-        newest[AT_PEER][KL_MSG_PREPARE].kind = 0;
+        forget(AT_PEER, KL_MSG_VERDICT);
+        forget(AT_PEER, KL_MSG_PREPARE);
         for (unsigned i = 0; i < 100 && !got(AT_PEER, KL_MSG_VERDICT); i++)
             go(SECOND / 10);
         v = &got(AT_PEER, KL_MSG_VERDICT)->verdict;
@@ -229,7 +217,7 @@ static void its_hashes_count_for_itself_alone(void **state) {
         go(9 * SECOND);                                /* there is no state to be had here */
         assert_non_null(got(AT_PEER, KL_MSG_PREPARE)); /* it begins anew */
         begin_watcher(&watcher[0], &got(AT_PEER, KL_MSG_WELCOME)->welcome);
-        loads(0);
+        says_loaded(0);
         lie = 0;
         go(6 * SECOND);
         assert_int_equal(got(AT_PEER, KL_MSG_VERDICT)->verdict.differs, 0);
@@ -243,10 +231,10 @@ static void its_hashes_count_for_itself_alone(void **state) {
     assert_false(the_room()->heal.verdicts.any_bad);
 }
 
-/* Where the room does nothing about it, it is told and watches on. */
+/* If the room does nothing about it, the watcher is told and watches on. */
 static void out_of_sync_and_ignored(void **state) {
     (void)state;
-    begin();
+    begin_watched();
     kl_lobby_heal_policy(the_room(), KL_DESYNC_IGNORE, "x", now_us);
     on_frame = report;
     lie = 7;
@@ -258,7 +246,7 @@ static void out_of_sync_and_ignored(void **state) {
     assert_int_equal(watcher[0].lock.stats.next_run > 600, true);
 }
 
-/* --- what it may say, and limits ---------------------------------------------------------------------------
+/* --- a watcher's words, and limits ------------------------------------------------------------------------
  */
 
 static void speaks(unsigned peer, const char *text) {
@@ -270,7 +258,7 @@ static void speaks(unsigned peer, const char *text) {
 
 static void they_talk_and_no_more(void **state) {
     (void)state;
-    begin();
+    begin_watched();
     go(SECOND);
     watches(0), watches(1);
     go(SECOND);
@@ -299,7 +287,7 @@ static void they_talk_and_no_more(void **state) {
 static void so_many_and_no_more(void **state) {
     char text[KL_TEXT_MAX];
     (void)state;
-    begin();
+    begin_watched();
     go(SECOND);
     for (unsigned i = 0; i < WATCHERS; i++)
         comes(i, 0);
@@ -333,7 +321,7 @@ static void puts_out(unsigned peer, uint8_t kind, const char *name) {
 /* By name, as they are in no roster. */
 static void the_host_puts_one_out(void **state) {
     (void)state;
-    begin();
+    begin_watched();
     go(SECOND);
     for (unsigned i = 0; i < 3; i++)
         watches(i);
@@ -362,9 +350,9 @@ static void the_host_puts_one_out(void **state) {
 }
 
 /* It takes nothing, or says nothing: that is its own affair, up to a point. */
-static void who_is_slow_holds_up_nobody(void **state) {
+static void a_client_that_is_slow_holds_up_nobody(void **state) {
     (void)state;
-    begin();
+    begin_watched();
     go(SECOND);
     watches(0), watches(1), watches(2);
     go(SECOND);
@@ -386,9 +374,9 @@ static void who_is_slow_holds_up_nobody(void **state) {
 }
 
 /* To whom the start data does not get has a minute, and a second more for every 16 KiB. */
-static void who_takes_no_start_data(void **state) {
+static void a_watcher_that_takes_no_start_data_is_put_out(void **state) {
     (void)state;
-    begin();
+    begin_watched();
     struct kl_msg m = a_hello(AT_PEER, "room", 0, PLAYERS, "x");
     watcher[0] = (struct player){.peer = AT_PEER, .linked = true};
     connect_peer(AT_PEER);
@@ -407,7 +395,7 @@ static void who_takes_no_start_data(void **state) {
 static void malformed_words(void **state) {
     static const uint8_t bad[] = {1, 2, 3};
     (void)state;
-    begin();
+    begin_watched();
     watches(0);
     for (unsigned i = 0; i < 63; i++)
         kl_lobby_datagram(lobby, AT_PEER, bad, sizeof bad, now_us);
@@ -420,7 +408,7 @@ static void malformed_words(void **state) {
 /* The relay goes, or the room does: all are told. */
 static void all_are_told_of_the_end(void **state) {
     (void)state;
-    begin();
+    begin_watched();
     watches(0);
     kl_lobby_shut_down(lobby, now_us);
     goes(0);
@@ -434,7 +422,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(they_see_the_same_and_soon),
         T(one_who_is_there_before),
-        T(who_plays_comes_first),
+        T(a_client_that_plays_comes_first),
         T(as_much_later_as_the_host_says),
         T(they_see_the_end),
         T(one_takes_a_seat),
@@ -443,8 +431,8 @@ int main(void) {
         T(they_talk_and_no_more),
         T(so_many_and_no_more),
         T(the_host_puts_one_out),
-        T(who_is_slow_holds_up_nobody),
-        T(who_takes_no_start_data),
+        T(a_client_that_is_slow_holds_up_nobody),
+        T(a_watcher_that_takes_no_start_data_is_put_out),
         T(malformed_words),
         T(all_are_told_of_the_end),
     };

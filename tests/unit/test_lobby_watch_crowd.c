@@ -2,17 +2,16 @@
  * UPDATEs go to the players at the same microsecond, so leads and late frames are the same by count; and in
  * every turn of the relay the players of all its rooms come first. The watchers only read: what they cost is
  * the relay's. net/PROTOCOL.md §7, Watching. */
-#define PEERS 600 /* a quarter of them may watch */
-
-#include "tests/unit/lobby_players.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_players.h"
 
 #include "net/engine/wire.h"
 
 #define CROWD   100
 #define AT_PEER 100 /* the first of them */
 #define WAY_US  25000
-#define JITTER  8000  /* µs at most, by a generator of each link's own; … */
-#define SPIKE   30000 /* … once in 128 this besides, and one in 64 is lost */
+#define JITTER  8000  /* µs at most, by a generator of each link's own */
+#define SPIKE   30000 /* µs more, once in 128; one in 64 is lost */
 #define LATER   256   /* datagrams under way */
 
 /* --- watchers that only read ------------------------------------------------------------------------------
@@ -27,14 +26,6 @@ static struct reader {
 static struct reader *reader_at(unsigned peer) {
     return peer >= AT_PEER && peer < AT_PEER + CROWD && reader[peer - AT_PEER].here ? &reader[peer - AT_PEER]
                                                                                     : NULL;
-}
-
-/* Without a turn of the relay's. */
-static void speak(unsigned peer, const struct kl_msg *m) {
-    uint8_t bytes[KL_MSG_MAX];
-    int len = kl_msg_encode(m, bytes, sizeof bytes);
-    assert_true(len > 0);
-    kl_lobby_message(lobby, peer, bytes, (size_t)len, now_us);
 }
 
 static void come(unsigned i) {
@@ -91,13 +82,13 @@ static const struct later *due(struct way *w) {
     return l;
 }
 
-/* --- what the players notice ------------------------------------------------------------------------------
+/* --- the players' datagrams -------------------------------------------------------------------------------
  */
 
 static uint64_t digest; /* of what went to them, and when */
 static unsigned updates, spacing_changes, order_breaks, most_at_once;
 static uint16_t spacing;
-static char before; /* who got the last datagram of this turn: p plays, w watches */
+static char before; /* the receiver of the last datagram of this turn: p plays, w watches */
 static unsigned at_once;
 
 static void mix(uint64_t v) {
@@ -177,7 +168,7 @@ static void go(uint64_t us) {
 static void begin(void) {
     static struct kl_lobby_limits limits;
     limits = limits_for_tests;
-    limits.peers = PEERS;
+    limits.peers = 600; /* a quarter of them may watch */
     limits.watchers = CROWD;
     kl_lobby_destroy(lobby);
     open_lobby(&limits);

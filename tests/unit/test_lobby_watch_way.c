@@ -1,7 +1,9 @@
 /* test_lobby_watch_way.c - how a watcher comes to what may be seen, and back into sync: by history, by a
  * snapshot that the players' machines agree on, and never by one that is newer than he may see. And how he
  * comes again. The engine is the real one on both sides. net/PROTOCOL.md §7, Watching. */
-#include "tests/unit/lobby_watchers.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_states.h"
+#include "tests/lib/lobby_watchers.h"
 
 #include <sodium.h>
 #include <zstd.h>
@@ -10,12 +12,12 @@
 
 #define BYTES 20000
 
-static uint8_t state[BYTES]; /* what each player serializes */
+static uint8_t state[BYTES]; /* each player's serialized state */
 static bool stateless, unable;
 static bool asked[PLAYERS];
 static unsigned ordered;  /* SNAPSHOTs that player 0 has run */
-static uint64_t lie;      /* what is wrong with a watcher's hashes … */
-static uint32_t lie_from; /* … from this frame on */
+static uint64_t lie;      /* the error in a watcher's hashes */
+static uint32_t lie_from; /* the first frame with that error */
 static struct fetch {
     struct kl_offer offer;
     unsigned offers;
@@ -33,25 +35,10 @@ static bool is_watcher(const struct player *p) {
     return p >= watcher && p < watcher + WATCHERS;
 }
 
-/* Without a turn of the relay's. */
-static void speak(unsigned peer, const struct kl_msg *m) {
-    uint8_t bytes[KL_MSG_MAX];
-    int len = kl_msg_encode(m, bytes, sizeof bytes);
-    assert_true(len > 0);
-    kl_lobby_message(lobby, peer, bytes, (size_t)len, now_us);
-}
-
 static void give_state(unsigned peer) {
     static uint8_t packed[2 * BYTES];
-    uint32_t len = (uint32_t)ZSTD_compress(packed, sizeof packed, state, BYTES, 1);
-    for (uint32_t at = 0; at < len;) {
-        struct kl_msg m = {.kind = KL_MSG_GIVE, .shot.keyframe = the_room()->shot.keyframe};
-        m.shot.piece = (struct kl_piece){.offset = at, .total = len};
-        m.shot.piece.len = (uint16_t)(len - at < KL_BULK_MAX ? len - at : KL_BULK_MAX);
-        memcpy(m.shot.piece.bytes, packed + at, m.shot.piece.len);
-        at += m.shot.piece.len;
-        speak(peer, &m);
-    }
+    uint32_t len = pack_state(state, BYTES, packed, sizeof packed);
+    give_packed(peer, (struct kl_shot_piece){.keyframe = the_room()->shot.keyframe}, packed, 0, len, len);
 }
 
 static void report(const struct player *p, const struct kl_frame *f) {
@@ -62,27 +49,16 @@ static void report(const struct player *p, const struct kl_frame *f) {
     speak(p->peer, &m);
 }
 
-static void say_state(const struct player *p, uint32_t frame) {
-    struct kl_msg m = {.kind = KL_MSG_STATE, .state = {.keyframe = frame, .has = !stateless}};
-    if (!stateless) {
-        m.state.bytes = BYTES;
-        crypto_generichash(m.state.hash, sizeof m.state.hash, state, BYTES, NULL, 0);
-    }
-    if (p->linked) speak(p->peer, &m);
-}
-
 static void obey(struct player *p, const struct kl_frame *f) {
     struct fetch *get = is_watcher(p) ? &fetch[index_of(p)] : NULL;
     bool begun_here = get && get->offers && get->offer.begin && f->number == get->offer.keyframe;
     if (get && get->offers && !get->first) get->first = f->number;
     if (f->flags & KL_FRAME_HASH && !begun_here) report(p, f);
-    if (!(f->flags & KL_FRAME_COMMANDS)) return;
-    const struct kl_commands *set = kl_client_commands(&p->lock, f->number);
-    for (unsigned i = 0; set && i < set->count; i++) {
-        if (set->at[i].kind != KL_COMMAND_SNAPSHOT) continue;
-        ordered += p == &player[0];
-        say_state(p, f->number); /* a watcher's is passed over */
-    }
+    uint32_t keyframe = snapshot_ordered(p, f);
+    if (keyframe == UINT32_MAX) return;
+    ordered += p == &player[0];
+    struct kl_msg m = a_state(keyframe, stateless ? NULL : state, BYTES);
+    if (p->linked) speak(p->peer, &m); /* a watcher's is passed over */
 }
 
 static void take_offer(struct player *w, const struct kl_offer *o) {
@@ -127,7 +103,7 @@ static void load(unsigned i) {
     speak(watcher[i].peer, &m);
 }
 
-/* What is owed, and not done within the lobby's turn. */
+/* Answers that are owed, and not given within the lobby's turn. */
 static void do_it(void) {
     for (unsigned i = 0; i < PLAYERS; i++) {
         bool now = asked[i];
@@ -154,9 +130,8 @@ static void begin_with_states(unsigned catch_up_s) {
     lie_from = UINT32_MAX;
     memset(fetch, 0, sizeof fetch);
     memset(asked, 0, sizeof asked);
-    for (unsigned n = 0; n < BYTES; n++)
-        state[n] = n % 3000 < 2000 ? 0 : (uint8_t)(n * n / 77);
-    begin();
+    fill_state(state, BYTES);
+    begin_watched();
     on_message = hear;
     on_frame = obey;
     on_step = do_it;
@@ -170,7 +145,7 @@ static void expect_no_stalls(uint32_t before, uint32_t frames) {
 
 /* Until it has been told that it is in sync with the game. */
 static void until_verified(unsigned i) {
-    newest[AT_PEER + i][KL_MSG_VERDICT].kind = 0;
+    forget(AT_PEER + i, KL_MSG_VERDICT);
     for (unsigned n = 0; n < 200; n++) {
         const struct kl_msg *m = got(AT_PEER + i, KL_MSG_VERDICT);
         if (m && m->verdict.differs == 0) return;
@@ -181,7 +156,7 @@ static void until_verified(unsigned i) {
 
 /* Until it is told that it is out of sync. */
 static void until_parted(unsigned i) {
-    newest[AT_PEER + i][KL_MSG_VERDICT].kind = 0;
+    forget(AT_PEER + i, KL_MSG_VERDICT);
     for (unsigned n = 0; n < 200; n++) {
         const struct kl_msg *m = got(AT_PEER + i, KL_MSG_VERDICT);
         if (m && m->verdict.differs == 1) return;
@@ -228,7 +203,7 @@ static void early_by_history(void **test) {
     assert_int_equal(ordered, 0);
 }
 
-/* Where the core gives no state, or nobody could load it, all is run from the beginning. */
+/* If the core gives no state, or nobody could load it, all is run from the beginning. */
 static void late_without_states(void **test) {
     (void)test;
     begin_with_states(1);
@@ -246,12 +221,12 @@ static void one_that_cannot_load_it(void **test) {
     unable = true;
     go(20 * SECOND);
     watches(0);
-    newest[AT_PEER][KL_MSG_PREPARE].kind = 0;
+    forget(AT_PEER, KL_MSG_PREPARE);
     go(SECOND);
     assert_int_equal(fetch[0].offers, 1);
     assert_true(told(AT_PEER, "from the beginning again"));
     begin_watcher(&watcher[0], &got(AT_PEER, KL_MSG_WELCOME)->welcome);
-    loads(0);
+    says_loaded(0);
     go(5 * SECOND);
     assert_int_equal(fetch[0].offers, 1);
     assert_in_range(behind(0), 10, 45);
@@ -271,7 +246,7 @@ static void no_newer_than_the_delay_allows(void **test) {
     assert_int_equal(fetch[0].offers, 1);
     assert_in_range(behind(0), 600, 660);
     until_verified(0);
-    /* what may be seen of the beginning is soon replayed: nobody waits ten seconds for that */
+    /* the beginning that may be seen is soon replayed: nobody waits ten seconds for that */
     begin_with_states(1);
     assert_int_equal(kl_lobby_watch_delay(the_room(), 10, "x"), KL_OK);
     go(17 * SECOND);
@@ -291,7 +266,7 @@ static void it_takes_a_seat(void **test) {
     bye(2);
     player[2].linked = player[2].plays = false;
     go(3 * SECOND);
-    loads(0);
+    says_loaded(0);
     order(AT_PEER, KL_COMMAND_SEAT, 1); /* too early: it has loaded nothing */
     assert_true(told(AT_PEER, "2 of 3 seats taken: you watch, number 1 in the queue"));
     go(2 * SECOND);
@@ -312,7 +287,7 @@ static void healed_by_a_snapshot(void **test) {
     go(5 * SECOND);
     watches(0);
     until_verified(0);
-    newest[AT_PEER][KL_MSG_PREPARE].kind = 0;
+    forget(AT_PEER, KL_MSG_PREPARE);
     uint32_t before = canon_end;
     uint64_t from_us = now_us;
     for (unsigned time = 1; time <= 2; time++) {
@@ -335,7 +310,7 @@ static void healed_by_a_snapshot(void **test) {
     expect_refusal(AT_PEER, KL_REFUSE_DESYNC, "three times");
 }
 
-/* Who was never in sync since he loaded one gets none again. */
+/* A watcher that was never in sync since it loaded one gets none again. */
 static void a_state_that_is_not_all(void **test) {
     (void)test;
     begin_with_states(1);
@@ -344,12 +319,12 @@ static void a_state_that_is_not_all(void **test) {
     go(SECOND / 2);
     assert_int_equal(fetch[0].offers, 1);
     lie_from = 0;
-    newest[AT_PEER][KL_MSG_PREPARE].kind = 0;
+    forget(AT_PEER, KL_MSG_PREPARE);
     until_parted(0);
     assert_non_null(got(AT_PEER, KL_MSG_PREPARE));
     begin_watcher(&watcher[0], &got(AT_PEER, KL_MSG_WELCOME)->welcome);
     lie_from = UINT32_MAX;
-    loads(0);
+    says_loaded(0);
     go(5 * SECOND);
     assert_int_equal(fetch[0].offers, 1);
     until_verified(0);
@@ -366,7 +341,7 @@ static void comes_again(unsigned peer) {
     say(peer, &m);
 }
 
-static void who_comes_again_makes_no_room(void **test) {
+static void a_client_that_comes_again_makes_no_room(void **test) {
     (void)test;
     begin_with_states(1);
     go(SECOND);
@@ -401,7 +376,7 @@ int main(void) {
         T(it_takes_a_seat),
         T(healed_by_a_snapshot),
         T(a_state_that_is_not_all),
-        T(who_comes_again_makes_no_room),
+        T(a_client_that_comes_again_makes_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* How a newcomer, or who comes back, gets to the present: by history, by a snapshot and what came after it,
  * by one that is ordered first. The engine is the real one on both sides. net/PROTOCOL.md §7. */
-#include "tests/unit/lobby_players.h"
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_states.h"
 
 #include <sodium.h>
 #include <zstd.h>
@@ -9,7 +10,7 @@
 
 #define BYTES 50000
 
-static uint8_t state[PLAYERS][BYTES];       /* what each serializes */
+static uint8_t state[PLAYERS][BYTES];       /* each player's serialized state */
 static bool stateless, mute, halts, spoils; /* halts: gives a half; spoils: gives something else */
 static unsigned ordered;                    /* SNAPSHOTs that player 0 has run */
 static struct fetch {
@@ -23,25 +24,15 @@ static struct fetch {
     uint32_t begun; /* the first frame that was run after it */
 } fetch[PLAYERS];
 
-static struct kl_lobby_room *the_room(void) {
-    return lobby->room[0];
-}
-
 static uint32_t given_from;
 static void give_state(struct player *p) {
     static uint8_t packed[2 * BYTES];
-    uint32_t len = (uint32_t)ZSTD_compress(packed, sizeof packed, state[p - player], BYTES, 1);
+    uint32_t len = pack_state(state[p - player], BYTES, packed, sizeof packed);
     uint32_t end = halts ? len / 2 : len;
     packed[len - 1] ^= spoils;
     spoils = false; /* the next one does not */
-    for (uint32_t at = given_from; at < end;) {
-        struct kl_msg m = {.kind = KL_MSG_GIVE, .shot.keyframe = the_room()->shot.keyframe};
-        m.shot.piece = (struct kl_piece){.offset = at, .total = len};
-        m.shot.piece.len = (uint16_t)(len - at < KL_BULK_MAX ? len - at : KL_BULK_MAX);
-        memcpy(m.shot.piece.bytes, packed + at, m.shot.piece.len);
-        at += m.shot.piece.len;
-        say(p->peer, &m);
-    }
+    struct kl_shot_piece head = {.keyframe = the_room()->shot.keyframe};
+    give_packed(p->peer, head, packed, given_from, end, len);
 }
 
 static void take_offer(struct player *p, const struct kl_offer *o) {
@@ -82,18 +73,11 @@ static void obey(struct player *p, const struct kl_frame *f) {
     unsigned who = (unsigned)(p - player);
     do_what_is_owed();
     if (fetch[who].offers && !fetch[who].begun) fetch[who].begun = f->number;
-    if (!(f->flags & KL_FRAME_COMMANDS)) return;
-    const struct kl_commands *set = kl_client_commands(&p->lock, f->number);
-    for (unsigned i = 0; i < set->count; i++) {
-        if (set->at[i].kind != KL_COMMAND_SNAPSHOT) continue;
-        ordered += who == 0;
-        struct kl_msg m = {.kind = KL_MSG_STATE, .state = {.keyframe = f->number, .has = !stateless}};
-        if (!stateless) {
-            m.state.bytes = BYTES;
-            crypto_generichash(m.state.hash, sizeof m.state.hash, state[who], BYTES, NULL, 0);
-        }
-        if (!mute) say(p->peer, &m);
-    }
+    uint32_t keyframe = snapshot_ordered(p, f);
+    if (keyframe == UINT32_MAX) return;
+    ordered += who == 0;
+    struct kl_msg m = a_state(keyframe, stateless ? NULL : state[who], BYTES);
+    if (!mute) say(p->peer, &m);
 }
 
 static void take_piece(struct player *p, const struct kl_shot_piece *s) {
@@ -126,8 +110,7 @@ static void begin_with(unsigned history_kib, enum kl_policy policy) {
     ordered = 0;
     memset(fetch, 0, sizeof fetch);
     for (unsigned i = 0; i < PLAYERS; i++)
-        for (unsigned n = 0; n < BYTES; n++)
-            state[i][n] = n % 3000 < 2000 ? 0 : (uint8_t)(n * n / 77);
+        fill_state(state[i], BYTES);
     start_room(policy);
     on_message = listen;
     on_frame = obey;
@@ -152,7 +135,7 @@ static void expect_begun_at(unsigned who, uint32_t keyframe) {
     assert_true(presses_lately(who));
 }
 
-/* What is soon replayed is replayed. */
+/* A short game is replayed. */
 static void a_short_game_is_replayed(void **unused) {
     (void)unused;
     begin();
@@ -165,7 +148,7 @@ static void a_short_game_is_replayed(void **unused) {
     assert_true(presses_lately(2));
 }
 
-/* Who loads no state of others replays even a long game; and watches nothing else. */
+/* A player who loads no state of others replays even a long game; and watches nothing else. */
 static void a_stranger_replays_all(void **unused) {
     (void)unused;
     begin();
@@ -261,8 +244,8 @@ static void else_all_is_replayed(void **unused) {
     }
 }
 
-/* Who cannot load it replays all; where the beginning is gone, it is told so. */
-static void who_cannot_load(void **unused) {
+/* A client that cannot load it replays all; if the beginning is gone, it is told so. */
+static void a_machine_that_cannot_load_gets_the_history(void **unused) {
     (void)unused;
     begin();
     play(20 * SECOND);
@@ -333,7 +316,7 @@ static void no_beginning_and_no_states(void **unused) {
     expect_refusal(12, KL_REFUSE_STARTED, "does not keep its beginning any more");
 }
 
-/* Who was away for long does not run all that he missed either, but goes on from a snapshot. */
+/* A player who was away for long does not run all that was missed either, but goes on from a snapshot. */
 static void back_after_long(void **unused) {
     (void)unused;
     begin();
@@ -403,7 +386,7 @@ static void it_does_not_arrive(void **unused) {
     expect_all_at_the_end();
 }
 
-/* What comes up goes on at once, but for the end: that goes when it has proved good. */
+/* A piece that comes up goes on at once, but for the end: that goes when it has proved good. */
 static void it_goes_on_as_it_comes(void **unused) {
     (void)unused;
     begin();
@@ -427,7 +410,7 @@ static void it_goes_on_as_it_comes(void **unused) {
     expect_begun_at(2, fetch[2].offer.keyframe);
 }
 
-/* Who gives it goes in the middle of it, or gives something else: nobody has got all of that, and the next
+/* The giver leaves in the middle of it, or gives something else: nobody has got all of that, and the next
  * one is asked. */
 static void the_next_one_gives_it(void **unused) {
     (void)unused;
@@ -470,7 +453,7 @@ static void a_room_that_pauses(void **unused) {
     assert_true(presses_lately(2));
 }
 
-/* What is known of a machine counts: one that replays slowly gets a snapshot sooner. */
+/* A machine's known speed counts: one that replays slowly gets a snapshot sooner. */
 static void a_slow_machine(void **unused) {
     (void)unused;
     begin();
@@ -485,11 +468,10 @@ static void a_slow_machine(void **unused) {
     assert_int_equal(kl_lobby_way_to_present(the_room(), &w), KL_WAY_ORDER);
     play(5 * SECOND);
     w = (struct kl_way_trip){.have = 1};
-    assert_int_equal(kl_lobby_way_to_present(the_room(), &w),
-                     KL_WAY_ORDER); /* the kept one is old by now … */
+    assert_int_equal(kl_lobby_way_to_present(the_room(), &w), KL_WAY_ORDER); /* the kept one is old by now */
     w.made = the_room()->shot.kept->keyframe;
     assert_int_equal(kl_lobby_way_to_present(the_room(), &w),
-                     KL_WAY_SNAPSHOT); /* … and was made for this one */
+                     KL_WAY_SNAPSHOT); /* the new one was made for this one */
     w.fps = 1000;
     w.made = 0;
     assert_int_equal(kl_lobby_way_to_present(the_room(), &w), KL_WAY_HISTORY);
@@ -503,7 +485,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(intervals_go_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_kept_one_serves_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(else_all_is_replayed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_cannot_load, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_machine_that_cannot_load_gets_the_history, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_beginning_makes_way, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_beginning_and_no_states, set_up, tear_down),
         cmocka_unit_test_setup_teardown(back_after_long, set_up, tear_down),

@@ -1,6 +1,7 @@
 /* One client's side of the lock, fed by hand-made UPDATEs. net/PROTOCOL.md §4 to §6. */
 #include "tests/unit/unit.h"
 
+#include "net/engine/frames.h"
 #include "net/engine/lock_client.h"
 
 static struct kl_client c;
@@ -23,7 +24,7 @@ static void make_frames(uint16_t spacing) {
 }
 
 static struct kl_held held[KL_WINDOW_FRAMES];
-static const struct kl_commands no_commands[KL_COMMAND_SETS];
+static const struct kl_frames_from frames = {.ring = ring, .places = KL_KEPT_FRAMES};
 
 static int update(uint32_t first, uint32_t count, uint32_t next_sample, int64_t due_us, uint64_t now_us) {
     struct kl_update u = {.stamp = (uint32_t)now_us,
@@ -32,7 +33,7 @@ static int update(uint32_t first, uint32_t count, uint32_t next_sample, int64_t 
                           .due_us = due_us,
                           .first = first,
                           .count = count};
-    size_t len = kl_update_write(&u, ring, no_commands, buf, sizeof buf);
+    size_t len = kl_update_write(&u, &frames, buf, sizeof buf);
     assert_true(len > 0);
     return kl_client_receive(&c, buf, len, now_us);
 }
@@ -107,7 +108,7 @@ static void frames_come_out_once_in_order_and_in_time(void **state) {
     assert_int_equal(c.stats.stalls, 1);
 }
 
-static void what_was_had_and_what_is_too_far_is_passed_over(void **state) {
+static void old_and_far_frames_are_passed_over(void **state) {
     (void)state;
     begin(true, false, 1);
     assert_int_equal(update(4, 4, 0, 0, 1000000), 0); /* 0..3 are missing */
@@ -117,7 +118,7 @@ static void what_was_had_and_what_is_too_far_is_passed_over(void **state) {
     assert_int_equal(c.stats.next_closed, 2);
     assert_int_equal(update(1, 5, 0, 0, 1000000), 0);
     assert_int_equal(c.stats.next_closed, 6);
-    ring[3].in[0].joypad = 0xbad; /* what was closed never changes */
+    ring[3].in[0].joypad = 0xbad; /* a closed frame never changes */
     assert_int_equal(update(0, 8, 0, 0, 1000000), 0);
     struct kl_frame f;
     assert_int_equal(kl_client_plan(&c, 1000000, 100).runs, 8);
@@ -139,7 +140,7 @@ static void malformed_leaves_it_as_it_was(void **state) {
     assert_int_equal(update(4, 4, 1, 0, 1010000), KL_E_MALFORMED); /* thanks for a sample never taken */
     assert_memory_equal(&c, &before, sizeof c);
     struct kl_update u = {.first = 4, .count = 4, .has_schedule = true};
-    size_t len = kl_update_write(&u, ring, no_commands, buf, sizeof buf);
+    size_t len = kl_update_write(&u, &frames, buf, sizeof buf);
     for (size_t cut = 0; cut < len; cut++)
         assert_int_equal(kl_client_receive(&c, buf, cut, 1010000), KL_E_MALFORMED);
     buf[len] = 0;
@@ -274,8 +275,8 @@ static void wobble_costs_nothing(void **state) {
     }
 }
 
-/* The lead that a frame would have needed, told in whole quarters: a microsecond over one is the next. What
- * comes less than 100 us before it is due counts as late. */
+/* The lead that a frame would have needed, told in whole quarters: a microsecond over one is the next. A
+ * frame that comes less than 100 us before it is due counts as late. */
 static void a_need_just_over_a_quarter_rounds_up(void **state) {
     (void)state;
     static const struct {
@@ -293,7 +294,7 @@ static void a_need_just_over_a_quarter_rounds_up(void **state) {
         uint64_t at_us = due_us - (uint64_t)row[i].early_us;
         c.clock.heard = false; /* the schedule is known */
         struct kl_update u = {.stamp = 0, .first = 4, .count = 1};
-        size_t len = kl_update_write(&u, ring, no_commands, buf, sizeof buf);
+        size_t len = kl_update_write(&u, &frames, buf, sizeof buf);
         assert_int_equal(kl_client_receive(&c, buf, len, at_us), 0);
         kl_client_plan(&c, row[i].early_us <= 0 ? at_us : due_us, 8);
         struct kl_frame f;
@@ -306,7 +307,7 @@ static void rtt_is_less_the_hold(void **state) {
     (void)state;
     begin(true, true, 1);
     struct kl_update u = {.stamp = 77, .has_echo = true, .echo = 1000000, .hold_us = 5000};
-    size_t len = kl_update_write(&u, ring, no_commands, buf, sizeof buf);
+    size_t len = kl_update_write(&u, &frames, buf, sizeof buf);
     assert_int_equal(kl_client_receive(&c, buf, len, 1045000), 0);
     assert_int_equal(c.stats.rtt_us, 40000);
     len = kl_client_send(&c, 1200000, buf, sizeof buf);
@@ -328,7 +329,7 @@ static void told(enum kl_presence presence, uint32_t first, uint32_t count, uint
                           .due_us = 0,
                           .first = first,
                           .count = count};
-    size_t len = kl_update_write(&u, ring, no_commands, buf, sizeof buf);
+    size_t len = kl_update_write(&u, &frames, buf, sizeof buf);
     assert_true(len > 0);
     assert_int_equal(kl_client_receive(&c, buf, len, now_us), 0);
 }
@@ -452,7 +453,7 @@ static void by_the_clock_only_news_goes_out_at_once(void **state) {
     while (turn(now, 100).samples == 0)
         now += 1000;
     sent(now);
-    assert_int_equal(kl_client_send_at(&c), now + 25000); /* repeated until it is acknowledged … */
+    assert_int_equal(kl_client_send_at(&c), now + 25000); /* repeated until it is acknowledged */
     told(KL_PRESENT, 100, 0, c.stats.next_sample, now);
     uint64_t before = now;
     for (unsigned i = 0; i < 2; i++) { /* the same buttons: no news, and nothing to repeat */
@@ -508,7 +509,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(before_the_start_only_heartbeats),
         cmocka_unit_test(frames_come_out_once_in_order_and_in_time),
-        cmocka_unit_test(what_was_had_and_what_is_too_far_is_passed_over),
+        cmocka_unit_test(old_and_far_frames_are_passed_over),
         cmocka_unit_test(malformed_leaves_it_as_it_was),
         cmocka_unit_test(samples_are_repeated_until_acknowledged),
         cmocka_unit_test(a_sample_goes_out_at_once_a_timer_repeats),

@@ -42,13 +42,14 @@ static int update(uint32_t first, uint32_t count, uint8_t presence, uint32_t nex
                           .due_us = (int64_t)(t0_us + first * FRAME_US - relay_us),
                           .first = first,
                           .count = count};
-    size_t len = kl_update_write(&u, past, commands, buf, sizeof buf);
+    struct kl_frames_from from = {past, PAST, commands, PAST / 4, NULL};
+    size_t len = kl_update_write(&u, &from, buf, sizeof buf);
     assert_true(len > 0);
     return kl_client_receive(&c, buf, len, now_us);
 }
 
 static size_t piece(uint32_t first, uint32_t count) {
-    struct kl_frames_from from = {past, PAST, commands, PAST / 4};
+    struct kl_frames_from from = {past, PAST, commands, PAST / 4, NULL};
     uint32_t held_frames;
     size_t len = kl_piece_write(&from, first, count, buf, sizeof buf, &held_frames);
     assert_int_equal(held_frames, count);
@@ -136,7 +137,7 @@ static void a_new_session(void **state) {
     assert_int_equal(c.standing, KL_STANDING_IN);
 }
 
-/* What it has never sent it is not thanked for, whatever the relay remembers of an earlier process. */
+/* It is not thanked for samples that it never sent, whatever the relay remembers of an earlier process. */
 static void a_new_process(void **state) {
     (void)state;
     begin(1, 0);
@@ -166,7 +167,7 @@ static void a_new_process(void **state) {
     assert_in_range(c.stats.next_sample, 999, 1020);
 }
 
-/* What comes by history says nothing of how long the way down is. */
+/* A frame that comes by history says nothing of how long the way down is. */
 static void history_is_not_late(void **state) {
     (void)state;
     begin(1, 0);
@@ -192,7 +193,7 @@ static void a_spectator(void **state) {
     assert_int_equal(c.stats.next_run, 20);
 }
 
-/* What has no place comes again; nothing is taken twice or out of order. */
+/* A piece without a place comes again; nothing is taken twice or out of order. */
 static void as_much_as_there_is_place_for(void **state) {
     (void)state;
     begin(1, 0);
@@ -219,8 +220,9 @@ static void as_much_as_there_is_place_for(void **state) {
     assert_int_equal(c.stats.next_closed, at + 64);
 }
 
-/* What was not run goes, with its commands: a relay that was started anew closes other frames there. */
-static void what_was_not_run_comes_anew(void **state) {
+/* A frame that was not run goes, with its commands: a relay that was started anew closes other frames there.
+ */
+static void frames_that_were_not_run_come_anew(void **state) {
     (void)state;
     begin(1, 1);
     past[97].in[0].joypad = past[98].in[0].joypad = past[99].in[0].joypad = 0xdead;
@@ -264,7 +266,7 @@ static void commands_come_with_their_frames(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_session),
-        cmocka_unit_test(what_was_not_run_comes_anew),
+        cmocka_unit_test(frames_that_were_not_run_come_anew),
         cmocka_unit_test(a_new_process),
         cmocka_unit_test(history_is_not_late),
         cmocka_unit_test(a_spectator),

@@ -54,7 +54,7 @@ static void a_key_is_the_event_and_who(void **state) {
 static void so_many_a_minute(void **state) {
     (void)state;
     assert_int_equal(written("desync room=\"x\"", 1000), 60);
-    assert_int_equal(written("put_out room=\"x\"", 1), 1); /* what is rare has its own measure */
+    assert_int_equal(written("put_out room=\"x\"", 1), 1); /* a rare event has its own measure */
     assert_int_equal(written("desync room=\"y\"", 1), 1);  /* and so have others */
     now_us += 2 * SECOND;
     assert_true(kl_log_take(&limit, "desync room=\"x\"", now_us, &left_out));
@@ -63,7 +63,7 @@ static void so_many_a_minute(void **state) {
     assert_int_equal(left_out, 0);
 }
 
-static void what_is_missing_is_told_in_any_case(void **state) {
+static void missing_lines_are_told_in_any_case(void **state) {
     (void)state;
     written("desync room=\"x\"", 100);
     assert_null(kl_log_untold(&limit, now_us + 9 * SECOND, false, &left_out));
@@ -101,8 +101,8 @@ static void none_where_there_is_no_limit(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup(f, begin)
     const struct CMUnitTest tests[] = {
-        T(a_key_is_the_event_and_who),          T(so_many_a_minute),
-        T(what_is_missing_is_told_in_any_case), T(the_longest_unused_makes_way),
+        T(a_key_is_the_event_and_who),         T(so_many_a_minute),
+        T(missing_lines_are_told_in_any_case), T(the_longest_unused_makes_way),
         T(none_where_there_is_no_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

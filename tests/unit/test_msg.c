@@ -127,7 +127,7 @@ static void hello_out_of_range(void **state) {
 }
 
 /* A file name may hold anything; the room must still be found, and the difference named. */
-static void what_no_reader_takes_is_not_written(void **state) {
+static void messages_that_no_reader_takes_are_not_written(void **state) {
     (void)state;
     struct kl_msg m = a_hello(), got;
     strcpy(m.hello.room, "a\tb\xff\xc3");
@@ -249,7 +249,7 @@ static void coming_back(void **state) {
     assert_memory_equal(got.back.signature, m.back.signature, KL_SIGNATURE_BYTES);
     assert_memory_equal(got.back.digest, m.back.digest, KL_TAG_BYTES);
     assert_true(!got.back.fresh && got.back.can_bring && got.back.have == 5 && got.back.tags == 6);
-    m.back.fresh = true; /* who has nothing has no frames */
+    m.back.fresh = true; /* a client with nothing has no frames */
     int len = kl_msg_encode(&m, b, sizeof b);
     assert_int_equal(kl_msg_decode(&got, b, (size_t)len), KL_E_MALFORMED);
     m.back.have = m.back.tags = 0;
@@ -347,13 +347,13 @@ static void bringing(void **state) {
     rejected(&m);
 }
 
-static void what_nobody_sends(void **state) {
+static void kinds_that_nobody_sends_are_rejected(void **state) {
     (void)state;
     struct kl_msg got;
     for (unsigned kind = 0; kind < 256; kind++) {
         uint8_t b[2] = {(uint8_t)kind, 0};
         bool known = (kind >= KL_MSG_HELLO && kind <= KL_MSG_RETURN) || kind == KL_MSG_BRING ||
-                     (kind >= KL_MSG_WELCOME && kind <= KL_MSG_REWIND);
+                     (kind >= KL_MSG_WELCOME && kind <= KL_MSG_LAST);
         if (!known) assert_int_equal(kl_msg_decode(&got, b, 1), KL_E_MALFORMED);
     }
     assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"", 0), KL_E_MALFORMED);
@@ -461,7 +461,7 @@ int main(void) {
         cmocka_unit_test(hello),
         cmocka_unit_test(the_longest_hello_fits),
         cmocka_unit_test(hello_out_of_range),
-        cmocka_unit_test(what_no_reader_takes_is_not_written),
+        cmocka_unit_test(messages_that_no_reader_takes_are_not_written),
         cmocka_unit_test(another_version_is_told_apart),
         cmocka_unit_test(data),
         cmocka_unit_test(the_others),
@@ -469,7 +469,7 @@ int main(void) {
         cmocka_unit_test(doors),
         cmocka_unit_test(bulk),
         cmocka_unit_test(bringing),
-        cmocka_unit_test(what_nobody_sends),
+        cmocka_unit_test(kinds_that_nobody_sends_are_rejected),
         cmocka_unit_test(facts_that_differ),
         cmocka_unit_test(long_facts_are_cut_between_characters),
     };

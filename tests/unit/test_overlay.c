@@ -1,4 +1,4 @@
-/* What the wrapper shows of the session, through the wrapper's own picture and messages: the panel in the
+/* The session on the wrapper's screen, through the wrapper's own picture and messages: the panel in the
  * middle of a stall, who is away, one wording for a desync. */
 #include "tests/unit/unit.h"
 
@@ -8,7 +8,7 @@
 #include "core_wrapper/match/overlay.h"
 #include "core_wrapper/draw/unifont.h"
 #include "core_wrapper/match/match.h"
-#include "tests/unit/own_font.h"
+#include "tests/lib/own_font.h"
 
 static struct kl_match match;
 
@@ -24,8 +24,8 @@ static uint32_t pixels[WIDTH * HEIGHT];
 
 static char logged[8192];
 
-__attribute__((format(printf, 2, 3))) static void log_line(enum retro_log_level level, const char *format,
-                                                           ...) {
+__attribute__((format(__printf__, 2, 3))) static void log_line(enum retro_log_level level, const char *format,
+                                                               ...) {
     char line[1024];
     va_list args;
     (void)level;
@@ -118,7 +118,7 @@ static void away(uint64_t *now_us, unsigned frames, uint8_t seats) {
         kl_overlay_turn(&match, *now_us);
 }
 
-static void who_is_away_is_said_once(void **state) {
+static void a_client_that_is_away_is_said_once(void **state) {
     (void)state;
     uint64_t now_us = 1000000;
     for (int i = 0; i < 10; i++) {
@@ -149,13 +149,12 @@ static void a_desync_has_one_wording(void **state) {
     snprintf(words, sizeof words, "%s\n", line);
     assert_string_equal(shown, words);
     shown[0] = 0;
-    for (uint64_t now_us = 1016000; now_us < 9000000; now_us += 16000) { /* a pause does not hide it … */
+    for (uint64_t now_us = 1016000; now_us < 9000000; now_us += 16000) { /* a pause does not hide it */
         match.status.lock.paused = now_us > 2000000;
         kl_overlay_turn(&match, now_us);
     }
     assert_null(strstr(shown, "paused"));
-    for (uint64_t now_us = 12000000; now_us < 14000000;
-         now_us += 16000) /* … until it has been told for long */
+    for (uint64_t now_us = 12000000; now_us < 14000000; now_us += 16000) /* it has been told for long */
         kl_overlay_turn(&match, now_us);
     assert_non_null(strstr(shown, "paused"));
 }
@@ -176,7 +175,7 @@ static void a_lost_link_is_not_called_an_absence(void **state) {
 }
 
 /* Two lines on one another: the frontend's box over ours. */
-static void what_is_drawn_is_not_told_as_well(void **state) {
+static void drawn_lines_are_not_told_as_well(void **state) {
     (void)state;
     match.config.draw = true;
     match.status.desync = true;
@@ -266,8 +265,8 @@ static void a_font_that_is_not_there_is_told_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_panel_comes_over_the_last_picture_of_a_stall, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_is_away_is_said_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_drawn_is_not_told_as_well, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_client_that_is_away_is_said_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(drawn_lines_are_not_told_as_well, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_lost_link_is_not_called_an_absence, set_up, tear_down),
         cmocka_unit_test_setup_teardown(news_and_states_do_not_cover_each_other, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_begin_says_who_plays_as_whom, set_up, tear_down),

@@ -9,7 +9,7 @@
 #include "core_wrapper/core/options.h"
 #include "core_wrapper/words/own_options.h"
 
-static struct kl_options heard; /* what the frontend made of it */
+static struct kl_options heard; /* the frontend's copy of it */
 static unsigned heard_cmd, version;
 static bool has_version, keylock_category, core_category, local_too;
 
@@ -172,7 +172,7 @@ static void values_are_those_of_the_setting(void **state) {
         if (words) assert_int_equal(heard.at[i].choice_count, words + own);
         settings++;
     }
-    assert_int_equal(settings, 8);
+    assert_int_equal(settings, 9);
 }
 
 static void other_calls_are_not_ours(void **state) {

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "net/transport/path.h"
+#include "tests/lib/rng.h"
 
 #define SEEDS     400
 #define STEP_US   1000
@@ -18,11 +19,10 @@
 #define FLYING    256
 #define COPIER    9
 
-static uint64_t chance;
+static struct rng chance;
 
 static uint32_t any(uint32_t below) {
-    chance = chance * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (uint32_t)(chance >> 33) % below;
+    return rng_below(&chance, below);
 }
 
 /* On its way to the relay. */
@@ -164,7 +164,7 @@ static void seeds(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         memset(&w, 0, sizeof w);
-        chance = seed * UINT64_C(0x9e3779b97f4a7c15);
+        chance.state = seed * UINT64_C(0x9e3779b97f4a7c15);
         w.rtt_us = 10000 + any(200) * 1000;
         w.loss = any(3) ? 0 : any(10);
         w.copies = any(2);

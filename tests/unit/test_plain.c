@@ -32,7 +32,7 @@ static int is_unfit(uint32_t c) {
            (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
-static void which_characters(void **state) {
+static void only_plain_characters_pass(void **state) {
     (void)state;
     for (uint32_t c = 1; c < 0x10000; c++) {
         if (c >= 0xd800 && c < 0xe000) continue; /* no characters */
@@ -81,7 +81,7 @@ static void characters_have_their_numbers(void **state) {
     }
 }
 
-static void what_is_more_than_text_goes(void **state) {
+static void escapes_and_controls_are_taken_out(void **state) {
     (void)state;
     char clears[] = "a\xc2\x9b"
                     "2Jb";
@@ -113,11 +113,11 @@ static void a_log_line_reads_from_left_to_right(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(which_characters),
+        cmocka_unit_test(only_plain_characters_pass),
         cmocka_unit_test(text_stays_text),
         cmocka_unit_test(every_letter_of_two_bytes_stays),
         cmocka_unit_test(characters_have_their_numbers),
-        cmocka_unit_test(what_is_more_than_text_goes),
+        cmocka_unit_test(escapes_and_controls_are_taken_out),
         cmocka_unit_test(cut_off),
         cmocka_unit_test(a_log_line_reads_from_left_to_right),
     };

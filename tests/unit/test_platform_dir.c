@@ -3,11 +3,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "net/platform/dir.h"
+#include "net/platform/environment.h"
 #include "net/platform/file.h"
+#include "tests/unit/disk.h"
 
 static char dir[256], err[1024];
 
@@ -33,21 +33,11 @@ static void put(const char *name) {
     assert_int_equal(kl_file_write_whole(at(name), "x", 1, 0, err, sizeof err), 0);
 }
 
-static mode_t mode_of(const char *path) {
-    struct stat st;
-    assert_int_equal(stat(path, &st), 0);
-    return st.st_mode & 0777;
-}
-
 static void making(void **state) {
     (void)state;
-    mode_t old = umask(022);
     assert_int_equal(kl_dir_make(at("a/b//c/"), false, err, sizeof err), 0);
     assert_int_equal(kl_dir_make(at("p/q"), true, err, sizeof err), 0);
-    umask(old);
-    assert_int_equal(mode_of(at("a/b/c")), 0755);
-    assert_int_equal(mode_of(at("p")), 0700);
-    assert_int_equal(mode_of(at("p/q")), 0700);
+    assert_true(kl_dir_exists(at("a/b/c")) && kl_dir_exists(at("p/q")));
     assert_int_equal(kl_dir_make(at("a/b"), true, err, sizeof err), 0); /* is there */
     assert_int_equal(kl_dir_make("", true, err, sizeof err), -1);
     put("file");
@@ -60,20 +50,41 @@ static void making(void **state) {
     long_name[sizeof long_name - 1] = 0;
     assert_int_equal(kl_dir_make(long_name, true, err, sizeof err), -1);
     assert_int_equal(kl_dir_make_new(at("new"), err, sizeof err), 0);
-    assert_int_equal(mode_of(at("new")), 0700);
     assert_int_equal(kl_dir_make_new(at("new"), err, sizeof err), -1);
     assert_non_null(strstr(err, at("new")));
+}
+
+#ifndef _WIN32
+static mode_t mode_of(const char *path) {
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_mode & 0777;
+}
+
+static void making_gives_permissions(void **state) {
+    (void)state;
+    mode_t old = umask(022);
+    assert_int_equal(kl_dir_make(at("a/b/c"), false, err, sizeof err), 0);
+    assert_int_equal(kl_dir_make(at("p/q"), true, err, sizeof err), 0);
+    umask(old);
+    assert_int_equal(mode_of(at("a/b/c")), 0755);
+    assert_int_equal(mode_of(at("p")), 0700);
+    assert_int_equal(mode_of(at("p/q")), 0700);
+    assert_int_equal(kl_dir_make_new(at("new"), err, sizeof err), 0);
+    assert_int_equal(mode_of(at("new")), 0700);
     assert_int_equal(mode_of(dir), 0700);
 }
+#endif
 
 static void looking(void **state) {
     (void)state;
     put("file");
     assert_true(kl_dir_exists(dir) && kl_dir_writable(dir));
     assert_false(kl_dir_exists(at("file")) || kl_dir_exists(at("none")) || kl_dir_writable(at("none")));
-    assert_false(kl_dir_others_write(dir));
-    assert_int_equal(chmod(dir, 0720), 0);
-    assert_true(kl_dir_others_write(dir));
+    assert_int_equal(kl_dir_make(at("ours"), true, err, sizeof err), 0);
+    assert_false(kl_dir_others_write(dir) || kl_dir_others_write(at("ours")));
+    assert_true(disk_open_to_others(at("ours")));
+    assert_true(kl_dir_others_write(at("ours")));
     assert_true(kl_dir_others_write(at("none")));
 }
 
@@ -98,8 +109,9 @@ static void listing(void **state) {
     put("a.so");
     put(".hidden");
     put("b.txt");
+    put("\u30b2\u30fc\u30e0 \u0130\u011f");
     assert_int_equal(kl_dir_make(at("d.so"), true, err, sizeof err), 0);
-    lists("", ".hidden a.so b.txt c.so d.so ");
+    lists("", ".hidden a.so b.txt c.so d.so \u30b2\u30fc\u30e0 \u0130\u011f ");
     lists(".so", "a.so c.so d.so ");
     lists("a long ending that nothing has", "");
     assert_int_equal(kl_dir_list(&list, at("none"), "", err, sizeof err), -1);
@@ -114,16 +126,22 @@ static void removing(void **state) {
     assert_int_equal(kl_dir_make(at("outside"), true, err, sizeof err), 0);
     put("t/a/b/f");
     put("outside/f");
-    assert_int_equal(symlink(at("outside"), at("t/a/link")), 0);
+    put("t/a/b/protected");
+    disk_forbid_writing(at("t/a/b/protected"), true);
+    assert_true(disk_link_folder(at("outside"), at("t/a"), "link"));
     kl_dir_remove_empty(at("t"));
     assert_true(kl_dir_exists(at("t/a/b")));
     kl_dir_remove_tree(at("t"));
-    assert_false(kl_dir_exists(at("t")));
+    assert_false(kl_dir_exists(at("t/a/b")));
     assert_true(kl_file_readable(at("outside/f"))); /* the link was removed, not followed */
-    assert_int_equal(symlink(at("outside"), at("direct")), 0);
+    disk_unlink_folder(at("t/a"), "link");
+    kl_dir_remove_tree(at("t"));
+    assert_false(kl_dir_exists(at("t")));
+    assert_true(disk_link_folder(at("outside"), dir, "direct"));
     kl_dir_remove_tree(at("direct"));
-    assert_int_equal(kl_file_kind_here(at("direct")), KL_FILE_IS_NONE);
     assert_true(kl_file_readable(at("outside/f")));
+    disk_unlink_folder(dir, "direct");
+    assert_int_equal(kl_file_kind_here(at("direct")), KL_FILE_IS_NONE);
     kl_dir_remove_tree(at("outside/f"));
     kl_dir_remove_empty(at("outside"));
     assert_false(kl_dir_exists(at("outside")));
@@ -139,42 +157,64 @@ static void known(enum kl_dir_known which, const char *sub, const char *expected
 
 static void known_places(void **state) {
     (void)state;
-    char out[256], text[64];
-    setenv("HOME", "/home/ann", 1);
-    unsetenv("XDG_STATE_HOME");
-    unsetenv("XDG_CONFIG_HOME");
-    unsetenv("TMPDIR");
-    known(KL_DIR_HOME, NULL, "/home/ann");
-    known(KL_DIR_HOME, "x", "/home/ann/x");
+    char out[256];
+    kl_environment_set("HOME", DISK_DRIVE "/home/ann");
+    kl_environment_set("XDG_STATE_HOME", DISK_DRIVE "/state");
+    kl_environment_set("XDG_CONFIG_HOME", DISK_DRIVE "/\u30b2\u30fc\u30e0");
+    kl_environment_set("TMPDIR", DISK_DRIVE "/var/tmp");
+    known(KL_DIR_HOME, NULL, DISK_DRIVE "/home/ann");
+    known(KL_DIR_HOME, "x", DISK_DRIVE "/home/ann/x");
+    known(KL_DIR_STATE, "keylock", DISK_DRIVE "/state/keylock");
+    known(KL_DIR_CONFIG, NULL, DISK_DRIVE "/\u30b2\u30fc\u30e0");
+    known(KL_DIR_TEMPORARY, NULL, DISK_DRIVE "/var/tmp");
+    assert_int_equal(kl_dir_known(KL_DIR_STATE, "keylock", out, 10, err, sizeof err), -1);
+    assert_non_null(strstr(err, "longer than 9 bytes"));
+    kl_environment_set("TMPDIR", DISK_DRIVE "/no/such");
+    assert_int_equal(kl_dir_make_temporary(out, sizeof out, "x", err, sizeof err), -1);
+    assert_non_null(strstr(err, DISK_DRIVE "/no/such"));
+    assert_string_equal(out, "");
+    kl_environment_set("TMPDIR", NULL);
+    kl_environment_set("XDG_STATE_HOME", NULL);
+    kl_environment_set("XDG_CONFIG_HOME", "relative"); /* counts as none */
+#ifdef _WIN32
+    kl_environment_set("LOCALAPPDATA", "C:\\Users\\ann\\Local");
+    kl_environment_set("APPDATA", "C:\\Users\\ann\\Roaming\\");
+    kl_environment_set("TMP", "C:\\tmp");
+    known(KL_DIR_STATE, "keylock", "C:/Users/ann/Local/keylock");
+    known(KL_DIR_CONFIG, NULL, "C:/Users/ann/Roaming");
+    known(KL_DIR_TEMPORARY, "x", "C:/tmp/x");
+    known(KL_DIR_FALLBACK, "s", "C:/tmp/keylock/s");
+    kl_environment_set("HOME", "/c/Users/ann"); /* of another kind of program: no drive */
+    kl_environment_set("USERPROFILE", "C:\\Users\\ann");
+    known(KL_DIR_HOME, NULL, "C:/Users/ann");
+    kl_environment_set("LOCALAPPDATA", NULL);
+    assert_int_equal(kl_dir_known(KL_DIR_STATE, "keylock", out, sizeof out, err, sizeof err), 0);
+    assert_non_null(strstr(out, "/AppData/Local/keylock")); /* the system is asked */
+#else
+    char text[64];
     known(KL_DIR_STATE, "keylock", "/home/ann/.local/state/keylock");
     known(KL_DIR_CONFIG, NULL, "/home/ann/.config");
     known(KL_DIR_TEMPORARY, "x", "/tmp/x");
-    setenv("XDG_STATE_HOME", "/state", 1);
-    setenv("XDG_CONFIG_HOME", "relative", 1); /* counts as none */
-    setenv("TMPDIR", "/var/tmp", 1);
-    known(KL_DIR_STATE, "keylock", "/state/keylock");
-    known(KL_DIR_CONFIG, NULL, "/home/ann/.config");
-    known(KL_DIR_TEMPORARY, NULL, "/var/tmp");
-    assert_int_equal(kl_dir_known(KL_DIR_STATE, "keylock", out, 10, err, sizeof err), -1);
-    assert_non_null(strstr(err, "longer than 9 bytes"));
-    unsetenv("HOME");
-    unsetenv("XDG_STATE_HOME");
+    kl_environment_set("HOME", NULL);
     assert_int_equal(kl_dir_known(KL_DIR_STATE, "keylock", out, sizeof out, err, sizeof err), -1);
     assert_non_null(strstr(err, "XDG_STATE_HOME"));
     assert_int_equal(kl_dir_known(KL_DIR_HOME, NULL, out, sizeof out, err, sizeof err), -1);
     snprintf(text, sizeof text, "/tmp/keylock-%u/s", (unsigned)getuid());
     known(KL_DIR_FALLBACK, "s", text);
-    setenv("TMPDIR", "/no/such", 1);
-    assert_int_equal(kl_dir_make_temporary(out, sizeof out, "x", err, sizeof err), -1);
-    assert_non_null(strstr(err, "/no/such"));
-    assert_string_equal(out, "");
-    unsetenv("TMPDIR");
+#endif
 }
 
 #define T(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 int main(void) {
     const struct CMUnitTest tests[] = {
-        T(making), T(looking), T(listing), T(removing), T(known_places),
+        T(making),
+#ifndef _WIN32
+        T(making_gives_permissions),
+#endif
+        T(looking),
+        T(listing),
+        T(removing),
+        T(known_places),
     };
     return cmocka_run_group_tests_name("platform_dir", tests, NULL, NULL);
 }

@@ -4,9 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "net/platform/dir.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"
 #include "net/platform/process.h"
+
+#ifdef _WIN32
+#define LIBRARY   ".dll"
+#define C_LIBRARY "msvcrt.dll"
+#else
+#define LIBRARY   ".so"
+#define C_LIBRARY "libc.so.6"
+#endif
 
 static char core[512], err[1024];
 
@@ -15,7 +24,7 @@ static int find_core(void **state) {
     char own[300], relative[400];
     if (kl_process_own_path(own, sizeof own) != 0) return -1;
     *strrchr(own, '/') = 0;
-    snprintf(relative, sizeof relative, "%s/../cores/tone_core_libretro.so", own);
+    snprintf(relative, sizeof relative, "%s/../cores/tone_core_libretro" LIBRARY, own);
     return kl_file_real(relative, core, sizeof core) ? 0 : -1;
 }
 
@@ -41,15 +50,36 @@ static void loaded_and_gone(void **state) {
     kl_library_close(NULL);
 }
 
+/* Two libraries of one name are two, if their folders are. */
+static void a_copy_is_another_one(void **state) {
+    (void)state;
+    char copy[400];
+    void *first = kl_library_open(core, err, sizeof err);
+    assert_int_equal(kl_dir_make_temporary(copy, 300, "keylock-test-library", err, sizeof err), 0);
+    strcat(copy, strrchr(core, '/'));
+    assert_int_equal(kl_file_copy(core, copy, 0, err, sizeof err), 0);
+    assert_false(kl_library_loaded(copy));
+    void *second = kl_library_open(copy, err, sizeof err);
+    assert_non_null(second);
+    assert_ptr_not_equal(kl_library_find(first, "retro_run"), kl_library_find(second, "retro_run"));
+    kl_library_close(second);
+    assert_false(kl_library_loaded(copy));
+    assert_true(kl_library_loaded(core));
+    kl_library_close(first);
+    *strrchr(copy, '/') = 0;
+    kl_dir_remove_tree(copy);
+    assert_false(kl_dir_exists(copy));
+}
+
 static void names_what_it_needs(void **state) {
     (void)state;
     char name[8][KL_LIBRARY_NAME];
     void *library = kl_library_open(core, err, sizeof err);
     assert_non_null(library);
     unsigned count = kl_library_needs(library, name, 8), found = 0;
-    assert_in_range(count, 1, 8);
+    assert_in_range(count, 1, COUNT(name));
     for (unsigned i = 0; i < count; i++)
-        found += strcmp(name[i], "libc.so.6") == 0;
+        found += strcmp(name[i], C_LIBRARY) == 0;
     assert_int_equal(found, 1);
     assert_int_equal(kl_library_needs(library, name, 0), 0);
     kl_library_close(library);
@@ -59,14 +89,23 @@ static void says_why_not(void **state) {
     (void)state;
     assert_null(kl_library_open("/no/such/core.so", err, sizeof err));
     assert_non_null(strstr(err, "/no/such/core.so"));
-    assert_null(kl_library_open("/etc/passwd", err, sizeof err)); /* is none */
-    assert_non_null(strstr(err, "/etc/passwd"));
+    char text[300];
+    assert_int_equal(kl_dir_make_temporary(text, sizeof text - 10, "keylock-test-library", err, sizeof err),
+                     0);
+    strcat(text, "/a" LIBRARY);
+    assert_int_equal(kl_file_write_whole(text, "text", 4, 0, err, sizeof err), 0);
+    assert_null(kl_library_open(text, err, sizeof err)); /* is none */
+    assert_non_null(strstr(err, text));
+    assert_false(kl_library_loaded(text));
+    *strrchr(text, '/') = 0;
+    kl_dir_remove_tree(text);
     assert_null(kl_library_record(NULL));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(loaded_and_gone, find_core),
+        cmocka_unit_test_setup(a_copy_is_another_one, find_core),
         cmocka_unit_test_setup(names_what_it_needs, find_core),
         cmocka_unit_test(says_why_not),
     };

@@ -7,15 +7,23 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#ifdef _WIN32
+#include <windows.h>
+
+#include "net/platform/windows/command_line.h"
+#endif
+
 #include "net/platform/clock.h"
 #include "net/platform/dir.h"
+#include "net/platform/environment.h"
 #include "net/platform/file.h"
 #include "net/platform/process.h"
+#include "net/platform/socket.h"
 #include "net/platform/wait.h"
+#include "tests/unit/limit.h"
 
 #define LONG_MS  30000 /* never reached if all is well */
 #define SHORT_MS 200
-#define CHANNEL  3 /* the child's, for the words that are no frames */
 
 static char dir[256], err[512];
 
@@ -37,7 +45,7 @@ static void say(const char *text) {
 }
 
 static void put(const void *bytes, size_t len) {
-    if (write(CHANNEL, bytes, len) != (ssize_t)len) _exit(9);
+    if (!kl_socket_send(kl_process_parent(), NULL, bytes, len)) _exit(9);
 }
 
 static void echo(void) {
@@ -51,6 +59,33 @@ static void echo(void) {
     _exit(7);
 }
 
+#ifdef _WIN32
+/* Wine does not keep a process from memory. */
+static bool is_wine(void) {
+    return GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "wine_get_version") != NULL;
+}
+
+static const char *limits(void) {
+    kl_process_limit_memory(64u << 20);
+    void *volatile much = is_wine() ? NULL : malloc(256u << 20);
+    bool terminal = GetConsoleWindow() != NULL;
+    kl_process_leave_terminal();
+    return much ? "memory" : terminal && GetConsoleWindow() ? "a terminal" : "no memory, no terminal";
+}
+
+/* A number of ours means nothing in the child. */
+static bool has_open(const char *handle) {
+    DWORD flags;
+    return GetHandleInformation((HANDLE)(intptr_t)atoi(handle), &flags) && flags;
+}
+
+static void name_open(char *out, size_t cap, const struct kl_file *file, const char *path) {
+    (void)path;
+    snprintf(out, cap, "%d", file->handle);
+    assert_true(
+        SetHandleInformation((HANDLE)(intptr_t)file->handle, HANDLE_FLAG_INHERIT, HANDLE_FLAG_INHERIT));
+}
+#else
 static bool has_open(const char *file) {
     char name[32];
     bool found = false;
@@ -61,14 +96,37 @@ static bool has_open(const char *file) {
     return found;
 }
 
-static void limit(void) {
+static void name_open(char *out, size_t cap, const struct kl_file *file, const char *path) {
+    (void)file;
+    snprintf(out, cap, "%s", path);
+}
+
+static const char *limits(void) {
     kl_process_limit_memory(64u << 20);
     kl_process_leave_terminal();
     void *volatile much = malloc(256u << 20);
 #ifdef __SANITIZE_ADDRESS__
     much = NULL; /* it knows no limit */
 #endif
-    say(much ? "memory" : getsid(0) == getpid() ? "no memory, no terminal" : "a terminal");
+    return much ? "memory" : getsid(0) == getpid() ? "no memory, no terminal" : "a terminal";
+}
+#endif
+
+static void crash(void) {
+    volatile uintptr_t nowhere = 16;
+    *(volatile char *)nowhere = 1;
+}
+
+static void become(const char *word) {
+    char path[300];
+    const char *arguments[] = {"test_platform_process", "CHILD", word, NULL};
+    if (kl_process_own_path(path, sizeof path) == 0) kl_process_become(path, arguments, err, sizeof err);
+    say(err);
+}
+
+static void wait_for_ever(void) {
+    for (;;)
+        kl_sleep_us(1000000);
 }
 
 static int be_child(int argc, char **argv) {
@@ -76,25 +134,43 @@ static int be_child(int argc, char **argv) {
                                       0x74786574}; /* text of a core's, frame by chance */
     static const uint32_t huge[4] = {0x4b4c6d31, 0, 0, 0x7fffffff}, short_one[4] = {0x4b4c6d31, 0, 100, 0};
     const char *word = argv[2];
-    alarm(60); /* if the test fails before it ends us */
+    limit_s(60); /* if the test fails before it ends us */
     if (!strcmp(word, "echo")) echo();
     if (!strcmp(word, "arguments"))
         for (int i = 3; i < argc; i++)
             say(argv[i]);
-    if (!strcmp(word, "variable")) say(getenv("KL_TEST") ? getenv("KL_TEST") : "none");
+    if (!strcmp(word, "variable"))
+        say(kl_environment_get("KL_TEST") ? kl_environment_get("KL_TEST") : "none");
     if (!strcmp(word, "print")) printf("to output\n"), fflush(stdout), fprintf(stderr, "to errors\n");
+#ifndef _WIN32
     if (!strcmp(word, "signals")) say(signal(SIGPIPE, SIG_DFL) == SIG_DFL ? "usual" : "ignored");
-    if (!strcmp(word, "crash")) signal(SIGSEGV, SIG_DFL), raise(SIGSEGV);
+#endif
+    if (!strcmp(word, "crash")) signal(SIGSEGV, SIG_DFL), crash(); /* a sanitizer handles it */
+    if (!strcmp(word, "caught crash")) kl_process_catch_crashes("a line before the crash\n"), crash();
+    if (!strcmp(word, "caught abort")) kl_process_catch_crashes("a line before the crash\n"), abort();
+    if (!strcmp(word, "abort")) abort();
     if (!strcmp(word, "garbage")) put(other, sizeof other);
     if (!strcmp(word, "huge")) put(huge, sizeof huge);
     if (!strcmp(word, "cut")) put(short_one, sizeof short_one), put("half", 4);
     if (!strcmp(word, "slow")) put(short_one, sizeof short_one), put("half", 4);
     if (!strcmp(word, "open")) say(has_open(argv[3]) ? "open" : "closed");
-    if (!strcmp(word, "limits")) limit();
+    if (!strcmp(word, "limits")) say(limits());
     if (!strcmp(word, "greet")) say("here");
+    if (!strcmp(word, "become")) become(argv[3]);
+    if (!strcmp(word, "number")) {
+        char number[24];
+        snprintf(number, sizeof number, "%ld", kl_process_self());
+        say(number);
+        wait_for_ever();
+    }
     if (!strcmp(word, "greet") || !strcmp(word, "hang") || !strcmp(word, "slow") || !strcmp(word, "deaf"))
-        for (;;)
-            pause();
+        wait_for_ever();
+    if (!strcmp(word, "end when asked")) {
+        kl_process_catch_stop();
+        say("here");
+        while (!kl_process_stopped())
+            kl_sleep_us(1000);
+    }
     return 5;
 }
 
@@ -162,19 +238,21 @@ static void one_that_answers(void **state) {
     kl_process_end(&p, 0, &how); /* an empty one */
 }
 
-static void what_it_gets(void **state) {
+#define AWKWARD "two words, \"quoted\" and \\\"$HOME\" C:\\dir\\ \u3042\u0130 %PATH%\\\\"
+
+static void a_child_gets_its_arguments_and_environment(void **state) {
     (void)state;
     char log[300];
-    struct kl_process p = start("arguments", "two words, \"quoted\" and $HOME", NULL, false);
-    hears(&p, "two words, \"quoted\" and $HOME!");
+    struct kl_process p = start("arguments", AWKWARD, NULL, false);
+    hears(&p, AWKWARD "!");
     fails(&p, KL_PROCESS_ENDED, LONG_MS);
     assert_int_equal(end(&p, LONG_MS).code, 5);
     const char *arguments[] = {"test_platform_process", "CHILD", "variable", NULL},
-               *more[] = {"KL_TEST=ours", NULL};
+               *more[] = {"KL_TEST=ours \u3042", NULL};
     struct kl_process_setup setup = {.arguments = arguments, .environment = more};
-    setenv("KL_TEST", "old", 1);
+    kl_environment_set("KL_TEST", "old");
     assert_int_equal(kl_process_start(&p, &setup, err, sizeof err), 0);
-    hears(&p, "ours!");
+    hears(&p, "ours \u3042!");
     end(&p, LONG_MS);
     setup.environment = NULL;
     assert_int_equal(kl_process_start(&p, &setup, err, sizeof err), 0);
@@ -189,18 +267,26 @@ static void what_it_gets(void **state) {
     assert_int_equal(kl_file_read(log, 1000, 0, &text, &len, err, sizeof err), 0);
     assert_string_equal(text, "to output\nto errors\n");
     free(text);
+#ifndef _WIN32
     signal(SIGPIPE, SIG_IGN);
     p = start("signals", NULL, NULL, false);
     hears(&p, "usual!");
     end(&p, LONG_MS);
+#endif
+}
+
+static void a_child_does_not_hold_our_lock(void **state) {
+    (void)state;
+    char path[300], open[300];
     struct kl_file lock;
-    snprintf(log, sizeof log, "%s/lock", dir);
-    assert_int_equal(kl_file_lock(&lock, log, false, err, sizeof err), 0);
-    assert_true(has_open(log));
-    p = start("open", log, NULL, false);
-    hears(&p, "closed!"); /* the child does not hold our lock */
+    snprintf(path, sizeof path, "%s/lock", dir);
+    assert_int_equal(kl_file_lock(&lock, path, false, err, sizeof err), 0);
+    name_open(open, sizeof open, &lock, path);
+    assert_true(has_open(open));
+    struct kl_process p = start("open", open, NULL, false);
+    hears(&p, "closed!");
     end(&p, LONG_MS);
-    kl_file_unlock(&lock, log);
+    kl_file_unlock(&lock, path);
 }
 
 static void text_that_it_prints(void **state) {
@@ -222,6 +308,7 @@ static void text_that_it_prints(void **state) {
 static void one_that_hangs(void **state) {
     (void)state;
     struct kl_process p = start("hang", NULL, NULL, false);
+    assert_false(kl_process_gone(&p));
     uint64_t from_us = kl_now_us();
     fails(&p, KL_PROCESS_LATE, SHORT_MS);
     assert_in_range(kl_now_us() - from_us, SHORT_MS * 1000, LONG_MS * 1000);
@@ -243,14 +330,17 @@ static void one_that_does_not_listen(void **state) {
 
 static void one_that_dies_at_once(void **state) {
     (void)state;
+#ifndef _WIN32
     signal(SIGPIPE, SIG_DFL);
-    struct kl_process p = start("nothing", NULL, NULL, false);
+#endif
+    struct kl_process p = start("nothing", NULL, NULL, false), none = {.channel = -1};
     fails(&p, KL_PROCESS_ENDED, LONG_MS);
+    assert_true(kl_process_gone(&p) && kl_process_gone(&none));
     struct kl_process_end how = end(&p, LONG_MS);
     assert_false(how.crashed || how.killed);
     assert_int_equal(how.code, 5);
     p = start("nothing", NULL, NULL, false);
-    static uint8_t large[1 << 20];
+    static uint8_t large[20 << 20];
     struct kl_process_part part = {large, sizeof large}; /* and is written to: no signal ends us */
     assert_int_equal(kl_process_send(&p, &part, 1, LONG_MS), KL_PROCESS_ENDED);
     end(&p, LONG_MS);
@@ -263,7 +353,29 @@ static void one_that_crashes(void **state) {
     struct kl_process_end how = end(&p, LONG_MS);
     assert_true(how.crashed && !how.killed);
     assert_string_equal(how.why, "Segmentation fault");
+    p = start("abort", NULL, NULL, false);
+    fails(&p, KL_PROCESS_ENDED, LONG_MS);
+    how = end(&p, LONG_MS);
+    assert_true(how.crashed && !how.killed);
+    assert_string_equal(how.why, "Aborted");
 }
+
+#ifndef __SANITIZE_ADDRESS__ /* its own handlers say more */
+static void a_crash_prints_a_line(void **state) {
+    (void)state;
+    static const char *const words[] = {"caught crash", "caught abort"}, *const why[] = {"Segmentation fault",
+                                                                                         "Aborted"};
+    for (unsigned i = 0; i < COUNT(words); i++) {
+        char said[64];
+        struct kl_process p = start(words[i], NULL, NULL, true);
+        assert_int_equal(kl_process_read_text(&p, said, sizeof said, LONG_MS), KL_PROCESS_OK);
+        if (!strstr(said, "a line before the crash\n")) fail_msg("the line was expected, \"%s\" came", said);
+        struct kl_process_end how = end(&p, LONG_MS);
+        assert_true(how.crashed);
+        assert_string_equal(how.why, why[i]);
+    }
+}
+#endif
 
 static void garbage(void **state) {
     (void)state;
@@ -306,6 +418,44 @@ static void one_that_runs_beside(void **state) {
     kl_process_ask_end(&p); /* none */
 }
 
+/* It listens, and ends in its own way. */
+static void one_that_is_asked_to_end(void **state) {
+    (void)state;
+    struct kl_process p = start("end when asked", NULL, NULL, false);
+    hears(&p, "here!");
+    kl_process_ask_end(&p);
+    fails(&p, KL_PROCESS_ENDED, LONG_MS);
+    struct kl_process_end how = end(&p, LONG_MS);
+    assert_false(how.crashed || how.killed);
+    assert_int_equal(how.code, 5);
+}
+
+/* It is asked, and killed, in its old place. */
+static void one_that_becomes_another(void **state) {
+    (void)state;
+    struct kl_process p = start("become", "nothing", NULL, false);
+    fails(&p, KL_PROCESS_ENDED, LONG_MS);
+    assert_int_equal(end(&p, LONG_MS).code, 5);
+    p = start("become", "end when asked", NULL, false);
+    hears(&p, "here!");
+    kl_process_ask_end(&p);
+    fails(&p, KL_PROCESS_ENDED, LONG_MS);
+    struct kl_process_end how = end(&p, LONG_MS);
+    assert_false(how.crashed || how.killed);
+    assert_int_equal(how.code, 5);
+    p = start("become", "number", NULL, false);
+    void *text;
+    size_t len;
+    assert_int_equal(kl_process_answer(&p, 100, LONG_MS, &text, &len), KL_PROCESS_OK);
+    long number = strtol(text, NULL, 10);
+    free(text);
+    assert_true(kl_process_alive(number));
+    assert_true(end(&p, 0).killed);
+    for (unsigned i = 0; i < LONG_MS && kl_process_alive(number); i++)
+        kl_sleep_us(1000);
+    assert_false(kl_process_alive(number));
+}
+
 static void one_with_limits(void **state) {
     (void)state;
     struct kl_process p = start("limits", NULL, NULL, false);
@@ -340,14 +490,65 @@ static void itself_and_others(void **state) {
     hears(&p, "here!"); /* it has begun */
     assert_true(kl_process_alive(p.id));
     const char *slash = strrchr(path, '/');
+#ifdef _WIN32
+    assert_true(kl_process_runs("test_platform_process", "KL_TEST=found"));
+    assert_true(kl_process_runs(slash + 1, "KL_TEST=found"));
+#else
     char name[16];
     snprintf(name, sizeof name, "%s", slash + 1); /* the system keeps so much of it */
     assert_true(kl_process_runs(name, "KL_TEST=found"));
     assert_false(kl_process_runs(name, "KL_TEST=other"));
+#endif
     assert_false(kl_process_runs("no such name", "KL_TEST=found"));
     end(&p, 0);
+#ifndef _WIN32
     assert_false(kl_process_runs(name, "KL_TEST=found"));
+#endif
 }
+
+#ifdef _WIN32
+#define CRASH      SIGFPE
+#define CRASH_NAME "SIGFPE"
+#else
+#define CRASH      SIGTRAP /* the sanitizers handle the others */
+#define CRASH_NAME "SIGTRAP"
+#endif
+
+static void on_signal(int number) {
+    (void)number;
+}
+
+static void its_handlers_of_crashes(void **state) {
+    (void)state;
+    char names[200];
+    kl_process_crash_handlers(names, sizeof names);
+    assert_null(strstr(names, CRASH_NAME));
+    void (*before)(int) = signal(CRASH, on_signal);
+    kl_process_crash_handlers(names, sizeof names);
+    assert_non_null(strstr(names, CRASH_NAME));
+    signal(CRASH, before);
+    kl_process_crash_handlers(names, sizeof names);
+    assert_null(strstr(names, CRASH_NAME));
+}
+
+#ifdef _WIN32
+/* Taken apart by the system itself. */
+static void arguments_survive_the_command_line(void **state) {
+    (void)state;
+    static const char *const arguments[] = {"a.exe", "",       " ",     "a b",          "\"", "\\",    "\\\\",
+                                            "\\\"",  "a\\\\b", "a b\\", "a\\\"b c\\\\", "\t", AWKWARD, NULL};
+    int count;
+    wchar_t *line = kl_command_line(arguments), **taken = CommandLineToArgvW(line, &count);
+    assert_int_equal(count, COUNT(arguments) - 1);
+    for (int i = 0; i < count; i++) {
+        char text[200];
+        assert_true(WideCharToMultiByte(CP_UTF8, 0, taken[i], -1, text, sizeof text, NULL, NULL) > 0);
+        assert_string_equal(text, arguments[i]);
+    }
+    LocalFree(taken);
+    free(line);
+}
+#endif
 
 /* The last: a stop is noted for good. */
 static void a_stop_ends_the_waiting(void **state) {
@@ -363,11 +564,31 @@ static void a_stop_ends_the_waiting(void **state) {
 
 #define T(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 int main(int argc, char **argv) {
+    kl_process_begin(&argc, &argv);
     if (argc > 2 && !strcmp(argv[1], "CHILD")) return be_child(argc, argv);
     const struct CMUnitTest tests[] = {
-        T(one_that_answers),         T(what_it_gets),          T(text_that_it_prints), T(one_that_hangs),
-        T(one_that_does_not_listen), T(one_that_dies_at_once), T(one_that_crashes),    T(garbage),
-        T(one_that_runs_beside),     T(one_with_limits),       T(no_such_program),     T(itself_and_others),
+        T(one_that_answers),
+        T(a_child_gets_its_arguments_and_environment),
+        T(a_child_does_not_hold_our_lock),
+        T(text_that_it_prints),
+        T(one_that_hangs),
+        T(one_that_does_not_listen),
+        T(one_that_dies_at_once),
+        T(one_that_crashes),
+#ifndef __SANITIZE_ADDRESS__
+        T(a_crash_prints_a_line),
+#endif
+        T(garbage),
+        T(one_that_runs_beside),
+        T(one_that_is_asked_to_end),
+        T(one_that_becomes_another),
+        T(one_with_limits),
+        T(no_such_program),
+        T(itself_and_others),
+        T(its_handlers_of_crashes),
+#ifdef _WIN32
+        T(arguments_survive_the_command_line),
+#endif
         T(a_stop_ends_the_waiting),
     };
     return cmocka_run_group_tests_name("platform_process", tests, NULL, NULL);

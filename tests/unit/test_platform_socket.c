@@ -2,15 +2,46 @@
  * runs: working, test, 1 s */
 #include "tests/unit/unit.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
+#ifdef _WIN32
+#include <winsock2.h>
+#else
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#endif
 
 #include "net/platform/clock.h"
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"
+
+#ifdef _WIN32
+typedef int socklen_t;
+
+static void close_socket(int s) {
+    closesocket((SOCKET)s);
+}
+static bool is_inherited(int s) {
+    DWORD flags;
+    assert_true(GetHandleInformation((HANDLE)(intptr_t)s, &flags));
+    return flags & HANDLE_FLAG_INHERIT;
+}
+/* Wine takes another machine's address, and binds to all of its own. */
+static bool binds_anything(void) {
+    return GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "wine_get_version") != NULL;
+}
+#else
+static void close_socket(int s) {
+    close(s);
+}
+static bool is_inherited(int s) {
+    return !(fcntl(s, F_GETFD) & FD_CLOEXEC);
+}
+static bool binds_anything(void) {
+    return false;
+}
+#endif
 
 static int a, b;
 static struct kl_address at_a, at_b;
@@ -63,14 +94,14 @@ static void a_datagram_comes_whole_with_its_sender(void **state) {
     assert_true(kl_socket_receive(b, bytes, sizeof bytes, &from) < 0); /* at once: nothing waits */
 }
 
-static void a_datagram_that_does_not_fit_says_how_long_it_was(void **state) {
+static void a_datagram_that_does_not_fit_is_known_as_cut_off(void **state) {
     (void)state;
     char bytes[4] = "....";
     assert_true(kl_socket_send(a, &at_b, "hello", 5));
     assert_true(kl_wait_for(&b, 1, kl_now_us() + 5000000));
     assert_int_equal(kl_socket_peek(b, bytes, 2), 2);
     assert_memory_equal(bytes, "he..", 4);
-    assert_int_equal(receive(b, bytes, 3, NULL), 5);
+    assert_true(receive(b, bytes, 3, NULL) > 3);
     assert_memory_equal(bytes, "hel.", 4);
     assert_true(kl_socket_peek(b, bytes, 2) < 0);
 }
@@ -92,15 +123,43 @@ static void a_connected_socket_hears_one_and_learns_of_a_refusal(void **state) {
     kl_socket_close(other);
 }
 
+/* Windows reports a refusal at the next receive, of any socket. */
+static void a_socket_for_all_hears_of_no_refusal(void **state) {
+    (void)state;
+    char bytes[4];
+    struct kl_address gone = at_b;
+    kl_socket_close(b);
+    b = -1;
+    assert_true(kl_socket_send(a, &gone, "x", 1));
+    assert_true(kl_socket_send(a, &at_a, "y", 1));
+    assert_int_equal(receive(a, bytes, sizeof bytes, NULL), 1);
+    assert_int_equal(bytes[0], 'y');
+    assert_int_equal(kl_wait_for(&a, 1, kl_now_us() + 20000), 0);
+}
+
+static void another_library_s_socket_behaves_as_ours(void **state) {
+    close_socket(a);
+    a = (int)socket(AF_INET, SOCK_DGRAM, 0);
+    assert_true(is_inherited(a));
+    kl_socket_adopt(a);
+    assert_false(is_inherited(a));
+    at_a.port = 0;
+    assert_int_equal(kl_socket_bind(a, &at_a), 0);
+    assert_true(kl_socket_receive(a, (char[4]){0}, 4, NULL) < 0); /* it does not wait */
+    a_socket_for_all_hears_of_no_refusal(state);
+}
+
 static void an_address_is_taken_once(void **state) {
     (void)state;
     struct kl_address same = at_a, foreign = {.port = 0};
     int s = kl_socket_open();
     assert_int_equal(kl_socket_bind(s, &same), -1);
     assert_int_equal(errno, EADDRINUSE);
-    assert_true(kl_address_parse("192.0.2.1", &foreign.host));
-    assert_int_equal(kl_socket_bind(s, &foreign), -1);
-    assert_int_equal(errno, EADDRNOTAVAIL);
+    assert_true(kl_address_parse("198.51.100.1", &foreign.host));
+    if (!binds_anything()) {
+        assert_int_equal(kl_socket_bind(s, &foreign), -1);
+        assert_int_equal(errno, EADDRNOTAVAIL);
+    }
     kl_socket_close(s);
 }
 
@@ -108,11 +167,11 @@ static void a_buffer_grows_and_the_child_programs_get_no_socket(void **state) {
     (void)state;
     int before, after;
     socklen_t len = sizeof before;
-    getsockopt(a, SOL_SOCKET, SO_RCVBUF, &before, &len);
-    kl_socket_enlarge(a, before, 0); /* the kernel doubles what it is told */
-    getsockopt(a, SOL_SOCKET, SO_RCVBUF, &after, &len);
+    getsockopt(a, SOL_SOCKET, SO_RCVBUF, (void *)&before, &len);
+    kl_socket_enlarge(a, before + 4096, 0);
+    getsockopt(a, SOL_SOCKET, SO_RCVBUF, (void *)&after, &len);
     assert_true(after > before);
-    assert_true(fcntl(a, F_GETFD) & FD_CLOEXEC);
+    assert_false(is_inherited(a));
 }
 
 /* The connections of test_reach.c, without a wrapper. */
@@ -122,27 +181,31 @@ static void the_other_ends_of_tcp_connections_are_found(void **state) {
     socklen_t len = sizeof in;
     uint32_t host[4];
     unsigned before = kl_address_peers(host, 4);
-    int server = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
+    int server = (int)socket(AF_INET, SOCK_STREAM, 0), client = (int)socket(AF_INET, SOCK_STREAM, 0);
     assert_int_equal(bind(server, (struct sockaddr *)&in, sizeof in), 0);
     assert_int_equal(listen(server, 1), 0);
     assert_int_equal(getsockname(server, (struct sockaddr *)&in, &len), 0);
     assert_int_equal(kl_socket_connect(a, &at_b), 0);
     assert_int_equal(kl_address_peers(host, 4), before); /* nobody is connected, and UDP does not count */
     assert_int_equal(connect(client, (struct sockaddr *)&in, sizeof in), 0);
-    assert_int_equal(kl_address_peers(host, 4), before + 1);
+    assert_int_equal(send(client, "x", 1, 0), 1);    /* Wine does not know its owner before */
+    assert_true(kl_address_peers(host, 4) > before); /* the server's end may be listed, too */
+    assert_int_equal(host[before], in.sin_addr.s_addr);
     assert_int_equal(kl_address_peers(host, 0), 0);
-    close(client);
-    close(server);
+    close_socket(client);
+    close_socket(server);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_is_text_and_back),
         cmocka_unit_test_setup_teardown(a_datagram_comes_whole_with_its_sender, open_two, close_two),
-        cmocka_unit_test_setup_teardown(a_datagram_that_does_not_fit_says_how_long_it_was, open_two,
+        cmocka_unit_test_setup_teardown(a_datagram_that_does_not_fit_is_known_as_cut_off, open_two,
                                         close_two),
         cmocka_unit_test_setup_teardown(a_connected_socket_hears_one_and_learns_of_a_refusal, open_two,
                                         close_two),
+        cmocka_unit_test_setup_teardown(a_socket_for_all_hears_of_no_refusal, open_two, close_two),
+        cmocka_unit_test_setup_teardown(another_library_s_socket_behaves_as_ours, open_two, close_two),
         cmocka_unit_test_setup_teardown(an_address_is_taken_once, open_two, close_two),
         cmocka_unit_test_setup_teardown(a_buffer_grows_and_the_child_programs_get_no_socket, open_two,
                                         close_two),

@@ -3,19 +3,26 @@
  * runs: working, test, 1 s */
 #include "tests/unit/unit.h"
 
+#ifdef _WIN32
+#include <windows.h>
+
+#include "net/platform/windows/quit.h"
+#else
 #include <signal.h>
 #include <unistd.h>
+#endif
 
 #include "net/platform/clock.h"
 #include "net/platform/socket.h"
 #include "net/platform/thread.h"
 #include "net/platform/wait.h"
+#include "tests/unit/limit.h"
 
 static int two[2];
 
 static int open_two(void **state) {
     (void)state;
-    alarm(20); /* where it is not woken, it waits for ever */
+    limit_s(20); /* if it is not woken, it waits for ever */
     two[0] = kl_wake_open();
     two[1] = kl_wake_open();
     return two[0] < 0 || two[1] < 0 ? -1 : 0;
@@ -44,13 +51,14 @@ static void a_wake_up_stays_until_it_is_cleared(void **state) {
 
 static void the_time_is_waited_out(void **state) {
     (void)state;
-    uint64_t until_us = kl_now_us() + 20000;
+    uint64_t until_us = kl_now_us() + 200000, cpu_us = kl_cpu_us();
     assert_int_equal(kl_wait_for(two, 2, until_us), 0);
     assert_true(kl_now_us() >= until_us);
+    assert_true(kl_cpu_us() - cpu_us < 40000); /* it does not spin */
     assert_int_equal(kl_wait_for(two, 0, kl_now_us() + 1000), 0);
 }
 
-static void what_is_not_there_is_passed_over(void **state) {
+static void missing_sockets_are_passed_over(void **state) {
     (void)state;
     int what[3] = {-1, two[0], -1};
     kl_wake(two[0]);
@@ -83,6 +91,22 @@ static void a_socket_and_a_wake_up_are_waited_for_together(void **state) {
     kl_socket_close(s);
 }
 
+#ifdef _WIN32
+static void begin_in_background(void) {
+    FreeConsole();
+    assert_true(AllocConsole()); /* of our own: nobody else gets our Ctrl-C */
+    SetConsoleCtrlHandler(NULL, TRUE);
+}
+static void press_ctrl_c(void) {
+    assert_true(GenerateConsoleCtrlEvent(CTRL_C_EVENT, 0));
+}
+static void end_service(void) {
+    wchar_t name[KL_QUIT_EVENT];
+    HANDLE event = OpenEventW(EVENT_MODIFY_STATE, FALSE, kl_quit_event(name, GetCurrentProcessId()));
+    assert_true(event && SetEvent(event));
+    CloseHandle(event);
+}
+#else
 static void on_alarm(int sig) {
     (void)sig;
 }
@@ -96,23 +120,35 @@ static void a_signal_may_end_it_early(void **state) {
     signal(SIGALRM, SIG_DFL);
 }
 
+/* A shell's background job ignores Ctrl-C. */
+static void begin_in_background(void) {
+    signal(SIGINT, SIG_IGN);
+}
+static void press_ctrl_c(void) {
+    kill(getpid(), SIGINT);
+}
+static void end_service(void) {
+    kill(getpid(), SIGTERM);
+}
+#endif
+
 /* Last: from then on this program is not ended by these. */
 static void the_order_to_quit_wakes_and_says_its_name(void **state) {
     (void)state;
     char name[KL_QUIT_NAME];
-    signal(SIGINT, SIG_IGN); /* as in a shell's background job */
+    begin_in_background();
     int quit = kl_wake_at_quit();
     assert_true(quit >= 0);
     assert_int_equal(kl_wait_for(&quit, 1, 0), 0);
     assert_int_equal(kl_wake_quit(quit, name), KL_QUIT_NONE);
     assert_string_equal(name, "none");
     static const struct {
-        int sig;
+        void (*give)(void);
         enum kl_quit quit;
         const char *name;
-    } order[] = {{SIGTERM, KL_QUIT_SERVICE, "Terminated"}, {SIGINT, KL_QUIT_KEY, "Interrupt"}};
+    } order[] = {{end_service, KL_QUIT_SERVICE, "Terminated"}, {press_ctrl_c, KL_QUIT_KEY, "Interrupt"}};
     for (unsigned i = 0; i < 2; i++) {
-        kill(getpid(), order[i].sig);
+        order[i].give();
         assert_int_equal(kl_wait_for(&quit, 1, KL_WAIT_FOREVER), 1);
         assert_int_equal(kl_wake_quit(quit, name), order[i].quit);
         assert_string_equal(name, order[i].name);
@@ -127,10 +163,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_wake_up_stays_until_it_is_cleared, open_two, close_two),
         cmocka_unit_test_setup_teardown(the_time_is_waited_out, open_two, close_two),
-        cmocka_unit_test_setup_teardown(what_is_not_there_is_passed_over, open_two, close_two),
+        cmocka_unit_test_setup_teardown(missing_sockets_are_passed_over, open_two, close_two),
         cmocka_unit_test_setup_teardown(another_thread_ends_the_wait, open_two, close_two),
         cmocka_unit_test_setup_teardown(a_socket_and_a_wake_up_are_waited_for_together, open_two, close_two),
+#ifndef _WIN32 /* Windows has no signals */
         cmocka_unit_test_setup_teardown(a_signal_may_end_it_early, open_two, close_two),
+#endif
         cmocka_unit_test_setup_teardown(the_order_to_quit_wakes_and_says_its_name, open_two, close_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

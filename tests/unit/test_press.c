@@ -18,7 +18,7 @@ static void a_press_is_timed_to_its_frame(void **state) {
     assert_int_equal(p.took_us, 50 * MS);
 }
 
-static void what_frames_still_have_is_not_taken_for_it(void **state) {
+static void presses_under_way_are_not_taken_for_the_answer(void **state) {
     (void)state;
     struct kl_press p = {0};
     kl_press_sample(&p, 2, 100 * MS);
@@ -48,7 +48,7 @@ static void a_press_that_was_dropped_is_forgotten(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_press_is_timed_to_its_frame),
-        cmocka_unit_test(what_frames_still_have_is_not_taken_for_it),
+        cmocka_unit_test(presses_under_way_are_not_taken_for_the_answer),
         cmocka_unit_test(a_press_that_was_dropped_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

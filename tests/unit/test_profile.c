@@ -53,6 +53,9 @@ static void a_good_one(void **state) {
     assert_string_equal(p.content, "x.cue");
     assert_int_equal(parse(&p, "{\"xxh3\": \"00ff\"}", "null"), 0);
     assert_string_equal(p.content, "none");
+    assert_string_equal(p.no_ahead, "");
+    assert_int_equal(parse(&p, "\"verdict\"", "\"no_ahead\": \"it crashes\", \"verdict\""), 0);
+    assert_string_equal(p.no_ahead, "it crashes");
 }
 
 static void bad_ones(void **state) {
@@ -83,6 +86,7 @@ static void bad_ones(void **state) {
          "reaches past the state"}, /* offsets in states of any size */
         {"states_equal\": false", "states_equal\": true", "beside a mask"},
         {"\"load_own\": true", "\"load_own\": \"yes\"", "\"load_own\": expected boolean, got string"},
+        {"\"verdict\"", "\"no_ahead\": 7, \"verdict\"", "\"no_ahead\": expected string, got int"},
         {"300", "0", "\"hash_every\": expected a number from 1 to 65535, got 0"},
     };
     struct kl_profile p;
@@ -115,7 +119,7 @@ static void names_and_fit(void **state) {
     assert_string_equal(err, "expected a profile of the content xxh3 00fe, found one of xxh3 00ff");
 }
 
-static void what_a_mask_leaves(void **state) {
+static void a_hash_leaves_out_masked_bytes(void **state) {
     (void)state;
     uint8_t a[1000], b[1000];
     struct kl_mask m = {.state_bytes = 1000, .count = 2, .range = {{0, 3}, {996, 999}}}, none = {0};
@@ -132,7 +136,7 @@ static void what_a_mask_leaves(void **state) {
                 !used); /* of another size: all of it */
 }
 
-static void how_often(void **state) {
+static void costly_states_are_hashed_more_seldom(void **state) {
     (void)state;
     assert_int_equal(kl_profile_hash_every(0), 60);
     assert_int_equal(kl_profile_hash_every(400), 60);
@@ -196,8 +200,8 @@ int main(void) {
         cmocka_unit_test(a_good_one),
         cmocka_unit_test(bad_ones),
         cmocka_unit_test(names_and_fit),
-        cmocka_unit_test(what_a_mask_leaves),
-        cmocka_unit_test(how_often),
+        cmocka_unit_test(a_hash_leaves_out_masked_bytes),
+        cmocka_unit_test(costly_states_are_hashed_more_seldom),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Which of a relay's rooms a quick match goes to. */
+/* The choice of a quick match among a relay's rooms. */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

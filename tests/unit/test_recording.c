@@ -34,7 +34,7 @@ static int parse(struct kl_recording *r, const char *text) {
     return result;
 }
 
-static void what_is_written_is_read(void **state) {
+static void written_values_are_read_back(void **state) {
     (void)state;
     struct kl_recorder w;
     struct kl_recording r;
@@ -90,7 +90,7 @@ static void one_that_broke_off_is_good_to_its_last_line(void **state) {
     kl_recording_free(&r);
 }
 
-static void what_is_none_is_told_apart(void **state) {
+static void files_that_are_no_recording_are_told_apart(void **state) {
     (void)state;
     struct kl_recording r;
     assert_int_equal(parse(&r, "59 0123456789abcdef -\n"), 1);
@@ -131,9 +131,9 @@ static void bad_lines_are_named(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(written_values_are_read_back),
         cmocka_unit_test(one_that_broke_off_is_good_to_its_last_line),
-        cmocka_unit_test(what_is_none_is_told_apart),
+        cmocka_unit_test(files_that_are_no_recording_are_told_apart),
         cmocka_unit_test(bad_lines_are_named),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

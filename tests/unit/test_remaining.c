@@ -20,7 +20,7 @@ static void a_steady_pace(void **state) {
     assert_int_equal(kl_remaining_s(&r), 0);
 }
 
-static void who_falls_behind_never_gets_there(void **state) {
+static void a_client_that_falls_behind_never_gets_there(void **state) {
     (void)state;
     struct kl_remaining r = {0};
     for (uint32_t i = 0; i < 20; i++)
@@ -44,7 +44,7 @@ static void the_last_second_is_a_second(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_steady_pace),
-        cmocka_unit_test(who_falls_behind_never_gets_there),
+        cmocka_unit_test(a_client_that_falls_behind_never_gets_there),
         cmocka_unit_test(the_last_second_is_a_second),
     };
     return cmocka_run_group_tests_name("remaining", tests, NULL, NULL);

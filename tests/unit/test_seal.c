@@ -24,6 +24,7 @@ struct ends {
 static struct ends ends_of(uint8_t cipher) {
     struct kl_session_keys k = fixed_keys(cipher);
     struct ends e;
+    memset(&e, 0xa5, sizeof e); /* as the memory may be that they are given */
     kl_sealer_init(&e.sealer, &k, k.up);
     kl_opener_init(&e.opener, &k, k.up);
     return e;
@@ -59,6 +60,20 @@ static void known_answers(void **state) {
         assert_memory_equal(o.body, body, sizeof body);
         assert_true(o.newest);
     }
+}
+
+/* The relay's limits count by them, from the first datagram on. */
+static void bytes_are_counted_from_zero(void **state) {
+    (void)state;
+    uint8_t out[64];
+    struct kl_opened o;
+    struct ends e = ends_of(KL_CIPHER_CHACHA20);
+    assert_int_equal(e.sealer.bytes, 0);
+    assert_int_equal(e.opener.bytes, 0);
+    size_t len = kl_seal(&e.sealer, KL_SEAL_CTRL, "ten bytes.", 10, out);
+    assert_int_equal(kl_open(&e.opener, out, len, &o), 0);
+    assert_int_equal(e.sealer.bytes, len);
+    assert_int_equal(e.opener.bytes, len);
 }
 
 static void in_place_is_the_same(void **state) {
@@ -196,7 +211,7 @@ static void counters_end(void **state) {
     assert_int_equal(kl_open(&e.opener, zero, sizeof zero, &o), KL_E_MALFORMED);
 }
 
-static void what_is_not_sealed_has_no_session(void **state) {
+static void unsealed_datagrams_have_no_session(void **state) {
     (void)state;
     struct ends e = ends_of(KL_CIPHER_CHACHA20);
     uint8_t sealed[40];
@@ -219,13 +234,14 @@ static void what_is_not_sealed_has_no_session(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_answers),
+        cmocka_unit_test(bytes_are_counted_from_zero),
         cmocka_unit_test(in_place_is_the_same),
         cmocka_unit_test(every_flipped_bit_and_every_cut_is_rejected),
         cmocka_unit_test(directions_sessions_and_ciphers_do_not_mix),
         cmocka_unit_test(the_window_is_exact),
         cmocka_unit_test(any_order_is_taken_once),
         cmocka_unit_test(counters_end),
-        cmocka_unit_test(what_is_not_sealed_has_no_session),
+        cmocka_unit_test(unsealed_datagrams_have_no_session),
     };
     return cmocka_run_group_tests_name("seal", tests, NULL, NULL);
 }

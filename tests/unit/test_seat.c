@@ -1,4 +1,4 @@
-/* Who gets a seat back: the newest token and the seat's own key, in this session. net/PROTOCOL.md §9. */
+/* A seat is given back to the newest token and the seat's own key, in this session. net/PROTOCOL.md §9. */
 #include "tests/unit/unit.h"
 
 #include <sodium.h>
@@ -37,7 +37,7 @@ static void keys_that_are_none(void **state) {
     assert_false(kl_seat_verify(pub, binding, token, sig));
 }
 
-/* What is signed is the text of PROTOCOL.md, by Ed25519 as everybody has it. */
+/* The signed text is that of PROTOCOL.md, by Ed25519 as everybody has it. */
 static void the_text_that_is_signed(void **state) {
     (void)state;
     struct kl_seat_key k, again;

@@ -62,7 +62,7 @@ static pid_t player(uint8_t first) {
         if (kl_seat_file_open(&f, dir, id, err, sizeof err) != 0 || f.left ||
             kl_seat_file_keep(&f, token, err, sizeof err) != 0 || write(done[1], "x", 1) != 1)
             _exit(1);
-        alarm(20); /* where the test fails before it kills us */
+        alarm(20); /* if the test fails before it kills us */
         for (;;)
             pause();
     }
@@ -172,7 +172,7 @@ static void folders(void **state) {
     assert_int_equal(kl_state_folder(NULL, out, err, sizeof err), -1);
 }
 
-static void what_tells_seats_apart(void **state) {
+static void seats_are_told_apart_by_room_and_relay(void **state) {
     (void)state;
     static struct kl_hello h;
     uint8_t a[KL_SEAT_FILE_ID], b[KL_SEAT_FILE_ID];
@@ -200,7 +200,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_same_key_and_the_newest_token, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(damage_is_a_new_seat, make_folder, remove_folder),
         cmocka_unit_test(folders),
-        cmocka_unit_test(what_tells_seats_apart),
+        cmocka_unit_test(seats_are_told_apart_by_room_and_relay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 #include "core_wrapper/tool/setup/info_file.h"
 #include "core_wrapper/tool/setup/install.h"
 #include "core_wrapper/tool/setup/place.h"
+#include "tests/lib/files.h"
 
 static char dir[64], err[8192];
 
@@ -38,16 +39,9 @@ static const char *path_of(const char *name) {
     return path;
 }
 
-static void write_file(const char *name, const char *text) {
-    FILE *f = fopen(path_of(name), "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-}
-
 static struct kl_settings of(const char *text) {
     struct kl_settings s;
-    write_file("s.cfg", text);
+    file_write_text(path_of("s.cfg"), text);
     assert_int_equal(kl_settings_read(&s, path_of("s.cfg"), err, sizeof err), 0);
     return s;
 }
@@ -95,7 +89,7 @@ static void changes_one_line(void **state) {
     kl_settings_free(&s);
 }
 
-/* What RetroArch asks of a twin: its name is what the core says, and short enough. */
+/* RetroArch's demands on a twin: its name is the core's word, and short enough. */
 static void info_of_a_wrapped_core(void **state) {
     (void)state;
     struct kl_card card = {"A core of a very long name indeed", "1", "zip|7z", true, false};
@@ -170,7 +164,7 @@ static void make_folder(const char *name) {
     assert_int_equal(kl_dir_make(path_of(name), false, err, sizeof err), 0);
 }
 
-/* Where the folders are: as said, as upstream has them, in boxes. */
+/* The folders' places: as said, as upstream has them, in boxes. */
 static void finds_folders(void **state) {
     (void)state;
     struct kl_place p[KL_PLACES];
@@ -181,10 +175,11 @@ static void finds_folders(void **state) {
     make_folder(".config/retroarch");
     make_folder(".var/app/org.libretro.RetroArch/config/retroarch");
     make_folder(".local/share/Steam/steamapps/common/RetroArch");
-    write_file(".config/retroarch/retroarch.cfg", "libretro_directory = \"~/my cores/\"\nsavefile_directory "
-                                                  "= \"default\"\nsort_savefiles_enable = \"true\"\n");
-    write_file(".local/share/Steam/steamapps/common/RetroArch/retroarch.cfg",
-               "libretro_directory = \":/cores\"\nsystem_directory = \"default\"\n");
+    file_write_text(path_of(".config/retroarch/retroarch.cfg"),
+                    "libretro_directory = \"~/my cores/\"\nsavefile_directory "
+                    "= \"default\"\nsort_savefiles_enable = \"true\"\n");
+    file_write_text(path_of(".local/share/Steam/steamapps/common/RetroArch/retroarch.cfg"),
+                    "libretro_directory = \":/cores\"\nsystem_directory = \"default\"\n");
     assert_int_equal(kl_place_find(p, err, sizeof err), 3);
     assert_string_equal(p[0].cores, path_of("my cores"));
     assert_string_equal(p[0].info, path_of(".config/retroarch/cores"));

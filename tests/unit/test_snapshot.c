@@ -135,7 +135,7 @@ static void the_game_waits_for_no_thread(void **unused) {
     assert_int_equal(waits, 0);
     run_thread();
     kl_snapshot_turn(&match);
-    assert_null(l->stay.shot.given); /* what was asked for is not what it is now */
+    assert_null(l->stay.shot.given); /* the base that was asked for is not the one it has now */
     run_thread();
     kl_snapshot_turn(&match);
     assert_true(said(30));
@@ -149,7 +149,7 @@ static void take_and_say(uint32_t frame) {
     assert_true(said(frame));
 }
 
-/* What is given for this ASK; the hash of what it comes to in `hash`. */
+/* The snapshot given for this ASK; the hash of its state in `hash`. */
 static bool given_for(const struct kl_ask *a) {
     struct kl_stay_shot *s = &l->stay.shot;
     kl_stay_take_ask(&l->stay, a);
@@ -161,8 +161,8 @@ static bool given_for(const struct kl_ask *a) {
     return s->given_based;
 }
 
-/* What differs is given where this machine has taken that very one as well; else all of it. */
-static void what_differs_is_given(void **unused) {
+/* The difference is given if this machine has taken that very base as well; else all of it. */
+static void the_difference_is_given(void **unused) {
     (void)unused;
     struct kl_ask a = {.keyframe = 20, .based = true, .base = 10};
     struct kl_stay_shot *s = &l->stay.shot;
@@ -246,8 +246,8 @@ static void load_what_has_come(void) {
     kl_snapshot_turn(&match);
 }
 
-/* Who is behind gets the state of the frame that it runs next: with what comes before it done. That frame is
- * run first, so that nothing is done twice. */
+/* A client that is behind gets the state of the frame that it runs next, after all that comes before it. That
+ * frame is run first, so that nothing is done twice. */
 static void commands_before_it_are_obeyed_once(void **unused) {
     (void)unused;
     for (uint32_t n = 0; n < 5; n++)
@@ -275,7 +275,7 @@ static void commands_before_it_are_obeyed_once(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_game_waits_for_no_thread, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_differs_is_given, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_difference_is_given, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_base_stays_while_it_is_used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(commands_before_it_are_obeyed_once, set_up, tear_down),
     };

@@ -32,7 +32,7 @@ static uint8_t *make(size_t *len) {
     uint8_t *state, *bytes = kl_snapshot_begin(&head, &options, STATE, &state, len);
     assert_non_null(bytes);
     for (size_t i = 0; i < STATE; i++) {
-        assert_int_equal(state[i], 0); /* what a core does not write is the same everywhere */
+        assert_int_equal(state[i], 0); /* bytes that a core does not write are the same everywhere */
         state[i] = (uint8_t)(i / 7);
     }
     return bytes;
@@ -69,7 +69,7 @@ static void expect_bad(uint8_t *bytes, size_t len, size_t at, uint8_t byte) {
     bytes[at] = was;
 }
 
-static void what_no_machine_says(void **unused) {
+static void impossible_heads_are_refused(void **unused) {
     (void)unused;
     struct kl_snapshot_view v;
     size_t len;
@@ -82,7 +82,7 @@ static void what_no_machine_says(void **unused) {
     }
     expect_bad(bytes, len, 0, 'x');
     expect_bad(bytes, len, 23, 0x80); /* a clock before frame 0 */
-    expect_bad(bytes, len, 26, 1);    /* … that is based on a frame to come */
+    expect_bad(bytes, len, 26, 1);    /* a piece based on a frame to come */
     expect_bad(bytes, len, 31, 0xff); /* a rate above all */
     expect_bad(bytes, len, 32, 8);    /* a seat that there is not */
     expect_bad(bytes, len, 40, 3);    /* a policy */
@@ -123,7 +123,7 @@ static void too_large(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(there_and_back),
-        cmocka_unit_test(what_no_machine_says),
+        cmocka_unit_test(impossible_heads_are_refused),
         cmocka_unit_test(packing),
         cmocka_unit_test(too_large),
     };

@@ -8,6 +8,13 @@
 
 #define FPS 60
 
+static void begin(struct kl_spacing *s, uint16_t first, uint16_t most, double fps, uint32_t frame) {
+    static uint8_t memory[KL_MAX_CLIENTS][KL_SPACING_HISTORY];
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        s->need[i] = memory[i];
+    kl_spacing_init(s, first, most, fps, frame);
+}
+
 /* Client `who` needed `quarters` for frames [from, to). */
 static void need_of(struct kl_spacing *s, unsigned who, uint32_t from, uint32_t to, unsigned quarters) {
     for (uint32_t f = from; f < to; f++)
@@ -38,7 +45,7 @@ static void delay_to_expect(void **state) {
 static void nothing_reported_changes_nothing(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     for (uint32_t f = 4; f < 4000; f += 4)
         assert_int_equal(kl_spacing_next(&s, f), 4);
 }
@@ -46,7 +53,7 @@ static void nothing_reported_changes_nothing(void **state) {
 static void lasting_lateness_raises_by_the_whole_shortfall(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 3, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 3, KL_SPACING_MAX, FPS, 0);
     need(&s, 0, 100, 10);
     need(&s, 100, 100 + KL_SPACING_BURST - 1, 36);
     assert_int_equal(kl_spacing_next(&s, 120), 3);
@@ -58,12 +65,12 @@ static void lasting_lateness_raises_by_the_whole_shortfall(void **state) {
 static void it_is_never_longer_than_its_limit(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 20, 12, FPS, 0);
+    begin(&s, 20, 12, FPS, 0);
     assert_int_equal(s.current, 12);
-    kl_spacing_init(&s, 3, 12, FPS, 0);
+    begin(&s, 3, 12, FPS, 0);
     need(&s, 0, 100, 255);
     assert_int_equal(kl_spacing_next(&s, 100), 12);
-    kl_spacing_init(&s, 3, 12, FPS, 0);
+    begin(&s, 3, 12, FPS, 0);
     kl_spacing_newcomer(&s, 29);
     assert_int_equal(kl_spacing_next(&s, 100), 12);
     s.most = 7; /* by a command */
@@ -73,10 +80,10 @@ static void it_is_never_longer_than_its_limit(void **state) {
 static void it_stays_within_the_range(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 3, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 3, KL_SPACING_MAX, FPS, 0);
     need(&s, 0, 100, 255);
     assert_int_equal(kl_spacing_next(&s, 100), KL_SPACING_MAX);
-    kl_spacing_init(&s, 3, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 3, KL_SPACING_MAX, FPS, 0);
     for (uint32_t f = 0; f < 20000; f += 3) {
         need(&s, f, f + 3, 1);
         uint16_t n = kl_spacing_next(&s, f + 3);
@@ -89,7 +96,7 @@ static void it_stays_within_the_range(void **state) {
 static void many_late_frames_in_few_episodes_raise_it(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     need(&s, 0, 200, 15);
     for (uint32_t f = 200; f < 222; f++) {
         need(&s, f, f + 1, f % 2 ? 15 : 18);
@@ -102,7 +109,7 @@ static void three_hitches_raise_nothing_four_do(void **state) {
     (void)state;
     struct kl_spacing s;
     for (unsigned apart = 150; apart <= 250; apart += 100) { /* four fill it by eight, less 3 × apart / 550 */
-        kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
+        begin(&s, 4, KL_SPACING_MAX, FPS, 0);
         uint16_t n = 4;
         for (uint32_t f = 0; f < 100 + 4 * apart; f++) {
             unsigned hitch = f >= 100 ? (f - 100) % apart : apart;
@@ -114,11 +121,11 @@ static void three_hitches_raise_nothing_four_do(void **state) {
     }
 }
 
-/* What two frames more would not cover counts as well. */
+/* A need that two frames more would not cover counts as well. */
 static void seven_outliers_raise_nothing_eight_do(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     for (uint32_t f = 0; f < 400; f++) {
         need(&s, f, f + 1, f > 0 && f % 49 == 0 ? 40 : 15);
         assert_int_equal(kl_spacing_next(&s, f + 1), f < 8 * 49 ? 4 : 10);
@@ -129,7 +136,7 @@ static void seven_outliers_raise_nothing_eight_do(void **state) {
  * it was raised first. */
 static uint16_t by_chance(uint32_t seed, unsigned of_10000, uint32_t frames, uint32_t *raised) {
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     *raised = frames;
     for (uint32_t f = 0; f < frames; f++) {
         seed = seed * 1664525u + 1013904223u;
@@ -158,12 +165,13 @@ static void a_rate_is_held_against_the_budget(void **state) {
     assert_in_range(sum[2] / 20, 2 * FPS, 6 * FPS);
 }
 
-/* What falls together with others' is each one's own: the room's budget does not grow with its players. */
+/* A lateness that falls together with others' is each one's own: the room's budget does not grow with its
+ * players. */
 static void everyone_has_a_bucket_of_his_own(void **state) {
     (void)state;
     struct kl_spacing s;
     for (unsigned together = 0; together < 2; together++) {
-        kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
+        begin(&s, 4, KL_SPACING_MAX, FPS, 0);
         uint16_t n = 4;
         for (uint32_t f = 0; f < 800; f++) {
             for (unsigned i = 0; i < 8; i++) {
@@ -179,7 +187,7 @@ static void everyone_has_a_bucket_of_his_own(void **state) {
 static void far_apart_they_are_lone_hitches(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     for (uint32_t f = 0; f < 4000; f += 4) {
         bool hitch = f == 100 || f == 800 || f == 1500 || f == 2200;
         need(&s, f, f + 4, hitch ? 24 : 15);
@@ -188,10 +196,10 @@ static void far_apart_they_are_lone_hitches(void **state) {
 }
 
 /* A room that leaves optimistic, or that somebody comes back to, begins anew long after its frame 0. */
-static void what_begins_late_learns_first(void **state) {
+static void a_late_beginning_learns_first(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 12, KL_SPACING_MAX, FPS, 5000);
+    begin(&s, 12, KL_SPACING_MAX, FPS, 5000);
     for (uint32_t f = 5000; f < 5060; f++) {
         need(&s, f, f + 1, 18);
         assert_int_equal(kl_spacing_next(&s, f + 1), 12);
@@ -206,7 +214,7 @@ static void what_begins_late_learns_first(void **state) {
 static void the_first_guess_is_given_back_at_once(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 12, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 12, KL_SPACING_MAX, FPS, 0);
     for (uint32_t f = 0; f < 4 * FPS; f++) {
         need(&s, f, f + 1, 18); /* would do with 5 */
         uint16_t n = kl_spacing_next(&s, f + 1);
@@ -217,7 +225,7 @@ static void the_first_guess_is_given_back_at_once(void **state) {
 static void two_or_more_are_given_back_soon_the_last_late(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 5, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 5, KL_SPACING_MAX, FPS, 0);
     uint32_t fast = 0, slow = 0;
     for (uint32_t f = 0; f < 60 * FPS; f++) {
         bool worse = f >= 3 * FPS && f < 4 * FPS; /* for a second the link needs 12 */
@@ -237,7 +245,7 @@ static void two_or_more_are_given_back_soon_the_last_late(void **state) {
 static void the_greatest_need_of_a_frame_counts(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 2, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 2, KL_SPACING_MAX, FPS, 0);
     need_of(&s, 3, 0, 20, 28);
     need_of(&s, 15, 0, 20, 5); /* another client was better off */
     need_of(&s, 3, 0, 20, 5);  /* told again, and less: the first word was the greater */
@@ -248,7 +256,7 @@ static void the_greatest_need_of_a_frame_counts(void **state) {
 static void one_who_reports_early_hides_nobodys_lateness(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     need_of(&s, 0, 0, 300, 10);
     need_of(&s, 1, 0, 280, 14);
     need_of(&s, 1, 280, 280 + KL_SPACING_BURST, 26);
@@ -259,7 +267,7 @@ static void one_who_reports_early_hides_nobodys_lateness(void **state) {
 static void lateness_that_passes_by_itself_raises_nothing(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     need(&s, 0, 200, 15);
     for (uint32_t i = 0; i < 12; i++) {
         need(&s, 200 + i, 201 + i, 64 - 4 * i);
@@ -270,10 +278,10 @@ static void lateness_that_passes_by_itself_raises_nothing(void **state) {
 }
 
 /* One raise for all that the longer link will need: losses that asked for a frame more will do so again. */
-static void what_was_known_of_losses_stays_known(void **state) {
+static void known_losses_stay_known(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 5, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 5, KL_SPACING_MAX, FPS, 0);
     uint16_t n = 5;
     for (uint32_t f = 0; f < 40 * FPS; f++) {
         unsigned length = f < 20 * FPS ? 15 : 39; /* 6 frames more */
@@ -287,11 +295,11 @@ static void what_was_known_of_losses_stays_known(void **state) {
 
 /* The first frames of a longer link may say too little: what it has grown by is looked at for half a second.
  */
-static void what_the_first_frames_understated_is_mended_soon(void **state) {
+static void an_understated_beginning_is_mended_soon(void **state) {
     (void)state;
     struct kl_spacing s;
     for (unsigned frames = 12; frames <= 60; frames += 48) {
-        kl_spacing_init(&s, 5, KL_SPACING_MAX, FPS, 0);
+        begin(&s, 5, KL_SPACING_MAX, FPS, 0);
         uint16_t n = 5;
         for (uint32_t f = 0; f < 30 * FPS; f++) {
             unsigned length = f < 20 * FPS ? 15 : f < 20 * FPS + frames ? 37 : 40;
@@ -302,7 +310,7 @@ static void what_the_first_frames_understated_is_mended_soon(void **state) {
             if (f == 20 * FPS + 30) assert_int_equal(n, 11);                /* 11 will do: 44 quarters */
         }
         assert_int_equal(n, 11);
-        kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
+        begin(&s, 4, KL_SPACING_MAX, FPS, 0);
         for (uint32_t f = 0; f < 21 * FPS; f++) {
             need(&s, f, f + 1, f < 20 * FPS ? 14 : f < 20 * FPS + frames ? 38 : 41);
             n = kl_spacing_next(&s, f + 1);
@@ -315,10 +323,10 @@ static void what_the_first_frames_understated_is_mended_soon(void **state) {
 
 /* A frame that was under way when the link changed is no evidence of what the longer link will ask for on
  * top. */
-static void what_was_under_way_is_not_moved_with_the_rest(void **state) {
+static void samples_under_way_are_not_moved_with_the_rest(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     uint16_t n = 4;
     for (uint32_t f = 0; f < 22 * FPS; f++) {
         unsigned length = f < 20 * FPS ? 14 : f == 20 * FPS ? 26 : 38;
@@ -335,7 +343,7 @@ static void what_was_under_way_is_not_moved_with_the_rest(void **state) {
 static void a_try_that_fails_at_once_is_no_longer_link(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 5, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 5, KL_SPACING_MAX, FPS, 0);
     unsigned given_back = 0;
     uint16_t before = 5;
     for (uint32_t f = 0; f < 600 * FPS; f++) {
@@ -352,7 +360,7 @@ static void a_try_that_fails_at_once_is_no_longer_link(void **state) {
 static void a_late_frame_given_back_delays_no_soon_ones(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 12, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 12, KL_SPACING_MAX, FPS, 0);
     const uint32_t shorter = 23 * FPS;
     uint32_t late = 0, soon = 0;
     for (uint32_t f = 0; f < 60 * FPS && !soon; f++) {
@@ -369,7 +377,7 @@ static void a_late_frame_given_back_delays_no_soon_ones(void **state) {
 static void and_back_again_within_half_a_minute(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 5, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 5, KL_SPACING_MAX, FPS, 0);
     uint32_t first = 0, last = 0;
     for (uint32_t f = 0; f < 100 * FPS; f++) {
         bool longer = f >= 20 * FPS && f < 60 * FPS;
@@ -385,10 +393,10 @@ static void and_back_again_within_half_a_minute(void **state) {
 }
 
 /* An edge on which a frame less is too little now and then: it is tried more and more seldom. */
-static void what_had_to_be_taken_back_is_tried_again_more_seldom(void **state) {
+static void a_spacing_that_was_taken_back_is_tried_more_seldom(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 5, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 5, KL_SPACING_MAX, FPS, 0);
     unsigned given_back = 0;
     uint16_t before = 5;
     uint32_t bad_until = 0;
@@ -402,11 +410,11 @@ static void what_had_to_be_taken_back_is_tried_again_more_seldom(void **state) {
     assert_in_range(given_back, 3, 6); /* every 30 s would be 20 times */
 }
 
-/* What sufficed when the link was as short is tried again though a few frames were late. */
-static void what_sufficed_before_suffices_again(void **state) {
+/* The spacing that sufficed when the link was as short is tried again though a few frames were late. */
+static void a_spacing_that_sufficed_is_taken_again(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     uint32_t last = 0;
     for (uint32_t f = 0; f < 100 * FPS; f++) {
         bool longer = f >= 20 * FPS && f < 60 * FPS;
@@ -421,7 +429,7 @@ static void what_sufficed_before_suffices_again(void **state) {
 static void old_frames_are_forgotten(void **state) {
     (void)state;
     struct kl_spacing s;
-    kl_spacing_init(&s, 4, KL_SPACING_MAX, FPS, 0);
+    begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     need(&s, 0, KL_SPACING_HISTORY, 14);
     uint32_t f = 10 * KL_SPACING_HISTORY;
     need(&s, f, f + 1000, 14);
@@ -446,20 +454,20 @@ int main(void) {
         cmocka_unit_test(a_rate_is_held_against_the_budget),
         cmocka_unit_test(everyone_has_a_bucket_of_his_own),
         cmocka_unit_test(far_apart_they_are_lone_hitches),
-        cmocka_unit_test(what_begins_late_learns_first),
+        cmocka_unit_test(a_late_beginning_learns_first),
         cmocka_unit_test(the_first_guess_is_given_back_at_once),
         cmocka_unit_test(two_or_more_are_given_back_soon_the_last_late),
         cmocka_unit_test(the_greatest_need_of_a_frame_counts),
         cmocka_unit_test(one_who_reports_early_hides_nobodys_lateness),
         cmocka_unit_test(lateness_that_passes_by_itself_raises_nothing),
-        cmocka_unit_test(what_was_known_of_losses_stays_known),
-        cmocka_unit_test(what_the_first_frames_understated_is_mended_soon),
-        cmocka_unit_test(what_was_under_way_is_not_moved_with_the_rest),
+        cmocka_unit_test(known_losses_stay_known),
+        cmocka_unit_test(an_understated_beginning_is_mended_soon),
+        cmocka_unit_test(samples_under_way_are_not_moved_with_the_rest),
         cmocka_unit_test(a_try_that_fails_at_once_is_no_longer_link),
         cmocka_unit_test(a_late_frame_given_back_delays_no_soon_ones),
         cmocka_unit_test(and_back_again_within_half_a_minute),
-        cmocka_unit_test(what_had_to_be_taken_back_is_tried_again_more_seldom),
-        cmocka_unit_test(what_sufficed_before_suffices_again),
+        cmocka_unit_test(a_spacing_that_was_taken_back_is_tried_more_seldom),
+        cmocka_unit_test(a_spacing_that_sufficed_is_taken_again),
         cmocka_unit_test(old_frames_are_forgotten),
     };
     return cmocka_run_group_tests_name("spacing", tests, NULL, NULL);

@@ -123,7 +123,7 @@ static void paths_that_lead_elsewhere(void **state) {
     assert_false(kl_start_path_ok(longest));
 }
 
-static void what_contradicts_itself_is_refused(void **state) {
+static void contradictions_are_refused(void **state) {
     (void)state;
     struct kl_start *s = sample(), *t = sample();
     strcpy(s->file[1].path, s->file[0].path);
@@ -174,7 +174,7 @@ static void a_mask_from_outside(void **state) {
         {{0, 0xe8, 0x07, 1, 0xe8, 0x07, 1}, 7, false},    /* the one behind it */
         {{0, 0xe8, 0x07, 1, 5, 0}, 6, false},             /* a range of nothing */
         {{0, 0xe8, 0x07, 2, 5, 2, 0, 2}, 8, false},       /* two that touch */
-        {{0, 0xe8, 0x07, 2, 5, 2, 1, 2}, 8, true},        /* … that do not */
+        {{0, 0xe8, 0x07, 2, 5, 2, 1, 2}, 8, true},        /* two that do not */
         {{0, 0x81, 0x80, 0x80, 0x80, 0x04, 0}, 7, false}, /* a state of 2^30 + 1 bytes */
         {{0, 0xe8, 0x07, 0x81, 0x08, 0, 1}, 7, false},    /* 1025 ranges */
     };
@@ -210,7 +210,7 @@ int main(void) {
         cmocka_unit_test(every_cut_is_refused),
         cmocka_unit_test(any_byte_changed_is_survived),
         cmocka_unit_test(paths_that_lead_elsewhere),
-        cmocka_unit_test(what_contradicts_itself_is_refused),
+        cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(a_mask_from_outside),
         cmocka_unit_test(full_buffers_are_said),
         cmocka_unit_test(text),

@@ -8,26 +8,28 @@
 #include "core_wrapper/record/corrupt.h"
 #include "core_wrapper/record/keep.h"
 #include "core_wrapper/core/statefile.h"
+#include "net/platform/dir.h"
+#include "net/platform/file.h"
+#include "tests/lib/files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static char dir[] = "/tmp/keylock-test-XXXXXX", path[64], err[1024];
+static char dir[KL_FILE_PATH - 8], path[KL_FILE_PATH], err[1024];
 
 static int set_up(void **state) {
     (void)state;
-    if (!mkdtemp(dir)) return -1;
+    if (kl_dir_make_temporary(dir, sizeof dir, "test-statefile", err, sizeof err) != 0) return -1;
     snprintf(path, sizeof path, "%s/one", dir);
     return 0;
 }
 
 static int tear_down(void **state) {
     (void)state;
-    char line[80];
-    snprintf(line, sizeof line, "rm -r %s", dir);
-    return system(line);
+    kl_dir_remove_tree(dir);
+    return kl_dir_exists(dir);
 }
 
 static const struct kl_origin origin = {.core = "Probe core 1",
@@ -38,15 +40,7 @@ static const struct kl_origin origin = {.core = "Probe core 1",
                                         .epoch_s = 946684800,
                                         .chance = 0xfedcba9876543210};
 
-static size_t slurp(uint8_t *out, size_t cap) {
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    size_t n = fread(out, 1, cap, f);
-    fclose(f);
-    return n;
-}
-
-static void what_is_written_is_read(void **state) {
+static void written_values_are_read_back(void **state) {
     (void)state;
     struct kl_statefile s;
     for (size_t len = 1; len <= 17; len++) { /* padded to eights */
@@ -67,7 +61,7 @@ static void the_container_is_retroarchs(void **state) {
     (void)state;
     uint8_t b[512];
     assert_int_equal(kl_statefile_write(path, &origin, "abc", 3, err, sizeof err), 0);
-    size_t len = slurp(b, sizeof b), at = 8;
+    size_t len = file_read(path, b, sizeof b), at = 8;
     assert_memory_equal(b, "RASTATE\1", 8);
     while (at + 8 <= len && memcmp(b + at, "MEM ", 4) != 0)
         at += 8 + (((size_t)b[at + 4] | (size_t)b[at + 5] << 8) + 7) / 8 * 8;
@@ -80,7 +74,7 @@ static void every_cut_is_noticed(void **state) {
     uint8_t b[512];
     struct kl_statefile s;
     assert_int_equal(kl_statefile_write(path, &origin, "0123456789", 10, err, sizeof err), 0);
-    size_t len = slurp(b, sizeof b);
+    size_t len = file_read(path, b, sizeof b);
     for (size_t cut = 8; cut < len; cut++) {
         assert_int_equal(kl_statefile_parse(&s, b, cut, "x.state", err, sizeof err), -1);
         assert_non_null(strstr(err, "x.state is cut short"));
@@ -143,9 +137,9 @@ static void corruption_is_parsed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),    cmocka_unit_test(the_container_is_retroarchs),
-        cmocka_unit_test(every_cut_is_noticed),       cmocka_unit_test(others_are_told_apart),
-        cmocka_unit_test(the_newest_states_are_kept), cmocka_unit_test(corruption_is_parsed),
+        cmocka_unit_test(written_values_are_read_back), cmocka_unit_test(the_container_is_retroarchs),
+        cmocka_unit_test(every_cut_is_noticed),         cmocka_unit_test(others_are_told_apart),
+        cmocka_unit_test(the_newest_states_are_kept),   cmocka_unit_test(corruption_is_parsed),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "tests/unit/unset_core.h"
+#include "tests/lib/unset_core.h"
 
 static uint8_t memory[64];
 static size_t state_size = 16;
@@ -52,7 +52,7 @@ static int clear(void **state) {
     return 0;
 }
 
-static void what_a_core_never_set_is_the_same_everywhere(void **state) {
+static void bytes_that_a_core_never_set_are_equal_everywhere(void **state) {
     (void)state;
     struct kl_core unset = core;
     struct kl_ram ram = {0};
@@ -102,7 +102,7 @@ static void a_mirror_counts_once(void **state) {
     struct retro_memory_map map = {d, 3};
     kl_ram_find(&ram, &core, &map);
     assert_int_equal(ram.count, 2);
-    assert_ptr_equal(ram.piece[1].ptr, memory + 32); /* what of the third is new */
+    assert_ptr_equal(ram.piece[1].ptr, memory + 32); /* the new part of the third */
     assert_int_equal(ram.piece[1].len, 16);
 }
 
@@ -174,7 +174,7 @@ static void no_state_is_none(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_a_core_never_set_is_the_same_everywhere, set_up, clear),
+        cmocka_unit_test_setup_teardown(bytes_that_a_core_never_set_are_equal_everywhere, set_up, clear),
         cmocka_unit_test_setup_teardown(without_a_map_it_is_system_ram, set_up, clear),
         cmocka_unit_test_setup_teardown(a_map_is_read_in_order_of_guest_addresses, set_up, clear),
         cmocka_unit_test_setup_teardown(a_mirror_counts_once, set_up, clear),

@@ -1,9 +1,9 @@
 /* A client brings to a relay that has forgotten the room: frames that it has run, not those that came
  * and were not run yet, and a mark on them. PROTOCOL.md §7, tags and tickets. */
-#include "tests/unit/stay_bare.h"
+#include "tests/lib/stay_bare.h"
 
 static struct kl_frame ring[KL_KEPT_FRAMES];
-static const struct kl_commands no_commands[KL_COMMAND_SETS];
+static const struct kl_frames_from frames = {.ring = ring, .places = KL_KEPT_FRAMES};
 static struct kl_held held[KL_KEPT_FRAMES];
 
 static int play(void **state) {
@@ -23,7 +23,7 @@ static void come(uint32_t first, uint32_t end) {
     uint8_t buf[KL_DATAGRAM_MAX];
     struct kl_update u = {.stamp = 1000000, .first = first, .count = end - first, .has_mark = true};
     memset(u.mark, (int)end, sizeof u.mark);
-    size_t len = kl_update_write(&u, ring, no_commands, buf, sizeof buf);
+    size_t len = kl_update_write(&u, &frames, buf, sizeof buf);
     assert_true(len > 0);
     kl_stay_update(s, buf, len, 1000000);
     assert_int_equal(s->lock.stats.next_closed, end);

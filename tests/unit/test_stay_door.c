@@ -1,6 +1,6 @@
-/* What a client does not take from a relay that cannot prove the room's password, and what it proves itself.
+/* A client takes little from a relay that cannot prove the room's password, and proves it itself.
  */
-#include "tests/unit/stay_bare.h"
+#include "tests/lib/stay_bare.h"
 
 /* true: done with it. */
 static bool take(uint8_t kind, uint8_t first) {

@@ -1,5 +1,5 @@
 /* The return of a player, step by step: silence, probes, INITs, RETURN. docs/design.md §5. */
-#include "tests/unit/stay_bare.h"
+#include "tests/lib/stay_bare.h"
 
 #include "net/engine/command.h"
 

@@ -1,6 +1,6 @@
-/* What a client says of its machine comes in an order that the relay can use; and what it takes from
- * verdicts. */
-#include "tests/unit/stay_bare.h"
+/* A client's words on its machine come in an order that the relay can use; and it takes the relay's verdicts.
+ */
+#include "tests/lib/stay_bare.h"
 
 static void hash(uint32_t frame) {
     s->hash[s->hash_put++ % KL_STAY_HASHES] = (struct kl_hash){.frame = frame, .has_ram = true};

@@ -80,7 +80,7 @@ static bool passes(enum kl_udp_side side) {
     return kl_udp_judge(side, bytes, len, NULL).pass;
 }
 
-static void what_keylock_says_passes(void **state) {
+static void datagrams_of_keylock_pass(void **state) {
     (void)state;
     header(3);
     reliable(1, 100);
@@ -125,7 +125,7 @@ static void only_a_relay_is_connected_to(void **state) {
     assert_false(passes(KL_UDP_RELAY));
 }
 
-static void what_keylock_never_says_is_dropped(void **state) {
+static void other_datagrams_are_dropped(void **state) {
     (void)state;
     const unsigned kinds[] = {0, UNRELIABLE, UNSEQUENCED, THROTTLE, 12, 13, 15};
     for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -217,9 +217,9 @@ static void some_sources_are_nobody(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_keylock_says_passes),
+        cmocka_unit_test(datagrams_of_keylock_pass),
         cmocka_unit_test(only_a_relay_is_connected_to),
-        cmocka_unit_test(what_keylock_never_says_is_dropped),
+        cmocka_unit_test(other_datagrams_are_dropped),
         cmocka_unit_test(fragments_are_bounded),
         cmocka_unit_test(no_more_commands_than_enet_sends),
         cmocka_unit_test(every_truncation_is_dropped),

@@ -5,7 +5,7 @@
 
 #include "core_wrapper/draw/unifont.h"
 #include "net/platform/file.h"
-#include "tests/unit/own_font.h"
+#include "tests/lib/own_font.h"
 
 static char err[512];
 

@@ -37,11 +37,29 @@ static void good_links(void **state) {
     }
 }
 
-static void everything_else_is_refused(void **state) {
+struct refusal {
+    const char *text, *says;
+};
+
+/* Each is refused with these words, and nothing is written. */
+static void expect_refused(const struct refusal *table, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct kl_url u, before;
+        char err[256] = "";
+        memset(&u, 0x5a, sizeof u);
+        before = u;
+        if (kl_url_parse(table[i].text, &u, err, sizeof err) == 0) fail_msg("taken: %s", table[i].text);
+        if (!strstr(err, table[i].says))
+            fail_msg("%s: \"%s\" was expected, \"%s\" came", table[i].text, table[i].says, err);
+        assert_memory_equal(&u, &before, sizeof u);
+        for (const char *c = err; *c; c++)
+            assert_true(*c >= 0x20 && *c < 0x7f);
+    }
+}
+
+static void a_link_without_scheme_host_or_room_is_refused(void **state) {
     (void)state;
-    static const struct {
-        const char *text, *says;
-    } table[] = {
+    static const struct refusal table[] = {
         {"", "expected keylock://HOST"},
         {"keylock:/h/r", "expected keylock://HOST"},
         {"http://h/r", "found \"http://h/r\""},
@@ -53,6 +71,13 @@ static void everything_else_is_refused(void **state) {
         {"keylock://h#" FP, "'/' and a room's name"},
         {"keylock://h/", "a room's name of 1 to 23"},
         {"keylock://h/#" FP, "a room's name of 1 to 23"},
+    };
+    expect_refused(table, COUNT(table));
+}
+
+static void a_host_or_port_in_another_form_is_refused(void **state) {
+    (void)state;
+    static const struct refusal table[] = {
         {"keylock://u@h/r", "without a user"},
         {"keylock://u:p@h/r", "without a user"},
         {"keylock://h:55435@evil/r", "without a user"},
@@ -74,6 +99,13 @@ static void everything_else_is_refused(void **state) {
         {"keylock://h:-1/r", "a port from 1 to 65535"},
         {"keylock://h:5x/r", "a port from 1 to 65535"},
         {"keylock://h:5:5/r", "a port from 1 to 65535"},
+    };
+    expect_refused(table, COUNT(table));
+}
+
+static void another_form_behind_the_room_is_refused(void **state) {
+    (void)state;
+    static const struct refusal table[] = {
         {"keylock://h/r/s", "nothing but #FINGERPRINT"},
         {"keylock://h/r/", "nothing but #FINGERPRINT"},
         {"keylock://h/r?#" FP, "core=NAME after '?'"},
@@ -103,6 +135,13 @@ static void everything_else_is_refused(void **state) {
         {"keylock://h/r?core=x&game=a.nes&crc=12345678&size=12345678901", "a number of bytes"},
         {"keylock://h/r?core=x&game=a.nes&crc=12345678&size=5&seats=8", "nothing but #FINGERPRINT"},
         {"keylock://h/r?core=x&game=a.nes&size=5", "nothing but #FINGERPRINT"},
+    };
+    expect_refused(table, COUNT(table));
+}
+
+static void a_room_in_another_form_is_refused(void **state) {
+    (void)state;
+    static const struct refusal table[] = {
         {"keylock://h//r", "a room's name of 1 to 23"},
         {"keylock://h/a b", "letters, digits"},
         {"keylock://h/a&b", "letters, digits"},
@@ -122,6 +161,13 @@ static void everything_else_is_refused(void **state) {
         {"keylock://h/123456789012345678901234", "1 to 23 bytes"},
         {"keylock://h/%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41",
          "1 to 23 bytes"},
+    };
+    expect_refused(table, COUNT(table));
+}
+
+static void a_fingerprint_in_another_form_is_refused(void **state) {
+    (void)state;
+    static const struct refusal table[] = {
         {"keylock://h/r#", "a fingerprint of 32"}, /* cut off on the way */
         {"keylock://h/r#wgythom7", "a fingerprint of 32"},
         {"keylock://h/r#" FP "a", "a fingerprint of 32"},
@@ -129,18 +175,7 @@ static void everything_else_is_refused(void **state) {
         {"keylock://h/r#" FP "#", "a fingerprint of 32"},
         {"keylock://h/r#" FP " ", "a fingerprint of 32"},
     };
-    for (size_t i = 0; i < COUNT(table); i++) {
-        struct kl_url u, before;
-        char err[256] = "";
-        memset(&u, 0x5a, sizeof u);
-        before = u;
-        if (kl_url_parse(table[i].text, &u, err, sizeof err) == 0) fail_msg("taken: %s", table[i].text);
-        if (!strstr(err, table[i].says))
-            fail_msg("%s: \"%s\" was expected, \"%s\" came", table[i].text, table[i].says, err);
-        assert_memory_equal(&u, &before, sizeof u);
-        for (const char *c = err; *c; c++)
-            assert_true(*c >= 0x20 && *c < 0x7f);
-    }
+    expect_refused(table, COUNT(table));
 }
 
 /* An invitation: core and game, and nothing that could be an option or a path. */
@@ -210,7 +245,7 @@ static void names_too_long(void **state) {
     assert_non_null(strstr(err, "a shorter link"));
 }
 
-static void what_is_written_is_read(void **state) {
+static void written_values_are_read_back(void **state) {
     (void)state;
     static const struct {
         struct kl_url u;
@@ -235,7 +270,7 @@ static void what_is_written_is_read(void **state) {
     }
 }
 
-static void what_no_link_can_name_is_not_written(void **state) {
+static void names_that_no_link_can_have_are_not_written(void **state) {
     (void)state;
     static const struct kl_url table[] = {
         {.host = "", .room = "r", .fingerprint = ""},     {.host = "h", .room = "", .fingerprint = ""},
@@ -254,10 +289,14 @@ int main(void) {
         cmocka_unit_test(good_links),
         cmocka_unit_test(invitations),
         cmocka_unit_test(links_of_any_size),
-        cmocka_unit_test(everything_else_is_refused),
+        cmocka_unit_test(a_link_without_scheme_host_or_room_is_refused),
+        cmocka_unit_test(a_host_or_port_in_another_form_is_refused),
+        cmocka_unit_test(another_form_behind_the_room_is_refused),
+        cmocka_unit_test(a_room_in_another_form_is_refused),
+        cmocka_unit_test(a_fingerprint_in_another_form_is_refused),
         cmocka_unit_test(names_too_long),
-        cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(what_no_link_can_name_is_not_written),
+        cmocka_unit_test(written_values_are_read_back),
+        cmocka_unit_test(names_that_no_link_can_have_are_not_written),
     };
     return cmocka_run_group_tests_name("url", tests, NULL, NULL);
 }

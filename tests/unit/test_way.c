@@ -112,7 +112,7 @@ static void must_hold(const struct kl_way_facts *f) {
     assert_true(is_possible(f, way));
     if (f->history && f->end - f->have <= f->limit) assert_int_equal(way, KL_WAY_HISTORY);
     if (f->stuck && (f->history || f->snapshot)) assert_int_not_equal(way, KL_WAY_ORDER);
-    struct kl_way_facts later = *f; /* what was ordered has come */
+    struct kl_way_facts later = *f; /* the ordered snapshot has come */
     later.snapshot = true;
     later.keyframe = later.made = f->end;
     if (way == KL_WAY_ORDER) assert_int_equal(kl_way_choose(&later), KL_WAY_SNAPSHOT);

@@ -39,11 +39,29 @@ static bool one_constant(const uint8_t *p, uint64_t len) {
     return len < 2 || memcmp(p, p + 1, len - 1) == 0;
 }
 
+/* The first place of those bytes within the others, NULL if there is none: each place is looked at whose sum
+ * is theirs, a polynomial that one step forward changes by the byte that goes and the byte that comes. */
+static const uint8_t *find(const uint8_t *in, uint64_t in_len, const uint8_t *what, uint64_t len) {
+    const uint64_t base = UINT64_C(0x100000001b3);
+    uint64_t wanted = 0, sum = 0, first = 1;
+    if (len > in_len) return NULL;
+    for (uint64_t i = 0; i < len; i++) {
+        wanted = wanted * base + what[i];
+        sum = sum * base + in[i];
+        if (i) first *= base;
+    }
+    for (const uint8_t *last = in + (in_len - len);; in++) {
+        if (sum == wanted && memcmp(in, what, len) == 0) return in;
+        if (in == last) return NULL;
+        sum = (sum - *in * first) * base + in[len];
+    }
+}
+
 /* Most savestates hold the memories as they lie there: then offsets of the one tell those of the other. */
 static void find_held(struct kl_differ *d, const struct kl_region *memory, const struct kl_region *state) {
     const uint8_t *found;
     if (d->held || memory->len < HELD_LEAST || one_constant(memory->ptr, memory->len)) return;
-    found = memmem(state->ptr, state->len, memory->ptr, memory->len);
+    found = find(state->ptr, state->len, memory->ptr, memory->len);
     d->held = found != NULL;
     if (found) d->held_at = (uint64_t)(found - state->ptr);
 }

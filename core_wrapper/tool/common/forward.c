@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core_wrapper/tool/common/tool.h"
+#include "net/platform/environment.h"
 #include "net/platform/help_line.h"
 
 #define COLUMN 23
@@ -51,7 +52,7 @@ const char *kl_forward_value(const struct kl_forward *f, const char *key) {
 
 void kl_forward_export(const struct kl_forward *f) {
     for (size_t i = 0; i < kl_config_row_count; i++)
-        if (f->value[i]) setenv(kl_config_rows[i].variable, f->value[i], 1);
+        if (f->value[i]) kl_environment_set(kl_config_rows[i].variable, f->value[i]);
 }
 
 static void write_line(const struct kl_config_row *row, FILE *out) {

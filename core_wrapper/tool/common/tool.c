@@ -1,5 +1,7 @@
 #include "core_wrapper/tool/common/tool.h"
 
+#include "net/platform/environment.h"
+#include "net/platform/library.h"
 #include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "net/engine/engine.h"
@@ -15,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WRAPPER "keylock_libretro.so"
+#define WRAPPER "keylock_libretro" KL_LIBRARY_ENDING
 
 int tool_fail(int code, const char *command, const char *format, ...) {
     char line[8192]; /* some of it may be a relay's word, or another player's name */
@@ -161,5 +163,9 @@ const char *tool_take_password(char *arg) {
 void tool_export_number(const char *name, uint64_t value) {
     char text[32];
     snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-    setenv(name, text, 1);
+    kl_environment_set(name, text);
+}
+
+void tool_export_usual(const char *name, const char *value) {
+    if (!kl_environment_get(name)) kl_environment_set(name, value);
 }

@@ -58,7 +58,7 @@ int tool_show_version(void);
 
 /* Wrong usage: one line on standard error with a hint at --help, and the program ends with KLT_USAGE. The
  * line names the expected and the actual value. */
-int tool_usage(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+int tool_usage(const char *format, ...) __attribute__((format(__printf__, 1, 2), noreturn));
 
 /* The next option of the command, by getopt_long: its val, or -1 behind the last one. --help, -h, --version
  * and -V end the program; so does wrong usage. order "+": options end at the first word that is none; else
@@ -69,7 +69,8 @@ int tool_next(int argc, char **argv, const char *order, const struct option *lon
 int tool_number(const char *option, const char *text, uint64_t lo, uint64_t hi, uint64_t *out);
 
 /* One line on standard error: "keylock COMMAND: …". Returns `code`. */
-int tool_fail(int code, const char *command, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int tool_fail(int code, const char *command, const char *format, ...)
+    __attribute__((format(__printf__, 3, 4)));
 
 /* The folder of this program, without a slash at the end. */
 int tool_own_dir(char *out, size_t cap);
@@ -87,5 +88,7 @@ const char *tool_take_password(char *arg);
 
 /* Sets a number in the environment of programs that we start. */
 void tool_export_number(const char *name, uint64_t value);
+/* The same for a text, unless the variable is there already. */
+void tool_export_usual(const char *name, const char *value);
 
 #endif

@@ -11,7 +11,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wordexp.h>
 
 /* clang-format off: a line here is a line there */
 const char cmd_bisect_help[] =
@@ -49,6 +48,7 @@ enum { BISECT_EQUAL = 0, BISECT_PART = 1, BISECT_FAILED = 2 };
 #define LINES_DEFAULT 16
 #define NOT_SAID      UINT64_MAX
 #define NOTES         16
+#define WORDS_MAX     100 /* of --a or --b */
 #define NOTE_TEXT     600
 #define NEVER         UINT32_MAX
 
@@ -67,7 +67,7 @@ struct bisect {
     unsigned notes;
 };
 
-__attribute__((format(printf, 2, 3))) static void note(struct bisect *b, const char *format, ...) {
+__attribute__((format(__printf__, 2, 3))) static void note(struct bisect *b, const char *format, ...) {
     va_list args;
     if (b->notes == NOTES) return;
     va_start(args, format);
@@ -429,20 +429,48 @@ static int take(struct bisect *b, struct kl_side *common, int c, char **argv) {
     }
 }
 
-/* The words of --a or --b, as a shell would take them apart; they stay. */
+/* Cuts the text up in place: blanks part its words, and quotes ('…' or "…") keep them together. Returns the
+ * number of words, or -1: more than max, or a quote is open. */
+static int cut_words(char *text, char **word, int max) {
+    char *to = text;
+    for (int n = 0;; text++) {
+        char quote = 0;
+        text += strspn(text, " \t");
+        if (!*text) return n;
+        if (n == max) return -1;
+        word[n++] = to;
+        for (; *text && (quote || !strchr(" \t", *text)); text++) {
+            bool turns = quote ? *text == quote : *text == '"' || *text == '\'';
+            if (!turns)
+                *to++ = *text;
+            else
+                quote = quote ? 0 : *text;
+        }
+        if (quote) return -1;
+        bool last = !*text;
+        *to++ = 0;
+        if (last) return n;
+    }
+}
+
+/* The words of --a or --b; they stay. */
 static int take_words(struct kl_side *s, const char *words) {
-    wordexp_t w = {.we_offs = 1};
-    if (!words) return 0;
-    if (wordexp(words, &w, WRDE_NOCMD | WRDE_DOOFFS | WRDE_UNDEF) != 0)
+    static char *word[2][WORDS_MAX + 2];
+    char **argv = word[s->letter == 'B'], *text = words ? strdup(words) : NULL;
+    if (!text) return 0;
+    argv[0] = "keylock";
+    int n = cut_words(text, argv + 1, WORDS_MAX);
+    if (n < 0) {
+        free(text);
         return tool_usage("--%c: expected options in one word, quotes closed, got \"%s\"",
                           s->letter - 'A' + 'a', words);
-    w.we_wordv[0] = "keylock";
+    }
+    argv[n + 1] = NULL;
     optind = 0;
-    for (int c, n = (int)w.we_wordc + 1; (c = tool_next(n, w.we_wordv, "", longs)) != -1;)
-        if (take_own(s, c, w.we_wordv) != 0) return -1;
-    if (optind <= (int)w.we_wordc)
-        return tool_usage("--%c: expected options only, got \"%s\"", s->letter - 'A' + 'a',
-                          w.we_wordv[optind]);
+    for (int c; (c = tool_next(n + 1, argv, "", longs)) != -1;)
+        if (take_own(s, c, argv) != 0) return -1;
+    if (optind <= n)
+        return tool_usage("--%c: expected options only, got \"%s\"", s->letter - 'A' + 'a', argv[optind]);
     return 0;
 }
 

@@ -73,8 +73,8 @@ static void give(struct args *a, const char *option, const char *value) {
     a->at[a->count++] = value;
 }
 
-__attribute__((format(printf, 3, 4))) static void give_text(struct args *a, const char *option,
-                                                            const char *format, ...) {
+__attribute__((format(__printf__, 3, 4))) static void give_text(struct args *a, const char *option,
+                                                                const char *format, ...) {
     va_list list;
     char *text = a->text[a->texts++ % 16];
     va_start(list, format);

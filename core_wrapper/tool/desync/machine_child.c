@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/buffer.h"
+
 struct child {
     struct kl_machine_setup setup;
     struct kl_headless h;
@@ -178,19 +180,16 @@ static bool do_save(struct child *c) {
 }
 
 static bool do_options(struct child *c) {
-    char *text = NULL;
-    size_t len = 0;
-    FILE *f = open_memstream(&text, &len);
-    if (!f) return false;
+    struct kl_buffer text = {0};
     for (unsigned i = 0; i < c->h.options.count; i++) {
         const struct kl_option *o = &c->h.options.at[i];
-        fprintf(f, "%s\t%s", o->key, o->value);
+        kl_buffer_add(&text, "%s\t%s", o->key, o->value);
         for (unsigned k = 0; k < o->choice_count; k++)
-            fprintf(f, "\t%s", o->choices[k]);
-        fputc('\n', f);
+            kl_buffer_add(&text, "\t%s", o->choices[k]);
+        kl_buffer_add(&text, "\n");
     }
-    bool good = fclose(f) == 0 && answer(c, 0, text, len);
-    free(text);
+    bool good = !text.failed && answer(c, 0, text.at, text.len);
+    kl_buffer_free(&text);
     return good;
 }
 

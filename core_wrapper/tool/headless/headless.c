@@ -7,12 +7,17 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "net/platform/environment.h"
 #include "net/platform/library.h"
 
 static struct kl_headless *current; /* for the callbacks */
 
 struct kl_headless *kl_headless_current(void) {
     return current;
+}
+
+void kl_headless_turn(struct kl_headless *h) {
+    current = h;
 }
 
 /* ---- callbacks ---- */
@@ -106,12 +111,12 @@ static int open_core(struct kl_headless *h, char *err, size_t err_len) {
 static int settle_world(struct kl_headless *h, char *err, size_t err_len) {
     char epoch[32];
     if (!h->setup.virtual_clock) {
-        unsetenv("KEYLOCK_EPOCH");
+        kl_environment_set("KEYLOCK_EPOCH", NULL);
         return 0;
     }
     if (h->wrapper) {
         snprintf(epoch, sizeof(epoch), "%" PRIu64, h->setup.epoch_s);
-        setenv("KEYLOCK_EPOCH", epoch, 1);
+        kl_environment_set("KEYLOCK_EPOCH", epoch);
         return 0;
     }
     kl_world_start(h->world, h->setup.epoch_s, 0);
@@ -167,7 +172,7 @@ static int load_game(struct kl_headless *h, char *err, size_t err_len) {
 static int settle_av(struct kl_headless *h, char *err, size_t err_len) {
     h->core.get_system_av_info(&h->av);
     double fps = h->av.timing.fps;
-    if (!isfinite(fps) || fps < 1 || fps > 1000) {
+    if (!(fps >= 1 && fps <= 1000)) {
         snprintf(err, err_len, "the core says %g frames a second: expected 1 to 1000", fps);
         return -1;
     }
@@ -177,11 +182,11 @@ static int settle_av(struct kl_headless *h, char *err, size_t err_len) {
 
 int kl_headless_take_device(struct kl_headless_devices *d, const char *text) {
     char *end = NULL;
-    unsigned long port = strtoul(text, &end, 10), id = 0;
+    unsigned long long port = strtoull(text, &end, 10), id = 0;
     bool good = *text >= '0' && *text <= '9' && *end == ':' && port < KL_MAX_SEATS;
     if (good) {
         const char *from = end + 1;
-        id = strtoul(from, &end, 0);
+        id = strtoull(from, &end, 0);
         good = *from >= '0' && *from <= '9' && !*end && id <= UINT32_MAX;
     }
     if (!good) return -1;
@@ -224,6 +229,7 @@ static int start(struct kl_headless *h, char *err, size_t err_len) {
 }
 
 static void tear_down(struct kl_headless *h) {
+    current = h;
     kl_core_close(&h->core);
     kl_headless_free_content(h);
     kl_options_free(&h->options);
@@ -254,6 +260,7 @@ void kl_headless_input(struct kl_headless *h, struct kl_input_source *src, unsig
 }
 
 void kl_headless_run(struct kl_headless *h) {
+    current = h;
     if (!h->wrapper) kl_world_frame(h->world, h->frame);
     if (h->frame_time.callback) h->frame_time.callback(h->frame_time.reference);
     h->core.run();

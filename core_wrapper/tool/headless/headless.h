@@ -1,8 +1,8 @@
 /* headless.h - a frontend without screen, sound or pads: loads a core (or the wrapper, which is one) and
  * runs it as RetroArch would.
  *
- * libretro's callbacks carry no context, so there is one kl_headless at a time in a process. Not thread-safe.
- */
+ * libretro's callbacks carry no context: of several in a process, the callbacks are of the one that was
+ * called last. Not thread-safe. */
 #ifndef KLT_HEADLESS_H
 #define KLT_HEADLESS_H
 
@@ -108,7 +108,10 @@ void kl_headless_hash_ram(struct kl_headless *h, struct kl_statehash *out);
  * RAM could not be written; everything is closed all the same. */
 int kl_headless_close(struct kl_headless *h, char *err, size_t err_len);
 
-/* The one whose core runs, for callbacks without a context; NULL: none. */
+/* The next calls into a core are into this one's. kl_headless_open(), _run() and _close() do it themselves.
+ */
+void kl_headless_turn(struct kl_headless *h);
+/* The one that was called last, for callbacks without a context; NULL: none. */
 struct kl_headless *kl_headless_current(void);
 /* headless_env.c, headless_vfs.c */
 bool kl_headless_environment(struct kl_headless *h, unsigned cmd, void *data);

@@ -117,7 +117,7 @@ static bool take_map(struct kl_headless *h, const struct retro_memory_map *map) 
 
 static bool take_av(struct kl_headless *h, const struct retro_system_av_info *av) {
     h->av = *av;
-    if (!h->wrapper && isfinite(av->timing.fps) && av->timing.fps >= 1 && av->timing.fps <= 1000)
+    if (!h->wrapper && av->timing.fps >= 1 && av->timing.fps <= 1000)
         kl_world_rate(h->world, (uint32_t)llround(av->timing.fps * 1e6));
     return true;
 }

@@ -1,3 +1,4 @@
+#include "net/platform/buffer.h"
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
 #include "core_wrapper/tool/headless/headless.h"
@@ -47,8 +48,8 @@ void kl_headless_remove_dirs(struct kl_headless *h) {
 
 static void split_path(struct kl_headless *h, const char *path) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
-    h->content_dir = strndup(path, slash > path ? (size_t)(slash - path) : 1);
-    h->content_name = dot && dot > base ? strndup(base, (size_t)(dot - base)) : strdup(base);
+    h->content_dir = kl_buffer_copy(path, slash > path ? (size_t)(slash - path) : 1);
+    h->content_name = dot && dot > base ? kl_buffer_copy(base, (size_t)(dot - base)) : strdup(base);
     h->content_ext = strdup(dot && dot > base ? dot + 1 : "");
     for (char *p = h->content_ext; p && *p; p++)
         *p = (char)tolower((unsigned char)*p);

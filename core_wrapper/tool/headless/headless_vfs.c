@@ -3,13 +3,14 @@
  * and tried with RetroArch. Files opened here are noted in the world's list of files. */
 #include "core_wrapper/tool/headless/headless.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "net/platform/dir.h"
+#include "net/platform/file.h"
 
 struct retro_vfs_file_handle {
     FILE *file;
@@ -18,8 +19,10 @@ struct retro_vfs_file_handle {
 };
 
 struct retro_vfs_dir_handle {
-    DIR *dir;
-    struct dirent *entry;
+    char *path;
+    struct kl_dir_list list;
+    unsigned next; /* ".", "..", then those of the list */
+    const char *name;
 };
 
 static const char *v_path(struct retro_vfs_file_handle *s) {
@@ -112,38 +115,45 @@ static int v_stat(const char *path, int32_t *size) {
 }
 
 static int v_mkdir(const char *path) {
+    char err[300];
     if (!path) return -1;
-    if (mkdir(path, 0750) == 0) return 0;
-    return errno == EEXIST ? -2 : -1;
-}
-
-/* Hidden entries always show, "." and ".." with them. */
-static struct retro_vfs_dir_handle *v_opendir(const char *path, bool hidden) {
-    struct retro_vfs_dir_handle *d = path ? calloc(1, sizeof(*d)) : NULL;
-    (void)hidden;
-    if (d && (d->dir = opendir(path))) return d;
-    free(d);
-    return NULL;
-}
-
-static bool v_readdir(struct retro_vfs_dir_handle *d) {
-    return (d->entry = readdir(d->dir)) != NULL;
-}
-
-static const char *v_dirent_name(struct retro_vfs_dir_handle *d) {
-    return d->entry ? d->entry->d_name : NULL;
-}
-
-static bool v_dirent_is_dir(struct retro_vfs_dir_handle *d) {
-    struct stat st;
-    return d->entry && fstatat(dirfd(d->dir), d->entry->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode);
+    if (kl_file_kind_here(path) != KL_FILE_IS_NONE) return -2;
+    return kl_dir_make_new(path, err, sizeof err) == 0 ? 0 : -1;
 }
 
 static int v_closedir(struct retro_vfs_dir_handle *d) {
     if (!d) return -1;
-    closedir(d->dir);
+    kl_dir_list_free(&d->list);
+    free(d->path);
     free(d);
     return 0;
+}
+
+/* Hidden entries always show, "." and ".." with them. */
+static struct retro_vfs_dir_handle *v_opendir(const char *path, bool hidden) {
+    char err[300];
+    struct retro_vfs_dir_handle *d = path ? calloc(1, sizeof(*d)) : NULL;
+    (void)hidden;
+    if (d && (d->path = strdup(path)) && kl_dir_list(&d->list, path, "", err, sizeof err) == 0) return d;
+    v_closedir(d);
+    return NULL;
+}
+
+static bool v_readdir(struct retro_vfs_dir_handle *d) {
+    static const char *const first[] = {".", ".."};
+    d->name = d->next < 2 ? first[d->next] : d->next - 2 < d->list.count ? d->list.name[d->next - 2] : NULL;
+    d->next += d->name != NULL;
+    return d->name != NULL;
+}
+
+static const char *v_dirent_name(struct retro_vfs_dir_handle *d) {
+    return d->name;
+}
+
+static bool v_dirent_is_dir(struct retro_vfs_dir_handle *d) {
+    char path[KL_FILE_PATH], err[300];
+    return d->name && kl_file_join(path, sizeof path, d->path, d->name, err, sizeof err) == 0 &&
+           kl_file_kind(path) == KL_FILE_IS_DIR;
 }
 
 bool kl_headless_vfs(struct retro_vfs_interface_info *info) {

@@ -128,12 +128,12 @@ static int add_change(struct kl_input_source *s, unsigned port, struct change c)
 }
 
 static int read_line(struct kl_input_source *s, char *line) {
-    unsigned long frame;
+    unsigned long long frame;
     unsigned port, mask;
     int used = 0;
     line[strcspn(line, "#\r\n")] = '\0';
     if (line[strspn(line, " \t")] == '\0') return 0;
-    if (sscanf(line, "%lu %u %x %n", &frame, &port, &mask, &used) != 3 || line[used] || frame > UINT32_MAX ||
+    if (sscanf(line, "%llu %u %x %n", &frame, &port, &mask, &used) != 3 || line[used] || frame > UINT32_MAX ||
         port >= KLT_INPUT_PORTS || mask > 0xffff || strchr(line, '-'))
         return -1;
     return add_change(s, port, (struct change){(uint32_t)frame, (uint16_t)mask});

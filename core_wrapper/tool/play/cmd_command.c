@@ -2,7 +2,6 @@
 
 #include "net/platform/clock.h"
 #include "net/platform/local.h"
-#include "net/platform/socket.h"
 #include "net/platform/wait.h"
 #include "core_wrapper/words/command_words.h"
 
@@ -11,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define ANSWER_MS 400 /* many frames: a frontend that runs has answered by then */
 #define WRAPPERS  16  /* in play on this machine, to choose from */
@@ -84,7 +82,19 @@ static int choose(long *out) {
 
 /* ---- asking ---- */
 
-static int tell(long pid, const char *words) {
+/* Not all of these have words in Windows's C library. */
+static int explain_unsent(long pid, int failed) {
+    switch (failed) {
+    case EAGAIN:
+        return tool_fail(KLT_FAILED, "command", "process %ld stands still, and too many wait there already",
+                         pid);
+    case EACCES: return tool_fail(KLT_ROOM, "command", "process %ld belongs to another user", pid);
+    case ECONNREFUSED: return tool_fail(KLT_ROOM, "command", "process %ld plays in no room", pid);
+    default: return tool_fail(KLT_FAILED, "command", "cannot ask process %ld: %s", pid, strerror(failed));
+    }
+}
+
+static int command(long pid, const char *words) {
     char name[KL_LOCAL_NAME_MAX], line[1024];
     struct kl_local_peer from = {.len = 0};
     bool trusted = false;
@@ -93,21 +103,18 @@ static int tell(long pid, const char *words) {
     if (fd < 0) return tool_fail(KLT_FAILED, "command", "no socket: %s", strerror(errno));
     int failed = kl_local_send(fd, name, words, strlen(words));
     if (failed) {
-        kl_socket_close(fd);
-        if (failed == EAGAIN)
-            return tool_fail(KLT_FAILED, "command",
-                             "process %ld stands still, and too many wait there already", pid);
-        return tool_fail(KLT_ROOM, "command", "process %ld plays in no room: %s", pid, strerror(failed));
+        kl_local_close(fd);
+        return explain_unsent(pid, failed);
     }
     bool answered = kl_wait_for(&fd, 1, kl_now_us() + ANSWER_MS * 1000) != 0;
     int n = answered ? kl_local_receive(fd, line, sizeof(line) - 1, &from, &trusted) : 0;
-    kl_socket_close(fd);
+    kl_local_close(fd);
     if (!answered) /* it lies in the wrapper's socket, which it reads when it is called */
         return printf("taken; the game stands still: the room gets the command when the game goes on\n") < 0
                    ? KLT_OUTPUT
                    : KLT_OK;
     /* anybody may have taken the name before: an answer of another user's process is none */
-    if (n < 0 || (!trusted && geteuid() != 0))
+    if (n < 0 || (!trusted && !kl_local_is_root()))
         return tool_fail(KLT_ROOM, "command", "process %ld belongs to another user", pid);
     line[(size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1] = 0;
     if (!strncmp(line, "ok ", 3)) return puts(line + 3) < 0 ? KLT_OUTPUT : KLT_OK;
@@ -139,5 +146,5 @@ int cmd_command(int argc, char **argv) {
     if (kl_words_parse(&parsed, words, err, sizeof(err)) != 0) return tool_usage("%s", err);
     long pid = (long)number;
     int code = pid ? KLT_OK : choose(&pid);
-    return code == KLT_OK ? tell(pid, words) : code;
+    return code == KLT_OK ? command(pid, words) : code;
 }

@@ -1,3 +1,4 @@
+#include "net/platform/environment.h"
 #include "net/platform/process.h"
 #include "core_wrapper/tool/play/host_here.h"
 #include "core_wrapper/tool/setup/place.h"
@@ -185,13 +186,13 @@ static int find_all(struct play *p) {
 /* ---- handing over ---- */
 
 static void export_room(const struct play *p) {
-    setenv("KEYLOCK_CORE", p->core_path, 1);
-    setenv("KEYLOCK_SPEED", "real", 1);
-    setenv("DBUS_FATAL_WARNINGS", "0", 0); /* RetroArch 1.14 aborts without a session bus */
-    setenv("KEYLOCK_INVITE", "on", 0);
+    kl_environment_set("KEYLOCK_CORE", p->core_path);
+    kl_environment_set("KEYLOCK_SPEED", "real");
+    tool_export_usual("DBUS_FATAL_WARNINGS", "0"); /* RetroArch 1.14 aborts without a session bus */
+    tool_export_usual("KEYLOCK_INVITE", "on");
     char own[4096];
-    if (kl_process_own_path(own, sizeof own) == 0) setenv("KEYLOCK_LEARN", own, 0);
-    if (value_of(p, "relay") || value_of(p, "room")) unsetenv("KEYLOCK_LINK");
+    if (kl_process_own_path(own, sizeof own) == 0) tool_export_usual("KEYLOCK_LEARN", own);
+    if (value_of(p, "relay") || value_of(p, "room")) kl_environment_set("KEYLOCK_LINK", NULL);
     kl_forward_export(&p->settings);
 }
 

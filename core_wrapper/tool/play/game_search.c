@@ -124,6 +124,7 @@ static const char *text_of(json_object *item, const char *key) {
 /* Of "/games/a.zip#a.nes" the file. */
 static void file_of(const char *path, char out[KLT_PATH]) {
     snprintf(out, KLT_PATH, "%s", path);
+    kl_file_use_slashes(out);
     char *member = strrchr(out, '#');
     if (member && kl_file_kind(out) == KL_FILE_IS_NONE) *member = 0;
 }
@@ -134,7 +135,7 @@ static bool look_at_items(struct search *s, json_object *items, bool deep) {
     for (size_t i = 0; i < count; i++) {
         char file[KLT_PATH];
         const char *path = text_of(json_object_array_get_idx(items, i), "path");
-        if (!path || *path != '/') continue;
+        if (!path || !kl_file_is_absolute(path)) continue;
         file_of(path, file);
         if (!deep && look_in_file(s, file)) return true;
         *strrchr(file, '/') = 0;

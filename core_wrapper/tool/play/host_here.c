@@ -7,6 +7,7 @@
 
 #include <sodium.h>
 
+#include "net/platform/environment.h"
 #include "net/platform/clock.h"
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"
@@ -189,10 +190,10 @@ static void export_room(struct kl_host_here *h) {
     own.port = h->port;
     (void)kl_url_write(&own, link, sizeof link);
     snprintf(reached, sizeof reached, "%s:%u", h->link.host, h->link.port);
-    setenv("KEYLOCK_LINK", link, 1);
-    setenv("KEYLOCK_REACHED_AT", reached, 1);
-    setenv("KEYLOCK_MODE", "room", 1);
-    setenv("KEYLOCK_UNLISTED", "on", 1);
+    kl_environment_set("KEYLOCK_LINK", link);
+    kl_environment_set("KEYLOCK_REACHED_AT", reached);
+    kl_environment_set("KEYLOCK_MODE", "room");
+    kl_environment_set("KEYLOCK_UNLISTED", "on");
 }
 
 int kl_host_here_open(struct kl_host_here *h, const char *room, enum kl_map_port map) {

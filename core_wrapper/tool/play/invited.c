@@ -8,6 +8,7 @@
 #include "core_wrapper/tool/play/game_search.h"
 #include "core_wrapper/tool/setup/set_relay.h"
 #include "core_wrapper/tool/common/tool.h"
+#include "net/platform/library.h"
 #include "net/transport/link.h"
 #include "net/engine/plain.h"
 #include "net/platform/dir.h"
@@ -20,7 +21,7 @@
 static bool find_core(const char *name, const struct kl_place *place, int places, char core[KLT_PATH]) {
     char err[2048];
     for (int i = 0; i < places; i++) {
-        snprintf(core, KLT_PATH, "%.4000s/%.64s_libretro.so", place[i].cores, name);
+        snprintf(core, KLT_PATH, "%.4000s/%.64s_libretro" KL_LIBRARY_ENDING, place[i].cores, name);
         if (place[i].kind == KL_PLACE_NATIVE && kl_file_kind(core) == KL_FILE_IS_PLAIN) return true;
     }
     return tool_find_core(name, core, KLT_PATH, err, sizeof err) == 0;

@@ -142,8 +142,8 @@ static uint32_t near_host(const char *url) {
     if (len >= sizeof text || !strchr(":/", url[7 + len])) return 0;
     memcpy(text, url + 7, len);
     text[len] = 0;
-    bool near = kl_address_parse(text, &host) && kl_invitation_audience(text) == KL_AUDIENCE_NETWORK;
-    return near ? host : 0;
+    bool is_near = kl_address_parse(text, &host) && kl_invitation_audience(text) == KL_AUDIENCE_NETWORK;
+    return is_near ? host : 0;
 }
 
 static bool is_connection(const char *service) {

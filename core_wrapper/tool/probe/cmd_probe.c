@@ -29,7 +29,10 @@ const char cmd_probe_help[] =
     "load their own\n"
     "state at that frame (\"all\"); no snapshot works, and a newcomer replays the history (\"history\"); or "
     "the game stays equal\n"
-    "and some bytes of the state do not (\"state only\").\n"
+    "and some bytes of the state do not (\"state only\"). At last a second copy runs beside the core, as it "
+    "does "
+    "for a player who\n"
+    "runs ahead of the lock.\n"
     "\n"
     "  --core NAME_OR_PATH the libretro core; a name is looked for in the usual core folders\n"
     "  --content FILE      the content that the core plays\n"
@@ -67,6 +70,7 @@ static const char *const titles[KL_PROBE_MODES] = {
     [KL_PROBE_LOAD] = "own state loaded at each check",
     [KL_PROBE_REPLAY] = "saved, 8 frames, loaded, 8 frames again",
     [KL_PROBE_TWICE] = "serialized twice at each check",
+    [KL_PROBE_BESIDE] = "beside a second copy, by turns",
 };
 
 struct probe {
@@ -144,7 +148,7 @@ static void print_row(const struct probe *p, enum kl_probe_mode mode) {
     struct kl_agreement v = judge(p, mode);
     cell(ram, sizeof(ram), v.has_ram, v.ram_bad, v.compared);
     cell(state, sizeof(state), v.has_state, v.state_bad, v.compared);
-    if (mode == KL_PROBE_PLAIN || mode == KL_PROBE_HOST || mode == KL_PROBE_QUIET)
+    if (mode == KL_PROBE_PLAIN || mode == KL_PROBE_HOST || mode == KL_PROBE_QUIET || mode == KL_PROBE_BESIDE)
         cell(av, sizeof(av), true, v.av_bad, v.compared);
     printf("  %-40s %-16s %-16s %s\n", titles[mode], ram, state, av);
 }
@@ -286,12 +290,18 @@ static void print_rooms(const struct probe *p) {
            : in_rooms.load_own   ? "at a snapshot all machines load"
                                  : "at a snapshot only the newcomer loads",
            in_rooms.show_all ? "shown to the core" : "hidden", in_rooms.hash_every);
+    printf("ahead       %s%s\n", *p->profile.no_ahead ? "no running ahead of the lock: " : "possible",
+           p->profile.no_ahead);
 }
 
 static void print_notes(const struct probe *p) {
     const struct kl_findings *f = &p->profile;
     enum kl_join_verdict snapshot = kl_join_judge(&p->join);
     if (p->first.left[0]) note("some of its clocks cannot be replaced, see \"left\"");
+    if (p->first.rand)
+        note("it asks for rand(), which has 31 bits on Linux and 15 on Windows: another game there, unless "
+             "the "
+             "table of cores says it is equal");
     if (f->reads_clock) note("it reads the clock: equal only with the virtual clock, which rooms have");
     if (f->hidden_changes)
         note("hidden output changes its state: KEYLOCK_HIDE=off at the host makes it equal everywhere");
@@ -317,7 +327,8 @@ static void print_notes(const struct probe *p) {
              "history works");
 }
 
-__attribute__((format(printf, 3, 4))) static void decide(struct probe *p, bool fit, const char *format, ...) {
+__attribute__((format(__printf__, 3, 4))) static void decide(struct probe *p, bool fit, const char *format,
+                                                             ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(p->profile.verdict, sizeof(p->profile.verdict), format, args);
@@ -350,6 +361,24 @@ static void find_verdict(struct probe *p) {
         decide(p, true, "%s", twin.state_bad ? "with a mask of the unstable bytes" : "");
 }
 
+/* Whether a second copy may play ahead of the lock in the same process. */
+static void find_ahead(struct probe *p) {
+    const struct kl_probe_result *r = &p->run[KL_PROBE_BESIDE];
+    struct kl_agreement v = judge(p, KL_PROBE_BESIDE), twin = judge(p, KL_PROBE_PLAIN);
+    char *out = p->profile.no_ahead;
+    size_t cap = sizeof(p->profile.no_ahead);
+    bool state_bad = !v.has_ram && v.state_bad > twin.state_bad;
+    if (!p->profile.state_most)
+        snprintf(out, cap, "the core gives no savestates");
+    else if (*r->crash)
+        snprintf(out, cap, "a second copy in the process crashes: %s", r->crash);
+    else if (!r->ran)
+        snprintf(out, cap, "%.*s", (int)cap - 1, r->error);
+    else if (v.ram_bad || state_bad)
+        snprintf(out, cap, "a second copy in the process changes the first, in %u of %u checks",
+                 v.ram_bad ? v.ram_bad : v.state_bad, v.compared);
+}
+
 static void fill_profile(struct probe *p) {
     struct kl_findings *f = &p->profile;
     struct kl_agreement host = judge(p, KL_PROBE_HOST), hidden = judge(p, KL_PROBE_HIDDEN);
@@ -375,6 +404,7 @@ static void fill_profile(struct probe *p) {
     f->load_back_bytes = p->run[KL_PROBE_REPLAY].unstable.count;
     f->join = f->state_most ? &p->join : NULL;
     f->options = p->try_options ? &p->options : NULL;
+    find_ahead(p);
     find_verdict(p);
 }
 
@@ -423,6 +453,7 @@ static int keep_for_core(struct probe *p) {
         kl_profile_fits(&before, f->core, any, err, sizeof(err))) {
         kl_profile_any_add(&before.room, &in_rooms);
         in_rooms = before.room;
+        if (!*f->no_ahead) memcpy(p->profile.no_ahead, before.no_ahead, sizeof(before.no_ahead));
     }
     if (kl_report_write(kept, kl_findings_any_json(f, &in_rooms), err, sizeof(err)) != 0)
         return tool_fail(-1, "probe", "%s", err);
@@ -467,7 +498,8 @@ static int run_all(struct probe *p) {
     /* into another second of the host's clock */
     kl_sleep_us(1100000);
     for (int mode = 0; mode < KL_PROBE_MODES && !kl_process_stopped(); mode++) {
-        if (p->learn && mode != KL_PROBE_PLAIN && mode != KL_PROBE_HIDDEN) continue;
+        bool brief = mode == KL_PROBE_PLAIN || mode == KL_PROBE_HIDDEN || mode == KL_PROBE_BESIDE;
+        if (p->learn && !brief) continue;
         if (kl_process_has_terminal()) fprintf(stderr, "\r\x1b[K%s …", titles[mode]);
         kl_probe_run(&p->run[mode], &p->setup, (enum kl_probe_mode)mode, 1, p->scratch);
     }

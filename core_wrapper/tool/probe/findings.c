@@ -51,6 +51,7 @@ static json_object *clock_json(const struct kl_findings *p) {
     json_object_object_add(j, "turned", kl_report_imports(p->run->turned));
     json_object_object_add(j, "left", kl_report_imports(p->run->left));
     add_bool(j, "counts", p->reads_clock);
+    add_bool(j, "rand", p->run->rand);
     return j;
 }
 
@@ -106,10 +107,14 @@ static json_object *run_json(const struct kl_agreement *a) {
 }
 
 static json_object *runs_json(const struct kl_findings *p) {
-    static const char *const names_of[KL_PROBE_MODES] = {
-        [KL_PROBE_PLAIN] = "again",           [KL_PROBE_HOST] = "host_clock", [KL_PROBE_HIDDEN] = "hidden",
-        [KL_PROBE_QUIET] = "hashed_once",     [KL_PROBE_LOAD] = "self_load",  [KL_PROBE_REPLAY] = "load_back",
-        [KL_PROBE_TWICE] = "serialized_twice"};
+    static const char *const names_of[KL_PROBE_MODES] = {[KL_PROBE_PLAIN] = "again",
+                                                         [KL_PROBE_HOST] = "host_clock",
+                                                         [KL_PROBE_HIDDEN] = "hidden",
+                                                         [KL_PROBE_QUIET] = "hashed_once",
+                                                         [KL_PROBE_LOAD] = "self_load",
+                                                         [KL_PROBE_REPLAY] = "load_back",
+                                                         [KL_PROBE_TWICE] = "serialized_twice",
+                                                         [KL_PROBE_BESIDE] = "beside"};
     json_object *j = json_object_new_object();
     for (int mode = 0; mode < KL_PROBE_MODES; mode++)
         json_object_object_add(j, names_of[mode], run_json(&p->runs[mode]));
@@ -201,6 +206,11 @@ static json_object *room_json(const struct kl_profile_room *room) {
     return j;
 }
 
+static void add_ahead(json_object *j, const struct kl_findings *p) {
+    add_bool(j, "ahead", !*p->no_ahead);
+    if (*p->no_ahead) add_text(j, "no_ahead", p->no_ahead);
+}
+
 json_object *kl_findings_any_json(const struct kl_findings *p, const struct kl_profile_room *room) {
     json_object *j = json_object_new_object(), *key = key_json(p);
     char any[KL_FACT_VAL_MAX];
@@ -209,6 +219,7 @@ json_object *kl_findings_any_json(const struct kl_findings *p, const struct kl_p
     add_int(j, "keylock_profile", KL_PROFILE_FORMAT);
     json_object_object_add(j, "key", key);
     json_object_object_add(j, "room", room_json(room));
+    add_ahead(j, p);
     return j;
 }
 
@@ -220,6 +231,7 @@ json_object *kl_findings_json(const struct kl_findings *p) {
     json_object_object_add(j, "key", key_json(p));
     json_object_object_add(j, "room", room_json(&room));
     json_object_object_add(j, "content", kl_report_content(p->content));
+    add_ahead(j, p);
     add_bool(j, "fit", p->fit);
     add_text(j, "verdict", p->verdict);
     add_int(j, "ram_bytes", p->run->ram_bytes);

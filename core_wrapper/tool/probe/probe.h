@@ -16,6 +16,7 @@ enum kl_probe_mode {
     KL_PROBE_REPLAY, /* at each check saved, 8 frames run, loaded, the same 8 frames run again, then compared
                       */
     KL_PROBE_TWICE,  /* serialized twice at each check, no frame between */
+    KL_PROBE_BESIDE, /* a second copy of the core runs by turns with it, and goes back to its own states */
     KL_PROBE_MODES
 };
 
@@ -55,6 +56,7 @@ struct kl_probe_result {
     char error[KLT_ERR];
     char name[128], version[128];
     char turned[1024], left[1024];
+    bool rand; /* it imports rand() */
     uint64_t ram_bytes;
     unsigned ram_pieces;
     double frame_us, frame_p99_us, serialize_us, unserialize_us; /* means; of serializing the median,

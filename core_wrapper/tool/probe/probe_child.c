@@ -16,7 +16,7 @@
 struct child {
     enum kl_probe_mode mode;
     uint32_t frames, every;
-    struct kl_headless h;
+    struct kl_headless h, beside; /* beside: KL_PROBE_BESIDE */
     FILE *states;
     bool unheard; /* the parent has gone */
     uint64_t states_bytes;
@@ -24,12 +24,13 @@ struct child {
     uint32_t *serialize_us; /* one per serialize, processor time */
     uint64_t unserialize_us;
     unsigned serializes, unserializes;
-    uint8_t *map; /* of unstable bytes, map_len = size of the state when it was made */
+    uint64_t beside_chance; /* of the state that the second copy holds */
+    uint8_t *map;           /* of unstable bytes, map_len = size of the state when it was made */
     size_t map_len;
 };
 
 /* A finding, as a line of text. */
-__attribute__((format(printf, 2, 3))) static void tell(struct child *c, const char *format, ...) {
+__attribute__((format(__printf__, 2, 3))) static void tell(struct child *c, const char *format, ...) {
     char line[KL_PROBE_LINE];
     va_list list;
     va_start(list, format);
@@ -58,12 +59,30 @@ static bool load_state(struct child *c, const uint8_t *state, size_t len) {
     return ok;
 }
 
+/* The second copy plays the same frames, of each eight the last four twice. */
+static void run_beside(struct child *c) {
+    struct kl_headless *h = &c->beside;
+    struct kl_statehash ignored;
+    kl_headless_run(h);
+    if (h->frame % 8 == 4) {
+        kl_headless_hash(h, &ignored);
+        c->beside_chance = kl_world_chance(h->world);
+    }
+    if (h->frame % 8 != 0 || h->frame < 8 || !h->buffer.size) return;
+    if (!h->core.unserialize(h->buffer.data, h->buffer.size)) return;
+    kl_headless_rewind(h, h->frame - 4, c->beside_chance);
+    while (h->frame % 8 != 0)
+        kl_headless_run(h);
+}
+
 static void run_frame(struct child *c) {
     uint32_t f = c->h.frame;
     if (c->mode == KL_PROBE_HIDDEN) c->h.av_enable = f % 4 == 3 ? 3 : 0;
     uint64_t start = kl_now_us();
     kl_headless_run(&c->h);
     if (f < c->frames) c->frame_us[f] = (uint32_t)(kl_now_us() - start);
+    if (c->mode == KL_PROBE_BESIDE) run_beside(c);
+    kl_headless_turn(&c->h);
 }
 
 static void keep_state(struct child *c, uint32_t frame) {
@@ -183,6 +202,7 @@ static void write_figures(struct child *c) {
     tell(c, "version %s", c->h.version);
     tell(c, "turned %s", c->h.turned.turned);
     tell(c, "left %s", c->h.turned.left);
+    tell(c, "rand %d", c->h.turned.rand);
     tell(c, "ram %" PRIu64 " %u", ram_bytes, ram.count);
     if (c->serializes) qsort(c->serialize_us, c->serializes, sizeof(c->serialize_us[0]), by_value);
     tell(c, "us %.3f %u %u %.3f", (double)sum / c->frames, c->frame_us[(uint64_t)c->frames * 99 / 100],
@@ -212,13 +232,30 @@ static int run_core(struct child *c) {
     return bad ? tool_fail(KLT_OUTPUT, "probe", "cannot write the findings: %s", strerror(errno)) : KLT_OK;
 }
 
+/* Cores of a process share its signal handlers, and a library that is marked to stay. */
+static int open_beside(struct child *c, struct kl_input_source *input, const char *handlers) {
+    char err[KLT_ERR], now[sizeof c->h.name];
+    kl_process_crash_handlers(now, sizeof now);
+    if (strcmp(now, handlers) != 0)
+        return tool_fail(KLT_FAILED, "probe", "it handles signals, which a process does once: %s", now);
+    if (kl_headless_open(&c->beside, &c->h.setup, err, sizeof(err)) != 0)
+        return tool_fail(KLT_FAILED, "probe", "a second copy beside it: %s", err);
+    kl_headless_input(&c->beside, input, 2);
+    if (c->beside.core.run == c->h.core.run)
+        return tool_fail(KLT_FAILED, "probe",
+                         "there is no second copy beside it: its library is marked to stay");
+    kl_headless_turn(&c->h);
+    return KLT_OK;
+}
+
 /* kl_probe_run() writes every argument: MODE FRAMES EVERY STATES CORE CONTENT SYSTEM INPUT [KEY=VALUE]…; "-"
  * is none. */
 int cmd_probe_child(int argc, char **argv) {
     static struct child child;
     struct child *c = &child;
-    char err[KLT_ERR];
+    char err[KLT_ERR], handlers[sizeof c->h.name];
     struct kl_input_source *input = NULL;
+    kl_process_crash_handlers(handlers, sizeof handlers);
     if (argc < 9) return tool_fail(KLT_USAGE, "probe-child", "only keylock probe may start this");
     c->mode = (enum kl_probe_mode)atoi(argv[1]);
     c->frames = (uint32_t)strtoul(argv[2], NULL, 10);
@@ -244,7 +281,9 @@ int cmd_probe_child(int argc, char **argv) {
         return tool_fail(KLT_LOAD, "probe", "%s", err);
     }
     kl_headless_input(&c->h, input, 2);
-    int code = run_core(c);
+    int code = c->mode == KL_PROBE_BESIDE ? open_beside(c, input, handlers) : KLT_OK;
+    if (code == KLT_OK) code = run_core(c);
+    if (c->beside.world) kl_headless_close(&c->beside, err, sizeof(err));
     kl_headless_close(&c->h, err, sizeof(err));
     kl_input_source_close(input);
     free(c->frame_us);

@@ -1,4 +1,4 @@
-/* probe_options.h - which core options change the game, for `keylock probe --options`: the same input with
+/* probe_options.h - core options that change the game, for `keylock probe --options`: the same input with
  * each value of each option, a process each, against the run with all defaults. */
 #ifndef KLT_PROBE_OPTIONS_H
 #define KLT_PROBE_OPTIONS_H

@@ -105,6 +105,7 @@ static void read_line(struct kl_probe_result *r, const char *line) {
     if ((rest = after(line, "version "))) snprintf(r->version, sizeof(r->version), "%.127s", rest);
     if ((rest = after(line, "turned "))) snprintf(r->turned, sizeof(r->turned), "%s", rest);
     if ((rest = after(line, "left "))) snprintf(r->left, sizeof(r->left), "%s", rest);
+    if ((rest = after(line, "rand "))) r->rand = *rest == '1';
     if ((rest = after(line, "ram "))) sscanf(rest, "%" SCNu64 " %u", &r->ram_bytes, &r->ram_pieces);
     if ((rest = after(line, "us ")))
         sscanf(rest, "%lf %lf %lf %lf", &r->frame_us, &r->frame_p99_us, &r->serialize_us, &r->unserialize_us);

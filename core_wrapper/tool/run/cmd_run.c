@@ -1,3 +1,4 @@
+#include "net/platform/environment.h"
 #include "net/platform/process.h"
 #include "core_wrapper/tool/common/tool.h"
 
@@ -46,24 +47,24 @@ static int failed(struct run *r, int code, const char *text) {
 /* A run does not take these settings from its surroundings: without a flag they have their defaults. */
 static void export_fixed(void) {
     static const char *const fixed[] = {"players", "spacing", "subframes"};
-    const char *user = getenv("USER");
+    const char *user = kl_environment_get("USER");
     for (unsigned i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         const struct kl_config_row *row = kl_config_row(fixed[i]);
-        setenv(row->variable, row->standard, 1);
+        kl_environment_set(row->variable, row->standard);
     }
-    setenv("KEYLOCK_NAME", user && *user ? user : "player", 1);
-    setenv("KEYLOCK_INVITE", "on", 0);
-    setenv("KEYLOCK_LEARN", "off", 0); /* a measurement of its own would disturb this one */
+    kl_environment_set("KEYLOCK_NAME", user && *user ? user : "player");
+    tool_export_usual("KEYLOCK_INVITE", "on");
+    tool_export_usual("KEYLOCK_LEARN", "off"); /* a measurement of its own would disturb this one */
 }
 
 /* Exports the wrapper's settings. Without a flag for it, the room is the game's own. */
 static void export_room(const struct kl_run_options *o) {
     export_fixed();
     if (kl_forward_value(&o->settings, "relay")) {
-        unsetenv("KEYLOCK_LINK");
-        unsetenv("KEYLOCK_ROOM");
+        kl_environment_set("KEYLOCK_LINK", NULL);
+        kl_environment_set("KEYLOCK_ROOM", NULL);
     }
-    setenv("KEYLOCK_SPEED", o->real_speed ? "real" : "max", 1);
+    kl_environment_set("KEYLOCK_SPEED", o->real_speed ? "real" : "max");
     tool_export_number("KEYLOCK_SEATS", o->seats);
     if (o->has_hash_every) tool_export_number("KEYLOCK_HASH_EVERY", o->hash_every);
     kl_forward_export(&o->settings);
@@ -81,12 +82,12 @@ static int choose_core(struct run *r, const char **load) {
     else if (tool_find_wrapper(r->wrapper, sizeof(r->wrapper), r->error, sizeof(r->error)) != 0)
         return KLT_LOAD;
     *load = r->wrapper;
-    setenv("KEYLOCK_CORE", r->core, 1);
+    kl_environment_set("KEYLOCK_CORE", r->core);
     if (o->in_room) {
         export_room(o);
     } else {
-        unsetenv("KEYLOCK_RELAY");
-        unsetenv("KEYLOCK_LINK");
+        kl_environment_set("KEYLOCK_RELAY", NULL);
+        kl_environment_set("KEYLOCK_LINK", NULL);
     }
     return KLT_OK;
 }

@@ -178,14 +178,14 @@ static int add_command(struct kl_run_options *o, const char *text) {
     struct kl_run_command *c = &o->command[o->command_count];
     struct kl_words words;
     char *end, err[KL_WORDS_MAX];
-    unsigned long frame, ms = 0;
+    unsigned long long frame, ms = 0;
     if (o->command_count == KLT_COMMANDS)
         return tool_usage("--command: expected at most %d of them, got more", KLT_COMMANDS);
     bool good = *text >= '0' && *text <= '9';
-    frame = strtoul(text, &end, 10);
+    frame = strtoull(text, &end, 10);
     if (good && *end == '+') {
         good = end[1] >= '0' && end[1] <= '9';
-        ms = strtoul(end + 1, &end, 10);
+        ms = strtoull(end + 1, &end, 10);
     }
     if (!good || *end != ':' || frame > UINT32_MAX || ms > 1000000)
         return tool_usage("--command: expected FRAME[+MS]:WORDS, got \"%s\"", text);

@@ -108,7 +108,7 @@ static void add_hash(json_object *j, const char *key, bool has, uint64_t hash) {
 
 static void add_number(json_object *j, const char *key, double value) {
     char text[64];
-    snprintf(text, sizeof(text), "%.3f", isfinite(value) ? value : 0.0);
+    snprintf(text, sizeof(text), "%.3f", value > -INFINITY && value < INFINITY ? value : 0.0);
     json_object_object_add(j, key, json_object_new_double_s(value, text));
 }
 
@@ -125,6 +125,12 @@ int kl_run_output_json(const struct kl_run_output *o, const struct kl_run_summar
     add_number(j, "longest_stall_ms", s->final.longest_stall_ms);
     add_number(j, "lead_frames_avg", s->final.lead_frames_avg);
     add_number(j, "rtt_ms", s->final.rtt_ms);
+    add_number(j, "ahead_avg", s->final.ahead_avg);
+    add_number(j, "felt_frames_avg", s->final.felt_frames_avg);
+    add_number(j, "guessed_wrong", s->final.guessed_wrong);
+    add_number(j, "replayed_frames_s", s->final.replayed_frames_s);
+    add_number(j, "replay_ms_p99", s->final.replay_ms_p99);
+    json_object_object_add(j, "ahead_breaks", json_object_new_int64((int64_t)s->final.ahead_breaks));
     add_number(j, "wall_s", s->wall_s);
     add_number(j, "fps", s->wall_s > 0 ? s->frames / s->wall_s : 0);
     json_object_object_add(j, "hashes", json_object_new_int64(o->hash_count));

@@ -1,5 +1,6 @@
 #include "core_wrapper/tool/run/run_trail.h"
 
+#include "net/platform/environment.h"
 #include "net/platform/dir.h"
 #include "core_wrapper/start/identity.h"
 
@@ -10,7 +11,7 @@
 #include <string.h>
 
 static void export_one(const char *name, const char *value) {
-    if (value) setenv(name, value, 1);
+    if (value) kl_environment_set(name, value);
 }
 
 void kl_run_trail_export(const struct kl_run_options *o) {
@@ -19,7 +20,7 @@ void kl_run_trail_export(const struct kl_run_options *o) {
     export_one("KEYLOCK_CORRUPT", o->corrupt);
 }
 
-__attribute__((format(printf, 2, 3))) static int failed(struct kl_run_trail *t, const char *format, ...) {
+__attribute__((format(__printf__, 2, 3))) static int failed(struct kl_run_trail *t, const char *format, ...) {
     va_list args;
     va_start(args, format);
     if (!t->error[0]) vsnprintf(t->error, sizeof(t->error), format, args);

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct kl_card {
-    char name[128], version[128], extensions[1024]; /* library_name, … */
+    char name[128], version[128], extensions[1024]; /* library_name and the like */
     bool full_path;                                 /* it wants the content's path, not its bytes */
     bool ours;                                      /* it is a wrapper itself */
 };

@@ -7,6 +7,7 @@
 #include "core_wrapper/tool/setup/install.h"
 #include "core_wrapper/tool/setup/own_folder.h"
 #include "core_wrapper/tool/setup/travel.h"
+#include "net/platform/library.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -77,7 +78,7 @@ static void add_name(struct names *n, const char *file) {
 
 /* "fbneo_keylock_libretro.so" says that fbneo is installed. */
 static void add_locked(struct names *n, const char *file) {
-    size_t len = strlen(file) - strlen("_keylock_libretro.so");
+    size_t len = strlen(file) - strlen("_keylock_libretro" KL_LIBRARY_ENDING);
     if (n->count == CORES_MAX || !len || len >= KLT_CORE_NAME) return;
     snprintf(n->at[n->count++], KLT_CORE_NAME, "%.*s", (int)len, file);
 }
@@ -173,7 +174,7 @@ static void install_into(struct job *j, struct kl_place *p) {
     }
     if (prepare(j, p) != 0) return;
     names.count = 0;
-    if (j->all) list_names(p->cores, "_libretro.so", add_name, &names);
+    if (j->all) list_names(p->cores, "_libretro" KL_LIBRARY_ENDING, add_name, &names);
     for (int i = 0; i < names.count; i++)
         install_one(j, p, names.at[i]);
     for (int i = 0; i < j->cores; i++)
@@ -193,14 +194,14 @@ static void remove_from(struct job *j, struct kl_place *p) {
     static struct names names;
     char name[KLT_CORE_NAME], err[2 * KLT_PATH];
     names.count = 0;
-    if (j->all) list_names(p->cores, "_keylock_libretro.so", add_locked, &names);
+    if (j->all) list_names(p->cores, "_keylock_libretro" KL_LIBRARY_ENDING, add_locked, &names);
     for (int i = 0; i < names.count; i++)
         remove_one(j, p, names.at[i]);
     for (int i = 0; i < j->cores; i++)
         if (kl_install_name(j->core[i], name)) remove_one(j, p, name);
     kl_install_refresh(p);
     names.count = 0;
-    list_names(p->cores, "_keylock_libretro.so", add_locked, &names);
+    list_names(p->cores, "_keylock_libretro" KL_LIBRARY_ENDING, add_locked, &names);
     if (names.count) return;
     if (kl_own_folder_undo(p, KL_FOLDER_CORES, err, sizeof err) != 0 ||
         kl_own_folder_undo(p, KL_FOLDER_INFO, err, sizeof err) != 0)
@@ -211,7 +212,7 @@ static void list(struct job *j, struct kl_place *p) {
     static const char *const states[] = {"-", "installed", "installed, of another build: install it again"};
     static struct names names;
     names.count = 0;
-    list_names(p->cores, "_libretro.so", add_name, &names);
+    list_names(p->cores, "_libretro" KL_LIBRARY_ENDING, add_name, &names);
     printf("  cores in %s\n", p->cores);
     for (int i = 0; i < names.count; i++)
         printf("  %-32s  %s\n", names.at[i], states[kl_install_state(p, names.at[i], j->wrapper_path)]);

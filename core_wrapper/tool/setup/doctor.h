@@ -16,7 +16,7 @@ enum kl_health {
 struct kl_finding {
     enum kl_health health;
     const char *code; /* for programs, never changed: "relay_silent"; a literal */
-    char about[24];   /* "RetroArch", "relay", … */
+    char about[24];   /* "RetroArch", "relay" and the like */
     char text[1024];  /* the finding, for people */
     char todo[1024];  /* the remedy; "" with KL_WELL */
 };
@@ -32,9 +32,9 @@ struct kl_doctor {
 };
 
 /* Adds a finding. code: a literal of small letters and '_', for programs. todo: the remedy, or NULL. */
-__attribute__((format(printf, 6, 7))) void kl_doctor_find(struct kl_doctor *d, enum kl_health health,
-                                                          const char *code, const char *about,
-                                                          const char *todo, const char *format, ...);
+__attribute__((format(__printf__, 6, 7))) void kl_doctor_find(struct kl_doctor *d, enum kl_health health,
+                                                              const char *code, const char *about,
+                                                              const char *todo, const char *format, ...);
 
 void kl_doctor_retroarch(struct kl_doctor *d); /* the program, its settings and folders; fills in place */
 void kl_doctor_session(struct kl_doctor *d);   /* after it: display and session bus, for its window */

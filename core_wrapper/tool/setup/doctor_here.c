@@ -1,4 +1,5 @@
 /* The doctor's checks of this machine: RetroArch, wrapper, cores, clock. */
+#include "net/platform/environment.h"
 #include "net/platform/library.h"
 #include "net/platform/process.h"
 #include "net/platform/file.h"
@@ -77,7 +78,7 @@ static void look_at_place(struct kl_doctor *d, const struct kl_place *p) {
 /* ---- the desktop session ---- */
 
 static bool is_set(const char *variable) {
-    const char *value = getenv(variable);
+    const char *value = kl_environment_get(variable);
     return value && *value;
 }
 
@@ -95,7 +96,8 @@ static void look_at_display(struct kl_doctor *d) {
 /* libgamemode, which Debian's RetroArch recommends, hands libdbus a connection that it did not get, and
  * libdbus then ends the process. keylock play tells libdbus not to. */
 static void look_at_bus(struct kl_doctor *d) {
-    const char *folder = getenv("XDG_RUNTIME_DIR"), *fatal = getenv("DBUS_FATAL_WARNINGS");
+    const char *folder = kl_environment_get("XDG_RUNTIME_DIR"),
+               *fatal = kl_environment_get("DBUS_FATAL_WARNINGS");
     char path[KLT_PATH], ignored[256];
     snprintf(path, sizeof path, "%.4000s/bus", folder ? folder : "");
     if (is_set("DBUS_SESSION_BUS_ADDRESS") ||
@@ -206,7 +208,7 @@ static void look_at_focus(const struct look *l, const char *name, const char *in
 
 static void look_at_core(struct look *l, const char *file) {
     char name[KLT_CORE_NAME], info[KLT_PATH], todo[KLT_CORE_NAME + 64];
-    size_t len = strlen(file) - strlen("_keylock_libretro.so");
+    size_t len = strlen(file) - strlen("_keylock_libretro" KL_LIBRARY_ENDING);
     if (!len || len >= sizeof name) return;
     snprintf(name, sizeof name, "%.*s", (int)len, file);
     snprintf(info, sizeof info, "%.3800s/%s_keylock_libretro.info", l->p->info, name);
@@ -215,7 +217,8 @@ static void look_at_core(struct look *l, const char *file) {
     if (!kl_install_has_core(l->p, name))
         kl_doctor_find(l->d, KL_WRONG, "core_missing", name,
                        "Install the core, or run keylock install --remove with its name.",
-                       "no %s_libretro.so for the wrapped core in %.600s", name, l->p->cores);
+                       "no %s_libretro" KL_LIBRARY_ENDING " for the wrapped core in %.600s", name,
+                       l->p->cores);
     else if (!kl_file_readable(info))
         kl_doctor_find(l->d, KL_WRONG, "core_info_missing", name, todo, "the info file %.900s is missing",
                        info);
@@ -232,7 +235,8 @@ void kl_doctor_cores(struct kl_doctor *d) {
         struct look l = {d, &d->place[i], 0};
         struct kl_dir_list list;
         char ignored[KLT_PATH + 64];
-        if (kl_dir_list(&list, l.p->cores, "_keylock_libretro.so", ignored, sizeof ignored) == 0)
+        if (kl_dir_list(&list, l.p->cores, "_keylock_libretro" KL_LIBRARY_ENDING, ignored, sizeof ignored) ==
+            0)
             for (unsigned k = 0; k < list.count; k++)
                 look_at_core(&l, list.name[k]);
         kl_dir_list_free(&list);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/buffer.h"
 #include "net/platform/cfg_file.h"
 #include "core_wrapper/core/core.h"
 
@@ -20,19 +21,19 @@ static bool is_own(const char *key) {
 }
 
 static void copy_line(void *ctx, const struct kl_cfg_line *line) {
-    if (line->key && !is_own(line->key)) fprintf(ctx, "%s\n", line->whole);
+    if (line->key && !is_own(line->key)) kl_buffer_add(ctx, "%s\n", line->whole);
 }
 
 /* A value cannot hold a quote, nor more than its line. */
-static void put(FILE *f, const char *key, const char *value, const char *more) {
-    fprintf(f, "%s = \"", key);
+static void put(struct kl_buffer *f, const char *key, const char *value, const char *more) {
+    kl_buffer_add(f, "%s = \"", key);
     for (const char *p = value; *p; p++)
-        if (*p != '"' && (unsigned char)*p >= 0x20) fputc(*p, f);
-    fprintf(f, "%s\"\n", more);
+        if (*p != '"' && (unsigned char)*p >= 0x20) kl_buffer_add_bytes(f, p, 1);
+    kl_buffer_add(f, "%s\"\n", more);
 }
 
 /* For a core without an info file: the usual values of a present core. */
-static void put_usual(FILE *f) {
+static void put_usual(struct kl_buffer *f) {
     static const char *const keys[] = {"savestate",          "cheats",         "input_descriptors",
                                        "memory_descriptors", "libretro_saves", "core_options"};
     put(f, "categories", "Emulator", "");
@@ -64,12 +65,10 @@ void kl_info_title(const struct kl_settings *inner, const struct kl_card *card, 
 }
 
 char *kl_info_make(const struct kl_settings *inner, const struct kl_card *card) {
-    char value[8192], locked[KL_CORE_NAME_BYTES], title[KL_TITLE_BYTES], *text = NULL;
-    size_t len;
-    FILE *f = open_memstream(&text, &len);
-    if (!f) return NULL;
+    char value[8192], locked[KL_CORE_NAME_BYTES], title[KL_TITLE_BYTES];
+    struct kl_buffer text = {0}, *f = &text;
     kl_core_locked_name(locked, card->name);
-    fprintf(f, "# Made by keylock install of the info file of \"%s\".\n", card->name);
+    kl_buffer_add(f, "# Made by keylock install of the info file of \"%s\".\n", card->name);
     kl_info_title(inner, card, title);
     put(f, "display_name", title, "");
     put(f, "corename", locked, "");
@@ -83,11 +82,9 @@ char *kl_info_make(const struct kl_settings *inner, const struct kl_card *card) 
     put(f, "description", value,
         *value ? " Through Keylock: alone, or online in lock."
                : "Through Keylock: alone, or online in lock.");
-    if (inner->there)
-        kl_cfg_each(inner->text, copy_line, f);
-    else
+    if (!inner->there)
         put_usual(f);
-    if (fclose(f) == 0) return text;
-    free(text);
-    return NULL;
+    else if (!kl_cfg_each(inner->text, copy_line, f))
+        text.failed = true;
+    return kl_buffer_take(&text);
 }

@@ -11,8 +11,9 @@
 #include "core_wrapper/tool/setup/card.h"
 #include "core_wrapper/tool/setup/info_file.h"
 #include "core_wrapper/tool/setup/takeover.h"
+#include "net/platform/library.h"
 
-#define CORE_END "_libretro.so"
+#define CORE_END "_libretro" KL_LIBRARY_ENDING
 #define LOCKED   "_keylock"
 #define INFO_DIR "/usr/share/libretro/info" /* the distribution's */
 
@@ -206,7 +207,7 @@ int kl_install_link(struct kl_place *p, const char *name, const char *path, char
     if (kl_file_real(to, there, sizeof there) && !strcmp(there, real)) return 0;
     if (link_to(real, to, err, err_len) != 0) return -1;
     printf("  %s: linked to %s in the folder of cores\n", name, real);
-    strcpy(real + strlen(real) - strlen(".so"), ".info");
+    strcpy(real + strlen(real) - strlen(KL_LIBRARY_ENDING), ".info");
     info_path(p, name, "", to);
     return kl_file_readable(real) ? link_to(real, to, err, err_len) : 0;
 }

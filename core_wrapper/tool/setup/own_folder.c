@@ -6,12 +6,13 @@
 
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
+#include "net/platform/library.h"
 
 #define MARK "made-by-keylock.txt" /* in a folder that we made: the earlier value of the setting */
 
 static const struct kind {
     const char *key, *below, *ending, *what;
-} kinds[] = {{"libretro_directory", "cores", "_libretro.so", "cores"},
+} kinds[] = {{"libretro_directory", "cores", "_libretro" KL_LIBRARY_ENDING, "cores"},
              {"libretro_info_path", "info", ".info", "info files"}};
 
 static char *field(struct kl_place *p, enum kl_folder_kind kind) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/environment.h"
 #include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
@@ -15,7 +16,7 @@ static bool is_file(const char *path) {
     return kl_file_kind(path) == KL_FILE_IS_PLAIN;
 }
 
-__attribute__((format(printf, 3, 4))) static bool join(char *out, size_t cap, const char *format, ...) {
+__attribute__((format(__printf__, 3, 4))) static bool join(char *out, size_t cap, const char *format, ...) {
     va_list args;
     va_start(args, format);
     int n = vsnprintf(out, cap, format, args);
@@ -24,12 +25,12 @@ __attribute__((format(printf, 3, 4))) static bool join(char *out, size_t cap, co
 }
 
 static const char *home(void) {
-    const char *h = getenv("HOME");
+    const char *h = kl_environment_get("HOME");
     return h && *h == '/' ? h : "/nowhere";
 }
 
 bool kl_on_path(const char *name, char *out, size_t cap) {
-    const char *path = getenv("PATH");
+    const char *path = kl_environment_get("PATH");
     for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/usr/games"; *at;) {
         size_t len = strcspn(at, ":");
         if (len && join(out, cap, "%.*s/%s", (int)len, at, name) && kl_file_runnable(out)) return true;
@@ -108,11 +109,11 @@ void kl_place_free(struct kl_place *p) {
     kl_settings_free(&p->values);
 }
 
-/* ---- which are here ---- */
+/* ---- cores that are here ---- */
 
 static bool find_native(struct kl_place *p) {
     char program[KLT_PATH], old[KLT_PATH];
-    const char *xdg = getenv("XDG_CONFIG_HOME");
+    const char *xdg = kl_environment_get("XDG_CONFIG_HOME");
     p->kind = KL_PLACE_NATIVE;
     p->name = "RetroArch";
     p->word = "native";

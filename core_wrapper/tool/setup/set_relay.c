@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "net/platform/environment.h"
 #include "core_wrapper/tool/setup/place.h"
 
 static int of_place(const struct kl_place *p, char out[KLT_RELAY_BYTES], char *err, size_t err_len) {
@@ -17,7 +18,7 @@ static int of_place(const struct kl_place *p, char out[KLT_RELAY_BYTES], char *e
 
 int kl_set_relay(char out[KLT_RELAY_BYTES], char *err, size_t err_len) {
     struct kl_place place[KL_PLACES];
-    const char *relay = getenv("KEYLOCK_RELAY");
+    const char *relay = kl_environment_get("KEYLOCK_RELAY");
     if (relay && *relay) {
         snprintf(out, KLT_RELAY_BYTES, "%s", relay);
         return 1;

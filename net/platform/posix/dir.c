@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "net/platform/dir_list.h"
 #include "net/platform/file.h"
 
 #define OPEN_AT_ONCE 16 /* folders held open while a tree is removed */
@@ -71,25 +72,6 @@ bool kl_dir_others_write(const char *path) {
     return stat(path, &st) != 0 || st.st_mode & 022;
 }
 
-static bool ends_with(const char *text, const char *ending) {
-    size_t n = strlen(text), m = strlen(ending);
-    return n >= m && strcmp(text + n - m, ending) == 0;
-}
-
-static int by_bytes(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static int add(struct kl_dir_list *list, const char *name) {
-    if ((list->count & (list->count - 1)) == 0) { /* a power of two: full */
-        char **grown = realloc(list->name, (list->count ? 2 * (size_t)list->count : 1) * sizeof *grown);
-        if (!grown) return -1;
-        list->name = grown;
-    }
-    list->name[list->count] = strdup(name);
-    return list->name[list->count++] ? 0 : -1;
-}
-
 int kl_dir_list(struct kl_dir_list *list, const char *path, const char *ending, char *err, size_t err_len) {
     *list = (struct kl_dir_list){NULL, 0};
     DIR *d = opendir(path);
@@ -97,24 +79,16 @@ int kl_dir_list(struct kl_dir_list *list, const char *path, const char *ending, 
     int result = 0;
     errno = 0;
     for (const struct dirent *e; result == 0 && (e = readdir(d));) {
-        bool self = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
-        if (!self && ends_with(e->d_name, ending)) result = add(list, e->d_name);
+        result = kl_dir_list_add(list, e->d_name, ending);
         if (result == 0) errno = 0;
     }
     if (errno) result = fail(err, err_len, "read the folder", path);
     closedir(d);
     if (result != 0)
         kl_dir_list_free(list);
-    else if (list->count)
-        qsort(list->name, list->count, sizeof *list->name, by_bytes);
+    else
+        kl_dir_list_sort(list);
     return result;
-}
-
-void kl_dir_list_free(struct kl_dir_list *list) {
-    for (unsigned i = 0; i < list->count; i++)
-        free(list->name[i]);
-    free(list->name);
-    *list = (struct kl_dir_list){NULL, 0};
 }
 
 /* ---- removing ---- */
@@ -138,7 +112,7 @@ void kl_dir_remove_empty(const char *path) {
 /* By the XDG specification, a relative path counts as unset. */
 static const char *absolute(const char *variable) {
     const char *value = getenv(variable);
-    return value && *value == '/' ? value : NULL;
+    return value && kl_file_is_absolute(value) ? value : NULL;
 }
 
 int kl_dir_known(enum kl_dir_known which, const char *sub, char *out, size_t cap, char *err, size_t err_len) {

@@ -12,8 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define COPY_MAX  ((size_t)512 << 20) /* no copied core, save or state is larger */
-#define NAME_MAX_ 200                 /* bytes of the original name within a temporary name */
+#define NAME_MAX_ 200 /* bytes of the original name within a temporary name */
 #define TRIES     100 /* attempts at a temporary name; killed processes may leave such files */
 #define PARTS_MAX 32
 
@@ -217,24 +216,12 @@ int kl_file_write_whole(const char *path, const void *bytes, size_t len, unsigne
     return write_whole(path, bytes, len, how, 0, err, err_len);
 }
 
-bool kl_file_equal(const char *a, const char *b) {
-    void *x = NULL, *y = NULL;
-    size_t x_len = 0, y_len = 0;
-    char ignored[64];
-    bool equal = kl_file_read(a, COPY_MAX, 0, &x, &x_len, ignored, sizeof ignored) == 0 &&
-                 kl_file_read(b, COPY_MAX, 0, &y, &y_len, ignored, sizeof ignored) == 0 && x_len == y_len &&
-                 memcmp(x, y, x_len) == 0;
-    free(x);
-    free(y);
-    return equal;
-}
-
 int kl_file_copy(const char *from, const char *to, unsigned how, char *err, size_t err_len) {
     void *bytes;
     size_t len;
     struct stat st;
     if (kl_file_equal(from, to)) return KL_FILE_KEPT;
-    if (kl_file_read(from, COPY_MAX, 0, &bytes, &len, err, err_len) != 0) return -1;
+    if (kl_file_read(from, KL_FILE_COPY_MAX, 0, &bytes, &len, err, err_len) != 0) return -1;
     mode_t mode = stat(from, &st) == 0 ? st.st_mode & 0777 : 0;
     int result = write_whole(to, bytes, len, how, mode, err, err_len);
     free(bytes);
@@ -316,11 +303,12 @@ bool kl_file_real(const char *path, char *out, size_t cap) {
     return good;
 }
 
-int kl_file_join(char *out, size_t cap, const char *dir, const char *name, char *err, size_t err_len) {
-    int n = snprintf(out, cap, "%s/%s", dir, name);
-    if (*dir && n > 0 && (size_t)n < cap) return 0;
-    errno = *dir ? ENAMETOOLONG : ENOENT;
-    return fail(err, err_len, "use the folder", dir);
+bool kl_file_is_absolute(const char *path) {
+    return *path == '/';
+}
+
+void kl_file_use_slashes(char *path) {
+    (void)path;
 }
 
 /* ---- names ---- */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "net/platform/file.h"
+#include "net/platform/socket.h"
 
 static_assert(sizeof(struct sockaddr_un) <= sizeof(((struct kl_local_peer *)0)->of_system), "kl_local_peer");
 
@@ -31,6 +32,10 @@ int kl_local_open(const char *name) {
     if (told && bind(s, (struct sockaddr *)&a, len) == 0) return s;
     close(s);
     return told ? KL_LOCAL_TAKEN : KL_LOCAL_NONE;
+}
+
+void kl_local_close(int s) {
+    kl_socket_close(s);
 }
 
 static bool is_mine(long pid) {
@@ -94,4 +99,8 @@ int kl_local_receive(int s, void *bytes, size_t cap, struct kl_local_peer *from,
     from->len = m.msg_namelen;
     *trusted = is_trusted(&m);
     return (int)n;
+}
+
+bool kl_local_is_root(void) {
+    return geteuid() == 0;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -16,18 +17,12 @@
 
 #include "net/platform/clock.h"
 #include "net/platform/dir.h"
+#include "net/platform/process_channel.h"
 
-#define CHILD_FD 3          /* the channel's number in the child */
-#define ABOVE    10         /* lowest number of a descriptor that is passed to a child */
-#define MARK     0x4b4c6d31 /* first word of a message; printed text never begins with it */
-#define SLICE_MS 200        /* interval of checks of kl_process_stopped() */
+#define CHILD_FD 3  /* the channel's number in the child */
+#define ABOVE    10 /* lowest number of a descriptor that is passed to a child */
 
 extern char **environ;
-
-struct frame {
-    uint32_t mark, zero;
-    uint64_t len;
-};
 
 static uint64_t now_ms(void) {
     return kl_now_us() / 1000;
@@ -89,6 +84,37 @@ static int set_attributes(posix_spawnattr_t *a) {
     return why ? why : posix_spawnattr_setflags(a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
+/* The emulator that runs this process, a program for another processor (qemu-user): it answers for
+ * /proc/self/exe itself, the kernel for this name of the same file. False: there is none. */
+static bool find_emulator(char *out, size_t cap) {
+    char own[PATH_MAX], name[64];
+    snprintf(name, sizeof name, "/proc/self/task/%d/exe", (int)gettid());
+    ssize_t n = readlink(name, out, cap - 1);
+    if (n <= 0 || kl_process_own_path(own, sizeof own) != 0) return false;
+    out[n] = 0;
+    return strcmp(out, own) != 0;
+}
+
+/* This program once more. The emulator takes the program's path before its arguments. */
+static int spawn_own(pid_t *pid, const posix_spawn_file_actions_t *actions,
+                     const posix_spawnattr_t *attributes, const char *const *arguments, char **environment) {
+    char own[PATH_MAX], emulator[PATH_MAX];
+    size_t count = 0;
+    if (!find_emulator(emulator, sizeof emulator) || kl_process_own_path(own, sizeof own) != 0)
+        return posix_spawn(pid, "/proc/self/exe", actions, attributes, (char *const *)(uintptr_t)arguments,
+                           environment);
+    while (arguments[count])
+        count++;
+    const char **longer = calloc(count + 2, sizeof *longer);
+    if (!longer) return ENOMEM;
+    longer[0] = emulator;
+    longer[1] = own;
+    memcpy(longer + 2, arguments + 1, (count - 1) * sizeof *longer);
+    int why = posix_spawn(pid, emulator, actions, attributes, (char *const *)(uintptr_t)longer, environment);
+    free(longer);
+    return why;
+}
+
 static int spawn(const struct kl_process_setup *s, int channel, pid_t *pid) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -97,9 +123,11 @@ static int spawn(const struct kl_process_setup *s, int channel, pid_t *pid) {
     posix_spawnattr_init(&attributes);
     int why = environment ? set_actions(&actions, s, channel) : ENOMEM;
     if (!why) why = set_attributes(&attributes);
-    if (!why)
-        why = posix_spawn(pid, s->program ? s->program : "/proc/self/exe", &actions, &attributes,
-                          (char *const *)(uintptr_t)s->arguments, environment);
+    if (!why && s->program)
+        why = posix_spawn(pid, s->program, &actions, &attributes, (char *const *)(uintptr_t)s->arguments,
+                          environment);
+    else if (!why)
+        why = spawn_own(pid, &actions, &attributes, s->arguments, environment);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     free(environment);
@@ -110,7 +138,7 @@ int kl_process_start(struct kl_process *p, const struct kl_process_setup *setup,
     const char *name = setup->program ? setup->program : setup->arguments[0];
     int pair[2];
     pid_t pid = 0;
-    *p = (struct kl_process){0, -1};
+    *p = (struct kl_process){.channel = -1};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return fail(err, err_len, name, errno);
     int theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, ABOVE);
     int why = theirs < 0 ? errno : 0;
@@ -122,7 +150,7 @@ int kl_process_start(struct kl_process *p, const struct kl_process_setup *setup,
         close(pair[0]);
         return fail(err, err_len, name, why);
     }
-    *p = (struct kl_process){pid, pair[0]};
+    *p = (struct kl_process){.id = pid, .channel = pair[0]};
     return 0;
 }
 
@@ -130,7 +158,7 @@ int kl_process_run(struct kl_process *p, const char *program, const char *const 
                    size_t err_len) {
     posix_spawnattr_t attributes;
     pid_t pid = 0;
-    *p = (struct kl_process){0, -1};
+    *p = (struct kl_process){.channel = -1};
     fflush(NULL);
     posix_spawnattr_init(&attributes);
     int why = set_attributes(&attributes);
@@ -138,7 +166,7 @@ int kl_process_run(struct kl_process *p, const char *program, const char *const 
         why = posix_spawn(&pid, program, NULL, &attributes, (char *const *)(uintptr_t)arguments, environ);
     posix_spawnattr_destroy(&attributes);
     if (why) return fail(err, err_len, program, why);
-    *p = (struct kl_process){pid, pidfd_open(pid, 0)};
+    *p = (struct kl_process){.id = pid, .channel = pidfd_open(pid, 0)};
     if (p->channel >= 0) return 0;
     why = errno;
     kl_process_ask_end(p);
@@ -150,112 +178,26 @@ void kl_process_ask_end(const struct kl_process *p) {
     if (p->id > 0) kill((pid_t)p->id, SIGTERM);
 }
 
-/* ---- messages ---- */
+/* ---- the channel ---- */
 
-/* Waits until the channel can be read or written. deadline_ms 0: for ever. */
-static enum kl_process_result wait_for(int fd, short events, uint64_t deadline_ms) {
-    struct pollfd f = {.fd = fd, .events = events};
-    for (;;) {
-        uint64_t now = now_ms(), left = deadline_ms > now ? deadline_ms - now : 0;
-        if (kl_process_stopped()) return KL_PROCESS_STOPPED;
-        if (deadline_ms && !left) return KL_PROCESS_LATE;
-        int n = poll(&f, 1, deadline_ms && left < SLICE_MS ? (int)left : SLICE_MS);
-        if (n > 0) return KL_PROCESS_OK;
-        if (n < 0 && errno != EINTR) return KL_PROCESS_ENDED;
-    }
+int kl_channel_ready(int channel, bool to_write, unsigned ms) {
+    struct pollfd f = {.fd = channel, .events = to_write ? POLLOUT : POLLIN};
+    int n = poll(&f, 1, (int)ms);
+    return n > 0 ? 1 : n < 0 && errno != EINTR ? -1 : 0;
 }
 
-static enum kl_process_result read_some(int fd, void *out, size_t cap, size_t *got, uint64_t deadline_ms) {
-    for (;;) {
-        enum kl_process_result result = wait_for(fd, POLLIN, deadline_ms);
-        if (result != KL_PROCESS_OK) return result;
-        ssize_t n = read(fd, out, cap);
-        if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-        if (n <= 0) return KL_PROCESS_ENDED;
-        *got = (size_t)n;
-        return KL_PROCESS_OK;
-    }
+static bool is_nothing_yet(ssize_t n) {
+    return n < 0 && (errno == EINTR || errno == EAGAIN);
 }
 
-static enum kl_process_result read_all(int fd, void *out, size_t len, uint64_t deadline_ms) {
-    for (size_t done = 0, n = 0; done < len; done += n) {
-        enum kl_process_result result = read_some(fd, (uint8_t *)out + done, len - done, &n, deadline_ms);
-        if (result != KL_PROCESS_OK) return result;
-    }
-    return KL_PROCESS_OK;
+long kl_channel_get(int channel, void *out, size_t cap) {
+    ssize_t n = read(channel, out, cap);
+    return n > 0 ? n : is_nothing_yet(n) ? 0 : -1;
 }
 
-static enum kl_process_result write_all(int fd, const void *bytes, size_t len, uint64_t deadline_ms) {
-    for (size_t done = 0; done < len;) {
-        enum kl_process_result result = wait_for(fd, POLLOUT, deadline_ms);
-        if (result != KL_PROCESS_OK) return result;
-        ssize_t n = send(fd, (const uint8_t *)bytes + done, len - done, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n < 0 && errno != EINTR && errno != EAGAIN) return KL_PROCESS_ENDED;
-        if (n > 0) done += (size_t)n;
-    }
-    return KL_PROCESS_OK;
-}
-
-static enum kl_process_result put_message(int fd, const struct kl_process_part *part, unsigned parts,
-                                          uint64_t deadline_ms) {
-    struct frame f = {.mark = MARK};
-    for (unsigned i = 0; i < parts; i++)
-        f.len += part[i].len;
-    enum kl_process_result result = write_all(fd, &f, sizeof f, deadline_ms);
-    for (unsigned i = 0; result == KL_PROCESS_OK && i < parts; i++)
-        result = write_all(fd, part[i].bytes, part[i].len, deadline_ms);
-    return result;
-}
-
-static enum kl_process_result get_message(int fd, size_t max, void **bytes, size_t *len,
-                                          uint64_t deadline_ms) {
-    struct frame f;
-    *bytes = NULL;
-    enum kl_process_result result = read_all(fd, &f, sizeof f, deadline_ms);
-    if (result != KL_PROCESS_OK) return result;
-    if (f.mark != MARK || f.zero || f.len > max) return KL_PROCESS_GARBAGE;
-    uint8_t *out = malloc(f.len + 1);
-    if (!out) return KL_PROCESS_MEMORY;
-    result = read_all(fd, out, f.len, deadline_ms);
-    if (result != KL_PROCESS_OK) {
-        free(out);
-        return result;
-    }
-    out[f.len] = 0;
-    *bytes = out;
-    *len = f.len;
-    return KL_PROCESS_OK;
-}
-
-enum kl_process_result kl_process_send(struct kl_process *p, const struct kl_process_part *part,
-                                       unsigned parts, unsigned timeout_ms) {
-    return put_message(p->channel, part, parts, now_ms() + timeout_ms);
-}
-
-enum kl_process_result kl_process_answer(struct kl_process *p, size_t max, unsigned timeout_ms, void **bytes,
-                                         size_t *len) {
-    return get_message(p->channel, max, bytes, len, now_ms() + timeout_ms);
-}
-
-enum kl_process_result kl_process_read_text(struct kl_process *p, char *out, size_t cap,
-                                            unsigned timeout_ms) {
-    uint64_t deadline_ms = now_ms() + timeout_ms;
-    enum kl_process_result result = KL_PROCESS_OK;
-    size_t done = 0, n = 0;
-    for (; result == KL_PROCESS_OK && done + 1 < cap; done += n) {
-        n = 0;
-        result = read_some(p->channel, out + done, cap - 1 - done, &n, deadline_ms);
-    }
-    out[done] = 0;
-    return result == KL_PROCESS_ENDED ? KL_PROCESS_OK : result; /* the text ends when the child ends */
-}
-
-bool kl_process_tell(const struct kl_process_part *part, unsigned parts) {
-    return put_message(CHILD_FD, part, parts, 0) == KL_PROCESS_OK;
-}
-
-bool kl_process_hear(size_t max, void **bytes, size_t *len) {
-    return get_message(CHILD_FD, max, bytes, len, 0) == KL_PROCESS_OK;
+long kl_channel_put(int channel, const void *bytes, size_t len) {
+    ssize_t n = send(channel, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return n >= 0 ? n : is_nothing_yet(n) ? 0 : -1;
 }
 
 int kl_process_parent(void) {
@@ -269,6 +211,11 @@ static bool has_ended(pid_t pid, int *status, int flags) {
     while ((got = waitpid(pid, status, flags)) < 0 && errno == EINTR)
         continue;
     return got != 0;
+}
+
+bool kl_process_gone(const struct kl_process *p) {
+    struct pollfd f = {.fd = p->channel, .events = POLLIN};
+    return p->id <= 0 || (poll(&f, 1, 0) > 0 && f.revents & (POLLHUP | POLLERR | POLLNVAL));
 }
 
 void kl_process_end(struct kl_process *p, unsigned grace_ms, struct kl_process_end *how) {
@@ -289,13 +236,17 @@ void kl_process_end(struct kl_process *p, unsigned grace_ms, struct kl_process_e
         has_ended((pid_t)p->id, &status, 0);
         break;
     }
-    *p = (struct kl_process){0, -1};
+    *p = (struct kl_process){.channel = -1};
     how->crashed = !how->killed && WIFSIGNALED(status);
     if (how->crashed) snprintf(how->why, sizeof how->why, "%s", strsignal(WTERMSIG(status)));
     if (WIFEXITED(status)) how->code = WEXITSTATUS(status);
 }
 
 /* ---- this process, and others ---- */
+
+void kl_process_begin(int *argc, char ***argv) {
+    (void)argc, (void)argv;
+}
 
 long kl_process_self(void) {
     return getpid();
@@ -401,6 +352,22 @@ void kl_process_limit_memory(size_t bytes) {
     return; /* the sanitizer reserves terabytes of addresses */
 #endif
     setrlimit(RLIMIT_AS, &limit);
+}
+
+static const int crash_signal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+
+void kl_process_crash_handlers(char *out, size_t cap) {
+    size_t used = 0;
+    if (cap) *out = 0;
+    for (size_t i = 0; i < sizeof crash_signal / sizeof *crash_signal; i++) {
+        struct sigaction is = {.sa_handler = SIG_DFL};
+        sigaction(crash_signal[i], NULL, &is);
+        bool has = is.sa_flags & SA_SIGINFO || (is.sa_handler != SIG_DFL && is.sa_handler != SIG_IGN);
+        int n = has && used < cap ? snprintf(out + used, cap - used, "%sSIG%s", used ? ", " : "",
+                                             sigabbrev_np(crash_signal[i]))
+                                  : 0;
+        used += n > 0 ? (size_t)n : 0;
+    }
 }
 
 static const char *crash_line = "";

@@ -1,6 +1,7 @@
 #include "net/platform/socket.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -79,6 +80,11 @@ unsigned kl_address_peers(uint32_t *host, unsigned max) {
 
 int kl_socket_open(void) {
     return socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+void kl_socket_adopt(int s) {
+    (void)fcntl(s, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(s, F_SETFL, fcntl(s, F_GETFL) | O_NONBLOCK);
 }
 
 void kl_socket_close(int s) {

@@ -39,7 +39,8 @@ enum kl_journal_type { KL_JOURNAL_TICKET = 1, KL_JOURNAL_START, KL_JOURNAL_FRAME
 void kl_journal_key(const uint8_t relay_secret[32], const uint8_t id[KL_JOURNAL_ID], uint8_t key[32]);
 
 void kl_journal_head(const uint8_t key[32], const uint8_t id[KL_JOURNAL_ID], uint8_t out[KL_JOURNAL_HEAD]);
-/* Whose journal this is. 0; KL_E_MALFORMED: none at all, torn in its head, or another relay's; KL_E_VERSION.
+/* Finds the journal's relay. 0; KL_E_MALFORMED: none at all, torn in its head, or another relay's;
+ * KL_E_VERSION.
  */
 int kl_journal_head_open(const uint8_t relay_secret[32], const uint8_t *bytes, size_t len,
                          uint8_t id[KL_JOURNAL_ID]);

@@ -72,7 +72,7 @@ static void take_ticket(struct load *f, const struct kl_journal_cursor *c) {
 static void take_record(struct load *f, const struct kl_journal_cursor *c) {
     if (c->type == KL_JOURNAL_TICKET) take_ticket(f, c);
     if (c->type == KL_JOURNAL_FRAMES) f->has_frames = true;
-    if (c->type != KL_JOURNAL_START || f->start) return;
+    if (c->type != KL_JOURNAL_START || f->start || f->has_frames) return; /* it stands before all frames */
     f->start = c->body;
     f->start_len = c->body_len;
 }
@@ -89,12 +89,14 @@ static void look_at_marks(struct load *f) {
     struct kl_journal_cursor c;
     kl_journal_seek(&c, f->key, f->bytes, f->len);
     for (uint64_t at = c.at; f->marks < MARKS && kl_journal_hop(&c); at = c.at) {
-        if (c.type == KL_JOURNAL_FRAMES) continue;
+        if (c.type == KL_JOURNAL_FRAMES) {
+            f->has_frames = true;
+            continue;
+        }
         if (!kl_journal_is_right(&c)) break;
         take_record(f, &c);
         if (c.type != KL_JOURNAL_MARK) continue;
         if (!kl_journal_mark_look(c.body, c.body_len, &f->marked)) break;
-        f->has_frames = true;
         f->mark[f->marks++] = at;
         f->marked_end = c.at;
     }
@@ -140,21 +142,27 @@ static bool play_marks(const struct load *f, struct kl_lobby_room *r, struct kl_
     return true;
 }
 
-/* From this byte on; macs are known to be right up to `checked`. Its length up to the last record that could
- * be used. */
-static uint64_t play_back(struct load *f, struct kl_lobby_room *r, uint64_t from, uint64_t checked) {
+/* The part of the file that could be used. */
+struct good {
+    uint64_t bytes;
+    uint32_t frames, tags; /* that stand in it */
+};
+
+/* From this byte on; macs are known to be right up to `checked`. The room may get frames of the first wrong
+ * record that are not in the good part: the journal writes them again. */
+static struct good play_back(struct load *f, struct kl_lobby_room *r, uint64_t from, uint64_t checked) {
     struct kl_journal_cursor c;
     kl_journal_seek(&c, f->key, f->bytes, f->whole);
     if (from > c.at) c.at = from;
     c.checked = checked;
-    uint64_t good = c.at;
+    struct good good = {c.at, r->past.history.next, r->past.tags};
     while (kl_journal_next(&c)) {
         if (c.type == KL_JOURNAL_FRAMES && !take_frames(r, &c)) {
             kl_lobby_log_room(KL_LOG_ERROR, "journal_wrong", r, "file=%s at=%llu frame=%u", f->name,
-                              (unsigned long long)good, r->lock.next_close);
+                              (unsigned long long)good.bytes, r->lock.next_close);
             break;
         }
-        good = c.at;
+        good = (struct good){c.at, r->past.history.next, r->past.tags};
     }
     return good;
 }
@@ -163,31 +171,30 @@ static uint64_t play_back(struct load *f, struct kl_lobby_room *r, uint64_t from
  */
 
 /* The ticket that counts stood in the part that is cut off. */
-static void keep_ticket(const struct load *f, struct kl_lobby_room *r, uint64_t now_us) {
-    memcpy(r->past.ticket, f->sealed.body, f->sealed.body_len);
-    r->past.ticket_len = f->sealed.body_len;
-    r->journal.ticket = r->past.ticket_number - 1;
-    kl_journal_write(r, now_us);
+static void keep_ticket(const struct load *f, struct kl_lobby_room *r) {
+    if (kl_lobby_memory_ticket(r, f->sealed.body, f->sealed.body_len)) /* else the next one comes soon */
+        r->journal.ticket = r->past.ticket_number - 1;
 }
 
-static void go_on_writing(struct load *f, struct kl_lobby_room *r, uint64_t end, uint64_t now_us) {
+static void go_on_writing(struct load *f, struct kl_lobby_room *r, const struct good *good, uint64_t now_us) {
     struct kl_journal_room *j = &r->journal;
     *j = (struct kl_journal_room){.state = KL_JOURNAL_OPEN,
                                   .file = f->file,
-                                  .bytes = end,
-                                  .frames = r->past.history.next,
-                                  .tags = r->past.tags};
+                                  .bytes = good->bytes,
+                                  .frames = good->frames,
+                                  .tags = good->tags};
     if (f->marked.frames <= j->frames) j->marked = f->marked;
     j->marked.next_frames = j->frames;
-    j->marked.next_at = end;
+    j->marked.next_at = good->bytes;
     memcpy(j->key, f->key, sizeof j->key);
     f->file.handle = -1;
-    if (end == f->len) return;
+    if (good->bytes == f->len) return;
     char why[128];
-    bool cut = kl_file_cut(&j->file, end, why, sizeof why) == 0;
+    bool cut = kl_file_cut(&j->file, good->bytes, why, sizeof why) == 0;
     kl_lobby_log_room(KL_LOG_ERROR, "journal_torn", r, "file=%s bytes=%llu lost_bytes=%llu cut=%d", f->name,
-                      (unsigned long long)end, (unsigned long long)(f->len - end), cut);
-    if (f->sealed.at > end) keep_ticket(f, r, now_us);
+                      (unsigned long long)good->bytes, (unsigned long long)(f->len - good->bytes), cut);
+    if (f->sealed.at > good->bytes) keep_ticket(f, r);
+    kl_journal_write(r, now_us);
 }
 
 static struct kl_lobby_room *again(struct load *f, uint64_t now_us, const char **why) {
@@ -197,15 +204,15 @@ static struct kl_lobby_room *again(struct load *f, uint64_t now_us, const char *
 }
 
 /* By its marks, and the records since. NULL: there are none that reach so far, or not all of it is right. */
-static struct kl_lobby_room *quickly(struct load *f, uint64_t now_us, uint64_t *end) {
+static struct kl_lobby_room *quickly(struct load *f, uint64_t now_us, struct good *good) {
     struct kl_journal_marked used = {0};
     const char *why;
     struct kl_lobby_room *r = f->marked.frames > KL_KEPT_FRAMES ? again(f, now_us, &why) : NULL;
     if (!r) return NULL;
     if (play_marks(f, r, &used) && used.frames) {
-        *end = play_back(f, r, used.at, used.at);
+        *good = play_back(f, r, used.at, used.at);
         f->used = used.frames;
-        if (r->lock.next_close >= used.frames + KL_KEPT_FRAMES) return r;
+        if (good->frames >= used.frames + KL_KEPT_FRAMES) return r;
     }
     kl_lobby_again_drop(r);
     kl_lobby_free_empty_rooms(f->lobby);
@@ -213,7 +220,7 @@ static struct kl_lobby_room *quickly(struct load *f, uint64_t now_us, uint64_t *
 }
 
 /* Record by record. NULL, and why. */
-static struct kl_lobby_room *slowly(struct load *f, uint64_t now_us, uint64_t *end, const char **why) {
+static struct kl_lobby_room *slowly(struct load *f, uint64_t now_us, struct good *good, const char **why) {
     forget(f);
     look_through(f);
     if (!f->has_ticket || !f->start || !f->has_frames) {
@@ -222,7 +229,7 @@ static struct kl_lobby_room *slowly(struct load *f, uint64_t now_us, uint64_t *e
     }
     struct kl_lobby_room *r = again(f, now_us, why);
     if (!r) return NULL;
-    *end = play_back(f, r, 0, f->whole);
+    *good = play_back(f, r, 0, f->whole);
     if (r->lock.next_close) return r;
     kl_lobby_again_drop(r);
     *why = "its frames cannot be played";
@@ -232,14 +239,14 @@ static struct kl_lobby_room *slowly(struct load *f, uint64_t now_us, uint64_t *e
 /* NULL, or why there is no room. */
 static const char *make_room(struct load *f, uint64_t now_us) {
     const char *why;
-    uint64_t end;
-    struct kl_lobby_room *r = quickly(f, now_us, &end);
-    if (!r) r = slowly(f, now_us, &end, &why);
+    struct good good;
+    struct kl_lobby_room *r = quickly(f, now_us, &good);
+    if (!r) r = slowly(f, now_us, &good, &why);
     if (!r) return why;
     r->reopening.again_us = now_us;
     kl_lobby_log_room(KL_LOG_INFO, "journal_loaded", r, "file=%s bytes=%llu frame=%u intervals=%u marked=%u",
-                      f->name, (unsigned long long)end, r->lock.next_close, r->past.tags, f->used);
-    go_on_writing(f, r, end, now_us);
+                      f->name, (unsigned long long)good.bytes, r->lock.next_close, r->past.tags, f->used);
+    go_on_writing(f, r, &good, now_us);
     return NULL;
 }
 

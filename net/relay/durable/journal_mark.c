@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "net/engine/room_return.h"
+#include "net/engine/lock_relay_return.h"
 #include "net/engine/wire.h"
 #include "net/relay/durable/journal_private.h"
 #include "net/relay/room/lobby_room.h"
@@ -30,7 +30,7 @@ struct group {
 };
 
 static void write_pieces(struct kl_writer *w, struct group *g) {
-    struct kl_frames_from from = {g->frame, KL_PIECE_FRAMES, g->commands, KL_PIECE_FRAMES};
+    struct kl_frames_from from = {g->frame, KL_PIECE_FRAMES, g->commands, KL_PIECE_FRAMES, NULL};
     uint8_t piece[KL_PIECE_BYTES];
     uint32_t count;
     while (g->first < g->next && !w->failed) {
@@ -150,7 +150,7 @@ static int adopt_intervals(struct kl_lobby_room *r, const struct mark *m, uint32
     if (kl_piece_skim(&frames, piece, len) != KL_OK) return -1;
     for (; kl_frames_next_key(&frames, &key); ++*at, count++) {
         const struct kl_commands *commands = key.flags & KL_FRAME_COMMANDS ? &frames.commands : NULL;
-        if (kl_room_adopt_interval(&r->lock, &key, commands) != KL_OK) return -1;
+        if (kl_lock_adopt_interval(&r->lock, &key, commands) != KL_OK) return -1;
         uint32_t without = m->intervals - m->tags;
         if (*at >= without && *at < m->intervals)
             kl_lobby_past_adopt_tag(r, m->interval + *at, m->tag + (size_t)(*at - without) * KL_TAG,

@@ -6,7 +6,7 @@
 
 #include <sodium.h>
 
-#include "net/engine/room_return.h"
+#include "net/engine/lock_relay_return.h"
 #include "net/session/identity.h"
 
 static unsigned free_place(const struct kl_lobby *l) {
@@ -30,11 +30,21 @@ static const char *objection(const struct kl_lobby *l, const struct kl_lobby_tic
     return !kl_lobby_ticket_has_start(t) || start_fits(t, start, len) ? NULL : "the start data is another";
 }
 
+/* For all that the ticket names. */
+static bool take_memory(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
+    unsigned bans = t->bans + r->door.bans;
+    bool has = kl_lobby_memory_delay(r, t->delay_s) &&
+               kl_lobby_memory_bans(r, bans < KL_BANS_MAX ? bans : KL_BANS_MAX);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && has; i++)
+        if (t->member[i].here) has = kl_lobby_memory_take(r, i, t->member[i].seats);
+    return has;
+}
+
 static void take_member(struct kl_lobby_room *r, unsigned i, const struct kl_ticket_member *from,
                         uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[i];
-    if (!from->here || m->here) return;
-    *m = (struct kl_lobby_member){.here = true,
+    if (!from->here || kl_lobby_here(m)) return;
+    *m = (struct kl_lobby_member){.place = KL_PLACE_KEPT,
                                   .seats = from->seats,
                                   .state = KL_MEMBER_PLAYING,
                                   .joined = from->joined,
@@ -44,17 +54,17 @@ static void take_member(struct kl_lobby_room *r, unsigned i, const struct kl_tic
     memcpy(m->name, from->name, sizeof m->name);
     memcpy(m->seat_key, from->seat_key, sizeof m->seat_key);
     memcpy(m->token_hash, from->token_hash, sizeof m->token_hash);
-    if (r->phase == KL_ROOM_PLAYING) (void)kl_room_add(&r->lock, i, m->seats, now_us);
+    if (r->phase == KL_ROOM_PLAYING) (void)kl_lock_add(&r->lock, i, m->seats, now_us);
     r->lobby->members++;
 }
 
 /* Before the game goes on: seats belong to the members that the newest ticket names. */
 static void seat_members(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (!r->member[i].here || r->member[i].seats != r->lock.client[i].seats)
-            kl_room_remove(&r->lock, i, now_us);
+        if (!kl_lobby_here(&r->member[i]) || r->member[i].seats != r->lock.client[i].seats)
+            kl_lock_remove(&r->lock, i, now_us);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here) (void)kl_room_add(&r->lock, i, r->member[i].seats, now_us);
+        if (kl_lobby_here(&r->member[i])) (void)kl_lock_add(&r->lock, i, r->member[i].seats, now_us);
 }
 
 static bool knows_ban(const struct kl_lobby_ticket *t, const struct kl_lobby_ban *b) {
@@ -65,14 +75,14 @@ static bool knows_ban(const struct kl_lobby_ticket *t, const struct kl_lobby_ban
     return false;
 }
 
-/* Takes the door from the ticket. Clients banned since then stay banned. */
+/* Takes the door from the ticket; there is memory for its bans. Clients banned since then stay banned. */
 static void take_door(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
     struct kl_lobby_ban ban[KL_BANS_MAX];
     unsigned bans = t->bans;
     memcpy(ban, t->ban, sizeof ban);
     for (unsigned i = 0; i < r->door.bans && bans < KL_BANS_MAX; i++)
         if (!knows_ban(t, &r->door.ban[i])) ban[bans++] = r->door.ban[i];
-    memcpy(r->door.ban, ban, sizeof r->door.ban);
+    if (bans) memcpy(r->door.ban, ban, bans * sizeof ban[0]);
     r->door.bans = bans;
     r->door.flags = t->doors;
     r->watch.delay_s = t->delay_s;
@@ -88,10 +98,7 @@ static void describe(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
     r->seat_time_s = t->seat_time_s;
     r->joins = t->joins;
     r->params = t->params;
-    r->facts = t->facts;
-    kl_identity(&r->facts, r->identity);
-    r->start.ready = t->ready;
-    r->start.ready_known = true;
+    kl_identity(&t->facts, r->identity);
     take_door(r, t);
     r->start.epoch_s = t->epoch_s;
     memcpy(r->start.hash, t->start_hash, sizeof r->start.hash);
@@ -104,13 +111,13 @@ static void remove_member(struct kl_lobby_room *r, unsigned i, uint64_t now_us) 
         kl_lobby_put_out(r, i, KL_REFUSE_SEAT, "you were no longer in this room when its relay died", now_us);
         return;
     }
-    r->member[i].here = false; /* its frames stay; kl_lobby_again_open() takes it out of the game */
+    r->member[i].place = KL_PLACE_EMPTY; /* its frames stay; kl_lobby_again_open() takes it out of the game */
     r->lobby->members--;
 }
 
 static void give_seats(struct kl_lobby_room *r, unsigned i, uint8_t seats, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[i];
-    if (!m->here || m->seats == seats) return;
+    if (!kl_lobby_here(m) || m->seats == seats) return;
     if (r->phase == KL_ROOM_PLAYING)
         (void)kl_lobby_reseat(r, i, seats, "as before the relay died", now_us);
     else
@@ -129,19 +136,23 @@ static void renew_seats(struct kl_lobby_room *r, const struct kl_lobby_ticket *t
 
 void kl_lobby_again_renew(struct kl_lobby_room *r, const struct kl_lobby_ticket *t, uint64_t now_us) {
     if (memcmp(r->id, t->id, sizeof r->id) != 0 || t->number <= r->reopening.made_of) return;
+    if (!take_memory(r, t)) {
+        kl_lobby_log_room(KL_LOG_ERROR, "newer_ticket", r, "ticket=%u error=\"no memory for its members\"",
+                          t->number);
+        return;
+    }
     take_door(r, t);
     r->reopening.made_of = t->number;
     if (r->past.ticket_number < t->number) r->past.ticket_number = t->number;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_member *m = &r->member[i];
-        if (m->here && !t->member[i].here)
+        if (kl_lobby_here(m) && !t->member[i].here)
             remove_member(r, i, now_us);
-        else if (m->here && m->any_token) /* else it has had a newer one here */
+        else if (kl_lobby_here(m) && m->any_token) /* else it has had a newer one here */
             memcpy(m->token_hash, t->member[i].token_hash, sizeof m->token_hash);
     }
     renew_seats(r, t, now_us);
-    if (r->host != KL_NO_HOST && (!r->member[r->host].here || r->member[r->host].leaving))
-        kl_lobby_choose_host(r);
+    if (r->host != KL_NO_HOST && !kl_lobby_stays(&r->member[r->host])) kl_lobby_choose_host(r);
     r->talk.roster_changed = r->due.busy = r->past.ticket_changed = true;
     kl_lobby_log_room(KL_LOG_INFO, "newer_ticket", r, "ticket=%u", t->number);
 }
@@ -155,27 +166,38 @@ static bool take_start(struct kl_lobby_room *r, const uint8_t *start, size_t len
     return true;
 }
 
+/* NULL: there is no memory. */
+static struct kl_lobby_room *make(struct kl_lobby *l, const struct kl_lobby_ticket *t, const uint8_t *start,
+                                  size_t len) {
+    struct kl_lobby_room *r = calloc(1, sizeof *r);
+    if (!r) return NULL;
+    r->lobby = l;
+    if (!kl_lobby_memory_bans(r, t->bans)) {
+        free(r);
+        return NULL;
+    }
+    describe(r, t);
+    r->start.ready = kl_lobby_memory_facts(&t->ready);
+    bool has = kl_lobby_memory_begin(r, &t->facts) && r->start.ready && take_memory(r, t);
+    if (has && (!kl_lobby_ticket_has_start(t) || take_start(r, start, len))) return r;
+    kl_lobby_memory_free(r);
+    sodium_memzero(r, offsetof(struct kl_lobby_room, lock));
+    free(r);
+    return NULL;
+}
+
 struct kl_lobby_room *kl_lobby_again(struct kl_lobby *l, const struct kl_lobby_ticket *t,
                                      const uint8_t *start, size_t start_len, uint64_t now_us, char *why,
                                      size_t cap) {
     const char *text = objection(l, t, start, start_len);
-    struct kl_lobby_room *r = text ? NULL : calloc(1, sizeof *r);
-    if (r) {
-        r->lobby = l;
-        if (kl_lobby_ticket_has_start(t) && !take_start(r, start, start_len)) {
-            free(r);
-            r = NULL;
-        }
-    }
+    struct kl_lobby_room *r = text ? NULL : make(l, t, start, start_len);
     if (!r) {
         snprintf(why, cap, "%s", text ? text : "no memory for another room");
         return NULL;
     }
-    describe(r, t);
     r->phase = KL_ROOM_REOPENING;
     r->due.chores_us = r->tale.told.status_us = now_us;
     r->tale.told.farthest = r->tale.told.farthest_was = KL_MAX_CLIENTS;
-    kl_room_init_zeroed(&r->lock, &r->params);
     kl_lobby_past_begin(r, now_us);
     r->past.reopened = true;
     r->past.base = t->base;
@@ -189,7 +211,7 @@ struct kl_lobby_room *kl_lobby_again(struct kl_lobby *l, const struct kl_lobby_t
 bool kl_lobby_again_from_base(struct kl_lobby_room *r) {
     const struct kl_lobby_base *b = &r->past.base;
     if (!b->keyframe) return false;
-    kl_room_begin_at(&r->lock, b->keyframe, b->interval, &b->rules);
+    kl_lock_begin_at(&r->lock, b->keyframe, b->interval, &b->rules);
     kl_history_init(&r->past.history, b->keyframe, b->interval);
     kl_lobby_past_adopt_tag(r, b->interval - 1, b->tag, b->keyframe);
     return true;
@@ -197,7 +219,7 @@ bool kl_lobby_again_from_base(struct kl_lobby_room *r) {
 
 int kl_lobby_again_frame(struct kl_lobby_room *r, const struct kl_frame *f,
                          const struct kl_commands *commands) {
-    int result = kl_room_adopt(&r->lock, f, commands);
+    int result = kl_lock_adopt(&r->lock, f, commands);
     if (result != KL_OK) return result;
     kl_lobby_past_keep(r, f);
     return r->past.broken ? KL_E_SPACE : KL_OK;
@@ -215,7 +237,7 @@ int kl_lobby_again_piece(struct kl_lobby_room *r, const uint8_t *piece, size_t l
 
 /* The state before a trial: undoing drops the blocks begun since then, and sets the one being filled back. */
 struct kl_lobby_trial {
-    struct kl_room lock;
+    struct kl_lock_relay lock;
     struct kl_lobby_past past;
     uint32_t used, end; /* of the newest block */
 };
@@ -251,6 +273,8 @@ void kl_lobby_again_undo(struct kl_lobby_room *r) {
     t->past.history.spare = NULL;
     t->past.bytes = r->past.bytes;
     r->lock = t->lock;
+    t->past.ticket = r->past.ticket;
+    t->past.ticket_len = r->past.ticket_len;
     r->past = t->past;
     if (newest) {
         newest->next = NULL;
@@ -276,7 +300,7 @@ bool kl_lobby_again_proves(const struct kl_lobby_room *r, uint32_t i, const uint
 int kl_lobby_again_open(struct kl_lobby_room *r, uint64_t hold_us, uint64_t now_us) {
     if (r->phase != KL_ROOM_REOPENING) return KL_E_STATE;
     seat_members(r, now_us);
-    int result = kl_room_reopen(&r->lock, hold_us, now_us);
+    int result = kl_lock_reopen(&r->lock, hold_us, now_us);
     if (result != KL_OK) return result;
     r->phase = KL_ROOM_PLAYING;
     if (r->past.base.keyframe >= r->lock.next_close) /* of frames that nobody brought back */
@@ -292,7 +316,7 @@ int kl_lobby_again_open(struct kl_lobby_room *r, uint64_t hold_us, uint64_t now_
 
 void kl_lobby_again_drop(struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        r->lobby->members -= r->member[i].here;
-        r->member[i].here = false; /* the next kl_lobby_run() frees it */
+        r->lobby->members -= kl_lobby_here(&r->member[i]);
+        r->member[i].place = KL_PLACE_EMPTY; /* the next kl_lobby_run() frees it */
     }
 }

@@ -28,7 +28,7 @@ struct kl_lobby_room *kl_lobby_again(struct kl_lobby *l, const struct kl_lobby_t
 bool kl_lobby_again_from_base(struct kl_lobby_room *r);
 
 /* Takes those frames of a piece below `end` that the room lacks; pieces may overlap. KL_OK, or the error of
- * the first frame that cannot be taken: KL_E_WINDOW, KL_E_MALFORMED (see kl_room_adopt()), KL_E_SPACE (no
+ * the first frame that cannot be taken: KL_E_WINDOW, KL_E_MALFORMED (see kl_lock_adopt()), KL_E_SPACE (no
  * memory). */
 int kl_lobby_again_piece(struct kl_lobby_room *r, const uint8_t *piece, size_t len, uint32_t end);
 /* Takes the next frame, and the commands before it (NULL: none). */

@@ -116,7 +116,8 @@ static bool gives_way(const struct kl_lobby *l, const struct kl_lobby_room *r, u
 
 static bool is_in(const struct kl_lobby_room *r, const uint8_t *seat_key) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here && memcmp(r->member[i].seat_key, seat_key, KL_SEAT_KEY_BYTES) == 0) return true;
+        if (kl_lobby_here(&r->member[i]) && memcmp(r->member[i].seat_key, seat_key, KL_SEAT_KEY_BYTES) == 0)
+            return true;
     return false;
 }
 
@@ -454,12 +455,12 @@ static bool all_are_here(struct kl_lobby *l, const struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
         bool waits = false;
-        for (unsigned k = 0; k < l->limits.peers && m->here && m->seats && !waits; k++) {
+        for (unsigned k = 0; k < l->limits.peers && kl_lobby_here(m) && m->seats && !waits; k++) {
             const struct kl_lobby_bring *b = bring_at(l, k, r->name);
             waits =
                 b && b->step != STEP_SHOWS && memcmp(b->back.seat_key, m->seat_key, KL_SEAT_KEY_BYTES) == 0;
         }
-        if (m->here && m->seats && !waits) return false;
+        if (kl_lobby_here(m) && m->seats && !waits) return false;
     }
     return true;
 }

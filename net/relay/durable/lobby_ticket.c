@@ -13,7 +13,7 @@ bool kl_lobby_ticket_has_start(const struct kl_lobby_ticket *t) {
 /* --- the room's record --- */
 
 static void take_member(struct kl_ticket_member *to, const struct kl_lobby_member *from) {
-    if (!from->here || from->leaving) return;
+    if (!kl_lobby_stays(from)) return;
     to->here = true;
     to->seats = from->seats;
     to->joined = from->joined;
@@ -38,15 +38,15 @@ void kl_lobby_ticket_of(struct kl_lobby_ticket *t, const struct kl_lobby_room *r
     t->start_bytes = r->start.bytes;
     memcpy(t->start_hash, r->start.hash, sizeof t->start_hash);
     t->params = r->params;
-    t->facts = r->facts;
-    t->ready = r->start.ready;
+    memcpy(&t->facts, r->facts, kl_facts_size(r->facts));
+    if (r->start.ready) memcpy(&t->ready, r->start.ready, kl_facts_size(r->start.ready));
     t->base = r->past.base;
     t->host = (uint8_t)r->host;
     t->joins = r->joins;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         take_member(&t->member[i], &r->member[i]);
     t->bans = (uint8_t)r->door.bans;
-    memcpy(t->ban, r->door.ban, r->door.bans * sizeof r->door.ban[0]);
+    if (r->door.bans) memcpy(t->ban, r->door.ban, r->door.bans * sizeof r->door.ban[0]);
 }
 
 /* --- bytes ------------------------------------------------------------------------------------------------
@@ -196,14 +196,14 @@ int kl_lobby_ticket_open(struct kl_lobby_ticket *t, const uint8_t relay_secret[3
 
 void kl_lobby_ticket_renew(struct kl_lobby_room *r) {
     static struct kl_lobby_ticket t;
-    static uint8_t body[KL_TICKET_BODY_MAX];
+    static uint8_t body[KL_TICKET_BODY_MAX], sealed[KL_TICKET_MAX];
     struct kl_lobby_past *p = &r->past;
-    p->ticket_changed = false;
     p->ticket_number++;
     kl_lobby_ticket_of(&t, r);
     int len = kl_lobby_ticket_encode(&t, body, sizeof body);
-    if (len > 0) len = kl_ticket_seal(r->lobby->secret, body, (size_t)len, p->ticket);
-    p->ticket_len = len > 0 ? (uint32_t)len : 0;
+    if (len > 0) len = kl_ticket_seal(r->lobby->secret, body, (size_t)len, sealed);
+    p->ticket_changed = len <= 0 || !kl_lobby_memory_ticket(r, sealed, (uint32_t)len);
+    if (p->ticket_changed) p->ticket_number--; /* the one before stays; this one is tried again */
     sodium_memzero(body, sizeof body);
     sodium_memzero(&t, sizeof t);
 }

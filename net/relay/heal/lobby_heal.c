@@ -44,7 +44,8 @@ void kl_lobby_heal_homes(const struct kl_lobby_room *r, uint8_t home[KL_MAX_CLIE
     for (uint8_t i = 0; i < KL_MAX_CLIENTS; i++) {
         home[i] = i;
         for (uint8_t j = 0; j < i && home[i] == i; j++)
-            if (r->member[j].here && strcmp(r->member[i].home, r->member[j].home) == 0) home[i] = home[j];
+            if (kl_lobby_here(&r->member[j]) && strcmp(r->member[i].home, r->member[j].home) == 0)
+                home[i] = home[j];
     }
 }
 
@@ -53,7 +54,7 @@ struct kl_verdict_court kl_lobby_heal_court(const struct kl_lobby_room *r) {
     kl_lobby_heal_homes(r, c.home);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         uint16_t bit = (uint16_t)(1U << i);
-        if (r->member[i].here && r->member[i].seats) c.voters |= bit;
+        if (kl_lobby_here(&r->member[i]) && r->member[i].seats) c.voters |= bit;
         if (kl_lobby_heal_busy(r, i)) continue;
         if (kl_lobby_play_reports(r, i)) c.present |= bit;
         if (kl_lobby_plays_now(r, i)) c.awaited |= bit;
@@ -118,7 +119,7 @@ static void look_for_end(struct kl_lobby_room *r, const struct kl_lobby_healing 
     uint16_t healed = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_healing *h = &r->member[i].heal;
-        if (!r->member[i].here || h->keyframe != one->keyframe || h->own != one->own) continue;
+        if (!kl_lobby_here(&r->member[i]) || h->keyframe != one->keyframe || h->own != one->own) continue;
         if (h->loads) return;
         if (h->loaded) healed |= (uint16_t)(1U << i);
     }
@@ -262,7 +263,7 @@ static bool too_often(struct kl_lobby_room *r, const struct kl_verdict_camps *c,
 static void pause_once(struct kl_lobby_room *r) {
     if (r->heal.paused || r->lock.paused || r->lock.pausing) return;
     r->heal.paused = true;
-    if (kl_room_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_PAUSE, NULL, 0) != KL_OK) return;
+    if (kl_lock_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_PAUSE, NULL, 0) != KL_OK) return;
     kl_lobby_log_room(KL_LOG_INFO, "pauses", r, "reason=\"out of sync\"");
     kl_lobby_notice(r, "out of sync, paused: give `resume', then `desync heal'");
 }
@@ -562,7 +563,7 @@ void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_u
     h->left = true;
     h->wrong &= (uint16_t)~bit;
     h->right &= (uint16_t)~bit;
-    if (!r->member[member].here) h->agreed_by &= (uint16_t)~bit;
+    if (!kl_lobby_here(&r->member[member])) h->agreed_by &= (uint16_t)~bit;
     r->member[member].heal.from = 0;
     if (r->member[member].heal.loads) end_loading(r, member, false, now_us);
     bool lost = !h->right && h->phase < KL_HEAL_WAITING; /* nobody has the right state any more */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "net/engine/command.h"
-#include "net/engine/room_return.h"
+#include "net/engine/lock_relay_return.h"
 #include "net/relay/heal/lobby_heal.h"
 #include "net/relay/heal/lobby_snapshot.h"
 #include "net/relay/heal/rebase.h"
@@ -142,7 +142,7 @@ bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t
     struct kl_lobby_shot *s = &r->shot;
     if (r->phase != KL_ROOM_PLAYING || s->phase != KL_SHOT_NONE || s->unfit) return false;
     if (!trusted && r->heal.phase >= KL_HEAL_ORDERING) return false; /* healing orders its own first */
-    if (kl_room_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_SNAPSHOT, NULL, 0) != KL_OK) return false;
+    if (kl_lock_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_SNAPSHOT, NULL, 0) != KL_OK) return false;
     s->phase = KL_SHOT_ORDERED;
     s->since_us = now_us;
     s->trusted = trusted;
@@ -153,7 +153,8 @@ bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t
 }
 
 void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64_t now_us) {
-    const struct kl_commands *set = kl_room_commands(&r->lock, keyframe);
+    struct kl_commands commands;
+    const struct kl_commands *set = kl_lock_commands(&r->lock, keyframe, &commands);
     struct kl_lobby_shot *s = &r->shot;
     if (s->phase != KL_SHOT_ORDERED || !set) return;
     for (unsigned i = 0; i < set->count; i++) {

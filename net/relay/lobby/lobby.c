@@ -71,7 +71,10 @@ struct kl_lobby *kl_lobby_create(const struct kl_lobby_limits *limits, const str
     struct kl_lobby *l = calloc(1, sizeof *l + limits->peers * sizeof l->client[0]);
     if (!l) return NULL;
     l->room = calloc(limits->rooms, sizeof l->room[0]);
-    if (!l->room) {
+    l->laid_out = calloc(1, sizeof *l->laid_out);
+    if (!l->room || !l->laid_out) {
+        free(l->room);
+        free(l->laid_out);
         free(l);
         return NULL;
     }
@@ -100,6 +103,7 @@ void kl_lobby_destroy(struct kl_lobby *l) {
         if (l->room[i]) kl_lobby_free_room(l->room[i]);
     sodium_memzero(l->secret, sizeof l->secret);
     free(l->room);
+    free(l->laid_out);
     free(l);
 }
 
@@ -248,7 +252,7 @@ void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, s
     if (c->state != KL_CLIENT_MEMBER) return;
     struct kl_lobby_room *r = c->room;
     struct kl_lobby_member *m = &r->member[c->member];
-    int result = kl_room_receive(&r->lock, c->member, body, len, now_us);
+    int result = kl_lock_receive(&r->lock, c->member, body, len, now_us);
     if (result == KL_OK) {
         m->malformed = 0;
         r->due.busy = true;
@@ -307,7 +311,7 @@ static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 static void set_due(struct kl_lobby_room *r, uint64_t now_us) {
-    uint64_t lock_us = kl_room_send_at(&r->lock), tick_us = kl_room_tick_at(&r->lock),
+    uint64_t lock_us = kl_lock_send_at(&r->lock), tick_us = kl_lock_tick_at(&r->lock),
              verdict_us = kl_verdict_due_us(&r->heal.verdicts);
     r->due.due_us = r->due.chores_us;
     if (lock_us < r->due.due_us) r->due.due_us = lock_us;
@@ -376,6 +380,6 @@ void kl_lobby_shut_down(struct kl_lobby *l, uint64_t now_us) {
     }
     for (unsigned i = 0; i < l->limits.rooms; i++) /* without waiting for members that are away */
         for (unsigned k = 0; l->room[i] && k < KL_MAX_CLIENTS; k++)
-            if (l->room[i]->member[k].here) kl_lobby_forget(l->room[i], k, "is away", now_us);
+            if (kl_lobby_here(&l->room[i]->member[k])) kl_lobby_forget(l->room[i], k, "is away", now_us);
     kl_lobby_free_empty_rooms(l);
 }

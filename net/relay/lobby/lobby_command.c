@@ -69,7 +69,7 @@ static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const str
         return KL_OK;
     }
     const struct kl_lobby_member *m = &r->member[whom];
-    if (!m->here || m->leaving) return KL_E_STATE;
+    if (!kl_lobby_stays(m)) return KL_E_STATE;
     if (o->kind == KL_COMMAND_HOST) {
         if (kl_lobby_start_under_way(r))
             answer(r, member, "you are sending the room's start data: %s", "hand over when the game begins");
@@ -86,7 +86,7 @@ static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const str
 #define PAUSES_PER_MIN 6 /* from one address: nobody stops the game again as often as others resume it */
 
 static bool is_beside(const struct kl_lobby_room *r, unsigned member, unsigned other) {
-    return r->member[other].here && !strcmp(r->member[other].host[0], r->member[member].host[0]);
+    return kl_lobby_here(&r->member[other]) && !strcmp(r->member[other].host[0], r->member[member].host[0]);
 }
 
 /* One person can be several clients, so those of one address share. */
@@ -116,8 +116,8 @@ static int pause_or_resume(struct kl_lobby_room *r, unsigned client, const char 
     bool pause = len ? data[0] == 1 : !paused;
     if (pause == paused) return KL_OK;
     if (pause && !may_pause(r, client, now_us)) return KL_E_STATE;
-    if (pause) return kl_room_command(&r->lock, client, KL_COMMAND_PAUSE, NULL, 0);
-    int result = kl_room_resume(&r->lock, now_us);
+    if (pause) return kl_lock_command(&r->lock, client, KL_COMMAND_PAUSE, NULL, 0);
+    int result = kl_lock_resume(&r->lock, now_us);
     if (result == KL_OK) kl_lobby_notice(r, "%s resumes the game", who);
     return result;
 }
@@ -177,7 +177,7 @@ static int change_rate(struct kl_lobby_room *r, unsigned member) {
     kl_write_u32(&w, rate_uhz);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (r->member[i].rate_uhz == rate_uhz) r->member[i].rate_uhz = 0;
-    return kl_room_command(&r->lock, member, KL_COMMAND_RATE, data, sizeof data);
+    return kl_lock_command(&r->lock, member, KL_COMMAND_RATE, data, sizeof data);
 }
 
 static int rate_said(struct kl_lobby_room *r, unsigned member, const struct kl_order *o) {
@@ -230,7 +230,7 @@ static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order 
     if (o->kind == KL_COMMAND_PAUSE) return pause_or_resume(r, member, name.text, o->data, o->len, now_us);
     if (o->kind == KL_COMMAND_CHAT && r->lock.paused)
         return chat_in_pause(r, name.text, o->data, o->len, now_us);
-    return kl_room_command(&r->lock, member, o->kind, o->data, o->len);
+    return kl_lock_command(&r->lock, member, o->kind, o->data, o->len);
 }
 
 /* Drops commands above the limit, and puts out a member that goes on. */
@@ -285,7 +285,7 @@ int kl_lobby_order_say(struct kl_lobby_room *r, const char *text, uint64_t now_u
     } else if (len <= KL_COMMAND_BYTES && r->lock.paused)
         result = chat_in_pause(r, "relay", (const uint8_t *)text, len, now_us);
     else if (len <= KL_COMMAND_BYTES)
-        result = kl_room_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_CHAT, (const uint8_t *)text, len);
+        result = kl_lock_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_CHAT, (const uint8_t *)text, len);
     return logged(r, KL_COMMAND_CHAT, result);
 }
 
@@ -303,7 +303,7 @@ int kl_lobby_order_policy(struct kl_lobby_room *r, uint8_t policy, uint16_t budg
     bool no_clock = policy == KL_POLICY_OPTIMISTIC && !(r->params.clocked && r->params.subframes);
     int result = KL_E_STATE;
     if (r->phase == KL_ROOM_PLAYING && !no_clock)
-        result = kl_room_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_POLICY, data, sizeof data);
+        result = kl_lock_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_POLICY, data, sizeof data);
     return logged(r, KL_COMMAND_POLICY, result);
 }
 
@@ -325,7 +325,7 @@ int kl_lobby_order_command(struct kl_lobby_room *r, const struct kl_order *order
         o->kind == KL_COMMAND_SWAP && (o->data[0] >= r->params.players || o->data[1] >= r->params.players);
     int result = KL_E_STATE;
     if (r->phase == KL_ROOM_PLAYING && !nobodys && names_a_state(r, o))
-        result = kl_room_command(&r->lock, KL_RELAY_CLIENT, o->kind, o->data, o->len);
+        result = kl_lock_command(&r->lock, KL_RELAY_CLIENT, o->kind, o->data, o->len);
     return logged(r, o->kind, result);
 }
 
@@ -344,9 +344,9 @@ static int find(const struct kl_lobby_room *r, const char *who, char *err, size_
     unsigned at[KL_MAX_CLIENTS + 1], n = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        if (!m->here || m->leaving) continue;
+        if (!kl_lobby_stays(m)) continue;
         at[n] = i;
-        e[n++] = (struct kl_name_entry){m->name, kl_room_played(&r->lock, m->seats)};
+        e[n++] = (struct kl_name_entry){m->name, kl_lock_played(&r->lock, m->seats)};
     }
     for (unsigned i = 0; i < r->watch.count && (!n || at[n - 1] < KL_MAX_CLIENTS); i++) {
         at[n] = KL_MAX_CLIENTS;

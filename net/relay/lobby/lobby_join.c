@@ -12,7 +12,7 @@
 
 static bool is_empty(const struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here) return false;
+        if (kl_lobby_here(&r->member[i])) return false;
     return true;
 }
 
@@ -24,12 +24,15 @@ static void forget_secrets(struct kl_lobby_room *r) {
 }
 
 void kl_lobby_free_room(struct kl_lobby_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        kl_lobby_start_drop_ready(&r->member[i]);
     kl_lobby_start_free(r);
     kl_lobby_past_free(r);
     kl_lobby_snapshot_free(r);
     kl_lobby_watch_end(r, "the room is gone");
     free(r->reopening.trial);
     kl_journal_leave(r);
+    kl_lobby_memory_free(r);
     forget_secrets(r);
     free(r);
 }
@@ -38,7 +41,7 @@ void kl_lobby_do_end_room(struct kl_lobby_room *r, const char *why_members, cons
                           uint64_t now_us) {
     struct kl_lobby *l = r->lobby;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here) kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, why_members, now_us);
+        if (kl_lobby_here(&r->member[i])) kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, why_members, now_us);
     kl_lobby_watch_end(r, why_watchers);
     kl_lobby_do_free_empty_rooms(l);
 }
@@ -68,8 +71,7 @@ static void describe(struct kl_lobby_room *r, const struct kl_hello *h, const ch
     r->params = h->params;
     if (r->params.policy == KL_POLICY_OPTIMISTIC && !(r->params.clocked && r->params.subframes))
         r->params.policy = KL_POLICY_BOUNDED; /* without a clock or samples of every frame it means nothing */
-    r->facts = h->facts;
-    kl_identity(&r->facts, r->identity);
+    kl_identity(&h->facts, r->identity);
 }
 
 static void log_made(const struct kl_lobby_room *r) {
@@ -93,6 +95,11 @@ static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello
     if (!r) return NULL;
     r->lobby = l;
     describe(r, h, address);
+    if (!kl_lobby_memory_begin(r, &h->facts)) {
+        kl_lobby_memory_free(r);
+        free(r);
+        return NULL;
+    }
     if (secret) {
         r->door.flags |= KL_DOOR_PASSWORD;
         memcpy(r->door.salt, salt, sizeof r->door.salt);
@@ -101,7 +108,6 @@ static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello
     r->host = KL_NO_HOST;
     r->due.chores_us = r->tale.told.status_us = now_us;
     r->tale.told.farthest = r->tale.told.farthest_was = KL_MAX_CLIENTS;
-    kl_room_init_zeroed(&r->lock, &r->params);
     l->room[i] = r;
     l->rooms++;
     log_made(r);
@@ -124,7 +130,7 @@ uint8_t kl_lobby_free_seats(const struct kl_lobby_room *r, unsigned wanted) {
 
 unsigned kl_lobby_member_free(const struct kl_lobby_room *r) {
     unsigned i = 0;
-    while (i < KL_MAX_CLIENTS && r->member[i].here)
+    while (i < KL_MAX_CLIENTS && kl_lobby_here(&r->member[i]))
         i++;
     return i;
 }
@@ -174,7 +180,7 @@ static int objection(const struct kl_lobby_room *r, const struct kl_hello *h, co
     }
     if (is_no_match(r, h, text, cap)) return KL_REFUSE_FULL;
     char why[KL_TEXT_MAX];
-    if (kl_facts_differ(&r->facts, &h->facts, why, sizeof why) > 0) {
+    if (kl_facts_differ(r->facts, &h->facts, why, sizeof why) > 0) {
         snprintf(text, cap, "%s", why);
         return KL_REFUSE_IDENTITY;
     }
@@ -214,7 +220,7 @@ static bool is_of(const struct kl_lobby_left *l, const uint8_t *seat_key, const 
     return !memcmp(l->seat_key, seat_key, sizeof l->seat_key) || !strcmp(l->host, host);
 }
 
-/* Which of two makes way: the bar that ends first, else the older one. */
+/* The one of two that makes way: the bar that ends first, else the older one. */
 static bool makes_way(const struct kl_lobby_left *a, const struct kl_lobby_left *b) {
     if (a->account.barred_until_us != b->account.barred_until_us)
         return a->account.barred_until_us < b->account.barred_until_us;
@@ -223,7 +229,7 @@ static bool makes_way(const struct kl_lobby_left *a, const struct kl_lobby_left 
 
 void kl_lobby_keep_account(struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
-    struct kl_account account = kl_room_account(&r->lock, member);
+    struct kl_account account = kl_lock_account(&r->lock, member);
     struct kl_lobby_left *to = &r->gone.left[0];
     bool again = false, spent = m->spent.commands.at_us || m->spent.chat.at_us;
     if (account.cost_us == 0 && account.pauses == 0 && !spent) return;
@@ -266,8 +272,10 @@ static struct kl_lobby_left account_of(const struct kl_lobby_room *r, const uint
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
         bool same = !memcmp(m->seat_key, seat_key, sizeof m->seat_key) || !strcmp(m->host[0], host);
-        if (m->here && same) take_most(&worst.spent.pauses, &m->spent.pauses); /* an address shares it */
-        if (m->here && same && !m->linked) take_worse(&worst, kl_room_account(&r->lock, i), &m->spent);
+        if (kl_lobby_here(m) && same)
+            take_most(&worst.spent.pauses, &m->spent.pauses); /* an address shares it */
+        if (kl_lobby_here(m) && same && !kl_lobby_reaches(m))
+            take_worse(&worst, kl_lock_account(&r->lock, i), &m->spent);
     }
     return worst;
 }
@@ -278,12 +286,8 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
     struct kl_lobby_client *c = &r->lobby->client[peer];
     struct kl_lobby_member *m = &r->member[i];
     struct kl_lobby_left left = account_of(r, seat_key, c->address);
-    *m = (struct kl_lobby_member){.here = true,
-                                  .linked = true,
-                                  .peer = peer,
-                                  .seats = seats,
-                                  .joined = r->joins++,
-                                  .spent = left.spent};
+    *m = (struct kl_lobby_member){
+        .place = KL_PLACE_LINKED, .peer = peer, .seats = seats, .joined = r->joins++, .spent = left.spent};
     m->owed = kl_lobby_debt_take(r, seat_key, c->address);
     m->consents = kl_lobby_consents(r, c->consent);
     m->way.no_states = !m->consents;
@@ -295,8 +299,8 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
     c->member = i;
     r->lobby->members++;
     if (r->host == KL_NO_HOST) r->host = i;
-    kl_room_add(&r->lock, i, m->seats, now_us);
-    kl_room_set_account(&r->lock, i, left.account);
+    kl_lock_add(&r->lock, i, m->seats, now_us);
+    kl_lock_set_account(&r->lock, i, left.account);
     kl_lobby_log_member(KL_LOG_INFO, "joined", r, i, "address=%s host=%d filled=%u players=%u",
                         kl_log_address(c->address), r->host == i, kl_lobby_count(kl_lobby_seats_filled(r)),
                         r->params.players);
@@ -309,6 +313,10 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
 
 static void join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h, uint64_t now_us) {
     uint8_t seats = kl_lobby_open_seats(r, h->seats_wanted);
+    if (!kl_lobby_memory_take(r, kl_lobby_member_free(r), seats)) {
+        kl_lobby_turn_away(r->lobby, peer, KL_REFUSE_LIMIT, "this relay has no memory for another player");
+        return;
+    }
     unsigned i = kl_lobby_admit(r, peer, h->name, h->seat_key, seats, now_us);
     const struct kl_lobby_member *m = &r->member[i];
     if (r->phase == KL_ROOM_PLAYING) {
@@ -397,7 +405,7 @@ static const char *fact_of(const struct kl_facts *f, const char *key) {
 static uint16_t rtt_ms(const struct kl_lobby_room *r) {
     uint32_t most_us = 0, spread_us;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!r->member[i].here || !r->member[i].linked || !r->member[i].seats) continue;
+        if (!kl_lobby_reaches(&r->member[i]) || !r->member[i].seats) continue;
         uint32_t us = kl_rtt_least_us(&r->lock.client[i].rtt, &spread_us);
         if (us > most_us) most_us = us;
     }
@@ -407,11 +415,11 @@ static uint16_t rtt_ms(const struct kl_lobby_room *r) {
 }
 
 void kl_lobby_join_measured(struct kl_lobby_room *r, uint64_t now_us) {
-    uint16_t most = kl_room_lead_max(&r->lock);
+    uint16_t most = kl_lock_lead_max(&r->lock);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        uint16_t least = kl_lobby_reaches(m) && m->seats ? kl_room_lead_least(&r->lock, i) : 0;
-        bool newcomer = r->phase < KL_ROOM_PLAYING || kl_room_joining(&r->lock, i);
+        uint16_t least = kl_lobby_reaches(m) && m->seats ? kl_lock_lead_least(&r->lock, i) : 0;
+        bool newcomer = r->phase < KL_ROOM_PLAYING || kl_lock_joining(&r->lock, i);
         if (!newcomer || least <= most || most == KL_SPACING_MAX) continue;
         char text[KL_TEXT_MAX];
         snprintf(text, sizeof text,
@@ -438,13 +446,13 @@ static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *ou
                                      .open = (uint8_t)(joinable && most > filled ? most - filled : 0),
                                      .watchers = (uint16_t)r->watch.count,
                                      .waiting = (uint8_t)waiting,
-                                     .lead_max = (uint8_t)kl_room_lead_max(&r->lock),
+                                     .lead_max = (uint8_t)kl_lock_lead_max(&r->lock),
                                      .doors = r->door.flags,
                                      .rtt_ms = rtt_ms(r),
                                      .playing = r->phase >= KL_ROOM_PLAYING};
     memcpy(out->name, r->name, sizeof out->name);
-    snprintf(out->content, sizeof out->content, "%s", fact_of(&r->facts, "content"));
-    snprintf(out->core, sizeof out->core, "%s", fact_of(&r->facts, "core"));
+    snprintf(out->content, sizeof out->content, "%s", fact_of(r->facts, "content"));
+    snprintf(out->core, sizeof out->core, "%s", fact_of(r->facts, "core"));
     memcpy(out->identity, r->identity, sizeof out->identity);
 }
 

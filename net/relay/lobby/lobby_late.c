@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "net/engine/room_return.h"
+#include "net/engine/lock_relay_return.h"
 #include "net/relay/lobby/lobby_parts.h"
 
 #define LOOK_US     5000000 /* between two looks at a joiner's progress */
@@ -14,7 +14,7 @@
 #define NEAR_FRAMES 60      /* no more than so far behind is not behind */
 
 static uint32_t ran(const struct kl_lobby_room *r, unsigned member) {
-    const struct kl_room_client *c = &r->lock.client[member];
+    const struct kl_lock_client *c = &r->lock.client[member];
     return c->frame_acked - c->backlog;
 }
 
@@ -41,14 +41,15 @@ void kl_lobby_late_goes_on(struct kl_lobby_room *r, unsigned member, uint32_t ha
     m->state = KL_MEMBER_PLAYING;
     m->checked = true;
     m->late.reseated_us = now_us;
-    (void)kl_room_return(&r->lock, member, have, now_us); /* it has all frames sent to it */
+    (void)kl_lock_return(&r->lock, member, have, now_us); /* it has all frames sent to it */
     kl_lobby_past_returned(r, member, 0);
 }
 
 int kl_lobby_do_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why,
                        uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
-    int result = kl_room_reseat(&r->lock, member, seats, now_us);
+    if (!kl_lobby_memory_take(r, member, seats)) return KL_E_SPACE;
+    int result = kl_lock_reseat(&r->lock, member, seats, now_us);
     if (result != KL_OK) return result;
     m->seats = seats;
     m->malformed = 0;
@@ -80,15 +81,15 @@ int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *wh
 /* A spectator has no seat that could count: it has caught up when it is near. */
 static bool has_caught_up(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
-    if (m->state != KL_MEMBER_PLAYING || m->way.step == KL_WAY_LOADS || kl_room_fetching(&r->lock, member))
+    if (m->state != KL_MEMBER_PLAYING || m->way.step == KL_WAY_LOADS || kl_lock_fetching(&r->lock, member))
         return false;
-    return m->seats ? !kl_room_joining(&r->lock, member) : kl_lobby_behind(r, member) <= NEAR_FRAMES;
+    return m->seats ? !kl_lock_joining(&r->lock, member) : kl_lobby_behind(r, member) <= NEAR_FRAMES;
 }
 
 void kl_lobby_late_run(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_member *m = &r->member[i];
-        if (!m->here || !m->late.since_us || !has_caught_up(r, i)) continue;
+        if (!kl_lobby_here(m) || !m->late.since_us || !has_caught_up(r, i)) continue;
         kl_lobby_log_member(KL_LOG_INFO, "caught_up", r, i, "frame=%u took_ms=%llu from=%u fps=%.0f",
                             r->lock.next_close, (unsigned long long)(now_us - m->late.since_us) / 1000,
                             m->way.begins, m->way.fps);
@@ -109,7 +110,7 @@ void kl_lobby_late_said(struct kl_lobby_room *r, unsigned member, uint32_t frame
 void kl_lobby_late_checked(struct kl_lobby_room *r, uint32_t frame) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_late *late = &r->member[i].late;
-        if (!r->member[i].here || late->check != KL_LATE_SAID || frame < late->label) continue;
+        if (!kl_lobby_here(&r->member[i]) || late->check != KL_LATE_SAID || frame < late->label) continue;
         late->check = KL_LATE_CHECKED;
         kl_lobby_log_member(KL_LOG_INFO, "checked", r, i, "frame=%u equal=yes", frame);
     }

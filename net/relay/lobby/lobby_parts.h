@@ -1,4 +1,4 @@
-/* lobby_parts.h - what the parts of the lobby have for each other. Only inside net/relay.
+/* lobby_parts.h - functions that the parts of the lobby have for each other. Only inside net/relay.
  *
  * lobby.c            arriving messages, due times
  * lobby_join.c       HELLO: rooms are made and entered
@@ -37,7 +37,8 @@ unsigned kl_lobby_member_free(const struct kl_lobby_room *r); /* KL_MAX_CLIENTS:
 void kl_lobby_keep_account(struct kl_lobby_room *r, unsigned member);
 /* The lowest free seats, `wanted` many, as a mask; 0 if there are not as many, or the game is full. */
 uint8_t kl_lobby_free_seats(const struct kl_lobby_room *r, unsigned wanted);
-/* Makes the client of this connection a member with these seats, and welcomes it. */
+/* Makes the client of this connection a member with these seats, and welcomes it. There is memory for it
+ * (kl_lobby_memory_take()). */
 unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name, const uint8_t *seat_key,
                         uint8_t seats, uint64_t now_us);
 /* The code of the refusal that this HELLO gets, with its text; 0: it may enter. r: the room, or NULL to make
@@ -139,6 +140,8 @@ bool kl_lobby_start_again(struct kl_lobby_room *r, unsigned member, uint64_t now
 bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct kl_data *d, uint64_t now_us);
 bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f,
                           uint64_t now_us);
+/* Its READY is compared, or is not needed any more. Harmless twice. */
+void kl_lobby_start_drop_ready(struct kl_lobby_member *m);
 /* Moves the room towards its start as far as possible. May put members out. */
 void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us);
 

@@ -1,7 +1,7 @@
 /* A room's past on its way to members, and the base from which clients can bring the room back. */
 #include <string.h>
 
-#include "net/engine/room_return.h"
+#include "net/engine/lock_relay_return.h"
 #include "net/session/past.h"
 #include "net/relay/durable/lobby_ticket.h"
 #include "net/relay/lobby/lobby_parts.h"
@@ -18,7 +18,7 @@ static bool may_send(struct kl_lobby_room *r, const struct kl_lobby_member *m) {
 static void send_history(struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
     uint32_t from, end;
-    while (kl_room_wants_history(&r->lock, member, &from)) {
+    while (kl_lock_wants_history(&r->lock, member, &from)) {
         struct kl_msg msg = {.kind = KL_MSG_HISTORY};
         if (!may_send(r, m)) {
             r->due.bulk = true;
@@ -28,7 +28,7 @@ static void send_history(struct kl_lobby_room *r, unsigned member) {
         if (len == 0) return; /* not sealed into a piece yet, or gone: help_the_lost() sees to it */
         msg.past.len = (uint16_t)len;
         kl_lobby_send_bulk(r->lobby, m->peer, &msg);
-        kl_room_gave_history(&r->lock, member, end);
+        kl_lock_gave_history(&r->lock, member, end);
     }
 }
 
@@ -76,7 +76,7 @@ static bool wants_base(const struct kl_lobby_room *r) {
     uint32_t base = r->past.base.keyframe;
     bool wants = r->lock.next_close >= base + BASE_FRAMES;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        wants |= r->member[i].here && r->member[i].way.begins > base;
+        wants |= kl_lobby_here(&r->member[i]) && r->member[i].way.begins > base;
     return wants && !r->past.broken;
 }
 

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "net/engine/room_return.h"
+#include "net/engine/lock_relay_return.h"
 #include "net/relay/lobby/lobby_parts.h"
 
 #define STALL_TOLD_US 500000
@@ -14,7 +14,7 @@
 static uint16_t in_the_game(const struct kl_lobby_room *r) {
     uint16_t present = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here && !r->member[i].leaving) present |= (uint16_t)(1U << i);
+        if (kl_lobby_stays(&r->member[i])) present |= (uint16_t)(1U << i);
     return present;
 }
 
@@ -35,7 +35,7 @@ void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct k
     kl_lobby_late_said(r, member, h->frame);
     /* one that catches up says what the others have reported long ago, and nobody is there to contradict it
      */
-    bool plays = kl_lobby_plays_now(r, member) && !kl_room_joining(&r->lock, member);
+    bool plays = kl_lobby_plays_now(r, member) && !kl_lock_joining(&r->lock, member);
     if (plays) kl_lobby_watch_truth(r, h, now_us);
 }
 
@@ -84,12 +84,12 @@ static void note_keyframe(struct kl_lobby_room *r, const struct kl_frame *f, uin
 static void mark_frames(struct kl_lobby_room *r) {
     uint8_t mark[KL_MARK];
     if (r->past.broken || r->past.history.next != r->lock.next_close) return;
-    if (kl_lobby_past_mark(r, mark)) kl_room_mark(&r->lock, r->lock.next_close, mark);
+    if (kl_lobby_past_mark(r, mark)) kl_lock_mark(&r->lock, r->lock.next_close, mark);
 }
 
 static void take_frames(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_frame f;
-    while (kl_room_take(&r->lock, &f)) {
+    while (kl_lock_take(&r->lock, &f)) {
         if (f.flags & KL_FRAME_KEY) note_keyframe(r, &f, now_us);
         kl_lobby_past_keep(r, &f);
     }
@@ -109,8 +109,8 @@ static void send_frames(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
         size_t len;
-        while (m->here && (len = kl_room_send(&r->lock, i, now_us, body, sizeof body)) > 0)
-            if (m->linked) net->datagram(net->ctx, m->peer, body, len);
+        while (kl_lobby_here(m) && (len = kl_lock_send(&r->lock, i, now_us, body, sizeof body)) > 0)
+            if (kl_lobby_reaches(m)) net->datagram(net->ctx, m->peer, body, len);
     }
 }
 
@@ -118,8 +118,8 @@ static void send_frames(struct kl_lobby_room *r, uint64_t now_us) {
 static void let_go(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        if (!m->here || !m->leaving) continue;
-        bool used_up = m->seats == 0 || (kl_room_missing(&r->lock) & m->seats);
+        if (m->place != KL_PLACE_LEAVING) continue;
+        bool used_up = m->seats == 0 || (kl_lock_missing(&r->lock) & m->seats);
         bool alone = in_the_game(r) == 0;
         if (used_up || alone || now_us >= m->leaving_us + KL_DRAIN_US) kl_lobby_forget(r, i, "left", now_us);
     }
@@ -128,9 +128,9 @@ static void let_go(struct kl_lobby_room *r, uint64_t now_us) {
 /* A client that is further behind than UPDATE reaches gets its frames from the history. */
 static void help_the_lost(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!kl_lobby_reaches(&r->member[i]) || !kl_room_lost(&r->lock, i)) continue;
+        if (!kl_lobby_reaches(&r->member[i]) || !kl_lock_lost(&r->lock, i)) continue;
         if (kl_lobby_past_reaches(r, r->lock.client[i].frame_acked))
-            kl_room_fetch(&r->lock, i);
+            kl_lock_fetch(&r->lock, i);
         else
             kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, "too far behind the game to catch up", now_us);
     }
@@ -141,13 +141,13 @@ static void help_the_lost(struct kl_lobby_room *r, uint64_t now_us) {
 static void tell_absence(struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_member *m = &r->member[i];
-        const struct kl_room_client *c = &r->lock.client[i];
-        bool out = !m->linked || c->away || c->presence != KL_PRESENT;
-        bool absent = m->here && m->seats && !c->joining && out;
-        bool slow = m->here && kl_room_holds_up(&r->lock, i);
+        const struct kl_lock_client *c = &r->lock.client[i];
+        bool out = !kl_lobby_reaches(m) || c->away || c->presence != KL_PRESENT;
+        bool absent = kl_lobby_here(m) && m->seats && !c->joining && out;
+        bool slow = kl_lobby_here(m) && kl_lock_holds_up(&r->lock, i);
         if (slow && !m->slow)
             kl_lobby_notice(r, "%s holds the game up: %s", kl_lobby_name(r, i).text,
-                            kl_room_late_itself(&r->lock, i) ? "late without the link's reason"
+                            kl_lock_late_itself(&r->lock, i) ? "late without the link's reason"
                                                              : "the connection is too slow");
         m->slow = slow;
         if (absent == m->absent) continue;
@@ -160,7 +160,7 @@ static void tell_absence(struct kl_lobby_room *r) {
 void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->phase == KL_ROOM_PLAYING) {
         let_go(r, now_us);
-        kl_room_tick(&r->lock, now_us);
+        kl_lock_tick(&r->lock, now_us);
         kl_lobby_way_run(r, now_us);
         kl_lobby_late_run(r, now_us);
         tell_absence(r);
@@ -181,7 +181,7 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
  */
 
 static void tell_stall(struct kl_lobby_room *r, uint64_t now_us) {
-    uint8_t seats = kl_room_waiting_for(&r->lock);
+    uint8_t seats = kl_lock_waiting_for(&r->lock);
     if (r->tale.stall.told || seats == 0 || now_us < r->tale.stall.since_us + STALL_TOLD_US) return;
     char list[20];
     r->tale.stall.told = true;
@@ -197,8 +197,8 @@ static void tell_status(struct kl_lobby_room *r, uint64_t now_us) {
     kl_lobby_log_room(KL_LOG_DEBUG, "status", r, "frame=%u spacing=%u stalls=%u", r->lock.next_close,
                       r->tale.spacing, r->tale.stall.count);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_room_client *c = &r->lock.client[i];
-        if (r->member[i].here)
+        const struct kl_lock_client *c = &r->lock.client[i];
+        if (kl_lobby_here(&r->member[i]))
             kl_lobby_log_member(KL_LOG_DEBUG, "link", r, i,
                                 "rtt_ms=%.1f jitter_ms=%.1f samples=%u backlog=%u", c->rtt.srtt_us / 1e3,
                                 c->rtt.rttvar_us / 1e3, c->next_sample, c->backlog);
@@ -211,7 +211,7 @@ static void close_unplayed(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->tale.empty_us == 0) r->tale.empty_us = now_us;
     if (now_us < r->tale.empty_us + KL_SPECTATE_US) return;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here)
+        if (kl_lobby_here(&r->member[i]))
             kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, "all players have left the game", now_us);
 }
 
@@ -219,7 +219,7 @@ static void close_unplayed(struct kl_lobby_room *r, uint64_t now_us) {
 static void tell_farthest(struct kl_lobby_room *r, uint64_t now_us) {
     if (now_us < r->tale.told.farthest_us) return;
     r->tale.told.farthest_us = now_us + FARTHEST_US;
-    uint8_t is = (uint8_t)kl_room_farthest(&r->lock);
+    uint8_t is = (uint8_t)kl_lock_farthest(&r->lock);
     bool lasts = is == r->tale.told.farthest_was;
     r->tale.told.farthest_was = is;
     if (!lasts || is == r->tale.told.farthest) return;

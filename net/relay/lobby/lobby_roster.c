@@ -14,13 +14,14 @@ static struct kl_msg roster_of(const struct kl_lobby_room *r) {
     roster->farthest = r->tale.told.farthest < KL_MAX_CLIENTS ? r->tale.told.farthest : KL_WATCHER;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *from = &r->member[i];
-        if (!from->here) continue;
+        if (!kl_lobby_here(from)) continue;
         struct kl_member *to = &roster->member[roster->count++];
         *to = (struct kl_member){.client = (uint8_t)i, .seats = from->seats, .state = from->state};
         to->host = i == r->host;
         memcpy(to->name, from->name, sizeof to->name);
-        if (from->state == KL_MEMBER_PLAYING && kl_room_joining(&r->lock, i)) to->state = KL_MEMBER_JOINING;
-        if (!from->linked) to->state = from->leaving ? KL_MEMBER_GONE : KL_MEMBER_AWAY;
+        if (from->state == KL_MEMBER_PLAYING && kl_lock_joining(&r->lock, i)) to->state = KL_MEMBER_JOINING;
+        if (!kl_lobby_reaches(from))
+            to->state = from->place == KL_PLACE_LEAVING ? KL_MEMBER_GONE : KL_MEMBER_AWAY;
     }
     roster->watchers = (uint16_t)r->watch.count;
     roster->delay_s = r->watch.delay_s;

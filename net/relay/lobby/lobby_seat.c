@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "net/engine/room_return.h"
+#include "net/engine/lock_relay_return.h"
 #include "net/relay/lobby/lobby_parts.h"
 
 /* --- leaving ----------------------------------------------------------------------------------------------
@@ -9,9 +9,9 @@
 
 static void unlink_client(struct kl_lobby_room *r, unsigned member) {
     struct kl_lobby_member *m = &r->member[member];
-    if (!m->linked) return;
+    if (!kl_lobby_reaches(m)) return;
     struct kl_lobby_client *c = &r->lobby->client[m->peer];
-    m->linked = false;
+    m->place = KL_PLACE_KEPT;
     kl_lobby_fetch_end(r, &m->fetch);
     kl_lobby_way_left(r, member);
     if (c->state == KL_CLIENT_MEMBER && c->room == r && c->member == member) c->state = KL_CLIENT_NONE;
@@ -24,19 +24,22 @@ static void forget(struct kl_lobby_room *r, unsigned member, const char *why, co
     kl_lobby_log_member(KL_LOG_INFO, "left", r, member, "frame=%u reason=\"%s\"", r->lock.next_close, why);
     unlink_client(r, member);
     kl_lobby_snapshot_left(r, member, now_us);
-    if (!m->leaving) kl_lobby_keep_account(r, member);
+    bool leaving = m->place == KL_PLACE_LEAVING;
+    if (!leaving) kl_lobby_keep_account(r, member);
     kl_lobby_debt_keep(r, m->seat_key, m->host[0], m->owed);
-    kl_room_remove(&r->lock, member, now_us);
-    m->here = m->absent = false;
+    kl_lobby_start_drop_ready(m);
+    kl_lock_remove(&r->lock, member, now_us);
+    m->place = KL_PLACE_EMPTY;
+    m->absent = false;
     kl_lobby_heal_left(r, member, now_us);
     r->lobby->members--;
     r->talk.roster_changed = r->due.busy = r->past.ticket_changed = true;
-    if (!m->leaving) kl_lobby_news(r, now_us, "%s %s", kl_lobby_name(r, member).text, news);
+    if (!leaving) kl_lobby_news(r, now_us, "%s %s", kl_lobby_name(r, member).text, news);
     bool was_host = r->host == member;
     if (was_host) kl_lobby_choose_host(r);
     kl_lobby_start_left(r, was_host);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here) return;
+        if (kl_lobby_here(&r->member[i])) return;
     kl_lobby_log_room(KL_LOG_INFO, "room_ended", r, "frames=%u", r->lock.next_close);
 }
 
@@ -74,7 +77,7 @@ void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_
     kl_lobby_keep_account(r, member); /* it may come again before its last samples are played */
     kl_lobby_debt_keep(r, m->seat_key, m->host[0], m->owed);
     m->owed = 0;
-    m->leaving = true;
+    m->place = KL_PLACE_LEAVING;
     m->leaving_us = now_us;
     r->talk.roster_changed = r->due.busy = r->past.ticket_changed = true;
     kl_lobby_news(r, now_us, "%s left", kl_lobby_name(r, member).text);
@@ -92,7 +95,7 @@ void kl_lobby_cut(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     m->cut_us = now_us;
     if (now_us >= m->back_us + KL_SETTLED_US) m->away_us = 0;
     r->talk.roster_changed = r->due.busy = true;
-    if (r->phase == KL_ROOM_PLAYING) kl_room_cut(&r->lock, member, now_us);
+    if (r->phase == KL_ROOM_PLAYING) kl_lock_cut(&r->lock, member, now_us);
     kl_lobby_log_member(KL_LOG_INFO, "cut", r, member, "frame=%u seat_time_s=%u used_ms=%llu",
                         r->lock.next_close, r->seat_time_s, (unsigned long long)m->away_us / 1000);
 }
@@ -100,8 +103,8 @@ void kl_lobby_cut(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
 void kl_lobby_seat_chores(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        bool kept = m->here && !m->linked && !m->leaving;
-        if (kept && now_us + m->away_us >= m->cut_us + r->seat_time_s * UINT64_C(1000000))
+        if (m->place == KL_PLACE_KEPT &&
+            now_us + m->away_us >= m->cut_us + r->seat_time_s * UINT64_C(1000000))
             kl_lobby_forget(r, i, "did not come back in time", now_us);
     }
 }
@@ -131,7 +134,7 @@ void kl_lobby_welcome(struct kl_lobby_room *r, unsigned member) {
 static unsigned owner_of(const struct kl_lobby_room *r, const struct kl_return *b, unsigned *which) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        if (!m->here || m->leaving || memcmp(m->seat_key, b->seat_key, sizeof m->seat_key) != 0) continue;
+        if (!kl_lobby_stays(m) || memcmp(m->seat_key, b->seat_key, sizeof m->seat_key) != 0) continue;
         for (*which = 0; *which < 2; ++*which)
             if (m->any_token || kl_seat_token_is(b->token, m->token_hash[*which])) return i;
     }
@@ -152,7 +155,7 @@ static void turn_back(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r
 
 static void displace(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
-    if (!m->linked) return;
+    if (!kl_lobby_reaches(m)) return;
     kl_lobby_log_member(KL_LOG_INFO, "displaced", r, member, "by=a_newer_session");
     kl_lobby_refuse(r->lobby, m->peer, KL_REFUSE_CLOSED,
                     "your seat was taken back by a newer session of yours");
@@ -179,7 +182,7 @@ static void catch_up(struct kl_lobby_room *r, unsigned member, const struct kl_r
         kl_lobby_set_out(r, member, b->have, now_us);
         return;
     }
-    kl_room_cut(&r->lock, member, now_us); /* ends an older session */
+    kl_lock_cut(&r->lock, member, now_us); /* ends an older session */
     if (!kl_lobby_start_again(r, member, now_us))
         kl_lobby_put_out(r, member, KL_REFUSE_SEAT, "this relay no longer keeps the frames that you miss",
                          now_us);
@@ -189,14 +192,14 @@ static void take_back(struct kl_lobby_room *r, unsigned member, unsigned which, 
                       const struct kl_return *b, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     struct kl_lobby_client *c = &r->lobby->client[peer];
-    uint64_t away_us = m->linked ? 0 : now_us - m->cut_us;
+    uint64_t away_us = kl_lobby_reaches(m) ? 0 : now_us - m->cut_us;
     displace(r, member, now_us);
     memmove(m->token_hash[1], m->token_hash[which], KL_SEAT_HASH); /* until the new one has been used */
     m->any_token = false;
     c->consent = b->consent;
     m->consents = kl_lobby_consents(r, b->consent);
     m->way.no_states = m->way.no_states || !m->consents;
-    m->linked = true;
+    m->place = KL_PLACE_LINKED;
     m->peer = peer;
     m->malformed = 0;
     m->deadline_us = 0;
@@ -226,7 +229,7 @@ void kl_lobby_return(struct kl_lobby *l, unsigned peer, const struct kl_return *
 /* It begins with nothing. One with frames may always come back: it gets what it missed. */
 static bool comes_too_often(struct kl_lobby_room *r, unsigned member, char *text, size_t cap) {
     struct kl_lobby_member *m = &r->member[member];
-    if (m->linked) kl_lobby_cost_count(r->lobby, m->peer);
+    if (kl_lobby_reaches(m)) kl_lobby_cost_count(r->lobby, m->peer);
     unsigned wait_s = kl_lobby_cost_wait_s(r, m->owed, KL_COST_JOININGS, m->way.no_states);
     if (wait_s > 0) snprintf(text, cap, "too many returns: try again in %u s", wait_s);
     return wait_s > 0;
@@ -241,7 +244,7 @@ void kl_lobby_do_take_return(struct kl_lobby *l, unsigned peer, const struct kl_
                kl_seat_verify(b->seat_key, l->net.binding(l->net.ctx, peer), b->token, b->signature);
     if (!own)
         turn_back(l, peer, r, b, now_us);
-    else if (b->fresh && kl_facts_differ(&r->facts, &b->facts, text, sizeof text) > 0)
+    else if (b->fresh && kl_facts_differ(r->facts, &b->facts, text, sizeof text) > 0)
         kl_lobby_turn_away(l, peer, KL_REFUSE_IDENTITY, text);
     else if (b->fresh && comes_too_often(r, member, text, sizeof text))
         kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, text);

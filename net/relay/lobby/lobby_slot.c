@@ -26,7 +26,7 @@ bool kl_lobby_slot_newest(const struct kl_lobby_room *r, uint32_t *keyframe) {
     bool any = false;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        if (!m->here || m->leaving || !m->slot.said || (any && m->slot.keyframe <= *keyframe)) continue;
+        if (!kl_lobby_stays(m) || !m->slot.said || (any && m->slot.keyframe <= *keyframe)) continue;
         *keyframe = m->slot.keyframe;
         any = true;
     }
@@ -48,7 +48,7 @@ static const char *objection(const struct kl_lobby_room *r, unsigned member, uin
 static uint64_t hash_of(const struct kl_lobby_room *r, uint32_t keyframe) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        if (m->here && !m->leaving && m->slot.said && m->slot.has && m->slot.keyframe == keyframe)
+        if (kl_lobby_stays(m) && m->slot.said && m->slot.has && m->slot.keyframe == keyframe)
             return m->slot.hash;
     }
     return 0;
@@ -61,7 +61,7 @@ bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o) {
     if (in.failed || o->len != KL_LOAD_BYTES) return false;
     uint64_t hash = hash_of(r, keyframe);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!r->member[i].here || r->member[i].leaving) continue;
+        if (!kl_lobby_stays(&r->member[i])) continue;
         const char *why = objection(r, i, keyframe, hash);
         if (!why) continue;
         kl_lobby_notice(r, "did not load the save of frame %u: %s %s", keyframe, kl_lobby_name(r, i).text,

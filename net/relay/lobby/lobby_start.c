@@ -4,7 +4,7 @@
 
 #include <sodium.h>
 
-#include "net/engine/room_return.h"
+#include "net/engine/lock_relay_return.h"
 #include "net/platform/clock.h"
 #include "net/relay/lobby/lobby_parts.h"
 
@@ -49,7 +49,7 @@ static void set_deadline(struct kl_lobby_member *m, uint64_t now_us) {
 /* One machine that does not load the host's saves, and no machine begins with them. */
 static bool all_consent(const struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here && !r->member[i].consents) return false;
+        if (kl_lobby_here(&r->member[i]) && !r->member[i].consents) return false;
     return true;
 }
 
@@ -155,7 +155,7 @@ static void goes_on(struct kl_lobby_room *r, unsigned member, const struct kl_fa
     struct kl_lobby_member *m = &r->member[member];
     char why[KL_TEXT_MAX];
     m->deadline_us = 0;
-    if (r->start.ready_known && kl_facts_differ(&r->start.ready, f, why, sizeof why) > 0) {
+    if (r->start.ready && kl_facts_differ(r->start.ready, f, why, sizeof why) > 0) {
         kl_lobby_put_out(r, member, KL_REFUSE_IDENTITY, why, now_us);
         return;
     }
@@ -163,6 +163,16 @@ static void goes_on(struct kl_lobby_room *r, unsigned member, const struct kl_fa
     r->talk.roster_changed = true;
     kl_lobby_log_member(KL_LOG_INFO, "ready", r, member, "facts=%u frame=%u", f->count, r->lock.next_close);
     kl_lobby_set_out(r, member, 0, now_us);
+}
+
+/* False: the member is put out, for there is no memory. */
+static bool keep_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    kl_lobby_start_drop_ready(m);
+    m->ready = kl_lobby_memory_facts(f);
+    if (!m->ready)
+        kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, "this relay has no memory for your READY", now_us);
+    return m->ready;
 }
 
 bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f,
@@ -175,34 +185,41 @@ bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct
         goes_on(r, member, f, now_us);
         return true;
     }
+    if (!keep_ready(r, member, f, now_us)) return true;
     m->state = KL_MEMBER_READY;
     m->deadline_us = 0;
-    m->ready = *f;
     r->talk.roster_changed = true;
     kl_lobby_log_member(KL_LOG_INFO, "ready", r, member, "facts=%u", f->count);
     return true;
 }
 
+void kl_lobby_start_drop_ready(struct kl_lobby_member *m) {
+    free(m->ready);
+    m->ready = NULL;
+}
+
 /* Compares the members' facts after loading with the host's, once those are known. */
 static void check_ready(struct kl_lobby_room *r, uint64_t now_us) {
-    const struct kl_lobby_member *host = r->host == KL_NO_HOST ? NULL : &r->member[r->host];
-    if (!r->start.ready_known && host && host->state == KL_MEMBER_READY) {
+    struct kl_lobby_member *host = r->host == KL_NO_HOST ? NULL : &r->member[r->host];
+    if (!r->start.ready && host && host->state == KL_MEMBER_READY && host->ready) {
         r->start.ready = host->ready;
-        r->start.ready_known = true;
+        host->ready = NULL;
+        host->checked = true;
     }
-    for (unsigned i = 0; i < KL_MAX_CLIENTS && r->start.ready_known; i++) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && r->start.ready; i++) {
         struct kl_lobby_member *m = &r->member[i];
-        if (!m->here || m->checked || m->state != KL_MEMBER_READY) continue;
+        if (!kl_lobby_here(m) || m->checked || m->state != KL_MEMBER_READY || !m->ready) continue;
         char why[KL_TEXT_MAX];
+        bool differs = kl_facts_differ(r->start.ready, m->ready, why, sizeof why) > 0;
         m->checked = true;
-        if (kl_facts_differ(&r->start.ready, &m->ready, why, sizeof why) > 0)
-            kl_lobby_put_out(r, i, KL_REFUSE_IDENTITY, why, now_us);
+        kl_lobby_start_drop_ready(m);
+        if (differs) kl_lobby_put_out(r, i, KL_REFUSE_IDENTITY, why, now_us);
     }
 }
 
 static bool all_are_ready(const struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here && !r->member[i].checked) return false;
+        if (kl_lobby_here(&r->member[i]) && !r->member[i].checked) return false;
     return true;
 }
 
@@ -210,19 +227,20 @@ static void begin_play(struct kl_lobby_room *r, uint64_t now_us) {
     char seats[20];
     r->tale.stall.since_us = r->tale.told.status_us = now_us;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* later moves change no votes */
-        if (r->member[i].here) memcpy(r->member[i].home, r->member[i].host[0], sizeof r->member[i].home);
+        if (kl_lobby_here(&r->member[i]))
+            memcpy(r->member[i].home, r->member[i].host[0], sizeof r->member[i].home);
     kl_lobby_log_room(KL_LOG_INFO, "started", r, "frame=0 seats=%s spacing=%u",
                       kl_log_seats(seats, kl_lobby_seats_filled(r)), r->lock.now.length);
 }
 
 static void start(struct kl_lobby_room *r, uint64_t now_us) {
-    if (kl_room_start(&r->lock, now_us) != KL_OK) return;
+    if (kl_lock_start(&r->lock, now_us) != KL_OK) return;
     r->phase = KL_ROOM_PLAYING; /* the start data is kept for members that come back without it */
     kl_lobby_past_begin(r, now_us);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!r->member[i].here) continue;
+        if (!kl_lobby_here(&r->member[i])) continue;
         r->member[i].state = KL_MEMBER_PLAYING;
-        if (!r->member[i].linked) kl_room_cut(&r->lock, i, now_us);
+        if (!kl_lobby_reaches(&r->member[i])) kl_lock_cut(&r->lock, i, now_us);
     }
     r->talk.roster_changed = true;
     kl_lobby_notice(r, "the game begins");

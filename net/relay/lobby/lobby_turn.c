@@ -28,14 +28,14 @@ int kl_lobby_ask_rematch(struct kl_lobby_room *r, unsigned member, uint64_t now_
     m->again_us = now_us + AGREE_US;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *p = &r->member[i];
-        bool agrees = p->here && p->seats && now_us < p->again_us;
+        bool agrees = kl_lobby_here(p) && p->seats && now_us < p->again_us;
         agreed += agrees;
         players += agrees || (kl_lobby_reaches(p) && p->seats && !r->lock.client[i].away);
     }
     if (2 * agreed > players) {
         for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
             r->member[i].again_us = 0;
-        return kl_room_command(&r->lock, member, KL_COMMAND_RESET, NULL, 0);
+        return kl_lock_command(&r->lock, member, KL_COMMAND_RESET, NULL, 0);
     }
     if (!first) return KL_OK;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
@@ -74,8 +74,7 @@ static struct waiter behind(struct kl_lobby_room *r, uint32_t number) {
     struct waiter w = {NULL, NULL, KL_MAX_CLIENTS, NULL};
     if (r->watch.turns == 0) return w; /* nobody has ever waited here */
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here && !r->member[i].leaving && is_earlier(&r->member[i].turn, number, &w))
-            w = a_member(r, i);
+        if (kl_lobby_stays(&r->member[i]) && is_earlier(&r->member[i].turn, number, &w)) w = a_member(r, i);
     for (unsigned i = 0; i < r->watch.count; i++)
         if (is_earlier(&r->watch.at[i]->turn, number, &w)) w = a_watcher(r->watch.at[i]);
     return w;
@@ -120,7 +119,7 @@ static unsigned seats_taken(const struct kl_lobby_room *r) {
 static bool has_place(struct kl_lobby_room *r, const struct waiter *more) {
     unsigned clients = 0, watchers = more->watcher != NULL;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        clients += r->member[i].here;
+        clients += kl_lobby_here(&r->member[i]);
     for (EACH_WAITER(w, r))
         watchers += w.watcher != NULL;
     return kl_lobby_waiting(r, NULL) < KL_QUEUE_MAX &&
@@ -135,7 +134,7 @@ static void enqueue(struct kl_lobby_room *r, struct kl_lobby_turn *t) {
 static void tell_players(struct kl_lobby_room *r, const char *waits, uint64_t now_us) {
     if (!kl_bucket_take(&r->talk.news, TOLD_PER_MIN, now_us)) return;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here && r->member[i].seats)
+        if (kl_lobby_here(&r->member[i]) && r->member[i].seats)
             kl_lobby_ask(r, i, KL_NOTICE_SEAT, "%s waits for a seat: you may hand on yours", waits);
 }
 
@@ -177,7 +176,7 @@ static unsigned first_giver(const struct kl_lobby_room *r) {
     unsigned first = KL_MAX_CLIENTS;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        bool gives = m->here && !m->leaving && m->seats && m->hands_on;
+        bool gives = kl_lobby_stays(m) && m->seats && m->hands_on;
         if (gives && (first == KL_MAX_CLIENTS || m->hands_on < r->member[first].hands_on)) first = i;
     }
     return first;
@@ -224,6 +223,11 @@ static uint8_t taken_over(struct kl_lobby_room *r, uint64_t now_us) {
     return seats & (uint8_t)-seats; /* a second one is offered to the next */
 }
 
+/* For the client in the game, and for these seats. */
+static bool has_memory(struct kl_lobby_room *r, const struct waiter *w, uint8_t seats) {
+    return kl_lobby_memory_take(r, w->watcher ? kl_lobby_member_free(r) : w->member, seats);
+}
+
 /* A seat goes to the client that it was offered to, or that asks for a free one while nobody waits before it.
  */
 static void wants_seat(struct kl_lobby_room *r, const struct waiter *w, unsigned wanted, uint64_t now_us) {
@@ -233,6 +237,10 @@ static void wants_seat(struct kl_lobby_room *r, const struct waiter *w, unsigned
     if (can_play(r, w) && (offered || !first || first == w->turn)) {
         seats = kl_lobby_free_seats(r, wanted);
         if (!seats) seats = kl_lobby_free_seats(r, 1);
+        if (!has_memory(r, w, seats)) {
+            tell(r, w, 0, "this relay has no memory for another player: you watch");
+            return;
+        }
         if (!seats && offered) seats = taken_over(r, now_us);
     }
     if (seats)
@@ -306,7 +314,7 @@ static unsigned seats_on_offer(const struct kl_lobby_room *r) {
     unsigned taken = seats_taken(r), n = r->params.players > taken ? r->params.players - taken : 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        if (m->here && !m->leaving && m->hands_on) n += kl_lobby_count(m->seats);
+        if (kl_lobby_stays(m) && m->hands_on) n += kl_lobby_count(m->seats);
     }
     return n;
 }
@@ -334,7 +342,7 @@ static void pass_over(struct kl_lobby_room *r, const struct waiter *w) {
 
 static void keep_seats(struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!r->member[i].here || !r->member[i].hands_on) continue;
+        if (!kl_lobby_here(&r->member[i]) || !r->member[i].hands_on) continue;
         r->member[i].hands_on = 0;
         kl_lobby_tell(r, i, "nobody takes your seat: you play on");
     }

@@ -2,7 +2,7 @@
  * §7. way.h decides, by the facts of lobby_way_facts.c; the deeds are here. */
 #include <stdio.h>
 
-#include "net/engine/room_return.h"
+#include "net/engine/lock_relay_return.h"
 #include "net/relay/lobby/lobby_parts.h"
 
 #define LEAST_RUN 300 /* frames: fewer tell no speed */
@@ -12,7 +12,7 @@
 
 static void by_history(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
-    if (kl_room_return(&r->lock, member, m->way.have, now_us) != KL_OK) return; /* it was asked before */
+    if (kl_lock_return(&r->lock, member, m->way.have, now_us) != KL_OK) return; /* it was asked before */
     m->state = KL_MEMBER_PLAYING;
     kl_lobby_log_member(KL_LOG_INFO, "way", r, member, "by=history frame=%u frames_to_run=%u", m->way.have,
                         r->lock.next_close - m->way.have);
@@ -22,7 +22,7 @@ static void by_history(struct kl_lobby_room *r, unsigned member, uint64_t now_us
 static void by_snapshot(struct kl_lobby_room *r, unsigned member, struct kl_lobby_packed *k,
                         uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
-    if (kl_room_return(&r->lock, member, k->keyframe, now_us) != KL_OK) return;
+    if (kl_lock_return(&r->lock, member, k->keyframe, now_us) != KL_OK) return;
     (void)kl_lobby_fetch_begin(r, &m->fetch, k, m->peer, true);
     kl_lobby_past_returned(r, member, k->interval);
     m->state = KL_MEMBER_PLAYING;
@@ -59,7 +59,8 @@ static void go(struct kl_lobby_room *r, unsigned member, enum kl_way way, uint64
 /* A player who has the game's state, or may come back with it. */
 static bool somebody_can_give(const struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here && r->member[i].seats && r->member[i].state == KL_MEMBER_PLAYING) return true;
+        if (kl_lobby_here(&r->member[i]) && r->member[i].seats && r->member[i].state == KL_MEMBER_PLAYING)
+            return true;
     return false;
 }
 
@@ -67,8 +68,8 @@ static bool somebody_can_give(const struct kl_lobby_room *r) {
  * without it, as without a newcomer. */
 static void go_on_without(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     bool strict = r->lock.params.policy == KL_POLICY_STRICT;
-    if (!strict || !r->member[member].seats || kl_room_joining(&r->lock, member)) return;
-    (void)kl_room_reseat(&r->lock, member, r->member[member].seats, now_us);
+    if (!strict || !r->member[member].seats || kl_lock_joining(&r->lock, member)) return;
+    (void)kl_lock_reseat(&r->lock, member, r->member[member].seats, now_us);
 }
 
 static void look_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
@@ -86,7 +87,7 @@ static void look_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us
 
 static void set_out(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
-    kl_room_cut(&r->lock, member, now_us); /* it gets nothing before its way is known */
+    kl_lock_cut(&r->lock, member, now_us); /* it gets nothing before its way is known */
     kl_lobby_fetch_end(r, &m->fetch);
     m->state = KL_MEMBER_READY;
     kl_way_set_out(&m->way, now_us);
@@ -114,7 +115,7 @@ void kl_lobby_way_loaded(struct kl_lobby_room *r, unsigned member, const struct 
     if (loaded == KL_WAY_LOADED_NOTHING) return;
     m->late.looked_us = 0;
     if (loaded == KL_WAY_LOADED) return;
-    kl_room_cut(&r->lock, member, now_us);
+    kl_lock_cut(&r->lock, member, now_us);
     if (!kl_lobby_start_again(r, member, now_us))
         kl_lobby_put_out(r, member, KL_REFUSE_STARTED,
                          "the room's state could not be loaded on this machine, and this relay does not keep "
@@ -133,7 +134,7 @@ bool kl_lobby_do_way_apart(struct kl_lobby_room *r, unsigned member, uint64_t no
                     "%s is still out of sync, since this core's states are incomplete: %s "
                     "replays the game",
                     kl_lobby_name(r, member).text, kl_lobby_name(r, member).text);
-    kl_room_cut(&r->lock, member, now_us);
+    kl_lock_cut(&r->lock, member, now_us);
     return kl_lobby_start_again(r, member, now_us);
 }
 
@@ -142,7 +143,7 @@ bool kl_lobby_do_way_anew(struct kl_lobby_room *r, unsigned member, uint64_t now
     const struct kl_way_trip t = {.no_states = true};
     if (kl_lobby_way_to_present(r, &t) != KL_WAY_HISTORY) return false;
     m->way.no_states = true;
-    kl_room_cut(&r->lock, member, now_us);
+    kl_lock_cut(&r->lock, member, now_us);
     return kl_lobby_start_again(r, member, now_us);
 }
 
@@ -156,7 +157,7 @@ static void measure(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
         m->ran_from = ran;
     }
     if (m->ran_us && ran >= m->ran_from + LEAST_RUN && now_us > m->ran_us &&
-        kl_room_fetching(&r->lock, member))
+        kl_lock_fetching(&r->lock, member))
         m->way.fps = (ran - m->ran_from) * 1e6 / (double)(now_us - m->ran_us);
 }
 

@@ -10,11 +10,14 @@
 #include "net/platform/clock.h"
 #include "net/relay/log/lobby_limit.h"
 #include "net/relay/log/log_limit.h"
+#include "net/relay/log/outlet.h"
 
-#define HASH_SHOWN 8 /* bytes of it: two of a million addresses are equal once in 40 million runs */
+#define LINE_BYTES 1024 /* of what an event says; more is cut */
+#define HASH_SHOWN 8    /* bytes of it: two of a million addresses are equal once in 40 million runs */
 
 static enum kl_log_level wanted = KL_LOG_INFO;
 static FILE *stream; /* NULL: standard error */
+static struct kl_outlet *through;
 static struct kl_log_limit limit;
 static bool hashes;
 static uint8_t hash_key[crypto_shorthash_siphashx24_KEYBYTES];
@@ -25,6 +28,9 @@ void kl_log_set_level(enum kl_log_level level) {
 }
 void kl_log_to(FILE *to) {
     stream = to;
+}
+void kl_log_through(struct kl_outlet *outlet) {
+    through = outlet;
 }
 bool kl_log_wants(enum kl_log_level level) {
     return level <= wanted;
@@ -55,9 +61,13 @@ const char *kl_log_address(const char *address) {
 }
 
 static void put(enum kl_log_level level, const char *event, const char *rest) {
-    char when[KL_WALL_TEXT];
-    fprintf(stream ? stream : stderr, "%s %s event=%s%s%s\n", kl_wall_text(when, kl_wall_us()), names[level],
-            event, rest[0] ? " " : "", rest);
+    char when[KL_WALL_TEXT], line[LINE_BYTES + 128];
+    int n = snprintf(line, sizeof line, "%s %s event=%s%s%s\n", kl_wall_text(when, kl_wall_us()),
+                     names[level], event, rest[0] ? " " : "", rest);
+    if (through)
+        kl_outlet_put(through, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+    else
+        fputs(line, stream ? stream : stderr);
 }
 
 static void put_left_out(const char *key, uint64_t lines) {
@@ -68,7 +78,7 @@ static void put_left_out(const char *key, uint64_t lines) {
 
 void kl_log(enum kl_log_level level, const char *event, const char *format, ...) {
     if (!kl_log_wants(level)) return;
-    char line[1024], key[KL_LOG_KEY];
+    char line[LINE_BYTES], key[KL_LOG_KEY];
     uint64_t missing = 0;
     va_list args;
     va_start(args, format);

@@ -7,11 +7,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct kl_outlet;
+
 enum kl_log_level { KL_LOG_ERROR, KL_LOG_INFO, KL_LOG_DEBUG };
 
 void kl_log_set_level(enum kl_log_level level);
 /* Sets the stream of the lines; NULL, the default: standard error. */
 void kl_log_to(FILE *to);
+/* Sends the lines through an outlet instead, which is borrowed; NULL: no more. */
+void kl_log_through(struct kl_outlet *outlet);
 /* "error", "info", "debug"; false for anything else. */
 bool kl_log_level_parse(const char *name, enum kl_log_level *out);
 bool kl_log_wants(enum kl_log_level level);
@@ -32,7 +36,7 @@ const char *kl_log_address(const char *address);
 
 /* 2024-05-06T07:08:09.123Z info event=<event> <the rest> */
 void kl_log(enum kl_log_level level, const char *event, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((format(__printf__, 3, 4)));
 
 /* Writes s in quotes, with quotes and backslashes escaped and unfit characters replaced. Returns out. cap >=
  * 3; longer text is cut. */

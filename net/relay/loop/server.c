@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "net/engine/msg.h"
+#include "net/platform/dir.h"
 #include "net/platform/clock.h"
 #include "net/platform/wait.h"
 #include "net/session/seal.h"
@@ -67,13 +68,8 @@ void kl_server_defaults(struct kl_server_config *out) {
 }
 
 int kl_server_state(char *out, size_t cap) {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    int len = -1;
-    if (state && state[0] == '/')
-        len = snprintf(out, cap, "%s/keylock-relay", state);
-    else if (home && home[0] == '/')
-        len = snprintf(out, cap, "%s/.local/state/keylock-relay", home);
-    return len > 0 && (size_t)len < cap ? 0 : -1;
+    char ignored[256];
+    return kl_dir_known(KL_DIR_STATE, "keylock-relay", out, cap, ignored, sizeof ignored);
 }
 
 /* --- from the network to the rooms ------------------------------------------------------------------------

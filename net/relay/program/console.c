@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "net/engine/command.h"
+#include "net/platform/input.h"
 #include "net/relay/lobby/lobby_command.h"
 
 #define BUDGET_MIN_MS 20
@@ -225,95 +225,100 @@ static const char *yes(bool is) {
 
 #define LLU(x) ((unsigned long long)(x))
 
-static void show_network(const struct kl_hub_stats *n, FILE *to) {
-    fprintf(to, "sessions open=%u handshakes=%llu refused=%llu moves=%llu flooded=%llu\n", n->peers,
-            LLU(n->handshakes), LLU(n->refused), LLU(n->moves), LLU(n->flooded));
-    fprintf(to, "taken inputs=%llu messages=%llu inputs_sent=%llu\n", LLU(n->datagrams_in),
-            LLU(n->messages_in), LLU(n->datagrams_out));
-    fprintf(
+static void show_network(const struct kl_hub_stats *n, struct kl_buffer *to) {
+    kl_buffer_add(to, "sessions open=%u handshakes=%llu refused=%llu moves=%llu flooded=%llu\n", n->peers,
+                  LLU(n->handshakes), LLU(n->refused), LLU(n->moves), LLU(n->flooded));
+    kl_buffer_add(to, "taken inputs=%llu messages=%llu inputs_sent=%llu\n", LLU(n->datagrams_in),
+                  LLU(n->messages_in), LLU(n->datagrams_out));
+    kl_buffer_add(
         to,
         "dropped malformed=%llu strange=%llu forged=%llu replayed=%llu unfit=%llu limited=%llu slowed=%llu\n",
         LLU(n->malformed), LLU(n->strange), LLU(n->forged), LLU(n->replayed), LLU(n->unfit), LLU(n->limited),
         LLU(n->slowed));
-    fprintf(to, "strangers bytes_in=%llu bytes_out=%llu cookies=%llu\n", LLU(n->asked_bytes),
-            LLU(n->answered_bytes), LLU(n->cookies));
+    kl_buffer_add(to, "strangers bytes_in=%llu bytes_out=%llu cookies=%llu\n", LLU(n->asked_bytes),
+                  LLU(n->answered_bytes), LLU(n->cookies));
 }
 
-static void show_status(const struct kl_lobby *l, const struct kl_hub_stats *network, FILE *to) {
+static void show_status(const struct kl_lobby *l, const struct kl_hub_stats *network, struct kl_buffer *to) {
     struct kl_lobby_stats t = kl_lobby_stats(l);
     show_network(network, to);
-    fprintf(to, "turned_away put_out=%llu wrong_passwords=%llu wrong_returns=%llu\n", LLU(t.put_out),
-            LLU(t.wrong_passwords), LLU(t.wrong_returns));
-    fprintf(to,
-            "held start_kib=%llu history_kib=%llu snapshot_kib=%llu journal_kib=%llu journal_failures=%llu "
-            "journal_over=%llu\n",
-            LLU(t.start_bytes) / 1024, LLU(t.history_bytes) / 1024, LLU(t.snapshot_bytes) / 1024,
-            LLU(t.journal.bytes) / 1024, LLU(t.journal.failures), LLU(t.journal.over));
-    fprintf(to, "ok rooms=%u members=%u\n", kl_lobby_rooms(l), kl_lobby_members(l));
+    kl_buffer_add(to, "turned_away put_out=%llu wrong_passwords=%llu wrong_returns=%llu\n", LLU(t.put_out),
+                  LLU(t.wrong_passwords), LLU(t.wrong_returns));
+    kl_buffer_add(
+        to,
+        "held start_kib=%llu history_kib=%llu snapshot_kib=%llu journal_kib=%llu journal_failures=%llu "
+        "journal_over=%llu\n",
+        LLU(t.start_bytes) / 1024, LLU(t.history_bytes) / 1024, LLU(t.snapshot_bytes) / 1024,
+        LLU(t.journal.bytes) / 1024, LLU(t.journal.failures), LLU(t.journal.over));
+    kl_buffer_add(to, "ok rooms=%u members=%u\n", kl_lobby_rooms(l), kl_lobby_members(l));
 }
 
-static void show_rooms(const struct kl_lobby *l, FILE *to) {
+static void show_rooms(const struct kl_lobby *l, struct kl_buffer *to) {
     char name[2 * KL_NAME_MAX + 3];
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         const struct kl_lobby_room *r = kl_lobby_room_at(l, i);
         if (!r) continue;
         const struct kl_params *p = &r->lock.params;
-        fprintf(to,
-                "room=%s state=%s filled=%u players=%u frame=%u spacing=%u policy=%s budget_ms=%u listed=%s "
-                "password=%s locked=%s watchers=%u delay_s=%u\n",
-                kl_log_quote(name, sizeof name, r->name), phase_name(r),
-                kl_lobby_count(kl_lobby_seats_filled(r)), r->params.players, r->lock.next_close,
-                r->tale.spacing, kl_lobby_policy_name(p->policy), p->wait_budget_ms,
-                yes(!(r->door.flags & KL_DOOR_UNLISTED)), yes(r->door.flags & KL_DOOR_PASSWORD),
-                yes(r->door.flags & KL_DOOR_LOCKED), r->watch.count, r->watch.delay_s);
+        kl_buffer_add(
+            to,
+            "room=%s state=%s filled=%u players=%u frame=%u spacing=%u policy=%s budget_ms=%u listed=%s "
+            "password=%s locked=%s watchers=%u delay_s=%u\n",
+            kl_log_quote(name, sizeof name, r->name), phase_name(r), kl_lobby_count(kl_lobby_seats_filled(r)),
+            r->params.players, r->lock.next_close, r->tale.spacing, kl_lobby_policy_name(p->policy),
+            p->wait_budget_ms, yes(!(r->door.flags & KL_DOOR_UNLISTED)),
+            yes(r->door.flags & KL_DOOR_PASSWORD), yes(r->door.flags & KL_DOOR_LOCKED), r->watch.count,
+            r->watch.delay_s);
     }
-    fprintf(to, "ok rooms=%u members=%u\n", kl_lobby_rooms(l), kl_lobby_members(l));
+    kl_buffer_add(to, "ok rooms=%u members=%u\n", kl_lobby_rooms(l), kl_lobby_members(l));
 }
 
-static void show_members(const struct kl_lobby_room *r, FILE *to) {
+static void show_members(const struct kl_lobby_room *r, struct kl_buffer *to) {
     static const char *const presence[] = {"here", "absent", "returning"};
     char name[2 * KL_NAME_MAX + 3], seats[20], player[KL_NAME_NUMBERS];
     unsigned n = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        const struct kl_room_client *c = &r->lock.client[i];
-        if (!m->here) continue;
+        const struct kl_lock_client *c = &r->lock.client[i];
+        if (!kl_lobby_here(m)) continue;
         n++;
-        kl_name_numbers(kl_room_played(&r->lock, m->seats), player);
-        fprintf(to, "client=%u name=%s seats=%s player=%s host=%d rtt_ms=%.1f backlog=%u %s\n", i,
-                kl_log_quote(name, sizeof name, m->name), kl_log_seats(seats, m->seats),
-                *player ? player : "none", i == r->host, c->rtt.srtt_us / 1e3, c->backlog,
-                m->leaving   ? "leaving"
-                : !m->linked ? "cut"
-                : c->away    ? "away"
-                             : presence[c->presence % 3]);
+        kl_name_numbers(kl_lock_played(&r->lock, m->seats), player);
+        kl_buffer_add(to, "client=%u name=%s seats=%s player=%s host=%d rtt_ms=%.1f backlog=%u %s\n", i,
+                      kl_log_quote(name, sizeof name, m->name), kl_log_seats(seats, m->seats),
+                      *player ? player : "none", i == r->host, c->rtt.srtt_us / 1e3, c->backlog,
+                      m->place == KL_PLACE_LEAVING ? "leaving"
+                      : !kl_lobby_reaches(m)       ? "cut"
+                      : c->away                    ? "away"
+                                                   : presence[c->presence % 3]);
     }
     for (unsigned i = 0; i < r->watch.count; i++)
-        fprintf(to, "client=watcher name=%s behind=%u\n",
-                kl_log_quote(name, sizeof name, r->watch.at[i]->name),
-                r->lock.next_close - r->watch.at[i]->ran);
-    fprintf(to, "ok members=%u watchers=%u\n", n, r->watch.count);
+        kl_buffer_add(to, "client=watcher name=%s behind=%u\n",
+                      kl_log_quote(name, sizeof name, r->watch.at[i]->name),
+                      r->lock.next_close - r->watch.at[i]->ran);
+    kl_buffer_add(to, "ok members=%u watchers=%u\n", n, r->watch.count);
 }
 
-static void tell(FILE *to, int result) {
+static void tell(struct kl_buffer *to, int result) {
     switch (result) {
-    case KL_OK: fputs("ok\n", to); break;
-    case KL_E_FULL: fputs("error: too many commands wait in this room\n", to); break;
-    case KL_E_SPACE: fprintf(to, "error: expected at most %d bytes\n", KL_COMMAND_BYTES); break;
-    default: fputs("error: not possible: the room is not playing, or has nothing to act on\n", to); break;
+    case KL_OK: kl_buffer_add(to, "ok\n"); break;
+    case KL_E_FULL: kl_buffer_add(to, "error: too many commands wait in this room\n"); break;
+    case KL_E_SPACE: kl_buffer_add(to, "error: expected at most %d bytes\n", KL_COMMAND_BYTES); break;
+    default:
+        kl_buffer_add(to, "error: not possible: the room is not playing, or has nothing to act on\n");
+        break;
     }
 }
 
-static void order_member(struct kl_lobby_room *r, enum kl_lobby_order order, const char *name, FILE *to,
-                         uint64_t now_us) {
+static void order_member(struct kl_lobby_room *r, enum kl_lobby_order order, const char *name,
+                         struct kl_buffer *to, uint64_t now_us) {
     char err[KL_TEXT_MAX];
     if (kl_lobby_order_member(r, order, name, err, sizeof err, now_us) == KL_OK)
-        fputs("ok\n", to);
+        kl_buffer_add(to, "ok\n");
     else
-        fprintf(to, "error: %s\n", err);
+        kl_buffer_add(to, "error: %s\n", err);
 }
 
-static void in_room(struct kl_lobby_room *r, const struct kl_console_line *c, FILE *to, uint64_t now_us) {
+static void in_room(struct kl_lobby_room *r, const struct kl_console_line *c, struct kl_buffer *to,
+                    uint64_t now_us) {
     switch (c->verb) {
     case KL_CONSOLE_WHO: show_members(r, to); break;
     case KL_CONSOLE_SAY: tell(to, kl_lobby_order_say(r, c->text, now_us)); break;
@@ -332,33 +337,33 @@ static void in_room(struct kl_lobby_room *r, const struct kl_console_line *c, FI
     }
 }
 
-bool kl_console_obey(struct kl_lobby *l, const struct kl_hub_stats *network, const char *line, FILE *to,
-                     uint64_t now_us) {
+bool kl_console_obey(struct kl_lobby *l, const struct kl_hub_stats *network, const char *line,
+                     struct kl_buffer *to, uint64_t now_us) {
     struct kl_console_line c;
     kl_console_parse(&c, line);
     switch (c.verb) {
     case KL_CONSOLE_NOTHING: return true;
-    case KL_CONSOLE_HELP: fputs(help, to); break;
-    case KL_CONSOLE_QUIT: fputs("ok\n", to); break;
+    case KL_CONSOLE_HELP: kl_buffer_add(to, "%s", help); break;
+    case KL_CONSOLE_QUIT: kl_buffer_add(to, "ok\n"); break;
     case KL_CONSOLE_ROOMS: show_rooms(l, to); break;
     case KL_CONSOLE_STATUS: show_status(l, network, to); break;
-    case KL_CONSOLE_BAD: fprintf(to, "error: %s\n", c.room); break;
+    case KL_CONSOLE_BAD: kl_buffer_add(to, "error: %s\n", c.room); break;
     default: {
         struct kl_lobby_room *r = kl_lobby_room_named(l, c.room);
         if (r)
             in_room(r, &c, to, now_us);
         else
-            fprintf(to, "error: there is no room \"%s\"\n", c.room);
+            kl_buffer_add(to, "error: there is no room \"%s\"\n", c.room);
     }
     }
-    fflush(to);
     return c.verb != KL_CONSOLE_QUIT;
 }
 
 /* --- the descriptor --------------------------------------------------------------------------------------
  */
 
-static bool take_byte(struct kl_console *c, char byte, struct kl_lobby *l, FILE *to, uint64_t now_us) {
+static bool take_byte(struct kl_console *c, char byte, struct kl_lobby *l, struct kl_buffer *to,
+                      uint64_t now_us) {
     if (byte != '\n') {
         c->too_long = c->too_long || c->len + 1 == sizeof c->line;
         if (!c->too_long && byte) c->line[c->len++] = byte == '\r' ? ' ' : byte;
@@ -367,7 +372,7 @@ static bool take_byte(struct kl_console *c, char byte, struct kl_lobby *l, FILE 
     c->line[c->len] = 0;
     bool go_on = true;
     if (c->too_long)
-        fprintf(to, "error: expected a line of at most %zu bytes\n", sizeof c->line - 1), fflush(to);
+        kl_buffer_add(to, "error: expected a line of at most %zu bytes\n", sizeof c->line - 1);
     else
         go_on = kl_console_obey(l, &c->network, c->line, to, now_us);
     c->len = 0;
@@ -376,15 +381,11 @@ static bool take_byte(struct kl_console *c, char byte, struct kl_lobby *l, FILE 
 }
 
 /* One piece a call, so that a flooded console does not hold up the rooms. */
-bool kl_console_read(struct kl_console *c, struct kl_lobby *l, FILE *to, uint64_t now_us) {
+bool kl_console_read(struct kl_console *c, struct kl_lobby *l, struct kl_buffer *to, uint64_t now_us) {
     char piece[KL_CONSOLE_LINE];
-    ssize_t n = read(c->fd, piece, sizeof piece);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-    if (n <= 0) {
-        c->fd = -1;
-        return true;
-    }
-    for (ssize_t i = 0; i < n; i++)
+    int n = kl_input_read(c->fd, piece, sizeof piece);
+    if (n < 0) c->fd = -1;
+    for (int i = 0; i < n; i++)
         if (!take_byte(c, piece[i], l, to, now_us)) return false;
     return true;
 }

@@ -5,14 +5,12 @@
  * B | lock ROOM | unlock ROOM | kick ROOM NAME | ban ROOM NAME | host ROOM NAME | delay ROOM SECONDS | status
  * | quit | help
  *
- * A name with blanks stands in double quotes. Every line is answered by one or more lines. The answers'
- * stream must not block, which would hold up all rooms (outlet.h). */
+ * A name with blanks stands in double quotes. Every line is answered by one or more lines. */
 #ifndef KL_CONSOLE_H
 #define KL_CONSOLE_H
 
-#include <stdio.h>
-
 #include "net/engine/msg.h"
+#include "net/platform/buffer.h"
 #include "net/transport/hub.h"
 #include "net/relay/lobby/lobby.h"
 
@@ -53,19 +51,19 @@ struct kl_console_line {
 /* Parses a line without its line end. */
 void kl_console_parse(struct kl_console_line *out, const char *line);
 
-/* Carries a line out and answers to `to`. network: for `status`. False: quit. */
-bool kl_console_obey(struct kl_lobby *l, const struct kl_hub_stats *network, const char *line, FILE *to,
-                     uint64_t now_us);
+/* Carries a line out and adds the answer to `to`. network: for `status`. False: quit. */
+bool kl_console_obey(struct kl_lobby *l, const struct kl_hub_stats *network, const char *line,
+                     struct kl_buffer *to, uint64_t now_us);
 
-/* Collects lines from a descriptor that does not block. */
+/* Collects the lines of an input (input.h). */
 struct kl_console {
-    int fd;                      /* -1: at its end */
+    int fd;                      /* of kl_input_open(); -1: at its end */
     struct kl_hub_stats network; /* current; set before each read */
     char line[KL_CONSOLE_LINE];
     size_t len;
     bool too_long; /* the line under way is dropped */
 };
 /* Call it when fd can be read. False: quit. */
-bool kl_console_read(struct kl_console *c, struct kl_lobby *l, FILE *to, uint64_t now_us);
+bool kl_console_read(struct kl_console *c, struct kl_lobby *l, struct kl_buffer *to, uint64_t now_us);
 
 #endif

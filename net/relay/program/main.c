@@ -6,6 +6,8 @@
 #include <sodium.h>
 
 #include "net/engine/engine.h"
+#include "net/platform/input.h"
+#include "net/platform/process.h"
 #include "net/platform/wait.h"
 #include "net/relay/log/outlet.h"
 #include "net/relay/program/console.h"
@@ -20,27 +22,33 @@ enum { EXIT_CANNOT_LISTEN = 1, EXIT_BAD_OPTION = 2 };
 struct console_lines {
     struct kl_server_operator lines; /* first */
     struct kl_console console;
-    FILE *answers;
+    struct kl_buffer answers;
+    struct kl_outlet *outlet; /* NULL: standard output itself */
 };
 
 static bool read_lines(struct kl_server_operator *self, struct kl_lobby *l,
                        const struct kl_hub_stats *network, uint64_t now_us) {
     struct console_lines *o = (struct console_lines *)self;
     o->console.network = *network;
-    bool goes_on = kl_console_read(&o->console, l, o->answers, now_us);
+    bool goes_on = kl_console_read(&o->console, l, &o->answers, now_us);
+    if (o->outlet)
+        kl_outlet_put(o->outlet, o->answers.at, o->answers.len);
+    else
+        fwrite(o->answers.at, 1, o->answers.len, stdout), fflush(stdout);
+    kl_buffer_clear(&o->answers);
     o->lines.fd = o->console.fd;
     return goes_on;
 }
 
 static int serve_with_console(const struct kl_server_config *config, int quit, char *err, size_t err_len) {
     struct kl_server_config with_console = *config;
-    struct console_lines o = {
-        .lines = {STDIN_FILENO, read_lines}, .console.fd = STDIN_FILENO, .answers = stdout};
-    struct kl_outlet *answers = kl_outlet_open(STDOUT_FILENO);
-    if (answers) o.answers = kl_outlet_stream(answers);
+    int input = kl_input_open();
+    struct console_lines o = {.lines = {input, read_lines}, .console.fd = input};
+    o.outlet = kl_outlet_open(STDOUT_FILENO);
     with_console.operator_lines = &o.lines;
     int result = kl_server_run(&with_console, quit, err, err_len);
-    kl_outlet_close(answers, LAST_ANSWERS_MS);
+    kl_outlet_close(o.outlet, LAST_ANSWERS_MS);
+    kl_buffer_free(&o.answers);
     return result;
 }
 
@@ -53,16 +61,18 @@ static int serve(const struct kl_relay_options *options, int quit, char *err, si
 static int run(struct kl_relay_options *options) {
     char err[256] = "";
     int quit = kl_wake_at_quit(); /* before there are threads */
+#ifdef SIGPIPE                    /* Windows has neither */
     signal(SIGXFSZ, SIG_IGN);     /* a journal that may not grow is no reason to die */
     signal(SIGPIPE, SIG_IGN);     /* a log reader that goes away ends nothing */
+#endif
     struct kl_outlet *log = kl_outlet_open(STDERR_FILENO);
     kl_log_set_level(options->log);
     kl_log_set_lines(options->log_lines);
     if (sodium_init() >= 0 && options->hash_addresses) kl_log_hash_addresses();
-    kl_log_to(log ? kl_outlet_stream(log) : NULL);
+    kl_log_through(log);
     int result = serve(options, quit, err, sizeof err);
     kl_log_left_out(true);
-    kl_log_to(NULL);
+    kl_log_through(NULL);
     kl_outlet_close(log, LAST_LINES_MS);
     if (result == 0) return 0;
     fprintf(stderr, "keylock-relay: %s\n", err);
@@ -72,6 +82,7 @@ static int run(struct kl_relay_options *options) {
 int main(int argc, char **argv) {
     struct kl_relay_options options = {0};
     char err[256];
+    kl_process_begin(&argc, &argv);
     switch (kl_relay_options_parse(&options, argc, argv, err, sizeof err)) {
     case KL_RELAY_HELP: kl_relay_help(stdout); return fflush(stdout) != 0 || ferror(stdout);
     case KL_RELAY_VERSION:

@@ -11,8 +11,8 @@
 struct kl_journal_marked {
     uint32_t frames, intervals; /* those below */
     uint64_t at;                /* frames from there on stand in records from this byte on; 0: the first */
-    uint32_t next_frames;       /* frames from this one on … */
-    uint64_t next_at;           /* … stand from this byte on */
+    uint32_t next_frames;       /* the first frame of those from next_at on */
+    uint64_t next_at;           /* a byte of the file */
 };
 
 /* A room's part of the journal; all zero: it has no file. */

@@ -1,4 +1,4 @@
-/* What the lobby does for the folders below it, which cannot call it. */
+/* Jobs of the lobby for the folders below it, which cannot call it. */
 #include "net/relay/room/lobby_room.h"
 
 void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text) {

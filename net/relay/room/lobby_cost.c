@@ -9,7 +9,7 @@
 #define SILENT  4  /* chores without a byte: a ghost, for ENet of a client answers twice a second at least */
 #define GHOST_S 15 /* a ghost is heard again until then, or it is put out */
 
-/* --- what a joining takes ---------------------------------------------------------------------------------
+/* --- the bytes of a joining -------------------------------------------------------------------------------
  */
 
 /* Bytes of the frames from there on. */
@@ -45,7 +45,7 @@ uint64_t kl_lobby_joining_bytes(const struct kl_lobby_room *r, bool no_states) {
     return bytes > KL_COST_LEAST ? bytes : KL_COST_LEAST;
 }
 
-/* --- what a client owes -----------------------------------------------------------------------------------
+/* --- a client's debt --------------------------------------------------------------------------------------
  */
 
 /* NULL: the client is neither a member nor a watcher. */
@@ -146,7 +146,7 @@ static uint64_t debts_of_lost(const struct kl_lobby_room *r, const uint8_t *seat
     uint64_t bytes = 0, joining = kl_lobby_joining_bytes(r, no_states);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        if (!m->here || m->linked) continue;
+        if (!kl_lobby_here(m) || kl_lobby_reaches(m)) continue;
         if (!memcmp(m->seat_key, seat_key, sizeof m->seat_key))
             bytes += m->owed;
         else if (!strcmp(m->host[0], host))
@@ -193,7 +193,7 @@ void kl_lobby_cost_chores(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_member *m = &r->member[i];
         if (kl_lobby_reaches(m)) kl_lobby_cost_count(r->lobby, m->peer);
-        if (m->here) m->owed = less(m->owed, bytes);
+        if (kl_lobby_here(m)) m->owed = less(m->owed, bytes);
     }
     for (unsigned i = 0; i < r->watch.count; i++) {
         r->lobby->client[r->watch.at[i]->peer].silent++;

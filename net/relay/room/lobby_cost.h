@@ -1,12 +1,12 @@
-/* lobby_cost.h - what a client costs the relay's link: bytes down against bytes up. docs/design.md §3, Bounds
+/* lobby_cost.h - a client's cost to the relay's link: bytes down against bytes up. docs/design.md §3, Bounds
  * for one player. Only inside net/relay.
  *
  * Each client owes the bytes that went down to it, all channels, repetitions and seals included. Each byte
  * that comes up pays ten. The game's own frames (UPDATE, and HISTORY to a watcher at the present) are paid
  * first, and leave no debt to a client that plays: other players make them long. A client may owe what three
  * joinings take: so a process that dies comes back at once, and again. Above it no bulk goes down, and before
- * a client that begins with nothing would come above it, it is told to wait. A client pays by playing. What a
- * joining takes is forgiven in KL_COST_AGAIN_US, too.
+ * a client that begins with nothing would come above it, it is told to wait. A client pays by playing. The
+ * bytes of a joining are forgiven in KL_COST_AGAIN_US, too.
  *
  * A debt stays with the seat key and with the address for the room's life. So a newcomer has the debts of all
  * that left from its address, and of members there whose seats are kept what is above one joining; those of
@@ -55,7 +55,7 @@ unsigned kl_lobby_cost_wait_s(const struct kl_lobby_room *r, uint64_t owed, unsi
 /* Seconds until a newcomer with this key, from this address (with port), may come in; 0: now. */
 unsigned kl_lobby_cost_newcomer_wait_s(struct kl_lobby_room *r, const uint8_t *seat_key, const char *address,
                                        bool no_states);
-/* What a newcomer finds owed; it is its own from now on. */
+/* The debt that a newcomer finds; it is its own from now on. */
 uint64_t kl_lobby_debt_take(struct kl_lobby_room *r, const uint8_t *seat_key, const char *address);
 /* A client has left; host: its address without port. */
 void kl_lobby_debt_keep(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host, uint64_t bytes);

@@ -1,4 +1,4 @@
-/* lobby_net.h - what the rooms are given: limits, and the network, of which peers are small numbers. Only
+/* lobby_net.h - the rooms' limits, and their network, of which peers are small numbers. Only
  * lobby.h and net/relay include it. */
 #ifndef KL_LOBBY_NET_H
 #define KL_LOBBY_NET_H

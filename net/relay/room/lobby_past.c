@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/engine/room_return.h"
+#include "net/engine/lock_relay_return.h"
 #include "net/session/past.h"
 #include "net/relay/room/lobby_room.h"
 
@@ -113,8 +113,9 @@ void kl_lobby_past_keep(struct kl_lobby_room *r, const struct kl_frame *f) {
     struct kl_lobby_past *p = &r->past;
     if (p->broken) return;
     make_place(r);
+    struct kl_commands set;
     const struct kl_commands *commands =
-        f->flags & KL_FRAME_COMMANDS ? kl_room_commands(&r->lock, f->number) : NULL;
+        f->flags & KL_FRAME_COMMANDS ? kl_lock_commands(&r->lock, f->number, &set) : NULL;
     int result = kl_history_append(&p->history, f, commands);
     p->last_spacing = f->spacing;
     if (result == 1) tag_interval(r);
@@ -140,7 +141,8 @@ void kl_lobby_past_adopt_tag(struct kl_lobby_room *r, uint32_t i, const uint8_t 
 
 bool kl_lobby_past_reaches(const struct kl_lobby_room *r, uint32_t from) {
     if (from > r->lock.next_close || from < r->lock.begin) return false;
-    bool by_update = from + KL_KEPT_FRAMES / 4 >= r->lock.next_close; /* as near as the room lets it */
+    uint32_t near = r->past.broken ? KL_NEAR_FRAMES : KL_KEPT_FRAMES / 4; /* as the room lets it */
+    bool by_update = from + near >= r->lock.next_close;
     return by_update || (!r->past.broken && from >= r->past.history.first);
 }
 

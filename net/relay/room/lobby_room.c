@@ -4,20 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/engine/room_return.h"
+#include "net/engine/lock_relay_return.h"
 
 unsigned kl_lobby_count(uint8_t mask) {
     return (unsigned)__builtin_popcount(mask);
 }
 
+bool kl_lobby_here(const struct kl_lobby_member *m) {
+    return m->place != KL_PLACE_EMPTY;
+}
+
+bool kl_lobby_stays(const struct kl_lobby_member *m) {
+    return m->place == KL_PLACE_LINKED || m->place == KL_PLACE_KEPT;
+}
+
 bool kl_lobby_reaches(const struct kl_lobby_member *m) {
-    return m->here && m->linked && !m->leaving;
+    return m->place == KL_PLACE_LINKED;
 }
 
 uint8_t kl_lobby_seats_filled(const struct kl_lobby_room *r) {
     uint8_t filled = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here) filled |= r->member[i].seats;
+        if (kl_lobby_here(&r->member[i])) filled |= r->member[i].seats;
     return filled;
 }
 
@@ -46,7 +54,8 @@ bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         const struct kl_lobby_room *r = l->room[i];
         if (r && strcmp(r->maker, host) == 0)
-            bytes += sizeof *r + r->past.bytes + (r->start.data ? r->start.bytes : 0) + r->shot.bytes;
+            bytes += kl_lobby_memory_bytes(r) + r->past.bytes + (r->start.data ? r->start.bytes : 0) +
+                     r->shot.bytes;
     }
     for (unsigned i = 0; i < l->limits.peers && l->bringing; i++) {
         if (l->client[i].bringing_bytes == 0) continue;
@@ -60,6 +69,10 @@ void kl_lobby_add_ban(struct kl_lobby_room *r, const uint8_t *seat_key, const ch
     if (r->door.bans == KL_BANS_MAX) { /* the oldest one is forgotten */
         memmove(r->door.ban, r->door.ban + 1, --r->door.bans * sizeof r->door.ban[0]);
         kl_lobby_log_room(KL_LOG_INFO, "bans_full", r, "kept=%d", KL_BANS_MAX);
+    }
+    if (!kl_lobby_memory_bans(r, r->door.bans + 1)) {
+        kl_lobby_notice(r, "this relay has no memory for another ban");
+        return;
     }
     struct kl_lobby_ban *b = &r->door.ban[r->door.bans++];
     memcpy(b->seat_key, seat_key, sizeof b->seat_key);
@@ -81,7 +94,7 @@ void kl_lobby_note_address(struct kl_lobby_member *m, const char *address) {
  * not become host while players' links are cut. */
 static bool rather(const struct kl_lobby_member *a, const struct kl_lobby_member *b) {
     if (!a->seats != !b->seats) return a->seats;
-    if (a->linked != b->linked) return a->linked;
+    if (kl_lobby_reaches(a) != kl_lobby_reaches(b)) return kl_lobby_reaches(a);
     return a->joined < b->joined;
 }
 
@@ -89,7 +102,7 @@ void kl_lobby_choose_host(struct kl_lobby_room *r) {
     r->host = KL_NO_HOST;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        if (!m->here || m->leaving) continue;
+        if (!kl_lobby_stays(m)) continue;
         if (r->host == KL_NO_HOST || rather(m, &r->member[r->host])) r->host = i;
     }
     r->past.ticket_changed = true;
@@ -116,13 +129,13 @@ bool kl_lobby_start_is_kept(const struct kl_lobby_room *r) {
  */
 
 uint32_t kl_lobby_behind(const struct kl_lobby_room *r, unsigned member) {
-    const struct kl_room_client *c = &r->lock.client[member];
+    const struct kl_lock_client *c = &r->lock.client[member];
     return r->lock.next_close - (c->frame_acked - c->backlog);
 }
 
 bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
-    const struct kl_room_client *c = &r->lock.client[member];
+    const struct kl_lock_client *c = &r->lock.client[member];
     return kl_lobby_reaches(m) && m->seats && !c->away && c->presence == KL_PRESENT;
 }
 
@@ -130,7 +143,7 @@ bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member) {
 bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
     bool plays = r->phase != KL_ROOM_PLAYING || m->state == KL_MEMBER_PLAYING;
-    bool now = m->way.step != KL_WAY_LOADS && !kl_room_fetching(&r->lock, member) &&
+    bool now = m->way.step != KL_WAY_LOADS && !kl_lock_fetching(&r->lock, member) &&
                kl_lobby_behind(r, member) < KL_KEPT_FRAMES;
     return kl_lobby_reaches(m) && plays && now;
 }

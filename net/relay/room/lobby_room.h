@@ -1,6 +1,7 @@
 /* lobby_room.h - one room, and what all parts of the relay use of it. Only inside net/relay.
  *
  * lobby_room.c     questions that need nothing but the room
+ * lobby_memory.c   memory by the seats and clients that are there
  * lobby_say.c      messages and log lines
  * lobby_past.c     history and tags
  * lobby_fetch.c    snapshots on their way to clients (shot.h)
@@ -16,7 +17,7 @@
 
 #include "net/engine/history.h"
 #include "net/engine/msg.h"
-#include "net/engine/room.h"
+#include "net/engine/lock_relay.h"
 #include "net/session/door.h"
 #include "net/session/name.h"
 #include "net/session/seat.h"
@@ -74,18 +75,23 @@ enum kl_room_phase {
     KL_ROOM_REOPENING, /* made again, not yet open: lobby_again.h */
 };
 
-/* What a member has used up of its limits. */
+/* A member's use of its limits. */
 struct kl_lobby_spent {
     struct kl_bucket chat, commands, pauses;
     struct kl_bucket dropped; /* the excess of chat and commands */
 };
 
+enum kl_lobby_place {
+    KL_PLACE_EMPTY,   /* no member; no other field counts */
+    KL_PLACE_LINKED,  /* the member has a connection, `peer` */
+    KL_PLACE_KEPT,    /* its connection is cut since cut_us, and its seat is kept for it */
+    KL_PLACE_LEAVING, /* it has said BYE at leaving_us, and its last samples are being played */
+};
+
 struct kl_lobby_member {
-    bool here;
-    bool linked; /* has a connection, `peer`; else its seat is kept, since cut_us */
+    enum kl_lobby_place place;
     uint64_t cut_us, back_us;
     uint64_t away_us; /* used up of its seat time, in cuts that followed closely */
-    bool leaving;     /* hung up on; its last samples are being played */
     uint64_t leaving_us;
     unsigned peer;
     uint8_t seats, state; /* enum kl_member_state; sent as KL_MEMBER_AWAY while it is not linked */
@@ -98,16 +104,16 @@ struct kl_lobby_member {
     bool any_token; /* the room was made again; its ticket may be older than the token, so the key suffices
                      */
 
-    uint32_t sent;        /* bytes of start data sent */
-    bool fetched;         /* all start data is sent and acknowledged: it loads */
-    bool gave;            /* it gave the start data */
-    bool consents;        /* it loads other players' bytes */
-    uint64_t deadline_us; /* for its next message that we wait for; 0: none */
-    uint64_t waited_us;   /* begin of that wait, moved by the time it was away */
-    uint32_t furthest;    /* the most bytes of start data acknowledged */
-    bool again;           /* its link was cut during that wait */
-    bool checked;         /* its READY has been compared */
-    struct kl_facts ready;
+    uint32_t sent;          /* bytes of start data sent */
+    bool fetched;           /* all start data is sent and acknowledged: it loads */
+    bool gave;              /* it gave the start data */
+    bool consents;          /* it loads other players' bytes */
+    uint64_t deadline_us;   /* for its next message that we wait for; 0: none */
+    uint64_t waited_us;     /* begin of that wait, moved by the time it was away */
+    uint32_t furthest;      /* the most bytes of start data acknowledged */
+    bool again;             /* its link was cut during that wait */
+    bool checked;           /* its READY has been compared */
+    struct kl_facts *ready; /* of its READY, until they are compared; NULL: none wait */
     unsigned malformed;
     bool absent, slow; /* as sent to the room last */
     uint32_t rate_uhz; /* its core's new rate by its own report, not yet the room's; 0: none */
@@ -156,7 +162,7 @@ struct kl_lobby_ban {
 struct kl_lobby_base {
     uint32_t keyframe, interval;
     uint8_t tag[KL_TAG];        /* of the interval before */
-    struct kl_room_rules rules; /* before its commands */
+    struct kl_lock_rules rules; /* before its commands */
 };
 
 /* The room's past, for clients that come back: frames from the first on, the newest tags, the ticket. */
@@ -168,11 +174,11 @@ struct kl_lobby_past {
     uint16_t last_spacing; /* of the newest frame kept */
     uint64_t bytes;
     uint8_t tag_key[32], mark_key[32];
-    uint8_t tag[KL_TAGS_KEPT][KL_TAG]; /* of interval i at [i % KL_TAGS_KEPT] */
-    uint32_t tag_end[KL_TAGS_KEPT];    /* the frame after interval i */
-    uint32_t tags;                     /* intervals below have tags */
-    uint64_t tags_us;                  /* time of the next TAGS */
-    uint8_t ticket[KL_TICKET_MAX];
+    uint8_t tag[KL_TAGS_KEPT][KL_TAG];    /* of interval i at [i % KL_TAGS_KEPT] */
+    uint32_t tag_end[KL_TAGS_KEPT];       /* the frame after interval i */
+    uint32_t tags;                        /* intervals below have tags */
+    uint64_t tags_us;                     /* time of the next TAGS */
+    uint8_t *ticket;                      /* ticket_len bytes */
     uint32_t ticket_len, ticket_number;   /* number: from 1 */
     bool ticket_changed;                  /* its content is outdated */
     struct kl_lobby_base base, next_base; /* the ticket's; the one that clients have not all run yet */
@@ -194,14 +200,14 @@ struct kl_lobby_gone {
 
 /* The door decides on newcomers. lobby_door.c owns it; a newer ticket (lobby_again.c) changes flags and bans.
  * Salt and secret are set if, and only if, KL_DOOR_PASSWORD is in the flags. Bans stand oldest first, and the
- * oldest one makes way. */
+ * oldest one makes way; their memory grows with their number. */
 struct kl_lobby_door {
     uint8_t flags; /* KL_DOOR_* */
     uint8_t salt[KL_DOOR_SALT], secret[KL_DOOR_SECRET];
     struct kl_bucket wrong; /* passwords and returns */
     unsigned wrong_count;   /* since the room was made, for the log */
     unsigned bans;          /* of them; ban[] holds so many */
-    struct kl_lobby_ban ban[KL_BANS_MAX];
+    struct kl_lobby_ban *ban;
 };
 
 /* All machines begin with the start data. lobby_start.c owns them; a room made again has them at once. data
@@ -210,10 +216,9 @@ struct kl_lobby_door {
 struct kl_lobby_start {
     uint8_t *data;
     uint32_t have, bytes;
-    uint8_t hash[16]; /* BLAKE2b, once the start data is complete */
-    uint64_t epoch_s; /* the time that all cores see at frame 0 */
-    bool ready_known;
-    struct kl_facts ready; /* with ready_known: facts known only after loading, by the host */
+    uint8_t hash[16];       /* BLAKE2b, once the start data is complete */
+    uint64_t epoch_s;       /* the time that all cores see at frame 0 */
+    struct kl_facts *ready; /* facts known only after loading, by the host; NULL: not known yet */
 };
 
 /* A room that was made again, by a journal or by clients. durable/ owns it. made_of == 0: it was not. */
@@ -254,7 +259,7 @@ struct kl_lobby_tale {
     } stall;
     struct {
         uint64_t status_us;             /* the log's last line */
-        uint64_t farthest_us;           /* next look at kl_room_farthest() */
+        uint64_t farthest_us;           /* next look at kl_lock_farthest() */
         uint8_t farthest, farthest_was; /* as the clients know it; at the last look */
     } told;
     uint64_t empty_us; /* time at which nobody played; 0: never so far */
@@ -273,15 +278,15 @@ struct kl_lobby_room {
 
     enum kl_room_phase phase;
     struct kl_params params;
-    struct kl_facts facts; /* identity, by the client that made the room */
-    unsigned host;         /* member, or KL_NO_HOST */
+    struct kl_facts *facts; /* identity, by the client that made the room */
+    unsigned host;          /* member, or KL_NO_HOST */
     struct kl_lobby_member member[KL_MAX_CLIENTS];
     struct kl_lobby_start start;
     struct kl_lobby_reopening reopening;
     struct kl_lobby_talk talk;
     struct kl_lobby_due due;
 
-    struct kl_room lock;
+    struct kl_lock_relay lock;
     struct kl_lobby_past past;
     struct kl_lobby_shot shot;
     struct kl_lobby_heal heal;
@@ -322,7 +327,7 @@ struct kl_lobby_client { /* by peer */
     char address[KL_ADDRESS_MAX];
 };
 
-/* What the lobby does for the folders below it; each has a function of the same name (lobby_above.c). */
+/* Jobs of the lobby for the folders below it; each has a function of the same name (lobby_above.c). */
 struct kl_lobby_above {
     void (*turn_away)(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
     void (*put_out)(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
@@ -342,7 +347,8 @@ struct kl_lobby {
     struct kl_lobby_net net;
     const struct kl_lobby_above *above;
     uint8_t secret[32];
-    struct kl_journal *journal; /* NULL: no journal */
+    struct kl_journal *journal;   /* NULL: no journal */
+    struct kl_laid_out *laid_out; /* for the locks of all rooms */
     struct kl_triers triers;
     uint64_t wrong_passwords, wrong_returns, put_out; /* counted for the log */
     struct kl_lobby_room **room;                      /* limits.rooms of them; NULL: free */
@@ -364,8 +370,9 @@ struct kl_lobby {
 /* --- lobby_room.c --- */
 uint8_t kl_lobby_seats_filled(const struct kl_lobby_room *r); /* as a mask */
 unsigned kl_lobby_count(uint8_t mask);
-/* True if messages reach this member. */
-bool kl_lobby_reaches(const struct kl_lobby_member *m);
+bool kl_lobby_here(const struct kl_lobby_member *m);    /* its place is not empty */
+bool kl_lobby_stays(const struct kl_lobby_member *m);   /* it is linked, or its seat is kept */
+bool kl_lobby_reaches(const struct kl_lobby_member *m); /* it is linked: messages reach it */
 struct kl_lobby_room *kl_lobby_find(const struct kl_lobby *l, const char *name); /* NULL: there is none */
 /* True: a client with this consent (enum kl_consent) loads other players' bytes in this room. */
 bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent);
@@ -373,7 +380,8 @@ bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent);
 unsigned kl_lobby_rooms_of(const struct kl_lobby *l, const char *address);
 /* True if these rooms may hold `bytes` more. */
 bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_t bytes);
-void kl_lobby_add_ban(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host); /* without port */
+/* host: without port. Without memory the room is told, and the ban is not kept. */
+void kl_lobby_add_ban(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host);
 /* Notes the member's new address (with port). */
 void kl_lobby_note_address(struct kl_lobby_member *m, const char *address);
 void kl_lobby_choose_host(struct kl_lobby_room *r);
@@ -388,6 +396,25 @@ bool kl_lobby_start_is_kept(const struct kl_lobby_room *r); /* all of it */
 /* True if the member's hashes are expected: it is linked, and does not replay missed frames. */
 bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member);
 const char *kl_lobby_policy_name(uint8_t policy);
+
+/* --- lobby_memory.c --- */
+/* A new room's lock begins; facts: the room's identity. False: there is no memory. */
+bool kl_lobby_memory_begin(struct kl_lobby_room *r, const struct kl_facts *facts);
+/* Memory for this member and these seats, unless the room has it already. It stays until the room's end, so a
+ * room holds what as many seats and clients need as it ever had at once. False: there is none, and nothing
+ * has changed for the others. */
+bool kl_lobby_memory_take(struct kl_lobby_room *r, unsigned member, uint8_t seats);
+/* The same for watchers that see the game so many seconds later. */
+bool kl_lobby_memory_delay(struct kl_lobby_room *r, unsigned delay_s);
+/* A copy, of so many facts as there are; NULL: there is no memory. */
+struct kl_facts *kl_lobby_memory_facts(const struct kl_facts *f);
+/* Keeps a sealed ticket instead of the one before. False: there is no memory, and that one stays. */
+bool kl_lobby_memory_ticket(struct kl_lobby_room *r, const uint8_t *sealed, uint32_t len);
+/* Places for so many bans; the first door.bans of them stay. False: there is no memory. */
+bool kl_lobby_memory_bans(struct kl_lobby_room *r, unsigned bans);
+void kl_lobby_memory_free(struct kl_lobby_room *r);
+/* Bytes that the room holds, without start data, history and snapshots. */
+uint64_t kl_lobby_memory_bytes(const struct kl_lobby_room *r);
 
 /* --- lobby_way_facts.c --- */
 /* The way of the client of trip `t`, in a room that plays. KL_WAY_ORDER: ask again once shot.kept is newer,
@@ -433,25 +460,26 @@ void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m);
 void kl_lobby_send_bulk(struct kl_lobby *l, unsigned peer, const struct kl_msg *m); /* see lobby.h */
 void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m);
 void kl_lobby_refuse(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
-void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...)
+    __attribute__((format(__printf__, 2, 3)));
 /* A notice about members that come and go: at most one a second in the long run, because a stranger could
  * cause many. */
 void kl_lobby_news(struct kl_lobby_room *r, uint64_t now_us, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((format(__printf__, 3, 4)));
 /* A notice for one member. */
 void kl_lobby_tell(struct kl_lobby_room *r, unsigned member, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((format(__printf__, 3, 4)));
 /* The same with a code of NOTICE, for a line that a command answers. */
 void kl_lobby_ask(struct kl_lobby_room *r, unsigned member, uint8_t code, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+    __attribute__((format(__printf__, 4, 5)));
 /* A notice for all watchers. */
 void kl_lobby_watch_notice(struct kl_lobby_room *r, const struct kl_text *t);
 /* room="…" client=… name="…" seats=… and then the rest. */
 void kl_lobby_log_member(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,
-                         unsigned member, const char *format, ...) __attribute__((format(printf, 5, 6)));
+                         unsigned member, const char *format, ...) __attribute__((format(__printf__, 5, 6)));
 /* room="…" and then the rest. */
 void kl_lobby_log_room(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,
-                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+                       const char *format, ...) __attribute__((format(__printf__, 4, 5)));
 
 /* --- lobby_above.c --- */
 /* Turns away a connection that is in no room. */
@@ -463,7 +491,8 @@ void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse c
 /* Takes a member out of the room; its connection is the caller's business. why: for the log and the others'
  * screens. */
 void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, uint64_t now_us);
-/* Gives a member other seats in the game; 0: it watches. KL_E_STATE if a seat is taken. why: for the log. */
+/* Gives a member other seats in the game; 0: it watches. KL_E_STATE if a seat is taken, KL_E_SPACE without
+ * memory. why: for the log. */
 int kl_lobby_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why,
                     uint64_t now_us);
 /* A member was never in sync since it came. True if it came by a snapshot, and now gets the whole history

@@ -39,7 +39,8 @@ static bool has_much_to_take(const struct kl_lobby_room *r, unsigned member) {
 
 void kl_lobby_watch_notice(struct kl_lobby_room *r, const struct kl_text *t) {
     struct kl_lobby_watch *a = &r->watch;
-    a->notice[a->notices++ % KL_WATCH_NOTICES] = *t;
+    if (a->desk) a->desk->notice[a->notices % KL_WATCH_NOTICES] = *t;
+    a->notices++;
 }
 
 static void say_to_all(struct kl_lobby_room *r, const char *format, va_list args) {
@@ -88,7 +89,7 @@ void kl_lobby_ask(struct kl_lobby_room *r, unsigned member, uint8_t code, const 
 
 struct kl_name_shown kl_lobby_name(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
-    return kl_name_shown(m->name, kl_room_played(&r->lock, m->seats));
+    return kl_name_shown(m->name, kl_lock_played(&r->lock, m->seats));
 }
 
 void kl_lobby_names_of(const struct kl_lobby_room *r, uint16_t clients, char *out, size_t cap) {

@@ -1,7 +1,8 @@
 /* verdict.h - compares the hashes that a room's clients report for marked keyframes. docs/design.md §6.
  *
- * Pure, of fixed size, caller-allocated. The caller feeds the expected labels (the room marks them), the
- * clients' reports, and the clients present; and fetches the verdicts that are due.
+ * Pure, caller-allocated. The caller hands in memory for each client before its first report. The caller
+ * feeds the expected labels (the room marks them), the clients' reports, and the clients present; and fetches
+ * the verdicts that are due.
  *
  * A label is open, and all before it are, once all clients that are waited for have reported, or the first
  * did KL_REPORT_WAIT_US ago. No verdict on a label goes out before it is open. So no client learns anything
@@ -19,6 +20,10 @@
 #define KL_VERDICT_LABELS  KL_WINDOW_FRAMES
 #define KL_REPORT_WAIT_US  (1 * 1000000) /* after the first report */
 #define KL_VERDICT_WAIT_US (3 * 1000000) /* the same */
+
+/* A hash in parts, for tables: all but its values fit into a byte. */
+uint8_t kl_verdict_flags(const struct kl_hash *h);
+struct kl_hash kl_verdict_hash(uint32_t frame, uint64_t ram, uint64_t state, uint64_t av, uint8_t flags);
 
 /* The clients of the game and their votes: the majority of votes is right. If no voter has reported, the
  * minority is found among all clients that have. */
@@ -41,11 +46,19 @@ struct kl_verdict_label {
     uint8_t said;      /* verdict sent: 0 none, 1 incomplete, 2 complete */
     uint8_t differs;   /* of the last verdict sent */
     uint64_t first_us; /* of the first report */
-    struct kl_hash word[KL_MAX_CLIENTS];
 };
 
-struct kl_verdict_table { /* all zero: empty */
-    uint32_t begin, end;  /* labels [begin, end), by order of announcement, are kept */
+/* One client's reports, by the label's place: those of `label`, then those of `asked`. Need not be cleared.
+ */
+#define KL_VERDICT_PLACES (KL_VERDICT_LABELS + KL_MAX_CLIENTS)
+struct kl_verdict_words {
+    uint64_t ram[KL_VERDICT_PLACES], av[KL_VERDICT_PLACES], state[KL_VERDICT_PLACES];
+    uint8_t flags[KL_VERDICT_PLACES];
+};
+
+struct kl_verdict_table {                           /* all zero: empty */
+    struct kl_verdict_words *words[KL_MAX_CLIENTS]; /* the caller's; NULL: the client reports nothing */
+    uint32_t begin, end; /* labels [begin, end), by order of announcement, are kept */
     struct kl_verdict_label asked[KL_MAX_CLIENTS]; /* by the first asker; reported == 0: none */
     bool any_open;
     uint32_t open; /* labels up to this one are open; valid if any_open */
@@ -60,9 +73,9 @@ void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame);
 
 /* loaded: the client has loaded a state in this game. Its core may hold more than its states do, and so give
  * another state for the same game: from then on its unequal states are only noted, if nothing else differs.
- * 0; KL_E_STATE if this client has reported that label, or if its complete verdict is sent. A label without a
- * keyframe is compared too: clients that stop at the same frame ask for a verdict on their last frame. Each
- * client can have one of these open; its next one replaces it. */
+ * 0; KL_E_SPACE without memory for it; KL_E_STATE if this client has reported that label, or if its complete
+ * verdict is sent. A label without a keyframe is compared too: clients that stop at the same frame ask for a
+ * verdict on their last frame. Each client can have one of these open; its next one replaces it. */
 int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct kl_hash *h, bool loaded,
                       uint64_t now_us);
 /* Opens labels. To be called before kl_verdict_next(), and at kl_verdict_due_us(). */

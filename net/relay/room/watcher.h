@@ -8,10 +8,14 @@
 #include "net/relay/room/shot.h"
 #include "net/relay/room/way.h"
 
-#define KL_WATCH_CUTS    4096 /* of one room: enough for KL_WATCH_DELAY_MAX_S */
-#define KL_WATCH_TRUTHS  512  /* labels */
-#define KL_WATCH_NOTICES 8
-#define KL_WATCH_HASHES  4 /* of one watcher, waiting for the game's */
+/* Places that a room has for cuts, at most eleven a second, and for the labels of the delay and two minutes.
+ */
+#define KL_WATCH_CUTS(delay_s) (11 * (delay_s) + 4)
+#define KL_WATCH_TRUTHS_LEAST  64
+#define KL_WATCH_TRUTHS_MOST   512
+#define KL_WATCH_TRUTHS_S      120
+#define KL_WATCH_NOTICES       8
+#define KL_WATCH_HASHES        4 /* of one watcher, waiting for the game's */
 
 /* The wait for a seat of a watcher, or of a client without seats. */
 struct kl_lobby_turn {
@@ -55,6 +59,15 @@ struct kl_lobby_watcher {
     struct kl_way_trip way;
 };
 
+/* Messages and frames for all watchers. */
+struct kl_lobby_watch_desk {
+    struct kl_roster now;
+    struct kl_text notice[KL_WATCH_NOTICES];
+    /* The piece of history that most watchers need next. */
+    uint32_t piece_from, piece_most, piece_end;
+    struct kl_past piece;
+};
+
 struct kl_lobby_watch {
     struct kl_lobby_watcher **at; /* `count` of them, room for the relay's limit */
     unsigned count;
@@ -75,25 +88,23 @@ struct kl_lobby_watch {
     struct kl_watch_cut {
         uint32_t end, at_ms; /* since cut_base_us */
         int32_t line_us;     /* of `end`, since then */
-    } cut[KL_WATCH_CUTS];
+    } * cut;
+    uint32_t cuts; /* places of them */
     /* The clients' hashes of the newest labels. */
-    uint32_t truths;
+    uint32_t truths, truth_places; /* noted so far; places */
     struct kl_watch_truth {
-        struct kl_hash hash;
-        uint64_t first_us;
+        uint64_t ram, state, av, first_us;
+        uint32_t frame;
+        uint8_t flags; /* kl_verdict_flags() */
         uint8_t count; /* 0: a free place */
         bool contested;
-    } truth[KL_WATCH_TRUTHS];
-    uint32_t roster, notices; /* numbers of the next */
-    struct kl_roster now;
-    struct kl_text notice[KL_WATCH_NOTICES];
+    } * truth;
+    uint32_t roster, notices;         /* numbers of the next */
+    struct kl_lobby_watch_desk *desk; /* NULL: no watcher has come */
     /* Of the room's snapshots: the newest visible one; the first one after it. */
     struct kl_lobby_fetch seen, next;
     uint32_t noted; /* snapshots of keyframes below are noted */
     uint64_t order_us;
-    /* The piece of history that most watchers need next. */
-    uint32_t piece_from, piece_most, piece_end;
-    struct kl_past piece;
 };
 
 #endif

@@ -2,8 +2,8 @@
 
 #define PACE       5        /* times the room's: how fast a machine replays if nothing is known of it */
 #define STUCK_US   5000000  /* for a keyframe to come at which the room serializes */
-#define LOAD_US    10000000 /* for a snapshot to be loaded, once it is offered, and ... */
-#define LOAD_LEAST 8192     /* ... bytes a second that it comes by at least */
+#define LOAD_US    10000000 /* for a snapshot to be loaded, once it is offered */
+#define LOAD_LEAST 8192     /* bytes a second at which a snapshot comes, at least */
 
 enum kl_way kl_way_choose(const struct kl_way_facts *f) {
     if (f->have == 0 && !f->start) return KL_WAY_NONE;

@@ -39,7 +39,7 @@ struct kl_way_facts {
     uint32_t keyframe;
     bool coming;          /* a newer snapshot is coming up, and may be sent on at once */
     bool another;         /* a newer snapshot is coming up or can be ordered */
-    uint32_t another_end; /* ... and may be seen when `end` is so; at least end */
+    uint32_t another_end; /* the `end` at which that one may be seen; at least end */
     bool stuck;           /* the client has waited for long, and no snapshot comes */
 };
 

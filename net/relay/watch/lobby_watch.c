@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "net/engine/command.h"
-#include "net/engine/room_return.h"
+#include "net/engine/lock_relay_return.h"
 #include "net/relay/room/lobby_room.h"
 
 #define TOLD_US     1000000                  /* between two words to the clients of how many watch */
@@ -71,7 +71,8 @@ bool kl_lobby_watch_open(const struct kl_lobby_room *r, char *text, size_t cap) 
 static struct kl_lobby_watcher *add(struct kl_lobby_room *r) {
     struct kl_lobby_watch *a = &r->watch;
     if (!a->at) a->at = calloc(r->lobby->limits.watchers, sizeof(struct kl_lobby_watcher *));
-    struct kl_lobby_watcher *w = a->at ? calloc(1, sizeof *w) : NULL;
+    if (!a->desk) a->desk = calloc(1, sizeof *a->desk);
+    struct kl_lobby_watcher *w = a->at && a->desk ? calloc(1, sizeof *w) : NULL;
     if (!w) return NULL;
     w->place = a->count;
     a->at[a->count++] = w;
@@ -120,7 +121,7 @@ void kl_lobby_watch_tell_seats(struct kl_lobby_room *r, struct kl_lobby_watcher 
     uint16_t players = 0;
     if (r->phase != KL_ROOM_PLAYING) return;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].here && r->member[i].seats) players |= (uint16_t)(1U << i);
+        if (kl_lobby_here(&r->member[i]) && r->member[i].seats) players |= (uint16_t)(1U << i);
     kl_lobby_names_of(r, players, names, sizeof names);
     kl_lobby_watch_ask(r, w, KL_NOTICE_SEAT, "you watch %s: to play, ask for a seat", names);
 }
@@ -203,7 +204,9 @@ void kl_lobby_watch_end(struct kl_lobby_room *r, const char *why) {
     while (r->watch.count > 0)
         kl_lobby_watch_put_out(r, r->watch.at[r->watch.count - 1], KL_REFUSE_CLOSED, why);
     free(r->watch.at);
+    free(r->watch.desk);
     r->watch.at = NULL;
+    r->watch.desk = NULL;
     kl_lobby_watch_drop_shots(r);
 }
 
@@ -216,7 +219,7 @@ static void see_it_end(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_watch *a = &r->watch;
     bool members = false;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        members = members || r->member[i].here;
+        members = members || kl_lobby_here(&r->member[i]);
     if (members || !a->count) {
         a->left_us = 0;
         return;
@@ -266,7 +269,7 @@ static void is_ready(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const 
     char why[KL_TEXT_MAX];
     if (w->state != KL_MEMBER_LOADING) return;
     w->deadline_us = 0;
-    if (r->start.ready_known && kl_facts_differ(&r->start.ready, f, why, sizeof why) > 0)
+    if (r->start.ready && kl_facts_differ(r->start.ready, f, why, sizeof why) > 0)
         kl_lobby_watch_put_out(r, w, KL_REFUSE_IDENTITY, why);
     else
         kl_lobby_watch_set_out(r, w, now_us);
@@ -301,7 +304,7 @@ static bool too_much(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint8_
     return true;
 }
 
-/* Whom a keyframe's commands of others make say something, all the same. */
+/* Clients that a keyframe's commands of others make say something. */
 static bool answers(uint8_t kind) {
     return kind == KL_COMMAND_SAVED || kind == KL_COMMAND_RATE;
 }
@@ -350,13 +353,17 @@ unsigned kl_lobby_watch_message(struct kl_lobby_room *r, struct kl_lobby_watcher
 /* --- messages to watchers --- */
 
 void kl_lobby_watch_roster(struct kl_lobby_room *r, const struct kl_roster *roster) {
-    r->watch.now = *roster;
+    if (r->watch.desk) r->watch.desk->now = *roster;
     r->watch.roster++;
 }
 
 int kl_lobby_watch_delay(struct kl_lobby_room *r, unsigned seconds, const char *who) {
     if (seconds > KL_WATCH_DELAY_MAX_S) return KL_E_MALFORMED;
     if (seconds == r->watch.delay_s) return KL_OK;
+    if (!kl_lobby_memory_delay(r, seconds)) {
+        kl_lobby_notice(r, "this relay has no memory for a delay of %u s", seconds);
+        return KL_E_SPACE;
+    }
     r->watch.delay_s = (uint16_t)seconds;
     r->talk.roster_changed = r->due.busy = r->past.ticket_changed = true;
     kl_lobby_log_room(KL_LOG_INFO, "delay", r, "frame=%u seconds=%u", r->lock.next_close, seconds);

@@ -38,16 +38,17 @@ unsigned kl_lobby_watch_message(struct kl_lobby_room *r, struct kl_lobby_watcher
                                 const struct kl_msg *m, size_t len, uint64_t now_us);
 /* The watcher begins at frame 0; its older frames are dropped. False: there is no way to the present. */
 bool kl_lobby_watch_begin(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us);
-/* Sets the watchers' delay; KL_E_MALFORMED above KL_WATCH_DELAY_MAX_S. */
+/* Sets the watchers' delay; KL_E_MALFORMED above KL_WATCH_DELAY_MAX_S, KL_E_SPACE without memory (the room is
+ * told). */
 int kl_lobby_watch_delay(struct kl_lobby_room *r, unsigned seconds, const char *who);
 /* A new roster for all watchers. */
 void kl_lobby_watch_roster(struct kl_lobby_room *r, const struct kl_roster *roster);
 /* A line for one watcher; bounded. */
 void kl_lobby_watch_tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((format(__printf__, 3, 4)));
 /* The same with a code of NOTICE, for a line that a command answers. */
 void kl_lobby_watch_ask(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint8_t code, const char *format,
-                        ...) __attribute__((format(printf, 4, 5)));
+                        ...) __attribute__((format(__printf__, 4, 5)));
 /* To be called after the clients of all rooms got their data. *left: watchers of all rooms that may still
  * have a turn. Sets watch.due_us. */
 void kl_lobby_watch_run(struct kl_lobby_room *r, unsigned *left, uint64_t now_us);
@@ -62,7 +63,7 @@ unsigned kl_lobby_watch_expel(struct kl_lobby_room *r, const char *name, bool ba
 /* Sends the watchers' names to this member. */
 void kl_lobby_watch_names(struct kl_lobby_room *r, unsigned member);
 void kl_lobby_watch_log(const char *event, const struct kl_lobby_room *r, const struct kl_lobby_watcher *w,
-                        const char *format, ...) __attribute__((format(printf, 4, 5)));
+                        const char *format, ...) __attribute__((format(__printf__, 4, 5)));
 
 /* --- lobby_watch_way.c --- */
 /* The watcher has loaded, and sets out for the visible frames. May put it out. */

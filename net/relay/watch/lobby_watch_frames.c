@@ -2,7 +2,7 @@
  * the frames below after the delay. A cut is made at the end of an interval, at most ten a second. */
 #include <string.h>
 
-#include "net/engine/room_return.h"
+#include "net/engine/lock_relay_return.h"
 #include "net/relay/room/lobby_room.h"
 #include "net/relay/watch/lobby_watch.h"
 
@@ -24,9 +24,8 @@ static const struct kl_lobby_net *net_of(const struct kl_lobby_room *r) {
 static void cut_here(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_watch *a = &r->watch;
     if (a->cut_first == a->cut_next) a->cut_base_us = now_us;
-    if (a->cut_next - a->cut_first == KL_WATCH_CUTS)
-        a->cut_first++; /* never younger than the longest delay */
-    struct kl_watch_cut *c = &a->cut[a->cut_next++ % KL_WATCH_CUTS];
+    if (a->cut_next - a->cut_first == a->cuts) a->cut_first++; /* never younger than the longest delay */
+    struct kl_watch_cut *c = &a->cut[a->cut_next++ % a->cuts];
     double line_us = kl_schedule_line_us(&r->lock.schedule, r->past.history.next);
     c->end = r->past.history.next;
     c->at_ms = (uint32_t)((now_us - a->cut_base_us) / 1000);
@@ -39,7 +38,7 @@ static uint64_t cut_us(const struct kl_lobby_watch *a, const struct kl_watch_cut
 
 static void make_cut(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_watch *a = &r->watch;
-    const struct kl_watch_cut *last = &a->cut[(a->cut_next - 1) % KL_WATCH_CUTS];
+    const struct kl_watch_cut *last = &a->cut[(a->cut_next - 1) % a->cuts];
     bool first = a->cut_next == 0;
     uint64_t since_us = first ? LATE_US : now_us - cut_us(a, last);
     if (r->tale.spacing > a->spacing) a->spacing = r->tale.spacing;
@@ -63,7 +62,7 @@ void kl_lobby_watch_see(struct kl_lobby_room *r, uint64_t now_us) {
     make_cut(r, now_us);
     uint64_t delay_us = a->delay_s * UINT64_C(1000000);
     while (a->cut_first != a->cut_next) {
-        const struct kl_watch_cut *c = &a->cut[a->cut_first % KL_WATCH_CUTS];
+        const struct kl_watch_cut *c = &a->cut[a->cut_first % a->cuts];
         if (now_us < cut_us(a, c) + delay_us) return;
         if (c->end > a->end) {
             a->end = c->end;
@@ -82,7 +81,7 @@ void kl_lobby_watch_see(struct kl_lobby_room *r, uint64_t now_us) {
 static size_t shorten(uint8_t *piece, size_t len, uint32_t most, uint32_t *end) {
     static struct kl_frame ring[KL_PIECE_FRAMES];
     static struct kl_commands sets[KL_PIECE_FRAMES];
-    struct kl_frames_from from = {ring, KL_PIECE_FRAMES, sets, 0};
+    struct kl_frames_from from = {.ring = ring, .places = KL_PIECE_FRAMES, .sets = sets};
     struct kl_frames f;
     struct kl_frame one;
     uint32_t count = 0;
@@ -99,14 +98,15 @@ static size_t shorten(uint8_t *piece, size_t len, uint32_t most, uint32_t *end) 
 
 /* Finds the visible part of the piece that holds frame `from`; false if there is none. */
 static bool piece_at(struct kl_lobby_room *r, uint32_t from) {
-    struct kl_lobby_watch *a = &r->watch;
-    if (a->piece.len && a->piece_from == from && a->piece_most == a->end) return true;
+    struct kl_lobby_watch_desk *d = r->watch.desk;
+    uint32_t end = r->watch.end;
+    if (d->piece.len && d->piece_from == from && d->piece_most == end) return true;
     size_t len =
-        kl_history_read(&r->past.history, from, a->piece.bytes, sizeof a->piece.bytes, &a->piece_end);
-    if (len && a->piece_end > a->end) len = shorten(a->piece.bytes, len, a->end, &a->piece_end);
-    a->piece.len = (uint16_t)len;
-    a->piece_from = from;
-    a->piece_most = a->end;
+        kl_history_read(&r->past.history, from, d->piece.bytes, sizeof d->piece.bytes, &d->piece_end);
+    if (len && d->piece_end > end) len = shorten(d->piece.bytes, len, end, &d->piece_end);
+    d->piece.len = (uint16_t)len;
+    d->piece_from = from;
+    d->piece_most = end;
     return len > 0;
 }
 
@@ -117,10 +117,10 @@ static bool send_frames(struct kl_lobby_room *r, struct kl_lobby_watcher *w, boo
         struct kl_msg m = {.kind = KL_MSG_HISTORY};
         *more = *more || kl_lobby_bulk_room(r, w->peer) == 0 || sent == PIECES;
         if (*more || !piece_at(r, w->next)) break;
-        m.past = r->watch.piece;
+        m.past = r->watch.desk->piece;
         kl_lobby_send_bulk(r->lobby, w->peer, &m);
         if (w->caught_up) kl_lobby_cost_stream(r->lobby, w->peer, m.past.len);
-        w->next = r->watch.piece_end;
+        w->next = r->watch.desk->piece_end;
         sent++;
     }
     return sent > 0;
@@ -165,12 +165,12 @@ static void send_update(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uin
                           .echo = w->stamp,
                           .hold_us = (uint32_t)(now_us - w->heard_at_us),
                           .paused = r->lock.paused && a->end == r->lock.next_close,
-                          .waiting_for = live ? kl_room_waiting_for(&r->lock) : 0,
-                          .away = live ? kl_room_away(&r->lock) : 0,
+                          .waiting_for = live ? kl_lock_waiting_for(&r->lock) : 0,
+                          .away = live ? kl_lock_away(&r->lock) : 0,
                           .has_schedule = a->batch > 0 && r->params.clocked,
                           .first = a->end};
     if (u.has_schedule) u.due_us = a->line_us + shift_us(r) - (int64_t)now_us;
-    size_t len = kl_update_write(&u, NULL, NULL, body, sizeof body);
+    size_t len = kl_update_write(&u, NULL, body, sizeof body);
     if (len) net->datagram(net->ctx, w->peer, body, len);
     w->update_us = now_us;
     w->batch = a->batch;
@@ -184,12 +184,12 @@ static bool tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
     struct kl_lobby_watch *a = &r->watch;
     if (w->roster == a->roster && w->notices == a->notices) return false;
     if (net->pending(net->ctx, w->peer) > ROSTERS_UNDER_WAY) return false; /* later: the newest roster then */
-    struct kl_msg m = {.kind = KL_MSG_ROSTER, .roster = a->now};
+    struct kl_msg m = {.kind = KL_MSG_ROSTER, .roster = a->desk->now};
     if (w->roster != a->roster) kl_lobby_send(r->lobby, w->peer, &m);
     w->roster = a->roster;
     if (a->notices - w->notices > KL_WATCH_NOTICES) w->notices = a->notices - KL_WATCH_NOTICES;
     for (m.kind = KL_MSG_NOTICE; w->notices != a->notices; w->notices++) {
-        m.text = a->notice[w->notices % KL_WATCH_NOTICES];
+        m.text = a->desk->notice[w->notices % KL_WATCH_NOTICES];
         kl_lobby_send(r->lobby, w->peer, &m);
     }
     return true;

@@ -12,21 +12,30 @@
 /* --- the game's hashes --- */
 
 static struct kl_watch_truth *truth_of(struct kl_lobby_watch *a, uint32_t frame) {
-    for (unsigned i = 0; i < KL_WATCH_TRUTHS; i++)
-        if (a->truth[i].count && a->truth[i].hash.frame == frame) return &a->truth[i];
+    for (unsigned i = 0; i < a->truth_places; i++)
+        if (a->truth[i].count && a->truth[i].frame == frame) return &a->truth[i];
     return NULL;
+}
+
+static int difference(const struct kl_watch_truth *t, const struct kl_hash *h) {
+    struct kl_hash truth = kl_verdict_hash(t->frame, t->ram, t->state, t->av, t->flags);
+    return kl_verdict_difference(&truth, h, true);
 }
 
 void kl_lobby_watch_truth(struct kl_lobby_room *r, const struct kl_hash *h, uint64_t now_us) {
     struct kl_lobby_watch *a = &r->watch;
     struct kl_watch_truth *t = truth_of(a, h->frame);
     if (!t) {
-        t = &a->truth[a->truths++ % KL_WATCH_TRUTHS];
-        *t = (struct kl_watch_truth){.hash = *h, .first_us = now_us};
+        t = &a->truth[a->truths++ % a->truth_places];
+        *t = (struct kl_watch_truth){.ram = h->ram,
+                                     .state = h->state,
+                                     .av = h->av,
+                                     .first_us = now_us,
+                                     .frame = h->frame,
+                                     .flags = kl_verdict_flags(h)};
     }
     if (t->count < UINT8_MAX) t->count++;
-    if (kl_verdict_difference(&t->hash, h, true) == 1)
-        t->contested = true; /* among themselves: it tells nothing */
+    if (difference(t, h) == 1) t->contested = true; /* among themselves: it tells nothing */
 }
 
 /* True if all players have reported, or the time for it is over. */
@@ -41,7 +50,7 @@ static bool is_settled(const struct kl_lobby_room *r, const struct kl_watch_trut
 static bool is_proved(const struct kl_lobby_room *r, const struct kl_watch_truth *t) {
     unsigned players = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        players += r->member[i].here && r->member[i].seats;
+        players += kl_lobby_here(&r->member[i]) && r->member[i].seats;
     return !t->contested && (t->count > 1 || players <= 1);
 }
 
@@ -113,7 +122,7 @@ bool kl_lobby_watch_judge(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
         struct kl_watch_truth *t = truth_of(&r->watch, w->hash[i].frame);
         if (!t || !is_settled(r, t, now_us)) {
             w->hash[kept++] = w->hash[i];
-        } else if (is_proved(r, t) && kl_verdict_difference(&t->hash, &w->hash[i], true) == 1) {
+        } else if (is_proved(r, t) && difference(t, &w->hash[i]) == 1) {
             bool here = has_parted(r, w, w->hash[i].frame, now_us);
             if (!here || w->way.step || w->state != KL_MEMBER_PLAYING) return here;
         } else if (is_proved(r, t)) {

@@ -3,7 +3,7 @@
  *
  * No snapshot goes out before its frame may be seen. So the room's are held for watchers: the newest that
  * may, and the first one after that. */
-#include "net/engine/room_return.h"
+#include "net/engine/lock_relay_return.h"
 #include "net/relay/heal/lobby_snapshot.h"
 #include "net/relay/watch/lobby_watch.h"
 #include "net/relay/room/lobby_room.h"
@@ -11,7 +11,7 @@
 #define HEAL_FRAMES 600     /* a snapshot that is no older brings one back into sync */
 #define ORDER_US    5000000 /* between two that are ordered for watchers */
 
-/* --- which snapshots --------------------------------------------------------------------------------------
+/* --- the snapshots that are offered -----------------------------------------------------------------------
  */
 
 /* True if the frames from there on are in history; a watcher has no other source. */
@@ -43,7 +43,7 @@ void kl_lobby_watch_shots(struct kl_lobby_room *r) {
     note_newest(r); /* one that came meanwhile */
 }
 
-/* --- which way --------------------------------------------------------------------------------------------
+/* --- the way of a watcher ---------------------------------------------------------------------------------
  */
 
 /* A watcher that heals has its frames, but they led elsewhere: only a state helps. One order that comes to

@@ -1,0 +1,96 @@
+#include "core_wrapper/env/reload.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core_wrapper/core/statehash.h"
+#include "core_wrapper/env/core_log.h"
+
+void kl_emulator_turn(struct kl_emulator *e, uint64_t epoch_s) {
+    char err[256], line[sizeof err + 32];
+    if (kl_world_turn(e->world, e->core.handle, &e->turned, err, sizeof err) != 0 && e->hooks.log) {
+        snprintf(line, sizeof line, "world not turned: %s", err);
+        e->hooks.log(e->hooks.ctx, line);
+    }
+    kl_world_files_clear(e->world);
+    kl_world_start(e->world, epoch_s, 0);
+    kl_core_construct(&e->core);
+}
+
+bool kl_emulator_load_content(struct kl_emulator *e) {
+    const struct kl_content *c = &e->content;
+    struct kl_core *core = &e->core;
+    kl_core_log_listen(e);
+    if (c->special)
+        core->game_loaded = core->load_game_special(c->type, c->item, c->count);
+    else
+        core->game_loaded = core->load_game(c->none ? NULL : &c->item[0]);
+    return core->game_loaded;
+}
+
+const char *kl_emulator_refusal(struct kl_emulator *e) {
+    struct retro_memory_map map = kl_memory_inner(&e->memory);
+    struct kl_ram ram;
+    if (!*kl_core_log_error(e)) return "";
+    kl_ram_find(&ram, &e->core, map.num_descriptors ? &map : NULL);
+    return ram.count || e->core.serialize_size() ? "" : kl_core_log_error(e);
+}
+
+static void take_options(struct kl_emulator *e, const struct kl_start *s) {
+    char why[256];
+    kl_options_free(&e->options);
+    for (unsigned i = 0; i < s->option_count; i++)
+        kl_options_set(&e->options, s->option[i].key, s->option[i].value, true, why, sizeof why);
+}
+
+static int fill_memory(struct kl_emulator *e, const struct kl_start *s, char *err, size_t err_len) {
+    for (unsigned i = 0; i < s->memory_count; i++) {
+        size_t size = e->core.get_memory_size(s->memory[i].id);
+        void *data = e->core.get_memory_data(s->memory[i].id);
+        if (!data || size != s->memory[i].len) {
+            snprintf(err, err_len, "save memory %u: the room's has %zu bytes, this core's has %zu",
+                     s->memory[i].id, s->memory[i].len, data ? size : 0);
+            return -1;
+        }
+        memcpy(data, s->memory[i].bytes, size);
+    }
+    return 0;
+}
+
+/* Cores look their devices up in tables: a number that the core never named may be past their end. */
+static int set_devices(struct kl_emulator *e, const struct kl_start *s, char *err, size_t err_len) {
+    const struct kl_declared *controllers = e->like ? &e->like->told.controllers : &e->told.controllers;
+    for (unsigned i = 0; i < s->device_count; i++) {
+        const struct kl_start_device *d = &s->device[i];
+        if (!kl_declared_device(controllers, d->port, d->device)) {
+            snprintf(err, err_len, "the room has device %u at port %u, which this core does not name",
+                     d->device, d->port + 1u);
+            return -1;
+        }
+        e->core.set_controller_port_device(d->port, d->device);
+    }
+    return 0;
+}
+
+int kl_emulator_reload(struct kl_emulator *e, const struct kl_start *s, uint64_t epoch_s, char *err,
+                       size_t err_len) {
+    struct retro_system_info info = {0};
+    take_options(e, s);
+    if (kl_core_reopen(&e->core, err, err_len) != 0) return -1;
+    kl_emulator_turn(e, epoch_s);
+    e->core.set_environment(kl_emulator_environment(e));
+    e->core.get_system_info(&info);
+    e->core.init();
+    e->core.initialised = true;
+    kl_emulator_give_callbacks(e);
+    if (!kl_emulator_load_content(e)) {
+        snprintf(err, err_len, "the core refused to load the content a second time");
+        return -1;
+    }
+    if (*kl_emulator_refusal(e)) {
+        snprintf(err, err_len, "the game did not load a second time: %s", kl_emulator_refusal(e));
+        return -1;
+    }
+    if (fill_memory(e, s, err, err_len) != 0) return -1;
+    return set_devices(e, s, err, err_len);
+}

@@ -1,0 +1,22 @@
+/* reload.h - a core is loaded afresh with a room's start data: on every machine from the same beginning. */
+#ifndef KLW_RELOAD_H
+#define KLW_RELOAD_H
+
+#include "core_wrapper/env/emulator.h"
+
+/* Turns the imports of a core that was opened late, starts its world, and runs its static constructors: these
+ * see the turned world already. */
+void kl_emulator_turn(struct kl_emulator *e, uint64_t epoch_s);
+
+/* Loads e->content. False: the core refused it. */
+bool kl_emulator_load_content(struct kl_emulator *e);
+/* The core's own error, if it shows a picture of that error instead of the game: then there is neither memory
+ * nor state, and nothing to lock. "": the game has loaded. */
+const char *kl_emulator_refusal(struct kl_emulator *e);
+
+/* Opens the library anew, and loads the content with the options, devices and save memory of the start data.
+ * The save folder stands already. Returns 0, or -1 with a line in err. */
+int kl_emulator_reload(struct kl_emulator *e, const struct kl_start *s, uint64_t epoch_s, char *err,
+                       size_t err_len);
+
+#endif

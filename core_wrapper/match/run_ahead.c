@@ -1,0 +1,414 @@
+#include "core_wrapper/match/run_ahead.h"
+
+#include <string.h>
+
+#include "core_wrapper/match/learn.h"
+#include "core_wrapper/match/match.h"
+#include "core_wrapper/match/slot.h"
+#include "net/engine/lock_relay.h"
+#include "net/platform/clock.h"
+
+#define PARTS_MOST  8   /* the value of `parted` at which it is given up: it grows by 2, shrinks by 1 */
+#define REST_SHARE  0.7 /* of the time between calls that one call may take in all */
+#define FELT_GAIN   (1.0 / 32)
+#define FADE_S      0.004
+#define RAM_AT_ONCE 65536    /* bytes of RAM that are hashed in every frame */
+#define POOR_US     2000000  /* so long without a frame ahead, for its cost, and it rests */
+#define REST_US     60000000 /* then it tries again */
+
+static struct kl_run_ahead *of(struct kl_match *m) {
+    return &m->play.ahead;
+}
+
+/* ---- the shown core's picture, sound, rumble and lights ---- */
+
+/* The frontend knows the true core's format and largest size. */
+static bool fits(struct kl_match *m, unsigned width, unsigned height) {
+    const struct retro_game_geometry *g = &m->emu.av.geometry;
+    return m->play.ahead.shown.emu.picture.format == m->emu.picture.format && width <= g->max_width &&
+           height <= g->max_height;
+}
+
+static void on_video(void *ctx, const void *data, unsigned width, unsigned height, size_t pitch) {
+    struct kl_match *m = ctx;
+    struct kl_run_ahead *a = of(m);
+    if (data) a->picture = kl_picture_hash(m->emu.picture.format, data, width, height, pitch);
+    if (data && !fits(m, width, height)) return;
+    uint64_t from_us = kl_now_us();
+    kl_picture_take(&m->emu.picture, data, width, height, pitch, a->hidden, m->front.call.video);
+    a->video_us += kl_now_us() - from_us;
+}
+
+static void give_sound(struct kl_match *m, const int16_t *stereo, size_t frames) {
+    kl_audio_add(&m->emu.audio, stereo, frames);
+    kl_fade_keep(&of(m)->fade, stereo, frames);
+}
+
+static void on_sound(void *ctx, const int16_t *stereo, size_t frames) {
+    struct kl_match *m = ctx;
+    struct kl_run_ahead *a = of(m);
+    int16_t mixed[KL_FADE_MAX * 2];
+    if (!a->audible || !frames) return;
+    if (a->fades) kl_fade_begin(&a->fade, (unsigned)(FADE_S * m->emu.audio.rate));
+    a->fades = false;
+    size_t left = kl_fade_left(&a->fade), n = left < frames ? left : frames;
+    memcpy(mixed, stereo, n * 2 * sizeof *mixed);
+    kl_fade_mix(&a->fade, mixed, n);
+    if (n > 0) give_sound(m, mixed, n);
+    if (n < frames) give_sound(m, stereo + 2 * n, frames - n);
+}
+
+static void on_rumble(void *ctx, unsigned port, enum retro_rumble_effect effect, uint16_t strength) {
+    struct kl_match *m = ctx;
+    int pad = kl_command_pad(m, port);
+    if (pad >= 0 && m->emu.told.rumble.set_rumble_state)
+        m->emu.told.rumble.set_rumble_state((unsigned)pad, effect, strength);
+}
+
+static void on_light(void *ctx, int led, int state) {
+    struct kl_match *m = ctx;
+    if (m->emu.told.led.set_led_state) m->emu.told.led.set_led_state(led, state);
+}
+
+/* ---- on and off ---- */
+
+static bool is_auto(struct kl_match *m) {
+    return m->config.ahead == KL_AHEAD_AUTO;
+}
+
+static void stop(struct kl_match *m) {
+    struct kl_run_ahead *a = of(m);
+    if (a->displays) kl_shown_still(&a->shown);
+    a->sum.breaks += a->displays;
+    a->plan.on = a->displays = m->emu.silent = false;
+    a->plan.frames = 0;
+}
+
+void kl_run_ahead_anew(struct kl_match *m) {
+    of(m)->anew = true;
+}
+
+struct kl_shown_hooks kl_run_ahead_hooks(struct kl_match *m) {
+    return (struct kl_shown_hooks){m, on_video, on_sound, on_rumble, on_light};
+}
+
+bool kl_run_ahead_wants(struct kl_match *m) {
+    const struct kl_welcome *w = &m->status.welcome;
+    bool of_use = m->config.ahead && w->seats && w->params.subframes && !of(m)->shown.open && !of(m)->failed;
+    if (!of_use || (is_auto(m) && kl_learn_busy(m))) return false;
+    if (!w->params.hash_every) kl_run_ahead_give_up(m, "this room compares no states");
+    return w->params.hash_every;
+}
+
+void kl_run_ahead_close(struct kl_match *m) {
+    stop(m);
+    kl_shown_close(&of(m)->shown);
+    memset(of(m), 0, sizeof *of(m));
+}
+
+void kl_run_ahead_give_up(struct kl_match *m, const char *why) {
+    struct kl_run_ahead *a = of(m);
+    stop(m);
+    kl_shown_close(&a->shown);
+    a->failed = true;
+    kl_frontend_log(&m->front, "no running ahead: %s", why);
+    kl_frontend_say(&m->front, KL_SCREEN_WARNING, 5000, "no running ahead: %s", why);
+}
+
+/* A player whose samples count, at the room's frame, with a sample for each frame. */
+static bool may_run(struct kl_match *m) {
+    const struct kl_client_stats *s = &m->play.stats;
+    bool steady = m->play.pace.mode == KL_PACE_STEADY || m->play.pace.mode == KL_PACE_GENTLE;
+    bool wanted = m->config.ahead || of(m)->plan.frames > 0; /* it goes back frame by frame */
+    return wanted && m->own_seats && !s->absent && m->status.phase == KL_STAY_PLAYING &&
+           m->status.welcome.params.subframes && m->status.welcome.client != KL_WATCHER &&
+           (steady || !m->status.welcome.params.clocked);
+}
+
+/* ---- one frame of the shown core ---- */
+
+/* Whether the frame may be a marked keyframe, before which the RAM is compared. */
+static bool may_be_marked(struct kl_match *m, const struct kl_frame *f, bool closed) {
+    if (closed) return f->flags & KL_FRAME_HASH;
+    size_t bytes = 0;
+    for (unsigned i = 0; i < of(m)->shown.ram.count; i++)
+        bytes += of(m)->shown.ram.piece[i].len;
+    return bytes <= RAM_AT_ONCE || (f->flags & KL_FRAME_KEY);
+}
+
+static void note_before(struct kl_match *m, const struct kl_frame *f, bool closed) {
+    struct kl_run_ahead *a = of(m);
+    unsigned i = f->number % KL_RUN_AHEAD_SEEN;
+    bool again = a->seen[i].frame == f->number && a->seen[i].shown;
+    a->seen[i].frame = f->number;
+    a->seen[i].again = again;
+    a->seen[i].shown = again;
+    a->seen[i].has_ram = may_be_marked(m, f, closed) && kl_shown_ram(&a->shown, &a->seen[i].ram);
+    a->picture_before[f->number % KL_AHEAD_FRAMES] = a->picture;
+}
+
+/* The commands that change a core, on the shown one. False: it cannot follow, and waits for the next marked
+ * keyframe. */
+static bool obey(struct kl_match *m, const struct kl_commands *set, uint32_t frame) {
+    struct kl_run_ahead *a = of(m);
+    uint16_t index;
+    char key[KL_COMMAND_BYTES + 1], value[KL_COMMAND_BYTES + 1], why[256];
+    bool follows = true;
+    for (unsigned i = 0; i < set->count; i++) {
+        const struct kl_command *c = &set->at[i];
+        switch (c->kind) {
+        case KL_COMMAND_SWAP: kl_words_swap(c, a->plays); break;
+        case KL_COMMAND_RESET: kl_shown_reset(&a->shown); break;
+        case KL_COMMAND_OPTION:
+            if (kl_words_option(c, key, value) &&
+                kl_options_check(&a->shown.emu.options, key, value, why, sizeof why) == 0)
+                kl_options_set(&a->shown.emu.options, key, value, true, why, sizeof why);
+            break;
+        case KL_COMMAND_DISK:
+            if (kl_words_get_disk(c, &index)) kl_shown_swap_disk(&a->shown, index, frame);
+            break;
+        case KL_COMMAND_LOAD:
+            follows = follows && kl_slot_has(m, c, why, sizeof why) &&
+                      kl_shown_load(&a->shown, m->slot.state, m->slot.bytes);
+            break;
+        case KL_COMMAND_SNAPSHOT:
+            if (c->client == KL_RELAY_CLIENT && m->profile.load_own && !m->profile.no_snapshots)
+                follows = follows && kl_shown_keep(&a->shown, frame) && kl_shown_back(&a->shown, frame);
+            break;
+        default: break;
+        }
+    }
+    return follows;
+}
+
+static bool unseen(struct kl_match *m, bool hidden) {
+    return hidden && !m->profile.show_all && !m->play.hash_av;
+}
+
+struct next {
+    struct kl_match *m;
+    struct kl_frame frame;
+    struct kl_commands set;
+    bool closed;
+};
+
+static void look_next(void *ctx, const struct kl_client *c) {
+    struct next *n = ctx;
+    n->closed = kl_ahead_next(&of(n->m)->plan, c, of(n->m)->plays, &n->frame, &n->set);
+}
+
+/* False: the shown core cannot go on. */
+static bool run_next(struct kl_match *m) {
+    struct kl_run_ahead *a = of(m);
+    struct next n = {.m = m};
+    uint64_t from_us = kl_now_us();
+    a->video_us = 0;
+    kl_link_look(m->link, look_next, &n);
+    if (!n.closed && !kl_shown_keep(&a->shown, n.frame.number)) {
+        kl_run_ahead_give_up(m, "the core gives no savestates");
+        return false;
+    }
+    note_before(m, &n.frame, n.closed);
+    kl_shown_tray(&a->shown, n.frame.number);
+    if (!obey(m, &n.set, n.frame.number)) return false;
+    a->audible = n.frame.number >= a->plan.shown;
+    a->hidden = n.frame.number + 1 < a->plan.want;
+    kl_shown_run(&a->shown, &n.frame, unseen(m, a->hidden));
+    unsigned i = n.frame.number % KL_RUN_AHEAD_SEEN;
+    if (!a->hidden && a->audible) {
+        a->seen[i].shown = true;
+        a->seen[i].picture = a->picture;
+    }
+    kl_usual_add(&a->frame_us, (double)(kl_now_us() - from_us - a->video_us));
+    return true;
+}
+
+/* ---- a call ---- */
+
+struct plan {
+    struct kl_match *m;
+    struct kl_ahead_call call;
+    uint32_t back;
+    bool poor; /* not a single frame ahead fits */
+};
+
+static uint16_t goal(struct kl_match *m, uint16_t lag) {
+    struct kl_run_ahead *a = of(m);
+    uint16_t most = !is_auto(m) && m->config.ahead < lag ? m->config.ahead : lag;
+    double frame_us = kl_usual(&a->frame_us), load_us = kl_usual(&a->load_us);
+    if (!is_auto(m) || !m->status.welcome.params.clocked) return most;
+    if (m->play.pace.shown_us > frame_us) frame_us = m->play.pace.shown_us;
+    return kl_ahead_fits(most, a->plan.frames, frame_us, load_us, m->play.pace.period_us);
+}
+
+static void look_plan(void *ctx, const struct kl_client *c) {
+    struct plan *p = ctx;
+    struct kl_run_ahead *a = of(p->m);
+    uint16_t lag = kl_ahead_lag(c);
+    p->call.goal = goal(p->m, lag);
+    p->poor = lag > 0 && p->call.goal == 0;
+    if (!a->displays) kl_ahead_show(&a->plan, p->m->play.next_frame, p->call.now_us);
+    p->back = kl_ahead_hear(&a->plan, c);
+    kl_ahead_call(&a->plan, c, &p->call);
+}
+
+static bool go_back(struct kl_match *m, uint32_t frame) {
+    struct kl_run_ahead *a = of(m);
+    uint64_t from_us = kl_now_us();
+    bool good = kl_shown_back(&a->shown, frame);
+    a->picture = a->picture_before[frame % KL_AHEAD_FRAMES];
+    a->fades = true;
+    kl_usual_add(&a->load_us, (double)(kl_now_us() - from_us));
+    return good;
+}
+
+/* The time at which a call stops running frames again, so that the true core and the next sample come in
+ * time. */
+static uint64_t stop_us(struct kl_match *m, uint64_t now_us) {
+    double rest_us = REST_SHARE * m->play.pace.interval_us - m->play.pace.shown_us;
+    if (!m->status.welcome.params.clocked || rest_us < 0) rest_us = m->play.pace.interval_us;
+    return now_us + (uint64_t)rest_us;
+}
+
+static void note_replay(struct kl_run_ahead *a, uint32_t replayed, uint64_t took_us) {
+    uint64_t bin = took_us / 100;
+    if (!replayed) return;
+    a->sum.replays++;
+    a->sum.replayed += replayed;
+    a->sum.replay_bins[bin < KL_RUN_AHEAD_BINS ? bin : KL_RUN_AHEAD_BINS - 1]++;
+}
+
+/* Runs up to the planned frame, as far as time allows. False: the shown core cannot go on. */
+static bool run_to_want(struct kl_match *m, uint64_t now_us) {
+    struct kl_run_ahead *a = of(m);
+    uint64_t until_us = stop_us(m, now_us), again_us = kl_now_us();
+    uint32_t first = a->plan.at, replayed = 0;
+    bool good = true;
+    while (good && a->plan.at < a->plan.want && (a->plan.at == first || kl_now_us() < until_us)) {
+        replayed += a->plan.at < a->plan.shown;
+        good = run_next(m);
+        if (a->plan.at <= a->plan.shown) again_us = kl_now_us();
+    }
+    note_replay(a, replayed, again_us - now_us);
+    return good;
+}
+
+/* A shown core that is not ahead costs a frame in each frame, for nothing. */
+static void note_cost(struct kl_match *m, bool poor, uint64_t now_us) {
+    struct kl_run_ahead *a = of(m);
+    if (!poor || a->plan.frames > 0) a->poor_us = 0;
+    if (!poor || a->plan.frames > 0) return;
+    if (!a->poor_us) a->poor_us = now_us;
+    if (now_us < a->poor_us + POOR_US) return;
+    kl_frontend_log(&m->front, "no running ahead for %u s: a frame takes %.1f ms", REST_US / 1000000,
+                    kl_usual(&a->frame_us) / 1e3);
+    a->poor_us = 0;
+    a->rest_us = now_us + REST_US;
+    stop(m);
+}
+
+/* By the true core's cost alone, and by what was seen not long ago. */
+static bool may_fit(struct kl_match *m) {
+    struct kl_run_ahead *a = of(m);
+    if (!is_auto(m) || !m->status.welcome.params.clocked) return true;
+    return kl_now_us() >= a->rest_us &&
+           kl_ahead_fits(1, 0, m->play.pace.shown_us, 0, m->play.pace.period_us) > 0;
+}
+
+static void note_call(struct kl_run_ahead *a, uint64_t now_us) {
+    if (!a->sum.first_us) a->sum.first_us = now_us;
+    a->sum.last_us = now_us;
+    a->sum.calls++;
+    a->sum.frames_sum += a->plan.frames;
+}
+
+int kl_run_ahead_turn(struct kl_match *m, uint32_t due, uint64_t now_us) {
+    struct kl_run_ahead *a = of(m);
+    if (!may_run(m)) stop(m);
+    if (!a->plan.on) return -1;
+    struct plan p = {.m = m, .call = {now_us, due, 0, (uint16_t)kl_shown_depth(&a->shown)}};
+    kl_link_look(m->link, look_plan, &p);
+    a->displays = m->emu.silent = true;
+    if ((p.back != KL_AHEAD_NOWHERE && !go_back(m, p.back)) || !run_to_want(m, now_us)) {
+        stop(m);
+        return -1;
+    }
+    kl_shown_feel(&a->shown);
+    note_call(a, now_us);
+    if (a->plan.at < a->plan.want) return 0; /* the next call goes on */
+    int newly = (int)(a->plan.at > a->plan.shown ? a->plan.at - a->plan.shown : 0);
+    kl_ahead_showed(&a->plan);
+    note_cost(m, p.poor, now_us);
+    return newly;
+}
+
+/* ---- beside the true core ---- */
+
+static void note_parts(struct kl_match *m) {
+    struct kl_run_ahead *a = of(m);
+    a->parted = a->parts_now ? a->parted + 2 : a->parted - (a->parted > 0);
+    a->anew = a->anew || a->parts_now;
+    a->parts_now = false;
+    if (a->parted >= PARTS_MOST && is_auto(m))
+        kl_run_ahead_give_up(m, "this core's states do not hold all of it");
+}
+
+void kl_run_ahead_marked(struct kl_match *m, uint32_t frame, const struct kl_statehash *true_hash) {
+    struct kl_run_ahead *a = of(m);
+    unsigned i = frame % KL_RUN_AHEAD_SEEN;
+    if (!a->shown.open || !m->config.ahead || !may_run(m)) return;
+    bool known = a->plan.on && a->plan.confirmed >= frame && a->seen[i].frame == frame && a->seen[i].has_ram;
+    if (known && true_hash->has_ram && a->seen[i].ram != true_hash->ram) a->parts_now = true;
+    if (a->plan.on) note_parts(m);
+    if (!a->shown.open || (a->plan.on && !a->anew) || (!a->plan.on && !may_fit(m))) return;
+    if (!kl_shown_begin(&a->shown, &m->emu, &m->command.tray, m->play.buffer.data, m->play.buffer.size)) {
+        kl_run_ahead_give_up(m, m->play.buffer.size ? "the core refused its own state"
+                                                    : "the core gives no savestates");
+        return;
+    }
+    memcpy(a->plays, m->command.plays, sizeof a->plays);
+    kl_ahead_begin(&a->plan, frame);
+    a->anew = false;
+    a->fades = true;
+}
+
+void kl_run_ahead_compare(struct kl_match *m, uint32_t frame, bool drawn) {
+    struct kl_run_ahead *a = of(m);
+    unsigned i = frame % KL_RUN_AHEAD_SEEN;
+    if (!a->plan.on || !drawn || a->seen[i].frame != frame || !a->seen[i].shown) return;
+    bool same = a->seen[i].picture == m->play.av_picture;
+    a->sum.compared++;
+    a->sum.wrong += !same;
+    if (!same && !a->seen[i].again && a->plan.confirmed > frame) a->parts_now = true;
+}
+
+struct felt {
+    uint32_t shown;
+    int64_t frames; /* -1: unknown */
+};
+
+static void look_felt(void *ctx, const struct kl_client *c) {
+    struct felt *f = ctx;
+    int64_t newest = f->shown ? kl_ahead_sample_in(c, f->shown - 1) : -1;
+    f->frames = newest < 0 ? -1 : (int64_t)c->stats.next_sample - newest;
+}
+
+void kl_run_ahead_felt(struct kl_match *m, uint32_t shown) {
+    struct kl_run_ahead *a = of(m);
+    struct felt f = {shown, -1};
+    if (!m->link || !m->own_seats) return;
+    kl_link_look(m->link, look_felt, &f);
+    if (f.frames < 0) return;
+    a->sum.felt_count++;
+    a->sum.felt_sum += (uint64_t)f.frames;
+    a->feels += a->feels > 0 ? ((double)f.frames - a->feels) * FELT_GAIN : (double)f.frames;
+}
+
+double kl_run_ahead_replay_ms(const struct kl_run_ahead_sum *s) {
+    uint64_t seen = 0;
+    for (unsigned i = 0; i < KL_RUN_AHEAD_BINS; i++) {
+        seen += s->replay_bins[i];
+        if (seen * 100 >= s->replays * 99) return s->replays ? (i + 1) / 10.0 : 0;
+    }
+    return 0;
+}

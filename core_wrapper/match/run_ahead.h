@@ -1,0 +1,85 @@
+/* run_ahead.h - running ahead of the lock in a match: the shown core (ahead/shown.h) plays the frames that
+ * net/engine/ahead.h plans, and is on the screen in the true core's place. docs/design.md §3 "Running ahead".
+ *
+ * The true core's calls, samples and hashes are the same with it and without. The shown core begins with the
+ * state of a marked keyframe, which was serialized for its hash. */
+#ifndef KLW_RUN_AHEAD_H
+#define KLW_RUN_AHEAD_H
+
+#include "core_wrapper/ahead/fade.h"
+#include "core_wrapper/ahead/shown.h"
+#include "core_wrapper/core/statehash.h"
+#include "net/engine/ahead.h"
+
+struct kl_match;
+
+#define KL_RUN_AHEAD_SEEN 128 /* frames whose pictures are compared */
+#define KL_RUN_AHEAD_BINS 500 /* of replay times, 0.1 ms each; the last one has all longer ones */
+
+struct kl_run_ahead {
+    struct kl_shown shown;
+    struct kl_ahead plan;
+    uint8_t plays[KL_MAX_SEATS]; /* as the shown core's newest closed frame has them */
+    bool displays;               /* its frames are on the screen */
+    bool anew;                   /* it is to begin with the next marked keyframe's state */
+    bool failed;                 /* given up for this match */
+    uint64_t poor_us, rest_us;   /* time since which, or up to which, it costs too much; 0: it does not */
+    struct kl_usual frame_us, load_us; /* cost of a frame with its state; of a load */
+    unsigned parted; /* grows as the shown core parts from the true one without a wrong guess, else shrinks */
+    bool parts_now;  /* since the last marked keyframe */
+
+    /* the frame that runs */
+    bool audible, hidden;
+    uint64_t video_us;                        /* time that the frontend took for its picture */
+    uint64_t picture;                         /* hash of the shown core's newest picture */
+    uint64_t picture_before[KL_AHEAD_FRAMES]; /* as it was before a frame */
+    struct {
+        uint32_t frame;
+        bool shown, again; /* on the screen; run again since */
+        uint64_t picture;
+        bool has_ram;
+        uint64_t ram; /* before the frame */
+    } seen[KL_RUN_AHEAD_SEEN];
+
+    bool fades; /* the next sound is to fade in */
+    struct kl_fade fade;
+
+    double feels; /* frames, smoothed; 0: unknown */
+    struct kl_run_ahead_sum {
+        uint64_t breaks;            /* the true core came back onto the screen */
+        uint64_t calls, frames_sum; /* calls in which it was on the screen; frames ahead in them */
+        uint64_t felt_count, felt_sum;
+        uint64_t compared, wrong; /* shown frames; those with another picture than the true core's */
+        uint64_t replayed, replays;
+        uint32_t replay_bins[KL_RUN_AHEAD_BINS];
+        uint64_t first_us, last_us;
+    } sum;
+};
+
+/* Before the true core's frames of a call, which its samples were given for; due: the schedule's next frame.
+ * Runs the shown core. Returns the number of frames that it has newly shown; -1: the true core is to be
+ * shown. */
+int kl_run_ahead_turn(struct kl_match *m, uint32_t due, uint64_t now_us);
+
+/* At a marked keyframe, before its commands: the true core's state and RAM are in m->play. */
+void kl_run_ahead_marked(struct kl_match *m, uint32_t frame, const struct kl_statehash *true_hash);
+/* The true core has run this frame, and has drawn its picture if `drawn`. */
+void kl_run_ahead_compare(struct kl_match *m, uint32_t frame, bool drawn);
+/* The true core has loaded other bytes than the shown core knows of: it begins anew. */
+void kl_run_ahead_anew(struct kl_match *m);
+/* A call has shown the frames below `shown`. */
+void kl_run_ahead_felt(struct kl_match *m, uint32_t shown);
+
+/* True if the player wants a shown core, has a use for it, and none is loaded: kl_load_shown() loads it, with
+ * these hooks. With `auto` a core that is being measured just now (learn.h) waits for the findings. */
+bool kl_run_ahead_wants(struct kl_match *m);
+struct kl_shown_hooks kl_run_ahead_hooks(struct kl_match *m);
+/* Not in this match: the screen tells the reason. */
+void kl_run_ahead_give_up(struct kl_match *m, const char *why);
+/* The core is unloaded, or the room is left. */
+void kl_run_ahead_close(struct kl_match *m);
+
+/* 99th percentile of the time that a call spent on frames run again, in milliseconds. */
+double kl_run_ahead_replay_ms(const struct kl_run_ahead_sum *s);
+
+#endif

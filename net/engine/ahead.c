@@ -1,0 +1,213 @@
+#include "net/engine/ahead.h"
+
+#include <string.h>
+
+#define SECOND_US 1000000
+#define FAR       16  /* frames: an error so large is not corrected frame by frame */
+#define SPARE     0.8 /* of the share, for one frame more */
+
+/* --- frames as closed, or as guessed ---------------------------------------------------------------------
+ */
+
+static const struct kl_frame *held(const struct kl_client *c, uint32_t f) {
+    return &c->held[f % c->held_frames].frame;
+}
+
+static bool is_closed(const struct kl_client *c, uint32_t f) {
+    return f < c->stats.next_closed && f >= c->first && f + c->held_frames > c->stats.next_closed;
+}
+
+/* An interval, and the one before it, whose samples feed it. */
+struct interval {
+    uint32_t first, length, fed_first, fed_samples; /* fed_samples 0: by none */
+};
+
+/* The interval of frame f. Intervals to come are as long as the newest. */
+static struct interval interval_of(const struct kl_client *c, uint32_t f) {
+    const struct kl_frame *newest = held(c, f < c->stats.next_closed ? f : c->stats.next_closed - 1);
+    struct interval i = {.first = newest->keyframe, .length = newest->spacing};
+    if (i.first > c->first) {
+        const struct kl_frame *before = held(c, i.first - 1);
+        i.fed_first = before->keyframe;
+        i.fed_samples = before->spacing;
+    }
+    while (f >= i.first + i.length) {
+        i.fed_first = i.first;
+        i.fed_samples = i.length;
+        i.first += i.length;
+    }
+    return i;
+}
+
+/* Samples [lo, hi) of ours, by number, in frame f. False: none, or unknown. */
+static bool samples_of(const struct kl_client *c, uint32_t f, uint32_t *lo, uint32_t *hi) {
+    if (!c->params.subframes || c->stats.next_closed == c->first) return false;
+    if (c->by_clock) {
+        uint32_t lag = kl_ahead_lag(c);
+        *lo = f >= lag ? f - lag : 0;
+        *hi = *lo + 1;
+        return lag > 0 && f >= lag;
+    }
+    struct interval i = interval_of(c, f);
+    if (i.fed_samples == 0) return false;
+    kl_input_map(f - i.first, i.fed_samples, i.length, lo, hi);
+    *lo += i.fed_first;
+    *hi += i.fed_first;
+    return true;
+}
+
+int64_t kl_ahead_sample_in(const struct kl_client *c, uint32_t f) {
+    uint32_t lo, hi;
+    if (!samples_of(c, f, &lo, &hi)) return -1;
+    return hi <= c->stats.next_sample ? (int64_t)hi - 1 : (int64_t)c->stats.next_sample - 1;
+}
+
+uint16_t kl_ahead_lag(const struct kl_client *c) {
+    return c->by_clock ? (uint16_t)((c->own_lag + 8) / 16) : c->stats.spacing;
+}
+
+uint32_t kl_ahead_bound(const struct kl_client *c) {
+    return c->stats.next_closed + c->stats.spacing + (c->params.clocked ? KL_AHEAD_BEYOND : 0);
+}
+
+/* The i-th own seat's input in frame f, as the relay will make it from samples [lo, hi). A sample to come is
+ * the newest one, held. */
+static struct kl_input own_input(const struct kl_client *c, unsigned i, uint32_t f, uint32_t lo,
+                                 uint32_t hi) {
+    uint32_t newest = c->stats.next_sample - 1, before_lo, before_hi;
+    bool again = f > 0 && samples_of(c, f - 1, &before_lo, &before_hi) && before_hi > lo;
+    struct kl_input in = c->sample[(lo < newest ? lo : newest) % KL_WINDOW_FRAMES][i];
+    for (uint32_t s = lo + 1; s < hi && s <= newest; s++)
+        kl_input_fold(&in, &c->sample[s % KL_WINDOW_FRAMES][i]);
+    if (again || lo > newest) kl_input_repeat(&in);
+    return in;
+}
+
+static void guess_own(const struct kl_client *c, const uint8_t plays[KL_MAX_SEATS], struct kl_frame *out) {
+    uint32_t lo, hi;
+    unsigned i = 0;
+    if (c->stats.next_sample == 0 || !samples_of(c, out->number, &lo, &hi)) return;
+    if (lo + KL_WINDOW_FRAMES <= c->stats.next_sample) return; /* no longer kept */
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        if (!(c->seats >> s & 1)) continue;
+        if (out->active >> plays[s] & 1) out->in[plays[s]] = own_input(c, i, out->number, lo, hi);
+        i++;
+    }
+}
+
+/* A hole ends all rhythms. */
+static void see_closed(struct kl_ahead *a, const struct kl_client *c) {
+    if (!is_closed(c, a->seen)) {
+        if (a->seen == c->stats.next_closed) return;
+        memset(a->rhythm, 0, sizeof a->rhythm);
+        a->seen = c->stats.next_closed - 1;
+    }
+    for (; a->seen < c->stats.next_closed; a->seen++)
+        for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+            kl_rhythm_see(&a->rhythm[s], held(c, a->seen)->in[s].joypad);
+}
+
+/* The others' buttons go on in their rhythm, or are held as the sticks are; motion and keys are over. */
+static void guess(struct kl_ahead *a, const struct kl_client *c, uint32_t f,
+                  const uint8_t plays[KL_MAX_SEATS], struct kl_frame *out) {
+    struct interval i = interval_of(c, f);
+    see_closed(a, c);
+    *out = *held(c, c->stats.next_closed - 1);
+    out->number = f;
+    out->keyframe = i.first;
+    out->spacing = (uint16_t)i.length;
+    out->flags = (uint8_t)((out->flags & KL_FRAME_BY_CLOCK) | (f == i.first ? KL_FRAME_KEY : 0));
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        kl_input_repeat(&out->in[s]);
+        out->in[s].joypad = kl_rhythm_guess(&a->rhythm[s], f - (a->seen - 1));
+    }
+    guess_own(c, plays, out);
+}
+
+/* --- the shown core --------------------------------------------------------------------------------------
+ */
+
+void kl_ahead_begin(struct kl_ahead *a, uint32_t frame) {
+    a->on = true;
+    a->confirmed = a->at = frame;
+}
+
+void kl_ahead_show(struct kl_ahead *a, uint32_t shown, uint64_t now_us) {
+    a->shown = a->want = a->due = shown;
+    a->frames = 0;
+    a->since = 0;
+    a->moved_us = now_us;
+}
+
+/* One frame more or less in a second. */
+static void move_frames(struct kl_ahead *a, const struct kl_ahead_call *call) {
+    if (a->frames == call->goal) a->moved_us = call->now_us;
+    if (call->now_us < a->moved_us + SECOND_US) return;
+    a->frames = (uint16_t)(a->frames < call->goal ? a->frames + 1 : a->frames - 1);
+    a->moved_us = call->now_us;
+}
+
+/* Frames that the schedule has moved on by; one in a call in which it has moved back. */
+static int64_t passed(const struct kl_ahead *a, const struct kl_ahead_call *call) {
+    return call->due >= a->due ? (int64_t)call->due - a->due : 1;
+}
+
+void kl_ahead_call(struct kl_ahead *a, const struct kl_client *c, const struct kl_ahead_call *call) {
+    move_frames(a, call);
+    int64_t steps = passed(a, call), error = (int64_t)call->due + a->frames - (a->shown + steps);
+    a->due = call->due;
+    if (a->since < KL_AHEAD_EVERY) a->since++;
+    if (error > FAR) steps += error;
+    if (error < -FAR) steps = 0;
+    if (error != 0 && a->since == KL_AHEAD_EVERY && error >= -FAR && error <= FAR) {
+        steps += error > 0 ? 1 : -1;
+        a->since = 0;
+    }
+    uint32_t bound = kl_ahead_bound(c), kept = c->stats.next_closed + call->depth;
+    int64_t want = a->shown + (steps > 0 ? steps : 0);
+    if (want > bound) want = bound;
+    if (want > kept) want = kept; /* closed frames need no state */
+    a->want = c->stats.paused || want < a->shown ? a->shown : (uint32_t)want;
+}
+
+static bool same_inputs(const struct kl_frame *x, const struct kl_frame *y) {
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (!kl_input_equal(&x->in[s], &y->in[s])) return false;
+    return true;
+}
+
+uint32_t kl_ahead_hear(struct kl_ahead *a, const struct kl_client *c) {
+    for (; a->confirmed < a->at && is_closed(c, a->confirmed); a->confirmed++) {
+        const struct kl_frame *f = held(c, a->confirmed);
+        bool same = same_inputs(f, &a->played[f->number % KL_AHEAD_FRAMES]);
+        if (!same || (f->flags & KL_FRAME_COMMANDS)) return a->at = a->confirmed;
+    }
+    return KL_AHEAD_NOWHERE;
+}
+
+bool kl_ahead_next(struct kl_ahead *a, const struct kl_client *c, const uint8_t plays[KL_MAX_SEATS],
+                   struct kl_frame *out, struct kl_commands *set) {
+    uint32_t f = a->at++;
+    set->count = 0;
+    if (is_closed(c, f)) {
+        *out = *held(c, f);
+        if (a->confirmed == f) a->confirmed++;
+        if ((out->flags & KL_FRAME_COMMANDS) && !kl_command_store_look(&c->commands, f, set)) set->count = 0;
+        return true;
+    }
+    guess(a, c, f, plays, out);
+    a->played[f % KL_AHEAD_FRAMES] = *out;
+    return false;
+}
+
+void kl_ahead_showed(struct kl_ahead *a) {
+    if (a->at > a->shown) a->shown = a->at;
+}
+
+uint16_t kl_ahead_fits(uint16_t most, uint16_t now, double frame_us, double load_us, double period_us) {
+    for (uint16_t n = most; n > 0; n--) {
+        double share = n > now ? KL_AHEAD_SHARE * SPARE : KL_AHEAD_SHARE;
+        if ((2 + n) * frame_us + load_us <= share * period_us) return n;
+    }
+    return 0;
+}

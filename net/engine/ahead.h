@@ -1,0 +1,92 @@
+/* ahead.h - playing ahead of the lock: the shown core plays frames that are not closed yet, with guessed
+ * inputs, so that a player's own press is on the screen at once. docs/design.md §3 "Running ahead".
+ *
+ * Pure, not thread-safe. Nothing here changes the client: samples, closed frames and the room are the same
+ * with it and without.
+ *
+ * The shown core is a second core of one player. It runs each frame as closed where the frame has come, else
+ * as guessed: own pads by the samples already taken, the others' as last seen, but for buttons in a steady
+ * rhythm, which goes on. Once a closed frame differs from the guess, the shown core goes back to its own
+ * state before that frame and runs the frames again.
+ *
+ * A call of the frontend is
+ *     kl_ahead_hear()             the frame to go back to, if any
+ *     kl_ahead_call()             the number of frames that are to be shown after it
+ *     kl_ahead_next()             each frame to run
+ *     kl_ahead_showed()           the frames that were shown
+ *
+ * "Felt" is the number of shown frames from a sample to the first picture made with it; 1: the picture of the
+ * call that took the sample. */
+#ifndef KL_AHEAD_H
+#define KL_AHEAD_H
+
+#include "net/engine/lock_client.h"
+#include "net/engine/rhythm.h"
+
+#define KL_AHEAD_FRAMES  64   /* guessed frames that are kept; more than the bound on guessing */
+#define KL_AHEAD_BEYOND  8    /* frames that may be guessed beyond an interval, as sampling may run on */
+#define KL_AHEAD_AUTO    0xff /* as many frames as the machine can */
+#define KL_AHEAD_NOWHERE UINT32_MAX
+
+struct kl_ahead {
+    bool on;            /* the shown core has a state; else no field below counts */
+    uint32_t confirmed; /* it played the frames below as closed */
+    uint32_t at;        /* the next frame that it runs */
+    uint32_t shown;     /* the frames below have been shown */
+    uint32_t want;      /* frames to have been shown after this call */
+    uint16_t frames;    /* ahead of the schedule now; moves by one in a second */
+    uint64_t moved_us;  /* time of its last change */
+    uint32_t due;       /* the schedule's next frame at the call before */
+    uint8_t since;      /* calls since the last correction */
+    uint32_t seen;      /* closed frames below are in `rhythm` */
+    struct kl_rhythm rhythm[KL_MAX_SEATS];
+    struct kl_frame played[KL_AHEAD_FRAMES]; /* by number: frames [confirmed, at) as guessed */
+};
+
+/* The caller's figures of one call. */
+struct kl_ahead_call {
+    uint64_t now_us;
+    uint32_t due;   /* the next frame that is not yet due by the schedule: the plan's, with its due frames */
+    uint16_t goal;  /* frames ahead of the schedule, in the end */
+    uint16_t depth; /* guessed frames at most: states that can be kept */
+};
+
+/* The shown core stands before `frame`, in the true core's state. */
+void kl_ahead_begin(struct kl_ahead *a, uint32_t frame);
+/* From now on the shown core is on the screen, in the true core's place, which has shown the frames below
+ * `shown`. It begins with no frame ahead. */
+void kl_ahead_show(struct kl_ahead *a, uint32_t shown, uint64_t now_us);
+
+/* Plans a call and sets a->want, which is never less than a->shown. The frames ahead move towards the goal by
+ * one in a second. The shown frames follow the schedule; an error of one frame or more is corrected by one
+ * frame in KL_AHEAD_EVERY calls. While the room pauses or the bound on guessing is reached, want stays. */
+#define KL_AHEAD_EVERY 20
+void kl_ahead_call(struct kl_ahead *a, const struct kl_client *c, const struct kl_ahead_call *call);
+
+/* Compares the closed frames with the guesses. Returns the first frame that differs, or that has commands:
+ * the caller loads the state before it, and kl_ahead_next() goes on there. KL_AHEAD_NOWHERE: there is none.
+ */
+uint32_t kl_ahead_hear(struct kl_ahead *a, const struct kl_client *c);
+
+/* Gives the frame that the shown core runs next, and moves on. plays: the seat that the pads of each seat
+ * play. set: gets the commands before the frame; count 0: none, or the frame is guessed. True: the frame is
+ * closed; false: guessed. */
+bool kl_ahead_next(struct kl_ahead *a, const struct kl_client *c, const uint8_t plays[KL_MAX_SEATS],
+                   struct kl_frame *out, struct kl_commands *set);
+
+/* The frames below a->at have been shown. */
+void kl_ahead_showed(struct kl_ahead *a);
+
+/* The frame after the last closed one that may be shown. */
+uint32_t kl_ahead_bound(const struct kl_client *c);
+/* Frames from an own sample to the frame that it plays in, at the spacing in force; 0: unknown. */
+uint16_t kl_ahead_lag(const struct kl_client *c);
+/* The number of the newest own sample in frame f, or in the guess of it; -1: in none. */
+int64_t kl_ahead_sample_in(const struct kl_client *c, uint32_t f);
+
+/* The most frames ahead, up to `most`, of which (2 + frames) runs of the core and a load fit into
+ * KL_AHEAD_SHARE of a frame's time. now: the frames in force; more are allowed only with a fifth to spare. */
+#define KL_AHEAD_SHARE 0.6
+uint16_t kl_ahead_fits(uint16_t most, uint16_t now, double frame_us, double load_us, double period_us);
+
+#endif

@@ -1,0 +1,145 @@
+#include "net/engine/lock_relay_private.h"
+
+/* Frames in one UPDATE if frames close by the clock: one on a fast link, more on a slow one. There the few
+ * milliseconds that the later frames of a group lose matter less than the packets. */
+#define FAST_RTT_US 60000
+#define SLOW_RTT_US 120000
+
+#define PENDING_MAX                                                                                          \
+    32 /* samples that may wait for an edge to show; beyond, edges are lost rather than time */
+
+static unsigned group_frames(const struct kl_lock_relay *r) {
+    uint32_t slowest_us = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (r->client[i].present && r->client[i].seats && r->client[i].rtt.srtt_us > slowest_us)
+            slowest_us = r->client[i].rtt.srtt_us;
+    return slowest_us <= FAST_RTT_US ? 1 : slowest_us <= SLOW_RTT_US ? 2 : 3;
+}
+
+double kl_lock_clock_line_us(const struct kl_lock_relay *r) {
+    return kl_schedule_line_us(&r->schedule, r->next_close - r->next_close % group_frames(r));
+}
+
+/* Everything of an input that is pressed or not. */
+static uint64_t buttons(const struct kl_input *in) {
+    return in->joypad | (uint64_t)in->mouse_buttons << 16 | (uint64_t)in->gun_buttons << 32 |
+           (uint64_t)in->touch[0].pressed << 62 | (uint64_t)in->touch[1].pressed << 63;
+}
+
+/* Number of the samples [from, end) that one frame can show without hiding an edge: a press after a release
+ * of the same button waits until a frame has shown the release. `shown`: buttons of the last frame; `last`:
+ * buttons of its last sample. A button in `shown` but not in `last` was released within that frame. */
+static uint32_t foldable(const struct kl_input *ring, uint64_t shown, uint64_t last, uint32_t from,
+                         uint32_t end) {
+    uint64_t down = buttons(&ring[from % KL_WINDOW_FRAMES]);
+    if (down & shown & ~last) return from;
+    uint64_t shows_released = shown & ~down; /* by this very frame */
+    uint64_t released = 0;                   /* after being down in this frame */
+    for (uint32_t i = from + 1; i < end; i++) {
+        uint64_t b = buttons(&ring[i % KL_WINDOW_FRAMES]);
+        if (b & shows_released) return i;
+        if (b & released) return i - 1; /* the sample before shows it released, in the next frame */
+        released |= down & ~b;
+        down |= b;
+    }
+    return end;
+}
+
+/* End of the samples that this frame takes from the client. */
+static uint32_t take_to(const struct kl_lock_relay *r, const struct kl_lock_client *c,
+                        const struct kl_frame *last) {
+    uint32_t end = c->next_sample < r->now.samples_end ? c->next_sample : r->now.samples_end;
+    if (end <= c->used) return c->used;
+    uint32_t most = end;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        if (!(c->seats >> s & 1)) continue;
+        uint64_t shown = buttons(&last->in[r->plays[s]]), known = shown;
+        if (c->used > c->resumed_at) known = buttons(&r->sample[s][(c->used - 1) % KL_WINDOW_FRAMES]);
+        uint32_t to = foldable(r->sample[s], shown, known, c->used, most);
+        if (to < end) end = to;
+    }
+    return most - end > PENDING_MAX || c->crowded ? most : end;
+}
+
+/* The place of the oldest sample is needed while nothing closes: in a pause, or by a burst after an outage.
+ * The oldest sample goes into the one after it, so that no motion and no press is lost; edges are. */
+void kl_lock_make_place(struct kl_lock_relay *r, struct kl_lock_client *c) {
+    if (!r->now.by_clock || c->next_sample - c->used < KL_WINDOW_FRAMES) return;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        struct kl_input *ring = r->sample[s], sum = ring[c->used % KL_WINDOW_FRAMES];
+        if (!(c->seats >> s & 1)) continue;
+        kl_input_fold(&sum, &ring[(c->used + 1) % KL_WINDOW_FRAMES]);
+        ring[(c->used + 1) % KL_WINDOW_FRAMES] = sum;
+    }
+    c->used++;
+    c->crowded = true;
+}
+
+static void make_input(const struct kl_lock_relay *r, const struct kl_lock_client *c, unsigned seat,
+                       uint32_t end, struct kl_input *out) {
+    const struct kl_input *ring = r->sample[seat];
+    if (end == c->used && c->used == c->resumed_at) return; /* nothing heard yet: neutral */
+    uint32_t first = end == c->used ? c->used - 1 : c->used;
+    *out = ring[first % KL_WINDOW_FRAMES];
+    for (uint32_t i = first + 1; i < end; i++)
+        kl_input_fold(out, &ring[i % KL_WINDOW_FRAMES]);
+    if (end == c->used) kl_input_repeat(out); /* no new sample: buttons and sticks stay */
+}
+
+void kl_lock_fill_by_clock(struct kl_lock_relay *r, struct kl_frame *f) {
+    struct kl_frame last;
+    if (r->now.first == 0 || !kl_lock_frame(r, r->next_close - 1, &last)) return;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct kl_lock_client *c = &r->client[i];
+        if (!c->present || c->presence != KL_PRESENT) continue;
+        uint32_t end = take_to(r, c, &last);
+        for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+            if (c->seats >> s & 1) make_input(r, c, s, end, &f->in[r->plays[s]]);
+        c->used = end;
+        c->crowded = false;
+    }
+}
+
+/* The frames by the clock that come between optimistic and another policy. */
+static bool in_between(const struct kl_interval *i) {
+    return i->by_clock && i->samples_end != UINT32_MAX;
+}
+
+uint8_t kl_lock_missing_by_clock(const struct kl_lock_relay *r) {
+    uint8_t missing = 0;
+    bool last = r->next_close + 1 == r->now.first + r->now.length;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && last && in_between(&r->now); i++) {
+        const struct kl_lock_client *c = &r->client[i];
+        if (c->present && c->presence == KL_PRESENT && c->next_sample < r->now.samples_end)
+            missing |= c->seats;
+    }
+    return missing;
+}
+
+/* Samples that have come wait for an edge before them to show. */
+static bool some_wait(const struct kl_lock_relay *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lock_client *c = &r->client[i];
+        if (c->present && c->seats && c->presence == KL_PRESENT && c->used < r->now.samples_end) return true;
+    }
+    return false;
+}
+
+/* A change to optimistic: samples under way are folded into the next frames. A change back: one interval in
+ * between shows the samples from before it, so that none plays twice and none is lost (its last frame waits
+ * for samples still under way); the interval after it is made from its samples as usual. */
+void kl_lock_choose_closing(struct kl_lock_relay *r, struct kl_interval *next) {
+    bool optimistic = r->params.policy == KL_POLICY_OPTIMISTIC;
+    bool was = r->now.by_clock && !in_between(&r->now);
+    bool between = !optimistic && (was || (in_between(&r->now) && some_wait(r)));
+    next->by_clock = optimistic || between;
+    if (between) next->samples_end = next->sample_first;
+    if (between && was)
+        kl_spacing_init(&r->spacing, kl_lock_guess_spacing(r), kl_lock_lead_max(r), r->params.fps_uhz / 1e6,
+                        next->first);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && optimistic && !r->now.by_clock; i++) {
+        struct kl_lock_client *c = &r->client[i];
+        c->used = c->resumed_at > r->now.sample_first ? c->resumed_at : r->now.sample_first;
+        if (c->used > c->next_sample) c->used = c->next_sample;
+    }
+}

@@ -1,0 +1,147 @@
+/* The newest closed frames, in columns: inputs stand by the seat whose pads gave them, because only seats
+ * with an owner have memory. A swap changes the seat that they play, so each frame notes the seats as of
+ * then. */
+#include "net/engine/history.h"
+#include "net/engine/lock_relay_private.h"
+
+void kl_lock_give_ring(struct kl_lock_relay *r, struct kl_near_frame *frames, uint32_t places,
+                       const struct kl_history *history, struct kl_laid_out *laid_out) {
+    memset(frames, 0, places * sizeof *frames);
+    r->near = (struct kl_near){.frame = frames, .places = places, .history = history, .laid_out = laid_out};
+    laid_out->of = NULL; /* maybe an earlier lock at the same address */
+}
+
+void kl_lock_give_seat(struct kl_lock_relay *r, unsigned seat, struct kl_input *inputs) {
+    r->sample[seat] = inputs;
+    r->near.input[seat] = inputs + KL_WINDOW_FRAMES;
+    /* Frames that have closed have nothing from it. */
+    if (r->next_close > 0) memset(r->near.input[seat], 0, r->near.places * sizeof *inputs);
+}
+
+void kl_lock_keep_near(struct kl_lock_relay *r, const struct kl_frame *f) {
+    struct kl_near *n = &r->near;
+    uint32_t place = f->number % n->places;
+    struct kl_near_frame *to = &n->frame[place];
+    *to = (struct kl_near_frame){.end = f->number + 1,
+                                 .keyframe = f->keyframe,
+                                 .spacing = f->spacing,
+                                 .flags = f->flags,
+                                 .active = f->active};
+    memcpy(to->plays, r->plays, sizeof to->plays);
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (n->input[s]) n->input[s][place] = f->in[r->plays[s]];
+}
+
+static bool is_near(const struct kl_near *n, uint32_t number) {
+    return n->frame[number % n->places].end == number + 1;
+}
+
+/* All but the inputs. */
+static void read_head(const struct kl_near *n, uint32_t number, struct kl_frame *out) {
+    const struct kl_near_frame *from = &n->frame[number % n->places];
+    out->number = number;
+    out->keyframe = from->keyframe;
+    out->spacing = from->spacing;
+    out->flags = from->flags;
+    out->active = from->active;
+}
+
+static void read_near(const struct kl_near *n, uint32_t number, struct kl_frame *out) {
+    uint32_t place = number % n->places;
+    const uint8_t *plays = n->frame[place].plays;
+    memset(out, 0, sizeof *out);
+    read_head(n, number, out);
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (n->input[s]) out->in[plays[s]] = n->input[s][place];
+}
+
+/* Whole frames from `first` on, as many as there are; those of the last call stay. Returns the frame after
+ * the last. */
+static uint32_t read_whole(const struct kl_lock_relay *r, uint32_t first, uint32_t end) {
+    const struct kl_near *n = &r->near;
+    struct kl_laid_out *m = n->laid_out;
+    struct kl_history_cursor c;
+    if (m->of != r || first < m->first || first > m->end) m->first = m->end = first;
+    m->of = r;
+    if (n->history && m->end < end && !is_near(n, m->end)) kl_history_seek(&c, n->history, m->end);
+    while (m->end < end) {
+        struct kl_frame *to = &m->whole[m->end % KL_WINDOW_FRAMES];
+        if (is_near(n, m->end))
+            read_near(n, m->end, to);
+        else if (!n->history || !kl_history_next(&c, to))
+            break;
+        m->end++;
+    }
+    if (m->end > m->first + KL_WINDOW_FRAMES) m->first = m->end - KL_WINDOW_FRAMES;
+    return m->end < end ? m->end : end;
+}
+
+/* Their inputs need no copy if all are near and no seats were swapped among them, as nearly always. False:
+ * some are far, or seats were swapped. */
+static bool find_columns(const struct kl_near *n, uint32_t first, uint32_t end) {
+    struct kl_laid_out *m = n->laid_out;
+    const uint8_t *plays = n->frame[first % n->places].plays;
+    for (uint32_t f = first; f < end; f++) {
+        const struct kl_near_frame *at = &n->frame[f % n->places];
+        if (at->end != f + 1 || memcmp(at->plays, plays, sizeof at->plays) != 0) return false;
+        read_head(n, f, &m->head[f % KL_WINDOW_FRAMES]);
+    }
+    m->columns = (struct kl_frame_columns){.places = n->places};
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (n->input[s]) m->columns.in[plays[s]] = n->input[s];
+    return true;
+}
+
+uint32_t kl_lock_lay_out(const struct kl_lock_relay *r, uint32_t first, uint32_t count,
+                         struct kl_frames_from *from) {
+    struct kl_laid_out *m = r->near.laid_out;
+    *from = (struct kl_frames_from){.ring = m->head, .places = KL_WINDOW_FRAMES, .sets = m->sets};
+    if (count == 0) return 0;
+    if (find_columns(&r->near, first, first + count)) {
+        from->columns = &m->columns;
+    } else {
+        count = read_whole(r, first, first + count) - first;
+        from->ring = m->whole;
+    }
+    uint8_t flags = 0;
+    for (uint32_t f = first; f < first + count; f++)
+        flags |= from->ring[f % KL_WINDOW_FRAMES].flags;
+    for (unsigned i = 0; i < KL_COMMAND_SETS && flags & KL_FRAME_COMMANDS; i++)
+        if (r->commands[i].count > 0 && r->commands[i].keyframe - first < count)
+            kl_packed_set_get(&r->commands[i], &m->sets[from->set_count++]);
+    return count;
+}
+
+bool kl_lock_frame(const struct kl_lock_relay *r, uint32_t number, struct kl_frame *out) {
+    struct kl_history_cursor c;
+    if (number >= r->next_close || number < kl_lock_oldest(r)) return false;
+    if (is_near(&r->near, number)) {
+        read_near(&r->near, number, out);
+        return true;
+    }
+    if (!r->near.history) return false;
+    kl_history_seek(&c, r->near.history, number);
+    return kl_history_next(&c, out);
+}
+
+/* A history may have stopped for want of memory; then the ring's frames are all there are. */
+uint32_t kl_lock_oldest(const struct kl_lock_relay *r) {
+    const struct kl_history *h = r->near.history;
+    uint32_t next = r->next_close, near = next > r->near.places ? next - r->near.places : 0;
+    uint32_t kept = next > KL_KEPT_FRAMES ? next - KL_KEPT_FRAMES : 0;
+    if (!h || h->next < near) return near;
+    uint32_t from = h->first > kept ? h->first : kept;
+    return from < near ? from : near;
+}
+
+bool kl_lock_is_full(const struct kl_lock_relay *r) {
+    return r->near.history && r->next_close - r->next_hand >= r->near.places;
+}
+
+bool kl_lock_take(struct kl_lock_relay *r, struct kl_frame *out) {
+    if (r->next_hand == r->next_close && r->full_us) kl_lock_close_frames(r, r->full_us);
+    if (r->next_hand + r->near.places < r->next_close) r->next_hand = r->next_close - r->near.places;
+    if (r->next_hand == r->next_close) return false;
+    read_near(&r->near, r->next_hand++, out);
+    return true;
+}

@@ -1,0 +1,98 @@
+/* lock_relay_private.h - shared by these files; lock_relay.h is the interface.
+ *
+ * lock_relay.c          clients, closing of frames
+ * lock_relay_clock.c    closing by the clock (optimistic): new samples are folded into the next open frame
+ * lock_relay_absence.c  absent clients, which the room does not wait for
+ * lock_relay_pace.c     clients that slow the room or make it wait
+ * lock_relay_command.c  commands, policy, pause
+ * lock_relay_return.c   lost and new sessions; rooms that continue after a restart of the relay
+ * lock_relay_near.c     the newest frames
+ * lock_relay_wire.c     CTRL in, UPDATE out */
+#ifndef KL_LOCK_RELAY_PRIVATE_H
+#define KL_LOCK_RELAY_PRIVATE_H
+
+#include <string.h>
+
+#include "net/engine/lock_relay.h"
+
+static inline double kl_lock_period_us(const struct kl_lock_relay *r) {
+    return 1e12 / r->params.fps_uhz;
+}
+
+/* The newest frames: puts a frame in, which is next_close. */
+void kl_lock_keep_near(struct kl_lock_relay *r, const struct kl_frame *f);
+/* The ring is full of frames that were not taken yet. */
+bool kl_lock_is_full(const struct kl_lock_relay *r);
+/* The oldest frame that is kept. */
+uint32_t kl_lock_oldest(const struct kl_lock_relay *r);
+/* Frames [first, first + count), to be written before anything else happens. Returns how many there are from
+ * `first` on. */
+uint32_t kl_lock_lay_out(const struct kl_lock_relay *r, uint32_t first, uint32_t count,
+                         struct kl_frames_from *from);
+
+/* Closes every frame that can close now. */
+void kl_lock_close_frames(struct kl_lock_relay *r, uint64_t now_us);
+
+uint8_t kl_lock_seats_owned(const struct kl_lock_relay *r);
+
+uint16_t kl_lock_guess_spacing(const struct kl_lock_relay *r);
+
+/* Closing by the clock: the seats whose samples the interval's last frame waits for; the close time of the
+ * next frame; its inputs. */
+uint8_t kl_lock_missing_by_clock(const struct kl_lock_relay *r);
+double kl_lock_clock_line_us(const struct kl_lock_relay *r);
+void kl_lock_fill_by_clock(struct kl_lock_relay *r, struct kl_frame *f);
+/* Frees a place for the next sample without overwriting one that is still to be played. */
+void kl_lock_make_place(struct kl_lock_relay *r, struct kl_lock_client *c);
+/* At a keyframe: decides if the frames of `next` close by the clock. */
+void kl_lock_choose_closing(struct kl_lock_relay *r, struct kl_interval *next);
+
+/* To be called before and after each event that may close frames. They charge the time that the room waited,
+ * or was slowed, to the clients that it waited for. */
+struct kl_lock_event {
+    double line_us, period_us; /* the schedule before the event */
+    uint64_t waited_us;        /* charged for the present wait */
+    uint32_t limit_us;         /* before the event, which may change the policy */
+};
+struct kl_lock_event kl_lock_event_begins(struct kl_lock_relay *r, uint64_t now_us);
+void kl_lock_event_ends(struct kl_lock_relay *r, struct kl_lock_event e);
+void kl_lock_find_holding_up(struct kl_lock_relay *r, uint64_t now_us);
+uint64_t kl_lock_runs_over_at(
+    const struct kl_lock_relay *r);          /* the time at which a client may begin to hold the room up */
+void kl_lock_paid(struct kl_lock_client *c); /* the pause pays for its delays; its count of pauses stays */
+bool kl_lock_may_return(const struct kl_lock_relay *r, const struct kl_lock_client *c, uint64_t now_us);
+
+/* The begin of the room's present wait for samples: the later of the frame's own time and the last close. */
+uint64_t kl_lock_waiting_since(const struct kl_lock_relay *r);
+
+void kl_lock_set_absent(struct kl_lock_relay *r, struct kl_lock_client *c);
+void kl_lock_find_absent(struct kl_lock_relay *r, uint64_t now_us);
+uint64_t
+kl_lock_absence_at(const struct kl_lock_relay *r); /* the next useful time for kl_lock_find_absent() */
+/* The client's samples go on at this number. */
+void kl_lock_resumed(struct kl_lock_relay *r, struct kl_lock_client *c, uint32_t sample);
+
+/* Pads that the room waits for because their owners are cut or not yet caught up, even with samples in. */
+uint8_t kl_lock_held_for(const struct kl_lock_relay *r);
+uint8_t kl_lock_out(const struct kl_lock_relay *r);
+/* To be called after the client's acknowledgement moved: UPDATEs may take over from the history. */
+void kl_lock_note_acked(const struct kl_lock_relay *r, struct kl_lock_client *c);
+
+/* False if earlier commands fill the bytes that clients have space for. */
+bool kl_lock_affords(struct kl_lock_relay *r, uint32_t frame);
+/* A place for commands; those that it holds are lost to clients that lack them. */
+static inline void kl_lock_drop_commands(struct kl_lock_relay *r, struct kl_packed_set *set) {
+    if (set->count > 0 && set->keyframe >= r->commands_from) r->commands_from = set->keyframe + 1;
+    set->count = 0;
+}
+/* Carries out the part of a command that changes the room. */
+void kl_lock_act(struct kl_lock_relay *r, const struct kl_command *c);
+/* At a keyframe, before its commands: notes the rules. */
+static inline void kl_lock_note_rules(struct kl_lock_relay *r) {
+    r->rules.params = r->params;
+    memcpy(r->rules.plays, r->plays, sizeof r->plays);
+}
+/* At a keyframe: puts the queued commands into `next` and carries out the room's own. */
+void kl_lock_give_commands(struct kl_lock_relay *r, struct kl_interval *next);
+
+#endif

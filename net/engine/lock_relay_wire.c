@@ -1,0 +1,297 @@
+#include "net/engine/lock_relay_private.h"
+
+#include <string.h>
+
+#define TIMER_FRAMES  1.25 /* frame times after the last send; usually a frame closes before */
+#define HALF_STEP     0.5
+#define TIMER_FREE_US 5000 /* repetition timer of a room without a clock */
+#define PHASE                                                                                                \
+    13 /* sixteenths of a frame: a sample's lateness by a frontend's phase and early or late due times */
+#define ROUNDED_UP     2 /* sixteenths of a frame by which needs are rounded up */
+#define BURST_RTTS     2 /* a burst without an answer is repeated after so many RTTs and BURST_AGAIN_US */
+#define BURST_AGAIN_US 100000
+#define NO_BURST       UINT32_MAX
+#define EACH_CTRL      8      /* UPDATEs that a CTRL makes up for; an honest client gets three at most */
+#define UNHEARD_MAX    128    /* UPDATEs ahead of that, two seconds' worth */
+#define UNHEARD_US     100000 /* after those, one each so often, without frames, until CTRL comes */
+
+/* --- CTRL in ---------------------------------------------------------------------------------------------
+ */
+
+/* The relay's time at which this sample was to be taken. */
+static double sample_line_us(const struct kl_lock_relay *r, uint32_t sample) {
+    if (r->params.subframes) return kl_schedule_line_us(&r->schedule, sample);
+    const struct kl_interval *in = sample < r->now.sample_first ? &r->before : &r->now;
+    uint32_t after = sample > in->sample_first ? (sample - in->sample_first) * in->length : 0;
+    return kl_schedule_line_us(&r->schedule, in->first + after);
+}
+
+/* The UPDATE with this time stamp, of the newest ones; KL_SENT_KEPT: there was none. */
+static unsigned sent_with(const struct kl_lock_client *c, uint32_t stamp) {
+    unsigned i = 0;
+    while (i < KL_SENT_KEPT && c->sent[i].stamp != stamp)
+        i++;
+    return i;
+}
+
+/* By how much the newest sample of this datagram left its machine too late, at least, in sixteenths of a
+ * frame: measured, not believed. A client takes a sample one way down after the line of its number. So the
+ * newest UPDATE that it has had by then was sent at that line, or earlier. An UPDATE that it echoes later
+ * than that, it had before the sample went. An old echo makes a client look far, which is a link's matter;
+ * one that echoes no stamp of the relay's has had the newest. */
+static uint32_t left_late(const struct kl_lock_relay *r, const struct kl_lock_client *c,
+                          const struct kl_ctrl *m, uint64_t now_us) {
+    bool true_echo = m->has_echo && sent_with(c, m->echo) < KL_SENT_KEPT;
+    uint32_t age_us = true_echo ? (uint32_t)now_us - m->echo : c->trip_us;
+    if ((!true_echo && c->trip_us == 0) || age_us > now_us) return 0;
+    double late_us = (double)(now_us - age_us) - sample_line_us(r, m->sample_first + m->sample_count - 1);
+    double sixteenths = late_us * 16 / kl_lock_period_us(r);
+    return sixteenths <= 0 ? 0 : sixteenths < UINT16_MAX ? (uint32_t)sixteenths : UINT16_MAX;
+}
+
+/* By how much the i-th sample of this datagram was taken late by its player's machine, in sixteenths of a
+ * frame: later than by its frontend's phase, or because that turn came late. Nothing is known of those that a
+ * lost datagram told first. left: left_late(). */
+static uint32_t taken_late(const struct kl_lock_relay *r, const struct kl_ctrl *m, uint32_t i,
+                           uint32_t left) {
+    uint32_t newer = m->sample_count - 1 - i, each = 16 * (r->params.subframes ? 1 : r->before.length);
+    if (newer > 0 && newer >= m->sample_batch) return 0;
+    uint32_t newest = left > m->sample_late ? left : m->sample_late, late = newest + newer * each;
+    uint32_t held = late < m->turn_late ? late : m->turn_late;
+    if (held) held += ROUNDED_UP;
+    return late > held + PHASE ? late - PHASE : held;
+}
+
+static void keep_samples(struct kl_lock_relay *r, struct kl_lock_client *c, struct kl_ctrl *m,
+                         uint64_t now_us) {
+    struct kl_input in[KL_MAX_SEATS];
+    uint32_t left = r->params.clocked && m->sample_count ? left_late(r, c, m, now_us) : 0;
+    for (uint32_t i = 0; i < m->sample_count; i++) {
+        kl_ctrl_sample(m, in);
+        if (m->sample_first + i != c->next_sample) continue; /* had before, or behind a gap */
+        kl_lock_make_place(r, c);
+        for (unsigned s = 0, k = 0; s < KL_MAX_SEATS; s++)
+            if (c->seats >> s & 1) r->sample[s][c->next_sample % KL_WINDOW_FRAMES] = in[k++];
+        uint32_t late = r->params.clocked ? taken_late(r, m, i, left) : 0;
+        uint64_t late_us = (uint64_t)(late * kl_lock_period_us(r) / 16);
+        c->late_itself = (uint8_t)(c->late_itself + ((late > 16 ? UINT8_MAX : 0) - c->late_itself) / 16);
+        c->in_time_us[c->next_sample % KL_WINDOW_FRAMES] =
+            (uint32_t)(now_us > late_us ? now_us - late_us : 0);
+        c->next_sample++;
+    }
+}
+
+/* Its newest word counts: one that was overtaken must not send it away again, or bring it back. */
+static void note_word(struct kl_lock_relay *r, struct kl_lock_client *c, const struct kl_ctrl *m,
+                      uint64_t now_us) {
+    if (m->stamp != c->stamp) return;
+    c->sparing = m->sparing;
+    c->away = m->away;
+    if (c->away && c->seats && r->started && r->params.policy != KL_POLICY_STRICT) kl_lock_set_absent(r, c);
+    bool resumes = m->resume && !m->away && c->seats && r->started && !c->fetching;
+    if (resumes && m->sample_first > c->next_sample)
+        kl_lock_set_absent(r, c); /* it took us for deaf and begins anew */
+    bool may = c->presence == KL_ABSENT && kl_lock_may_return(r, c, now_us);
+    if (resumes && may && m->sample_first >= c->next_sample) kl_lock_resumed(r, c, m->sample_first);
+}
+
+/* The greatest need that this frame can have had: the client had it when it said so, and it was due there one
+ * shortest way down after its line. One frame more, for what the client holds its words back. */
+static uint32_t greatest_need(const struct kl_lock_relay *r, const struct kl_lock_client *c, uint32_t frame,
+                              uint64_t now_us) {
+    uint32_t age_us = (uint32_t)now_us - c->shown_us[frame % KL_WINDOW_FRAMES];
+    double late_us = (double)now_us - age_us - c->trip_us - kl_schedule_line_us(&r->schedule, frame);
+    double quarters = 4 * r->lead[frame % KL_KEPT_FRAMES] + late_us * 4 / kl_lock_period_us(r) + 4;
+    return quarters < 1 ? 1 : quarters < KL_NO_NEED ? (uint32_t)quarters : KL_NO_NEED;
+}
+
+/* The part of a need that is owed to the links, 1 at least; 0: the need says nothing. */
+static uint8_t of_links(const struct kl_lock_relay *r, const struct kl_lock_client *c, uint32_t frame,
+                        uint8_t need, uint64_t now_us) {
+    bool old = frame + KL_KEPT_FRAMES < r->next_close || frame + KL_WINDOW_FRAMES < c->frame_acked;
+    uint8_t excuse = old ? KL_NO_NEED : r->excuse[frame % KL_KEPT_FRAMES];
+    if (need == 0 || excuse == KL_NO_NEED) return 0;
+    uint32_t most = greatest_need(r, c, frame, now_us);
+    if (need > most) need = (uint8_t)most;
+    return need > excuse ? (uint8_t)(need - excuse) : 1;
+}
+
+static void keep_needs(struct kl_lock_relay *r, unsigned client, const struct kl_ctrl *m, uint64_t now_us) {
+    const struct kl_lock_client *c = &r->client[client];
+    if (c->seats == 0 || !r->params.clocked) return;
+    if (!m->has_echo || sent_with(c, m->echo) == KL_SENT_KEPT) return; /* it does not show what it has had */
+    for (unsigned i = 0; i < m->need_count; i++) {
+        uint8_t need = of_links(r, c, m->need_first + i, m->need[i], now_us);
+        if (need > 0) kl_spacing_need(&r->spacing, client, m->need_first + i, need);
+    }
+}
+
+static void keep_times(struct kl_lock_client *c, const struct kl_ctrl *m, uint64_t now_us) {
+    uint32_t trip_us = (uint32_t)now_us - m->echo;
+    bool true_echo = m->has_echo && sent_with(c, m->echo) < KL_SENT_KEPT;
+    if (m->has_echo) kl_rtt_sample(&c->rtt, trip_us > m->hold_us ? trip_us - m->hold_us : 0);
+    if (true_echo && (c->trip_us == 0 || trip_us < c->trip_us)) c->trip_us = trip_us;
+    c->unheard = c->unheard > EACH_CTRL ? (uint8_t)(c->unheard - EACH_CTRL) : 0;
+    if (c->heard && (int32_t)(m->stamp - c->stamp) < 0) return;
+    c->heard = true;
+    c->stamp = m->stamp;
+    c->heard_at_us = now_us;
+}
+
+static void note_shown(struct kl_lock_client *c, uint32_t end, uint64_t now_us) {
+    for (uint32_t f = end; f-- > c->shown && f + KL_WINDOW_FRAMES >= end;)
+        c->shown_us[f % KL_WINDOW_FRAMES] = (uint32_t)now_us;
+    if (end > c->shown) c->shown = end;
+}
+
+/* A client that acknowledges less than it echoes has the frames all the same. */
+static void keep_acked(struct kl_lock_relay *r, struct kl_lock_client *c, const struct kl_ctrl *m,
+                       uint64_t now_us) {
+    unsigned echoed = m->has_echo ? sent_with(c, m->echo) : KL_SENT_KEPT;
+    if (echoed < KL_SENT_KEPT) note_shown(c, c->sent[echoed].end, now_us);
+    if (m->frame_acked < c->frame_acked) return;
+    note_shown(c, m->frame_acked, now_us);
+    c->frame_acked = m->frame_acked;
+    c->backlog = m->backlog;
+    kl_lock_note_acked(r, c);
+}
+
+/* True if the message names frames that never closed, or samples out of all bounds. */
+static bool impossible(const struct kl_lock_relay *r, const struct kl_ctrl *m) {
+    uint32_t oldest = r->before.sample_first, most = oldest + KL_WINDOW_FRAMES;
+    bool frames = m->frame_acked > r->next_close || m->need_first + m->need_count > m->frame_acked;
+    bool samples =
+        (m->sample_count > 0 || m->resume) && (!r->started || m->sample_first + m->sample_count > most);
+    return frames || samples;
+}
+
+int kl_lock_receive(struct kl_lock_relay *r, unsigned client, const uint8_t *body, size_t len,
+                    uint64_t now_us) {
+    if (client >= KL_MAX_CLIENTS || !r->client[client].present) return KL_E_STATE;
+    struct kl_lock_client *c = &r->client[client];
+    struct kl_ctrl m;
+    if (c->link == KL_LINK_CUT) return KL_E_STATE; /* of a session that is over */
+    int result = kl_ctrl_open(&m, c->seat_count, body, len);
+    if (result != KL_OK) return result;
+    if (impossible(r, &m)) return KL_E_WINDOW;
+
+    keep_times(c, &m, now_us);
+    if (!r->started) c->owed = true; /* an echo, so that both sides know the RTT when the lock starts */
+    struct kl_lock_event event = kl_lock_event_begins(r, now_us);
+    note_word(r, c, &m, now_us);
+    keep_acked(r, c, &m, now_us);
+    if (c->presence != KL_ABSENT) keep_samples(r, c, &m, now_us);
+    keep_needs(r, client, &m, now_us);
+    kl_lock_find_absent(r, now_us);
+    kl_lock_close_frames(r, now_us);
+    kl_lock_event_ends(r, event);
+    return KL_OK;
+}
+
+/* --- UPDATE out ------------------------------------------------------------------------------------------
+ */
+
+static uint64_t timer_us(const struct kl_lock_relay *r, const struct kl_lock_client *c) {
+    if (!r->params.clocked) return TIMER_FREE_US;
+    bool half_steps = r->params.half_steps && !c->sparing;
+    return (uint64_t)(kl_lock_period_us(r) * (half_steps ? HALF_STEP : TIMER_FRAMES));
+}
+
+/* Much would go to it for nothing. */
+static bool is_unheard(const struct kl_lock_client *c) {
+    return c->unheard >= UNHEARD_MAX;
+}
+
+/* UINT64_MAX: never. */
+static uint64_t send_at(const struct kl_lock_relay *r, const struct kl_lock_client *c) {
+    if (is_unheard(c)) return c->last_send_us + UNHEARD_US;
+    if (c->owed || c->cursor != NO_BURST) return 0;
+    return r->started ? c->last_send_us + timer_us(r, c) : UINT64_MAX;
+}
+
+uint64_t kl_lock_send_at(const struct kl_lock_relay *r) {
+    uint64_t at = UINT64_MAX;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lock_client *c = &r->client[i];
+        if (!c->present || c->link == KL_LINK_CUT) continue;
+        if (send_at(r, c) < at) at = send_at(r, c);
+    }
+    return at;
+}
+
+/* Oldest frame that this client lacks and that is still kept. */
+static uint32_t first_frame(const struct kl_lock_relay *r, const struct kl_lock_client *c) {
+    uint32_t oldest = kl_lock_oldest(r);
+    return c->frame_acked > oldest ? c->frame_acked : oldest;
+}
+
+bool kl_lock_lost(const struct kl_lock_relay *r, unsigned client) {
+    const struct kl_lock_client *c = &r->client[client];
+    bool counts = c->present && c->link != KL_LINK_CUT && !c->fetching;
+    return counts && first_frame(r, c) > c->frame_acked;
+}
+
+/* A new burst may begin if the last one arrived, or has had the time to. */
+static bool may_burst(struct kl_lock_client *c, uint64_t now_us) {
+    uint64_t patience_us = BURST_RTTS * c->rtt.srtt_us + BURST_AGAIN_US;
+    if (c->burst_at_us && c->frame_acked == c->burst_acked && now_us < c->burst_at_us + patience_us)
+        return false;
+    c->burst_at_us = now_us;
+    c->burst_acked = c->frame_acked;
+    return true;
+}
+
+void kl_lock_mark(struct kl_lock_relay *r, uint32_t end, const uint8_t mark[KL_MARK_BYTES]) {
+    r->mark_end = end;
+    memcpy(r->mark, mark, sizeof r->mark);
+}
+
+/* As many of its frames as fit. */
+static size_t write_update(const struct kl_lock_relay *r, struct kl_update *u, uint8_t *buf, size_t cap) {
+    struct kl_frames_from from;
+    memcpy(u->mark, r->mark, sizeof u->mark);
+    u->count = kl_lock_lay_out(r, u->first, u->count, &from);
+    for (;; u->count /= 2) {
+        u->has_mark = u->count > 0 && u->first + u->count == r->mark_end;
+        size_t len = kl_update_write(u, &from, buf, cap);
+        if (len > 0 || u->count == 0) return len;
+    }
+}
+
+static void note_sent(struct kl_lock_client *c, uint32_t stamp, uint32_t end) {
+    c->sent[c->sent_next].stamp = stamp;
+    c->sent[c->sent_next].end = end;
+    c->sent_next = (uint8_t)((c->sent_next + 1) % KL_SENT_KEPT);
+}
+
+size_t kl_lock_send(struct kl_lock_relay *r, unsigned client, uint64_t now_us, uint8_t *buf, size_t cap) {
+    if (client >= KL_MAX_CLIENTS || !r->client[client].present) return 0;
+    struct kl_lock_client *c = &r->client[client];
+    if (c->link == KL_LINK_CUT || now_us < send_at(r, c)) return 0;
+    struct kl_update u = {.stamp = (uint32_t)now_us,
+                          .has_echo = c->heard,
+                          .echo = c->stamp,
+                          .hold_us = (uint32_t)(now_us - c->heard_at_us),
+                          .next_sample = c->next_sample,
+                          .presence = c->presence,
+                          .paused = r->paused,
+                          .waiting_for = kl_lock_waiting_for(r),
+                          .away = kl_lock_away(r),
+                          .has_schedule = r->started && r->params.clocked};
+    bool bare = c->fetching || is_unheard(c);
+    u.first = bare ? r->next_close : c->cursor != NO_BURST ? c->cursor : first_frame(r, c);
+    u.count = r->next_close - u.first;
+    if (u.count > KL_WINDOW_FRAMES) u.count = KL_WINDOW_FRAMES;
+    if (u.has_schedule) u.due_us = (int64_t)(kl_schedule_line_us(&r->schedule, u.first) - (double)now_us);
+    size_t len = write_update(r, &u, buf, cap);
+    if (len == 0) return 0;
+    bool more = u.first + u.count < r->next_close && c->burst + 1 < KL_BURST_MAX &&
+                (c->burst > 0 || may_burst(c, now_us));
+    note_sent(c, u.stamp, !bare && u.first == first_frame(r, c) ? u.first + u.count : 0);
+    c->cursor = more ? u.first + u.count : NO_BURST;
+    c->burst = more ? (uint8_t)(c->burst + 1) : 0;
+    c->owed = false;
+    c->last_send_us = now_us;
+    if (!is_unheard(c)) c->unheard++;
+    return len;
+}

@@ -1,0 +1,135 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/relay/room/lobby_room.h"
+
+/* Memory comes by malloc(), uncleared, wherever that will do: pages that a waiting room never writes to stay
+ * untouched. */
+#define SEAT_INPUTS (KL_WINDOW_FRAMES + KL_NEAR_FRAMES)
+
+bool kl_lobby_memory_begin(struct kl_lobby_room *r, const struct kl_facts *facts) {
+    struct kl_near_frame *frames = malloc(KL_NEAR_FRAMES * sizeof *frames);
+    kl_lock_init(&r->lock, &r->params);
+    if (frames) kl_lock_give_ring(&r->lock, frames, KL_NEAR_FRAMES, &r->past.history, r->lobby->laid_out);
+    r->facts = kl_lobby_memory_facts(facts);
+    return frames && r->facts && kl_lobby_memory_delay(r, r->watch.delay_s);
+}
+
+/* A larger ring; entries [first, next) of the one before keep their numbers. NULL: there is no memory. */
+static void *larger(void *ring, size_t size, uint32_t places, uint32_t first, uint32_t next, uint32_t more) {
+    uint8_t *from = ring, *to = calloc(more, size);
+    for (uint32_t n = first; to && n != next; n++)
+        memcpy(to + n % more * size, from + n % places * size, size);
+    if (to) free(ring);
+    return to;
+}
+
+static bool take_cuts(struct kl_lobby_watch *a, uint32_t places) {
+    if (a->cuts >= places) return true;
+    void *cut = larger(a->cut, sizeof *a->cut, a->cuts, a->cut_first, a->cut_next, places);
+    if (!cut) return false;
+    a->cut = cut;
+    a->cuts = places;
+    return true;
+}
+
+static bool take_truths(struct kl_lobby_watch *a, uint32_t places) {
+    if (a->truth_places >= places) return true;
+    uint32_t first = a->truths > a->truth_places ? a->truths - a->truth_places : 0;
+    void *truth = larger(a->truth, sizeof *a->truth, a->truth_places, first, a->truths, places);
+    if (!truth) return false;
+    a->truth = truth;
+    a->truth_places = places;
+    return true;
+}
+
+/* Hashes come every hash_every frames. */
+static uint32_t labels_in(const struct kl_params *p, unsigned seconds) {
+    double labels = p->hash_every ? seconds * (p->fps_uhz / 1e6) / p->hash_every : 0;
+    if (labels < KL_WATCH_TRUTHS_LEAST) return KL_WATCH_TRUTHS_LEAST;
+    return labels < KL_WATCH_TRUTHS_MOST ? (uint32_t)labels : KL_WATCH_TRUTHS_MOST;
+}
+
+bool kl_lobby_memory_delay(struct kl_lobby_room *r, unsigned delay_s) {
+    return take_cuts(&r->watch, KL_WATCH_CUTS(delay_s)) &&
+           take_truths(&r->watch, labels_in(&r->params, delay_s + KL_WATCH_TRUTHS_S));
+}
+
+static bool take_place(struct kl_lobby_room *r, unsigned member) {
+    if (r->lock.place[member]) return true;
+    struct kl_lock_place *place = malloc(sizeof *place);
+    if (place) kl_lock_give_place(&r->lock, member, place);
+    return place;
+}
+
+static bool take_words(struct kl_verdict_table *t, unsigned member) {
+    if (!t->words[member]) t->words[member] = malloc(sizeof *t->words[member]);
+    return t->words[member];
+}
+
+static bool take_seat(struct kl_lobby_room *r, unsigned seat) {
+    if (r->lock.sample[seat]) return true;
+    struct kl_input *inputs = malloc(SEAT_INPUTS * sizeof *inputs);
+    if (inputs) kl_lock_give_seat(&r->lock, seat, inputs);
+    return inputs;
+}
+
+bool kl_lobby_memory_take(struct kl_lobby_room *r, unsigned member, uint8_t seats) {
+    bool has = take_place(r, member) && take_words(&r->heal.verdicts, member);
+    for (unsigned s = 0; s < KL_MAX_SEATS && has; s++)
+        if (seats >> s & 1) has = take_seat(r, s);
+    return has;
+}
+
+struct kl_facts *kl_lobby_memory_facts(const struct kl_facts *f) {
+    struct kl_facts *copy = malloc(kl_facts_size(f));
+    if (copy) memcpy(copy, f, kl_facts_size(f));
+    return copy;
+}
+
+bool kl_lobby_memory_ticket(struct kl_lobby_room *r, const uint8_t *sealed, uint32_t len) {
+    struct kl_lobby_past *p = &r->past;
+    void *ticket = p->ticket && len == p->ticket_len ? p->ticket : realloc(p->ticket, len);
+    if (!ticket) return false;
+    memcpy(ticket, sealed, len);
+    p->ticket = ticket;
+    p->ticket_len = len;
+    return true;
+}
+
+bool kl_lobby_memory_bans(struct kl_lobby_room *r, unsigned bans) {
+    if (bans <= r->door.bans) return true;
+    void *ban = realloc(r->door.ban, bans * sizeof *r->door.ban);
+    if (ban) r->door.ban = ban;
+    return ban;
+}
+
+void kl_lobby_memory_free(struct kl_lobby_room *r) {
+    free(r->lock.near.frame);
+    free(r->watch.cut);
+    free(r->watch.truth);
+    free(r->past.ticket);
+    free(r->door.ban);
+    free(r->start.ready);
+    free(r->facts);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        free(r->lock.place[i]);
+        free(r->heal.verdicts.words[i]);
+    }
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        free(r->lock.sample[s]);
+}
+
+uint64_t kl_lobby_memory_bytes(const struct kl_lobby_room *r) {
+    const struct kl_lobby_watch *a = &r->watch;
+    uint64_t bytes = sizeof *r + KL_NEAR_FRAMES * sizeof(struct kl_near_frame) + a->cuts * sizeof *a->cut +
+                     a->truth_places * sizeof *a->truth + (a->desk ? sizeof *a->desk : 0) +
+                     kl_facts_size(r->facts) + (r->start.ready ? kl_facts_size(r->start.ready) : 0) +
+                     r->past.ticket_len + r->door.bans * sizeof *r->door.ban;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        bytes += (r->lock.place[i] ? sizeof(struct kl_lock_place) : 0) +
+                 (r->heal.verdicts.words[i] ? sizeof(struct kl_verdict_words) : 0);
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (r->lock.sample[s]) bytes += SEAT_INPUTS * sizeof(struct kl_input);
+    return bytes;
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# 21-ahead.sh - one player shows frames ahead of the lock, the other does not, over 50 ms RTT: equal hashes, a press that shows
+# at once, pictures that are the true core's where the guess was right, and commands that the shown core follows at once.
+# runs: alone, test, 95 s
+# limit: 400
+. "$(dirname "$0")/lib.sh"
+
+needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$test_core" "$content/shooter.nes"
+start_relay
+through link --delay 25 --jitter 3
+
+# Ann runs ahead, Bob does not. ann_input: still players are guessed right.
+pair() { # ROOM CORE CONTENT ANN_INPUT BOB_INPUT [ANN_ARGUMENT…]
+    local more=("${@:6}")
+    run_in_room "$1-ann" --core "$2" --content "$3" --room "$1" --frames ${FRAMES:-1200} --speed real --input "$4" --hash-every ${HASH_EVERY:-60} \
+        --wait 30 --ahead "${AHEAD:-30}" "${more[@]}"
+    next_second
+    run_in_room "$1-bob" --core "$2" --content "$3" --room "$1" --frames ${FRAMES:-1200} --speed real --input "$5" --hash-every ${HASH_EVERY:-60} --wait 30
+    ended "$1-ann" 90; local a=$?
+    ended "$1-bob" 20; local b=$?
+    check "$1/both-end" "exit status $a and $b" test "$a $b" = "0 0"
+    [ "$a $b" = "0 0" ] || show "$1-ann" "$1-bob"
+    local differ=0
+    "$keylock" diff "$tmp/$1-ann.hash" "$tmp/$1-bob.hash" >"$tmp/diff" 2>&1 || differ=$?
+    check "$1/hashes-equal-with-and-without" "$(head -n 1 "$tmp/diff")" test $differ = 0
+    check "$1/never-out-of-sync" "healed $(json "$1-ann" healed) times" test "$(json "$1-ann" healed)" = 0
+    note "$1: ahead $(json "$1-ann" ahead_avg), felt $(json "$1-ann" felt_frames_avg) and $(json "$1-bob" felt_frames_avg) frames," \
+        "wrong $(json "$1-ann" guessed_wrong), replayed $(json "$1-ann" replayed_frames_s)/s," \
+        "p99 $(json "$1-ann" replay_ms_p99) ms"
+}
+
+below() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
+
+relay=$link
+pair far nestopia "$content/shooter.nes" random:1 random:2
+felt=$(json far-ann felt_frames_avg) waited=$(json far-bob felt_frames_avg)
+check far/press-is-felt-two-frames-earlier "$felt against $waited frames" below "$felt" "$(awk -v f="$waited" 'BEGIN { print f - 2 }')"
+pair still nestopia "$content/shooter.nes" none none
+check still/right-guesses-show-the-true-pictures "$(json still-ann guessed_wrong)" below "$(json still-ann guessed_wrong)" 0.001
+check still/it-ran-ahead "$(json still-ann ahead_avg)" below 1 "$(json still-ann ahead_avg)"
+
+# The disk of this core is in its RAM, and the second disk of one frame earlier would be another game. A command that the shown
+# core cannot follow shows as a break, or as wrong pictures up to the next marked keyframe, four seconds later.
+export PROBE_CORE=no-clock,disks
+HASH_EVERY=240 pair orders "$test_core" "$content/shooter.nes" none none --command 400:reset --command "420:disk 2" \
+    --command 520:save --command 560:load --command "600:option probe_speed=fast" --command "640:swap 1 2" --command 700:pause \
+    --command 700+1500:resume --command "860:disk 0"
+check orders/it-stayed-on-the-screen "$(json orders-ann ahead_breaks) breaks" test "$(json orders-ann ahead_breaks)" = 0
+check orders/wrong-no-longer-than-the-news-takes "$(json orders-ann guessed_wrong)" below "$(json orders-ann guessed_wrong)" 0.06
+given=$(grep -ac 'given to the room' "$tmp/orders-ann.log")
+check orders/all-were-given "$given of 9" test "$given" = 9
+
+# Some cores serialize to know the size of a state, and that leaves a trace: the true core is not asked once more.
+export PROBE_CORE=no-clock,sizes
+FRAMES=180 pair sizes "$test_core" "$content/shooter.nes" none none
+
+[ -z "${KL_SAN:-}" ] || finish # it handles the signal of a crash itself
+
+# This core crashes as a second copy. The findings of a probe keep it from being tried.
+export PROBE_CORE=no-clock,once
+"$keylock" probe --core "$test_core" --content "$content/shooter.nes" --frames 120 --keep >"$tmp/once.log" 2>&1
+FRAMES=300 AHEAD=auto pair once "$test_core" "$content/shooter.nes" none none
+check once/says-the-reason "$(grep -a ahead "$tmp/once-ann.log")" \
+    grep -aq 'no running ahead: a second copy in the process crashes' "$tmp/once-ann.log"
+finish

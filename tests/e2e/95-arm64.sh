@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# 95-arm64.sh - machines of two processors in one room: x86-64, and arm64 under qemu-user with Debian's arm64 cores. All hashes are
+# equal, also with a late machine, a healed desync and a link that was cut; and `keylock probe` says the same on both.
+# qemu-user runs the instructions of arm64 in this machine's order of memory: a weaker order is not tested.
+# It builds what it runs, and fetches Debian's arm64 packages once (190 MB).
+#   FRAMES=N  frames of each pair, in place of its own number
+#   PARTS='pairs way probe'  only these
+# runs: working, all, 240 s
+. "$(dirname "$0")/lib.sh"
+. tests/e2e/lib_arm64.sh
+
+PARTS=${PARTS:-pairs way probe}
+needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
+arm64_builds
+emulated keylock "$arm64/keylock"
+emulated relay "$arm64/keylock-relay"
+start_relay --per-address 64
+
+other=arm64
+other_core() { arm64_core "$1"; }
+. tests/e2e/lib_mixed.sh
+
+pairs() {
+    pair gambatte pads.gb 10000
+    pair nestopia shooter.nes 10000
+    pair mednafen_pce_fast pads.pce 10000
+    pair mgba pads.gba 2500
+    pair bsnes_mercury_performance pads.sfc 2500
+    by_other_relay by_its_relay
+    stop other_relay
+    check arm64/relay "exit status $? of the relay for arm64 after SIGTERM" test $? = 0
+}
+by_its_relay() {
+    pair mednafen_wswan pads.ws 10000
+    pair gambatte pads.gb 2000 -by-arm64
+}
+
+# --- probe --------------------------------------------------------------------------------------------------------
+
+# The profile without times, without the frames between hashes, which follow from them, and with sorted imports.
+findings() { # FILE
+    python3 - "$1" <<'END'
+import json, sys
+profile = json.load(open(sys.argv[1]))
+del profile["serialize_us"], profile["room"]["hash_every"]
+profile["clock"]["turned"].sort(key=lambda i: i["name"])
+print(json.dumps(profile, sort_keys=True))
+END
+}
+
+probed() { # CORE CONTENT
+    local core=$1 rom=$content/$2
+    on_both "$core" || { skip "arm64/probe-$core: the core is not installed"; return; }
+    "$keylock" probe --core "$(core_path "$core")" --content "$rom" --frames 120 --json "$tmp/amd64.json" >"$tmp/probe-amd64.log" 2>&1
+    local expected=$? status
+    "$tmp/bin/keylock" probe --core "$(arm64_core "$core")" --content "$rom" --frames 120 --json "$tmp/arm64.json" >"$tmp/probe-arm64.log" 2>&1
+    status=$?
+    [ $status = $expected ] || show probe-amd64 probe-arm64
+    check "arm64/probe-$core" "exit status $status, expected $expected" test $status = $expected
+    check "arm64/probe-$core-findings" "$(diff <(findings "$tmp/amd64.json" | tr , '\n') <(findings "$tmp/arm64.json" | tr , '\n') | head -n 6 | tr '\n' ' ')" \
+        test "$(findings "$tmp/amd64.json")" = "$(findings "$tmp/arm64.json")"
+    note "$(tail -n 1 "$tmp/probe-arm64.log")"
+}
+
+probe() {
+    probed nestopia shooter.nes
+    probed gambatte pads.gb
+    probed mgba pads.gba
+    probed mednafen_wswan pads.ws
+}
+
+for part in $PARTS; do $part; done
+finish

@@ -1,0 +1,285 @@
+#include "tests/lib/lobby_players.h"
+
+#include "tests/unit/unit.h"
+
+#include "tests/lib/engine_turn.h"
+
+const uint8_t secret[32] = {1, 2, 3};
+
+uint8_t fixed_spacing;
+
+struct player player[PLAYERS];
+
+struct player *at_peer(unsigned peer) {
+    for (unsigned i = 0; i < PLAYERS; i++)
+        if (player[i].linked && player[i].peer == peer) return &player[i];
+    return NULL;
+}
+
+static void take_tags(struct player *p, const struct kl_tags *t) {
+    assert_int_equal(t->first, p->tags);
+    for (unsigned i = 0; i < t->count; i++)
+        memcpy(p->tag[p->tags++], t->tag[i], KL_TAG_BYTES);
+    p->tags_end = t->end_frame;
+}
+
+static void take_ticket(struct player *p, const struct kl_piece *piece) {
+    if (piece->offset == 0) p->ticket_len = 0;
+    assert_int_equal(piece->offset, p->ticket_len);
+    memcpy(p->ticket + p->ticket_len, piece->bytes, piece->len);
+    p->ticket_len += piece->len;
+}
+
+void listen_message(unsigned peer, const struct kl_msg *m) {
+    struct player *p = at_peer(peer);
+    if (!p) return;
+    switch (m->kind) {
+    case KL_MSG_WELCOME: memcpy(p->token, m->welcome.token, KL_TOKEN_BYTES); break;
+    case KL_MSG_HISTORY:
+        assert_true(p->pieces < PIECES);
+        p->piece[p->pieces++] = m->past;
+        break;
+    case KL_MSG_TAGS: take_tags(p, &m->tags); break;
+    case KL_MSG_TICKET: take_ticket(p, &m->piece); break;
+    case KL_MSG_SEAT: kl_client_reseat(&p->lock, m->seat.seats); break;
+    default: break;
+    }
+}
+
+void listen_update(unsigned peer, const uint8_t *body, size_t len) {
+    struct player *p = at_peer(peer);
+    if (p && p->plays) assert_int_equal(kl_client_receive(&p->lock, body, len, now_us), KL_OK);
+}
+
+void (*on_frame)(struct player *p, const struct kl_frame *f);
+
+static void press(void *ctx, uint32_t n, struct kl_input in[KL_MAX_SEATS]) {
+    const struct player *p = ctx;
+    uint32_t who = (uint32_t)(p - player);
+    in->joypad = (uint16_t)((n / 5 + who) * 0x9e37);
+    if (!p->mashes) return;
+    for (unsigned i = 0; i < 4; i++)
+        in->stick[i] = (int16_t)(n * 7919 * (i + 1));
+    in->mouse_x = (int16_t)(n * 31), in->gun_x = (int16_t)(n * 17), in->touch[0].x = (int16_t)n;
+}
+
+static void run_frame(void *ctx, const struct kl_frame *f) {
+    if (on_frame) on_frame(ctx, f);
+    MUST(canon_run(f));
+}
+
+static void send_input(void *ctx, const uint8_t *body, size_t len) {
+    const struct player *p = ctx;
+    if (p->linked) say_datagram(p->peer, body, len);
+}
+
+static struct engine_player engine_of(struct player *p) {
+    return (struct engine_player){&p->lock, p, press, run_frame, send_input};
+}
+
+void turn(struct player *p) {
+    struct engine_player e = engine_of(p);
+    engine_turn(&e, now_us, p->most ? p->most : 400);
+    p->turn_us += 16667;
+}
+
+static void feed_history(struct player *p) {
+    while (p->pieces_done < p->pieces) {
+        const struct kl_past *piece = &p->piece[p->pieces_done];
+        int left = kl_client_history(&p->lock, piece->bytes, piece->len, now_us);
+        assert_true(left >= 0);
+        if (left > 0) return; /* no place: after the next turn */
+        p->pieces_done++;
+    }
+}
+
+void step_player(struct player *p) {
+    struct engine_player e = engine_of(p);
+    if (!p->plays) return;
+    feed_history(p);
+    while (now_us >= p->turn_us)
+        turn(p);
+    engine_send(&e, now_us);
+}
+
+void play(uint64_t us) {
+    for (uint64_t end_us = now_us + us; now_us < end_us; now_us += STEP_US) {
+        run();
+        for (unsigned i = 0; i < PLAYERS; i++)
+            step_player(&player[i]);
+    }
+}
+
+void begin_client(struct player *p) {
+    const struct kl_welcome *w = &heard(p->peer, KL_MSG_WELCOME)->welcome;
+    kl_client_init(&p->lock, &w->params, w->seats, p->held, HELD, now_us);
+    p->plays = true;
+    p->turn_us = now_us;
+}
+
+void start_room(enum kl_policy policy) {
+    memset(player, 0, sizeof player);
+    canon_end = 0;
+    on_message = listen_message;
+    on_update = listen_update;
+    on_frame = NULL;
+    kl_lobby_set_secret(lobby, secret);
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        struct kl_msg m = a_hello(i, "room", 1, PLAYERS, "x");
+        m.hello.params.policy = (uint8_t)policy;
+        m.hello.params.wait_budget_ms = 250;
+        m.hello.params.spacing_fixed = fixed_spacing;
+        player[i].peer = i;
+        player[i].linked = true;
+        connect_peer(i);
+        say(i, &m);
+    }
+    give(0, "save");
+    for (unsigned i = 0; i < PLAYERS; i++)
+        begin_client(&player[i]);
+    for (unsigned i = 0; i < PLAYERS; i++)
+        ready(i, "a");
+}
+
+void cut(unsigned who) {
+    player[who].linked = false;
+    lose(player[who].peer);
+}
+
+struct kl_msg prepare_return(unsigned who, unsigned peer) {
+    struct player *p = &player[who];
+    p->peer = peer;
+    p->linked = true;
+    connect_peer(peer);
+    kl_client_return(&p->lock, now_us);
+    struct kl_msg m = a_return(who, peer, "room", p->token);
+    m.back.have = kl_client_have(&p->lock);
+    m.back.tags = p->tags;
+    struct kl_digest d;
+    kl_digest_begin(&d, p->tags ? p->tag[p->tags - 1] : NULL);
+    for (uint32_t f = p->tags_end; f < m.back.have; f++)
+        kl_digest_frame(&d, &canon[f], NULL);
+    kl_digest_end(&d, m.back.digest);
+    return m;
+}
+
+void come_back(unsigned who, unsigned peer) {
+    struct kl_msg m = prepare_return(who, peer);
+    say(peer, &m);
+    assert_non_null(heard(peer, KL_MSG_WELCOME));
+}
+
+void come_back_with_nothing(unsigned who, unsigned peer) {
+    struct player *p = &player[who];
+    uint8_t token[KL_TOKEN_BYTES];
+    memcpy(token, p->token, sizeof token);
+    *p = (struct player){.peer = peer, .linked = true};
+    connect_peer(peer);
+    struct kl_msg m = a_return(who, peer, "room", token);
+    m.back.fresh = true;
+    kl_facts_add(&m.back.facts, "content", "x");
+    say(peer, &m);
+    assert_non_null(heard(peer, KL_MSG_PREPARE));
+    begin_client(p);
+    kl_client_return(&p->lock, now_us);
+    play(SECOND); /* it loads */
+    ready(peer, "a");
+}
+
+uint8_t join_late(unsigned who, unsigned peer, unsigned seats) {
+    struct player *p = &player[who];
+    struct kl_msg m = a_hello(peer, "room", seats, PLAYERS, "x");
+    *p = (struct player){.peer = peer, .linked = true};
+    connect_peer(peer);
+    say(peer, &m);
+    assert_non_null(heard(peer, KL_MSG_PREPARE));
+    begin_client(p);
+    play(SECOND); /* it loads */
+    ready(peer, "a");
+    return p->lock.seats;
+}
+
+void leave(unsigned who) {
+    bye(player[who].peer);
+    player[who].linked = player[who].plays = false;
+    play(3 * SECOND);
+}
+
+void expect_all_at_the_end(void) {
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        if (!player[i].linked) continue;
+        uint32_t run = player[i].lock.stats.next_run;
+        if (run + 60 < canon_end) print_error("player %u has run %u of %u\n", i, run, canon_end);
+        assert_true(run + 60 >= canon_end);
+        assert_int_equal(player[i].lock.standing, KL_STANDING_IN);
+    }
+}
+
+void open_ticket(const struct player *p, struct kl_lobby_ticket *t) {
+    static uint8_t body[KL_TICKET_BODY_MAX];
+    int len = kl_ticket_open(secret, p->ticket, p->ticket_len, body);
+    assert_true(len > 0);
+    assert_int_equal(kl_lobby_ticket_decode(t, body, (size_t)len), KL_OK);
+}
+
+void expect_tags(const struct player *p, const uint8_t *id) {
+    static uint8_t bytes[KL_INTERVAL_BYTES];
+    struct kl_frames_from from = {.ring = canon, .places = FRAMES};
+    uint8_t key[32], tag[KL_TAG] = {0};
+    uint32_t frame = 0;
+    kl_tag_key(secret, id, key);
+    for (uint32_t i = 0; i < p->tags; i++) {
+        struct kl_writer w;
+        struct kl_tag t;
+        kl_writer_init(&w, bytes, sizeof bytes);
+        kl_frames_write(&w, &from, frame, canon[frame].spacing);
+        assert_false(w.failed);
+        kl_tag_begin(&t, key, tag, id, i, frame);
+        kl_tag_add(&t, bytes, (size_t)(w.at - bytes));
+        kl_tag_end(&t, tag);
+        assert_memory_equal(tag, p->tag[i], KL_TAG);
+        frame += canon[frame].spacing;
+    }
+    assert_int_equal(frame, p->tags_end);
+}
+
+/* --- the relay dies ---------------------------------------------------------------------------------------
+ */
+
+struct kl_lobby_ticket ticket;
+char why[200];
+
+void new_relay(void) {
+    kl_lobby_destroy(lobby);
+    void (*listen)(unsigned, const struct kl_msg *) = on_message;
+    void (*update)(unsigned, const uint8_t *, size_t) = on_update;
+    open_newborn(&limits_for_tests, now_us);
+    on_message = listen;
+    on_update = update;
+    kl_lobby_set_secret(lobby, secret);
+    for (unsigned i = 0; i < PLAYERS; i++)
+        player[i].linked = false;
+}
+
+struct kl_lobby_room *make_again(void) {
+    return kl_lobby_again(lobby, &ticket, (const uint8_t *)"save", 4, now_us, why, sizeof why);
+}
+
+void adopt(struct kl_lobby_room *r, uint32_t end) {
+    for (uint32_t f = r->lock.next_close; f < end; f++)
+        assert_int_equal(kl_lobby_again_frame(r, &canon[f], NULL), KL_OK);
+}
+
+void play_so_long_and_die(enum kl_policy policy, unsigned seconds, bool mashing) {
+    start_room(policy);
+    for (unsigned i = 0; i < PLAYERS; i++)
+        player[i].mashes = mashing;
+    play(seconds * SECOND);
+    open_ticket(&player[1], &ticket);
+    new_relay();
+    play(SECOND); /* nobody there */
+}
+
+void play_and_die(enum kl_policy policy) {
+    play_so_long_and_die(policy, 10, false);
+}

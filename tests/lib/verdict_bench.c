@@ -1,0 +1,67 @@
+#include "tests/lib/verdict_bench.h"
+
+#include <string.h>
+
+#include "tests/lib/must.h"
+
+struct kl_verdict_table table;
+uint16_t has_loaded;
+
+int verdict_fresh(void **state) {
+    (void)state;
+    static struct kl_verdict_words words[KL_MAX_CLIENTS];
+    memset(&table, 0, sizeof table);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        table.words[i] = &words[i];
+    has_loaded = 0;
+    return 0;
+}
+
+struct kl_hash ram_state(uint32_t frame, uint64_t ram, uint64_t state) {
+    return (struct kl_hash){.frame = frame, .has_ram = true, .ram = ram, .has_state = true, .state = state};
+}
+
+struct kl_hash state_only(uint32_t frame, uint64_t state) {
+    return (struct kl_hash){.frame = frame, .has_state = true, .state = state};
+}
+
+void report_at(unsigned client, struct kl_hash h, uint64_t at_us) {
+    MUST(kl_verdict_report(&table, client, &h, has_loaded >> client & 1, at_us) == KL_OK);
+}
+
+void report(unsigned client, struct kl_hash h) {
+    report_at(client, h, SOON);
+}
+
+struct kl_verdict_court court_of(uint16_t present) {
+    return (struct kl_verdict_court){.present = present, .voters = 0xffff};
+}
+
+struct kl_verdict verdict_next(uint16_t present, uint64_t now_us) {
+    struct kl_verdict v = {0};
+    struct kl_verdict_court court = court_of(present);
+    kl_verdict_open(&table, &court, now_us);
+    MUST(kl_verdict_next(&table, &court, now_us, &v));
+    return v;
+}
+
+void verdict_none(uint16_t present, uint64_t now_us) {
+    struct kl_verdict v;
+    struct kl_verdict_court court = court_of(present);
+    kl_verdict_open(&table, &court, now_us);
+    MUST(!kl_verdict_next(&table, &court, now_us, &v));
+}
+
+bool opens(uint16_t awaited, uint64_t now_us) {
+    struct kl_verdict_court court = {.awaited = awaited};
+    bool any = table.any_open;
+    uint32_t before = table.open;
+    kl_verdict_open(&table, &court, now_us);
+    return table.any_open && (!any || table.open != before);
+}
+
+struct kl_verdict_camps verdict_camps(uint32_t frame, struct kl_verdict_court court) {
+    struct kl_verdict_camps c;
+    MUST(kl_verdict_camps(&table, frame, &court, &c));
+    return c;
+}

@@ -1,0 +1,255 @@
+/* Running ahead of the lock: a relay and two players of the engine over a link of RTT 50, of whom one shows
+ * guessed frames. A core is a fold of all its inputs, so one wrong input shows in every later frame. runs:
+ * working, check, 1 s */
+#include "tests/unit/unit.h"
+
+#include "net/engine/ahead.h"
+#include "tests/lib/lock_memory.h"
+
+#define FPS_UHZ    60000000
+#define FRAME_US   16667
+#define WAY_US     25000
+#define SECONDS    8
+#define FRAMES     (SECONDS * 60)
+#define ON_THE_WAY 64
+
+struct datagram {
+    uint64_t at_us;
+    size_t len;
+    uint8_t bytes[KL_DATAGRAM_MAX];
+};
+struct way {
+    struct datagram sent[ON_THE_WAY];
+    unsigned put, got;
+};
+
+static struct kl_lock_relay relay;
+static struct player {
+    struct kl_client lock;
+    struct kl_held held[KL_WINDOW_FRAMES];
+    struct way up, down;
+    uint64_t core, after[FRAMES + KL_AHEAD_FRAMES]; /* the true core, and as it was after each frame */
+    uint32_t held_for; /* frames for which a pad stands still; 0: it never moves */
+} player[2];
+
+static struct {
+    struct kl_ahead plan;
+    uint64_t core, kept[KL_AHEAD_FRAMES], on_screen[FRAMES + KL_AHEAD_FRAMES];
+    uint32_t again, felt_most, felt_count;
+    bool guessed_wrong[FRAMES + KL_AHEAD_FRAMES];
+} shown;
+
+static uint64_t step(uint64_t core, const struct kl_frame *f) {
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        core = (core ^ f->in[s].joypad) * UINT64_C(0x9e3779b97f4a7c15) + f->number;
+    return core;
+}
+
+static void put(struct way *w, const uint8_t *bytes, size_t len, uint64_t at_us) {
+    struct datagram *d = &w->sent[w->put++ % ON_THE_WAY];
+    assert_true(w->put - w->got <= ON_THE_WAY);
+    d->at_us = at_us;
+    d->len = len;
+    memcpy(d->bytes, bytes, len);
+}
+
+static struct datagram *come(struct way *w, uint64_t now_us) {
+    if (w->got == w->put || w->sent[w->got % ON_THE_WAY].at_us > now_us) return NULL;
+    return &w->sent[w->got++ % ON_THE_WAY];
+}
+
+static void carry(uint64_t now_us) {
+    uint8_t buf[KL_DATAGRAM_MAX];
+    struct datagram *d;
+    size_t len;
+    for (unsigned i = 0; i < 2; i++) {
+        while ((len = kl_client_send(&player[i].lock, now_us, buf, sizeof buf)) > 0)
+            put(&player[i].up, buf, len, now_us + WAY_US);
+        while ((d = come(&player[i].up, now_us)))
+            assert_int_equal(kl_lock_receive(&relay, i, d->bytes, d->len, now_us), 0);
+    }
+    kl_lock_tick(&relay, now_us);
+    for (unsigned i = 0; i < 2; i++) {
+        while ((len = kl_lock_send(&relay, i, now_us, buf, sizeof buf)) > 0)
+            put(&player[i].down, buf, len, now_us + WAY_US);
+        while ((d = come(&player[i].down, now_us)))
+            assert_int_equal(kl_client_receive(&player[i].lock, d->bytes, d->len, now_us), 0);
+    }
+}
+
+static void run_shown(uint32_t due, uint64_t now_us, uint16_t goal) {
+    static const uint8_t plays[KL_MAX_SEATS] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const struct kl_client *c = &player[0].lock;
+    struct kl_ahead_call call = {now_us, due, goal, KL_AHEAD_FRAMES};
+    struct kl_frame f;
+    struct kl_commands set;
+    uint32_t back = kl_ahead_hear(&shown.plan, c);
+    if (back != KL_AHEAD_NOWHERE) {
+        shown.core = shown.kept[back % KL_AHEAD_FRAMES];
+        for (uint32_t n = back; n < shown.plan.shown; n++)
+            shown.guessed_wrong[n] = true;
+    }
+    kl_ahead_call(&shown.plan, c, &call);
+    while (shown.plan.at < shown.plan.want) {
+        shown.again += shown.plan.at < shown.plan.shown;
+        bool closed = kl_ahead_next(&shown.plan, c, plays, &f, &set);
+        if (!closed) shown.kept[f.number % KL_AHEAD_FRAMES] = shown.core;
+        shown.core = step(shown.core, &f);
+        if (f.number >= shown.plan.shown) shown.on_screen[f.number] = shown.core;
+    }
+    kl_ahead_showed(&shown.plan);
+    int64_t newest = kl_ahead_sample_in(c, shown.plan.shown - 1);
+    shown.felt_count = newest < 0 ? 0 : (uint32_t)(c->stats.next_sample - newest);
+    if (now_us > 7500000 && shown.felt_count > shown.felt_most) shown.felt_most = shown.felt_count;
+}
+
+static void tick(unsigned i, uint64_t now_us, int goal) {
+    struct player *p = &player[i];
+    struct kl_frame f;
+    struct kl_plan plan = kl_client_plan(&p->lock, now_us, 8);
+    for (uint32_t k = 0; k < plan.samples; k++) {
+        struct kl_input in[KL_MAX_SEATS] = {0};
+        uint32_t n = p->lock.stats.next_sample;
+        if (p->held_for) in[0].joypad = (uint16_t)(n / p->held_for * (7 + i));
+        assert_int_equal(kl_client_sample(&p->lock, in, now_us), 0);
+    }
+    if (i == 0 && goal >= 0 && shown.plan.on)
+        run_shown(p->lock.stats.next_run + plan.due, now_us, (uint16_t)goal);
+    for (uint32_t k = 0; k < plan.runs && kl_client_take(&p->lock, &f); k++) {
+        if (i == 0 && f.number == 60 && goal >= 0) { /* a marked keyframe's state */
+            kl_ahead_begin(&shown.plan, 60);
+            kl_ahead_show(&shown.plan, 60, now_us);
+            shown.core = p->core;
+        }
+        p->core = step(p->core, &f);
+        if (f.number < FRAMES) p->after[f.number] = p->core;
+    }
+}
+
+/* goal: frames ahead; negative: without a shown core. */
+static void play(int goal, uint32_t ann_holds, uint32_t bob_holds) {
+    struct kl_params params = {.policy = KL_POLICY_BOUNDED,
+                               .subframes = true,
+                               .clocked = true,
+                               .players = 2,
+                               .wait_budget_ms = 1000,
+                               .fps_uhz = FPS_UHZ,
+                               .hash_every = 60,
+                               .spacing_fixed = 6};
+    memset(player, 0, sizeof player);
+    memset(&shown, 0, sizeof shown);
+    player[0].held_for = ann_holds;
+    player[1].held_for = bob_holds;
+    lock_begin(&relay, &params, NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        kl_client_init(&player[i].lock, &params, (uint8_t)(1u << i), player[i].held, KL_WINDOW_FRAMES, 0);
+        assert_int_equal(kl_lock_add(&relay, i, (uint8_t)(1u << i), 0), 0);
+    }
+    assert_int_equal(kl_lock_start(&relay, 1000), 0);
+    uint64_t next[2] = {3000, 11000};
+    for (uint64_t now_us = 1000; now_us < SECONDS * UINT64_C(1000000); now_us += 1000) {
+        carry(now_us);
+        for (unsigned i = 0; i < 2; i++)
+            for (; now_us >= next[i]; next[i] += FRAME_US)
+                tick(i, now_us, goal);
+    }
+    assert_true(player[0].lock.stats.next_run > 400);
+}
+
+static void right_guesses_show_the_true_frames(void **state) {
+    (void)state;
+    play(6, 5, 0); /* Bob's pad stands still: Ann's own presses are all that happens */
+    assert_int_equal(shown.again, 0);
+    for (uint32_t f = 61; f < player[0].lock.stats.next_run; f++)
+        assert_int_equal(shown.on_screen[f], player[0].after[f]);
+}
+
+static void an_own_press_is_felt_in_the_same_call(void **state) {
+    (void)state;
+    play(6, 5, 0);
+    assert_int_equal(shown.plan.frames, 6);
+    assert_true(shown.felt_most >= 1 && shown.felt_most <= 2);
+}
+
+static void a_wrong_guess_is_corrected_by_the_news(void **state) {
+    (void)state;
+    play(6, 5, 23);
+    assert_true(shown.again > 0);
+    uint32_t wrong = 0;
+    for (uint32_t f = 61; f < player[0].lock.stats.next_run; f++) {
+        bool same = shown.on_screen[f] == player[0].after[f];
+        if (!same) assert_true(shown.guessed_wrong[f]); /* no other reason */
+        wrong = same ? 0 : wrong + 1;
+        assert_true(wrong <= 6); /* the news takes RTT 50 and the other's frame: four frames, and two calls */
+    }
+}
+
+/* A button that goes on and off by four frames, and two more by 8 and by 16: as held they are wrong a hundred
+ * times. */
+static void the_others_rhythm_is_guessed(void **state) {
+    (void)state;
+    play(6, 5, 4);
+    assert_in_range(shown.again, 5, 50);
+}
+
+static void the_lock_does_not_notice(void **state) {
+    (void)state;
+    static uint64_t with[FRAMES], other[FRAMES];
+    play(6, 5, 23);
+    memcpy(with, player[0].after, sizeof with);
+    memcpy(other, player[1].after, sizeof other);
+    uint32_t both = player[0].lock.stats.next_run < player[1].lock.stats.next_run
+                        ? player[0].lock.stats.next_run
+                        : player[1].lock.stats.next_run;
+    play(-1, 5, 23);
+    assert_memory_equal(with, player[0].after, both * sizeof *with);
+    assert_memory_equal(other, player[0].after, both * sizeof *other);
+}
+
+static void frames_ahead_move_by_one_in_a_second(void **state) {
+    (void)state;
+    play(3, 5, 0);
+    assert_int_equal(shown.plan.frames, 3);
+    struct kl_ahead_call call = {
+        .now_us = shown.plan.moved_us + 1000000, .due = shown.plan.due, .depth = KL_AHEAD_FRAMES};
+    kl_ahead_call(&shown.plan, &player[0].lock, &call);
+    assert_int_equal(shown.plan.frames, 2);
+    call.now_us += 900000;
+    kl_ahead_call(&shown.plan, &player[0].lock, &call);
+    assert_int_equal(shown.plan.frames, 2);
+}
+
+/* States too large to be kept leave nothing to go back to: only closed frames are played, and all of them. */
+static void without_states_the_closed_frames_are_played(void **state) {
+    (void)state;
+    play(3, 5, 0);
+    const struct kl_client *c = &player[0].lock;
+    uint32_t shown_before = c->stats.next_closed - 2;
+    kl_ahead_begin(&shown.plan, shown_before);
+    kl_ahead_show(&shown.plan, shown_before, shown.plan.moved_us);
+    struct kl_ahead_call call = {.now_us = shown.plan.moved_us, .due = shown_before + 9};
+    kl_ahead_call(&shown.plan, c, &call);
+    assert_int_equal(shown.plan.want, c->stats.next_closed);
+}
+
+static void a_machine_gets_as_many_frames_as_fit(void **state) {
+    (void)state;
+    assert_int_equal(kl_ahead_fits(6, 6, 1000, 100, 16667), 6); /* 8.1 of 10 ms */
+    assert_int_equal(kl_ahead_fits(6, 6, 2000, 100, 16667), 2); /* 8.1 */
+    assert_int_equal(kl_ahead_fits(6, 0, 1000, 100, 16667), 5); /* 7.1 of 8, for one more */
+    assert_int_equal(kl_ahead_fits(6, 6, 5000, 100, 16667), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(right_guesses_show_the_true_frames),
+        cmocka_unit_test(an_own_press_is_felt_in_the_same_call),
+        cmocka_unit_test(a_wrong_guess_is_corrected_by_the_news),
+        cmocka_unit_test(the_others_rhythm_is_guessed),
+        cmocka_unit_test(the_lock_does_not_notice),
+        cmocka_unit_test(frames_ahead_move_by_one_in_a_second),
+        cmocka_unit_test(without_states_the_closed_frames_are_played),
+        cmocka_unit_test(a_machine_gets_as_many_frames_as_fit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,210 @@
+/* test_lobby_memory.c - a room's memory follows the seats and clients that are there, and a relay without
+ * memory refuses a newcomer alone. net/relay/room/lobby_memory.c. runs: working, check, 1 s */
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_watchers.h"
+#include "tests/standin/scarce.h"
+
+#include "net/engine/command.h"
+#include "net/relay/durable/lobby_again.h"
+
+#define ROOM_FOR_TWO (128 * 1024)
+#define REQUESTS_MAX 100 /* of one newcomer: many more than there are */
+
+/* Bytes of a room without its history and tags. */
+static uint64_t held(const struct kl_lobby_room *r) {
+    return kl_lobby_memory_bytes(r) - sizeof r->past.history - sizeof r->past.tag - sizeof r->past.tag_end;
+}
+
+static void a_room_for_two_holds_128_kib(void **state) {
+    (void)state;
+    start_game_of(2);
+    pass(60 * SECOND);
+    assert_in_range(held(the_room()), 1, ROOM_FOR_TWO);
+}
+
+/* Printed for docs/measured.md. */
+static void larger_rooms_hold_more(void **state) {
+    (void)state;
+    static const unsigned clients[] = {2, 4, 8, 16};
+    uint64_t before = 0;
+    for (unsigned n = 0; n < 4; n++) {
+        unsigned players = clients[n] < KL_MAX_SEATS ? clients[n] : KL_MAX_SEATS;
+        kl_lobby_destroy(lobby);
+        open_lobby(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 1, .seats = KL_MAX_SEATS});
+        for (unsigned i = 0; i < clients[n]; i++)
+            hello(i, "room", i < players, players, "x");
+        assert_int_equal(kl_lobby_count(kl_lobby_seats_filled(the_room())), players);
+        assert_true(held(the_room()) > before);
+        before = held(the_room());
+        print_message("%u players, %u clients: %llu bytes\n", players, clients[n],
+                      (unsigned long long)before);
+    }
+}
+
+static void a_room_holds_what_its_clients_need(void **state) {
+    (void)state;
+    uint64_t before = 0, client = sizeof(struct kl_lock_place) + sizeof(struct kl_verdict_words),
+             seat = (KL_WINDOW_FRAMES + KL_NEAR_FRAMES) * sizeof(struct kl_input);
+    for (unsigned i = 0; i < 4; i++) {
+        hello(i, "room", 1, 4, "x");
+        if (i) assert_int_equal(held(the_room()) - before, client + seat);
+        before = held(the_room());
+    }
+    for (unsigned i = 0; i < 40; i++) { /* whoever comes and goes */
+        bye(3);
+        run();
+        hello(3, "room", 1, 4, "x");
+        assert_int_equal(held(the_room()), before);
+    }
+}
+
+/* A swap is of seats that nobody has, too: it needs no memory. */
+static void no_command_makes_a_room_larger(void **state) {
+    (void)state;
+    start_game_of(2);
+    pass(SECOND);
+    uint64_t before = held(the_room());
+    for (uint8_t a = 0; a < KL_MAX_SEATS; a++) {
+        struct kl_order swap = {KL_COMMAND_SWAP, 2, {a, (uint8_t)(KL_MAX_SEATS - 1 - a)}};
+        say(0, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = swap});
+        pass(SECOND);
+    }
+    assert_in_range(held(the_room()), 1, before + 1024); /* its ticket may have become longer */
+}
+
+/* Each request for memory of a newcomer is refused once. The room that there is loses nothing. */
+static void refuse_each_request(unsigned peer, const char *text) {
+    for (unsigned n = 1; n < REQUESTS_MAX; n++) {
+        scarce_at = n;
+        hello(peer, "room", 1, 4, "x");
+        bool all = scarce_at > 0;
+        scarce_at = 0;
+        if (all) {
+            assert_true(n > 2); /* some were refused */
+            assert_non_null(heard(peer, KL_MSG_WELCOME));
+            return;
+        }
+        expect_refusal(peer, KL_REFUSE_LIMIT, text);
+        run();
+    }
+    fail();
+}
+
+static void no_memory_for_a_room(void **state) {
+    (void)state;
+    for (unsigned n = 1;; n++) {
+        scarce_at = n;
+        hello(0, "room", 1, 4, "x");
+        bool all = scarce_at > 0;
+        scarce_at = 0;
+        if (all) break;
+        assert_true(n < REQUESTS_MAX);
+        expect_refusal(0, KL_REFUSE_LIMIT, "this relay has no memory for another");
+        run();
+        assert_null(the_room());
+        assert_int_equal(lobby->rooms, 0);
+    }
+    assert_non_null(heard(0, KL_MSG_WELCOME));
+}
+
+static void no_memory_for_a_player(void **state) {
+    (void)state;
+    hello(0, "room", 1, 4, "x");
+    refuse_each_request(1, "no memory for another player");
+    assert_false(inbox[0].hung_up);
+    assert_int_equal(kl_lobby_seats_filled(the_room()), 3);
+}
+
+/* It watches on, and may ask again. */
+static void no_memory_for_a_watcher_that_wants_to_play(void **state) {
+    (void)state;
+    begin_watched();
+    go(2 * SECOND);
+    order(2, KL_COMMAND_SEAT, 0); /* the seat is free, and its client stays */
+    watches(0);
+    go(3 * SECOND);
+    for (unsigned n = 1; n <= 2; n++) { /* for its place, for its hashes */
+        scarce_at = n;
+        order(AT_PEER, KL_COMMAND_SEAT, 1);
+        assert_int_equal(scarce_at, 0);
+        assert_non_null(strstr(got(AT_PEER, KL_MSG_NOTICE)->text.text, "no memory for another player"));
+        assert_int_equal(the_room()->watch.count, 1);
+        forget(AT_PEER, KL_MSG_NOTICE);
+        go(SECOND);
+    }
+    order(AT_PEER, KL_COMMAND_SEAT, 1);
+    assert_int_equal(the_room()->watch.count, 0);
+    assert_int_equal(the_room()->member[3].seats, 4);
+    assert_false(inbox[AT_PEER].hung_up);
+}
+
+/* No block comes for the history: the game goes on, and whoever is further back than the lock's ring is lost.
+ */
+static void no_memory_for_the_history(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    struct kl_lobby_room *r = the_room();
+    play(5 * SECOND);
+    assert_true(kl_lobby_past_reaches(r, r->lock.next_close - 200));
+    r->past.broken = true;
+    play(5 * SECOND);
+    assert_true(kl_lobby_past_reaches(r, r->lock.next_close - KL_NEAR_FRAMES));
+    assert_false(kl_lobby_past_reaches(r, r->lock.next_close - KL_NEAR_FRAMES - 1));
+    expect_all_at_the_end();
+}
+
+static void no_memory_for_a_delay(void **state) {
+    (void)state;
+    start_game_of(2);
+    struct kl_lobby_room *r = the_room();
+    for (unsigned n = 1; n <= 3; n++) { /* for cuts, for labels */
+        scarce_at = n;
+        assert_int_equal(kl_lobby_watch_delay(r, 60 * n, "the host"), n < 3 ? KL_E_SPACE : KL_OK);
+        scarce_at = 0;
+        assert_true(told(0, "no memory for a delay of 60 s"));
+        assert_int_equal(r->watch.delay_s, n < 3 ? 0 : 180);
+        pass(SECOND);
+    }
+    assert_true(r->watch.cuts >= 11 * 180);
+}
+
+static void no_memory_for_a_room_that_comes_back(void **state) {
+    (void)state;
+    static struct kl_lobby_ticket t;
+    start_game_of(2);
+    const struct kl_lobby_room *r = the_room();
+    kl_lobby_ticket_of(&t, r);
+    memcpy(t.name, "again", 6);
+    for (unsigned n = 1;; n++) {
+        uint64_t start_bytes = lobby->start_bytes;
+        scarce_at = n;
+        struct kl_lobby_room *again =
+            kl_lobby_again(lobby, &t, r->start.data, r->start.bytes, now_us, why, sizeof why);
+        bool all = scarce_at > 0;
+        scarce_at = 0;
+        assert_int_equal(again != NULL, all);
+        if (all) return;
+        assert_true(n < REQUESTS_MAX);
+        assert_string_equal(why, "no memory for another room");
+        assert_int_equal(lobby->rooms, 1);
+        assert_int_equal(lobby->start_bytes, start_bytes);
+    }
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(a_room_for_two_holds_128_kib),
+        T(larger_rooms_hold_more),
+        T(a_room_holds_what_its_clients_need),
+        T(no_command_makes_a_room_larger),
+        T(no_memory_for_a_room),
+        T(no_memory_for_a_player),
+        cmocka_unit_test_setup_teardown(no_memory_for_a_watcher_that_wants_to_play, set_up_watched,
+                                        tear_down),
+        T(no_memory_for_the_history),
+        T(no_memory_for_a_delay),
+        T(no_memory_for_a_room_that_comes_back),
+    };
+    return cmocka_run_group_tests_name("lobby_memory", tests, NULL, NULL);
+}

@@ -1,0 +1,361 @@
+/* The relay's side of the lock, fed by hand-made CTRLs, and the shortest exchange of both sides. PROTOCOL.md
+ * §4, §5. */
+#include "tests/unit/unit.h"
+
+#include "net/engine/lock_client.h"
+#include "tests/lib/lock_memory.h"
+
+static struct kl_lock_relay r;
+static struct kl_input ring[KL_WINDOW_FRAMES][KL_MAX_SEATS];
+static uint8_t buf[KL_DATAGRAM_MAX];
+
+static void begin(bool subframes, uint8_t spacing, uint16_t hash_every) {
+    struct kl_params p = {.subframes = subframes,
+                          .clocked = true,
+                          .players = 2,
+                          .spacing_fixed = spacing,
+                          .hash_every = hash_every,
+                          .fps_uhz = 50000000};
+    lock_begin(&r, &p, NULL);
+    for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++)
+        for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+            ring[i][s] = (struct kl_input){.joypad = (uint16_t)(100 * s + i)};
+}
+
+/* Two players and a spectator, in a room under way. */
+static void begin_three(bool subframes, uint8_t spacing) {
+    begin(subframes, spacing, 0);
+    assert_int_equal(kl_lock_add(&r, 0, 1, 0), 0);
+    assert_int_equal(kl_lock_add(&r, 3, 2, 0), 0);
+    assert_int_equal(kl_lock_add(&r, 9, 0, 0), 0);
+    assert_int_equal(kl_lock_start(&r, 1000), 0);
+}
+
+static int ctrl(unsigned client, uint32_t acked, uint32_t first, uint32_t count, uint64_t now_us) {
+    struct kl_ctrl m = {
+        .stamp = (uint32_t)now_us, .frame_acked = acked, .sample_first = first, .sample_count = count};
+    size_t len = kl_ctrl_write(&m, ring, r.client[client].seat_count, buf, sizeof buf);
+    assert_true(len > 0);
+    return kl_lock_receive(&r, client, buf, len, now_us);
+}
+
+static uint32_t take_all(struct kl_frame *last) {
+    uint32_t n = 0;
+    while (kl_lock_take(&r, last))
+        n++;
+    return n;
+}
+
+static void only_free_seats_can_be_taken(void **state) {
+    (void)state;
+    begin(true, 4, 0);
+    assert_int_equal(kl_lock_start(&r, 0), KL_E_STATE); /* nobody is seated */
+    assert_int_equal(kl_lock_add(&r, 0, 0x03, 0), 0);
+    assert_int_equal(kl_lock_add(&r, 0, 0x04, 0), KL_E_STATE); /* here already */
+    assert_int_equal(kl_lock_add(&r, 1, 0x02, 0), KL_E_STATE); /* seat taken */
+    assert_int_equal(kl_lock_add(&r, KL_MAX_CLIENTS, 0x04, 0), KL_E_STATE);
+    assert_int_equal(kl_lock_add(&r, 1, 0x04, 0), 0);
+    kl_lock_remove(&r, 0, 0);
+    assert_int_equal(kl_lock_add(&r, 2, 0x03, 0), 0); /* seats are free again */
+    assert_int_equal(kl_lock_start(&r, 0), 0);
+    assert_int_equal(kl_lock_start(&r, 0), KL_E_STATE);
+    assert_int_equal(kl_lock_add(&r, 5, 0x04, 0), KL_E_STATE); /* a seat that is taken */
+    kl_lock_remove(&r, 77, 0);
+    kl_lock_remove(&r, 8, 0);
+    assert_int_equal(kl_lock_receive(&r, 8, buf, 1, 0), KL_E_STATE);
+    assert_int_equal(kl_lock_receive(&r, 800, buf, 1, 0), KL_E_STATE);
+}
+
+static void interval_0_waits_for_nobody_the_next_for_all(void **state) {
+    (void)state;
+    struct kl_frame f;
+    begin_three(true, 4);
+    assert_int_equal(take_all(&f), 4);
+    assert_int_equal(f.number, 3);
+    assert_int_equal(f.in[0].joypad, 0);
+    assert_int_equal(kl_lock_waiting_for(&r), 3);
+    assert_int_equal(ctrl(0, 4, 0, 3, 2000), 0);
+    assert_int_equal(kl_lock_waiting_for(&r), 2);
+    assert_int_equal(take_all(&f), 0);
+    assert_int_equal(ctrl(3, 4, 0, 2, 3000), 0);
+    assert_int_equal(take_all(&f), 2); /* as soon as all that it maps to is in */
+    assert_int_equal(f.number, 5);
+    assert_int_equal(f.keyframe, 4);
+    assert_int_equal(f.active, 3);
+    assert_int_equal(f.in[0].joypad, 1);
+    assert_int_equal(f.in[1].joypad, 1);
+}
+
+static void the_first_word_counts(void **state) {
+    (void)state;
+    struct kl_frame f;
+    begin_three(true, 4);
+    take_all(&f);
+    assert_int_equal(ctrl(0, 4, 0, 2, 2000), 0);
+    ring[0][0].joypad = ring[1][0].joypad = 0xbad; /* another story, and one sample more */
+    assert_int_equal(ctrl(0, 4, 0, 3, 2000), 0);
+    ring[0][0].joypad = 0;
+    ring[1][0].joypad = 1;
+    assert_int_equal(ctrl(3, 4, 0, 3, 2000), 0);
+    while (kl_lock_take(&r, &f))
+        assert_int_equal(f.in[0].joypad, f.number - 4);
+    assert_int_equal(f.number, 6);
+}
+
+static void without_subframes_one_sample_makes_an_interval(void **state) {
+    (void)state;
+    struct kl_frame f;
+    begin_three(false, 4);
+    assert_int_equal(take_all(&f), 4);
+    ring[0][0].mouse_x = 7;
+    assert_int_equal(ctrl(0, 4, 0, 1, 2000), 0);
+    assert_int_equal(ctrl(3, 4, 0, 1, 2000), 0);
+    for (uint32_t n = 4; n < 8; n++) {
+        assert_true(kl_lock_take(&r, &f));
+        assert_int_equal(f.number, n);
+        assert_int_equal(f.in[0].mouse_x, n == 4 ? 7 : 0); /* motion counts once */
+    }
+    assert_false(kl_lock_take(&r, &f));
+}
+
+static void one_who_leaves_is_neutral_and_not_waited_for(void **state) {
+    (void)state;
+    struct kl_frame f;
+    begin_three(true, 4);
+    take_all(&f);
+    assert_int_equal(ctrl(0, 4, 0, 8, 2000), 0);
+    assert_int_equal(ctrl(3, 4, 0, 2, 2000), 0);
+    assert_int_equal(take_all(&f), 2);
+    kl_lock_remove(&r, 3, 3000);
+    assert_int_equal(take_all(&f), 6); /* on with the samples that the other has sent */
+    assert_int_equal(f.number, 11);
+    assert_int_equal(f.active, 1);
+    assert_int_equal(f.in[0].joypad, 7);
+    assert_int_equal(f.in[1].joypad, 0);
+    assert_int_equal(kl_lock_send(&r, 3, 9000000, buf, sizeof buf), 0);
+    kl_lock_remove(&r, 0, 3000); /* spectators alone do not play on */
+    assert_int_equal(take_all(&f), 0);
+    assert_int_equal(kl_lock_waiting_for(&r), 0);
+    kl_lock_remove(&r, 9, 3000);
+    assert_true(kl_lock_send_at(&r) == UINT64_MAX);
+}
+
+static void impossible_samples_do_not_count(void **state) {
+    (void)state;
+    static struct kl_lock_relay before;
+    struct kl_frame f;
+    begin(true, 4, 0);
+    kl_lock_add(&r, 0, 1, 0);
+    kl_lock_add(&r, 3, 2, 0);
+    assert_int_equal(ctrl(0, 0, 0, 1, 500), KL_E_WINDOW); /* a sample before the start */
+    assert_int_equal(ctrl(0, 1, 0, 0, 500), KL_E_WINDOW); /* a frame before the start */
+    kl_lock_start(&r, 1000);
+    take_all(&f);
+    before = r;
+    assert_int_equal(ctrl(0, 5, 0, 1, 2000), KL_E_WINDOW); /* has more than was closed */
+    struct kl_ctrl m = {.frame_acked = 4, .need_first = 2, .need_count = 3};
+    size_t len = kl_ctrl_write(&m, ring, 1, buf, sizeof buf);
+    assert_int_equal(kl_lock_receive(&r, 0, buf, len, 2000),
+                     KL_E_WINDOW); /* needs of frames it cannot know */
+    assert_memory_equal(&r, &before, sizeof r);
+    assert_int_equal(ctrl(0, 4, 0, KL_WINDOW_FRAMES, 2000), 0);
+    assert_int_equal(ctrl(0, 4, KL_WINDOW_FRAMES, 1, 2000), KL_E_WINDOW); /* out of the window */
+    m = (struct kl_ctrl){.sample_count = 2};
+    len = kl_ctrl_write(&m, ring, 1, buf, sizeof buf);
+    before = r;
+    for (size_t cut = 0; cut < len; cut++)
+        assert_int_equal(kl_lock_receive(&r, 3, buf, cut, 2000), KL_E_MALFORMED);
+    assert_memory_equal(&r, &before, sizeof r);
+}
+
+/* The first of two datagrams of a burst is lost: the second waits for it to come again. */
+static void a_hole_in_the_samples_is_passed_over(void **state) {
+    (void)state;
+    begin_three(true, 4);
+    assert_int_equal(ctrl(0, 2, 1, 2, 2000), 0);
+    assert_int_equal(r.client[0].next_sample, 0);
+    assert_int_equal(ctrl(0, 4, 0, 1, 2000), 0);
+    assert_int_equal(ctrl(0, 4, 1, 2, 2000), 0);
+    assert_int_equal(r.client[0].next_sample, 3);
+}
+
+static void a_spectator_has_no_samples(void **state) {
+    (void)state;
+    begin_three(true, 4);
+    assert_int_equal(ctrl(9, 4, 0, 0, 2000), 0);
+    struct kl_ctrl m = {.frame_acked = 4, .sample_count = 1};
+    size_t len = kl_ctrl_write(&m, ring, 0, buf, sizeof buf);
+    assert_int_equal(kl_lock_receive(&r, 9, buf, len, 2000), KL_E_MALFORMED);
+}
+
+static struct kl_update sent(unsigned client, uint64_t now_us) {
+    struct kl_update u = {0};
+    size_t len = kl_lock_send(&r, client, now_us, buf, sizeof buf);
+    assert_true(len > 0);
+    assert_int_equal(kl_update_open(&u, buf, len), 0);
+    return u;
+}
+
+static void frames_are_repeated_until_acknowledged(void **state) {
+    (void)state;
+    begin_three(true, 4);
+    struct kl_update u = sent(0, 1000);
+    assert_true(u.first == 0 && u.count == 4 && u.waiting_for == 3 && u.has_schedule);
+    assert_int_equal(kl_lock_send(&r, 0, 1000, buf, sizeof buf), 0);
+    assert_int_equal(kl_lock_send(&r, 0, 25999, buf, sizeof buf), 0);
+    u = sent(0, 26000); /* 1.25 frame times later, though nothing is new */
+    assert_true(u.first == 0 && u.count == 4);
+    assert_int_equal(ctrl(0, 3, 0, 1, 27000), 0);
+    u = sent(0, 51000);
+    assert_true(u.first == 3 && u.count == 1 && u.next_sample == 1);
+    assert_int_equal(ctrl(0, 1, 0, 1, 52000), 0); /* overtaken: takes nothing back */
+    u = sent(0, 76000);
+    assert_true(u.first == 3 && u.count == 1);
+    assert_int_equal(ctrl(0, 4, 0, 1, 77000), 0);
+    u = sent(0, 101000); /* nothing to say: the timer still does, or a lost datagram would end it all */
+    assert_true(u.first == 4 && u.count == 0 && u.has_echo && u.hold_us == 24000);
+}
+
+static void a_closed_frame_goes_out_at_once(void **state) {
+    (void)state;
+    begin_three(true, 4);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        while (kl_lock_send(&r, i, 1000, buf, sizeof buf) > 0) {
+        }
+    assert_int_equal(kl_lock_send_at(&r), 26000);
+    ctrl(0, 4, 0, 1, 2000);
+    assert_int_equal(kl_lock_send(&r, 3, 2000, buf, sizeof buf), 0);
+    ctrl(3, 4, 0, 1, 3000);
+    assert_true(kl_lock_send_at(&r) <= 3000);
+    struct kl_update u = sent(3, 3000);
+    assert_true(u.first == 4 && u.count == 1);
+    u = sent(9, 3000);
+    assert_true(u.first == 0 && u.count == 5);
+    sent(0, 3000);
+    assert_int_equal(kl_lock_send_at(&r), 28000);
+}
+
+static void a_marked_keyframe_for_every_multiple(void **state) {
+    (void)state;
+    struct kl_frame f;
+    begin(true, 9, 20);
+    kl_lock_add(&r, 0, 1, 0);
+    kl_lock_start(&r, 0);
+    uint32_t marked[8], n = 0;
+    for (uint32_t s = 0; s < 120; s++) {
+        assert_int_equal(ctrl(0, 0, s, 1, 1000 + s * 20000), 0);
+        while (kl_lock_take(&r, &f))
+            if (f.flags & KL_FRAME_HASH) marked[n++] = f.number;
+    }
+    static const uint32_t expected[] = {27, 45, 63, 81, 108, 126};
+    assert_int_equal(n, COUNT(expected));
+    assert_memory_equal(marked, expected, sizeof expected);
+}
+
+static void a_silent_spectator_is_lost_and_waits_for_nobody(void **state) {
+    (void)state;
+    struct kl_frame f;
+    begin_three(true, 4);
+    for (uint32_t s = 0; s < KL_KEPT_FRAMES - 4; s++) {
+        assert_int_equal(ctrl(0, 0, s, 1, s * 20000), 0);
+        assert_int_equal(ctrl(3, 0, s, 1, s * 20000), 0);
+        take_all(&f);
+    }
+    assert_int_equal(f.number, KL_KEPT_FRAMES - 1);
+    assert_false(kl_lock_lost(&r, 9));
+    ctrl(0, 1000, KL_KEPT_FRAMES - 4, 1, 9000000);
+    ctrl(3, 1000, KL_KEPT_FRAMES - 4, 1, 9000000);
+    assert_true(kl_lock_lost(&r, 9));
+    assert_false(kl_lock_lost(&r, 0));
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* its traffic stays within bounds */
+        for (unsigned n = 0; kl_lock_send(&r, i, 9000000, buf, sizeof buf) > 0; n++)
+            assert_true(n < KL_BURST_MAX);
+}
+
+/* One player alone, a perfect link, one datagram each way a frame: presses come out one interval later. */
+/* UPDATEs to the spectator in so many ms in which the players play, and those with frames. */
+static unsigned updates(uint64_t *now_us, unsigned ms, unsigned *with_frames) {
+    unsigned count = 0;
+    *with_frames = 0;
+    for (uint64_t end_us = *now_us + ms * UINT64_C(1000); *now_us < end_us; *now_us += 20000) {
+        struct kl_update u;
+        size_t len;
+        uint32_t next = r.client[0].next_sample;
+        assert_int_equal(ctrl(0, r.next_close, next, 1, *now_us), KL_OK);
+        assert_int_equal(ctrl(3, r.next_close, next, 1, *now_us), KL_OK);
+        for (; (len = kl_lock_send(&r, 9, *now_us, buf, sizeof buf)) > 0; count++) {
+            assert_int_equal(kl_update_open(&u, buf, len), KL_OK);
+            *with_frames += u.count > 0;
+        }
+        struct kl_frame last;
+        (void)take_all(&last);
+    }
+    return count;
+}
+
+/* So nobody makes the relay send much by one datagram. */
+static void few_updates_to_one_that_says_nothing(void **state) {
+    (void)state;
+    unsigned with_frames;
+    uint64_t now_us = 1000;
+    begin_three(true, 4);
+    unsigned count = updates(&now_us, 5000, &with_frames);
+    assert_in_range(with_frames, 100, 128);
+    assert_in_range(count, 128, 128 + 10 * 5);
+    count = updates(&now_us, 5000, &with_frames);
+    assert_int_equal(with_frames, 0);
+    assert_in_range(count, 45, 51);
+    assert_int_equal(ctrl(9, 0, 0, 0, now_us), KL_OK);
+    (void)updates(&now_us, 1000, &with_frames);
+    assert_int_equal(with_frames, 8);
+}
+
+static void the_shortest_exchange(void **state) {
+    (void)state;
+    static struct kl_client c;
+    struct kl_frame f;
+    begin(true, 3, 0);
+    static struct kl_held held[KL_WINDOW_FRAMES];
+    kl_client_init(&c, &r.params, 1, held, KL_WINDOW_FRAMES, 0);
+    kl_lock_add(&r, 0, 1, 0);
+    kl_lock_start(&r, 0);
+    for (uint64_t t = 0; t < 100; t++) {
+        uint64_t now = t * 20000;
+        size_t len;
+        while ((len = kl_lock_send(&r, 0, now, buf, sizeof buf)) > 0)
+            assert_int_equal(kl_client_receive(&c, buf, len, now), 0);
+        struct kl_plan p = kl_client_plan(&c, now, 4);
+        for (uint32_t i = 0; i < p.samples; i++) {
+            struct kl_input in = {.joypad = (uint16_t)(c.stats.next_sample + 1)};
+            assert_int_equal(kl_client_sample(&c, &in, now), 0);
+        }
+        for (uint32_t i = 0; i < p.runs; i++) {
+            assert_true(kl_client_take(&c, &f));
+            assert_int_equal(f.in[0].joypad, f.number < 3 ? 0 : f.number - 2);
+        }
+        while ((len = kl_client_send(&c, now, buf, sizeof buf)) > 0)
+            assert_int_equal(kl_lock_receive(&r, 0, buf, len, now), 0);
+    }
+    assert_in_range(c.stats.next_run, 94, 100);
+    assert_int_equal(c.stats.stalls, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_free_seats_can_be_taken),
+        cmocka_unit_test(interval_0_waits_for_nobody_the_next_for_all),
+        cmocka_unit_test(the_first_word_counts),
+        cmocka_unit_test(without_subframes_one_sample_makes_an_interval),
+        cmocka_unit_test(one_who_leaves_is_neutral_and_not_waited_for),
+        cmocka_unit_test(impossible_samples_do_not_count),
+        cmocka_unit_test(a_hole_in_the_samples_is_passed_over),
+        cmocka_unit_test(a_spectator_has_no_samples),
+        cmocka_unit_test(frames_are_repeated_until_acknowledged),
+        cmocka_unit_test(a_closed_frame_goes_out_at_once),
+        cmocka_unit_test(a_marked_keyframe_for_every_multiple),
+        cmocka_unit_test(a_silent_spectator_is_lost_and_waits_for_nobody),
+        cmocka_unit_test(few_updates_to_one_that_says_nothing),
+        cmocka_unit_test(the_shortest_exchange),
+    };
+    return cmocka_run_group_tests_name("room", tests, NULL, NULL);
+}

@@ -1,0 +1,239 @@
+/* The panel's and the card's words for each state. */
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+
+#include "tests/lib/panel_pair.h"
+
+#define LEAVE "/Leave: Core Options, Play, Alone"
+
+static void check_words(const struct kl_panel *p, enum kl_panel_tone tone, const char *words, int percent) {
+    char line[KL_PANEL_LINE];
+    int got;
+    assert_int_equal(kl_panel_state(p, line, &got), tone);
+    assert_string_equal(line, words);
+    assert_int_equal(got, percent);
+}
+
+static void quiet_when_all_is_well(void **state) {
+    (void)state;
+    struct kl_panel p = panel_pair();
+    p.backlog = 2;
+    p.stalls = 7;
+    p.late = 100;
+    check_words(&p, KL_PANEL_QUIET, "", -1);
+    p.stalled = true;
+    p.state_us = 400000; /* over before it is read */
+    check_words(&p, KL_PANEL_QUIET, "", -1);
+    p.stage = KL_PANEL_LOCAL;
+    check_words(&p, KL_PANEL_QUIET, "", -1);
+}
+
+static void each_stage_says_what_is_awaited(void **state) {
+    (void)state;
+    struct kl_panel p = panel_pair();
+    p.stage = KL_PANEL_REACHING;
+    p.state_us = 2500000;
+    check_words(&p, KL_PANEL_INFO, "reaching relay:55435  2 s", -1);
+    p.stage = KL_PANEL_FILLING;
+    p.state_us = 65000000;
+    check_words(&p, KL_PANEL_INFO, "waiting (1/2)  1:05  room pair", -1);
+    strcpy(p.link, "keylock://relay.example.org/pair"); /* the host's */
+    check_words(&p, KL_PANEL_INFO, "waiting (1/2)  1:05  keylock://relay.example.org/pair", -1);
+    p.filled = 2; /* nobody else is awaited: what it starts with is the host's to bring */
+    check_words(&p, KL_PANEL_INFO, "waiting for this machine to start the game  1:05", -1);
+    p.member[1].host = true;
+    check_words(&p, KL_PANEL_INFO, "waiting for bob (2) to start the game  1:05", -1);
+    p.member[1].host = false;
+    p.stage = KL_PANEL_FETCHING;
+    p.data_done = 1024 * 300;
+    p.data_total = 1024 * 1200;
+    check_words(&p, KL_PANEL_INFO, "loading (300 of 1200 KB)", 25);
+    p.stage = KL_PANEL_READYING;
+    p.member[1].loading = true;
+    check_words(&p, KL_PANEL_INFO, "waiting for bob (2) to load  1:05", -1);
+    p.filled = 1; /* bob has left again */
+    check_words(&p, KL_PANEL_INFO, "waiting (1/2)  1:05  keylock://relay.example.org/pair", -1);
+    p.waits_way = true;
+    check_words(&p, KL_PANEL_INFO, "waiting for the room's state  1:05", -1);
+    p.stage = KL_PANEL_RETURNING;
+    p.state_us = 12900000;
+    p.seat_time_s = 60;
+    check_words(&p, KL_PANEL_WARNING, "connection lost, returning (12 s of 60 s)", -1);
+    p.stage = KL_PANEL_BROKEN;
+    strcpy(p.reason, "a required file is missing: arcbios.rom");
+    check_words(&p, KL_PANEL_WARNING, "not loaded: a required file is missing: arcbios.rom", -1);
+    p.reason[0] = 0;
+    p.stage = KL_PANEL_ENDED;
+    check_words(&p, KL_PANEL_ERROR, "the room is over", -1);
+    p.begun = true;
+    strcpy(p.reason, "the relay is gone");
+    check_words(&p, KL_PANEL_ERROR, "the relay is gone", -1);
+}
+
+static void a_stall_names_whom_it_waits_for(void **state) {
+    (void)state;
+    struct kl_panel p = panel_pair();
+    p.stalled = true;
+    p.state_us = 3000000;
+    check_words(&p, KL_PANEL_WARNING, "waiting for the relay  3 s", -1);
+    p.member[1].lacking = true;
+    check_words(&p, KL_PANEL_WARNING, "waiting for bob (2)  3 s", -1);
+    p.member[1].away = true;
+    check_words(&p, KL_PANEL_WARNING, "waiting for bob (2) (away)  3 s", -1);
+    p.member[1].lost = true;
+    check_words(&p, KL_PANEL_WARNING, "waiting for bob (2) (connection lost)  3 s", -1);
+    p.you_lack = true;
+    check_words(&p, KL_PANEL_WARNING, "waiting for the relay  3 s", -1);
+    p.paused = true;
+    check_words(&p, KL_PANEL_INFO, "paused  3 s", -1);
+}
+
+static void coming_back_shows_progress(void **state) {
+    (void)state;
+    struct kl_panel p = panel_pair();
+    p.absent = true;
+    check_words(&p, KL_PANEL_INFO, "coming back: your pad works again in a moment", -1);
+    p.catch_up = 200;
+    p.behind = 150;
+    check_words(&p, KL_PANEL_INFO, "catching up: 150 frames left", 25);
+    p.too_slow = true;
+    check_words(&p, KL_PANEL_WARNING, "too slow to catch up: close other programs", 25);
+    p.machine_fps = 48;
+    p.core_fps = 60;
+    check_words(&p, KL_PANEL_WARNING, "too slow to catch up: 48 frames a second, expected over 60", 25);
+    p.too_slow = false;
+    p.behind = 300; /* it grew since */
+    check_words(&p, KL_PANEL_INFO, "catching up: 300 frames left", 0);
+    p.begins = true;
+    p.shot_done = 1024 * 400;
+    p.shot_total = 1024 * 4000;
+    check_words(&p, KL_PANEL_INFO, "fetching the room's state: 400 of 4000 KB", 10);
+    p.left_s = 65;
+    check_words(&p, KL_PANEL_INFO, "fetching the room's state: 400 of 4000 KB, 1:05", 10);
+}
+
+static void a_desync_says_where_and_who(void **state) {
+    (void)state;
+    struct kl_panel p = panel_pair();
+    p.desync = true;
+    p.desync_frame = 1199;
+    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (no majority)", -1);
+    p.member[1].alone = true;
+    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: bob (2))", -1);
+    p.member[0].alone = true;
+    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: you, bob (2))", -1);
+    p.paused = true; /* a lasting line gives way to news only */
+    check_words(&p, KL_PANEL_INFO, "paused  0 s", -1);
+    p.desync_is_news = true;
+    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: you, bob (2))", -1);
+}
+
+/* The lines of the card, with '/' between. */
+static void check_card(const struct kl_panel *p, const char *words) {
+    static struct kl_card card;
+    char all[KL_CARD_LINES * KL_PANEL_LINE] = "";
+    bool any = kl_panel_card(p, &card);
+    for (unsigned i = 0; any && i < card.count; i++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? "/" : "", card.line[i]);
+    assert_string_equal(all, words);
+}
+
+static void a_card_says_what_is_awaited_and_what_to_do(void **state) {
+    (void)state;
+    struct kl_panel p = panel_pair();
+    p.state_us = 12000000;
+    check_card(&p, "");
+    p.stage = KL_PANEL_FILLING;
+    check_card(&p, "Waiting for 1 player 12 s/Your friend: same core, same game, room \"pair\"" LEAVE);
+    p.practises = true;
+    strcpy(p.link, "keylock://r/pair");
+    check_card(&p, "Waiting for 1 player 12 s/Your friend: same core, same game, room \"pair\", or this "
+                   "link:/keylock://r/pair/Practice: the match starts anew" LEAVE);
+    p.stage = KL_PANEL_READYING; /* bob has left again */
+    check_card(&p, "Waiting for 1 player 12 s/Your friend: same core, same game, room \"pair\", or this "
+                   "link:/keylock://r/pair/Practice: the match starts anew" LEAVE);
+    p.found_matches = true; /* no friend is awaited */
+    check_card(&p, "Waiting for 1 player 12 s/Practice: the match starts anew" LEAVE);
+    p.filled = 2;
+    p.member[1].loading = true;
+    check_card(&p, "Waiting for bob (2) to load  12 s" LEAVE);
+    p.stage = KL_PANEL_LOOKING;
+    check_card(&p, "Looking for a match  12 s/Practice: the match starts anew" LEAVE);
+    p.stage = KL_PANEL_REACHING;
+    p.state_us = 2000000;
+    check_card(&p, "Calling the relay relay:55435  2 s" LEAVE);
+    p.retries = true;
+    check_card(&p, "No answer, trying again: relay:55435  2 s/Is its name right? Is it running?" LEAVE);
+    p.stage = KL_PANEL_RETURNING;
+    p.seat_time_s = 60;
+    check_card(&p, "Connection lost, trying again  2 s/Your place is kept for 58 s more" LEAVE);
+    p.stage = KL_PANEL_ENDED;
+    strcpy(p.reason, "Wrong password: set the right one, then try again");
+    check_card(&p, "Wrong password: set the right one, then try again");
+    strcpy(p.again, "Select+X");
+    check_card(&p, "Wrong password: set the right one, then try again/Try again: hold Select, press X");
+}
+
+static void the_begin_names_all_players(void **state) {
+    (void)state;
+    struct kl_panel p = panel_pair();
+    char line[KL_PANEL_LINE];
+    kl_panel_begin(&p, line);
+    assert_string_equal(line, "you are player 1, bob is player 2");
+    p.member[p.count++] = (struct kl_panel_member){.name = "carl", .seats = 4};
+    p.member[p.count++] = (struct kl_panel_member){.name = "eve"};
+    kl_panel_begin(&p, line);
+    assert_string_equal(line, "you are player 1, bob 2, carl 3");
+    p.member[0].you = false;
+    p.delay_s = 5;
+    kl_panel_begin(&p, line);
+    assert_string_equal(line, "you watch, 5 s behind the players: ann 1, bob 2, carl 3");
+    p.count = 0;
+    p.delay_s = 0;
+    kl_panel_begin(&p, line);
+    assert_string_equal(line, "you watch");
+}
+
+/* Sixteen of the longest names and reasons stay within the line. */
+static void the_longest_words_fit(void **state) {
+    (void)state;
+    struct kl_panel p = panel_pair();
+    char line[KL_PANEL_LINE];
+    int percent;
+    p.count = KL_MAX_CLIENTS;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        memset(p.member[i].name, 'm', KL_NAME_MAX - 1);
+        p.member[i].lacking = p.member[i].loading = p.member[i].alone = p.member[i].away = true;
+    }
+    memset(p.reason, 'r', sizeof p.reason - 1);
+    memset(p.relay, 'l', sizeof p.relay - 1);
+    memset(p.room, 'o', sizeof p.room - 1);
+    p.state_us = UINT64_MAX;
+    for (unsigned stage = KL_PANEL_REACHING; stage <= KL_PANEL_ENDED; stage++)
+        for (unsigned what = 0; what < 4; what++) {
+            p.stage = (enum kl_panel_stage)stage;
+            p.stalled = what == 1;
+            p.desync = what == 2;
+            p.catch_up = what == 3 ? UINT32_MAX : 0;
+            p.behind = UINT32_MAX;
+            kl_panel_state(&p, line, &percent);
+            kl_panel_begin(&p, line);
+            assert_true(strlen(line) < KL_PANEL_LINE);
+            assert_true(percent >= -1 && percent <= 100);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quiet_when_all_is_well),
+        cmocka_unit_test(each_stage_says_what_is_awaited),
+        cmocka_unit_test(a_stall_names_whom_it_waits_for),
+        cmocka_unit_test(coming_back_shows_progress),
+        cmocka_unit_test(a_desync_says_where_and_who),
+        cmocka_unit_test(the_longest_words_fit),
+        cmocka_unit_test(a_card_says_what_is_awaited_and_what_to_do),
+        cmocka_unit_test(the_begin_names_all_players),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
