@@ -26,7 +26,7 @@ static void fill_member(struct kl_panel_member *out, const struct kl_member *m,
     out->away = out->lost || (playing && (m->seats & away));
     out->lacking = playing && (m->seats & s->lock.waiting_for);
     out->alone = s->desync && (s->first_bad.minority >> m->client & 1);
-    out->far = m->client == s->roster.farthest;
+    out->distant = m->client == s->roster.farthest;
 }
 
 static enum kl_panel_stage stage_of(enum kl_stay_phase phase) {

@@ -37,7 +37,7 @@ struct kl_panel_member {
     bool lost;    /* its link is lost; the seat is kept */
     bool lacking; /* the next frame waits for it */
     bool alone;   /* its hashes differ from the majority's */
-    bool far;     /* its link sets the delay for all */
+    bool distant; /* its link sets the delay for all */
 };
 
 struct kl_panel {

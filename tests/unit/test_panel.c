@@ -297,7 +297,7 @@ static void the_delay_names_the_longest_link(void **state) {
         struct kl_panel p = panel_pair();
         struct picture at = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0);
         p.lead_frames = 9;
-        p.member[who].far = true;
+        p.member[who].distant = true;
         kl_panel_draw(&p, some_history(), &at.c);
         const char *words = p.member[who].you ? "delay 9 frames: your link" : "delay 9 frames: bob's link";
         if (!shows(&at, words)) fail_msg("not \"%s\"", words);
