@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core_wrapper/start/identity.h"
 #include "net/engine/msg.h"
 
 #define HAS  " differs: room has "
@@ -48,7 +49,9 @@ static void identity(const char *reason, char out[KL_ADVICE_MAX]) {
     }
     file_name(d.room, theirs);
     file_name(d.you, ours);
-    if (!strcmp(d.key, "core") && strstr(d.room, ", any version"))
+    if (!strcmp(d.key, KL_IDENTITY_RAND))
+        snprintf(out, KL_ADVICE_MAX, "This core asks rand(): 31 bits on Linux, 15 on Windows. Play on one");
+    else if (!strcmp(d.key, "core") && strstr(d.room, ", any version"))
         snprintf(out, KL_ADVICE_MAX, "The room tries any version of the core: set other_version to do so");
     else if (!strcmp(d.key, "core"))
         snprintf(out, KL_ADVICE_MAX, "Load the room's core: %.60s, not %.60s", d.room, d.you);

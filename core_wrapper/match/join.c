@@ -66,6 +66,7 @@ static void fill_hello(struct kl_match *m, struct kl_hello *hello, bool any_vers
         kl_identity_any_version(&hello->facts, &info);
     else
         kl_identity_core(&hello->facts, &info);
+    kl_identity_rand(&hello->facts, &info, &m->emu.turned);
     kl_identity_content(&hello->facts, &m->emu.content);
 }
 

@@ -331,6 +331,7 @@ int kl_load_start_data(struct kl_match *m, bool bare, uint8_t **out, size_t *len
     if (s && files) {
         kl_room_profile_put(m, &s->profile);
         put_options(m, s);
+        kl_start_put_system(s, kl_world_system);
         put_devices(m, s);
         if (!bare) {
             put_memories(m, s);
@@ -393,7 +394,8 @@ static void forget_library(struct kl_match *m) {
 static void check_options(struct kl_match *m, const struct kl_start *s) {
     for (unsigned i = 0; i < s->option_count; i++) {
         const char *v = kl_options_get(&m->emu.options, s->option[i].key);
-        if (!v || strcmp(v, s->option[i].value) != 0)
+        bool here = v && !strcmp(v, s->option[i].value);
+        if (!here && strcmp(s->option[i].key, KL_START_SYSTEM) != 0)
             kl_frontend_log(&m->front, "option key=%s room=%s here=%s", s->option[i].key, s->option[i].value,
                             v ? v : "-");
     }
@@ -418,7 +420,7 @@ int kl_load_afresh(struct kl_match *m, const uint8_t *data, size_t len, uint64_t
         write_files(m, s, "save", m->emu.save_dir, err, err_len) == 0) {
         kl_run_ahead_close(m);
         forget_library(m);
-        kl_room_profile_take(m, &s->profile);
+        kl_room_profile_take(m, &s->profile, kl_start_system(s));
         kl_gifts_redirect(&m->emu.gifts, m->emu.world, m->front.system_dir, m->emu.save_dir,
                           m->emu.content.stem);
         m->emu.load = KL_LOAD_AFRESH;

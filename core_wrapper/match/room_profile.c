@@ -112,20 +112,24 @@ void kl_room_profile_put(struct kl_match *m, struct kl_profile_room *out) {
     out->load_own = out->load_own || m->config.load_own;
 }
 
-void kl_room_profile_take(struct kl_match *m, const struct kl_profile_room *in) {
+void kl_room_profile_take(struct kl_match *m, const struct kl_profile_room *in, const char *system) {
     m->profile.room = *in;
+    m->profile.foreign = strcmp(system, kl_world_system) != 0;
     m->profile.said_size = false;
     m->profile.show_all = m->profile.room.show_all || !m->config.hide;
     m->profile.load_own = m->profile.room.load_own;
     m->profile.no_snapshots = m->profile.room.no_snapshots;
     tell(m, "the-room's", &m->profile.room);
+    if (m->profile.foreign)
+        kl_frontend_log(&m->front, "the host's system is %s, this is %s: states alone are no desync", system,
+                        kl_world_system);
 }
 
 uint64_t kl_room_profile_hash(struct kl_match *m, const uint8_t *state, size_t len, struct kl_hash *h) {
     bool used;
     uint64_t hash = kl_mask_hash(&m->profile.room.mask, state, len, &used);
-    h->full = used && m->profile.room.states_equal;
-    h->noted = used && m->profile.room.mask.count;
+    h->full = used && m->profile.room.states_equal && !m->profile.foreign;
+    h->noted = (used && m->profile.room.mask.count) || m->profile.foreign;
     if (!used)
         kl_frontend_say_once(
             &m->front, &m->profile.said_size,

@@ -13,6 +13,7 @@ struct kl_room_profile {
     struct kl_profile own;       /* the profile of the loaded core and content; room zero: none */
     struct kl_profile for_core;  /* of all games of the core with states of this size; room zero: none */
     struct kl_profile_room room; /* in force */
+    bool foreign;      /* the host's system is another than this one: unequal states are only noted */
     bool show_all;     /* in force: the core is not told of hidden frames; the host's wish, or ours */
     bool load_own;     /* in force: at a snapshot every machine loads its own; the host's wish */
     bool no_snapshots; /* in force: the core's state does not hold all of it, none is taken */
@@ -40,9 +41,9 @@ const char *kl_room_profile_no_ahead(struct kl_match *m);
 void kl_room_profile_wish(struct kl_match *m, struct kl_params *p);
 
 /* Writes our profile, else the one of the core, and the player's settings into the start data, or takes the
- * room's out of it. */
+ * room's out of it. system: the host's. */
 void kl_room_profile_put(struct kl_match *m, struct kl_profile_room *out);
-void kl_room_profile_take(struct kl_match *m, const struct kl_profile_room *in);
+void kl_room_profile_take(struct kl_match *m, const struct kl_profile_room *in, const char *system);
 
 /* The hash of a state for verdicts, without masked bytes. Sets in h how an unequal hash counts. */
 uint64_t kl_room_profile_hash(struct kl_match *m, const uint8_t *state, size_t len, struct kl_hash *h);

@@ -82,6 +82,27 @@ void kl_identity_any_version(struct kl_facts *facts, const struct retro_system_i
     add_core(facts, info, true);
 }
 
+/* docs/cores.md shows them equal on Linux and Windows. */
+static bool plays_alike(const struct retro_system_info *info) {
+    static const char *const names[] = {"Nestopia"};
+    const char *said = info->library_name ? info->library_name : "";
+    int len = kl_core_text_len(said, 90);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if ((int)strlen(names[i]) == len && !strncmp(said, names[i], (size_t)len)) return true;
+    return false;
+}
+
+void kl_identity_rand(struct kl_facts *facts, const struct retro_system_info *info,
+                      const struct kl_world_report *report) {
+    char value[KL_FACT_VAL_MAX];
+    unsigned bits = 0;
+    if (!report->rand || plays_alike(info)) return;
+    for (unsigned long most = RAND_MAX; most; most >>= 1)
+        bits++;
+    snprintf(value, sizeof value, "%u bits (on %s; the core asks for it)", bits, kl_world_system);
+    kl_facts_add(facts, KL_IDENTITY_RAND, value);
+}
+
 void kl_identity_content(struct kl_facts *facts, const struct kl_content *content) {
     char key[KL_FACT_KEY_MAX], value[KL_FACT_VAL_MAX];
     if (content->none) kl_facts_add(facts, "content", "none");

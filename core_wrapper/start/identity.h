@@ -9,10 +9,16 @@
 #include "core_wrapper/core/content.h"
 #include "core_wrapper/world/world.h"
 
+#define KL_IDENTITY_RAND "rand()" /* a fact's key */
+
 /* "core": name and version. */
 void kl_identity_core(struct kl_facts *facts, const struct retro_system_info *info);
 /* The same in a room whose players have agreed to try other versions: the version is a remark. */
 void kl_identity_any_version(struct kl_facts *facts, const struct retro_system_info *info);
+/* Adds "rand()" with the bits that this system's has, if the core asks for it, unless the core was found to
+ * play the same game on all systems. report: of the core's world, once the core is loaded. */
+void kl_identity_rand(struct kl_facts *facts, const struct retro_system_info *info,
+                      const struct kl_world_report *report);
 /* Adds "content", or "content 1", "content 2" … of a subsystem: the hash of the frontend's bytes if it gave
  * them (soft-patched ones included), else of the file. For an archive that the core opens itself only its
  * name without ending, because arcade cores go by the name; its members follow in the files' facts. */

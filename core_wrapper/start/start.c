@@ -1,5 +1,6 @@
 #include "core_wrapper/start/start.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "net/engine/wire.h"
@@ -34,6 +35,21 @@ bool kl_start_text_ok(const char *text, size_t cap) {
     kl_reader_init(&r, wire, (size_t)(w.at - wire));
     kl_read_string(&r, back, cap < sizeof back ? cap : sizeof back);
     return !r.failed;
+}
+
+#define USUAL_SYSTEM "Linux"
+
+void kl_start_put_system(struct kl_start *s, const char *system) {
+    if (!strcmp(system, USUAL_SYSTEM) || s->option_count == KL_START_OPTIONS) return;
+    struct kl_start_option *o = &s->option[s->option_count++];
+    snprintf(o->key, sizeof o->key, "%s", KL_START_SYSTEM);
+    snprintf(o->value, sizeof o->value, "%s", system);
+}
+
+const char *kl_start_system(const struct kl_start *s) {
+    for (unsigned i = 0; i < s->option_count; i++)
+        if (!strcmp(s->option[i].key, KL_START_SYSTEM)) return s->option[i].value;
+    return USUAL_SYSTEM;
 }
 
 size_t kl_start_bound(const struct kl_start *s) {

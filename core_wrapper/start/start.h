@@ -35,6 +35,8 @@ struct kl_start_file {
     const uint8_t *bytes;         /* borrowed */
     size_t len;
 };
+/* An option that is no core's: the host's system, as kl_world_system names it. Left out on Linux. */
+#define KL_START_SYSTEM "keylock_system"
 /* Some 450 KB: allocate it. */
 struct kl_start {
     struct kl_profile_room profile; /* but for hash_every */
@@ -51,6 +53,11 @@ bool kl_start_path_ok(const char *path);
 
 /* A string that the decoder takes back: valid UTF-8, no control characters, shorter than cap (<= 512). */
 bool kl_start_text_ok(const char *text, size_t cap);
+
+/* The host's system. Adding one may fail for want of a place; then the room takes the host for a Linux
+ * machine. */
+void kl_start_put_system(struct kl_start *s, const char *system);
+const char *kl_start_system(const struct kl_start *s);
 
 /* Bytes that encoding takes at most. */
 size_t kl_start_bound(const struct kl_start *s);

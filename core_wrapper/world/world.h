@@ -29,6 +29,9 @@ struct kl_world *kl_world_take(void);
 /* Its core has been unloaded. NULL: harmless. */
 void kl_world_release(struct kl_world *w);
 
+/* This system: "Linux" or "Windows". */
+extern const char kl_world_system[];
+
 /* The turned and the remaining imports, for `keylock probe` and the log; cut if too long. */
 struct kl_world_report {
     char turned[1024]; /* names, separated by blanks; C++ names demangled, if the core has a C++ library */

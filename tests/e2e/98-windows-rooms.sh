@@ -1,24 +1,30 @@
 #!/usr/bin/env bash
 # 98-windows-rooms.sh - machines of Linux and of Windows, under Wine, in one room, with Debian's cores for both. All hashes are
-# equal, also with a late machine, a healed desync and a link that was cut, and through a relay of Windows.
+# equal, also with a late machine, a healed desync and a link that was cut, and through a relay of Windows. A core whose states
+# differ by system plays on, and a core that asks for rand() is refused in such a room.
 # The first time it builds Debian's sources of the libraries and of three cores, for ten minutes.
 #   FRAMES=N  frames of each pair, in place of its own number
-#   PARTS='pairs way'  only these
+#   PARTS='pairs way states chance waits'  only these
 # runs: working, all, 240 s
 # limit: 1800
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/lib_wine.sh
 
-PARTS=${PARTS:-pairs way}
-needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
-windows_builds
+PARTS=${PARTS:-pairs way states chance waits}
+system_core=$build/cores/system_core_libretro.so
+needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes" "$test_core" "$system_core"
+windows_builds keylock.exe keylock-relay.exe keylock_libretro.dll cores/{probe,system}_core_libretro.dll
 env HOME="$user_home" TMPDIR=/tmp tests/tools/windows_cores.sh "$windows/cores-of-debian" >"$tmp/cores.log" 2>&1 || { show cores; die "windows: no cores"; }
 wine_command keylock "$windows/keylock.exe"
 wine_command relay "$windows/keylock-relay.exe"
 start_relay --per-address 64
 
 other=windows
-other_core() { [ ! -e "$windows/cores-of-debian/$1_libretro.dll" ] || echo "$windows/cores-of-debian/$1_libretro.dll"; }
+# Debian's, or the build of a test core for Windows.
+other_core() {
+    case $1 in */*) echo "$windows/cores/$(basename "$1" .so).dll" && return ;; esac
+    [ ! -e "$windows/cores-of-debian/$1_libretro.dll" ] || echo "$windows/cores-of-debian/$1_libretro.dll"
+}
 . tests/e2e/lib_mixed.sh
 
 pairs() {
@@ -27,6 +33,71 @@ pairs() {
     pair bsnes_mercury_performance pads.sfc 2500
     by_other_relay pair gambatte pads.gb 2000 -by-windows
     stop other_relay
+}
+
+# A relay of Windows with a room in which one of Windows waits.
+waits() {
+    by_other_relay machine windows alone "$system_core" "$content/shooter.nes" --room idle --frames 60
+    said other_relay 'event=(room_made|joined) room="idle"' 60 || { show alone other_relay; die "windows/idle: nobody comes"; }
+    idle windows/idle other_relay alone
+    stop alone
+    stop other_relay
+}
+
+# Equal RAM and unequal states, also in a room whose profile, made on one system, says that all of the state counts.
+columns() { cut -d ' ' -f "$1" "$tmp/$2.hash"; }
+unlike_states() { # ROOM HOST GUEST PROFILE
+    local room=$1 a=$1-a b=$1-b
+    KEYLOCK_PROFILE=$4 machine "$2" "$a" "$system_core" "$content/shooter.nes" --room "$room" --frames 1000 --input random:1
+    said relay "event=(room_made|joined).*room=\"$room\"" 60
+    KEYLOCK_PROFILE=off machine "$3" "$b" "$system_core" "$content/shooter.nes" --room "$room" --frames 1000 --input random:2 "${@:5}"
+    ends_well "windows/$room" "$a" 60
+    ends_well "windows/$room" "$b" 60
+    check "windows/$room/states" "some states are equal" test -s "$tmp/$a.hash" -a -z "$(comm -12 <(columns 3 "$a" | sort) <(columns 3 "$b" | sort))"
+}
+stays_in_sync() { # ROOM
+    check "windows/$1/ram" "RAM differs" test "$(columns 1,2 "$1-a")" = "$(columns 1,2 "$1-b")"
+    check "windows/$1/no-desync" "$(grep -am 1 "event=desync room=\"$1\"" "$tmp/relay.log")" \
+        eval "! grep -aqE 'event=(desync|heal|rewind)[a-z_]* room=\"$1\"' '$tmp/relay.log'"
+    check "windows/$1/noted" "$(json "$1-a" state_only) and $(json "$1-b" state_only) verdicts with unequal states" \
+        test "$(json "$1-a" state_only)" -gt 0 -a "$(json "$1-b" state_only)" -gt 0
+}
+states() {
+    "$keylock" probe --core "$system_core" --content "$content/shooter.nes" --frames 240 --json "$tmp/equal.json" >"$tmp/probe.log" 2>&1
+    check windows/states/profile "$(tail -n 1 "$tmp/probe.log")" grep -q '"states_equal":true' "$tmp/equal.json"
+    unlike_states plain here windows off
+    stays_in_sync plain
+    unlike_states in-full here windows "$tmp/equal.json"
+    stays_in_sync in-full
+    unlike_states host-of-windows windows here "$tmp/equal.json"
+    stays_in_sync host-of-windows
+    unlike_states planted here windows "$tmp/equal.json" --corrupt 500:4
+    check windows/planted/found "no desync of RAM" grep -aq 'event=desync room="planted".* what=ram' "$tmp/relay.log"
+    check windows/planted/healed "$(json planted-b healed)" test "$(json planted-b healed)" = 1
+}
+
+# The test core imports rand().
+chance() {
+    local reason='rand\(\) differs: room has 31 bits \(on Linux; the core asks for it\), you have 15 bits \(on Windows;'
+    export PROBE_CORE=no-clock
+    machine here rand-a "$test_core" "$content/shooter.nes" --room rand --frames 600 --input random:1
+    said relay 'event=(room_made|joined).*room="rand"' 20
+    machine windows rand-b "$test_core" "$content/shooter.nes" --room rand --frames 600 --input random:2
+    ended rand-b 60
+    check windows/rand/refused "exit status $?, expected 4" test $? = 4
+    check windows/rand/reason "$(tail -n 3 "$tmp/rand-b.log" | tr '\n' ' ')" grep -aqE "$reason" "$tmp/rand-b.log"
+    check windows/rand/advice "$(tail -n 3 "$tmp/rand-b.log" | tr '\n' ' ')" \
+        grep -aq 'This core asks rand(): 31 bits on Linux, 15 on Windows. Play on one' "$tmp/rand-b.log"
+    machine here rand-c "$test_core" "$content/shooter.nes" --room rand --frames 600 --input random:2
+    ends_well windows/rand rand-a 60
+    ends_well windows/rand rand-c 60
+    for who in rand-d rand-e; do
+        machine windows $who "$test_core" "$content/shooter.nes" --room rand-alike --frames 600 --input random:3
+    done
+    ends_well windows/rand rand-d 90
+    ends_well windows/rand rand-e 90
+    equal windows/rand rand-d rand-e
+    unset PROBE_CORE
 }
 
 for part in $PARTS; do $part; done

@@ -121,6 +121,23 @@ lasts() { sleep "$1"; }
 
 now_ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
 
+# idle WHAT NAME…: for ten seconds none of these processes takes half a processor.
+used_ticks() { awk '{ print $14 + $15 }' "/proc/${pid[$1]}/stat"; }
+idle() {
+    local what=$1 name from percent
+    local -A before
+    shift
+    from=$(now_ms)
+    for name; do before[$name]=$(used_ticks "$name"); done
+    lasts 10 "the wait"
+    for name; do
+        percent=$(awk -v ticks=$(($(used_ticks "$name") - before[$name])) -v ms=$(($(now_ms) - from)) -v hz="$(getconf CLK_TCK)" \
+            'BEGIN { printf "%.1f", 100 * ticks / hz / (ms / 1000) }')
+        check "$what/$name-idle" "takes $percent % of a processor, and less than 50 % is expected" test "${percent%.*}" -lt 50
+        note "$name takes $percent % of a processor"
+    done
+}
+
 # next_second: the clock shows another second, for machines that shall not start in the same one.
 next_second() {
     local was

@@ -45,6 +45,11 @@ uint64_t drive_relay_clock(const struct world *w) {
     return w->now_us + (uint64_t)w->scenario.relay_offset_us;
 }
 
+uint64_t drive_wakes_us(const struct world *w, uint64_t at_us, uint32_t grid_us, uint32_t phase_us) {
+    if (!grid_us || at_us == UINT64_MAX || at_us <= w->now_us || at_us <= phase_us) return at_us;
+    return phase_us + (at_us - phase_us + grid_us - 1) / grid_us * grid_us;
+}
+
 /* Counts one datagram, and fails where the second under way has seen too many: two moments of sending a frame
  * time, one more for so many frames that are caught up with, and where one datagram does not hold it all,
  * twice as many datagrams. */
@@ -158,8 +163,8 @@ void drive_send_client(struct world *w, unsigned client) {
     }
     uint64_t at = kl_client_send_at(&c->lock);
     if (at <= now) world_fail(w, "client=%u has nothing to send though send_at has come", client);
-    w->due_client[client] =
-        w->now_us + (at - now) + 1 + (at - now) / 9000; /* its clock may be slow by 100 ppm */
+    uint64_t due_us = w->now_us + (at - now) + 1 + (at - now) / 9000; /* its clock may be slow by 100 ppm */
+    w->due_client[client] = drive_wakes_us(w, due_us, c->setting->grid_us, c->setting->phase_us);
 }
 
 void drive_send_relay(struct world *w) {
@@ -178,8 +183,11 @@ void drive_send_relay(struct world *w) {
     }
     uint64_t at = kl_lock_send_at(&w->room), tick = kl_lock_tick_at(&w->room);
     if (at <= now) world_fail(w, "relay has nothing to send though send_at has come");
-    w->due_room = at == UINT64_MAX ? at : w->now_us + (at - now);
-    w->due_tick = tick == UINT64_MAX ? tick : w->now_us + (tick > now ? tick - now : 0);
+    uint32_t grid_us = w->scenario.relay_grid_us;
+    uint64_t room_us = at == UINT64_MAX ? at : w->now_us + (at - now);
+    uint64_t tick_us = tick == UINT64_MAX ? tick : w->now_us + (tick > now ? tick - now : 0);
+    w->due_room = drive_wakes_us(w, room_us, grid_us, 0);
+    w->due_tick = drive_wakes_us(w, tick_us, grid_us, 0);
 }
 
 static void log_frames(struct world *w, uint32_t from) {

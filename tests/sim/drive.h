@@ -7,6 +7,8 @@
 /* Each clock's time at the world's now_us. */
 uint64_t drive_client_clock(const struct world *w, const struct sim_client *c);
 uint64_t drive_relay_clock(const struct world *w);
+/* The end of a wait until at_us, on a machine whose waits end on a grid (0: on time). */
+uint64_t drive_wakes_us(const struct world *w, uint64_t at_us, uint32_t grid_us, uint32_t phase_us);
 
 uint32_t drive_turn(struct world *w, unsigned client);  /* one retro_run of its frontend */
 void drive_to_relay(struct world *w, struct packet *p); /* a CTRL arrives */

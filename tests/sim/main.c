@@ -44,7 +44,7 @@ static const char usage[] =
     "                                      above as well; the average over N (1) rooms a link, of the seeds "
     "from F (1) on\n"
     "sim --step [--seeds N] [--first F] | --pace | --hang S | --menu S | --hour | --unequal | --slow | "
-    "--hitch | --liar | "
+    "--hitch | --coarse | --liar | "
     "--lie NAME=VALUE,... | --search N [--first S] | "
     "--return   "
     "directed "
@@ -198,26 +198,42 @@ enum {
     OPT_RETURN,
     OPT_SLOW,
     OPT_HITCH,
+    OPT_COARSE,
     OPT_LIAR,
     OPT_LIE,
     OPT_SEARCH,
     OPT_KEPT,
     OPT_HELP
 };
-static const struct option options[] = {{"seeds", 1, 0, OPT_SEEDS},     {"first", 1, 0, OPT_FIRST},
-                                        {"jobs", 1, 0, OPT_JOBS},       {"seed", 1, 0, OPT_SEED},
-                                        {"cell", 1, 0, OPT_CELL},       {"table", 0, 0, OPT_TABLE},
-                                        {"seconds", 1, 0, OPT_SECONDS}, {"hz", 1, 0, OPT_HZ},
-                                        {"fps", 1, 0, OPT_FPS},         {"off", 0, 0, OPT_OFF},
-                                        {"log", 0, 0, OPT_LOG},         {"policy", 1, 0, OPT_POLICY},
-                                        {"half-steps", 0, 0, OPT_HALF}, {"step", 0, 0, OPT_STEP},
-                                        {"pace", 0, 0, OPT_PACE},       {"hang", 1, 0, OPT_HANG},
-                                        {"menu", 1, 0, OPT_MENU},       {"hour", 0, 0, OPT_HOUR},
-                                        {"unequal", 0, 0, OPT_UNEQUAL}, {"return", 0, 0, OPT_RETURN},
-                                        {"slow", 0, 0, OPT_SLOW},       {"hitch", 0, 0, OPT_HITCH},
-                                        {"liar", 0, 0, OPT_LIAR},       {"lie", 1, 0, OPT_LIE},
-                                        {"search", 1, 0, OPT_SEARCH},   {"kept", 1, 0, OPT_KEPT},
-                                        {"help", 0, 0, OPT_HELP},       {0}};
+static const struct option options[] = {{"seeds", 1, 0, OPT_SEEDS},
+                                        {"first", 1, 0, OPT_FIRST},
+                                        {"jobs", 1, 0, OPT_JOBS},
+                                        {"seed", 1, 0, OPT_SEED},
+                                        {"cell", 1, 0, OPT_CELL},
+                                        {"table", 0, 0, OPT_TABLE},
+                                        {"seconds", 1, 0, OPT_SECONDS},
+                                        {"hz", 1, 0, OPT_HZ},
+                                        {"fps", 1, 0, OPT_FPS},
+                                        {"off", 0, 0, OPT_OFF},
+                                        {"log", 0, 0, OPT_LOG},
+                                        {"policy", 1, 0, OPT_POLICY},
+                                        {"half-steps", 0, 0, OPT_HALF},
+                                        {"step", 0, 0, OPT_STEP},
+                                        {"pace", 0, 0, OPT_PACE},
+                                        {"hang", 1, 0, OPT_HANG},
+                                        {"menu", 1, 0, OPT_MENU},
+                                        {"hour", 0, 0, OPT_HOUR},
+                                        {"unequal", 0, 0, OPT_UNEQUAL},
+                                        {"return", 0, 0, OPT_RETURN},
+                                        {"slow", 0, 0, OPT_SLOW},
+                                        {"hitch", 0, 0, OPT_HITCH},
+                                        {"coarse", 0, 0, OPT_COARSE},
+                                        {"liar", 0, 0, OPT_LIAR},
+                                        {"lie", 1, 0, OPT_LIE},
+                                        {"search", 1, 0, OPT_SEARCH},
+                                        {"kept", 1, 0, OPT_KEPT},
+                                        {"help", 0, 0, OPT_HELP},
+                                        {0}};
 
 struct request {
     uint64_t seeds, first, seed;
@@ -245,6 +261,7 @@ static int run_trial(const struct request *q) {
     case OPT_MENU: return trial_menu(&q->cell, q->hang_s);
     case OPT_SLOW: return trial_slow(&q->cell);
     case OPT_HITCH: return trial_hitch(&q->cell);
+    case OPT_COARSE: return trial_coarse(&q->cell);
     case OPT_LIAR: return trial_liar(&q->cell, NULL);
     case OPT_LIE: return trial_liar(&q->cell, q->lie);
     case OPT_SEARCH: return trial_search(&q->cell, q->first, q->seeds);
@@ -290,6 +307,7 @@ static int read_options(struct request *q, int argc, char **argv) {
         case OPT_RETURN:
         case OPT_SLOW:
         case OPT_HITCH:
+        case OPT_COARSE:
         case OPT_LIAR:
         case OPT_UNEQUAL: q->trial = o; break;
         case OPT_HELP: return 1;

@@ -27,6 +27,8 @@ struct scenario_client {
     int32_t clock_ppm;
     double tick_us; /* period of the frontend */
     uint32_t phase_us, tick_jitter_us;
+    uint32_t grid_us;  /* its timed waits end at multiples of this, after phase_us; 0: when they are due */
+    bool sleeps_on;    /* its frontend sleeps for tick_us after each call, however late that was */
     uint32_t max_runs; /* frames in a call */
     bool paced;        /* frames that the wrapper's pacing allows in one turn (core_wrapper/frame/pace.h) */
     uint32_t frame_us; /* a frame takes its machine so long; 0: no time */
@@ -76,6 +78,7 @@ struct scenario {
     uint64_t start_us, end_us;
     uint32_t rate_from, rate_uhz; /* from this frame on the core plays at that rate; 0: it never changes */
     int64_t relay_offset_us;
+    uint32_t relay_grid_us; /* as a client's */
     bool replay_window; /* datagrams come once at most, and none that is long overtaken, as the transport does
                            it */
     bool saturating;    /* motion so large that sums may saturate */

@@ -20,6 +20,10 @@ int trial_hang(const struct cell *like, double seconds);
  * lead is what it was. */
 int trial_hitch(const struct cell *like);
 
+/* Timed waits end only with a tick of 15.6 ms, on some machines or on all: the rate, the late frames, the
+ * lead. */
+int trial_coarse(const struct cell *like);
+
 /* One of two calls too seldom, or has a machine that is a few percent too slow: what the other has of it,
  * what the spacing becomes, and whether he is found. */
 int trial_slow(const struct cell *like);

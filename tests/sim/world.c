@@ -357,11 +357,13 @@ static void tick(struct world *w, unsigned i) {
     } else {
         uint32_t run = drive_turn(w, i);
         if (!w->failed) comeback_feed(w, i);
+        if (s->sleeps_on) c->next_tick_us = (double)w->now_us;
         c->next_tick_us += w->now_us < c->calls_until_us ? c->calls_us : s->tick_us;
         double done_us = (double)w->now_us + (double)run * s->frame_us;
         if (c->next_tick_us < done_us) c->next_tick_us = done_us;
         next = (uint64_t)c->next_tick_us;
         if (s->tick_jitter_us) next += rng_range(&c->rng, 0, s->tick_jitter_us);
+        next = drive_wakes_us(w, next, s->grid_us, s->phase_us);
         if (next <= w->now_us) next = w->now_us + 1;
     }
     events_push(w, (struct event){.at_us = next, .kind = EVENT_TICK, .client = (uint8_t)i});

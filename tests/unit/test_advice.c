@@ -28,6 +28,11 @@ static void differences_are_named_without_hashes(void **state) {
           "You lack the room's file bios.bin: take the host's");
     check(KL_REFUSE_IDENTITY, "file bios.bin differs: room has none, you have xxh3 1 (2 bytes)",
           "The room has no file bios.bin: take yours away");
+    check(KL_REFUSE_IDENTITY,
+          "rand() differs: room has 31 bits (on Linux; the core asks for it), you have 15 bits (on Windows; "
+          "the "
+          "core asks for it)",
+          "This core asks rand(): 31 bits on Linux, 15 on Windows. Play on one");
     check(KL_REFUSE_IDENTITY, "a later relay's words", "a later relay's words");
 }
 

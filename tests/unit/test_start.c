@@ -63,6 +63,25 @@ static void comes_back(void **state) {
     free(t);
 }
 
+/* Among the options, so that a client that knows nothing of it can read the data. */
+static void the_host_s_system_comes_along(void **state) {
+    (void)state;
+    struct kl_start *s = sample(), *t = sample();
+    assert_string_equal(kl_start_system(s), "Linux");
+    kl_start_put_system(s, "Linux");
+    assert_int_equal(s->option_count, 1);
+    kl_start_put_system(s, "Windows");
+    memset(t, 0, sizeof *t);
+    assert_int_equal(through(s, t), 0);
+    assert_string_equal(kl_start_system(t), "Windows");
+    assert_string_equal(t->option[0].value, "pal");
+    s->option_count = KL_START_OPTIONS;
+    kl_start_put_system(s, "Windows");
+    assert_int_equal(s->option_count, KL_START_OPTIONS);
+    free(s);
+    free(t);
+}
+
 static void every_cut_is_refused(void **state) {
     (void)state;
     static uint8_t buf[8192];
@@ -207,6 +226,7 @@ static void text(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comes_back),
+        cmocka_unit_test(the_host_s_system_comes_along),
         cmocka_unit_test(every_cut_is_refused),
         cmocka_unit_test(any_byte_changed_is_survived),
         cmocka_unit_test(paths_that_lead_elsewhere),

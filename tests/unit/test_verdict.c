@@ -93,10 +93,10 @@ static void states_alone_differ_less(void **state) {
     assert_int_equal(v.minority, 4);
 }
 
-/* By the word of both: where one has a state of another size, its profile does not fit. */
+/* Noted by the word of one: its machine may be of another system. In full by the word of both. */
 static void states_that_count_in_full(void **state) {
     (void)state;
-    static const uint8_t noted_by_all[] = {0, 2, 3};
+    static const uint8_t noted_by[] = {0, 3, 3};
     for (unsigned n = 0; n < 3; n++) {
         verdict_fresh(NULL);
         kl_verdict_expect(&table, 59);
@@ -105,9 +105,20 @@ static void states_that_count_in_full(void **state) {
             h.noted = n != 1 || c;
             report(c, h);
         }
-        struct kl_verdict v = verdict_next(3, SOON); /* RAM differs; one has no mask for it; only states */
-        assert_int_equal(v.differs, n == 0 ? 1 : noted_by_all[n]);
-        assert_int_equal(table.any_bad, n < 2);
+        struct kl_verdict v = verdict_next(3, SOON); /* RAM differs; one says so; both */
+        assert_int_equal(v.differs, n == 0 ? 1 : noted_by[n]);
+        assert_int_equal(table.any_bad, n == 0);
+    }
+    verdict_fresh(
+        NULL); /* one counts in full, the other is of another system; the next of them has no state */
+    for (unsigned missing = 0; missing < 2; missing++) {
+        kl_verdict_expect(&table, 59 + 60 * missing);
+        struct kl_hash a = ram_state(59 + 60 * missing, 1, 4), b = ram_state(59 + 60 * missing, 1, 5);
+        a.full = a.has_state = !missing;
+        b.noted = true;
+        report(0, a);
+        report(1, b);
+        assert_int_equal(verdict_next(3, SOON).differs, missing ? 2 : KL_VERDICT_NOTED);
     }
     for (unsigned full = 0; full < 4; full++) {
         verdict_fresh(NULL);

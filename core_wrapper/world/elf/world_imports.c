@@ -11,6 +11,8 @@
 
 #include "net/platform/library.h"
 
+const char kl_world_system[] = "Linux";
+
 const struct kl_not_turned kl_world_not_turned[] = {
     {"times", "processor time"},
     {"getrusage", "processor time"},

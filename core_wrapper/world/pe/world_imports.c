@@ -14,6 +14,8 @@
 #define PAST        "asks the system past the functions that are replaced"
 #define HOST_DATE   "the host's date"
 
+const char kl_world_system[] = "Windows";
+
 const struct kl_not_turned kl_world_not_turned[] = {
     {"GetSystemTimes", CPU_TIME},
     {"QueryProcessCycleTime", CPU_TIME},

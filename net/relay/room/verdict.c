@@ -157,7 +157,7 @@ int kl_verdict_difference(const struct kl_hash *a, const struct kl_hash *b, bool
     if (a->full && b->full) return DIFFERS;
     if (states && (a->has_ram || a->has_av) && loaded) return NOTED;
     if (!a->has_ram) return DIFFERS;
-    return a->noted && b->noted ? NOTED : DIFFERS_STATE;
+    return states && (a->noted || b->noted) ? NOTED : DIFFERS_STATE;
 }
 
 static unsigned count_bits(uint16_t mask) {

@@ -111,7 +111,8 @@ uint64_t kl_verdict_due_us(const struct kl_verdict_table *t);
 
 /* The difference of two reports of one label, as in struct kl_verdict. loaded: one of the two clients has
  * loaded a state. Then unequal states are only noted, if RAM is equal, or the picture of a core without RAM,
- * and not both reports say that the state counts in full. A missing state is never noted. */
+ * and not both reports say that the state counts in full. The same if one report says that its state is only
+ * noted, and RAM is equal. A missing state is never noted. */
 int kl_verdict_difference(const struct kl_hash *a, const struct kl_hash *b, bool loaded);
 
 #endif
