@@ -6,6 +6,7 @@
 #   FRAMES=N  frames of each pair, in place of its own number
 #   PARTS='pairs way probe'  only these
 # runs: working, all, 240 s
+# limit: 1200
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/lib_arm64.sh
 
