@@ -5,7 +5,7 @@
 # The first time it builds Debian's sources of the libraries and of three cores, for ten minutes.
 #   FRAMES=N  frames of each pair, in place of its own number
 #   PARTS='pairs way states chance waits'  only these
-# runs: working, all, 240 s
+# runs: working, all, 320 s
 # limit: 1800
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/lib_wine.sh
