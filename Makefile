@@ -47,7 +47,7 @@ RELAY     := $(wildcard net/relay/*/*.c)
 # A core is a shared object of this format.
 FORMAT    := $(if $(filter windows,$(SYSTEM)),pe,elf)
 WRAPPER   := $(filter-out core_wrapper/tool/%,$(wildcard core_wrapper/*/*.c core_wrapper/*/$(FORMAT)/*.c))
-TOOL      := $(wildcard core_wrapper/tool/*.c core_wrapper/tool/*/*.c)
+TOOL      := $(wildcard core_wrapper/tool/*.c core_wrapper/tool/*/*.c core_wrapper/tool/*/$(SYSTEM)/*.c)
 obj        = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
 
 PROGRAMS := $(OUT)/keylock$(EXE) $(OUT)/keylock-relay$(EXE) $(OUT)/keylock_libretro.$(DLL)
