@@ -47,7 +47,7 @@ RELAY     := $(wildcard net/relay/*/*.c)
 # A core is a shared object of this format.
 FORMAT    := $(if $(filter windows,$(SYSTEM)),pe,elf)
 WRAPPER   := $(filter-out core_wrapper/tool/%,$(wildcard core_wrapper/*/*.c core_wrapper/*/$(FORMAT)/*.c))
-TOOL      := $(wildcard core_wrapper/tool/*.c core_wrapper/tool/*/*.c)
+TOOL      := $(wildcard core_wrapper/tool/*.c core_wrapper/tool/*/*.c core_wrapper/tool/*/$(SYSTEM)/*.c)
 obj        = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
 
 PROGRAMS := $(OUT)/keylock$(EXE) $(OUT)/keylock-relay$(EXE) $(OUT)/keylock_libretro.$(DLL)
@@ -59,7 +59,7 @@ NET_LIBS := -lenet -lsodium -lzstd -lm -l:libutf8proc.a $(SYSTEM_LIBS)
 ROUTER_LIBS := -l:libminiupnpc.a -lnatpmp
 LIBS     := -lsamplerate -lxxhash -ljson-c $(if $(filter windows,$(SYSTEM)),-larchive -llzma) -lz $(NET_LIBS) $(if $(filter posix,$(SYSTEM)),-ldl)
 
-.PHONY: all programs arm64 windows deb deps deps-play deps-relay relay install-relay test-deb content frontend demo test help clean install uninstall format format-check lint
+.PHONY: all programs arm64 windows windows-zip deb deps deps-play deps-relay relay install-relay test-deb content frontend demo test help clean install uninstall format format-check lint
 all: programs content ## build the programs and the test content
 
 help: ## list the targets
@@ -126,6 +126,9 @@ content: $(GAME) ## assemble the bundled game and the test programs
 
 $(GAME): $(wildcard tests/content/shooter/* tests/content/shooter/art/*)
 	$(Q)$(MAKE) --no-print-directory -s -C tests/content OUT=$(abspath $(BUILD))/content V=$(V) $(abspath $@)
+
+windows-zip: windows $(GAME) ## the programs for Windows as players get them: build/keylock-VERSION-windows-x64.zip
+	$(Q)tests/tools/windows_zip.py $(BUILD)
 
 # The same for all builds of ours: it loads whichever wrapper it finds.
 frontend: ## RetroArch 1.20.0 with Keylock in its Netplay menu: fetched, patched, built (two minutes, once)

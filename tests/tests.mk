@@ -38,6 +38,10 @@ test-frontends: all
 	$(Q)tests/tools/retroarch_120.sh >/dev/null || echo "no RetroArch 1.20: its scenarios are skipped" >&2
 	$(Q)$(MAKE) --no-print-directory frontend || echo "no patched RetroArch: its scenarios are skipped" >&2
 
+# A program that stands in for RetroArch on Windows.
+$(OUT)/tells$(EXE): $(call obj,tests/tools/tells.c) $(OUT)/libkeylock.a
+	$(link) $(LIBS)
+
 # Code that tests share: each takes what it uses.
 TESTS_LIB := $(wildcard tests/lib/*.c tests/lib/$(SYSTEM)/*.c) $(if $(filter posix,$(SYSTEM)),$(wildcard tests/net/net_*.c))
 $(OUT)/libtests.a: $(call obj,$(TESTS_LIB))

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "net/platform/file.h"
 #include "net/platform/environment.h"
 #include "net/platform/clock.h"
 #include "net/session/seal.h"
@@ -19,7 +20,7 @@ void kl_record_init(struct kl_record *r, struct kl_frontend *front, struct kl_em
 static FILE *open_named(struct kl_record *r, const char *variable) {
     const char *path = kl_environment_get(variable);
     if (!path || !*path || r->emu->runner) return NULL;
-    FILE *f = fopen(path, "we");
+    FILE *f = kl_file_stream(path, "w");
     if (!f) kl_frontend_say(r->front, KL_SCREEN_WARNING, 4000, "%s: cannot write %s", variable, path);
     if (f) setvbuf(f, NULL, _IOLBF, 0);
     return f;

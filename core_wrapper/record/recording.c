@@ -1,3 +1,4 @@
+#include "net/platform/file.h"
 #include "core_wrapper/record/recording.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 
 int kl_recorder_open(struct kl_recorder *r, const char *path) {
     memset(r, 0, sizeof *r);
-    r->file = fopen(path, "we");
+    r->file = kl_file_stream(path, "w");
     if (!r->file) return -1;
     setvbuf(r->file, NULL, _IOLBF, 1 << 16);
     fputs(KL_RECORDING_MAGIC "\n", r->file);
@@ -278,7 +279,7 @@ int kl_recording_parse(struct kl_recording *r, FILE *f, const char *name, char *
 }
 
 int kl_recording_read(struct kl_recording *r, const char *path, char *err, size_t err_len) {
-    FILE *f = fopen(path, "re");
+    FILE *f = kl_file_stream(path, "r");
     memset(r, 0, sizeof *r);
     if (!f) {
         snprintf(err, err_len, "cannot read %s: %s", path, strerror(errno));

@@ -156,7 +156,7 @@ static int set_password(const struct kl_config_row *row, struct kl_config *c, co
 
 static bool set_password_file(struct kl_config *c, const char *v) {
     char line[KL_DOOR_PASSWORD_MAX + 3] = "";
-    FILE *f = fopen(v, "re");
+    FILE *f = kl_file_stream(v, "r");
     bool read = f && fgets(line, sizeof line, f);
     if (f) fclose(f);
     line[strcspn(line, "\r\n")] = 0;

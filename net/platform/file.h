@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define KL_FILE_PATH     4096                /* bytes of a path, with its NUL */
 #define KL_FILE_ABSENT   1                   /* there is no such file */
@@ -58,6 +59,10 @@ bool kl_file_equal(const char *a, const char *b);
  * refuses what is not kl_file_name_portable(). 0, or -1 with a line in err. */
 int kl_file_write_below(const char *dir, const char *path, const void *bytes, size_t len, char *err,
                         size_t err_len);
+
+/* Opens a file as fopen() does, for bytes; programs that this one starts do not inherit it. mode: "r", "w",
+ * "r+" or "w+". NULL with errno. */
+FILE *kl_file_stream(const char *path, const char *mode);
 
 /* ---- looking ---- */
 

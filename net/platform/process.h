@@ -105,6 +105,9 @@ bool kl_process_alive(long id);
 bool kl_process_runs(const char *name, const char *variable);
 /* The path of this program. 0, or -1. */
 int kl_process_own_path(char *out, size_t cap);
+/* The path of the program that this name starts in a terminal (PATH). Windows: the name may lack its .exe.
+ * False: there is none, or the path is longer than cap. */
+bool kl_process_find(const char *name, char *out, size_t cap);
 /* Replaces this process by another program, which keeps the inherited open files. On Windows this process
  * stays until that program ends, and ends with its code. Returns only on failure: -1 with a line in err. */
 int kl_process_become(const char *program, const char *const *arguments, char *err, size_t err_len);

@@ -74,10 +74,10 @@ LAYERS = {
     "core_wrapper/tool/play": NET + PURE_WRAPPER + RELAY + ["core_wrapper/tool/common", "core_wrapper/tool/setup"],
     "core_wrapper/tool": FACE + ["net/platform/process"] + ["core_wrapper/tool/" + name for name in ("common", "headless", "run", "desync", "probe", "setup", "play")],
 }
-BEHIND = {"net/platform/posix": "net/platform"}
+BEHIND = {"net/platform/posix": "net/platform", "core_wrapper/tool/setup/posix": "core_wrapper/tool/setup"}
 BEHIND |= {f"{top}/{part}": top for top in ("core_wrapper/world", "core_wrapper/core") for part in ("elf", "pe")}
 # Of another system than this one: its includes count, its objects are not there.
-FOREIGN = ("net/platform/windows", "core_wrapper/world/pe", "core_wrapper/core/pe")
+FOREIGN = ("net/platform/windows", "core_wrapper/world/pe", "core_wrapper/core/pe", "core_wrapper/tool/setup/windows")
 BEHIND |= {top: os.path.dirname(top) for top in FOREIGN}
 OUTSIDE = {
     "enet/": ["net/transport"],

@@ -46,6 +46,29 @@ static void mapping(void **state) {
     assert_int_equal(kl_file_map(dir, &bytes, &len), -1);
 }
 
+static void streams(void **state) {
+    (void)state;
+    char text[16] = "";
+    FILE *f = kl_file_stream(at("\u30b2\u30fc\u30e0 \u0130\u015f"), "w");
+    assert_non_null(f);
+    assert_true(fputs("a\nb\x1a", f) >= 0 && fclose(f) == 0);
+    has("\u30b2\u30fc\u30e0 \u0130\u015f", "a\nb\x1a");
+    assert_non_null(f = kl_file_stream(at("\u30b2\u30fc\u30e0 \u0130\u015f"), "r+"));
+    assert_int_equal(fread(text, 1, 3, f), 3);
+    assert_string_equal(text, "a\nb");
+    assert_int_equal(fseek(f, 0, SEEK_SET), 0);
+    assert_true(fputs("c", f) >= 0 && fclose(f) == 0);
+    has("\u30b2\u30fc\u30e0 \u0130\u015f", "c\nb\x1a");
+    assert_non_null(f = kl_file_stream(at("\u30b2\u30fc\u30e0 \u0130\u015f"), "w+"));
+    fclose(f);
+    has("\u30b2\u30fc\u30e0 \u0130\u015f", "");
+    errno = 0;
+    assert_null(kl_file_stream(at("none"), "r"));
+    assert_int_equal(errno, ENOENT);
+    assert_null(kl_file_stream(at("no/such"), "w"));
+    assert_null(kl_file_stream(at("none"), "r+"));
+}
+
 static void writing_keeps_rights(void **state) {
     (void)state;
     assert_int_equal(save("usual", "1", 0), 0);
@@ -442,6 +465,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         T(reading),
         T(mapping),
+        T(streams),
         T(writing_keeps_rights),
         T(a_missing_folder_is_named),
         T(a_killed_writer_leaves_the_file_whole),

@@ -506,6 +506,27 @@ static void itself_and_others(void **state) {
 #endif
 }
 
+static void one_on_the_path(void **state) {
+    (void)state;
+    char own[300], path[700], found[300], cut[8];
+    assert_int_equal(kl_process_own_path(own, sizeof own), 0);
+    char *slash = strrchr(own, '/');
+#ifdef _WIN32
+    snprintf(path, sizeof path, "C:\\no such folder;;\"%.*s\"", (int)(slash - own), own);
+#else
+    snprintf(path, sizeof path, "/no such folder::%.*s", (int)(slash - own), own);
+#endif
+    kl_environment_set("PATH", path);
+    assert_true(kl_process_find("test_platform_process", found, sizeof found));
+    assert_string_equal(found, own);
+    assert_true(kl_process_find(slash + 1, found, sizeof found));
+    assert_string_equal(found, own);
+    assert_false(kl_process_find("test_platform_process", cut, sizeof cut));
+    assert_false(kl_process_find("no such program", found, sizeof found));
+    kl_environment_set("PATH", "");
+    assert_false(kl_process_find("test_platform_process", found, sizeof found));
+}
+
 #ifdef _WIN32
 #define CRASH      SIGFPE
 #define CRASH_NAME "SIGFPE"
@@ -585,6 +606,7 @@ int main(int argc, char **argv) {
         T(one_with_limits),
         T(no_such_program),
         T(itself_and_others),
+        T(one_on_the_path),
         T(its_handlers_of_crashes),
 #ifdef _WIN32
         T(arguments_survive_the_command_line),

@@ -12,10 +12,8 @@
 #include <cmocka.h>
 
 #include "core_wrapper/core/core.h"
-#include "net/platform/dir.h"
 #include "core_wrapper/tool/setup/info_file.h"
 #include "core_wrapper/tool/setup/install.h"
-#include "core_wrapper/tool/setup/place.h"
 #include "tests/lib/files.h"
 
 static char dir[64], err[8192];
@@ -160,42 +158,6 @@ static void names_of_cores(void **state) {
     assert_false(kl_install_name(longest, name));
 }
 
-static void make_folder(const char *name) {
-    assert_int_equal(kl_dir_make(path_of(name), false, err, sizeof err), 0);
-}
-
-/* The folders' places: as said, as upstream has them, in boxes. */
-static void finds_folders(void **state) {
-    (void)state;
-    struct kl_place p[KL_PLACES];
-    setenv("HOME", dir, 1);
-    unsetenv("XDG_CONFIG_HOME");
-    setenv("PATH", "/nowhere", 1);
-    assert_int_equal(kl_place_find(p, err, sizeof err), 0);
-    make_folder(".config/retroarch");
-    make_folder(".var/app/org.libretro.RetroArch/config/retroarch");
-    make_folder(".local/share/Steam/steamapps/common/RetroArch");
-    file_write_text(path_of(".config/retroarch/retroarch.cfg"),
-                    "libretro_directory = \"~/my cores/\"\nsavefile_directory "
-                    "= \"default\"\nsort_savefiles_enable = \"true\"\n");
-    file_write_text(path_of(".local/share/Steam/steamapps/common/RetroArch/retroarch.cfg"),
-                    "libretro_directory = \":/cores\"\nsystem_directory = \"default\"\n");
-    assert_int_equal(kl_place_find(p, err, sizeof err), 3);
-    assert_string_equal(p[0].cores, path_of("my cores"));
-    assert_string_equal(p[0].info, path_of(".config/retroarch/cores"));
-    assert_string_equal(p[0].saves, "");
-    assert_string_equal(p[0].states, path_of(".config/retroarch/states"));
-    assert_true(p[0].sort_saves);
-    assert_int_equal(p[1].kind, KL_PLACE_FLATPAK);
-    assert_string_equal(p[1].cores, path_of(".var/app/org.libretro.RetroArch/config/retroarch/cores"));
-    assert_int_equal(p[2].kind, KL_PLACE_STEAM);
-    assert_string_equal(p[2].cores, path_of(".local/share/Steam/steamapps/common/RetroArch/cores"));
-    assert_string_equal(p[2].info, path_of(".local/share/Steam/steamapps/common/RetroArch/info"));
-    assert_string_equal(p[2].system, path_of(".local/share/Steam/steamapps/common/RetroArch/system"));
-    for (int i = 0; i < 3; i++)
-        kl_place_free(&p[i]);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(reads_as_retroarch, setup, teardown),
@@ -203,7 +165,6 @@ int main(void) {
         cmocka_unit_test_setup_teardown(info_of_a_wrapped_core, setup, teardown),
         cmocka_unit_test_setup_teardown(titles_of_wrapped_cores, setup, teardown),
         cmocka_unit_test_setup_teardown(names_of_cores, setup, teardown),
-        cmocka_unit_test_setup_teardown(finds_folders, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+#include "net/platform/file.h"
 #include "core_wrapper/tool/common/hashfile.h"
 
 #include <ctype.h>
@@ -23,7 +24,7 @@ int kl_hashline_write(FILE *f, const struct kl_hashline *line) {
 int kl_hashreader_open(struct kl_hashreader *r, const char *path, char *err, size_t err_len) {
     memset(r, 0, sizeof(*r));
     r->path = path;
-    r->file = fopen(path, "r");
+    r->file = kl_file_stream(path, "r");
     if (r->file) return 0;
     snprintf(err, err_len, "cannot read %s: %s", path, strerror(errno));
     return -1;

@@ -109,6 +109,11 @@ int tool_number(const char *option, const char *text, uint64_t lo, uint64_t hi, 
 
 /* ---- places ---- */
 
+char *tool_path(char *arg) {
+    kl_file_use_slashes(arg);
+    return arg;
+}
+
 int tool_own_dir(char *out, size_t cap) {
     if (kl_process_own_path(out, cap) != 0) return -1;
     *strrchr(out, '/') = '\0';

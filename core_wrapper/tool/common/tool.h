@@ -72,6 +72,9 @@ int tool_number(const char *option, const char *text, uint64_t lo, uint64_t hi, 
 int tool_fail(int code, const char *command, const char *format, ...)
     __attribute__((format(__printf__, 3, 4)));
 
+/* A path of the command line as one of ours (kl_file_use_slashes()), in place. Returns arg. */
+char *tool_path(char *arg);
+
 /* The folder of this program, without a slash at the end. */
 int tool_own_dir(char *out, size_t cap);
 

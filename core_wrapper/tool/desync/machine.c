@@ -1,5 +1,6 @@
 /* The parent's side of a machine. */
 #include "core_wrapper/tool/desync/machine.h"
+#include "net/platform/file.h"
 #include "net/platform/dir.h"
 #include "core_wrapper/tool/common/tool.h"
 
@@ -35,12 +36,12 @@ static int take_clock(struct kl_machine_setup *s, const char *text) {
 
 int kl_machine_take(struct kl_machine_setup *s, int c, char *value) {
     switch (c) {
-    case 'c': return s->core = value, 0;
-    case 'f': return s->content = value, 0;
-    case 's': return s->system_dir = value, 0;
-    case 'S': return s->save_dir = value, 0;
+    case 'c': return s->core = tool_path(value), 0;
+    case 'f': return s->content = tool_path(value), 0;
+    case 's': return s->system_dir = tool_path(value), 0;
+    case 'S': return s->save_dir = tool_path(value), 0;
     case 'i': return s->input = value, 0;
-    case 'r': return s->recording = value, 0;
+    case 'r': return s->recording = tool_path(value), 0;
     case 'x': return s->corrupt = value, 0;
     case 'o': return take_option(s, value);
     case 'd': return take_device(s, value);
@@ -123,7 +124,7 @@ static int spawn(struct kl_machine *m, const struct args *a, char *err, size_t e
 static void add_last_words(const struct kl_machine *m, char *err, size_t err_len) {
     char name[300], line[300], last[300] = "";
     log_name(m->scratch, name);
-    FILE *f = fopen(name, "re");
+    FILE *f = kl_file_stream(name, "r");
     while (f && fgets(line, sizeof(line), f)) {
         line[strcspn(line, "\r\n")] = 0;
         if (*line) memcpy(last, line, sizeof(last));

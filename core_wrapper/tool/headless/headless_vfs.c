@@ -31,11 +31,11 @@ static const char *v_path(struct retro_vfs_file_handle *s) {
 
 static const char *mode_text(unsigned mode) {
     switch (mode) {
-    case RETRO_VFS_FILE_ACCESS_READ: return "rb";
-    case RETRO_VFS_FILE_ACCESS_WRITE: return "wb";
-    case RETRO_VFS_FILE_ACCESS_READ_WRITE: return "w+b";
+    case RETRO_VFS_FILE_ACCESS_READ: return "r";
+    case RETRO_VFS_FILE_ACCESS_WRITE: return "w";
+    case RETRO_VFS_FILE_ACCESS_READ_WRITE: return "w+";
     case RETRO_VFS_FILE_ACCESS_WRITE | RETRO_VFS_FILE_ACCESS_UPDATE_EXISTING:
-    case RETRO_VFS_FILE_ACCESS_READ_WRITE | RETRO_VFS_FILE_ACCESS_UPDATE_EXISTING: return "r+b";
+    case RETRO_VFS_FILE_ACCESS_READ_WRITE | RETRO_VFS_FILE_ACCESS_UPDATE_EXISTING: return "r+";
     default: return NULL;
     }
 }
@@ -44,7 +44,7 @@ static const char *mode_text(unsigned mode) {
 static struct retro_vfs_file_handle *v_open(const char *path, unsigned mode, unsigned hints) {
     const char *text = mode_text(mode);
     struct retro_vfs_file_handle *s = path && text ? calloc(1, sizeof(*s)) : NULL;
-    if (s && (s->file = fopen(path, text)) && (s->path = strdup(path))) {
+    if (s && (s->file = kl_file_stream(path, text)) && (s->path = strdup(path))) {
         s->mapped = mode == RETRO_VFS_FILE_ACCESS_READ && hints & RETRO_VFS_FILE_ACCESS_HINT_FREQUENT_ACCESS;
         if (kl_headless_current())
             kl_world_note_file(kl_headless_current()->world, path, text[0] != 'r' || text[1] == '+');
@@ -96,7 +96,8 @@ static int v_flush(struct retro_vfs_file_handle *s) {
     return s && fflush(s->file) == 0 ? 0 : -1;
 }
 static int v_remove(const char *path) {
-    return path && remove(path) == 0 ? 0 : -1;
+    char ignored[300];
+    return path && kl_file_remove(path, ignored, sizeof ignored) == 0 ? 0 : -1;
 }
 static int v_rename(const char *from, const char *to) {
     return from && to && rename(from, to) == 0 ? 0 : -1;
@@ -107,11 +108,17 @@ static int64_t v_truncate(struct retro_vfs_file_handle *s, int64_t len) {
 }
 
 static int v_stat(const char *path, int32_t *size) {
-    struct stat st;
-    if (!path || stat(path, &st) != 0) return 0;
+    enum kl_file_kind kind = path ? kl_file_kind(path) : KL_FILE_IS_NONE;
+    struct stat st = {0};
+    FILE *f = kind == KL_FILE_IS_PLAIN ? kl_file_stream(path, "r") : NULL;
+    if (f) {
+        (void)fstat(fileno(f), &st);
+        fclose(f);
+    }
+    if (kind == KL_FILE_IS_NONE) return 0;
     if (size) *size = (int32_t)st.st_size;
-    return RETRO_VFS_STAT_IS_VALID | (S_ISDIR(st.st_mode) ? RETRO_VFS_STAT_IS_DIRECTORY : 0) |
-           (S_ISCHR(st.st_mode) ? RETRO_VFS_STAT_IS_CHARACTER_SPECIAL : 0);
+    return RETRO_VFS_STAT_IS_VALID | (kind == KL_FILE_IS_DIR ? RETRO_VFS_STAT_IS_DIRECTORY : 0) |
+           (kind == KL_FILE_IS_OTHER ? RETRO_VFS_STAT_IS_CHARACTER_SPECIAL : 0);
 }
 
 static int v_mkdir(const char *path) {

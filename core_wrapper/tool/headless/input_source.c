@@ -1,3 +1,4 @@
+#include "net/platform/file.h"
 #include "core_wrapper/tool/headless/input_source.h"
 
 #include <errno.h>
@@ -140,7 +141,7 @@ static int read_line(struct kl_input_source *s, char *line) {
 }
 
 static int read_file(struct kl_input_source *s, const char *path, char *err, size_t err_len) {
-    FILE *f = fopen(path, "r");
+    FILE *f = kl_file_stream(path, "r");
     char line[256];
     int number = 0, result = 0;
     if (!f) {

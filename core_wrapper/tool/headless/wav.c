@@ -1,3 +1,4 @@
+#include "net/platform/file.h"
 #include "core_wrapper/tool/headless/wav.h"
 
 #include <string.h>
@@ -33,7 +34,7 @@ static int put_head(struct kl_wav *w) {
 int kl_wav_open(struct kl_wav *w, const char *path) {
     w->frames = 0;
     w->rate = 48000;
-    w->file = fopen(path, "w");
+    w->file = kl_file_stream(path, "w");
     return w->file ? put_head(w) : -1;
 }
 

@@ -1,7 +1,7 @@
 #include "net/platform/environment.h"
 #include "net/platform/process.h"
 #include "core_wrapper/tool/play/host_here.h"
-#include "core_wrapper/tool/setup/place.h"
+#include "core_wrapper/tool/setup/place_system.h"
 #include "net/platform/file.h"
 #include "core_wrapper/tool/play/invited.h"
 #include "core_wrapper/tool/common/forward.h"
@@ -93,10 +93,10 @@ static int take_map_port(struct play *p, const char *text) {
 static int take(struct play *p, int c) {
     static char spectate[] = "spectate";
     switch (c) {
-    case O_CORE: p->core = optarg; return 0;
-    case O_CONTENT: p->content = optarg; return 0;
-    case O_RETROARCH: p->retroarch = optarg; return 0;
-    case O_WRAPPER: p->wrapper = optarg; return 0;
+    case O_CORE: p->core = tool_path(optarg); return 0;
+    case O_CONTENT: p->content = tool_path(optarg); return 0;
+    case O_RETROARCH: p->retroarch = tool_path(optarg); return 0;
+    case O_WRAPPER: p->wrapper = tool_path(optarg); return 0;
     case O_ASK: p->ask = true; return 0;
     case O_SPECTATE: kl_forward_set(&p->settings, "mode", spectate); return 0;
     case O_HOST_HERE: p->host_here = true; return 0;
@@ -146,11 +146,10 @@ static int accept_link(struct play *p, const char *link) {
 /* ---- needed files ---- */
 
 static int find_retroarch(struct play *p) {
-    if (!p->retroarch && kl_on_path("retroarch", p->retroarch_path, sizeof(p->retroarch_path))) return 0;
+    if (!p->retroarch && kl_place_program(p->retroarch_path, sizeof(p->retroarch_path))) return 0;
     if (!p->retroarch)
-        return tool_fail(
-            -1, "play",
-            "no retroarch on PATH: install it (apt-get install retroarch) or name it with --retroarch");
+        return tool_fail(-1, "play", "no RetroArch to start, expected %s. %s Or name it with --retroarch",
+                         kl_place_words.looked, kl_place_words.get_retroarch);
     if (!kl_file_runnable(p->retroarch))
         return tool_fail(-1, "play", "--retroarch %s: expected a program", p->retroarch);
     snprintf(p->retroarch_path, sizeof(p->retroarch_path), "%s", p->retroarch);
@@ -168,13 +167,24 @@ static int find_wrapper(struct play *p) {
     return tool_fail(-1, "play", "--wrapper %s: %s", from, strerror(errno));
 }
 
+/* A name means a core of RetroArch's own folder first, then of the usual ones. */
+static int find_core(const char *name, char out[KLT_PATH], char *err, size_t err_len) {
+    static struct kl_place place[KL_PLACES];
+    int places = strchr(name, '/') ? 0 : kl_place_find(place, err, err_len);
+    bool found = places > 0 && kl_place_core(place, places, name, out);
+    for (int i = 0; i < places; i++)
+        kl_place_free(&place[i]);
+    if (places < 0) return -1;
+    return found ? 0 : tool_find_core(name, out, KLT_PATH, err, err_len);
+}
+
 /* Names everything that is missing, not only the first. */
 static int find_all(struct play *p) {
-    char err[2048], found[4096];
+    char err[2 * KLT_PATH], found[KLT_PATH];
     int missing = 0;
     missing |= find_retroarch(p);
     missing |= find_wrapper(p);
-    if (tool_find_core(p->core, found, sizeof(found), err, sizeof(err)) != 0)
+    if (find_core(p->core, found, err, sizeof(err)) != 0)
         missing |= tool_fail(-1, "play", "%s", err);
     else if (!kl_file_real(found, p->core_path, sizeof(p->core_path)))
         missing |= tool_fail(-1, "play", "cannot read the core %s: %s", found, strerror(errno));

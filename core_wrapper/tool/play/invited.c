@@ -6,9 +6,9 @@
 #include <strings.h>
 
 #include "core_wrapper/tool/play/game_search.h"
+#include "core_wrapper/tool/setup/place_system.h"
 #include "core_wrapper/tool/setup/set_relay.h"
 #include "core_wrapper/tool/common/tool.h"
-#include "net/platform/library.h"
 #include "net/transport/link.h"
 #include "net/engine/plain.h"
 #include "net/platform/dir.h"
@@ -20,11 +20,8 @@
 /* Only by its name: in RetroArch's folder of cores, else in the usual ones. */
 static bool find_core(const char *name, const struct kl_place *place, int places, char core[KLT_PATH]) {
     char err[2048];
-    for (int i = 0; i < places; i++) {
-        snprintf(core, KLT_PATH, "%.4000s/%.64s_libretro" KL_LIBRARY_ENDING, place[i].cores, name);
-        if (place[i].kind == KL_PLACE_NATIVE && kl_file_kind(core) == KL_FILE_IS_PLAIN) return true;
-    }
-    return tool_find_core(name, core, KLT_PATH, err, sizeof err) == 0;
+    return kl_place_core(place, places, name, core) ||
+           tool_find_core(name, core, KLT_PATH, err, sizeof err) == 0;
 }
 
 static bool find_game(const struct kl_url *url, const struct kl_place *place, int places,
@@ -32,7 +29,7 @@ static bool find_game(const struct kl_url *url, const struct kl_place *place, in
     const struct kl_game_wanted wanted = {url->game, url->crc, url->size};
     char own[KLT_PATH], below[KLT_PATH + 64];
     bool has_own = tool_own_dir(own, sizeof own) == 0;
-    snprintf(below, sizeof below, "%s/../share/keylock", own);
+    snprintf(below, sizeof below, "%s/%s", own, kl_place_words.games);
     return kl_game_search(&wanted, place, places, has_own ? below : NULL, content);
 }
 
@@ -49,10 +46,8 @@ bool kl_invited_find(const struct kl_url *url, char core[KLT_PATH], char content
     if (url->size) snprintf(sum, sizeof sum, " (CRC %08x)", (unsigned)url->crc);
     size_t n = 0;
     if (!has_core)
-        n = (size_t)snprintf(
-            missing, missing_len,
-            "the core %s is not installed: apt-get install libretro-%s, or RetroArch's Online Updater",
-            url->core, url->core);
+        n = (size_t)snprintf(missing, missing_len, "the core %s is not installed: %s", url->core,
+                             kl_place_words.get_core);
     if (!has_game && n < missing_len)
         snprintf(
             missing + n, missing_len - n,

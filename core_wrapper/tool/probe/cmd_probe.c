@@ -531,9 +531,9 @@ static int probe(struct probe *p) {
 static int take(struct probe *p, const char **core, int c) {
     uint64_t frames;
     switch (c) {
-    case 'c': *core = optarg; return 0;
-    case 'f': p->setup.content = optarg; return 0;
-    case 's': p->setup.system_dir = optarg; return 0;
+    case 'c': *core = tool_path(optarg); return 0;
+    case 'f': p->setup.content = tool_path(optarg); return 0;
+    case 's': p->setup.system_dir = tool_path(optarg); return 0;
     case 'i': p->setup.input = optarg; return 0;
     case 'O': p->try_options = true; return 0;
     case 'k': p->keep = true; return 0;
@@ -542,7 +542,7 @@ static int take(struct probe *p, const char **core, int c) {
         p->setup.frames = LEARN_FRAMES;
         return 0;
     case 'j':
-        p->json = optarg;
+        p->json = tool_path(optarg);
         p->quiet = strcmp(optarg, "-") == 0;
         return 0;
     case 'n':

@@ -1,5 +1,6 @@
 /* The child's side: runs the core once and prints the findings as lines of text; the states go into a
  * file. */
+#include "net/platform/file.h"
 #include "net/platform/process.h"
 #include "net/platform/clock.h"
 #include "core_wrapper/tool/probe/probe.h"
@@ -272,7 +273,7 @@ int cmd_probe_child(int argc, char **argv) {
         return tool_fail(KLT_USAGE, "probe-child", "only keylock probe may start this");
     c->frame_us = calloc(c->frames, sizeof(*c->frame_us));
     bool keeps = strcmp(argv[4], "-") != 0;
-    if (keeps) c->states = fopen(argv[4], "wb");
+    if (keeps) c->states = kl_file_stream(argv[4], "w");
     if (!c->frame_us || (keeps && !c->states))
         return tool_fail(KLT_OUTPUT, "probe", "cannot write %s: %s", argv[4], strerror(errno));
     if (kl_input_source_open(&input, argv[8], err, sizeof(err)) != 0 ||

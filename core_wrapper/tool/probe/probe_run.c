@@ -1,4 +1,5 @@
 /* The parent's side of one run: starts the child, reads its findings. */
+#include "net/platform/file.h"
 #include "net/platform/process.h"
 #include "core_wrapper/tool/probe/probe.h"
 #include "core_wrapper/tool/common/tool.h"
@@ -53,7 +54,7 @@ static int start(struct kl_process *p, const struct kl_probe_setup *s, enum kl_p
 static void read_error(struct kl_probe_result *r, const char *path) {
     static const char prefix[] = "keylock probe: ";
     char line[KLT_ERR];
-    FILE *f = fopen(path, "r");
+    FILE *f = kl_file_stream(path, "r");
     while (f && fgets(line, sizeof(line), f)) {
         line[strcspn(line, "\n")] = '\0';
         const char *text = strncmp(line, prefix, strlen(prefix)) == 0 ? line + strlen(prefix) : line;
@@ -181,7 +182,7 @@ void kl_probe_compare_states(struct kl_probe_bytes *out, const char *scratch) {
     uint8_t *a, *b, *map = NULL;
     name_files(&fa, scratch, KL_PROBE_PLAIN, 0);
     name_files(&fb, scratch, KL_PROBE_PLAIN, 1);
-    FILE *x = fopen(fa.states, "rb"), *y = fopen(fb.states, "rb");
+    FILE *x = kl_file_stream(fa.states, "r"), *y = kl_file_stream(fb.states, "r");
     while ((a = read_state(x, &frame_a, &size_a)) != NULL) {
         b = read_state(y, &frame_b, &size_b);
         if (!map) map = calloc(1, map_len = size_a);

@@ -207,20 +207,20 @@ static int checked(const char *option, const char *key, const char *text) {
 
 static int take(struct kl_run_options *o, int c) {
     switch (c) {
-    case O_CORE: o->core = optarg; return 0;
-    case O_CONTENT: o->content = optarg; return 0;
+    case O_CORE: o->core = tool_path(optarg); return 0;
+    case O_CONTENT: o->content = tool_path(optarg); return 0;
     case O_FRAMES: return tool_number("frames", optarg, 1, UINT32_MAX, &o->frames);
     case O_INPUT: o->input = optarg; return 0;
     case O_SPEED: return choose("speed", optarg, "max", "real", &o->real_speed);
     case O_HZ: return set_hz(o, optarg);
-    case O_WAV: o->wav = optarg; return 0;
+    case O_WAV: o->wav = tool_path(optarg); return 0;
     case O_HASH_EVERY:
         o->has_hash_every = true;
         return tool_number("hash-every", optarg, 0, 65535, &o->hash_every);
-    case O_HASH_OUT: o->hash_out = optarg; return 0;
-    case O_TRACE: o->trace = optarg; return 0;
-    case O_SYSTEM: o->system_dir = optarg; return 0;
-    case O_SAVE: o->save_dir = optarg; return 0;
+    case O_HASH_OUT: o->hash_out = tool_path(optarg); return 0;
+    case O_TRACE: o->trace = tool_path(optarg); return 0;
+    case O_SYSTEM: o->system_dir = tool_path(optarg); return 0;
+    case O_SAVE: o->save_dir = tool_path(optarg); return 0;
     case O_OPTION: return add_option(o, optarg);
     case O_DEVICE: return add_device(o, optarg);
     case O_CLOCK: o->has_clock = true; return choose("clock", optarg, "virtual", "host", &o->host_clock);
@@ -232,11 +232,11 @@ static int take(struct kl_run_options *o, int c) {
         return 0;
     case O_QUIET: o->quiet = true; return 0;
     case O_COMMAND: return add_command(o, optarg);
-    case O_RECORD: o->record = optarg; return 0;
-    case O_STATES: o->states = optarg; return checked("states", "states", optarg);
+    case O_RECORD: o->record = tool_path(optarg); return 0;
+    case O_STATES: o->states = tool_path(optarg); return checked("states", "states", optarg);
     case O_CORRUPT: return set_corrupt(o, optarg);
     case O_WAIT: return tool_number("wait", optarg, 0, 1000000, &o->wait_s);
-    case O_WRAPPER: o->wrapper = optarg; return 0;
+    case O_WRAPPER: o->wrapper = tool_path(optarg); return 0;
     default: return kl_forward_take(&o->settings, c, optarg) ? 0 : -1;
     }
 }

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "net/platform/file.h"
 #include "net/platform/process.h"
 
 #define PROGRESS_EVERY_US 250000
@@ -17,7 +18,7 @@ static void note_error(struct kl_run_output *o, const char *path) {
 }
 
 static FILE *open_one(struct kl_run_output *o, const char *path) {
-    FILE *f = path ? fopen(path, "w") : NULL;
+    FILE *f = path ? kl_file_stream(path, "w") : NULL;
     if (path && !f) note_error(o, path);
     return f;
 }

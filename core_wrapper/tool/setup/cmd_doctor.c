@@ -94,7 +94,7 @@ int cmd_doctor(int argc, char **argv) {
         if (c == 'r' && kl_config_set(&scratch, "relay", optarg, err, sizeof err) != 0)
             return tool_usage("--relay: %s", strstr(err, "expected"));
         if (c == 'r') d.relay = optarg;
-        if (c == 'w') d.wrapper = optarg;
+        if (c == 'w') d.wrapper = tool_path(optarg);
         json = json || c == 'j';
     }
     if (optind < argc) return tool_usage("expected options only, got \"%s\"", argv[optind]);

@@ -1,4 +1,5 @@
 /* `keylock install`: wrapped cores in RetroArch's list. */
+#include "net/platform/desktop.h"
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
 #include "core_wrapper/tool/common/tool.h"
@@ -6,6 +7,7 @@
 #include "core_wrapper/words/config.h"
 #include "core_wrapper/tool/setup/install.h"
 #include "core_wrapper/tool/setup/own_folder.h"
+#include "core_wrapper/tool/setup/place_system.h"
 #include "core_wrapper/tool/setup/travel.h"
 #include "net/platform/library.h"
 
@@ -36,14 +38,18 @@ const char cmd_install_help[] =
     "  --relay HOST[:PORT]  also sets the relay, in keylock.cfg in RetroArch's system folder\n"
     "  --room NAME      sets the room there\n"
     "  --name NAME      sets the name there that the others see\n"
-    "  --for WHICH      only in this RetroArch: native, flatpak or steam (default: in each that is here)\n"
+    "  --for WHICH      only in this RetroArch: native, flatpak, steam, or the folder that has its settings "
+    "and cores\n"
+    "                   (default: in each that is found)\n"
     "  --wrapper PATH   keylock_libretro.so (default: beside this program, else in its lib folder)\n"
     "\n"
     "Run it again after an update of RetroArch, of a core or of Keylock. If RetroArch's folder of cores "
     "belongs to root,\n"
     "the command makes a folder of your own with links to all cores, and sets it in RetroArch's settings. It "
     "says what it\n"
-    "changed, and --remove of the last core takes that back. Root gets the folder itself, for all users.\n"
+    "changed, and --remove of the last core takes that back. Root gets the folder itself, for all users. On "
+    "Windows the\n"
+    "command also makes keylock:// links open with keylock play, until the last core is removed.\n"
     "\n"
     "Exit status:\n"
     "  0  done\n"
@@ -58,7 +64,7 @@ struct job {
     const char *setting[3]; /* of wishes[] */
     char wrapper_path[KLT_PATH];
     char **core;
-    int cores, failed;
+    int cores, installed, failed;
     struct kl_place place[KL_PLACES];
     int places;
 };
@@ -104,18 +110,25 @@ static bool is_path(const char *text) {
     return strchr(text, '/') != NULL;
 }
 
-/* One that is named by its path takes the place of a link among RetroArch's cores; one that is not there is
- * looked for in the usual folders. */
-static int fetch_core(struct job *j, struct kl_place *p, const char *text, const char *name) {
-    char found[KLT_PATH], err[KLT_PATH + 512];
-    bool by_path = is_path(text) && p->kind == KL_PLACE_NATIVE;
-    if (kl_install_has_core(p, name) && !by_path) return 0;
-    if (!is_path(text) && p->kind != KL_PLACE_NATIVE) {
+static int say_missing(struct job *j, const struct kl_place *p, const char *name) {
+    char err[KLT_PATH + 512];
+    if (p->kind == KL_PLACE_BOX || j->places > 1) {
         printf("  %s: not in %s\n", name, p->cores);
         return 1;
     }
+    snprintf(err, sizeof err, "no core %s in %s: install it, %s", name, p->cores, kl_place_words.get_core);
+    return fail(j, err);
+}
+
+/* One that is named by its path takes the place of a link (or copy) among RetroArch's cores; one that is not
+ * there is looked for in the usual folders, if links work. */
+static int fetch_core(struct job *j, struct kl_place *p, const char *text, const char *name) {
+    char found[KLT_PATH], err[KLT_PATH + 512];
+    bool by_path = is_path(text) && p->kind != KL_PLACE_BOX;
+    if (kl_install_has_core(p, name) && !by_path) return 0;
+    if (!is_path(text) && p->kind != KL_PLACE_LINKS) return say_missing(j, p, name);
     if (tool_find_core(is_path(text) ? text : name, found, sizeof found, err, sizeof err) != 0 ||
-        kl_install_link(p, name, found, err, sizeof err) != 0)
+        kl_install_get(p, name, found, err, sizeof err) != 0)
         return fail(j, err);
     return 0;
 }
@@ -129,7 +142,10 @@ static void install_one(struct job *j, struct kl_place *p, const char *text) {
         return;
     }
     if (fetch_core(j, p, text, name) != 0) return;
-    if (kl_install_core(p, name, j->wrapper_path, err, sizeof err) != 0) fail(j, err);
+    if (kl_install_core(p, name, j->wrapper_path, err, sizeof err) != 0)
+        fail(j, err);
+    else
+        j->installed++;
 }
 
 static int prepare(struct job *j, struct kl_place *p) {
@@ -137,7 +153,7 @@ static int prepare(struct job *j, struct kl_place *p) {
     if (kl_own_folder(p, KL_FOLDER_CORES, err, sizeof err) != 0 ||
         kl_own_folder(p, KL_FOLDER_INFO, err, sizeof err) != 0)
         return fail(j, err);
-    if (p->kind == KL_PLACE_NATIVE) return 0;
+    if (p->kind != KL_PLACE_BOX) return 0;
     if (kl_travel(j->wrapper_path, p->cores, libraries, sizeof libraries, err, sizeof err) != 0)
         return fail(j, err);
     printf("  libraries for the wrapper in %s/%s: %s\n", p->cores, KLT_TRAVEL_FOLDER, libraries);
@@ -190,6 +206,13 @@ static void remove_one(struct job *j, struct kl_place *p, const char *name) {
     if (r >= 0) printf("  %s: %s\n", name, r == 0 ? "removed from the list" : "not in the list");
 }
 
+static bool has_locked(const struct kl_place *p) {
+    static struct names names;
+    names.count = 0;
+    list_names(p->cores, "_keylock_libretro" KL_LIBRARY_ENDING, add_locked, &names);
+    return names.count > 0;
+}
+
 static void remove_from(struct job *j, struct kl_place *p) {
     static struct names names;
     char name[KLT_CORE_NAME], err[2 * KLT_PATH];
@@ -200,9 +223,7 @@ static void remove_from(struct job *j, struct kl_place *p) {
     for (int i = 0; i < j->cores; i++)
         if (kl_install_name(j->core[i], name)) remove_one(j, p, name);
     kl_install_refresh(p);
-    names.count = 0;
-    list_names(p->cores, "_keylock_libretro" KL_LIBRARY_ENDING, add_locked, &names);
-    if (names.count) return;
+    if (has_locked(p)) return;
     if (kl_own_folder_undo(p, KL_FOLDER_CORES, err, sizeof err) != 0 ||
         kl_own_folder_undo(p, KL_FOLDER_INFO, err, sizeof err) != 0)
         fail(j, err);
@@ -218,10 +239,58 @@ static void list(struct job *j, struct kl_place *p) {
         printf("  %-32s  %s\n", names.at[i], states[kl_install_state(p, names.at[i], j->wrapper_path)]);
 }
 
+/* ---- links ---- */
+
+#define SCHEME "keylock"
+
+static void take_links(struct job *j) {
+    static const char *const arguments[] = {"play", "--ask", "--", NULL};
+    char err[1024];
+    int r = kl_desktop_take_links(SCHEME, "Keylock", arguments, err, sizeof err);
+    if (r == 0) printf(SCHEME ":// links open with keylock play, which asks first\n");
+    if (r == KL_DESKTOP_OTHERS) printf(SCHEME ":// links stay with the other program that opens them\n");
+    if (r < 0) fail(j, err);
+}
+
+static bool any_left(const struct job *j) {
+    static struct kl_place place[KL_PLACES];
+    char ignored[2 * KLT_PATH];
+    bool left = false;
+    int n = kl_place_find(place, ignored, sizeof ignored);
+    for (int i = 0; i < n; i++) {
+        left = left || has_locked(&place[i]);
+        kl_place_free(&place[i]);
+    }
+    for (int i = 0; i < j->places; i++)
+        left = left || has_locked(&j->place[i]);
+    return n < 0 || left;
+}
+
+static void leave_links(struct job *j) {
+    char err[1024];
+    int r = any_left(j) ? KL_DESKTOP_SAME : kl_desktop_leave_links(SCHEME, err, sizeof err);
+    if (r == 0) printf(SCHEME ":// links open no more\n");
+    if (r < 0) fail(j, err);
+}
+
 /* ---- all of them ---- */
+
+static bool names_folder(const char *which) {
+    return is_path(which) || !strcmp(which, ".");
+}
+
+static int find_at(struct job *j) {
+    char err[2 * KLT_PATH];
+    j->places = kl_place_at(j->place, j->only, err, sizeof err);
+    if (j->places < 0) return fail(j, err);
+    if (j->places) return 0;
+    return tool_fail(-1, "install", "no RetroArch in %s: expected its program or its retroarch.cfg there",
+                     j->only);
+}
 
 static int find_places(struct job *j) {
     char err[2 * KLT_PATH];
+    if (j->only && names_folder(j->only)) return find_at(j);
     int n = kl_place_find(j->place, err, sizeof err);
     if (n < 0) return fail(j, err);
     for (int i = 0; i < n; i++)
@@ -230,11 +299,8 @@ static int find_places(struct job *j) {
         else
             kl_place_free(&j->place[i]);
     if (j->places) return 0;
-    return tool_fail(
-        -1, "install",
-        "no %s here: expected retroarch on PATH or its settings in ~/.config/retroarch, Flatpak's in "
-        "~/.var/app/org.libretro.RetroArch, or Steam's in steamapps/common/RetroArch",
-        j->only ? j->only : "RetroArch");
+    return tool_fail(-1, "install", "no %s here: expected %s", j->only ? j->only : "RetroArch",
+                     kl_place_words.looked);
 }
 
 static int find_wrapper(struct job *j) {
@@ -259,6 +325,8 @@ static int work(struct job *j) {
             install_into(j, p);
         kl_place_free(p);
     }
+    if (j->installed) take_links(j);
+    if (j->remove) leave_links(j);
     return j->failed ? KLT_FAILED : KLT_OK;
 }
 
@@ -282,11 +350,14 @@ static int take(struct job *j, int c) {
     case O_ALL: j->all = true; return 0;
     case O_REMOVE: j->remove = true; return 0;
     case O_LIST: j->list = true; return 0;
-    case O_WRAPPER: j->wrapper = optarg; return 0;
+    case O_WRAPPER: j->wrapper = tool_path(optarg); return 0;
     case O_FOR:
-        j->only = optarg;
-        if (!strcmp(optarg, "native") || !strcmp(optarg, "flatpak") || !strcmp(optarg, "steam")) return 0;
-        return tool_usage("--for: expected native, flatpak or steam, got \"%s\"", optarg);
+        j->only = tool_path(optarg);
+        if (!strcmp(optarg, "native") || !strcmp(optarg, "flatpak") || !strcmp(optarg, "steam") ||
+            names_folder(optarg))
+            return 0;
+        return tool_usage("--for: expected native, flatpak, steam or the path of a folder, got \"%s\"",
+                          optarg);
     default:
         if (c >= O_WISH && c < O_WISH + (int)WISHES) return take_wish(j, (size_t)(c - O_WISH));
         return -1;
@@ -311,6 +382,8 @@ int cmd_install(int argc, char **argv) {
     }
     j.core = argv + optind;
     j.cores = argc - optind;
+    for (int i = 0; i < j.cores; i++)
+        (void)tool_path(j.core[i]);
     if (j.cores + j.all + j.list + wish == 0 || (j.list && (j.cores || j.all || j.remove)))
         return tool_usage(j.list ? "expected --list alone, got more"
                                  : "expected CORE..., --all or --list, got none");

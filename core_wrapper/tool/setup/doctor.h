@@ -37,10 +37,10 @@ __attribute__((format(__printf__, 6, 7))) void kl_doctor_find(struct kl_doctor *
                                                               const char *todo, const char *format, ...);
 
 void kl_doctor_retroarch(struct kl_doctor *d); /* the program, its settings and folders; fills in place */
-void kl_doctor_session(struct kl_doctor *d);   /* after it: display and session bus, for its window */
-void kl_doctor_wrapper(struct kl_doctor *d);   /* does it load; Keylock's own folder */
-void kl_doctor_cores(struct kl_doctor *d);     /* the installed cores, their inner cores and info files */
-void kl_doctor_relay(struct kl_doctor *d);     /* keylock.cfg; the relay's round trip, jitter, protocol */
-void kl_doctor_clock(struct kl_doctor *d);     /* wake-up delays of this machine; its wall clock */
+void kl_doctor_session(struct kl_doctor *d); /* after it: display and session bus, where windows need them */
+void kl_doctor_wrapper(struct kl_doctor *d); /* does it load; Keylock's own folder */
+void kl_doctor_cores(struct kl_doctor *d);   /* the installed cores, their inner cores and info files */
+void kl_doctor_relay(struct kl_doctor *d);   /* keylock.cfg; the relay's round trip, jitter, protocol */
+void kl_doctor_clock(struct kl_doctor *d);   /* wake-up delays of this machine; its wall clock */
 
 #endif

@@ -1,5 +1,4 @@
 /* The doctor's checks of this machine: RetroArch, wrapper, cores, clock. */
-#include "net/platform/environment.h"
 #include "net/platform/library.h"
 #include "net/platform/process.h"
 #include "net/platform/file.h"
@@ -15,6 +14,7 @@
 #include "core_wrapper/start/seat_file.h"
 #include "core_wrapper/abi/wrapper_api.h"
 #include "core_wrapper/tool/setup/install.h"
+#include "core_wrapper/tool/setup/place_system.h"
 #include "core_wrapper/tool/common/tool.h"
 
 #define ANSWER_MS   20000
@@ -44,10 +44,11 @@ static bool find_version(const char *said, unsigned *major, unsigned *minor, uns
     return late && sscanf(late, "Version: %u.%u.%u", major, minor, patch) >= 2;
 }
 
-static void look_at_program(struct kl_doctor *d) {
-    char program[KLT_PATH], said[2048];
+static void look_at_program(struct kl_doctor *d, const struct kl_place *p) {
+    const char *program = p->program;
+    char said[2048];
     unsigned major = 0, minor = 0, patch = 0;
-    if (!kl_on_path("retroarch", program, sizeof program)) return; /* its settings alone may be left */
+    if (!*program) return; /* its settings alone may be left */
     ask_version(program, said, sizeof said);
     if (!find_version(said, &major, &minor, &patch))
         kl_doctor_find(d, KL_WRONG, "retroarch_silent", "RetroArch",
@@ -67,72 +68,24 @@ static void look_at_place(struct kl_doctor *d, const struct kl_place *p) {
     kl_doctor_find(d, KL_WELL, "retroarch_folders", p->name, NULL, "settings %.400s%s, cores %.400s",
                    p->config, p->values.there ? "" : " (not there yet)", p->cores);
     if (!kl_dir_exists(p->cores)) {
-        snprintf(todo, sizeof todo,
-                 "Install a core: a package libretro-… of the distribution, or in RetroArch Main Menu, Load "
-                 "Core, Download a Core.");
+        snprintf(todo, sizeof todo, "Install a core: %s.", kl_place_words.get_core);
         kl_doctor_find(d, KL_WRONG, "cores_folder_missing", p->name, todo,
                        "the folder of cores %.400s does not exist", p->cores);
     }
 }
 
-/* ---- the desktop session ---- */
-
-static bool is_set(const char *variable) {
-    const char *value = kl_environment_get(variable);
-    return value && *value;
-}
-
-static void look_at_display(struct kl_doctor *d) {
-    bool screen =
-        kl_file_kind("/dev/dri/card0") != KL_FILE_IS_NONE; /* RetroArch can draw on a bare console */
-    if (is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")) return;
-    kl_doctor_find(
-        d, screen ? KL_ODD : KL_WRONG, "display_missing", "display",
-        "Start RetroArch in a terminal of your desktop. By ssh, set DISPLAY to that desktop's, as in "
-        "DISPLAY=:0 retroarch.",
-        "neither DISPLAY nor WAYLAND_DISPLAY is set, so RetroArch opens no window from here");
-}
-
-/* libgamemode, which Debian's RetroArch recommends, hands libdbus a connection that it did not get, and
- * libdbus then ends the process. keylock play tells libdbus not to. */
-static void look_at_bus(struct kl_doctor *d) {
-    const char *folder = kl_environment_get("XDG_RUNTIME_DIR"),
-               *fatal = kl_environment_get("DBUS_FATAL_WARNINGS");
-    char path[KLT_PATH], ignored[256];
-    snprintf(path, sizeof path, "%.4000s/bus", folder ? folder : "");
-    if (is_set("DBUS_SESSION_BUS_ADDRESS") ||
-        (is_set("XDG_RUNTIME_DIR") && kl_file_kind(path) != KL_FILE_IS_NONE))
-        return;
-    void *gamemode = kl_library_open("libgamemode.so.0", ignored, sizeof ignored);
-    bool ends = gamemode && !(fatal && !strcmp(fatal, "0"));
-    kl_library_close(gamemode);
-    kl_doctor_find(
-        d, ends ? KL_WRONG : KL_ODD, "session_bus_missing", "session bus",
-        "Start RetroArch by dbus-run-session retroarch, or by keylock play. For good: apt-get install "
-        "dbus-user-session, then log in again.",
-        "no D-Bus session bus%s",
-        ends ? ": RetroArch aborts here when GameMode asks for one"
-             : ", which RetroArch uses to hold "
-               "back the screensaver");
-}
-
-void kl_doctor_session(struct kl_doctor *d) {
-    if (d->places == 0) return;
-    look_at_display(d);
-    look_at_bus(d);
-}
-
 void kl_doctor_retroarch(struct kl_doctor *d) {
     char err[2 * KLT_PATH];
-    look_at_program(d);
     d->places = kl_place_find(d->place, err, sizeof err);
     if (d->places < 0)
         kl_doctor_find(d, KL_WRONG, "retroarch_unreadable", "RetroArch",
                        "Make that file readable for this user.", "%.900s", err);
     if (d->places < 0) d->places = 0;
     if (d->places == 0)
-        kl_doctor_find(d, KL_WRONG, "retroarch_missing", "RetroArch",
-                       "Install RetroArch: apt-get install retroarch.", "RetroArch is not installed");
+        kl_doctor_find(d, KL_WRONG, "retroarch_missing", "RetroArch", kl_place_words.get_retroarch,
+                       "RetroArch is not installed");
+    for (int i = 0; i < d->places; i++)
+        look_at_program(d, &d->place[i]);
     for (int i = 0; i < d->places; i++)
         look_at_place(d, &d->place[i]);
 }
@@ -144,10 +97,8 @@ static void load_wrapper(struct kl_doctor *d) {
     void *handle = kl_library_open(d->wrapper_path, why, sizeof why);
     klw_api_fn fn = NULL;
     if (!handle) {
-        kl_doctor_find(
-            d, KL_WRONG, "wrapper_broken", "wrapper",
-            "Install the library that this message names, or build Keylock here (make deps, make).",
-            "the wrapper does not load: %.900s", why);
+        kl_doctor_find(d, KL_WRONG, "wrapper_broken", "wrapper", kl_place_words.mend_wrapper,
+                       "the wrapper does not load: %.900s", why);
         return;
     }
     *(void **)&fn = kl_library_find(handle, KLW_API_SYMBOL);
@@ -171,8 +122,7 @@ void kl_doctor_wrapper(struct kl_doctor *d) {
     if (*d->wrapper_path)
         load_wrapper(d);
     else
-        kl_doctor_find(d, KL_WRONG, "wrapper_missing", "wrapper",
-                       "Run make install, or name the wrapper with --wrapper.", "%.900s", err);
+        kl_doctor_find(d, KL_WRONG, "wrapper_missing", "wrapper", kl_place_words.get_wrapper, "%.900s", err);
     if (kl_state_folder(NULL, dir, err, sizeof err) == 0)
         kl_doctor_find(d, KL_WELL, "own_folder", "own folder", NULL, "%.900s", dir);
     else

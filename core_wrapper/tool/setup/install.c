@@ -91,10 +91,24 @@ static int ask_core(const struct kl_place *p, const char *name, const struct kl_
         return -1;
     }
     memset(card, 0, sizeof *card);
-    if (p->kind == KL_PLACE_NATIVE || !kl_settings_get(info, "corename", card->name, sizeof card->name))
+    if (p->kind != KL_PLACE_BOX || !kl_settings_get(info, "corename", card->name, sizeof card->name))
         return -1;
     kl_settings_get(info, "supported_extensions", card->extensions, sizeof card->extensions);
     return 0;
+}
+
+/* Says so if a program has the file in its hands, as a RetroArch that has loaded the core on a system whose
+ * loaded files cannot be replaced. Returns -1. */
+static int say_used(char *err, size_t err_len) {
+    size_t n = strlen(err);
+    if (errno == EBUSY && n < err_len)
+        snprintf(err + n, err_len - n, "; nothing is lost: end RetroArch, then run this again");
+    return -1;
+}
+
+static int put_core(const char *from, const char *to, char *err, size_t err_len) {
+    int r = kl_file_copy(from, to, KL_FILE_PROGRAM | KL_FILE_NO_LINK, err, err_len);
+    return r < 0 ? say_used(err, err_len) : r;
 }
 
 static int put_files(const struct kl_place *p, const char *name, const char *wrapper,
@@ -108,7 +122,7 @@ static int put_files(const struct kl_place *p, const char *name, const char *wra
         snprintf(err, err_len, "out of memory");
     free(text);
     locked_path(p, name, path);
-    return r == 0 ? kl_file_copy(wrapper, path, KL_FILE_PROGRAM | KL_FILE_NO_LINK, err, err_len) : -1;
+    return r == 0 ? put_core(wrapper, path, err, err_len) : -1;
 }
 
 static int take_over(const struct kl_place *p, const struct kl_card *card, char *err, size_t err_len) {
@@ -192,30 +206,37 @@ static int link_to(const char *from, const char *to, char *err, size_t err_len) 
     return kl_file_link(from, to, err, err_len) == 0 || kl_file_equal(from, to) ? 0 : -1;
 }
 
-int kl_install_link(struct kl_place *p, const char *name, const char *path, char *err, size_t err_len) {
+static int get_from(const struct kl_place *p, const char *from, const char *to, char *err, size_t err_len) {
+    if (p->kind == KL_PLACE_LINKS) return link_to(from, to, err, err_len);
+    return put_core(from, to, err, err_len) < 0 ? -1 : 0;
+}
+
+int kl_install_get(struct kl_place *p, const char *name, const char *path, char *err, size_t err_len) {
     char real[KLT_PATH], to[KLT_PATH], there[KLT_PATH];
     core_path(p, name, to);
     if (!kl_file_real(path, real, sizeof real)) {
         snprintf(err, err_len, "no core at %.4000s: %s", path, strerror(errno));
         return -1;
     }
-    if (p->kind != KL_PLACE_NATIVE) {
+    if (p->kind == KL_PLACE_BOX) {
         snprintf(err, err_len, "%s sees only what is in its own folders: copy %.1900s to %.1900s first",
                  p->name, real, p->cores);
         return -1;
     }
     if (kl_file_real(to, there, sizeof there) && !strcmp(there, real)) return 0;
-    if (link_to(real, to, err, err_len) != 0) return -1;
-    printf("  %s: linked to %s in the folder of cores\n", name, real);
+    if (get_from(p, real, to, err, err_len) != 0) return -1;
+    printf("  %s: %s %s in the folder of cores\n", name,
+           p->kind == KL_PLACE_LINKS ? "linked to" : "a copy of", real);
     strcpy(real + strlen(real) - strlen(KL_LIBRARY_ENDING), ".info");
     info_path(p, name, "", to);
-    return kl_file_readable(real) ? link_to(real, to, err, err_len) : 0;
+    return kl_file_readable(real) ? get_from(p, real, to, err, err_len) : 0;
 }
 
 int kl_install_remove(struct kl_place *p, const char *name, char *err, size_t err_len) {
     char path[KLT_PATH];
-    info_path(p, name, LOCKED, path);
-    if (kl_file_remove(path, err, err_len) < 0) return -1;
     locked_path(p, name, path);
-    return kl_file_remove(path, err, err_len);
+    int r = kl_file_remove(path, err, err_len);
+    if (r < 0) return say_used(err, err_len);
+    info_path(p, name, LOCKED, path);
+    return kl_file_remove(path, err, err_len) < 0 ? -1 : r;
 }

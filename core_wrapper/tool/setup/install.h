@@ -1,5 +1,5 @@
 /* install.h - wrapped cores in one RetroArch: a copy of the wrapper for each, under a name that tells it its
- * core.
+ * core. Paths are as in file.h.
  *
  * A copy, not a link: RetroArch hands dlopen the name it found, and two links to one file are one library to
  * the loader, which then has the name of the first; a link out of a box (Flatpak, Steam) leads nowhere; and a
@@ -29,8 +29,9 @@ int kl_install_core(struct kl_place *p, const char *name, const char *wrapper, c
 /* By RetroArch's settings and its override for the core of that (wrapped) name: it runs on behind the menu
  * and without focus. */
 bool kl_install_runs_on(const struct kl_place *p, const char *locked);
-/* A core that lies elsewhere: a link to it, and to the info file beside it, among the others. */
-int kl_install_link(struct kl_place *p, const char *name, const char *path, char *err, size_t err_len);
+/* A core that lies elsewhere: a link to it, and to the info file beside it, among the others; or copies of
+ * both. */
+int kl_install_get(struct kl_place *p, const char *name, const char *path, char *err, size_t err_len);
 /* 1: it was not there. */
 int kl_install_remove(struct kl_place *p, const char *name, char *err, size_t err_len);
 

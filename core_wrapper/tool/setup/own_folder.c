@@ -98,7 +98,7 @@ static int make(struct kl_place *p, const struct kind *k, const char *was, char 
     char fresh[KLT_PATH];
     unsigned made = 0;
     snprintf(fresh, sizeof fresh, "%.4000s/%s", p->base, k->below);
-    if (p->kind != KL_PLACE_NATIVE || !strcmp(fresh, was)) {
+    if (p->kind != KL_PLACE_LINKS || !strcmp(fresh, was)) {
         snprintf(err, err_len, "cannot write to %s: %s", was, strerror(EACCES));
         return -1;
     }

@@ -5,52 +5,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/platform/environment.h"
+#include "core_wrapper/tool/setup/place_system.h"
+#include "net/platform/library.h"
 #include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
 
-#define SKELETON "/etc/retroarch.cfg"
-
-static bool is_file(const char *path) {
-    return kl_file_kind(path) == KL_FILE_IS_PLAIN;
-}
-
-__attribute__((format(__printf__, 3, 4))) static bool join(char *out, size_t cap, const char *format, ...) {
+bool kl_place_write(char out[KLT_PATH], const char *format, ...) {
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(out, cap, format, args);
+    int n = vsnprintf(out, KLT_PATH, format, args);
     va_end(args);
-    return n > 0 && (size_t)n < cap;
+    return n > 0 && n < KLT_PATH;
 }
 
+/* Without a home, a path that is not there. */
 static const char *home(void) {
-    const char *h = kl_environment_get("HOME");
-    return h && *h == '/' ? h : "/nowhere";
-}
-
-bool kl_on_path(const char *name, char *out, size_t cap) {
-    const char *path = kl_environment_get("PATH");
-    for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/usr/games"; *at;) {
-        size_t len = strcspn(at, ":");
-        if (len && join(out, cap, "%.*s/%s", (int)len, at, name) && kl_file_runnable(out)) return true;
-        at += len + (at[len] == ':');
-    }
-    return false;
+    static char path[KLT_PATH];
+    char ignored[256];
+    return kl_dir_known(KL_DIR_HOME, NULL, path, sizeof path, ignored, sizeof ignored) == 0 ? path
+                                                                                            : "/nowhere";
 }
 
 /* ---- its folders ---- */
 
-/* "~" is the home, ":" the program's own folder (Steam's: that of its settings). */
+/* "~" is the home, ":" the program's own folder (Steam's: that of its settings). "D:/" keeps its slash. */
 static void expand(const struct kl_place *p, const char *value, char *out) {
     size_t n;
     if (value[0] == '~')
-        join(out, KLT_PATH, "%s%s", home(), value + 1);
+        kl_place_write(out, "%s%s", home(), value + 1);
     else if (value[0] == ':' && (value[1] == '/' || value[1] == '\\'))
-        join(out, KLT_PATH, "%s/%s", p->base, value + 2);
+        kl_place_write(out, "%s/%s", p->base, value + 2);
     else
-        join(out, KLT_PATH, "%s", value);
-    for (n = strlen(out); n > 1 && out[n - 1] == '/'; n--)
+        kl_place_write(out, "%s", value);
+    kl_file_use_slashes(out);
+    for (n = strlen(out); n > 1 && out[n - 1] == '/' && out[n - 2] != ':'; n--)
         out[n - 1] = 0;
 }
 
@@ -59,7 +48,7 @@ static void folder(const struct kl_place *p, const char *key, const char *below,
     if (kl_settings_get(&p->values, key, value, sizeof value) && *value && strcmp(value, "default") != 0)
         expand(p, value, out);
     else
-        join(out, KLT_PATH, "%s/%s", p->base, below);
+        kl_place_write(out, "%s/%s", p->base, below);
 }
 
 /* Unlike the others these have a "default" of their own: beside the content. */
@@ -91,7 +80,7 @@ int kl_place_read(struct kl_place *p, char *err, size_t err_len) {
         p->values.there = false; /* of its own it has none */
     }
     folder(p, "libretro_directory", "cores", p->cores);
-    folder(p, "libretro_info_path", p->kind == KL_PLACE_STEAM ? "info" : "cores", p->info);
+    folder(p, "libretro_info_path", p->info_below, p->info);
     folder(p, "system_directory", "system", p->system);
     folder(p, "rgui_config_directory", "config", p->options);
     folder(p, "input_remapping_directory", "config/remaps", p->remaps);
@@ -109,58 +98,77 @@ void kl_place_free(struct kl_place *p) {
     kl_settings_free(&p->values);
 }
 
-/* ---- cores that are here ---- */
+/* ---- those that are here ---- */
 
-static bool find_native(struct kl_place *p) {
-    char program[KLT_PATH], old[KLT_PATH];
-    const char *xdg = kl_environment_get("XDG_CONFIG_HOME");
-    p->kind = KL_PLACE_NATIVE;
-    p->name = "RetroArch";
-    p->word = "native";
-    if (xdg && *xdg == '/')
-        join(p->base, sizeof p->base, "%s/retroarch", xdg);
-    else
-        join(p->base, sizeof p->base, "%s/.config/retroarch", home());
-    join(p->config, sizeof p->config, "%s/retroarch.cfg", p->base);
-    join(old, sizeof old, "%s/.retroarch.cfg", home());
-    if (!is_file(p->config) && is_file(old)) strcpy(p->config, old);
-    if (is_file(SKELETON)) strcpy(p->skeleton, SKELETON);
-    return is_file(p->config) || kl_on_path("retroarch", program, sizeof program);
-}
-
-static bool find_flatpak(struct kl_place *p) {
-    p->kind = KL_PLACE_FLATPAK;
-    p->name = "RetroArch (Flatpak)";
-    p->word = "flatpak";
-    join(p->base, sizeof p->base, "%s/.var/app/org.libretro.RetroArch/config/retroarch", home());
-    join(p->config, sizeof p->config, "%s/retroarch.cfg", p->base);
-    return kl_dir_exists(p->base);
-}
-
-static bool find_steam(struct kl_place *p) {
-    static const char *const roots[] = {".local/share/Steam", ".steam/steam",
-                                        ".var/app/com.valvesoftware.Steam/.local/share/Steam"};
-    p->kind = KL_PLACE_STEAM;
+static bool look_in_library(struct kl_place *p, const char *library) {
     p->name = "RetroArch (Steam)";
     p->word = "steam";
-    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
-        join(p->base, sizeof p->base, "%s/%s/steamapps/common/RetroArch", home(), roots[i]);
-        join(p->config, sizeof p->config, "%s/retroarch.cfg", p->base);
-        if (kl_dir_exists(p->base)) return true;
+    p->info_below = "info";
+    return kl_place_write(p->base, "%s/steamapps/common/RetroArch", library) &&
+           kl_place_write(p->config, "%s/retroarch.cfg", p->base) && kl_dir_exists(p->base);
+}
+
+/* A line of libraryfolders.vdf: "path" "D:\\Games", with backslashes written twice. The text behind it, or
+ * NULL. */
+static const char *next_library(const char *text, char out[KLT_PATH]) {
+    size_t n = 0;
+    const char *at = strstr(text, "\"path\"");
+    if (at) at = strchr(at + strlen("\"path\""), '"');
+    if (!at) return NULL;
+    for (at++; *at && *at != '"' && n < KLT_PATH - 1; at++) {
+        if (*at == '\\' && at[1]) at++;
+        out[n++] = *at;
     }
-    return false;
+    out[n] = 0;
+    kl_file_use_slashes(out);
+    return at;
+}
+
+bool kl_place_look_at_steam(struct kl_place *p, const char *steam) {
+    struct kl_settings libraries = {0};
+    char path[KLT_PATH], ignored[KLT_PATH + 64];
+    bool found = look_in_library(p, steam);
+    if (!found && kl_place_write(path, "%s/steamapps/libraryfolders.vdf", steam) &&
+        kl_settings_read(&libraries, path, ignored, sizeof ignored) == 0)
+        for (const char *at = libraries.text; !found && (at = next_library(at, path));)
+            found = look_in_library(p, path);
+    kl_settings_free(&libraries);
+    return found;
 }
 
 int kl_place_find(struct kl_place out[KL_PLACES], char *err, size_t err_len) {
-    static bool (*const find[KL_PLACES])(struct kl_place *) = {find_native, find_flatpak, find_steam};
-    int n = 0;
-    for (size_t i = 0; i < KL_PLACES; i++) {
-        memset(&out[n], 0, sizeof out[n]);
-        if (!find[i](&out[n])) continue;
-        if (kl_place_read(&out[n], err, err_len) != 0) return -1;
-        n++;
-    }
+    int n = kl_place_look(out);
+    for (int i = 0; i < n; i++)
+        if (kl_place_read(&out[i], err, err_len) != 0) {
+            for (int k = 0; k < i; k++)
+                kl_place_free(&out[k]);
+            return -1;
+        }
     return n;
+}
+
+int kl_place_at(struct kl_place *out, const char *folder, char *err, size_t err_len) {
+    char real[KLT_PATH];
+    memset(out, 0, sizeof *out);
+    if (!kl_file_real(folder, real, sizeof real) || !kl_place_look_at(out, real)) return 0;
+    return kl_place_read(out, err, err_len) == 0 ? 1 : -1;
+}
+
+bool kl_place_core(const struct kl_place *place, int places, const char *name, char out[KLT_PATH]) {
+    for (int i = 0; i < places; i++)
+        if (place[i].kind != KL_PLACE_BOX &&
+            kl_place_write(out, "%s/%s_libretro" KL_LIBRARY_ENDING, place[i].cores, name) &&
+            kl_file_kind(out) == KL_FILE_IS_PLAIN)
+            return true;
+    return false;
+}
+
+bool kl_place_program(char *out, size_t cap) {
+    static struct kl_place place[KL_PLACES];
+    int n = kl_place_look(place);
+    for (int i = 0; i < n; i++)
+        if (*place[i].program && snprintf(out, cap, "%s", place[i].program) < (int)cap) return true;
+    return false;
 }
 
 /* ---- a change ---- */

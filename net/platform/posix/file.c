@@ -307,6 +307,12 @@ bool kl_file_is_absolute(const char *path) {
     return *path == '/';
 }
 
+FILE *kl_file_stream(const char *path, const char *mode) {
+    char kept_here[8];
+    snprintf(kept_here, sizeof kept_here, "%se", mode);
+    return fopen(path, kept_here);
+}
+
 void kl_file_use_slashes(char *path) {
     (void)path;
 }

@@ -17,6 +17,7 @@
 
 #include "net/platform/clock.h"
 #include "net/platform/dir.h"
+#include "net/platform/file.h"
 #include "net/platform/process_channel.h"
 
 #define CHILD_FD 3  /* the channel's number in the child */
@@ -293,6 +294,17 @@ int kl_process_own_path(char *out, size_t cap) {
     if (n <= 0) return -1;
     out[n] = 0;
     return 0;
+}
+
+bool kl_process_find(const char *name, char *out, size_t cap) {
+    const char *path = getenv("PATH");
+    for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/usr/games"; *at;) {
+        size_t len = strcspn(at, ":");
+        int n = snprintf(out, cap, "%.*s/%s", (int)len, at, name);
+        if (len && n > 0 && (size_t)n < cap && kl_file_runnable(out)) return true;
+        at += len + (at[len] == ':');
+    }
+    return false;
 }
 
 int kl_process_become(const char *program, const char *const *arguments, char *err, size_t err_len) {

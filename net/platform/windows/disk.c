@@ -131,6 +131,14 @@ bool kl_disk_is_same(HANDLE a, HANDLE b) {
            x.nFileIndexLow == y.nFileIndexLow;
 }
 
+bool kl_disk_is_used(const wchar_t *path) {
+    HANDLE file = CreateFileW(path, GENERIC_WRITE, KL_DISK_SHARE, NULL, OPEN_EXISTING,
+                              FILE_FLAG_OPEN_REPARSE_POINT, NULL);
+    if (file == INVALID_HANDLE_VALUE) return GetLastError() == ERROR_SHARING_VIOLATION;
+    CloseHandle(file);
+    return false;
+}
+
 /* Some drives have no letter that the system could name (a RAM disk's): the path as it was given then. */
 bool kl_disk_real(const char *path, wchar_t out[KL_WIDE_PATH]) {
     HANDLE file = kl_disk_open(path, FILE_READ_ATTRIBUTES, OPEN_EXISTING, 0, NULL);

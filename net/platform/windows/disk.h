@@ -38,6 +38,8 @@ bool kl_disk_names_link(const wchar_t *path);
 bool kl_disk_remove_link(const wchar_t *path);
 /* True if both are the same file. */
 bool kl_disk_is_same(HANDLE a, HANDLE b);
+/* True if a program uses the file in a way that keeps others from writing it: it has loaded it, for one. */
+bool kl_disk_is_used(const wchar_t *path);
 /* The path without links. */
 bool kl_disk_real(const char *path, wchar_t out[KL_WIDE_PATH]);
 

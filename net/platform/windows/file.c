@@ -1,10 +1,13 @@
 #include "net/platform/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <io.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <windows.h>
 
 #include "net/platform/clock.h"
@@ -70,6 +73,20 @@ void kl_file_unmap(const void *bytes, size_t len) {
     if (len) UnmapViewOfFile(bytes);
 }
 
+FILE *kl_file_stream(const char *path, const char *mode) {
+    wchar_t wide[KL_WIDE_PATH];
+    char bytes[8];
+    int how = strchr(mode, '+') ? _O_RDWR : *mode == 'w' ? _O_WRONLY : _O_RDONLY;
+    if (*mode == 'w') how |= _O_CREAT | _O_TRUNC;
+    if (!kl_wide_path(wide, path)) {
+        errno = kl_windows_errno(GetLastError());
+        return NULL;
+    }
+    int fd = _wopen(wide, how | _O_BINARY | _O_NOINHERIT, _S_IREAD | _S_IWRITE);
+    snprintf(bytes, sizeof bytes, "%sb", mode);
+    return fd < 0 ? NULL : _fdopen(fd, bytes);
+}
+
 /* ---- writing ---- */
 
 /* Opens a new file DIR\.NAME.PID-N beside path. */
@@ -122,7 +139,7 @@ static int give_name(HANDLE file, const wchar_t *beside, const wchar_t *path, un
         DWORD why = GetLastError();
         if (!replace && (why == ERROR_FILE_EXISTS || why == ERROR_ALREADY_EXISTS)) return KL_FILE_KEPT;
         bool again = is_busy(why, path) && kl_now_us() < until_us;
-        SetLastError(why);
+        SetLastError(why == ERROR_ACCESS_DENIED && kl_disk_is_used(path) ? ERROR_SHARING_VIOLATION : why);
         if (!again) return -1;
         Sleep(KL_DISK_AGAIN_MS);
     }

@@ -106,7 +106,7 @@ int kl_file_remove(const char *path, char *err, size_t err_len) {
         if (remove_once(wide)) return 0;
         DWORD why = GetLastError();
         if (why != ERROR_SHARING_VIOLATION || kl_now_us() >= until_us) {
-            SetLastError(why);
+            SetLastError(why == ERROR_ACCESS_DENIED && kl_disk_is_used(wide) ? ERROR_SHARING_VIOLATION : why);
             break;
         }
         Sleep(KL_DISK_AGAIN_MS);

@@ -12,6 +12,7 @@
 #include <shellapi.h>
 #include <tlhelp32.h>
 
+#include "net/platform/environment.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"
 #include "net/platform/windows/quit.h"
@@ -105,6 +106,24 @@ int kl_process_own_path(char *out, size_t cap) {
     wchar_t path[KL_WIDE_PATH];
     DWORD n = GetModuleFileNameW(NULL, path, KL_WIDE_PATH);
     return n > 0 && n < KL_WIDE_PATH && kl_narrow_path(out, cap, path) ? 0 : -1;
+}
+
+/* A folder of PATH may stand in quotes, and the name may have its ending already. */
+bool kl_process_find(const char *name, char *out, size_t cap) {
+    static const char *const endings[] = {"", ".exe"};
+    const char *path = kl_environment_get("PATH");
+    for (const char *at = path ? path : ""; *at;) {
+        size_t len = strcspn(at, ";");
+        bool quoted = len > 1 && *at == '"' && at[len - 1] == '"';
+        for (size_t i = 0; len && i < sizeof endings / sizeof *endings; i++) {
+            int n = snprintf(out, cap, "%.*s/%s%s", (int)len - 2 * quoted, at + quoted, name, endings[i]);
+            if (n < 0 || (size_t)n >= cap || !kl_file_runnable(out)) continue;
+            kl_file_use_slashes(out);
+            return true;
+        }
+        at += len + (at[len] == ';');
+    }
+    return false;
 }
 
 /* _isatty() is true for any device, NUL among them. */

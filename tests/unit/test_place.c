@@ -1,0 +1,196 @@
+/* The RetroArchs of a machine and their folders: as their settings have them, by default, where each system
+ * has them. */
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+
+#include "core_wrapper/tool/setup/place_system.h"
+#include "net/platform/dir.h"
+#include "net/platform/environment.h"
+#include "net/platform/file.h"
+#include "tests/unit/disk.h"
+
+static char dir[256], real[256], err[2 * KLT_PATH];
+static struct kl_place place[KL_PLACES];
+
+static const char *at(const char *name) {
+    static char path[8][512];
+    static unsigned turn;
+    char *out = path[turn++ % 8];
+    snprintf(out, sizeof path[0], "%s/%s", real, name);
+    return out;
+}
+
+static void put(const char *name, const char *text) {
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s", at(name));
+    *strrchr(folder, '/') = 0;
+    assert_int_equal(kl_dir_make(folder, false, err, sizeof err), 0);
+    assert_int_equal(kl_file_write_whole(at(name), text, strlen(text), KL_FILE_PROGRAM, err, sizeof err), 0);
+}
+
+/* No folder of the user that runs the test counts. */
+static int make_home(void **state) {
+    (void)state;
+    if (kl_dir_make_temporary(dir, sizeof dir, "keylock-test-place", err, sizeof err) != 0 ||
+        !kl_file_real(dir, real, sizeof real))
+        return -1;
+    kl_environment_set("HOME", real);
+    kl_environment_set("XDG_CONFIG_HOME", NULL);
+    kl_environment_set("APPDATA", at("roaming"));
+    kl_environment_set("PATH", at("programs"));
+    return 0;
+}
+static int remove_home(void **state) {
+    (void)state;
+    kl_dir_remove_tree(dir);
+    return kl_dir_exists(dir);
+}
+
+static void find(int expected) {
+    assert_int_equal(kl_place_find(place, err, sizeof err), expected);
+}
+static void free_all(int count) {
+    for (int i = 0; i < count; i++)
+        kl_place_free(&place[i]);
+}
+
+static void one_in_a_named_folder(void **state) {
+    (void)state;
+    struct kl_place p;
+    assert_int_equal(kl_place_at(&p, at("none"), err, sizeof err), 0);
+    put("a b \u30b2/other.txt", "");
+    assert_int_equal(kl_place_at(&p, at("a b \u30b2"), err, sizeof err), 0);
+    put("a b \u30b2/retroarch.cfg",
+        "libretro_directory = \":\\mine\"\nsystem_directory = \"default\"\nsavefile_directory = \"default\"\n"
+        "playlist_directory = \"~/lists/\"\nrgui_browser_directory = \"" DISK_DRIVE "/games/\"\n"
+        "sort_savefiles_enable = \"true\"\n");
+    assert_int_equal(kl_place_at(&p, at("a b \u30b2"), err, sizeof err), 1);
+    assert_string_equal(p.base, at("a b \u30b2"));
+    assert_string_equal(p.config, at("a b \u30b2/retroarch.cfg"));
+    assert_string_equal(p.program, "");
+    assert_string_equal(p.cores, at("a b \u30b2/mine"));
+    assert_string_equal(p.system, at("a b \u30b2/system"));
+    assert_string_equal(p.saves, "");
+    assert_string_equal(p.states, at("a b \u30b2/states"));
+    assert_string_equal(p.options, at("a b \u30b2/config"));
+    assert_string_equal(p.remaps, at("a b \u30b2/config/remaps"));
+    assert_string_equal(p.playlists, at("lists"));
+    assert_string_equal(p.content, DISK_DRIVE "/games");
+    assert_true(p.sort_saves && !p.sort_states);
+    kl_place_free(&p);
+    put("a b \u30b2/retroarch" DISK_PROGRAM, "");
+    assert_int_equal(kl_place_at(&p, at("a b \u30b2"), err, sizeof err), 1);
+    assert_string_equal(p.program, at("a b \u30b2/retroarch" DISK_PROGRAM));
+    kl_place_free(&p);
+    assert_int_equal(kl_dir_make(at("bad/retroarch.cfg"), false, err, sizeof err), 0);
+    put("bad/retroarch" DISK_PROGRAM, "");
+    assert_int_equal(kl_place_at(&p, at("bad"), err, sizeof err), -1); /* its settings cannot be read */
+    assert_non_null(strstr(err, "retroarch.cfg"));
+    kl_place_free(&p);
+}
+
+static void one_in_another_library_of_steam(void **state) {
+    (void)state;
+    struct kl_place p;
+    char text[4096], doubled[1024], *to = doubled;
+    memset(&p, 0, sizeof p);
+    assert_false(kl_place_look_at_steam(&p, at("steam")));
+    for (const char *c = at("library 2"); *c; c++) { /* as Windows writes it */
+        bool back = *DISK_DRIVE && *c == '/';
+        *to++ = back ? '\\' : *c;
+        if (back) *to++ = '\\';
+    }
+    *to = 0;
+    snprintf(text, sizeof text,
+             "\"libraryfolders\"\n{\n\t\"0\"\n\t{\n\t\t\"path\"\t\t\"%s\"\n\t}\n\t\"1\"\n\t{"
+             "\n\t\t\"path\"\t\t\"%s\"\n\t}\n}\n",
+             at("steam"), doubled);
+    put("steam/steamapps/libraryfolders.vdf", text);
+    assert_false(kl_place_look_at_steam(&p, at("steam")));
+    put("library 2/steamapps/common/RetroArch/x", "");
+    assert_true(kl_place_look_at_steam(&p, at("steam")));
+    assert_string_equal(p.base, at("library 2/steamapps/common/RetroArch"));
+    put("steam/steamapps/common/RetroArch/x", ""); /* its first library comes first */
+    assert_true(kl_place_look_at_steam(&p, at("steam")));
+    assert_string_equal(p.base, at("steam/steamapps/common/RetroArch"));
+    put("steam/steamapps/libraryfolders.vdf", "\"path\"");
+    kl_dir_remove_tree(at("steam/steamapps/common"));
+    assert_false(kl_place_look_at_steam(&p, at("steam")));
+}
+
+#ifdef _WIN32
+static void the_usual_ones(void **state) {
+    (void)state;
+    char program[KLT_PATH];
+    find(0);
+    assert_false(kl_place_program(program, sizeof program));
+    put("roaming/RetroArch/retroarch.cfg", "libretro_directory = \"C:\\\\x\\\\cores\\\\\"\n");
+    find(1);
+    assert_int_equal(place[0].kind, KL_PLACE_COPIES);
+    assert_string_equal(place[0].base, at("roaming/RetroArch"));
+    assert_string_equal(place[0].info, at("roaming/RetroArch/info"));
+    assert_false(kl_place_program(program, sizeof program));
+    free_all(1);
+    put("programs/retroarch.exe", "");
+    find(1);
+    assert_string_equal(place[0].base, at("programs"));
+    assert_string_equal(place[0].config, at("programs/retroarch.cfg"));
+    assert_string_equal(place[0].cores, at("programs/cores"));
+    assert_true(kl_place_program(program, sizeof program));
+    assert_string_equal(program, at("programs/retroarch.exe"));
+    free_all(1);
+    put("roaming/retroarch.cfg",
+        "system_directory = \":\\bios\"\n"); /* RetroArch takes it if there is none beside */
+    find(1);
+    assert_string_equal(place[0].config, at("roaming/retroarch.cfg"));
+    assert_string_equal(place[0].system, at("programs/bios"));
+    free_all(1);
+}
+#else
+/* As said, as upstream has them, in boxes. */
+static void the_usual_ones(void **state) {
+    (void)state;
+    char program[KLT_PATH];
+    find(0);
+    assert_false(kl_place_program(program, sizeof program));
+    put(".config/retroarch/retroarch.cfg", "libretro_directory = \"~/my cores/\"\nsavefile_directory = "
+                                           "\"default\"\nsort_savefiles_enable = \"true\"\n");
+    put(".local/share/Steam/steamapps/common/RetroArch/retroarch.cfg",
+        "libretro_directory = \":/cores\"\nsystem_directory = \"default\"\n");
+    assert_int_equal(
+        kl_dir_make(at(".var/app/org.libretro.RetroArch/config/retroarch"), false, err, sizeof err), 0);
+    find(3);
+    assert_int_equal(place[0].kind, KL_PLACE_LINKS);
+    assert_string_equal(place[0].cores, at("my cores"));
+    assert_string_equal(place[0].info, at(".config/retroarch/cores"));
+    assert_string_equal(place[0].saves, "");
+    assert_string_equal(place[0].states, at(".config/retroarch/states"));
+    assert_true(place[0].sort_saves);
+    assert_string_equal(place[1].word, "flatpak");
+    assert_int_equal(place[1].kind, KL_PLACE_BOX);
+    assert_string_equal(place[1].cores, at(".var/app/org.libretro.RetroArch/config/retroarch/cores"));
+    assert_string_equal(place[2].word, "steam");
+    assert_int_equal(place[2].kind, KL_PLACE_BOX);
+    assert_string_equal(place[2].cores, at(".local/share/Steam/steamapps/common/RetroArch/cores"));
+    assert_string_equal(place[2].info, at(".local/share/Steam/steamapps/common/RetroArch/info"));
+    assert_string_equal(place[2].system, at(".local/share/Steam/steamapps/common/RetroArch/system"));
+    assert_false(kl_place_program(program, sizeof program)); /* those of boxes are not started from here */
+    free_all(3);
+    put("programs/retroarch", "");
+    assert_true(kl_place_program(program, sizeof program));
+    assert_string_equal(program, at("programs/retroarch"));
+    kl_environment_set("XDG_CONFIG_HOME", at("settings"));
+    find(3);
+    assert_string_equal(place[0].config, at("settings/retroarch/retroarch.cfg"));
+    free_all(3);
+}
+#endif
+
+#define T(test) cmocka_unit_test_setup_teardown(test, make_home, remove_home)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {T(one_in_a_named_folder), T(one_in_another_library_of_steam),
+                                       T(the_usual_ones)};
+    return cmocka_run_group_tests_name("place", tests, NULL, NULL);
+}
