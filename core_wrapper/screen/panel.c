@@ -168,7 +168,8 @@ static void add_delay(struct chips *s, const struct kl_panel *p, bool wide, bool
     if (p->lead_frames <= 0) return;
     for (unsigned i = 0; i < p->count; i++) {
         const struct kl_panel_member *m = &p->member[i];
-        if (m->distant && names) snprintf(whose, sizeof whose, m->you ? ": your link" : ": %s's link", m->name);
+        if (m->distant && names)
+            snprintf(whose, sizeof whose, m->you ? ": your link" : ": %s's link", m->name);
     }
     add(s, WHITE, "delay %u%s%s", frames, !wide ? "" : frames == 1 ? " frame" : " frames", whose);
 }
