@@ -167,14 +167,14 @@ static int find_wrapper(struct play *p) {
     return tool_fail(-1, "play", "--wrapper %s: %s", from, strerror(errno));
 }
 
-/* A name means a core of RetroArch's own folder first, then of the usual ones. */
+/* A name means a core of RetroArch's own folder first, if its settings can be read, then of the usual ones.
+ */
 static int find_core(const char *name, char out[KLT_PATH], char *err, size_t err_len) {
     static struct kl_place place[KL_PLACES];
     int places = strchr(name, '/') ? 0 : kl_place_find(place, err, err_len);
     bool found = places > 0 && kl_place_core(place, places, name, out);
     for (int i = 0; i < places; i++)
         kl_place_free(&place[i]);
-    if (places < 0) return -1;
     return found ? 0 : tool_find_core(name, out, KLT_PATH, err, err_len);
 }
 
