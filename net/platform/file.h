@@ -78,6 +78,10 @@ bool kl_file_real(const char *path, char *out, size_t cap);
 bool kl_file_is_absolute(const char *path);
 /* Makes a path of ours, in place, of one that a program of this system wrote: on Windows with backslashes. */
 void kl_file_use_slashes(char *path);
+/* A path of the same file for a program that knows ASCII alone. Windows: its short names stand in place of
+ * names with other letters. Elsewhere: the path itself. False: longer than cap, or such a name has no short
+ * one. */
+bool kl_file_ascii_path(char *out, size_t cap, const char *path);
 /* DIR/NAME. 0, or -1 with a line in err: longer than cap, or dir is "". */
 int kl_file_join(char *out, size_t cap, const char *dir, const char *name, char *err, size_t err_len);
 

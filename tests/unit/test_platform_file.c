@@ -69,6 +69,29 @@ static void streams(void **state) {
     assert_null(kl_file_stream(at("none"), "r+"));
 }
 
+static void paths_in_ascii(void **state) {
+    (void)state;
+    char path[1024], small[8];
+    put("plain", "abc");
+    assert_true(kl_file_ascii_path(path, sizeof path, at("plain")));
+    assert_string_equal(path, at("plain"));
+    assert_false(kl_file_ascii_path(small, sizeof small, at("plain")));
+    assert_int_equal(kl_dir_make(at("\u30b2\u30fc\u30e0 \u0130"), true, err, sizeof err), 0);
+    assert_int_equal(
+        kl_file_write_whole(at("\u30b2\u30fc\u30e0 \u0130/\u015f x.nes"), "found", 5, 0, err, sizeof err), 0);
+    assert_true(kl_file_ascii_path(path, sizeof path, at("\u30b2\u30fc\u30e0 \u0130/\u015f x.nes")));
+    void *bytes;
+    size_t len;
+    assert_int_equal(kl_file_read(path, 10, 0, &bytes, &len, err, sizeof err), 0); /* the same file */
+    assert_string_equal(bytes, "found");
+    free(bytes);
+#ifdef _WIN32
+    for (const char *c = path; *c; c++)
+        assert_true((unsigned char)*c < 0x80);
+    assert_false(kl_file_ascii_path(path, sizeof path, at("none \u015f")));
+#endif
+}
+
 static void writing_keeps_rights(void **state) {
     (void)state;
     assert_int_equal(save("usual", "1", 0), 0);
@@ -466,6 +489,7 @@ int main(int argc, char **argv) {
         T(reading),
         T(mapping),
         T(streams),
+        T(paths_in_ascii),
         T(writing_keeps_rights),
         T(a_missing_folder_is_named),
         T(a_killed_writer_leaves_the_file_whole),

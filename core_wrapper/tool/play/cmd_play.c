@@ -64,6 +64,7 @@ struct play {
     bool ask;
     struct kl_forward settings;
     char core_path[4096], wrapper_path[4096], retroarch_path[4096], content_path[4096], config_path[64];
+    char ascii[3][4096]; /* wrapper, config and content for RetroArch's command line */
 };
 
 enum { O_CORE = 256, O_CONTENT, O_RETROARCH, O_WRAPPER, O_SPECTATE, O_HOST_HERE, O_MAP_PORT, O_ASK };
@@ -167,14 +168,14 @@ static int find_wrapper(struct play *p) {
     return tool_fail(-1, "play", "--wrapper %s: %s", from, strerror(errno));
 }
 
-/* A name means a core of RetroArch's own folder first, then of the usual ones. */
+/* A name means a core of RetroArch's own folder first, if its settings can be read, then of the usual ones.
+ */
 static int find_core(const char *name, char out[KLT_PATH], char *err, size_t err_len) {
     static struct kl_place place[KL_PLACES];
     int places = strchr(name, '/') ? 0 : kl_place_find(place, err, err_len);
     bool found = places > 0 && kl_place_core(place, places, name, out);
     for (int i = 0; i < places; i++)
         kl_place_free(&place[i]);
-    if (places < 0) return -1;
     return found ? 0 : tool_find_core(name, out, KLT_PATH, err, err_len);
 }
 
@@ -215,16 +216,29 @@ static int make_config(struct play *p) {
     return tool_fail(-1, "play", "%s", err);
 }
 
+/* RetroArch for Windows takes its arguments for ASCII. */
+static int write_ascii(struct play *p) {
+    const char *path[] = {p->wrapper_path, p->config_path, p->content_path};
+    for (size_t i = 0; i < sizeof path / sizeof *path; i++)
+        if (!kl_file_ascii_path(p->ascii[i], sizeof p->ascii[i], path[i]))
+            return tool_fail(
+                -1, "play",
+                "RetroArch cannot be told of %s: move it to a path of plain letters (a to z), or load "
+                "the game in RetroArch's menu",
+                path[i]);
+    return 0;
+}
+
 /* RetroArch takes one --appendconfig, of files joined by '|', the later above the earlier: the player's own
  * file stands before ours. Returns the arguments, ended by NULL. */
 static const char **make_arguments(const struct play *p, int count, char **given) {
     const char **args = calloc((size_t)count + 8, sizeof(*args));
-    char *append = strdup(p->config_path);
+    char *append = strdup(p->ascii[1]);
     unsigned n = 0;
     if (!args || !append) return NULL;
     args[n++] = p->retroarch_path;
     args[n++] = "-L";
-    args[n++] = p->wrapper_path;
+    args[n++] = p->ascii[0];
     unsigned append_at = ++n; /* two places for --appendconfig and its value */
     n++;
     args[append_at - 1] = "--appendconfig";
@@ -241,7 +255,7 @@ static const char **make_arguments(const struct play *p, int count, char **given
         append = joined;
     }
     args[append_at] = append;
-    args[n++] = p->content_path;
+    args[n++] = p->ascii[2];
     return args;
 }
 
@@ -256,6 +270,7 @@ static int host_here(const struct play *p, const char *const *args) {
 static int hand_over(struct play *p, int count, char **given) {
     export_room(p);
     if (make_config(p) != 0) return 1;
+    if (write_ascii(p) != 0) return KLT_LOAD;
     const char **args = make_arguments(p, count, given);
     if (!args) return tool_fail(1, "play", "out of memory");
     if (p->host_here) return host_here(p, args);

@@ -313,6 +313,11 @@ FILE *kl_file_stream(const char *path, const char *mode) {
     return fopen(path, kept_here);
 }
 
+bool kl_file_ascii_path(char *out, size_t cap, const char *path) {
+    int n = snprintf(out, cap, "%s", path);
+    return n >= 0 && (size_t)n < cap;
+}
+
 void kl_file_use_slashes(char *path) {
     (void)path;
 }

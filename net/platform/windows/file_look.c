@@ -83,6 +83,43 @@ bool kl_file_is_absolute(const char *path) {
     return (path[0] && path[1] == ':' && is_slash(path[2])) || (is_slash(path[0]) && is_slash(path[1]));
 }
 
+static bool is_ascii(const char *text, size_t len) {
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)text[i] >= 0x80) return false;
+    return true;
+}
+
+/* The short name of the path's last component, which a drive may lack. */
+static bool find_short_name(char *out, size_t cap, const char *path) {
+    wchar_t wide[KL_WIDE_PATH];
+    WIN32_FIND_DATAW found;
+    HANDLE find = kl_wide_path(wide, path) ? FindFirstFileW(wide, &found) : INVALID_HANDLE_VALUE;
+    if (find == INVALID_HANDLE_VALUE) return false;
+    FindClose(find);
+    return kl_narrow_text(out, cap, found.cAlternateFileName) && *out && is_ascii(out, strlen(out));
+}
+
+bool kl_file_ascii_path(char *out, size_t cap, const char *path) {
+    char prefix[KL_FILE_PATH], name[64];
+    size_t used = 0;
+    for (const char *at = path; *at;) {
+        size_t len = strcspn(at, "/"), all = (size_t)(at - path) + len + (at[len] == '/');
+        const char *take = at;
+        int n = snprintf(prefix, sizeof prefix, "%.*s", (int)((size_t)(at - path) + len), path);
+        if (n < 0 || (size_t)n >= sizeof prefix) return false;
+        if (!is_ascii(at, len)) {
+            if (!find_short_name(name, sizeof name, prefix)) return false;
+            take = name;
+            len = strlen(name);
+        }
+        n = snprintf(out + used, cap - used, "%.*s%s", (int)len, take, path[all - 1] == '/' ? "/" : "");
+        if (n < 0 || (size_t)n >= cap - used) return false;
+        used += (size_t)n;
+        at = path + all;
+    }
+    return used > 0;
+}
+
 void kl_file_use_slashes(char *path) {
     for (; *path; path++)
         if (*path == '\\') *path = '/';
