@@ -257,11 +257,11 @@ portable() {
     check windows-player/last-links "$(links_key)" test -z "$(links_key)"
 }
 
-# --- the real RetroArch, if its build for Windows is there: no settings yet, all folders by its defaults ---------------------
+# --- the real RetroArch: no settings yet, all folders by its defaults --------------------------------------------------------
 
 real() {
     local exe=$windows/retroarch-1.20/retroarch.exe folder="$c/gerçek RetroArch"
-    [ -e "$exe" ] || { skip "windows-player/real: no ${exe#"$PWD"/}"; return; }
+    wine_retroarch_builds
     mkdir -p "$folder/cores"
     cp "$exe" "$nestopia" "$folder"
     mv "$folder/nestopia_libretro.dll" "$folder/cores"

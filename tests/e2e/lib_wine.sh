@@ -2,15 +2,18 @@
 # shellcheck shell=bash
 windows=$PWD/build/windows
 
-# windows_builds TARGET…: those of build/windows, all programs if none is named; and Wine's prefix.
+# windows_builds TARGET…: those of build/windows, all programs if none is named; and Wine's prefix, for programs without windows.
 windows_builds() {
+    windows_make "$@"
+    # The server outlasts the time between two programs: one that ends just then would take the next program with it.
+    wineserver -p30 >/dev/null 2>&1
+}
+windows_make() {
     mkdir -p "$windows" # one scenario at a time builds there
     env -u MAKEFLAGS -u MAKELEVEL HOME="$user_home" TMPDIR=/tmp flock -o "$windows/.make" make --no-print-directory windows BUILD=build ${1:+WINDOWS="$*"} >"$tmp/windows.log" 2>&1 ||
         { show windows; die "windows: make windows fails"; }
     env HOME="$user_home" TMPDIR=/tmp tests/tools/wine_root.sh build/wine >"$tmp/windows.log" 2>&1 || { show windows; die "windows: no Wine"; }
     export WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=;winedbg.exe=d;winemenubuilder.exe=d'
-    # The server outlasts the time between two programs: one that ends just then would take the next program with it.
-    wineserver -p30 >/dev/null 2>&1
 }
 
 # wine_runs PROGRAM ARGUMENT…: one of them, without a display. Wine's server ends by itself 30 s after the last program.
@@ -22,4 +25,68 @@ wine_command() {
     mkdir -p "$tmp/bin"
     printf '#!/bin/sh\nunset DISPLAY WAYLAND_DISPLAY\nexec "%s" "%s" "$@" </dev/null\n' "${WINE64:-/usr/lib/wine/wine64}" "$2" >"$tmp/bin/$1"
     chmod +x "$tmp/bin/$1"
+}
+
+# --- RetroArch for Windows ------------------------------------------------------------------------------------
+
+# It draws on $DISPLAY, writes its log to its standard error, and gets paths as this.
+wine_path() { echo "Z:$1"; }
+
+# wine_retroarch_builds: what its scenarios need, and a Wine prefix of this scenario's own with the shared one's programs. (The desktop
+# of a prefix is that of its first program: here on this display, while other scenarios have none.)
+wine_retroarch_builds() {
+    windows_make keylock_libretro.dll
+    env HOME="$user_home" TMPDIR=/tmp tests/tools/windows_cores.sh "$windows/cores-of-debian" >"$tmp/cores.log" 2>&1 ||
+        { show cores; die "windows: no cores"; }
+    env HOME="$user_home" TMPDIR=/tmp tests/tools/windows_retroarch.sh "$windows/retroarch-1.20" >"$tmp/frontend.log" 2>&1 ||
+        { show frontend; die "windows: no RetroArch"; }
+    mkdir "$tmp/wine"
+    cp -a build/wine/*.reg build/wine/.update-timestamp build/wine/dosdevices "$tmp/wine/"
+    sed -i -E "s|^\"(TEMP\|TMP)\"=.*|\"\1\"=\"Z:$tmp/tmp\"|" "$tmp/wine/user.reg"
+    ln -s "$PWD/build/wine/drive_c" "$tmp/wine/"
+    export WINEPREFIX=$tmp/wine
+}
+
+# wine_home NAME [LINE…]: as retroarch_home, for RetroArch for Windows, with folders of its own for cores and their info: nestopia is
+# there, and what `keylock install nestopia` adds to it.
+wine_home() {
+    local name=$1 at=$tmp/$1 info=/usr/share/libretro/info/nestopia_libretro.info
+    shift
+    retroarch_home "$name" "$@" "libretro_directory = \"$at/cores\"" "libretro_info_path = \"$at/info\"" 'video_driver = "gdi"' \
+        'input_driver = "dinput"' 'quit_press_twice = "false"' 'ui_menubar_enable = "false"' \
+        'menu_swap_ok_cancel_buttons = "false"'
+    sed -i 's|= "/|= "Z:/|' "$at/config/retroarch/retroarch.cfg"
+    mkdir -p "$at/cores" "$at/info"
+    cp "$windows/cores-of-debian/nestopia_libretro.dll" "$at/cores/"
+    cp "$windows/keylock_libretro.dll" "$at/cores/nestopia_keylock_libretro.dll"
+    cp "$windows/retroarch-1.20/retroarch.exe" "$at/" # it makes folders beside itself
+    cp "$info" "$at/info/"
+    {
+        grep -vE '^(display_name|corename|savestate_features) ' "$info"
+        printf '%s = "%s"\n' display_name 'Keylock: NES (Nestopia)' corename 'Nestopia Keylock' savestate_features serialized
+    } >"$at/info/nestopia_keylock_libretro.info"
+}
+
+# start_wine_retroarch NAME ARGUMENT…: RetroArch for Windows, with $tmp/NAME.hash, .csv and .log. Its home and its name in rooms are NAME
+# without "2". $knows has its other variables, $desktop the program that starts it.
+knows=() desktop=()
+start_wine_retroarch() {
+    local name=$1 at
+    at=$(wine_path "$tmp/${1%2}")
+    shift
+    start "$name" env XDG_CONFIG_HOME="$at/config" XDG_STATE_HOME="$at/state-home" \
+        KEYLOCK_HASH_OUT="$(wine_path "$tmp/$name.hash")" KEYLOCK_TRACE="$(wine_path "$tmp/$name.csv")" KEYLOCK_NAME="${name%2}" \
+        "${knows[@]}" "${WINE64:-/usr/lib/wine/wine64}" "${desktop[@]}" "$at/retroarch.exe" -v -c "$at/config/retroarch/retroarch.cfg" "$@"
+}
+
+# wine_plays NAME CONTENT ARGUMENT…: the same, with the wrapped nestopia of its cores.
+wine_plays() { start_wine_retroarch "$1" -L "$(wine_path "$tmp/${1%2}/cores/nestopia_keylock_libretro.dll")" "$(wine_path "$2")" "${@:3}"; }
+
+# taps WINDOW KEY…: together, into the window of RetroArch for Windows. Without a window manager Wine activates a window by a click, and
+# some time later.
+taps() {
+    xdotool mousemove --window "$1" 20 20 click 1
+    lasts 0.3 "the change of the active window"
+    hold "$1" 0.15 "${@:2}"
+    lasts 0.3 "the way of the keys' release"
 }

@@ -433,6 +433,30 @@ if scene panel-turned; then # as arcade games for upright screens do
     shot panel-turned
 fi
 
+if scene windows; then # RetroArch for Windows, framed as Wine frames windows on a desktop of its own; and RetroArch for Linux
+    . tests/e2e/lib_wine.sh
+    wine_retroarch_builds
+    (. tests/tools/own_apt.sh && install_missing fonts-wine)
+    cp /usr/share/wine/fonts/marlett.ttf "$WINEPREFIX/drive_c/windows/Fonts/" # the signs on the frame's buttons
+    ann nestopia "$shooter" 2
+    xdotool windowmove "$window" 536 23
+    wine_home bob "${looks[@]}" "${no_sound[@]}"
+    knows=(KEYLOCK_RELAY="$relay" KEYLOCK_ROOM="$room")
+    desktop=(explorer "/desktop=keylock,520x475")
+    wine_plays bob "$shooter"
+    begun
+    play 6
+    halves_equal() { # both in the same frame
+        import -window root -crop 1048x475+0+0 +repage -depth 8 "$tmp/windows.png"
+        convert "$tmp/windows.png" -crop 512x448+4+23 +repage "$tmp/left.png"
+        convert "$tmp/windows.png" -crop 512x448+536+23 +repage "$tmp/right.png"
+        [ "$(compare -metric AE "$tmp/left.png" "$tmp/right.png" null: 2>&1)" = 0 ]
+    }
+    check screens/windows-frame "no picture has both windows in one frame" eventually 20 halves_equal
+    keep "$tmp/windows.png" windows
+    knows=() desktop=()
+fi
+
 if scene desync; then # bob's core reads chance that the world cannot replace
     PROBE_CORE=size:256x224 ann "$test_core" "$shooter" 2 --players 3
     PROBE_CORE=size:256x224,entropy:300 other bob "$test_core" "$shooter" --players 3

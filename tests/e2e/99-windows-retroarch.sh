@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# 99-windows-retroarch.sh - real RetroArch 1.20 for Windows, under Wine, with the wrapped nestopia of its core list. Two of them and
+# one of Linux play in one room; one is killed with -9, and takes its seat again. Then by RetroArch's own Netplay menu (--host and
+# --connect): Windows hosts and is the relay, and Windows is the guest of a host on Linux.
+#   PARTS='room netplay'  only these
+#   PICTURE=FILE          keeps a picture of the three windows in the room
+# runs: working, all, 120 s
+# limit: 1800
+. "$(dirname "$0")/lib.sh"
+. tests/e2e/lib_wine.sh
+. tests/e2e/netplay_lib.sh
+
+PARTS=${PARTS:-room netplay}
+game=$content/shooter.nes
+needs "$keylock" "$relay_program" "$wrapper" "$game"
+for program in retroarch Xvfb xdotool; do
+    command -v $program >/dev/null || { skip "windows-retroarch: no $program"; finish; }
+done
+core_path nestopia >/dev/null || { skip "windows-retroarch: no nestopia"; finish; }
+wine_retroarch_builds
+
+# The same picture on both systems: pixels as they are, and no text of the frontend's.
+looks=('video_smooth = "false"' 'aspect_ratio_index = "21"' 'menu_enable_widgets = "false"' 'pause_nonactive = "false"')
+
+# begin PART NAME…: their games begin.
+begin() {
+    local part=$1 who
+    shift
+    for who; do said "$who" 'playing ' 60 || { show "$who" relay; die "$part/start: $who's game did not begin"; }; done
+}
+
+# window NAME: its id, once it shows; it is made anew for a game.
+window() { eventually 20 window_of "$1"; }
+# place NAME X
+place() { xdotool windowmove "$(window "$1")" "$2" 0 || die "windows-retroarch/start: $1 has no window"; }
+
+# RetroArch may miss one word to its remote control: that is said at every look. (A signal would end it as kill -9 does.)
+gone() { # NAME PORT
+    printf QUIT >"/dev/udp/127.0.0.1/$2"
+    ! running "$1"
+}
+# quits PART NAME PORT: RetroArch for Windows ends in peace.
+quits() {
+    eventually 20 gone "$2" "$3"
+    ends_well "$1" "$2" 5
+}
+
+# pads SEAT: so many states of that seat's pad in ann's recording, without the idle one.
+pads() { awk -v s="$1" '$1 == "input" && $3 == s && $4 != "0000" { print $4 }' "$tmp/ann.rec" | sort -u | wc -l; }
+
+# --- two of Windows and one of Linux in one room --------------------------------------------------------------
+
+# picture NAME: the game's picture in its window, into $tmp/NAME.png.
+picture() { import -window "$(window "$1")" -depth 8 "$tmp/$1.png"; }
+
+# same_picture NAME NAME: no pixel differs.
+same_picture() { [ "$(compare -metric AE "$tmp/$1.png" "$tmp/$2.png" null: 2>&1)" = 0 ]; }
+show_the_same() { for who in ann win wes; do picture $who; done && same_picture ann win && same_picture ann wes; }
+colours() { convert "$tmp/$1.png" -unique-colors -format '%w' info:; }
+
+# chosen NAME: the game in RetroArch's menu, by its list of cores: Load Core, "Keylock: NES (Nestopia)", which comes before "Nintendo";
+# Load Content, Start Directory, and behind Parent Directory the game; that core.
+chosen() { menu_keys "${remote[$1]}" A A DOWN A A DOWN A A; }
+
+left_the_room() {
+    printf CLOSE_CONTENT >"/dev/udp/127.0.0.1/${remote[win]}"
+    grep -aq 'win .2. left' "$tmp/ann.log"
+}
+
+room() {
+    local part=windows-retroarch who seat key
+    declare -A remote=([win]=$(free_port) [wes]=$(free_port))
+    mkdir "$tmp/games"
+    cp "$game" "$tmp/games/"
+    start_relay
+    retroarch_home ann "${looks[@]}" "${no_sound[@]}"
+    for who in win wes; do
+        wine_home $who "${looks[@]}" "${no_sound[@]}" 'network_cmd_enable = "true"' "network_cmd_port = \"${remote[$who]}\"" \
+            "rgui_browser_directory = \"$tmp/games\""
+        printf '%s\r\n' "relay = \"$relay\"" 'room = "trio"' 'players = "3"' >"$tmp/$who/system/keylock.cfg"
+    done
+    KEYLOCK_RECORD=$tmp/ann.rec start_retroarch ann --core nestopia --content "$game" --relay "$relay" --room trio --players 3 -- -v
+    said relay 'event=joined room="trio"' 20 || { show ann relay; die "$part/start: ann does not join"; }
+    start_wine_retroarch win --menu
+    chosen win
+    said relay 'event=joined room="trio".*name="win"' 20 || { show win relay; die "$part/start: win does not join"; }
+    wine_plays wes "$game"
+    begin $part ann win wes
+    place win 520
+    place wes 1040
+    press "$(window ann)" Return
+    for key in Left Right Up z; do
+        play 1 "$(window ann)"
+        taps "$(window win)" z $key
+        taps "$(window wes)" z $key
+    done
+
+    # All show one frame, pixel by pixel, once the room stands still.
+    "$keylock" command --pid "${pid[ann]}" pause >"$tmp/tell.log" 2>&1 || show tell
+    check $part/pictures "the windows do not show the same" eventually 10 show_the_same
+    check $part/game "the picture has $(colours win) colours" test "$(colours win)" -ge 5
+    [ -z "${PICTURE:-}" ] || import -window root "$PICTURE"
+    "$keylock" command --pid "${pid[ann]}" resume >"$tmp/tell.log" 2>&1 || show tell
+    plays ann 60
+
+    # One is killed: the room goes on, and it has its seat again.
+    stop wes KILL
+    check $part/goes-on "ann's log has no line about wes's absence" said ann 'goes on without wes' 20
+    plays ann 120 || fail "$part/goes-on: ann stands still"
+    wine_plays wes2 "$game"
+    said wes2 'this machine has a seat of an earlier run' 30 || { show wes2; fail "$part/return: the seat is not found"; }
+    check $part/back "ann's log has no line about wes's return" said ann 'wes .[1-3]. is back' 60
+    place wes2 1040
+
+    # All that a frontend can do to a core; and the game is closed, and chosen again.
+    to_retroarch "${remote[win]}" SAVE_STATE LOAD_STATE RESET REWIND FAST_FORWARD FAST_FORWARD SLOWMOTION SLOWMOTION MENU_TOGGLE MENU_TOGGLE
+    plays win 60 || fail "$part/abuse: win stands still"
+    head -n -1 "$tmp/win.hash" >"$tmp/before.hash" # the last line may be half written
+    check $part/closed "win does not leave the room" eventually 20 left_the_room
+    chosen win
+    said relay 'event=caught_up room="trio".*name="win"' 40 || { show win relay; fail "$part/again: win does not come back"; }
+    plays win 60 || fail "$part/again: win stands still"
+
+    quits $part wes2 "${remote[wes]}"
+    quits $part win "${remote[win]}"
+    stop ann
+    status=$?
+    check $part/end-ann "exit status $status" test $status = 0
+    for who in win before wes wes2; do equal $part ann $who; done
+    for who in win wes2; do check $part/from-the-start-$who "$who has not played from frame 0 again" begins_with $who ann; done
+    check $part/moves "the hashes do not change" hashes_move "$tmp/win.hash"
+    check $part/desync "the relay found one" eval '! grep -aqE "desync=[0-9]" "$tmp"/{ann,win,wes2}.log'
+    for seat in 0 1 2; do check $part/keys-$seat "that seat's pad had $(pads $seat) states" test "$(pads $seat)" -ge 3; done
+    stop relay
+}
+
+# --- RetroArch's own Netplay menu -------------------------------------------------------------------------------
+
+# linux NAME ARGUMENT…, windows NAME ARGUMENT…: a player by the Netplay menu.
+linux() { netplayer "$1" "$(free_port)" "${@:2}"; }
+windows() {
+    local name=$1
+    wine_home "$name" "${own[@]}" 'menu_enable_widgets = "false"' "network_cmd_port = \"$command_port\"" "${no_sound[@]}"
+    cp "$tmp/player.srm" "$tmp/$name/save/shooter.srm"
+    wine_plays "$name" "$game" --nick "$name" "${@:2}"
+}
+
+# match PART HOST GUEST: ann is the host on the system HOST, bob the guest on the system GUEST.
+match() {
+    local part=$1 tcp command_port who key
+    declare -A system=([ann]=$2 [bob]=$3) seat=([ann]=0 [bob]=1)
+    tcp=$(free_tcp_port) command_port=$(free_port)
+    knows+=(KEYLOCK_RECORD="$tmp/ann.rec")
+    "$2" ann --host --port "$tcp"
+    said ann 'waiting \(1/2\).*/np-' 40 || { show ann; die "$part/room: no room was made"; }
+    knows=()
+    "$3" bob --connect 127.0.0.1 --port "$tcp"
+    begin "$part" ann bob
+    check "$part/ticket" "the guest did not come by a ticket" grep -aqF 'a ticket for a room on' "$tmp/bob.log"
+    for key in Left Right Up; do
+        for who in ann bob; do taps "$(window $who)" z $key; done
+    done
+    for who in bob ann; do
+        if [ "${system[$who]}" = windows ]; then
+            quits "$part" $who "$command_port"
+        else
+            stop $who
+            status=$?
+            check "$part/end-$who" "exit status $status" test $status = 0
+        fi
+        check "$part/keys-$who" "the recording lacks its keys" test "$(pads "${seat[$who]}")" -ge 2
+    done
+    check "$part/srm" "the guest's save file has changed" own_save "$tmp/bob/save/shooter.srm" 255
+    same_hashes "$part"
+}
+
+netplay() {
+    netplay_needs windows-netplay
+    match windows-netplay-host windows linux
+    check windows-netplay-host/relay "the host is not the relay" grep -aq 'this machine is the relay at UDP port' "$tmp/ann.log"
+    start_relay
+    knows=(KEYLOCK_RELAY="$relay")
+    match windows-netplay-guest linux windows
+}
+
+start_xvfb 1560x470
+for part in $PARTS; do $part; done
+finish
