@@ -10,7 +10,7 @@
 PARTS=${PARTS:-zip install links loaded portable real names testers service}
 needs "$keylock" "$relay_program" "$content/shooter.nes" "$content/pads.gb"
 windows_builds keylock.exe keylock-relay.exe keylock_libretro.dll tells.exe
-env HOME="$user_home" TMPDIR=/tmp tests/tools/windows_cores.sh "$windows/cores-of-debian" >"$tmp/cores.log" 2>&1 || { show cores; die "windows: no cores"; }
+windows_fetches cores cores-of-debian
 nestopia=$windows/cores-of-debian/nestopia_libretro.dll
 
 # A prefix of its own: the registry is the player's. Other files are further names of those in the shared prefix.
@@ -261,7 +261,7 @@ portable() {
 
 real() {
     local exe=$windows/retroarch-1.20/retroarch.exe folder="$c/gerçek RetroArch"
-    wine_retroarch_builds
+    windows_fetches retroarch retroarch-1.20
     mkdir -p "$folder/cores"
     cp "$exe" "$nestopia" "$folder"
     mv "$folder/nestopia_libretro.dll" "$folder/cores"

@@ -14,7 +14,7 @@ PARTS=${PARTS:-pairs way states chance waits}
 system_core=$build/cores/system_core_libretro.so
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes" "$test_core" "$system_core"
 windows_builds keylock.exe keylock-relay.exe keylock_libretro.dll cores/{probe,system}_core_libretro.dll
-env HOME="$user_home" TMPDIR=/tmp tests/tools/windows_cores.sh "$windows/cores-of-debian" >"$tmp/cores.log" 2>&1 || { show cores; die "windows: no cores"; }
+windows_fetches cores cores-of-debian
 wine_command keylock "$windows/keylock.exe"
 wine_command relay "$windows/keylock-relay.exe"
 start_relay --per-address 64

@@ -16,6 +16,11 @@ windows_make() {
     export WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=;winedbg.exe=d;winemenubuilder.exe=d'
 }
 
+# windows_fetches cores|retroarch FOLDER: programs of others for Windows, built into that folder of $windows.
+windows_fetches() {
+    env HOME="$user_home" TMPDIR=/tmp "tests/tools/windows_$1.sh" "$windows/$2" >"$tmp/fetched.log" 2>&1 || { show fetched; die "windows: no $1"; }
+}
+
 # wine_runs PROGRAM ARGUMENT…: one of them, without a display. Wine's server ends by itself 30 s after the last program.
 # (Debian's script `wine' has a line of its own about 32 bits.)
 wine_runs() { env -u DISPLAY -u WAYLAND_DISPLAY timeout -k 5 400 "${WINE64:-/usr/lib/wine/wine64}" "$@" </dev/null; }
@@ -36,10 +41,8 @@ wine_path() { echo "Z:$1"; }
 # of a prefix is that of its first program: here on this display, while other scenarios have none.)
 wine_retroarch_builds() {
     windows_make keylock_libretro.dll
-    env HOME="$user_home" TMPDIR=/tmp tests/tools/windows_cores.sh "$windows/cores-of-debian" >"$tmp/cores.log" 2>&1 ||
-        { show cores; die "windows: no cores"; }
-    env HOME="$user_home" TMPDIR=/tmp tests/tools/windows_retroarch.sh "$windows/retroarch-1.20" >"$tmp/frontend.log" 2>&1 ||
-        { show frontend; die "windows: no RetroArch"; }
+    windows_fetches cores cores-of-debian
+    windows_fetches retroarch retroarch-1.20
     mkdir "$tmp/wine"
     cp -a build/wine/*.reg build/wine/.update-timestamp build/wine/dosdevices "$tmp/wine/"
     sed -i -E "s|^\"(TEMP\|TMP)\"=.*|\"\1\"=\"Z:$tmp/tmp\"|" "$tmp/wine/user.reg"
