@@ -4,13 +4,13 @@
 # qemu-user runs the instructions of arm64 in this machine's order of memory: a weaker order is not tested.
 # It builds what it runs, and fetches Debian's arm64 packages once (190 MB).
 #   FRAMES=N  frames of each pair, in place of its own number
-#   PARTS='pairs way probe'  only these
+#   PARTS='pairs way ahead probe'  only these
 # runs: working, all, 240 s
 # limit: 1200
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/lib_arm64.sh
 
-PARTS=${PARTS:-pairs way probe}
+PARTS=${PARTS:-pairs way ahead probe}
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
 arm64_builds
 emulated keylock "$arm64/keylock"

@@ -4,13 +4,13 @@
 # differ by system plays on, and a core that asks for rand() is refused in such a room.
 # The first time it builds Debian's sources of the libraries and of three cores, for ten minutes.
 #   FRAMES=N  frames of each pair, in place of its own number
-#   PARTS='pairs way states chance waits'  only these
+#   PARTS='pairs way ahead states chance waits'  only these
 # runs: working, all, 320 s
 # limit: 1800
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/lib_wine.sh
 
-PARTS=${PARTS:-pairs way states chance waits}
+PARTS=${PARTS:-pairs way ahead states chance waits}
 system_core=$build/cores/system_core_libretro.so
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes" "$test_core" "$system_core"
 windows_builds keylock.exe keylock-relay.exe keylock_libretro.dll cores/{probe,system}_core_libretro.dll

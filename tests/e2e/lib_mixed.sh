@@ -48,6 +48,26 @@ by_other_relay() {
     relay=$here
 }
 
+# ahead: a machine of the other system shows frames ahead of the lock, by a second copy of the core; and one there watches.
+ahead() {
+    local straight=$relay core=gambatte rom=$content/pads.gb name=$other/ahead who
+    on_both $core || { skip "$name: the core is not installed"; return; }
+    through far --delay 25 --jitter 3
+    relay=$link
+    machine here gil $core "$rom" --room ahead --frames 1200 --speed real --input random:1
+    said relay 'event=(room_made|joined) room="ahead"' 20
+    machine "$other" hal $core "$rom" --room ahead --frames 1200 --speed real --input random:2 --ahead 30
+    machine "$other" ivy $core "$rom" --room ahead --frames 1200 --speed real --spectate
+    for who in gil hal ivy; do ends_well "$name" $who 90; done
+    for who in hal ivy; do equal "$name" gil $who; done
+    check "$name/ran" "$(json hal ahead_avg) frames ahead" awk -v a="$(json hal ahead_avg)" 'BEGIN { exit !(a > 1) }'
+    check "$name/felt" "$(json hal felt_frames_avg) against $(json gil felt_frames_avg) frames" \
+        awk -v a="$(json hal felt_frames_avg)" -v b="$(json gil felt_frames_avg)" 'BEGIN { exit !(a < b) }'
+    note "ahead $(json hal ahead_avg), felt $(json hal felt_frames_avg) and $(json gil felt_frames_avg) frames"
+    relay=$straight
+    stop far
+}
+
 ALL=1700     # frames of the match
 PLANTED=700  # frame of the desync
 CUT=1000     # frame at which the link is cut
