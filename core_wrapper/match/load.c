@@ -72,7 +72,8 @@ static int find_core(struct kl_match *m, char *path, size_t cap, char *err, size
     if (*m->config.core) return kl_core_find(m->config.core, dirs, path, cap, err, err_len);
     if (memo) return kl_core_find(memo, dirs, path, cap, err, err_len);
     snprintf(err, err_len,
-             "no core to wrap: set KEYLOCK_CORE, or name the wrapper NAME_keylock_libretro.so, or "
+             "no core to wrap: set KEYLOCK_CORE, or name the wrapper NAME_keylock_libretro" KL_LIBRARY_ENDING
+             ", or "
              "write core = NAME into %.200s/%s",
              *m->front.system_dir ? m->front.system_dir : "the system folder", KL_CONFIG_FILE);
     return -1;

@@ -58,9 +58,19 @@ same_picture() { [ "$(compare -metric AE "$tmp/$1.png" "$tmp/$2.png" null: 2>&1)
 show_the_same() { for who in ann win wes; do picture $who; done && same_picture ann win && same_picture ann wes; }
 colours() { convert "$tmp/$1.png" -unique-colors -format '%w' info:; }
 
-# chosen NAME: the game in RetroArch's menu, by its list of cores: Load Core, "Keylock: NES (Nestopia)", which comes before "Nintendo";
-# Load Content, Start Directory, and behind Parent Directory the game; that core.
-chosen() { menu_keys "${remote[$1]}" A A DOWN A A DOWN A A; }
+# chooses NAME TIMES: the game in RetroArch's menu, by its list of cores, until the player has joined so often: Load Core, "Keylock: NES
+# (Nestopia)", which comes before "Nintendo"; Load Content, Start Directory, and behind Parent Directory the game; that core. (B goes
+# back to the main menu's first line, if RetroArch has missed a key.)
+has_joined() { [ "$(grep -ac "event=joined room=\"trio\".*name=\"$1\"" "$tmp/relay.log")" = "$2" ]; }
+chooses() {
+    local tries
+    for tries in 1 2 3; do
+        menu_keys "${remote[$1]}" B B B B A A DOWN A A DOWN A A
+        eventually 3 has_joined "$1" "$2" && return
+        note "$1's menu: the keys of attempt $tries led nowhere"
+    done
+    false
+}
 
 left_the_room() {
     printf CLOSE_CONTENT >"/dev/udp/127.0.0.1/${remote[win]}"
@@ -82,8 +92,7 @@ room() {
     KEYLOCK_RECORD=$tmp/ann.rec start_retroarch ann --core nestopia --content "$game" --relay "$relay" --room trio --players 3 -- -v
     said relay 'event=joined room="trio"' 20 || { show ann relay; die "$part/start: ann does not join"; }
     start_wine_retroarch win --menu
-    chosen win
-    said relay 'event=joined room="trio".*name="win"' 20 || { show win relay; die "$part/start: win does not join"; }
+    chooses win 1 || { show win relay; die "$part/start: win does not join"; }
     wine_plays wes "$game"
     begin $part ann win wes
     place win 520
@@ -117,7 +126,7 @@ room() {
     plays win 60 || fail "$part/abuse: win stands still"
     head -n -1 "$tmp/win.hash" >"$tmp/before.hash" # the last line may be half written
     check $part/closed "win does not leave the room" eventually 20 left_the_room
-    chosen win
+    chooses win 2 || { show win relay; die "$part/again: win does not join"; }
     said relay 'event=caught_up room="trio".*name="win"' 40 || { show win relay; fail "$part/again: win does not come back"; }
     plays win 60 || fail "$part/again: win stands still"
 
