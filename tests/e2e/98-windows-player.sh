@@ -9,7 +9,7 @@
 
 PARTS=${PARTS:-zip install links loaded portable real names testers service}
 needs "$keylock" "$relay_program" "$content/shooter.nes" "$content/pads.gb"
-windows_builds keylock.exe keylock-relay.exe keylock_libretro.dll tells.exe
+windows_make keylock.exe keylock-relay.exe keylock_libretro.dll tells.exe
 windows_fetches cores cores-of-debian
 nestopia=$windows/cores-of-debian/nestopia_libretro.dll
 
@@ -17,8 +17,7 @@ nestopia=$windows/cores-of-debian/nestopia_libretro.dll
 prefix=$(mktemp -d build/wine-player.XXXXXX)
 leave() {
     local status=$?
-    wineserver -k 2>/dev/null
-    wineserver -w 2>/dev/null
+    stop wineserver
     rm -rf "$prefix"
     (exit $status)
     cleanup
@@ -27,7 +26,7 @@ trap leave EXIT
 cp -al build/wine/. "$prefix"
 cp --remove-destination build/wine/*.reg "$prefix" # Wine writes into them
 export WINEPREFIX=$PWD/$prefix
-wineserver -p30 >/dev/null 2>&1
+wine_server
 c=$prefix/drive_c
 ra=$c/RetroArch-Win64
 home='ゲーム İğne ş'

@@ -5,8 +5,14 @@ windows=$PWD/build/windows
 # windows_builds TARGET…: those of build/windows, all programs if none is named; and Wine's prefix, for programs without windows.
 windows_builds() {
     windows_make "$@"
-    # The server outlasts the time between two programs: one that ends just then would take the next program with it.
-    wineserver -p30 >/dev/null 2>&1
+    wine_server
+}
+# wine_server: the server of $WINEPREFIX, until the scenario ends. (One that a program starts ends with the last program, and takes a
+# next one with it that begins just then.)
+wine_server() {
+    running wineserver && return
+    start wineserver wineserver -f -p
+    eventually 20 compgen -G "$TMPDIR/wine*/server-*/socket" >/dev/null || { show wineserver; die "windows: Wine's server does not start"; }
 }
 windows_make() {
     mkdir -p "$windows" # one scenario at a time builds there
@@ -21,8 +27,7 @@ windows_fetches() {
     env HOME="$user_home" TMPDIR=/tmp "tests/tools/windows_$1.sh" "$windows/$2" >"$tmp/fetched.log" 2>&1 || { show fetched; die "windows: no $1"; }
 }
 
-# wine_runs PROGRAM ARGUMENT…: one of them, without a display. Wine's server ends by itself 30 s after the last program.
-# (Debian's script `wine' has a line of its own about 32 bits.)
+# wine_runs PROGRAM ARGUMENT…: one of them, without a display. (Debian's script `wine' has a line of its own about 32 bits.)
 wine_runs() { env -u DISPLAY -u WAYLAND_DISPLAY timeout -k 5 400 "${WINE64:-/usr/lib/wine/wine64}" "$@" </dev/null; }
 
 # wine_command NAME PROGRAM: a command $tmp/bin/NAME that runs PROGRAM by Wine.
