@@ -45,8 +45,8 @@ quits() {
     ends_well "$1" "$2" 5
 }
 
-# pads SEAT: so many states of that seat's pad in ann's recording, without the idle one.
-pads() { awk -v s="$1" '$1 == "input" && $3 == s && $4 != "0000" { print $4 }' "$tmp/ann.rec" | sort -u | wc -l; }
+# pads NAME SEAT: so many states of that seat's pad in the player's recording, without the idle one.
+pads() { awk -v s="$2" '$1 == "input" && $3 == s && $4 != "0000" { print $4 }' "$tmp/$1.rec" | sort -u | wc -l; }
 
 # --- two of Windows and one of Linux in one room --------------------------------------------------------------
 
@@ -139,7 +139,7 @@ room() {
     for who in win wes2; do check $part/from-the-start-$who "$who has not played from frame 0 again" begins_with $who ann; done
     check $part/moves "the hashes do not change" hashes_move "$tmp/win.hash"
     check $part/desync "the relay found one" eval '! grep -aqE "desync=[0-9]" "$tmp"/{ann,win,wes2}.log'
-    for seat in 0 1 2; do check $part/keys-$seat "that seat's pad had $(pads $seat) states" test "$(pads $seat)" -ge 3; done
+    for seat in 0 1 2; do check $part/keys-$seat "that seat's pad had $(pads ann $seat) states" test "$(pads ann $seat)" -ge 3; done
     stop relay
 }
 
@@ -154,21 +154,28 @@ windows() {
     wine_plays "$name" "$game" --nick "$name" "${@:2}"
 }
 
+# gets_keys NAME: a busy machine's RetroArch may miss some. (A recording on Linux has each line at once.)
+gets_keys() {
+    local key
+    for key in Left Right Up; do taps "$(window "$1")" z $key; done
+    [ "$(pads "$native" "${seat[$1]}")" -ge 2 ]
+}
+
 # match PART HOST GUEST: ann is the host on the system HOST, bob the guest on the system GUEST.
 match() {
-    local part=$1 tcp command_port who key
+    local part=$1 tcp command_port who native=ann
     declare -A system=([ann]=$2 [bob]=$3) seat=([ann]=0 [bob]=1)
     tcp=$(free_tcp_port) command_port=$(free_port)
+    [ "$2" = linux ] || native=bob
     knows+=(KEYLOCK_RECORD="$tmp/ann.rec")
     "$2" ann --host --port "$tcp"
     said ann 'waiting \(1/2\).*/np-' 40 || { show ann; die "$part/room: no room was made"; }
-    knows=()
+    knows=(KEYLOCK_RECORD="$tmp/bob.rec")
     "$3" bob --connect 127.0.0.1 --port "$tcp"
+    knows=()
     begin "$part" ann bob
     check "$part/ticket" "the guest did not come by a ticket" grep -aqF 'a ticket for a room on' "$tmp/bob.log"
-    for key in Left Right Up; do
-        for who in ann bob; do taps "$(window $who)" z $key; done
-    done
+    for who in ann bob; do check "$part/keys-$who" "the recording of $native lacks its keys" eventually 20 gets_keys $who; done
     for who in bob ann; do
         if [ "${system[$who]}" = windows ]; then
             quits "$part" $who "$command_port"
@@ -177,7 +184,6 @@ match() {
             status=$?
             check "$part/end-$who" "exit status $status" test $status = 0
         fi
-        check "$part/keys-$who" "the recording lacks its keys" test "$(pads "${seat[$who]}")" -ge 2
     done
     check "$part/srm" "the guest's save file has changed" own_save "$tmp/bob/save/shooter.srm" 255
     same_hashes "$part"
