@@ -22,7 +22,7 @@ check: check-build ## under a minute: unit tests, 100 simulated rooms, the proto
 test: deps ## installs what is missing, builds, tests: real RetroArch, real cores, the relay; 15 minutes
 	$(Q)$(MAKE) --no-print-directory test-build test-frontends
 	$(Q)$(RUN) --suite check --suite test
-test-all: deps ## everything that is tested; half an hour
+test-all: deps ## everything that is tested; forty minutes
 	$(Q)$(MAKE) --no-print-directory test-build test-frontends
 	$(Q)$(RUN) --suite check --suite test --suite all --suite trials
 test-rest: test-build test-frontends ## what test-all has and test has not
