@@ -289,7 +289,8 @@ RETRO_API size_t retro_get_memory_size(unsigned id) {
     return room() ? kl_memory_size(&m->emu.memory, id) : 0;
 }
 
-/* The library goes, perhaps without retro_deinit: a thread of ours must not stay behind. */
+/* The library goes, perhaps without retro_deinit: a thread of ours must not stay behind. (On Windows a
+ * library with threads does not go; see thread.h.) */
 __attribute__((destructor)) static void leave(void) {
     kl_browse_end();
     kl_session_close(m);

@@ -88,10 +88,12 @@ int kl_file_join(char *out, size_t cap, const char *dir, const char *name, char 
 /* ---- names ---- */
 
 /* True if this is the name of a plain file or folder on every system: no separator, no character or device of
- * Windows
- * (`a:b`, NUL, com1.txt), no blank or dot at its end. */
+ * Windows (`a:b`, NUL, com1.txt), no blank or dot at its end. */
 bool kl_file_name_portable(const char *name);
 
+/* Gives a file or folder another name on the same drive; a file of that name is replaced. False with errno.
+ */
+bool kl_file_rename(const char *from, const char *to);
 /* 0; KL_FILE_ABSENT; -1 with a line in err. */
 int kl_file_remove(const char *path, char *err, size_t err_len);
 /* Makes `path` a link to `target`. A user of Windows without the right to make symbolic links gets a second

@@ -78,7 +78,7 @@ unit() {
         programs+=("$name")
         targets+=("tests/$name.exe")
     done
-    windows_builds cores/probe_core_libretro.dll cores/tone_core_libretro.dll "${targets[@]}"
+    windows_builds cores/probe_core_libretro.dll cores/tone_core_libretro.dll keylock_libretro.dll "${targets[@]}"
     for name in "${programs[@]}"; do
         KL_BUILD=build/windows wine_runs "$windows/tests/$name.exe" >"$tmp/$name.log" 2>&1
         status=$?

@@ -297,6 +297,22 @@ static void looking(void **state) {
 }
 
 /* On Windows without the right to make links, one is a second name of the file. */
+/* Also under names outside the code page, and onto a file that is there. */
+static void renaming(void **state) {
+    (void)state;
+    char from[1024];
+    assert_int_equal(save("old \u30b2", "abc", 0), 0);
+    assert_int_equal(save("new \u0130", "x", 0), 0);
+    snprintf(from, sizeof from, "%s", at("old \u30b2"));
+    assert_true(kl_file_rename(from, at("new \u0130")));
+    has("new \u0130", "abc");
+    assert_int_equal(kl_file_kind(from), KL_FILE_IS_NONE);
+    errno = 0;
+    assert_false(kl_file_rename(from, at("new \u0130")));
+    assert_int_equal(errno, ENOENT);
+    has("new \u0130", "abc");
+}
+
 static void linking(void **state) {
     (void)state;
     put("a", "abc");
@@ -497,6 +513,7 @@ int main(int argc, char **argv) {
         T(copies),
         T(no_link_leads_out),
         T(looking),
+        T(renaming),
         T(linking),
         T(names_of_many_people),
         T(a_path_may_be_long),

@@ -100,7 +100,7 @@ static int v_remove(const char *path) {
     return path && kl_file_remove(path, ignored, sizeof ignored) == 0 ? 0 : -1;
 }
 static int v_rename(const char *from, const char *to) {
-    return from && to && rename(from, to) == 0 ? 0 : -1;
+    return from && to && kl_file_rename(from, to) ? 0 : -1;
 }
 
 static int64_t v_truncate(struct retro_vfs_file_handle *s, int64_t len) {

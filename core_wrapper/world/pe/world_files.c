@@ -176,19 +176,21 @@ OPENS(1)
 OPENS(2)
 OPENS(3)
 
+static int descriptor_into(struct kl_world *w, int *out, const struct path *p, int flags, int share,
+                           int mode) {
+    if (!out) return ERROR_VALUE;
+    *out = descriptor(w, p, flags, share, mode);
+    return *out >= 0 ? 0 : *w->real.errno_at();
+}
 static int v_sopen_s(struct kl_world *w, int *out, const char *path, int flags, int share, int mode) {
     struct path p;
-    if (!out) return ERROR_VALUE;
-    *out = descriptor(w, take_narrow(w, &p, path), flags, share, mode);
-    return *out >= 0 ? 0 : *w->real.errno_at();
+    return descriptor_into(w, out, take_narrow(w, &p, path), flags, share, mode);
 }
 KL_TURNED(int, v_sopen_s, (int *out, const char *path, int flags, int share, int mode), out, path, flags,
           share, mode)
 static int v_wsopen_s(struct kl_world *w, int *out, const wchar_t *path, int flags, int share, int mode) {
     struct path p;
-    if (!out) return ERROR_VALUE;
-    *out = descriptor(w, take(w, &p, path), flags, share, mode);
-    return *out >= 0 ? 0 : *w->real.errno_at();
+    return descriptor_into(w, out, take(w, &p, path), flags, share, mode);
 }
 KL_TURNED(int, v_wsopen_s, (int *out, const wchar_t *path, int flags, int share, int mode), out, path, flags,
           share, mode)

@@ -324,6 +324,10 @@ void kl_file_use_slashes(char *path) {
 
 /* ---- names ---- */
 
+bool kl_file_rename(const char *from, const char *to) {
+    return rename(from, to) == 0;
+}
+
 int kl_file_remove(const char *path, char *err, size_t err_len) {
     if (unlink(path) == 0) return 0;
     int result = errno == ENOENT ? KL_FILE_ABSENT : -1;

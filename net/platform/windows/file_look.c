@@ -136,6 +136,15 @@ static bool remove_once(const wchar_t *path) {
     return DeleteFileW(path);
 }
 
+bool kl_file_rename(const char *from, const char *to) {
+    wchar_t old[KL_WIDE_PATH], fresh[KL_WIDE_PATH];
+    if (kl_wide_path(old, from) && kl_wide_path(fresh, to) &&
+        MoveFileExW(old, fresh, MOVEFILE_REPLACE_EXISTING))
+        return true;
+    errno = kl_windows_errno(GetLastError());
+    return false;
+}
+
 int kl_file_remove(const char *path, char *err, size_t err_len) {
     wchar_t wide[KL_WIDE_PATH];
     if (!kl_wide_path(wide, path)) return kl_disk_fail(err, err_len, "remove", path);

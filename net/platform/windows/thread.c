@@ -113,16 +113,31 @@ static unsigned __stdcall begin(void *arg) {
     return 0;
 }
 
+/* The program or library that this code is in. how: 0 keeps it loaded for one use more. */
+static HMODULE own_library(DWORD how) {
+    HMODULE ours = NULL;
+    (void)GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | how, (LPCWSTR)(uintptr_t)begin, &ours);
+    return ours;
+}
+static void use_library_less(void) {
+    FreeLibrary(own_library(GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT));
+}
+
+/* Each thread keeps its library loaded until it is joined: a library that is being unloaded can join none,
+ * for both would wait for the loader's lock. */
 int kl_thread_start(struct kl_thread *t, const char *name, void (*run)(void *arg), void *arg) {
     *t = (struct kl_thread){.run = run, .arg = arg, .name = name};
-    uintptr_t thread = _beginthreadex(NULL, 0, begin, t, 0, NULL);
-    if (!thread) return errno;
-    t->of_system = thread;
-    return 0;
+    (void)own_library(0);
+    t->of_system = _beginthreadex(NULL, 0, begin, t, 0, NULL);
+    if (t->of_system) return 0;
+    int why = errno;
+    use_library_less();
+    return why;
 }
 
 void kl_thread_join(struct kl_thread *t) {
     HANDLE thread = (HANDLE)(uintptr_t)t->of_system;
     WaitForSingleObject(thread, INFINITE);
     CloseHandle(thread);
+    use_library_less();
 }

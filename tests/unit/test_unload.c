@@ -1,0 +1,56 @@
+/* The wrapper is unloaded, as a frontend may do it, beside a running thread: the library goes at once, or on
+ * Windows when the thread was joined. Nothing hangs or crashes. */
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+
+#include "core_wrapper/abi/keylock_api.h"
+#include "net/platform/file.h"
+#include "net/platform/library.h"
+#include "net/platform/process.h"
+#include "net/platform/socket.h"
+
+static char wrapper[512], err[1024];
+
+static int find_wrapper(void **state) {
+    (void)state;
+    char own[300], relative[400];
+    if (kl_process_own_path(own, sizeof own) != 0) return -1;
+    *strrchr(own, '/') = 0;
+    snprintf(relative, sizeof relative, "%s/../keylock_libretro" KL_LIBRARY_ENDING, own);
+    return kl_file_real(relative, wrapper, sizeof wrapper) ? 0 : -1;
+}
+
+static const struct keylock_api *api_of(void *library) {
+    keylock_api_fn fn;
+    *(void **)&fn = kl_library_find(library, KEYLOCK_API_SYMBOL);
+    assert_non_null(fn);
+    return fn();
+}
+
+/* The thread waits for a relay that does not answer. */
+static void with_a_thread(void **state) {
+    (void)state;
+    char relay[40];
+    struct kl_address silent = kl_address_loopback(0);
+    int s = kl_socket_open();
+    assert_int_equal(kl_socket_bind(s, &silent), 0);
+    snprintf(relay, sizeof relay, "127.0.0.1:%u", silent.port);
+    void *library = kl_library_open(wrapper, err, sizeof err);
+    assert_non_null(library);
+    assert_int_equal(api_of(library)->browse(relay, err, sizeof err), 0);
+    kl_library_close(library);
+#ifdef _WIN32
+    assert_true(kl_library_loaded(wrapper));
+    library = kl_library_open(wrapper, err, sizeof err);
+    api_of(library)->browse_end();
+    kl_library_close(library);
+#endif
+    assert_false(kl_library_loaded(wrapper));
+    kl_socket_close(s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(with_a_thread)};
+    return cmocka_run_group_tests(tests, find_wrapper, NULL);
+}
