@@ -83,7 +83,7 @@ left_the_room() {
 }
 
 # opens NAME LINK: Windows opens the link by its registry, in a terminal. NAME is the opener, which ends with the game, and NAME-game
-# RetroArch. Its log goes to $tmp/NAME.log.
+# RetroArch, whose log file is $tmp/NAME.log. The game is the zip's.
 opens() {
     mkdir -p "$tmp/${1%2}/logs"
     ln -sf "$tmp/$1.log" "$tmp/${1%2}/logs/retroarch.log"
@@ -94,9 +94,9 @@ terminal() { xdotool search --onlyvisible --class '^conhost.exe$' 2>/dev/null | 
 # agrees NAME: the answer to the question in the terminal, which then leaves the screen to the games.
 agrees() {
     local tries id
-    eventually 20 terminal >/dev/null || return
-    id=$(terminal)
     for tries in 1 2 3; do
+        eventually 20 terminal >/dev/null || return
+        id=$(terminal)
         xdotool mousemove --window "$id" 60 60 click 1
         lasts 0.3 "the change of the active window"
         xdotool windowfocus --sync "$id" key --delay 50 BackSpace y Return
@@ -118,20 +118,18 @@ commands() { wine_runs "$tmp/win/Keylock/keylock.exe" command "$@" >"$tmp/tell.l
 by() { grep -aoE "(win|wes) .[23].$1" "$tmp/ann.log" | cut -c 1-3; }
 
 room() {
-    local part=windows-retroarch who seat key link players
+    local part=windows-retroarch who seat key link players gave both=("${looks[@]}" "${no_sound[@]}" 'network_cmd_enable = "true"')
     declare -A remote=([win]=$(free_port) [wes]=$(free_port))
     mkdir "$tmp/games"
     cp "$game" "$tmp/games/"
     start_relay
     retroarch_home ann "${looks[@]}" "${no_sound[@]}"
     KEYLOCK_RECORD=$tmp/ann.rec start_retroarch ann --core nestopia --content "$game" --relay "$relay" --room trio --players 3 -- -v
-    for who in win wes; do
-        options=()
-        [ $who = wes ] || options=(--relay "$relay" --room trio)
-        wine_home $who "${looks[@]}" "${no_sound[@]}" 'network_cmd_enable = "true"' "network_cmd_port = \"${remote[$who]}\"" \
-            "rgui_browser_directory = \"$tmp/games\"" "log_dir = \"$tmp/$who/logs\"" 'log_verbosity = "true"' \
-            'log_to_file_timestamp = "false"' "log_to_file = \"$([ $who = win ] && echo false || echo true)\""
-    done
+    options=(--relay "$relay" --room trio)
+    wine_home win "${both[@]}" "network_cmd_port = \"${remote[win]}\"" "rgui_browser_directory = \"$tmp/games\""
+    options=()
+    wine_home wes "${both[@]}" "network_cmd_port = \"${remote[wes]}\"" "log_dir = \"$tmp/wes/logs\"" 'log_to_file = "true"' \
+        'log_to_file_timestamp = "false"' 'log_verbosity = "true"'
     links_of_all
     said ann 'keylock://.*#' 20 || { show ann relay; die "$part/start: ann has no link"; }
     link=$(grep -aoE 'keylock://[^ ]+#[^ ]+' "$tmp/ann.log" | head -n 1)
@@ -149,19 +147,19 @@ room() {
         taps "$(window wes)" z $key
     done
 
-    # All show one frame, pixel by pixel, once the room stands still. Both of Windows can be given commands.
+    # All show one frame, pixel by pixel, once the room stands still. One of Windows is told to pause, the other to go on.
     commands pause
     check $part/which "$(cat "$tmp/tell.log")" grep -qE 'expected --pid with one of [0-9]+ [0-9]+, got none' "$tmp/tell.log"
     read -r -a players < <(grep -oE '[0-9]+ [0-9]+' "$tmp/tell.log")
-    check $part/pause "$(cat "$tmp/tell.log")" commands --pid "${players[0]:-1}" pause
+    commands --pid "${players[0]:-1}" pause || show tell
     check $part/pictures "the windows do not show the same" eventually 10 show_the_same
     check $part/game "the picture has $(colours win) colours" test "$(colours win)" -ge 5
     [ -z "${PICTURE:-}" ] || import -window root "$PICTURE"
-    check $part/say "$(cat "$tmp/tell.log")" commands --pid "${players[1]:-1}" say ready
-    check $part/resume "$(cat "$tmp/tell.log")" commands --pid "${players[1]:-1}" resume
-    plays ann 60 || fail "$part/resume: ann stands still"
-    check $part/commands "paused by $(by ': pause'), spoken by $(by ': ready'), resumed by $(by ' resumes')" \
-        eval '[ "$(by ": ready")" = "$(by " resumes")" ] && [ "$(printf "%s\n" win wes)" = "$( (by ": pause"; by ": ready") | sort -r)" ]'
+    commands --pid "${players[1]:-1}" say ready || show tell
+    commands --pid "${players[1]:-1}" resume || show tell
+    plays ann 60
+    gave="$(by ': pause') $(by ': ready') $(by ' resumes')"
+    check $part/commands "paused, spoken and resumed by: $gave" test "$gave" = "win wes wes" -o "$gave" = "wes win win"
 
     # One is killed: the room goes on, and it has its seat again, by the same link.
     stop wes-game KILL
@@ -183,9 +181,9 @@ room() {
     plays win 60 || fail "$part/again: win stands still"
 
     quits $part wes2 "${remote[wes]}"
+    stop wes2-game
     check $part/wes2-in-peace "wes's game did not end by itself" grep -aq 'keylock: session frames=' "$tmp/wes2.log"
     quits $part win "${remote[win]}"
-    unset "pid[wes2-game]"
     stop ann
     status=$?
     check $part/end-ann "exit status $status" test $status = 0
