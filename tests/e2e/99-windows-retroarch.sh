@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# 99-windows-retroarch.sh - real RetroArch 1.20 for Windows, under Wine, with the wrapped nestopia of its core list. Two of them and
-# one of Linux play in one room; one is killed with -9, and takes its seat again. Then by RetroArch's own Netplay menu (--host and
-# --connect): Windows hosts and is the relay, and Windows is the guest of a host on Linux.
+# 99-windows-retroarch.sh - real RetroArch 1.20 for Windows, under Wine, with the nestopia that `keylock install` has wrapped. Two of
+# them and one of Linux play in one room: one by its list of cores, one by a keylock:// link, which is killed with -9 and takes its seat
+# again. Then by RetroArch's own Netplay menu (--host and --connect): Windows hosts and is the relay, and Windows is the guest of a
+# host on Linux.
 #   PARTS='room netplay'  only these
 #   PICTURE=FILE          keeps a picture of the three windows in the room
 # runs: working, all, 120 s
@@ -30,7 +31,11 @@ begin() {
 }
 
 # window NAME: its id, once it shows; it is made anew for a game.
-window() { eventually 20 window_of "$1"; }
+window() {
+    local of=$1
+    [ -z "${pid[$1-game]:-}" ] || of=$1-game
+    eventually 20 window_of "$of"
+}
 # place NAME X
 place() { xdotool windowmove "$(window "$1")" "$2" 0 || die "windows-retroarch/start: $1 has no window"; }
 
@@ -48,14 +53,23 @@ quits() {
 # pads NAME SEAT: so many states of that seat's pad in the player's recording, without the idle one.
 pads() { awk -v s="$2" '$1 == "input" && $3 == s && $4 != "0000" { print $4 }' "$tmp/$1.rec" | sort -u | wc -l; }
 
+# gets_keys NAME: a busy machine's RetroArch may miss some. (A recording on Linux has each line at once: $native is a player there.)
+has_keys() { [ "$(pads "$native" "${seat[$1]}")" -ge 2 ]; }
+gets_keys() {
+    local key
+    for key in Left Right Up; do taps "$(window "$1")" z $key; done
+    has_keys "$1"
+}
+
 # --- two of Windows and one of Linux in one room --------------------------------------------------------------
 
-# picture NAME: the game's picture in its window, into $tmp/NAME.png.
-picture() { import -window "$(window "$1")" -depth 8 "$tmp/$1.png"; }
-
-# same_picture NAME NAME: no pixel differs.
+# show_the_same: no pixel of the three games differs, in one picture of the screen. They are $tmp/NAME.png.
+game_at() { convert "$tmp/screen.png" -crop "512x448+$2+0" +repage "$tmp/$1.png"; }
 same_picture() { [ "$(compare -metric AE "$tmp/$1.png" "$tmp/$2.png" null: 2>&1)" = 0 ]; }
-show_the_same() { for who in ann win wes; do picture $who; done && same_picture ann win && same_picture ann wes; }
+show_the_same() {
+    import -window root -depth 8 "$tmp/screen.png"
+    game_at ann 0 && game_at win 520 && game_at wes 1040 && same_picture ann win && same_picture ann wes
+}
 colours() { convert "$tmp/$1.png" -unique-colors -format '%w' info:; }
 
 # chooses NAME TIMES: the game in RetroArch's menu, by its list of cores, until the player has joined so often: Load Core, "Keylock: NES
@@ -77,23 +91,61 @@ left_the_room() {
     grep -aq 'win .2. left' "$tmp/ann.log"
 }
 
+# opens NAME LINK: Windows opens the link by its registry, in a terminal. NAME is the opener, which ends with the game, and NAME-game
+# RetroArch, whose log file is $tmp/NAME.log. The game is the zip's.
+opens() {
+    mkdir -p "$tmp/${1%2}/logs"
+    ln -sf "$tmp/$1.log" "$tmp/${1%2}/logs/retroarch.log"
+    start_wine "$1" 'C:\windows\system32\start.exe' /wait "$2"
+}
+has_started() { pid[$1-game]=$(pgrep -f "^Z:$tmp/${1%2}/retroarch.exe"); }
+terminal() { xdotool search --onlyvisible --class '^conhost.exe$' 2>/dev/null | head -n 1 | grep .; }
+# agrees NAME: the answer to the question in the terminal, which then leaves the screen to the games.
+agrees() {
+    local tries id
+    for tries in 1 2 3; do
+        eventually 20 terminal >/dev/null || return
+        id=$(terminal)
+        xdotool mousemove --window "$id" 60 60 click 1
+        lasts 0.3 "the change of the active window"
+        xdotool windowfocus --sync "$id" key --delay 50 BackSpace y Return
+        eventually 3 has_started "$1" && xdotool windowmove "$id" 0 470 && return
+        note "$1's terminal: the keys of attempt $tries led nowhere"
+    done
+    false
+}
+# Wine 8 looks for the program of a link among the machine's alone.
+links_of_all() {
+    start reg "${WINE64:-/usr/lib/wine/wine64}" 'C:\windows\system32\reg.exe' copy 'HKCU\Software\Classes\keylock' \
+        'HKLM\Software\Classes\keylock' /s /f
+    ended reg 20 || { show reg; die "windows-retroarch: no links"; }
+}
+
+# commands WORDS…: by `keylock command` of Windows; its words in $tmp/tell.log.
+commands() { wine_runs "$tmp/win/Keylock/keylock.exe" command "$@" >"$tmp/tell.log" 2>&1; }
+# by COMMAND: the player who has given it, in ann's log.
+by() { grep -aoE "(win|wes) .[23].$1" "$tmp/ann.log" | cut -c 1-3; }
+
 room() {
-    local part=windows-retroarch who seat key
-    declare -A remote=([win]=$(free_port) [wes]=$(free_port))
+    local part=windows-retroarch who at key link players gave native=ann both=("${looks[@]}" "${no_sound[@]}" 'network_cmd_enable = "true"')
+    declare -A remote=([win]=$(free_port) [wes]=$(free_port)) seat=([win]=1 [wes]=2)
     mkdir "$tmp/games"
     cp "$game" "$tmp/games/"
     start_relay
     retroarch_home ann "${looks[@]}" "${no_sound[@]}"
-    for who in win wes; do
-        wine_home $who "${looks[@]}" "${no_sound[@]}" 'network_cmd_enable = "true"' "network_cmd_port = \"${remote[$who]}\"" \
-            "rgui_browser_directory = \"$tmp/games\""
-        printf '%s\r\n' "relay = \"$relay\"" 'room = "trio"' 'players = "3"' >"$tmp/$who/system/keylock.cfg"
-    done
     KEYLOCK_RECORD=$tmp/ann.rec start_retroarch ann --core nestopia --content "$game" --relay "$relay" --room trio --players 3 -- -v
-    said relay 'event=joined room="trio"' 20 || { show ann relay; die "$part/start: ann does not join"; }
+    options=(--relay "$relay" --room trio)
+    wine_home win "${both[@]}" "network_cmd_port = \"${remote[win]}\"" "rgui_browser_directory = \"$tmp/games\""
+    options=()
+    wine_home wes "${both[@]}" "network_cmd_port = \"${remote[wes]}\"" "log_dir = \"$tmp/wes/logs\"" 'log_to_file = "true"' \
+        'log_to_file_timestamp = "false"' 'log_verbosity = "true"'
+    links_of_all
+    said ann 'keylock://.*#' 20 || { show ann relay; die "$part/start: ann has no link"; }
+    link=$(grep -aoE 'keylock://[^ ]+#[^ ]+' "$tmp/ann.log" | head -n 1)
     start_wine_retroarch win --menu
     chooses win 1 || { show win relay; die "$part/start: win does not join"; }
-    wine_plays wes "$game"
+    opens wes "$link"
+    agrees wes || { show wes relay; die "$part/link: no game has started"; }
     begin $part ann win wes
     place win 520
     place wes 1040
@@ -103,23 +155,31 @@ room() {
         taps "$(window win)" z $key
         taps "$(window wes)" z $key
     done
+    for who in win wes; do has_keys $who || eventually 20 gets_keys $who; done
 
-    # All show one frame, pixel by pixel, once the room stands still.
-    "$keylock" command --pid "${pid[ann]}" pause >"$tmp/tell.log" 2>&1 || show tell
+    # All show one frame, pixel by pixel, once the room stands still. One of Windows is told to pause, the other to go on.
+    commands pause
+    check $part/which "$(cat "$tmp/tell.log")" grep -qE 'expected --pid with one of [0-9]+ [0-9]+, got none' "$tmp/tell.log"
+    read -r -a players < <(grep -oE '[0-9]+ [0-9]+' "$tmp/tell.log")
+    commands --pid "${players[0]:-1}" pause || show tell
     check $part/pictures "the windows do not show the same" eventually 10 show_the_same
     check $part/game "the picture has $(colours win) colours" test "$(colours win)" -ge 5
-    [ -z "${PICTURE:-}" ] || import -window root "$PICTURE"
-    "$keylock" command --pid "${pid[ann]}" resume >"$tmp/tell.log" 2>&1 || show tell
+    [ -z "${PICTURE:-}" ] || cp "$tmp/screen.png" "$PICTURE"
+    commands --pid "${players[1]:-1}" say ready || show tell
+    commands --pid "${players[1]:-1}" resume || show tell
     plays ann 60
+    gave="$(by ': pause') $(by ': ready') $(by ' resumes')"
+    check $part/commands "paused, spoken and resumed by: $gave" test "$gave" = "win wes wes" -o "$gave" = "wes win win"
 
-    # One is killed: the room goes on, and it has its seat again.
-    stop wes KILL
+    # One is killed: the room goes on, and it has its seat again, by the same link.
+    stop wes-game KILL
+    ended wes 10
     check $part/goes-on "ann's log has no line about wes's absence" said ann 'goes on without wes' 20
     plays ann 120 || fail "$part/goes-on: ann stands still"
-    wine_plays wes2 "$game"
+    opens wes2 "$link"
+    agrees wes2 || { show wes2; die "$part/return: no game has started"; }
     said wes2 'this machine has a seat of an earlier run' 30 || { show wes2; fail "$part/return: the seat is not found"; }
     check $part/back "ann's log has no line about wes's return" said ann 'wes .[1-3]. is back' 60
-    place wes2 1040
 
     # All that a frontend can do to a core; and the game is closed, and chosen again.
     to_retroarch "${remote[win]}" SAVE_STATE LOAD_STATE RESET REWIND FAST_FORWARD FAST_FORWARD SLOWMOTION SLOWMOTION MENU_TOGGLE MENU_TOGGLE
@@ -131,6 +191,8 @@ room() {
     plays win 60 || fail "$part/again: win stands still"
 
     quits $part wes2 "${remote[wes]}"
+    stop wes2-game
+    check $part/wes2-in-peace "wes's game did not end by itself" grep -aq 'keylock: session frames=' "$tmp/wes2.log"
     quits $part win "${remote[win]}"
     stop ann
     status=$?
@@ -139,7 +201,7 @@ room() {
     for who in win wes2; do check $part/from-the-start-$who "$who has not played from frame 0 again" begins_with $who ann; done
     check $part/moves "the hashes do not change" hashes_move "$tmp/win.hash"
     check $part/desync "the relay found one" eval '! grep -aqE "desync=[0-9]" "$tmp"/{ann,win,wes2}.log'
-    for seat in 0 1 2; do check $part/keys-$seat "that seat's pad had $(pads ann $seat) states" test "$(pads ann $seat)" -ge 3; done
+    for at in 0 1 2; do check $part/keys-$at "that seat's pad had $(pads ann $at) states" test "$(pads ann $at)" -ge 2; done
     stop relay
 }
 
@@ -149,16 +211,10 @@ room() {
 linux() { netplayer "$1" "$(free_port)" "${@:2}"; }
 windows() {
     local name=$1
+    options=()
     wine_home "$name" "${own[@]}" 'menu_enable_widgets = "false"' "network_cmd_port = \"$command_port\"" "${no_sound[@]}"
     cp "$tmp/player.srm" "$tmp/$name/save/shooter.srm"
     wine_plays "$name" "$game" --nick "$name" "${@:2}"
-}
-
-# gets_keys NAME: a busy machine's RetroArch may miss some. (A recording on Linux has each line at once.)
-gets_keys() {
-    local key
-    for key in Left Right Up; do taps "$(window "$1")" z $key; done
-    [ "$(pads "$native" "${seat[$1]}")" -ge 2 ]
 }
 
 # match PART HOST GUEST: ann is the host on the system HOST, bob the guest on the system GUEST.

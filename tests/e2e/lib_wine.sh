@@ -45,7 +45,7 @@ wine_path() { echo "Z:$1"; }
 # wine_retroarch_builds: what its scenarios need, and a Wine prefix of this scenario's own with the shared one's programs. (The desktop
 # of a prefix is that of its first program: here on this display, while other scenarios have none.)
 wine_retroarch_builds() {
-    windows_make keylock_libretro.dll
+    windows_make keylock.exe keylock_libretro.dll
     windows_fetches cores cores-of-debian
     windows_fetches retroarch retroarch-1.20
     mkdir "$tmp/wine"
@@ -55,37 +55,37 @@ wine_retroarch_builds() {
     export WINEPREFIX=$tmp/wine
 }
 
-# wine_home NAME [LINE…]: as retroarch_home, for RetroArch for Windows, with folders of its own for cores and their info: nestopia is
-# there, and what `keylock install nestopia` adds to it.
+# wine_home NAME [LINE…]: as retroarch_home, for RetroArch for Windows, in the folder $tmp/NAME, with nestopia. The zip's folder Keylock
+# lies there, and `keylock install nestopia` has been run, with $options.
+options=()
 wine_home() {
-    local name=$1 at=$tmp/$1 info=/usr/share/libretro/info/nestopia_libretro.info
+    local name=$1 at=$tmp/$1
     shift
     retroarch_home "$name" "$@" "libretro_directory = \"$at/cores\"" "libretro_info_path = \"$at/info\"" 'video_driver = "gdi"' \
         'input_driver = "dinput"' 'quit_press_twice = "false"' 'ui_menubar_enable = "false"' \
         'menu_swap_ok_cancel_buttons = "false"'
-    sed -i 's|= "/|= "Z:/|' "$at/config/retroarch/retroarch.cfg"
-    mkdir -p "$at/cores" "$at/info"
+    sed 's|= "/|= "Z:/|' "$at/config/retroarch/retroarch.cfg" >"$at/retroarch.cfg"
+    rm -r "$at/config"
+    mkdir -p "$at/cores" "$at/info" "$at/Keylock/games"
     cp "$windows/cores-of-debian/nestopia_libretro.dll" "$at/cores/"
-    cp "$windows/keylock_libretro.dll" "$at/cores/nestopia_keylock_libretro.dll"
+    cp /usr/share/libretro/info/nestopia_libretro.info "$at/info/"
     cp "$windows/retroarch-1.20/retroarch.exe" "$at/" # it makes folders beside itself
-    cp "$info" "$at/info/"
-    {
-        grep -vE '^(display_name|corename|savestate_features) ' "$info"
-        printf '%s = "%s"\n' display_name 'Keylock: NES (Nestopia)' corename 'Nestopia Keylock' savestate_features serialized
-    } >"$at/info/nestopia_keylock_libretro.info"
+    cp "$windows/keylock.exe" "$windows/keylock_libretro.dll" "$at/Keylock/"
+    cp "$content/shooter.nes" "$at/Keylock/games/"
+    start install "${WINE64:-/usr/lib/wine/wine64}" "$at/Keylock/keylock.exe" install nestopia --name "$name" "${options[@]}"
+    ended install 60 || { show install; die "windows: keylock install fails"; }
 }
 
-# start_wine_retroarch NAME ARGUMENT…: RetroArch for Windows, with $tmp/NAME.hash, .csv and .log. Its home and its name in rooms are NAME
-# without "2". $knows has its other variables, $desktop the program that starts it.
-knows=() desktop=()
-start_wine_retroarch() {
-    local name=$1 at
-    at=$(wine_path "$tmp/${1%2}")
-    shift
-    start "$name" env XDG_CONFIG_HOME="$at/config" XDG_STATE_HOME="$at/state-home" \
-        KEYLOCK_HASH_OUT="$(wine_path "$tmp/$name.hash")" KEYLOCK_TRACE="$(wine_path "$tmp/$name.csv")" KEYLOCK_NAME="${name%2}" \
-        "${knows[@]}" "${WINE64:-/usr/lib/wine/wine64}" "${desktop[@]}" "$at/retroarch.exe" -v -c "$at/config/retroarch/retroarch.cfg" "$@"
+# start_wine NAME PROGRAM ARGUMENT…: with $tmp/NAME.hash, .csv and .log. Its home is NAME without "2". $knows has its other variables.
+knows=()
+start_wine() {
+    start "$1" env XDG_STATE_HOME="$(wine_path "$tmp/${1%2}/state-home")" KEYLOCK_HASH_OUT="$(wine_path "$tmp/$1.hash")" \
+        KEYLOCK_TRACE="$(wine_path "$tmp/$1.csv")" "${knows[@]}" "${WINE64:-/usr/lib/wine/wine64}" "${@:2}"
 }
+
+# start_wine_retroarch NAME ARGUMENT…: RetroArch for Windows. $desktop is the program that starts it.
+desktop=()
+start_wine_retroarch() { start_wine "$1" "${desktop[@]}" "$(wine_path "$tmp/${1%2}/retroarch.exe")" -v "${@:2}"; }
 
 # wine_plays NAME CONTENT ARGUMENT…: the same, with the wrapped nestopia of its cores.
 wine_plays() { start_wine_retroarch "$1" -L "$(wine_path "$tmp/${1%2}/cores/nestopia_keylock_libretro.dll")" "$(wine_path "$2")" "${@:3}"; }
