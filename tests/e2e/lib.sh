@@ -23,7 +23,7 @@ wrapper=$build/keylock_libretro.so
 proxy=$build/faultproxy
 test_core=$build/cores/probe_core_libretro.so
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/keylock-e2e.XXXXXX")
-declare -A pid=()
+declare -A pid=() ends_by=() # of each program: its number, and the signal that ends it, if TERM does not do
 checks_failed=0
 on_path=$PATH
 slowness=3 # factor of all waiting times, for machines that others share
@@ -178,11 +178,11 @@ start() {
 
 running() { [ -n "${pid[$1]:-}" ] && kill -0 "${pid[$1]}" 2>/dev/null; }
 
-# stop NAME [SIGNAL]: and KILL if that does not help within 5 s. Sets and returns its exit status.
+# stop NAME [SIGNAL]: by TERM as a rule, and KILL if that does not help within 5 s. Sets and returns its exit status.
 stop() {
     local name=$1 tries=0 status=0
     [ -n "${pid[$name]:-}" ] || return 0
-    kill "-${2:-TERM}" "${pid[$name]}" 2>/dev/null
+    kill "-${2:-${ends_by[$name]:-TERM}}" "${pid[$name]}" 2>/dev/null
     while running "$name" && [ $((tries++)) -lt 100 ]; do glance; done
     running "$name" && kill -KILL "${pid[$name]}" 2>/dev/null
     wait "${pid[$name]}" 2>/dev/null

@@ -11,6 +11,7 @@ windows_builds() {
 # next one with it that begins just then.)
 wine_server() {
     running wineserver && return
+    ends_by[wineserver]=INT # with the programs of Windows that it runs for others; by TERM it leaves them behind
     start wineserver wineserver -f -p
     eventually 20 compgen -G "$TMPDIR/wine*/server-*/socket" >/dev/null || { show wineserver; die "windows: Wine's server does not start"; }
 }
