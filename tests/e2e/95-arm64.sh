@@ -3,13 +3,15 @@
 # equal, also with a late machine, a healed desync and a link that was cut; and `keylock probe` says the same on both.
 # qemu-user runs the instructions of arm64 in this machine's order of memory: a weaker order is not tested.
 # It builds what it runs, and fetches Debian's arm64 packages once (190 MB).
-#   FRAMES=N  frames of each pair, in place of its own number
+#   FRAMES=N  frames of each pair, and of a match with a late machine, in place of its own number
+#   WAYS='nestopia gambatte'  the cores of such matches (gambatte), side by side: two emulated machines play in each
 #   PARTS='pairs way ahead probe'  only these
 # runs: working, all, 240 s
 # limit: 1200
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/lib_arm64.sh
 
+WAYS=${WAYS:-gambatte}
 PARTS=${PARTS:-pairs way ahead probe}
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
 arm64_builds
@@ -19,21 +21,22 @@ start_relay --per-address 64
 
 other=arm64
 other_core() { arm64_core "$1"; }
+here_core() { core_path "$1"; }
 . tests/e2e/lib_mixed.sh
 
 pairs() {
-    pair gambatte pads.gb 10000
-    pair nestopia shooter.nes 10000
-    pair mednafen_pce_fast pads.pce 10000
-    pair mgba pads.gba 2500
-    pair bsnes_mercury_performance pads.sfc 2500
+    pair gambatte 10000
+    pair nestopia 10000
+    pair mednafen_pce_fast 10000
+    pair mgba 2500
+    pair bsnes_mercury_performance 2500
     by_other_relay by_its_relay
     stop other_relay
     check arm64/relay "exit status $? of the relay for arm64 after SIGTERM" test $? = 0
 }
 by_its_relay() {
-    pair mednafen_wswan pads.ws 10000
-    pair gambatte pads.gb 2000 -by-arm64
+    pair mednafen_wswan 10000
+    pair gambatte 2000 -by-arm64
 }
 
 # --- probe --------------------------------------------------------------------------------------------------------
@@ -69,6 +72,8 @@ probe() {
     probed mgba pads.gba
     probed mednafen_wswan pads.ws
 }
+
+way() { ways $WAYS; }
 
 for part in $PARTS; do $part; done
 finish

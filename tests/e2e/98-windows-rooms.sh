@@ -3,18 +3,21 @@
 # equal, also with a late machine, a healed desync and a link that was cut, and through a relay of Windows. A core whose states
 # differ by system plays on, and a core that asks for rand() is refused in such a room.
 # The first time it builds Debian's sources of the libraries and of three cores, for ten minutes.
-#   FRAMES=N  frames of each pair, in place of its own number
+#   FRAMES=N  frames of each pair, and of a match with a late machine, in place of its own number
+#   WAYS='nestopia gambatte mgba bsnes_mercury_performance'  the cores of such matches (gambatte), side by side; it builds
+#             those that are missing
 #   PARTS='pairs way ahead states chance waits'  only these
 # runs: working, all, 320 s
 # limit: 1800
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/lib_wine.sh
 
+WAYS=${WAYS:-gambatte}
 PARTS=${PARTS:-pairs way ahead states chance waits}
 system_core=$build/cores/system_core_libretro.so
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes" "$test_core" "$system_core"
 windows_builds keylock.exe keylock-relay.exe keylock_libretro.dll cores/{probe,system}_core_libretro.dll
-windows_fetches cores cores-of-debian
+windows_fetches cores cores-of-debian nestopia gambatte bsnes_mercury_performance $WAYS
 wine_command keylock "$windows/keylock.exe"
 wine_command relay "$windows/keylock-relay.exe"
 start_relay --per-address 64
@@ -25,13 +28,17 @@ other_core() {
     case $1 in */*) echo "$windows/cores/$(basename "$1" .so).dll" && return ;; esac
     [ ! -e "$windows/cores-of-debian/$1_libretro.dll" ] || echo "$windows/cores-of-debian/$1_libretro.dll"
 }
+# Debian's, or that of the version that is there for Windows.
+here_core() {
+    if [ -e "$windows/cores-of-debian/linux/$1_libretro.so" ]; then echo "$windows/cores-of-debian/linux/$1_libretro.so"; else core_path "$1"; fi
+}
 . tests/e2e/lib_mixed.sh
 
 pairs() {
-    pair gambatte pads.gb 10000
-    pair nestopia shooter.nes 10000
-    pair bsnes_mercury_performance pads.sfc 2500
-    by_other_relay pair gambatte pads.gb 2000 -by-windows
+    pair gambatte 10000
+    pair nestopia 10000
+    pair bsnes_mercury_performance 2500
+    by_other_relay pair gambatte 2000 -by-windows
     stop other_relay
 }
 
@@ -99,6 +106,8 @@ chance() {
     equal windows/rand rand-d rand-e
     unset PROBE_CORE
 }
+
+way() { ways $WAYS; }
 
 for part in $PARTS; do $part; done
 finish

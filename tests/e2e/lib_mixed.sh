@@ -2,6 +2,7 @@
 # that sources it sets
 #   other            the other system's name, for the checks
 #   other_core NAME  a function: the path of that system's build of the core, or nothing
+#   here_core NAME   a function: this system's
 # and makes $tmp/bin/keylock and $tmp/bin/relay, commands of this machine that run the other system's programs.
 # shellcheck shell=bash
 EVERY=50
@@ -9,20 +10,33 @@ EVERY=50
 # machine SYSTEM NAME CORE CONTENT ARGUMENT…: one in a room, of that system (here, or $other).
 machine() {
     local system=$1 name=$2 path program=$keylock rom=$4
-    if [ "$system" = here ]; then path=$(core_path "$3"); else path=$(other_core "$3") program=$tmp/bin/keylock; fi
+    if [ "$system" = here ]; then path=$(here_core "$3"); else path=$(other_core "$3") program=$tmp/bin/keylock; fi
     [ -n "$path" ] || return
     shift 4
     start "$name" "$program" run --relay "$relay" --name "$name" --core "$path" --content "$rom" --hash-every $EVERY --wait 60 \
         --hash-out "$tmp/$name.hash" --trace "$tmp/$name.csv" "$@"
 }
-on_both() { [ -n "$(core_path "$1")" ] && [ -n "$(other_core "$1")" ]; }
+on_both() { [ -n "$(here_core "$1")" ] && [ -n "$(other_core "$1")" ]; }
 last() { echo "$(json "$1" frames) $(json "$1" ram) $(json "$1" state)"; }
 # The label of the last hash before which FILE and FILE differ; 0: nowhere.
-parted() { join "$1" "$2" | awk '$2 != $4 { last = $1 } END { print last + 0 }'; }
+parted() { join "$1" "$2" | awk '$2 != $4 || ($2 == "-" && $3 != $5) { last = $1 } END { print last + 0 }'; }
 
-# pair CORE CONTENT FRAMES [WHERE]: at full speed, equal from the first hash to the end.
+# rom_of CORE: the name of our program for it.
+rom_of() {
+    case $1 in
+    nestopia) echo shooter.nes ;;
+    gambatte) echo pads.gb ;;
+    mgba) echo pads.gba ;;
+    mednafen_pce_fast) echo pads.pce ;;
+    mednafen_wswan) echo pads.ws ;;
+    bsnes_mercury_*) echo pads.sfc ;;
+    esac
+}
+
+# pair CORE FRAMES [WHERE]: at full speed, equal from the first hash to the end.
 pair() {
-    local core=$1 rom=$content/$2 frames=${FRAMES:-$3} name=$other/$1${4:-} room=${1:0:12}${4:-} limit
+    local core=$1 rom frames=${FRAMES:-$2} name=$other/$1${3:-} room=${1:0:12}${3:-} limit
+    rom=$content/$(rom_of "$core")
     on_both "$core" || { skip "$name: the core is not installed"; return; }
     [ -s "$rom" ] || { skip "$name: $rom is missing"; return; }
     limit=$((60 + frames / 40))
@@ -68,44 +82,102 @@ ahead() {
     stop far
 }
 
-ALL=1700     # frames of the match
-PLANTED=700  # frame of the desync
-CUT=1000     # frame at which the link is cut
+# The byte that goes wrong, of RAM or else of the state.
+wrong_byte() {
+    case $1 in
+    mgba) ;;               # the middle of its state
+    nestopia) echo :0x13 ;; # of the random numbers: the game does not write it anew
+    *) echo :0x300 ;;
+    esac
+}
 
-# way: a late machine of the other system, one that is healed, and its link that is cut.
-way() {
-    local straight=$relay core=gambatte rom=$content/pads.gb who at
-    on_both $core || { skip "$other/way: the core is not installed"; return; }
-    through wire --delay 10
-    machine here ann $core "$rom" --room way --frames $ALL --speed real --policy bounded --players 3 --input random:1 --seat-time 60
-    said relay 'event=joined room="way"' 20
-    machine here ben $core "$rom" --room way --frames $ALL --speed real --players 3 --input random:2
-    relay=$link
-    machine "$other" cleo $core "$rom" --room way --frames $ALL --speed real --players 3 --input random:3 --corrupt $PLANTED:0x300
-    relay=$straight
-    said relay 'event=started room="way"' 40 || { show cleo relay; die "$other/way: the room does not start"; }
-    reaches ann 200
-    machine "$other" dora $core "$rom" --room way --frames $ALL --speed real --seats 0
-    said relay 'event=caught_up room="way".*name="dora"' 60 || { show dora relay; fail "$other/way: the late machine does not catch up"; }
-    note "the late machine: $(grep -a 'event=caught_up.*dora' "$tmp/relay.log" | grep -o 'frame=.*')"
-    said relay 'event=healed room="way"' 60 || { show cleo relay; fail "$other/way: nothing is healed"; }
-    reaches ann $CUT
-    kill -USR1 "${pid[wire]}"
-    lasts 6 "the outage"
-    kill -USR1 "${pid[wire]}"
-    said relay 'event=returned room="way".*name="cleo"' 30
-    for who in ann ben cleo dora; do ends_well "$other/way" $who 60; done
-    for who in ben cleo dora; do
-        at=$(parted "$tmp/ann.hash" "$tmp/$who.hash")
-        case $who in cleo) check "$other/way/parted-$who" "ann and cleo part until $at" test "$at" -ge $((PLANTED - EVERY)) -a "$at" -lt $CUT ;;
-        *) check "$other/way/never-parted-$who" "ann and $who part until $at" test "$at" = 0 ;; esac
-        check "$other/way/ends-$who" "ann $(last ann), $who $(last $who)" test "$(last ann)" = "$(last $who)"
+# in_way SYSTEM WHO ARGUMENT…: a machine in the room $it of ways, below.
+in_way() {
+    machine "$1" "$it-$2" "${core_of[$it]}" "$content/$(rom_of "${core_of[$it]}")" --room "$it-way" --frames "$all" --speed real "${@:3}"
+}
+
+# profile_of_way: of the room's core, and the event by which the room is healed.
+profile_of_way() {
+    "$keylock" probe --core "$(here_core "${core_of[$it]}")" --content "$content/$(rom_of "${core_of[$it]}")" --frames 120 \
+        --json "$tmp/$it.json" >"$tmp/$it-probe.log" 2>&1 || { show "$it-probe"; die "$other/way-$it: no profile"; }
+    heals[$it]=healed
+    ! grep -q '"load":"history"' "$tmp/$it.json" || heals[$it]=heal_anew
+}
+
+# ways CORE…: rooms side by side, in each a late machine of the other system, one that is healed, and its link that is cut; as many
+# frames as $FRAMES, or 1,700. The rooms have profiles: a machine whose core's states lack something (Nestopia's turbo buttons) is
+# healed by running the game from its beginning. They wait a second for a machine that is slow. The names of a room and of its
+# machines begin with the core's, which is shortened for them.
+ways() {
+    local all=${FRAMES:-1700} late planted cut straight=$relay core it who rooms=()
+    local -A core_of=() heals=()
+    late=$((all * 2 / 17)) planted=$((all * 7 / 17)) cut=$((all * 10 / 17))
+    for core; do
+        it=${core#bsnes_mercury_}
+        core_of[$it]=$core
+        if on_both "$core"; then rooms+=("$it"); else skip "$other/way-$it: the core is not installed"; fi
     done
-    check "$other/way/healed" "cleo says healed=$(json cleo healed)" test "$(json cleo healed)" = 1
-    check "$other/way/given" "the wrong machine did not load another's state" grep -aq 'event=loaded room="way".*name="cleo"' "$tmp/relay.log"
-    check "$other/way/late-all" "dora has not run from frame 0" begins_with dora ann
-    check "$other/way/returned" "the relay says nothing of cleo's return" grep -aq 'event=returned room="way".*name="cleo"' "$tmp/relay.log"
-    check "$other/way/back" "cleo does not come back by itself" grep -aq 'connected again after=' "$tmp/cleo.log"
-    check "$other/way/moves" "the hashes do not change" hashes_move "$tmp/cleo.hash" 5
-    stop wire
+    for it in "${rooms[@]}"; do
+        profile_of_way
+    done
+    for it in "${rooms[@]}"; do
+        through "$it-wire" --delay 10
+        KEYLOCK_PROFILE=$tmp/$it.json in_way here ann --policy bounded --budget 1000 --players 3 --input random:1 --seat-time 60
+        said relay "event=joined room=\"$it-way\"" 20
+        in_way here ben --players 3 --input random:2
+        relay=$link
+        in_way "$other" cleo --players 3 --input random:3 --corrupt "$planted$(wrong_byte "${core_of[$it]}")"
+        relay=$straight
+    done
+    for it in "${rooms[@]}"; do
+        said relay "event=started room=\"$it-way\"" 40 || { show "$it-cleo" relay; die "$other/way-$it: the room does not start"; }
+        reaches "$it-ann" "$late" 60
+        in_way "$other" dora --seats 0
+    done
+    for it in "${rooms[@]}"; do
+        reaches "$it-ann" "$planted" 120
+        said relay "event=${heals[$it]} room=\"$it-way\"" 60 || { show "$it-cleo" relay; fail "$other/way-$it: nothing is healed"; }
+        note "$it: $(grep -am 1 "event=${heals[$it]} room=\"$it-way\"" "$tmp/relay.log" | grep -o 'event=.*')"
+    done
+    for it in "${rooms[@]}"; do
+        reaches "$it-ann" "$cut" 120
+        kill -USR1 "${pid[$it-wire]}"
+    done
+    lasts 6 "the outage"
+    for it in "${rooms[@]}"; do kill -USR1 "${pid[$it-wire]}"; done
+    for it in "${rooms[@]}"; do
+        said relay "event=returned room=\"$it-way\".*name=\"$it-cleo\"" 30
+        said relay "event=caught_up room=\"$it-way\".*name=\"$it-dora\"" 60 ||
+            { show "$it-dora" relay; fail "$other/way-$it: the late machine does not catch up"; }
+        note "$it's late machine: $(grep -a "event=caught_up.*$it-dora" "$tmp/relay.log" | grep -o 'frame=.*')"
+        for who in ann ben cleo dora; do ends_well "$other/way-$it" "$it-$who" 120; done
+        judge_way "$other/way-$it" "$it" "$all" "$planted" "$cut"
+        stop "$it-wire"
+    done
+}
+
+# judge_way WHAT IT ALL PLANTED CUT: of the room of the core IT, all equal but for the machine that was wrong, until it was healed.
+judge_way() {
+    local what=$1 it=$2 all=$3 planted=$4 cut=$5 who at by
+    for who in ben cleo dora; do
+        at=$(parted "$tmp/$it-ann.hash" "$tmp/$it-$who.hash")
+        case $who in cleo) check "$what/parted-$who" "ann and cleo part until $at" test "$at" -ge $((planted - EVERY)) -a "$at" -lt "$cut" ;;
+        *) check "$what/never-parted-$who" "ann and $who part until $at" test "$at" = 0 ;; esac
+        check "$what/ends-$who" "ann $(last "$it-ann"), $who $(last "$it-$who")" test "$(last "$it-ann")" = "$(last "$it-$who")"
+        note "$it: $(join "$tmp/$it-ann.hash" "$tmp/$it-$who.hash" | awk '$2 == $4 && $3 == $5 { n++ } END { print n "/" NR }') hashes of ann and $who are equal"
+    done
+    check "$what/healed" "cleo says healed=$(json "$it-cleo" healed)" test "$(json "$it-cleo" healed)" = 1
+    if [ "${heals[$it]}" = heal_anew ]; then
+        check "$what/given" "the wrong machine did not run the game from the beginning" \
+            eval 'grep -aq "event=way room=\"$it-way\".*name=\"$it-cleo\".* by=history frame=0 " "$tmp/relay.log"'
+    else
+        check "$what/given" "the wrong machine did not load another's state" \
+            eval 'grep -aq "event=loaded room=\"$it-way\".*name=\"$it-cleo\"" "$tmp/relay.log"'
+    fi
+    by=$(grep -a "event=way .*name=\"$it-dora\"" "$tmp/relay.log" | tail -n 1 | grep -ao ' by=[a-z]*' | cut -d= -f2)
+    check "$what/late-all" "dora came by ${by:-no way}, and her hashes begin with $(head -n 1 "$tmp/$it-dora.hash")" \
+        eval '[ "$by" = snapshot ] || begins_with "$it-dora" "$it-ann"'
+    check "$what/returned" "the relay says nothing of cleo's return" grep -aq "event=returned room=\"$it-way\".*name=\"$it-cleo\"" "$tmp/relay.log"
+    check "$what/back" "cleo does not come back by itself" grep -aq 'connected again after=' "$tmp/$it-cleo.log"
+    check "$what/moves" "the hashes do not change" hashes_move "$tmp/$it-cleo.hash" 5
 }

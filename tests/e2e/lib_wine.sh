@@ -23,9 +23,9 @@ windows_make() {
     export WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=;winedbg.exe=d;winemenubuilder.exe=d'
 }
 
-# windows_fetches cores|retroarch FOLDER: programs of others for Windows, built into that folder of $windows.
+# windows_fetches cores|retroarch FOLDER [CORE…]: programs of others for Windows, built into that folder of $windows.
 windows_fetches() {
-    env HOME="$user_home" TMPDIR=/tmp "tests/tools/windows_$1.sh" "$windows/$2" >"$tmp/fetched.log" 2>&1 || { show fetched; die "windows: no $1"; }
+    env HOME="$user_home" TMPDIR=/tmp "tests/tools/windows_$1.sh" "$windows/$2" "${@:3}" >"$tmp/fetched.log" 2>&1 || { show fetched; die "windows: no $1"; }
 }
 
 # wine_runs PROGRAM ARGUMENT…: one of them, without a display. (Debian's script `wine' has a line of its own about 32 bits.)

@@ -5,7 +5,7 @@
 #include <zstd.h>
 
 uint64_t machine[PLAYERS];
-bool no_ram;
+bool no_ram, no_states;
 bool gives[PLAYERS], loads[PLAYERS], at_once[PLAYERS], says[PLAYERS];
 uint64_t late_by_us[PLAYERS];
 bool false_state[PLAYERS], copies[PLAYERS], mute[PLAYERS], has_own[PLAYERS];
@@ -46,7 +46,7 @@ void say_hash(unsigned who, uint32_t label) {
 static void say_state(unsigned who) {
     static uint8_t bytes[BYTES];
     state_of_machine(copies[who] ? 0 : who, bytes);
-    struct kl_msg m = a_state(keyframe, bytes, BYTES);
+    struct kl_msg m = a_state(keyframe, no_states ? NULL : bytes, BYTES);
     m.state.hash[0] ^= false_state[who];
     if (!mute[who]) say(player[who].peer, &m);
 }
@@ -126,7 +126,7 @@ void go_on(uint64_t us) {
 }
 
 void begin_machines(void) {
-    no_ram = false;
+    no_ram = no_states = false;
     memset(&verdict, 0, sizeof verdict);
     heard_early = 0;
     memset(said_label, 0, sizeof said_label);

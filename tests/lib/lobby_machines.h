@@ -9,7 +9,8 @@
 
 /* A machine is one number; its hashes and its state are made of it. */
 extern uint64_t machine[PLAYERS];
-extern bool no_ram; /* its core shows none */
+extern bool no_ram;    /* its core shows none */
+extern bool no_states; /* its core gives none, at snapshots */
 
 /* Its behaviour. */
 extern bool gives[PLAYERS], loads[PLAYERS];

@@ -109,6 +109,11 @@ def on_windows(name, here, content):
     there = os.path.join(WINDOWS, "cores-of-debian", name + "_libretro.dll")
     if not os.path.exists(there) or not os.path.exists(os.path.join(WINDOWS, "keylock.exe")):
         return "not tried"
+    same = os.path.join(WINDOWS, "cores-of-debian/linux", name + "_libretro.so")  # the version that is there, where Debian's is another
+    if os.path.exists(same):
+        here = play([os.path.join(BUILD, "keylock")], same, content, os.path.join(HERE, name + ".same"))
+        if not here:
+            return "not compared"
     env = {"WINEPREFIX": os.path.join(BUILD, "wine"), "WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree,mshtml=;winedbg.exe=d;winemenubuilder.exe=d"}
     out = play([os.environ.get("WINE64", "/usr/lib/wine/wine64"), os.path.join(WINDOWS, "keylock.exe")], there, content,
                os.path.join(HERE, name + ".windows"), env)

@@ -21,8 +21,10 @@ fetched() {
 
 # unpacked PACKAGE: into $work/PACKAGE, with Debian's changes where they are pinned.
 unpacked() {
-    mkdir -p "$work/$1"
-    tar -xf "$sources/$(echo "$pins" | awk -v p="$1" '$2 == p && $4 ~ /orig/ { print $4 }')" --strip-components=1 -C "$work/$1"
+    mkdir -p "$work/.$1"
+    tar -xf "$sources/$(echo "$pins" | awk -v p="$1" '$2 == p && $4 ~ /orig/ { print $4 }')" -C "$work/.$1"
+    # Most archives have one folder around all.
+    if [ "$(ls "$work/.$1" | wc -l)" = 1 ]; then mv "$work/.$1"/* "$work/$1"; else mv "$work/.$1" "$work/$1"; fi
     changes=$(echo "$pins" | awk -v p="$1" '$2 == p && $4 ~ /debian/ { print $4 }')
     [ -n "$changes" ] || return 0
     tar -xf "$sources/$changes" -C "$work/$1"

@@ -191,6 +191,35 @@ static void without_any_state_the_wrong_client_runs_the_game_again(void **unused
     assert_int_equal(the_room()->heal.phase, KL_HEAL_NONE);
 }
 
+/* A core without states, or a room whose profile takes no snapshots. */
+static void without_states_of_the_core_the_wrong_client_runs_the_game_again(void **unused) {
+    (void)unused;
+    begin_machines();
+    no_states = true;
+    machine[1] = 8;
+    for (uint64_t end_us = now_us + 20 * SECOND; !the_room()->member[1].heal.anew && now_us < end_us;)
+        go_on(20000);
+    assert_true(the_room()->shot.unfit && !the_room()->heal.hopeless);
+    assert_non_null(strstr(heard(player[1].peer, KL_MSG_NOTICE)->text.text,
+                           "this core gives no state: p1 (2) runs the game from the beginning"));
+    assert_int_equal(the_room()->member[1].state, KL_MEMBER_LOADING);
+    assert_int_equal(the_room()->heal.phase, KL_HEAL_NONE);
+    assert_int_equal(offers[1], 0);
+}
+
+/* If the beginning is not kept, nothing is to be done. */
+static void without_states_and_start_data_nothing_is_healed(void **unused) {
+    (void)unused;
+    begin_machines();
+    kl_lobby_start_free(the_room());
+    no_states = true;
+    machine[1] = 8;
+    go_on(20 * SECOND);
+    assert_true(the_room()->heal.hopeless);
+    assert_int_equal(the_room()->member[1].state, KL_MEMBER_PLAYING);
+    assert_false(inbox[player[1].peer].hung_up);
+}
+
 static void a_snapshot_that_nobody_gives_is_asked_for_again(void **unused) {
     (void)unused;
     begin_machines();
@@ -351,6 +380,8 @@ int main(void) {
         T(if_two_states_differ_the_wrong_client_goes_back_to_its_own),
         T(a_snapshot_without_words_is_ordered_again),
         T(without_any_state_the_wrong_client_runs_the_game_again),
+        T(without_states_of_the_core_the_wrong_client_runs_the_game_again),
+        T(without_states_and_start_data_nothing_is_healed),
         T(a_snapshot_that_nobody_gives_is_asked_for_again),
         T(a_client_that_nobody_gives_a_state_is_not_put_out),
         T(a_newcomer_is_in_sync_once_the_others_have_gone_back),

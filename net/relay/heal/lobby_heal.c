@@ -236,6 +236,12 @@ static bool all_anew(struct kl_lobby_room *r, const char *why, uint64_t now_us) 
     return true;
 }
 
+/* No member gives a state of this core. */
+static void without_states(struct kl_lobby_room *r, uint64_t now_us) {
+    const char *why = "this core gives no state";
+    if (!all_anew(r, why, now_us)) no_more(r, why);
+}
+
 /* True: nobody is left to be healed, or nothing helps. */
 static bool too_often(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uint64_t now_us) {
     uint16_t wrong = r->heal.wrong;
@@ -420,7 +426,7 @@ static void begin(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uin
         return;
     }
     if (r->shot.unfit) {
-        no_more(r, "this core gives no state");
+        without_states(r, now_us);
         return;
     }
     kl_verdict_forget(&r->heal.verdicts, h->wrong);
@@ -483,7 +489,7 @@ static void order(struct kl_lobby_room *r, uint64_t now_us) {
     if (kl_lobby_snapshot_order(r, h->right, now_us))
         h->phase = KL_HEAL_WAITING;
     else if (r->shot.unfit)
-        no_more(r, "this core gives no state");
+        without_states(r, now_us);
     else if (now_us >= h->since_us + ORDER_TIRES)
         healing_failed(r, "no snapshot could be ordered", now_us);
 }
@@ -507,7 +513,7 @@ static void offer(struct kl_lobby_room *r, uint64_t now_us) {
 
 /* The members in the right agree in the compared bytes, but not in all bytes of their states: no state has
  * the word of more than half. */
-static void without_state(struct kl_lobby_room *r, uint64_t now_us) {
+static void no_majority(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->shot.apart && can_go_back(r)) {
         go_back(r, r->heal.wrong, now_us);
         return;
@@ -524,9 +530,9 @@ static void wait_for_snapshot(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->shot.failures == h->failures)
         offer(r, now_us);
     else if (r->shot.unfit)
-        no_more(r, "this core gives no state");
+        without_states(r, now_us);
     else
-        without_state(r, now_us);
+        no_majority(r, now_us);
 }
 
 static void look_at_loading(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
