@@ -128,7 +128,7 @@ fuzz: deps ## each fuzz target for T=60 seconds with libFuzzer
 core-table: deps all arm64 windows ## Debian's libretro cores: locked, joined late, run ahead? into docs/cores.md (half an hour)
 	$(Q)tests/tools/windows_cores.sh $(BUILD)/windows/cores-of-debian all
 	$(Q)tests/tools/wine_root.sh $(BUILD)/wine
-	$(Q)KL_BUILD=$(OUT) ONLY="$(ONLY)" python3 tests/tools/core_table.py --write docs/cores.md
+	$(Q). tests/tools/wine_settings.sh && WINEPREFIX=$(abspath $(BUILD))/wine KL_BUILD=$(OUT) ONLY="$(ONLY)" python3 tests/tools/core_table.py --write docs/cores.md
 .PHONY: core-table
 
 borders: check-build ## which folder may include and call which, and what the pure ones may call outside

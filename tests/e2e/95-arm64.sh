@@ -15,12 +15,11 @@ WAYS=${WAYS:-gambatte}
 PARTS=${PARTS:-pairs way ahead probe}
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
 arm64_builds
-emulated keylock "$arm64/keylock"
-emulated relay "$arm64/keylock-relay"
+emulated keylock-arm64 "$arm64/keylock"
+emulated relay-arm64 "$arm64/keylock-relay"
 start_relay --per-address 64
 
 other=arm64
-other_core() { arm64_core "$1"; }
 here_core() { core_path "$1"; }
 . tests/e2e/lib_mixed.sh
 
@@ -57,7 +56,7 @@ probed() { # CORE CONTENT
     on_both "$core" || { skip "arm64/probe-$core: the core is not installed"; return; }
     "$keylock" probe --core "$(core_path "$core")" --content "$rom" --frames 120 --json "$tmp/amd64.json" >"$tmp/probe-amd64.log" 2>&1
     local expected=$? status
-    "$tmp/bin/keylock" probe --core "$(arm64_core "$core")" --content "$rom" --frames 120 --json "$tmp/arm64.json" >"$tmp/probe-arm64.log" 2>&1
+    "$tmp/bin/keylock-arm64" probe --core "$(arm64_core "$core")" --content "$rom" --frames 120 --json "$tmp/arm64.json" >"$tmp/probe-arm64.log" 2>&1
     status=$?
     [ $status = $expected ] || show probe-amd64 probe-arm64
     check "arm64/probe-$core" "exit status $status, expected $expected" test $status = $expected

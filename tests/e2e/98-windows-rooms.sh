@@ -1,30 +1,30 @@
 #!/usr/bin/env bash
 # 98-windows-rooms.sh - machines of Linux and of Windows, under Wine, in one room, with Debian's cores for both. All hashes are
-# equal, also with a late machine, a healed desync and a link that was cut, and through a relay of Windows. A core whose states
-# differ by system plays on, and a core that asks for rand() is refused in such a room.
+# equal, also with one of arm64 as the third, with a late machine, a healed desync and a link that was cut, and through a relay of
+# Windows. A core whose states differ by system plays on, and a core that asks for rand() is refused in such a room.
 # The first time it builds Debian's sources of the libraries and of three cores, for ten minutes.
 #   FRAMES=N  frames of each pair, and of a match with a late machine, in place of its own number
 #   WAYS='nestopia gambatte mgba bsnes_mercury_performance'  the cores of such matches (gambatte), side by side; it builds
 #             those that are missing
-#   PARTS='pairs way ahead states chance waits'  only these
+#   PARTS='pairs three way ahead states chance waits'  only these
 # runs: working, all, 320 s
 # limit: 1800
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/lib_wine.sh
 
 WAYS=${WAYS:-gambatte}
-PARTS=${PARTS:-pairs way ahead states chance waits}
+PARTS=${PARTS:-pairs three way ahead states chance waits}
 system_core=$build/cores/system_core_libretro.so
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes" "$test_core" "$system_core"
 windows_builds keylock.exe keylock-relay.exe keylock_libretro.dll cores/{probe,system}_core_libretro.dll
 windows_fetches cores cores-of-debian nestopia gambatte bsnes_mercury_performance $WAYS
-wine_command keylock "$windows/keylock.exe"
-wine_command relay "$windows/keylock-relay.exe"
+wine_command keylock-windows "$windows/keylock.exe"
+wine_command relay-windows "$windows/keylock-relay.exe"
 start_relay --per-address 64
 
 other=windows
 # Debian's, or the build of a test core for Windows.
-other_core() {
+windows_core() {
     case $1 in */*) echo "$windows/cores/$(basename "$1" .so).dll" && return ;; esac
     [ ! -e "$windows/cores-of-debian/$1_libretro.dll" ] || echo "$windows/cores-of-debian/$1_libretro.dll"
 }
@@ -39,6 +39,29 @@ pairs() {
     pair nestopia 10000
     pair bsnes_mercury_performance 2500
     by_other_relay pair gambatte 2000 -by-windows
+    stop other_relay
+}
+
+# of_three ROOM: one machine of each system in it.
+of_three() {
+    local room=$1 frames=${FRAMES:-2000} seed=1 who all=(here windows arm64)
+    for who in "${all[@]}"; do
+        machine "$who" "$room-$who" gambatte "$content/pads.gb" --room "$room" --players 3 --frames "$frames" --input random:$((seed++))
+    done
+    for who in "${all[@]}"; do ends_well "windows/$room" "$room-$who" $((60 + frames / 40)); done
+    for who in windows arm64; do
+        equal "windows/$room" "$room-here" "$room-$who"
+        check "windows/$room/last-$who" "$(last "$room-here"), $(last "$room-$who")" test "$(last "$room-here")" = "$(last "$room-$who")"
+    done
+    check "windows/$room/moves" "the hashes do not change" hashes_move "$tmp/$room-arm64.hash"
+}
+three() {
+    [ -n "$(here_core gambatte)" ] || { skip "windows/three: gambatte is not installed"; return; }
+    . tests/e2e/lib_arm64.sh
+    arm64_builds
+    emulated keylock-arm64 "$arm64/keylock"
+    of_three tri
+    by_other_relay of_three tri-by-windows
     stop other_relay
 }
 

@@ -1,22 +1,22 @@
 # lib_mixed.sh - sourced after lib.sh: rooms of machines of two systems, this one and $other, whose hashes are compared. The script
 # that sources it sets
-#   other            the other system's name, for the checks
-#   other_core NAME  a function: the path of that system's build of the core, or nothing
-#   here_core NAME   a function: this system's
-# and makes $tmp/bin/keylock and $tmp/bin/relay, commands of this machine that run the other system's programs.
+#   other             the other system's name
+#   SYSTEM_core NAME  a function for each system, and here_core for this one: the path of its build of the core, or nothing
+# and makes $tmp/bin/keylock-SYSTEM and $tmp/bin/relay-$other, commands of this machine that run that system's programs.
 # shellcheck shell=bash
 EVERY=50
 
-# machine SYSTEM NAME CORE CONTENT ARGUMENT…: one in a room, of that system (here, or $other).
+# machine SYSTEM NAME CORE CONTENT ARGUMENT…: one in a room, of that system (here: this one).
 machine() {
-    local system=$1 name=$2 path program=$keylock rom=$4
-    if [ "$system" = here ]; then path=$(here_core "$3"); else path=$(other_core "$3") program=$tmp/bin/keylock; fi
+    local system=$1 name=$2 path program=$tmp/bin/keylock-$1 rom=$4
+    [ "$system" != here ] || program=$keylock
+    path=$("${system}_core" "$3")
     [ -n "$path" ] || return
     shift 4
     start "$name" "$program" run --relay "$relay" --name "$name" --core "$path" --content "$rom" --hash-every $EVERY --wait 60 \
         --hash-out "$tmp/$name.hash" --trace "$tmp/$name.csv" "$@"
 }
-on_both() { [ -n "$(here_core "$1")" ] && [ -n "$(other_core "$1")" ]; }
+on_both() { [ -n "$(here_core "$1")" ] && [ -n "$("${other}_core" "$1")" ]; }
 last() { echo "$(json "$1" frames) $(json "$1" ram) $(json "$1" state)"; }
 # The label of the last hash before which FILE and FILE differ; 0: nowhere.
 parted() { join "$1" "$2" | awk '$2 != $4 || ($2 == "-" && $3 != $5) { last = $1 } END { print last + 0 }'; }
@@ -55,7 +55,7 @@ pair() {
 # by_other_relay COMMAND…: with $relay a relay of the other system. Its end is the caller's: stop other_relay.
 by_other_relay() {
     local here=$relay
-    start other_relay "$tmp/bin/relay" --bind 127.0.0.1 --port 0 --log info
+    start other_relay "$tmp/bin/relay-$other" --bind 127.0.0.1 --port 0 --log info
     said other_relay 'listening.*port=[0-9]' 20 || { show other_relay; die "$other/relay: does not say where it listens"; }
     relay=127.0.0.1:$(sed -n 's/.*listening.*port=\([0-9]*\).*/\1/p' "$tmp/other_relay.log" | head -n 1)
     "$@"
@@ -96,21 +96,23 @@ in_way() {
     machine "$1" "$it-$2" "${core_of[$it]}" "$content/$(rom_of "${core_of[$it]}")" --room "$it-way" --frames "$all" --speed real "${@:3}"
 }
 
-# profile_of_way: of the room's core, and the event by which the room is healed.
+# profile_of_way: of the room's core, the event by which the room is healed, and whether bytes of the healed state stay unlike the
+# others'.
 profile_of_way() {
     "$keylock" probe --core "$(here_core "${core_of[$it]}")" --content "$content/$(rom_of "${core_of[$it]}")" --frames 120 \
         --json "$tmp/$it.json" >"$tmp/$it-probe.log" 2>&1 || { show "$it-probe"; die "$other/way-$it: no profile"; }
     heals[$it]=healed
     ! grep -q '"load":"history"' "$tmp/$it.json" || heals[$it]=heal_anew
+    ! grep -q '"load":"state only"' "$tmp/$it.json" || unlike[$it]=yes
 }
 
 # ways CORE…: rooms side by side, in each a late machine of the other system, one that is healed, and its link that is cut; as many
 # frames as $FRAMES, or 1,700. The rooms have profiles: a machine whose core's states lack something (Nestopia's turbo buttons) is
-# healed by running the game from its beginning. They wait a second for a machine that is slow. The names of a room and of its
-# machines begin with the core's, which is shortened for them.
+# healed by running the game from its beginning. Long matches wait a second for a machine that is slow. The names of a room and of
+# its machines begin with the core's, which is shortened for them.
 ways() {
     local all=${FRAMES:-1700} late planted cut straight=$relay core it who rooms=()
-    local -A core_of=() heals=()
+    local -A core_of=() heals=() unlike=()
     late=$((all * 2 / 17)) planted=$((all * 7 / 17)) cut=$((all * 10 / 17))
     for core; do
         it=${core#bsnes_mercury_}
@@ -122,7 +124,7 @@ ways() {
     done
     for it in "${rooms[@]}"; do
         through "$it-wire" --delay 10
-        KEYLOCK_PROFILE=$tmp/$it.json in_way here ann --policy bounded --budget 1000 --players 3 --input random:1 --seat-time 60
+        KEYLOCK_PROFILE=$tmp/$it.json in_way here ann --policy bounded ${FRAMES:+--budget 1000} --players 3 --input random:1 --seat-time 60
         said relay "event=joined room=\"$it-way\"" 20
         in_way here ben --players 3 --input random:2
         relay=$link
@@ -158,9 +160,14 @@ ways() {
 
 # judge_way WHAT IT ALL PLANTED CUT: of the room of the core IT, all equal but for the machine that was wrong, until it was healed.
 judge_way() {
-    local what=$1 it=$2 all=$3 planted=$4 cut=$5 who at by
+    local what=$1 it=$2 all=$3 planted=$4 cut=$5 who at by found
     for who in ben cleo dora; do
         at=$(parted "$tmp/$it-ann.hash" "$tmp/$it-$who.hash")
+        if [ $who = cleo ] && [ -n "${unlike[$it]:-}" ]; then
+            found=$(grep -ac "event=desync room=\"$it-way\"" "$tmp/relay.log")
+            check "$what/one-desync" "the relay found $found, by the bytes that are compared" test "$found" = 1
+            continue
+        fi
         case $who in cleo) check "$what/parted-$who" "ann and cleo part until $at" test "$at" -ge $((planted - EVERY)) -a "$at" -lt "$cut" ;;
         *) check "$what/never-parted-$who" "ann and $who part until $at" test "$at" = 0 ;; esac
         check "$what/ends-$who" "ann $(last "$it-ann"), $who $(last "$it-$who")" test "$(last "$it-ann")" = "$(last "$it-$who")"

@@ -20,7 +20,8 @@ windows_make() {
     env -u MAKEFLAGS -u MAKELEVEL HOME="$user_home" TMPDIR=/tmp flock -o "$windows/.make" make --no-print-directory windows BUILD=build ${1:+WINDOWS="$*"} >"$tmp/windows.log" 2>&1 ||
         { show windows; die "windows: make windows fails"; }
     env HOME="$user_home" TMPDIR=/tmp tests/tools/wine_root.sh build/wine >"$tmp/windows.log" 2>&1 || { show windows; die "windows: no Wine"; }
-    export WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=;winedbg.exe=d;winemenubuilder.exe=d'
+    . tests/tools/wine_settings.sh
+    export WINEPREFIX=$PWD/build/wine
 }
 
 # windows_fetches cores|retroarch FOLDER [CORE…]: programs of others for Windows, built into that folder of $windows.

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """core_table.py [--write docs/cores.md] - the table of Debian's libretro cores: `keylock probe` on random play with three seeds, the
-worst of them, and the hashes of a game that is played on another processor and under Windows (Wine). Cores that are not installed are unpacked below
-build/core-table, not installed.
+worst of them, and the hashes of a game that is played on another processor and under Windows (Wine). Cores that are not installed
+are unpacked below build/core-table, not installed.
 
-Environment: KL_BUILD, where the programs are (build); QUICK=1: one seed and fewer frames; ONLY="mgba gambatte": only these, and the
-document keeps its lines of the others."""
+Environment: KL_BUILD, where the programs are (build); Wine's settings; QUICK=1: one seed and fewer frames; ONLY="mgba gambatte":
+only these, and the document keeps its lines of the others."""
 import argparse
 import concurrent.futures
 import glob
@@ -85,11 +85,11 @@ def probe(core, content, without, seed):
         return None
 
 
-def play(keylock, core, content, out, env=None):
+def play(keylock, core, content, out):
     """The hashes of a game, in a file. None: it did not run to its end."""
     p = subprocess.run(keylock + ["run", "--core", core, "--content", content, "--frames", str(FRAMES_ELSEWHERE), "--input", "random:1", "--seats", "2",
                                   "--clock", "virtual", "--epoch", "1000000000", "--hash-every", "60", "--hash-out", out, "--quiet"],
-                       capture_output=True, text=True, env={**os.environ, **(env or {})})
+                       capture_output=True, text=True)
     if p.returncode == 0:
         return out
     say(f"  {name_of(core)}: {(p.stderr.strip() or 'no answer').splitlines()[-1]}")
@@ -114,9 +114,8 @@ def on_windows(name, here, content):
         here = play([os.path.join(BUILD, "keylock")], same, content, os.path.join(HERE, name + ".same"))
         if not here:
             return "not compared"
-    env = {"WINEPREFIX": os.path.join(BUILD, "wine"), "WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree,mshtml=;winedbg.exe=d;winemenubuilder.exe=d"}
     out = play([os.environ.get("WINE64", "/usr/lib/wine/wine64"), os.path.join(WINDOWS, "keylock.exe")], there, content,
-               os.path.join(HERE, name + ".windows"), env)
+               os.path.join(HERE, name + ".windows"))
     return compare(here, out) if out else "does not run"
 
 

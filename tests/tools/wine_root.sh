@@ -11,8 +11,9 @@ flock 9
 
 install_missing wine wine64
 
-# No questions on a screen, no .NET and no HTML engine to fetch, no entries in a desktop's menu. wineserver inherits no lock.
-export WINEPREFIX="$root" WINEARCH=win64 WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=;winedbg.exe=d;winemenubuilder.exe=d'
+# wineserver inherits no lock.
+. "$(dirname "$0")/wine_settings.sh"
+export WINEPREFIX="$root" WINEARCH=win64
 unset DISPLAY WAYLAND_DISPLAY
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
