@@ -40,9 +40,12 @@ class Relay:
         self.process.wait()
         self.pump.wait()
 
-    def last_words(self):
+    def words(self):
         self.log.seek(0)
-        return self.log.read()[-4000:]
+        return self.log.read()
+
+    def last_words(self):
+        return self.words()[-4000:]
 
 
 class Match:

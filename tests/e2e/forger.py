@@ -257,8 +257,10 @@ class Room:
 
     def three(self):
         """A majority against the guest: it goes back, begins anew, and in the end is put out, or plays on and is told."""
-        liars = [self.liar(players=3), self.liar()]
-        yield lambda: all(liar.welcome for liar in liars)
+        liars = [self.liar(players=3)]
+        yield lambda: liars[0].welcome  # the first to come makes the room
+        liars.append(self.liar())
+        yield lambda: liars[1].welcome
         self.comes()
         yield lambda: liars[0].verdicts and liars[0].verdicts[-1][6] > 30
         for liar in liars:
@@ -314,7 +316,7 @@ class Room:
 
     def alone(self):
         """RAM's hash by frame, None without RAM, of the same game without the others and with the room's clock"""
-        epoch = re.search(r"epoch_s=(\d+)", self.match.relay.last_words())[1]
+        epoch = re.search(r"epoch_s=(\d+)", self.match.relay.words())[1]
         hashed = os.path.join(self.folder, "alone.hash")
         subprocess.run([os.path.join(self.build, "keylock"), "run", "--quiet", "--core", self.core.path, "--content", self.core.game, "--epoch", epoch,
                         "--frames", str(max(self.hashes) + 1), "--hash-every", "1", "--hash-out", hashed],
