@@ -37,7 +37,7 @@ here_core() {
 pairs() {
     pair gambatte 10000
     pair nestopia 10000
-    pair bsnes_mercury_performance 2500
+    pair bsnes_mercury_performance 10000
     by_other_relay pair gambatte 2000 -by-windows
     stop other_relay
 }
