@@ -125,7 +125,7 @@ fuzz: deps ## each fuzz target for T=60 seconds with libFuzzer
 	    $(patsubst $(OUT)/%,$(BUILD)/fuzzer/san/%,$(FUZZ))
 	$(Q)tests/fuzz/run.sh $(BUILD)/fuzzer $(T) $(notdir $(FUZZ))
 
-core-table: deps all arm64 windows ## Debian's libretro cores: locked, joined late, run ahead? into docs/cores.md (half an hour)
+core-table: deps all arm64 windows ## Debian's libretro cores: locked, joined late, run ahead? into docs/cores.md (ten minutes)
 	$(Q)tests/tools/windows_cores.sh $(BUILD)/windows/cores-of-debian all
 	$(Q)tests/tools/wine_root.sh $(BUILD)/wine
 	$(Q). tests/tools/wine_settings.sh && WINEPREFIX=$(abspath $(BUILD))/wine KL_BUILD=$(OUT) ONLY="$(ONLY)" python3 tests/tools/core_table.py --write docs/cores.md

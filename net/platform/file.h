@@ -91,8 +91,7 @@ int kl_file_join(char *out, size_t cap, const char *dir, const char *name, char 
  * Windows (`a:b`, NUL, com1.txt), no blank or dot at its end. */
 bool kl_file_name_portable(const char *name);
 
-/* Gives a file or folder another name on the same drive; a file of that name is replaced. False with errno.
- */
+/* Gives a file or folder another name on the same drive; a file there is replaced. False with errno. */
 bool kl_file_rename(const char *from, const char *to);
 /* 0; KL_FILE_ABSENT; -1 with a line in err. */
 int kl_file_remove(const char *path, char *err, size_t err_len);

@@ -42,8 +42,7 @@ void kl_once(struct kl_once *once, void (*run)(void));
 
 /* Starts a thread. name: at most 15 bytes, borrowed until it ends; debuggers show it. The thread receives no
  * signals; the program's own threads do. 0, or an errno. Call kl_thread_join(), or leave the thread and t
- * until the program ends. Windows: a library whose code calls this stays loaded until the thread is joined.
- */
+ * until the program ends. Windows: the library of the caller stays loaded until it is joined. */
 int kl_thread_start(struct kl_thread *t, const char *name, void (*run)(void *arg), void *arg);
 /* Waits until the thread has ended. Call it once, from another thread. */
 void kl_thread_join(struct kl_thread *t);

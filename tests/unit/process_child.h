@@ -1,5 +1,4 @@
-/* process_child.h - the children of test_platform_process: the program again, as `PROGRAM CHILD WORD [MORE]`.
- */
+/* process_child.h - the children of test_platform_process: itself again, as `PROGRAM CHILD WORD [MORE]`. */
 #ifndef TEST_PROCESS_CHILD_H
 #define TEST_PROCESS_CHILD_H
 

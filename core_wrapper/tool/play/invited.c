@@ -79,9 +79,10 @@ bool kl_invited_agreed(const struct kl_url *url) {
     if (is_known(url)) return true;
     snprintf(room, sizeof room, "%s", url->room);
     snprintf(game, sizeof game, "%s", url->game);
-    printf("This link leads to a relay that you have not used by its name.\n  relay  %s:%u\n  room   %s\n  "
-           "game   "
-           "%s%s%s\n"
+    printf("This link leads to a relay that you have not used by its name.\n"
+           "  relay  %s:%u\n"
+           "  room   %s\n"
+           "  game   %s%s%s\n"
            "Play there? [y/N] ",
            url->host, port, kl_plain(room), *game ? kl_plain(game) : "-", url->core[0] ? ", core " : "",
            url->core);

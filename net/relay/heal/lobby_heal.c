@@ -236,7 +236,7 @@ static bool all_anew(struct kl_lobby_room *r, const char *why, uint64_t now_us) 
     return true;
 }
 
-/* No member gives a state of this core. */
+/* The core gives no states, or the room takes none. */
 static void without_states(struct kl_lobby_room *r, uint64_t now_us) {
     const char *why = "this core gives no state";
     if (!all_anew(r, why, now_us)) no_more(r, why);
