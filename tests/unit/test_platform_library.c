@@ -1,4 +1,4 @@
-/* Libraries: a test core is loaded, asked, and really goes. Its path: $KL_BUILD/cores. */
+/* Libraries: a test core is loaded, asked, and really goes. */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -7,13 +7,11 @@
 #include "net/platform/dir.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"
-#include "net/platform/process.h"
+#include "tests/unit/built.h"
 
 #ifdef _WIN32
-#define LIBRARY   ".dll"
 #define C_LIBRARY "msvcrt.dll"
 #else
-#define LIBRARY   ".so"
 #define C_LIBRARY "libc.so.6"
 #endif
 
@@ -21,11 +19,7 @@ static char core[512], err[1024];
 
 static int find_core(void **state) {
     (void)state;
-    char own[300], relative[400];
-    if (kl_process_own_path(own, sizeof own) != 0) return -1;
-    *strrchr(own, '/') = 0;
-    snprintf(relative, sizeof relative, "%s/../cores/tone_core_libretro" LIBRARY, own);
-    return kl_file_real(relative, core, sizeof core) ? 0 : -1;
+    return built_file(core, sizeof core, "cores/tone_core_libretro" KL_LIBRARY_ENDING) ? 0 : -1;
 }
 
 static void loaded_and_gone(void **state) {
@@ -92,7 +86,7 @@ static void says_why_not(void **state) {
     char text[300];
     assert_int_equal(kl_dir_make_temporary(text, sizeof text - 10, "keylock-test-library", err, sizeof err),
                      0);
-    strcat(text, "/a" LIBRARY);
+    strcat(text, "/a" KL_LIBRARY_ENDING);
     assert_int_equal(kl_file_write_whole(text, "text", 4, 0, err, sizeof err), 0);
     assert_null(kl_library_open(text, err, sizeof err)); /* is none */
     assert_non_null(strstr(err, text));

@@ -5,20 +5,15 @@
 #include <stdio.h>
 
 #include "core_wrapper/abi/keylock_api.h"
-#include "net/platform/file.h"
 #include "net/platform/library.h"
-#include "net/platform/process.h"
 #include "net/platform/socket.h"
+#include "tests/unit/built.h"
 
 static char wrapper[512], err[1024];
 
 static int find_wrapper(void **state) {
     (void)state;
-    char own[300], relative[400];
-    if (kl_process_own_path(own, sizeof own) != 0) return -1;
-    *strrchr(own, '/') = 0;
-    snprintf(relative, sizeof relative, "%s/../keylock_libretro" KL_LIBRARY_ENDING, own);
-    return kl_file_real(relative, wrapper, sizeof wrapper) ? 0 : -1;
+    return built_file(wrapper, sizeof wrapper, "keylock_libretro" KL_LIBRARY_ENDING) ? 0 : -1;
 }
 
 static const struct keylock_api *api_of(void *library) {
