@@ -9,6 +9,7 @@ are named and taken off. Where it stood still for more than a third of the time,
   --max-lead N     average lead in frames, at most
   --max-lead-held-back N  the same where the machine stood still for over 100 ms in all
   --max-late X     share of frames that were due and not there, at most
+  --late-bucket N FRAMES  if that is more: so many late frames, and one in each FRAMES
   --watch FILE     the lines of hitches.py
   --max-gap MS     nobody who asks waits longer for a frame, less what the machine stood still meanwhile
   --one-gap A B    exactly one gap without frames is longer than A seconds, and it is shorter than B
@@ -29,6 +30,7 @@ parser.add_argument("--min-share", type=float)
 parser.add_argument("--max-lead", type=float)
 parser.add_argument("--max-lead-held-back", type=float)
 parser.add_argument("--max-late", type=float)
+parser.add_argument("--late-bucket", type=int, nargs=2, default=(0, math.inf))
 parser.add_argument("--max-gap", type=float)
 parser.add_argument("--one-gap", type=float, nargs=2)
 parser.add_argument("--settled", type=float)
@@ -91,9 +93,9 @@ if a.max_lead:
 if a.max_late is not None:
     late = sum(int(r["stall"]) for r in rows)
     excused = min(late, sum(math.ceil(ms / 16.7) for ms in hitches))
-    share = (late - excused) / max(1, frames)
-    say(share <= a.max_late, "late",
-        f"{late} of {frames} frames late, {excused} of them at most by the machine: {share * 100:.2f} % (expected at most {a.max_late * 100:g} %)")
+    most = max(math.floor(a.max_late * frames), a.late_bucket[0] + math.floor(frames / a.late_bucket[1]))
+    say(late - excused <= most, "late",
+        f"{late} of {frames} frames late, {excused} of them at most by the machine: {late - excused} (expected at most {most})")
 if a.max_gap:
     # Judged is the time in which a calling player gets no frame. A late call is the fault of the player's own machine.
     def wait(x, y):
