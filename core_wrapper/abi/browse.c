@@ -27,7 +27,7 @@ static struct relay {
 } * relay[KL_BROWSE_RELAYS];
 static unsigned relays;
 
-/* ---- a thread: the only part that waits ---- */
+/* --- a thread: the only part that waits --- */
 
 static void copy(struct keylock_room *to, const struct kl_room_line *from, const struct relay *r, float ms) {
     snprintf(to->relay, sizeof to->relay, "%s:%u", r->host, r->port);
@@ -74,7 +74,7 @@ static void run(void *arg) {
     kl_mutex_unlock(&r->asker.mutex);
 }
 
-/* ---- its owner ---- */
+/* --- its owner --- */
 
 static void end(struct relay *r) {
     kl_asker_end(&r->asker);

@@ -33,7 +33,7 @@ static bool core(void) {
     return m->mode != KL_MODE_NONE;
 }
 
-/* ---- before content ---- */
+/* --- before content --- */
 
 RETRO_API unsigned retro_api_version(void) {
     return RETRO_API_VERSION;
@@ -134,7 +134,7 @@ RETRO_API void retro_deinit(void) {
 #endif
 }
 
-/* ---- content ---- */
+/* --- content --- */
 
 static bool load_alone(bool special, unsigned type, const struct retro_game_info *info, size_t count) {
     struct retro_system_av_info av = {0};
@@ -210,7 +210,7 @@ RETRO_API unsigned retro_get_region(void) {
     return m->emu.core.game_loaded ? m->emu.core.get_region() : RETRO_REGION_NTSC;
 }
 
-/* ---- running ---- */
+/* --- running --- */
 
 RETRO_API void retro_run(void) {
     if (alone()) {
@@ -243,7 +243,7 @@ RETRO_API void retro_reset(void) {
         kl_command_key(m, "reset"); /* everybody's, at the next keyframe */
 }
 
-/* ---- states, cheats: nothing private while locked ---- */
+/* --- states, cheats: nothing private while locked --- */
 
 static bool own_states(void) {
     return alone() || kl_emulator_local(&m->emu);

@@ -6,7 +6,7 @@
 
 #include "core_wrapper/env/reload.h"
 
-/* ---- the core's calls ---- */
+/* --- the core's calls --- */
 
 static void on_video(void *ctx, const void *data, unsigned width, unsigned height, size_t pitch) {
     struct kl_shown *s = ctx;
@@ -28,7 +28,7 @@ static void on_light(void *ctx, int led, int state) {
     if (led >= 0 && led < KL_SHOWN_LIGHTS) s->light[led].is = state;
 }
 
-/* ---- the floating-point environment: each core has its own ---- */
+/* --- the floating-point environment: each core has its own --- */
 
 static void enter(struct kl_shown *s, fenv_t *ours) {
     fegetenv(ours);
@@ -40,7 +40,7 @@ static void leave(struct kl_shown *s, const fenv_t *ours) {
     fesetenv(ours);
 }
 
-/* ---- opening ---- */
+/* --- opening --- */
 
 /* The frontend knows the other core's declarations; those that point into its library are not this one's. */
 static void take_told(struct kl_emulator *e, const struct kl_emulator *like) {
@@ -127,7 +127,7 @@ void kl_shown_close(struct kl_shown *s) {
     memset(s, 0, sizeof *s);
 }
 
-/* ---- states ---- */
+/* --- states --- */
 
 /* The world's clock and chance, the drive and the keys that are down: no state holds them. */
 static void take_rest(struct kl_shown_state *to, const struct kl_emulator *e, const struct kl_tray *tray) {
@@ -218,7 +218,7 @@ bool kl_shown_back(struct kl_shown *s, uint32_t frame) {
     return true;
 }
 
-/* ---- frames ---- */
+/* --- frames --- */
 
 void kl_shown_run(struct kl_shown *s, const struct kl_frame *f, bool hidden) {
     fenv_t ours;

@@ -26,7 +26,7 @@ static bool differs(struct kl_declared *d, char *now) {
     return true;
 }
 
-/* ---- controllers: ends with types NULL ---- */
+/* --- controllers: ends with types NULL --- */
 
 static unsigned count_controllers(const struct retro_controller_info *data) {
     unsigned n = 0;
@@ -70,7 +70,7 @@ bool kl_declared_device(const struct kl_declared *d, unsigned port, unsigned dev
     return false;
 }
 
-/* ---- subsystems: ends with ident NULL ---- */
+/* --- subsystems: ends with ident NULL --- */
 
 static unsigned count_subsystems(const struct retro_subsystem_info *data) {
     unsigned n = 0;
@@ -128,7 +128,7 @@ bool kl_declare_subsystems(struct kl_declared *d, const struct retro_subsystem_i
     return copy != NULL;
 }
 
-/* ---- input descriptors: ends with description NULL ---- */
+/* --- input descriptors: ends with description NULL --- */
 
 static char *write_descriptors(const struct retro_input_descriptor *data, unsigned n) {
     struct kl_buffer out = {0};
@@ -153,7 +153,7 @@ bool kl_declare_descriptors(struct kl_declared *d, const struct retro_input_desc
     return copy != NULL;
 }
 
-/* ---- content overrides: ends with extensions NULL ---- */
+/* --- content overrides: ends with extensions NULL --- */
 
 static char *write_overrides(const struct retro_system_content_info_override *data, unsigned n) {
     struct kl_buffer out = {0};

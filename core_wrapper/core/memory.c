@@ -5,7 +5,7 @@
 
 #define CONSTANT_MAX (4u << 20) /* larger ROMs are not shown */
 
-/* ---- views ---- */
+/* --- views --- */
 
 static void add_view(struct kl_memory *m, const struct kl_core *core, unsigned id, bool save) {
     size_t size = core->get_memory_size(id);
@@ -42,7 +42,7 @@ size_t kl_memory_size(const struct kl_memory *m, unsigned id) {
     return 0;
 }
 
-/* ---- the memory map ---- */
+/* --- the memory map --- */
 
 /* Bytes behind a descriptor's pointer and offset; 0 if unknown. libretro.h, retro_memory_descriptor. */
 static size_t bytes_behind(const struct retro_memory_descriptor *d) {

@@ -50,7 +50,7 @@ static bool offers(const struct kl_option *p, const char *value) {
     return false;
 }
 
-/* ---- a core's declarations ---- */
+/* --- a core's declarations --- */
 
 static struct kl_option *add_option(struct kl_options *o, const char *key, const char *desc) {
     struct kl_option *grown = realloc(o->at, (o->count + 1) * sizeof(*grown));
@@ -160,7 +160,7 @@ bool kl_options_declare(struct kl_options *o, unsigned cmd, const void *data) {
     return true;
 }
 
-/* ---- values ---- */
+/* --- values --- */
 
 const char *kl_options_get(const struct kl_options *o, const char *key) {
     const struct kl_option *p = key ? find(o, key) : NULL;

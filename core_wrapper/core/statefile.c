@@ -15,7 +15,7 @@ static uint32_t get_u32(const uint8_t *p) {
     return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* ---- reading ---- */
+/* --- reading --- */
 
 static void take_line(struct kl_origin *o, const char *line) {
     char *end = NULL;
@@ -117,7 +117,7 @@ void kl_statefile_free(struct kl_statefile *s) {
     s->len = 0;
 }
 
-/* ---- writing ---- */
+/* --- writing --- */
 
 struct out {
     uint8_t *at, *end;

@@ -1,6 +1,5 @@
 /* statehash.h - the two hashes of a frame: XXH3-64 of system RAM and of the serialized state. docs/design.md
- * §6.
- */
+ * §6. */
 #ifndef KLW_STATEHASH_H
 #define KLW_STATEHASH_H
 

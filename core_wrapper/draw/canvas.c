@@ -32,7 +32,7 @@ void kl_canvas_measure(struct kl_canvas *c) {
         measure_units(c, c->width, c->height);
 }
 
-/* ---- boxes ---- */
+/* --- boxes --- */
 
 struct box {
     unsigned x, y, w, h; /* pixels of the buffer */
@@ -104,7 +104,7 @@ void kl_canvas_shade(const struct kl_canvas *c, int x, int y, int w, int h) {
     }
 }
 
-/* ---- text ---- */
+/* --- text --- */
 
 static void draw_glyph(const struct kl_canvas *c, int x, int y, uint32_t rgb, unsigned code) {
     for (unsigned row = 0; row < KL_FONT_HEIGHT; row++)

@@ -9,7 +9,7 @@
 #define ART_COLUMNS 16
 
 /* clang-format off */
-/* Sixteen characters a block, in the order of ASCII from the blank on; the last one stands for all that is not there. */
+/* Sixteen characters a block, in the order of ASCII from the blank on; the last one stands for all others. */
 static const char *const art[][KL_FONT_HEIGHT] = {
     {
         "     |  #  | # # |     |  #  |##   | ##  |  #  |   # | #   |     |     |     |     |     |    #",

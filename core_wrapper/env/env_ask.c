@@ -89,7 +89,7 @@ bool kl_env_savestate_context(struct kl_emulator *e, unsigned cmd, void *data) {
     return true;
 }
 
-/* ---- options ---- */
+/* --- options --- */
 
 /* Before the room has given its options, the player's own are asked for and kept: the host's become the
  * room's. */
@@ -132,7 +132,7 @@ bool kl_env_options_version(struct kl_emulator *e, unsigned cmd, void *data) {
     return give_unsigned(data, v < 2 ? v : 2);
 }
 
-/* ---- content ---- */
+/* --- content --- */
 
 bool kl_env_game_info_ext(struct kl_emulator *e, unsigned cmd, void *data) {
     const struct retro_game_info_ext *ext = NULL;
@@ -143,7 +143,7 @@ bool kl_env_game_info_ext(struct kl_emulator *e, unsigned cmd, void *data) {
     return true;
 }
 
-/* ---- performance: the world's clock, so that both ways to ask for the time agree ---- */
+/* --- performance: the world's clock, so that both ways to ask for the time agree --- */
 
 int64_t kl_env_perf_ns(struct kl_emulator *e) {
     return kl_world_read_ns(e->world);
@@ -183,7 +183,7 @@ bool kl_env_perf(struct kl_emulator *e, unsigned cmd, void *data) {
     return true;
 }
 
-/* ---- rumble, sensors and lights ---- */
+/* --- rumble, sensors and lights --- */
 
 bool kl_env_set_rumble(struct kl_emulator *e, unsigned port, enum retro_rumble_effect effect,
                        uint16_t strength) {

@@ -14,7 +14,7 @@ static bool told_before(const struct kl_emulator *e) {
     return e->load == KL_LOAD_AFRESH || e->phase >= KL_PHASE_READY;
 }
 
-/* ---- picture and sound ---- */
+/* --- picture and sound --- */
 
 bool kl_env_rotation(struct kl_emulator *e, unsigned cmd, void *data) {
     if (!data) return false;
@@ -72,7 +72,7 @@ bool kl_env_system_av_info(struct kl_emulator *e, unsigned cmd, void *data) {
     return true;
 }
 
-/* ---- input ---- */
+/* --- input --- */
 
 bool kl_env_descriptors(struct kl_emulator *e, unsigned cmd, void *data) {
     if (e->like) return true;
@@ -114,8 +114,10 @@ bool kl_env_keyboard(struct kl_emulator *e, unsigned cmd, void *data) {
     return true;
 }
 
-/* ---- disks: in a room the frontend's swap is a command. It shows the tray open until the player closes it;
- * the core's tray opens, and closes, at the room's frames ---- */
+/* --- disks ---
+ *
+ * In a room the frontend's swap is a command. It shows the tray open until the player closes it; the core's
+ * tray opens, and closes, at the room's frames. */
 
 static bool swapping(const struct kl_emulator *e) {
     return e->phase == KL_PHASE_READY || e->phase == KL_PHASE_PLAYING;
@@ -225,7 +227,7 @@ bool kl_env_disk_ext(struct kl_emulator *e, unsigned cmd, void *data) {
     return true;
 }
 
-/* ---- options ---- */
+/* --- options --- */
 
 bool kl_env_options(struct kl_emulator *e, unsigned cmd, void *data) {
     bool ok = kl_options_declare(&e->options, cmd, data);
@@ -249,7 +251,7 @@ bool kl_env_display_callback(struct kl_emulator *e, unsigned cmd, void *data) {
     return true;
 }
 
-/* ---- the rest ---- */
+/* --- the rest --- */
 
 bool kl_env_frame_time(struct kl_emulator *e, unsigned cmd, void *data) {
     (void)cmd;
@@ -295,7 +297,7 @@ bool kl_env_first_load(struct kl_emulator *e, unsigned cmd, void *data) {
     return told_before(e) || kl_env_forward(e, cmd, data);
 }
 
-/* ---- RetroArch's netplay ---- */
+/* --- RetroArch's netplay --- */
 
 bool kl_env_netpacket(struct kl_emulator *e, unsigned cmd, void *data) {
     (void)cmd;

@@ -59,7 +59,7 @@ void kl_audio_free(struct kl_audio *a) {
     memset(a, 0, sizeof *a);
 }
 
-/* ---- in ---- */
+/* --- in --- */
 
 static double target(const struct kl_audio *a) {
     return a->worth / 2 + LATE_S * a->rate;
@@ -109,7 +109,7 @@ void kl_audio_mute(struct kl_audio *a, bool on) {
     a->muted = on;
 }
 
-/* ---- out ---- */
+/* --- out --- */
 
 static void to_front(retro_audio_sample_batch_t front, const int16_t *stereo, size_t frames) {
     for (size_t done = 0; front && done < frames;) {
@@ -158,7 +158,7 @@ void kl_audio_drop(struct kl_audio *a) {
     a->pos = (double)a->end;
 }
 
-/* ---- through the converter ---- */
+/* --- through the converter --- */
 
 static double look(double speed) {
     return LOOK * (speed > 1 ? speed : 1);
@@ -264,7 +264,7 @@ static void play(struct kl_audio *a, const struct portion *p, retro_audio_sample
     }
 }
 
-/* ---- how fast, how much ---- */
+/* --- how fast, how much --- */
 
 static double speed_for(const struct kl_audio *a) {
     double off = (a->left_slow - target(a)) / a->worth,
@@ -297,7 +297,7 @@ static unsigned due(struct kl_audio *a, uint64_t now_us, double call_s) {
     return (unsigned)want;
 }
 
-/* ---- a call ---- */
+/* --- a call --- */
 
 static void enter(struct kl_audio *a) {
     a->elastic = true;

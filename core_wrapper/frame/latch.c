@@ -19,7 +19,7 @@ void kl_latch_init(struct kl_latch *l, bool bitmasks) {
     l->bitmasks = bitmasks;
 }
 
-/* ---- from the frontend ---- */
+/* --- from the frontend --- */
 
 static uint16_t read_pad(const struct kl_latch *l, retro_input_state_t state, unsigned port) {
     if (l->bitmasks) return (uint16_t)state(port, RETRO_DEVICE_JOYPAD, 0, RETRO_DEVICE_ID_JOYPAD_MASK);
@@ -142,7 +142,7 @@ void kl_latch_forget(struct kl_latch *l) {
     l->queued = 0;
 }
 
-/* ---- to the core ---- */
+/* --- to the core --- */
 
 void kl_latch_frame(struct kl_latch *l, const struct kl_frame *frame) {
     l->frame = *frame;

@@ -45,7 +45,7 @@ void kl_pace_rate(struct kl_pace *p, double period_us) {
     p->period_us = period_us;
 }
 
-/* ---- the frontend's rhythm ---- */
+/* --- the frontend's rhythm --- */
 
 static double in_bounds(double interval_us) {
     return fmin(fmax(interval_us, INTERVAL_MIN), INTERVAL_MAX);
@@ -92,7 +92,7 @@ void kl_pace_call(struct kl_pace *p, uint64_t now_us) {
     p->spent_us = 0;
 }
 
-/* ---- the backlog and the mode ---- */
+/* --- the backlog and the mode --- */
 
 static void set_mode(struct kl_pace *p, uint64_t now_us) {
     bool catching = p->mode >= KL_PACE_BRISK;

@@ -36,7 +36,7 @@ void kl_picture_free(struct kl_picture *p) {
     memset(p, 0, sizeof *p);
 }
 
-/* ---- the copy ---- */
+/* --- the copy --- */
 
 static bool keep(struct kl_picture *p, const void *data, size_t pitch) {
     size_t line = p->width * kl_canvas_pixel_bytes(p->format);
@@ -69,7 +69,7 @@ static bool paint(struct kl_picture *p) {
     return true;
 }
 
-/* ---- showing ---- */
+/* --- showing --- */
 
 void kl_picture_draw(struct kl_picture *p, const void *data, unsigned width, unsigned height, size_t pitch,
                      retro_video_refresh_t front) {

@@ -24,7 +24,7 @@ static const struct kl_config *own(struct kl_match *m) {
     return m->choice.netplay ? &m->choice.said : &m->config;
 }
 
-/* ---- the options' values ---- */
+/* --- the options' values --- */
 
 static const char *ask(struct kl_match *m, const char *key) {
     return m->emu.runner ? NULL : kl_control_ask(m, key);
@@ -77,7 +77,7 @@ bool kl_choice_alone(struct kl_match *m) {
     return wanted(m) == KL_PLAY_ALONE;
 }
 
-/* ---- going somewhere ---- */
+/* --- going somewhere --- */
 
 /* named: by the player, not by a list or by the game. */
 static uint8_t consent(struct kl_match *m, const struct kl_config *is, bool quick, bool named) {
@@ -174,7 +174,7 @@ static bool go(struct kl_match *m, enum kl_play_mode mode) {
     return false;
 }
 
-/* ---- RetroArch's netplay ---- */
+/* --- RetroArch's netplay --- */
 
 bool kl_choice_netplay(struct kl_match *m, const char *host, uint16_t port, const char *fingerprint,
                        const char *room) {
@@ -209,7 +209,7 @@ bool kl_choice_open(struct kl_match *m) {
     return go(m, wanted(m));
 }
 
-/* ---- a quick match ---- */
+/* --- a quick match --- */
 
 static void enter(struct kl_match *m, const char *room) {
     char name[KL_NAME_MAX];
@@ -315,7 +315,7 @@ void kl_choice_begun(struct kl_match *m) {
     m->choice.quick = NULL;
 }
 
-/* ---- changing one's mind ---- */
+/* --- changing one's mind --- */
 
 static void change(struct kl_match *m, enum kl_play_mode mode) {
     bool playing = m->emu.phase == KL_PHASE_PLAYING;

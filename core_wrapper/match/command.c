@@ -33,7 +33,7 @@ struct kl_name_shown kl_command_name(struct kl_match *m, unsigned client) {
     return member ? kl_command_shown(m, member) : name;
 }
 
-/* ---- doing ---- */
+/* --- doing --- */
 
 /* Every screen tells a command's giver and effect; the log has the frame as well. */
 __attribute__((format(__printf__, 4, 5))) static void tell(struct kl_match *m, const struct kl_command *c,
@@ -170,7 +170,7 @@ void kl_command_before(struct kl_match *m, const struct kl_frame *f, bool from_s
     }
 }
 
-/* ---- going back to a snapshot ---- */
+/* --- going back to a snapshot --- */
 
 void kl_command_again(struct kl_match *m, const struct kl_frame *f, const struct kl_commands *set,
                       bool from_snapshot) {
@@ -227,7 +227,7 @@ uint8_t kl_command_pads(struct kl_match *m, uint8_t played) {
     return pads;
 }
 
-/* ---- a session ---- */
+/* --- a session --- */
 
 void kl_command_begin(struct kl_match *m) {
     kl_command_end(m);

@@ -24,7 +24,7 @@ struct kl_command_state {
     bool (*again)(struct kl_match *m); /* see kl_command_on_again() */
 };
 
-/* ---- giving: command_give.c ---- */
+/* --- giving: command_give.c --- */
 
 /* Gives the command of these words (command_words.h). answer gets one line in any case. Returns 0, or -1 if
  * it was not given: wrong words, no game yet, or impossible for this player or core. The effect of a given
@@ -43,7 +43,7 @@ void kl_command_on_again(struct kl_match *m, bool (*again)(struct kl_match *));
 /* A game begins: forgets all commands given before. */
 void kl_command_give_begin(struct kl_match *m);
 
-/* ---- doing: command.c ---- */
+/* --- doing: command.c --- */
 
 /* Carries out the room's commands: before a frame runs, after the hash of the state before it. Call it for
  * every frame, because some commands take several frames. from_snapshot: only the commands behind SNAPSHOT,

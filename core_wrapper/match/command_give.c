@@ -16,7 +16,7 @@ static int refuse(char *answer, size_t cap, const char *why) {
     return -1;
 }
 
-/* ---- members ---- */
+/* --- members --- */
 
 static bool is_host(struct kl_match *m) {
     const struct kl_member *member = kl_command_member(m, m->status.welcome.client);
@@ -46,7 +46,7 @@ static const struct kl_member *find(struct kl_match *m, const char *who, char *a
     return found < 0 ? NULL : &r->member[at[found]];
 }
 
-/* ---- open values ---- */
+/* --- open values --- */
 
 static int fit_policy(struct kl_match *m, struct kl_words *w, char *answer, size_t cap) {
     bool newer = m->command.given.any && m->play.next_frame - m->command.given.frame < GIVEN_FRAMES;
@@ -200,7 +200,7 @@ int kl_command_fit(struct kl_match *m, struct kl_words *w, char *answer, size_t 
     }
 }
 
-/* ---- giving ---- */
+/* --- giving --- */
 
 static int give(struct kl_match *m, const struct kl_order *o, char *answer, size_t cap) {
     switch (kl_link_order(m->link, o->kind, o->data, o->len)) {

@@ -21,7 +21,7 @@
 /* A player steps through the values of a menu, so a value counts only after it has stood for this time. */
 #define SETTLED_US 1500000
 
-/* ---- hot keys ---- */
+/* --- hot keys --- */
 
 /* A script's pads stay as the script has them, unless it asks for hot keys. */
 static struct kl_hotkeys *hotkeys(struct kl_match *m) {
@@ -40,7 +40,7 @@ void kl_control_key(struct kl_match *m, const char *words, char out[KL_HOTKEYS_N
     kl_hotkeys_name(hotkeys(m), words, out);
 }
 
-/* ---- chat ---- */
+/* --- chat --- */
 
 static bool may_chat(struct kl_match *m) {
     return m->emu.phase == KL_PHASE_PLAYING && m->link && !m->emu.runner;
@@ -92,7 +92,7 @@ uint16_t kl_control_pad(struct kl_match *m, unsigned port, uint16_t pad) {
     return shown;
 }
 
-/* ---- the frontend's menu ---- */
+/* --- the frontend's menu --- */
 
 /* Before each question for a value, because that takes the frontend's word back. */
 static void note_turned(struct kl_match *m) {
@@ -238,7 +238,7 @@ void kl_control_wish(struct kl_match *m, struct kl_params *p, const struct kl_co
     if (!said->spacing_set && wished(m, KL_OWN_SPACING, &w)) p->spacing_fixed = w.order.data[3];
 }
 
-/* ---- the socket ---- */
+/* --- the socket --- */
 
 bool kl_control_claim(int *out) {
     char name[KL_LOCAL_NAME_MAX];
@@ -265,7 +265,7 @@ static bool take_line(struct kl_match *m) {
     return true;
 }
 
-/* ---- a session ---- */
+/* --- a session --- */
 
 void kl_control_begin(struct kl_match *m) {
     see_menu(m);

@@ -21,7 +21,7 @@
 #include "net/session/known.h"
 #include "net/session/url.h"
 
-/* ---- our own description ---- */
+/* --- our own description --- */
 
 static void player_name(struct kl_match *m, char *out, size_t cap) {
     const char *front = NULL, *user = kl_environment_get("USER");
@@ -84,7 +84,7 @@ void kl_join_identity(struct kl_match *m, uint8_t out[16]) {
     kl_identity(&hello.facts, out);
 }
 
-/* ---- the network thread asks and tells ---- */
+/* --- the network thread asks and tells --- */
 
 /* A relay that the user named: the key that it had at first use, or none. */
 static int trust(void *ctx, const uint8_t pub[32], char *err, size_t err_len) {
@@ -101,7 +101,7 @@ static void welcomed(void *ctx, const struct kl_welcome *w) {
         fprintf(stderr, "[Keylock] %s\n", err);
 }
 
-/* ---- coming and going ---- */
+/* --- coming and going --- */
 
 /* Without a file the seat is lost with the process; the game is not. */
 static void open_seat(struct kl_match *m) {

@@ -25,7 +25,7 @@
 #include "core_wrapper/match/wish.h"
 #include "core_wrapper/match/match.h"
 
-/* ---- opening ---- */
+/* --- opening --- */
 
 static void ask_folder(struct kl_match *m, unsigned cmd, char *out, size_t cap) {
     const char *dir = NULL;
@@ -87,7 +87,7 @@ static bool may_lock(struct kl_match *m) {
     return (c->netplay && kl_netplay_offer(&m->netplay)) || *c->host;
 }
 
-/* ---- effects of the core's calls ---- */
+/* --- effects of the core's calls --- */
 
 static void on_video(void *m, const void *data, unsigned width, unsigned height, size_t pitch) {
     kl_play_video(m, data, width, height, pitch);
@@ -182,7 +182,7 @@ void kl_load_open(struct kl_match *m, bool final) {
     m->emu.alone = m->mode == KL_MODE_ALONE;
 }
 
-/* ---- the first load ---- */
+/* --- the first load --- */
 
 /* The core sees copies of the player's save files, so its writes while loading and unloading stay in the
  * copies. A core that begins alone has the player's own files. */
@@ -268,7 +268,7 @@ bool kl_load_first(struct kl_match *m, bool special, unsigned type, const struct
     return true;
 }
 
-/* ---- start data ---- */
+/* --- start data --- */
 
 static void put_options(struct kl_match *m, struct kl_start *s) {
     for (unsigned i = 0; i < m->emu.options.count && s->option_count < KL_START_OPTIONS; i++) {
@@ -356,7 +356,7 @@ int kl_load_start_data(struct kl_match *m, bool bare, uint8_t **out, size_t *len
     return -1;
 }
 
-/* ---- the load afresh ---- */
+/* --- the load afresh --- */
 
 /* Another's bytes are loaded only with the player's consent. */
 static int may_load(struct kl_match *m, const struct kl_start *s, char *err, size_t err_len) {

@@ -42,7 +42,7 @@ void kl_overlay_reset(struct kl_match *m) {
     kl_screen_strip(&m->front.screen, m->config.line);
 }
 
-/* ---- figures ---- */
+/* --- figures --- */
 
 /* Frames that close by the clock name no samples: there it is the newest press of our own. */
 static double lead_of(struct kl_match *m, const struct kl_client_stats *s,
@@ -105,7 +105,7 @@ static void follow_backlog(struct kl_match *m, uint64_t now_us) {
     m->play.report.fetching = begins;
 }
 
-/* ---- the panel's content ---- */
+/* --- the panel's content --- */
 
 /* In no room: alone, on the way to one, or refused a moment ago. */
 static void follow_outside(struct kl_match *m, uint64_t now_us) {
@@ -188,7 +188,7 @@ void kl_overlay_desync(struct kl_match *m, char line[KL_PANEL_LINE]) {
     kl_panel_desync(&m->overlay.panel, line);
 }
 
-/* ---- messages ---- */
+/* --- messages --- */
 
 static const enum kl_screen_tone screen_tones[] = {KL_SCREEN_INFO, KL_SCREEN_INFO, KL_SCREEN_WARNING,
                                                    KL_SCREEN_ERROR};
@@ -276,7 +276,7 @@ static void follow_away(struct kl_match *m, uint64_t now_us) {
         tell_lost(m, &m->status.roster.member[i]);
 }
 
-/* ---- drawing ---- */
+/* --- drawing --- */
 
 static void paint_line(const struct kl_canvas *c, int *bottom, const struct kl_screen_line *l,
                        uint64_t now_us) {

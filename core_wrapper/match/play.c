@@ -20,7 +20,7 @@
 #define REFRESH_US   16000   /* between two refreshes of the memory that the frontend sees */
 #define MISSING_US   3000000 /* the pace judges by the backlog of a second or so before */
 
-/* ---- the core's callbacks ---- */
+/* --- the core's callbacks --- */
 
 void kl_play_video(struct kl_match *m, const void *data, unsigned width, unsigned height, size_t pitch) {
     bool hashed = m->play.hash_av || m->play.ahead.plan.on;
@@ -35,7 +35,7 @@ void kl_play_sound(struct kl_match *m, const int16_t *stereo, size_t frames) {
     if (!m->play.again && !m->play.ahead.displays) kl_audio_add(&m->emu.audio, stereo, frames);
 }
 
-/* ---- hashes ---- */
+/* --- hashes --- */
 
 void kl_play_hash(struct kl_match *m, uint32_t label) {
     struct kl_statehash taken = {0};
@@ -56,7 +56,7 @@ void kl_play_hash(struct kl_match *m, uint32_t label) {
     if (m->play.hash_fn) m->play.hash_fn(m->play.hash_user, &out);
 }
 
-/* ---- one frame ---- */
+/* --- one frame --- */
 
 /* The first of our pads, in the seat that it plays. */
 static void note_press(struct kl_match *m, const struct kl_frame *f, uint64_t now_us) {
@@ -122,7 +122,7 @@ void kl_play_warm_up(struct kl_match *m) {
     m->play.again = false;
 }
 
-/* ---- a turn ---- */
+/* --- a turn --- */
 
 static void poll_frontend(struct kl_match *m, unsigned seats) {
     if (m->front.call.input_poll) m->front.call.input_poll();

@@ -47,7 +47,7 @@ void kl_quick_name(char out[KL_NAME_MAX]) {
     out[n] = 0;
 }
 
-/* ---- the thread ---- */
+/* --- the thread --- */
 
 static bool is_other(struct kl_quick *q, const char *room) {
     bool is = false;
@@ -118,7 +118,7 @@ static void run(void *arg) {
     }
 }
 
-/* ---- its owner ---- */
+/* --- its owner --- */
 
 struct kl_quick *kl_quick_open(const struct kl_quick_want *want) {
     struct kl_quick *q = calloc(1, sizeof *q);

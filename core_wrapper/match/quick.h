@@ -36,8 +36,7 @@ struct kl_quick_want {
 /* Starts the thread, which asks at once. NULL without memory or thread. */
 struct kl_quick *kl_quick_open(const struct kl_quick_want *want);
 /* Asks again after a moment. mine: the room that we have made, "" for none; barred: one that we could not
- * enter.
- */
+ * enter. */
 void kl_quick_look(struct kl_quick *q, const char *mine, const char *barred);
 /* The room has another set: it is never found again. (The newest 16 are remembered.) */
 void kl_quick_bar(struct kl_quick *q, const char *room);

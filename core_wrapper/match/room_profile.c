@@ -10,7 +10,7 @@
 
 #define SHOWN_MS 5000
 
-/* ---- finding ours ---- */
+/* --- finding ours --- */
 
 /* Of the loaded core, with its very version. */
 static const char *core_fact(struct kl_match *m) {
@@ -103,7 +103,7 @@ const char *kl_room_profile_no_ahead(struct kl_match *m) {
     return kl_room_profile_find_any(m) ? m->profile.for_core.no_ahead : "";
 }
 
-/* ---- the room's ---- */
+/* --- the room's --- */
 
 void kl_room_profile_put(struct kl_match *m, struct kl_profile_room *out) {
     *out = m->profile.own.room;

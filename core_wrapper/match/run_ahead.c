@@ -20,7 +20,7 @@ static struct kl_run_ahead *of(struct kl_match *m) {
     return &m->play.ahead;
 }
 
-/* ---- the shown core's picture, sound, rumble and lights ---- */
+/* --- the shown core's picture, sound, rumble and lights --- */
 
 /* The frontend knows the true core's format and largest size. */
 static bool fits(struct kl_match *m, unsigned width, unsigned height) {
@@ -70,7 +70,7 @@ static void on_light(void *ctx, int led, int state) {
     if (m->emu.told.led.set_led_state) m->emu.told.led.set_led_state(led, state);
 }
 
-/* ---- on and off ---- */
+/* --- on and off --- */
 
 static bool is_auto(struct kl_match *m) {
     return m->config.ahead == KL_AHEAD_AUTO;
@@ -125,7 +125,7 @@ static bool may_run(struct kl_match *m) {
            (steady || !m->status.welcome.params.clocked);
 }
 
-/* ---- one frame of the shown core ---- */
+/* --- one frame of the shown core --- */
 
 /* Whether the frame may be a marked keyframe, before which the RAM is compared. */
 static bool may_be_marked(struct kl_match *m, const struct kl_frame *f, bool closed) {
@@ -223,7 +223,7 @@ static bool run_next(struct kl_match *m) {
     return true;
 }
 
-/* ---- a call ---- */
+/* --- a call --- */
 
 struct plan {
     struct kl_match *m;
@@ -342,7 +342,7 @@ int kl_run_ahead_turn(struct kl_match *m, uint32_t due, uint64_t now_us) {
     return newly;
 }
 
-/* ---- beside the true core ---- */
+/* --- beside the true core --- */
 
 static void note_parts(struct kl_match *m) {
     struct kl_run_ahead *a = of(m);

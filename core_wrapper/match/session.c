@@ -35,7 +35,7 @@ bool kl_session_open(struct kl_match *m) {
     return kl_choice_open(m);
 }
 
-/* ---- actions ---- */
+/* --- actions --- */
 
 static void die(struct kl_match *m, const char *why) {
     kl_frontend_fail(&m->front, "%s", why);
@@ -115,7 +115,7 @@ static void end(struct kl_match *m) {
     kl_phase_local(m);
 }
 
-/* ---- messages ---- */
+/* --- messages --- */
 
 static void event(struct kl_match *m, const char *text) {
     char *at = m->play.report.event;
@@ -248,7 +248,7 @@ static void show_notices(struct kl_match *m) {
     }
 }
 
-/* ---- a call ---- */
+/* --- a call --- */
 
 static bool room_plays(struct kl_match *m) {
     const struct kl_roster *r = &m->status.roster;

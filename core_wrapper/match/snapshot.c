@@ -20,7 +20,7 @@
 #define SHOWN_MS  4000
 #define WARM_UP   60 /* frames at most: some cores load nothing before they have run */
 
-/* ---- the thread ---- */
+/* --- the thread --- */
 
 static void work(void *ctx) {
     struct kl_snapshots *shots = &((struct kl_match *)ctx)->snapshots;
@@ -98,7 +98,7 @@ static void end_job(struct kl_match *m, bool wait) {
     shots->job.freed = NULL;
 }
 
-/* ---- taking ---- */
+/* --- taking --- */
 
 static void fill_head(struct kl_match *m, struct kl_snapshot_head *h, uint32_t frame) {
     memset(h, 0, sizeof *h);
@@ -166,7 +166,7 @@ void kl_snapshot_forget_own(struct kl_match *m) {
     kl_own_states_clear(&m->snapshots.mine);
 }
 
-/* ---- loading ---- */
+/* --- loading --- */
 
 static void take_options(struct kl_match *m, struct kl_snapshot_view *v) {
     char key[KL_SNAPSHOT_KEY_MAX], value[KL_SNAPSHOT_VALUE_MAX], why[256];
@@ -328,7 +328,7 @@ bool kl_snapshot_rerun(struct kl_match *m, uint64_t from_us) {
     return true;
 }
 
-/* ---- a turn ---- */
+/* --- a turn --- */
 
 /* Others may have been asked since we took the same as the relay has: then it is given whole. */
 static void start_packing(struct kl_match *m) {

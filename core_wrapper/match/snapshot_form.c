@@ -7,7 +7,7 @@
 
 static const uint8_t magic[4] = {'K', 'L', 'P', '1'};
 
-/* ---- writing ---- */
+/* --- writing --- */
 
 static void write_head(struct kl_writer *w, const struct kl_snapshot_head *h) {
     kl_write_bytes(w, magic, sizeof magic);
@@ -69,7 +69,7 @@ uint8_t *kl_snapshot_begin(const struct kl_snapshot_head *head, const struct kl_
     return NULL;
 }
 
-/* ---- reading ---- */
+/* --- reading --- */
 
 static bool read_flag(struct kl_reader *r) {
     uint8_t v = kl_read_u8(r);

@@ -31,7 +31,7 @@ enum guest_state {
 /* The one whose interface the frontend has: its functions take no context. */
 static struct kl_netplay *known;
 
-/* ---- packets ---- */
+/* --- packets --- */
 
 static void put(struct kl_netplay *n, unsigned to, const struct kl_channel_packet *p, int flags) {
     uint8_t bytes[KL_CHANNEL_MAX];
@@ -61,7 +61,7 @@ static void say_outcome(struct kl_netplay *n, uint8_t outcome) {
     tell(n, 0, &(struct kl_channel_packet){.kind = KL_CHANNEL_OUTCOME, .outcome = outcome});
 }
 
-/* ---- the match itself over the channel ---- */
+/* --- the match itself over the channel --- */
 
 static void end_carrying(struct kl_netplay *n, unsigned other) {
     uint64_t in, out, dropped;
@@ -140,7 +140,7 @@ static bool carry_again(struct kl_netplay *n, const struct kl_url *ticket) {
     return same;
 }
 
-/* ---- the host ---- */
+/* --- the host --- */
 
 static void turn_key(struct kl_netplay *n, bool lock, uint64_t now_us) {
     uint8_t on = lock;
@@ -262,7 +262,7 @@ static void end_relay(struct kl_netplay *n) {
     n->hosted_port = 0;
 }
 
-/* ---- the guest ---- */
+/* --- the guest --- */
 
 static void look_for_host(struct kl_netplay *n) {
     struct kl_reach_list list = {.count = 0};
@@ -303,7 +303,7 @@ static bool enter_room(struct kl_netplay *n) {
     return true;
 }
 
-/* ---- received packets ---- */
+/* --- received packets --- */
 
 static void take_greeting(struct kl_netplay *n, const struct kl_channel_packet *p, unsigned from) {
     char why[KL_TEXT_MAX];
@@ -379,7 +379,7 @@ static void receive(const void *buf, size_t len, uint16_t client) {
         take_for_guest(n, &p);
 }
 
-/* ---- the session ---- */
+/* --- the session --- */
 
 static void start(uint16_t client, kl_netpacket_send_fn send, kl_netpacket_poll_fn poll_receive) {
     struct kl_netplay *n = known;
@@ -525,7 +525,7 @@ void kl_netplay_send(struct kl_netplay *n) {
     if (n->active) send_carried(n);
 }
 
-/* ---- with the frontend and the core ---- */
+/* --- with the frontend and the core --- */
 
 bool kl_netplay_offer(struct kl_netplay *n) {
     struct kl_netpacket ours = {.start = start,

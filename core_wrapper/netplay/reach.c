@@ -10,7 +10,7 @@
 
 #define CONNECTIONS 64 /* of this process, looked at */
 
-/* ---- addresses ---- */
+/* --- addresses --- */
 
 void kl_reach_add(struct kl_reach_list *list, const char *address) {
     uint32_t host;
@@ -34,7 +34,7 @@ void kl_reach_own(char out[KL_REACH_TEXT]) {
     kl_address_text(out, host);
 }
 
-/* ---- asking ---- */
+/* --- asking --- */
 
 struct kl_reach {
     struct kl_reach_list list;

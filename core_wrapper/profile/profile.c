@@ -16,7 +16,7 @@
 #define SHARE       500
 #define PART        120 /* bytes of core and of content in a name */
 
-/* ---- reading JSON strictly: the first error is kept ---- */
+/* --- reading JSON strictly: the first error is kept --- */
 
 struct reader {
     char *err;
@@ -87,7 +87,7 @@ static bool bool_of(struct reader *r, json_object *in, const char *key) {
     return json_object_get_boolean(member(r, in, key, json_type_boolean));
 }
 
-/* ---- a profile ---- */
+/* --- a profile --- */
 
 static void read_mask(struct reader *r, json_object *room, struct kl_mask *m) {
     json_object *list = member(r, room, "mask", json_type_array);
@@ -167,7 +167,7 @@ int kl_profile_read(struct kl_profile *p, const char *path, char *err, size_t er
     return result;
 }
 
-/* ---- the profile's key ---- */
+/* --- the profile's key --- */
 
 void kl_profile_name(char out[KL_PROFILE_NAME_MAX], const char *core, const char *content) {
     size_t n = kl_fact_length(core), m = kl_fact_length(content);

@@ -14,7 +14,7 @@
 #include "core_wrapper/record/recording.h"
 #include "core_wrapper/start/start.h"
 
-/* ---- the beginning ---- */
+/* --- the beginning --- */
 
 static void find_origin(struct kl_record *r) {
     static struct kl_facts facts;
@@ -82,7 +82,7 @@ void kl_record_run_end(struct kl_record *r) {
     kl_keep_free(&r->keep);
 }
 
-/* ---- frames ---- */
+/* --- frames --- */
 
 static struct retro_memory_map memory_map(struct kl_record *r) {
     return kl_memory_inner(&r->emu->memory);
@@ -122,7 +122,7 @@ void kl_record_run_hash(struct kl_record *r, const struct klw_hash *h, const voi
     if (h->has_state) kl_keep_add(&r->keep, h->frame, kl_world_chance(r->emu->world), state, bytes);
 }
 
-/* ---- other events ---- */
+/* --- other events --- */
 
 void kl_record_command(struct kl_record *r, const struct kl_command *c, uint32_t frame,
                        enum kl_record_snapshot snapshot) {

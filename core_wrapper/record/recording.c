@@ -11,7 +11,7 @@
 #define LINE_MAX_BYTES 1024
 #define HEX_BYTES      256 /* of a coded input (more than any takes) or a piece of memory */
 
-/* ---- writing ---- */
+/* --- writing --- */
 
 int kl_recorder_open(struct kl_recorder *r, const char *path) {
     memset(r, 0, sizeof *r);
@@ -98,7 +98,7 @@ int kl_recorder_close(struct kl_recorder *r) {
     return bad ? -1 : 0;
 }
 
-/* ---- reading ---- */
+/* --- reading --- */
 
 /* Room for one more in an array that doubles whenever it is full. */
 static void *one_more(void *array, unsigned count, size_t size) {

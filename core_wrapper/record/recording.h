@@ -25,7 +25,7 @@
 #define KL_RECORDING_PIECE 256 /* bytes of memory on a line */
 #define KL_RECORDING_TEXT  512 /* bytes of a text, NUL included */
 
-/* ---- writing ---- */
+/* --- writing --- */
 
 struct kl_recorder {
     FILE *file; /* NULL: nothing is recorded, every call does nothing */
@@ -46,7 +46,7 @@ void kl_recorder_hash(struct kl_recorder *r, const struct klw_hash *h);
 /* Returns 0, or -1 if a write failed. A second call does nothing. */
 int kl_recorder_close(struct kl_recorder *r);
 
-/* ---- reading ---- */
+/* --- reading --- */
 
 struct kl_recorded_input {
     uint32_t frame;

@@ -29,7 +29,7 @@
 static const uint32_t tones[] = {GREY, WHITE, YELLOW, RED};
 static const uint32_t headlines[] = {GREY, CYAN, YELLOW, RED};
 
-/* ---- text in some lines ---- */
+/* --- text in some lines --- */
 
 static bool is_blank(const struct kl_letters *l, unsigned i) {
     return i < l->count && l->at[i].code == ' ';
@@ -67,7 +67,7 @@ static int draw_broken(const struct kl_canvas *c, int x, int y, int cells, int m
     return cells < 2 ? 0 : draw_letters(c, x, y, cells, most, rgb, &l);
 }
 
-/* ---- chips: short texts, side by side, with dots between ---- */
+/* --- chips: short texts, side by side, with dots between --- */
 
 #define CHIP_BYTES 56
 #define CHIPS_MAX  (KL_MAX_CLIENTS + 12)
@@ -113,7 +113,7 @@ static int flow(const struct kl_canvas *c, const struct chips *s, int x, int y, 
     return lines;
 }
 
-/* ---- the members ---- */
+/* --- the members --- */
 
 static const char *mark_of(const struct kl_panel *p, const struct kl_panel_member *m) {
     if (m->alone) return " differs";
@@ -154,7 +154,7 @@ static void add_watchers(struct chips *s, const struct kl_panel *p) {
         add(s, GREY, "%u watch%s", p->watchers, p->watchers == 1 ? "es" : "");
 }
 
-/* ---- figures ---- */
+/* --- figures --- */
 
 /* From a press to its frame, in whole frames, and whose link it is that needs them. */
 static void add_delay(struct chips *s, const struct kl_panel *p, bool wide, bool names) {
@@ -220,7 +220,7 @@ static void fill_chips(struct chips *s, const struct kl_panel *p, bool wide) {
     add(s, GREY, "%u fps", p->fps);
 }
 
-/* ---- the graph ---- */
+/* --- the graph --- */
 
 struct graph {
     const struct kl_graph *h;
@@ -276,7 +276,7 @@ static void draw_graph(const struct kl_graph *h, const struct kl_canvas *c, int 
     if (wide) draw_legend(c, x, y + GRAPH_HEIGHT + 2, width / KL_FONT_WIDTH, full);
 }
 
-/* ---- the panel ---- */
+/* --- the panel --- */
 
 void kl_panel_draw(const struct kl_panel *p, const struct kl_graph *h, const struct kl_canvas *c) {
     char state[KL_PANEL_LINE];
@@ -315,7 +315,7 @@ int kl_panel_draw_strip(const struct kl_panel *p, const struct kl_canvas *c, int
     return bottom - height;
 }
 
-/* ---- the line and the card ---- */
+/* --- the line and the card --- */
 
 static void draw_bar(const struct kl_canvas *c, int y, enum kl_panel_tone tone, int percent) {
     int full = c->columns - 2 * EDGE, done = full * (percent < 100 ? percent : 100) / 100;

@@ -97,7 +97,7 @@ bool kl_panel_card(const struct kl_panel *p, struct kl_card *card) {
     return true;
 }
 
-/* ---- the begin ---- */
+/* --- the begin --- */
 
 /* The first of several seats, counted from 1. */
 static unsigned number(const struct kl_panel_member *m) {

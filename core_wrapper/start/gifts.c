@@ -68,7 +68,7 @@ static bool is_of(const struct gift *g, const char *stem, const char *found, siz
     return !g->folder || (strlen(stem) == len && !strncmp(stem, found, len));
 }
 
-/* ---- the host's ---- */
+/* --- the host's --- */
 
 static void collect(struct kl_savefiles *s, const struct gift *g, const char *path) {
     char ignored[KL_SAVEDIR_PATH + 64];
@@ -96,7 +96,7 @@ void kl_gifts_collect(struct kl_savefiles *s, struct kl_world *w, const char *sy
     }
 }
 
-/* ---- everybody's ---- */
+/* --- everybody's --- */
 
 bool kl_gifts_may_write(const struct kl_start_file *f) {
     if (strncmp(f->path, FOLDER "/", sizeof FOLDER) != 0) return strcmp(f->path, FOLDER) != 0;

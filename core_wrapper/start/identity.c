@@ -23,7 +23,7 @@ static const char *base_of(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* ---- values ---- */
+/* --- values --- */
 
 /* An archive in memory, by its members: their order and packing do not matter. False: it is none. */
 static bool sum_members(const void *data, size_t len, const char *path, char *out, size_t cap) {
@@ -121,7 +121,7 @@ void kl_identity_content(struct kl_facts *facts, const struct kl_content *conten
     }
 }
 
-/* ---- files ---- */
+/* --- files --- */
 
 struct looked_in {
     char system[4096], beside[4096]; /* real paths; "": there is none */
@@ -242,7 +242,7 @@ static void put_files(struct kl_facts *facts, struct kl_fact *list, unsigned cou
     if (count > places) kl_facts_add(facts, "more files", value);
 }
 
-/* ---- members ---- */
+/* --- members --- */
 
 /* Those that were read first: "=" and "?" before "-". */
 static unsigned rank(char use) {
@@ -316,7 +316,7 @@ static void put_members(struct kl_facts *facts, struct kl_archive_member *list, 
     if (folded) kl_facts_add(facts, "more members", value);
 }
 
-/* ---- both ---- */
+/* --- both --- */
 
 void kl_identity_files(struct kl_facts *facts, struct kl_world *w, const char *system_dir,
                        const struct kl_content *content) {

@@ -10,7 +10,7 @@
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
 
-/* ---- the folders ---- */
+/* --- the folders --- */
 
 static int usual_base(char *out, size_t cap, char *err, size_t err_len) {
     if (kl_dir_known(KL_DIR_STATE, "keylock/sessions", out, cap, err, err_len) == 0) return 0;
@@ -70,7 +70,7 @@ void kl_savedir_close(struct kl_savedir *d) {
     d->root[0] = 0;
 }
 
-/* ---- the files ---- */
+/* --- the files --- */
 
 static bool contains_nocase(const char *text, const char *part) {
     size_t len = strlen(part);
@@ -145,7 +145,7 @@ void kl_savefiles_free(struct kl_savefiles *s) {
     s->bytes = 0;
 }
 
-/* ---- writing files from other machines ---- */
+/* --- writing files from other machines --- */
 
 int kl_savedir_write(const char *dir, const char *path, const void *bytes, size_t len, char *err,
                      size_t err_len) {

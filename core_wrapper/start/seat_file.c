@@ -40,7 +40,7 @@ void kl_seat_file_id(uint8_t id[KL_SEAT_FILE_ID], const char *host, uint16_t por
     crypto_generichash_final(&h, id, KL_SEAT_FILE_ID);
 }
 
-/* ---- locks ---- */
+/* --- locks --- */
 
 static int lock_path(const struct kl_seat_file *f, char path[KL_FILE_PATH], char *err, size_t err_len) {
     char name[sizeof f->name + sizeof LOCK_TAIL];
@@ -60,7 +60,7 @@ static void drop_lock(const struct kl_seat_file *f, struct kl_file *lock) {
     kl_file_unlock(lock, lock_path(f, path, err, sizeof err) == 0 ? path : NULL);
 }
 
-/* ---- files ---- */
+/* --- files --- */
 
 static bool from_hex(uint8_t *out, size_t len, const char *hex) {
     size_t got;

@@ -37,7 +37,7 @@ static bool number(const char **at, unsigned long lo, unsigned long hi, unsigned
     return true;
 }
 
-/* ---- data ---- */
+/* --- data --- */
 
 void kl_words_put_policy(struct kl_order *o, uint8_t policy, uint16_t budget_ms, uint8_t spacing,
                          uint8_t lead_max) {
@@ -126,7 +126,7 @@ bool kl_words_option(const struct kl_command *c, char key[KL_COMMAND_BYTES + 1],
     return true;
 }
 
-/* ---- words ---- */
+/* --- words --- */
 
 static int plain(struct parser *p, const char *rest, uint8_t kind) {
     if (*rest) return refuse(p, "no further words", rest);
@@ -224,7 +224,7 @@ static int parse_give(struct parser *p, const char *rest) {
     return 0;
 }
 
-/* ---- policy, budget, spacing, lead-max: one command ---- */
+/* --- policy, budget, spacing, lead-max: one command --- */
 
 #define SPACING_WORD "spacing"
 
@@ -285,7 +285,7 @@ static int parse_policy(struct parser *p, const char *rest) {
     return *at ? refuse(p, want, rest) : 0;
 }
 
-/* ---- the host's, about members and the door ---- */
+/* --- the host's, about members and the door --- */
 
 static int parse_member(struct parser *p, const char *rest, uint8_t kind, const char *want) {
     if (!*rest) return refuse(p, want, rest);
@@ -313,7 +313,7 @@ static int parse_desync(struct parser *p, const char *rest) {
     return 0;
 }
 
-/* ---- seats ---- */
+/* --- seats --- */
 
 static int parse_watch(struct parser *p, const char *rest) {
     if (plain(p, rest, KL_COMMAND_SEAT) != 0) return -1;

@@ -20,7 +20,7 @@
 
 #define FILE_BYTES 65536 /* of keylock.cfg */
 
-/* ---- one value ---- */
+/* --- one value --- */
 
 struct why { /* the line for an error */
     char *text;
@@ -210,7 +210,7 @@ int kl_config_set(struct kl_config *c, const char *key, const char *value, char 
     return -2;
 }
 
-/* ---- words by themselves ---- */
+/* --- words by themselves --- */
 
 bool kl_config_ahead(const char *value, uint8_t *out) {
     uint64_t n;
@@ -259,7 +259,7 @@ bool kl_config_practice(const char *name, enum kl_practice *out) {
     return true;
 }
 
-/* ---- all values ---- */
+/* --- all values --- */
 
 static void defaults(struct kl_config *c) {
     char ignored[256];

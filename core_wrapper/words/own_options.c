@@ -144,7 +144,7 @@ static void make_v0(struct retro_variable out[KL_OWN_COUNT]) {
     }
 }
 
-/* ---- lists with ours at the end: malloced, ended by zeros; NULL without memory ---- */
+/* --- lists with ours at the end: malloced, ended by zeros; NULL without memory --- */
 
 static void *grown(const void *theirs, size_t count, size_t size) {
     char *list = calloc(count + KL_OWN_COUNT + 1, size);
@@ -208,7 +208,7 @@ static void free_v2(struct retro_core_options_v2 *v) {
     free(v->definitions);
 }
 
-/* ---- forwarding ---- */
+/* --- forwarding --- */
 
 static void forward_v0(retro_environment_t front, unsigned cmd, const void *data) {
     struct retro_variable *all = join_v0(data);

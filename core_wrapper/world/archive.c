@@ -23,7 +23,7 @@ bool kl_archive_is(const char *path) {
     return dot && (!strcasecmp(dot, ".zip") || !strcasecmp(dot, ".7z"));
 }
 
-/* ---- members ---- */
+/* --- members --- */
 
 static struct kl_archive_member *add(struct list *l, const char *name, size_t len, char use) {
     if (l->count == KL_ARCHIVE_MEMBERS) return NULL;
@@ -70,7 +70,7 @@ static void end_sums(struct sums *s, struct kl_archive_member *m) {
     XXH3_freeState(s->xxh);
 }
 
-/* ---- zip (APPNOTE.TXT 4.3.7, 4.3.12, 4.3.16): no zip64, one disk, stored or deflated ---- */
+/* --- zip (APPNOTE.TXT 4.3.7, 4.3.12, 4.3.16): no zip64, one disk, stored or deflated --- */
 
 struct zip {
     const uint8_t *bytes;
@@ -224,7 +224,7 @@ static bool list_zip(const struct zip *z, const struct kl_archive_span *span, un
     return good;
 }
 
-/* ---- 7z, by libarchive ---- */
+/* --- 7z, by libarchive --- */
 
 /* libarchive draws in a dozen libraries, for a kind of archive that most players never open. */
 static struct {
@@ -314,7 +314,7 @@ static bool list_7z(const uint8_t *bytes, size_t len, struct list *l) {
     return good && r == ARCHIVE_EOF;
 }
 
-/* ---- both ---- */
+/* --- both --- */
 
 int kl_archive_list(const uint8_t *bytes, size_t len, const struct kl_archive_span *span, unsigned spans,
                     struct kl_archive_member **out) {

@@ -61,7 +61,7 @@ int64_t kl_world_wall_ns(struct kl_world *w) {
     return w->clock.epoch_ns + kl_world_read_ns(w);
 }
 
-/* ---- calendar: UTC, computed here so that no zone file or locale has a say ---- */
+/* --- calendar: UTC, computed here so that no zone file or locale has a say --- */
 
 /* Days since 1970-01-01 of a proleptic Gregorian date, and back: Howard Hinnant, "chrono-Compatible Low-Level
  * Date Algorithms". month 0..11. */

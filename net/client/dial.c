@@ -10,8 +10,7 @@
 #define TRIES_MAX     3
 #define REFUSED_US    1000000 /* a refusal is not proved to be the relay's: an ANSWER may still come */
 
-/* --- the handshake ----------------------------------------------------------------------------------------
- */
+/* --- the handshake --- */
 
 static void use_keys(struct kl_dial *d, const struct kl_hs_outcome *out, uint64_t now_us) {
     struct kl_dial_session *s = &d->s;
@@ -79,8 +78,7 @@ static void receive_answer(struct kl_dial *d, const uint8_t *bytes, size_t len, 
     sodium_memzero(&out, sizeof out);
 }
 
-/* --- probes ------------------------------------------------------------------------------------------------
- */
+/* --- probes --- */
 
 void kl_dial_probe_end(struct kl_dial *d) {
     struct kl_dial_session *s = &d->s;
@@ -123,8 +121,7 @@ void kl_dial_receive(struct kl_dial *d, const uint8_t *bytes, size_t len, uint64
     if (d->s.stage == KL_DIAL_HANDSHAKE && !d->s.asking) receive_answer(d, bytes, len, now_us);
 }
 
-/* --- giving up ---------------------------------------------------------------------------------------------
- */
+/* --- giving up --- */
 
 static void describe_refusal(const struct kl_dial *d, char why[KL_TEXT_MAX]) {
     const struct kl_hs_outcome *out = &d->s.outcome;
@@ -186,8 +183,7 @@ bool kl_dial_send(struct kl_dial *d, uint8_t init[KL_INIT_BYTES]) {
     return false;
 }
 
-/* --- sessions ----------------------------------------------------------------------------------------------
- */
+/* --- sessions --- */
 
 static bool is_connecting(const struct kl_dial *d) {
     return d->s.stage == KL_DIAL_ANSWERED || d->s.stage == KL_DIAL_CONNECTING;

@@ -10,11 +10,11 @@
 #define AWAY_US  150000        /* a frontend that has not called for so long does not run */
 #define GREET_US (5 * 1000000) /* for the relay to greet, after the first handshake */
 #define FRESH_US                                                                                             \
-    (12 * 1000000) /* the same for a kept seat: a relay that was restarted waits for its room                \
+    (12 *                                                                                                    \
+     1000000) /* the same for a kept seat: a relay that was restarted waits for its room                \
                     */
 
-/* --- from beginning to end ---------------------------------------------------------------------------------
- */
+/* --- from beginning to end --- */
 
 void kl_stay_init(struct kl_stay *s, const struct kl_stay_config *config) {
     memset(s, 0, sizeof *s);
@@ -68,8 +68,7 @@ void kl_stay_free(struct kl_stay *s) {
     sodium_memzero(&s->seat, sizeof s->seat);
 }
 
-/* --- events ------------------------------------------------------------------------------------------------
- */
+/* --- events --- */
 
 static void note_keys(struct kl_stay *s) {
     const struct kl_dial *d = &s->dial;
@@ -148,8 +147,7 @@ uint64_t kl_stay_wake_at(struct kl_stay *s, uint64_t now_us) {
     return s->wake_us = at_us;
 }
 
-/* --- the wrapper's requests --------------------------------------------------------------------------------
- */
+/* --- the wrapper's requests --- */
 
 void kl_stay_status(const struct kl_stay *s, struct kl_stay_status *out) {
     *out = s->status;

@@ -215,8 +215,7 @@ static inline bool kl_stay_is_over(const struct kl_stay *s) {
     return s->status.phase == KL_STAY_ENDED;
 }
 
-/* --- events ------------------------------------------------------------------------------------------------
- */
+/* --- events --- */
 
 /* A datagram from outside of any session, from the relay's address. Then kl_dial_asks(). */
 void kl_stay_stranger(struct kl_stay *s, const uint8_t *bytes, size_t len, uint64_t now_us);
@@ -252,8 +251,7 @@ void kl_stay_turn(struct kl_stay *s, uint64_t now_us);
 /* The time of the next turn at the latest. */
 uint64_t kl_stay_wake_at(struct kl_stay *s, uint64_t now_us);
 
-/* --- output ------------------------------------------------------------------------------------------------
- */
+/* --- output --- */
 
 /* The room in the reliable channels. */
 struct kl_channels {
@@ -265,7 +263,7 @@ bool kl_stay_say(struct kl_stay *s, const struct kl_channels *c, uint64_t now_us
 /* The next body of a datagram, to be sealed as this kind; its length, or 0. cap >= KL_DATAGRAM_MAX. */
 size_t kl_stay_send(struct kl_stay *s, uint64_t now_us, uint8_t *kind, uint8_t *body, size_t cap);
 
-/* --- the wrapper's requests: link.h describes them --------------------------------------------------- */
+/* --- the wrapper's requests: link.h describes them --- */
 
 void kl_stay_status(const struct kl_stay *s, struct kl_stay_status *out);
 /* data: from the heap; ours from then on if the result is true. */

@@ -73,8 +73,7 @@ static void describe_past(struct kl_stay *s, struct kl_return *r) {
     kl_digest_end(&d, r->digest);
 }
 
-/* --- losing the relay --------------------------------------------------------------------------------------
- */
+/* --- losing the relay --- */
 
 bool kl_stay_is_returning(const struct kl_stay *s) {
     return s->status.phase == KL_STAY_RETURNING;
@@ -180,8 +179,7 @@ void kl_stay_return_turn(struct kl_stay *s, uint64_t now_us) {
         mind_silence(s, now_us);
 }
 
-/* --- entering ----------------------------------------------------------------------------------------------
- */
+/* --- entering --- */
 
 static void make_return(struct kl_stay *s, struct kl_msg *m) {
     *m = (struct kl_msg){.kind = KL_MSG_RETURN};

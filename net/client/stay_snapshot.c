@@ -14,8 +14,7 @@
 #define STEP_US    100000 /* between two looks at the round trip */
 #define QUEUE_US   20000  /* longer than before by so much: there is a queue */
 
-/* --- the wrapper's requests --------------------------------------------------------------------------------
- */
+/* --- the wrapper's requests --- */
 
 void kl_stay_say_state(struct kl_stay *s, const struct kl_state_said *said) {
     s->shot.state = *said;

@@ -6,8 +6,7 @@
 #define FAR       16  /* frames: an error so large is not corrected frame by frame */
 #define SPARE     0.8 /* of the share, for one frame more */
 
-/* --- frames as closed, or as guessed ---------------------------------------------------------------------
- */
+/* --- frames as closed, or as guessed --- */
 
 static const struct kl_frame *held(const struct kl_client *c, uint32_t f) {
     return &c->held[f % c->held_frames].frame;
@@ -124,8 +123,7 @@ static void guess(struct kl_ahead *a, const struct kl_client *c, uint32_t f,
     guess_own(c, plays, out);
 }
 
-/* --- the shown core --------------------------------------------------------------------------------------
- */
+/* --- the shown core --- */
 
 void kl_ahead_begin(struct kl_ahead *a, uint32_t frame) {
     a->on = true;

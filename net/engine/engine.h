@@ -29,7 +29,7 @@ static inline const char *kl_protocol_remedy(unsigned clients, unsigned relays) 
 #define KL_MAX_SEATS         8  /* player slots of a room */
 #define KL_MAX_CLIENTS       16 /* clients of a room's game */
 #define KL_WATCH_DELAY_MAX_S 300
-#define KL_WATCHER           0xff /* in place of a client's number: the client watches from outside the game */
+#define KL_WATCHER           0xff     /* in place of a client's number: it watches from outside the game */
 #define KL_FPS_MIN           1000000u /* millionths of a hertz */
 #define KL_FPS_MAX           1000000000u
 #define KL_SPACING_MIN       1   /* frames */

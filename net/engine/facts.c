@@ -52,7 +52,7 @@ static bool values_equal(const char *a, const char *b) {
     return len == kl_fact_length(b) && memcmp(a, b, len) == 0;
 }
 
-/* ---- lists of members ---- */
+/* --- lists of members --- */
 
 #define WORDS_MAX (KL_FACTS_MAX * (KL_FACT_VAL_MAX / (KL_FACT_MEMBER_ID + 2) + 1))
 
@@ -162,7 +162,7 @@ static unsigned members_differ(const struct kl_facts *room, const struct kl_fact
     return count;
 }
 
-/* ---- all facts ---- */
+/* --- all facts --- */
 
 static const char *plain_value(const struct kl_facts *f, const char *key) {
     for (unsigned i = 0; i < f->count; i++)

@@ -5,8 +5,7 @@
 enum { INTERVAL_HASH = 0x80, INTERVAL_BY_CLOCK = 0x40, INTERVAL_COMMANDS = 0x20, INTERVAL_LENGTH = 0x1f };
 #define NUMBER_MAX (UINT32_MAX - KL_WINDOW_FRAMES - KL_SPACING_MAX) /* of the first of several frames */
 
-/* --- writing ---------------------------------------------------------------------------------------------
- */
+/* --- writing --- */
 
 static const struct kl_frame *frame_at(const struct kl_frames_from *from, uint32_t f) {
     return &from->ring[f % from->places];
@@ -98,8 +97,7 @@ void kl_frames_write(struct kl_writer *w, const struct kl_frames_from *from, uin
     }
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 /* Checks one stream of `count` inputs and leaves the reader behind it. A run may not reach past the end. */
 static void skip_stream(struct kl_reader *r, uint32_t count) {
@@ -224,8 +222,7 @@ bool kl_frames_next_key(struct kl_frames *f, struct kl_frame *out) {
     return true;
 }
 
-/* --- pieces ----------------------------------------------------------------------------------------------
- */
+/* --- pieces --- */
 
 size_t kl_piece_write(const struct kl_frames_from *from, uint32_t first, uint32_t most, uint8_t *buf,
                       size_t cap, uint32_t *count) {

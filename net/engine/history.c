@@ -4,8 +4,7 @@
 
 #define LENGTH_BYTES 2
 
-/* --- blocks ----------------------------------------------------------------------------------------------
- */
+/* --- blocks --- */
 
 void kl_history_init(struct kl_history *h, uint32_t first, uint32_t interval) {
     memset(h, 0, sizeof *h);
@@ -54,8 +53,7 @@ static struct kl_history_block *block_to_fill(struct kl_history *h) {
     return b;
 }
 
-/* --- frames in -------------------------------------------------------------------------------------------
- */
+/* --- frames in --- */
 
 static struct kl_frames_from open_frames(const struct kl_history *h) {
     return (struct kl_frames_from){h->open, KL_PIECE_FRAMES, h->commands, KL_PIECE_FRAMES, NULL};
@@ -129,8 +127,7 @@ size_t kl_history_interval(const struct kl_history *h, uint8_t *buf, size_t cap)
     return kl_history_so_far(h, buf, cap, &keyframe);
 }
 
-/* --- frames out ------------------------------------------------------------------------------------------
- */
+/* --- frames out --- */
 
 static size_t length_at(const uint8_t *at) {
     return at[0] | (size_t)at[1] << 8;

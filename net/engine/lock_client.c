@@ -20,7 +20,7 @@
 #define NEED_LIMIT        254
 #define LATE_MOST_US      100000000
 #define NEED_MARGIN_US    100000000
-#define NEED_EDGE_US      100 /* a frame that comes so shortly before its time is late: no clock is that exact */
+#define NEED_EDGE_US      100 /* a frame so shortly before its time is late: no clock is that exact */
 #define FRAME_UNITS       INT64_C(1000000000000) /* us times uHz in a frame */
 #define AHEAD_FRAMES      8 /* samples beyond an interval that go out while frames are late */
 #define BACK_RTTS         2 /* unanswered, we report the return again after so many RTTs and BACK_AGAIN_US */
@@ -50,8 +50,7 @@ static struct kl_frame *frame_at(struct kl_client *c, uint32_t f) {
     return &held_at(c, f)->frame;
 }
 
-/* --- frames in -------------------------------------------------------------------------------------------
- */
+/* --- frames in --- */
 
 /* Frames from the last of f's samples to f; 0 without samples. */
 static uint16_t lead_of(struct kl_client *c, const struct kl_frame *f) {
@@ -174,8 +173,7 @@ int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint
     return KL_OK;
 }
 
-/* --- due times -------------------------------------------------------------------------------------------
- */
+/* --- due times --- */
 
 static void mark_due(struct kl_client *c, uint32_t to, uint64_t now_us) {
     for (; c->next_due < to; c->next_due++) {
@@ -401,8 +399,7 @@ void kl_client_rate(struct kl_client *c, uint32_t fps_uhz) {
     c->period_us = period_us;
 }
 
-/* --- datagrams out ---------------------------------------------------------------------------------------
- */
+/* --- datagrams out --- */
 
 static uint64_t timer_us(const struct kl_client *c) {
     if (c->watching) return WATCHING_US;

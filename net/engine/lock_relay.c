@@ -119,8 +119,7 @@ uint8_t kl_lock_played(const struct kl_lock_relay *r, uint8_t pads) {
     return seats;
 }
 
-/* --- closing ---------------------------------------------------------------------------------------------
- */
+/* --- closing --- */
 
 /* Seats whose samples feed the interval being closed. A seat's first interval is neutral. */
 static uint8_t feeding(const struct kl_lock_relay *r) {
@@ -367,8 +366,7 @@ uint64_t kl_lock_tick_at(const struct kl_lock_relay *r) {
     return close < absence ? close : absence;
 }
 
-/* --- start and end ---------------------------------------------------------------------------------------
- */
+/* --- start and end --- */
 
 uint16_t kl_lock_guess_spacing(const struct kl_lock_relay *r) {
     if (r->params.spacing_fixed) return r->params.spacing_fixed;

@@ -38,8 +38,7 @@ void kl_lock_cut(struct kl_lock_relay *r, unsigned client, uint64_t now_us) {
     kl_lock_close_frames(r, now_us);
 }
 
-/* --- coming back -----------------------------------------------------------------------------------------
- */
+/* --- coming back --- */
 
 const struct kl_commands *kl_lock_commands(const struct kl_lock_relay *r, uint32_t keyframe,
                                            struct kl_commands *out) {
@@ -107,8 +106,7 @@ bool kl_lock_fetching(const struct kl_lock_relay *r, unsigned client) {
     return client < KL_MAX_CLIENTS && r->client[client].present && r->client[client].fetching;
 }
 
-/* --- after the relay died --------------------------------------------------------------------------------
- */
+/* --- after the relay died --- */
 
 /* The pads that play these seats. */
 static uint8_t pads_of(const struct kl_lock_relay *r, uint8_t seats) {

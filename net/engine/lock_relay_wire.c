@@ -15,8 +15,7 @@
 #define UNHEARD_MAX    128    /* UPDATEs ahead of that, two seconds' worth */
 #define UNHEARD_US     100000 /* after those, one each so often, without frames, until CTRL comes */
 
-/* --- CTRL in ---------------------------------------------------------------------------------------------
- */
+/* --- CTRL in --- */
 
 /* The relay's time at which this sample was to be taken. */
 static double sample_line_us(const struct kl_lock_relay *r, uint32_t sample) {
@@ -188,8 +187,7 @@ int kl_lock_receive(struct kl_lock_relay *r, unsigned client, const uint8_t *bod
     return KL_OK;
 }
 
-/* --- UPDATE out ------------------------------------------------------------------------------------------
- */
+/* --- UPDATE out --- */
 
 static uint64_t timer_us(const struct kl_lock_relay *r, const struct kl_lock_client *c) {
     if (!r->params.clocked) return TIMER_FREE_US;

@@ -36,8 +36,7 @@ static uint8_t read_times(struct kl_reader *r, uint8_t allowed, uint32_t *stamp,
     return flags;
 }
 
-/* --- UPDATE ----------------------------------------------------------------------------------------------
- */
+/* --- UPDATE --- */
 
 size_t kl_update_write(const struct kl_update *u, const struct kl_frames_from *from, uint8_t *buf,
                        size_t cap) {
@@ -87,8 +86,7 @@ bool kl_update_frame(struct kl_update *u, struct kl_frame *out) {
     return u->count > 0 && kl_frames_next(&u->frames, out);
 }
 
-/* --- CTRL ------------------------------------------------------------------------------------------------
- */
+/* --- CTRL --- */
 
 size_t kl_ctrl_write(const struct kl_ctrl *c, const struct kl_input (*ring)[KL_MAX_SEATS],
                      unsigned seat_count, uint8_t *buf, size_t cap) {

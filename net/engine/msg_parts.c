@@ -61,8 +61,7 @@ void kl_read_into(struct kl_reader *r, uint8_t *out, size_t len) {
     if (p) memcpy(out, p, len);
 }
 
-/* --- bulk ------------------------------------------------------------------------------------------------
- */
+/* --- bulk --- */
 
 /* Reads the rest of the message: least..KL_BULK_MAX bytes. */
 static uint16_t read_rest(struct kl_reader *r, size_t least, uint8_t out[KL_BULK_MAX]) {
@@ -90,8 +89,7 @@ void kl_read_ticket(struct kl_reader *r, struct kl_piece *p) {
     if (p->total < 1 || p->total > KL_TICKET_TOTAL_MAX) r->failed = true;
 }
 
-/* --- snapshots --------------------------------------------------------------------------------------------
- */
+/* --- snapshots --- */
 
 void kl_write_state(struct kl_writer *w, const struct kl_state_said *s) {
     kl_write_u32(w, s->keyframe);

@@ -33,7 +33,7 @@ char *kl_plain(char *text) {
     return text;
 }
 
-/* ---- folded ---- */
+/* --- folded --- */
 
 /* Letters of western Europe without their accents: U+00C0 to U+00FF. */
 static const char western[] = "AAAAAAACEEEEIIIIDNOOOOOxOUUUUYPsaaaaaaaceeeeiiiidnooooo/ouuuuypy";

@@ -94,9 +94,7 @@ static bool alive(const struct kl_spacing *s, unsigned client) {
     return s->next[client] > s->since && s->next[client] + ALIVE_FRAMES >= s->reported;
 }
 
-/* --- the budget
- * -----------------------------------------------------------------------------------------------
- */
+/* --- the budget --- */
 
 /* Lateness that a lead of so many quarter frames would have had. */
 struct lateness {
@@ -165,9 +163,7 @@ static bool over_budget(struct kl_spacing *s, unsigned quarters) {
            lateness(s, quarters, MOST_FRAMES_S).frames > MOST_FRAMES;
 }
 
-/* --- lateness that lasts
- * ------------------------------------------------------------------------------------
- */
+/* --- lateness that lasts --- */
 
 /* A client's newest reports, newest first. */
 struct recent {
@@ -323,9 +319,7 @@ static bool sufficed(struct kl_spacing *s, unsigned spacing) {
     return length > 0 && s->sufficed[spacing] >= length && !too_short(s, spacing);
 }
 
-/* --- the choice
- * ---------------------------------------------------------------------------------------------
- */
+/* --- the choice --- */
 
 /* So many seconds have been reported since this frame and the last raise. */
 static bool settled(const struct kl_spacing *s, uint32_t from, double seconds) {

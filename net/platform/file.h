@@ -64,7 +64,7 @@ int kl_file_write_below(const char *dir, const char *path, const void *bytes, si
  * "r+" or "w+". NULL with errno. */
 FILE *kl_file_stream(const char *path, const char *mode);
 
-/* ---- looking ---- */
+/* --- looking --- */
 
 enum kl_file_kind { KL_FILE_IS_NONE, KL_FILE_IS_PLAIN, KL_FILE_IS_DIR, KL_FILE_IS_LINK, KL_FILE_IS_OTHER };
 enum kl_file_kind kl_file_kind(const char *path);      /* of a link's target; never KL_FILE_IS_LINK */
@@ -85,7 +85,7 @@ bool kl_file_ascii_path(char *out, size_t cap, const char *path);
 /* DIR/NAME. 0, or -1 with a line in err: longer than cap, or dir is "". */
 int kl_file_join(char *out, size_t cap, const char *dir, const char *name, char *err, size_t err_len);
 
-/* ---- names ---- */
+/* --- names --- */
 
 /* True if this is the name of a plain file or folder on every system: no separator, no character or device of
  * Windows (`a:b`, NUL, com1.txt), no blank or dot at its end. */
@@ -107,7 +107,7 @@ bool kl_file_links_to(const char *path, const char *target);
  * becomes. One file for a process. 0, or -1 with a line in err. */
 int kl_file_hand_down(const void *bytes, size_t len, char *path, size_t cap, char *err, size_t err_len);
 
-/* ---- open files ---- */
+/* --- open files --- */
 
 struct kl_file {
     int handle; /* -1: closed */

@@ -1,6 +1,5 @@
 /* help_line.h - an option in a program's help: the flag, then its text from a column on, in lines of 120
- * characters.
- */
+ * characters. */
 #ifndef KL_HELP_LINE_H
 #define KL_HELP_LINE_H
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* ---- the parent's side ---- */
+/* --- the parent's side --- */
 
 struct kl_process {
     long id;       /* 0: none */
@@ -80,7 +80,7 @@ bool kl_process_gone(const struct kl_process *p);
  * NULL). p is empty afterwards; an empty p is allowed. */
 void kl_process_end(struct kl_process *p, unsigned grace_ms, struct kl_process_end *how);
 
-/* ---- the child's side ---- */
+/* --- the child's side --- */
 
 /* Sends one message to the parent. False: there is no parent, or it has ended. */
 bool kl_process_tell(const struct kl_process_part *part, unsigned parts);
@@ -91,7 +91,7 @@ bool kl_process_hear(size_t max, void **bytes, size_t *len);
 /* The channel's number, for kl_wait_for(): readable if the parent has sent or has ended. */
 int kl_process_parent(void);
 
-/* ---- this process, and others ---- */
+/* --- this process, and others --- */
 
 /* Call it first in a program's main, with its arguments. On Windows they become UTF-8, standard streams carry
  * bytes as on Linux, a crash shows no dialog, and abort() is told as a crash. No effect elsewhere. */

@@ -30,7 +30,7 @@ struct kl_name_shown kl_name_shown(const char *name, uint8_t seats) {
     return shown;
 }
 
-/* ---- folded ---- */
+/* --- folded --- */
 
 struct folded {
     utf8proc_int32_t code[FOLDED];
@@ -91,7 +91,7 @@ bool kl_name_reserved(const char *name) {
     return false;
 }
 
-/* ---- found ---- */
+/* --- found --- */
 
 static int by_number(const struct kl_name_entry *entries, unsigned count, unsigned number, char *err,
                      size_t err_len) {

@@ -129,7 +129,7 @@ static int parse_text(struct part p, char *out, size_t max, const char *what, ch
     return 0;
 }
 
-/* ---- an invitation's core and game ---- */
+/* --- an invitation's core and game --- */
 
 bool kl_url_core_fits(const char *core) {
     size_t len = 0;

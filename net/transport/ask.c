@@ -10,7 +10,7 @@
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"
 
-/* ---- the thread ---- */
+/* --- the thread --- */
 
 int kl_asker_start(struct kl_asker *a, const char *name, void (*run)(void *arg), void *arg) {
     a->wake = kl_wake_open();
@@ -53,7 +53,7 @@ static uint32_t wait_for_any(struct kl_asker *a, const int *s, unsigned count, u
     return readable >> 1;
 }
 
-/* ---- questions ---- */
+/* --- questions --- */
 
 int kl_ask_open(struct kl_asker *a, const char *host, uint16_t port, char *err, size_t err_len) {
     struct kl_address to = {.port = port};

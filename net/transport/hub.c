@@ -96,8 +96,7 @@ static struct kl_sealer *sealer_of(void *ctx, uint32_t connect_id) {
     return s ? &s->sealer : NULL;
 }
 
-/* --- datagrams ahead of ENet -------------------------------------------------------------------------------
- */
+/* --- datagrams ahead of ENet --- */
 
 enum waiting { NOTHING_WAITS, INPUT_TAKEN, ENET_WAITS };
 
@@ -131,8 +130,7 @@ void kl_hub_send_raw(struct kl_hub *hub, const ENetAddress *to, const void *byte
     (void)kl_socket_send(kl_enet_socket(hub->host), &at, bytes, len);
 }
 
-/* --- opening and closing -----------------------------------------------------------------------------------
- */
+/* --- opening and closing --- */
 
 static void explain_bind(int error, const char *bind, uint16_t port, char *err, size_t err_len) {
     switch (error) {
@@ -232,8 +230,7 @@ const char *kl_hub_address(const struct kl_hub *hub) {
     return hub->address;
 }
 
-/* --- ENet's events -----------------------------------------------------------------------------------------
- */
+/* --- ENet's events --- */
 
 /* data: a slot, from on_connect() on. */
 static struct kl_hub_session *session_of(struct kl_hub *hub, const ENetPeer *enet) {

@@ -16,8 +16,7 @@ void kl_hub_write_address(const ENetAddress *address, char out[KL_HUB_ADDRESS_MA
     snprintf(out, KL_HUB_ADDRESS_MAX, "%s:%u", kl_address_text(host, address->host), address->port);
 }
 
-/* --- slots ------------------------------------------------------------------------------------------------
- */
+/* --- slots --- */
 
 struct kl_hub_session *kl_hub_find(struct kl_hub *hub, uint32_t number) {
     unsigned n = kl_gate_slot(number);
@@ -120,8 +119,7 @@ void kl_hub_path(struct kl_hub *hub, struct kl_hub_session *s, const ENetAddress
     hub->handler.moved(hub->handler.ctx, kl_gate_slot(s->number), address);
 }
 
-/* --- datagrams --------------------------------------------------------------------------------------------
- */
+/* --- datagrams --- */
 
 static bool within_limits(struct kl_hub *hub, struct kl_hub_session *s, size_t len) {
     uint64_t now_ns = hub->now_us * 1000;

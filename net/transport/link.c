@@ -102,8 +102,7 @@ void kl_link_close(struct kl_link *l, unsigned linger_ms) {
     destroy(l);
 }
 
-/* --- requests: the stay acts on them ---------------------------------------------------------------------
- */
+/* --- requests: the stay acts on them --- */
 
 void kl_link_status(struct kl_link *l, struct kl_stay_status *out) {
     kl_link_lock(l);
@@ -221,8 +220,7 @@ bool kl_link_notice(struct kl_link *l, struct kl_text *out) {
     return some;
 }
 
-/* --- snapshots ---------------------------------------------------------------------------------------------
- */
+/* --- snapshots --- */
 
 void kl_link_say_state(struct kl_link *l, const struct kl_state_said *s) {
     kl_link_lock(l);

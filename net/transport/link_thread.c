@@ -16,8 +16,7 @@ static bool is_over(struct kl_link *l) {
     return over;
 }
 
-/* --- datagrams out -----------------------------------------------------------------------------------------
- */
+/* --- datagrams out --- */
 
 static void send_raw(struct kl_link *l, const void *bytes, size_t len) {
     ENetBuffer buffer = {.data = (void *)bytes, .dataLength = len};
@@ -44,8 +43,7 @@ static void send_datagrams(struct kl_link *l) {
     }
 }
 
-/* --- datagrams in ------------------------------------------------------------------------------------------
- */
+/* --- datagrams in --- */
 
 /* The caller of the link is asked whether this relay is the right one. It may read files: not under the
  * mutex. */
@@ -96,8 +94,7 @@ static int intercept(ENetHost *host, ENetEvent *event) {
     return 1;
 }
 
-/* --- sessions ----------------------------------------------------------------------------------------------
- */
+/* --- sessions --- */
 
 static void forget_session(struct kl_link *l) {
     l->peer = NULL;
@@ -143,8 +140,7 @@ static void end_session(struct kl_link *l) {
     forget_session(l);
 }
 
-/* --- messages ----------------------------------------------------------------------------------------------
- */
+/* --- messages --- */
 
 static void send_messages(struct kl_link *l) {
     struct kl_msg m;
@@ -205,8 +201,7 @@ static void dispatch(struct kl_link *l, const ENetEvent *event) {
     follow(l);
 }
 
-/* --- turns -------------------------------------------------------------------------------------------------
- */
+/* --- turns --- */
 
 /* Sleeps until a datagram comes, the frontend's thread has something, or the time has come. */
 static void rest(struct kl_link *l) {

@@ -38,8 +38,7 @@ static uint16_t read_u16(struct kl_reader *r) {
     return b ? (uint16_t)((unsigned)b[0] | (unsigned)b[1] << 8) : 0;
 }
 
-/* --- questions ---------------------------------------------------------------------------------------------
- */
+/* --- questions --- */
 
 static size_t length_of(uint8_t kind) {
     return kind == KL_STRANGER_PING ? KL_PING_BYTES : KL_LIST_BYTES;
@@ -66,8 +65,7 @@ int kl_question_read(struct kl_question *q, const uint8_t *bytes, size_t len) {
     return r.failed ? KL_E_MALFORMED : KL_OK;
 }
 
-/* --- PONG --------------------------------------------------------------------------------------------------
- */
+/* --- PONG --- */
 
 size_t kl_pong_write(const struct kl_pong *p, uint8_t out[KL_PING_BYTES]) {
     struct kl_writer w;
@@ -93,8 +91,7 @@ int kl_pong_read(struct kl_pong *p, const uint8_t *bytes, size_t len) {
     return KL_OK;
 }
 
-/* --- ROOMS -------------------------------------------------------------------------------------------------
- */
+/* --- ROOMS --- */
 
 static void write_line(struct kl_writer *w, const struct kl_room_line *l) {
     kl_write_string(w, l->name);

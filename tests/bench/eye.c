@@ -7,13 +7,15 @@
  * is known to run a frame again.
  *
  * EYE_LOG names the file. Its lines, in microseconds of the monotonic clock:
- *     core SLOT FPS RATE PATH                               what a core says of itself, after it has loaded
- *     run SLOT FRAME BEGIN_US PAD0 PAD1 HASH SHOWN_US       a run: the buttons of two ports, the hash of its
- *                                                           picture (0: none), when RetroArch got that (0:
- * not) call BEGIN_US END_US SAMPLES                          RetroArch's call, and the sound that it got in
- * it EYE_DRAW=1: a core that asks whether its picture is seen is told yes, so that frames which RetroArch
- * runs again have hashes. EYE_SLOW=N: the core takes N times its time: after each of its calls the processor
- * is kept busy for as long as is missing. */
+ *     core SLOT FPS RATE PATH     the core's own words, after it has loaded
+ *     run SLOT FRAME BEGIN_US PAD0 PAD1 HASH SHOWN_US
+ *                                 a run: the buttons of two ports, the hash of its picture (0: none), the
+ *                                 time at which RetroArch got that (0: not)
+ *     call BEGIN_US END_US SAMPLES
+ *                                 RetroArch's call, and the sound that it got in it
+ * EYE_DRAW=1: a core that asks whether its picture is seen is told yes, so that frames which RetroArch runs
+ * again have hashes. EYE_SLOW=N: the core takes N times its time: after each of its calls the processor is
+ * kept busy for as long as is missing. */
 #include <dlfcn.h>
 #include <libretro.h>
 #include <stdbool.h>
@@ -71,7 +73,7 @@ static unsigned number(const struct slot *s) {
     return (unsigned)(s - slots);
 }
 
-/* ---- a slow core ---- */
+/* --- a slow core --- */
 
 static uint64_t begin_cost(void) {
     return slow > 1 ? clock_us(CLOCK_THREAD_CPUTIME_ID) : 0;
@@ -83,7 +85,7 @@ static void pay(const struct slot *s, uint64_t from_us) {
     }
 }
 
-/* ---- a core's callbacks ---- */
+/* --- a core's callbacks --- */
 
 static bool on_environment(struct slot *s, unsigned command, void *data) {
     bool good = s->environment(command, data);
@@ -128,7 +130,7 @@ static void on_input_poll(struct slot *s) {
     }
 }
 
-/* ---- a core's functions ---- */
+/* --- a core's functions --- */
 
 static void note_run(const struct slot *s, uint64_t frame, uint64_t begin_us) {
     if (s->wraps) return;
@@ -199,7 +201,7 @@ static void on_set_controller_port_device(struct slot *s, unsigned port, unsigne
     if (port < PORTS) s->core.set_controller_port_device(port, device);
 }
 
-/* ---- functions without a context: some for each slot ---- */
+/* --- functions without a context: some for each slot --- */
 
 #define CALLBACK(n, name, result, parameters, ...)                                                           \
     static result name##_##n parameters {                                                                    \
@@ -250,7 +252,7 @@ SLOT(7)
 static const struct kl_core faces[SLOTS] = {FACE(0), FACE(1), FACE(2), FACE(3),
                                             FACE(4), FACE(5), FACE(6), FACE(7)};
 
-/* ---- in between ---- */
+/* --- in between --- */
 
 #define NAMED(name)                                                                                          \
     { "retro_" #name, offsetof(struct kl_core, name) }

@@ -17,7 +17,7 @@
 #define LAG_MAX 9
 #define FRAMES  (3600 * 60)
 
-/* ---- play ---- */
+/* --- play --- */
 
 /* Frames: exp of a normal one, from a median, or between two. */
 struct length {
@@ -91,7 +91,7 @@ static void make(const struct play *p, unsigned frames, struct rng *dice) {
         pad[f] &= all;
 }
 
-/* ---- rules ---- */
+/* --- rules --- */
 
 static uint16_t held(const struct kl_rhythm *r, unsigned ahead) {
     uint16_t now = 0;

@@ -70,7 +70,7 @@ static uint64_t between_us(uint64_t low, uint64_t high) {
     return low + rng_next(&asked.dice) % (high - low);
 }
 
-/* ---- the pad ---- */
+/* --- the pad --- */
 
 /* Held for 70 to 110 ms, then up for 120 to 300: no two presses ever become one. */
 static void next_press(uint64_t from_us) {
@@ -109,7 +109,7 @@ static int16_t on_state(unsigned port, unsigned device, unsigned index, unsigned
     return id < 16 && (pad.mask >> id & 1);
 }
 
-/* ---- the rest of a frontend ---- */
+/* --- the rest of a frontend --- */
 
 static void on_video(const void *data, unsigned width, unsigned height, size_t pitch) {
     (void)data, (void)width, (void)height, (void)pitch;
@@ -175,7 +175,7 @@ static void load(struct kl_core *c) {
     free(data);
 }
 
-/* ---- the hang and its measurement ---- */
+/* --- the hang and its measurement --- */
 
 static uint64_t hang_us, compare_us; /* when; 0: not, or no more */
 
@@ -229,7 +229,7 @@ static void around_hang(void) {
     }
 }
 
-/* ---- the calls ---- */
+/* --- the calls --- */
 
 /* Calls are due at multiples of the period from the first one on, which has a phase of its own. */
 static void play(struct kl_core *c) {

@@ -65,7 +65,7 @@ static size_t picture_bytes(const struct kl_headless *h) {
     return n < PICTURE ? n : PICTURE;
 }
 
-/* ---- the other process ---- */
+/* --- the other process --- */
 
 struct other {
     pid_t pid;
@@ -99,7 +99,7 @@ static void start_other(struct other *o, const char *core, const char *content) 
     _exit(0);
 }
 
-/* ---- measuring ---- */
+/* --- measuring --- */
 
 struct report {
     double us[4]; /* picture: median, p99; end: median, p99 */

@@ -306,7 +306,7 @@ static int print_message(const uint8_t *b, size_t len) {
     return 0;
 }
 
-/* ---- RetroArch's packet channel ---- */
+/* --- RetroArch's packet channel --- */
 
 static int print_channel(const uint8_t *b, size_t len) {
     static struct kl_channel_packet p;
@@ -326,7 +326,7 @@ static int print_channel(const uint8_t *b, size_t len) {
     return 0;
 }
 
-/* ---- the core's data ---- */
+/* --- the core's data --- */
 
 static void print_profile(const struct kl_profile_room *p) {
     printf("[%d,%u,[", p->show_all | p->load_own << 1 | p->states_equal << 2 | p->no_snapshots << 3,
@@ -382,7 +382,7 @@ static int print_snapshot(const uint8_t *b, size_t len) {
     return 0;
 }
 
-/* ---- strangers ---- */
+/* --- strangers --- */
 
 static int print_question(const uint8_t *b, size_t len) {
     struct kl_question q;

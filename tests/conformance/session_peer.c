@@ -11,8 +11,9 @@
  *   mark SECRET ROOM BEFORE I K END BYTES   "mark HEX"
  *   ticket SECRET HEX                       "body HEX" or "malformed"
  *   token HEX                               "hash HEX"
- *   door SECRET BINDING                     "share HEX"; the next line is "share HEX" of the other end: "own
- * MAC" and "expected MAC" return PUB BINDING TOKEN SIGNATURE      "yes" or "no"
+ *   door SECRET BINDING                     "share HEX"; the next line is "share HEX" of the other end:
+ *                                           "own MAC" and "expected MAC"
+ *   return PUB BINDING TOKEN SIGNATURE      "yes" or "no"
  *   connect SESSION                         "connect HEX": ENet's CONNECT for that session,
  * unsealed filter HEX                              "pass" or "drop": a body for ENet at a relay All bytes are
  * hexadecimal; "-" stands for none. */

@@ -338,7 +338,7 @@ static void message_vectors(void) {
     snapshot_messages();
 }
 
-/* --- RetroArch's packet channel */
+/* --- RetroArch's packet channel --- */
 
 static void packet(const struct kl_channel_packet *p) {
     uint8_t b[KL_CHANNEL_MAX];
@@ -367,8 +367,7 @@ static void channel_vectors(void) {
     packet(&p);
 }
 
-/* --- judging -----------------------------------------------------------------------------------------------
- */
+/* --- judging --- */
 
 static size_t parse_hex(const char *text, uint8_t *out, size_t cap) {
     size_t n = 0;

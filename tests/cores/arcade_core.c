@@ -92,7 +92,7 @@ static void say(enum retro_log_level level, const char *what, const char *name, 
         log.log(level, "[Arcade] %s %s (CRC %08x)\n", what, name, (unsigned)crc);
 }
 
-/* ---- files: the frontend's, else the C library's ---- */
+/* --- files: the frontend's, else the C library's --- */
 
 struct file {
     struct retro_vfs_file_handle *front;
@@ -135,7 +135,7 @@ static void make_folder(const char *path) {
         mkdir(path, 0755);
 }
 
-/* ---- zips: stored and deflated members ---- */
+/* --- zips: stored and deflated members --- */
 
 static uint32_t le(const uint8_t *p, unsigned bytes) {
     uint32_t v = 0;
@@ -204,7 +204,7 @@ static bool read_zip(const char *path, const struct driver *d, bool *have, bool 
     return count > 0;
 }
 
-/* ---- 7z: all of it is read and unpacked ---- */
+/* --- 7z: all of it is read and unpacked --- */
 
 static bool read_7z(const char *path, const struct driver *d, bool *have, bool by_name) {
     static uint8_t whole[1 << 20], bytes[ROM_BYTES + 1];
@@ -232,7 +232,7 @@ static bool read_7z(const char *path, const struct driver *d, bool *have, bool b
     return good;
 }
 
-/* ---- the set ---- */
+/* --- the set --- */
 
 static const char *folder(unsigned cmd) {
     const char *dir = NULL;
@@ -317,7 +317,7 @@ static void read_nvram(void) {
     close_file(&f);
 }
 
-/* ---- options ---- */
+/* --- options --- */
 
 static void declare_options(bool knows_game) {
     static struct retro_core_option_v2_definition all[4];
@@ -355,7 +355,7 @@ static void read_options(void) {
     game.ram.cheats = option("arcade_cheats") ? extra[1] : 0;
 }
 
-/* ---- a frame ---- */
+/* --- a frame --- */
 
 /* All that a player can do goes into the chain, and the chain into RAM. */
 static void stir(void) {
@@ -435,7 +435,7 @@ API void retro_run(void) {
     draw();
 }
 
-/* ---- the rest of libretro ---- */
+/* --- the rest of libretro --- */
 
 static void make_large(void) {
     const char *asked = getenv("ARCADE_CORE");

@@ -26,15 +26,17 @@
  *   once          a second one in the process crashes as it loads
  *   handler       handles SIGSEGV
  *   shares        counts in the process's environment: a second one in the process changes the game
- *   files         writes its frame into a file of the save folder every 4 frames, and goes by what it reads 2
- * frames later: another instance's frame changes the game
+ *   files         writes its frame into a file of the save folder every 4 frames, and goes by what it reads
+ *                 2 frames later: another instance's frame changes the game
  *   thread        a thread of its own, kept as long as the game, plays a part of each frame
  *   feel          the first pad's first button lights LED 0 and shakes that pad
  *   turn:N        asks for the picture to be turned by N quarters
  *   sets          looks for parent.zip and bios.zip as arcade cores do: beside the game, else in the system
- * folder's "probe" options-v0    declares its options by SET_VARIABLES, options-v1 by SET_CORE_OPTIONS, else
- * by SET_CORE_OPTIONS_V2 spin          spins in each frame until the clock has moved on by 1 ms no-clock does
- * not look at clocks, chance and files */
+ *                 folder's "probe"
+ *   options-v0    declares its options by SET_VARIABLES, options-v1 by SET_CORE_OPTIONS, else by
+ *                 SET_CORE_OPTIONS_V2
+ *   spin          spins in each frame until the clock has moved on by 1 ms
+ *   no-clock      does not look at clocks, chance and files */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -102,7 +104,7 @@ static uint32_t state_extra, hidden_frames, forgotten;
 static uint32_t pixels[WIDTH_MAX * HEIGHT_MAX];
 static unsigned shown_width = WIDTH, shown_height = HEIGHT;
 
-/* ---- PROBE_CORE ---- */
+/* --- PROBE_CORE --- */
 
 static const char *asked(const char *word) {
     const char *list = getenv("PROBE_CORE");
@@ -131,7 +133,7 @@ static void crash(void) {
     *nowhere = 1;
 }
 
-/* ---- options ---- */
+/* --- options --- */
 
 static void declare(void) {
     static const struct retro_variable v0[] = {
@@ -170,7 +172,7 @@ static uint32_t read_speed(void) {
     return strcmp(v.value, "slow") == 0 ? 1 : strcmp(v.value, "normal") == 0 ? 2 : 3;
 }
 
-/* ---- looking at the world ---- */
+/* --- looking at the world --- */
 
 static int64_t ns(const struct timespec *ts) {
     return ts->tv_sec * 1000000000LL + ts->tv_nsec;
@@ -285,7 +287,7 @@ static void look_at_world(void) {
     if (asked("spin")) spin();
 }
 
-/* ---- a frame ---- */
+/* --- a frame --- */
 
 static void read_pads(void) {
     poll_input();
@@ -302,7 +304,7 @@ static void stir(uint32_t with) {
         words[i] = h = (h ^ words[i]) * 16777619u + i;
 }
 
-/* ---- a thread that is kept ---- */
+/* --- a thread that is kept --- */
 
 static struct {
     pthread_mutex_t lock;
@@ -349,7 +351,7 @@ static void end_hand(void) {
     hand.now = HAND_NONE;
 }
 
-/* ---- a large machine ---- */
+/* --- a large machine --- */
 
 static uint8_t *large;
 static size_t large_bytes;
@@ -398,7 +400,7 @@ static void show(void) {
     audio(samples, RATE / FPS);
 }
 
-/* ---- lights and motors ---- */
+/* --- lights and motors --- */
 
 static struct retro_led_interface lights;
 static struct retro_rumble_interface motors;
@@ -414,7 +416,7 @@ static void give_feel(void) {
     if (motors.set_rumble_state) motors.set_rumble_state(0, RETRO_RUMBLE_STRONG, (uint16_t)(on * 1000));
 }
 
-/* ---- a second one in the process: they share its environment, and its signals ---- */
+/* --- a second one in the process: they share its environment, and its signals --- */
 
 static void share(void) {
     static uint32_t own;
@@ -469,7 +471,7 @@ API void retro_run(void) {
     show();
 }
 
-/* ---- disks ---- */
+/* --- disks --- */
 
 #define DISKS 3
 
@@ -518,7 +520,7 @@ static void offer_disks(void) {
     ram.seen.disk = disk + 1;
 }
 
-/* ---- the rest of libretro ---- */
+/* --- the rest of libretro --- */
 
 static void show_memory(void) {
     static struct retro_memory_descriptor

@@ -23,8 +23,7 @@ extern uint8_t bytes[BYTES_MAX]; /* of the one file */
 extern size_t bytes_len;
 extern uint32_t unwritten; /* datagrams that went out before what they carry was written */
 
-/* --- folder and file --------------------------------------------------------------------------------------
- */
+/* --- folder and file --- */
 
 const char *path_of(const char *name);
 
@@ -37,8 +36,7 @@ size_t get_file(const char *name, uint8_t *to, size_t cap);
 
 void read_only_file(void);
 
-/* --- the relay's lives ------------------------------------------------------------------------------------
- */
+/* --- the relay's lives --- */
 
 /* Frames in the file: all that anybody can have; some more may be closed since, and have not gone out. */
 uint32_t written(void);
@@ -56,8 +54,7 @@ void begin_game(enum kl_policy policy);
 
 void all_come_back(unsigned peer);
 
-/* --- the content of a file --------------------------------------------------------------------------------
- */
+/* --- the content of a file --- */
 
 /* Compares each with what was played. */
 uint32_t frames_in(const struct kl_lobby_room *r);

@@ -18,8 +18,7 @@ static void empty(struct inbox *in) {
     *in = (struct inbox){.msg = in->msg};
 }
 
-/* --- the lobby's calls -------------------------------------------------------------------------------------
- */
+/* --- the lobby's calls --- */
 
 static int net_send(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
     struct inbox *in = &inbox[peer];
@@ -75,8 +74,7 @@ static uint32_t net_session(void *ctx, unsigned peer) {
     return 1000 + peer;
 }
 
-/* --- its life ----------------------------------------------------------------------------------------------
- */
+/* --- its life --- */
 
 void open_newborn(const struct kl_lobby_limits *limits, uint64_t time_us) {
     static const struct kl_lobby_net net = {.send = net_send,
@@ -130,8 +128,7 @@ void pass(uint64_t us) {
         run();
 }
 
-/* --- the network's side ------------------------------------------------------------------------------------
- */
+/* --- the network's side --- */
 
 void connect_peer(unsigned peer) {
     empty(&inbox[peer]);
@@ -204,8 +201,7 @@ struct kl_lobby_room *the_room(void) {
     return kl_lobby_find(lobby, "room");
 }
 
-/* --- a player's words --------------------------------------------------------------------------------------
- */
+/* --- a player's words --- */
 
 const struct kl_seat_key *seat_key(unsigned peer) {
     static struct kl_seat_key key;

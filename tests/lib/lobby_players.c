@@ -243,8 +243,7 @@ void expect_tags(const struct player *p, const uint8_t *id) {
     assert_int_equal(frame, p->tags_end);
 }
 
-/* --- the relay dies ---------------------------------------------------------------------------------------
- */
+/* --- the relay dies --- */
 
 struct kl_lobby_ticket ticket;
 char why[200];

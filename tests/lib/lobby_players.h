@@ -83,8 +83,7 @@ void open_ticket(const struct player *p, struct kl_lobby_ticket *t);
 
 void expect_tags(const struct player *p, const uint8_t *id);
 
-/* --- the relay dies ---------------------------------------------------------------------------------------
- */
+/* --- the relay dies --- */
 
 extern struct kl_lobby_ticket ticket;
 extern char why[200];

@@ -3,12 +3,13 @@
  * AES-256-GCM and with ChaCha20-Poly1305: three relays at the same time, beside raw UDP pairs in the same
  * run.
  *
- *   bench_relay [ROOMS [SECONDS]]     ROOMS at each relay. Prints CSV: cipher, rooms, clients, seconds,
- * updates, relay CPU us per update, share of a core, raw us per pair, ratio to raw, ratio to clear, bytes of
- * an update's body, bytes of protection, KiB of resident memory that a room adds to the relay
- *   bench_relay --idle ROOMS          rooms for two whose first player waits, then whose second has come and
- * has not loaded. Prints CSV: rooms, players in each, KiB of resident memory that a room adds to the relay
- */
+ *   bench_relay [ROOMS [SECONDS]]
+ *         ROOMS at each relay. Prints CSV: cipher, rooms, clients, seconds, updates, relay CPU us per update,
+ *         share of a core, raw us per pair, ratio to raw, ratio to clear, bytes of an update's body, bytes of
+ *         protection, KiB of resident memory that a room adds to the relay
+ *   bench_relay --idle ROOMS
+ *         rooms for two whose first player waits, then whose second has come and has not loaded. Prints CSV:
+ *         rooms, players in each, KiB of resident memory that a room adds to the relay */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>

@@ -15,8 +15,7 @@ static void say(struct liar *l, const struct kl_msg *m) {
     intruder_say(&l->in, bytes, (size_t)len);
 }
 
-/* --- messages and frames that come ------------------------------------------------------------------------
- */
+/* --- messages and frames that come --- */
 
 static void on_welcome(struct liar *l, const struct kl_welcome *w) {
     kl_client_init(&l->lock, &w->params, w->seats, l->held, LIAR_HELD, kl_now_us());
@@ -61,8 +60,7 @@ static void update(struct intruder *n, const uint8_t *body, size_t len) {
     if (l->welcomed) (void)kl_client_receive(&l->lock, body, len, kl_now_us());
 }
 
-/* --- hashes and input that it says ------------------------------------------------------------------------
- */
+/* --- hashes and input that it says --- */
 
 static void note_hash(struct liar *l, uint32_t frame) {
     struct liar_word *w = &l->word[l->put % LIAR_WORDS];
@@ -106,8 +104,7 @@ static void play(struct liar *l, const struct engine_player *e) {
     engine_turn(e, now_us, 8);
 }
 
-/* --- a turn -----------------------------------------------------------------------------------------------
- */
+/* --- a turn --- */
 
 void liar_enter(struct liar *l, const struct kl_hello *hello, uint16_t port) {
     struct kl_hello h = *hello;

@@ -17,8 +17,7 @@
 #define MAX_RUNS 8
 #define ARGS_MAX 32
 
-/* --- programs ---------------------------------------------------------------------------------------------
- */
+/* --- programs --- */
 
 static void read_log(const struct program *p, char *out, size_t cap) {
     int fd = open(p->log, O_RDONLY | O_CLOEXEC);
@@ -128,8 +127,7 @@ unsigned program_lines(const struct program *p, const char *text) {
     return count;
 }
 
-/* --- players ----------------------------------------------------------------------------------------------
- */
+/* --- players --- */
 
 struct kl_hello hello_make(const char *name, const char *room, unsigned seats, unsigned players) {
     struct kl_hello h = {

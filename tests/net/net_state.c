@@ -31,8 +31,7 @@ uint8_t *state_pack(const uint8_t *bytes, size_t len, uint32_t *packed_len) {
     return packed;
 }
 
-/* --- its own ----------------------------------------------------------------------------------------------
- */
+/* --- its own --- */
 
 /* At a SNAPSHOT the state is made, and its hash said. */
 static void look(struct player *p, uint32_t frame, uint64_t digest) {
@@ -75,8 +74,7 @@ static void give(struct player *p, const struct kl_ask *ask) {
     if (packed) kl_link_give_snapshot(p->link, s->frame, based, packed, based ? (uint32_t)slices : len);
 }
 
-/* --- the others' ------------------------------------------------------------------------------------------
- */
+/* --- the others' --- */
 
 /* The frames since then are run again. */
 static bool run_again(struct player *p, const struct head *h) {

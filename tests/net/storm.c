@@ -40,8 +40,7 @@ static uint32_t any(uint32_t below) {
     return rng_below(&chance, below);
 }
 
-/* --- strangers ---------------------------------------------------------------------------------------------
- */
+/* --- strangers --- */
 
 static void from_anywhere(void) {
     packet.from = 0x7f000000U | (1 + any(0xfffffd));
@@ -74,8 +73,7 @@ static void garbage(void) {
     junk++;
 }
 
-/* --- somebody on the wire ----------------------------------------------------------------------------------
- */
+/* --- somebody on the wire --- */
 
 static void spoof_disconnects(const struct spoof_packet *seen) {
     for (unsigned k = 0; k < 16; k++) {
@@ -134,8 +132,7 @@ static bool seen_on_the_wire(struct spoof_packet *seen) {
     return some;
 }
 
-/* --- accepted clients --------------------------------------------------------------------------------------
- */
+/* --- accepted clients --- */
 
 /* "core differs: room has X, you have none; content differs: room has Y, you have none" */
 static void learn(struct kl_facts *facts, char *text) {
@@ -213,8 +210,7 @@ static void misbehave(struct intruder *n) {
     intruder_serve(n, 1);
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------
- */
+/* --- all of it --- */
 
 static void storm(struct intruder *eve, unsigned seconds) {
     static struct spoof_packet seen;

@@ -102,7 +102,7 @@ static void a_client_that_does_not_answer_is_waited_for_no_longer_than_said(void
     kl_socket_close(fd);
 }
 
-/* ---- an asker that is told to stop ---- */
+/* --- an asker that is told to stop --- */
 
 static struct {
     struct kl_asker asker;

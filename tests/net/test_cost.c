@@ -28,8 +28,7 @@ static struct kl_seat_key key;
 static uint8_t token[KL_TOKEN_BYTES];
 static uint8_t saves[SAVES];
 
-/* --- the client that comes again and again ---------------------------------------------------------------
- */
+/* --- the client that comes again and again --- */
 
 struct visit {
     uint64_t up, down; /* bytes */
@@ -117,8 +116,7 @@ static struct visit comes(const char *name, unsigned seats, unsigned ms, bool by
     return end_visit(&n, bye);
 }
 
-/* --- the room ---------------------------------------------------------------------------------------------
- */
+/* --- the room --- */
 
 /* Ann plays; bob has come, loaded and gone without a word, so his seat is kept. */
 static uint64_t begun_us;

@@ -92,8 +92,7 @@ static unsigned long long counted(const char *line, const char *key) {
     return strtoull(at + strlen(find), NULL, 10);
 }
 
-/* --- handshakes from everywhere ----------------------------------------------------------------------------
- */
+/* --- handshakes from everywhere --- */
 
 static struct spoof_packet packet;
 
@@ -138,8 +137,7 @@ static void spoofed_handshakes(void **state) {
     spoof_close(&spoof);
 }
 
-/* --- no answer is longer than its question ----------------------------------------------------------------
- */
+/* --- no answer is longer than its question --- */
 
 static size_t all_of(int fd, int wait_ms) {
     static uint8_t bytes[2048];
@@ -278,8 +276,7 @@ static void no_place_is_held_for_ever(void **state) {
     }
 }
 
-/* --- somebody on the wire ---------------------------------------------------------------------------------
- */
+/* --- somebody on the wire --- */
 
 /* ENet's own, in clear, as it would be without us: a disconnect of whatever peer, from the right address. */
 static void spoof_disconnects(const struct spoof_packet *seen) {
@@ -351,8 +348,7 @@ static void somebody_on_the_wire(void **state) {
     spoof_close(&spoof);
 }
 
-/* --- somebody with a session ------------------------------------------------------------------------------
- */
+/* --- somebody with a session --- */
 
 /* He gets in what the limit says, and goes on to be heard; nobody else notices. */
 static void too_much_of_one(void **state) {

@@ -38,7 +38,7 @@ static int end(void **state) {
     return program_stop(&relay, SIGTERM);
 }
 
-/* ---- fields ---- */
+/* --- fields --- */
 
 static void fields_are_checked(void **state) {
     (void)state;
@@ -79,7 +79,7 @@ static void a_wish_is_whole_or_none(void **state) {
     kl_wish_forget(&m->wish);
 }
 
-/* ---- browsing ---- */
+/* --- browsing --- */
 
 static unsigned browse(const char *relays, struct keylock_room *room) {
     const struct keylock_api *api = keylock_api();
@@ -144,7 +144,7 @@ static void browsing_ends_at_once(void **state) {
     program_stop(&mute, SIGTERM);
 }
 
-/* ---- a game ---- */
+/* --- a game --- */
 
 static bool environment(unsigned cmd, void *data) {
     switch (cmd) {

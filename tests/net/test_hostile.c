@@ -84,8 +84,7 @@ static int finish(void **state) {
     return 0;
 }
 
-/* --- by raw datagrams --------------------------------------------------------------------------------------
- */
+/* --- by raw datagrams --- */
 
 static void random_datagram(uint8_t *bytes, size_t len) {
     for (size_t i = 0; i < len; i++)
@@ -186,8 +185,7 @@ static void at_a_client(void **state) {
     close(fd);
 }
 
-/* --- by a connection that breaks the protocol
- * --------------------------------------------------------------- */
+/* --- by a connection that breaks the protocol --- */
 
 static void expect_refusal(struct intruder *n, const char *text) {
     intruder_serve(n, 7000);
@@ -282,9 +280,9 @@ static void fragments(void **state) {
     intruder_leave(&n);
 }
 
-/* --- by what the relay is made to hold
- * ---------------------------------------------------------------------- Of each kind so many, in a relay of
- * their own; it may grow by less than 8 MiB for each. */
+/* --- by what the relay is made to hold ---
+ *
+ * Of each kind so many, in a relay of their own; it may grow by less than 8 MiB for each. */
 
 #define HOSTILE       8
 #define CLIENT_MAX_KB (8 * 1024)

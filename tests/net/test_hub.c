@@ -109,8 +109,7 @@ static unsigned sessions(void) {
     return count + hub->gate->half_open->count;
 }
 
-/* --- handshakes by hand, from any socket ------------------------------------------------------------------
- */
+/* --- handshakes by hand, from any socket --- */
 
 struct shaken {
     struct kl_hs_client handshake;
@@ -162,8 +161,7 @@ static void say_sealed(struct shaken *s, int fd, uint8_t kind, const void *body,
     throw_at(fd, kl_hub_port(hub), bytes, kl_seal(&s->sealer, kind, body, len, bytes));
 }
 
-/* --- in another's name ------------------------------------------------------------------------------------
- */
+/* --- in another's name --- */
 
 static const struct {
     const char *what;
@@ -242,8 +240,7 @@ static void in_the_name_of_another(void **state) {
     intruder_leave(&him);
 }
 
-/* --- CONNECT ----------------------------------------------------------------------------------------------
- */
+/* --- CONNECT --- */
 
 static size_t connect_command(uint8_t *out, uint32_t id) {
     ENetProtocolConnect c = {.outgoingPeerID = 0, .incomingSessionID = 0xff, .outgoingSessionID = 0xff};
@@ -338,8 +335,7 @@ static void no_answer_is_larger(void **state) {
     intruder_leave(&n);
 }
 
-/* --- messages that wait -----------------------------------------------------------------------------------
- */
+/* --- messages that wait --- */
 
 /* A client that takes nothing makes the relay keep so many bytes of control for it, and not one more. */
 static void control_is_bounded_in_bytes(void **state) {
@@ -358,8 +354,7 @@ static void control_is_bounded_in_bytes(void **state) {
     intruder_leave(&n);
 }
 
-/* --- on the way to another address ------------------------------------------------------------------------
- */
+/* --- on the way to another address --- */
 
 #define PIECE 1000
 
@@ -434,8 +429,7 @@ static void no_bulk_while_it_moves(void **state) {
     intruder_leave(&n);
 }
 
-/* --- datagrams that somebody recorded ---------------------------------------------------------------------
- */
+/* --- datagrams that somebody recorded --- */
 
 /* INIT with its cookie, the handshake's second word, sent again by somebody who saw it. From its own address:
  * the same answer as long as nothing has come of the session, nothing once it has, and later, as long as the

@@ -30,8 +30,7 @@ static struct state state[ROOM];
 static struct liar liar[2];
 static unsigned players, liars;
 
-/* --- a room -----------------------------------------------------------------------------------------------
- */
+/* --- a room --- */
 
 static struct kl_hello hello_of(const char *name, unsigned seats, unsigned of) {
     struct kl_hello h = hello_make(name, "room", seats, of);
@@ -99,8 +98,7 @@ static bool has_verified(unsigned i, uint32_t frame) {
     return s->any_verified && s->verified >= frame;
 }
 
-/* --- claims that must hold --------------------------------------------------------------------------------
- */
+/* --- claims that must hold --- */
 
 /* A line of the relay's log with all of these. */
 static unsigned lines_with(const char *a, const char *b, const char *c) {
@@ -149,8 +147,7 @@ static void expect_in_sync(unsigned count) {
     }
 }
 
-/* --- hashes that are held back ----------------------------------------------------------------------------
- */
+/* --- hashes that are held back --- */
 
 #define UNTIL_IT_LOADS 10000
 
@@ -199,8 +196,7 @@ static void a_silent_client_is_counted_on_no_side(void **unused) {
     end();
 }
 
-/* --- hashes that are not true -----------------------------------------------------------------------------
- */
+/* --- hashes that are not true --- */
 
 /* He says so until he has to load the others' state. */
 static void a_false_hash(unsigned who) {
@@ -257,8 +253,7 @@ static void nobody_on_a_tie(void **unused) {
     }
 }
 
-/* --- snapshots --------------------------------------------------------------------------------------------
- */
+/* --- snapshots --- */
 
 static uint8_t *other_bytes(const struct state *s, uint32_t *len) {
     s->own[s->bytes / 2] ^= 1;

@@ -200,7 +200,7 @@ static void a_guest_takes_none_from_a_stranger(void **state) {
     assert_string_equal(match.front.error, "the host has no room for you: another version");
 }
 
-/* ---- the match over the channel (59-netplay-tcp.sh has the rest) ---- */
+/* --- the match over the channel (59-netplay-tcp.sh has the rest) --- */
 
 static void nobody_is_carried_without_a_ticket_for_it(void **state) {
     (void)state;
@@ -249,7 +249,7 @@ static void the_channel_is_read_once_a_turn(void **state) {
     assert_int_equal(polled, 3); /* it may end the session */
 }
 
-/* ---- a core with an interface of its own ---- */
+/* --- a core with an interface of its own --- */
 
 static unsigned core_started, core_heard, core_stopped;
 static void core_start(uint16_t client, kl_netpacket_send_fn send, kl_netpacket_poll_fn poll_receive) {

@@ -226,8 +226,7 @@ static void a_newcomer_gets_the_seat(void **state) {
     program_stop(&relay, SIGTERM);
 }
 
-/* --- refusals and ends -------------------------------------------------------------------------------------
- */
+/* --- refusals and ends --- */
 
 static void expect_end(struct player *p, const char *reason) {
     assert_true(players_reach(p, 1, 0, KL_STAY_ENDED, 12));
@@ -306,8 +305,7 @@ static void system_files_are_compared(void **state) {
     program_stop(&relay, SIGTERM);
 }
 
-/* --- the relay's identity, and the cipher -----------------------------------------------------------------
- */
+/* --- the relay's identity, and the cipher --- */
 
 static void the_fingerprint_is_checked(void **state) {
     (void)state;

@@ -165,8 +165,7 @@ static void fifty_rooms_go_on(void **state) {
     assert_int_equal(files(), 0); /* SIGINT ends all rooms */
 }
 
-/* --- a journal that has ended before its room --------------------------------------------------------------
- */
+/* --- a journal that has ended before its room --- */
 
 /* Frames played since come from the players. */
 static void past_its_limit(void **state) {
@@ -211,8 +210,7 @@ static void past_its_limit(void **state) {
     assert_int_equal(files(), 0);
 }
 
-/* --- rooms of an hour -------------------------------------------------------------------------------------
- */
+/* --- rooms of an hour --- */
 
 #define HOUR      (60 * 3600 + 3)
 #define HOURS_MAX 50

@@ -1,6 +1,8 @@
 /* test_return.c - links that are cut and come back: by themselves after an outage, and as a new process with
  * what it kept; all of it at once to eight players of one house. net/PROTOCOL.md §7, kept seats.
+ *
  *   LONG=1  cut for 10 and 30 s as well, which tests/e2e/70-return.sh does with the programs themselves
+ *
  * runs: waiting, test, 65 s */
 #include <poll.h>
 #include <setjmp.h>
@@ -214,8 +216,7 @@ static void the_relay_is_killed(void **state) {
     end(2);
 }
 
-/* --- eight players behind one NAT --------------------------------------------------------------------------
- */
+/* --- eight players behind one NAT --- */
 
 static void house_opens(const char *room, const uint8_t *start, size_t start_len) {
     for (unsigned i = 0; i < HOUSE; i++) {

@@ -32,8 +32,7 @@ static void open_players(uint16_t port) {
     assert_true(players_reach(player, 2, 0, KL_STAY_PLAYING, 10));
 }
 
-/* --- other addresses ---------------------------------------------------------------------------------------
- */
+/* --- other addresses --- */
 
 static uint32_t frames_least(unsigned count) {
     uint32_t least = UINT32_MAX;
@@ -95,8 +94,7 @@ static void a_nat_that_forgets(void **state) {
     assert_int_equal(program_stop(&relay, SIGTERM), 0);
 }
 
-/* --- by hand -----------------------------------------------------------------------------------------------
- */
+/* --- by hand --- */
 
 /* In a room that waits for a second player: each CTRL is answered by an UPDATE. */
 static void wait_in_a_room(struct intruder *n) {
@@ -170,8 +168,7 @@ static void a_copy_from_elsewhere(void **state) {
 }
 
 /* A client that sends from an address that does not answer makes the relay send three times that at most, and
- * no ENet.
- */
+ * no ENet. */
 static void little_goes_to_an_unproved_address(void **state) {
     (void)state;
     struct intruder n;

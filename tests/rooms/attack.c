@@ -35,8 +35,7 @@ bool attack_is_on(void) {
     return now != NULL;
 }
 
-/* --- the room ---------------------------------------------------------------------------------------------
- */
+/* --- the room --- */
 
 static unsigned players(void) {
     return (unsigned)now->is[LIAR_PLAYERS];
@@ -133,8 +132,7 @@ static bool is_over(void) {
     return from_us && now_us >= from_us + LASTS_S * SECOND;
 }
 
-/* --- the judge --------------------------------------------------------------------------------------------
- */
+/* --- the judge --- */
 
 /* Without pauses and runs from the beginning: both are counted by themselves. */
 static double worst_fps(unsigned c, unsigned window_s) {
@@ -197,8 +195,7 @@ double attack_play(struct attack *a) {
     return a->d.worst;
 }
 
-/* --- many -------------------------------------------------------------------------------------------------
- */
+/* --- many --- */
 
 static const char head[] = "worst | fps of 60 s, of 10 s | down/up pauses rewound anew | lie";
 

@@ -19,8 +19,7 @@ bool can_bring(const struct client *c) {
     return (c->state == IN || c->state == LOST) && !c->crashed && kl_stay_can_bring(&c->stay);
 }
 
-/* --- in and out --------------------------------------------------------------------------------------------
- */
+/* --- in and out --- */
 
 /* Nothing is known any more, a game begins at frame 0. */
 static void begin_anew(struct client *c) {
@@ -156,8 +155,7 @@ static void end(struct client *c) {
     over(c);
 }
 
-/* --- messages and datagrams that come ---------------------------------------------------------------------
- */
+/* --- messages and datagrams that come --- */
 
 static bool hears(const struct client *c) {
     return c->state != OFF && !c->crashed && !kl_stay_is_over(&c->stay);
@@ -186,8 +184,7 @@ void client_stranger(struct client *c, const uint8_t *bytes, size_t len) {
     if (hears(c)) kl_stay_stranger(&c->stay, bytes, len, now_us);
 }
 
-/* --- playing -----------------------------------------------------------------------------------------------
- */
+/* --- playing --- */
 
 static void hash(struct client *c, uint32_t label) {
     struct kl_hash h = {
@@ -255,8 +252,7 @@ static void load(struct client *c) {
     kl_stay_ready(&c->stay, &facts);
 }
 
-/* --- a step: the network thread's turn ---------------------------------------------------------------------
- */
+/* --- a step: the network thread's turn --- */
 
 /* Does with the wire what the stay has decided. */
 static void follow(struct client *c) {

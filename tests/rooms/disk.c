@@ -25,8 +25,7 @@ static struct found { /* a file, and the frames that it can prove */
 } found[FILES];
 static unsigned files;
 
-/* --- the disk ---------------------------------------------------------------------------------------------
- */
+/* --- the disk --- */
 
 int __real_kl_file_append(const struct kl_file *f, uint64_t at, const struct kl_file_part *part,
                           unsigned parts, char *why, size_t why_len);
@@ -115,8 +114,7 @@ static void look_at_one(const char *path) {
     free(bytes);
 }
 
-/* --- the relay's lives ------------------------------------------------------------------------------------
- */
+/* --- the relay's lives --- */
 
 void disk_choose(uint64_t seed) {
     disk_rng = (struct rng){seed ^ UINT64_C(0xd15c)};

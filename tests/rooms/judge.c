@@ -101,8 +101,7 @@ unsigned doubts_since(uint64_t us) {
     return n;
 }
 
-/* A watcher out of sync begins anew, and is in sync then: where the game is what the frames make it.
- */
+/* A watcher out of sync begins anew, and is in sync then: where the game is what the frames make it. */
 static void look_at_watchers(bool frames_flow) {
     for (unsigned i = 0; i < CLIENTS; i++) {
         struct client *c = &client[i];

@@ -29,8 +29,7 @@ static uint64_t from_us, next_us[CLIENTS][LIAR_NUMBERS], over_us[CLIENTS];
 static uint32_t turn[CLIENTS];
 static struct rng lie_rng = {0x11a2};
 
-/* --- numbers ----------------------------------------------------------------------------------------------
- */
+/* --- numbers --- */
 
 /* The liars' votes are at most as many as the others'. */
 static bool is_fit(const int32_t is[LIAR_NUMBERS]) {
@@ -76,8 +75,7 @@ void liar_change(int32_t is[LIAR_NUMBERS], struct rng *r) {
     numbers_change(number + LIAR_DEEDS, is + LIAR_DEEDS, LIAR_NUMBERS - LIAR_DEEDS, r);
 }
 
-/* --- when -------------------------------------------------------------------------------------------------
- */
+/* --- when --- */
 
 void liar_begin(const int32_t is[LIAR_NUMBERS]) {
     lie = is;
@@ -105,8 +103,7 @@ static bool is_due(const struct client *c, enum liar_number n) {
     return true;
 }
 
-/* --- deeds ------------------------------------------------------------------------------------------------
- */
+/* --- deeds --- */
 
 static void say(const struct client *c, const struct kl_msg *m) {
     uint8_t bytes[KL_MSG_MAX];

@@ -19,8 +19,7 @@ void shot_keep(struct client *c) {
     kl_own_states_keep(&c->mine, c->machine.next, bytes, sizeof c->machine.is);
 }
 
-/* --- its own ----------------------------------------------------------------------------------------------
- */
+/* --- its own --- */
 
 void shot_taken(struct client *c, uint32_t keyframe, const uint8_t shot[SHOT_BYTES]) {
     struct kl_state_said said = {.keyframe = keyframe, .bytes = SHOT_BYTES, .has = true};
@@ -70,8 +69,7 @@ static void give(struct client *c) {
     kl_stay_give_snapshot(&c->stay, c->shot_keyframe, based, packed, (uint32_t)len);
 }
 
-/* --- the others' ------------------------------------------------------------------------------------------
- */
+/* --- the others' --- */
 
 static void look_for_snapshot(struct client *c) {
     struct kl_offer offer;
@@ -128,9 +126,7 @@ static void load(struct client *c) {
     if (is_wrong(c)) c->strike_us[c->strikes++ % 64] = now_us; /* as those were who gave it */
 }
 
-/* --- back to its own
- * ----------------------------------------------------------------------------------------
- */
+/* --- back to its own --- */
 
 static void look_for_rewind(struct client *c) {
     if (!kl_stay_rewind(&c->stay, &c->rewind)) return;

@@ -144,8 +144,7 @@ void wire_datagram(unsigned s, const uint8_t *body, size_t len) {
     put(s, true, INPUTS, now_us + delay(&session[s]), body, len);
 }
 
-/* --- the relay's side -------------------------------------------------------------------------------------
- */
+/* --- the relay's side --- */
 
 static struct kl_traffic relay_traffic(void *ctx, unsigned peer) {
     (void)ctx;
@@ -228,8 +227,7 @@ void relay_begin(void) {
     kl_lobby_run(lobby, again ? now_us : now_us - 60 * SECOND); /* the first is no newborn */
 }
 
-/* --- sessions ---------------------------------------------------------------------------------------------
- */
+/* --- sessions --- */
 
 unsigned wire_open(struct client *c, const uint8_t binding[32]) {
     unsigned peer = 0;
@@ -270,8 +268,7 @@ void wire_detach(unsigned n) {
     session[n].client = NULL;
 }
 
-/* --- handshakes --------------------------------------------------------------------------------------------
- */
+/* --- handshakes --- */
 
 static void put_stranger(const struct client *c, bool to_relay, const uint8_t *bytes, size_t len) {
     uint64_t delay_us = rng_range(&wire_rng, 1000, 90000);

@@ -55,8 +55,7 @@ bool truth_sample(struct truth *t, unsigned client, unsigned seat, uint32_t numb
     return true;
 }
 
-/* --- frames ------------------------------------------------------------------------------------------------
- */
+/* --- frames --- */
 
 static bool check_shape(struct truth *t, const struct kl_frame *f, const struct kl_frame *expected) {
     if (f->number != t->next) return broken(t, f, "handed out where %u was next", t->next);
@@ -149,8 +148,7 @@ static void lay_out(struct truth *t, const struct kl_lock_relay *room, uint32_t 
     t->changes_settled += changed && now_us >= t->scenario->settled_us;
 }
 
-/* --- the room ----------------------------------------------------------------------------------------------
- */
+/* --- the room --- */
 
 void truth_before(struct truth *t, const struct kl_lock_relay *room) {
     t->ref.schedule = room->schedule;

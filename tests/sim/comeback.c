@@ -15,8 +15,7 @@
 #define SLACK_US      3000000
 #define HEAVY_MEAN_US 100000 /* beyond the delay, for a bulk message */
 
-/* --- history ----------------------------------------------------------------------------------------------
- */
+/* --- history --- */
 
 static void append(struct world *w, struct kl_history *h, const struct kl_frame *f) {
     const struct kl_commands *given = &w->truth.commands[f->number % REF_RING];
@@ -141,8 +140,7 @@ static void piece_arrives(struct world *w, const struct event *e) {
     if (!w->relay_down) comeback_serve(w);
 }
 
-/* --- sessions ---------------------------------------------------------------------------------------------
- */
+/* --- sessions --- */
 
 uint64_t comeback_excuse_us(const struct world *w, unsigned i, uint32_t frames) {
     const struct sim_client *c = &w->client[i];
@@ -247,8 +245,7 @@ static void returned(struct world *w, unsigned i, uint32_t session_number) {
     drive_send_relay(w);
 }
 
-/* --- the relay --------------------------------------------------------------------------------------------
- */
+/* --- the relay --- */
 
 static void relay_dies(struct world *w, const struct happening *h) {
     w->relay_down = true;
@@ -321,8 +318,7 @@ static void reopen(struct world *w, const struct happening *h) {
     drive_send_relay(w);
 }
 
-/* --- joining a game under way -----------------------------------------------------------------------------
- */
+/* --- joining a game under way --- */
 
 /* Not before the game is on, nor before its seats are free. The process has nothing, and loads. */
 static void join(struct world *w, unsigned i) {
@@ -348,8 +344,7 @@ static void join(struct world *w, unsigned i) {
     drive_send_relay(w);
 }
 
-/* --- events -----------------------------------------------------------------------------------------------
- */
+/* --- events --- */
 
 void comeback_happen(struct world *w, const struct happening *h) {
     struct sim_client *c = &w->client[h->client];

@@ -71,8 +71,7 @@ static void count_work(struct world *w, struct rate *r) {
     if (w->now_us / 1000000 == r->second) r->work++;
 }
 
-/* An UPDATE's words on the room are the reference's; looked at now and then, for it takes its time.
- */
+/* An UPDATE's words on the room are the reference's; looked at now and then, for it takes its time. */
 static void check_update(struct world *w, unsigned client, const uint8_t *body, size_t len) {
     const struct ref_relay *ref = &w->truth.ref;
     struct kl_update u;
@@ -313,8 +312,7 @@ void drive_to_client(struct world *w, struct packet *p) {
     drive_send_client(w, p->client);
 }
 
-/* --- a turn ----------------------------------------------------------------------------------------------
- */
+/* --- a turn --- */
 
 static void sample(struct world *w, unsigned client, bool again, uint64_t now) {
     struct sim_client *c = &w->client[client];

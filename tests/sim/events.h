@@ -1,5 +1,4 @@
-/* events.h - the next events: a binary heap by time, then by order of making; and a pool of packets.
- */
+/* events.h - the next events: a binary heap by time, then by order of making; and a pool of packets. */
 #ifndef SIM_EVENTS_H
 #define SIM_EVENTS_H
 

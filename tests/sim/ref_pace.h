@@ -1,6 +1,5 @@
 /* ref_pace.h - clients that hold the room up, as net/PROTOCOL.md §5 "Absence" has it: a part of the reference
- * room.
- */
+ * room. */
 #ifndef SIM_REF_PACE_H
 #define SIM_REF_PACE_H
 

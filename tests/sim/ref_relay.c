@@ -63,8 +63,7 @@ static double line_us(const struct ref_relay *r, uint32_t f) {
     return r->schedule.t0_us + f * r->schedule.period_us;
 }
 
-/* --- absence ----------------------------------------------------------------------------------------------
- */
+/* --- absence --- */
 
 void ref_make_absent(struct ref_client *c) {
     c->absences += c->presence != REF_ABSENT;
@@ -98,8 +97,7 @@ static void find_absent(struct ref_relay *r, uint64_t now_us) {
     }
 }
 
-/* --- events -----------------------------------------------------------------------------------------------
- */
+/* --- events --- */
 
 static void take_samples(struct ref_relay *r, struct ref_client *c, struct kl_ctrl *m) {
     struct kl_input in[KL_MAX_SEATS];
@@ -174,8 +172,7 @@ void ref_room_resume(struct ref_relay *r, uint64_t now_us) {
     r->last_close_us = now_us;
 }
 
-/* --- commands ---------------------------------------------------------------------------------------------
- */
+/* --- commands --- */
 
 static struct ref_client *giver(struct ref_relay *r, unsigned i) {
     return i == KL_MAX_CLIENTS ? &r->relay : &r->client[i];
@@ -278,8 +275,7 @@ static void check_given(struct ref_relay *r, const struct kl_commands *given) {
     }
 }
 
-/* --- intervals --------------------------------------------------------------------------------------------
- */
+/* --- intervals --- */
 
 bool ref_room_wants_interval(struct ref_relay *r) {
     if (!r->started || !ref_room_pads(r)) return false;
@@ -382,8 +378,7 @@ void ref_room_lay_out(struct ref_relay *r, uint32_t length, const struct kl_comm
     memcpy(past->plays, r->plays, sizeof past->plays);
 }
 
-/* --- frames -----------------------------------------------------------------------------------------------
- */
+/* --- frames --- */
 
 /* "the last of them as well waits": pads whose samples of before the interval are not all in. */
 static uint8_t still_to_come(const struct ref_relay *r) {

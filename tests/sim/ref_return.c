@@ -73,8 +73,7 @@ void ref_room_rewind(struct ref_relay *r, uint32_t at, const struct kl_frame *sh
     r->hold_until_us = hold_us ? now_us + hold_us : 0;
 }
 
-/* --- truth -------------------------------------------------------------------------------------------------
- */
+/* --- truth --- */
 
 static uint64_t mix(uint64_t h, uint64_t v) {
     h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);

@@ -41,8 +41,7 @@ bool trial_play(struct world *w, const struct scenario *s, world_probe *probe, v
     return held;
 }
 
-/* --- one who hangs -----------------------------------------------------------------------------------------
- */
+/* --- one who hangs --- */
 
 struct hang {
     uint64_t at_us, until_us;
@@ -126,8 +125,7 @@ int trial_hang(const struct cell *like, double seconds) {
     return !held;
 }
 
-/* --- a long menu ------------------------------------------------------------------------------------------
- */
+/* --- a long menu --- */
 
 #define MENU_ORDERS 200
 
@@ -172,8 +170,7 @@ int trial_menu(const struct cell *like, double seconds) {
     return !held;
 }
 
-/* --- an hour -----------------------------------------------------------------------------------------------
- */
+/* --- an hour --- */
 
 static void change_for_an_hour(struct scenario *s, struct rng *r) {
     for (uint8_t i = 0; i < KL_MAX_CLIENTS; i++)
@@ -254,8 +251,7 @@ int trial_hour(const struct cell *like, uint64_t seed) {
     return !held;
 }
 
-/* --- unequal players ---------------------------------------------------------------------------------------
- */
+/* --- unequal players --- */
 
 struct fit {
     uint64_t from_us, frames, sum;

@@ -67,8 +67,7 @@ int trial_liar(const struct cell *like, const char *spec) {
     return !held;
 }
 
-/* --- the search --------------------------------------------------------------------------------------------
- */
+/* --- the search --- */
 
 /* Found by the search, and mended. */
 static const char *const known[] = {

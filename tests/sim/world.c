@@ -102,8 +102,7 @@ static uint64_t later(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/* --- events of clients ------------------------------------------------------------------------------------
- */
+/* --- events of clients --- */
 
 /* Until then, client c has a reason to be slow, and the room with it where c has a seat. */
 static void excuse(struct world *w, struct sim_client *c, uint64_t until_us) {
@@ -212,8 +211,7 @@ static void happen(struct world *w, const struct happening *h) {
     }
 }
 
-/* --- progress ---------------------------------------------------------------------------------------------
- */
+/* --- progress --- */
 
 static uint64_t patience_us(const struct world *w) {
     uint64_t worst = 0;
@@ -325,8 +323,7 @@ static void check_lost(struct world *w, unsigned i) {
     excuse(w, c, until_us);
 }
 
-/* --- the loop ---------------------------------------------------------------------------------------------
- */
+/* --- the loop --- */
 
 /* A datagram for a process that stands still stays in its socket. */
 static void deliver(struct world *w, const struct event *e) {

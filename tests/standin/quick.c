@@ -5,6 +5,7 @@
 #include "tests/fuzz/fuzz.h"
 
 /* --- large blocks ---
+ *
  * ASan maps a large block for each malloc() and unmaps it later, which costs more than the rest of an input.
  * So large blocks are kept, poisoned while nobody has them. The one freed longest ago is taken first, so a
  * use after free is seen. */
@@ -100,6 +101,7 @@ void *__wrap_realloc(void *at, size_t size) {
 }
 
 /* --- comparisons ---
+ *
  * libFuzzer notes the operands of each, a quarter of all time, to guess values with. These targets put right
  * themselves what nobody guesses, and find more without. */
 

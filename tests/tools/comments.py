@@ -5,6 +5,7 @@ It prints "ok", or "FAIL" with each place.
 continues  no comment begins or ends with dots: it does not continue the one above, nor is it continued below
 pronouns   no comment, and no sentence in one, begins with who, whom, whose, which, what or where, but a question, which ends
            with "?"
+wide       no line of a comment in C has more than 110 characters (the formatter leaves comments as they are)
 
 Looked at: C, Python and shell of the whole tree, or of the named folders. A block of lines is one comment."""
 import re
@@ -53,13 +54,17 @@ def plain(words):
 
 def main():
     files = subprocess.run(["git", "ls-files", "--", *(sys.argv[1:] or ["."])], check=True, capture_output=True, text=True).stdout.split()
-    wrong, count = {rule: [] for rule in RULES}, 0
+    wrong, count = {rule: [] for rule in [*RULES, "wide"]}, 0
     for path in files:
         read = of_c if path.endswith((".c", ".h")) else of_script if path.endswith((".py", ".sh", ".mk", "Makefile")) else None
         if not read:
             continue
         with open(path, encoding="utf-8") as f:
             text = f.read()
+        if read == of_c:
+            for line, words in enumerate(text.split("\n"), 1):
+                if len(words) > 110 and re.match(r"[^\"]*/\*| \*", words):
+                    wrong["wide"].append(f"{path}:{line}: {len(words)} characters")
         for line, words in read(text):
             count += 1
             for rule, look in RULES.items():

@@ -106,8 +106,7 @@ static void fail(const char *what) {
     exit(1);
 }
 
-/* --- chance: tests/lib/rng.h, Box-Muller ----------------------------------------------
- */
+/* --- chance: tests/lib/rng.h, Box-Muller --- */
 
 static double uniform(struct proxy *p) {
     return rng_unit(&p->random);
@@ -118,8 +117,7 @@ static double half_normal(struct proxy *p) {
     return fabs(sqrt(-2.0 * log(u)) * cos(2.0 * M_PI * v));
 }
 
-/* --- the queue --------------------------------------------------------------------------------------------
- */
+/* --- the queue --- */
 
 static bool before(const struct packet *a, const struct packet *b) {
     return a->due_us != b->due_us ? a->due_us < b->due_us : a->order < b->order;
@@ -257,8 +255,7 @@ static void deliver_due(struct proxy *p) {
     }
 }
 
-/* --- sockets ----------------------------------------------------------------------------------------------
- */
+/* --- sockets --- */
 
 static int open_socket(void) {
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), bytes = BUFFER_BYTES;
@@ -332,8 +329,7 @@ static void wait_and_receive(struct proxy *p, uint64_t end_us) {
         if (fds[i + 1].revents) receive_down(p, i);
 }
 
-/* --- the command line -------------------------------------------------------------------------------------
- */
+/* --- the command line --- */
 
 static void usage(const char *why) {
     fprintf(stderr,

@@ -18,7 +18,7 @@
 #define CAP 65536
 static uint8_t file[CAP];
 
-/* ---- writing ---- */
+/* --- writing --- */
 
 struct part {
     const char *name, *text;
@@ -103,7 +103,7 @@ static size_t write_7z(const struct part *part, unsigned count, const char *comp
     return used;
 }
 
-/* ---- reading ---- */
+/* --- reading --- */
 
 static struct kl_archive_member *list;
 

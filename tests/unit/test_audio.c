@@ -82,7 +82,7 @@ static void calls(unsigned count) {
         call(1);
 }
 
-/* ---- judges ---- */
+/* --- judges --- */
 
 static double worst_step(size_t from, size_t to) {
     int worst = 0;
@@ -157,7 +157,7 @@ static double any(void) {
     return (chance >> 8) / 16777216.0;
 }
 
-/* ---- bit for bit ---- */
+/* --- bit for bit --- */
 
 static void usual_pace_is_exact(void **state) {
     (void)state;
@@ -198,7 +198,7 @@ static void alone_it_goes_through(void **state) {
     kl_audio_pass(&audio, NULL);
 }
 
-/* ---- steady play ---- */
+/* --- steady play --- */
 
 /* A frontend of `hz`, a core of FPS, a machine whose timer wobbles by `wobble_us`, for seconds. late: now and
  * then a frame is late by one call. */
@@ -287,7 +287,7 @@ static void a_core_that_states_nonsense(void **state) {
     kl_audio_call(&audio, 0, now_us - 5000000, 1e9, NULL);
 }
 
-/* ---- stalls, fast-forward ---- */
+/* --- stalls, fast-forward --- */
 
 static void a_stall_fades_and_comes_back(void **state) {
     (void)state;

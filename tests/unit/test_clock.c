@@ -240,8 +240,7 @@ static void a_long_stall_moves_it_at_once_and_never_back(void **state) {
     assert_near(kl_schedule_line_us(&s, 1), 2010000, 1e-6);
 }
 
-/* --- playout -----------------------------------------------------------------------------------------------
- */
+/* --- playout --- */
 
 /* Frames for so many seconds from *at_us on, 10 ms each, `late_us` late; every `spike_every`-th (0: none) 40
  * ms late. */

@@ -232,7 +232,7 @@ static void swaps(void **state) {
     assert_int_equal(kl_command_seat(&match, 0), 0);
 }
 
-/* ---- giving ---- */
+/* --- giving --- */
 
 static char answer[300];
 

@@ -81,7 +81,7 @@ static void states_may_differ_in_size_memories_not(void **state) {
     kl_comparison_free(&c);
 }
 
-/* ---- the memories of a core ---- */
+/* --- the memories of a core --- */
 
 static uint8_t memory[256], sram[32];
 static void *plain_data(unsigned id) {

@@ -25,7 +25,7 @@ static uint32_t roll(uint32_t below) {
     return (rng >> 8) % below;
 }
 
-/* ---- a link ---- */
+/* --- a link --- */
 
 struct packet {
     uint64_t at_us; /* 0: free */
@@ -74,7 +74,7 @@ static void carry(uint64_t now_us) {
         post(false, body, len, now_us);
 }
 
-/* ---- the player ---- */
+/* --- the player --- */
 
 static struct {
     bool down;
@@ -105,7 +105,7 @@ static void move_player(uint64_t now_us, bool playing) {
     player.keys++;
 }
 
-/* ---- the game ---- */
+/* --- the game --- */
 
 static struct {
     bool down;

@@ -31,7 +31,7 @@ static int remove_file(void **state) {
     return kl_dir_exists(dir);
 }
 
-/* ---- files ---- */
+/* --- files --- */
 
 /* FBNeo's reader of zips takes any other answer for an error. */
 static void a_seek_answers_0(void **state) {
@@ -93,7 +93,7 @@ static void modes_that_RetroArch_does_not_know_open_nothing(void **state) {
     assert_null(vfs->open(NULL, RETRO_VFS_FILE_ACCESS_READ, 0));
 }
 
-/* ---- folders ---- */
+/* --- folders --- */
 
 static void a_folder_opens_for_reading(void **state) {
     (void)state;
@@ -131,7 +131,7 @@ static void a_folder_that_is_there_is_no_failure_to_make_it(void **state) {
     assert_int_equal(vfs->mkdir(NULL), -1);
 }
 
-/* ---- environment ---- */
+/* --- environment --- */
 
 static void an_unknown_option_is_no_refusal(void **state) {
     (void)state;
@@ -165,7 +165,7 @@ static void a_machine_can_translate_code(void **state) {
     assert_true(can);
 }
 
-/* ---- content ---- */
+/* --- content --- */
 
 static void read_content(struct kl_headless *h, bool need_fullpath) {
     char err[KLT_ERR] = "";

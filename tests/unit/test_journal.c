@@ -4,8 +4,7 @@
 
 #include "net/engine/command.h"
 
-/* --- bytes ------------------------------------------------------------------------------------------------
- */
+/* --- bytes --- */
 
 static const uint8_t id_of_test[KL_JOURNAL_ID] = {1, 2, 3};
 
@@ -43,8 +42,7 @@ static void records_are_read_as_written(void **state) {
     assert_int_equal(kl_journal_head_open(secret, bytes, end, id), KL_E_VERSION);
 }
 
-/* --- killed and started again -----------------------------------------------------------------------------
- */
+/* --- killed and started again --- */
 
 static void the_match_goes_on(void **state) {
     (void)state;
@@ -142,8 +140,7 @@ static void a_client_that_does_not_come_back_ends_it(void **state) {
     assert_null(only_file());
 }
 
-/* --- files that are not ours ------------------------------------------------------------------------------
- */
+/* --- files that are not ours --- */
 
 static void others_files_are_left_alone(void **state) {
     (void)state;

@@ -7,8 +7,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
-/* --- a disk that is full ----------------------------------------------------------------------------------
- */
+/* --- a disk that is full --- */
 
 static void limit_files(rlim_t size) {
     struct rlimit l;

@@ -2,8 +2,7 @@
 #include "tests/unit/unit.h"
 #include "tests/lib/journal_lives.h"
 
-/* --- torn and changed -------------------------------------------------------------------------------------
- */
+/* --- torn and changed --- */
 
 /* Loads what is given; the frames of the room that comes of it, 0 where none does. */
 static uint32_t load(const uint8_t *from, size_t len) {

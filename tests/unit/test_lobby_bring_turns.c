@@ -110,8 +110,7 @@ static void if_nobody_else_could_the_slow_one_goes_on(void **state) {
     assert_int_equal(the_room()->lock.next_close, marked(1));
 }
 
-/* --- somebody who was quicker than all members ------------------------------------------------------------
- */
+/* --- somebody who was quicker than all members --- */
 
 static void expect_the_old_game(void) {
     struct kl_msg m = prepare_return(2, 12); /* has nothing to bring */
@@ -174,8 +173,7 @@ static void a_client_that_comes_too_late_finds_another_game(void **state) {
     assert_int_equal(lobby->bringing, 0);
 }
 
-/* --- old tickets ------------------------------------------------------------------------------------------
- */
+/* --- old tickets --- */
 
 static void keep_ticket(unsigned who, struct player *old) {
     memcpy(old->ticket, player[who].ticket, sizeof old->ticket);

@@ -33,8 +33,7 @@ static void open_rooms(void) {
     }
 }
 
-/* --- snapshots --------------------------------------------------------------------------------------------
- */
+/* --- snapshots --- */
 
 #define BOMB (16 * MIB) /* of zeros: what they make of work is not to be seen in their packed bytes */
 
@@ -114,8 +113,7 @@ static void snapshots_take_turns(void **state) {
     kl_lobby_destroy(lobby);
 }
 
-/* --- words ------------------------------------------------------------------------------------------------
- */
+/* --- words --- */
 
 static unsigned notices, rosters; /* to peer 0 */
 
@@ -172,8 +170,7 @@ static void nobody_is_put_out_by_others_words(void **state) {
     kl_lobby_destroy(lobby);
 }
 
-/* --- the pace ---------------------------------------------------------------------------------------------
- */
+/* --- the pace --- */
 
 static void say_rate(unsigned peer, uint32_t uhz) {
     struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {.kind = KL_COMMAND_RATE, .len = 4}};

@@ -39,8 +39,7 @@ static void two_begin(uint32_t bytes) {
     assert_non_null(heard(1, KL_MSG_PREPARE));
 }
 
-/* --- slow links -------------------------------------------------------------------------------------------
- */
+/* --- slow links --- */
 
 static void a_client_that_fetches_too_slowly_is_put_out(void **state) {
     (void)state;
@@ -87,8 +86,7 @@ static void a_client_that_comes_late_has_no_more_time(void **state) {
     assert_int_equal(member_of(0, 1)->seats, 2);
 }
 
-/* --- lost links -------------------------------------------------------------------------------------------
- */
+/* --- lost links --- */
 
 /* `whose` is linked for so long, and then away for so long, again and again, each time as a new process.
  * Returns after how many seconds it is in the room no more, at most 1000. */

@@ -67,8 +67,7 @@ static int set_up_many(void **state) {
     return 0;
 }
 
-/* --- again and again -------------------------------------------------------------------------------------
- */
+/* --- again and again --- */
 
 /* Its last session is dropped without a word, or still there when the next one comes. */
 static bool returns_fresh(const uint8_t *token, unsigned peer) {
@@ -197,8 +196,7 @@ static void a_client_that_waits_comes_in(void **state) {
     assert_false(inbox[peer].hung_up);
 }
 
-/* --- honest players --------------------------------------------------------------------------------------
- */
+/* --- honest players --- */
 
 static void crashes(unsigned who) {
     if (player[who].linked) cut(who);

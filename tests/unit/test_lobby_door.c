@@ -1,5 +1,4 @@
-/* test_lobby_door.c - passwords, locks, kicks, bans and lists of the relay's rooms. PROTOCOL.md §7.
- */
+/* test_lobby_door.c - passwords, locks, kicks, bans and lists of the relay's rooms. PROTOCOL.md §7. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_net.h"
 

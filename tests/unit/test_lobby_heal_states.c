@@ -6,8 +6,7 @@
 #include "net/engine/command.h"
 
 /* Some cores' states do not hold all, and then loading one does not help; running all from the beginning
- * does.
- */
+ * does. */
 static void a_client_that_parts_after_two_loads_runs_the_game_again(void **unused) {
     (void)unused;
     begin_machines();

@@ -1,7 +1,6 @@
 /* test_lobby_late.c - a player who joins a game under way runs it all from the beginning and then plays; the
  * others notice nothing. The engine is the real one on both sides, the network is a function call.
- * PROTOCOL.md §7.
- */
+ * PROTOCOL.md §7. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_players.h"
 

@@ -95,8 +95,7 @@ static void all_at_once(void **state) {
     assert_true(canon_end > before + 120);
 }
 
-/* --- tags and tickets ------------------------------------------------------------------------------------
- */
+/* --- tags and tickets --- */
 
 static void every_interval_is_tagged(void **state) {
     (void)state;
@@ -145,8 +144,7 @@ static void the_ticket_says_who_is_who(void **state) {
     assert_memory_equal(t.id, heard(12, KL_MSG_WELCOME)->welcome.room_id, KL_ROOM_ID_BYTES);
 }
 
-/* --- bounds ----------------------------------------------------------------------------------------------
- */
+/* --- bounds --- */
 
 /* If the beginning is gone, and there are no states, nobody can begin anew; a player with enough can still
  * come back. */

@@ -119,8 +119,7 @@ static void is_kept_and_sent_on(void **unused) {
     expect_all_at_the_end();
 }
 
-/* --- against the one that is kept -------------------------------------------------------------------------
- */
+/* --- against the one that is kept --- */
 
 static uint8_t before[BYTES]; /* the state that was */
 static uint8_t *slices;

@@ -6,8 +6,7 @@
 #include "net/engine/command.h"
 #include "net/relay/lobby/lobby_command.h"
 
-/* --- the frames that they see -----------------------------------------------------------------------------
- */
+/* --- the frames that they see --- */
 
 static void they_see_the_same_and_soon(void **state) {
     (void)state;
@@ -77,8 +76,7 @@ static void a_client_that_plays_comes_first(void **state) {
     assert_int_equal(after, 0);
 }
 
-/* --- the delay --------------------------------------------------------------------------------------------
- */
+/* --- the delay --- */
 
 static uint32_t latest; /* of all frames that a watcher has, how near to the present */
 
@@ -142,8 +140,7 @@ static void they_see_the_end(void **state) {
     assert_int_equal(kl_lobby_rooms(lobby), 0);
 }
 
-/* --- seats ------------------------------------------------------------------------------------------------
- */
+/* --- seats --- */
 
 static void one_takes_a_seat(void **state) {
     (void)state;
@@ -179,8 +176,7 @@ static void one_takes_a_seat(void **state) {
     assert_int_equal(member_of(0, 2)->seats, 0);
 }
 
-/* --- hashes -----------------------------------------------------------------------------------------------
- */
+/* --- hashes --- */
 
 static uint64_t lie; /* the error in a watcher's hashes */
 
@@ -246,8 +242,7 @@ static void out_of_sync_and_ignored(void **state) {
     assert_int_equal(watcher[0].lock.stats.next_run > 600, true);
 }
 
-/* --- a watcher's words, and limits ------------------------------------------------------------------------
- */
+/* --- a watcher's words, and limits --- */
 
 static void speaks(unsigned peer, const char *text) {
     struct kl_msg m = {.kind = KL_MSG_COMMAND,

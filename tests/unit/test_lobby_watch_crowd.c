@@ -14,8 +14,7 @@
 #define SPIKE   30000 /* µs more, once in 128; one in 64 is lost */
 #define LATER   256   /* datagrams under way */
 
-/* --- watchers that only read ------------------------------------------------------------------------------
- */
+/* --- watchers that only read --- */
 
 static struct reader {
     bool here, prepared;
@@ -50,8 +49,7 @@ static void read_on(unsigned i) {
     kl_lobby_datagram(lobby, AT_PEER + i, body, len, now_us);
 }
 
-/* --- links of the players ---------------------------------------------------------------------------------
- */
+/* --- links of the players --- */
 
 static struct way {
     uint32_t random;
@@ -82,8 +80,7 @@ static const struct later *due(struct way *w) {
     return l;
 }
 
-/* --- the players' datagrams -------------------------------------------------------------------------------
- */
+/* --- the players' datagrams --- */
 
 static uint64_t digest; /* of what went to them, and when */
 static unsigned updates, spacing_changes, order_breaks, most_at_once;

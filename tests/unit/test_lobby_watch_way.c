@@ -165,8 +165,7 @@ static void until_parted(unsigned i) {
     fail_msg("watcher %u is not told that it is out of sync", i);
 }
 
-/* --- coming late ------------------------------------------------------------------------------------------
- */
+/* --- coming late --- */
 
 static void late_by_a_snapshot(void **test) {
     (void)test;
@@ -278,8 +277,7 @@ static void it_takes_a_seat(void **test) {
     assert_int_equal(state_of(0, 2), KL_MEMBER_PLAYING);
 }
 
-/* --- out of sync ------------------------------------------------------------------------------------------
- */
+/* --- out of sync --- */
 
 static void healed_by_a_snapshot(void **test) {
     (void)test;
@@ -331,8 +329,7 @@ static void a_state_that_is_not_all(void **test) {
     assert_int_equal(got(AT_PEER, KL_MSG_VERDICT)->verdict.healed, 1);
 }
 
-/* --- coming again -----------------------------------------------------------------------------------------
- */
+/* --- coming again --- */
 
 static void comes_again(unsigned peer) {
     struct kl_msg m = a_hello(AT_PEER, "room", 0, PLAYERS, "x");

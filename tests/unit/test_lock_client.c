@@ -316,8 +316,7 @@ static void rtt_is_less_the_hold(void **state) {
     assert_true(m.has_echo && m.echo == 77 && m.hold_us == 155000);
 }
 
-/* --- absence, closing by the clock
- * -------------------------------------------------------------------------- */
+/* --- absence, closing by the clock --- */
 
 /* As update(), with the relay's word on our presence; frame `first` is due at once. */
 static void told(enum kl_presence presence, uint32_t first, uint32_t count, uint32_t next_sample,

@@ -291,8 +291,7 @@ static void a_client_that_is_lost_can_fetch(void **state) {
     assert_int_equal(from, 0);
 }
 
-/* --- after the relay died --------------------------------------------------------------------------------
- */
+/* --- after the relay died --- */
 
 static struct kl_frame past[2000];
 static struct kl_commands orders[2000];

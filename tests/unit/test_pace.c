@@ -164,7 +164,7 @@ static void run(struct world *w, double until_s) {
     }
 }
 
-/* ---- judges of the sound ---- */
+/* --- judges of the sound --- */
 
 static int worst_step(const struct world *w, double from_s) {
     int worst = 0;
@@ -217,7 +217,7 @@ static void sounds_clean(const struct world *w, const char *what, double from_s)
     if (worst_pitch(w, from_s) > 0.005) fail_msg("%s: pitch %g", what, worst_pitch(w, from_s));
 }
 
-/* ---- steady play ---- */
+/* --- steady play --- */
 
 static void one_frame_a_call(void **state) {
     (void)state;
@@ -283,7 +283,7 @@ static void a_jittery_link_is_not_heard(void **state) {
     }
 }
 
-/* ---- backlogs ---- */
+/* --- backlogs --- */
 
 /* The longest stretch of calls with two frames or more. */
 static unsigned longest_rush(const struct world *w) {

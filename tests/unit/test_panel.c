@@ -17,7 +17,7 @@
 static const enum retro_pixel_format formats[] = {RETRO_PIXEL_FORMAT_0RGB1555, RETRO_PIXEL_FORMAT_XRGB8888,
                                                   RETRO_PIXEL_FORMAT_RGB565};
 
-/* ---- a picture with a fence ---- */
+/* --- a picture with a fence --- */
 
 struct picture {
     uint8_t *heap;
@@ -94,7 +94,7 @@ static unsigned rows_drawn(const struct picture *p) {
     return rows;
 }
 
-/* ---- canvas ---- */
+/* --- canvas --- */
 
 static void colours_are_right_in_each_format(void **state) {
     (void)state;
@@ -174,7 +174,7 @@ static void letters_have_the_units_size(void **state) {
     free(p.heap);
 }
 
-/* ---- history ---- */
+/* --- history --- */
 
 static void history_keeps_ten_seconds(void **state) {
     (void)state;
@@ -225,7 +225,7 @@ static void a_card_shows_at_each_size(void **state) {
     }
 }
 
-/* ---- the panel ---- */
+/* --- the panel --- */
 
 static struct kl_graph *some_history(void) {
     static struct kl_graph h;

@@ -127,7 +127,7 @@ static void a_missing_folder_is_named(void **state) {
     has_names(2);
 }
 
-/* ---- other processes ---- */
+/* --- other processes --- */
 
 static struct kl_process start(const char *word, const char *more) {
     const char *arguments[] = {"test_platform_file", "CHILD", word, dir, more, NULL};

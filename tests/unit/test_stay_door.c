@@ -1,5 +1,4 @@
-/* A client takes little from a relay that cannot prove the room's password, and proves it itself.
- */
+/* A client takes little from a relay that cannot prove the room's password, and proves it itself. */
 #include "tests/lib/stay_bare.h"
 
 /* true: done with it. */

@@ -261,7 +261,7 @@ static void a_stream_outlives_the_list(void **state) {
     assert_null(kl_world_archive_read(world, path, &count));
 }
 
-/* ---- the host's small files ---- */
+/* --- the host's small files --- */
 
 static void the_table_names_files(void **state) {
     (void)state;

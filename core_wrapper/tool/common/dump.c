@@ -11,7 +11,7 @@ void kl_dump_free(struct kl_dump *d) {
     memset(d, 0, sizeof(*d));
 }
 
-/* ---- comparing ---- */
+/* --- comparing --- */
 
 static bool same_memory(const struct kl_region *a, const struct kl_region *b) {
     bool state = strcmp(a->name, KLT_DUMP_STATE) == 0; /* its size may change */
@@ -139,7 +139,7 @@ void kl_comparison_free(struct kl_comparison *c) {
     memset(c, 0, sizeof(*c));
 }
 
-/* ---- ranges ---- */
+/* --- ranges --- */
 
 static bool shows(const struct kl_differ *d, uint64_t i) {
     return d->times[i] && !(d->hidden && d->hidden[i]);

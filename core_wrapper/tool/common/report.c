@@ -11,7 +11,7 @@ static bool is_state(const struct kl_comparison *c, unsigned i) {
     return i + 1 == c->count;
 }
 
-/* ---- text ---- */
+/* --- text --- */
 
 static void put_bytes(FILE *f, const uint8_t *p, uint64_t len) {
     for (uint64_t i = 0; i < len && i < SHOWN_BYTES; i++)
@@ -101,7 +101,7 @@ void kl_report_text(FILE *f, struct kl_comparison *c, unsigned lines) {
     if (c->count == 1) fputs("no memory is exposed by this core: offsets are those of its savestate\n", f);
 }
 
-/* ---- JSON ---- */
+/* --- JSON --- */
 
 static void add_int(json_object *j, const char *key, uint64_t v) {
     json_object_object_add(j, key, json_object_new_int64((int64_t)v));

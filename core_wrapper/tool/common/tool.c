@@ -30,7 +30,7 @@ int tool_fail(int code, const char *command, const char *format, ...) {
     return code;
 }
 
-/* ---- the command line ---- */
+/* --- the command line --- */
 
 #define OPTIONS_MAX 64 /* of one command */
 
@@ -107,7 +107,7 @@ int tool_number(const char *option, const char *text, uint64_t lo, uint64_t hi, 
     return 0;
 }
 
-/* ---- places ---- */
+/* --- places --- */
 
 char *tool_path(char *arg) {
     kl_file_use_slashes(arg);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- known hashes ---- */
+/* --- known hashes --- */
 
 static int add_known(struct kl_side *s, const struct kl_hashline *line) {
     if ((s->knowns & (s->knowns - 1)) == 0) {
@@ -77,7 +77,7 @@ const struct kl_hashline *kl_side_known(const struct kl_side *s, uint32_t frame,
     return !s->knowns && frame < s->lines ? &s->line[frame] : NULL;
 }
 
-/* ---- running it ---- */
+/* --- running it --- */
 
 int kl_side_start(struct kl_side *s) {
     char err[KLT_ERR];
@@ -100,7 +100,7 @@ int kl_side_run(struct kl_side *s, uint32_t to, const uint8_t *what) {
     return 0;
 }
 
-/* ---- comparing ---- */
+/* --- comparing --- */
 
 unsigned kl_lines_part(const struct kl_hashline *a, const struct kl_hashline *b) {
     unsigned parts = 0;

@@ -79,7 +79,7 @@ static bool both_run(const struct bisect *b) {
     return b->side[0].runs && b->side[1].runs;
 }
 
-/* ---- differences of the recordings ---- */
+/* --- differences of the recordings --- */
 
 static void note_text(struct bisect *b, const char *what, const char *x, const char *y) {
     size_t n = kl_fact_length(x), m = kl_fact_length(y);
@@ -145,7 +145,7 @@ static void note_recordings(struct bisect *b) {
     note_deeds(b, &b->side[1]);
 }
 
-/* ---- the search ---- */
+/* --- the search --- */
 
 static uint32_t last_known(const struct kl_side *s) {
     return s->knowns ? s->known[s->knowns - 1].frame + 1 : NEVER;
@@ -235,7 +235,7 @@ static void check_replay(struct bisect *b, struct kl_side *s) {
     }
 }
 
-/* ---- the very frame ---- */
+/* --- the very frame --- */
 
 static int look_both(struct bisect *b, uint32_t frame) {
     struct kl_dump d[2] = {0};
@@ -284,7 +284,7 @@ static int refine(struct bisect *b) {
     return 0;
 }
 
-/* ---- states of another machine ---- */
+/* --- states of another machine --- */
 
 /* Makes the machine of side i stand at that frame: from its state, or by running there. */
 static int stand_at(struct bisect *b, unsigned i, uint32_t frame, const char *path) {
@@ -339,7 +339,7 @@ static int name_cause(struct bisect *b) {
     return blame_kept(b, b->side[1].runs ? 0 : 1);
 }
 
-/* ---- telling ---- */
+/* --- telling --- */
 
 static void tell_text(struct bisect *b) {
     for (unsigned i = 0; i < b->notes; i++)
@@ -396,7 +396,7 @@ static int bisect(struct bisect *b) {
     return b->first == NEVER ? BISECT_EQUAL : BISECT_PART;
 }
 
-/* ---- the command line ---- */
+/* --- the command line --- */
 
 static const struct option longs[] = {KLT_MACHINE_LONGS,
                                       {"hashes", required_argument, NULL, 'H'},

@@ -57,7 +57,7 @@ struct blame {
     char err[KLT_ERR];
 };
 
-/* ---- the states ---- */
+/* --- the states --- */
 
 static bool same_content(const char *a, const char *b) {
     size_t x = kl_fact_length(a), y = kl_fact_length(b);
@@ -100,7 +100,7 @@ static int load_pair(struct blame *b, const struct kl_pair *p, uint32_t *frame) 
     return 0;
 }
 
-/* ---- comparing ---- */
+/* --- comparing --- */
 
 static int compare(struct blame *b, uint32_t frame) {
     struct kl_dump d[2] = {0};
@@ -145,7 +145,7 @@ static int start(struct blame *b) {
     return 0;
 }
 
-/* ---- telling ---- */
+/* --- telling --- */
 
 static void add_text(json_object *j, const char *key, const char *text) {
     json_object_object_add(j, key, json_object_new_string(text));
@@ -194,7 +194,7 @@ static int blame(struct blame *b) {
     return b->found.differing ? BLAME_DIFFER : BLAME_EQUAL;
 }
 
-/* ---- the command line ---- */
+/* --- the command line --- */
 
 static int take(struct blame *b, int c) {
     int taken = kl_machine_take(&b->setup, c, optarg);

@@ -13,7 +13,7 @@
 #define ANSWER_MS 300000 /* of some hundred frames on a slow machine, with a sanitizer */
 #define END_MS    20000  /* for a core that is unloaded, or whose crash is written down */
 
-/* ---- the command line ---- */
+/* --- the command line --- */
 
 static int take_device(struct kl_machine_setup *s, const char *text) {
     if (kl_headless_take_device(&s->devices, text) == 0) return 0;
@@ -52,7 +52,7 @@ int kl_machine_take(struct kl_machine_setup *s, int c, char *value) {
     }
 }
 
-/* ---- its files ---- */
+/* --- its files --- */
 
 /* A core that crashes leaves its folders behind. */
 static void remove_scratch(struct kl_machine *m) {
@@ -60,7 +60,7 @@ static void remove_scratch(struct kl_machine *m) {
     m->scratch[0] = 0;
 }
 
-/* ---- the process ---- */
+/* --- the process --- */
 
 struct args {
     const char *at[ARGS];
@@ -118,7 +118,7 @@ static int spawn(struct kl_machine *m, const struct args *a, char *err, size_t e
     return kl_process_start(&m->process, &setup, err, err_len);
 }
 
-/* ---- asking ---- */
+/* --- asking --- */
 
 /* Adds the last line that it printed. */
 static void add_last_words(const struct kl_machine *m, char *err, size_t err_len) {
@@ -188,7 +188,7 @@ static int ask(struct kl_machine *m, const struct kl_machine_request *q, const v
     return receive(m, doing, r, bytes, len, err, err_len);
 }
 
-/* ---- the interface ---- */
+/* --- the interface --- */
 
 int kl_machine_start(struct kl_machine *m, const struct kl_machine_setup *setup, char *err, size_t err_len) {
     struct args *args = calloc(1, sizeof(*args));

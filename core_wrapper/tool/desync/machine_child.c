@@ -28,7 +28,7 @@ struct child {
     uint32_t saved_frame;
 };
 
-/* ---- answering ---- */
+/* --- answering --- */
 
 static bool answer(struct child *c, int32_t status, const void *bytes, uint64_t len) {
     struct kl_machine_reply r = {status, c->h.frame, kl_world_chance(c->h.world)};
@@ -40,7 +40,7 @@ static bool answer_text(struct child *c, int32_t status, const char *text) {
     return answer(c, status, text, strlen(text));
 }
 
-/* ---- running ---- */
+/* --- running --- */
 
 static void reset_or_option(struct child *c, const char *words) {
     char err[KLT_ERR], key[KL_RECORDING_TEXT];
@@ -130,7 +130,7 @@ static bool do_run(struct child *c, const struct kl_machine_request *q, const ui
     return told;
 }
 
-/* ---- states ---- */
+/* --- states --- */
 
 static bool do_load(struct child *c, const struct kl_machine_request *q, const uint8_t *bytes, size_t len) {
     struct kl_statehash after;
@@ -214,7 +214,7 @@ static bool serve(struct child *c) {
     return good;
 }
 
-/* ---- starting ---- */
+/* --- starting --- */
 
 /* Takes the recording's settings, unless the command line has others. */
 static int take_recording(struct child *c, char *err, size_t err_len) {

@@ -20,7 +20,7 @@ void kl_headless_turn(struct kl_headless *h) {
     current = h;
 }
 
-/* ---- callbacks ---- */
+/* --- callbacks --- */
 
 static bool on_environment(unsigned cmd, void *data) {
     return current ? kl_headless_environment(current, cmd, data) : false;
@@ -70,7 +70,7 @@ static int16_t on_input_state(unsigned port, unsigned device, unsigned index, un
     return id < 16 && (mask >> id & 1);
 }
 
-/* ---- the way up ---- */
+/* --- the way up --- */
 
 static klw_api_fn wrapper_symbol(const struct kl_core *c) {
     klw_api_fn get = NULL;
@@ -252,7 +252,7 @@ int kl_headless_open(struct kl_headless *h, const struct kl_headless_setup *setu
     return -1;
 }
 
-/* ---- a run ---- */
+/* --- a run --- */
 
 void kl_headless_input(struct kl_headless *h, struct kl_input_source *src, unsigned ports) {
     h->input = src;

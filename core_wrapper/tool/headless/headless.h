@@ -95,8 +95,7 @@ void kl_headless_input(struct kl_headless *h, struct kl_input_source *src, unsig
 /* One retro_run. */
 void kl_headless_run(struct kl_headless *h);
 
-/* Goes back to frame f (after an unserialize): clock, input and random numbers follow.
- */
+/* Goes back to frame f (after an unserialize): clock, input and random numbers follow. */
 void kl_headless_rewind(struct kl_headless *h, uint32_t f, uint64_t chance);
 
 /* The two hashes of the core as it stands; h->buffer then holds the state. */

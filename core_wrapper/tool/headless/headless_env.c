@@ -10,7 +10,7 @@
 
 static struct kl_headless *frontend; /* for the log and performance interfaces, which carry no context */
 
-/* ---- log, messages ---- */
+/* --- log, messages --- */
 
 static void keep_error(const char *format, va_list args) {
     vsnprintf(frontend->core_error, sizeof(frontend->core_error), format, args);
@@ -41,7 +41,7 @@ static bool show(const struct kl_headless *h, const char *text) {
     return true;
 }
 
-/* ---- the performance interface follows frames, as the world does ---- */
+/* --- the performance interface follows frames, as the world does --- */
 
 static retro_time_t on_time_usec(void) {
     if (!frontend || frontend->av.timing.fps < 1) return 0;
@@ -64,7 +64,7 @@ static bool give_perf(struct retro_perf_callback *out) {
     return true;
 }
 
-/* ---- answers of more than one line ---- */
+/* --- answers of more than one line --- */
 
 static bool give_string(const char **out, const char *value) {
     *out = value;
@@ -142,7 +142,7 @@ static bool hw_render(struct kl_headless *h) {
     return false;
 }
 
-/* ---- three groups, each by its call; true/false: answered, -1: not of this group ---- */
+/* --- three groups, each by its call; true/false: answered, -1: not of this group --- */
 
 static int ask_machine(struct kl_headless *h, unsigned cmd, void *data) {
     switch (cmd) {

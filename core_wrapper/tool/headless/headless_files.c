@@ -13,7 +13,7 @@
 #define SRAM_MAX    ((size_t)64 << 20)
 #define CONTENT_MAX ((size_t)1 << 31)
 
-/* ---- folders ---- */
+/* --- folders --- */
 
 static int need_scratch(struct kl_headless *h, char *err, size_t err_len) {
     if (h->scratch[0]) return 0;
@@ -44,7 +44,7 @@ void kl_headless_remove_dirs(struct kl_headless *h) {
     h->scratch[0] = '\0';
 }
 
-/* ---- content ---- */
+/* --- content --- */
 
 static void split_path(struct kl_headless *h, const char *path) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
@@ -108,7 +108,7 @@ void kl_headless_free_content(struct kl_headless *h) {
     h->content_data = h->content_dir = h->content_name = h->content_ext = NULL;
 }
 
-/* ---- save RAM: SAVEDIR/<content's name>.srm, as RetroArch keeps it ---- */
+/* --- save RAM: SAVEDIR/<content's name>.srm, as RetroArch keeps it --- */
 
 static bool sram_path(const struct kl_headless *h, char *out, size_t cap) {
     if (!h->setup.save_dir || !h->content_name) return false;

@@ -34,7 +34,7 @@ struct kl_input_source {
     } port[KLT_INPUT_PORTS];
 };
 
-/* ---- random ---- */
+/* --- random --- */
 
 static uint64_t roll(uint64_t *dice) { /* SplitMix64 */
     uint64_t z = *dice += 0x9e3779b97f4a7c15u;
@@ -101,7 +101,7 @@ static uint16_t random_joypad(struct kl_input_source *s, uint32_t frame, unsigne
     return h->mask;
 }
 
-/* ---- file ---- */
+/* --- file --- */
 
 static uint16_t file_joypad(const struct kl_input_source *s, uint32_t frame, unsigned port) {
     unsigned lo = 0, hi = s->port[port].count;
@@ -168,7 +168,7 @@ static int read_file(struct kl_input_source *s, const char *path, char *err, siz
     return result;
 }
 
-/* ---- both ---- */
+/* --- both --- */
 
 static int open_random(struct kl_input_source *s, const char *seed, char *err, size_t err_len) {
     char *end;

@@ -14,10 +14,12 @@ struct kl_input_source;
 /* spec is one of
  *   none
  *   random:SEED  directions held for 5 to 30 frames, buttons mashed, Start now and then; SEED is a decimal
- * number FILE         lines "FRAME PORT MASK": from that frame on, port PORT holds the buttons of hexadecimal
- * MASK (bit RETRO_DEVICE_ID_JOYPAD_*: 1 B, 2 Y, 4 Select, 8 Start, 10 Up, 20 Down, 40 Left, 80 Right, 100 A,
- *                200 X, 400 L, 800 R, 1000 L2, 2000 R2, 4000 L3, 8000 R3). Frames must not go back within a
- * port; # starts a comment 0, or -1 with a line in err. */
+ *                number
+ *   FILE         lines "FRAME PORT MASK": from that frame on, port PORT holds the buttons of hexadecimal MASK
+ *                (bit RETRO_DEVICE_ID_JOYPAD_*: 1 B, 2 Y, 4 Select, 8 Start, 10 Up, 20 Down, 40 Left,
+ *                80 Right, 100 A, 200 X, 400 L, 800 R, 1000 L2, 2000 R2, 4000 L3, 8000 R3). Frames must not
+ *                go back within a port; # starts a comment
+ * Returns 0, or -1 with a line in err. */
 int kl_input_source_open(struct kl_input_source **out, const char *spec, char *err, size_t err_len);
 void kl_input_source_close(struct kl_input_source *s);
 

@@ -64,7 +64,7 @@ const char cmd_command_help[] =
     "A frontend that stands still (in its menu, in a pause) gives the command to the room when it goes on.\n";
 /* clang-format on */
 
-/* ---- rooms on this machine ---- */
+/* --- rooms on this machine --- */
 
 static int choose(long *out) {
     long pid[WRAPPERS];
@@ -80,7 +80,7 @@ static int choose(long *out) {
     return tool_usage("expected --pid with one of%s, got none: more than one is in play", list);
 }
 
-/* ---- asking ---- */
+/* --- asking --- */
 
 /* Not all of these have words in Windows's C library. */
 static int explain_unsent(long pid, int failed) {
@@ -121,7 +121,7 @@ static int command(long pid, const char *words) {
     return tool_fail(KLT_FAILED, "command", "%s", !strncmp(line, "error ", 6) ? line + 6 : line);
 }
 
-/* ---- the command line ---- */
+/* --- the command line --- */
 
 static int join_words(char *out, size_t cap, char **words) {
     size_t used = 0;

@@ -144,7 +144,7 @@ static int accept_link(struct play *p, const char *link) {
     return 0;
 }
 
-/* ---- needed files ---- */
+/* --- needed files --- */
 
 static int find_retroarch(struct play *p) {
     if (!p->retroarch && kl_place_program(p->retroarch_path, sizeof(p->retroarch_path))) return 0;
@@ -194,7 +194,7 @@ static int find_all(struct play *p) {
     return missing;
 }
 
-/* ---- handing over ---- */
+/* --- handing over --- */
 
 static void export_room(const struct play *p) {
     kl_environment_set("KEYLOCK_CORE", p->core_path);

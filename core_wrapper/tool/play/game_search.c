@@ -32,7 +32,7 @@ static bool ends_with(const char *text, const char *end) {
     return n >= m && !strcasecmp(text + n - m, end);
 }
 
-/* ---- zip: only the list of members is read ---- */
+/* --- zip: only the list of members is read --- */
 
 static uint32_t le(const uint8_t *p, unsigned bytes) {
     uint32_t v = 0;
@@ -64,7 +64,7 @@ static bool find_member(struct search *s, const char *path, const uint8_t *z, si
     return false;
 }
 
-/* ---- a file, a folder ---- */
+/* --- a file, a folder --- */
 
 static bool look_in_file(struct search *s, const char *path) {
     const struct kl_game_wanted *g = s->game;
@@ -114,7 +114,7 @@ static bool look_in_folder(struct search *s, const char *folder, unsigned depth)
     return found;
 }
 
-/* ---- playlists ---- */
+/* --- playlists --- */
 
 static const char *text_of(json_object *item, const char *key) {
     json_object *value = NULL;
@@ -169,7 +169,7 @@ static bool look_at_playlists(struct search *s, const char *folder, bool deep) {
     return found;
 }
 
-/* ---- all of it: the quick places first ---- */
+/* --- all of it: the quick places first --- */
 
 static bool look_at_place(struct search *s, const struct kl_place *p, bool deep) {
     char builtin[KLT_PATH];

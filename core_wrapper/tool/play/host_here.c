@@ -26,7 +26,7 @@ static void say(const char *text) {
     tool_fail(KLT_OK, "play", "%s", text);
 }
 
-/* ---- the relay ---- */
+/* --- the relay --- */
 
 static int listen_here(struct kl_host_here *h) {
     char err[256] = "no memory";
@@ -52,7 +52,7 @@ static void name_room(char out[KL_URL_ROOM_MAX + 1], const char *room) {
             out[i] = letters[randombytes_uniform(32)];
 }
 
-/* ---- the words ---- */
+/* --- the words --- */
 
 /* The link is for machines of this network; why is the reason. */
 static void say_near(const struct kl_host_here *h, const char *why) {
@@ -106,7 +106,7 @@ static void say_result(struct kl_host_here *h, const struct kl_router_news *n) {
     say_near(h, why);
 }
 
-/* ---- the router ---- */
+/* --- the router --- */
 
 /* From a process that may have been taken over: nothing of it is printed as text or used as an index
  * unchecked. */
@@ -181,7 +181,7 @@ static bool allows(void) {
     return answer[0] == 'y' || answer[0] == 'Y';
 }
 
-/* ---- the game ---- */
+/* --- the game --- */
 
 static void export_room(struct kl_host_here *h) {
     struct kl_url own = h->link;

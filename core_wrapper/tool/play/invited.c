@@ -15,7 +15,7 @@
 #include "net/platform/file.h"
 #include "net/session/known.h"
 
-/* ---- core and game ---- */
+/* --- core and game --- */
 
 /* Only by its name: in RetroArch's folder of cores, else in the usual ones. */
 static bool find_core(const char *name, const struct kl_place *place, int places, char core[KLT_PATH]) {
@@ -56,7 +56,7 @@ bool kl_invited_find(const struct kl_url *url, char core[KLT_PATH], char content
     return has_core && has_game;
 }
 
-/* ---- the question ---- */
+/* --- the question --- */
 
 static bool is_set_relay(const struct kl_url *url, unsigned port) {
     char relay[KLT_RELAY_BYTES], err[2048], own[KL_URL_HOST_MAX + 8];

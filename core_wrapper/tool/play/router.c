@@ -52,7 +52,7 @@ static uint32_t outside_address(uint32_t host) {
                                                                                                       : host;
 }
 
-/* ---- NAT-PMP ---- */
+/* --- NAT-PMP --- */
 
 /* The library does not look at the length of an answer: a short one is dropped here. */
 static bool is_whole(natpmp_t *n, size_t len) {
@@ -130,7 +130,7 @@ static void natpmp_remove(const struct kl_router *r) {
     closenatpmp(&n);
 }
 
-/* ---- UPnP ---- */
+/* --- UPnP --- */
 
 /* The host of "http://HOST:PORT/…" if it is an address of a private network: a router has one, and another
  * machine's pages are none of ours to ask for. 0: it is none. */
@@ -257,7 +257,7 @@ static void upnp_remove(const struct kl_router *r) {
     if (r->found) UPNP_DeletePortMapping(r->urls.controlURL, r->igd.first.servicetype, from, "UDP", NULL);
 }
 
-/* ---- either ---- */
+/* --- either --- */
 
 void kl_router_map(struct kl_router *r, struct kl_router_news *out) {
     struct kl_router_news other = {0};

@@ -126,7 +126,7 @@ static struct kl_agreement judge(const struct probe *p, enum kl_probe_mode mode)
     return inside ? within(&p->run[mode]) : against(&p->first, &p->run[mode]);
 }
 
-/* ---- the table ---- */
+/* --- the table --- */
 
 static void cell(char *out, size_t cap, bool has, unsigned bad, unsigned compared) {
     if (!has || !compared)
@@ -259,7 +259,7 @@ static void print_table(const struct probe *p) {
     printf("\n");
 }
 
-/* ---- the verdict ---- */
+/* --- the verdict --- */
 
 static bool bad(const struct probe *p, enum kl_probe_mode mode) {
     struct kl_agreement v = judge(p, mode);
@@ -480,7 +480,7 @@ static int tell(struct probe *p) {
     return f->fit ? 0 : 1;
 }
 
-/* ---- the runs ---- */
+/* --- the runs --- */
 
 static int not_even_once(const struct probe *p) {
     const struct kl_probe_result *r = &p->first;

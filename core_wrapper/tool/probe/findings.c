@@ -135,7 +135,7 @@ static json_object *options_json(const struct kl_options_result *r) {
     return list;
 }
 
-/* ---- the room's settings ---- */
+/* --- the room's settings --- */
 
 #define WORD 4
 

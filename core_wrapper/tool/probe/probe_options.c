@@ -13,7 +13,7 @@ struct run {
     uint32_t frames;
 };
 
-/* ---- one run ---- */
+/* --- one run --- */
 
 static int run_machine(const struct kl_machine_setup *setup, struct run *r, char **list, char *err,
                        size_t err_len) {
@@ -45,7 +45,7 @@ static void judge(struct kl_probed_value *v, const struct run *base, const struc
     }
 }
 
-/* ---- the list: a line each, "key\tvalue in force\tchoice\tchoice…" ---- */
+/* --- the list: a line each, "key\tvalue in force\tchoice\tchoice…" --- */
 
 static void add_value(struct kl_options_result *r, const char *key, const char *value) {
     if (r->count == KLT_PROBED_MAX) {
@@ -74,7 +74,7 @@ static void take_list(struct kl_options_result *r, const struct kl_machine_setup
     }
 }
 
-/* ---- all of them ---- */
+/* --- all of them --- */
 
 static void probe_value(struct kl_probed_value *v, const struct kl_machine_setup *setup,
                         const struct run *base, struct run *r) {

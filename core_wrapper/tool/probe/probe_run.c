@@ -150,7 +150,7 @@ void kl_probe_free(struct kl_probe_result *r) {
     r->checks = 0;
 }
 
-/* ---- bytes ---- */
+/* --- bytes --- */
 
 void kl_probe_bytes_from_map(struct kl_probe_bytes *out, const uint8_t *map, size_t len) {
     memset(out, 0, sizeof(*out));

@@ -42,7 +42,7 @@ static int failed(struct run *r, int code, const char *text) {
     return code;
 }
 
-/* ---- setting up ---- */
+/* --- setting up --- */
 
 /* A run does not take these settings from its surroundings: without a flag they have their defaults. */
 static void export_fixed(void) {
@@ -130,7 +130,7 @@ static int set_up(struct run *r) {
     return KLT_OK;
 }
 
-/* ---- running ---- */
+/* --- running --- */
 
 /* --speed real: the next call is due one frame after the last, by a clock that does not drift. */
 static void pace(struct run *r) {
@@ -223,7 +223,7 @@ static int run_frames(struct run *r) {
     return KLT_OK;
 }
 
-/* ---- finishing ---- */
+/* --- finishing --- */
 
 static int desync(struct run *r) {
     char text[KLT_ERR];

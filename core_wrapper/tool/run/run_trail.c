@@ -28,7 +28,7 @@ __attribute__((format(__printf__, 2, 3))) static int failed(struct kl_run_trail 
     return -1;
 }
 
-/* ---- the beginning ---- */
+/* --- the beginning --- */
 
 static void find_origin(struct kl_run_trail *t, const struct kl_headless *h) {
     snprintf(t->origin.core, sizeof(t->origin.core), "%.80s %.40s", h->name, h->version);
@@ -73,7 +73,7 @@ int kl_run_trail_begin(struct kl_run_trail *t, const struct kl_run_options *o, s
     return 0;
 }
 
-/* ---- frames ---- */
+/* --- frames --- */
 
 static void plant(struct kl_run_trail *t, const struct kl_headless *h) {
     char line[256], text[64];

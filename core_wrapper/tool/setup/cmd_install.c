@@ -76,7 +76,7 @@ struct names {
     int count;
 };
 
-/* ---- the names ---- */
+/* --- the names --- */
 
 static void add_name(struct names *n, const char *file) {
     if (n->count < CORES_MAX && kl_install_name(file, n->at[n->count])) n->count++;
@@ -104,7 +104,7 @@ static int fail(struct job *j, const char *why) {
     return tool_fail(-1, "install", "%s", why);
 }
 
-/* ---- one RetroArch ---- */
+/* --- one RetroArch --- */
 
 static bool is_path(const char *text) {
     return strchr(text, '/') != NULL;
@@ -239,7 +239,7 @@ static void list(struct job *j, struct kl_place *p) {
         printf("  %-32s  %s\n", names.at[i], states[kl_install_state(p, names.at[i], j->wrapper_path)]);
 }
 
-/* ---- links ---- */
+/* --- links --- */
 
 #define SCHEME "keylock"
 
@@ -273,7 +273,7 @@ static void leave_links(struct job *j) {
     if (r < 0) fail(j, err);
 }
 
-/* ---- all of them ---- */
+/* --- all of them --- */
 
 static bool names_folder(const char *which) {
     return is_path(which) || !strcmp(which, ".");
@@ -330,7 +330,7 @@ static int work(struct job *j) {
     return j->failed ? KLT_FAILED : KLT_OK;
 }
 
-/* ---- the command line ---- */
+/* --- the command line --- */
 
 enum { O_ALL = 256, O_REMOVE, O_LIST, O_FOR, O_WRAPPER, O_WISH };
 

@@ -23,7 +23,7 @@
 #define NAP_US      2000
 #define NAP_LATE_US 8000 /* half a frame: then a frame is missed now and then */
 
-/* ---- RetroArch ---- */
+/* --- RetroArch --- */
 
 static void ask_version(const char *program, char *out, size_t cap) {
     const char *arguments[] = {program, "--version", NULL};
@@ -90,7 +90,7 @@ void kl_doctor_retroarch(struct kl_doctor *d) {
         look_at_place(d, &d->place[i]);
 }
 
-/* ---- the wrapper ---- */
+/* --- the wrapper --- */
 
 static void load_wrapper(struct kl_doctor *d) {
     char why[1024];
@@ -131,7 +131,7 @@ void kl_doctor_wrapper(struct kl_doctor *d) {
                        "%.900s", err);
 }
 
-/* ---- the cores ---- */
+/* --- the cores --- */
 
 struct look {
     struct kl_doctor *d;
@@ -197,7 +197,7 @@ void kl_doctor_cores(struct kl_doctor *d) {
     }
 }
 
-/* ---- the clock ---- */
+/* --- the clock --- */
 
 static int by_size(const void *a, const void *b) {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;

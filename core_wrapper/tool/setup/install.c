@@ -64,7 +64,7 @@ void kl_install_refresh(const struct kl_place *p) {
     (void)kl_file_write_whole(path, "", 0, KL_FILE_PUBLIC, ignored, sizeof ignored);
 }
 
-/* ---- installing ---- */
+/* --- installing --- */
 
 /* The inner core's info file: in RetroArch's folder, beside the core, or the distribution's. */
 static int read_info(const struct kl_place *p, const char *name, struct kl_settings *out, char *err,

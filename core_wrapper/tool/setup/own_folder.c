@@ -19,7 +19,7 @@ static char *field(struct kl_place *p, enum kl_folder_kind kind) {
     return kind == KL_FOLDER_CORES ? p->cores : p->info;
 }
 
-/* ---- links ---- */
+/* --- links --- */
 
 /* NAME in the folder that was and in ours. */
 static void name_both(const char *was, const char *ours, const char *name, char from[KLT_PATH],
@@ -60,7 +60,7 @@ static int make_links(const char *was, const char *ours, const struct kind *k, u
     return result;
 }
 
-/* ---- the mark ---- */
+/* --- the mark --- */
 
 static bool read_mark(const char *folder, const struct kind *k, char *was, size_t cap) {
     char path[KLT_PATH + 32], ignored[KLT_PATH + 64];
@@ -83,7 +83,7 @@ static int write_mark(const char *folder, const struct kind *k, const char *was,
     return kl_file_write_whole(path, text, (size_t)n, KL_FILE_PUBLIC, err, err_len);
 }
 
-/* ---- doing ---- */
+/* --- doing --- */
 
 static int set(struct kl_place *p, const struct kind *k, const char *value, char *err, size_t err_len) {
     if (!kl_place_running()) return kl_place_set(p, k->key, value, err, err_len);

@@ -27,7 +27,7 @@ static const char *home(void) {
                                                                                             : "/nowhere";
 }
 
-/* ---- its folders ---- */
+/* --- its folders --- */
 
 /* "~" is the home, ":" the program's own folder (Steam's: that of its settings). "D:/" keeps its slash. */
 static void expand(const struct kl_place *p, const char *value, char *out) {
@@ -98,7 +98,7 @@ void kl_place_free(struct kl_place *p) {
     kl_settings_free(&p->values);
 }
 
-/* ---- those that are here ---- */
+/* --- those that are here --- */
 
 static bool look_in_library(struct kl_place *p, const char *library) {
     p->name = "RetroArch (Steam)";
@@ -171,7 +171,7 @@ bool kl_place_program(char *out, size_t cap) {
     return false;
 }
 
-/* ---- a change ---- */
+/* --- a change --- */
 
 int kl_place_set(struct kl_place *p, const char *key, const char *value, char *err, size_t err_len) {
     char dir[KLT_PATH];

@@ -22,7 +22,7 @@ int kl_place_look(struct kl_place out[KL_PLACES]);
 /* The same for the one in this folder. False: there is none. */
 bool kl_place_look_at(struct kl_place *p, const char *folder);
 
-/* ---- for these two ---- */
+/* --- for these two --- */
 
 /* False: longer than KLT_PATH. */
 __attribute__((format(__printf__, 2, 3))) bool kl_place_write(char out[KLT_PATH], const char *format, ...);

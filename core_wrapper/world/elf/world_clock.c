@@ -28,7 +28,7 @@ static int64_t read_ns(struct kl_world *w) {
     return kl_world_read_ns(w) + waited_ns(w);
 }
 
-/* ---- clocks ---- */
+/* --- clocks --- */
 
 static struct timespec to_timespec(int64_t ns) {
     return (struct timespec){.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
@@ -89,7 +89,7 @@ static int64_t v_steady_clock_now(struct kl_world *w) {
 }
 KL_TURNED(int64_t, v_steady_clock_now, (void))
 
-/* ---- calendar: UTC ---- */
+/* --- calendar: UTC --- */
 
 static struct tm shared_tm[KL_WORLDS]; /* localtime and gmtime share one in the C library too */
 
@@ -127,7 +127,7 @@ static char *v_getenv(const char *name) {
     return getenv(name);
 }
 
-/* ---- timed waits: a deadline that the core made from the virtual clock, to one of the real clock ---- */
+/* --- timed waits: a deadline that the core made from the virtual clock, to one of the real clock --- */
 
 static int64_t ns_of(const struct timespec *ts) {
     return ts->tv_sec * NS_PER_S + ts->tv_nsec;

@@ -14,7 +14,7 @@ static void note_result(struct kl_world *w, const char *path, bool opened, bool 
     if (opened || errno == ENOENT) kl_world_note_file(w, path, write && opened);
 }
 
-/* ---- C ---- */
+/* --- C --- */
 
 static bool mode_writes(const char *mode) {
     return strpbrk(mode, "wa+") != NULL;
@@ -133,8 +133,9 @@ static int v_access(struct kl_world *w, const char *path, int mode) {
 }
 KL_TURNED(int, v_access, (const char *path, int mode), path, mode)
 
-/* ---- zlib, and libstdc++: member functions take `this` first; a std::string begins with a pointer to its
- * bytes ---- */
+/* --- zlib and libstdc++ ---
+ *
+ * Member functions take `this` first; a std::string begins with a pointer to its bytes. */
 
 static void *v_gzopen(struct kl_world *w, const char *path, const char *mode) {
     char other[KL_FILE_PATH];

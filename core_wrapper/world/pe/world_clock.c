@@ -14,9 +14,11 @@
 #define TEXT_BYTES      26                   /* of asctime() */
 #define ERROR_VALUE     22                   /* EINVAL */
 
-/* ---- waits: they take a time from now on, and no deadline, so they need no other one. But the code around
- * them (winpthreads in the core, above all) asks a clock afterwards whether the time is over, and waits again
- * if not. So a thread reads a clock that has moved on by the waits of this frame that have timed out. ---- */
+/* --- waits ---
+ *
+ * They take a time from now on, and no deadline, so they need no other one. But the code around them
+ * (winpthreads in the core, above all) asks a clock afterwards whether the time is over, and waits again if
+ * not. So a thread reads a clock that has moved on by the waits of this frame that have timed out. */
 
 static DWORD waited_slot = TLS_OUT_OF_INDEXES; /* a thread's waits: milliseconds, below the frame's mark */
 
@@ -95,7 +97,7 @@ static BOOL v_SleepConditionVariableSRW(struct kl_world *w, CONDITION_VARIABLE *
 KL_TURNED(BOOL, v_SleepConditionVariableSRW, (CONDITION_VARIABLE * c, SRWLOCK *l, DWORD ms, ULONG flags), c,
           l, ms, flags)
 
-/* ---- clocks of the runtime ---- */
+/* --- clocks of the runtime --- */
 
 static int64_t v_time64(struct kl_world *w, int64_t *out) {
     int64_t t = wall_s(w);
@@ -164,7 +166,7 @@ static long v_clock(struct kl_world *w) { /* in milliseconds */
 }
 KL_TURNED(long, v_clock, (void))
 
-/* ---- calendar of the runtime: UTC ---- */
+/* --- calendar of the runtime: UTC --- */
 
 static struct tm shared_tm[KL_WORLDS]; /* localtime and gmtime share one in the runtime too */
 
@@ -250,7 +252,7 @@ static int v_get_tzname(size_t *len, char *out, size_t cap, int index) {
     return 0;
 }
 
-/* ---- variables of the environment that lead to a zone or a language ---- */
+/* --- variables of the environment that lead to a zone or a language --- */
 
 static const char *constant_of(const char *name) {
     if (_stricmp(name, "TZ") == 0) return "UTC0";
@@ -268,7 +270,7 @@ static wchar_t *v_wgetenv(struct kl_world *w, const wchar_t *name) {
 }
 KL_TURNED(wchar_t *, v_wgetenv, (const wchar_t *name), name)
 
-/* ---- clocks of the system ---- */
+/* --- clocks of the system --- */
 
 static FILETIME filetime(int64_t ns) {
     uint64_t n = (uint64_t)(ns / 100 + FROM_1601_100NS);
@@ -335,7 +337,7 @@ static int64_t v_Query_perf_frequency(void) {
     return COUNTS_PER_S;
 }
 
-/* ---- zones of the system: UTC ---- */
+/* --- zones of the system: UTC --- */
 
 static DWORD v_GetTimeZoneInformation(TIME_ZONE_INFORMATION *out) {
     *out = (TIME_ZONE_INFORMATION){.StandardName = L"UTC", .DaylightName = L"UTC"};

@@ -63,7 +63,7 @@ static void note_runtime(struct kl_world *w, const struct path *p, bool opened, 
     note(w, p, opened, *w->real.errno_at() == ERROR_NO_ENTRY, write, watched);
 }
 
-/* ---- streams of the runtime ---- */
+/* --- streams of the runtime --- */
 
 struct mode {
     wchar_t wide[32];
@@ -138,7 +138,7 @@ static void *v_wfreopen(struct kl_world *w, const wchar_t *path, const wchar_t *
 }
 KL_TURNED(void *, v_wfreopen, (const wchar_t *path, const wchar_t *mode, void *old), path, mode, old)
 
-/* ---- descriptors of the runtime ---- */
+/* --- descriptors of the runtime --- */
 
 static int descriptor(struct kl_world *w, const struct path *p, int flags, int share, int mode) {
     int fd = w->real.wsopen(p->open, flags, share, mode);
@@ -205,7 +205,7 @@ static int v_wcreat(struct kl_world *w, const wchar_t *path, int mode) {
 }
 KL_TURNED(int, v_wcreat, (const wchar_t *path, int mode), path, mode)
 
-/* ---- looking ---- */
+/* --- looking --- */
 
 #define LOOK(kind)                                                                                           \
     static int v_##kind(struct kl_world *w, const char *path, void *out) {                                   \
@@ -244,7 +244,7 @@ static int v_waccess_s(struct kl_world *w, const wchar_t *path, int mode) {
 }
 KL_TURNED(int, v_waccess_s, (const wchar_t *path, int mode), path, mode)
 
-/* ---- the system ---- */
+/* --- the system --- */
 
 #define WRITES (GENERIC_WRITE | GENERIC_ALL | FILE_WRITE_DATA | FILE_APPEND_DATA)
 

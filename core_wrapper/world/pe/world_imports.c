@@ -90,7 +90,7 @@ static enum kl_from family_of(struct kl_world *w, const char *dll) {
     return w->real.runtime == (void *)runtime ? from : KL_FROM_OTHER;
 }
 
-/* ---- the tables ---- */
+/* --- the tables --- */
 
 static const void *at(const uint8_t *base, size_t rva) {
     return base + rva;
@@ -183,7 +183,7 @@ int kl_world_imports(struct kl_world *w, void *handle, kl_replace replace, void 
     return walk_imports(&k) && walk_delayed(&k) ? 0 : -1;
 }
 
-/* ---- asked for while it runs ---- */
+/* --- asked for while it runs --- */
 
 static void *v_GetProcAddress(struct kl_world *w, HMODULE module, const char *name) {
     wchar_t path[MAX_PATH];

@@ -19,7 +19,7 @@ static int fail(char *err, size_t err_len, const char *what, const char *path) {
     return -1;
 }
 
-/* ---- making ---- */
+/* --- making --- */
 
 int kl_dir_make(const char *path, bool only_ours, char *err, size_t err_len) {
     char copy[KL_FILE_PATH];
@@ -56,7 +56,7 @@ int kl_dir_make_temporary(char *out, size_t cap, const char *prefix, char *err, 
     return -1;
 }
 
-/* ---- looking ---- */
+/* --- looking --- */
 
 bool kl_dir_exists(const char *path) {
     struct stat st;
@@ -91,7 +91,7 @@ int kl_dir_list(struct kl_dir_list *list, const char *path, const char *ending, 
     return result;
 }
 
-/* ---- removing ---- */
+/* --- removing --- */
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw) {
     (void)st, (void)kind, (void)ftw;
@@ -107,7 +107,7 @@ void kl_dir_remove_empty(const char *path) {
     (void)rmdir(path);
 }
 
-/* ---- standard folders ---- */
+/* --- standard folders --- */
 
 /* By the XDG specification, a relative path counts as unset. */
 static const char *absolute(const char *variable) {

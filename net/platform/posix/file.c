@@ -26,7 +26,7 @@ static int give_reason(char *why, size_t why_len) {
     return -1;
 }
 
-/* ---- reading ---- */
+/* --- reading --- */
 
 /* The reason to refuse to read this open file; NULL: it may be read. */
 static const char *refusal(const struct stat *st, size_t max, unsigned how, char *text, size_t cap) {
@@ -109,7 +109,7 @@ void kl_file_unmap(const void *bytes, size_t len) {
     if (len) munmap((void *)(uintptr_t)bytes, len);
 }
 
-/* ---- writing ---- */
+/* --- writing --- */
 
 static int write_all(int fd, const uint8_t *bytes, size_t len) {
     for (size_t done = 0; done < len;) {
@@ -263,7 +263,7 @@ int kl_file_write_below(const char *dir, const char *path, const void *bytes, si
     return result;
 }
 
-/* ---- looking ---- */
+/* --- looking --- */
 
 static enum kl_file_kind kind_of(mode_t mode) {
     return S_ISREG(mode)   ? KL_FILE_IS_PLAIN
@@ -322,7 +322,7 @@ void kl_file_use_slashes(char *path) {
     (void)path;
 }
 
-/* ---- names ---- */
+/* --- names --- */
 
 bool kl_file_rename(const char *from, const char *to) {
     return rename(from, to) == 0;
@@ -355,7 +355,7 @@ int kl_file_hand_down(const void *bytes, size_t len, char *path, size_t cap, cha
     return -1;
 }
 
-/* ---- open files ---- */
+/* --- open files --- */
 
 int kl_file_open(struct kl_file *f, const char *path, bool fresh, char *why, size_t why_len) {
     char text[128];

@@ -34,7 +34,7 @@ static int fail(char *err, size_t err_len, const char *program, int why) {
     return -1;
 }
 
-/* ---- starting ---- */
+/* --- starting --- */
 
 static bool same_name(const char *a, const char *b) {
     size_t n = strcspn(a, "=");
@@ -179,7 +179,7 @@ void kl_process_ask_end(const struct kl_process *p) {
     if (p->id > 0) kill((pid_t)p->id, SIGTERM);
 }
 
-/* ---- the channel ---- */
+/* --- the channel --- */
 
 int kl_channel_ready(int channel, bool to_write, unsigned ms) {
     struct pollfd f = {.fd = channel, .events = to_write ? POLLOUT : POLLIN};
@@ -205,7 +205,7 @@ int kl_process_parent(void) {
     return CHILD_FD;
 }
 
-/* ---- ending ---- */
+/* --- ending --- */
 
 static bool has_ended(pid_t pid, int *status, int flags) {
     pid_t got;
@@ -243,7 +243,7 @@ void kl_process_end(struct kl_process *p, unsigned grace_ms, struct kl_process_e
     if (WIFEXITED(status)) how->code = WEXITSTATUS(status);
 }
 
-/* ---- this process, and others ---- */
+/* --- this process, and others --- */
 
 void kl_process_begin(int *argc, char ***argv) {
     (void)argc, (void)argv;

@@ -19,7 +19,7 @@ static struct kl_address from_system(const struct sockaddr_in *in) {
     return (struct kl_address){.host = in->sin_addr.s_addr, .port = ntohs(in->sin_port)};
 }
 
-/* ---- addresses ---- */
+/* --- addresses --- */
 
 const char *kl_address_text(char out[KL_ADDRESS_TEXT], uint32_t host) {
     struct in_addr in = {.s_addr = host};
@@ -76,7 +76,7 @@ unsigned kl_address_peers(uint32_t *host, unsigned max) {
     return count;
 }
 
-/* ---- sockets ---- */
+/* --- sockets --- */
 
 int kl_socket_open(void) {
     return socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

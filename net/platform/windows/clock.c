@@ -40,7 +40,7 @@ uint64_t kl_cpu_us(void) {
     return (read_ticks(&kernel) + read_ticks(&user)) / TICKS_PER_US;
 }
 
-/* ---- waiting ---- */
+/* --- waiting --- */
 
 /* Windows before version 1803 has no high-resolution timers: its timers end with the system's tick, which is
  * 15.6 ms long unless a program asks for less. */
@@ -86,7 +86,7 @@ bool kl_sleep_until(uint64_t until_us) {
     return true; /* there are no signals */
 }
 
-/* ---- the wall clock for people ---- */
+/* --- the wall clock for people --- */
 
 const char *kl_wall_text(char out[KL_WALL_TEXT], uint64_t wall_us) {
     uint64_t ticks = ((wall_us < WALL_MAX_US ? wall_us : WALL_MAX_US) + UNIX_EPOCH_US) * TICKS_PER_US;

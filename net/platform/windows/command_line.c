@@ -7,7 +7,7 @@
 
 #include "net/platform/windows/wide.h"
 
-/* ---- arguments ---- */
+/* --- arguments --- */
 
 static bool needs_quotes(const char *argument) {
     return !*argument || argument[strcspn(argument, " \t\n\v\"")];
@@ -54,7 +54,7 @@ wchar_t *kl_command_line(const char *const *arguments) {
     return line;
 }
 
-/* ---- environment ---- */
+/* --- environment --- */
 
 /* The first = may stand before a name: "=C:=C:\dir" is the folder of a drive. */
 static size_t name_len(const wchar_t *variable) {

@@ -32,7 +32,7 @@ bool kl_desktop_setting(const char *key, const char *name, char *out, size_t cap
            kl_narrow_text(out, cap, value);
 }
 
-/* ---- links ---- */
+/* --- links --- */
 
 static int fail(char *err, size_t err_len, const char *scheme, LSTATUS why) {
     char text[KL_WINDOWS_ERROR];

@@ -17,7 +17,7 @@
 
 #define TRIES 100 /* attempts at a temporary name */
 
-/* ---- making ---- */
+/* --- making --- */
 
 static int fail(char *err, size_t err_len, const char *path, DWORD why) {
     SetLastError(why);
@@ -87,7 +87,7 @@ int kl_dir_make_temporary(char *out, size_t cap, const char *prefix, char *err, 
     return -1;
 }
 
-/* ---- looking ---- */
+/* --- looking --- */
 
 bool kl_dir_exists(const char *path) {
     return kl_file_kind(path) == KL_FILE_IS_DIR;
@@ -150,7 +150,7 @@ int kl_dir_list(struct kl_dir_list *list, const char *path, const char *ending, 
     return -1;
 }
 
-/* ---- removing ---- */
+/* --- removing --- */
 
 static void remove_tree(wchar_t path[KL_WIDE_PATH], size_t len);
 
@@ -204,7 +204,7 @@ void kl_dir_remove_empty(const char *path) {
     if (kl_wide_path(wide, path)) (void)RemoveDirectoryW(wide);
 }
 
-/* ---- standard folders ---- */
+/* --- standard folders --- */
 
 /* The variable's value with slashes, if it is a whole path: with a drive, or a server. False: it is none, or
  * unset. */

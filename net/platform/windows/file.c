@@ -20,7 +20,7 @@
     ((FILE_INFO_BY_HANDLE_CLASS)22) /* FileRenameInfoEx: mingw's headers of Debian 12 hide it */
 #define TRIES 100                   /* attempts at a temporary name; killed processes may leave such files */
 
-/* ---- reading ---- */
+/* --- reading --- */
 
 int kl_file_read(const char *path, size_t max, unsigned how, void **bytes, size_t *len, char *err,
                  size_t err_len) {
@@ -87,7 +87,7 @@ FILE *kl_file_stream(const char *path, const char *mode) {
     return fd < 0 ? NULL : _fdopen(fd, bytes);
 }
 
-/* ---- writing ---- */
+/* --- writing --- */
 
 /* Opens a new file DIR\.NAME.PID-N beside path. */
 static HANDLE open_beside(const wchar_t *path, wchar_t beside[KL_WIDE_PATH], SECURITY_ATTRIBUTES *rights) {
@@ -211,7 +211,7 @@ int kl_file_copy(const char *from, const char *to, unsigned how, char *err, size
     return result;
 }
 
-/* ---- writing below a folder ---- */
+/* --- writing below a folder --- */
 
 static int refuse_name(const char *path, const char *name, char *err, size_t err_len) {
     snprintf(err, err_len, "cannot write %s: Windows has no file of the name \"%s\"", path, name);

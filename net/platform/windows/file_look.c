@@ -15,7 +15,7 @@
 #include "net/platform/windows/disk.h"
 #include "net/platform/windows/rights.h"
 
-/* ---- looking ---- */
+/* --- looking --- */
 
 static enum kl_file_kind kind_of(const char *path, DWORD flags) {
     BY_HANDLE_FILE_INFORMATION is;
@@ -125,7 +125,7 @@ void kl_file_use_slashes(char *path) {
         if (*path == '\\') *path = '/';
 }
 
-/* ---- removing ---- */
+/* --- removing --- */
 
 static bool remove_once(const wchar_t *path) {
     DWORD is = GetFileAttributesW(path);
@@ -161,7 +161,7 @@ int kl_file_remove(const char *path, char *err, size_t err_len) {
     return errno == ENOENT ? KL_FILE_ABSENT : -1;
 }
 
-/* ---- links ---- */
+/* --- links --- */
 
 /* As the system writes it into a link: backslashes, a relative one kept. */
 static bool write_target(wchar_t out[KL_WIDE_PATH], const char *target) {
@@ -250,7 +250,7 @@ bool kl_file_links_to(const char *path, const char *target) {
     return leads;
 }
 
-/* ---- handing down ---- */
+/* --- handing down --- */
 
 static char handed_down[KL_FILE_PATH]; /* removed when this process ends */
 

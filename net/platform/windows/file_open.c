@@ -87,7 +87,7 @@ void kl_file_close(struct kl_file *f) {
     f->handle = -1;
 }
 
-/* ---- locks ---- */
+/* --- locks --- */
 
 /* The byte that is locked. It lies behind all contents: nobody may read a locked byte. */
 static bool take(HANDLE file, bool wait) {

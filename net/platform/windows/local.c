@@ -58,7 +58,7 @@ struct box {
 static struct kl_mutex boxes_lock;
 static struct box *boxes;
 
-/* ---- slots; the box is locked ---- */
+/* --- slots; the box is locked --- */
 
 /* A zeroed order is the oldest. NULL: none in this step. */
 static struct slot *oldest(struct box *b, enum step step) {
@@ -97,7 +97,7 @@ static bool make_pipe(struct box *b, struct slot *c, DWORD first) {
     return true;
 }
 
-/* ---- the thread ---- */
+/* --- the thread --- */
 
 /* Keeps one pipe ready for the next sender, unless all slots hold messages. */
 static void offer_pipe(struct box *b) {
@@ -172,7 +172,7 @@ static void serve(void *arg) {
     kl_mutex_unlock(&b->lock);
 }
 
-/* ---- opening and closing ---- */
+/* --- opening and closing --- */
 
 static bool write_path(WCHAR out[PATH_MAX_W], const char *name) {
     char path[PATH_MAX_W];
@@ -277,7 +277,7 @@ unsigned kl_local_find(const char *begins, long *number, unsigned max) {
     return n;
 }
 
-/* ---- messages ---- */
+/* --- messages --- */
 
 static bool put(HANDLE pipe, const void *bytes, size_t len) {
     OVERLAPPED io = {.hEvent = CreateEventW(NULL, TRUE, FALSE, NULL)};

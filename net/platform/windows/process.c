@@ -39,7 +39,7 @@ static HANDLE of(const struct kl_process *p) {
     return (HANDLE)(intptr_t)p->of_system;
 }
 
-/* ---- the channel ---- */
+/* --- the channel --- */
 
 /* Takes connections until one comes from our own socket: any program here may connect, too. */
 static SOCKET accept_own(SOCKET listener, const struct sockaddr_in *own) {
@@ -137,7 +137,7 @@ int kl_process_parent(void) {
     return channel = inherited >= 0 ? adopt((SOCKET)inherited) : -1;
 }
 
-/* ---- starting ---- */
+/* --- starting --- */
 
 /* Starts a program and waits for nothing. It shows no dialog if it crashes: it inherits that. 0, or an
  * error's code. */
@@ -249,7 +249,7 @@ int kl_process_run(struct kl_process *p, const char *program, const char *const 
     return fail(err, err_len, program, why);
 }
 
-/* ---- ending ---- */
+/* --- ending --- */
 
 struct windows {
     DWORD process;
@@ -343,7 +343,7 @@ void kl_process_end(struct kl_process *p, unsigned grace_ms, struct kl_process_e
     if (!why && !how->killed) how->code = (int)code;
 }
 
-/* ---- becoming another program ---- */
+/* --- becoming another program --- */
 
 static BOOL WINAPI leave_to_child(DWORD event) {
     return event == CTRL_C_EVENT || event == CTRL_BREAK_EVENT;

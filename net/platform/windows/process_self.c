@@ -22,7 +22,7 @@
 #define ABORTED     0xc0000409UL /* as abort() of Windows's own C library ends a process */
 #define CRASH_STACK 65536        /* bytes that a handler has if the core overflowed the stack */
 
-/* ---- its beginning ---- */
+/* --- its beginning --- */
 
 static void end_aborted(int signal) {
     (void)signal;
@@ -69,7 +69,7 @@ void kl_process_begin(int *argc, char ***argv) {
     take_arguments(argc, argv);
 }
 
-/* ---- looking ---- */
+/* --- looking --- */
 
 long kl_process_self(void) {
     return (long)GetCurrentProcessId();
@@ -140,7 +140,7 @@ bool kl_process_has_answers(void) {
     return kl_process_has_terminal() && is_terminal(STD_INPUT_HANDLE);
 }
 
-/* ---- its means ---- */
+/* --- its means --- */
 
 void kl_process_yield(void) {
     (void)SetPriorityClass(GetCurrentProcess(), IDLE_PRIORITY_CLASS);
@@ -171,7 +171,7 @@ void kl_process_limit_memory(size_t bytes) {
     if (job) CloseHandle(job);
 }
 
-/* ---- its end ---- */
+/* --- its end --- */
 
 static volatile sig_atomic_t stopped;
 static HANDLE asked_to_end;
@@ -205,7 +205,7 @@ void kl_process_leave_terminal(void) {
     FreeConsole();
 }
 
-/* ---- crashes ---- */
+/* --- crashes --- */
 
 static const struct {
     int number;

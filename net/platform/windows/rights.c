@@ -23,7 +23,7 @@ static struct {
     SECURITY_ATTRIBUTES only_ours; /* without a descriptor: there was no memory */
 } us;
 
-/* ---- this user ---- */
+/* --- this user --- */
 
 /* P: nothing is inherited from the folder. OICI: what is made in a folder has the same rights. */
 static void make_descriptor(void) {
@@ -72,7 +72,7 @@ bool kl_rights_runs(DWORD process) {
     return ours;
 }
 
-/* ---- others ---- */
+/* --- others --- */
 
 /* CREATOR OWNER and OWNER RIGHTS (S-1-3-*) are the owner's, whom kl_rights_ours() knows. */
 static bool is_other(PSID who) {
@@ -120,7 +120,7 @@ bool kl_rights_ours(HANDLE file) {
     return member;
 }
 
-/* ---- a file in another's place ---- */
+/* --- a file in another's place --- */
 
 bool kl_rights_copy(HANDLE from, HANDLE to) {
     PSECURITY_DESCRIPTOR all = NULL;

@@ -28,7 +28,7 @@ static struct kl_address from_system(const struct sockaddr_in *in) {
     return (struct kl_address){.host = in->sin_addr.s_addr, .port = ntohs(in->sin_port)};
 }
 
-/* ---- the system's sockets ---- */
+/* --- the system's sockets --- */
 
 /* Neither ended nor unloaded: a look-up may outlast its caller, and the library that asked. The system's
  * thread is in ws2_32 for a moment even after the answer. */
@@ -58,7 +58,7 @@ int kl_winsock_open(int type) {
     return (int)s;
 }
 
-/* ---- addresses ---- */
+/* --- addresses --- */
 
 const char *kl_address_text(char out[KL_ADDRESS_TEXT], uint32_t host) {
     struct in_addr in = {.s_addr = host};
@@ -130,7 +130,7 @@ unsigned kl_address_peers(uint32_t *host, unsigned max) {
     return count;
 }
 
-/* ---- sockets ---- */
+/* --- sockets --- */
 
 /* A datagram that nobody takes comes back as an error of the next call. A socket that is not connected must
  * not hear of it: the refusal of one peer would look like a failure of all. */

@@ -28,7 +28,7 @@ void kl_mutex_unlock(struct kl_mutex *m) {
     ReleaseSRWLockExclusive(lock_of(m));
 }
 
-/* ---- conditions ---- */
+/* --- conditions --- */
 
 /* The system's conditions end a wait with its tick of up to 15.6 ms. So a condition is a list of the waiting
  * threads, and each thread waits for an event of its own, or for a precise timer. */
@@ -91,7 +91,7 @@ void kl_cond_wake(struct kl_cond *c) {
     ReleaseSRWLockExclusive(&condition(c)->lock);
 }
 
-/* ---- once, and threads ---- */
+/* --- once, and threads --- */
 
 void kl_once(struct kl_once *once, void (*run)(void)) {
     static SRWLOCK one_at_a_time = SRWLOCK_INIT;

@@ -13,7 +13,7 @@
 #include "net/platform/windows/service.h"
 #include "net/platform/windows/winsock.h"
 
-/* ---- waiting ---- */
+/* --- waiting --- */
 
 static uint32_t select_readable(const int *what, unsigned count) {
     struct timeval none = {0};
@@ -51,7 +51,7 @@ uint32_t kl_wait_for(const int *what, unsigned count, uint64_t until_us) {
     return came ? select_readable(what, count) : 0;
 }
 
-/* ---- wake-ups ---- */
+/* --- wake-ups --- */
 
 /* A socket that sends to itself, so that all numbers are sockets. Connected: it takes datagrams from no
  * other. */
@@ -76,7 +76,7 @@ void kl_wake_clear(int w) {
     }
 }
 
-/* ---- the request to quit ---- */
+/* --- the request to quit --- */
 
 static const struct {
     enum kl_quit quit;

@@ -11,7 +11,7 @@
  * beside the path is longer by some thirty. */
 #define LONG_PATH 200
 
-/* ---- UTF-8 and UTF-16 ---- */
+/* --- UTF-8 and UTF-16 --- */
 
 static bool refuse(DWORD code) {
     SetLastError(code);
@@ -43,7 +43,7 @@ bool kl_narrow_text(char *out, size_t cap, const wchar_t *text) {
     return refuse_as_converted();
 }
 
-/* ---- paths ---- */
+/* --- paths --- */
 
 /* \\?\C:\..., \\.\pipe\..., also with slashes: the system takes what follows as it is. */
 static bool is_verbatim(const wchar_t *path) {
@@ -95,7 +95,7 @@ bool kl_narrow_path(char *out, size_t cap, const wchar_t *path) {
     return true;
 }
 
-/* ---- errors ---- */
+/* --- errors --- */
 
 static const struct {
     DWORD code;

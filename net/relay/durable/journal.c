@@ -15,8 +15,7 @@
 #define BATCH    65536 /* bytes of frames in one write */
 #define PARTS    8     /* of one write */
 
-/* --- the folder -------------------------------------------------------------------------------------------
- */
+/* --- the folder --- */
 
 static void lock_path(const struct kl_journal *j, char *out, size_t cap) {
     snprintf(out, cap, "%s/.lock", j->dir);
@@ -73,8 +72,7 @@ void kl_journal_path(const struct kl_lobby_room *r, char out[KL_FILE_PATH]) {
     snprintf(out, KL_FILE_PATH, "%s/%s", r->lobby->journal->dir, name);
 }
 
-/* --- one write --------------------------------------------------------------------------------------------
- */
+/* --- one write --- */
 
 /* The records that the next write appends. Bodies are borrowed until then. */
 struct batch {
@@ -100,8 +98,7 @@ static void add_record(struct batch *b, const struct kl_journal_room *j, enum kl
     add_part(b, b->mac[i], sizeof b->mac[i]);
 }
 
-/* --- records ----------------------------------------------------------------------------------------------
- */
+/* --- records --- */
 
 /* Tags of at most 255 intervals, and the piece from frame `at` on. The body's length; 0: the history has not
  * got it any more. */
@@ -147,8 +144,7 @@ static void add_beginning(const struct kl_lobby_room *r, struct batch *b) {
     add_record(b, &r->journal, KL_JOURNAL_START, r->start.data, r->start.bytes);
 }
 
-/* --- when -------------------------------------------------------------------------------------------------
- */
+/* --- when --- */
 
 /* Nothing more is written: the file stays as it is until the room ends. */
 static void give_up(struct kl_lobby_room *r, const char *why) {
@@ -263,8 +259,7 @@ void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us) {
     if (j->state == KL_JOURNAL_OPEN && !j->failing && kl_journal_mark_due(r)) write_mark(r, now_us);
 }
 
-/* --- the end ----------------------------------------------------------------------------------------------
- */
+/* --- the end --- */
 
 void kl_journal_leave(struct kl_lobby_room *r) {
     if (r->journal.state != KL_JOURNAL_NONE) kl_file_close(&r->journal.file);

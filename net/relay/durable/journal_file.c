@@ -33,8 +33,7 @@ static void mac_of(const uint8_t key[32], uint64_t at, uint8_t type, const void 
     sodium_memzero(&h, sizeof h);
 }
 
-/* --- head -------------------------------------------------------------------------------------------------
- */
+/* --- head --- */
 
 #define SIGNED (KL_JOURNAL_HEAD - KL_JOURNAL_MAC)
 
@@ -57,8 +56,7 @@ int kl_journal_head_open(const uint8_t relay_secret[32], const uint8_t *bytes, s
     return sodium_memcmp(mac, bytes + SIGNED, sizeof mac) == 0 ? KL_OK : KL_E_MALFORMED;
 }
 
-/* --- records ----------------------------------------------------------------------------------------------
- */
+/* --- records --- */
 
 void kl_journal_record(const uint8_t key[32], uint64_t at, enum kl_journal_type type, const void *body,
                        uint32_t len, uint8_t before[KL_JOURNAL_BEFORE], uint8_t mac[KL_JOURNAL_MAC]) {

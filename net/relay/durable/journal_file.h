@@ -40,8 +40,7 @@ void kl_journal_key(const uint8_t relay_secret[32], const uint8_t id[KL_JOURNAL_
 
 void kl_journal_head(const uint8_t key[32], const uint8_t id[KL_JOURNAL_ID], uint8_t out[KL_JOURNAL_HEAD]);
 /* Finds the journal's relay. 0; KL_E_MALFORMED: none at all, torn in its head, or another relay's;
- * KL_E_VERSION.
- */
+ * KL_E_VERSION. */
 int kl_journal_head_open(const uint8_t relay_secret[32], const uint8_t *bytes, size_t len,
                          uint8_t id[KL_JOURNAL_ID]);
 

@@ -30,8 +30,7 @@ struct load {
     uint32_t start_len;
 };
 
-/* --- the file ---------------------------------------------------------------------------------------------
- */
+/* --- the file --- */
 
 /* NULL, or why it is not read. */
 static const char *read_file(struct load *f) {
@@ -54,8 +53,7 @@ static const char *open_head(struct load *f) {
     return NULL;
 }
 
-/* --- its records ------------------------------------------------------------------------------------------
- */
+/* --- its records --- */
 
 static void take_ticket(struct load *f, const struct kl_journal_cursor *c) {
     static struct kl_lobby_ticket t;
@@ -167,8 +165,7 @@ static struct good play_back(struct load *f, struct kl_lobby_room *r, uint64_t f
     return good;
 }
 
-/* --- the room ---------------------------------------------------------------------------------------------
- */
+/* --- the room --- */
 
 /* The ticket that counts stood in the part that is cut off. */
 static void keep_ticket(const struct load *f, struct kl_lobby_room *r) {
@@ -281,8 +278,7 @@ static void load_file(struct load *f, struct kl_lobby *l, const char *name, uint
     kl_file_close(&f->file);
 }
 
-/* --- all of them ------------------------------------------------------------------------------------------
- */
+/* --- all of them --- */
 
 static void look_at(struct load *f, struct kl_lobby *l, const char *name, uint64_t now_us) {
     char quoted[64];

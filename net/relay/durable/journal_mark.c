@@ -9,8 +9,7 @@
 #define GROUP_BYTES                                                                                          \
     (2 * KL_PIECE_BYTES * 16) /* that are kept free for the next pieces, whatever is in them */
 
-/* --- writing ----------------------------------------------------------------------------------------------
- */
+/* --- writing --- */
 
 /* The end of the newest whole interval. */
 static uint32_t whole_frames(const struct kl_lobby_past *p) {
@@ -100,8 +99,7 @@ size_t kl_journal_mark_write(const struct kl_lobby_room *r, uint8_t *buf, struct
     return of_pieces.failed || w.failed || m->frames == j->marked.frames ? 0 : (size_t)(w.at - buf);
 }
 
-/* --- reading ----------------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 struct mark {
     uint64_t at;

@@ -19,8 +19,7 @@ struct kl_journal {
 void kl_journal_name(char out[KL_JOURNAL_NAME], const uint8_t id[KL_JOURNAL_ID]);
 void kl_journal_path(const struct kl_lobby_room *r, char out[KL_FILE_PATH]);
 
-/* --- journal_mark.c: MARK (journal_file.h) ---
- */
+/* --- journal_mark.c: MARK (journal_file.h) --- */
 #define KL_JOURNAL_MARK_BYTES (256 * 1024) /* the longest */
 
 /* All frames are written, and so many are not covered by a mark that the next one is due. */

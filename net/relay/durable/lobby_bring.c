@@ -169,8 +169,7 @@ static struct kl_lobby_bring *bring_at(struct kl_lobby *l, unsigned peer, const 
     return b && strcmp(b->back.room, room) == 0 ? b : NULL;
 }
 
-/* --- showing ----------------------------------------------------------------------------------------------
- */
+/* --- showing --- */
 
 static bool is_newer(const struct kl_lobby_ticket *a, const struct kl_lobby_ticket *b) {
     return a->epoch_s != b->epoch_s ? a->epoch_s > b->epoch_s : a->number > b->number;
@@ -246,8 +245,7 @@ static const char *take_mark(struct kl_lobby_bring *b, const struct kl_mark *m) 
     return aim(b, true, m->end, 0, m->mark, KL_MARK);
 }
 
-/* --- bringing ---------------------------------------------------------------------------------------------
- */
+/* --- bringing --- */
 
 static const char *open_start(struct kl_lobby *l, struct kl_lobby_client *c, uint32_t total) {
     if (!kl_lobby_address_has(l, c->address, total))
@@ -389,8 +387,7 @@ void kl_lobby_bring_message(struct kl_lobby *l, unsigned peer, const struct kl_b
     if (why) refuse(l, peer, why);
 }
 
-/* --- the next to bring, and the opening ----------------------------------------------------------------
- */
+/* --- the next to bring, and the opening --- */
 
 static bool somebody_brings(struct kl_lobby *l, const char *room) {
     for (unsigned i = 0; i < l->limits.peers; i++) {

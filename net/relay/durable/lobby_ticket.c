@@ -49,8 +49,7 @@ void kl_lobby_ticket_of(struct kl_lobby_ticket *t, const struct kl_lobby_room *r
     if (r->door.bans) memcpy(t->ban, r->door.ban, r->door.bans * sizeof r->door.ban[0]);
 }
 
-/* --- bytes ------------------------------------------------------------------------------------------------
- */
+/* --- bytes --- */
 
 static void write_member(struct kl_writer *w, const struct kl_ticket_member *m) {
     kl_write_u8(w, m->here);

@@ -36,43 +36,7 @@ const char *kl_lobby_desync_name(uint8_t policy) {
     return policy <= KL_DESYNC_IGNORE ? names[policy] : "unknown";
 }
 
-bool kl_lobby_heal_busy(const struct kl_lobby_room *r, unsigned member) {
-    return has_bit(r->heal.wrong, member) || r->member[member].heal.loads;
-}
-
-void kl_lobby_heal_homes(const struct kl_lobby_room *r, uint8_t home[KL_MAX_CLIENTS]) {
-    for (uint8_t i = 0; i < KL_MAX_CLIENTS; i++) {
-        home[i] = i;
-        for (uint8_t j = 0; j < i && home[i] == i; j++)
-            if (kl_lobby_here(&r->member[j]) && strcmp(r->member[i].home, r->member[j].home) == 0)
-                home[i] = home[j];
-    }
-}
-
-struct kl_verdict_court kl_lobby_heal_court(const struct kl_lobby_room *r) {
-    struct kl_verdict_court c = {0};
-    kl_lobby_heal_homes(r, c.home);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        uint16_t bit = (uint16_t)(1U << i);
-        if (kl_lobby_here(&r->member[i]) && r->member[i].seats) c.voters |= bit;
-        if (kl_lobby_heal_busy(r, i)) continue;
-        if (kl_lobby_play_reports(r, i)) c.present |= bit;
-        if (kl_lobby_plays_now(r, i)) c.awaited |= bit;
-    }
-    return c;
-}
-
-bool kl_lobby_heal_counts(const struct kl_lobby_room *r, unsigned member, uint32_t label) {
-    return !kl_lobby_heal_busy(r, member) && label + 1 >= r->member[member].heal.from;
-}
-
-bool kl_lobby_heal_has_loaded(const struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_member *m = &r->member[member];
-    return m->way.begins || m->heal.has_loaded || r->past.reopened;
-}
-
-/* --- the end of it -----------------------------------------------------------------------------------------
- */
+/* --- the end of it --- */
 
 static void stop(struct kl_lobby_room *r) {
     r->heal.phase = KL_HEAL_NONE;
@@ -274,8 +238,7 @@ static void pause_once(struct kl_lobby_room *r) {
     kl_lobby_notice(r, "out of sync, paused: give `resume', then `desync heal'");
 }
 
-/* --- own states -------------------------------------------------------------------------------------------
- */
+/* --- own states --- */
 
 /* These members go back to their own states of the agreed keyframe. */
 static void go_back(struct kl_lobby_room *r, uint16_t members, uint64_t now_us) {
@@ -470,8 +433,7 @@ void kl_lobby_heal_found(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t
     r->due.busy = true;
 }
 
-/* --- on the way --------------------------------------------------------------------------------------------
- */
+/* --- on the way --- */
 
 static void wait_for_reports(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;

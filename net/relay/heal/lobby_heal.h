@@ -13,6 +13,13 @@ void kl_lobby_heal_run(struct kl_lobby_room *r, uint64_t now_us);
 void kl_lobby_heal_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *m,
                           uint64_t now_us);
 void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us); /* or lost its link */
+/* who: the giver of the order, for the screens. False: the policy is the same, and what has failed is not
+ * tried again: a minute has not passed since the last time. */
+bool kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *who, uint64_t now_us);
+const char *kl_lobby_desync_name(uint8_t policy);
+
+/* --- the members that vote, and the hashes that count: lobby_court.c --- */
+
 /* For kl_verdict_votes(): the same number for members at one address. */
 void kl_lobby_heal_homes(const struct kl_lobby_room *r, uint8_t home[KL_MAX_CLIENTS]);
 /* The court for the room's verdicts. */
@@ -24,9 +31,5 @@ bool kl_lobby_heal_busy(const struct kl_lobby_room *r, unsigned member);
 bool kl_lobby_heal_has_loaded(const struct kl_lobby_room *r, unsigned member);
 /* False while this member's hash of that label is known to be wrong. */
 bool kl_lobby_heal_counts(const struct kl_lobby_room *r, unsigned member, uint32_t label);
-/* who: the giver of the order, for the screens. False: the policy is the same, and what has failed is not
- * tried again: a minute has not passed since the last time. */
-bool kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *who, uint64_t now_us);
-const char *kl_lobby_desync_name(uint8_t policy);
 
 #endif

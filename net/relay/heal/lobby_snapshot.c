@@ -35,8 +35,7 @@ static unsigned count_bits(uint16_t mask) {
     return (unsigned)__builtin_popcount(mask);
 }
 
-/* --- memory -----------------------------------------------------------------------------------------------
- */
+/* --- memory --- */
 
 static uint64_t most_bytes(const struct kl_lobby_room *r) {
     uint64_t most = r->lobby->limits.snapshot_kib * UINT64_C(1024);
@@ -135,8 +134,7 @@ static bool most_of_who_play(const struct kl_lobby_room *r, uint16_t say_so) {
     return count_bits(all & say_so) * 2 > count_bits(all);
 }
 
-/* --- ordering ---------------------------------------------------------------------------------------------
- */
+/* --- ordering --- */
 
 bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
@@ -177,8 +175,7 @@ void kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const stru
     s->word[member] = *w;
 }
 
-/* --- giving -----------------------------------------------------------------------------------------------
- */
+/* --- giving --- */
 
 /* True if a is the better giver than b: first fewer failed requests, then the shorter RTT. */
 static bool gives_better(const struct kl_lobby_room *r, unsigned a, unsigned b) {
@@ -495,8 +492,7 @@ bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const st
     return true;
 }
 
-/* --- now --------------------------------------------------------------------------------------------------
- */
+/* --- now --- */
 
 void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;

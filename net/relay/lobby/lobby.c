@@ -124,8 +124,7 @@ struct kl_lobby_stats kl_lobby_stats(const struct kl_lobby *l) {
                                    .journal = kl_journal_stats(l->journal)};
 }
 
-/* --- connections -----------------------------------------------------------------------------------------
- */
+/* --- connections --- */
 
 void kl_lobby_opened(struct kl_lobby *l, unsigned peer, const char *address, uint64_t now_us) {
     struct kl_lobby_client *c = &l->client[peer];

@@ -153,8 +153,10 @@ static int order_of_seats(struct kl_lobby_room *r, unsigned member, const struct
     return result;
 }
 
-/* --- the core's frame rate: every machine reports a change. One wrong or hostile machine could set the
- * room's pace, so a rate counts once more than half of the players' votes are for it (verdict.h). */
+/* --- the core's frame rate ---
+ *
+ * Every machine reports a change. One wrong or hostile machine could set the room's pace, so a rate counts
+ * once more than half of the players' votes are for it (verdict.h). */
 
 static bool most_say(const struct kl_lobby_room *r, uint32_t rate_uhz) {
     uint8_t home[KL_MAX_CLIENTS];

@@ -6,8 +6,7 @@
 
 #include "net/relay/lobby/lobby_parts.h"
 
-/* --- wrong tries ------------------------------------------------------------------------------------------
- */
+/* --- wrong tries --- */
 
 unsigned kl_lobby_tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, const char *address,
                                uint64_t now_us) {
@@ -38,8 +37,7 @@ static bool too_early(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r
     return true;
 }
 
-/* --- knocking ---------------------------------------------------------------------------------------------
- */
+/* --- knocking --- */
 
 static bool banned(const struct kl_lobby_room *r, const uint8_t *seat_key, const char *address) {
     char host[KL_ADDRESS_MAX];
@@ -102,8 +100,7 @@ bool kl_lobby_door_knock(struct kl_lobby *l, unsigned peer, struct kl_lobby_room
     return true;
 }
 
-/* --- proving ----------------------------------------------------------------------------------------------
- */
+/* --- proving --- */
 
 static void wrong_password(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, uint64_t now_us) {
     const char *address = l->client[peer].address;
@@ -159,8 +156,7 @@ void kl_lobby_door_prove(struct kl_lobby *l, unsigned peer, const struct kl_prov
     free(k);
 }
 
-/* --- the host and the operator ----------------------------------------------------------------------------
- */
+/* --- the host and the operator --- */
 
 void kl_lobby_lock(struct kl_lobby_room *r, bool locked, const char *who) {
     char quoted[2 * KL_TEXT_MAX];

@@ -7,8 +7,7 @@
 #include "net/session/identity.h"
 #include "net/relay/lobby/lobby_parts.h"
 
-/* --- rooms ------------------------------------------------------------------------------------------------
- */
+/* --- rooms --- */
 
 static bool is_empty(const struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
@@ -114,8 +113,7 @@ static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello
     return r;
 }
 
-/* --- joining ---------------------------------------------------------------------------------------------
- */
+/* --- joining --- */
 
 /* The lowest free seats, `wanted` many; 0 if there are not as many, or the game is full. */
 uint8_t kl_lobby_free_seats(const struct kl_lobby_room *r, unsigned wanted) {
@@ -392,8 +390,7 @@ void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
         kl_lobby_enter(l, peer, h, NULL, NULL, now_us);
 }
 
-/* --- for strangers ----------------------------------------------------------------------------------------
- */
+/* --- for strangers --- */
 
 static const char *fact_of(const struct kl_facts *f, const char *key) {
     for (unsigned i = 0; i < f->count; i++)

@@ -18,8 +18,7 @@ static uint32_t ran(const struct kl_lobby_room *r, unsigned member) {
     return c->frame_acked - c->backlog;
 }
 
-/* --- coming -----------------------------------------------------------------------------------------------
- */
+/* --- coming --- */
 
 static void begin_watch(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_late *late = &r->member[member].late;
@@ -75,8 +74,7 @@ int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *wh
     return KL_OK;
 }
 
-/* --- catching up ------------------------------------------------------------------------------------------
- */
+/* --- catching up --- */
 
 /* A spectator has no seat that could count: it has caught up when it is near. */
 static bool has_caught_up(const struct kl_lobby_room *r, unsigned member) {

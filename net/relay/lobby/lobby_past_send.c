@@ -8,8 +8,7 @@
 
 #define BASE_FRAMES 16384 /* between two bases: four minutes and a half */
 
-/* --- sending ----------------------------------------------------------------------------------------------
- */
+/* --- sending --- */
 
 static bool may_send(struct kl_lobby_room *r, const struct kl_lobby_member *m) {
     return kl_lobby_bulk_room(r, m->peer) > 0;
@@ -68,8 +67,7 @@ static void send_ticket(struct kl_lobby_room *r, struct kl_lobby_member *m) {
     }
 }
 
-/* --- the base ----------------------------------------------------------------------------------------------
- */
+/* --- the base --- */
 
 /* Some client's frames begin past the base, or it is long ago: clients drop their oldest frames, too. */
 static bool wants_base(const struct kl_lobby_room *r) {
@@ -103,8 +101,7 @@ static bool all_have_run(const struct kl_lobby_room *r, const struct kl_lobby_ba
     return true;
 }
 
-/* The ticket gets a base only when clients have run it: frames that no client has are lost with the relay.
- */
+/* The ticket gets a base only when clients have run it: frames that no client has are lost with the relay. */
 static void move_base(struct kl_lobby_room *r) {
     struct kl_lobby_past *p = &r->past;
     if (!p->next_base.keyframe) {

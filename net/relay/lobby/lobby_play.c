@@ -8,8 +8,7 @@
 #define STATUS_US     10000000
 #define FARTHEST_US   2000000
 
-/* --- hashes ----------------------------------------------------------------------------------------------
- */
+/* --- hashes --- */
 
 static uint16_t in_the_game(const struct kl_lobby_room *r) {
     uint16_t present = 0;
@@ -67,8 +66,7 @@ static void announce(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now
     kl_lobby_notice(r, "out of sync from frame %u on%s%s", v->first, alone[0] ? ": differs " : "", alone);
 }
 
-/* --- frames ----------------------------------------------------------------------------------------------
- */
+/* --- frames --- */
 
 static void note_keyframe(struct kl_lobby_room *r, const struct kl_frame *f, uint64_t now_us) {
     if (f->flags & KL_FRAME_HASH) kl_verdict_expect(&r->heal.verdicts, f->number - 1);
@@ -177,8 +175,7 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_heal_run(r, now_us);
 }
 
-/* --- now and then ----------------------------------------------------------------------------------------
- */
+/* --- now and then --- */
 
 static void tell_stall(struct kl_lobby_room *r, uint64_t now_us) {
     uint8_t seats = kl_lock_waiting_for(&r->lock);

@@ -4,8 +4,7 @@
 #include "net/engine/lock_relay_return.h"
 #include "net/relay/lobby/lobby_parts.h"
 
-/* --- leaving ----------------------------------------------------------------------------------------------
- */
+/* --- leaving --- */
 
 static void unlink_client(struct kl_lobby_room *r, unsigned member) {
     struct kl_lobby_member *m = &r->member[member];
@@ -84,8 +83,7 @@ void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_
     if (r->host == member) kl_lobby_choose_host(r);
 }
 
-/* --- seats that are kept ----------------------------------------------------------------------------------
- */
+/* --- seats that are kept --- */
 
 void kl_lobby_cut(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
@@ -127,8 +125,7 @@ void kl_lobby_welcome(struct kl_lobby_room *r, unsigned member) {
     kl_lobby_send(r->lobby, m->peer, &msg);
 }
 
-/* --- RETURN -----------------------------------------------------------------------------------------------
- */
+/* --- RETURN --- */
 
 /* The member whose seat this is, by key and token; KL_MAX_CLIENTS: none. *which: of the two tokens. */
 static unsigned owner_of(const struct kl_lobby_room *r, const struct kl_return *b, unsigned *which) {

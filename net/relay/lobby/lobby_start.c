@@ -12,8 +12,7 @@ static bool seats_are_filled(const struct kl_lobby_room *r) {
     return kl_lobby_count(kl_lobby_seats_filled(r)) >= r->params.players;
 }
 
-/* --- how long is waited ----------------------------------------------------------------------------------
- */
+/* --- how long is waited --- */
 
 static void begin_waiting(struct kl_lobby_member *m, uint64_t now_us) {
     m->waited_us = now_us;
@@ -43,8 +42,7 @@ static void set_deadline(struct kl_lobby_member *m, uint64_t now_us) {
     m->deadline_us = load ? load_us : by_us;
 }
 
-/* --- the host gives --------------------------------------------------------------------------------------
- */
+/* --- the host gives --- */
 
 /* One machine that does not load the host's saves, and no machine begins with them. */
 static bool all_consent(const struct kl_lobby_room *r) {
@@ -129,8 +127,7 @@ bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct 
     return true;
 }
 
-/* --- the others fetch and load ---------------------------------------------------------------------------
- */
+/* --- the others fetch and load --- */
 
 static void send_pieces(struct kl_lobby_room *r, struct kl_lobby_member *m, uint64_t now_us) {
     const struct kl_lobby_net *net = &r->lobby->net;
@@ -266,8 +263,7 @@ void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (seats_are_filled(r) && all_are_ready(r)) start(r, now_us);
 }
 
-/* --- comings and goings in between -----------------------------------------------------------------------
- */
+/* --- comings and goings in between --- */
 
 void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     begin_waiting(&r->member[member], now_us);

@@ -12,8 +12,7 @@
 #define TOLD_PER_MIN 30
 #define TAKE_US      (15 * UINT64_C(1000000)) /* to take a seat that is offered */
 
-/* --- rematches --------------------------------------------------------------------------------------------
- */
+/* --- rematches --- */
 
 /* Nobody may begin the game again under the others all the time: more than half of the players that are here
  * must want it. One that is away is not asked; one that has just been seated is. */
@@ -46,8 +45,7 @@ int kl_lobby_ask_rematch(struct kl_lobby_room *r, unsigned member, uint64_t now_
     return KL_OK;
 }
 
-/* --- the queue --------------------------------------------------------------------------------------------
- */
+/* --- the queue --- */
 
 /* A client without seats, or a watcher, with a place in the queue or about to get one. turn: NULL for none.
  */
@@ -168,8 +166,7 @@ static void leave_queue(struct kl_lobby_room *r, const struct waiter *w) {
     tell(r, w, 0, "you left the queue: you watch");
 }
 
-/* --- seats change hands -----------------------------------------------------------------------------------
- */
+/* --- seats change hands --- */
 
 /* The first player that has handed on a seat; KL_MAX_CLIENTS: none. */
 static unsigned first_giver(const struct kl_lobby_room *r) {
@@ -307,8 +304,7 @@ void kl_lobby_late_waits(struct kl_lobby_room *r, unsigned member, uint64_t now_
     wait_for_seat(r, &w, now_us);
 }
 
-/* --- offers -----------------------------------------------------------------------------------------------
- */
+/* --- offers --- */
 
 static unsigned seats_on_offer(const struct kl_lobby_room *r) {
     unsigned taken = seats_taken(r), n = r->params.players > taken ? r->params.players - taken : 0;

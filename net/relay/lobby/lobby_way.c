@@ -7,8 +7,7 @@
 
 #define LEAST_RUN 300 /* frames: fewer tell no speed */
 
-/* --- on the way -------------------------------------------------------------------------------------------
- */
+/* --- on the way --- */
 
 static void by_history(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
@@ -181,8 +180,7 @@ void kl_lobby_way_left(struct kl_lobby_room *r, unsigned member) {
     kl_way_go(&r->member[member].way);
 }
 
-/* --- when there is none -----------------------------------------------------------------------------------
- */
+/* --- when there is none --- */
 
 bool kl_lobby_way_closed(const struct kl_lobby_room *r, bool consents, char *why, size_t cap) {
     const struct kl_way_trip t = {.no_states = !consents};

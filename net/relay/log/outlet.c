@@ -21,7 +21,7 @@ struct kl_outlet {
     bool busy, closing, dead; /* dead: the reader is gone */
 };
 
-/* ---- the writer's side ---- */
+/* --- the writer's side --- */
 
 static void put(struct kl_outlet *o, const char *bytes, size_t len) {
     memcpy(o->buffer[o->filling] + o->used, bytes, len);
@@ -57,7 +57,7 @@ void kl_outlet_put(struct kl_outlet *o, const char *lines, size_t len) {
     kl_mutex_unlock(&o->lock);
 }
 
-/* ---- the thread ---- */
+/* --- the thread --- */
 
 /* All that waits; called and left with the lock held. */
 static void pass_on(struct kl_outlet *o) {
@@ -86,7 +86,7 @@ static void run(void *arg) {
     kl_mutex_unlock(&o->lock);
 }
 
-/* ---- a life ---- */
+/* --- a life --- */
 
 struct kl_outlet *kl_outlet_open(int fd) {
     struct kl_outlet *o = calloc(1, sizeof *o);

@@ -48,8 +48,7 @@ struct server {
     uint64_t left_out_us; /* next report of log lines left out */
 };
 
-/* --- defaults ---------------------------------------------------------------------------------------------
- */
+/* --- defaults --- */
 
 void kl_server_defaults(struct kl_server_config *out) {
     *out = (struct kl_server_config){.bind = "0.0.0.0",
@@ -72,8 +71,7 @@ int kl_server_state(char *out, size_t cap) {
     return kl_dir_known(KL_DIR_STATE, "keylock-relay", out, cap, ignored, sizeof ignored);
 }
 
-/* --- from the network to the rooms ------------------------------------------------------------------------
- */
+/* --- from the network to the rooms --- */
 
 static void on_opened(void *ctx, unsigned peer, const char *address) {
     kl_lobby_opened(((struct server *)ctx)->lobby, peer, address, kl_now_us());
@@ -122,8 +120,7 @@ static bool on_next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
     return true;
 }
 
-/* --- from the rooms to the network ------------------------------------------------------------------------
- */
+/* --- from the rooms to the network --- */
 
 static int net_send(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
     return kl_hub_send(((struct server *)ctx)->hub, peer, bytes, len);
@@ -153,8 +150,7 @@ static uint32_t net_session(void *ctx, unsigned peer) {
     return kl_hub_session(((struct server *)ctx)->hub, peer);
 }
 
-/* --- the loop ---------------------------------------------------------------------------------------------
- */
+/* --- the loop --- */
 
 static int open_key(struct server *s, const struct kl_server_config *o, struct kl_keypair *key, char *err,
                     size_t err_len) {

@@ -47,8 +47,7 @@ static const char help[] =
     "quit                           ends the relay\n"
     "A name with blanks stands in double quotes.\n";
 
-/* --- a line ----------------------------------------------------------------------------------------------
- */
+/* --- a line --- */
 
 static const struct {
     const char *word, *usage;
@@ -359,8 +358,7 @@ bool kl_console_obey(struct kl_lobby *l, const struct kl_hub_stats *network, con
     return c.verb != KL_CONSOLE_QUIT;
 }
 
-/* --- the descriptor --------------------------------------------------------------------------------------
- */
+/* --- the descriptor --- */
 
 static bool take_byte(struct kl_console *c, char byte, struct kl_lobby *l, struct kl_buffer *to,
                       uint64_t now_us) {

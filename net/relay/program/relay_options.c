@@ -184,8 +184,7 @@ static bool set(struct kl_relay_options *out, const struct option_kind *k, const
     return good;
 }
 
-/* --- the configuration file --------------------------------------------------------------------------------
- */
+/* --- the configuration file --- */
 
 struct file_reader {
     struct kl_relay_options *out;
@@ -224,8 +223,7 @@ static int read_config(struct kl_relay_options *out, const char *path, char *err
     return *err ? -1 : 0;
 }
 
-/* --- the command line --------------------------------------------------------------------------------------
- */
+/* --- the command line --- */
 
 void kl_relay_options_defaults(struct kl_relay_options *out) {
     char why[256];
@@ -293,9 +291,7 @@ enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int ar
     return read_words(out, argc, argv, err, err_len);
 }
 
-/* --- the table for people
- * ------------------------------------------------------------------------------------
- */
+/* --- the table for people --- */
 
 static void tell_help(const struct option_kind *k, char *out, size_t cap) {
     const char *at = strstr(k->help, "{range}");

@@ -9,8 +9,7 @@
 #define SILENT  4  /* chores without a byte: a ghost, for ENet of a client answers twice a second at least */
 #define GHOST_S 15 /* a ghost is heard again until then, or it is put out */
 
-/* --- the bytes of a joining -------------------------------------------------------------------------------
- */
+/* --- the bytes of a joining --- */
 
 /* Bytes of the frames from there on. */
 static uint64_t history_bytes(const struct kl_lobby_room *r, uint32_t from) {
@@ -45,8 +44,7 @@ uint64_t kl_lobby_joining_bytes(const struct kl_lobby_room *r, bool no_states) {
     return bytes > KL_COST_LEAST ? bytes : KL_COST_LEAST;
 }
 
-/* --- a client's debt --------------------------------------------------------------------------------------
- */
+/* --- a client's debt --- */
 
 /* NULL: the client is neither a member nor a watcher. */
 static uint64_t *owed_by(struct kl_lobby_client *c, bool *no_states) {
@@ -107,8 +105,7 @@ void kl_lobby_hang_up(struct kl_lobby *l, unsigned peer) {
     l->net.hang_up(l->net.ctx, peer);
 }
 
-/* --- debts of those that left -----------------------------------------------------------------------------
- */
+/* --- debts of those that left --- */
 
 /* Of those that left; theirs no longer if taken. */
 static uint64_t debts_of_gone(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host, bool take) {

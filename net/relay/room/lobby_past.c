@@ -22,8 +22,7 @@ void kl_lobby_past_free(struct kl_lobby_room *r) {
     r->past.bytes = 0;
 }
 
-/* --- keeping ----------------------------------------------------------------------------------------------
- */
+/* --- keeping --- */
 
 static uint64_t most_bytes(const struct kl_lobby_room *r) {
     return r->lobby->limits.history_kib * UINT64_C(1024) * (r->past.on_trial ? 2 : 1);

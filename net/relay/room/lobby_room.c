@@ -110,8 +110,7 @@ void kl_lobby_choose_host(struct kl_lobby_room *r) {
     kl_lobby_log_member(KL_LOG_INFO, "host", r, r->host, "phase=%d", r->phase);
 }
 
-/* --- start data -------------------------------------------------------------------------------------------
- */
+/* --- start data --- */
 
 void kl_lobby_start_free(struct kl_lobby_room *r) {
     if (r->start.data) r->lobby->start_bytes -= r->start.bytes;
@@ -125,8 +124,7 @@ bool kl_lobby_start_is_kept(const struct kl_lobby_room *r) {
     return r->start.data && r->start.have == r->start.bytes;
 }
 
-/* --- the game ---------------------------------------------------------------------------------------------
- */
+/* --- the game --- */
 
 uint32_t kl_lobby_behind(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lock_client *c = &r->lock.client[member];

@@ -36,12 +36,10 @@
 
 #define KL_START_BYTES_TOTAL   (256U * 1024 * 1024) /* of all rooms together */
 #define KL_HISTORY_BYTES_TOTAL (512U * 1024 * 1024)
-#define KL_HISTORY_LEAST       (192U * 1024) /* of one room, even if its address uses up its share elsewhere */
+#define KL_HISTORY_LEAST       (192U * 1024) /* of one room, even if its address has used up its share */
 
-#define KL_GREET_US (5 * 1000000ULL) /* for a connection to say HELLO or RETURN */
-#define KL_PROVE_US                                                                                          \
-    (15 * 1000000ULL) /* for a client to stretch its password: 0.1 s, on a slow machine 2 s                  \
-                       */
+#define KL_GREET_US    (5 * 1000000ULL)  /* for a connection to say HELLO or RETURN */
+#define KL_PROVE_US    (15 * 1000000ULL) /* for a client to stretch its password: 0.1 s, slowly 2 s */
 #define KL_LOAD_US     (60 * 1000000ULL) /* for a client to load, once it has the start data */
 #define KL_GIVE_US     (60 * 1000000ULL) /* for the start data to come from the host, or to go to a client */
 #define KL_GIVE_BYTES  16384U            /* each so many bytes of it add a second */

@@ -9,8 +9,7 @@ static struct kl_verdict_label *label_at(struct kl_verdict_table *t, uint32_t n)
     return &t->label[n % KL_VERDICT_LABELS];
 }
 
-/* --- words ------------------------------------------------------------------------------------------------
- */
+/* --- words --- */
 
 enum { HAS_STATE = 1, HAS_RAM = 2, HAS_AV = 4, NOTED_STATE = 8, FULL_STATE = 16 };
 
@@ -67,8 +66,7 @@ static void move_label(struct kl_verdict_table *t, struct kl_verdict_label *to,
     from->reported = 0;
 }
 
-/* --- labels -----------------------------------------------------------------------------------------------
- */
+/* --- labels --- */
 
 static void begin_label(struct kl_verdict_label *l, uint32_t frame) {
     l->frame = frame;

@@ -54,8 +54,7 @@ void kl_lobby_watch_ask(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uin
     va_end(args);
 }
 
-/* --- coming ------------------------------------------------------------------------------------------------
- */
+/* --- coming --- */
 
 bool kl_lobby_watch_open(const struct kl_lobby_room *r, char *text, size_t cap) {
     const struct kl_lobby *l = r->lobby;
@@ -178,8 +177,7 @@ bool kl_lobby_watch_begin(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
     return true;
 }
 
-/* --- going -------------------------------------------------------------------------------------------------
- */
+/* --- going --- */
 
 static void goes(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *event, unsigned code,
                  const char *why) {
@@ -371,8 +369,7 @@ int kl_lobby_watch_delay(struct kl_lobby_room *r, unsigned seconds, const char *
     return KL_OK;
 }
 
-/* --- now and then ------------------------------------------------------------------------------------------
- */
+/* --- now and then --- */
 
 static void look_after(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
     const struct kl_lobby_net *net = net_of(r);

@@ -74,8 +74,7 @@ void kl_lobby_watch_see(struct kl_lobby_room *r, uint64_t now_us) {
     }
 }
 
-/* --- frames ------------------------------------------------------------------------------------------------
- */
+/* --- frames --- */
 
 /* Cuts frames that are not visible yet off the end of a piece. Returns its length. */
 static size_t shorten(uint8_t *piece, size_t len, uint32_t most, uint32_t *end) {
@@ -146,8 +145,7 @@ static bool send_start(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint
     return w->sent > before;
 }
 
-/* --- the clock ---------------------------------------------------------------------------------------------
- */
+/* --- the clock --- */
 
 static int64_t shift_us(const struct kl_lobby_room *r) {
     double longest_us = r->watch.spacing * 1e12 / r->lock.params.fps_uhz;
@@ -176,8 +174,7 @@ static void send_update(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uin
     w->batch = a->batch;
 }
 
-/* --- a watcher ---------------------------------------------------------------------------------------------
- */
+/* --- a watcher --- */
 
 static bool tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
     const struct kl_lobby_net *net = net_of(r);

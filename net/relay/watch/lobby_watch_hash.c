@@ -54,8 +54,7 @@ static bool is_proved(const struct kl_lobby_room *r, const struct kl_watch_truth
     return !t->contested && (t->count > 1 || players <= 1);
 }
 
-/* --- a watcher's -------------------------------------------------------------------------------------------
- */
+/* --- a watcher's --- */
 
 void kl_lobby_watch_hash(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_hash *h) {
     if (w->state != KL_MEMBER_PLAYING || h->frame >= r->watch.end) return;

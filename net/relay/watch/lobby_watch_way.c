@@ -11,8 +11,7 @@
 #define HEAL_FRAMES 600     /* a snapshot that is no older brings one back into sync */
 #define ORDER_US    5000000 /* between two that are ordered for watchers */
 
-/* --- the snapshots that are offered -----------------------------------------------------------------------
- */
+/* --- the snapshots that are offered --- */
 
 /* True if the frames from there on are in history; a watcher has no other source. */
 static bool reaches(const struct kl_lobby_room *r, uint32_t from) {
@@ -43,8 +42,7 @@ void kl_lobby_watch_shots(struct kl_lobby_room *r) {
     note_newest(r); /* one that came meanwhile */
 }
 
-/* --- the way of a watcher ---------------------------------------------------------------------------------
- */
+/* --- the way of a watcher --- */
 
 /* A watcher that heals has its frames, but they led elsewhere: only a state helps. One order that comes to
  * nothing is enough then, and it begins anew. */
@@ -82,8 +80,7 @@ void kl_lobby_watch_way_ahead(struct kl_lobby_room *r, const struct kl_lobby_wat
     if (kl_way_choose(&f) == KL_WAY_ORDER) order(r, now_us);
 }
 
-/* --- on the way -------------------------------------------------------------------------------------------
- */
+/* --- on the way --- */
 
 static void by_history(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
     w->state = KL_MEMBER_PLAYING;

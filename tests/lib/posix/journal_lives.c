@@ -10,8 +10,7 @@ uint8_t bytes[BYTES_MAX];
 size_t bytes_len;
 uint32_t unwritten;
 
-/* --- folder and file --------------------------------------------------------------------------------------
- */
+/* --- folder and file --- */
 
 const char *path_of(const char *name) {
     static char path[400];
@@ -47,8 +46,7 @@ void read_only_file(void) {
     bytes_len = get_file(only_file(), bytes, sizeof bytes);
 }
 
-/* --- the relay's lives ------------------------------------------------------------------------------------
- */
+/* --- the relay's lives --- */
 
 uint32_t written(void) {
     assert_true(the_room()->journal.frames >= canon_end);
@@ -126,8 +124,7 @@ void all_come_back(unsigned peer) {
     }
 }
 
-/* --- the content of a file --------------------------------------------------------------------------------
- */
+/* --- the content of a file --- */
 
 uint32_t frames_in(const struct kl_lobby_room *r) {
     static struct kl_history_cursor c;
