@@ -66,8 +66,8 @@ static uint32_t take_to(const struct kl_lock_relay *r, const struct kl_lock_clie
 void kl_lock_make_place(struct kl_lock_relay *r, struct kl_lock_client *c) {
     if (!r->now.by_clock || c->next_sample - c->used < KL_WINDOW_FRAMES) return;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        struct kl_input *ring = r->sample[s], sum = ring[c->used % KL_WINDOW_FRAMES];
         if (!(c->seats >> s & 1)) continue;
+        struct kl_input *ring = r->sample[s], sum = ring[c->used % KL_WINDOW_FRAMES];
         kl_input_fold(&sum, &ring[(c->used + 1) % KL_WINDOW_FRAMES]);
         ring[(c->used + 1) % KL_WINDOW_FRAMES] = sum;
     }
