@@ -7,12 +7,9 @@
 #include "net/engine/command.h"
 #include "net/engine/lock_return.h"
 
-#define AWAY_US  150000        /* a frontend that has not called for so long does not run */
-#define GREET_US (5 * 1000000) /* for the relay to greet, after the first handshake */
-#define FRESH_US                                                                                             \
-    (12 *                                                                                                    \
-     1000000) /* the same for a kept seat: a relay that was restarted waits for its room                \
-                    */
+#define AWAY_US  150000         /* a frontend that has not called for so long does not run */
+#define GREET_US (5 * 1000000)  /* for the relay to greet, after the first handshake */
+#define FRESH_US (12 * 1000000) /* the same for a kept seat: a relay that was restarted waits for its room */
 
 /* --- from beginning to end --- */
 

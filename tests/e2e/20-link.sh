@@ -38,8 +38,8 @@ in_sync() { # NAME ROOM SECONDS
     ok "$1: $(wc -l <"$tmp/$2-a.hash") equal hashes"
 }
 
-# Half a percent of the frames may be late. In a short play the spacing still decides: its bucket (net/engine/spacing.h)
-# runs over at seven late frames, and one more in each 550.
+# Half a percent of the frames may be late. A short play may end before the spacing is raised: its bucket
+# (net/engine/spacing.h) holds seven late frames, and drains by one in 550.
 judge_fair() { # ROOM
     local who status=0
     for who in a b; do

@@ -39,7 +39,7 @@
 #define KL_HISTORY_LEAST       (192U * 1024) /* of one room, even if its address has used up its share */
 
 #define KL_GREET_US    (5 * 1000000ULL)  /* for a connection to say HELLO or RETURN */
-#define KL_PROVE_US    (15 * 1000000ULL) /* for a client to stretch its password: 0.1 s, slowly 2 s */
+#define KL_PROVE_US    (15 * 1000000ULL) /* to stretch a password: 2 s on a slow machine */
 #define KL_LOAD_US     (60 * 1000000ULL) /* for a client to load, once it has the start data */
 #define KL_GIVE_US     (60 * 1000000ULL) /* for the start data to come from the host, or to go to a client */
 #define KL_GIVE_BYTES  16384U            /* each so many bytes of it add a second */
