@@ -9,6 +9,8 @@ DESTDIR  ?=
 BUILD    ?= build
 SEEDS    ?= 1000
 LIBRETRO_INCLUDE ?= /usr/include/libretro-common
+# For the make of a whole build inside another's recipe: all processors, unless the outer make was told how many.
+JOBS      = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 comma    := ,
 Q        := $(if $(filter 1,$(V)),,@)
 
@@ -42,6 +44,7 @@ PLATFORM  := $(wildcard net/platform/*.c net/platform/$(SYSTEM)/*.c)
 ENGINE    := $(wildcard net/engine/*.c)
 CLIENT    := $(wildcard net/client/*.c)
 SESSION   := $(wildcard net/session/*.c)
+RECORD    := $(wildcard net/record/*.c)
 TRANSPORT := $(wildcard net/transport/*.c)
 RELAY     := $(wildcard net/relay/*/*.c)
 # A core is a shared object of this format.
@@ -59,7 +62,7 @@ NET_LIBS := -lenet -lsodium -lzstd -lm -l:libutf8proc.a $(SYSTEM_LIBS)
 ROUTER_LIBS := -l:libminiupnpc.a -lnatpmp
 LIBS     := -lsamplerate -lxxhash -ljson-c $(if $(filter windows,$(SYSTEM)),-larchive -llzma) -lz $(NET_LIBS) $(if $(filter posix,$(SYSTEM)),-ldl)
 
-.PHONY: all programs arm64 windows windows-zip deb deps deps-play deps-relay relay install-relay test-deb content frontend demo test help clean install uninstall format format-check lint
+.PHONY: all programs arm64 windows windows-zip deb deps deps-play deps-demo deps-relay relay install-relay test-deb content frontend demo test help clean install uninstall format format-check lint
 all: programs content ## build the programs and the test content
 
 help: ## list the targets
@@ -69,6 +72,8 @@ deps: ## install the Debian packages that are missing
 	$(Q)tests/tools/deps.sh
 deps-play: ## only those that make install needs
 	$(Q)tests/tools/deps.sh play
+deps-demo: ## only those that make demo needs
+	$(Q)tests/tools/deps.sh demo
 deps-relay: ## only those that make relay needs
 	$(Q)tests/tools/deps.sh relay
 
@@ -80,7 +85,7 @@ $(OUT)/obj/%.o: %.c
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
 # Everything but the programs' own mains and the wrapper's exported symbols, for the tests to link from.
-$(OUT)/libkeylock.a: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT) $(TRANSPORT) $(filter-out %/main.c,$(RELAY)) $(filter-out %/main.c,$(TOOL)) $(WRAPPER))
+$(OUT)/libkeylock.a: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(RECORD) $(CLIENT) $(TRANSPORT) $(filter-out %/main.c,$(RELAY)) $(filter-out %/main.c,$(TOOL)) $(WRAPPER))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
@@ -90,15 +95,18 @@ define link
 $(Q)$(CC) $(LDFLAGS) $(MY_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^)
 endef
 
-$(OUT)/keylock-relay$(EXE): $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT) $(TRANSPORT) $(RELAY))
+$(OUT)/keylock-relay$(EXE): $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(RECORD) $(CLIENT) $(TRANSPORT) $(RELAY))
 	$(link) $(NET_LIBS)
 
 # In a boxed RetroArch, keylock install puts the libraries beside the wrapper (core_wrapper/tool/setup/travel.h).
 # A sanitizer gives names to what the wrapper has left behind only while it is loaded: it stays.
 # The relay is in it for matches that know none (net/relay/loop/hosted.h), without its program: -z defs fails if that is used.
 SHARED_posix := -Wl,-rpath,'$$ORIGIN/keylock-libs' -Wl,-z,defs -Wl,-z,now $(if $(SAN),-Wl$(comma)-z$(comma)nodelete)
-$(OUT)/keylock_libretro.$(DLL): $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(CLIENT) $(TRANSPORT) $(filter-out net/relay/program/%,$(RELAY)) $(WRAPPER))
-	$(link) -shared $(SHARED_$(SYSTEM)) $(LIBS)
+# It is a program, too (core_wrapper/tool/own): on Linux with the C library's start, and with the commands of the tool that it runs.
+OWN = $(call obj,core_wrapper/tool/own/main.c) $(OUT)/libkeylock.a
+START_posix = -Wl,-e,_start $(shell $(CC) -print-file-name=Scrt1.o)
+$(OUT)/keylock_libretro.$(DLL): $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(RECORD) $(CLIENT) $(TRANSPORT) $(filter-out net/relay/program/%,$(RELAY)) $(WRAPPER)) $(OWN)
+	$(link) -shared $(SHARED_$(SYSTEM)) $(START_$(SYSTEM)) $(LIBS)
 
 $(OUT)/keylock$(EXE): $(call obj,core_wrapper/tool/main.c) $(OUT)/libkeylock.a
 	$(link) $(ROUTER_LIBS) $(LIBS) $(if $(filter posix,$(SYSTEM)),-rdynamic)
@@ -109,14 +117,14 @@ relay: $(OUT)/keylock-relay$(EXE) ## the relay alone
 ARM64_ROOT := $(abspath $(BUILD))/arm64/root
 arm64: ## build the programs for Linux on arm64, in build/arm64: a cross compiler and a root of Debian's packages
 	$(Q)tests/tools/arm64_root.sh $(ARM64_ROOT)
-	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/arm64 CC="aarch64-linux-gnu-gcc --sysroot=$(ARM64_ROOT)" AR=aarch64-linux-gnu-ar \
+	$(Q)$(MAKE) $(JOBS) --no-print-directory BUILD=$(BUILD)/arm64 CC="aarch64-linux-gnu-gcc --sysroot=$(ARM64_ROOT)" AR=aarch64-linux-gnu-ar \
 	    LIBRETRO_INCLUDE=$(ARM64_ROOT)/usr/include/libretro-common $(addprefix $(BUILD)/arm64/,$(or $(ARM64),keylock keylock-relay keylock_libretro.so))
 
 # The same programs for Windows, stripped: mingw-w64, and the libraries built by it. Tests run them by Wine.
 WINDOWS := keylock.exe keylock-relay.exe keylock_libretro.dll
 windows: ## build the programs for Windows, in build/windows: mingw-w64, and the first time the libraries (ten to twenty minutes)
 	$(Q)tests/tools/windows_root.sh $(abspath $(BUILD))/windows/root
-	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/windows OS=windows CC=x86_64-w64-mingw32-gcc AR=x86_64-w64-mingw32-ar LDFLAGS="$(LDFLAGS) -s" \
+	$(Q)$(MAKE) $(JOBS) --no-print-directory BUILD=$(BUILD)/windows OS=windows CC=x86_64-w64-mingw32-gcc AR=x86_64-w64-mingw32-ar LDFLAGS="$(LDFLAGS) -s" \
 	    $(addprefix $(BUILD)/windows/,$(WINDOWS))
 
 GAME := $(BUILD)/content/shooter.nes
@@ -140,8 +148,8 @@ frontend: ## RetroArch 1.20.0 with Keylock in its Netplay menu: fetched, patched
 
 include tests/tests.mk
 
-demo: deps ## a relay and two RetroArch windows playing the bundled game in lock (DEMO=headless: a picture)
-	$(Q)$(MAKE) --no-print-directory all $(OUT)/faultproxy
+demo: deps-demo ## a relay and two RetroArch windows playing the bundled game in lock (DEMO=headless: a picture)
+	$(Q)$(MAKE) --no-print-directory programs $(OUT)/faultproxy
 	$(Q)tests/e2e/demo.sh $(DEMO)
 
 # --- the rest -------------------------------------------------------------------------------------------------

@@ -3,8 +3,8 @@
 #
 #   tests/run.sh [--suite SUITE]… [COMMAND]…
 #
-# What a suite has, and what may run beside what, tests/tools/plan.py reads from the test files. Commands given run last, two at
-# a time, each by a shell.
+# tests/tools/plan.py reads from the test files which suites there are and what may run beside them. Commands given run last, three
+# at a time, each by a shell.
 #
 # Prints one line a command with the seconds it took and those that processors worked for it, all output of what failed, and as
 # its last line the count:
@@ -12,14 +12,15 @@
 # What counts: lines "ok …", "FAIL …" and "skip …", and cmocka's own totals. A command that prints none of these
 # counts as one by its exit status; one that prints only good news and yet exits non-zero, or runs into its time
 # limit, counts as failed once more. With CI=true what an end-to-end scenario skips counts as failed.
-# Nothing runs twice: a test that is judged by time knows the machine's own hitches (tests/e2e/hitches.py, tests/net/net_hitch.h), and allows for them.
+# Nothing runs twice here: a test that is judged by time knows the machine's own hitches (tests/e2e/hitches.py, tests/net/net_hitch.h), and
+# allows for them. A scenario may play itself again for them (not_in_time in tests/e2e/lib.sh).
 #
 #   RUN_LIMIT  seconds that every command may take at least. Else 600, or what a script's line "# limit: N" says.
 #   V=1        shows the output of everything
 set -u
 passed=0 failed=0 skipped=0 begun=0
 declare -A job=() # process → number
-declare -A at_once=([working]=2 [waiting]=4 [alone]=1)
+declare -A at_once=([working]=3 [waiting]=4 [alone]=1) # of two processors: what works also fetches, builds by turns, and waits for locks
 dir=$(mktemp -d)
 # The host of a virtual machine takes a processor that rests away, and what is timed then waits for it.
 python3 "$(dirname "$0")/bench/awake.py" &

@@ -11,7 +11,7 @@ vpath test_%.c tests/unit tests/net
 vpath fuzz_%.c tests/fuzz
 
 .SECONDARY: # objects of tests are kept: make would take them for intermediate
-.PHONY: check test test-all test-rest test-debian13 big-endian check-build test-build test-frontends unit sim rooms conformance fuzz fuzz-smoke corpus \
+.PHONY: check test test-all test-rest test-debian13 big-endian check-build test-build test-frontends unit sim rooms conformance fuzz fuzz-smoke corpus strange \
     borders purity draw e2e e2e-san e2e-tsan soak test-fbneo trials options
 
 # The programs under test are named to the tests, which may stand in another folder than build/.
@@ -20,10 +20,10 @@ RUN = KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_
 check: check-build ## under a minute: unit tests, 100 simulated rooms, the protocol's document, borders, lint, format
 	$(Q)$(RUN) --suite check
 test: deps ## installs what is missing, builds, tests: real RetroArch, real cores, the relay; 15 minutes
-	$(Q)$(MAKE) --no-print-directory test-build test-frontends
+	$(Q)$(MAKE) $(JOBS) --no-print-directory test-build test-frontends
 	$(Q)$(RUN) --suite check --suite test
 test-all: deps ## everything that is tested; forty minutes
-	$(Q)$(MAKE) --no-print-directory test-build test-frontends
+	$(Q)$(MAKE) $(JOBS) --no-print-directory test-build test-frontends
 	$(Q)$(RUN) --suite check --suite test --suite all --suite trials
 test-rest: test-build test-frontends ## what test-all has and test has not
 	$(Q)$(RUN) --suite all --suite trials
@@ -59,7 +59,7 @@ $(OUT)/obj/test/%.o: %.c
 unit: $(UNIT) cores ## unit tests alone
 	$(Q)$(RUN) $(UNIT)
 
-$(OUT)/tests/sim$(EXE): $(call obj,$(wildcard tests/sim/*.c) $(ENGINE) core_wrapper/frame/pace.c $(patsubst %,net/platform/$(SYSTEM)/%.c,clock output)) $(OUT)/libtests.a
+$(OUT)/tests/sim$(EXE): $(call obj,$(wildcard tests/sim/*.c) $(ENGINE) net/session/command_words.c core_wrapper/frame/pace.c $(patsubst %,net/platform/$(SYSTEM)/%.c,clock output)) $(OUT)/libtests.a
 	$(link) -lm $(SYSTEM_LIBS)
 $(OUT)/tests/rooms$(EXE): $(call obj,$(wildcard tests/rooms/*.c)) $(OUT)/libtests.a $(OUT)/libkeylock.a
 	$(link) $(LIBS) -lm -Wl,--wrap=kl_file_append,--wrap=kl_file_open,--wrap=kl_wall_us
@@ -67,6 +67,8 @@ sim: $(OUT)/tests/sim ## a room in virtual time: SEEDS=1000 rooms, or SEED=n rep
 	$(Q)$(OUT)/tests/sim $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --jobs 2)
 rooms: $(OUT)/tests/rooms ## a whole relay's room in virtual time, with crashes and desyncs: SEEDS=1000 rooms, or SEED=n with its story
 	$(Q)$(OUT)/tests/rooms $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --jobs 2)
+strange: all cores ## a core whose behaviour a seed draws, in matches with late players, healing and returns: SEEDS=200, or SEED=n with its story
+	$(Q)KL_BUILD=$(OUT) tests/strange/strange.py $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 trials: $(OUT)/tests/sim ## what the lock costs in virtual time, judged: every link, changes, hitches, an hour (some ten minutes)
 	$(Q)RUN_LIMIT=1800 $(RUN) --suite trials
@@ -76,17 +78,17 @@ $(OUT)/option_tables: $(call obj,tests/tools/option_tables.c) $(OUT)/libkeylock.
 options: $(OUT)/option_tables ## write the tables of docs/options.md anew, after a change of the tables of options
 	$(Q)KL_BUILD=$(OUT) tests/tools/documents.py --write-options
 
-$(OUT)/vectors$(EXE): $(call obj,tests/conformance/vectors.c tests/conformance/fields.c net/platform/$(SYSTEM)/output.c) $(OUT)/libkeylock.a
+$(OUT)/vectors$(EXE): $(call obj,tests/conformance/vectors.c tests/conformance/fields.c tests/lib/any_message.c net/platform/$(SYSTEM)/output.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS)
-# A machine whose numbers begin with the high byte (s390x, run by qemu-user): the engine, the codec and recordings. They link
+# A machine whose numbers begin with the high byte (s390x, run by qemu-user): the engine and the codec. They link
 # without any library; the linker leaves out what nobody calls.
-BIG_ENDIAN := tests/sim vectors $(addprefix fuzz/fuzz_,recording msg ctrl update input start strangers)
-big-endian: ## build the engine, the codec and recordings for s390x, in build/s390x
+BIG_ENDIAN := tests/sim vectors $(addprefix fuzz/fuzz_,msg ctrl update input start strangers)
+big-endian: ## build the engine and the codec for s390x, in build/s390x
 	$(Q)tests/tools/deps.sh big-endian
-	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/s390x CC=s390x-linux-gnu-gcc AR=s390x-linux-gnu-ar LIBS= \
+	$(Q)$(MAKE) $(JOBS) --no-print-directory BUILD=$(BUILD)/s390x CC=s390x-linux-gnu-gcc AR=s390x-linux-gnu-ar LIBS= \
 	    CPPFLAGS=-DXXH_INLINE_ALL CFLAGS="-O2 -ffunction-sections" LDFLAGS=-Wl,--gc-sections PLATFORM= CLIENT= RELAY= TOOL= \
 	    SESSION="net/session/url.c net/session/keys.c" TRANSPORT=net/transport/strangers.c \
-	    WRAPPER="$(patsubst %,core_wrapper/%.c,netplay/channel match/snapshot_form start/start profile/mask record/recording)" \
+	    WRAPPER="$(patsubst %,core_wrapper/%.c,netplay/channel match/snapshot_form match/files_form env/outside core/options_form core/options start/start profile/mask)" \
 	    TESTS_LIB="$(patsubst %,tests/lib/%.c,kept numbers posix/crew search lock_memory must)" $(addprefix $(BUILD)/s390x/,$(BIG_ENDIAN))
 
 $(OUT)/session_peer: $(call obj,tests/conformance/session_peer.c) $(OUT)/libkeylock.a
@@ -121,14 +123,14 @@ fuzz-smoke: $(FUZZ) ## the corpus and some thousand mutations through every host
 T ?= 60
 FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined
 fuzz: deps ## each fuzz target for T=60 seconds with libFuzzer
-	$(Q)CFLAGS="$(FUZZ_FLAGS)" $(MAKE) --no-print-directory CC=clang BUILD=$(BUILD)/fuzzer SAN=address,undefined FUZZER=1 \
+	$(Q)CFLAGS="$(FUZZ_FLAGS)" $(MAKE) $(JOBS) --no-print-directory CC=clang BUILD=$(BUILD)/fuzzer SAN=address,undefined FUZZER=1 \
 	    $(patsubst $(OUT)/%,$(BUILD)/fuzzer/san/%,$(FUZZ))
 	$(Q)tests/fuzz/run.sh $(BUILD)/fuzzer $(T) $(notdir $(FUZZ))
 
-core-table: deps all arm64 windows ## Debian's libretro cores: locked, joined late, run ahead? into docs/cores.md (ten minutes)
-	$(Q)tests/tools/windows_cores.sh $(BUILD)/windows/cores-of-debian all
-	$(Q)tests/tools/wine_root.sh $(BUILD)/wine
-	$(Q). tests/tools/wine_settings.sh && WINEPREFIX=$(abspath $(BUILD))/wine KL_BUILD=$(OUT) ONLY="$(ONLY)" python3 tests/tools/core_table.py --write docs/cores.md
+core-table: deps all $(if $(EXTRA),,arm64 windows) ## Debian's libretro cores: locked, joined late, run ahead? into docs/cores.md (ten minutes); EXTRA=FOLDER: those there
+	$(Q)[ -n "$(EXTRA)" ] || tests/tools/windows_cores.sh $(BUILD)/windows/cores-of-debian all
+	$(Q)[ -n "$(EXTRA)" ] || tests/tools/wine_root.sh $(BUILD)/wine
+	$(Q). tests/tools/wine_settings.sh && WINEPREFIX=$(abspath $(BUILD))/wine KL_BUILD=$(OUT) ONLY="$(ONLY)" EXTRA="$(EXTRA)" python3 tests/tools/core_table.py --write docs/cores.md
 .PHONY: core-table
 
 borders: check-build ## which folder may include and call which, and what the pure ones may call outside
@@ -141,15 +143,16 @@ draw: check-build ## draw the folders, the arrows between them and the circles i
 
 .PHONY: cores
 cores: $(CORES)
-$(OUT)/cores/%_libretro.$(DLL): tests/cores/%.c tests/cores/libretro_core.h
+$(OUT)/cores/%_libretro.$(DLL): tests/cores/%.c $(wildcard tests/cores/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(MY_CPPFLAGS) -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -o $@ $< -lm $(CORE_LIBS) $(CORE_LIBS_$(SYSTEM))
 # As RetroArch's own builds are: mingw's threads and libraries are in the core. The second is of the other C runtime.
 CORE_LIBS_windows := -static -lpthread -lntdll
-$(OUT)/cores/probe_ucrt_libretro.dll: tests/cores/probe_core.c tests/cores/libretro_core.h
+$(OUT)/cores/probe_ucrt_libretro.dll: tests/cores/probe_core.c $(wildcard tests/cores/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -dumpspecs | sed 's/-lmsvcrt/-lucrt/g' >$(OUT)/cores/ucrt.specs
 	$(Q)$(CC) -specs=$(OUT)/cores/ucrt.specs -D_UCRT -Wl,--defsym=_setjmp=__intrinsic_setjmp $(MY_CPPFLAGS) -std=gnu11 -O2 -g -shared $(WARN) -o $@ $< $(CORE_LIBS_windows)
+$(OUT)/cores/host_core_libretro.so: CORE_LIBS := -Wl,--no-warnings # it calls tmpnam() on purpose
 $(OUT)/cores/arcade_core_libretro.so: CORE_LIBS := -lz -larchive
 
 $(OUT)/faultproxy: $(call obj,tests/tools/faultproxy.c)

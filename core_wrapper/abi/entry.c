@@ -173,6 +173,8 @@ static bool load(bool special, unsigned type, const struct retro_game_info *info
         alone() ? load_alone(special, type, info, count) : room() && load_room(special, type, info, count);
     if (!loaded) {
         kl_screen_last(&m->front.screen, m->front.call.environment, m->front.error);
+        /* RetroArch ends, and without --verbose it says nothing */
+        if (m->config.invite) fprintf(stderr, "[Keylock] %s\n", m->front.error);
         kl_wish_forget(&m->wish);
     }
     return loaded;
@@ -189,6 +191,7 @@ RETRO_API bool retro_load_game_special(unsigned type, const struct retro_game_in
 /* The link is left first: nobody waits while the core writes its files. */
 RETRO_API void retro_unload_game(void) {
     if (!core()) return;
+    kl_play_lasting(m, true);
     kl_phase_leave(m, 300);
     if (m->emu.core.game_loaded) m->emu.core.unload_game();
     m->emu.core.game_loaded = false;
@@ -233,7 +236,8 @@ RETRO_API void retro_set_controller_port_device(unsigned port, unsigned device) 
         m->emu.core.set_controller_port_device(port, device);
     else if (changed && m->emu.phase == KL_PHASE_PLAYING)
         kl_frontend_say(&m->front, KL_SCREEN_WARNING, 4000,
-                        "the host decides the controllers while the room plays");
+                        m->status.welcome.host ? "this controller counts from the next match on, for all"
+                                               : "the host decides the controllers while the room plays");
 }
 
 RETRO_API void retro_reset(void) {

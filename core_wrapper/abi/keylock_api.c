@@ -55,7 +55,7 @@ static void describe(enum keylock_state s, char *line) {
     case KEYLOCK_ALONE: snprintf(line, KEYLOCK_LINE, "in no room"); break;
     case KEYLOCK_LOOKING: snprintf(line, KEYLOCK_LINE, "looking for a match"); break;
     case KEYLOCK_JOINING:
-        snprintf(line, KEYLOCK_LINE, "room %s: reaching the relay %.200s", room, m->config.host);
+        snprintf(line, KEYLOCK_LINE, "room %s: reaching the relay %.120s", room, m->config.host);
         break;
     case KEYLOCK_WAITING:
         snprintf(line, KEYLOCK_LINE, "room %s: waiting for players, %u of %u", room, r->filled, r->players);

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KEYLOCK_API_VERSION 3
+#define KEYLOCK_API_VERSION 4
 #define KEYLOCK_API_SYMBOL  "keylock_api"
 #define KEYLOCK_LINE        256 /* bytes of a line for people, NUL included */
 
@@ -30,8 +30,8 @@ struct keylock_setting {
 
 /* A public room, as its relay tells strangers. */
 struct keylock_room {
-    char relay[272]; /* HOST:PORT, as `relay` takes it */
-    char name[24];
+    char relay[272];            /* HOST:PORT, as `relay` takes it */
+    char name[96];              /* at most 23 characters */
     char content[64], core[64]; /* the game's file and the core, for people */
     uint8_t players, filled;    /* seats of the game; taken seats */
     uint8_t open;               /* seats that a newcomer could have now */

@@ -6,6 +6,8 @@
 
 #include "core_wrapper/env/reload.h"
 
+#define WARM_UP 60 /* frames at most: some cores load nothing before they have run */
+
 /* --- the core's calls --- */
 
 static void on_video(void *ctx, const void *data, unsigned width, unsigned height, size_t pitch) {
@@ -16,16 +18,6 @@ static void on_video(void *ctx, const void *data, unsigned width, unsigned heigh
 static void on_sound(void *ctx, const int16_t *stereo, size_t frames) {
     struct kl_shown *s = ctx;
     s->hooks.sound(s->hooks.ctx, stereo, frames);
-}
-
-static void on_rumble(void *ctx, unsigned port, enum retro_rumble_effect effect, uint16_t strength) {
-    struct kl_shown *s = ctx;
-    if (port < KL_MAX_SEATS && effect <= RETRO_RUMBLE_WEAK) s->rumble[port][effect].is = strength;
-}
-
-static void on_light(void *ctx, int led, int state) {
-    struct kl_shown *s = ctx;
-    if (led >= 0 && led < KL_SHOWN_LIGHTS) s->light[led].is = state;
 }
 
 /* --- the floating-point environment: each core has its own --- */
@@ -76,8 +68,7 @@ static int load(struct kl_shown *s, const struct kl_emulator *like, const struct
 int kl_shown_open(struct kl_shown *s, const struct kl_emulator *like, const struct kl_start *start,
                   uint64_t epoch_s, const char *system_dir, const char *save_dir,
                   const struct kl_shown_hooks *hooks, char *err, size_t err_len) {
-    const struct kl_emulator_hooks ours = {
-        .ctx = s, .video = on_video, .sound = on_sound, .rumble = on_rumble, .light = on_light};
+    const struct kl_emulator_hooks ours = {.ctx = s, .video = on_video, .sound = on_sound};
     struct kl_emulator *e = &s->emu;
     memset(s, 0, sizeof *s);
     if (like->told.hw) {
@@ -104,7 +95,7 @@ int kl_shown_open(struct kl_shown *s, const struct kl_emulator *like, const stru
     take_told(e, like);
     kl_latch_init(&e->latch, true);
     fegetenv(&s->fenv);
-    kl_gifts_redirect(&e->gifts, e->world, system_dir, e->save_dir, e->content.stem);
+    e->system_dir = system_dir;
     if (load(s, like, start, epoch_s, err, err_len) == 0) return 0;
     kl_shown_close(s);
     return -1;
@@ -114,8 +105,12 @@ void kl_shown_close(struct kl_shown *s) {
     struct kl_emulator *e = &s->emu;
     fenv_t ours;
     if (!s->open) return;
-    for (unsigned i = 0; i < KL_AHEAD_FRAMES; i++)
+    for (unsigned i = 0; i < KL_AHEAD_FRAMES; i++) {
         free(s->state[i].bytes);
+        kl_outside_free(&s->state[i].outside);
+        kl_fileset_free(s->state[i].files);
+    }
+    kl_outside_free(&s->begun);
     enter(s, &ours);
     kl_core_close(&e->core);
     leave(s, &ours);
@@ -129,55 +124,59 @@ void kl_shown_close(struct kl_shown *s) {
 
 /* --- states --- */
 
-/* The world's clock and chance, the drive and the keys that are down: no state holds them. */
-static void take_rest(struct kl_shown_state *to, const struct kl_emulator *e, const struct kl_tray *tray) {
-    const struct retro_disk_control_ext_callback *d = &e->told.disk_control;
+/* The world's clock and chance, and what is outside of the core: no state holds them. */
+static bool take_rest(struct kl_shown_state *to, const struct kl_emulator *e) {
     to->time = kl_world_time(e->world);
     to->chance = kl_world_chance(e->world);
-    to->tray = *tray;
-    to->disk = d->get_image_index ? d->get_image_index() : 0;
-    to->ejected = d->get_eject_state && d->get_eject_state();
-    memcpy(to->key_down, e->latch.key_down, sizeof to->key_down);
+    return kl_outside_collect(&to->outside, e);
 }
 
-static void give_rest(struct kl_shown *s, const struct kl_shown_state *from) {
-    struct kl_emulator *e = &s->emu;
-    kl_world_time_set(e->world, &from->time);
-    kl_world_chance_set(e->world, from->chance);
-    s->tray = from->tray;
-    kl_emulator_put_disk(e, from->disk, from->ejected);
-    memcpy(e->latch.key_down, from->key_down, sizeof from->key_down);
+static void give_time(struct kl_shown *s, const struct kl_world_time *time, uint64_t chance) {
+    kl_world_time_set(s->emu.world, time);
+    kl_world_chance_set(s->emu.world, chance);
 }
 
-static void take_options(struct kl_options *to, const struct kl_options *from) {
-    char why[256];
-    for (unsigned i = 0; i < from->count; i++) {
-        const char *is = kl_options_get(to, from->at[i].key);
-        if (is && strcmp(is, from->at[i].value) != 0)
-            kl_options_set(to, from->at[i].key, from->at[i].value, true, why, sizeof why);
-    }
-}
-
-bool kl_shown_load(struct kl_shown *s, const uint8_t *bytes, size_t len) {
+/* The files and the outside before the state, and the outside after it: a core may declare something while it
+ * loads. own: the files were kept by this core. */
+static bool load_state(struct kl_shown *s, const struct kl_outside *o, const uint8_t *bytes, size_t len,
+                       const struct kl_fileset *files, bool own) {
     fenv_t ours;
+    if (kl_outside_lacks(&s->emu, o) || !kl_world_files_back(s->emu.world, files, own)) return false;
     enter(s, &ours);
-    bool good = s->emu.core.unserialize(bytes, len);
+    bool good = kl_outside_apply(&s->emu, o) && s->emu.core.unserialize(bytes, len);
+    good = kl_outside_apply(&s->emu, o) && good;
     leave(s, &ours);
     return good;
 }
 
-bool kl_shown_begin(struct kl_shown *s, const struct kl_emulator *like, const struct kl_tray *tray,
-                    const uint8_t *bytes, size_t len) {
-    struct kl_shown_state rest;
+bool kl_shown_load(struct kl_shown *s, const struct kl_outside *outside, const uint8_t *bytes, size_t len,
+                   const struct kl_fileset *files) {
+    struct kl_outside now = *outside;
+    memcpy(now.held, s->emu.latch.keyboard.held, sizeof now.held);
+    return load_state(s, &now, bytes, len, files, false);
+}
+
+const char *kl_shown_begin(struct kl_shown *s, const struct kl_emulator *like, const uint8_t *bytes,
+                           size_t len, const struct kl_fileset *files) {
+    static char why[96];
+    const struct kl_frame still = {0};
     for (unsigned i = 0; i < KL_AHEAD_FRAMES; i++)
         s->state[i].kept = false;
     s->state_bytes = len;
-    take_options(&s->emu.options, &like->options);
-    take_rest(&rest, like, tray);
-    kl_emulator_put_disk(&s->emu, rest.disk, rest.ejected);
-    if (!len || !kl_shown_load(s, bytes, len)) return false;
-    give_rest(s, &rest);
-    return true;
+    if (!len) return "the core gives no savestates";
+    if (!kl_outside_collect(&s->begun, like)) return "out of memory";
+    const char *lacking = kl_outside_lacks(&s->emu, &s->begun);
+    snprintf(why, sizeof why, "%s came in play, in the other core alone", lacking ? lacking : "");
+    if (lacking) return why;
+    unsigned frames = kl_quirks_warm_up(s->emu.quirks) ? WARM_UP : 0;
+    bool good = load_state(s, &s->begun, bytes, len, files, false);
+    for (unsigned i = 0; i < frames && !good; i++) {
+        kl_shown_run(s, &still, true);
+        good = load_state(s, &s->begun, bytes, len, files, false);
+    }
+    const struct kl_world_time time = kl_world_time(like->world);
+    give_time(s, &time, kl_world_chance(like->world));
+    return good ? "" : "the core refused its own state or files";
 }
 
 unsigned kl_shown_depth(const struct kl_shown *s) {
@@ -202,19 +201,25 @@ static bool serialize(struct kl_shown *s, struct kl_shown_state *to) {
 
 bool kl_shown_keep(struct kl_shown *s, uint32_t frame) {
     struct kl_shown_state *to = &s->state[frame % KL_AHEAD_FRAMES];
+    char ignored[256];
     fenv_t ours;
+    kl_fileset_free(to->files);
+    to->kept = kl_world_files_keep(s->emu.world, &to->files, ignored, sizeof ignored) == 0;
+    if (!to->kept) return false;
     to->frame = frame;
-    take_rest(to, &s->emu, &s->tray);
+    bool rest = take_rest(to, &s->emu);
     enter(s, &ours);
-    to->kept = serialize(s, to);
+    to->kept = rest && serialize(s, to);
     leave(s, &ours);
     return to->kept;
 }
 
 bool kl_shown_back(struct kl_shown *s, uint32_t frame) {
     const struct kl_shown_state *from = &s->state[frame % KL_AHEAD_FRAMES];
-    if (!from->kept || from->frame != frame || !kl_shown_load(s, from->bytes, from->len)) return false;
-    give_rest(s, from);
+    if (!from->kept || from->frame != frame ||
+        !load_state(s, &from->outside, from->bytes, from->len, from->files, true))
+        return false;
+    give_time(s, &from->time, from->chance);
     return true;
 }
 
@@ -233,20 +238,21 @@ void kl_shown_reset(struct kl_shown *s) {
     enter(s, &ours);
     s->emu.core.reset();
     leave(s, &ours);
+    memset(&s->emu.lasting, 0, sizeof s->emu.lasting);
 }
 
 void kl_shown_swap_disk(struct kl_shown *s, uint16_t index, uint32_t frame) {
     fenv_t ours;
     enter(s, &ours);
-    (void)kl_emulator_swap_disk(&s->emu, &s->tray, index, frame);
+    (void)kl_emulator_swap_disk(&s->emu, index, frame);
     leave(s, &ours);
 }
 
 void kl_shown_tray(struct kl_shown *s, uint32_t frame) {
     fenv_t ours;
-    if (!s->tray.open || frame < s->tray.frame) return;
+    if (!s->emu.tray.open || frame < s->emu.tray.frame) return;
     enter(s, &ours);
-    kl_emulator_tray(&s->emu, &s->tray, frame);
+    kl_emulator_tray(&s->emu, frame);
     leave(s, &ours);
 }
 
@@ -254,24 +260,4 @@ bool kl_shown_ram(struct kl_shown *s, uint64_t *hash) {
     struct retro_memory_map map = kl_memory_inner(&s->emu.memory);
     kl_ram_find(&s->ram, &s->emu.core, map.num_descriptors ? &map : NULL);
     return kl_ram_hash(&s->ram, hash);
-}
-
-void kl_shown_feel(struct kl_shown *s) {
-    for (unsigned p = 0; p < KL_MAX_SEATS; p++)
-        for (unsigned e = RETRO_RUMBLE_STRONG; e <= RETRO_RUMBLE_WEAK; e++) {
-            if (s->rumble[p][e].is == s->rumble[p][e].was) continue;
-            s->rumble[p][e].was = s->rumble[p][e].is;
-            s->hooks.rumble(s->hooks.ctx, p, (enum retro_rumble_effect)e, s->rumble[p][e].is);
-        }
-    for (int i = 0; i < KL_SHOWN_LIGHTS; i++) {
-        if (s->light[i].is == s->light[i].was) continue;
-        s->light[i].was = s->light[i].is;
-        s->hooks.light(s->hooks.ctx, i, s->light[i].is);
-    }
-}
-
-void kl_shown_still(struct kl_shown *s) {
-    for (unsigned p = 0; p < KL_MAX_SEATS; p++)
-        s->rumble[p][RETRO_RUMBLE_STRONG].is = s->rumble[p][RETRO_RUMBLE_WEAK].is = 0;
-    kl_shown_feel(s);
 }

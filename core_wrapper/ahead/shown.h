@@ -10,10 +10,9 @@
 #include <fenv.h>
 
 #include "core_wrapper/core/statehash.h"
-#include "core_wrapper/env/emulator.h"
+#include "core_wrapper/env/outside.h"
 #include "net/engine/ahead.h"
 
-#define KL_SHOWN_LIGHTS    16                  /* a core's further lights stay as they are */
 #define KL_SHOWN_BYTES_MAX ((size_t)256 << 20) /* of all states that are kept at once */
 
 /* The owner's functions. */
@@ -21,9 +20,6 @@ struct kl_shown_hooks {
     void *ctx;
     void (*video)(void *ctx, const void *data, unsigned width, unsigned height, size_t pitch);
     void (*sound)(void *ctx, const int16_t *stereo, size_t frames);
-    /* the frontend's motors for one of the core's ports */
-    void (*rumble)(void *ctx, unsigned port, enum retro_rumble_effect effect, uint16_t strength);
-    void (*light)(void *ctx, int led, int state);
 };
 
 /* The core before a frame. */
@@ -34,10 +30,8 @@ struct kl_shown_state {
     size_t cap, len;
     struct kl_world_time time;
     uint64_t chance;
-    struct kl_tray tray;
-    unsigned disk; /* in the drive, of a core with one */
-    bool ejected;
-    uint8_t key_down[KL_LATCH_CODES / 8];
+    struct kl_outside outside;
+    struct kl_fileset *files; /* NULL: the core has written none */
 };
 
 struct kl_shown {
@@ -46,15 +40,9 @@ struct kl_shown {
     struct kl_shown_hooks hooks;
     fenv_t fenv; /* the core's own */
     size_t state_bytes;
-    struct kl_tray tray;
+    struct kl_outside begun;                      /* the other core's, from which it began */
     struct kl_shown_state state[KL_AHEAD_FRAMES]; /* by frame */
     struct kl_ram ram;
-    struct {
-        uint16_t is, was;
-    } rumble[KL_MAX_SEATS][2]; /* by port and effect; was: as the frontend has it */
-    struct {
-        int is, was;
-    } light[KL_SHOWN_LIGHTS];
 };
 
 /* Loads the core of `like`, which has been loaded with the same start data. save_dir: a folder of its own
@@ -66,21 +54,23 @@ int kl_shown_open(struct kl_shown *s, const struct kl_emulator *like, const stru
 /* Harmless if none is open. */
 void kl_shown_close(struct kl_shown *s);
 
-/* Sets the core to the present state of `like`, of which these bytes are the serialized part, and tray the
- * disk on its way. Drops all kept states. False: the core refused the state. */
-bool kl_shown_begin(struct kl_shown *s, const struct kl_emulator *like, const struct kl_tray *tray,
-                    const uint8_t *bytes, size_t len);
+/* Sets the core to the present state of `like`: these bytes are the serialized part, and files its files.
+ * Drops all kept states. Returns "", or why it could not be: then the core is in no known state. */
+const char *kl_shown_begin(struct kl_shown *s, const struct kl_emulator *like, const uint8_t *bytes,
+                           size_t len, const struct kl_fileset *files);
 /* Guessed frames that can be gone back to, by the size of a state; 0: none, or unknown. */
 unsigned kl_shown_depth(const struct kl_shown *s);
 
-/* Keeps the state before this frame. False: the core gave none, or there is no memory. */
+/* Keeps the state before this frame. False: the core gave none, its files cannot be kept, or there is no
+ * memory. */
 bool kl_shown_keep(struct kl_shown *s, uint32_t frame);
 /* Loads the kept state before this frame. False: it is not kept, or the core refused it. */
 bool kl_shown_back(struct kl_shown *s, uint32_t frame);
 
-/* Loads these bytes, of another frame or machine, and nothing else: the clock goes on. False: the core
- * refused them. */
-bool kl_shown_load(struct kl_shown *s, const uint8_t *bytes, size_t len);
+/* Loads these bytes and files of another frame of the true core, with the machine outside of them; the clock
+ * goes on, and held keys stay. False: the core refused them, or cannot have such an outside. */
+bool kl_shown_load(struct kl_shown *s, const struct kl_outside *outside, const uint8_t *bytes, size_t len,
+                   const struct kl_fileset *files);
 /* As kl_emulator_swap_disk() and kl_emulator_tray() do it. */
 void kl_shown_swap_disk(struct kl_shown *s, uint16_t index, uint32_t frame);
 void kl_shown_tray(struct kl_shown *s, uint32_t frame);
@@ -90,8 +80,5 @@ void kl_shown_run(struct kl_shown *s, const struct kl_frame *f, bool hidden);
 void kl_shown_reset(struct kl_shown *s);
 /* The hash of the system RAM; false: the core shows none. */
 bool kl_shown_ram(struct kl_shown *s, uint64_t *hash);
-/* Gives motors and lights the values of the last frame run; stops the motors that it has started. */
-void kl_shown_feel(struct kl_shown *s);
-void kl_shown_still(struct kl_shown *s);
 
 #endif

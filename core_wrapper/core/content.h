@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define KL_CONTENT_ITEMS 8 /* of a subsystem */
+#define KL_CONTENT_ITEMS 8  /* of a subsystem */
+#define KL_PATCH_NAME    32 /* bytes of a soft patch's name, NUL included */
 
 struct kl_content {
     bool loaded, special, none; /* none: the core was started without content */
@@ -15,7 +16,8 @@ struct kl_content {
     struct retro_game_info item[KL_CONTENT_ITEMS];
     struct retro_game_info_ext ext[KL_CONTENT_ITEMS]; /* from GET_GAME_INFO_EXT, if the frontend has it */
     bool has_ext;
-    char stem[256];    /* first item's file name without folder and ending; "": no file */
+    char stem[256];            /* first item's file name without folder and ending; "": no file */
+    char patch[KL_PATCH_NAME]; /* the soft patch that the frontend has applied (patch.h); "": none */
     char refusal[128]; /* the core's error, if the core shows one instead of the game and is in no room; else
                           "" */
 };

@@ -33,9 +33,11 @@ static void free_declared(struct kl_options *o) {
 }
 
 void kl_options_free(struct kl_options *o) {
+    uint32_t version = o->version + 1;
     free_declared(o);
     free_strings(o->pending, o->pending_count);
     memset(o, 0, sizeof(*o));
+    o->version = version;
 }
 
 static struct kl_option *find(const struct kl_options *o, const char *key) {
@@ -52,7 +54,7 @@ static bool offers(const struct kl_option *p, const char *value) {
 
 /* --- a core's declarations --- */
 
-static struct kl_option *add_option(struct kl_options *o, const char *key, const char *desc) {
+struct kl_option *kl_options_add(struct kl_options *o, const char *key, const char *desc) {
     struct kl_option *grown = realloc(o->at, (o->count + 1) * sizeof(*grown));
     if (!grown) return NULL;
     o->at = grown;
@@ -61,7 +63,7 @@ static struct kl_option *add_option(struct kl_options *o, const char *key, const
     return p;
 }
 
-static void add_choice(struct kl_option *p, const char *text, size_t len) {
+void kl_options_add_choice(struct kl_option *p, const char *text, size_t len) {
     char **grown = realloc(p->choices, (p->choice_count + 1) * sizeof(*grown));
     if (!grown) return;
     p->choices = grown;
@@ -71,22 +73,21 @@ static void add_choice(struct kl_option *p, const char *text, size_t len) {
 /* Without a default, or with one that is not among the choices, the first choice is the default. */
 static void settle_default(struct kl_option *p, const char *wanted) {
     const char *value = wanted && offers(p, wanted) ? wanted : p->choice_count ? p->choices[0] : "";
-    p->default_value = copy(value);
-    p->value = copy(value);
+    (void)kl_options_settle(p, value);
 }
 
 /* "Description; first|second|third", the first being the default. */
 static void declare_v0(struct kl_options *o, const struct retro_variable *v) {
     for (; v && v->key; v++) {
         const char *text = v->value ? v->value : "", *semicolon = strchr(text, ';');
-        struct kl_option *p = add_option(o, v->key, text);
+        struct kl_option *p = kl_options_add(o, v->key, text);
         if (!p) return;
         if (semicolon) p->desc[semicolon - text] = '\0';
         const char *at = semicolon ? semicolon + 1 : text;
         at += strspn(at, " ");
         while (*at) {
             size_t len = strcspn(at, "|");
-            add_choice(p, at, len);
+            kl_options_add_choice(p, at, len);
             at += len + (at[len] == '|');
         }
         settle_default(p, NULL);
@@ -95,10 +96,10 @@ static void declare_v0(struct kl_options *o, const struct retro_variable *v) {
 
 static void declare_one(struct kl_options *o, const char *key, const char *desc,
                         const struct retro_core_option_value *values, const char *default_value) {
-    struct kl_option *p = add_option(o, key, desc);
+    struct kl_option *p = kl_options_add(o, key, desc);
     if (!p) return;
     for (unsigned i = 0; i < RETRO_NUM_CORE_OPTION_VALUES_MAX && values[i].value; i++)
-        add_choice(p, values[i].value, strlen(values[i].value));
+        kl_options_add_choice(p, values[i].value, strlen(values[i].value));
     settle_default(p, default_value);
 }
 
@@ -134,6 +135,7 @@ static void put(struct kl_options *o, struct kl_option *p, const char *value) {
     free(p->value);
     p->value = fresh;
     o->updated = true;
+    o->version++;
 }
 
 static void put_pending(struct kl_options *o) {
@@ -156,6 +158,7 @@ bool kl_options_declare(struct kl_options *o, unsigned cmd, const void *data) {
     free_declared(o);
     o->at = fresh.at;
     o->count = fresh.count;
+    o->version++;
     put_pending(o);
     return true;
 }
@@ -167,23 +170,50 @@ const char *kl_options_get(const struct kl_options *o, const char *key) {
     return p ? p->value : NULL;
 }
 
-static void keep_pending(struct kl_options *o, const char *key, const char *value) {
+bool kl_options_wait(struct kl_options *o, const char *key, const char *value) {
     char *line = NULL;
     size_t len = strlen(key);
-    if (asprintf(&line, "%s=%s", key, value) < 0) return;
+    if (asprintf(&line, "%s=%s", key, value) < 0) return false;
+    o->version++;
     for (unsigned i = 0; i < o->pending_count; i++) {
         if (strncmp(o->pending[i], line, len + 1) != 0) continue;
         free(o->pending[i]);
         o->pending[i] = line;
-        return;
+        return true;
     }
     char **grown = realloc(o->pending, (o->pending_count + 1) * sizeof(*grown));
     if (!grown) {
         free(line);
-        return;
+        return false;
     }
     o->pending = grown;
     o->pending[o->pending_count++] = line;
+    return true;
+}
+
+bool kl_options_settle(struct kl_option *p, const char *value) {
+    p->default_value = copy(value);
+    p->value = copy(value);
+    return p->default_value && p->value;
+}
+
+char *kl_options_line(const struct kl_option *p) {
+    const char *title = p->desc && *p->desc ? p->desc : p->key; /* known of a snapshot alone */
+    size_t len = strlen(title) + strlen(p->value) + 3;
+    for (unsigned i = 0; i < p->choice_count; i++)
+        len += strlen(p->choices[i]) + 1;
+    char *line = malloc(len);
+    if (!line) return NULL;
+    int at = snprintf(line, len, "%s; %s", title, p->value);
+    for (unsigned i = 0; i < p->choice_count; i++)
+        if (strcmp(p->choices[i], p->value) != 0)
+            at += snprintf(line + at, len - (size_t)at, "|%s", p->choices[i]);
+    return line;
+}
+
+const char *kl_options_described(const struct kl_options *o, const char *key) {
+    const struct kl_option *p = find(o, key);
+    return p && p->desc ? p->desc : "";
 }
 
 /* Appends the names: "a, b, c", cut at the end of err. */
@@ -214,6 +244,6 @@ int kl_options_set(struct kl_options *o, const char *key, const char *value, boo
     int result = p || !force ? kl_options_check(o, key, value, err, err_len) : 0;
     if (result != 0) return result;
     if (p) put(o, p, value);
-    if (force) keep_pending(o, key, value);
+    if (force) (void)kl_options_wait(o, key, value);
     return 0;
 }

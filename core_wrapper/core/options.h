@@ -20,8 +20,9 @@ struct kl_option {
 struct kl_options {
     struct kl_option *at;
     unsigned count;
-    bool updated;   /* a value changed since the core last asked (GET_VARIABLE_UPDATE) */
-    char **pending; /* "key=value" set before the key was declared, or kept for the next declaration */
+    bool updated;     /* a value changed since the core last asked (GET_VARIABLE_UPDATE) */
+    uint32_t version; /* changes with each change of the list or of a value */
+    char **pending;   /* "key=value" set before the key was declared, or kept for the next declaration */
     unsigned pending_count;
 };
 
@@ -45,5 +46,20 @@ int kl_options_check(const struct kl_options *o, const char *key, const char *va
  * is put in again whenever the core declares anew. */
 int kl_options_set(struct kl_options *o, const char *key, const char *value, bool force, char *err,
                    size_t err_len);
+
+/* --- building a list: options_form.c --- */
+
+/* Adds an option without choices and without a value, and gives it; NULL without memory. */
+struct kl_option *kl_options_add(struct kl_options *o, const char *key, const char *desc);
+void kl_options_add_choice(struct kl_option *p, const char *text, size_t len);
+/* Its value, and a default: the value as well. False without memory. */
+bool kl_options_settle(struct kl_option *p, const char *value);
+/* A value that waits for a declaration. False without memory. */
+bool kl_options_wait(struct kl_options *o, const char *key, const char *value);
+/* "Description; value|other|third", the value in force first: a declaration for SET_VARIABLES. The key stands
+ * for a description that is not known. Heap. */
+char *kl_options_line(const struct kl_option *p);
+/* The description of a key; "" if there is none. */
+const char *kl_options_described(const struct kl_options *o, const char *key);
 
 #endif

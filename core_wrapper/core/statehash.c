@@ -16,9 +16,23 @@ static bool overlaps(const struct kl_ram *ram, const uint8_t *ptr, size_t len) {
     return false;
 }
 
+static void add_to_layout(struct kl_ram *ram, uint64_t start, uint64_t len, bool readable) {
+    uint8_t bytes[17] = {[16] = readable};
+    for (unsigned i = 0; i < 8; i++) {
+        bytes[i] = (uint8_t)(start >> 8 * i);
+        bytes[8 + i] = (uint8_t)(len >> 8 * i);
+    }
+    ram->layout = (uint32_t)XXH3_64bits_withSeed(bytes, sizeof bytes, ram->layout);
+}
+
 /* Adds the part of [ptr, ptr+len) that is not there yet, because mirrors show the same memory at several
  * guest addresses. */
-static void add_piece(struct kl_ram *ram, uint8_t *ptr, size_t len) {
+static void add_piece(struct kl_ram *ram, uint64_t start, uint8_t *ptr, size_t offset, size_t len) {
+    if (!ptr) {
+        add_to_layout(ram, start, len, false);
+        return;
+    }
+    ptr += offset;
     for (unsigned i = 0; i < ram->count && len; i++) {
         uint8_t *p = ram->piece[i].ptr, *end = p + ram->piece[i].len;
         if (ptr >= p && ptr < end) {
@@ -31,6 +45,7 @@ static void add_piece(struct kl_ram *ram, uint8_t *ptr, size_t len) {
         ram->piece[ram->count].ptr = ptr;
         ram->piece[ram->count].len = len;
         ram->count++;
+        add_to_layout(ram, start, len, true);
     }
 }
 
@@ -45,20 +60,20 @@ static void from_map(struct kl_ram *ram, const struct retro_memory_map *map) {
     unsigned n = 0;
     for (unsigned i = 0; i < map->num_descriptors && n < 256; i++) {
         const struct retro_memory_descriptor *d = &map->descriptors[i];
-        if ((d->flags & RETRO_MEMDESC_SYSTEM_RAM) && d->ptr && d->len) sorted[n++] = d;
+        if ((d->flags & RETRO_MEMDESC_SYSTEM_RAM) && d->len) sorted[n++] = d;
     }
     if (n > 1) qsort(sorted, n, sizeof(sorted[0]), by_guest_address);
     for (unsigned i = 0; i < n; i++)
-        add_piece(ram, (uint8_t *)sorted[i]->ptr + sorted[i]->offset, sorted[i]->len);
+        add_piece(ram, sorted[i]->start, sorted[i]->ptr, sorted[i]->offset, sorted[i]->len);
 }
 
 void kl_ram_find(struct kl_ram *ram, const struct kl_core *c, const struct retro_memory_map *map) {
-    ram->count = 0;
+    ram->count = ram->layout = 0;
     if (map && map->descriptors) from_map(ram, map);
-    if (ram->count) return;
+    if (ram->layout) return;
     void *data = c->get_memory_data(RETRO_MEMORY_SYSTEM_RAM);
     size_t len = c->get_memory_size(RETRO_MEMORY_SYSTEM_RAM);
-    if (data && len) add_piece(ram, data, len);
+    if (len) add_piece(ram, 0, data, 0, len);
 }
 
 bool kl_ram_hash(const struct kl_ram *ram, uint64_t *out) {

@@ -7,10 +7,14 @@
 
 /* The pieces of memory that count as system RAM: from the core's memory map (SET_MEMORY_MAPS: descriptors
  * with flag RETRO_MEMDESC_SYSTEM_RAM, each byte of the host's memory once, in order of guest address), else
- * RETRO_MEMORY_SYSTEM_RAM. */
+ * RETRO_MEMORY_SYSTEM_RAM. A piece whose pointer is NULL has a length and cannot be read: some cores map the
+ * machine's RAM there if the system lets them (PCSX-ReARMed, as root). RAM of unequal layouts is not
+ * compared. */
 #define KL_RAM_PIECES 32
 struct kl_ram {
-    unsigned count;
+    uint32_t layout; /* digest of the pieces' guest addresses and lengths, in their order, also of those that
+                        cannot be read. 0: the core shows no RAM */
+    unsigned count;  /* pieces that can be read */
     struct {
         void *ptr;
         size_t len;

@@ -138,3 +138,19 @@ unsigned kl_font_next(const char **text) {
 unsigned kl_font_unicode(unsigned code) {
     return code >= KL_FONT_MORE && code < KL_FONT_MORE + MORE ? more[code - KL_FONT_MORE] : code;
 }
+
+bool kl_font_shown(const char *text, char *out, size_t cap) {
+    static const char square[] = "\xe2\x96\xa1";
+    size_t used = 0;
+    bool same = true;
+    const char *at = text;
+    for (unsigned want; (want = kl_plain_code(&at)); text = at) {
+        unsigned code = kl_font_unicode(kl_font_next(&text));
+        char two[] = {(char)(0xc0 | code >> 6), (char)(0x80 | (code & 0x3f)), 0}, one[] = {(char)code, 0};
+        const char *letter = code == KL_FONT_BOX ? square : code < 0x80 ? one : two;
+        if (used + strlen(letter) < cap) used += strlen(strcpy(out + used, letter));
+        same = same && code == want;
+    }
+    out[used] = 0;
+    return same;
+}

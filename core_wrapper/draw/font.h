@@ -4,6 +4,7 @@
 #define KLW_FONT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #define KL_FONT_WIDTH  6 /* dots of a cell, the empty column at its right included */
 #define KL_FONT_HEIGHT 8 /* the row for descenders included */
@@ -21,5 +22,8 @@ bool kl_font_dot(unsigned code, unsigned x, unsigned y);
 unsigned kl_font_next(const char **text);
 /* The character of Unicode for such a code; KL_FONT_BOX stays. */
 unsigned kl_font_unicode(unsigned code);
+/* Writes the text as the font shows it, in UTF-8, with a white square for each box; as much as cap holds.
+ * True if that is the text itself. */
+bool kl_font_shown(const char *text, char *out, size_t cap);
 
 #endif

@@ -36,40 +36,38 @@ void kl_emulator_end(struct kl_emulator *e) {
     e->world = NULL;
 }
 
-static void give_keys(struct kl_emulator *e, const struct kl_frame *f) {
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        for (unsigned i = 0; i < f->in[s].key_count && e->told.key_event; i++) {
-            const struct kl_key *k = &f->in[s].key[i];
-            e->told.key_event(k->down, k->code, k->character, k->modifiers);
-        }
+static void give_key(void *ctx, const struct kl_key *k) {
+    const struct kl_emulator *e = ctx;
+    if (e->told.key_event) e->told.key_event(k->down, k->code, k->character, k->modifiers);
 }
 
 void kl_emulator_run(struct kl_emulator *e, const struct kl_frame *f, bool unseen) {
     const struct retro_frame_time_callback *t = &e->told.frame_time;
     retro_usec_t usual = (retro_usec_t)(1e12 / kl_emulator_fps_uhz(e->av.timing.fps));
-    kl_latch_frame(&e->latch, f);
-    give_keys(e, f);
+    kl_latch_frame(&e->latch, f, give_key, e);
     e->unseen = unseen;
     if (t->callback) t->callback(t->reference ? t->reference : usual);
     e->core.run();
+    kl_world_rest(e->world);
+    kl_world_files_settle(e->world);
     e->unseen = false;
 }
 
-bool kl_emulator_swap_disk(struct kl_emulator *e, struct kl_tray *tray, uint16_t index, uint32_t frame) {
+bool kl_emulator_swap_disk(struct kl_emulator *e, uint16_t index, uint32_t frame) {
     const struct retro_disk_control_ext_callback *d = &e->told.disk_control;
     if (!d->set_eject_state || !d->set_image_index) return false;
     d->set_eject_state(true);
-    *tray = (struct kl_tray){true, frame + TRAY_FRAMES, index};
+    e->tray = (struct kl_tray){true, frame + TRAY_FRAMES, index};
     return true;
 }
 
-void kl_emulator_tray(struct kl_emulator *e, struct kl_tray *tray, uint32_t frame) {
+void kl_emulator_tray(struct kl_emulator *e, uint32_t frame) {
     const struct retro_disk_control_ext_callback *d = &e->told.disk_control;
-    if (!tray->open || frame < tray->frame) return;
-    tray->open = false;
+    if (!e->tray.open || frame < e->tray.frame) return;
+    e->tray.open = false;
     if (!d->set_eject_state || !d->set_image_index) return;
     unsigned count = d->get_num_images ? d->get_num_images() : 0;
-    d->set_image_index(tray->index < count ? tray->index : count); /* count: none */
+    d->set_image_index(e->tray.index < count ? e->tray.index : count); /* count: none */
     d->set_eject_state(false);
 }
 

@@ -14,6 +14,8 @@
 #include "core_wrapper/core/declare.h"
 #include "core_wrapper/core/memory.h"
 #include "core_wrapper/core/options.h"
+#include "core_wrapper/env/core_only.h"
+#include "core_wrapper/env/lasting.h"
 #include "core_wrapper/frame/audio.h"
 #include "core_wrapper/frame/latch.h"
 #include "core_wrapper/frame/picture.h"
@@ -43,14 +45,21 @@ enum kl_phase {
 /* The room's treatment of declarations that count only while the core loads. */
 enum kl_load { KL_LOAD_NONE, KL_LOAD_FIRST, KL_LOAD_AFRESH };
 
-/* The core's declarations to its frontend (room only). */
+/* The core's declarations to its frontend (room only): what the frontend was told, and what it answered. The
+ * machine's own values are in struct kl_emulator, and follow from locked frames alone (outside.h). */
 struct kl_told {
     struct kl_declared controllers, subsystems, descriptors, overrides;
     bool has_format, has_rotation, has_quirks, overrides_known;
     bool reinit; /* the pixel format has changed: the frontend's drivers must be told */
+    enum retro_pixel_format format;
+    uint8_t refused_formats; /* bit by format */
+    struct retro_system_av_info av;
     unsigned rotation;
-    bool turns; /* the frontend has taken it */
-    uint64_t quirks;
+    bool turns;                       /* the frontend has taken it */
+    uint8_t supports;                 /* KL_SUPPORT_* */
+    bool map_changed;                 /* the frontend has another memory map */
+    bool list_changed;                /* the frontend has another list of options */
+    unsigned listed;                  /* options of the list that it was shown first */
     bool keyboard, disk, display;     /* our proxies stand with the frontend */
     retro_keyboard_event_t key_event; /* the core's own, as all below */
     struct retro_disk_control_ext_callback disk_control;
@@ -83,8 +92,6 @@ struct kl_emulator_hooks {
     void *ctx;
     void (*video)(void *ctx, const void *data, unsigned width, unsigned height, size_t pitch);
     void (*sound)(void *ctx, const int16_t *stereo, size_t frames);
-    int (*pad)(void *ctx,
-               unsigned port);           /* our pad that plays this port of the core; -1: none of ours does */
     void (*rate)(void *ctx, double fps); /* the core's rate has changed in play */
     bool (*typed)(void *ctx, bool down, unsigned code,
                   uint32_t character);      /* a key; true: it is not the game's */
@@ -93,9 +100,6 @@ struct kl_emulator_hooks {
                       const void *theirs); /* the core's own packet interface; true: it is served */
     void (*no_new_disk)(void *ctx);        /* a disk was to be added, which a room does not allow */
     void (*log)(void *ctx, const char *line);
-    /* Instead of the frontend's, if set. */
-    void (*rumble)(void *ctx, unsigned port, enum retro_rumble_effect effect, uint16_t strength);
-    void (*light)(void *ctx, int led, int state);
 };
 
 /* A disk on its way into the drive of a core. */
@@ -104,6 +108,9 @@ struct kl_tray {
     uint32_t frame; /* closed before it */
     uint16_t index; /* KL_DISK_NONE: none */
 };
+
+/* The core's flags of SET_SUPPORT_NO_GAME and SET_SUPPORT_ACHIEVEMENTS. */
+enum { KL_SUPPORT_NO_GAME = 1, KL_SUPPORT_ACHIEVEMENTS = 2 };
 
 struct kl_emulator {
     const struct kl_front *front; /* the frontend's, to be asked */
@@ -116,7 +123,6 @@ struct kl_emulator {
     bool runner;                           /* the frontend is the headless runner */
     bool clocked;                          /* alone: the virtual clock follows the core's rate */
     bool unseen;                           /* the frame that runs will not be seen, and the core may know */
-    bool silent;                           /* rumble and lights are another core's */
 
     struct kl_core core;
     struct kl_world *world; /* from kl_emulator_begin() on */
@@ -129,9 +135,18 @@ struct kl_emulator {
     struct kl_audio audio;
     struct kl_picture picture;
     struct kl_told told;
+    struct kl_lasting lasting;
     struct kl_core_log log;
-    struct retro_system_av_info av; /* as the frontend knows it */
-    char save_dir[4096];            /* the save folder that the core gets */
+    struct retro_system_av_info av; /* as the core has declared it last */
+    unsigned rotation;              /* that the core asked for */
+    uint8_t supports;               /* KL_SUPPORT_* */
+    uint64_t quirks;                /* of its savestates, as answered (quirks.h) */
+    uint32_t device[KL_MAX_SEATS];  /* in its ports, as set by us, plus one; 0: none was set */
+    struct kl_tray tray;
+    struct kl_core_only only;
+    bool quiet; /* declarations are kept for kl_outside_tell(): frames run again, or a state is loaded */
+    char save_dir[4096];    /* the save folder that the core gets */
+    const char *system_dir; /* the player's; borrowed */
     enum kl_phase phase;
     enum kl_load load; /* the load that the core is in just now */
 };
@@ -151,9 +166,9 @@ void kl_emulator_give_callbacks(const struct kl_emulator *e);
 void kl_emulator_run(struct kl_emulator *e, const struct kl_frame *f, bool unseen);
 /* Opens the drive before this frame; the disk goes in a second later. False: this core has no disks, and
  * nothing has changed. */
-bool kl_emulator_swap_disk(struct kl_emulator *e, struct kl_tray *tray, uint16_t index, uint32_t frame);
+bool kl_emulator_swap_disk(struct kl_emulator *e, uint16_t index, uint32_t frame);
 /* Before each frame: closes the drive as its time has come. */
-void kl_emulator_tray(struct kl_emulator *e, struct kl_tray *tray, uint32_t frame);
+void kl_emulator_tray(struct kl_emulator *e, uint32_t frame);
 /* Puts this disk into the core's drive, and leaves the tray out if `ejected`. Harmless without a drive. */
 void kl_emulator_put_disk(struct kl_emulator *e, unsigned index, bool ejected);
 

@@ -30,12 +30,15 @@ static bool call_in_room(struct kl_emulator *e, unsigned cmd, void *data) {
         log_unknown(e, cmd);
         return false;
     }
+    bool answer = false;
     switch (entry->room) {
-    case KL_ENV_FORWARD: return kl_env_forward(e, cmd, data);
-    case KL_ENV_ANSWER: return entry->answer(e, cmd, data);
-    case KL_ENV_REFUSE: return false;
+    case KL_ENV_FORWARD: answer = kl_env_forward(e, cmd, data); break;
+    case KL_ENV_ANSWER: answer = entry->answer(e, cmd, data); break;
+    case KL_ENV_REFUSE: break;
     }
-    return false;
+    if (entry->part == KL_PART_CORE)
+        kl_core_only_note(&e->only, cmd, entry->name, data, kl_memory_inner(&e->memory));
+    return answer;
 }
 
 bool kl_env_call(struct kl_emulator *e, unsigned cmd, void *data) {

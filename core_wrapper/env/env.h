@@ -10,9 +10,18 @@ enum kl_env_way {
     KL_ENV_REFUSE,  /* as a frontend that does not know it */
 };
 
+/* The part of the machine beside the savestate that a declaration belongs to (outside.h). */
+enum kl_env_part {
+    KL_PART_NONE,   /* it declares nothing */
+    KL_PART_LOCKED, /* follows from locked frames alone, as numbers: in a snapshot's agreed bytes */
+    KL_PART_CORE,   /* pointers into the core: a snapshot has its name, only the core can make it */
+    KL_PART_LOCAL,  /* for this machine's frontend alone; a core that makes none plays the same */
+};
+
 struct kl_env_entry {
     unsigned cmd; /* with its flags: 44 and 44|EXPERIMENTAL are two calls */
     const char *name;
+    enum kl_env_part part;
     enum kl_env_way alone, room;
     bool (*answer)(struct kl_emulator *e, unsigned cmd,
                    void *data); /* the answer in a room, if `room` is KL_ENV_ANSWER */

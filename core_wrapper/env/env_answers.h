@@ -55,6 +55,8 @@ KL_ANSWER(controllers);
 KL_ANSWER(memory_maps);
 KL_ANSWER(overrides);
 KL_ANSWER(quirks);
+KL_ANSWER(no_game);
+KL_ANSWER(achievements);
 KL_ANSWER(first_load);
 KL_ANSWER(netpacket);
 

@@ -68,9 +68,14 @@ bool kl_env_av_enable(struct kl_emulator *e, unsigned cmd, void *data) {
     return true;
 }
 
+/* By the integer that a snapshot carries: a machine that began with one answers the same. */
+static float rate(const struct kl_emulator *e) {
+    return (float)(kl_emulator_fps_uhz(e->av.timing.fps) / 1e6);
+}
+
 bool kl_env_refresh_rate(struct kl_emulator *e, unsigned cmd, void *data) {
     (void)cmd;
-    if (data) *(float *)data = (float)(e->av.timing.fps > 0 ? e->av.timing.fps : 60.0);
+    if (data) *(float *)data = rate(e);
     return true;
 }
 
@@ -79,7 +84,7 @@ bool kl_env_throttle(struct kl_emulator *e, unsigned cmd, void *data) {
     (void)cmd;
     if (!t) return true;
     t->mode = RETRO_THROTTLE_NONE;
-    t->rate = (float)(e->av.timing.fps > 0 ? e->av.timing.fps : 60.0);
+    t->rate = rate(e);
     return true;
 }
 
@@ -185,13 +190,10 @@ bool kl_env_perf(struct kl_emulator *e, unsigned cmd, void *data) {
 
 /* --- rumble, sensors and lights --- */
 
+/* A core hears the same everywhere, whoever has a motor. */
 bool kl_env_set_rumble(struct kl_emulator *e, unsigned port, enum retro_rumble_effect effect,
                        uint16_t strength) {
-    if (e->hooks.rumble) e->hooks.rumble(e->hooks.ctx, port, effect, strength);
-    if (e->hooks.rumble || e->silent) return true;
-    int pad = e->hooks.pad ? e->hooks.pad(e->hooks.ctx, port) : -1;
-    if (pad >= 0 && e->told.rumble.set_rumble_state)
-        e->told.rumble.set_rumble_state((unsigned)pad, effect, strength);
+    kl_lasting_motor(&e->lasting, port, effect, strength);
     return true;
 }
 
@@ -203,10 +205,7 @@ bool kl_env_rumble(struct kl_emulator *e, unsigned cmd, void *data) {
 }
 
 void kl_env_set_led(struct kl_emulator *e, int led, int state) {
-    if (e->hooks.light)
-        e->hooks.light(e->hooks.ctx, led, state);
-    else if (e->told.led.set_led_state && !e->silent)
-        e->told.led.set_led_state(led, state);
+    kl_lasting_light(&e->lasting, led, state);
 }
 
 bool kl_env_led(struct kl_emulator *e, unsigned cmd, void *data) {

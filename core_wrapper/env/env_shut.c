@@ -20,9 +20,10 @@ static bool give_led(const struct kl_emulator *like, struct retro_led_interface 
     return l->set_led_state != NULL;
 }
 
-/* False where the other core has another one: such a picture cannot be shown in its place. */
-static bool same_format(const struct kl_emulator *like, const enum retro_pixel_format *format) {
-    return *format == like->picture.format;
+/* As the frontend answered the other core, which may not have come so far. A picture of another format than
+ * the frontend's is not shown. */
+static bool takes_format(const struct kl_emulator *like, const enum retro_pixel_format *format) {
+    return !(like->told.refused_formats >> *format & 1);
 }
 
 bool kl_env_shut(const struct kl_emulator *like, unsigned cmd, void *data) {
@@ -37,7 +38,7 @@ bool kl_env_shut(const struct kl_emulator *like, unsigned cmd, void *data) {
     case RETRO_ENVIRONMENT_GET_LOG_INTERFACE:
         ((struct retro_log_callback *)data)->log = log_nothing;
         return like->log.front != NULL;
-    case RETRO_ENVIRONMENT_SET_PIXEL_FORMAT: return same_format(like, data);
+    case RETRO_ENVIRONMENT_SET_PIXEL_FORMAT: return takes_format(like, data);
     case RETRO_ENVIRONMENT_SET_ROTATION: return like->told.turns;
     case RETRO_ENVIRONMENT_SET_HW_RENDER:
     case RETRO_ENVIRONMENT_SET_HW_SHARED_CONTEXT:

@@ -4,10 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "core_wrapper/words/command_words.h"
 #include "core_wrapper/env/env.h"
 #include "core_wrapper/env/env_answers.h"
+#include "core_wrapper/env/outside.h"
 #include "core_wrapper/words/own_options.h"
+#include "net/engine/command.h"
 
 /* True if the frontend has the declaration already, changes excepted. */
 static bool told_before(const struct kl_emulator *e) {
@@ -16,58 +17,73 @@ static bool told_before(const struct kl_emulator *e) {
 
 /* --- picture and sound --- */
 
+/* A core that hears no may turn the picture itself: the frontend's word is needed at once, the first time. */
 bool kl_env_rotation(struct kl_emulator *e, unsigned cmd, void *data) {
     if (!data) return false;
-    unsigned r = *(const unsigned *)data;
-    if (told_before(e) && e->told.has_rotation && e->told.rotation == r) return e->told.turns;
+    e->rotation = *(const unsigned *)data & 3;
+    bool known = told_before(e) && e->told.has_rotation;
+    if (known && (e->quiet || e->told.rotation == e->rotation)) return e->told.turns;
     e->told.has_rotation = true;
-    e->told.rotation = r;
-    e->told.turns = kl_env_forward(e, cmd, data); /* a core that hears no may turn the picture itself */
+    e->told.rotation = e->rotation;
+    e->told.turns = kl_env_forward(e, cmd, &e->told.rotation);
     return e->told.turns;
 }
 
+static void set_format(struct kl_emulator *e, enum retro_pixel_format format) {
+    if (e->picture.format != format) e->picture.kept = false;
+    e->picture.format = format;
+}
+
+/* A format that is newer than the wrapper's drawing is refused everywhere. */
 bool kl_env_pixel_format(struct kl_emulator *e, unsigned cmd, void *data) {
     if (!data) return false;
     enum retro_pixel_format format = *(const enum retro_pixel_format *)data;
-    if (told_before(e) && e->told.has_format && e->picture.format == format) return true;
-    if (!kl_env_forward(e, cmd, data)) return false;
-    e->told.reinit = told_before(e); /* drivers know a new format only from then on */
+    if ((unsigned)format > RETRO_PIXEL_FORMAT_RGB565) return false;
+    bool known = told_before(e) && e->told.has_format && e->told.format == format;
+    if (!known && !kl_env_forward(e, cmd, data)) {
+        e->told.refused_formats |= (uint8_t)(1u << format);
+        return false;
+    }
+    e->told.reinit = e->told.reinit || (!known && told_before(e)); /* drivers know it only from then on */
     e->told.has_format = true;
-    e->picture.format = format;
+    e->told.format = format;
+    set_format(e, format);
     return true;
-}
-
-static bool same_geometry(const struct retro_game_geometry *a, const struct retro_game_geometry *b) {
-    return a->base_width == b->base_width && a->base_height == b->base_height &&
-           fabsf(a->aspect_ratio - b->aspect_ratio) < 1e-6f;
 }
 
 bool kl_env_geometry(struct kl_emulator *e, unsigned cmd, void *data) {
     const struct retro_game_geometry *g = data;
     if (!g) return false;
-    if (told_before(e) && same_geometry(g, &e->av.geometry)) return true;
     e->av.geometry.base_width = g->base_width;
     e->av.geometry.base_height = g->base_height;
     e->av.geometry.aspect_ratio = g->aspect_ratio;
+    if (told_before(e)) {
+        kl_outside_tell(e);
+        return true;
+    }
+    e->told.av.geometry = e->av.geometry;
     kl_env_forward(e, cmd, data);
     return true;
 }
 
-static bool same_av(const struct retro_system_av_info *a, const struct retro_system_av_info *b) {
-    return same_geometry(&a->geometry, &b->geometry) && a->geometry.max_width == b->geometry.max_width &&
-           a->geometry.max_height == b->geometry.max_height && fabs(a->timing.fps - b->timing.fps) < 1e-9 &&
-           fabs(a->timing.sample_rate - b->timing.sample_rate) < 1e-9;
+static bool same_timing(const struct retro_system_timing *a, const struct retro_system_timing *b) {
+    return fabs(a->fps - b->fps) < 1e-9 && fabs(a->sample_rate - b->sample_rate) < 1e-9;
 }
 
 bool kl_env_system_av_info(struct kl_emulator *e, unsigned cmd, void *data) {
     const struct retro_system_av_info *av = data;
     if (!av) return false;
-    bool other_rate = fabs(av->timing.fps - e->av.timing.fps) >= 1e-9;
+    bool other_rate = fabs(av->timing.fps - e->av.timing.fps) >= 1e-9,
+         other_timing = !same_timing(&av->timing, &e->av.timing);
     if (e->load == KL_LOAD_NONE) kl_world_rate(e->world, kl_emulator_fps_uhz(av->timing.fps));
     if (e->load == KL_LOAD_NONE && other_rate && e->hooks.rate) e->hooks.rate(e->hooks.ctx, av->timing.fps);
-    if (told_before(e) && same_av(av, &e->av)) return true;
     e->av = *av;
-    kl_audio_init(&e->audio, av->timing.sample_rate, av->timing.fps);
+    if (other_timing || !told_before(e)) kl_audio_init(&e->audio, av->timing.sample_rate, av->timing.fps);
+    if (told_before(e)) {
+        kl_outside_tell(e);
+        return true;
+    }
+    e->told.av = e->av;
     kl_env_forward(e, cmd, data);
     return true;
 }
@@ -92,9 +108,8 @@ bool kl_env_controllers(struct kl_emulator *e, unsigned cmd, void *data) {
 
 static void key_event(bool down, unsigned code, uint32_t character, uint16_t modifiers) {
     struct kl_emulator *e = kl_emulator_known();
-    if (e->hooks.typed && e->hooks.typed(e->hooks.ctx, down, code, character)) return;
-    if (e->phase == KL_PHASE_PLAYING || kl_emulator_local(e))
-        kl_latch_key(&e->latch, down, code, character, modifiers);
+    bool typed = e->hooks.typed && e->hooks.typed(e->hooks.ctx, down, code, character);
+    if (!typed || !down) kl_latch_key(&e->latch, down, code, character, modifiers);
 }
 
 void kl_env_listen(struct kl_emulator *e) {
@@ -230,8 +245,17 @@ bool kl_env_disk_ext(struct kl_emulator *e, unsigned cmd, void *data) {
 /* --- options --- */
 
 bool kl_env_options(struct kl_emulator *e, unsigned cmd, void *data) {
+    struct kl_outside before = {0};
+    bool knew = told_before(e) && kl_outside_collect(&before, e);
     bool ok = kl_options_declare(&e->options, cmd, data);
-    if (!told_before(e)) e->told.options = kl_own_options_declare(e->front->environment, cmd, data);
+    if (!told_before(e)) {
+        e->told.options = kl_own_options_declare(e->front->environment, cmd, data);
+        e->told.listed = e->options.count;
+    } else if (knew && e->load == KL_LOAD_NONE && kl_outside_other_list(&before, e)) {
+        e->told.list_changed = true;
+        kl_outside_tell(e);
+    }
+    kl_outside_free(&before);
     return ok;
 }
 
@@ -255,6 +279,7 @@ bool kl_env_display_callback(struct kl_emulator *e, unsigned cmd, void *data) {
 
 bool kl_env_frame_time(struct kl_emulator *e, unsigned cmd, void *data) {
     (void)cmd;
+    memset(&e->told.frame_time, 0, sizeof e->told.frame_time);
     if (data) e->told.frame_time = *(const struct retro_frame_time_callback *)data;
     return true;
 }
@@ -276,21 +301,40 @@ bool kl_env_overrides(struct kl_emulator *e, unsigned cmd, void *data) {
 }
 
 bool kl_env_memory_maps(struct kl_emulator *e, unsigned cmd, void *data) {
+    (void)cmd;
     bool changed = kl_memory_map(&e->memory, data);
-    struct retro_memory_map shown = kl_memory_shown(&e->memory);
-    if (changed || !told_before(e)) kl_env_forward(e, cmd, &shown);
+    e->told.map_changed = e->told.map_changed || changed || !told_before(e);
+    kl_outside_tell_map(e);
     return true;
 }
 
 bool kl_env_quirks(struct kl_emulator *e, unsigned cmd, void *data) {
-    uint64_t *q = data;
+    uint64_t *q = data, shown;
     if (!q) return false;
-    if (!told_before(e)) {
-        e->told.has_quirks = kl_env_forward(e, cmd, q);
-        e->told.quirks = *q;
+    shown = *q;
+    e->quirks = *q = kl_quirks_answer(*q);
+    if (!told_before(e)) kl_env_forward(e, cmd, &shown);
+    return true;
+}
+
+static bool support(struct kl_emulator *e, unsigned cmd, void *data, uint8_t flag) {
+    if (!data) return false;
+    bool yes = *(const bool *)data;
+    e->supports = (uint8_t)((e->supports & ~flag) | (yes ? flag : 0));
+    if (told_before(e)) {
+        kl_outside_tell(e);
+        return true;
     }
-    *q = e->told.quirks;
-    return e->told.has_quirks;
+    e->told.supports = e->supports;
+    return kl_env_forward(e, cmd, data);
+}
+
+bool kl_env_no_game(struct kl_emulator *e, unsigned cmd, void *data) {
+    return support(e, cmd, data, KL_SUPPORT_NO_GAME);
+}
+
+bool kl_env_achievements(struct kl_emulator *e, unsigned cmd, void *data) {
+    return support(e, cmd, data, KL_SUPPORT_ACHIEVEMENTS);
 }
 
 bool kl_env_first_load(struct kl_emulator *e, unsigned cmd, void *data) {

@@ -5,6 +5,13 @@
 
 #include "core_wrapper/core/statehash.h"
 #include "core_wrapper/env/core_log.h"
+#include "core_wrapper/start/rand_use.h"
+
+enum kl_rand_use kl_emulator_rand_use(const struct kl_emulator *e) {
+    struct retro_system_info info = {0};
+    e->core.get_system_info(&info);
+    return kl_rand_use(info.library_name, e->content.item[0].path);
+}
 
 void kl_emulator_turn(struct kl_emulator *e, uint64_t epoch_s) {
     char err[256], line[sizeof err + 32];
@@ -15,12 +22,14 @@ void kl_emulator_turn(struct kl_emulator *e, uint64_t epoch_s) {
     kl_world_files_clear(e->world);
     kl_world_start(e->world, epoch_s, 0);
     kl_core_construct(&e->core);
+    kl_world_rand_use(e->world, kl_emulator_rand_use(e));
 }
 
 bool kl_emulator_load_content(struct kl_emulator *e) {
     const struct kl_content *c = &e->content;
     struct kl_core *core = &e->core;
     kl_core_log_listen(e);
+    kl_world_rand_use(e->world, kl_emulator_rand_use(e)); /* some go by the content */
     if (c->special)
         core->game_loaded = core->load_game_special(c->type, c->item, c->count);
     else
@@ -41,6 +50,18 @@ static void take_options(struct kl_emulator *e, const struct kl_start *s) {
     kl_options_free(&e->options);
     for (unsigned i = 0; i < s->option_count; i++)
         kl_options_set(&e->options, s->option[i].key, s->option[i].value, true, why, sizeof why);
+}
+
+/* Nothing of the last run is left in what the wrapper holds for the core. */
+static void begin_outside(struct kl_emulator *e) {
+    memset(e->device, 0, sizeof e->device);
+    memset(&e->tray, 0, sizeof e->tray);
+    memset(&e->only, 0, sizeof e->only);
+    memset(&e->latch.keyboard, 0, sizeof e->latch.keyboard);
+    e->rotation = 0;
+    e->supports = 0;
+    e->quirks = 0;
+    e->picture.format = RETRO_PIXEL_FORMAT_0RGB1555;
 }
 
 static int fill_memory(struct kl_emulator *e, const struct kl_start *s, char *err, size_t err_len) {
@@ -67,6 +88,7 @@ static int set_devices(struct kl_emulator *e, const struct kl_start *s, char *er
                      d->device, d->port + 1u);
             return -1;
         }
+        e->device[d->port] = d->device + 1;
         e->core.set_controller_port_device(d->port, d->device);
     }
     return 0;
@@ -76,7 +98,12 @@ int kl_emulator_reload(struct kl_emulator *e, const struct kl_start *s, uint64_t
                        size_t err_len) {
     struct retro_system_info info = {0};
     take_options(e, s);
+    memset(&e->lasting, 0, sizeof e->lasting);
+    begin_outside(e);
     if (kl_core_reopen(&e->core, err, err_len) != 0) return -1;
+    /* not before: what the core that went has written is the old session's */
+    kl_gifts_view(&e->gifts, e->world, e->system_dir, e->save_dir, e->content.stem, e->content.item[0].path,
+                  true);
     kl_emulator_turn(e, epoch_s);
     e->core.set_environment(kl_emulator_environment(e));
     e->core.get_system_info(&info);

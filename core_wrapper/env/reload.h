@@ -8,6 +8,9 @@
  * see the turned world already. */
 void kl_emulator_turn(struct kl_emulator *e, uint64_t epoch_s);
 
+/* The use of rand() that is known of the core with its content, if there is any yet. */
+enum kl_rand_use kl_emulator_rand_use(const struct kl_emulator *e);
+
 /* Loads e->content. False: the core refused it. */
 bool kl_emulator_load_content(struct kl_emulator *e);
 /* The core's own error, if it shows a picture of that error instead of the game: then there is neither memory
@@ -15,7 +18,8 @@ bool kl_emulator_load_content(struct kl_emulator *e);
 const char *kl_emulator_refusal(struct kl_emulator *e);
 
 /* Opens the library anew, and loads the content with the options, devices and save memory of the start data.
- * The save folder stands already. Returns 0, or -1 with a line in err. */
+ * The save folder stands already. From then on the core sees the session's view of files. Returns 0, or -1
+ * with a line in err. */
 int kl_emulator_reload(struct kl_emulator *e, const struct kl_start *s, uint64_t epoch_s, char *err,
                        size_t err_len);
 

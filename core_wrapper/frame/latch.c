@@ -2,18 +2,6 @@
 
 #include <string.h>
 
-static bool bit(const uint8_t *set, unsigned i) {
-    return i < KL_LATCH_CODES && (set[i / 8] >> (i % 8) & 1);
-}
-
-static void set_bit(uint8_t *set, unsigned i, bool on) {
-    if (i >= KL_LATCH_CODES) return;
-    if (on)
-        set[i / 8] |= (uint8_t)(1u << (i % 8));
-    else
-        set[i / 8] &= (uint8_t) ~(1u << (i % 8));
-}
-
 void kl_latch_init(struct kl_latch *l, bool bitmasks) {
     memset(l, 0, sizeof *l);
     l->bitmasks = bitmasks;
@@ -67,19 +55,56 @@ static void read_touches(struct kl_input *in, retro_input_state_t state, unsigne
     }
 }
 
-/* For cores that read the keyboard without taking its events: changes of the keys they read become events. */
-static void read_keys(struct kl_latch *l, retro_input_state_t state) {
-    for (unsigned code = 1; code < KL_LATCH_CODES; code++) {
-        if (!bit(l->asked_key, code)) continue;
-        bool down = state(0, RETRO_DEVICE_KEYBOARD, 0, code) != 0;
-        if (down == bit(l->key_polled, code)) continue;
-        set_bit(l->key_polled, code, down);
-        kl_latch_key(l, down, code, 0, 0);
-    }
-}
-
 static bool asked(const struct kl_latch *l, unsigned device) {
     return l->asked >> device & 1;
+}
+
+static bool answers_down(retro_input_state_t state, unsigned code) {
+    return state(0, RETRO_DEVICE_KEYBOARD, 0, code) != 0;
+}
+
+/* The keys to ask the frontend for. A core that takes events gets no key of which no event came: the frontend
+ * may keep it for itself. The first time nobody knows. */
+static bool asks_for(const struct kl_latch *l, unsigned code) {
+    if (!l->key_events) return kl_key_in(&l->asked_key, code);
+    return l->say == KL_LATCH_FIRST || kl_key_in(&l->pressed, code);
+}
+
+static void say_key(struct kl_latch *l, unsigned code, bool down) {
+    struct kl_key key = {.code = (uint16_t)code, .down = down};
+    kl_key_put(&l->down, code, down);
+    kl_keys_add(&l->keys, &key);
+}
+
+/* A key that was pressed by an event counts as down until its event, or, if the frontend has once answered
+ * for it, while the answer is so. */
+static void ask_for_key(struct kl_latch *l, retro_input_state_t state, unsigned code) {
+    bool is = answers_down(state, code);
+    if (is) kl_key_put(&l->confirmed, code, true);
+    if (l->key_events && !kl_key_in(&l->confirmed, code)) return;
+    if (is != kl_key_in(&l->down, code)) say_key(l, code, is);
+}
+
+/* Keys that changed by an event since, wait already. */
+static void say_anew(struct kl_latch *l, retro_input_state_t state) {
+    struct kl_key_set waits = {{0}};
+    for (unsigned i = 0; i < l->keys.count; i++)
+        kl_key_put(&waits, l->keys.at[i].code, true);
+    for (unsigned code = 1; code < KL_KEY_CODES; code++) {
+        if (kl_key_in(&waits, code)) continue;
+        bool is = asks_for(l, code) && answers_down(state, code);
+        kl_key_put(&l->pressed, code, is);
+        kl_key_put(&l->confirmed, code, is);
+        kl_key_put(&l->down, code, is);
+        if (is != kl_key_in(&l->said, code) || (is && l->say != KL_LATCH_CHANGES)) say_key(l, code, is);
+    }
+    l->say = KL_LATCH_GOES_ON;
+}
+
+static void read_keys(struct kl_latch *l, retro_input_state_t state) {
+    if (l->say != KL_LATCH_GOES_ON) say_anew(l, state);
+    for (unsigned code = 1; code < KL_KEY_CODES; code++)
+        if (asks_for(l, code)) ask_for_key(l, state, code);
 }
 
 /* Hides the triggers that belong to hidden buttons of the pad. */
@@ -107,25 +132,24 @@ void kl_latch_poll(struct kl_latch *l, retro_input_state_t state, unsigned seats
     }
     if (!seats && l->filter)
         l->filter(l->filter_ctx, 0, read_pad(l, state, 0)); /* a watcher has hot keys too */
-    if (asked(l, RETRO_DEVICE_KEYBOARD) && !l->key_events && seats) read_keys(l, state);
+    if ((asked(l, RETRO_DEVICE_KEYBOARD) || l->key_events) && seats) read_keys(l, state);
     l->has_pending = true;
 }
 
 void kl_latch_key(struct kl_latch *l, bool down, unsigned code, uint32_t character, uint16_t modifiers) {
-    if (l->queued == KL_LATCH_KEYS) return;
-    struct kl_key *k = &l->queue[l->queued++];
-    k->code = (uint16_t)code;
-    k->modifiers = modifiers;
-    k->character = character & KL_UTF32;
-    k->down = down;
+    struct kl_key key = {
+        .code = (uint16_t)code, .modifiers = modifiers, .character = character & KL_UTF32, .down = down};
+    if (code >= KL_KEY_CODES) return;
+    kl_key_put(&l->pressed, code, down);
+    kl_key_put(&l->confirmed, code, false);
+    kl_key_put(&l->down, code, down);
+    kl_keys_add(&l->keys, &key);
 }
 
 static void take_keys(struct kl_latch *l, struct kl_input *in) {
-    unsigned n = l->queued < KL_KEYS ? l->queued : KL_KEYS;
-    memcpy(in->key, l->queue, n * sizeof in->key[0]);
-    in->key_count = (uint8_t)n;
-    l->queued -= n;
-    memmove(l->queue, l->queue + n, l->queued * sizeof l->queue[0]);
+    kl_keys_take(&l->keys, in);
+    for (unsigned i = 0; i < in->key_count; i++)
+        kl_key_put(&l->said, in->key[i].code, in->key[i].down);
 }
 
 void kl_latch_sample(struct kl_latch *l, struct kl_input *out, unsigned seats) {
@@ -139,16 +163,26 @@ void kl_latch_sample(struct kl_latch *l, struct kl_input *out, unsigned seats) {
 
 void kl_latch_forget(struct kl_latch *l) {
     l->has_pending = false;
-    l->queued = 0;
+    kl_keys_clear(&l->keys);
+    if (l->say == KL_LATCH_GOES_ON) l->say = KL_LATCH_CHANGES;
+}
+
+void kl_latch_press_again(struct kl_latch *l) {
+    if (l->say != KL_LATCH_FIRST) l->say = KL_LATCH_AGAIN;
+}
+
+void kl_latch_begin(struct kl_latch *l) {
+    kl_latch_forget(l);
+    kl_latch_press_again(l);
+    memset(&l->said, 0, sizeof l->said);
+    memset(&l->keyboard, 0, sizeof l->keyboard);
 }
 
 /* --- to the core --- */
 
-void kl_latch_frame(struct kl_latch *l, const struct kl_frame *frame) {
+void kl_latch_frame(struct kl_latch *l, const struct kl_frame *frame, kl_key_fn *tell, void *ctx) {
     l->frame = *frame;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        for (unsigned k = 0; k < frame->in[s].key_count && k < KL_KEYS; k++)
-            set_bit(l->key_down, frame->in[s].key[k].code, frame->in[s].key[k].down);
+    kl_keyboard_play(&l->keyboard, frame->in, tell, ctx);
 }
 
 static int16_t pad_state(const struct kl_input *in, unsigned id) {
@@ -201,8 +235,8 @@ static int16_t pointer_state(const struct kl_input *in, unsigned index, unsigned
 
 /* The machine has one keyboard, whatever the port. */
 static int16_t keyboard_state(struct kl_latch *l, unsigned id) {
-    set_bit(l->asked_key, id, true);
-    return bit(l->key_down, id);
+    kl_key_put(&l->asked_key, id, true);
+    return kl_keyboard_down(&l->keyboard, id);
 }
 
 int16_t kl_latch_state(struct kl_latch *l, unsigned port, unsigned device, unsigned index, unsigned id) {

@@ -35,9 +35,37 @@ static bool parse(const char *reason, struct differs *d) {
 
 /* "xxh3 97dc80d49d3d5fc2 (40976 bytes, shooter.nes)": the name behind the comma; "" for none. */
 static void file_name(const char *value, char out[64]) {
-    const char *comma = strstr(value, ", "), *end = strrchr(value, ')');
+    const char *patch = strstr(value, " (" KL_FACT_PATCH), *comma = strstr(value, ", ");
+    const char *end = strrchr(value, ')');
+    if (patch && comma) comma = strstr(comma + strlen(", "), ", ");
     out[0] = 0;
     if (comma && end > comma) cut(out, 64, comma + strlen(", "), end);
+}
+
+/* False: neither side plays a soft patch. */
+static bool soft_patch(const struct differs *d, char out[KL_ADVICE_MAX]) {
+    char room[KL_FACT_PATCH_MAX], yours[KL_FACT_PATCH_MAX];
+    bool rooms = kl_fact_patch(room, d->room), is_yours = kl_fact_patch(yours, d->you);
+    if (rooms && is_yours)
+        snprintf(out, KL_ADVICE_MAX, "Take the room's soft patch, %s, not yours", room);
+    else if (rooms)
+        snprintf(out, KL_ADVICE_MAX, "The room plays the soft patch %s: use it", room);
+    else if (is_yours)
+        snprintf(out, KL_ADVICE_MAX, "You play the soft patch %s: remove it", yours);
+    return rooms || is_yours;
+}
+
+/* "disk2.bin" of the key "file disk2.bin". */
+static const char *file_of(const char *key) {
+    return strncmp(key, "file ", 5) ? key : key + 5;
+}
+
+/* "Nestopia 1.52.0": the version behind the name that both have. NULL: they are two cores. */
+static const char *version_of(const char *core, const char *other) {
+    const char *space = strrchr(core, ' '), *others = strrchr(other, ' ');
+    bool same = space && others && space - core == others - other &&
+                strncmp(core, other, (size_t)(space - core)) == 0;
+    return same ? space + 1 : NULL;
 }
 
 static void identity(const char *reason, char out[KL_ADVICE_MAX]) {
@@ -49,17 +77,34 @@ static void identity(const char *reason, char out[KL_ADVICE_MAX]) {
     }
     file_name(d.room, theirs);
     file_name(d.you, ours);
-    if (!strcmp(d.key, KL_IDENTITY_RAND))
+    if (!strcmp(d.key, KL_IDENTITY_RAND) &&
+        (strstr(d.room, KL_IDENTITY_SHARED) || strstr(d.you, KL_IDENTITY_SHARED)))
+        snprintf(out, KL_ADVICE_MAX, "The host has another version of Keylock: use the same");
+    else if (!strcmp(d.key, KL_IDENTITY_RAND))
         snprintf(out, KL_ADVICE_MAX, "This core asks rand(): 31 bits on Linux, 15 on Windows. Play on one");
     else if (!strcmp(d.key, "core") && strstr(d.room, ", any version"))
         snprintf(out, KL_ADVICE_MAX, "The room tries any version of the core: set other_version to do so");
+    else if (!strcmp(d.key, "core") && version_of(d.room, d.you))
+        snprintf(out, KL_ADVICE_MAX,
+                 "Your core is version %.40s, the room's %.40s: keylock install FILE, or Other version",
+                 version_of(d.you, d.room), version_of(d.room, d.you));
     else if (!strcmp(d.key, "core"))
         snprintf(out, KL_ADVICE_MAX, "Load the room's core: %.60s, not %.60s", d.room, d.you);
+    else if (!strncmp(d.key, "content", 7) && soft_patch(&d, out))
+        return;
     else if (!strcmp(d.key, "content") && *theirs && strcmp(theirs, ours) != 0)
         snprintf(out, KL_ADVICE_MAX, "Load the room's game: %s", theirs);
     else if (!strcmp(d.key, "content"))
         snprintf(out, KL_ADVICE_MAX, "Your copy of %s is another: take the host's",
                  *ours ? ours : "the game");
+    else if (!strncmp(d.key, "content ", 8))
+        snprintf(out, KL_ADVICE_MAX, "File %.3s of the subsystem, %.60s, is another: take the host's%s%.60s",
+                 d.key + 8, *ours ? ours : d.you, *theirs && strcmp(theirs, ours) ? ", " : "",
+                 *theirs && strcmp(theirs, ours) ? theirs : "");
+    else if (!strncmp(d.you, KL_IDENTITY_MISSING, strlen(KL_IDENTITY_MISSING)))
+        snprintf(out, KL_ADVICE_MAX, "You lack %.64s: put the host's beside your game", file_of(d.key));
+    else if (!strncmp(d.room, KL_IDENTITY_MISSING, strlen(KL_IDENTITY_MISSING)))
+        snprintf(out, KL_ADVICE_MAX, "The host lacks %.64s: ask them to get it", file_of(d.key));
     else if (!strcmp(d.you, "none"))
         snprintf(out, KL_ADVICE_MAX, "You lack the room's %s: take the host's", d.key);
     else if (!strcmp(d.room, "none"))

@@ -13,7 +13,9 @@
 #include "core_wrapper/match/phase.h"
 #include "core_wrapper/match/wish.h"
 #include "core_wrapper/match/match.h"
+#include "net/engine/facts.h"
 #include "net/platform/clock.h"
+#include "net/session/identity.h"
 
 #define LOOK_US    300000  /* between looks at the frontend's options */
 #define SETTLED_US 1500000 /* a menu is stepped through */
@@ -140,10 +142,61 @@ static bool look_for_match(struct kl_match *m) {
     return m->choice.quick != NULL;
 }
 
+/* --- another room of this game --- */
+
+static void look_beside(struct kl_match *m) {
+    struct kl_quick_want want = {
+        .port = m->config.port, .seats = m->config.seats ? m->config.seats : 1, .named = m->choice.quick};
+    snprintf(want.host, sizeof want.host, "%s", m->config.host);
+    snprintf(want.beside, sizeof want.beside, "%s", m->config.room);
+    kl_identity(&m->join.config.hello.facts, want.identity);
+    m->choice.beside.look = kl_quick_open(&want);
+}
+
+static void forget_beside(struct kl_match *m) {
+    kl_quick_close(m->choice.beside.look);
+    memset(&m->choice.beside, 0, sizeof m->choice.beside);
+}
+
+/* Of a list that is not proved: it is told, and nobody goes there by it. */
+static void note_beside(struct kl_match *m, const char *room) {
+    if (!strcmp(room, m->choice.beside.room)) return;
+    kl_copy_cut(m->choice.beside.room, sizeof m->choice.beside.room, room);
+    if (!*room) return;
+    if (kl_screen_drawn(&m->front.screen)) /* the card has it */
+        kl_frontend_log(&m->front, "also open: room %s", room);
+    else
+        kl_frontend_say(&m->front, KL_SCREEN_INFO, 4000, "also open: room %s", room);
+}
+
+static void follow_beside(struct kl_match *m) {
+    char room[256], why[256];
+    enum kl_stay_phase phase = m->status.phase;
+    const struct kl_roster *r = &m->status.roster;
+    bool waits = m->link && (phase == KL_STAY_WAITING || phase == KL_STAY_READY) && r->filled < r->players;
+    if (!waits || m->emu.runner || m->choice.netplay) {
+        if (m->choice.beside.look) forget_beside(m);
+        return;
+    }
+    if (!m->choice.beside.look) look_beside(m);
+    if (!m->choice.beside.look) return;
+    switch (kl_quick_news(m->choice.beside.look, room, why)) {
+    case KL_QUICK_FOUND: note_beside(m, room); break;
+    case KL_QUICK_NONE: note_beside(m, ""); break;
+    case KL_QUICK_LOOKING:
+    case KL_QUICK_FAILED: break;
+    }
+}
+
+const char *kl_choice_beside(struct kl_match *m) {
+    return m->choice.beside.room;
+}
+
 static void leave(struct kl_match *m) {
+    forget_beside(m);
     kl_quick_close(m->choice.quick);
     m->choice.quick = NULL;
-    m->choice.made = false;
+    m->choice.made = m->choice.reads = false;
     kl_phase_leave(m, 100);
     memset(&m->status, 0, sizeof m->status);
     if (m->choice.netplay) m->config = m->choice.said;
@@ -154,6 +207,7 @@ static void leave(struct kl_match *m) {
  * runs, and its picture says why (overlay.c adds the file's name). */
 static bool go(struct kl_match *m, enum kl_play_mode mode) {
     if (*m->emu.content.refusal) mode = KL_PLAY_ALONE;
+    m->choice.reads = false;
     m->choice.mode = mode;
     m->choice.nth = 0;
     bool runs = m->emu.phase == KL_PHASE_FREE || m->emu.phase == KL_PHASE_LOCAL;
@@ -163,6 +217,9 @@ static bool go(struct kl_match *m, enum kl_play_mode mode) {
         kl_phase_free(m);
     else
         m->emu.phase = KL_PHASE_WAITING;
+    bool away = mode != KL_PLAY_AUTO && mode != KL_PLAY_ALONE;
+    m->choice.reads = away && !kl_checks_known(m);
+    if (m->choice.reads) return true; /* a large game's checksum; kl_choice_turn() goes on */
     switch (mode) {
     case KL_PLAY_AUTO:
     case KL_PLAY_ALONE: return true;
@@ -203,7 +260,7 @@ void kl_choice_netplay_over(struct kl_match *m) {
 }
 
 bool kl_choice_open(struct kl_match *m) {
-    kl_command_on_again(m, kl_choice_again);
+    kl_command_on(m, kl_choice_again, kl_choice_leave_soon);
     m->choice.said = m->config;
     see_menu(m, m->choice.menu);
     return go(m, wanted(m));
@@ -320,13 +377,15 @@ void kl_choice_begun(struct kl_match *m) {
 static void change(struct kl_match *m, enum kl_play_mode mode) {
     bool playing = m->emu.phase == KL_PHASE_PLAYING;
     if (playing && mode != KL_PLAY_ALONE) {
-        kl_frontend_say(&m->front, KL_SCREEN_INFO, 4000,
-                        "you are in a match: choose \"Alone\" to leave it first");
+        char key[KL_HOTKEYS_NAME];
+        kl_hotkeys_name(kl_control_key(m, "leave"), "+", key);
+        kl_frontend_say(&m->front, KL_SCREEN_INFO, 4000, "you are in a match: leave it first (%s)",
+                        *key ? key : "Play: Alone");
         return;
     }
     if (!m->emu.core.game_loaded) return;
-    if (playing)
-        kl_frontend_say(&m->front, KL_SCREEN_INFO, 4000, "you left the room; the game goes on alone");
+    if (mode == KL_PLAY_ALONE && kl_choice_away(m))
+        kl_frontend_say(&m->front, KL_SCREEN_INFO, 4000, "you left; the game goes on alone");
     leave(m);
     if (playing)
         kl_phase_local(m);
@@ -334,10 +393,20 @@ static void change(struct kl_match *m, enum kl_play_mode mode) {
         kl_phase_free(m);
 }
 
+bool kl_choice_away(struct kl_match *m) {
+    return m->link || m->choice.quick || m->choice.retry_us || m->choice.reads;
+}
+
 void kl_choice_leave(struct kl_match *m) {
-    if (m->mode != KL_MODE_ROOM || (!m->link && !m->choice.quick)) return;
+    m->choice.leaves = false;
+    if (m->mode != KL_MODE_ROOM || !kl_choice_away(m)) return;
     m->choice.left = true;
     change(m, KL_PLAY_ALONE);
+}
+
+bool kl_choice_leave_soon(struct kl_match *m) {
+    m->choice.leaves = m->mode == KL_MODE_ROOM && kl_choice_away(m);
+    return m->choice.leaves;
 }
 
 bool kl_choice_again(struct kl_match *m) {
@@ -385,7 +454,11 @@ static void say_no_relay(struct kl_match *m) {
 }
 
 void kl_choice_turn(struct kl_match *m, uint64_t now_us) {
+    if (m->choice.leaves) kl_choice_leave(m);
     if (m->choice.quick) follow_quick(m);
+    follow_beside(m);
+    bool read = m->choice.reads && kl_sums_idle(&m->join.checks.sums, 0);
+    if (read && !go(m, m->choice.mode)) kl_phase_free(m);
     if (m->choice.retry_us && now_us >= m->choice.retry_us) (void)kl_choice_again(m);
     if (m->emu.runner || now_us - m->choice.looked_us < LOOK_US) return;
     m->choice.looked_us = now_us;
@@ -394,6 +467,7 @@ void kl_choice_turn(struct kl_match *m, uint64_t now_us) {
 }
 
 void kl_choice_close(struct kl_match *m) {
+    forget_beside(m);
     kl_quick_close(m->choice.quick);
     if (m->choice.said.seats || *m->choice.said.host) m->config = m->choice.said;
     m->choice.end.advice[0] = 0;

@@ -24,11 +24,17 @@ struct kl_choice {
     struct kl_config
         said; /* room, seats, password, unlisted as they were before a quick match changed them */
     struct kl_quick *quick;
+    struct {
+        struct kl_quick *look;  /* while a room waits for players; NULL: it does not */
+        char room[KL_NAME_MAX]; /* another open room of the game; "": none is known */
+    } beside;
     char barred[KL_NAME_MAX]; /* a room that we were refused */
     bool made;                /* the room that we are in is ours, for a quick match */
+    bool reads;               /* the way to a room waits for the checksums of a large game (checks.h) */
     bool told_no_relay;
     bool netplay;      /* in a room that RetroArch's netplay led to */
-    bool left;         /* by the frontend's own menu: alone, until something is chosen in the core options */
+    bool left;         /* by a command or the frontend's menu: alone, until a core option is chosen */
+    bool leaves;       /* with the next turn */
     uint64_t retry_us; /* the relay did not answer and is asked again then; 0: it is not */
     struct {
         char advice[KL_ADVICE_MAX];
@@ -54,6 +60,8 @@ bool kl_choice_netplay(struct kl_match *m, const char *host, uint16_t port, cons
 void kl_choice_netplay_over(struct kl_match *m);
 /* True while a match is looked for and no room is found yet. */
 bool kl_choice_looking(struct kl_match *m);
+/* While a room waits for players: another open room of its game; "": none is known. */
+const char *kl_choice_beside(struct kl_match *m);
 /* True while a match is looked for, in a room of our own or in none. */
 bool kl_choice_quick(struct kl_match *m);
 /* True while the relay does not answer and is asked again in a moment. */
@@ -65,9 +73,14 @@ bool kl_choice_still(struct kl_match *m);
 /* Tries the same way again, with the settings of keylock.cfg as they are now. False if there is nothing to
  * try: in a room, on the way to one, or none was wanted. */
 bool kl_choice_again(struct kl_match *m);
+/* True in a room, on the way to one, and while a match is looked for. */
+bool kl_choice_away(struct kl_match *m);
 /* Leaves the room or stops looking, whatever the options say. The game goes on alone until the options
  * change. Harmless in no room. */
 void kl_choice_leave(struct kl_match *m);
+/* The same with the next kl_choice_turn(): a pad is polled in the middle of a call that needs the link.
+ * False: in no room and on no way to one. */
+bool kl_choice_leave_soon(struct kl_match *m);
 /* The core's game becomes the room's. */
 void kl_choice_begun(struct kl_match *m);
 /* The session is over. Harmless without a session. */

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core_wrapper/words/command_words.h"
+#include "net/session/command_words.h"
 #include "core_wrapper/record/record.h"
+#include "core_wrapper/match/room_profile.h"
 #include "core_wrapper/match/slot.h"
 #include "core_wrapper/match/snapshot.h"
-#include "core_wrapper/match/snapshot_form.h"
 #include "core_wrapper/match/match.h"
 
 #define SHOWN_MS    4000
@@ -66,7 +66,7 @@ static void do_policy(struct kl_match *m, const struct kl_command *c, uint32_t f
     if (!now.spacing_fixed && was.spacing_fixed) strcpy(fixed, ", spacing follows the link");
     if (now.lead_max != was.lead_max) snprintf(most, sizeof most, ", lead-max %u", now.lead_max);
     m->room = now;
-    tell(m, c, frame, "policy %s%s%s%s", kl_config_policy_name(now.policy), wait, fixed, most);
+    tell(m, c, frame, "policy %s%s%s%s", kl_policy_name(now.policy), wait, fixed, most);
 }
 
 static void do_swap(struct kl_match *m, const struct kl_command *c, uint32_t frame) {
@@ -88,7 +88,7 @@ static void do_option(struct kl_match *m, const struct kl_command *c, uint32_t f
 static void do_disk(struct kl_match *m, const struct kl_command *c, uint32_t frame) {
     uint16_t index;
     if (!kl_words_get_disk(c, &index)) return;
-    if (!kl_emulator_swap_disk(&m->emu, &m->command.tray, index, frame))
+    if (!kl_emulator_swap_disk(&m->emu, index, frame))
         tell(m, c, frame, "no disk swapped: this core has no disks");
     else if (index == KL_DISK_NONE)
         tell(m, c, frame, "disk taken out");
@@ -121,6 +121,7 @@ void kl_command_obey(struct kl_match *m, const struct kl_command *c, uint32_t fr
     case KL_COMMAND_PAUSE: tell(m, c, frame, "pause"); break;
     case KL_COMMAND_RESET:
         m->emu.core.reset();
+        memset(&m->emu.lasting, 0, sizeof m->emu.lasting);
         tell(m, c, frame, "reset");
         break;
     case KL_COMMAND_OPTION: do_option(m, c, frame); break;
@@ -134,12 +135,13 @@ void kl_command_obey(struct kl_match *m, const struct kl_command *c, uint32_t fr
     case KL_COMMAND_SNAPSHOT:
         if (c->client == KL_RELAY_CLIENT) kl_snapshot_take(m, frame);
         break;
+    case KL_COMMAND_MASK: kl_room_profile_said(m, c, frame); break;
     default: break; /* of a later version, or nothing to us */
     }
 }
 
 void kl_command_pending(struct kl_match *m, uint32_t frame) {
-    kl_emulator_tray(&m->emu, &m->command.tray, frame);
+    kl_emulator_tray(&m->emu, frame);
 }
 
 /* How many of them a snapshot taken among them has in it. */
@@ -150,23 +152,22 @@ static unsigned in_snapshot(const struct kl_commands *set, unsigned count) {
     return i < count ? i + 1 : count;
 }
 
-/* The effect of a SNAPSHOT on the core here. */
-static enum kl_record_snapshot snapshot_here(struct kl_match *m) {
-    if (m->profile.no_snapshots) return KL_RECORD_NONE;
-    return m->profile.load_own ? KL_RECORD_LOADED : KL_RECORD_SAVED;
-}
-
 void kl_command_before(struct kl_match *m, const struct kl_frame *f, bool from_snapshot) {
     struct kl_commands set;
     if (!from_snapshot) kl_command_pending(m, f->number);
     if (!(f->flags & KL_FRAME_COMMANDS) || !m->link) return;
-    if (!kl_link_commands(m->link, f->number, &set)) {
+    const struct kl_commands *held = kl_stay_commands(kl_link_hold(m->link), f->number);
+    if (held) set = *held;
+    kl_link_release(m->link);
+    if (!held) {
         kl_frontend_log(&m->front, "commands lost frame=%u", f->number);
         return;
     }
+    kl_record_commands(&m->record, &set);
     for (unsigned i = from_snapshot ? in_snapshot(&set, set.count) : 0; i < set.count; i++) {
         kl_command_obey(m, &set.at[i], f->number);
-        kl_record_command(&m->record, &set.at[i], f->number, snapshot_here(m));
+        if (set.at[i].kind == KL_COMMAND_SNAPSHOT && kl_snapshot_given(m))
+            kl_record_serialized(&m->record, f->number, m->profile.load_own);
     }
 }
 
@@ -180,22 +181,6 @@ void kl_command_again(struct kl_match *m, const struct kl_frame *f, const struct
     for (unsigned i = from_snapshot ? in_snapshot(set, count) : 0; i < count; i++)
         kl_command_obey(m, &set->at[i], f->number);
     m->command.quiet = false;
-}
-
-void kl_command_keep(struct kl_match *m, struct kl_snapshot_head *h) {
-    const struct retro_disk_control_ext_callback *d = &m->emu.told.disk_control;
-    memcpy(h->plays, m->command.plays, sizeof h->plays);
-    h->tray_open = m->command.tray.open;
-    h->tray_frame = m->command.tray.open ? m->command.tray.frame : 0;
-    h->tray_index = m->command.tray.open ? m->command.tray.index : 0;
-    h->disk = d->get_image_index ? (uint16_t)d->get_image_index() : KL_SNAPSHOT_NO_DISK;
-    h->ejected = d->get_eject_state && d->get_eject_state();
-}
-
-void kl_command_restore(struct kl_match *m, const struct kl_snapshot_head *h) {
-    memcpy(m->command.plays, h->plays, sizeof m->command.plays);
-    m->command.tray = (struct kl_tray){h->tray_open, h->tray_frame, h->tray_index};
-    if (h->disk != KL_SNAPSHOT_NO_DISK) kl_emulator_put_disk(&m->emu, h->disk, h->ejected);
 }
 
 unsigned kl_command_seat(struct kl_match *m, unsigned s) {
@@ -237,7 +222,8 @@ void kl_command_begin(struct kl_match *m) {
 void kl_command_end(struct kl_match *m) {
     kl_slot_clear(m);
     kl_snapshot_clear(m);
-    memset(&m->command, 0, sizeof m->command);
+    m->command = (struct kl_command_state){.again = m->command.again, .leave = m->command.leave};
+    memset(&m->emu.tray, 0, sizeof m->emu.tray);
     for (uint8_t s = 0; s < KL_MAX_SEATS; s++)
         m->command.plays[s] = s;
 }

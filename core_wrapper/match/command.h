@@ -6,22 +6,21 @@
 #define KLW_COMMAND_H
 
 #include "core_wrapper/env/emulator.h"
-#include "core_wrapper/words/command_words.h"
+#include "net/session/command_words.h"
 #include "net/session/name.h"
 
 struct kl_match;
 
 struct kl_command_state {
     uint8_t plays[KL_MAX_SEATS]; /* by whose pads: the seat they play */
-    struct kl_tray tray;
-    bool quiet; /* the effects have been told before */
+    bool quiet;                  /* the effects have been told before */
     struct { /* the newest policy that was given from here: a second one may come before the room has done it
               */
         bool any;
         uint32_t frame;
         struct kl_params params;
     } given;
-    bool (*again)(struct kl_match *m); /* see kl_command_on_again() */
+    bool (*again)(struct kl_match *m), (*leave)(struct kl_match *m); /* see kl_command_on() */
 };
 
 /* --- giving: command_give.c --- */
@@ -37,9 +36,9 @@ int kl_command_disk(struct kl_match *m, uint16_t index);
 /* The middle part of kl_command_do(): fills in the data that the words leave open, from the room as this
  * machine knows it. Returns 0, or -1 with the reason in answer. */
 int kl_command_fit(struct kl_match *m, struct kl_words *w, char *answer, size_t cap);
-/* The caller's way to try the last room once more; false if there is nothing to try. The word "again" does
- * that outside of a match. */
-void kl_command_on_again(struct kl_match *m, bool (*again)(struct kl_match *));
+/* The caller's ways to try the last room once more, and to leave the room; false if there is nothing to try
+ * or to leave. The word "again" does the first outside of a match. */
+void kl_command_on(struct kl_match *m, bool (*again)(struct kl_match *), bool (*leave)(struct kl_match *));
 /* A game begins: forgets all commands given before. */
 void kl_command_give_begin(struct kl_match *m);
 
@@ -54,10 +53,6 @@ void kl_command_before(struct kl_match *m, const struct kl_frame *f, bool from_s
 void kl_command_obey(struct kl_match *m, const struct kl_command *c, uint32_t frame);
 void kl_command_pending(struct kl_match *m, uint32_t frame);
 
-/* Writes the effects of the commands so far into a snapshot's head, and restores them from one. */
-struct kl_snapshot_head;
-void kl_command_keep(struct kl_match *m, struct kl_snapshot_head *h);
-void kl_command_restore(struct kl_match *m, const struct kl_snapshot_head *h);
 /* kl_command_before() for a frame that runs again, without messages. set: its commands. from_snapshot: only
  * the commands behind SNAPSHOT. */
 void kl_command_again(struct kl_match *m, const struct kl_frame *f, const struct kl_commands *set,

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core_wrapper/match/command.h"
-#include "core_wrapper/words/command_words.h"
+#include "net/session/command_words.h"
 #include "core_wrapper/match/control.h"
 #include "core_wrapper/match/slot.h"
 #include "core_wrapper/match/match.h"
@@ -17,11 +17,6 @@ static int refuse(char *answer, size_t cap, const char *why) {
 }
 
 /* --- members --- */
-
-static bool is_host(struct kl_match *m) {
-    const struct kl_member *member = kl_command_member(m, m->status.welcome.client);
-    return member && member->host;
-}
 
 /* Clients whose pads play one of these seats. */
 static const struct kl_member *playing(struct kl_match *m, uint8_t played) {
@@ -163,8 +158,9 @@ static bool is_the_hosts(uint8_t kind) {
 
 static int fit_pause(struct kl_match *m, const struct kl_words *w, char *answer, size_t cap) {
     bool paused = m->status.lock.paused;
+    bool asked = m->overlay.panel.question[0]; /* whether to play on: some frames before that pause */
     if (w->order.data[0] && paused) return refuse(answer, cap, "the room is already paused");
-    if (!w->order.data[0] && !paused) return refuse(answer, cap, "the room is not paused");
+    if (!w->order.data[0] && !paused && !asked) return refuse(answer, cap, "the room is not paused");
     return 0;
 }
 
@@ -182,7 +178,7 @@ static int fit_save(struct kl_match *m, char *answer, size_t cap) {
 
 int kl_command_fit(struct kl_match *m, struct kl_words *w, char *answer, size_t cap) {
     uint8_t kind = w->order.kind;
-    if (is_the_hosts(kind) && !is_host(m))
+    if (is_the_hosts(kind) && !m->status.welcome.host)
         return refuse(answer, cap, "only the host of the room can do that");
     switch (kind) {
     case KL_COMMAND_POLICY: return fit_policy(m, w, answer, cap);
@@ -203,7 +199,9 @@ int kl_command_fit(struct kl_match *m, struct kl_words *w, char *answer, size_t 
 /* --- giving --- */
 
 static int give(struct kl_match *m, const struct kl_order *o, char *answer, size_t cap) {
-    switch (kl_link_order(m->link, o->kind, o->data, o->len)) {
+    int result = kl_stay_order(kl_link_hold(m->link), o->kind, o->data, o->len);
+    kl_link_release(m->link);
+    switch (result) {
     case KL_OK:
         if (m->emu.phase == KL_PHASE_PLAYING)
             snprintf(answer, cap, "given to the room at frame %u", m->play.next_frame);
@@ -247,8 +245,15 @@ static int tell_queue(struct kl_match *m, char *answer, size_t cap) {
     return 0;
 }
 
-void kl_command_on_again(struct kl_match *m, bool (*fn)(struct kl_match *)) {
-    m->command.again = fn;
+void kl_command_on(struct kl_match *m, bool (*again)(struct kl_match *), bool (*leave)(struct kl_match *)) {
+    m->command.again = again;
+    m->command.leave = leave;
+}
+
+static int leave(struct kl_match *m, char *answer, size_t cap) {
+    if (!m->command.leave || !m->command.leave(m)) return refuse(answer, cap, "you are in no room");
+    snprintf(answer, cap, "leaving");
+    return 0;
 }
 
 static int try_again(struct kl_match *m, char *answer, size_t cap) {
@@ -261,7 +266,7 @@ static int try_again(struct kl_match *m, char *answer, size_t cap) {
 static bool is_for_now(struct kl_match *m, uint8_t kind) {
     bool open =
         m->emu.phase == KL_PHASE_WAITING || m->emu.phase == KL_PHASE_FREE || m->emu.phase == KL_PHASE_READY;
-    return m->emu.phase == KL_PHASE_PLAYING || (open && kl_link_takes_early(kind));
+    return m->emu.phase == KL_PHASE_PLAYING || (open && kl_stay_takes_early(kind));
 }
 
 int kl_command_do(struct kl_match *m, const char *words, char *answer, size_t cap) {
@@ -270,6 +275,7 @@ int kl_command_do(struct kl_match *m, const char *words, char *answer, size_t ca
     if (w.panel) return show_panel(m, answer, cap);
     if (w.queue) return tell_queue(m, answer, cap);
     if (w.chat) return kl_control_chat(m, answer, cap);
+    if (w.leave) return leave(m, answer, cap);
     if (w.again && m->emu.phase != KL_PHASE_PLAYING) return try_again(m, answer, cap);
     if (!m->link || !is_for_now(m, w.order.kind))
         return refuse(answer, cap,

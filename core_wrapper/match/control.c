@@ -9,9 +9,10 @@
 #include "net/platform/local.h"
 #include "core_wrapper/screen/chat.h"
 #include "core_wrapper/match/advice.h"
+#include "core_wrapper/match/choice.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/match.h"
-#include "core_wrapper/words/command_words.h"
+#include "net/session/command_words.h"
 #include "core_wrapper/words/hotkeys.h"
 #include "core_wrapper/words/own_options.h"
 
@@ -36,8 +37,13 @@ static struct kl_hotkeys *hotkeys(struct kl_match *m) {
     return keys;
 }
 
-void kl_control_key(struct kl_match *m, const char *words, char out[KL_HOTKEYS_NAME]) {
-    kl_hotkeys_name(hotkeys(m), words, out);
+const struct kl_hotkey *kl_control_key(struct kl_match *m, const char *words) {
+    return kl_hotkeys_find(hotkeys(m), words);
+}
+
+unsigned kl_control_leave_s(struct kl_match *m) {
+    uint64_t left_us = kl_choice_away(m) ? kl_hotkeys_leave_us(hotkeys(m), kl_now_us()) : 0;
+    return (unsigned)((left_us + 999999) / 1000000);
 }
 
 /* --- chat --- */
@@ -84,7 +90,7 @@ static bool pad_rests(struct kl_match *m, uint16_t pad) {
 
 uint16_t kl_control_pad(struct kl_match *m, unsigned port, uint16_t pad) {
     const char *words;
-    bool alone = m->emu.phase == KL_PHASE_FREE && !m->link;
+    bool alone = m->emu.phase == KL_PHASE_FREE && !kl_choice_away(m);
     if (alone && !*m->choice.end.advice) return pad;
     if (port == 0 && pad_rests(m, pad)) return 0;
     uint16_t shown = kl_hotkeys_filter(hotkeys(m), port, pad, kl_now_us(), &words);

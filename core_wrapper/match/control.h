@@ -66,8 +66,10 @@ int kl_control_chat(struct kl_match *m, char *answer, size_t cap);
 /* The open line of chat, as typed so far; NULL: none is open. */
 const char *kl_control_chat_line(struct kl_match *m);
 
-/* The name of the hot key for these words, as kl_hotkeys_name(). */
-void kl_control_key(struct kl_match *m, const char *words, char out[KL_HOTKEYS_NAME]);
+/* The hot key for these words; NULL: there is none. Borrowed until the next call. */
+const struct kl_hotkey *kl_control_key(struct kl_match *m, const char *words);
+/* Seconds for which the hot key for leaving must still be held, rounded up; 0: it is not being held. */
+unsigned kl_control_leave_s(struct kl_match *m);
 /* Returns the game's part of a polled pad, and carries out hot keys. */
 uint16_t kl_control_pad(struct kl_match *m, unsigned port, uint16_t pad);
 

@@ -16,6 +16,7 @@
 #include "core_wrapper/match/room_profile.h"
 #include "core_wrapper/match/match.h"
 #include "core_wrapper/start/seat_file.h"
+#include "core_wrapper/env/reload.h"
 #include "core_wrapper/start/start.h"
 #include "net/session/identity.h"
 #include "net/session/known.h"
@@ -27,12 +28,12 @@ static void player_name(struct kl_match *m, char *out, size_t cap) {
     const char *front = NULL, *user = kl_environment_get("USER");
     if (!m->front.call.environment(RETRO_ENVIRONMENT_GET_USERNAME, &front) || !front || !*front) front = NULL;
     const char *name = *m->config.name ? m->config.name : front ? front : user && *user ? user : "player";
-    snprintf(out, cap, "%s", name);
+    kl_copy_cut(out, cap, name);
     for (char *p = out; *p; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = '_';
     size_t len = strlen(out);
-    while (len && !kl_start_text_ok(out, cap))
-        out[--len] = 0; /* cut within a character, or not UTF-8 */
+    while (len && (!kl_start_text_ok(out, cap) || kl_characters(out) > KL_NAME_CHARS))
+        out[--len] = 0; /* not UTF-8, or too long: a whole character goes */
     if (!len) strcpy(out, "player");
 }
 
@@ -66,15 +67,15 @@ static void fill_hello(struct kl_match *m, struct kl_hello *hello, bool any_vers
         kl_identity_any_version(&hello->facts, &info);
     else
         kl_identity_core(&hello->facts, &info);
-    kl_identity_rand(&hello->facts, &info, &m->emu.turned);
-    kl_identity_content(&hello->facts, &m->emu.content);
+    kl_identity_rand(&hello->facts, &m->emu.turned, kl_emulator_rand_use(&m->emu));
+    kl_identity_content(&hello->facts, &m->emu.content, &m->join.checks.sums);
 }
 
 void kl_join_room(struct kl_match *m, char out[KL_NAME_MAX], unsigned nth) {
     struct kl_facts facts = {0};
     struct retro_system_info info = {0};
     m->emu.core.get_system_info(&info);
-    kl_identity_content(&facts, &m->emu.content);
+    kl_identity_content(&facts, &m->emu.content, &m->join.checks.sums);
     kl_room_name(out, info.library_name ? info.library_name : "", &facts, *m->config.password, nth);
 }
 
@@ -139,6 +140,7 @@ static bool open_link(struct kl_match *m) {
 bool kl_join_open(struct kl_match *m) {
     m->join.invited = m->join.read_game = false;
     memset(&m->join.game, 0, sizeof m->join.game);
+    kl_checks_joins(m);
     fill_hello(m, &m->join.config.hello, kl_join_any_version(m));
     if (!kl_room_profile_find(m, &m->join.config.hello.facts)) return false;
     kl_room_profile_wish(m, &m->join.config.hello.params);
@@ -154,7 +156,8 @@ bool kl_join_open(struct kl_match *m) {
 }
 
 bool kl_join_anew(struct kl_match *m) {
-    if (!m->join.back || m->status.refused != KL_REFUSE_SEAT) return false;
+    bool begun = m->emu.phase > KL_PHASE_FREE; /* before that the relay ends a room with its last link */
+    if ((begun && !m->join.back) || m->status.refused != KL_REFUSE_SEAT) return false;
     kl_frontend_log(&m->front, "%s: joining as a new player", m->status.reason);
     kl_link_close(m->link, 0);
     m->link = NULL;

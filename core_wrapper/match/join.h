@@ -3,6 +3,7 @@
 #ifndef KLW_JOIN_H
 #define KLW_JOIN_H
 
+#include "core_wrapper/match/checks.h"
 #include "core_wrapper/start/seat_file.h"
 #include "net/session/url.h"
 #include "net/transport/link.h"
@@ -12,7 +13,8 @@ struct kl_match;
 struct kl_join {
     struct kl_link_config config;
     struct kl_seat_file seat;
-    bool back; /* the link began with a seat that was left behind */
+    struct kl_checks checks; /* the room compares them */
+    bool back;               /* the link began with a seat that was left behind */
     bool invited;
     struct kl_url game; /* core and game of the invitation; read once, as `read_game` says */
     bool read_game;
@@ -25,8 +27,8 @@ bool kl_join_open(struct kl_match *m);
 void kl_join_room(struct kl_match *m, char out[KL_NAME_MAX], unsigned nth);
 /* The identity of the game, as the relay's list of rooms has it. */
 void kl_join_identity(struct kl_match *m, uint8_t out[16]);
-/* The link has ended. True if the reason was that the relay no longer knows the seat of the earlier process:
- * a link for a new player is then open. */
+/* The link has ended. True if the reason was that the relay no longer knows the seat of the earlier process,
+ * or that of a game that has not begun: a link for a new player is then open. */
 bool kl_join_anew(struct kl_match *m);
 /* Writes the room's link to standard error, once it is known whom we reached and it was asked for. */
 void kl_join_invite(struct kl_match *m);

@@ -17,9 +17,10 @@
 #include "core_wrapper/env/env_answers.h"
 #include "core_wrapper/env/reload.h"
 #include "core_wrapper/start/gifts.h"
-#include "core_wrapper/start/identity.h"
+#include "core_wrapper/start/patch.h"
 #include "core_wrapper/netplay/netplay.h"
 #include "core_wrapper/match/play.h"
+#include "core_wrapper/match/learn.h"
 #include "core_wrapper/match/room_profile.h"
 #include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/match/wish.h"
@@ -95,9 +96,6 @@ static void on_video(void *m, const void *data, unsigned width, unsigned height,
 static void on_sound(void *m, const int16_t *stereo, size_t frames) {
     kl_play_sound(m, stereo, frames);
 }
-static int on_pad(void *m, unsigned port) {
-    return kl_command_pad(m, port);
-}
 static void on_rate(void *m, double fps) {
     kl_play_rate(m, fps);
 }
@@ -124,7 +122,6 @@ static int begin_emulator(struct kl_match *m, char *err, size_t err_len) {
     const struct kl_emulator_hooks hooks = {.ctx = m,
                                             .video = on_video,
                                             .sound = on_sound,
-                                            .pad = on_pad,
                                             .rate = on_rate,
                                             .typed = on_typed,
                                             .disk = on_disk,
@@ -142,7 +139,7 @@ static int open_core(struct kl_match *m, char *err, size_t err_len) {
     int (*open)(struct kl_core *, const char *, char *, size_t) = turn ? kl_core_open_late : kl_core_open;
     if (begin_emulator(m, err, err_len) != 0 || find_core(m, path, sizeof path, err, err_len) != 0) return -1;
     m->emu.clocked = m->config.epoch_set;
-    kl_gifts_redirect(&m->emu.gifts, m->emu.world, "", NULL, "");
+    kl_world_view(m->emu.world, NULL);
     if (open(&m->emu.core, path, err, err_len) != 0) return -1;
     if (kl_library_find(m->emu.core.handle, KLW_API_SYMBOL)) {
         snprintf(err, err_len, "expected an emulator core, got Keylock itself: %.300s", path);
@@ -192,6 +189,7 @@ static int prepare_first_folder(struct kl_match *m, char *err, size_t err_len) {
     ask_folder(m, RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, m->front.system_dir, sizeof m->front.system_dir);
     int r = files ? kl_savedir_open(&m->dir, NULL, m->config.room, err, err_len) : -1;
     if (r == 0) r = kl_savedir_fresh(&m->dir, "first", m->emu.save_dir, sizeof m->emu.save_dir, err, err_len);
+    kl_world_view(m->emu.world, NULL);
     if (r == 0 && m->free.own_saves && *m->front.player_dir) {
         strcpy(m->emu.save_dir, m->front.player_dir);
         free(files);
@@ -203,6 +201,9 @@ static int prepare_first_folder(struct kl_match *m, char *err, size_t err_len) {
                              err, err_len);
     if (files) kl_savefiles_free(files);
     free(files);
+    if (r == 0)
+        kl_gifts_view(&m->emu.gifts, m->emu.world, m->front.system_dir, m->emu.save_dir, m->emu.content.stem,
+                      m->emu.content.item[0].path, false);
     return r;
 }
 
@@ -229,6 +230,7 @@ static void meet_core(struct kl_match *m) {
     retro_environment_t env = m->front.call.environment;
     memset(&m->emu.av, 0, sizeof m->emu.av);
     m->emu.core.get_system_av_info(&m->emu.av);
+    m->emu.told.av = m->emu.av; /* the frontend asks for it */
     kl_memory_make(&m->emu.memory, &m->emu.core, extra, extra_memory(m, extra, KL_MEMORY_VIEWS));
     env(RETRO_ENVIRONMENT_GET_CAN_DUPE, &dupe);
     if (!env(RETRO_ENVIRONMENT_GET_INPUT_BITMASKS, &mask)) mask = false;
@@ -249,13 +251,16 @@ bool kl_load_first(struct kl_match *m, bool special, unsigned type, const struct
         kl_frontend_fail(&m->front, "%s", err);
         return false;
     }
+    if (m->emu.content.count) kl_patch_find(&m->emu.content.item[0], m->emu.content.patch);
     kl_emulator_give_callbacks(&m->emu);
     m->emu.load = KL_LOAD_FIRST;
     bool ok = kl_emulator_load_content(&m->emu);
     m->emu.load = KL_LOAD_NONE;
     if (!ok) {
-        kl_frontend_fail(&m->front, "the core %s could not load %s", m->emu.core.path,
-                         m->emu.content.count && info->path ? info->path : "without content");
+        const char *why = kl_core_log_error(&m->emu);
+        kl_frontend_fail(&m->front, "the core %s could not load %s%s%s", m->emu.core.path,
+                         m->emu.content.count && info->path ? info->path : "without content",
+                         *why ? ": " : "", why);
         return false;
     }
     snprintf(m->emu.content.refusal, sizeof m->emu.content.refusal, "%s", kl_emulator_refusal(&m->emu));
@@ -392,6 +397,12 @@ static void forget_library(struct kl_match *m) {
     memset(&m->emu.told.frame_time, 0, sizeof m->emu.told.frame_time);
 }
 
+/* The core of the match before writes its saves as it goes: it has another folder. */
+static const char *next_folder(struct kl_match *m) {
+    m->dir.second = !m->dir.second;
+    return m->dir.second ? "save" : "save-2";
+}
+
 static void check_options(struct kl_match *m, const struct kl_start *s) {
     for (unsigned i = 0; i < s->option_count; i++) {
         const char *v = kl_options_get(&m->emu.options, s->option[i].key);
@@ -407,32 +418,30 @@ static void compare_av(struct kl_match *m) {
     struct retro_system_av_info av = {0};
     m->emu.core.get_system_av_info(&av);
     kl_world_rate(m->emu.world, kl_emulator_fps_uhz(av.timing.fps));
-    if (m->emu.told.reinit) memset(&m->emu.av, 0, sizeof m->emu.av);
-    m->emu.told.reinit = false;
     kl_env_system_av_info(&m->emu, RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av);
 }
 
-int kl_load_afresh(struct kl_match *m, const uint8_t *data, size_t len, uint64_t epoch_s,
-                   struct kl_facts *facts, char *err, size_t err_len) {
+int kl_load_afresh(struct kl_match *m, const uint8_t *data, size_t len, uint64_t epoch_s, char *err,
+                   size_t err_len) {
     struct kl_start *s = calloc(1, sizeof *s);
     int r = -1;
     snprintf(err, err_len, "the room's start data is damaged");
     if (s && kl_start_decode(s, data, len) == 0 && may_load(m, s, err, err_len) == 0 &&
-        write_files(m, s, "save", m->emu.save_dir, err, err_len) == 0) {
+        write_files(m, s, next_folder(m), m->emu.save_dir, err, err_len) == 0) {
         kl_run_ahead_close(m);
         forget_library(m);
         kl_room_profile_take(m, &s->profile, kl_start_system(s));
-        kl_gifts_redirect(&m->emu.gifts, m->emu.world, m->front.system_dir, m->emu.save_dir,
-                          m->emu.content.stem);
+        kl_learn_game(m);
+        m->emu.system_dir = m->front.system_dir;
         m->emu.load = KL_LOAD_AFRESH;
+        m->emu.quiet = true;
         r = kl_emulator_reload(&m->emu, s, epoch_s, err, err_len);
+        m->emu.quiet = false;
         if (r == 0) {
             compare_av(m);
             kl_env_hw_enter(&m->emu);
             check_options(m, s);
             m->emu.options.updated = false;
-            facts->count = 0;
-            kl_identity_files(facts, m->emu.world, m->front.system_dir, &m->emu.content);
         }
         m->emu.load = KL_LOAD_NONE;
     }
@@ -444,11 +453,10 @@ void kl_load_shown(struct kl_match *m) {
     struct kl_start *s = calloc(1, sizeof *s);
     const struct kl_shown_hooks hooks = kl_run_ahead_hooks(m);
     char dir[KL_SAVEDIR_PATH], err[KLW_TEXT_MAX] = "the room's start data is damaged";
-    size_t len;
-    const uint8_t *data = kl_link_start_data(m->link, &len);
     const char *found = kl_room_profile_no_ahead(m);
+    if (!*found) found = kl_quirks_why(m->emu.quirks, KL_STATE_SHOWN);
     if (*found) snprintf(err, sizeof err, "%s", found);
-    bool good = !*found && s && kl_start_decode(s, data, len) == 0 &&
+    bool good = !*found && s && kl_start_decode(s, m->status.start, m->status.start_len) == 0 &&
                 write_files(m, s, "shown", dir, err, sizeof err) == 0 &&
                 kl_shown_open(&m->play.ahead.shown, &m->emu, s, m->status.prepare.epoch_s,
                               m->front.system_dir, dir, &hooks, err, sizeof err) == 0;

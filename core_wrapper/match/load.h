@@ -8,8 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "net/engine/facts.h"
-
 struct kl_match;
 
 /* Reads the configuration and opens the core, unless that is done. With final false a missing core is no
@@ -25,10 +23,10 @@ bool kl_load_first(struct kl_match *m, bool special, unsigned type, const struct
 /* The host's start data as things stand; malloced. bare: without saves. 0, or -1 with a line in err. */
 int kl_load_start_data(struct kl_match *m, bool bare, uint8_t **out, size_t *len, char *err, size_t err_len);
 
-/* Unloads the core for real and loads it again with the start data. Fills in the facts that only show then.
- * 0, or -1 with a line in err: then no content is loaded. */
-int kl_load_afresh(struct kl_match *m, const uint8_t *data, size_t len, uint64_t epoch_s,
-                   struct kl_facts *facts, char *err, size_t err_len);
+/* Unloads the core for real and loads it again with the start data. 0, or -1 with a line in err: then no
+ * content is loaded. */
+int kl_load_afresh(struct kl_match *m, const uint8_t *data, size_t len, uint64_t epoch_s, char *err,
+                   size_t err_len);
 
 /* If the player runs ahead: loads the core that the room has loaded once more, as the shown core, with the
  * same start data and a copy of the room's save files. */

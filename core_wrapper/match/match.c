@@ -6,5 +6,5 @@ void kl_match_init(struct kl_match *m) {
     for (uint8_t s = 0; s < KL_MAX_SEATS; s++)
         m->command.plays[s] = s;
     kl_netplay_init(&m->netplay, &m->front, &m->config, &m->link, &m->status, &m->emu);
-    kl_record_init(&m->record, &m->front, &m->emu, &m->config, &m->status);
+    kl_record_init(&m->record, &m->front, &m->emu, &m->config, &m->status, &m->join.checks.sums);
 }

@@ -5,6 +5,7 @@
 #define KLW_MATCH_H
 
 #include "core_wrapper/core/statehash.h"
+#include "core_wrapper/frame/chain.h"
 #include "core_wrapper/frame/pace.h"
 #include "core_wrapper/frame/press.h"
 #include "core_wrapper/frontend/frontend.h"
@@ -40,15 +41,18 @@ struct kl_play {
     bool again;     /* the frame has been run before */
     struct kl_pace pace;
     struct kl_press press;
+    uint32_t returns;    /* of `stats`, for which the keys that are down were said anew */
     bool too_slow;       /* catching up does not get anywhere, and no missed frames are still on their way */
     uint64_t missing_us; /* when frames that we missed were last on their way */
     uint64_t last_end_us, refreshed_us; /* end of the last call; last refresh of the memory copies */
+    uint64_t ran_us;                    /* end of the last frame that was no repetition; 0: none */
+    struct kl_lasting_told lasting;
     uint64_t stall_since_us, stall_longest_us, stalls;
     struct kl_ram ram;
     struct kl_statehash_buffer buffer;
     bool no_states; /* as the newest hash found */
-    bool hash_av;   /* no RAM: picture and sound are hashed, and no frame is hidden from the core */
-    uint64_t av_picture, av_sound; /* of the last frame run */
+    bool draws;     /* picture and sound are hashed, and no frame is hidden from the core */
+    struct kl_chain chain;
     klw_hash_fn hash_fn;
     void *hash_user;
     struct klw_report report;
@@ -90,7 +94,7 @@ struct kl_match {
         bool ran;       /* before the load for the room */
     } free;             /* the core is the player's own */
     struct {
-        bool states, loads, cheats, disk, desync; /* lines that are shown once in a session */
+        bool states, loads, cheats, disk, desync, files, left; /* lines that are shown once in a session */
     } said;
 };
 

@@ -21,6 +21,7 @@
 #define TOLD_MS           1100   /* time that the line stays */
 #define DESYNC_TOLD_US    10000000u
 #define CHAT_TOLD_MS      200
+#define LEAVE_TOLD_MS     200
 #define BEGIN_TOLD_MS     3000
 #define ENDED_TOLD_US     30000000u /* a refusal's card; behind it the game goes on for the player alone */
 #define BACK_TOLD_US      3000000u  /* a shorter absence's length is no news */
@@ -122,17 +123,37 @@ static void follow_outside(struct kl_match *m, uint64_t now_us) {
     }
 }
 
+/* "Select 0.4 s, press R", and the same two on a keyboard. */
+static void put_key(struct kl_match *m, const char *words, struct kl_panel_key *out) {
+    const struct kl_hotkey *h = kl_control_key(m, words);
+    char between[32];
+    snprintf(between, sizeof between, " %.1f s, press ", KL_HOTKEYS_HOLD_US / 1e6);
+    kl_hotkeys_name(h, between, out->pad);
+    kl_hotkeys_typed(h, ", ", out->typed);
+}
+
+static void put_keys(struct kl_match *m, struct kl_panel *p) {
+    const struct kl_hotkey *leave = kl_control_key(m, "leave");
+    bool outside = m->status.welcome.client == KL_WATCHER;
+    put_key(m, "again", &p->again);
+    put_key(m, "panel", &p->panel);
+    kl_hotkeys_name(leave, "+", p->leave.pad);
+    kl_hotkeys_typed(leave, "+", p->leave.typed);
+    p->leave_s = KL_HOTKEYS_LEAVE_US / 1000000;
+    kl_hotkeys_name(outside ? NULL : kl_control_key(m, "pause"), "+", p->goes_on);
+}
+
 static void follow_phase(struct kl_match *m, uint64_t now_us) {
     struct kl_panel *p = &m->overlay.panel;
     p->retries = kl_choice_retries(m);
     p->found_matches = kl_choice_quick(m);
     p->practises = m->emu.phase == KL_PHASE_FREE && !kl_choice_still(m);
-    kl_control_key(m, "again", p->again);
+    put_keys(m, p);
     switch (m->emu.phase) {
     case KL_PHASE_DEAD:
         p->stage = KL_PANEL_ENDED;
         snprintf(p->reason, sizeof p->reason, "%.*s", KL_PANEL_LINE - 1, m->front.error);
-        p->again[0] = 0;
+        p->again.pad[0] = 0;
         break;
     case KL_PHASE_WAITING:
     case KL_PHASE_FREE:
@@ -163,11 +184,14 @@ static void fill(struct kl_match *m, uint64_t now_us) {
     uint8_t plays[KL_MAX_SEATS];
     struct kl_panel *p = &m->overlay.panel;
     const struct kl_params *params = m->emu.phase == KL_PHASE_PLAYING ? &m->room : &m->status.welcome.params;
+    bool paused = p->paused;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         plays[s] = (uint8_t)kl_command_seat(m, s);
     kl_panel_fill(p, &m->status, m->overlay.away.shown, plays);
+    if (paused && !p->paused) p->question[0] = 0;
     snprintf(p->room, sizeof p->room, "%s", m->config.room);
     snprintf(p->relay, sizeof p->relay, "%.56s:%u", m->config.host, m->config.port);
+    snprintf(p->beside, sizeof p->beside, "%s", kl_choice_beside(m));
     kl_join_link(m, p->link, sizeof p->link);
     p->any_version = kl_join_any_version(m);
     p->policy = params->policy;
@@ -178,9 +202,15 @@ static void fill(struct kl_match *m, uint64_t now_us) {
     if (m->play.report.stalled) p->stalled = true;
     if (!p->desync) m->overlay.desync_us = now_us;
     p->desync_is_news = p->desync && now_us - m->overlay.desync_us <= DESYNC_TOLD_US;
+    p->checks = kl_checks_checking(m, &p->check_disk, &p->check_percent);
     follow_phase(m, now_us);
     p->begun = p->begun || p->stage == KL_PANEL_PLAYING;
     follow_state(m, now_us);
+}
+
+void kl_overlay_ask(struct kl_match *m, const char *line) {
+    snprintf(m->overlay.panel.question, sizeof m->overlay.panel.question, "%s", line);
+    if (m->emu.runner) kl_frontend_say(&m->front, KL_SCREEN_WARNING, BEGIN_TOLD_MS, "%s", line);
 }
 
 void kl_overlay_desync(struct kl_match *m, char line[KL_PANEL_LINE]) {
@@ -200,12 +230,18 @@ void kl_overlay_begin(struct kl_match *m) {
     kl_frontend_say(&m->front, KL_SCREEN_INFO, BEGIN_TOLD_MS, "%s", line);
 }
 
+static bool card_shows(struct kl_match *m) {
+    return kl_screen_drawn(&m->front.screen) && kl_panel_card(&m->overlay.panel, &m->overlay.card);
+}
+
 /* A line that lasts is logged when it begins; errors have been logged before. If the panel or a card shows,
  * the state is in that. */
 static void tell_state(struct kl_match *m, uint64_t now_us) {
     char line[KL_PANEL_LINE];
     int percent;
     enum kl_panel_tone tone = kl_panel_state(&m->overlay.panel, line, &percent);
+    bool above = card_shows(m) || kl_screen_panel_on(&m->front.screen);
+    m->overlay.trouble_above = above && tone >= KL_PANEL_WARNING;
     if (tone == KL_PANEL_ERROR && m->overlay.panel.desync && !m->overlay.panel.desync_is_news) return;
     bool news = strncmp(line, m->overlay.told, STATE_HEAD) != 0;
     if (!news && (!*line || now_us - m->overlay.told_us < (percent < 0 ? TOLD_EVERY_US : PROGRESS_EVERY_US)))
@@ -213,11 +249,21 @@ static void tell_state(struct kl_match *m, uint64_t now_us) {
     if (news && *line && tone != KL_PANEL_ERROR) kl_frontend_log(&m->front, "%s", line);
     snprintf(m->overlay.told, sizeof m->overlay.told, "%s", line);
     m->overlay.told_us = now_us;
-    bool drawn = kl_screen_drawn(&m->front.screen) &&
-                 (kl_screen_panel_on(&m->front.screen) || kl_panel_card(&m->overlay.panel, &m->overlay.card));
+    bool drawn = above && kl_screen_drawn(&m->front.screen);
     if (!*line || m->emu.runner || drawn || kl_control_chat_line(m)) return;
     kl_screen_show(&m->front.screen, m->front.call.environment, screen_tones[tone], TOLD_MS, line,
                    KL_SCREEN_NONE, percent);
+}
+
+/* Whatever else is to be said: the player is about to go. */
+static bool tell_leave(struct kl_match *m) {
+    char line[KL_PANEL_LINE];
+    unsigned left_s = kl_control_leave_s(m);
+    if (!left_s) return false;
+    snprintf(line, sizeof line, "leaving in %u s: let go to stay", left_s);
+    kl_screen_show(&m->front.screen, m->front.call.environment, KL_SCREEN_WARNING, LEAVE_TOLD_MS, line,
+                   KL_SCREEN_NONE, -1);
+    return true;
 }
 
 /* The line of chat that is being typed stands in the state's place. */
@@ -278,46 +324,44 @@ static void follow_away(struct kl_match *m, uint64_t now_us) {
 
 /* --- drawing --- */
 
-static void paint_line(const struct kl_canvas *c, int *bottom, const struct kl_screen_line *l,
-                       uint64_t now_us) {
+static int paint_line(const struct kl_canvas *c, int bottom, const struct kl_screen_line *l) {
     static const enum kl_panel_tone tones[] = {KL_PANEL_INFO, KL_PANEL_WARNING, KL_PANEL_ERROR};
     const struct kl_panel_words w = {l->text, l->words, tones[l->tone], l->percent};
-    if (now_us < l->until_us) *bottom = kl_panel_draw_line(c, *bottom, &w);
+    return kl_panel_draw_line(c, bottom, &w);
 }
 
-/* The panel has all of it. */
-static bool strip_shows(struct kl_match *m) {
+static unsigned standing(struct kl_match *m, const struct kl_screen_line *out[KL_SCREEN_MOST]) {
+    if (!kl_screen_drawn(&m->front.screen)) return 0;
+    return kl_screen_standing(&m->front.screen, m->overlay.trouble_above, kl_now_us(), out);
+}
+
+/* The panel has all of it. It gives way to two lines of trouble. */
+static bool strip_shows(struct kl_match *m, const struct kl_screen_line *out[], unsigned count) {
     return kl_screen_strip_on(&m->front.screen) && !kl_screen_panel_on(&m->front.screen) &&
-           m->overlay.panel.stage == KL_PANEL_PLAYING;
+           m->overlay.panel.stage == KL_PANEL_PLAYING &&
+           (count < KL_SCREEN_TROUBLE || out[count - 1]->tone == KL_SCREEN_INFO);
 }
 
-/* At the top the card, else the panel. At the bottom the one line, then the state's, above it the news, the
- * newest lowest. */
+/* At the top the card, else the panel. At the bottom the one line, then the lines that stand. */
 static void paint(void *ctx, const struct kl_canvas *c) {
     struct kl_match *m = ctx;
-    uint64_t now_us = kl_now_us();
+    const struct kl_screen_line *lines[KL_SCREEN_MOST];
+    unsigned count = standing(m, lines);
     int bottom = c->rows;
-    if (kl_panel_card(&m->overlay.panel, &m->overlay.card) && kl_screen_drawn(&m->front.screen))
+    if (card_shows(m))
         kl_panel_draw_card(&m->overlay.card, c);
     else if (kl_screen_panel_on(&m->front.screen))
         kl_panel_draw(&m->overlay.panel, &m->overlay.history, c);
-    if (strip_shows(m)) bottom = kl_panel_draw_strip(&m->overlay.panel, c, bottom);
-    if (!kl_screen_drawn(&m->front.screen)) return;
-    paint_line(c, &bottom, &m->front.screen.state, now_us);
-    for (unsigned i = 0; i < KL_SCREEN_NEWS; i++)
-        paint_line(c, &bottom, &m->front.screen.news[i], now_us);
+    if (strip_shows(m, lines, count)) bottom = kl_panel_draw_strip(&m->overlay.panel, c, bottom);
+    for (unsigned i = 0; i < count; i++)
+        bottom = paint_line(c, bottom, lines[i]);
 }
 
-static bool lines_stand(struct kl_match *m, uint64_t now_us) {
-    bool stand =
-        now_us < m->front.screen.state.until_us || kl_panel_card(&m->overlay.panel, &m->overlay.card);
-    for (unsigned i = 0; i < KL_SCREEN_NEWS; i++)
-        stand = stand || now_us < m->front.screen.news[i].until_us;
-    return stand && kl_screen_drawn(&m->front.screen);
-}
-
-static void choose_over(struct kl_match *m, uint64_t now_us) {
-    bool wanted = kl_screen_panel_on(&m->front.screen) || strip_shows(m) || lines_stand(m, now_us);
+static void choose_over(struct kl_match *m) {
+    const struct kl_screen_line *lines[KL_SCREEN_MOST];
+    unsigned count = standing(m, lines);
+    bool wanted =
+        kl_screen_panel_on(&m->front.screen) || strip_shows(m, lines, count) || count || card_shows(m);
     m->emu.picture.turn = m->emu.told.turns ? m->emu.told.rotation : 0;
     m->emu.picture.want_copy = can_paint(m); /* the panel may be wanted in the middle of a stall */
     m->emu.picture.over_ctx = m;
@@ -351,7 +395,7 @@ void kl_overlay_turn(struct kl_match *m, uint64_t now_us) {
     follow_away(m, now_us);
     fill(m, now_us);
     tell_state(m, now_us);
-    tell_chat(m);
+    if (!tell_leave(m)) tell_chat(m);
     follow_font(m);
-    choose_over(m, now_us);
+    choose_over(m);
 }

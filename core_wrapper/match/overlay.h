@@ -27,7 +27,8 @@ struct kl_overlay {
     struct kl_remaining remaining, fetching; /* frames; bytes of a state to begin with */
     char told[KL_PANEL_LINE];
     struct kl_card card;
-    unsigned lost; /* clients whose link is lost */
+    unsigned lost;      /* clients whose link is lost */
+    bool trouble_above; /* the panel or a card says that something is wrong */
     bool said_hardware, font_read;
 };
 
@@ -38,6 +39,9 @@ void kl_overlay_turn(struct kl_match *m, uint64_t now_us);
 
 /* A match begins here: names the players and their numbers. */
 void kl_overlay_begin(struct kl_match *m);
+
+/* The room asks its players something, and pauses until they have answered. Without a screen it is logged. */
+void kl_overlay_ask(struct kl_match *m, const char *line);
 
 /* The words for the desync that the relay has found. */
 void kl_overlay_desync(struct kl_match *m, char line[KL_PANEL_LINE]);

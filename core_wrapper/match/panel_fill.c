@@ -76,4 +76,6 @@ void kl_panel_fill(struct kl_panel *p, const struct kl_stay_status *s, uint8_t a
     p->verified = s->verified;
     p->desync = s->desync;
     p->desync_frame = s->first_bad.frame;
+    p->desync_part = kl_parts_name(s->first_bad.parts);
+    p->plays_on = s->desync && s->verdict.parts & KL_PARTS_LEFT;
 }

@@ -29,12 +29,16 @@ bool kl_phase_ran_free(struct kl_match *m) {
 void kl_phase_local(struct kl_match *m) {
     kl_phase_hold_pace(m, false);
     m->emu.phase = KL_PHASE_LOCAL;
+    kl_latch_press_again(&m->emu.latch); /* samples under way are lost */
 }
 
 /* Gives the seat up if the relay knows so: by our goodbye, or by its own message. */
 void kl_phase_leave(struct kl_match *m, unsigned linger_ms) {
     const struct kl_stay_status *s = &m->status;
-    if (m->link) kl_link_status(m->link, &m->status);
+    if (m->link) {
+        kl_stay_status(kl_link_hold(m->link), &m->status);
+        kl_link_release(m->link);
+    }
     bool is_in = s->phase >= KL_STAY_WAITING && s->phase <= KL_STAY_PLAYING;
     if (m->record.owed) kl_record_desync(&m->record); /* no more frames will come */
     m->record.owed = false;

@@ -1,7 +1,5 @@
 #include "core_wrapper/match/play.h"
 
-#include <xxhash.h>
-
 #include "net/platform/clock.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/record/record.h"
@@ -23,15 +21,16 @@
 /* --- the core's callbacks --- */
 
 void kl_play_video(struct kl_match *m, const void *data, unsigned width, unsigned height, size_t pitch) {
-    bool hashed = m->play.hash_av || m->play.ahead.plan.on;
-    if (hashed && data && data != RETRO_HW_FRAME_BUFFER_VALID)
-        m->play.av_picture = kl_picture_hash(m->emu.picture.format, data, width, height, pitch);
+    bool hashed = m->play.draws || m->play.ahead.plan.on, hardware = data == RETRO_HW_FRAME_BUFFER_VALID;
+    if (hashed && data)
+        kl_chain_picture(&m->play.chain,
+                         hardware ? 0 : kl_picture_hash(m->emu.picture.format, data, width, height, pitch));
     if (!m->play.ahead.displays)
         kl_picture_take(&m->emu.picture, data, width, height, pitch, m->play.hidden, m->front.call.video);
 }
 
 void kl_play_sound(struct kl_match *m, const int16_t *stereo, size_t frames) {
-    if (m->play.hash_av) m->play.av_sound = XXH3_64bits_withSeed(stereo, frames * 4, m->play.av_sound);
+    if (m->play.draws) kl_chain_sound(&m->play.chain, stereo, frames);
     if (!m->play.again && !m->play.ahead.displays) kl_audio_add(&m->emu.audio, stereo, frames);
 }
 
@@ -44,33 +43,41 @@ void kl_play_hash(struct kl_match *m, uint32_t label) {
     kl_statehash_take(&taken, &m->emu.core, &m->play.ram, &m->play.buffer);
     m->play.no_states = !taken.has_state;
     kl_run_ahead_marked(m, label + 1, &taken);
-    struct kl_hash h = {.frame = label, .has_ram = taken.has_ram, .has_state = taken.has_state};
-    h.ram = taken.ram;
-    if (h.has_state) h.state = kl_room_profile_hash(m, m->play.buffer.data, m->play.buffer.size, &h);
-    h.has_av = !h.has_ram && (!h.has_state || m->play.av_picture);
-    h.av = m->play.av_picture;
-    if (!h.has_state) h.av ^= m->play.av_sound * UINT64_C(0x9e3779b97f4a7c15);
-    if (m->link) kl_link_hash(m->link, &h);
-    struct klw_hash out = {label, h.has_ram, h.has_state, h.ram, taken.state};
+    const struct kl_chain *c = &m->play.chain;
+    struct kl_hash h = {.frame = label, .layout = m->play.ram.layout, .ram = taken.ram};
+    h.picture = c->picture;
+    h.sound = (uint16_t)c->sound;
+    h.has = taken.has_ram ? KL_HASH_RAM : 0;
+    bool compared = taken.has_state && kl_quirks_allow(m->emu.quirks, KL_STATE_COMPARED);
+    if (compared) h.has |= KL_HASH_STATE;
+    if (m->play.draws && kl_chain_sees(c)) h.has |= KL_HASH_PICTURE;
+    if (m->play.draws && !taken.has_ram && kl_chain_hears(c)) h.has |= KL_HASH_SOUND;
+    if (compared) h.state = kl_room_profile_hash(m, m->play.buffer.data, m->play.buffer.size, &h);
+    if (m->link) {
+        kl_stay_hash(kl_link_hold(m->link), &h);
+        kl_link_release(m->link);
+    }
+    struct klw_hash out = {label, taken.has_ram, compared, taken.ram, taken.state};
     kl_record_hash(&m->record, &out, m->play.buffer.data, m->play.buffer.size);
     if (m->play.hash_fn) m->play.hash_fn(m->play.hash_user, &out);
 }
 
 /* --- one frame --- */
 
-/* The first of our pads, in the seat that it plays. */
-static void note_press(struct kl_match *m, const struct kl_frame *f, uint64_t now_us) {
+/* The first of our pads, in the seat that it plays, has the keyboard as well. */
+static void note_own(struct kl_match *m, const struct kl_frame *f, uint64_t now_us) {
     unsigned seats = m->status.welcome.seats;
-    if (seats)
-        kl_press_frame(&m->play.press, f->in[kl_command_seat(m, (unsigned)__builtin_ctz(seats))].joypad,
-                       now_us);
+    if (!seats) return;
+    const struct kl_input *in = &f->in[kl_command_seat(m, (unsigned)__builtin_ctz(seats))];
+    kl_press_frame(&m->play.press, in->joypad, now_us);
+    if (in->all_up) kl_latch_press_again(&m->emu.latch);
 }
 
 static void run_core(struct kl_match *m, const struct kl_frame *f, bool hidden) {
-    m->play.av_sound = 0;
     m->play.hidden = hidden;
-    kl_emulator_run(&m->emu, f, hidden && !m->profile.show_all && !m->play.hash_av);
+    kl_emulator_run(&m->emu, f, hidden && !m->profile.show_all && !m->play.draws);
     m->play.hidden = false;
+    kl_chain_frame(&m->play.chain);
 }
 
 /* One frame: the hash of the state before it, the room's commands, the core. from_us: now. Gives the time at
@@ -80,16 +87,17 @@ static uint64_t run_frame(struct kl_match *m, const struct kl_frame *f, bool hid
         m->play.from && f->number == m->play.from; /* hashed and partly obeyed before the snapshot */
     if ((f->flags & KL_FRAME_HASH) && !begun_here) {
         kl_play_hash(m, f->number - 1);
+        kl_chain_label(&m->play.chain);
         kl_snapshot_keep(m, f->number);
     }
     kl_world_frame(m->emu.world, f->number);
     kl_command_before(m, f, begun_here);
-    kl_record_frame(&m->record, f);
+    if (kl_record_frame(&m->record, f)) kl_chain_reloaded(&m->play.chain);
     m->play.next_frame = f->number;
     run_core(m, f, hidden);
     m->play.next_frame = f->number + 1;
-    uint64_t end_us = kl_now_us();
-    note_press(m, f, end_us);
+    uint64_t end_us = m->play.ran_us = kl_now_us();
+    note_own(m, f, end_us);
     kl_run_ahead_compare(m, f->number, !hidden);
     kl_pace_cost(&m->play.pace, hidden, (double)(end_us - from_us));
     return end_us;
@@ -101,6 +109,7 @@ void kl_play_again(struct kl_match *m, const struct kl_frame *f, const struct kl
     struct kl_statehash ignored;
     if (f->flags & KL_FRAME_HASH && from == KL_PLAY_ON) {
         kl_statehash_take(&ignored, &m->emu.core, &m->play.ram, &m->play.buffer);
+        kl_chain_label(&m->play.chain);
         kl_snapshot_keep(m, f->number);
     }
     kl_world_frame(m->emu.world, f->number);
@@ -136,7 +145,9 @@ static void give_samples(struct kl_match *m, uint32_t count, uint64_t now_us) {
         if (m->emu.runner) poll_frontend(m, m->own_seats);
         kl_latch_sample(&m->emu.latch, in, m->own_seats);
         if (m->own_seats) kl_press_sample(&m->play.press, in[0].joypad, now_us);
-        if (kl_link_sample(m->link, in, now_us) != 0) return;
+        int result = kl_stay_sample(kl_link_hold(m->link), in, now_us);
+        kl_link_release(m->link);
+        if (result != KL_OK) return;
         m->play.stats.next_sample++;
     }
 }
@@ -151,6 +162,12 @@ static bool time_is_up(struct kl_match *m, double spent_us) {
     return spent_us + 2 * m->play.pace.shown_us > BUDGET_US;
 }
 
+static bool take_frame(struct kl_match *m, struct kl_frame *out) {
+    bool got = kl_stay_take(kl_link_hold(m->link), out);
+    kl_link_release(m->link);
+    return got;
+}
+
 /* Without a clock a frontend hears the last frame of a call, and a runner everything. from_us: now; end_us:
  * gets the time at the end. Gives the number of frames run. */
 static uint32_t run_planned(struct kl_match *m, uint32_t runs, uint64_t from_us, uint64_t *end_us) {
@@ -159,7 +176,7 @@ static uint32_t run_planned(struct kl_match *m, uint32_t runs, uint64_t from_us,
     bool last = false;
     *end_us = from_us;
     kl_audio_mute(&m->emu.audio, m->play.pace.mode == KL_PACE_FLAT_OUT && runs >= MUTE_FROM);
-    while (!last && done < runs && kl_link_take(m->link, &f)) {
+    while (!last && done < runs && take_frame(m, &f)) {
         last = done + 1 == runs || time_is_up(m, (double)(*end_us - from_us));
         if (!clocked(m) && !m->emu.runner) kl_audio_drop(&m->emu.audio);
         if (done == 0) m->play.report.first = f.number;
@@ -226,20 +243,26 @@ static uint32_t most_runs(struct kl_match *m, uint64_t now_us) {
         m, kl_pace_most(&m->play.pace, s->next_closed - s->next_run, awaited ? s->spacing : 0, now_us));
 }
 
-/* The plan of this call, its samples given. Without a clock there is nothing to show in the meantime: wait,
- * until a later now_us. */
-static struct kl_plan plan_turn(struct kl_match *m, uint64_t *now_us) {
-    uint32_t most = most_runs(m, *now_us);
-    struct kl_plan plan = kl_link_plan(m->link, *now_us, most);
+/* The plan of this moment, its samples given. */
+static struct kl_plan plan_now(struct kl_match *m, uint64_t now_us) {
+    uint32_t most = most_runs(m, now_us);
+    struct kl_stay *stay = kl_link_hold(m->link);
+    struct kl_plan plan = kl_stay_plan(stay, most, now_us);
     if (clocked(m) && kl_pace_due(&m->play.pace, plan.due))
-        plan = kl_link_plan(m->link, *now_us, most_runs(m, *now_us));
-    give_samples(m, plan.samples, *now_us);
+        plan = kl_stay_plan(stay, most_runs(m, now_us), now_us);
+    kl_link_release(m->link);
+    give_samples(m, plan.samples, now_us);
+    return plan;
+}
+
+/* The plan of this call. Without a clock there is nothing to show in the meantime: wait, until a later
+ * now_us. */
+static struct kl_plan plan_turn(struct kl_match *m, uint64_t *now_us) {
+    struct kl_plan plan = plan_now(m, *now_us);
     if (plan.runs || clocked(m)) return plan;
     kl_link_wait(m->link, KLW_RUN_WAIT_US);
     *now_us = kl_now_us();
-    plan = kl_link_plan(m->link, *now_us, most);
-    give_samples(m, plan.samples, *now_us);
-    return plan;
+    return plan_now(m, *now_us);
 }
 
 /* Nothing new is run in this call. */
@@ -251,19 +274,31 @@ static void rest(struct kl_match *m, uint64_t from_us) {
     m->play.last_end_us = kl_now_us();
 }
 
+/* Samples of before an absence are lost, and those that go on begin with all keys up. */
+static void note_return(struct kl_match *m) {
+    if (m->play.returns == m->play.stats.returns) return;
+    m->play.returns = m->play.stats.returns;
+    kl_latch_forget(&m->emu.latch);
+    kl_latch_press_again(&m->emu.latch);
+}
+
 /* Poll, sample, take and run frames with their hashes (run_frame()), show, give sound. */
 void kl_play_turn(struct kl_match *m, uint64_t from_us) {
     uint64_t now_us = from_us, end_us;
+    note_return(m);
     if (!m->emu.runner) poll_frontend(m, m->own_seats);
     bool again = kl_snapshot_rerun(m, from_us);
     if (up_to_limit(m, 1) == 0) {
+        m->play.ran_us = from_us; /* a runner looks at motors and lights once it has run all frames */
         kl_snapshot_turn(m);
         kl_play_idle(m, from_us);
         return;
     }
     kl_pace_call(&m->play.pace, from_us);
     if (again || m->status.begins) { /* or the state to begin with is on its way */
-        give_samples(m, kl_link_plan(m->link, from_us, 0).samples, from_us);
+        uint32_t samples = kl_stay_plan(kl_link_hold(m->link), 0, from_us).samples;
+        kl_link_release(m->link);
+        give_samples(m, samples, from_us);
         if (!again) kl_snapshot_turn(m);
         rest(m, from_us);
         return;
@@ -290,9 +325,11 @@ void kl_play_turn(struct kl_match *m, uint64_t from_us) {
 }
 
 void kl_play_rate(struct kl_match *m, double fps) {
-    kl_pace_rate(&m->play.pace, 1e12 / kl_emulator_fps_uhz(fps));
-    if (m->emu.phase == KL_PHASE_PLAYING && m->link && !m->play.again)
-        kl_link_rate(m->link, kl_emulator_fps_uhz(fps));
+    uint32_t fps_uhz = kl_emulator_fps_uhz(fps);
+    kl_pace_rate(&m->play.pace, 1e12 / fps_uhz);
+    if (m->emu.phase != KL_PHASE_PLAYING || !m->link || m->play.again || m->emu.quiet) return;
+    kl_stay_rate(kl_link_hold(m->link), fps_uhz);
+    kl_link_release(m->link);
 }
 
 void kl_play_idle(struct kl_match *m, uint64_t now_us) {
@@ -336,8 +373,12 @@ void kl_play_local(struct kl_match *m, bool still, uint64_t now_us) {
     unsigned seats = (unsigned)__builtin_popcount(mask);
     poll_frontend(m, seats);
     kl_latch_sample(&m->emu.latch, in, seats);
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (mask >> s & 1) f.in[kl_command_seat(m, s)] = in[k++]; /* the others' are zero: neutral */
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) { /* the others' are zero: neutral */
+        if (mask >> s & 1)
+            f.in[kl_command_seat(m, s)] = in[k++];
+        else
+            f.in[kl_command_seat(m, s)].all_up = true; /* of players who are gone */
+    }
     kl_pace_call(&m->play.pace, now_us);
     now_us = run_frame(m, &f, false, now_us);
     if (m->free.own_saves) kl_memory_take_saves(&m->emu.memory, &m->emu.core); /* the frontend's to write */
@@ -345,15 +386,37 @@ void kl_play_local(struct kl_match *m, bool still, uint64_t now_us) {
     refresh_memory(m, now_us);
 }
 
+static int pad_of(void *m, unsigned port) {
+    return kl_command_pad(m, port);
+}
+
+void kl_play_lasting(struct kl_match *m, bool over) {
+    const struct kl_emulator *from = m->play.ahead.displays ? &m->play.ahead.shown.emu : &m->emu;
+    struct kl_lasting_front front = {.motor = m->emu.told.rumble.set_rumble_state,
+                                     .light = m->emu.told.led.set_led_state,
+                                     .pad = pad_of,
+                                     .ctx = m};
+    struct kl_lasting_game g = {
+        .runs = !over && (m->emu.phase == KL_PHASE_PLAYING || m->emu.phase == KL_PHASE_FREE ||
+                          m->emu.phase == KL_PHASE_LOCAL),
+        .healing = m->snapshots.back.running,
+        .catching_up = clocked(m) && m->emu.phase == KL_PHASE_PLAYING && m->play.pace.mode >= KL_PACE_BRISK,
+        .ran_us = m->play.ran_us,
+        .now_us = kl_now_us()};
+    kl_lasting_tell(&m->play.lasting, kl_lasting_stands(&g) ? NULL : &from->lasting, &front, g.now_us);
+}
+
 void kl_play_begin(struct kl_match *m) {
     m->play.press = (struct kl_press){0};
+    m->play.returns = 0;
     m->play.next_frame = m->play.from = 0;
-    m->play.hash_av = m->play.no_states = false;
-    m->play.av_picture = m->play.av_sound = 0;
+    m->play.no_states = false;
+    kl_chain_begin(&m->play.chain);
     struct retro_memory_map map = kl_memory_inner(&m->emu.memory);
     kl_ram_find(&m->play.ram, &m->emu.core, map.num_descriptors ? &map : NULL);
-    m->play.hash_av = m->play.ram.count == 0;
-    kl_latch_forget(&m->emu.latch);
+    /* a profile that calls the state whole makes pictures needless, if the core shows its RAM */
+    m->play.draws = m->link && (m->play.ram.count == 0 || !m->profile.room.states_equal);
+    kl_latch_begin(&m->emu.latch);
     kl_pace_begin(&m->play.pace, 1e12 / kl_emulator_fps_uhz(m->emu.av.timing.fps));
     kl_audio_begin(&m->emu.audio, m->play.pace.interval_us);
 }

@@ -33,6 +33,10 @@ void kl_play_turn(struct kl_match *m, uint64_t now_us);
 void kl_play_local(struct kl_match *m, bool still, uint64_t now_us);
 void kl_play_idle(struct kl_match *m, uint64_t now_us);
 
+/* At the end of each call: motors and lights as the core asked last, or off while the game stands. over: the
+ * game is about to go. */
+void kl_play_lasting(struct kl_match *m, bool over);
+
 enum kl_play_from {
     KL_PLAY_ON,      /* the core has run the frame before */
     KL_PLAY_OWN,     /* it has loaded an own state, which was taken for the frame's hash */

@@ -11,9 +11,10 @@
 #include "net/platform/wait.h"
 #include "net/transport/ask.h"
 
-#define FPS      60      /* most cores; the room decides by its own */
-#define AGAIN_US 3000000 /* between two looks, and as much again at most, so that two do not keep step */
-#define OTHERS   16
+#define FPS       60      /* most cores; the room decides by its own */
+#define AGAIN_US  3000000 /* between two looks, and as much again at most, so that two do not keep step */
+#define BESIDE_US 7000000 /* the same for one who is only told of rooms */
+#define OTHERS    16
 
 struct kl_quick {
     struct kl_quick_want want;
@@ -30,13 +31,20 @@ struct kl_quick {
     struct kl_rooms piece;
 };
 
+/* A room of the game that lets us in. */
+static bool is_open(const struct kl_room_line *l, const struct kl_quick_want *want) {
+    return memcmp(l->identity, want->identity, sizeof l->identity) == 0 && !l->password && !l->locked &&
+           l->open >= want->seats && kl_spacing_least((uint32_t)(want->rtt_ms * 1000), FPS) <= l->lead_max;
+}
+
 bool kl_quick_fits(const struct kl_room_line *l, const struct kl_quick_want *want, const char *mine,
                    const char *barred) {
-    if (memcmp(l->identity, want->identity, sizeof l->identity) != 0) return false;
-    if (!l->quick || l->password || l->locked || l->open < want->seats || !strcmp(l->name, barred))
-        return false;
-    if (kl_spacing_least((uint32_t)(want->rtt_ms * 1000), FPS) > l->lead_max) return false;
-    return !*mine || strcmp(l->name, mine) < 0;
+    return is_open(l, want) && l->quick && strcmp(l->name, barred) != 0 &&
+           (!*mine || strcmp(l->name, mine) < 0);
+}
+
+bool kl_quick_is_beside(const struct kl_room_line *l, const struct kl_quick_want *want) {
+    return is_open(l, want) && strcmp(l->name, want->beside) != 0 && !(want->named && l->quick);
 }
 
 void kl_quick_name(char out[KL_NAME_MAX]) {
@@ -62,7 +70,9 @@ static bool pick(void *quick, struct kl_rooms *piece) {
     struct kl_quick *q = quick;
     for (unsigned i = 0; i < piece->count; i++) {
         const struct kl_room_line *l = &piece->line[i];
-        if (!kl_quick_fits(l, &q->want, q->ours, q->not ) || is_other(q, l->name)) continue;
+        bool fits =
+            *q->want.beside ? kl_quick_is_beside(l, &q->want) : kl_quick_fits(l, &q->want, q->ours, q->not );
+        if (!fits || is_other(q, l->name)) continue;
         if (*q->found && l->rtt_ms >= q->rtt_ms) continue;
         snprintf(q->found, sizeof q->found, "%s", l->name);
         q->rtt_ms = l->rtt_ms;
@@ -88,7 +98,7 @@ static enum kl_quick_news look(struct kl_quick *q) {
 static void tell(struct kl_quick *q, enum kl_quick_news news) {
     kl_mutex_lock(&q->asker.mutex);
     q->news = news;
-    q->resting = news == KL_QUICK_FOUND;
+    q->resting = news == KL_QUICK_FOUND && !*q->want.beside;
     memcpy(q->text, q->found, sizeof q->text);
     kl_mutex_unlock(&q->asker.mutex);
 }
@@ -112,8 +122,10 @@ static void run(void *arg) {
         }
         enum kl_quick_news news = look(q);
         tell(q, news);
-        uint64_t again_us = kl_now_us() + AGAIN_US + randombytes_uniform(AGAIN_US);
-        while (news != KL_QUICK_FOUND && kl_now_us() < again_us && kl_asker_rest(&q->asker, again_us)) {
+        uint32_t every_us = *q->want.beside ? BESIDE_US : AGAIN_US;
+        uint64_t again_us = kl_now_us() + every_us + randombytes_uniform(every_us);
+        bool waits = news != KL_QUICK_FOUND || *q->want.beside;
+        while (waits && kl_now_us() < again_us && kl_asker_rest(&q->asker, again_us)) {
         }
     }
 }

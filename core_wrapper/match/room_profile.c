@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/engine/wire.h"
 #include "net/platform/dir.h"
 #include "core_wrapper/start/identity.h"
 #include "core_wrapper/start/seat_file.h"
@@ -116,6 +117,7 @@ void kl_room_profile_take(struct kl_match *m, const struct kl_profile_room *in, 
     m->profile.room = *in;
     m->profile.foreign = strcmp(system, kl_world_system) != 0;
     m->profile.said_size = false;
+    memset(&m->profile.said, 0, sizeof m->profile.said);
     m->profile.show_all = m->profile.room.show_all || !m->config.hide;
     m->profile.load_own = m->profile.room.load_own;
     m->profile.no_snapshots = m->profile.room.no_snapshots;
@@ -125,11 +127,37 @@ void kl_room_profile_take(struct kl_match *m, const struct kl_profile_room *in, 
                         kl_world_system);
 }
 
+static void put_in_force(struct kl_match *m, uint32_t frame) {
+    static struct kl_mask mask; /* large */
+    struct kl_reader r;
+    kl_reader_init(&r, m->profile.said.bytes, m->profile.said.len);
+    kl_mask_read(&r, &mask);
+    if (r.failed || kl_reader_left(&r) || !mask.count) return;
+    m->profile.room.mask = mask;
+    kl_frontend_log(&m->front, "[f %u] mask state_bytes=%u mask_bytes=%llu", frame, mask.state_bytes,
+                    (unsigned long long)kl_mask_bytes(&mask));
+}
+
+void kl_room_profile_said(struct kl_match *m, const struct kl_command *c, uint32_t frame) {
+    struct kl_mask_said *s = &m->profile.said;
+    size_t len = c->len > 2 ? c->len - 2u : 0;
+    uint8_t number = c->data[0], pieces = c->data[1];
+    if (!len || number >= pieces || pieces > KL_MASK_PIECES) return;
+    if (m->profile.room.mask.count || m->profile.room.states_equal) return;
+    if (number == 0) *s = (struct kl_mask_said){.client = c->client, .pieces = pieces};
+    if (s->client != c->client || s->pieces != pieces || s->next != number) return;
+    memcpy(s->bytes + s->len, c->data + 2, len);
+    s->len += len;
+    if (++s->next == pieces) put_in_force(m, frame);
+}
+
 uint64_t kl_room_profile_hash(struct kl_match *m, const uint8_t *state, size_t len, struct kl_hash *h) {
     bool used;
     uint64_t hash = kl_mask_hash(&m->profile.room.mask, state, len, &used);
-    h->full = used && m->profile.room.states_equal && !m->profile.foreign;
-    h->noted = (used && m->profile.room.mask.count) || m->profile.foreign;
+    h->has |= m->profile.foreign                     ? KL_HASH_NOTED
+              : used && m->profile.room.mask.count   ? KL_HASH_MASKED
+              : used && m->profile.room.states_equal ? KL_HASH_FULL
+                                                     : 0;
     if (!used)
         kl_frontend_say_once(
             &m->front, &m->profile.said_size,

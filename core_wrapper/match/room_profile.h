@@ -3,9 +3,10 @@
 #ifndef KLW_ROOM_PROFILE_H
 #define KLW_ROOM_PROFILE_H
 
+#include "net/engine/command.h"
 #include "net/engine/msg.h"
+#include "core_wrapper/match/learn.h"
 #include "core_wrapper/profile/profile.h"
-#include "net/platform/process.h"
 
 struct kl_match;
 
@@ -18,8 +19,13 @@ struct kl_room_profile {
     bool load_own;     /* in force: at a snapshot every machine loads its own; the host's wish */
     bool no_snapshots; /* in force: the core's state does not hold all of it, none is taken */
     bool said_size;
-    size_t size_bytes;           /* of a state; asked before the match, for some cores serialize to know it */
-    struct kl_process measuring; /* learn.c's program; id 0: none runs */
+    size_t size_bytes; /* of a state; asked before the match, for some cores serialize to know it */
+    struct kl_learn learn;
+    struct kl_mask_said {
+        uint8_t client, pieces, next; /* next 0: none has come */
+        uint8_t bytes[KL_MASK_PIECES * KL_MASK_PIECE];
+        size_t len;
+    } said; /* the mask that comes by commands */
 };
 
 /* Looks for a profile of the loaded core and the content of these facts in KEYLOCK_PROFILE, a file or a
@@ -44,6 +50,11 @@ void kl_room_profile_wish(struct kl_match *m, struct kl_params *p);
  * room's out of it. system: the host's. */
 void kl_room_profile_put(struct kl_match *m, struct kl_profile_room *out);
 void kl_room_profile_take(struct kl_match *m, const struct kl_profile_room *in, const char *system);
+
+/* A piece of the mask that the host's machine has found in play (learn.h). The last one puts the mask in
+ * force: from the next label on. Nothing if the piece is not the next one, if the mask is not good, or if
+ * the room goes by a mask already. frame: for the log. */
+void kl_room_profile_said(struct kl_match *m, const struct kl_command *c, uint32_t frame);
 
 /* The hash of a state for verdicts, without masked bytes. Sets in h how an unequal hash counts. */
 uint64_t kl_room_profile_hash(struct kl_match *m, const uint8_t *state, size_t len, struct kl_hash *h);

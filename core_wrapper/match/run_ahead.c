@@ -2,9 +2,11 @@
 
 #include <string.h>
 
+#include "core_wrapper/match/files.h"
 #include "core_wrapper/match/learn.h"
 #include "core_wrapper/match/match.h"
 #include "core_wrapper/match/slot.h"
+#include "core_wrapper/match/snapshot.h"
 #include "net/engine/lock_relay.h"
 #include "net/platform/clock.h"
 
@@ -20,19 +22,19 @@ static struct kl_run_ahead *of(struct kl_match *m) {
     return &m->play.ahead;
 }
 
-/* --- the shown core's picture, sound, rumble and lights --- */
+/* --- the shown core's picture and sound --- */
 
 /* The frontend knows the true core's format and largest size. */
 static bool fits(struct kl_match *m, unsigned width, unsigned height) {
-    const struct retro_game_geometry *g = &m->emu.av.geometry;
-    return m->play.ahead.shown.emu.picture.format == m->emu.picture.format && width <= g->max_width &&
+    const struct retro_game_geometry *g = &m->emu.told.av.geometry;
+    return m->play.ahead.shown.emu.picture.format == m->emu.told.format && width <= g->max_width &&
            height <= g->max_height;
 }
 
 static void on_video(void *ctx, const void *data, unsigned width, unsigned height, size_t pitch) {
     struct kl_match *m = ctx;
     struct kl_run_ahead *a = of(m);
-    if (data) a->picture = kl_picture_hash(m->emu.picture.format, data, width, height, pitch);
+    if (data) a->picture = kl_picture_hash(a->shown.emu.picture.format, data, width, height, pitch);
     if (data && !fits(m, width, height)) return;
     uint64_t from_us = kl_now_us();
     kl_picture_take(&m->emu.picture, data, width, height, pitch, a->hidden, m->front.call.video);
@@ -58,18 +60,6 @@ static void on_sound(void *ctx, const int16_t *stereo, size_t frames) {
     if (n < frames) give_sound(m, stereo + 2 * n, frames - n);
 }
 
-static void on_rumble(void *ctx, unsigned port, enum retro_rumble_effect effect, uint16_t strength) {
-    struct kl_match *m = ctx;
-    int pad = kl_command_pad(m, port);
-    if (pad >= 0 && m->emu.told.rumble.set_rumble_state)
-        m->emu.told.rumble.set_rumble_state((unsigned)pad, effect, strength);
-}
-
-static void on_light(void *ctx, int led, int state) {
-    struct kl_match *m = ctx;
-    if (m->emu.told.led.set_led_state) m->emu.told.led.set_led_state(led, state);
-}
-
 /* --- on and off --- */
 
 static bool is_auto(struct kl_match *m) {
@@ -78,9 +68,8 @@ static bool is_auto(struct kl_match *m) {
 
 static void stop(struct kl_match *m) {
     struct kl_run_ahead *a = of(m);
-    if (a->displays) kl_shown_still(&a->shown);
     a->sum.breaks += a->displays;
-    a->plan.on = a->displays = m->emu.silent = false;
+    a->plan.on = a->displays = false;
     a->plan.frames = 0;
 }
 
@@ -89,7 +78,7 @@ void kl_run_ahead_anew(struct kl_match *m) {
 }
 
 struct kl_shown_hooks kl_run_ahead_hooks(struct kl_match *m) {
-    return (struct kl_shown_hooks){m, on_video, on_sound, on_rumble, on_light};
+    return (struct kl_shown_hooks){m, on_video, on_sound};
 }
 
 bool kl_run_ahead_wants(struct kl_match *m) {
@@ -169,10 +158,10 @@ static bool obey(struct kl_match *m, const struct kl_commands *set, uint32_t fra
             break;
         case KL_COMMAND_LOAD:
             follows = follows && kl_slot_has(m, c, why, sizeof why) &&
-                      kl_shown_load(&a->shown, m->slot.state, m->slot.bytes);
+                      kl_shown_load(&a->shown, &m->slot.outside, m->slot.state, m->slot.bytes, m->slot.files);
             break;
         case KL_COMMAND_SNAPSHOT:
-            if (c->client == KL_RELAY_CLIENT && m->profile.load_own && !m->profile.no_snapshots)
+            if (c->client == KL_RELAY_CLIENT && m->profile.load_own && kl_snapshot_given(m))
                 follows = follows && kl_shown_keep(&a->shown, frame) && kl_shown_back(&a->shown, frame);
             break;
         default: break;
@@ -182,39 +171,29 @@ static bool obey(struct kl_match *m, const struct kl_commands *set, uint32_t fra
 }
 
 static bool unseen(struct kl_match *m, bool hidden) {
-    return hidden && !m->profile.show_all && !m->play.hash_av;
-}
-
-struct next {
-    struct kl_match *m;
-    struct kl_frame frame;
-    struct kl_commands set;
-    bool closed;
-};
-
-static void look_next(void *ctx, const struct kl_client *c) {
-    struct next *n = ctx;
-    n->closed = kl_ahead_next(&of(n->m)->plan, c, of(n->m)->plays, &n->frame, &n->set);
+    return hidden && !m->profile.show_all && !m->play.draws;
 }
 
 /* False: the shown core cannot go on. */
 static bool run_next(struct kl_match *m) {
     struct kl_run_ahead *a = of(m);
-    struct next n = {.m = m};
+    struct kl_frame f;
+    struct kl_commands set;
     uint64_t from_us = kl_now_us();
     a->video_us = 0;
-    kl_link_look(m->link, look_next, &n);
-    if (!n.closed && !kl_shown_keep(&a->shown, n.frame.number)) {
-        kl_run_ahead_give_up(m, "the core gives no savestates");
+    bool closed = kl_ahead_next(&a->plan, &kl_link_hold(m->link)->lock, a->plays, &f, &set);
+    kl_link_release(m->link);
+    if (!closed && !kl_shown_keep(&a->shown, f.number)) {
+        kl_run_ahead_give_up(m, "the core's state or files cannot be kept");
         return false;
     }
-    note_before(m, &n.frame, n.closed);
-    kl_shown_tray(&a->shown, n.frame.number);
-    if (!obey(m, &n.set, n.frame.number)) return false;
-    a->audible = n.frame.number >= a->plan.shown;
-    a->hidden = n.frame.number + 1 < a->plan.want;
-    kl_shown_run(&a->shown, &n.frame, unseen(m, a->hidden));
-    unsigned i = n.frame.number % KL_RUN_AHEAD_SEEN;
+    note_before(m, &f, closed);
+    kl_shown_tray(&a->shown, f.number);
+    if (!obey(m, &set, f.number)) return false;
+    a->audible = f.number >= a->plan.shown;
+    a->hidden = f.number + 1 < a->plan.want;
+    kl_shown_run(&a->shown, &f, unseen(m, a->hidden));
+    unsigned i = f.number % KL_RUN_AHEAD_SEEN;
     if (!a->hidden && a->audible) {
         a->seen[i].shown = true;
         a->seen[i].picture = a->picture;
@@ -225,13 +204,6 @@ static bool run_next(struct kl_match *m) {
 
 /* --- a call --- */
 
-struct plan {
-    struct kl_match *m;
-    struct kl_ahead_call call;
-    uint32_t back;
-    bool poor; /* not a single frame ahead fits */
-};
-
 static uint16_t goal(struct kl_match *m, uint16_t lag) {
     struct kl_run_ahead *a = of(m);
     uint16_t most = !is_auto(m) && m->config.ahead < lag ? m->config.ahead : lag;
@@ -241,15 +213,18 @@ static uint16_t goal(struct kl_match *m, uint16_t lag) {
     return kl_ahead_fits(most, a->plan.frames, frame_us, load_us, m->play.pace.period_us);
 }
 
-static void look_plan(void *ctx, const struct kl_client *c) {
-    struct plan *p = ctx;
-    struct kl_run_ahead *a = of(p->m);
+/* Plans a call. The keyframe to go back to first, or KL_AHEAD_NOWHERE. poor: no frame ahead fits. */
+static uint32_t plan_call(struct kl_match *m, uint32_t due, uint64_t now_us, bool *poor) {
+    struct kl_run_ahead *a = of(m);
+    const struct kl_client *c = &kl_link_hold(m->link)->lock;
     uint16_t lag = kl_ahead_lag(c);
-    p->call.goal = goal(p->m, lag);
-    p->poor = lag > 0 && p->call.goal == 0;
-    if (!a->displays) kl_ahead_show(&a->plan, p->m->play.next_frame, p->call.now_us);
-    p->back = kl_ahead_hear(&a->plan, c);
-    kl_ahead_call(&a->plan, c, &p->call);
+    struct kl_ahead_call call = {now_us, due, goal(m, lag), (uint16_t)kl_shown_depth(&a->shown)};
+    *poor = lag > 0 && call.goal == 0;
+    if (!a->displays) kl_ahead_show(&a->plan, m->play.next_frame, now_us);
+    uint32_t back = kl_ahead_hear(&a->plan, c);
+    kl_ahead_call(&a->plan, c, &call);
+    kl_link_release(m->link);
+    return back;
 }
 
 static bool go_back(struct kl_match *m, uint32_t frame) {
@@ -326,19 +301,18 @@ int kl_run_ahead_turn(struct kl_match *m, uint32_t due, uint64_t now_us) {
     struct kl_run_ahead *a = of(m);
     if (!may_run(m)) stop(m);
     if (!a->plan.on) return -1;
-    struct plan p = {.m = m, .call = {now_us, due, 0, (uint16_t)kl_shown_depth(&a->shown)}};
-    kl_link_look(m->link, look_plan, &p);
-    a->displays = m->emu.silent = true;
-    if ((p.back != KL_AHEAD_NOWHERE && !go_back(m, p.back)) || !run_to_want(m, now_us)) {
+    bool poor;
+    uint32_t back = plan_call(m, due, now_us, &poor);
+    a->displays = true;
+    if ((back != KL_AHEAD_NOWHERE && !go_back(m, back)) || !run_to_want(m, now_us)) {
         stop(m);
         return -1;
     }
-    kl_shown_feel(&a->shown);
     note_call(a, now_us);
     if (a->plan.at < a->plan.want) return 0; /* the next call goes on */
     int newly = (int)(a->plan.at > a->plan.shown ? a->plan.at - a->plan.shown : 0);
     kl_ahead_showed(&a->plan);
-    note_cost(m, p.poor, now_us);
+    note_cost(m, poor, now_us);
     return newly;
 }
 
@@ -361,9 +335,15 @@ void kl_run_ahead_marked(struct kl_match *m, uint32_t frame, const struct kl_sta
     if (known && true_hash->has_ram && a->seen[i].ram != true_hash->ram) a->parts_now = true;
     if (a->plan.on) note_parts(m);
     if (!a->shown.open || (a->plan.on && !a->anew) || (!a->plan.on && !may_fit(m))) return;
-    if (!kl_shown_begin(&a->shown, &m->emu, &m->command.tray, m->play.buffer.data, m->play.buffer.size)) {
-        kl_run_ahead_give_up(m, m->play.buffer.size ? "the core refused its own state"
-                                                    : "the core gives no savestates");
+    struct kl_fileset *files;
+    const char *why = "its files cannot be kept";
+    a->audible = false; /* it may have to run before it takes a state */
+    a->hidden = true;
+    if (kl_files_keep(m, &files))
+        why = kl_shown_begin(&a->shown, &m->emu, m->play.buffer.data, m->play.buffer.size, files);
+    kl_fileset_free(files);
+    if (*why) {
+        kl_run_ahead_give_up(m, why);
         return;
     }
     memcpy(a->plays, m->command.plays, sizeof a->plays);
@@ -376,32 +356,22 @@ void kl_run_ahead_compare(struct kl_match *m, uint32_t frame, bool drawn) {
     struct kl_run_ahead *a = of(m);
     unsigned i = frame % KL_RUN_AHEAD_SEEN;
     if (!a->plan.on || !drawn || a->seen[i].frame != frame || !a->seen[i].shown) return;
-    bool same = a->seen[i].picture == m->play.av_picture;
+    bool same = a->seen[i].picture == m->play.chain.last;
     a->sum.compared++;
     a->sum.wrong += !same;
     if (!same && !a->seen[i].again && a->plan.confirmed > frame) a->parts_now = true;
 }
 
-struct felt {
-    uint32_t shown;
-    int64_t frames; /* -1: unknown */
-};
-
-static void look_felt(void *ctx, const struct kl_client *c) {
-    struct felt *f = ctx;
-    int64_t newest = f->shown ? kl_ahead_sample_in(c, f->shown - 1) : -1;
-    f->frames = newest < 0 ? -1 : (int64_t)c->stats.next_sample - newest;
-}
-
 void kl_run_ahead_felt(struct kl_match *m, uint32_t shown) {
     struct kl_run_ahead *a = of(m);
-    struct felt f = {shown, -1};
-    if (!m->link || !m->own_seats) return;
-    kl_link_look(m->link, look_felt, &f);
-    if (f.frames < 0) return;
+    if (!m->link || !m->own_seats || !shown) return;
+    const struct kl_client *c = &kl_link_hold(m->link)->lock;
+    int64_t newest = kl_ahead_sample_in(c, shown - 1), frames = (int64_t)c->stats.next_sample - newest;
+    kl_link_release(m->link);
+    if (newest < 0 || frames < 0) return;
     a->sum.felt_count++;
-    a->sum.felt_sum += (uint64_t)f.frames;
-    a->feels += a->feels > 0 ? ((double)f.frames - a->feels) * FELT_GAIN : (double)f.frames;
+    a->sum.felt_sum += (uint64_t)frames;
+    a->feels += a->feels > 0 ? ((double)frames - a->feels) * FELT_GAIN : (double)frames;
 }
 
 double kl_run_ahead_replay_ms(const struct kl_run_ahead_sum *s) {

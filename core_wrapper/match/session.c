@@ -9,9 +9,10 @@
 #include "net/platform/local.h"
 #include "core_wrapper/match/choice.h"
 #include "core_wrapper/match/command.h"
-#include "core_wrapper/words/command_words.h"
+#include "net/session/command_words.h"
 #include "core_wrapper/match/control.h"
 #include "core_wrapper/match/join.h"
+#include "core_wrapper/match/learn.h"
 #include "core_wrapper/match/load.h"
 #include "core_wrapper/netplay/netplay.h"
 #include "core_wrapper/match/overlay.h"
@@ -23,7 +24,10 @@
 #include "core_wrapper/match/match.h"
 
 #define LINGER_MS 300
+#define FRONT_MS  5000 /* RetroArch's own lines about a load are gone by then */
 #define ASKED_MS  8000 /* a line that a key answers */
+
+#define LEFT_NAMES 28 /* bytes of the names in a line of 59 */
 
 bool kl_session_claim(struct kl_match *m) {
     return kl_control_claim(&m->control.socket);
@@ -31,6 +35,7 @@ bool kl_session_claim(struct kl_match *m) {
 
 bool kl_session_open(struct kl_match *m) {
     kl_overlay_reset(m);
+    kl_screen_wait(&m->front.screen, m->emu.runner ? 0 : FRONT_MS);
     kl_command_end(m); /* nobody has swapped */
     return kl_choice_open(m);
 }
@@ -51,17 +56,16 @@ static void give_start(struct kl_match *m) {
         die(m, err);
         return;
     }
-    kl_link_give_start(m->link, data, len);
-    free(data);
+    bool given = kl_stay_give_start(kl_link_hold(m->link), data, len);
+    kl_link_release(m->link);
+    if (!given) free(data);
 }
 
 static void load_afresh(struct kl_match *m) {
-    static struct kl_facts facts;
     char err[KLW_TEXT_MAX];
-    size_t len;
-    const uint8_t *data = kl_link_start_data(m->link, &len);
     kl_phase_loads(m);
-    if (kl_load_afresh(m, data, len, m->status.prepare.epoch_s, &facts, err, sizeof err) != 0) {
+    if (kl_load_afresh(m, m->status.start, m->status.start_len, m->status.prepare.epoch_s, err, sizeof err) !=
+        0) {
         die(m, err);
         return;
     }
@@ -69,7 +73,7 @@ static void load_afresh(struct kl_match *m) {
     if (kl_run_ahead_wants(m)) kl_load_shown(m);
     m->free.own_saves = m->free.begins = false;
     kl_frontend_log(&m->front, "world turned=%s left=%s", m->emu.turned.turned, m->emu.turned.left);
-    kl_link_ready(m->link, &facts);
+    kl_checks_loaded(m);
 }
 
 /* The host may change it at any time. */
@@ -81,8 +85,6 @@ static void note_delay(struct kl_match *m, const struct kl_stay_status *was) {
 }
 
 static void begin(struct kl_match *m) {
-    size_t start_len;
-    const uint8_t *start = kl_link_start_data(m->link, &start_len);
     kl_choice_begun(m);
     m->own_seats = (unsigned)__builtin_popcount(m->status.welcome.seats);
     m->emu.phase = KL_PHASE_PLAYING;
@@ -90,27 +92,28 @@ static void begin(struct kl_match *m) {
     kl_command_give_begin(m);
     kl_play_begin(m);
     kl_control_begin(m);
-    kl_record_begin(&m->record, start, start_len);
+    kl_record_begin(&m->record, m->status.start, m->status.start_len);
     kl_phase_hold_pace(m, true);
     kl_overlay_begin(m);
 }
 
 static void end(struct kl_match *m) {
-    char advice[KL_ADVICE_MAX], why[KL_ADVICE_MAX + KL_TEXT_MAX + 4];
+    char advice[KL_ADVICE_MAX], why[KL_ADVICE_MAX + KL_TEXT_MAX + KL_SNAPSHOT_LACKED + 6];
+    const char *lacked = m->snapshots.lacked;
     if (kl_join_anew(m)) return;
     if (m->emu.phase != KL_PHASE_PLAYING && kl_choice_ended(m)) return;
     bool playing = m->emu.phase == KL_PHASE_PLAYING;
     if (!playing || m->emu.runner) {
         kl_advice(m->status.refused, m->status.reason, m->config.room, advice);
         bool news = strcmp(advice, m->status.reason) != 0;
-        snprintf(why, sizeof why, "%s%s%s%s", advice, news ? " (" : "", news ? m->status.reason : "",
-                 news ? ")" : "");
+        snprintf(why, sizeof why, "%s%s%s%s%s%s", lacked, *lacked ? ": " : "", advice, news ? " (" : "",
+                 news ? m->status.reason : "", news ? ")" : "");
         die(m, why);
         return;
     }
     snprintf(m->front.error, sizeof m->front.error, "%s", m->status.reason);
     kl_frontend_say(&m->front, KL_SCREEN_WARNING, 6000, "the room is gone, the game goes on alone: %s",
-                    m->status.reason);
+                    *lacked ? lacked : m->status.reason);
     kl_phase_leave(m, 0);
     kl_phase_local(m);
 }
@@ -140,6 +143,17 @@ static void names(struct kl_match *m, bool (*fits)(const struct kl_member *, uns
                                      kl_command_shown(m, &r->member[i]).text);
 }
 
+/* Facts of the host that reach this core: one of them may be the reason that machines part. */
+static void say_left(struct kl_match *m) {
+    char names[LEFT_NAMES];
+    const char *left = m->emu.turned.left;
+    if (m->said.left) return;
+    kl_frontend_log(&m->front, "parted left=%s", *left ? left : "-");
+    kl_world_left_names(left, names, sizeof names);
+    kl_frontend_say_once(&m->front, &m->said.left, "the reason may be: %s%saddresses", names,
+                         *names ? ", " : "");
+}
+
 static void say_desync(struct kl_match *m) {
     const struct kl_verdict *v = &m->status.first_bad;
     char who[KLW_EVENT_MAX], line[KL_PANEL_LINE];
@@ -150,6 +164,7 @@ static void say_desync(struct kl_match *m) {
     snprintf(m->play.report.desync_who, KLW_EVENT_MAX, "%s", who);
     kl_overlay_desync(m, line);
     kl_frontend_say_once(&m->front, &m->said.desync, "%s", line);
+    say_left(m);
     m->record.owed = true;
     event(m, "desync");
 }
@@ -173,7 +188,7 @@ static void note_healed(struct kl_match *m) {
 
 static void note_roster(struct kl_match *m, const struct kl_roster *was) {
     const struct kl_roster *is = &m->status.roster;
-    char line[80];
+    char line[KL_NAME_MAX + 32];
     for (unsigned i = 0; i < is->count && i < KL_MAX_CLIENTS; i++) {
         bool known = false;
         for (unsigned k = 0; k < was->count && k < KL_MAX_CLIENTS; k++)
@@ -203,7 +218,7 @@ static void note_figures(struct kl_match *m, const struct kl_stay_status *before
     if (is->lead_count > was->lead_count)
         r->lead_frames = (double)(is->lead_sum - was->lead_sum) / (double)(is->lead_count - was->lead_count);
     const struct kl_verdict *v = &m->status.verdict;
-    if (v->differs >= 2 && v->frame != before->verdict.frame) r->state_only++;
+    if (v->differs == KL_VERDICT_NOTED && v->frame != before->verdict.frame) r->state_only++;
     r->verified = m->status.any_verified ? (uint64_t)m->status.verified + 1 : 0;
 }
 
@@ -219,6 +234,7 @@ static void note_link(struct kl_match *m, const struct kl_stay_status *was) {
     if (r->returning || was->phase != KL_STAY_RETURNING || is->phase == KL_STAY_ENDED) return;
     event(m, "connected again");
     kl_slot_connected(m);
+    kl_checks_connected(m);
     kl_frontend_log(&m->front, "connected again after=%.1f s", (double)(now_us - was->lost_us) / 1e6);
 }
 
@@ -236,13 +252,24 @@ static void note_seats(struct kl_match *m, uint8_t was) {
         kl_frontend_say(&m->front, KL_SCREEN_INFO, 3000, "you watch from now on");
 }
 
+static bool take_notice(struct kl_match *m, struct kl_text *out) {
+    bool some = kl_stay_notice(kl_link_hold(m->link), out);
+    kl_link_release(m->link);
+    return some;
+}
+
 static void show_notices(struct kl_match *m) {
     struct kl_text t;
-    while (m->link && kl_link_notice(m->link, &t)) {
+    while (m->link && take_notice(m, &t)) {
         char line[KLW_TEXT_MAX], key[KL_HOTKEYS_NAME] = "";
-        if (t.code == KL_NOTICE_AGAIN) kl_control_key(m, "again", key);
-        if (t.code == KL_NOTICE_SEAT) kl_control_key(m, "next", key);
+        if (t.code == KL_NOTICE_AGAIN) kl_hotkeys_name(kl_control_key(m, "again"), "+", key);
+        if (t.code == KL_NOTICE_SEAT) kl_hotkeys_name(kl_control_key(m, "next"), "+", key);
+        if (t.code == KL_NOTICE_PLAY_ON) kl_hotkeys_name(kl_control_key(m, "pause"), "+", key); /* resumes */
         snprintf(line, sizeof line, *key ? "%s (%s)" : "%s", t.text, key);
+        if (t.code == KL_NOTICE_PLAY_ON) {
+            kl_overlay_ask(m, line); /* while the room pauses */
+            continue;
+        }
         kl_screen_say(&m->front.screen, m->front.call.environment, KL_SCREEN_INFO, t.code ? ASKED_MS : 4000,
                       line, kl_words_in_notice(t.text, &m->status.roster));
     }
@@ -273,7 +300,9 @@ static void follow_seats(struct kl_match *m) {
 static void follow(struct kl_match *m, enum kl_stay_phase before) {
     switch (m->status.phase) {
     case KL_STAY_SEND_START: give_start(m); break;
-    case KL_STAY_LOAD: load_afresh(m); break;
+    case KL_STAY_LOAD:
+        if (!m->join.checks.owed) load_afresh(m);
+        break;
     case KL_STAY_READY: follow_seats(m); break;
     case KL_STAY_PLAYING:
         follow_seats(m);
@@ -290,7 +319,8 @@ static void follow(struct kl_match *m, enum kl_stay_phase before) {
 void kl_session_update(struct kl_match *m) {
     static struct kl_stay_status was;
     was = m->status;
-    kl_link_status(m->link, &m->status);
+    kl_stay_status(kl_link_hold(m->link), &m->status);
+    kl_link_release(m->link);
     m->play.stats = m->status.lock;
     note_roster(m, &was.roster);
     note_figures(m, &was);
@@ -316,6 +346,8 @@ static void follow_netplay(struct kl_match *m, uint64_t now_us) {
 /* Before the frame: the link's news, and the player's other ways into and out of a room. */
 static void beside(struct kl_match *m, uint64_t now_us) {
     if (m->link) kl_session_update(m);
+    if (m->link) kl_checks_turn(m, now_us);
+    if (m->link) kl_learn_turn(m, now_us);
     kl_choice_turn(m, now_us);
     follow_netplay(m, now_us);
     kl_control_turn(m, now_us);
@@ -338,21 +370,25 @@ void kl_session_run(struct kl_match *m) {
     case KL_PHASE_READY:
     case KL_PHASE_DEAD: kl_play_idle(m, from_us); break;
     }
+    kl_play_lasting(m, false);
     kl_netplay_send(&m->netplay);
     kl_record_turn(&m->record, from_us, &m->play.report);
 }
 
 void kl_session_close(struct kl_match *m) {
+    kl_play_lasting(m, true);
     if (m->emu.phase == KL_PHASE_PLAYING) kl_phase_hold_pace(m, false);
     kl_phase_leave(m, LINGER_MS);
+    kl_record_end(&m->record);
     kl_choice_close(m);
     m->emu.phase = KL_PHASE_IDLE;
     kl_overlay_reset(m);
+    kl_checks_close(m);
     kl_savedir_close(&m->dir);
     kl_local_close(m->control.socket);
     m->control.socket = -1;
     m->record.owed = false;
-    m->said.states = m->said.loads = m->said.cheats = m->said.disk = m->said.desync = false;
+    m->said.states = m->said.loads = m->said.cheats = m->said.disk = m->said.desync = m->said.left = false;
     m->emu.told.tray_open = false;
     kl_control_end(m);
     kl_command_end(m);

@@ -6,18 +6,22 @@
 
 #include "net/engine/wire.h"
 #include "net/engine/command.h"
+#include "core_wrapper/match/files.h"
 #include "core_wrapper/match/room_profile.h"
 #include "core_wrapper/match/match.h"
 
-/* The part of the machine that must be equal: as with marked keyframes, RAM if there is any, else the
- * unmasked part of the state. */
+/* The part of the machine that must be equal: RAM if there is any, else the part of the state that the room's
+ * profile vouches for, else the picture. */
 static uint64_t hash_now(struct kl_match *m) {
     struct retro_memory_map map = kl_memory_inner(&m->emu.memory);
     uint64_t h;
-    struct kl_hash ignored;
+    struct kl_hash is = {0};
     kl_ram_find(&m->play.ram, &m->emu.core, map.num_descriptors ? &map : NULL);
     if (kl_ram_hash(&m->play.ram, &h)) return h;
-    return kl_room_profile_hash(m, m->slot.state, m->slot.bytes, &ignored);
+    h = kl_room_profile_hash(m, m->slot.state, m->slot.bytes, &is);
+    if (!kl_quirks_allow(m->emu.quirks, KL_STATE_COMPARED)) is.has = 0;
+    bool whole = is.has & (KL_HASH_FULL | KL_HASH_NOTED);
+    return whole || !m->play.chain.known ? h : m->play.chain.last; /* states may hold addresses */
 }
 
 bool kl_slot_save(struct kl_match *m, uint32_t frame) {
@@ -26,13 +30,14 @@ bool kl_slot_save(struct kl_match *m, uint32_t frame) {
     kl_slot_clear(m);
     m->slot.any = true;
     m->slot.frame = frame;
-    if (!state || !kl_core_serialize(&m->emu.core, state, bytes)) {
+    if (!state || !kl_core_serialize(&m->emu.core, state, bytes) ||
+        !kl_outside_collect(&m->slot.outside, &m->emu) || !kl_files_keep(m, &m->slot.files)) {
         free(state);
         return false;
     }
     m->slot.state = state;
     m->slot.bytes = bytes;
-    m->slot.hash = hash_now(m);
+    m->slot.hash = hash_now(m) ^ kl_fileset_hash(m->slot.files);
     return true;
 }
 
@@ -51,7 +56,16 @@ bool kl_slot_has(struct kl_match *m, const struct kl_command *c, char *why, size
 
 int kl_slot_load(struct kl_match *m, const struct kl_command *c, char *why, size_t cap) {
     if (!kl_slot_has(m, c, why, cap)) return -1;
-    if (m->emu.core.unserialize(m->slot.state, m->slot.bytes)) return 0;
+    if (!kl_files_back(m, m->slot.files, true)) {
+        snprintf(why, cap, "the files of frame %u cannot be had again", m->slot.frame);
+        return -1;
+    }
+    memcpy(m->slot.outside.held, m->emu.latch.keyboard.held, sizeof m->slot.outside.held); /* the players' */
+    bool good = !kl_outside_lacks(&m->emu, &m->slot.outside) && kl_outside_apply(&m->emu, &m->slot.outside) &&
+                m->emu.core.unserialize(m->slot.state, m->slot.bytes) &&
+                kl_outside_apply(&m->emu, &m->slot.outside);
+    kl_outside_tell(&m->emu);
+    if (good) return 0;
     snprintf(why, cap, "the core refused the saved state of frame %u", m->slot.frame);
     return -1;
 }
@@ -77,7 +91,8 @@ void kl_slot_turn(struct kl_match *m) {
     kl_write_u32(&w, m->slot.frame);
     kl_write_u8(&w, m->slot.state != NULL);
     kl_write_u64(&w, m->slot.hash);
-    m->slot.told = kl_link_order(m->link, KL_COMMAND_SAVED, data, sizeof data) == KL_OK;
+    m->slot.told = kl_stay_order(kl_link_hold(m->link), KL_COMMAND_SAVED, data, sizeof data) == KL_OK;
+    kl_link_release(m->link);
 }
 
 void kl_slot_connected(struct kl_match *m) {
@@ -86,5 +101,7 @@ void kl_slot_connected(struct kl_match *m) {
 
 void kl_slot_clear(struct kl_match *m) {
     free(m->slot.state);
+    kl_outside_free(&m->slot.outside);
+    kl_fileset_free(m->slot.files);
     memset(&m->slot, 0, sizeof m->slot);
 }

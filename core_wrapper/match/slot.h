@@ -10,13 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core_wrapper/env/outside.h"
+
 struct kl_match;
+struct kl_fileset;
 
 struct kl_slot {
-    bool any, told; /* a SAVE has been done; the relay knows */
-    uint32_t frame; /* its keyframe */
-    uint8_t *state; /* NULL: the core did not serialize */
+    bool any, told;           /* a SAVE has been done; the relay knows */
+    uint32_t frame;           /* its keyframe */
+    uint8_t *state;           /* NULL: the core did not serialize */
+    struct kl_fileset *files; /* NULL: it had written none */
     size_t bytes;
+    struct kl_outside outside; /* of the core at that frame */
     uint64_t hash;
 };
 

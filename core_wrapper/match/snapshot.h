@@ -20,6 +20,8 @@
 
 struct kl_match;
 
+#define KL_SNAPSHOT_LACKED 64 /* bytes, NUL included */
+
 struct kl_snapshots {
     /* The thread's job; one at a time. A snapshot taken meanwhile does not wait for it. */
     struct {
@@ -56,7 +58,9 @@ struct kl_snapshots {
     } before;
     struct kl_ask ask; /* own.asked: the relay's question */
 
-    struct kl_own_states mine; /* as snapshots, but of the keyframe's beginning: before its commands */
+    struct kl_outside outside;       /* this machine's, as collected last */
+    char lacked[KL_SNAPSHOT_LACKED]; /* why the room's state was not loaded, for a screen; "": it was */
+    struct kl_own_states mine;       /* as snapshots, but of the keyframe's beginning: before its commands */
 
     struct {
         uint8_t *bytes; /* unpacked and checked, to be loaded; NULL: none */
@@ -68,6 +72,8 @@ struct kl_snapshots {
     struct {
         bool running;           /* frames [at, end) are to be run again */
         bool own;               /* from an own state; else from a snapshot of the room's */
+        bool lost;              /* the relay has lost the frames from `keyframe` on; others follow there */
+        uint32_t rate;          /* the core's before, millionths of a hertz */
         uint32_t from, at, end; /* the state's frame; the next one; the first that was not run before */
         uint32_t keyframe;      /* of OFFER or REWIND */
         uint8_t how;
@@ -75,6 +81,8 @@ struct kl_snapshots {
     } back;
 };
 
+/* True if this room's machines give each other states: neither the profile nor the core says otherwise. */
+bool kl_snapshot_given(const struct kl_match *m);
 /* The SNAPSHOT command, before this frame: serializes, and loads the state again if the room's cores need
  * that. */
 void kl_snapshot_take(struct kl_match *m, uint32_t frame);

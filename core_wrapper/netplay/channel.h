@@ -36,7 +36,8 @@ struct kl_channel_packet {
     uint8_t datagram[KL_CARRY_MAX];
 };
 
-/* Returns the length, or KL_E_SPACE. p must be valid for kl_channel_decode(). */
+/* Returns the length; KL_E_SPACE; KL_E_MALFORMED: there is no such kind. p must be valid for
+ * kl_channel_decode(). */
 int kl_channel_encode(const struct kl_channel_packet *p, uint8_t *buf, size_t cap);
 /* Returns KL_OK; KL_E_VERSION: a GREET of another version, of which only p->version is read;
  * KL_E_MALFORMED. */

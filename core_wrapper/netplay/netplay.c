@@ -146,7 +146,8 @@ static void turn_key(struct kl_netplay *n, bool lock, uint64_t now_us) {
     uint8_t on = lock;
     if (now_us < n->door_us) return;
     n->door_us = now_us + DOOR_US;
-    (void)kl_link_order(*n->link, KL_COMMAND_LOCK, &on, 1);
+    (void)kl_stay_order(kl_link_hold(*n->link), KL_COMMAND_LOCK, &on, 1);
+    kl_link_release(*n->link);
 }
 
 static bool locked(struct kl_netplay *n) {

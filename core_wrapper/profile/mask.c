@@ -50,6 +50,32 @@ bool kl_mask_add(struct kl_mask *m, const struct kl_mask *more) {
     return true;
 }
 
+void kl_mask_write(struct kl_writer *w, const struct kl_mask *m) {
+    uint32_t at = 0;
+    kl_write_var(w, m->state_bytes);
+    kl_write_var(w, m->count);
+    for (unsigned i = 0; i < m->count; i++) {
+        kl_write_var(w, m->range[i].from - at);
+        kl_write_var(w, m->range[i].to - m->range[i].from + 1);
+        at = m->range[i].to + 1;
+    }
+}
+
+void kl_mask_read(struct kl_reader *r, struct kl_mask *m) {
+    uint64_t at = 0;
+    m->count = 0;
+    m->state_bytes = (uint32_t)kl_read_var(r, KL_MASK_STATE_MAX);
+    unsigned n = (unsigned)kl_read_var(r, KL_MASK_RANGES);
+    for (unsigned i = 0; i < n && !r->failed; i++) {
+        uint64_t from = at + kl_read_var(r, KL_MASK_STATE_MAX), len = kl_read_var(r, KL_MASK_STATE_MAX);
+        if (len == 0 || from + len > m->state_bytes) r->failed = true;
+        at = from + len;
+        if (r->failed) return;
+        m->range[m->count++] = (struct kl_mask_range){(uint32_t)from, (uint32_t)(at - 1)};
+    }
+    if (kl_mask_bad(m)) r->failed = true;
+}
+
 uint64_t kl_mask_hash(const struct kl_mask *m, const uint8_t *state, size_t len, bool *used) {
     XXH3_state_t sum;
     *used = !m->state_bytes || m->state_bytes == len;

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/engine/wire.h"
+
 #define KL_MASK_RANGES    1024
 #define KL_MASK_PERCENT   1
 #define KL_MASK_STATE_MAX (1u << 30) /* bytes of the largest state */
@@ -36,6 +38,12 @@ const char *kl_mask_bad(const struct kl_mask *m);
 /* Adds the ranges of another mask for states of the same size. False if the result would be no good mask; m
  * is then unchanged. */
 bool kl_mask_add(struct kl_mask *m, const struct kl_mask *more);
+
+/* As in the start data (net/PROTOCOL.md §12): size of the states, and ranges. At most KL_MASK_BOUND bytes for
+ * each range, and as many for the rest. Reading fails in r unless the mask is good; m is overwritten. */
+#define KL_MASK_BOUND 10
+void kl_mask_write(struct kl_writer *w, const struct kl_mask *m);
+void kl_mask_read(struct kl_reader *r, struct kl_mask *m);
 
 /* XXH3-64 of a state's bytes that count: all bytes if the mask is empty or for another size. *used: the mask
  * is for this size (state_bytes 0: for any). m must be good. */

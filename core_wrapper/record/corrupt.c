@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STATE "state:"
+
 int kl_corrupt_parse(struct kl_corrupt *c, const char *text, char *err, size_t err_len) {
     char *end = NULL;
     errno = 0;
@@ -14,12 +16,14 @@ int kl_corrupt_parse(struct kl_corrupt *c, const char *text, char *err, size_t e
     bool good = *text >= '0' && *text <= '9' && frame < UINT32_MAX;
     if (good && *end == ':') {
         const char *from = end + 1;
+        c->in_state = !strncmp(from, STATE, strlen(STATE));
+        if (c->in_state) from += strlen(STATE);
         offset = strtoull(from, &end, 0);
         good = *from >= '0' && *from <= '9';
         c->has_offset = true;
     }
     if (!good || *end || errno) {
-        snprintf(err, err_len, "expected FRAME or FRAME:OFFSET, got \"%s\"", text);
+        snprintf(err, err_len, "expected FRAME, FRAME:OFFSET or FRAME:state:OFFSET, got \"%s\"", text);
         return -1;
     }
     c->set = true;
@@ -61,9 +65,7 @@ static int in_state(struct kl_corrupt *c, const struct kl_core *core, char *line
     int result = -1;
     if (!c->has_offset) c->offset = len / 2;
     if (!state || !core->serialize(state, len)) {
-        snprintf(line, line_len,
-                 "nothing planted at frame %" PRIu32 ": the core exposes no RAM and gives no state",
-                 c->frame);
+        snprintf(line, line_len, "nothing planted at frame %" PRIu32 ": the core gives no state", c->frame);
     } else if (c->offset >= len) {
         result = too_far(c, "the savestate", len, line, line_len);
     } else {
@@ -83,5 +85,6 @@ int kl_corrupt_do(struct kl_corrupt *c, const struct kl_core *core, const struct
                   char *line, size_t line_len) {
     struct kl_ram ram;
     kl_ram_find(&ram, core, map);
-    return ram.count ? in_ram(c, &ram, line, line_len) : in_state(c, core, line, line_len);
+    c->in_state = c->in_state || ram.count == 0;
+    return c->in_state ? in_state(c, core, line, line_len) : in_ram(c, &ram, line, line_len);
 }

@@ -10,27 +10,29 @@
 #include "net/session/seal.h"
 
 void kl_record_init(struct kl_record *r, struct kl_frontend *front, struct kl_emulator *emu,
-                    const struct kl_config *config, const struct kl_stay_status *status) {
+                    const struct kl_config *config, const struct kl_stay_status *status,
+                    struct kl_sums *sums) {
     r->front = front;
     r->emu = emu;
     r->config = config;
     r->status = status;
+    r->sums = sums;
 }
 
-static FILE *open_named(struct kl_record *r, const char *variable) {
+static void open_named(struct kl_record *r, struct kl_spool *s, const char *variable) {
     const char *path = kl_environment_get(variable);
-    if (!path || !*path || r->emu->runner) return NULL;
-    FILE *f = kl_file_stream(path, "w");
-    if (!f) kl_frontend_say(r->front, KL_SCREEN_WARNING, 4000, "%s: cannot write %s", variable, path);
-    if (f) setvbuf(f, NULL, _IOLBF, 0);
-    return f;
+    (void)kl_spool_close(s); /* of the room before */
+    if (!path || !*path || r->emu->runner) return;
+    if (kl_spool_open(s, path) != 0)
+        kl_frontend_say(r->front, KL_SCREEN_WARNING, 4000, "%s: cannot write %s", variable, path);
 }
 
 void kl_record_open(struct kl_record *r) {
     r->begin_us = kl_now_us();
-    r->hashes = open_named(r, "KEYLOCK_HASH_OUT");
-    r->trace = open_named(r, "KEYLOCK_TRACE");
-    if (r->trace) fputs("wall_us,first,last,run,backlog,lead,spacing,stall,event\n", r->trace);
+    r->told_failed = false;
+    open_named(r, &r->hashes, "KEYLOCK_HASH_OUT");
+    open_named(r, &r->trace, "KEYLOCK_TRACE");
+    kl_spool_print(&r->trace, "wall_us,first,last,run,backlog,lead,spacing,stall,event\n");
 }
 
 void kl_record_begin(struct kl_record *r, const uint8_t *start, size_t len) {
@@ -46,47 +48,45 @@ void kl_record_begin(struct kl_record *r, const uint8_t *start, size_t len) {
     r->begun = true;
 }
 
-static void put_hash(FILE *hashes, bool has, uint64_t v, char end) {
-    if (has)
-        fprintf(hashes, "%016" PRIx64 "%c", v, end);
-    else
-        fprintf(hashes, "-%c", end);
+void kl_record_hash(struct kl_record *r, const struct klw_hash *h, const void *state, size_t bytes) {
+    kl_record_run_hash(r, h, state, bytes);
+    kl_hash_line(&r->hashes, h);
 }
 
-void kl_record_hash(struct kl_record *r, const struct klw_hash *h, const void *state, size_t bytes) {
-    FILE *hashes = r->hashes;
-    kl_record_run_hash(r, h, state, bytes);
-    if (!hashes) return;
-    fprintf(hashes, "%" PRIu32 " ", h->frame);
-    put_hash(hashes, h->has_ram, h->ram, ' ');
-    put_hash(hashes, h->has_state, h->state, '\n');
+static void tell_failed(struct kl_record *r, bool failed) {
+    if (failed && !r->told_failed)
+        kl_frontend_say(r->front, KL_SCREEN_WARNING, 4000,
+                        "cannot write the files for testers: is the disk full?");
+    r->told_failed = failed;
 }
 
 void kl_record_turn(struct kl_record *r, uint64_t at_us, const struct klw_report *report) {
-    FILE *trace = r->trace;
-    if (!trace) return;
-    fprintf(trace, "%" PRIu64 ",", at_us - r->begin_us);
-    if (report->run)
-        fprintf(trace, "%" PRIu32 ",%" PRIu32, report->first, report->last);
-    else
-        fputs(",", trace);
-    fprintf(trace, ",%" PRIu32 ",%" PRIu32 ",%.2f,%u,%d,", report->run, report->backlog, report->lead_frames,
-            report->spacing, report->stalled);
-    if (*report->event) fprintf(trace, "\"%s\"", report->event);
-    fputc('\n', trace);
+    char frames[24] = ",", event[KLW_EVENT_MAX + 3] = "";
+    kl_record_states_turn(r, false);
+    tell_failed(r, kl_spool_failed(&r->hashes) || kl_spool_failed(&r->trace) ||
+                       kl_spool_failed(&r->recorder.spool));
+    if (!r->trace.path) return;
+    if (report->run) snprintf(frames, sizeof frames, "%" PRIu32 ",%" PRIu32, report->first, report->last);
+    if (*report->event) snprintf(event, sizeof event, "\"%s\"", report->event);
+    kl_spool_print(&r->trace, "%" PRIu64 ",%s,%" PRIu32 ",%" PRIu32 ",%.2f,%u,%d,%s\n", at_us - r->begin_us,
+                   frames, report->run, report->backlog, report->lead_frames, report->spacing,
+                   report->stalled, event);
 }
 
-static void close_file(FILE **f) {
-    if (*f) fclose(*f);
-    *f = NULL;
+void kl_record_end(struct kl_record *r) {
+    kl_record_states_turn(r, true);
+    bool failed = kl_spool_close(&r->hashes) != 0;
+    failed |= kl_spool_close(&r->trace) != 0;
+    failed |= kl_recorder_close(&r->recorder) != 0;
+    tell_failed(r, failed);
 }
 
 void kl_record_close(struct kl_record *r, const struct kl_record_sum *sum) {
     const struct kl_client_stats *s = &r->status->lock;
     char line[320];
-    close_file(&r->hashes);
-    close_file(&r->trace);
-    kl_record_run_end(r);
+    kl_spool_finish(&r->hashes);
+    kl_spool_finish(&r->trace);
+    kl_record_run_finish(r);
     if (!r->begun) return;
     r->begun = false;
     snprintf(line, sizeof line,

@@ -6,6 +6,7 @@
 #ifndef KLW_RECORD_H
 #define KLW_RECORD_H
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "core_wrapper/abi/wrapper_api.h"
@@ -13,23 +14,40 @@
 #include "core_wrapper/record/corrupt.h"
 #include "core_wrapper/record/keep.h"
 #include "core_wrapper/record/recording.h"
+#include "core_wrapper/start/sums.h"
 #include "core_wrapper/words/config.h"
 #include "net/engine/command.h"
 #include "net/engine/lock_client.h"
 #include "net/transport/link.h"
 
+/* A thread writes the states at a desync. */
+struct kl_record_states {
+    struct kl_thread thread;
+    bool runs;
+    atomic_bool done;
+    struct kl_keep keep;
+    struct kl_origin origin;
+    int written;
+    char why[256];
+};
+
+/* No call waits for a disk but kl_record_open(), kl_record_begin() and kl_record_end(). */
 struct kl_record {
     /* handed in by kl_record_init() */
     struct kl_frontend *front;
     struct kl_emulator *emu;
     const struct kl_config *config;
     const struct kl_stay_status *status;
+    struct kl_sums *sums; /* has read the content */
     /* its own */
-    FILE *hashes, *trace;
+    struct kl_spool hashes, trace;
+    bool told_failed; /* a file cannot be written */
     uint64_t begin_us;
     bool begun;
     struct kl_recorder recorder;
     struct kl_keep keep;
+    struct kl_record_states states;
+    bool states_again; /* another desync came while a thread wrote the states */
     struct kl_corrupt corrupt;
     bool planted_once;       /* also if this machine replays the history from frame 0 later */
     struct kl_origin origin; /* of this session's states */
@@ -38,34 +56,42 @@ struct kl_record {
 
 /* Before anything else: records are of this match. All is borrowed. */
 void kl_record_init(struct kl_record *r, struct kl_frontend *front, struct kl_emulator *emu,
-                    const struct kl_config *config, const struct kl_stay_status *status);
+                    const struct kl_config *config, const struct kl_stay_status *status,
+                    struct kl_sums *sums);
 
 void kl_record_open(struct kl_record *r);
 /* Frame 0 is next. start: the room's start data, or NULL. */
 void kl_record_begin(struct kl_record *r, const uint8_t *start, size_t len);
-/* A frame is next: its inputs, and the hash of RAM after the one before. */
-void kl_record_frame(struct kl_record *r, const struct kl_frame *f);
+/* A frame is next. True: a state was loaded, with a
+ * planted byte. */
+bool kl_record_frame(struct kl_record *r, const struct kl_frame *f);
 /* Hashes that were taken of this state. */
 void kl_record_hash(struct kl_record *r, const struct klw_hash *h, const void *state, size_t bytes);
-/* A command of the room. snapshot: what SNAPSHOT did to the core. */
-enum kl_record_snapshot { KL_RECORD_NONE, KL_RECORD_SAVED, KL_RECORD_LOADED };
-void kl_record_command(struct kl_record *r, const struct kl_command *c, uint32_t frame,
-                       enum kl_record_snapshot snapshot);
+/* The room's commands before the frame that comes next; SNAPSHOT among them made the core serialize, and load
+ * its own state again. */
+void kl_record_commands(struct kl_record *r, const struct kl_commands *set);
+void kl_record_serialized(struct kl_record *r, uint32_t frame, bool loaded);
+/* The run begins with a state of the room. */
+void kl_record_snapshot(struct kl_record *r, const struct kl_offer *o);
 /* Before that frame the core was changed by something that no recording holds. */
 void kl_record_alien(struct kl_record *r, uint32_t frame, const char *why);
-/* The hashes differ somewhere: the kept states are written. */
+/* The hashes differ somewhere: a thread writes the kept states. */
 void kl_record_desync(struct kl_record *r);
 void kl_record_turn(struct kl_record *r, uint64_t at_us, const struct klw_report *report);
 /* record_run.c's share of begin, hash and close. */
 void kl_record_run_begin(struct kl_record *r, const uint8_t *start, size_t len);
 void kl_record_run_hash(struct kl_record *r, const struct klw_hash *h, const void *state, size_t bytes);
-void kl_record_run_end(struct kl_record *r);
-/* Closes the files, and writes the closing line if frames were run. A second call does nothing. */
+void kl_record_run_finish(struct kl_record *r);
+/* Tells what became of the states, once the thread has written them. wait: now. */
+void kl_record_states_turn(struct kl_record *r, bool wait);
+/* Finishes the files, and writes the closing line if frames were run. A second call does nothing. */
 struct kl_record_sum {
     uint32_t frames;
     uint64_t stalls, stall_longest_us;
     int64_t desync_first; /* frame; -1: there was none */
 };
 void kl_record_close(struct kl_record *r, const struct kl_record_sum *sum);
+/* Waits until all is on the disk; no thread is left. */
+void kl_record_end(struct kl_record *r);
 
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "net/platform/environment.h"
-#include "core_wrapper/words/command_words.h"
 #include "core_wrapper/record/corrupt.h"
 #include "core_wrapper/start/identity.h"
 #include "core_wrapper/record/keep.h"
@@ -23,7 +22,7 @@ static void find_origin(struct kl_record *r) {
     facts.count = 0;
     r->emu->core.get_system_info(&info);
     kl_identity_core(&facts, &info);
-    kl_identity_content(&facts, &r->emu->content);
+    kl_identity_content(&facts, &r->emu->content, r->sums);
     for (unsigned i = 0; i < facts.count; i++) {
         if (!strcmp(facts.fact[i].key, "core"))
             snprintf(r->origin.core, sizeof r->origin.core, "%s", facts.fact[i].value);
@@ -34,51 +33,66 @@ static void find_origin(struct kl_record *r) {
     r->origin.epoch_s = r->status->prepare.epoch_s;
 }
 
-static void record_start(struct kl_record *r, const struct kl_start *s) {
-    char text[64];
-    for (unsigned i = 0; i < s->device_count; i++) {
-        snprintf(text, sizeof text, "%u %" PRIu32, s->device[i].port, s->device[i].device);
-        kl_recorder_line(&r->recorder, "device", text);
+/* Options that have another value here than the room's start data says. */
+static void record_options(struct kl_record *r, const struct kl_start *start) {
+    for (unsigned i = 0; i < r->emu->options.count; i++) {
+        struct kl_klr_event e = {.kind = KL_KLR_OPTION};
+        const struct kl_option *o = &r->emu->options.at[i];
+        bool said = false;
+        for (unsigned k = 0; k < start->option_count && !said; k++)
+            said = !strcmp(start->option[k].key, o->key) && !strcmp(start->option[k].value, o->value);
+        snprintf(e.text, sizeof e.text, "%s=%s", o->key, o->value);
+        if (!said) kl_recorder_event(&r->recorder, &e);
     }
-    for (unsigned i = 0; i < s->memory_count; i++)
-        kl_recorder_memory(&r->recorder, s->memory[i].id, s->memory[i].bytes, s->memory[i].len);
-    snprintf(text, sizeof text, "0 the host's %u save files were brought", s->file_count);
-    if (s->file_count) kl_recorder_line(&r->recorder, "alien", text);
+}
+
+static void describe_room(struct kl_record *r, struct kl_klr_room *room) {
+    const struct kl_roster *roster = &r->status->roster;
+    kl_copy_cut(room->name, sizeof room->name, r->config->room);
+    room->has_params = true;
+    room->params = r->status->welcome.params;
+    kl_facts_add(&room->facts, "core", r->origin.core);
+    kl_facts_add(&room->facts, "content", r->origin.content);
+    for (unsigned i = 0; i < roster->count; i++) {
+        struct kl_klr_member *m = &room->member[room->members++];
+        m->client = roster->member[i].client;
+        m->seats = roster->member[i].seats;
+        kl_copy_cut(m->name, sizeof m->name, roster->member[i].name);
+    }
 }
 
 static void record_head(struct kl_record *r, const uint8_t *data, size_t len) {
-    char text[KL_RECORDING_TEXT];
+    static struct kl_klr_room room;
+    struct kl_klr_head head = {
+        .rules = KL_KLR_RULES, .flags = KL_KLR_BY_CLIENT | KL_KLR_HAS_EPOCH, .epoch_s = r->origin.epoch_s};
     struct kl_start *start = calloc(1, sizeof *start);
-    kl_recorder_line(&r->recorder, "core", r->origin.core);
-    kl_recorder_line(&r->recorder, "content", r->origin.content);
-    snprintf(text, sizeof text, "%" PRIu64, r->origin.epoch_s);
-    kl_recorder_line(&r->recorder, "epoch", text);
-    for (unsigned i = 0; i < r->emu->options.count; i++) {
-        snprintf(text, sizeof text, "%s=%s", r->emu->options.at[i].key, r->emu->options.at[i].value);
-        kl_recorder_line(&r->recorder, "option", text);
-    }
-    if (start && data && kl_start_decode(start, data, len) == 0) record_start(r, start);
+    memcpy(head.room_id, r->status->welcome.room_id, sizeof head.room_id);
+    memset(&room, 0, sizeof room);
+    describe_room(r, &room);
+    kl_recorder_head(&r->recorder, r->status->welcome.client, &head, &room, data, len);
+    if (start && data && kl_start_decode(start, data, len) != 0) start->option_count = 0;
+    if (start) record_options(r, start);
     free(start);
 }
 
 void kl_record_run_begin(struct kl_record *r, const uint8_t *start, size_t len) {
     const char *path = kl_environment_get("KEYLOCK_RECORD"), *planted = kl_environment_get("KEYLOCK_CORRUPT");
     char why[256];
-    kl_record_run_end(r);
+    kl_record_run_finish(r);
+    (void)kl_recorder_close(&r->recorder);
     find_origin(r);
     snprintf(r->keep.dir, sizeof r->keep.dir, "%s", r->config->states);
     if (path && *path && kl_recorder_open(&r->recorder, path) != 0)
         kl_frontend_say(r->front, KL_SCREEN_WARNING, 4000, "KEYLOCK_RECORD: cannot write %s", path);
-    if (r->recorder.file) record_head(r, start, len);
+    if (r->recorder.on) record_head(r, start, len);
     r->corrupt.set = false;
     if (planted && *planted && !r->planted_once &&
         kl_corrupt_parse(&r->corrupt, planted, why, sizeof why) != 0)
         kl_frontend_say(r->front, KL_SCREEN_WARNING, 4000, "KEYLOCK_CORRUPT: %s", why);
 }
 
-void kl_record_run_end(struct kl_record *r) {
-    if (kl_recorder_close(&r->recorder) != 0)
-        kl_frontend_say(r->front, KL_SCREEN_WARNING, 4000, "cannot write the recording: is the disk full?");
+void kl_record_run_finish(struct kl_record *r) {
+    kl_recorder_finish(&r->recorder);
     kl_keep_free(&r->keep);
 }
 
@@ -90,31 +104,25 @@ static struct retro_memory_map memory_map(struct kl_record *r) {
 
 static void plant(struct kl_record *r) {
     struct retro_memory_map map = memory_map(r);
-    char line[256], text[64];
+    char line[256];
     r->corrupt.set = false;
     r->planted_once = true;
     if (kl_corrupt_do(&r->corrupt, &r->emu->core, map.num_descriptors ? &map : NULL, line, sizeof line) ==
         0) {
-        snprintf(text, sizeof text, "%" PRIu32 " %" PRIu64, r->corrupt.frame, r->corrupt.offset);
-        kl_recorder_line(&r->recorder, "flip", text);
+        struct kl_klr_event e = {.kind = KL_KLR_FLIP,
+                                 .frame = r->corrupt.frame,
+                                 .offset = r->corrupt.offset,
+                                 .yes = r->corrupt.in_state};
+        kl_recorder_event(&r->recorder, &e);
     }
     kl_frontend_say(r->front, KL_SCREEN_WARNING, 4000, "%s", line);
 }
 
-/* RAM can be hashed after every frame, for reading it does nothing to the core. */
-static void hash_ram(struct kl_record *r, uint32_t label) {
-    struct klw_hash h = {.frame = label};
-    struct retro_memory_map map = memory_map(r);
-    struct kl_ram ram;
-    kl_ram_find(&ram, &r->emu->core, map.num_descriptors ? &map : NULL);
-    h.has_ram = kl_ram_hash(&ram, &h.ram);
-    kl_recorder_hash(&r->recorder, &h);
-}
-
-void kl_record_frame(struct kl_record *r, const struct kl_frame *f) {
-    if (r->recorder.file && f->number > r->recorder.hashed) hash_ram(r, f->number - 1);
-    kl_recorder_frame(&r->recorder, f->number, f->in);
-    if (r->corrupt.set && f->number == r->corrupt.frame) plant(r);
+bool kl_record_frame(struct kl_record *r, const struct kl_frame *f) {
+    kl_recorder_frame(&r->recorder, f);
+    if (!r->corrupt.set || f->number != r->corrupt.frame) return false;
+    plant(r);
+    return r->corrupt.in_state;
 }
 
 void kl_record_run_hash(struct kl_record *r, const struct klw_hash *h, const void *state, size_t bytes) {
@@ -124,45 +132,61 @@ void kl_record_run_hash(struct kl_record *r, const struct klw_hash *h, const voi
 
 /* --- other events --- */
 
-void kl_record_command(struct kl_record *r, const struct kl_command *c, uint32_t frame,
-                       enum kl_record_snapshot snapshot) {
-    char key[KL_COMMAND_BYTES + 1], value[KL_COMMAND_BYTES + 1], text[KL_RECORDING_TEXT] = "";
-    struct kl_reader in;
-    uint16_t disk;
-    switch (c->kind) {
-    case KL_COMMAND_RESET: snprintf(text, sizeof text, "%" PRIu32 " reset", frame); break;
-    case KL_COMMAND_SAVE: snprintf(text, sizeof text, "%" PRIu32 " save", frame); break;
-    case KL_COMMAND_SNAPSHOT:
-        if (snapshot != KL_RECORD_NONE)
-            snprintf(text, sizeof text, "%" PRIu32 " snapshot%s", frame,
-                     snapshot == KL_RECORD_LOADED ? " load" : "");
-        break;
-    case KL_COMMAND_LOAD:
-        kl_reader_init(&in, c->data, c->len);
-        snprintf(text, sizeof text, "%" PRIu32 " load %" PRIu32, frame, kl_read_u32(&in));
-        break;
-    case KL_COMMAND_OPTION:
-        if (kl_words_option(c, key, value))
-            snprintf(text, sizeof text, "%" PRIu32 " option %.240s=%.240s", frame, key, value);
-        break;
-    case KL_COMMAND_DISK:
-        if (kl_words_get_disk(c, &disk)) snprintf(text, sizeof text, "%" PRIu32 " disk %u", frame, disk + 1u);
-        break;
-    default: break; /* nothing to the core */
-    }
-    if (*text) kl_recorder_line(&r->recorder, "do", text);
+void kl_record_commands(struct kl_record *r, const struct kl_commands *set) {
+    kl_recorder_commands(&r->recorder, set);
+}
+
+void kl_record_serialized(struct kl_record *r, uint32_t frame, bool loaded) {
+    kl_recorder_event(&r->recorder,
+                      &(struct kl_klr_event){.kind = KL_KLR_SERIALIZED, .frame = frame, .yes = loaded});
 }
 
 void kl_record_alien(struct kl_record *r, uint32_t frame, const char *why) {
-    char text[KL_RECORDING_TEXT];
-    snprintf(text, sizeof text, "%" PRIu32 " %s", frame, why);
-    kl_recorder_line(&r->recorder, "alien", text);
+    struct kl_klr_event e = {.kind = KL_KLR_ALIEN, .frame = frame};
+    kl_copy_cut(e.text, sizeof e.text, why);
+    kl_recorder_event(&r->recorder, &e);
+}
+
+void kl_record_snapshot(struct kl_record *r, const struct kl_offer *o) {
+    struct kl_klr_snapshot s = {
+        .frame = o->keyframe, .bytes = o->bytes, .before = {.intervals = o->interval, .end = o->keyframe}};
+    memcpy(s.hash, o->hash, sizeof s.hash);
+    memcpy(s.before.digest, o->digest, sizeof s.before.digest);
+    kl_recorder_snapshot(&r->recorder, &s);
+}
+
+static void write_states(void *arg) {
+    struct kl_record_states *w = arg;
+    w->written = kl_keep_write(&w->keep, &w->origin, w->why, sizeof w->why);
+    atomic_store(&w->done, true);
 }
 
 void kl_record_desync(struct kl_record *r) {
-    char why[256];
-    int written = kl_keep_write(&r->keep, &r->origin, why, sizeof why);
-    if (written < 0)
-        kl_frontend_say(r->front, KL_SCREEN_WARNING, 4000, "cannot write the states at the desync: %s", why);
-    if (written > 0) kl_frontend_log(r->front, "keylock: %d states written to %s", written, r->keep.dir);
+    struct kl_record_states *w = &r->states;
+    if (!r->keep.dir[0] || !r->keep.count || w->runs) {
+        r->states_again = w->runs;
+        return;
+    }
+    w->keep = r->keep; /* with its memory */
+    w->origin = r->origin;
+    memset(r->keep.slot, 0, sizeof r->keep.slot);
+    r->keep.count = 0;
+    atomic_store(&w->done, false);
+    w->runs = kl_thread_start(&w->thread, "keylock-states", write_states, w) == 0;
+    if (!w->runs) kl_keep_free(&w->keep);
+}
+
+void kl_record_states_turn(struct kl_record *r, bool wait) {
+    struct kl_record_states *w = &r->states;
+    if (!w->runs || !(wait || atomic_load(&w->done))) return;
+    kl_thread_join(&w->thread);
+    w->runs = false;
+    if (w->written < 0)
+        kl_frontend_say(r->front, KL_SCREEN_WARNING, 4000, "cannot write the states at the desync: %s",
+                        w->why);
+    if (w->written > 0)
+        kl_frontend_log(r->front, "keylock: %d states written to %s", w->written, w->keep.dir);
+    kl_keep_free(&w->keep);
+    if (r->states_again && !wait) kl_record_desync(r);
+    r->states_again = false;
 }

@@ -1,301 +1,307 @@
-#include "net/platform/file.h"
-#include "core_wrapper/record/recording.h"
-
-#include <errno.h>
+/* A recording, read (recording.h). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core_wrapper/record/recording.h"
 #include "net/engine/facts.h"
+#include "net/platform/file.h"
+#include "net/session/command_words.h"
 
-#define LINE_MAX_BYTES 1024
-#define HEX_BYTES      256 /* of a coded input (more than any takes) or a piece of memory */
-
-/* --- writing --- */
-
-int kl_recorder_open(struct kl_recorder *r, const char *path) {
-    memset(r, 0, sizeof *r);
-    r->file = kl_file_stream(path, "w");
-    if (!r->file) return -1;
-    setvbuf(r->file, NULL, _IOLBF, 1 << 16);
-    fputs(KL_RECORDING_MAGIC "\n", r->file);
-    return 0;
-}
-
-void kl_recorder_line(struct kl_recorder *r, const char *word, const char *value) {
-    if (!r->file) return;
-    fprintf(r->file, "%s ", word);
-    for (unsigned i = 0; i < KL_RECORDING_TEXT - 1 && value[i]; i++)
-        fputc((unsigned char)value[i] < ' ' ? ' ' : value[i], r->file);
-    fputc('\n', r->file);
-}
-
-static void put_hex(FILE *f, const uint8_t *p, size_t len) {
-    for (size_t i = 0; i < len; i++)
-        fprintf(f, "%02x", p[i]);
-}
-
-void kl_recorder_memory(struct kl_recorder *r, unsigned id, const void *bytes, size_t len) {
-    for (size_t at = 0; r->file && at < len; at += KL_RECORDING_PIECE) {
-        size_t n = len - at < KL_RECORDING_PIECE ? len - at : KL_RECORDING_PIECE;
-        fprintf(r->file, "memory %u %zu ", id, at);
-        put_hex(r->file, (const uint8_t *)bytes + at, n);
-        fputc('\n', r->file);
-    }
-}
-
-static bool only_pad(const struct kl_input *in) {
-    struct kl_input pad = {.joypad = in->joypad};
-    return kl_input_equal(in, &pad);
-}
-
-static void put_input(FILE *f, uint32_t frame, unsigned seat, const struct kl_input *in) {
-    uint8_t bytes[HEX_BYTES];
-    struct kl_input_coder coder;
-    struct kl_writer w;
-    fprintf(f, "input %" PRIu32 " %u %04x", frame, seat, in->joypad);
-    if (!only_pad(in)) {
-        kl_writer_init(&w, bytes, sizeof bytes);
-        kl_input_coder_init(&coder);
-        kl_input_encode(&coder, &w, in);
-        fputc(' ', f);
-        put_hex(f, bytes, (size_t)(w.at - bytes));
-    }
-    fputc('\n', f);
-}
-
-void kl_recorder_frame(struct kl_recorder *r, uint32_t frame, const struct kl_input in[KL_MAX_SEATS]) {
-    if (!r->file) return;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        if (kl_input_equal(&in[s], &r->last[s])) continue;
-        r->last[s] = in[s];
-        put_input(r->file, frame, s, &in[s]);
-    }
-    r->frames = frame + 1;
-}
-
-static void put_hash(FILE *f, bool has, uint64_t hash, char end) {
-    if (has)
-        fprintf(f, "%016" PRIx64 "%c", hash, end);
-    else
-        fprintf(f, "-%c", end);
-}
-
-void kl_recorder_hash(struct kl_recorder *r, const struct klw_hash *h) {
-    r->hashed = h->frame + 1;
-    if (!r->file || (!h->has_ram && !h->has_state)) return;
-    fprintf(r->file, "hash %" PRIu32 " ", h->frame);
-    put_hash(r->file, h->has_ram, h->ram, ' ');
-    put_hash(r->file, h->has_state, h->state, '\n');
-}
-
-int kl_recorder_close(struct kl_recorder *r) {
-    if (!r->file) return 0;
-    fprintf(r->file, "end %" PRIu32 "\n", r->frames);
-    bool bad = ferror(r->file) != 0;
-    bad |= fclose(r->file) != 0;
-    r->file = NULL;
-    return bad ? -1 : 0;
-}
-
-/* --- reading --- */
-
-/* Room for one more in an array that doubles whenever it is full. */
+/* Room for one more in an array that doubles whenever it is full. False: no memory, and it is as before. */
 static void *one_more(void *array, unsigned count, size_t size) {
     if (count & (count - 1)) return array;
     return realloc(array, (count ? 2 * (size_t)count : 1) * size);
 }
-#define ADD(array, count) ((array) = one_more((array), (count), sizeof *(array)))
+#define ADD(array, count)                                                                                    \
+    __extension__({                                                                                          \
+        void *more = one_more((array), (count), sizeof *(array));                                            \
+        if (more) (array) = more;                                                                            \
+        more != NULL;                                                                                        \
+    })
 
-static bool number(const char **text, int base, uint64_t max, uint64_t *out) {
-    char *end;
-    if (!strchr("0123456789abcdefABCDEF", **text) || !**text) return false;
-    errno = 0;
-    *out = strtoull(*text, &end, base);
-    if (errno || end == *text || *out > max || (*end && *end != ' ')) return false;
-    *text = end + (*end == ' ');
+/* --- facts of the beginning --- */
+
+static bool read_head(struct kl_recording *r, struct kl_reader *in) {
+    kl_klr_read_head(in, &r->head);
     return true;
 }
 
-static int nibble(char c) {
-    const char *digits = "0123456789abcdef", *p = c ? strchr(digits, c) : NULL;
-    return p ? (int)(p - digits) : -1;
-}
-
-/* Bytes, or -1. */
-static int take_hex(const char *hex, uint8_t out[HEX_BYTES]) {
-    size_t n = strlen(hex) / 2;
-    if (strlen(hex) % 2 || n > HEX_BYTES) return -1;
-    for (size_t i = 0; i < n; i++) {
-        int high = nibble(hex[2 * i]), low = nibble(hex[2 * i + 1]);
-        if (high < 0 || low < 0) return -1;
-        out[i] = (uint8_t)(high << 4 | low);
+static bool read_room(struct kl_recording *r, struct kl_reader *in) {
+    kl_klr_read_room(in, &r->room);
+    for (unsigned i = 0; !in->failed && i < r->room.facts.count; i++) {
+        const struct kl_fact *f = &r->room.facts.fact[i];
+        if (!strcmp(f->key, "core")) kl_copy_cut(r->core, sizeof r->core, f->value);
+        if (!strcmp(f->key, "content")) kl_copy_cut(r->content, sizeof r->content, f->value);
     }
-    return (int)n;
-}
-
-static bool coded(const char *hex, struct kl_input *in) {
-    uint8_t bytes[HEX_BYTES];
-    struct kl_input_decoder decoder;
-    struct kl_reader reader;
-    int n = take_hex(hex, bytes);
-    if (n < 0) return false;
-    kl_reader_init(&reader, bytes, (size_t)n);
-    kl_input_decoder_init(&decoder);
-    kl_input_decode(&decoder, &reader, in);
-    return !reader.failed && !kl_reader_left(&reader) && !decoder.run_left;
-}
-
-static bool take_memory(struct kl_recording *r, const char *text) {
-    uint64_t id, offset;
-    if (!number(&text, 10, UINT32_MAX, &id) || !number(&text, 10, UINT32_MAX - HEX_BYTES, &offset))
-        return false;
-    if (!ADD(r->memory, r->memories)) return false;
-    struct kl_recorded_memory *m = &r->memory[r->memories];
-    int len = take_hex(text, m->bytes);
-    if (len <= 0) return false;
-    m->id = (uint32_t)id;
-    m->offset = (uint32_t)offset;
-    m->len = (uint32_t)len;
-    r->memories++;
     return true;
 }
 
-static bool take_input(struct kl_recording *r, const char *text) {
-    uint64_t frame, seat, pad;
-    struct kl_recorded_input in = {0};
-    if (!number(&text, 10, UINT32_MAX - 1, &frame) || !number(&text, 10, KL_MAX_SEATS - 1, &seat) ||
-        !number(&text, 16, UINT16_MAX, &pad))
-        return false;
-    in.frame = (uint32_t)frame;
-    in.seat = (uint8_t)seat;
-    in.in.joypad = (uint16_t)pad;
-    if (*text && (!coded(text, &in.in) || in.in.joypad != pad)) return false;
-    if (r->inputs && r->input[r->inputs - 1].frame > in.frame) return false;
-    if (!ADD(r->input, r->inputs)) return false;
-    r->input[r->inputs++] = in;
-    if (r->frames < in.frame + 1) r->frames = in.frame + 1;
+/* Another value of an option takes the place of the one in START. */
+static bool add_option(struct kl_recording *r, const char *pair) {
+    size_t key = strcspn(pair, "=") + 1;
+    for (unsigned i = 0; i < r->options; i++)
+        if (strncmp(r->option[i], pair, key) == 0) {
+            kl_copy_cut(r->option[i], KL_RECORDING_TEXT, pair);
+            return true;
+        }
+    if (!pair[key - 1] || key == 1 || !ADD(r->option, r->options)) return false;
+    kl_copy_cut(r->option[r->options++], KL_RECORDING_TEXT, pair);
     return true;
 }
 
-static bool take_one_hash(const char **text, bool *has, uint64_t *out) {
-    *has = **text != '-';
-    if (*has) return strcspn(*text, " ") == 16 && number(text, 16, UINT64_MAX, out);
-    *text += 1 + ((*text)[1] == ' ');
-    return true;
-}
-
-static bool take_hash(struct kl_recording *r, const char *text) {
-    uint64_t frame;
-    struct klw_hash h = {0};
-    if (!number(&text, 10, UINT32_MAX - 1, &frame) || !take_one_hash(&text, &h.has_ram, &h.ram) ||
-        !take_one_hash(&text, &h.has_state, &h.state) || *text)
-        return false;
-    h.frame = (uint32_t)frame;
-    if (r->hashes && r->hash[r->hashes - 1].frame > h.frame) return false;
-    if (r->hashes && r->hash[r->hashes - 1].frame == h.frame) r->hashes--; /* RAM alone, then both */
-    if (!ADD(r->hash, r->hashes)) return false;
-    r->hash[r->hashes++] = h;
-    if (r->frames < h.frame + 1) r->frames = h.frame + 1;
-    return true;
-}
-
-static bool take_deed(struct kl_recording *r, int kind, const char *text) {
-    uint64_t frame;
-    if (!number(&text, 10, UINT32_MAX - 1, &frame) || !*text || !ADD(r->deed, r->deeds)) return false;
-    struct kl_recorded_deed *d = &r->deed[r->deeds++];
-    d->frame = (uint32_t)frame;
+static bool add_deed(struct kl_recording *r, uint32_t frame, int kind, const char *text) {
+    if (!ADD(r->deed, r->deeds)) return false;
+    struct kl_recorded_deed *d = &r->deed[r->deeds];
+    d->order = r->deeds++;
+    d->frame = frame;
     d->kind = kind;
     kl_copy_cut(d->text, sizeof d->text, text);
-    if (r->frames < d->frame) r->frames = d->frame;
     return true;
 }
 
-static bool take_option(struct kl_recording *r, const char *text) {
-    if (!strchr(text, '=') || *text == '=' || !ADD(r->option, r->options)) return false;
-    kl_copy_cut(r->option[r->options++], KL_RECORDING_TEXT, text);
+static bool take_start(struct kl_recording *r, const struct kl_start *s) {
+    char text[KL_RECORDING_TEXT];
+    for (unsigned i = 0; i < s->option_count; i++) {
+        snprintf(text, sizeof text, "%s=%s", s->option[i].key, s->option[i].value);
+        if (strcmp(s->option[i].key, KL_START_SYSTEM) && !add_option(r, text)) return false;
+    }
+    for (unsigned i = 0; i < s->device_count; i++) {
+        r->device_set |= (uint8_t)(1u << s->device[i].port);
+        r->device[s->device[i].port] = s->device[i].device;
+    }
+    memcpy(r->memory, s->memory, s->memory_count * sizeof *s->memory);
+    r->memories = s->memory_count;
+    snprintf(text, sizeof text, "the host's %u save files were brought", s->file_count);
+    return !s->file_count || add_deed(r, 0, KL_DEED_ALIEN, text);
+}
+
+static bool read_start(struct kl_recording *r, struct kl_reader *in) {
+    struct kl_start *start = calloc(1, sizeof *start);
+    bool good = start && kl_start_decode(start, in->at, kl_reader_left(in)) == 0 && take_start(r, start);
+    in->at = in->end;
+    free(start);
+    return good;
+}
+
+/* --- frames --- */
+
+/* The deed of SNAPSHOT on this machine: its event stands before the frame. */
+static const char *serialized(const struct kl_recording *r, uint32_t frame) {
+    for (unsigned i = r->serializeds; i-- > 0;)
+        if (r->serialized[i].frame == frame) return r->serialized[i].yes ? "snapshot load" : "snapshot";
+    return "";
+}
+
+static void command_words(char text[KL_RECORDING_TEXT], const struct kl_command *c) {
+    char key[KL_COMMAND_BYTES + 1], value[KL_COMMAND_BYTES + 1];
+    struct kl_reader in;
+    uint16_t disk;
+    switch (c->kind) {
+    case KL_COMMAND_RESET: snprintf(text, KL_RECORDING_TEXT, "reset"); break;
+    case KL_COMMAND_SAVE: snprintf(text, KL_RECORDING_TEXT, "save"); break;
+    case KL_COMMAND_LOAD:
+        kl_reader_init(&in, c->data, c->len);
+        snprintf(text, KL_RECORDING_TEXT, "load %" PRIu32, kl_read_u32(&in));
+        break;
+    case KL_COMMAND_OPTION:
+        if (kl_words_option(c, key, value)) snprintf(text, KL_RECORDING_TEXT, "option %s=%s", key, value);
+        break;
+    case KL_COMMAND_DISK:
+        if (kl_words_get_disk(c, &disk)) snprintf(text, KL_RECORDING_TEXT, "disk %u", disk + 1u);
+        break;
+    default: break; /* nothing to the core */
+    }
+}
+
+static bool add_commands(struct kl_recording *r, uint32_t frame, const struct kl_commands *set) {
+    for (unsigned i = 0; i < set->count; i++) {
+        char text[KL_RECORDING_TEXT] = "";
+        command_words(text, &set->at[i]);
+        if (set->at[i].kind == KL_COMMAND_SNAPSHOT) kl_copy_cut(text, sizeof text, serialized(r, frame));
+        if (*text && !add_deed(r, frame, KL_DEED_COMMAND, text)) return false;
+    }
     return true;
 }
 
-static bool take_device(struct kl_recording *r, const char *text) {
-    uint64_t port, id;
-    if (!number(&text, 10, KL_MAX_SEATS - 1, &port) || !number(&text, 10, UINT32_MAX, &id) || *text)
-        return false;
-    r->device_set |= (uint8_t)(1u << port);
-    r->device[port] = (uint32_t)id;
+static bool add_frame(struct kl_recording *r, const struct kl_frame *f, const struct kl_commands *set) {
+    static const struct kl_input neutral;
+    if (f->number < r->frames && r->frames != r->first) return false;
+    if (r->frames == r->first) r->first = f->number;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        const struct kl_input *in = f->active >> s & 1 ? &f->in[s] : &neutral;
+        if (kl_input_equal(in, &r->now[s])) continue;
+        if (!ADD(r->input, r->inputs)) return false;
+        r->input[r->inputs++] = (struct kl_recorded_input){f->number, (uint8_t)s, *in};
+        r->now[s] = *in;
+    }
+    r->frames = f->number + 1;
+    return !(f->flags & KL_FRAME_COMMANDS) || add_commands(r, f->number, set);
+}
+
+static bool read_pieces(struct kl_recording *r, struct kl_reader *in) {
+    const uint8_t *piece;
+    size_t len;
+    while ((piece = kl_klr_read_piece(in, &len))) {
+        struct kl_frames frames;
+        struct kl_frame f;
+        if (kl_piece_open(&frames, piece, len) != KL_OK) return false;
+        while (kl_frames_next(&frames, &f))
+            if (!add_frame(r, &f, &frames.commands)) return false;
+    }
     return true;
 }
 
-static bool take_frames(struct kl_recording *r, const char *text) {
-    uint64_t frames;
-    if (!number(&text, 10, UINT32_MAX, &frames) || *text) return false;
-    if (r->frames < frames) r->frames = (uint32_t)frames;
+/* --- the rest --- */
+
+/* From that frame on. */
+static void drop_hashes(struct kl_recording *r, uint32_t frame) {
+    while (r->hashes && r->hash[r->hashes - 1].frame >= frame)
+        r->hashes--;
+}
+
+/* Frames from this one on no longer count. */
+static bool cut(struct kl_recording *r, uint32_t frame) {
+    unsigned kept = 0;
+    if (frame >= r->frames || frame < r->first) return false;
+    while (r->inputs && r->input[r->inputs - 1].frame >= frame)
+        r->inputs--;
+    memset(r->now, 0, sizeof r->now);
+    for (unsigned i = 0; i < r->inputs; i++)
+        r->now[r->input[i].seat] = r->input[i].in;
+    for (unsigned i = 0; i < r->deeds; i++)
+        if (r->deed[i].kind != KL_DEED_COMMAND || r->deed[i].frame < frame) r->deed[kept++] = r->deed[i];
+    r->deeds = kept;
+    drop_hashes(r, frame);
+    if (r->digest.end > frame) r->digest = (struct kl_digest){0};
+    r->frames = frame;
     return true;
 }
 
-static const char *after(const char *line, const char *word) {
-    size_t n = strlen(word);
-    return strncmp(line, word, n) == 0 && line[n] == ' ' ? line + n + 1 : NULL;
+static bool read_hash(struct kl_recording *r, struct kl_reader *in) {
+    struct kl_klr_hash h;
+    kl_klr_read_hash(in, &h);
+    drop_hashes(r, h.label); /* of one frame the later one counts */
+    if (in->failed || !ADD(r->hash, r->hashes)) return false;
+    r->hash[r->hashes++] =
+        (struct klw_hash){h.label, h.has & KL_HASH_RAM, h.has & KL_HASH_STATE, h.ram, h.state};
+    return true;
 }
 
-static bool take_line(struct kl_recording *r, const char *line) {
-    const char *rest;
-    if ((rest = after(line, "input"))) return take_input(r, rest);
-    if ((rest = after(line, "hash"))) return take_hash(r, rest);
-    if ((rest = after(line, "do"))) return take_deed(r, KL_DEED_COMMAND, rest);
-    if ((rest = after(line, "flip"))) return take_deed(r, KL_DEED_FLIP, rest);
-    if ((rest = after(line, "alien"))) return take_deed(r, KL_DEED_ALIEN, rest);
-    if ((rest = after(line, "option"))) return take_option(r, rest);
-    if ((rest = after(line, "device"))) return take_device(r, rest);
-    if ((rest = after(line, "memory"))) return take_memory(r, rest);
-    if ((rest = after(line, "end"))) return take_frames(r, rest);
-    if ((rest = after(line, "core"))) return kl_copy_cut(r->core, sizeof r->core, rest), true;
-    if ((rest = after(line, "content"))) return kl_copy_cut(r->content, sizeof r->content, rest), true;
-    if ((rest = after(line, "epoch")))
-        return r->has_epoch = number(&rest, 10, INT64_MAX, &r->epoch_s) && !*rest;
-    return false;
+static bool add_serialized(struct kl_recording *r, const struct kl_klr_event *e) {
+    if (!ADD(r->serialized, r->serializeds)) return false;
+    r->serialized[r->serializeds++] = (struct kl_serialized){e->frame, e->yes};
+    return true;
 }
 
-int kl_recording_parse(struct kl_recording *r, FILE *f, const char *name, char *err, size_t err_len) {
-    char line[LINE_MAX_BYTES];
-    unsigned count = 0;
+static bool read_event(struct kl_recording *r, struct kl_reader *in) {
+    struct kl_klr_event e;
+    char text[KL_RECORDING_TEXT];
+    kl_klr_read_event(in, &e);
+    if (in->failed) return false;
+    switch (e.kind) {
+    case KL_KLR_OPTION: return add_option(r, e.text);
+    case KL_KLR_ALIEN: return add_deed(r, e.frame, KL_DEED_ALIEN, e.text);
+    case KL_KLR_SERIALIZED: return add_serialized(r, &e);
+    case KL_KLR_CUT: return cut(r, e.frame);
+    case KL_KLR_FLIP:
+        snprintf(text, sizeof text, "%" PRIu64 "%s", e.offset, e.yes ? " state" : "");
+        return add_deed(r, e.frame, KL_DEED_FLIP, text);
+    default: return true;
+    }
+}
+
+static bool read_snapshot(struct kl_recording *r, struct kl_reader *in) {
+    struct kl_klr_snapshot s;
+    char text[KL_RECORDING_TEXT];
+    kl_klr_read_snapshot(in, &s);
+    snprintf(text, sizeof text, "this run starts from the room's state of frame %" PRIu32, s.frame);
+    return !in->failed && add_deed(r, s.frame, KL_DEED_ALIEN, text);
+}
+
+static bool read_digest(struct kl_recording *r, struct kl_reader *in) {
+    kl_klr_read_digest(in, &r->digest);
+    return true;
+}
+
+static bool read_end(struct kl_recording *r, struct kl_reader *in) {
+    struct kl_klr_end end;
+    kl_klr_read_end(in, &end);
+    r->ended = true;
+    return true;
+}
+
+/* False: the body says what it may not. */
+static bool read_block(struct kl_recording *r, const struct kl_klr_cursor *c) {
+    static bool (*const by_type[])(struct kl_recording *, struct kl_reader *) = {
+        [KL_KLR_HEAD] = read_head,         [KL_KLR_ROOM] = read_room,     [KL_KLR_START] = read_start,
+        [KL_KLR_SNAPSHOT] = read_snapshot, [KL_KLR_PIECES] = read_pieces, [KL_KLR_DIGEST] = read_digest,
+        [KL_KLR_HASH] = read_hash,         [KL_KLR_EVENT] = read_event,   [KL_KLR_END] = read_end};
+    struct kl_reader in;
+    if (c->type >= sizeof by_type / sizeof *by_type || !by_type[c->type])
+        return true; /* of a later keylock */
+    kl_reader_init(&in, c->body, c->body_len);
+    return by_type[c->type](r, &in) && !in.failed && kl_reader_left(&in) == 0;
+}
+
+/* Before one frame: the commands as they came, then a planted desync. */
+static int deed_order(const void *a, const void *b) {
+    const struct kl_recorded_deed *x = a, *y = b;
+    if (x->frame != y->frame) return x->frame < y->frame ? -1 : 1;
+    if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+    return x->order < y->order ? -1 : 1;
+}
+
+/* The blocks, up to damage. 0, or -1: of another version, which `head` says. */
+static int read_blocks(struct kl_recording *r, struct kl_klr_cursor *c) {
+    enum kl_klr_next next;
+    for (uint64_t at = c->place.at; (next = kl_klr_next(c)) == KL_KLR_BLOCK; at = c->place.at, r->blocks++) {
+        bool good = (r->blocks == 0) == (c->type == KL_KLR_HEAD) && read_block(r, c);
+        if (r->blocks == 0 && good && r->head.version > KL_KLR_VERSION) return -1;
+        if (good) continue;
+        snprintf(r->damage, sizeof r->damage, "block %u at byte %" PRIu64 " (%s): its body is malformed",
+                 r->blocks, at, kl_klr_type_name(c->type));
+        return 0;
+    }
+    if (next == KL_KLR_WHOLE) return 0;
+    snprintf(r->damage, sizeof r->damage, "block %u at byte %" PRIu64 " (%s): %s", r->blocks, c->place.at,
+             kl_klr_type_name(c->type),
+             next == KL_KLR_TORN ? "the file ends within it" : "its check is wrong");
+    return 0;
+}
+
+int kl_recording_parse(struct kl_recording *r, void *bytes, size_t len, const char *name, char *err,
+                       size_t err_len) {
+    struct kl_klr_cursor c;
     memset(r, 0, sizeof *r);
-    while (fgets(line, sizeof line, f)) {
-        size_t len = strlen(line);
-        bool whole = len && line[len - 1] == '\n';
-        line[strcspn(line, "\r\n")] = 0;
-        if (count++ == 0) {
-            if (strcmp(line, KL_RECORDING_MAGIC) != 0) return 1;
-            continue;
-        }
-        if (take_line(r, line)) continue;
-        if (!whole && feof(f)) break; /* broke off */
-        snprintf(err, err_len,
-                 "%s:%u: expected a line of a recording (input, hash, do, …; frames in order), got \"%.80s\"",
-                 name, count, line);
+    r->bytes = bytes;
+    r->len = len;
+    if (!kl_klr_open(&c, bytes, len)) return 1;
+    if (read_blocks(r, &c) != 0) {
+        snprintf(err, err_len, "%s: expected a recording of version %d or less, got version %u", name,
+                 KL_KLR_VERSION, r->head.version);
         return -1;
     }
-    return count ? 0 : 1;
+    memset(r->now, 0, sizeof r->now);
+    if (r->deeds) qsort(r->deed, r->deeds, sizeof *r->deed, deed_order);
+    return 0;
 }
 
 int kl_recording_read(struct kl_recording *r, const char *path, char *err, size_t err_len) {
-    FILE *f = kl_file_stream(path, "r");
+    void *bytes;
+    size_t len;
     memset(r, 0, sizeof *r);
-    if (!f) {
-        snprintf(err, err_len, "cannot read %s: %s", path, strerror(errno));
-        return -1;
-    }
-    int result = kl_recording_parse(r, f, path, err, err_len);
-    fclose(f);
-    return result;
+    if (kl_file_read(path, KL_RECORDING_BYTES_MAX, 0, &bytes, &len, err, err_len) != 0) return -1;
+    return kl_recording_parse(r, bytes, len, path, err, err_len);
 }
 
 void kl_recording_free(struct kl_recording *r) {
+    free(r->bytes);
     free(r->option);
-    free(r->memory);
     free(r->input);
     free(r->hash);
     free(r->deed);
+    free(r->serialized);
     memset(r, 0, sizeof *r);
 }
 

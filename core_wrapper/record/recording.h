@@ -1,98 +1,122 @@
-/* recording.h - a run as a text file: its core, content, inputs and hashes, for `keylock bisect`.
+/* recording.h - one machine's run as a recording (net/RECORD.md): its core, content, options, inputs and
+ * hashes, for `keylock bisect` and `keylock record`.
  *
- * The first line is KL_RECORDING_MAGIC. Then each line is one of these, in order of frames:
- * - core NAME VERSION; content VALUE (identity.h); epoch SECONDS; option KEY=VALUE; device PORT ID
- * - memory ID OFFSET HEX: the bytes of retro_get_memory_data at frame 0 (save RAM that was brought)
- * - input FRAME SEAT PAD [HEX]: counts from that frame to the seat's next line. PAD: the buttons,
- *   hexadecimal; HEX: all of the input as PROTOCOL.md §3 codes it, if it is more than a pad
- * - hash FRAME RAM STATE: as in hash files; RAM after every frame, if there is any
- * - do FRAME WORDS: a command that changed the machine before that frame: reset, option KEY=VALUE, save,
- *   load FRAME (of its save), snapshot (all serialized), snapshot load (all also loaded it); disk N cannot
- *   be replayed
- * - flip FRAME OFFSET: a planted desync (corrupt.h), before that frame
- * - alien FRAME WHY: something outside this file changed the machine before that frame
- * - end FRAMES
- * A file that broke off is good up to its last whole line. */
+ * The file grows once a second, by a thread (spool.h). One that broke off, or is damaged, is good up to its
+ * last whole block. */
 #ifndef KLW_RECORDING_H
 #define KLW_RECORDING_H
 
 #include <stdio.h>
 
-#include "net/engine/input.h"
 #include "core_wrapper/abi/wrapper_api.h"
+#include "core_wrapper/record/spool.h"
+#include "core_wrapper/start/start.h"
+#include "net/record/klr.h"
+#include "net/record/klr_body.h"
+#include "net/record/pieces.h"
 
-#define KL_RECORDING_MAGIC "keylock recording 1"
-#define KL_RECORDING_PIECE 256 /* bytes of memory on a line */
-#define KL_RECORDING_TEXT  512 /* bytes of a text, NUL included */
+#define KL_RECORDING_TEXT      KL_KLR_TEXT  /* bytes of a text, NUL included */
+#define KL_RECORDING_BYTES_MAX (256u << 20) /* of a file that is read */
 
 /* --- writing --- */
 
 struct kl_recorder {
-    FILE *file; /* NULL: nothing is recorded, every call does nothing */
-    struct kl_input last[KL_MAX_SEATS];
-    uint32_t frames;
-    uint32_t hashed; /* frames below have been hashed */
+    bool on; /* false: nothing is recorded, every call does nothing */
+    struct kl_spool spool;
+    struct kl_klr_place place;
+    struct kl_pieces *pieces;    /* heap */
+    struct kl_commands commands; /* before the next frame, if its keyframe is that one */
+    uint16_t client;             /* a bit: whose hashes these are */
+    uint32_t frames;             /* the newest frame + 1 */
+    uint32_t written, digested;  /* frames below are in the file; are under a DIGEST there */
 };
-/* 0, or -1 with errno. */
+/* r: closed; its bytes do not matter. 0, or -1 with errno: kl_spool_open(), no memory. kl_spool_failed()
+ * tells later of a file that cannot be written. The head comes next, before all others. */
 int kl_recorder_open(struct kl_recorder *r, const char *path);
-/* "core", "content", "epoch", "option", "device"; "do", "flip", "alien" begin their value with the frame.
- * Control characters are written as blanks. */
-void kl_recorder_line(struct kl_recorder *r, const char *word, const char *value);
-/* Writes "memory" in as many lines as the bytes need. */
-void kl_recorder_memory(struct kl_recorder *r, unsigned id, const void *bytes, size_t len);
-/* Records the inputs of a frame, before the frame runs. */
-void kl_recorder_frame(struct kl_recorder *r, uint32_t frame, const struct kl_input in[KL_MAX_SEATS]);
+/* client: of the machine in its room (KL_WATCHER: its hashes name nobody), or 0. start: the room's start
+ * data, may be NULL. */
+void kl_recorder_head(struct kl_recorder *r, unsigned client, const struct kl_klr_head *head,
+                      const struct kl_klr_room *room, const void *start, size_t start_len);
+/* The run begins with a state. */
+void kl_recorder_snapshot(struct kl_recorder *r, const struct kl_klr_snapshot *s);
+/* Before that frame. Control characters of a text are written as blanks. */
+void kl_recorder_event(struct kl_recorder *r, const struct kl_klr_event *e);
+/* The room's commands before the frame that comes next. */
+void kl_recorder_commands(struct kl_recorder *r, const struct kl_commands *c);
+/* A frame, before it runs. */
+void kl_recorder_frame(struct kl_recorder *r, const struct kl_frame *f);
 void kl_recorder_hash(struct kl_recorder *r, const struct klw_hash *h);
-/* Returns 0, or -1 if a write failed. A second call does nothing. */
+/* Writes the end; nothing is recorded any more. Waits for no disk. */
+void kl_recorder_finish(struct kl_recorder *r);
+/* The same, and waits for the disk. Returns 0, or -1 if a write failed. A second call does nothing. */
 int kl_recorder_close(struct kl_recorder *r);
+/* A line of a file of hashes: FRAME RAM STATE, "-" for a hash that is not there. */
+void kl_hash_line(struct kl_spool *s, const struct klw_hash *h);
 
 /* --- reading --- */
 
-struct kl_recorded_input {
+struct kl_recorded_input { /* counts from that frame to the seat's next one */
     uint32_t frame;
     uint8_t seat;
     struct kl_input in;
 };
-struct kl_recorded_memory {
-    uint32_t id, offset, len;
-    uint8_t bytes[KL_RECORDING_PIECE];
-};
-/* A line do, flip or alien. */
+/* Something that changed the machine before that frame. */
 struct kl_recorded_deed {
     uint32_t frame;
-    enum { KL_DEED_COMMAND, KL_DEED_FLIP, KL_DEED_ALIEN } kind;
-    char text[KL_RECORDING_TEXT]; /* words, offset, why */
+    unsigned order; /* in the file */
+    enum {
+        KL_DEED_COMMAND, /* reset, option KEY=VALUE, save, load FRAME (of its save), snapshot (all
+                            serialized), snapshot load (all also loaded it); disk N cannot be done again */
+        KL_DEED_FLIP,    /* a planted desync (corrupt.h): OFFSET [state] */
+        KL_DEED_ALIEN    /* the reason why this file does not hold all: WHY */
+    } kind;
+    char text[KL_RECORDING_TEXT];
 };
 struct kl_recording {
-    char core[KL_RECORDING_TEXT], content[KL_RECORDING_TEXT]; /* "": no such line */
-    bool has_epoch;
-    uint64_t epoch_s;
-    char (*option)[KL_RECORDING_TEXT];
+    uint8_t *bytes; /* of the file */
+    size_t len;
+    struct kl_klr_head head;
+    struct kl_klr_room room;
+    char core[KL_RECORDING_TEXT], content[KL_RECORDING_TEXT]; /* of the room's facts; "": none */
+    char (*option)[KL_RECORDING_TEXT];                        /* KEY=VALUE at the run's beginning */
     unsigned options;
     uint8_t device_set;
     uint32_t device[KL_MAX_SEATS];
-    struct kl_recorded_memory *memory;
+    struct kl_start_memory memory[KL_START_MEMORIES]; /* at frame 0; in bytes */
     unsigned memories;
     struct kl_recorded_input *input;
     unsigned inputs;
-    struct klw_hash *hash;
+    struct klw_hash *hash; /* in order of frames */
     unsigned hashes;
-    struct kl_recorded_deed *deed;
+    struct kl_recorded_deed *deed; /* in order of frames */
     unsigned deeds;
-    uint32_t frames; /* number of the last frame in the file + 1 */
+    struct kl_serialized {
+        uint32_t frame;
+        bool yes; /* and loaded */
+    } * serialized;
+    unsigned serializeds;
+    uint32_t first, frames;  /* of the frames in the file: the first, the last + 1 */
+    struct kl_digest digest; /* of the last DIGEST; `end` 0: none */
+    unsigned blocks;
+    bool ended;       /* it has an END */
+    char damage[160]; /* "", or where it is torn or damaged, and how: what follows is not read */
     /* state of kl_recording_at() */
     unsigned next;
     uint32_t at;
     struct kl_input now[KL_MAX_SEATS];
 };
-/* Returns 0; 1: the file is no recording; -1 with a line in err that names file and line. Free r in any
- * case. */
+/* Returns 0, also with r->damage; 1: the file is no recording; -1 with a line in err: it cannot be read, or
+ * is of a later version. Free r in any case. */
 int kl_recording_read(struct kl_recording *r, const char *path, char *err, size_t err_len);
-/* kl_recording_read() from an open file; name: for err. */
-int kl_recording_parse(struct kl_recording *r, FILE *f, const char *name, char *err, size_t err_len);
+/* kl_recording_read() of these bytes, from malloc, which r owns then; name: for err. */
+int kl_recording_parse(struct kl_recording *r, void *bytes, size_t len, const char *name, char *err,
+                       size_t err_len);
 void kl_recording_free(struct kl_recording *r);
 
 /* The inputs of a frame, one for each seat, borrowed until the next call. Quick if frames go forward. */
 const struct kl_input *kl_recording_at(struct kl_recording *r, uint32_t frame);
+
+/* recording_text.c: as lines of text. Returns 0, or -1 if `out` cannot be written. */
+int kl_recording_text(struct kl_recording *r, FILE *out);
 
 #endif

@@ -69,7 +69,7 @@ static int draw_broken(const struct kl_canvas *c, int x, int y, int cells, int m
 
 /* --- chips: short texts, side by side, with dots between --- */
 
-#define CHIP_BYTES 56
+#define CHIP_BYTES (KL_NAME_MAX + 56)
 #define CHIPS_MAX  (KL_MAX_CLIENTS + 12)
 #define GAP_CELLS  3 /* a dot between blanks */
 
@@ -136,7 +136,7 @@ static void add_member(struct chips *s, const struct kl_panel *p, const struct k
         : m->you ? YELLOW
         : grey   ? GREY
                  : CYAN,
-        "%.23s%s%s%s", m->name, *seats ? " " : "", seats, mark_of(p, m));
+        "%s%s%s%s", m->name, *seats ? " " : "", seats, mark_of(p, m));
 }
 
 static void add_members(struct chips *s, const struct kl_panel *p, int most) {
@@ -159,7 +159,7 @@ static void add_watchers(struct chips *s, const struct kl_panel *p) {
 /* From a press to its frame, in whole frames, and whose link it is that needs them. */
 static void add_delay(struct chips *s, const struct kl_panel *p, bool wide, bool names) {
     unsigned frames = (unsigned)(p->lead_frames + 0.5);
-    char whose[64] = "";
+    char whose[KL_NAME_MAX + 16] = "";
     if (p->feels > 0) {
         unsigned feels = (unsigned)(p->feels + 0.5);
         add(s, WHITE, "feels %u%s, link %u", feels, !wide ? "" : feels == 1 ? " frame" : " frames", frames);
@@ -197,7 +197,11 @@ static void add_trouble(struct chips *s, const struct kl_panel *p, bool wide) {
 
 static void add_sync(struct chips *s, const struct kl_panel *p, bool wide) {
     if (p->desync)
-        add(s, RED, wide ? "out of sync at frame %u" : "out of sync", p->desync_frame);
+        add(s, RED,
+            p->plays_on ? wide ? "machines differ from frame %u" : "machines differ"
+            : wide      ? "out of sync at frame %u"
+                        : "out of sync",
+            p->desync_frame);
     else if (p->any_verified)
         add(s, GREEN, wide ? "in sync at frame %u" : "in sync", p->verified);
     else
@@ -228,10 +232,10 @@ struct graph {
 };
 
 /* Frames that the graph is high: the most that is worth seeing, rounded up to fours. */
-static unsigned lead_scale(const struct graph *g) {
+static unsigned lead_scale(const struct kl_graph *h, unsigned steps) {
     unsigned most = 4;
-    for (unsigned i = 0; i < (unsigned)g->steps; i++) {
-        struct kl_graph_step s = kl_graph_part(g->h, i, (unsigned)g->steps);
+    for (unsigned i = 0; i < steps; i++) {
+        struct kl_graph_step s = kl_graph_part(h, i, steps);
         unsigned need = s.need / 4u + 1, line = s.had / 4u + 1;
         if (need > most) most = need;
         if (line > most) most = line;
@@ -254,26 +258,28 @@ static void draw_step(const struct graph *g, const struct kl_canvas *c, int i, u
     if (s.had) kl_canvas_fill(c, x, bottom - line, 1, 1, YELLOW);
 }
 
-/* The colours' meanings, and the graph's size. */
-static void draw_legend(const struct kl_canvas *c, int x, int y, int cells, unsigned full) {
+/* The colours' meanings, and the graph's size. Returns the lines; c NULL: draws nothing. */
+static int draw_legend(const struct kl_canvas *c, int x, int y, int cells, unsigned full) {
     struct chips s = {.count = 0};
-    add(&s, GREEN, "needed");
+    add(&s, GREEN, "need");
     add(&s, YELLOW, "had");
     add(&s, CYAN, "waiting");
     add(&s, RED, "stop");
     add(&s, GREY, "%u frames", full);
-    flow(c, &s, x, y, cells);
+    return flow(c, &s, x, y, cells);
 }
 
-static void draw_graph(const struct kl_graph *h, const struct kl_canvas *c, int x, int y, int width,
-                       bool wide) {
-    if (width < 1) return;
+/* Units of height; c NULL: draws nothing. */
+static int draw_graph(const struct kl_graph *h, const struct kl_canvas *c, int x, int y, int width,
+                      bool wide) {
     struct graph g = {h, x, y, width < KL_GRAPH_STEPS ? width : KL_GRAPH_STEPS,
                       wide ? GRAPH_HEIGHT : GRAPH_NARROW};
-    unsigned full = lead_scale(&g);
-    for (int i = 0; i < g.steps; i++)
+    unsigned full = lead_scale(h, (unsigned)g.steps);
+    for (int i = 0; c && i < g.steps; i++)
         draw_step(&g, c, i, full);
-    if (wide) draw_legend(c, x, y + GRAPH_HEIGHT + 2, width / KL_FONT_WIDTH, full);
+    if (!wide) return GRAPH_NARROW + 1;
+    return GRAPH_HEIGHT + 2 +
+           LINE_HEIGHT * draw_legend(c, x, y + GRAPH_HEIGHT + 2, width / KL_FONT_WIDTH, full);
 }
 
 /* --- the panel --- */
@@ -288,7 +294,7 @@ void kl_panel_draw(const struct kl_panel *p, const struct kl_graph *h, const str
     enum kl_panel_tone tone = kl_panel_state(p, state, &percent);
     fill_chips(&s, p, wide);
     int lines = flow(NULL, &s, 0, 0, cells) + draw_broken(NULL, 0, 0, cells, STATE_LINES, 0, state);
-    int graph = wide ? GRAPH_HEIGHT + 2 + LINE_HEIGHT : GRAPH_NARROW + 1;
+    int graph = draw_graph(h, NULL, 0, 0, width, wide);
     kl_canvas_shade(c, 0, 0, width + 2 * EDGE, EDGE + lines * LINE_HEIGHT + graph);
     int y = EDGE + flow(c, &s, EDGE, EDGE, cells) * LINE_HEIGHT;
     y += draw_broken(c, EDGE, y, cells, STATE_LINES, tones[tone], state) * LINE_HEIGHT;

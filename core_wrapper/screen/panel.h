@@ -47,7 +47,13 @@ struct kl_panel {
     bool practises;     /* the core runs for the player alone until the match begins */
     bool retries;       /* KL_PANEL_REACHING: the relay did not answer, and is asked again */
     bool found_matches; /* KL_PANEL_FILLING: a room of a quick match, which strangers find by themselves */
-    char again[32];     /* the hot key that tries again ("Select+X"); "": there is none */
+    struct kl_panel_key {
+        /* "Select 0.4 s, press X", "right Shift, S"; "": there is none. For leaving "Select+B" */
+        char pad[48], typed[48];
+    } again, leave, panel;    /* hot keys: try again, leave, turn the panel on or off */
+    unsigned leave_s;         /* for which the hot key for leaving is to be held */
+    char goes_on[48];         /* the hot key that ends a pause; "": there is none, or not for us */
+    char beside[KL_NAME_MAX]; /* KL_PANEL_FILLING: another open room of this game; "": none is known */
     char room[KL_NAME_MAX], relay[64], reason[KL_PANEL_LINE];
     char link[KL_PANEL_LINE];   /* by which others come in; "": not for us to tell */
     unsigned watchers, delay_s; /* from outside the game, and how much later */
@@ -55,6 +61,9 @@ struct kl_panel {
     unsigned count;
     struct kl_panel_member member[KL_MAX_CLIENTS];
     uint32_t data_done, data_total; /* bytes of start data */
+    bool checks;                    /* files are being read for their checksums: */
+    unsigned check_disk;            /* this disk, from 1; 0: those of the game */
+    unsigned check_percent;
     bool begins;                    /* a state to begin with is on its way, or being loaded: */
     uint32_t shot_done, shot_total; /* bytes of it */
     bool waits_way;                 /* the others play: we wait for the way to them */
@@ -75,10 +84,13 @@ struct kl_panel {
     double machine_fps, core_fps; /* frames that this machine runs in a second, and the core's rate */
     bool absent;                  /* our seats are not waited for */
     bool paused;
+    char question[KL_PANEL_LINE]; /* paused: that the room asks, with the key that answers; "": it does not */
     bool any_verified, desync;
     bool desync_is_news; /* just found: told before everything else */
     uint32_t verified, desync_frame;
-    unsigned seat_time_s; /* that the room keeps a seat for, without a connection */
+    const char *desync_part; /* kl_parts_name() */
+    bool plays_on;           /* it is not healed, and the players play on */
+    unsigned seat_time_s;    /* that the room keeps a seat for, without a connection */
     uint64_t
         state_us; /* how long it has been like that: the stage, or the stall, pause or absence within it */
     bool stalled;

@@ -5,9 +5,8 @@
 
 #include "core_wrapper/screen/panel.h"
 
-#define LEAVE       "Leave: Core Options, Play, Alone"
 #define UNSURE_US   4000000 /* a relay that is there has answered long before */
-#define NAMES_BYTES 120     /* of names in one line */
+#define NAMES_BYTES 240     /* of names in one line */
 
 __attribute__((format(__printf__, 2, 3))) static void add(struct kl_card *card, const char *format, ...) {
     va_list args;
@@ -15,6 +14,24 @@ __attribute__((format(__printf__, 2, 3))) static void add(struct kl_card *card, 
     va_start(args, format);
     vsnprintf(card->line[card->count++], KL_PANEL_LINE, format, args);
     va_end(args);
+}
+
+/* "Panel: hold Select 0.4 s, press R (right Shift, W)": of the keyboard behind, as RetroArch has them. */
+static void add_key(struct kl_card *card, const char *what, const struct kl_panel_key *key,
+                    const char *how_long) {
+    const char *typed = key->typed;
+    if (*key->pad)
+        add(card, "%s: hold %s%s%s%s%s", what, key->pad, how_long, *typed ? " (" : "", typed,
+            *typed ? ")" : "");
+}
+
+static void add_leave(const struct kl_panel *p, struct kl_card *card) {
+    char how_long[24];
+    snprintf(how_long, sizeof how_long, " %u s", p->leave_s);
+    if (*p->leave.pad)
+        add_key(card, "Leave", &p->leave, how_long);
+    else
+        add(card, "Leave: Core Options, Play, Alone");
 }
 
 /* The line of the state, as a headline. */
@@ -36,13 +53,14 @@ static void fill_filling(const struct kl_panel *p, struct kl_card *card, const c
         return;
     }
     add(card, "Waiting for %u player%s %s", open, open > 1 ? "s" : "", since);
-    if (p->found_matches) {
-        add_practice(p, card);
-        return;
+    if (!p->found_matches) {
+        add(card, "Your friend: same core, same game, room \"%s\"%s", p->room,
+            *p->link ? ", or this link:" : "");
+        if (*p->link) add(card, "%s", p->link);
     }
-    add(card, "Your friend: same core, same game, room \"%s\"%s", p->room, *p->link ? ", or this link:" : "");
-    if (*p->link) add(card, "%s", p->link);
+    if (*p->beside) add(card, "This game is also open in room \"%s\"", p->beside);
     add_practice(p, card);
+    if (!*p->beside) add_key(card, "Panel", &p->panel, ""); /* there is place for one of both */
 }
 
 static void fill_reaching(const struct kl_panel *p, struct kl_card *card, const char *since) {
@@ -62,9 +80,7 @@ static void fill_returning(const struct kl_panel *p, struct kl_card *card, const
 static void fill_ended(const struct kl_panel *p, struct kl_card *card) {
     card->tone = KL_PANEL_ERROR;
     add(card, "%.400s", *p->reason ? p->reason : "The room is over");
-    if (*p->again)
-        add(card, "Try again: hold %.*s, press %s", (int)strcspn(p->again, "+"), p->again,
-            p->again + strcspn(p->again, "+") + 1);
+    add_key(card, "Try again", &p->again, "");
 }
 
 bool kl_panel_card(const struct kl_panel *p, struct kl_card *card) {
@@ -93,7 +109,7 @@ bool kl_panel_card(const struct kl_panel *p, struct kl_card *card) {
     case KL_PANEL_PLAYING:
     case KL_PANEL_LOCAL: return false;
     }
-    add(card, LEAVE);
+    add_leave(p, card);
     return true;
 }
 
@@ -113,7 +129,7 @@ static void others(const struct kl_panel *p, char out[KL_PANEL_LINE]) {
         count += p->member[i].seats && !p->member[i].you;
     for (unsigned i = 0; i < p->count && i < KL_MAX_CLIENTS; i++) {
         const struct kl_panel_member *m = &p->member[i];
-        if (!m->seats || m->you || used + sizeof m->name > NAMES_BYTES) continue;
+        if (!m->seats || m->you || used + strlen(m->name) + 16 > NAMES_BYTES) continue;
         used += (size_t)snprintf(out + used, KL_PANEL_LINE - used, "%s%s%s %u", used ? ", " : "", m->name,
                                  count > 1 ? "" : " is player", number(m));
     }

@@ -1,10 +1,11 @@
 /* The line of a state that lasts ("waiting for bob  3 s"). panel.h. */
 #include <stdio.h>
+#include <string.h>
 
 #include "net/session/name.h"
 #include "core_wrapper/screen/panel.h"
 
-#define NAMES_MAX     100    /* bytes of those that are named; others are left out */
+#define NAMES_MAX     160    /* bytes of those that are named; others are left out */
 #define SLOW_ITSELF   1.2    /* times the core's rate: to run on and to catch up as well */
 #define STALL_TOLD_US 500000 /* shorter ones are over before one has read of them */
 
@@ -44,12 +45,14 @@ static const char *names(const struct kl_panel *p, fits_fn fits, const char *oth
                          char out[KL_PANEL_LINE]) {
     size_t used = 0;
     out[0] = 0;
-    for (unsigned i = 0; i < p->count && i < KL_MAX_CLIENTS; i++)
-        if (fits(&p->member[i]) && used + KL_NAME_SHOWN + 10 < NAMES_MAX)
-            used += (size_t)snprintf(
-                out + used, KL_PANEL_LINE - used, "%s%s%s", used ? ", " : "",
-                p->member[i].you ? "you" : kl_name_shown(p->member[i].name, p->member[i].seats).text,
-                remark(&p->member[i]));
+    for (unsigned i = 0; i < p->count && i < KL_MAX_CLIENTS; i++) {
+        const struct kl_panel_member *m = &p->member[i];
+        const struct kl_name_shown shown = kl_name_shown(m->name, m->seats);
+        const char *name = m->you ? "you" : shown.text;
+        if (!fits(m) || used + strlen(name) + strlen(remark(m)) + 2 > NAMES_MAX) continue;
+        used +=
+            (size_t)snprintf(out + used, KL_PANEL_LINE - used, "%s%s%s", used ? ", " : "", name, remark(m));
+    }
     return used ? out : otherwise;
 }
 
@@ -57,13 +60,15 @@ static const char *alone(const struct kl_panel *p, char out[KL_PANEL_LINE]) {
     char who[KL_PANEL_LINE];
     const char *whom = names(p, is_alone, NULL, who);
     if (!whom) return "no majority";
-    snprintf(out, KL_PANEL_LINE, "alone: %.100s", whom);
+    snprintf(out, KL_PANEL_LINE, "alone: %.160s", whom);
     return out;
 }
 
 void kl_panel_desync(const struct kl_panel *p, char out[KL_PANEL_LINE]) {
     char who[KL_PANEL_LINE];
-    snprintf(out, KL_PANEL_LINE, "out of sync since frame %u (%.120s)", p->desync_frame, alone(p, who));
+    snprintf(out, KL_PANEL_LINE, "%s since frame %u: %s (%.180s)",
+             p->plays_on ? "machines differ" : "out of sync", p->desync_frame,
+             p->desync_part ? p->desync_part : "none", alone(p, who));
 }
 
 static void say_state(const struct kl_panel *p, char out[KL_PANEL_LINE], int *percent) {
@@ -78,12 +83,17 @@ static enum kl_panel_tone say_playing(const struct kl_panel *p, char out[KL_PANE
     char who[KL_PANEL_LINE], since[16], left_s[16];
     kl_panel_time(p->state_us, since);
     kl_panel_time(p->left_s * UINT64_C(1000000), left_s);
-    if (p->desync && p->desync_is_news) {
+    if (p->paused && *p->question) {
+        snprintf(out, KL_PANEL_LINE, "%s", p->question);
+        return KL_PANEL_WARNING;
+    }
+    if (p->desync && p->desync_is_news && !p->plays_on) {
         kl_panel_desync(p, out);
         return KL_PANEL_ERROR;
     }
     if (p->paused) {
-        snprintf(out, KL_PANEL_LINE, "paused  %s", since);
+        snprintf(out, KL_PANEL_LINE, "paused  %s%s%s%s", since, *p->goes_on ? "  Go on? (" : "", p->goes_on,
+                 *p->goes_on ? ")" : "");
         return KL_PANEL_INFO;
     }
     if (p->begins) {
@@ -105,7 +115,7 @@ static enum kl_panel_tone say_playing(const struct kl_panel *p, char out[KL_PANE
     }
     if (p->stalled && p->state_us >= STALL_TOLD_US) {
         const char *whom = p->you_lack ? "the relay" : names(p, is_lacking, "the relay", who);
-        snprintf(out, KL_PANEL_LINE, "waiting for %.120s  %s", whom, since);
+        snprintf(out, KL_PANEL_LINE, "waiting for %.160s  %s", whom, since);
         return KL_PANEL_WARNING;
     }
     if (p->absent) {
@@ -114,16 +124,25 @@ static enum kl_panel_tone say_playing(const struct kl_panel *p, char out[KL_PANE
     }
     if (p->desync) {
         kl_panel_desync(p, out);
-        return KL_PANEL_ERROR;
+        return p->plays_on ? KL_PANEL_WARNING : KL_PANEL_ERROR;
     }
     return KL_PANEL_QUIET;
+}
+
+static enum kl_panel_tone say_checks(const struct kl_panel *p, char out[KL_PANEL_LINE], int *percent) {
+    *percent = (int)p->check_percent;
+    if (p->check_disk)
+        snprintf(out, KL_PANEL_LINE, "checking disk %u: %u %%", p->check_disk, p->check_percent);
+    else
+        snprintf(out, KL_PANEL_LINE, "checking the game's files: %u %%", p->check_percent);
+    return KL_PANEL_INFO;
 }
 
 /* If all seats are taken, the host's machine still has to bring the start data. */
 static void say_filling(const struct kl_panel *p, char out[KL_PANEL_LINE], const char *since) {
     char who[KL_PANEL_LINE];
     if (p->players && p->filled >= p->players)
-        snprintf(out, KL_PANEL_LINE, "waiting for %.120s to start the game  %s",
+        snprintf(out, KL_PANEL_LINE, "waiting for %.160s to start the game  %s",
                  names(p, is_host, "this machine", who), since);
     else if (*p->link) /* a frontend's line has place for no more */
         snprintf(out, KL_PANEL_LINE, "waiting (%u/%u)  %s  %.400s", p->filled, p->players, since, p->link);
@@ -136,6 +155,8 @@ enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LI
     out[0] = 0;
     *percent = -1;
     kl_panel_time(p->state_us, since);
+    bool gone = p->stage == KL_PANEL_RETURNING || p->stage == KL_PANEL_BROKEN || p->stage == KL_PANEL_ENDED;
+    if (p->checks && !gone) return say_checks(p, out, percent);
     switch (p->stage) {
     case KL_PANEL_LOOKING: snprintf(out, KL_PANEL_LINE, "looking for a match  %s", since); break;
     case KL_PANEL_REACHING: snprintf(out, KL_PANEL_LINE, "reaching %s  %s", p->relay, since); break;
@@ -153,7 +174,7 @@ enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LI
         else if (p->filled < p->players) /* somebody has left again */
             say_filling(p, out, since);
         else
-            snprintf(out, KL_PANEL_LINE, "waiting for %.120s to load  %s", names(p, is_loading, "all", who),
+            snprintf(out, KL_PANEL_LINE, "waiting for %.160s to load  %s", names(p, is_loading, "all", who),
                      since);
         break;
     case KL_PANEL_PLAYING: return say_playing(p, out, percent);

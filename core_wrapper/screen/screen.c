@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/engine/facts.h"
 #include "net/engine/plain.h"
 #include "net/platform/clock.h"
 #include "core_wrapper/draw/letters.h"
@@ -97,21 +98,22 @@ static size_t words_in_plain(const char *line, size_t words) {
     return strlen(kl_plain(head));
 }
 
-static void put(struct kl_screen_line *l, enum kl_screen_tone tone, unsigned ms, const char *line,
-                size_t words, int percent) {
+static void put(struct kl_screen_line *l, enum kl_screen_tone tone, uint64_t from_us, unsigned ms,
+                const char *line, size_t words, int percent) {
     char copy[LINE];
-    snprintf(l->text, sizeof l->text, "%s", plain_copy(copy, line));
+    kl_copy_cut(l->text, sizeof l->text, plain_copy(copy, line));
     l->words = words_in_plain(line, words);
     l->tone = tone;
     l->percent = percent;
-    l->until_us = kl_now_us() + ms * UINT64_C(1000);
+    l->from_us = from_us;
+    l->until_us = from_us + ms * UINT64_C(1000);
 }
 
 void kl_screen_show(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
                     unsigned ms, const char *line, size_t words, int percent) {
     char copy[LINE];
     ask(s, environment);
-    put(&s->state, tone, ms, line, words, percent);
+    put(&s->state, tone, kl_now_us(), ms, line, words, percent);
     if (!environment || kl_screen_drawn(s) || kl_now_us() < s->news[0].until_us) return;
     s->mute = !tell(s, environment, tone, ms, plain_copy(copy, line), percent);
 }
@@ -120,8 +122,10 @@ void kl_screen_news(struct kl_screen *s, retro_environment_t environment, enum k
                     unsigned ms, const char *line, size_t words) {
     char copy[LINE];
     ask(s, environment);
+    uint64_t from_us = kl_now_us();
+    if (from_us < s->clear_us && kl_screen_drawn(s)) from_us = s->clear_us;
     memmove(s->news + 1, s->news, sizeof s->news - sizeof *s->news);
-    put(&s->news[0], tone, ms, line, words, -1);
+    put(&s->news[0], tone, from_us, ms, line, words, -1);
     if (!environment || kl_screen_drawn(s)) return;
     s->mute = !tell(s, environment, tone, ms, plain_copy(copy, line), -1);
 }
@@ -134,8 +138,53 @@ void kl_screen_say(struct kl_screen *s, retro_environment_t environment, enum kl
     kl_screen_news(s, environment, tone, ms, said, words);
 }
 
+void kl_screen_wait(struct kl_screen *s, unsigned ms) {
+    s->clear_us = ms ? kl_now_us() + ms * UINT64_C(1000) : 0;
+}
+
+/* --- lines that stand --- */
+
+static bool stands(const struct kl_screen_line *l, uint64_t now_us) {
+    return now_us >= l->from_us && now_us < l->until_us;
+}
+
+/* Of lines that are equally serious the order stays: the state's line is the lowest, then the newest. */
+static void sort(const struct kl_screen_line *out[KL_SCREEN_MOST], unsigned count) {
+    for (unsigned i = 1; i < count; i++)
+        for (unsigned k = i; k > 0 && out[k]->tone < out[k - 1]->tone; k--) {
+            const struct kl_screen_line *lower = out[k];
+            out[k] = out[k - 1];
+            out[k - 1] = lower;
+        }
+}
+
+/* Takes the least serious away; of two that are equally serious the older one. */
+static unsigned take_least(const struct kl_screen_line *out[KL_SCREEN_MOST], unsigned count) {
+    unsigned least = 0;
+    for (unsigned i = 1; i < count; i++)
+        if (out[i]->tone <= out[least]->tone) least = i;
+    memmove(out + least, out + least + 1, (count - least - 1) * sizeof *out);
+    return count - 1;
+}
+
+unsigned kl_screen_standing(const struct kl_screen *s, bool elsewhere, uint64_t now_us,
+                            const struct kl_screen_line *out[KL_SCREEN_MOST]) {
+    unsigned count = 0, most = KL_SCREEN_TROUBLE - elsewhere;
+    bool trouble = elsewhere;
+    if (stands(&s->state, now_us)) out[count++] = &s->state;
+    for (unsigned i = 0; i < KL_SCREEN_NEWS; i++)
+        if (stands(&s->news[i], now_us)) out[count++] = &s->news[i];
+    for (unsigned i = 0; i < count; i++)
+        trouble = trouble || out[i]->tone != KL_SCREEN_INFO;
+    if (!trouble) return count;
+    while (count > most)
+        count = take_least(out, count);
+    sort(out, count);
+    return count;
+}
+
 static bool needs_unifont(const struct kl_screen_line *l, uint64_t now_us) {
-    return now_us < l->until_us && kl_letters_need_unifont(l->text, l->words);
+    return stands(l, now_us) && kl_letters_need_unifont(l->text, l->words);
 }
 
 bool kl_screen_needs_unifont(const struct kl_screen *s) {

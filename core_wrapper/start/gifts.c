@@ -105,18 +105,32 @@ bool kl_gifts_may_write(const struct kl_start_file *f) {
     return false;
 }
 
-static bool redirect(void *ctx, const char *path, char *out, size_t cap) {
+static enum kl_sight sight(void *ctx, const char *path, char *out, size_t cap) {
     const struct kl_gifts *to = ctx;
     const char *found;
     size_t len;
     const struct gift *g = is_below(path, to->system_dir) ? find(path, &found, &len) : NULL;
-    if (!g) return false;
-    const char *given = is_of(g, to->stem, found, len) ? g->given : FOLDER "/none";
-    return (size_t)snprintf(out, cap, "%s/%s", to->save_dir, given) < cap;
+    if (!g) return KL_SIGHT_PLAIN;
+    if (!is_of(g, to->stem, found, len)) return KL_SIGHT_HIDDEN;
+    return (size_t)snprintf(out, cap, "%s/%s", to->save_dir, g->given) < cap ? KL_SIGHT_GIVEN
+                                                                             : KL_SIGHT_HIDDEN;
 }
 
-void kl_gifts_redirect(struct kl_gifts *g, struct kl_world *w, const char *system_dir, const char *save_dir,
-                       const char *stem) {
-    *g = (struct kl_gifts){system_dir, save_dir, stem};
-    kl_world_files_redirect(w, save_dir && *system_dir ? redirect : NULL, g);
+void kl_gifts_view(struct kl_gifts *g, struct kl_world *w, const char *system_dir, const char *save_dir,
+                   const char *stem, const char *content, bool given) {
+    char own[KL_SAVEDIR_PATH], folder[KL_SAVEDIR_PATH];
+    const char *slash = content ? strrchr(content, '/') : NULL;
+    kl_world_view(w, NULL);
+    snprintf(g->system_dir, sizeof g->system_dir, "%s", system_dir);
+    snprintf(g->save_dir, sizeof g->save_dir, "%s", save_dir);
+    snprintf(g->stem, sizeof g->stem, "%s", stem);
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - content) : 0, content ? content : "");
+    bool fits = snprintf(own, sizeof own, "%s.view", g->save_dir) < (int)sizeof own;
+    const struct kl_view_folders f = {.save = g->save_dir,
+                                      .own = own,
+                                      .system = g->system_dir,
+                                      .content = folder,
+                                      .sight = given ? sight : NULL,
+                                      .ctx = g};
+    kl_world_view(w, fits ? &f : NULL);
 }

@@ -8,6 +8,7 @@
 #define KLW_GIFTS_H
 
 #include "core_wrapper/start/savedir.h"
+#include "core_wrapper/world/view.h"
 #include "core_wrapper/world/world.h"
 
 #define KL_GIFT_BYTES (256u << 10) /* of one file; a larger one is left out on all machines */
@@ -23,12 +24,14 @@ void kl_gifts_collect(struct kl_savefiles *s, struct kl_world *w, const char *sy
  * table within its bounds. */
 bool kl_gifts_may_write(const struct kl_start_file *f);
 
-/* From now on the files of the table below system_dir that the core of this world opens are those that lie in
- * save_dir, the session's. All is borrowed; save_dir NULL: the machine's own again. */
+/* Of a session. */
 struct kl_gifts {
-    const char *system_dir, *save_dir, *stem;
+    char system_dir[KL_SAVEDIR_PATH], save_dir[KL_SAVEDIR_PATH], stem[256];
 };
-void kl_gifts_redirect(struct kl_gifts *g, struct kl_world *w, const char *system_dir, const char *save_dir,
-                       const char *stem);
+/* From now on the core of this world sees the session's view (world/view.h) of these folders and of that of
+ * the content, whose path may be NULL. given: of the files of the table below system_dir it sees those that
+ * lie in save_dir, or none. g: stays the view's until another begins; the strings are copied. */
+void kl_gifts_view(struct kl_gifts *g, struct kl_world *w, const char *system_dir, const char *save_dir,
+                   const char *stem, const char *content, bool given);
 
 #endif

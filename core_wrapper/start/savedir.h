@@ -2,7 +2,8 @@
  *
  * A session never writes into the player's save folder. It has its own folders below
  * $XDG_STATE_HOME/keylock/sessions (or ~/.local/state/…): ROOM-PID/first for the load that only makes the
- * core known, ROOM-PID/save for the load that is played, ROOM-PID/shown for the core that runs ahead of it.
+ * core known, ROOM-PID/save and save-2 in turn for the load that is played, ROOM-PID/shown for the core that
+ * runs ahead of it. Beside each, in NAME.view, lie the files that the core writes elsewhere (world/view.h).
  * They are removed at the end; the next session removes the folders of a killed process. */
 #ifndef KLW_SAVEDIR_H
 #define KLW_SAVEDIR_H
@@ -15,6 +16,7 @@
 
 struct kl_savedir {
     char root[KL_SAVEDIR_PATH]; /* ROOM-PID; "": none */
+    bool second;                /* save-2 is next in turn */
 };
 
 /* Makes root (0700), empty, and removes sessions of processes that are gone. base NULL: the usual place.

@@ -53,7 +53,7 @@ const char *kl_start_system(const struct kl_start *s) {
 }
 
 size_t kl_start_bound(const struct kl_start *s) {
-    size_t n = sizeof magic + 1 + 6 * 10 + s->profile.mask.count * 10u;
+    size_t n = sizeof magic + 1 + 6 * 10 + s->profile.mask.count * KL_MASK_BOUND;
     for (unsigned i = 0; i < s->option_count; i++)
         n += strlen(s->option[i].key) + strlen(s->option[i].value) + 20;
     n += s->device_count * 5u;
@@ -65,16 +65,9 @@ size_t kl_start_bound(const struct kl_start *s) {
 }
 
 static void encode_profile(struct kl_writer *w, const struct kl_profile_room *p) {
-    uint32_t at = 0;
     kl_write_u8(w, (uint8_t)(p->show_all * SHOW_ALL | p->load_own * LOAD_OWN |
                              p->states_equal * STATES_EQUAL | p->no_snapshots * NO_SNAPSHOTS));
-    kl_write_var(w, p->mask.state_bytes);
-    kl_write_var(w, p->mask.count);
-    for (unsigned i = 0; i < p->mask.count; i++) {
-        kl_write_var(w, p->mask.range[i].from - at);
-        kl_write_var(w, p->mask.range[i].to - p->mask.range[i].from + 1);
-        at = p->mask.range[i].to + 1;
-    }
+    kl_mask_write(w, &p->mask);
 }
 
 int kl_start_encode(const struct kl_start *s, uint8_t *buf, size_t cap) {
@@ -107,27 +100,13 @@ int kl_start_encode(const struct kl_start *s, uint8_t *buf, size_t cap) {
     return w.failed ? KL_E_SPACE : (int)(w.at - buf);
 }
 
-static void decode_mask(struct kl_mask *m, struct kl_reader *r) {
-    uint64_t at = 0;
-    m->state_bytes = (uint32_t)kl_read_var(r, KL_MASK_STATE_MAX);
-    unsigned n = (unsigned)kl_read_var(r, KL_MASK_RANGES);
-    for (unsigned i = 0; i < n && !r->failed; i++) {
-        uint64_t from = at + kl_read_var(r, KL_MASK_STATE_MAX), len = kl_read_var(r, KL_MASK_STATE_MAX);
-        if (len == 0 || from + len > m->state_bytes) r->failed = true;
-        at = from + len;
-        if (r->failed) return;
-        m->range[m->count++] = (struct kl_mask_range){(uint32_t)from, (uint32_t)(at - 1)};
-    }
-    if (kl_mask_bad(m)) r->failed = true;
-}
-
 static void decode_profile(struct kl_profile_room *p, struct kl_reader *r) {
     uint8_t flags = kl_read_u8(r);
     p->show_all = flags & SHOW_ALL;
     p->load_own = flags & LOAD_OWN;
     p->states_equal = flags & STATES_EQUAL;
     p->no_snapshots = flags & NO_SNAPSHOTS;
-    decode_mask(&p->mask, r);
+    kl_mask_read(r, &p->mask);
     if (flags & ~KNOWN || (p->states_equal && p->mask.count)) r->failed = true;
 }
 

@@ -96,7 +96,7 @@ static bool set_text(const struct kl_config_row *row, struct kl_config *c, const
 static bool set_name(const struct kl_config_row *row, struct kl_config *c, const char *v) {
     for (const char *p = v; *p; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f) return false;
-    return *v && set_text(row, c, v);
+    return *v && kl_characters(v) <= KL_NAME_CHARS && set_text(row, c, v);
 }
 
 /* HOST, HOST:PORT, [V6]:PORT. */
@@ -230,19 +230,6 @@ static bool word(const char *key, const char *name, uint8_t *out) {
     int place = kl_config_word(row, name);
     if (place >= 0) *out = (uint8_t)(row->min + (uint64_t)place);
     return place >= 0;
-}
-
-bool kl_config_desync(const char *name, uint8_t *out) {
-    return word("desync", name, out);
-}
-
-bool kl_config_policy(const char *name, uint8_t *out) {
-    return word("policy", name, out);
-}
-
-const char *kl_config_policy_name(uint8_t policy) {
-    static const char *const names[] = {"strict", "bounded", "optimistic"};
-    return policy <= KL_POLICY_OPTIMISTIC ? names[policy] : "unknown";
 }
 
 bool kl_config_mode(const char *name, enum kl_play_mode *out) {

@@ -13,12 +13,12 @@
 #include "net/session/door.h"
 #include "net/session/keys.h"
 
-#define KL_CONFIG_FILE          "keylock.cfg"
+#define KL_CONFIG_FILE "keylock.cfg"
+/* The local socket that takes a session's commands (control.h): this, and the number of the process. */
+#define KL_CONTROL_NAME         "keylock-session-"
 #define KL_CONFIG_PATH_MAX      4096
 #define KL_CONFIG_HOST_MAX      256
 #define KL_CONFIG_HOTKEYS_MAX   1024
-#define KL_CONFIG_BUDGET_MIN_MS 20 /* below it a single late packet would make a player absent */
-#define KL_CONFIG_BUDGET_MAX_MS 60000
 #define KL_CONFIG_SEAT_TIME_MAX 3600
 
 enum kl_play_mode { KL_PLAY_AUTO, KL_PLAY_ALONE, KL_PLAY_QUICK, KL_PLAY_ROOM, KL_PLAY_SPECTATE };
@@ -78,18 +78,12 @@ struct kl_config {
  * Returns 0, or -1 with one line in err that names the key, the expected and the actual value. */
 int kl_config_read(struct kl_config *c, const char *system_dir, char *err, size_t err_len);
 
-/* "strict", "bounded", "optimistic" as a number of enum kl_policy. False for anything else. */
-bool kl_config_policy(const char *name, uint8_t *out);
-const char *kl_config_policy_name(uint8_t policy);
 /* "alone", "quick", "room", "spectate"; "on", "off". False for anything else, and nothing changes. */
 bool kl_config_mode(const char *name, enum kl_play_mode *out);
 bool kl_config_practice(const char *name, enum kl_practice *out);
 
 /* "off", "auto", or frames: 0, KL_AHEAD_AUTO, 1 to 30. False for anything else. */
 bool kl_config_ahead(const char *value, uint8_t *out);
-
-/* "heal", "pause", "ignore" as a number of enum kl_desync_policy. False for anything else. */
-bool kl_config_desync(const char *name, uint8_t *out);
 
 /* Sets one key (without KEYLOCK_, small letters). Returns as kl_config_read(), or -2 for a key that does not
  * exist. */

@@ -6,6 +6,7 @@
 
 #include "core_wrapper/words/config.h"
 #include "core_wrapper/words/hotkeys.h"
+#include "net/session/command_words.h"
 
 #define KEY(name, upper)   .key = name, .variable = "KEYLOCK_" upper
 #define FIELD(f)           .field = offsetof(struct kl_config, f), .size = sizeof(((struct kl_config *)0)->f)
@@ -45,7 +46,7 @@ const struct kl_config_row kl_config_rows[] = {
              "first picture"},
     {KEY("room", "ROOM"), .kind = KL_KIND_NAME, FIELD(room), FLAG(BOTH, "room", "NAME"),
      .shown = "the room of the game, or the next one of that game if it is full",
-     .help = "the name of the room, made by the first player who names it"},
+     .help = "the name of the room, of at most 23 characters, made by the first player who names it"},
     {KEY("link", "LINK"), .kind = KL_KIND_LINK, FLAG(BOTH, "link", "LINK"), .shown = "none",
      .help = "a link `keylock://HOST[:PORT]/ROOM[#FINGERPRINT]`, in place of relay and room; `keylock "
              "play` also takes it as an argument, and finds the core and game that it names"},
@@ -80,7 +81,8 @@ const struct kl_config_row kl_config_rows[] = {
      .shown = "off; on with `keylock play` and `run`",
      .help = "the wrapper writes the host's invitation to standard error, and why it could not enter a room"},
     {KEY("name", "NAME"), .kind = KL_KIND_NAME, FIELD(name), FLAG(BOTH, "name", "NAME"),
-     .shown = "RetroArch's user name, else the system's", .help = "the name that the others see"},
+     .shown = "RetroArch's user name, else the system's",
+     .help = "the name that the others see, of at most 23 characters"},
     {KEY("seats", "SEATS"), RANGE(0, KL_MAX_SEATS, "seats"), .zero = "to watch", FIELD(seats),
      FLAG(KL_BY_PLAY, "seats", "K"), .standard = "1", .help = "the seats wanted at this machine, 0 to watch"},
     {KEY("players", "PLAYERS"), RANGE(1, KL_MAX_SEATS, "seats"), FIELD(params.players),
@@ -99,7 +101,7 @@ const struct kl_config_row kl_config_rows[] = {
      FIELD(params.desync), FLAG(KL_BY_PLAY, "desync", "WHAT"), .standard = "heal",
      .help = "the room's action when hashes differ: heal (the wrong machine gets the others' state), pause "
              "or ignore"},
-    {KEY("budget_ms", "BUDGET_MS"), RANGE(KL_CONFIG_BUDGET_MIN_MS, KL_CONFIG_BUDGET_MAX_MS, "milliseconds"),
+    {KEY("budget_ms", "BUDGET_MS"), RANGE(KL_BUDGET_MIN_MS, KL_BUDGET_MAX_MS, "milliseconds"),
      FIELD(params.wait_budget_ms), SAID(budget_set), FLAG(BOTH, "budget", "MS"), .standard = "250",
      .help = "the wait budget: how long a bounded or optimistic room waits, {range} ms"},
     {KEY("lead_max", "LEAD_MAX"), RANGE(KL_SPACING_MIN, KL_SPACING_MAX, "frames"), FIELD(params.lead_max),
@@ -148,9 +150,9 @@ const struct kl_config_row kl_config_rows[] = {
      .help = "every machine loads its own state at a snapshot; the host's value counts; for cores that "
              "`probe` calls \"all\""},
     {KEY("learn", "LEARN"), .kind = KL_KIND_TEXT, FIELD(learn), .standard = "keylock",
-     .shown = "`keylock`; with `keylock run` off",
+     .shown = "`keylock`; with `keylock run --speed max` off",
      .help = "the program that measures a core in the background when the player first comes into a room "
-             "with it: a path, a name on PATH, or off"},
+             "with it: a path, a name on PATH (if it is not there, the wrapper's own file), or off"},
     {KEY("profile", "PROFILE"), .kind = KL_KIND_TEXT, FIELD(profile), .shown = "the folder of `probe --keep`",
      .help = "the profile of the core for rooms made here: a file, a folder of profiles, or off"},
     {KEY("states", "STATES"), .kind = KL_KIND_TEXT, FIELD(states), .shown = "none: not kept",
@@ -220,7 +222,7 @@ void kl_config_expected(const struct kl_config_row *row, char out[KL_CONFIG_TEXT
     else if (row->kind == KL_KIND_NUMBER)
         say_range(row, out);
     else if (row->kind == KL_KIND_NAME)
-        snprintf(out, KL_CONFIG_TEXT_MAX, "a name of 1 to %zu bytes", row->size - 1);
+        snprintf(out, KL_CONFIG_TEXT_MAX, "a name of 1 to %d characters", KL_NAME_CHARS);
     else
         snprintf(out, KL_CONFIG_TEXT_MAX, "at most %zu bytes", row->size - 1);
 }

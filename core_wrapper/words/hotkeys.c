@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core_wrapper/words/command_words.h"
+#include "net/session/command_words.h"
 
 struct parser {
     struct kl_hotkeys *k;
@@ -65,7 +65,9 @@ static int parse_one(struct parser *p, const char *at, size_t len) {
     out->hold = (uint8_t)hold;
     out->press = (uint8_t)press;
     p->k->count++;
-    if (kl_words_parse(&words, out->words, why, sizeof why) == 0) return 0;
+    bool good = kl_words_parse(&words, out->words, why, sizeof why) == 0;
+    out->leaves = words.leave;
+    if (good) return 0;
     memset(p->k, 0, sizeof *p->k);
     snprintf(p->err, p->err_len, "%.*s: %s", (int)len, at, why);
     return -1;
@@ -87,6 +89,12 @@ int kl_hotkeys_parse(struct kl_hotkeys *k, const char *list, char *err, size_t e
     }
 }
 
+const struct kl_hotkey *kl_hotkeys_find(const struct kl_hotkeys *k, const char *words) {
+    for (unsigned i = 0; i < k->count; i++)
+        if (!strcmp(k->key[i].words, words)) return &k->key[i];
+    return NULL;
+}
+
 /* The button's name with a capital. */
 static size_t button_name(unsigned id, char *out, size_t cap) {
     const char *name = KL_HOTKEYS_BUTTONS;
@@ -98,31 +106,59 @@ static size_t button_name(unsigned id, char *out, size_t cap) {
     return len;
 }
 
-void kl_hotkeys_name(const struct kl_hotkeys *k, const char *words, char out[KL_HOTKEYS_NAME]) {
+void kl_hotkeys_name(const struct kl_hotkey *h, const char *between, char out[KL_HOTKEYS_NAME]) {
     out[0] = 0;
-    for (unsigned i = 0; i < k->count && !*out; i++) {
-        if (strcmp(k->key[i].words, words) != 0) continue;
-        size_t used = button_name(k->key[i].hold, out, KL_HOTKEYS_NAME);
-        out[used++] = '+';
-        button_name(k->key[i].press, out + used, KL_HOTKEYS_NAME - used);
-    }
+    if (!h) return;
+    size_t used = button_name(h->hold, out, KL_HOTKEYS_NAME);
+    used += (size_t)snprintf(out + used, KL_HOTKEYS_NAME - used, "%s", between);
+    button_name(h->press, out + used, KL_HOTKEYS_NAME - used);
+}
+
+void kl_hotkeys_typed(const struct kl_hotkey *h, const char *between, char out[KL_HOTKEYS_NAME]) {
+    static const char *const key[16] = {"Z",    "A",     "right Shift", "Enter", "Up", "Down",
+                                        "Left", "Right", "X",           "S",     "Q",  "W"};
+    out[0] = 0;
+    if (h && key[h->hold] && key[h->press])
+        snprintf(out, KL_HOTKEYS_NAME, "%s%s%s", key[h->hold], between, key[h->press]);
+}
+
+static bool is_down(const struct kl_hotkey *h, uint16_t pad) {
+    return pad >> h->hold & 1 && pad >> h->press & 1;
 }
 
 uint16_t kl_hotkeys_filter(struct kl_hotkeys *k, unsigned port, uint16_t pad, uint64_t now_us,
                            const char **words) {
     *words = NULL;
     if (!k->count || port >= KL_MAX_SEATS) return pad;
-    uint16_t fresh = pad & (uint16_t)~k->pad[port].was;
+    struct kl_hotkeys_pad *p = &k->pad[port];
+    uint16_t fresh = pad & (uint16_t)~p->was;
     for (unsigned i = 0; i < 16; i++)
-        if (fresh >> i & 1) k->pad[port].since_us[i] = now_us;
-    k->pad[port].was = pad;
-    k->pad[port].hidden &= pad;
+        if (fresh >> i & 1) p->since_us[i] = now_us;
+    p->was = pad;
+    p->hidden &= pad;
     for (unsigned i = 0; i < k->count; i++) {
         const struct kl_hotkey *h = &k->key[i];
-        bool held = (pad >> h->hold & 1) && now_us - k->pad[port].since_us[h->hold] >= KL_HOTKEYS_HOLD_US;
+        bool held = (pad >> h->hold & 1) && now_us - p->since_us[h->hold] >= KL_HOTKEYS_HOLD_US;
         if (!held || !(fresh >> h->press & 1)) continue;
-        if (!*words) *words = h->words;
-        k->pad[port].hidden |= (uint16_t)(1u << h->press);
+        if (h->leaves)
+            p->leaves = h;
+        else if (!*words)
+            *words = h->words;
+        p->hidden |= (uint16_t)(1u << h->press);
     }
-    return pad & (uint16_t)~k->pad[port].hidden;
+    if (p->leaves && !is_down(p->leaves, pad)) p->leaves = NULL;
+    if (p->leaves && now_us - p->since_us[p->leaves->press] >= KL_HOTKEYS_LEAVE_US) {
+        *words = p->leaves->words;
+        p->leaves = NULL;
+    }
+    return pad & (uint16_t)~p->hidden;
+}
+
+uint64_t kl_hotkeys_leave_us(const struct kl_hotkeys *k, uint64_t now_us) {
+    for (unsigned i = 0; i < KL_MAX_SEATS; i++) {
+        const struct kl_hotkeys_pad *p = &k->pad[i];
+        uint64_t held_us = p->leaves ? now_us - p->since_us[p->leaves->press] : KL_HOTKEYS_LEAVE_US;
+        if (held_us < KL_HOTKEYS_LEAVE_US) return KL_HOTKEYS_LEAVE_US - held_us;
+    }
+    return 0;
 }

@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "net/platform/library.h"
+#include "net/platform/thread.h"
 
 #define PIECE 65536
 
@@ -148,7 +149,7 @@ static bool was_read(const struct entry *e, const struct kl_archive_span *span, 
 }
 
 static bool inflate_entry(const struct zip *z, const struct entry *e, struct sums *sums) {
-    static uint8_t out[PIECE]; /* one thread runs the core and all that is asked about it */
+    static uint8_t out[PIECE]; /* under the mutex of kl_archive_list() */
     z_stream s = {.next_in = (Bytef *)z->bytes + e->data, .avail_in = e->packed};
     if (inflateInit2(&s, -MAX_WBITS) != Z_OK) return false;
     int r = Z_OK;
@@ -319,15 +320,18 @@ static bool list_7z(const uint8_t *bytes, size_t len, struct list *l) {
 int kl_archive_list(const uint8_t *bytes, size_t len, const struct kl_archive_span *span, unsigned spans,
                     struct kl_archive_member **out) {
     static const uint8_t magic_7z[6] = {'7', 'z', 0xbc, 0xaf, 0x27, 0x1c};
+    static struct kl_mutex one_at_a_time; /* the core's thread, and the one that sums files up */
     struct list l = {.member = calloc(KL_ARCHIVE_MEMBERS, sizeof *l.member)};
     struct zip z = {.bytes = bytes, .len = len};
     bool good;
     *out = NULL;
     if (!l.member) return -1;
+    kl_mutex_lock(&one_at_a_time);
     if (len >= sizeof magic_7z && !memcmp(bytes, magic_7z, sizeof magic_7z))
         good = list_7z(bytes, len, &l);
     else
         good = find_directory(&z) && list_zip(&z, span, spans, &l);
+    kl_mutex_unlock(&one_at_a_time);
     if (!good) {
         free(l.member);
         return -1;

@@ -1,3 +1,4 @@
+#include "core_wrapper/world/view.h"
 #include "core_wrapper/world/world_private.h"
 
 #include <stdio.h>
@@ -8,20 +9,11 @@
 
 typedef char *(*demangler)(const char *name, char *out, size_t *len, int *status);
 
-struct kl_world kl_world_at[KL_WORLDS];
-
 struct turning {
     struct kl_world *world;
     demangler demangle; /* of the core's own C++ library; NULL: the core has none */
     struct kl_world_report *report;
 };
-
-static bool listed(const char *list, const char *word) {
-    size_t len = strlen(word);
-    for (const char *at = list; (at = strstr(at, word)); at += len)
-        if ((at == list || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0')) return true;
-    return false;
-}
 
 /* A C++ name as people write it, in place: without template arguments, parameters and blanks. */
 static void simplify(char *name) {
@@ -37,13 +29,10 @@ static void simplify(char *name) {
 
 static void list_add(const struct turning *t, char *list, size_t cap, const char *symbol,
                      const char *reason) {
-    size_t used = strlen(list);
     bool mangled = t->demangle && strncmp(symbol, "_Z", 2) == 0;
     char *plain = mangled ? t->demangle(symbol, NULL, NULL, NULL) : NULL;
     if (plain) simplify(plain);
-    const char *word = plain ? plain : symbol;
-    if (!listed(list, word))
-        snprintf(list + used, cap - used, reason ? "%s%s (%s)" : "%s%s", used ? " " : "", word, reason);
+    kl_world_list(list, cap, plain ? plain : symbol, reason);
     free(plain);
 }
 
@@ -54,9 +43,10 @@ static const struct kl_hook *find_in(const struct kl_hook *table, enum kl_from f
 }
 
 static const struct kl_hook *find_hook(enum kl_from from, const char *name) {
-    static const struct kl_hook *const tables[] = {kl_world_clock_hooks, kl_world_random_hooks,
-                                                   kl_world_file_hooks,  kl_world_stream_hooks,
-                                                   kl_world_heap_hooks,  kl_world_import_hooks};
+    static const struct kl_hook *const tables[] = {
+        kl_world_clock_hooks,  kl_world_random_hooks, kl_world_file_hooks,  kl_world_stream_hooks,
+        kl_world_name_hooks,   kl_world_folder_hooks, kl_world_host_hooks,  kl_world_locale_hooks,
+        kl_world_thread_hooks, kl_world_heap_hooks,   kl_world_import_hooks};
     const struct kl_hook *h = NULL;
     for (size_t i = 0; i < sizeof tables / sizeof *tables && !h; i++)
         h = find_in(tables[i], from, name);
@@ -99,20 +89,13 @@ void *kl_world_asked(struct kl_world *w, enum kl_from from, const char *name, vo
     return fn;
 }
 
-void kl_world_loads(struct kl_world *w, const char *library) {
-    struct turning t = {.world = w, .report = w->report};
-    if (!t.report) return;
-    kl_mutex_lock(&w->asking);
-    list_add(&t, t.report->left, sizeof(t.report->left), library, KL_LOADED_REASON);
-    kl_mutex_unlock(&w->asking);
-}
-
 int kl_world_turn(struct kl_world *w, void *handle, struct kl_world_report *report, char *err,
                   size_t err_len) {
     if (report) memset(report, 0, sizeof(*report));
     struct turning t = {.world = w, .report = report};
     w->report = report;
     *(void **)&t.demangle = kl_library_find(handle, "__cxa_demangle");
+    if (report) kl_world_code(w, handle);
     return kl_world_imports(w, handle, replace, &t, err, err_len);
 }
 
@@ -120,10 +103,12 @@ struct kl_world *kl_world_take(void) {
     for (struct kl_world *w = kl_world_at; w < kl_world_at + KL_WORLDS; w++) {
         if (w->taken) continue;
         w->taken = true;
+        w->rand_use = KL_RAND_SYSTEM;
         w->clock.timezone = 0;
         w->clock.daylight = 0;
         w->clock.tzname[0] = w->clock.tzname[1] = (char *)"UTC";
-        kl_world_files_redirect(w, NULL, NULL);
+        kl_world_host_begin(w);
+        kl_world_view(w, NULL);
         kl_world_start(w, 946684800, 0);
         return w;
     }
@@ -133,7 +118,11 @@ struct kl_world *kl_world_take(void) {
 /* Streams that the core has left open stay in the list: the C library closes them at the end. */
 void kl_world_release(struct kl_world *w) {
     if (!w) return;
+    kl_world_view(w, NULL);
     kl_world_files_clear(w);
+    kl_world_host_end(w);
+    atomic_store(&w->threads.count, 0);
+    w->threads.restless = false;
     w->report = NULL;
     w->taken = false;
 }

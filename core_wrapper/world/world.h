@@ -35,9 +35,14 @@ extern const char kl_world_system[];
 /* The turned and the remaining imports, for `keylock probe` and the log; cut if too long. */
 struct kl_world_report {
     char turned[1024]; /* names, separated by blanks; C++ names demangled, if the core has a C++ library */
-    char left[1024]; /* imports of time, chance or waiting that stay the host's, each with the reason in () */
-    bool rand;       /* rand() is turned: 31 bits on Linux, 15 on Windows, so the game may differ there */
+    char left[1024];   /* facts that stay the host's, each with the reason in (): imports; files and variables
+                      * once the core has asked for them */
+    bool rand;         /* rand() is turned */
 };
+
+/* The names in `left` without their reasons, "rdtsc, /proc/cpuinfo", as far as cap goes: instructions and
+ * files first, then calls, then variables. "": nothing is left. Returns out. */
+const char *kl_world_left_names(const char *left, char *out, size_t cap);
 
 /* Turns the imports of the object `handle` (of kl_library_open), that is, points them at this module:
  * - clocks (time, gettimeofday, clock_gettime, timespec_get, ftime, clock, std::chrono's now()):
@@ -50,21 +55,37 @@ struct kl_world_report {
  *   until the next frame, for code that asks the clock afterwards;
  * - chance (rand, random, drand48 … with their seeds, arc4random, getrandom, std::random_device): one
  *   generator of our own, seeded from the epoch;
- * - getenv of TZ, LANG, LC_ALL: constants; setlocale stays;
+ * - the devices of chance (/dev/urandom, /dev/random): a file in memory, of that generator, for each opening;
+ * - the process (getpid, gettid; kill and others take the number back), processors, memory, the machine's
+ *   name: one answer in every room. In names of files the number is replaced by each core's own;
+ * - language: C's locale, English; of the environment zone, language and user are constants, others are the
+ *   player's and listed as left when the core asks for them;
+ * - folders (readdir, scandir, nftw, glob, FindFirstFile, std::filesystem …): sorted by the bytes of names;
+ *   names of temporary files follow a count;
  * - the heap (malloc, realloc, operator new …): memory comes as zeros, so that bytes that a core never
  *   writes are equal;
- * - files (fopen, open, openat, gzopen, std::fstream …): passed through and noted (see kl_world_files); stat
- *   and access follow kl_world_files_redirect().
+ * - files (fopen, open, openat, gzopen, std::fstream, stat, rename …): noted (see kl_world_files), and opened
+ *   as the session's view has them (view.h);
  * On Windows these are the names of msvcrt.dll and of ucrtbase.dll, and those of the system (GetTickCount,
  * QueryPerformanceCounter, HeapAlloc, CreateFileW …), also if the core asks for one by GetProcAddress();
  * waits that have timed out move the clock of their thread on, until the next frame.
  *
  * Constructors that ran before have already read the host's clock. report: borrowed until the world is
- * released, since on Windows what the core asks for joins it; may be NULL.
+ * released, since what the core asks for joins it; may be NULL.
  * Returns 0, or -1 with a line in err if the object cannot be read or this machine's relocations are
  * unknown. */
 int kl_world_turn(struct kl_world *w, void *handle, struct kl_world_report *report, char *err,
                   size_t err_len);
+
+/* A core's use of rand(). RAND_MAX is compiled into a core, as 2^31-1 on Linux and 2^15-1 on Windows, so the
+ * numbers of one system fit no core of the other. */
+enum kl_rand_use {
+    KL_RAND_SYSTEM, /* unknown: all bits of this system's, so another game may run on another system */
+    KL_RAND_LOW,    /* it takes the number, its lower bits or its remainder: 15 bits on every system */
+    KL_RAND_UPPER,  /* it compares the number with RAND_MAX, or divides by it: the same share of RAND_MAX */
+};
+/* From now on, until the world is taken again. Call it before the core's retro_init. */
+void kl_world_rand_use(struct kl_world *w, enum kl_rand_use use);
 
 /* Sets the clock to frame 0 and the generator to its seed. Call it before retro_init, because cores ask for
  * both while they load. fps_uhz 0: not known yet, see kl_world_rate(). */
@@ -75,6 +96,13 @@ void kl_world_rate(struct kl_world *w, uint32_t fps_uhz);
 /* The next retro_run is frame f: the clock stands at epoch + f / fps throughout that run. For cores that
  * spin on the clock, each reading after the 1000th in a frame moves it on by 1 µs. */
 void kl_world_frame(struct kl_world *w, uint32_t f);
+
+/* Waits until the threads that the core has started sleep: until one has worked for 1 s, or 20 s have passed
+ * because one gets no processor. Some cores go on with the next
+ * frame in a thread of their own after retro_run has returned: what is read of them then, and what they read
+ * of the clock when it moves, would depend on the machine's speed. Call it after each run. False: a thread
+ * works on, and no later call waits; `left` names it. Not on Windows, where true comes at once. */
+bool kl_world_rest(struct kl_world *w);
 
 /* The virtual clock for libretro's performance interface, which is no import: nanoseconds since frame 0.
  * Never goes back, even if the rate changes. */
@@ -107,11 +135,5 @@ void kl_world_note_file(struct kl_world *w, const char *path, bool write);
  * kl_archive_list() wants them; borrowed until kl_world_files_clear(). NULL: unknown, because it was opened
  * by other means than C's streams, is still open, or was not opened. real: its path without links. */
 const struct kl_archive_span *kl_world_archive_read(struct kl_world *w, const char *real, unsigned *count);
-
-/* Gives the path to be opened instead of `path`. False: `path` itself. ctx: the caller's. */
-typedef bool (*kl_world_redirect)(void *ctx, const char *path, char *out, size_t cap);
-/* From now on. The core's own name for the file is the one that is noted. NULL: all files are opened as they
- * are. */
-void kl_world_files_redirect(struct kl_world *w, kl_world_redirect redirect, void *ctx);
 
 #endif

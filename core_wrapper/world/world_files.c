@@ -20,16 +20,6 @@ void kl_world_files_clear(struct kl_world *w) {
     kl_world_archives_clear(w);
 }
 
-void kl_world_files_redirect(struct kl_world *w, kl_world_redirect fn, void *ctx) {
-    w->files.redirect = fn;
-    w->files.redirect_ctx = ctx;
-}
-
-const char *kl_world_really(const struct kl_world *w, const char *path, char out[KL_FILE_PATH]) {
-    const struct kl_world_files *f = &w->files;
-    return f->redirect && path && f->redirect(f->redirect_ctx, path, out, KL_FILE_PATH) ? out : path;
-}
-
 unsigned kl_world_files(struct kl_world *w) {
     kl_mutex_lock(&w->files.lock);
     unsigned n = w->files.count;
@@ -72,11 +62,18 @@ static bool absolute(const char *path, char out[KL_FILE_PATH]) {
     return (size_t)snprintf(out + used, left, "%s%s", used > 1 ? "/" : "", base) < left;
 }
 
+void kl_world_note_host(struct kl_world *w, const char *path) {
+    static const char *const folders[] = {"/proc/", "/sys/", "/etc/"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0) kl_world_leaves(w, path, "the host's");
+}
+
 void kl_world_note_opened(struct kl_world *w, const char *path, bool write, bool seen) {
     char whole[KL_FILE_PATH];
     int saved = errno; /* the core may ask why its file did not open */
     if (path && absolute(path, whole)) {
-        note_name(&w->files, whole, write);
+        note_name(&w->files, whole, write && !kl_view_copied(w, path));
+        kl_world_note_host(w, path);
         if (!seen && kl_archive_is(whole)) kl_world_archive_unseen(w, whole);
     }
     errno = saved;

@@ -12,7 +12,20 @@ uint64_t kl_world_mix(uint64_t z) {
 }
 
 uint64_t kl_world_draw(struct kl_world *w) {
-    return kl_world_mix(atomic_fetch_add(&w->chance, 0x9e3779b97f4a7c15u));
+    return kl_world_mix(atomic_fetch_add(&w->chance, KL_CHANCE_STEP));
+}
+
+/* KL_RAND_UPPER: 31 bits are n / 32767 of RAND_MAX, as 15 bits are, but for the rest of a division. The exact
+ * value is n * 65538 + n / 32767. It is rounded up from 18200 on, because Genesis Plus GX's product is equal
+ * for all n then (tests/unit/test_rand_use.c). */
+int kl_world_rand_of(uint64_t drawn, enum kl_rand_use use, int rand_max) {
+    int n = (int)(drawn >> 49);
+    if (rand_max <= 32767 || use == KL_RAND_LOW) return n;
+    return use == KL_RAND_UPPER ? n * 65538 + (n >= 18200) : (int)(drawn >> 33);
+}
+
+void kl_world_rand_use(struct kl_world *w, enum kl_rand_use use) {
+    w->rand_use = use;
 }
 
 void kl_world_random_start(struct kl_world *w, uint64_t seed) {

@@ -7,9 +7,8 @@
 #include "net/engine/command.h"
 #include "net/engine/lock_return.h"
 
-#define AWAY_US  150000         /* a frontend that has not called for so long does not run */
-#define GREET_US (5 * 1000000)  /* for the relay to greet, after the first handshake */
-#define FRESH_US (12 * 1000000) /* the same for a kept seat: a relay that was restarted waits for its room */
+#define AWAY_US  150000        /* a frontend that has not called for so long does not run */
+#define GREET_US (5 * 1000000) /* for the relay to greet, after the first handshake */
 
 /* --- from beginning to end --- */
 
@@ -58,7 +57,7 @@ void kl_stay_free(struct kl_stay *s) {
     if (s->start != s->given) s->heap.put(s->start);
     s->heap.put(s->given);
     s->heap.put(s->start_before);
-    kl_stay_past_forget(s, 0, 0);
+    kl_stay_past_forget(s, &(struct kl_digest){0});
     kl_stay_shot_forget(s);
     kl_dial_end(&s->dial);
     sodium_memzero(&s->door, sizeof s->door);
@@ -117,9 +116,8 @@ static void notice_absence(struct kl_stay *s, uint64_t now_us) {
 }
 
 static void check_greeting(struct kl_stay *s, uint64_t now_us) {
-    uint64_t patience_us = s->fresh ? FRESH_US : GREET_US;
     if (s->joined || s->dial.s.stage == KL_DIAL_HANDSHAKE) return;
-    if (!s->greet_by_us) s->greet_by_us = s->dial.s.answered_us + patience_us;
+    if (!s->greet_by_us) s->greet_by_us = s->dial.s.answered_us + GREET_US;
     if (now_us >= s->greet_by_us)
         kl_stay_end_with(s, "%s answers, but does not greet");
     else if (kl_dial_is_lost(&s->dial, now_us))
@@ -137,11 +135,21 @@ void kl_stay_turn(struct kl_stay *s, uint64_t now_us) {
     if (s->leaving && (!is_connected(s) || (s->said_bye && now_us >= s->leave_by_us))) kl_stay_end(s, "left");
 }
 
+/* The lock client's next datagram. */
+static uint64_t send_at(const struct kl_stay *s) {
+    return s->joined && !kl_stay_is_returning(s) ? kl_client_send_at(&s->lock) : UINT64_MAX;
+}
+
 uint64_t kl_stay_wake_at(struct kl_stay *s, uint64_t now_us) {
     uint64_t at_us = now_us + KL_STAY_TURN_US;
-    if (s->joined && !kl_stay_is_returning(s) && kl_client_send_at(&s->lock) < at_us)
-        at_us = kl_client_send_at(&s->lock);
-    return s->wake_us = at_us;
+    return s->wake_us = send_at(s) < at_us ? send_at(s) : at_us;
+}
+
+bool kl_stay_is_due(struct kl_stay *s) {
+    bool due = s->say_wanted || send_at(s) < s->wake_us;
+    s->say_wanted = false;
+    if (due) s->wake_us = 0;
+    return due;
 }
 
 /* --- the wrapper's requests --- */
@@ -149,6 +157,10 @@ uint64_t kl_stay_wake_at(struct kl_stay *s, uint64_t now_us) {
 void kl_stay_status(const struct kl_stay *s, struct kl_stay_status *out) {
     *out = s->status;
     if (!s->joined) return;
+    if (s->start && s->start_len == s->status.data_total) {
+        out->start = s->start;
+        out->start_len = s->start_len;
+    }
     out->lock = s->lock.stats;
     out->behind = kl_client_behind(&s->lock);
     out->begins = s->shot.begins;
@@ -157,10 +169,10 @@ void kl_stay_status(const struct kl_stay *s, struct kl_stay_status *out) {
 }
 
 bool kl_stay_give_start(struct kl_stay *s, uint8_t *data, size_t len) {
-    if (s->status.phase != KL_STAY_SEND_START) return false;
+    if (s->status.phase != KL_STAY_SEND_START || len > KL_START_BYTES_MAX) return false;
     s->given = data;
     s->given_len = len;
-    s->is_given = true;
+    s->is_given = s->say_wanted = true;
     s->status.phase = KL_STAY_WAITING;
     kl_stay_happened(s);
     return true;
@@ -169,13 +181,14 @@ bool kl_stay_give_start(struct kl_stay *s, uint8_t *data, size_t len) {
 void kl_stay_ready(struct kl_stay *s, const struct kl_facts *facts) {
     if (s->status.phase != KL_STAY_LOAD) return;
     s->ready_facts = *facts;
-    s->ready_wanted = true;
+    s->ready_wanted = s->say_wanted = true;
     s->status.phase = KL_STAY_READY;
     kl_stay_happened(s);
 }
 
 struct kl_plan kl_stay_plan(struct kl_stay *s, uint32_t max_runs, uint64_t now_us) {
     s->planned_us = now_us;
+    s->seen = s->events;
     if (s->lock.away) kl_client_set_away(&s->lock, false);
     /* every frame may ask for a hash; if they pile up (--speed max on a lossy link) the game waits */
     uint32_t hashes = KL_STAY_HASHES - (s->hash_put - s->hash_got);
@@ -192,12 +205,6 @@ bool kl_stay_take(struct kl_stay *s, struct kl_frame *out) {
     bool got = s->status.phase == KL_STAY_PLAYING && kl_client_take(&s->lock, out);
     if (got) kl_stay_past_keep(s, out);
     return got;
-}
-
-bool kl_stay_is_due(struct kl_stay *s) {
-    if (!s->joined || kl_client_send_at(&s->lock) >= s->wake_us) return false;
-    s->wake_us = 0;
-    return true;
 }
 
 const struct kl_commands *kl_stay_commands(struct kl_stay *s, uint32_t keyframe) {
@@ -222,6 +229,7 @@ int kl_stay_order(struct kl_stay *s, uint8_t kind, const void *data, size_t len)
     struct kl_order *o = &s->order[s->order_put++ % KL_STAY_ORDERS];
     *o = (struct kl_order){.kind = kind, .len = (uint8_t)len};
     if (len) memcpy(o->data, data, len);
+    s->say_wanted = true;
     return KL_OK;
 }
 
@@ -237,6 +245,21 @@ void kl_stay_hash(struct kl_stay *s, const struct kl_hash *h) {
     bool said = s->hash_put != s->hash_got && s->hash[(s->hash_put - 1) % KL_STAY_HASHES].frame == h->frame;
     if (said || s->hash_put - s->hash_got == KL_STAY_HASHES) return;
     s->hash[s->hash_put++ % KL_STAY_HASHES] = *h;
+    s->say_wanted = true;
+}
+
+bool kl_stay_check(struct kl_stay *s, uint16_t *disk) {
+    bool wanted = s->check_wanted;
+    s->check_wanted = false;
+    *disk = s->check.disk;
+    return wanted;
+}
+
+bool kl_stay_say_file(struct kl_stay *s, const struct kl_file_said *f) {
+    bool plays = s->status.phase == KL_STAY_PLAYING;
+    if (!plays || s->file_put - s->file_got == KL_STAY_FILES) return false;
+    s->file[s->file_put++ % KL_STAY_FILES] = *f;
+    return s->say_wanted = true;
 }
 
 bool kl_stay_notice(struct kl_stay *s, struct kl_text *out) {
@@ -246,6 +269,6 @@ bool kl_stay_notice(struct kl_stay *s, struct kl_text *out) {
 }
 
 void kl_stay_leave(struct kl_stay *s, uint64_t by_us) {
-    s->leaving = true;
+    s->leaving = s->say_wanted = true;
     s->leave_by_us = by_us;
 }

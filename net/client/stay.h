@@ -1,6 +1,6 @@
-/* stay.h - one client's stay in a room: joining, playing, losing the relay and returning, bringing a room
- * back to a relay that has forgotten it, snapshots, the room's door. From the first INIT to BYE, over all
- * sessions between. net/PROTOCOL.md §7 and §9; docs/design.md §5.
+/* stay.h - one client's stay in a room: joining, playing, losing the relay and returning, snapshots, the
+ * room's door. From the first INIT to BYE, over all sessions between. net/PROTOCOL.md §7 and §9;
+ * docs/design.md §5.
  *
  * Pure but for libsodium: events with their time come in; messages, datagrams and news are taken out. No
  * clock, socket, thread, file. Not thread-safe. The heap is the caller's (struct kl_heap): for start data,
@@ -16,8 +16,7 @@
  *   kl_stay_send() and kl_stay_say().
  *
  * The files: stay.c (the wrapper's requests), stay_inbox.c (the relay's messages), stay_return.c (coming
- * back), stay_bring.c, stay_snapshot.c, stay_door.c, stay_say.c (the order
- * of all that goes out), dial.c (handshakes). */
+ * back), stay_snapshot.c, stay_door.c, stay_say.c (the order of all that goes out), dial.c (handshakes). */
 #ifndef KL_STAY_H
 #define KL_STAY_H
 
@@ -26,6 +25,7 @@
 #include "net/engine/lock_client.h"
 #include "net/engine/msg.h"
 #include "net/engine/lock_relay.h"
+#include "net/session/digest.h"
 #include "net/session/door.h"
 #include "net/session/seat.h"
 
@@ -35,7 +35,8 @@
 #define KL_STAY_HASHES     KL_WINDOW_FRAMES /* waiting to be sent; kl_stay_plan() sees that they fit */
 #define KL_STAY_ORDERS     8
 #define KL_STAY_NOTICES    16
-#define KL_STAY_TAGS       16
+#define KL_STAY_FILES      16
+#define KL_STAY_MARKS      24    /* more than KL_RECORD_STATES */
 #define KL_STAY_TURN_US    10000 /* between two turns at most */
 
 enum kl_stay_phase {
@@ -62,6 +63,8 @@ struct kl_stay_status {
     struct kl_prepare prepare;                  /* from KL_STAY_FETCHING on */
     struct kl_roster roster;
     uint32_t data_done, data_total; /* start data progress, bytes */
+    const uint8_t *start; /* the start data once it is whole, else NULL; borrowed until the next status */
+    size_t start_len;
     uint32_t behind; /* closed frames of the room that have not come yet; many after a return */
     bool begins;     /* while playing: no frame runs until a snapshot has come and been loaded */
     uint32_t shot_done, shot_total; /* packed bytes of that snapshot: arrived, in all */
@@ -81,11 +84,6 @@ struct kl_heap {
 };
 
 /* The relay's newest mark of a TAGS message. */
-struct kl_stay_tags {
-    uint32_t count, end_frame; /* intervals up to this one; the first frame after it */
-    uint8_t tag[KL_TAG_BYTES];
-};
-
 /* The password: the client and the relay prove it to each other before the client is in the room. */
 struct kl_stay_door {
     bool has_password;
@@ -120,14 +118,8 @@ struct kl_stay_shot {
     uint32_t have;
     bool begins; /* we begin at offer.keyframe, which is not loaded yet: our older frames do not count */
     bool rewind_wanted; /* the wrapper is to go back to its own state of rewind.keyframe */
+    bool goes_back;     /* rewind.lost: our frames end at rewind.keyframe, and the wrapper is not there yet */
     struct kl_rewind rewind;
-};
-
-/* The parts of a lost room that the relay asks this client to bring. */
-struct kl_stay_bring {
-    bool active;
-    uint8_t what, step;
-    uint32_t from, offset;
 };
 
 struct kl_stay {
@@ -147,6 +139,8 @@ struct kl_stay {
     uint64_t greet_by_us;         /* before `joined`: WELCOME is to come; 0: no handshake was answered */
     struct kl_client lock;
     uint64_t events;    /* counts the events that a wrapper may wait for */
+    uint64_t seen;      /* of them, those before its last plan or wait */
+    bool say_wanted;    /* it has said something that is to be sent at once; see kl_stay_is_due() */
     uint64_t wake_us;   /* the caller's next turn, by kl_stay_wake_at() */
     uint64_t turned_us; /* the last kl_stay_turn() of a connected player; 0: none */
     bool enter_wanted, said_bye;
@@ -157,6 +151,10 @@ struct kl_stay {
     uint32_t hash_put, hash_got;
     struct kl_order order[KL_STAY_ORDERS]; /* commands that wait to be sent */
     uint32_t order_put, order_got;
+    struct kl_file_said file[KL_STAY_FILES]; /* that wait to be sent */
+    uint32_t file_put, file_got;
+    bool check_wanted; /* the relay asks for the checksum of a disk; kl_stay_check() has not told it yet */
+    struct kl_check check;
     uint64_t planned_us; /* when the wrapper last asked for a plan */
     struct kl_text notice[KL_STAY_NOTICES];
     uint32_t notice_put, notice_got;
@@ -173,14 +171,15 @@ struct kl_stay {
 
     enum kl_stay_phase before; /* with KL_STAY_RETURNING: the phase to go back to */
     struct kl_history past;    /* every frame that the wrapper took */
-    struct kl_stay_tags tags[KL_STAY_TAGS];
-    uint32_t tags_put;
-    uint8_t ticket[KL_TICKET_TOTAL_MAX], ticket_new[KL_TICKET_TOTAL_MAX]; /* the newest whole one; the next */
-    uint32_t ticket_len, ticket_coming;
+    struct kl_digest chain;    /* of its whole intervals, and of those before the snapshot it began with */
+    struct kl_digest
+        mark[KL_STAY_MARKS]; /* of the frames before marked keyframes: those of `own`, the newest */
+    unsigned marks;
+    uint32_t own[KL_RECORD_STATES]; /* keyframes of the wrapper's own states, the oldest first */
+    unsigned owns;
 
     struct kl_stay_door door;
     struct kl_stay_shot shot;
-    struct kl_stay_bring bring;
     bool unloaded; /* a session ended before its snapshot was loaded: no frame of ours counts */
 
     bool leaving;
@@ -263,35 +262,65 @@ bool kl_stay_say(struct kl_stay *s, const struct kl_channels *c, uint64_t now_us
 /* The next body of a datagram, to be sealed as this kind; its length, or 0. cap >= KL_DATAGRAM_MAX. */
 size_t kl_stay_send(struct kl_stay *s, uint64_t now_us, uint8_t *kind, uint8_t *body, size_t cap);
 
-/* --- the wrapper's requests: link.h describes them --- */
+/* --- the wrapper's requests --- */
 
 void kl_stay_status(const struct kl_stay *s, struct kl_stay_status *out);
-/* data: from the heap; ours from then on if the result is true. */
+/* The host's start data (opaque to network and relay), from the heap: ours from then on if the result is
+ * true. False above KL_START_BYTES_MAX and in another phase than KL_STAY_SEND_START. */
 bool kl_stay_give_start(struct kl_stay *s, uint8_t *data, size_t len);
+/* In KL_STAY_LOAD: the start data is loaded. */
 void kl_stay_ready(struct kl_stay *s, const struct kl_facts *facts);
+/* The turn of lock_client.h. */
 struct kl_plan kl_stay_plan(struct kl_stay *s, uint32_t max_runs, uint64_t now_us);
 int kl_stay_sample(struct kl_stay *s, const struct kl_input *in, uint64_t now_us);
 bool kl_stay_take(struct kl_stay *s, struct kl_frame *out);
-/* After these two: true once if the lock client has a datagram due before kl_stay_wake_at(). */
+/* True once, after any of the requests, if something is to be sent before kl_stay_wake_at(). */
 bool kl_stay_is_due(struct kl_stay *s);
+/* The commands of a frame that was taken with KL_FRAME_COMMANDS: to be carried out, in their order, before it
+ * runs. NULL if there are none. They are kept until the next plan only. */
 const struct kl_commands *kl_stay_commands(struct kl_stay *s, uint32_t keyframe);
-bool kl_stay_takes_early(uint8_t kind);
+/* Gives a command (lock_relay.h: KL_COMMAND_*; from KL_COMMAND_FREE on the wrapper's own), to take effect at
+ * a keyframe to come on every machine, this one included. KL_COMMAND_PAUSE in a paused room ends the pause.
+ * Copied. KL_OK; KL_E_SPACE above KL_COMMAND_BYTES, KL_E_FULL if too many wait, KL_E_STATE before and after
+ * the game. */
 int kl_stay_order(struct kl_stay *s, uint8_t kind, const void *data, size_t len);
+/* True for kinds that are valid before the game too, as soon as we are in the room: the door and the host. */
+bool kl_stay_takes_early(uint8_t kind);
+/* The core has changed its frame rate, from the next frame on. The client changes at once and tells the
+ * relay. */
 void kl_stay_rate(struct kl_stay *s, uint32_t fps_uhz);
 void kl_stay_hash(struct kl_stay *s, const struct kl_hash *h);
+/* True once if the relay asks for the checksum of this disk, from 0. */
+bool kl_stay_check(struct kl_stay *s, uint16_t *disk);
+/* Says the checksum of a file. False, while the room does not play or too many wait: say it again later. */
+bool kl_stay_say_file(struct kl_stay *s, const struct kl_file_said *f);
+/* Takes the next line for the screen. False if there is none. */
 bool kl_stay_notice(struct kl_stay *s, struct kl_text *out);
 /* Begins to leave: our newest samples and hashes go out first, until by_us. Then kl_stay_is_over(). */
 void kl_stay_leave(struct kl_stay *s, uint64_t by_us);
 
+/* Reports this machine's state at the SNAPSHOT command of a keyframe. net/PROTOCOL.md §7, Snapshots. */
 void kl_stay_say_state(struct kl_stay *s, const struct kl_state_said *said);
+/* True once if the relay asks us for the snapshot of a keyframe, whole or as the difference to another. */
 bool kl_stay_asked(struct kl_stay *s, struct kl_ask *ask);
-/* packed: from the heap; ours from then on. */
+/* Gives it, packed, from the heap: ours from then on. based: as the difference to ASK's base. */
 void kl_stay_give_snapshot(struct kl_stay *s, uint32_t keyframe, bool based, uint8_t *packed, uint32_t len);
-/* True once: packed is the caller's. */
+/* True once if a whole snapshot has come, to be loaded; packed is the caller's. Only its length is checked:
+ * it has offer->packed bytes. */
 bool kl_stay_snapshot(struct kl_stay *s, struct kl_offer *offer, uint8_t **packed);
+/* With offer->begin: the snapshot is loaded; with rewind.lost: the core is back before that keyframe. Frames
+ * may run from there on. fps_uhz: the core's rate if it is not the one that this client has; else 0. */
 void kl_stay_begun(struct kl_stay *s, uint32_t keyframe, uint32_t fps_uhz);
-bool kl_stay_rewind(struct kl_stay *s, uint32_t *keyframe);
+/* The wrapper can go back to its own states before these keyframes, the oldest first. At most
+ * KL_RECORD_STATES, the newest of more. To be called when it has made one, and when it has dropped some. */
+void kl_stay_own_states(struct kl_stay *s, const uint32_t *keyframe, unsigned count);
+/* True once if the room wants us to go back to our own state of this keyframe and to rerun the frames since.
+ * With `lost` our frames end at the keyframe: others follow it after kl_stay_begun(). */
+bool kl_stay_rewind(struct kl_stay *s, struct kl_rewind *m);
+/* Reports the result of healing: the state was loaded and the frames since rerun, or not. */
 void kl_stay_say_healed(struct kl_stay *s, const struct kl_healed *h);
+/* Seeks taken frames, to be rerun from a keyframe on, each with kl_history_next(), its commands in
+ * c->frames.commands. False: they are not kept so far back. */
 bool kl_stay_past_seek(const struct kl_stay *s, struct kl_history_cursor *c, uint32_t from);
 
 /* True if this client loads other players' bytes in this room. consent: of its HELLO, enum kl_consent. */

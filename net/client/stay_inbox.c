@@ -67,8 +67,9 @@ static void begin_anew(struct kl_stay *s, uint64_t now_us) {
     s->start = NULL;
     s->hash_got = s->hash_put;
     s->order_got = s->order_put;
+    s->file_got = s->file_put;
     s->status.desync = s->status.any_verified = false;
-    kl_stay_past_forget(s, 0, 0);
+    kl_stay_past_forget(s, &(struct kl_digest){0});
     kl_stay_shot_drop(s);
     s->unloaded = false;
     begin_lock(s, true, now_us);
@@ -139,9 +140,8 @@ static void on_verdict(struct kl_stay *s, const struct kl_verdict *v) {
         kl_stay_happened(s);
         return;
     }
-    /* the first, its later and fuller reading, or the first of the graver kind */
-    const struct kl_verdict *bad = &st->first_bad;
-    if (!st->desync || v->frame <= bad->frame || (bad->differs == 2 && v->differs == 1)) st->first_bad = *v;
+    /* the first, or its later and fuller reading */
+    if (!st->desync || v->frame <= st->first_bad.frame) st->first_bad = *v;
     st->desync = true;
     kl_stay_happened(s);
 }
@@ -193,7 +193,9 @@ static void on_refuse(struct kl_stay *s, const struct kl_text *t) {
 }
 
 void kl_stay_begin_at(struct kl_stay *s, const struct kl_offer *o, uint64_t now_us) {
-    kl_stay_past_forget(s, o->keyframe, o->interval);
+    struct kl_digest before = {.intervals = o->interval, .end = o->keyframe};
+    memcpy(before.digest, o->digest, sizeof before.digest);
+    kl_stay_past_forget(s, &before);
     kl_client_begin_at(&s->lock, o->keyframe, o->interval, now_us);
     enter(s, KL_STAY_PLAYING);
 }
@@ -209,15 +211,16 @@ void kl_stay_take_message(struct kl_stay *s, const struct kl_msg *m, uint64_t no
     case KL_MSG_SEAT: on_seat(s, &m->seat); break;
     case KL_MSG_SEND: on_send(s, m->bare); break;
     case KL_MSG_HISTORY: on_history(s, &m->past, now_us); break;
-    case KL_MSG_TICKET: kl_stay_take_ticket(s, &m->piece); break;
-    case KL_MSG_WANT: kl_stay_take_want(s, &m->want); break;
-    case KL_MSG_TAGS: kl_stay_take_tags(s, &m->tags); break;
     case KL_MSG_PREPARE: on_prepare(s, &m->prepare, now_us); break;
     case KL_MSG_DATA: on_data(s, &m->data); break;
     case KL_MSG_ASK: kl_stay_take_ask(s, &m->ask); break;
     case KL_MSG_OFFER: kl_stay_take_offer(s, &m->offer, now_us); break;
     case KL_MSG_SNAPSHOT: kl_stay_take_shot(s, &m->shot); break;
-    case KL_MSG_REWIND: kl_stay_take_rewind(s, &m->rewind); break;
+    case KL_MSG_REWIND: kl_stay_take_rewind(s, &m->rewind, now_us); break;
+    case KL_MSG_CHECK:
+        s->check = m->check;
+        s->check_wanted = true;
+        break;
     case KL_MSG_VERDICT: on_verdict(s, &m->verdict); break;
     case KL_MSG_NOTICE: put_notice(s, &m->text); break;
     default: break; /* a client's message: nothing to do with it */

@@ -27,20 +27,10 @@ void kl_stay_take_welcome(struct kl_stay *s, const struct kl_welcome *w);
 void kl_stay_returned(struct kl_stay *s, const struct kl_welcome *w, uint64_t now_us);
 /* A frame has been taken. */
 void kl_stay_past_keep(struct kl_stay *s, const struct kl_frame *f);
-/* Forgets all frames; we begin at this keyframe, of that interval (0, 0: anew). */
-void kl_stay_past_forget(struct kl_stay *s, uint32_t keyframe, uint32_t interval);
-void kl_stay_take_tags(struct kl_stay *s, const struct kl_tags *t);
-/* The newest tags whose intervals we have whole; NULL if there are none. */
-const struct kl_stay_tags *kl_stay_newest_tag(const struct kl_stay *s);
-
-/* --- stay_bring.c --- */
-
-/* True if ticket, start data and frames are here. The relay knows from the ticket whether the frames go back
- * far enough. */
-bool kl_stay_can_bring(const struct kl_stay *s);
-void kl_stay_take_ticket(struct kl_stay *s, const struct kl_piece *p);
-void kl_stay_take_want(struct kl_stay *s, const struct kl_want *w);
-bool kl_stay_next_brought(struct kl_stay *s, struct kl_msg *m);
+/* Forgets all frames; we begin behind these intervals (all zero: anew). */
+void kl_stay_past_forget(struct kl_stay *s, const struct kl_digest *before);
+/* Forgets the frames from this marked keyframe on. NULL: its digest is not known, and nothing has changed. */
+const struct kl_digest *kl_stay_past_cut(struct kl_stay *s, uint32_t keyframe);
 
 /* --- stay_door.c --- */
 
@@ -54,7 +44,7 @@ bool kl_stay_next_proof(struct kl_stay *s, struct kl_msg *m);
 void kl_stay_take_ask(struct kl_stay *s, const struct kl_ask *ask);
 void kl_stay_take_offer(struct kl_stay *s, const struct kl_offer *o, uint64_t now_us);
 void kl_stay_take_shot(struct kl_stay *s, const struct kl_shot_piece *p);
-void kl_stay_take_rewind(struct kl_stay *s, const struct kl_rewind *m);
+void kl_stay_take_rewind(struct kl_stay *s, const struct kl_rewind *m, uint64_t now_us);
 /* Forgets the older session's snapshots, asked and coming. */
 void kl_stay_shot_forget(struct kl_stay *s);
 /* Drops the snapshot that comes, if any: its game is over. */

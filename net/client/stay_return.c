@@ -6,7 +6,6 @@
 
 #include "net/client/stay_parts.h"
 #include "net/engine/lock_return.h"
-#include "net/session/past.h"
 
 #define WELCOME_US  (60 * 1000000ULL) /* for WELCOME to come: the relay itself says no in good time */
 #define PROBED_US   250000            /* after its ANSWER, for the old session to be heard all the same */
@@ -15,12 +14,55 @@
 
 /* --- our past --- */
 
-void kl_stay_past_forget(struct kl_stay *s, uint32_t keyframe, uint32_t interval) {
+void kl_stay_past_forget(struct kl_stay *s, const struct kl_digest *before) {
     void *block;
     while ((block = kl_history_drop(&s->past)) != NULL)
         s->heap.put(block);
-    kl_history_init(&s->past, keyframe, interval);
-    s->tags_put = 0;
+    kl_history_init(&s->past, before->end, before->intervals);
+    s->chain = *before;
+    s->marks = s->owns = 0;
+}
+
+static const struct kl_digest *mark_of(const struct kl_stay *s, uint32_t keyframe) {
+    for (unsigned i = 0; i < s->marks; i++)
+        if (s->mark[i].end == keyframe) return &s->mark[i];
+    return NULL;
+}
+
+static bool is_own(const struct kl_stay *s, uint32_t keyframe) {
+    for (unsigned i = 0; i < s->owns; i++)
+        if (s->own[i] == keyframe) return true;
+    return false;
+}
+
+/* Without a place, the oldest goes to which there is no state. */
+static void note_mark(struct kl_stay *s) {
+    unsigned i = 0;
+    if (s->marks == KL_STAY_MARKS) {
+        while (is_own(s, s->mark[i].end))
+            i++;
+        s->marks--;
+        memmove(&s->mark[i], &s->mark[i + 1], (s->marks - i) * sizeof s->mark[0]);
+    }
+    s->mark[s->marks++] = s->chain;
+}
+
+void kl_stay_own_states(struct kl_stay *s, const uint32_t *keyframe, unsigned count) {
+    unsigned skip = count > KL_RECORD_STATES ? count - KL_RECORD_STATES : 0;
+    s->owns = count - skip;
+    memcpy(s->own, keyframe + skip, s->owns * sizeof *keyframe);
+}
+
+const struct kl_digest *kl_stay_past_cut(struct kl_stay *s, uint32_t keyframe) {
+    const struct kl_digest *m = mark_of(s, keyframe);
+    if (!m || keyframe < s->past.first || keyframe > s->past.next) return NULL;
+    kl_history_cut(&s->past, keyframe, m->intervals);
+    s->chain = *m;
+    while (s->marks && s->mark[s->marks - 1].end > keyframe)
+        s->marks--;
+    while (s->owns && s->own[s->owns - 1] > keyframe)
+        s->owns--;
+    return &s->chain;
 }
 
 static unsigned blocks_of(const struct kl_history *h) {
@@ -37,40 +79,32 @@ void kl_stay_past_keep(struct kl_stay *s, const struct kl_frame *f) {
         void *block = blocks_of(h) < PAST_BLOCKS ? s->heap.get(KL_HISTORY_BLOCK) : NULL;
         kl_history_give(h, block ? block : kl_history_drop(h));
     }
-    (void)kl_history_append(h, f,
-                            f->flags & KL_FRAME_COMMANDS ? kl_client_commands(&s->lock, f->number) : NULL);
+    uint8_t bytes[KL_INTERVAL_BYTES];
+    if (f->flags & KL_FRAME_HASH && f->number == s->chain.end && f->number > 0) note_mark(s);
+    const struct kl_commands *commands =
+        f->flags & KL_FRAME_COMMANDS ? kl_client_commands(&s->lock, f->number) : NULL;
+    if (kl_history_append(h, f, commands) == 1)
+        kl_digest_next(&s->chain, s->status.welcome.room_id, bytes,
+                       kl_history_interval(h, bytes, sizeof bytes), h->next);
 }
 
-void kl_stay_take_tags(struct kl_stay *s, const struct kl_tags *t) {
-    struct kl_stay_tags *to = &s->tags[s->tags_put++ % KL_STAY_TAGS];
-    *to = (struct kl_stay_tags){.count = t->first + t->count, .end_frame = t->end_frame};
-    memcpy(to->tag, t->tag[t->count - 1], sizeof to->tag);
-}
-
-const struct kl_stay_tags *kl_stay_newest_tag(const struct kl_stay *s) {
-    const struct kl_stay_tags *best = NULL;
-    for (uint32_t i = 0; i < KL_STAY_TAGS && i < s->tags_put; i++)
-        if (s->tags[i].end_frame <= s->past.next && s->tags[i].end_frame >= s->past.first &&
-            (!best || s->tags[i].count > best->count))
-            best = &s->tags[i];
-    return best;
-}
-
-/* Fills in our frames, tags and digest. */
-static void describe_past(struct kl_stay *s, struct kl_return *r) {
-    struct kl_history_cursor cursor;
-    const struct kl_stay_tags *tag = kl_stay_newest_tag(s);
-    struct kl_digest d;
-    struct kl_frame f;
+/* Fills in our frames and their digests. */
+static void describe_past(const struct kl_stay *s, struct kl_return *r) {
+    uint8_t bytes[KL_INTERVAL_BYTES];
+    uint32_t keyframe;
+    size_t len =
+        s->past.next > s->chain.end ? kl_history_so_far(&s->past, bytes, sizeof bytes, &keyframe) : 0;
     r->have = s->past.next;
     r->first = s->past.first;
-    r->can_bring = kl_stay_can_bring(s);
-    r->tags = tag ? tag->count : 0;
-    kl_digest_begin(&d, tag ? tag->tag : NULL);
-    kl_history_seek(&cursor, &s->past, tag ? tag->end_frame : 0);
-    while (kl_history_next(&cursor, &f))
-        kl_digest_frame(&d, &f, f.flags & KL_FRAME_COMMANDS ? &cursor.frames.commands : NULL);
-    kl_digest_end(&d, r->digest);
+    r->intervals = s->chain.intervals;
+    memcpy(r->digest, s->chain.digest, sizeof r->digest);
+    kl_digest_open(&s->chain, s->status.welcome.room_id, bytes, len, r->open);
+    for (unsigned i = 0; i < s->owns; i++) {
+        const struct kl_digest *m = s->own[i] >= s->past.first ? mark_of(s, s->own[i]) : NULL;
+        if (!m) continue;
+        r->state[r->states].intervals = m->intervals;
+        memcpy(r->state[r->states++].digest, m->digest, sizeof m->digest);
+    }
 }
 
 /* --- losing the relay --- */
@@ -100,10 +134,10 @@ static void begin_return(struct kl_stay *s, bool found, uint64_t now_us) {
                  s->dial.relay);
         kl_stay_happened(s);
     }
-    if (s->shot.begins) s->unloaded = true; /* until all is done again */
+    if (s->shot.begins || s->shot.goes_back) s->unloaded = true; /* until all is done again */
     kl_stay_shot_forget(s);
     if (s->is_given) s->uploaded = SIZE_MAX; /* until SEND asks again */
-    s->bring.active = s->enter_wanted = s->door.prove_wanted = false;
+    s->enter_wanted = s->door.prove_wanted = false;
     s->path_len = 0;
     s->turned_us = 0;
     if (s->door.has_password && watches(s)) s->door.state = KL_STAY_OUTSIDE;
@@ -134,7 +168,7 @@ void kl_stay_hung_up(struct kl_stay *s, bool bye, uint64_t now_us) {
     }
 }
 
-/* A relay that speaks but does not welcome us yet may be waiting for others to bring the room. */
+/* A relay that speaks but does not welcome us yet may have much to do. */
 static bool is_overdue(const struct kl_dial *dial, uint64_t now_us) {
     const struct kl_dial_session *d = &dial->s;
     if (d->stage != KL_DIAL_CONNECTED) return kl_dial_is_lost(dial, now_us);

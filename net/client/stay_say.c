@@ -41,6 +41,12 @@ static bool next_order(struct kl_stay *s, uint64_t now_us, struct kl_msg *m) {
     return true;
 }
 
+static bool next_file(struct kl_stay *s, struct kl_msg *m) {
+    if (!s->joined || s->file_got == s->file_put) return false;
+    *m = (struct kl_msg){.kind = KL_MSG_FILE, .file = s->file[s->file_got++ % KL_STAY_FILES]};
+    return true;
+}
+
 static bool next_ready(struct kl_stay *s, struct kl_msg *m) {
     if (!s->ready_wanted) return false;
     *m = (struct kl_msg){.kind = KL_MSG_READY, .ready.facts = s->ready_facts};
@@ -76,12 +82,11 @@ static bool next_bye(struct kl_stay *s, uint64_t now_us, struct kl_msg *m) {
 bool kl_stay_say(struct kl_stay *s, const struct kl_channels *c, uint64_t now_us, struct kl_msg *m) {
     bool bulk = c->bulk_room > 0;
     if (s->dial.s.stage != KL_DIAL_CONNECTED || kl_stay_is_over(s)) return false;
-    if (kl_stay_next_entry(s, m) || kl_stay_next_proof(s, m) || (bulk && kl_stay_next_brought(s, m)))
-        return true;
+    if (kl_stay_next_entry(s, m) || kl_stay_next_proof(s, m)) return true;
     if (s->said_bye) return false;
     if (!kl_stay_is_returning(s)) {
         if (kl_stay_next_word(s, c->control_span < HASH_WINDOW, m) || next_order(s, now_us, m) ||
-            next_ready(s, m))
+            next_ready(s, m) || next_file(s, m))
             return true;
         if (bulk && (next_start(s, m) || kl_stay_next_given(s, now_us, m))) return true;
     }

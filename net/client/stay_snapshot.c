@@ -18,7 +18,7 @@
 
 void kl_stay_say_state(struct kl_stay *s, const struct kl_state_said *said) {
     s->shot.state = *said;
-    s->shot.state_wanted = true;
+    s->shot.state_wanted = s->say_wanted = true;
 }
 
 bool kl_stay_asked(struct kl_stay *s, struct kl_ask *ask) {
@@ -37,6 +37,7 @@ void kl_stay_give_snapshot(struct kl_stay *s, uint32_t keyframe, bool based, uin
     shot->given_based = based;
     shot->given_sent = 0;
     shot->rate = 0;
+    s->say_wanted = true;
 }
 
 bool kl_stay_snapshot(struct kl_stay *s, struct kl_offer *offer, uint8_t **packed) {
@@ -49,22 +50,24 @@ bool kl_stay_snapshot(struct kl_stay *s, struct kl_offer *offer, uint8_t **packe
 }
 
 void kl_stay_begun(struct kl_stay *s, uint32_t keyframe, uint32_t fps_uhz) {
-    if (!s->shot.begins || s->shot.offer.keyframe != keyframe) return;
-    s->shot.begins = false;
+    bool begins = s->shot.begins && s->shot.offer.keyframe == keyframe;
+    bool back = s->shot.goes_back && s->shot.rewind.keyframe == keyframe;
+    if (!begins && !back) return;
+    s->shot.begins = s->shot.goes_back = false;
     if (fps_uhz) kl_client_rate(&s->lock, fps_uhz);
     kl_client_go(&s->lock);
 }
 
-bool kl_stay_rewind(struct kl_stay *s, uint32_t *keyframe) {
+bool kl_stay_rewind(struct kl_stay *s, struct kl_rewind *m) {
     bool wanted = s->shot.rewind_wanted;
     s->shot.rewind_wanted = false;
-    *keyframe = s->shot.rewind.keyframe;
+    *m = s->shot.rewind;
     return wanted;
 }
 
 void kl_stay_say_healed(struct kl_stay *s, const struct kl_healed *h) {
     s->shot.healed = *h;
-    s->shot.healed_wanted = true;
+    s->shot.healed_wanted = s->say_wanted = true;
 }
 
 bool kl_stay_past_seek(const struct kl_stay *s, struct kl_history_cursor *c, uint32_t from) {
@@ -83,7 +86,7 @@ void kl_stay_take_ask(struct kl_stay *s, const struct kl_ask *ask) {
 void kl_stay_shot_drop(struct kl_stay *s) {
     s->heap.put(s->shot.coming);
     s->shot.coming = NULL;
-    s->shot.begins = s->shot.rewind_wanted = false;
+    s->shot.begins = s->shot.rewind_wanted = s->shot.goes_back = false;
 }
 
 void kl_stay_shot_forget(struct kl_stay *s) {
@@ -120,11 +123,29 @@ void kl_stay_take_shot(struct kl_stay *s, const struct kl_shot_piece *p) {
     if (shot->have == shot->offer.packed) kl_stay_happened(s);
 }
 
+/* The room goes on with other frames than ours from this keyframe on: what we said of them is void. False: we
+ * claimed no state of that keyframe. */
+static bool lose_frames(struct kl_stay *s, uint32_t keyframe, uint64_t now_us) {
+    const struct kl_digest *d = kl_stay_past_cut(s, keyframe);
+    if (!d) return false;
+    s->hash_got = s->hash_put;
+    s->status.any_verified = s->status.desync = false;
+    if (s->status.verdict.agreed > keyframe) s->status.verdict.agreed = keyframe;
+    s->shot.goes_back = true;
+    kl_client_lose(&s->lock, keyframe, d->intervals, now_us);
+    return true;
+}
+
 /* An order in the place of the one before makes that nothing, and so does an offered snapshot. A client that
- * has not begun yet has no own state. */
-void kl_stay_take_rewind(struct kl_stay *s, const struct kl_rewind *m) {
-    if (s->status.phase != KL_STAY_PLAYING || s->shot.begins) return;
+ * has not begun yet has no own state; nor does one that goes back because frames were lost. */
+void kl_stay_take_rewind(struct kl_stay *s, const struct kl_rewind *m, uint64_t now_us) {
+    if (s->status.phase != KL_STAY_PLAYING || s->shot.begins || s->shot.goes_back) return;
     kl_stay_shot_drop(s);
+    if (m->lost && !lose_frames(s, m->keyframe, now_us)) {
+        s->shot.healed = (struct kl_healed){.keyframe = m->keyframe, .how = KL_HEALED_NOT};
+        s->shot.healed_wanted = true;
+        return;
+    }
     s->shot.rewind_wanted = true;
     s->shot.rewind = *m;
     kl_stay_happened(s);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "net/engine/keyboard.h"
+
 #define SECOND_US 1000000
 #define FAR       16  /* frames: an error so large is not corrected frame by frame */
 #define SPARE     0.8 /* of the share, for one frame more */
@@ -69,15 +71,21 @@ uint32_t kl_ahead_bound(const struct kl_client *c) {
     return c->stats.next_closed + c->stats.spacing + (c->params.clocked ? KL_AHEAD_BEYOND : 0);
 }
 
-/* The i-th own seat's input in frame f, as the relay will make it from samples [lo, hi). A sample to come is
- * the newest one, held. */
+/* The i-th own seat's input in frame f, as the relay will make it from samples [lo, hi), but for keys that
+ * still wait there. A sample to come is the newest one, held. */
 static struct kl_input own_input(const struct kl_client *c, unsigned i, uint32_t f, uint32_t lo,
                                  uint32_t hi) {
     uint32_t newest = c->stats.next_sample - 1, before_lo, before_hi;
     bool again = f > 0 && samples_of(c, f - 1, &before_lo, &before_hi) && before_hi > lo;
     struct kl_input in = c->sample[(lo < newest ? lo : newest) % KL_WINDOW_FRAMES][i];
-    for (uint32_t s = lo + 1; s < hi && s <= newest; s++)
+    struct kl_keys keys;
+    kl_keys_clear(&keys);
+    kl_keys_put(&keys, &in);
+    for (uint32_t s = lo + 1; s < hi && s <= newest; s++) {
         kl_input_fold(&in, &c->sample[s % KL_WINDOW_FRAMES][i]);
+        kl_keys_put(&keys, &c->sample[s % KL_WINDOW_FRAMES][i]);
+    }
+    kl_keys_take(&keys, &in);
     if (again || lo > newest) kl_input_repeat(&in);
     return in;
 }

@@ -1,7 +1,7 @@
 /* command.h - the kinds of commands that the engine itself does not act on. net/PROTOCOL.md §5, Commands.
  *
  * The engine's own (policy, swap, pause) are in lock_relay.h. Kinds 4 to 15 are the relay's and stand at no
- * keyframe; the others are the clients'. core_wrapper/words/command_words.h writes and reads their data. */
+ * keyframe; the others are the clients'. net/session/command_words.h writes and reads their data. */
 #ifndef KL_COMMAND_H
 #define KL_COMMAND_H
 
@@ -25,10 +25,14 @@ enum {
     KL_COMMAND_SAVE = 20,     /* nothing: every machine serializes into its copy of the room's slot */
     KL_COMMAND_LOAD = 21,     /* u32 keyframe: every machine unserializes its save of that keyframe */
     KL_COMMAND_SNAPSHOT =
-        22, /* nothing, the relay's only: every machine serializes, and reports size and hash */
+        22,               /* nothing, the relay's only: every machine serializes, and reports size and hash */
+    KL_COMMAND_MASK = 23, /* u8 number, u8 pieces, a piece of a mask of states: the host's finding */
 };
 #define KL_SEAT_NEXT   255
+#define KL_DISK_NONE   0xffff /* an index: the disk goes out, none comes in */
 #define KL_SAVED_BYTES 13
 #define KL_LOAD_BYTES  4
+#define KL_MASK_PIECES 8                      /* of one mask at most */
+#define KL_MASK_PIECE  (KL_COMMAND_BYTES - 2) /* bytes of one */
 
 #endif

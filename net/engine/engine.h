@@ -14,9 +14,9 @@
 
 #define KL_VERSION "0.1" /* of all programs */
 
-#define KL_PROTOCOL_VERSION 4
-#define KL_PROTOCOL_FIRST   4 /* of the first package */
-/* A relay serves its own version and the one before it, from the first package's on. net/PROTOCOL.md §9,
+#define KL_PROTOCOL_VERSION 5
+#define KL_PROTOCOL_FIRST   5 /* nobody serves an earlier one */
+/* A relay serves its own version and the one before it, from the first one's on. net/PROTOCOL.md §9,
  * Versions, says where the differences of a version go. */
 static inline bool kl_protocol_serves(unsigned relay, unsigned client) {
     return client == relay || (client + 1 == relay && client >= KL_PROTOCOL_FIRST);

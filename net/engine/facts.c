@@ -16,6 +16,15 @@ void kl_copy_cut(char *out, size_t cap, const char *s) {
     out[len] = 0;
 }
 
+void kl_cut_whole(char *text) {
+    size_t len = strlen(text), more = 0;
+    while (more < 3 && more < len && ((uint8_t)text[len - 1 - more] & 0xc0) == 0x80)
+        more++;
+    uint8_t head = more < len ? (uint8_t)text[len - 1 - more] : 0;
+    size_t wanted = head >= 0xf0 ? 3 : head >= 0xe0 ? 2 : head >= 0xc0 ? 1 : 0;
+    if (wanted > more) text[len - 1 - more] = 0;
+}
+
 size_t kl_facts_size(const struct kl_facts *f) {
     return offsetof(struct kl_facts, fact) + f->count * sizeof f->fact[0];
 }
@@ -203,4 +212,14 @@ void kl_fact_name(char out[KL_FACT_NAME_MAX], const char *value) {
     if (len >= KL_FACT_NAME_MAX) len = KL_FACT_NAME_MAX - 1;
     memcpy(out, value, len);
     out[len] = 0;
+}
+
+bool kl_fact_patch(char out[KL_FACT_PATCH_MAX], const char *value) {
+    const char *from = strstr(value, " (" KL_FACT_PATCH), *end = from ? strstr(from, ", ") : NULL;
+    size_t len = 0;
+    if (end)
+        for (from += strlen(" (" KL_FACT_PATCH); from < end && len < KL_FACT_PATCH_MAX - 1; from++)
+            out[len++] = *from >= ' ' && *from <= '~' ? *from : '_';
+    out[len] = 0;
+    return len > 0;
 }

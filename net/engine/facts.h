@@ -2,6 +2,7 @@
 #ifndef KL_FACTS_H
 #define KL_FACTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,9 @@ int kl_facts_add(struct kl_facts *f, const char *key, const char *value);
 unsigned kl_facts_differ(const struct kl_facts *room, const struct kl_facts *you, char *out, size_t cap);
 /* Copies as much of s as fits into cap bytes, NUL included, cut so that no UTF-8 sequence is broken. */
 void kl_copy_cut(char *out, size_t cap, const char *s);
+/* Takes the last character away if bytes of it are missing: snprintf() cuts a line that is too long anywhere.
+ */
+void kl_cut_whole(char *text);
 /* Length of the part of a value that is compared: up to its first " (". */
 size_t kl_fact_length(const char *value);
 /* The part of a content's value that people know it by: "croom.nes" of "xxh3 ... (24592 bytes, croom.nes)",
@@ -39,5 +43,10 @@ size_t kl_fact_length(const char *value);
  * members ...". */
 #define KL_FACT_NAME_MAX 64
 void kl_fact_name(char out[KL_FACT_NAME_MAX], const char *value);
+/* The soft patch in a content's value, "xxh3 … (patch game.ips, 24592 bytes, game.nes)": printable ASCII, "_"
+ * in place of other bytes. False: none, and out is "". */
+#define KL_FACT_PATCH     "patch "
+#define KL_FACT_PATCH_MAX 19
+bool kl_fact_patch(char out[KL_FACT_PATCH_MAX], const char *value);
 
 #endif

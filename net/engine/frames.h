@@ -1,6 +1,6 @@
 /* frames.h - a run of closed frames as bytes: the tail of an UPDATE (net/PROTOCOL.md §5, frames).
  *
- * One coding for everything that carries closed frames: UPDATE, HISTORY, the journal and the tags. Writing
+ * One coding for everything that carries closed frames: UPDATE, HISTORY, the journal and the digests. Writing
  * the same frames gives the same bytes, always: runs are as long as they can be, and the writer has no
  * choice. Pure; nothing is owned: readers borrow the bytes they read. */
 #ifndef KL_FRAMES_H

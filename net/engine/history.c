@@ -180,6 +180,52 @@ size_t kl_history_read(const struct kl_history *h, uint32_t from, uint8_t *buf, 
     return read_block(b, from, buf, cap, end);
 }
 
+/* --- cutting --- */
+
+/* Drops all blocks after the one that holds the frame, or ends there. Gives that one. */
+static struct kl_history_block *last_block(struct kl_history *h, uint32_t frame) {
+    struct kl_history_block *b = h->oldest;
+    while (b->end < frame && b->next)
+        b = b->next;
+    for (struct kl_history_block *after = b->next; after;) {
+        struct kl_history_block *next = after->next;
+        kl_history_give(h, after);
+        after = next;
+    }
+    b->next = NULL;
+    h->newest = b;
+    return b;
+}
+
+/* The piece that holds the frame is opened again, up to the frame; later pieces go. */
+static void unseal(struct kl_history *h, uint32_t frame) {
+    struct kl_history_block *b = last_block(h, frame);
+    struct kl_frames frames;
+    struct kl_frame f;
+    uint32_t used = 0;
+    const uint8_t *at = b->bytes;
+    while (used < b->used && first_of(at + LENGTH_BYTES) + at[LENGTH_BYTES + 4] <= frame) {
+        used += LENGTH_BYTES + (uint32_t)length_at(at);
+        at = b->bytes + used;
+    }
+    bool opens = used < b->used;
+    h->sealed = opens ? first_of(at + LENGTH_BYTES) : b->end;
+    if (opens && kl_piece_open(&frames, at + LENGTH_BYTES, length_at(at)) == KL_OK)
+        while (kl_frames_next(&frames, &f) && f.number < frame) {
+            h->open[f.number % KL_PIECE_FRAMES] = f;
+            if (f.flags & KL_FRAME_COMMANDS) h->commands[f.number % KL_PIECE_FRAMES] = frames.commands;
+        }
+    b->used = used;
+    b->end = h->sealed;
+}
+
+void kl_history_cut(struct kl_history *h, uint32_t keyframe, uint32_t interval) {
+    if (keyframe < h->sealed) unseal(h, keyframe);
+    h->next = keyframe;
+    h->intervals = interval;
+    h->begun = false;
+}
+
 void kl_history_seek(struct kl_history_cursor *c, const struct kl_history *h, uint32_t from) {
     c->history = h;
     c->at = from;

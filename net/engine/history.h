@@ -7,7 +7,7 @@
  *     for each frame that kl_lock_take() hands out:
  *         if (kl_history_wants_block(h)) kl_history_give(h, malloc(KL_HISTORY_BLOCK));
  *         if (kl_history_append(h, &frame, commands) == 1)
- * n = kl_history_interval(h, bytes, sizeof bytes); // the bytes under the interval's tag */
+ * n = kl_history_interval(h, bytes, sizeof bytes); // the bytes under the interval's digest */
 #ifndef KL_HISTORY_H
 #define KL_HISTORY_H
 
@@ -56,10 +56,14 @@ int kl_history_append(struct kl_history *h, const struct kl_frame *f, const stru
  * (too long), KL_E_SPACE as above. */
 int kl_history_adopt(struct kl_history *h, const uint8_t *piece, size_t len, uint32_t intervals);
 
+/* Forgets all frames from this keyframe on, which is the first of that interval: h->first <= keyframe <=
+ * h->next. The next append must be of it. */
+void kl_history_cut(struct kl_history *h, uint32_t keyframe, uint32_t interval);
+
 /* The bytes of the interval that the last append completed, as kl_frames_write() has them from its keyframe
- * on. Tags are computed over these bytes. Returns their length; 0 if the last append completed no interval.
- * cap >= KL_INTERVAL_BYTES. The interval's number is h->intervals - 1; its keyframe is h->next less its
- * length in frames. */
+ * on. Digests are computed over these bytes. Returns their length; 0 if the last append completed no
+ * interval. cap >= KL_INTERVAL_BYTES. The interval's number is h->intervals - 1; its keyframe is h->next less
+ * its length in frames. */
 size_t kl_history_interval(const struct kl_history *h, uint8_t *buf, size_t cap);
 
 /* The same for the present part of the newest interval; *keyframe: its first frame. 0: there are no

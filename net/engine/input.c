@@ -15,6 +15,7 @@ enum {
     RUN = 128,
     RUN_MAX = 128,
 };
+#define KEYS_UP         0x80 /* beside the count of key events */
 #define GUN_BUTTONS_MAX ((1u << 20) - 1)
 #define UTF32_MAX       0x10ffffu
 
@@ -23,7 +24,7 @@ void kl_input_neutral(struct kl_input *in) {
 }
 
 static bool keys_equal(const struct kl_input *a, const struct kl_input *b) {
-    if (a->key_count != b->key_count) return false;
+    if (a->all_up != b->all_up || a->key_count != b->key_count) return false;
     for (unsigned i = 0; i < a->key_count; i++) {
         const struct kl_key *x = &a->key[i], *y = &b->key[i];
         if (x->code != y->code || x->modifiers != y->modifiers || x->character != y->character ||
@@ -68,6 +69,7 @@ bool kl_input_equal(const struct kl_input *a, const struct kl_input *b) {
 
 void kl_input_repeat(struct kl_input *in) {
     in->mouse_x = in->mouse_y = 0;
+    in->all_up = false;
     in->key_count = 0;
 }
 
@@ -76,7 +78,7 @@ static int16_t add_saturating(int16_t a, int16_t b) {
     return (int16_t)(sum > INT16_MAX ? INT16_MAX : sum < INT16_MIN ? INT16_MIN : sum);
 }
 
-unsigned kl_input_fold(struct kl_input *acc, const struct kl_input *next) {
+void kl_input_fold(struct kl_input *acc, const struct kl_input *next) {
     acc->joypad |= next->joypad;
     memcpy(acc->stick, next->stick, sizeof acc->stick);
     memcpy(acc->trigger, next->trigger, sizeof acc->trigger);
@@ -90,14 +92,6 @@ unsigned kl_input_fold(struct kl_input *acc, const struct kl_input *next) {
         bool lifted = acc->touch[i].pressed && !next->touch[i].pressed; /* keep the last position */
         if (!lifted) acc->touch[i] = next->touch[i];
     }
-    unsigned dropped = 0;
-    for (unsigned i = 0; i < next->key_count; i++) {
-        if (acc->key_count < KL_KEYS)
-            acc->key[acc->key_count++] = next->key[i];
-        else
-            dropped++;
-    }
-    return dropped;
 }
 
 void kl_input_map(uint32_t o, uint32_t n, uint32_t m, uint32_t *lo, uint32_t *hi) {
@@ -111,7 +105,7 @@ void kl_input_coder_init(struct kl_input_coder *c) {
 }
 
 static void write_keys(struct kl_writer *w, const struct kl_input *in) {
-    kl_write_u8(w, in->key_count);
+    kl_write_u8(w, (uint8_t)(in->key_count | (in->all_up ? KEYS_UP : 0)));
     for (unsigned i = 0; i < in->key_count; i++) {
         const struct kl_key *k = &in->key[i];
         kl_write_u16(w, k->code);
@@ -175,19 +169,22 @@ void kl_input_decoder_init(struct kl_input_decoder *d) {
 }
 
 static void read_keys(struct kl_reader *r, struct kl_input *in) {
-    unsigned count = kl_read_u8(r);
-    if (count < 1 || count > KL_KEYS) {
+    uint8_t head = kl_read_u8(r);
+    unsigned count = head & (uint8_t)~KEYS_UP;
+    if (head == 0 || count > KL_KEYS) {
         r->failed = true;
         return;
     }
     for (unsigned i = 0; i < count; i++) {
         struct kl_key *k = &in->key[i];
         k->code = kl_read_u16(r);
+        if (k->code >= KL_KEY_CODES) r->failed = true;
         uint32_t v = (uint32_t)kl_read_var(r, (UTF32_MAX << 1) | 1);
         k->down = v & 1;
         k->character = v >> 1 & KL_UTF32;
         k->modifiers = (uint16_t)kl_read_var(r, UINT16_MAX);
     }
+    in->all_up = head & KEYS_UP;
     in->key_count = (uint8_t)count;
 }
 

@@ -10,12 +10,13 @@
 #include "net/engine/engine.h"
 #include "net/engine/wire.h"
 
-#define KL_TOUCHES 2         /* pointer contacts carried */
-#define KL_KEYS    4         /* keyboard events carried in one sample; more wait for the next */
-#define KL_UTF32   0x1fffffu /* the bits of a character */
+#define KL_TOUCHES   2         /* pointer contacts carried */
+#define KL_KEYS      4         /* keyboard events carried in one input; more wait for the next (keyboard.h) */
+#define KL_KEY_CODES 344       /* RETROK_* codes lie below */
+#define KL_UTF32     0x1fffffu /* the bits of a character */
 
 struct kl_key {
-    uint16_t code;           /* RETROK_* */
+    uint16_t code;           /* RETROK_*, below KL_KEY_CODES; 0: no key, a character alone */
     uint16_t modifiers;      /* RETROKMOD_* */
     uint32_t character : 31; /* UTF-32, 0 for none */
     uint32_t down : 1;
@@ -36,6 +37,7 @@ struct kl_input {
     int16_t gun_x, gun_y;   /* absolute; screen coordinates */
     uint32_t gun_buttons; /* level; bit RETRO_DEVICE_ID_LIGHTGUN_* (IS_OFFSCREEN among them), below bit 20 */
     struct kl_touch touch[KL_TOUCHES];
+    bool all_up;       /* before its key events: all keys that this seat holds go up */
     uint8_t key_count; /* 0..KL_KEYS */
     struct kl_key key[KL_KEYS];
 };
@@ -49,9 +51,9 @@ void kl_input_neutral(struct kl_input *in);
 /* Prepares a sample for its second use: levels and absolutes stay, motion and key events go. */
 void kl_input_repeat(struct kl_input *in);
 
-/* Folds the later sample `next` into `acc`: buttons OR-ed, absolutes the later, motion summed (saturating),
- * key events appended. Returns the number of key events of `next` that found no place (they are dropped). */
-unsigned kl_input_fold(struct kl_input *acc, const struct kl_input *next);
+/* Folds the later sample `next` into `acc`, all but the keys (keyboard.h): buttons OR-ed, absolutes the
+ * later, motion summed (saturating). */
+void kl_input_fold(struct kl_input *acc, const struct kl_input *next);
 
 /* docs/design.md §3, "Sub-frames": frame `o` of an interval of `m` frames takes samples [lo, hi) of the
  * interval before, which has `n` samples. 0 <= o < m; n, m >= 1. */

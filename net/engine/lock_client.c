@@ -64,7 +64,6 @@ static uint16_t lead_of(struct kl_client *c, const struct kl_frame *f) {
 static void keep_frame(struct kl_client *c, const struct kl_frame *f, uint64_t now_us) {
     struct kl_held *h = held_at(c, f->number);
     h->frame = *f;
-    h->marked = false;
     h->arrival_us = now_us;
     h->lead = lead_of(c, f);
     h->interval = f->number == c->first ? c->first_interval
@@ -121,26 +120,6 @@ static void follow_presence(struct kl_client *c, const struct kl_update *u) {
     c->stats.absent = c->standing != KL_STANDING_IN || u->presence != KL_PRESENT;
 }
 
-static void keep_mark(struct kl_client *c, const struct kl_update *u) {
-    uint32_t end = u->first + u->count;
-    if (!u->has_mark || end > c->stats.next_closed || end + KL_WINDOW_FRAMES <= c->stats.next_closed) return;
-    struct kl_held *h = held_at(c, end - 1);
-    h->marked = true;
-    memcpy(h->mark, u->mark, sizeof h->mark);
-}
-
-uint32_t kl_client_mark(const struct kl_client *c, uint32_t most, uint8_t mark[KL_MARK_BYTES]) {
-    uint32_t oldest = c->stats.next_closed > c->held_frames ? c->stats.next_closed - c->held_frames : 0;
-    if (oldest < c->first) oldest = c->first;
-    for (uint32_t end = most < c->stats.next_closed ? most : c->stats.next_closed; end > oldest; end--) {
-        const struct kl_held *h = &c->held[(end - 1) % c->held_frames];
-        if (!h->marked) continue;
-        memcpy(mark, h->mark, sizeof h->mark);
-        return end;
-    }
-    return 0;
-}
-
 /* Frames closed by the clock name no samples: the newest sample that the relay had was for the next frame. */
 static void note_own_lag(struct kl_client *c, const struct kl_update *u) {
     uint32_t next = u->first + u->count;
@@ -169,7 +148,6 @@ int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint
     struct kl_frame f;
     while (!gap && kl_update_frame(&u, &f) && kl_client_keep(c, &f, &u.frames.commands, now_us)) {
     } /* those for which there is no place come again */
-    if (!gap) keep_mark(c, &u);
     return KL_OK;
 }
 
@@ -250,6 +228,7 @@ static void come_back(struct kl_client *c, uint32_t run_to, uint64_t now_us) {
     c->sample_acked = s->next_sample;
     c->standing = KL_STANDING_BACK;
     c->back_us = now_us;
+    s->returns++;
 }
 
 struct kl_plan kl_client_plan(struct kl_client *c, uint64_t now_us, uint32_t max_runs) {
@@ -317,6 +296,8 @@ int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t no
         kept[i] = in[i];
         kept[i].gun_buttons &= GUN_BUTTONS;
         if (kept[i].key_count > KL_KEYS) kept[i].key_count = KL_KEYS;
+        for (unsigned k = 0; k < kept[i].key_count; k++)
+            kept[i].key[k].code %= KL_KEY_CODES;
     }
     c->sample_late = lateness(c, frame, now_us);
     c->sample_turn_late = c->turn_late;

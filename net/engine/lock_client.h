@@ -33,8 +33,9 @@ struct kl_client_stats {
     uint8_t away;               /* seats that are absent or away, by the relay's last UPDATE */
     bool paused, absent;        /* the room pauses; this client's seats are not waited for */
     uint32_t rtt_us, jitter_us; /* smoothed RTT and its mean deviation; 0 before the first measurement */
-    uint64_t stalls;            /* turns that stalled */
-    uint64_t late_frames;       /* frames that came after they were due */
+    uint32_t returns;     /* times that samples began anew: those before may be lost, and all keys go up */
+    uint64_t stalls;      /* turns that stalled */
+    uint64_t late_frames; /* frames that came after they were due */
     uint64_t sent_bytes, sent_datagrams, received_bytes, received_datagrams; /* bodies */
     /* Of the frame run last, in quarter frames: its need (0: unknown) and its lead. If frames close by the
      * clock, `had` is the playout margin. */
@@ -56,8 +57,6 @@ struct kl_held {
     uint8_t need;                /* the lead that it needed, quarter frames; valid once run */
     int32_t late_us;             /* closed by the clock: arrival after its line, or 0 */
     bool held_back;              /* it became due in a turn that this machine began late */
-    bool marked;                 /* `mark` is the relay's, on all frames up to this one */
-    uint8_t mark[KL_MARK_BYTES];
 };
 
 struct kl_client {
@@ -123,10 +122,6 @@ void kl_client_init(struct kl_client *c, const struct kl_params *params, uint8_t
 /* Feeds the body of an UPDATE datagram. Returns 0; or KL_E_MALFORMED with c unchanged (PROTOCOL.md forbids
  * the body; drop the datagram). Frames without a place are ignored; they come again. */
 int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint64_t now_us);
-
-/* The relay's newest mark on frames below `most` (lock_wire.h) that is still held. Returns the end of the
- * marked frames, or 0 without a mark. */
-uint32_t kl_client_mark(const struct kl_client *c, uint32_t most, uint8_t mark[KL_MARK_BYTES]);
 
 /* Plans this turn, with at most max_runs frames. To be called once per turn: it marks frames as due. A frame
  * that is due by the room's schedule is sampled in time even if it cannot run yet (up to one interval ahead),

@@ -158,21 +158,26 @@ uint8_t kl_lock_away(const struct kl_lock_relay *r) {
     return seats;
 }
 
-static void make_input(const struct kl_lock_relay *r, unsigned seat, struct kl_input *out) {
-    uint32_t lo, hi, lo_before = UINT32_MAX, unused;
-    samples_of(r, r->next_close, &lo, &hi);
-    if (r->next_close > r->now.first) samples_of(r, r->next_close - 1, &lo_before, &unused);
-    const struct kl_input *ring = r->sample[seat];
+void kl_lock_fold(struct kl_lock_relay *r, unsigned pad, uint32_t lo, uint32_t hi, bool again,
+                  struct kl_input *out) {
+    const struct kl_input *ring = r->sample[pad];
     *out = ring[lo % KL_WINDOW_FRAMES];
     for (uint32_t i = lo + 1; i < hi; i++)
         kl_input_fold(out, &ring[i % KL_WINDOW_FRAMES]);
-    if (lo == lo_before) kl_input_repeat(out);
+    if (again) kl_input_repeat(out);
+    kl_lock_keys_put(r, pad, hi);
+    kl_keys_take(r->keys[pad], out);
 }
 
-static void fill_from_samples(struct kl_lock_relay *r, struct kl_frame *f) {
+/* Returns the pads that the frame is made from. */
+static uint8_t fill_from_samples(struct kl_lock_relay *r, struct kl_frame *f) {
     uint8_t seats = feeding(r);
+    uint32_t lo, hi, lo_before = UINT32_MAX, unused;
+    samples_of(r, r->next_close, &lo, &hi);
+    if (r->next_close > r->now.first) samples_of(r, r->next_close - 1, &lo_before, &unused);
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (seats >> s & 1) make_input(r, s, &f->in[r->plays[s]]);
+        if (seats >> s & 1) kl_lock_fold(r, s, lo, hi, lo == lo_before, &f->in[r->plays[s]]);
+    return seats;
 }
 
 static uint32_t next_length(struct kl_lock_relay *r, const struct kl_interval *next) {
@@ -220,6 +225,7 @@ static uint8_t count_present(struct kl_lock_relay *r, const struct kl_interval *
         bool by_samples = !next->by_clock || next->samples_end != UINT32_MAX;
         if (c->presence == KL_RETURNING && reaches_back) {
             c->presence = KL_PRESENT; /* the room may have come closer meanwhile than its link allows */
+            c->needs_from = next->first;
             if (!next->by_clock) kl_spacing_newcomer(&r->spacing, spacing_of_newcomer(r, c));
         }
         if (c->presence == KL_PRESENT && !reaches_back && by_samples) c->presence = KL_RETURNING;
@@ -234,7 +240,6 @@ static void announce_interval(struct kl_lock_relay *r) {
     struct kl_interval next = {.first = r->now.first + r->now.length,
                                .sample_first = r->now.sample_first + r->now.samples,
                                .samples_end = UINT32_MAX};
-    kl_lock_note_rules(r);
     kl_lock_give_commands(r, &next);
     kl_lock_choose_closing(r, &next);
     next.present = count_present(r, &next);
@@ -281,10 +286,8 @@ static void close_frame(struct kl_lock_relay *r, uint64_t now_us) {
                          .spacing = (uint16_t)r->now.length,
                          .active = kl_lock_played(r, r->now.active),
                          .flags = flags_of(&r->now, r->next_close == r->now.first)};
-    if (r->now.by_clock)
-        kl_lock_fill_by_clock(r, &f);
-    else
-        fill_from_samples(r, &f);
+    uint8_t made = r->now.by_clock ? kl_lock_fill_by_clock(r, &f) : fill_from_samples(r, &f);
+    kl_lock_keys_settle(r, made, kl_lock_played(r, made), &f);
     kl_lock_keep_near(r, &f);
     if (r->params.clocked && r->now.first > 0) kl_schedule_closed(&r->schedule, f.number, now_us);
     r->excuse[r->next_close % KL_KEPT_FRAMES] = excuse_of(r, now_us);

@@ -17,6 +17,7 @@
 #include "net/engine/clock.h"
 #include "net/engine/command_store.h"
 #include "net/engine/frames.h"
+#include "net/engine/keyboard.h"
 #include "net/engine/lock_wire.h"
 #include "net/engine/spacing.h"
 
@@ -53,15 +54,19 @@ struct kl_lock_client {
     uint32_t *shown_us;        /* by frame, of the newest KL_WINDOW_FRAMES: arrival of that, low 32 bits */
     struct kl_lock_sent *sent; /* KL_SENT_KEPT of them */
     uint8_t sent_next;
-    uint32_t backlog;         /* frames acknowledged and not yet run, by its last word */
-    bool sparing;             /* nothing is repeated half a frame later */
-    uint32_t cost_us;         /* its cost to the others, minus the drained part (lock_relay_pace.c) */
-    uint8_t late_itself;      /* share of its samples of late that it took or sent a frame late, of 255 */
-    bool holds_up;            /* that ran over, and has not drained since */
-    uint8_t pauses;           /* recent pauses, each for holding the game up */
+    uint32_t backlog;    /* frames acknowledged and not yet run, by its last word */
+    bool sparing;        /* nothing is repeated half a frame later */
+    uint32_t cost_us;    /* its cost to the others, minus the drained part (lock_relay_pace.c) */
+    uint8_t late_itself; /* share of its samples of late that its machine took or sent a frame late, of 255 */
+    bool holds_up;       /* that ran over, and has not drained since */
+    uint8_t pauses;      /* recent pauses, each for holding the game up */
     uint64_t barred_until_us; /* end of the last of these pauses */
     uint32_t *in_time_us;     /* by sample, the same: its arrival had it been taken in time */
     struct kl_rtt rtt;
+    uint32_t missing;    /* datagrams of its session that had not come at its last CTRL */
+    uint64_t lost_us;    /* the last CTRL at which that had changed: some were lost, or overtaken */
+    uint64_t untold_us;  /* it has had the UPDATE of this time and not told `next_sample`; 0: nothing shows */
+    uint32_t needs_from; /* frames below closed before it was present */
     uint32_t trip_us; /* the shortest from an UPDATE to the CTRL that echoes it, with all that it was held; 0:
                          none was seen */
     bool heard;
@@ -69,6 +74,8 @@ struct kl_lock_client {
     uint64_t heard_at_us; /* arrival of that time stamp */
     uint64_t last_send_us;
     uint8_t unheard;          /* UPDATEs that no CTRL has made up for */
+    uint32_t debt;            /* bytes of frames sent again that its CTRLs have not made up for */
+    uint32_t sent_end;        /* frames below have been sent in this session, or need not be */
     bool owed;                /* an UPDATE is due at once */
     uint32_t cursor;          /* within a burst: next frame to send; UINT32_MAX: no burst under way */
     uint8_t burst;            /* datagrams sent in it */
@@ -94,21 +101,15 @@ struct kl_interval {
     uint32_t samples_end; /* by_clock: samples from this number on are for the interval after */
 };
 
-/* The rules of a room that commands can change. */
-struct kl_lock_rules {
-    struct kl_params params;
-    uint8_t plays[KL_MAX_SEATS]; /* seat that the pads of seat s play: s, until a swap */
-};
-
 #define KL_NEAR_FRAMES 64 /* of a room with a history: a client rarely lacks more */
 
 /* All of a closed frame but its inputs. */
 struct kl_near_frame {
     uint32_t end; /* the frame after it; 0: an empty place */
     uint32_t keyframe;
-    uint16_t spacing;
-    uint8_t flags, active;       /* as in struct kl_frame */
-    uint8_t plays[KL_MAX_SEATS]; /* as in struct kl_lock_relay, when it closed */
+    uint8_t spacing, flags, active; /* as in struct kl_frame */
+    uint8_t all_up;                 /* seats that let all keys go, and whose pads have no memory */
+    uint8_t plays[KL_MAX_SEATS];    /* as in struct kl_lock_relay, when it closed */
 };
 
 /* Frames laid out to be written, one UPDATE at a time: one for all locks. A client that lacks frames of long
@@ -142,9 +143,9 @@ struct kl_lock_relay {
     uint8_t owner[KL_MAX_SEATS];                 /* client index, or KL_NOBODY */
     uint8_t plays[KL_MAX_SEATS];                 /* the seat that the pads of seat s play: s, until a swap */
     struct kl_input *sample[KL_MAX_SEATS];       /* ring of KL_WINDOW_FRAMES by sample number */
-    struct kl_interval before, now;              /* the feeding interval, the closing one */
-    struct kl_lock_rules rules;                  /* before the commands of the closing one */
-    uint32_t begin;                 /* the room never had the frames below (kl_lock_begin_at()) */
+    struct kl_keys *keys[KL_MAX_SEATS];          /* events of samples that no frame has yet */
+    uint8_t keyed; /* seats that had keys in a frame, and have not let all of them go in one since */
+    struct kl_interval before, now; /* the feeding interval, the closing one */
     uint32_t next_close, next_hand; /* frames: to close, to hand out */
     uint64_t last_close_us;
     uint64_t full_us; /* the ring was full at this event, and more frames may close as of it; 0: it was not */
@@ -156,12 +157,10 @@ struct kl_lock_relay {
     uint32_t commands_given, given_at; /* bytes of commands beyond KL_COMMAND_PACE, as of frame given_at */
     struct kl_schedule schedule;
     struct kl_spacing spacing;
-    uint64_t charged_us; /* waiting time before is charged to clients */
-    uint8_t waited_for;  /* seats that the present event may charge: not those that it made absent */
-    uint64_t in_time_us; /* close time of the newest frame had all samples been taken in time */
-    uint32_t mark_end;   /* `mark` is on the frames below; 0: there is none */
-    uint8_t mark[KL_MARK_BYTES];
-    uint8_t lead[KL_KEPT_FRAMES];   /* by frame: frames from its newest sample to it */
+    uint64_t charged_us;          /* waiting time before is charged to clients */
+    uint8_t waited_for;           /* seats that the present event may charge: not those that it made absent */
+    uint64_t in_time_us;          /* close time of the newest frame had all samples been taken in time */
+    uint8_t lead[KL_KEPT_FRAMES]; /* by frame: frames from its newest sample to it */
     uint8_t excuse[KL_KEPT_FRAMES]; /* by frame: close time less in_time_us, quarter frames. KL_NO_NEED:
                                        ignore this frame's needs */
 };
@@ -186,8 +185,8 @@ void kl_lock_init(struct kl_lock_relay *r, const struct kl_params *params);
  * and memory for all seats are needed. */
 void kl_lock_give_ring(struct kl_lock_relay *r, struct kl_near_frame *frames, uint32_t places,
                        const struct kl_history *history, struct kl_laid_out *laid_out);
-/* Hands in a seat's inputs: KL_WINDOW_FRAMES of them and one for each place of the ring. */
-void kl_lock_give_seat(struct kl_lock_relay *r, unsigned seat, struct kl_input *inputs);
+/* Hands in a seat's inputs: KL_WINDOW_FRAMES of them and one for each place of the ring; and its keys. */
+void kl_lock_give_seat(struct kl_lock_relay *r, unsigned seat, struct kl_input *inputs, struct kl_keys *keys);
 void kl_lock_give_place(struct kl_lock_relay *r, unsigned client, struct kl_lock_place *place);
 
 /* Adds a client with the seats of its mask. KL_E_STATE if a seat is taken or the index is in use; KL_E_SPACE
@@ -204,6 +203,8 @@ int kl_lock_reseat(struct kl_lock_relay *r, unsigned client, uint8_t seats, uint
 /* The client has got seats in the running game, and they do not count yet. */
 bool kl_lock_joining(const struct kl_lock_relay *r, unsigned client);
 
+/* It is absent from now on; a frontend that runs comes back by itself. */
+void kl_lock_leave_out(struct kl_lock_relay *r, unsigned client);
 /* True if this client holds the game up: the room's waits for it, or its slowing, add up to more than is
  * allowed. In a bounded room the client then becomes absent (docs/design.md §3, "When a frame closes"), for a
  * pause at least, each longer than the one before. It ends when the client has kept pace for some seconds.
@@ -232,14 +233,11 @@ void kl_lock_remove(struct kl_lock_relay *r, unsigned client, uint64_t now_us);
 /* Starts the lock: frame 0 is due soon after. KL_E_STATE if the room has started or has no seats. */
 int kl_lock_start(struct kl_lock_relay *r, uint64_t now_us);
 
-/* Feeds the body of a CTRL datagram. Returns 0, or without any effect KL_E_STATE (no such client),
- * KL_E_MALFORMED or KL_E_WINDOW. */
+/* Feeds the body of a CTRL datagram. missing: datagrams that the client has sent before it, in this session,
+ * and that have not come. Returns 0, or without any effect KL_E_STATE (no such client), KL_E_MALFORMED or
+ * KL_E_WINDOW. */
 int kl_lock_receive(struct kl_lock_relay *r, unsigned client, const uint8_t *body, size_t len,
-                    uint64_t now_us);
-
-/* Sets the relay's mark on all frames below `end`. Every UPDATE that ends there carries it; clients keep it.
- */
-void kl_lock_mark(struct kl_lock_relay *r, uint32_t end, const uint8_t mark[KL_MARK_BYTES]);
+                    uint32_t missing, uint64_t now_us);
 
 /* Closes frames by the clock and ends the wait for late clients. Call it at kl_lock_tick_at(). */
 void kl_lock_tick(struct kl_lock_relay *r, uint64_t now_us);

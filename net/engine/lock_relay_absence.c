@@ -14,11 +14,18 @@ void kl_lock_resumed(struct kl_lock_relay *r, struct kl_lock_client *c, uint32_t
     c->next_sample = c->resumed_at = c->used = sample;
     c->crowded = false;
     c->link = KL_LINK_UP;
+    kl_lock_keys_anew(r, c->seats, sample);
     bool at_once = r->now.by_clock && r->now.samples_end == UINT32_MAX; /* no interval to fit in with */
     c->presence = at_once ? KL_PRESENT : KL_RETURNING;
     if (!at_once) return;
+    c->needs_from = r->next_close;
     r->now.present |= c->seats;
     c->joining = false;
+}
+
+void kl_lock_leave_out(struct kl_lock_relay *r, unsigned client) {
+    struct kl_lock_client *c = client < KL_MAX_CLIENTS ? &r->client[client] : NULL;
+    if (c && c->present && c->seats) kl_lock_set_absent(r, c);
 }
 
 uint64_t kl_lock_waiting_since(const struct kl_lock_relay *r) {

@@ -62,42 +62,42 @@ static uint32_t take_to(const struct kl_lock_relay *r, const struct kl_lock_clie
 }
 
 /* The place of the oldest sample is needed while nothing closes: in a pause, or by a burst after an outage.
- * The oldest sample goes into the one after it, so that no motion and no press is lost; edges are. */
+ * The oldest sample goes into the one after it, so that no motion, no press and no key is lost; edges are. */
 void kl_lock_make_place(struct kl_lock_relay *r, struct kl_lock_client *c) {
     if (!r->now.by_clock || c->next_sample - c->used < KL_WINDOW_FRAMES) return;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         if (!(c->seats >> s & 1)) continue;
         struct kl_input *ring = r->sample[s], sum = ring[c->used % KL_WINDOW_FRAMES];
-        kl_input_fold(&sum, &ring[(c->used + 1) % KL_WINDOW_FRAMES]);
-        ring[(c->used + 1) % KL_WINDOW_FRAMES] = sum;
+        struct kl_input *next = &ring[(c->used + 1) % KL_WINDOW_FRAMES];
+        kl_lock_keys_put(r, s, c->used + 1);
+        kl_input_fold(&sum, next);
+        sum.all_up = next->all_up;
+        sum.key_count = next->key_count;
+        memcpy(sum.key, next->key, sizeof sum.key);
+        *next = sum;
     }
     c->used++;
     c->crowded = true;
 }
 
-static void make_input(const struct kl_lock_relay *r, const struct kl_lock_client *c, unsigned seat,
-                       uint32_t end, struct kl_input *out) {
-    const struct kl_input *ring = r->sample[seat];
-    if (end == c->used && c->used == c->resumed_at) return; /* nothing heard yet: neutral */
-    uint32_t first = end == c->used ? c->used - 1 : c->used;
-    *out = ring[first % KL_WINDOW_FRAMES];
-    for (uint32_t i = first + 1; i < end; i++)
-        kl_input_fold(out, &ring[i % KL_WINDOW_FRAMES]);
-    if (end == c->used) kl_input_repeat(out); /* no new sample: buttons and sticks stay */
-}
-
-void kl_lock_fill_by_clock(struct kl_lock_relay *r, struct kl_frame *f) {
+uint8_t kl_lock_fill_by_clock(struct kl_lock_relay *r, struct kl_frame *f) {
     struct kl_frame last;
-    if (r->now.first == 0 || !kl_lock_frame(r, r->next_close - 1, &last)) return;
+    uint8_t made = 0;
+    if (r->now.first == 0 || !kl_lock_frame(r, r->next_close - 1, &last)) return 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lock_client *c = &r->client[i];
         if (!c->present || c->presence != KL_PRESENT) continue;
         uint32_t end = take_to(r, c, &last);
+        bool again = end == c->used;                 /* no new sample: buttons and sticks stay */
+        if (again && end == c->resumed_at) continue; /* nothing heard yet: neutral */
         for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-            if (c->seats >> s & 1) make_input(r, c, s, end, &f->in[r->plays[s]]);
+            if (c->seats >> s & 1)
+                kl_lock_fold(r, s, again ? end - 1 : c->used, end, again, &f->in[r->plays[s]]);
+        made |= c->seats;
         c->used = end;
         c->crowded = false;
     }
+    return made;
 }
 
 /* The frames by the clock that come between optimistic and another policy. */

@@ -69,9 +69,10 @@ static void swap_seats(struct kl_lock_relay *r, unsigned a, unsigned b) {
         if (seat == a) r->plays[s] = (uint8_t)b;
         if (seat == b) r->plays[s] = (uint8_t)a;
     }
+    kl_lock_keys_swapped(r, a, b);
 }
 
-/* Commands may also come from a client that brings the room: malformed ones do nothing. */
+/* Commands also come from a journal: malformed ones do nothing. */
 void kl_lock_act(struct kl_lock_relay *r, const struct kl_command *c) {
     if (!allowed(c->kind, c->data, c->len)) return;
     switch (c->kind) {

@@ -11,8 +11,12 @@ void kl_lock_give_ring(struct kl_lock_relay *r, struct kl_near_frame *frames, ui
     laid_out->of = NULL; /* maybe an earlier lock at the same address */
 }
 
-void kl_lock_give_seat(struct kl_lock_relay *r, unsigned seat, struct kl_input *inputs) {
+void kl_lock_give_seat(struct kl_lock_relay *r, unsigned seat, struct kl_input *inputs,
+                       struct kl_keys *keys) {
     r->sample[seat] = inputs;
+    r->keys[seat] = keys;
+    kl_keys_clear(keys);
+    keys->next = 0;
     r->near.input[seat] = inputs + KL_WINDOW_FRAMES;
     /* Frames that have closed have nothing from it. */
     if (r->next_close > 0) memset(r->near.input[seat], 0, r->near.places * sizeof *inputs);
@@ -24,12 +28,17 @@ void kl_lock_keep_near(struct kl_lock_relay *r, const struct kl_frame *f) {
     struct kl_near_frame *to = &n->frame[place];
     *to = (struct kl_near_frame){.end = f->number + 1,
                                  .keyframe = f->keyframe,
-                                 .spacing = f->spacing,
+                                 .spacing = (uint8_t)f->spacing,
                                  .flags = f->flags,
                                  .active = f->active};
     memcpy(to->plays, r->plays, sizeof to->plays);
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (n->input[s]) n->input[s][place] = f->in[r->plays[s]];
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        const struct kl_input *in = &f->in[r->plays[s]];
+        if (n->input[s])
+            n->input[s][place] = *in;
+        else if (in->all_up)
+            to->all_up |= (uint8_t)(1u << r->plays[s]);
+    }
 }
 
 static bool is_near(const struct kl_near *n, uint32_t number) {
@@ -51,8 +60,10 @@ static void read_near(const struct kl_near *n, uint32_t number, struct kl_frame 
     const uint8_t *plays = n->frame[place].plays;
     memset(out, 0, sizeof *out);
     read_head(n, number, out);
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         if (n->input[s]) out->in[plays[s]] = n->input[s][place];
+        if (n->frame[place].all_up >> s & 1) out->in[s].all_up = true;
+    }
 }
 
 /* Whole frames from `first` on, as many as there are; those of the last call stay. Returns the frame after
@@ -76,14 +87,14 @@ static uint32_t read_whole(const struct kl_lock_relay *r, uint32_t first, uint32
     return m->end < end ? m->end : end;
 }
 
-/* Their inputs need no copy if all are near and no seats were swapped among them, as nearly always. False:
- * some are far, or seats were swapped. */
+/* Their inputs need no copy if all are near, no seats were swapped among them, and each input has memory, as
+ * nearly always. False: it is not so. */
 static bool find_columns(const struct kl_near *n, uint32_t first, uint32_t end) {
     struct kl_laid_out *m = n->laid_out;
     const uint8_t *plays = n->frame[first % n->places].plays;
     for (uint32_t f = first; f < end; f++) {
         const struct kl_near_frame *at = &n->frame[f % n->places];
-        if (at->end != f + 1 || memcmp(at->plays, plays, sizeof at->plays) != 0) return false;
+        if (at->end != f + 1 || at->all_up || memcmp(at->plays, plays, sizeof at->plays) != 0) return false;
         read_head(n, f, &m->head[f % KL_WINDOW_FRAMES]);
     }
     m->columns = (struct kl_frame_columns){.places = n->places};

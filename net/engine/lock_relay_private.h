@@ -5,6 +5,7 @@
  * lock_relay_absence.c  absent clients, which the room does not wait for
  * lock_relay_pace.c     clients that slow the room or make it wait
  * lock_relay_command.c  commands, policy, pause
+ * lock_relay_keys.c     keys that seats hold, and key events that wait for a frame
  * lock_relay_return.c   lost and new sessions; rooms that continue after a restart of the relay
  * lock_relay_near.c     the newest frames
  * lock_relay_wire.c     CTRL in, UPDATE out */
@@ -37,11 +38,16 @@ uint8_t kl_lock_seats_owned(const struct kl_lock_relay *r);
 
 uint16_t kl_lock_guess_spacing(const struct kl_lock_relay *r);
 
+/* The input of these pads from samples [lo, hi); again: a frame had them, so their remainder counts. */
+void kl_lock_fold(struct kl_lock_relay *r, unsigned pad, uint32_t lo, uint32_t hi, bool again,
+                  struct kl_input *out);
+
 /* Closing by the clock: the seats whose samples the interval's last frame waits for; the close time of the
  * next frame; its inputs. */
 uint8_t kl_lock_missing_by_clock(const struct kl_lock_relay *r);
 double kl_lock_clock_line_us(const struct kl_lock_relay *r);
-void kl_lock_fill_by_clock(struct kl_lock_relay *r, struct kl_frame *f);
+/* Returns the pads that the frame is made from. */
+uint8_t kl_lock_fill_by_clock(struct kl_lock_relay *r, struct kl_frame *f);
 /* Frees a place for the next sample without overwriting one that is still to be played. */
 void kl_lock_make_place(struct kl_lock_relay *r, struct kl_lock_client *c);
 /* At a keyframe: decides if the frames of `next` close by the clock. */
@@ -69,6 +75,18 @@ void kl_lock_set_absent(struct kl_lock_relay *r, struct kl_lock_client *c);
 void kl_lock_find_absent(struct kl_lock_relay *r, uint64_t now_us);
 uint64_t
 kl_lock_absence_at(const struct kl_lock_relay *r); /* the next useful time for kl_lock_find_absent() */
+/* The samples of these pads begin anew at this one: their first frame lets all keys go. */
+void kl_lock_keys_anew(struct kl_lock_relay *r, uint8_t pads, uint32_t sample);
+/* The keys of this pad's samples below `end`, each once. */
+void kl_lock_keys_put(struct kl_lock_relay *r, unsigned pad, uint32_t end);
+/* The pads of two seats have changed places. */
+void kl_lock_keys_swapped(struct kl_lock_relay *r, unsigned a, unsigned b);
+/* For a frame made from the samples of these pads, which play these seats: all other seats let their keys go.
+ */
+void kl_lock_keys_settle(struct kl_lock_relay *r, uint8_t made, uint8_t played, struct kl_frame *f);
+/* The frame is closed. */
+void kl_lock_keys_note(struct kl_lock_relay *r, const struct kl_frame *f);
+
 /* The client's samples go on at this number. */
 void kl_lock_resumed(struct kl_lock_relay *r, struct kl_lock_client *c, uint32_t sample);
 
@@ -87,11 +105,6 @@ static inline void kl_lock_drop_commands(struct kl_lock_relay *r, struct kl_pack
 }
 /* Carries out the part of a command that changes the room. */
 void kl_lock_act(struct kl_lock_relay *r, const struct kl_command *c);
-/* At a keyframe, before its commands: notes the rules. */
-static inline void kl_lock_note_rules(struct kl_lock_relay *r) {
-    r->rules.params = r->params;
-    memcpy(r->rules.plays, r->plays, sizeof r->plays);
-}
 /* At a keyframe: puts the queued commands into `next` and carries out the room's own. */
 void kl_lock_give_commands(struct kl_lock_relay *r, struct kl_interval *next);
 

@@ -52,8 +52,7 @@ const struct kl_commands *kl_lock_commands(const struct kl_lock_relay *r, uint32
 
 /* Whether UPDATEs can bring all that it lacks: they reach so far back, and the commands are still there. */
 static bool near_enough(const struct kl_lock_relay *r, const struct kl_lock_client *c) {
-    return c->frame_acked + NEAR_FRAMES >= r->next_close && c->frame_acked >= r->begin &&
-           c->frame_acked >= r->commands_from;
+    return c->frame_acked + NEAR_FRAMES >= r->next_close && c->frame_acked >= r->commands_from;
 }
 
 int kl_lock_return(struct kl_lock_relay *r, unsigned client, uint32_t have, uint64_t now_us) {
@@ -62,7 +61,7 @@ int kl_lock_return(struct kl_lock_relay *r, unsigned client, uint32_t have, uint
     if (have > r->next_close) return KL_E_WINDOW;
     kl_lock_cut(r, client, now_us);
     c->link = c->seats ? KL_LINK_BACK : KL_LINK_UP;
-    c->frame_acked = c->shown = c->history_next = have;
+    c->frame_acked = c->shown = c->history_next = c->sent_end = have;
     memset(c->sent, 0, KL_SENT_KEPT * sizeof c->sent[0]);
     c->fetching = !near_enough(r, c);
     c->next_sample = c->resumed_at = c->used = 0;
@@ -141,7 +140,6 @@ static void adopt_interval(struct kl_lock_relay *r, const struct kl_frame *f,
                                .by_clock = f->flags & KL_FRAME_BY_CLOCK,
                                .samples_end = UINT32_MAX};
     r->pausing = false; /* it went on after all */
-    kl_lock_note_rules(r);
     if (next.commands) adopt_commands(r, commands);
     next.active = pads_of(r, f->active);
     if (next.by_clock && r->params.policy != KL_POLICY_OPTIMISTIC) next.samples_end = next.sample_first;
@@ -150,17 +148,6 @@ static void adopt_interval(struct kl_lock_relay *r, const struct kl_frame *f,
     if (next.hash && every) r->hash_next = (f->number / every + 1) * every;
     r->before = r->now;
     r->now = next;
-}
-
-void kl_lock_begin_at(struct kl_lock_relay *r, uint32_t keyframe, uint32_t interval,
-                      const struct kl_lock_rules *rules) {
-    r->params = rules->params;
-    memcpy(r->plays, rules->plays, sizeof r->plays);
-    r->now =
-        (struct kl_interval){.first = keyframe, .sample_first = r->params.subframes ? keyframe : interval};
-    r->begin = r->next_close = r->next_hand = r->given_at = keyframe;
-    uint32_t every = r->params.hash_every;
-    r->hash_next = every ? (keyframe / every + 1) * every : 0;
 }
 
 int kl_lock_adopt(struct kl_lock_relay *r, const struct kl_frame *f, const struct kl_commands *commands) {
@@ -174,6 +161,7 @@ int kl_lock_adopt(struct kl_lock_relay *r, const struct kl_frame *f, const struc
     if ((!key && f->spacing != r->now.length) || (marked && (!commands || commands->keyframe != f->number)))
         return KL_E_MALFORMED;
     if (key) adopt_interval(r, f, commands);
+    kl_lock_keys_note(r, f);
     if (!r->near.history) kl_lock_keep_near(r, f);
     r->next_hand = ++r->next_close;
     return KL_OK;
@@ -188,6 +176,7 @@ int kl_lock_adopt_interval(struct kl_lock_relay *r, const struct kl_frame *key,
     if (key->spacing < KL_SPACING_MIN || key->spacing > KL_SPACING_MAX) return KL_E_MALFORMED;
     if (marked && (!commands || commands->keyframe != key->number)) return KL_E_MALFORMED;
     adopt_interval(r, key, commands);
+    r->keyed |= key->active; /* its inputs were not read */
     r->next_hand = r->next_close += key->spacing;
     return KL_OK;
 }

@@ -11,8 +11,8 @@
  *     }
  *
  * A relay that was killed: kl_lock_init(), kl_lock_add() for every member, kl_lock_adopt() for every frame
- * (which the caller appends to the history) since frame 0 or that of kl_lock_begin_at() (journal, histories
- * of clients), kl_lock_reopen(); then everybody comes back as above. */
+ * (which the caller appends to the history) since frame 0 (journal), kl_lock_reopen(); then everybody comes
+ * back as above. */
 #ifndef KL_LOCK_RELAY_RETURN_H
 #define KL_LOCK_RELAY_RETURN_H
 
@@ -30,7 +30,7 @@ void kl_lock_cut(struct kl_lock_relay *r, unsigned client, uint64_t now_us);
 /* The client has a new session, and every closed frame below `have` (0: a new process without frames). The
  * old session need not have been cut before. The room forgets the client's samples; they go on when it
  * resumes. KL_E_STATE if the room does not know it or has not started; KL_E_WINDOW if have > next_close: the
- * client has run frames that this room does not know (adopt them before reopening, or let it begin anew). */
+ * client has run frames that this room does not know (it begins anew). */
 int kl_lock_return(struct kl_lock_relay *r, unsigned client, uint32_t have, uint64_t now_us);
 
 /* For a client that kl_lock_lost(), instead of putting it out: the history brings the missed frames. */
@@ -45,11 +45,6 @@ bool kl_lock_fetching(const struct kl_lock_relay *r, unsigned client);
 
 /* Pads whose owners are cut, or back and not yet caught up. Without those of joining clients. */
 uint8_t kl_lock_out(const struct kl_lock_relay *r);
-
-/* After kl_lock_init(): the frames to be adopted begin with this keyframe, of that interval. rules: as they
- * were before its commands (r->rules while its interval was being closed). No client gets frames below. */
-void kl_lock_begin_at(struct kl_lock_relay *r, uint32_t keyframe, uint32_t interval,
-                      const struct kl_lock_rules *rules);
 
 /* Takes a frame that was closed in an earlier life, before kl_lock_reopen(): in order, from frame 0 on, with
  * the commands before it (NULL: it has none), which count again (policy, swap, rate, pause). kl_lock_take()

@@ -13,6 +13,9 @@
 #define NO_BURST       UINT32_MAX
 #define EACH_CTRL      8      /* UPDATEs that a CTRL makes up for; an honest client gets three at most */
 #define UNHEARD_MAX    128    /* UPDATEs ahead of that, two seconds' worth */
+#define EACH_BYTE      8      /* bytes of frames again that a byte of CTRL makes up for */
+#define HEADER_BYTES   50     /* of a datagram: UDP, IP, seal */
+#define DEBT_MOST      16384  /* bytes ahead of that: a second of UPDATEs with half a second of frames each */
 #define UNHEARD_US     100000 /* after those, one each so often, without frames, until CTRL comes */
 
 /* --- CTRL in --- */
@@ -33,29 +36,39 @@ static unsigned sent_with(const struct kl_lock_client *c, uint32_t stamp) {
     return i;
 }
 
-/* By how much the newest sample of this datagram left its machine too late, at least, in sixteenths of a
- * frame: measured, not believed. A client takes a sample one way down after the line of its number. So the
- * newest UPDATE that it has had by then was sent at that line, or earlier. An UPDATE that it echoes later
- * than that, it had before the sample went. An old echo makes a client look far, which is a link's matter;
- * one that echoes no stamp of the relay's has had the newest. */
-static uint32_t left_late(const struct kl_lock_relay *r, const struct kl_lock_client *c,
-                          const struct kl_ctrl *m, uint64_t now_us) {
+/* The time of the newest UPDATE that the client had when this datagram went, at least; 0: nothing shows. It
+ * is measured, not believed: a client takes a sample one way down after the line of its number. So the newest
+ * UPDATE that it has had by then was sent at that line, or earlier. An UPDATE that it echoes later than that,
+ * it had before the sample went. An old echo makes a client look far, which is a link's matter; one that
+ * echoes no stamp of the relay's has had the newest. */
+static uint64_t had_us(const struct kl_lock_client *c, const struct kl_ctrl *m, uint64_t now_us) {
     bool true_echo = m->has_echo && sent_with(c, m->echo) < KL_SENT_KEPT;
     uint32_t age_us = true_echo ? (uint32_t)now_us - m->echo : c->trip_us;
-    if ((!true_echo && c->trip_us == 0) || age_us > now_us) return 0;
-    double late_us = (double)(now_us - age_us) - sample_line_us(r, m->sample_first + m->sample_count - 1);
-    double sixteenths = late_us * 16 / kl_lock_period_us(r);
+    return (!true_echo && c->trip_us == 0) || age_us > now_us ? 0 : now_us - age_us;
+}
+
+/* So late is a sample that went after the client had the UPDATE of this time, at least. 0: nothing shows. */
+static uint32_t left_late(const struct kl_lock_relay *r, uint32_t sample, uint64_t had) {
+    double sixteenths = had ? ((double)had - sample_line_us(r, sample)) * 16 / kl_lock_period_us(r) : 0;
     return sixteenths <= 0 ? 0 : sixteenths < UINT16_MAX ? (uint32_t)sixteenths : UINT16_MAX;
 }
 
-/* By how much the i-th sample of this datagram was taken late by its player's machine, in sixteenths of a
- * frame: later than by its frontend's phase, or because that turn came late. Nothing is known of those that a
- * lost datagram told first. left: left_late(). */
-static uint32_t taken_late(const struct kl_lock_relay *r, const struct kl_ctrl *m, uint32_t i,
-                           uint32_t left) {
-    uint32_t newer = m->sample_count - 1 - i, each = 16 * (r->params.subframes ? 1 : r->before.length);
-    if (newer > 0 && newer >= m->sample_batch) return 0;
-    uint32_t newest = left > m->sample_late ? left : m->sample_late, late = newest + newer * each;
+static uint32_t most_of(uint32_t a, uint32_t b) {
+    return a > b ? a : b;
+}
+
+/* By how much the i-th sample of this datagram was taken or told late by its player's machine, in sixteenths
+ * of a frame: later than by its frontend's phase, or because that turn came late. Samples of earlier turns
+ * may have been in a lost datagram, if one was lost since they were due; else the client kept them. A CTRL
+ * without a sample that it could have had shows that too. had: had_us(). */
+static uint32_t taken_late(const struct kl_lock_relay *r, const struct kl_lock_client *c,
+                           const struct kl_ctrl *m, uint32_t i, uint64_t had) {
+    uint32_t sample = m->sample_first + i, last = m->sample_first + m->sample_count - 1;
+    uint32_t newer = last - sample, each = 16 * (r->params.subframes ? 1 : r->before.length);
+    bool told_before =
+        newer > 0 && newer >= m->sample_batch && (double)c->lost_us > sample_line_us(r, sample);
+    uint32_t late = told_before ? 0 : most_of(left_late(r, last, had), m->sample_late) + newer * each;
+    late = most_of(late, left_late(r, sample, c->untold_us));
     uint32_t held = late < m->turn_late ? late : m->turn_late;
     if (held) held += ROUNDED_UP;
     return late > held + PHASE ? late - PHASE : held;
@@ -64,16 +77,18 @@ static uint32_t taken_late(const struct kl_lock_relay *r, const struct kl_ctrl *
 static void keep_samples(struct kl_lock_relay *r, struct kl_lock_client *c, struct kl_ctrl *m,
                          uint64_t now_us) {
     struct kl_input in[KL_MAX_SEATS];
-    uint32_t left = r->params.clocked && m->sample_count ? left_late(r, c, m, now_us) : 0;
+    uint64_t had = r->params.clocked ? had_us(c, m, now_us) : 0;
+    if (m->sample_first + m->sample_count == c->next_sample) c->untold_us = had; /* it tells none */
     for (uint32_t i = 0; i < m->sample_count; i++) {
         kl_ctrl_sample(m, in);
         if (m->sample_first + i != c->next_sample) continue; /* had before, or behind a gap */
         kl_lock_make_place(r, c);
         for (unsigned s = 0, k = 0; s < KL_MAX_SEATS; s++)
             if (c->seats >> s & 1) r->sample[s][c->next_sample % KL_WINDOW_FRAMES] = in[k++];
-        uint32_t late = r->params.clocked ? taken_late(r, m, i, left) : 0;
+        uint32_t late = r->params.clocked ? taken_late(r, c, m, i, had) : 0;
         uint64_t late_us = (uint64_t)(late * kl_lock_period_us(r) / 16);
-        c->late_itself = (uint8_t)(c->late_itself + ((late > 16 ? UINT8_MAX : 0) - c->late_itself) / 16);
+        bool itself = late > 16 || m->turn_late > 16;
+        c->late_itself = (uint8_t)(c->late_itself + ((itself ? UINT8_MAX : 0) - c->late_itself) / 16);
         c->in_time_us[c->next_sample % KL_WINDOW_FRAMES] =
             (uint32_t)(now_us > late_us ? now_us - late_us : 0);
         c->next_sample++;
@@ -109,7 +124,7 @@ static uint8_t of_links(const struct kl_lock_relay *r, const struct kl_lock_clie
                         uint8_t need, uint64_t now_us) {
     bool old = frame + KL_KEPT_FRAMES < r->next_close || frame + KL_WINDOW_FRAMES < c->frame_acked;
     uint8_t excuse = old ? KL_NO_NEED : r->excuse[frame % KL_KEPT_FRAMES];
-    if (need == 0 || excuse == KL_NO_NEED) return 0;
+    if (need == 0 || excuse == KL_NO_NEED || frame < c->needs_from) return 0;
     uint32_t most = greatest_need(r, c, frame, now_us);
     if (need > most) need = (uint8_t)most;
     return need > excuse ? (uint8_t)(need - excuse) : 1;
@@ -117,7 +132,7 @@ static uint8_t of_links(const struct kl_lock_relay *r, const struct kl_lock_clie
 
 static void keep_needs(struct kl_lock_relay *r, unsigned client, const struct kl_ctrl *m, uint64_t now_us) {
     const struct kl_lock_client *c = &r->client[client];
-    if (c->seats == 0 || !r->params.clocked) return;
+    if (c->seats == 0 || !r->params.clocked || c->presence != KL_PRESENT) return;
     if (!m->has_echo || sent_with(c, m->echo) == KL_SENT_KEPT) return; /* it does not show what it has had */
     for (unsigned i = 0; i < m->need_count; i++) {
         uint8_t need = of_links(r, c, m->need_first + i, m->need[i], now_us);
@@ -125,11 +140,14 @@ static void keep_needs(struct kl_lock_relay *r, unsigned client, const struct kl
     }
 }
 
+/* An echo that no UPDATE had measures nothing: a client that returned with one would choose its round trip,
+ * and with it the guess of the spacing. */
 static void keep_times(struct kl_lock_client *c, const struct kl_ctrl *m, uint64_t now_us) {
     uint32_t trip_us = (uint32_t)now_us - m->echo;
-    bool true_echo = m->has_echo && sent_with(c, m->echo) < KL_SENT_KEPT;
-    if (m->has_echo) kl_rtt_sample(&c->rtt, trip_us > m->hold_us ? trip_us - m->hold_us : 0);
-    if (true_echo && (c->trip_us == 0 || trip_us < c->trip_us)) c->trip_us = trip_us;
+    if (m->has_echo && sent_with(c, m->echo) < KL_SENT_KEPT) {
+        kl_rtt_sample(&c->rtt, trip_us > m->hold_us ? trip_us - m->hold_us : 0);
+        if (c->trip_us == 0 || trip_us < c->trip_us) c->trip_us = trip_us;
+    }
     c->unheard = c->unheard > EACH_CTRL ? (uint8_t)(c->unheard - EACH_CTRL) : 0;
     if (c->heard && (int32_t)(m->stamp - c->stamp) < 0) return;
     c->heard = true;
@@ -165,7 +183,7 @@ static bool impossible(const struct kl_lock_relay *r, const struct kl_ctrl *m) {
 }
 
 int kl_lock_receive(struct kl_lock_relay *r, unsigned client, const uint8_t *body, size_t len,
-                    uint64_t now_us) {
+                    uint32_t missing, uint64_t now_us) {
     if (client >= KL_MAX_CLIENTS || !r->client[client].present) return KL_E_STATE;
     struct kl_lock_client *c = &r->client[client];
     struct kl_ctrl m;
@@ -175,6 +193,10 @@ int kl_lock_receive(struct kl_lock_relay *r, unsigned client, const uint8_t *bod
     if (impossible(r, &m)) return KL_E_WINDOW;
 
     keep_times(c, &m, now_us);
+    uint32_t pays = EACH_BYTE * ((uint32_t)len + HEADER_BYTES);
+    c->debt -= c->debt < pays ? c->debt : pays;
+    if (missing != c->missing) c->lost_us = now_us;
+    c->missing = missing;
     if (!r->started) c->owed = true; /* an echo, so that both sides know the RTT when the lock starts */
     struct kl_lock_event event = kl_lock_event_begins(r, now_us);
     note_word(r, c, &m, now_us);
@@ -239,18 +261,11 @@ static bool may_burst(struct kl_lock_client *c, uint64_t now_us) {
     return true;
 }
 
-void kl_lock_mark(struct kl_lock_relay *r, uint32_t end, const uint8_t mark[KL_MARK_BYTES]) {
-    r->mark_end = end;
-    memcpy(r->mark, mark, sizeof r->mark);
-}
-
 /* As many of its frames as fit. */
 static size_t write_update(const struct kl_lock_relay *r, struct kl_update *u, uint8_t *buf, size_t cap) {
     struct kl_frames_from from;
-    memcpy(u->mark, r->mark, sizeof u->mark);
     u->count = kl_lock_lay_out(r, u->first, u->count, &from);
     for (;; u->count /= 2) {
-        u->has_mark = u->count > 0 && u->first + u->count == r->mark_end;
         size_t len = kl_update_write(u, &from, buf, cap);
         if (len > 0 || u->count == 0) return len;
     }
@@ -260,6 +275,14 @@ static void note_sent(struct kl_lock_client *c, uint32_t stamp, uint32_t end) {
     c->sent[c->sent_next].stamp = stamp;
     c->sent[c->sent_next].end = end;
     c->sent_next = (uint8_t)((c->sent_next + 1) % KL_SENT_KEPT);
+}
+
+/* Frames that a client does not acknowledge go again and again; new ones are the game's, and cost nothing. */
+static void note_again(struct kl_lock_client *c, uint32_t first, uint32_t count, size_t len) {
+    uint32_t again = c->sent_end > first ? c->sent_end - first : 0;
+    if (again > count) again = count;
+    if (count > 0) c->debt += (uint32_t)(len + HEADER_BYTES) * again / count;
+    if (first + count > c->sent_end) c->sent_end = first + count;
 }
 
 size_t kl_lock_send(struct kl_lock_relay *r, unsigned client, uint64_t now_us, uint8_t *buf, size_t cap) {
@@ -278,11 +301,13 @@ size_t kl_lock_send(struct kl_lock_relay *r, unsigned client, uint64_t now_us, u
                           .has_schedule = r->started && r->params.clocked};
     bool bare = c->fetching || is_unheard(c);
     u.first = bare ? r->next_close : c->cursor != NO_BURST ? c->cursor : first_frame(r, c);
+    if (c->debt >= DEBT_MOST && u.first < c->sent_end) u.first = c->sent_end; /* none again */
     u.count = r->next_close - u.first;
     if (u.count > KL_WINDOW_FRAMES) u.count = KL_WINDOW_FRAMES;
     if (u.has_schedule) u.due_us = (int64_t)(kl_schedule_line_us(&r->schedule, u.first) - (double)now_us);
     size_t len = write_update(r, &u, buf, cap);
     if (len == 0) return 0;
+    note_again(c, u.first, u.count, len);
     bool more = u.first + u.count < r->next_close && c->burst + 1 < KL_BURST_MAX &&
                 (c->burst > 0 || may_burst(c, now_us));
     note_sent(c, u.stamp, !bare && u.first == first_frame(r, c) ? u.first + u.count : 0);

@@ -77,6 +77,11 @@ void kl_client_begin_at(struct kl_client *c, uint32_t keyframe, uint32_t interva
     c->last_send_us = now_us;
 }
 
+void kl_client_lose(struct kl_client *c, uint32_t keyframe, uint32_t interval, uint64_t now_us) {
+    c->room_next = keyframe;
+    kl_client_begin_at(c, keyframe, interval, now_us);
+}
+
 void kl_client_go(struct kl_client *c) {
     c->waits = false;
 }

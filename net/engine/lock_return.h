@@ -23,6 +23,9 @@ void kl_client_drop(struct kl_client *c);
  * frames from the keyframe on are kept, and none is run before kl_client_go(). To be called after
  * kl_client_return(). */
 void kl_client_begin_at(struct kl_client *c, uint32_t keyframe, uint32_t interval, uint64_t now_us);
+/* The same after a relay has lost the frames from there on: it has not closed what the relay before said that
+ * it had. */
+void kl_client_lose(struct kl_client *c, uint32_t keyframe, uint32_t interval, uint64_t now_us);
 /* The state is loaded. Without effect if none was awaited. */
 void kl_client_go(struct kl_client *c);
 

@@ -3,14 +3,7 @@
 #include <string.h>
 
 enum { HAS_ECHO = 1 };
-enum {
-    UPDATE_SCHEDULE = 2,
-    UPDATE_ABSENT = 4,
-    UPDATE_RETURNING = 8,
-    UPDATE_PAUSED = 16,
-    UPDATE_MARK = 32,
-    UPDATE_FLAGS = 63
-};
+enum { UPDATE_SCHEDULE = 2, UPDATE_ABSENT = 4, UPDATE_RETURNING = 8, UPDATE_PAUSED = 16, UPDATE_FLAGS = 31 };
 enum { CTRL_AWAY = 2, CTRL_RESUME = 4, CTRL_SPARING = 8, CTRL_TURN_LATE = 16, CTRL_FLAGS = 31 };
 #define NUMBER_MAX                                                                                           \
     (UINT32_MAX - KL_WINDOW_FRAMES - KL_SPACING_MAX) /* of the first of several frames or samples */
@@ -42,10 +35,10 @@ size_t kl_update_write(const struct kl_update *u, const struct kl_frames_from *f
                        size_t cap) {
     struct kl_writer w;
     kl_writer_init(&w, buf, cap);
-    uint8_t flags = (uint8_t)((u->has_echo ? HAS_ECHO : 0) | (u->has_schedule ? UPDATE_SCHEDULE : 0) |
-                              (u->presence == KL_ABSENT ? UPDATE_ABSENT : 0) |
-                              (u->presence == KL_RETURNING ? UPDATE_RETURNING : 0) |
-                              (u->paused ? UPDATE_PAUSED : 0) | (u->has_mark ? UPDATE_MARK : 0));
+    uint8_t flags =
+        (uint8_t)((u->has_echo ? HAS_ECHO : 0) | (u->has_schedule ? UPDATE_SCHEDULE : 0) |
+                  (u->presence == KL_ABSENT ? UPDATE_ABSENT : 0) |
+                  (u->presence == KL_RETURNING ? UPDATE_RETURNING : 0) | (u->paused ? UPDATE_PAUSED : 0));
     write_times(&w, u->stamp, flags, u->echo, u->hold_us);
     kl_write_var(&w, u->next_sample);
     kl_write_u8(&w, u->waiting_for);
@@ -53,7 +46,6 @@ size_t kl_update_write(const struct kl_update *u, const struct kl_frames_from *f
     kl_write_var(&w, u->first);
     kl_write_var(&w, u->count);
     if (u->has_schedule) kl_write_svar(&w, u->due_us);
-    if (u->has_mark) kl_write_bytes(&w, u->mark, sizeof u->mark);
     if (u->count > 0) kl_frames_write(&w, from, u->first, u->count);
     return w.failed ? 0 : (size_t)(w.at - buf);
 }
@@ -74,10 +66,6 @@ int kl_update_open(struct kl_update *u, const uint8_t *body, size_t len) {
     u->first = (uint32_t)kl_read_var(&r, NUMBER_MAX);
     u->count = (uint32_t)kl_read_var(&r, KL_WINDOW_FRAMES);
     if (u->has_schedule) u->due_us = kl_read_svar(&r);
-    u->has_mark = flags & UPDATE_MARK;
-    const uint8_t *mark = u->has_mark ? kl_read_bytes(&r, sizeof u->mark) : NULL;
-    if (mark) memcpy(u->mark, mark, sizeof u->mark);
-    if (u->has_mark && u->count == 0) r.failed = true;
     if (u->count > 0) kl_frames_open(&u->frames, &r, u->first, u->count);
     return r.failed || kl_reader_left(&r) > 0 ? KL_E_MALFORMED : KL_OK;
 }

@@ -57,8 +57,6 @@ struct kl_frames {
     struct kl_streams streams;
 };
 
-#define KL_MARK_BYTES 8
-
 /* How the relay sees the client that an UPDATE goes to. */
 enum kl_presence { KL_PRESENT = 0, KL_ABSENT = 1, KL_RETURNING = 2 };
 
@@ -72,11 +70,9 @@ struct kl_update {
     uint8_t waiting_for;  /* seats whose samples are missing */
     uint8_t away;         /* seats that are absent, returning, or away */
     bool has_schedule;
-    int64_t due_us;              /* frame `first` is due at stamp + due_us */
-    bool has_mark;               /* only if count > 0 */
-    uint8_t mark[KL_MARK_BYTES]; /* the relay's, on all frames up to the last in here */
-    uint32_t first, count;       /* closed frames that follow; with count 0, first is the next one to close */
-    struct kl_frames frames;     /* reading */
+    int64_t due_us;          /* frame `first` is due at stamp + due_us */
+    uint32_t first, count;   /* closed frames that follow; with count 0, first is the next one to close */
+    struct kl_frames frames; /* reading */
 };
 
 /* Writes the fields above `reading` and frames [first, first + count) (frames.h; NULL with count 0). Returns

@@ -2,244 +2,319 @@
 
 #include <string.h>
 
-#include "net/engine/msg_parts.h"
-#include "net/engine/wire.h"
+#include "net/engine/field.h"
 
-static void write_data(struct kl_writer *w, const struct kl_data *d) {
-    kl_write_u32(w, d->offset);
-    kl_write_u32(w, d->total);
-    kl_write_bytes(w, d->bytes, d->len);
+/* --- parts that several messages have --- */
+
+static const struct kl_field fact[] = {KL_STRING(kl_fact, key), KL_STRING(kl_fact, value), {0}};
+static const struct kl_field facts[] = {KL_LIST(kl_facts, fact, count, fact), {0}};
+
+static const struct kl_field flags[] = {
+    KL_BOOL(kl_params, subframes), KL_BOOL(kl_params, clocked), KL_BOOL(kl_params, half_steps), {0}};
+static const struct kl_field params[] = {KL_UPTO(kl_params, policy, KL_POLICY_OPTIMISTIC),
+                                         KL_FLAGS(flags),
+                                         KL_RANGE(kl_params, players, 1, KL_MAX_SEATS),
+                                         KL_UPTO(kl_params, spacing_fixed, KL_SPACING_MAX),
+                                         KL_UPTO(kl_params, lead_max, KL_SPACING_MAX),
+                                         KL_NUMBER(kl_params, wait_budget_ms),
+                                         KL_NUMBER(kl_params, hash_every),
+                                         KL_RANGE(kl_params, fps_uhz, KL_FPS_MIN, KL_FPS_MAX),
+                                         KL_UPTO(kl_params, desync, KL_DESYNC_IGNORE),
+                                         {0}};
+
+void kl_write_facts(struct kl_writer *w, const struct kl_facts *f) {
+    kl_fields_write(w, facts, f);
+}
+void kl_read_facts(struct kl_reader *r, struct kl_facts *f) {
+    kl_fields_read(r, facts, f);
+}
+void kl_write_params(struct kl_writer *w, const struct kl_params *p) {
+    kl_fields_write(w, params, p);
+}
+void kl_read_params(struct kl_reader *r, struct kl_params *p) {
+    kl_fields_read(r, params, p);
 }
 
-static void read_data(struct kl_reader *r, struct kl_data *d) {
-    d->offset = kl_read_u32(r);
-    d->total = kl_read_u32(r);
-    size_t len = kl_reader_left(r);
-    if (len > KL_CHUNK_MAX || d->offset > d->total || len > d->total - d->offset) r->failed = true;
-    if (r->failed) return;
-    d->len = (uint16_t)len;
-    const uint8_t *p = kl_read_bytes(r, len);
-    if (len) memcpy(d->bytes, p, len);
+/* --- client to relay --- */
+
+static const struct kl_field hello[] = {KL_NUMBER(kl_hello, version),
+                                        KL_NAME(kl_hello, name, 1, KL_NAME_CHARS),
+                                        KL_NAME(kl_hello, room, 1, KL_NAME_CHARS),
+                                        KL_UPTO(kl_hello, seats_wanted, KL_MAX_SEATS),
+                                        KL_GROUP(kl_hello, params, params),
+                                        KL_PART(kl_hello, facts, facts),
+                                        KL_NUMBER(kl_hello, door),
+                                        KL_UPTO(kl_hello, consent, KL_CONSENT_ROOM),
+                                        KL_NUMBER(kl_hello, seat_time_s),
+                                        KL_BYTES(kl_hello, seat_key),
+                                        {0}};
+
+static bool hello_fits(const struct kl_msg *m) {
+    return !(m->hello.door & KL_DOOR_LOCKED);
 }
 
-enum { HASH_RAM = 1, HASH_STATE = 2, HASH_AV = 4, HASH_FULL = 8, HASH_NOTED = 16 };
+static const struct kl_field data[] = {
+    KL_NUMBER(kl_data, offset), KL_NUMBER(kl_data, total), KL_REST(kl_data, bytes, len, 0), {0}};
 
-static void write_hash(struct kl_writer *w, const struct kl_hash *h) {
-    kl_write_u32(w, h->frame);
-    kl_write_u8(w, (uint8_t)(h->has_ram * HASH_RAM | h->has_state * HASH_STATE | h->has_av * HASH_AV |
-                             h->full * HASH_FULL | h->noted * HASH_NOTED));
-    if (h->has_ram) kl_write_u64(w, h->ram);
-    if (h->has_state) kl_write_u64(w, h->state);
-    if (h->has_av) kl_write_u64(w, h->av);
+static bool data_fits(const struct kl_msg *m) {
+    const struct kl_data *d = &m->data;
+    return d->offset <= d->total && d->len <= d->total - d->offset;
 }
 
-static void read_hash(struct kl_reader *r, struct kl_hash *h) {
-    h->frame = kl_read_u32(r);
-    uint8_t has = kl_read_count(r, HASH_RAM | HASH_STATE | HASH_AV | HASH_FULL | HASH_NOTED);
-    h->has_ram = has & HASH_RAM;
-    h->has_state = has & HASH_STATE;
-    h->has_av = has & HASH_AV;
-    h->full = has & HASH_FULL;
-    h->noted = has & HASH_NOTED;
-    if ((h->full || h->noted) && (!h->has_state || h->full == h->noted)) r->failed = true;
-    if (h->has_ram) h->ram = kl_read_u64(r);
-    if (h->has_state) h->state = kl_read_u64(r);
-    if (h->has_av) h->av = kl_read_u64(r);
+static const struct kl_field ready[] = {KL_PART(kl_ready, facts, facts), {0}};
+
+static const struct kl_field hash[] = {KL_NUMBER(kl_hash, frame),
+                                       KL_UPTO(kl_hash, has, 127),
+                                       KL_NUMBER(kl_hash, layout),
+                                       KL_NUMBER_IF(kl_hash, ram, has, KL_HASH_RAM),
+                                       KL_NUMBER_IF(kl_hash, state, has, KL_HASH_STATE),
+                                       KL_NUMBER_IF(kl_hash, picture, has, KL_HASH_PICTURE),
+                                       KL_NUMBER_IF(kl_hash, sound, has, KL_HASH_SOUND),
+                                       {0}};
+
+static bool hash_fits(const struct kl_msg *m) {
+    unsigned counts = m->hash.has & KL_HASH_COUNTS;
+    return !counts || ((m->hash.has & KL_HASH_STATE) && !(counts & (counts - 1)));
 }
 
-static void read_order(struct kl_reader *r, struct kl_order *o) {
-    o->kind = kl_read_u8(r);
-    size_t len = kl_reader_left(r);
-    if (len > KL_COMMAND_BYTES) r->failed = true;
-    const uint8_t *data = kl_read_bytes(r, len);
-    if (!data) return;
-    o->len = (uint8_t)len;
-    if (len) memcpy(o->data, data, len);
+static const struct kl_field order[] = {KL_NUMBER(kl_order, kind), KL_REST(kl_order, data, len, 0), {0}};
+
+static const struct kl_field prove[] = {
+    KL_UPTO(kl_prove, what, KL_PROVE_SET), KL_BYTES(kl_prove, share), KL_BYTES(kl_prove, mac), {0}};
+
+static const struct kl_field mark[] = {
+    KL_NUMBER(kl_record_mark, intervals), KL_BYTES(kl_record_mark, digest), {0}};
+
+static const struct kl_field back[] = {KL_NAME(kl_return, room, 1, KL_NAME_CHARS),
+                                       KL_BYTES(kl_return, token),
+                                       KL_BYTES(kl_return, seat_key),
+                                       KL_BYTES(kl_return, signature),
+                                       KL_BOOL(kl_return, fresh),
+                                       KL_NUMBER(kl_return, have),
+                                       KL_NUMBER(kl_return, first),
+                                       KL_NUMBER(kl_return, intervals),
+                                       KL_BYTES(kl_return, digest),
+                                       KL_BYTES(kl_return, open),
+                                       KL_LIST(kl_return, state, states, mark),
+                                       KL_PART(kl_return, facts, facts),
+                                       KL_UPTO(kl_return, consent, KL_CONSENT_ROOM),
+                                       {0}};
+
+static bool return_fits(const struct kl_msg *m) {
+    const struct kl_return *b = &m->back;
+    return b->first <= b->have && !(b->fresh && (b->have || b->intervals || b->states));
 }
 
-static void write_roster(struct kl_writer *w, const struct kl_roster *o) {
-    kl_write_u8(w, o->filled);
-    kl_write_u8(w, o->players);
-    kl_write_u8(w, o->doors);
-    kl_write_u8(w, o->farthest);
-    kl_write_u8(w, o->count);
-    for (unsigned i = 0; i < o->count && i < KL_MAX_CLIENTS; i++) {
-        const struct kl_member *m = &o->member[i];
-        kl_write_u8(w, m->client);
-        kl_write_u8(w, m->seats);
-        kl_write_u8(w, m->state);
-        kl_write_u8(w, m->host);
-        kl_write_string(w, m->name);
-    }
-    kl_write_u16(w, o->watchers);
-    kl_write_u16(w, o->delay_s);
-    kl_write_u8(w, o->waiting);
-    for (unsigned i = 0; i < o->waiting && i < KL_QUEUE_MAX; i++) {
-        kl_write_u8(w, o->queue[i].client);
-        kl_write_u8(w, o->queue[i].turn);
-        kl_write_string(w, o->queue[i].name);
-    }
+static const struct kl_field state[] = {KL_NUMBER(kl_state_said, keyframe),
+                                        KL_BOOL(kl_state_said, has),
+                                        KL_UPTO(kl_state_said, bytes, KL_SNAPSHOT_MAX),
+                                        KL_BYTES(kl_state_said, hash),
+                                        {0}};
+
+static bool state_fits(const struct kl_msg *m) {
+    return m->state.has == (m->state.bytes > 0);
 }
 
-static void read_roster(struct kl_reader *r, struct kl_roster *o) {
-    o->filled = kl_read_count(r, KL_MAX_SEATS);
-    o->players = kl_read_count(r, KL_MAX_SEATS);
-    o->doors = kl_read_count(r, KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED);
-    o->farthest = kl_read_u8(r);
-    if (o->farthest >= KL_MAX_CLIENTS && o->farthest != KL_WATCHER) r->failed = true;
-    o->count = kl_read_count(r, KL_MAX_CLIENTS);
-    for (unsigned i = 0; i < o->count; i++) {
-        struct kl_member *m = &o->member[i];
-        m->client = kl_read_count(r, KL_MAX_CLIENTS - 1);
-        m->seats = kl_read_u8(r);
-        m->state = kl_read_count(r, KL_MEMBER_JOINING);
-        m->host = kl_read_bool(r);
-        kl_read_string(r, m->name, sizeof m->name);
-    }
-    o->watchers = kl_read_u16(r);
-    o->delay_s = kl_read_u16(r);
-    if (o->delay_s > KL_WATCH_DELAY_MAX_S) r->failed = true;
-    o->waiting = kl_read_count(r, KL_QUEUE_MAX);
-    for (unsigned i = 0; i < o->waiting; i++) {
-        struct kl_waiter *q = &o->queue[i];
-        q->client = kl_read_u8(r);
-        if (q->client >= KL_MAX_CLIENTS && q->client != KL_WATCHER) r->failed = true;
-        q->turn = kl_read_bool(r);
-        kl_read_string(r, q->name, sizeof q->name);
-    }
+static const struct kl_field piece[] = {KL_NUMBER(kl_piece, offset),
+                                        KL_RANGE(kl_piece, total, 1, KL_SNAPSHOT_MAX),
+                                        KL_REST(kl_piece, bytes, len, 1),
+                                        {0}};
+
+static bool piece_fits(const struct kl_msg *m) {
+    const struct kl_piece *p = &m->shot.piece;
+    return p->offset <= p->total && p->len <= p->total - p->offset;
 }
 
-static void write_verdict(struct kl_writer *w, const struct kl_verdict *v) {
-    kl_write_u32(w, v->frame);
-    kl_write_u32(w, v->first);
-    kl_write_u8(w, v->differs);
-    kl_write_u8(w, v->complete);
-    kl_write_u16(w, v->minority);
-    kl_write_u16(w, v->healed);
-    kl_write_u32(w, v->agreed);
+static const struct kl_field give[] = {KL_NUMBER(kl_shot_piece, keyframe),
+                                       KL_BOOL(kl_shot_piece, based),
+                                       KL_PART(kl_shot_piece, piece, piece),
+                                       {0}};
+
+static const struct kl_field healed[] = {
+    KL_NUMBER(kl_healed, keyframe), KL_NUMBER(kl_healed, next), KL_UPTO(kl_healed, how, KL_HEALED_NOT), {0}};
+
+static const struct kl_field file[] = {KL_BOOL(kl_file_said, late),
+                                       KL_NUMBER(kl_file_said, disk),
+                                       KL_UPTO(kl_file_said, is, KL_FILE_UNKNOWN),
+                                       KL_NUMBER(kl_file_said, bytes),
+                                       KL_NUMBER(kl_file_said, hash),
+                                       KL_STRING(kl_file_said, name),
+                                       {0}};
+
+static bool file_fits(const struct kl_msg *m) {
+    const struct kl_file_said *f = &m->file;
+    bool known = f->is == KL_FILE_HERE || f->is == KL_FILE_MISSING;
+    return !f->late || (!f->disk && f->name[0] && known);
 }
 
-static void read_verdict(struct kl_reader *r, struct kl_verdict *v) {
-    v->frame = kl_read_u32(r);
-    v->first = kl_read_u32(r);
-    v->differs = kl_read_count(r, 3);
-    v->complete = kl_read_bool(r);
-    v->minority = kl_read_u16(r);
-    v->healed = kl_read_u16(r);
-    v->agreed = kl_read_u32(r);
+/* --- relay to client --- */
+
+static const struct kl_field welcome[] = {KL_NUMBER(kl_welcome, session),
+                                          KL_UPTO_OR_NONE(kl_welcome, client, KL_MAX_CLIENTS - 1),
+                                          KL_NUMBER(kl_welcome, seats),
+                                          KL_BOOL(kl_welcome, host),
+                                          KL_GROUP(kl_welcome, params, params),
+                                          KL_BYTES(kl_welcome, room_id),
+                                          KL_BYTES(kl_welcome, token),
+                                          KL_NUMBER(kl_welcome, seat_time_s),
+                                          {0}};
+
+static bool welcome_fits(const struct kl_msg *m) {
+    return m->welcome.client != KL_WATCHER || (!m->welcome.seats && !m->welcome.host);
+}
+
+static const struct kl_field text[] = {KL_NUMBER(kl_text, code), KL_STRING(kl_text, text), {0}};
+
+static const struct kl_field member[] = {
+    KL_UPTO(kl_member, client, KL_MAX_CLIENTS - 1), KL_NUMBER(kl_member, seats),
+    KL_UPTO(kl_member, state, KL_MEMBER_JOINING),   KL_BOOL(kl_member, host),
+    KL_NAME(kl_member, name, 0, KL_NAME_CHARS),     {0}};
+
+static const struct kl_field waiter[] = {KL_UPTO_OR_NONE(kl_waiter, client, KL_MAX_CLIENTS - 1),
+                                         KL_BOOL(kl_waiter, turn),
+                                         KL_NAME(kl_waiter, name, 0, KL_NAME_CHARS),
+                                         {0}};
+
+static const struct kl_field roster[] = {
+    KL_UPTO(kl_roster, filled, KL_MAX_SEATS),
+    KL_UPTO(kl_roster, players, KL_MAX_SEATS),
+    KL_UPTO(kl_roster, doors, KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED),
+    KL_UPTO_OR_NONE(kl_roster, farthest, KL_MAX_CLIENTS - 1),
+    KL_LIST(kl_roster, member, count, member),
+    KL_NUMBER(kl_roster, watchers),
+    KL_UPTO(kl_roster, delay_s, KL_WATCH_DELAY_MAX_S),
+    KL_LIST(kl_roster, queue, waiting, waiter),
+    {0}};
+
+static const struct kl_field prepare[] = {
+    KL_NUMBER(kl_prepare, epoch_s), KL_NUMBER(kl_prepare, data_bytes), {0}};
+
+static const struct kl_field bare[] = {{.type = KL_FIELD_NUMBER, .size = sizeof(bool), .max = 1}, {0}};
+
+static const struct kl_field verdict[] = {KL_NUMBER(kl_verdict, frame),
+                                          KL_NUMBER(kl_verdict, first),
+                                          KL_UPTO(kl_verdict, differs, KL_VERDICT_NOTED),
+                                          KL_UPTO(kl_verdict, parts, KL_PARTS_ALL),
+                                          KL_BOOL(kl_verdict, complete),
+                                          KL_NUMBER(kl_verdict, minority),
+                                          KL_NUMBER(kl_verdict, healed),
+                                          KL_NUMBER(kl_verdict, agreed),
+                                          {0}};
+
+static const struct kl_field door[] = {
+    KL_UPTO(kl_door_msg, what, KL_PROVE_SET), KL_BYTES(kl_door_msg, salt), KL_BYTES(kl_door_msg, share), {0}};
+static const struct kl_field proved[] = {KL_BYTES(kl_proved, mac), {0}};
+static const struct kl_field past[] = {KL_REST(kl_past, bytes, len, 0), {0}};
+
+static bool past_fits(const struct kl_msg *m) {
+    struct kl_frames frames;
+    return kl_piece_open(&frames, m->past.bytes, m->past.len) == KL_OK;
+}
+
+static const struct kl_field ask[] = {KL_NUMBER(kl_ask, keyframe),
+                                      KL_BOOL(kl_ask, based),
+                                      KL_NUMBER_IF(kl_ask, base, based, 1),
+                                      KL_BYTES_IF(kl_ask, hash, based, 1),
+                                      {0}};
+
+static const struct kl_field offer[] = {KL_NUMBER(kl_offer, keyframe),
+                                        KL_NUMBER(kl_offer, interval),
+                                        KL_BOOL(kl_offer, begin),
+                                        KL_RANGE(kl_offer, bytes, 1, KL_SNAPSHOT_MAX),
+                                        KL_RANGE(kl_offer, packed, 1, KL_SNAPSHOT_MAX),
+                                        KL_BYTES(kl_offer, hash),
+                                        KL_BYTES(kl_offer, digest),
+                                        {0}};
+
+static bool offer_fits(const struct kl_msg *m) {
+    const struct kl_offer *o = &m->offer;
+    return o->interval <= o->keyframe && (o->keyframe == 0 || o->interval > 0);
+}
+
+static const struct kl_field snapshot[] = {
+    KL_NUMBER(kl_shot_piece, keyframe), KL_PART(kl_shot_piece, piece, piece), {0}};
+static const struct kl_field seat[] = {
+    KL_UPTO(kl_reseat, client, KL_MAX_CLIENTS - 1), KL_NUMBER(kl_reseat, seats), {0}};
+static const struct kl_field rewind[] = {KL_NUMBER(kl_rewind, keyframe), KL_BOOL(kl_rewind, lost), {0}};
+static const struct kl_field check[] = {KL_NUMBER(kl_check, disk), {0}};
+
+/* --- all of them --- */
+
+#define AT(member) .place = offsetof(struct kl_msg, member)
+
+static const struct kl_msg_form form[KL_MSG_LAST + 1] = {
+    [KL_MSG_HELLO] = {.table = hello, AT(hello), .fits = hello_fits},
+    [KL_MSG_DATA] = {.table = data, AT(data), .fits = data_fits, .bulk = true},
+    [KL_MSG_READY] = {.table = ready, AT(ready)},
+    [KL_MSG_HASH] = {.table = hash, AT(hash), .fits = hash_fits},
+    [KL_MSG_BYE] = {.table = text, AT(text)},
+    [KL_MSG_COMMAND] = {.table = order, AT(order)},
+    [KL_MSG_PROVE] = {.table = prove, AT(prove)},
+    [KL_MSG_RETURN] = {.table = back, AT(back), .fits = return_fits},
+    [KL_MSG_STATE] = {.table = state, AT(state), .fits = state_fits},
+    [KL_MSG_GIVE] = {.table = give, AT(shot), .fits = piece_fits, .bulk = true},
+    [KL_MSG_HEALED] = {.table = healed, AT(healed)},
+    [KL_MSG_FILE] = {.table = file, AT(file), .fits = file_fits},
+    [KL_MSG_WELCOME] = {.table = welcome, AT(welcome), .fits = welcome_fits},
+    [KL_MSG_REFUSE] = {.table = text, AT(text)},
+    [KL_MSG_ROSTER] = {.table = roster, AT(roster)},
+    [KL_MSG_PREPARE] = {.table = prepare, AT(prepare)},
+    [KL_MSG_SEND] = {.table = bare, AT(bare)},
+    [KL_MSG_VERDICT] = {.table = verdict, AT(verdict)},
+    [KL_MSG_NOTICE] = {.table = text, AT(text)},
+    [KL_MSG_DOOR] = {.table = door, AT(door)},
+    [KL_MSG_PROVED] = {.table = proved, AT(proved)},
+    [KL_MSG_HISTORY] = {.table = past, AT(past), .fits = past_fits, .bulk = true},
+    [KL_MSG_ASK] = {.table = ask, AT(ask)},
+    [KL_MSG_OFFER] = {.table = offer, AT(offer), .fits = offer_fits, .bulk = true},
+    [KL_MSG_SNAPSHOT] = {.table = snapshot, AT(shot), .fits = piece_fits, .bulk = true},
+    [KL_MSG_SEAT] = {.table = seat, AT(seat)},
+    [KL_MSG_REWIND] = {.table = rewind, AT(rewind)},
+    [KL_MSG_CHECK] = {.table = check, AT(check)},
+};
+
+const struct kl_msg_form *kl_msg_form(uint8_t kind) {
+    return kind <= KL_MSG_LAST && form[kind].table ? &form[kind] : NULL;
 }
 
 int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap) {
+    const struct kl_msg_form *f = kl_msg_form(m->kind);
     struct kl_writer w;
+    if (!f) return KL_E_MALFORMED;
     kl_writer_init(&w, buf, cap);
     kl_write_u8(&w, m->kind);
-    switch (m->kind) {
-    case KL_MSG_HELLO: kl_write_hello(&w, &m->hello); break;
-    case KL_MSG_DATA: write_data(&w, &m->data); break;
-    case KL_MSG_READY: kl_write_facts(&w, &m->ready.facts); break;
-    case KL_MSG_HASH: write_hash(&w, &m->hash); break;
-    case KL_MSG_COMMAND:
-        kl_write_u8(&w, m->order.kind);
-        kl_write_bytes(&w, m->order.data, m->order.len);
-        break;
-    case KL_MSG_BYE:
-    case KL_MSG_REFUSE:
-    case KL_MSG_NOTICE:
-        kl_write_u8(&w, m->text.code);
-        kl_write_string(&w, m->text.text);
-        break;
-    case KL_MSG_WELCOME: kl_write_welcome(&w, &m->welcome); break;
-    case KL_MSG_SEND: kl_write_u8(&w, m->bare); break;
-    case KL_MSG_ROSTER: write_roster(&w, &m->roster); break;
-    case KL_MSG_PREPARE:
-        kl_write_u64(&w, m->prepare.epoch_s);
-        kl_write_u32(&w, m->prepare.data_bytes);
-        break;
-    case KL_MSG_VERDICT: write_verdict(&w, &m->verdict); break;
-    case KL_MSG_PROVE: kl_write_prove(&w, &m->prove); break;
-    case KL_MSG_RETURN: kl_write_return(&w, &m->back); break;
-    case KL_MSG_BRING: kl_write_bring(&w, &m->bring); break;
-    case KL_MSG_DOOR: kl_write_door(&w, &m->door); break;
-    case KL_MSG_PROVED: kl_write_bytes(&w, m->proved.mac, sizeof m->proved.mac); break;
-    case KL_MSG_HISTORY: kl_write_bytes(&w, m->past.bytes, m->past.len); break;
-    case KL_MSG_TAGS: kl_write_tags(&w, &m->tags); break;
-    case KL_MSG_TICKET: kl_write_piece(&w, &m->piece); break;
-    case KL_MSG_WANT:
-        kl_write_u8(&w, m->want.what);
-        kl_write_u32(&w, m->want.from);
-        break;
-    case KL_MSG_STATE: kl_write_state(&w, &m->state); break;
-    case KL_MSG_GIVE: kl_write_give(&w, &m->shot); break;
-    case KL_MSG_SNAPSHOT: kl_write_shot(&w, &m->shot); break;
-    case KL_MSG_HEALED: kl_write_healed(&w, &m->healed); break;
-    case KL_MSG_ASK: kl_write_ask(&w, &m->ask); break;
-    case KL_MSG_OFFER: kl_write_offer(&w, &m->offer); break;
-    case KL_MSG_SEAT:
-        kl_write_u8(&w, m->seat.client);
-        kl_write_u8(&w, m->seat.seats);
-        break;
-    case KL_MSG_REWIND: kl_write_u32(&w, m->rewind.keyframe); break;
-    default: break; /* SEND has no body */
-    }
+    kl_fields_write(&w, f->table, (const uint8_t *)m + f->place);
     return w.failed ? KL_E_SPACE : (int)(w.at - buf);
+}
+
+/* The version stands first in every HELLO; what follows may have another form. */
+static bool of_another_version(struct kl_reader r, uint16_t *version) {
+    *version = kl_read_u16(&r);
+    return !r.failed && !kl_protocol_serves(KL_PROTOCOL_VERSION, *version);
 }
 
 int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len) {
     struct kl_reader r;
-    int result = KL_OK;
     kl_reader_init(&r, buf, len);
     memset(m, 0, sizeof *m);
     m->kind = kl_read_u8(&r);
-    switch (m->kind) {
-    case KL_MSG_HELLO: result = kl_read_hello(&r, &m->hello); break;
-    case KL_MSG_DATA: read_data(&r, &m->data); break;
-    case KL_MSG_READY: kl_read_facts(&r, &m->ready.facts); break;
-    case KL_MSG_HASH: read_hash(&r, &m->hash); break;
-    case KL_MSG_COMMAND: read_order(&r, &m->order); break;
-    case KL_MSG_BYE:
-    case KL_MSG_REFUSE:
-    case KL_MSG_NOTICE:
-        m->text.code = kl_read_u8(&r);
-        kl_read_string(&r, m->text.text, sizeof m->text.text);
-        break;
-    case KL_MSG_WELCOME: kl_read_welcome(&r, &m->welcome); break;
-    case KL_MSG_SEND: m->bare = kl_read_bool(&r); break;
-    case KL_MSG_ROSTER: read_roster(&r, &m->roster); break;
-    case KL_MSG_PREPARE:
-        m->prepare.epoch_s = kl_read_u64(&r);
-        m->prepare.data_bytes = kl_read_u32(&r);
-        break;
-    case KL_MSG_VERDICT: read_verdict(&r, &m->verdict); break;
-    case KL_MSG_PROVE: kl_read_prove(&r, &m->prove); break;
-    case KL_MSG_RETURN: kl_read_return(&r, &m->back); break;
-    case KL_MSG_BRING: kl_read_bring(&r, &m->bring); break;
-    case KL_MSG_DOOR: kl_read_door(&r, &m->door); break;
-    case KL_MSG_PROVED: kl_read_into(&r, m->proved.mac, sizeof m->proved.mac); break;
-    case KL_MSG_HISTORY: kl_read_past(&r, &m->past); break;
-    case KL_MSG_TAGS: kl_read_tags(&r, &m->tags); break;
-    case KL_MSG_TICKET: kl_read_ticket(&r, &m->piece); break;
-    case KL_MSG_WANT:
-        m->want.what = kl_read_count(&r, KL_WANT_TICKET | KL_WANT_START);
-        m->want.from = kl_read_u32(&r);
-        break;
-    case KL_MSG_STATE: kl_read_state(&r, &m->state); break;
-    case KL_MSG_GIVE: kl_read_give(&r, &m->shot); break;
-    case KL_MSG_SNAPSHOT: kl_read_shot(&r, &m->shot); break;
-    case KL_MSG_HEALED: kl_read_healed(&r, &m->healed); break;
-    case KL_MSG_ASK: kl_read_ask(&r, &m->ask); break;
-    case KL_MSG_OFFER: kl_read_offer(&r, &m->offer); break;
-    case KL_MSG_SEAT:
-        m->seat.client = kl_read_count(&r, KL_MAX_CLIENTS - 1);
-        m->seat.seats = kl_read_u8(&r);
-        break;
-    case KL_MSG_REWIND: m->rewind.keyframe = kl_read_u32(&r); break;
-    default: return KL_E_MALFORMED;
-    }
-    if (result != KL_OK) return result;
-    return r.failed || kl_reader_left(&r) > 0 ? KL_E_MALFORMED : KL_OK;
+    const struct kl_msg_form *f = kl_msg_form(m->kind);
+    if (!f) return KL_E_MALFORMED;
+    if (m->kind == KL_MSG_HELLO && of_another_version(r, &m->hello.version)) return KL_E_VERSION;
+    kl_fields_read(&r, f->table, (uint8_t *)m + f->place);
+    if (r.failed || kl_reader_left(&r) > 0) return KL_E_MALFORMED;
+    return f->fits && !f->fits(m) ? KL_E_MALFORMED : KL_OK;
 }
 
 bool kl_msg_is_bulk(uint8_t kind) {
-    return kind == KL_MSG_DATA || kind == KL_MSG_HISTORY || kind == KL_MSG_TAGS || kind == KL_MSG_TICKET ||
-           kind == KL_MSG_BRING || kind == KL_MSG_GIVE || kind == KL_MSG_OFFER || kind == KL_MSG_SNAPSHOT;
+    const struct kl_msg_form *f = kl_msg_form(kind);
+    return f && f->bulk;
+}
+
+const char *kl_parts_name(uint8_t parts) {
+    return parts & KL_HASH_RAM       ? "ram"
+           : parts & KL_HASH_PICTURE ? "picture"
+           : parts & KL_HASH_STATE   ? "state"
+           : parts & KL_HASH_SOUND   ? "sound"
+                                     : "none";
 }

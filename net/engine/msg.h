@@ -7,11 +7,13 @@
 #include "net/engine/facts.h"
 #include "net/engine/frames.h"
 #include "net/engine/lock_wire.h"
+#include "net/engine/record_rule.h"
 
-#define KL_NAME_MAX  24   /* bytes of a player's or room's name, NUL included */
-#define KL_TEXT_MAX  480  /* bytes of a text for people, NUL included */
-#define KL_CHUNK_MAX 1000 /* bytes of one piece of start data */
-#define KL_BULK_MAX  4000 /* bytes of one piece of a ticket */
+#define KL_NAME_CHARS 23                      /* characters of a player's or room's name */
+#define KL_NAME_MAX   (4 * KL_NAME_CHARS + 1) /* its bytes, NUL included */
+#define KL_TEXT_MAX   480                     /* bytes of a text for people, NUL included */
+#define KL_CHUNK_MAX  1000                    /* bytes of one piece of start data */
+#define KL_BULK_MAX   4000                    /* bytes of one piece of a snapshot */
 
 #define KL_ROOM_ID_BYTES   16 /* random, made with the room */
 #define KL_TOKEN_BYTES     16 /* random: proves a kept seat; new at each return */
@@ -20,15 +22,12 @@
 #define KL_SALT_BYTES      16
 #define KL_SHARE_BYTES     32 /* of the password exchange; also the length of a stretched password */
 #define KL_MAC_BYTES       16
-#define KL_TAG_BYTES       16 /* of one interval */
+#define KL_DIGEST_BYTES    KL_RECORD_DIGEST /* of a room's frames: net/session/digest.h */
 
 #define KL_SNAPSHOT_HASH 32          /* bytes of BLAKE2b */
 #define KL_SNAPSHOT_MAX  (64U << 20) /* bytes of a snapshot, packed or not */
 /* Unpacked bytes of one zstd frame of a snapshot that is given against a base. */
 #define KL_SNAPSHOT_SLICE (128U * 1024)
-
-#define KL_TAGS_MAX         64
-#define KL_TICKET_TOTAL_MAX 16384
 
 enum kl_msg_kind {
     /* client to relay */
@@ -40,10 +39,10 @@ enum kl_msg_kind {
     KL_MSG_COMMAND = 6, /* a command for the next keyframe, or for the relay */
     KL_MSG_PROVE = 7,   /* answer to DOOR */
     KL_MSG_RETURN = 8,  /* takes a kept seat back; instead of HELLO */
-    KL_MSG_BRING = 10,  /* parts of a room that the relay has forgotten */
     KL_MSG_STATE = 11,  /* size and hash of this client's state at a SNAPSHOT command */
     KL_MSG_GIVE = 12,   /* a piece of that state, in answer to ASK */
     KL_MSG_HEALED = 13, /* the state of OFFER or REWIND is loaded, and the frames after it are run */
+    KL_MSG_FILE = 14,   /* the checksum of a disk, in answer to CHECK, or of a file opened in play */
     /* relay to client */
     KL_MSG_WELCOME = 16,  /* session, client index, seats, host?, params in force */
     KL_MSG_REFUSE = 17,   /* code and text; the connection ends */
@@ -55,15 +54,13 @@ enum kl_msg_kind {
     KL_MSG_DOOR = 23,     /* the room has a password: prove it, or set it */
     KL_MSG_PROVED = 24,   /* the relay knows it too; WELCOME follows */
     KL_MSG_HISTORY = 25,  /* closed frames that the client lacks */
-    KL_MSG_TAGS = 26,     /* the relay's marks on closed intervals */
-    KL_MSG_TICKET = 27,   /* a piece of the ticket, sealed by the relay for itself; BRING returns it */
-    KL_MSG_WANT = 28,     /* asks for BRING, before a RETURN can be answered */
     KL_MSG_ASK = 29,      /* for the snapshot of a keyframe */
     KL_MSG_OFFER = 30,    /* a snapshot comes, to be loaded */
     KL_MSG_SNAPSHOT = 31, /* a piece of it */
     KL_MSG_SEAT = 32,     /* the client has other seats from now on */
     KL_MSG_REWIND = 33,   /* go back to your own state of a keyframe, and run the frames since again */
-    KL_MSG_LAST = KL_MSG_REWIND
+    KL_MSG_CHECK = 34,    /* say the checksum of a disk */
+    KL_MSG_LAST = KL_MSG_CHECK
 };
 
 struct kl_hello {
@@ -106,12 +103,14 @@ struct kl_proved {
 struct kl_return {
     char room[KL_NAME_MAX];
     uint8_t token[KL_TOKEN_BYTES], seat_key[KL_SEAT_KEY_BYTES], signature[KL_SIGNATURE_BYTES];
-    bool fresh;                   /* a new process: needs the start data too */
-    bool can_bring;               /* the client can bring the room if the relay has forgotten it */
-    uint32_t have;                /* it has the closed frames below; 0 with fresh */
-    uint32_t first;               /* and from this frame on, at most `have` */
-    uint32_t tags;                /* it has the tags of the intervals below; 0 with fresh */
-    uint8_t digest[KL_TAG_BYTES]; /* of its frames: net/PROTOCOL.md §7, kept seats */
+    bool fresh;         /* a new process: needs the start data too */
+    uint32_t have;      /* it has the closed frames below; 0 with fresh */
+    uint32_t first;     /* and from this frame on, at most `have` */
+    uint32_t intervals; /* whole ones of the room that it has run or begun behind; 0 with fresh */
+    uint8_t digest[KL_DIGEST_BYTES];               /* of their frames */
+    uint8_t open[KL_DIGEST_BYTES];                 /* of the frames after them, below `have` */
+    uint8_t states;                                /* 0 with fresh */
+    struct kl_record_mark state[KL_RECORD_STATES]; /* its own states, the oldest first */
     struct kl_facts facts;
     uint8_t consent; /* enum kl_consent */
 };
@@ -126,11 +125,23 @@ struct kl_order {
 struct kl_ready {
     struct kl_facts facts;
 };
+/* Parts of a hash, and how its state counts. */
+enum {
+    KL_HASH_RAM = 1,
+    KL_HASH_STATE = 2,
+    KL_HASH_PICTURE = 4, /* all pictures since the last label */
+    KL_HASH_SOUND = 8,   /* all sound since then */
+    KL_HASH_FULL = 16,   /* an unequal state alone is a desync; with a state */
+    KL_HASH_NOTED = 32,  /* it is only noted */
+    KL_HASH_MASKED = 64, /* less the room's mask: it counts once states have been equal. One of these three */
+    KL_HASH_COUNTS = KL_HASH_FULL | KL_HASH_NOTED | KL_HASH_MASKED
+};
 struct kl_hash {
     uint32_t frame;
-    bool has_ram, has_state, has_av;
-    uint64_t ram, state, av; /* state: hash of its compared bytes, by the host's profile */
-    bool full, noted;        /* a difference of the state alone counts like RAM's; is only noted. Not both */
+    uint32_t layout; /* of the RAM: digest of its pieces; RAM of another layout is not compared */
+    uint8_t has;     /* KL_HASH_… */
+    uint16_t sound;  /* 0 without it, as the others */
+    uint64_t ram, state, picture; /* state: of its compared bytes, by the host's profile */
 };
 struct kl_welcome {
     uint32_t session;
@@ -159,7 +170,7 @@ struct kl_text {
     char text[KL_TEXT_MAX];
 }; /* REFUSE, NOTICE, BYE */
 /* Codes of NOTICE: the command that answers it. */
-enum { KL_NOTICE_PLAIN, KL_NOTICE_AGAIN, KL_NOTICE_SEAT };
+enum { KL_NOTICE_PLAIN, KL_NOTICE_AGAIN, KL_NOTICE_SEAT, KL_NOTICE_PLAY_ON };
 enum kl_member_state {
     KL_MEMBER_WAITING = 0,
     KL_MEMBER_LOADING,
@@ -194,21 +205,29 @@ struct kl_prepare {
     uint64_t epoch_s;
     uint32_t data_bytes;
 };
-enum { KL_VERDICT_NOTED = 3 };
-/* frame: label of the hashes. differs: 0 equal everywhere, 1 ram (or av) differs, 2 state differs only, 3
- * state differs only, and is only noted: no desync. first: the first frame label that ever differed (meaning
- * as differs). minority: mask of the clients against a majority; 0 with a tie. complete: every client present
- * had reported. */
+enum { KL_VERDICT_NOTED = 2 };
+enum {                        /* parts that differ: KL_HASH_RAM to KL_HASH_SOUND, and */
+       KL_PARTS_LAYOUT = 16,  /* machines lay out their RAM differently: it is not compared */
+       KL_PARTS_NOTHING = 32, /* nothing can be compared that would show a desync */
+       KL_PARTS_ABOUT = KL_PARTS_LAYOUT | KL_PARTS_NOTHING,
+       KL_PARTS_LEFT = 64, /* nothing is healed any more: the players play on with machines that differ */
+       KL_PARTS_ALL = 127
+};
+/* "ram", "picture", "state", "sound": the first of these that differs, "none". */
+const char *kl_parts_name(uint8_t parts);
+/* frame: label of the hashes. differs: 0 equal everywhere, 1 differs, 2 differs, but is only noted: no
+ * desync. parts: those that do. first: the first frame label that differed. minority: mask of the clients
+ * against a majority; 0 with a tie. complete: every client present had reported. */
 struct kl_verdict {
     uint32_t frame, first;
-    uint8_t differs;
+    uint8_t differs, parts;
     bool complete;
     uint16_t minority;
     uint16_t healed; /* number of times that the room was healed; if it grows, the difference is over */
     uint32_t agreed; /* keyframe before which all machines were last equal; 0: none is known */
 };
 
-/* Part of something longer. TICKET; BRING. */
+/* Part of something longer. */
 struct kl_piece {
     uint32_t offset, total;
     uint16_t len;
@@ -219,43 +238,9 @@ struct kl_past {
     uint16_t len;
     uint8_t bytes[KL_PIECE_BYTES];
 };
-struct kl_tags {
-    uint32_t first;     /* interval, by number */
-    uint32_t end_frame; /* the first frame after the last of these intervals */
-    uint8_t count;      /* 1..KL_TAGS_MAX */
-    uint8_t tag[KL_TAGS_MAX][KL_TAG_BYTES];
-};
-enum { KL_WANT_TICKET = 1, KL_WANT_START = 2 };
 struct kl_reseat { /* SEAT */
     uint8_t client, seats;
 };
-struct kl_want {
-    uint8_t what;  /* KL_WANT_*: these too */
-    uint32_t from; /* frames from here on */
-};
-enum {
-    KL_BRING_TICKET = 0,
-    KL_BRING_START = 1,
-    KL_BRING_HISTORY = 2,
-    KL_BRING_TAGS = 3,
-    KL_BRING_END = 4, /* that was all */
-    KL_BRING_MARK = 5
-};
-/* The relay's mark of an UPDATE, on all frames below `end`. */
-struct kl_mark {
-    uint32_t end;
-    uint8_t mark[KL_MARK_BYTES];
-};
-struct kl_bring {
-    uint8_t what;
-    union {
-        struct kl_piece piece; /* ticket, start data */
-        struct kl_past past;
-        struct kl_tags tags;
-        struct kl_mark mark;
-    };
-};
-
 /* STATE. has false: the core gave none, bytes 0. */
 struct kl_state_said {
     uint32_t keyframe, bytes;
@@ -279,6 +264,7 @@ struct kl_offer {
     uint32_t keyframe, interval, bytes, packed; /* packed: bytes of SNAPSHOT pieces */
     bool begin; /* the client begins there; otherwise it reruns its frames from there on */
     uint8_t hash[KL_SNAPSHOT_HASH];
+    uint8_t digest[KL_DIGEST_BYTES]; /* of the frames before the keyframe */
 };
 enum {
     KL_HEALED_SAME = 0,  /* serialized again, it is the same */
@@ -291,6 +277,28 @@ struct kl_healed {
 };
 struct kl_rewind {
     uint32_t keyframe;
+    bool lost; /* the relay has lost the frames from there on: they are to be forgotten, and others come */
+};
+
+#define KL_LATE_FILES    24 /* opened in play, that a client says in one game */
+#define KL_FILE_NAME_MAX 48 /* bytes of a file's name without its folder, NUL included */
+enum kl_file_is {
+    KL_FILE_BUSY,    /* its checksum is being computed: `bytes` are read */
+    KL_FILE_HERE,    /* `bytes` and `hash` count */
+    KL_FILE_MISSING, /* the client has the disk's number, or the name, and no file */
+    KL_FILE_NO_DISK, /* the core has no disk of that number */
+    KL_FILE_UNKNOWN  /* the core does not tell the disk's file */
+};
+/* FILE */
+struct kl_file_said {
+    bool late;     /* a file opened in play; else the disk of CHECK */
+    uint16_t disk; /* from 0; 0 with `late` */
+    uint8_t is;    /* enum kl_file_is; with `late` HERE or MISSING */
+    uint64_t bytes, hash;
+    char name[KL_FILE_NAME_MAX]; /* with `late` not empty */
+};
+struct kl_check {
+    uint16_t disk;
 };
 
 struct kl_msg {
@@ -312,10 +320,6 @@ struct kl_msg {
         struct kl_proved proved;
         struct kl_return back; /* RETURN */
         struct kl_past past;   /* HISTORY */
-        struct kl_tags tags;
-        struct kl_piece piece; /* TICKET */
-        struct kl_bring bring;
-        struct kl_want want;
         struct kl_state_said state;
         struct kl_shot_piece shot; /* GIVE, SNAPSHOT */
         struct kl_offer offer;
@@ -323,16 +327,33 @@ struct kl_msg {
         struct kl_ask ask;
         struct kl_reseat seat;
         struct kl_rewind rewind;
+        struct kl_file_said file;
+        struct kl_check check;
     };
 };
 #define KL_MSG_MAX 6000 /* bytes of the longest message */
 
-/* Returns the length, or KL_E_SPACE. */
+/* A kind of message on the wire: the fields of its struct, which begins `place` bytes into struct kl_msg. */
+struct kl_msg_form {
+    const struct kl_field *table;
+    uint16_t place;
+    bool (*fits)(const struct kl_msg *m); /* fields that depend on each other; NULL: none do */
+    bool bulk;                            /* of channel 1, of lower priority than the rest */
+};
+/* NULL: there is no such kind. */
+const struct kl_msg_form *kl_msg_form(uint8_t kind);
+
+/* Returns the length; KL_E_SPACE, also for a list longer than its array; KL_E_MALFORMED: there is no such
+ * kind. */
 int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap);
 /* 0; KL_E_MALFORMED; KL_E_VERSION for a HELLO of another version (hello.version is set, nothing else). */
 int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len);
-/* True for messages of channel 1, of lower priority than the rest: DATA, HISTORY, TAGS, TICKET, BRING, GIVE,
- * OFFER, SNAPSHOT. */
 bool kl_msg_is_bulk(uint8_t kind);
+
+/* Parts that the records of a room have too. Errors: by the writer's or reader's `failed`. */
+void kl_write_facts(struct kl_writer *w, const struct kl_facts *f);
+void kl_read_facts(struct kl_reader *r, struct kl_facts *f);
+void kl_write_params(struct kl_writer *w, const struct kl_params *p);
+void kl_read_params(struct kl_reader *r, struct kl_params *p);
 
 #endif

@@ -12,12 +12,13 @@ static bool turns_or_ends(uint32_t c) {
 size_t kl_plain_unfit(const char *s) {
     const uint8_t *b = (const uint8_t *)s;
     if (b[0] < 0x80) return b[0] && (b[0] < 0x20 || b[0] == 0x7f) ? 1 : 0;
-    if (b[0] < 0xc0) return 0; /* the rest of a character */
-    if (b[0] < 0xe0 && b[1]) {
+    if (b[0] < 0xc0) return 0;           /* the rest of a character */
+    if ((b[1] & 0xc0) != 0x80) return 0; /* no character */
+    if (b[0] < 0xe0) {
         uint32_t c = (b[0] & 0x1fU) << 6 | (b[1] & 0x3fU);
         return (c >= 0x80 && c < 0xa0) || turns_or_ends(c) ? 2 : 0;
     }
-    if (b[0] < 0xf0 && b[1] && b[2])
+    if (b[0] < 0xf0 && (b[2] & 0xc0) == 0x80)
         return turns_or_ends((b[0] & 0x0fU) << 12 | (b[1] & 0x3fU) << 6 | (b[2] & 0x3fU)) ? 3 : 0;
     return 0;
 }

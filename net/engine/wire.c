@@ -17,8 +17,7 @@ void kl_write_bytes(struct kl_writer *w, const void *p, size_t len) {
     w->at += len;
 }
 
-/* Little-endian, `bytes` of them. */
-static void write_le(struct kl_writer *w, uint64_t v, unsigned bytes) {
+void kl_write_number(struct kl_writer *w, uint64_t v, unsigned bytes) {
     uint8_t b[8] = {0};
     for (unsigned i = 0; i < bytes; i++)
         b[i] = (uint8_t)(v >> (8 * i));
@@ -26,16 +25,16 @@ static void write_le(struct kl_writer *w, uint64_t v, unsigned bytes) {
 }
 
 void kl_write_u8(struct kl_writer *w, uint8_t v) {
-    write_le(w, v, 1);
+    kl_write_number(w, v, 1);
 }
 void kl_write_u16(struct kl_writer *w, uint16_t v) {
-    write_le(w, v, 2);
+    kl_write_number(w, v, 2);
 }
 void kl_write_u32(struct kl_writer *w, uint32_t v) {
-    write_le(w, v, 4);
+    kl_write_number(w, v, 4);
 }
 void kl_write_u64(struct kl_writer *w, uint64_t v) {
-    write_le(w, v, 8);
+    kl_write_number(w, v, 8);
 }
 
 void kl_write_var(struct kl_writer *w, uint64_t v) {
@@ -93,7 +92,12 @@ const uint8_t *kl_read_bytes(struct kl_reader *r, size_t len) {
     return r->at - len;
 }
 
-static uint64_t read_le(struct kl_reader *r, unsigned bytes) {
+void kl_read_into(struct kl_reader *r, uint8_t *out, size_t len) {
+    const uint8_t *p = kl_read_bytes(r, len);
+    if (p && len) memcpy(out, p, len);
+}
+
+uint64_t kl_read_number(struct kl_reader *r, unsigned bytes) {
     const uint8_t *b = kl_read_bytes(r, bytes);
     uint64_t v = 0;
     for (unsigned i = 0; b && i < bytes; i++)
@@ -102,16 +106,27 @@ static uint64_t read_le(struct kl_reader *r, unsigned bytes) {
 }
 
 uint8_t kl_read_u8(struct kl_reader *r) {
-    return (uint8_t)read_le(r, 1);
+    const uint8_t *b = kl_read_bytes(r, 1);
+    return b ? *b : 0;
 }
 uint16_t kl_read_u16(struct kl_reader *r) {
-    return (uint16_t)read_le(r, 2);
+    return (uint16_t)kl_read_number(r, 2);
 }
 uint32_t kl_read_u32(struct kl_reader *r) {
-    return (uint32_t)read_le(r, 4);
+    return (uint32_t)kl_read_number(r, 4);
 }
 uint64_t kl_read_u64(struct kl_reader *r) {
-    return read_le(r, 8);
+    return kl_read_number(r, 8);
+}
+
+uint8_t kl_read_count(struct kl_reader *r, unsigned max) {
+    uint8_t n = kl_read_u8(r);
+    if (n > max) r->failed = true;
+    return r->failed ? 0 : n;
+}
+
+bool kl_read_bool(struct kl_reader *r) {
+    return kl_read_count(r, 1) == 1;
 }
 
 uint64_t kl_read_var(struct kl_reader *r, uint64_t max) {
@@ -151,4 +166,16 @@ void kl_read_string(struct kl_reader *r, char *out, size_t cap) {
     }
     memcpy(out, p, len);
     out[len] = 0;
+}
+
+size_t kl_characters(const char *text) {
+    size_t n = 0;
+    for (; *text; text++)
+        n += ((uint8_t)*text & 0xc0) != 0x80;
+    return n;
+}
+
+void kl_read_name(struct kl_reader *r, char *out, size_t chars) {
+    kl_read_string(r, out, 4 * chars + 1);
+    if (kl_characters(out) > chars) r->failed = true;
 }

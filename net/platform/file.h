@@ -69,6 +69,9 @@ FILE *kl_file_stream(const char *path, const char *mode);
 enum kl_file_kind { KL_FILE_IS_NONE, KL_FILE_IS_PLAIN, KL_FILE_IS_DIR, KL_FILE_IS_LINK, KL_FILE_IS_OTHER };
 enum kl_file_kind kl_file_kind(const char *path);      /* of a link's target; never KL_FILE_IS_LINK */
 enum kl_file_kind kl_file_kind_here(const char *path); /* of the path itself */
+/* Bytes of a plain file, or of a link's target, and a number that changes when the file does: the time of its
+ * last change in units of the system's. False: no plain file. */
+bool kl_file_stamp(const char *path, uint64_t *bytes, uint64_t *changed);
 bool kl_file_is_ours(const char *path); /* the file belongs to this user, or this user is root */
 bool kl_file_readable(const char *path);
 bool kl_file_runnable(const char *path); /* Windows: its name ends with .exe */

@@ -20,6 +20,9 @@
  * opened. */
 void *kl_library_open(const char *path, char *err, size_t err_len);
 void kl_library_close(void *library); /* NULL is allowed */
+/* Makes this process's next kl_library_open() of this path give other addresses than in other processes.
+ * Windows has one place for a library in all of them; no effect elsewhere, or if there is no such library. */
+void kl_library_move(const char *path);
 /* True if a library of this path is loaded in this process. */
 bool kl_library_loaded(const char *path);
 

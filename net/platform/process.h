@@ -20,14 +20,22 @@ struct kl_process {
 
 struct kl_process_setup {
     const char *program;          /* path of the program; NULL: this program */
+    const char *library;          /* path of a library that is run as a program, in place of that; or NULL */
     const char *const *arguments; /* the first is the program's name; NULL ends them */
     const char *const
-        *environment; /* "NAME=VALUE" added to this process's environment; NULL ends them. NULL: none */
-    const char *log;  /* file for the child's output, made anew; NULL: the output is dropped */
-    bool printed;     /* the child's output comes over the channel as plain text: kl_process_read_text() */
+        *environment;    /* "NAME=VALUE" added to this process's environment; NULL ends them. NULL: none */
+    const char *log;     /* file for the child's output, made anew; NULL: the output is dropped */
+    bool printed;        /* the child's output comes over the channel as plain text: kl_process_read_text() */
+    bool same_addresses; /* its memory is where that of another such child is; Windows, and systems that
+                          * forbid it: as usual */
 };
 
-/* Starts a process. 0, or -1 with a line in err that names the program. */
+/* The function that a library exports on Windows to be run as a program, as rundll32 calls it (the name there
+ * has a W behind it). */
+#define KL_PROCESS_LIBRARY_MAIN "keylock_main"
+
+/* Starts a process. A library runs by the system's loader, which takes its file as a program's, or on Windows
+ * by rundll32. 0, or -1 with a line in err that names the program. */
 int kl_process_start(struct kl_process *p, const struct kl_process_setup *setup, char *err, size_t err_len);
 
 /* Starts a program that shares this process's terminal, input, output and inherited files, as a shell does.
@@ -105,6 +113,9 @@ bool kl_process_alive(long id);
 bool kl_process_runs(const char *name, const char *variable);
 /* The path of this program. 0, or -1. */
 int kl_process_own_path(char *out, size_t cap);
+/* This process is a library that runs as a program. file: borrowed for ever; kl_process_own_path() gives it
+ * from now on, and children that are this program once more are run as it is. */
+void kl_process_loaded(const char *file);
 /* The path of the program that this name starts in a terminal (PATH). Windows: the name may lack its .exe.
  * False: there is none, or the path is longer than cap. */
 bool kl_process_find(const char *name, char *out, size_t cap);

@@ -47,4 +47,15 @@ int kl_thread_start(struct kl_thread *t, const char *name, void (*run)(void *arg
 /* Waits until the thread has ended. Call it once, from another thread. */
 void kl_thread_join(struct kl_thread *t);
 
+/* The system's number of this thread. */
+int kl_thread_number(void);
+struct kl_thread_seen {
+    bool sleeps;       /* it waits for something */
+    uint64_t switches; /* how often it has left a processor */
+    uint64_t ran_ns;   /* time that it has had of processors */
+};
+/* Looks at the thread of this process with that number. False: there is none, or, as on Windows, the system
+ * does not tell. */
+bool kl_thread_look(int number, struct kl_thread_seen *seen);
+
 #endif

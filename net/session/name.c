@@ -82,6 +82,20 @@ static bool ends_like_a_number(const struct folded *f) {
     return n && (strcmp(in, watches) == 0 || in[strspn(in, "0123456789+-")] == 0);
 }
 
+/* ':' and the characters that look like it and stay when they are folded. */
+static bool has_colon(const struct folded *f) {
+    static const utf8proc_int32_t colons[] = {':', 0x02d0, 0x0589, 0x05c3, 0x2236, 0xa789};
+    for (size_t i = 0; i < f->count; i++)
+        for (size_t k = 0; k < sizeof colons / sizeof *colons; k++)
+            if (f->code[i] == colons[k]) return true;
+    return false;
+}
+
+bool kl_name_speaks(const char *name) {
+    struct folded f;
+    return fold(&f, name, 0) ? has_colon(&f) : strchr(name, ':') != NULL;
+}
+
 bool kl_name_reserved(const char *name) {
     static const char *const words[] = {"relay", "the relay", "keylock", "server", "operator"};
     struct folded f;

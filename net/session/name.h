@@ -36,6 +36,10 @@ bool kl_name_same(const char *a, const char *b);
  * either), what ends like a number of name_shown(), and what shows nothing. */
 bool kl_name_reserved(const char *name);
 
+/* True for a name with a colon, or a character that looks like one: it reads as the begin of somebody's line,
+ * as "relay: paused" does. No player and no room may have it. */
+bool kl_name_speaks(const char *name);
+
 /* True if `who` is the name, or the name with its number as it is shown. */
 bool kl_name_fits(const struct kl_name_entry *e, const char *who);
 /* Finds the person that `who` means: a player's number, a name, or a name with the number as it is shown. A

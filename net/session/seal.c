@@ -147,6 +147,8 @@ int kl_open(struct kl_opener *o, uint8_t *bytes, size_t len, struct kl_opened *o
                               .newest = counter > o->highest};
     remember(o, counter);
     o->bytes += len;
+    o->opened++;
+    out->missing = o->highest - o->opened;
     return 0;
 }
 

@@ -51,8 +51,8 @@ struct kl_sealer {
 };
 struct kl_opener {
     struct kl_seal_state state;
-    uint32_t session, highest;
-    uint64_t bytes; /* of all datagrams opened, repeated ones left out */
+    uint32_t session, highest, opened; /* opened: how many, repeated ones left out */
+    uint64_t bytes;                    /* of all datagrams opened, repeated ones left out */
     uint64_t seen[KL_REPLAY_WINDOW / 64 + 1];
 };
 
@@ -80,7 +80,8 @@ struct kl_opened {
     uint8_t *body; /* inside bytes */
     size_t len;
     uint32_t counter;
-    bool newest; /* its counter is the highest so far: its source is the sender's present address */
+    bool newest;      /* its counter is the highest so far: its source is the sender's present address */
+    uint32_t missing; /* datagrams of this sender below the highest counter that have not come */
 };
 /* Opens a datagram in place. 0, or, without a change to o but possibly to bytes: KL_E_MALFORMED (too short,
  * not this session, no sealed kind, tampered with), KL_E_WINDOW (seen before, or too old to tell; judged by

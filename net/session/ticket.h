@@ -1,4 +1,4 @@
-/* ticket.h - a room's record, sealed by the relay for itself and kept by its clients. net/PROTOCOL.md §9.
+/* ticket.h - a room's record, sealed by the relay for itself.
  *
  * XChaCha20-Poly1305 under a key from the relay's long-term secret; a random nonce each. The seal proves that
  * this relay wrote it, not that it is the newest: the content must tell older from newer. */
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KL_TICKET_MAX      16384 /* bytes, sealed: KL_TICKET_TOTAL_MAX (msg.h) */
+#define KL_TICKET_MAX      18432 /* bytes, sealed */
 #define KL_TICKET_OVERHEAD 40
 #define KL_TICKET_BODY_MAX (KL_TICKET_MAX - KL_TICKET_OVERHEAD)
 

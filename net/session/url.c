@@ -89,10 +89,12 @@ static bool is_plain(char c) { /* RFC 3986: unreserved */
     return is_alnum(c) || (c && strchr("-._~", c));
 }
 
+_Static_assert(KL_URL_ROOM_MAX >= KL_URL_GAME_MAX && KL_URL_ROOM_MAX < 0x80, "a length of one byte");
+
 /* UTF-8 without control characters, as a str of the wire. */
 static bool is_text(const char *text, size_t len) {
-    uint8_t coded[1 + KL_URL_GAME_MAX];
-    char out[KL_URL_GAME_MAX + 1];
+    uint8_t coded[1 + KL_URL_ROOM_MAX]; /* the longest of all */
+    char out[KL_URL_ROOM_MAX + 1];
     struct kl_reader r;
     coded[0] = (uint8_t)len;
     memcpy(coded + 1, text, len);
@@ -101,8 +103,9 @@ static bool is_text(const char *text, size_t len) {
     return !r.failed;
 }
 
-/* A percent-encoded text of 1 to max bytes. what: "a room's name". */
-static int parse_text(struct part p, char *out, size_t max, const char *what, char *err, size_t err_len) {
+/* A percent-encoded text of 1 to max bytes, and at most `chars` characters. what: "a room's name". */
+static int parse_text(struct part p, char *out, size_t max, size_t chars, const char *what, char *err,
+                      size_t err_len) {
     char expected[100];
     size_t n = 0, used = 0;
     for (size_t i = 0; i < p.len; i++) {
@@ -121,12 +124,12 @@ static int parse_text(struct part p, char *out, size_t max, const char *what, ch
         out[n++] = (char)c;
         used = i + 1;
     }
-    snprintf(expected, sizeof expected, "%s of 1 to %zu bytes", what, max);
-    if (n == 0 || used < p.len) return refuse(err, err_len, expected, p);
-    snprintf(expected, sizeof expected, "%s in UTF-8 without control characters", what);
-    if (!is_text(out, n)) return refuse(err, err_len, expected, p);
     out[n] = 0;
-    return 0;
+    snprintf(expected, sizeof expected, "%s of 1 to %zu %s", what, chars,
+             chars == max ? "bytes" : "characters");
+    if (n == 0 || used < p.len || kl_characters(out) > chars) return refuse(err, err_len, expected, p);
+    snprintf(expected, sizeof expected, "%s in UTF-8 without control characters", what);
+    return is_text(out, n) ? 0 : refuse(err, err_len, expected, p);
 }
 
 /* --- an invitation's core and game --- */
@@ -147,7 +150,7 @@ static int parse_core(struct part p, char *core, char *err, size_t err_len) {
 }
 
 static int parse_game(struct part p, char *game, char *err, size_t err_len) {
-    if (parse_text(p, game, KL_URL_GAME_MAX, "a game's name", err, err_len) != 0) return -1;
+    if (parse_text(p, game, KL_URL_GAME_MAX, KL_URL_GAME_MAX, "a game's name", err, err_len) != 0) return -1;
     bool path = game[strcspn(game, "/\\")] || !strcmp(game, ".") || !strcmp(game, "..");
     return path ? refuse(err, err_len, "a game's name without folders", p) : 0;
 }
@@ -220,7 +223,9 @@ int kl_url_parse(const char *text, struct kl_url *out, char *err, size_t err_len
     }
     if (*text != '/') return refuse(err, err_len, "'/' and a room's name after the host", whole);
     text++;
-    if (parse_text(cut(&text, "/?#"), u.room, KL_URL_ROOM_MAX, "a room's name", err, err_len) != 0) return -1;
+    if (parse_text(cut(&text, "/?#"), u.room, KL_URL_ROOM_MAX, KL_NAME_CHARS, "a room's name", err,
+                   err_len) != 0)
+        return -1;
     if (*text == '?') {
         text++;
         if (parse_query(&text, &u, err, err_len) != 0) return -1;

@@ -179,7 +179,9 @@ static size_t on_request(struct kl_gate *g, uint64_t now_us, const struct kl_add
     unsigned slot;
     if (often.address > g->limits.handshakes || sessions_of(g, from->host) >= g->limits.per_address)
         return refuse(g, req, KL_HS_REFUSED_LIMIT, reply);
-    if ((slot = vacant(g)) == g->limits.peers) return refuse(g, req, KL_HS_REFUSED_FULL, reply);
+    slot = vacant(g);
+    if (slot == g->limits.peers && g->make_room && g->make_room(g->ctx)) slot = vacant(g);
+    if (slot == g->limits.peers) return refuse(g, req, KL_HS_REFUSED_FULL, reply);
     if (affordable(g, now_us, seldom)) return make_half_open(g, now_us, from, req, seldom, slot, reply);
     g->stats.refused++; /* not told: the client asks again in 250 ms */
     return 0;

@@ -27,6 +27,8 @@ struct kl_gate_stats { /* as in struct kl_hub_stats */
 struct kl_gate {
     struct kl_hs_relay handshake;
     struct kl_hub_limits limits;
+    bool (*make_room)(void *ctx); /* all slots are taken; true: not any more. NULL: they stay taken */
+    void *ctx;
     struct kl_half_opens *half_open;
     struct kl_gate_stats stats;
     uint32_t seed;      /* of the cells' order */

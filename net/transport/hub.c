@@ -72,7 +72,7 @@ static bool take(struct kl_hub *hub, const ENetAddress *from, uint8_t *bytes, si
     if (o->kind == KL_SEAL_ENET) return enet_may_have(hub, *s, o);
     if (o->kind == KL_SEAL_CTRL && known) {
         hub->stats.datagrams_in++;
-        hub->handler.datagram(hub->handler.ctx, kl_gate_slot((*s)->number), o->body, o->len);
+        hub->handler.datagram(hub->handler.ctx, kl_gate_slot((*s)->number), o->body, o->len, o->missing);
     } else if (o->kind == KL_SEAL_PATH) {
         kl_hub_path(hub, *s, from, o);
     } else {
@@ -201,6 +201,8 @@ int kl_hub_open(struct kl_hub **out, const struct kl_hub_config *config, const s
     hub->seal.sealer = sealer_of;
     kl_enet_seal_attach(hub->host, &hub->seal);
     hub->host->intercept = intercept;
+    hub->gate->make_room = kl_hub_make_room;
+    hub->gate->ctx = hub;
     *out = hub;
     return 0;
 }
@@ -375,9 +377,15 @@ void kl_hub_disconnect(struct kl_hub *hub, unsigned peer) {
     struct kl_hub_session *s = &hub->session[peer];
     if (!is_open(hub, peer)) return;
     s->state = KL_SESSION_ENDING;
+    s->settled = false;
+    s->since_us = hub->now_us;
     s->until_us = hub->now_us + KL_ENDING_US;
     hub->stats.peers--;
     enet_peer_disconnect_later(s->enet, KL_ENET_BYE);
+}
+
+void kl_hub_settle(struct kl_hub *hub, unsigned peer) {
+    hub->session[peer].settled = true;
 }
 
 struct kl_hub_stats kl_hub_stats(const struct kl_hub *hub) {

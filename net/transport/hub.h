@@ -51,7 +51,8 @@ struct kl_hub_handler {
      * and the log. May be NULL. */
     void (*flooded)(void *ctx, unsigned peer, const char *why);
     void (*message)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len);
-    void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len); /* authentic and fresh */
+    /* Authentic and fresh; missing: datagrams that the peer sent before and that have not come. */
+    void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len, uint32_t missing);
     /* For strangers (strangers.h): the number of rooms; the next public room. Either may be NULL. */
     unsigned (*rooms)(void *ctx);
     bool (*next_line)(void *ctx, unsigned *from, struct kl_room_line *out);
@@ -100,6 +101,9 @@ int kl_hub_send_bulk(struct kl_hub *hub, unsigned peer, const void *bytes, size_
 void kl_hub_send_datagram(struct kl_hub *hub, unsigned peer, const uint8_t *body, size_t len);
 /* Hangs up once everything queued has been delivered. Nothing of this peer is reported any more. */
 void kl_hub_disconnect(struct kl_hub *hub, unsigned peer);
+
+/* The peer has what it came for: until then its session gives way to others if the relay is full. */
+void kl_hub_settle(struct kl_hub *hub, unsigned peer);
 
 /* Connections whose hanging up is not yet over. */
 unsigned kl_hub_lingering(const struct kl_hub *hub);

@@ -36,6 +36,7 @@ static int enter(struct kl_hub *hub, uint8_t *bytes, size_t len, struct kl_opene
     s->number = g.keys.session;
     s->state = KL_SESSION_OPEN;
     s->until_us = hub->now_us + KL_UNCONNECTED_US;
+    s->since_us = hub->now_us;
     s->home = (ENetAddress){.host = g.home.host, .port = g.home.port};
     kl_path_init(&s->path, &g.home);
     memcpy(s->binding, g.keys.binding, sizeof s->binding);
@@ -64,6 +65,69 @@ void kl_hub_free(struct kl_hub *hub, struct kl_hub_session *s) {
     s->enet = NULL;
 }
 
+/* --- a relay that is full --- */
+
+#define IDLE_US 200000 /* a session may do nothing for so long, whatever others want */
+#define AT_ONCE 32     /* slots: so that a newcomer need not be quicker than the next one */
+
+static bool is_idle(const struct kl_hub *hub, const struct kl_hub_session *s) {
+    return s->state != KL_SESSION_FREE && !s->settled && hub->now_us >= s->since_us + IDLE_US;
+}
+
+/* Idle sessions by address, in a table of twice as many places as there are sessions. */
+struct tally {
+    struct {
+        uint32_t host;
+        uint16_t count;
+    } at[2 * (KL_HUB_PEERS_MAX + 1)];
+};
+
+static uint16_t *count_of(struct tally *t, uint32_t host) {
+    const size_t places = sizeof t->at / sizeof t->at[0];
+    size_t i = host * 2654435761U % places;
+    while (t->at[i].count && t->at[i].host != host)
+        i = (i + 1) % places;
+    t->at[i].host = host;
+    return &t->at[i].count;
+}
+
+/* The oldest of the address with most of them; NULL: there is none. */
+static struct kl_hub_session *most_idle(struct kl_hub *hub, struct tally *t, unsigned *most) {
+    struct kl_hub_session *best = NULL;
+    *most = 0;
+    for (unsigned n = 0; n < hub->limits.peers; n++) {
+        struct kl_hub_session *s = &hub->session[n];
+        if (!is_idle(hub, s)) continue;
+        unsigned count = *count_of(t, s->home.host);
+        if (count < *most || (best && count == *most && s->since_us >= best->since_us)) continue;
+        best = s;
+        *most = count;
+    }
+    return best;
+}
+
+static void end_idle(struct kl_hub *hub, struct kl_hub_session *s) {
+    bool told = s->state == KL_SESSION_OPEN && s->enet;
+    hub->stats.peers -= told;
+    kl_hub_free(hub, s);
+    if (told) hub->handler.lost(hub->handler.ctx, kl_gate_slot(s->number));
+}
+
+bool kl_hub_make_room(void *ctx) {
+    struct kl_hub *hub = ctx;
+    struct tally t = {0};
+    unsigned most, freed = 0;
+    for (unsigned n = 0; n < hub->limits.peers; n++)
+        if (is_idle(hub, &hub->session[n])) ++*count_of(&t, hub->session[n].home.host);
+    for (; freed < AT_ONCE; freed++) {
+        struct kl_hub_session *s = most_idle(hub, &t, &most);
+        if (!s || (freed && most < 2)) break;
+        --*count_of(&t, s->home.host);
+        end_idle(hub, s);
+    }
+    return freed;
+}
+
 /* --- a session's addresses --- */
 
 static struct kl_address address_of(const ENetAddress *a) {
@@ -89,7 +153,8 @@ static void send_challenges(struct kl_hub *hub, struct kl_hub_session *s) {
     uint8_t body[1 + KL_CHALLENGE] = {0}, bytes[sizeof body + KL_SEAL_OVERHEAD];
     while ((c = kl_path_due(&s->path, hub->now_us))) {
         memcpy(body + 1, c->challenge, KL_CHALLENGE);
-        send_claim(hub, c, bytes, kl_seal(&s->sealer, KL_SEAL_PATH, body, sizeof body, bytes));
+        size_t sealed = kl_seal(&s->sealer, KL_SEAL_PATH, body, sizeof body, bytes);
+        send_claim(hub, c, bytes, sealed);
     }
 }
 

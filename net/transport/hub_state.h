@@ -19,6 +19,8 @@ struct kl_hub_session {
     } state;
     uint32_t number;
     uint64_t until_us; /* while open without ENet, or ending: its end */
+    uint64_t since_us; /* it is in that state */
+    bool settled;      /* kl_hub_settle() */
     ENetPeer *enet;
     uint8_t binding[32];
     struct kl_sealer sealer;
@@ -75,6 +77,9 @@ bool kl_hub_paced(struct kl_hub *hub, struct kl_hub_session *s, const uint16_t p
 void kl_hub_blame(struct kl_hub *hub, struct kl_hub_session *s, unsigned per_s);
 /* Tells the caller why, and hangs up. */
 void kl_hub_put_out(struct kl_hub *hub, struct kl_hub_session *s, const char *why);
+/* The relay is full: sessions that the caller has no use for (yet) end, those of the address with most of
+ * them first. False: there are none. ctx: the hub. */
+bool kl_hub_make_room(void *ctx);
 /* Frees sessions that did not go on, repeats challenges. Call it at sweep_us. */
 void kl_hub_sweep(struct kl_hub *hub);
 

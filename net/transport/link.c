@@ -1,5 +1,6 @@
 #include "net/transport/link.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +10,6 @@
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"
 #include "net/transport/link_state.h"
-
-void kl_link_kick(struct kl_link *l) {
-    kl_wake(l->kick_fd);
-}
 
 static void destroy(struct kl_link *l) {
     if (l->enet) enet_host_destroy(l->enet);
@@ -94,192 +91,34 @@ int kl_link_open(struct kl_link **out, const struct kl_link_config *config, char
 
 void kl_link_close(struct kl_link *l, unsigned linger_ms) {
     if (!l) return;
-    kl_link_lock(l);
-    kl_stay_leave(&l->stay, kl_now_us() + linger_ms * UINT64_C(1000));
-    kl_link_unlock(l);
-    kl_link_kick(l);
+    kl_stay_leave(kl_link_hold(l), kl_now_us() + linger_ms * UINT64_C(1000));
+    kl_link_release(l);
     kl_thread_join(&l->thread);
     destroy(l);
 }
 
-/* --- requests: the stay acts on them --- */
+/* --- the frontend's thread --- */
 
-void kl_link_status(struct kl_link *l, struct kl_stay_status *out) {
+struct kl_stay *kl_link_hold(struct kl_link *l) {
+    assert(!l->held_by_caller);
     kl_link_lock(l);
-    kl_stay_status(&l->stay, out);
-    kl_link_unlock(l);
+    l->held_by_caller = true;
+    return &l->stay;
 }
 
-int kl_link_give_start(struct kl_link *l, const void *data, size_t len) {
-    if (len > KL_START_BYTES_MAX) return -1;
-    uint8_t *copy = malloc(len ? len : 1);
-    if (!copy) return -1;
-    if (len) memcpy(copy, data, len);
-    kl_link_lock(l);
-    bool wanted = kl_stay_give_start(&l->stay, copy, len);
-    kl_link_unlock(l);
-    if (!wanted) free(copy);
-    kl_link_kick(l);
-    return wanted ? 0 : -1;
-}
-
-const uint8_t *kl_link_start_data(struct kl_link *l, size_t *len) {
-    kl_link_lock(l);
-    const uint8_t *data = l->stay.start;
-    *len = l->stay.start_len;
-    kl_link_unlock(l);
-    return data;
-}
-
-void kl_link_ready(struct kl_link *l, const struct kl_facts *facts) {
-    kl_link_lock(l);
-    kl_stay_ready(&l->stay, facts);
-    kl_link_unlock(l);
-    kl_link_kick(l);
-}
-
-struct kl_plan kl_link_plan(struct kl_link *l, uint64_t now_us, uint32_t max_runs) {
-    kl_link_lock(l);
-    l->seen = l->stay.events;
-    struct kl_plan plan = kl_stay_plan(&l->stay, max_runs, now_us);
-    kl_link_unlock(l);
-    return plan;
-}
-
-int kl_link_sample(struct kl_link *l, const struct kl_input *in, uint64_t now_us) {
-    kl_link_lock(l);
-    int result = kl_stay_sample(&l->stay, in, now_us);
+void kl_link_release(struct kl_link *l) {
+    assert(l->held_by_caller);
+    l->held_by_caller = false;
     bool due = kl_stay_is_due(&l->stay);
     kl_link_unlock(l);
-    if (due) kl_link_kick(l);
-    return result;
-}
-
-bool kl_link_take(struct kl_link *l, struct kl_frame *out) {
-    kl_link_lock(l);
-    bool got = kl_stay_take(&l->stay, out);
-    bool due = got && kl_stay_is_due(&l->stay);
-    kl_link_unlock(l);
-    if (due) kl_link_kick(l);
-    return got;
-}
-
-void kl_link_look(struct kl_link *l, void (*look)(void *ctx, const struct kl_client *c), void *ctx) {
-    kl_link_lock(l);
-    look(ctx, &l->stay.lock);
-    kl_link_unlock(l);
-}
-
-bool kl_link_commands(struct kl_link *l, uint32_t keyframe, struct kl_commands *out) {
-    kl_link_lock(l);
-    const struct kl_commands *set = kl_stay_commands(&l->stay, keyframe);
-    if (set) *out = *set;
-    kl_link_unlock(l);
-    return set != NULL;
-}
-
-bool kl_link_takes_early(uint8_t kind) {
-    return kl_stay_takes_early(kind);
-}
-
-int kl_link_order(struct kl_link *l, uint8_t kind, const void *data, size_t len) {
-    kl_link_lock(l);
-    int result = kl_stay_order(&l->stay, kind, data, len);
-    kl_link_unlock(l);
-    if (result == KL_OK) kl_link_kick(l);
-    return result;
-}
-
-void kl_link_rate(struct kl_link *l, uint32_t fps_uhz) {
-    kl_link_lock(l);
-    kl_stay_rate(&l->stay, fps_uhz);
-    kl_link_unlock(l);
-    kl_link_kick(l);
+    if (due) kl_wake(l->kick_fd);
 }
 
 void kl_link_wait(struct kl_link *l, uint32_t timeout_us) {
     uint64_t until_us = kl_now_us() + timeout_us;
     kl_link_lock(l);
-    while (l->stay.events == l->seen)
+    while (l->stay.events == l->stay.seen)
         if (!kl_cond_wait_until(&l->changed, &l->mutex, until_us)) break;
-    l->seen = l->stay.events;
+    l->stay.seen = l->stay.events;
     kl_link_unlock(l);
-}
-
-void kl_link_hash(struct kl_link *l, const struct kl_hash *h) {
-    kl_link_lock(l);
-    kl_stay_hash(&l->stay, h);
-    kl_link_unlock(l);
-    kl_link_kick(l);
-}
-
-bool kl_link_notice(struct kl_link *l, struct kl_text *out) {
-    kl_link_lock(l);
-    bool some = kl_stay_notice(&l->stay, out);
-    kl_link_unlock(l);
-    return some;
-}
-
-/* --- snapshots --- */
-
-void kl_link_say_state(struct kl_link *l, const struct kl_state_said *s) {
-    kl_link_lock(l);
-    kl_stay_say_state(&l->stay, s);
-    kl_link_unlock(l);
-    kl_link_kick(l);
-}
-
-bool kl_link_asked(struct kl_link *l, struct kl_ask *ask) {
-    kl_link_lock(l);
-    bool asked = kl_stay_asked(&l->stay, ask);
-    kl_link_unlock(l);
-    return asked;
-}
-
-void kl_link_give_snapshot(struct kl_link *l, uint32_t keyframe, bool based, uint8_t *packed, uint32_t len) {
-    kl_link_lock(l);
-    kl_stay_give_snapshot(&l->stay, keyframe, based, packed, len);
-    kl_link_unlock(l);
-    kl_link_kick(l);
-}
-
-bool kl_link_snapshot(struct kl_link *l, struct kl_offer *offer, uint8_t **packed) {
-    kl_link_lock(l);
-    bool whole = kl_stay_snapshot(&l->stay, offer, packed);
-    kl_link_unlock(l);
-    return whole;
-}
-
-void kl_link_begun(struct kl_link *l, uint32_t keyframe, uint32_t fps_uhz) {
-    kl_link_lock(l);
-    kl_stay_begun(&l->stay, keyframe, fps_uhz);
-    kl_link_unlock(l);
-}
-
-bool kl_link_rewind(struct kl_link *l, uint32_t *keyframe) {
-    kl_link_lock(l);
-    bool wanted = kl_stay_rewind(&l->stay, keyframe);
-    kl_link_unlock(l);
-    return wanted;
-}
-
-void kl_link_say_healed(struct kl_link *l, const struct kl_healed *h) {
-    kl_link_lock(l);
-    kl_stay_say_healed(&l->stay, h);
-    kl_link_unlock(l);
-    kl_link_kick(l);
-}
-
-bool kl_link_past_seek(struct kl_link *l, struct kl_history_cursor *c, uint32_t from) {
-    kl_link_lock(l);
-    bool held = kl_stay_past_seek(&l->stay, c, from);
-    kl_link_unlock(l);
-    return held;
-}
-
-bool kl_link_past_next(struct kl_link *l, struct kl_history_cursor *c, struct kl_frame *out) {
-    kl_link_lock(l);
-    bool got = kl_history_next(c, out);
-    kl_link_unlock(l);
-    return got;
 }

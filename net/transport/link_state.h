@@ -27,7 +27,8 @@ struct kl_link {
     /* under the mutex; of the stay, `dial` and `leaving` are written by one thread each */
     struct kl_held *held; /* KL_HELD_FRAMES of them, for the stay */
     struct kl_stay stay;
-    uint64_t announced, seen; /* stay.events: as signalled; as seen by the caller of kl_link_wait() */
+    uint64_t announced;  /* stay.events, as signalled */
+    bool held_by_caller; /* the frontend's thread alone reads and writes it: kl_link_hold() is not nested */
 
     /* the network thread's own */
     ENetHost *enet;
@@ -51,9 +52,6 @@ static inline void kl_link_unlock(struct kl_link *l) {
     if (news) kl_cond_wake(&l->changed);
     kl_mutex_unlock(&l->mutex);
 }
-
-/* Wakes the network thread. */
-void kl_link_kick(struct kl_link *l);
 
 /* The network thread; arg is the link. */
 void kl_link_thread(void *arg);

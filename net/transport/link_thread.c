@@ -179,10 +179,11 @@ static void on_receive(struct kl_link *l, ENetPacket *packet) {
     uint8_t salt[KL_DOOR_SALT];
     kl_link_lock(l);
     kl_stay_message(&l->stay, packet->data, packet->dataLength, kl_now_us());
-    if (kl_stay_welcomed(&l->stay) && l->welcomed) l->welcomed(l->ctx, &l->stay.status.welcome);
-    bool wants = kl_stay_wants_secret(&l->stay, salt);
+    bool welcomed = kl_stay_welcomed(&l->stay), wants = kl_stay_wants_secret(&l->stay, salt);
+    struct kl_welcome welcome = l->stay.status.welcome;
     kl_link_unlock(l);
     enet_packet_destroy(packet);
+    if (welcomed && l->welcomed) l->welcomed(l->ctx, &welcome);
     if (wants) stretch(l, salt);
 }
 

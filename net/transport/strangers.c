@@ -5,14 +5,41 @@
 
 #include "net/engine/engine.h"
 #include "net/engine/msg.h"
-#include "net/engine/wire.h"
+#include "net/engine/field.h"
 #include "net/session/seal.h"
 
-#define LINE_MAX_BYTES (1 + KL_LINE_NAME + 2 * (1 + KL_LINE_TEXT) + 10 + 16)
+#define LINE_MAX_BYTES (1 + KL_NAME_MAX + 2 * (1 + KL_LINE_TEXT) + 10 + 16)
 
-enum { FLAG_INSECURE_LAN = 1 };                                                /* PONG */
-enum { FLAG_PLAYING = 1, FLAG_PASSWORD = 2, FLAG_LOCKED = 4, FLAG_QUICK = 8 }; /* a line of ROOMS */
-#define FLAGS (FLAG_PLAYING | FLAG_PASSWORD | FLAG_LOCKED | FLAG_QUICK)
+static const struct kl_field ping[] = {KL_NUMBER(kl_question, version), {0}};
+static const struct kl_field list[] = {KL_NUMBER(kl_question, version), KL_NUMBER(kl_question, from), {0}};
+
+static const struct kl_field pong[] = {KL_NUMBER(kl_pong, version),
+                                       KL_BOOL(kl_pong, insecure_lan),
+                                       KL_NUMBER(kl_pong, rooms),
+                                       KL_NUMBER(kl_pong, clients),
+                                       {0}};
+
+static const struct kl_field flags[] = {KL_BOOL(kl_room_line, playing),
+                                        KL_BOOL(kl_room_line, password),
+                                        KL_BOOL(kl_room_line, locked),
+                                        KL_BOOL(kl_room_line, quick),
+                                        {0}};
+static const struct kl_field line_of_room[] = {
+    KL_NAME(kl_room_line, name, 1, KL_NAME_CHARS),
+    KL_STRING(kl_room_line, content),
+    KL_STRING(kl_room_line, core),
+    KL_NUMBER(kl_room_line, rtt_ms),
+    KL_UPTO(kl_room_line, players, KL_MAX_SEATS),
+    KL_UPTO(kl_room_line, filled, KL_MAX_SEATS),
+    KL_UPTO(kl_room_line, open, KL_MAX_SEATS),
+    KL_NUMBER(kl_room_line, watchers),
+    KL_UPTO(kl_room_line, waiting, KL_QUEUE_MAX),
+    KL_RANGE(kl_room_line, lead_max, KL_SPACING_MIN, KL_SPACING_MAX),
+    KL_FLAGS(flags),
+    KL_BYTES(kl_room_line, identity),
+    {0}};
+static const struct kl_field rooms[] = {
+    KL_NUMBER(kl_rooms, next), KL_LIST(kl_rooms, line, count, line_of_room), {0}};
 
 static void begin(struct kl_writer *w, uint8_t *out, size_t cap, uint8_t kind,
                   const uint8_t echo[KL_ECHO_BYTES]) {
@@ -33,34 +60,35 @@ static bool open(struct kl_reader *r, const uint8_t *bytes, size_t len, uint8_t 
     return true;
 }
 
-static uint16_t read_u16(struct kl_reader *r) {
-    const uint8_t *b = kl_read_bytes(r, 2);
-    return b ? (uint16_t)((unsigned)b[0] | (unsigned)b[1] << 8) : 0;
-}
-
 /* --- questions --- */
 
 static size_t length_of(uint8_t kind) {
     return kind == KL_STRANGER_PING ? KL_PING_BYTES : KL_LIST_BYTES;
 }
 
+/* NULL: it is no question. */
+static const struct kl_field *table_of(uint8_t kind) {
+    return kind == KL_STRANGER_PING ? ping : kind == KL_STRANGER_LIST ? list : NULL;
+}
+
 size_t kl_question_write(const struct kl_question *q, uint8_t *out) {
     struct kl_writer w;
+    const struct kl_field *table = table_of(q->kind);
     size_t len = length_of(q->kind);
+    if (!table) return 0;
     memset(out, 0, len);
     begin(&w, out, len, q->kind, q->echo);
-    kl_write_u16(&w, q->version);
-    if (q->kind == KL_STRANGER_LIST) kl_write_u16(&w, q->from);
+    kl_fields_write(&w, table, q);
     return len;
 }
 
 int kl_question_read(struct kl_question *q, const uint8_t *bytes, size_t len) {
     struct kl_reader r;
     struct kl_question got = {.kind = len > 1 ? bytes[1] : 0};
-    if (got.kind != KL_STRANGER_PING && got.kind != KL_STRANGER_LIST) return KL_E_MALFORMED;
+    const struct kl_field *table = table_of(got.kind);
+    if (!table) return KL_E_MALFORMED;
     if (len != length_of(got.kind) || !open(&r, bytes, len, got.kind, got.echo)) return KL_E_MALFORMED;
-    got.version = read_u16(&r);
-    if (got.kind == KL_STRANGER_LIST) got.from = read_u16(&r);
+    kl_fields_read(&r, table, &got);
     *q = got;
     return r.failed ? KL_E_MALFORMED : KL_OK;
 }
@@ -70,10 +98,7 @@ int kl_question_read(struct kl_question *q, const uint8_t *bytes, size_t len) {
 size_t kl_pong_write(const struct kl_pong *p, uint8_t out[KL_PING_BYTES]) {
     struct kl_writer w;
     begin(&w, out, KL_PING_BYTES, KL_STRANGER_PONG, p->echo);
-    kl_write_u16(&w, p->version);
-    kl_write_u8(&w, p->insecure_lan ? FLAG_INSECURE_LAN : 0);
-    kl_write_u16(&w, p->rooms);
-    kl_write_u16(&w, p->clients);
+    kl_fields_write(&w, pong, p);
     return (size_t)(w.at - out);
 }
 
@@ -81,33 +106,13 @@ int kl_pong_read(struct kl_pong *p, const uint8_t *bytes, size_t len) {
     struct kl_reader r;
     struct kl_pong got = {0};
     if (!open(&r, bytes, len, KL_STRANGER_PONG, got.echo)) return KL_E_MALFORMED;
-    got.version = read_u16(&r);
-    uint8_t flags = kl_read_u8(&r);
-    got.insecure_lan = flags & FLAG_INSECURE_LAN;
-    got.rooms = read_u16(&r);
-    got.clients = read_u16(&r);
-    if (r.failed || kl_reader_left(&r) || flags > FLAG_INSECURE_LAN) return KL_E_MALFORMED;
+    kl_fields_read(&r, pong, &got);
+    if (r.failed || kl_reader_left(&r)) return KL_E_MALFORMED;
     *p = got;
     return KL_OK;
 }
 
 /* --- ROOMS --- */
-
-static void write_line(struct kl_writer *w, const struct kl_room_line *l) {
-    kl_write_string(w, l->name);
-    kl_write_string(w, l->content);
-    kl_write_string(w, l->core);
-    kl_write_u16(w, l->rtt_ms);
-    kl_write_u8(w, l->players);
-    kl_write_u8(w, l->filled);
-    kl_write_u8(w, l->open);
-    kl_write_u16(w, l->watchers);
-    kl_write_u8(w, l->waiting);
-    kl_write_u8(w, l->lead_max);
-    kl_write_u8(w, (uint8_t)((l->playing ? FLAG_PLAYING : 0) | (l->password ? FLAG_PASSWORD : 0) |
-                             (l->locked ? FLAG_LOCKED : 0) | (l->quick ? FLAG_QUICK : 0)));
-    kl_write_bytes(w, l->identity, sizeof l->identity);
-}
 
 size_t kl_rooms_write(const struct kl_question *q,
                       bool (*next_line)(void *, unsigned *, struct kl_room_line *), void *ctx,
@@ -122,7 +127,7 @@ size_t kl_rooms_write(const struct kl_question *q,
     w.at += 3; /* next, count */
     while ((more = next_line(ctx, &from, &line)) && (size_t)(w.end - w.at) >= LINE_MAX_BYTES &&
            count < KL_ROOMS_MAX) {
-        write_line(&w, &line);
+        kl_fields_write(&w, line_of_room, &line);
         here = from;
         count++;
     }
@@ -133,37 +138,10 @@ size_t kl_rooms_write(const struct kl_question *q,
     return (size_t)(w.at - out);
 }
 
-static bool read_line(struct kl_reader *r, struct kl_room_line *l) {
-    kl_read_string(r, l->name, sizeof l->name);
-    kl_read_string(r, l->content, sizeof l->content);
-    kl_read_string(r, l->core, sizeof l->core);
-    l->rtt_ms = read_u16(r);
-    l->players = kl_read_u8(r);
-    l->filled = kl_read_u8(r);
-    l->open = kl_read_u8(r);
-    l->watchers = read_u16(r);
-    l->waiting = kl_read_u8(r);
-    l->lead_max = kl_read_u8(r);
-    uint8_t flags = kl_read_u8(r);
-    const uint8_t *identity = kl_read_bytes(r, sizeof l->identity);
-    if (!identity || r->failed || flags > FLAGS) return false;
-    l->playing = flags & FLAG_PLAYING;
-    l->password = flags & FLAG_PASSWORD;
-    l->locked = flags & FLAG_LOCKED;
-    l->quick = flags & FLAG_QUICK;
-    memcpy(l->identity, identity, sizeof l->identity);
-    return l->name[0] && l->players <= KL_MAX_SEATS && l->filled <= KL_MAX_SEATS && l->open <= KL_MAX_SEATS &&
-           l->waiting <= KL_QUEUE_MAX && l->lead_max >= KL_SPACING_MIN && l->lead_max <= KL_SPACING_MAX;
-}
-
 int kl_rooms_read(struct kl_rooms *out, const uint8_t *bytes, size_t len) {
     struct kl_reader r;
     memset(out, 0, sizeof *out);
     if (len > KL_LIST_BYTES || !open(&r, bytes, len, KL_STRANGER_ROOMS, out->echo)) return KL_E_MALFORMED;
-    out->next = read_u16(&r);
-    uint8_t count = kl_read_u8(&r);
-    if (r.failed || count > KL_ROOMS_MAX) return KL_E_MALFORMED;
-    for (out->count = 0; out->count < count; out->count++)
-        if (!read_line(&r, &out->line[out->count])) return KL_E_MALFORMED;
-    return kl_reader_left(&r) ? KL_E_MALFORMED : KL_OK;
+    kl_fields_read(&r, rooms, out);
+    return r.failed || kl_reader_left(&r) ? KL_E_MALFORMED : KL_OK;
 }

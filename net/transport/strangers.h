@@ -7,13 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/engine/msg.h"
+
 /* Kinds of datagrams; those of the handshake come before them (net/session/handshake.h). */
 enum { KL_STRANGER_PING = 0x14, KL_STRANGER_PONG, KL_STRANGER_LIST, KL_STRANGER_ROOMS };
 
 #define KL_PING_BYTES 32   /* exactly */
 #define KL_LIST_BYTES 1200 /* exactly: as long as the longest answer */
 #define KL_ECHO_BYTES 8    /* random bytes of the asker, proof that the answerer saw the question */
-#define KL_LINE_NAME  24   /* with NUL */
 #define KL_LINE_TEXT  64   /* with NUL */
 #define KL_ROOMS_END  0xffff
 #define KL_ROOMS_MAX  96 /* lines of one ROOMS at most: none is shorter than 15 bytes */
@@ -31,7 +32,7 @@ struct kl_pong {
     uint16_t rooms, clients;
 };
 struct kl_room_line {
-    char name[KL_LINE_NAME], content[KL_LINE_TEXT], core[KL_LINE_TEXT]; /* content, core: for people */
+    char name[KL_NAME_MAX], content[KL_LINE_TEXT], core[KL_LINE_TEXT]; /* content, core: for people */
     uint8_t players, filled, open; /* seats that the game needs, taken, free */
     uint16_t watchers;             /* from outside the game */
     uint8_t waiting;               /* in the queue for a seat: players and watchers */
@@ -48,7 +49,7 @@ struct kl_rooms {
     struct kl_room_line line[KL_ROOMS_MAX];
 };
 
-/* Length. out: room for KL_LIST_BYTES. */
+/* Length; 0: there is no such question. out: room for KL_LIST_BYTES. */
 size_t kl_question_write(const struct kl_question *q, uint8_t *out);
 /* 0, or KL_E_MALFORMED. */
 int kl_question_read(struct kl_question *q, const uint8_t *bytes, size_t len);

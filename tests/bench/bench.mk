@@ -5,7 +5,7 @@ BENCHES := latency wrapper catchup bytes relay pace
 .PHONY: bench bench-build bench-ahead $(BENCHES:%=bench-%)
 bench: $(BENCHES:%=bench-%) ## measure: CSV and plots into build/bench (QUICK=1: a few minutes, says less)
 
-bench-latency:  ## lead and press-to-play over the table's links, beside the bound, the original, RetroArch's netplay
+bench-latency:  ## lead and press-to-play over the table's links, beside the bound and the original
 bench-wrapper:  ## cost of a frame in the wrapper against the bare core: instructions and time
 bench-catchup:  ## how fast a backlog is run off against the bare core's unthrottled speed; JOIN=10: by a newcomer at minute 10
 bench-catchup: bench_args = $(if $(JOIN),--join $(JOIN))

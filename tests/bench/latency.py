@@ -5,7 +5,7 @@ Real: a relay, tests/tools/faultproxy, and for each player a frontend (tests/ben
 core that writes down which press it sees when (tests/cores/press_core.c). press-to-play is from the poll that first saw
 the button to the beginning of the frame that plays it, on the same machine and on the others; press_own_ms counts
 from the press itself, which waits for the next poll. Simulated: the same links in virtual time. Beside them the
-issue's bound, the original algorithm (subframes=off), half steps, and real RetroArch pairs: on Keylock, and on RetroArch's own netplay.
+issue's bound, the original algorithm (subframes=off), half steps, and real RetroArch pairs on Keylock.
 
   latency.py [simulated | two | eight | retroarch] …    only these parts, and no picture
   latency.py --plot                                     pictures of what the parts have written"""
@@ -248,11 +248,7 @@ SHOWN = [ # how, algorithm, key, shift along x (so that equal ones stay apart), 
     ("real", "keylock", "own_ms", 0, 'pt 7 ps 1.0 lc rgb "#1f77b4"', "Keylock, real wrapper and relay, own"),
     ("real RetroArch", "keylock", "own_ms", 3, 'pt 11 ps 1.3 lc rgb "#17becf"', "Keylock in real RetroArch, own"),
     ("simulated", "half steps", "own_ms", 6, 'pt 8 ps 1.4 lc rgb "#9467bd"', "Keylock with half steps, simulated"),
-    ("real", "half steps", "own_ms", 6, 'pt 9 ps 1.0 lc rgb "#9467bd"', "Keylock with half steps, real"),
-    ("real RetroArch", "RetroArch netplay", "others_ms", 0, 'pt 12 ps 1.6 lc rgb "#ff7f0e"', "RetroArch's netplay, the other's press (rollback)"),
-    ("real RetroArch", "RetroArch netplay", "own_ms", 0, 'pt 13 ps 1.3 lc rgb "#ff7f0e"', "RetroArch's netplay, own press (on guessed frames)"),
-    ("measured earlier", "RetroArch netplay", "others_ms", 0, 'pt 12 ps 1.6 lc rgb "#ffbb78"', "RetroArch's netplay, the other's (measured earlier)"),
-    ("measured earlier", "RetroArch netplay", "own_ms", 0, 'pt 13 ps 1.3 lc rgb "#ffbb78"', "RetroArch's netplay, own (measured earlier)")]
+    ("real", "half steps", "own_ms", 6, 'pt 9 ps 1.0 lc rgb "#9467bd"', "Keylock with half steps, real")]
 
 
 def panel(n, rows, players, link):
@@ -262,10 +258,9 @@ def panel(n, rows, players, link):
     plots = [f'$bound{n} using 1:2 with lines lw 2 dt 2 lc rgb "#222222" notitle',
              f'$bound{n} using 1:($2+1000./60) with lines lw 1 dt 3 lc rgb "#666666" notitle']
     for k, (how, algorithm, key, shift, style, _) in enumerate(SHOWN):
-        over = (0, 0) if algorithm == "RetroArch netplay" else link
         some = [r for r in rows if (r["how"], r["algorithm"], r["players"], (r["jitter_ms"], r["loss_percent"]), r["phases"])
-                == (how, algorithm, players, over, "random") and r.get(key)]
-        if some and over == link:
+                == (how, algorithm, players, link, "random") and r.get(key)]
+        if some:
             script += bench.block(f"d{n}_{k}", some, ("rtt_ms", key))
             plots.append(f"$d{n}_{k} using ($1+{shift}):2 with points {style} notitle")
     return script + "plot " + ", \\\n  ".join(plots) + "\n"

@@ -1,10 +1,8 @@
-"""retroarch.py - pairs of real RetroArch processes on the press core: with Keylock through the relay and the fault proxy, and,
-as a yardstick, RetroArch's own netplay over TCP through a delay of our own (no loss and no jitter: a proxy cannot make TCP
-lose packets).
+"""retroarch.py - pairs of real RetroArch processes: on Keylock through the relay and the fault proxy, here with the press core;
+and, for ahead.py, in RetroArch's own netplay over TCP through a delay of our own.
 
 Presses come over RetroArch's network gamepad; when its poll sees them is not to be known from outside, so the half frame
-that a press waits for a poll on average is taken off. In netplay the other player's presses come by rollback: until then
-that player's frames were guesses. `replayed_per_s` counts the frames run again."""
+that a press waits for a poll on average is taken off."""
 import concurrent.futures
 import contextlib
 import os
@@ -201,16 +199,16 @@ def press_for(pad_ports, seconds, processes, watch=None, beside=lambda: None, bu
 
 
 def own_frames(log, player, from_us, to_us):
-    """Of the player's own presses: when, frame, runs. Those are never late, so frame and runs are the newest."""
+    """Of the player's own presses: when, and the frame. Those are never late, so the frame is the newest."""
     first = {}
-    for at, port, _, frame, runs in log:
+    for at, port, _, frame, _ in log:
         if port == player and from_us <= at <= to_us:
-            first.setdefault(frame, (at, frame, runs))
+            first.setdefault(frame, (at, frame))
     return list(first.values())
 
 
 def judge(seen, pads, from_us, to_us):
-    own, others, lost, fps, replayed = [], [], 0, [], []
+    own, others, lost, fps = [], [], 0, []
     for player in (0, 1):
         for machine in (0, 1):
             found, missing = delays(pads[player].presses, seen[machine], player, from_us, to_us)
@@ -220,12 +218,11 @@ def judge(seen, pads, from_us, to_us):
         if len(part) > 1:
             seconds, frames = (part[-1][0] - part[0][0]) / 1e6, part[-1][1] - part[0][1]
             fps.append(frames / seconds)
-            replayed.append((part[-1][2] - part[0][2] - frames) / seconds)
     if not own or not others or not fps:
         return None
     return {"phases": "random", "players": 2, "own_ms": statistics.mean(own) - HALF_FRAME_MS,
             "others_ms": statistics.mean(others) - HALF_FRAME_MS, "press_own_ms": statistics.mean(own), "presses": len(own),
-            "lost_presses": lost, "fps": min(fps), "replayed_per_s": statistics.mean(replayed)}
+            "lost_presses": lost, "fps": min(fps)}
 
 
 def no_settings(_):
@@ -273,15 +270,6 @@ def keylock_pair(tag, core, content, rtt_ms, link, settings=no_settings):
             bench.stop(p, 2)
 
 
-def netplay(tag, rtt_ms, content):
-    """RetroArch's own netplay; a row, or None."""
-    with netplay_pair(tag, bench.PRESS_CORE, content, lambda port: SlowLink(port, rtt_ms / 2000)) as (names, both, pads):
-        time.sleep(2)
-        figures_of = press_for(pads, SECONDS, both)
-    row = judge([lines(name) for name in names], *figures_of)
-    return row and {"how": "real RetroArch", "algorithm": "RetroArch netplay", "rtt_ms": rtt_ms, "jitter_ms": 0, "loss_percent": 0, **row}
-
-
 def trace_figures(path, from_us, to_us, seen, watch):
     """Of what a trace tells between two moments: fps, mean lead, late frames in percent, and how many of those stand beside a
     hitch of the machine. What the core saw sets the trace's clock."""
@@ -313,16 +301,8 @@ def keylock(tag, rtt_ms, link, content, settle_s):
         row.update(fps=min(f[0] for f in of), lead_frames=statistics.mean(f[1] for f in of), late_percent=statistics.mean(f[2] for f in of),
                    late_excused_percent=statistics.mean(f[3] for f in of))
         row["hitches"], row["worst_hitch_ms"] = watch.between(*figures_of[1:])
-        row.pop("replayed_per_s")
     return row and {"how": "real RetroArch", "algorithm": "keylock", "rtt_ms": rtt_ms, "jitter_ms": link[0], "loss_percent": link[1],
                     "bound_frames": bench.bound(2, rtt_ms, link), **row}
-
-
-def earlier():
-    """RetroArch 1.14, nestopia, two namespaces: own press on screen after 17 to 26 ms, the other's after RTT / 2 + 30 ms
-    (from the press; half a frame taken off here too)."""
-    return [{"how": "measured earlier", "algorithm": "RetroArch netplay", "phases": "random", "players": 2, "rtt_ms": rtt, "jitter_ms": 0,
-             "loss_percent": 0, "own_ms": 21.5 - HALF_FRAME_MS, "others_ms": rtt / 2 + 30 - HALF_FRAME_MS, "fps": 60.0} for rtt in bench.RTTS]
 
 
 def attempt(what, function, *arguments):
@@ -332,24 +312,18 @@ def attempt(what, function, *arguments):
         return bench.say(f"  {what}: {e}")
     if row is None:
         return bench.say(f"  {what}: no figures")
-    if "replayed_per_s" in row:
-        more = f", {row['replayed_per_s']:.0f} frames a second run again"
-    else:
-        more = (f", lead {row['lead_frames']:.2f} (bound {row['bound_frames']}), late {row['late_percent']:.2f} % ({row['late_excused_percent']:.2f} %"
-                f" beside hitches of the machine, {row['hitches']}, worst {row['worst_hitch_ms']:.0f} ms)")
+    more = (f", lead {row['lead_frames']:.2f} (bound {row['bound_frames']}), late {row['late_percent']:.2f} % ({row['late_excused_percent']:.2f} %"
+            f" beside hitches of the machine, {row['hitches']}, worst {row['worst_hitch_ms']:.0f} ms)")
     bench.say(f"  {what}: own {row['own_ms']:.1f} ms, the other's {row['others_ms']:.1f} ms, {row['fps']:.2f} fps, {row['lost_presses']} presses lost{more}")
     return row
 
 
 def figures(content, settle_s, at_once):
     if not shutil.which("retroarch"):
-        bench.say("  no retroarch here; figures of its netplay measured earlier stand in")
-        return earlier()
+        bench.say("  no retroarch here")
+        return []
     links = [(100, (5, 1))] if bench.QUICK else [(rtt, link) for rtt in bench.RTTS for link in bench.LINKS]
-    rtts = (100,) if bench.QUICK else bench.RTTS
     todo = [(f"RetroArch on Keylock, RTT {rtt} jitter {link[0]} loss {link[1]}", keylock, f"k{i}-", rtt, link, content, settle_s)
             for i, (rtt, link) in enumerate(links)]
-    todo += [(f"RetroArch's netplay, RTT {rtt}", netplay, f"n{i}-", rtt, content) for i, rtt in enumerate(rtts)]
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-        rows = [r for r in pool.map(lambda arguments: attempt(*arguments), todo) if r]
-    return rows if any(r["algorithm"] == "RetroArch netplay" for r in rows) else rows + earlier()
+        return [r for r in pool.map(lambda arguments: attempt(*arguments), todo) if r]

@@ -13,8 +13,9 @@ def any_input(rng, last):
         lambda: [s16(), s16(), rng.randrange(65536)],
         lambda: [[s16(), s16(), rng.randrange(2)] for _ in range(2)],
         lambda: [s16(), s16(), rng.randrange(2**20)],
-        lambda: [[rng.randrange(65536), rng.choice([0, 97, 0x10ffff]), rng.randrange(2), rng.randrange(65536)]
-                 for _ in range(rng.randint(1, 4))],
+        lambda: rng.choice([[1, []], [rng.randrange(2), [
+            [rng.randrange(344), rng.choice([0, 97, 0x10ffff]), rng.randrange(2), rng.randrange(65536)]
+            for _ in range(rng.randint(1, 4))]]]),
     ]
     for bit in range(7):
         if rng.random() < 0.15:
@@ -80,13 +81,16 @@ def any_update(rng):
          "echo": any_echo(rng), "next_sample": u32(rng), "waiting": rng.randrange(256), "away": rng.randrange(256),
          "first": first, "due": rng.choice([None, 0, -1, 2**63 - 1, -2**63, rng.randint(-10**9, 10**9)]), "frames": []}
     f["frames"] = any_frames(rng, first, count)
-    f["mark"] = rng.randbytes(8).hex() if count and rng.randrange(2) else None
     return "update", 0, f, write_update(f, rng)
 
 
 def any_text(rng, longest, shortest=0):
     text = "".join(rng.choice("abc ~\u00e9\u20ac\U0001f3ae") for _ in range(rng.randint(shortest, longest // 4)))
     return text.encode().hex()
+
+
+def any_name(rng, shortest=0):
+    return "".join(rng.choice("abc ~\u00e9\u20ac\U0001f3ae") for _ in range(rng.randint(shortest, 23))).encode().hex()
 
 
 def any_params(rng):
@@ -114,43 +118,43 @@ def any_message(rng):
         count = min(total, rng.choice([1, 7, 4000]))
         return [rng.randint(0, total - count), total, some(count)]
     make = {
-        1: lambda: [VERSION, any_text(rng, 23, 1), any_text(rng, 23, 1), rng.randint(0, 8), any_params(rng), any_facts(rng),
+        1: lambda: [VERSION, any_name(rng, 1), any_name(rng, 1), rng.randint(0, 8), any_params(rng), any_facts(rng),
                     rng.choice([0, 1, 2, 3, 8, 9, 11]), rng.randrange(3), rng.randrange(65536), some(32)],
         2: lambda: [1000, 5000, rng.randbytes(rng.choice([0, 1, 1000])).hex()],
         3: lambda: [any_facts(rng)],
-        4: lambda: (lambda values: [u32(rng)] + values + [0 if values[1] is None else rng.randrange(3)])(
-            [rng.choice([None, 0, 2**64 - 1]) for _ in range(3)]),
+        4: lambda: (lambda values: [u32(rng), u32(rng)] + values + [0 if values[1] is None else rng.randrange(3)])(
+            [rng.choice([None, 0, 2**64 - 1]) for _ in range(3)] + [rng.choice([None, 0, 2**16 - 1])]),
         5: lambda: [rng.randrange(256), any_text(rng, 479)],
         6: lambda: [rng.randrange(256), rng.randbytes(rng.choice([0, 1, 96])).hex()],
         7: lambda: [rng.randrange(2), some(32), some(16)],
-        8: lambda: [any_text(rng, 23, 1), some(16), some(32), some(64)] +
-                   rng.choice([[1, rng.randrange(2), 0, 0, 0], [0, rng.randrange(2), 2**31, rng.choice([0, 7, 2**31]), u32(rng)]]) +
-                   [some(16), any_facts(rng), rng.randrange(3)],
-        10: lambda: rng.choice([lambda: [0] + make[27](), lambda: [1] + any_piece(2**32 - 1), lambda: [1, 0, 0, ""],
-                                lambda: [2] + make[25](), lambda: [3] + make[26](), lambda: [4]])(),
+        8: lambda: [any_name(rng, 1), some(16), some(32), some(64)] +
+                   rng.choice([[1, 0, 0, 0, some(16), some(16), []],
+                               [0, 2**31, rng.choice([0, 7, 2**31]), u32(rng), some(16), some(16),
+                                [[u32(rng), some(16)] for _ in range(rng.choice([0, 1, 8]))]]]) +
+                   [any_facts(rng), rng.randrange(3)],
         16: lambda: [u32(rng)] + rng.choice([[255, 0, 0], [rng.randrange(16), rng.randrange(256), rng.randrange(2)]]) +
                     [any_params(rng), some(16), some(16), rng.randrange(65536)],
         18: lambda: [rng.randint(0, 8), rng.randint(0, 8), rng.randrange(8), rng.choice([255, rng.randrange(16)]),
-                     [[rng.randrange(16), rng.randrange(256), rng.randint(0, 6), rng.randrange(2), any_text(rng, 23)]
+                     [[rng.randrange(16), rng.randrange(256), rng.randint(0, 6), rng.randrange(2), any_name(rng)]
                       for _ in range(rng.choice([0, 2, 16]))], rng.randrange(65536), rng.randint(0, 300),
-                     [[rng.choice([255, rng.randrange(16)]), rng.randrange(2), any_text(rng, 23)] for _ in range(rng.choice([0, 2, 16]))]],
+                     [[rng.choice([255, rng.randrange(16)]), rng.randrange(2), any_name(rng)] for _ in range(rng.choice([0, 2, 16]))]],
         19: lambda: [rng.choice([0, 2**64 - 1]), u32(rng)],
         20: lambda: [rng.randrange(2)],
-        21: lambda: [u32(rng), u32(rng), rng.randint(0, 3), rng.randrange(2), rng.randrange(65536), rng.randrange(65536), u32(rng)],
+        21: lambda: [u32(rng), u32(rng), rng.randint(0, 2), rng.randrange(64), rng.randrange(2), rng.randrange(65536), rng.randrange(65536), u32(rng)],
         23: lambda: [rng.randrange(2), some(16), some(32)],
         24: lambda: [some(16)],
         25: lambda: any_history(),
-        26: lambda: [u32(rng), u32(rng), [some(16) for _ in range(rng.choice([1, 2, 64]))]],
-        27: lambda: any_piece(16384),
-        28: lambda: [rng.randrange(4), u32(rng)],
         11: lambda: [u32(rng)] + rng.choice([[0, 0], [1, rng.randint(1, SNAPSHOT_MAX)]]) + [some(32)],
         12: lambda: [u32(rng), rng.randrange(2)] + any_piece(SNAPSHOT_MAX),
         13: lambda: [u32(rng), u32(rng), rng.randrange(3)],
         29: lambda: [u32(rng)] + rng.choice([[0], [1, u32(rng), some(32)]]),
-        30: lambda: [u32(rng) | 1 << 31, rng.randint(1, 2**31), rng.randrange(2), rng.randint(1, SNAPSHOT_MAX), rng.randint(1, SNAPSHOT_MAX), some(32)],
+        30: lambda: [u32(rng) | 1 << 31, rng.randint(1, 2**31), rng.randrange(2), rng.randint(1, SNAPSHOT_MAX), rng.randint(1, SNAPSHOT_MAX), some(32), some(16)],
         31: lambda: [u32(rng)] + any_piece(SNAPSHOT_MAX),
         32: lambda: [rng.randrange(16), rng.randrange(256)],
-        33: lambda: [u32(rng)],
+        33: lambda: [u32(rng), rng.randrange(2)],
+        34: lambda: [rng.randrange(65536)],
+        14: lambda: rng.choice([[0, rng.randrange(65536), rng.randrange(5)], [1, 0, rng.randint(1, 2)]]) +
+                    [rng.choice([0, 2**64 - 1]), rng.choice([0, 2**64 - 1]), any_text(rng, 47, 1) or "61"],
     }
     make[17] = make[22] = make[5]
     kind = rng.choice(sorted(make))
@@ -164,7 +168,7 @@ def any_channel(rng):
     fingerprint = "".join(rng.choice("abyz2367") for _ in range(32))
     p = rng.choice([
         lambda: [1, 2, rng.randrange(65536)],
-        lambda: [2, rng.randrange(2), host.encode().hex(), rng.randint(1, 65535), any_text(rng, 23, 1), fingerprint.encode().hex()],
+        lambda: [2, rng.randrange(2), host.encode().hex(), rng.randint(1, 65535), any_name(rng, 1), fingerprint.encode().hex()],
         lambda: [3, rng.randrange(2)],
         lambda: [4, any_text(rng, 479)],
         lambda: [5],
@@ -188,13 +192,18 @@ def lay_str(text):
     return bytes([len(text) & 0x7f]) + text if len(text) < 128 else bytes([len(text) & 0x7f | 0x80, len(text) >> 7]) + text
 
 
-def any_start(rng):
-    text = lambda most, least=0: bytes.fromhex(any_text(rng, most, max(least, 1 if least else 0))) or b"a" * least
+def any_mask(rng):
     size, at, ranges = rng.choice([0, 1000, 10**6]), 0, []
     for _ in range(rng.randrange(3) if size else 0):
         if at + 40 < size:
             ranges.append(lay(("var", rng.randint(1 if ranges else 0, 30)), ("var", rng.randint(1, 3))))
             at += 33
+    return size, ranges
+
+
+def any_start(rng):
+    text = lambda most, least=0: bytes.fromhex(any_text(rng, most, max(least, 1 if least else 0))) or b"a" * least
+    size, ranges = any_mask(rng)
     options = [lay_str(text(127, 1)) + lay_str(text(255)) for _ in range(rng.randrange(3))]
     devices = [bytes([port]) + u32(rng).to_bytes(4, "little") for port in rng.sample(range(8), rng.randrange(4))]
     memories = [n.to_bytes(4, "little") + lay(("var", 3), b"abc") for n in rng.sample(range(9), rng.randrange(3))]
@@ -208,14 +217,47 @@ def any_start(rng):
 def any_snapshot(rng):
     w = Writer()
     frame = u32(rng)
-    w.out += b"KLP1"
+    w.out += b"KLP2"
     w.u(4, frame), w.u(8, rng.randrange(2**64)), w.u(8, rng.choice([0, 2**63 - 1])), w.u(4, rng.choice([0, frame]))
-    w.u(4, 60098800), w.hex(bytes(rng.sample(range(8), 8)).hex()), w.u(1, rng.randrange(3)), w.u(2, 90), w.u(1, rng.randrange(31))
-    w.u(1, rng.randrange(2)), w.u(4, u32(rng)), w.u(2, 1), w.u(2, 0xffff), w.u(1, rng.randrange(2))
-    options = [any_text(rng, 127) for _ in range(2 * rng.randrange(3))]
-    w.var(len(options) // 2)
-    for text in options:
-        w.str(text)
+    w.hex(bytes(rng.sample(range(8), 8)).hex()), w.u(1, rng.randrange(3)), w.u(2, 90), w.u(1, rng.randrange(31))
+    size, ranges = any_mask(rng)
+    w.var(size), w.var(len(ranges)), w.hex(b"".join(ranges).hex())
+    for _ in range(4):
+        w.u(2, rng.randint(1, 8192))
+    w.u(4, rng.choice([0, 1333333])), w.u(4, 60098800), w.u(4, 44100000), w.u(1, rng.randrange(3)), w.u(1, rng.randrange(4))
+    w.u(1, rng.randrange(4)), w.u(1, rng.randrange(128)), w.str(any_text(rng, 31)), w.hex(rng.randbytes(32).hex()), w.u(4, u32(rng))
+    w.u(2, 0xffff), w.u(2, 2), w.u(1, rng.randrange(2)), w.u(1, rng.randrange(2)), w.u(4, u32(rng)), w.u(2, 1)
+    keys = sorted(512 * rng.randrange(8) + code for code in rng.sample(range(1, 344), rng.randrange(4)))
+    w.var(len(keys))
+    for code in keys:
+        w.u(2, code)
+    w.hex(rng.randbytes(32).hex()), w.hex(rng.randbytes(32).hex())
+    declared = rng.randrange(3)
+    w.u(1, declared)
+    for _ in range(declared):
+        w.str(any_text(rng, 39)), w.u(8, rng.randrange(2**64))
+    w.u(1, rng.randrange(2))
+    options = rng.randrange(3)
+    w.var(options)
+    for _ in range(options):
+        w.str(any_text(rng, 127, 1)), w.str(any_text(rng, 255))
+        choices = rng.randrange(3)
+        w.var(choices)
+        for _ in range(choices):
+            w.str(any_text(rng, 255))
+    waiting = rng.randrange(3)
+    w.var(waiting)
+    for _ in range(waiting):
+        w.str(any_text(rng, 127, 1)), w.str(any_text(rng, 255))
+    files = rng.randrange(3)
+    w.var(files)
+    for name in ("save/a", "system/b/c")[:files]:
+        content = rng.randbytes(rng.choice([0, 9]))
+        w.str(name.encode().hex()), w.u(1, 1), w.u(8, rng.randrange(2**63)), w.var(len(content)), w.hex(content.hex())
+    places = rng.randrange(3) if files else 0
+    w.var(places)
+    for _ in range(places):
+        w.u(2, rng.randrange(files)), w.u(8, rng.randrange(2**63))
     state = rng.randbytes(rng.choice([1, 200]))
     w.var(len(state)), w.hex(state.hex())
     return "snapshot", 0, None, bytes(w.out)
@@ -229,7 +271,7 @@ def any_stranger(rng):
         return what, 0, None, data + bytes((32 if ping else 1200) - len(data))
     if what == "pong":
         return what, 0, None, b"\x4b\x15" + echo + rng.randbytes(2) + bytes([rng.randrange(2)]) + rng.randbytes(4)
-    lines = [lay_str(bytes.fromhex(any_text(rng, 23, 1))) + lay_str(bytes.fromhex(any_text(rng, 63))) +
+    lines = [lay_str(bytes.fromhex(any_name(rng, 1))) + lay_str(bytes.fromhex(any_text(rng, 63))) +
              lay_str(bytes.fromhex(any_text(rng, 63))) + rng.randbytes(2) + bytes([8, 0, 8]) +
              rng.randbytes(2) + bytes([rng.randrange(17), rng.randint(1, 30), rng.randrange(16)]) + rng.randbytes(16) for _ in range(rng.randrange(4))]
     return what, 0, None, b"\x4b\x17" + echo + rng.randbytes(2) + bytes([len(lines)]) + b"".join(lines)

@@ -10,6 +10,7 @@ its text, as protocol.py has it.
 5. The document's examples are decoded. In its state tables every next state is a state, and every state is reached.
 The seed is printed; `decode.py VECTORS SEED` repeats it.
 """
+import struct
 import collections
 import json
 import random
@@ -44,19 +45,31 @@ def pairs(listed, key, value):
             for e in listed]
 
 
-def layout_start(k):
+def layout_mask(k):
     mask, at = [], 0
     for r in k["mask"]:
         mask.append([at + r["counted"], at + r["counted"] + r["masked"] - 1])
         at = mask[-1][1] + 1
-    return [k["flags"], k["state_size"], mask, pairs(k["option_list"], "key", "value"), pairs(k["device_list"], "port", "device"),
+    return mask
+
+
+def layout_start(k):
+    return [k["flags"], k["state_size"], layout_mask(k), pairs(k["option_list"], "key", "value"), pairs(k["device_list"], "port", "device"),
             pairs(k["memory_list"], "id", "content"), pairs(k["file_list"], "path", "content")]
 
 
 def layout_snapshot(k):
-    names = ("frame", "chance", "base", "base_frame", "fps", "plays", "policy", "budget", "spacing", "tray", "tray_frame",
-             "tray_index", "disk", "ejected")
-    return [k[n].hex() if n == "plays" else k[n] for n in names] + [pairs(k["option_list"], "key", "value"), k["state"].hex()]
+    first = ("frame", "chance", "base", "base_frame", "plays", "policy", "budget", "spacing", "state_size")
+    names = ("base_width", "base_height", "max_width",
+             "max_height", "aspect", "fps", "sample_rate", "format", "rotation", "supports", "quirks", "platform", "ports", "subsystem",
+             "disk", "disks", "ejected", "tray", "tray_frame", "tray_index")
+    options = [[o["key"].hex(), o["value"].hex(), [c["text"].hex() for c in o["choice_list"]]] for o in k["option_list"]]
+    plain = lambda names: [k[n].hex() if isinstance(k[n], bytes) else k[n] for n in names]
+    return plain(first) + [layout_mask(k)] + plain(names) + [
+        [h["key"] for h in k["key_list"]], k["motors"].hex(), k["lights"].hex(), pairs(k["declaration_list"], "name", "shape"), k["updated"], options,
+        pairs(k["waiting_list"], "key", "value"),
+        [[f["name"].hex(), f["kept"], f["date"], f["content"].hex()] for f in k["file_list"]],
+        [[o["file"], o["place"]] for o in k["open_list"]], k["state"].hex()]
 
 
 def layout_rooms(k):
@@ -80,7 +93,8 @@ def decode(what, seats, data):
         known, _ = tables.walk(TABLES, what, seats, data)
     except protocol.Malformed:
         return "malformed"
-    bad = what == "start" and not all(plain_path(f["path"]) for f in known["file_list"])
+    paths = {"start": "path", "snapshot": "name"}
+    bad = what in paths and not all(plain_path(f[paths[what]]) for f in known["file_list"])
     bad |= what == "rooms" and len(data) > 1200
     return "malformed" if bad else LAYOUTS[what](known)
 
@@ -100,6 +114,7 @@ def wrong_streams():
     yield b"\x40\x05" + b"\x01\x00\x00\x00" * 5
     yield b"\x40\x01\x01\x00\x80\x80\x88\x01\x00"                             # character 0x110000
     yield b"\x40\x01\x01\x00\x00\x80\x80\x04"
+    yield from (b"\x40\x85" + b"\x01\x00\x00\x00" * 5, b"\x40\x01\x58\x01\x00\x00")  # five events; code 344
 
 
 def wrong_ctrls():
@@ -158,17 +173,17 @@ def wrong_messages():
     assert decode("message", 0, hello(251)) != "malformed"
     yield from (hello(4), hello(12), hello(20), hello(68), hello(0, 3))                                     # HELLO: locked
     yield lay(7, 2, bytes(48))                                                      # PROVE: what
-    back = lambda flags, have, tags, room=name, first=0, consent=2: lay(8, room, bytes(112), flags, have, 0, 0, 0, first, 0, 0, 0, tags, 0, 0, 0, bytes(16), 0, consent)
-    assert decode("message", 0, back(2, 1, 1)) != "malformed"
-    yield from (back(4, 0, 0), back(1, 1, 0), back(1, 0, 1), back(0, 0, 0, b"\x00"), back(0, 1, 0, first=2), back(0, 0, 0, consent=3))
+    back = lambda flags, have, intervals, room=name, first=0, consent=2, states=0: lay(
+        8, room, bytes(112), flags, have, 0, 0, 0, first, 0, 0, 0, intervals, 0, 0, 0, bytes(32), states, bytes(20 * states), 0, consent)
+    assert "malformed" not in (decode("message", 0, back(0, 1, 1)), decode("message", 0, back(0, 1, 1, states=8)))
+    yield from (back(0, 1, 1, states=9), back(1, 0, 0, states=1), lay(33, bytes(4), 2))
+    yield from (back(2, 0, 0), back(1, 1, 0), back(1, 0, 1), back(0, 0, 0, b"\x00"), back(0, 1, 0, first=2), back(0, 0, 0, consent=3))
     yield lay(20, 2)
-    yield lay(10, 5)
-    yield lay(10, 4, 0)
-    yield lay(28, 4, bytes(4))
     yield lay(32, 16, 1)
-    yield from (lay(14, 4, bytes(20)), lay(33, 4, bytes(4)))     # kinds that no message has
-    yield lay(10, 0, bytes(8))                                                      # a ticket of nothing
-    yield lay(10, 1, bytes(4), 7, bytes(3))                                         # a piece of nothing
+    yield from (lay(kind, 4, bytes(20)) for kind in range(256) if (None, kind) not in TABLES)
+    file = lambda late=0, disk=0, state=1, name=name: lay(14, late, disk, 0, state, bytes(16), name)
+    assert "malformed" not in (decode("message", 0, file(1)), decode("message", 0, file(0, 7, 4, b"\0")))
+    yield from (file(2), file(state=5), file(1, disk=1), file(1, state=0), file(1, state=3), file(1, name=b"\0"))
     roster = lambda doors=0, state=0, delay=300, client=255, turn=1, farthest=0: lay(
         18, 1, 2, doors, farthest, 1, 0, 1, state, 0, name, 0, 0, delay.to_bytes(2, "little"), 1, client, turn, name)
     assert decode("message", 0, roster()) != "malformed"
@@ -184,7 +199,7 @@ def wrong_messages():
     longest = lambda n: lay(0, *[b"\x21\xff\x01\0\x10\x60" + bytes(96)] * n, 0)          # n frames with a command each
     assert decode("message", 0, history(count=39, rest=longest(39))) != "malformed"
     yield history(count=40, rest=longest(40))
-    yield from (lay(4, bytes(4), has, bytes(8)) for has in (8, 16, 26))
+    yield from (lay(4, bytes(4), has, bytes(12)) for has in (16, 32, 50))
     yield lay(1, VERSION, 0, name, name, 1, params[:-1] + b"\x03", 0, 0, bytes(34))           # the reaction to a desync
     number = lambda n: n.to_bytes(4, "little")
     state = lambda has, size: lay(11, bytes(4), has, number(size), bytes(32))
@@ -200,14 +215,10 @@ def wrong_messages():
     yield from (lay(29, bytes(4)), lay(29, bytes(4), 2), lay(29, bytes(4), 0, bytes(36)), lay(29, bytes(4), 1, bytes(35)))
     yield lay(13, bytes(8), 3)
     offer = lambda size, packed, begin=0, interval=7, keyframe=60: lay(
-        30, number(keyframe), number(interval), bytes([begin]), number(size), number(packed), bytes(32))
+        30, number(keyframe), number(interval), bytes([begin]), number(size), number(packed), bytes(48))
+    assert decode("message", 0, offer(1, 1)) != "malformed"
     yield from (offer(0, 1), offer(1, 0), offer(SNAPSHOT_MAX + 1, 1), offer(1, SNAPSHOT_MAX + 1))
     yield from (offer(1, 1, 2), offer(1, 1, 1, 61), offer(1, 1, 1, 0), offer(1, 1, 0, 1, 0))
-    yield lay(26, bytes(8), 0)
-    yield lay(26, bytes(8), 65, bytes(65 * 16))
-    ticket = lambda offset, total, n: lay(27, offset.to_bytes(4, "little"), total.to_bytes(4, "little"), bytes(n))
-    assert decode("message", 0, ticket(12384, 16384, 4000)) != "malformed"
-    yield from (ticket(0, 0, 0), ticket(0, 16385, 1), ticket(12385, 16384, 4000), ticket(0, 9, 0), ticket(0, 9000, 4001))
 
 
 def wrong_channels():
@@ -246,12 +257,30 @@ def wrong_data():
     yield from (start(files=[path]) for path in (b"/a", b"a/", b"a//b", b".", b"../a", b"a/..", b"a\\b", b"a\nb", b"a" * 256))
 
 
+def wrong_snapshots():
+    """§12: keys and files that are not in their order, a removed file with bytes."""
+    snapshot = lambda keys, *files, opened=(), size=0, mask=(): b"KLP2" + lay(
+        bytes(24), bytes(range(8)), bytes(4), ("var", size), ("var", len(mask)), *[("var", n) for r in mask for n in r], b"\1\0" * 4,
+        bytes(4), struct.pack("<2I", 60000000, 44100000), bytes(5), bytes(36),
+        bytes(12), ("var", len(keys)), struct.pack(f"<{len(keys)}H", *keys), bytes(64), bytes(4), ("var", len(files)), *files,
+        ("var", len(opened)), *[struct.pack("<HQ", file, 0) for file in opened], 1, 7)
+    assert decode("snapshot", 0, snapshot([3, 97, 343, 512 + 3])) != "malformed"
+    yield from (snapshot(keys) for keys in ([97, 97], [97, 3], [3, 4096], [512], [344]))
+    a, b = (lay_str(name) + lay(1, bytes(8), 1, 9) for name in (b"save/a", b"save/b"))
+    assert decode("snapshot", 0, snapshot([], a, b, opened=[1])) != "malformed"
+    yield from (snapshot([], opened=[0]), snapshot([], a, b, opened=[0, 2]))
+    assert decode("snapshot", 0, snapshot([], size=1000, mask=[(0, 4), (1, 6)])) != "malformed"
+    yield from (snapshot([], size=1000, mask=mask) for mask in ([(0, 4), (0, 4)], [(996, 5)], [(0, 11)]))
+    yield from (snapshot([], b, a), snapshot([], a, a), snapshot([], lay_str(b"save/a") + lay(0, bytes(8), 1, 9)))
+
+
 def wrong():
     cases = [("ctrl", 1, data) for data in wrong_ctrls()] + [("update", 0, data) for data in wrong_updates()]
     cases.append(("ctrl", 0, lay(bytes(6), 0, b"\x00", 0, 1, b"\x00\x01\x80")))     # a sample of no seat
     cases += [("message", 0, data) for data in wrong_messages()]
     cases += [("channel", 0, data) for data in wrong_channels()]
     cases += [("start", 0, data) for data in wrong_data()]
+    cases += [("snapshot", 0, data) for data in wrong_snapshots()]
     for what, seats, data in cases:
         assert decode(what, seats, data) == "malformed", (what, data.hex())
     return cases

@@ -7,6 +7,7 @@
 #include "core_wrapper/netplay/channel.h"
 #include "core_wrapper/match/snapshot_form.h"
 #include "core_wrapper/start/start.h"
+#include "net/engine/field.h"
 #include "net/engine/lock_wire.h"
 #include "net/engine/msg.h"
 #include "net/transport/strangers.h"
@@ -27,11 +28,11 @@ static void print_input(const struct kl_input *in) {
            in->stick[3], in->trigger[0], in->trigger[1], in->mouse_x, in->mouse_y, in->mouse_buttons);
     for (unsigned i = 0; i < KL_TOUCHES; i++)
         printf("%s[%d,%d,%d]", i ? "," : "", in->touch[i].x, in->touch[i].y, in->touch[i].pressed);
-    printf("],[%d,%d,%u],[", in->gun_x, in->gun_y, in->gun_buttons);
+    printf("],[%d,%d,%u],[%d,[", in->gun_x, in->gun_y, in->gun_buttons, in->all_up);
     for (unsigned i = 0; i < in->key_count; i++)
         printf("%s[%u,%u,%d,%u]", i ? "," : "", in->key[i].code, in->key[i].character, in->key[i].down,
                in->key[i].modifiers);
-    printf("]]");
+    printf("]]]");
 }
 
 static void print_echo(bool has, uint32_t echo, uint32_t hold_us) {
@@ -101,110 +102,65 @@ static int print_update(const uint8_t *b, size_t len) {
     print_echo(u.has_echo, u.echo, u.hold_us);
     printf("\"next_sample\":%u,\"waiting\":%u,\"first\":%u,", u.next_sample, u.waiting_for, u.first);
     if (u.has_schedule)
-        printf("\"due\":%lld,\"mark\":", (long long)u.due_us);
+        printf("\"due\":%lld,\"frames\":", (long long)u.due_us);
     else
-        printf("\"due\":null,\"mark\":");
-    if (u.has_mark)
-        print_hex(u.mark, sizeof u.mark);
-    else
-        printf("null");
-    printf(",\"frames\":");
+        printf("\"due\":null,\"frames\":");
     print_frames(&u.frames, u.count);
     putchar('}');
     return 0;
 }
 
-static void print_params(const struct kl_params *p) {
-    printf("[%u,%d,%d,%d,%u,%u,%u,%u,%u,%u,%u]", p->policy, p->subframes, p->clocked, p->half_steps,
-           p->players, p->spacing_fixed, p->lead_max, p->wait_budget_ms, p->hash_every, p->fps_uhz,
-           p->desync);
-}
+/* --- reliable messages, by their tables --- */
 
-static void print_facts(const struct kl_facts *f) {
+static void print_group(const struct kl_field *table, const uint8_t *at);
+
+static void print_list(const struct kl_field *f, const uint8_t *at, uint64_t count) {
     putchar('[');
-    for (unsigned i = 0; i < f->count; i++) {
-        printf("%s[", i ? "," : "");
-        print_string(f->fact[i].key);
-        putchar(',');
-        print_string(f->fact[i].value);
-        putchar(']');
+    for (uint64_t i = 0; i < count; i++) {
+        if (i) putchar(',');
+        print_group(f->of, at + i * (f->size / f->max));
     }
     putchar(']');
 }
 
-static void print_roster(const struct kl_roster *o) {
-    printf(",%u,%u,%u,%u,[", o->filled, o->players, o->doors, o->farthest);
-    for (unsigned i = 0; i < o->count; i++) {
-        const struct kl_member *m = &o->member[i];
-        printf("%s[%u,%u,%u,%d,", i ? "," : "", m->client, m->seats, m->state, m->host);
-        print_string(m->name);
-        putchar(']');
+/* first: no comma comes before it. */
+static void print_table(const struct kl_field *f, const uint8_t *from, bool first) {
+    for (; f->type; f++, first = false) {
+        const uint8_t *at = from + f->place;
+        uint64_t count = f->type == KL_FIELD_REST || f->type == KL_FIELD_LIST
+                             ? kl_field_number(from + f->count, f->width)
+                             : 0;
+        if (!kl_field_is_there(f, from)) continue;
+        if (!first && f->type != KL_FIELD_BITS && f->type != KL_FIELD_PART) putchar(',');
+        switch (f->type) {
+        case KL_FIELD_NUMBER: printf("%llu", (unsigned long long)kl_field_number(at, f->size)); break;
+        case KL_FIELD_TEXT: print_string((const char *)at); break;
+        case KL_FIELD_BYTES: print_hex(at, f->size); break;
+        case KL_FIELD_REST: print_hex(at, (size_t)count); break;
+        case KL_FIELD_LIST: print_list(f, at, count); break;
+        case KL_FIELD_GROUP: print_group(f->of, at); break;
+        default: print_table(f->of, at, first);
+        }
     }
-    printf("],%u,%u,[", o->watchers, o->delay_s);
-    for (unsigned i = 0; i < o->waiting; i++) {
-        printf("%s[%u,%d,", i ? "," : "", o->queue[i].client, o->queue[i].turn);
-        print_string(o->queue[i].name);
-        putchar(']');
-    }
+}
+
+static void print_group(const struct kl_field *table, const uint8_t *at) {
+    putchar('[');
+    print_table(table, at, true);
     putchar(']');
 }
 
-static void print_hashes(const struct kl_msg *m) {
-    const struct kl_hash *h = &m->hash;
-    printf(",%u", h->frame);
-    const bool has[] = {h->has_ram, h->has_state, h->has_av};
-    const uint64_t value[] = {h->ram, h->state, h->av};
-    for (unsigned i = 0; i < 3; i++) {
-        if (has[i])
+/* With null for a hash that is left out. */
+static void print_hashes(const struct kl_hash *h) {
+    printf(",%u,%u", h->frame, h->layout);
+    const uint64_t value[] = {h->ram, h->state, h->picture, h->sound};
+    for (unsigned i = 0; i < 4; i++) {
+        if (h->has >> i & 1)
             printf(",%llu", (unsigned long long)value[i]);
         else
             printf(",null");
     }
-    printf(",%d", h->full | h->noted << 1);
-}
-
-static void print_hello(const struct kl_hello *h) {
-    printf(",%u,", h->version);
-    print_string(h->name);
-    putchar(',');
-    print_string(h->room);
-    printf(",%u,", h->seats_wanted);
-    print_params(&h->params);
-    putchar(',');
-    print_facts(&h->facts);
-    printf(",%u,%u,%u,", h->door, h->consent, h->seat_time_s);
-    print_hex(h->seat_key, sizeof h->seat_key);
-}
-
-static void print_welcome(const struct kl_welcome *w) {
-    printf(",%u,%u,%u,%d,", w->session, w->client, w->seats, w->host);
-    print_params(&w->params);
-    putchar(',');
-    print_hex(w->room_id, sizeof w->room_id);
-    putchar(',');
-    print_hex(w->token, sizeof w->token);
-    printf(",%u", w->seat_time_s);
-}
-
-static void print_return(const struct kl_return *b) {
-    putchar(',');
-    print_string(b->room);
-    putchar(',');
-    print_hex(b->token, sizeof b->token);
-    putchar(',');
-    print_hex(b->seat_key, sizeof b->seat_key);
-    putchar(',');
-    print_hex(b->signature, sizeof b->signature);
-    printf(",%d,%d,%u,%u,%u,", b->fresh, b->can_bring, b->have, b->first, b->tags);
-    print_hex(b->digest, sizeof b->digest);
-    putchar(',');
-    print_facts(&b->facts);
-    printf(",%u", b->consent);
-}
-
-static void print_piece(const struct kl_piece *p) {
-    printf(",%u,%u,", p->offset, p->total);
-    print_hex(p->bytes, p->len);
+    printf(",%d", h->has >> 4);
 }
 
 static void print_past(const struct kl_past *p) {
@@ -214,94 +170,18 @@ static void print_past(const struct kl_past *p) {
     print_frames(&f, f.count);
 }
 
-static void print_tags(const struct kl_tags *t) {
-    printf(",%u,%u,[", t->first, t->end_frame);
-    for (unsigned i = 0; i < t->count; i++) {
-        if (i) putchar(',');
-        print_hex(t->tag[i], sizeof t->tag[i]);
-    }
-    putchar(']');
-}
-
-static void print_bring(const struct kl_bring *b) {
-    printf(",%u", b->what);
-    switch (b->what) {
-    case KL_BRING_HISTORY: print_past(&b->past); break;
-    case KL_BRING_TAGS: print_tags(&b->tags); break;
-    case KL_BRING_END: break;
-    case KL_BRING_MARK:
-        printf(",%u,", b->mark.end);
-        print_hex(b->mark.mark, sizeof b->mark.mark);
-        break;
-    default: print_piece(&b->piece); break;
-    }
-}
-
 static int print_message(const uint8_t *b, size_t len) {
     static struct kl_msg m;
     int result = kl_msg_decode(&m, b, len);
     if (result != 0) return result;
     printf("[%u", m.kind);
-    switch (m.kind) {
-    case KL_MSG_HELLO: print_hello(&m.hello); break;
-    case KL_MSG_DATA:
-        printf(",%u,%u,", m.data.offset, m.data.total);
-        print_hex(m.data.bytes, m.data.len);
-        break;
-    case KL_MSG_READY: putchar(','), print_facts(&m.ready.facts); break;
-    case KL_MSG_HASH: print_hashes(&m); break;
-    case KL_MSG_COMMAND:
-        printf(",%u,", m.order.kind);
-        print_hex(m.order.data, m.order.len);
-        break;
-    case KL_MSG_WELCOME: print_welcome(&m.welcome); break;
-    case KL_MSG_ROSTER: print_roster(&m.roster); break;
-    case KL_MSG_PREPARE:
-        printf(",%llu,%u", (unsigned long long)m.prepare.epoch_s, m.prepare.data_bytes);
-        break;
-    case KL_MSG_SEND: printf(",%d", m.bare); break;
-    case KL_MSG_VERDICT:
-        printf(",%u,%u,%u,%d,%u,%u,%u", m.verdict.frame, m.verdict.first, m.verdict.differs,
-               m.verdict.complete, m.verdict.minority, m.verdict.healed, m.verdict.agreed);
-        break;
-    case KL_MSG_PROVE:
-        printf(",%u,", m.prove.what), print_hex(m.prove.share, KL_SHARE_BYTES);
-        putchar(','), print_hex(m.prove.mac, KL_MAC_BYTES);
-        break;
-    case KL_MSG_RETURN: print_return(&m.back); break;
-    case KL_MSG_BRING: print_bring(&m.bring); break;
-    case KL_MSG_DOOR:
-        printf(",%u,", m.door.what), print_hex(m.door.salt, KL_SALT_BYTES);
-        putchar(','), print_hex(m.door.share, KL_SHARE_BYTES);
-        break;
-    case KL_MSG_PROVED: putchar(','), print_hex(m.proved.mac, KL_MAC_BYTES); break;
-    case KL_MSG_HISTORY: print_past(&m.past); break;
-    case KL_MSG_TAGS: print_tags(&m.tags); break;
-    case KL_MSG_TICKET: print_piece(&m.piece); break;
-    case KL_MSG_STATE:
-        printf(",%u,%d,%u,", m.state.keyframe, m.state.has, m.state.bytes);
-        print_hex(m.state.hash, sizeof m.state.hash);
-        break;
-    case KL_MSG_GIVE:
-        printf(",%u,%d", m.shot.keyframe, m.shot.based);
-        print_piece(&m.shot.piece);
-        break;
-    case KL_MSG_SNAPSHOT: printf(",%u", m.shot.keyframe), print_piece(&m.shot.piece); break;
-    case KL_MSG_HEALED: printf(",%u,%u,%u", m.healed.keyframe, m.healed.next, m.healed.how); break;
-    case KL_MSG_ASK:
-        printf(",%u,%d", m.ask.keyframe, m.ask.based);
-        if (m.ask.based) printf(",%u,", m.ask.base), print_hex(m.ask.hash, sizeof m.ask.hash);
-        break;
-    case KL_MSG_OFFER:
-        printf(",%u,%u,%u,%u,%u,", m.offer.keyframe, m.offer.interval, m.offer.begin, m.offer.bytes,
-               m.offer.packed);
-        print_hex(m.offer.hash, sizeof m.offer.hash);
-        break;
-    case KL_MSG_WANT: printf(",%u,%u", m.want.what, m.want.from); break;
-    case KL_MSG_SEAT: printf(",%u,%u", m.seat.client, m.seat.seats); break;
-    case KL_MSG_REWIND: printf(",%u", m.rewind.keyframe); break;
-    default: printf(",%u,", m.text.code), print_string(m.text.text); break;
-    }
+    const struct kl_msg_form *form = kl_msg_form(m.kind);
+    if (m.kind == KL_MSG_HASH)
+        print_hashes(&m.hash);
+    else if (m.kind == KL_MSG_HISTORY)
+        print_past(&m.past);
+    else
+        print_table(form->table, (const uint8_t *)&m + form->place, false);
     putchar(']');
     return 0;
 }
@@ -328,12 +208,17 @@ static int print_channel(const uint8_t *b, size_t len) {
 
 /* --- the core's data --- */
 
-static void print_profile(const struct kl_profile_room *p) {
-    printf("[%d,%u,[", p->show_all | p->load_own << 1 | p->states_equal << 2 | p->no_snapshots << 3,
-           p->mask.state_bytes);
-    for (unsigned i = 0; i < p->mask.count; i++)
-        printf("%s[%u,%u]", i ? "," : "", p->mask.range[i].from, p->mask.range[i].to);
+static void print_mask(const struct kl_mask *m) {
+    putchar('[');
+    for (unsigned i = 0; i < m->count; i++)
+        printf("%s[%u,%u]", i ? "," : "", m->range[i].from, m->range[i].to);
     putchar(']');
+}
+
+static void print_profile(const struct kl_profile_room *p) {
+    printf("[%d,%u,", p->show_all | p->load_own << 1 | p->states_equal << 2 | p->no_snapshots << 3,
+           p->mask.state_bytes);
+    print_mask(&p->mask);
 }
 
 static int print_start(const uint8_t *b, size_t len) {
@@ -362,22 +247,101 @@ static int print_start(const uint8_t *b, size_t len) {
     return 0;
 }
 
+static void print_settings(struct kl_reader *r, bool choices) {
+    char text[KL_OPTIONS_VALUE_MAX];
+    unsigned count = (unsigned)kl_read_var(r, KL_OPTIONS_LISTED);
+    putchar('[');
+    for (unsigned i = 0; i < count; i++) {
+        kl_read_string(r, text, KL_OPTIONS_KEY_MAX);
+        printf(i ? ",[" : "["), print_string(text);
+        kl_read_string(r, text, sizeof text);
+        putchar(','), print_string(text);
+        unsigned offered = choices ? (unsigned)kl_read_var(r, KL_OPTIONS_CHOICES) : 0;
+        if (choices) printf(",[");
+        for (unsigned c = 0; c < offered; c++) {
+            kl_read_string(r, text, sizeof text);
+            if (c) putchar(',');
+            print_string(text);
+        }
+        printf(choices ? "]]" : "]");
+    }
+    putchar(']');
+}
+
+static void print_outside(const struct kl_outside *o) {
+    struct kl_writer w;
+    struct kl_reader options;
+    uint8_t ports[4 * KL_MAX_SEATS];
+    bool any = false;
+    printf(",%u,%u,%u,%u,%u,%u,%u,%u,%u,%u,%u,", o->base_width, o->base_height, o->max_width, o->max_height,
+           o->aspect_e6, o->fps_uhz, o->rate_mhz, o->format, o->rotation, o->supports, o->quirks);
+    print_string(o->platform);
+    kl_writer_init(&w, ports, sizeof ports);
+    for (unsigned p = 0; p < KL_MAX_SEATS; p++)
+        kl_write_u32(&w, o->device[p]);
+    putchar(','), print_hex(ports, sizeof ports);
+    printf(",%u,%u,%u,%d,%d,%u,%u,[", o->subsystem, o->disk, o->disks, o->ejected, o->tray.open,
+           o->tray.frame, o->tray.index);
+    for (unsigned i = 0; i < 512 * KL_MAX_SEATS; i++) {
+        if (!kl_key_in(&o->held[i / 512], i % 512)) continue;
+        printf(any ? ",%u" : "%u", i);
+        any = true;
+    }
+    uint8_t lasting[4 * KL_MAX_SEATS + 2 * KL_LASTING_LIGHTS];
+    kl_writer_init(&w, lasting, sizeof lasting);
+    for (unsigned p = 0; p < KL_MAX_SEATS; p++) {
+        kl_write_u16(&w, o->lasting.motor[p][0]);
+        kl_write_u16(&w, o->lasting.motor[p][1]);
+    }
+    for (unsigned i = 0; i < KL_LASTING_LIGHTS; i++)
+        kl_write_u16(&w, o->lasting.light[i]);
+    printf("],");
+    print_hex(lasting, 4 * KL_MAX_SEATS);
+    putchar(','), print_hex(lasting + 4 * KL_MAX_SEATS, 2 * KL_LASTING_LIGHTS);
+    printf(",[");
+    for (unsigned i = 0; i < o->only_count; i++) {
+        printf(i ? ",[" : "["), print_string(o->only[i].name);
+        printf(",%llu]", (unsigned long long)o->only[i].shape);
+    }
+    printf("],%d,", o->updated);
+    kl_reader_init(&options, o->options, o->options_len);
+    print_settings(&options, true);
+    putchar(','), print_settings(&options, false);
+}
+
+static void print_files(struct kl_reader r) {
+    char name[KL_FILESET_NAME];
+    unsigned files = (unsigned)kl_read_var(&r, KL_FILESET_FILES);
+    printf(",[");
+    for (unsigned i = 0; i < files; i++) {
+        kl_read_string(&r, name, sizeof name);
+        printf(i ? ",[" : "["), print_string(name);
+        unsigned kept = kl_read_u8(&r);
+        printf(",%u,%llu,", kept, (unsigned long long)kl_read_u64(&r));
+        size_t len = (size_t)kl_read_var(&r, KL_FILESET_BYTES);
+        print_hex(kl_read_bytes(&r, len), len), putchar(']');
+    }
+    unsigned places = (unsigned)kl_read_var(&r, KL_FILESET_PLACES);
+    printf("],[");
+    for (unsigned i = 0; i < places; i++) {
+        unsigned file = kl_read_u16(&r);
+        printf(i ? ",[%u,%llu]" : "[%u,%llu]", file, (unsigned long long)kl_read_u64(&r));
+    }
+    putchar(']');
+}
+
 static int print_snapshot(const uint8_t *b, size_t len) {
-    struct kl_snapshot_view v;
-    char key[KL_SNAPSHOT_KEY_MAX], value[KL_SNAPSHOT_VALUE_MAX];
+    static struct kl_snapshot_view v;
     if (kl_snapshot_open(&v, b, len) != KL_OK) return KL_E_MALFORMED;
     const struct kl_snapshot_head *h = &v.head;
-    printf("[%u,%llu,%lld,%u,%u,", h->frame, (unsigned long long)h->chance, (long long)h->time.base_ns,
-           h->time.base_frame, h->time.fps_uhz);
+    printf("[%u,%llu,%lld,%u,", h->frame, (unsigned long long)h->chance, (long long)h->time.base_ns,
+           h->time.base_frame);
     print_hex(h->plays, sizeof h->plays);
-    printf(",%u,%u,%u,%d,%u,%u,%u,%d,[", h->policy, h->wait_budget_ms, h->spacing_fixed, h->tray_open,
-           h->tray_frame, h->tray_index, h->disk, h->ejected);
-    for (unsigned i = 0; kl_snapshot_option(&v, key, value); i++) {
-        printf(i ? ",[" : "["), print_string(key);
-        putchar(','), print_string(value), putchar(']');
-    }
-    printf("],");
-    print_hex(v.state, v.state_len);
+    printf(",%u,%u,%u,%u,", h->policy, h->wait_budget_ms, h->spacing_fixed, h->mask.state_bytes);
+    print_mask(&h->mask);
+    print_outside(&v.outside);
+    print_files(v.files);
+    putchar(','), print_hex(v.state, v.state_len);
     putchar(']');
     return 0;
 }

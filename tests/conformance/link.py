@@ -10,7 +10,7 @@ from protocol import decode, write_message
 from session import CHACHA, CLEAR, Way, fingerprint, make_init, schedule
 
 CTRL, UPDATE, ENET, PATH = 1, 2, 3, 4
-BULK = {2, 10, 12}  # DATA, BRING, GIVE
+BULK = {2, 12}  # DATA, GIVE
 OFFERS = CHACHA | CLEAR
 WINDOW = 2048
 
@@ -92,6 +92,7 @@ class Link:
         self.cut, self.mute, self.answers_path = False, False, True  # by the judge
         self.given_up = 0  # for the judge: sessions after 4 s of silence
         self.came, self.last = collections.Counter(), b""  # bytes that came, by (to the present address, kind); the last sent
+        self.sent_bytes = 0
 
     def open_socket(self):
         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -110,6 +111,7 @@ class Link:
     def put(self, datagrams):
         for data in datagrams if not self.cut and not self.mute else []:
             self.last = data
+            self.sent_bytes += len(data)
             try:
                 self.sockets[-1].send(data)
             except ConnectionRefusedError:

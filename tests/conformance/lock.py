@@ -45,7 +45,6 @@ class Lock:
         # for each frame, below which number the relay had all samples before it closed, and after.
         self.said, self.out, self.by_update, self.there = {}, [], 0, {}
         self.taken, self.resume_first, self.resumed_at, self.batch, self.late = 0, 0, 0, 0, 0
-        self.marks = []  # the newest, as (end, mark)
         self.state = "present"
         self.forget(0)
         self.begin_anew()
@@ -56,6 +55,11 @@ class Lock:
         """No frame is here; `begin`, the keyframe of that interval, will be the first."""
         self.begin, self.frames, self.ran = begin, [], begin
         self.keyframes = {interval: begin}  # by the interval's number; each is known one interval ahead
+
+    def cut(self, keyframe):
+        """The frames from it on are none of the room's."""
+        self.frames, self.ran = self.frames[:keyframe - self.begin], keyframe
+        self.keyframes = {i: k for i, k in self.keyframes.items() if k <= keyframe}
 
     @property
     def next(self):
@@ -105,8 +109,6 @@ class Lock:
         self.samples = {n: v for n, v in self.samples.items() if n >= self.next_sample}
         self.by_update += len(u["frames"])
         self.take_frames(u["frames"])
-        if u["mark"] and u["first"] <= self.next <= u["first"] + len(u["frames"]):
-            self.marks = self.marks[-63:] + [(u["first"] + len(u["frames"]), u["mark"])]
 
     def newest(self, u, now):
         self.echo = (u["stamp"], now)

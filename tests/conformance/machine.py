@@ -14,7 +14,7 @@ from primitives import Writer
 TABLES = tables.read_tables()
 RAM, NOISE = 300000, 40000  # bytes of Digests; the first NOISE of them do not pack
 OPTION = b"shade"
-POLICY, SWAP, RESET, SET_OPTION, SAVE, LOAD, SNAPSHOT = 1, 2, 16, 17, 20, 21, 22
+POLICY, SWAP, RESET, SET_OPTION, SAVE, LOAD, SNAPSHOT, MASK = 1, 2, 16, 17, 20, 21, 22, 23
 
 xxhash = ctypes.CDLL(ctypes.util.find_library("xxhash"))
 xxhash.XXH3_64bits.restype, xxhash.XXH3_64bits.argtypes = ctypes.c_uint64, [ctypes.c_char_p, ctypes.c_size_t]
@@ -37,13 +37,24 @@ def walk(name, data):
 
 class Machine:
     START = b"KLS2" + bytes(7)
+    GEOMETRY, ASPECT, RATE, FORMAT, SUPPORTS = (64, 64, 64, 64), 1000000, 44100000, 0, 0  # §12: integers of a snapshot
 
     def __init__(self, start, fps):
         known = walk("start data", start)
         self.options = {o["key"]: o["value"] for o in known["option_list"]}
         self.fps, self.plays, self.policy, self.budget, self.spacing = fps, list(range(8)), 1, 0, 0
         self.slot, self.saved_at, self.loaded = None, None, 0
+        self.waiting, self.updated = dict(self.options), 0
+        self.mask, self.pieces = self.mask_bytes(known), []
         self.power_on()
+
+    def mask_bytes(self, known):
+        """§12: state size, ranges, mask."""
+        w = Writer()
+        w.var(known["state_size"]), w.var(known["ranges"])
+        for r in known["mask"]:
+            w.var(r["counted"]), w.var(r["masked"])
+        return bytes(w.out)
 
     def command(self, keyframe, kind, data):
         """§5, Commands: those that change the machine. Gives what the client has to tell the relay, or None."""
@@ -57,32 +68,53 @@ class Machine:
         elif kind == SET_OPTION:
             key, _, value = data.partition(b"=")
             if key in self.options:
-                self.options[key] = value
+                self.options[key] = self.waiting[key] = value
         elif kind == SAVE:
             self.slot, self.saved_at = self.state(), keyframe
             return "saved"
         elif kind == LOAD and self.slot and int.from_bytes(data, "little") == self.saved_at:
             self.set_state(self.slot)
             self.loaded += 1
+        elif kind == MASK and len(data) > 2 and data[0] in (0, len(self.pieces)) and self.mask[1:] == b"\0":
+            self.pieces = self.pieces[:data[0]] + [data[2:]]
+            if len(self.pieces) == data[1]:
+                self.mask = b"".join(self.pieces)
         return None
 
     def serialize(self, keyframe):
         w = Writer()
-        w.out += b"KLP1"
-        w.u(4, keyframe), w.u(8, 0), w.u(8, 0), w.u(4, 0), w.u(4, self.fps)
+        w.out += b"KLP2"
+        w.u(4, keyframe), w.u(8, 0), w.u(8, 0), w.u(4, 0)
         w.out += bytes(self.plays)
         w.u(1, self.policy), w.u(2, self.budget), w.u(1, self.spacing)
-        w.u(1, 0), w.u(4, 0), w.u(2, 0), w.u(2, 0xffff), w.u(1, 0)
-        w.var(len(self.options))
-        for key, value in sorted(self.options.items()):
-            w.str(key.hex()), w.str(value.hex())
+        w.out += self.mask
+        self.write_outside(w)
         state = self.state()
         w.var(len(state))
         w.out += state
         return bytes(w.out)
 
+    def write_outside(self, w):
+        """§12, A snapshot's bytes: from the base width to the waiting list."""
+        for pixels in self.GEOMETRY:
+            w.u(2, pixels)
+        w.u(4, self.ASPECT), w.u(4, self.fps), w.u(4, self.RATE), w.u(1, self.FORMAT), w.u(1, 0), w.u(1, self.SUPPORTS), w.u(1, 0)
+        w.str(""), w.hex(bytes(32).hex()), w.u(4, 0)
+        w.u(2, 0xffff), w.u(2, 0xffff), w.u(1, 0), w.u(1, 0), w.u(4, 0), w.u(2, 0)
+        w.var(0), w.hex(bytes(64).hex()), w.u(1, 0), w.u(1, self.updated)
+        w.var(len(self.options))
+        for key, value in sorted(self.options.items()):
+            w.str(key.hex()), w.str(value.hex()), w.var(0)
+        w.var(len(self.waiting))
+        for key, value in self.waiting.items():
+            w.str(key.hex()), w.str(value.hex())
+        w.var(0), w.var(0)  # no files
+
     def load(self, snapshot):
         known = walk("snapshot", snapshot)
+        self.mask = self.mask_bytes(known)
+        self.waiting = {o["key"]: o["value"] for o in known["waiting_list"]}
+        self.updated = known["updated"]
         self.options = {o["key"]: o["value"] for o in known["option_list"]}
         self.plays, self.fps = list(known["plays"]), known["fps"]
         self.policy, self.budget, self.spacing = known["policy"], known["budget"], known["spacing"]
@@ -113,6 +145,10 @@ class Digests(Machine):
     def set_state(self, state):
         self.ram, self.last = bytearray(state[:RAM]), state[RAM:]
 
+    def layout(self):
+        """One piece of RAM, at address 0"""
+        return xxh3(struct.pack("<QQB", 0, RAM, 1)) % 2**32
+
     def hashes(self):
         """Of RAM and state"""
         return xxh3(bytes(self.ram)), None
@@ -120,6 +156,7 @@ class Digests(Machine):
 
 class Press(Machine):
     NAME = "Press core 1"
+    GEOMETRY, ASPECT, RATE, FORMAT, SUPPORTS = (160, 144, 160, 144), 0, 48000000, 2, 1
 
     def power_on(self):
         self.frame, self.sum, self.pads = 0, 0, [0] * 8
@@ -135,6 +172,9 @@ class Press(Machine):
 
     def set_state(self, state):
         self.frame, self.sum, *self.pads = struct.unpack("<2I8H", state)
+
+    def layout(self):
+        return xxh3(struct.pack("<QQB", 0, len(self.state()), 1)) % 2**32
 
     def hashes(self):
         return xxh3(self.state()), xxh3(self.state())

@@ -7,7 +7,7 @@ from room import HEAL
 
 def in_sync(client, after):
     """A complete and equal VERDICT of a label past that one."""
-    return any(v[0] >= after and v[2] == 0 and v[3] == 1 for v in client.verdicts)
+    return any(v[0] >= after and v[2] == 0 and v[4] == 1 for v in client.verdicts)
 
 
 def heal(program, seed):
@@ -19,11 +19,11 @@ def heal(program, seed):
         m.until(lambda: cid.healed)
         keyframe, ran = cid.healed[0]
         first = next(v for v in ann.verdicts if v[2] == 1)
-        assert first[4] in (0, 1 << cid.client) and any(v[4] == 1 << cid.client for v in ann.verdicts), ann.verdicts
+        assert first[5] in (0, 1 << cid.client) and any(v[5] == 1 << cid.client for v in ann.verdicts), ann.verdicts
         assert [g[0] for c in (ann, bob) for g in c.gave] == [keyframe] and not cid.gave
         assert wrong < keyframe < ran, (wrong, keyframe, ran)
         m.until(lambda: all(in_sync(c, ran) for c in three))
-        assert all(c.verdicts[-1][5] == 1 and c.verdicts[-1][1] == 0 for c in three), ann.verdicts[-1]
+        assert all(c.verdicts[-1][6] == 1 and c.verdicts[-1][1] == 0 for c in three), ann.verdicts[-1]
         assert equal_at(ann, cid, ran) and equal_at(bob, cid, ran)
         print("ok two offer their state of keyframe %d, the third loads it and is in sync from frame %d on" % (keyframe, ran))
 
@@ -33,16 +33,16 @@ def tie(program, seed):
     with Match(program, seed) as m:
         ann, bob = m.client("ann", desync=HEAL), m.client("bob")
         for wrong, times in ((bob, 1), (ann, 2)):
-            m.until(lambda: all(c.lock and c.verdicts and in_sync(c, c.verdicts[-1][0]) and c.verdicts[-1][6] > 10 for c in (ann, bob)))
+            m.until(lambda: all(c.lock and c.verdicts and in_sync(c, c.verdicts[-1][0]) and c.verdicts[-1][7] > 10 for c in (ann, bob)))
             m.until(lambda after=ann.lock.ran: all(in_sync(c, after) for c in (ann, bob)))
             at = wrong.machine.differs_at = wrong.lock.ran + 2
             m.until(lambda: all(len(c.rewound) == times for c in (ann, bob)))
             (keyframe, ran), (same, ran_too) = ann.rewound[-1], bob.rewound[-1]
             parted = next(v for v in ann.verdicts if v[2] == 1 and v[0] >= keyframe)
-            assert keyframe == same == parted[6] and keyframe <= at, (keyframe, parted)
+            assert keyframe == same == parted[7] and keyframe <= at, (keyframe, parted)
             m.until(lambda: all(in_sync(c, max(ran, ran_too)) for c in (ann, bob)))
             assert not ann.gave and not bob.gave and not ann.healed and not bob.healed
-            assert all(c.verdicts[-1][5] == times and c.verdicts[-1][1] == 0 for c in (ann, bob)), ann.verdicts[-1]
+            assert all(c.verdicts[-1][6] == times and c.verdicts[-1][1] == 0 for c in (ann, bob)), ann.verdicts[-1]
             assert equal_at(ann, bob, max(ran, ran_too))
         print("ok one against one: both go back to their own state and run the frames again, whichever was wrong")
 

@@ -19,6 +19,18 @@ def swaps(client):
     return True
 
 
+def comes_by_swaps(m, ann):
+    """Bob begins at a keyframe with such a command. Which keyframe it is depends on the moment, so he may come again."""
+    for _ in range(6):
+        bob = m.client("bob")
+        m.until(lambda: swaps(ann) and seated(bob))
+        if any(kind == SWAP for _, kind, _ in bob.lock.frames[0][6]):
+            return bob
+        m.until(lambda: swaps(ann) and ann.lock.ran > bob.lock.begin + FPS * REPLAYED)  # that snapshot is too old then
+        m.leaves(bob)
+    raise AssertionError("no keyframe of a snapshot has a command of ann's")
+
+
 def late(program, seed):
     with Match(program, seed, "--catch-up", "1", journal=True) as m:
         ann = m.client("ann", players=1)
@@ -27,11 +39,9 @@ def late(program, seed):
         ann.say_command(PLACES, bytes([3]))
         ann.say_command(SET_OPTION, b"shade=light")
         m.until(lambda: ann.machine.options[b"shade"] == b"light")
-        bob = m.client("bob")
-        m.until(lambda: swaps(ann) and seated(bob))
-        assert any(kind == SWAP for _, kind, _ in bob.lock.frames[0][6]), bob.lock.frames[0][6]
+        bob = comes_by_swaps(m, ann)
         m.until(lambda: plays_past(bob, bob.lock.begin))
-        assert ann.gave[0][:2] == (bob.lock.begin, 0) and bob.healed == [(bob.lock.begin, bob.lock.begin)]
+        assert ann.gave[0][1] == 0 and ann.gave[-1][0] == bob.lock.begin and bob.healed == [(bob.lock.begin, bob.lock.begin)]
         assert bob.lock.begin > 30 and bob.machine.options == ann.machine.options
         m.until(lambda: bob.machine.plays == ann.machine.plays)
         m.until(lambda: equal_at(ann, bob, bob.lock.begin + 30))
@@ -46,6 +56,5 @@ def late(program, seed):
         m.until(lambda: equal_at(ann, cid, cid.lock.begin) and equal_at(bob, cid, cid.lock.begin))
         print("ok the next one begins with a snapshot that was given against the one before: %d bytes in place of %d" %
               (given[0][2], ann.gave[0][2]))
-        m.until(lambda: all(c.tags for c in m.clients))
         restart(m)
         print("ok clients that began with a snapshot show a relay that was restarted their frames from there on")

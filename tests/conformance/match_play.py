@@ -19,7 +19,7 @@ def play(program, seed):
         print("ok a wrong password is refused")
         bob = m.client("bob", password=password)
         m.until(lambda: all(c.lock and c.lock.ran >= 60 for c in (ann, bob)))
-        m.until(lambda: all(any(v[3] == 1 and v[2] == 0 for v in c.verdicts) for c in (ann, bob)))
+        m.until(lambda: all(any(v[4] == 1 and v[2] == 0 for v in c.verdicts) for c in (ann, bob)))
         assert all(v[2] == 0 for c in (ann, bob) for v in c.verdicts)
         assert bob.proved and not ann.proved
         print("ok two clients play %d frames, and their hashes are equal" % ann.lock.ran)
@@ -32,7 +32,7 @@ def play(program, seed):
         print("ok the lock: %d frames are made of the samples that §5 says" % judged)
         bob.machine.differs_at = bob.lock.ran + 2
         m.until(lambda: any(v[2] == 1 for v in ann.verdicts))
-        assert not ann.verdicts[-1][4], "one against one is no majority"
+        assert not ann.verdicts[-1][5], "one against one is no majority"
         print("ok a machine that differs is found by the verdict of frame %d" % ann.verdicts[-1][0])
 
 
@@ -42,9 +42,11 @@ def commands(m, ann, bob):
     keyframe = ann.machine.saved_at
     m.until(lambda: ann.lock.ran > keyframe + 20)
     bob.say_command(LOAD, struct.pack("<I", keyframe))
+    m.until(lambda: any("bob (2) wants the saved state" in n for n in ann.notices))
+    ann.say_command(LOAD, struct.pack("<I", keyframe))  # it shares the wish
     m.until(lambda: ann.machine.loaded == bob.machine.loaded == 1 and bob.machine.saved_at == keyframe)
     m.until(lambda have=ann.lock.ran: equal_at(ann, bob, have))
-    print("ok both load the state that both saved at keyframe %d" % keyframe)
+    print("ok both load the state that both saved at keyframe %d, as both wish" % keyframe)
     bob.say_command(PAUSE)
     m.until(lambda: ann.lock.paused and bob.lock.paused)
     stood = ann.lock.next
@@ -100,6 +102,12 @@ def journal(program, seed):
         m.until(lambda: all(c.lock and c.lock.ran >= 60 for c in (ann, bob)))
         restart(m)
         print("ok all return to the journal's room, and their digests are the relay's")
+        m.until(lambda: all(c.own for c in (ann, bob)))
+        before = ann.lock.next
+        restart(m, torn=300)
+        assert all(c.lost and c.lost[0] < before for c in (ann, bob)), (ann.lost, bob.lost)
+        assert equal_at(ann, bob, before)
+        print("ok the journal has lost its end: all go back to an own state of keyframe %d and on from there" % ann.lost[0])
 
 
 def strict(program, seed):

@@ -34,12 +34,12 @@ def doubted(m, ann, link):
 
 
 def one_datagram(m, link):
-    """The second new address sends one datagram, and no more."""
+    """The second new address sends one datagram, or the few of one turn, and no more."""
     link.roam()
     link.came.clear()
-    link.last = b""
+    link.last, link.sent_bytes = b"", 0
     m.until(lambda: link.last)
-    link.mute, sent = True, len(link.last)
+    link.mute, sent = True, link.sent_bytes
     m.until(lambda: link.came[True, UPDATE] and link.came[True, PATH])
     m.turn_for(0.5)
     link.mute = False

@@ -63,7 +63,7 @@ def differ(m, ann, cid):
         m.until(lambda: cid.state == "playing")
     assert any(v[2] == 1 for v in cid.verdicts) and not any(v[2] for v in ann.verdicts)
     m.until(lambda: in_sync(cid, cid.healed[0][1]))
-    assert cid.verdicts[-1][5] == failed + 1
+    assert cid.verdicts[-1][6] == failed + 1
     print("ok a watcher whose machine differs is told so alone, and healed from frame %d on" % cid.healed[0][1])
 
 

@@ -66,6 +66,11 @@ class Reader:
         need(not any(ord(c) < 0x20 or ord(c) == 0x7f for c in decoded))
         return text.hex()
 
+    def name(self, longest, shortest=0):
+        text = self.str(4 * longest, shortest)
+        need(len(bytes.fromhex(text).decode("utf-8")) <= longest)
+        return text
+
     def hex(self, n):
         return self.take(n).hex()
 
@@ -101,13 +106,13 @@ class Writer:
         self.out += text
 
 
-# --- section 3: inputs: [joypad, sticks, triggers, [dx, dy, buttons], touches, [x, y, buttons], keys] ------------
+# --- section 3: inputs: [joypad, sticks, triggers, [dx, dy, buttons], touches, [x, y, buttons], [all up, events]] -
 
-NEUTRAL = [0, [0, 0, 0, 0], [0, 0], [0, 0, 0], [[0, 0, 0], [0, 0, 0]], [0, 0, 0], []]
+NEUTRAL = [0, [0, 0, 0, 0], [0, 0], [0, 0, 0], [[0, 0, 0], [0, 0, 0]], [0, 0, 0], [0, []]]
 
 
 def remainder(i):
-    return [i[0], i[1], i[2], [0, 0, i[3][2]], i[4], i[5], []]
+    return [i[0], i[1], i[2], [0, 0, i[3][2]], i[4], i[5], [0, []]]
 
 
 def read_mouse(r):
@@ -118,14 +123,14 @@ def read_mouse(r):
 
 def read_key(r):
     code, v = r.u(2), r.var()
-    need(v // 2 <= 0x10ffff)
+    need(v // 2 <= 0x10ffff and code <= 343)
     return [code, v // 2, v & 1, r.var(65535)]
 
 
 def read_keys(r):
-    count = r.u(1)
-    need(1 <= count <= 4)
-    return [read_key(r) for _ in range(count)]
+    head = r.u(1)
+    need(head != 0 and head & 0x7f <= 4)
+    return [head >> 7, [read_key(r) for _ in range(head & 0x7f)]]
 
 
 GROUPS = [
@@ -173,8 +178,8 @@ def write_group(w, bit, v):
     elif bit == 5:
         w.s16(v[0]), w.s16(v[1]), w.var(v[2])
     else:
-        w.u(1, len(v))
-        for code, character, down, modifiers in v:
+        w.u(1, len(v[1]) + 0x80 * v[0])
+        for code, character, down, modifiers in v[1]:
             w.u(2, code), w.var(2 * character + down), w.var(modifiers)
 
 

@@ -84,7 +84,7 @@ def read_frames(r, first, count):
 def read_update(r, _seats):
     f = {"stamp": r.u(4)}
     flags = r.u(1)
-    need(flags & ~0x3f == 0 and flags & 0x0c != 0x0c)
+    need(flags & ~0x1f == 0 and flags & 0x0c != 0x0c)
     f["absent"], f["returning"], f["paused"] = flags >> 2 & 1, flags >> 3 & 1, flags >> 4 & 1
     f["echo"] = read_echo(r, flags)
     f["next_sample"] = r.var(2**32 - 1)
@@ -93,8 +93,6 @@ def read_update(r, _seats):
     f["first"] = first = r.var(NUMBER_MAX)
     count = r.var(256)
     f["due"] = r.svar() if flags & 2 else None
-    need(count or not flags & 0x20)
-    f["mark"] = r.take(8).hex() if flags & 0x20 else None
     f["frames"] = read_frames(r, first, count) if count else []
     r.end()
     return f
@@ -145,14 +143,12 @@ def write_update(f, rng):
     w = Writer()
     w.u(4, f["stamp"])
     w.u(1, (1 if f["echo"] else 0) + (0 if f["due"] is None else 2) + 4 * f["absent"] + 8 * f["returning"] +
-        16 * f["paused"] + (0 if f["mark"] is None else 32))
+        16 * f["paused"])
     if f["echo"]:
         w.u(4, f["echo"][0]), w.var(f["echo"][1])
     w.var(f["next_sample"]), w.u(1, f["waiting"]), w.u(1, f["away"]), w.var(f["first"]), w.var(len(f["frames"]))
     if f["due"] is not None:
         w.svar(f["due"])
-    if f["mark"] is not None:
-        w.hex(f["mark"])
     if f["frames"]:
         write_frames(w, f["frames"], rng)
     return bytes(w.out)
@@ -195,12 +191,6 @@ def read_piece(r):
     return [offset, total, rest]
 
 
-def read_ticket(r):
-    piece = read_piece(r)
-    need(1 <= piece[1] <= 16384)
-    return piece
-
-
 SNAPSHOT_MAX = 64 * 2**20
 
 
@@ -228,7 +218,7 @@ def read_ask(r):
 
 
 def read_offer(r):
-    offer = [r.u(4), r.u(4), r.u(1, 1), r.u(4, SNAPSHOT_MAX), r.u(4, SNAPSHOT_MAX), r.hex(32)]
+    offer = [r.u(4), r.u(4), r.u(1, 1), r.u(4, SNAPSHOT_MAX), r.u(4, SNAPSHOT_MAX), r.hex(32), r.hex(16)]
     need(offer[3] and offer[4] and offer[1] <= offer[0] and (offer[1] or not offer[0]))
     return offer
 
@@ -240,16 +230,6 @@ def read_history(r):
     return [first, read_frames(r, first, count)]
 
 
-def read_tags(r):
-    first, end, count = r.u(4), r.u(4), r.u(1, 64)
-    need(count >= 1)
-    return [first, end, [r.hex(16) for _ in range(count)]]
-
-
-def read_mark(r):
-    return [r.u(4), r.hex(8)]
-
-
 def write_piece(w, p):
     w.u(4, p[0]), w.u(4, p[1]), w.hex(p[2])
 
@@ -259,10 +239,6 @@ def write_history(w, h, rng):
     write_frames(w, h[1], rng)
 
 
-def write_tags(w, t):
-    w.u(4, t[0]), w.u(4, t[1]), w.u(1, len(t[2])), w.hex("".join(t[2]))
-
-
 def read_message(r, _seats):
     kind = r.u(1)
     m = [kind]
@@ -270,7 +246,7 @@ def read_message(r, _seats):
         m.append(r.u(2))
         if m[1] != VERSION:
             raise Version
-        m += [r.str(23, 1), r.str(23, 1), r.u(1, 8), read_params(r), read_facts(r), r.u(1, 251), r.u(1, 2), r.u(2), r.hex(32)]
+        m += [r.name(23, 1), r.name(23, 1), r.u(1, 8), read_params(r), read_facts(r), r.u(1, 251), r.u(1, 2), r.u(2), r.hex(32)]
         need(not m[7] & 4)
     elif kind == 2:
         m += [r.u(4), r.u(4)]
@@ -281,9 +257,9 @@ def read_message(r, _seats):
         m.append(read_facts(r))
     elif kind == 4:
         m.append(r.u(4))
-        has = r.u(1, 31)
-        need(not has & 24 or has & 2 and has & 24 != 24)
-        m += [r.u(8) if has >> bit & 1 else None for bit in range(3)] + [has >> 3]
+        has = r.u(1, 127)
+        need(not has & 112 or has & 2 and has & 112 in (16, 32, 64))
+        m += [r.u(4)] + [r.u(2 if bit == 3 else 8) if has >> bit & 1 else None for bit in range(4)] + [has >> 4]
     elif kind in (5, 17, 22):
         m += [r.u(1), r.str(479)]
     elif kind == 6:
@@ -294,13 +270,10 @@ def read_message(r, _seats):
     elif kind == 7:
         m += [r.u(1, 1), r.hex(32), r.hex(16)]
     elif kind == 8:
-        m += [r.str(23, 1), r.hex(16), r.hex(32), r.hex(64)]
-        flags = r.u(1, 3)
-        m += [flags & 1, flags >> 1, r.u(4), r.u(4), r.u(4), r.hex(16), read_facts(r), r.u(1, 2)]
-        need(m[8] <= m[7] and (not m[5] or m[7] == m[9] == 0))
-    elif kind == 10:
-        m.append(r.u(1, 5))
-        m += [read_ticket, read_piece, read_history, read_tags, lambda _: [], read_mark][m[1]](r)
+        m += [r.name(23, 1), r.hex(16), r.hex(32), r.hex(64)]
+        m += [r.u(1, 1), r.u(4), r.u(4), r.u(4), r.hex(16), r.hex(16)]
+        m += [[[r.u(4), r.hex(16)] for _ in range(r.u(1, 8))], read_facts(r), r.u(1, 2)]
+        need(m[7] <= m[6] and (not m[5] or m[6] == m[8] == len(m[11]) == 0))
     elif kind == 11:
         m += read_state(r)
     elif kind == 12:
@@ -314,32 +287,31 @@ def read_message(r, _seats):
         need(m[2] <= 15 or (m[2] == 255 and m[3] == m[4] == 0))
     elif kind == 18:
         m += [r.u(1, 8), r.u(1, 8), r.u(1, 7), r.u(1)]
-        m.append([[r.u(1, 15), r.u(1), r.u(1, 6), r.u(1, 1), r.str(23)] for _ in range(r.u(1, 16))])
+        m.append([[r.u(1, 15), r.u(1), r.u(1, 6), r.u(1, 1), r.name(23)] for _ in range(r.u(1, 16))])
         m += [r.u(2), r.u(2, 300)]
-        m.append([[r.u(1), r.u(1, 1), r.str(23)] for _ in range(r.u(1, 16))])
+        m.append([[r.u(1), r.u(1, 1), r.name(23)] for _ in range(r.u(1, 16))])
         need(all(client <= 15 or client == 255 for client in [m[4]] + [q[0] for q in m[8]]))
     elif kind == 19:
         m += [r.u(8), r.u(4)]
     elif kind == 21:
-        m += [r.u(4), r.u(4), r.u(1, 3), r.u(1, 1), r.u(2), r.u(2), r.u(4)]
+        m += [r.u(4), r.u(4), r.u(1, 2), r.u(1, 127), r.u(1, 1), r.u(2), r.u(2), r.u(4)]
     elif kind == 23:
         m += [r.u(1, 1), r.hex(16), r.hex(32)]
     elif kind == 24:
         m.append(r.hex(16))
     elif kind == 25:
         m += read_history(r)
-    elif kind == 26:
-        m += read_tags(r)
-    elif kind == 27:
-        m += read_ticket(r)
-    elif kind == 28:
-        m += [r.u(1, 3), r.u(4)]
     elif kind == 29:
         m += read_ask(r)
     elif kind == 30:
         m += read_offer(r)
     elif kind == 33:
-        m.append(r.u(4))
+        m += [r.u(4), r.u(1, 1)]
+    elif kind == 34:
+        m.append(r.u(2))
+    elif kind == 14:
+        m += [r.u(1, 1), r.u(2), r.u(1, 4), r.u(8), r.u(8), r.str(47)]
+        need(not m[1] or (m[2] == 0 and m[6] and m[3] in (1, 2)))
     elif kind == 32:
         m += [r.u(1, 15), r.u(1)]
     else:
@@ -362,10 +334,10 @@ def write_message(m, rng):
     elif kind == 3:
         write_facts(w, m[1])
     elif kind == 4:
-        w.u(4, m[1]), w.u(1, sum(1 << bit for bit in range(3) if m[2 + bit] is not None) | m[5] << 3)
-        for value in m[2:5]:
+        w.u(4, m[1]), w.u(1, sum(1 << bit for bit in range(4) if m[3 + bit] is not None) | m[7] << 4), w.u(4, m[2])
+        for at, value in enumerate(m[3:7]):
             if value is not None:
-                w.u(8, value)
+                w.u(2 if at == 3 else 8, value)
     elif kind in (5, 17, 22):
         w.u(1, m[1]), w.str(m[2])
     elif kind == 6:
@@ -386,30 +358,19 @@ def write_message(m, rng):
     elif kind == 20:
         w.u(1, m[1])
     elif kind == 21:
-        w.u(4, m[1]), w.u(4, m[2]), w.u(1, m[3]), w.u(1, m[4]), w.u(2, m[5]), w.u(2, m[6]), w.u(4, m[7])
+        w.u(4, m[1]), w.u(4, m[2]), w.u(1, m[3]), w.u(1, m[4]), w.u(1, m[5]), w.u(2, m[6]), w.u(2, m[7]), w.u(4, m[8])
     elif kind in (7, 23):
         w.u(1, m[1]), w.hex(m[2]), w.hex(m[3])
     elif kind == 8:
-        w.str(m[1]), w.hex(m[2]), w.hex(m[3]), w.hex(m[4]), w.u(1, m[5] + 2 * m[6]), w.u(4, m[7]), w.u(4, m[8]), w.u(4, m[9])
-        w.hex(m[10]), write_facts(w, m[11]), w.u(1, m[12])
-    elif kind == 10:
-        w.u(1, m[1])
-        if m[1] == 2:
-            write_history(w, m[2:], rng)
-        elif m[1] == 5:
-            w.u(4, m[2]), w.hex(m[3])
-        elif m[1] < 4:
-            [write_piece, write_piece, None, write_tags][m[1]](w, m[2:])
+        w.str(m[1]), w.hex(m[2]), w.hex(m[3]), w.hex(m[4]), w.u(1, m[5]), w.u(4, m[6]), w.u(4, m[7]), w.u(4, m[8])
+        w.hex(m[9]), w.hex(m[10]), w.u(1, len(m[11]))
+        for intervals, digest in m[11]:
+            w.u(4, intervals), w.hex(digest)
+        write_facts(w, m[12]), w.u(1, m[13])
     elif kind == 24:
         w.hex(m[1])
     elif kind == 25:
         write_history(w, m[1:], rng)
-    elif kind == 26:
-        write_tags(w, m[1:])
-    elif kind == 27:
-        write_piece(w, m[1:])
-    elif kind == 28:
-        w.u(1, m[1]), w.u(4, m[2])
     elif kind == 11:
         w.u(4, m[1]), w.u(1, m[2]), w.u(4, m[3]), w.hex(m[4])
     elif kind == 12:
@@ -423,9 +384,13 @@ def write_message(m, rng):
         if m[2]:
             w.u(4, m[3]), w.hex(m[4])
     elif kind == 30:
-        w.u(4, m[1]), w.u(4, m[2]), w.u(1, m[3]), w.u(4, m[4]), w.u(4, m[5]), w.hex(m[6])
+        w.u(4, m[1]), w.u(4, m[2]), w.u(1, m[3]), w.u(4, m[4]), w.u(4, m[5]), w.hex(m[6]), w.hex(m[7])
     elif kind == 33:
-        w.u(4, m[1])
+        w.u(4, m[1]), w.u(1, m[2])
+    elif kind == 34:
+        w.u(2, m[1])
+    elif kind == 14:
+        w.u(1, m[1]), w.u(2, m[2]), w.u(1, m[3]), w.u(8, m[4]), w.u(8, m[5]), w.str(m[6])
     elif kind == 32:
         w.u(1, m[1]), w.u(1, m[2])
     return bytes(w.out)
@@ -448,11 +413,11 @@ def read_room(text):
         else:
             need(byte in PLAIN)
         out.append(byte)
-    need(1 <= len(out) <= 23)
     try:
         decoded = out.decode("utf-8")
     except UnicodeDecodeError:
         raise Malformed from None
+    need(1 <= len(decoded) <= 23)
     need(not any(ord(c) < 0x20 or ord(c) == 0x7f for c in decoded))
     return out.hex()
 

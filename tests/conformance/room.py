@@ -2,7 +2,6 @@
 import hashlib
 import struct
 
-import bring
 import curves
 import packing
 from link import CTRL, Link
@@ -27,10 +26,11 @@ def facts(pairs):
     return [[text(key), text(value)] for key, value in pairs]
 
 
-def alone(frame):
-    """A frame as UPDATE with count 1 codes it, from `offset` on."""
+def coded(frames):
+    """As UPDATE codes them, from `offset` on."""
     w = Writer()
-    write_frames(w, [frame], LONGEST)
+    if frames:
+        write_frames(w, frames, LONGEST)
     return bytes(w.out)
 
 
@@ -49,11 +49,11 @@ class Client:
         """Nothing is left but the seat's key and the token."""
         self.state, self.proved, self.refused, self.welcome = "connecting", None, None, None
         self.lock, self.machine, self.start, self.uploaded = None, None, b"", False
-        self.tags, self.verdicts, self.notices, self.roster, self.hashes = [], [], [], None, {}
-        self.ticket, self.ticket_parts = None, b""
+        self.verdicts, self.notices, self.roster, self.hashes = [], [], None, {}
+        self.behind = 0, bytes(16)  # the intervals before the first frame, and their digest
         self.bare, self.kept, self.offer, self.packed, self.unloaded, self.waits = None, {}, None, b"", None, False  # waits: for a snapshot to begin with
-        self.own, self.rewind, self.rewound = {}, None, []  # own: states before marked keyframes
-        self.log, self.gave, self.healed, self.wants = [], [], [], []
+        self.own, self.rewind, self.rewound, self.lost = {}, None, [], []  # own: states before marked keyframes
+        self.log, self.gave, self.healed = [], [], []
 
     # --- one turn ---
 
@@ -108,18 +108,26 @@ class Client:
         """§7, Kept seats"""
         signature = curves.ed25519_sign(self.seat_seed, b"keylock return" + self.link.session.binding + self.token)
         fresh = int(self.lock is None or self.waits)
-        can_bring = have = first = tags = 0
-        digest = bytes(16)
+        have = first = intervals = 0
+        digest = part = bytes(16)
+        states = []
         if not fresh:
             self.lock.lose_session()
-            have, first, can_bring = self.lock.next, self.lock.begin, int(self.ticket is not None)
-            self.tags = [t for t in self.tags if t[1] <= have]
-            tags, end, digest = self.tags[-1] if self.tags else (0, 0, bytes(16))
-            own = self.lock.frames[max(end - self.lock.begin, 0):]
-            digest = blake(128, digest + b"".join(alone(f) for f in own))
+            have, first = self.lock.next, self.lock.begin
+            intervals, digest, part = self.described(have)
+            states = [self.described(keyframe)[:2] for keyframe in sorted(self.own)]
         self.before, self.state = self.state if not fresh and self.state != "returning" else "waiting", "returning"
         self.say(8, text(self.wish["room"]), self.token.hex(), curves.ed25519_public(self.seat_seed).hex(), signature.hex(),
-                 fresh, can_bring, have, first, tags, digest.hex(), facts(self.facts), self.wish.get("consent", 2))
+                 fresh, have, first, intervals, digest.hex(), part.hex(), [[i, d.hex()] for i, d in states], facts(self.facts), self.wish.get("consent", 2))
+
+    def described(self, end):
+        """§9, Digests: of the frames below `end`"""
+        intervals, digest = self.behind
+        link = lambda frames: blake(128, digest + bytes.fromhex(self.room_id) + struct.pack("<I", intervals) + coded(frames))
+        left = self.lock.frames[:end - self.lock.begin]
+        while left and len(left) >= left[0][2]:
+            digest, left, intervals = link(left[:left[0][2]]), left[left[0][2]:], intervals + 1
+        return intervals, digest, link(left)
 
     def on_23(self, task, _salt, share):  # DOOR
         if task == 1:
@@ -170,7 +178,7 @@ class Client:
             return
         if self.state == "playing":
             self.lock.forget(0)
-            self.tags, self.offer, self.unloaded, self.waits = [], None, None, False
+            self.behind, self.offer, self.unloaded, self.waits = (0, bytes(16)), None, None, False
         self.length, self.state = length, "fetching"
         if not self.uploaded:
             self.start = b""
@@ -194,22 +202,13 @@ class Client:
             assert first <= self.lock.next, "HISTORY has no gap"
             self.lock.take_frames(frames)
 
-    def on_26(self, first, end, tags):  # TAGS
-        if end >= self.lock.begin:
-            self.tags.append((first + len(tags), end, bytes.fromhex(tags[-1])))
-
-    def on_27(self, offset, total, piece):  # TICKET
-        self.ticket_parts = bytes.fromhex(piece) if offset == 0 else self.ticket_parts + bytes.fromhex(piece)
-        if len(self.ticket_parts) == total:
-            self.ticket = self.ticket_parts
-
     def run(self, f):
         number, marked, commands = f[0], f[4], f[6]
         self.state = "playing"
         begins = self.offer and self.offer[0] == number and self.offer[2]
         if marked and not begins:
             self.hashes[number - 1] = self.machine.hashes()
-            self.say(4, number - 1, *self.hashes[number - 1], None, 0)
+            self.say(4, number - 1, self.machine.layout(), *self.hashes[number - 1], None, None, 0)
             self.keep_own(number)
         self.run_commands(number, commands, begins)
         self.machine.run(f)
@@ -224,32 +223,34 @@ class Client:
             elif self.machine.command(keyframe, kind, bytes.fromhex(data)) == "saved":
                 self.say_command(9, struct.pack("<IBQ", keyframe, 1, self.machine.hashes()[0]))
 
-    def on_28(self, parts, first):  # WANT
-        for part in bring.brought(self, parts, first):
-            self.say(10, *part)
-        self.wants.append((parts, first))
-
     # --- hashes, snapshots, healing ---
 
     def on_21(self, *verdict):  # VERDICT
         self.verdicts.append(verdict)
-        needed = max((k for k in self.own if k <= verdict[6]), default=0)
-        self.own = {k: v for k, v in self.own.items() if k >= needed}
+        agreed = sorted(k for k in self.own if k <= verdict[7])
+        for keyframe in agreed[:-4]:  # the newest is needed; three older ones, should the relay lose frames
+            del self.own[keyframe]
 
     def keep_own(self, keyframe):
         """Before its commands. The newest makes place."""
-        if len(self.own) > 3:
+        if len(self.own) > 7:
             del self.own[max(self.own)]
         self.own[keyframe] = self.machine.serialize(keyframe)
 
-    def on_33(self, keyframe):  # REWIND
-        self.rewind = keyframe
+    def on_34(self, disk):  # CHECK; the machine has no disks
+        self.say(14, 0, disk, 3, 0, 0, "")
+
+    def on_33(self, keyframe, lost):  # REWIND
+        self.rewind = (keyframe, lost)
+        if lost:
+            self.lost.append(keyframe)
+            self.lock.cut(keyframe)
 
     def go_back(self):
         """REWIND: to the newest own state up to that keyframe."""
         if self.rewind is None:
             return
-        keyframe, self.rewind = self.rewind, None
+        (keyframe, lost), self.rewind = self.rewind, None
         at = max((k for k in self.own if k <= keyframe), default=None)
         if at is not None:
             self.own = {k: v for k, v in self.own.items() if k <= at}
@@ -262,7 +263,8 @@ class Client:
                 self.run_commands(number, f[6], False)
                 self.machine.run(f)
         self.say(13, keyframe, self.lock.ran, 2 if at is None else 0)
-        self.rewound.append((keyframe, self.lock.ran))
+        if not lost:
+            self.rewound.append((keyframe, self.lock.ran))
 
     def on_22(self, _code, words):  # NOTICE
         self.notices.append(bytes.fromhex(words).decode())
@@ -284,11 +286,11 @@ class Client:
             self.say(12, keyframe, against, at, len(packed), packed[at:at + 4000].hex())
         self.gave.append((keyframe, against, len(packed)))
 
-    def on_30(self, keyframe, interval, begin, length, packed, digest):  # OFFER
+    def on_30(self, keyframe, interval, begin, length, packed, digest, before):  # OFFER
         self.offer, self.packed, self.unloaded = (keyframe, packed, begin, length, digest), b"", None
         if begin:
             self.lock.forget(keyframe, interval)
-            self.tags, self.waits, self.state = [], True, "playing"
+            self.behind, self.waits, self.state = (interval, bytes.fromhex(before)), True, "playing"
 
     def on_31(self, keyframe, offset, total, piece):  # SNAPSHOT
         if not self.offer or keyframe != self.offer[0]:

@@ -2,7 +2,7 @@
 """session.py SESSION_PEER [SEED] - both ends of a session, written from net/PROTOCOL.md §2, §8 and §9 and held against the C code.
 
 Handshakes with a relay and with a client of the C code, in every cipher that Python has here; sealed datagrams both
-ways; each damaged one is dropped; then tags, tickets, tokens, doors and returns. AES-256-GCM is left to
+ways; each damaged one is dropped; then digests, tokens, doors and returns. AES-256-GCM is left to
 tests/unit/test_seal.c, which has vectors of another library.
 """
 import base64
@@ -230,22 +230,11 @@ def play_door(peer, rng, same):
 
 def play_papers(program, rng):
     peer = Peer(program, "papers")
-    secret, room, tag = rng.randbytes(32), rng.randbytes(16), bytes(16)
+    room, digest = rng.randbytes(16), bytes(16)
     for i in range(8):
-        frames, keyframe = rng.randbytes(rng.randrange(900)), rng.randrange(2**32)
-        text = tag + room + struct.pack("<II", i, keyframe) + frames
-        before, tag = tag, blake(128, text, blake(256, b"keylock tag" + room, secret))
-        assert peer.ask("tag", secret, room, before, i, keyframe, frames) == [["tag", tag.hex()]]
-        end = rng.randrange(2**32)
-        text = before + room + struct.pack("<III", i, keyframe, end) + frames
-        mark = blake(128, text, blake(256, b"keylock mark" + room, secret))[:8]
-        assert peer.ask("mark", secret, room, before, i, keyframe, end, frames) == [["mark", mark.hex()]]
-    for size in (0, 1, 100, 3000):
-        nonce, body = rng.randbytes(24), rng.randbytes(size)
-        key = curves.hchacha20(blake(256, b"keylock ticket", secret), nonce[:16])
-        ticket = nonce + curves.chacha_seal(key, bytes(4) + nonce[16:], body, b"")
-        assert peer.ask("ticket", secret, ticket) == [["body", body.hex() or "-"]]
-        assert peer.ask("ticket", secret, flip(ticket, rng.randrange(8 * len(ticket)))) == [["malformed"]]
+        frames = rng.randbytes(rng.randrange(900))
+        before, digest = digest, blake(128, digest + room + struct.pack("<I", i) + frames)
+        assert peer.ask("digest", room, before, i, frames) == [["digest", digest.hex()]]
     for _ in range(4):
         seed, binding, token = rng.randbytes(32), rng.randbytes(32), rng.randbytes(16)
         public = curves.ed25519_public(seed)
@@ -305,7 +294,7 @@ def main():
         play_relay(program, rng, offers, cipher)
     print("ok handshake and datagrams, Python as the relay: 2 sessions seed=%d" % seed)
     play_papers(program, rng)
-    print("ok tags, tickets, tokens, returns, doors seed=%d" % seed)
+    print("ok digests, tokens, returns, doors seed=%d" % seed)
     play_enet(program, rng)
     print("ok ENet's CONNECT is the table's, and the filter drops what §8 says seed=%d" % seed)
 

@@ -7,9 +7,7 @@
  *                     BINDING", "refused CODE VERSION", or nothing
  *   seal KIND HEX     "out HEX"
  *   session_peer papers                 takes lines, and answers them in the same way:
- *   tag SECRET ROOM BEFORE I K BYTES        "tag HEX"
- *   mark SECRET ROOM BEFORE I K END BYTES   "mark HEX"
- *   ticket SECRET HEX                       "body HEX" or "malformed"
+ *   digest ROOM BEFORE I BYTES              "digest HEX"
  *   token HEX                               "hash HEX"
  *   door SECRET BINDING                     "share HEX"; the next line is "share HEX" of the other end:
  *                                           "own MAC" and "expected MAC"
@@ -22,11 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/session/digest.h"
 #include "net/session/door.h"
 #include "net/session/handshake.h"
 #include "net/session/seat.h"
-#include "net/session/tag.h"
-#include "net/session/ticket.h"
 #include "net/transport/enet_common.h"
 #include "net/transport/enet_seal.h"
 #include "net/transport/udp_filter.h"
@@ -147,39 +144,13 @@ static void session(void) {
 
 /* --- papers --- */
 
-static void do_tag(void) {
-    uint8_t secret[32], room[16], before[16], key[32], out[16];
-    struct kl_tag t;
-    exactly(word(), secret, 32), exactly(word(), room, 16), exactly(word(), before, 16);
-    uint32_t i = (uint32_t)strtoul(word(), NULL, 10), k = (uint32_t)strtoul(word(), NULL, 10);
-    kl_tag_key(secret, room, key);
-    kl_tag_begin(&t, key, before, room, i, k);
-    kl_tag_add(&t, bytes, parse(word(), bytes, sizeof bytes));
-    kl_tag_end(&t, out);
-    show("tag", out, sizeof out);
-}
-
-static void do_mark(void) {
-    uint8_t secret[32], room[16], before[16], key[32], out[KL_MARK];
-    struct kl_mark_of of = {.key = key, .before = before, .room_id = room};
-    exactly(word(), secret, 32), exactly(word(), room, 16), exactly(word(), before, 16);
-    of.interval = (uint32_t)strtoul(word(), NULL, 10);
-    of.keyframe = (uint32_t)strtoul(word(), NULL, 10);
-    of.end = (uint32_t)strtoul(word(), NULL, 10);
-    kl_mark_key(secret, room, key);
-    kl_mark_make(&of, bytes, parse(word(), bytes, sizeof bytes), out);
-    show("mark", out, sizeof out);
-}
-
-static void do_ticket(void) {
-    static uint8_t body[sizeof bytes];
-    uint8_t secret[32];
-    exactly(word(), secret, 32);
-    int n = kl_ticket_open(secret, bytes, parse(word(), bytes, sizeof bytes), body);
-    if (n < 0)
-        puts("malformed");
-    else
-        show("body", body, (size_t)n);
+static void do_digest(void) {
+    struct kl_digest d = {0};
+    uint8_t room[16];
+    exactly(word(), room, 16), exactly(word(), d.digest, 16);
+    d.intervals = (uint32_t)strtoul(word(), NULL, 10);
+    kl_digest_next(&d, room, bytes, parse(word(), bytes, sizeof bytes), 0);
+    show("digest", d.digest, sizeof d.digest);
 }
 
 static void do_token(void) {
@@ -255,8 +226,8 @@ static void papers(void) {
     static const struct {
         const char *word;
         void (*run)(void);
-    } table[] = {{"tag", do_tag},   {"mark", do_mark},     {"ticket", do_ticket},   {"token", do_token},
-                 {"door", do_door}, {"return", do_return}, {"connect", do_connect}, {"filter", do_filter}};
+    } table[] = {{"digest", do_digest}, {"token", do_token},     {"door", do_door},
+                 {"return", do_return}, {"connect", do_connect}, {"filter", do_filter}};
     while (fgets(line, sizeof line, stdin)) {
         const char *what = strtok(line, " \n");
         for (size_t i = 0; what && i < sizeof table / sizeof *table; i++)

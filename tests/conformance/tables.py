@@ -13,7 +13,7 @@ from protocol import read_frames
 PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../net/PROTOCOL.md")
 
 
-SAFE = {"__builtins__": {}, "len": len, "max": max, "sum": sum, "any": any}  # that conditions use
+SAFE = {"__builtins__": {}, "len": len, "max": max, "sum": sum, "any": any, "zip": zip}  # that conditions use
 
 
 class Refused(Malformed):
@@ -125,7 +125,7 @@ class Walk:
         start = self.r.at
         low, high = field.limits(known)
         value = self.read(table, field, known)
-        measure = len(value) if field.kind.startswith(("rest", "str")) else value
+        measure = len(value) if field.kind.startswith(("rest", "str", "name")) else value
         self.leaves.append(Leaf(table, field, start, self.r.at, low, high))
         if isinstance(measure, bytes):
             if low == 0 and any(measure) or field.exact not in (None, measure):
@@ -149,9 +149,15 @@ class Walk:
         self.r.at = start
         return bytes.fromhex(self.r.str(high, low))
 
+    def name(self, low, high):
+        text = self.text(low, 4 * high)
+        if len(text.decode("utf-8")) > high:
+            raise Refused("name", False, "")
+        return text
+
     def read(self, table, field, known):
         kind, r = field.kind, self.r
-        span = re.fullmatch(r"(rest|str) (\d+)\.\.(\d+)", kind)
+        span = re.fullmatch(r"(rest|str|name) (\d+)\.\.(\d+)", kind)
         if re.fullmatch(r"u(8|16|32|64)", kind):
             return r.u(int(kind[1:]) // 8)
         if kind in ("U16", "U32"):
@@ -166,9 +172,9 @@ class Walk:
             return read_frames(r, known["first"], known["count"])
         if kind.startswith("stream of "):
             return read_stream(r, known[kind[10:]])
-        if span and span[1] == "str":
+        if span and span[1] != "rest":
             try:
-                return self.text(int(span[2]), int(span[3]))
+                return (self.text if span[1] == "str" else self.name)(int(span[2]), int(span[3]))
             except Refused as short_or_long:
                 raise Refused(table.name, field.name, "low" if short_or_long.rule[1] else "high") from None
         if span:
@@ -223,7 +229,7 @@ def rules(tables):
     for table in set(tables.values()):
         out |= {(table.name, condition) for condition in table.also}
         for field in table.fields:
-            span = re.fullmatch(r"(rest|str) (\d+)\.\.(\d+)", field.kind)
+            span = re.fullmatch(r"(rest|str|name) (\d+)\.\.(\d+)", field.kind)
             low, high = (span[2], span[3]) if span else (field.low, field.high)
             width = re.fullmatch(r"u(\d+)", field.kind)
             if low and low != "0" and field.name != "version" and not (field.kind.startswith("bytes")):
@@ -250,11 +256,11 @@ def violations(w, data):
 
 def wrong_forms(leaf, data):
     head, tail, kind = data[:leaf.start], data[leaf.end:], leaf.field.kind
-    span = re.fullmatch(r"(rest|str) (\d+)\.\.(\d+)", kind)
+    span = re.fullmatch(r"(rest|str|name) (\d+)\.\.(\d+)", kind)
     if span:
         lengths = ([int(span[2]) - 1] if span[2] != "0" else []) + [int(span[3]) + 1]
         for length in lengths:
-            yield head + (varint(length) if span[1] == "str" else b"") + b"a" * length + tail
+            yield head + (b"" if span[1] == "rest" else varint(length)) + b"a" * length + tail
     elif leaf.field.bits is not None:
         yield from (head + bytes([1 << bit]) + tail for bit in range(8) if not leaf.field.bits >> bit & 1)
     elif leaf.field.exact:

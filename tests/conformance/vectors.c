@@ -15,6 +15,7 @@
 #include "net/engine/lock_wire.h"
 #include "net/engine/msg.h"
 #include "net/platform/output.h"
+#include "tests/lib/any_message.h"
 
 static void vector(const char *what, unsigned seats, const uint8_t *b, size_t len) {
     if (len == 0) abort();
@@ -36,8 +37,9 @@ static struct kl_input input_at(uint32_t n) {
     in.gun_buttons = n / 7 * 0x12345 & 0xfffff;
     in.touch[n & 1] = (struct kl_touch){(int16_t)(n / 8), -5, n % 8 > 3};
     in.key_count = (uint8_t)(n % 5 == 4 ? 1 + n % KL_KEYS : 0);
+    in.all_up = n % 10 > 7;
     for (unsigned i = 0; i < in.key_count; i++)
-        in.key[i] = (struct kl_key){(uint16_t)(n * 77 + i), (uint16_t)(n * 13),
+        in.key[i] = (struct kl_key){(uint16_t)((n * 77 + i) % KL_KEY_CODES), (uint16_t)(n * 13),
                                     (n % 2 ? 0x10ffff - n : 0) & KL_UTF32, i % 2};
     return in;
 }
@@ -124,8 +126,6 @@ static void update_vectors(void) {
                                   .paused = count % 3 == 1,
                                   .has_schedule = count % 2,
                                   .due_us = (int64_t)first * 100000 - 5000000,
-                                  .has_mark = count % 2,
-                                  .mark = {1, (uint8_t)first, 3, 4, 5, 6, 7, (uint8_t)count},
                                   .first = first,
                                   .count = count};
             struct kl_frames_from from = {ring, KL_KEPT_FRAMES, commands, KL_COMMAND_SETS, NULL};
@@ -145,197 +145,29 @@ static void count_up(uint8_t *out, size_t len, uint8_t from) {
         out[i] = (uint8_t)(from * 40 + i);
 }
 
-static void seat_messages(void) {
-    static struct kl_msg m;
-    for (unsigned n = 0; n < 3; n++) {
-        m = (struct kl_msg){
-            .kind = KL_MSG_RETURN,
-            .back = {.room = "arcade", .fresh = n == 0, .can_bring = n == 1, .consent = (uint8_t)n}};
-        count_up(m.back.token, sizeof m.back.token, 1);
-        count_up(m.back.seat_key, sizeof m.back.seat_key, 2);
-        count_up(m.back.signature, sizeof m.back.signature, 3);
-        if (n) count_up(m.back.digest, sizeof m.back.digest, 4);
-        if (n) m.back.have = 70000, m.back.first = n == 2 ? 70000 : 0, m.back.tags = 9000;
-        if (n == 0) kl_facts_add(&m.back.facts, "core", "nestopia 1.52");
-        message(&m);
-    }
-    for (uint8_t what = 0; what < 2; what++) {
-        m = (struct kl_msg){.kind = KL_MSG_DOOR, .door.what = what};
-        count_up(m.door.salt, sizeof m.door.salt, 4);
-        if (what == KL_PROVE) count_up(m.door.share, sizeof m.door.share, 5);
-        message(&m);
-        m = (struct kl_msg){.kind = KL_MSG_PROVE, .prove.what = what};
-        count_up(m.prove.share, sizeof m.prove.share, 1);
-        if (what == KL_PROVE) count_up(m.prove.mac, sizeof m.prove.mac, 2);
-        message(&m);
-    }
-    m = (struct kl_msg){.kind = KL_MSG_PROVED};
-    count_up(m.proved.mac, sizeof m.proved.mac, 3);
-    message(&m);
-}
-
 static void put_piece(struct kl_past *p, uint32_t first) {
     struct kl_frames_from from = {ring, KL_KEPT_FRAMES, commands, KL_COMMAND_SETS, NULL};
     uint32_t count;
     p->len = (uint16_t)kl_piece_write(&from, first, KL_PIECE_FRAMES, p->bytes, sizeof p->bytes, &count);
 }
 
-static void bulk_messages(void) {
+static void history_messages(void) {
     static struct kl_msg m;
     for (uint32_t first = 0; first < 200; first += 60) {
         m = (struct kl_msg){.kind = KL_MSG_HISTORY};
         put_piece(&m.past, first);
         message(&m);
     }
-    m = (struct kl_msg){.kind = KL_MSG_TAGS, .tags = {.first = 9000, .end_frame = 70010, .count = 2}};
-    count_up(m.tags.tag[1], KL_TAG_BYTES, 1);
-    message(&m);
-    m = (struct kl_msg){.kind = KL_MSG_TICKET,
-                        .piece = {.offset = 4, .total = 10, .len = 6, .bytes = "sealed"}};
-    message(&m);
-    for (uint8_t what = KL_BRING_TICKET; what <= KL_BRING_START; what++) {
-        m = (struct kl_msg){.kind = KL_MSG_BRING, .bring.what = what};
-        m.bring.piece = (struct kl_piece){.offset = 4, .total = 10, .len = 6, .bytes = "pieces"};
-        message(&m);
-    }
-    m.bring.piece = (struct kl_piece){0};
-    message(&m);
-    m.bring.what = KL_BRING_HISTORY;
-    put_piece(&m.bring.past, 40);
-    message(&m);
-    m.bring.what = KL_BRING_TAGS;
-    m.bring.tags = (struct kl_tags){.first = 1, .end_frame = 5, .count = KL_TAGS_MAX};
-    message(&m);
-    m.bring.what = KL_BRING_MARK;
-    m.bring.mark = (struct kl_mark){.end = UINT32_MAX, .mark = {8, 7, 6, 5, 4, 3, 2, 1}};
-    message(&m);
-    m.bring.what = KL_BRING_END;
-    message(&m);
-    m = (struct kl_msg){.kind = KL_MSG_WANT, .want = {3, 70000}};
-    message(&m);
 }
 
-static void snapshot_messages(void) {
-    static struct kl_msg m;
-    m = (struct kl_msg){.kind = KL_MSG_STATE, .state = {.keyframe = 606}};
-    message(&m);
-    m.state = (struct kl_state_said){.keyframe = 607, .bytes = KL_SNAPSHOT_MAX, .has = true};
-    count_up(m.state.hash, sizeof m.state.hash, 4);
-    message(&m);
-    for (uint8_t kind = KL_MSG_GIVE; kind; kind = kind == KL_MSG_GIVE ? KL_MSG_SNAPSHOT : 0) {
-        m = (struct kl_msg){.kind = kind,
-                            .shot = {600, {.total = 4004, .len = KL_BULK_MAX, .bytes = {1, 2}}}};
-        message(&m);
-        m.shot.piece = (struct kl_piece){.offset = KL_SNAPSHOT_MAX - 3, .total = KL_SNAPSHOT_MAX, .len = 3};
-        m.shot.based = kind == KL_MSG_GIVE;
-        message(&m);
-    }
-    for (uint8_t how = 0; how <= KL_HEALED_NOT; how++) {
-        m = (struct kl_msg){.kind = KL_MSG_HEALED, .healed = {600, 660, how}};
-        message(&m);
-    }
-    m = (struct kl_msg){.kind = KL_MSG_ASK, .ask = {600}};
-    message(&m);
-    m.ask = (struct kl_ask){600, true, 540, {0}};
-    count_up(m.ask.hash, sizeof m.ask.hash, 5);
-    message(&m);
-    m = (struct kl_msg){.kind = KL_MSG_OFFER, .offer = {600, 100, 20000, 1500, true, {9}}};
-    message(&m);
-}
-
-static const struct kl_params params = {KL_POLICY_BOUNDED, true, true, 8, 30, 12, 250, 60, 60098800, true,
-                                        KL_DESYNC_IGNORE};
-
-static void joining_messages(void) {
-    static struct kl_msg m;
-    m = (struct kl_msg){.kind = KL_MSG_HELLO,
-                        .hello = {.version = KL_PROTOCOL_VERSION,
-                                  .name = "Zo\xc3\xab",
-                                  .room = "arcade",
-                                  .seats_wanted = 2,
-                                  .params = params}};
-    message(&m);
-    m.hello.door = KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LET_GO;
-    m.hello.consent = KL_CONSENT_ROOM;
-    m.hello.seat_time_s = 300;
-    count_up(m.hello.seat_key, sizeof m.hello.seat_key, 1);
-    kl_facts_add(&m.hello.facts, "core", "nestopia 1.52");
-    kl_facts_add(&m.hello.facts, "content", "xxh3 0123 (\xe2\x82\xac.nes)");
-    m.hello.params = (struct kl_params){.players = 1, .fps_uhz = 1000000};
-    message(&m);
-    m = (struct kl_msg){.kind = KL_MSG_DATA,
-                        .data = {.offset = 1000, .total = 1u << 24, .len = 5, .bytes = {1, 2, 3}}};
-    message(&m);
-    m.data.len = 0;
-    message(&m);
-    m = (struct kl_msg){.kind = KL_MSG_READY};
-    kl_facts_add(&m.ready.facts, "system", "none");
-    message(&m);
-}
-
-static void clients_messages(void) {
-    static struct kl_msg m;
-    for (unsigned has = 0; has < 24; has++) {
-        if (has & 24 && !(has & 2)) continue;
-        m = (struct kl_msg){.kind = KL_MSG_HASH,
-                            .hash = {59, has & 1, has & 2, has & 4, 1, UINT64_MAX, 3, has & 8, has & 16}};
-        message(&m);
-    }
-    static const uint8_t texts[] = {KL_MSG_BYE, KL_MSG_REFUSE, KL_MSG_NOTICE};
-    for (unsigned i = 0; i < 3; i++) {
-        m = (struct kl_msg){.kind = texts[i],
-                            .text = {(uint8_t)(i + 1), "content differs: room has a, you have b"}};
-        message(&m);
-    }
-    m = (struct kl_msg){.kind = KL_MSG_COMMAND, .order = {3, 0, {0}}};
-    message(&m);
-    m.order = (struct kl_order){255, KL_COMMAND_BYTES, {1, 2, 3, [KL_COMMAND_BYTES - 1] = 4}};
-    message(&m);
-}
-
-static void relays_messages(void) {
-    static struct kl_msg m;
-    m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {0xfeedbeef, 15, 0xc0, true, params}};
-    count_up(m.welcome.room_id, sizeof m.welcome.room_id, 2);
-    count_up(m.welcome.token, sizeof m.welcome.token, 3);
-    m.welcome.seat_time_s = 60;
-    message(&m);
-    m.welcome = (struct kl_welcome){7, KL_WATCHER, 0, false, params, {1}, {0}, 0};
-    message(&m);
-    m = (struct kl_msg){
-        .kind = KL_MSG_ROSTER,
-        .roster = {2,
-                   8,
-                   3,
-                   5,
-                   15,
-                   {{0, 1, 5, true, "ann"}, {3, 2, 6, false, "bob"}, {15, 0xfe, 0, false, ""}},
-                   300,
-                   5,
-                   3,
-                   {{15, true, "cat"}, {255, false, "dan"}, {0, false, ""}}}};
-    message(&m);
-    m = (struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {1700000000, 4000}};
-    message(&m);
-    m = (struct kl_msg){.kind = KL_MSG_SEND};
-    message(&m);
-    m.bare = true;
-    message(&m);
-    m = (struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {119, 59, 2, true, 0x8001, 513, 60}};
-    message(&m);
-    m = (struct kl_msg){.kind = KL_MSG_REWIND, .rewind = {600}};
-    message(&m);
-    m = (struct kl_msg){.kind = KL_MSG_SEAT, .seat = {15, 0x81}};
-    message(&m);
-}
-
+/* Some of each kind, from its table. */
 static void message_vectors(void) {
-    joining_messages();
-    clients_messages();
-    relays_messages();
-    seat_messages();
-    bulk_messages();
-    snapshot_messages();
+    static struct kl_msg m;
+    struct rng rng = {1};
+    for (uint8_t kind = 0; kind <= KL_MSG_LAST; kind++)
+        for (unsigned n = 0; n < 16 && any_message(&m, kind, &rng); n++)
+            message(&m);
+    history_messages();
 }
 
 /* --- RetroArch's packet channel --- */

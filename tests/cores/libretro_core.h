@@ -51,9 +51,11 @@ API void retro_deinit(void) {}
 API unsigned retro_api_version(void) {
     return RETRO_API_VERSION;
 }
+#ifndef TEST_CORE_PORTS
 API void retro_set_controller_port_device(unsigned port, unsigned device) {
     (void)port, (void)device;
 }
+#endif
 API void retro_cheat_reset(void) {}
 API void retro_cheat_set(unsigned index, bool enabled, const char *code) {
     (void)index, (void)enabled, (void)code;

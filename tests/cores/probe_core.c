@@ -21,6 +21,8 @@
  *   hidden        frames without picture are played differently
  *   shutdown:N    asks to be shut down in frame N
  *   disks         has three disks; which one is in is in its RAM, and what happens to them in the log
+ *   images        with disks: these are disk1.img to disk3.img beside the game, each read when it is put in
+ *   late:N        opens late.dat beside the game in frame N, and goes by it
  *   size:WxH      draws a calm picture of that size, up to 640x480, instead of its RAM
  *   cost:N        every frame takes N microseconds of processor time
  *   once          a second one in the process crashes as it loads
@@ -28,6 +30,7 @@
  *   shares        counts in the process's environment: a second one in the process changes the game
  *   files         writes its frame into a file of the save folder every 4 frames, and goes by what it reads
  *                 2 frames later: another instance's frame changes the game
+ *   map           maps a file of the save folder, and counts in it
  *   thread        a thread of its own, kept as long as the game, plays a part of each frame
  *   feel          the first pad's first button lights LED 0 and shakes that pad
  *   turn:N        asks for the picture to be turned by N quarters
@@ -36,7 +39,9 @@
  *   options-v0    declares its options by SET_VARIABLES, options-v1 by SET_CORE_OPTIONS, else by
  *                 SET_CORE_OPTIONS_V2
  *   spin          spins in each frame until the clock has moved on by 1 ms
- *   no-clock      does not look at clocks, chance and files */
+ *   no-clock      does not look at clocks, chance and files
+ *   rand-low      bears the name of a core that takes remainders and bits of rand(), and does so; rand-upper:
+ *                 of one that compares with RAND_MAX and divides by it */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -44,22 +49,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifndef _WIN32
+#include <sys/mman.h>
+#endif
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tests/cores/libretro_core.h"
+#include "tests/cores/probe_chance.h"
+#include "tests/cores/probe_disks.h"
+#include "tests/cores/probe_hand.h"
+#include "tests/cores/words.h"
 
-#ifdef _WIN32 /* winpthreads has the rest; the process's own variables, which every C runtime copies */
-#define setenv(name, value, overwrite) SetEnvironmentVariableA(name, value)
-#define unsetenv(name)                 SetEnvironmentVariableA(name, NULL)
-static char *variable(const char *name) {
-    static char value[4][256];
-    static unsigned turn;
-    char *at = value[turn++ % 4];
-    return GetEnvironmentVariableA(name, at, sizeof value[0]) ? at : NULL;
-}
-#define getenv variable
+#ifdef _WIN32 /* winpthreads has the rest */
 static int32_t utc_offset(const struct tm *tm) {
     struct tm utc = *tm, local = *tm;
     return (int32_t)(_mkgmtime(&utc) - mktime(&local));
@@ -107,15 +110,7 @@ static unsigned shown_width = WIDTH, shown_height = HEIGHT;
 /* --- PROBE_CORE --- */
 
 static const char *asked(const char *word) {
-    const char *list = getenv("PROBE_CORE");
-    size_t len = strlen(word);
-    while (list && *list) {
-        size_t n = strcspn(list, ",");
-        if (n >= len && strncmp(list, word, len) == 0 && (list[len] == ':' || n == len))
-            return list + len + (list[len] == ':');
-        list += n + (list[n] == ',');
-    }
-    return NULL;
+    return find_word(getenv("PROBE_CORE"), word);
 }
 
 static bool is_time(const char *word) {
@@ -264,6 +259,20 @@ static void read_set(const char *game, const char *name) {
     if (f) fclose(f);
 }
 
+/* Folds a file beside the game into the game. False: there is none. */
+static void stir(uint32_t with);
+static char game_dir[4096]; /* with a slash */
+static bool go_by_file(const char *name) {
+    char path[8192];
+    int c;
+    snprintf(path, sizeof path, "%s%s", game_dir, name);
+    FILE *f = fopen(path, "rb");
+    while (f && (c = fgetc(f)) != EOF)
+        stir((uint32_t)c);
+    if (f) fclose(f);
+    return f;
+}
+
 /* Whether the file of the save folder holds another frame than the one that was written last. */
 static uint32_t use_file(void) {
     const char *dir = NULL;
@@ -277,6 +286,24 @@ static uint32_t use_file(void) {
     size_t n = turn ? fread(&there, sizeof(there), 1, f) : fwrite(&last, sizeof(last), 1, f);
     fclose(f);
     return n != 1 || (turn && there != last);
+}
+
+/* A map that outlives its descriptor. */
+static void use_map(void) {
+#ifndef _WIN32
+    static uint8_t *bytes;
+    const char *dir = NULL;
+    char path[4096];
+    if (!bytes && environment(RETRO_ENVIRONMENT_GET_SAVE_DIRECTORY, &dir) && dir) {
+        snprintf(path, sizeof(path), "%s/probe.map", dir);
+        int fd = open(path, O_RDWR | O_CREAT, 0600);
+        if (fd < 0 || ftruncate(fd, 1) != 0) return;
+        void *at = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        close(fd);
+        if (at != MAP_FAILED) bytes = at;
+    }
+    if (bytes) (*bytes)++;
+#endif
 }
 
 static void look_at_world(void) {
@@ -304,51 +331,8 @@ static void stir(uint32_t with) {
         words[i] = h = (h ^ words[i]) * 16777619u + i;
 }
 
-/* --- a thread that is kept --- */
-
-static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    pthread_t id;
-    enum { HAND_NONE, HAND_IDLE, HAND_WORKS, HAND_ENDS } now;
-} hand = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-
-static void *hand_main(void *nothing) {
-    pthread_mutex_lock(&hand.lock);
-    while (hand.now != HAND_ENDS) {
-        if (hand.now == HAND_WORKS) {
-            stir(ram.seen.frame);
-            hand.now = HAND_IDLE;
-            pthread_cond_broadcast(&hand.changed);
-        }
-        if (hand.now == HAND_IDLE) pthread_cond_wait(&hand.changed, &hand.lock);
-    }
-    pthread_mutex_unlock(&hand.lock);
-    return nothing;
-}
-
-/* Gives the thread that to do, and waits until it is idle again or, to end, gone. */
-static void tell_hand(unsigned what) {
-    if (hand.now == HAND_NONE) return;
-    pthread_mutex_lock(&hand.lock);
-    hand.now = what;
-    pthread_cond_broadcast(&hand.changed);
-    while (hand.now == HAND_WORKS)
-        pthread_cond_wait(&hand.changed, &hand.lock);
-    pthread_mutex_unlock(&hand.lock);
-}
-
-static void start_hand(void) {
-    if (!asked("thread")) return;
-    hand.now = HAND_IDLE;
-    if (pthread_create(&hand.id, NULL, hand_main, NULL) != 0) hand.now = HAND_NONE;
-}
-
-static void end_hand(void) {
-    if (hand.now == HAND_NONE) return;
-    tell_hand(HAND_ENDS);
-    pthread_join(hand.id, NULL);
-    hand.now = HAND_NONE;
+static void hand_works(void) {
+    stir(ram.seen.frame);
 }
 
 /* --- a large machine --- */
@@ -462,7 +446,10 @@ API void retro_run(void) {
     use_large();
     if (asked("feel")) give_feel();
     if (asked("shares")) share();
-    stir(hidden_frames + forgotten + (is_time("entropy") ? real_entropy() : 0) +
+    if (asked("map")) use_map();
+    if (names_frame(getenv("PROBE_CORE"), "late", ram.seen.frame)) stir(go_by_file("late.dat"));
+    stir(hidden_frames + forgotten + (asked("rand-low") ? remainder_of_rand() : 0) +
+         (asked("rand-upper") ? share_of_rand() : 0) + (is_time("entropy") ? real_entropy() : 0) +
          (asked("files") ? use_file() : 0));
     tell_hand(HAND_WORKS);
     ram.seen.frame++;
@@ -473,51 +460,15 @@ API void retro_run(void) {
 
 /* --- disks --- */
 
-#define DISKS 3
-
-static unsigned disk; /* DISKS: none */
-static bool tray_open;
-
-static void tell_disk(void) {
+static void tray_moved(bool open, unsigned in) {
     struct retro_log_callback log = {0};
-    ram.seen.disk = tray_open || disk == DISKS ? 0 : disk + 1;
+    ram.seen.disk = open ? 0 : in;
     if (environment(RETRO_ENVIRONMENT_GET_LOG_INTERFACE, &log) && log.log)
         log.log(RETRO_LOG_INFO, "probe: frame %u: tray %s, disk %u\n", ram.seen.frame,
-                tray_open ? "open" : "closed", disk == DISKS ? 0 : disk + 1);
+                open ? "open" : "closed", in);
 }
-
-static bool set_eject_state(bool out) {
-    tray_open = out;
-    tell_disk();
-    return true;
-}
-static bool get_eject_state(void) {
-    return tray_open;
-}
-static unsigned get_image_index(void) {
-    return disk;
-}
-static bool set_image_index(unsigned i) {
-    if (!tray_open || i > DISKS) return false;
-    disk = i;
-    return true;
-}
-static unsigned get_num_images(void) {
-    return DISKS;
-}
-static bool replace_image_index(unsigned i, const struct retro_game_info *info) {
-    return (void)i, (void)info, false;
-}
-static bool add_image_index(void) {
-    return false;
-}
-
-static void offer_disks(void) {
-    static struct retro_disk_control_callback control = {
-        set_eject_state, get_eject_state,     get_image_index, set_image_index,
-        get_num_images,  replace_image_index, add_image_index};
-    environment(RETRO_ENVIRONMENT_SET_DISK_CONTROL_INTERFACE, &control);
-    ram.seen.disk = disk + 1;
+static void disk_inserted(const char *image) {
+    stir(go_by_file(image));
 }
 
 /* --- the rest of libretro --- */
@@ -556,11 +507,17 @@ API bool retro_load_game(const struct retro_game_info *game) {
     environment(RETRO_ENVIRONMENT_SET_PIXEL_FORMAT, &format);
     set_picture();
     if (!asked("no-ram")) show_memory();
-    if (asked("disks")) offer_disks();
+    const char *slash = game && game->path ? strrchr(game->path, '/') : NULL;
+    snprintf(game_dir, sizeof game_dir, "%.*s", slash ? (int)(slash + 1 - game->path) : 0,
+             slash ? game->path : "");
+    if (asked("disks")) {
+        offer_disks(asked("images") ? game_dir : NULL);
+        ram.seen.disk = disk + 1;
+    }
     if (asked("feel")) find_feel();
     ram.seen.speed = read_speed();
     make_large();
-    start_hand();
+    if (asked("thread")) start_hand();
     if (asked("sets") && game) {
         read_set(game->path, "parent.zip");
         read_set(game->path, "bios.zip");
@@ -619,7 +576,10 @@ API size_t retro_get_memory_size(unsigned id) {
 }
 
 API void retro_get_system_info(struct retro_system_info *info) {
-    *info = (struct retro_system_info){"Probe core", "1", "probe|bin|nes", false, false};
+    const char *name = asked("rand-low")     ? "Nestopia"
+                       : asked("rand-upper") ? "Genesis Plus GX"
+                                             : "Probe core";
+    *info = (struct retro_system_info){name, "1", "probe|bin|nes", false, false};
 }
 
 API void retro_get_system_av_info(struct retro_system_av_info *info) {

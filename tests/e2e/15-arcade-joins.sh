@@ -14,7 +14,7 @@ cp "$sets"/duel.zip "$sets"/brawl.zip "$tmp/games"
 cp "$sets/arcbios.zip" "$tmp/system/arcade"
 export KEYLOCK_PROFILE=off
 
-start_relay --catch-up 1 --per-address 64 --watchers 0 # watchers come in as players do
+start_relay --catch-up 1 --per-address 64
 
 player() { # NAME GAME SEED [ARGUMENT…]
     local name=$1 game=$2 seed=$3
@@ -29,13 +29,13 @@ by_snapshot() { # EVENT NAME
 }
 
 for game in duel brawl; do
-    player "ada-$game" $game 101
+    player "ada-$game" $game 101 --command "300:places 3"
     said relay "joined room=\"$game\"" 10
     player "ben-$game" $game 202 --seat-time 60
 done
 for game in duel brawl; do
     reaches "ada-$game" 420
-    player "cem-$game" $game 303 --seats 0 --corrupt $PLANTED:0x300
+    player "cem-$game" $game 303 --corrupt $PLANTED:0x300
 done
 for game in duel brawl; do
     by_snapshot caught_up "cem-$game"

@@ -8,7 +8,7 @@ FRAMES=2100
 PLANTED=1300
 needs "$keylock" "$relay_program" "$wrapper" "$content/pads.gba" "$content/pads.ws"
 export KEYLOCK_PROFILE=off
-start_relay --catch-up 1 --per-address 64 --watchers 0 # watchers come in as players do
+start_relay --catch-up 1 --per-address 64
 
 declare -A rom=([mgba]=pads.gba [mednafen_wswan]=pads.ws)
 declare -A byte=([mgba]=0x19000 [mednafen_wswan]=0x1ec) # the game's random number, in the state
@@ -30,13 +30,13 @@ by_snapshot() { # EVENT NAME
 }
 
 for core in "${rooms[@]}"; do
-    player ada $core 101
+    player ada $core 101 --command "300:places 3"
     said relay "joined room=\"$core\"" 10
     player ben $core 202 --seat-time 60
 done
 for core in "${rooms[@]}"; do
     reaches "ada-$core" 420
-    player cem $core 303 --seats 0 --corrupt "$PLANTED:${byte[$core]}"
+    player cem $core 303 --corrupt "$PLANTED:${byte[$core]}"
 done
 for core in "${rooms[@]}"; do
     by_snapshot caught_up "cem-$core"

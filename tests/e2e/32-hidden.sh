@@ -34,7 +34,8 @@ pair() {
     ended "$1-b" 60; status_b=$?
 }
 pair hides on on
-check hidden/found "exit status $status_a and $status_b: expected 3, a desync" test "$status_a$status_b" = 33
+# Without a profile pictures are compared, so every machine draws all frames, and such a core plays.
+check hidden/drawn-without-profile "exit status $status_a and $status_b" test "$status_a$status_b" = 00
 pair shows off on
 check hidden/host-shows-all "exit status $status_a and $status_b" test "$status_a$status_b" = 00
 check hidden/host-shows-all-hashes "the hashes of a and b differ" cmp "$tmp/shows-a.hash" "$tmp/shows-b.hash"
@@ -52,10 +53,6 @@ for who in ann bob; do
     ended $who 60; status=$?
     check "hidden/too-slow-for-himself-$who" "exit status $status" test $status = 0
     still=$(stood_ms watch 0 "${EPOCHREALTIME/./}")
-    if [ "$still" -gt 1000 ] && grep -aq "too slow to catch up" "$tmp/$who.log"; then
-        skip "hidden/not-too-slow-$who: nothing is judged where the machine stood still for $still ms"
-        continue
-    fi
     in_time check "hidden/not-too-slow-$who" "told without cause; the machine stood still for $still ms" \
         eval '! grep -aq "too slow to catch up" "$tmp/$who.log"'
 done

@@ -2,7 +2,7 @@
 # 52-away.sh - two real RetroArch in a bounded room: a RetroArch that stops its core behind its menu, or pauses, is away; the
 # other plays on and shows the name. A RetroArch of keylock play goes on behind its menu, with its pads neutral, and is not
 # away. A dragged window holds up a bounded room for its budget at most. A reset by the frontend's key and a pause by the pad's
-# hot key count for all.
+# hot key count for all. A hot key that is held for two seconds leaves the room.
 # runs: waiting, test, 65 s
 . "$(dirname "$0")/lib.sh"
 
@@ -27,7 +27,7 @@ wrapped() { # NAME
 wrapped ann
 said relay 'event=joined .*name="ann"' 30 || { show ann relay; die "away: ann does not join"; }
 start_retroarch bob --core nestopia --content "$content/shooter.nes" --relay "$relay" --room pair \
-    --hotkeys "select+l:pause,select+x:say well, ann" -- -v
+    --hotkeys "select+l:pause,select+x:say well, ann,select+b:leave" -- -v
 for who in ann bob; do
     said $who 'playing ' 30 || { show $who relay; die "away/start: $who's game did not begin"; }
 done
@@ -105,7 +105,7 @@ press "$left" h
 check away/rematch "bob is not asked" said bob 'ann .[12]. wants a rematch: agree within 10 s' 5
 check away/rematch-asked "ann alone has reset the game" eval '! grep -aqE "\[f [0-9]+\] ann .[12].: reset" "$tmp/bob.log"'
 press "$right" h
-check away/reset "bob's log does not tell of the reset" said bob '\[f [0-9]+\] bob .[12].: reset' 5
+check away/reset "bob's log does not tell of the reset" said bob '\[f [0-9]+\] ann .[12].: reset' 5
 
 # Right shift is Select, q is L and s is X: held, then pressed.
 hot "$right" s
@@ -126,6 +126,13 @@ eventually 5 eval '[ "$(times bob "ann .[12].: from the shell")" -gt 0 ]'
 check away/chat "bob's log lacks ann's chat line" grep -aqE '\[f [0-9]+\] ann .[12].: from the shell' "$tmp/bob.log"
 plays bob 120
 [ -z "${PICTURE:-}" ] || import -window root "$PICTURE"
+chord "$right" Shift_R z 1 # Select and B: he thinks better of it
+plays bob 60
+check away/stays "bob has left" eval '! grep -aq "left room=.pair.*name=.bob" "$tmp/relay.log"'
+chord "$right" Shift_R z 2.6
+check away/leaves "bob has not left" said relay 'left room="pair".*name="bob"' 5
+check away/goes-on-alone "bob's log does not say so" said bob 'you left; the game goes on alone' 2
+plays ann 60
 for who in ann bob; do
     stop $who
     check "away/end-$who" "exit status $?, expected 0" test $? = 0

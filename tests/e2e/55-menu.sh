@@ -46,6 +46,7 @@ stays_on() {
 steps() {
     start_retroarch ann --core nestopia --content "$content/shooter.nes" --relay "$relay" --room menu --players 1 -- -v
     said ann 'playing ' 30 || { show ann relay; die "menu/start: the game did not begin"; }
+    watch watch ann relay xvfb
     slow=0 heard=
     eventually 10 eval '[ "$(calls)" -ge 60 ]'
     keys MENU_TOGGLE MENU_A MENU_UP MENU_A # the quick menu; the core's options; the last category is ours; in
@@ -64,8 +65,10 @@ steps() {
 
 steps >"$tmp/steps"
 if [ $checks_failed -gt 0 ] && [ $slow -gt 0 ]; then
-    skip "menu: nothing is judged where the machine took a second and more for $slow keys"
-    exit 0
+    note "the machine took a second and more for $slow keys"
+    checks_failed=0
+    in_time cat "$tmp/steps"
+else
+    cat "$tmp/steps"
 fi
-cat "$tmp/steps"
 finish

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # 56-disk.sh - a disk is swapped on every machine at the same frame: by the room's command, by real RetroArch's disk
-# control, and by the pad, as nestopia has it for the sides of a Famicom disk.
-# runs: waiting, test, 20 s
+# control, and by the pad, as nestopia has it for the sides of a Famicom disk. A disk that differs or is missing somewhere is
+# named and stays out; so are files that differ at the start, and those that the core opens late.
+# runs: waiting, test, 30 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/sides.fds" "$content/system/disksys.rom"
@@ -37,6 +38,64 @@ nestopia_swaps() {
     equal disk/sides ann bob
 }
 if core_path nestopia >/dev/null; then nestopia_swaps; else skip "disk/sides: no nestopia"; fi
+
+# --- disks that are files, and other files -----------------------------------------------------------------------------------
+
+for who in ann bob; do
+    mkdir -p "$tmp/$who"
+    cp "$content/shooter.nes" "$tmp/$who/"
+    for i in 1 2 3; do echo "disk $i" >"$tmp/$who/disk$i.img"; done
+    printf 'disk1.img\ndisk2.img\n' >"$tmp/$who/game.m3u"
+    echo "late file of $who" >"$tmp/$who/late.dat"
+done
+play_files() { # WHO ROOM GAME FRAMES ARGUMENT…
+    start "$1" "$keylock" run --relay "$relay" --room "$2" --name "$1" --core "$test_core" --content "$tmp/$1/$3" --speed real \
+        --frames "$4" --hash-every 30 --hash-out "$tmp/$1.hash" "${@:5}"
+    said relay "event=joined room=\"$2\" .*name=\"$1\"" 10
+}
+tells() { # WHAT LINE: both machines say it
+    for who in ann bob; do
+        check "disk/$1-$who" "no line \"$2\"" grep -aqF "$2" "$tmp/$who.log"
+    done
+}
+disks_differ() {
+    export PROBE_CORE=no-clock,disks,images
+    echo another >"$tmp/bob/disk2.img"
+    mv "$tmp/bob/disk3.img" "$tmp/bob/gone.img"
+    play_files ann files shooter.nes 270 --command "60:disk 2" --command "110:disk 3" --command "160:disk 1"
+    play_files bob files shooter.nes 270
+    for who in ann bob; do
+        ended $who 30
+        check "disk/differs-$who" "exit status $?" test $? = 0
+        check "disk/differs-in-$who" "another disk than the first went in" \
+            test "$(grep -aoE 'tray closed, disk [0-9]+' "$tmp/$who.log" | sort -u)" = "tray closed, disk 1"
+    done
+    tells differs-told "bob: disk 2 differs (disk2.img)"
+    tells missing-told "bob: disk 3 is missing (disk3.img)"
+    tells same-told "disk 1"
+    equal disk/differs ann bob
+}
+late_file_differs() {
+    export PROBE_CORE=no-clock,late:60
+    play_files ann late shooter.nes 240 --command "10:desync ignore"
+    play_files bob late shooter.nes 240
+    for who in ann bob; do ended $who 30; done
+    tells late-told "bob's file late.dat differs"
+    check disk/late-log "no hashes in the relay's log" grep -aqE 'event=file_differs room="late" .*file="late.dat" .*xxh3=' "$tmp/relay.log"
+}
+set_is_compared() { # its second disk is opened by nobody at the start
+    export PROBE_CORE=no-clock
+    rm "$tmp/bob/disk2.img"
+    play_files ann set game.m3u 60
+    play_files bob set game.m3u 60
+    ended bob 30
+    check disk/set-refused "exit status $?" test $? != 0
+    check disk/set-told "$(tail -n 2 "$tmp/bob.log" | head -c 300)" grep -aqF "You lack disk2.img: put the host's beside your game" "$tmp/bob.log"
+    stop ann
+}
+disks_differ
+late_file_differs
+set_is_compared
 
 # --- a core with disk control, in RetroArch and without -------------------------------------------------------------------
 

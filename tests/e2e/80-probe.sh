@@ -85,6 +85,7 @@ if [ -z "${KL_SAN:-}" ]; then # it handles that signal itself
     mood handler 0 && tells handler "it handles signals, which a process does once: SIGSEGV" no_ahead
 fi
 mood shares 0 && tells shares "a second copy in the process changes the first, in 4 of 4 checks" no_ahead
+mood map 0 && tells map "save/probe.map is mapped, or this machine's alone" history_only && tells plain None history_only
 mood entropy:10 1 && tells entropy:10 False fit
 PROBE_CORE=no-clock probed options 0 "$test_core" "$content/shooter.nes" --options && tells options 3 options
 check probe/option-of-the-game "$(grep probe_ "$tmp/options.log")" grep -q 'probe_speed=slow: changes the game, first in frame 0' "$tmp/options.log"

@@ -78,8 +78,31 @@ begin tie gambatte "$content/pads.gb" 2 1 # a core whose reader of states crashe
 begin three gambatte "$content/pads.gb" 3 1
 begin four nestopia "$content/shooter.nes" 4 3
 # Rooms that ignore a desync, or pause.
+gambatte=$(core_path gambatte)
+for i in ${gambatte:+1 2}; do
+    run_in_room "twice-$i" --core "$gambatte" --content "$content/pads.gb" --room twice --frames 520 --speed real --players 2 \
+        --input "$(pads "$i")" --hash-every $EVERY --wait 30 --corrupt $((80 + 160 * i)):0x300
+    [ "$i" != 1 ] || said relay 'event=joined room="twice"' 10
+done
 LAST=260 KEYLOCK_DESYNC=ignore begin ignored nestopia "$content/shooter.nes" 2 2
 LAST=260 KEYLOCK_DESYNC=pause begin paused nestopia "$content/shooter.nes" 2 2
+for i in 1 2; do # from frame 150 on this core's memory is made of real chance
+    PROBE_CORE=entropy:150 run_in_room "apart-$i" --core "$test_core" --content "$content/shooter.nes" --room apart --frames 400 --speed real \
+        --players 2 --input "random:$i" --hash-every $EVERY --wait 30
+    [ "$i" != 1 ] || said relay 'event=joined room="apart"' 10
+done
+# Machines that part again and again: each player is asked, and the game goes on once both agree.
+said relay 'event=asks_to_play_on room="apart" .* differs="[^"]*: apart-1' 30
+for i in 1 2; do
+    said "apart-$i" 'machines differ in .*: apart-1 .*Go on[?]' 10
+    ! grep -aq 'event=plays_on room="apart"' "$tmp/relay.log" || fail "heal/apart: the room did not wait for player $i"
+    "$keylock" command --pid "${pid[apart-$i]}" resume >"$tmp/agree.log" 2>&1 || fail "heal/apart: $(cat "$tmp/agree.log")"
+    said relay "event=agrees room=\"apart\" .*name=\"apart-$i\"" 10
+done
+said relay 'event=plays_on room="apart" .*reason="all agree"' 10
+all_agree() { grep -aq 'event=plays_on room="apart" .*reason="all agree"' "$tmp/relay.log"; }
+all_agree || show apart-1 apart-2
+check heal/apart-asks "$(grep -a 'room="apart"' "$tmp/relay.log" | tail -n 14)" all_agree
 nestopia_ends='ram state'
 [ "$(core_says nestopia state_after_load)" = whole ] || nestopia_ends=ram
 ENDS=$nestopia_ends judge two 2
@@ -87,7 +110,7 @@ ENDS=$nestopia_ends judge host 2
 judge tie 2
 judge three 3
 ENDS=$nestopia_ends judge four 4
-loaded=$(grep -a 'event=loaded' "$tmp/relay.log" | grep -ao ' name="[^"]*"' | sort | tr -d '\n')
+loaded=$(grep -a 'event=loaded' "$tmp/relay.log" | grep -av 'room="\(twice\|apart\)"' | grep -ao ' name="[^"]*"' | sort | tr -d '\n')
 check heal/who "healed:$loaded" \
     test "$loaded" = ' name="four-3" name="host-1" name="host-2" name="three-1" name="tie-1" name="tie-2" name="two-1" name="two-2"'
 given=$(grep -a 'event=snapshot_kept' "$tmp/relay.log" | grep -ao ' room="[^"]*"' | sort -u | tr -d '\n')
@@ -117,6 +140,26 @@ begin tied scar
 for room in growing touchy blind tied; do judge $room 2; done
 judge scarred 3
 judge large 2
+
+# Two faults, one on each machine, are two differences: both are healed by own states, and nobody begins the game again.
+if [ -n "$gambatte" ]; then
+    for i in 1 2; do
+        ended "twice-$i" 30
+        status=$?
+        check "heal/twice-$i" "exit status $status, healed=$(json "twice-$i" healed), 2 expected" test $status = 0 -a "$(json "twice-$i" healed)" = 2
+    done
+    of_twice() { grep -a "event=$1 room=\"twice\"" "$tmp/relay.log"; }
+    check heal/twice-own "$(of_twice rewind; of_twice heal_anew; of_twice asks_to_play_on)" \
+        eval 'test "$(of_twice rewind | wc -l)" = 2 && ! of_twice heal_anew && ! of_twice asks_to_play_on'
+    slowest=$(of_twice healed | grep -o ' ms=[0-9]*' | cut -d= -f2 | sort -n | tail -n 1)
+    in_time check heal/twice-in-time "it took up to ${slowest:-no time known} ms, 2000 are allowed" test "${slowest:-99999}" -le 2000
+fi
+
+for i in 1 2; do
+    ended "apart-$i" 30
+    status=$?
+    check "heal/apart-$i" "exit status $status, $(json "apart-$i" frames) frames" test $status = 3 -a "$(json "apart-$i" frames)" = 400
+done
 
 ended ignored-1 30
 check heal/ignored "exit status $?, expected 3" test $? = 3

@@ -74,4 +74,13 @@ check retry/by-itself "it is not asked again" said later 'event=joined room="fri
 stop late
 check retry/late-ends "RetroArch does not end in peace" test $? = 0
 stop later
+
+# --- a game that is none: RetroArch ends, and says nothing without --verbose ---------------------------------------
+
+head -c 100 /dev/zero >"$tmp/broken.nes"
+mkdir "$tmp/folder.nes"
+env "${home[@]}" timeout 30 "$keylock" play --core nestopia --content "$tmp/broken.nes" >"$tmp/broken.log" 2>&1
+check retry/broken-game "$(tail -n 3 "$tmp/broken.log")" grep -aq '^\[Keylock\] the core .* could not load .*broken.nes' "$tmp/broken.log"
+env "${home[@]}" "$keylock" play --core nestopia --content "$tmp/folder.nes" >"$tmp/folder.log" 2>&1
+check retry/folder "$(tail -n 3 "$tmp/folder.log")" grep -aq 'folder.nes: expected a file, got a folder' "$tmp/folder.log"
 finish

@@ -8,7 +8,7 @@
 needs "$keylock" "$wrapper" "$content/shooter.nes"
 nestopia=$(core_path nestopia) && gambatte=$(core_path gambatte) || { skip "install: no nestopia and gambatte"; finish; }
 
-user / test -x "$keylock" -a -r "$wrapper" || { skip "install: another user cannot read $build"; finish; }
+for_another_user
 
 # run NAME WANTED_STATUS ARGUMENT…: `keylock install` in that home.
 run() {
@@ -81,6 +81,9 @@ check install/no-core "a file that is no core was installed" \
     test ! -e "$ra/cores/mgba_keylock_libretro.so" -a ! -e "$ra/cores/snes9x_keylock_libretro.so"
 check install/once "the save was copied a second time" grep -qx save "$ra/saves/Nestopia Keylock/game.srm"
 rm "$sys/cores/mgba_libretro.so" "$sys/cores/snes9x_libretro.so"
+run ann 1 "$content/shooter.nes"
+check install/a-game "a game was taken for a core, or copied: $(tail -n 2 "$tmp/ann.log")" \
+    eval 'grep -q "expected a core, a file NAME_libretro" "$tmp/ann.log" && [ ! -e "$ra/cores/shooter.nes" ]'
 run ann 0 --all
 check install/dead-links "links to removed cores stay" test ! -L "$ra/cores/snes9x_libretro.so"
 run ann 0 --list
@@ -104,6 +107,12 @@ check install/relay-alone "keylock.cfg is not all that is there: $(cd "$tmp/set"
     test "$(cd "$tmp/set" && find . -type f)" = ./.config/retroarch/system/keylock.cfg
 check install/relay-kept "keylock.cfg has another relay" \
     grep -qx 'relay = "relay.example.org:4000"' "$tmp/set/.config/retroarch/system/keylock.cfg"
+run set 0 --name "Zoë"
+check install/letters-known "a name that the screens can draw is warned of" eval '! grep -q "the screens show" "$tmp/set.log"'
+run set 0 --name "Ада, of 23 characters.."
+check install/letters "no line says how the screens draw the name" grep -q 'show this name as "□□□, of 23 characters.."' "$tmp/set.log"
+run set 2 --name "Ада, of 24 characters..."
+check install/letters-counted "$(tail -n 1 "$tmp/set.log")" grep -q 'expected a name of 1 to 23 characters' "$tmp/set.log"
 
 # --- from RetroArch's own menu ------------------------------------------------------------------------------------
 

@@ -130,6 +130,11 @@ menu_keys "$command_port" TOGGLE A UP A RIGHT TOGGLE
 check quick/looks "dan made no room for a quick match" said relay 'joined room="quick-.*name="dan"' 12
 check quick/practice "the game stands still in practice" eventually 3 shows_other "$(shows)"
 [ -z "${PICTURE:-}" ] || import -window "$window" "$PICTURE"
+# A room that somebody named is not entered, but the waiting screen says that it is open.
+start open "$keylock" run --quiet --core nestopia --content "$game" --relay "$relay" --room "open house" --name open --speed real \
+    --frames 240
+check quick/beside "dan is not told of the open room" said dan 'also open: room open house' 30
+stop open INT
 quick eve nestopia "$game" --frames 600
 check quick/meets "the match did not begin" said dan 'playing seats=' 20
 frontend_frames "$command_port" 60

@@ -17,7 +17,7 @@ menu_pause_libretro = "false"
 END
 ln -s "$nestopia" "$ra/cores"
 start_relay
-export DISPLAY=:0 DBUS_SESSION_BUS_ADDRESS=unix:path=$tmp/bus # a desktop session
+export DISPLAY=localhost:10 DBUS_SESSION_BUS_ADDRESS=unix:path=$tmp/bus # a desktop session
 
 # doctor NAME STATUS ARGUMENT…: writes the findings into $tmp/NAME.json and expects STATUS.
 doctor() {
@@ -61,11 +61,16 @@ gcc -shared -o "$tmp/gamemode/libgamemode.so.0" -x c /dev/null
 LD_LIBRARY_PATH=$tmp/gamemode doctor bare 1
 finds bare "wrong|note" display_missing display "opens no window"
 finds bare wrong session_bus_missing "session bus" "aborts here"
-DISPLAY=:0 DBUS_FATAL_WARNINGS=0 LD_LIBRARY_PATH=$tmp/gamemode doctor quiet 0
+DISPLAY=localhost:10 DBUS_FATAL_WARNINGS=0 LD_LIBRARY_PATH=$tmp/gamemode doctor quiet 0
 finds quiet note session_bus_missing "session bus"
-export DISPLAY=:0 DBUS_SESSION_BUS_ADDRESS=unix:path=$tmp/bus
+DISPLAY=:977 doctor dead 1
+finds dead wrong display_dead display "no X server is there"
+export DISPLAY=localhost:10 DBUS_SESSION_BUS_ADDRESS=unix:path=$tmp/bus
 doctor again 0
 check doctor/session "a session is found to be missing: $(cat "$tmp/again.json")" eval '! grep -q missing "$tmp/again.json"'
+
+XDG_STATE_HOME=/proc/none doctor homeless 1
+finds homeless wrong own_folder_unusable "own folder" "cannot make"
 
 through far --delay 130 --jitter 60
 doctor far 0 --relay "$link"

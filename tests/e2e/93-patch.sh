@@ -72,7 +72,7 @@ check patch/bare "before it is asked for a room it loads a wrapper" test "$(grep
 to_keylock ann
 keys ann DOWN A # Host
 check patch/bad-room "it does not say what is wrong with the room's name" \
-    said ann 'Keylock: room: expected a name of 1 to 23 bytes, got "a name that' 5
+    said ann 'Keylock: room: expected a name of 1 to 23 characters, got "a name that' 5
 check patch/still-bare "it went on nonetheless" test "$(grep -ac 'name="ann"' "$tmp/relay.log")" = 0
 keys ann DOWN DOWN DOWN DOWN DOWN DOWN A # Room: Return takes the typed text
 type_in() { # NAME TEXT
@@ -163,10 +163,11 @@ check patch/left "the room of before was not left" said relay 'left room="linked
 
 keys ann TOGGLE DOWN DOWN A # the menu is at its old place; Leave is behind the line with the state and Say
 check patch/leaves "ann has not left" said relay 'left room="pair".*name="ann"' 10
-check patch/plays-on "her game did not go on" grep -aq 'you left the room; the game goes on alone' "$tmp/ann.log"
+check patch/plays-on "her game did not go on" grep -aq 'you left; the game goes on alone' "$tmp/ann.log"
 same_as() { # NAME FILE: ann's hashes of a match with that one, kept before she begins another
     "$keylock" diff "$2" "$tmp/$1.hash" >"$tmp/diff.log" 2>&1
-    status=$?
+    status=$? # 4: only the states differ, as this core's may after a load
+    [ $status != 4 ] || [ "$(core_says nestopia state_after_load)" = whole ] || status=0
     check patch/hashes-with-$1 "$(head -n 1 "$tmp/diff.log")" test $status = 0
     check patch/enough-with-$1 "only $(wc -l <"$2") hashes" hashes_move "$2" 5
 }

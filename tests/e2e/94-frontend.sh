@@ -97,7 +97,7 @@ tell SAVE_STATE LOAD_STATE 'LOAD_STATE_SLOT 1' STATE_SLOT_PLUS LOAD_STATE 'WRITE
     'WRITE_CORE_RAM 10 ff ff ff ff' CHEAT_TOGGLE CHEAT_TOGGLE REWIND SLOWMOTION RESET
 check frontend/rematch "ann's reset asked nobody" said bob 'ann .[12]. wants a rematch' 5
 "$keylock" command --pid "${pid[bob]}" again >"$tmp/again.log" 2>&1
-check frontend/reset "the reset was not everybody's" said ann '\[f [0-9]+\] bob .[12].: reset' 5
+check frontend/reset "the reset was not everybody's" said ann '\[f [0-9]+\] ann .[12].: reset' 5
 goes_on abuse
 check frontend/declined "it is not said that a state is declined" grep -aqE 'savestates, rewind and run-ahead are off in a room|your own states cannot be loaded in a room' "$tmp/ann.log"
 kept abuse

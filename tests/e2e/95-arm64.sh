@@ -25,8 +25,8 @@ here_core() { core_path "$1"; }
 
 pairs() {
     pair gambatte 10000
-    pair nestopia 10000
-    pair mednafen_pce_fast 10000
+    pair nestopia 4000
+    pair mednafen_pce_fast 4000
     pair mgba 2500
     pair bsnes_mercury_performance 2500
     by_other_relay by_its_relay
@@ -34,7 +34,7 @@ pairs() {
     check arm64/relay "exit status $? of the relay for arm64 after SIGTERM" test $? = 0
 }
 by_its_relay() {
-    pair mednafen_wswan 10000
+    pair mednafen_wswan 4000
     pair gambatte 2000 -by-arm64
 }
 

@@ -3,7 +3,7 @@
 # fake router (fake_router.py) stands between the home's network and the outside. First the asking alone: mappings are made,
 # renewed, removed, and refusals and wrong answers named. Then a match in lock through the forwarded port. Needs root, for
 # namespaces.
-# runs: waiting, test, 70 s
+# runs: waiting, test, 170 s
 . "$(dirname "$0")/lib.sh"
 
 PARTS=${PARTS:-ask wrong none play question near slow}
@@ -134,6 +134,7 @@ part_wrong() {
 }
 
 part_none() {
+    watch watch
     stop router
     asked none 'news none ' 60
     local after

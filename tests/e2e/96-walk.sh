@@ -11,7 +11,7 @@ for program in retroarch Xvfb xdotool dbus-run-session; do
 done
 core_path nestopia >/dev/null || { skip "walk: no nestopia"; finish; }
 home_for ada
-user / test -x "$keylock" -a -r "$wrapper" || { skip "walk: another user cannot read $build"; finish; }
+for_another_user
 start_xvfb 800x600
 start_relay
 
@@ -100,7 +100,7 @@ home_for cat
 user "$tmp/cat" mkdir -p "$tmp/cat/Downloads/new games" "$tmp/cat/.config/retroarch"
 user "$tmp/cat" cp "$content/shooter.nes" "$tmp/cat/Downloads/new games/a game.nes"
 cat "$tmp/machine.cfg" /etc/retroarch.cfg | user "$tmp/cat" tee "$tmp/cat/.config/retroarch/retroarch.cfg" >"$tmp/cat.cfg"
-start cat user "$tmp/cat" DISPLAY="$DISPLAY" KEYLOCK_HASH_OUT="$tmp/cat/hash" "${preload[@]}" python3 tests/e2e/at_terminal.py y \
+start cat user "$tmp/cat" DISPLAY="$DISPLAY" KEYLOCK_HASH_OUT="$tmp/cat/hash" "${preload[@]}" python3 "$at_terminal" y \
     "$keylock" play --wrapper "$wrapper" --ask -- "$(grep -aoE 'keylock://[^ ]+' "$tmp/host.log" | tail -n 1)"
 ended host 60
 status=$?

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # 98-windows-rooms.sh - machines of Linux and of Windows, under Wine, in one room, with Debian's cores for both. All hashes are
 # equal, also with one of arm64 as the third, with a late machine, a healed desync and a link that was cut, and through a relay of
-# Windows. A core whose states differ by system plays on, and a core that asks for rand() is refused in such a room.
+# Windows. A core whose states differ by system plays on. A core that asks for rand() is refused in such a room, unless
+# its use of it is known.
 # The first time it builds Debian's sources of the libraries and of three cores, for ten minutes.
 #   FRAMES=N  frames of each pair, and of a match with a late machine, in place of its own number
 #   WAYS='nestopia gambatte mgba bsnes_mercury_performance'  the cores of such matches (gambatte), side by side; it builds
 #             those that are missing
 #   PARTS='pairs three way ahead states chance waits'  only these
 # runs: working, all, 320 s
-# limit: 1800
+# limit: 2400
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/lib_wine.sh
 
@@ -106,9 +107,9 @@ states() {
     check windows/planted/healed "$(json planted-b healed)" test "$(json planted-b healed)" = 1
 }
 
-# The test core imports rand().
+# The test core imports rand(). It plays under its own name, whose use of rand() nobody knows, and as two cores of a known use.
 chance() {
-    local reason='rand\(\) differs: room has 31 bits \(on Linux; the core asks for it\), you have 15 bits \(on Windows;'
+    local use reason='rand\(\) differs: room has 31 bits \(on Linux; the core asks for it\), you have 15 bits \(on Windows;'
     export PROBE_CORE=no-clock
     machine here rand-a "$test_core" "$content/shooter.nes" --room rand --frames 600 --input random:1
     said relay 'event=(room_made|joined).*room="rand"' 20
@@ -127,6 +128,15 @@ chance() {
     ends_well windows/rand rand-d 90
     ends_well windows/rand rand-e 90
     equal windows/rand rand-d rand-e
+    for use in low upper; do
+        export PROBE_CORE=no-clock,rand-$use
+        machine here rand-$use-a "$test_core" "$content/shooter.nes" --room rand-$use --frames 600 --input random:4
+        machine windows rand-$use-b "$test_core" "$content/shooter.nes" --room rand-$use --frames 600 --input random:5
+        ends_well windows/rand-$use rand-$use-a 60
+        ends_well windows/rand-$use rand-$use-b 60
+        equal windows/rand-$use rand-$use-a rand-$use-b
+        check windows/rand-$use/moves "the hashes do not change" hashes_move "$tmp/rand-$use-b.hash"
+    done
     unset PROBE_CORE
 }
 

@@ -2,7 +2,7 @@
 # 98-windows-world.sh - a core's world on Windows, under Wine: the unit programs of the world, of its archives, of cores and of two
 # cores by turns, with the test core linked to msvcrt.dll and to ucrtbase.dll.
 # runs: working, all, 60 s
-# limit: 900
+# limit: 2400
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/lib_wine.sh
 

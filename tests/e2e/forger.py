@@ -13,9 +13,11 @@ import random
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../conformance"))
@@ -46,12 +48,25 @@ class Timing(ctypes.Structure):  # struct retro_system_av_info
     _fields_ = [("geometry", ctypes.c_uint * 4), ("aspect", ctypes.c_float), ("fps", ctypes.c_double), ("rate", ctypes.c_double)]
 
 
+class Piece(ctypes.Structure):  # struct retro_memory_descriptor
+    _fields_ = [("flags", ctypes.c_uint64), ("at", ctypes.c_void_p), ("offset", ctypes.c_size_t), ("start", ctypes.c_size_t),
+                ("select", ctypes.c_size_t), ("disconnect", ctypes.c_size_t), ("size", ctypes.c_size_t), ("space", ctypes.c_char_p)]
+
+
+class Map(ctypes.Structure):  # struct retro_memory_map
+    _fields_ = [("pieces", ctypes.POINTER(Piece)), ("count", ctypes.c_uint)]
+
+
+SYSTEM_RAM = 2  # RETRO_MEMORY_SYSTEM_RAM; as a flag of a piece 1 << 2
+
+
 class Core:
-    """Name, rate, pictures by frame, and some states."""
+    """Name, rate, the layout of its RAM, pictures by frame, and some states."""
 
     def __init__(self, path, content):
         self.path, self.game, self.options = path, content, {}
-        self.lib, self.pixel, self.pictures, self.states, self.picture = ctypes.CDLL(path), 2, {}, [], None
+        self.lib, self.pixel, self.pictures, self.states, self.picture = ctypes.CDLL(path), 2, {}, [], 0
+        self.map = []
         void, unsigned, size = ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t
         self.calls = [ctypes.CFUNCTYPE(ctypes.c_bool, unsigned, void)(self.environment),
                       ctypes.CFUNCTYPE(None, void, unsigned, unsigned, size)(self.draw),
@@ -69,6 +84,8 @@ class Core:
         assert self.lib.retro_load_game(ctypes.byref(Game(content.encode(), data, len(data), None))), "the core takes the content"
         self.lib.retro_get_system_av_info(ctypes.byref(timing))
         self.fps = timing.fps
+        imports = subprocess.run(["nm", "-D", "--undefined-only", path], capture_output=True, text=True, check=True).stdout
+        self.rand = [["rand()", "lower 15 bits (on every system)"]] if re.search(r" rand@", imports) else []  # Nestopia's, docs/cores.md
         self.lib.retro_serialize_size.restype = size
         self.lib.retro_serialize.argtypes = [void, size]
         for frame in range(FRAMES):
@@ -76,6 +93,30 @@ class Core:
             self.pictures[frame] = self.picture
             if frame % 40 == 39 and frame < 240:
                 self.states.append(self.state())
+        self.layout = self.laid_out()
+
+    def laid_out(self):
+        """net/PROTOCOL.md §12"""
+        self.lib.retro_get_memory_data.restype, self.lib.retro_get_memory_size.restype = ctypes.c_void_p, ctypes.c_size_t
+        whole = 0, self.lib.retro_get_memory_data(SYSTEM_RAM), self.lib.retro_get_memory_size(SYSTEM_RAM)
+        layout, known = 0, []
+        for start, at, size in sorted(self.map, key=lambda piece: piece[0]) or [whole]:
+            for begin, end in known:
+                if at and begin <= at < end:
+                    at, size = end, max(0, at + size - end)
+            if size:
+                layout = xxh3_seeded(struct.pack("<QQB", start, size, at is not None), layout) % 2**32
+                known += [(at, at + size)] if at else []
+        return layout
+
+    def shown(self, begin, label):
+        """The pictures' chain over these frames; None: not known."""
+        chain = 0
+        for frame in range(begin, label + 1):
+            if not self.pictures.get(frame):
+                return None
+            chain = xxh3_seeded(struct.pack("<Q", self.pictures[frame]), chain)
+        return chain
 
     def state(self):
         out = ctypes.create_string_buffer(self.lib.retro_serialize_size())
@@ -99,6 +140,9 @@ class Core:
                 if pair[at] is None:
                     break
                 self.options[pair[at]] = pair[at + 1].split(b"; ", 1)[1].split(b"|")[0]
+        elif what == 0x10024:  # the memory map
+            listed = ctypes.cast(data, ctypes.POINTER(Map))[0]
+            self.map = [(p.start, p.at and p.at + p.offset, p.size) for p in listed.pieces[:listed.count] if p.flags >> SYSTEM_RAM & 1]
         else:
             return False
         return True
@@ -159,7 +203,7 @@ class Liar(Client):
     lies = False
 
     def of(self, room, address):
-        self.room, self.labels = room, []
+        self.room, self.labels, self.marked = room, [], 0
         self.link.sockets[0].close()
         self.link.sockets[0] = s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         s.setblocking(False)
@@ -173,26 +217,28 @@ class Liar(Client):
 
     def run(self, f):
         self.state = "playing"
-        self.labels += [f[0] - 1] if f[4] else []
+        if f[4]:
+            self.labels.append((self.marked, f[0] - 1))
+            self.marked = f[0]
         self.run_commands(f[0], f[6], False)
         self.lock.ran += 1
 
     def turn(self, now):
         super().turn(now)
-        while self.labels and (self.lies or self.labels[0] in self.room.hashes):
-            self.hash(self.labels.pop(0))
+        while self.labels and (self.lies or self.labels[0][1] in self.room.hashes):
+            self.hash(*self.labels.pop(0))
 
-    def hash(self, label):
-        """The lie is the same of all liars."""
-        ram, state = self.room.hashes.get(label, (0, 0))
-        picture = self.room.core.pictures.get(label, 0) if ram is None else None
+    def hash(self, begin, label):
+        """Of the frames from `begin` on. The lie is the same of all liars."""
+        ram, state = self.room.hashes.get(label, (None, None))
+        picture = self.room.core.shown(begin, label)
         if self.lies:
             ram, state, picture = (None, 0, label ^ 0xbad) if self.room.has_no_ram else (label ^ 0xbad, 0, None)
-        self.say(4, label, ram, state, picture, 0)
+        self.say(4, label, self.room.core.layout, ram, state, picture, None, 0)
 
     def go_back(self):
         if self.rewind is not None:
-            self.say(13, self.rewind, self.lock.ran, 0)
+            self.say(13, self.rewind[0], self.lock.ran, 0)
             self.rewind, self.labels = None, []
 
     def load_offered(self):
@@ -218,6 +264,7 @@ class Room:
         address = "127.0.0.%d" % (len(self.match.clients) + 2)
         wishes |= dict(machine=self.worn, content=self.core.content, files=[], fps=self.core.fps, desync=HEAL, door=QUICK * (self.stranger == "quick"))
         liar = Liar("liar%d" % len(self.match.clients), self.match.relay.port, self.match.rng, time.monotonic(), **wishes).of(self, address)
+        liar.facts += self.core.rand
         self.match.clients.append(liar)
         return liar
 
@@ -246,14 +293,14 @@ class Room:
     # --- the stories ---
 
     def two(self):
-        """Ties: the guest goes back, then begins anew, then the room pauses."""
+        """Ties: the guest goes back, then begins anew, then the players are asked."""
         liar = self.liar(players=2)
         yield lambda: liar.welcome
         self.comes()
-        yield lambda: liar.verdicts and liar.verdicts[-1][6] > 30
+        yield lambda: liar.verdicts and liar.verdicts[-1][7] > 30
         liar.lies = True
         yield lambda: WENT_BACK.search(self.log)
-        yield lambda: any("paused" in n for n in liar.notices)
+        yield lambda: any("Go on?" in n for n in liar.notices)
 
     def three(self):
         """A majority against the guest: it goes back, begins anew, and in the end is put out, or plays on and is told."""
@@ -262,11 +309,11 @@ class Room:
         liars.append(self.liar())
         yield lambda: liars[1].welcome
         self.comes()
-        yield lambda: liars[0].verdicts and liars[0].verdicts[-1][6] > 30
+        yield lambda: liars[0].verdicts and liars[0].verdicts[-1][7] > 30
         for liar in liars:
             liar.lies = True
         yield lambda: LOADED.search(self.log) if self.loads else (
-            self.guest.poll() is not None or any("not brought back" in n for n in liars[0].notices))
+            self.guest.poll() is not None or any("not brought back" in n or "Go on?" in n for liar in liars for n in liar.notices))
 
     def late(self, *options):
         """The game is older than a newcomer would have to replay; all that the liars say is true but the state."""
@@ -298,18 +345,22 @@ class Room:
         return self.until is None or now > self.by
 
     def end(self):
-        """What is wrong, or None; and the signal of which the guest died, or None."""
+        """The guest's exit status, or None"""
         status = self.guest.poll() if self.guest else None
         if self.guest:
             self.guest.kill()
             self.guest.wait()
             self.look()
+        self.match.relay.kill()
+        return status
+
+    def judge(self, status):
+        """What is wrong, or None; and the signal of which the guest died, or None."""
         died = -status if status is not None and status < 0 else None
         failed = self.wrong(status, died)
         if failed:
             print("FAIL forged/%s: seed %d, %s, %s: %s" % (self.core.name, self.seed, self.kind, self.stranger, failed))
             print("     " + (self.match.relay.last_words()[-1500:] + self.log[-1500:]).replace("\n", "\n     "))
-        self.match.relay.kill()
         self.match.relay.log.close()
         self.match.relay.folder.cleanup()
         return failed, died
@@ -349,22 +400,23 @@ def main():
     strangers = ("trusts",) if "trusts" in sys.argv[7:] else ("off", "listed", "quick")
     core = Core(path, game)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    rooms, bad, deaths, done, begun = [], 0, 0, 0, 0
-    try:
-        while done < states:
-            while len(rooms) < at_once and begun < states:
-                at = seed + begun
-                rooms.append(Room(build, core, at, KINDS[at % 4], strangers[at // 4 % len(strangers)]))
-                begun += 1
-            now = time.monotonic()
-            for room in [room for room in rooms if room.turn(now)]:
-                rooms.remove(room)
-                failed, died = room.end()
-                bad, deaths, done = bad + bool(failed), deaths + bool(died), done + 1
-            time.sleep(0.002)
-    finally:
-        for room in rooms:
-            room.end()
+    rooms, ends, begun = [], [], 0
+    with ThreadPoolExecutor(1) as beside:  # a room is judged while others play: their liars have 5 s for a HELLO
+        try:
+            while len(ends) < states:
+                while len(rooms) < at_once and begun < states:
+                    at = seed + begun
+                    rooms.append(Room(build, core, at, KINDS[at % 4], strangers[at // 4 % len(strangers)]))
+                    begun += 1
+                now = time.monotonic()
+                for room in [room for room in rooms if room.turn(now)]:
+                    rooms.remove(room)
+                    ends.append(beside.submit(room.judge, room.end()))
+                time.sleep(0.002)
+        finally:
+            for room in rooms:
+                room.judge(room.end())
+    bad, deaths = (sum(bool(end.result()[which]) for end in ends) for which in (0, 1))
     print("%s forged/%s: seeds %d to %d, deaths: %d" % ("FAIL" if bad else "ok", core.name, seed, seed + states - 1, deaths))
     return bad > 0
 

@@ -24,8 +24,9 @@ proxy=$build/faultproxy
 test_core=$build/cores/probe_core_libretro.so
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/keylock-e2e.XXXXXX")
 declare -A pid=() ends_by=() # of each program: its number, and the signal that ends it, if TERM does not do
+watches=() # names of those that note the machine's hitches
 checks_failed=0
-on_path=$PATH
+on_path=$PATH user_tmp=${TMPDIR:-/tmp} arguments=("$@")
 slowness=3 # factor of all waiting times, for machines that others share
 [ -z "${KL_SAN:-}" ] || slowness=6
 unset "${!KEYLOCK_@}" # the player's own settings
@@ -52,7 +53,10 @@ die() {
     fail "$@"
     exit 1
 }
-finish() { exit $((checks_failed > 0)); }
+finish() {
+    [ ! -s "$tmp/not_in_time" ] || not_in_time
+    exit $((checks_failed > 0))
+}
 
 # check NAME WHY COMMAND…: ok if the command succeeds.
 check() {
@@ -62,9 +66,33 @@ check() {
 }
 
 # in_time COMMAND…: a judgement that depends on how fast this machine is. If times are not judged, its FAIL lines are notes and
-# it succeeds.
+# it succeeds. Else they stand as notes first, and count when the scenario ends: a machine that stood still plays it again.
 in_time() {
-    if [ "${KL_JUDGE_TIME:-on}" = off ]; then "$@" | sed 's/^FAIL /     not in time: /'; else "$@"; fi
+    local status failed=$checks_failed log=$tmp/in_time.$BASHPID
+    "$@" >"$log"
+    status=$?
+    checks_failed=$failed
+    sed 's/^FAIL /     not in time: /' "$log"
+    [ "${KL_JUDGE_TIME:-on}" = on ] || return 0
+    grep -a '^FAIL ' "$log" >>"$tmp/not_in_time" && return 1
+    [ $status = 0 ] || fail "in_time: exit status $status of $1"
+    return $status
+}
+
+# Nothing but judgements in time has failed, and the machine stood still meanwhile: the scenario is played again, from its
+# beginning, at most twice. The last time counts.
+not_in_time() {
+    local still
+    still=$(most_still_ms)
+    if [ $checks_failed = 0 ] && [ "${KL_PLAYED:-1}" -lt 3 ] && [ "$still" -gt 200 ]; then
+        note "played again: nothing but the above has failed, and the machine stood still for $still ms"
+        trap - EXIT
+        clear_away || exit 1
+        exec env HOME="$user_home" TMPDIR="$user_tmp" PATH="$on_path" KL_PLAYED=$((${KL_PLAYED:-1} + 1)) "tests/e2e/$(basename "$0")" "${arguments[@]}"
+    fi
+    cat "$tmp/not_in_time"
+    checks_failed=$((checks_failed + $(wc -l <"$tmp/not_in_time")))
+    rm "$tmp/not_in_time"
 }
 
 # watch NAME PROCESS…: notes from here on in $tmp/NAME.log when the machine holds these processes up (hitches.py).
@@ -72,11 +100,18 @@ watch() {
     local name=$1 process watched=()
     shift
     for process; do watched+=("${pid[$process]}"); done
+    watches+=("$name")
     start "$name" python3 tests/e2e/hitches.py "${watched[@]}"
 }
 
 # stood_ms NAME FROM_US TO_US: so long the machine stood still, by that watch, between two times of $EPOCHREALTIME without its dot.
 stood_ms() { awk -v a="$2" -v b="$3" '$1 >= a && $1 <= b + 100000 && $2 > 8 { ms += $2 } END { printf "%d", ms }' "$tmp/$1.log"; }
+
+# By the watch that saw most of it.
+most_still_ms() {
+    local name
+    for name in "${watches[@]}"; do echo $(($(stood_ms "$name" 0 "${EPOCHREALTIME/./}"))); done | sort -n | tail -n 1 | grep . || echo 0
+}
 
 # The last lines of the named processes' output, for a failure.
 show() {
@@ -178,12 +213,12 @@ start() {
 
 running() { [ -n "${pid[$1]:-}" ] && kill -0 "${pid[$1]}" 2>/dev/null; }
 
-# stop NAME [SIGNAL]: by TERM as a rule, and KILL if that does not help within 5 s. Sets and returns its exit status.
+# stop NAME [SIGNAL]: by TERM as a rule, and KILL if that does not help within 15 s. Sets and returns its exit status.
 stop() {
     local name=$1 tries=0 status=0
     [ -n "${pid[$name]:-}" ] || return 0
     kill "-${2:-${ends_by[$name]:-TERM}}" "${pid[$name]}" 2>/dev/null
-    while running "$name" && [ $((tries++)) -lt 100 ]; do glance; done
+    while running "$name" && [ $((tries++)) -lt 300 ]; do glance; done
     running "$name" && kill -KILL "${pid[$name]}" 2>/dev/null
     wait "${pid[$name]}" 2>/dev/null
     status=$?
@@ -244,13 +279,20 @@ said() {
     done
 }
 
-cleanup() {
-    local status=$? name
-    trap - EXIT
+clear_away() {
+    local name
     for name in "${!pid[@]}"; do [ "$name" = xvfb ] || stop "$name"; done
     stop xvfb
+    local status=0
     [ -z "${KL_SAN:-}" ] || clean_run || status=1
     if [ "${KEEP:-0}" = 1 ]; then echo "     kept: $tmp"; else rm -rf "$tmp"; fi
+    return $status
+}
+cleanup() {
+    local status=$?
+    trap - EXIT
+    [ ! -s "$tmp/not_in_time" ] || cat "$tmp/not_in_time" # it ended before finish
+    clear_away || status=1
     exit "$status"
 }
 trap cleanup EXIT
@@ -397,7 +439,7 @@ jsnes_rom() {
     local dir=build/npm
     if [ ! -s "$dir/$1.nes" ]; then
         mkdir -p "$dir"
-        (cd "$dir" && HOME=$user_home npm pack --silent jsnes@1.2.1 >/dev/null 2>npm.log) || return 1
+        (cd "$dir" && HOME=$user_home timeout 60 npm pack --silent --fetch-retries=1 --fetch-retry-mintimeout=1000 --fetch-timeout=15000 jsnes@1.2.1 >/dev/null 2>npm.log) || return 1
         tar -xzf "$dir/jsnes-1.2.1.tgz" -C "$dir" --strip-components 3 \
             package/roms/croom/croom.nes package/roms/lj65/lj65.nes || return 1
         rm -f "$dir/jsnes-1.2.1.tgz" "$dir/npm.log"

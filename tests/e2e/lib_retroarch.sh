@@ -58,6 +58,18 @@ user() {
     [ "$(id -u)" != 0 ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
     "${as[@]}" env -i PATH="$PATH" HOME="$home" "$@"
 }
+# for_another_user: that user finds keylock, the wrapper, the games and $at_terminal, also where the clone lies in a folder of
+# this user alone.
+at_terminal=$PWD/tests/e2e/at_terminal.py
+for_another_user() {
+    user / test -x "$keylock" -a -r "$wrapper" -a -r "$content/shooter.nes" -a -r "$at_terminal" && return
+    chmod 711 "$tmp"
+    mkdir -p "$tmp/readable"
+    cp -r "$keylock" "$wrapper" "$content" "$at_terminal" "$tmp/readable"
+    chmod -R a+rX "$tmp/readable"
+    keylock=$tmp/readable/keylock wrapper=$tmp/readable/$(basename "$wrapper") content=$tmp/readable/$(basename "$content")
+    at_terminal=$tmp/readable/at_terminal.py
+}
 # home_for NAME: an empty home for that in $tmp/NAME.
 home_for() {
     chmod 711 "$tmp"
@@ -184,6 +196,6 @@ hold() {
     for key; do keys+=(keydown "$key") up+=(keyup "$key"); done
     xdotool windowfocus --sync "$window" "${keys[@]}" sleep "$seconds" "${up[@]}"
 }
-# chord WINDOW HELD KEY: the one is held, and then the other pressed, as a pad's hot keys want it.
-chord() { xdotool windowfocus --sync "$1" keydown "$2" sleep 0.7 keydown "$3" sleep 0.1 keyup "$3" keyup "$2"; }
+# chord WINDOW HELD KEY [SECONDS]: the one is held, and then the other pressed, as a pad's hot keys want it.
+chord() { xdotool windowfocus --sync "$1" keydown "$2" sleep 0.7 keydown "$3" sleep "${4:-0.1}" keyup "$3" keyup "$2"; }
 press() { hold "$1" "${3:-0.1}" "$2"; } # WINDOW KEY [SECONDS]

@@ -8,12 +8,13 @@ windows_builds() {
     wine_server
 }
 # wine_server: the server of $WINEPREFIX, until the scenario ends. (One that a program starts ends with the last program, and takes a
-# next one with it that begins just then.)
+# next one with it that begins just then. The first program under it starts Wine's services, and those may write what they like.)
 wine_server() {
     running wineserver && return
     ends_by[wineserver]=INT # with the programs of Windows that it runs for others; by TERM it leaves them behind
     start wineserver wineserver -f -p
     eventually 20 compgen -G "$TMPDIR/wine*/server-*/socket" >/dev/null || { show wineserver; die "windows: Wine's server does not start"; }
+    wine_runs cmd.exe /c exit >"$tmp/wine_first.log" 2>&1 || { show wine_first; die "windows: Wine runs no program"; }
 }
 windows_make() {
     mkdir -p "$windows" # one scenario at a time builds there

@@ -70,8 +70,18 @@ keep() {
     check "screens/$2" "$out/$2.png takes $bytes bytes; expected less than 81920" test "$bytes" -lt 81920
 }
 
-# bar FILE COLOUR: pixels of that colour in the place of a message's bar, at two pixels to the unit.
-bar() { convert "$1" -gravity south -crop x3+0+5 +repage txt:- | grep -c "#$2 "; }
+# bar FILE COLOUR PLACE: pixels of that colour in the place of a message's bar, as convert crops it from the bottom.
+bar() { convert "$1" -gravity south -crop "$3" +repage txt:- | grep -c "#$2 "; }
+
+# catching_up PIXELS PLACE: $tmp/catching-up.png has a bar on its way, with so many pixels done and to do.
+catching_up() {
+    local file=$tmp/catching-up.png until=$((SECONDS + 10))
+    while [ $SECONDS -lt $until ]; do
+        import -window "$window" -depth 8 "$file"
+        [ "$(bar "$file" F0F0F0 "$2")" -gt "$1" ] && [ "$(bar "$file" 404448 "$2")" -gt "$1" ] && return
+    done
+    return 1
+}
 
 # A picture of the window as it is now.
 shot() { # NAME
@@ -142,16 +152,8 @@ states() {
     kill -STOP $(pgrep -P "${pid[ann]}") "${pid[ann]}"
     sleep 4
     kill -CONT $(pgrep -P "${pid[ann]}") "${pid[ann]}"
-    for n in 0 1 2 3 4 5 6 7 8 9 10 11; do
-        import -window "$window" -depth 8 "$tmp/catching-$n.png"
-        sleep 0.1
-    done
-    for n in 11 10 9 8 7 6 5 4 3 2 1 0; do # the last one that has a bar on its way
-        convert "$tmp/catching-$n.png" -gravity south -crop x6+0+0 +repage txt:- >"$tmp/bar"
-        [ "$(grep -c '#404448 ' "$tmp/bar")" -gt 40 ] && [ "$(grep -c '#F0F0F0 ' "$tmp/bar")" -gt 40 ] && break
-    done
-    check "screens/$scene-progress" "no picture of twelve has a bar that is on its way" test "$n" -gt 0
-    tiles+=("$tmp/catching-$n.png")
+    check "screens/$scene-progress" "no picture of ten seconds has a bar that is on its way" catching_up 40 x6+0+0
+    tiles+=("$tmp/catching-up.png")
     said ann 'out of sync' 40 || { show ann; fail "screens/$scene: the desync was not found"; }
     sleep 1.5
     snap desync
@@ -244,11 +246,22 @@ if scene line-gb; then
     shot line-gb
 fi
 
-if scene begin; then # the players and their numbers, for three seconds
+if scene begin; then # the players and their numbers, for three seconds, once RetroArch's own lines are gone
     ann nestopia "$shooter" 2
     other bob nestopia "$shooter"
     begun
+    sleep 4.5
     shot begin
+fi
+
+if scene leaving; then # Select and B, held
+    ann nestopia "$shooter" 2
+    other bob nestopia "$shooter"
+    begun
+    play 9
+    xdotool windowfocus --sync "$window" keydown Shift_R sleep 0.8 keydown z sleep 0.7
+    shot leaving
+    xdotool keyup z keyup Shift_R
 fi
 
 if scene panel-optimistic; then # frames close by the clock: the lead is that of the newest press
@@ -275,6 +288,16 @@ if scene waiting; then
     ann nestopia "$shooter" 2
     sleep 6
     shot waiting
+fi
+
+if scene beside; then # another room of the game is open
+    start bob "$keylock" run --quiet --core nestopia --content "$shooter" --relay "$relay" --room friends --name bob \
+        --speed real --frames 100000
+    said relay 'joined room="friends"' 10
+    ann nestopia "$shooter" 2
+    said ann 'also open' 20
+    sleep 0.5
+    shot beside
 fi
 
 if scene waiting-drawn; then
@@ -361,12 +384,8 @@ if scene catching-up; then # a machine that stood still for some seconds, with a
     kill -STOP $(pgrep -P "${pid[ann]}") "${pid[ann]}"
     sleep 13
     kill -CONT $(pgrep -P "${pid[ann]}") "${pid[ann]}"
-    for n in 0 1 2 3 4 5 6 7 8 9; do import -window "$window" -depth 8 "$tmp/catching-$n.png"; done
-    for n in 9 8 7 6 5 4 3 2 1 0; do # the last one whose bar is on its way
-        [ "$(bar "$tmp/catching-$n.png" F0F0F0)" -gt 60 ] && [ "$(bar "$tmp/catching-$n.png" 404448)" -gt 60 ] && break
-    done
-    check screens/progress "no picture of ten has a bar that is on its way" test "$n" -gt 0
-    keep "$tmp/catching-$n.png" catching-up
+    check screens/progress "no picture of ten seconds has a bar that is on its way" catching_up 60 x3+0+5
+    keep "$tmp/catching-up.png" catching-up
 fi
 
 if scene returning; then # bob's link is dead for some seconds: his screen, ann's, and hers when he is back
@@ -476,6 +495,16 @@ if scene desync-panel; then
     said ann 'out of sync' 20 || { show ann; fail "screens/desync-panel: it was not found"; }
     sleep 2
     shot desync-panel
+fi
+
+if scene differ; then # the machines part again and again, and the players are asked
+    PROBE_CORE=size:256x224,entropy:300 ann "$test_core" "$shooter" 2
+    PROBE_CORE=size:256x224,entropy:300 other bob "$test_core" "$shooter"
+    begun
+    said relay 'event=asks_to_play_on' 30 || { show relay; fail "screens/differ: nobody was asked"; }
+    said ann 'machines differ' 10
+    sleep 1
+    shot differ
 fi
 
 if scene refused; then # the room plays something else

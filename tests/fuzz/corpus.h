@@ -19,6 +19,7 @@ void corpus_link(void);
 void corpus_rooms(void);
 void corpus_hub(void);
 void corpus_journal(void);
+void corpus_recording(void);
 void corpus_files(void);
 void corpus_channel(void);
 

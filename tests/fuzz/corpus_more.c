@@ -1,5 +1,5 @@
-/* corpus_more.c - the seed corpus of fuzz_link, fuzz_journal and fuzz_files: a whole session as a relay tells
- * it to a client, and what a relay and a client keep on disk. Part of make_corpus. */
+/* corpus_more.c - the seed corpus of fuzz_link, fuzz_journal, fuzz_recording and fuzz_files: a whole session
+ * as a relay tells it to a client, and what a relay and a client keep on disk. Part of make_corpus. */
 #include "core_wrapper/netplay/channel.h"
 #include "tests/fuzz/corpus.h"
 #include "tests/lib/engine_turn.h"
@@ -13,6 +13,8 @@
 #include "net/engine/lock_client.h"
 #include "net/relay/durable/journal_file.h"
 #include "net/relay/durable/lobby_ticket.h"
+#include "net/platform/file.h"
+#include "net/record/klr.h"
 #include "net/session/seal.h"
 #include "tests/lib/lock_memory.h"
 #include "net/transport/strangers.h"
@@ -30,17 +32,7 @@ static const struct kl_params params = {.policy = KL_POLICY_BOUNDED,
 
 /* --- a relay to a client: fuzz_link.c says what extra is --- */
 
-enum {
-    TELL = 0,
-    UPDATE = 2,
-    FRONTEND = 4 | 3 << 4,
-    ANSWER = 5,
-    WAIT = 6,
-    LOSE = 7,
-    BRING = 8,
-    PANEL = 9,
-    ORDER = 10
-};
+enum { TELL = 0, UPDATE = 2, FRONTEND = 4 | 3 << 4, ANSWER = 5, WAIT = 6, LOSE = 7, PANEL = 9, ORDER = 10 };
 
 static struct kl_lock_relay room;
 static struct kl_client player;
@@ -100,7 +92,8 @@ static void order(unsigned n) {
                {KL_COMMAND_DISK, 2, "\x01\x00"},
                {KL_COMMAND_CHAT, 5, "hello"},
                {KL_COMMAND_SAVE, 0, ""},
-               {KL_COMMAND_LOAD, 0, ""}};
+               {KL_COMMAND_LOAD, 0, ""},
+               {KL_COMMAND_MASK, 7, "\x00\x01\xe8\x07\x01\x04\x04"}};
     n %= sizeof all / sizeof *all;
     kl_lock_command(&room, KL_RELAY_CLIENT, all[n].kind, (const uint8_t *)all[n].data, all[n].len);
 }
@@ -129,21 +122,11 @@ static void frames(struct list *l, unsigned steps) {
         }
         frontend(l);
         while ((len = kl_client_send(&player, now_us, buf, sizeof buf)) > 0)
-            kl_lock_receive(&room, 0, buf, len, now_us);
+            kl_lock_receive(&room, 0, buf, len, 0, now_us);
         while (kl_lock_take(&room, &f))
             ring[f.number % RING] = f;
         nudge(l, WAIT);
     }
-}
-
-static void tags_and_ticket(struct list *l) {
-    static struct kl_msg m;
-    m = (struct kl_msg){.kind = KL_MSG_TAGS, .tags = {0, 8, 2, {{1}, {2}}}};
-    tell(l, &m);
-    m = (struct kl_msg){.kind = KL_MSG_TICKET, .piece = {0, 10, 6, "sealed"}};
-    tell(l, &m);
-    m.piece = (struct kl_piece){6, 10, 4, "ness"};
-    tell(l, &m);
 }
 
 /* The link is lost; the relay welcomes it back and says what it missed. */
@@ -153,9 +136,6 @@ static void come_back(struct list *l) {
     struct kl_frames_from have = {.ring = ring, .places = RING};
     nudge(l, LOSE);
     nudge(l, PANEL);
-    m = (struct kl_msg){.kind = KL_MSG_WANT, .want = {KL_WANT_TICKET | KL_WANT_START, 0}};
-    tell(l, &m);
-    nudge(l, BRING);
     welcome(l, false);
     tell(l, &(struct kl_msg){.kind = KL_MSG_SEAT, .seat = {0, 2}});
     m = (struct kl_msg){.kind = KL_MSG_HISTORY};
@@ -174,8 +154,7 @@ void corpus_link(void) {
         enter(&l, as_host);
         frames(&l, as_host ? 12 : 30);
         add(&l, ORDER | 3 << 4, (const uint8_t *)"hi", 2);
-        tell(&l, &(struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {7, 7, 1, true, 1}});
-        tags_and_ticket(&l);
+        tell(&l, &(struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {7, 7, 1, KL_HASH_RAM, true, 1}});
         nudge(&l, PANEL);
         come_back(&l);
         frames(&l, 6);
@@ -213,8 +192,8 @@ static size_t quiet_piece(uint32_t from, uint32_t count, uint8_t *out) {
 }
 
 static void journal_frames(struct list *l, uint32_t from, uint32_t to) {
-    uint8_t body[5 + KL_PIECE_BYTES] = {0}; /* no tags */
-    add(l, KL_JOURNAL_FRAMES, body, 5 + quiet_piece(from, to - from, body + 5));
+    uint8_t body[KL_PIECE_BYTES];
+    add(l, KL_JOURNAL_FRAMES, body, quiet_piece(from, to - from, body));
 }
 
 /* The frames from..to once more; those that follow stand from `at` on. */
@@ -226,7 +205,7 @@ static void journal_mark(struct list *l, uint64_t at, uint32_t from, uint32_t to
     kl_write_u32(&w, from);
     kl_write_u32(&w, from / 8);
     kl_write_u16(&w, (uint16_t)((to - from) / 8));
-    kl_write_u16(&w, 0);
+    kl_write_bytes(&w, (const uint8_t[KL_DIGEST]){7}, KL_DIGEST);
     for (; from < to; from += KL_PIECE_FRAMES) {
         size_t len = quiet_piece(from, to - from < KL_PIECE_FRAMES ? to - from : KL_PIECE_FRAMES, piece);
         kl_write_u16(&w, (uint16_t)len);
@@ -297,6 +276,12 @@ void corpus_files(void) {
                                  "192.0.2.7:55435 wgythom7kfxgzawo3kes55npkd5ewttr\n"
                                  "example.org:1 wgythom7kfxgzawo3kes55npkd5ewttr\n";
     save("fuzz_files", "relays", relays, sizeof relays - 1);
+    static const char cue[] = "\006FILE \"set.m3u\" BINARY\n  TRACK 01 AUDIO\nFILE set.gdi WAVE\n",
+                      m3u[] = "\002#EXTM3U\nset.cue\nset.toc|two\n\"set.chd\"\n",
+                      gdi[] = "\0122\n1 0 4 2352 set.bin 0\n2 756 0 2352 \"set 2.raw\" 0\n";
+    save("fuzz_files", "cue", cue, sizeof cue - 1);
+    save("fuzz_files", "m3u", m3u, sizeof m3u - 1);
+    save("fuzz_files", "gdi", gdi, sizeof gdi - 1);
 }
 
 static void channel(const char *name, struct kl_channel_packet p) {
@@ -326,4 +311,26 @@ void corpus_channel(void) {
     static const uint8_t then[] = {2, 0, 0, 0, 7, 0, 6, 30, 0, 0, 0, 0x4b, 2, 2, 0, 0};
     memcpy(stream + 33, then, sizeof then);
     save("fuzz_channel", "stream", stream, sizeof stream);
+}
+
+/* The golden file as it is, and its blocks. */
+void corpus_recording(void) {
+    static struct list l;
+    static uint8_t whole[8192] = {0};
+    struct kl_klr_cursor c;
+    void *bytes;
+    size_t len;
+    char err[300];
+    if (kl_file_read("tests/conformance/golden/match.klr", sizeof whole - 1, 0, &bytes, &len, err,
+                     sizeof err) != 0)
+        abort();
+    memcpy(whole + 1, bytes, len);
+    save("fuzz_recording", "whole", whole, 1 + len);
+    l.bytes[0] = 1;
+    l.len = 1;
+    if (!kl_klr_open(&c, bytes, len)) abort();
+    while (kl_klr_next(&c) == KL_KLR_BLOCK)
+        add(&l, c.type, c.body, c.body_len);
+    save("fuzz_recording", "blocks", l.bytes, l.len);
+    free(bytes);
 }

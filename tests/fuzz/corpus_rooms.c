@@ -59,75 +59,6 @@ static void come_late(struct list *l, unsigned peer, const char *name, bool play
     say(l, peer, &m);
 }
 
-static void show(struct list *l, unsigned peer, bool falsely, uint32_t end) {
-    static struct kl_msg m;
-    m = (struct kl_msg){.kind = KL_MSG_BRING, .bring = {.what = KL_BRING_TICKET, .piece = {0, 1, 1, "t"}}};
-    say(l, peer, &m);
-    m.bring = (struct kl_bring){.what = KL_BRING_MARK, .mark.end = end};
-    say(l, peer | (falsely ? LOBBY_AS_IT_IS : 0), &m);
-    m.bring = (struct kl_bring){.what = KL_BRING_END};
-    say(l, peer, &m);
-    add(l, LOBBY_PASS << 3, (const uint8_t *)"\x20", 1); /* then it is asked for the rest */
-    add(l, LOBBY_PASS << 3, (const uint8_t *)"\x01", 1);
-}
-
-/* The eight neutral frames of the game above. */
-static void bring_room(struct list *l, unsigned peer) {
-    static struct kl_msg m;
-    static struct kl_frame ring[8];
-    uint32_t count;
-    show(l, peer, false, 8);
-    m = (struct kl_msg){.kind = KL_MSG_BRING};
-    m.bring = (struct kl_bring){.what = KL_BRING_START, .piece = {0, 4, 4, "save"}};
-    say(l, peer, &m);
-    for (uint32_t n = 0; n < 8; n++)
-        ring[n] = (struct kl_frame){.number = n, .spacing = 8, .active = 3, .flags = n ? 0 : KL_FRAME_KEY};
-    struct kl_frames_from from = {.ring = ring, .places = 8};
-    m.bring = (struct kl_bring){.what = KL_BRING_HISTORY};
-    m.bring.past.len =
-        (uint16_t)kl_piece_write(&from, 0, 8, m.bring.past.bytes, sizeof m.bring.past.bytes, &count);
-    say(l, peer, &m);
-    m.bring = (struct kl_bring){.what = KL_BRING_END};
-    say(l, peer, &m);
-}
-
-/* More frames than were ever played, on trial, and that is all: they go again. */
-static void bring_in_vain(struct list *l, unsigned peer) {
-    static struct kl_msg m;
-    static struct kl_frame ring[256];
-    uint32_t count;
-    show(l, peer, true, 250);
-    for (uint32_t n = 0; n < 256; n++)
-        ring[n] = (struct kl_frame){
-            .number = n, .keyframe = n / 8 * 8, .spacing = 8, .active = 3, .flags = n % 8 ? 0 : KL_FRAME_KEY};
-    struct kl_frames_from from = {.ring = ring, .places = 256};
-    for (uint32_t n = 8; n < 200; n += count) {
-        m = (struct kl_msg){.kind = KL_MSG_BRING, .bring.what = KL_BRING_HISTORY};
-        m.bring.past.len = (uint16_t)kl_piece_write(&from, n, 200 - n, m.bring.past.bytes,
-                                                    sizeof m.bring.past.bytes, &count);
-        say(l, peer, &m);
-    }
-    m = (struct kl_msg){.kind = KL_MSG_BRING, .bring.what = KL_BRING_END};
-    say(l, peer, &m);
-}
-
-/* All are away for so long that the room is forgotten; one brings it back, another one lies. */
-static void forget_and_bring(struct list *l) {
-    begin_rooms(l, 0);
-    start_game(l);
-    for (unsigned i = 0; i < 2; i++)
-        add(l, (uint8_t)(i | LOBBY_LOSE << 3), (const uint8_t *)"", 0);
-    for (unsigned i = 0; i < 7; i++)
-        add(l, LOBBY_PASS << 3, (const uint8_t *)"\xff", 1);
-    add(l, 4 | LOBBY_OPEN << 3, (const uint8_t *)"", 0);
-    add(l, 4 | LOBBY_RETURN << 3, (const uint8_t *)"\x00\x02\x08\x00\x01", 5);
-    bring_room(l, 4);
-    add(l, 5 | LOBBY_OPEN << 3, (const uint8_t *)"", 0);
-    add(l, 5 | LOBBY_RETURN << 3, (const uint8_t *)"\x01\x02\xfa\x00\x01", 5);
-    bring_in_vain(l, 5);
-    add(l, LOBBY_PASS << 3, (const uint8_t *)"\xff", 1);
-}
-
 /* One goes, and another comes into the game in his place. */
 static void join_late(struct list *l) {
     begin_rooms(l, KL_DOOR_LET_GO);
@@ -151,8 +82,8 @@ static void watch(struct list *l) {
     add(l, LOBBY_PASS << 3, (const uint8_t *)"\x20", 1);
     add(l, (uint8_t)(LOBBY_DATAGRAM << 3 | 3), ctrl, sizeof ctrl);
     say(l, 0, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_DELAY, 2, {1, 0}}});
-    say(l, 3, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = 3, .has_ram = true, .ram = 9}});
-    say(l, 0, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = 3, .has_ram = true, .ram = 8}});
+    say(l, 3, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = 3, .has = KL_HASH_RAM, .ram = 9}});
+    say(l, 0, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = 3, .has = KL_HASH_RAM, .ram = 8}});
     say(l, 3, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_CHAT, 2, "hi"}});
     add(l, LOBBY_PASS << 3, (const uint8_t *)"\xff", 1);
     say(l, 1, &(struct kl_msg){.kind = KL_MSG_BYE});
@@ -188,15 +119,4 @@ void corpus_rooms(void) {
     say(&l, 3, &(struct kl_msg){.kind = KL_MSG_READY});
     add(&l, LOBBY_PASS << 3, (const uint8_t *)"\x20", 1);
     save("fuzz_lobby", "return", l.bytes, l.len);
-    say(&l, 0, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {8, 1, {1}}});
-    say(&l, 0, &(struct kl_msg){.kind = KL_MSG_BYE});
-    add(&l, 4 | LOBBY_OPEN << 3, (const uint8_t *)"", 0);
-    add(&l, 4 | LOBBY_RETURN << 3, (const uint8_t *)"\x01\x02\x20\x00\x01", 5);
-    bring_room(&l, 4);
-    add(&l, LOBBY_PASS << 3, (const uint8_t *)"\x60", 1);
-    add(&l, LOBBY_PASS << 3, (const uint8_t *)"\x01", 1);
-    save("fuzz_lobby", "bring", l.bytes, l.len);
-    l.len = 0;
-    forget_and_bring(&l);
-    save("fuzz_lobby", "vain", l.bytes, l.len);
 }

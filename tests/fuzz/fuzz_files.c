@@ -1,5 +1,5 @@
 /* Files on a player's disk, as somebody else's program may have left them: a seat, the relays that were
- * met. The first byte says which; the rest is the file. */
+ * met, a list of a game's files. The first byte says which; the rest is the file. */
 #include "tests/fuzz/fuzz.h"
 
 #include <fcntl.h>
@@ -9,6 +9,7 @@
 
 #include <sodium.h>
 
+#include "core_wrapper/start/filelist.h"
 #include "core_wrapper/start/seat_file.h"
 #include "net/session/keys.h"
 #include "net/session/known.h"
@@ -74,6 +75,31 @@ static void relays(const uint8_t *bytes, size_t len) {
     MUST(kl_known_check(folder, "example.org", 55435, other, err, sizeof err) == KL_KNOWN_CHANGED);
 }
 
+static const char *const sets[] = {"set.m3u", "set.cue", "set.gdi", "set.toc",
+                                   "set.chd", "set.ccd", "set.mds", "set"};
+
+static bool names_something(void *ctx, unsigned index, const char *name) {
+    (void)ctx;
+    MUST(index < KL_FILELIST_FILES && *name);
+    return true;
+}
+
+/* Whatever a list says, what it names is bounded, and nothing is named twice. It may name itself. */
+static void list(unsigned kind, const uint8_t *bytes, size_t len) {
+    struct kl_filelist l = {0};
+    char path[KL_FILE_PATH];
+    put(sets[kind], bytes, len);
+    kl_filelist_parse(strchr(sets[kind], '.') ? strchr(sets[kind], '.') + 1 : "", (const char *)bytes, len,
+                      names_something, NULL);
+    kl_filelist_add(&l, path_of(sets[kind]));
+    for (unsigned i = 0; i < l.count; i++)
+        for (unsigned k = 0; k < i; k++)
+            MUST(strcmp(l.path[i], l.path[k]) != 0);
+    kl_filelist_free(&l);
+    (void)kl_filelist_disk(path_of(sets[kind]), 1, path, sizeof path);
+    unlink(path_of(sets[kind]));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static bool ready;
     if (!ready) {
@@ -82,6 +108,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         ready = true;
     }
     if (size < 1) return 0;
-    (data[0] & 1 ? relays : seat)(data + 1, size - 1);
+    if (data[0] & 2)
+        list(data[0] >> 2 & 7, data + 1, size - 1);
+    else
+        (data[0] & 1 ? relays : seat)(data + 1, size - 1);
     return 0;
 }

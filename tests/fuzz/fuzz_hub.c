@@ -54,8 +54,8 @@ static void on_message(void *ctx, unsigned peer, const uint8_t *bytes, size_t le
     (void)ctx;
     MUST(known == (int)peer && len <= KL_MSG_MAX && bytes);
 }
-static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
-    (void)ctx;
+static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len, uint32_t missing) {
+    (void)ctx, (void)missing;
     MUST(known == (int)peer && len <= 2048 && body);
 }
 static unsigned rooms(void *ctx) {

@@ -14,11 +14,8 @@
 static uint8_t token[CLIENTS][KL_TOKEN_BYTES], share[CLIENTS][KL_SHARE_BYTES]; /* the newest */
 static char room_of_tokens[KL_NAME_MAX];
 static uint8_t door_secret[KL_DOOR_SECRET];
-static struct kl_piece ticket; /* the newest that was given out */
-static struct kl_mark mark;    /* the same */
 
 static void hear(unsigned to, const struct kl_msg *m) {
-    if (m->kind == KL_MSG_TICKET) ticket = m->piece;
     if (m->kind == KL_MSG_DOOR) memcpy(share[to], m->door.share, KL_SHARE_BYTES);
     if (m->kind == KL_MSG_WELCOME) memcpy(token[to], m->welcome.token, KL_TOKEN_BYTES);
     inbox[to].pending = inbox[to].count % 5;
@@ -30,9 +27,6 @@ static void hear_update(unsigned to, const uint8_t *body, size_t len) {
     struct kl_update u;
     (void)to;
     MUST(kl_update_open(&u, body, len) == KL_OK);
-    if (!u.has_mark) return;
-    mark.end = u.first + u.count;
-    memcpy(mark.mark, u.mark, sizeof mark.mark);
 }
 
 static void begin(void) {
@@ -43,8 +37,6 @@ static void begin(void) {
     memset(token, 0, sizeof token);
     memset(share, 0, sizeof share);
     memset(door_secret, 0, sizeof door_secret);
-    ticket.len = 0;
-    mark.end = 0;
     open_newborn(&limits, 1000000);
     on_message = hear;
     on_update = hear_update;
@@ -67,16 +59,10 @@ static void say_return(unsigned i, const struct record *r) {
     m = a_return(whose, i, room_of_tokens, token[whose]);
     kl_facts_add(&m.back.facts, "content", "x");
     m.back.fresh = r->len > 1 && r->bytes[1] & 1;
-    m.back.can_bring = r->len > 1 && r->bytes[1] & 2;
     if (!m.back.fresh && r->len > 3) m.back.have = r->bytes[2] | (uint32_t)r->bytes[3] << 8;
-    if (!m.back.fresh && r->len > 4) m.back.tags = r->bytes[4];
+    if (!m.back.fresh && r->len > 4) m.back.intervals = r->bytes[4];
     int len = kl_msg_encode(&m, buf, sizeof buf);
     if (len > 0) kl_lobby_message(lobby, i, buf, (size_t)len, now_us);
-}
-
-/* Good ones: nobody guesses them. */
-static bool is_secret(uint8_t what) {
-    return (what == KL_BRING_TICKET && ticket.len) || (what == KL_BRING_MARK && mark.end);
 }
 
 /* Proves the room's password, the last that was set. */
@@ -93,20 +79,13 @@ static void prove(unsigned i, struct kl_prove *p) {
 }
 
 /* Bytes that nobody guesses are put right: a HELLO gets this peer's key, so that its returns are good; a
- * ticket is one that the relay gave; a password is the right one. False where the bytes go as they are. */
+ * password is the right one. False where the bytes go as they are. */
 static bool mend(unsigned i, const struct record *r, struct kl_msg *m) {
     if (kl_msg_decode(m, r->bytes, r->len) != KL_OK) return false;
     switch (m->kind) {
     case KL_MSG_HELLO:
         memcpy(m->hello.seat_key, seat_key(i)->pub, sizeof m->hello.seat_key);
         memcpy(room_of_tokens, m->hello.room, sizeof room_of_tokens);
-        return true;
-    case KL_MSG_BRING:
-        if (!is_secret(m->bring.what) || r->extra >> 6) return false;
-        if (m->bring.what == KL_BRING_TICKET)
-            m->bring.piece = ticket;
-        else
-            m->bring.mark = mark;
         return true;
     case KL_MSG_PROVE:
         if (r->extra >> 6) return false;
@@ -173,7 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         MUST(t.history_bytes <= 3 * 2 * 192 * 1024 && t.start_bytes <= 3 * 3072 * 1024);
     }
     kl_lobby_shut_down(lobby, now_us);
-    MUST(kl_lobby_rooms(lobby) == 0 && kl_lobby_members(lobby) == 0 && lobby->bringing == 0);
+    MUST(kl_lobby_rooms(lobby) == 0 && kl_lobby_members(lobby) == 0);
     MUST(lobby->watchers == 0);
     MUST(lobby->start_bytes == 0 && lobby->history_bytes == 0);
     kl_lobby_destroy(lobby);

@@ -11,6 +11,7 @@
 #include "core_wrapper/match/snapshot_form.h"
 #include "core_wrapper/match/snapshot_pack.h"
 #include "tests/fuzz/corpus.h"
+#include "tests/lib/any_message.h"
 #include "tests/lib/engine_turn.h"
 #include "tests/fuzz/fuzz.h"
 #include "net/session/handshake.h"
@@ -55,6 +56,7 @@ static void fill(struct kl_input *in, unsigned n, bool rich) {
     in->gun_x = (int16_t)n;
     in->touch[0] = (struct kl_touch){(int16_t)n, 5, n % 2};
     in->key_count = (uint8_t)(n % 3);
+    in->all_up = n % 16 == 15;
     for (unsigned i = 0; i < in->key_count; i++)
         in->key[i] = (struct kl_key){(uint16_t)(97 + i), 0, (97 + i) & KL_UTF32, n % 2};
 }
@@ -104,7 +106,7 @@ static void play(const char *name, uint8_t kind, unsigned steps, bool rich) {
             turn(i, now, rich);
             while ((len = kl_client_send(&client[i], now, buf, sizeof buf)) > 0) {
                 add(&up, (uint8_t)(i | 11 << 2), buf, len);
-                kl_lock_receive(&room, at_index[i], buf, len, now);
+                kl_lock_receive(&room, at_index[i], buf, len, 0, now);
             }
         }
     }
@@ -133,90 +135,53 @@ static void message(const char *name, const struct kl_msg *m) {
     save("fuzz_msg", name, buf, (size_t)len);
 }
 
-static void seat_messages(void) {
-    static struct kl_msg m;
-    m = (struct kl_msg){.kind = KL_MSG_RETURN, .back = {.room = "arcade", .have = 700, .tags = 90}};
-    message("return", &m);
-    m.back = (struct kl_return){.room = "arcade", .fresh = true, .can_bring = true};
-    kl_facts_add(&m.back.facts, "core", "nestopia 1.52");
-    message("return-fresh", &m);
-    m = (struct kl_msg){.kind = KL_MSG_DOOR, .door = {KL_PROVE, {1}, {2}}};
-    message("door", &m);
-    m = (struct kl_msg){.kind = KL_MSG_PROVE, .prove = {KL_PROVE_SET, {1}, {0}}};
-    message("prove", &m);
-    m = (struct kl_msg){.kind = KL_MSG_PROVED, .proved.mac = {9}};
-    message("proved", &m);
-}
-
-static void bulk_messages(void) {
-    static struct kl_msg m;
+static void history(void) {
+    static struct kl_msg m = {.kind = KL_MSG_HISTORY};
     static struct kl_frame ring[KL_PIECE_FRAMES];
     for (uint32_t n = 0; n < KL_PIECE_FRAMES; n++)
         ring[n] = (struct kl_frame){n, n / 4 * 4, 4, 0, 3, {{.joypad = (uint16_t)(n / 9)}}};
     struct kl_frames_from from = {.ring = ring, .places = KL_PIECE_FRAMES};
-    struct kl_past past;
     uint32_t count;
-    past.len = (uint16_t)kl_piece_write(&from, 2, 40, past.bytes, sizeof past.bytes, &count);
-    m = (struct kl_msg){.kind = KL_MSG_HISTORY, .past = past};
+    m.past.len = (uint16_t)kl_piece_write(&from, 2, 40, m.past.bytes, sizeof m.past.bytes, &count);
     message("history", &m);
-    m = (struct kl_msg){.kind = KL_MSG_TAGS, .tags = {90, 700, 2, {{1}, {2}}}};
-    message("tags", &m);
-    m = (struct kl_msg){.kind = KL_MSG_TICKET, .piece = {4, 10, 6, "sealed"}};
-    message("ticket", &m);
-    m = (struct kl_msg){.kind = KL_MSG_BRING, .bring.what = KL_BRING_TICKET};
-    m.bring.piece = (struct kl_piece){4, 10, 6, "pieces"};
-    message("bring-ticket", &m);
-    m.bring.what = KL_BRING_START;
-    m.bring.piece = (struct kl_piece){0};
-    message("bring-start", &m);
-    m.bring.what = KL_BRING_HISTORY;
-    m.bring.past = past;
-    message("bring-history", &m);
-    m.bring.what = KL_BRING_TAGS;
-    m.bring.tags = (struct kl_tags){90, 700, 2, {{1}, {2}}};
-    message("bring-tags", &m);
-    m.bring.what = KL_BRING_MARK;
-    m.bring.mark = (struct kl_mark){700, {1, 2, 3, 4, 5, 6, 7, 8}};
-    message("bring-mark", &m);
-    m.bring.what = KL_BRING_END;
-    message("bring-end", &m);
-    m = (struct kl_msg){.kind = KL_MSG_WANT, .want = {3, 700}};
-    message("want", &m);
-    m = (struct kl_msg){.kind = KL_MSG_SEAT, .seat = {3, 4}};
-    message("seat", &m);
 }
 
-static void snapshot_messages(void) {
+/* Two of each kind, from its table. */
+static void messages(void) {
     static struct kl_msg m;
-    m = (struct kl_msg){.kind = KL_MSG_STATE, .state = {.keyframe = 600, .bytes = 20000, .has = true}};
-    message("state", &m);
-    m = (struct kl_msg){.kind = KL_MSG_GIVE, .shot = {600, {4, 10, 6, "packed"}}};
-    message("give", &m);
-    m.shot.based = true;
-    message("give_based", &m);
-    m.kind = KL_MSG_SNAPSHOT;
-    message("snapshot", &m);
-    m = (struct kl_msg){.kind = KL_MSG_HEALED, .healed = {600, 640, KL_HEALED_OTHER}};
-    message("healed", &m);
-    m = (struct kl_msg){.kind = KL_MSG_ASK, .ask = {600}};
-    message("ask", &m);
-    m.ask = (struct kl_ask){600, true, 300, "its hash"};
-    message("ask_based", &m);
-    m = (struct kl_msg){.kind = KL_MSG_OFFER, .offer = {600, 100, 20000, 1500, true, {9}}};
-    message("offer", &m);
-    m = (struct kl_msg){.kind = KL_MSG_REWIND, .rewind = {600}};
-    message("rewind", &m);
+    for (uint8_t kind = 0; kind <= KL_MSG_LAST; kind++) {
+        struct rng rng = {kind};
+        for (unsigned n = 0; n < 2 && any_message(&m, kind, &rng); n++) {
+            char name[16];
+            snprintf(name, sizeof name, "%02u%c", kind, 'a' + n);
+            message(name, &m);
+        }
+    }
+    history();
 }
 
 /* The input of fuzz_snapshot.c: a byte, then a snapshot, or a packed one. */
 static void snapshots(void) {
     static uint8_t file[8192];
-    struct kl_option options[] = {{.key = (char *)"core_speed", .value = (char *)"2x"}};
-    struct kl_snapshot_head head = {.frame = 600, .time = {.fps_uhz = 60000000}, .disk = KL_SNAPSHOT_NO_DISK};
+    static const uint8_t list[] = "\1\12core_speed\0022x\2\0022x\0021x\1\5other\1y"; /* NUL apart */
+    struct kl_snapshot_head head = {.frame = 600, .mask = {1000, 2, {{4, 7}, {12, 12}}}};
+    struct kl_outside outside = {.base_width = 320,
+                                 .base_height = 240,
+                                 .max_width = 640,
+                                 .max_height = 480,
+                                 .aspect_e6 = 1333333,
+                                 .fps_uhz = 60000000,
+                                 .rate_mhz = 44100000,
+                                 .disk = KL_OUTSIDE_NO_DISK,
+                                 .disks = KL_OUTSIDE_NO_DISK,
+                                 .held = {[1] = {{[12] = 2}}},
+                                 .only_count = 1,
+                                 .only = {{"SET_KEYBOARD_CALLBACK", 7}},
+                                 .options = list,
+                                 .options_len = sizeof list - 1};
     uint8_t *state;
     size_t len, packed_len;
-    uint8_t *bytes =
-        kl_snapshot_begin(&head, &(struct kl_options){.at = options, .count = 1}, 200, &state, &len);
+    uint8_t *bytes = kl_snapshot_begin(&head, &outside, NULL, 200, &state, &len);
     if (!bytes || len >= sizeof file) abort();
     memset(state, 7, 100);
     memcpy(file + 1, bytes, len);
@@ -238,63 +203,6 @@ static void snapshots(void) {
     save("fuzz_snapshot", "slices", file, packed_len + 1);
     free(packed);
     free(bytes);
-}
-
-static void messages(void) {
-    static struct kl_msg m;
-    static const struct kl_params params = {.subframes = true,
-                                            .clocked = true,
-                                            .players = 2,
-                                            .wait_budget_ms = 250,
-                                            .hash_every = 60,
-                                            .fps_uhz = 60098800};
-    m = (struct kl_msg){.kind = KL_MSG_HELLO,
-                        .hello = {.version = KL_PROTOCOL_VERSION,
-                                  .name = "ann",
-                                  .room = "arcade",
-                                  .seats_wanted = 1,
-                                  .params = params}};
-    kl_facts_add(&m.hello.facts, "core", "nestopia 1.52");
-    kl_facts_add(&m.hello.facts, "content", "xxh3 0123456789abcdef (24592 bytes, croom.nes)");
-    message("hello", &m);
-    m = (struct kl_msg){.kind = KL_MSG_READY};
-    kl_facts_add(&m.ready.facts, "system", "disksys.rom xxh3 0123");
-    message("ready", &m);
-    m = (struct kl_msg){.kind = KL_MSG_DATA, .data = {.offset = 8, .total = 24, .len = 16, .bytes = "KLS1"}};
-    message("data", &m);
-    m = (struct kl_msg){.kind = KL_MSG_HASH,
-                        .hash = {.frame = 59, .has_ram = true, .has_state = true, .ram = 1, .state = 2}};
-    message("hash", &m);
-    m = (struct kl_msg){.kind = KL_MSG_BYE, .text = {.code = 1, .text = "closed"}};
-    message("bye", &m);
-    m.kind = KL_MSG_REFUSE, message("refuse", &m);
-    m.kind = KL_MSG_NOTICE, message("notice", &m);
-    m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {7, 1, 2, true, params, {1}, {2}, 60}};
-    message("welcome", &m);
-    m.welcome = (struct kl_welcome){7, KL_WATCHER, 0, false, params, {1}, {0}, 0};
-    message("welcome_watcher", &m);
-    m = (struct kl_msg){.kind = KL_MSG_SEND};
-    message("send", &m);
-    m = (struct kl_msg){.kind = KL_MSG_ROSTER,
-                        .roster = {1,
-                                   2,
-                                   2,
-                                   5,
-                                   1,
-                                   {{0, 1, 1, true, "ann"}, {1, 2, 5, false, "ben"}},
-                                   3,
-                                   5,
-                                   2,
-                                   {{KL_WATCHER, true, "cat"}, {2, false, "dan"}}}};
-    message("roster", &m);
-    m = (struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {1700000000, 4000}};
-    message("prepare", &m);
-    m = (struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {59, 59, 1, true, 2}};
-    message("verdict", &m);
-    seat_messages();
-    bulk_messages();
-    snapshot_messages();
-    snapshots();
 }
 
 /* One file a way in, the numbers being fuzz_session.c's. Fixed keys: the corpus is the same every time. */
@@ -432,6 +340,7 @@ int main(int argc, char **argv) {
     inputs("pads", 60, false);
     inputs("devices", 12, true);
     messages();
+    snapshots();
     corpus_rooms();
     sessions();
     strangers();
@@ -446,13 +355,7 @@ int main(int argc, char **argv) {
               "59 0123456789abcdef fedcba9876543210\n119 0000000000000001 0000000000000002\n");
     save_text("fuzz_hashfile", "state-only", "59 - fedcba9876543210\n119 - 0000000000000002\n");
     save_text("fuzz_hashfile", "crlf", "59 0123456789abcdef -\r\n");
-    save_text(
-        "fuzz_recording", "short",
-        "keylock recording 1\ncore Probe core 1\ncontent xxh3 0123456789abcdef (3 bytes, x)\nepoch "
-        "946684800\n"
-        "option speed=fast\ndevice 2 257\nmemory 0 0 00ff10\ninput 0 0 0101\nhash 0 0123456789abcdef -\n"
-        "hash 0 0123456789abcdef fedcba9876543210\ndo 3 reset\nflip 4 512\nalien 5 healed\ninput 9 1 "
-        "0000\nend 9\n");
+    corpus_recording();
     save("fuzz_statefile", "ours", "RASTATE\1KLCK\x08\0\0\0frame 5\nMEM \3\0\0\0abc\0\0\0\0\0END \0\0\0\0",
          48);
     save_text("fuzz_statefile", "bare", "some bytes");

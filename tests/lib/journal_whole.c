@@ -11,7 +11,7 @@ uint32_t journal_whole_frames(const uint8_t relays_secret[32], const uint8_t *by
     kl_journal_seek(&c, key, bytes, len);
     while (kl_journal_next(&c)) {
         if (c.type != KL_JOURNAL_FRAMES) continue;
-        const uint8_t *piece = c.body + 5 + c.body[4] * KL_TAG;
+        const uint8_t *piece = c.body;
         frames = (uint32_t)(piece[0] | piece[1] << 8 | piece[2] << 16) + piece[4];
     }
     *end = c.at;

@@ -5,7 +5,6 @@
 
 #include "net/engine/engine.h"
 #include "net/relay/durable/journal_file.h"
-#include "net/session/tag.h"
 
 /* The frames that whole records hold, from 0 on; *end: these records end there. 0 also if it is none of this
  * relay's journals. */

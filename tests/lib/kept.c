@@ -14,14 +14,13 @@ unsigned kept_read(const char *path, struct kept kept[KEPT_MAX]) {
         if (line[0] == '#') continue;
         if (colon) *colon = '\0';
         uint64_t seed = strtoull(line, &options, 10);
-        bool without = strcmp(options, " --plain") == 0, forgets = strcmp(options, " --forgetful") == 0;
-        if (!colon || seed == 0 || (*options && !without && !forgets) || strlen(colon + 1) < 3 ||
-            count == KEPT_MAX) {
-            fprintf(stderr, "%s:%u: expected SEED [--plain | --forgetful]: what it found\n", path, number);
+        bool without = strcmp(options, " --plain") == 0;
+        if (!colon || seed == 0 || (*options && !without) || strlen(colon + 1) < 3 || count == KEPT_MAX) {
+            fprintf(stderr, "%s:%u: expected SEED [--plain]: what it found\n", path, number);
             fclose(f);
             return 0;
         }
-        kept[count++] = (struct kept){seed, without, forgets};
+        kept[count++] = (struct kept){seed, without};
     }
     if (f) fclose(f);
     if (count == 0) fprintf(stderr, "%s: no seeds\n", path);

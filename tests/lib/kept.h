@@ -10,7 +10,7 @@
 
 struct kept {
     uint64_t seed;
-    bool plain, forgetful; /* its line says --plain, --forgetful */
+    bool plain; /* its line says --plain */
 };
 
 /* The number of seeds in the file, at most KEPT_MAX; 0 if the file is not there, is empty or has a line of

@@ -4,7 +4,7 @@
 
 #include <zstd.h>
 
-uint64_t machine[PLAYERS];
+uint64_t machine[PLAYERS], picture[PLAYERS];
 bool no_ram, no_states;
 bool gives[PLAYERS], loads[PLAYERS], at_once[PLAYERS], says[PLAYERS];
 uint64_t late_by_us[PLAYERS];
@@ -34,9 +34,12 @@ static void say_late(unsigned who) {
 }
 
 void say_hash(unsigned who, uint32_t label) {
-    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = label, .has_state = true, .has_ram = !no_ram}};
+    struct kl_msg m = {.kind = KL_MSG_HASH,
+                       .hash = {.frame = label, .has = KL_HASH_STATE | (no_ram ? 0 : KL_HASH_RAM)}};
     m.hash.state = m.hash.ram = machine[who];
     if (no_ram) m.hash.ram = 0;
+    m.hash.picture = machine[who] << 8 | picture[who];
+    if (picture[who]) m.hash.has |= KL_HASH_PICTURE;
     if (!says[who]) return;
     late[who] = m;
     late_us[who] = now_us + late_by_us[who];
@@ -132,6 +135,7 @@ void begin_machines(void) {
     memset(said_label, 0, sizeof said_label);
     for (unsigned i = 0; i < PLAYERS; i++) {
         machine[i] = 7;
+        picture[i] = 0;
         gives[i] = loads[i] = true;
         at_once[i] = to_give[i] = to_load[i] = to_go_back[i] = false;
         offers[i] = rewinds[i] = loaded[i] = 0;

@@ -8,9 +8,9 @@
 #define BYTES 5000 /* of a machine's state */
 
 /* A machine is one number; its hashes and its state are made of it. */
-extern uint64_t machine[PLAYERS];
-extern bool no_ram;    /* its core shows none */
-extern bool no_states; /* its core gives none, at snapshots */
+extern uint64_t machine[PLAYERS], picture[PLAYERS]; /* picture 0: none is hashed */
+extern bool no_ram;                                 /* its core shows none */
+extern bool no_states;                              /* its core gives none, at snapshots */
 
 /* Its behaviour. */
 extern bool gives[PLAYERS], loads[PLAYERS];

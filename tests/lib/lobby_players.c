@@ -16,31 +16,18 @@ struct player *at_peer(unsigned peer) {
     return NULL;
 }
 
-static void take_tags(struct player *p, const struct kl_tags *t) {
-    assert_int_equal(t->first, p->tags);
-    for (unsigned i = 0; i < t->count; i++)
-        memcpy(p->tag[p->tags++], t->tag[i], KL_TAG_BYTES);
-    p->tags_end = t->end_frame;
-}
-
-static void take_ticket(struct player *p, const struct kl_piece *piece) {
-    if (piece->offset == 0) p->ticket_len = 0;
-    assert_int_equal(piece->offset, p->ticket_len);
-    memcpy(p->ticket + p->ticket_len, piece->bytes, piece->len);
-    p->ticket_len += piece->len;
-}
-
 void listen_message(unsigned peer, const struct kl_msg *m) {
     struct player *p = at_peer(peer);
     if (!p) return;
     switch (m->kind) {
-    case KL_MSG_WELCOME: memcpy(p->token, m->welcome.token, KL_TOKEN_BYTES); break;
+    case KL_MSG_WELCOME:
+        memcpy(p->token, m->welcome.token, KL_TOKEN_BYTES);
+        memcpy(p->room_id, m->welcome.room_id, KL_ROOM_ID_BYTES);
+        break;
     case KL_MSG_HISTORY:
         assert_true(p->pieces < PIECES);
         p->piece[p->pieces++] = m->past;
         break;
-    case KL_MSG_TAGS: take_tags(p, &m->tags); break;
-    case KL_MSG_TICKET: take_ticket(p, &m->piece); break;
     case KL_MSG_SEAT: kl_client_reseat(&p->lock, m->seat.seats); break;
     default: break;
     }
@@ -63,8 +50,18 @@ static void press(void *ctx, uint32_t n, struct kl_input in[KL_MAX_SEATS]) {
     in->mouse_x = (int16_t)(n * 31), in->gun_x = (int16_t)(n * 17), in->touch[0].x = (int16_t)n;
 }
 
+/* The commands of the frames in canon. */
+#define ORDERS 256
+static struct kl_commands order_at[ORDERS];
+static unsigned orders;
+
 static void run_frame(void *ctx, const struct kl_frame *f) {
-    if (on_frame) on_frame(ctx, f);
+    struct player *p = ctx;
+    if (on_frame) on_frame(p, f);
+    if (f->flags & KL_FRAME_COMMANDS && f->number >= canon_end) {
+        MUST(orders < ORDERS);
+        order_at[orders++] = *kl_client_commands(&p->lock, f->number);
+    }
     MUST(canon_run(f));
 }
 
@@ -119,7 +116,7 @@ void begin_client(struct player *p) {
 
 void start_room(enum kl_policy policy) {
     memset(player, 0, sizeof player);
-    canon_end = 0;
+    canon_end = orders = 0;
     on_message = listen_message;
     on_update = listen_update;
     on_frame = NULL;
@@ -146,6 +143,25 @@ void cut(unsigned who) {
     lose(player[who].peer);
 }
 
+static size_t coded(uint32_t first, uint32_t count, uint8_t bytes[KL_INTERVAL_BYTES]) {
+    struct kl_frames_from from = {.ring = canon, .places = FRAMES, .sets = order_at, .set_count = orders};
+    struct kl_writer w;
+    kl_writer_init(&w, bytes, KL_INTERVAL_BYTES);
+    if (count) kl_frames_write(&w, &from, first, count);
+    assert_false(w.failed);
+    return (size_t)(w.at - bytes);
+}
+
+struct kl_digest digest_of(const uint8_t *room_id, uint32_t have) {
+    static uint8_t bytes[KL_INTERVAL_BYTES];
+    struct kl_digest d = {0};
+    while (d.end < have && canon[d.end].spacing && d.end + canon[d.end].spacing <= have) {
+        uint32_t end = d.end + canon[d.end].spacing;
+        kl_digest_next(&d, room_id, bytes, coded(d.end, canon[d.end].spacing, bytes), end);
+    }
+    return d;
+}
+
 struct kl_msg prepare_return(unsigned who, unsigned peer) {
     struct player *p = &player[who];
     p->peer = peer;
@@ -154,12 +170,11 @@ struct kl_msg prepare_return(unsigned who, unsigned peer) {
     kl_client_return(&p->lock, now_us);
     struct kl_msg m = a_return(who, peer, "room", p->token);
     m.back.have = kl_client_have(&p->lock);
-    m.back.tags = p->tags;
-    struct kl_digest d;
-    kl_digest_begin(&d, p->tags ? p->tag[p->tags - 1] : NULL);
-    for (uint32_t f = p->tags_end; f < m.back.have; f++)
-        kl_digest_frame(&d, &canon[f], NULL);
-    kl_digest_end(&d, m.back.digest);
+    static uint8_t bytes[KL_INTERVAL_BYTES];
+    struct kl_digest d = digest_of(p->room_id, m.back.have);
+    m.back.intervals = d.intervals;
+    memcpy(m.back.digest, d.digest, sizeof m.back.digest);
+    kl_digest_open(&d, p->room_id, bytes, coded(d.end, m.back.have - d.end, bytes), m.back.open);
     return m;
 }
 
@@ -215,32 +230,9 @@ void expect_all_at_the_end(void) {
     }
 }
 
-void open_ticket(const struct player *p, struct kl_lobby_ticket *t) {
-    static uint8_t body[KL_TICKET_BODY_MAX];
-    int len = kl_ticket_open(secret, p->ticket, p->ticket_len, body);
-    assert_true(len > 0);
-    assert_int_equal(kl_lobby_ticket_decode(t, body, (size_t)len), KL_OK);
-}
-
-void expect_tags(const struct player *p, const uint8_t *id) {
-    static uint8_t bytes[KL_INTERVAL_BYTES];
-    struct kl_frames_from from = {.ring = canon, .places = FRAMES};
-    uint8_t key[32], tag[KL_TAG] = {0};
-    uint32_t frame = 0;
-    kl_tag_key(secret, id, key);
-    for (uint32_t i = 0; i < p->tags; i++) {
-        struct kl_writer w;
-        struct kl_tag t;
-        kl_writer_init(&w, bytes, sizeof bytes);
-        kl_frames_write(&w, &from, frame, canon[frame].spacing);
-        assert_false(w.failed);
-        kl_tag_begin(&t, key, tag, id, i, frame);
-        kl_tag_add(&t, bytes, (size_t)(w.at - bytes));
-        kl_tag_end(&t, tag);
-        assert_memory_equal(tag, p->tag[i], KL_TAG);
-        frame += canon[frame].spacing;
-    }
-    assert_int_equal(frame, p->tags_end);
+void open_ticket(struct kl_lobby_ticket *t) {
+    const struct kl_lobby_past *past = &kl_lobby_find(lobby, "room")->past;
+    assert_int_equal(kl_lobby_ticket_open(t, secret, past->ticket, past->ticket_len), KL_OK);
 }
 
 /* --- the relay dies --- */
@@ -274,7 +266,7 @@ void play_so_long_and_die(enum kl_policy policy, unsigned seconds, bool mashing)
     for (unsigned i = 0; i < PLAYERS; i++)
         player[i].mashes = mashing;
     play(seconds * SECOND);
-    open_ticket(&player[1], &ticket);
+    open_ticket(&ticket);
     new_relay();
     play(SECOND); /* nobody there */
 }

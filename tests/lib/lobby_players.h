@@ -7,8 +7,7 @@
 #include "net/engine/lock_return.h"
 #include "net/relay/durable/lobby_again.h"
 #include "net/relay/lobby/lobby_parts.h"
-#include "net/session/past.h"
-#include "net/session/tag.h"
+#include "net/session/digest.h"
 #include "net/session/ticket.h"
 #include "tests/lib/canon.h"
 #include "tests/lib/lobby_net.h"
@@ -32,10 +31,7 @@ struct player {
     uint32_t pieces, pieces_done; /* of HISTORY */
     struct kl_past piece[PIECES];
     uint8_t token[KL_TOKEN_BYTES];
-    uint32_t tags, tags_end; /* tags of intervals below, without a gap */
-    uint8_t tag[FRAMES][KL_TAG_BYTES];
-    uint8_t ticket[KL_TICKET_MAX];
-    uint32_t ticket_len;
+    uint8_t room_id[KL_ROOM_ID_BYTES];
     bool mashes;   /* every device in motion */
     uint32_t most; /* frames that its machine runs in a turn; 0: 400 */
 };
@@ -79,9 +75,11 @@ void leave(unsigned who);
 
 void expect_all_at_the_end(void);
 
-void open_ticket(const struct player *p, struct kl_lobby_ticket *t);
+/* The digest of the intervals that are whole below this frame, as they were played. */
+struct kl_digest digest_of(const uint8_t *room_id, uint32_t have);
 
-void expect_tags(const struct player *p, const uint8_t *id);
+/* The room's newest ticket. */
+void open_ticket(struct kl_lobby_ticket *t);
 
 /* --- the relay dies --- */
 

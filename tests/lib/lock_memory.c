@@ -5,6 +5,7 @@
 static struct {
     struct kl_near_frame frame[KL_KEPT_FRAMES];
     struct kl_input input[KL_MAX_SEATS][KL_WINDOW_FRAMES + KL_KEPT_FRAMES];
+    struct kl_keys keys[KL_MAX_SEATS];
     struct kl_lock_place place[KL_MAX_CLIENTS];
     struct kl_laid_out laid_out;
 } memory;
@@ -14,7 +15,7 @@ void lock_begin(struct kl_lock_relay *r, const struct kl_params *params, const s
     kl_lock_init(r, params);
     kl_lock_give_ring(r, memory.frame, history ? KL_NEAR_FRAMES : KL_KEPT_FRAMES, history, &memory.laid_out);
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        kl_lock_give_seat(r, s, memory.input[s]);
+        kl_lock_give_seat(r, s, memory.input[s], &memory.keys[s]);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         kl_lock_give_place(r, i, &memory.place[i]);
 }

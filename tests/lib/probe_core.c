@@ -62,3 +62,20 @@ bool probe_core_start(struct kl_core *c) {
 const struct seen *probe_core_seen(const struct kl_core *c) {
     return c->get_memory_data(RETRO_MEMORY_SYSTEM_RAM);
 }
+
+#ifdef _WIN32
+static struct kl_core runtime;
+int probe_runtime_turn(struct kl_world *w) {
+    char err[512];
+    return kl_core_open(&runtime, probe_core_path(), err, sizeof err) ||
+           kl_world_turn(w, runtime.handle, NULL, err, sizeof err);
+}
+void probe_runtime_close(void) {
+    kl_core_close(&runtime);
+}
+#else
+int probe_runtime_turn(struct kl_world *w) {
+    return (void)w, 0;
+}
+void probe_runtime_close(void) {}
+#endif

@@ -5,6 +5,7 @@
 
 #include "core_wrapper/core/core.h"
 #include "core_wrapper/core/options.h"
+#include "core_wrapper/world/world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,11 @@ void probe_set(const char *name, const char *value);
 
 /* Up to a loaded game; the world is turned in between, by the test. */
 bool probe_core_start(struct kl_core *c);
+
+/* On Windows the calls of a world go to a core's C runtime, which is this program's, too: opens the test core
+ * and turns the world by it. Elsewhere nothing is needed. 0, or an error. */
+int probe_runtime_turn(struct kl_world *w);
+void probe_runtime_close(void);
 
 const struct seen *probe_core_seen(const struct kl_core *c);
 

@@ -18,11 +18,11 @@ int verdict_fresh(void **state) {
 }
 
 struct kl_hash ram_state(uint32_t frame, uint64_t ram, uint64_t state) {
-    return (struct kl_hash){.frame = frame, .has_ram = true, .ram = ram, .has_state = true, .state = state};
+    return (struct kl_hash){.frame = frame, .has = KL_HASH_RAM | KL_HASH_STATE, .ram = ram, .state = state};
 }
 
 struct kl_hash state_only(uint32_t frame, uint64_t state) {
-    return (struct kl_hash){.frame = frame, .has_state = true, .state = state};
+    return (struct kl_hash){.frame = frame, .has = KL_HASH_STATE, .state = state};
 }
 
 void report_at(unsigned client, struct kl_hash h, uint64_t at_us) {

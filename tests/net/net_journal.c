@@ -9,7 +9,6 @@
 #include "net/relay/durable/lobby_again.h"
 #include "net/relay/lobby/lobby.h"
 #include "net/session/keys.h"
-#include "net/session/past.h"
 
 static const char start[] = "start data";
 
@@ -54,17 +53,13 @@ static void play_frame(struct long_game *g, struct kl_lobby_room *r, struct kl_f
 }
 
 static void digest(struct long_game *g, const struct kl_lobby_room *r) {
-    static struct kl_history_cursor c;
-    struct kl_digest d;
-    struct kl_frame f;
-    g->tags = r->past.tags;
-    g->tags_end = r->past.tag_end[(g->tags - 1) % KL_TAGS_KEPT];
-    memcpy(g->tag, r->past.tag[(g->tags - 1) % KL_TAGS_KEPT], sizeof g->tag);
-    kl_digest_begin(&d, g->tag);
-    kl_history_seek(&c, &r->past.history, g->tags_end);
-    while (kl_history_next(&c, &f))
-        kl_digest_frame(&d, &f, NULL);
-    kl_digest_end(&d, g->digest);
+    static uint8_t bytes[KL_INTERVAL_BYTES];
+    uint32_t keyframe;
+    g->digest = r->past.digest;
+    size_t len = g->digest.end < r->past.history.next
+                     ? kl_history_so_far(&r->past.history, bytes, sizeof bytes, &keyframe)
+                     : 0;
+    kl_digest_open(&g->digest, r->id, bytes, len, g->open);
 }
 
 static void play(struct long_game *g, struct kl_lobby_room *r) {

@@ -3,6 +3,7 @@
 #ifndef NET_JOURNAL_H
 #define NET_JOURNAL_H
 
+#include "net/session/digest.h"
 #include "net/session/seat.h"
 #include "tests/net/net_player.h"
 
@@ -11,9 +12,8 @@ struct long_game {
     uint32_t frames, spacing;
     unsigned writes; /* frames that one record holds, as many as close at once */
     struct kl_seat_key seat[2];
-    uint8_t digest[16];      /* of all frames past the newest tag (net/session/past.h) */
-    uint32_t tags, tags_end; /* intervals that have one; the frame after them */
-    uint8_t tag[16];         /* the newest */
+    struct kl_digest digest; /* of all whole intervals */
+    uint8_t open[KL_DIGEST]; /* of the frames after them */
     uint64_t bytes;          /* of the file */
 };
 

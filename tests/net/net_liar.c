@@ -68,7 +68,7 @@ static void note_hash(struct liar *l, uint32_t frame) {
     l->put++;
     *w = (struct liar_word){.lie = l->lie, .at_us = kl_now_us()};
     w->said =
-        (struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = frame, .has_ram = true, .has_state = true}};
+        (struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = frame, .has = KL_HASH_RAM | KL_HASH_STATE}};
     w->said.hash.ram = w->said.hash.state = l->digest;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "net/platform/clock.h"
+#include "net/platform/dir.h"
 #include "tests/lib/rng.h"
 
 #define MAX_RUNS 8
@@ -62,10 +63,7 @@ static const char *binary(const char *variable, const char *otherwise) {
 /* One folder for this process, gone with it. */
 static char state_folder[64];
 static void remove_state(void) {
-    char path[96];
-    snprintf(path, sizeof path, "%s/relay.key", state_folder);
-    unlink(path);
-    rmdir(state_folder);
+    kl_dir_remove_tree(state_folder); /* with the journals of relays that were killed */
 }
 const char *relay_state(void) {
     if (state_folder[0]) return state_folder;
@@ -218,10 +216,11 @@ static void take_frame(struct player *p, const struct kl_frame *f) {
     }
     if (f->flags & KL_FRAME_HASH && !begun_here) {
         struct kl_hash h = {
-            .frame = f->number - 1, .has_ram = true, .ram = before, .has_state = true, .state = before};
+            .frame = f->number - 1, .has = KL_HASH_RAM | KL_HASH_STATE, .ram = before, .state = before};
         if (p->wrong_from && f->number >= p->wrong_from) h.ram++;
         if (p->wrong_next && p->wrong_next--) h.ram++;
-        kl_link_hash(p->link, &h);
+        kl_stay_hash(kl_link_hold(p->link), &h);
+        kl_link_release(p->link);
     }
     if (f->flags & KL_FRAME_COMMANDS && p->commands) p->commands(p, f->number, before);
     bool pressed = false;
@@ -229,6 +228,12 @@ static void take_frame(struct player *p, const struct kl_frame *f) {
         pressed |= f->in[s].joypad != 0;
     p->presses += pressed;
     p->digest[p->frames++] = player_digest(before, f);
+}
+
+static bool next_frame(struct player *p, struct kl_frame *f) {
+    bool got = kl_stay_take(kl_link_hold(p->link), f);
+    kl_link_release(p->link);
+    return got;
 }
 
 static bool play(struct player *p) {
@@ -243,29 +248,51 @@ static bool play(struct player *p) {
         p->due_us = (p->due_us && now_us < p->due_us + period_us ? p->due_us : now_us) + period_us;
     }
     uint32_t room = p->digest_cap - p->frames;
-    struct kl_plan plan = kl_link_plan(p->link, now_us, room < MAX_RUNS ? room : MAX_RUNS);
+    struct kl_stay *stay = kl_link_hold(p->link);
+    struct kl_plan plan = kl_stay_plan(stay, room < MAX_RUNS ? room : MAX_RUNS, now_us);
     for (uint32_t i = 0; i < plan.samples; i++) {
         for (unsigned s = 0; s < KL_MAX_SEATS; s++)
             player_sample(p->hello.name, s, p->samples, &in[s]);
-        if (kl_link_sample(p->link, in, now_us) == KL_OK) p->samples++;
+        if (kl_stay_sample(stay, in, now_us) == KL_OK) p->samples++;
     }
-    for (uint32_t i = 0; i < plan.runs && kl_link_take(p->link, &f); i++)
+    kl_link_release(p->link);
+    for (uint32_t i = 0; i < plan.runs && next_frame(p, &f); i++)
         take_frame(p, &f);
     return plan.runs + plan.samples > 0;
 }
 
 static void load(struct player *p) {
     p->frames = p->begun = 0;
-    size_t len;
-    const uint8_t *data = kl_link_start_data(p->link, &len);
-    p->start_ok = len == p->start_len && (len == 0 || memcmp(data, p->start, len) == 0);
-    kl_link_ready(p->link, &p->ready);
+    size_t len = p->status.start_len;
+    p->start_ok = len == p->start_len && (len == 0 || memcmp(p->status.start, p->start, len) == 0);
+    kl_stay_ready(kl_link_hold(p->link), &p->ready);
+    kl_link_release(p->link);
+}
+
+static void give_start(struct player *p) {
+    uint8_t *copy = malloc(p->start_len + 1);
+    if (!copy) abort();
+    if (p->start_len) memcpy(copy, p->start, p->start_len);
+    bool given = kl_stay_give_start(kl_link_hold(p->link), copy, p->start_len);
+    kl_link_release(p->link);
+    if (!given) free(copy);
+}
+
+void player_look(struct player *p) {
+    kl_stay_status(kl_link_hold(p->link), &p->status);
+    kl_link_release(p->link);
+}
+
+int player_order(struct player *p, uint8_t kind, const void *data, size_t len) {
+    int result = kl_stay_order(kl_link_hold(p->link), kind, data, len);
+    kl_link_release(p->link);
+    return result;
 }
 
 bool player_turn(struct player *p) {
-    kl_link_status(p->link, &p->status);
+    player_look(p);
     switch (p->status.phase) {
-    case KL_STAY_SEND_START: kl_link_give_start(p->link, p->start, p->start_len); return true;
+    case KL_STAY_SEND_START: give_start(p); return true;
     case KL_STAY_LOAD: load(p); return true;
     case KL_STAY_PLAYING: return p->frames < p->digest_cap && play(p);
     default: return false;
@@ -275,7 +302,7 @@ bool player_turn(struct player *p) {
 bool player_joins(struct player *p) {
     for (int i = 0; i < 600 && p->status.phase == KL_STAY_CONNECTING; i++) {
         kl_link_wait(p->link, 10000);
-        kl_link_status(p->link, &p->status);
+        player_look(p);
     }
     return p->status.phase != KL_STAY_CONNECTING && p->status.phase != KL_STAY_ENDED;
 }

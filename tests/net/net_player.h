@@ -68,6 +68,10 @@ struct player {
 struct kl_hello hello_make(const char *name, const char *room, unsigned seats, unsigned players);
 void player_open(struct player *p, const struct kl_hello *hello, uint16_t port, uint32_t frames_max);
 void player_close(struct player *p, unsigned linger_ms);
+/* Its status is that of this moment. */
+void player_look(struct player *p);
+/* kl_stay_order() */
+int player_order(struct player *p, uint8_t kind, const void *data, size_t len);
 /* Acts as a frontend's thread would now. Returns false where there was nothing to do. */
 bool player_turn(struct player *p);
 

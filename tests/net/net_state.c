@@ -36,11 +36,11 @@ uint8_t *state_pack(const uint8_t *bytes, size_t len, uint32_t *packed_len) {
 /* At a SNAPSHOT the state is made, and its hash said. */
 static void look(struct player *p, uint32_t frame, uint64_t digest) {
     struct state *s = p->state;
-    struct kl_commands set;
+    const struct kl_commands *set = kl_stay_commands(kl_link_hold(p->link), frame);
     bool ordered = false;
-    if (!kl_link_commands(p->link, frame, &set)) return;
-    for (unsigned i = 0; i < set.count; i++)
-        ordered |= set.at[i].client == KL_RELAY_CLIENT && set.at[i].kind == KL_COMMAND_SNAPSHOT;
+    for (unsigned i = 0; set && i < set->count; i++)
+        ordered |= set->at[i].client == KL_RELAY_CLIENT && set->at[i].kind == KL_COMMAND_SNAPSHOT;
+    kl_link_release(p->link);
     if (!ordered || frame == p->begun) return;
     uint8_t *oldest = s->before;
     s->before = s->own;
@@ -51,7 +51,8 @@ static void look(struct player *p, uint32_t frame, uint64_t digest) {
     s->frame = frame;
     struct kl_state_said said = {.keyframe = frame, .has = true, .bytes = s->bytes};
     crypto_generichash(said.hash, sizeof said.hash, s->own, s->bytes, NULL, 0);
-    kl_link_say_state(p->link, &said);
+    kl_stay_say_state(kl_link_hold(p->link), &said);
+    kl_link_release(p->link);
 }
 
 static bool has_base(const struct state *s, const struct kl_ask *ask) {
@@ -71,7 +72,9 @@ static void give(struct player *p, const struct kl_ask *ask) {
                                : state_pack(s->own, s->bytes, &len);
     s->asked++;
     s->based += based;
-    if (packed) kl_link_give_snapshot(p->link, s->frame, based, packed, based ? (uint32_t)slices : len);
+    if (!packed) return;
+    kl_stay_give_snapshot(kl_link_hold(p->link), s->frame, based, packed, based ? (uint32_t)slices : len);
+    kl_link_release(p->link);
 }
 
 /* --- the others' --- */
@@ -82,10 +85,18 @@ static bool run_again(struct player *p, const struct head *h) {
     struct kl_frame f;
     uint32_t at = h->frame;
     if (at > 0) p->digest[at - 1] = h->digest;
-    if (at < p->frames && !kl_link_past_seek(p->link, &c, at)) return false;
-    for (; at < p->frames && kl_link_past_next(p->link, &c, &f); at++)
+    bool kept = kl_stay_past_seek(kl_link_hold(p->link), &c, at) || at == p->frames;
+    for (; kept && at < p->frames && kl_history_next(&c, &f); at++)
         p->digest[at] = player_digest(at ? p->digest[at - 1] : 0, &f);
+    kl_link_release(p->link);
     return at == p->frames;
+}
+
+static void report(struct player *p, uint32_t keyframe, bool done) {
+    const struct kl_healed h = {keyframe, p->frames, done ? KL_HEALED_SAME : KL_HEALED_NOT};
+    kl_stay_say_healed(kl_link_hold(p->link), &h);
+    kl_link_release(p->link);
+    p->wrong_next = 0;
 }
 
 /* Nothing but what was offered, to the byte, is ever loaded: the relay says what is good. */
@@ -103,33 +114,34 @@ static void load(struct player *p, const struct kl_offer *o, const uint8_t *pack
     free(bytes);
     if (o->begin) {
         p->frames = p->begun = h.frame;
-        kl_link_begun(p->link, h.frame, 0);
+        kl_stay_begun(kl_link_hold(p->link), h.frame, 0);
+        kl_link_release(p->link);
     }
     bool done = run_again(p, &h);
-    struct kl_healed m = {h.frame, p->frames, done ? KL_HEALED_SAME : KL_HEALED_NOT};
-    kl_link_say_healed(p->link, &m);
+    report(p, h.frame, done);
     p->state->loads++;
-    p->wrong_next = 0;
 }
 
 /* Its digest before any frame is known, so it has all its own states. */
 static void go_back(struct player *p, uint32_t keyframe) {
     struct head h = {.digest = keyframe ? p->digest[keyframe - 1] : 0, .frame = keyframe};
     bool done = keyframe < p->frames && run_again(p, &h);
-    struct kl_healed m = {keyframe, p->frames, done ? KL_HEALED_SAME : KL_HEALED_NOT};
-    kl_link_say_healed(p->link, &m);
+    report(p, keyframe, done);
     p->state->rewinds++;
-    p->wrong_next = 0;
 }
 
 static void turn(struct player *p) {
     struct kl_ask ask;
-    uint32_t keyframe;
-    if (kl_link_rewind(p->link, &keyframe)) go_back(p, keyframe);
+    struct kl_rewind to;
     struct kl_offer offer;
     uint8_t *packed;
-    if (kl_link_asked(p->link, &ask) && ask.keyframe == p->state->frame) give(p, &ask);
-    if (!kl_link_snapshot(p->link, &offer, &packed)) return;
+    struct kl_stay *stay = kl_link_hold(p->link);
+    bool rewinds = kl_stay_rewind(stay, &to), asked = kl_stay_asked(stay, &ask);
+    bool got = kl_stay_snapshot(stay, &offer, &packed);
+    kl_link_release(p->link);
+    if (rewinds) go_back(p, to.keyframe);
+    if (asked && ask.keyframe == p->state->frame) give(p, &ask);
+    if (!got) return;
     load(p, &offer, packed);
     free(packed);
 }

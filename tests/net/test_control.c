@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 #include "core_wrapper/match/control.h"
-#include "core_wrapper/words/command_words.h"
+#include "net/session/command_words.h"
 #include "core_wrapper/words/own_options.h"
 #include "core_wrapper/match/match.h"
+#include "core_wrapper/words/config.h"
 #include "net/platform/local.h"
 
 static struct kl_match match;

@@ -167,7 +167,7 @@ static void comes(struct arrivals *a, struct player *p, const struct kl_hello *h
     player_open(p, h, port, FRAMES_MAX);
     while (p->status.phase == KL_STAY_CONNECTING && kl_now_us() < begin_us + 20000000) {
         turns();
-        kl_link_status(p->link, &p->status);
+        player_look(p);
         poll(NULL, 0, 1);
     }
     if (p->status.phase == KL_STAY_ENDED) {
@@ -183,7 +183,7 @@ static void comes(struct arrivals *a, struct player *p, const struct kl_hello *h
 /* A process was killed, and begins again with the seat's key and token. It plays in the old one's place. */
 static void returns(struct arrivals *a, unsigned i) {
     struct player old = player[i], back = {0};
-    kl_link_status(old.link, &old.status);
+    player_look(&old);
     back.seat = old.seat;
     back.fresh = true;
     memcpy(back.token, old.status.welcome.token, sizeof back.token);

@@ -497,7 +497,7 @@ static void messages_without_end(void **state) {
     intruder_enter(&n, relay.port);
     intruder_hello(&n, &h);
     uint8_t bytes[KL_MSG_MAX];
-    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.has_ram = true}};
+    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.has = KL_HASH_RAM}};
     int len = kl_msg_encode(&m, bytes, sizeof bytes);
     assert_in_range(len, 1, sizeof hash);
     uint64_t begin_us = kl_now_us(), due_us = begin_us;

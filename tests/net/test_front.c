@@ -44,7 +44,7 @@ static void fields_are_checked(void **state) {
     (void)state;
     static const char *const bad[][3] = {
         {"relay", "host:port", "relay: expected HOST or HOST:PORT"},
-        {"room", "", "room: expected a name of 1 to 23 bytes"},
+        {"room", "", "room: expected a name of 1 to 23 characters"},
         {"seats", "9", "seats: expected 0 (to watch) to 8"},
         {"policy", "lax", "policy: expected strict, bounded or optimistic"},
         {"link", "http://x/y", "link: this link is not one of Keylock's: expected"},

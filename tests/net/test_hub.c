@@ -42,8 +42,8 @@ static void on_message(void *ctx, unsigned peer, const uint8_t *bytes, size_t le
     (void)ctx, (void)peer, (void)bytes, (void)len;
     messages++;
 }
-static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
-    (void)ctx, (void)peer, (void)body, (void)len;
+static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len, uint32_t missing) {
+    (void)ctx, (void)peer, (void)body, (void)len, (void)missing;
 }
 
 static void serve(void) {
@@ -335,6 +335,52 @@ static void no_answer_is_larger(void **state) {
     intruder_leave(&n);
 }
 
+/* --- a relay that is full --- */
+
+static void age_all(int64_t us) {
+    for (unsigned n = 0; n < PEERS; n++)
+        hub->session[n].since_us = hub->now_us - (uint64_t)us;
+}
+
+/* Sessions of one address that are for nothing give way to a newcomer, and nobody else's: neither one that is
+ * in a room nor the only one of its address. */
+static void a_full_relay_makes_room(void **state) {
+    (void)state;
+    static const uint8_t ctrl[10];
+    struct shaken s[PEERS];
+    struct intruder him, newcomer;
+    unsigned his = enter(&him);
+    kl_hub_settle(hub, his);
+    int alone = stranger("127.0.0.9"), many = stranger("127.0.0.2");
+    for (unsigned i = 1; i < PEERS; i++) {
+        shake(&s[i], i == 1 ? alone : many);
+        say_sealed(&s[i], i == 1 ? alone : many, KL_SEAL_CTRL, ctrl, sizeof ctrl);
+    }
+    settle();
+    assert_int_equal(sessions(), PEERS);
+    age_all(-60 * 1000000); /* all have just come, and may do something yet */
+    intruder_shake(&newcomer, kl_hub_port(hub), "127.0.0.7");
+    assert_true(newcomer.refused);
+    intruder_leave(&newcomer);
+    age_all(1000000);
+    intruder_shake(&newcomer, kl_hub_port(hub), "127.0.0.7");
+    assert_true(newcomer.has_keys);
+    assert_int_equal(hub->session[his].state, KL_SESSION_OPEN);
+    assert_non_null(kl_hub_find(hub, s[1].outcome.keys.session));
+    assert_null(kl_hub_find(hub, s[2].outcome.keys.session));
+    assert_non_null(kl_hub_find(hub, s[PEERS - 1].outcome.keys.session)); /* one is left */
+    assert_int_equal(lost, 0); /* the caller knew of none of these */
+    kl_hub_disconnect(hub, his);
+    him.deaf = true;
+    age_all(1000000); /* nor does one count that is put out and does not acknowledge it */
+    assert_true(kl_hub_make_room(hub));
+    assert_int_equal(hub->session[his].state, KL_SESSION_FREE);
+    intruder_leave(&newcomer);
+    intruder_leave(&him);
+    close(alone);
+    close(many);
+}
+
 /* --- messages that wait --- */
 
 /* A client that takes nothing makes the relay keep so many bytes of control for it, and not one more. */
@@ -580,6 +626,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_HUB(in_the_name_of_another),      WITH_HUB(one_session_one_peer),
         WITH_HUB(no_answer_is_larger),         WITH_HUB(a_replayed_init),
+        WITH_HUB(replayed_words_of_the_relay), WITH_HUB(a_full_relay_makes_room),
         WITH_HUB(replayed_words_of_the_relay), WITH_HUB(control_is_bounded_in_bytes),
         WITH_HUB(no_bulk_while_it_moves),
     };

@@ -241,8 +241,9 @@ static void ask_back(struct intruder *n, const struct long_game *g, unsigned who
     memcpy(b->seat_key, g->seat[who].pub, sizeof b->seat_key);
     kl_seat_sign(&g->seat[who], n->outcome.keys.binding, b->token, b->signature);
     b->have = g->frames;
-    b->tags = g->tags;
-    memcpy(b->digest, g->digest, sizeof b->digest);
+    b->intervals = g->digest.intervals;
+    memcpy(b->digest, g->digest.digest, sizeof b->digest);
+    memcpy(b->open, g->open, sizeof b->open);
     int len = kl_msg_encode(&m, bytes, sizeof bytes);
     assert_true(len > 0);
     intruder_say(n, bytes, (size_t)len);

@@ -157,7 +157,7 @@ static void a_new_process(void **state) {
     struct kl_hello bob = hello_of("bob");
     begin();
     turns_for(2, 3000);
-    kl_link_status(player[1].link, &player[1].status);
+    player_look(&player[1]);
     player[2].seat = player[1].seat;
     player[2].fresh = true;
     memcpy(player[2].token, player[1].status.welcome.token, sizeof player[2].token);
@@ -191,7 +191,7 @@ static void a_stolen_token(void **state) {
     end(3);
 }
 
-/* Killed in mid-game and started again, with nothing but its key: the players bring the room. */
+/* Killed in mid-game and started again with the same folder of its state: its journal has the room. */
 static void the_relay_is_killed(void **state) {
     (void)state;
     char port[16];
@@ -212,7 +212,7 @@ static void the_relay_is_killed(void **state) {
     expect_the_same(0, 1);
     assert_int_equal(player[0].status.phase, KL_STAY_PLAYING);
     assert_false(player[0].status.desync);
-    assert_true(program_said(&relay, "event=brought_back"));
+    assert_true(program_said(&relay, "event=journal_loaded"));
     end(2);
 }
 
@@ -240,13 +240,17 @@ static void house_opens(const char *room, const uint8_t *start, size_t start_len
 /* They play, and each has something to say every second, and is heard. */
 static void house_plays(unsigned s) {
     struct kl_text text;
+    struct kl_stay *stay;
     for (unsigned k = 0; k < s; k++) {
         for (unsigned i = 0; i < HOUSE; i++)
-            kl_link_order(player[i].link, KL_COMMAND_CHAT, "well played", 11);
+            player_order(&player[i], KL_COMMAND_CHAT, "well played", 11);
         (void)turns_for(HOUSE, 1000);
-        for (unsigned i = 0; i < HOUSE; i++)
-            while (kl_link_notice(player[i].link, &text))
+        for (unsigned i = 0; i < HOUSE; i++) {
+            stay = kl_link_hold(player[i].link);
+            while (kl_stay_notice(stay, &text))
                 assert_null(strstr(text.text, "dropped"));
+            kl_link_release(player[i].link);
+        }
     }
 }
 

@@ -15,10 +15,6 @@ bool is_wrong(const struct client *c) {
     return c->machine.next <= canon_end && c->machine.is != truth.was[c->machine.next];
 }
 
-bool can_bring(const struct client *c) {
-    return (c->state == IN || c->state == LOST) && !c->crashed && kl_stay_can_bring(&c->stay);
-}
-
 /* --- in and out --- */
 
 /* Nothing is known any more, a game begins at frame 0. */
@@ -135,9 +131,10 @@ static bool deserves_it(const struct client *c) {
 static bool may_end(const struct client *c) {
     const struct kl_stay_status *st = &c->stay.status;
     if (c->stay.said_bye || c->stay.leaving || c->forges || c->lies) return true;
-    if (attack_is_on()) return false;
+    if (attack_is_on()) return c->spare && st->refused == KL_REFUSE_FULL;
     if (st->refused == KL_REFUSE_DESYNC) return deserves_it(c);
-    if (st->refused == KL_REFUSE_SEAT && fate_brings(c)) return false;
+    if (strstr(st->reason, "is closed to you for")) return true; /* all live at one address */
+    if (st->refused == KL_REFUSE_SEAT && fate_keeps_seat(c)) return false;
     if (strstr(st->reason, "nothing has come")) return false;
     if (st->refused)
         return st->refused == KL_REFUSE_SEAT || st->refused == KL_REFUSE_FULL ||
@@ -149,10 +146,27 @@ static bool may_end(const struct client *c) {
 }
 
 static void end(struct client *c) {
+    c->put_out += c->stay.joined && c->stay.status.refused == KL_REFUSE_DESYNC;
     story("%s: over: %s", c->name, c->stay.status.reason);
     if (!may_end(c)) fail("%s is out: %u %s", c->name, c->stay.status.refused, c->stay.status.reason);
     if (c->session) wire_detach(c->session);
     over(c);
+}
+
+/* --- the question whether to play on --- */
+
+#define ANSWER_US (2 * SECOND) /* for a player to read it and press a key */
+
+/* A machine with false hashes has nobody that answers. */
+static bool answers(const struct client *c) {
+    return !c->forges && !liar_is(c, LIAR_ASLEEP) && !attack_stands();
+}
+
+static void agree(struct client *c) {
+    static const uint8_t on = 0;
+    if (!c->agree_us || now_us < c->agree_us) return;
+    c->agree_us = 0;
+    client_order(c, KL_COMMAND_PAUSE, &on, 1);
 }
 
 /* --- messages and datagrams that come --- */
@@ -167,8 +181,11 @@ void client_hears(struct client *c, const uint8_t *bytes, size_t len) {
     kl_stay_heard(&c->stay, now_us);
     kl_stay_message(&c->stay, bytes, len, now_us);
     if (kl_stay_welcomed(&c->stay)) c->steady_us = now_us;
-    while (kl_stay_notice(&c->stay, &notice))
+    while (kl_stay_notice(&c->stay, &notice)) {
         story("%s hears: %s", c->name, notice.text);
+        c->file_lines += strstr(notice.text, "'s file file ") != NULL;
+        if (notice.code == KL_NOTICE_PLAY_ON && answers(c)) c->agree_us = now_us + ANSWER_US;
+    }
     if (memcmp(&c->verdict, &c->stay.status.verdict, sizeof c->verdict) == 0) return;
     c->verdict = c->stay.status.verdict;
     c->any_verdict = true;
@@ -187,8 +204,8 @@ void client_stranger(struct client *c, const uint8_t *bytes, size_t len) {
 /* --- playing --- */
 
 static void hash(struct client *c, uint32_t label) {
-    struct kl_hash h = {
-        .frame = label + (uint32_t)liar_is(c, LIAR_LABEL), .has_ram = true, .has_state = true};
+    struct kl_hash h = {.frame = label + (uint32_t)liar_is(c, LIAR_LABEL),
+                        .has = KL_HASH_RAM | KL_HASH_STATE};
     h.ram = h.state = c->machine.is ^ (c->forges && label % 5 != 0);
     if (liar_does(c, LIAR_HASH, label)) h.ram = h.state ^= liar_does(c, LIAR_OWN, label) ? c->number + 2 : 1;
     kl_stay_hash(&c->stay, &h);
@@ -241,6 +258,7 @@ static void load(struct client *c) {
     bool anew = phase == KL_STAY_FETCHING || phase == KL_STAY_LOAD;
     if (anew && c->loaded) begin_anew(c);
     if (phase != KL_STAY_LOAD) return;
+    if (attack_is_quiet(c)) return;
     if (!c->loaded_us) c->loaded_us = now_us + rng_range(&wire_rng, 5000, 400000);
     if (now_us < c->loaded_us) return;
     bool same = c->stay.start_len == start_bytes;
@@ -315,6 +333,7 @@ void client_step(struct client *c) {
         kl_stay_hung_up(&c->stay, false, now_us);
     }
     kl_stay_turn(&c->stay, now_us);
+    agree(c);
     if (kl_stay_is_over(&c->stay)) {
         end(c);
         return;
@@ -325,5 +344,6 @@ void client_step(struct client *c) {
     for (; now_us >= c->turn_us;)
         take_turn(c);
     shot_step(c);
+    if (attack_is_on()) files_step(c);
     send(c);
 }

@@ -11,6 +11,7 @@
 
 static struct rng disk_rng;
 static bool keeps; /* the relay has a journal */
+static bool fails; /* its disk, now and then */
 static char folder[KL_FILE_PATH];
 static struct kl_journal *journal;
 static uint64_t full_until_us; /* nothing more is written before */
@@ -118,15 +119,15 @@ static void look_at_one(const char *path) {
 
 void disk_choose(uint64_t seed) {
     disk_rng = (struct rng){seed ^ UINT64_C(0xd15c)};
-    keeps = !plain && !forgetful && rng_chance(&disk_rng, 0.5);
-    if (!keeps) return;
+    keeps = true;
+    fails = !plain && rng_chance(&disk_rng, 0.5);
     char err[300];
     if (kl_dir_make_temporary(folder, sizeof folder, "rooms", err, sizeof err) != 0) fail("%s", err);
     if (!verbose) kl_log_to(fopen("/dev/null", "w")); /* hundreds of errors, all deserved */
 }
 
 void disk_step(void) {
-    if (!keeps || !rng_chance(&disk_rng, STEP_US / 1e6 / EVERY_S)) return;
+    if (!fails || !rng_chance(&disk_rng, STEP_US / 1e6 / EVERY_S)) return;
     counts.disk_faults++;
     if (rng_chance(&disk_rng, 0.2)) {
         story("the journal's folder vanishes");
@@ -183,7 +184,7 @@ static uint32_t frames_found(const struct kl_lobby_room *r) {
 }
 
 uint32_t disk_proves(void) {
-    return keeps ? proven : 0;
+    return proven;
 }
 
 void disk_relay_begins(bool again) {
@@ -192,7 +193,7 @@ void disk_relay_begins(bool again) {
     kl_journal_close(journal);
     journal = NULL;
     full_until_us = 0;
-    if (again) damage();
+    if (again && fails) damage();
     files = 0;
     if (!unreadable) each_file(look_at_one);
     if (kl_journal_open(&journal, folder, 64 * MIB, err, sizeof err) != 0) fail("%s", err);

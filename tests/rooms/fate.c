@@ -1,6 +1,5 @@
 /* A room's kinds of mishaps, and their rate, are drawn with it: some rooms have one kind alone. */
 #include "net/client/stay_parts.h"
-#include "net/relay/durable/lobby_ticket.h"
 #include "tests/rooms/rooms.h"
 
 /* SPARE: nothing happens; it keeps the draws of before. */
@@ -11,7 +10,7 @@ static double rate[KINDS]; /* a second; 0: never */
 static uint64_t started_us, until_us, relay_us, relay_died_us;
 static unsigned relay_lives;
 static bool opening, gone;
-static struct rng more_rng, last_rng, queue_rng,
+static struct rng more_rng, queue_rng,
     consent_rng; /* of what came later, each: it does not shift the draws of before */
 static bool seats_go_round, strangers, forgery;
 static unsigned watchers, catch_up_s;
@@ -120,63 +119,15 @@ static void happen(unsigned kind) {
     }
 }
 
-static bool brings[CLIENTS]; /* the room, once its relay has died: who lives since then, with its frames */
+static bool known[CLIENTS];            /* to the journal, when the relay died */
 static uint8_t game[KL_ROOM_ID_BYTES]; /* the id of the room that died with it */
 
-/* The base of the newest ticket that a client has; 0 for a client that had no seat then. */
-static uint32_t newest_base(const struct client *c) {
-    static struct kl_lobby_ticket t;
-    uint32_t number = 0, base = 0;
-    for (unsigned i = 0; i < CLIENTS; i++) {
-        const struct kl_stay *s = &client[i].stay;
-        if (!brings[i] || !can_bring(&client[i])) continue;
-        if (kl_lobby_ticket_open(&t, relay_secret, s->ticket, s->ticket_len) != KL_OK) fail("no ticket");
-        if (t.number <= number) continue;
-        number = t.number;
-        base = 0;
-        for (unsigned k = 0; k < KL_MAX_CLIENTS; k++)
-            if (t.member[k].seats && memcmp(t.member[k].seat_key, c->key.pub, sizeof c->key.pub) == 0)
-                base = t.base.keyframe;
-    }
-    return base;
-}
-
-/* From frame 0, or from the base: the relay's tags or marks reach past it. One that runs the game again has
- * none. */
-static bool can_begin(const struct client *c) {
-    const struct kl_stay *s = &c->stay;
-    uint8_t mark[KL_MARK];
-    if (!brings[c->number] || !can_bring(c)) return false;
-    uint32_t base = s->past.first ? newest_base(c) : 0, end = kl_client_mark(&s->lock, s->past.next, mark);
-    const struct kl_stay_tags *tag = kl_stay_newest_tag(s);
-    if (tag && tag->end_frame > end) end = tag->end_frame;
-    return s->past.first <= base && end > base;
-}
-
-bool fate_brings(const struct client *c) {
-    return opening && can_begin(c) && now_us < relay_died_us + 9 * SECOND;
+bool fate_keeps_seat(const struct client *c) {
+    return opening && !gone && known[c->number] && now_us < relay_died_us + 9 * SECOND;
 }
 
 bool fate_game_is_gone(void) {
     return opening && gone;
-}
-
-static bool somebody_can_bring(void) {
-    bool some = false;
-    for (unsigned i = 0; i < CLIENTS; i++) {
-        if (!can_bring(&client[i])) brings[i] = false;
-        some |= can_begin(&client[i]);
-    }
-    return some;
-}
-
-/* All clients with frame 0 crash, if another client can bring the room without it. */
-static void forget_beginning(void) {
-    bool can = false;
-    for (unsigned i = 0; i < CLIENTS; i++)
-        can |= can_begin(&client[i]) && client[i].stay.past.first > 0;
-    for (unsigned i = 0; i < CLIENTS && can && !plain; i++)
-        if (brings[i] && client[i].stay.past.first == 0) lose(&client[i], true);
 }
 
 static void relay_dies(void) {
@@ -191,24 +142,21 @@ static void relay_dies(void) {
     disk_relay_dies();
     for (unsigned i = 0; i < CLIENTS; i++) {
         struct client *c = &client[i];
-        brings[i] = can_bring(c);
+        known[i] = is_playing(c) && c->loaded_us + 2 * SECOND < now_us;
         if (c->state != OFF) client_relay_died(c, now_us + rng_range(&fate_rng, 100000, 3500000));
     }
     relay_begin();
-    if (rng_chance(&last_rng, 0.6)) forget_beginning();
 }
 
-/* A relay begins again with the frames that were played; the room opens before anything more is. If nobody
- * could bring it, the next game is another. */
+/* A relay begins again with the frames of its journal; the room opens before anything more is played. If it
+ * is not there, or nobody comes, the next game is another. */
 static void watch_it_open(void) {
     struct kl_lobby_room *r = the_room();
     if (!opening) return;
-    gone |= !r && !somebody_can_bring();
+    gone |= !r;
     if (!r || r->phase != KL_ROOM_PLAYING) return;
     bool other = memcmp(r->id, game, sizeof game) != 0;
     uint32_t end = other ? 0 : r->lock.next_close;
-    counts.from_base += !other && r->lock.begin > 0;
-    if (!other && r->lock.begin) story("it was brought from frame %u", r->lock.begin);
     opening = gone = false;
     if (!other && end < disk_proves() && end < canon_end)
         fail("the room goes on at frame %u, and the journal had more", end);
@@ -228,12 +176,12 @@ static void let_in(void) {
     }
 }
 
-/* If nothing helps any more, the host says that it shall be tried again. */
+/* If nothing helps any more, and the players were asked, the host says that it shall be tried again. */
 static void host_insists(void) {
     const struct kl_lobby_room *r = the_room();
     uint8_t heal = KL_DESYNC_HEAL, resume = 0;
-    bool given_up = r && (r->heal.hopeless || r->heal.states_hopeless || r->lock.paused);
-    if (!given_up || now_us % SECOND >= STEP_US) return;
+    bool given_up = r && (r->heal.hopeless || r->lock.paused);
+    if (!given_up || r->heal.play_on.until_us || now_us % SECOND >= STEP_US) return;
     for (unsigned i = 0; i < CLIENTS; i++) {
         if (!is_playing(&client[i]) || !client[i].host) continue;
         if (r->lock.paused) client_order(&client[i], KL_COMMAND_PAUSE, &resume, 1);
@@ -248,7 +196,6 @@ static const double usual_s[KINDS] = {[CORRUPT] = 7, [LOSE] = 9,  [CRASH] = 14, 
 void fate_choose(uint64_t seed) {
     disk_choose(seed);
     more_rng = (struct rng){seed ^ UINT64_C(0x5eed)};
-    last_rng = (struct rng){seed ^ UINT64_C(0xba5e)};
     queue_rng = (struct rng){seed ^ UINT64_C(0x0e0e)};
     consent_rng = (struct rng){seed ^ UINT64_C(0xc0de)};
     strangers = !plain && rng_chance(&consent_rng, 0.5);

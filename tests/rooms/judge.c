@@ -8,7 +8,11 @@
 #define HEAL_US  (25 * SECOND) /* with one who is gone in the midst of it, and is waited for */
 #define BEHIND   400 /* frames that who watches is behind at most: 3 s of delay, and what batches take */
 
+#define ASKED_US    (31 * SECOND)
+#define ANSWERED_US (8 * SECOND) /* by links that lose and break */
+
 struct counts counts;
+static uint64_t stands_us; /* since then the room asks, and pauses; 0: it does not */
 static uint64_t looked_us, differing_us;
 static uint64_t flow_us = 1,
                 told_us; /* time in which frames flow, and when in it a difference was last told */
@@ -126,8 +130,25 @@ static void look_for_despair(void) {
     given_up_us = now_us;
 }
 
+/* No room stands because machines differ: it asks its players for 30 s at most, and goes on as soon as all
+ * have answered. */
+static void look_at_question(void) {
+    const struct kl_lobby_room *r = the_room();
+    bool stands = r && r->heal.play_on.until_us && r->lock.paused, all_answer = true;
+    for (unsigned i = 0; i < CLIENTS; i++) /* those that were there all the time: others were asked later */
+        all_answer &= !client[i].forges && now_us > client[i].steady_us + ANSWERED_US;
+    counts.asked += stands && !stands_us;
+    if (!stands) stands_us = 0;
+    if (stands && !stands_us) stands_us = now_us;
+    if (!stands) return;
+    if (now_us > stands_us + ASKED_US)
+        fail("the room stands for %.0f s because machines differ", ASKED_US / 1e6);
+    if (all_answer && now_us > stands_us + ANSWERED_US) fail("all have agreed, and the room stands");
+}
+
 void judge_step(void) {
     look_for_despair();
+    look_at_question();
     if (now_us < looked_us + LOOK_US) return;
     bool frames_flow = canon_end > looked_end;
     looked_us = now_us;
@@ -146,7 +167,7 @@ void judge_step(void) {
 }
 
 static void expect_in_sync(const struct client *c) {
-    if (is_given_up() || (!c->consents && rewritten)) return; /* whoever replays that game is wrong */
+    if (is_given_up()) return;
     if (c->machine.next + (c->watches ? BEHIND : 90) < canon_end)
         fail("%s has run %u of %u frames", c->name, c->machine.next, canon_end);
     if (!doubt && is_wrong(c)) fail("%s is not what it should be at the end", c->name);
@@ -159,6 +180,15 @@ static bool is_over(const struct kl_lobby_room *r) {
     for (unsigned i = 0; r && i < KL_MAX_CLIENTS; i++)
         if (kl_lobby_here(&r->member[i])) return false;
     return true;
+}
+
+/* In a game that went on by a state it is wrong, however often it runs that game from the beginning: the
+ * relay lets it do so KL_STRIKES - 1 times, and then puts it out. The room may end before. */
+static bool tries_again(const struct kl_lobby_room *r, const struct client *c) {
+    unsigned member = c->stay.status.welcome.client;
+    bool tries = member < KL_MAX_CLIENTS && r->member[member].heal.anew > 0;
+    if (tries && r->member[member].heal.anew >= KL_STRIKES) fail("%s begins anew without end", c->name);
+    return tries && !c->consents && rewritten;
 }
 
 void judge_end(void) {
@@ -184,6 +214,7 @@ void judge_end(void) {
         if (client[i].state == OFF || client[i].forges) continue;
         /* one that loads no state of others has no way if nobody keeps the beginning */
         if (!client[i].consents && kl_lobby_way_closed(r, false, why, sizeof why)) continue;
+        if (tries_again(r, &client[i])) continue;
         if (!is_playing(&client[i])) fail("%s is not in the game at the end", client[i].name);
         expect_in_sync(&client[i]);
     }

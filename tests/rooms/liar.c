@@ -5,23 +5,28 @@
 #define AGAIN_US 300000 /* from a liar's end to its next HELLO */
 
 static const struct number number[LIAR_NUMBERS] = {
-    [LIAR_PLAYERS] = {"players", 2, 4}, [LIAR_LIARS] = {"liars", 1, 3},
-    [LIAR_APART] = {"apart", 0, 1},     [LIAR_NEAR] = {"near", 0, 1},
-    [LIAR_HOST] = {"host", 0, 1},       [LIAR_TRUST] = {"trust", 0, 1},
-    [LIAR_RTT_MS] = {"rtt", 5, 100},    [LIAR_HASH] = {"hash", 0, 100},
-    [LIAR_OWN] = {"own", 0, 100},       [LIAR_STATE] = {"state", 0, 100},
-    [LIAR_MUTE] = {"mute", 0, 100},     [LIAR_UNFIT] = {"unfit", 0, 100},
-    [LIAR_KEEPS] = {"keeps", 0, 100},   [LIAR_CLAIM] = {"claim", 0, 100},
-    [LIAR_DENY] = {"deny", 0, 100},     [LIAR_LABEL] = {"label", -300, 300},
-    [LIAR_PAUSE] = {"pause", 0, 20000}, [LIAR_CHAT] = {"chat", 0, 20000},
-    [LIAR_SEAT] = {"seat", 0, 20000},   [LIAR_RULE] = {"rule", 0, 20000},
-    [LIAR_RESET] = {"reset", 0, 20000}, [LIAR_RATE] = {"rate", 0, 20000},
-    [LIAR_SAVE] = {"save", 0, 20000},   [LIAR_HEALED] = {"healed", 0, 20000},
-    [LIAR_WORD] = {"word", 0, 20000},   [LIAR_READY] = {"ready", 0, 20000},
-    [LIAR_GIVE] = {"give", 0, 20000},   [LIAR_DESYNC] = {"desync", 0, 20000},
-    [LIAR_CUT] = {"cut", 0, 20000},     [LIAR_FRESH] = {"fresh", 0, 20000},
-    [LIAR_LEAVE] = {"leave", 0, 20000}, [LIAR_KEY] = {"key", 0, 1},
-    [LIAR_ON] = {"on", 0, 20000},       [LIAR_OFF] = {"off", 0, 20000},
+    [LIAR_PLAYERS] = {"players", 2, 4},   [LIAR_LIARS] = {"liars", 1, 3},
+    [LIAR_APART] = {"apart", 0, 1},       [LIAR_NEAR] = {"near", 0, 1},
+    [LIAR_HOST] = {"host", 0, 1},         [LIAR_TRUST] = {"trust", 0, 1},
+    [LIAR_RTT_MS] = {"rtt", 5, 100},      [LIAR_HASH] = {"hash", 0, 100},
+    [LIAR_OWN] = {"own", 0, 100},         [LIAR_STATE] = {"state", 0, 100},
+    [LIAR_MUTE] = {"mute", 0, 100},       [LIAR_UNFIT] = {"unfit", 0, 100},
+    [LIAR_KEEPS] = {"keeps", 0, 100},     [LIAR_CLAIM] = {"claim", 0, 100},
+    [LIAR_DENY] = {"deny", 0, 100},       [LIAR_LABEL] = {"label", -300, 300},
+    [LIAR_PAUSE] = {"pause", 0, 20000},   [LIAR_CHAT] = {"chat", 0, 20000},
+    [LIAR_SEAT] = {"seat", 0, 20000},     [LIAR_RULE] = {"rule", 0, 20000},
+    [LIAR_RESET] = {"reset", 0, 20000},   [LIAR_RATE] = {"rate", 0, 20000},
+    [LIAR_SAVE] = {"save", 0, 20000},     [LIAR_HEALED] = {"healed", 0, 20000},
+    [LIAR_WORD] = {"word", 0, 20000},     [LIAR_READY] = {"ready", 0, 20000},
+    [LIAR_GIVE] = {"give", 0, 20000},     [LIAR_DESYNC] = {"desync", 0, 20000},
+    [LIAR_CUT] = {"cut", 0, 20000},       [LIAR_FRESH] = {"fresh", 0, 20000},
+    [LIAR_LEAVE] = {"leave", 0, 20000},   [LIAR_KEY] = {"key", 0, 1},
+    [LIAR_ON] = {"on", 0, 20000},         [LIAR_OFF] = {"off", 0, 20000},
+    [LIAR_OPTION] = {"option", 0, 20000}, [LIAR_ASLEEP] = {"asleep", 0, 1},
+    [LIAR_STANDS] = {"stands", 0, 1},     [LIAR_UNREADY] = {"unready", 0, 1},
+    [LIAR_PASS] = {"pass", 0, 1},         [LIAR_TOGETHER] = {"together", 0, 1},
+    [LIAR_DUMB] = {"dumb", 0, 1},         [LIAR_DISK] = {"disk", 0, 20000},
+    [LIAR_FILE] = {"file", 0, 20000},
 };
 
 static const int32_t *lie; /* NULL: nobody lies yet */
@@ -31,10 +36,17 @@ static struct rng lie_rng = {0x11a2};
 
 /* --- numbers --- */
 
-/* The liars' votes are at most as many as the others'. */
+/* The liars' votes are at most as many as the others'; and if the host is one of them, they are no more. One
+ * more player comes if there is a place: for one liar that is not READY, or if one has a seat and another one
+ * waits. */
 static bool is_fit(const int32_t is[LIAR_NUMBERS]) {
+    if (is[LIAR_UNREADY] && (is[LIAR_PASS] || is[LIAR_LIARS] != 1)) return false;
+    if (is[LIAR_PASS] && (is[LIAR_HOST] || is[LIAR_LIARS] < 2)) return false;
     int32_t honest = is[LIAR_PLAYERS] - is[LIAR_LIARS];
     bool one_address = is[LIAR_NEAR] && honest == 1 && (!is[LIAR_APART] || is[LIAR_LIARS] == 1);
+    if (is[LIAR_HOST] && is[LIAR_LIARS] > honest) return false;
+    if (is[LIAR_TOGETHER] && (is[LIAR_HOST] || is[LIAR_NEAR] || is[LIAR_LIARS] != 1 || honest < 2))
+        return false;
     return honest >= 1 && (is[LIAR_APART] || one_address ? is[LIAR_LIARS] : 1) <= honest;
 }
 
@@ -61,7 +73,9 @@ void liar_draw(int32_t is[LIAR_NUMBERS], struct rng *r) {
         is[LIAR_LIARS] = rng_chance(r, 0.5) ? 1 : (int32_t)rng_range(r, 1, 3);
         is[LIAR_APART] = rng_chance(r, 0.4);
     } while (!is_fit(is));
-    is[LIAR_HOST] = rng_chance(r, 0.3);
+    is[LIAR_HOST] = rng_chance(r, 0.3) && 2 * is[LIAR_LIARS] <= is[LIAR_PLAYERS];
+    is[LIAR_UNREADY] = is[LIAR_LIARS] == 1 && rng_chance(r, 0.1);
+    is[LIAR_PASS] = is[LIAR_LIARS] > 1 && !is[LIAR_HOST] && rng_chance(r, 0.2);
     is[LIAR_TRUST] = rng_chance(r, 0.5);
     is[LIAR_RTT_MS] = (int32_t)rng_range(r, 5, 100);
     if (rng_chance(r, 0.5)) is[LIAR_HASH] = rng_chance(r, 0.5) ? 100 : number_draw(&number[LIAR_HASH], r);
@@ -69,10 +83,12 @@ void liar_draw(int32_t is[LIAR_NUMBERS], struct rng *r) {
         unsigned i = rng_range(r, LIAR_DEEDS, LIAR_NUMBERS - 1);
         is[i] = number_draw(&number[i], r);
     }
+    is[LIAR_TOGETHER] = is[LIAR_TOGETHER] && is_fit(is);
 }
 
 void liar_change(int32_t is[LIAR_NUMBERS], struct rng *r) {
     numbers_change(number + LIAR_DEEDS, is + LIAR_DEEDS, LIAR_NUMBERS - LIAR_DEEDS, r);
+    is[LIAR_TOGETHER] = is[LIAR_TOGETHER] && is_fit(is);
 }
 
 /* --- when --- */
@@ -131,14 +147,17 @@ static void order_of_the_host(const struct client *c) {
 static void give_orders(const struct client *c) {
     static const uint8_t text[200] = "all that there is to say, again and again",
                          rate[] = {0x80, 0xc3, 0xc9, 1};
-    static const uint8_t pause = 1, heal = KL_DESYNC_HEAL, seats[] = {0, 1, KL_SEAT_NEXT, 2};
+    static const uint8_t pause = 1, heal = KL_DESYNC_HEAL, disk[] = {99, 0},
+                         seats[] = {0, 1, KL_SEAT_NEXT, 2};
     if (is_due(c, LIAR_PAUSE)) order(c, KL_COMMAND_PAUSE, &pause, 1);
     if (is_due(c, LIAR_CHAT)) order(c, KL_COMMAND_CHAT, text, strlen((const char *)text));
     if (is_due(c, LIAR_SEAT)) order(c, KL_COMMAND_SEAT, &seats[turn[c->number]++ % 4], 1);
     if (is_due(c, LIAR_RULE)) order_of_the_host(c);
     if (is_due(c, LIAR_RESET)) order(c, KL_COMMAND_RESET, "", 0);
+    if (is_due(c, LIAR_OPTION)) order(c, KL_COMMAND_OPTION, turn[c->number]++ % 2 ? "speed=a" : "speed=b", 7);
     if (is_due(c, LIAR_RATE)) order(c, KL_COMMAND_RATE, rate, sizeof rate);
     if (is_due(c, LIAR_SAVE)) order(c, KL_COMMAND_SAVE, "", 0);
+    if (is_due(c, LIAR_DISK)) order(c, KL_COMMAND_DISK, disk, sizeof disk);
     if (is_due(c, LIAR_DESYNC) && c->host) order(c, KL_COMMAND_DESYNC, &heal, 1);
 }
 
@@ -167,6 +186,12 @@ static void say_words(const struct client *c) {
         kl_facts_add(&m.ready.facts, "system", rng_chance(&lie_rng, 0.5) ? "a" : "b");
         say(c, &m);
     }
+    if (is_due(c, LIAR_FILE)) {
+        m = (struct kl_msg){.kind = KL_MSG_FILE};
+        files_say_of(&m.file, turn[c->number]++);
+        m.file.hash = rng_next(&lie_rng);
+        say(c, &m);
+    }
     if (is_due(c, LIAR_GIVE)) {
         m = (struct kl_msg){.kind = KL_MSG_GIVE, .shot = {.keyframe = c->shot_keyframe}};
         m.shot.piece = (struct kl_piece){.total = 4000, .len = 1000};
@@ -185,6 +210,26 @@ static void come_again(struct client *c) {
         client_enter(c);
 }
 
+/* One seat is free, and all liars wait for it, or will: each is offered it in turn. */
+static void let_turns_pass(const struct client *c) {
+    const struct kl_lobby_room *r = the_room();
+    const uint8_t seat = c->stay.lock.seats == 0;
+    uint64_t *at_us = &next_us[c->number][LIAR_PASS];
+    if (!liar_is(c, LIAR_PASS) || !r || now_us < *at_us) return;
+    *at_us = now_us + 500000;
+    bool waits = r->member[c->stay.status.welcome.client].v.turn.number;
+    if (!waits && (c->stay.lock.seats || kl_lobby_waiting(r, NULL))) order(c, KL_COMMAND_SEAT, &seat, 1);
+}
+
+bool liar_keeps_quiet(const struct client *c, const int32_t is[LIAR_NUMBERS]) {
+    const struct kl_lobby_room *r = the_room();
+    return c->lies && is[LIAR_UNREADY] && r && r->phase < KL_ROOM_PLAYING;
+}
+
+unsigned liar_addresses(const int32_t is[LIAR_NUMBERS]) {
+    return is[LIAR_APART] ? (unsigned)is[LIAR_LIARS] : 1;
+}
+
 static void go(struct client *c) {
     if (is_due(c, LIAR_CUT)) client_lose(c, 0, false);
     if (is_due(c, LIAR_FRESH)) client_lose(c, 0, true);
@@ -200,5 +245,6 @@ void liar_step(struct client *c) {
     if (c->state != IN || !c->session) return;
     give_orders(c);
     say_words(c);
+    let_turns_pass(c);
     go(c);
 }

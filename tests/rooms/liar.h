@@ -15,7 +15,9 @@ enum liar_number {
     LIAR_HOST,  /* 1: a liar is the host */
     LIAR_TRUST, /* 1: the honest load others' states */
     LIAR_RTT_MS,
-    LIAR_DEEDS, /* from here on: what they say and do */
+    LIAR_UNREADY, /* 1: before the game they never say that they have loaded */
+    LIAR_PASS,    /* 1: they take turns in the queue for a seat: one steps back, none takes the seat */
+    LIAR_DEEDS,   /* from here on: what they say and do */
 
     /* of every hundred so many, and the same ones for all liars */
     LIAR_HASH = LIAR_DEEDS, /* hashes are false, and equal */
@@ -27,7 +29,11 @@ enum liar_number {
     LIAR_CLAIM,             /* HEALED is said, and nothing was loaded */
     LIAR_DENY,              /* HEALED says that nothing could be loaded */
 
-    LIAR_LABEL, /* added to the frames of hashes */
+    LIAR_TOGETHER, /* 1: the honest are at one address */
+    LIAR_STANDS,   /* 1: nobody ends its pauses */
+    LIAR_ASLEEP,   /* 1: it never agrees to play on */
+    LIAR_DUMB,     /* 1: it says nothing of a disk */
+    LIAR_LABEL,    /* added to the frames of hashes */
 
     /* once in so many milliseconds */
     LIAR_PAUSE,
@@ -35,12 +41,15 @@ enum liar_number {
     LIAR_SEAT,
     LIAR_RULE, /* orders that only the host may give */
     LIAR_RESET,
+    LIAR_OPTION, /* another value each time */
     LIAR_RATE,
     LIAR_SAVE,
     LIAR_HEALED, /* unasked */
     LIAR_WORD,   /* STATE, unasked */
     LIAR_READY,  /* again */
     LIAR_GIVE,   /* unasked */
+    LIAR_DISK,   /* a disk that nobody has */
+    LIAR_FILE,   /* another checksum of a file that all have opened */
     LIAR_DESYNC, /* the host's */
     LIAR_CUT,    /* it comes back in a new session */
     LIAR_FRESH,  /* the same, with nothing */
@@ -66,5 +75,9 @@ bool liar_does(const struct client *c, enum liar_number n, uint32_t frame);
 /* 0 for the honest. */
 int32_t liar_is(const struct client *c, enum liar_number n);
 void liar_step(struct client *c);
+/* It has loaded before the game, and does not say so, in a room with these liars. */
+bool liar_keeps_quiet(const struct client *c, const int32_t is[LIAR_NUMBERS]);
+/* Their addresses. */
+unsigned liar_addresses(const int32_t is[LIAR_NUMBERS]);
 
 #endif

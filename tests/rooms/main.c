@@ -20,12 +20,11 @@ static const char usage[] =
     "rooms --lie NAME=VALUE,...              plays one of these, with its story\n"
     "      --plain                           without watchers, and nobody begins with a snapshot: as seeds "
     "of old\n"
-    "      --forgetful                       relays keep no journal: as seeds of old\n"
     "Exit status: 0 all held, 1 some room failed, 2 usage.\n";
 
 uint64_t now_us;
 struct rng fate_rng, wire_rng;
-bool verbose, plain, forgetful;
+bool verbose, plain;
 char *fail_to;
 struct kl_lobby *lobby;
 const uint8_t relay_secret[32] = {7, 7, 7};
@@ -147,7 +146,7 @@ static bool wait_for_one(void) {
 static int run_rooms(uint64_t first, uint64_t seeds, const struct kept *kept, unsigned jobs) {
     unsigned under_way = 0;
     for (uint64_t i = 0; i < seeds; i++) {
-        if (!first) plain = kept[i].plain, forgetful = kept[i].forgetful;
+        if (!first) plain = kept[i].plain;
         uint64_t seed = first ? first + i : kept[i].seed;
         crew_begin(run_room, &seed);
         if (++under_way == jobs) under_way -= wait_for_one();
@@ -158,26 +157,21 @@ static int run_rooms(uint64_t first, uint64_t seeds, const struct kept *kept, un
     printf("rooms=%" PRIu64 " failed=%" PRIu64 " first=%" PRIu64 " frames=%" PRIu64 " virtual_s=%" PRIu64
            " corrupted=%" PRIu64 " healed=%" PRIu64 " doubts=%" PRIu64 " cut_off=%" PRIu64 " crashed=%" PRIu64
            " relay_deaths=%" PRIu64 " frames_lost_with_it=%" PRIu64 " ended=%" PRIu64 " begun=%" PRIu64
-           " watched=%" PRIu64 " based=%" PRIu64 " unfit=%" PRIu64 " from_base=%" PRIu64 " rewound=%" PRIu64
-           " given_up=%" PRIu64 " disk_faults=%" PRIu64 " from_journal=%" PRIu64 "\n",
+           " watched=%" PRIu64 " based=%" PRIu64 " unfit=%" PRIu64 " rewound=%" PRIu64 " resumed=%" PRIu64
+           " given_up=%" PRIu64 " asked=%" PRIu64 " disk_faults=%" PRIu64 " from_journal=%" PRIu64 "\n",
            seeds, totals->failed, first, totals->frames, totals->virtual_us / SECOND, c->corrupted, c->healed,
            c->doubts, c->lost, c->crashed, c->relay_deaths, c->cut_frames, c->ended, c->begun, c->watched,
-           c->based, c->unfit, c->from_base, c->rewound, c->given_up, c->disk_faults, c->from_journal);
+           c->based, c->unfit, c->rewound, c->resumed, c->given_up, c->asked, c->disk_faults,
+           c->from_journal);
     return totals->failed > 0;
 }
 
 int main(int argc, char **argv) {
-    static const struct option options[] = {{"seeds", 1, NULL, 'n'},
-                                            {"first", 1, NULL, 'f'},
-                                            {"jobs", 1, NULL, 'j'},
-                                            {"seed", 1, NULL, 's'},
-                                            {"plain", 0, NULL, 'p'},
-                                            {"kept", 1, NULL, 'k'},
-                                            {"help", 0, NULL, 'h'},
-                                            {"forgetful", 0, NULL, 'g'},
-                                            {"lie", 1, NULL, 'l'},
-                                            {"search", 1, NULL, 'a'},
-                                            {0}};
+    static const struct option options[] = {{"seeds", 1, NULL, 'n'},  {"first", 1, NULL, 'f'},
+                                            {"jobs", 1, NULL, 'j'},   {"seed", 1, NULL, 's'},
+                                            {"plain", 0, NULL, 'p'},  {"kept", 1, NULL, 'k'},
+                                            {"help", 0, NULL, 'h'},   {"lie", 1, NULL, 'l'},
+                                            {"search", 1, NULL, 'a'}, {0}};
     static struct kept kept[KEPT_MAX];
     uint64_t first = 1, seeds = 0, one = 0, attacks = 0;
     const char *lie = NULL;
@@ -195,8 +189,6 @@ int main(int argc, char **argv) {
             first = 0, seeds = kept_read(optarg, kept);
         else if (o == 's')
             one = strtoull(optarg, NULL, 10);
-        else if (o == 'g')
-            forgetful = true;
         else if (o == 'a')
             attacks = strtoull(optarg, NULL, 10);
         else if (o == 'l')

@@ -8,6 +8,7 @@
  * machine.c  an emulated machine in eight bytes, its snapshot, what everybody should have run
  * fate.c     what goes wrong, and when
  * disk.c     the relay's journal, and its disk
+ * files.c    files in play, of rooms with liars
  * liar.c     a player who lies
  * attack.c   a room with liars, and what the others lose
  * judge.c    what must hold
@@ -43,8 +44,7 @@
 extern uint64_t now_us;
 extern struct rng fate_rng, wire_rng; /* streams of their own: what one draws does not shift the other's */
 extern bool verbose;
-extern bool forgetful; /* relays without a journal */
-extern bool plain;     /* without what came later: watchers outside the lock, beginning with a snapshot */
+extern bool plain; /* without what came later: watchers outside the lock, beginning with a snapshot */
 extern struct kl_lobby *lobby;
 extern const uint8_t relay_secret[32];
 
@@ -53,7 +53,10 @@ extern char *fail_to; /* it writes to these FAIL_BYTES, and not to stdout; NULL 
 void fail(const char *format, ...) __attribute__((format(__printf__, 1, 2), noreturn));
 void story(const char *format, ...) __attribute__((format(__printf__, 1, 2)));
 
-bool attack_is_on(void); /* attack.h: the room has liars, and nothing else goes wrong there */
+bool attack_stands(void); /* nobody ends pauses */
+bool attack_is_on(void);  /* attack.h: the room has liars, and nothing else goes wrong there */
+struct client;
+bool attack_is_quiet(const struct client *c); /* it has loaded, and does not say READY */
 
 /* --- main.c --- */
 /* Plays a room of this seed to its end. */
@@ -85,7 +88,7 @@ extern bool rewritten; /* it is not what the frames make of power-on: who replay
 const struct kl_commands *canon_commands(uint32_t frame); /* NULL: none */
 /* Somebody runs it: it is the same as for everybody. */
 void canon_check(const char *who, const struct kl_frame *f, const struct kl_commands *set);
-/* A relay that was started anew goes on from here: what nobody brought back was never played. */
+/* A relay that was started anew goes on from here: frames that its journal lost were never played. */
 void canon_cut(uint32_t end);
 
 /* --- client.c --- */
@@ -97,6 +100,7 @@ struct client {
     bool consents; /* it loads others' states */
     bool forges;   /* its hashes are false, and so is the state that it gives; its machine is right */
     bool lies;     /* liar.h */
+    bool spare;    /* attack.h: it comes in when there is a place */
     struct kl_params params;
     uint32_t turn_frames;                   /* that it runs in one turn at most */
     enum { OFF, ENTERING, IN, LOST } state; /* LOST: it tries to come back */
@@ -131,9 +135,15 @@ struct client {
     uint8_t *coming;  /* offer.packed bytes; NULL: none */
     uint64_t load_us; /* it will be loaded */
     struct kl_own_states mine;
-    uint32_t rewind;  /* the keyframe of its own state to be loaded */
+    struct kl_rewind rewind;
     uint64_t back_us; /* its own state will be loaded; 0: it is not to be */
     uint32_t from;    /* it was loaded, and this frame is to be run now: in part it has been; 0: none */
+
+    unsigned files_said;
+    uint32_t file_lines; /* that it was told of others' files */
+    uint32_t put_out;    /* times that it was put out because of its hashes */
+
+    uint64_t agree_us; /* it agrees to play on with machines that differ; 0: it was not asked */
 
     struct kl_verdict verdict;
     bool any_verdict;
@@ -144,7 +154,6 @@ extern uint32_t start_bytes; /* of the room's start data */
 
 bool is_playing(const struct client *c); /* it has a session, and runs frames; or watches */
 bool is_wrong(const struct client *c);   /* its machine is not what it should be */
-bool can_bring(const struct client *c);  /* the room, to a relay that has forgotten it */
 void client_enter(struct client *c);
 void client_enter_again(struct client *c); /* with the key that it had */
 void client_leave(struct client *c);
@@ -157,6 +166,12 @@ void client_update(struct client *c, const uint8_t *body, size_t len);
 void client_stranger(struct client *c, const uint8_t *bytes, size_t len);
 void client_hung_up(struct client *c);
 void client_step(struct client *c);
+
+/* --- files.c --- */
+/* In a room with an attack: answers for disks, and says of the files that it has opened, as all do. */
+void files_step(struct client *c);
+/* Fills in that file, of those that all open. */
+void files_say_of(struct kl_file_said *f, unsigned number);
 
 /* --- shot.c --- */
 void shot_forget(struct client *c); /* snapshots on their way */
@@ -195,8 +210,8 @@ void wire_step(void);
 void fate_choose(uint64_t seed); /* before the relay begins */
 void fate_begin(void);
 void fate_step(void);
-bool fate_game_is_gone(void); /* the relay has died, and nobody could bring the game; no other has begun */
-bool fate_brings(const struct client *c);            /* the room, to the relay that has died and come back */
+bool fate_game_is_gone(void); /* the relay has died, and the game with it; no other has begun */
+bool fate_keeps_seat(const struct client *c);        /* the relay that has died and come back must know it */
 bool fate_is_over(void);                             /* nothing has happened for a while */
 unsigned fate_watchers(void), fate_catch_up_s(void); /* of the relay's limits */
 
@@ -214,8 +229,9 @@ extern struct counts {
     uint64_t corrupted, healed, lost, crashed, relay_deaths, cut_frames, doubts, ended, begun, watched, based,
         unfit,                     /* snapshots given against a base; and so that they do not fit */
         given_up,                  /* rooms that part again and again, and are told so */
+        asked,                     /* rooms whose players are asked whether to play on */
         rewound,                   /* clients that went back to a state of their own */
-        from_base,                 /* rooms brought to a new relay when no client had frame 0 any more */
+        resumed,                   /* that did so because the relay had lost frames */
         disk_faults, from_journal; /* relays that began with a room of their journal */
 } counts;
 unsigned doubts_since(uint64_t us); /* that began, or were there, within that time */

@@ -12,11 +12,17 @@ void shot_forget(struct client *c) {
     c->load_us = c->give_us = c->back_us = 0;
 }
 
+static void tell_own(struct client *c) {
+    uint32_t frame[KL_OWN_STATES_ALL];
+    kl_stay_own_states(&c->stay, frame, kl_own_states_frames(&c->mine, frame));
+}
+
 void shot_keep(struct client *c) {
     uint8_t *bytes = malloc(sizeof c->machine.is);
     if (!bytes) fail("no memory");
     memcpy(bytes, &c->machine.is, sizeof c->machine.is);
-    kl_own_states_keep(&c->mine, c->machine.next, bytes, sizeof c->machine.is);
+    kl_own_states_keep(&c->mine, c->machine.next, bytes, sizeof c->machine.is, NULL);
+    tell_own(c);
 }
 
 /* --- its own --- */
@@ -137,24 +143,27 @@ static void look_for_rewind(struct client *c) {
 }
 
 static void go_back(struct client *c) {
-    const struct kl_own_state *own = kl_own_states_find(&c->mine, c->rewind);
-    uint32_t end = c->machine.next;
-    struct kl_healed healed = {c->rewind, end, own ? KL_HEALED_SAME : KL_HEALED_NOT};
+    const struct kl_own_state *own = kl_own_states_find(&c->mine, c->rewind.keyframe);
+    uint32_t end = c->rewind.lost ? c->rewind.keyframe : c->machine.next;
+    struct kl_healed healed = {c->rewind.keyframe, end, own ? KL_HEALED_SAME : KL_HEALED_NOT};
     c->back_us = 0;
-    if (says_so_only(c, c->rewind, true)) return;
-    story("%s goes back to frame %u for %u", c->name, own ? own->frame : 0, c->rewind);
+    if (says_so_only(c, c->rewind.keyframe, !c->rewind.lost)) return;
+    story("%s goes back to frame %u for %u%s", c->name, own ? own->frame : 0, c->rewind.keyframe,
+          c->rewind.lost ? ", and on from there" : "");
     if (own) {
         memcpy(&c->machine.is, own->bytes, sizeof c->machine.is);
         c->machine.next = own->frame;
         c->machine.was[own->frame] = c->machine.is;
         kl_own_states_after(&c->mine, own->frame);
-        counts.rewound++;
+        counts.rewound += !c->rewind.lost;
+        counts.resumed += c->rewind.lost;
     }
     while (c->machine.next < end) {
         const struct kl_frame *f = &canon[c->machine.next];
         if (f->flags & KL_FRAME_HASH) shot_keep(c);
         machine_run(&c->machine, f, canon_commands(f->number), NULL);
     }
+    if (own && c->rewind.lost) kl_stay_begun(&c->stay, end, 0);
     kl_stay_say_healed(&c->stay, &healed);
 }
 
@@ -163,6 +172,7 @@ void shot_step(struct client *c) {
     look_for_snapshot(c);
     look_for_rewind(c);
     kl_own_states_agreed(&c->mine, c->stay.status.verdict.agreed);
+    tell_own(c);
     if (c->back_us && now_us >= c->back_us) go_back(c);
     if (c->give_us && now_us >= c->give_us) give(c);
     if (c->load_us && now_us >= c->load_us) load(c);

@@ -1,3 +1,4 @@
+#include "tests/rooms/attack.h"
 #include "tests/rooms/rooms.h"
 
 #include "tests/lib/wire_bytes.h"
@@ -13,6 +14,7 @@ struct packet {
     bool to_relay;
     unsigned session; /* OUTSIDE: the client's number */
     uint64_t order;
+    unsigned number; /* of the datagrams up, in its session */
     size_t len;
     uint8_t bytes[KL_MSG_MAX];
 };
@@ -36,6 +38,7 @@ static struct session {
     struct kl_traffic traffic;
     uint8_t binding[32];
     double delay_us, jitter_us, loss;
+    unsigned sent, newest, come; /* datagrams up */
 } * session;
 static unsigned sessions;
 static struct kl_hs_relay doorman;
@@ -98,6 +101,7 @@ static void put(unsigned s, bool to_relay, enum channel channel, uint64_t at_us,
     p->to_relay = to_relay;
     p->session = s;
     p->order = order++;
+    p->number = session[s].sent;
     p->len = len;
     if (channel != OUTSIDE && !to_relay) wire_count_down(&session[s].traffic, channel != INPUTS, len);
     if (len) memcpy(p->bytes, bytes, len);
@@ -140,7 +144,9 @@ void wire_room(unsigned s, struct kl_channels *c) {
 }
 
 void wire_datagram(unsigned s, const uint8_t *body, size_t len) {
-    if (!s || (!calm && rng_chance(&wire_rng, session[s].loss))) return;
+    if (!s) return;
+    session[s].sent++;
+    if (!calm && rng_chance(&wire_rng, session[s].loss)) return;
     put(s, true, INPUTS, now_us + delay(&session[s]), body, len);
 }
 
@@ -204,7 +210,9 @@ void relay_begin(void) {
                                            .seats = 8,
                                            .seat_time_s = plain ? 0 : SEAT_TIME_S,
                                            .watchers = fate_watchers(),
-                                           .catch_up_s = fate_catch_up_s()};
+                                           .catch_up_s = fate_catch_up_s(),
+                                           .pause_s = attack_is_on() ? ATTACK_PAUSE_S : 0,
+                                           .pauses_s = attack_is_on() ? ATTACK_PAUSES_S : 0};
     const struct kl_lobby_net net = {.send = relay_send,
                                      .send_bulk = relay_send_bulk,
                                      .bulk_room = relay_bulk_room,
@@ -308,6 +316,7 @@ static void deliver(struct packet *p) {
     static uint8_t bytes[KL_MSG_MAX];
     size_t len = p->len;
     enum channel channel = p->channel;
+    unsigned missing = 0, at = p->number;
     bool reliable = channel == CONTROL || channel == BULK, to_relay = p->to_relay;
     memcpy(bytes, p->bytes, len);
     due_us[p - packet] = FREE;
@@ -319,11 +328,15 @@ static void deliver(struct packet *p) {
     }
     if (reliable) (to_relay ? s->up : s->down)[channel].under_way--;
     if (s->client || to_relay) count_arrived(s, to_relay, reliable, len);
+    if (to_relay && channel == INPUTS) {
+        if (at > s->newest) s->newest = at;
+        missing = s->newest - ++s->come;
+    }
     if (to_relay && s->peer < PEERS) {
         if (reliable)
             kl_lobby_message(lobby, s->peer, bytes, len, now_us);
         else
-            kl_lobby_datagram(lobby, s->peer, bytes, len, now_us);
+            kl_lobby_datagram(lobby, s->peer, bytes, len, missing, now_us);
     }
     if (to_relay || !s->client) return;
     if (reliable)

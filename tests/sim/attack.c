@@ -14,21 +14,30 @@
 #define OWN_MOST_US 62500 /* a quarter of the limit */
 #define MORE_MOST                                                                                            \
     3.0 /* frames of lead on average that a lie costs which does not make the link look longer */
-#define SEED 31
+#define DOWN_UP_MOST 10
+#define HEADER_BYTES 50 /* of a datagram: UDP, IP, seal */
+#define SEED         31
 
 struct watched {
     uint64_t from_us;
     unsigned liars, honest;   /* clients; honest: the one whose frames count */
     uint32_t frames[LASTS_S]; /* by second */
     uint64_t found_us;
-    uint16_t before;   /* the spacing */
-    double sum, turns; /* of the spacing by turn */
+    uint16_t before;                     /* the spacing */
+    double sum, turns;                   /* of the spacing by turn */
+    uint64_t up[LASTS_S], down[LASTS_S]; /* bytes of the first liar, by second */
     struct damage d;
 };
 
 static void watch(struct world *w, unsigned client, const struct kl_plan *plan) {
     struct watched *t = w->probed;
     uint16_t n = (uint16_t)w->truth.ref.now.at.length;
+    uint64_t second = (w->now_us - t->from_us) / SECOND_US;
+    if (client == 0 && w->now_us >= t->from_us && second < LASTS_S) {
+        const struct kl_client_stats *l = &w->client[0].lock.stats;
+        t->up[second] = l->sent_bytes + HEADER_BYTES * l->sent_datagrams;
+        t->down[second] = l->received_bytes + HEADER_BYTES * l->received_datagrams;
+    }
     if (client < t->liars) return;
     if (w->now_us < t->from_us) {
         t->before = n;
@@ -36,7 +45,6 @@ static void watch(struct world *w, unsigned client, const struct kl_plan *plan) 
     }
     if (w->room.client[client].cost_us > t->d.own_us) t->d.own_us = w->room.client[client].cost_us;
     if (client != t->honest) return;
-    uint64_t second = (w->now_us - t->from_us) / SECOND_US;
     if (second < LASTS_S) t->frames[second] += plan->runs;
     t->d.stalls += plan->stalled;
     t->turns++;
@@ -58,9 +66,20 @@ static double worst_fps(const struct watched *t, unsigned window_s) {
     return worst;
 }
 
+/* A liar that is cut counts anew: such windows are not judged. */
+static double worst_down_up(const struct watched *t) {
+    double worst = 0;
+    for (unsigned from = 0; from + 10 < LASTS_S; from++) {
+        double up = (double)t->up[from + 10] - (double)t->up[from],
+               down = (double)t->down[from + 10] - (double)t->down[from];
+        if (up > 0 && down > 0) worst = fmax(worst, down / up);
+    }
+    return worst;
+}
+
 /* Nobody can tell it from a client with a longer or a worse link. */
 static bool acts_far(const struct lie *l) {
-    static const enum lie_number far[] = {LIE_RESUME, LIE_DROPS, LIE_CUT_MS, LIE_NUMBER};
+    static const enum lie_number far[] = {LIE_RESUME, LIE_DROPS, LIE_NUMBER};
     for (unsigned i = 0; i < sizeof far / sizeof *far; i++)
         if (l->is[far[i]]) return true;
     /* acknowledgements that are held back are a way down with jitter */
@@ -73,6 +92,7 @@ static double judge(const struct watched *t, const struct scenario *s, double fp
     double worst =
         fmax((1 - d->fps_60s / fps) / (LOST_60S * liars), (1 - d->fps_10s / fps) / (LOST_10S * liars));
     worst = fmax(worst, (double)d->own_us / OWN_MOST_US);
+    worst = fmax(worst, d->down_up / DOWN_UP_MOST);
     if (d->spacing_most > s->params.lead_max)
         worst = fmax(worst, (double)d->spacing_most / s->params.lead_max);
     if (!acts_far(&s->client[0].lie)) worst = fmax(worst, (d->spacing - t->before) / MORE_MOST);
@@ -101,6 +121,7 @@ struct damage attack_play(struct world *w, const struct cell *like, const struct
     t.d.held = world_run(w, &s, NULL, watch, &t);
     t.d.fps_10s = worst_fps(&t, 10);
     t.d.fps_60s = worst_fps(&t, 60);
+    t.d.down_up = worst_down_up(&t);
     t.d.spacing = t.sum / fmax(t.turns, 1);
     t.d.found_s = t.found_us ? (double)(t.found_us - t.from_us) / 1e6 : -1;
     t.d.absences = w->truth.ref.client[0].absences;

@@ -18,6 +18,7 @@ struct damage {
     uint32_t own_us;         /* the greatest sum of an honest player's own delays (lock_relay_pace.c) */
     double spacing;          /* mean */
     uint16_t spacing_most;
+    double down_up;    /* bytes to the first liar for each of its own, in the worst 10 s */
     unsigned put_out;  /* honest players that the room made absent */
     double found_s;    /* until the room first knew a liar for one who holds it up; negative: never */
     uint64_t absences; /* of the first liar */

@@ -112,6 +112,24 @@ static bool check_input(struct truth *t, const struct kl_frame *f, unsigned seat
                   (long long)d.expected);
 }
 
+/* A key is down only if a player holds it whose samples count, and up only if none does. */
+static bool check_keys(struct truth *t, const struct kl_frame *f) {
+    const struct ref_relay *ref = &t->ref;
+    const char *fault = ref_keyboard_play(&t->keyboard, f->in);
+    if (fault) return broken(t, f, "%s", fault);
+    for (unsigned pad = 0; pad < KL_MAX_SEATS; pad++) {
+        static const bool none[KL_KEY_CODES];
+        const struct ref_keys *k = &t->seat[pad].keys;
+        const bool *held = t->keyboard.held[ref->plays[pad]], made = ref->made >> pad & 1;
+        t->keys_held += memcmp(held, none, sizeof none) != 0;
+        t->keys_waited += k->count > 0;
+        if (made && (k->count > 0 || k->all_up)) continue; /* more is to come */
+        if (memcmp(held, made ? k->said : none, sizeof none) != 0)
+            return broken(t, f, "pad=%u holds other keys than its player", pad);
+    }
+    return true;
+}
+
 static bool close_one(struct truth *t, const struct kl_frame *f, uint64_t relay_us, uint64_t now_us) {
     struct ref_relay *ref = &t->ref;
     struct kl_frame expected;
@@ -128,6 +146,7 @@ static bool close_one(struct truth *t, const struct kl_frame *f, uint64_t relay_
         if (!check_pad(t, f, pad, range[pad])) return false;
     for (unsigned seat = 0; seat < KL_MAX_SEATS; seat++)
         if (!check_input(t, f, seat, &expected.in[seat])) return false;
+    if (!check_keys(t, f)) return false;
     t->frame[f->number % REF_RING] = *f;
     t->closed_us[f->number % REF_RING] = now_us;
     keep_print(t, f);

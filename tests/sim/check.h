@@ -13,6 +13,8 @@ struct truth {
     uint32_t next; /* frames below have closed */
     struct kl_frame frame[REF_RING];
     uint64_t closed_us[REF_RING];
+    struct ref_keyboard keyboard;    /* after the newest */
+    uint64_t keys_held, keys_waited; /* frames after which a seat held a key; after which one waited */
     uint32_t last_sample[REF_RING]
                         [KL_MAX_SEATS]; /* by pad: the newest sample each was made from; UINT32_MAX: none */
     struct kl_commands commands[REF_RING]; /* by keyframe; count 0: none */

@@ -134,6 +134,7 @@ static void transmit(struct world *w, unsigned client, bool up, const uint8_t *b
         memcpy(p->bytes, body, len);
         if (up && lie_is_on(&c->setting->lie, w->now_us) && !lie_in(w, c, p, &arrival[i])) {
             packet_free(w, p);
+            if (i == 0 && lie_is_quiet(&c->setting->lie, w->now_us)) c->up_counter--;
             continue;
         }
         events_push(w, (struct event){.at_us = arrival[i],
@@ -276,7 +277,7 @@ void drive_order(struct world *w, unsigned client, const struct kl_command *c) {
 static bool let_in(const struct world *w, const struct packet *p, uint32_t session,
                    struct link_window *window) {
     if (p->session != session) return false;
-    return !w->scenario.replay_window || link_fresh(window, p->counter);
+    return link_fresh(window, p->counter) || !w->scenario.replay_window;
 }
 
 void drive_to_relay(struct world *w, struct packet *p) {
@@ -285,7 +286,8 @@ void drive_to_relay(struct world *w, struct packet *p) {
     if (!let_in(w, p, c->bound, &c->up_window)) return;
     struct kl_ctrl m;
     drive_before(w);
-    int r = kl_lock_receive(&w->room, p->client, p->bytes, p->len, drive_relay_clock(w));
+    uint32_t missing = c->up_window.highest - c->up_window.fresh;
+    int r = kl_lock_receive(&w->room, p->client, p->bytes, p->len, missing, drive_relay_clock(w));
     if (r == KL_OK && kl_ctrl_open(&m, c->seats, p->bytes, p->len) == KL_OK)
         ref_room_ctrl(&w->truth.ref, p->client, &m, drive_relay_clock(w));
     if (r != KL_OK && !c->setting->lie.from_us)

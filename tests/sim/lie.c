@@ -17,13 +17,15 @@ static const struct number number[LIE_NUMBERS] = {
     [LIE_LATE] = {"late", 0, 600},
     [LIE_TURN] = {"turn", 0, 600},
     [LIE_BATCH] = {"batch", 0, 60},
-    [LIE_ACKED] = {"acked", -120, 4},
+    [LIE_ACKED] = {"acked", -250, 4},
     [LIE_BACKLOG] = {"backlog", 0, 100},
     [LIE_NUMBER] = {"number", -20, 20},
     [LIE_AWAY_MS] = {"away", 0, 999},
     [LIE_RESUME] = {"resume", 0, 100},
     [LIE_DROPS] = {"drops", 0, 100},
     [LIE_CUT_MS] = {"cut", 0, 20000},
+    [LIE_HOARD_MS] = {"hoard", 0, 400},
+    [LIE_QUIET] = {"quiet", 0, 1},
 };
 
 void lie_write(const struct lie *l, char *out, size_t cap) {
@@ -67,6 +69,17 @@ static uint32_t shifted(uint32_t is, int32_t by, uint32_t most) {
     return sum < 0 ? 0 : sum > most ? most : (uint32_t)sum;
 }
 
+#define HOARD_OPEN_US 16000 /* about one frame in which it tells what it has kept */
+
+static bool hoards(const struct lie *l, uint64_t now_us) {
+    uint64_t each_us = (uint64_t)l->is[LIE_HOARD_MS] * 1000;
+    return each_us > HOARD_OPEN_US && now_us % each_us >= HOARD_OPEN_US;
+}
+
+bool lie_is_quiet(const struct lie *l, uint64_t now_us) {
+    return l->is[LIE_QUIET] && hoards(l, now_us);
+}
+
 static void lie_about_times(const struct lie *l, uint32_t held_us, struct kl_ctrl *c) {
     c->stamp += (uint32_t)l->is[LIE_STAMP_US];
     c->echo += (uint32_t)((int64_t)held_us * l->is[LIE_FRESH] / 100) + (uint32_t)l->is[LIE_ECHO_US];
@@ -80,17 +93,21 @@ size_t lie_forge(const struct lie *l, uint64_t now_us, uint32_t counter, uint32_
                  uint8_t *ctrl, size_t len, size_t cap) {
     static struct kl_input ring[KL_WINDOW_FRAMES][KL_MAX_SEATS];
     struct kl_ctrl c;
-    if (percent(counter, l->is[LIE_DROPS])) return 0;
+    if (percent(counter, l->is[LIE_DROPS]) || lie_is_quiet(l, now_us)) return 0;
     if (kl_ctrl_open(&c, seats, ctrl, len) != KL_OK) return len;
     c.sample_first = shifted(c.sample_first, l->is[LIE_NUMBER], UINT32_MAX / 2);
     for (uint32_t i = 0; i < c.sample_count; i++)
         kl_ctrl_sample(&c, ring[(c.sample_first + i) % KL_WINDOW_FRAMES]);
+    if (hoards(l, now_us)) c.sample_count = 0;
     lie_about_times(l, held_us, &c);
     c.frame_acked = shifted(c.frame_acked, l->is[LIE_ACKED], UINT32_MAX / 2);
     c.backlog = shifted(c.backlog, l->is[LIE_BACKLOG], c.frame_acked);
     if (l->is[LIE_NEEDS]) memset(c.need, l->is[LIE_NEEDS], c.need_count);
     if ((int64_t)(now_us / 1000 % 1000) < l->is[LIE_AWAY_MS]) c.away = true;
     if (percent(counter ^ 0x5a5a, l->is[LIE_RESUME])) c.resume = true;
-    size_t wrote = kl_ctrl_write(&c, (const struct kl_input(*)[KL_MAX_SEATS])ring, seats, ctrl, cap);
+    uint8_t forged[KL_DATAGRAM_MAX]; /* it may have become too long */
+    size_t most = cap < sizeof forged ? cap : sizeof forged;
+    size_t wrote = kl_ctrl_write(&c, (const struct kl_input(*)[KL_MAX_SEATS])ring, seats, forged, most);
+    memcpy(ctrl, forged, wrote);
     return wrote ? wrote : len;
 }

@@ -29,6 +29,8 @@ enum lie_number {
     LIE_RESUME,   /* percent of datagrams with "resume" */
     LIE_DROPS,    /* percent of datagrams that are never sent */
     LIE_CUT_MS,   /* it leaves and comes back in a new session, so often */
+    LIE_HOARD_MS, /* samples are told so often, all at once */
+    LIE_QUIET,    /* between, it sends nothing and counts none */
     LIE_NUMBERS
 };
 struct lie {
@@ -47,6 +49,8 @@ void lie_draw(struct lie *l, struct rng *r);
 void lie_change(struct lie *l, struct rng *r);
 
 bool lie_is_on(const struct lie *l, uint64_t now_us);
+/* It sends nothing now, and its next datagram's number shows no gap. */
+bool lie_is_quiet(const struct lie *l, uint64_t now_us);
 
 /* Rewrites the body of a CTRL of so many seats that is held back for held_us. counter: the datagram's number.
  * Returns the new length, 0: it is not sent. */

@@ -38,6 +38,7 @@ bool link_fresh(struct link_window *w, uint32_t counter) {
     uint32_t *seen = &w->seen[counter % LINK_WINDOW];
     if (*seen == counter || counter + LINK_WINDOW <= w->highest) return false;
     *seen = counter;
+    w->fresh++;
     if (counter > w->highest) w->highest = counter;
     return true;
 }

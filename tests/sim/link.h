@@ -31,7 +31,7 @@ unsigned link_send(struct link *l, uint64_t now_us, uint64_t arrival_us[2]);
  * have overtaken. Counters are from 1. */
 #define LINK_WINDOW 2048
 struct link_window {
-    uint32_t highest;
+    uint32_t highest, fresh;    /* fresh: how many were new */
     uint32_t seen[LINK_WINDOW]; /* by counter */
 };
 bool link_fresh(struct link_window *w, uint32_t counter);

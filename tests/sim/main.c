@@ -7,6 +7,7 @@
 
 #include "net/platform/clock.h"
 #include "net/platform/output.h"
+#include "net/session/command_words.h"
 #include "tests/lib/crew.h"
 #include "tests/sim/cell.h"
 #include "tests/lib/kept.h"
@@ -246,13 +247,6 @@ struct request {
     struct cell cell;
 };
 
-static bool read_policy(const char *name, uint8_t *policy) {
-    static const char *const names[] = {"strict", "bounded", "optimistic"};
-    for (*policy = 0; *policy < 3; ++*policy)
-        if (strcmp(name, names[*policy]) == 0) return true;
-    return false;
-}
-
 static int run_trial(const struct request *q) {
     switch (q->trial) {
     case OPT_STEP: return trial_step(&q->cell, q->first, q->seeds ? q->seeds : 10);
@@ -296,7 +290,7 @@ static int read_options(struct request *q, int argc, char **argv) {
         case OPT_OFF: q->cell.subframes = false; break;
         case OPT_LOG: q->log = true; break;
         case OPT_POLICY:
-            if (!read_policy(optarg, &q->cell.policy)) return 2;
+            if (!kl_policy_of(optarg, &q->cell.policy)) return 2;
             break;
         case OPT_HALF: q->cell.half_steps = true; break;
         case OPT_MENU:

@@ -17,7 +17,8 @@ static void keys(struct player *p, struct kl_input *out) {
     out->key_count = (uint8_t)count;
     for (unsigned i = 0; i < count; i++) {
         struct kl_key *k = &out->key[i];
-        k->code = (uint16_t)rng_range(&p->rng, 0, 65535);
+        bool any = rng_chance(&p->rng, 0.1); /* else one of a few, which players share */
+        k->code = (uint16_t)(any ? rng_range(&p->rng, 0, KL_KEY_CODES - 1) : rng_range(&p->rng, 97, 103));
         k->down = rng_chance(&p->rng, 0.5);
         k->modifiers = (uint16_t)rng_range(&p->rng, 0, 255);
         k->character = (rng_chance(&p->rng, 0.3) ? rng_range(&p->rng, 0, 0x10ffff) : 0) & KL_UTF32;
@@ -57,9 +58,11 @@ void player_sample(struct player *p, struct kl_input *out) {
         out->mouse_y = motion(p);
     }
     if (uses(p, DEVICE_KEYBOARD) && rng_chance(r, p->activity / 2)) keys(p, out);
+    if (uses(p, DEVICE_KEYBOARD) && rng_chance(r, p->activity / 40)) out->all_up = true;
 }
 
 void player_again(struct kl_input *in) {
     in->mouse_x = in->mouse_y = 0;
+    in->all_up = false;
     in->key_count = 0;
 }

@@ -52,12 +52,10 @@ static void check_presses(struct ref_relay *r, unsigned pad, uint32_t from, uint
 
 /* Nothing new: the remainder of the last one. */
 static void add(struct ref_seat *pad, uint32_t from, uint32_t end, bool known, struct kl_input *out) {
-    uint64_t overflowed = pad->keys_overflowed; /* counted where nothing may overflow but by the map */
     if (from < end)
         ref_add(pad, out, from, end, from);
     else if (known)
         ref_add(pad, out, from - 1, from, from);
-    pad->keys_overflowed = overflowed;
 }
 
 static void fold_client(struct ref_relay *r, struct ref_client *c, struct kl_frame *out,
@@ -78,6 +76,7 @@ static void fold_client(struct ref_relay *r, struct ref_client *c, struct kl_fra
         if (!(c->pads >> s & 1)) continue;
         struct kl_input *in = &out->in[r->plays[s]];
         add(&r->pad[s], from, end, known, in);
+        if (from < end || known) r->made |= (uint8_t)(1u << s);
         if (from < end) range[s][0] = from, range[s][1] = end;
         bool swapped = r->next == r->now.at.first && r->now.swapped; /* the seat's sample was another's */
         if (!forced && known && !swapped && !c->moved && from < end) check_presses(r, s, from, end, in);

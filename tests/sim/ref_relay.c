@@ -120,6 +120,11 @@ static void come_back(struct ref_relay *r, struct ref_client *c, uint32_t number
     c->next_sample = c->resumed = c->unused = number;
     c->counted_from = REF_NEVER;
     if (at_once) c->joining = false;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (c->pads >> s & 1) {
+            ref_keys_drop(&r->pad[s].keys, true);
+            r->pad[s].keys.next = number;
+        }
 }
 
 void ref_room_ctrl(struct ref_relay *r, unsigned client, struct kl_ctrl *m, uint64_t now_us) {
@@ -193,6 +198,10 @@ static void act(struct ref_relay *r, const struct kl_command *c) {
                           : r->plays[s] == c->data[1] ? c->data[0]
                                                       : r->plays[s];
         r->now.swapped = true;
+        if ((r->keyed >> c->data[0] & 1) || (r->keyed >> c->data[1] & 1))
+            r->keyed |= (uint8_t)(1u << c->data[0] | 1u << c->data[1]);
+        for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+            if (r->plays[s] == c->data[0] || r->plays[s] == c->data[1]) ref_keys_all_up(&r->pad[s].keys);
     } else if (c->kind == 3) {
         r->pausing = true;
     } else if (c->kind == 5) {
@@ -469,6 +478,22 @@ uint64_t ref_room_due(const struct ref_relay *r, uint64_t now_us) {
     return due;
 }
 
+/* A seat whose frame is made of no sample lets its keys go. */
+static void let_keys_go(struct ref_relay *r, struct kl_frame *f) {
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        struct kl_input *in = &f->in[r->plays[s]];
+        uint8_t seat = (uint8_t)(1u << r->plays[s]);
+        if (!(r->made >> s & 1)) {
+            ref_keys_drop(&r->pad[s].keys, false);
+            in->all_up = true;
+        }
+        if (!(r->keyed & seat)) in->all_up = false;
+        if (in->all_up) r->keyed &= (uint8_t)~seat;
+        if (in->key_count > 0) r->keyed |= seat;
+    }
+    r->keyed_at[f->number % REF_RING] = r->keyed;
+}
+
 void ref_room_close(struct ref_relay *r, struct kl_frame *out, uint32_t range[KL_MAX_SEATS][2],
                     uint64_t now_us) {
     const struct ref_span *now = &r->now;
@@ -483,13 +508,17 @@ void ref_room_close(struct ref_relay *r, struct kl_frame *out, uint32_t range[KL
     if (key) out->flags |= (uint8_t)(KL_FRAME_KEY | (now->hash ? KL_FRAME_HASH : 0));
     const struct kl_commands *set = &r->commands[r->next % KL_WINDOW_FRAMES];
     if (key && set->count > 0 && set->keyframe == r->next) out->flags |= KL_FRAME_COMMANDS;
+    r->made = 0;
     if (now->by_clock && now->number > 0)
         ref_fold(r, out, range);
     else if (now->number > 0)
         for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-            if (feeds(r, owner(r, s)))
+            if (feeds(r, owner(r, s))) {
                 ref_frame(&r->pad[s], &r->before.at, &now->at, r->next - now->at.first, &out->in[r->plays[s]],
                           range[s]);
+                r->made |= (uint8_t)(1u << s);
+            }
+    let_keys_go(r, out);
     memcpy(r->shown, out->in, sizeof r->shown);
     r->last_close_us = now_us;
     r->next++;

@@ -75,7 +75,10 @@ struct ref_relay {
     double wait_us;     /* charged for the wait of then */
     struct kl_schedule schedule;
     uint32_t slowest_rtt_us;
-    struct kl_input shown[KL_MAX_SEATS];           /* by the newest frame, by seat */
+    struct kl_input shown[KL_MAX_SEATS]; /* by the newest frame, by seat */
+    uint8_t made;                        /* pads of whose samples the newest frame is made */
+    uint8_t keyed;                       /* seats that had keys in a frame, and "all up" in none since */
+    uint8_t keyed_at[REF_RING];          /* by frame: after it */
     struct kl_commands commands[KL_WINDOW_FRAMES]; /* given, by keyframe; ring */
     uint32_t held[KL_WINDOW_FRAMES];               /* keyframes of sets given, newest at sets */
     unsigned sets;

@@ -69,6 +69,7 @@ void ref_room_rewind(struct ref_relay *r, uint32_t at, const struct kl_frame *sh
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         ref_pace_forget(&r->client[i]);
     r->next = at;
+    r->keyed = r->keyed_at[(at - 1) % REF_RING];
     r->last_close_us = r->charged_us = now_us;
     r->hold_until_us = hold_us ? now_us + hold_us : 0;
 }
@@ -95,7 +96,7 @@ static uint64_t mix_input(uint64_t h, const struct kl_input *in) {
         h = mix(h, k->code | (uint64_t)k->modifiers << 16 | (uint64_t)k->down << 32 |
                        (uint64_t)k->character << 33);
     }
-    return mix(h, in->key_count);
+    return mix(h, in->key_count | (uint64_t)in->all_up << 8);
 }
 
 uint64_t truth_print(const struct kl_frame *f, const struct kl_commands *commands) {
@@ -118,6 +119,8 @@ void truth_rewind(struct truth *t, const struct kl_lock_relay *room, uint32_t at
                   uint64_t relay_us) {
     t->next = at;
     ref_room_rewind(&t->ref, at, &t->frame[(at - 1) % REF_RING], hold_us, relay_us);
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) /* the others let all keys go in the next frame */
+        if (!(t->ref.keyed >> s & 1)) ref_keyboard_clear(&t->keyboard, s);
     t->ref.schedule = room->schedule;
 }
 

@@ -6,6 +6,7 @@
 
 #include "net/engine/input.h"
 #include "net/engine/lock_client.h"
+#include "tests/sim/ref_keys.h"
 
 #define REF_RING 4096 /* samples and frames remembered; far more than anybody may lag */
 
@@ -15,8 +16,8 @@ struct ref_seat {
     struct kl_input at[REF_RING];
     uint64_t given_us[REF_RING];
     int64_t motion_sampled,
-        motion_played; /* both axes added, of the samples that are due and the frames that closed */
-    uint64_t keys_sampled, keys_played, keys_overflowed;
+        motion_played;    /* both axes added, of the samples that are due and the frames that closed */
+    struct ref_keys keys; /* of samples that are due */
 };
 
 struct ref_interval {

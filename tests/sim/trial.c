@@ -1,3 +1,4 @@
+#include "net/session/command_words.h"
 #include "tests/sim/trial.h"
 
 #include <math.h>
@@ -8,11 +9,6 @@
 #include "tests/sim/trial_tools.h"
 
 #define SECOND_US 1000000u
-
-const char *trial_policy_name(uint8_t policy) {
-    static const char *const name[] = {"strict", "bounded", "optimistic"};
-    return name[policy];
-}
 
 struct link_quality trial_hop_of(double rtt_ms, double jitter_ms, double loss) {
     struct link_quality q = {.delay_us = (uint32_t)(rtt_ms * 500), .jitter_us = (uint32_t)(jitter_ms * 500)};
@@ -114,8 +110,8 @@ int trial_hang(const struct cell *like, double seconds) {
              * steady play */
             bool good = paid <= 250 + 70 + 2 * seconds && after <= 250 && there;
             printf("%-10s %-8s %-8g | %14.0f %8.0f %7.0f | %12.2f %8.2f | %14u %6u %5u%s\n",
-                   trial_policy_name(policy), kind[k % 3], k >= 3 ? 120.0 : 50.0, paid, after,
-                   h.slip_us / 1e3, there ? (double)(h.run_us - h.until_us) / 1e6 : -1,
+                   kl_policy_name(policy), kind[k % 3], k >= 3 ? 120.0 : 50.0, paid, after, h.slip_us / 1e3,
+                   there ? (double)(h.run_us - h.until_us) / 1e6 : -1,
                    there ? (double)(h.in_us - h.until_us) / 1e6 : -1, h.before, h.during, h.after,
                    good    ? ""
                    : there ? " MISS"
@@ -161,7 +157,7 @@ int trial_menu(const struct cell *like, double seconds) {
         uint32_t behind = w->truth.next - w->client[0].next_take;
         bool good = w->orders_taken == MENU_ORDERS && w->orders_run == 4 * MENU_ORDERS && behind < 60 &&
                     w->client[0].lock.standing == KL_STANDING_IN;
-        printf("%-10s %-4g | %12llu %7llu | %12llu | %u %d%s\n", trial_policy_name(c.policy), c.loss * 100,
+        printf("%-10s %-4g | %12llu %7llu | %12llu | %u %d%s\n", kl_policy_name(c.policy), c.loss * 100,
                (unsigned long long)w->orders_taken, (unsigned long long)w->orders_refused,
                (unsigned long long)w->orders_run, behind, w->client[0].lock.standing, good ? "" : " MISS");
         held &= good;
@@ -241,7 +237,7 @@ int trial_hour(const struct cell *like, uint64_t seed) {
             double lost_s = (double)(w->now_us - s.start_us) / 1e6 - w->truth.next / c.fps;
             bool kept = good && lost_s <= forced_s(&s) + HOUR_LOST_S && late <= HOUR_LATE;
             printf("%-10s %-7u | %6u %8.3f %6.1f %8.1f %5.2f %5.3f %8.3f %14.0f | %7u %8llu | %d%s\n",
-                   trial_policy_name(policy), c.players, w->truth.next,
+                   kl_policy_name(policy), c.players, w->truth.next,
                    w->truth.next / ((double)(w->now_us - s.start_us) / 1e6), lost_s, forced_s(&s), lead, late,
                    stalled, gap, w->truth.changes, (unsigned long long)absences, good, kept ? "" : " MISS");
             fflush(stdout);

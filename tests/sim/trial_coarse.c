@@ -10,6 +10,7 @@
  * - 32 calls: each has about two frames. Of the others' calls one in 19 has none, because a player's own
  *   lateness makes nobody's lead longer (docs/design.md, Spacing). For the same reason a room of nothing else
  *   plays up to 2.3 % slower where the link asks for no more than a frame of lead. */
+#include "net/session/command_words.h"
 #include "tests/sim/trial.h"
 
 #include <math.h>
@@ -117,7 +118,7 @@ static bool play_coarse(struct world *w, const struct cell *like, const struct c
     double fps = k->fps * c.fps;
     bool good = held && good_calls(&row.coarse, fps, COARSE_NONE) && good_calls(&row.other, fps, k->none) &&
                 row.lead <= most + 0.005 && !row.absences && !row.lost;
-    printf("%-10s %-27s %-4g %-6g |", trial_policy_name(c.policy), k->name, rtt_ms, jitter_ms);
+    printf("%-10s %-27s %-4g %-6g |", kl_policy_name(c.policy), k->name, rtt_ms, jitter_ms);
     print_calls(&row.coarse);
     print_calls(&row.other);
     printf(" %5.2f %4u %6.1f | %llu %llu%s\n", row.lead, most, row.gap_ms, row.absences, row.lost,

@@ -3,6 +3,7 @@
  * seconds. The links stay as they are. So two frames or more above the spacing of before are given back
  * within 5 s, and the last frame within 30 s; after the five, on links without jitter, all of it within 5 s.
  */
+#include "net/session/command_words.h"
 #include "tests/sim/trial.h"
 
 #include <stdio.h>
@@ -91,7 +92,7 @@ static bool play_hitches(struct world *w, const struct cell *like, double rtt_ms
         if (h.back_s > worst.back_s) worst.back_s = h.back_s;
     }
     bool good = worst.soon_s <= SOON_S && worst.back_s <= t->back_s;
-    printf("%-10s %-4g %-4g %-6s %-7u %-5d %-5u | %-6u %-4u %-6.2f %.2f%s\n", trial_policy_name(c.policy),
+    printf("%-10s %-4g %-4g %-6s %-7u %-5d %-5u | %-6u %-4u %-6.2f %.2f%s\n", kl_policy_name(c.policy),
            rtt_ms, t->ms, t->name, t->players, t->relay, (unsigned)t->seeds, worst.before, worst.high,
            worst.soon_s, worst.back_s, good ? "" : " MISS");
     fflush(stdout);

@@ -18,9 +18,10 @@ static void show(const void *item) {
     const struct damage *d = &t->d;
     char spec[400];
     attack_write(&t->a, spec, sizeof spec);
-    printf("%5.2f | %6.2f %6.2f %6u %4u | %5.2f %4u | %7.2f %8llu %7u | %s%s %s\n", d->worst, d->fps_60s,
-           d->fps_10s, d->stalls, d->own_us / 1000, d->spacing, d->spacing_most, d->found_s,
-           (unsigned long long)d->absences, d->put_out, spec, d->worst > 1 ? " MISS" : "", t->error);
+    printf("%5.2f | %6.2f %6.2f %6u %4u | %5.2f %4u | %7.2f | %7.2f %8llu %7u | %s%s %s\n", d->worst,
+           d->fps_60s, d->fps_10s, d->stalls, d->own_us / 1000, d->spacing, d->spacing_most, d->down_up,
+           d->found_s, (unsigned long long)d->absences, d->put_out, spec, d->worst > 1 ? " MISS" : "",
+           t->error);
     fflush(stdout);
 }
 
@@ -38,7 +39,7 @@ static double play(void *item, void *ctx) {
 }
 
 static const char head[] =
-    "worst | fps of 60 s, of 10 s, stalls, own ms | spacing: mean most | found_s absences "
+    "worst | fps of 60 s, of 10 s, stalls, own ms | spacing: mean most | down/up | found_s absences "
     "honest_put_out | lie";
 
 int trial_liar(const struct cell *like, const char *spec) {
@@ -74,6 +75,11 @@ static const char *const known[] = {
     "players=4,rtt=51,hold=270154,away=646", /* a client that says "away" before the sum is full had half of
                                                 it paid */
     "players=3,rtt=90,needs=254", /* a need was as great as the round trip of its acknowledgement made it */
+    "players=2,rtt=30,hoard=240,batch=2,on=240,off=2000", /* samples that it kept were taken for lost ones */
+    "players=2,rtt=0,hoard=120,batch=2,quiet=1,on=240,off=1500", /* the same; it says nothing in between */
+    "players=2,rtt=10,cut=2500,needs=254", /* needs of frames that closed without it were believed */
+    "players=2,rtt=11,acked=1,number=15",  /* frames that it did not acknowledge came again and again */
+    "players=2,rtt=11,echo=71238,cut=800", /* echoes of nothing gave it the round trip of its choice */
 };
 
 static void know(void *item, unsigned n) {

@@ -1,4 +1,5 @@
 /* Players who cannot keep pace. */
+#include "net/session/command_words.h"
 #include "tests/sim/trial.h"
 
 #include <math.h>
@@ -75,10 +76,9 @@ static bool play_slow(struct world *w, const struct slow_kind *k, const struct c
     bool known = t.held > 0 || (k->calls_hz > 0 && k->calls_hz < 6.6); /* those are away by their own word */
     bool good =
         held && t.most <= limit && fps >= least && (!bounded || absences > 0) && absences <= 8 && known;
-    printf("%-10s %-26s %-4g %-6g | %6.2f %9u | %5.2f %4u %5u | %8llu %8.0f%s\n",
-           trial_policy_name(k->policy), k->name, rtt_ms, jitter_ms, fps, t.frames_1s,
-           t.sum / fmax(t.turns, 1), t.most, limit, (unsigned long long)absences,
-           100 * t.held / fmax(t.turns, 1), good ? "" : " MISS");
+    printf("%-10s %-26s %-4g %-6g | %6.2f %9u | %5.2f %4u %5u | %8llu %8.0f%s\n", kl_policy_name(k->policy),
+           k->name, rtt_ms, jitter_ms, fps, t.frames_1s, t.sum / fmax(t.turns, 1), t.most, limit,
+           (unsigned long long)absences, 100 * t.held / fmax(t.turns, 1), good ? "" : " MISS");
     fflush(stdout);
     return good;
 }

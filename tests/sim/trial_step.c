@@ -1,4 +1,5 @@
 /* A change of the link and back. */
+#include "net/session/command_words.h"
 #include "tests/sim/trial.h"
 
 #include <math.h>
@@ -133,11 +134,10 @@ int trial_step(const struct cell *like, uint64_t first, uint64_t seeds) {
         printf(
             "%-10s %-7u %-6g %-4g %-7s %5u | %15.2f %12.0f %12.2f %6.2f %7u | %6u (%u %u %u %u %u) | %u %u "
             "%u %u%s\n",
-            trial_policy_name(c.policy), c.players, c.jitter_ms, c.loss * 100,
-            c.aligned ? "aligned" : "random", row.rooms, row.raised_s, row.stalled_ms, row.dropped_s,
-            row.last_s, row.changes, row.missed, row.late_raise, row.early_short, row.long_stall,
-            row.late_last, row.restless, row.before, row.after_1s, row.high, row.low,
-            step_held(&row) ? "" : " MISS");
+            kl_policy_name(c.policy), c.players, c.jitter_ms, c.loss * 100, c.aligned ? "aligned" : "random",
+            row.rooms, row.raised_s, row.stalled_ms, row.dropped_s, row.last_s, row.changes, row.missed,
+            row.late_raise, row.early_short, row.long_stall, row.late_last, row.restless, row.before,
+            row.after_1s, row.high, row.low, step_held(&row) ? "" : " MISS");
         held &= step_held(&row);
         fflush(stdout);
     }

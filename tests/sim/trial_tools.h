@@ -4,8 +4,6 @@
 
 #include "tests/sim/world.h"
 
-const char *trial_policy_name(uint8_t policy);
-
 /* One way of a link of this RTT and jitter (the cell's, of both ways) and loss a hop. */
 struct link_quality trial_hop_of(double rtt_ms, double jitter_ms, double loss);
 

@@ -12,10 +12,13 @@ What stands behind an interface of net/platform, in its posix/, is part of that 
   SYSTEM   the system's headers: only net/platform may include them
   CALLS    the system's functions that only net/platform may call: no header needs to be included for it
   PURE     what the objects of a folder, or of one module, may call outside of this project
+  REACH    the most members of a struct of STRUCTS that a file may touch: one that needs more is handed what it needs
   CIRCLE   the most modules of one folder that may reach each other in a circle, by calls
+  HELD     what the wrapper may call between kl_link_hold() and kl_link_release(): nothing that waits
 
 Today's exceptions stand in tests/tools/exceptions.txt: forbidden arrows counted by their folders, the system's headers, circles,
-and the sizes of structs that are to become smaller. That file may only shrink: a line that is no longer true must go, and no
+the sizes of structs that are to become smaller, and files that touch more of their members than REACH, with the sum of what is too
+much. That file may only shrink: a line that is no longer true must go, and no
 commit may have had fewer arrows, or a smaller number. --purity checks PURE alone; --draw checks nothing, and draws what was
 read: folders, arrows and circles (draw.py)."""
 import collections
@@ -28,7 +31,7 @@ sys.dont_write_bytecode = True  # before the import below: leave no cache in the
 
 import draw
 
-NET = ["net/platform", "net/engine", "net/session", "net/transport"]
+NET = ["net/platform", "net/engine", "net/session", "net/record", "net/transport"]
 PURE_WRAPPER = ["core_wrapper/draw", "core_wrapper/words", "core_wrapper/world", "core_wrapper/core", "core_wrapper/frame",
                 "core_wrapper/profile", "core_wrapper/start"]
 FACE = ["core_wrapper/abi/wrapper_api", "core_wrapper/abi/keylock_api"]
@@ -37,6 +40,7 @@ LAYERS = {
     "net/platform": [],
     "net/engine": [],
     "net/session": ["net/engine", "net/platform/dir", "net/platform/file", "net/platform/file_shared"],
+    "net/record": ["net/engine", "net/session"],
     "net/client": ["net/engine", "net/session"],
     "net/transport": ["net/platform", "net/engine", "net/session", "net/client"],
     "net/relay/log": ["net/platform", "net/engine"],
@@ -59,10 +63,10 @@ LAYERS = {
     "core_wrapper/ahead": PURE_WRAPPER + ["net/engine", "core_wrapper/env"],
     "core_wrapper/frontend": PURE_WRAPPER + FACE + ["core_wrapper/screen", "core_wrapper/env"],
     "core_wrapper/record": NET + PURE_WRAPPER + FACE + ["core_wrapper/screen", "core_wrapper/env", "core_wrapper/frontend"],
-    "core_wrapper/netplay": NET + RELAY + ["core_wrapper/words", "core_wrapper/start", "core_wrapper/screen", "core_wrapper/env",
-                                           "core_wrapper/frontend"],
-    "core_wrapper/match": NET + PURE_WRAPPER + FACE + ["core_wrapper/screen", "core_wrapper/frontend", "core_wrapper/record",
-                                                       "core_wrapper/netplay", "core_wrapper/env", "core_wrapper/ahead"],
+    "core_wrapper/netplay": NET + RELAY + ["net/client", "core_wrapper/words", "core_wrapper/start", "core_wrapper/screen",
+                                           "core_wrapper/env", "core_wrapper/frontend"],
+    "core_wrapper/match": NET + PURE_WRAPPER + FACE + ["net/client", "core_wrapper/screen", "core_wrapper/frontend",
+                                                       "core_wrapper/record", "core_wrapper/netplay", "core_wrapper/env", "core_wrapper/ahead"],
     "core_wrapper/abi": NET + PURE_WRAPPER + ["core_wrapper/screen", "core_wrapper/ahead", "core_wrapper/frontend", "core_wrapper/netplay", "core_wrapper/env",
                                               "core_wrapper/match"],
     "core_wrapper/tool/common": NET + PURE_WRAPPER,
@@ -70,6 +74,7 @@ LAYERS = {
     "core_wrapper/tool/run": NET + PURE_WRAPPER + FACE + ["core_wrapper/record", "core_wrapper/tool/common", "core_wrapper/tool/headless"],
     "core_wrapper/tool/desync": NET + PURE_WRAPPER + ["core_wrapper/record", "core_wrapper/tool/common", "core_wrapper/tool/headless"],
     "core_wrapper/tool/probe": NET + PURE_WRAPPER + ["core_wrapper/tool/common", "core_wrapper/tool/headless", "core_wrapper/tool/desync"],
+    "core_wrapper/tool/own": [*("net/platform/" + name for name in ("process", "file", "library", "thread")), "core_wrapper/tool/common", "core_wrapper/tool/probe", "core_wrapper/tool/desync"],
     "core_wrapper/tool/setup": NET + PURE_WRAPPER + FACE + ["core_wrapper/tool/common"],
     "core_wrapper/tool/play": NET + PURE_WRAPPER + RELAY + ["core_wrapper/tool/common", "core_wrapper/tool/setup"],
     "core_wrapper/tool": FACE + ["net/platform/process"] + ["core_wrapper/tool/" + name for name in ("common", "headless", "run", "desync", "probe", "setup", "play")],
@@ -82,7 +87,7 @@ BEHIND |= {top: os.path.dirname(top) for top in FOREIGN}
 OUTSIDE = {
     "enet/": ["net/transport"],
     "libretro.h": ["core_wrapper"],
-    "sodium.h": ["net/session", "net/client", "net/transport", "net/relay", "core_wrapper"],
+    "sodium.h": ["net/session", "net/record", "net/client", "net/transport", "net/relay", "core_wrapper"],
     "zstd.h": ["net/relay", "core_wrapper"],
     "utf8proc.h": ["net/session"],
     "samplerate.h": ["core_wrapper"],
@@ -108,6 +113,7 @@ SODIUM = r"crypto_.*|sodium_.*|randombytes_.*|abort|strchr|strcspn|strcasecmp|sn
 PURE = {  # folder: (functions that it may call, modules that are not pure)
     "net/engine": (PLAIN, []),
     "net/client": (f"{PLAIN}|{SODIUM}", []),
+    "net/record": (f"{PLAIN}|{SODIUM}", []),
     "net/session": (f"{PLAIN}|{SODIUM}|utf8proc_decompose|strspn", ["net/session/keys", "net/session/known"]),
     # The relay's port without its sockets and ENet. The tables of two are of the heap, for the relay's life.
     "net/transport/gate": (f"{PLAIN}|{SODIUM}|calloc|free", []),
@@ -117,7 +123,9 @@ PURE = {  # folder: (functions that it may call, modules that are not pure)
     "net/transport/strangers": (PLAIN, []),
 }
 STRUCTS = {"kl_match": "core_wrapper/match/match.h", "kl_lobby_room": "net/relay/room/lobby_room.h"}
+REACH = 8
 CIRCLE = 6
+HELD = r"kl_(stay|client|ahead|pace|history|link)_\w+|kl_shown_depth|clocked|most_runs|goal|of|if|for|memcpy|sizeof"
 LIST = "tests/tools/exceptions.txt"
 failed = False
 
@@ -212,20 +220,56 @@ def purity(outside):
         say(not bad, f"purity of {top}", "; ".join(bad))
 
 
-def members(struct, path):
-    """How many members the struct has at its own level, a comma-separated list counted one by one."""
+def without_comments(path):
     with open(path, encoding="utf-8") as f:
-        text = re.sub(r"/\*.*?\*/|//[^\n]*", "", f.read(), flags=re.S)
+        return re.sub(r"/\*.*?\*/|//[^\n]*", "", f.read(), flags=re.S)
+
+
+def members(struct, path):
+    """Names of the members that the struct has at its own level."""
+    text = without_comments(path)
     begin = re.search(rf"\bstruct {struct} \{{", text)
-    if not begin:
-        return 0
-    depth, count = 1, 0
-    for c in text[begin.end():]:
+    depth, flat = 1, ""
+    for c in text[begin.end():] if begin else "":
         depth += (c in "{([") - (c in "})]")
         if depth == 0:
-            return count
-        count += depth == 1 and c in ";,"
-    return count
+            break
+        flat += c if depth == 1 and c not in "})]" else ""
+    return re.findall(r"(\w+)\s*[;,]", flat)
+
+
+def touched(text, struct, names):
+    """The members that a file touches, by pointers to the struct that it declares, or that are members `room` of others."""
+    pointers = set(re.findall(rf"\bstruct {struct} \*(?:const )?(\w+)", text)) | ({"room"} if struct == "kl_lobby_room" else set())
+    found = re.findall(rf"\b(?:{'|'.join(pointers)})(?:\[[^]]*\])?->(\w+)", text) if pointers else []
+    return sorted(set(found) & set(names))
+
+
+def reach(struct, names):
+    """({what: number}, {what: [members]}) of the files that touch more than REACH members; their sum is of what is too much."""
+    numbers, places, everywhere = {}, {}, f"reach into {struct} of all"
+    for path in sources():
+        found = touched(without_comments(path), struct, names)
+        if len(found) > REACH:
+            numbers[f"reach into {struct} of {path}"] = len(found)
+            places[f"reach into {struct} of {path}"] = [", ".join(found)]
+    numbers[everywhere] = sum(n - REACH for n in numbers.values())
+    return numbers, places
+
+
+def held():
+    """Forbidden calls while the wrapper holds the session, and ways out that do not release it."""
+    bad = []
+    for path in sources():
+        if not path.startswith("core_wrapper/"):
+            continue
+        with open(path, encoding="utf-8") as f:
+            text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
+        for m in re.finditer(r"^ [^\n]*kl_link_hold\(.*?(kl_link_release\(|\n\})", text, re.S | re.M):
+            calls = [name for name in re.findall(r"\b(\w+)\(", m[0]) if not re.fullmatch(HELD, name)]
+            calls += re.findall(r"\b(?:return|break|goto)\b", m[0])
+            bad += [f"{path}: {name}" for name in calls] + [f"{path}: no release"] * m[1].startswith("\n")
+    say(not bad, "held", "; ".join(bad))
 
 
 def circles(calls):
@@ -247,10 +291,10 @@ def parse(text):
     for line in text.splitlines():
         if not line.strip() or line.startswith("#"):
             continue
-        found = re.fullmatch(r"(\S+ -> \S+|arrows from \w+|struct \w+|circle in \S+): (\d+)|(\S+) includes <(\S+)>: \S.*", line)
+        found = re.fullmatch(r"(\S+ -> \S+|arrows from \w+|struct \w+|reach into \w+ of \S+|circle in \S+): (\d+)|(\S+) includes <(\S+)>: \S.*", line)
         if not found:
             say(False, "list", f'{LIST}: expected "FOLDER -> FOLDER: N", "arrows from TOP: N", "struct NAME: N", '
-                f'"circle in FOLDER: N" or "MODULE includes <HEADER>: REASON", got "{line}"')
+                f'"reach into STRUCT of FILE: N", "circle in FOLDER: N" or "MODULE includes <HEADER>: REASON", got "{line}"')
         elif found[3]:
             system.add((found[3], found[4]))
         else:
@@ -324,6 +368,7 @@ def main():
     gone = sorted(f"{m} includes <{h}>" for m, h in excepted - system.keys())
     say(not gone, "system-shrinks", f"no longer there, so take out of {LIST}: " + "; ".join(gone) if gone else "")
     system_calls(outside, excepted)
+    held()
     for arrow, name in calls.items():
         found.setdefault(arrow, f"by {name}")
     places = collections.defaultdict(list)
@@ -333,7 +378,12 @@ def main():
     today = {name: len(arrows) for name, arrows in places.items()}
     today |= {f"arrows from {top}": sum(n for name, n in today.items() if name.startswith(top)) for top in ("core_wrapper", "net")}
     today |= {f"circle in {top}": size for top, size in circles(calls).items()}
-    today |= {f"struct {name}": members(name, path) for name, path in STRUCTS.items()}
+    for name, path in STRUCTS.items():
+        names = members(name, path)
+        today[f"struct {name}"] = len(names)
+        numbers_of, places_of = reach(name, names)
+        today |= numbers_of
+        places |= places_of
     compare(numbers, today, places)
     grows(numbers, excepted)
 

@@ -4,7 +4,8 @@ worst of them, and the hashes of a game that is played on another processor and 
 are unpacked below build/core-table, not installed.
 
 Environment: KL_BUILD, where the programs are (build); Wine's settings; QUICK=1: one seed and fewer frames; ONLY="mgba gambatte":
-only these, and the document keeps its lines of the others."""
+only these, and the document keeps its lines of the others; EXTRA=FOLDER: cores outside Debian, for the second table of the document.
+FOLDER has NAME_libretro.so and NAME/ for each; NAME/ has the game, one file, and perhaps system/ for the system folder."""
 import argparse
 import concurrent.futures
 import glob
@@ -21,6 +22,7 @@ HERE = os.path.join(BUILD, "core-table")
 ARM64 = os.path.join(BUILD, "arm64")
 WINDOWS = os.path.join(BUILD, "windows")
 QUICK = os.environ.get("QUICK", "") not in ("", "0")
+EXTRA = os.environ.get("EXTRA", "")
 FRAMES = 600 if QUICK else 1200
 FRAMES_ELSEWHERE = 600 if QUICK else 3600
 SEEDS = (1,) if QUICK else (1, 2, 3)
@@ -32,7 +34,7 @@ LOADS = ["none", "all", "state only", "history"]
 JOINS = {"none": "by a state", "all": "by a state that all load", "state only": "by a state, sound's phase aside", "history": "by playing the history"}
 HEADS = ["core", "lock", "late join", "virtual clock needed", "calls turned", "state, bytes", "unstable bytes", "hidden frames", "loaded, 8 frames again",
          "running ahead", "arm64", "Windows"]
-BEGIN, END = "<!-- make core-table -->\n", "<!-- end -->\n"
+BEGIN, END = f"<!-- make core-table{' EXTRA=FOLDER' if EXTRA else ''} -->\n", "<!-- end -->\n"
 
 
 def say(text):
@@ -62,6 +64,26 @@ def name_of(path):
     return os.path.basename(path).removesuffix("_libretro.so")
 
 
+def game_of(path):
+    """The content of ours for this core, and the folder for its system files; None: there is none."""
+    name = name_of(path)
+    if not EXTRA:
+        return (os.path.join(BUILD, "content", CONTENT[name]), None) if name in CONTENT else (None, None)
+    folder = os.path.join(EXTRA, name)
+    games = sorted(e.path for e in os.scandir(folder) if e.is_file()) if os.path.isdir(folder) else []
+    system = os.path.join(folder, "system")
+    return games[0] if games else None, system if os.path.isdir(system) else None
+
+
+def options_of(path):
+    """EXTRA/NAME.options has core options, KEY=VALUE, a line each."""
+    named = path.removesuffix("_libretro.so") + ".options"
+    if not os.path.exists(named):
+        return []
+    with open(named) as f:
+        return [word for pair in f.read().split() for word in ("--option", pair)]
+
+
 # --- measuring --------------------------------------------------------------------------------------------------------
 
 def play_without(buttons, seed):
@@ -74,10 +96,10 @@ def play_without(buttons, seed):
     return path
 
 
-def probe(core, content, without, seed):
+def probe(core, content, system, without, seed):
     source = play_without(without, seed) if without else f"random:{seed}"
     p = subprocess.run([os.path.join(BUILD, "keylock"), "probe", "--core", core, "--content", content, "--frames", str(FRAMES), "--input", source,
-                        "--json", "-"], capture_output=True, text=True)
+                        "--json", "-"] + (["--system", system] if system else []) + options_of(core), capture_output=True, text=True)
     try:
         return json.loads(p.stdout)
     except json.JSONDecodeError:
@@ -155,14 +177,18 @@ def row(title, runs, elsewhere):
 
 
 def rows_of(path):
-    name = name_of(path)
-    if name not in CONTENT:
+    name, rows = name_of(path), []
+    content, system = game_of(path)
+    if not content:
         return [[name, "no content of ours"] + [""] * (len(HEADS) - 2)]
-    content, rows = os.path.join(BUILD, "content", CONTENT[name]), []
-    here = play([os.path.join(BUILD, "keylock")], path, content, os.path.join(HERE, name + ".amd64"))
-    elsewhere = [on(name, here, content) if here else "not compared" for on in (on_arm64, on_windows)]
+    if EXTRA:
+        elsewhere = ["not tried"] * 2
+    else:
+        here = play([os.path.join(BUILD, "keylock")], path, content, os.path.join(HERE, name + ".amd64"))
+        elsewhere = [on(name, here, content) if here else "not compared" for on in (on_arm64, on_windows)]
     for how, without in [("", 0)] + ([TWICE[name]] if name in TWICE else []):
-        runs = [r for r in (probe(path, content, without, seed) for seed in SEEDS) if r]
+        # random play may choose to quit in a game's menu (PrBoom): another seed then
+        runs = [r for r in (probe(path, content, system, without, s) or probe(path, content, system, without, s + 4) for s in SEEDS) if r]
         if runs:
             rows.append(row(f"{runs[-1]['key']['core']}" + (f" ({how})" if how else ""), runs, elsewhere))
             say("  " + ", ".join(rows[-1]))
@@ -179,11 +205,12 @@ def write(path, rows, only):
     before, rest = text.split(BEGIN)
     new = {row[0]: line(row) for row in rows}
     if only:
-        table = "".join(new.get(old.split("|")[1].strip(), old) for old in rest.split(END)[0].splitlines(keepends=True))
+        names = {old.split("|")[1].strip(): old for old in rest.split(END)[0].splitlines(keepends=True)}
+        table = "".join((names | new).values())
     else:
         table = line(HEADS) + line(["---"] * len(HEADS)) + "".join(map(line, rows))
     with open(path, "w") as f:
-        f.write(before + BEGIN + table + END + rest.split(END)[1])
+        f.write(before + BEGIN + table + END + rest.split(END, 1)[1])
 
 
 def main():
@@ -193,7 +220,8 @@ def main():
     os.makedirs(HERE, exist_ok=True)
     only = os.environ.get("ONLY", "").split()
     with concurrent.futures.ThreadPoolExecutor(2) as two:
-        cores = [c for c in map(unpack, packages()) if c and (not only or name_of(c) in only)]
+        found = sorted(glob.glob(os.path.join(EXTRA, "*_libretro.so"))) if EXTRA else map(unpack, packages())
+        cores = [c for c in found if c and (not only or name_of(c) in only)]
         rows = sum(two.map(rows_of, cores), [])
     if args.write:
         write(args.write, rows, only)

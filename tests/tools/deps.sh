@@ -1,6 +1,6 @@
 #!/bin/sh
-# deps.sh [play | relay | deb | big-endian] - installs the Debian packages (12 or 13) that are missing: for building, tests and pictures.
-# play: only those that its programs and the bundled game are built from; relay: the relay; deb: the Debian packages;
+# deps.sh [play | demo | relay | deb | big-endian] - installs the Debian packages (12 or 13) that are missing: for building, tests and pictures.
+# play: only those that its programs and the bundled game are built from; demo: these, and what make demo runs; relay: the relay; deb: the Debian packages;
 # big-endian: the compiler and the emulator of make big-endian.
 set -eu
 relay='gcc libc6-dev make libenet-dev libsodium-dev libzstd-dev libutf8proc-dev'
@@ -10,9 +10,11 @@ tests='libcmocka-dev retroarch libretro-nestopia libretro-gambatte libretro-mgba
 libretro-beetle-pce-fast libretro-beetle-wswan libretro-bsnes-mercury-performance
 sdcc gcc-arm-none-eabi python3 clang libclang-rt-dev
 xvfb xdotool imagemagick x11-utils dbus-daemon dbus-session-bus-common iproute2 tcpdump gnuplot-nox fonts-dejavu-core unifont valgrind
-cppcheck clang-format patch xz-utils debian-archive-keyring libx11-dev libx11-xcb-dev libxext-dev libgl1-mesa-dev libfreetype-dev libasound2-dev'
+cppcheck clang-format patch procps xz-utils debian-archive-keyring libx11-dev libx11-xcb-dev libxext-dev libgl1-mesa-dev libfreetype-dev libasound2-dev'
+demo="$play retroarch libretro-nestopia python3 iproute2 xvfb xdotool x11-utils imagemagick fonts-dejavu-core dbus-daemon dbus-session-bus-common"
 case "${1:-}" in
 play) packages=$play ;;
+demo) packages=$demo ;;
 relay) packages=$relay ;;
 deb) packages="$play debhelper help2man" ;;
 big-endian) packages='gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user' ;;
@@ -20,7 +22,7 @@ big-endian) packages='gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user' ;;
     packages="$play $tests"
     command -v npm >/dev/null || packages="$packages npm" # Debian's would clash with another distribution's Node.js
     ;;
-*) echo "deps: expected play, relay, deb, big-endian or nothing, got \"$1\"" >&2; exit 2 ;;
+*) echo "deps: expected play, demo, relay, deb, big-endian or nothing, got \"$1\"" >&2; exit 2 ;;
 esac
 
 missing=
@@ -42,5 +44,7 @@ for p in $missing; do
 done
 [ -n "$wanted" ] || exit 0
 echo "installing:$wanted"
+# shellcheck disable=SC2086
+$sudo apt-get install --assume-no --no-install-recommends $wanted 2>/dev/null | grep -E '^(Need to get|After this operation)|newly installed' || :
 # shellcheck disable=SC2086
 $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $wanted >/dev/null

@@ -307,7 +307,7 @@ def check_tables(commands):
     of_rooms, of_console = [r for r in words if "allowed for" in r], [r for r in words if "allowed for" not in r]
     console = re.findall(r'\{"(\w+)", "[^"]*", KL_CONSOLE_', read("net/relay/program/console.c"))
     own = re.findall(r'#define KL_OWN_\w+ +"(keylock_\w+)"', read("core_wrapper/words/own_options.h"))
-    verbs = re.findall(r'\{"([\w-]+)", parse_', read("core_wrapper/words/command_words.c"))
+    verbs = re.findall(r'\{"([\w-]+)", parse_', read("net/session/command_words.c"))
     literals = re.search(r'#define KL_HOTKEYS_DEFAULT((?:\s*\\?\s*".*")+)', read("core_wrapper/words/hotkeys.h")).group(1)
     keys = "".join(re.findall(r'"(.*)"', literals))
     sources = "".join(read(p) for p in glob.glob("core_wrapper/**/*.c", recursive=True))

@@ -5,7 +5,7 @@ A test file says in its first 20 lines how it runs, once for each run of it:
 
     runs: HOW, SUITE, SECONDS s[: VARIABLE=VALUE…]
 
-HOW      working   the processors' work: two at a time
+HOW      working   the processors' work: three at a time
          waiting   plays in real time, mostly waits: several at a time. What it judges in time, it judges less the machine's hitches
          alone     needs a whole machine: nothing beside it
 SUITE    check     under a minute in all: no sockets, no processes beside

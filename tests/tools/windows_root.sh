@@ -68,7 +68,7 @@ by_cmake() {
     cmake -S . -B built -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_C_COMPILER=$cc -DCMAKE_RC_COMPILER=$host-windres -DCMAKE_BUILD_TYPE= \
         -DCMAKE_C_FLAGS="$cflags" -DCMAKE_INSTALL_PREFIX="$root" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_FIND_ROOT_PATH="$root" \
         -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY -DBUILD_SHARED_LIBS=OFF "$@" >&2
-    make -s -C built "$target" >&2
+    make -s -j"$(nproc)" -C built "$target" >&2
 }
 
 build_enet() {
@@ -133,7 +133,7 @@ build_libsodium() {
     autoreconf -fi >&2
     ./configure -q --host=$host --prefix="$root" --disable-shared --enable-static --disable-pthreads --disable-dependency-tracking \
         CFLAGS="$cflags" >&2
-    make -s -C src install >&2
+    make -s -j"$(nproc)" -C src install >&2
 }
 
 fetched bookworm

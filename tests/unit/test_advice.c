@@ -18,6 +18,24 @@ static void differences_are_named_without_hashes(void **state) {
           "core differs: room has Gambatte v0.5.0, you have Nestopia 1.52.0; content differs: room has xxh3 "
           "f6abe29db5419c3e (32768 bytes, pads.gb), you have " HERE,
           "Load the room's core: Gambatte v0.5.0, not Nestopia 1.52.0");
+    check(KL_REFUSE_IDENTITY, "core differs: room has FCEUmm (SVN) 9a28a63, you have FCEUmm (SVN) 68c7d12",
+          "Your core is version 68c7d12, the room's 9a28a63: keylock install FILE, or Other version");
+    check(KL_REFUSE_IDENTITY,
+          "content 2 differs: room has xxh3 1 (2 bytes, b.gb), you have xxh3 2 (2 bytes, a.gb)",
+          "File 2 of the subsystem, a.gb, is another: take the host's, b.gb");
+    check(KL_REFUSE_IDENTITY,
+          "content 2 differs: room has xxh3 1 (2 bytes, a.gb), you have xxh3 2 (2 bytes, a.gb)",
+          "File 2 of the subsystem, a.gb, is another: take the host's");
+    check(KL_REFUSE_IDENTITY,
+          "content differs: room has xxh3 1 (patch hack.ips, 2 bytes, a.nes), you have " HERE,
+          "The room plays the soft patch hack.ips: use it");
+    check(KL_REFUSE_IDENTITY,
+          "content differs: room has " HERE ", you have xxh3 1 (patch named elsewhere, 2 bytes, shooter.nes)",
+          "You play the soft patch named elsewhere: remove it");
+    check(KL_REFUSE_IDENTITY,
+          "content 1 differs: room has xxh3 1 (patch a.ips, 2 bytes, a.gb), you have xxh3 2 (patch a.bps, 2 "
+          "bytes, a.gb)",
+          "Take the room's soft patch, a.ips, not yours");
     check(KL_REFUSE_IDENTITY,
           "content differs: room has xxh3 f6abe29db5419c3e (32768 bytes, pads.gb), you have " HERE,
           "Load the room's game: pads.gb");
@@ -28,11 +46,23 @@ static void differences_are_named_without_hashes(void **state) {
           "You lack the room's file bios.bin: take the host's");
     check(KL_REFUSE_IDENTITY, "file bios.bin differs: room has none, you have xxh3 1 (2 bytes)",
           "The room has no file bios.bin: take yours away");
+    check(
+        KL_REFUSE_IDENTITY,
+        "file disk2.bin differs: room has xxh3 1 (2 bytes, disk2.bin), you have missing (game.m3u names it)",
+        "You lack disk2.bin: put the host's beside your game");
+    check(KL_REFUSE_IDENTITY,
+          "file disk2.bin differs: room has missing (game.m3u names it), you have xxh3 1 (2 bytes)",
+          "The host lacks disk2.bin: ask them to get it");
     check(KL_REFUSE_IDENTITY,
           "rand() differs: room has 31 bits (on Linux; the core asks for it), you have 15 bits (on Windows; "
           "the "
           "core asks for it)",
           "This core asks rand(): 31 bits on Linux, 15 on Windows. Play on one");
+    check(
+        KL_REFUSE_IDENTITY,
+        "rand() differs: room has lower 15 bits (on every system), you have 31 bits (on Linux; the core asks "
+        "for it)",
+        "The host has another version of Keylock: use the same");
     check(KL_REFUSE_IDENTITY, "a later relay's words", "a later relay's words");
 }
 

@@ -66,7 +66,7 @@ static void carry(uint64_t now_us) {
         while ((len = kl_client_send(&player[i].lock, now_us, buf, sizeof buf)) > 0)
             put(&player[i].up, buf, len, now_us + WAY_US);
         while ((d = come(&player[i].up, now_us)))
-            assert_int_equal(kl_lock_receive(&relay, i, d->bytes, d->len, now_us), 0);
+            assert_int_equal(kl_lock_receive(&relay, i, d->bytes, d->len, 0, now_us), 0);
     }
     kl_lock_tick(&relay, now_us);
     for (unsigned i = 0; i < 2; i++) {

@@ -48,6 +48,15 @@ static void there_and_back(void **state) {
     }
 }
 
+static void an_unknown_kind_is_not_written(void **state) {
+    (void)state;
+    uint8_t bytes[KL_CHANNEL_MAX];
+    const uint8_t none[] = {0, KL_CHANNEL_CARRY + 1, 255};
+    for (unsigned i = 0; i < sizeof none; i++)
+        assert_int_equal(kl_channel_encode(&(struct kl_channel_packet){.kind = none[i]}, bytes, sizeof bytes),
+                         KL_E_MALFORMED);
+}
+
 static void cut_and_long_packets(void **state) {
     (void)state;
     for (uint8_t kind = KL_CHANNEL_GREET; kind <= KL_CHANNEL_BEAT; kind++) {
@@ -149,6 +158,7 @@ static void garbage(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(there_and_back),
+        cmocka_unit_test(an_unknown_kind_is_not_written),
         cmocka_unit_test(cut_and_long_packets),
         cmocka_unit_test(another_version_is_told_apart),
         cmocka_unit_test(tickets_name_all),

@@ -6,7 +6,7 @@
 
 #include "core_wrapper/match/match.h"
 #include "core_wrapper/match/command.h"
-#include "core_wrapper/words/command_words.h"
+#include "net/session/command_words.h"
 #include "tests/lib/unset_core.h"
 
 static struct kl_match match;
@@ -66,8 +66,10 @@ static int set_up(void **state) {
     (void)state;
     static const struct retro_variable options[] = {{"speed", "Speed; normal|fast"}, {NULL, NULL}};
     kl_command_end(&match);
+    kl_world_release(match.emu.world);
     memset(&match, 0, sizeof match);
     kl_match_init(&match);
+    match.emu.world = kl_world_take(); /* the slot keeps the session's files */
     match.control.socket = -1;
     match.front.call.environment = front;
     match.emu.core.reset = reset;
@@ -264,6 +266,7 @@ static void four_here(void) {
     memcpy(match.status.roster.member, here, sizeof here);
     match.status.roster.count = COUNT(here);
     match.status.welcome.client = 2;
+    match.status.welcome.host = true;
 }
 
 /* Players name seats as they are played; the roster knows whose pads have which seat. */
@@ -307,7 +310,7 @@ static void a_seat_is_given_by_name(void **state) {
     taken("give 1 bob", 0, 1);
     refused("give 1 dora", "dora watches: only a player can get another seat");
     refused("give 1 eve", "nobody in this room is called \"eve\"");
-    match.status.roster.member[0].host = false;
+    match.status.welcome.host = false;
     refused("give 1 carl", "only the host of the room can do that");
 }
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "core_wrapper/words/command_words.h"
+#include "net/session/command_words.h"
 
 static struct kl_words w;
 static char err[KL_WORDS_MAX];
@@ -90,6 +90,10 @@ static void texts(void **state) {
     assert_true(w.again && w.order.kind == KL_COMMAND_RESET && w.order.len == 0);
     assert_int_equal(parse("reset"), 0);
     assert_false(w.again);
+    assert_int_equal(parse("leave"), 0);
+    assert_true(w.leave && w.order.kind == 0);
+    assert_int_equal(parse("leave now"), -1);
+    assert_false(w.leave && w.order.kind);
 }
 
 static void check_policy(const char *line, unsigned said, unsigned policy, unsigned budget_ms,

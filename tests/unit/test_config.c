@@ -1,20 +1,16 @@
 /* The environment and keylock.cfg, written right and wrong by a player. */
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/words/config.h"
 #include "core_wrapper/words/config_table.h"
 #include "net/transport/link.h"
 #include "tests/lib/files.h"
+#include "net/session/command_words.h"
 
 static char dir[64];
 static char err[512];
@@ -159,8 +155,17 @@ static void values_out_of_range(void **state) {
     refused("password_file", "/nowhere/at/all");
     refused("room", "a room with a name that is too long");
     refused("name", "bell\a");
+    refused("name", "abcdefghijklmnopqrstuvwx"); /* 24 */
+    assert_non_null(strstr(err, "a name of 1 to 23 characters"));
     struct kl_config c = {0};
     assert_int_equal(kl_config_set(&c, "colour", "red", err, sizeof err), -2);
+    char wide[4 * 24 + 1];
+    wide_name(wide, 23);
+    assert_int_equal(kl_config_set(&c, "name", wide, err, sizeof err), 0);
+    assert_int_equal(kl_config_set(&c, "room", wide, err, sizeof err), 0);
+    assert_string_equal(c.name, wide);
+    wide_name(wide, 24);
+    assert_int_equal(kl_config_set(&c, "name", wide, err, sizeof err), -1);
 }
 
 /* Bounded where there is a clock to be late by, strict without, unless something is said. */
@@ -332,7 +337,7 @@ static void check_words(const struct kl_config_row *row) {
 static void rows_hold_together(void **state) {
     (void)state;
     for (uint8_t i = KL_POLICY_STRICT, policy; i <= KL_POLICY_OPTIMISTIC; i++)
-        assert_true(kl_config_policy(kl_config_policy_name(i), &policy) && policy == i);
+        assert_true(kl_policy_of(kl_policy_name(i), &policy) && policy == i);
     for (size_t i = 0; i < kl_config_row_count; i++) {
         const struct kl_config_row *row = &kl_config_rows[i];
         struct kl_config c = {0};

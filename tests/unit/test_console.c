@@ -7,7 +7,7 @@
 
 #include "net/engine/command.h"
 #include "net/relay/program/console.h"
-#include "net/relay/lobby/lobby_command.h"
+#include "net/relay/lobby/lobby_parts.h"
 #include "tests/lib/lobby_net.h"
 
 static struct kl_lobby_room *room;
@@ -81,19 +81,20 @@ static void lines(void **state) {
     (void)state;
     struct kl_console_line c;
     kl_console_parse(&c, "  say \"my room\"  good  evening ");
-    assert_int_equal(c.verb, KL_CONSOLE_SAY);
+    assert_int_equal(c.verb, KL_CONSOLE_ORDER);
     assert_string_equal(c.room, "my room");
-    assert_string_equal(c.text, "good  evening ");
+    assert_int_equal(c.words.order.kind, KL_COMMAND_CHAT);
+    assert_int_equal(c.words.order.len, 13);
+    assert_memory_equal(c.words.order.data, "good  evening", 13);
     kl_console_parse(&c, "policy r optimistic 300");
-    assert_int_equal(c.verb, KL_CONSOLE_POLICY);
-    assert_int_equal(c.policy, KL_POLICY_OPTIMISTIC);
-    assert_int_equal(c.budget_ms, 300);
+    assert_int_equal(c.words.order.kind, KL_COMMAND_POLICY);
+    assert_memory_equal(c.words.order.data, ((uint8_t[]){KL_POLICY_OPTIMISTIC, 300 & 255, 300 >> 8}), 3);
     kl_console_parse(&c, "policy r strict");
-    assert_int_equal(c.verb, KL_CONSOLE_POLICY);
-    assert_int_equal(c.budget_ms, 0);
-    kl_console_parse(&c, "kick r \"ann b\"");
-    assert_int_equal(c.verb, KL_CONSOLE_KICK);
-    assert_string_equal(c.text, "ann b");
+    assert_int_equal(c.words.order.kind, KL_COMMAND_POLICY);
+    assert_memory_equal(c.words.order.data, ((uint8_t[]){KL_POLICY_STRICT, 0, 0}), 3);
+    kl_console_parse(&c, "kick r \" ann b \"");
+    assert_int_equal(c.words.order.kind, KL_COMMAND_KICK);
+    assert_string_equal(c.words.who, " ann b ");
     kl_console_parse(&c, "   ");
     assert_int_equal(c.verb, KL_CONSOLE_NOTHING);
     static const char *const bad[] = {"dance",
@@ -107,6 +108,11 @@ static void lines(void **state) {
                                       "policy r strict 60001",
                                       "policy r strict 5x",
                                       "policy r strict 50 6",
+                                      "policy r strict spacing 3",
+                                      "disk r next",
+                                      "leave r",
+                                      "give r 1 ann",
+                                      "kick r \"\"",
                                       "kick r",
                                       "kick r a b",
                                       "pause",
@@ -115,7 +121,38 @@ static void lines(void **state) {
     for (size_t i = 0; i < COUNT(bad); i++) {
         kl_console_parse(&c, bad[i]);
         if (c.verb != KL_CONSOLE_BAD) fail_msg("\"%s\" was taken", bad[i]);
-        assert_non_null(strstr(c.room, "expected"));
+        const char *at = strstr(c.room, "expected");
+        assert_non_null(at);
+        assert_null(strstr(at + 1, "expected")); /* once */
+    }
+}
+
+/* A name is typed as it is shown, whatever is in it. */
+static void every_room_can_be_named(void **state) {
+    static const char *const names[] = {"a\xc2\x9b"
+                                        "b",
+                                        "say \"hi\"",
+                                        "back\\slash",
+                                        "\\x41",
+                                        "\xe2\x80\xaetoor",
+                                        "a?b"};
+    char line[200];
+    (void)state;
+    for (unsigned i = 0; i < COUNT(names); i++) {
+        hello(5 + i, names[i], 1, 2, "x");
+        assert_true(obey("rooms"));
+        const char *shown = answer;
+        for (unsigned n = 0; n < 2; n++) /* the first one is there all the time */
+            shown = strstr(shown, "room=\"") + 5;
+        int len = (int)(strstr(shown, "\" state=") + 1 - shown);
+        snprintf(line, sizeof line, "who %.*s", len, shown);
+        for (const char *p = line; *p; p++)
+            assert_in_range((unsigned char)*p, 0x20, 0x7e);
+        assert_true(obey(line));
+        assert_non_null(strstr(answer, "ok members=1"));
+        snprintf(line, sizeof line, "p%u", 5 + i);
+        assert_non_null(strstr(answer, line));
+        bye(5 + i);
     }
 }
 
@@ -184,7 +221,7 @@ static void a_member_is_put_out(void **state) {
     start_game();
     obey("kick \"my room\" cid");
     assert_non_null(strstr(answer, "nobody in this room is called \"cid\""));
-    strcpy(room->member[1].name, "ANN");
+    strcpy(room->member[1].v.name, "ANN");
     obey("kick \"my room\" ann");
     assert_string_equal(answer, "error: ann (1) and ANN (2): give the number\n");
     assert_false(inbox[0].hung_up || inbox[1].hung_up);
@@ -338,28 +375,34 @@ static void commands_like_the_members(void **state) {
     assert_int_equal(queued(4)->len, 5);
     assert_memory_equal(queued(4)->data, "a=b c", 5);
     obey("disk \"my room\" 3");
-    assert_memory_equal(queued(5)->data, ((uint8_t[]){2, 0}), 2);
+    assert_string_equal(answer, "ok\n");
+    assert_int_equal(heard(0, KL_MSG_CHECK)->check.disk, 2); /* it waits for their words */
     obey("disk \"my room\" 0");
-    assert_memory_equal(queued(6)->data, ((uint8_t[]){0xff, 0xff}), 2);
+    assert_memory_equal(queued(5)->data, ((uint8_t[]){0xff, 0xff}), 2);
     obey("swap \"my room\" 1 2");
-    assert_int_equal(queued(7)->kind, KL_COMMAND_SWAP);
-    assert_memory_equal(queued(7)->data, ((uint8_t[]){0, 1}), 2);
+    assert_int_equal(queued(6)->kind, KL_COMMAND_SWAP);
+    assert_memory_equal(queued(6)->data, ((uint8_t[]){0, 1}), 2);
     static const char *const bad[] = {"reset",       "reset \"my room\" now", "option \"my room\" =b",
                                       "disk ROOM x", "swap \"my room\" 1",    "swap \"my room\" 1 1",
                                       "disk ROOM",   "swap \"my room\" 0 1",  "swap \"my room\" 1 9"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         obey(bad[i]);
-        assert_non_null(strstr(answer, "error: expected: "));
+        assert_non_null(strstr(answer, "expected"));
     }
+    obey("disk \"my room\" x");
+    assert_string_equal(answer,
+                        "error: disk ROOM N: expected disk N, from 1 (0: none), disk next or disk previous, "
+                        "got \"x\"\n");
     obey("swap \"my room\" 1 3"); /* a room of two */
     assert_non_null(strstr(answer, "error: not possible"));
-    queued(7);
+    queued(6);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(lines),
         TEST(answers),
+        TEST(every_room_can_be_named),
         TEST(events_of_the_relay),
         TEST(commands_like_the_members),
         TEST(a_snapshot_is_ordered),

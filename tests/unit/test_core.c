@@ -133,36 +133,6 @@ static void strings_are_shown_without_blanks_at_the_end(void **state) {
     assert_string_equal(facts.fact[1].value, "Nestopia, any version (1.52.0)");
 }
 
-/* A core that asks for rand() plays another game on another system, but for those of the list. */
-static void a_core_that_asks_for_rand_says_its_bits(void **state) {
-    (void)state;
-    struct retro_system_info info = {.library_name = "Probe core", .library_version = "1"};
-    struct kl_world_report asks = {.rand = true}, does_not = {.rand = false};
-    struct kl_facts here = {0}, there = {0};
-    char bits[8], why[200];
-    kl_identity_rand(&here, &info, &does_not);
-    assert_int_equal(here.count, 0);
-    kl_identity_rand(&here, &info, &asks);
-    assert_int_equal(here.count, 1);
-    assert_string_equal(here.fact[0].key, "rand()");
-    snprintf(bits, sizeof bits, "%d bits", RAND_MAX > 32767 ? 31 : 15);
-    assert_memory_equal(here.fact[0].value, bits, strlen(bits));
-    assert_int_equal(kl_fact_length(here.fact[0].value), strlen(bits));
-    assert_non_null(strstr(here.fact[0].value, kl_world_system));
-    assert_int_equal(kl_facts_differ(&here, &here, why, sizeof why), 0);
-    kl_facts_add(&there, "rand()", RAND_MAX > 32767 ? "15 bits" : "31 bits");
-    assert_int_equal(kl_facts_differ(&here, &there, why, sizeof why), 1);
-    info.library_name = "Nestopia ";
-    kl_identity_rand(&here, &info, &asks);
-    assert_int_equal(here.count, 1);
-    info.library_name = "Nestopia UE";
-    kl_identity_rand(&here, &info, &asks);
-    assert_int_equal(here.count, 2);
-    info.library_name = NULL;
-    kl_identity_rand(&here, &info, &asks);
-    assert_int_equal(here.count, 3);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opens_and_closes),
@@ -174,7 +144,6 @@ int main(void) {
         cmocka_unit_test(files_that_are_no_core_are_named),
         cmocka_unit_test(finds_by_name),
         cmocka_unit_test(strings_are_shown_without_blanks_at_the_end),
-        cmocka_unit_test(a_core_that_asks_for_rand_says_its_bits),
     };
     int failed = cmocka_run_group_tests_name("core", tests, NULL, NULL);
     kl_options_free(&probe_options);

@@ -62,7 +62,7 @@ static void run_one(struct played *p) {
     struct kl_frame f = {.number = p->frame};
     f.in[0].joypad = (uint16_t)(p->pads * (p->frame + 1));
     kl_world_frame(p->e.world, p->frame);
-    kl_latch_frame(&p->e.latch, &f);
+    kl_latch_frame(&p->e.latch, &f, NULL, NULL);
     p->e.core.run();
     p->hash[p->frame] = XXH3_64bits(p->e.core.get_memory_data(RETRO_MEMORY_SYSTEM_RAM),
                                     p->e.core.get_memory_size(RETRO_MEMORY_SYSTEM_RAM));

@@ -103,6 +103,31 @@ static void each_code_is_a_character_of_unicode(void **state) {
     }
 }
 
+static void a_text_is_told_as_it_is_shown(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *shown;
+    } t[] = {{"ada", "ada"},
+             {"Zo\xc3\xab", "Zo\xc3\xab"},
+             {"\xc5\xbd"
+              "ana",
+              "\xe2\x96\xa1"
+              "ana"}, /* of eastern Europe */
+             {"\xd0\x90"
+              "da",
+              "\xe2\x96\xa1"
+              "da"},
+             {"\xf0\x9f\x8e\xae!", "\xe2\x96\xa1!"}};
+    char out[64], small[4];
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        bool same = kl_font_shown(t[i].text, out, sizeof out);
+        assert_string_equal(out, t[i].shown);
+        assert_int_equal(same, strcmp(t[i].text, t[i].shown) == 0);
+    }
+    assert_false(kl_font_shown("\xd0\x90\xd0\x90", small, sizeof small));
+    assert_string_equal(small, "\xe2\x96\xa1"); /* whole letters */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_character_has_a_shape_of_its_own),
@@ -110,6 +135,7 @@ int main(void) {
         cmocka_unit_test(letters_stand_where_they_are_looked_for),
         cmocka_unit_test(each_code_is_a_character_of_unicode),
         cmocka_unit_test(text_is_utf8_and_anything_else_is_a_box),
+        cmocka_unit_test(a_text_is_told_as_it_is_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

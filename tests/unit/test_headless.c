@@ -1,5 +1,5 @@
-/* The headless frontend answers a core as RetroArch 1.20 does: its virtual file system, call by call, and the
- * environment calls that decide whether and how content loads. */
+/* The headless frontend answers a core as RetroArch 1.20 does, in the environment calls that decide whether
+ * and how content loads. */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -12,15 +12,11 @@
 #include "net/platform/file.h"
 
 static char dir[128], file[160];
-static const struct retro_vfs_interface *vfs;
 
 static int make_file(void **state) {
     (void)state;
-    struct retro_vfs_interface_info info = {.required_interface_version = 1};
     char err[300];
     if (kl_dir_make_temporary(dir, sizeof dir, "test-headless", err, sizeof err) != 0) return -1;
-    if (!kl_headless_vfs(&info)) return -1;
-    vfs = info.iface;
     snprintf(file, sizeof file, "%s/ten", dir);
     FILE *f = fopen(file, "wb");
     return f && fputs("0123456789", f) >= 0 && fclose(f) == 0 ? 0 : -1;
@@ -29,106 +25,6 @@ static int remove_file(void **state) {
     (void)state;
     kl_dir_remove_tree(dir);
     return kl_dir_exists(dir);
-}
-
-/* --- files --- */
-
-/* FBNeo's reader of zips takes any other answer for an error. */
-static void a_seek_answers_0(void **state) {
-    (void)state;
-    struct retro_vfs_file_handle *f = vfs->open(file, RETRO_VFS_FILE_ACCESS_READ, 0);
-    assert_non_null(f);
-    assert_int_equal(vfs->seek(f, 4, RETRO_VFS_SEEK_POSITION_START), 0);
-    assert_int_equal(vfs->tell(f), 4);
-    assert_int_equal(vfs->seek(f, 2, RETRO_VFS_SEEK_POSITION_CURRENT), 0);
-    assert_int_equal(vfs->tell(f), 6);
-    assert_int_equal(vfs->seek(f, -1, RETRO_VFS_SEEK_POSITION_END), 0);
-    assert_int_equal(vfs->tell(f), 9);
-    assert_int_equal(vfs->seek(f, -11, RETRO_VFS_SEEK_POSITION_END), -1);
-    assert_int_equal(vfs->seek(f, 0, 3), -1);
-    vfs->close(f);
-}
-
-static void a_seek_in_a_mapped_file_answers_the_position(void **state) {
-    (void)state;
-    struct retro_vfs_file_handle *f =
-        vfs->open(file, RETRO_VFS_FILE_ACCESS_READ, RETRO_VFS_FILE_ACCESS_HINT_FREQUENT_ACCESS);
-    assert_non_null(f);
-    assert_int_equal(vfs->seek(f, 4, RETRO_VFS_SEEK_POSITION_START), 4);
-    vfs->close(f);
-}
-
-static void a_read_or_write_answers_the_bytes_that_went(void **state) {
-    (void)state;
-    char at[16];
-    struct retro_vfs_file_handle *f = vfs->open(file, RETRO_VFS_FILE_ACCESS_READ, 0);
-    assert_int_equal(vfs->read(f, at, 16), 10);
-    assert_int_equal(vfs->read(f, at, 16), 0);
-    assert_int_equal(vfs->write(f, at, 4), 0); /* it was opened for reading */
-    vfs->close(f);
-    f = vfs->open(file, RETRO_VFS_FILE_ACCESS_WRITE | RETRO_VFS_FILE_ACCESS_UPDATE_EXISTING, 0);
-    assert_non_null(f);
-    assert_int_equal(vfs->seek(f, 8, RETRO_VFS_SEEK_POSITION_START), 0);
-    assert_int_equal(vfs->write(f, "abcd", 4), 4);
-    assert_int_equal(vfs->size(f), 12);
-    vfs->close(f);
-    assert_int_equal(vfs->size(NULL), 0);
-    assert_int_equal(vfs->close(NULL), -1);
-}
-
-static void a_full_disk_is_told_by_bytes(void **state) {
-    (void)state;
-    static char much[1 << 16];
-    struct retro_vfs_file_handle *f = vfs->open("/dev/full", RETRO_VFS_FILE_ACCESS_WRITE, 0);
-    if (!f) skip();
-    assert_in_range(vfs->write(f, much, sizeof much), 0, sizeof much - 1);
-    assert_int_equal(vfs->close(f), 0);
-}
-
-static void modes_that_RetroArch_does_not_know_open_nothing(void **state) {
-    (void)state;
-    assert_null(vfs->open(file, RETRO_VFS_FILE_ACCESS_READ | RETRO_VFS_FILE_ACCESS_UPDATE_EXISTING, 0));
-    assert_null(vfs->open(file, 0, 0));
-    assert_null(vfs->open(file, 8 | RETRO_VFS_FILE_ACCESS_READ, 0));
-    assert_null(vfs->open(NULL, RETRO_VFS_FILE_ACCESS_READ, 0));
-}
-
-/* --- folders --- */
-
-static void a_folder_opens_for_reading(void **state) {
-    (void)state;
-    char byte;
-    struct retro_vfs_file_handle *f = vfs->open(dir, RETRO_VFS_FILE_ACCESS_READ, 0);
-    assert_non_null(f);
-    assert_int_equal(vfs->read(f, &byte, 1), 0);
-    vfs->close(f);
-    assert_null(vfs->open(dir, RETRO_VFS_FILE_ACCESS_WRITE, 0));
-}
-
-static void hidden_entries_always_show(void **state) {
-    (void)state;
-    unsigned dots = 0, folders = 0, files = 0;
-    struct retro_vfs_dir_handle *d = vfs->opendir(dir, false);
-    assert_non_null(d);
-    while (vfs->readdir(d)) {
-        dots += vfs->dirent_get_name(d)[0] == '.';
-        folders += vfs->dirent_is_dir(d);
-        files += !strcmp(vfs->dirent_get_name(d), "ten");
-    }
-    assert_int_equal(vfs->closedir(d), 0);
-    assert_int_equal(dots, 2);
-    assert_int_equal(folders, 2);
-    assert_int_equal(files, 1);
-    assert_null(vfs->opendir("", true));
-}
-
-static void a_folder_that_is_there_is_no_failure_to_make_it(void **state) {
-    (void)state;
-    char deeper[160];
-    snprintf(deeper, sizeof deeper, "%s/none/below", dir);
-    assert_int_equal(vfs->mkdir(dir), -2);
-    assert_int_equal(vfs->mkdir(deeper), -1);
-    assert_int_equal(vfs->mkdir(NULL), -1);
 }
 
 /* --- environment --- */
@@ -200,17 +96,50 @@ static void content_comes_as_the_core_says_for_its_ending(void **state) {
     kl_headless_free_content(&h);
 }
 
+/* --- lasting outputs --- */
+
+static void what_a_core_told_is_written_in_one_form(void **state) {
+    (void)state;
+    static struct kl_headless h;
+    struct retro_system_av_info av = {{64, 48, 128, 96, 1.5f}, {50, 32000}};
+    struct retro_game_geometry larger = {80, 60, 1000, 1000, 0};
+    struct retro_variable options[] = {
+        {"core_a", "A; one|two"}, {"keylock_mode", "M; auto|alone"}, {NULL, NULL}};
+    struct retro_rumble_interface rumble;
+    struct retro_led_interface led;
+    unsigned quarters = 3;
+    char text[512] = "", path[200];
+    h.wrapper = (const struct klw_api *)&h; /* not asked: no world of its own is turned */
+    kl_headless_turn(&h);
+    assert_true(kl_headless_environment(&h, RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av));
+    assert_true(kl_headless_environment(&h, RETRO_ENVIRONMENT_SET_GEOMETRY, &larger));
+    assert_true(kl_headless_environment(&h, RETRO_ENVIRONMENT_SET_ROTATION, &quarters));
+    assert_true(kl_headless_environment(&h, RETRO_ENVIRONMENT_SET_VARIABLES, options));
+    assert_true(kl_headless_environment(&h, RETRO_ENVIRONMENT_GET_RUMBLE_INTERFACE, &rumble));
+    assert_true(kl_headless_environment(&h, RETRO_ENVIRONMENT_GET_LED_INTERFACE, &led));
+    assert_true(rumble.set_rumble_state(1, RETRO_RUMBLE_WEAK, 77));
+    assert_false(rumble.set_rumble_state(KLT_INPUT_PORTS, RETRO_RUMBLE_WEAK, 77));
+    led.set_led_state(2, 1);
+    led.set_led_state(KLT_LEDS, 1);
+    led.set_led_state(-1, 1);
+    snprintf(path, sizeof path, "%s/told", dir);
+    assert_int_equal(kl_headless_write_told(&h, path), 0);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    assert_string_equal(text,
+                        "picture 80x60 aspect=0.000000\nlargest 128x96\nrate fps=50.000000 sound=32000.000\n"
+                        "rotation 3\nformat 0\noption core_a=one\nrumble 1 strong=0 weak=77\nled 2=1\n");
+    kl_options_free(&h.options);
+    kl_headless_turn(NULL);
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, make_file, remove_file)
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        T(a_seek_answers_0),
-        T(a_seek_in_a_mapped_file_answers_the_position),
-        T(a_read_or_write_answers_the_bytes_that_went),
-        T(a_full_disk_is_told_by_bytes),
-        T(modes_that_RetroArch_does_not_know_open_nothing),
-        T(a_folder_opens_for_reading),
-        T(hidden_entries_always_show),
-        T(a_folder_that_is_there_is_no_failure_to_make_it),
+        T(what_a_core_told_is_written_in_one_form),
         T(an_unknown_option_is_no_refusal),
         T(a_changed_option_is_news_until_a_value_is_asked_for),
         T(a_machine_can_translate_code),

@@ -35,7 +35,7 @@ static void press(struct kl_input *in, bool everything) {
     in->touch[0] = (struct kl_touch){(int16_t)chance(65536), 3, chance(2)};
     in->key_count = KL_KEYS;
     for (unsigned k = 0; k < KL_KEYS; k++)
-        in->key[k] = (struct kl_key){(uint16_t)chance(65536), (uint16_t)chance(65536),
+        in->key[k] = (struct kl_key){(uint16_t)chance(KL_KEY_CODES), (uint16_t)chance(65536),
                                      chance(0x110000) & KL_UTF32, chance(2) & 1};
 }
 
@@ -274,6 +274,38 @@ static void test_refuses_what_cannot_follow(void **state) {
     end();
 }
 
+/* At any keyframe: what is left can be read, and the same frames follow as before. */
+static void cut_again_and_again(struct manner m, uint32_t with_seed) {
+    uint32_t n = 0, intervals[FRAMES + 1];
+    make_past(m, with_seed);
+    begin();
+    for (unsigned i = 0; i < 200; i++) {
+        uint32_t end = n + chance(300), least = n < 500 ? 0 : n - 500;
+        if (i % 20 == 19) least = 0;
+        for (; n < end; n++) {
+            if (past[n].number == past[n].keyframe) intervals[n] = h.intervals;
+            assert_int_equal(append(n), n + 1 == past[n].keyframe + past[n].spacing);
+        }
+        if (n == 0) continue;
+        uint32_t cut = first_of_interval(least + chance(n - least));
+        kl_history_cut(&h, cut, intervals[cut]);
+        assert_int_equal(h.next, cut);
+        check_reading(cut > 400 ? cut - 400 : 0, cut);
+        if (cut) assert_int_equal(append(cut - 1), KL_E_WINDOW);
+        n = cut;
+    }
+    check_reading(0, n);
+    end();
+}
+
+static void test_cuts(void **state) {
+    (void)state;
+    cut_again_and_again((struct manner){.seats = 2, .spacing = 3, .command_every = 4}, 31);
+    cut_again_and_again((struct manner){.seats = 8, .everything = true, .command_every = 2}, 32);
+    cut_again_and_again((struct manner){.seats = 8, .everything = true, .spacing = 1}, 33);
+    cut_again_and_again((struct manner){.seats = 1, .idle = true, .spacing = 30}, 34);
+}
+
 static void test_drops_the_oldest(void **state) {
     (void)state;
     make_past((struct manner){.seats = 8, .everything = true, .command_every = 3}, 13);
@@ -329,9 +361,13 @@ static void test_costs_little(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reads_what_was_appended), cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_says_what_it_wants),      cmocka_unit_test(test_refuses_what_cannot_follow),
-        cmocka_unit_test(test_drops_the_oldest),        cmocka_unit_test(test_costs_little),
+        cmocka_unit_test(test_reads_what_was_appended),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_says_what_it_wants),
+        cmocka_unit_test(test_refuses_what_cannot_follow),
+        cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_drops_the_oldest),
+        cmocka_unit_test(test_costs_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,6 +93,62 @@ static void any_command(void **state) {
     assert_int_equal(kl_hotkeys_parse(&k, line, err, sizeof err), -1);
 }
 
+static int set_up_leave(void **state) {
+    (void)state;
+    return kl_hotkeys_parse(&k, "select+b:leave,select+r:panel", err, sizeof err);
+}
+
+/* Both buttons for 2 s: nobody leaves a match by a slip of the thumb. */
+static void leaving_takes_two_seconds(void **state) {
+    (void)state;
+    const unsigned both = BIT(SELECT) | BIT(B);
+    poll(0, BIT(SELECT), 0);
+    assert_int_equal(poll(0, both, 500), BIT(SELECT));
+    assert_int_equal(kl_hotkeys_leave_us(&k, 1000000 + 500 * MS), 2000000);
+    poll(0, both, 2499);
+    assert_null(action);
+    assert_int_equal(kl_hotkeys_leave_us(&k, 1000000 + 2499 * MS), 1000);
+    poll(0, both, 2500);
+    assert_string_equal(action, "leave");
+    assert_int_equal(kl_hotkeys_leave_us(&k, 1000000 + 2500 * MS), 0);
+    assert_int_equal(poll(0, both, 2600), BIT(SELECT)); /* once, and still not the game's */
+    assert_null(action);
+    poll(0, 0, 2700);
+}
+
+static void letting_go_is_staying(void **state) {
+    (void)state;
+    static const unsigned left[] = {BIT(SELECT), BIT(B), 0};
+    for (unsigned i = 0; i < COUNT(left); i++) {
+        uint64_t at = 10000 * (i + 1);
+        poll(1, 0, at - 100);
+        poll(1, BIT(SELECT), at);
+        poll(1, BIT(SELECT) | BIT(B), at + 500);
+        poll(1, left[i], at + 2000);
+        assert_int_equal(kl_hotkeys_leave_us(&k, 1000000 + (at + 2000) * MS), 0);
+        poll(1, BIT(SELECT) | BIT(B), at + 2100); /* begins anew, if at all */
+        poll(1, BIT(SELECT) | BIT(B), at + 3000);
+        assert_null(action);
+    }
+}
+
+/* As RetroArch's own settings for a keyboard have them. Sticks and lower shoulders have no keys there. */
+static void keys_of_a_keyboard(void **state) {
+    (void)state;
+    char typed[KL_HOTKEYS_NAME];
+    kl_hotkeys_parse(&k, KL_HOTKEYS_DEFAULT, err, sizeof err);
+    kl_hotkeys_typed(kl_hotkeys_find(&k, "leave"), "+", typed);
+    assert_string_equal(typed, "right Shift+Z");
+    kl_hotkeys_typed(kl_hotkeys_find(&k, "panel"), ", ", typed);
+    assert_string_equal(typed, "right Shift, W");
+    kl_hotkeys_typed(kl_hotkeys_find(&k, "say Hello!"), ", ", typed);
+    assert_string_equal(typed, "right Shift, Up");
+    kl_hotkeys_typed(kl_hotkeys_find(&k, "swap"), ", ", typed);
+    assert_string_equal(typed, "");
+    kl_hotkeys_typed(NULL, ", ", typed);
+    assert_string_equal(typed, "");
+}
+
 static void lists(void **state) {
     (void)state;
     static const char *const bad[] = {
@@ -116,13 +172,13 @@ static void lists(void **state) {
         assert_int_equal(k.count, 0);
     }
     assert_int_equal(kl_hotkeys_parse(&k, KL_HOTKEYS_DEFAULT, err, sizeof err), 0);
-    assert_int_equal(k.count, 13);
+    assert_int_equal(k.count, 14);
     char name[KL_HOTKEYS_NAME];
-    kl_hotkeys_name(&k, "again", name);
+    kl_hotkeys_name(kl_hotkeys_find(&k, "again"), "+", name);
     assert_string_equal(name, "Select+X");
-    kl_hotkeys_name(&k, "swap", name);
-    assert_string_equal(name, "Select+L3");
-    kl_hotkeys_name(&k, "kick bob", name);
+    kl_hotkeys_name(kl_hotkeys_find(&k, "swap"), ", press ", name);
+    assert_string_equal(name, "Select, press L3");
+    kl_hotkeys_name(kl_hotkeys_find(&k, "kick bob"), "+", name);
     assert_string_equal(name, "");
     assert_int_equal(kl_hotkeys_parse(&k, "off", err, sizeof err), 0);
     poll(0, BIT(SELECT), 0);
@@ -140,6 +196,9 @@ int main(void) {
         cmocka_unit_test_setup(too_soon_is_the_games, set_up),
         cmocka_unit_test_setup(select_let_go_counts_anew, set_up),
         cmocka_unit_test_setup(pads_are_apart, set_up),
+        cmocka_unit_test_setup(leaving_takes_two_seconds, set_up_leave),
+        cmocka_unit_test_setup(letting_go_is_staying, set_up_leave),
+        cmocka_unit_test(keys_of_a_keyboard),
         cmocka_unit_test(any_command),
         cmocka_unit_test(lists),
     };

@@ -7,6 +7,7 @@
 
 #include "core_wrapper/tool/headless/input_source.h"
 
+#include <libretro.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,28 @@ static void random_play_is_plausible(void **state) {
     kl_input_source_close(s);
 }
 
+static void any_plays_every_device_and_lets_go(void **state) {
+    (void)state;
+    struct kl_input_source *s = open_source("any:3"), *pads = open_source("random:3");
+    uint16_t keys = 0;
+    unsigned moved = 0, held = 0;
+    for (uint32_t f = 0; f < FRAMES; f++) {
+        uint16_t down = kl_input_source_keys(s, f);
+        int16_t x = kl_input_source_other(s, f, 1, RETRO_DEVICE_MOUSE, 0, RETRO_DEVICE_ID_MOUSE_X);
+        assert_int_equal(kl_input_source_joypad(s, f, 0), kl_input_source_joypad(pads, f, 0));
+        if (f % KLT_INPUT_SPELL >= KLT_INPUT_SPELL / 2) assert_true(!down && !x);
+        held += f && down & kl_input_source_keys(s, f - 1);
+        keys |= down;
+        moved += x != 0;
+        assert_int_equal(kl_input_source_keys(pads, f), 0);
+    }
+    assert_int_equal(keys, 0xdb6); /* two keys of three */
+    assert_true(moved > FRAMES / 3 && held > FRAMES / 3);
+    assert_int_equal(kl_input_source_code(0), RETROK_a);
+    kl_input_source_close(s);
+    kl_input_source_close(pads);
+}
+
 static char path[] = "/tmp/keylock-test-XXXXXX";
 
 static void put(const char *text) {
@@ -130,6 +153,7 @@ int main(void) {
         cmocka_unit_test(none_presses_nothing),
         cmocka_unit_test(random_is_a_function_of_seed_frame_and_port),
         cmocka_unit_test(random_play_is_plausible),
+        cmocka_unit_test(any_plays_every_device_and_lets_go),
         cmocka_unit_test(a_file_holds_from_its_frame_on),
         cmocka_unit_test(errors_are_named),
     };

@@ -10,7 +10,7 @@
 #include "core_wrapper/frame/latch.h"
 
 /* A frontend: state by port, device, index, id (keys by code). */
-static int16_t pad[2][16], analog[2][3][16], mouse[2][16], gun[2][20], touch[2][2][4], keys[KL_LATCH_CODES];
+static int16_t pad[2][16], analog[2][3][16], mouse[2][16], gun[2][20], touch[2][2][4], keys[KL_KEY_CODES];
 static unsigned calls;
 
 static int16_t frontend(unsigned port, unsigned device, unsigned index, unsigned id) {
@@ -58,7 +58,7 @@ static void run(unsigned seats) {
     struct kl_frame f = {0};
     for (unsigned s = 0; s < seats; s++)
         f.in[s] = sample[s];
-    kl_latch_frame(&latch, &f);
+    kl_latch_frame(&latch, &f, NULL, NULL);
 }
 
 static int16_t core(unsigned port, unsigned device, unsigned index, unsigned id) {
@@ -174,7 +174,7 @@ static void key_events_keep_their_order(void **state) {
     assert_int_equal(sample[0].key[1].code, RETROK_a + KL_KEYS + 1);
     run(1);
     assert_int_equal(core(7, RETRO_DEVICE_KEYBOARD, 0, RETROK_a + KL_KEYS), 1);
-    for (unsigned i = 0; i < 2 * KL_LATCH_KEYS; i++)
+    for (unsigned i = 0; i < 2 * KL_KEYS_WAITING; i++)
         kl_latch_key(&latch, i & 1, RETROK_b, 0, 0);
     kl_latch_key(&latch, true, 60000, 0, 0); /* no such key */
     core(0, RETRO_DEVICE_KEYBOARD, 0, 60000);
@@ -210,6 +210,87 @@ static void forgotten(void **state) {
     poll_and_sample(1);
     assert_int_equal(sample[0].joypad, 0);
     assert_int_equal(sample[0].key_count, 0);
+}
+
+/* An event that the frontend kept for itself, as for its menu. */
+static void a_release_without_an_event_is_seen(void **state) {
+    (void)state;
+    latch.key_events = true;
+    poll_and_sample(1);
+    keys[RETROK_w] = 1;
+    kl_latch_key(&latch, true, RETROK_w, 'w', 0);
+    poll_and_sample(1);
+    assert_int_equal(sample[0].key_count, 1);
+    poll_and_sample(1);
+    keys[RETROK_w] = 0;
+    poll_and_sample(1);
+    assert_int_equal(sample[0].key_count, 1);
+    assert_false(sample[0].key[0].down);
+    kl_latch_key(&latch, true, RETROK_x, 'x', 0); /* of a frontend that never answers */
+    poll_and_sample(1);
+    poll_and_sample(1);
+    assert_int_equal(sample[0].key_count, 0);
+}
+
+/* In the frontend's menu one key was released, another pressed, and one is still held. */
+static void keys_that_changed_meanwhile_are_said(void **state) {
+    (void)state;
+    latch.key_events = true;
+    poll_and_sample(1);
+    for (unsigned code = RETROK_a; code <= RETROK_b; code++) {
+        keys[code] = 1;
+        kl_latch_key(&latch, true, code, 0, 0);
+    }
+    poll_and_sample(1);
+    kl_latch_forget(&latch);
+    keys[RETROK_a] = 0;
+    kl_latch_key(&latch, true, RETROK_c, 0, 0);
+    kl_latch_forget(&latch);
+    keys[RETROK_c] = 1;
+    poll_and_sample(1);
+    assert_int_equal(sample[0].key_count, 2);
+    assert_true(sample[0].key[0].code == RETROK_a && !sample[0].key[0].down);
+    assert_true(sample[0].key[1].code == RETROK_c && sample[0].key[1].down);
+}
+
+static void all_keys_are_pressed_again(void **state) {
+    (void)state;
+    for (unsigned events = 0; events < 2; events++) {
+        setup(NULL);
+        latch.key_events = events;
+        poll_and_sample(1);
+        for (unsigned i = 0; i < 6; i++) { /* more than a sample has */
+            core(0, RETRO_DEVICE_KEYBOARD, 0, RETROK_a + i);
+            keys[RETROK_a + i] = 1;
+            if (events) kl_latch_key(&latch, true, RETROK_a + i, 0, 0);
+        }
+        poll_and_sample(1);
+        run(1);
+        poll_and_sample(1);
+        run(1);
+        keys[RETROK_a] = 0;
+        kl_latch_forget(&latch);
+        kl_latch_press_again(&latch);
+        sample[0] = (struct kl_input){.all_up = true};
+        run(1);
+        for (unsigned i = 0; i < 3; i++) {
+            poll_and_sample(1);
+            run(1);
+        }
+        assert_int_equal(core(0, RETRO_DEVICE_KEYBOARD, 0, RETROK_a), 0);
+        for (unsigned i = 1; i < 6; i++)
+            assert_int_equal(core(0, RETRO_DEVICE_KEYBOARD, 0, RETROK_a + i), 1);
+    }
+}
+
+/* The key was down before anybody could say so: a new process of a player who comes back. */
+static void a_new_process_says_what_is_down(void **state) {
+    (void)state;
+    latch.key_events = true;
+    keys[RETROK_w] = 1;
+    poll_and_sample(1);
+    assert_int_equal(sample[0].key_count, 1);
+    assert_int_equal(sample[0].key[0].code, RETROK_w);
 }
 
 static unsigned filtered_port, filtered;
@@ -248,6 +329,10 @@ int main(void) {
         cmocka_unit_test_setup(key_events_keep_their_order, setup),
         cmocka_unit_test_setup(polled_keys, setup),
         cmocka_unit_test_setup(forgotten, setup),
+        cmocka_unit_test_setup(a_release_without_an_event_is_seen, setup),
+        cmocka_unit_test_setup(keys_that_changed_meanwhile_are_said, setup),
+        cmocka_unit_test_setup(all_keys_are_pressed_again, setup),
+        cmocka_unit_test_setup(a_new_process_says_what_is_down, setup),
         cmocka_unit_test_setup(hidden_buttons, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ static void the_first_makes_the_room(void **state) {
 static void a_room_ends_with_the_last(void **state) {
     (void)state;
     hello(0, "room", 1, 2, "x");
-    hello(1, "room", 0, 2, "x");
+    hello(1, "room", 1, 2, "x");
     bye(0);
     assert_int_equal(kl_lobby_rooms(lobby), 1);
     lose(1);
@@ -71,6 +71,7 @@ static void refusals(void **state) {
     hello(0, "room", 1, 3, "x");
     hello(1, "room", 1, 3, "y");
     expect_refusal(1, KL_REFUSE_IDENTITY, "content differs: room has x, you have y");
+    assert_string_equal(heard(0, KL_MSG_NOTICE)->text.text, "p1 was refused: content differs");
     hello(2, "room", 4, 3, "x");
     expect_refusal(2, KL_REFUSE_FULL, "room room is full");
     hello(3, "big", 1, 5, "x");
@@ -167,21 +168,46 @@ static void a_client_that_comes_late_is_checked_like_everybody(void **state) {
     hello(3, "room", 1, 2, "x");
     expect_refusal(3, KL_REFUSE_DOOR, "its host has locked it");
     order(0, KL_COMMAND_LOCK, 0);
-    hello(4, "room", 1, 2, "x"); /* no seat is free: it watches */
+    hello(4, "room", 1, 2, "x"); /* no seat is free, and nobody watches here */
+    expect_refusal(4, KL_REFUSE_FULL, "is full, and this relay takes no watchers");
+    lobby->limits.watchers = 1;
+    hello(4, "room", 1, 2, "x");
+    pass(SECOND);
     assert_non_null(heard(4, KL_MSG_PREPARE));
     assert_int_equal(heard(4, KL_MSG_WELCOME)->welcome.seats, 0);
-    assert_non_null(
-        strstr(heard(4, KL_MSG_NOTICE)->text.text, "2 of 2 seats taken: you watch, number 1 in the queue"));
+    assert_true(told(4, "2 of 2 seats taken: you watch, number 1 in the queue"));
     ready(4, "b");
     expect_refusal(4, KL_REFUSE_IDENTITY, "system differs: room has a, you have b");
     assert_int_equal(kl_lobby_members(lobby), 2);
 }
 
+/* Both sides hear of a soft patch. Strangers tell a room no more than a few lines. */
+static void a_soft_patch_is_named(void **state) {
+    (void)state;
+    hello(0, "room", 1, 3, "xxh3 1 (2 bytes, a.nes)");
+    hello(1, "room", 1, 3, "xxh3 2 (patch hack.ips, 2 bytes, a.nes)");
+    expect_refusal(1, KL_REFUSE_IDENTITY, "you have xxh3 2 (patch hack.ips, 2 bytes, a.nes)");
+    assert_non_null(strstr(heard(0, KL_MSG_NOTICE)->text.text, " has a soft patch: hack.ips"));
+    hello(2, "other", 1, 3, "xxh3 2 (patch hack.ips, 2 bytes, a.nes)");
+    hello(3, "other", 1, 3, "xxh3 1 (2 bytes, a.nes)");
+    assert_non_null(strstr(heard(2, KL_MSG_NOTICE)->text.text, " lacks the soft patch hack.ips"));
+    unsigned told = 0;
+    for (unsigned i = 0; i < 30; i++) {
+        inbox[0].count = 0;
+        hello(1, "room", 1, 3, "y");
+        told += heard(0, KL_MSG_NOTICE) != NULL;
+    }
+    assert_in_range(told, 1, 6);
+}
+
 static void too_many_clients(void **state) {
     (void)state;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        hello(i, "room", 0, 2, "x");
-    hello(20, "room", 0, 2, "x");
+    hello(0, "room", 1, 2, "x");
+    hello(1, "room", 0, 2, "x");
+    expect_refusal(1, KL_REFUSE_FULL, "this relay takes no watchers");
+    for (unsigned i = 1; i < KL_MAX_CLIENTS; i++)
+        the_room()->member[i].place = KL_PLACE_LEAVING; /* without seats */
+    hello(20, "room", 1, 2, "x");
     expect_refusal(20, KL_REFUSE_FULL, "is full: it has 16 clients");
 }
 
@@ -247,7 +273,7 @@ static void protocol_errors_put_out(void **state) {
     connect_peer(2);
     kl_lobby_message(lobby, 2, (const uint8_t *)"\1\143\0", 3, now_us);
     expect_refusal(2, KL_REFUSE_VERSION,
-                   "this relay speaks protocol 4, you speak 99: the relay must be updated");
+                   "this relay speaks protocol 5, you speak 99: the relay must be updated");
     assert_int_equal(kl_lobby_members(lobby), 0);
 }
 
@@ -256,10 +282,10 @@ static void malformed_datagrams_are_dropped_and_then_tell(void **state) {
     start_game();
     uint8_t body[3] = {255, 255, 255};
     for (unsigned i = 0; i < 63; i++)
-        kl_lobby_datagram(lobby, 1, body, sizeof body, now_us);
+        kl_lobby_datagram(lobby, 1, body, sizeof body, 0, now_us);
     run();
     assert_false(inbox[1].hung_up);
-    kl_lobby_datagram(lobby, 1, body, sizeof body, now_us);
+    kl_lobby_datagram(lobby, 1, body, sizeof body, 0, now_us);
     run();
     expect_refusal(1, KL_REFUSE_PROTOCOL, "malformed input datagrams");
     assert_false(inbox[0].hung_up);
@@ -308,7 +334,7 @@ static void leaving_the_game(void **state) {
 static void a_verdict_reaches_all(void **state) {
     (void)state;
     start_game(); /* frame 0 is closed: a hash labelled 0 may come */
-    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = 0, .has_ram = true, .ram = 1}};
+    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = 0, .has = KL_HASH_RAM, .ram = 1}};
     say(0, &m);
     m.hash.ram = 2;
     say(1, &m);
@@ -323,9 +349,9 @@ static void a_verdict_reaches_all(void **state) {
 
 static void spectators_do_not_stay_for_ever(void **state) {
     (void)state;
-    hello(0, "room", 1, 1, "x");
     hello(1, "room", 0, 1, "x");
-    give(0, "");
+    hello(0, "room", 1, 1, "x");
+    give(1, "");
     ready(0, "a");
     ready(1, "a");
     bye(0);
@@ -358,6 +384,7 @@ int main(void) {
         T(a_game_from_hello_to_frames),
         T(refusals),
         T(a_client_that_comes_late_is_checked_like_everybody),
+        T(a_soft_patch_is_named),
         T(too_many_clients),
         T(facts_known_after_loading_are_compared_with_the_hosts),
         T(the_next_becomes_host_and_is_asked),

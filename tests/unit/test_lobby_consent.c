@@ -75,7 +75,7 @@ static void from_the_beginning(void **unused) {
     assert_int_equal(rewinds[1], 1);
     assert_int_equal(offers[1], 0);
     assert_int_equal(the_room()->member[1].heal.anew, 1);
-    assert_int_equal(the_room()->member[1].state, KL_MEMBER_LOADING);
+    assert_int_equal(the_room()->member[1].v.state, KL_MEMBER_LOADING);
 }
 
 static void else_it_is_put_out(void **unused) {

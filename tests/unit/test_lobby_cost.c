@@ -189,6 +189,19 @@ static unsigned queued(uint8_t kind) {
     return count;
 }
 
+/* All leave out the same bytes of a state: those that the host's machine has found. */
+static void a_mask_is_the_hosts(void **state) {
+    (void)state;
+    open_lobby(&limits_for_tests);
+    start_game_of(2);
+    struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_MASK, 7, {0, 1, 0xe8, 7, 1, 4, 4}}};
+    say(1, &m);
+    assert_int_equal(queued(KL_COMMAND_MASK), 0);
+    say(0, &m);
+    assert_int_equal(queued(KL_COMMAND_MASK), 1);
+    kl_lobby_destroy(lobby);
+}
+
 /* One player's word does not make all play a frame a second: a rate is the room's when most machines say so.
  */
 static void one_alone_sets_no_pace(void **state) {
@@ -258,6 +271,7 @@ int main(void) {
         cmocka_unit_test(snapshots_take_turns),
         cmocka_unit_test(a_client_that_comes_and_goes_fills_no_screen),
         cmocka_unit_test(nobody_is_put_out_by_others_words),
+        cmocka_unit_test(a_mask_is_the_hosts),
         cmocka_unit_test(one_alone_sets_no_pace),
         cmocka_unit_test(seats_of_one_address_set_no_pace),
         cmocka_unit_test(a_client_that_runs_old_frames_keeps_their_vote),

@@ -48,7 +48,8 @@ static void a_client_that_fetches_too_slowly_is_put_out(void **state) {
     assert_in_range(fetch(1, 1, 200), 62, 66); /* 60 s, and a second more for every 16 KiB */
     expect_refusal(1, KL_REFUSE_CLOSED, "the room's start data did not reach you in time");
     assert_false(inbox[0].hung_up);
-    hello(2, "room", 1, 2, "x"); /* the others need not wait any more */
+    address_of_peers = "192.0.2.2:5"; /* the other one is barred */
+    hello(2, "room", 1, 2, "x");      /* the others need not wait any more */
     ready(2, "a");
     assert_int_equal(state_of(0, 0), KL_MEMBER_PLAYING);
 }
@@ -82,6 +83,7 @@ static void a_client_that_comes_late_has_no_more_time(void **state) {
     assert_non_null(heard(3, KL_MSG_PREPARE));
     assert_in_range(fetch(3, 1, 200), 62, 66);
     expect_refusal(3, KL_REFUSE_CLOSED, "the room's start data did not reach you in time");
+    address_of_peers = "192.0.2.2:5"; /* the other one is barred */
     hello(4, "room", 1, 2, "x");
     assert_int_equal(member_of(0, 1)->seats, 2);
 }
@@ -123,6 +125,7 @@ static void a_host_who_comes_and_goes(void **state) {
         keep_token(0, 0);
         assert_in_range(come_and_go(0, way[i][0], way[i][1]), way[i][2], way[i][3]);
         assert_true(member_of(1, 1)->host);
+        address_of_peers = "192.0.2.2:5"; /* the other one is barred */
         hello(2, "room", 1, 2, "x");
         assert_non_null(heard(1, KL_MSG_SEND));
         give(1, "save");
@@ -136,7 +139,8 @@ static void a_host_who_gives_nearly_all_again_and_again(void **state) {
     uint64_t begun_us = now_us;
     unsigned peer = 0;
     (void)state;
-    hello(0, "room", 1, 1, "x");
+    hello(0, "room", 1, 2, "x");
+    hello(1, "room", 1, 2, "x"); /* the room does not end with the host's link */
     keep_token(0, 0);
     while (now_us < begun_us + 2000 * SECOND) {
         give_bytes(peer, total - PIECE, total);
@@ -165,6 +169,7 @@ static void a_client_that_comes_and_goes_has_no_more_time_to_load(void **state) 
         else
             assert_in_range(come_and_go(1, 5, 25), 75, 90);
         assert_false(inbox[0].hung_up);
+        address_of_peers = "192.0.2.2:5"; /* the other one is barred */
         hello(2, "room", 1, 2, "x");
         ready(2, "a");
         assert_int_equal(state_of(0, 0), KL_MEMBER_PLAYING);

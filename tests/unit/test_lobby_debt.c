@@ -47,7 +47,7 @@ static void judge(const char *what) {
 
 /* Three play with all devices in motion, so a joining is long. */
 static void play_long(void) {
-    fixed_spacing = 5; /* the relay keeps the tags of 4,096 intervals */
+    fixed_spacing = 5;
     begin_watched();
     let_in = refused = 0;
     next_peer = FIRST;
@@ -259,15 +259,15 @@ static void the_games_own_stream(void **state) {
     play_long();
     watches(0);
     go(90 * SECOND);
-    assert_int_equal(the_room()->member[1].owed, 0);
-    assert_int_equal(the_room()->watch.at[0]->owed, 0); /* they have paid for their joinings by now */
+    assert_int_equal(the_room()->member[1].v.owed, 0);
+    assert_int_equal(the_room()->watch.at[0]->v.owed, 0); /* they have paid for their joinings by now */
     double player_ratio = stream(1, 30 * SECOND), watcher_ratio = stream(AT_PEER, 30 * SECOND);
     on_step = longer_frames;
     double eight_ratio = stream(AT_PEER, 60 * SECOND);
     print_message("           player %.1f, watcher %.1f and %.1f bytes down for each byte up\n", player_ratio,
                   watcher_ratio, eight_ratio);
     assert_true(player_ratio < 10 && watcher_ratio < 10 && eight_ratio > 10);
-    assert_in_range(the_room()->watch.at[0]->owed, 0, 5000);
+    assert_in_range(the_room()->watch.at[0]->v.owed, 0, 5000);
 }
 
 int main(void) {

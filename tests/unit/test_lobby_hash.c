@@ -75,15 +75,15 @@ static void a_client_that_says_two_hashes_is_heard_once(void **unused) {
 /* Hashes of before the state that a client was given may be made of that state. */
 static void hashes_of_before_a_given_state_do_not_count(void **unused) {
     (void)unused;
-    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.has_ram = true, .ram = 7}};
+    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.has = KL_HASH_RAM, .ram = 7}};
     begin_machines();
     says[1] = false;
     go_on(SECOND);
     m.hash.frame = the_room()->lock.next_close - 10;
-    the_room()->member[1].way.begins = m.hash.frame + 1;
+    the_room()->member[1].v.way.begins = m.hash.frame + 1;
     say(player[1].peer, &m);
     assert_int_equal(the_room()->heal.verdicts.asked[1].reported, 0);
-    the_room()->member[1].way.begins = m.hash.frame;
+    the_room()->member[1].v.way.begins = m.hash.frame;
     say(player[1].peer, &m);
     assert_int_equal(the_room()->heal.verdicts.asked[1].reported, 2);
 }
@@ -173,7 +173,7 @@ static void hashes_while_the_room_stands_decide_nothing(void **unused) {
 /* Hashes from far back are nobody's any more. */
 static void labels_far_back_are_forgotten(void **unused) {
     (void)unused;
-    struct kl_msg old = {.kind = KL_MSG_HASH, .hash = {.has_ram = true}};
+    struct kl_msg old = {.kind = KL_MSG_HASH, .hash = {.has = KL_HASH_RAM}};
     begin_machines();
     for (unsigned i = 0; i < PLAYERS; i++)
         says[i] = false;

@@ -8,12 +8,12 @@
 
 enum { OPEN, ASKED, LOADING, HALF_READY, PLAYING, STATES };
 
-/* Client 0 is host, client 1 the hostile one, client 2 watches. */
+/* Client 0 is host, client 1 the hostile one, client 2 looks at the roster. */
 static void get_to(int at) {
     open_lobby(&limits_for_tests);
-    hello(0, "room", 1, at == OPEN ? 3 : 2, "x");
-    hello(1, "room", 1, 2, "x");
-    hello(2, "room", 0, 2, "x");
+    hello(0, "room", 1, at == OPEN ? 4 : 3, "x");
+    hello(1, "room", 1, 3, "x");
+    hello(2, "room", 1, 3, "x");
     if (at >= LOADING) give(0, "save");
     if (at >= HALF_READY) ready(0, "a");
     if (at >= PLAYING) ready(1, "a"), ready(2, "a");
@@ -73,9 +73,7 @@ static void messages(void **state) {
         m = (struct kl_msg){.kind = KL_MSG_DATA, .data = {.offset = 0, .total = some[i]}};
         if (some[i]) m.data.len = 4;
         try_message(&m);
-        m = (struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = some[i], .has_ram = i > 0, .ram = 7}};
-        try_message(&m);
-        m = (struct kl_msg){.kind = KL_MSG_BRING, .bring = {.what = KL_BRING_MARK, .mark.end = some[i]}};
+        m = (struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = some[i], .has = i > 0, .ram = 7}};
         try_message(&m);
     }
     m = (struct kl_msg){.kind = KL_MSG_READY};
@@ -90,7 +88,6 @@ static void messages(void **state) {
     try_message(&m);
     const uint8_t token[KL_TOKEN_BYTES] = {1};
     m = a_return(0, 1, "room", token); /* somebody else's seat, from within */
-    m.back.can_bring = true;
     try_message(&m);
 }
 

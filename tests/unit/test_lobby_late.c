@@ -49,10 +49,8 @@ static void a_seat_whose_time_is_up(void **state) {
     play(5 * SECOND);
     cut(2);
     play(5 * SECOND);
-    assert_int_equal(join_late(2, 12, 1), 0);
-    play(3 * SECOND);
-    expect_all_at_the_end();
-    leave(2);
+    hello(12, "room", 1, PLAYERS, "x"); /* the seat is kept */
+    expect_refusal(12, KL_REFUSE_FULL, "is full");
     play(60 * SECOND);
     assert_int_equal(join_late(2, 13, 1), 4);
     play(10 * SECOND);
@@ -125,6 +123,9 @@ static void a_client_that_runs_nothing_watches(void **state) {
     play(15 * SECOND);
     assert_non_null(heard(12, KL_MSG_SEAT));
     assert_int_equal(member_of(0, 2)->seats, 0);
+    order(12, KL_COMMAND_SEAT, 1); /* nor does it keep the seat from others by asking again */
+    assert_non_null(strstr(heard(12, KL_MSG_NOTICE)->text.text, "a seat went to waste: ask again in"));
+    assert_int_equal(the_room()->member[2].seats, 0);
 }
 
 /* A slow machine is let go if the room's maker has it so. */
@@ -201,7 +202,7 @@ static void verdicts_go_on(void **state) {
     uint32_t label = canon_end / 60 * 60 - 1;
     unsigned heard_before = inbox[0].count;
     for (unsigned i = 0; i < 2; i++)
-        say(i, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .ram = 7}});
+        say(i, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has = KL_HASH_RAM, .ram = 7}});
     assert_true(inbox[0].count > heard_before);
     assert_true(heard(0, KL_MSG_VERDICT)->verdict.complete);
     player[2].most = 0;
@@ -209,8 +210,8 @@ static void verdicts_go_on(void **state) {
     expect_all_at_the_end();
     label = canon_end / 60 * 60 - 1;
     for (unsigned i = 0; i < 2; i++)
-        say(i, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .ram = 7}});
-    say(12, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has_ram = true, .ram = 8}});
+        say(i, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has = KL_HASH_RAM, .ram = 7}});
+    say(12, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = label, .has = KL_HASH_RAM, .ram = 8}});
     const struct kl_verdict *v = &heard(0, KL_MSG_VERDICT)->verdict;
     assert_int_equal(v->differs, 1);
     assert_int_equal(v->minority, 4);
@@ -273,11 +274,11 @@ static void seats_change_hands(void **state) {
         tear_down(NULL), set_up(NULL);
         start_room(policy);
         play(5 * SECOND);
-        leave(2);
-        assert_int_equal(join_late(2, 12, 0), 0);
+        order_seat(2, 0);
         play(3 * SECOND);
+        assert_int_equal(player[2].lock.seats, 0);
         uint32_t before = canon_end;
-        order_seat(12, 2); /* there is but one */
+        order_seat(2, 2); /* there is but one */
         play(3 * SECOND);
         assert_int_equal(player[2].lock.seats, 4);
         assert_true(presses_lately(2));

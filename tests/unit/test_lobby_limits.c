@@ -4,6 +4,7 @@
 #include "tests/lib/lobby_players.h"
 
 #include "net/engine/command.h"
+#include "net/relay/lobby/lobby_parts.h"
 
 static void so_many_rooms_to_one_address(void **state) {
     (void)state;
@@ -63,7 +64,7 @@ static void so_many_commands(void **state) {
 static void so_many_pauses(void **state) {
     (void)state;
     start_room(KL_POLICY_BOUNDED);
-    strcpy(kl_lobby_find(lobby, "room")->member[0].host[0], "192.0.2.200");
+    strcpy(kl_lobby_find(lobby, "room")->member[0].v.host, "192.0.2.200");
     play(5 * SECOND);
     for (unsigned i = 0; i < 6; i++) {
         order(player[1].peer, KL_COMMAND_PAUSE, 1);
@@ -105,6 +106,7 @@ static void pauses_stay_with_the_address(void **state) {
     }
     bye(player[1].peer);
     player[1].linked = player[1].plays = false;
+    lobby->limits.seats = the_room()->params.players = KL_MAX_SEATS;
     hello(8, "room", 1, PLAYERS, "x"); /* its last samples are still to be played */
     assert_int_not_equal(heard(8, KL_MSG_WELCOME)->welcome.client, 1);
     order(player[0].peer, KL_COMMAND_PAUSE, 0);
@@ -119,10 +121,89 @@ static void pauses_stay_with_the_address(void **state) {
         bye(9 + i % 2);
         play(50000);
     }
+    play(2 * SECOND); /* the last of their seats is free */
     address_of_peers = "192.0.2.1:6";
     hello(11, "room", 1, PLAYERS, "x");
     order(11, KL_COMMAND_PAUSE, 1);
     assert_non_null(strstr(heard(11, KL_MSG_NOTICE)->text.text, "you have paused too often"));
+}
+
+static void pause_by(unsigned i) {
+    order(player[i].peer, KL_COMMAND_PAUSE, 1);
+    play(SECOND / 2);
+}
+
+static const struct kl_lobby_room *room_is(void) {
+    return kl_lobby_find(lobby, "room");
+}
+
+/* A pause that nobody ends, ends by itself; the player who paused is left out until its frontend comes
+ * back. */
+static void a_pause_has_an_end(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    strcpy(kl_lobby_find(lobby, "room")->member[0].v.host, "192.0.2.200");
+    play(5 * SECOND);
+    pause_by(1);
+    assert_true(room_is()->lock.paused);
+    const struct kl_text *asked = &heard(player[0].peer, KL_MSG_NOTICE)->text;
+    assert_int_equal(asked->code, KL_NOTICE_PLAY_ON);
+    assert_string_equal(asked->text, "p1 (2) pauses for 60 s at most. Go on?");
+    play(58 * SECOND);
+    assert_true(room_is()->lock.paused);
+    play(2 * SECOND);
+    assert_false(room_is()->lock.paused);
+    assert_string_equal(heard(player[0].peer, KL_MSG_NOTICE)->text.text,
+                        "the pause has lasted 60 s: the game goes on");
+    uint32_t before = room_is()->lock.next_close;
+    play(2 * SECOND);
+    assert_in_range(room_is()->lock.next_close - before, 110, 130);
+    assert_int_equal(room_is()->lock.client[1].presence, KL_PRESENT); /* its frontend has run all the time */
+    play(20 * SECOND);
+    pause_by(2); /* of the same address */
+    play(61 * SECOND);
+    pause_by(1);
+    play(57 * SECOND);
+    assert_true(room_is()->lock.paused);
+    play(3 * SECOND);
+    assert_false(room_is()->lock.paused); /* 180 s are used up */
+    pause_by(2);
+    assert_false(room_is()->lock.paused);
+    assert_string_equal(heard(player[2].peer, KL_MSG_NOTICE)->text.text,
+                        "you have paused for 180 s in this match: no more");
+    pause_by(0); /* another address */
+    assert_true(room_is()->lock.paused);
+}
+
+/* Nobody waits for a player who is alone. */
+static void a_pause_alone_stands(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    play(2 * SECOND);
+    for (unsigned i = 1; i < PLAYERS; i++) {
+        player[i].linked = false;
+        lose(player[i].peer);
+    }
+    play(SECOND);
+    pause_by(0);
+    play(30 * SECOND);
+    assert_string_equal(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "p0 (1) pauses. Go on?");
+    assert_true(room_is()->member[0].v.spent.paused_us == 0);
+    play(40 * SECOND);
+    assert_true(room_is()->lock.paused);
+}
+
+static void the_operators_pause_has_none(void **state) {
+    (void)state;
+    start_room(KL_POLICY_BOUNDED);
+    play(2 * SECOND);
+    assert_int_equal(kl_lobby_order_pause(kl_lobby_find(lobby, "room"), true, now_us), KL_OK);
+    play(100 * SECOND);
+    assert_true(room_is()->lock.paused);
+    assert_string_equal(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "the relay pauses. Go on?");
+    order(player[1].peer, KL_COMMAND_PAUSE, 0);
+    play(SECOND);
+    assert_false(room_is()->lock.paused);
 }
 
 /* An answer to nonsense waits for nobody who takes none: it is left out. */
@@ -209,6 +290,46 @@ static void so_many_bytes_to_one_address(void **state) {
     assert_int_equal(lobby->start_bytes, 3 * total);
 }
 
+/* A room with so much start data, of an address of its own; its first piece is here. */
+static void save(unsigned peer, const char *room, uint32_t total) {
+    static char address[24];
+    snprintf(address, sizeof address, "192.0.2.%u:5", peer + 1);
+    address_of_peers = address;
+    hello(peer, room, 1, 1, "x");
+    piece(peer, 0, (uint16_t)(total < 1000 ? total : 1000), total);
+}
+
+/* Others may hold all the relay's memory for saves: a game with few of them begins all the same, and rooms
+ * that nobody is in make way for one with many. */
+static void a_start_has_room_beside_others(void **state) {
+    const uint32_t big = 900 * 1024, small = 256 * 1024;
+    (void)state;
+    kl_lobby_destroy(lobby);
+    open_lobby(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 9, .seats = 4, .start_mib = 2});
+    hello(0, "played", 1, 1, "x");
+    for (uint32_t at = 0; at < big; at += 512)
+        piece(0, at, 512, big);
+    ready(0, "a");
+    pass(3 * SECOND);
+    save(1, "b", big);
+    save(2, "c", big);
+    expect_refusal(2, KL_REFUSE_LIMIT, "this relay has no memory for the start data now");
+    save(3, "d", small + 1);
+    expect_refusal(3, KL_REFUSE_LIMIT, "this relay has no memory for the start data now");
+    save(4, "e", small);
+    save(5, "f", small);
+    assert_false(inbox[4].hung_up || inbox[5].hung_up);
+    lose(0);
+    pass(2 * SECOND); /* it has been played for longer */
+    save(6, "g", small + 1);
+    expect_refusal(6, KL_REFUSE_LIMIT, "this relay has no memory for the start data now");
+    pass(2 * SECOND);
+    save(7, "h", small + 1);
+    assert_false(inbox[7].hung_up);
+    assert_null(kl_lobby_find(lobby, "played"));
+    assert_int_equal(lobby->start_bytes, big + 3 * small + 1);
+}
+
 /* Of what a room holds everything counts: start data, history, the states that it keeps. */
 static void all_of_a_room_counts(void **state) {
     const uint32_t total = 1024 * 1024;
@@ -252,8 +373,12 @@ int main(void) {
         T(so_many_commands),
         T(so_many_pauses),
         T(pauses_stay_with_the_address),
+        T(a_pause_has_an_end),
+        T(a_pause_alone_stands),
+        T(the_operators_pause_has_none),
         T(answers_are_left_out_first),
         T(all_of_a_room_counts),
+        T(a_start_has_room_beside_others),
         T(so_many_rooms_to_one_address),
         T(so_many_lines_and_commands),
         T(a_client_that_takes_nothing_is_put_out),

@@ -1,6 +1,6 @@
 /* test_lobby_past.c - rooms that play for real: links are lost, clients come back with what they have or with
- * nothing, and every frame that anybody runs is the same; tags, tickets. The engine is the real one on both
- * sides, the network is a function call. PROTOCOL.md §7, kept seats; tags and tickets. */
+ * nothing, and every frame that anybody runs is the same; tickets. The engine is the real one on both
+ * sides, the network is a function call. PROTOCOL.md §7, kept seats. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_players.h"
 
@@ -95,31 +95,14 @@ static void all_at_once(void **state) {
     assert_true(canon_end > before + 120);
 }
 
-/* --- tags and tickets --- */
-
-static void every_interval_is_tagged(void **state) {
-    (void)state;
-    uint8_t id[KL_ROOM_ID_BYTES];
-    start_room(KL_POLICY_BOUNDED);
-    memcpy(id, heard(0, KL_MSG_WELCOME)->welcome.room_id, sizeof id);
-    play(5 * SECOND);
-    cut(1);
-    play(10 * SECOND);
-    come_back(1, 11);
-    come_back_with_nothing(2, 12);
-    play(5 * SECOND);
-    for (unsigned i = 0; i < PLAYERS; i++) {
-        assert_true(player[i].tags_end + 60 > canon_end); /* 500 ms, and an interval */
-        expect_tags(&player[i], id);
-    }
-}
+/* --- the ticket --- */
 
 static void the_ticket_says_who_is_who(void **state) {
     (void)state;
     static struct kl_lobby_ticket t;
     start_room(KL_POLICY_BOUNDED);
     play(SECOND);
-    open_ticket(&player[1], &t);
+    open_ticket(&t);
     uint32_t number = t.number;
     assert_string_equal(t.name, "room");
     assert_int_equal(t.host, 0);
@@ -130,17 +113,17 @@ static void the_ticket_says_who_is_who(void **state) {
     cut(2);
     come_back(2, 12);
     play(SECOND);
-    open_ticket(&player[1], &t);
+    open_ticket(&t);
     assert_true(kl_seat_token_is(player[2].token, t.member[2].token_hash[0]));
     bye(0);
     player[0].linked = player[0].plays = false;
     play(4 * SECOND);
-    open_ticket(&player[1], &t);
+    open_ticket(&t);
     assert_true(t.number > number && t.frame > 60);
     assert_true(kl_seat_token_is(player[2].token, t.member[2].token_hash[0]));
     assert_false(t.member[0].here);
     assert_int_equal(t.host, 1);
-    open_ticket(&player[2], &t);
+    open_ticket(&t);
     assert_memory_equal(t.id, heard(12, KL_MSG_WELCOME)->welcome.room_id, KL_ROOM_ID_BYTES);
 }
 
@@ -174,7 +157,7 @@ static void history_has_its_measure(void **state) {
     m.back.fresh = true;
     kl_facts_add(&m.back.facts, "content", "x");
     say(12, &m);
-    expect_refusal(12, KL_REFUSE_SEAT, "no longer keeps the frames that you miss");
+    expect_refusal(12, KL_REFUSE_SEAT, "does not keep the game's beginning any more");
     for (unsigned i = 0; i < 2; i++)
         bye(player[i].peer), player[i].linked = player[i].plays = false;
     play(3 * SECOND);
@@ -208,7 +191,6 @@ static void claimed_frames_must_be_the_rooms(void **state) {
     cut(1);
     play(2 * SECOND);
     struct kl_msg m = prepare_return(1, 11);
-    assert_true(m.back.have > player[1].tags_end);
     say(11, &m);
     assert_null(heard(11, KL_MSG_PREPARE));
     play(3 * SECOND);
@@ -222,10 +204,34 @@ static void claimed_frames_must_be_the_rooms(void **state) {
     player[1].linked = false;
     lose(12);
     m = prepare_return(1, 13);
-    m.back.tags = 100000;
+    m.back.intervals = 100000;
     player[1].linked = false;
     say(13, &m);
     assert_non_null(heard(13, KL_MSG_PREPARE));
+}
+
+/* Wherever in an interval the client's frames end. */
+static void a_part_of_an_interval_is_the_rooms(void **state) {
+    (void)state;
+    fixed_spacing = 7;
+    start_room(KL_POLICY_BOUNDED);
+    fixed_spacing = 0;
+    player[1].mashes = true;
+    play(3 * SECOND);
+    kl_lobby_find(lobby, "room")->past.reopened = true;
+    uint32_t parts = 0; /* a bit for each length */
+    for (unsigned i = 0; i < 20; i++) {
+        play(SECOND + i * 17000);
+        cut(1);
+        play(SECOND / 2);
+        struct kl_msg m = prepare_return(1, 20 + i);
+        parts |= 1U << (m.back.have - digest_of(player[1].room_id, m.back.have).end);
+        say(20 + i, &m);
+        assert_null(heard(20 + i, KL_MSG_PREPARE));
+        play(2 * SECOND);
+        expect_all_at_the_end();
+    }
+    assert_true(__builtin_popcount(parts) >= 4);
 }
 
 int main(void) {
@@ -237,11 +243,11 @@ int main(void) {
         T(a_strict_room_waits),
         T(a_killed_process_runs_it_all_again),
         T(all_at_once),
-        T(every_interval_is_tagged),
         T(the_ticket_says_who_is_who),
         T(history_has_its_measure),
         T(history_waits_for_the_link),
         T(claimed_frames_must_be_the_rooms),
+        T(a_part_of_an_interval_is_the_rooms),
     };
     return cmocka_run_group_tests_name("lobby_past", tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
  */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_net.h"
+#include "net/engine/command.h"
+#include "net/relay/lobby/lobby_parts.h"
 
 #include "tests/lib/lobby_seats.h"
 
@@ -26,17 +28,15 @@ static void a_lost_link_keeps_seat_and_rights(void **state) {
  */
 static void rights_pass_to_players(void **state) {
     (void)state;
-    hello(0, "room", 1, 3, "x");
-    hello(9, "room", 0, 3, "x"); /* a watcher, here longer than both who are away */
-    hello(1, "room", 1, 3, "x");
-    hello(2, "room", 1, 3, "x");
-    lose(1);
+    start_game(4);
+    order(1, KL_COMMAND_SEAT, 0); /* it steps back, and is here longer than both who are away */
     lose(2);
+    lose(3);
     bye(0);
-    assert_true(member_of(9, 2)->host); /* one of those two */
-    assert_false(member_of(9, 1)->host);
+    assert_true(member_of(1, 2)->host); /* one of those two */
+    assert_false(member_of(1, 1)->host);
     pass(61 * SECOND);
-    assert_true(member_of(9, 1)->host); /* nobody else is left */
+    assert_true(member_of(1, 1)->host); /* nobody else is left */
     hello(3, "other", 1, 3, "x");
     hello(4, "other", 1, 3, "x");
     hello(5, "other", 1, 3, "x");
@@ -111,7 +111,8 @@ static void nobody_else_gets_the_seat(void **state) {
     connect_peer(14);
     m = a_return(1, 14, "elsewhere", token[1]);
     say(14, &m);
-    expect_refusal(14, KL_REFUSE_SEAT, "room elsewhere keeps no seat for you");
+    expect_refusal(14, KL_REFUSE_SEAT,
+                   "this relay has no room elsewhere: it ended, or was lost with the relay before");
     assert_int_equal(state_of(0, 1), KL_MEMBER_AWAY);
     seat_come_back(1, 15, false);
     assert_int_equal(state_of(0, 1), KL_MEMBER_PLAYING);
@@ -128,7 +129,7 @@ static void the_newest_session_has_the_seat(void **state) {
     assert_false(inbox[11].hung_up);
     uint8_t body[3] = {255, 255, 255};
     for (unsigned i = 0; i < 100; i++)
-        kl_lobby_datagram(lobby, 1, body, sizeof body, now_us);
+        kl_lobby_datagram(lobby, 1, body, sizeof body, 0, now_us);
     run();
     assert_false(inbox[11].hung_up);
     lose(11);
@@ -185,21 +186,19 @@ static void loading_has_its_time_and_no_more(void **state) {
 static void rights_go_to_who_played_longest(void **state) {
     (void)state;
     hello(9, "room", 1, 3, "x"); /* the host */
-    hello(8, "room", 0, 3, "x"); /* watches */
     hello(3, "room", 1, 3, "x");
     hello(2, "room", 1, 3, "x");
     lose(9);
     assert_true(member_of(2, 0)->host); /* away, and still host */
     pass(61 * SECOND);
     assert_null(member_of(2, 0));
-    assert_true(member_of(2, 2)->host);
-    hello(9, "room", 1, 3, "x"); /* in the first place of the list, but the newest */
+    assert_true(member_of(2, 1)->host);
+    address_of_peers = "192.0.2.7:5";
+    hello(7, "room", 1, 3, "x"); /* in the first place of the list, but the newest */
     bye(3);
-    assert_true(member_of(2, 3)->host);
+    assert_true(member_of(2, 2)->host);
     bye(2);
-    assert_true(member_of(9, 0)->host);
-    bye(9);
-    assert_true(member_of(8, 1)->host); /* nobody plays any more */
+    assert_true(member_of(7, 0)->host);
 }
 
 static void rights_do_not_go_to_who_is_away(void **state) {
@@ -263,7 +262,8 @@ static void a_link_that_goes_while_it_loads(void **state) {
     (void)state;
     start_game(2);
     pass(5 * SECOND);
-    hello(2, "room", 0, 2, "x");
+    order(0, KL_COMMAND_PLACES, 3);
+    hello(2, "room", 1, 3, "x");
     keep_token(2, 2);
     assert_non_null(heard(2, KL_MSG_PREPARE));
     lose(2);
@@ -277,12 +277,12 @@ static void a_link_that_goes_while_it_loads(void **state) {
     assert_int_equal(state_of(0, 2), KL_MEMBER_LOADING);
     ready(12, "a"); /* it had got all that it needs: READY was lost */
     assert_false(inbox[12].hung_up);
-    assert_int_equal(state_of(0, 2), KL_MEMBER_PLAYING);
+    assert_int_equal(state_of(0, 2), KL_MEMBER_JOINING);
     lose(12);
     pass(SECOND);
     seat_come_back(2, 13, false);
     assert_null(heard(13, KL_MSG_PREPARE));
-    assert_int_equal(state_of(0, 2), KL_MEMBER_PLAYING);
+    assert_int_equal(state_of(0, 2), KL_MEMBER_JOINING);
 }
 
 static void the_maker_says_how_long(void **state) {
@@ -299,11 +299,17 @@ static void the_maker_says_how_long(void **state) {
     assert_int_equal(state_of(0, 1), KL_MEMBER_AWAY);
     pass(700000);
     assert_null(member_of(0, 1));
-    m = a_hello(2, "other", 1, 2, "x");
+    m = a_hello(2, "other", 1, 3, "x");
     m.hello.seat_time_s = 60000;
     connect_peer(2);
     say(2, &m);
     assert_int_equal(heard(2, KL_MSG_WELCOME)->welcome.seat_time_s, 600); /* the relay's limit */
+    hello(3, "other", 1, 3, "x");
+    lose(3);
+    pass(59 * SECOND);
+    assert_int_equal(state_of(2, 1), KL_MEMBER_AWAY);
+    pass(2 * SECOND);
+    assert_null(member_of(2, 1)); /* before the game: as long as one that loads */
 }
 
 static void a_client_that_left_does_not_come_back(void **state) {
@@ -331,11 +337,71 @@ static void a_room_that_nobody_comes_back_to_ends(void **state) {
     assert_int_equal(kl_lobby_rooms(lobby), 0);
 }
 
+/* It gathers, waits for the start data, loads: nobody misses it. */
+static void a_room_that_never_played_ends_with_its_last_link(void **state) {
+    (void)state;
+    for (unsigned phase = 0; phase < 3; phase++) {
+        hello(0, "room", 1, 2, "x");
+        if (phase > 0) hello(1, "room", 1, 2, "x");
+        if (phase > 1) give(0, "save");
+        assert_int_equal(the_room()->phase, phase);
+        lose(0);
+        pass(SECOND);
+        assert_int_equal(kl_lobby_rooms(lobby), phase > 0);
+        if (phase == 0) continue;
+        assert_int_equal(state_of(1, 0), KL_MEMBER_AWAY); /* kept, for the sake of the other one */
+        lose(1);
+        pass(SECOND);
+        assert_int_equal(kl_lobby_rooms(lobby), 0);
+    }
+}
+
+static void play_alone(unsigned peer, const char *room, uint64_t us) {
+    hello(peer, room, 1, 1, "x");
+    give(peer, "save");
+    ready(peer, "a");
+    pass(us);
+}
+
+/* A place is kept by links, or by having played: not by rooms that were made and left. */
+static void a_room_without_a_link_gives_way(void **state) {
+    struct kl_lobby_limits limits = {.peers = PEERS, .rooms = 3, .seats = 4};
+    (void)state;
+    for (unsigned own = 0; own < 2; own++) { /* the relay's places are taken, or the address's */
+        limits.rooms_per_address = own ? 2 : 16;
+        kl_lobby_destroy(lobby);
+        open_lobby(&limits);
+        play_alone(0, "long", 30 * SECOND);
+        play_alone(1, "short", 2 * SECOND);
+        if (!own) address_of_peers = "192.0.2.2:5";
+        if (!own) play_alone(2, "here", 0);
+        lose(0);
+        lose(1);
+        pass(SECOND);
+        hello(3, "new", 1, 1, "x"); /* the short one waits as long as it was played */
+        expect_refusal(3, KL_REFUSE_LIMIT, own ? "your address has 2 rooms" : "this relay is full");
+        pass(SECOND + SECOND / 2);
+        assert_int_equal(kl_lobby_rooms(lobby), own ? 2 : 3); /* nobody needed its place yet */
+        hello(4, "new", 1, 1, "x");
+        assert_non_null(heard(4, KL_MSG_WELCOME));
+        assert_null(kl_lobby_room_named(lobby, "short"));
+        hello(5, "newer", 1, 1, "x");
+        expect_refusal(5, KL_REFUSE_LIMIT, own ? "your address has 2 rooms" : "this relay is full");
+        pass(8 * SECOND); /* ten seconds in all */
+        hello(6, "newer", 1, 1, "x");
+        assert_non_null(heard(6, KL_MSG_WELCOME));
+        assert_null(kl_lobby_room_named(lobby, "long"));
+        pass(30 * SECOND);
+        hello(7, "newest", 1, 1, "x"); /* the others have links */
+        expect_refusal(7, KL_REFUSE_LIMIT, own ? "your address has 2 rooms" : "this relay is full");
+    }
+}
+
 static void nothing_goes_to_a_link_that_is_lost(void **state) {
     (void)state;
     start_game(2);
     lose(1); /* fake_send() and fake_datagram() would object */
-    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = 0, .has_ram = true, .ram = 1}};
+    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = 0, .has = KL_HASH_RAM, .ram = 1}};
     say(0, &m);
     assert_true(heard(0, KL_MSG_VERDICT)->verdict.complete); /* a player who is away is not waited for */
     pass(5 * SECOND);
@@ -363,6 +429,8 @@ int main(void) {
         T(the_maker_says_how_long),
         T(a_client_that_left_does_not_come_back),
         T(a_room_that_nobody_comes_back_to_ends),
+        T(a_room_that_never_played_ends_with_its_last_link),
+        T(a_room_without_a_link_gives_way),
         T(nothing_goes_to_a_link_that_is_lost),
     };
     return cmocka_run_group_tests_name("lobby_seat", tests, NULL, NULL);

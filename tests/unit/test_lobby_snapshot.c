@@ -103,7 +103,7 @@ static void is_kept_and_sent_on(void **unused) {
     unsigned giver = who_is_asked();
     give_state(giver);
     expect_kept(giver);
-    assert_true(kl_lobby_snapshot_offer(the_room(), 2));
+    assert_true(kl_visitor_offer(the_room(), &the_room()->member[2].v, the_room()->shot.kept, false));
     play(SECOND);
     const struct kl_msg *offer = heard(player[2].peer, KL_MSG_OFFER);
     assert_non_null(offer);
@@ -153,7 +153,8 @@ static void a_difference_is_enough(void **unused) {
     play(SECOND / 10);
     expect_kept(giver);
     assert_memory_equal(the_room()->shot.kept->hash, the_room()->shot.wanted.hash, KL_SNAPSHOT_HASH);
-    assert_true(kl_lobby_snapshot_offer(the_room(), 2)); /* whole: he may have no base */
+    assert_true(kl_visitor_offer(the_room(), &the_room()->member[2].v, the_room()->shot.kept,
+                                 false)); /* whole: he may have no base */
     play(SECOND);
     assert_int_equal(ZSTD_decompress(before, BYTES, got, got_len), BYTES);
     assert_memory_equal(before, state[2], BYTES);

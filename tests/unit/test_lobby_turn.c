@@ -1,5 +1,5 @@
-/* test_lobby_turn.c - rematches need more than one player; the queue gives seats to the first that waits, and
- * nobody loses a frame when a seat changes hands. net/PROTOCOL.md §7. */
+/* test_lobby_turn.c - the queue gives seats to the first that waits, and nobody loses a frame when a seat
+ * changes hands. net/PROTOCOL.md §7. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_watchers.h"
 
@@ -7,77 +7,8 @@
 
 static const char turn_text[] = "your turn: take the seat within 15 s";
 
-static unsigned reset_count; /* of the game, as the first player runs it */
-
-static void count_resets(struct player *p, const struct kl_frame *f) {
-    bool some = p == &player[0] && (f->flags & KL_FRAME_COMMANDS);
-    const struct kl_commands *set = some ? kl_client_commands(&p->lock, f->number) : NULL;
-    for (unsigned i = 0; set && i < set->count; i++)
-        reset_count += set->at[i].kind == KL_COMMAND_RESET;
-}
-
-static void begin_counting(void) {
-    begin_watched();
-    reset_count = 0;
-    on_frame = count_resets;
-}
-
 static const struct kl_text *newest_notice(unsigned peer) {
     return &got(peer, KL_MSG_NOTICE)->text;
-}
-
-static void reset_by(unsigned peer) {
-    say(peer, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {.kind = KL_COMMAND_RESET}});
-}
-
-static void a_rematch_needs_more_than_half(void **state) {
-    (void)state;
-    begin_counting();
-    go(2 * SECOND);
-    reset_by(0);
-    go(SECOND);
-    assert_int_equal(reset_count, 0);
-    assert_string_equal(newest_notice(0)->text, "you asked for a rematch: 1 of 3 players agree");
-    for (unsigned i = 1; i < PLAYERS; i++) {
-        assert_int_equal(newest_notice(i)->code, KL_NOTICE_AGAIN);
-        assert_string_equal(newest_notice(i)->text, "p0 (1) wants a rematch: agree within 10 s");
-    }
-    for (unsigned i = 0; i < 5; i++) /* again and again: it stays one wish */
-        reset_by(0);
-    go(SECOND);
-    assert_int_equal(reset_count, 0);
-    reset_by(2);
-    go(SECOND);
-    assert_int_equal(reset_count, 1);
-    reset_by(1); /* the wishes before are used up */
-    go(SECOND);
-    assert_int_equal(reset_count, 1);
-    go(10 * SECOND);
-    reset_by(2); /* the wish before is over */
-    go(SECOND);
-    assert_int_equal(reset_count, 1);
-}
-
-static void a_rematch_of_one(void **state) {
-    (void)state;
-    begin_counting();
-    go(2 * SECOND);
-    order(2, KL_COMMAND_SEAT, 0);
-    go(SECOND);
-    reset_by(2); /* without a seat */
-    assert_string_equal(newest_notice(2)->text, "only players can ask for a rematch");
-    reset_by(0);
-    go(SECOND);
-    assert_int_equal(reset_count, 0); /* of two */
-    cut(1);
-    go(11 * SECOND);
-    reset_by(0);
-    go(SECOND);
-    assert_int_equal(reset_count, 1); /* the other one is away */
-    order(2, KL_COMMAND_SEAT, 1);
-    reset_by(0); /* at once: the other one counts before the first sample */
-    go(SECOND);
-    assert_int_equal(reset_count, 1);
 }
 
 /* The queue in the newest ROSTER: "p20 p21", with "*" behind the client that has the turn. */
@@ -107,7 +38,9 @@ static void the_seat_goes_round(void **state) {
     go(3 * SECOND);
     order(1, KL_COMMAND_SEAT, KL_SEAT_NEXT);
     assert_string_equal(newest_notice(1)->text, "nobody waits for a seat");
+    address_of_peers = "192.0.2.20:5";
     wants_to_play(0);
+    address_of_peers = "192.0.2.21:5";
     wants_to_play(1);
     assert_string_equal(queue_is(), "p20 p21");
     order(AT_PEER, KL_COMMAND_SEAT, 1); /* it is not its turn */
@@ -219,6 +152,126 @@ static void a_watcher_that_comes_again_keeps_its_place(void **state) {
     assert_string_equal(queue_is(), "p20 p21");
 }
 
+static void live_at(unsigned last) {
+    static char address[24];
+    snprintf(address, sizeof address, "192.0.2.%u:5", last);
+    address_of_peers = address;
+}
+
+static void come_as(unsigned i, unsigned last) {
+    live_at(last);
+    comes(i, 1);
+    go(SECOND / 2);
+    says_loaded(i);
+    go(3 * SECOND);
+}
+
+/* One address has a turn let pass once a minute, however many places it has. */
+static void a_turn_not_taken_bars_the_address(void **state) {
+    (void)state;
+    begin_watched();
+    go(3 * SECOND);
+    come_as(0, 50);
+    come_as(1, 50);
+    come_as(2, 60);
+    bye(2);
+    player[2].linked = player[2].plays = false;
+    go(SECOND);
+    assert_string_equal(queue_is(), "p20* p21 p22");
+    go(16 * SECOND);
+    assert_string_equal(queue_is(), "p21 p22*"); /* passed over, and keeps its place */
+    order(AT_PEER, KL_COMMAND_SEAT, 1);
+    assert_non_null(strstr(newest_notice(AT_PEER)->text, "a seat went to waste: ask again in 5"));
+    order(AT_PEER + 2, KL_COMMAND_SEAT, 1);
+    go(3 * SECOND);
+    assert_int_equal(watcher[2].lock.seats, 4);
+    order(AT_PEER + 2, KL_COMMAND_SEAT, 0); /* a seat is free again */
+    go(2 * SECOND);
+    assert_string_equal(queue_is(), "p21");
+    go(60 * SECOND);
+    assert_string_equal(queue_is(), "p21*");
+    order(AT_PEER + 1, KL_COMMAND_SEAT, 0); /* does not take it either */
+    order(AT_PEER, KL_COMMAND_SEAT, 1);
+    assert_non_null(strstr(newest_notice(AT_PEER)->text, "a seat went to waste"));
+}
+
+/* Also if it goes before its turn is over: as a watcher, and as a client without a seat. */
+static void whoever_goes_with_the_turn_is_barred(void **state) {
+    (void)state;
+    begin_watched();
+    go(3 * SECOND);
+    come_as(0, 50);
+    order(1, KL_COMMAND_SEAT, KL_SEAT_NEXT);
+    go(SECOND);
+    assert_string_equal(queue_is(), "p20*");
+    goes(0);
+    bye(AT_PEER);
+    go(SECOND);
+    come_as(1, 50);
+    assert_non_null(strstr(newest_notice(AT_PEER + 1)->text, "a seat went to waste"));
+    assert_string_equal(queue_is(), "");
+    come_as(2, 60); /* a new session does not begin the turn anew */
+    order(1, KL_COMMAND_SEAT, KL_SEAT_NEXT);
+    go(14 * SECOND);
+    assert_string_equal(queue_is(), "p22*");
+    struct kl_msg m = a_hello(AT_PEER + 2, "room", 0, PLAYERS, "x");
+    m.hello.door = KL_DOOR_AGAIN;
+    goes(2);
+    connect_peer(AT_PEER + 5);
+    say(AT_PEER + 5, &m);
+    go(2 * SECOND);
+    assert_string_equal(queue_is(), "");
+}
+
+/* A queue that is full has room for an address that has fewer places in it. */
+static void places_are_shared_among_addresses(void **state) {
+    (void)state;
+    begin_watched();
+    go(3 * SECOND);
+    struct kl_lobby_room *r = the_room();
+    for (unsigned i = 6; i < KL_MAX_CLIENTS; i++) /* as if there were as many clients: three may wait */
+        r->member[i].place = KL_PLACE_KEPT, r->member[i].cut_us = now_us;
+    come_as(0, 50);
+    come_as(1, 60);
+    come_as(2, 50);
+    assert_string_equal(queue_is(), "p20 p21 p22");
+    come_as(3, 60); /* two each would be no better */
+    assert_string_equal(newest_notice(AT_PEER + 3)->text,
+                        "3 of 3 seats taken, and the queue is full: you watch");
+    come_as(4, 70);
+    assert_string_equal(newest_notice(AT_PEER + 2)->text,
+                        "your address had most places in a full queue: you watch");
+    assert_string_equal(queue_is(), "p20 p21 p24");
+    for (unsigned i = 6; i < KL_MAX_CLIENTS; i++)
+        r->member[i].place = KL_PLACE_EMPTY;
+}
+
+/* The host's ban takes those with it that watch from the same address. */
+static void a_ban_takes_the_address(void **state) {
+    struct kl_msg m = {.kind = KL_MSG_COMMAND,
+                       .order = {.kind = KL_COMMAND_BAN, .len = 4, .data = "\xffp20"}};
+    (void)state;
+    begin_watched();
+    go(3 * SECOND);
+    come_as(0, 50);
+    come_as(1, 50);
+    come_as(2, 60);
+    live_at(1);
+    watches(3); /* from the host's own address */
+    go(SECOND);
+    goes(0), goes(1);
+    say(0, &m);
+    expect_refusal(AT_PEER, KL_REFUSE_DOOR, "banned by the host p0 (1)");
+    expect_refusal(AT_PEER + 1, KL_REFUSE_DOOR, "your address was banned by the host p0 (1)");
+    assert_int_equal(the_room()->watch.count, 2);
+    go(SECOND);
+    assert_string_equal(queue_is(), "p22");
+    memcpy(m.order.data, "\xffp23", 4);
+    goes(3);
+    say(0, &m);
+    assert_int_equal(the_room()->watch.count, 1);
+}
+
 /* Each of the queue can become a client: there are 16. */
 static void the_queue_is_bounded(void **state) {
     (void)state;
@@ -241,13 +294,15 @@ static void the_queue_is_bounded(void **state) {
 
 int main(void) {
     static const struct CMUnitTest tests[] = {
-        T(a_rematch_needs_more_than_half),
-        T(a_rematch_of_one),
         T(the_seat_goes_round),
         T(one_that_has_gone_is_passed_over),
         T(a_newcomer_waits_behind_the_others),
         T(a_watcher_that_comes_again_keeps_its_place),
         T(the_queue_is_bounded),
+        T(a_turn_not_taken_bars_the_address),
+        T(whoever_goes_with_the_turn_is_barred),
+        T(places_are_shared_among_addresses),
+        T(a_ban_takes_the_address),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "tests/lib/lobby_watchers.h"
 
 #include "net/engine/command.h"
-#include "net/relay/lobby/lobby_command.h"
+#include "net/relay/lobby/lobby_parts.h"
 
 /* --- the frames that they see --- */
 
@@ -183,7 +183,7 @@ static uint64_t lie; /* the error in a watcher's hashes */
 static void report(struct player *p, const struct kl_frame *f) {
     if (!(f->flags & KL_FRAME_HASH)) return;
     bool watching = p >= watcher && p < watcher + WATCHERS;
-    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = f->number - 1, .has_ram = true}};
+    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = f->number - 1, .has = KL_HASH_RAM}};
     m.hash.ram = f->number + (watching ? lie : 0);
     if (!p->linked || inbox[p->peer].hung_up) return;
     speak(p->peer, &m);
@@ -225,6 +225,33 @@ static void its_hashes_count_for_itself_alone(void **state) {
     v = &got(0, KL_MSG_VERDICT)->verdict; /* those who play have heard nothing of it */
     assert_true(v->differs == 0 && v->healed == 0);
     assert_false(the_room()->heal.verdicts.any_bad);
+}
+
+/* Beside one player, the others' links being cut, that one's word is not a proof: the watcher is told, and
+ * neither healed nor put out. */
+static void the_word_of_one_is_told(void **state) {
+    (void)state;
+    begin_watched();
+    on_frame = report;
+    lie = 0;
+    go(5 * SECOND);
+    watches(0);
+    go(5 * SECOND);
+    cut(1), cut(2);
+    go(3 * SECOND); /* labels that three have told are over */
+    inbox[AT_PEER].count = 0;
+    lie = 7;
+    for (unsigned n = 0; n < 80 && !got(AT_PEER, KL_MSG_VERDICT)->verdict.differs; n++)
+        go(SECOND / 10);
+    assert_int_equal(got(AT_PEER, KL_MSG_VERDICT)->verdict.differs, 1);
+    assert_true(told(AT_PEER, "this machine is out of sync"));
+    forget(AT_PEER, KL_MSG_PREPARE);
+    go(30 * SECOND);
+    assert_false(inbox[AT_PEER].hung_up);
+    assert_null(got(AT_PEER, KL_MSG_PREPARE));
+    lie = 0;
+    go(10 * SECOND);
+    assert_int_equal(got(AT_PEER, KL_MSG_VERDICT)->verdict.differs, 0);
 }
 
 /* If the room does nothing about it, the watcher is told and watches on. */
@@ -272,7 +299,7 @@ static void they_talk_and_no_more(void **state) {
         speaks(AT_PEER, "spam");
     goes(0);
     expect_refusal(AT_PEER, KL_REFUSE_LIMIT, "too many commands");
-    say(AT_PEER + 1, &(struct kl_msg){.kind = KL_MSG_BRING, .bring = {.what = KL_BRING_END}});
+    say(AT_PEER + 1, &(struct kl_msg){.kind = KL_MSG_SEND});
     goes(1);
     expect_refusal(AT_PEER + 1, KL_REFUSE_PROTOCOL, "not expected now");
     go(SECOND);
@@ -329,7 +356,7 @@ static void the_host_puts_one_out(void **state) {
     assert_int_equal(the_room()->watch.count, 3);
     puts_out(0, KL_COMMAND_KICK, "p2");
     assert_true(told(0, "nobody in this room is called p2"));
-    puts_out(0, KL_COMMAND_KICK, "a name of more than 23 bytes");
+    puts_out(0, KL_COMMAND_KICK, "a name of more than 23 characters");
     assert_int_equal(the_room()->watch.count, 3);
     puts_out(0, KL_COMMAND_KICK, "p20");
     goes(0);
@@ -393,9 +420,9 @@ static void malformed_words(void **state) {
     begin_watched();
     watches(0);
     for (unsigned i = 0; i < 63; i++)
-        kl_lobby_datagram(lobby, AT_PEER, bad, sizeof bad, now_us);
+        kl_lobby_datagram(lobby, AT_PEER, bad, sizeof bad, 0, now_us);
     assert_false(inbox[AT_PEER].hung_up);
-    kl_lobby_datagram(lobby, AT_PEER, bad, sizeof bad, now_us);
+    kl_lobby_datagram(lobby, AT_PEER, bad, sizeof bad, 0, now_us);
     goes(0);
     expect_refusal(AT_PEER, KL_REFUSE_PROTOCOL, "malformed input datagrams");
 }
@@ -422,6 +449,7 @@ int main(void) {
         T(they_see_the_end),
         T(one_takes_a_seat),
         T(its_hashes_count_for_itself_alone),
+        T(the_word_of_one_is_told),
         T(out_of_sync_and_ignored),
         T(they_talk_and_no_more),
         T(so_many_and_no_more),

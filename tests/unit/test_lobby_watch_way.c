@@ -42,7 +42,7 @@ static void give_state(unsigned peer) {
 }
 
 static void report(const struct player *p, const struct kl_frame *f) {
-    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = f->number - 1, .has_ram = true}};
+    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = f->number - 1, .has = KL_HASH_RAM}};
     bool lies = is_watcher(p) && f->number >= lie_from;
     m.hash.ram = f->number + (lies ? lie : 0);
     if (!p->linked || inbox[p->peer].hung_up) return;

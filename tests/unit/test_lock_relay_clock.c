@@ -11,8 +11,10 @@
 /* Two players; frame f is due at 51,000 + 20,000 f. Seats without an owner have no memory, as in a relay. */
 static void begin(void) {
     hand_begin(hand_params(KL_POLICY_OPTIMISTIC, 2, 0));
-    for (unsigned s = 2; s < KL_MAX_SEATS; s++)
+    for (unsigned s = 2; s < KL_MAX_SEATS; s++) {
         r.sample[s] = r.near.input[s] = NULL;
+        r.keys[s] = NULL;
+    }
     assert_int_equal(kl_lock_add(&r, 0, 1, 0), 0);
     assert_int_equal(kl_lock_add(&r, 3, 2, 0), 0);
     assert_int_equal(kl_lock_start(&r, 1000), 0);

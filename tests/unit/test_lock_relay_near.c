@@ -147,12 +147,13 @@ static void nobody_comes_without_memory(void **state) {
     (void)state;
     static struct kl_lock_place place;
     static struct kl_input inputs[KL_WINDOW_FRAMES + KL_NEAR_FRAMES];
+    static struct kl_keys keys;
     struct kl_params p = hand_params(KL_POLICY_BOUNDED, 2, 4);
     kl_lock_init(&r, &p);
     assert_int_equal(kl_lock_add(&r, 0, 0, 0), KL_E_SPACE);
     kl_lock_give_place(&r, 0, &place);
     assert_int_equal(kl_lock_add(&r, 0, 2, 0), KL_E_SPACE);
-    kl_lock_give_seat(&r, 1, inputs);
+    kl_lock_give_seat(&r, 1, inputs, &keys);
     assert_int_equal(kl_lock_add(&r, 0, 3, 0), KL_E_SPACE);
     assert_int_equal(kl_lock_add(&r, 0, 2, 0), 0);
 }

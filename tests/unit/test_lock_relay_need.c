@@ -31,6 +31,40 @@ static void lateness_of_the_sampler_is_no_need_of_the_links(void **state) {
     assert_int_equal(r.excuse[(interval + 3) % KL_KEPT_FRAMES], 4 * 10 - 3);
 }
 
+/* Client 2 tells samples 2 and 3 ten frames late, as of one turn each. expect: the excuse of the older. */
+static void tells_two_at_once(uint8_t expect) {
+    hand_batch = 1;
+    hand_late = 16 * 10;
+    hand_ctrl(2, 2, 2, 0, hand_line(3) + 300000);
+    hand_take_all();
+    assert_int_equal(r.excuse[(interval + 2) % KL_KEPT_FRAMES], expect);
+}
+
+static void three_say_two_and_two_say_four(void) {
+    begin(KL_POLICY_STRICT);
+    hand_all_say(7, 0);
+    hand_all_say(7, 1);
+    hand_all_say(3, 2);
+    hand_all_say(3, 3);
+}
+
+static void samples_that_a_client_keeps_are_late_by_it(void **state) {
+    (void)state;
+    three_say_two_and_two_say_four();
+    tells_two_at_once(4 * 11 - 3); /* nothing was lost */
+    three_say_two_and_two_say_four();
+    hand_missing = 1; /* the datagram that told sample 2 was lost */
+    tells_two_at_once(0);
+    three_say_two_and_two_say_four();
+    hand_has_echo = true; /* a CTRL without sample 2, of a client that had an UPDATE of eight frames later */
+    hand_echo = (uint32_t)hand_line(2) + 160000;
+    r.client[2].sent[5].stamp = hand_echo;
+    hand_ctrl(2, 2, 0, 0, hand_line(2) + 200000);
+    hand_has_echo = false;
+    hand_missing = 1;
+    tells_two_at_once(4 * 8 - 3);
+}
+
 /* Client 0 says that this was its need, and echoes what was sent 40 ms ago. */
 static uint8_t kept_need_of(uint32_t frame, uint8_t told) {
     uint8_t buf[KL_DATAGRAM_MAX];
@@ -44,7 +78,7 @@ static uint8_t kept_need_of(uint32_t frame, uint8_t told) {
                         .need = {told},
                         .sample_first = r.client[0].next_sample};
     size_t len = kl_ctrl_write(&m, (const struct kl_input(*)[KL_MAX_SEATS])ring, 1, buf, sizeof buf);
-    assert_int_equal(kl_lock_receive(&r, 0, buf, len, 9000000), 0);
+    assert_int_equal(kl_lock_receive(&r, 0, buf, len, 0, 9000000), 0);
     return r.spacing.need[0][frame % KL_SPACING_HISTORY];
 }
 
@@ -110,10 +144,13 @@ static void needs_without_a_true_echo_say_nothing(void **state) {
     begin(KL_POLICY_STRICT);
     for (uint32_t n = 0; n < 3; n++)
         hand_all_say(7, n);
+    uint32_t trips = r.client[0].rtt.count;
     need_echo++;
     assert_int_equal(kept_need(interval + 2, 9), 0);
+    assert_int_equal(r.client[0].rtt.count, trips);
     need_echo--;
     assert_int_equal(kept_need(interval + 2, 9), 9);
+    assert_int_equal(r.client[0].rtt.count, trips + 1);
 }
 
 /* Client 2 sends sample 2 long after its time. */
@@ -165,6 +202,27 @@ static void needs_of_a_frame_that_nobody_fed_say_nothing(void **state) {
     assert_int_equal(r.client[0].presence, KL_RETURNING);
     assert_int_equal(kept_need(f, 60), 0);
     assert_int_equal(kept_need(f + 2, 60), 0);
+}
+
+/* The others played on meanwhile. It has the frames, and says that they came late. */
+static void needs_of_frames_that_closed_without_the_client_say_nothing(void **state) {
+    (void)state;
+    begin(KL_POLICY_BOUNDED);
+    hand_all_say(7, 0);
+    hand_ctrl(0, 1, 0, HAND_AWAY, hand_line(1));
+    for (uint32_t n = 1; n < 12; n++)
+        hand_all_say(6, n);
+    hand_take_all();
+    uint32_t missed = r.next_close - 1;
+    hand_ctrl(0, 12, 1, HAND_RESUME, hand_line(12));
+    hand_all_say(6, 12);
+    for (uint32_t n = 13; n < 40; n++)
+        hand_all_say(7, n);
+    assert_int_equal(r.client[0].presence, KL_PRESENT);
+    hand_take_all();
+    assert_true(kept_need(r.next_close - 1, 60) > 0);
+    r.client[0].presence = KL_PRESENT; /* that CTRL came seconds later */
+    assert_int_equal(kept_need(missed, 60), 0);
 }
 
 /* Round trips measured right after a machine stood still are too long. In a new session they are all there
@@ -242,6 +300,14 @@ static void lateness_of_a_client_is_told_from_lateness_of_its_link(void **state)
     }
     assert_true(kl_lock_late_itself(&r, 2));
     assert_false(kl_lock_late_itself(&r, 0));
+    for (uint32_t n = 80; n < 160; n++) {
+        hand_all_say(3, n);
+        hand_turn_late = n < 120 ? 0 : 32; /* its machine was busy, and the network's thread with it */
+        assert_int_equal(hand_ctrl(2, n, 1, 0, hand_line(n) + 50000), 0);
+        hand_turn_late = 0;
+        if (n == 119) assert_false(kl_lock_late_itself(&r, 2));
+    }
+    assert_true(kl_lock_late_itself(&r, 2));
 }
 
 /* 5/16 of a frame are a frontend's phase; where the turn came late they are not, and what is rounded up in
@@ -277,6 +343,8 @@ static void a_frame_that_would_have_been_late_all_the_same_is_no_excuse(void **s
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lateness_of_the_sampler_is_no_need_of_the_links),
+        cmocka_unit_test(samples_that_a_client_keeps_are_late_by_it),
+        cmocka_unit_test(needs_of_frames_that_closed_without_the_client_say_nothing),
         cmocka_unit_test(a_need_counts_without_what_the_frame_owes_to_it),
         cmocka_unit_test(a_need_is_no_greater_than_the_acknowledgement_shows),
         cmocka_unit_test(a_client_that_echoes_a_frame_has_it),

@@ -3,7 +3,9 @@
 
 #include <stdio.h>
 
+#include "net/engine/field.h"
 #include "net/engine/msg.h"
+#include "tests/lib/any_message.h"
 
 static const struct kl_params params = {.policy = KL_POLICY_STRICT,
                                         .subframes = true,
@@ -20,8 +22,8 @@ static void fill(uint8_t *out, size_t len, uint8_t seed) {
 }
 
 static bool takes_what_there_is(const struct kl_msg *m) {
-    bool piece = m->kind == KL_MSG_BRING && m->bring.what <= KL_BRING_START;
-    return m->kind == KL_MSG_DATA || m->kind == KL_MSG_TICKET || piece;
+    return m->kind == KL_MSG_DATA || m->kind == KL_MSG_COMMAND || m->kind == KL_MSG_GIVE ||
+           m->kind == KL_MSG_SNAPSHOT;
 }
 
 static struct kl_past a_piece(void) {
@@ -96,10 +98,86 @@ static void the_longest_hello_fits(void **state) {
     memset(value, 'v', sizeof value);
     key[sizeof key - 1] = value[sizeof value - 1] = 0;
     m.hello.facts.count = 0;
+    wide_name(m.hello.name, KL_NAME_CHARS), wide_name(m.hello.room, KL_NAME_CHARS);
     for (unsigned i = 0; i < KL_FACTS_MAX; i++)
         assert_int_equal(kl_facts_add(&m.hello.facts, key, value), 0);
     assert_int_equal(kl_facts_add(&m.hello.facts, key, value), KL_E_FULL);
     there_and_back(&m, &got);
+}
+
+/* Characters count, not bytes: 23 of four bytes each are a name, and 24 of one byte are none. */
+static void names_are_counted_in_characters(void **state) {
+    (void)state;
+    struct kl_msg m = a_hello(), got;
+    uint8_t b[KL_MSG_MAX];
+    wide_name(m.hello.name, KL_NAME_CHARS);
+    there_and_back(&m, &got);
+    assert_string_equal(got.hello.name, m.hello.name);
+    strcpy(m.hello.name, "abcdefghijklmnopqrstuvwx");
+    int len = kl_msg_encode(&m, b, sizeof b);
+    assert_true(len > 0);
+    assert_int_equal(kl_msg_decode(&got, b, (size_t)len), KL_E_MALFORMED);
+    m.hello.name[KL_NAME_CHARS] = 0;
+    there_and_back(&m, &got);
+    strcpy(m.hello.room, "abcdefghijklmnopqrstuvwx");
+    len = kl_msg_encode(&m, b, sizeof b);
+    assert_int_equal(kl_msg_decode(&got, b, (size_t)len), KL_E_MALFORMED);
+}
+
+static void no_such_kind(void **state) {
+    (void)state;
+    uint8_t b[KL_MSG_MAX] = {0};
+    struct kl_msg got;
+    for (unsigned kind = 0; kind < 256; kind++) {
+        bool is = kl_msg_form((uint8_t)kind);
+        int len = kl_msg_encode(&(struct kl_msg){.kind = (uint8_t)kind}, b, sizeof b);
+        assert_true(is ? len > 0 : len == KL_E_MALFORMED);
+        if (is) continue;
+        for (size_t more = 0; more < 64; more++)
+            assert_int_equal(kl_msg_decode(&got, (b[0] = (uint8_t)kind, b), 1 + more), KL_E_MALFORMED);
+    }
+}
+
+/* A number is refused above its most and below its least, wherever it stands. */
+static void numbers_are_bounded_by_their_tables(void **state) {
+    (void)state;
+    struct kl_msg m, got;
+    uint8_t b[KL_MSG_MAX];
+    unsigned tried = 0;
+    for (unsigned kind = 0; kind <= KL_MSG_LAST; kind++) {
+        const struct kl_msg_form *form = kl_msg_form((uint8_t)kind);
+        for (const struct kl_field *f = form ? form->table : NULL; f && f->type; f++) {
+            assert_in_range(form->place + f->place + f->size, 1, sizeof m);
+            if (f->type != KL_FIELD_NUMBER || f->size > 4 || f->max >> 8 * f->size) continue;
+            for (unsigned above = 0; above < 2; above++) {
+                uint64_t v = above ? f->max + 1 : f->min - 1;
+                if (above ? v >> 8 * f->size : !f->min) continue;
+                m = (struct kl_msg){.kind = (uint8_t)kind};
+                if (kind == KL_MSG_HELLO) m.hello = a_hello().hello;
+                uint8_t *at = (uint8_t *)&m + form->place + f->place;
+                if (f->size == 1) *at = (uint8_t)v;
+                if (f->size == 2) memcpy(at, &(uint16_t){(uint16_t)v}, 2);
+                if (f->size == 4) memcpy(at, &(uint32_t){(uint32_t)v}, 4);
+                int len = kl_msg_encode(&m, b, sizeof b);
+                assert_true(len > 0);
+                assert_int_equal(kl_msg_decode(&got, b, (size_t)len), KL_E_MALFORMED);
+                tried++;
+            }
+        }
+    }
+    assert_true(tried > 20);
+}
+
+/* A count beyond the array is a fault of ours: nothing is written, and nothing behind the array is read. */
+static void a_list_that_is_too_long_is_not_written(void **state) {
+    (void)state;
+    uint8_t b[KL_MSG_MAX];
+    struct kl_msg m = {.kind = KL_MSG_ROSTER, .roster.count = KL_MAX_CLIENTS + 1};
+    assert_int_equal(kl_msg_encode(&m, b, sizeof b), KL_E_SPACE);
+    m = (struct kl_msg){.kind = KL_MSG_COMMAND, .order.len = KL_COMMAND_BYTES + 1};
+    assert_int_equal(kl_msg_encode(&m, b, sizeof b), KL_E_SPACE);
+    m = (struct kl_msg){.kind = KL_MSG_READY, .ready.facts.count = KL_FACTS_MAX + 1};
+    assert_int_equal(kl_msg_encode(&m, b, sizeof b), KL_E_SPACE);
 }
 
 static void hello_out_of_range(void **state) {
@@ -173,70 +251,22 @@ static void data(void **state) {
     there_and_back(&m, &got);
 }
 
-static void the_others(void **state) {
+static void every_kind(void **state) {
     (void)state;
-    struct kl_msg got;
-    struct kl_msg ready = {.kind = KL_MSG_READY};
-    kl_facts_add(&ready.ready.facts, "bios", "none");
-    there_and_back(&ready, &got);
-    for (unsigned has = 0; has < 8; has++) {
-        struct kl_msg m = {.kind = KL_MSG_HASH,
-                           .hash = {.frame = 59,
-                                    .has_ram = has & 1,
-                                    .has_state = has & 2,
-                                    .has_av = has & 4,
-                                    .ram = 1,
-                                    .state = UINT64_MAX,
-                                    .av = 3}};
-        there_and_back(&m, &got);
-        assert_true(!(has & 2) || got.hash.state == UINT64_MAX);
-    }
-    static const uint8_t kinds[] = {KL_MSG_BYE, KL_MSG_REFUSE, KL_MSG_NOTICE};
-    for (unsigned i = 0; i < COUNT(kinds); i++) {
-        struct kl_msg m = {.kind = kinds[i], .text = {.code = KL_REFUSE_FULL}};
-        memset(m.text.text, 'x', sizeof m.text.text - 1);
-        there_and_back(&m, &got);
-    }
-    struct kl_msg welcome = {.kind = KL_MSG_WELCOME, .welcome = {0xfeedbeef, 15, 0xc0, true, params}};
-    fill(welcome.welcome.room_id, KL_ROOM_ID_BYTES, 1);
-    fill(welcome.welcome.token, KL_TOKEN_BYTES, 50);
-    welcome.welcome.seat_time_s = 60;
-    there_and_back(&welcome, &got);
-    assert_memory_equal(got.welcome.token, welcome.welcome.token, KL_TOKEN_BYTES);
-    assert_int_equal(got.welcome.seat_time_s, 60);
-    there_and_back(&(struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {7, KL_WATCHER, 0, false, params}},
-                   &got);
-    assert_int_equal(got.welcome.client, KL_WATCHER);
-    there_and_back(&(struct kl_msg){.kind = KL_MSG_SEND}, &got);
-    there_and_back(&(struct kl_msg){.kind = KL_MSG_PREPARE, .prepare = {UINT64_MAX, 16 << 20}}, &got);
-    there_and_back(&(struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = {59, 59, 2, true, 0x8001}}, &got);
-    struct kl_msg roster = {.kind = KL_MSG_ROSTER,
-                            .roster = {.filled = 2,
-                                       .players = 8,
-                                       .count = KL_MAX_CLIENTS,
-                                       .doors = 7,
-                                       .watchers = 1000,
-                                       .delay_s = KL_WATCH_DELAY_MAX_S,
-                                       .waiting = KL_QUEUE_MAX}};
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        roster.roster.member[i] =
-            (struct kl_member){.client = (uint8_t)i, .seats = 1, .state = KL_MEMBER_AWAY, .host = !i};
-        snprintf(roster.roster.member[i].name, KL_NAME_MAX, "player-with-a-name-%02u--", i);
-        roster.roster.queue[i] = (struct kl_waiter){i % 2 ? KL_WATCHER : (uint8_t)i, i == 0, "cat"};
-    }
-    there_and_back(&roster, &got);
-    assert_string_equal(got.roster.member[15].name, roster.roster.member[15].name);
-    assert_true(got.roster.watchers == 1000 && got.roster.delay_s == KL_WATCH_DELAY_MAX_S);
-    assert_memory_equal(got.roster.queue, roster.roster.queue, sizeof got.roster.queue);
+    static struct kl_msg m, got;
+    struct rng rng = {7};
+    for (unsigned kind = 0; kind <= KL_MSG_LAST; kind++)
+        for (unsigned n = 0; n < 8 && any_message(&m, (uint8_t)kind, &rng); n++)
+            there_and_back(&m, &got);
 }
 
 static struct kl_msg a_return(void) {
-    struct kl_msg m = {.kind = KL_MSG_RETURN,
-                       .back = {.room = "arcade", .can_bring = true, .have = 5, .tags = 6}};
+    struct kl_msg m = {.kind = KL_MSG_RETURN, .back = {.room = "arcade", .have = 5, .intervals = 6}};
     fill(m.back.token, KL_TOKEN_BYTES, 1);
     fill(m.back.seat_key, KL_SEAT_KEY_BYTES, 2);
     fill(m.back.signature, KL_SIGNATURE_BYTES, 3);
-    fill(m.back.digest, KL_TAG_BYTES, 4);
+    fill(m.back.digest, KL_DIGEST_BYTES, 4);
+    fill(m.back.open, KL_DIGEST_BYTES, 5);
     kl_facts_add(&m.back.facts, "core", "nestopia 1.52");
     return m;
 }
@@ -247,12 +277,13 @@ static void coming_back(void **state) {
     uint8_t b[KL_MSG_MAX];
     there_and_back(&m, &got);
     assert_memory_equal(got.back.signature, m.back.signature, KL_SIGNATURE_BYTES);
-    assert_memory_equal(got.back.digest, m.back.digest, KL_TAG_BYTES);
-    assert_true(!got.back.fresh && got.back.can_bring && got.back.have == 5 && got.back.tags == 6);
+    assert_memory_equal(got.back.digest, m.back.digest, KL_DIGEST_BYTES);
+    assert_memory_equal(got.back.open, m.back.open, KL_DIGEST_BYTES);
+    assert_true(!got.back.fresh && got.back.have == 5 && got.back.intervals == 6);
     m.back.fresh = true; /* a client with nothing has no frames */
     int len = kl_msg_encode(&m, b, sizeof b);
     assert_int_equal(kl_msg_decode(&got, b, (size_t)len), KL_E_MALFORMED);
-    m.back.have = m.back.tags = 0;
+    m.back.have = m.back.intervals = 0;
     there_and_back(&m, &got);
     m.back.room[0] = 0;
     len = kl_msg_encode(&m, b, sizeof b);
@@ -298,48 +329,11 @@ static void bulk(void **state) {
     rejected(&m);
     m.past.len = 0;
     rejected(&m);
-    m = (struct kl_msg){.kind = KL_MSG_TAGS, .tags = {.first = 9, .end_frame = 100, .count = KL_TAGS_MAX}};
-    fill(m.tags.tag[63], KL_TAG_BYTES, 8);
-    there_and_back(&m, &got);
-    assert_memory_equal(got.tags.tag[63], m.tags.tag[63], KL_TAG_BYTES);
-    m.tags.count = 0;
-    rejected(&m);
-    m = (struct kl_msg){.kind = KL_MSG_TICKET,
-                        .piece = {.offset = 12384, .total = KL_TICKET_TOTAL_MAX, .len = 4000}};
-    there_and_back(&m, &got);
-    m.piece.offset++;
-    rejected(&m);
-    m.piece = (struct kl_piece){.total = KL_TICKET_TOTAL_MAX + 1, .len = 1};
-    rejected(&m);
-    m.piece = (struct kl_piece){.offset = 3, .total = 9}; /* an empty piece */
-    rejected(&m);
 }
 
-static void bringing(void **state) {
+static void seats(void **state) {
     (void)state;
     static struct kl_msg m, got;
-    m = (struct kl_msg){.kind = KL_MSG_BRING, .bring.what = KL_BRING_TICKET};
-    m.bring.piece = (struct kl_piece){.offset = 1, .total = 6, .len = 5, .bytes = "piece"};
-    there_and_back(&m, &got);
-    m.bring.what = KL_BRING_START;
-    m.bring.piece = (struct kl_piece){0}; /* a room without start data */
-    there_and_back(&m, &got);
-    m.bring.what = KL_BRING_TICKET;
-    rejected(&m);
-    m.bring.what = KL_BRING_HISTORY;
-    m.bring.past = a_piece();
-    there_and_back(&m, &got);
-    assert_int_equal(got.bring.past.len, m.bring.past.len);
-    m.bring.what = KL_BRING_TAGS;
-    m.bring.tags = (struct kl_tags){.first = 1, .end_frame = 2, .count = 3};
-    there_and_back(&m, &got);
-    m = (struct kl_msg){.kind = KL_MSG_BRING, .bring.what = KL_BRING_END};
-    there_and_back(&m, &got);
-    m = (struct kl_msg){.kind = KL_MSG_WANT, .want = {KL_WANT_TICKET | KL_WANT_START, 70000}};
-    there_and_back(&m, &got);
-    assert_int_equal(got.want.from, 70000);
-    m.want.what = 4;
-    rejected(&m);
     m = (struct kl_msg){.kind = KL_MSG_SEAT, .seat = {15, 0x84}};
     there_and_back(&m, &got);
     assert_true(got.seat.client == 15 && got.seat.seats == 0x84);
@@ -347,15 +341,9 @@ static void bringing(void **state) {
     rejected(&m);
 }
 
-static void kinds_that_nobody_sends_are_rejected(void **state) {
+static void fields_out_of_range_are_rejected(void **state) {
     (void)state;
     struct kl_msg got;
-    for (unsigned kind = 0; kind < 256; kind++) {
-        uint8_t b[2] = {(uint8_t)kind, 0};
-        bool known = (kind >= KL_MSG_HELLO && kind <= KL_MSG_RETURN) || kind == KL_MSG_BRING ||
-                     (kind >= KL_MSG_WELCOME && kind <= KL_MSG_LAST);
-        if (!known) assert_int_equal(kl_msg_decode(&got, b, 1), KL_E_MALFORMED);
-    }
     assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"", 0), KL_E_MALFORMED);
     assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x04\0\0\0\0\x08", 6),
                      KL_E_MALFORMED); /* hash of what? */
@@ -460,16 +448,20 @@ int main(void) {
         cmocka_unit_test(members_are_compared_by_their_bytes),
         cmocka_unit_test(hello),
         cmocka_unit_test(the_longest_hello_fits),
+        cmocka_unit_test(names_are_counted_in_characters),
+        cmocka_unit_test(no_such_kind),
+        cmocka_unit_test(numbers_are_bounded_by_their_tables),
+        cmocka_unit_test(a_list_that_is_too_long_is_not_written),
         cmocka_unit_test(hello_out_of_range),
         cmocka_unit_test(messages_that_no_reader_takes_are_not_written),
         cmocka_unit_test(another_version_is_told_apart),
         cmocka_unit_test(data),
-        cmocka_unit_test(the_others),
+        cmocka_unit_test(every_kind),
         cmocka_unit_test(coming_back),
         cmocka_unit_test(doors),
         cmocka_unit_test(bulk),
-        cmocka_unit_test(bringing),
-        cmocka_unit_test(kinds_that_nobody_sends_are_rejected),
+        cmocka_unit_test(seats),
+        cmocka_unit_test(fields_out_of_range_are_rejected),
         cmocka_unit_test(facts_that_differ),
         cmocka_unit_test(long_facts_are_cut_between_characters),
     };

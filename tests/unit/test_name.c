@@ -16,8 +16,12 @@ static void the_numbers_of_seats(void **state) {
         assert_string_equal(kl_name_shown("ada", t[i].seats).text, t[i].shown);
     assert_string_equal(kl_name_shown("a name of 23 bytes here", 0xdb).text,
                         "a name of 23 bytes here (1-2+4-5+7-8)");
-    assert_string_equal(kl_name_shown("a name of 23 bytes here and more", 1).text,
-                        "a name of 23 bytes here (1)");
+    char wide[KL_NAME_MAX + 8] = ""; /* 23 characters of four bytes each, and half a one */
+    wide_name(wide, KL_NAME_CHARS);
+    strcat(wide, "\xf0\x9f");
+    const char *shown = kl_name_shown(wide, 1).text;
+    assert_int_equal(strlen(shown), 4 * KL_NAME_CHARS + 4);
+    assert_string_equal(shown + 4 * KL_NAME_CHARS, " (1)");
 }
 
 static void equal_names(void **state) {
@@ -94,6 +98,28 @@ static void reserved_names(void **state) {
         assert_false(kl_name_reserved(others[i]));
 }
 
+/* Lines begin with a name and a colon: no name brings its own. */
+static void no_name_reads_as_a_line(void **state) {
+    (void)state;
+    static const char *const lines[] = {"relay: paused",
+                                        "ann: hi",
+                                        ":",
+                                        "a\xef\xbc\x9a"
+                                        "b",
+                                        "a\xef\xb9\x95"
+                                        "b",
+                                        "a\xe2\x88\xb6 b",
+                                        "a\xea\x9e\x89 b",
+                                        "a\xd6\x89",
+                                        "a\xcb\x90",
+                                        "\xff:"};
+    static const char *const names[] = {"ann", "a.b", "a;b", "room-2", "J\xc3\xb6rg", "", "\xff"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        assert_true(kl_name_speaks(lines[i]));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_false(kl_name_speaks(names[i]));
+}
+
 static void whom_a_command_means(void **state) {
     (void)state;
     static const struct kl_name_entry room[] = {{"ada", 1},
@@ -138,9 +164,8 @@ static void whom_a_command_means(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_numbers_of_seats),
-        cmocka_unit_test(equal_names),
-        cmocka_unit_test(reserved_names),
+        cmocka_unit_test(the_numbers_of_seats), cmocka_unit_test(equal_names),
+        cmocka_unit_test(reserved_names),       cmocka_unit_test(no_name_reads_as_a_line),
         cmocka_unit_test(whom_a_command_means),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

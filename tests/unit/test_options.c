@@ -7,6 +7,7 @@
 
 #include "core_wrapper/core/options.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static char err[512];
@@ -119,10 +120,23 @@ static void an_error_is_cut_where_it_does_not_fit(void **state) {
     assert_true(strlen(small) < sizeof(small));
 }
 
+/* A list of a snapshot has no descriptions: the frontend shows the key in place of an empty title. */
+static void a_line_without_description_has_the_key(void **state) {
+    (void)state;
+    struct kl_option *p = kl_options_add(&o, "late_key", "");
+    kl_options_add_choice(p, "one", 3);
+    kl_options_add_choice(p, "two", 3);
+    assert_true(kl_options_settle(p, "two"));
+    char *line = kl_options_line(p);
+    assert_string_equal(line, "late_key; two|one");
+    free(line);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(v0_first_choice_is_default, clear),
         cmocka_unit_test_teardown(v1_and_intl, clear),
+        cmocka_unit_test_teardown(a_line_without_description_has_the_key, clear),
         cmocka_unit_test_teardown(v2_and_intl, clear),
         cmocka_unit_test_teardown(others_declare_nothing, clear),
         cmocka_unit_test_teardown(a_set_value_is_checked_and_told, clear),

@@ -7,6 +7,7 @@
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/overlay.h"
 #include "core_wrapper/draw/unifont.h"
+#include "net/platform/clock.h"
 #include "core_wrapper/match/match.h"
 #include "tests/lib/own_font.h"
 
@@ -143,8 +144,9 @@ static void a_desync_has_one_wording(void **state) {
     match.status.desync = true;
     match.status.first_bad.frame = 1199;
     match.status.first_bad.minority = 2;
+    match.status.first_bad.parts = KL_HASH_PICTURE | KL_HASH_STATE;
     kl_overlay_desync(&match, line);
-    assert_string_equal(line, "out of sync since frame 1199 (alone: bob (2))");
+    assert_string_equal(line, "out of sync since frame 1199: picture (alone: bob (2))");
     kl_overlay_turn(&match, 1000000);
     snprintf(words, sizeof words, "%s\n", line);
     assert_string_equal(shown, words);
@@ -205,6 +207,117 @@ static void news_and_states_do_not_cover_each_other(void **state) {
     assert_non_null(strstr(match.front.screen.state.text, "paused"));
     match.front.screen.news[0].until_us = 0;
     kl_overlay_turn(&match, 2000000);
+    assert_non_null(strstr(shown, "paused"));
+}
+
+static const struct kl_screen_line *stands[KL_SCREEN_MOST];
+static unsigned standing(bool elsewhere, uint64_t at_us) {
+    return kl_screen_standing(&match.front.screen, elsewhere, at_us, stands);
+}
+static void say(enum kl_screen_tone tone, const char *line) {
+    kl_frontend_say(&match.front, tone, 60000, "%s", line);
+}
+
+/* The most serious ones, and the most serious of them highest; without trouble the state and three news. */
+static void in_trouble_two_lines_stand(void **state) {
+    (void)state;
+    match.config.draw = true;
+    match.status.lock.paused = true;
+    kl_overlay_turn(&match, 1000000);
+    say(KL_SCREEN_INFO, "one");
+    say(KL_SCREEN_INFO, "two");
+    say(KL_SCREEN_INFO, "three");
+    uint64_t now_us = kl_now_us();
+    assert_int_equal(standing(false, now_us), 4);
+    assert_string_equal(stands[1]->text, "three");
+    say(KL_SCREEN_WARNING, "bob (2) is late");
+    assert_int_equal(standing(false, now_us = kl_now_us()), 2);
+    assert_non_null(strstr(stands[0]->text, "paused"));
+    assert_string_equal(stands[1]->text, "bob (2) is late");
+    say(KL_SCREEN_WARNING, "too slow");
+    say(KL_SCREEN_ERROR, "out of sync");
+    assert_int_equal(standing(false, now_us = kl_now_us()), 2);
+    assert_string_equal(stands[0]->text, "too slow");
+    assert_string_equal(stands[1]->text, "out of sync");
+    assert_int_equal(standing(true, now_us), 1); /* the panel or a card says it as well */
+    assert_string_equal(stands[0]->text, "out of sync");
+    assert_int_equal(standing(false, now_us + 61000000), 0);
+    assert_int_equal(standing(true, now_us + 61000000), 0);
+}
+
+/* The one line is a third. */
+static void the_one_line_gives_way_to_trouble(void **state) {
+    (void)state;
+    match.config.draw = match.config.line = true;
+    kl_overlay_reset(&match);
+    frame(1000000);
+    frame(1016000);
+    assert_int_not_equal(last, COLOUR); /* the shade is the whole line */
+    say(KL_SCREEN_ERROR, "a");
+    say(KL_SCREEN_WARNING, "b");
+    frame(1032000);
+    uint32_t two = got[(HEIGHT - 27) * WIDTH + WIDTH - 1];
+    assert_int_equal(two, COLOUR); /* 13 rows each, and none above */
+}
+
+/* Nothing of ours is drawn below RetroArch's lines about the load; a state of play is said at once. */
+static void news_wait_for_the_frontends_own_lines(void **state) {
+    (void)state;
+    match.config.draw = true;
+    kl_overlay_reset(&match);
+    kl_screen_wait(&match.front.screen, 5000);
+    uint64_t now_us = kl_now_us();
+    kl_overlay_begin(&match);
+    assert_int_equal(standing(false, kl_now_us()), 0);
+    assert_int_equal(standing(false, now_us + 4900000), 0);
+    assert_int_equal(standing(false, now_us + 5100000), 1);
+    assert_string_equal(stands[0]->text, "you are player 1, bob is player 2");
+    assert_int_equal(standing(false, now_us + 7900000), 1); /* for its three seconds */
+    match.status.lock.paused = true;
+    kl_overlay_turn(&match, 1000000);
+    assert_int_equal(standing(false, kl_now_us()), 1);
+    kl_screen_wait(&match.front.screen, 0);
+    say(KL_SCREEN_INFO, "later");
+    assert_int_equal(standing(false, kl_now_us()), 2);
+}
+
+/* Over everything else that is to be said, in RetroArch and drawn. */
+static void leaving_counts_down(void **state) {
+    (void)state;
+    const uint16_t select = 1u << RETRO_DEVICE_ID_JOYPAD_SELECT, b = 1u << RETRO_DEVICE_ID_JOYPAD_B;
+    strcpy(match.config.hotkeys, KL_HOTKEYS_DEFAULT);
+    match.choice.reads = true; /* on the way to a room */
+    match.config.draw = true;
+    kl_control_pad(&match, 0, select);
+    match.control.hotkeys.pad[0].since_us[RETRO_DEVICE_ID_JOYPAD_SELECT] -= KL_HOTKEYS_HOLD_US;
+    kl_control_pad(&match, 0, select | b);
+    kl_overlay_turn(&match, 1000000);
+    assert_string_equal(match.front.screen.state.text, "leaving in 2 s: let go to stay");
+    match.control.hotkeys.pad[0].since_us[RETRO_DEVICE_ID_JOYPAD_B] -= 1000000;
+    match.status.lock.paused = true;
+    kl_overlay_turn(&match, 1500000);
+    assert_string_equal(match.front.screen.state.text, "leaving in 1 s: let go to stay");
+    kl_control_pad(&match, 0, select);
+    kl_overlay_turn(&match, 3000000);
+    assert_non_null(strstr(match.front.screen.state.text, "paused"));
+    kl_control_end(&match);
+}
+
+/* It is said before the pause is known, stands as long as that, and not in a later one. */
+static void a_question_stands_as_long_as_the_room_pauses(void **state) {
+    static const char words[] = "machines differ in RAM: you, bob (2). Go on?";
+    (void)state;
+    kl_overlay_ask(&match, words);
+    kl_overlay_turn(&match, 1000000);
+    assert_null(strstr(shown, words));
+    match.status.lock.paused = true;
+    kl_overlay_turn(&match, 2000000);
+    assert_non_null(strstr(shown, words));
+    match.status.lock.paused = false;
+    kl_overlay_turn(&match, 3000000);
+    match.status.lock.paused = true;
+    kl_overlay_turn(&match, 4000000);
+    assert_string_equal(match.overlay.panel.question, "");
     assert_non_null(strstr(shown, "paused"));
 }
 
@@ -269,6 +382,11 @@ int main(void) {
         cmocka_unit_test_setup_teardown(drawn_lines_are_not_told_as_well, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_lost_link_is_not_called_an_absence, set_up, tear_down),
         cmocka_unit_test_setup_teardown(news_and_states_do_not_cover_each_other, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(in_trouble_two_lines_stand, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_one_line_gives_way_to_trouble, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(news_wait_for_the_frontends_own_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(leaving_counts_down, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_question_stands_as_long_as_the_room_pauses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_begin_says_who_plays_as_whom, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_desync_has_one_wording, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_line_in_another_script_is_drawn, set_up, tear_down),

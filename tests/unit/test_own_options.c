@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "core_wrapper/words/command_words.h"
+#include "net/session/command_words.h"
 #include "core_wrapper/words/config.h"
 #include "core_wrapper/words/config_table.h"
 #include "core_wrapper/core/options.h"

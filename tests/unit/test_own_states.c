@@ -20,7 +20,7 @@ static int clear(void **unused) {
 static void keep(uint32_t frame, size_t len) {
     uint8_t *bytes = malloc(4);
     assert_non_null(bytes);
-    kl_own_states_keep(&own, frame, bytes, len);
+    kl_own_states_keep(&own, frame, bytes, len, NULL);
 }
 
 static uint32_t found(uint32_t keyframe) {
@@ -36,11 +36,24 @@ static void the_agreed_one_and_those_after_it(void **unused) {
     kl_own_states_agreed(&own, 59);
     assert_int_equal(found(60), 60);
     kl_own_states_agreed(&own, 120);
-    assert_int_equal(found(119), 0);
+    assert_int_equal(found(119), 60);
     assert_int_equal(found(120), 120);
     assert_int_equal(found(200), 180);
-    kl_own_states_agreed(&own, 1000); /* all are; the newest stays */
-    assert_true(own.count == 1 && found(1000) == 240);
+    kl_own_states_agreed(&own, 1000); /* all are; the newest stays, and an older one */
+    assert_true(own.count == 2 && own.older == 1 && found(1000) == 240 && found(239) == 60);
+}
+
+/* A relay that lost up to 600 frames finds one that its record covers. */
+static void older_ones_reach_far_back(void **unused) {
+    (void)unused;
+    for (uint32_t f = 60; f <= 20000; f += 60) {
+        keep(f, 100);
+        kl_own_states_agreed(&own, f - 60);
+        assert_true(own.count <= KL_OWN_STATES_ALL && own.older <= KL_OWN_STATES_OLDER);
+        if (f > 660) assert_in_range(found(f - 600), f > 1800 ? f - 1800 : 1, f - 600);
+    }
+    kl_own_states_after(&own, found(19400));
+    assert_true(own.older < own.count);
 }
 
 /* However long no verdict comes, the agreed one stays. */
@@ -77,12 +90,25 @@ static void of_large_states_fewer(void **unused) {
     assert_int_equal(found(660), 600);
 }
 
+static void of_large_states_older_ones_go_first(void **unused) {
+    (void)unused;
+    for (uint32_t f = 60; f <= 3000; f += 60) {
+        keep(f, KL_OWN_STATES_MAX / 5);
+        kl_own_states_agreed(&own, f - 60);
+        assert_true(own.count <= 5);
+    }
+    keep(3060, KL_OWN_STATES_MAX / 2); /* they have grown */
+    assert_true(own.older == 0 && found(2940) == 2940);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(the_agreed_one_and_those_after_it, clear),
         cmocka_unit_test_teardown(a_new_one_takes_the_place_of_the_newest, clear),
         cmocka_unit_test_teardown(after_going_back, clear),
         cmocka_unit_test_teardown(of_large_states_fewer, clear),
+        cmocka_unit_test_teardown(older_ones_reach_far_back, clear),
+        cmocka_unit_test_teardown(of_large_states_older_ones_go_first, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

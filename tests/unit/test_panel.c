@@ -215,12 +215,17 @@ static void a_card_shows_at_each_size(void **state) {
         p.stage = KL_PANEL_FILLING;
         strcpy(p.link, "keylock://r/pair");
         p.practises = true;
+        p.leave = (struct kl_panel_key){"Select+B", "right Shift+Z"};
+        p.panel = (struct kl_panel_key){"Select 0.4 s, press R", "right Shift, W"};
+        p.leave_s = 2;
         assert_true(kl_panel_card(&p, &card));
         kl_panel_draw_card(&card, &at.c);
         assert_true(shows(&at, "Waiting for 1 player 0 s"));
         assert_true(shows(&at, "keylock://r/pair"));
-        assert_true(shows(&at, "Play, Alone") || shows(&at, "Alone"));
-        assert_in_range(rows_drawn(&at), 40, sizes[i][1] * 3 / 5);
+        assert_true(shows(&at, "hold Select+B"));
+        assert_true(shows(&at, "right Shift+Z)"));
+        assert_true(shows(&at, "Shift, W)"));
+        assert_in_range(rows_drawn(&at), 40, sizes[i][1] * 3 / 4);
         free(at.heap);
     }
 }
@@ -288,6 +293,27 @@ static void running_ahead_shows_what_a_press_feels_like(void **state) {
     kl_panel_draw(&p, some_history(), &at.c);
     assert_true(shows(&at, "feels 1 frame, link 6"));
     free(at.heap);
+}
+
+/* A scale of any length: the legend is one line, and all of it is on the panel's shade. */
+static void the_legend_stays_in_the_panel(void **state) {
+    (void)state;
+    static const unsigned leads[] = {3, 11, 99};
+    static struct kl_graph h;
+    for (size_t i = 0; i < COUNT(leads); i++) {
+        struct kl_panel p = panel_pair();
+        struct picture at = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0);
+        char words[80];
+        kl_graph_clear(&h);
+        for (unsigned k = 0; k < 700; k++)
+            kl_graph_add(&h, &(struct kl_graph_step){.need = 4, .had = (uint16_t)(4 * leads[i])},
+                         1000000 + k * 16667);
+        kl_panel_draw(&p, &h, &at.c);
+        snprintf(words, sizeof words, "need \xc2\xb7 had \xc2\xb7 waiting \xc2\xb7 stop \xc2\xb7 %u frames",
+                 (leads[i] + 4) / 4 * 4);
+        if (!shows(&at, words)) fail_msg("no \"%s\" on the panel", words);
+        free(at.heap);
+    }
 }
 
 /* In the one line it would take the place of a name. */
@@ -509,6 +535,7 @@ int main(void) {
         cmocka_unit_test(a_card_shows_at_each_size),
         cmocka_unit_test(nothing_is_written_outside_at_any_size),
         cmocka_unit_test(the_delay_names_the_longest_link),
+        cmocka_unit_test(the_legend_stays_in_the_panel),
         cmocka_unit_test(tall_letters_stay_in_their_line),
         cmocka_unit_test(the_panel_takes_what_it_needs_and_no_more),
         cmocka_unit_test(the_panel_shows_its_figures),

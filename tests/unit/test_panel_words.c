@@ -5,7 +5,8 @@
 
 #include "tests/lib/panel_pair.h"
 
-#define LEAVE "/Leave: Core Options, Play, Alone"
+#define LEAVE "/Leave: hold Select+B 2 s (right Shift+Z)"
+#define PANEL "/Panel: hold Select 0.4 s, press R (right Shift, W)"
 
 static void check_words(const struct kl_panel *p, enum kl_panel_tone tone, const char *words, int percent) {
     char line[KL_PANEL_LINE];
@@ -71,6 +72,21 @@ static void each_stage_says_what_is_awaited(void **state) {
     check_words(&p, KL_PANEL_ERROR, "the relay is gone", -1);
 }
 
+static void files_that_are_read_show_how_far(void **state) {
+    (void)state;
+    struct kl_panel p = panel_pair();
+    p.checks = true;
+    p.check_disk = 2;
+    p.check_percent = 40;
+    check_words(&p, KL_PANEL_INFO, "checking disk 2: 40 %", 40);
+    p.check_disk = 0;
+    p.stage = KL_PANEL_FETCHING;
+    check_words(&p, KL_PANEL_INFO, "checking the game's files: 40 %", 40);
+    p.stage = KL_PANEL_ENDED;
+    strcpy(p.reason, "the relay is gone");
+    check_words(&p, KL_PANEL_ERROR, "the relay is gone", -1);
+}
+
 static void a_stall_names_whom_it_waits_for(void **state) {
     (void)state;
     struct kl_panel p = panel_pair();
@@ -87,6 +103,14 @@ static void a_stall_names_whom_it_waits_for(void **state) {
     check_words(&p, KL_PANEL_WARNING, "waiting for the relay  3 s", -1);
     p.paused = true;
     check_words(&p, KL_PANEL_INFO, "paused  3 s", -1);
+    strcpy(p.goes_on, "Select+L"); /* for one who has come in a pause, and was not asked */
+    check_words(&p, KL_PANEL_INFO, "paused  3 s  Go on? (Select+L)", -1);
+    strcpy(p.question, "machines differ in RAM: you, bob (2). Go on? (Select+L)");
+    check_words(&p, KL_PANEL_WARNING, p.question, -1);
+    p.desync = p.desync_is_news = true;
+    check_words(&p, KL_PANEL_WARNING, p.question, -1);
+    p.desync = p.desync_is_news = false;
+    p.question[0] = 0;
 }
 
 static void coming_back_shows_progress(void **state) {
@@ -118,15 +142,19 @@ static void a_desync_says_where_and_who(void **state) {
     struct kl_panel p = panel_pair();
     p.desync = true;
     p.desync_frame = 1199;
-    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (no majority)", -1);
+    p.desync_part = "picture";
+    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199: picture (no majority)", -1);
     p.member[1].alone = true;
-    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: bob (2))", -1);
+    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199: picture (alone: bob (2))", -1);
     p.member[0].alone = true;
-    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: you, bob (2))", -1);
+    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199: picture (alone: you, bob (2))", -1);
+    p.plays_on = true;
+    check_words(&p, KL_PANEL_WARNING, "machines differ since frame 1199: picture (alone: you, bob (2))", -1);
+    p.plays_on = false;
     p.paused = true; /* a lasting line gives way to news only */
     check_words(&p, KL_PANEL_INFO, "paused  0 s", -1);
     p.desync_is_news = true;
-    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199 (alone: you, bob (2))", -1);
+    check_words(&p, KL_PANEL_ERROR, "out of sync since frame 1199: picture (alone: you, bob (2))", -1);
 }
 
 /* The lines of the card, with '/' between. */
@@ -143,18 +171,27 @@ static void a_card_says_what_is_awaited_and_what_to_do(void **state) {
     (void)state;
     struct kl_panel p = panel_pair();
     p.state_us = 12000000;
+    p.leave = (struct kl_panel_key){"Select+B", "right Shift+Z"};
+    p.panel = (struct kl_panel_key){"Select 0.4 s, press R", "right Shift, W"};
+    p.leave_s = 2;
     check_card(&p, "");
     p.stage = KL_PANEL_FILLING;
-    check_card(&p, "Waiting for 1 player 12 s/Your friend: same core, same game, room \"pair\"" LEAVE);
+    check_card(&p, "Waiting for 1 player 12 s/Your friend: same core, same game, room \"pair\"" PANEL LEAVE);
     p.practises = true;
     strcpy(p.link, "keylock://r/pair");
     check_card(&p, "Waiting for 1 player 12 s/Your friend: same core, same game, room \"pair\", or this "
-                   "link:/keylock://r/pair/Practice: the match starts anew" LEAVE);
+                   "link:/keylock://r/pair/Practice: the match starts anew" PANEL LEAVE);
     p.stage = KL_PANEL_READYING; /* bob has left again */
     check_card(&p, "Waiting for 1 player 12 s/Your friend: same core, same game, room \"pair\", or this "
-                   "link:/keylock://r/pair/Practice: the match starts anew" LEAVE);
+                   "link:/keylock://r/pair/Practice: the match starts anew" PANEL LEAVE);
+    strcpy(p.beside, "friends");
+    check_card(&p,
+               "Waiting for 1 player 12 s/Your friend: same core, same game, room \"pair\", or this "
+               "link:/keylock://r/pair/This game is also open in room \"friends\"/Practice: the match starts "
+               "anew" LEAVE);
+    p.beside[0] = 0;
     p.found_matches = true; /* no friend is awaited */
-    check_card(&p, "Waiting for 1 player 12 s/Practice: the match starts anew" LEAVE);
+    check_card(&p, "Waiting for 1 player 12 s/Practice: the match starts anew" PANEL LEAVE);
     p.filled = 2;
     p.member[1].loading = true;
     check_card(&p, "Waiting for bob (2) to load  12 s" LEAVE);
@@ -171,8 +208,15 @@ static void a_card_says_what_is_awaited_and_what_to_do(void **state) {
     p.stage = KL_PANEL_ENDED;
     strcpy(p.reason, "Wrong password: set the right one, then try again");
     check_card(&p, "Wrong password: set the right one, then try again");
-    strcpy(p.again, "Select+X");
-    check_card(&p, "Wrong password: set the right one, then try again/Try again: hold Select, press X");
+    p.again = (struct kl_panel_key){"Select 0.4 s, press X", "right Shift, S"};
+    check_card(&p, "Wrong password: set the right one, then try again/Try again: hold Select 0.4 s, press X "
+                   "(right Shift, S)");
+    p.again = (struct kl_panel_key){"Select 0.4 s, press L3", ""}; /* no key of a keyboard */
+    check_card(&p,
+               "Wrong password: set the right one, then try again/Try again: hold Select 0.4 s, press L3");
+    p.stage = KL_PANEL_READYING;
+    p.leave.pad[0] = p.panel.pad[0] = 0; /* no hot keys */
+    check_card(&p, "Waiting for bob (2) to load  2 s/Leave: Core Options, Play, Alone");
 }
 
 static void the_begin_names_all_players(void **state) {
@@ -193,6 +237,27 @@ static void the_begin_names_all_players(void **state) {
     p.delay_s = 0;
     kl_panel_begin(&p, line);
     assert_string_equal(line, "you watch");
+}
+
+/* A name of 92 bytes is 23 characters, and is named as any other. */
+static void wide_names_are_named_whole(void **state) {
+    (void)state;
+    struct kl_panel p = panel_pair();
+    char name[KL_NAME_MAX], line[KL_PANEL_LINE], want[KL_PANEL_LINE];
+    wide_name(name, KL_NAME_CHARS);
+    strcpy(p.member[1].name, name);
+    p.stalled = p.member[1].lacking = true;
+    p.state_us = 3000000;
+    snprintf(want, sizeof want, "waiting for %s (2)  3 s", name);
+    check_words(&p, KL_PANEL_WARNING, want, -1);
+    kl_panel_begin(&p, line);
+    snprintf(want, sizeof want, "you are player 1, %s is player 2", name);
+    assert_string_equal(line, want);
+    p.stalled = false;
+    p.desync = p.member[1].alone = true;
+    p.desync_part = "ram";
+    snprintf(want, sizeof want, "out of sync since frame 0: ram (alone: %s (2))", name);
+    check_words(&p, KL_PANEL_ERROR, want, -1);
 }
 
 /* Sixteen of the longest names and reasons stay within the line. */
@@ -228,10 +293,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quiet_when_all_is_well),
         cmocka_unit_test(each_stage_says_what_is_awaited),
+        cmocka_unit_test(files_that_are_read_show_how_far),
         cmocka_unit_test(a_stall_names_whom_it_waits_for),
         cmocka_unit_test(coming_back_shows_progress),
         cmocka_unit_test(a_desync_says_where_and_who),
         cmocka_unit_test(the_longest_words_fit),
+        cmocka_unit_test(wide_names_are_named_whole),
         cmocka_unit_test(a_card_says_what_is_awaited_and_what_to_do),
         cmocka_unit_test(the_begin_names_all_players),
     };

@@ -96,6 +96,8 @@ static void escapes_and_controls_are_taken_out(void **state) {
 static void cut_off(void **state) {
     (void)state;
     static const char *const ends[] = {"\xc2", "\xe2", "\xe2\x80", "\xf0", "\xf0\x9f\x8e"};
+    assert_int_equal(kl_plain_unfit("\xc2\\"), 0); /* the next is a character of its own */
+    assert_int_equal(kl_plain_unfit("\xe2\x80\""), 0);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         char text[8];
         strcpy(text, ends[i]);
@@ -108,7 +110,12 @@ static void a_log_line_reads_from_left_to_right(void **state) {
     (void)state;
     char out[64];
     assert_string_equal(kl_log_quote(out, sizeof out, "ann\xe2\x80\xae\" 0=edoc\xe2\x81\xa9\xe2\x80\xa9"),
-                        "\"ann?\\\" 0=edoc??\"");
+                        "\"ann\\xe2\\x80\\xae\\\" 0=edoc\\xe2\\x81\\xa9\\xe2\\x80\\xa9\"");
+    for (size_t cap = 3; cap < 20; cap++) { /* cut, and still in quotes */
+        kl_log_quote(out, cap, "a\xc2\x9b\"b\\c");
+        assert_in_range(strlen(out), 2, cap - 1);
+        assert_int_equal(out[strlen(out) - 1], '"');
+    }
 }
 
 int main(void) {

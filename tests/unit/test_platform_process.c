@@ -17,9 +17,11 @@
 #include "net/platform/dir.h"
 #include "net/platform/environment.h"
 #include "net/platform/file.h"
+#include "net/platform/library.h"
 #include "net/platform/process.h"
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"
+#include "tests/unit/built.h"
 #include "tests/unit/limit.h"
 #include "tests/unit/process_child.h"
 
@@ -383,6 +385,37 @@ static void itself_and_others(void **state) {
 #endif
 }
 
+/* The wrapper, which measures cores; its children are itself once more. The core's states hold addresses of
+ * its own variables, which make the mask. */
+static void a_library_is_a_program(void **state) {
+    (void)state;
+    char wrapper[KL_FILE_PATH], core[KL_FILE_PATH], away[400], home[300], kept[700];
+    struct kl_dir_list found;
+    struct kl_process p;
+    void *text;
+    size_t len;
+    assert_true(built_file(wrapper, sizeof wrapper, "keylock_libretro" KL_LIBRARY_ENDING));
+    assert_true(built_file(core, sizeof core, "cores/video_core_libretro" KL_LIBRARY_ENDING));
+    snprintf(away, sizeof away, "%s/a folder \u3042", dir);
+    assert_int_equal(kl_dir_make(away, false, err, sizeof err), 0);
+    snprintf(away + strlen(away), sizeof away - strlen(away), "/wrapper" KL_LIBRARY_ENDING);
+    assert_int_equal(kl_file_copy(wrapper, away, 0, err, sizeof err), 0);
+    snprintf(home, sizeof home, "XDG_STATE_HOME=%s", dir);
+    const char *arguments[] = {"keylock", "probe", "--learn", "--core", core, "--content", core, NULL},
+               *more[] = {home, "VIDEO_CORE=addresses", NULL};
+    struct kl_process_setup setup = {.library = away, .arguments = arguments, .environment = more};
+    assert_int_equal(kl_process_start(&p, &setup, err, sizeof err), 0);
+    assert_int_equal(end(&p, LONG_MS).code, 0);
+    snprintf(kept, sizeof kept, "%s/keylock/profiles", dir);
+    assert_int_equal(kl_dir_list(&found, kept, ".json", err, sizeof err), 0);
+    assert_int_equal(found.count, 1);
+    snprintf(kept, sizeof kept, "%s/keylock/profiles/%s", dir, found.name[0]);
+    assert_int_equal(kl_file_read(kept, 1 << 20, 0, &text, &len, err, sizeof err), 0);
+    assert_non_null(strstr(text, "\"mask\":[[62")); /* behind the machine's 6,224 bytes */
+    free(text);
+    kl_dir_list_free(&found);
+}
+
 static void one_on_the_path(void **state) {
     (void)state;
     char own[300], path[700], found[300], cut[8];
@@ -436,7 +469,7 @@ static void arguments_survive_the_command_line(void **state) {
     static const char *const arguments[] = {"a.exe", "",       " ",     "a b",          "\"", "\\",    "\\\\",
                                             "\\\"",  "a\\\\b", "a b\\", "a\\\"b c\\\\", "\t", AWKWARD, NULL};
     int count;
-    wchar_t *line = kl_command_line(arguments), **taken = CommandLineToArgvW(line, &count);
+    wchar_t *line = kl_command_line(NULL, arguments), **taken = CommandLineToArgvW(line, &count);
     assert_int_equal(count, COUNT(arguments) - 1);
     for (int i = 0; i < count; i++) {
         char text[200];
@@ -483,6 +516,7 @@ int main(int argc, char **argv) {
         T(one_with_limits),
         T(no_such_program),
         T(itself_and_others),
+        T(a_library_is_a_program),
         T(one_on_the_path),
         T(its_handlers_of_crashes),
 #ifdef _WIN32

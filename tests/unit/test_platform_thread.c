@@ -200,6 +200,47 @@ static void a_thread_has_its_name_and_takes_no_signal(void **state) {
     assert_int_equal(takes_signals(), before); /* we still take them */
 }
 
+#ifndef _WIN32
+static int number_of_waiter;
+
+static void wait_for_the_end(void *arg) {
+    (void)arg;
+    kl_mutex_lock(&shared.mutex);
+    number_of_waiter = kl_thread_number();
+    kl_cond_wake(&shared.changed);
+    while (number_of_waiter)
+        kl_cond_wait(&shared.changed, &shared.mutex);
+    kl_mutex_unlock(&shared.mutex);
+}
+
+static void a_thread_is_seen_to_sleep_and_to_be_gone(void **state) {
+    (void)state;
+    struct kl_thread t;
+    struct kl_thread_seen own = {.sleeps = true}, later, seen = {0};
+    assert_true(kl_thread_look(kl_thread_number(), &own));
+    assert_false(own.sleeps);
+    for (later = own; later.ran_ns < own.ran_ns + 1000000;)
+        assert_true(kl_thread_look(kl_thread_number(), &later));
+    assert_int_equal(kl_thread_start(&t, "waiter", wait_for_the_end, NULL), 0);
+    kl_mutex_lock(&shared.mutex);
+    while (!number_of_waiter)
+        kl_cond_wait(&shared.changed, &shared.mutex);
+    int number = number_of_waiter;
+    kl_mutex_unlock(&shared.mutex);
+    for (unsigned i = 0; i < 5000 && !seen.sleeps; i++) {
+        assert_true(kl_thread_look(number, &seen));
+        (void)kl_sleep_us(1000);
+    }
+    assert_true(seen.sleeps && seen.switches > 0 && seen.ran_ns > 0 && seen.ran_ns < 1000000000);
+    kl_mutex_lock(&shared.mutex);
+    number_of_waiter = 0;
+    kl_cond_wake(&shared.changed);
+    kl_mutex_unlock(&shared.mutex);
+    kl_thread_join(&t);
+    assert_false(kl_thread_look(number, &seen));
+}
+#endif
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_zeroed_lock_is_a_new_one, clear),
@@ -209,6 +250,9 @@ int main(void) {
         cmocka_unit_test_setup(a_waiter_with_a_deadline_is_woken_before_it, clear),
         cmocka_unit_test_setup(once_is_once_and_all_wait_for_it, clear),
         cmocka_unit_test_setup(a_thread_has_its_name_and_takes_no_signal, clear),
+#ifndef _WIN32
+        cmocka_unit_test_setup(a_thread_is_seen_to_sleep_and_to_be_gone, clear),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,6 +44,39 @@ static void takes_what_is_open(void **state) {
     assert_false(kl_quick_fits(&l, &want, "", ""));
 }
 
+/* Told while a player waits: any open room of this game but the own one; in a quick match, one that somebody
+ * named, for another quick match is entered without a word. */
+static void a_room_beside_the_own_one(void **state) {
+    (void)state;
+    struct kl_quick_want beside = {.identity = {7}, .seats = 1, .beside = "m"};
+    struct kl_room_line l = room("a");
+    assert_true(kl_quick_is_beside(&l, &beside));
+    l.quick = false;
+    assert_true(kl_quick_is_beside(&l, &beside));
+    l = room("z"); /* also of a greater name */
+    assert_true(kl_quick_is_beside(&l, &beside));
+    beside.named = true;
+    assert_false(kl_quick_is_beside(&l, &beside));
+    l.quick = false;
+    assert_true(kl_quick_is_beside(&l, &beside));
+    assert_false(kl_quick_fits(&l, &want, "", "")); /* and no quick match goes there */
+    l.locked = true;
+    assert_false(kl_quick_is_beside(&l, &beside));
+    l = room("m");
+    l.quick = false;
+    assert_false(kl_quick_is_beside(&l, &beside));
+    l = room("a");
+    l.quick = false;
+    l.password = true;
+    assert_false(kl_quick_is_beside(&l, &beside));
+    l.password = false;
+    l.identity[0] = 8;
+    assert_false(kl_quick_is_beside(&l, &beside));
+    l.identity[0] = 7;
+    l.open = 0;
+    assert_false(kl_quick_is_beside(&l, &beside));
+}
+
 /* Of two that each made a room, exactly one goes to the other's. */
 static void two_meet(void **state) {
     (void)state;
@@ -59,6 +92,8 @@ static void two_meet(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(takes_what_is_open), cmocka_unit_test(two_meet)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(takes_what_is_open),
+                                       cmocka_unit_test(a_room_beside_the_own_one),
+                                       cmocka_unit_test(two_meet)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

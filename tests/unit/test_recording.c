@@ -1,130 +1,300 @@
-/* Recordings: what is written is read again; what is none is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "core_wrapper/record/recording.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
+/* Recordings: written ones are read again, and have the bytes of the golden file; one that is torn or damaged
+ * is good up to there. KL_GOLDEN=1 writes the golden file anew. */
 #include "tests/unit/unit.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core_wrapper/record/recording.h"
+#include "net/engine/command.h"
+#include "net/platform/file.h"
+
+#define GOLDEN "tests/conformance/golden/"
+
 static char path[] = "/tmp/keylock-test-XXXXXX", err[1024];
+static uint8_t *whole; /* of the file that write_match() has written */
+static size_t whole_len;
+
+static void read_whole(const char *from, void **bytes, size_t *len) {
+    if (kl_file_read(from, 1 << 24, 0, bytes, len, err, sizeof err) != 0) fail_msg("%s", err);
+}
+
+/* --- a match with something of everything --- */
+
+static void write_head(struct kl_recorder *w) {
+    static struct kl_klr_room room;
+    static struct kl_start start;
+    static uint8_t bytes[4096], sram[600];
+    struct kl_klr_head head = {KL_KLR_VERSION, KL_KLR_RULES, KL_KLR_BY_CLIENT | KL_KLR_HAS_EPOCH, {7}, {0},
+                               946684800};
+    for (unsigned i = 0; i < sizeof sram; i++)
+        sram[i] = (uint8_t)(i * 7);
+    room = (struct kl_klr_room){.name = "lounge",
+                                .has_params = true,
+                                .params = {.players = 2, .lead_max = 12, .fps_uhz = 60000000, .desync = 1},
+                                .members = 2,
+                                .member = {{0, 1, "Ann"}, {15, 2, "Bob"}}};
+    kl_facts_add(&room.facts, "core", "Probe core 1");
+    kl_facts_add(&room.facts, "content", "xxh3 0123456789abcdef (3 bytes, x)");
+    start = (struct kl_start){.option_count = 2,
+                              .device_count = 1,
+                              .memory_count = 1,
+                              .option = {{"speed", "slow"}, {"colour", "grey"}},
+                              .device = {{3, 257}},
+                              .memory = {{0, sram, sizeof sram}}};
+    int len = kl_start_encode(&start, bytes, sizeof bytes);
+    assert_true(len > 0);
+    kl_recorder_head(w, 15, &head, &room, bytes, (size_t)len);
+    kl_recorder_event(w, &(struct kl_klr_event){.kind = KL_KLR_OPTION, .text = "speed=fast"});
+}
+
+static struct kl_commands commands_at(uint32_t frame) {
+    struct kl_commands c = {.keyframe = frame};
+    if (frame == 8) {
+        c.count = 2;
+        c.at[0] = (struct kl_command){KL_RELAY_CLIENT, KL_COMMAND_SNAPSHOT, 0, {0}};
+        c.at[1] = (struct kl_command){1, KL_COMMAND_RESET, 0, {0}};
+    }
+    return c;
+}
+
+static void write_match(void) {
+    struct kl_recorder w;
+    assert_int_equal(kl_recorder_open(&w, path), 0);
+    write_head(&w);
+    for (uint32_t n = 0; n < 150; n++) {
+        struct kl_frame f = {n, n - n % 4, 4, (uint8_t)(n % 4 ? 0 : KL_FRAME_KEY), 3, {{0}}};
+        struct kl_commands c = commands_at(n);
+        f.in[0].joypad = (uint16_t)(n / 10 % 3 == 1 ? 0x0101 : 0);
+        f.in[1].joypad = (uint16_t)(n / 7 % 2 ? 0x0010 : 0);
+        if (n == 70) f.in[1].stick[0] = -500;
+        if (n && n % 60 == 0) {
+            kl_recorder_hash(&w, &(struct klw_hash){n - 1, true, false, n * 0x123456789aull, 0});
+            kl_recorder_hash(&w, &(struct klw_hash){n - 1, true, true, n * 0x123456789aull, n * 0xabcdefull});
+            f.flags |= KL_FRAME_HASH;
+        }
+        if (c.count) {
+            f.flags |= KL_FRAME_COMMANDS;
+            kl_recorder_commands(&w, &c);
+            kl_recorder_event(&w, &(struct kl_klr_event){.kind = KL_KLR_SERIALIZED, .frame = n, .yes = true});
+        }
+        if (n == 90)
+            kl_recorder_event(&w, &(struct kl_klr_event){.kind = KL_KLR_FLIP, .frame = n, .offset = 512});
+        kl_recorder_frame(&w, &f);
+    }
+    kl_recorder_event(
+        &w, &(struct kl_klr_event){.kind = KL_KLR_ALIEN, .frame = 120, .text = "a state\nwas loaded"});
+    assert_int_equal(kl_recorder_close(&w), 0);
+    assert_int_equal(kl_recorder_close(&w), 0); /* again: nothing */
+}
+
+static void record(struct kl_recorder *w, uint32_t from, uint32_t to, uint16_t pad) {
+    for (uint32_t n = from; n < to; n++) {
+        struct kl_frame f = {n, n - n % 4, 4, (uint8_t)(n % 4 ? 0 : KL_FRAME_KEY), 3, {{0}}};
+        f.in[0].joypad = (uint16_t)(n / 8 % 2 ? pad : 0);
+        if (n && n % 20 == 0) kl_recorder_hash(w, &(struct klw_hash){n - 1, true, false, n + pad, 0});
+        kl_recorder_frame(w, &f);
+    }
+}
+
+/* The relay lost the newest frames, and the match went on from before. */
+static void write_cut(void) {
+    struct kl_recorder w;
+    assert_int_equal(kl_recorder_open(&w, path), 0);
+    write_head(&w);
+    record(&w, 0, 100, 0x0001);
+    record(&w, 60, 90, 0x0080);
+    assert_int_equal(kl_recorder_close(&w), 0);
+}
 
 static int set_up(void **state) {
     (void)state;
     int fd = mkstemp(path);
-    return fd < 0 ? -1 : close(fd);
+    if (fd < 0 || close(fd) != 0) return -1;
+    write_match();
+    read_whole(path, (void **)&whole, &whole_len);
+    return 0;
 }
-
 static int tear_down(void **state) {
     (void)state;
+    free(whole);
     return unlink(path);
 }
 
-static int parse(struct kl_recording *r, const char *text) {
-    FILE *f = fmemopen((void *)text, strlen(text), "r");
-    assert_non_null(f);
-    int result = kl_recording_parse(r, f, "x", err, sizeof err);
-    fclose(f);
-    return result;
+/* --- reading --- */
+
+/* Of a copy of these bytes. */
+static int parse(struct kl_recording *r, const uint8_t *bytes, size_t len) {
+    uint8_t *copy = malloc(len ? len : 1);
+    assert_non_null(copy);
+    memcpy(copy, bytes, len);
+    return kl_recording_parse(r, copy, len, "x", err, sizeof err);
 }
 
 static void written_values_are_read_back(void **state) {
     (void)state;
-    struct kl_recorder w;
-    struct kl_recording r;
-    struct kl_input in[KL_MAX_SEATS] = {{.joypad = 0x0101}};
-    uint8_t sram[600];
-    for (unsigned i = 0; i < sizeof sram; i++)
-        sram[i] = (uint8_t)(i * 7);
-    assert_int_equal(kl_recorder_open(&w, path), 0);
-    kl_recorder_line(&w, "core", "Probe core\n1"); /* no line of its own can be made by a name */
-    kl_recorder_line(&w, "option", "speed=fast");
-    kl_recorder_line(&w, "epoch", "946684800");
-    kl_recorder_line(&w, "device", "3 257");
-    kl_recorder_memory(&w, 0, sram, sizeof sram);
-    kl_recorder_frame(&w, 0, in);
-    struct klw_hash ram = {.frame = 0, .has_ram = true, .ram = 5}, both = {0, true, true, 5, 7};
-    kl_recorder_hash(&w, &ram);
-    kl_recorder_hash(&w, &both);
-    kl_recorder_line(&w, "do", "1 reset");
-    in[0].joypad = 0;
-    in[7] = (struct kl_input){
-        .joypad = 3, .stick = {-5, 9}, .mouse_x = 12, .key_count = 1, .key = {{65, 0, 97, true}}};
-    kl_recorder_frame(&w, 1, in);
-    kl_recorder_frame(&w, 2, in);
-    assert_int_equal(kl_recorder_close(&w), 0);
-
+    static struct kl_recording r;
     assert_int_equal(kl_recording_read(&r, path, err, sizeof err), 0);
+    assert_string_equal(r.damage, "");
+    assert_true(r.ended);
     assert_string_equal(r.core, "Probe core 1");
-    assert_string_equal(r.option[0], "speed=fast");
-    assert_int_equal(r.epoch_s, 946684800);
+    assert_int_equal(r.options, 2);
+    assert_string_equal(r.option[0], "speed=fast"); /* this machine's, in the place of the room's */
+    assert_string_equal(r.option[1], "colour=grey");
+    assert_int_equal(r.head.epoch_s, 946684800);
     assert_int_equal(r.device_set, 1 << 3);
     assert_int_equal(r.device[3], 257);
-    assert_int_equal(r.memories, 3);
-    assert_memory_equal(r.memory[2].bytes, sram + 512, 88);
-    assert_int_equal(r.hashes, 1); /* of one frame the later line counts */
-    assert_true(r.hash[0].has_state && r.hash[0].state == 7);
-    assert_int_equal(r.deeds, 1);
-    assert_string_equal(r.deed[0].text, "reset");
-    assert_int_equal(r.frames, 3);
-    assert_int_equal(kl_recording_at(&r, 0)[0].joypad, 0x0101);
-    assert_true(kl_input_equal(&kl_recording_at(&r, 2)[7], &in[7]));
-    assert_int_equal(kl_recording_at(&r, 2)[0].joypad, 0);
-    assert_int_equal(kl_recording_at(&r, 0)[7].joypad, 0); /* back again */
+    assert_int_equal(r.memories, 1);
+    assert_int_equal(r.memory[0].len, 600);
+    assert_int_equal(r.memory[0].bytes[599], (uint8_t)(599 * 7));
+    assert_int_equal(r.hashes, 2); /* of one frame the later line counts */
+    assert_true(r.hash[0].frame == 59 && r.hash[0].has_state);
+    assert_int_equal(r.deeds, 4);
+    assert_string_equal(r.deed[0].text, "snapshot load");
+    assert_string_equal(r.deed[1].text, "reset");
+    assert_true(r.deed[2].kind == KL_DEED_FLIP && r.deed[2].frame == 90);
+    assert_string_equal(r.deed[3].text, "a state was loaded");
+    assert_int_equal(r.frames, 150); /* the interval under way is there */
+    assert_int_equal(r.digest.end, 148);
+    assert_int_equal(kl_recording_at(&r, 15)[0].joypad, 0x0101);
+    assert_int_equal(kl_recording_at(&r, 70)[1].stick[0], -500);
+    assert_int_equal(kl_recording_at(&r, 71)[1].stick[0], 0);
+    assert_int_equal(kl_recording_at(&r, 5)[0].joypad, 0); /* back again */
     kl_recording_free(&r);
 }
 
-static void one_that_broke_off_is_good_to_its_last_line(void **state) {
+/* The bytes are those that other machines and later versions read. */
+static void compare_golden(const char *file, const void *is, size_t is_len) {
+    void *golden;
+    size_t len;
+    if (getenv("KL_GOLDEN")) assert_int_equal(kl_file_write_whole(file, is, is_len, 0, err, sizeof err), 0);
+    read_whole(file, &golden, &len);
+    assert_int_equal(len, is_len);
+    assert_memory_equal(golden, is, len);
+    free(golden);
+}
+
+static void its_bytes_are_the_golden_files(void **state) {
     (void)state;
-    struct kl_recording r;
-    assert_int_equal(parse(&r, KL_RECORDING_MAGIC "\ninput 4 0 0001\nhash 5 0123456789abc"), 0);
-    assert_int_equal(r.inputs, 1);
-    assert_int_equal(r.hashes, 0);
-    assert_int_equal(r.frames, 5);
+    compare_golden(GOLDEN "match.klr", whole, whole_len);
+}
+
+static void frames_that_the_relay_lost_no_longer_count(void **state) {
+    (void)state;
+    static struct kl_recording r;
+    void *bytes;
+    size_t len;
+    write_cut();
+    read_whole(path, &bytes, &len);
+    compare_golden(GOLDEN "cut.klr", bytes, len);
+    assert_int_equal(kl_recording_parse(&r, bytes, len, "x", err, sizeof err), 0);
+    assert_string_equal(r.damage, "");
+    assert_int_equal(r.frames, 90);
+    assert_int_equal(kl_recording_at(&r, 58)[0].joypad, 0x0001);
+    assert_int_equal(kl_recording_at(&r, 62)[0].joypad, 0x0080);
+    assert_int_equal(r.hashes, 4);
+    assert_true(r.hash[2].frame == 59 && r.hash[2].ram == 60 + 0x80);
+    assert_true(r.hash[3].frame == 79 && r.hash[3].ram == 80 + 0x80);
     kl_recording_free(&r);
 }
 
-static void files_that_are_no_recording_are_told_apart(void **state) {
-    (void)state;
-    struct kl_recording r;
-    assert_int_equal(parse(&r, "59 0123456789abcdef -\n"), 1);
-    kl_recording_free(&r);
+/* --- damage --- */
+
+/* Blocks that end at or below this byte. */
+static unsigned blocks_below(uint64_t at) {
+    struct kl_klr_cursor c;
+    unsigned n = 0;
+    assert_true(kl_klr_open(&c, whole, whole_len));
+    while (kl_klr_next(&c) == KL_KLR_BLOCK && c.place.at <= at)
+        n++;
+    return n;
 }
 
-static void bad_lines_are_named(void **state) {
+static void torn_at_any_byte_it_is_good_up_to_its_last_block(void **state) {
     (void)state;
-    static const char *const bad[] = {
-        "input 4 8 0001",
-        "input 4 0 10001",
-        "input 4 0 0001 zz",
-        "input -4 0 0001",
-        "input 4 0 0001 00ff00f",
-        "hash 5 01234567 -",
-        "hash 5 -",
-        "hash x - -",
-        "do 5",
-        "option nothing",
-        "device 9 1",
-        "epoch x",
-        "memory 0 0 ",
-        "memory 0 5000000000 00",
-        "end 5 6",
-        "nonsense",
-        "hash 7 - 0123456789abcdef\nhash 6 - 0123456789abcdef",
-        "input 4 0 0001\ninput 3 0 0001",
+    static struct kl_recording r;
+    for (size_t len = 0; len < whole_len; len++) {
+        int result = parse(&r, whole, len);
+        assert_int_equal(result, len < KL_KLR_MAGIC);
+        assert_int_equal(r.blocks, blocks_below(len));
+        assert_false(r.ended);
+        kl_recording_free(&r);
+    }
+}
+
+static void any_changed_bit_is_found_and_named(void **state) {
+    (void)state;
+    static struct kl_recording r;
+    for (size_t bit = 8 * KL_KLR_MAGIC; bit < 8 * whole_len; bit++) {
+        char named[40];
+        whole[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        int result = parse(&r, whole, whole_len);
+        whole[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        unsigned block = blocks_below(bit / 8);
+        snprintf(named, sizeof named, "block %u at byte ", block);
+        if (result != 0 || r.blocks != block || !strstr(r.damage, named))
+            fail_msg("bit %zu: expected \"%s\", got \"%s\"", bit, named, r.damage);
+        kl_recording_free(&r);
+    }
+}
+
+/* Its check is right: it was written so. */
+static void a_malformed_body_is_named(void **state) {
+    (void)state;
+    static const struct {
+        uint8_t type;
+        const char *body;
+        size_t len;
+    } bad[] = {
+        {KL_KLR_HEAD, "", 0},
+        {KL_KLR_ROOM, "\1", 1},
+        {KL_KLR_START, "KLS1", 4},
+        {KL_KLR_PIECES, "\5\0abc", 5},
+        {KL_KLR_DIGEST, "1234567890", 10},
+        {KL_KLR_HASH, "\0\0\0\0\1\0\10", 7},
+        {KL_KLR_EVENT, "\3\0\0\0\0\3abc", 9},
+        {KL_KLR_END, "\0\0\0\0\0\0", 6},
     };
-    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        struct kl_recording r;
-        char text[300];
-        snprintf(text, sizeof text, KL_RECORDING_MAGIC "\n%s\n", bad[i]);
-        if (parse(&r, text) != -1) fail_msg("taken: %s", bad[i]);
-        assert_non_null(strstr(err, "x:"));
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        static struct kl_recording r;
+        static uint8_t bytes[4096];
+        uint64_t end = 0;
+        struct kl_klr_cursor c;
+        assert_true(kl_klr_open(&c, whole, whole_len));
+        for (unsigned k = 0; k < 3; k++)
+            assert_int_equal(kl_klr_next(&c), KL_KLR_BLOCK);
+        end = c.place.at;
+        memcpy(bytes, whole, end);
+        struct kl_klr_around a = kl_klr_seal(&c.place, bad[i].type, bad[i].body, (uint32_t)bad[i].len);
+        memcpy(bytes + end, a.before, sizeof a.before);
+        memcpy(bytes + end + sizeof a.before, bad[i].body, bad[i].len);
+        memcpy(bytes + end + sizeof a.before + bad[i].len, a.check, sizeof a.check);
+        assert_int_equal(parse(&r, bytes, c.place.at), 0);
+        if (r.blocks != 3 || !strstr(r.damage, "malformed")) fail_msg("taken: type %u", bad[i].type);
+        kl_recording_free(&r);
+    }
+}
+
+static void what_is_new_is_passed_over_and_a_later_version_refused(void **state) {
+    (void)state;
+    static struct kl_recording r;
+    uint8_t bytes[256];
+    for (uint8_t version = 1; version < 3; version++) {
+        struct kl_klr_place p = kl_klr_begin();
+        uint8_t head[60] = {version, 1};
+        memcpy(bytes, kl_klr_magic, KL_KLR_MAGIC);
+        size_t at = KL_KLR_MAGIC;
+        for (unsigned i = 0; i < 2; i++) {
+            uint32_t len = i ? 5 : sizeof head;
+            struct kl_klr_around a = kl_klr_seal(&p, i ? 99 : KL_KLR_HEAD, head, len);
+            memcpy(bytes + at, a.before, sizeof a.before);
+            memcpy(bytes + at + sizeof a.before, head, len);
+            memcpy(bytes + at + sizeof a.before + len, a.check, sizeof a.check);
+            at += KL_KLR_AROUND + len;
+        }
+        int result = parse(&r, bytes, at);
+        if (version == 1) assert_true(result == 0 && !*r.damage && r.blocks == 2);
+        if (version == 2) assert_true(result == -1 && strstr(err, "version 1 or less, got version 2"));
         kl_recording_free(&r);
     }
 }
@@ -132,9 +302,12 @@ static void bad_lines_are_named(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_values_are_read_back),
-        cmocka_unit_test(one_that_broke_off_is_good_to_its_last_line),
-        cmocka_unit_test(files_that_are_no_recording_are_told_apart),
-        cmocka_unit_test(bad_lines_are_named),
+        cmocka_unit_test(its_bytes_are_the_golden_files),
+        cmocka_unit_test(frames_that_the_relay_lost_no_longer_count),
+        cmocka_unit_test(torn_at_any_byte_it_is_good_up_to_its_last_block),
+        cmocka_unit_test(any_changed_bit_is_found_and_named),
+        cmocka_unit_test(a_malformed_body_is_named),
+        cmocka_unit_test(what_is_new_is_passed_over_and_a_later_version_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

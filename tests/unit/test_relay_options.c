@@ -68,6 +68,8 @@ static void values(void **state) {
     assert_int_equal(PARSE("--journal", "/y", "--journal-mib=5"), KL_RELAY_RUN);
     assert_string_equal(options.server.journal, "/y");
     assert_int_equal(options.server.journal_mib, 5);
+    assert_int_equal(PARSE("--journal", "off"), KL_RELAY_RUN);
+    assert_string_equal(options.server.journal, "off");
     assert_int_equal(PARSE("--journal-mib=0"), KL_RELAY_BAD);
     assert_int_equal(PARSE("--state", "/x", "--insecure-lan", "--handshakes=7", "--half-open", "8",
                            "--datagrams", "900", "--kbytes=64", "--per-address", "9"),
@@ -102,6 +104,7 @@ static void limits_of_rooms(void **state) {
     assert_int_equal(options.server.lobby.password_tries, 20);
     assert_int_equal(options.server.lobby.malformed, 64);
     assert_int_equal(options.server.lobby.start_kib, 3072);
+    assert_int_equal(options.server.lobby.start_mib, 256);
     assert_int_equal(options.server.lobby.history_kib, 2560);
     assert_int_equal(options.server.lobby.snapshot_kib, 8192);
     assert_int_equal(options.server.lobby.watchers, 128);
@@ -124,7 +127,8 @@ static void limits_of_rooms(void **state) {
     assert_int_equal(options.server.lobby.snapshot_kib, 16);
     assert_int_equal(options.server.lobby.watchers, 0);
     assert_int_equal(options.server.lobby.catch_up_s, 5);
-    assert_int_equal(PARSE("--mib-per-address=10"), KL_RELAY_RUN);
+    assert_int_equal(PARSE("--mib-per-address=10", "--start-mib=11"), KL_RELAY_RUN);
+    assert_int_equal(options.server.lobby.start_mib, 11);
     assert_int_equal(options.server.lobby.mib_per_address, 10);
 }
 

@@ -1,14 +1,12 @@
-/* A shown core beside the true one: of its calls the frontend gets what the last frame run gave, not what
- * frames on the way gave. tests/cores/probe_core.c is both. runs: working, check, 1 s */
+/* A shown core beside the true one: its motors and lights are its own, and go back with its states.
+ * tests/cores/probe_core.c is both. runs: working, check, 1 s */
 #include "tests/unit/unit.h"
 #include "tests/lib/probe_core.h"
 
 #include "core_wrapper/ahead/shown.h"
+#include "core_wrapper/env/env.h"
 #include "core_wrapper/env/reload.h"
 #include "net/platform/environment.h"
-
-static int light = -1, strength = -1;
-static unsigned calls;
 
 static bool no_rumble(unsigned port, enum retro_rumble_effect effect, uint16_t s) {
     return (void)port, (void)effect, (void)s, false;
@@ -32,20 +30,6 @@ static void on_video(void *ctx, const void *data, unsigned width, unsigned heigh
 static void on_sound(void *ctx, const int16_t *stereo, size_t frames) {
     (void)ctx, (void)stereo, (void)frames;
 }
-static void on_rumble(void *ctx, unsigned port, enum retro_rumble_effect effect, uint16_t s) {
-    (void)ctx;
-    assert_int_equal(port, 0);
-    assert_int_equal(effect, RETRO_RUMBLE_STRONG);
-    strength = s;
-    calls++;
-}
-static void on_light(void *ctx, int led, int state) {
-    (void)ctx;
-    assert_int_equal(led, 0);
-    light = state;
-    calls++;
-}
-
 static struct kl_emulator true_core;
 static struct kl_shown shown;
 static uint32_t frame;
@@ -53,7 +37,7 @@ static uint32_t frame;
 static int open_both(void **state) {
     static const struct kl_start start;
     static const struct kl_emulator_hooks hooks = {.video = on_video, .sound = on_sound};
-    static const struct kl_shown_hooks ours = {NULL, on_video, on_sound, on_rumble, on_light};
+    static const struct kl_shown_hooks ours = {NULL, on_video, on_sound};
     char err[512];
     (void)state;
     kl_environment_set("PROBE_CORE", "feel");
@@ -74,8 +58,7 @@ static int open_both(void **state) {
     if (kl_shown_open(&shown, &true_core, &start, 1000000000, "/nonexistent", "/nonexistent", &ours, err,
                       sizeof err) != 0)
         fail_msg("%s", err);
-    light = strength = -1;
-    calls = frame = 0;
+    frame = 0;
     return 0;
 }
 
@@ -98,39 +81,94 @@ static void run(bool pressed) {
     kl_shown_run(&shown, &f, true);
 }
 
-static void frames_on_the_way_move_no_motor_and_no_light(void **state) {
-    (void)state;
-    run(true);
-    run(false);
-    run(true);
-    assert_int_equal(calls, 0);
-    kl_shown_feel(&shown);
-    assert_int_equal(light, 1);
-    assert_int_equal(strength, 1000);
-    assert_int_equal(calls, 2);
-    run(false);
-    run(true);
-    kl_shown_feel(&shown);
-    assert_int_equal(calls, 2); /* as before */
-    run(false);
-    kl_shown_feel(&shown);
-    assert_int_equal(light, 0);
-    assert_int_equal(strength, 0);
+static int strength(const struct kl_emulator *e) {
+    return e->lasting.motor[0][RETRO_RUMBLE_STRONG];
+}
+static int light(const struct kl_emulator *e) {
+    return e->lasting.light[0];
 }
 
-static void a_shown_core_that_stops_leaves_no_motor_on(void **state) {
+static void motors_and_lights_are_those_of_its_last_frame(void **state) {
     (void)state;
     run(true);
-    kl_shown_feel(&shown);
-    kl_shown_still(&shown);
-    assert_int_equal(strength, 0);
-    assert_int_equal(light, 1); /* the true core's to change */
+    assert_int_equal(strength(&shown.emu), 1000);
+    assert_int_equal(light(&shown.emu), 1);
+    assert_int_equal(strength(&true_core), 0);
+    assert_int_equal(light(&true_core), 0);
+    run(false);
+    assert_int_equal(strength(&shown.emu), 0);
+}
+
+static void going_back_goes_back_to_its_motors(void **state) {
+    (void)state;
+    shown.state_bytes = shown.emu.core.serialize_size();
+    run(true);
+    assert_true(kl_shown_keep(&shown, frame));
+    uint32_t kept = frame;
+    run(false);
+    assert_int_equal(strength(&shown.emu), 0);
+    assert_true(kl_shown_back(&shown, kept));
+    assert_int_equal(strength(&shown.emu), 1000);
+    assert_int_equal(light(&shown.emu), 1);
+    kl_shown_reset(&shown);
+    assert_int_equal(strength(&shown.emu), 0);
+}
+
+static void on_time(retro_usec_t us) {
+    (void)us;
+}
+
+static void declare_size(struct kl_emulator *e, unsigned width) {
+    struct retro_game_geometry g = {width, 240, 640, 480, 0};
+    kl_env_call(e, RETRO_ENVIRONMENT_SET_GEOMETRY, &g);
+}
+
+static bool set_speed(struct kl_emulator *e, const char *value) {
+    struct retro_variable v = {"probe_speed", value};
+    return kl_env_call(e, RETRO_ENVIRONMENT_SET_VARIABLE, &v);
+}
+
+/* It begins with the other core's size and options, and goes back to its own of that frame. */
+static void what_is_outside_of_the_state_goes_with_it(void **state) {
+    static uint8_t bytes[1 << 20];
+    size_t len = true_core.core.serialize_size();
+    (void)state;
+    declare_size(&true_core, 200);
+    assert_true(set_speed(&true_core, "slow"));
+    assert_true(len && len <= sizeof bytes && true_core.core.serialize(bytes, len));
+    assert_string_equal(kl_shown_begin(&shown, &true_core, bytes, len, NULL), "");
+    assert_int_equal(shown.emu.av.geometry.base_width, 200);
+    assert_string_equal(kl_options_get(&shown.emu.options, "probe_speed"), "slow");
+    assert_true(kl_shown_keep(&shown, 7));
+    declare_size(&shown.emu, 300);
+    assert_true(set_speed(&shown.emu, "fast"));
+    assert_true(kl_shown_keep(&shown, 8));
+    assert_true(kl_shown_back(&shown, 7));
+    assert_int_equal(shown.emu.av.geometry.base_width, 200);
+    assert_string_equal(kl_options_get(&shown.emu.options, "probe_speed"), "slow");
+    assert_true(kl_shown_back(&shown, 8));
+    assert_int_equal(shown.emu.av.geometry.base_width, 300);
+    assert_string_equal(kl_options_get(&shown.emu.options, "probe_speed"), "fast");
+    assert_int_equal(true_core.av.geometry.base_width, 200);
+}
+
+/* Only the core itself can declare a callback, and the copy has not played. */
+static void a_core_that_declares_in_play_is_not_shown(void **state) {
+    static uint8_t bytes[1 << 20];
+    size_t len = true_core.core.serialize_size();
+    struct retro_frame_time_callback t = {on_time, 16667};
+    (void)state;
+    assert_true(true_core.core.serialize(bytes, len));
+    kl_env_call(&true_core, RETRO_ENVIRONMENT_SET_FRAME_TIME_CALLBACK, &t);
+    assert_non_null(strstr(kl_shown_begin(&shown, &true_core, bytes, len, NULL), "SET_FRAME_TIME_CALLBACK"));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(frames_on_the_way_move_no_motor_and_no_light, open_both, close_both),
-        cmocka_unit_test_setup_teardown(a_shown_core_that_stops_leaves_no_motor_on, open_both, close_both),
+        cmocka_unit_test_setup_teardown(motors_and_lights_are_those_of_its_last_frame, open_both, close_both),
+        cmocka_unit_test_setup_teardown(going_back_goes_back_to_its_motors, open_both, close_both),
+        cmocka_unit_test_setup_teardown(what_is_outside_of_the_state_goes_with_it, open_both, close_both),
+        cmocka_unit_test_setup_teardown(a_core_that_declares_in_play_is_not_shown, open_both, close_both),
     };
     return cmocka_run_group_tests_name("shown", tests, NULL, NULL);
 }

@@ -272,12 +272,65 @@ static void commands_before_it_are_obeyed_once(void **unused) {
     assert_int_equal(l->stay.shot.healed.next, 6);
 }
 
+static void on_time(retro_usec_t us) {
+    (void)us;
+}
+
+/* A newcomer, to begin with the state of frame 5. */
+static void state_to_begin_with_comes(void) {
+    snapshot_comes();
+    l->stay.shot.offer.begin = true;
+    load_what_has_come();
+    assert_true(l->stay.shot.healed_wanted);
+    assert_int_equal(l->stay.shot.healed.keyframe, 5);
+}
+
+/* The callback points into the other machine's core: the relay hears that, and sends the history. */
+static void what_only_the_core_can_declare_is_not_loaded(void **unused) {
+    (void)unused;
+    struct retro_frame_time_callback t = {on_time, 16667};
+    kl_core_only_note(&match.emu.only, RETRO_ENVIRONMENT_SET_FRAME_TIME_CALLBACK, "SET_FRAME_TIME_CALLBACK",
+                      &t, (struct retro_memory_map){0});
+    snapshot_comes();
+    l->stay.shot.offer.begin = true;
+    memset(&match.emu.only, 0, sizeof match.emu.only); /* this machine's core has not come so far */
+    load_what_has_come();
+    assert_int_equal(loads, 0);
+    assert_int_equal(machine[0], 1);
+    assert_int_equal(l->stay.shot.healed.how, KL_HEALED_NOT);
+    assert_non_null(strstr(match.snapshots.lacked, "SET_FRAME_TIME_CALLBACK"));
+    l->stay.shot.healed_wanted = false;
+    state_to_begin_with_comes();
+    assert_int_equal(l->stay.shot.healed.how, KL_HEALED_SAME);
+    assert_int_equal(machine[0], 55);
+}
+
+/* Its states hold addresses: none is given, and none of another run is loaded. Its own serve. */
+static void states_for_one_run_stay_with_it(void **unused) {
+    (void)unused;
+    snapshot_comes();
+    l->stay.shot.offer.begin = true;
+    match.emu.quirks = RETRO_SERIALIZATION_QUIRK_SINGLE_SESSION;
+    load_what_has_come();
+    assert_int_equal(loads, 0);
+    assert_int_equal(l->stay.shot.healed.how, KL_HEALED_NOT);
+    kl_snapshot_take(&match, 10);
+    assert_null(match.snapshots.own.bytes);
+    match.play.buffer.data = machine;
+    match.play.buffer.size = sizeof machine;
+    kl_snapshot_keep(&match, 10);
+    assert_int_equal(match.snapshots.mine.count, 1);
+    match.play.buffer.data = NULL;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_game_waits_for_no_thread, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_difference_is_given, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_base_stays_while_it_is_used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(commands_before_it_are_obeyed_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_only_the_core_can_declare_is_not_loaded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(states_for_one_run_stay_with_it, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,10 @@ static void *memory_data(unsigned id) {
 static size_t memory_size(unsigned id) {
     return id == RETRO_MEMORY_SYSTEM_RAM && has_system_ram ? 32 : 0;
 }
+static void *no_memory(unsigned id) {
+    (void)id;
+    return NULL;
+}
 static size_t size_now(void) {
     return state_size;
 }
@@ -120,6 +124,55 @@ static void a_map_without_system_ram_is_none(void **state) {
     assert_true(h.has_state);
 }
 
+static uint32_t layout_of(struct retro_memory_descriptor *d, unsigned count) {
+    struct kl_ram ram;
+    struct retro_memory_map map = {d, count};
+    kl_ram_find(&ram, &core, &map);
+    return ram.layout;
+}
+
+/* Address 0 of the host is nowhere: what a core maps there is not read, and the layout says that it is
+ * missing. */
+static void ram_at_null_is_not_read_and_changes_the_layout(void **state) {
+    (void)state;
+    struct kl_ram ram;
+    struct retro_memory_descriptor d[] = {piece(0, 0, 32), piece(0x1000, 32, 16)};
+    struct retro_memory_map map = {d, 2};
+    uint64_t hash;
+    uint32_t whole = layout_of(d, 2);
+    d[0].ptr = NULL;
+    d[0].offset = 8;
+    kl_ram_find(&ram, &core, &map);
+    assert_int_equal(ram.count, 1);
+    assert_true(kl_ram_hash(&ram, &hash) && hash == XXH3_64bits(memory + 32, 16));
+    assert_int_not_equal(ram.layout, whole);
+    map.num_descriptors = 1; /* nothing is left; nor is it searched elsewhere */
+    kl_ram_find(&ram, &core, &map);
+    assert_false(kl_ram_hash(&ram, &hash));
+    assert_int_not_equal(ram.layout, 0);
+    struct kl_core no_data = core;
+    no_data.get_memory_data = no_memory;
+    kl_ram_find(&ram, &no_data, NULL);
+    assert_false(kl_ram_hash(&ram, &hash));
+    assert_int_not_equal(ram.layout, 0);
+    has_system_ram = false;
+    kl_ram_find(&ram, &core, NULL);
+    assert_int_equal(ram.layout, 0);
+}
+
+static void a_layout_is_of_the_guest(void **state) {
+    (void)state;
+    static uint8_t elsewhere[64];
+    struct retro_memory_descriptor d[] = {piece(0, 0, 32), piece(0x1000, 32, 16)};
+    uint32_t is = layout_of(d, 2);
+    d[0].ptr = d[1].ptr = elsewhere;
+    assert_int_equal(layout_of(d, 2), is);
+    d[1].start++;
+    assert_int_not_equal(layout_of(d, 2), is);
+    d[1].start--, d[1].len++;
+    assert_int_not_equal(layout_of(d, 2), is);
+}
+
 static void more_pieces_than_kept_are_no_crash(void **state) {
     (void)state;
     struct kl_ram ram;
@@ -179,6 +232,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_map_is_read_in_order_of_guest_addresses, set_up, clear),
         cmocka_unit_test_setup_teardown(a_mirror_counts_once, set_up, clear),
         cmocka_unit_test_setup_teardown(a_map_without_system_ram_is_none, set_up, clear),
+        cmocka_unit_test_setup_teardown(ram_at_null_is_not_read_and_changes_the_layout, set_up, clear),
+        cmocka_unit_test_setup_teardown(a_layout_is_of_the_guest, set_up, clear),
         cmocka_unit_test_setup_teardown(more_pieces_than_kept_are_no_crash, set_up, clear),
         cmocka_unit_test_setup_teardown(bytes_a_core_never_writes_are_zero, set_up, clear),
         cmocka_unit_test_setup_teardown(sizes_may_change, set_up, clear),

@@ -2,6 +2,7 @@
 #include "tests/lib/stay_bare.h"
 
 #include "net/engine/command.h"
+#include "net/engine/lock_return.h"
 
 #define SECOND UINT64_C(1000000)
 #define HEARD  (100 * SECOND) /* the relay, for the last time */
@@ -96,6 +97,80 @@ static void a_probe_finds_a_new_life(void **state) {
     assert_int_equal(s->status.phase, KL_STAY_RETURNING);
     connect(&m);
     assert_int_equal(m.kind, KL_MSG_RETURN);
+}
+
+/* Frames [from, to), four in an interval, one in eight marked, come and are run. */
+static void run(uint32_t from, uint32_t to) {
+    for (uint32_t n = from; n < to; n++) {
+        struct kl_frame f = {.number = n, .keyframe = n & ~3u, .spacing = 4, .active = 1};
+        f.flags = (uint8_t)((n % 4 ? 0 : KL_FRAME_KEY) | (n % 8 ? 0 : KL_FRAME_HASH));
+        kl_stay_past_keep(s, &f);
+    }
+    static struct kl_held held[64];
+    s->lock.held = held;
+    s->lock.held_frames = 64;
+    s->lock.stats.next_run = s->lock.stats.next_closed = to;
+}
+
+static struct kl_msg said_return(uint64_t now_us) {
+    uint8_t init[KL_INIT_BYTES];
+    struct kl_msg m;
+    kl_stay_hung_up(s, false, now_us);
+    assert_int_equal(inits_at(now_us, init), 1);
+    answer(init, now_us);
+    connect(&m);
+    assert_int_equal(m.kind, KL_MSG_RETURN);
+    return m;
+}
+
+static void take_back(uint32_t lost_from, uint64_t now_us) {
+    struct kl_msg m = {.kind = KL_MSG_WELCOME, .welcome = s->status.welcome};
+    kl_stay_take_message(s, &m, now_us);
+    m = (struct kl_msg){.kind = KL_MSG_REWIND, .rewind = {.keyframe = lost_from, .lost = true}};
+    kl_stay_take_message(s, &m, now_us);
+}
+
+/* The frames from there on are void; a session that ends before the wrapper is back has nothing to go on
+ * from. */
+static void lost_frames_are_forgotten(void **state) {
+    static const uint32_t own[] = {8, 16, 32};
+    struct kl_rewind to;
+    struct kl_msg m;
+    (void)state;
+    run(0, 37);
+    kl_stay_own_states(s, own, 3);
+    m = said_return(HEARD);
+    assert_true(m.back.have == 37 && m.back.intervals == 9 && m.back.states == 3);
+    assert_true(m.back.state[0].intervals == 2 && m.back.state[2].intervals == 8);
+    const struct kl_record_mark covered = m.back.state[1];
+    kl_stay_hash(s, &(struct kl_hash){.frame = 31});
+    take_back(16, HEARD + SECOND);
+    assert_true(kl_stay_rewind(s, &to) && to.keyframe == 16 && to.lost);
+    assert_int_equal(s->past.next, 16);
+    assert_int_equal(kl_client_have(&s->lock), 16);
+    assert_int_equal(s->hash_put, s->hash_got);
+    kl_stay_begun(s, 16, 0);
+    run(16, 20);
+    m = said_return(HEARD + 2 * SECOND);
+    assert_true(!m.back.fresh && m.back.have == 20 && m.back.states == 2);
+    assert_memory_equal(&m.back.state[1], &covered, sizeof covered);
+    take_back(8, HEARD + 3 * SECOND);
+    m = said_return(HEARD + 4 * SECOND);
+    assert_true(m.back.fresh && m.back.states == 0);
+}
+
+/* A relay that names another frame than RETURN did is told that there is no such state. */
+static void another_frame_is_no_place_to_go_back_to(void **state) {
+    struct kl_rewind to;
+    struct kl_msg m;
+    (void)state;
+    run(0, 37);
+    (void)said_return(HEARD);
+    take_back(12, HEARD + SECOND); /* no marked keyframe */
+    assert_false(kl_stay_rewind(s, &to));
+    assert_int_equal(s->past.next, 37);
+    assert_true(kl_stay_say(s, &room, HEARD + SECOND, &m));
+    assert_true(m.kind == KL_MSG_HEALED && m.healed.keyframe == 12 && m.healed.how == KL_HEALED_NOT);
 }
 
 /* The relay loses the handshake before the first datagram of its session comes: another one, later each time,
@@ -210,6 +285,8 @@ static void a_command_waits_while_the_relay_is_silent(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {TEST(a_new_session_after_four_seconds),
                                               TEST(a_probe_finds_a_new_life),
+                                              TEST(lost_frames_are_forgotten),
+                                              TEST(another_frame_is_no_place_to_go_back_to),
                                               TEST(a_lost_handshake_is_made_again),
                                               TEST(a_connection_is_not_made_again),
                                               TEST(a_word_of_the_relay_ends_the_probe),

@@ -3,7 +3,7 @@
 #include "tests/lib/stay_bare.h"
 
 static void hash(uint32_t frame) {
-    s->hash[s->hash_put++ % KL_STAY_HASHES] = (struct kl_hash){.frame = frame, .has_ram = true};
+    s->hash[s->hash_put++ % KL_STAY_HASHES] = (struct kl_hash){.frame = frame, .has = KL_HASH_RAM};
 }
 static void expect(uint8_t kind) {
     struct kl_msg m = {0};
@@ -33,7 +33,7 @@ static void healed_before_hashes(void **state) {
 
 static void each_hash_once(void **state) {
     (void)state;
-    struct kl_hash h = {.frame = 59, .has_ram = true};
+    struct kl_hash h = {.frame = 59, .has = KL_HASH_RAM};
     kl_stay_hash(s, &h);
     kl_stay_hash(s, &h);
     expect(KL_MSG_HASH);

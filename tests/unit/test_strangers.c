@@ -57,10 +57,13 @@ static int read_rooms(const uint8_t *b, size_t len) {
 static void questions(void **state) {
     (void)state;
     struct kl_question q = {.kind = KL_STRANGER_LIST, .version = 2, .echo = "12345678", .from = 300}, got;
+    const struct kl_question none = {.kind = KL_STRANGER_PONG};
+    assert_int_equal(kl_question_write(&none, bytes), 0);
     size_t len = kl_question_write(&q, bytes);
     assert_int_equal(len, 1200);
     assert_int_equal(kl_question_read(&got, bytes, len), KL_OK);
-    assert_memory_equal(&got, &q, sizeof q);
+    assert_true(got.kind == q.kind && got.version == q.version && got.from == q.from);
+    assert_memory_equal(got.echo, q.echo, sizeof q.echo);
     every_cut_is_malformed(read_question, len);
     q = (struct kl_question){.kind = KL_STRANGER_PING, .version = 9};
     len = kl_question_write(&q, bytes);

@@ -158,9 +158,9 @@ static void a_room_in_another_form_is_refused(void **state) {
         {"keylock://h/%c3", "in UTF-8"},
         {"keylock://h/%ff", "in UTF-8"},
         {"keylock://h/%c0%af", "in UTF-8"},
-        {"keylock://h/123456789012345678901234", "1 to 23 bytes"},
+        {"keylock://h/123456789012345678901234", "1 to 23 characters"},
         {"keylock://h/%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41%41",
-         "1 to 23 bytes"},
+         "1 to 23 characters"},
     };
     expect_refused(table, COUNT(table));
 }
@@ -223,16 +223,17 @@ static void links_of_any_size(void **state) {
 static void names_too_long(void **state) {
     (void)state;
     char text[2000], host[300], core[KL_URL_CORE_MAX + 1] = "", game[3 * KL_URL_GAME_MAX + 1], err[256];
+    char room[3 * KL_URL_ROOM_MAX + 1] = "";
     struct kl_url u;
     memset(core, 'c', sizeof core - 1);
     for (size_t i = 0; i < KL_URL_GAME_MAX; i++)
         strcpy(game + 3 * i, "%41");
+    for (size_t i = 0; i < KL_NAME_CHARS; i++)
+        strcat(room, "%F0%9F%8E%AE");
     memset(host, 'h', sizeof host);
     host[253] = 0;
-    snprintf(text, sizeof text,
-             "keylock://%s:65535/%%41%%41%%41%%41%%41%%41%%41%%41%%41%%41%%41%%41%%41%%41%%41%%41"
-             "%%41%%41%%41%%41%%41%%41%%41?core=%s&game=%s&crc=12345678&size=1234567890#" FP,
-             host, core, game);
+    snprintf(text, sizeof text, "keylock://%s:65535/%s?core=%s&game=%s&crc=12345678&size=1234567890#" FP,
+             host, room, core, game);
     assert_int_equal(strlen(text), KL_URL_MAX);
     assert_int_equal(kl_url_parse(text, &u, err, sizeof err), 0);
     host[253] = 'h', host[254] = 0;

@@ -77,6 +77,13 @@ static void a_home_counts_once_unless_all_voters_share_it(void **state) {
     assert_int_equal(kl_verdict_votes(home, 0x17, 0x07), 2); /* 3 is no voter */
     assert_int_equal(kl_verdict_votes(home, 0x0e, 0x06), 2); /* all are of one home */
     assert_int_equal(kl_verdict_votes(home, 0, 0), 0);
+    assert_true(kl_verdict_carries(home, 0, 0x1f, 0x0f));
+    assert_false(kl_verdict_carries(home, 0, 0x0f, 0x0e)); /* one of two votes, for three players */
+    assert_true(kl_verdict_carries(home, 0x02, 0x0f, 0x0e));
+    assert_false(kl_verdict_carries(home, 0x01, 0x0f, 0x0e)); /* the host is the other */
+    assert_false(kl_verdict_carries(home, 0x01, 0x0f, 0x01)); /* and one against three */
+    assert_false(kl_verdict_carries(home, 0x01, 0x03, 0x01)); /* one against one */
+    assert_false(kl_verdict_carries(home, 0x01, 0, 0));
 }
 
 static void missing_or_equal_reports_make_no_camps(void **state) {
@@ -91,20 +98,25 @@ static void missing_or_equal_reports_make_no_camps(void **state) {
     assert_false(kl_verdict_camps(&table, 60, &court, &c));
 }
 
-static void states_decide_if_no_ram_differs(void **state) {
+static void states_decide_if_they_count_in_full(void **state) {
     (void)state;
     struct kl_verdict_court court = court_of(7);
-    kl_verdict_expect(&table, 59);
-    report(0, ram_state(59, 1, 5));
-    report(1, ram_state(59, 1, 0));
-    report(2, ram_state(59, 1, 0));
-    struct kl_verdict_camps c = verdict_camps(59, court);
-    assert_true(c.right && !c.ram);
-    assert_int_equal(c.right, 6);
-    kl_verdict_expect(&table, 119);
-    report(0, state_only(119, 5));
-    report(1, state_only(119, 0));
-    c = verdict_camps(119, court);
+    for (unsigned full = 0; full < 2; full++) {
+        kl_verdict_expect(&table, 59 + 60 * full);
+        for (unsigned c = 0; c < 3; c++) {
+            struct kl_hash h = ram_state(59 + 60 * full, 1, c ? 0 : 5);
+            h.has |= full ? KL_HASH_FULL : 0;
+            report(c, h);
+        }
+        struct kl_verdict_camps camps;
+        assert_true(kl_verdict_camps(&table, 59 + 60 * full, &court, &camps) == (full == 1));
+        if (full) assert_int_equal(camps.right, 6);
+    }
+    table.states_agreed = true; /* two without RAM and picture */
+    kl_verdict_expect(&table, 179);
+    report(0, state_only(179, 5));
+    report(1, state_only(179, 0));
+    struct kl_verdict_camps c = verdict_camps(179, court);
     assert_true(!c.right && c.tied && !c.ram);
 }
 
@@ -228,7 +240,7 @@ int main(void) {
         T(on_a_tie_nobody_is_right),
         T(one_home_has_one_vote),
         T(missing_or_equal_reports_make_no_camps),
-        T(states_decide_if_no_ram_differs),
+        T(states_decide_if_they_count_in_full),
         T(forgotten_reports_do_not_count),
         cmocka_unit_test(a_home_counts_once_unless_all_voters_share_it),
         T(nothing_is_said_before_all_have_reported),

@@ -31,8 +31,9 @@ static struct kl_world *world;
 static struct kl_gifts gifts;
 
 static void *hook(const char *name) {
-    static const struct kl_hook *const tables[] = {kl_world_file_hooks, kl_world_stream_hooks};
-    for (unsigned i = 0; i < 2; i++)
+    static const struct kl_hook *const tables[] = {kl_world_file_hooks, kl_world_name_hooks,
+                                                   kl_world_stream_hooks};
+    for (unsigned i = 0; i < 3; i++)
         for (const struct kl_hook *h = tables[i]; h->name; h++)
             if (!strcmp(h->name, name)) return h->fn[world - kl_world_at];
     fail_msg("no %s", name);
@@ -83,23 +84,6 @@ static void make_dir(const char *at) {
     assert_int_equal(kl_dir_make(at, true, err, sizeof err), 0);
 }
 
-#ifdef _WIN32 /* the originals are those of a core's C runtime, which is this program's, too */
-static struct kl_core core;
-static int turn(void) {
-    char err[512];
-    return kl_core_open(&core, probe_core_path(), err, sizeof err) ||
-           kl_world_turn(world, core.handle, NULL, err, sizeof err);
-}
-static void unload(void) {
-    kl_core_close(&core);
-}
-#else
-static int turn(void) {
-    return 0;
-}
-static void unload(void) {}
-#endif
-
 static int begin(void **state) {
     char made[KL_FILE_PATH], err[512];
     (void)state;
@@ -117,11 +101,11 @@ static int begin(void **state) {
     put(end + 16, DIRECTORY, 4);
     write_file(path, zip, sizeof zip);
     world = kl_world_take();
-    return world ? turn() : -1;
+    return world ? probe_runtime_turn(world) : -1;
 }
 static int finish(void **state) {
     (void)state;
-    unload();
+    probe_runtime_close();
     kl_world_release(world);
     kl_dir_remove_tree(dir);
     return 0;
@@ -325,7 +309,7 @@ static void a_room_has_the_hosts_files(void **state) {
     make_dir(given);
     write_file(own, "mine", 4);
     says(own, "mine");
-    kl_gifts_redirect(&gifts, world, system_dir, save_dir, "duel");
+    kl_gifts_view(&gifts, world, system_dir, save_dir, "duel", NULL, true);
     says(own, "");
     int (*may)(const char *, int) = (int (*)(const char *, int))hook("access");
     assert_int_equal(may(own, R_OK), -1);
@@ -334,7 +318,7 @@ static void a_room_has_the_hosts_files(void **state) {
     says(cheats, "theirs");
     assert_int_equal(may(cheats, R_OK), 0);
     says(other, "");
-    kl_gifts_redirect(&gifts, world, "", NULL, "");
+    kl_world_view(world, NULL);
     says(own, "mine");
     says(cheats, "");
 }

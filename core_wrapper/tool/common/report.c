@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "net/engine/plain.h"
 #include "net/platform/file.h"
 
 #define SHOWN_BYTES 8 /* of each side of a range, in text */
@@ -213,26 +214,39 @@ json_object *kl_report_content(const char *fact) {
     return j;
 }
 
-int kl_report_put(FILE *f, json_object *j) {
-    const char *text =
+#define ESCAPE 6 /* bytes of a character as \uXXXX */
+
+/* The document as a line of text. Characters that no terminal should get (plain.h) are escaped: json-c leaves
+ * those from U+007F on as they are. NULL: out of memory. The caller frees it. */
+static char *text_of(json_object *j) {
+    const char *from =
         json_object_to_json_string_ext(j, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-    bool bad = fprintf(f, "%s\n", text) < 0 || fflush(f) != 0;
+    char *text = malloc(ESCAPE * strlen(from) + 2), *to = text;
+    while (text && *from) {
+        if (kl_plain_unfit(from))
+            to += sprintf(to, "\\u%04x", kl_plain_code(&from));
+        else
+            *to++ = *from++;
+    }
+    if (text) memcpy(to, "\n", 2);
+    return text;
+}
+
+int kl_report_put(FILE *f, json_object *j) {
+    char *text = text_of(j);
+    bool bad = !text || fputs(text, f) < 0 || fflush(f) != 0;
+    free(text);
     json_object_put(j);
     return bad ? -1 : 0;
 }
 
 int kl_report_write(const char *path, json_object *j, char *err, size_t err_len) {
-    const char *json =
-        json_object_to_json_string_ext(j, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-    size_t len = strlen(json);
-    char *text = malloc(len + 2);
+    char *text = text_of(j);
     int result = -1;
-    if (text) {
-        snprintf(text, len + 2, "%s\n", json);
-        result = kl_file_write_whole(path, text, len + 1, 0, err, err_len);
-    } else {
+    if (text)
+        result = kl_file_write_whole(path, text, strlen(text), 0, err, err_len);
+    else
         snprintf(err, err_len, "cannot write %s: out of memory", path);
-    }
     free(text);
     json_object_put(j);
     return result;

@@ -26,7 +26,7 @@ const char cmd_bisect_help[] =
     "  --a, --b \"…\"     the options of that side alone, in one word, e. g. --b \"--option speed=fast\"\n"
     "  --core NAME_OR_PATH, --content FILE, --input SOURCE, --seats K, --system DIR, --save DIR, --option "
     "KEY=VALUE,\n"
-    "  --device PORT:ID, --clock virtual|host, --epoch SECONDS, --corrupt FRAME[:OFFSET]\n"
+    "  --device PORT:ID, --clock virtual|host, --epoch SECONDS, --corrupt FRAME[:[state:]OFFSET]\n"
     "                   as for keylock run\n"
     "  --recording FILE takes inputs, options, epoch and devices from FILE; the run must repeat its hashes\n"
     "  --hashes FILE    the hashes of another machine, which does not run here\n"
@@ -136,11 +136,14 @@ static void note_recordings(struct bisect *b) {
     if (b->side[0].setup.recording && b->side[1].setup.recording) {
         note_text(b, "core", x->core, y->core);
         note_text(b, "content", x->content, y->content);
-        if (x->epoch_s != y->epoch_s)
-            note(b, "epoch differs: A %" PRIu64 ", B %" PRIu64, x->epoch_s, y->epoch_s);
+        if (x->head.epoch_s != y->head.epoch_s)
+            note(b, "epoch differs: A %" PRIu64 ", B %" PRIu64, x->head.epoch_s, y->head.epoch_s);
         note_options(b, x, y);
         note_inputs(b);
     }
+    for (unsigned i = 0; i < 2; i++)
+        if (*b->side[i].rec.damage)
+            note(b, "%c's recording is used up to its %.200s", b->side[i].letter, b->side[i].rec.damage);
     note_deeds(b, &b->side[0]);
     note_deeds(b, &b->side[1]);
 }

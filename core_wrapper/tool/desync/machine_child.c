@@ -89,9 +89,25 @@ static void do_deed(struct child *c, const struct kl_recorded_deed *d) {
         snapshot(c, d->text);
     }
     if (d->kind == KL_DEED_FLIP) {
-        struct kl_corrupt what = {true, true, d->frame, strtoull(d->text, NULL, 10)};
+        struct kl_corrupt what = {.set = true,
+                                  .has_offset = true,
+                                  .in_state = strstr(d->text, " state"),
+                                  .frame = d->frame,
+                                  .offset = strtoull(d->text, NULL, 10)};
         flip(c, &what);
     }
+}
+
+static void give_key(void *ctx, const struct kl_key *k) {
+    const struct child *c = ctx;
+    if (c->h.key_event) c->h.key_event(k->down, k->code, k->character, k->modifiers);
+}
+
+/* The keys that are down before this frame. */
+static void rewind_keys(struct child *c, uint32_t frame) {
+    memset(&c->latch.keyboard, 0, sizeof(c->latch.keyboard));
+    for (uint32_t f = 0; c->setup.recording && f < frame; f++)
+        kl_keyboard_play(&c->latch.keyboard, kl_recording_at(&c->rec, f), NULL, NULL);
 }
 
 static void run_frame(struct child *c) {
@@ -101,7 +117,8 @@ static void run_frame(struct child *c) {
         for (; c->deeds < c->rec.deeds && c->rec.deed[c->deeds].frame <= f; c->deeds++)
             do_deed(c, &c->rec.deed[c->deeds]);
         memcpy(frame.in, kl_recording_at(&c->rec, f), sizeof(frame.in));
-        kl_latch_frame(&c->latch, &frame);
+        kl_headless_turn(&c->h);
+        kl_latch_frame(&c->latch, &frame, give_key, c);
     }
     if (c->corrupt.set && f == c->corrupt.frame) flip(c, &c->corrupt);
     kl_headless_run(&c->h);
@@ -149,6 +166,7 @@ static bool do_load(struct child *c, const struct kl_machine_request *q, const u
     if (q->has_world) kl_world_start(c->h.world, q->epoch_s, 0);
     if (q->has_world) kl_world_rate(c->h.world, (uint32_t)(c->h.av.timing.fps * 1e6 + 0.5));
     kl_headless_rewind(&c->h, q->frame, q->has_world ? q->chance : kl_world_chance(c->h.world));
+    rewind_keys(c, q->frame);
     kl_headless_hash(&c->h, &after);
     if (c->h.buffer.size == len) return answer(c, 0, NULL, 0);
     snprintf(text, sizeof(text),
@@ -222,7 +240,10 @@ static int take_recording(struct child *c, char *err, size_t err_len) {
     int result = kl_recording_read(&c->rec, s->recording, err, err_len);
     if (result > 0) snprintf(err, err_len, "%s: expected a recording (keylock run --record)", s->recording);
     if (result != 0) return -1;
-    if (c->rec.has_epoch && !s->has_epoch) s->epoch_s = c->rec.epoch_s, s->has_epoch = true;
+    if (c->rec.head.flags & KL_KLR_HAS_EPOCH && !s->has_epoch) {
+        s->epoch_s = c->rec.head.epoch_s;
+        s->has_epoch = true;
+    }
     for (unsigned p = 0; p < KL_MAX_SEATS; p++) {
         if (!(c->rec.device_set >> p & 1) || s->devices.set >> p & 1) continue;
         s->devices.set |= (uint8_t)(1u << p);
@@ -241,11 +262,10 @@ static void list_options(struct child *c) {
 
 static void fill_memory(struct child *c) {
     for (unsigned i = 0; i < c->rec.memories; i++) {
-        const struct kl_recorded_memory *m = &c->rec.memory[i];
+        const struct kl_start_memory *m = &c->rec.memory[i];
         uint8_t *data = c->h.core.get_memory_data(m->id);
         size_t size = c->h.core.get_memory_size(m->id);
-        if (data && m->offset < size && m->len <= size - m->offset)
-            memcpy(data + m->offset, m->bytes, m->len);
+        if (data) memcpy(data, m->bytes, m->len < size ? m->len : size);
     }
 }
 

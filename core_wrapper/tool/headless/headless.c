@@ -1,4 +1,6 @@
 #include "core_wrapper/tool/headless/headless.h"
+#include "core_wrapper/start/rand_use.h"
+#include "core_wrapper/world/view.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -54,17 +56,35 @@ static void on_audio(int16_t left, int16_t right) {
     on_audio_batch(frame, 1);
 }
 
-static void on_input_poll(void) {}
-
 /* In a room the pads answer for the sample that the wrapper takes, alone for the frame that runs. */
 static uint32_t input_frame(const struct kl_headless *h) {
     return h->wrapper && h->setup.in_room ? h->wrapper->next_sample() : h->frame;
 }
 
+/* The keys that changed since the last poll, as events. */
+static void on_input_poll(void) {
+    if (!current || current->latch || !current->key_event || !current->input_ports) return;
+    uint16_t down = kl_input_source_keys(current->input, input_frame(current));
+    unsigned changed = down ^ current->keys_down;
+    current->keys_down = down;
+    for (unsigned i = 0; i < KLT_INPUT_KEYS; i++)
+        if (changed >> i & 1) current->key_event(down >> i & 1, kl_input_source_code(i), 0, 0);
+}
+
+static int16_t key_state(const struct kl_headless *h, unsigned code) {
+    uint16_t down = kl_input_source_keys(h->input, input_frame(h));
+    for (unsigned i = 0; i < KLT_INPUT_KEYS; i++)
+        if (kl_input_source_code(i) == code) return down >> i & 1;
+    return 0;
+}
+
 static int16_t on_input_state(unsigned port, unsigned device, unsigned index, unsigned id) {
     if (current && current->latch) return kl_latch_state(current->latch, port, device, index, id);
-    if (!current || port >= current->input_ports || (device & RETRO_DEVICE_MASK) != RETRO_DEVICE_JOYPAD)
-        return 0;
+    if (!current || port >= current->input_ports) return 0;
+    device &= RETRO_DEVICE_MASK;
+    if (device == RETRO_DEVICE_KEYBOARD) return key_state(current, id);
+    if (device != RETRO_DEVICE_JOYPAD)
+        return kl_input_source_other(current->input, input_frame(current), port, device, index, id);
     uint16_t mask = kl_input_source_joypad(current->input, input_frame(current), port);
     if (id == RETRO_DEVICE_ID_JOYPAD_MASK) return (int16_t)mask;
     return id < 16 && (mask >> id & 1);
@@ -109,6 +129,7 @@ static int open_core(struct kl_headless *h, char *err, size_t err_len) {
 /* The wrapper turns the world of the core inside it, and is told so by the environment: its own imports keep
  * the host's clock. */
 static int settle_world(struct kl_headless *h, char *err, size_t err_len) {
+    struct retro_system_info info = {0};
     char epoch[32];
     if (!h->setup.virtual_clock) {
         kl_environment_set("KEYLOCK_EPOCH", NULL);
@@ -121,7 +142,10 @@ static int settle_world(struct kl_headless *h, char *err, size_t err_len) {
     }
     kl_world_start(h->world, h->setup.epoch_s, 0);
     int result = kl_world_turn(h->world, h->core.handle, &h->turned, err, err_len);
+    if (result == 0 && h->setup.session_files) result = kl_headless_view_files(h, err, err_len);
     kl_core_construct(&h->core);
+    h->core.get_system_info(&info);
+    kl_world_rand_use(h->world, kl_rand_use(info.library_name, h->setup.content_path));
     return result;
 }
 
@@ -264,6 +288,10 @@ void kl_headless_run(struct kl_headless *h) {
     if (!h->wrapper) kl_world_frame(h->world, h->frame);
     if (h->frame_time.callback) h->frame_time.callback(h->frame_time.reference);
     h->core.run();
+    if (!h->wrapper) {
+        kl_world_rest(h->world);
+        kl_world_files_settle(h->world);
+    }
     h->frame++;
 }
 

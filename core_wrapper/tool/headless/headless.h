@@ -38,12 +38,22 @@ struct kl_headless_setup {
     struct kl_headless_devices devices;
     bool keep_saves;    /* save RAM is loaded, not stored */
     bool virtual_clock; /* turn the core's world (through the wrapper, if it is one) */
+    bool session_files; /* a bare core in a turned world has a session's view of its files */
     uint64_t epoch_s;
     bool in_room;         /* the wrapper says which sample the pads answer for */
     uint32_t frame_limit; /* the wrapper's; 0: none */
     klw_hash_fn on_hash;  /* the wrapper's hashes; NULL: none */
     void *on_hash_user;
     bool quiet; /* drop the core's log and messages below warnings */
+};
+
+#define KLT_LEDS 32 /* that are kept; others are dropped */
+
+/* Lasting words of the core to the frontend for which struct kl_headless has no other place. */
+struct kl_headless_told {
+    unsigned rotation, pixel_format;
+    uint16_t rumble[KLT_INPUT_PORTS][2]; /* by port: strong, weak */
+    int led[KLT_LEDS];
 };
 
 /* A core's word that content of these endings ("a|b") comes by path alone, or in memory. */
@@ -64,6 +74,9 @@ struct kl_headless {
     struct retro_system_av_info av;
     struct retro_memory_map map;
     struct retro_frame_time_callback frame_time;
+    retro_keyboard_event_t key_event; /* the core's; NULL: none */
+    uint16_t keys_down;               /* of the source's keyboard, as the core has heard */
+    struct kl_headless_told told;
     struct retro_game_info game;
     struct retro_game_info_ext game_ext;
     char *content_dir, *content_name, *content_ext;
@@ -112,10 +125,16 @@ int kl_headless_close(struct kl_headless *h, char *err, size_t err_len);
 void kl_headless_turn(struct kl_headless *h);
 /* The one that was called last, for callbacks without a context; NULL: none. */
 struct kl_headless *kl_headless_current(void);
-/* headless_env.c, headless_vfs.c */
+/* headless_env.c */
 bool kl_headless_environment(struct kl_headless *h, unsigned cmd, void *data);
-bool kl_headless_vfs(struct retro_vfs_interface_info *info);
+/* headless_told.c: rumble and lights, and the lasting things that the core told the frontend as text, a line
+ * each, in an order of its own. 0, or -1 with errno. */
+bool kl_headless_rumble(struct retro_rumble_interface *out);
+bool kl_headless_leds(struct retro_led_interface *out);
+int kl_headless_write_told(const struct kl_headless *h, const char *path);
 /* headless_files.c: the content, the folders, the save RAM. */
+/* From now on a bare core's files are those of a session: nothing of the player's is written. */
+int kl_headless_view_files(struct kl_headless *h, char *err, size_t err_len);
 int kl_headless_make_dirs(struct kl_headless *h, char *err, size_t err_len);
 void kl_headless_remove_dirs(struct kl_headless *h);
 int kl_headless_read_content(struct kl_headless *h, char *err, size_t err_len);

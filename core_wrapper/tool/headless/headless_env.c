@@ -122,6 +122,14 @@ static bool take_av(struct kl_headless *h, const struct retro_system_av_info *av
     return true;
 }
 
+/* The largest size belongs to SET_SYSTEM_AV_INFO. */
+static bool take_geometry(struct kl_headless *h, const struct retro_game_geometry *g) {
+    h->av.geometry.base_width = g->base_width;
+    h->av.geometry.base_height = g->base_height;
+    h->av.geometry.aspect_ratio = g->aspect_ratio;
+    return true;
+}
+
 static bool give_throttle(const struct kl_headless *h, struct retro_throttle_state *out) {
     *out = (struct retro_throttle_state){RETRO_THROTTLE_NONE, (float)h->av.timing.fps};
     return true;
@@ -133,8 +141,14 @@ static bool give_refresh(const struct kl_headless *h, float *out) {
 }
 
 static bool take_pixels(struct kl_headless *h, enum retro_pixel_format format) {
+    h->told.pixel_format = format;
     h->wide_pixels = format == RETRO_PIXEL_FORMAT_XRGB8888;
     return format <= RETRO_PIXEL_FORMAT_RGB565;
+}
+
+static bool take_keyboard(struct kl_headless *h, const struct retro_keyboard_callback *cb) {
+    h->key_event = cb ? cb->callback : NULL;
+    return true;
 }
 
 static bool hw_render(struct kl_headless *h) {
@@ -169,7 +183,9 @@ static int ask_machine(struct kl_headless *h, unsigned cmd, void *data) {
         return true;
     case RETRO_ENVIRONMENT_GET_LOG_INTERFACE: return ((struct retro_log_callback *)data)->log = on_log, true;
     case RETRO_ENVIRONMENT_GET_PERF_INTERFACE: return give_perf(data);
-    case RETRO_ENVIRONMENT_GET_VFS_INTERFACE: return kl_headless_vfs(data);
+    case RETRO_ENVIRONMENT_GET_RUMBLE_INTERFACE: return kl_headless_rumble(data);
+    case RETRO_ENVIRONMENT_GET_LED_INTERFACE: return kl_headless_leds(data);
+    case RETRO_ENVIRONMENT_GET_VFS_INTERFACE: return false; /* as in rooms: the core takes the C library */
     case RETRO_ENVIRONMENT_GET_MESSAGE_INTERFACE_VERSION: return *(unsigned *)data = 1, true;
     case RETRO_ENVIRONMENT_GET_DISK_CONTROL_INTERFACE_VERSION: return *(unsigned *)data = 1, true;
     case RETRO_ENVIRONMENT_GET_GAME_INFO_EXT: return give_game_info_ext(h, data);
@@ -200,8 +216,7 @@ static int tell(struct kl_headless *h, unsigned cmd, void *data) {
     case RETRO_ENVIRONMENT_SET_PIXEL_FORMAT: return take_pixels(h, *(const enum retro_pixel_format *)data);
     case RETRO_ENVIRONMENT_SET_MEMORY_MAPS: return take_map(h, data);
     case RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO: return take_av(h, data);
-    case RETRO_ENVIRONMENT_SET_GEOMETRY:
-        return h->av.geometry = *(const struct retro_game_geometry *)data, true;
+    case RETRO_ENVIRONMENT_SET_GEOMETRY: return take_geometry(h, data);
     case RETRO_ENVIRONMENT_SET_FRAME_TIME_CALLBACK:
         return h->frame_time = *(const struct retro_frame_time_callback *)data, true;
     case RETRO_ENVIRONMENT_SET_CONTENT_INFO_OVERRIDE: return take_overrides(h, data);
@@ -210,10 +225,10 @@ static int tell(struct kl_headless *h, unsigned cmd, void *data) {
     case RETRO_ENVIRONMENT_SET_MESSAGE: return show(h, ((const struct retro_message *)data)->msg);
     case RETRO_ENVIRONMENT_SET_MESSAGE_EXT: return show(h, ((const struct retro_message_ext *)data)->msg);
     case RETRO_ENVIRONMENT_SET_HW_RENDER: return hw_render(h);
-    case RETRO_ENVIRONMENT_SET_ROTATION:
+    case RETRO_ENVIRONMENT_SET_ROTATION: return h->told.rotation = *(const unsigned *)data, true;
+    case RETRO_ENVIRONMENT_SET_KEYBOARD_CALLBACK: return take_keyboard(h, data);
     case RETRO_ENVIRONMENT_SET_PERFORMANCE_LEVEL:
     case RETRO_ENVIRONMENT_SET_INPUT_DESCRIPTORS:
-    case RETRO_ENVIRONMENT_SET_KEYBOARD_CALLBACK:
     case RETRO_ENVIRONMENT_SET_DISK_CONTROL_INTERFACE:
     case RETRO_ENVIRONMENT_SET_DISK_CONTROL_EXT_INTERFACE:
     case RETRO_ENVIRONMENT_SET_PROC_ADDRESS_CALLBACK:

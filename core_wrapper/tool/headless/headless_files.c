@@ -2,6 +2,7 @@
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
 #include "core_wrapper/tool/headless/headless.h"
+#include "core_wrapper/world/view.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -37,6 +38,19 @@ int kl_headless_make_dirs(struct kl_headless *h, char *err, size_t err_len) {
     if (settle_dir(h, h->setup.system_dir, "system", h->system_dir, sizeof(h->system_dir), err, err_len) != 0)
         return -1;
     return settle_dir(h, h->setup.save_dir, "save", h->save_dir, sizeof(h->save_dir), err, err_len);
+}
+
+int kl_headless_view_files(struct kl_headless *h, char *err, size_t err_len) {
+    const char *content = h->setup.content_path ? h->setup.content_path : "";
+    const char *slash = strrchr(content, '/');
+    char own[sizeof h->scratch + 8], folder[4096];
+    if (need_scratch(h, err, err_len) != 0) return -1;
+    snprintf(own, sizeof own, "%s/view", h->scratch);
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - content) : 1, slash ? content : ".");
+    const struct kl_view_folders f = {
+        .save = h->save_dir, .own = own, .system = h->system_dir, .content = *content ? folder : ""};
+    kl_world_view(h->world, &f);
+    return 0;
 }
 
 void kl_headless_remove_dirs(struct kl_headless *h) {

@@ -25,7 +25,7 @@ struct change {
 };
 
 struct kl_input_source {
-    bool random;
+    bool random, any; /* any: every device, with the pads of random */
     uint64_t seed;
     struct hand hand[KLT_INPUT_PORTS];
     struct {
@@ -101,6 +101,46 @@ static uint16_t random_joypad(struct kl_input_source *s, uint32_t frame, unsigne
     return h->mask;
 }
 
+/* --- any: a function of the frame alone, without a memory --- */
+
+/* A value that stays for `hold` frames. */
+static uint32_t held(const struct kl_input_source *s, uint32_t frame, uint32_t hold, uint32_t what) {
+    uint64_t dice = s->seed * 0x2545f4914f6cdd1du + what * 0x632be59bd9b4e019u + (frame + what) / hold;
+    return (uint32_t)(roll(&dice) >> 32);
+}
+
+static bool plays_any(const struct kl_input_source *s, uint32_t frame) {
+    return s && s->any && frame % KLT_INPUT_SPELL < KLT_INPUT_SPELL / 2;
+}
+
+unsigned kl_input_source_code(unsigned i) {
+    static const uint16_t code[KLT_INPUT_KEYS] = {RETROK_a,  RETROK_b,      RETROK_c,     RETROK_d,
+                                                  RETROK_UP, RETROK_DOWN,   RETROK_SPACE, RETROK_RETURN,
+                                                  RETROK_F1, RETROK_LSHIFT, RETROK_LCTRL, RETROK_KP0};
+    return code[i % KLT_INPUT_KEYS];
+}
+
+/* Nobody plays with all keys: one that another player never touches stays down if nobody lets it go. */
+uint16_t kl_input_source_keys(const struct kl_input_source *s, uint32_t frame) {
+    unsigned down = 0;
+    for (unsigned i = 0; plays_any(s, frame) && i < KLT_INPUT_KEYS; i++)
+        down |= (unsigned)((s->seed + i) % 3 != 0 && held(s, frame, 2 + 3 * i, i) % 3 == 0) << i;
+    return (uint16_t)down;
+}
+
+int16_t kl_input_source_other(const struct kl_input_source *s, uint32_t frame, unsigned port, unsigned device,
+                              unsigned index, unsigned id) {
+    if (!plays_any(s, frame)) return 0;
+    uint32_t value = held(s, frame, 3, port << 24 | device << 16 | index << 8 | id | 1u << 31);
+    switch (device) {
+    case RETRO_DEVICE_MOUSE:
+        return (int16_t)(id <= RETRO_DEVICE_ID_MOUSE_Y ? value % 21 - 10 : value % 8 == 0);
+    case RETRO_DEVICE_POINTER: return (int16_t)(id <= RETRO_DEVICE_ID_POINTER_Y ? value : value % 4 == 0);
+    case RETRO_DEVICE_ANALOG: return (int16_t)value;
+    default: return 0;
+    }
+}
+
 /* --- file --- */
 
 static uint16_t file_joypad(const struct kl_input_source *s, uint32_t frame, unsigned port) {
@@ -145,8 +185,9 @@ static int read_file(struct kl_input_source *s, const char *path, char *err, siz
     char line[256];
     int number = 0, result = 0;
     if (!f) {
-        snprintf(err, err_len, "cannot read the input file %s: %s (expected none, random:SEED or a file)",
-                 path, strerror(errno));
+        snprintf(err, err_len,
+                 "cannot read the input file %s: %s (expected none, random:SEED, any:SEED or a file)", path,
+                 strerror(errno));
         return -1;
     }
     while (result == 0 && fgets(line, sizeof(line), f)) {
@@ -192,8 +233,10 @@ int kl_input_source_open(struct kl_input_source **out, const char *spec, char *e
         snprintf(err, err_len, "out of memory");
         return -1;
     }
-    int result = strncmp(spec, "random:", 7) == 0 ? open_random(s, spec + 7, err, err_len)
-                                                  : read_file(s, spec, err, err_len);
+    s->any = strncmp(spec, "any:", 4) == 0;
+    bool random = s->any || strncmp(spec, "random:", 7) == 0;
+    int result =
+        random ? open_random(s, strchr(spec, ':') + 1, err, err_len) : read_file(s, spec, err, err_len);
     if (result != 0) {
         kl_input_source_close(s);
         return -1;

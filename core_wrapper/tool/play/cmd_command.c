@@ -1,9 +1,10 @@
 #include "core_wrapper/tool/common/tool.h"
+#include "core_wrapper/words/config.h"
 
 #include "net/platform/clock.h"
 #include "net/platform/local.h"
 #include "net/platform/wait.h"
-#include "core_wrapper/words/command_words.h"
+#include "net/session/command_words.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -22,10 +23,13 @@ const char cmd_command_help[] =
     "every\n"
     "player's machine.\n"
     "\n"
-    "  pause | resume             the game stands still; goes on\n"
+    "  pause | resume             the game stands still; goes on. If machines differ, resume agrees to play "
+    "on\n"
     "  reset                      resets the emulated machine\n"
-    "  again                      asks for a rematch, or agrees to one: the same as reset; outside, tries "
+    "  again                      asks for a rematch, or agrees to what is asked: the same as reset; "
+    "outside, tries "
     "the room again\n"
+    "  leave                      leaves the room, or the way to one; the game goes on for the player alone\n"
     "  save | load                every machine keeps its state, as the room's one saved state; all load it "
     "again\n"
     "  option KEY=VALUE           sets a core option\n"

@@ -186,11 +186,13 @@ static int find_all(struct play *p) {
     missing |= find_retroarch(p);
     missing |= find_wrapper(p);
     if (find_core(p->core, found, err, sizeof(err)) != 0)
-        missing |= tool_fail(-1, "play", "%s", err);
+        missing |= tool_fail(-1, "play", "%s. Install it: %s", err, kl_place_words.get_core);
     else if (!kl_file_real(found, p->core_path, sizeof(p->core_path)))
         missing |= tool_fail(-1, "play", "cannot read the core %s: %s", found, strerror(errno));
     if (!p->content_path[0] && !kl_file_real(p->content, p->content_path, sizeof(p->content_path)))
         missing |= tool_fail(-1, "play", "cannot read the content %s: %s", p->content, strerror(errno));
+    else if (kl_file_kind(p->content_path) == KL_FILE_IS_DIR)
+        missing |= tool_fail(-1, "play", "the content %s: expected a file, got a folder", p->content_path);
     return missing;
 }
 

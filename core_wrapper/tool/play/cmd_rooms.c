@@ -5,6 +5,7 @@
 #include "net/engine/facts.h"
 #include "net/engine/plain.h"
 #include "net/engine/spacing.h"
+#include "net/engine/wire.h"
 #include "net/platform/socket.h"
 #include "net/transport/ask.h"
 #include "core_wrapper/words/config.h"
@@ -85,7 +86,8 @@ static void print_room(const struct list *all, struct kl_room_line *l) {
     kl_fact_name(game, l->content);
     if (l->waiting) snprintf(queue, sizeof queue, ", %u wait", l->waiting);
     if (l->watchers) snprintf(watched, sizeof watched, ", %u watch", l->watchers);
-    printf("%-23s  %u/%u      %-7s  %-8s  %4u ms  %s, %s%s%s%s\n", l->name, l->filled, l->players,
+    int width = (int)(KL_NAME_CHARS + strlen(l->name) - kl_characters(l->name)); /* %s counts bytes */
+    printf("%-*s  %u/%u      %-7s  %-8s  %4u ms  %s, %s%s%s%s\n", width, l->name, l->filled, l->players,
            state_of(l),
            l->password ? "password"
            : l->quick  ? "quick"

@@ -8,6 +8,7 @@
 #include "core_wrapper/tool/common/tool.h"
 
 #include "core_wrapper/start/identity.h"
+#include "core_wrapper/start/rand_use.h"
 #include "core_wrapper/start/seat_file.h"
 
 #include <errno.h>
@@ -85,45 +86,13 @@ struct probe {
     struct kl_findings profile;
     const char *json;
     bool try_options, keep, learn;
-    bool quiet; /* standard output is the profile's alone */
+    bool by_addresses; /* two runs differ, and are equal with the same addresses of memory */
+    bool quiet;        /* standard output is the profile's alone */
 };
-
-static struct kl_agreement against(const struct kl_probe_result *a, const struct kl_probe_result *b) {
-    struct kl_agreement v = {0};
-    for (unsigned i = 0, k = 0; i < a->checks && k < b->checks;) {
-        const struct kl_probe_check *x = &a->check[i], *y = &b->check[k];
-        if (x->hash.frame == y->hash.frame) {
-            v.compared++;
-            v.has_ram |= x->hash.has_ram || y->hash.has_ram;
-            v.has_state |= x->hash.has_state || y->hash.has_state;
-            v.ram_bad += x->hash.has_ram != y->hash.has_ram || x->hash.ram != y->hash.ram;
-            v.state_bad += x->hash.has_state != y->hash.has_state || x->hash.state != y->hash.state;
-            v.av_bad += x->av != y->av;
-        }
-        bool step_a = x->hash.frame <= y->hash.frame, step_b = y->hash.frame <= x->hash.frame;
-        i += step_a;
-        k += step_b;
-    }
-    return v;
-}
-
-/* REPLAY and TWICE compare within themselves. */
-static struct kl_agreement within(const struct kl_probe_result *r) {
-    struct kl_agreement v = {0};
-    for (unsigned i = 0; i < r->checks; i++) {
-        if (!r->check[i].compared) continue;
-        v.compared++;
-        v.has_ram |= r->check[i].hash.has_ram;
-        v.has_state = true;
-        v.ram_bad += !r->check[i].ram_same;
-        v.state_bad += !r->check[i].state_same;
-    }
-    return v;
-}
 
 static struct kl_agreement judge(const struct probe *p, enum kl_probe_mode mode) {
     bool inside = mode == KL_PROBE_REPLAY || mode == KL_PROBE_TWICE;
-    return inside ? within(&p->run[mode]) : against(&p->first, &p->run[mode]);
+    return inside ? kl_agreement_within(&p->run[mode]) : kl_agreement_between(&p->first, &p->run[mode]);
 }
 
 /* --- the table --- */
@@ -199,7 +168,9 @@ static void print_head(const struct probe *p) {
         printf("savestate   %" PRIu64 " to %" PRIu64 " bytes, variable\n", least, most);
     printf("time        %.1f us a frame (p99 %.0f), %.1f a serialize with its hash, %.1f an unserialize\n",
            r->frame_us, r->frame_p99_us, r->serialize_us, p->run[KL_PROBE_LOAD].unserialize_us);
-    printf("turned      %s\nleft        %s\n\n", *r->turned ? r->turned : "-", *r->left ? r->left : "-");
+    printf("turned      %s\nleft        %s\n", *r->turned ? r->turned : "-", *r->left ? r->left : "-");
+    if (*r->files) printf("files       history only: %s\n", r->files);
+    putchar('\n');
 }
 
 static void print_pair(const char *what, const struct kl_comparison *c) {
@@ -297,11 +268,12 @@ static void print_rooms(const struct probe *p) {
 static void print_notes(const struct probe *p) {
     const struct kl_findings *f = &p->profile;
     enum kl_join_verdict snapshot = kl_join_judge(&p->join);
-    if (p->first.left[0]) note("some of its clocks cannot be replaced, see \"left\"");
-    if (p->first.rand)
-        note("it asks for rand(), which has 31 bits on Linux and 15 on Windows: another game there, unless "
-             "the "
-             "table of cores says it is equal");
+    if (p->first.left[0]) note("some facts of the host reach it, see \"left\"");
+    if (p->first.files[0])
+        note("its files are no part of a state, see \"files\": newcomers run the whole history");
+    if (p->first.rand && kl_rand_use(p->first.name, p->setup.content) == KL_RAND_SYSTEM)
+        note("it asks for rand(), which has 31 bits on Linux and 15 on Windows, and its use is unknown: no "
+             "room of both systems");
     if (f->reads_clock) note("it reads the clock: equal only with the virtual clock, which rooms have");
     if (f->hidden_changes)
         note("hidden output changes its state: KEYLOCK_HIDE=off at the host makes it equal everywhere");
@@ -344,7 +316,8 @@ static void find_verdict(struct probe *p) {
     else if (twin.compared == 0)
         decide(p, false, "there was nothing to compare");
     else if (twin.ram_bad)
-        decide(p, false, "RAM differs between two runs of the same input");
+        decide(p, false, "RAM differs between two runs of the same input%s",
+               p->by_addresses ? ", by addresses of memory" : "");
     else if (!twin.has_ram && !twin.has_state && twin.av_bad)
         decide(p, false, "picture or sound differs between two runs");
     else if (!twin.has_ram && twin.state_bad && !masked)
@@ -492,6 +465,29 @@ static int not_even_once(const struct probe *p) {
     return 1;
 }
 
+/* Two more runs, if two have differed. Then addresses of memory are among what is left. */
+static void try_addresses(struct probe *p) {
+    struct kl_agreement twin = judge(p, KL_PROBE_PLAIN);
+    if (!(twin.ram_bad || twin.state_bad || twin.av_bad) || p->learn || kl_process_stopped()) return;
+    struct kl_probe_setup setup = p->setup;
+    struct kl_probe_result *two = calloc(2, sizeof *two); /* large */
+    setup.same_addresses = true;
+    for (unsigned i = 0; two && i < 2; i++) {
+        if (kl_process_has_terminal()) fputs("\r\x1b[Kwith the same addresses …", stderr);
+        kl_probe_run(&two[i], &setup, KL_PROBE_PLAIN, 2 + i, p->scratch);
+    }
+    struct kl_agreement v = two ? kl_agreement_between(&two[0], &two[1]) : (struct kl_agreement){0};
+    char *left = p->first.left;
+    size_t used = strlen(left);
+    p->by_addresses = v.compared && !v.ram_bad && v.state_bad < twin.state_bad + (twin.ram_bad > 0) &&
+                      v.av_bad <= twin.av_bad;
+    if (p->by_addresses)
+        snprintf(left + used, sizeof(p->first.left) - used, "%saddresses (of its memory)", used ? " " : "");
+    for (unsigned i = 0; two && i < 2; i++)
+        kl_probe_free(&two[i]);
+    free(two);
+}
+
 static int run_all(struct probe *p) {
     kl_probe_run(&p->first, &p->setup, KL_PROBE_PLAIN, 0, p->scratch);
     if (!p->first.ran) return not_even_once(p);
@@ -508,6 +504,7 @@ static int run_all(struct probe *p) {
     if (p->first.checks && p->first.check[0].hash.has_state && !kl_process_stopped())
         kl_join_run(&p->join, &p->machine, p->setup.frames, on);
     if (kl_process_has_terminal()) fputs("\r\x1b[K", stderr);
+    try_addresses(p);
     if (p->try_options && !kl_process_stopped()) kl_options_probe(&p->options, &p->machine, OPTION_FRAMES);
     if (kl_process_stopped()) return tool_fail(KLT_FAILED, "probe", "interrupted");
     kl_probe_compare_states(&p->unstable, p->scratch);

@@ -7,6 +7,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct kl_agreement kl_agreement_between(const struct kl_probe_result *a, const struct kl_probe_result *b) {
+    struct kl_agreement v = {0};
+    for (unsigned i = 0, k = 0; i < a->checks && k < b->checks;) {
+        const struct kl_probe_check *x = &a->check[i], *y = &b->check[k];
+        if (x->hash.frame == y->hash.frame) {
+            v.compared++;
+            v.has_ram |= x->hash.has_ram || y->hash.has_ram;
+            v.has_state |= x->hash.has_state || y->hash.has_state;
+            v.ram_bad += x->hash.has_ram != y->hash.has_ram || x->hash.ram != y->hash.ram;
+            v.state_bad += x->hash.has_state != y->hash.has_state || x->hash.state != y->hash.state;
+            v.av_bad += x->av != y->av;
+        }
+        bool step_a = x->hash.frame <= y->hash.frame, step_b = y->hash.frame <= x->hash.frame;
+        i += step_a;
+        k += step_b;
+    }
+    return v;
+}
+
+struct kl_agreement kl_agreement_within(const struct kl_probe_result *r) {
+    struct kl_agreement v = {0};
+    for (unsigned i = 0; i < r->checks; i++) {
+        if (!r->check[i].compared) continue;
+        v.compared++;
+        v.has_ram |= r->check[i].hash.has_ram;
+        v.has_state = true;
+        v.ram_bad += !r->check[i].ram_same;
+        v.state_bad += !r->check[i].state_same;
+    }
+    return v;
+}
+
 bool kl_findings_maskable(const struct kl_findings *p, uint64_t bytes) {
     return p->state_most && p->state_least == p->state_most && kl_mask_small_enough(bytes, p->state_most);
 }
@@ -238,6 +270,7 @@ json_object *kl_findings_json(const struct kl_findings *p) {
     add_int(j, "state_bytes_least", p->state_least);
     add_int(j, "state_bytes_most", p->state_most);
     json_object_object_add(j, "clock", clock_json(p));
+    if (*p->run->files) add_text(j, "history_only", p->run->files);
     add_bool(j, "hide", !p->hidden_changes);
     add_bool(j, "serialize_changes_the_game", p->serialize_changes);
     add_bool(j, "serialize_changes_the_state", p->serialize_marks);

@@ -16,6 +16,10 @@ struct kl_agreement {
     bool has_ram, has_state;
 };
 
+struct kl_agreement kl_agreement_between(const struct kl_probe_result *a, const struct kl_probe_result *b);
+/* Of a run that compares within itself (REPLAY, TWICE). */
+struct kl_agreement kl_agreement_within(const struct kl_probe_result *r);
+
 struct kl_findings {
     const struct kl_probe_result *run;                    /* the first plain one */
     char core[KL_FACT_VAL_MAX], content[KL_FACT_VAL_MAX]; /* as identity.h has them */

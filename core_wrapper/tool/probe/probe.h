@@ -28,6 +28,7 @@ struct kl_probe_setup {
     const char *const *options;
     unsigned option_count;
     uint32_t frames, every;
+    bool same_addresses; /* memory is at the same place in each run */
 };
 
 /* The findings of a run at one check, or at the end. */
@@ -56,7 +57,8 @@ struct kl_probe_result {
     char error[KLT_ERR];
     char name[128], version[128];
     char turned[1024], left[1024];
-    bool rand; /* it imports rand() */
+    char files[300]; /* the file for which a room gives no states, and why; "": there is none */
+    bool rand;       /* it imports rand() */
     uint64_t ram_bytes;
     unsigned ram_pieces;
     double frame_us, frame_p99_us, serialize_us, unserialize_us; /* means; of serializing the median,

@@ -1,10 +1,12 @@
 /* The child's side: runs the core once and prints the findings as lines of text; the states go into a
  * file. */
 #include "net/platform/file.h"
+#include "net/platform/library.h"
 #include "net/platform/process.h"
 #include "net/platform/clock.h"
 #include "core_wrapper/tool/probe/probe.h"
 #include "core_wrapper/tool/common/tool.h"
+#include "core_wrapper/world/view.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +21,8 @@ struct child {
     uint32_t frames, every;
     struct kl_headless h, beside; /* beside: KL_PROBE_BESIDE */
     FILE *states;
-    bool unheard; /* the parent has gone */
+    bool unheard;      /* the parent has gone */
+    bool history_only; /* a file was found */
     uint64_t states_bytes;
     uint32_t *frame_us;     /* one per frame */
     uint32_t *serialize_us; /* one per serialize, processor time */
@@ -219,11 +222,31 @@ static void write_bytes(struct child *c) {
         tell(c, "range %" PRIu32 " %" PRIu32 "", bytes.range[i].from, bytes.range[i].to);
 }
 
+/* Once: a file that keeps a room from giving states. */
+static void check_files(struct child *c) {
+    struct kl_fileset *k;
+    char why[256];
+    if (c->history_only) return;
+    if (kl_world_files_keep(c->h.world, &k, why, sizeof why) != 0) {
+        tell(c, "files %s", why);
+        c->history_only = true;
+        return;
+    }
+    for (unsigned i = 0; k && i < k->files && !c->history_only; i++) {
+        c->history_only = k->file[i].local;
+        if (k->file[i].local) tell(c, "files %s is mapped, or this machine's alone", k->file[i].name);
+    }
+    kl_fileset_free(k);
+}
+
 static int run_core(struct child *c) {
     c->h.want_av = c->mode != KL_PROBE_HIDDEN;
     while (c->h.frame < c->frames && !c->h.shutdown) {
         run_frame(c);
-        if (c->h.frame % c->every == 0 || c->h.frame == c->frames) check(c);
+        if (c->h.frame % c->every == 0 || c->h.frame == c->frames) {
+            check(c);
+            check_files(c);
+        }
     }
     if (c->h.shutdown) return tool_fail(KLT_FAILED, "probe", "the core asked to be shut down");
     write_figures(c);
@@ -249,24 +272,25 @@ static int open_beside(struct child *c, struct kl_input_source *input, const cha
     return KLT_OK;
 }
 
-/* kl_probe_run() writes every argument: MODE FRAMES EVERY STATES CORE CONTENT SYSTEM INPUT [KEY=VALUE]…; "-"
- * is none. */
+/* kl_probe_run() writes every argument: MODE FRAMES EVERY STATES CORE CONTENT SYSTEM INPUT MOVED
+ * [KEY=VALUE]…; "-" is none. MOVED: the core's addresses are others than in a run without it. */
 int cmd_probe_child(int argc, char **argv) {
     static struct child child;
     struct child *c = &child;
     char err[KLT_ERR], handlers[sizeof c->h.name];
     struct kl_input_source *input = NULL;
     kl_process_crash_handlers(handlers, sizeof handlers);
-    if (argc < 9) return tool_fail(KLT_USAGE, "probe-child", "only keylock probe may start this");
+    if (argc < 10) return tool_fail(KLT_USAGE, "probe-child", "only keylock probe may start this");
     c->mode = (enum kl_probe_mode)atoi(argv[1]);
     c->frames = (uint32_t)strtoul(argv[2], NULL, 10);
     c->every = (uint32_t)strtoul(argv[3], NULL, 10);
     struct kl_headless_setup setup = {.core_path = argv[5],
                                       .content_path = strcmp(argv[6], "-") == 0 ? NULL : argv[6],
                                       .system_dir = strcmp(argv[7], "-") == 0 ? NULL : argv[7],
-                                      .options = (const char *const *)argv + 9,
-                                      .option_count = (unsigned)argc - 9,
+                                      .options = (const char *const *)argv + 10,
+                                      .option_count = (unsigned)argc - 10,
                                       .virtual_clock = c->mode != KL_PROBE_HOST,
+                                      .session_files = c->mode != KL_PROBE_HOST,
                                       .epoch_s = KLT_EPOCH_DEFAULT,
                                       .quiet = true};
     if (!c->frames || !c->every)
@@ -276,6 +300,7 @@ int cmd_probe_child(int argc, char **argv) {
     if (keeps) c->states = kl_file_stream(argv[4], "w");
     if (!c->frame_us || (keeps && !c->states))
         return tool_fail(KLT_OUTPUT, "probe", "cannot write %s: %s", argv[4], strerror(errno));
+    if (strcmp(argv[9], "-") != 0) kl_library_move(argv[5]);
     if (kl_input_source_open(&input, argv[8], err, sizeof(err)) != 0 ||
         kl_headless_open(&c->h, &setup, err, sizeof(err)) != 0) {
         kl_input_source_close(input);

@@ -20,10 +20,10 @@ static void name_files(struct files *f, const char *scratch, enum kl_probe_mode 
     snprintf(f->errors, sizeof(f->errors), "%s/%d%u.err", scratch, mode, turn);
 }
 
-static int start(struct kl_process *p, const struct kl_probe_setup *s, enum kl_probe_mode mode,
+static int start(struct kl_process *p, const struct kl_probe_setup *s, enum kl_probe_mode mode, unsigned turn,
                  const struct files *f, char *err, size_t err_len) {
     char mode_text[16], frames[16], every[16];
-    const char **args = calloc(11 + s->option_count, sizeof(*args));
+    const char **args = calloc(12 + s->option_count, sizeof(*args));
     if (!args) {
         snprintf(err, err_len, "out of memory");
         return -1;
@@ -40,11 +40,13 @@ static int start(struct kl_process *p, const struct kl_probe_setup *s, enum kl_p
                            s->core,
                            s->content ? s->content : "-",
                            s->system_dir ? s->system_dir : "-",
-                           s->input};
+                           s->input,
+                           turn % 2 && !s->same_addresses ? "moved" : "-"};
     memcpy(args, fixed, sizeof(fixed));
     for (unsigned i = 0; i < s->option_count; i++)
         args[sizeof(fixed) / sizeof(fixed[0]) + i] = s->options[i];
-    struct kl_process_setup setup = {.arguments = args, .log = f->errors};
+    struct kl_process_setup setup = {
+        .arguments = args, .log = f->errors, .same_addresses = s->same_addresses};
     int result = kl_process_start(p, &setup, err, err_len);
     free(args);
     return result;
@@ -106,6 +108,7 @@ static void read_line(struct kl_probe_result *r, const char *line) {
     if ((rest = after(line, "version "))) snprintf(r->version, sizeof(r->version), "%.127s", rest);
     if ((rest = after(line, "turned "))) snprintf(r->turned, sizeof(r->turned), "%s", rest);
     if ((rest = after(line, "left "))) snprintf(r->left, sizeof(r->left), "%s", rest);
+    if ((rest = after(line, "files "))) snprintf(r->files, sizeof(r->files), "%.299s", rest);
     if ((rest = after(line, "rand "))) r->rand = *rest == '1';
     if ((rest = after(line, "ram "))) sscanf(rest, "%" SCNu64 " %u", &r->ram_bytes, &r->ram_pieces);
     if ((rest = after(line, "us ")))
@@ -132,7 +135,7 @@ void kl_probe_run(struct kl_probe_result *r, const struct kl_probe_setup *setup,
     struct kl_process_end how;
     memset(r, 0, sizeof(*r));
     name_files(&f, scratch, mode, turn);
-    if (start(&p, setup, mode, &f, r->error, sizeof(r->error)) != 0) return;
+    if (start(&p, setup, mode, turn, &f, r->error, sizeof(r->error)) != 0) return;
     enum kl_process_result result = read_findings(r, &p);
     kl_process_end(&p, result == KL_PROCESS_ENDED ? END_MS : 0, &how);
     r->code = how.code;

@@ -1,4 +1,5 @@
 #include "net/platform/environment.h"
+#include "net/platform/file.h"
 #include "net/platform/process.h"
 #include "core_wrapper/tool/common/tool.h"
 
@@ -54,12 +55,19 @@ static void export_fixed(void) {
     }
     kl_environment_set("KEYLOCK_NAME", user && *user ? user : "player");
     tool_export_usual("KEYLOCK_INVITE", "on");
-    tool_export_usual("KEYLOCK_LEARN", "off"); /* a measurement of its own would disturb this one */
+}
+
+/* At full speed a measurement in the background would disturb the run. */
+static void export_learn(bool real_speed) {
+    char own[KL_FILE_PATH] = "off";
+    if (real_speed) (void)kl_process_own_path(own, sizeof own);
+    tool_export_usual("KEYLOCK_LEARN", own);
 }
 
 /* Exports the wrapper's settings. Without a flag for it, the room is the game's own. */
 static void export_room(const struct kl_run_options *o) {
     export_fixed();
+    export_learn(o->real_speed);
     if (kl_forward_value(&o->settings, "relay")) {
         kl_environment_set("KEYLOCK_LINK", NULL);
         kl_environment_set("KEYLOCK_ROOM", NULL);
@@ -132,10 +140,10 @@ static int set_up(struct run *r) {
 
 /* --- running --- */
 
-/* --speed real: the next call is due one frame after the last, by a clock that does not drift. */
+/* --speed real, or --hz: the next call is due one frame after the last, by a clock that does not drift. */
 static void pace(struct run *r) {
     double hz = r->options.hz > 0 ? r->options.hz : r->frontend.av.timing.fps, now = (double)kl_now_us();
-    if (!r->options.real_speed) return;
+    if (!r->options.real_speed && r->options.hz <= 0) return;
     if (r->next_us == 0 || now > r->next_us + 200000) r->next_us = now; /* a pause is not made up for */
     while (!kl_sleep_until((uint64_t)r->next_us) && !kl_process_stopped()) {
     }
@@ -256,7 +264,16 @@ static void hash_last(struct run *r) {
     r->out.hashes = file;
 }
 
+/* As it stands after the last frame: leaving puts lights and motors out. */
+static int write_told(struct run *r, int code) {
+    const char *path = r->options.told_out;
+    if (!path || code != KLT_OK || kl_headless_write_told(&r->frontend, path) == 0) return code;
+    snprintf(r->error, sizeof(r->error), "cannot write %s: %s", path, strerror(errno));
+    return KLT_OUTPUT;
+}
+
 static int finish(struct run *r, int code) {
+    code = write_told(r, code);
     if (r->room) return finish_room(r, code);
     if (r->frames && !(r->out.any && r->out.last.frame == r->frames - 1)) hash_last(r);
     if (r->frontend.wrapper) r->frontend.wrapper->finish(0, &r->summary.final);

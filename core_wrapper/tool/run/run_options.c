@@ -1,7 +1,7 @@
 #include "core_wrapper/tool/run/run_options.h"
 
 #include "net/engine/engine.h"
-#include "core_wrapper/words/command_words.h"
+#include "net/session/command_words.h"
 #include "core_wrapper/words/config.h"
 #include "core_wrapper/record/corrupt.h"
 #include "core_wrapper/tool/common/tool.h"
@@ -22,8 +22,9 @@ const char cmd_run_help[] =
     "  --content FILE       the content that the core plays; it is not unpacked (no .zip for a core that "
     "reads none)\n"
     "  --frames N           frames to run\n"
-    "  --input SOURCE       none (default); random:SEED, plausible play; or a file of lines FRAME PORT MASK: "
-    "from that\n"
+    "  --input SOURCE       none (default); random:SEED, plausible play; any:SEED, the same with a keyboard, "
+    "mice, sticks and\n"
+    "                       touches; or a file of lines FRAME PORT MASK: from that\n"
     "                       frame on the port holds the buttons of the hexadecimal mask (1 B, 2 Y, 4 Select, "
     "8 Start,\n"
     "                       10 Up, 20 Down, 40 Left, 80 Right, 100 A, 200 X, 400 L, 800 R, 1000 L2, 2000 R2, "
@@ -31,8 +32,9 @@ const char cmd_run_help[] =
     "                       8000 R3). In a room a frame is a sample of this machine, and port 0 is its first "
     "seat\n"
     "  --speed max|real     as fast as possible (default), or at the core's own rate\n"
-    "  --hz RATE            at --speed real: calls a second, like a display of that rate (default: the "
-    "core's rate)\n"
+    "  --hz RATE            calls a second, like a display of that rate (default: the core's rate at --speed "
+    "real, else as\n"
+    "                       many as go)\n"
     "  --wav FILE           writes the sound that the frontend gets\n"
     "  --hash-every H       alone: hashes after each frame f with (f+1) divisible by H (default 60 with "
     "--hash-out); in a\n"
@@ -40,16 +42,22 @@ const char cmd_run_help[] =
     "  --hash-out FILE      writes lines FRAME RAM STATE: XXH3-64 of system RAM and of the serialized state "
     "after that\n"
     "                       frame, as 16 hexadecimal digits; - for none\n"
-    "  --record FILE        writes a recording for keylock bisect: the core, its options, every input, a "
-    "hash of RAM after\n"
-    "                       every frame, and a hash of the state for each --hash-every\n"
+    "  --told-out FILE      writes what the frontend was told last, as far as it lasts: picture, rate, "
+    "rotation, options,\n"
+    "                       rumble, lights; a line each\n"
+    "  --record FILE        writes a recording (keylock record, bisect): the core, its options, every input, "
+    "and "
+    "the\n"
+    "                       hashes of each --hash-every\n"
     "  --states DIR         writes states for keylock blame. Alone: the state after each hashed frame, "
     "DIR/FRAME.state; in a\n"
     "                       room: the last states, when hashes differ\n"
-    "  --corrupt FRAME[:OFFSET]\n"
+    "  --corrupt FRAME[:[state:]OFFSET]\n"
     "                       plants a desync once: before that frame, on this machine only, turns over all "
     "bits of one byte,\n"
-    "                       at OFFSET in system RAM, else in the serialized state (default: its middle)\n"
+    "                       at OFFSET in system RAM, else or with state: in the serialized state (default: "
+    "its "
+    "middle)\n"
     "  --trace FILE         writes CSV, a line for each retro_run:\n"
     "                       wall_us,first,last,run,backlog,lead,spacing,stall,event\n"
     "  --system DIR         system folder (BIOS images; default: an empty one)\n"
@@ -104,6 +112,7 @@ enum {
     O_WAV,
     O_HASH_EVERY,
     O_HASH_OUT,
+    O_TOLD_OUT,
     O_TRACE,
     O_RECORD,
     O_STATES,
@@ -122,20 +131,33 @@ enum {
     O_WRAPPER
 };
 
-static const struct option own_longs[] = {
-    {"core", required_argument, NULL, O_CORE},         {"content", required_argument, NULL, O_CONTENT},
-    {"frames", required_argument, NULL, O_FRAMES},     {"input", required_argument, NULL, O_INPUT},
-    {"speed", required_argument, NULL, O_SPEED},       {"hz", required_argument, NULL, O_HZ},
-    {"wav", required_argument, NULL, O_WAV},           {"hash-every", required_argument, NULL, O_HASH_EVERY},
-    {"hash-out", required_argument, NULL, O_HASH_OUT}, {"trace", required_argument, NULL, O_TRACE},
-    {"record", required_argument, NULL, O_RECORD},     {"states", required_argument, NULL, O_STATES},
-    {"corrupt", required_argument, NULL, O_CORRUPT},   {"system", required_argument, NULL, O_SYSTEM},
-    {"save", required_argument, NULL, O_SAVE},         {"option", required_argument, NULL, O_OPTION},
-    {"device", required_argument, NULL, O_DEVICE},     {"clock", required_argument, NULL, O_CLOCK},
-    {"epoch", required_argument, NULL, O_EPOCH},       {"seats", required_argument, NULL, O_SEATS},
-    {"spectate", no_argument, NULL, O_SPECTATE},       {"quiet", no_argument, NULL, O_QUIET},
-    {"command", required_argument, NULL, O_COMMAND},   {"wait", required_argument, NULL, O_WAIT},
-    {"wrapper", required_argument, NULL, O_WRAPPER},   {NULL, 0, NULL, 0}};
+static const struct option own_longs[] = {{"core", required_argument, NULL, O_CORE},
+                                          {"content", required_argument, NULL, O_CONTENT},
+                                          {"frames", required_argument, NULL, O_FRAMES},
+                                          {"input", required_argument, NULL, O_INPUT},
+                                          {"speed", required_argument, NULL, O_SPEED},
+                                          {"hz", required_argument, NULL, O_HZ},
+                                          {"wav", required_argument, NULL, O_WAV},
+                                          {"hash-every", required_argument, NULL, O_HASH_EVERY},
+                                          {"hash-out", required_argument, NULL, O_HASH_OUT},
+                                          {"trace", required_argument, NULL, O_TRACE},
+                                          {"record", required_argument, NULL, O_RECORD},
+                                          {"states", required_argument, NULL, O_STATES},
+                                          {"corrupt", required_argument, NULL, O_CORRUPT},
+                                          {"system", required_argument, NULL, O_SYSTEM},
+                                          {"save", required_argument, NULL, O_SAVE},
+                                          {"option", required_argument, NULL, O_OPTION},
+                                          {"device", required_argument, NULL, O_DEVICE},
+                                          {"clock", required_argument, NULL, O_CLOCK},
+                                          {"epoch", required_argument, NULL, O_EPOCH},
+                                          {"seats", required_argument, NULL, O_SEATS},
+                                          {"spectate", no_argument, NULL, O_SPECTATE},
+                                          {"quiet", no_argument, NULL, O_QUIET},
+                                          {"command", required_argument, NULL, O_COMMAND},
+                                          {"wait", required_argument, NULL, O_WAIT},
+                                          {"wrapper", required_argument, NULL, O_WRAPPER},
+                                          {"told-out", required_argument, NULL, O_TOLD_OUT},
+                                          {NULL, 0, NULL, 0}};
 
 static int choose(const char *option, const char *text, const char *no, const char *yes, bool *out) {
     *out = strcmp(text, yes) == 0;
@@ -218,6 +240,7 @@ static int take(struct kl_run_options *o, int c) {
         o->has_hash_every = true;
         return tool_number("hash-every", optarg, 0, 65535, &o->hash_every);
     case O_HASH_OUT: o->hash_out = tool_path(optarg); return 0;
+    case O_TOLD_OUT: o->told_out = tool_path(optarg); return 0;
     case O_TRACE: o->trace = tool_path(optarg); return 0;
     case O_SYSTEM: o->system_dir = tool_path(optarg); return 0;
     case O_SAVE: o->save_dir = tool_path(optarg); return 0;
@@ -269,8 +292,6 @@ static int check(const struct kl_run_options *o) {
     bool one_a_keyframe = kl_forward_value(&o->settings, "subframes") && !c->params.subframes;
     if (!o->core) return tool_usage("expected --core NAME_OR_PATH, got none");
     if (!o->frames) return tool_usage("expected --frames N, got none");
-    if (o->hz > 0 && !o->real_speed)
-        return tool_usage("--hz: expected --speed real beside it, got --speed max");
     if (link && (relay || kl_forward_value(&o->settings, "room")))
         return tool_usage("expected --link, or --relay and --room; got --link and %s",
                           relay ? "--relay" : "--room");

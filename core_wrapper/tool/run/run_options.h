@@ -18,7 +18,7 @@ struct kl_run_command {
 };
 
 struct kl_run_options {
-    const char *core, *content, *input, *hash_out, *trace, *system_dir, *save_dir;
+    const char *core, *content, *input, *hash_out, *told_out, *trace, *system_dir, *save_dir;
     const char *wrapper, *wav;
     struct kl_forward settings; /* of the wrapper in a room */
     const char *record, *states, *corrupt;
@@ -27,7 +27,7 @@ struct kl_run_options {
     struct kl_run_command command[KLT_COMMANDS];
     unsigned command_count;
     struct kl_headless_devices devices;
-    double hz; /* calls a second at --speed real; 0: the core's rate */
+    double hz; /* calls a second; 0: the core's rate at --speed real, else no limit */
     uint64_t frames, hash_every, epoch_s, seats, wait_s;
     bool real_speed, host_clock, quiet;
     bool has_hash_every, has_seats, has_clock;

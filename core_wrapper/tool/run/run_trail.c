@@ -38,24 +38,39 @@ static void find_origin(struct kl_run_trail *t, const struct kl_headless *h) {
     t->origin.epoch_s = h->setup.epoch_s;
 }
 
-static void record_head(struct kl_run_trail *t, const struct kl_headless *h) {
-    char text[KL_RECORDING_TEXT];
-    kl_recorder_line(&t->recorder, "core", t->origin.core);
-    kl_recorder_line(&t->recorder, "content", t->origin.content);
-    snprintf(text, sizeof(text), "%" PRIu64, h->setup.epoch_s);
-    if (h->setup.virtual_clock) kl_recorder_line(&t->recorder, "epoch", text);
-    for (unsigned i = 0; i < h->options.count; i++) {
-        snprintf(text, sizeof(text), "%s=%s", h->options.at[i].key, h->options.at[i].value);
-        kl_recorder_line(&t->recorder, "option", text);
+/* The run's own start data, as a room has it. */
+static int make_start(struct kl_start *s, const struct kl_headless *h) {
+    for (unsigned i = 0; i < h->options.count && s->option_count < KL_START_OPTIONS; i++) {
+        struct kl_start_option *o = &s->option[s->option_count++];
+        snprintf(o->key, sizeof(o->key), "%s", h->options.at[i].key);
+        snprintf(o->value, sizeof(o->value), "%s", h->options.at[i].value);
     }
-    for (unsigned p = 0; p < KL_MAX_SEATS; p++) {
-        snprintf(text, sizeof(text), "%u %" PRIu32, p, h->setup.devices.id[p]);
-        if (h->setup.devices.set >> p & 1) kl_recorder_line(&t->recorder, "device", text);
-    }
-    if (h->setup.save_dir)
-        kl_recorder_memory(&t->recorder, RETRO_MEMORY_SAVE_RAM,
-                           h->core.get_memory_data(RETRO_MEMORY_SAVE_RAM),
-                           h->core.get_memory_size(RETRO_MEMORY_SAVE_RAM));
+    for (unsigned p = 0; p < KL_MAX_SEATS; p++)
+        if (h->setup.devices.set >> p & 1)
+            s->device[s->device_count++] = (struct kl_start_device){(uint8_t)p, h->setup.devices.id[p]};
+    size_t len = h->setup.save_dir ? h->core.get_memory_size(RETRO_MEMORY_SAVE_RAM) : 0;
+    const void *sram = len ? h->core.get_memory_data(RETRO_MEMORY_SAVE_RAM) : NULL;
+    if (sram) s->memory[s->memory_count++] = (struct kl_start_memory){RETRO_MEMORY_SAVE_RAM, sram, len};
+    return 0;
+}
+
+static int record_head(struct kl_run_trail *t, const struct kl_headless *h) {
+    static struct kl_klr_room room;
+    struct kl_klr_head head = {.rules = KL_KLR_RULES, .flags = KL_KLR_BY_CLIENT, .epoch_s = h->setup.epoch_s};
+    if (h->setup.virtual_clock) head.flags |= KL_KLR_HAS_EPOCH;
+    kl_facts_add(&room.facts, "core", t->origin.core);
+    kl_facts_add(&room.facts, "content", t->origin.content);
+    struct kl_start *start = calloc(1, sizeof(*start));
+    uint8_t *bytes = NULL;
+    int len = -1;
+    if (start && make_start(start, h) == 0 && (bytes = malloc(kl_start_bound(start))))
+        len = kl_start_encode(start, bytes, kl_start_bound(start));
+    if (len >= 0) kl_recorder_head(&t->recorder, 0, &head, &room, bytes, (size_t)len);
+    free(bytes);
+    free(start);
+    return len >= 0 ? 0
+                    : failed(t, "cannot write %s: its save memory and options do not fit into a recording",
+                             t->record);
 }
 
 int kl_run_trail_begin(struct kl_run_trail *t, const struct kl_run_options *o, struct kl_headless *h) {
@@ -67,38 +82,40 @@ int kl_run_trail_begin(struct kl_run_trail *t, const struct kl_run_options *o, s
         return failed(t, "%s", why);
     if (t->states && kl_dir_make(t->states, false, why, sizeof(why)) != 0) return failed(t, "%s", why);
     if (!t->record) return 0;
-    if (kl_recorder_open(&t->recorder, t->record) != 0)
+    if (kl_recorder_open(&t->recorder, t->record) != 0 || kl_spool_opened(&t->recorder.spool) != 0)
         return failed(t, "cannot write %s: %s", t->record, strerror(errno));
-    record_head(t, h);
-    return 0;
+    return record_head(t, h);
 }
 
 /* --- frames --- */
 
 static void plant(struct kl_run_trail *t, const struct kl_headless *h) {
-    char line[256], text[64];
+    char line[256];
     if (kl_corrupt_do(&t->corrupt, &h->core, &h->map, line, sizeof(line)) == 0) {
-        snprintf(text, sizeof(text), "%" PRIu32 " %" PRIu64, t->corrupt.frame, t->corrupt.offset);
-        kl_recorder_line(&t->recorder, "flip", text);
+        struct kl_klr_event e = {.kind = KL_KLR_FLIP,
+                                 .frame = t->corrupt.frame,
+                                 .offset = t->corrupt.offset,
+                                 .yes = t->corrupt.in_state};
+        kl_recorder_event(&t->recorder, &e);
     }
     fprintf(stderr, "keylock run: %s\n", line);
 }
 
-static void hash_ram(struct kl_run_trail *t, struct kl_headless *h) {
-    struct kl_statehash taken;
-    kl_headless_hash_ram(h, &taken);
-    struct klw_hash line = {.frame = h->frame - 1, .has_ram = taken.has_ram, .ram = taken.ram};
-    kl_recorder_hash(&t->recorder, &line);
+/* Frames without a room: intervals as long as they may be. */
+static void record_frame(struct kl_run_trail *t, const struct kl_headless *h) {
+    struct kl_frame f = {.number = h->frame,
+                         .keyframe = h->frame - h->frame % KL_SPACING_MAX,
+                         .spacing = KL_SPACING_MAX,
+                         .flags = h->frame % KL_SPACING_MAX ? 0 : KL_FRAME_KEY};
+    for (unsigned p = 0; p < KL_MAX_SEATS && p < h->input_ports; p++) {
+        f.active |= (uint8_t)(1u << p);
+        f.in[p].joypad = kl_input_source_joypad(h->input, h->frame, p);
+    }
+    kl_recorder_frame(&t->recorder, &f);
 }
 
 void kl_run_trail_frame(struct kl_run_trail *t, struct kl_headless *h) {
-    struct kl_input in[KL_MAX_SEATS] = {0};
-    if (t->recorder.file) {
-        if (h->frame && t->recorder.hashed < h->frame) hash_ram(t, h);
-        for (unsigned p = 0; p < KL_MAX_SEATS && p < h->input_ports; p++)
-            in[p].joypad = kl_input_source_joypad(h->input, h->frame, p);
-        kl_recorder_frame(&t->recorder, h->frame, in);
-    }
+    if (t->recorder.on) record_frame(t, h);
     if (t->corrupt.set && h->frame == t->corrupt.frame) plant(t, h);
 }
 

@@ -4,6 +4,7 @@
 #include "net/platform/dir.h"
 #include "core_wrapper/tool/common/tool.h"
 
+#include "core_wrapper/draw/font.h"
 #include "core_wrapper/words/config.h"
 #include "core_wrapper/tool/setup/install.h"
 #include "core_wrapper/tool/setup/own_folder.h"
@@ -127,9 +128,13 @@ static int fetch_core(struct job *j, struct kl_place *p, const char *text, const
     bool by_path = is_path(text) && p->kind != KL_PLACE_BOX;
     if (kl_install_has_core(p, name) && !by_path) return 0;
     if (!is_path(text) && p->kind != KL_PLACE_LINKS) return say_missing(j, p, name);
-    if (tool_find_core(is_path(text) ? text : name, found, sizeof found, err, sizeof err) != 0 ||
-        kl_install_get(p, name, found, err, sizeof err) != 0)
+    if (tool_find_core(is_path(text) ? text : name, found, sizeof found, err, sizeof err) != 0) {
+        size_t len = strlen(err);
+        if (!is_path(text))
+            snprintf(err + len, sizeof err - len, ". Install it: %s", kl_place_words.get_core);
         return fail(j, err);
+    }
+    if (kl_install_get(p, name, found, err, sizeof err) != 0) return fail(j, err);
     return 0;
 }
 
@@ -160,6 +165,14 @@ static int prepare(struct job *j, struct kl_place *p) {
     return 0;
 }
 
+/* The screens show names in the built-in letters alone: in any others, a name could look like another's. */
+static void warn_of_letters(const char *what, const char *value) {
+    char shown[4 * KL_NAME_MAX];
+    if (!kl_font_shown(value, shown, sizeof shown))
+        printf("  the screens show this %s as \"%s\": they draw the letters of western Europe alone\n", what,
+               shown);
+}
+
 static void write_wishes(struct job *j, const struct kl_place *p) {
     char path[KLT_PATH + 32], err[2 * KLT_PATH];
     struct kl_settings s;
@@ -172,8 +185,11 @@ static void write_wishes(struct job *j, const struct kl_place *p) {
         good = kl_dir_make(p->system, false, err, sizeof err) == 0 &&
                kl_settings_write(&s, path, err, sizeof err) == 0;
     if (!good) fail(j, err);
-    for (size_t i = 0; any && good && i < WISHES; i++)
-        if (j->setting[i]) printf("  %s = \"%s\" in %s\n", wishes[i], j->setting[i], path);
+    for (size_t i = 0; any && good && i < WISHES; i++) {
+        if (!j->setting[i]) continue;
+        printf("  %s = \"%s\" in %s\n", wishes[i], j->setting[i], path);
+        warn_of_letters(wishes[i], j->setting[i]);
+    }
     kl_settings_free(&s);
 }
 
@@ -311,9 +327,30 @@ static int find_wrapper(struct job *j) {
     return tool_fail(-1, "install", "%s", j->wrapper ? "--wrapper: no such file" : err);
 }
 
+/* A file that is no core, a game perhaps, is refused before anything is made or copied. */
+static int check_files(struct job *j) {
+    char err[KLT_PATH + 1024], why[512], real[KLT_PATH];
+    for (int i = 0; i < j->cores; i++) {
+        bool names_file =
+            is_path(j->core[i]) || strchr(j->core[i], '.'); /* a core's bare name has no ending */
+        if (!names_file || kl_file_kind(j->core[i]) != KL_FILE_IS_PLAIN) continue;
+        if (!kl_file_real(j->core[i], real, sizeof real)) continue;
+        void *library = kl_library_open(real, why, sizeof why);
+        bool is_core = library && kl_library_find(library, "retro_load_game");
+        kl_library_close(library);
+        if (is_core) continue;
+        snprintf(err, sizeof err,
+                 "expected a core, a file NAME_libretro" KL_LIBRARY_ENDING ", got %.4000s: %s", j->core[i],
+                 library ? "it has no retro_load_game" : why);
+        return fail(j, err);
+    }
+    return 0;
+}
+
 static int work(struct job *j) {
     bool settings_only = !wants_cores(j) && !j->list && !j->remove;
     if ((!settings_only && find_wrapper(j) != 0) || find_places(j) != 0) return KLT_LOAD;
+    if (!j->remove && !j->list && check_files(j) != 0) return KLT_FAILED;
     for (int i = 0; i < j->places; i++) {
         struct kl_place *p = &j->place[i];
         printf("%s, by %s%s\n", p->name, p->config, p->values.there ? "" : " (not there yet)");

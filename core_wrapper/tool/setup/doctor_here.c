@@ -123,7 +123,14 @@ void kl_doctor_wrapper(struct kl_doctor *d) {
         load_wrapper(d);
     else
         kl_doctor_find(d, KL_WRONG, "wrapper_missing", "wrapper", kl_place_words.get_wrapper, "%.900s", err);
-    if (kl_state_folder(NULL, dir, err, sizeof err) == 0)
+    /* it is made here as it is when somebody plays: nothing else tells whether it can be */
+    bool usable =
+        kl_state_folder(NULL, dir, err, sizeof err) == 0 && kl_dir_make(dir, true, err, sizeof err) == 0;
+    if (usable && !kl_dir_writable(dir)) {
+        snprintf(err, sizeof err, "%.900s: this user may not write there", dir);
+        usable = false;
+    }
+    if (usable)
         kl_doctor_find(d, KL_WELL, "own_folder", "own folder", NULL, "%.900s", dir);
     else
         kl_doctor_find(d, KL_WRONG, "own_folder_unusable", "own folder",

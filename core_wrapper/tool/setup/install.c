@@ -232,11 +232,34 @@ int kl_install_get(struct kl_place *p, const char *name, const char *path, char 
     return kl_file_readable(real) ? get_from(p, real, to, err, err_len) : 0;
 }
 
+/* Takes back what let_run_on() has written, if nothing else stands there. */
+static void stop_with_menu(const struct kl_place *p, const struct kl_settings *info) {
+    struct kl_settings s = {0};
+    char locked[KL_CORE_NAME_BYTES], path[KLT_PATH], ignored[KLT_PATH + 64];
+    if (!kl_settings_get(info, "corename", locked, sizeof locked)) return;
+    override_path(p, locked, path);
+    bool ours = kl_settings_read(&s, path, ignored, sizeof ignored) == 0 && s.there;
+    unsigned known = 0, lines = 0;
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        known += stands(&s, stops[i], true);
+    for (const char *at = s.text; ours && at && *at; at += strspn(at, "\r\n"), lines++)
+        at += strcspn(at, "\r\n");
+    ours = ours && lines > 0 && known == lines;
+    kl_settings_free(&s);
+    if (!ours) return;
+    (void)kl_file_remove(path, ignored, sizeof ignored);
+    *strrchr(path, '/') = 0;
+    kl_dir_remove_empty(path);
+}
+
 int kl_install_remove(struct kl_place *p, const char *name, char *err, size_t err_len) {
+    struct kl_settings info = {0};
     char path[KLT_PATH];
     locked_path(p, name, path);
     int r = kl_file_remove(path, err, err_len);
     if (r < 0) return say_used(err, err_len);
     info_path(p, name, LOCKED, path);
+    if (kl_settings_read(&info, path, err, err_len) == 0) stop_with_menu(p, &info);
+    kl_settings_free(&info);
     return kl_file_remove(path, err, err_len) < 0 ? -1 : r;
 }

@@ -121,12 +121,6 @@ KL_TURNED(char *, v_ctime, (const time_t *t), t)
 
 static void v_tzset(void) {}
 
-static char *v_getenv(const char *name) {
-    if (strcmp(name, "TZ") == 0) return (char *)"UTC0";
-    if (strcmp(name, "LANG") == 0 || strcmp(name, "LC_ALL") == 0) return (char *)"C";
-    return getenv(name);
-}
-
 /* --- timed waits: a deadline that the core made from the virtual clock, to one of the real clock --- */
 
 static int64_t ns_of(const struct timespec *ts) {
@@ -259,8 +253,6 @@ const struct kl_hook kl_world_clock_hooks[] = {
     KL_HOOK_DATA("__daylight", clock.daylight),
     KL_HOOK_DATA("tzname", clock.tzname),
     KL_HOOK_DATA("__tzname", clock.tzname),
-    KL_HOOK_SAME("getenv", v_getenv),
-    KL_HOOK_SAME("secure_getenv", v_getenv),
     KL_HOOK("pthread_cond_timedwait", v_cond_timedwait),
     KL_HOOK("pthread_cond_clockwait", v_cond_clockwait),
     KL_HOOK("pthread_mutex_timedlock", v_mutex_timedlock),

@@ -25,6 +25,26 @@ const struct kl_not_turned kl_world_not_turned[] = {
     {"dlopen", KL_LOADED_REASON},
     {"dlmopen", KL_LOADED_REASON},
     {"random_r", "seeded by the core itself"},
+    {"environ", KL_PLAYER_REASON},
+    {"__environ", KL_PLAYER_REASON},
+    {"getuid", KL_PLAYER_REASON},
+    {"geteuid", KL_PLAYER_REASON},
+    {"getgid", KL_PLAYER_REASON},
+    {"getegid", KL_PLAYER_REASON},
+    {"getpw*", KL_PLAYER_REASON},
+    {"getlogin*", KL_PLAYER_REASON},
+    {"cuserid", KL_PLAYER_REASON},
+    {"statvfs*", "the room on the host's disk"},
+    {"fstatvfs*", "the room on the host's disk"},
+    {"statfs*", "the room on the host's disk"},
+    {"fstatfs*", "the room on the host's disk"},
+    {"getrlimit*", "the host's limits"},
+    {"getifaddrs", "the host's network"},
+    {"getaddrinfo", "the host's network"},
+    {"gethostbyname*", "the host's network"},
+    {"popen", "another program's answer"},
+    {"system", "another program's answer"},
+    {"GOMP_parallel*", "as many threads as the host has processors"},
     {"SDL_GetTicks*", "the clock of a library"},
     {"SDL_GetPerformanceCounter", "the clock of a library"},
     {"_ZNSt6chrono*", "a C++ clock"},
@@ -54,6 +74,9 @@ int kl_world_imports(struct kl_world *w, void *handle, kl_replace replace, void 
     snprintf(err, err_len,
              "cannot hook the core's imports: written for ELF on x86_64 and aarch64, not for this machine");
     return -1;
+}
+void kl_world_code(struct kl_world *w, void *handle) {
+    (void)w, (void)handle;
 }
 
 #else
@@ -176,6 +199,15 @@ int kl_world_imports(struct kl_world *w, void *handle, kl_replace replace, void 
     if (read_object(&o, handle, err, err_len) != 0) return -1;
     if (walk(&o, o.rela, o.rela_bytes, replace, user, err, err_len) != 0) return -1;
     return walk(&o, o.jmprel, o.jmprel_bytes, replace, user, err, err_len);
+}
+
+void kl_world_code(struct kl_world *w, void *handle) {
+    char err[256];
+    struct object o;
+    if (read_object(&o, handle, err, sizeof err) != 0) return;
+    for (unsigned i = 0; i < o.phdr_count; i++)
+        if (o.phdr[i].p_type == PT_LOAD && o.phdr[i].p_flags & PF_X && o.phdr[i].p_flags & PF_R)
+            kl_world_scan(w, (const void *)(o.base + o.phdr[i].p_vaddr), o.phdr[i].p_filesz);
 }
 
 #endif

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
-/* rand() and random() of glibc both give 0..2^31-1. */
 static int v_rand(struct kl_world *w) {
-    return (int)(kl_world_draw(w) >> 33);
+    return kl_world_rand_of(kl_world_draw(w), w->rand_use, RAND_MAX);
 }
 KL_TURNED(int, v_rand, (void))
+/* 0..2^31-1, as rand() of glibc. */
 static long v_random(struct kl_world *w) {
     return (long)(kl_world_draw(w) >> 33);
 }
@@ -79,12 +79,16 @@ static int v_getentropy(struct kl_world *w, void *buf, size_t n) {
 }
 KL_TURNED(int, v_getentropy, (void *buf, size_t n), buf, n)
 
-/* std::random_device: opening it still reads the machine, its values come from here. */
+/* std::random_device: opening it still asks the machine, its values come from here. */
 static unsigned v_random_device(struct kl_world *w, void *self) {
     (void)self;
     return v_arc4random(w);
 }
 KL_TURNED(unsigned, v_random_device, (void *self), self)
+static double v_random_device_entropy(const void *self) { /* bits that the machine's own would have */
+    (void)self;
+    return 0;
+}
 
 const struct kl_hook kl_world_random_hooks[] = {
     KL_HOOK("rand", v_rand),
@@ -104,5 +108,7 @@ const struct kl_hook kl_world_random_hooks[] = {
     KL_HOOK("getrandom", v_getrandom),
     KL_HOOK("getentropy", v_getentropy),
     KL_HOOK("_ZNSt13random_device9_M_getvalEv", v_random_device),
+    KL_HOOK("_ZNSt13random_device16_M_getval_pretr1Ev", v_random_device),
+    KL_HOOK_SAME("_ZNKSt13random_device13_M_getentropyEv", v_random_device_entropy),
     KL_HOOK_END,
 };

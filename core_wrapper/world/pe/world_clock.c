@@ -252,24 +252,6 @@ static int v_get_tzname(size_t *len, char *out, size_t cap, int index) {
     return 0;
 }
 
-/* --- variables of the environment that lead to a zone or a language --- */
-
-static const char *constant_of(const char *name) {
-    if (_stricmp(name, "TZ") == 0) return "UTC0";
-    return _stricmp(name, "LANG") == 0 || _stricmp(name, "LC_ALL") == 0 ? "C" : NULL;
-}
-static char *v_getenv(struct kl_world *w, const char *name) {
-    const char *constant = constant_of(name);
-    return constant ? (char *)(uintptr_t)constant : w->real.getenv(name);
-}
-KL_TURNED(char *, v_getenv, (const char *name), name)
-static wchar_t *v_wgetenv(struct kl_world *w, const wchar_t *name) {
-    if (_wcsicmp(name, L"TZ") == 0) return (wchar_t *)(uintptr_t)L"UTC0";
-    bool language = _wcsicmp(name, L"LANG") == 0 || _wcsicmp(name, L"LC_ALL") == 0;
-    return language ? (wchar_t *)(uintptr_t)L"C" : w->real.wgetenv(name);
-}
-KL_TURNED(wchar_t *, v_wgetenv, (const wchar_t *name), name)
-
 /* --- clocks of the system --- */
 
 static FILETIME filetime(int64_t ns) {
@@ -405,8 +387,6 @@ const struct kl_hook kl_world_clock_hooks[] = {
     KL_HOOK_SAME("_get_daylight", v_get_zero),
     KL_HOOK_SAME("_get_dstbias", v_get_zero),
     KL_HOOK_SAME("_get_tzname", v_get_tzname),
-    KL_HOOK("getenv", v_getenv),
-    KL_HOOK("_wgetenv", v_wgetenv),
     KL_SYSTEM_HOOK("WaitForSingleObject", v_WaitForSingleObject),
     KL_SYSTEM_HOOK("WaitForSingleObjectEx", v_WaitForSingleObjectEx),
     KL_SYSTEM_HOOK("WaitForMultipleObjects", v_WaitForMultipleObjects),

@@ -13,6 +13,7 @@
 #define LIBRARY     "the clock of a library"
 #define PAST        "asks the system past the functions that are replaced"
 #define HOST_DATE   "the host's date"
+#define HOST        "the host's"
 
 const char kl_world_system[] = "Windows";
 
@@ -41,6 +42,28 @@ const struct kl_not_turned kl_world_not_turned[] = {
     {"_wctime*", HOST_DATE},
     {"CoCreateGuid", HOST_CHANCE},
     {"UuidCreate", HOST_CHANCE},
+    {"GetUserName*", KL_PLAYER_REASON},
+    {"GetEnvironmentStrings*", KL_PLAYER_REASON},
+    {"_environ", KL_PLAYER_REASON},
+    {"_wenviron", KL_PLAYER_REASON},
+    {"__p__environ", KL_PLAYER_REASON},
+    {"__p__wenviron", KL_PLAYER_REASON},
+    {"getenv_s", KL_PLAYER_REASON},
+    {"_dupenv_s", KL_PLAYER_REASON},
+    {"SHGetFolderPath*", KL_PLAYER_REASON},
+    {"SHGetKnownFolderPath", KL_PLAYER_REASON},
+    {"Reg*", HOST},
+    {"GetVersion*", HOST},
+    {"GetDiskFreeSpace*", HOST},
+    {"GetVolumeInformation*", HOST},
+    {"GetDriveType*", HOST},
+    {"GetLogicalProcessorInformation*", HOST},
+    {"GetAdaptersAddresses", HOST},
+    {"GetTempFileName*", HOST_CHANCE},
+    {"_mktemp*", HOST_CHANCE},
+    {"_tempnam", HOST_CHANCE},
+    {"tmpnam*", HOST_CHANCE},
+    {"omp_get_num_procs", "as many threads as the host has processors"},
     {"clock_gettime*", LIBRARY}, /* libwinpthread-1.dll */
     {"pthread_cond_timedwait*", LIBRARY},
     {"_Cnd_timedwait", LIBRARY}, /* msvcp140.dll */
@@ -183,6 +206,16 @@ int kl_world_imports(struct kl_world *w, void *handle, kl_replace replace, void 
     return walk_imports(&k) && walk_delayed(&k) ? 0 : -1;
 }
 
+void kl_world_code(struct kl_world *w, void *handle) {
+    const uint8_t *base = handle;
+    const IMAGE_DOS_HEADER *dos = at(base, 0);
+    const IMAGE_NT_HEADERS *nt = at(base, (size_t)dos->e_lfanew);
+    const IMAGE_SECTION_HEADER *s = IMAGE_FIRST_SECTION(nt);
+    for (unsigned i = 0; i < nt->FileHeader.NumberOfSections; i++)
+        if (s[i].Characteristics & IMAGE_SCN_MEM_EXECUTE && s[i].Characteristics & IMAGE_SCN_MEM_READ)
+            kl_world_scan(w, at(base, s[i].VirtualAddress), s[i].Misc.VirtualSize);
+}
+
 /* --- asked for while it runs --- */
 
 static void *v_GetProcAddress(struct kl_world *w, HMODULE module, const char *name) {
@@ -209,7 +242,7 @@ static HMODULE loaded(struct kl_world *w, const wchar_t *path, HMODULE module) {
     for (const wchar_t *at = path; module && *at; at++)
         if (*at == L'/' || *at == L'\\') base = at + 1;
     bool told = module && WideCharToMultiByte(CP_UTF8, 0, base, -1, name, sizeof name, NULL, NULL);
-    if (told && family(name) == KL_FROM_OTHER) kl_world_loads(w, name);
+    if (told && family(name) == KL_FROM_OTHER) kl_world_leaves(w, name, KL_LOADED_REASON);
     SetLastError(error);
     return module;
 }

@@ -1,11 +1,11 @@
 /* Random numbers of the C runtime and of the system, as a core sees them: from the world's generator. */
+#include <stdlib.h>
 #include <windows.h>
 
 #include "core_wrapper/world/world_private.h"
 
-/* 15 bits, where Linux has 31: these are the upper ones of Linux's. */
 static int v_rand(struct kl_world *w) {
-    return (int)(kl_world_draw(w) >> 49);
+    return kl_world_rand_of(kl_world_draw(w), w->rand_use, RAND_MAX);
 }
 KL_TURNED(int, v_rand, (void))
 static void v_srand(struct kl_world *w, unsigned seed) {

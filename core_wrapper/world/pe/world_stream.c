@@ -57,6 +57,7 @@ void kl_world_archive_leave(struct kl_world *w, void *f) {
 
 static int v_fclose(struct kl_world *w, void *f) {
     kl_world_archive_leave(w, f);
+    kl_view_closes(w, f, -1);
     return w->real.fclose(f);
 }
 KL_TURNED(int, v_fclose, (void *f), f)

@@ -282,6 +282,14 @@ enum kl_file_kind kl_file_kind_here(const char *path) {
     return lstat(path, &st) == 0 ? kind_of(st.st_mode) : KL_FILE_IS_NONE;
 }
 
+bool kl_file_stamp(const char *path, uint64_t *bytes, uint64_t *changed) {
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return false;
+    *bytes = (uint64_t)st.st_size;
+    *changed = (uint64_t)st.st_mtim.tv_sec * UINT64_C(1000000000) + (uint64_t)st.st_mtim.tv_nsec;
+    return true;
+}
+
 bool kl_file_is_ours(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && (st.st_uid == geteuid() || geteuid() == 0);

@@ -11,6 +11,10 @@ void *kl_library_open(const char *path, char *err, size_t err_len) {
     return library;
 }
 
+void kl_library_move(const char *path) {
+    (void)path;
+}
+
 void kl_library_close(void *library) {
     if (library) dlclose(library);
 }

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/personality.h>
 #include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -18,6 +20,7 @@
 #include "net/platform/clock.h"
 #include "net/platform/dir.h"
 #include "net/platform/file.h"
+#include "net/platform/library.h"
 #include "net/platform/process_channel.h"
 
 #define CHILD_FD 3  /* the channel's number in the child */
@@ -85,8 +88,15 @@ static int set_attributes(posix_spawnattr_t *a) {
     return why ? why : posix_spawnattr_setflags(a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
-/* The emulator that runs this process, a program for another processor (qemu-user): it answers for
- * /proc/self/exe itself, the kernel for this name of the same file. False: there is none. */
+/* The system's loader. False: this program is static, or the path is longer than cap. */
+static bool find_loader(char *out, size_t cap) {
+    const void *at = (const void *)getauxval(AT_BASE);
+    return at && kl_library_file_of(at, out, cap);
+}
+
+/* The program that runs this one's file: the loader (kl_process_loaded()), or an emulator of another
+ * processor (qemu-user), which answers for /proc/self/exe itself, the kernel for this name of the same file.
+ * False: there is none. */
 static bool find_emulator(char *out, size_t cap) {
     char own[PATH_MAX], name[64];
     snprintf(name, sizeof name, "/proc/self/task/%d/exe", (int)gettid());
@@ -96,24 +106,43 @@ static bool find_emulator(char *out, size_t cap) {
     return strcmp(out, own) != 0;
 }
 
-/* This program once more. The emulator takes the program's path before its arguments. */
-static int spawn_own(pid_t *pid, const posix_spawn_file_actions_t *actions,
-                     const posix_spawnattr_t *attributes, const char *const *arguments, char **environment) {
-    char own[PATH_MAX], emulator[PATH_MAX];
+/* A file that another program runs, the loader or an emulator: it takes the file's path before the arguments.
+ */
+static int spawn_by(const char *runner, const char *file, pid_t *pid,
+                    const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+                    const char *const *arguments, char **environment) {
     size_t count = 0;
-    if (!find_emulator(emulator, sizeof emulator) || kl_process_own_path(own, sizeof own) != 0)
-        return posix_spawn(pid, "/proc/self/exe", actions, attributes, (char *const *)(uintptr_t)arguments,
-                           environment);
     while (arguments[count])
         count++;
     const char **longer = calloc(count + 2, sizeof *longer);
     if (!longer) return ENOMEM;
-    longer[0] = emulator;
-    longer[1] = own;
+    longer[0] = runner;
+    longer[1] = file;
     memcpy(longer + 2, arguments + 1, (count - 1) * sizeof *longer);
-    int why = posix_spawn(pid, emulator, actions, attributes, (char *const *)(uintptr_t)longer, environment);
+    int why = posix_spawn(pid, runner, actions, attributes, (char *const *)(uintptr_t)longer, environment);
     free(longer);
     return why;
+}
+
+static int spawn_file(const struct kl_process_setup *s, pid_t *pid, const posix_spawn_file_actions_t *actions,
+                      const posix_spawnattr_t *attributes, char **environment) {
+    char own[PATH_MAX], runner[PATH_MAX];
+    const char *program = s->program ? s->program : "/proc/self/exe"; /* this program once more */
+    if (s->library)
+        return find_loader(runner, sizeof runner)
+                   ? spawn_by(runner, s->library, pid, actions, attributes, s->arguments, environment)
+                   : ENOEXEC;
+    if (!s->program && find_emulator(runner, sizeof runner) && kl_process_own_path(own, sizeof own) == 0)
+        return spawn_by(runner, own, pid, actions, attributes, s->arguments, environment);
+    return posix_spawn(pid, program, actions, attributes, (char *const *)(uintptr_t)s->arguments,
+                       environment);
+}
+
+/* Children inherit it: before a child starts, and back to `was` afterwards. -1: nothing to do. */
+static int set_personality(bool same_addresses, int was) {
+    if (was >= 0) personality((unsigned long)was);
+    int is = same_addresses ? personality(0xffffffff) : -1;
+    return is >= 0 && personality((unsigned long)is | ADDR_NO_RANDOMIZE) >= 0 ? is : -1;
 }
 
 static int spawn(const struct kl_process_setup *s, int channel, pid_t *pid) {
@@ -122,13 +151,11 @@ static int spawn(const struct kl_process_setup *s, int channel, pid_t *pid) {
     char **environment = join_environment(s->environment);
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
+    int was = set_personality(s->same_addresses, -1);
     int why = environment ? set_actions(&actions, s, channel) : ENOMEM;
     if (!why) why = set_attributes(&attributes);
-    if (!why && s->program)
-        why = posix_spawn(pid, s->program, &actions, &attributes, (char *const *)(uintptr_t)s->arguments,
-                          environment);
-    else if (!why)
-        why = spawn_own(pid, &actions, &attributes, s->arguments, environment);
+    if (!why) why = spawn_file(s, pid, &actions, &attributes, environment);
+    set_personality(false, was);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     free(environment);
@@ -136,7 +163,9 @@ static int spawn(const struct kl_process_setup *s, int channel, pid_t *pid) {
 }
 
 int kl_process_start(struct kl_process *p, const struct kl_process_setup *setup, char *err, size_t err_len) {
-    const char *name = setup->program ? setup->program : setup->arguments[0];
+    const char *name = setup->library   ? setup->library
+                       : setup->program ? setup->program
+                                        : setup->arguments[0];
     int pair[2];
     pid_t pid = 0;
     *p = (struct kl_process){.channel = -1};
@@ -289,7 +318,14 @@ bool kl_process_runs(const char *name, const char *variable) {
     return found;
 }
 
+static const char *loaded_file; /* the loader runs it; NULL: this is a program of its own */
+
+void kl_process_loaded(const char *file) {
+    loaded_file = file;
+}
+
 int kl_process_own_path(char *out, size_t cap) {
+    if (loaded_file) return snprintf(out, cap, "%s", loaded_file) < (int)cap ? 0 : -1;
     ssize_t n = readlink("/proc/self/exe", out, cap - 1);
     if (n <= 0) return -1;
     out[n] = 0;

@@ -1,6 +1,7 @@
 #include "net/platform/windows/command_line.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <windows.h>
@@ -29,8 +30,8 @@ static char *quote(char *out, const char *argument) {
     return out;
 }
 
-wchar_t *kl_command_line(const char *const *arguments) {
-    size_t room = 1;
+wchar_t *kl_command_line(const char *first, const char *const *arguments) {
+    size_t room = 2 + (first ? strlen(first) : 0);
     for (unsigned i = 0; arguments[i]; i++)
         room += 2 * strlen(arguments[i]) + 3;
     char *all = malloc(room), *end = all;
@@ -38,9 +39,10 @@ wchar_t *kl_command_line(const char *const *arguments) {
         SetLastError(ERROR_NOT_ENOUGH_MEMORY);
         return NULL;
     }
+    if (first) end += sprintf(end, "%s", first);
     for (unsigned i = 0; arguments[i]; i++) {
         size_t len = strlen(arguments[i]);
-        if (i) *end++ = ' ';
+        if (end > all) *end++ = ' ';
         if (needs_quotes(arguments[i])) {
             end = quote(end, arguments[i]);
         } else {

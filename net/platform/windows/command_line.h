@@ -6,8 +6,9 @@
 
 #include <wchar.h>
 
-/* Joined so that CommandLineToArgvW(), and the C library of a program, take them apart into the same. */
-wchar_t *kl_command_line(const char *const *arguments);
+/* Joined so that CommandLineToArgvW(), and the C library of a program, take them apart into the same.
+ * first: text that is put before them as it is; or NULL. */
+wchar_t *kl_command_line(const char *first, const char *const *arguments);
 
 /* This process's environment with `more` ("NAME=VALUE", NULL: none) and `last` (NULL: none) in place of
  * variables of equal names. */

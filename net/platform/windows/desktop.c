@@ -43,7 +43,7 @@ static int fail(char *err, size_t err_len, const char *scheme, LSTATUS why) {
 
 /* "C:\folder\program.exe" ARGUMENT… "%1". Windows puts the link in place of %1 as it is. */
 static bool write_command(wchar_t out[COMMAND], const char *const *arguments) {
-    wchar_t own[KL_WIDE_PATH], *rest = kl_command_line(arguments);
+    wchar_t own[KL_WIDE_PATH], *rest = kl_command_line(NULL, arguments);
     DWORD n = GetModuleFileNameW(NULL, own, KL_WIDE_PATH);
     bool good =
         rest && n > 0 && n < KL_WIDE_PATH && swprintf(out, COMMAND, L"\"%ls\" %ls \"%%1\"", own, rest) > 0;

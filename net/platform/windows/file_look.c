@@ -43,6 +43,18 @@ enum kl_file_kind kl_file_kind_here(const char *path) {
     return kind_of(path, FILE_FLAG_OPEN_REPARSE_POINT);
 }
 
+bool kl_file_stamp(const char *path, uint64_t *bytes, uint64_t *changed) {
+    BY_HANDLE_FILE_INFORMATION is;
+    if (kl_file_kind(path) != KL_FILE_IS_PLAIN) return false;
+    HANDLE file = kl_disk_open(path, FILE_READ_ATTRIBUTES, OPEN_EXISTING, 0, NULL);
+    bool known = file != INVALID_HANDLE_VALUE && GetFileInformationByHandle(file, &is);
+    if (file != INVALID_HANDLE_VALUE) CloseHandle(file);
+    if (!known) return false;
+    *bytes = (uint64_t)is.nFileSizeHigh << 32 | is.nFileSizeLow;
+    *changed = (uint64_t)is.ftLastWriteTime.dwHighDateTime << 32 | is.ftLastWriteTime.dwLowDateTime;
+    return true;
+}
+
 bool kl_file_is_ours(const char *path) {
     HANDLE file = kl_disk_open(path, READ_CONTROL, OPEN_EXISTING, 0, NULL);
     bool ours = file != INVALID_HANDLE_VALUE && kl_rights_ours(file);

@@ -25,6 +25,15 @@ void *kl_library_open(const char *path, char *err, size_t err_len) {
     return library;
 }
 
+/* The usual place stays taken until the process ends. */
+void kl_library_move(const char *path) {
+    wchar_t wide[KL_WIDE_PATH];
+    HMODULE there = kl_wide_path(wide, path) ? LoadLibraryExW(wide, NULL, DONT_RESOLVE_DLL_REFERENCES) : NULL;
+    if (!there) return;
+    FreeLibrary(there);
+    (void)VirtualAlloc(there, 1, MEM_RESERVE, PAGE_NOACCESS);
+}
+
 void kl_library_close(void *library) {
     if (library) FreeLibrary(library);
 }

@@ -139,11 +139,11 @@ int kl_process_parent(void) {
 
 /* --- starting --- */
 
-/* Starts a program and waits for nothing. It shows no dialog if it crashes: it inherits that. 0, or an
- * error's code. */
-static DWORD create(const char *program, const char *const *arguments, wchar_t *environment, DWORD flags,
+/* Starts a program and waits for nothing. It shows no dialog if it crashes: it inherits that. line: of
+ * kl_command_line(), and freed; NULL for the last error. 0, or an error's code. */
+static DWORD create(const char *program, wchar_t *line, wchar_t *environment, DWORD flags,
                     STARTUPINFOW *startup, PROCESS_INFORMATION *made) {
-    wchar_t path[KL_WIDE_PATH], *line = kl_command_line(arguments);
+    wchar_t path[KL_WIDE_PATH];
     DWORD why = 0;
     if (!line) return GetLastError();
     fflush(NULL);
@@ -165,9 +165,38 @@ static HANDLE open_output(const struct kl_process_setup *s, SOCKET channel) {
     return rights ? kl_disk_open(s->log, GENERIC_WRITE, CREATE_ALWAYS, 0, rights) : INVALID_HANDLE_VALUE;
 }
 
+/* rundll32, for a library; its command line names the file in quotes and the function, before the arguments.
+ */
+static bool find_runner(const char *library, char *out, size_t cap, char *first, size_t first_cap) {
+    wchar_t folder[KL_WIDE_PATH], file[KL_WIDE_PATH];
+    char runner[KL_FILE_PATH], path[3 * KL_FILE_PATH];
+    UINT n = GetSystemDirectoryW(folder, KL_WIDE_PATH);
+    if (!n || n >= KL_WIDE_PATH || !kl_narrow_path(runner, sizeof runner, folder) ||
+        !kl_wide_path(file, library) || !kl_narrow_text(path, sizeof path, file))
+        return false;
+    return snprintf(out, cap, "%s/rundll32.exe", runner) < (int)cap &&
+           snprintf(first, first_cap, "rundll32 \"%s\"," KL_PROCESS_LIBRARY_MAIN, path) < (int)first_cap;
+}
+
+/* The program that is started, and the first words of its command line (""; those of the arguments). A
+ * library that is this program is run as a program, and this program may be a library. */
+static bool find_program(const struct kl_process_setup *s, char *out, size_t cap, char *first,
+                         size_t first_cap) {
+    wchar_t program[KL_WIDE_PATH];
+    char own[KL_FILE_PATH];
+    DWORD n = GetModuleFileNameW(NULL, program, KL_WIDE_PATH);
+    const char *file = s->library ? s->library : s->program;
+    *first = 0;
+    if (!file && kl_process_own_path(own, sizeof own) == 0) file = own;
+    if (!file || !n || n >= KL_WIDE_PATH || !kl_narrow_path(out, cap, program)) return false;
+    if ((s->library || !s->program) && strcmp(out, file) != 0)
+        return find_runner(file, out, cap, first, first_cap);
+    return snprintf(out, cap, "%s", file) < (int)cap;
+}
+
 /* The child inherits these handles and no others. */
-static DWORD create_with(const struct kl_process_setup *s, const char *program, HANDLE input, HANDLE output,
-                         SOCKET channel, PROCESS_INFORMATION *made) {
+static DWORD create_with(const struct kl_process_setup *s, const char *program, const char *first,
+                         HANDLE input, HANDLE output, SOCKET channel, PROCESS_INFORMATION *made) {
     HANDLE inherited[INHERITED] = {input, output, (HANDLE)channel};
     unsigned count = s->printed ? INHERITED - 1 : INHERITED;
     STARTUPINFOEXW startup = {.StartupInfo = {.cb = sizeof startup,
@@ -191,8 +220,8 @@ static DWORD create_with(const struct kl_process_setup *s, const char *program, 
                                               inherited, count * sizeof *inherited, NULL, NULL)))
         why = GetLastError();
     if (!why)
-        why = create(program, s->arguments, environment, EXTENDED_STARTUPINFO_PRESENT | CREATE_NO_WINDOW,
-                     &startup.StartupInfo, made);
+        why = create(program, kl_command_line(first, s->arguments + (first != NULL)), environment,
+                     EXTENDED_STARTUPINFO_PRESENT | CREATE_NO_WINDOW, &startup.StartupInfo, made);
     if (ready) DeleteProcThreadAttributeList(startup.lpAttributeList);
     free(startup.lpAttributeList);
     free(environment);
@@ -206,18 +235,20 @@ static struct kl_process take(const PROCESS_INFORMATION *made, SOCKET channel) {
 }
 
 int kl_process_start(struct kl_process *p, const struct kl_process_setup *setup, char *err, size_t err_len) {
-    const char *name = setup->program ? setup->program : setup->arguments[0];
-    char own[KL_FILE_PATH];
+    const char *name = setup->library   ? setup->library
+                       : setup->program ? setup->program
+                                        : setup->arguments[0];
+    char program[KL_FILE_PATH], first[3 * KL_FILE_PATH + 64];
     PROCESS_INFORMATION made;
     SOCKET pair[2];
     *p = (struct kl_process){.channel = -1};
-    if (!setup->program && kl_process_own_path(own, sizeof own) != 0)
+    if (!find_program(setup, program, sizeof program, first, sizeof first))
         return fail(err, err_len, name, GetLastError());
     if (!make_pair(pair)) return fail(err, err_len, name, GetLastError());
     HANDLE input = kl_disk_open("NUL", GENERIC_READ, OPEN_EXISTING, 0, NULL);
     HANDLE output = input != INVALID_HANDLE_VALUE ? open_output(setup, pair[1]) : INVALID_HANDLE_VALUE;
     DWORD why = output == INVALID_HANDLE_VALUE ? GetLastError() : 0;
-    if (!why) why = create_with(setup, setup->program ? setup->program : own, input, output, pair[1], &made);
+    if (!why) why = create_with(setup, program, *first ? first : NULL, input, output, pair[1], &made);
     if (input != INVALID_HANDLE_VALUE) CloseHandle(input);
     if (output != INVALID_HANDLE_VALUE && !setup->printed) CloseHandle(output);
     closesocket(pair[1]);
@@ -239,7 +270,7 @@ int kl_process_run(struct kl_process *p, const char *program, const char *const 
     *p = (struct kl_process){.channel = -1};
     if (!make_pair(pair)) return fail(err, err_len, program, GetLastError());
     SetHandleInformation((HANDLE)pair[1], HANDLE_FLAG_INHERIT, HANDLE_FLAG_INHERIT);
-    DWORD why = create(program, arguments, NULL, 0, &startup, &made);
+    DWORD why = create(program, kl_command_line(NULL, arguments), NULL, 0, &startup, &made);
     closesocket(pair[1]);
     if (!why) {
         *p = take(&made, pair[0]);
@@ -364,7 +395,8 @@ int kl_process_become(const char *program, const char *const *arguments, char *e
     STARTUPINFOW startup = {.cb = sizeof startup};
     PROCESS_INFORMATION made;
     wchar_t name[KL_QUIT_EVENT];
-    DWORD code = 1, why = create(program, arguments, NULL, CREATE_SUSPENDED, &startup, &made);
+    DWORD code = 1,
+          why = create(program, kl_command_line(NULL, arguments), NULL, CREATE_SUSPENDED, &startup, &made);
     if (why) return fail(err, err_len, program, why);
     HANDLE end[2] = {made.hProcess,
                      CreateEventW(NULL, FALSE, FALSE, kl_quit_event(name, GetCurrentProcessId()))};

@@ -102,7 +102,14 @@ bool kl_process_runs(const char *name, const char *variable) {
     return found;
 }
 
+static const char *loaded_file; /* rundll32 runs it; NULL: this is a program of its own */
+
+void kl_process_loaded(const char *file) {
+    loaded_file = file;
+}
+
 int kl_process_own_path(char *out, size_t cap) {
+    if (loaded_file) return snprintf(out, cap, "%s", loaded_file) < (int)cap ? 0 : -1;
     wchar_t path[KL_WIDE_PATH];
     DWORD n = GetModuleFileNameW(NULL, path, KL_WIDE_PATH);
     return n > 0 && n < KL_WIDE_PATH && kl_narrow_path(out, cap, path) ? 0 : -1;

@@ -9,7 +9,8 @@
 #include "net/platform/clock.h"
 #include "net/platform/windows/handle.h"
 
-#define NAME_CHARS 16
+#define NAME_CHARS  16
+#define STACK_BYTES (8u << 20) /* address space of a thread's stack, as on Linux: rundll32's own is small */
 
 /* In the system since Windows 10 version 1607; mingw's library has it, its headers do not. */
 WINBASEAPI HRESULT WINAPI SetThreadDescription(HANDLE thread, PCWSTR description);
@@ -128,7 +129,7 @@ static void use_library_less(void) {
 int kl_thread_start(struct kl_thread *t, const char *name, void (*run)(void *arg), void *arg) {
     *t = (struct kl_thread){.run = run, .arg = arg, .name = name};
     (void)own_library(0);
-    t->of_system = _beginthreadex(NULL, 0, begin, t, 0, NULL);
+    t->of_system = _beginthreadex(NULL, STACK_BYTES, begin, t, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
     if (t->of_system) return 0;
     int why = errno;
     use_library_less();
@@ -140,4 +141,12 @@ void kl_thread_join(struct kl_thread *t) {
     WaitForSingleObject(thread, INFINITE);
     CloseHandle(thread);
     use_library_less();
+}
+
+int kl_thread_number(void) {
+    return (int)GetCurrentThreadId();
+}
+
+bool kl_thread_look(int number, struct kl_thread_seen *seen) {
+    return (void)number, (void)seen, false;
 }

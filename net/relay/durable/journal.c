@@ -80,8 +80,8 @@ struct batch {
     unsigned parts;
     uint8_t head[KL_JOURNAL_HEAD], before[PARTS][KL_JOURNAL_BEFORE], mac[PARTS][KL_JOURNAL_MAC];
     unsigned records;
-    uint64_t bytes;        /* of all of it */
-    uint32_t frames, tags; /* written below, once it is */
+    uint64_t bytes;  /* of all of it */
+    uint32_t frames; /* written below, once it is */
 };
 
 static void add_part(struct batch *b, const void *bytes, size_t len) {
@@ -100,36 +100,13 @@ static void add_record(struct batch *b, const struct kl_journal_room *j, enum kl
 
 /* --- records --- */
 
-/* Tags of at most 255 intervals, and the piece from frame `at` on. The body's length; 0: the history has not
- * got it any more. */
-static size_t frames_body(const struct kl_lobby_room *r, struct batch *b, uint8_t *body) {
-    const struct kl_lobby_past *p = &r->past;
-    uint8_t piece[KL_PIECE_BYTES];
-    uint32_t end;
-    size_t len = kl_history_read(&p->history, b->frames, piece, sizeof piece, &end);
-    if (len == 0) return 0;
-    struct kl_writer w;
-    kl_writer_init(&w, body, KL_PIECE_BYTES + 5 + 255 * KL_TAG);
-    if (b->tags + KL_TAGS_KEPT < p->tags) b->tags = p->tags - KL_TAGS_KEPT;
-    uint32_t first = b->tags, count = 0;
-    while (first + count < p->tags && count < 255 && p->tag_end[(first + count) % KL_TAGS_KEPT] <= end)
-        count++;
-    kl_write_u32(&w, first);
-    kl_write_u8(&w, (uint8_t)count);
-    for (; b->tags < first + count; b->tags++)
-        kl_write_bytes(&w, p->tag[b->tags % KL_TAGS_KEPT], KL_TAG);
-    kl_write_bytes(&w, piece, len);
-    b->frames = end;
-    return (size_t)(w.at - body);
-}
-
 /* As many frames as go into one write. False: the history has a gap. */
 static bool add_frames(const struct kl_lobby_room *r, struct batch *b) {
     static uint8_t body[BATCH];
     size_t used = 0;
     while (b->frames < r->past.history.next && b->records < PARTS) {
-        if (used + KL_PIECE_BYTES + 5 + 255 * KL_TAG > sizeof body) break;
-        size_t len = frames_body(r, b, body + used);
+        if (used + KL_PIECE_BYTES > sizeof body) break;
+        size_t len = kl_history_read(&r->past.history, b->frames, body + used, KL_PIECE_BYTES, &b->frames);
         if (len == 0) return false;
         add_record(b, &r->journal, KL_JOURNAL_FRAMES, body + used, len);
         used += len;
@@ -167,18 +144,8 @@ static void note_success(struct kl_lobby_room *r, const struct batch *b) {
     j->failing = false;
     j->bytes += b->bytes;
     j->frames = b->frames;
-    j->tags = b->tags;
     j->ticket = r->past.ticket_number;
     r->lobby->journal->stats.bytes += b->bytes;
-}
-
-/* A file that could not be read when this relay began. The room's clients have brought it back since, and it
- * goes on from what they had: that file would be another past of it at the next restart. */
-static void remove_former(const struct kl_lobby_room *r, const char *path) {
-    char err[KL_FILE_PATH + 64];
-    if (kl_file_kind_here(path) == KL_FILE_IS_NONE) return;
-    int result = kl_file_remove(path, err, sizeof err);
-    kl_lobby_log_room(KL_LOG_INFO, "journal_replaced", r, "error=%d", result);
 }
 
 /* The room's file, new. 0, or -1 with why. */
@@ -186,7 +153,6 @@ static int create(struct kl_lobby_room *r, char *why, size_t why_len) {
     char path[KL_FILE_PATH];
     struct kl_file file;
     kl_journal_path(r, path);
-    remove_former(r, path);
     if (kl_file_open(&file, path, true, why, why_len) != 0) return -1;
     r->journal = (struct kl_journal_room){.state = KL_JOURNAL_OPEN, .file = file};
     kl_journal_key(r->lobby->secret, r->id, r->journal.key);
@@ -206,7 +172,7 @@ static bool write_down(struct kl_lobby_room *r, const struct batch *b, uint64_t 
 
 static void write_batch(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_journal_room *j = &r->journal;
-    struct batch b = {.frames = j->frames, .tags = j->tags};
+    struct batch b = {.frames = j->frames};
     if (j->bytes == 0)
         add_beginning(r, &b);
     else if (j->ticket != r->past.ticket_number && r->past.ticket_len)
@@ -225,7 +191,7 @@ static void write_mark(struct kl_lobby_room *r, uint64_t now_us) {
     static uint8_t body[KL_JOURNAL_MARK_BYTES];
     struct kl_journal_room *j = &r->journal;
     struct kl_journal_marked marked;
-    struct batch b = {.frames = j->frames, .tags = j->tags};
+    struct batch b = {.frames = j->frames};
     size_t len = kl_journal_mark_write(r, body, &marked);
     if (len == 0) return;
     add_record(&b, j, KL_JOURNAL_MARK, body, len);

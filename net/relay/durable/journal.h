@@ -8,8 +8,8 @@
  * A room's file begins with its first frames, after the game has begun, and is removed with the room. A full
  * disk never stops a room: the failure is logged once and counted, and the write is tried again each second;
  * the frames in between then come from the room's history. If the history has lost them, or the file would
- * grow above the limit, the room's journal ends: after a restart the room is made again up to there, and its
- * clients bring the rest.
+ * grow above the limit, the room's journal ends: after a restart the room is made again up to there, and
+ * clients with more begin anew.
  *
  * Not in it: session keys, counters, tokens (their hashes are), passwords (their verifier is, sealed). */
 #ifndef KL_JOURNAL_H

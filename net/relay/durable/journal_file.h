@@ -11,12 +11,12 @@
  *
  *     TICKET   the room's record (lobby_ticket.h), sealed (net/session/ticket.h); the last one counts
  *     START    the start data as they are
- *     FRAMES   u32 first interval, u8 count, count tags; then a piece (net/engine/frames.h). Pieces may
- *              overlap
+ *     FRAMES   a piece (net/engine/frames.h). Pieces may overlap
  *     MARK     the frames of the last 17 s or so once more, in few pieces, so that hours load in
- *              milliseconds: u32 first frame (end of the mark before; 0), u32 its interval, u16 count of
- *              intervals, u16 count of tags (of the last ones of these), the tags; then (u16 length, piece)
- *              up to the end. Whole intervals
+ *              milliseconds: u64 byte of the file (frames from the mark's end on stand in records from
+ *              there on), u32 first frame (end of the mark before; 0), u32 its interval, u16 count of
+ *              intervals, the digest at its end (net/session/digest.h); then (u16 length, piece) up to the
+ *              end. Whole intervals
  *
  * Pure but for libsodium; nothing is owned. */
 #ifndef KL_JOURNAL_FILE_H
@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KL_JOURNAL_VERSION 1
+#define KL_JOURNAL_VERSION 2
 #define KL_JOURNAL_ID      16
 #define KL_JOURNAL_MAC     16
 #define KL_JOURNAL_MAGIC   16

@@ -112,18 +112,6 @@ static void look_through(struct load *f) {
     f->whole = c.at;
 }
 
-/* False: these frames do not follow, or do not agree with their tags. */
-static bool take_frames(struct kl_lobby_room *r, const struct kl_journal_cursor *c) {
-    struct kl_reader in;
-    kl_reader_init(&in, c->body, c->body_len);
-    uint32_t first = kl_read_u32(&in), count = kl_read_u8(&in);
-    const uint8_t *tags = kl_read_bytes(&in, (size_t)count * KL_TAG);
-    if (in.failed || kl_lobby_again_piece(r, in.at, kl_reader_left(&in), UINT32_MAX) != KL_OK) return false;
-    for (uint32_t i = 0; i < count; i++)
-        if (!kl_lobby_again_proves(r, first + i, tags + (size_t)i * KL_TAG)) return false;
-    return true;
-}
-
 /* Takes the frames of all marks that end so long before the last that UPDATEs no longer reach there. False:
  * they do not fit. */
 static bool play_marks(const struct load *f, struct kl_lobby_room *r, struct kl_journal_marked *used) {
@@ -133,7 +121,7 @@ static bool play_marks(const struct load *f, struct kl_lobby_room *r, struct kl_
         struct kl_journal_marked next = *used;
         c.at = f->mark[i];
         if (!kl_journal_hop(&c) || !kl_journal_mark_look(c.body, c.body_len, &next)) return false;
-        if (next.frames + KL_KEPT_FRAMES > f->marked.frames) break;
+        if (next.chain.end + KL_KEPT_FRAMES > f->marked.chain.end) break;
         if (!kl_journal_mark_adopt(r, c.body, c.body_len)) return false;
         *used = next;
     }
@@ -143,7 +131,7 @@ static bool play_marks(const struct load *f, struct kl_lobby_room *r, struct kl_
 /* The part of the file that could be used. */
 struct good {
     uint64_t bytes;
-    uint32_t frames, tags; /* that stand in it */
+    uint32_t frames; /* that stand in it */
 };
 
 /* From this byte on; macs are known to be right up to `checked`. The room may get frames of the first wrong
@@ -153,14 +141,14 @@ static struct good play_back(struct load *f, struct kl_lobby_room *r, uint64_t f
     kl_journal_seek(&c, f->key, f->bytes, f->whole);
     if (from > c.at) c.at = from;
     c.checked = checked;
-    struct good good = {c.at, r->past.history.next, r->past.tags};
+    struct good good = {c.at, r->past.history.next};
     while (kl_journal_next(&c)) {
-        if (c.type == KL_JOURNAL_FRAMES && !take_frames(r, &c)) {
+        if (c.type == KL_JOURNAL_FRAMES && kl_lobby_again_piece(r, c.body, c.body_len) != KL_OK) {
             kl_lobby_log_room(KL_LOG_ERROR, "journal_wrong", r, "file=%s at=%llu frame=%u", f->name,
                               (unsigned long long)good.bytes, r->lock.next_close);
             break;
         }
-        good = (struct good){c.at, r->past.history.next, r->past.tags};
+        good = (struct good){c.at, r->past.history.next};
     }
     return good;
 }
@@ -175,12 +163,9 @@ static void keep_ticket(const struct load *f, struct kl_lobby_room *r) {
 
 static void go_on_writing(struct load *f, struct kl_lobby_room *r, const struct good *good, uint64_t now_us) {
     struct kl_journal_room *j = &r->journal;
-    *j = (struct kl_journal_room){.state = KL_JOURNAL_OPEN,
-                                  .file = f->file,
-                                  .bytes = good->bytes,
-                                  .frames = good->frames,
-                                  .tags = good->tags};
-    if (f->marked.frames <= j->frames) j->marked = f->marked;
+    *j = (struct kl_journal_room){
+        .state = KL_JOURNAL_OPEN, .file = f->file, .bytes = good->bytes, .frames = good->frames};
+    if (f->marked.chain.end <= j->frames) j->marked = f->marked;
     j->marked.next_frames = j->frames;
     j->marked.next_at = good->bytes;
     memcpy(j->key, f->key, sizeof j->key);
@@ -204,15 +189,14 @@ static struct kl_lobby_room *again(struct load *f, uint64_t now_us, const char *
 static struct kl_lobby_room *quickly(struct load *f, uint64_t now_us, struct good *good) {
     struct kl_journal_marked used = {0};
     const char *why;
-    struct kl_lobby_room *r = f->marked.frames > KL_KEPT_FRAMES ? again(f, now_us, &why) : NULL;
+    struct kl_lobby_room *r = f->marked.chain.end > KL_KEPT_FRAMES ? again(f, now_us, &why) : NULL;
     if (!r) return NULL;
-    if (play_marks(f, r, &used) && used.frames) {
+    if (play_marks(f, r, &used) && used.chain.end) {
         *good = play_back(f, r, used.at, used.at);
-        f->used = used.frames;
-        if (good->frames >= used.frames + KL_KEPT_FRAMES) return r;
+        f->used = used.chain.end;
+        if (good->frames >= used.chain.end + KL_KEPT_FRAMES) return r;
     }
     kl_lobby_again_drop(r);
-    kl_lobby_free_empty_rooms(f->lobby);
     return NULL;
 }
 
@@ -240,9 +224,9 @@ static const char *make_room(struct load *f, uint64_t now_us) {
     struct kl_lobby_room *r = quickly(f, now_us, &good);
     if (!r) r = slowly(f, now_us, &good, &why);
     if (!r) return why;
-    r->reopening.again_us = now_us;
     kl_lobby_log_room(KL_LOG_INFO, "journal_loaded", r, "file=%s bytes=%llu frame=%u intervals=%u marked=%u",
-                      f->name, (unsigned long long)good.bytes, r->lock.next_close, r->past.tags, f->used);
+                      f->name, (unsigned long long)good.bytes, r->lock.next_close, r->past.digest.intervals,
+                      f->used);
     go_on_writing(f, r, &good, now_us);
     return NULL;
 }
@@ -304,5 +288,4 @@ void kl_journal_load(struct kl_lobby *l, uint64_t now_us) {
     kl_dir_list_free(&list);
     free(f.bytes);
     sodium_memzero(&f, sizeof f);
-    kl_lobby_free_empty_rooms(l); /* of which nothing could be played */
 }

@@ -4,7 +4,7 @@
 
 #include <sodium.h>
 
-#include "net/engine/msg_parts.h"
+#include "net/engine/msg.h"
 
 bool kl_lobby_ticket_has_start(const struct kl_lobby_ticket *t) {
     return !sodium_is_zero(t->start_hash, sizeof t->start_hash);
@@ -17,8 +17,8 @@ static void take_member(struct kl_ticket_member *to, const struct kl_lobby_membe
     to->here = true;
     to->seats = from->seats;
     to->joined = from->joined;
-    memcpy(to->name, from->name, sizeof to->name);
-    memcpy(to->seat_key, from->seat_key, sizeof to->seat_key);
+    memcpy(to->name, from->v.name, sizeof to->name);
+    memcpy(to->seat_key, from->v.seat_key, sizeof to->seat_key);
     memcpy(to->token_hash, from->token_hash, sizeof to->token_hash);
 }
 
@@ -40,13 +40,13 @@ void kl_lobby_ticket_of(struct kl_lobby_ticket *t, const struct kl_lobby_room *r
     t->params = r->params;
     memcpy(&t->facts, r->facts, kl_facts_size(r->facts));
     if (r->start.ready) memcpy(&t->ready, r->start.ready, kl_facts_size(r->start.ready));
-    t->base = r->past.base;
     t->host = (uint8_t)r->host;
     t->joins = r->joins;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         take_member(&t->member[i], &r->member[i]);
-    t->bans = (uint8_t)r->door.bans;
-    if (r->door.bans) memcpy(t->ban, r->door.ban, r->door.bans * sizeof r->door.ban[0]);
+    t->bans = 0;
+    for (unsigned i = 0; i < r->door.bars; i++)
+        if (r->door.bar[i].why == KL_BAR_BAN) t->ban[t->bans++] = r->door.bar[i].who;
 }
 
 /* --- bytes --- */
@@ -61,33 +61,12 @@ static void write_member(struct kl_writer *w, const struct kl_ticket_member *m) 
     kl_write_bytes(w, m->token_hash, sizeof m->token_hash);
 }
 
-static void write_base(struct kl_writer *w, const struct kl_lobby_base *b) {
-    kl_write_u32(w, b->keyframe);
-    kl_write_u32(w, b->interval);
-    if (!b->keyframe) return;
-    kl_write_bytes(w, b->tag, sizeof b->tag);
-    kl_write_params(w, &b->rules.params);
-    kl_write_bytes(w, b->rules.plays, sizeof b->rules.plays);
-}
-
-static void read_base(struct kl_reader *r, struct kl_lobby_base *b) {
-    b->keyframe = kl_read_u32(r);
-    b->interval = kl_read_u32(r);
-    if (b->interval > b->keyframe || !b->interval != !b->keyframe) r->failed = true;
-    if (!b->keyframe) return;
-    kl_read_into(r, b->tag, sizeof b->tag);
-    kl_read_params(r, &b->rules.params);
-    kl_read_into(r, b->rules.plays, sizeof b->rules.plays);
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (b->rules.plays[s] >= KL_MAX_SEATS) r->failed = true;
-}
-
 static void read_member(struct kl_reader *r, struct kl_ticket_member *m) {
     m->here = kl_read_bool(r);
     if (!m->here) return;
     m->seats = kl_read_u8(r);
     m->joined = kl_read_u32(r);
-    kl_read_string(r, m->name, sizeof m->name);
+    kl_read_name(r, m->name, KL_NAME_CHARS);
     kl_read_into(r, m->seat_key, sizeof m->seat_key);
     kl_read_into(r, m->token_hash[0], sizeof m->token_hash);
 }
@@ -112,7 +91,6 @@ int kl_lobby_ticket_encode(const struct kl_lobby_ticket *t, uint8_t *buf, size_t
     kl_write_params(&w, &t->params);
     kl_write_facts(&w, &t->facts);
     kl_write_facts(&w, &t->ready);
-    write_base(&w, &t->base);
     kl_write_u8(&w, t->host);
     kl_write_u32(&w, t->joins);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
@@ -164,7 +142,7 @@ int kl_lobby_ticket_decode(struct kl_lobby_ticket *t, const uint8_t *buf, size_t
     if (!r.failed && version != KL_LOBBY_TICKET_VERSION) return KL_E_VERSION;
     t->number = kl_read_u32(&r);
     t->frame = kl_read_u32(&r);
-    kl_read_string(&r, t->name, sizeof t->name);
+    kl_read_name(&r, t->name, KL_NAME_CHARS);
     kl_read_string(&r, t->maker, sizeof t->maker);
     kl_read_into(&r, t->id, sizeof t->id);
     read_door(&r, t);
@@ -174,7 +152,6 @@ int kl_lobby_ticket_decode(struct kl_lobby_ticket *t, const uint8_t *buf, size_t
     kl_read_params(&r, &t->params);
     kl_read_facts(&r, &t->facts);
     kl_read_facts(&r, &t->ready);
-    read_base(&r, &t->base);
     t->host = kl_read_count(&r, KL_NO_HOST);
     t->joins = kl_read_u32(&r);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)

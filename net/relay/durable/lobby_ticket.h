@@ -1,5 +1,5 @@
-/* lobby_ticket.h - a room's record: with it, the start data and the history, a relay that has forgotten the
- * room makes it again. Clients keep it sealed (TICKET, net/session/ticket.h), the journal keeps it too.
+/* lobby_ticket.h - a room's record: with it, the start data and the history, a relay that was started anew
+ * makes the room again. The journal keeps it, sealed (net/session/ticket.h).
  *
  * Pure. It holds the stretched password and hashes of tokens, never a token or session key. */
 #ifndef KL_LOBBY_TICKET_H
@@ -7,7 +7,7 @@
 
 #include "net/relay/room/lobby_room.h"
 
-#define KL_LOBBY_TICKET_VERSION 2
+#define KL_LOBBY_TICKET_VERSION 3
 
 struct kl_ticket_member {
     bool here;
@@ -29,12 +29,11 @@ struct kl_lobby_ticket {
     uint8_t start_hash[16]; /* BLAKE2b of the start data */
     struct kl_params params;
     struct kl_facts facts, ready;
-    struct kl_lobby_base base;
     uint8_t host; /* member, or KL_NO_HOST */
     uint32_t joins;
     struct kl_ticket_member member[KL_MAX_CLIENTS];
     uint8_t bans;
-    struct kl_lobby_ban ban[KL_BANS_MAX];
+    struct kl_lobby_person ban[KL_BANS_MAX];
 };
 
 /* Rooms whose history had become too long without a snapshot have no start data any more, and need none. */

@@ -23,6 +23,8 @@
 #define ORDER_TIRES    10000000 /* for a snapshot to be ordered */
 #define AGAIN_US       10000000 /* to the next try, after three in a row without a state */
 #define AGAIN_LEAST_US 16667    /* for each frame that runs again */
+#define HEALS_US       2000000  /* that a member's healings by own states may cost at once */
+#define DRAINS         16       /* and one part in so many of all time */
 
 static bool has_bit(uint16_t mask, unsigned i) {
     return mask >> i & 1;
@@ -36,6 +38,10 @@ const char *kl_lobby_desync_name(uint8_t policy) {
     return policy <= KL_DESYNC_IGNORE ? names[policy] : "unknown";
 }
 
+const char *kl_lobby_heal_what(uint8_t parts) {
+    return parts & KL_HASH_RAM ? "RAM" : kl_parts_name(parts);
+}
+
 /* --- the end of it --- */
 
 static void stop(struct kl_lobby_room *r) {
@@ -44,8 +50,12 @@ static void stop(struct kl_lobby_room *r) {
     r->due.busy = true;
 }
 
-static void give_up(struct kl_lobby_room *r, const char *why) {
+static void log_failure(struct kl_lobby_room *r, const char *why) {
     kl_lobby_log_room(KL_LOG_INFO, "heal_failed", r, "frame=%u reason=\"%s\"", r->heal.label, why);
+}
+
+static void give_up(struct kl_lobby_room *r, const char *why) {
+    log_failure(r, why);
     kl_lobby_notice(r, "not brought back in sync: %s", why);
     stop(r);
 }
@@ -64,16 +74,18 @@ static void healing_failed(struct kl_lobby_room *r, const char *why, uint64_t no
     give_up(r, why);
 }
 
-/* For good, until the host says `desync heal' again. */
-static void no_more(struct kl_lobby_room *r, const char *why) {
+/* For good, until the host says `desync heal' again or all are equal: the players decide. */
+static void no_more(struct kl_lobby_room *r, const char *why, uint64_t now_us) {
     r->heal.hopeless = true;
-    give_up(r, why);
+    log_failure(r, why);
+    stop(r);
+    kl_lobby_play_on_ask(r, now_us);
 }
 
 /* Counts a healing: the difference is over. */
 static void count_one(struct kl_lobby_room *r) {
     r->heal.count++;
-    r->heal.left = false;
+    r->heal.hopeless = false;
     kl_verdict_healed(&r->heal.verdicts);
 }
 
@@ -96,12 +108,27 @@ static void look_for_end(struct kl_lobby_room *r, const struct kl_lobby_healing 
     count_one(r);
 }
 
+/* The time that healings by own states cost the others is a sum of each member, which drains. One that is
+ * above HEALS_US has parted too often. */
+static bool parts_often(const struct kl_lobby_room *r, uint16_t members, uint64_t now_us) {
+    bool often = false;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        often |= has_bit(members, i) && r->member[i].v.spent.healed_us > now_us + HEALS_US * DRAINS;
+    return often;
+}
+
+static void charge(struct kl_lobby_member *m, uint64_t now_us) {
+    uint64_t from_us = m->v.spent.healed_us > now_us ? m->v.spent.healed_us : now_us;
+    m->v.spent.healed_us = from_us + (now_us - m->heal.since_us) * DRAINS;
+}
+
 /* The time that loading took is none in which it could have been in sync. */
 static void end_loading(struct kl_lobby_room *r, unsigned member, bool loaded, uint64_t now_us) {
     struct kl_lobby_healing *h = &r->member[member].heal;
     h->loads = false;
     h->loaded = loaded;
     h->has_loaded = h->has_loaded || loaded;
+    if (h->own) charge(&r->member[member], now_us);
     if (loaded) h->spared = 0;
     if (loaded && !h->own) r->heal.agreed_by &= (uint16_t) ~(1U << member); /* its own states are gone */
     for (unsigned i = 0; i < KL_STRIKES - 1; i++)
@@ -117,7 +144,7 @@ static void over_by_itself(struct kl_lobby_room *r, struct kl_verdict *v) {
     bool clear = t->any_bad && v->frame > t->first_bad.frame && r->heal.phase == KL_HEAL_NONE;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         clear = clear && !kl_lobby_heal_busy(r, i);
-    if (!clear || (!r->heal.left && t->first_bad.differs != 1)) return;
+    if (!clear) return;
     kl_lobby_log_room(KL_LOG_INFO, "in_sync", r, "frame=%u", v->frame);
     kl_lobby_notice(r, "in sync again: all machines agree on frame %u", v->frame);
     count_one(r);
@@ -153,7 +180,7 @@ static void forget_strikes(struct kl_lobby_healing *h) {
  * right. */
 static bool is_apart(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
-    return m->late.check != KL_LATE_CHECKED && !(r->heal.any_apart && m->way.begins <= r->heal.apart);
+    return m->late.check != KL_LATE_CHECKED && !(r->heal.any_apart && m->v.way.begins <= r->heal.apart);
 }
 
 static void note_apart(struct kl_lobby_room *r, uint16_t wrong) {
@@ -164,33 +191,43 @@ static void note_apart(struct kl_lobby_room *r, uint16_t wrong) {
     }
 }
 
+static bool can_replay(const struct kl_lobby_room *r, const struct kl_way_trip *way) {
+    return way->begins && !way->no_states && kl_lobby_way_has_beginning(r);
+}
+
 /* States of this core do not hold all of it. */
-static void order_replays(struct kl_lobby_room *r, uint64_t now_us) {
+static void order_replays(struct kl_lobby_room *r) {
     struct kl_lobby_heal *h = &r->heal;
     uint16_t replay = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (has_bit(h->wrong, i) && is_apart(r, i) && kl_lobby_way_apart(r, i, now_us))
+        if (has_bit(h->wrong, i) && is_apart(r, i) && can_replay(r, &r->member[i].v.way))
             replay |= (uint16_t)(1U << i);
     if (!replay) return;
+    h->deeds.apart |= replay;
     h->wrong &= (uint16_t)~replay;
     count_one(r);
     kl_verdict_forget(&r->heal.verdicts, replay);
 }
 
+/* The member runs the game from frame 0. False: that is not kept, or has been tried too often. */
+static bool begins_anew(struct kl_lobby_room *r, unsigned member) {
+    struct kl_lobby_healing *h = &r->member[member].heal;
+    uint16_t bit = (uint16_t)(1U << member);
+    if (h->anew >= KL_STRIKES - 1 || !kl_lobby_way_has_beginning(r)) return false;
+    h->anew++;
+    r->heal.agreed_by &= (uint16_t)~bit;
+    r->heal.deeds.anew |= bit;
+    kl_verdict_forget(&r->heal.verdicts, bit);
+    return true;
+}
+
 /* States do not help: the members in the wrong run the game from frame 0, if that is kept. False: not all of
  * them can. */
-static bool all_anew(struct kl_lobby_room *r, const char *why, uint64_t now_us) {
+static bool all_anew(struct kl_lobby_room *r, const char *why) {
     uint16_t anew = 0;
     char who[KL_LOBBY_NAMES];
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        struct kl_lobby_healing *h = &r->member[i].heal;
-        if (!has_bit(r->heal.wrong, i) || h->anew >= KL_STRIKES - 1) continue;
-        if (!kl_lobby_way_anew(r, i, now_us)) continue;
-        h->anew++;
-        r->heal.agreed_by &= (uint16_t) ~(1U << i);
-        anew |= (uint16_t)(1U << i);
-    }
-    kl_verdict_forget(&r->heal.verdicts, anew);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (has_bit(r->heal.wrong, i) && begins_anew(r, i)) anew |= (uint16_t)(1U << i);
     if (anew != r->heal.wrong) return false;
     kl_lobby_names_of(r, anew, who, sizeof who);
     kl_lobby_log_room(KL_LOG_INFO, "heal_anew", r, "frame=%u", r->heal.label);
@@ -203,7 +240,12 @@ static bool all_anew(struct kl_lobby_room *r, const char *why, uint64_t now_us) 
 /* The core gives no states, or the room takes none. */
 static void without_states(struct kl_lobby_room *r, uint64_t now_us) {
     const char *why = "this core gives no state";
-    if (!all_anew(r, why, now_us)) no_more(r, why);
+    if (!all_anew(r, why)) no_more(r, why, now_us);
+}
+
+static void order_out(struct kl_lobby_room *r, unsigned member, const char *text) {
+    r->heal.deeds.put_out |= (uint16_t)(1U << member);
+    r->heal.deeds.text = text;
 }
 
 /* True: nobody is left to be healed, or nothing helps. */
@@ -215,16 +257,14 @@ static bool too_often(struct kl_lobby_room *r, const struct kl_verdict_camps *c,
         if (!has_bit(wrong, i) || strikes(h->strike_us, now_us) < KL_STRIKES) continue;
         forget_strikes(h);
         if (!c->ram) { /* the core does not keep all in its state: nobody is to blame, and no state helps */
-            if (all_anew(r, "this core's state does not hold all of it", now_us)) return true;
-            r->heal.states_hopeless = true;
-            give_up(r, "this core's state does not hold all of it: states will differ");
+            if (all_anew(r, "this core's state does not hold all of it")) return true;
+            no_more(r, "this core's state does not hold all of it", now_us);
         } else if (alone) {
             r->heal.phase = KL_HEAL_NONE;
             r->heal.wrong = 0;
-            kl_lobby_put_out(r, i, KL_REFUSE_DESYNC,
-                             "out of sync with all others three times within a minute", now_us);
+            order_out(r, i, "out of sync with all others three times within a minute");
         } else
-            no_more(r, "three tries within a minute failed");
+            no_more(r, "three tries within a minute failed", now_us);
         return true;
     }
     return false;
@@ -235,7 +275,8 @@ static void pause_once(struct kl_lobby_room *r) {
     r->heal.paused = true;
     if (kl_lock_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_PAUSE, NULL, 0) != KL_OK) return;
     kl_lobby_log_room(KL_LOG_INFO, "pauses", r, "reason=\"out of sync\"");
-    kl_lobby_notice(r, "out of sync, paused: give `resume', then `desync heal'");
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        kl_lobby_tell(r, i, KL_NOTICE_PLAY_ON, "out of sync, paused by the room's rule. Go on?");
 }
 
 /* --- own states --- */
@@ -257,7 +298,7 @@ static void go_back(struct kl_lobby_room *r, uint16_t members, uint64_t now_us) 
         h->found_us = room->found_us;
         h->since_us = now_us;
         h->by_us = now_us + LOAD_US + frames * AGAIN_LEAST_US;
-        kl_lobby_send(r->lobby, r->member[i].peer, &m);
+        kl_lobby_send(r->lobby, r->member[i].v.peer, &m);
     }
     room->rewound = room->agreed;
     kl_lobby_log_room(KL_LOG_INFO, "rewind", r, "frame=%u to=%u", room->label, room->agreed);
@@ -265,24 +306,20 @@ static void go_back(struct kl_lobby_room *r, uint16_t members, uint64_t now_us) 
 }
 
 /* A member has no own state of the agreed keyframe: it alone runs the game from the beginning. */
-static bool has_no_own(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
-    if (m->heal.anew >= KL_STRIKES - 1 || !kl_lobby_way_anew(r, member, now_us)) return false;
-    m->heal.anew++;
-    r->heal.agreed_by &= (uint16_t) ~(1U << member);
-    kl_verdict_forget(&r->heal.verdicts, (uint16_t)(1U << member));
+static bool has_no_own(struct kl_lobby_room *r, unsigned member) {
+    if (!begins_anew(r, member)) return false;
     kl_lobby_notice(r, "out of sync: %s runs the game from the beginning", kl_lobby_name(r, member).text);
     return true;
 }
 
 /* Members that were not there when all others last agreed are on their own; true: some of them were sent to
  * the beginning, and those that are left may agree. */
-static bool send_strangers(struct kl_lobby_room *r, uint64_t now_us) {
+static bool send_strangers(struct kl_lobby_room *r) {
     uint16_t strangers = r->heal.wrong & (uint16_t)~r->heal.agreed_by;
     bool some = false;
     if (strangers == r->heal.wrong) return false;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (has_bit(strangers, i) && !r->member[i].heal.anew) some |= has_no_own(r, i, now_us);
+        if (has_bit(strangers, i) && !r->member[i].heal.anew) some |= has_no_own(r, i);
     return some;
 }
 
@@ -292,31 +329,23 @@ static bool can_go_back(const struct kl_lobby_room *r) {
 }
 
 /* Nobody can say who is right: whoever reproduces the hashes on which all agreed is. If the machines part
- * again from there, they run the game from the beginning; and if that does not help, the room is told so. */
-static void settle_tie(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uint64_t now_us) {
+ * again from there, they run the game from the beginning; and if that does not help, the players are asked. A
+ * difference after they have agreed again is another one: they go back to the newer state, unless that has
+ * cost too much time. */
+static void settle_tie(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
-    bool often = strikes(h->tie_us, now_us) >= KL_STRIKES;
-    if (send_strangers(r, now_us)) {
+    if (send_strangers(r)) {
         count_one(r);
         stop(r);
-        return;
-    }
-    if (can_go_back(r) && !often) {
+    } else if (can_go_back(r) && parts_often(r, h->wrong, now_us)) {
+        no_more(r, "the machines part again and again", now_us);
+    } else if (can_go_back(r)) {
         go_back(r, h->wrong, now_us);
-        return;
-    }
-    if (!h->began_anew && all_anew(r, "out of sync", now_us)) {
+    } else if (!h->began_anew && all_anew(r, "out of sync")) {
         h->began_anew = true;
-        return;
-    }
-    if (r->shot.unfit) {
-        no_more(r, "this core gives no state");
-    } else if (!c->ram && !c->picture) {
-        h->states_hopeless = true;
-        give_up(r, "this core's state does not hold all of it: states will differ");
     } else {
-        no_more(r, "the machines part again and again");
-        pause_once(r);
+        no_more(r, r->shot.unfit ? "this core gives no state" : "the machines part from the same state again",
+                now_us);
     }
 }
 
@@ -325,16 +354,14 @@ static void heal_alone(struct kl_lobby_room *r, unsigned member, bool own, uint6
     bool tried = r->heal.agreed == r->heal.rewound;
     if (own && !tried)
         go_back(r, (uint16_t)(1U << member), now_us);
-    else if (has_no_own(r, member, now_us))
+    else if (has_no_own(r, member))
         count_one(r);
     else if (own)
         go_back(r, (uint16_t)(1U << member), now_us);
     else
-        kl_lobby_put_out(
-            r, member, KL_REFUSE_DESYNC,
-            "out of sync: you load no state of other players (trust = on, if you know them), and "
-            "this relay does not keep the game's beginning",
-            now_us);
+        order_out(r, member,
+                  "out of sync: you load no state of other players (trust = on, if you know them), and "
+                  "this relay does not keep the game's beginning");
 }
 
 /* Those in the wrong that load no state of others; the rest stays to be healed. */
@@ -356,7 +383,7 @@ static void heal_those_alone(struct kl_lobby_room *r, uint64_t now_us) {
 static uint16_t in_the_wrong(const struct kl_lobby_room *r, uint16_t members) {
     uint16_t wrong = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (has_bit(members, i) && kl_lobby_reaches(&r->member[i]) && r->member[i].way.step != KL_WAY_LOADS)
+        if (has_bit(members, i) && kl_lobby_reaches(&r->member[i]) && r->member[i].v.way.step != KL_WAY_LOADS)
             wrong |= (uint16_t)(1U << i);
     return wrong;
 }
@@ -365,21 +392,23 @@ static void begin(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uin
     struct kl_lobby_heal *h = &r->heal;
     h->right = c->right;
     h->ram = c->ram;
-    h->wrong = in_the_wrong(r, c->reported & (uint16_t)~c->right);
+    h->play_on.between = c->reported & (uint16_t)~c->right;
+    h->play_on.tied = !c->right;
+    h->wrong = in_the_wrong(r, h->play_on.between);
     uint16_t all = h->wrong;
-    if (h->right) note_apart(r, c->reported & (uint16_t)~c->right);
+    if (h->right) note_apart(r, h->play_on.between);
     if (!h->right && !c->tied)
         kl_lobby_log_room(KL_LOG_INFO, "heal_waits", r, "frame=%u reason=\"nobody can say who is right\"",
                           h->label);
-    else if (c->ram)
-        order_replays(r, now_us);
+    else if (c->ram || c->picture)
+        order_replays(r);
     bool tells = h->right || (c->tied && h->wrong == all); /* a newcomer replays: the others may agree */
-    if (!tells || !h->wrong || (!c->ram && h->states_hopeless)) {
+    if (!tells || !h->wrong) {
         stop(r); /* until the next hashes differ */
         return;
     }
     if (!h->right) {
-        settle_tie(r, c, now_us);
+        settle_tie(r, now_us);
         return;
     }
     if (too_often(r, c, now_us)) return;
@@ -401,15 +430,14 @@ static void begin(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uin
 static void note_agreed(struct kl_lobby_room *r, const struct kl_verdict *v) {
     struct kl_lobby_heal *h = &r->heal;
     const struct kl_verdict_table *t = &r->heal.verdicts;
-    bool states = h->states_hopeless; /* that they differ is known */
-    bool equal =
-        v->complete && (!v->differs || v->differs == KL_VERDICT_NOTED || (states && v->differs == 2));
-    bool clear = equal && h->phase == KL_HEAL_NONE && (!t->any_bad || (states && t->first_bad.differs == 2));
+    bool equal = v->complete && (!v->differs || v->differs == KL_VERDICT_NOTED);
+    bool clear = equal && h->phase == KL_HEAL_NONE && !t->any_bad;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         clear = clear && !kl_lobby_heal_busy(r, i);
-    if (!clear || v->frame + 1 <= h->agreed) return;
+    uint16_t proved = clear ? kl_verdict_proved(t, v->frame) : 0;
+    if (!proved || v->frame + 1 <= h->agreed) return;
     h->agreed = v->frame + 1;
-    h->agreed_by = kl_verdict_reported(t, v->frame);
+    h->agreed_by = proved;
 }
 
 void kl_lobby_heal_found(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now_us) {
@@ -423,12 +451,14 @@ void kl_lobby_heal_found(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t
     note_agreed(r, v);
     v->agreed = h->agreed;
     if (r->phase != KL_ROOM_PLAYING) return;
-    if (!apart || (v->differs == 2 && h->states_hopeless)) return;
+    if (!apart) return;
     if (r->params.desync == KL_DESYNC_PAUSE) pause_once(r);
+    if (h->hopeless) kl_lobby_play_on_note(r, v, now_us);
     if (r->params.desync != KL_DESYNC_HEAL || h->hopeless || h->phase != KL_HEAL_NONE) return;
     if (now_us < h->again_us) return; /* the next hashes will differ, too */
     h->phase = KL_HEAL_FOUND;
     h->label = v->frame;
+    h->parts = v->parts;
     h->found_us = h->since_us = now_us;
     r->due.busy = true;
 }
@@ -459,8 +489,10 @@ static void order(struct kl_lobby_room *r, uint64_t now_us) {
 static void offer(struct kl_lobby_room *r, uint64_t now_us) {
     const struct kl_lobby_packed *k = r->shot.kept;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        struct kl_lobby_healing *h = &r->member[i].heal;
-        if (!has_bit(r->heal.wrong, i) || !kl_lobby_snapshot_offer(r, i)) continue;
+        struct kl_lobby_member *m = &r->member[i];
+        struct kl_lobby_healing *h = &m->heal;
+        bool gets = has_bit(r->heal.wrong, i) && kl_lobby_reaches(m); /* one that said BYE does not */
+        if (!gets || !kl_visitor_offer(r, &m->v, r->shot.kept, false)) continue;
         h->loads = true;
         h->own = h->loaded = false;
         h->keyframe = k->keyframe;
@@ -481,7 +513,7 @@ static void no_majority(struct kl_lobby_room *r, uint64_t now_us) {
         return;
     }
     bool can = r->shot.apart && r->heal.ram;
-    if (can && all_anew(r, "the states of the other machines differ as well", now_us)) return;
+    if (can && all_anew(r, "the states of the other machines differ as well")) return;
     healing_failed(
         r, r->shot.apart ? "the states of the machines in sync differ" : "no machine gave its state", now_us);
 }
@@ -506,12 +538,16 @@ static void look_at_loading(struct kl_lobby_room *r, unsigned member, uint64_t n
     end_loading(r, member, false, now_us);
 }
 
-void kl_lobby_heal_run(struct kl_lobby_room *r, uint64_t now_us) {
+struct kl_heal_deeds kl_lobby_heal_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->heal.phase == KL_HEAL_FOUND) wait_for_reports(r, now_us);
     if (r->heal.phase == KL_HEAL_ORDERING) order(r, now_us);
     if (r->heal.phase == KL_HEAL_WAITING) wait_for_snapshot(r, now_us);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         look_at_loading(r, i, now_us);
+    kl_lobby_play_on_run(r, now_us);
+    struct kl_heal_deeds deeds = r->heal.deeds;
+    r->heal.deeds = (struct kl_heal_deeds){0};
+    return deeds;
 }
 
 void kl_lobby_heal_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *m,
@@ -521,18 +557,19 @@ void kl_lobby_heal_loaded(struct kl_lobby_room *r, unsigned member, const struct
     bool loaded = m->how != KL_HEALED_NOT; /* if not, its hashes will say so */
     if (loaded) h->from = m->next;
     end_loading(r, member, loaded, now_us);
-    if (!loaded && h->own) (void)has_no_own(r, member, now_us);
+    if (!loaded && h->own) (void)has_no_own(r, member);
 }
 
 void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
     uint16_t bit = (uint16_t)(1U << member);
     if (kl_lobby_heal_busy(r, member)) take_strike_back(&r->member[member].heal);
-    h->left = true;
     h->wrong &= (uint16_t)~bit;
     h->right &= (uint16_t)~bit;
+    h->deeds.anew &= (uint16_t)~bit;
     if (!kl_lobby_here(&r->member[member])) h->agreed_by &= (uint16_t)~bit;
     r->member[member].heal.from = 0;
+    kl_lobby_play_on_left(r, member);
     if (r->member[member].heal.loads) end_loading(r, member, false, now_us);
     bool lost = !h->right && h->phase < KL_HEAL_WAITING; /* nobody has the right state any more */
     if (h->phase > KL_HEAL_FOUND && (!h->wrong || lost)) stop(r);
@@ -546,11 +583,10 @@ static bool renew(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
     if (h->renewed_us && now_us < h->renewed_us + MINUTE_US) return false;
     h->renewed_us = now_us;
-    h->hopeless = h->states_hopeless = false;
+    h->hopeless = false;
     h->again_us = 0;
     h->rewound = 0;
     h->began_anew = false;
-    memset(h->tie_us, 0, sizeof h->tie_us);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         r->member[i].heal.anew = 0;
     return true;
@@ -558,6 +594,7 @@ static bool renew(struct kl_lobby_room *r, uint64_t now_us) {
 
 bool kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *who, uint64_t now_us) {
     bool again = renew(r, now_us);
+    if (again || policy != KL_DESYNC_HEAL) kl_lobby_play_on_end(r, "the host's word", now_us);
     if (policy != KL_DESYNC_HEAL) stop(r);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (policy != KL_DESYNC_HEAL) r->member[i].heal.loads = false;

@@ -77,6 +77,7 @@ static void end(struct kl_lobby_room *r, const char *why) {
     s->failures++;
     s->in_a_row++;
     s->failed_us = s->since_us;
+    s->failed_why = why;
     kl_lobby_log_room(KL_LOG_INFO, "snapshot_failed", r, "frame=%u reason=\"%s\"", s->keyframe, why);
 }
 
@@ -84,7 +85,7 @@ void kl_lobby_snapshot_free(struct kl_lobby_room *r) {
     end(r, NULL);
     kl_lobby_packed_drop(r, &r->shot.kept);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        kl_lobby_fetch_end(r, &r->member[i].fetch);
+        kl_lobby_fetch_end(r, &r->member[i].v.fetch);
 }
 
 /* --- reports --- */
@@ -120,10 +121,9 @@ static uint16_t agreed(const struct kl_lobby_room *r, uint16_t among) {
     const struct kl_lobby_shot *s = &r->shot;
     uint8_t home[KL_MAX_CLIENTS];
     kl_lobby_heal_homes(r, home);
-    unsigned all = kl_verdict_votes(home, among, among);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         uint16_t with = has_bit(among & s->has, i) ? agreeing(s, among, i) : 0;
-        if (kl_verdict_votes(home, among, with) * 2 > all) return with;
+        if (kl_verdict_carries(home, kl_lobby_heal_host(r), among, with)) return with;
     }
     return 0;
 }
@@ -159,7 +159,8 @@ void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64
         if (set->at[i].client != KL_RELAY_CLIENT || set->at[i].kind != KL_COMMAND_SNAPSHOT) continue;
         s->phase = KL_SHOT_HASHING;
         s->keyframe = keyframe;
-        s->interval = r->past.history.intervals;               /* intervals below are complete */
+        s->interval = r->past.history.intervals; /* intervals below are complete */
+        memcpy(s->digest, r->past.digest.digest, sizeof s->digest);
         if (s->interval == 0 && keyframe > 0) s->interval = 1; /* without history no client begins there */
         s->since_us = now_us;
         kl_lobby_log_room(KL_LOG_DEBUG, "snapshot", r, "frame=%u", keyframe);
@@ -202,7 +203,7 @@ static void send_ask(struct kl_lobby_room *r) {
         m.ask.base = s->kept->keyframe;
         memcpy(m.ask.hash, s->kept->hash, sizeof m.ask.hash);
     }
-    kl_lobby_send(r->lobby, r->member[s->giver].peer, &m);
+    kl_lobby_send(r->lobby, r->member[s->giver].v.peer, &m);
 }
 
 /* Asks the same giver again, for the whole snapshot. */
@@ -289,6 +290,7 @@ static void describe(const struct kl_lobby_shot *s, struct kl_lobby_packed *k) {
     k->interval = s->interval;
     k->bytes = s->wanted.bytes;
     memcpy(k->hash, s->wanted.hash, sizeof k->hash);
+    memcpy(k->digest, s->digest, sizeof k->digest);
 }
 
 static bool begin_coming(struct kl_lobby_room *r, uint32_t total) {
@@ -403,16 +405,8 @@ static void shrink(struct kl_lobby_room *r, struct kl_lobby_packed **at, uint32_
     (*at)->len = (*at)->have = len;
 }
 
-/* The giver's bytes do not match its reported hash. */
-static void forged(struct kl_lobby_room *r, uint64_t now_us) {
-    unsigned liar = r->shot.giver;
-    kl_lobby_put_out(r, liar, KL_REFUSE_PROTOCOL,
-                     "protocol error: your snapshot does not match the hash that you gave",
-                     now_us); /* the next giver is asked */
-}
-
 /* The rebased snapshot does not match the hash. The giver may have had another base, so it is not accused
- * yet. bytes: as in check(); each is unpacked, hashed and packed again. */
+ * yet. bytes: as in is_forged(); each is unpacked, hashed and packed again. */
 static bool check_slices(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
     uint64_t left = kl_rebase_left(s->rebase);
@@ -428,21 +422,22 @@ static bool check_slices(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_
     return more;
 }
 
-/* One step. True: there is more to process. bytes: processed in this step. */
-static bool check(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_us) {
+/* One step. bytes: processed in this step. True: the giver's bytes do not match its reported hash. */
+static bool is_forged(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
-    if (s->rebase) return check_slices(r, bytes, now_us);
+    if (s->rebase) {
+        s->packed_waits = check_slices(r, bytes, now_us);
+        return false;
+    }
     uint64_t before = kl_unpack_done(s->unpack);
     bool more = kl_unpack_step(s->unpack, s->coming->packed, s->have);
     *bytes = kl_unpack_done(s->unpack) - before;
     bool whole = !more && s->have == s->coming->len;
-    if (kl_unpack_failed(s->unpack))
-        forged(r, now_us);
-    else if (whole && kl_unpack_good(s->unpack, s->have, s->wanted.hash))
-        keep(r, &s->coming);
-    else if (whole)
-        forged(r, now_us);
-    return more && s->phase == KL_SHOT_GIVING;
+    bool forged =
+        kl_unpack_failed(s->unpack) || (whole && !kl_unpack_good(s->unpack, s->have, s->wanted.hash));
+    s->packed_waits = more && !forged;
+    if (whole && !forged) keep(r, &s->coming);
+    return forged;
 }
 
 static bool is_late(const struct kl_lobby_shot *s, uint64_t now_us) {
@@ -465,15 +460,17 @@ static struct kl_lobby_room *next_in_turn(struct kl_lobby *l) {
 }
 
 /* The generic cell rate algorithm, as in the hub. */
-void kl_lobby_snapshot_unpack(struct kl_lobby *l, uint64_t now_us) {
+struct kl_lobby_room *kl_lobby_snapshot_unpack(struct kl_lobby *l, uint64_t now_us) {
     uint64_t now_ns = now_us * 1000, bytes;
     while (l->packed_waits && l->unpack_ns < now_ns + UNPACK_AHEAD_NS) {
         struct kl_lobby_room *r = next_in_turn(l);
         l->packed_waits = r;
-        if (!r) return;
-        r->shot.packed_waits = check(r, &bytes, now_us);
+        if (!r) return NULL;
+        bool forged = is_forged(r, &bytes, now_us);
         l->unpack_ns = (l->unpack_ns > now_ns ? l->unpack_ns : now_ns) + bytes * 1000000 / UNPACK_A_MS;
+        if (forged) return r;
     }
+    return NULL;
 }
 
 uint64_t kl_lobby_snapshot_due_us(const struct kl_lobby *l) {
@@ -484,7 +481,7 @@ uint64_t kl_lobby_snapshot_due_us(const struct kl_lobby *l) {
 bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
                               uint64_t now_us) {
     static const char *const how[] = {"same", "other", "not"};
-    if (r->phase != KL_ROOM_PLAYING || h->keyframe >= r->lock.next_close || h->next > r->lock.next_close)
+    if (r->phase != KL_ROOM_PLAYING || h->keyframe > r->lock.next_close || h->next > r->lock.next_close)
         return false;
     kl_lobby_log_member(KL_LOG_INFO, "loaded", r, member, "snapshot=%u frame=%u how=%s", h->keyframe, h->next,
                         how[h->how]);
@@ -497,7 +494,7 @@ bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const st
 void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_shot *s = &r->shot;
     uint16_t bit = (uint16_t)(1U << member);
-    kl_lobby_fetch_end(r, &r->member[member].fetch);
+    kl_lobby_fetch_end(r, &r->member[member].v.fetch);
     s->said &= (uint16_t)~bit;
     s->has &= (uint16_t)~bit;
     s->agreed &= (uint16_t)~bit;
@@ -528,6 +525,6 @@ void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (s->phase == KL_SHOT_HASHING) decide(r, now_us);
     if (s->phase == KL_SHOT_GIVING && is_late(s, now_us)) give_failed(r, now_us);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_reaches(&r->member[i]) && kl_lobby_fetch_run(r, &r->member[i].fetch, r->member[i].peer))
+        if (kl_lobby_reaches(&r->member[i]) && kl_visitor_send_snapshot(r, &r->member[i].v))
             r->due.bulk = true;
 }

@@ -25,8 +25,9 @@ void kl_lobby_snapshot_again(struct kl_lobby_room *r, unsigned member, uint64_t 
 /* The member has left or lost its link. */
 void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us);
-/* Unpacks and checks received bytes, room by room, within the relay's time for it. */
-void kl_lobby_snapshot_unpack(struct kl_lobby *l, uint64_t now_us);
+/* Unpacks and checks received bytes, room by room, within the relay's time for it. NULL: no more now. A room:
+ * its giver's bytes (shot.giver) do not match the giver's hash; put the giver out, and call again. */
+struct kl_lobby_room *kl_lobby_snapshot_unpack(struct kl_lobby *l, uint64_t now_us);
 uint64_t kl_lobby_snapshot_due_us(const struct kl_lobby *l);
 void kl_lobby_snapshot_free(struct kl_lobby_room *r);
 #endif

@@ -20,10 +20,13 @@ const struct kl_lobby_limits kl_lobby_defaults = {
     .mib_per_address = 64,
     .seat_time_s = 60,
     .seat_time_max_s = 600,
+    .pause_s = 60,
+    .pauses_s = 180,
     .chat_per_min = 60,
     .commands_per_min = 240,
     .password_tries = 20,
     .malformed = 64,
+    .start_mib = 256,
     .start_kib = 3072,   /* these two and the room itself: */
     .history_kib = 2560, /* less than 8 MiB */
     .snapshot_kib = 8192,
@@ -45,26 +48,19 @@ static struct kl_lobby_limits complete(const struct kl_lobby_limits *l) {
         .mib_per_address = or_default(l->mib_per_address, d->mib_per_address),
         .seat_time_s = or_default(l->seat_time_s, d->seat_time_s),
         .seat_time_max_s = or_default(l->seat_time_max_s, d->seat_time_max_s),
+        .pause_s = or_default(l->pause_s, d->pause_s),
+        .pauses_s = or_default(l->pauses_s, d->pauses_s),
         .chat_per_min = or_default(l->chat_per_min, d->chat_per_min),
         .commands_per_min = or_default(l->commands_per_min, d->commands_per_min),
         .password_tries = or_default(l->password_tries, d->password_tries),
         .malformed = or_default(l->malformed, d->malformed),
+        .start_mib = or_default(l->start_mib, d->start_mib),
         .start_kib = or_default(l->start_kib, d->start_kib),
         .history_kib = or_default(l->history_kib, d->history_kib),
         .snapshot_kib = or_default(l->snapshot_kib, d->snapshot_kib),
         .catch_up_s = or_default(l->catch_up_s, d->catch_up_s),
     };
 }
-
-static const struct kl_lobby_above above = {.turn_away = kl_lobby_do_turn_away,
-                                            .put_out = kl_lobby_do_put_out,
-                                            .forget = kl_lobby_do_forget,
-                                            .reseat = kl_lobby_do_reseat,
-                                            .way_apart = kl_lobby_do_way_apart,
-                                            .way_anew = kl_lobby_do_way_anew,
-                                            .take_return = kl_lobby_do_take_return,
-                                            .end_room = kl_lobby_do_end_room,
-                                            .free_empty_rooms = kl_lobby_do_free_empty_rooms};
 
 struct kl_lobby *kl_lobby_create(const struct kl_lobby_limits *limits, const struct kl_lobby_net *net) {
     if (sodium_init() < 0) return NULL;
@@ -80,7 +76,6 @@ struct kl_lobby *kl_lobby_create(const struct kl_lobby_limits *limits, const str
     }
     l->limits = complete(limits);
     l->net = *net;
-    l->above = &above;
     randombytes_buf(l->secret, sizeof l->secret);
     return l;
 }
@@ -97,7 +92,6 @@ void kl_lobby_set_journal(struct kl_lobby *l, struct kl_journal *journal, uint64
 void kl_lobby_destroy(struct kl_lobby *l) {
     for (unsigned i = 0; i < l->limits.peers; i++) {
         kl_lobby_door_leave(&l->client[i]);
-        kl_lobby_bring_leave(l, &l->client[i]);
     }
     for (unsigned i = 0; i < l->limits.rooms; i++)
         if (l->room[i]) kl_lobby_free_room(l->room[i]);
@@ -129,7 +123,6 @@ struct kl_lobby_stats kl_lobby_stats(const struct kl_lobby *l) {
 void kl_lobby_opened(struct kl_lobby *l, unsigned peer, const char *address, uint64_t now_us) {
     struct kl_lobby_client *c = &l->client[peer];
     kl_lobby_door_leave(c);
-    kl_lobby_bring_leave(l, c);
     *c = (struct kl_lobby_client){.state = KL_CLIENT_GREETING, .greet_by_us = now_us + KL_GREET_US};
     snprintf(c->address, sizeof c->address, "%s", address);
     kl_log(KL_LOG_DEBUG, "connected", "address=%s", kl_log_address(address));
@@ -140,6 +133,7 @@ void kl_lobby_moved(struct kl_lobby *l, unsigned peer, const char *address) {
     struct kl_lobby_client *c = &l->client[peer];
     snprintf(c->address, sizeof c->address, "%s", address);
     if (c->state == KL_CLIENT_MEMBER) kl_lobby_note_address(&c->room->member[c->member], address);
+    if (c->state == KL_CLIENT_WATCHER) kl_address_host(c->watcher->v.host, address);
 }
 
 void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
@@ -150,19 +144,6 @@ void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
     if (c->state == KL_CLIENT_MEMBER) kl_lobby_cut(c->room, c->member, now_us);
     if (c->state == KL_CLIENT_WATCHER) kl_lobby_watch_lost(c->room, c->watcher, "link lost");
     kl_lobby_door_leave(c);
-    kl_lobby_bring_leave(l, c);
-    c->state = KL_CLIENT_NONE;
-}
-
-void kl_lobby_do_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text) {
-    struct kl_lobby_client *c = &l->client[peer];
-    char quoted[2 * KL_TEXT_MAX];
-    kl_log(KL_LOG_INFO, "refused", "address=%s code=%d reason=%s", kl_log_address(c->address), code,
-           kl_log_quote(quoted, sizeof quoted, text));
-    kl_lobby_refuse(l, peer, code, text);
-    kl_lobby_hang_up(l, peer);
-    kl_lobby_door_leave(c);
-    kl_lobby_bring_leave(l, c);
     c->state = KL_CLIENT_NONE;
 }
 
@@ -190,13 +171,6 @@ static void knocking(struct kl_lobby *l, unsigned peer, int result, const struct
         kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL, "expected a PROVE, got another message");
 }
 
-static void bringing(struct kl_lobby *l, unsigned peer, int result, const struct kl_msg *m, uint64_t now_us) {
-    if (result == KL_OK && m->kind == KL_MSG_BRING)
-        kl_lobby_bring_message(l, peer, &m->bring, now_us);
-    else
-        kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL, "expected a BRING, got another message");
-}
-
 /* False: no client may say this, or not now. */
 static bool member_says(struct kl_lobby_room *r, unsigned member, const struct kl_msg *m, uint64_t now_us) {
     switch (m->kind) {
@@ -210,25 +184,38 @@ static bool member_says(struct kl_lobby_room *r, unsigned member, const struct k
         if (kl_lobby_snapshot_healed(r, member, &m->healed, now_us))
             kl_lobby_way_loaded(r, member, &m->healed, now_us);
         return true;
+    case KL_MSG_FILE: kl_lobby_files_said(r, member, &m->file, now_us); return true;
     case KL_MSG_GIVE: return kl_lobby_snapshot_given(r, member, &m->shot, now_us);
     default: return false;
     }
 }
 
-static void member_message(struct kl_lobby_client *c, int result, const struct kl_msg *m, size_t len,
+static void put_out_client(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *why,
                            uint64_t now_us) {
-    c->room->due.busy = true;
-    if (result == KL_OK && member_says(c->room, c->member, m, now_us)) return;
-    char text[KL_TEXT_MAX];
-    snprintf(text, sizeof text, "protocol error: message kind %u of %zu bytes is %s", m->kind, len,
-             result == KL_OK ? "not expected now" : "malformed");
-    kl_lobby_put_out(c->room, c->member, KL_REFUSE_PROTOCOL, text, now_us);
+    const struct kl_lobby_client *c = &l->client[peer];
+    if (c->state == KL_CLIENT_MEMBER)
+        kl_lobby_put_out(c->room, c->member, code, why, now_us);
+    else if (c->state == KL_CLIENT_WATCHER)
+        kl_lobby_watch_put_out(c->room, c->watcher, code, why);
+    else if (c->state != KL_CLIENT_NONE)
+        kl_lobby_turn_away(l, peer, code, why);
 }
 
-static void watcher_message(struct kl_lobby_client *c, int result, const struct kl_msg *m, size_t len,
+/* Of a member or a watcher. */
+static void message_in_room(struct kl_lobby *l, unsigned peer, int result, const struct kl_msg *m, size_t len,
                             uint64_t now_us) {
-    unsigned wish = kl_lobby_watch_message(c->room, c->watcher, result, m, len, now_us);
-    if (wish != KL_WATCH_NO_WISH) kl_lobby_watcher_seat(c->room, c->watcher, wish, now_us);
+    struct kl_lobby_client *c = &l->client[peer];
+    bool watches = c->state == KL_CLIENT_WATCHER;
+    unsigned wish = KL_WATCH_NO_WISH;
+    char text[KL_TEXT_MAX];
+    c->room->due.busy = true;
+    bool good = result == KL_OK && (watches ? kl_lobby_watch_says(c->room, c->watcher, m, &wish, now_us)
+                                            : member_says(c->room, c->member, m, now_us));
+    if (good && wish != KL_WATCH_NO_WISH) kl_lobby_watcher_seat(c->room, c->watcher, wish, now_us);
+    if (good) return;
+    snprintf(text, sizeof text, "protocol error: message kind %u of %zu bytes is %s", m->kind, len,
+             result == KL_OK ? "not expected now" : "malformed");
+    put_out_client(l, peer, KL_REFUSE_PROTOCOL, text, now_us);
 }
 
 void kl_lobby_message(struct kl_lobby *l, unsigned peer, const uint8_t *bytes, size_t len, uint64_t now_us) {
@@ -239,52 +226,38 @@ void kl_lobby_message(struct kl_lobby *l, unsigned peer, const uint8_t *bytes, s
     switch (c->state) {
     case KL_CLIENT_GREETING: greeting(l, peer, result, &m, now_us); break;
     case KL_CLIENT_KNOCKING: knocking(l, peer, result, &m, now_us); break;
-    case KL_CLIENT_BRINGING: bringing(l, peer, result, &m, now_us); break;
-    case KL_CLIENT_WATCHER: watcher_message(c, result, &m, len, now_us); break;
-    default: member_message(c, result, &m, len, now_us); break;
+    default: message_in_room(l, peer, result, &m, len, now_us); break;
     }
 }
 
-void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, size_t len, uint64_t now_us) {
+void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, size_t len, uint32_t missing,
+                       uint64_t now_us) {
     struct kl_lobby_client *c = &l->client[peer];
     if (c->state == KL_CLIENT_WATCHER) kl_lobby_watch_datagram(c->room, c->watcher, body, len, now_us);
     if (c->state != KL_CLIENT_MEMBER) return;
     struct kl_lobby_room *r = c->room;
     struct kl_lobby_member *m = &r->member[c->member];
-    int result = kl_lock_receive(&r->lock, c->member, body, len, now_us);
+    int result = kl_lock_receive(&r->lock, c->member, body, len, missing, now_us);
     if (result == KL_OK) {
-        m->malformed = 0;
+        m->v.malformed = 0;
         r->due.busy = true;
     } else if (result == KL_E_MALFORMED && now_us >= m->late.reseated_us + KL_RESEAT_US &&
-               ++m->malformed == l->limits.malformed) {
+               ++m->v.malformed == l->limits.malformed) {
         kl_lobby_put_out(r, c->member, KL_REFUSE_PROTOCOL, "protocol error: malformed input datagrams",
                          now_us);
     }
 }
 
 void kl_lobby_put_out_peer(struct kl_lobby *l, unsigned peer, const char *why, uint64_t now_us) {
-    const struct kl_lobby_client *c = &l->client[peer];
-    if (c->state == KL_CLIENT_MEMBER)
-        kl_lobby_put_out(c->room, c->member, KL_REFUSE_LIMIT, why, now_us);
-    else if (c->state == KL_CLIENT_WATCHER)
-        kl_lobby_watch_put_out(c->room, c->watcher, KL_REFUSE_LIMIT, why);
-    else if (c->state != KL_CLIENT_NONE)
-        kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, why);
+    put_out_client(l, peer, KL_REFUSE_LIMIT, why, now_us);
 }
 
 /* --- due times --- */
 
 static void put_out_the_slow(struct kl_lobby_room *r, unsigned i, uint64_t now_us) {
-    const struct kl_lobby_net *net = &r->lobby->net;
-    const struct kl_lobby_member *m = &r->member[i];
-    if (m->deadline_us && now_us >= m->deadline_us) {
-        const char *text = m->state != KL_MEMBER_LOADING ? "the host's start data did not arrive in time"
-                           : m->fetched                  ? "loading the game took more than 60 s"
-                                                         : "the room's start data did not reach you in time";
-        kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, text, now_us);
-    } else if (net->pending(net->ctx, m->peer) > KL_UNDER_WAY_MAX) {
-        kl_lobby_put_out(r, i, KL_REFUSE_LIMIT, "your machine does not read what the relay sends", now_us);
-    }
+    enum kl_refuse code;
+    const char *late = kl_visitor_is_late(r, &r->member[i].v, &code, now_us);
+    if (late) kl_lobby_put_out(r, i, code, late, now_us);
 }
 
 static void run_chores(struct kl_lobby_room *r, uint64_t now_us) {
@@ -306,6 +279,7 @@ static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
     kl_lobby_play_run(r, now_us);
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_past_run(r, now_us);
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_snapshot_run(r, now_us);
+    if (r->phase == KL_ROOM_PLAYING) kl_lobby_files_run(r, now_us);
     if (r->talk.roster_changed || r->talk.roster_owed) kl_lobby_send_roster(r);
 }
 
@@ -344,22 +318,26 @@ static void put_out_the_silent(struct kl_lobby *l, uint64_t now_us) {
     }
 }
 
+static void unpack_snapshots(struct kl_lobby *l, uint64_t now_us) {
+    struct kl_lobby_room *r;
+    while ((r = kl_lobby_snapshot_unpack(l, now_us))) /* the next giver is asked */
+        kl_lobby_put_out(r, r->shot.giver, KL_REFUSE_PROTOCOL,
+                         "protocol error: your snapshot does not match the hash that you gave", now_us);
+}
+
 void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
-    if (l->born_us == 0) l->born_us = now_us;
     if (now_us >= l->chores_us) put_out_the_silent(l, now_us);
-    kl_lobby_bring_run(l, now_us);
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         struct kl_lobby_room *r = l->room[i];
         if (r && (r->due.busy || r->due.bulk || now_us >= r->due.due_us)) run_room(r, now_us);
     }
-    kl_lobby_snapshot_unpack(l, now_us);
+    unpack_snapshots(l, now_us);
     run_watchers(l, now_us);
     kl_lobby_free_empty_rooms(l);
 }
 
 uint64_t kl_lobby_due_us(const struct kl_lobby *l) {
-    uint64_t due_us = kl_lobby_bring_due_us(l), unpack_us = kl_lobby_snapshot_due_us(l);
-    if (unpack_us < due_us) due_us = unpack_us;
+    uint64_t due_us = kl_lobby_snapshot_due_us(l);
     if (l->chores_us < due_us) due_us = l->chores_us;
     for (unsigned i = 0; i < l->limits.rooms; i++)
         if (l->room[i] && l->room[i]->due.due_us < due_us) due_us = l->room[i]->due.due_us;
@@ -368,15 +346,8 @@ uint64_t kl_lobby_due_us(const struct kl_lobby *l) {
 
 void kl_lobby_shut_down(struct kl_lobby *l, uint64_t now_us) {
     static const char text[] = "the relay is shutting down";
-    for (unsigned i = 0; i < l->limits.peers; i++) {
-        struct kl_lobby_client *c = &l->client[i];
-        if (c->state == KL_CLIENT_WATCHER)
-            kl_lobby_watch_put_out(c->room, c->watcher, KL_REFUSE_CLOSED, text);
-        else if (c->state != KL_CLIENT_NONE && c->state != KL_CLIENT_MEMBER)
-            kl_lobby_turn_away(l, i, KL_REFUSE_CLOSED, text);
-        if (c->state == KL_CLIENT_MEMBER)
-            kl_lobby_put_out(c->room, c->member, KL_REFUSE_CLOSED, text, now_us);
-    }
+    for (unsigned i = 0; i < l->limits.peers; i++)
+        put_out_client(l, i, KL_REFUSE_CLOSED, text, now_us);
     for (unsigned i = 0; i < l->limits.rooms; i++) /* without waiting for members that are away */
         for (unsigned k = 0; l->room[i] && k < KL_MAX_CLIENTS; k++)
             if (kl_lobby_here(&l->room[i]->member[k])) kl_lobby_forget(l->room[i], k, "is away", now_us);

@@ -20,8 +20,8 @@ struct kl_lobby;
 /* NULL: out of memory. */
 struct kl_lobby *kl_lobby_create(const struct kl_lobby_limits *limits, const struct kl_lobby_net *net);
 void kl_lobby_destroy(struct kl_lobby *l);
-/* The relay's long-term secret, from which the keys of tags and tickets come (tag.h, ticket.h). Before the
- * first client; without it they come from a random secret of this process. */
+/* The relay's long-term secret: the keys of tickets and journals come from it (ticket.h, journal_file.h).
+ * Before the first client; without it they come from a random secret of this process. */
 void kl_lobby_set_secret(struct kl_lobby *l, const uint8_t secret[32]);
 
 /* From now on rooms are written to the journal, and its rooms are made again (journal.h). To be called after
@@ -33,7 +33,8 @@ void kl_lobby_opened(struct kl_lobby *l, unsigned peer, const char *address, uin
 void kl_lobby_moved(struct kl_lobby *l, unsigned peer, const char *address); /* its new address is proved */
 void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us);
 void kl_lobby_message(struct kl_lobby *l, unsigned peer, const uint8_t *bytes, size_t len, uint64_t now_us);
-void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, size_t len, uint64_t now_us);
+void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, size_t len, uint32_t missing,
+                       uint64_t now_us);
 
 /* For a peer that exceeds the network's limits: tells it why, hangs up, and takes it out of its room. */
 void kl_lobby_put_out_peer(struct kl_lobby *l, unsigned peer, const char *why, uint64_t now_us);

@@ -1,10 +1,10 @@
-#include "net/relay/lobby/lobby_command.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "net/engine/command.h"
 #include "net/engine/wire.h"
+#include "net/relay/lobby/lobby_parts.h"
 
 /* --- members' commands --- */
 
@@ -16,9 +16,9 @@
 static void answer(struct kl_lobby_room *r, unsigned member, const char *format, const char *what) {
     const struct kl_lobby_net *net = &r->lobby->net;
     struct kl_msg m = {.kind = KL_MSG_NOTICE};
-    if (net->pending(net->ctx, r->member[member].peer) > ANSWERS_UNDER_WAY) return;
+    if (net->pending(net->ctx, r->member[member].v.peer) > ANSWERS_UNDER_WAY) return;
     snprintf(m.text.text, sizeof m.text.text, format, what);
-    kl_lobby_send(r->lobby, r->member[member].peer, &m);
+    kl_lobby_send(r->lobby, r->member[member].v.peer, &m);
 }
 
 static int hand_over(struct kl_lobby_room *r, unsigned to, const char *who) {
@@ -26,7 +26,7 @@ static int hand_over(struct kl_lobby_room *r, unsigned to, const char *who) {
     if (to == r->host) return KL_OK;
     kl_lobby_notice(r, "%s makes %s the host", who, kl_lobby_name(r, to).text);
     r->host = to;
-    r->talk.roster_changed = r->due.busy = r->past.ticket_changed = true;
+    kl_lobby_changed(r, true);
     return KL_OK;
 }
 
@@ -40,13 +40,14 @@ static int about_desyncs(struct kl_lobby_room *r, unsigned member, const struct 
 
 /* Data is 0xff and a watcher's name. */
 static int put_out_watcher(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
-                           const char *who) {
+                           const char *who, uint64_t now_us) {
     char name[KL_NAME_MAX];
     if (o->data[0] != KL_WATCHER || o->len > sizeof name) return KL_E_MALFORMED;
     snprintf(name, sizeof name, "%.*s", o->len - 1, (const char *)o->data + 1);
     unsigned count = kl_lobby_watch_expel(r, name, o->kind == KL_COMMAND_BAN, who);
+    if (o->kind == KL_COMMAND_BAN) kl_lobby_put_out_banned(r, who, now_us);
     if (count)
-        kl_lobby_tell(r, member, "%u watchers named %s were put out", count, name);
+        kl_lobby_tell(r, member, 0, "%u watchers named %s were put out", count, name);
     else
         answer(r, member, "nobody in this room is called %s", name);
     return count ? KL_OK : KL_E_STATE;
@@ -58,7 +59,7 @@ static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const str
     char who[KL_NAME_SHOWN + 10];
     snprintf(who, sizeof who, "the host %s", kl_lobby_name(r, member).text);
     if ((o->kind == KL_COMMAND_KICK || o->kind == KL_COMMAND_BAN) && o->len > 1)
-        return put_out_watcher(r, member, o, who);
+        return put_out_watcher(r, member, o, who, now_us);
     if (o->len != 1) return KL_E_MALFORMED;
     if (o->kind == KL_COMMAND_DESYNC) return about_desyncs(r, member, o, who, now_us);
     if (o->data[0] >= KL_MAX_CLIENTS) return KL_E_MALFORMED;
@@ -83,42 +84,17 @@ static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const str
     return KL_OK;
 }
 
-#define PAUSES_PER_MIN 6 /* from one address: nobody stops the game again as often as others resume it */
+#define DISKS_PER_MIN 12 /* of one member: each has all machines look at a file */
 
-static bool is_beside(const struct kl_lobby_room *r, unsigned member, unsigned other) {
-    return kl_lobby_here(&r->member[other]) && !strcmp(r->member[other].host[0], r->member[member].host[0]);
-}
-
-/* One person can be several clients, so those of one address share. */
-static bool may_pause(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    unsigned wait_s = 0;
-    char wait[64];
-    if (member == KL_RELAY_CLIENT) return true;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        unsigned of_it_s = is_beside(r, member, i)
-                               ? kl_bucket_wait_s(&r->member[i].spent.pauses, PAUSES_PER_MIN, now_us)
-                               : 0;
-        if (of_it_s > wait_s) wait_s = of_it_s;
+static int put_in_disk(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
+    if (o->len != 2) return KL_E_MALFORMED;
+    uint16_t disk = (uint16_t)(o->data[0] | o->data[1] << 8);
+    if (!kl_bucket_take(&r->member[member].v.spent.disks, DISKS_PER_MIN, now_us)) {
+        answer(r, member, "too many disks a minute: the last one %s", "was dropped");
+        return KL_E_STATE;
     }
-    for (unsigned i = 0; i < KL_MAX_CLIENTS && wait_s == 0; i++)
-        if (is_beside(r, member, i)) (void)kl_bucket_take(&r->member[i].spent.pauses, PAUSES_PER_MIN, now_us);
-    if (wait_s == 0) return true;
-    snprintf(wait, sizeof wait, "%u s", wait_s);
-    answer(r, member, "you have paused too often: try again in %s", wait);
-    return false;
-}
-
-/* Empty data toggles. A pause or resume that is named cannot undo another member's equal one. */
-static int pause_or_resume(struct kl_lobby_room *r, unsigned client, const char *who, const uint8_t *data,
-                           size_t len, uint64_t now_us) {
-    bool paused = r->lock.paused || r->lock.pausing;
-    if (len > 1 || (len == 1 && data[0] > 1)) return KL_E_MALFORMED;
-    bool pause = len ? data[0] == 1 : !paused;
-    if (pause == paused) return KL_OK;
-    if (pause && !may_pause(r, client, now_us)) return KL_E_STATE;
-    if (pause) return kl_lock_command(&r->lock, client, KL_COMMAND_PAUSE, NULL, 0);
-    int result = kl_lock_resume(&r->lock, now_us);
-    if (result == KL_OK) kl_lobby_notice(r, "%s resumes the game", who);
+    int result = kl_lobby_files_disk(r, member, disk, now_us);
+    if (result == KL_E_STATE) answer(r, member, "another disk is being %s: wait for it", "checked");
     return result;
 }
 
@@ -168,7 +144,7 @@ static bool most_say(const struct kl_lobby_room *r, uint32_t rate_uhz) {
         all |= (uint16_t)(1U << i); /* also who runs old frames, and has no word yet */
         if (m->rate_uhz == rate_uhz && kl_lobby_plays_now(r, i)) same |= (uint16_t)(1U << i);
     }
-    return 2 * kl_verdict_votes(home, all, same) > kl_verdict_votes(home, all, all);
+    return kl_verdict_carries(home, 0, all, same);
 }
 
 static int change_rate(struct kl_lobby_room *r, unsigned member) {
@@ -205,7 +181,12 @@ static bool for_the_relay(uint8_t kind) {
 
 static bool for_the_host(uint8_t kind) {
     return kind == KL_COMMAND_POLICY || kind == KL_COMMAND_SWAP || kind == KL_COMMAND_PLACES ||
-           kind == KL_COMMAND_DELAY || kind == KL_COMMAND_WATCHERS || for_the_relay(kind);
+           kind == KL_COMMAND_DELAY || kind == KL_COMMAND_WATCHERS || kind == KL_COMMAND_MASK ||
+           for_the_relay(kind);
+}
+
+static bool needs_agreement(uint8_t kind) {
+    return kind == KL_COMMAND_RESET || kind == KL_COMMAND_LOAD || kind == KL_COMMAND_OPTION;
 }
 
 static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
@@ -227,32 +208,22 @@ static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order 
     if (o->kind == KL_COMMAND_SNAPSHOT) return KL_E_STATE; /* the relay's own */
     if (o->kind == KL_COMMAND_RATE) return rate_said(r, member, o);
     if (o->kind == KL_COMMAND_SAVED) return kl_lobby_slot_said(r, member, o);
-    if (o->kind == KL_COMMAND_RESET) return kl_lobby_ask_rematch(r, member, now_us);
-    if (o->kind == KL_COMMAND_LOAD && !kl_lobby_slot_agreed(r, o)) return KL_E_STATE;
-    if (o->kind == KL_COMMAND_PAUSE) return pause_or_resume(r, member, name.text, o->data, o->len, now_us);
+    if (needs_agreement(o->kind) && !(o->kind == KL_COMMAND_OPTION && r->host == member))
+        return kl_lobby_wish(r, member, o, now_us);
+    if (o->kind == KL_COMMAND_DISK) return put_in_disk(r, member, o, now_us);
+    if (o->kind == KL_COMMAND_PAUSE) return kl_lobby_pause(r, member, name.text, o->data, o->len, now_us);
     if (o->kind == KL_COMMAND_CHAT && r->lock.paused)
         return chat_in_pause(r, name.text, o->data, o->len, now_us);
     return kl_lock_command(&r->lock, member, o->kind, o->data, o->len);
 }
 
-/* Drops commands above the limit, and puts out a member that goes on. */
-static bool too_much(struct kl_lobby_room *r, unsigned member, uint8_t kind, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
-    const struct kl_lobby_limits *limits = &r->lobby->limits;
-    bool chat = kind == KL_COMMAND_CHAT;
-    unsigned most = chat ? limits->chat_per_min : limits->commands_per_min;
-    if (kl_bucket_take(chat ? &m->spent.chat : &m->spent.commands, most, now_us)) return false;
-    if (kl_bucket_take(&m->spent.dropped, limits->commands_per_min, now_us))
-        answer(r, member, "too many %s a minute: the last one was dropped", chat ? "lines" : "commands");
-    else
-        kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, "too many commands", now_us);
-    return true;
-}
-
 void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
                            uint64_t now_us) {
     bool answers = o->kind == KL_COMMAND_SAVED; /* others' SAVE: not counted as its own */
-    if (!answers && too_much(r, member, o->kind, now_us)) return;
+    enum kl_visitor_order taken =
+        answers ? KL_ORDER_TAKEN : kl_visitor_orders(r, &r->member[member].v, o->kind, now_us);
+    if (taken == KL_ORDER_TOO_MANY) kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, "too many commands", now_us);
+    if (taken != KL_ORDER_TAKEN) return;
     int result = obey(r, member, o, now_us);
     if (result == KL_E_FULL) answer(r, member, "too many commands at once: %s", "the last one was dropped");
     /* refused commands do not fill the log */
@@ -294,7 +265,7 @@ int kl_lobby_order_say(struct kl_lobby_room *r, const char *text, uint64_t now_u
 int kl_lobby_order_pause(struct kl_lobby_room *r, bool pause, uint64_t now_us) {
     uint8_t want = pause;
     int result = KL_E_STATE;
-    if (r->phase == KL_ROOM_PLAYING) result = pause_or_resume(r, KL_RELAY_CLIENT, "relay", &want, 1, now_us);
+    if (r->phase == KL_ROOM_PLAYING) result = kl_lobby_pause(r, KL_RELAY_CLIENT, "relay", &want, 1, now_us);
     return logged(r, KL_COMMAND_PAUSE, result);
 }
 
@@ -321,12 +292,14 @@ static bool names_a_state(struct kl_lobby_room *r, struct kl_order *o) {
     return kl_lobby_slot_agreed(r, o);
 }
 
-int kl_lobby_order_command(struct kl_lobby_room *r, const struct kl_order *order) {
+int kl_lobby_order_command(struct kl_lobby_room *r, const struct kl_order *order, uint64_t now_us) {
     struct kl_order filled = *order, *o = &filled;
     bool nobodys =
         o->kind == KL_COMMAND_SWAP && (o->data[0] >= r->params.players || o->data[1] >= r->params.players);
     int result = KL_E_STATE;
-    if (r->phase == KL_ROOM_PLAYING && !nobodys && names_a_state(r, o))
+    if (r->phase == KL_ROOM_PLAYING && o->kind == KL_COMMAND_DISK && o->len == 2)
+        result = kl_lobby_files_disk(r, KL_RELAY_CLIENT, (uint16_t)(o->data[0] | o->data[1] << 8), now_us);
+    else if (r->phase == KL_ROOM_PLAYING && !nobodys && names_a_state(r, o))
         result = kl_lock_command(&r->lock, KL_RELAY_CLIENT, o->kind, o->data, o->len);
     return logged(r, o->kind, result);
 }
@@ -348,11 +321,11 @@ static int find(const struct kl_lobby_room *r, const char *who, char *err, size_
         const struct kl_lobby_member *m = &r->member[i];
         if (!kl_lobby_stays(m)) continue;
         at[n] = i;
-        e[n++] = (struct kl_name_entry){m->name, kl_lock_played(&r->lock, m->seats)};
+        e[n++] = (struct kl_name_entry){m->v.name, kl_lock_played(&r->lock, m->seats)};
     }
     for (unsigned i = 0; i < r->watch.count && (!n || at[n - 1] < KL_MAX_CLIENTS); i++) {
         at[n] = KL_MAX_CLIENTS;
-        e[n] = (struct kl_name_entry){r->watch.at[i]->name, 0};
+        e[n] = (struct kl_name_entry){r->watch.at[i]->v.name, 0};
         n += kl_name_fits(&e[n], who);
     }
     int found = kl_name_find(e, n, who, err, err_len);
@@ -365,6 +338,7 @@ int kl_lobby_order_member(struct kl_lobby_room *r, enum kl_lobby_order order, co
     if (i < 0) return KL_E_STATE;
     if (i == KL_MAX_CLIENTS && order != KL_ORDER_HOST) {
         (void)kl_lobby_watch_expel(r, who, order == KL_ORDER_BAN, OPERATOR);
+        if (order == KL_ORDER_BAN) kl_lobby_put_out_banned(r, OPERATOR, now_us);
         return KL_OK;
     }
     snprintf(err, err_len, "%s cannot be the host now", who);
@@ -374,4 +348,74 @@ int kl_lobby_order_member(struct kl_lobby_room *r, enum kl_lobby_order order, co
     case KL_ORDER_HOST: return i < KL_MAX_CLIENTS ? hand_over(r, (unsigned)i, OPERATOR) : KL_E_STATE;
     }
     return KL_E_STATE;
+}
+
+/* --- the room's saved state --- */
+
+/* The room's saved state lies with its clients, each has a copy. LOAD loads all of them or none: it goes to
+ * the room only if every member has reported its copy, and all copies are equal.
+ *
+ * A member that is absent, or watches, may not have run the SAVE yet: it runs SAVE and LOAD in their order.
+ * LOAD does not wait for it, unless it has reported that it could not save. */
+
+int kl_lobby_slot_said(struct kl_lobby_room *r, unsigned member, const struct kl_order *o) {
+    struct kl_lobby_slot *s = &r->member[member].slot;
+    struct kl_reader in;
+    if (o->len != KL_SAVED_BYTES) return KL_E_MALFORMED;
+    kl_reader_init(&in, o->data, o->len);
+    uint32_t keyframe = kl_read_u32(&in);
+    uint8_t has = kl_read_u8(&in);
+    uint64_t hash = kl_read_u64(&in);
+    if (has > 1 || keyframe >= r->lock.next_close) return KL_E_MALFORMED;
+    *s = (struct kl_lobby_slot){.said = true, .has = has, .keyframe = keyframe, .hash = hash};
+    return KL_OK;
+}
+
+bool kl_lobby_slot_newest(const struct kl_lobby_room *r, uint32_t *keyframe) {
+    bool any = false;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        if (!kl_lobby_stays(m) || !m->slot.said || (any && m->slot.keyframe <= *keyframe)) continue;
+        *keyframe = m->slot.keyframe;
+        any = true;
+    }
+    return any;
+}
+
+/* The reason why this member cannot load; NULL: it can. */
+static const char *objection(const struct kl_lobby_room *r, unsigned member, uint32_t keyframe,
+                             uint64_t hash) {
+    const struct kl_lobby_slot *s = &r->member[member].slot;
+    if (!s->said || s->keyframe < keyframe)
+        return kl_lobby_plays_now(r, member) ? "has not run that save yet" : NULL;
+    if (s->keyframe > keyframe) return "has a newer save";
+    if (!s->has) return "could not save it";
+    return s->hash == hash ? NULL : "has another save, out of sync";
+}
+
+/* The hash of the first member that has a copy. */
+static uint64_t hash_of(const struct kl_lobby_room *r, uint32_t keyframe) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        if (kl_lobby_stays(m) && m->slot.said && m->slot.has && m->slot.keyframe == keyframe)
+            return m->slot.hash;
+    }
+    return 0;
+}
+
+bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o) {
+    struct kl_reader in;
+    kl_reader_init(&in, o->data, o->len);
+    uint32_t keyframe = kl_read_u32(&in);
+    if (in.failed || o->len != KL_LOAD_BYTES) return false;
+    uint64_t hash = hash_of(r, keyframe);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!kl_lobby_stays(&r->member[i])) continue;
+        const char *why = objection(r, i, keyframe, hash);
+        if (!why) continue;
+        kl_lobby_notice(r, "did not load the save of frame %u: %s %s", keyframe, kl_lobby_name(r, i).text,
+                        why);
+        return false;
+    }
+    return true;
 }

@@ -8,23 +8,50 @@
 
 /* --- wrong tries --- */
 
+/* So was the one that made the room. */
+static bool was_right(const struct kl_lobby_room *r, const char *host) {
+    if (strcmp(r->maker, host) == 0) return true;
+    for (unsigned i = 0; i < KL_RIGHT_KEPT; i++)
+        if (strcmp(r->door.right[i], host) == 0) return true;
+    return false;
+}
+
+static void note_right(struct kl_lobby_room *r, const char *host) {
+    if (was_right(r, host)) return;
+    snprintf(r->door.right[r->door.rights++ % KL_RIGHT_KEPT], KL_ADDRESS_MAX, "%s", host);
+}
+
+static enum kl_try kind_of(const struct kl_lobby_room *r, const struct kl_trier *t, const char *host) {
+    return was_right(r, host) ? KL_TRY_RIGHT : t->failed ? KL_TRY_FAILED : KL_TRY_NEW;
+}
+
+/* Tries a minute of this kind. */
+static unsigned share_of(const struct kl_lobby *l, enum kl_try kind) {
+    return l->limits.password_tries * (kind == KL_TRY_FAILED ? KL_ROOM_TRIES : KL_ROOM_TRIES / 2);
+}
+
 unsigned kl_lobby_tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, const char *address,
                                uint64_t now_us) {
     char host[KL_ADDRESS_MAX];
     kl_address_host(host, address);
-    unsigned most = l->limits.password_tries;
-    unsigned wait_s = kl_bucket_wait_s(kl_triers_of(&l->triers, host, now_us), most, now_us);
-    unsigned room_s = r ? kl_bucket_wait_s(&r->door.wrong, most * KL_ROOM_TRIES, now_us) : 0;
+    struct kl_trier *t = kl_triers_of(&l->triers, host, now_us);
+    unsigned wait_s = kl_bucket_wait_s(&t->wrong, l->limits.password_tries, now_us);
+    if (!r) return wait_s;
+    enum kl_try kind = kind_of(r, t, host);
+    unsigned room_s = kl_bucket_wait_s(&r->door.wrong[kind], share_of(l, kind), now_us);
     return room_s > wait_s ? room_s : wait_s;
 }
 
 void kl_lobby_tries_wrong(struct kl_lobby *l, struct kl_lobby_room *r, const char *address, uint64_t now_us) {
     char host[KL_ADDRESS_MAX];
     kl_address_host(host, address);
+    struct kl_trier *t = kl_triers_of(&l->triers, host, now_us);
+    enum kl_try kind = r ? kind_of(r, t, host) : KL_TRY_NEW;
+    t->failed = true;
     /* one address alone cannot shut a room's door for all */
-    bool counts = kl_bucket_take(kl_triers_of(&l->triers, host, now_us), l->limits.password_tries, now_us);
+    bool counts = kl_bucket_take(&t->wrong, l->limits.password_tries, now_us);
     if (!r || !counts) return;
-    (void)kl_bucket_take(&r->door.wrong, l->limits.password_tries * KL_ROOM_TRIES, now_us);
+    (void)kl_bucket_take(&r->door.wrong[kind], share_of(l, kind), now_us);
     r->door.wrong_count++;
 }
 
@@ -39,23 +66,24 @@ static bool too_early(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r
 
 /* --- knocking --- */
 
-static bool banned(const struct kl_lobby_room *r, const uint8_t *seat_key, const char *address) {
-    char host[KL_ADDRESS_MAX];
-    kl_address_host(host, address);
-    for (unsigned i = 0; i < r->door.bans; i++) {
-        const struct kl_lobby_ban *b = &r->door.ban[i];
-        if (memcmp(b->seat_key, seat_key, sizeof b->seat_key) == 0 || strcmp(b->host, host) == 0) return true;
-    }
-    return false;
+static bool barred(const struct kl_lobby_room *r, const struct kl_hello *h, const char *address, char *text,
+                   size_t cap, uint64_t now_us) {
+    const struct kl_lobby_person who = kl_lobby_person(h->seat_key, address);
+    enum kl_bar why = KL_BAR_BAN;
+    uint32_t s = kl_lobby_barred_s(r, &who, &why, now_us);
+    if (s == KL_BAR_EVER)
+        snprintf(text, cap, "room %s is closed to you: %s", r->name, kl_lobby_bar_text(why));
+    else if (s)
+        snprintf(text, cap, "room %s is closed to you for %u s: %s", r->name, s, kl_lobby_bar_text(why));
+    return s;
 }
 
 bool kl_lobby_door_shut(const struct kl_lobby_room *r, const struct kl_hello *h, const char *address,
-                        char *text, size_t cap) {
+                        char *text, size_t cap, uint64_t now_us) {
     const char *why = NULL;
     bool has = r->door.flags & KL_DOOR_PASSWORD, comes_with = h->door & KL_DOOR_PASSWORD;
-    if (banned(r, h->seat_key, address))
-        why = "you are banned from it";
-    else if (r->door.flags & KL_DOOR_LOCKED)
+    if (barred(r, h, address, text, cap, now_us)) return true;
+    if (r->door.flags & KL_DOOR_LOCKED)
         why = "its host has locked it";
     else if (has && !comes_with)
         why = "it has a password, and you gave none";
@@ -63,13 +91,6 @@ bool kl_lobby_door_shut(const struct kl_lobby_room *r, const struct kl_hello *h,
         why = "it has no password, and you gave one";
     if (why) snprintf(text, cap, "room %s is closed to you: %s", r->name, why);
     return why;
-}
-
-void kl_lobby_door_leave(struct kl_lobby_client *c) {
-    if (!c->knock) return;
-    sodium_memzero(c->knock, sizeof *c->knock);
-    free(c->knock);
-    c->knock = NULL;
 }
 
 bool kl_lobby_door_knock(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, const struct kl_hello *h,
@@ -123,6 +144,9 @@ static bool proves(struct kl_lobby *l, unsigned peer, struct kl_lobby_knock *k, 
         wrong_password(l, peer, r, now_us);
         return false;
     }
+    char host[KL_ADDRESS_MAX];
+    kl_address_host(host, l->client[peer].address);
+    note_right(r, host);
     memcpy(m.proved.mac, macs.own, sizeof m.proved.mac);
     kl_lobby_send(l, peer, &m);
     return true;
@@ -138,7 +162,8 @@ static void walk_in(struct kl_lobby *l, unsigned peer, struct kl_lobby_knock *k,
         return;
     }
     if (!k->sets && !proves(l, peer, k, r, p, now_us)) return;
-    int code = kl_lobby_objection(l, r, &k->hello, l->client[peer].address, text, sizeof text);
+    int code = kl_lobby_objection(l, r, &k->hello, l->client[peer].address, text, sizeof text, now_us);
+    kl_lobby_tell_refused(r, &k->hello, code, now_us);
     if (code)
         kl_lobby_turn_away(l, peer, (enum kl_refuse)code, text);
     else
@@ -162,7 +187,7 @@ void kl_lobby_lock(struct kl_lobby_room *r, bool locked, const char *who) {
     char quoted[2 * KL_TEXT_MAX];
     if (locked == !!(r->door.flags & KL_DOOR_LOCKED)) return;
     r->door.flags ^= KL_DOOR_LOCKED;
-    r->talk.roster_changed = r->due.busy = r->past.ticket_changed = true;
+    kl_lobby_changed(r, true);
     kl_lobby_log_room(KL_LOG_INFO, locked ? "locked" : "unlocked", r, "by=%s",
                       kl_log_quote(quoted, sizeof quoted, who));
     kl_lobby_notice(r, locked ? "%s locks the room" : "%s opens the room", who);
@@ -177,8 +202,32 @@ void kl_lobby_kick(struct kl_lobby_room *r, unsigned member, const char *who, ui
 void kl_lobby_ban(struct kl_lobby_room *r, unsigned member, const char *who, uint64_t now_us) {
     const struct kl_lobby_member *m = &r->member[member];
     char text[KL_TEXT_MAX];
-    for (unsigned i = 0; i < 2; i++)
-        if (i == 0 || m->host[i][0]) kl_lobby_add_ban(r, m->seat_key, m->host[i]);
+    const struct kl_lobby_person p = kl_visitor_person(&m->v), q = kl_lobby_person(m->v.seat_key, m->former);
+    kl_lobby_bar(r, KL_BAR_BAN, &p, now_us);
+    if (*q.host) kl_lobby_bar(r, KL_BAR_BAN, &q, now_us);
     snprintf(text, sizeof text, "banned by %s", who);
     kl_lobby_put_out(r, member, KL_REFUSE_DOOR, text, now_us);
+    kl_lobby_put_out_banned(r, who, now_us);
+}
+
+/* At the host's own address there are the host's friends. */
+static bool is_banned(const struct kl_lobby_room *r, const struct kl_lobby_person *p, uint64_t now_us) {
+    bool beside_host = r->host != KL_NO_HOST && !strcmp(r->member[r->host].v.host, p->host);
+    return !beside_host && kl_lobby_barred_s(r, p, NULL, now_us) == KL_BAR_EVER;
+}
+
+void kl_lobby_put_out_banned(struct kl_lobby_room *r, const char *who, uint64_t now_us) {
+    char text[KL_TEXT_MAX];
+    snprintf(text, sizeof text, "your address was banned by %s", who);
+    for (unsigned i = r->watch.count; i-- > 0;) {
+        struct kl_lobby_watcher *w = r->watch.at[i];
+        const struct kl_lobby_person p = kl_visitor_person(&w->v);
+        if (is_banned(r, &p, now_us)) kl_lobby_watch_put_out(r, w, KL_REFUSE_DOOR, text);
+    }
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        if (!kl_lobby_stays(m) || m->seats || i == r->host) continue;
+        const struct kl_lobby_person p = kl_visitor_person(&m->v);
+        if (is_banned(r, &p, now_us)) kl_lobby_put_out(r, i, KL_REFUSE_DOOR, text, now_us);
+    }
 }

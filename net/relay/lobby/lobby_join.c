@@ -6,54 +6,11 @@
 
 #include "net/session/identity.h"
 #include "net/relay/lobby/lobby_parts.h"
+#include "net/session/command_words.h"
+
+#define REFUSED_PER_MIN 6 /* told to a room: strangers must not fill its screens */
 
 /* --- rooms --- */
-
-static bool is_empty(const struct kl_lobby_room *r) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i])) return false;
-    return true;
-}
-
-/* Inputs, hashes and chat, most of a room, are none. */
-static void forget_secrets(struct kl_lobby_room *r) {
-    sodium_memzero(r, offsetof(struct kl_lobby_room, lock));
-    sodium_memzero(r->past.tag_key, sizeof r->past.tag_key);
-    sodium_memzero(r->past.mark_key, sizeof r->past.mark_key);
-}
-
-void kl_lobby_free_room(struct kl_lobby_room *r) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        kl_lobby_start_drop_ready(&r->member[i]);
-    kl_lobby_start_free(r);
-    kl_lobby_past_free(r);
-    kl_lobby_snapshot_free(r);
-    kl_lobby_watch_end(r, "the room is gone");
-    free(r->reopening.trial);
-    kl_journal_leave(r);
-    kl_lobby_memory_free(r);
-    forget_secrets(r);
-    free(r);
-}
-
-void kl_lobby_do_end_room(struct kl_lobby_room *r, const char *why_members, const char *why_watchers,
-                          uint64_t now_us) {
-    struct kl_lobby *l = r->lobby;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i])) kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, why_members, now_us);
-    kl_lobby_watch_end(r, why_watchers);
-    kl_lobby_do_free_empty_rooms(l);
-}
-
-void kl_lobby_do_free_empty_rooms(struct kl_lobby *l) {
-    for (unsigned i = 0; i < l->limits.rooms; i++) {
-        if (!l->room[i] || !is_empty(l->room[i]) || !kl_lobby_watch_over(l->room[i])) continue;
-        kl_journal_end(l->room[i]);
-        kl_lobby_free_room(l->room[i]);
-        l->room[i] = NULL;
-        l->rooms--;
-    }
-}
 
 static uint16_t seat_time_s(const struct kl_lobby_limits *limits, uint16_t wish_s) {
     unsigned s = wish_s ? wish_s : limits->seat_time_s;
@@ -79,7 +36,7 @@ static void log_made(const struct kl_lobby_room *r) {
         KL_LOG_INFO, "room_made", r,
         "policy=%s budget_ms=%u players=%u subframes=%s clock=%s spacing=%u lead_max=%u fps_uhz=%u "
         "hash_every=%u listed=%s password=%s slow=%s seat_time_s=%u",
-        kl_lobby_policy_name(p->policy), p->wait_budget_ms, p->players, p->subframes ? "on" : "off",
+        kl_policy_name(p->policy), p->wait_budget_ms, p->players, p->subframes ? "on" : "off",
         p->clocked ? "on" : "off", p->spacing_fixed, p->lead_max, p->fps_uhz, p->hash_every,
         r->door.flags & KL_DOOR_UNLISTED ? "no" : "yes", r->door.flags & KL_DOOR_PASSWORD ? "yes" : "no",
         r->door.flags & KL_DOOR_LET_GO ? "out" : "watch", r->seat_time_s);
@@ -134,7 +91,7 @@ unsigned kl_lobby_member_free(const struct kl_lobby_room *r) {
 }
 
 static bool comes_to_watch(const struct kl_lobby_room *r, const struct kl_hello *h) {
-    if (!r->lobby->limits.watchers || !r->joins) return false; /* the room's maker is its client */
+    if (!r->joins) return false; /* the room's maker is its client */
     if (h->seats_wanted == 0 || h->door & KL_DOOR_AGAIN) return true;
     return r->phase == KL_ROOM_PLAYING && !kl_lobby_open_seats(r, h->seats_wanted);
 }
@@ -142,9 +99,7 @@ static bool comes_to_watch(const struct kl_lobby_room *r, const struct kl_hello 
 static int objection_seats(const struct kl_lobby_room *r, const struct kl_hello *h, char *text, size_t cap) {
     if (comes_to_watch(r, h)) return kl_lobby_watch_open(r, text, cap) ? 0 : KL_REFUSE_FULL;
     unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r));
-    bool may_watch =
-        h->seats_wanted == 0 || r->phase == KL_ROOM_PLAYING; /* a latecomer without a free seat */
-    bool fits = may_watch || kl_lobby_free_seats(r, h->seats_wanted);
+    bool fits = h->seats_wanted == 0 || kl_lobby_free_seats(r, h->seats_wanted);
     if (!fits) {
         unsigned most = r->lobby->limits.seats, open = filled < r->params.players ? most - filled : 0;
         snprintf(
@@ -170,8 +125,8 @@ static bool is_no_match(const struct kl_lobby_room *r, const struct kl_hello *h,
 }
 
 static int objection(const struct kl_lobby_room *r, const struct kl_hello *h, const char *address, char *text,
-                     size_t cap) {
-    if (kl_lobby_door_shut(r, h, address, text, cap)) return KL_REFUSE_DOOR;
+                     size_t cap, uint64_t now_us) {
+    if (kl_lobby_door_shut(r, h, address, text, cap, now_us)) return KL_REFUSE_DOOR;
     if (r->phase == KL_ROOM_REOPENING) {
         snprintf(text, cap, "the relay was restarted and is restoring room %s; try again", r->name);
         return KL_REFUSE_STARTED;
@@ -190,9 +145,10 @@ static int objection(const struct kl_lobby_room *r, const struct kl_hello *h, co
     return objection_seats(r, h, text, cap);
 }
 
-static int objection_new(const struct kl_lobby *l, const struct kl_hello *h, const char *address, char *text,
-                         size_t cap) {
+static int objection_new(struct kl_lobby *l, const struct kl_hello *h, const char *address, char *text,
+                         size_t cap, uint64_t now_us) {
     unsigned most = h->seats_wanted > h->params.players ? h->seats_wanted : h->params.players;
+    if (most <= l->limits.seats) kl_lobby_make_place(l, address, now_us);
     if (most > l->limits.seats) {
         snprintf(text, cap, "room %s wants %u seats, this relay's rooms have %u", h->room, most,
                  l->limits.seats);
@@ -209,73 +165,31 @@ static int objection_new(const struct kl_lobby *l, const struct kl_hello *h, con
     return KL_REFUSE_LIMIT;
 }
 
-int kl_lobby_objection(const struct kl_lobby *l, const struct kl_lobby_room *r, const struct kl_hello *h,
-                       const char *address, char *text, size_t cap) {
-    return r ? objection(r, h, address, text, cap) : objection_new(l, h, address, text, cap);
+int kl_lobby_objection(struct kl_lobby *l, const struct kl_lobby_room *r, const struct kl_hello *h,
+                       const char *address, char *text, size_t cap, uint64_t now_us) {
+    return r ? objection(r, h, address, text, cap, now_us) : objection_new(l, h, address, text, cap, now_us);
 }
 
-static bool is_of(const struct kl_lobby_left *l, const uint8_t *seat_key, const char *host) {
-    return !memcmp(l->seat_key, seat_key, sizeof l->seat_key) || !strcmp(l->host, host);
+static const char *fact_of(const struct kl_facts *f, const char *key) {
+    for (unsigned i = 0; i < f->count; i++)
+        if (strcmp(f->fact[i].key, key) == 0) return f->fact[i].value;
+    return "";
 }
 
-/* The one of two that makes way: the bar that ends first, else the older one. */
-static bool makes_way(const struct kl_lobby_left *a, const struct kl_lobby_left *b) {
-    if (a->account.barred_until_us != b->account.barred_until_us)
-        return a->account.barred_until_us < b->account.barred_until_us;
-    return a->spent.commands.at_us < b->spent.commands.at_us;
-}
-
-void kl_lobby_keep_account(struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_member *m = &r->member[member];
-    struct kl_account account = kl_lock_account(&r->lock, member);
-    struct kl_lobby_left *to = &r->gone.left[0];
-    bool again = false, spent = m->spent.commands.at_us || m->spent.chat.at_us;
-    if (account.cost_us == 0 && account.pauses == 0 && !spent) return;
-    for (unsigned i = 0; i < KL_LEFT_MAX && !again; i++) {
-        again = is_of(&r->gone.left[i], m->seat_key, m->host[0]);
-        if (again || makes_way(&r->gone.left[i], to)) to = &r->gone.left[i];
-    }
-    memcpy(to->seat_key, m->seat_key, sizeof to->seat_key);
-    memcpy(to->host, m->host[0], sizeof to->host);
-    to->account = account;
-    to->spent = m->spent;
-}
-
-/* At least as full as both: nobody empties a bucket by leaving under several keys. */
-static void take_most(struct kl_bucket *to, const struct kl_bucket *from) {
-    if (from->level > to->level) to->level = from->level;
-    if (from->at_us > to->at_us) to->at_us = from->at_us;
-}
-
-static void take_worse(struct kl_lobby_left *worst, struct kl_account account,
-                       const struct kl_lobby_spent *spent) {
-    if (account.barred_until_us >= worst->account.barred_until_us) worst->account = account;
-    take_most(&worst->spent.chat, &spent->chat);
-    take_most(&worst->spent.commands, &spent->commands);
-    take_most(&worst->spent.pauses, &spent->pauses);
-    take_most(&worst->spent.dropped, &spent->dropped);
-}
-
-/* The account, and what is spent, of somebody who comes again: with that seat key, or from that address. They
- * left the room, or a seat is kept for them that they do not come back to. */
-static struct kl_lobby_left account_of(const struct kl_lobby_room *r, const uint8_t *seat_key,
-                                       const char *address) {
-    struct kl_lobby_left worst = {0};
-    char host[KL_ADDRESS_MAX];
-    kl_address_host(host, address);
-    for (unsigned i = 0; i < KL_LEFT_MAX; i++) {
-        const struct kl_lobby_left *l = &r->gone.left[i];
-        if (is_of(l, seat_key, host)) take_worse(&worst, l->account, &l->spent);
-    }
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *m = &r->member[i];
-        bool same = !memcmp(m->seat_key, seat_key, sizeof m->seat_key) || !strcmp(m->host[0], host);
-        if (kl_lobby_here(m) && same)
-            take_most(&worst.spent.pauses, &m->spent.pauses); /* an address shares it */
-        if (kl_lobby_here(m) && same && !kl_lobby_reaches(m))
-            take_worse(&worst, kl_lock_account(&r->lock, i), &m->spent);
-    }
-    return worst;
+/* Somebody who may not enter has a line of their own here and there, no more. */
+void kl_lobby_tell_refused(struct kl_lobby_room *r, const struct kl_hello *h, int code, uint64_t now_us) {
+    char why[KL_TEXT_MAX], key[KL_FACT_KEY_MAX], patch[KL_FACT_PATCH_MAX];
+    if (!r || code != KL_REFUSE_IDENTITY || !kl_bucket_take(&r->talk.refused, REFUSED_PER_MIN, now_us))
+        return;
+    (void)kl_facts_differ(r->facts, &h->facts, why, sizeof why);
+    const char *end = strstr(why, " differs: ");
+    snprintf(key, sizeof key, "%.*s", end ? (int)(end - why) : 0, why);
+    if (kl_fact_patch(patch, fact_of(&h->facts, key)))
+        kl_lobby_notice(r, "%s has a soft patch: %s", h->name, patch);
+    else if (kl_fact_patch(patch, fact_of(r->facts, key)))
+        kl_lobby_notice(r, "%s lacks the soft patch %s", h->name, patch);
+    else
+        kl_lobby_notice(r, "%s was refused: %s differs", h->name, *key ? key : "the game");
 }
 
 unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name, const uint8_t *seat_key,
@@ -283,14 +197,16 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
     unsigned i = kl_lobby_member_free(r);
     struct kl_lobby_client *c = &r->lobby->client[peer];
     struct kl_lobby_member *m = &r->member[i];
-    struct kl_lobby_left left = account_of(r, seat_key, c->address);
-    *m = (struct kl_lobby_member){
-        .place = KL_PLACE_LINKED, .peer = peer, .seats = seats, .joined = r->joins++, .spent = left.spent};
-    m->owed = kl_lobby_debt_take(r, seat_key, c->address);
+    struct kl_lobby_left left = kl_lobby_account_of(r, seat_key, c->address);
+    *m = (struct kl_lobby_member){.v = {.peer = peer, .spent = left.spent},
+                                  .place = KL_PLACE_LINKED,
+                                  .seats = seats,
+                                  .joined = r->joins++};
+    m->v.owed = kl_lobby_debt_take(r, seat_key, c->address);
     m->consents = kl_lobby_consents(r, c->consent);
-    m->way.no_states = !m->consents;
-    memcpy(m->name, name, sizeof m->name);
-    memcpy(m->seat_key, seat_key, sizeof m->seat_key);
+    m->v.way.no_states = !m->consents;
+    memcpy(m->v.name, name, sizeof m->v.name);
+    memcpy(m->v.seat_key, seat_key, sizeof m->v.seat_key);
     kl_lobby_note_address(m, c->address);
     c->state = KL_CLIENT_MEMBER;
     c->room = r;
@@ -303,9 +219,10 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
                         kl_log_address(c->address), r->host == i, kl_lobby_count(kl_lobby_seats_filled(r)),
                         r->params.players);
     kl_verdict_forget(&r->heal.verdicts, (uint16_t)(1U << i)); /* reports of the place's former client */
+    kl_lobby_settle(r->lobby, peer);
     kl_lobby_welcome(r, i);
-    r->talk.roster_changed = r->due.busy = true;
-    if (r->door.flags & KL_DOOR_ONCE) r->door.flags |= KL_DOOR_LOCKED, r->past.ticket_changed = true;
+    kl_lobby_changed(r, false);
+    kl_lobby_locks_itself(r);
     return i;
 }
 
@@ -319,10 +236,9 @@ static void join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *
     const struct kl_lobby_member *m = &r->member[i];
     if (r->phase == KL_ROOM_PLAYING) {
         kl_lobby_late_join(r, i, now_us);
-        if (h->seats_wanted && !m->seats) kl_lobby_late_waits(r, i, now_us);
     } else {
         kl_lobby_news(r, now_us, m->seats ? "%s joined" : "%s is watching",
-                      m->seats ? kl_lobby_name(r, i).text : m->name);
+                      m->seats ? kl_lobby_name(r, i).text : m->v.name);
         kl_lobby_start_joined(r, i, now_us);
     }
 }
@@ -376,14 +292,19 @@ void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
     if (kl_name_reserved(h->name)) {
         snprintf(text, sizeof text, "the name \"%s\" is the relay's own; choose another name", h->name);
         code = KL_REFUSE_DOOR;
+    } else if (kl_name_speaks(h->name) || (!r && kl_name_speaks(h->room))) {
+        snprintf(text, sizeof text, "a name has no colon: choose another than \"%s\"",
+                 kl_name_speaks(h->name) ? h->name : h->room);
+        code = KL_REFUSE_DOOR;
     } else if (h->door & KL_DOOR_AGAIN && !(r && l->limits.watchers)) {
         snprintf(text, sizeof text, "there is no room %s", h->room);
         code = KL_REFUSE_SEAT;
     } else if (r && r->door.flags &
                         KL_DOOR_PASSWORD) /* only clients with the password may learn the room's facts */
-        code = kl_lobby_door_shut(r, h, address, text, sizeof text) ? KL_REFUSE_DOOR : 0;
+        code = kl_lobby_door_shut(r, h, address, text, sizeof text, now_us) ? KL_REFUSE_DOOR : 0;
     else
-        code = kl_lobby_objection(l, r, h, address, text, sizeof text);
+        code = kl_lobby_objection(l, r, h, address, text, sizeof text, now_us);
+    kl_lobby_tell_refused(r, h, code, now_us);
     if (code)
         kl_lobby_turn_away(l, peer, (enum kl_refuse)code, text);
     else if (!kl_lobby_door_knock(l, peer, r, h, now_us))
@@ -391,12 +312,6 @@ void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
 }
 
 /* --- for strangers --- */
-
-static const char *fact_of(const struct kl_facts *f, const char *key) {
-    for (unsigned i = 0; i < f->count; i++)
-        if (strcmp(f->fact[i].key, key) == 0) return f->fact[i].value;
-    return "";
-}
 
 /* Of the slowest player that is here: a newcomer's delay is no shorter. */
 static uint16_t rtt_ms(const struct kl_lobby_room *r) {

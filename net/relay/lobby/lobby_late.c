@@ -27,9 +27,7 @@ static void begin_watch(struct kl_lobby_room *r, unsigned member, uint64_t now_u
 }
 
 void kl_lobby_late_join(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    const struct kl_lobby_member *m = &r->member[member];
-    kl_lobby_news(r, now_us, m->seats ? "%s joins the game" : "%s is watching",
-                  m->seats ? kl_lobby_name(r, member).text : m->name);
+    kl_lobby_news(r, now_us, "%s joins the game", kl_lobby_name(r, member).text);
     begin_watch(r, member, now_us);
     (void)kl_lobby_start_again(r, member, now_us); /* there is a way: it has been asked for */
 }
@@ -37,29 +35,28 @@ void kl_lobby_late_join(struct kl_lobby_room *r, unsigned member, uint64_t now_u
 void kl_lobby_late_goes_on(struct kl_lobby_room *r, unsigned member, uint32_t have, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     begin_watch(r, member, now_us);
-    m->state = KL_MEMBER_PLAYING;
+    m->v.state = KL_MEMBER_PLAYING;
     m->checked = true;
     m->late.reseated_us = now_us;
     (void)kl_lock_return(&r->lock, member, have, now_us); /* it has all frames sent to it */
-    kl_lobby_past_returned(r, member, 0);
 }
 
-int kl_lobby_do_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why,
-                       uint64_t now_us) {
+int kl_lobby_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why,
+                    uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     if (!kl_lobby_memory_take(r, member, seats)) return KL_E_SPACE;
     int result = kl_lock_reseat(&r->lock, member, seats, now_us);
     if (result != KL_OK) return result;
     m->seats = seats;
-    m->malformed = 0;
+    m->v.malformed = 0;
     m->late.reseated_us = now_us;
-    r->talk.roster_changed = r->due.busy = r->past.ticket_changed = true;
+    kl_lobby_changed(r, true);
     if (seats) begin_watch(r, member, now_us);
     kl_lobby_log_member(KL_LOG_INFO, "reseated", r, member, "frame=%u reason=\"%s\"", r->lock.next_close,
                         why);
     if (!kl_lobby_reaches(m)) return KL_OK;
     struct kl_msg msg = {.kind = KL_MSG_SEAT, .seat = {(uint8_t)member, seats}};
-    kl_lobby_send(r->lobby, m->peer, &msg);
+    kl_lobby_send(r->lobby, m->v.peer, &msg);
     return KL_OK;
 }
 
@@ -68,7 +65,7 @@ int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *wh
     if (places < kl_lobby_count(kl_lobby_seats_filled(r))) return KL_E_STATE;
     if (places == r->params.players) return KL_OK;
     r->params.players = (uint8_t)places;
-    r->talk.roster_changed = r->due.busy = r->past.ticket_changed = true;
+    kl_lobby_changed(r, true);
     kl_lobby_log_room(KL_LOG_INFO, "places", r, "players=%u", places);
     kl_lobby_notice(r, "%s: the game has %u seat%s now", who, places, places == 1 ? "" : "s");
     return KL_OK;
@@ -79,7 +76,8 @@ int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *wh
 /* A spectator has no seat that could count: it has caught up when it is near. */
 static bool has_caught_up(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
-    if (m->state != KL_MEMBER_PLAYING || m->way.step == KL_WAY_LOADS || kl_lock_fetching(&r->lock, member))
+    if (m->v.state != KL_MEMBER_PLAYING || m->v.way.step == KL_WAY_LOADS ||
+        kl_lock_fetching(&r->lock, member))
         return false;
     return m->seats ? !kl_lock_joining(&r->lock, member) : kl_lobby_behind(r, member) <= NEAR_FRAMES;
 }
@@ -90,10 +88,11 @@ void kl_lobby_late_run(struct kl_lobby_room *r, uint64_t now_us) {
         if (!kl_lobby_here(m) || !m->late.since_us || !has_caught_up(r, i)) continue;
         kl_lobby_log_member(KL_LOG_INFO, "caught_up", r, i, "frame=%u took_ms=%llu from=%u fps=%.0f",
                             r->lock.next_close, (unsigned long long)(now_us - m->late.since_us) / 1000,
-                            m->way.begins, m->way.fps);
+                            m->v.way.begins, m->v.way.fps);
         m->late.since_us = 0;
         r->talk.roster_changed = true;
         if (m->seats) kl_lobby_news(r, now_us, "%s plays", kl_lobby_name(r, i).text);
+        kl_lobby_play_on_tell(r, i);
     }
 }
 
@@ -106,9 +105,11 @@ void kl_lobby_late_said(struct kl_lobby_room *r, unsigned member, uint32_t frame
 
 /* The member's state was found equal to the room's. One that differs is healed instead. */
 void kl_lobby_late_checked(struct kl_lobby_room *r, uint32_t frame) {
+    uint16_t proved = kl_verdict_proved(&r->heal.verdicts, frame);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_late *late = &r->member[i].late;
-        if (!kl_lobby_here(&r->member[i]) || late->check != KL_LATE_SAID || frame < late->label) continue;
+        bool said = late->check == KL_LATE_SAID && frame >= late->label && proved >> i & 1;
+        if (!kl_lobby_here(&r->member[i]) || !said) continue;
         late->check = KL_LATE_CHECKED;
         kl_lobby_log_member(KL_LOG_INFO, "checked", r, i, "frame=%u equal=yes", frame);
     }
@@ -117,8 +118,13 @@ void kl_lobby_late_checked(struct kl_lobby_room *r, uint32_t frame) {
 /* It will never get there: a seat is no use to it, and of use to others. */
 static void give_up(struct kl_lobby_room *r, unsigned member, double fps, double room_fps, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_person who = kl_visitor_person(&m->v);
     bool let_go = r->door.flags & KL_DOOR_LET_GO;
     char text[KL_TEXT_MAX];
+    if (let_go)
+        kl_lobby_bar_wait(r, &who, now_us - m->late.since_us, now_us);
+    else
+        kl_lobby_bar(r, KL_BAR_TURN, &who, now_us);
     snprintf(text, sizeof text, "cannot catch up: it plays %.0f frames a second, the room %.0f", fps,
              room_fps);
     kl_lobby_notice(r, "%s's machine %s: %s", kl_lobby_name(r, member).text, text,
@@ -151,8 +157,8 @@ static void look_at(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
 void kl_lobby_late_chores(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        bool runs = m->state == KL_MEMBER_PLAYING && m->way.step != KL_WAY_LOADS && !r->lock.client[i].away &&
-                    r->params.clocked;
+        bool runs = m->v.state == KL_MEMBER_PLAYING && m->v.way.step != KL_WAY_LOADS &&
+                    !r->lock.client[i].away && r->params.clocked;
         if (!kl_lobby_reaches(m) || !m->seats || !m->late.since_us || !runs) continue;
         if (now_us >= m->late.looked_us + LOOK_US) look_at(r, i, now_us);
     }

@@ -1,28 +1,60 @@
 /* lobby_parts.h - functions that the parts of the lobby have for each other. Only inside net/relay.
  *
  * lobby.c            arriving messages, due times
+ * lobby_end.c        ends of connections, memberships and rooms; rooms that give way
  * lobby_join.c       HELLO: rooms are made and entered
  * lobby_door.c       passwords, locks, bans
- * lobby_seat.c       leaving, seats that are kept, RETURN
+ * lobby_seat.c       seats that are kept, RETURN
  * lobby_start.c      start data, READY, start
  * lobby_late.c       members that join a game under way
- * lobby_turn.c       rematches, seats that change hands, the queue for seats
+ * lobby_turn.c       seats that change hands, the queue for seats, rosters
+ * lobby_wish.c       what more than half of the players must want
  * lobby_way.c        the ways of members
- * lobby_play.c       frames, verdicts, stalls
- * lobby_past_send.c  history, tags and tickets on their way to members
- * lobby_command.c    commands of members and operator
- * lobby_slot.c       members that have the room's saved state
- * lobby_roster.c     rosters */
+ * lobby_play.c       frames, history, verdicts, stalls
+ * lobby_command.c    commands of members and operator; the room's saved state
+ * lobby_pause.c      pauses, and their ends */
 #ifndef KL_LOBBY_PARTS_H
 #define KL_LOBBY_PARTS_H
 
 #include "net/relay/durable/journal.h"
-#include "net/relay/durable/lobby_bring.h"
+#include "net/relay/durable/lobby_again.h"
 #include "net/relay/heal/lobby_heal.h"
 #include "net/relay/heal/lobby_snapshot.h"
 #include "net/relay/lobby/lobby.h"
 #include "net/relay/room/lobby_room.h"
 #include "net/relay/watch/lobby_watch.h"
+
+/* --- lobby_end.c --- */
+/* Turns away a connection that is in no room. */
+void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
+void kl_lobby_door_leave(struct kl_lobby_client *c); /* it no longer knocks */
+/* Sends the reason, hangs up, and takes the member out of the room. (The next kl_lobby_run() frees an empty
+ * room; a pointer to it stays valid until then.) */
+void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
+                      uint64_t now_us);
+/* Takes a member out of the room; its connection is the caller's business. why: for the log and the others'
+ * screens. */
+void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, uint64_t now_us);
+/* BYE. */
+void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+/* The member has no connection any more; its place is kept. */
+void kl_lobby_unlink(struct kl_lobby_room *r, unsigned member);
+/* The account, and what is spent, of somebody who comes again: with that seat key, or from that address. They
+ * left the room, or a seat is kept for them that they do not come back to. */
+struct kl_lobby_left kl_lobby_account_of(const struct kl_lobby_room *r, const uint8_t *seat_key,
+                                         const char *address);
+/* The place in the queue is lost, and a seat that was offered with it. */
+void kl_lobby_lose_turn(struct kl_lobby_room *r, struct kl_lobby_turn *turn, struct kl_lobby_person who);
+/* True if the host was asked for the start data, and not all of it is here: the host cannot change until
+ * then. */
+bool kl_lobby_start_under_way(const struct kl_lobby_room *r);
+/* Its READY is compared, or is not needed any more. Harmless twice. */
+void kl_lobby_start_drop_ready(struct kl_lobby_member *m);
+void kl_lobby_free_room(struct kl_lobby_room *r);
+/* Ends a room at once: all members and watchers are put out. */
+void kl_lobby_end_room(struct kl_lobby_room *r, const char *why_members, const char *why_watchers,
+                       uint64_t now_us);
+void kl_lobby_free_empty_rooms(struct kl_lobby *l);
 
 /* --- lobby_join.c --- */
 /* Puts out newcomers whose links need a longer lead than the room allows. */
@@ -33,8 +65,6 @@ void kl_lobby_enter(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
                     const uint8_t *secret, uint64_t now_us);
 /* A free place for a member. */
 unsigned kl_lobby_member_free(const struct kl_lobby_room *r); /* KL_MAX_CLIENTS: there is none */
-/* A member goes: keeps what it cost the others. */
-void kl_lobby_keep_account(struct kl_lobby_room *r, unsigned member);
 /* The lowest free seats, `wanted` many, as a mask; 0 if there are not as many, or the game is full. */
 uint8_t kl_lobby_free_seats(const struct kl_lobby_room *r, unsigned wanted);
 /* Makes the client of this connection a member with these seats, and welcomes it. There is memory for it
@@ -42,34 +72,33 @@ uint8_t kl_lobby_free_seats(const struct kl_lobby_room *r, unsigned wanted);
 unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name, const uint8_t *seat_key,
                         uint8_t seats, uint64_t now_us);
 /* The code of the refusal that this HELLO gets, with its text; 0: it may enter. r: the room, or NULL to make
- * one. */
-int kl_lobby_objection(const struct kl_lobby *l, const struct kl_lobby_room *r, const struct kl_hello *h,
-                       const char *address, char *text, size_t cap);
-void kl_lobby_free_room(struct kl_lobby_room *r);
-
+ * one: a room without a link may have ended to make place for it. */
+int kl_lobby_objection(struct kl_lobby *l, const struct kl_lobby_room *r, const struct kl_hello *h,
+                       const char *address, char *text, size_t cap, uint64_t now_us);
+/* Tells the room, if code is KL_REFUSE_IDENTITY, the player's name and what differs. r NULL: nothing. */
+void kl_lobby_tell_refused(struct kl_lobby_room *r, const struct kl_hello *h, int code, uint64_t now_us);
 /* --- lobby_door.c --- */
 /* True: the client must prove or set a password first, or it is too early for another try; it is answered.
  * False: it may enter. r: the room, or NULL to make one. */
 bool kl_lobby_door_knock(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, const struct kl_hello *h,
                          uint64_t now_us);
 void kl_lobby_door_prove(struct kl_lobby *l, unsigned peer, const struct kl_prove *p, uint64_t now_us);
-void kl_lobby_door_leave(struct kl_lobby_client *c); /* it no longer knocks */
-/* True: refuse this HELLO, because of a lock, a ban, or a password that only one of the two sides has; text
+/* True: refuse this HELLO, because of a lock, a bar, or a password that only one of the two sides has; text
  * says so. */
 bool kl_lobby_door_shut(const struct kl_lobby_room *r, const struct kl_hello *h, const char *address,
-                        char *text, size_t cap);
+                        char *text, size_t cap, uint64_t now_us);
 void kl_lobby_lock(struct kl_lobby_room *r, bool locked, const char *who);
 /* who: the giver of the order, for the log and the screens: "the host". */
 void kl_lobby_kick(struct kl_lobby_room *r, unsigned member, const char *who, uint64_t now_us);
 void kl_lobby_ban(struct kl_lobby_room *r, unsigned member, const char *who, uint64_t now_us);
+/* After a ban: the other watchers and clients without seats of a banned address go, too. */
+void kl_lobby_put_out_banned(struct kl_lobby_room *r, const char *who, uint64_t now_us);
 /* Wrong tries at passwords and seats. Seconds to wait before the next one, 0: none. r: the room, or NULL. */
 unsigned kl_lobby_tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, const char *address,
                                uint64_t now_us);
 void kl_lobby_tries_wrong(struct kl_lobby *l, struct kl_lobby_room *r, const char *address, uint64_t now_us);
 
 /* --- lobby_seat.c --- */
-/* BYE. */
-void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 /* The member's connection is lost; its seat is kept. */
 void kl_lobby_cut(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 void kl_lobby_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us);
@@ -78,9 +107,20 @@ void kl_lobby_seat_chores(struct kl_lobby_room *r, uint64_t now_us);
 /* Sends WELCOME with a new token. */
 void kl_lobby_welcome(struct kl_lobby_room *r, unsigned member);
 
+/* --- lobby_pause.c --- */
+/* PAUSE of a member, or of the operator (KL_RELAY_CLIENT); who: for the screens. Empty data toggles. A
+ * pause or resume that is named cannot undo another member's equal one. */
+int kl_lobby_pause(struct kl_lobby_room *r, unsigned client, const char *who, const uint8_t *data, size_t len,
+                   uint64_t now_us);
+/* With each run: tells of a pause that has begun, and ends one that has lasted long enough. */
+void kl_lobby_pause_run(struct kl_lobby_room *r, uint64_t now_us);
+
+/* --- lobby_wish.c --- */
+/* RESET, LOAD or OPTION of a member: goes to the room once more than half of the players want it. RESET
+ * agrees to any wish of another. KL_E_STATE if it cannot wish that now; the member is told. */
+int kl_lobby_wish(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us);
+
 /* --- lobby_turn.c --- */
-/* RESET of a member: it wants a rematch. */
-int kl_lobby_ask_rematch(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 /* As kl_lobby_free_seats(), for a newcomer: none while somebody waits for one. */
 uint8_t kl_lobby_open_seats(const struct kl_lobby_room *r, unsigned wanted);
 /* The number of those that wait for a seat; out: KL_QUEUE_MAX of them, the first one first, or NULL. */
@@ -91,12 +131,14 @@ int kl_lobby_take_seat(struct kl_lobby_room *r, unsigned member, unsigned wanted
 /* The same for a watcher, which may be gone then: it is a member. */
 void kl_lobby_watcher_seat(struct kl_lobby_room *r, struct kl_lobby_watcher *watcher, unsigned wanted,
                            uint64_t now_us);
-/* A new member found no seat. */
-void kl_lobby_late_waits(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 /* Offers seats to the first of the queue. From time to time, and when seats or the queue have changed. */
 void kl_lobby_turn_run(struct kl_lobby_room *r, uint64_t now_us);
 
 /* --- lobby_late.c --- */
+/* Gives a member other seats in the game; 0: it watches. KL_E_STATE if a seat is taken, KL_E_SPACE without
+ * memory. why: for the log. */
+int kl_lobby_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why,
+                    uint64_t now_us);
 /* Sets the game's number of seats, 1..KL_MAX_SEATS. KL_E_STATE: more are taken, or this relay's rooms have
  * fewer. */
 int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *who);
@@ -120,18 +162,18 @@ void kl_lobby_way_ahead(struct kl_lobby_room *r, unsigned member, uint64_t now_u
 /* A member that is loaded and has every frame below `have` sets out, now or when its way is known. May put it
  * out. */
 void kl_lobby_set_out(struct kl_lobby_room *r, unsigned member, uint32_t have, uint64_t now_us);
+/* The member goes back to its own newest state up to this keyframe, and sets out from the keyframe. */
+void kl_lobby_way_back(struct kl_lobby_room *r, unsigned member, uint32_t keyframe, uint64_t now_us);
 /* HEALED. May put it out. */
 void kl_lobby_way_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
                          uint64_t now_us);
 void kl_lobby_way_run(struct kl_lobby_room *r, uint64_t now_us);
-void kl_lobby_way_left(struct kl_lobby_room *r, unsigned member); /* or lost its link */
+/* The game's beginning is kept (kl_lobby_way_has_beginning()), and the member runs it from frame 0. apart:
+ * the member began with a snapshot, and was never in sync since. */
+void kl_lobby_way_anew(struct kl_lobby_room *r, unsigned member, bool apart, uint64_t now_us);
 
 /* --- lobby_start.c --- */
 void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-void kl_lobby_start_left(struct kl_lobby_room *r, bool was_host);
-/* True if the host was asked for the start data, and not all of it is here: the host cannot change until
- * then. */
-bool kl_lobby_start_under_way(const struct kl_lobby_room *r);
 /* A member is back before the game begins. */
 void kl_lobby_start_returned(struct kl_lobby_room *r, unsigned member, bool fresh, uint64_t now_us);
 /* During the game: the member gets start data and all frames. False if these are not kept. */
@@ -140,8 +182,6 @@ bool kl_lobby_start_again(struct kl_lobby_room *r, unsigned member, uint64_t now
 bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct kl_data *d, uint64_t now_us);
 bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f,
                           uint64_t now_us);
-/* Its READY is compared, or is not needed any more. Harmless twice. */
-void kl_lobby_start_drop_ready(struct kl_lobby_member *m);
 /* Moves the room towards its start as far as possible. May put members out. */
 void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us);
 
@@ -153,8 +193,7 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us);
 /* Once per KL_CHORES_US: stall and status lines, spectators without players. */
 void kl_lobby_play_chores(struct kl_lobby_room *r, uint64_t now_us);
 
-/* --- lobby_past_send.c --- */
-/* Sends as much of history, tags and ticket as may go now. */
+/* Sends as much of the history as may go now, and makes a new ticket where one is due. */
 void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us);
 
 /* --- lobby_command.c --- */
@@ -167,7 +206,7 @@ void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struc
  * back. */
 void kl_lobby_rate_look(struct kl_lobby_room *r);
 
-/* --- lobby_slot.c --- */
+/* --- lobby_command.c: the room's saved state --- */
 /* Command SAVED. KL_E_MALFORMED. */
 int kl_lobby_slot_said(struct kl_lobby_room *r, unsigned member, const struct kl_order *o);
 /* The keyframe of the newest reported SAVE. False: there is none. */
@@ -176,22 +215,39 @@ bool kl_lobby_slot_newest(const struct kl_lobby_room *r, uint32_t *keyframe);
  * names of the others. */
 bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o);
 
-/* --- lobby_roster.c --- */
+/* --- lobby_turn.c: rosters --- */
 void kl_lobby_send_roster(struct kl_lobby_room *r);
 void kl_lobby_send_roster_to(struct kl_lobby_room *r, unsigned peer);
 
-/* --- for kl_lobby_above --- */
-void kl_lobby_do_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
-void kl_lobby_do_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
-                         uint64_t now_us);
-void kl_lobby_do_forget(struct kl_lobby_room *r, unsigned member, const char *why, uint64_t now_us);
-int kl_lobby_do_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why,
-                       uint64_t now_us);
-bool kl_lobby_do_way_apart(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-bool kl_lobby_do_way_anew(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-void kl_lobby_do_take_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us);
-void kl_lobby_do_end_room(struct kl_lobby_room *r, const char *why_members, const char *why_watchers,
-                          uint64_t now_us);
-void kl_lobby_do_free_empty_rooms(struct kl_lobby *l);
+/* --- lobby_end.c: rooms that give way --- */
+/* Before a room is made for this address (with port): another one may end. */
+void kl_lobby_make_place(struct kl_lobby *l, const char *address, uint64_t now_us);
+/* Before so many bytes of start data are taken for a room of this address: other rooms may end. NULL: there
+ * is room for them; else the reason. */
+const char *kl_lobby_start_refusal(struct kl_lobby *l, const char *address, uint32_t bytes, uint64_t now_us);
+
+/* --- the operator's orders (console.h): lobby_command.c --- */
+/* The rooms by place, 0..limits.rooms-1: NULL for a free place. */
+const struct kl_lobby_room *kl_lobby_room_at(const struct kl_lobby *l, unsigned i);
+/* NULL: there is none of that name. */
+struct kl_lobby_room *kl_lobby_room_named(struct kl_lobby *l, const char *name);
+
+/* Results: KL_OK; KL_E_STATE if the room does not play yet or the order has no meaning there; KL_E_FULL,
+ * KL_E_SPACE. Call kl_lobby_run() afterwards. */
+int kl_lobby_order_say(struct kl_lobby_room *r, const char *text,
+                       uint64_t now_us); /* before the game: a notice */
+int kl_lobby_order_pause(struct kl_lobby_room *r, bool pause, uint64_t now_us); /* KL_OK if nothing changes */
+int kl_lobby_order_policy(struct kl_lobby_room *r, uint8_t policy, uint16_t budget_ms); /* 0: unchanged */
+/* Kinds reset to swap; LOAD without data. */
+int kl_lobby_order_command(struct kl_lobby_room *r, const struct kl_order *o, uint64_t now_us);
+/* KL_E_MALFORMED above KL_WATCH_DELAY_MAX_S. */
+int kl_lobby_order_delay(struct kl_lobby_room *r, unsigned seconds);
+int kl_lobby_order_lock(struct kl_lobby_room *r, bool locked);
+/* who: a player's number, or the name of a member or of watchers (kl_name_find()). KL_E_STATE with one line
+ * in err if nobody or more than one fits; for KL_ORDER_HOST also if that one watches or is away, or the host
+ * is sending the start data. */
+enum kl_lobby_order { KL_ORDER_KICK, KL_ORDER_BAN, KL_ORDER_HOST };
+int kl_lobby_order_member(struct kl_lobby_room *r, enum kl_lobby_order order, const char *who, char *err,
+                          size_t err_len, uint64_t now_us);
 
 #endif

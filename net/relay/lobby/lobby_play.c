@@ -2,11 +2,13 @@
 #include <string.h>
 
 #include "net/engine/lock_relay_return.h"
+#include "net/relay/durable/lobby_ticket.h"
 #include "net/relay/lobby/lobby_parts.h"
 
 #define STALL_TOLD_US 500000
 #define STATUS_US     10000000
 #define FARTHEST_US   2000000
+#define UNSEEN_LABELS 3
 
 /* --- hashes --- */
 
@@ -20,7 +22,8 @@ static uint16_t in_the_game(const struct kl_lobby_room *r) {
 /* Not of the past that it runs through, nor of before the state that it was given. */
 static bool counts(const struct kl_lobby_room *r, unsigned member, uint32_t frame) {
     bool known =
-        r->phase == KL_ROOM_PLAYING && frame < r->lock.next_close && frame >= r->member[member].way.begins;
+        r->phase == KL_ROOM_PLAYING && frame < r->lock.next_close && frame >= r->member[member].v.way.begins;
+    if (r->member[member].v.way.step == KL_WAY_BACK) return false; /* of frames that the record lost */
     return known && frame + KL_KEPT_FRAMES >= r->lock.next_close && kl_lobby_heal_counts(r, member, frame);
 }
 
@@ -43,27 +46,56 @@ static bool verdicts_may_go(const struct kl_lobby_room *r) {
     const struct kl_lobby_net *net = &r->lobby->net;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        if (kl_lobby_reaches(m) && net->pending(net->ctx, m->peer) > KL_VERDICTS_UNDER_WAY) return false;
+        if (kl_lobby_reaches(m) && net->pending(net->ctx, m->v.peer) > KL_VERDICTS_UNDER_WAY) return false;
     }
     return true;
+}
+
+/* The parts of KL_PARTS_ABOUT that hold for the room. One label without a picture is no core without
+ * pictures: the first label after a load has none. */
+static uint8_t lasting_parts(struct kl_lobby_room *r, const struct kl_verdict *v) {
+    if (!(v->parts & KL_PARTS_NOTHING))
+        r->tale.told.unseen = 0;
+    else if (r->tale.told.unseen < UNSEEN_LABELS)
+        r->tale.told.unseen++;
+    return v->parts & (r->tale.told.unseen < UNSEEN_LABELS ? KL_PARTS_LAYOUT : KL_PARTS_ABOUT);
+}
+
+/* The limits of the comparison, once. */
+static void tell_unseen(struct kl_lobby_room *r, const struct kl_verdict *v) {
+    if (!v->complete) return;
+    uint8_t parts = lasting_parts(r, v), new = parts &(uint8_t)~r->tale.told.parts;
+    if (new &KL_PARTS_LAYOUT) {
+        kl_lobby_log_room(KL_LOG_INFO, "ram_not_compared", r, "frame=%u", v->frame);
+        kl_lobby_notice(r, "RAM is laid out differently here and there: not compared");
+    }
+    if (new &KL_PARTS_NOTHING) {
+        kl_lobby_log_room(KL_LOG_INFO, "not_judged", r, "frame=%u", v->frame);
+        kl_lobby_notice(r, "this core cannot be judged: nothing shows a desync");
+    }
+    r->tale.told.parts |= parts;
 }
 
 static void announce(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now_us) {
     kl_lobby_heal_found(r, v, now_us);
     kl_lobby_send_all(r, &(struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = *v});
+    tell_unseen(r, v);
     if (!v->differs || v->differs == KL_VERDICT_NOTED) {
         if (v->complete) kl_lobby_late_checked(r, v->frame);
-        kl_lobby_log_room(KL_LOG_DEBUG, "verdict", r, "frame=%u equal=%s complete=%d", v->frame,
-                          v->differs ? "ram" : "yes", v->complete);
+        kl_lobby_log_room(KL_LOG_DEBUG, "verdict", r, "frame=%u noted=%s complete=%d", v->frame,
+                          kl_parts_name(v->parts), v->complete);
         return;
     }
     char alone[KL_LOBBY_NAMES], quoted[2 * sizeof alone];
     kl_lobby_names_of(r, v->minority, alone, sizeof alone);
-    kl_lobby_log_room(KL_LOG_INFO, "desync", r, "frame=%u first=%u what=%s complete=%d minority=%s", v->frame,
-                      v->first, v->differs == 1 ? "ram" : "state", v->complete,
+    enum kl_log_level level =
+        r->heal.hopeless ? KL_LOG_DEBUG : KL_LOG_INFO; /* known, and noted now and then */
+    kl_lobby_log_room(level, "desync", r, "frame=%u first=%u what=%s complete=%d minority=%s", v->frame,
+                      v->first, kl_parts_name(v->parts), v->complete,
                       kl_log_quote(quoted, sizeof quoted, alone));
     if (v->frame != v->first) return;
-    kl_lobby_notice(r, "out of sync from frame %u on%s%s", v->first, alone[0] ? ": differs " : "", alone);
+    kl_lobby_notice(r, "out of sync from frame %u on: %s%s%s", v->first, kl_parts_name(v->parts),
+                    alone[0] ? " of " : "", alone);
 }
 
 /* --- frames --- */
@@ -78,13 +110,6 @@ static void note_keyframe(struct kl_lobby_room *r, const struct kl_frame *f, uin
     r->tale.spacing = f->spacing;
 }
 
-/* Before anybody gets them. */
-static void mark_frames(struct kl_lobby_room *r) {
-    uint8_t mark[KL_MARK];
-    if (r->past.broken || r->past.history.next != r->lock.next_close) return;
-    if (kl_lobby_past_mark(r, mark)) kl_lock_mark(&r->lock, r->lock.next_close, mark);
-}
-
 static void take_frames(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_frame f;
     while (kl_lock_take(&r->lock, &f)) {
@@ -92,7 +117,6 @@ static void take_frames(struct kl_lobby_room *r, uint64_t now_us) {
         kl_lobby_past_keep(r, &f);
     }
     if (r->tale.stall.frame == r->lock.next_close) return;
-    mark_frames(r);
     if (r->tale.stall.told)
         kl_lobby_log_room(KL_LOG_INFO, "stall_over", r, "frame=%u ms=%llu", r->tale.stall.frame,
                           (unsigned long long)(now_us - r->tale.stall.since_us) / 1000);
@@ -108,7 +132,7 @@ static void send_frames(struct kl_lobby_room *r, uint64_t now_us) {
         const struct kl_lobby_member *m = &r->member[i];
         size_t len;
         while (kl_lobby_here(m) && (len = kl_lock_send(&r->lock, i, now_us, body, sizeof body)) > 0)
-            if (kl_lobby_reaches(m)) net->datagram(net->ctx, m->peer, body, len);
+            if (kl_lobby_reaches(m)) net->datagram(net->ctx, m->v.peer, body, len);
     }
 }
 
@@ -145,7 +169,7 @@ static void tell_absence(struct kl_lobby_room *r) {
         bool slow = kl_lobby_here(m) && kl_lock_holds_up(&r->lock, i);
         if (slow && !m->slow)
             kl_lobby_notice(r, "%s holds the game up: %s", kl_lobby_name(r, i).text,
-                            kl_lock_late_itself(&r->lock, i) ? "late without the link's reason"
+                            kl_lock_late_itself(&r->lock, i) ? "its machine is too slow or too busy"
                                                              : "the connection is too slow");
         m->slow = slow;
         if (absent == m->absent) continue;
@@ -153,6 +177,37 @@ static void tell_absence(struct kl_lobby_room *r) {
         kl_lobby_log_member(KL_LOG_INFO, absent ? "absent" : "back", r, i, "frame=%u away=%d",
                             r->lock.next_close, c->away);
     }
+}
+
+static void carry_out(struct kl_lobby_room *r, const struct kl_heal_deeds *d, uint64_t now_us) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (d->put_out >> i & 1) kl_lobby_put_out(r, i, KL_REFUSE_DESYNC, d->text, now_us);
+        if ((d->apart | d->anew) >> i & 1) kl_lobby_way_anew(r, i, d->apart >> i & 1, now_us);
+    }
+}
+
+static void send_history(struct kl_lobby_room *r, unsigned member) {
+    const struct kl_visitor *v = &r->member[member].v;
+    struct kl_visitor_piece p = {0};
+    uint32_t from;
+    while (kl_lock_wants_history(&r->lock, member, &from)) {
+        if (kl_lobby_bulk_room(r, v->peer) == 0) {
+            r->due.bulk = true;
+            return;
+        }
+        /* false: not sealed into a piece yet, or gone: help_the_lost() sees to it */
+        if (!kl_visitor_send_history(r, v, &p, from, UINT32_MAX)) return;
+        kl_lock_gave_history(&r->lock, member, p.end);
+    }
+}
+
+void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us) {
+    if (now_us >= r->past.ticket_us) {
+        r->past.ticket_us = now_us + KL_TICKET_US;
+        if (r->past.ticket_changed) kl_lobby_ticket_renew(r);
+    }
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_reaches(&r->member[i]) && r->member[i].v.state == KL_MEMBER_PLAYING) send_history(r, i);
 }
 
 void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
@@ -172,7 +227,10 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
     kl_verdict_open(&r->heal.verdicts, &court, now_us);
     while (verdicts_may_go(r) && kl_verdict_next(&r->heal.verdicts, &court, now_us, &v))
         announce(r, &v, now_us);
-    if (r->phase == KL_ROOM_PLAYING) kl_lobby_heal_run(r, now_us);
+    if (r->phase != KL_ROOM_PLAYING) return;
+    const struct kl_heal_deeds deeds = kl_lobby_heal_run(r, now_us);
+    carry_out(r, &deeds, now_us);
+    kl_lobby_pause_run(r, now_us);
 }
 
 /* --- now and then --- */

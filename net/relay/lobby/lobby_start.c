@@ -12,34 +12,12 @@ static bool seats_are_filled(const struct kl_lobby_room *r) {
     return kl_lobby_count(kl_lobby_seats_filled(r)) >= r->params.players;
 }
 
-/* --- how long is waited --- */
-
-static void begin_waiting(struct kl_lobby_member *m, uint64_t now_us) {
-    m->waited_us = now_us;
-    m->furthest = 0;
-    m->again = false;
-}
-
 /* The member has to load. If it was loading before, the wait goes on. */
-static void wait_anew(struct kl_lobby_member *m, uint64_t now_us) {
-    if (m->state == KL_MEMBER_LOADING)
-        m->again = true;
+static void wait_anew(struct kl_visitor *v, uint64_t now_us) {
+    if (v->state == KL_MEMBER_LOADING)
+        v->again = true;
     else
-        begin_waiting(m, now_us);
-}
-
-/* The end of the wait after so many transferred bytes. A member that lost its link and begins anew gets one
- * minute more, once, so that nobody can hold the others up for ever. */
-static uint64_t by_when_us(struct kl_lobby_member *m, uint32_t bytes) {
-    if (bytes > m->furthest) m->furthest = bytes;
-    return m->waited_us + (m->again ? 2 : 1) * KL_GIVE_US + m->furthest * UINT64_C(1000000) / KL_GIVE_BYTES;
-}
-
-/* To fetch, and then to load. */
-static void set_deadline(struct kl_lobby_member *m, uint64_t now_us) {
-    uint64_t by_us = by_when_us(m, m->sent), load_us = now_us + KL_LOAD_US;
-    bool load = m->fetched && !(m->again && by_us < load_us);
-    m->deadline_us = load ? load_us : by_us;
+        kl_visitor_wait(v, now_us);
 }
 
 /* --- the host gives --- */
@@ -55,24 +33,17 @@ static void ask_host(struct kl_lobby_room *r) {
     struct kl_lobby_member *host = &r->member[r->host];
     struct kl_msg m = {.kind = KL_MSG_SEND, .bare = !all_consent(r)};
     r->phase = KL_ROOM_ASKED;
-    host->deadline_us = by_when_us(host, 0);
+    host->v.deadline_us = kl_visitor_waits_until_us(&host->v, 0);
     kl_lobby_log_member(KL_LOG_INFO, "asked_start_data", r, r->host, "filled=%u saves=%d",
                         kl_lobby_count(kl_lobby_seats_filled(r)), !m.bare);
-    kl_lobby_send(r->lobby, host->peer, &m);
+    kl_lobby_send(r->lobby, host->v.peer, &m);
 }
 
 /* had: it has the start data, for it gave it. */
 static void prepare(struct kl_lobby_room *r, unsigned member, bool had, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
-    struct kl_msg msg = {.kind = KL_MSG_PREPARE};
-    msg.prepare = (struct kl_prepare){.epoch_s = r->start.epoch_s, .data_bytes = r->start.bytes};
-    m->state = KL_MEMBER_LOADING;
-    m->checked = false;
-    m->sent = had ? r->start.bytes : 0;
-    m->fetched = m->sent == r->start.bytes;
-    set_deadline(m, now_us);
+    r->member[member].checked = false;
     r->talk.roster_changed = true;
-    kl_lobby_send(r->lobby, m->peer, &msg);
+    kl_visitor_prepare(r, &r->member[member].v, had, now_us);
 }
 
 static void begin_loading(struct kl_lobby_room *r, uint64_t now_us) {
@@ -81,17 +52,16 @@ static void begin_loading(struct kl_lobby_room *r, uint64_t now_us) {
     kl_lobby_log_room(KL_LOG_INFO, "prepare", r, "data_bytes=%u epoch_s=%llu", r->start.bytes,
                       (unsigned long long)r->start.epoch_s);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        begin_waiting(&r->member[i], now_us);
+        kl_visitor_wait(&r->member[i].v, now_us);
         if (kl_lobby_reaches(&r->member[i])) prepare(r, i, r->member[i].gave, now_us);
     }
 }
 
 /* Takes memory for the start data; NULL, or why there is none to spare. */
-static const char *open_start(struct kl_lobby_room *r, uint32_t total) {
-    if (!kl_lobby_address_has(r->lobby, r->maker, total))
-        return "the rooms of your address have used up their memory for start data on this relay";
-    bool fits = r->lobby->start_bytes + total <= KL_START_BYTES_TOTAL;
-    r->start.data = fits ? malloc(total ? total : 1) : NULL;
+static const char *open_start(struct kl_lobby_room *r, uint32_t total, uint64_t now_us) {
+    const char *why = kl_lobby_start_refusal(r->lobby, r->maker, total, now_us);
+    if (why) return why;
+    r->start.data = malloc(total ? total : 1);
     if (!r->start.data) return "this relay has no memory for the start data now";
     r->start.bytes = total;
     r->lobby->start_bytes += total;
@@ -110,7 +80,7 @@ bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct 
         kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, text, now_us);
         return true;
     }
-    const char *why = r->start.data ? NULL : open_start(r, d->total);
+    const char *why = r->start.data ? NULL : open_start(r, d->total, now_us);
     if (why) {
         kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, why, now_us);
         return true;
@@ -119,39 +89,21 @@ bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct 
         return false;
     memcpy(r->start.data + d->offset, d->bytes, d->len);
     r->start.have += d->len;
-    m->deadline_us = by_when_us(m, r->start.have);
+    m->v.deadline_us = kl_visitor_waits_until_us(&m->v, r->start.have);
     if (!kl_lobby_start_is_kept(r)) return true;
     m->gave = true;
-    m->deadline_us = 0;
+    m->v.deadline_us = 0;
     crypto_generichash(r->start.hash, sizeof r->start.hash, r->start.data, r->start.bytes, NULL, 0);
     return true;
 }
 
 /* --- the others fetch and load --- */
 
-static void send_pieces(struct kl_lobby_room *r, struct kl_lobby_member *m, uint64_t now_us) {
-    const struct kl_lobby_net *net = &r->lobby->net;
-    while (m->sent < r->start.bytes && kl_lobby_bulk_room(r, m->peer) > 0) {
-        uint32_t left = r->start.bytes - m->sent;
-        struct kl_msg msg = {.kind = KL_MSG_DATA};
-        msg.data.offset = m->sent;
-        msg.data.total = r->start.bytes;
-        msg.data.len = (uint16_t)(left < KL_CHUNK_MAX ? left : KL_CHUNK_MAX);
-        memcpy(msg.data.bytes, r->start.data + m->sent, msg.data.len);
-        kl_lobby_send_bulk(r->lobby, m->peer, &msg);
-        m->sent += msg.data.len;
-    }
-    if (m->fetched) return;
-    m->fetched = m->sent == r->start.bytes && net->pending(net->ctx, m->peer) == 0;
-    set_deadline(m, now_us);
-    if (!m->fetched) r->due.bulk = true;
-}
-
 /* A member that came back without frames has loaded; the game goes on meanwhile. */
 static void goes_on(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     char why[KL_TEXT_MAX];
-    m->deadline_us = 0;
+    m->v.deadline_us = 0;
     if (r->start.ready && kl_facts_differ(r->start.ready, f, why, sizeof why) > 0) {
         kl_lobby_put_out(r, member, KL_REFUSE_IDENTITY, why, now_us);
         return;
@@ -175,37 +127,32 @@ static bool keep_ready(struct kl_lobby_room *r, unsigned member, const struct kl
 bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f,
                           uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
-    if (m->state == KL_MEMBER_READY || m->state == KL_MEMBER_PLAYING)
-        return true;                                 /* said again after a return */
-    if (m->state != KL_MEMBER_LOADING) return false; /* not all may be sent again: it has loaded before */
+    if (m->v.state == KL_MEMBER_READY || m->v.state == KL_MEMBER_PLAYING)
+        return true;                                   /* said again after a return */
+    if (m->v.state != KL_MEMBER_LOADING) return false; /* not all may be sent again: it has loaded before */
     if (r->phase == KL_ROOM_PLAYING) {
         goes_on(r, member, f, now_us);
         return true;
     }
     if (!keep_ready(r, member, f, now_us)) return true;
-    m->state = KL_MEMBER_READY;
-    m->deadline_us = 0;
+    m->v.state = KL_MEMBER_READY;
+    m->v.deadline_us = 0;
     r->talk.roster_changed = true;
     kl_lobby_log_member(KL_LOG_INFO, "ready", r, member, "facts=%u", f->count);
     return true;
 }
 
-void kl_lobby_start_drop_ready(struct kl_lobby_member *m) {
-    free(m->ready);
-    m->ready = NULL;
-}
-
 /* Compares the members' facts after loading with the host's, once those are known. */
 static void check_ready(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_member *host = r->host == KL_NO_HOST ? NULL : &r->member[r->host];
-    if (!r->start.ready && host && host->state == KL_MEMBER_READY && host->ready) {
+    if (!r->start.ready && host && host->v.state == KL_MEMBER_READY && host->ready) {
         r->start.ready = host->ready;
         host->ready = NULL;
         host->checked = true;
     }
     for (unsigned i = 0; i < KL_MAX_CLIENTS && r->start.ready; i++) {
         struct kl_lobby_member *m = &r->member[i];
-        if (!kl_lobby_here(m) || m->checked || m->state != KL_MEMBER_READY || !m->ready) continue;
+        if (!kl_lobby_here(m) || m->checked || m->v.state != KL_MEMBER_READY || !m->ready) continue;
         char why[KL_TEXT_MAX];
         bool differs = kl_facts_differ(r->start.ready, m->ready, why, sizeof why) > 0;
         m->checked = true;
@@ -222,10 +169,10 @@ static bool all_are_ready(const struct kl_lobby_room *r) {
 
 static void begin_play(struct kl_lobby_room *r, uint64_t now_us) {
     char seats[20];
-    r->tale.stall.since_us = r->tale.told.status_us = now_us;
+    r->tale.stall.since_us = r->tale.told.status_us = r->tale.began_us = now_us;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* later moves change no votes */
         if (kl_lobby_here(&r->member[i]))
-            memcpy(r->member[i].home, r->member[i].host[0], sizeof r->member[i].home);
+            memcpy(r->member[i].home, r->member[i].v.host, sizeof r->member[i].home);
     kl_lobby_log_room(KL_LOG_INFO, "started", r, "frame=0 seats=%s spacing=%u",
                       kl_log_seats(seats, kl_lobby_seats_filled(r)), r->lock.now.length);
 }
@@ -236,7 +183,7 @@ static void start(struct kl_lobby_room *r, uint64_t now_us) {
     kl_lobby_past_begin(r, now_us);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!kl_lobby_here(&r->member[i])) continue;
-        r->member[i].state = KL_MEMBER_PLAYING;
+        r->member[i].v.state = KL_MEMBER_PLAYING;
         if (!kl_lobby_reaches(&r->member[i])) kl_lock_cut(&r->lock, i, now_us);
     }
     r->talk.roster_changed = true;
@@ -250,14 +197,14 @@ static bool host_is_here(const struct kl_lobby_room *r) {
 
 void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->phase == KL_ROOM_GATHERING && host_is_here(r) && seats_are_filled(r)) {
-        begin_waiting(&r->member[r->host], now_us);
+        kl_visitor_wait(&r->member[r->host].v, now_us);
         ask_host(r);
     }
     if (r->phase == KL_ROOM_ASKED && kl_lobby_start_is_kept(r) && seats_are_filled(r))
         begin_loading(r, now_us);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_reaches(&r->member[i]) && r->member[i].state == KL_MEMBER_LOADING)
-            send_pieces(r, &r->member[i], now_us);
+        if (kl_lobby_reaches(&r->member[i]) && r->member[i].v.state == KL_MEMBER_LOADING)
+            r->due.bulk = kl_visitor_send_start(r, &r->member[i].v, now_us) || r->due.bulk;
     if (r->phase != KL_ROOM_LOADING) return;
     check_ready(r, now_us);
     if (seats_are_filled(r) && all_are_ready(r)) start(r, now_us);
@@ -266,7 +213,7 @@ void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us) {
 /* --- comings and goings in between --- */
 
 void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    begin_waiting(&r->member[member], now_us);
+    kl_visitor_wait(&r->member[member].v, now_us);
     if (r->phase == KL_ROOM_LOADING) prepare(r, member, false, now_us);
 }
 
@@ -274,34 +221,23 @@ void kl_lobby_start_returned(struct kl_lobby_room *r, unsigned member, bool fres
     struct kl_lobby_member *m = &r->member[member];
     if (member == r->host && kl_lobby_start_under_way(r)) {
         kl_lobby_start_free(r); /* the part that had arrived is lost */
-        m->again = true;
+        m->v.again = true;
         ask_host(r);
     }
-    bool loaded = m->state == KL_MEMBER_READY && !fresh;
+    bool loaded = m->v.state == KL_MEMBER_READY && !fresh;
     if (r->phase != KL_ROOM_LOADING || loaded) return;
-    wait_anew(m, now_us);
+    wait_anew(&m->v, now_us);
     prepare(r, member, m->gave && !fresh, now_us);
 }
 
 bool kl_lobby_start_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
-    const struct kl_way_trip t = {.no_states = m->way.no_states};
+    const struct kl_way_trip t = {.no_states = m->v.way.no_states};
     if (kl_lobby_way_to_present(r, &t) == KL_WAY_NONE) return false;
     m->heal.has_loaded = false; /* its core begins anew */
     kl_lobby_snapshot_again(r, member, now_us);
-    wait_anew(m, now_us);
+    wait_anew(&m->v, now_us);
     kl_lobby_way_ahead(r, member, now_us);
     prepare(r, member, false, now_us);
     return true;
-}
-
-bool kl_lobby_start_under_way(const struct kl_lobby_room *r) {
-    return r->phase == KL_ROOM_ASKED && !kl_lobby_start_is_kept(r);
-}
-
-/* A host that goes before it has given everything: the next one is asked from the beginning. */
-void kl_lobby_start_left(struct kl_lobby_room *r, bool was_host) {
-    if (!was_host || !kl_lobby_start_under_way(r)) return;
-    kl_lobby_start_free(r);
-    r->phase = KL_ROOM_GATHERING;
 }

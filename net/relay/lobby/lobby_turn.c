@@ -1,5 +1,5 @@
-/* lobby_turn.c - rematches, seats that change hands, and the queue of clients and watchers that wait for a
- * seat. net/PROTOCOL.md §7, The queue for seats.
+/* lobby_turn.c - seats that change hands, and the queue of clients and watchers that wait for a seat.
+ * net/PROTOCOL.md §7, The queue for seats.
  *
  * A place in the queue is a number in the member or watcher itself, so one that goes leaves no trace. */
 #include <stdio.h>
@@ -8,42 +8,8 @@
 #include "net/engine/command.h"
 #include "net/relay/lobby/lobby_parts.h"
 
-#define AGREE_US     (10 * UINT64_C(1000000)) /* for the others to agree to a rematch */
 #define TOLD_PER_MIN 30
 #define TAKE_US      (15 * UINT64_C(1000000)) /* to take a seat that is offered */
-
-/* --- rematches --- */
-
-/* Nobody may begin the game again under the others all the time: more than half of the players that are here
- * must want it. One that is away is not asked; one that has just been seated is. */
-int kl_lobby_ask_rematch(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
-    unsigned players = 0, agreed = 0;
-    bool first = now_us >= m->again_us;
-    if (!m->seats) {
-        kl_lobby_tell(r, member, "only players can ask for a rematch");
-        return KL_E_STATE;
-    }
-    m->again_us = now_us + AGREE_US;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *p = &r->member[i];
-        bool agrees = kl_lobby_here(p) && p->seats && now_us < p->again_us;
-        agreed += agrees;
-        players += agrees || (kl_lobby_reaches(p) && p->seats && !r->lock.client[i].away);
-    }
-    if (2 * agreed > players) {
-        for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-            r->member[i].again_us = 0;
-        return kl_lock_command(&r->lock, member, KL_COMMAND_RESET, NULL, 0);
-    }
-    if (!first) return KL_OK;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (i != member && r->member[i].seats && now_us >= r->member[i].again_us)
-            kl_lobby_ask(r, i, KL_NOTICE_AGAIN, "%s wants a rematch: agree within 10 s",
-                         kl_lobby_name(r, member).text);
-    kl_lobby_tell(r, member, "you asked for a rematch: %u of %u players agree", agreed, players);
-    return KL_OK;
-}
 
 /* --- the queue --- */
 
@@ -51,16 +17,16 @@ int kl_lobby_ask_rematch(struct kl_lobby_room *r, unsigned member, uint64_t now_
  */
 struct waiter {
     struct kl_lobby_turn *turn;
-    const char *name;
+    struct kl_visitor *v;
     unsigned member;                  /* KL_MAX_CLIENTS: it is a watcher */
     struct kl_lobby_watcher *watcher; /* or NULL */
 };
 
 static struct waiter a_member(struct kl_lobby_room *r, unsigned i) {
-    return (struct waiter){&r->member[i].turn, r->member[i].name, i, NULL};
+    return (struct waiter){&r->member[i].v.turn, &r->member[i].v, i, NULL};
 }
 static struct waiter a_watcher(struct kl_lobby_watcher *w) {
-    return (struct waiter){&w->turn, w->name, KL_MAX_CLIENTS, w};
+    return (struct waiter){&w->v.turn, &w->v, KL_MAX_CLIENTS, w};
 }
 
 static bool is_earlier(const struct kl_lobby_turn *t, uint32_t than, const struct waiter *w) {
@@ -72,9 +38,9 @@ static struct waiter behind(struct kl_lobby_room *r, uint32_t number) {
     struct waiter w = {NULL, NULL, KL_MAX_CLIENTS, NULL};
     if (r->watch.turns == 0) return w; /* nobody has ever waited here */
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_stays(&r->member[i]) && is_earlier(&r->member[i].turn, number, &w)) w = a_member(r, i);
+        if (kl_lobby_stays(&r->member[i]) && is_earlier(&r->member[i].v.turn, number, &w)) w = a_member(r, i);
     for (unsigned i = 0; i < r->watch.count; i++)
-        if (is_earlier(&r->watch.at[i]->turn, number, &w)) w = a_watcher(r->watch.at[i]);
+        if (is_earlier(&r->watch.at[i]->v.turn, number, &w)) w = a_watcher(r->watch.at[i]);
     return w;
 }
 
@@ -91,7 +57,7 @@ unsigned kl_lobby_waiting(const struct kl_lobby_room *room, struct kl_waiter *ou
         if (out) {
             out[n] = (struct kl_waiter){.client = w.watcher ? KL_WATCHER : (uint8_t)w.member,
                                         .turn = w.turn->until_us > 0};
-            memcpy(out[n].name, w.name, sizeof out[n].name);
+            memcpy(out[n].name, w.v->name, sizeof out[n].name);
         }
         n++;
     }
@@ -103,10 +69,7 @@ uint8_t kl_lobby_open_seats(const struct kl_lobby_room *r, unsigned wanted) {
 }
 
 static void tell(struct kl_lobby_room *r, const struct waiter *w, uint8_t code, const char *text) {
-    if (w->watcher)
-        kl_lobby_watch_ask(r, w->watcher, code, "%s", text);
-    else
-        kl_lobby_ask(r, w->member, code, "%s", text);
+    if (w->watcher || kl_lobby_reaches(&r->member[w->member])) kl_visitor_tell(r, w->v, code, "%s", text);
 }
 
 static unsigned seats_taken(const struct kl_lobby_room *r) {
@@ -124,22 +87,58 @@ static bool has_place(struct kl_lobby_room *r, const struct waiter *more) {
            (!more->watcher || clients + watchers <= KL_MAX_CLIENTS);
 }
 
+static uint32_t barred_s(const struct kl_lobby_room *r, const struct waiter *w, uint64_t now_us) {
+    const struct kl_lobby_person p = kl_visitor_person(w->v);
+    return kl_lobby_turn_barred_s(r, &p, now_us);
+}
+
+/* Places in the queue of this one's address. */
+static unsigned places_of(struct kl_lobby_room *r, const struct waiter *of) {
+    const struct kl_lobby_person p = kl_visitor_person(of->v);
+    unsigned n = 0;
+    for (EACH_WAITER(w, r)) {
+        const struct kl_lobby_person other = kl_visitor_person(w.v);
+        n += !strcmp(other.host, p.host);
+    }
+    return n;
+}
+
+/* The last one of the address with the most places makes way for one of an address with fewer. */
+static bool make_way(struct kl_lobby_room *r, const struct waiter *more) {
+    struct waiter last = {NULL, NULL, KL_MAX_CLIENTS, NULL};
+    unsigned most = 0;
+    for (EACH_WAITER(w, r)) {
+        unsigned places = places_of(r, &w);
+        if (places >= most) last = w, most = places;
+    }
+    if (most < places_of(r, more) + 2) return false;
+    *last.turn = (struct kl_lobby_turn){0};
+    tell(r, &last, 0, "your address had most places in a full queue: you watch");
+    return has_place(r, more);
+}
+
 static void enqueue(struct kl_lobby_room *r, struct kl_lobby_turn *t) {
     *t = (struct kl_lobby_turn){.number = ++r->watch.turns};
-    r->talk.roster_changed = r->due.busy = true;
+    kl_lobby_changed(r, false);
 }
 
 static void tell_players(struct kl_lobby_room *r, const char *waits, uint64_t now_us) {
     if (!kl_bucket_take(&r->talk.news, TOLD_PER_MIN, now_us)) return;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (kl_lobby_here(&r->member[i]) && r->member[i].seats)
-            kl_lobby_ask(r, i, KL_NOTICE_SEAT, "%s waits for a seat: you may hand on yours", waits);
+            kl_lobby_tell(r, i, KL_NOTICE_SEAT, "%s waits for a seat: you may hand on yours", waits);
 }
 
 static void wait_for_seat(struct kl_lobby_room *r, const struct waiter *more, uint64_t now_us) {
     char text[KL_TEXT_MAX];
     unsigned place = 1;
-    if (!more->turn->number && !has_place(r, more)) {
+    uint32_t barred = more->turn->number ? 0 : barred_s(r, more, now_us);
+    if (barred) {
+        snprintf(text, sizeof text, "a seat went to waste: ask again in %u s", barred);
+        tell(r, more, 0, text);
+        return;
+    }
+    if (!more->turn->number && !has_place(r, more) && !make_way(r, more)) {
         snprintf(text, sizeof text, "%u of %u seats taken, and the queue is full: you watch", seats_taken(r),
                  r->params.players);
         tell(r, more, 0, text);
@@ -147,7 +146,7 @@ static void wait_for_seat(struct kl_lobby_room *r, const struct waiter *more, ui
     }
     if (!more->turn->number) {
         enqueue(r, more->turn);
-        tell_players(r, more->name, now_us);
+        tell_players(r, more->v->name, now_us);
     }
     for (EACH_WAITER(w, r))
         place += w.turn->number < more->turn->number;
@@ -161,8 +160,7 @@ static void leave_queue(struct kl_lobby_room *r, const struct waiter *w) {
         tell(r, w, 0, "you watch, and wait for no seat");
         return;
     }
-    *w->turn = (struct kl_lobby_turn){0};
-    r->talk.roster_changed = r->due.busy = true;
+    kl_lobby_lose_turn(r, w->turn, kl_visitor_person(w->v));
     tell(r, w, 0, "you left the queue: you watch");
 }
 
@@ -179,13 +177,14 @@ static unsigned first_giver(const struct kl_lobby_room *r) {
     return first;
 }
 
-/* Caught up with the game, and nothing on its way. */
-static bool can_play(const struct kl_lobby_room *r, const struct waiter *w) {
+/* Caught up with the game, nothing on its way, and not barred. */
+static bool can_play(const struct kl_lobby_room *r, const struct waiter *w, uint64_t now_us) {
+    if (barred_s(r, w, now_us)) return false;
     if (w->watcher)
-        return w->watcher->state == KL_MEMBER_PLAYING && !w->watcher->way.step &&
+        return w->watcher->v.state == KL_MEMBER_PLAYING && !w->watcher->v.way.step &&
                kl_lobby_member_free(r) < KL_MAX_CLIENTS;
     const struct kl_lobby_member *m = &r->member[w->member];
-    return kl_lobby_reaches(m) && m->state == KL_MEMBER_PLAYING && !m->way.step;
+    return kl_lobby_reaches(m) && m->v.state == KL_MEMBER_PLAYING && !m->v.way.step;
 }
 
 /* From now on the watcher is a latecomer of the game with the frames that it has. w is gone. */
@@ -193,14 +192,14 @@ static void seat_watcher(struct kl_lobby_room *r, struct kl_lobby_watcher *w, ui
                          uint64_t now_us) {
     struct kl_lobby_watcher was = *w;
     kl_lobby_watch_remove(r, w);
-    unsigned i = kl_lobby_admit(r, was.peer, was.name, was.seat_key, seats, now_us);
+    unsigned i = kl_lobby_admit(r, was.v.peer, was.v.name, was.v.seat_key, seats, now_us);
     kl_lobby_log_member(KL_LOG_INFO, "reseated", r, i, "frame=%u reason=\"takes a seat\"",
                         r->lock.next_close);
     kl_lobby_late_goes_on(r, i, was.acked, now_us);
 }
 
 static void sit(struct kl_lobby_room *r, const struct waiter *w, uint8_t seats, uint64_t now_us) {
-    kl_lobby_news(r, now_us, "%s takes a seat", w->name);
+    kl_lobby_news(r, now_us, "%s takes a seat", w->v->name);
     *w->turn = (struct kl_lobby_turn){0};
     if (w->watcher)
         seat_watcher(r, w->watcher, seats, now_us);
@@ -216,7 +215,7 @@ static uint8_t taken_over(struct kl_lobby_room *r, uint64_t now_us) {
     uint8_t seats = m->seats;
     m->hands_on = 0;
     if (kl_lobby_reseat(r, giver, 0, "hands on the seat", now_us) != KL_OK) return 0;
-    enqueue(r, &m->turn);
+    enqueue(r, &m->v.turn);
     return seats & (uint8_t)-seats; /* a second one is offered to the next */
 }
 
@@ -231,7 +230,7 @@ static void wants_seat(struct kl_lobby_room *r, const struct waiter *w, unsigned
     uint8_t seats = 0;
     bool offered = w->turn->until_us > 0;
     const struct kl_lobby_turn *first = behind(r, 0).turn;
-    if (can_play(r, w) && (offered || !first || first == w->turn)) {
+    if (can_play(r, w, now_us) && (offered || !first || first == w->turn)) {
         seats = kl_lobby_free_seats(r, wanted);
         if (!seats) seats = kl_lobby_free_seats(r, 1);
         if (!has_memory(r, w, seats)) {
@@ -251,7 +250,7 @@ static void wants_seat(struct kl_lobby_room *r, const struct waiter *w, unsigned
 static int step_back(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     const struct kl_lobby_member *m = &r->member[member];
     if (!(kl_lobby_seats_filled(r) & ~m->seats)) {
-        kl_lobby_tell(r, member, "you are the only player: the game would end");
+        kl_lobby_tell(r, member, 0, "you are the only player: the game would end");
         return KL_E_STATE;
     }
     kl_lobby_news(r, now_us, "%s steps back and watches", kl_lobby_name(r, member).text);
@@ -264,19 +263,19 @@ static int hand_on(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     if (!m->seats || m->hands_on) return KL_E_STATE;
     if (!kl_lobby_waiting(r, NULL)) {
-        kl_lobby_tell(r, member, "nobody waits for a seat");
+        kl_lobby_tell(r, member, 0, "nobody waits for a seat");
         return KL_E_STATE;
     }
     m->hands_on = ++r->watch.turns;
     kl_lobby_turn_run(r, now_us);
-    if (m->hands_on) kl_lobby_tell(r, member, "you hand on your seat: play on until it is taken");
+    if (m->hands_on) kl_lobby_tell(r, member, 0, "you hand on your seat: play on until it is taken");
     return KL_OK;
 }
 
 int kl_lobby_take_seat(struct kl_lobby_room *r, unsigned member, unsigned wanted, uint64_t now_us) {
     const struct kl_lobby_member *m = &r->member[member];
     struct waiter w = a_member(r, member);
-    if (r->phase != KL_ROOM_PLAYING || m->state != KL_MEMBER_PLAYING) return KL_E_STATE;
+    if (r->phase != KL_ROOM_PLAYING || m->v.state != KL_MEMBER_PLAYING) return KL_E_STATE;
     if (wanted == KL_SEAT_NEXT) return hand_on(r, member, now_us);
     if (wanted == 0 && m->seats) return step_back(r, member, now_us);
     if (wanted == 0)
@@ -299,11 +298,6 @@ void kl_lobby_watcher_seat(struct kl_lobby_room *r, struct kl_lobby_watcher *wat
         wants_seat(r, &w, wanted, now_us);
 }
 
-void kl_lobby_late_waits(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    struct waiter w = a_member(r, member);
-    wait_for_seat(r, &w, now_us);
-}
-
 /* --- offers --- */
 
 static unsigned seats_on_offer(const struct kl_lobby_room *r) {
@@ -316,9 +310,9 @@ static unsigned seats_on_offer(const struct kl_lobby_room *r) {
 }
 
 static void log_turn(const struct kl_lobby_room *r, const char *event, const struct waiter *w) {
-    char name[2 * KL_NAME_MAX + 3];
+    char name[KL_LOG_QUOTED(KL_NAME_MAX)];
     kl_lobby_log_room(KL_LOG_INFO, event, r, "frame=%u name=%s", r->lock.next_close,
-                      kl_log_quote(name, sizeof name, w->name));
+                      kl_log_quote(name, sizeof name, w->v->name));
 }
 
 static void offer(struct kl_lobby_room *r, const struct waiter *w, uint64_t now_us) {
@@ -328,10 +322,8 @@ static void offer(struct kl_lobby_room *r, const struct waiter *w, uint64_t now_
     log_turn(r, "seat_offered", w);
 }
 
-/* The turn is lost, and with it the place in the queue: somebody who is not there would hold it up again. */
 static void pass_over(struct kl_lobby_room *r, const struct waiter *w) {
-    *w->turn = (struct kl_lobby_turn){0};
-    r->talk.roster_changed = true;
+    kl_lobby_lose_turn(r, w->turn, kl_visitor_person(w->v));
     tell(r, w, 0, "you did not take the seat in time: you watch");
     log_turn(r, "seat_not_taken", w);
 }
@@ -340,7 +332,7 @@ static void keep_seats(struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!kl_lobby_here(&r->member[i]) || !r->member[i].hands_on) continue;
         r->member[i].hands_on = 0;
-        kl_lobby_tell(r, i, "nobody takes your seat: you play on");
+        kl_lobby_tell(r, i, 0, "nobody takes your seat: you play on");
     }
 }
 
@@ -354,9 +346,63 @@ void kl_lobby_turn_run(struct kl_lobby_room *r, uint64_t now_us) {
             pass_over(r, &w);
         else if (w.turn->until_us && open == seats)
             w.turn->until_us = 0; /* the seat is gone: it is the first the next time */
-        else if (!w.turn->until_us && open < seats && can_play(r, &w))
+        else if (!w.turn->until_us && open < seats && can_play(r, &w, now_us))
             offer(r, &w, now_us);
         open += w.turn->until_us > 0;
     }
     if (open == 0) keep_seats(r);
+}
+
+/* --- rosters --- */
+
+/* No ROSTER is sent to a client with so many messages under way; the newest goes out later. */
+#define ROSTERS_UNDER_WAY 64
+
+static struct kl_msg roster_of(const struct kl_lobby_room *r) {
+    struct kl_msg m = {.kind = KL_MSG_ROSTER};
+    struct kl_roster *roster = &m.roster;
+    roster->filled = (uint8_t)kl_lobby_count(kl_lobby_seats_filled(r));
+    roster->players = r->params.players;
+    roster->doors = r->door.flags & (KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED);
+    roster->farthest = r->tale.told.farthest < KL_MAX_CLIENTS ? r->tale.told.farthest : KL_WATCHER;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *from = &r->member[i];
+        if (!kl_lobby_here(from)) continue;
+        struct kl_member *to = &roster->member[roster->count++];
+        *to = (struct kl_member){.client = (uint8_t)i, .seats = from->seats, .state = from->v.state};
+        to->host = i == r->host;
+        memcpy(to->name, from->v.name, sizeof to->name);
+        if (from->v.state == KL_MEMBER_PLAYING && kl_lock_joining(&r->lock, i)) to->state = KL_MEMBER_JOINING;
+        if (!kl_lobby_reaches(from))
+            to->state = from->place == KL_PLACE_LEAVING ? KL_MEMBER_GONE : KL_MEMBER_AWAY;
+    }
+    roster->watchers = (uint16_t)r->watch.count;
+    roster->delay_s = r->watch.delay_s;
+    roster->waiting = (uint8_t)kl_lobby_waiting(r, roster->queue);
+    return m;
+}
+
+static bool has_much_to_take(const struct kl_lobby_room *r, unsigned member) {
+    const struct kl_lobby_net *net = &r->lobby->net;
+    return net->pending(net->ctx, r->member[member].v.peer) > ROSTERS_UNDER_WAY;
+}
+
+void kl_lobby_send_roster(struct kl_lobby_room *r) {
+    struct kl_msg m = roster_of(r);
+    uint16_t owed = r->talk.roster_changed ? UINT16_MAX : r->talk.roster_owed;
+    if (r->talk.roster_changed) kl_lobby_watch_roster(r, &m.roster);
+    r->talk.roster_changed = false;
+    r->talk.roster_owed = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!(owed >> i & 1) || !kl_lobby_reaches(&r->member[i])) continue;
+        if (has_much_to_take(r, i))
+            r->talk.roster_owed |= (uint16_t)(1U << i);
+        else
+            kl_lobby_send(r->lobby, r->member[i].v.peer, &m);
+    }
+}
+
+void kl_lobby_send_roster_to(struct kl_lobby_room *r, unsigned peer) {
+    struct kl_msg m = roster_of(r);
+    kl_lobby_send(r->lobby, peer, &m);
 }

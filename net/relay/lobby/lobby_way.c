@@ -11,10 +11,13 @@
 
 static void by_history(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
-    if (kl_lock_return(&r->lock, member, m->way.have, now_us) != KL_OK) return; /* it was asked before */
-    m->state = KL_MEMBER_PLAYING;
-    kl_lobby_log_member(KL_LOG_INFO, "way", r, member, "by=history frame=%u frames_to_run=%u", m->way.have,
-                        r->lock.next_close - m->way.have);
+    if (kl_lock_return(&r->lock, member, m->v.way.have, now_us) != KL_OK) return; /* it was asked before */
+    m->v.state = KL_MEMBER_PLAYING;
+    kl_lobby_log_member(KL_LOG_INFO, "way", r, member, "by=history frame=%u frames_to_run=%u", m->v.way.have,
+                        r->lock.next_close - m->v.way.have);
+    if (r->shot.in_a_row && r->lock.next_close - m->v.way.have > LEAST_RUN)
+        kl_lobby_tell(r, member, 0, "no state to be had (%s): you run the match from frame %u on",
+                      r->shot.failed_why, m->v.way.have);
 }
 
 /* OFFER goes before the first HISTORY: both are bulk. */
@@ -22,10 +25,7 @@ static void by_snapshot(struct kl_lobby_room *r, unsigned member, struct kl_lobb
                         uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     if (kl_lock_return(&r->lock, member, k->keyframe, now_us) != KL_OK) return;
-    (void)kl_lobby_fetch_begin(r, &m->fetch, k, m->peer, true);
-    kl_lobby_past_returned(r, member, k->interval);
-    m->state = KL_MEMBER_PLAYING;
-    kl_way_load(&m->way, k->keyframe, k->len, now_us);
+    kl_visitor_load(r, &m->v, k, now_us);
     kl_lobby_log_member(KL_LOG_INFO, "way", r, member,
                         "by=snapshot frame=%u bytes=%u packed=%u frames_to_run=%u", k->keyframe, k->bytes,
                         k->len, r->lock.next_close - k->keyframe);
@@ -36,19 +36,20 @@ static void go(struct kl_lobby_room *r, unsigned member, enum kl_way way, uint64
     struct kl_lobby_member *m = &r->member[member];
     bool snapshot = way == KL_WAY_SNAPSHOT || way == KL_WAY_COMING;
     char text[KL_TEXT_MAX];
-    if (snapshot && kl_lobby_bulk_room(r, m->peer) == 0) {
+    if (snapshot && kl_lobby_bulk_room(r, m->v.peer) == 0) {
         r->due.bulk = true;
         return;
     }
-    kl_way_go(&m->way);
+    kl_way_go(&m->v.way);
     m->ran_us = 0;
     r->talk.roster_changed = true;
-    if (way == KL_WAY_HISTORY && m->way.offered) {
+    if (way == KL_WAY_HISTORY && m->v.way.offered) {
         if (kl_lobby_start_again(r, member, now_us)) return;
         way = KL_WAY_NONE;
     }
     if (snapshot)
-        by_snapshot(r, member, way == KL_WAY_COMING ? kl_lobby_way_coming(r, &m->way) : r->shot.kept, now_us);
+        by_snapshot(r, member, way == KL_WAY_COMING ? kl_lobby_way_coming(r, &m->v.way) : r->shot.kept,
+                    now_us);
     if (way == KL_WAY_HISTORY) by_history(r, member, now_us);
     if (way != KL_WAY_NONE) return;
     kl_lobby_way_closed(r, m->consents, text, sizeof text);
@@ -58,7 +59,7 @@ static void go(struct kl_lobby_room *r, unsigned member, enum kl_way way, uint64
 /* A player who has the game's state, or may come back with it. */
 static bool somebody_can_give(const struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i]) && r->member[i].seats && r->member[i].state == KL_MEMBER_PLAYING)
+        if (kl_lobby_here(&r->member[i]) && r->member[i].seats && r->member[i].v.state == KL_MEMBER_PLAYING)
             return true;
     return false;
 }
@@ -72,7 +73,7 @@ static void go_on_without(struct kl_lobby_room *r, unsigned member, uint64_t now
 }
 
 static void look_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    struct kl_way_trip *t = &r->member[member].way;
+    struct kl_way_trip *t = &r->member[member].v.way;
     struct kl_way_facts f = kl_lobby_way_facts(r, t);
     f.stuck = kl_way_is_stuck(t, r->shot.phase > KL_SHOT_ORDERED, now_us);
     enum kl_way way = kl_way_choose(&f);
@@ -87,14 +88,14 @@ static void look_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us
 static void set_out(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     kl_lock_cut(&r->lock, member, now_us); /* it gets nothing before its way is known */
-    kl_lobby_fetch_end(r, &m->fetch);
-    m->state = KL_MEMBER_READY;
-    kl_way_set_out(&m->way, now_us);
+    kl_lobby_fetch_end(r, &m->v.fetch);
+    m->v.state = KL_MEMBER_READY;
+    kl_way_set_out(&m->v.way, now_us);
     look_again(r, member, now_us);
 }
 
 void kl_lobby_set_out(struct kl_lobby_room *r, unsigned member, uint32_t have, uint64_t now_us) {
-    struct kl_way_trip *t = &r->member[member].way;
+    struct kl_way_trip *t = &r->member[member].v.way;
     t->have = have;
     t->offered = false;
     if (have > 0) t->made = r->lock.next_close;
@@ -102,16 +103,44 @@ void kl_lobby_set_out(struct kl_lobby_room *r, unsigned member, uint32_t have, u
 }
 
 void kl_lobby_way_ahead(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    struct kl_way_trip *t = &r->member[member].way;
+    struct kl_way_trip *t = &r->member[member].v.way;
     *t = (struct kl_way_trip){.fps = t->fps, .no_states = t->no_states, .made = r->lock.next_close};
     if (kl_lobby_way_to_present(r, t) == KL_WAY_ORDER) (void)kl_lobby_snapshot_order(r, 0, now_us);
+}
+
+void kl_lobby_way_back(struct kl_lobby_room *r, unsigned member, uint32_t keyframe, uint64_t now_us) {
+    struct kl_lobby_member *m = &r->member[member];
+    struct kl_msg msg = {.kind = KL_MSG_REWIND, .rewind = {.keyframe = keyframe, .lost = true}};
+    kl_lock_cut(&r->lock, member, now_us); /* it gets no frame before it is back */
+    kl_lobby_fetch_end(r, &m->v.fetch);
+    m->v.state = KL_MEMBER_READY;
+    kl_way_back(&m->v.way, keyframe, now_us);
+    kl_lobby_log_member(KL_LOG_INFO, "way", r, member, "by=own_state frame=%u frames_to_run=%u", keyframe,
+                        r->lock.next_close - keyframe);
+    kl_lobby_send(r->lobby, m->v.peer, &msg);
+}
+
+/* It begins anew, if that is possible. */
+static void is_not_back(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+    kl_way_go(&r->member[member].v.way);
+    if (kl_lobby_start_again(r, member, now_us)) return;
+    kl_lobby_put_out(r, member, KL_REFUSE_SEAT, kl_record_why(&(struct kl_record_facts){.have = UINT32_MAX}),
+                     now_us);
 }
 
 void kl_lobby_way_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
                          uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
-    enum kl_way_loaded loaded = kl_way_loaded(&m->way, h);
+    enum kl_way_loaded loaded = kl_way_loaded(&m->v.way, h);
     if (loaded == KL_WAY_LOADED_NOTHING) return;
+    if (loaded == KL_WAY_IS_BACK) {
+        kl_lobby_set_out(r, member, h->keyframe, now_us);
+        return;
+    }
+    if (loaded == KL_WAY_NOT_BACK) {
+        is_not_back(r, member, now_us);
+        return;
+    }
     m->late.looked_us = 0;
     if (loaded == KL_WAY_LOADED) return;
     kl_lock_cut(&r->lock, member, now_us);
@@ -122,62 +151,50 @@ void kl_lobby_way_loaded(struct kl_lobby_room *r, unsigned member, const struct 
                          now_us);
 }
 
-bool kl_lobby_do_way_apart(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
+void kl_lobby_way_anew(struct kl_lobby_room *r, unsigned member, bool apart, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
-    bool beginning = kl_lobby_start_is_kept(r) && kl_lobby_past_reaches(r, 0);
-    if (m->way.begins == 0 || m->way.no_states || !beginning) return false;
-    r->shot.begins_apart++;
-    m->way.no_states = true;
-    kl_lobby_log_member(KL_LOG_INFO, "way_apart", r, member, "snapshot=%u", m->way.begins);
-    kl_lobby_notice(r,
-                    "%s is still out of sync, since this core's states are incomplete: %s "
-                    "replays the game",
-                    kl_lobby_name(r, member).text, kl_lobby_name(r, member).text);
+    m->v.way.no_states = true;
+    if (apart) {
+        r->shot.begins_apart++;
+        kl_lobby_log_member(KL_LOG_INFO, "way_apart", r, member, "snapshot=%u", m->v.way.begins);
+        kl_lobby_notice(r,
+                        "%s is still out of sync, since this core's states are incomplete: %s "
+                        "replays the game",
+                        kl_lobby_name(r, member).text, kl_lobby_name(r, member).text);
+    }
     kl_lock_cut(&r->lock, member, now_us);
-    return kl_lobby_start_again(r, member, now_us);
-}
-
-bool kl_lobby_do_way_anew(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
-    const struct kl_way_trip t = {.no_states = true};
-    if (kl_lobby_way_to_present(r, &t) != KL_WAY_HISTORY) return false;
-    m->way.no_states = true;
-    kl_lock_cut(&r->lock, member, now_us);
-    return kl_lobby_start_again(r, member, now_us);
+    (void)kl_lobby_start_again(r, member, now_us);
 }
 
 /* How fast the member replays, for the next time. */
 static void measure(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
     uint32_t ran = r->lock.next_close - kl_lobby_behind(r, member);
-    uint32_t from = m->way.begins > m->way.have ? m->way.begins : m->way.have;
+    uint32_t from = m->v.way.begins > m->v.way.have ? m->v.way.begins : m->v.way.have;
     if (m->ran_us == 0 && ran > from) {
         m->ran_us = now_us;
         m->ran_from = ran;
     }
     if (m->ran_us && ran >= m->ran_from + LEAST_RUN && now_us > m->ran_us &&
         kl_lock_fetching(&r->lock, member))
-        m->way.fps = (ran - m->ran_from) * 1e6 / (double)(now_us - m->ran_us);
+        m->v.way.fps = (ran - m->ran_from) * 1e6 / (double)(now_us - m->ran_us);
 }
 
 void kl_lobby_way_run(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_member *m = &r->member[i];
         if (!kl_lobby_reaches(m)) continue;
-        if (m->way.step == KL_WAY_WAITS) look_again(r, i, now_us);
-        if (!kl_lobby_reaches(m) || m->state != KL_MEMBER_PLAYING) continue;
-        bool loads = m->way.step == KL_WAY_LOADS;
-        if (loads && m->fetch.shot && m->fetch.shot->failed)
+        if (m->v.way.step == KL_WAY_WAITS) look_again(r, i, now_us);
+        if (m->v.way.step == KL_WAY_BACK && kl_way_is_late(&m->v.way, now_us)) is_not_back(r, i, now_us);
+        if (!kl_lobby_reaches(m) || m->v.state != KL_MEMBER_PLAYING) continue;
+        bool loads = m->v.way.step == KL_WAY_LOADS;
+        if (loads && m->v.fetch.shot && m->v.fetch.shot->failed)
             set_out(r, i, now_us); /* nobody gave it: another is to be made */
-        else if (kl_way_is_late(&m->way, now_us))
+        else if (kl_way_is_late(&m->v.way, now_us))
             kl_lobby_put_out(r, i, KL_REFUSE_LIMIT, "the room's state did not reach you in time", now_us);
         else if (!loads)
             measure(r, i, now_us);
     }
-}
-
-void kl_lobby_way_left(struct kl_lobby_room *r, unsigned member) {
-    kl_way_go(&r->member[member].way);
 }
 
 /* --- when there is none --- */

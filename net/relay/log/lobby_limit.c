@@ -27,19 +27,19 @@ unsigned kl_bucket_wait_s(struct kl_bucket *b, unsigned per_min, uint64_t now_us
     return (unsigned)((over * 60 + per_min * ONE - 1) / (per_min * ONE));
 }
 
-struct kl_bucket *kl_triers_of(struct kl_triers *t, const char *host, uint64_t now_us) {
+struct kl_trier *kl_triers_of(struct kl_triers *t, const char *host, uint64_t now_us) {
     struct kl_trier *oldest = &t->at[0];
     for (unsigned i = 0; i < KL_TRIERS; i++) {
         struct kl_trier *at = &t->at[i];
         if (strcmp(at->host, host) == 0) {
             at->used_us = now_us;
-            return &at->wrong;
+            return at;
         }
         if (at->used_us < oldest->used_us) oldest = at;
     }
     *oldest = (struct kl_trier){.used_us = now_us};
     strncpy(oldest->host, host, sizeof oldest->host - 1);
-    return &oldest->wrong;
+    return oldest;
 }
 
 void kl_address_host(char out[KL_ADDRESS_MAX], const char *address) {

@@ -22,11 +22,12 @@ struct kl_triers {
     struct kl_trier {
         char host[KL_ADDRESS_MAX];
         struct kl_bucket wrong;
+        bool failed; /* it has been wrong */
         uint64_t used_us;
     } at[KL_TRIERS];
 };
 /* host: without the port. */
-struct kl_bucket *kl_triers_of(struct kl_triers *t, const char *host, uint64_t now_us);
+struct kl_trier *kl_triers_of(struct kl_triers *t, const char *host, uint64_t now_us);
 
 /* "192.0.2.1" of "192.0.2.1:5". */
 void kl_address_host(char out[KL_ADDRESS_MAX], const char *address);

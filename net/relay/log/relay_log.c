@@ -104,11 +104,16 @@ void kl_log_left_out(bool all) {
 const char *kl_log_quote(char *out, size_t cap, const char *s) {
     size_t n = 0;
     out[n++] = '"';
-    while (*s && n + 3 < cap) {
-        size_t unfit = kl_plain_unfit(s);
-        if (*s == '"' || *s == '\\') out[n++] = '\\';
-        out[n++] = unfit ? '?' : *s;
-        s += unfit ? unfit : 1;
+    for (size_t unfit = 0; *s; s++) {
+        char piece[5] = {*s};
+        if (!unfit) unfit = kl_plain_unfit(s);
+        if (unfit)
+            snprintf(piece, sizeof piece, "\\x%02x", (unsigned char)*s), unfit--;
+        else if (*s == '"' || *s == '\\')
+            snprintf(piece, sizeof piece, "\\%c", *s);
+        if (n + strlen(piece) + 2 > cap) break;
+        memcpy(out + n, piece, strlen(piece));
+        n += strlen(piece);
     }
     out[n++] = '"';
     out[n] = 0;

@@ -38,8 +38,9 @@ const char *kl_log_address(const char *address);
 void kl_log(enum kl_log_level level, const char *event, const char *format, ...)
     __attribute__((format(__printf__, 3, 4)));
 
-/* Writes s in quotes, with quotes and backslashes escaped and unfit characters replaced. Returns out. cap >=
- * 3; longer text is cut. */
+#define KL_LOG_QUOTED(bytes) (4 * (bytes) + 3) /* the most that a text with its NUL takes in quotes */
+/* Writes s in quotes. Quotes and backslashes have a backslash before them, and each byte of an unfit
+ * character (plain.h) is \xNN: the console takes a name so. Returns out. cap >= 3; longer text is cut. */
 const char *kl_log_quote(char *out, size_t cap, const char *s);
 /* "0,2" for the mask 5; "none" for 0. Returns out. */
 const char *kl_log_seats(char out[20], uint8_t seats);

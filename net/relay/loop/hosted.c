@@ -39,6 +39,7 @@ static void run(void *arg) {
     kl_server_defaults(&o);
     o.rooms = ROOMS;
     snprintf(o.state, sizeof o.state, "%s", h->dir);
+    snprintf(o.journal, sizeof o.journal, "off"); /* a player's disk would hold up the frames of all */
     o.listening = listening;
     o.ctx = h;
     kl_log_set_level(KL_LOG_ERROR); /* standard error is the frontend's */

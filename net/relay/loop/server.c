@@ -40,7 +40,8 @@ enum { FD_HUB, FD_QUIT, FD_OPERATOR, FDS };
 struct server {
     struct kl_hub *hub;
     struct kl_lobby *lobby;
-    struct kl_journal *journal; /* NULL: none is kept */
+    struct kl_journal *journal;             /* NULL: none is kept */
+    char usual_journal[KL_RELAY_PATH + 32]; /* its folder, unless it was named */
     char fingerprint[KL_FINGERPRINT_CHARS + 1];
     struct kl_server_operator *operator_lines;
     uint32_t readable;    /* of FDS, a bit each */
@@ -87,8 +88,8 @@ static void on_moved(void *ctx, unsigned peer, const char *address) {
 static void on_message(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
     kl_lobby_message(((struct server *)ctx)->lobby, peer, bytes, len, kl_now_us());
 }
-static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
-    kl_lobby_datagram(((struct server *)ctx)->lobby, peer, body, len, kl_now_us());
+static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len, uint32_t missing) {
+    kl_lobby_datagram(((struct server *)ctx)->lobby, peer, body, len, missing, kl_now_us());
 }
 
 static void on_flooded(void *ctx, unsigned peer, const char *why) {
@@ -143,6 +144,9 @@ static void net_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t l
 static struct kl_traffic net_traffic(void *ctx, unsigned peer) {
     return kl_hub_traffic(((struct server *)ctx)->hub, peer);
 }
+static void net_settle(void *ctx, unsigned peer) {
+    kl_hub_settle(((struct server *)ctx)->hub, peer);
+}
 static void net_hang_up(void *ctx, unsigned peer) {
     kl_hub_disconnect(((struct server *)ctx)->hub, peer);
 }
@@ -152,14 +156,8 @@ static uint32_t net_session(void *ctx, unsigned peer) {
 
 /* --- the loop --- */
 
-static int open_key(struct server *s, const struct kl_server_config *o, struct kl_keypair *key, char *err,
-                    size_t err_len) {
-    char usual[KL_RELAY_PATH];
-    if (!o->state[0] && kl_server_state(usual, sizeof usual) != 0) {
-        snprintf(err, err_len, "no folder for the relay's key: expected --state DIR or HOME");
-        return -1;
-    }
-    if (kl_keys_open(o->state[0] ? o->state : usual, key, err, err_len) != 0) return -1;
+static int open_key(struct server *s, const char *state, struct kl_keypair *key, char *err, size_t err_len) {
+    if (kl_keys_open(state, key, err, err_len) != 0) return -1;
     kl_fingerprint(key->pub, s->fingerprint);
     return 0;
 }
@@ -197,6 +195,7 @@ static int open_lobby(struct server *s, const struct kl_server_config *o, const 
                                .bulk_room = net_bulk_room,
                                .datagram = net_datagram,
                                .traffic = net_traffic,
+                               .settle = net_settle,
                                .hang_up = net_hang_up,
                                .session = net_session};
     s->lobby = kl_lobby_create(&limits, &net);
@@ -206,25 +205,46 @@ static int open_lobby(struct server *s, const struct kl_server_config *o, const 
         return 0;
     }
     snprintf(err, err_len, "no memory for %u rooms", o->rooms);
-    kl_hub_close(s->hub);
     return -1;
 }
 
-static int open_journal(struct server *s, const struct kl_server_config *o, char *err, size_t err_len) {
-    if (!o->journal[0]) return 0;
-    return kl_journal_open(&s->journal, o->journal, o->journal_mib * UINT64_C(1048576), err, err_len);
+/* Once the port is known. */
+static int open_journal(struct server *s, const struct kl_server_config *o, const char *state, char *err,
+                        size_t err_len) {
+    const char *dir = o->journal;
+    if (strcmp(dir, "off") == 0) return 0;
+    if (!dir[0]) {
+        snprintf(s->usual_journal, sizeof s->usual_journal, "%s/journal/%u", state, kl_hub_port(s->hub));
+        dir = s->usual_journal;
+    }
+    return kl_journal_open(&s->journal, dir, o->journal_mib * UINT64_C(1048576), err, err_len);
+}
+
+/* A relay at any free port leaves no empty folder behind. */
+static void close_journal(struct server *s) {
+    kl_journal_close(s->journal);
+    kl_dir_remove_empty(s->usual_journal);
 }
 
 static int open_server(struct server *s, const struct kl_server_config *o, char *err, size_t err_len) {
     struct kl_keypair key;
     unsigned peers = o->rooms * o->seats + PEERS_SPARE + PEERS_WATCHERS * o->lobby.watchers;
     if (peers > KL_HUB_PEERS_MAX) peers = KL_HUB_PEERS_MAX;
-    if (open_key(s, o, &key, err, err_len) != 0) return -1;
-    int result = open_journal(s, o, err, err_len);
-    if (result == 0) result = open_hub(s, o, &key, peers, err, err_len);
+    char usual[KL_RELAY_PATH];
+    const char *state = o->state[0] ? o->state : usual;
+    if (state == usual && kl_server_state(usual, sizeof usual) != 0) {
+        snprintf(err, err_len, "no folder for the relay's key: expected --state DIR or HOME");
+        return -1;
+    }
+    if (open_key(s, state, &key, err, err_len) != 0) return -1;
+    int result = open_hub(s, o, &key, peers, err, err_len);
+    if (result == 0) result = open_journal(s, o, state, err, err_len);
     if (result == 0) result = open_lobby(s, o, &key, peers, err, err_len);
     sodium_memzero(&key, sizeof key);
-    if (result != 0) kl_journal_close(s->journal);
+    if (result != 0 && s->hub) {
+        close_journal(s);
+        kl_hub_close(s->hub);
+    }
     return result;
 }
 
@@ -267,9 +287,10 @@ static void say_farewell(struct server *s) {
 }
 
 static void log_listening(const struct server *s, const struct kl_server_config *o) {
-    kl_log(KL_LOG_INFO, "listening", "address=%s port=%u rooms=%u max_seats=%u protocol=%d fingerprint=%s%s",
+    kl_log(KL_LOG_INFO, "listening",
+           "address=%s port=%u rooms=%u max_seats=%u protocol=%d journal=%s fingerprint=%s%s",
            kl_hub_address(s->hub), kl_hub_port(s->hub), o->rooms, o->seats, KL_PROTOCOL_VERSION,
-           s->fingerprint, o->insecure_lan ? " insecure_lan=1" : "");
+           s->journal ? "on" : "off", s->fingerprint, o->insecure_lan ? " insecure_lan=1" : "");
 }
 
 #define LLU(x) ((unsigned long long)(x))
@@ -315,7 +336,7 @@ int kl_server_run(const struct kl_server_config *config, int quit, char *err, si
         say_farewell(&s);
     log_stopped(&s);
     kl_lobby_destroy(s.lobby);
-    kl_journal_close(s.journal);
+    close_journal(&s);
     kl_hub_close(s.hub);
     return 0;
 }

@@ -27,7 +27,7 @@ struct kl_server_config {
     struct kl_hub_limits limits; /* but for `peers`, which follows from rooms and seats */
     char state[KL_RELAY_PATH];   /* folder of the relay's key; "": kl_server_state() */
     bool insecure_lan;
-    char journal[KL_RELAY_PATH];               /* folder; "": none is kept */
+    char journal[KL_RELAY_PATH];               /* folder; "": STATE/journal/PORT; "off": none is kept */
     unsigned journal_mib;                      /* of one room */
     struct kl_lobby_limits lobby;              /* but for peers, rooms and seats */
     char host[KL_URL_HOST_MAX + 1];            /* of this relay, for players' links; "": not known */

@@ -1,16 +1,11 @@
 #include "net/relay/program/console.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "net/engine/command.h"
 #include "net/platform/input.h"
-#include "net/relay/lobby/lobby_command.h"
-
-#define BUDGET_MIN_MS 20
-#define BUDGET_MAX_MS 60000
+#include "net/relay/lobby/lobby_parts.h"
 
 static const char help[] =
     "rooms                          lists the rooms\n"
@@ -45,43 +40,39 @@ static const char help[] =
     "                                 turned_away  clients put out, wrong passwords, wrong returns\n"
     "                                 held         memory of rooms, the journal\n"
     "quit                           ends the relay\n"
-    "A name with blanks stands in double quotes.\n";
+    "A name with blanks stands in double quotes, and there every name as it is shown: \\\" \\\\ \\xNN.\n";
 
 /* --- a line --- */
 
 static const struct {
     const char *word, *usage;
     enum kl_console_verb verb;
-    bool room, text;
+    bool room, rest, member; /* a room's name follows; words as a member's; a member's name */
 } verbs[] = {
-    {"help", "help", KL_CONSOLE_HELP, false, false},
-    {"quit", "quit", KL_CONSOLE_QUIT, false, false},
-    {"rooms", "rooms", KL_CONSOLE_ROOMS, false, false},
-    {"who", "who ROOM", KL_CONSOLE_WHO, true, false},
-    {"say", "say ROOM TEXT", KL_CONSOLE_SAY, true, true},
-    {"pause", "pause ROOM", KL_CONSOLE_PAUSE, true, false},
-    {"resume", "resume ROOM", KL_CONSOLE_RESUME, true, false},
-    {"policy", "policy ROOM NAME [BUDGET_MS]", KL_CONSOLE_POLICY, true, false},
-    {"reset", "reset ROOM", KL_CONSOLE_ORDER, true, false},
-    {"save", "save ROOM", KL_CONSOLE_ORDER, true, false},
-    {"load", "load ROOM", KL_CONSOLE_ORDER, true, false},
-    {"snapshot", "snapshot ROOM", KL_CONSOLE_SNAPSHOT, true, false},
-    {"option", "option ROOM KEY=VALUE, of at most 96 bytes", KL_CONSOLE_ORDER, true, true},
-    {"disk", "disk ROOM N, from 1 (0: none)", KL_CONSOLE_ORDER, true, true},
-    {"swap", "swap ROOM A B, two players from 1 to 8", KL_CONSOLE_ORDER, true, true},
-    {"lock", "lock ROOM", KL_CONSOLE_LOCK, true, false},
-    {"unlock", "unlock ROOM", KL_CONSOLE_UNLOCK, true, false},
-    {"kick", "kick ROOM NAME", KL_CONSOLE_KICK, true, false},
-    {"ban", "ban ROOM NAME", KL_CONSOLE_BAN, true, false},
-    {"host", "host ROOM NAME", KL_CONSOLE_HOST, true, false},
-    {"delay", "delay ROOM SECONDS, 0 to 300", KL_CONSOLE_DELAY, true, true},
-    {"status", "status", KL_CONSOLE_STATUS, false, false},
+    {"help", "help", KL_CONSOLE_HELP, false, false, false},
+    {"quit", "quit", KL_CONSOLE_QUIT, false, false, false},
+    {"rooms", "rooms", KL_CONSOLE_ROOMS, false, false, false},
+    {"status", "status", KL_CONSOLE_STATUS, false, false, false},
+    {"who", "who ROOM", KL_CONSOLE_WHO, true, false, false},
+    {"snapshot", "snapshot ROOM", KL_CONSOLE_SNAPSHOT, true, false, false},
+    {"say", "say ROOM TEXT", KL_CONSOLE_ORDER, true, true, false},
+    {"pause", "pause ROOM", KL_CONSOLE_ORDER, true, false, false},
+    {"resume", "resume ROOM", KL_CONSOLE_ORDER, true, false, false},
+    {"policy", "policy ROOM NAME [BUDGET_MS]", KL_CONSOLE_ORDER, true, true, false},
+    {"reset", "reset ROOM", KL_CONSOLE_ORDER, true, false, false},
+    {"save", "save ROOM", KL_CONSOLE_ORDER, true, false, false},
+    {"load", "load ROOM", KL_CONSOLE_ORDER, true, false, false},
+    {"option", "option ROOM KEY=VALUE", KL_CONSOLE_ORDER, true, true, false},
+    {"disk", "disk ROOM N", KL_CONSOLE_ORDER, true, true, false},
+    {"swap", "swap ROOM A B", KL_CONSOLE_ORDER, true, true, false},
+    {"lock", "lock ROOM", KL_CONSOLE_ORDER, true, false, false},
+    {"unlock", "unlock ROOM", KL_CONSOLE_ORDER, true, false, false},
+    {"kick", "kick ROOM NAME", KL_CONSOLE_ORDER, true, false, true},
+    {"ban", "ban ROOM NAME", KL_CONSOLE_ORDER, true, false, true},
+    {"host", "host ROOM NAME", KL_CONSOLE_ORDER, true, false, true},
+    {"delay", "delay ROOM SECONDS", KL_CONSOLE_ORDER, true, true, false},
 };
 #define VERBS (sizeof verbs / sizeof *verbs)
-
-static bool of_a_member(enum kl_console_verb verb) {
-    return verb == KL_CONSOLE_KICK || verb == KL_CONSOLE_BAN || verb == KL_CONSOLE_HOST;
-}
 
 static const char *skip(const char *at) {
     while (isblank((unsigned char)*at))
@@ -89,94 +80,60 @@ static const char *skip(const char *at) {
     return at;
 }
 
+/* The character at `at`, of a quoted word, as kl_log_quote() writes it; moves *at behind it. */
+static char quoted_char(const char **at) {
+    const char *s = *at;
+    unsigned byte;
+    bool hex = !strncmp(s, "\\x", 2) && isxdigit((unsigned char)s[2]) && isxdigit((unsigned char)s[3]);
+    if (hex && sscanf(s + 2, "%2x", &byte) == 1 && byte) {
+        *at += 4;
+        return (char)byte;
+    }
+    if (**at == '\\' && ((*at)[1] == '"' || (*at)[1] == '\\')) ++*at;
+    return *(*at)++;
+}
+
 /* The next word, quotes taken off. "" at the end. out holds KL_CONSOLE_LINE bytes. */
 static const char *word(const char *at, char *out) {
     size_t n = 0;
     bool quoted = *at == '"';
-    for (at += quoted; *at && n + 1 < KL_CONSOLE_LINE && (quoted ? *at != '"' : !isblank((unsigned char)*at));
-         at++)
-        out[n++] = *at;
+    at += quoted;
+    while (*at && n + 1 < KL_CONSOLE_LINE && (quoted ? *at != '"' : !isblank((unsigned char)*at)))
+        out[n++] = quoted ? quoted_char(&at) : *at++;
     out[n] = 0;
     return skip(at + (quoted && *at == '"'));
 }
 
-static void bad(struct kl_console_line *out, const char *usage) {
+/* why: "", or the word that was expected and the one that came. */
+static void bad(struct kl_console_line *out, const char *usage, const char *why) {
     out->verb = KL_CONSOLE_BAD;
-    snprintf(out->room, sizeof out->room, "expected: %s", usage);
+    snprintf(out->room, sizeof out->room, *why ? "%s: %s" : "expected: %s%s", usage, why);
 }
 
-static bool policy_of(const char *name, uint8_t *out) {
-    for (*out = KL_POLICY_STRICT; *out <= KL_POLICY_OPTIMISTIC; ++*out)
-        if (!strcmp(name, kl_lobby_policy_name(*out))) return true;
-    return false;
+/* The words of a member. Those that need a machine are refused. */
+static bool parse_order(struct kl_console_line *out, const char *verb, const char *rest, char *why,
+                        size_t cap) {
+    char line[2 * KL_CONSOLE_LINE];
+    snprintf(line, sizeof line, "%s %s", verb, rest);
+    if (kl_words_parse(&out->words, line, why, cap) != 0) return false;
+    return !out->words.disk_step && !out->words.has_spacing;
 }
 
-static bool budget_of(const char *text, uint16_t *out) {
-    char *end;
-    if (!isdigit((unsigned char)*text)) return false;
-    errno = 0;
-    unsigned long v = strtoul(text, &end, 10);
-    *out = (uint16_t)v;
-    return !errno && !*end && v >= BUDGET_MIN_MS && v <= BUDGET_MAX_MS;
-}
-
-static const char *parse_policy(struct kl_console_line *out, const char *at) {
-    char text[KL_CONSOLE_LINE];
-    at = word(at, text);
-    if (!policy_of(text, &out->policy)) return NULL;
-    if (!*at) return at;
-    at = word(at, text);
-    return budget_of(text, &out->budget_ms) ? at : NULL;
-}
-
-static bool plain(const char *word, struct kl_order *o) {
-    o->kind = *word == 'r' ? KL_COMMAND_RESET : *word == 's' ? KL_COMMAND_SAVE : KL_COMMAND_LOAD;
-    return true;
-}
-
-static bool option(const char *text, struct kl_order *o) {
-    size_t len = strlen(text);
-    if (!strchr(text, '=') || *text == '=' || len > KL_COMMAND_BYTES) return false;
-    o->kind = KL_COMMAND_OPTION;
-    o->len = (uint8_t)len;
-    memcpy(o->data, text, len);
-    return true;
-}
-
-static bool disk(const char *text, struct kl_order *o) {
-    unsigned n;
-    char more;
-    if (sscanf(text, "%5u%c", &n, &more) != 1 || n > UINT16_MAX) return false;
-    n = n ? n - 1 : UINT16_MAX; /* none */
-    o->kind = KL_COMMAND_DISK;
-    o->data[o->len++] = (uint8_t)n;
-    o->data[o->len++] = (uint8_t)(n >> 8);
-    return true;
-}
-
-static bool swap(const char *text, struct kl_order *o) {
-    unsigned a, b;
-    char more;
-    if (sscanf(text, "%1u %1u%c", &a, &b, &more) != 2 || a == b || !a || !b) return false;
-    if (a > KL_MAX_SEATS || b > KL_MAX_SEATS) return false;
-    o->kind = KL_COMMAND_SWAP;
-    o->data[o->len++] = (uint8_t)(a - 1);
-    o->data[o->len++] = (uint8_t)(b - 1);
-    return true;
-}
-
-static bool seconds(const char *text, unsigned *out) {
-    char more;
-    return sscanf(text, "%4u%c", out, &more) == 1 && isdigit((unsigned char)*text) &&
-           *out <= KL_WATCH_DELAY_MAX_S;
-}
-
-static bool parse_order(struct kl_console_line *out, const char *word) {
-    switch (*word) {
-    case 'o': return option(out->text, &out->order);
-    case 'd': return disk(out->text, &out->order);
-    default: return !strcmp(word, "swap") ? swap(out->text, &out->order) : plain(word, &out->order);
+static void parse_verb(struct kl_console_line *out, size_t verb, const char *at) {
+    char rest[KL_CONSOLE_LINE] = "", why[KL_CONSOLE_LINE / 2] = "";
+    out->verb = verbs[verb].verb;
+    if (verbs[verb].room) at = word(at, out->room);
+    if (verbs[verb].member) at = word(at, rest);
+    if (verbs[verb].rest) {
+        snprintf(rest, sizeof rest, "%s", at);
+        at = "";
     }
+    bool needs_rest = verbs[verb].rest || verbs[verb].member;
+    bool good = !*at && (*out->room || !verbs[verb].room) && (*rest || !needs_rest);
+    if (good && out->verb == KL_CONSOLE_ORDER)
+        good = parse_order(out, verbs[verb].word, rest, why, sizeof why);
+    if (verbs[verb].member) snprintf(out->words.who, sizeof out->words.who, "%s", rest); /* with its blanks */
+    if (!good) bad(out, verbs[verb].usage, why);
 }
 
 void kl_console_parse(struct kl_console_line *out, const char *line) {
@@ -186,23 +143,13 @@ void kl_console_parse(struct kl_console_line *out, const char *line) {
     if (!*first) return;
     for (size_t i = 0; i < VERBS; i++) {
         if (strcmp(first, verbs[i].word) != 0) continue;
-        out->verb = verbs[i].verb;
-        if (verbs[i].room) at = word(at, out->room);
-        if (verbs[i].text) {
-            snprintf(out->text, sizeof out->text, "%s", at);
-            at = "";
-        }
-        if (of_a_member(out->verb)) at = word(at, out->text);
-        if (out->verb == KL_CONSOLE_POLICY) at = parse_policy(out, at);
-        bool lacks =
-            (verbs[i].room && !*out->room) || ((verbs[i].text || of_a_member(out->verb)) && !*out->text);
-        if (at && !*at && !lacks && out->verb == KL_CONSOLE_ORDER) lacks = !parse_order(out, first);
-        if (at && !*at && !lacks && out->verb == KL_CONSOLE_DELAY) lacks = !seconds(out->text, &out->delay_s);
-        if (!at || *at || lacks) bad(out, verbs[i].usage);
+        parse_verb(out, i, at);
         return;
     }
-    bad(out, "rooms, who, say, pause, resume, policy, reset, save, load, option, disk, swap, lock, unlock, "
-             "kick, ban, host, delay, status, quit or help");
+    bad(out,
+        "rooms, who, say, pause, resume, policy, reset, save, load, option, disk, swap, lock, unlock, "
+        "kick, ban, host, delay, status, quit or help",
+        "");
 }
 
 /* --- commands --- */
@@ -253,7 +200,7 @@ static void show_status(const struct kl_lobby *l, const struct kl_hub_stats *net
 }
 
 static void show_rooms(const struct kl_lobby *l, struct kl_buffer *to) {
-    char name[2 * KL_NAME_MAX + 3];
+    char name[KL_LOG_QUOTED(KL_NAME_MAX)];
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         const struct kl_lobby_room *r = kl_lobby_room_at(l, i);
         if (!r) continue;
@@ -263,7 +210,7 @@ static void show_rooms(const struct kl_lobby *l, struct kl_buffer *to) {
             "room=%s state=%s filled=%u players=%u frame=%u spacing=%u policy=%s budget_ms=%u listed=%s "
             "password=%s locked=%s watchers=%u delay_s=%u\n",
             kl_log_quote(name, sizeof name, r->name), phase_name(r), kl_lobby_count(kl_lobby_seats_filled(r)),
-            r->params.players, r->lock.next_close, r->tale.spacing, kl_lobby_policy_name(p->policy),
+            r->params.players, r->lock.next_close, r->tale.spacing, kl_policy_name(p->policy),
             p->wait_budget_ms, yes(!(r->door.flags & KL_DOOR_UNLISTED)),
             yes(r->door.flags & KL_DOOR_PASSWORD), yes(r->door.flags & KL_DOOR_LOCKED), r->watch.count,
             r->watch.delay_s);
@@ -273,7 +220,7 @@ static void show_rooms(const struct kl_lobby *l, struct kl_buffer *to) {
 
 static void show_members(const struct kl_lobby_room *r, struct kl_buffer *to) {
     static const char *const presence[] = {"here", "absent", "returning"};
-    char name[2 * KL_NAME_MAX + 3], seats[20], player[KL_NAME_NUMBERS];
+    char name[KL_LOG_QUOTED(KL_NAME_MAX)], seats[20], player[KL_NAME_NUMBERS];
     unsigned n = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
@@ -282,7 +229,7 @@ static void show_members(const struct kl_lobby_room *r, struct kl_buffer *to) {
         n++;
         kl_name_numbers(kl_lock_played(&r->lock, m->seats), player);
         kl_buffer_add(to, "client=%u name=%s seats=%s player=%s host=%d rtt_ms=%.1f backlog=%u %s\n", i,
-                      kl_log_quote(name, sizeof name, m->name), kl_log_seats(seats, m->seats),
+                      kl_log_quote(name, sizeof name, m->v.name), kl_log_seats(seats, m->seats),
                       *player ? player : "none", i == r->host, c->rtt.srtt_us / 1e3, c->backlog,
                       m->place == KL_PLACE_LEAVING ? "leaving"
                       : !kl_lobby_reaches(m)       ? "cut"
@@ -291,7 +238,7 @@ static void show_members(const struct kl_lobby_room *r, struct kl_buffer *to) {
     }
     for (unsigned i = 0; i < r->watch.count; i++)
         kl_buffer_add(to, "client=watcher name=%s behind=%u\n",
-                      kl_log_quote(name, sizeof name, r->watch.at[i]->name),
+                      kl_log_quote(name, sizeof name, r->watch.at[i]->v.name),
                       r->lock.next_close - r->watch.at[i]->ran);
     kl_buffer_add(to, "ok members=%u watchers=%u\n", n, r->watch.count);
 }
@@ -316,22 +263,34 @@ static void order_member(struct kl_lobby_room *r, enum kl_lobby_order order, con
         kl_buffer_add(to, "error: %s\n", err);
 }
 
+static void give_order(struct kl_lobby_room *r, const struct kl_words *w, struct kl_buffer *to,
+                       uint64_t now_us) {
+    const struct kl_order *o = &w->order;
+    char text[KL_COMMAND_BYTES + 1];
+    switch (o->kind) {
+    case KL_COMMAND_CHAT:
+        snprintf(text, sizeof text, "%.*s", o->len, (const char *)o->data);
+        tell(to, kl_lobby_order_say(r, text, now_us));
+        break;
+    case KL_COMMAND_PAUSE: tell(to, kl_lobby_order_pause(r, o->data[0], now_us)); break;
+    case KL_COMMAND_POLICY:
+        tell(to, kl_lobby_order_policy(r, o->data[0], (uint16_t)(o->data[1] | o->data[2] << 8)));
+        break;
+    case KL_COMMAND_DELAY: tell(to, kl_lobby_order_delay(r, o->data[0] | (unsigned)o->data[1] << 8)); break;
+    case KL_COMMAND_LOCK: tell(to, kl_lobby_order_lock(r, o->data[0])); break;
+    case KL_COMMAND_KICK: order_member(r, KL_ORDER_KICK, w->who, to, now_us); break;
+    case KL_COMMAND_BAN: order_member(r, KL_ORDER_BAN, w->who, to, now_us); break;
+    case KL_COMMAND_HOST: order_member(r, KL_ORDER_HOST, w->who, to, now_us); break;
+    default: tell(to, kl_lobby_order_command(r, o, now_us)); break;
+    }
+}
+
 static void in_room(struct kl_lobby_room *r, const struct kl_console_line *c, struct kl_buffer *to,
                     uint64_t now_us) {
     switch (c->verb) {
     case KL_CONSOLE_WHO: show_members(r, to); break;
-    case KL_CONSOLE_SAY: tell(to, kl_lobby_order_say(r, c->text, now_us)); break;
-    case KL_CONSOLE_PAUSE: tell(to, kl_lobby_order_pause(r, true, now_us)); break;
-    case KL_CONSOLE_RESUME: tell(to, kl_lobby_order_pause(r, false, now_us)); break;
-    case KL_CONSOLE_POLICY: tell(to, kl_lobby_order_policy(r, c->policy, c->budget_ms)); break;
-    case KL_CONSOLE_ORDER: tell(to, kl_lobby_order_command(r, &c->order)); break;
     case KL_CONSOLE_SNAPSHOT: tell(to, kl_lobby_snapshot_order(r, 0, now_us) ? KL_OK : KL_E_STATE); break;
-    case KL_CONSOLE_DELAY: tell(to, kl_lobby_order_delay(r, c->delay_s)); break;
-    case KL_CONSOLE_LOCK: tell(to, kl_lobby_order_lock(r, true)); break;
-    case KL_CONSOLE_UNLOCK: tell(to, kl_lobby_order_lock(r, false)); break;
-    case KL_CONSOLE_KICK: order_member(r, KL_ORDER_KICK, c->text, to, now_us); break;
-    case KL_CONSOLE_BAN: order_member(r, KL_ORDER_BAN, c->text, to, now_us); break;
-    case KL_CONSOLE_HOST: order_member(r, KL_ORDER_HOST, c->text, to, now_us); break;
+    case KL_CONSOLE_ORDER: give_order(r, &c->words, to, now_us); break;
     default: break;
     }
 }

@@ -9,8 +9,8 @@
 #ifndef KL_CONSOLE_H
 #define KL_CONSOLE_H
 
-#include "net/engine/msg.h"
 #include "net/platform/buffer.h"
+#include "net/session/command_words.h"
 #include "net/transport/hub.h"
 #include "net/relay/lobby/lobby.h"
 
@@ -21,31 +21,17 @@ enum kl_console_verb {
     KL_CONSOLE_HELP,
     KL_CONSOLE_QUIT,
     KL_CONSOLE_ROOMS,
-    KL_CONSOLE_WHO,
-    KL_CONSOLE_SAY,
-    KL_CONSOLE_PAUSE,
-    KL_CONSOLE_RESUME,
-    KL_CONSOLE_POLICY,
-    KL_CONSOLE_SNAPSHOT,
-    KL_CONSOLE_LOCK,
-    KL_CONSOLE_UNLOCK,
-    KL_CONSOLE_KICK,
-    KL_CONSOLE_BAN,
-    KL_CONSOLE_HOST,
-    KL_CONSOLE_DELAY,
     KL_CONSOLE_STATUS,
+    KL_CONSOLE_WHO,
+    KL_CONSOLE_SNAPSHOT,
     KL_CONSOLE_ORDER, /* a command like the members' */
-    KL_CONSOLE_BAD,   /* `room` holds the error for people */
+    KL_CONSOLE_BAD    /* `room` holds the error for people */
 };
 
 struct kl_console_line {
     enum kl_console_verb verb;
     char room[KL_CONSOLE_LINE]; /* KL_CONSOLE_BAD: the answer */
-    char text[KL_CONSOLE_LINE]; /* say; kick, ban, host */
-    unsigned delay_s;
-    uint8_t policy;
-    uint16_t budget_ms;    /* 0: as it is */
-    struct kl_order order; /* KL_CONSOLE_ORDER */
+    struct kl_words words;      /* KL_CONSOLE_ORDER */
 };
 
 /* Parses a line without its line end. */

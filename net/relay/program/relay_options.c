@@ -51,13 +51,14 @@ static const struct option_kind {
      NULL},
     {"watchers", LOBBY(watchers), 0, KL_HUB_PEERS_MAX / 4, NULL, "N",
      "watchers of one room from outside the game; all rooms together have a quarter of the relay's "
-     "connections; 0: a watcher is one of the room's 16 clients",
+     "connections; 0: none, so whoever finds no free seat is refused",
      NULL},
     {"state", TEXT(server.state), NULL, "DIR", "the folder of the relay's key, made at the first start",
      "`$XDG_STATE_HOME/keylock-relay`, else `~/.local/state/keylock-relay`"},
     {"journal", TEXT(server.journal), NULL, "DIR",
-     "the folder of the journal, made with mode 0700; rooms go on from it after a restart or a crash",
-     "none: clients bring their rooms back"},
+     "the folder of the journal, made with mode 0700; rooms go on from it after a restart or a crash; `off`: "
+     "none is kept",
+     "`STATE/journal/PORT`"},
     {"journal-mib", KIND_NUMBER, FIELD(server.journal_mib), 1, 65536, NULL, "N",
      "the most MiB of journal for one room; above it the journal of that room ends; an hour takes 4 to 12",
      NULL},
@@ -87,13 +88,20 @@ static const struct option_kind {
     {"seat-time", LOBBY(seat_time_s), 1, 65535, NULL, "S",
      "seconds that a seat is kept for a lost player, unless the room says otherwise", NULL},
     {"seat-time-max", LOBBY(seat_time_max_s), 1, 65535, NULL, "S", "the most that a room may say", NULL},
+    {"pause", LOBBY(pause_s), 1, 86400, NULL, "S",
+     "the longest pause; then the game goes on without the player who paused", NULL},
+    {"pauses", LOBBY(pauses_s), 1, 86400, NULL, "S", "all pauses of one player in a match", NULL},
     {"chat", LOBBY(chat_per_min), 1, 100000, NULL, "N", "chat lines a minute of one client", NULL},
     {"commands", LOBBY(commands_per_min), 1, 100000, NULL, "N", "other commands a minute of one client",
      NULL},
     {"password-tries", LOBBY(password_tries), 1, 100000, NULL, "N",
-     "wrong passwords a minute from one address; four times that at one room", NULL},
+     "wrong passwords a minute from one address; at one room twice that from addresses that failed, once "
+     "from new ones, once from those that were right",
+     NULL},
     {"malformed", LOBBY(malformed), 1, 1000000, NULL, "N",
      "malformed input datagrams in a row before a client is put out", NULL},
+    {"start-mib", LOBBY(start_mib), 1, 65536, NULL, "N",
+     "MiB of start data of all rooms; above it a room has at most 256 KiB of its own", NULL},
     {"start-kib", LOBBY(start_kib), 1, 65536, NULL, "N", "KiB of start data (saves) of one room", NULL},
     {"history-kib", LOBBY(history_kib), 192, 1048576, NULL, "N",
      "KiB of history of one room; an hour with two pads takes about 1000 KiB", NULL},
@@ -332,9 +340,9 @@ static const char help_end[] =
     "\n"
     "The first client that names a room makes it, and the room ends with its last client. SIGINT (Ctrl-C) "
     "ends all\n"
-    "rooms and the relay, which tells its clients. SIGTERM does the same, but with a journal the rooms go on "
-    "when the\n"
-    "relay is started again.\n"
+    "rooms and the relay, which tells its clients. After SIGTERM the rooms go on when the relay is started "
+    "again at\n"
+    "the same port; with --journal off it ends them, too.\n"
     "\n"
     "Exit status:\n"
     "  0  ended by a signal or by the console\n"

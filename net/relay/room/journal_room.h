@@ -6,13 +6,14 @@
 #include <stdint.h>
 
 #include "net/platform/file.h"
+#include "net/session/digest.h"
 
 /* Frames that a MARK (journal_file.h) covers, of all those in a file; all zero: none. */
 struct kl_journal_marked {
-    uint32_t frames, intervals; /* those below */
-    uint64_t at;                /* frames from there on stand in records from this byte on; 0: the first */
-    uint32_t next_frames;       /* the first frame of those from next_at on */
-    uint64_t next_at;           /* a byte of the file */
+    struct kl_digest chain; /* their whole intervals, and their end */
+    uint64_t at;            /* frames from there on stand in records from this byte on; 0: the first */
+    uint32_t next_frames;   /* the first frame of those from next_at on */
+    uint64_t next_at;       /* a byte of the file */
 };
 
 /* A room's part of the journal; all zero: it has no file. */
@@ -21,9 +22,9 @@ struct kl_journal_room {
     bool failing; /* the last write failed; no other before: */
     uint64_t retry_us;
     struct kl_file file;
-    uint64_t bytes;        /* whole records end there */
-    uint32_t frames, tags; /* those below are written */
-    uint32_t ticket;       /* number of the newest in it */
+    uint64_t bytes;  /* whole records end there */
+    uint32_t frames; /* those below are written */
+    uint32_t ticket; /* number of the newest in it */
     struct kl_journal_marked marked;
     uint8_t key[32];
 };

@@ -36,9 +36,7 @@ static uint64_t way_bytes(const struct kl_lobby_room *r, bool no_states) {
 }
 
 uint64_t kl_lobby_joining_bytes(const struct kl_lobby_room *r, bool no_states) {
-    const struct kl_lobby_past *p = &r->past;
-    uint32_t tags = p->tags < KL_TAGS_KEPT ? p->tags : KL_TAGS_KEPT;
-    uint64_t bytes = r->start.bytes + p->ticket_len + tags * (uint64_t)KL_TAG;
+    uint64_t bytes = r->start.bytes;
     if (r->phase == KL_ROOM_PLAYING) bytes += way_bytes(r, no_states);
     bytes += bytes / 8; /* headers, seals, repetitions */
     return bytes > KL_COST_LEAST ? bytes : KL_COST_LEAST;
@@ -46,27 +44,14 @@ uint64_t kl_lobby_joining_bytes(const struct kl_lobby_room *r, bool no_states) {
 
 /* --- a client's debt --- */
 
-/* NULL: the client is neither a member nor a watcher. */
-static uint64_t *owed_by(struct kl_lobby_client *c, bool *no_states) {
-    if (c->state == KL_CLIENT_MEMBER) {
-        struct kl_lobby_member *m = &c->room->member[c->member];
-        *no_states = m->way.no_states;
-        return &m->owed;
-    }
-    if (c->state != KL_CLIENT_WATCHER) return NULL;
-    *no_states = c->watcher->way.no_states;
-    return &c->watcher->owed;
-}
-
 static uint64_t less(uint64_t a, uint64_t b) {
     return a > b ? a - b : 0;
 }
 
 void kl_lobby_cost_count(struct kl_lobby *l, unsigned peer) {
     struct kl_lobby_client *c = &l->client[peer];
-    bool no_states;
-    uint64_t *owed = owed_by(c, &no_states);
-    if (!owed || !l->net.traffic) return;
+    struct kl_visitor *v = kl_visitor_of(c);
+    if (!v || !l->net.traffic) return;
     struct kl_traffic now = l->net.traffic(l->net.ctx, peer), *was = &c->counted;
     uint64_t up = now.up - was->up, down = now.down - was->down;
     uint64_t others = down - (now.frames - was->frames);
@@ -75,7 +60,7 @@ void kl_lobby_cost_count(struct kl_lobby *l, unsigned peer) {
     others -= streamed;
     uint64_t frames = down - others;
     if (up) c->silent = 0;
-    *owed = less(*owed + others + less(frames, STREAM * up), less(KL_COST_RATIO * up, frames));
+    v->owed = less(v->owed + others + less(frames, STREAM * up), less(KL_COST_RATIO * up, frames));
     *was = now;
 }
 
@@ -85,11 +70,10 @@ void kl_lobby_cost_stream(struct kl_lobby *l, unsigned peer, size_t bytes) {
 
 size_t kl_lobby_bulk_room(struct kl_lobby_room *r, unsigned peer) {
     const struct kl_lobby_net *net = &r->lobby->net;
-    bool no_states = false;
     kl_lobby_cost_count(r->lobby, peer);
-    const uint64_t *owed = owed_by(&r->lobby->client[peer], &no_states);
-    bool spent =
-        owed && *owed > KL_COST_LEAST && *owed > KL_COST_JOININGS * kl_lobby_joining_bytes(r, no_states);
+    const struct kl_visitor *v = kl_visitor_of(&r->lobby->client[peer]);
+    bool spent = v && v->owed > KL_COST_LEAST &&
+                 v->owed > KL_COST_JOININGS * kl_lobby_joining_bytes(r, v->way.no_states);
     return spent ? 0 : net->bulk_room(net->ctx, peer);
 }
 
@@ -128,12 +112,12 @@ uint64_t kl_lobby_debt_take(struct kl_lobby_room *r, const uint8_t *seat_key, co
 /* Of a watcher that is gone, in all likelihood, from this address or with this key. */
 static uint64_t debt_of_ghost(struct kl_lobby_room *r, const struct kl_lobby_watcher *w,
                               const uint8_t *seat_key, const char *host) {
-    const struct kl_lobby_client *c = &r->lobby->client[w->peer];
+    const struct kl_lobby_client *c = &r->lobby->client[w->v.peer];
     char its[KL_ADDRESS_MAX];
-    kl_lobby_cost_count(r->lobby, w->peer);
+    kl_lobby_cost_count(r->lobby, w->v.peer);
     kl_address_host(its, c->address);
-    bool same = !memcmp(w->seat_key, seat_key, sizeof w->seat_key);
-    return same || (c->silent > SILENT && !strcmp(its, host)) ? w->owed : 0;
+    bool same = !memcmp(w->v.seat_key, seat_key, sizeof w->v.seat_key);
+    return same || (c->silent > SILENT && !strcmp(its, host)) ? w->v.owed : 0;
 }
 
 /* Of members whose seats are kept. One with this key comes in anew instead of back. One at this address may
@@ -144,10 +128,10 @@ static uint64_t debts_of_lost(const struct kl_lobby_room *r, const uint8_t *seat
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
         if (!kl_lobby_here(m) || kl_lobby_reaches(m)) continue;
-        if (!memcmp(m->seat_key, seat_key, sizeof m->seat_key))
-            bytes += m->owed;
-        else if (!strcmp(m->host[0], host))
-            bytes += less(m->owed, joining);
+        if (!memcmp(m->v.seat_key, seat_key, sizeof m->v.seat_key))
+            bytes += m->v.owed;
+        else if (!strcmp(m->v.host, host))
+            bytes += less(m->v.owed, joining);
     }
     return bytes;
 }
@@ -189,13 +173,13 @@ void kl_lobby_cost_chores(struct kl_lobby_room *r, uint64_t now_us) {
     d->forgave_us = now_us;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_member *m = &r->member[i];
-        if (kl_lobby_reaches(m)) kl_lobby_cost_count(r->lobby, m->peer);
-        if (kl_lobby_here(m)) m->owed = less(m->owed, bytes);
+        if (kl_lobby_reaches(m)) kl_lobby_cost_count(r->lobby, m->v.peer);
+        if (kl_lobby_here(m)) m->v.owed = less(m->v.owed, bytes);
     }
     for (unsigned i = 0; i < r->watch.count; i++) {
-        r->lobby->client[r->watch.at[i]->peer].silent++;
-        kl_lobby_cost_count(r->lobby, r->watch.at[i]->peer);
-        r->watch.at[i]->owed = less(r->watch.at[i]->owed, bytes);
+        r->lobby->client[r->watch.at[i]->v.peer].silent++;
+        kl_lobby_cost_count(r->lobby, r->watch.at[i]->v.peer);
+        r->watch.at[i]->v.owed = less(r->watch.at[i]->v.owed, bytes);
     }
     for (unsigned i = 0; i < KL_DEBTORS; i++)
         d->at[i].bytes = less(d->at[i].bytes, bytes);

@@ -5,7 +5,10 @@
 
 /* Memory comes by malloc(), uncleared, wherever that will do: pages that a waiting room never writes to stay
  * untouched. */
-#define SEAT_INPUTS (KL_WINDOW_FRAMES + KL_NEAR_FRAMES)
+struct seat {
+    struct kl_input inputs[KL_WINDOW_FRAMES + KL_NEAR_FRAMES]; /* first: the room frees it by its samples */
+    struct kl_keys keys;
+};
 
 bool kl_lobby_memory_begin(struct kl_lobby_room *r, const struct kl_facts *facts) {
     struct kl_near_frame *frames = malloc(KL_NEAR_FRAMES * sizeof *frames);
@@ -69,9 +72,11 @@ static bool take_words(struct kl_verdict_table *t, unsigned member) {
 
 static bool take_seat(struct kl_lobby_room *r, unsigned seat) {
     if (r->lock.sample[seat]) return true;
-    struct kl_input *inputs = malloc(SEAT_INPUTS * sizeof *inputs);
-    if (inputs) kl_lock_give_seat(&r->lock, seat, inputs);
-    return inputs;
+    struct seat *memory = malloc(sizeof *memory);
+    if (!memory) return false;
+    kl_lock_give_seat(&r->lock, seat, memory->inputs, &memory->keys);
+    /* cppcheck-suppress memleak ; the lock has both parts of it */
+    return true;
 }
 
 bool kl_lobby_memory_take(struct kl_lobby_room *r, unsigned member, uint8_t seats) {
@@ -97,11 +102,14 @@ bool kl_lobby_memory_ticket(struct kl_lobby_room *r, const uint8_t *sealed, uint
     return true;
 }
 
-bool kl_lobby_memory_bans(struct kl_lobby_room *r, unsigned bans) {
-    if (bans <= r->door.bans) return true;
-    void *ban = realloc(r->door.ban, bans * sizeof *r->door.ban);
-    if (ban) r->door.ban = ban;
-    return ban;
+bool kl_lobby_memory_files(struct kl_lobby_room *r) {
+    if (!r->start.files) r->start.files = calloc(1, sizeof *r->start.files);
+    return r->start.files;
+}
+
+bool kl_lobby_memory_bars(struct kl_lobby_room *r) {
+    if (!r->door.bar) r->door.bar = malloc((KL_BANS_MAX + KL_TIMED_MAX) * sizeof *r->door.bar);
+    return r->door.bar;
 }
 
 void kl_lobby_memory_free(struct kl_lobby_room *r) {
@@ -109,8 +117,9 @@ void kl_lobby_memory_free(struct kl_lobby_room *r) {
     free(r->watch.cut);
     free(r->watch.truth);
     free(r->past.ticket);
-    free(r->door.ban);
+    free(r->door.bar);
     free(r->start.ready);
+    free(r->start.files);
     free(r->facts);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         free(r->lock.place[i]);
@@ -125,11 +134,12 @@ uint64_t kl_lobby_memory_bytes(const struct kl_lobby_room *r) {
     uint64_t bytes = sizeof *r + KL_NEAR_FRAMES * sizeof(struct kl_near_frame) + a->cuts * sizeof *a->cut +
                      a->truth_places * sizeof *a->truth + (a->desk ? sizeof *a->desk : 0) +
                      kl_facts_size(r->facts) + (r->start.ready ? kl_facts_size(r->start.ready) : 0) +
-                     r->past.ticket_len + r->door.bans * sizeof *r->door.ban;
+                     (r->start.files ? sizeof *r->start.files : 0) + r->past.ticket_len +
+                     (r->door.bar ? (KL_BANS_MAX + KL_TIMED_MAX) * sizeof *r->door.bar : 0);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         bytes += (r->lock.place[i] ? sizeof(struct kl_lock_place) : 0) +
                  (r->heal.verdicts.words[i] ? sizeof(struct kl_verdict_words) : 0);
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (r->lock.sample[s]) bytes += SEAT_INPUTS * sizeof(struct kl_input);
+        if (r->lock.sample[s]) bytes += sizeof(struct seat);
     return bytes;
 }

@@ -17,17 +17,19 @@ struct kl_lobby_limits {
                           room's clients */
     /* 0 in one of these: its value in kl_lobby_defaults */
     unsigned rooms_per_address;
-    unsigned mib_per_address;  /* of those rooms, with their start data, history and snapshots */
-    unsigned seat_time_s;      /* time that a seat is kept, if the room's maker has no wish */
-    unsigned seat_time_max_s;  /* the longest time that a maker may wish */
-    unsigned chat_per_min;     /* lines of one client */
-    unsigned commands_per_min; /* others of one client */
-    unsigned password_tries;   /* wrong ones a minute from one address, and four times that at one room; wrong
+    unsigned mib_per_address;   /* of those rooms, with their start data, history and snapshots */
+    unsigned seat_time_s;       /* time that a seat is kept, if the room's maker has no wish */
+    unsigned pause_s, pauses_s; /* the longest pause; all pauses of one member */
+    unsigned seat_time_max_s;   /* the longest time that a maker may wish */
+    unsigned chat_per_min;      /* lines of one client */
+    unsigned commands_per_min;  /* others of one client */
+    unsigned password_tries;    /* wrong ones a minute from one address; KL_ROOM_TRIES has a room's. Wrong
                                   returns count too */
-    unsigned malformed;        /* input datagrams in a row that end the connection */
-    unsigned start_kib;        /* start data of one room */
-    unsigned history_kib;      /* of one room; above it the oldest frames go */
-    unsigned snapshot_kib;     /* packed, of one room; the one before is kept while the next one comes */
+    unsigned malformed;         /* input datagrams in a row that end the connection */
+    unsigned start_kib;         /* start data of one room */
+    unsigned start_mib;         /* of all rooms, without those of at most KL_START_SMALL that came above it */
+    unsigned history_kib;       /* of one room; above it the oldest frames go */
+    unsigned snapshot_kib;      /* packed, of one room; the one before is kept while the next one comes */
     unsigned catch_up_s; /* a past is replayed if that takes so long at most; else a snapshot is loaded */
 };
 extern const struct kl_lobby_limits kl_lobby_defaults;
@@ -44,6 +46,7 @@ struct kl_lobby_net {
     void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len);
     /* Bytes of the peer's session so far; good in kl_lobby_lost(), too. NULL: not counted. */
     struct kl_traffic (*traffic)(void *ctx, unsigned peer);
+    void (*settle)(void *ctx, unsigned peer);  /* it is in a room; NULL: nobody need know */
     void (*hang_up)(void *ctx, unsigned peer); /* once everything sent has been delivered */
     uint32_t (*session)(void *ctx, unsigned peer);
     const uint8_t *(*binding)(void *ctx, unsigned peer); /* 32 bytes: of its session's keys (seal.h) */

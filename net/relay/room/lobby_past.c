@@ -2,15 +2,14 @@
 #include <string.h>
 
 #include "net/engine/lock_relay_return.h"
-#include "net/session/past.h"
 #include "net/relay/room/lobby_room.h"
 
 void kl_lobby_past_begin(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_past *p = &r->past;
     kl_history_init(&p->history, 0, 0);
-    kl_tag_key(r->lobby->secret, r->id, p->tag_key);
-    kl_mark_key(r->lobby->secret, r->id, p->mark_key);
-    p->tags_us = now_us;
+    p->digest = (struct kl_digest){0};
+    memset(p->kept, 0, sizeof p->kept);
+    p->ticket_us = now_us;
     p->ticket_changed = true;
 }
 
@@ -25,7 +24,7 @@ void kl_lobby_past_free(struct kl_lobby_room *r) {
 /* --- keeping --- */
 
 static uint64_t most_bytes(const struct kl_lobby_room *r) {
-    return r->lobby->limits.history_kib * UINT64_C(1024) * (r->past.on_trial ? 2 : 1);
+    return r->lobby->limits.history_kib * UINT64_C(1024);
 }
 
 static void *new_block(struct kl_lobby_room *r) {
@@ -45,7 +44,6 @@ static void *new_block(struct kl_lobby_room *r) {
  * join. */
 static void *reuse_oldest(struct kl_lobby_room *r) {
     bool whole = r->past.history.first == 0;
-    if (r->past.on_trial) return NULL;
     void *block = kl_history_drop(&r->past.history);
     if (!block) return NULL;
     if (whole)
@@ -59,46 +57,12 @@ static void *reuse_oldest(struct kl_lobby_room *r) {
     return block;
 }
 
-void kl_lobby_past_trim(struct kl_lobby_room *r) {
-    while (r->past.bytes > most_bytes(r)) {
-        void *block = reuse_oldest(r);
-        if (!block) return;
-        free(block);
-        r->past.bytes -= KL_HISTORY_BLOCK;
-        r->lobby->history_bytes -= KL_HISTORY_BLOCK;
-    }
-}
-
-static const uint8_t no_tag[KL_TAG];
-
-const uint8_t *kl_lobby_past_tag_before(const struct kl_lobby_past *p, uint32_t interval) {
-    return interval ? p->tag[(interval - 1) % KL_TAGS_KEPT] : no_tag;
-}
-
-bool kl_lobby_past_mark(const struct kl_lobby_room *r, uint8_t mark[KL_MARK]) {
-    static uint8_t bytes[KL_INTERVAL_BYTES];
-    const struct kl_lobby_past *p = &r->past;
-    struct kl_mark_of of = {.key = p->mark_key, .room_id = r->id, .end = p->history.next};
-    size_t len = kl_history_so_far(&p->history, bytes, sizeof bytes, &of.keyframe);
-    bool whole = p->tags && p->tag_end[(p->tags - 1) % KL_TAGS_KEPT] == of.end;
-    of.interval = p->tags - whole;
-    of.before = kl_lobby_past_tag_before(p, of.interval);
-    kl_mark_make(&of, bytes, len, mark);
-    return len > 0;
-}
-
-static void tag_interval(struct kl_lobby_room *r) {
+static void digest_interval(struct kl_lobby_room *r) {
     struct kl_lobby_past *p = &r->past;
     uint8_t bytes[KL_INTERVAL_BYTES];
-    struct kl_tag t;
-    uint32_t i = p->history.intervals - 1, length = p->last_spacing;
-    uint8_t *tag = p->tag[i % KL_TAGS_KEPT];
-    size_t len = kl_history_interval(&p->history, bytes, sizeof bytes);
-    kl_tag_begin(&t, p->tag_key, kl_lobby_past_tag_before(p, i), r->id, i, p->history.next - length);
-    kl_tag_add(&t, bytes, len);
-    kl_tag_end(&t, tag);
-    p->tag_end[i % KL_TAGS_KEPT] = p->history.next;
-    p->tags = i + 1;
+    struct kl_digest c = p->digest;
+    kl_digest_next(&c, r->id, bytes, kl_history_interval(&p->history, bytes, sizeof bytes), p->history.next);
+    kl_lobby_past_adopt_digest(r, &c);
 }
 
 static void make_place(struct kl_lobby_room *r) {
@@ -116,8 +80,7 @@ void kl_lobby_past_keep(struct kl_lobby_room *r, const struct kl_frame *f) {
     const struct kl_commands *commands =
         f->flags & KL_FRAME_COMMANDS ? kl_lock_commands(&r->lock, f->number, &set) : NULL;
     int result = kl_history_append(&p->history, f, commands);
-    p->last_spacing = f->spacing;
-    if (result == 1) tag_interval(r);
+    if (result == 1) digest_interval(r);
     if (result >= 0) return;
     p->broken = true;
     kl_lobby_log_room(KL_LOG_ERROR, "history_broken", r, "frame=%u error=%d", f->number, result);
@@ -129,51 +92,115 @@ bool kl_lobby_past_adopt(struct kl_lobby_room *r, const uint8_t *piece, size_t l
     return kl_history_adopt(&p->history, piece, len, intervals) == KL_OK;
 }
 
-void kl_lobby_past_adopt_tag(struct kl_lobby_room *r, uint32_t i, const uint8_t tag[KL_TAG], uint32_t end) {
+void kl_lobby_past_adopt_digest(struct kl_lobby_room *r, const struct kl_digest *c) {
     struct kl_lobby_past *p = &r->past;
-    memcpy(p->tag[i % KL_TAGS_KEPT], tag, KL_TAG);
-    p->tag_end[i % KL_TAGS_KEPT] = end;
-    p->tags = i + 1;
+    bool first = c->intervals / KL_DIGESTS_APART > p->digest.intervals / KL_DIGESTS_APART;
+    if (first) p->kept[c->intervals / KL_DIGESTS_APART % KL_DIGESTS_KEPT] = *c;
+    p->digest = *c;
 }
 
 /* --- returning members --- */
 
 bool kl_lobby_past_reaches(const struct kl_lobby_room *r, uint32_t from) {
-    if (from > r->lock.next_close || from < r->lock.begin) return false;
+    if (from > r->lock.next_close) return false;
     uint32_t near = r->past.broken ? KL_NEAR_FRAMES : KL_KEPT_FRAMES / 4; /* as the room lets it */
     bool by_update = from + near >= r->lock.next_close;
     return by_update || (!r->past.broken && from >= r->past.history.first);
 }
 
-#define DIGEST_MAX 4096 /* frames past the newest tag that are looked at for one RETURN */
+#define WALK (KL_DIGESTS_APART + KL_KEPT_FRAMES) /* intervals: a journal's marks are so far apart */
 
-/* The digest that this client must have, computed from our frames. False if we do not keep them any more. */
-static bool digest_of(const struct kl_lobby_past *p, const struct kl_return *b, uint8_t out[16]) {
-    static struct kl_history_cursor c;
-    struct kl_digest d;
-    struct kl_frame f;
-    uint32_t last = b->tags - 1;
-    bool known = b->tags <= p->tags && b->tags + KL_TAGS_KEPT >= p->tags;
-    uint32_t from = b->tags && known ? p->tag_end[last % KL_TAGS_KEPT] : 0;
-    if (!known || b->have < from || b->have > p->history.next || b->have - from > DIGEST_MAX) return false;
-    kl_digest_begin(&d, b->tags ? p->tag[last % KL_TAGS_KEPT] : NULL);
-    kl_history_seek(&c, &p->history, from);
-    while (from < b->have && kl_history_next(&c, &f)) {
-        kl_digest_frame(&d, &f, f.flags & KL_FRAME_COMMANDS ? &c.frames.commands : NULL);
-        from++;
+/* Frames of one interval, for its digest. */
+struct interval {
+    struct kl_frame frame[KL_SPACING_MAX];
+    struct kl_commands commands;
+    uint32_t first, next;
+};
+
+/* Reads on to the interval's last frame, or to `end`. False: a frame is missing. */
+static bool read_interval(struct kl_history_cursor *c, uint32_t end, struct interval *t) {
+    t->first = t->next = c->at;
+    for (struct kl_frame f; t->next < end && kl_history_next(c, &f);) {
+        t->frame[f.number % KL_SPACING_MAX] = f;
+        if (f.flags & KL_FRAME_COMMANDS) t->commands = c->frames.commands;
+        t->next = f.number + 1;
+        if (t->next == f.keyframe + f.spacing) break;
     }
-    kl_digest_end(&d, out);
-    return from == b->have;
+    return t->next > t->first || end == t->first;
 }
 
-bool kl_lobby_past_same(const struct kl_lobby_room *r, const struct kl_return *b) {
-    uint8_t ours[16];
-    if (!r->past.reopened) return true; /* its frames came from here, and nothing was lost since */
-    return digest_of(&r->past, b, ours) && memcmp(ours, b->digest, sizeof ours) == 0;
+static size_t code_interval(const struct interval *t, uint8_t bytes[KL_INTERVAL_BYTES]) {
+    struct kl_frames_from from = {
+        .ring = t->frame, .places = KL_SPACING_MAX, .sets = &t->commands, .set_count = 1};
+    struct kl_writer w;
+    kl_writer_init(&w, bytes, KL_INTERVAL_BYTES);
+    if (t->next > t->first) kl_frames_write(&w, &from, t->first, t->next - t->first);
+    return w.failed ? 0 : (size_t)(w.at - bytes);
 }
 
-void kl_lobby_past_returned(struct kl_lobby_room *r, unsigned member, uint32_t tags) {
-    struct kl_lobby_member *m = &r->member[member];
-    m->tags_told = tags < r->past.tags ? tags : r->past.tags;
-    m->ticket_told = m->ticket_sent = 0;
+/* The newest kept digest of no more intervals. */
+static struct kl_digest kept_digest(const struct kl_lobby_past *p, uint32_t intervals) {
+    struct kl_digest best = {0};
+    if (p->digest.intervals <= intervals) return p->digest;
+    for (unsigned i = 0; i < KL_DIGESTS_KEPT; i++)
+        if (p->kept[i].intervals > best.intervals && p->kept[i].intervals <= intervals) best = p->kept[i];
+    return best;
+}
+
+bool kl_lobby_past_digest(const struct kl_lobby_room *r, uint32_t intervals, struct kl_digest *out) {
+    static struct kl_history_cursor c;
+    static struct interval t;
+    static uint8_t bytes[KL_INTERVAL_BYTES];
+    const struct kl_lobby_past *p = &r->past;
+    *out = kept_digest(p, intervals);
+    if (intervals > p->digest.intervals || intervals - out->intervals > WALK) return false;
+    kl_history_seek(&c, &p->history, out->end);
+    while (out->intervals < intervals) {
+        if (!read_interval(&c, p->history.next, &t)) return false;
+        kl_digest_next(out, r->id, bytes, code_interval(&t, bytes), t.next);
+    }
+    return true;
+}
+
+/* The digest of the frames [from->end, have), which are less than an interval. False: they are not here. */
+static bool open_digest(const struct kl_lobby_room *r, const struct kl_digest *from, uint32_t have,
+                        uint8_t out[KL_DIGEST]) {
+    static struct kl_history_cursor c;
+    static struct interval t;
+    static uint8_t bytes[KL_INTERVAL_BYTES];
+    if (have < from->end || have > r->past.history.next) return false;
+    kl_history_seek(&c, &r->past.history, from->end);
+    if (!read_interval(&c, have, &t) || t.next != have) return false;
+    kl_digest_open(from, r->id, bytes, code_interval(&t, bytes), out);
+    return true;
+}
+
+static enum kl_record_match match_frames(const struct kl_lobby_room *r, const struct kl_return *b) {
+    struct kl_digest d;
+    uint8_t open[KL_DIGEST];
+    bool known = kl_lobby_past_digest(r, b->intervals, &d),
+         reads = known && open_digest(r, &d, b->have, open);
+    enum kl_record_match whole = kl_record_match(known ? d.digest : NULL, b->digest);
+    return whole == KL_RECORD_SAME ? kl_record_match(reads ? open : NULL, b->open) : whole;
+}
+
+/* The keyframe of the newest own state that the record covers; 0: none. */
+static uint32_t newest_state(const struct kl_lobby_room *r, const struct kl_return *b) {
+    struct kl_digest d;
+    for (unsigned i = b->states; i > 0; i--) {
+        bool known = kl_lobby_past_digest(r, b->state[i - 1].intervals, &d);
+        if (kl_record_match(known ? d.digest : NULL, b->state[i - 1].digest) == KL_RECORD_SAME) return d.end;
+    }
+    return 0;
+}
+
+struct kl_record_facts kl_lobby_past_facts(const struct kl_lobby_room *r, const struct kl_return *b) {
+    struct kl_record_facts f = {.end = r->lock.next_close,
+                                .complete = !r->past.reopened, /* all frames came from here */
+                                .fresh = b->fresh,
+                                .have = b->have};
+    if (f.fresh || f.complete) return f;
+    f.match = match_frames(r, b);
+    if (f.match != KL_RECORD_SAME) f.state = newest_state(r, b);
+    return f;
 }

@@ -49,7 +49,7 @@ unsigned kl_lobby_rooms_of(const struct kl_lobby *l, const char *address) {
 }
 
 bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_t bytes) {
-    char host[KL_ADDRESS_MAX], other[KL_ADDRESS_MAX];
+    char host[KL_ADDRESS_MAX];
     kl_address_host(host, address);
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         const struct kl_lobby_room *r = l->room[i];
@@ -57,35 +57,15 @@ bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_
             bytes += kl_lobby_memory_bytes(r) + r->past.bytes + (r->start.data ? r->start.bytes : 0) +
                      r->shot.bytes;
     }
-    for (unsigned i = 0; i < l->limits.peers && l->bringing; i++) {
-        if (l->client[i].bringing_bytes == 0) continue;
-        kl_address_host(other, l->client[i].address);
-        if (strcmp(other, host) == 0) bytes += l->client[i].bringing_bytes;
-    }
     return bytes <= l->limits.mib_per_address * UINT64_C(1048576);
 }
 
-void kl_lobby_add_ban(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host) {
-    if (r->door.bans == KL_BANS_MAX) { /* the oldest one is forgotten */
-        memmove(r->door.ban, r->door.ban + 1, --r->door.bans * sizeof r->door.ban[0]);
-        kl_lobby_log_room(KL_LOG_INFO, "bans_full", r, "kept=%d", KL_BANS_MAX);
-    }
-    if (!kl_lobby_memory_bans(r, r->door.bans + 1)) {
-        kl_lobby_notice(r, "this relay has no memory for another ban");
-        return;
-    }
-    struct kl_lobby_ban *b = &r->door.ban[r->door.bans++];
-    memcpy(b->seat_key, seat_key, sizeof b->seat_key);
-    snprintf(b->host, sizeof b->host, "%s", host);
-}
-
 void kl_lobby_note_address(struct kl_lobby_member *m, const char *address) {
-    char host[KL_ADDRESS_MAX];
-    kl_address_host(host, address);
-    if (!m->home[0]) memcpy(m->home, host, sizeof m->home);
-    if (strcmp(m->host[0], host) == 0) return;
-    memcpy(m->host[1], m->host[0], sizeof m->host[1]);
-    memcpy(m->host[0], host, sizeof m->host[0]);
+    char former[KL_ADDRESS_MAX];
+    memcpy(former, m->v.host, sizeof former);
+    kl_address_host(m->v.host, address);
+    if (!m->home[0]) memcpy(m->home, m->v.host, sizeof m->home);
+    if (strcmp(former, m->v.host) != 0) memcpy(m->former, former, sizeof m->former);
 }
 
 /* --- the host --- */
@@ -120,6 +100,10 @@ void kl_lobby_start_free(struct kl_lobby_room *r) {
     memset(r->start.hash, 0, sizeof r->start.hash);
 }
 
+bool kl_lobby_start_fits(const struct kl_lobby *l, uint32_t bytes) {
+    return bytes <= KL_START_SMALL || l->start_bytes + bytes <= l->limits.start_mib * UINT64_C(1048576);
+}
+
 bool kl_lobby_start_is_kept(const struct kl_lobby_room *r) {
     return r->start.data && r->start.have == r->start.bytes;
 }
@@ -137,16 +121,18 @@ bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member) {
     return kl_lobby_reaches(m) && m->seats && !c->away && c->presence == KL_PRESENT;
 }
 
+bool kl_lobby_has_link(const struct kl_lobby_room *r) {
+    bool has = r->watch.count > 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        has = has || (kl_lobby_here(&r->member[i]) && r->member[i].place != KL_PLACE_KEPT);
+    return has;
+}
+
 /* False for members that are away or replay missed frames. */
 bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
-    bool plays = r->phase != KL_ROOM_PLAYING || m->state == KL_MEMBER_PLAYING;
-    bool now = m->way.step != KL_WAY_LOADS && !kl_lock_fetching(&r->lock, member) &&
+    bool plays = r->phase != KL_ROOM_PLAYING || m->v.state == KL_MEMBER_PLAYING;
+    bool now = m->v.way.step != KL_WAY_LOADS && !kl_lock_fetching(&r->lock, member) &&
                kl_lobby_behind(r, member) < KL_KEPT_FRAMES;
     return kl_lobby_reaches(m) && plays && now;
-}
-
-const char *kl_lobby_policy_name(uint8_t policy) {
-    static const char *const names[] = {"strict", "bounded", "optimistic"};
-    return policy <= KL_POLICY_OPTIMISTIC ? names[policy] : "unknown";
 }

@@ -3,14 +3,15 @@
  * lobby_room.c     questions that need nothing but the room
  * lobby_memory.c   memory by the seats and clients that are there
  * lobby_say.c      messages and log lines
- * lobby_past.c     history and tags
- * lobby_fetch.c    snapshots on their way to clients (shot.h)
+ * lobby_past.c     history and its digests
+ * visitor.h        what a member and a watcher share, and are sent
+ * lobby_bar.h      bans and bars for a time
+ * lobby_files.h    checksums of disks, and of other files that are opened in play
  * lobby_cost.h     bytes down against bytes up
  * way.h            a client's way to the present; lobby_way_facts.c has a member's facts
  * verdict.h        hashes compared
- * lobby_above.c    what the lobby does for the folders below it
  *
- * The state of a part whose functions stand in another folder: heal_state.h, shot.h, watcher.h,
+ * The state of a part whose functions stand in another folder: heal_state.h,
  * journal_room.h. */
 #ifndef KL_LOBBY_ROOM_H
 #define KL_LOBBY_ROOM_H
@@ -21,20 +22,21 @@
 #include "net/session/door.h"
 #include "net/session/name.h"
 #include "net/session/seat.h"
-#include "net/session/tag.h"
+#include "net/session/digest.h"
 #include "net/session/ticket.h"
 #include "net/relay/log/lobby_limit.h"
 #include "net/relay/log/relay_log.h"
 #include "net/relay/room/heal_state.h"
 #include "net/relay/room/journal_room.h"
+#include "net/relay/room/lobby_bar.h"
 #include "net/relay/room/lobby_cost.h"
+#include "net/relay/room/lobby_files.h"
 #include "net/relay/room/lobby_net.h"
-#include "net/relay/room/shot.h"
 #include "net/relay/room/verdict.h"
-#include "net/relay/room/watcher.h"
+#include "net/relay/room/visitor.h"
 #include "net/relay/room/way.h"
 
-#define KL_START_BYTES_TOTAL   (256U * 1024 * 1024) /* of all rooms together */
+#define KL_START_SMALL         (256U * 1024) /* each room may have, whatever others hold */
 #define KL_HISTORY_BYTES_TOTAL (512U * 1024 * 1024)
 #define KL_HISTORY_LEAST       (192U * 1024) /* of one room, even if its address has used up its share */
 
@@ -48,22 +50,30 @@
 #define KL_SPECTATE_US (10 * 1000000ULL) /* for spectators to see the end once the last player has left */
 #define KL_CHORES_US   250000            /* between checks of the times above */
 #define KL_HOLD_US     3000000           /* wait of a room made again for all its players */
-#define KL_TAGS_US     500000            /* between TAGS, and between TICKETs */
+#define KL_TICKET_US   500000            /* between two tickets */
 #define KL_RESEAT_US   5000000           /* for a client to learn its new seats */
 
 #define KL_VERDICTS_UNDER_WAY 128 /* no verdict is sent to a client with so many messages under way */
 #define KL_UNDER_WAY_MAX      400 /* a client with so many messages under way is put out: it takes none */
 
-#define KL_ROOM_TRIES 4 /* wrong passwords at one room, as a multiple of one address's */
+/* Wrong passwords at one room, as multiples of one address's, from three kinds of addresses: ten of an
+ * attacker do not keep friends out. */
+enum kl_try {
+    KL_TRY_FAILED, /* wrong before, and never right here */
+    KL_TRY_NEW,    /* never wrong */
+    KL_TRY_RIGHT,  /* right in this room before */
+    KL_TRIES
+};
+#define KL_ROOM_TRIES 2  /* of those that failed; of the others half of it each */
+#define KL_RIGHT_KEPT 32 /* addresses of a room */
 
 #define KL_NO_HOST KL_MAX_CLIENTS
 
 #define KL_LOBBY_NAMES (KL_MAX_CLIENTS * (KL_NAME_SHOWN + 2))
 
-#define KL_BANS_MAX  64 /* of one room */
-#define KL_LEFT_MAX  16 /* of one room: the one whose bar ends first makes way */
-#define KL_DOUBTS    32
-#define KL_TAGS_KEPT 4096 /* of one room: five minutes at spacing 5 */
+#define KL_LEFT_MAX      16  /* of one room: the one whose bar ends first makes way */
+#define KL_DIGESTS_KEPT  128 /* of one room: minutes, at the shortest spacing */
+#define KL_DIGESTS_APART 64  /* intervals from one of them to the next */
 
 enum kl_room_phase {
     KL_ROOM_GATHERING, /* seats are being filled */
@@ -71,12 +81,6 @@ enum kl_room_phase {
     KL_ROOM_LOADING,   /* start data is here; clients fetch it and load */
     KL_ROOM_PLAYING,
     KL_ROOM_REOPENING, /* made again, not yet open: lobby_again.h */
-};
-
-/* A member's use of its limits. */
-struct kl_lobby_spent {
-    struct kl_bucket chat, commands, pauses;
-    struct kl_bucket dropped; /* the excess of chat and commands */
 };
 
 enum kl_lobby_place {
@@ -87,37 +91,27 @@ enum kl_lobby_place {
 };
 
 struct kl_lobby_member {
+    struct kl_visitor v;
     enum kl_lobby_place place;
     uint64_t cut_us, back_us;
     uint64_t away_us; /* used up of its seat time, in cuts that followed closely */
     uint64_t leaving_us;
-    unsigned peer;
-    uint8_t seats, state; /* enum kl_member_state; sent as KL_MEMBER_AWAY while it is not linked */
-    char name[KL_NAME_MAX];
-    uint32_t joined;              /* number in the room's order of joining */
-    char host[2][KL_ADDRESS_MAX]; /* addresses without port: the present and the former one ("": none) */
-    char home[KL_ADDRESS_MAX];    /* address at the start of the game, or at joining it */
-    uint8_t seat_key[KL_SEAT_KEY_BYTES];
+    uint8_t seats;
+    uint32_t joined;                     /* number in the room's order of joining */
+    char former[KL_ADDRESS_MAX];         /* the address before the present one, without port; "": none */
+    char home[KL_ADDRESS_MAX];           /* address at the start of the game, or at joining it */
     uint8_t token_hash[2][KL_SEAT_HASH]; /* of the newest token, of the one before */
-    bool any_token; /* the room was made again; its ticket may be older than the token, so the key suffices
+    bool any_token; /* the room was made again; its record may be older than the token, so the key suffices
                      */
 
-    uint32_t sent;          /* bytes of start data sent */
-    bool fetched;           /* all start data is sent and acknowledged: it loads */
     bool gave;              /* it gave the start data */
     bool consents;          /* it loads other players' bytes */
-    uint64_t deadline_us;   /* for its next message that we wait for; 0: none */
-    uint64_t waited_us;     /* begin of that wait, moved by the time it was away */
-    uint32_t furthest;      /* the most bytes of start data acknowledged */
-    bool again;             /* its link was cut during that wait */
     bool checked;           /* its READY has been compared */
     struct kl_facts *ready; /* of its READY, until they are compared; NULL: none wait */
-    unsigned malformed;
-    bool absent, slow; /* as sent to the room last */
-    uint32_t rate_uhz; /* its core's new rate by its own report, not yet the room's; 0: none */
-    uint64_t again_us; /* it wants a rematch until then */
-    struct kl_lobby_turn turn;
-    uint32_t hands_on; /* its seats, since this number of `watch.turns`; 0: it keeps them */
+    bool absent, slow;      /* as sent to the room last */
+    uint32_t rate_uhz;      /* its core's new rate by its own report, not yet the room's; 0: none */
+    uint64_t wish_us;       /* it shares the room's wish until then */
+    uint32_t hands_on;      /* its seats, since this number of `watch.turns`; 0: it keeps them */
     struct kl_lobby_late {
         uint64_t since_us;    /* begin of catching up; 0: it does not catch up */
         uint64_t looked_us;   /* time of the last check of its progress */
@@ -132,54 +126,33 @@ struct kl_lobby_member {
         uint32_t label;
     } late;
 
-    struct kl_way_trip way;
     uint64_t ran_us;   /* first sight of the member running frames since it set out */
     uint32_t ran_from; /* the frame it had run then */
 
-    uint64_t owed;                     /* bytes (lobby_cost.h) */
-    uint32_t tags_told;                /* tags of intervals below are sent or skipped */
-    uint32_t ticket_told, ticket_sent; /* number of the ticket on its way, and its bytes sent */
-    struct kl_lobby_spent spent;
     struct kl_lobby_slot {
         bool said, has;
         uint32_t keyframe;
-        uint64_t hash;           /* with has */
-    } slot;                      /* the client's slot after the newest SAVE, by its report */
-    struct kl_lobby_fetch fetch; /* a snapshot on its way to the member */
-    uint8_t failed_gives;        /* snapshots in a row that it was asked for and did not give in time */
+        uint64_t hash;    /* with has */
+    } slot;               /* the client's slot after the newest SAVE, by its report */
+    uint8_t failed_gives; /* snapshots in a row that it was asked for and did not give in time */
     struct kl_lobby_healing heal;
 };
 
-struct kl_lobby_ban {
-    uint8_t seat_key[KL_SEAT_KEY_BYTES];
-    char host[KL_ADDRESS_MAX];
-};
-
-/* A keyframe from which on the room can be made again by frames alone: net/PROTOCOL.md §7, Bringing a room
- * back. All zero: frame 0 is the only one. */
-struct kl_lobby_base {
-    uint32_t keyframe, interval;
-    uint8_t tag[KL_TAG];        /* of the interval before */
-    struct kl_lock_rules rules; /* before its commands */
-};
-
-/* The room's past, for clients that come back: frames from the first on, the newest tags, the ticket. */
+/* The room's past, for clients that come back: frames from the first on, their newest digests, the ticket. */
 struct kl_lobby_past {
     struct kl_history history;
     bool broken;           /* memory ran out: no more frames are kept */
     bool reopened;         /* the room was made again: clients may have frames that it lacks */
-    bool on_trial;         /* the newest frames are unproved and may be taken back: none is dropped */
     uint16_t last_spacing; /* of the newest frame kept */
     uint64_t bytes;
-    uint8_t tag_key[32], mark_key[32];
-    uint8_t tag[KL_TAGS_KEPT][KL_TAG];    /* of interval i at [i % KL_TAGS_KEPT] */
-    uint32_t tag_end[KL_TAGS_KEPT];       /* the frame after interval i */
-    uint32_t tags;                        /* intervals below have tags */
-    uint64_t tags_us;                     /* time of the next TAGS */
-    uint8_t *ticket;                      /* ticket_len bytes */
-    uint32_t ticket_len, ticket_number;   /* number: from 1 */
-    bool ticket_changed;                  /* its content is outdated */
-    struct kl_lobby_base base, next_base; /* the ticket's; the one that clients have not all run yet */
+    struct kl_digest digest; /* of all whole intervals */
+    struct kl_digest
+        kept[KL_DIGESTS_KEPT];          /* older ones, a ring by `intervals / KL_DIGESTS_APART`: the others
+                                               are computed from the history */
+    uint64_t ticket_us;                 /* time of the next ticket */
+    uint8_t *ticket;                    /* ticket_len bytes */
+    uint32_t ticket_len, ticket_number; /* number: from 1 */
+    bool ticket_changed;                /* its content is outdated */
 };
 
 /* For the same person, should they come again. All zero: free. */
@@ -196,16 +169,18 @@ struct kl_lobby_gone {
     struct kl_lobby_debts debts;
 };
 
-/* The door decides on newcomers. lobby_door.c owns it; a newer ticket (lobby_again.c) changes flags and bans.
- * Salt and secret are set if, and only if, KL_DOOR_PASSWORD is in the flags. Bans stand oldest first, and the
- * oldest one makes way; their memory grows with their number. */
+/* The door decides on newcomers. lobby_door.c owns it; of a room made again it comes from the ticket.
+ * Salt and secret are set if, and only if, KL_DOOR_PASSWORD is in the flags.
+ * lobby_bar.c owns the bars, oldest first. */
 struct kl_lobby_door {
     uint8_t flags; /* KL_DOOR_* */
     uint8_t salt[KL_DOOR_SALT], secret[KL_DOOR_SECRET];
-    struct kl_bucket wrong; /* passwords and returns */
-    unsigned wrong_count;   /* since the room was made, for the log */
-    unsigned bans;          /* of them; ban[] holds so many */
-    struct kl_lobby_ban *ban;
+    struct kl_bucket wrong[KL_TRIES];          /* passwords and returns */
+    char right[KL_RIGHT_KEPT][KL_ADDRESS_MAX]; /* addresses, a ring */
+    unsigned rights;                           /* so many have been written */
+    unsigned wrong_count;                      /* since the room was made, for the log */
+    unsigned bars;
+    struct kl_lobby_bar *bar; /* KL_BANS_MAX + KL_TIMED_MAX; NULL: nobody has been barred */
 };
 
 /* All machines begin with the start data. lobby_start.c owns them; a room made again has them at once. data
@@ -214,27 +189,39 @@ struct kl_lobby_door {
 struct kl_lobby_start {
     uint8_t *data;
     uint32_t have, bytes;
-    uint8_t hash[16];       /* BLAKE2b, once the start data is complete */
-    uint64_t epoch_s;       /* the time that all cores see at frame 0 */
-    struct kl_facts *ready; /* facts known only after loading, by the host; NULL: not known yet */
+    uint8_t hash[16];             /* BLAKE2b, once the start data is complete */
+    uint64_t epoch_s;             /* the time that all cores see at frame 0 */
+    struct kl_facts *ready;       /* facts known only after loading, by the host; NULL: not known yet */
+    struct kl_lobby_files *files; /* those that are opened later; NULL: none so far */
 };
 
-/* A room that was made again, by a journal or by clients. durable/ owns it. made_of == 0: it was not. */
-struct kl_lobby_reopening {
-    uint64_t again_us;            /* time of the last brought frames */
-    uint64_t gather_us;           /* clients may bring more frames until then. Once the room is open: a newer
-                                     ticket counts until then */
-    bool brought;                 /* made again by clients; its ticket may be old */
-    uint32_t made_of;             /* number of the ticket it was made from */
-    struct kl_lobby_trial *trial; /* unproved frames; NULL: none (lobby_again.h) */
+/* lobby_pause.c owns it. */
+struct kl_lobby_pause {
+    bool asked;          /* `by` has asked for it; else it is the room's own */
+    unsigned by;         /* member, or KL_RELAY_CLIENT: the operator */
+    uint32_t joined;     /* the member's: another may come to its place */
+    uint64_t since_us;   /* 0: it has not begun */
+    uint64_t charged_us; /* to the member, up to then */
+    uint64_t lasts_us;   /* then it ends by itself; UINT64_MAX: it does not */
 };
 
-/* The members are told of each other. Each part may set roster_changed; lobby_roster.c clears it. */
+/* A player wants it, and the others may agree. lobby_wish.c owns it. */
+struct kl_lobby_wish {
+    struct kl_order order;
+    unsigned by;       /* member */
+    uint64_t until_us; /* 0: there was none */
+};
+
+/* The members are told of each other, and agree. Each part may set roster_changed; lobby_turn.c
+ * clears it. */
 struct kl_lobby_talk {
     bool roster_changed;
-    uint16_t roster_owed;  /* clients that get the roster once their queue is shorter */
-    struct kl_bucket news; /* kl_lobby_news() */
-    uint64_t chat_us;      /* earliest next chat line while the room pauses */
+    uint16_t roster_owed;     /* clients that get the roster once their queue is shorter */
+    struct kl_bucket news;    /* kl_lobby_news() */
+    struct kl_bucket refused; /* kl_lobby_tell_refused() */
+    uint64_t chat_us;         /* earliest next chat line while the room pauses */
+    struct kl_lobby_wish wish;
+    struct kl_lobby_pause pause;
 };
 
 /* The room runs at due_us, or at once if busy or bulk is set. lobby.c owns it; each part may set busy and
@@ -259,7 +246,10 @@ struct kl_lobby_tale {
         uint64_t status_us;             /* the log's last line */
         uint64_t farthest_us;           /* next look at kl_lock_farthest() */
         uint8_t farthest, farthest_was; /* as the clients know it; at the last look */
+        uint8_t parts;                  /* of KL_PARTS_ABOUT: told already */
+        uint8_t unseen;                 /* verdicts in a row with KL_PARTS_NOTHING */
     } told;
+    uint64_t began_us; /* time of frame 0; 0: the room was made again, or does not play yet */
     uint64_t empty_us; /* time at which nobody played; 0: never so far */
 };
 
@@ -280,7 +270,6 @@ struct kl_lobby_room {
     unsigned host;          /* member, or KL_NO_HOST */
     struct kl_lobby_member member[KL_MAX_CLIENTS];
     struct kl_lobby_start start;
-    struct kl_lobby_reopening reopening;
     struct kl_lobby_talk talk;
     struct kl_lobby_due due;
 
@@ -307,14 +296,11 @@ struct kl_lobby_client { /* by peer */
         KL_CLIENT_NONE,
         KL_CLIENT_GREETING,
         KL_CLIENT_KNOCKING,
-        KL_CLIENT_BRINGING,
         KL_CLIENT_MEMBER,
         KL_CLIENT_WATCHER
     } state;
     uint64_t greet_by_us;
     struct kl_lobby_knock *knock; /* while knocking */
-    struct kl_lobby_bring *bring; /* while bringing, or waiting for a bringer */
-    uint32_t bringing_bytes;      /* start data it has brought for a room not yet made */
     struct kl_lobby_room *room;
     unsigned member;
     struct kl_lobby_watcher *watcher; /* with KL_CLIENT_WATCHER */
@@ -325,25 +311,9 @@ struct kl_lobby_client { /* by peer */
     char address[KL_ADDRESS_MAX];
 };
 
-/* Jobs of the lobby for the folders below it; each has a function of the same name (lobby_above.c). */
-struct kl_lobby_above {
-    void (*turn_away)(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
-    void (*put_out)(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
-                    uint64_t now_us);
-    void (*forget)(struct kl_lobby_room *r, unsigned member, const char *why, uint64_t now_us);
-    int (*reseat)(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why, uint64_t now_us);
-    bool (*way_apart)(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-    bool (*way_anew)(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-    void (*take_return)(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us);
-    void (*end_room)(struct kl_lobby_room *r, const char *why_members, const char *why_watchers,
-                     uint64_t now_us);
-    void (*free_empty_rooms)(struct kl_lobby *l);
-};
-
 struct kl_lobby {
     struct kl_lobby_limits limits;
     struct kl_lobby_net net;
-    const struct kl_lobby_above *above;
     uint8_t secret[32];
     struct kl_journal *journal;   /* NULL: no journal */
     struct kl_laid_out *laid_out; /* for the locks of all rooms */
@@ -357,11 +327,6 @@ struct kl_lobby {
     unsigned unpack_turn; /* the room to unpack next, or the first with bytes after it */
     uint64_t unpack_ns;   /* the unpacked work would end then at the allowed pace */
     uint64_t chores_us;
-    uint64_t born_us;  /* the first kl_lobby_run() */
-    unsigned bringing; /* clients in that state */
-    uint64_t bring_us; /* next check of them */
-    unsigned doubts;   /* number of keys in `doubtful`, ever: clients that brought in vain */
-    uint8_t doubtful[KL_DOUBTS][KL_SEAT_KEY_BYTES];
     struct kl_lobby_client client[]; /* limits.peers of them */
 };
 
@@ -376,10 +341,10 @@ struct kl_lobby_room *kl_lobby_find(const struct kl_lobby *l, const char *name);
 bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent);
 /* Number of rooms that count for this address (with port). */
 unsigned kl_lobby_rooms_of(const struct kl_lobby *l, const char *address);
+/* True if the start data of all rooms may have `bytes` more. */
+bool kl_lobby_start_fits(const struct kl_lobby *l, uint32_t bytes);
 /* True if these rooms may hold `bytes` more. */
 bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_t bytes);
-/* host: without port. Without memory the room is told, and the ban is not kept. */
-void kl_lobby_add_ban(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host);
 /* Notes the member's new address (with port). */
 void kl_lobby_note_address(struct kl_lobby_member *m, const char *address);
 void kl_lobby_choose_host(struct kl_lobby_room *r);
@@ -388,12 +353,14 @@ uint32_t kl_lobby_behind(const struct kl_lobby_room *r, unsigned member);
 /* True if the member has a seat and frames wait for its samples. */
 bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member);
 
+/* True if a client or a watcher has a connection, or a member's last samples are being played. */
+bool kl_lobby_has_link(const struct kl_lobby_room *r);
+
 /* Drops the start data. */
 void kl_lobby_start_free(struct kl_lobby_room *r);
 bool kl_lobby_start_is_kept(const struct kl_lobby_room *r); /* all of it */
 /* True if the member's hashes are expected: it is linked, and does not replay missed frames. */
 bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member);
-const char *kl_lobby_policy_name(uint8_t policy);
 
 /* --- lobby_memory.c --- */
 /* A new room's lock begins; facts: the room's identity. False: there is no memory. */
@@ -408,8 +375,10 @@ bool kl_lobby_memory_delay(struct kl_lobby_room *r, unsigned delay_s);
 struct kl_facts *kl_lobby_memory_facts(const struct kl_facts *f);
 /* Keeps a sealed ticket instead of the one before. False: there is no memory, and that one stays. */
 bool kl_lobby_memory_ticket(struct kl_lobby_room *r, const uint8_t *sealed, uint32_t len);
-/* Places for so many bans; the first door.bans of them stay. False: there is no memory. */
-bool kl_lobby_memory_bans(struct kl_lobby_room *r, unsigned bans);
+/* The room's files in play, begun if there are none yet. False: there is no memory. */
+bool kl_lobby_memory_files(struct kl_lobby_room *r);
+/* The table of bars, empty if there was none. False: there is no memory. */
+bool kl_lobby_memory_bars(struct kl_lobby_room *r);
 void kl_lobby_memory_free(struct kl_lobby_room *r);
 /* Bytes that the room holds, without start data, history and snapshots. */
 uint64_t kl_lobby_memory_bytes(const struct kl_lobby_room *r);
@@ -424,6 +393,8 @@ bool kl_lobby_way_has_states(const struct kl_lobby_room *r);
 struct kl_way_facts kl_lobby_way_facts(const struct kl_lobby_room *r, const struct kl_way_trip *t);
 /* The snapshot that comes up just now, if it can be sent on at once. */
 struct kl_lobby_packed *kl_lobby_way_coming(const struct kl_lobby_room *r, const struct kl_way_trip *t);
+/* True if the game can be run from frame 0: start data and all frames are kept. */
+bool kl_lobby_way_has_beginning(const struct kl_lobby_room *r);
 /* True if a snapshot and all frames since are kept. */
 bool kl_lobby_snapshot_reaches(const struct kl_lobby_room *r);
 
@@ -431,23 +402,17 @@ bool kl_lobby_snapshot_reaches(const struct kl_lobby_room *r);
 void kl_lobby_past_begin(struct kl_lobby_room *r, uint64_t now_us); /* with the first frame */
 void kl_lobby_past_free(struct kl_lobby_room *r);
 void kl_lobby_past_keep(struct kl_lobby_room *r, const struct kl_frame *f);
-/* From a journal: adopts the next piece of frames with the number of intervals that begin in it, and the tag
- * of interval i, which ends before frame `end`; nothing is computed anew. False: the piece does not follow,
- * or there is no memory. */
+/* From a journal: adopts the next piece of frames with the number of intervals that begin in it, unread; then
+ * the digest of all whole intervals so far. False: the piece does not follow, or there is no memory. */
 bool kl_lobby_past_adopt(struct kl_lobby_room *r, const uint8_t *piece, size_t len, uint32_t intervals);
-void kl_lobby_past_adopt_tag(struct kl_lobby_room *r, uint32_t i, const uint8_t tag[KL_TAG], uint32_t end);
-/* The mark on all frames so far (tag.h). False: the newest were adopted, and none has closed since. */
-bool kl_lobby_past_mark(const struct kl_lobby_room *r, uint8_t mark[KL_MARK]);
-/* The tag of the interval before this one; zeros before the first. */
-const uint8_t *kl_lobby_past_tag_before(const struct kl_lobby_past *p, uint32_t interval);
-/* Drops the oldest frames above the room's limit. */
-void kl_lobby_past_trim(struct kl_lobby_room *r);
+void kl_lobby_past_adopt_digest(struct kl_lobby_room *r, const struct kl_digest *c);
 /* True if all frames since `from` are kept. */
 bool kl_lobby_past_reaches(const struct kl_lobby_room *r, uint32_t from);
-/* True if this client's frames are the room's. They can only differ after the room was made again. */
-bool kl_lobby_past_same(const struct kl_lobby_room *r, const struct kl_return *b);
-/* A member is back: TAGS go on from `tags`, and the ticket is sent anew. */
-void kl_lobby_past_returned(struct kl_lobby_room *r, unsigned member, uint32_t tags);
+/* The digest of so many whole intervals of the room. False: there are not as many, or the relay does not keep
+ * the frames that it takes any more. */
+bool kl_lobby_past_digest(const struct kl_lobby_room *r, uint32_t intervals, struct kl_digest *out);
+/* Compares the room's record with a client's frames and own states. `way` and `state_way` are left false. */
+struct kl_record_facts kl_lobby_past_facts(const struct kl_lobby_room *r, const struct kl_return *b);
 
 /* --- lobby_say.c --- */
 /* "ann (1)": a member's name, as shown to people. */
@@ -455,21 +420,17 @@ struct kl_name_shown kl_lobby_name(const struct kl_lobby_room *r, unsigned membe
 /* "ann (1), bob (2)" */
 void kl_lobby_names_of(const struct kl_lobby_room *r, uint16_t clients, char *out, size_t cap);
 void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m);
+void kl_lobby_settle(struct kl_lobby *l, unsigned peer);                            /* it is in a room */
 void kl_lobby_send_bulk(struct kl_lobby *l, unsigned peer, const struct kl_msg *m); /* see lobby.h */
 void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m);
-void kl_lobby_refuse(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
 void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...)
     __attribute__((format(__printf__, 2, 3)));
 /* A notice about members that come and go: at most one a second in the long run, because a stranger could
  * cause many. */
 void kl_lobby_news(struct kl_lobby_room *r, uint64_t now_us, const char *format, ...)
     __attribute__((format(__printf__, 3, 4)));
-/* A notice for one member. */
-void kl_lobby_tell(struct kl_lobby_room *r, unsigned member, const char *format, ...)
-    __attribute__((format(__printf__, 3, 4)));
-/* The same with a code of NOTICE, for a line that a command answers. */
-void kl_lobby_ask(struct kl_lobby_room *r, unsigned member, uint8_t code, const char *format, ...)
-    __attribute__((format(__printf__, 4, 5)));
+/* Members, seats or the door have changed: all get a roster. kept: it belongs in the room's record, too. */
+void kl_lobby_changed(struct kl_lobby_room *r, bool kept);
 /* A notice for all watchers. */
 void kl_lobby_watch_notice(struct kl_lobby_room *r, const struct kl_text *t);
 /* room="…" client=… name="…" seats=… and then the rest. */
@@ -478,32 +439,5 @@ void kl_lobby_log_member(enum kl_log_level level, const char *event, const struc
 /* room="…" and then the rest. */
 void kl_lobby_log_room(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,
                        const char *format, ...) __attribute__((format(__printf__, 4, 5)));
-
-/* --- lobby_above.c --- */
-/* Turns away a connection that is in no room. */
-void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
-/* Sends the reason, hangs up, and takes the member out of the room. (The next kl_lobby_run() frees an empty
- * room; a pointer to it stays valid until then.) */
-void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
-                      uint64_t now_us);
-/* Takes a member out of the room; its connection is the caller's business. why: for the log and the others'
- * screens. */
-void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, uint64_t now_us);
-/* Gives a member other seats in the game; 0: it watches. KL_E_STATE if a seat is taken, KL_E_SPACE without
- * memory. why: for the log. */
-int kl_lobby_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why,
-                    uint64_t now_us);
-/* A member was never in sync since it came. True if it came by a snapshot, and now gets the whole history
- * instead. */
-bool kl_lobby_way_apart(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-/* A member is out of sync, and no snapshot is to be had. True if it now gets the whole game from frame 0
- * instead. */
-bool kl_lobby_way_anew(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-/* Answers RETURN by the rooms that the relay has now, without waiting for clients to bring one. */
-void kl_lobby_take_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us);
-/* Ends a room at once: all members and watchers are put out. */
-void kl_lobby_end_room(struct kl_lobby_room *r, const char *why_members, const char *why_watchers,
-                       uint64_t now_us);
-void kl_lobby_free_empty_rooms(struct kl_lobby *l);
 
 #endif

@@ -13,6 +13,10 @@ void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m) {
     if (len > 0) (void)l->net.send(l->net.ctx, peer, bytes, (size_t)len);
 }
 
+void kl_lobby_settle(struct kl_lobby *l, unsigned peer) {
+    if (l->net.settle) l->net.settle(l->net.ctx, peer);
+}
+
 void kl_lobby_send_bulk(struct kl_lobby *l, unsigned peer, const struct kl_msg *m) {
     uint8_t bytes[KL_MSG_MAX];
     int len = kl_msg_encode(m, bytes, sizeof bytes);
@@ -21,20 +25,19 @@ void kl_lobby_send_bulk(struct kl_lobby *l, unsigned peer, const struct kl_msg *
 
 void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_reaches(&r->member[i])) kl_lobby_send(r->lobby, r->member[i].peer, m);
-}
-
-void kl_lobby_refuse(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text) {
-    struct kl_msg m = {.kind = KL_MSG_REFUSE, .text.code = (uint8_t)code};
-    snprintf(m.text.text, sizeof m.text.text, "%s", text);
-    kl_lobby_send(l, peer, &m);
+        if (kl_lobby_reaches(&r->member[i])) kl_lobby_send(r->lobby, r->member[i].v.peer, m);
 }
 
 /* True if so many messages, or more, are on their way to that client. Lines for its screen are then not sent:
  * with 400 messages a client is put out, and nobody may cause that by making the relay talk. */
 static bool has_much_to_take(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_net *net = &r->lobby->net;
-    return net->pending(net->ctx, r->member[member].peer) > NOTICES_UNDER_WAY;
+    return net->pending(net->ctx, r->member[member].v.peer) > NOTICES_UNDER_WAY;
+}
+
+void kl_lobby_changed(struct kl_lobby_room *r, bool kept) {
+    r->talk.roster_changed = r->due.busy = true;
+    r->past.ticket_changed = r->past.ticket_changed || kept;
 }
 
 void kl_lobby_watch_notice(struct kl_lobby_room *r, const struct kl_text *t) {
@@ -43,12 +46,17 @@ void kl_lobby_watch_notice(struct kl_lobby_room *r, const struct kl_text *t) {
     a->notices++;
 }
 
+static void put(struct kl_text *t, const char *format, va_list args) {
+    vsnprintf(t->text, sizeof t->text, format, args);
+    kl_cut_whole(t->text);
+}
+
 static void say_to_all(struct kl_lobby_room *r, const char *format, va_list args) {
     struct kl_msg m = {.kind = KL_MSG_NOTICE};
-    vsnprintf(m.text.text, sizeof m.text.text, format, args);
+    put(&m.text, format, args);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (kl_lobby_reaches(&r->member[i]) && !has_much_to_take(r, i))
-            kl_lobby_send(r->lobby, r->member[i].peer, &m);
+            kl_lobby_send(r->lobby, r->member[i].v.peer, &m);
     if (r->watch.delay_s == 0)
         kl_lobby_watch_notice(r, &m.text); /* with a delay it is about frames that they have not seen */
 }
@@ -68,28 +76,9 @@ void kl_lobby_news(struct kl_lobby_room *r, uint64_t now_us, const char *format,
     va_end(args);
 }
 
-void kl_lobby_tell(struct kl_lobby_room *r, unsigned member, const char *format, ...) {
-    struct kl_msg m = {.kind = KL_MSG_NOTICE};
-    va_list args;
-    va_start(args, format);
-    vsnprintf(m.text.text, sizeof m.text.text, format, args);
-    va_end(args);
-    if (kl_lobby_reaches(&r->member[member])) kl_lobby_send(r->lobby, r->member[member].peer, &m);
-}
-
-void kl_lobby_ask(struct kl_lobby_room *r, unsigned member, uint8_t code, const char *format, ...) {
-    struct kl_msg m = {.kind = KL_MSG_NOTICE, .text.code = code};
-    va_list args;
-    if (!kl_lobby_reaches(&r->member[member]) || has_much_to_take(r, member)) return;
-    va_start(args, format);
-    vsnprintf(m.text.text, sizeof m.text.text, format, args);
-    va_end(args);
-    kl_lobby_send(r->lobby, r->member[member].peer, &m);
-}
-
 struct kl_name_shown kl_lobby_name(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
-    return kl_name_shown(m->name, kl_lock_played(&r->lock, m->seats));
+    return kl_name_shown(m->v.name, kl_lock_played(&r->lock, m->seats));
 }
 
 void kl_lobby_names_of(const struct kl_lobby_room *r, uint16_t clients, char *out, size_t cap) {
@@ -100,7 +89,7 @@ void kl_lobby_names_of(const struct kl_lobby_room *r, uint16_t clients, char *ou
             n += (size_t)snprintf(out + n, cap - n, "%s%s", n ? ", " : "", kl_lobby_name(r, i).text);
 }
 
-#define QUOTED_NAME_MAX (2 * KL_NAME_MAX + 3)
+#define QUOTED_NAME_MAX KL_LOG_QUOTED(KL_NAME_MAX)
 
 void kl_lobby_log_member(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,
                          unsigned member, const char *format, ...) {
@@ -112,7 +101,7 @@ void kl_lobby_log_member(enum kl_log_level level, const char *event, const struc
     va_end(args);
     const struct kl_lobby_member *m = &r->member[member];
     kl_log(level, event, "room=%s client=%u name=%s seats=%s%s%s", kl_log_quote(room, sizeof room, r->name),
-           member, kl_log_quote(name, sizeof name, m->name), kl_log_seats(seats, m->seats),
+           member, kl_log_quote(name, sizeof name, m->v.name), kl_log_seats(seats, m->seats),
            rest[0] ? " " : "", rest);
 }
 

@@ -14,6 +14,10 @@ struct kl_lobby_packed *kl_lobby_way_coming(const struct kl_lobby_room *r, const
     return k && k->keyframe > t->have && kl_lobby_past_reaches(r, k->keyframe) ? k : NULL;
 }
 
+bool kl_lobby_way_has_beginning(const struct kl_lobby_room *r) {
+    return kl_lobby_start_is_kept(r) && kl_lobby_past_reaches(r, 0);
+}
+
 bool kl_lobby_snapshot_reaches(const struct kl_lobby_room *r) {
     return r->shot.kept && kl_lobby_past_reaches(r, r->shot.kept->keyframe);
 }

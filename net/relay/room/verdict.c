@@ -3,7 +3,8 @@
 #include <string.h>
 
 enum { SAID_NOTHING = 0, SAID_INCOMPLETE = 1, SAID_COMPLETE = 2 };
-enum { EQUAL = 0, DIFFERS = 1, DIFFERS_STATE = 2, NOTED = 3 };
+enum { EQUAL = 0, DIFFERS = 1, NOTED = KL_VERDICT_NOTED };
+enum { SEEN = KL_HASH_RAM | KL_HASH_PICTURE };
 
 static struct kl_verdict_label *label_at(struct kl_verdict_table *t, uint32_t n) {
     return &t->label[n % KL_VERDICT_LABELS];
@@ -11,35 +12,18 @@ static struct kl_verdict_label *label_at(struct kl_verdict_table *t, uint32_t n)
 
 /* --- words --- */
 
-enum { HAS_STATE = 1, HAS_RAM = 2, HAS_AV = 4, NOTED_STATE = 8, FULL_STATE = 16 };
-
 static unsigned place_of(const struct kl_verdict_table *t, const struct kl_verdict_label *l) {
     bool asked = l >= t->asked && l < t->asked + KL_MAX_CLIENTS;
     return (unsigned)(asked ? KL_VERDICT_LABELS + (l - t->asked) : l - t->label);
 }
 
-uint8_t kl_verdict_flags(const struct kl_hash *h) {
-    return (uint8_t)((h->has_state ? HAS_STATE : 0) | (h->has_ram ? HAS_RAM : 0) | (h->has_av ? HAS_AV : 0) |
-                     (h->noted ? NOTED_STATE : 0) | (h->full ? FULL_STATE : 0));
-}
-
-struct kl_hash kl_verdict_hash(uint32_t frame, uint64_t ram, uint64_t state, uint64_t av, uint8_t flags) {
-    return (struct kl_hash){.frame = frame,
-                            .has_ram = flags & HAS_RAM,
-                            .has_state = flags & HAS_STATE,
-                            .has_av = flags & HAS_AV,
-                            .ram = ram,
-                            .state = state,
-                            .av = av,
-                            .full = flags & FULL_STATE,
-                            .noted = flags & NOTED_STATE};
-}
-
 static void keep_word(struct kl_verdict_words *w, unsigned place, const struct kl_hash *h) {
     w->ram[place] = h->ram;
-    w->av[place] = h->av;
     w->state[place] = h->state;
-    w->flags[place] = kl_verdict_flags(h);
+    w->picture[place] = h->picture;
+    w->sound[place] = h->sound;
+    w->layout[place] = (uint16_t)(h->layout ^ h->layout >> 16);
+    w->has[place] = h->has;
 }
 
 /* The client has reported this label. */
@@ -47,7 +31,13 @@ static struct kl_hash word_of(const struct kl_verdict_table *t, const struct kl_
                               unsigned client) {
     const struct kl_verdict_words *w = t->words[client];
     unsigned place = place_of(t, l);
-    return kl_verdict_hash(l->frame, w->ram[place], w->state[place], w->av[place], w->flags[place]);
+    return (struct kl_hash){.frame = l->frame,
+                            .layout = w->layout[place],
+                            .has = w->has[place],
+                            .ram = w->ram[place],
+                            .state = w->state[place],
+                            .picture = w->picture[place],
+                            .sound = w->sound[place]};
 }
 
 static bool has_bit(uint16_t mask, unsigned i) {
@@ -121,6 +111,8 @@ int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct 
     l->reported |= bit;
     if (is_open(t, h->frame)) l->late |= bit;
     if (loaded) l->loaded |= bit;
+    if (loaded && !(t->loaded & bit)) t->masked_equal = 0;
+    if (loaded) t->loaded |= bit;
     keep_word(t->words[client], place_of(t, l), h);
     return KL_OK;
 }
@@ -143,41 +135,80 @@ void kl_verdict_open(struct kl_verdict_table *t, const struct kl_verdict_court *
         if (may_open(t, &t->asked[i], court->awaited, now_us)) open_up_to(t, t->asked[i].frame);
 }
 
-static bool same_value(bool has_a, uint64_t a, bool has_b, uint64_t b) {
-    return has_a == has_b && (!has_a || a == b);
+/* --- two reports --- */
+
+/* A part that only one of them has: unequal RAM or state, for the cores are the same; not compared, if it is
+ * picture or sound. */
+static void compare_part(struct kl_verdict_pair *p, uint8_t part, const struct kl_hash *a,
+                         const struct kl_hash *b, bool same) {
+    bool both = a->has & b->has & part, any = (a->has | b->has) & part;
+    if (!any || (!both && part & (KL_HASH_PICTURE | KL_HASH_SOUND))) return;
+    p->compared |= part;
+    if (!both || !same) p->unequal |= part;
 }
 
-int kl_verdict_difference(const struct kl_hash *a, const struct kl_hash *b, bool loaded) {
-    bool states = a->has_state && b->has_state;
-    if (!same_value(a->has_ram, a->ram, b->has_ram, b->ram)) return DIFFERS;
-    if (!same_value(a->has_av, a->av, b->has_av, b->av)) return DIFFERS;
-    if (same_value(a->has_state, a->state, b->has_state, b->state)) return EQUAL;
-    if (a->full && b->full) return DIFFERS;
-    if (states && (a->has_ram || a->has_av) && loaded) return NOTED;
-    if (!a->has_ram) return DIFFERS;
-    return states && (a->noted || b->noted) ? NOTED : DIFFERS_STATE;
+/* The unequal parts that are a desync. */
+static uint8_t grave_parts(const struct kl_verdict_pair *p, uint8_t all, uint8_t any,
+                           struct kl_verdict_past past) {
+    uint8_t grave = SEEN;
+    if (!past.loaded && !(any & (KL_HASH_NOTED | KL_HASH_MASKED))) grave |= KL_HASH_SOUND;
+    if (all & KL_HASH_FULL || (all & KL_HASH_MASKED && past.masked)) grave |= KL_HASH_STATE;
+    if (past.judged && !past.loaded && !(p->compared & SEEN)) grave |= KL_HASH_STATE;
+    return p->unequal & grave;
+}
+
+/* The parts of which one, equal, proves that two machines are. */
+static uint8_t proving_parts(uint8_t any, bool alike) {
+    bool seen = any & KL_HASH_PICTURE || (any & KL_HASH_RAM && alike);
+    return seen ? KL_HASH_RAM | KL_HASH_PICTURE : KL_HASH_STATE;
+}
+
+struct kl_verdict_pair kl_verdict_compare(const struct kl_hash *a, const struct kl_hash *b,
+                                          struct kl_verdict_past past) {
+    struct kl_verdict_pair p = {0};
+    bool alike = a->layout == b->layout;
+    if (alike) compare_part(&p, KL_HASH_RAM, a, b, a->ram == b->ram);
+    compare_part(&p, KL_HASH_STATE, a, b, a->state == b->state);
+    compare_part(&p, KL_HASH_PICTURE, a, b, a->picture == b->picture);
+    compare_part(&p, KL_HASH_SOUND, a, b, a->sound == b->sound);
+    uint8_t grave = grave_parts(&p, a->has & b->has, a->has | b->has, past);
+    p.differs = grave ? DIFFERS : p.unequal ? NOTED : EQUAL;
+    p.parts = grave ? grave : p.unequal;
+    if (!alike) p.parts |= KL_PARTS_LAYOUT;
+    p.proved = !grave && p.compared & ~p.unequal & proving_parts(a->has | b->has, alike);
+    /* a state that has never agreed says nothing if it is unequal */
+    if (!grave && !(p.compared & SEEN) && (p.unequal & KL_HASH_STATE || !(p.compared & KL_HASH_STATE)))
+        p.parts |= KL_PARTS_NOTHING;
+    return p;
+}
+
+bool kl_verdict_states_judge(const struct kl_verdict_table *t) {
+    return t->states_agreed && !t->seen;
 }
 
 static unsigned count_bits(uint16_t mask) {
     return (unsigned)__builtin_popcount(mask);
 }
 
-static int difference(const struct kl_verdict_table *t, const struct kl_verdict_label *l, unsigned a,
-                      unsigned b) {
-    struct kl_hash x = word_of(t, l, a), y = word_of(t, l, b);
-    return kl_verdict_difference(&x, &y, has_bit(l->loaded, a) || has_bit(l->loaded, b));
+static bool masked_count(const struct kl_verdict_table *t) {
+    return t->masked_equal >= KL_MASKED_LABELS && t->masked_heals < KL_MASKED_HEALS;
 }
 
-/* The clients whose report agrees with that of `client`. level: EQUAL, all must be equal; DIFFERS_STATE,
- * states may differ. */
-static uint16_t camp_of(const struct kl_verdict_table *t, const struct kl_verdict_label *l, unsigned client,
-                        int level) {
+static struct kl_verdict_pair pair_of(const struct kl_verdict_table *t, const struct kl_verdict_label *l,
+                                      unsigned a, unsigned b) {
+    struct kl_hash x = word_of(t, l, a), y = word_of(t, l, b);
+    struct kl_verdict_past past = {.loaded = has_bit(l->loaded, a) || has_bit(l->loaded, b),
+                                   .judged = kl_verdict_states_judge(t),
+                                   .masked = masked_count(t)};
+    return kl_verdict_compare(&x, &y, past);
+}
+
+/* The clients whose report is no desync beside that of `client`. */
+static uint16_t camp_of(const struct kl_verdict_table *t, const struct kl_verdict_label *l, unsigned client) {
     uint16_t camp = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!has_bit(l->reported, i)) continue;
-        int d = difference(t, l, client, i);
-        if (d == EQUAL || d == NOTED || d == level) camp |= (uint16_t)(1U << i);
-    }
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (has_bit(l->reported, i) && pair_of(t, l, client, i).differs != DIFFERS)
+            camp |= (uint16_t)(1U << i);
     return camp;
 }
 
@@ -199,39 +230,47 @@ unsigned kl_verdict_votes(const uint8_t home[KL_MAX_CLIENTS], uint16_t voters, u
     return votes;
 }
 
+bool kl_verdict_carries(const uint8_t home[KL_MAX_CLIENTS], uint16_t host, uint16_t voters, uint16_t camp) {
+    unsigned all = kl_verdict_votes(home, voters, voters), votes = kl_verdict_votes(home, voters, camp);
+    bool for_the_host = (camp & host & voters) && 2 * count_bits(camp & voters) > count_bits(voters);
+    return 2 * votes > all || (all > 0 && 2 * votes == all && for_the_host);
+}
+
 /* The camp of more than half of the votes of those that reported; 0: none is that large. A late report is
  * counted among them, but on no side. */
 static uint16_t majority(const struct kl_verdict_table *t, const struct kl_verdict_label *l,
-                         const struct kl_verdict_court *court, int level) {
+                         const struct kl_verdict_court *court) {
     uint16_t voters = court->voters & l->reported ? court->voters & l->reported : l->reported;
-    unsigned all = kl_verdict_votes(court->home, voters, voters);
     uint16_t in_time = voters & (uint16_t)~l->late;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!has_bit(in_time, i) || (level == EQUAL && has_bit(l->loaded, i))) continue;
-        uint16_t camp = camp_of(t, l, i, level);
-        if (kl_verdict_votes(court->home, voters, camp & in_time) * 2 > all) return camp;
+        if (!has_bit(in_time, i)) continue;
+        uint16_t camp = camp_of(t, l, i);
+        if (kl_verdict_carries(court->home, court->host, voters, camp & in_time)) return camp;
     }
     return 0;
 }
 
 /* The reporters outside that camp; 0 without a camp. */
 static uint16_t minority(const struct kl_verdict_table *t, const struct kl_verdict_label *l,
-                         const struct kl_verdict_court *court, int level) {
-    uint16_t camp = majority(t, l, court, level);
+                         const struct kl_verdict_court *court) {
+    uint16_t camp = majority(t, l, court);
     return camp ? l->reported & (uint16_t)~camp : 0;
 }
 
-/* The gravest difference between any two reports. */
-static int judge(const struct kl_verdict_table *t, const struct kl_verdict_label *l) {
-    static const int gravity[] = {[EQUAL] = 0, [NOTED] = 1, [DIFFERS_STATE] = 2, [DIFFERS] = 3};
-    int worst = EQUAL;
+/* The gravest difference of any report from the first one; parts: all of its kind. */
+static struct kl_verdict_pair judge(const struct kl_verdict_table *t, const struct kl_verdict_label *l) {
+    static const int gravity[] = {[EQUAL] = 0, [NOTED] = 1, [DIFFERS] = 2};
+    struct kl_verdict_pair worst = {0};
     uint16_t whole = l->reported & (uint16_t)~l->loaded, from = whole ? whole : l->reported;
     unsigned first = from ? (unsigned)__builtin_ctz(from) : 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!has_bit(l->reported, i)) continue;
-        int d = difference(t, l, first, i);
-        if (gravity[d] > gravity[worst]) worst = d;
-        if (worst == DIFFERS) break;
+        if (!has_bit(l->reported, i) || i == first) continue;
+        struct kl_verdict_pair p = pair_of(t, l, first, i);
+        uint8_t about = (worst.parts | p.parts) & KL_PARTS_ABOUT, parts = worst.parts | p.parts;
+        if (gravity[p.differs] > gravity[worst.differs]) worst.differs = p.differs, parts = p.parts;
+        if (gravity[p.differs] < gravity[worst.differs]) parts = worst.parts;
+        worst.parts = parts | about;
+        worst.compared |= p.compared;
     }
     return worst;
 }
@@ -244,24 +283,37 @@ static bool is_due(const struct kl_verdict_table *t, const struct kl_verdict_lab
                    uint64_t now_us) {
     if (l->said == SAID_COMPLETE || l->reported == 0 || !is_open(t, l->frame)) return false;
     if (is_complete(l, present)) return true;
-    if (judge(t, l) != l->differs) return true;
+    if (judge(t, l).differs != l->differs) return true;
     return l->said == SAID_NOTHING && now_us >= l->first_us + KL_VERDICT_WAIT_US;
+}
+
+/* Once masked states count, an unequal one is a difference until it is healed. */
+static void note_masked(struct kl_verdict_table *t, const struct kl_verdict_label *l,
+                        const struct kl_verdict_pair *p) {
+    uint8_t all = KL_HASH_MASKED;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (has_bit(l->reported, i)) all &= word_of(t, l, i).has;
+    bool equal = l->said == SAID_COMPLETE && !p->differs && count_bits(l->reported) > 1;
+    if (all && equal) t->masked_equal++;
+    if (!all || (p->differs && !masked_count(t))) t->masked_equal = 0;
 }
 
 static void speak(struct kl_verdict_table *t, struct kl_verdict_label *l,
                   const struct kl_verdict_court *court, struct kl_verdict *out) {
     *out = (struct kl_verdict){.frame = l->frame, .complete = is_complete(l, court->present)};
-    int differs = judge(t, l);
-    out->differs = (uint8_t)differs;
-    if (differs != EQUAL) out->minority = minority(t, l, court, differs == DIFFERS ? DIFFERS_STATE : EQUAL);
+    struct kl_verdict_pair p = judge(t, l);
+    out->differs = p.differs;
+    out->parts = p.parts;
+    if (p.differs) out->minority = minority(t, l, court);
     l->differs = out->differs;
     l->said = out->complete ? SAID_COMPLETE : SAID_INCOMPLETE;
-    const struct kl_verdict *bad = &t->first_bad;
-    bool graver = bad->differs == DIFFERS_STATE && differs == DIFFERS;
-    if (differs != EQUAL && differs != NOTED && (!t->any_bad || out->frame <= bad->frame || graver)) {
+    if (p.differs == DIFFERS && (!t->any_bad || out->frame <= t->first_bad.frame)) {
         t->first_bad = *out;
         t->any_bad = true;
     }
+    if (out->complete && !p.differs && count_bits(l->reported) > 1) t->states_agreed = true;
+    if (p.compared & SEEN) t->seen = true;
+    note_masked(t, l, &p);
     out->first = t->any_bad ? t->first_bad.frame : 0;
 }
 
@@ -281,7 +333,7 @@ static bool next_expected(struct kl_verdict_table *t, const struct kl_verdict_co
             if (found) break;
             continue;
         }
-        bool equal = judge(t, l) == EQUAL && is_complete(l, court->present);
+        bool equal = judge(t, l).differs == EQUAL && is_complete(l, court->present);
         if (found && !equal) break;
         speak(t, l, court, out);
         found = true;
@@ -319,35 +371,38 @@ static const struct kl_verdict_label *look(const struct kl_verdict_table *t, uin
 /* A majority is valid if more than half of the voters reported in time, a tie if half of them did. So no
  * client can decide while others cannot report because it holds the game up or their links are lost. */
 static void find_right(const struct kl_verdict_table *t, const struct kl_verdict_label *l,
-                       const struct kl_verdict_court *court, int level, struct kl_verdict_camps *out) {
+                       const struct kl_verdict_court *court, struct kl_verdict_camps *out) {
     uint16_t in_time = l->reported & (uint16_t)~l->late;
     unsigned voters = count_bits(court->voters & (l->reported | court->awaited));
     unsigned spoken = count_bits(court->voters & in_time);
-    out->right = spoken * 2 > voters ? majority(t, l, court, level) : 0;
+    out->right = spoken * 2 > voters ? majority(t, l, court) : 0;
     out->tied = !out->right && spoken && spoken * 2 >= voters;
 }
 
 bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame, const struct kl_verdict_court *court,
                       struct kl_verdict_camps *out) {
     const struct kl_verdict_label *l = look(t, frame);
-    int differs = l ? judge(t, l) : EQUAL, level = differs == DIFFERS ? DIFFERS_STATE : EQUAL;
-    if (differs == EQUAL || differs == NOTED) return false;
+    struct kl_verdict_pair p = {0};
+    if (l) p = judge(t, l);
+    if (p.differs != DIFFERS) return false;
     uint16_t in_time = l->reported & (uint16_t)~l->late;
     struct kl_hash h = word_of(t, l, (unsigned)__builtin_ctz(in_time ? in_time : l->reported));
     *out = (struct kl_verdict_camps){.reported = l->reported,
-                                     .ram = differs == DIFFERS && (h.has_ram || !h.has_state)};
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!has_bit(l->reported, i)) continue;
-        struct kl_hash other = word_of(t, l, i);
-        out->picture |= !same_value(h.has_av, h.av, other.has_av, other.av);
-    }
-    find_right(t, l, court, level, out);
+                                     .ram = h.has & KL_HASH_RAM || !(h.has & KL_HASH_STATE),
+                                     .picture = p.parts & (KL_HASH_PICTURE | KL_HASH_SOUND)};
+    find_right(t, l, court, out);
     return true;
 }
 
-uint16_t kl_verdict_reported(const struct kl_verdict_table *t, uint32_t frame) {
+uint16_t kl_verdict_proved(const struct kl_verdict_table *t, uint32_t frame) {
     const struct kl_verdict_label *l = look(t, frame);
-    return l ? l->reported : 0;
+    uint16_t proved = 0;
+    if (!l || count_bits(l->reported) == 1) return l ? l->reported : 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        for (unsigned j = 0; j < KL_MAX_CLIENTS; j++)
+            if (i != j && has_bit(l->reported, i) && has_bit(l->reported, j) && pair_of(t, l, i, j).proved)
+                proved |= (uint16_t)(1U << i);
+    return proved;
 }
 
 static void drop_words(struct kl_verdict_label *l, uint16_t clients) {
@@ -360,13 +415,17 @@ void kl_verdict_forget(struct kl_verdict_table *t, uint16_t clients) {
     for (uint32_t n = t->begin; n != t->end; n++) {
         struct kl_verdict_label *l = label_at(t, n);
         drop_words(l, clients);
-        l->differs = (uint8_t)judge(t, l);
+        l->differs = judge(t, l).differs;
     }
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         drop_words(&t->asked[i], clients);
+    t->loaded &= (uint16_t)~clients;
 }
 
 void kl_verdict_healed(struct kl_verdict_table *t) {
+    bool alone = (t->first_bad.parts & ~KL_PARTS_ABOUT) == KL_HASH_STATE && masked_count(t);
+    if (t->any_bad && alone) t->masked_heals++;
+    t->masked_equal = 0;
     t->any_bad = false;
 }
 

@@ -17,18 +17,19 @@
 #include "net/engine/msg.h"
 
 /* Labels kept: a label is at a keyframe, and clients are within KL_WINDOW_FRAMES of each other. */
-#define KL_VERDICT_LABELS  KL_WINDOW_FRAMES
+#define KL_VERDICT_LABELS KL_WINDOW_FRAMES
+/* Masked states count once they have been equal at so many labels in a row; not any more after so many
+ * healings of differences in them alone, for then the mask lacks bytes. */
+#define KL_MASKED_LABELS   3
+#define KL_MASKED_HEALS    2
 #define KL_REPORT_WAIT_US  (1 * 1000000) /* after the first report */
 #define KL_VERDICT_WAIT_US (3 * 1000000) /* the same */
-
-/* A hash in parts, for tables: all but its values fit into a byte. */
-uint8_t kl_verdict_flags(const struct kl_hash *h);
-struct kl_hash kl_verdict_hash(uint32_t frame, uint64_t ram, uint64_t state, uint64_t av, uint8_t flags);
 
 /* The clients of the game and their votes: the majority of votes is right. If no voter has reported, the
  * minority is found among all clients that have. */
 struct kl_verdict_court {
     uint16_t present, voters;     /* bit per client */
+    uint16_t host;                /* its bit, or 0 */
     uint16_t awaited;             /* a label opens after the reports of these */
     uint8_t home[KL_MAX_CLIENTS]; /* equal for clients at the same address */
 };
@@ -37,6 +38,9 @@ struct kl_verdict_court {
  * all voters are of one home, each has a vote. The votes for a camp; camp == voters: all votes that there
  * are, those of homes that disagree among them. Bits per client. */
 unsigned kl_verdict_votes(const uint8_t home[KL_MAX_CLIENTS], uint16_t voters, uint16_t camp);
+/* The camp has more than half of the votes; or just half of them, the host, and more than half of the
+ * voters: so one person's lie stops no two at the host's address. A host could put that one out anyway. */
+bool kl_verdict_carries(const uint8_t home[KL_MAX_CLIENTS], uint16_t host, uint16_t voters, uint16_t camp);
 
 struct kl_verdict_label {
     uint32_t frame;
@@ -52,8 +56,11 @@ struct kl_verdict_label {
  */
 #define KL_VERDICT_PLACES (KL_VERDICT_LABELS + KL_MAX_CLIENTS)
 struct kl_verdict_words {
-    uint64_t ram[KL_VERDICT_PLACES], av[KL_VERDICT_PLACES], state[KL_VERDICT_PLACES];
-    uint8_t flags[KL_VERDICT_PLACES];
+    uint64_t ram[KL_VERDICT_PLACES], state[KL_VERDICT_PLACES];
+    uint64_t picture[KL_VERDICT_PLACES];
+    uint16_t layout[KL_VERDICT_PLACES]; /* folded */
+    uint16_t sound[KL_VERDICT_PLACES];
+    uint8_t has[KL_VERDICT_PLACES];
 };
 
 struct kl_verdict_table {                           /* all zero: empty */
@@ -63,6 +70,11 @@ struct kl_verdict_table {                           /* all zero: empty */
     bool any_open;
     uint32_t open; /* labels up to this one are open; valid if any_open */
     bool any_bad;
+    unsigned masked_equal; /* labels in a row with equal masked states, since the last healing */
+    uint16_t loaded;       /* clients that have loaded a state: masked states prove themselves anew */
+    unsigned masked_heals; /* differences of masked states alone that were healed */
+    bool states_agreed; /* those of two clients were once equal, so they hold nothing of the machines' own */
+    bool seen;          /* RAM or pictures of two clients were once compared */
     struct kl_verdict first_bad;
     struct kl_verdict_label label[KL_VERDICT_LABELS];
 };
@@ -72,7 +84,7 @@ struct kl_verdict_table {                           /* all zero: empty */
 void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame);
 
 /* loaded: the client has loaded a state in this game. Its core may hold more than its states do, and so give
- * another state for the same game: from then on its unequal states are only noted, if nothing else differs.
+ * another state and other sound for the same game: from then on such differences are only noted.
  * 0; KL_E_SPACE without memory for it; KL_E_STATE if this client has reported that label, or if its complete
  * verdict is sent. A label without a keyframe is compared too: clients that stop at the same frame ask for a
  * verdict on their last frame. Each client can have one of these open; its next one replaces it. */
@@ -91,15 +103,17 @@ struct kl_verdict_camps {
     uint16_t reported;
     uint16_t right; /* the camp of more than half of the votes of those that reported; 0: there is none */
     bool tied;      /* there is none, though at least half of the voters reported in time */
-    bool picture;   /* picture and sound differ */
-    bool ram;       /* RAM differs (or picture and sound); else states alone, or a core shows no RAM */
+    bool picture;   /* picture or sound differs */
+    bool ram;       /* the core shows RAM, or nothing but its picture; else states may be all that there is */
 };
-/* False if that label is not kept, or nothing differs. */
+/* False if that label is not kept, or is no desync. */
 bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame, const struct kl_verdict_court *court,
                       struct kl_verdict_camps *out);
 
-/* The clients that have reported this label. */
-uint16_t kl_verdict_reported(const struct kl_verdict_table *t, uint32_t frame);
+/* The clients that are proved equal to another one by this label (struct kl_verdict_pair), or report it
+ * alone. One that has just loaded a state and has drawn nothing since is not: its state alone may hold too
+ * little. */
+uint16_t kl_verdict_proved(const struct kl_verdict_table *t, uint32_t frame);
 /* The reports of these clients do not count any more. */
 void kl_verdict_forget(struct kl_verdict_table *t, uint16_t clients);
 /* All is equal again: verdicts name no earlier difference any more. */
@@ -109,10 +123,26 @@ void kl_verdict_healed(struct kl_verdict_table *t);
  * open. */
 uint64_t kl_verdict_due_us(const struct kl_verdict_table *t);
 
-/* The difference of two reports of one label, as in struct kl_verdict. loaded: one of the two clients has
- * loaded a state. Then unequal states are only noted, if RAM is equal, or the picture of a core without RAM,
- * and not both reports say that the state counts in full. The same if one report says that its state is only
- * noted, and RAM is equal. A missing state is never noted. */
-int kl_verdict_difference(const struct kl_hash *a, const struct kl_hash *b, bool loaded);
+/* Two reports of one label. */
+struct kl_verdict_pair {
+    uint8_t compared, unequal; /* parts, KL_HASH_… */
+    uint8_t differs, parts;    /* as in struct kl_verdict */
+    bool proved; /* equal in what would be a desync: RAM or picture, or the state if the core shows neither */
+};
+/* Compares two reports. RAM of unequal layouts is not compared. RAM, picture, and sound are a desync; sound
+ * is only noted if loaded, or if one report says that its state is noted or masked. An unequal state is a
+ * desync if both reports say that it counts in full, or that it is masked and past.masked; else it is only
+ * noted beside equal RAM or an equal picture. With neither of these it is a desync if past.judged and not
+ * past.loaded, for many cores' states hold addresses of the host, and many part after a load. */
+struct kl_verdict_past {
+    bool loaded; /* one of the two clients has loaded a state */
+    bool judged; /* kl_verdict_states_judge() */
+    bool masked; /* masked states count */
+};
+struct kl_verdict_pair kl_verdict_compare(const struct kl_hash *a, const struct kl_hash *b,
+                                          struct kl_verdict_past past);
+/* True if states are all that two clients ever had to compare, and were equal once. A label without a picture
+ * (it is the first one after a load) is then no reason to judge a game by its states. */
+bool kl_verdict_states_judge(const struct kl_verdict_table *t);
 
 #endif

@@ -4,6 +4,7 @@
 #define STUCK_US   5000000  /* for a keyframe to come at which the room serializes */
 #define LOAD_US    10000000 /* for a snapshot to be loaded, once it is offered */
 #define LOAD_LEAST 8192     /* bytes a second at which a snapshot comes, at least */
+#define BACK_US    30000000 /* for a client to load its own state and to run the frames since again */
 
 enum kl_way kl_way_choose(const struct kl_way_facts *f) {
     if (f->have == 0 && !f->start) return KL_WAY_NONE;
@@ -46,13 +47,22 @@ void kl_way_load(struct kl_way_trip *t, uint32_t keyframe, uint32_t packed, uint
     t->load_by_us = now_us + LOAD_US + packed * UINT64_C(1000000) / LOAD_LEAST;
 }
 
+void kl_way_back(struct kl_way_trip *t, uint32_t keyframe, uint64_t now_us) {
+    t->step = KL_WAY_BACK;
+    t->keyframe = keyframe;
+    t->load_by_us = now_us + BACK_US;
+}
+
 bool kl_way_is_late(const struct kl_way_trip *t, uint64_t now_us) {
-    return t->step == KL_WAY_LOADS && !t->heals && now_us >= t->load_by_us;
+    bool timed = t->step == KL_WAY_BACK || (t->step == KL_WAY_LOADS && !t->heals);
+    return timed && now_us >= t->load_by_us;
 }
 
 enum kl_way_loaded kl_way_loaded(struct kl_way_trip *t, const struct kl_healed *h) {
-    if (t->step != KL_WAY_LOADS || h->keyframe != t->keyframe) return KL_WAY_LOADED_NOTHING;
+    bool back = t->step == KL_WAY_BACK;
+    if ((!back && t->step != KL_WAY_LOADS) || h->keyframe != t->keyframe) return KL_WAY_LOADED_NOTHING;
     t->step = KL_WAY_GOES;
+    if (back) return h->how == KL_HEALED_NOT || h->next != t->keyframe ? KL_WAY_NOT_BACK : KL_WAY_IS_BACK;
     if (h->how == KL_HEALED_NOT) {
         t->no_states = true;
         return KL_WAY_NOT_LOADED;

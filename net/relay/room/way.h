@@ -10,6 +10,7 @@
  *
  *     set out -> WAITS -> by history                     -> GOES
  *                      -> by a snapshot -> LOADS, HEALED -> GOES
+ *     BACK (to an own state that the record covers), HEALED -> set out
  *
  * Frames count from 0; *_us are the relay's monotonic microseconds. */
 #ifndef KL_WAY_H
@@ -53,7 +54,7 @@ uint32_t kl_way_limit(double fps, uint32_t room_uhz, unsigned seconds);
 
 /* One client on its way. All zero: it is not on its way. */
 struct kl_way_trip {
-    enum { KL_WAY_GOES, KL_WAY_WAITS, KL_WAY_LOADS } step;
+    enum { KL_WAY_GOES, KL_WAY_WAITS, KL_WAY_LOADS, KL_WAY_BACK } step;
     bool no_states;      /* the client cannot use snapshots */
     bool heals;          /* the client was in the game and is out of sync; it keeps its frames */
     bool unproved;       /* the client loaded a snapshot, and was not found in sync since */
@@ -61,11 +62,11 @@ struct kl_way_trip {
     uint32_t have;       /* the client has all frames below */
     uint32_t made;       /* the room's frame when the client set out or came */
     uint32_t begins;     /* keyframe at which the client's frames begin; 0: at frame 0 */
-    uint32_t keyframe;   /* of the snapshot that the client loads */
+    uint32_t keyframe;   /* of the snapshot that the client loads, or the frame it goes back to */
     uint32_t failures;   /* of the room's snapshots, when the client set out */
     double fps;          /* that the client replays; 0: unknown */
     uint64_t since_us;   /* the client waits since then */
-    uint64_t load_by_us; /* the client must have loaded by then */
+    uint64_t load_by_us; /* the client must have loaded, or be back, by then */
 };
 
 /* From now on the client waits for a way. */
@@ -76,13 +77,18 @@ bool kl_way_is_stuck(const struct kl_way_trip *t, bool comes, uint64_t now_us);
 void kl_way_go(struct kl_way_trip *t);
 /* The client is offered a snapshot of so many packed bytes. */
 void kl_way_load(struct kl_way_trip *t, uint32_t keyframe, uint32_t packed, uint64_t now_us);
-/* True: the snapshot was not loaded in time. A client that heals has its frames, and is not timed. */
+/* The client goes back to its own newest state up to this keyframe. It runs the frames from there again. */
+void kl_way_back(struct kl_way_trip *t, uint32_t keyframe, uint64_t now_us);
+/* True: the snapshot was not loaded, or the client is not back, in time. A client that heals has its frames,
+ * and is not timed. */
 bool kl_way_is_late(const struct kl_way_trip *t, uint64_t now_us);
 /* HEALED. */
 enum kl_way_loaded {
     KL_WAY_LOADED_NOTHING, /* not a snapshot that this client was offered: nothing has changed */
     KL_WAY_LOADED,         /* the client goes on */
-    KL_WAY_NOT_LOADED      /* the client could not load it, and can use no snapshots */
+    KL_WAY_NOT_LOADED,     /* the client could not load it, and can use no snapshots */
+    KL_WAY_IS_BACK,        /* the client has all frames below `keyframe` */
+    KL_WAY_NOT_BACK        /* the client has no such state */
 } kl_way_loaded(struct kl_way_trip *t, const struct kl_healed *h);
 
 #endif

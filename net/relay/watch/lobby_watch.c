@@ -13,52 +13,26 @@
 #define SILENT_US   (15 * UINT64_C(1000000)) /* without a datagram: it is let go */
 #define LAST_US     10000000                 /* for them to see the last frames, once these may be seen */
 #define NOTICES_FOR 4                        /* as many come by name; of more there is the number */
-#define UNDER_WAY   32     /* messages under way to one behind which nothing waits that can be left out */
-#define CHAT_US     250000 /* between two lines of watchers of a room */
-
-static const struct kl_lobby_net *net_of(const struct kl_lobby_room *r) {
-    return &r->lobby->net;
-}
+#define CHAT_US     250000                   /* between two lines of watchers of a room */
 
 void kl_lobby_watch_log(const char *event, const struct kl_lobby_room *r, const struct kl_lobby_watcher *w,
                         const char *format, ...) {
-    char name[2 * KL_NAME_MAX + 3], rest[2 * KL_TEXT_MAX + 32];
+    char name[KL_LOG_QUOTED(KL_NAME_MAX)], rest[2 * KL_TEXT_MAX + 32];
     va_list args;
     va_start(args, format);
     vsnprintf(rest, sizeof rest, format, args);
     va_end(args);
     kl_lobby_log_room(KL_LOG_INFO, event, r, "client=watcher name=%s watchers=%u frame=%u %s",
-                      kl_log_quote(name, sizeof name, w->name), r->watch.count, r->lock.next_close, rest);
-}
-
-static void say_to(struct kl_lobby_room *r, const struct kl_lobby_watcher *w, uint8_t code,
-                   const char *format, va_list args) {
-    struct kl_msg m = {.kind = KL_MSG_NOTICE, .text.code = code};
-    if (net_of(r)->pending(net_of(r)->ctx, w->peer) > UNDER_WAY) return;
-    vsnprintf(m.text.text, sizeof m.text.text, format, args);
-    kl_lobby_send(r->lobby, w->peer, &m);
-}
-
-void kl_lobby_watch_tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    say_to(r, w, KL_NOTICE_PLAIN, format, args);
-    va_end(args);
-}
-
-void kl_lobby_watch_ask(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint8_t code, const char *format,
-                        ...) {
-    va_list args;
-    va_start(args, format);
-    say_to(r, w, code, format, args);
-    va_end(args);
+                      kl_log_quote(name, sizeof name, w->v.name), r->watch.count, r->lock.next_close, rest);
 }
 
 /* --- coming --- */
 
 bool kl_lobby_watch_open(const struct kl_lobby_room *r, char *text, size_t cap) {
     const struct kl_lobby *l = r->lobby;
-    if (r->watch.count >= l->limits.watchers)
+    if (l->limits.watchers == 0)
+        snprintf(text, cap, "room %s is full, and this relay takes no watchers", r->name);
+    else if (r->watch.count >= l->limits.watchers)
         snprintf(text, cap, "room %s is full: it has %u watchers", r->name, l->limits.watchers);
     else if (l->watchers >= l->limits.peers / 4)
         snprintf(text, cap, "this relay is full: it has %u watchers", l->limits.peers / 4);
@@ -81,12 +55,12 @@ static struct kl_lobby_watcher *add(struct kl_lobby_room *r) {
 
 void kl_lobby_watch_remove(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
     struct kl_lobby_watch *a = &r->watch;
-    struct kl_lobby_client *c = &r->lobby->client[w->peer];
-    char host[KL_ADDRESS_MAX];
-    kl_address_host(host, c->address);
-    kl_lobby_debt_keep(r, w->seat_key, host, w->owed);
+    struct kl_lobby_client *c = &r->lobby->client[w->v.peer];
+    struct kl_lobby_person p = kl_visitor_person(&w->v);
+    kl_lobby_debt_keep(r, p.seat_key, p.host, w->v.owed);
+    if (w->v.turn.until_us) kl_lobby_bar(r, KL_BAR_TURN, &p, w->v.turn.until_us);
     if (c->state == KL_CLIENT_WATCHER && c->watcher == w) c->state = KL_CLIENT_NONE;
-    kl_lobby_fetch_end(r, &w->fetch);
+    kl_lobby_fetch_end(r, &w->v.fetch);
     a->at[w->place] = a->at[--a->count];
     a->at[w->place]->place = w->place;
     r->lobby->watchers--;
@@ -94,21 +68,14 @@ void kl_lobby_watch_remove(struct kl_lobby_room *r, struct kl_lobby_watcher *w) 
     free(w);
 }
 
-static void welcome(struct kl_lobby_room *r, const struct kl_lobby_watcher *w) {
-    struct kl_msg msg = {.kind = KL_MSG_WELCOME};
-    msg.welcome = (struct kl_welcome){
-        .session = net_of(r)->session(net_of(r)->ctx, w->peer), .client = KL_WATCHER, .params = r->params};
-    memcpy(msg.welcome.room_id, r->id, sizeof msg.welcome.room_id);
-    kl_lobby_send(r->lobby, w->peer, &msg);
-}
-
 /* Puts out the older session of a watcher that came back before its loss was noticed. Returns its place in
  * the queue. */
 static struct kl_lobby_turn displace(struct kl_lobby_room *r, const uint8_t *seat_key) {
     struct kl_lobby_turn turn = {0};
     for (unsigned i = r->watch.count; i-- > 0;) {
-        if (memcmp(r->watch.at[i]->seat_key, seat_key, KL_SEAT_KEY_BYTES) != 0) continue;
-        turn.number = r->watch.at[i]->turn.number;
+        if (memcmp(r->watch.at[i]->v.seat_key, seat_key, KL_SEAT_KEY_BYTES) != 0) continue;
+        turn = r->watch.at[i]->v.turn;
+        r->watch.at[i]->v.turn = (struct kl_lobby_turn){0};
         kl_lobby_watch_put_out(r, r->watch.at[i], KL_REFUSE_CLOSED, "a newer session of yours watches now");
     }
     return turn;
@@ -122,7 +89,7 @@ void kl_lobby_watch_tell_seats(struct kl_lobby_room *r, struct kl_lobby_watcher 
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (kl_lobby_here(&r->member[i]) && r->member[i].seats) players |= (uint16_t)(1U << i);
     kl_lobby_names_of(r, players, names, sizeof names);
-    kl_lobby_watch_ask(r, w, KL_NOTICE_SEAT, "you watch %s: to play, ask for a seat", names);
+    kl_visitor_tell(r, &w->v, KL_NOTICE_SEAT, "you watch %s: to play, ask for a seat", names);
 }
 
 struct kl_lobby_watcher *kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h,
@@ -131,20 +98,22 @@ struct kl_lobby_watcher *kl_lobby_watch_join(struct kl_lobby_room *r, unsigned p
     struct kl_lobby_turn turn = displace(r, h->seat_key);
     struct kl_lobby_watcher *w = add(r);
     if (!w) return NULL;
-    w->peer = peer;
-    w->owed = kl_lobby_debt_take(r, h->seat_key, c->address);
-    w->since_us = w->heard_at_us = now_us;
-    w->turn = turn;
-    memcpy(w->name, h->name, sizeof w->name);
-    memcpy(w->seat_key, h->seat_key, sizeof w->seat_key);
+    w->v.peer = peer;
+    w->v.owed = kl_lobby_debt_take(r, h->seat_key, c->address);
+    w->v.waited_us = w->heard_at_us = now_us;
+    kl_address_host(w->v.host, c->address);
+    w->v.turn = turn;
+    memcpy(w->v.name, h->name, sizeof w->v.name);
+    memcpy(w->v.seat_key, h->seat_key, sizeof w->v.seat_key);
     w->notices = r->watch.notices;
-    w->way.no_states = !kl_lobby_consents(r, h->consent);
+    w->v.way.no_states = !kl_lobby_consents(r, h->consent);
     c->state = KL_CLIENT_WATCHER;
     c->room = r;
     c->watcher = w;
     kl_lobby_watch_log("watches", r, w, "address=%s again=%d", kl_log_address(c->address),
                        !!(h->door & KL_DOOR_AGAIN));
-    welcome(r, w);
+    kl_lobby_settle(r->lobby, peer);
+    kl_visitor_welcome(r, &w->v, (struct kl_welcome){.client = KL_WATCHER});
     return w;
 }
 
@@ -152,28 +121,23 @@ void kl_lobby_watch_joined(struct kl_lobby_room *r, struct kl_lobby_watcher *w, 
                            uint64_t now_us) {
     w->roster = r->watch.roster;
     r->due.busy = true;
-    if (r->door.flags & KL_DOOR_ONCE)
-        r->door.flags |= KL_DOOR_LOCKED, r->past.ticket_changed = r->talk.roster_changed = true;
+    kl_lobby_locks_itself(r);
     if (h->door & KL_DOOR_AGAIN) return;
-    if (r->watch.count <= NOTICES_FOR) kl_lobby_news(r, now_us, "%s is watching", w->name);
+    if (r->watch.count <= NOTICES_FOR) kl_lobby_news(r, now_us, "%s is watching", w->v.name);
     w->notices = r->watch.notices; /* the watcher knows that */
 }
 
 bool kl_lobby_watch_begin(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
-    struct kl_msg m = {.kind = KL_MSG_PREPARE, .prepare = {r->start.epoch_s, r->start.bytes}};
-    w->way = (struct kl_way_trip){.no_states = w->way.no_states, .made = r->lock.next_close};
-    kl_lobby_fetch_end(r, &w->fetch);
+    w->v.way = (struct kl_way_trip){.no_states = w->v.way.no_states, .made = r->lock.next_close};
+    kl_lobby_fetch_end(r, &w->v.fetch);
     if (!kl_lobby_watch_has_way(r, w)) return false;
     kl_lobby_watch_way_ahead(r, w, now_us);
-    w->state = KL_MEMBER_LOADING;
-    w->since_us = now_us;
-    w->sent = w->next = w->acked = w->ran = 0;
-    w->fetched = false;
-    w->deadline_us = now_us + KL_GIVE_US;
+    w->next = w->acked = w->ran = 0;
     w->hashes = 0;
     w->healed_from = 0;
     w->caught_up = false;
-    kl_lobby_send(r->lobby, w->peer, &m);
+    kl_visitor_wait(&w->v, now_us);
+    kl_visitor_prepare(r, &w->v, false, now_us);
     return true;
 }
 
@@ -192,8 +156,7 @@ void kl_lobby_watch_lost(struct kl_lobby_room *r, struct kl_lobby_watcher *w, co
 
 void kl_lobby_watch_put_out(struct kl_lobby_room *r, struct kl_lobby_watcher *w, enum kl_refuse code,
                             const char *text) {
-    kl_lobby_refuse(r->lobby, w->peer, code, text);
-    kl_lobby_hang_up(r->lobby, w->peer);
+    kl_lobby_refuse(r->lobby, w->v.peer, code, text);
     r->lobby->put_out++;
     goes(r, w, "put_out", code, text);
 }
@@ -229,14 +192,14 @@ static void see_it_end(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 unsigned kl_lobby_watch_expel(struct kl_lobby_room *r, const char *name, bool ban, const char *who) {
-    char text[KL_TEXT_MAX], host[KL_ADDRESS_MAX];
+    char text[KL_TEXT_MAX];
     unsigned count = 0;
     snprintf(text, sizeof text, "%s by %s", ban ? "banned" : "put out", who);
     for (unsigned i = r->watch.count; i-- > 0;) {
         struct kl_lobby_watcher *w = r->watch.at[i];
-        if (!kl_name_fits(&(struct kl_name_entry){w->name, 0}, name)) continue;
-        kl_address_host(host, r->lobby->client[w->peer].address);
-        if (ban) kl_lobby_add_ban(r, w->seat_key, host);
+        if (!kl_name_fits(&(struct kl_name_entry){w->v.name, 0}, name)) continue;
+        struct kl_lobby_person p = kl_visitor_person(&w->v);
+        if (ban) kl_lobby_bar(r, KL_BAR_BAN, &p, 0);
         kl_lobby_watch_put_out(r, w, ban ? KL_REFUSE_DOOR : KL_REFUSE_CLOSED, text);
         count++;
     }
@@ -247,15 +210,15 @@ unsigned kl_lobby_watch_expel(struct kl_lobby_room *r, const char *name, bool ba
 void kl_lobby_watch_names(struct kl_lobby_room *r, unsigned member) {
     char line[KL_TEXT_MAX - 24];
     unsigned i = 0;
-    if (r->watch.count == 0) kl_lobby_tell(r, member, "there are no watchers");
+    if (r->watch.count == 0) kl_lobby_tell(r, member, 0, "there are no watchers");
     while (i < r->watch.count) {
         unsigned first = i;
         size_t n = 0;
         for (; i < r->watch.count && n + KL_NAME_MAX + 2 < sizeof line; i++)
             n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", i > first ? ", " : "",
-                                  r->watch.at[i]->name);
-        kl_lobby_tell(r, member, first ? "and %u: %s" : "%u watchers: %s", first ? i - first : r->watch.count,
-                      line);
+                                  r->watch.at[i]->v.name);
+        kl_lobby_tell(r, member, 0, first ? "and %u: %s" : "%u watchers: %s",
+                      first ? i - first : r->watch.count, line);
     }
 }
 
@@ -265,8 +228,8 @@ void kl_lobby_watch_names(struct kl_lobby_room *r, unsigned member) {
 static void is_ready(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_facts *f,
                      uint64_t now_us) {
     char why[KL_TEXT_MAX];
-    if (w->state != KL_MEMBER_LOADING) return;
-    w->deadline_us = 0;
+    if (w->v.state != KL_MEMBER_LOADING) return;
+    w->v.deadline_us = 0;
     if (r->start.ready && kl_facts_differ(r->start.ready, f, why, sizeof why) > 0)
         kl_lobby_watch_put_out(r, w, KL_REFUSE_IDENTITY, why);
     else
@@ -278,28 +241,14 @@ static void says(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const stru
     struct kl_msg m = {.kind = KL_MSG_NOTICE};
     bool due = now_us >= r->talk.chat_us;
     if (!due) {
-        kl_lobby_watch_tell(r, w, "the chat is full: your last line was dropped");
+        kl_visitor_tell(r, &w->v, 0, "the chat is full: your last line was dropped");
         return;
     }
     r->talk.chat_us = now_us + CHAT_US;
-    snprintf(m.text.text, sizeof m.text.text, "%s: %.*s", kl_name_shown(w->name, 0).text, (int)o->len,
+    snprintf(m.text.text, sizeof m.text.text, "%s: %.*s", kl_name_shown(w->v.name, 0).text, (int)o->len,
              (const char *)o->data);
     kl_lobby_send_all(r, &m);
     kl_lobby_watch_notice(r, &m.text);
-}
-
-/* Drops messages above the limit, and puts out a watcher that goes on. True: the message was dropped. */
-static bool too_much(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint8_t kind, uint64_t now_us) {
-    const struct kl_lobby_limits *limits = &r->lobby->limits;
-    bool chat = kind == KL_COMMAND_CHAT;
-    unsigned most = chat ? limits->chat_per_min : limits->commands_per_min;
-    if (kl_bucket_take(chat ? &w->chat : &w->commands, most, now_us)) return false;
-    if (kl_bucket_take(&w->dropped, limits->commands_per_min, now_us))
-        kl_lobby_watch_tell(r, w, "too many %s a minute: the last one was dropped",
-                            chat ? "lines" : "commands");
-    else
-        kl_lobby_watch_put_out(r, w, KL_REFUSE_LIMIT, "too many commands");
-    return true;
 }
 
 /* Clients that a keyframe's commands of others make say something. */
@@ -309,43 +258,35 @@ static bool answers(uint8_t kind) {
 
 static void orders(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_order *o,
                    unsigned *wish, uint64_t now_us) {
-    if (answers(o->kind) || too_much(r, w, o->kind, now_us)) return;
+    if (answers(o->kind)) return;
+    enum kl_visitor_order taken = kl_visitor_orders(r, &w->v, o->kind, now_us);
+    if (taken == KL_ORDER_TOO_MANY) kl_lobby_watch_put_out(r, w, KL_REFUSE_LIMIT, "too many commands");
+    if (taken != KL_ORDER_TAKEN) return;
     bool seat = o->kind == KL_COMMAND_SEAT && o->len == 1;
     if (seat && (o->data[0] <= KL_MAX_SEATS || o->data[0] == KL_SEAT_NEXT))
         *wish = o->data[0];
     else if (o->kind == KL_COMMAND_CHAT)
         says(r, w, o, now_us);
     else
-        kl_lobby_watch_tell(r, w, "only players can do that: you watch, and can chat or ask for a seat");
+        kl_visitor_tell(r, &w->v, 0, "only players can do that: you watch, and can chat or ask for a seat");
 }
 
-/* False: no watcher may say this, or not now. */
-static bool takes(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_msg *m, unsigned *wish,
-                  uint64_t now_us) {
+bool kl_lobby_watch_says(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_msg *m,
+                         unsigned *wish, uint64_t now_us) {
+    *wish = KL_WATCH_NO_WISH;
     switch (m->kind) {
     case KL_MSG_READY: is_ready(r, w, &m->ready.facts, now_us); return true;
     case KL_MSG_HEALED: kl_lobby_watch_healed(r, w, &m->healed, now_us); return true;
     case KL_MSG_HASH: kl_lobby_watch_hash(r, w, &m->hash); return true;
     case KL_MSG_COMMAND: orders(r, w, &m->order, wish, now_us); return true;
     case KL_MSG_BYE:
-        kl_lobby_hang_up(r->lobby, w->peer);
+        kl_lobby_hang_up(r->lobby, w->v.peer);
         kl_lobby_watch_lost(r, w, "left");
         return true;
+    case KL_MSG_FILE: kl_lobby_files_watched(r, w, &m->file); return true;
     case KL_MSG_STATE: return true; /* of a snapshot that all make: nobody asks a watcher */
     default: return false;
     }
-}
-
-unsigned kl_lobby_watch_message(struct kl_lobby_room *r, struct kl_lobby_watcher *w, int result,
-                                const struct kl_msg *m, size_t len, uint64_t now_us) {
-    char text[KL_TEXT_MAX];
-    unsigned wish = KL_WATCH_NO_WISH;
-    r->due.busy = true;
-    if (result == KL_OK && takes(r, w, m, &wish, now_us)) return wish;
-    snprintf(text, sizeof text, "protocol error: message kind %u of %zu bytes is %s", m->kind, len,
-             result == KL_OK ? "not expected now" : "malformed");
-    kl_lobby_watch_put_out(r, w, KL_REFUSE_PROTOCOL, text);
-    return wish;
 }
 
 /* --- messages to watchers --- */
@@ -363,7 +304,7 @@ int kl_lobby_watch_delay(struct kl_lobby_room *r, unsigned seconds, const char *
         return KL_E_SPACE;
     }
     r->watch.delay_s = (uint16_t)seconds;
-    r->talk.roster_changed = r->due.busy = r->past.ticket_changed = true;
+    kl_lobby_changed(r, true);
     kl_lobby_log_room(KL_LOG_INFO, "delay", r, "frame=%u seconds=%u", r->lock.next_close, seconds);
     kl_lobby_notice(r, "%s: watchers see the game %u s later", who, seconds);
     return KL_OK;
@@ -372,20 +313,17 @@ int kl_lobby_watch_delay(struct kl_lobby_room *r, unsigned seconds, const char *
 /* --- now and then --- */
 
 static void look_after(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
-    const struct kl_lobby_net *net = net_of(r);
-    if (w->deadline_us && now_us >= w->deadline_us)
-        kl_lobby_watch_put_out(r, w, KL_REFUSE_CLOSED,
-                               w->fetched ? "loading the game took more than 60 s"
-                                          : "the room's start data did not reach you in time");
+    enum kl_refuse code;
+    const char *late = kl_visitor_is_late(r, &w->v, &code, now_us);
+    if (late)
+        kl_lobby_watch_put_out(r, w, code, late);
     else if (now_us >= w->heard_at_us + SILENT_US)
         kl_lobby_watch_put_out(r, w, KL_REFUSE_CLOSED, "nothing has come from you for 15 s");
-    else if (net->pending(net->ctx, w->peer) > KL_UNDER_WAY_MAX)
-        kl_lobby_watch_put_out(r, w, KL_REFUSE_LIMIT, "your machine does not read what the relay sends");
-    else if (w->state == KL_MEMBER_PLAYING && !kl_lobby_past_reaches(r, w->next))
+    else if (w->v.state == KL_MEMBER_PLAYING && !kl_lobby_past_reaches(r, w->next))
         kl_lobby_watch_put_out(
             r, w, KL_REFUSE_LIMIT,
             "too far behind the game: the relay dropped the frames that you have not seen");
-    else if (w->state == KL_MEMBER_WAITING && r->phase == KL_ROOM_PLAYING &&
+    else if (w->v.state == KL_MEMBER_WAITING && r->phase == KL_ROOM_PLAYING &&
              !kl_lobby_watch_begin(r, w, now_us))
         kl_lobby_watch_put_out(r, w, KL_REFUSE_STARTED,
                                "this relay does not keep the game's beginning any more");
@@ -406,7 +344,7 @@ void kl_lobby_watch_chores(struct kl_lobby_room *r, uint64_t now_us) {
 static bool attend(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
     unsigned count = r->watch.count;
     if (!kl_lobby_watch_judge(r, w, now_us)) return false;
-    if (w->way.step) kl_lobby_watch_look(r, w, now_us);
+    if (w->v.way.step) kl_lobby_watch_look(r, w, now_us);
     return r->watch.count == count;
 }
 

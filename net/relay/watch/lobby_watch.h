@@ -31,11 +31,11 @@ void kl_lobby_watch_lost(struct kl_lobby_room *r, struct kl_lobby_watcher *w, co
 /* Says why and hangs up. */
 void kl_lobby_watch_put_out(struct kl_lobby_room *r, struct kl_lobby_watcher *w, enum kl_refuse code,
                             const char *text);
-/* result: of decoding the message. Returns the seats that the watcher asks for (SEAT of COMMAND), or
- * KL_WATCH_NO_WISH. */
 #define KL_WATCH_NO_WISH 256
-unsigned kl_lobby_watch_message(struct kl_lobby_room *r, struct kl_lobby_watcher *w, int result,
-                                const struct kl_msg *m, size_t len, uint64_t now_us);
+/* A watcher's message. *wish: the seats that it asks for (SEAT of COMMAND), or KL_WATCH_NO_WISH. False: no
+ * watcher may say this, or not now. */
+bool kl_lobby_watch_says(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_msg *m,
+                         unsigned *wish, uint64_t now_us);
 /* The watcher begins at frame 0; its older frames are dropped. False: there is no way to the present. */
 bool kl_lobby_watch_begin(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us);
 /* Sets the watchers' delay; KL_E_MALFORMED above KL_WATCH_DELAY_MAX_S, KL_E_SPACE without memory (the room is
@@ -43,12 +43,6 @@ bool kl_lobby_watch_begin(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
 int kl_lobby_watch_delay(struct kl_lobby_room *r, unsigned seconds, const char *who);
 /* A new roster for all watchers. */
 void kl_lobby_watch_roster(struct kl_lobby_room *r, const struct kl_roster *roster);
-/* A line for one watcher; bounded. */
-void kl_lobby_watch_tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *format, ...)
-    __attribute__((format(__printf__, 3, 4)));
-/* The same with a code of NOTICE, for a line that a command answers. */
-void kl_lobby_watch_ask(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint8_t code, const char *format,
-                        ...) __attribute__((format(__printf__, 4, 5)));
 /* To be called after the clients of all rooms got their data. *left: watchers of all rooms that may still
  * have a turn. Sets watch.due_us. */
 void kl_lobby_watch_run(struct kl_lobby_room *r, unsigned *left, uint64_t now_us);

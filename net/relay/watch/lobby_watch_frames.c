@@ -76,73 +76,18 @@ void kl_lobby_watch_see(struct kl_lobby_room *r, uint64_t now_us) {
 
 /* --- frames --- */
 
-/* Cuts frames that are not visible yet off the end of a piece. Returns its length. */
-static size_t shorten(uint8_t *piece, size_t len, uint32_t most, uint32_t *end) {
-    static struct kl_frame ring[KL_PIECE_FRAMES];
-    static struct kl_commands sets[KL_PIECE_FRAMES];
-    struct kl_frames_from from = {.ring = ring, .places = KL_PIECE_FRAMES, .sets = sets};
-    struct kl_frames f;
-    struct kl_frame one;
-    uint32_t count = 0;
-    if (kl_piece_open(&f, piece, len) != KL_OK) return 0;
-    uint32_t first = f.first;
-    for (; first + count < most && kl_frames_next(&f, &one); count++) {
-        ring[one.number % KL_PIECE_FRAMES] = one;
-        if (one.flags & KL_FRAME_COMMANDS) sets[from.set_count++] = f.commands;
-    }
-    len = count ? kl_piece_write(&from, first, count, piece, KL_PIECE_BYTES, &count) : 0;
-    *end = first + count;
-    return len;
-}
-
-/* Finds the visible part of the piece that holds frame `from`; false if there is none. */
-static bool piece_at(struct kl_lobby_room *r, uint32_t from) {
-    struct kl_lobby_watch_desk *d = r->watch.desk;
-    uint32_t end = r->watch.end;
-    if (d->piece.len && d->piece_from == from && d->piece_most == end) return true;
-    size_t len =
-        kl_history_read(&r->past.history, from, d->piece.bytes, sizeof d->piece.bytes, &d->piece_end);
-    if (len && d->piece_end > end) len = shorten(d->piece.bytes, len, end, &d->piece_end);
-    d->piece.len = (uint16_t)len;
-    d->piece_from = from;
-    d->piece_most = end;
-    return len > 0;
-}
-
 /* True if something went out. */
 static bool send_frames(struct kl_lobby_room *r, struct kl_lobby_watcher *w, bool *more) {
     unsigned sent = 0;
     while (w->next < r->watch.end && w->next < w->ran + KL_HISTORY_AHEAD) {
-        struct kl_msg m = {.kind = KL_MSG_HISTORY};
-        *more = *more || kl_lobby_bulk_room(r, w->peer) == 0 || sent == PIECES;
-        if (*more || !piece_at(r, w->next)) break;
-        m.past = r->watch.desk->piece;
-        kl_lobby_send_bulk(r->lobby, w->peer, &m);
-        if (w->caught_up) kl_lobby_cost_stream(r->lobby, w->peer, m.past.len);
-        w->next = r->watch.desk->piece_end;
+        struct kl_visitor_piece *p = &r->watch.desk->piece;
+        *more = *more || kl_lobby_bulk_room(r, w->v.peer) == 0 || sent == PIECES;
+        if (*more || !kl_visitor_send_history(r, &w->v, p, w->next, r->watch.end)) break;
+        if (w->caught_up) kl_lobby_cost_stream(r->lobby, w->v.peer, p->past.len);
+        w->next = p->end;
         sent++;
     }
     return sent > 0;
-}
-
-/* True if something went out. */
-static bool send_start(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us, bool *more) {
-    const struct kl_lobby_net *net = net_of(r);
-    uint32_t before = w->sent;
-    while (w->sent < r->start.bytes && kl_lobby_bulk_room(r, w->peer) > 0) {
-        uint32_t left = r->start.bytes - w->sent;
-        struct kl_msg m = {.kind = KL_MSG_DATA, .data = {.offset = w->sent, .total = r->start.bytes}};
-        m.data.len = (uint16_t)(left < KL_CHUNK_MAX ? left : KL_CHUNK_MAX);
-        memcpy(m.data.bytes, r->start.data + w->sent, m.data.len);
-        kl_lobby_send_bulk(r->lobby, w->peer, &m);
-        w->sent += m.data.len;
-    }
-    if (w->fetched) return w->sent > before;
-    w->fetched = w->sent == r->start.bytes && net->pending(net->ctx, w->peer) == 0;
-    w->deadline_us = w->fetched ? now_us + KL_LOAD_US
-                                : w->since_us + KL_GIVE_US + w->sent * UINT64_C(1000000) / KL_GIVE_BYTES;
-    if (!w->fetched) *more = true;
-    return w->sent > before;
 }
 
 /* --- the clock --- */
@@ -169,7 +114,7 @@ static void send_update(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uin
                           .first = a->end};
     if (u.has_schedule) u.due_us = a->line_us + shift_us(r) - (int64_t)now_us;
     size_t len = kl_update_write(&u, NULL, body, sizeof body);
-    if (len) net->datagram(net->ctx, w->peer, body, len);
+    if (len) net->datagram(net->ctx, w->v.peer, body, len);
     w->update_us = now_us;
     w->batch = a->batch;
 }
@@ -180,14 +125,15 @@ static bool tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
     const struct kl_lobby_net *net = net_of(r);
     struct kl_lobby_watch *a = &r->watch;
     if (w->roster == a->roster && w->notices == a->notices) return false;
-    if (net->pending(net->ctx, w->peer) > ROSTERS_UNDER_WAY) return false; /* later: the newest roster then */
+    if (net->pending(net->ctx, w->v.peer) > ROSTERS_UNDER_WAY)
+        return false; /* later: the newest roster then */
     struct kl_msg m = {.kind = KL_MSG_ROSTER, .roster = a->desk->now};
-    if (w->roster != a->roster) kl_lobby_send(r->lobby, w->peer, &m);
+    if (w->roster != a->roster) kl_lobby_send(r->lobby, w->v.peer, &m);
     w->roster = a->roster;
     if (a->notices - w->notices > KL_WATCH_NOTICES) w->notices = a->notices - KL_WATCH_NOTICES;
     for (m.kind = KL_MSG_NOTICE; w->notices != a->notices; w->notices++) {
         m.text = a->desk->notice[w->notices % KL_WATCH_NOTICES];
-        kl_lobby_send(r->lobby, w->peer, &m);
+        kl_lobby_send(r->lobby, w->v.peer, &m);
     }
     return true;
 }
@@ -195,11 +141,15 @@ static bool tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
 bool kl_lobby_watch_serve(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us, bool *more) {
     bool update = now_us >= w->update_us + IDLE_US;
     bool sent = tell(r, w);
-    if (w->state == KL_MEMBER_LOADING) sent = send_start(r, w, now_us, more) || sent;
-    if (w->state == KL_MEMBER_PLAYING) {
+    if (w->v.state == KL_MEMBER_LOADING) {
+        uint32_t before = w->v.sent;
+        *more = kl_visitor_send_start(r, &w->v, now_us) || *more;
+        sent = sent || w->v.sent > before;
+    }
+    if (w->v.state == KL_MEMBER_PLAYING) {
         update = update || w->batch != r->watch.batch;
-        bool before = w->fetch.shot;
-        *more = kl_lobby_fetch_run(r, &w->fetch, w->peer) || *more;
+        bool before = w->v.fetch.shot;
+        *more = kl_visitor_send_snapshot(r, &w->v) || *more;
         sent = send_frames(r, w, more) || before || sent;
     }
     if (update) send_update(r, w, now_us);
@@ -208,13 +158,13 @@ bool kl_lobby_watch_serve(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
 
 static void note_progress(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
     uint64_t slack_frames = (uint64_t)((double)shift_us(r) * r->lock.params.fps_uhz / 1e12);
-    if (w->caught_up || w->state != KL_MEMBER_PLAYING || w->way.step) return;
+    if (w->caught_up || w->v.state != KL_MEMBER_PLAYING || w->v.way.step) return;
     if (w->ran + slack_frames < r->watch.end) return;
     w->caught_up = true;
-    char name[2 * KL_NAME_MAX + 3];
+    char name[KL_LOG_QUOTED(KL_NAME_MAX)];
     kl_lobby_log_room(KL_LOG_INFO, "caught_up", r, "client=watcher name=%s frame=%u took_ms=%llu from=%u",
-                      kl_log_quote(name, sizeof name, w->name), w->ran,
-                      (unsigned long long)(now_us - w->since_us) / 1000, w->way.begins);
+                      kl_log_quote(name, sizeof name, w->v.name), w->ran,
+                      (unsigned long long)(now_us - w->v.waited_us) / 1000, w->v.way.begins);
 }
 
 /* A watcher's samples, needs and flags are ignored. */
@@ -222,17 +172,17 @@ void kl_lobby_watch_datagram(struct kl_lobby_room *r, struct kl_lobby_watcher *w
                              size_t len, uint64_t now_us) {
     struct kl_ctrl c;
     if (kl_ctrl_open(&c, 0, body, len) != KL_OK || c.frame_acked > r->watch.end) {
-        if (++w->malformed == r->lobby->limits.malformed)
+        if (++w->v.malformed == r->lobby->limits.malformed)
             kl_lobby_watch_put_out(r, w, KL_REFUSE_PROTOCOL, "protocol error: malformed input datagrams");
         return;
     }
-    w->malformed = 0;
+    w->v.malformed = 0;
     if (w->heard && (int32_t)(c.stamp - w->stamp) < 0) return;
-    if (w->state != KL_MEMBER_PLAYING) w->update_us = 0; /* an answer, so that it learns the round trip */
+    if (w->v.state != KL_MEMBER_PLAYING) w->update_us = 0; /* an answer, so that it learns the round trip */
     w->heard = true;
     w->stamp = c.stamp;
     w->heard_at_us = now_us;
-    if (c.frame_acked > w->next || c.frame_acked < w->way.begins) return; /* of before it began here */
+    if (c.frame_acked > w->next || c.frame_acked < w->v.way.begins) return; /* of before it began here */
     w->acked = c.frame_acked;
     w->ran = c.frame_acked - c.backlog;
     note_progress(r, w, now_us);

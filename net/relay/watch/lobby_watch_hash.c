@@ -13,13 +13,14 @@
 
 static struct kl_watch_truth *truth_of(struct kl_lobby_watch *a, uint32_t frame) {
     for (unsigned i = 0; i < a->truth_places; i++)
-        if (a->truth[i].count && a->truth[i].frame == frame) return &a->truth[i];
+        if (a->truth[i].count && a->truth[i].hash.frame == frame) return &a->truth[i];
     return NULL;
 }
 
-static int difference(const struct kl_watch_truth *t, const struct kl_hash *h) {
-    struct kl_hash truth = kl_verdict_hash(t->frame, t->ram, t->state, t->av, t->flags);
-    return kl_verdict_difference(&truth, h, true);
+static struct kl_verdict_pair difference(const struct kl_lobby_room *r, const struct kl_watch_truth *t,
+                                         const struct kl_hash *h) {
+    struct kl_verdict_past past = {.loaded = true, .judged = kl_verdict_states_judge(&r->heal.verdicts)};
+    return kl_verdict_compare(&t->hash, h, past);
 }
 
 void kl_lobby_watch_truth(struct kl_lobby_room *r, const struct kl_hash *h, uint64_t now_us) {
@@ -27,15 +28,10 @@ void kl_lobby_watch_truth(struct kl_lobby_room *r, const struct kl_hash *h, uint
     struct kl_watch_truth *t = truth_of(a, h->frame);
     if (!t) {
         t = &a->truth[a->truths++ % a->truth_places];
-        *t = (struct kl_watch_truth){.ram = h->ram,
-                                     .state = h->state,
-                                     .av = h->av,
-                                     .first_us = now_us,
-                                     .frame = h->frame,
-                                     .flags = kl_verdict_flags(h)};
+        *t = (struct kl_watch_truth){.hash = *h, .first_us = now_us};
     }
     if (t->count < UINT8_MAX) t->count++;
-    if (difference(t, h) == 1) t->contested = true; /* among themselves: it tells nothing */
+    if (difference(r, t, h).differs == 1) t->contested = true; /* among themselves: it tells nothing */
 }
 
 /* True if all players have reported, or the time for it is over. */
@@ -46,7 +42,8 @@ static bool is_settled(const struct kl_lobby_room *r, const struct kl_watch_trut
     return (players > 0 && t->count >= players) || now_us >= t->first_us + WAIT_US;
 }
 
-/* The word of one proves nothing, unless the game is theirs alone. */
+/* The word of one proves nothing, unless the game is theirs alone: a watcher is told, and not healed or put
+ * out. */
 static bool is_proved(const struct kl_lobby_room *r, const struct kl_watch_truth *t) {
     unsigned players = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
@@ -57,8 +54,8 @@ static bool is_proved(const struct kl_lobby_room *r, const struct kl_watch_truth
 /* --- a watcher's --- */
 
 void kl_lobby_watch_hash(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_hash *h) {
-    if (w->state != KL_MEMBER_PLAYING || h->frame >= r->watch.end) return;
-    if (w->way.step || h->frame + 1 < w->healed_from) return; /* known, or of before it was healed */
+    if (w->v.state != KL_MEMBER_PLAYING || h->frame >= r->watch.end) return;
+    if (w->v.way.step || h->frame + 1 < w->healed_from) return; /* known, or of before it was healed */
     if (w->hashes == KL_WATCH_HASHES) { /* the oldest goes: its label is not the game's */
         for (unsigned i = 1; i < KL_WATCH_HASHES; i++)
             w->hash[i - 1] = w->hash[i];
@@ -68,15 +65,17 @@ void kl_lobby_watch_hash(struct kl_lobby_room *r, struct kl_lobby_watcher *w, co
     r->due.busy = true;
 }
 
-static void say(struct kl_lobby_room *r, const struct kl_lobby_watcher *w, uint32_t frame, uint8_t differs) {
+/* parts: those that differ; 0: none. */
+static void say(struct kl_lobby_room *r, const struct kl_lobby_watcher *w, uint32_t frame, uint8_t parts) {
     const struct kl_lobby_net *net = &r->lobby->net;
     struct kl_msg m = {.kind = KL_MSG_VERDICT};
     m.verdict = (struct kl_verdict){.frame = frame,
                                     .first = w->parted ? w->parted_frame : frame,
-                                    .differs = differs,
+                                    .differs = parts != 0,
+                                    .parts = parts,
                                     .complete = true,
                                     .healed = w->healed};
-    if (net->pending(net->ctx, w->peer) <= UNDER_WAY) kl_lobby_send(r->lobby, w->peer, &m);
+    if (net->pending(net->ctx, w->v.peer) <= UNDER_WAY) kl_lobby_send(r->lobby, w->v.peer, &m);
 }
 
 /* Each word holds its frames up for a round trip, so it waits for the next ones. */
@@ -88,29 +87,44 @@ static void tell_equal(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint
     say(r, w, w->equal_frame, 0);
 }
 
-static void is_equal(struct kl_lobby_watcher *w, uint32_t frame, uint64_t now_us) {
-    w->parted = w->way.unproved = false;
+static void is_equal(struct kl_lobby_watcher *w, uint32_t frame, bool proved, uint64_t now_us) {
+    if (proved && frame > w->parted_frame) w->mended = true;
+    w->parted = false;
+    w->v.way.unproved = w->v.way.unproved && !proved;
     w->equal = true;
     w->equal_frame = frame;
     w->equal_us = now_us;
 }
 
-/* The watcher is out of sync: it gets the game's state, or begins anew. */
-static bool has_parted(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint32_t frame, uint64_t now_us) {
+/* It is to be healed, or begins anew. A long game takes longer to run again than KL_STRIKES in STRIKE_US: a
+ * watcher that was not in sync since the last time has parted for the same reason. */
+static void strike(struct kl_lobby_watcher *w, uint64_t now_us) {
+    bool again = !w->mended || now_us < w->strike_us + STRIKE_US;
+    w->strikes = again ? w->strikes + 1 : 1;
+    w->strike_us = now_us;
+    w->mended = false;
+}
+
+/* The watcher is out of sync. If that is proved it gets the game's state, or begins anew. */
+static bool has_parted(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint32_t frame, uint8_t parts,
+                       bool proved, uint64_t now_us) {
+    bool heals = proved && r->params.desync == KL_DESYNC_HEAL;
     w->equal = false;
+    if (heals) strike(w, now_us);
     if (!w->parted) {
-        char name[2 * KL_NAME_MAX + 3];
+        char name[KL_LOG_QUOTED(KL_NAME_MAX)];
         w->parted = true;
         w->parted_frame = frame;
-        w->strikes = now_us < w->strike_us + STRIKE_US ? w->strikes + 1 : 1;
-        w->strike_us = now_us;
-        kl_lobby_log_room(KL_LOG_INFO, "watcher_desync", r, "client=watcher name=%s frame=%u strikes=%u",
-                          kl_log_quote(name, sizeof name, w->name), frame, w->strikes);
-        kl_lobby_watch_tell(r, w, "this machine is out of sync with the game from frame %u on", frame);
-        say(r, w, frame, 1);
+        kl_lobby_log_room(
+            KL_LOG_INFO, "watcher_desync", r, "client=watcher name=%s frame=%u what=%s strikes=%u",
+            kl_log_quote(name, sizeof name, w->v.name), frame, kl_parts_name(parts), w->strikes);
+        kl_visitor_tell(r, &w->v, 0, "this machine is out of sync with the game from frame %u on", frame);
+        say(r, w, frame, parts);
     }
-    if (r->params.desync != KL_DESYNC_HEAL) return true;
+    if (!heals) return true;
     if (w->strikes < KL_STRIKES) return kl_lobby_watch_heal(r, w, now_us);
+    struct kl_lobby_person p = kl_visitor_person(&w->v);
+    kl_lobby_bar(r, KL_BAR_DESYNC, &p, now_us);
     kl_lobby_watch_put_out(r, w, KL_REFUSE_DESYNC, "out of sync with the game three times");
     return false;
 }
@@ -119,13 +133,18 @@ bool kl_lobby_watch_judge(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
     unsigned kept = 0;
     for (unsigned i = 0; i < w->hashes; i++) {
         struct kl_watch_truth *t = truth_of(&r->watch, w->hash[i].frame);
+        struct kl_verdict_pair p = {0};
+        if (t) p = difference(r, t, &w->hash[i]);
         if (!t || !is_settled(r, t, now_us)) {
             w->hash[kept++] = w->hash[i];
-        } else if (is_proved(r, t) && difference(t, &w->hash[i]) == 1) {
-            bool here = has_parted(r, w, w->hash[i].frame, now_us);
-            if (!here || w->way.step || w->state != KL_MEMBER_PLAYING) return here;
-        } else if (is_proved(r, t)) {
-            is_equal(w, w->hash[i].frame, now_us);
+            continue;
+        }
+        bool proved = is_proved(r, t);
+        if (p.differs == 1 && !t->contested) {
+            bool here = has_parted(r, w, w->hash[i].frame, p.parts, proved, now_us);
+            if (!here || w->v.way.step || w->v.state != KL_MEMBER_PLAYING) return here;
+        } else if (proved || (w->parted && !t->contested)) {
+            is_equal(w, w->hash[i].frame, p.proved, now_us);
         }
     }
     w->hashes = kept;

@@ -65,7 +65,7 @@ static struct kl_way_facts facts_of(const struct kl_lobby_room *r, const struct 
 }
 
 bool kl_lobby_watch_has_way(const struct kl_lobby_room *r, const struct kl_lobby_watcher *w) {
-    struct kl_way_facts f = facts_of(r, &w->way);
+    struct kl_way_facts f = facts_of(r, &w->v.way);
     return kl_way_choose(&f) != KL_WAY_NONE;
 }
 
@@ -76,35 +76,33 @@ static void order(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 void kl_lobby_watch_way_ahead(struct kl_lobby_room *r, const struct kl_lobby_watcher *w, uint64_t now_us) {
-    struct kl_way_facts f = facts_of(r, &w->way);
+    struct kl_way_facts f = facts_of(r, &w->v.way);
     if (kl_way_choose(&f) == KL_WAY_ORDER) order(r, now_us);
 }
 
 /* --- on the way --- */
 
 static void by_history(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
-    w->state = KL_MEMBER_PLAYING;
-    kl_way_go(&w->way);
+    w->v.state = KL_MEMBER_PLAYING;
+    kl_way_go(&w->v.way);
     kl_lobby_watch_log("way", r, w, "by=history frames_to_run=%u", r->watch.end);
 }
 
 /* OFFER goes before the first HISTORY from its keyframe on: both are bulk. */
 static void by_snapshot(struct kl_lobby_room *r, struct kl_lobby_watcher *w, struct kl_lobby_packed *k,
                         uint64_t now_us) {
-    bool begin = !w->way.heals;
-    kl_way_load(&w->way, k->keyframe, k->len, now_us);
-    (void)kl_lobby_fetch_begin(r, &w->fetch, k, w->peer, begin);
-    w->state = KL_MEMBER_PLAYING;
+    bool begin = !w->v.way.heals;
+    kl_visitor_load(r, &w->v, k, now_us);
     if (begin) w->next = w->acked = w->ran = k->keyframe;
     kl_lobby_watch_log("way", r, w, "by=snapshot heals=%d snapshot=%u bytes=%u packed=%u frames_to_run=%u",
-                       w->way.heals, k->keyframe, k->bytes, k->len, r->watch.end - k->keyframe);
+                       w->v.way.heals, k->keyframe, k->bytes, k->len, r->watch.end - k->keyframe);
 }
 
 static bool anew(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
     if (kl_lobby_watch_begin(r, w, now_us)) {
         w->healed = (uint16_t)(w->healed + w->parted);
         w->parted = false;
-        kl_lobby_watch_tell(r, w, "it runs the game from the beginning again");
+        kl_visitor_tell(r, &w->v, 0, "it runs the game from the beginning again");
         return true;
     }
     kl_lobby_watch_put_out(r, w, KL_REFUSE_STARTED, "this relay does not keep the game's beginning any more");
@@ -112,15 +110,15 @@ static bool anew(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t n
 }
 
 void kl_lobby_watch_look(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
-    if (kl_way_is_late(&w->way, now_us)) {
+    if (kl_way_is_late(&w->v.way, now_us)) {
         kl_lobby_watch_put_out(r, w, KL_REFUSE_LIMIT, "the room's state did not reach you in time");
         return;
     }
-    if (w->way.step != KL_WAY_WAITS) return;
-    struct kl_way_facts f = facts_of(r, &w->way);
-    f.stuck = kl_way_is_stuck(&w->way, r->watch.next.shot || r->shot.phase > KL_SHOT_ORDERED, now_us);
+    if (w->v.way.step != KL_WAY_WAITS) return;
+    struct kl_way_facts f = facts_of(r, &w->v.way);
+    f.stuck = kl_way_is_stuck(&w->v.way, r->watch.next.shot || r->shot.phase > KL_SHOT_ORDERED, now_us);
     enum kl_way way = kl_way_choose(&f);
-    if (way == KL_WAY_SNAPSHOT && kl_lobby_bulk_room(r, w->peer) == 0) {
+    if (way == KL_WAY_SNAPSHOT && kl_lobby_bulk_room(r, w->v.peer) == 0) {
         r->due.bulk = true;
         return;
     }
@@ -134,35 +132,35 @@ void kl_lobby_watch_look(struct kl_lobby_room *r, struct kl_lobby_watcher *w, ui
 }
 
 static void wait_for_a_way(struct kl_lobby_room *r, struct kl_lobby_watcher *w, bool heals, uint64_t now_us) {
-    kl_lobby_fetch_end(r, &w->fetch);
-    kl_way_set_out(&w->way, now_us);
-    w->way.heals = heals;
-    w->way.failures = r->shot.failures;
+    kl_lobby_fetch_end(r, &w->v.fetch);
+    kl_way_set_out(&w->v.way, now_us);
+    w->v.way.heals = heals;
+    w->v.way.failures = r->shot.failures;
     w->hashes = 0;
     r->due.busy = true;
 }
 
 void kl_lobby_watch_set_out(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
-    w->state = KL_MEMBER_READY;
+    w->v.state = KL_MEMBER_READY;
     wait_for_a_way(r, w, false, now_us);
     kl_lobby_watch_look(r, w, now_us);
 }
 
 /* A watcher that was in sync since its last snapshot is healed by another snapshot. */
 bool kl_lobby_watch_heal(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
-    w->way.no_states = w->way.no_states || w->way.unproved;
-    w->way.made = r->lock.next_close;
+    w->v.way.no_states = w->v.way.no_states || w->v.way.unproved;
+    w->v.way.made = r->lock.next_close;
     wait_for_a_way(r, w, true, now_us);
     if (!kl_lobby_watch_has_way(r, w)) return anew(r, w, now_us);
-    kl_lobby_watch_tell(r, w, "it gets the state of the game, and runs on from there");
+    kl_visitor_tell(r, &w->v, 0, "it gets the state of the game, and runs on from there");
     return true;
 }
 
 void kl_lobby_watch_healed(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_healed *h,
                            uint64_t now_us) {
     static const char *const how[] = {"same", "other", "not"};
-    bool healed = w->way.heals;
-    enum kl_way_loaded loaded = kl_way_loaded(&w->way, h);
+    bool healed = w->v.way.heals;
+    enum kl_way_loaded loaded = kl_way_loaded(&w->v.way, h);
     if (loaded == KL_WAY_LOADED_NOTHING) return;
     kl_lobby_watch_log("loaded", r, w, "snapshot=%u how=%s", h->keyframe, how[h->how]);
     if (loaded == KL_WAY_NOT_LOADED) {
@@ -172,5 +170,5 @@ void kl_lobby_watch_healed(struct kl_lobby_room *r, struct kl_lobby_watcher *w, 
     w->healed_from = h->next;
     w->healed = (uint16_t)(w->healed + healed);
     w->parted = false;
-    w->way.heals = false;
+    w->v.way.heals = false;
 }

@@ -13,9 +13,26 @@ static bool is_set(const char *variable) {
     return value && *value;
 }
 
+/* True if DISPLAY names a screen of this machine, and no X server listens for it. */
+static bool is_nobodys(char socket[KLT_PATH]) {
+    const char *display = kl_environment_get("DISPLAY");
+    if (!display || display[0] != ':') return false;
+    snprintf(socket, KLT_PATH, "/tmp/.X11-unix/X%.*s", (int)strspn(display + 1, "0123456789"), display + 1);
+    return kl_file_kind(socket) == KL_FILE_IS_NONE;
+}
+
 static void look_at_display(struct kl_doctor *d) {
+    char socket[KLT_PATH];
     bool screen =
         kl_file_kind("/dev/dri/card0") != KL_FILE_IS_NONE; /* RetroArch can draw on a bare console */
+    if (!is_set("WAYLAND_DISPLAY") && is_nobodys(socket)) {
+        kl_doctor_find(d, KL_WRONG, "display_dead", "display",
+                       "Set DISPLAY to your desktop's, as in DISPLAY=:0. `ls /tmp/.X11-unix` lists those "
+                       "that there are.",
+                       "DISPLAY is %.40s, and no X server is there: %.200s is missing",
+                       kl_environment_get("DISPLAY"), socket);
+        return;
+    }
     if (is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")) return;
     kl_doctor_find(
         d, screen ? KL_ODD : KL_WRONG, "display_missing", "display",

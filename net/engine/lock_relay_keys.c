@@ -1,0 +1,46 @@
+/* The keys of a room's seats (keyboard.h): events that wait for a frame, by the seat whose pads gave them;
+ * and "all up" in frames, by the seat that these pads play. */
+#include "net/engine/lock_relay_private.h"
+
+void kl_lock_keys_anew(struct kl_lock_relay *r, uint8_t pads, uint32_t sample) {
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if ((pads >> s & 1) && r->keys[s]) {
+            kl_keys_clear(r->keys[s]);
+            r->keys[s]->all_up = true;
+            r->keys[s]->next = sample;
+        }
+}
+
+/* Also those of samples that were to be in no frame, because the client was returning. */
+void kl_lock_keys_put(struct kl_lock_relay *r, unsigned pad, uint32_t end) {
+    uint32_t oldest = end > KL_WINDOW_FRAMES ? end - KL_WINDOW_FRAMES : 0;
+    struct kl_keys *q = r->keys[pad];
+    if (q->next < oldest) q->next = oldest;
+    for (; q->next < end; q->next++)
+        kl_keys_put(q, &r->sample[pad][q->next % KL_WINDOW_FRAMES]);
+}
+
+/* Both seats say so, if one does: each client looks at the seat that its pads play from now on. */
+void kl_lock_keys_swapped(struct kl_lock_relay *r, unsigned a, unsigned b) {
+    uint8_t both = (uint8_t)(1u << a | 1u << b);
+    if (r->keyed & both) r->keyed |= both;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if ((r->plays[s] == a || r->plays[s] == b) && r->keys[s]) r->keys[s]->all_up = true;
+}
+
+/* Frames without keys stay as they are: "all up" costs bytes only where keys may be down. */
+void kl_lock_keys_settle(struct kl_lock_relay *r, uint8_t made, uint8_t played, struct kl_frame *f) {
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        struct kl_input *in = &f->in[s];
+        if (!(made >> s & 1) && r->keys[s]) kl_keys_clear(r->keys[s]);
+        in->all_up = (in->all_up || !(played >> s & 1)) && (r->keyed >> s & 1);
+    }
+    kl_lock_keys_note(r, f);
+}
+
+void kl_lock_keys_note(struct kl_lock_relay *r, const struct kl_frame *f) {
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        if (f->in[s].all_up) r->keyed &= (uint8_t) ~(1u << s);
+        if (f->in[s].key_count > 0) r->keyed |= (uint8_t)(1u << s);
+    }
+}

@@ -1,0 +1,315 @@
+/* A disk goes in only where all have the same; other files that are opened in play. lobby_files.h. */
+#include "tests/unit/unit.h"
+#include "tests/lib/lobby_watchers.h"
+
+#include "net/engine/command.h"
+#include "net/relay/lobby/lobby_parts.h"
+
+static struct kl_lobby_room *room;
+
+static int begin(void **state) {
+    set_up(state);
+    start_game_of(3);
+    room = the_room();
+    return 0;
+}
+
+/* A member's command, to be given to the room at a keyframe. */
+static void want_disk(unsigned peer, uint16_t disk) {
+    struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {.kind = KL_COMMAND_DISK, .len = 2}};
+    m.order.data[0] = (uint8_t)disk;
+    m.order.data[1] = (uint8_t)(disk >> 8);
+    speak(peer, &m);
+}
+
+static void said(unsigned peer, uint16_t disk, enum kl_file_is is, uint64_t hash, const char *name) {
+    struct kl_msg m = {.kind = KL_MSG_FILE,
+                       .file = {.disk = disk, .is = (uint8_t)is, .hash = hash, .bytes = 9}};
+    snprintf(m.file.name, sizeof m.file.name, "%s", name);
+    speak(peer, &m);
+}
+
+static unsigned given(unsigned peer) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < room->lock.client[peer].queued; i++)
+        count += room->lock.client[peer].queue[i].kind == KL_COMMAND_DISK;
+    return count;
+}
+
+/* One run that judges, without frames that would take the queue away. */
+static void judge(void) {
+    kl_lobby_files_run(room, now_us);
+}
+
+static bool asked(unsigned peer, uint16_t disk) {
+    const struct kl_msg *m = heard(peer, KL_MSG_CHECK);
+    return m && m->check.disk == disk;
+}
+
+static void in_if_all_say_the_same(void **state) {
+    (void)state;
+    want_disk(1, 2);
+    for (unsigned i = 0; i < 3; i++)
+        assert_true(asked(i, 2));
+    said(0, 2, KL_FILE_HERE, 5, "d2.chd");
+    said(1, 2, KL_FILE_BUSY, 0, "d2.chd");
+    said(2, 2, KL_FILE_HERE, 5, "d2.chd");
+    said(1, 1, KL_FILE_HERE, 5, "d2.chd"); /* of another disk */
+    judge();
+    assert_int_equal(given(1), 0);
+    said(1, 2, KL_FILE_HERE, 5, "d2.chd");
+    judge();
+    assert_int_equal(given(1), 1);
+    judge();
+    assert_int_equal(given(1), 1);
+}
+
+static void a_difference_is_named_and_nothing_goes_in(void **state) {
+    (void)state;
+    want_disk(0, 1);
+    said(0, 1, KL_FILE_HERE, 5, "game2.chd");
+    said(1, 1, KL_FILE_HERE, 6, "game2.chd");
+    said(2, 1, KL_FILE_MISSING, 0, "game2.chd");
+    judge();
+    assert_int_equal(given(0), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(told(i, "p1: disk 2 differs (game2.chd)"));
+        assert_true(told(i, "p2: disk 2 is missing (game2.chd)"));
+    }
+    assert_false(told(0, "p0: disk 2 differs (game2.chd)"));
+    want_disk(0, 1); /* they have put it right */
+    for (unsigned i = 0; i < 3; i++)
+        said(i, 1, KL_FILE_HERE, 5, "game2.chd");
+    judge();
+    assert_int_equal(given(0), 1);
+}
+
+/* A guest that says nothing of the disk that it wants keeps nobody's away; a host's is not taken away. */
+static void the_hosts_disk_takes_the_place_of_a_guests(void **state) {
+    (void)state;
+    want_disk(1, 9);
+    want_disk(0, 1);
+    assert_true(asked(1, 1));
+    want_disk(1, 9);
+    for (unsigned i = 0; i < 3; i++)
+        said(i, 1, KL_FILE_HERE, 5, "a");
+    judge();
+    assert_int_equal(given(0), 1);
+    assert_int_equal(given(1), 0);
+}
+
+/* Two say the same: the host is alone, whoever asked. */
+static void the_majority_is_right(void **state) {
+    (void)state;
+    want_disk(0, 1);
+    said(0, 1, KL_FILE_HERE, 5, "a");
+    said(1, 1, KL_FILE_HERE, 6, "a");
+    said(2, 1, KL_FILE_HERE, 6, "a");
+    judge();
+    assert_true(told(2, "p0: disk 2 differs (a)"));
+    assert_false(told(2, "p1: disk 2 differs (a)"));
+}
+
+static void unknown_files_and_missing_numbers(void **state) {
+    (void)state;
+    want_disk(0, 1);
+    for (unsigned i = 0; i < 3; i++)
+        said(i, 1, KL_FILE_UNKNOWN, 0, "");
+    judge();
+    assert_int_equal(given(0), 1);
+    want_disk(1, 9);
+    for (unsigned i = 0; i < 3; i++)
+        said(i, 9, KL_FILE_NO_DISK, 0, "");
+    judge();
+    assert_int_equal(given(1), 1); /* none everywhere */
+    want_disk(2, 3);
+    said(0, 3, KL_FILE_HERE, 1, "x");
+    said(1, 3, KL_FILE_NO_DISK, 0, "");
+    said(2, 3, KL_FILE_HERE, 1, "x");
+    judge();
+    assert_int_equal(given(2), 0);
+    assert_true(told(0, "p1 has no disk 4: it stays out"));
+    want_disk(2, KL_DISK_NONE); /* needs no look */
+    assert_int_equal(given(2), 1);
+}
+
+static void whoever_says_nothing_is_named(void **state) {
+    (void)state;
+    want_disk(0, 1);
+    said(0, 1, KL_FILE_HERE, 5, "a");
+    said(1, 1, KL_FILE_HERE, 5, "a");
+    now_us += KL_CHECK_TOLD_US;
+    judge();
+    assert_true(told(1, "checking disk 2: waiting for p2 (3)"));
+    now_us += KL_CHECK_US;
+    judge();
+    assert_true(told(1, "disk 2 stays out: no word from p2 (3)"));
+    said(2, 1, KL_FILE_HERE, 5, "a"); /* too late */
+    judge();
+    assert_int_equal(given(0), 0);
+}
+
+/* A machine that reads on has more time, but not for ever; one that repeats itself has not. */
+static void progress_has_time_and_an_end(void **state) {
+    (void)state;
+    struct kl_msg m = {.kind = KL_MSG_FILE, .file = {.disk = 1, .is = KL_FILE_BUSY, .bytes = 1}};
+    want_disk(0, 1);
+    said(0, 1, KL_FILE_HERE, 5, "a");
+    said(1, 1, KL_FILE_HERE, 5, "a");
+    uint64_t from_us = now_us;
+    while (room->start.files->check.on) {
+        now_us += KL_CHECK_MORE_US / 2;
+        m.file.bytes++;
+        speak(2, &m);
+        judge();
+        assert_true(now_us - from_us <= KL_CHECK_MOST_US + KL_CHECK_MORE_US);
+    }
+    assert_true(now_us - from_us >= KL_CHECK_MOST_US);
+    want_disk(0, 1);
+    from_us = now_us;
+    while (room->start.files->check.on) {
+        now_us += KL_CHECK_MORE_US / 2;
+        speak(2, &m);
+        judge();
+    }
+    assert_true(now_us - from_us <= KL_CHECK_US + KL_CHECK_MORE_US);
+}
+
+static void one_disk_at_a_time_and_so_many_a_minute(void **state) {
+    (void)state;
+    want_disk(0, 1);
+    want_disk(1, 2);
+    assert_true(told(1, "another disk is being checked: wait for it"));
+    want_disk(1, 1); /* the same */
+    for (unsigned i = 0; i < 20; i++)
+        want_disk(2, 1);
+    assert_true(told(2, "too many disks a minute: the last one was dropped"));
+    assert_false(told(0, "too many disks a minute: the last one was dropped"));
+}
+
+static void players_that_leave_and_come_back(void **state) {
+    (void)state;
+    want_disk(1, 1);
+    said(0, 1, KL_FILE_HERE, 5, "a");
+    lose(2); /* its seat is kept, and it is not waited for */
+    said(1, 1, KL_FILE_HERE, 5, "a");
+    judge();
+    assert_int_equal(given(1), 1);
+    want_disk(1, 2);
+    bye(1);
+    said(0, 2, KL_FILE_HERE, 5, "a");
+    pass(3 * SECOND); /* its last samples */
+    judge();
+    assert_true(told(0, "disk 3 stays out: its player has left"));
+}
+
+static void by_the_operator(void **state) {
+    (void)state;
+    const struct kl_order o = {.kind = KL_COMMAND_DISK, .len = 2, .data = {1}};
+    assert_int_equal(kl_lobby_order_command(room, &o, now_us), KL_OK);
+    assert_int_equal(room->lock.relay.queued, 0);
+    for (unsigned i = 0; i < 3; i++)
+        said(i, 1, KL_FILE_HERE, 5, "a");
+    judge();
+    assert_int_equal(room->lock.relay.queued, 1);
+}
+
+/* --- other files --- */
+
+static void opened(unsigned peer, const char *name, enum kl_file_is is, uint64_t hash) {
+    struct kl_msg m = {.kind = KL_MSG_FILE,
+                       .file = {.late = true, .is = (uint8_t)is, .hash = hash, .bytes = 9}};
+    snprintf(m.file.name, sizeof m.file.name, "%s", name);
+    speak(peer, &m);
+}
+
+static void a_late_file_that_differs_is_named_once(void **state) {
+    (void)state;
+    opened(0, "data2.pak", KL_FILE_HERE, 5);
+    opened(1, "data2.pak", KL_FILE_HERE, 6);
+    judge();
+    assert_false(told(0, "p1's file data2.pak differs"));
+    opened(2, "data2.pak", KL_FILE_HERE, 5);
+    now_us += KL_LATE_US;
+    judge();
+    for (unsigned i = 0; i < 3; i++)
+        assert_true(told(i, "p1's file data2.pak differs"));
+    assert_false(told(0, "p0's file data2.pak differs"));
+    unsigned count = inbox[0].count;
+    opened(1, "data2.pak", KL_FILE_HERE, 7);
+    now_us += KL_LATE_US;
+    judge();
+    assert_int_equal(inbox[0].count, count);
+    opened(2, "cfg", KL_FILE_MISSING, 0);
+    opened(0, "cfg", KL_FILE_HERE, 0);
+    now_us += KL_LATE_US;
+    judge();
+    assert_true(told(1, "p2 lacks the file cfg"));
+}
+
+static void equal_files_are_no_news(void **state) {
+    (void)state;
+    unsigned count = inbox[0].count;
+    for (unsigned i = 0; i < 3; i++) {
+        opened(i, "a", KL_FILE_HERE, 5);
+        opened(i, "b", KL_FILE_MISSING, i); /* the hash of a missing file is none */
+    }
+    now_us += KL_LATE_US;
+    judge();
+    assert_int_equal(inbox[0].count, count);
+}
+
+/* One member cannot use up the room's places, and its bytes do no harm on screens. */
+static void a_liar_is_bounded(void **state) {
+    (void)state;
+    char name[KL_FILE_NAME_MAX];
+    for (unsigned i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "x%u", i);
+        opened(1, name, KL_FILE_HERE, i);
+    }
+    assert_int_equal(room->start.files->lates, KL_LATE_FILES);
+    opened(0, "a\x1b\xff", KL_FILE_HERE, 5);
+    opened(2, "a\x1b\xff", KL_FILE_HERE, 6);
+    now_us += KL_LATE_US;
+    judge();
+    assert_true(told(0, "p2's file a?? differs"));
+}
+
+static void a_watcher_is_told_of_its_own(void **state) {
+    (void)state;
+    struct kl_msg m = {.kind = KL_MSG_FILE,
+                       .file = {.late = true, .is = KL_FILE_HERE, .hash = 6, .name = "a"}};
+    begin_watched();
+    watches(0);
+    go(SECOND);
+    speak(AT_PEER, &m); /* nobody else has opened it */
+    assert_false(told(AT_PEER, "your file a differs"));
+    opened(0, "a", KL_FILE_HERE, 5);
+    speak(AT_PEER, &m);
+    assert_true(told(AT_PEER, "your file a differs"));
+    assert_false(told(0, "your file a differs"));
+    m.file.late = false; /* a disk is no business of a watcher's */
+    speak(AT_PEER, &m);
+    assert_false(inbox[AT_PEER].hung_up);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, tear_down)
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(in_if_all_say_the_same),
+        TEST(a_difference_is_named_and_nothing_goes_in),
+        TEST(the_hosts_disk_takes_the_place_of_a_guests),
+        TEST(the_majority_is_right),
+        TEST(unknown_files_and_missing_numbers),
+        TEST(whoever_says_nothing_is_named),
+        TEST(progress_has_time_and_an_end),
+        TEST(one_disk_at_a_time_and_so_many_a_minute),
+        TEST(players_that_leave_and_come_back),
+        TEST(by_the_operator),
+        TEST(a_late_file_that_differs_is_named_once),
+        TEST(equal_files_are_no_news),
+        TEST(a_liar_is_bounded),
+        cmocka_unit_test_setup_teardown(a_watcher_is_told_of_its_own, set_up_watched, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,70 @@
+/* A core's quirks of savestates, each for each use. core_wrapper/core/quirks.h, docs/design.md §6. */
+#include "tests/unit/unit.h"
+
+#include <libretro.h>
+
+#include "core_wrapper/core/quirks.h"
+
+/* As the table in the design has it. */
+static const struct {
+    uint64_t quirk;
+    bool given, own, shown, compared;
+} rows[] = {
+    {0, true, true, true, true},
+    {RETRO_SERIALIZATION_QUIRK_INCOMPLETE, false, true, false, true},
+    {RETRO_SERIALIZATION_QUIRK_MUST_INITIALIZE, true, true, true, true},
+    {RETRO_SERIALIZATION_QUIRK_CORE_VARIABLE_SIZE, true, true, true, true},
+    {RETRO_SERIALIZATION_QUIRK_SINGLE_SESSION, false, true, false, false},
+    {RETRO_SERIALIZATION_QUIRK_ENDIAN_DEPENDENT, true, true, true, true},
+    {RETRO_SERIALIZATION_QUIRK_PLATFORM_DEPENDENT, true, true, true, true},
+};
+
+static void each_quirk_for_each_use(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint64_t q = rows[i].quirk;
+        assert_int_equal(kl_quirks_allow(q, KL_STATE_GIVEN), rows[i].given);
+        assert_int_equal(kl_quirks_allow(q, KL_STATE_OWN), rows[i].own);
+        assert_int_equal(kl_quirks_allow(q, KL_STATE_SHOWN), rows[i].shown);
+        assert_int_equal(kl_quirks_allow(q, KL_STATE_COMPARED), rows[i].compared);
+        assert_int_equal(kl_quirks_warm_up(q), q == RETRO_SERIALIZATION_QUIRK_MUST_INITIALIZE);
+        for (unsigned use = KL_STATE_GIVEN; use <= KL_STATE_COMPARED; use++)
+            assert_true(strlen(kl_quirks_why(q, use)) < 60);
+    }
+    assert_false(
+        kl_quirks_allow(RETRO_SERIALIZATION_QUIRK_SINGLE_SESSION | RETRO_SERIALIZATION_QUIRK_MUST_INITIALIZE,
+                        KL_STATE_GIVEN));
+}
+
+static void the_answer_names_what_is_known(void **state) {
+    (void)state;
+    assert_int_equal(kl_quirks_answer(0), 0);
+    assert_int_equal(kl_quirks_answer(UINT64_MAX), 127);
+    assert_int_equal(kl_quirks_answer(RETRO_SERIALIZATION_QUIRK_FRONT_VARIABLE_SIZE), 0); /* not the core's */
+    assert_int_equal(kl_quirks_answer(RETRO_SERIALIZATION_QUIRK_CORE_VARIABLE_SIZE),
+                     RETRO_SERIALIZATION_QUIRK_CORE_VARIABLE_SIZE |
+                         RETRO_SERIALIZATION_QUIRK_FRONT_VARIABLE_SIZE);
+}
+
+static void states_stay_with_their_kind_of_machine(void **state) {
+    (void)state;
+    char here[KL_QUIRKS_PLATFORM_MAX], there[KL_QUIRKS_PLATFORM_MAX];
+    kl_quirks_platform(0, "Linux", here);
+    assert_string_equal(here, "");
+    kl_quirks_platform(RETRO_SERIALIZATION_QUIRK_PLATFORM_DEPENDENT, "Linux", here);
+    kl_quirks_platform(RETRO_SERIALIZATION_QUIRK_PLATFORM_DEPENDENT, "Windows", there);
+    assert_string_not_equal(here, there);
+    kl_quirks_platform(RETRO_SERIALIZATION_QUIRK_ENDIAN_DEPENDENT, "Linux", here);
+    kl_quirks_platform(RETRO_SERIALIZATION_QUIRK_ENDIAN_DEPENDENT, "Windows", there);
+    assert_string_equal(here, there);
+    assert_true(strlen(here) > 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_quirk_for_each_use),
+        cmocka_unit_test(the_answer_names_what_is_known),
+        cmocka_unit_test(states_stay_with_their_kind_of_machine),
+    };
+    return cmocka_run_group_tests_name("quirks", tests, NULL, NULL);
+}
