@@ -12,15 +12,19 @@
 # What counts: lines "ok …", "FAIL …" and "skip …", and cmocka's own totals. A command that prints none of these
 # counts as one by its exit status; one that prints only good news and yet exits non-zero, or runs into its time
 # limit, counts as failed once more. With CI=true what an end-to-end scenario skips counts as failed.
-# Nothing runs twice here: a test that is judged by time knows the machine's own hitches (tests/e2e/hitches.py, tests/net/net_hitch.h), and
-# allows for them. A scenario may play itself again for them (not_in_time in tests/e2e/lib.sh).
+# A test that is judged by time knows the machine's own hitches (tests/e2e/hitches.py, tests/net/net_hitch.h), and allows for them.
+# What plays in real time beside others and fails is played once more at the end, alone, and that play counts: links time out and
+# machines cannot catch up where a dozen programs share two processors. The output of both plays is printed. A program that died,
+# a sanitizer's report and what does not depend on time (suites.txt, tests/unit) are never played again.
 #
 #   RUN_LIMIT  seconds that every command may take at least. Else 600, or what a script's line "# limit: N" says.
 #   V=1        shows the output of everything
 set -u
 passed=0 failed=0 skipped=0 begun=0
 declare -A job=() # process → number
-declare -A at_once=([working]=3 [waiting]=4 [alone]=1) # of two processors: what works also fetches, builds by turns, and waits for locks
+declare -A real_time=() # number → its command, if it plays in real time
+once_more=() # commands
+declare -A at_once=([working]=3 [waiting]=4 [alone]=1 [once]=1) # of two processors: what works also fetches, builds by turns, and waits for locks
 dir=$(mktemp -d)
 # The host of a virtual machine takes a processor that rests away, and what is timed then waits for it.
 python3 "$(dirname "$0")/bench/awake.py" &
@@ -84,6 +88,7 @@ run_one() { # COMMAND NUMBER
             grep -aE '^skip |  SKIPPED \] [^0-9]' "$log" | sed 's/^/    | /'
         fi
     } >"$dir/$2.out"
+    grep -aqE 'Sanitizer|[Ss]egmentation fault|Aborted|died of signal|deaths: [1-9]' "$log" && touch "$dir/$2.died"
     rm -f "$log"
     echo "$good $bad $left" >"$dir/$2.count"
 }
@@ -95,8 +100,14 @@ take_one() {
     [ -n "$pid" ] || return
     number=${job[$pid]}
     unset "job[$pid]"
-    cat "$dir/$number.out"
     read -r good bad left <"$dir/$number.count"
+    if [ "$bad" != 0 ] && [ -n "${real_time[$number]:-}" ] && [ ! -e "$dir/$number.died" ]; then
+        sed -E 's/^( +\| )?FAIL /\1first play: /' "$dir/$number.out"
+        echo "     is played once more, alone, when the others have ended"
+        once_more+=("${real_time[$number]}")
+        return
+    fi
+    cat "$dir/$number.out"
     passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + left))
 }
 
@@ -106,6 +117,7 @@ run() {
     while [ ${#job[@]} -gt 0 ] && { [ "$1" != "$how" ] || [ ${#job[@]} -ge "${at_once[$1]}" ]; }; do take_one; done
     how=$1
     begun=$((begun + 1))
+    if [ "$how" = waiting ] || [[ $how = working && $2 == *tests/e2e/* ]]; then real_time[$begun]=$2; fi
     run_one "$2" $begun &
     job[$!]=$begun
 }
@@ -125,6 +137,8 @@ if [ ${#suites[@]} -gt 0 ]; then
     while IFS=$'\t' read -r -u 3 way command; do run "$way" "$command"; done 3<"$dir/plan"
 fi
 for command; do run working "$command"; done
+while [ ${#job[@]} -gt 0 ]; do take_one; done
+for command in "${once_more[@]}"; do run once "$command"; done
 while [ ${#job[@]} -gt 0 ]; do take_one; done
 
 if [ "$skipped" = 0 ]; then
