@@ -13,9 +13,9 @@
 # counts as one by its exit status; one that prints only good news and yet exits non-zero, or runs into its time
 # limit, counts as failed once more. With CI=true what an end-to-end scenario skips counts as failed.
 # A test that is judged by time knows the machine's own hitches (tests/e2e/hitches.py, tests/net/net_hitch.h), and allows for them.
-# What plays in real time beside others and fails is played once more at the end, alone, and that play counts: links time out and
+# A command that plays in real time beside others and fails is played once more at the end, alone, and that play counts: links time out and
 # machines cannot catch up where a dozen programs share two processors. The output of both plays is printed. A program that died,
-# a sanitizer's report and what does not depend on time (suites.txt, tests/unit) are never played again.
+# a sanitizer's report and a command that does not depend on time (suites.txt, tests/unit) are never played again.
 #
 #   RUN_LIMIT  seconds that every command may take at least. Else 600, or what a script's line "# limit: N" says.
 #   V=1        shows the output of everything
