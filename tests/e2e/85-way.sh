@@ -39,7 +39,7 @@ of_event() { # EVENT NAME KEY: the value in the relay's line about this client
 # began NAME: it begins with a snapshot, and has run nothing before it.
 began() {
     local from first
-    from=$(of_event way "$1" frame)
+    from=$(of_event way "$1" snapshot)
     first=$(head -n 1 "$tmp/$1.hash" | cut -d ' ' -f 1)
     check "way/$1-by" "by $(of_event way "$1" by)" test "$(of_event way "$1" by)" = snapshot
     check "way/$1-from" "the first hash is of frame ${first:-none}, the snapshot of ${from:-none}" \

@@ -175,7 +175,7 @@ judge_way() {
     check "$what/healed" "cleo says healed=$(json "$it-cleo" healed)" test "$(json "$it-cleo" healed)" = 1
     if [ "${heals[$it]}" = heal_anew ]; then
         check "$what/given" "the wrong machine did not run the game from the beginning" \
-            eval 'grep -aq "event=way room=\"$it-way\".*name=\"$it-cleo\".* by=history frame=0 " "$tmp/relay.log"'
+            eval 'grep -aq "event=way room=\"$it-way\".*name=\"$it-cleo\".* by=history from=0 " "$tmp/relay.log"'
     else
         check "$what/given" "the wrong machine did not load another's state" \
             eval 'grep -aq "event=loaded room=\"$it-way\".*name=\"$it-cleo\"" "$tmp/relay.log"'

@@ -195,6 +195,11 @@ void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse c
     forget(r, member, "was put out", news, now_us);
 }
 
+void kl_lobby_put_out_for(struct kl_lobby_room *r, unsigned member, const struct kl_text *why,
+                          uint64_t now_us) {
+    if (why) kl_lobby_put_out(r, member, why->code, why->text, now_us);
+}
+
 /* In the game the member stays until its last samples are used up, so that they count. */
 void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];

@@ -1,7 +1,7 @@
 /* Members that join a game under way, or get other seats in it. net/PROTOCOL.md §7.
  *
  * A joiner gets the same as a client that comes back without frames: start data, and a way to the present
- * (lobby_way.c). No policy waits for it until it has caught up and its seat counts. */
+ * (heal/visitor_way.h). No policy waits for it until it has caught up and its seat counts. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static void begin_watch(struct kl_lobby_room *r, unsigned member, uint64_t now_u
 void kl_lobby_late_join(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     kl_lobby_news(r, now_us, "%s joins the game", kl_lobby_name(r, member).text);
     begin_watch(r, member, now_us);
-    (void)kl_lobby_start_again(r, member, now_us); /* there is a way: it has been asked for */
+    (void)kl_visitor_begin(r, &r->member[member].v, now_us); /* there is a way: it has been asked for */
 }
 
 void kl_lobby_late_goes_on(struct kl_lobby_room *r, unsigned member, uint32_t have, uint64_t now_us) {

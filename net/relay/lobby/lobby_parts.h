@@ -9,7 +9,6 @@
  * lobby_late.c       members that join a game under way
  * lobby_turn.c       seats that change hands, the queue for seats, rosters
  * lobby_wish.c       what more than half of the players must want
- * lobby_way.c        the ways of members
  * lobby_play.c       frames, history, verdicts, stalls
  * lobby_command.c    commands of members and operator; the room's saved state
  * lobby_pause.c      pauses, and their ends */
@@ -20,6 +19,7 @@
 #include "net/relay/durable/lobby_again.h"
 #include "net/relay/heal/lobby_heal.h"
 #include "net/relay/heal/lobby_snapshot.h"
+#include "net/relay/heal/visitor_way.h"
 #include "net/relay/lobby/lobby.h"
 #include "net/relay/room/lobby_room.h"
 #include "net/relay/watch/lobby_watch.h"
@@ -32,6 +32,9 @@ void kl_lobby_door_leave(struct kl_lobby_client *c); /* it no longer knocks */
  * room; a pointer to it stays valid until then.) */
 void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
                       uint64_t now_us);
+/* The same for a reason of heal/visitor_way.h; NULL: the member stays. */
+void kl_lobby_put_out_for(struct kl_lobby_room *r, unsigned member, const struct kl_text *why,
+                          uint64_t now_us);
 /* Takes a member out of the room; its connection is the caller's business. why: for the log and the others'
  * screens. */
 void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, uint64_t now_us);
@@ -153,31 +156,10 @@ void kl_lobby_late_checked(struct kl_lobby_room *r, uint32_t frame);
 void kl_lobby_late_run(struct kl_lobby_room *r, uint64_t now_us);
 void kl_lobby_late_chores(struct kl_lobby_room *r, uint64_t now_us);
 
-/* --- lobby_way.c --- */
-/* True: a client without history cannot be brought up to date. consents: it loads others' states. why: the
- * text for such a client, in any case. */
-bool kl_lobby_way_closed(const struct kl_lobby_room *r, bool consents, char *why, size_t cap);
-/* A member is about to load: orders the snapshot that it may need then. */
-void kl_lobby_way_ahead(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
-/* A member that is loaded and has every frame below `have` sets out, now or when its way is known. May put it
- * out. */
-void kl_lobby_set_out(struct kl_lobby_room *r, unsigned member, uint32_t have, uint64_t now_us);
-/* The member goes back to its own newest state up to this keyframe, and sets out from the keyframe. */
-void kl_lobby_way_back(struct kl_lobby_room *r, unsigned member, uint32_t keyframe, uint64_t now_us);
-/* HEALED. May put it out. */
-void kl_lobby_way_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
-                         uint64_t now_us);
-void kl_lobby_way_run(struct kl_lobby_room *r, uint64_t now_us);
-/* The game's beginning is kept (kl_lobby_way_has_beginning()), and the member runs it from frame 0. apart:
- * the member began with a snapshot, and was never in sync since. */
-void kl_lobby_way_anew(struct kl_lobby_room *r, unsigned member, bool apart, uint64_t now_us);
-
 /* --- lobby_start.c --- */
 void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 /* A member is back before the game begins. */
 void kl_lobby_start_returned(struct kl_lobby_room *r, unsigned member, bool fresh, uint64_t now_us);
-/* During the game: the member gets start data and all frames. False if these are not kept. */
-bool kl_lobby_start_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 /* false: the message breaks the protocol; the caller puts the member out. */
 bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct kl_data *d, uint64_t now_us);
 bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f,

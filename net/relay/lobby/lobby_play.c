@@ -182,8 +182,14 @@ static void tell_absence(struct kl_lobby_room *r) {
 static void carry_out(struct kl_lobby_room *r, const struct kl_heal_deeds *d, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (d->put_out >> i & 1) kl_lobby_put_out(r, i, KL_REFUSE_DESYNC, d->text, now_us);
-        if ((d->apart | d->anew) >> i & 1) kl_lobby_way_anew(r, i, d->apart >> i & 1, now_us);
+        if ((d->apart | d->anew) >> i & 1) kl_visitor_anew(r, &r->member[i].v, d->apart >> i & 1, now_us);
     }
+}
+
+static void run_ways(struct kl_lobby_room *r, uint64_t now_us) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_reaches(&r->member[i]))
+            kl_lobby_put_out_for(r, i, kl_visitor_way_run(r, &r->member[i].v, now_us), now_us);
 }
 
 static void send_history(struct kl_lobby_room *r, unsigned member) {
@@ -214,7 +220,7 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->phase == KL_ROOM_PLAYING) {
         let_go(r, now_us);
         kl_lock_tick(&r->lock, now_us);
-        kl_lobby_way_run(r, now_us);
+        run_ways(r, now_us);
         kl_lobby_late_run(r, now_us);
         tell_absence(r);
         help_the_lost(r, now_us); /* may put members out that hold frames up, so before frames are taken */

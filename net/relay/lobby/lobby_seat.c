@@ -101,18 +101,21 @@ static bool has_way(const struct kl_lobby_room *r, unsigned member, uint32_t hav
 
 /* During the game: the member goes on from its frames, from an own state, or gets everything anew. */
 static void catch_up(struct kl_lobby_room *r, unsigned member, const struct kl_return *b, uint64_t now_us) {
+    struct kl_visitor *v = &r->member[member].v;
     struct kl_record_facts f = kl_lobby_past_facts(r, b);
     f.fresh = !has_loaded(r, member, b);
     f.way = has_way(r, member, f.have);
     f.state_way = f.state && has_way(r, member, f.state);
     switch (kl_record_rule(&f)) {
     case KL_RECORD_GO_ON:
-    case KL_RECORD_FRAMES: kl_lobby_set_out(r, member, f.have, now_us); return;
-    case KL_RECORD_BACK: kl_lobby_way_back(r, member, f.state, now_us); return;
+    case KL_RECORD_FRAMES:
+        kl_lobby_put_out_for(r, member, kl_visitor_set_out(r, v, f.have, now_us), now_us);
+        return;
+    case KL_RECORD_BACK: kl_visitor_back(r, v, f.state, now_us); return;
     case KL_RECORD_ANEW: break;
     }
     kl_lock_cut(&r->lock, member, now_us); /* ends an older session */
-    if (!kl_lobby_start_again(r, member, now_us))
+    if (!kl_visitor_begin(r, v, now_us))
         kl_lobby_put_out(r, member, KL_REFUSE_SEAT, kl_record_why(&f), now_us);
 }
 

@@ -12,14 +12,6 @@ static bool seats_are_filled(const struct kl_lobby_room *r) {
     return kl_lobby_count(kl_lobby_seats_filled(r)) >= r->params.players;
 }
 
-/* The member has to load. If it was loading before, the wait goes on. */
-static void wait_anew(struct kl_visitor *v, uint64_t now_us) {
-    if (v->state == KL_MEMBER_LOADING)
-        v->again = true;
-    else
-        kl_visitor_wait(v, now_us);
-}
-
 /* --- the host gives --- */
 
 /* One machine that does not load the host's saves, and no machine begins with them. */
@@ -99,21 +91,6 @@ bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct 
 
 /* --- the others fetch and load --- */
 
-/* A member that came back without frames has loaded; the game goes on meanwhile. */
-static void goes_on(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
-    char why[KL_TEXT_MAX];
-    m->v.deadline_us = 0;
-    if (r->start.ready && kl_facts_differ(r->start.ready, f, why, sizeof why) > 0) {
-        kl_lobby_put_out(r, member, KL_REFUSE_IDENTITY, why, now_us);
-        return;
-    }
-    m->checked = true;
-    r->talk.roster_changed = true;
-    kl_lobby_log_member(KL_LOG_INFO, "ready", r, member, "facts=%u frame=%u", f->count, r->lock.next_close);
-    kl_lobby_set_out(r, member, 0, now_us);
-}
-
 /* False: the member is put out, for there is no memory. */
 static bool keep_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
@@ -131,7 +108,7 @@ bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct
         return true;                                   /* said again after a return */
     if (m->v.state != KL_MEMBER_LOADING) return false; /* not all may be sent again: it has loaded before */
     if (r->phase == KL_ROOM_PLAYING) {
-        goes_on(r, member, f, now_us);
+        kl_lobby_put_out_for(r, member, kl_visitor_ready(r, &m->v, f, now_us), now_us);
         return true;
     }
     if (!keep_ready(r, member, f, now_us)) return true;
@@ -226,18 +203,6 @@ void kl_lobby_start_returned(struct kl_lobby_room *r, unsigned member, bool fres
     }
     bool loaded = m->v.state == KL_MEMBER_READY && !fresh;
     if (r->phase != KL_ROOM_LOADING || loaded) return;
-    wait_anew(&m->v, now_us);
+    kl_visitor_wait_anew(&m->v, now_us);
     prepare(r, member, m->gave && !fresh, now_us);
-}
-
-bool kl_lobby_start_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
-    const struct kl_way_trip t = {.no_states = m->v.way.no_states};
-    if (kl_lobby_way_to_present(r, &t) == KL_WAY_NONE) return false;
-    m->heal.has_loaded = false; /* its core begins anew */
-    kl_lobby_snapshot_again(r, member, now_us);
-    wait_anew(&m->v, now_us);
-    kl_lobby_way_ahead(r, member, now_us);
-    prepare(r, member, false, now_us);
-    return true;
 }

@@ -8,7 +8,7 @@
  * lobby_bar.h      bans and bars for a time
  * lobby_files.h    checksums of disks, and of other files that are opened in play
  * lobby_cost.h     bytes down against bytes up
- * way.h            a client's way to the present; lobby_way_facts.c has a member's facts
+ * way.h            a client's way to the present
  * verdict.h        hashes compared
  *
  * The state of a part whose functions stand in another folder: heal_state.h,
@@ -383,21 +383,6 @@ void kl_lobby_memory_free(struct kl_lobby_room *r);
 /* Bytes that the room holds, without start data, history and snapshots. */
 uint64_t kl_lobby_memory_bytes(const struct kl_lobby_room *r);
 
-/* --- lobby_way_facts.c --- */
-/* The way of the client of trip `t`, in a room that plays. KL_WAY_ORDER: ask again once shot.kept is newer,
- * or shot.failures has grown. */
-enum kl_way kl_lobby_way_to_present(const struct kl_lobby_room *r, const struct kl_way_trip *t);
-/* True if snapshots of this room are possible. */
-bool kl_lobby_way_has_states(const struct kl_lobby_room *r);
-/* The facts by which kl_lobby_way_to_present() decides. */
-struct kl_way_facts kl_lobby_way_facts(const struct kl_lobby_room *r, const struct kl_way_trip *t);
-/* The snapshot that comes up just now, if it can be sent on at once. */
-struct kl_lobby_packed *kl_lobby_way_coming(const struct kl_lobby_room *r, const struct kl_way_trip *t);
-/* True if the game can be run from frame 0: start data and all frames are kept. */
-bool kl_lobby_way_has_beginning(const struct kl_lobby_room *r);
-/* True if a snapshot and all frames since are kept. */
-bool kl_lobby_snapshot_reaches(const struct kl_lobby_room *r);
-
 /* --- lobby_past.c --- */
 void kl_lobby_past_begin(struct kl_lobby_room *r, uint64_t now_us); /* with the first frame */
 void kl_lobby_past_free(struct kl_lobby_room *r);
@@ -436,6 +421,9 @@ void kl_lobby_watch_notice(struct kl_lobby_room *r, const struct kl_text *t);
 /* room="…" client=… name="…" seats=… and then the rest. */
 void kl_lobby_log_member(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,
                          unsigned member, const char *format, ...) __attribute__((format(__printf__, 5, 6)));
+/* The same of a member or a watcher: of a watcher with watchers=… frame=… in the place of the seats. */
+void kl_visitor_log(const char *event, const struct kl_lobby_room *r, const struct kl_visitor *v,
+                    const char *format, ...) __attribute__((format(__printf__, 4, 5)));
 /* room="…" and then the rest. */
 void kl_lobby_log_room(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,
                        const char *format, ...) __attribute__((format(__printf__, 4, 5)));

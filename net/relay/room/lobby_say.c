@@ -105,6 +105,20 @@ void kl_lobby_log_member(enum kl_log_level level, const char *event, const struc
            rest[0] ? " " : "", rest);
 }
 
+void kl_visitor_log(const char *event, const struct kl_lobby_room *r, const struct kl_visitor *v,
+                    const char *format, ...) {
+    char name[QUOTED_NAME_MAX], rest[700];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(rest, sizeof rest, format, args);
+    va_end(args);
+    if (v->way.watches)
+        kl_lobby_log_room(KL_LOG_INFO, event, r, "client=watcher name=%s watchers=%u frame=%u %s",
+                          kl_log_quote(name, sizeof name, v->name), r->watch.count, r->lock.next_close, rest);
+    else
+        kl_lobby_log_member(KL_LOG_INFO, event, r, r->lobby->client[v->peer].member, "%s", rest);
+}
+
 void kl_lobby_log_room(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,
                        const char *format, ...) {
     if (!kl_log_wants(level)) return;

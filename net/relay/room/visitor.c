@@ -89,6 +89,13 @@ void kl_visitor_wait(struct kl_visitor *v, uint64_t now_us) {
     v->again = false;
 }
 
+void kl_visitor_wait_anew(struct kl_visitor *v, uint64_t now_us) {
+    if (v->state == KL_MEMBER_LOADING)
+        v->again = true;
+    else
+        kl_visitor_wait(v, now_us);
+}
+
 /* A client that lost its link and begins anew gets one minute more, once, so that nobody can hold the others
  * up for ever. */
 uint64_t kl_visitor_waits_until_us(struct kl_visitor *v, uint32_t bytes) {
@@ -212,13 +219,6 @@ bool kl_visitor_offer(struct kl_lobby_room *r, struct kl_visitor *v, struct kl_l
     return true;
 }
 
-void kl_visitor_load(struct kl_lobby_room *r, struct kl_visitor *v, struct kl_lobby_packed *k,
-                     uint64_t now_us) {
-    (void)kl_visitor_offer(r, v, k, !v->way.heals);
-    kl_way_load(&v->way, k->keyframe, k->len, now_us);
-    v->state = KL_MEMBER_PLAYING;
-}
-
 void kl_lobby_fetch_end(struct kl_lobby_room *r, struct kl_lobby_fetch *f) {
     kl_lobby_packed_drop(r, &f->shot);
 }
@@ -246,9 +246,4 @@ bool kl_visitor_send_snapshot(struct kl_lobby_room *r, struct kl_visitor *v) {
         if (f->sent == k->len) kl_lobby_fetch_end(r, f);
     }
     return may_go(f) > 0;
-}
-
-void kl_lobby_watch_drop_shots(struct kl_lobby_room *r) {
-    kl_lobby_fetch_end(r, &r->watch.seen);
-    kl_lobby_fetch_end(r, &r->watch.next);
 }

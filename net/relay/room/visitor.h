@@ -160,6 +160,8 @@ enum kl_visitor_order {
 
 /* A wait for start data begins. */
 void kl_visitor_wait(struct kl_visitor *v, uint64_t now_us);
+/* A client that loads begins anew: its wait goes on. */
+void kl_visitor_wait_anew(struct kl_visitor *v, uint64_t now_us);
 /* The end of that wait after so many transferred bytes. */
 uint64_t kl_visitor_waits_until_us(struct kl_visitor *v, uint32_t bytes);
 /* Sends PREPARE: the client is to load. has_start: it has the start data. */
@@ -182,12 +184,7 @@ void kl_lobby_fetch_end(struct kl_lobby_room *r, struct kl_lobby_fetch *f); /* h
  * begins there, and the caller sends history from its keyframe on (as bulk). Replaces the snapshot on its way
  * to the client. False: k is NULL. */
 bool kl_visitor_offer(struct kl_lobby_room *r, struct kl_visitor *v, struct kl_lobby_packed *k, bool begin);
-/* The same for a client on its way (way.h): it goes on from the snapshot. */
-void kl_visitor_load(struct kl_lobby_room *r, struct kl_visitor *v, struct kl_lobby_packed *k,
-                     uint64_t now_us);
 /* Sends as many pieces of the offered snapshot as may go now; true if there are more. */
 bool kl_visitor_send_snapshot(struct kl_lobby_room *r, struct kl_visitor *v);
-/* Drops the snapshots that are held for watchers. */
-void kl_lobby_watch_drop_shots(struct kl_lobby_room *r);
 
 #endif

@@ -1,10 +1,17 @@
 #include "net/relay/room/way.h"
 
+#include <stdio.h>
+
+#include "net/relay/room/lobby_room.h"
+
 #define PACE       5        /* times the room's: how fast a machine replays if nothing is known of it */
 #define STUCK_US   5000000  /* for a keyframe to come at which the room serializes */
 #define LOAD_US    10000000 /* for a snapshot to be loaded, once it is offered */
 #define LOAD_LEAST 8192     /* bytes a second at which a snapshot comes, at least */
 #define BACK_US    30000000 /* for a client to load its own state and to run the frames since again */
+/* To get a snapshot, in a row, or of newcomers with one: the room counts as without states. */
+#define FAILURES    2
+#define HEAL_FRAMES 600 /* a snapshot that is no older brings a watcher back into sync */
 
 enum kl_way kl_way_choose(const struct kl_way_facts *f) {
     if (f->have == 0 && !f->start) return KL_WAY_NONE;
@@ -69,4 +76,78 @@ enum kl_way_loaded kl_way_loaded(struct kl_way_trip *t, const struct kl_healed *
     }
     t->unproved = true;
     return KL_WAY_LOADED;
+}
+
+/* --- of a room that plays --- */
+
+bool kl_lobby_way_has_states(const struct kl_lobby_room *r) {
+    return !r->shot.unfit && r->shot.in_a_row < FAILURES && r->shot.begins_apart < FAILURES;
+}
+
+bool kl_lobby_way_has_beginning(const struct kl_lobby_room *r) {
+    return kl_lobby_start_is_kept(r) && kl_lobby_past_reaches(r, 0);
+}
+
+/* A watcher has no other source than the history. */
+static bool reaches(const struct kl_lobby_room *r, const struct kl_way_trip *t, uint32_t from) {
+    return kl_lobby_past_reaches(r, from) && !(t->watches && r->past.broken);
+}
+
+/* The snapshot that comes up just now, if it can be sent on at once. Watchers may see none of those. */
+static struct kl_lobby_packed *coming(const struct kl_lobby_room *r, const struct kl_way_trip *t) {
+    struct kl_lobby_packed *k = r->shot.phase == KL_SHOT_GIVING ? r->shot.coming : NULL;
+    bool good = k && !t->watches && k->keyframe > t->have;
+    return good && kl_lobby_past_reaches(r, k->keyframe) ? k : NULL;
+}
+
+struct kl_lobby_packed *kl_lobby_way_snapshot(const struct kl_lobby_room *r, const struct kl_way_trip *t,
+                                              enum kl_way way) {
+    if (way == KL_WAY_COMING) return coming(r, t);
+    return t->watches ? r->watch.seen.shot : r->shot.kept;
+}
+
+static bool snapshot_helps(const struct kl_lobby_room *r, const struct kl_way_trip *t,
+                           const struct kl_lobby_packed *k) {
+    if (!k || t->no_states || !reaches(r, t, k->keyframe)) return false;
+    if (t->heals) return k->keyframe >= t->begins;
+    return k->keyframe > t->have && (t->watches || r->shot.begins_apart < FAILURES);
+}
+
+/* A watcher that heals has its frames, but they led elsewhere: only a state helps. One order that comes to
+ * nothing is enough then, and it begins anew. */
+struct kl_way_facts kl_lobby_way_facts(const struct kl_lobby_room *r, const struct kl_way_trip *t) {
+    const struct kl_lobby_packed *k = kl_lobby_way_snapshot(r, t, KL_WAY_SNAPSHOT);
+    const struct kl_lobby_packed *next = t->watches ? r->watch.next.shot : NULL;
+    uint32_t end = t->watches ? r->watch.end : r->lock.next_close;
+    uint32_t limit = kl_way_limit(t->fps, r->params.fps_uhz, r->lobby->limits.catch_up_s);
+    bool failed = t->heals && r->shot.failures != t->failures;
+    return (struct kl_way_facts){
+        .end = end,
+        .have = t->heals ? end : t->have,
+        .limit = t->heals ? HEAL_FRAMES : limit,
+        .made = t->made,
+        .start = kl_lobby_start_is_kept(r),
+        .history = !t->heals && reaches(r, t, t->have),
+        .snapshot = snapshot_helps(r, t, k),
+        .keyframe = k ? k->keyframe : 0,
+        .coming = coming(r, t),
+        .another = !t->no_states && !r->past.broken && (next || kl_lobby_way_has_states(r)) && !failed,
+        .another_end = next ? next->keyframe : r->lock.next_close,
+    };
+}
+
+enum kl_way kl_lobby_way_to_present(const struct kl_lobby_room *r, const struct kl_way_trip *t) {
+    struct kl_way_facts f = kl_lobby_way_facts(r, t);
+    return kl_way_choose(&f);
+}
+
+bool kl_lobby_way_closed(const struct kl_lobby_room *r, bool consents, char *why, size_t cap) {
+    const struct kl_way_trip t = {.no_states = !consents};
+    const char *states = !consents       ? "you load no state of other players (trust = on, if you know them)"
+                         : r->shot.unfit ? "its core gives no state to begin from"
+                                         : "its machines have no state in common to begin from";
+    snprintf(why, cap,
+             "room %s has played for too long: this relay does not keep its beginning any more, and %s",
+             r->name, kl_lobby_start_is_kept(r) ? states : "not its saves either");
+    return kl_lobby_way_to_present(r, &t) == KL_WAY_NONE;
 }

@@ -1,8 +1,8 @@
 /* way.h - the way of a client to the present of a game under way. net/PROTOCOL.md §7, Joining a game under
  * way.
  *
- * Pure: facts come in as plain numbers, the way goes out. Members (lobby_way.c) and watchers
- * (lobby_watch_way.c) use the same decision and the same steps. They differ in their facts:
+ * The decision is pure: facts come in as plain numbers, the way goes out. heal/visitor_way.h carries it out.
+ * Members and watchers use the same decision and the same steps. They differ in their facts:
  *
  *     present   members: the newest closed frame; watchers: the newest that the delay allows
  *     snapshot  members: the one that the room keeps, or the one that is coming up; watchers: the newest
@@ -17,6 +17,7 @@
 #define KL_WAY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "net/engine/msg.h"
@@ -55,6 +56,7 @@ uint32_t kl_way_limit(double fps, uint32_t room_uhz, unsigned seconds);
 /* One client on its way. All zero: it is not on its way. */
 struct kl_way_trip {
     enum { KL_WAY_GOES, KL_WAY_WAITS, KL_WAY_LOADS, KL_WAY_BACK } step;
+    bool watches;        /* the client is a watcher */
     bool no_states;      /* the client cannot use snapshots */
     bool heals;          /* the client was in the game and is out of sync; it keeps its frames */
     bool unproved;       /* the client loaded a snapshot, and was not found in sync since */
@@ -90,5 +92,25 @@ enum kl_way_loaded {
     KL_WAY_IS_BACK,        /* the client has all frames below `keyframe` */
     KL_WAY_NOT_BACK        /* the client has no such state */
 } kl_way_loaded(struct kl_way_trip *t, const struct kl_healed *h);
+
+/* --- of a room that plays --- */
+
+struct kl_lobby_room;
+struct kl_lobby_packed;
+
+/* The facts of the client of trip `t`, but for `stuck`. */
+struct kl_way_facts kl_lobby_way_facts(const struct kl_lobby_room *r, const struct kl_way_trip *t);
+/* Its way by these facts. KL_WAY_ORDER: ask again once shot.kept is newer, or shot.failures has grown. */
+enum kl_way kl_lobby_way_to_present(const struct kl_lobby_room *r, const struct kl_way_trip *t);
+/* The snapshot of KL_WAY_SNAPSHOT or KL_WAY_COMING. */
+struct kl_lobby_packed *kl_lobby_way_snapshot(const struct kl_lobby_room *r, const struct kl_way_trip *t,
+                                              enum kl_way way);
+/* True if snapshots of this room are possible. */
+bool kl_lobby_way_has_states(const struct kl_lobby_room *r);
+/* True if the game can be run from frame 0: start data and all frames are kept. */
+bool kl_lobby_way_has_beginning(const struct kl_lobby_room *r);
+/* True: a member without history cannot be brought up to date. consents: it loads others' states. why: the
+ * text for such a member, in any case. */
+bool kl_lobby_way_closed(const struct kl_lobby_room *r, bool consents, char *why, size_t cap);
 
 #endif

@@ -1,6 +1,5 @@
 #include "net/relay/watch/lobby_watch.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +13,6 @@
 #define LAST_US     10000000                 /* for them to see the last frames, once these may be seen */
 #define NOTICES_FOR 4                        /* as many come by name; of more there is the number */
 #define CHAT_US     250000                   /* between two lines of watchers of a room */
-
-void kl_lobby_watch_log(const char *event, const struct kl_lobby_room *r, const struct kl_lobby_watcher *w,
-                        const char *format, ...) {
-    char name[KL_LOG_QUOTED(KL_NAME_MAX)], rest[2 * KL_TEXT_MAX + 32];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(rest, sizeof rest, format, args);
-    va_end(args);
-    kl_lobby_log_room(KL_LOG_INFO, event, r, "client=watcher name=%s watchers=%u frame=%u %s",
-                      kl_log_quote(name, sizeof name, w->v.name), r->watch.count, r->lock.next_close, rest);
-}
 
 /* --- coming --- */
 
@@ -106,12 +94,12 @@ struct kl_lobby_watcher *kl_lobby_watch_join(struct kl_lobby_room *r, unsigned p
     memcpy(w->v.name, h->name, sizeof w->v.name);
     memcpy(w->v.seat_key, h->seat_key, sizeof w->v.seat_key);
     w->notices = r->watch.notices;
-    w->v.way.no_states = !kl_lobby_consents(r, h->consent);
+    w->v.way = (struct kl_way_trip){.watches = true, .no_states = !kl_lobby_consents(r, h->consent)};
     c->state = KL_CLIENT_WATCHER;
     c->room = r;
     c->watcher = w;
-    kl_lobby_watch_log("watches", r, w, "address=%s again=%d", kl_log_address(c->address),
-                       !!(h->door & KL_DOOR_AGAIN));
+    kl_visitor_log("watches", r, &w->v, "address=%s again=%d", kl_log_address(c->address),
+                   !!(h->door & KL_DOOR_AGAIN));
     kl_lobby_settle(r->lobby, peer);
     kl_visitor_welcome(r, &w->v, (struct kl_welcome){.client = KL_WATCHER});
     return w;
@@ -127,26 +115,12 @@ void kl_lobby_watch_joined(struct kl_lobby_room *r, struct kl_lobby_watcher *w, 
     w->notices = r->watch.notices; /* the watcher knows that */
 }
 
-bool kl_lobby_watch_begin(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
-    w->v.way = (struct kl_way_trip){.no_states = w->v.way.no_states, .made = r->lock.next_close};
-    kl_lobby_fetch_end(r, &w->v.fetch);
-    if (!kl_lobby_watch_has_way(r, w)) return false;
-    kl_lobby_watch_way_ahead(r, w, now_us);
-    w->next = w->acked = w->ran = 0;
-    w->hashes = 0;
-    w->healed_from = 0;
-    w->caught_up = false;
-    kl_visitor_wait(&w->v, now_us);
-    kl_visitor_prepare(r, &w->v, false, now_us);
-    return true;
-}
-
 /* --- going --- */
 
 static void goes(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *event, unsigned code,
                  const char *why) {
     char quoted[2 * KL_TEXT_MAX];
-    kl_lobby_watch_log(event, r, w, "code=%u reason=%s", code, kl_log_quote(quoted, sizeof quoted, why));
+    kl_visitor_log(event, r, &w->v, "code=%u reason=%s", code, kl_log_quote(quoted, sizeof quoted, why));
     kl_lobby_watch_remove(r, w);
 }
 
@@ -159,6 +133,11 @@ void kl_lobby_watch_put_out(struct kl_lobby_room *r, struct kl_lobby_watcher *w,
     kl_lobby_refuse(r->lobby, w->v.peer, code, text);
     r->lobby->put_out++;
     goes(r, w, "put_out", code, text);
+}
+
+bool kl_lobby_watch_stays(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_text *why) {
+    if (why) kl_lobby_watch_put_out(r, w, why->code, why->text);
+    return !why;
 }
 
 void kl_lobby_watch_end(struct kl_lobby_room *r, const char *why) {
@@ -224,18 +203,6 @@ void kl_lobby_watch_names(struct kl_lobby_room *r, unsigned member) {
 
 /* --- a watcher's messages --- */
 
-/* A watcher that came back may already have the start data, and be ready before we have sent it. */
-static void is_ready(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_facts *f,
-                     uint64_t now_us) {
-    char why[KL_TEXT_MAX];
-    if (w->v.state != KL_MEMBER_LOADING) return;
-    w->v.deadline_us = 0;
-    if (r->start.ready && kl_facts_differ(r->start.ready, f, why, sizeof why) > 0)
-        kl_lobby_watch_put_out(r, w, KL_REFUSE_IDENTITY, why);
-    else
-        kl_lobby_watch_set_out(r, w, now_us);
-}
-
 static void says(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_order *o,
                  uint64_t now_us) {
     struct kl_msg m = {.kind = KL_MSG_NOTICE};
@@ -275,8 +242,13 @@ bool kl_lobby_watch_says(struct kl_lobby_room *r, struct kl_lobby_watcher *w, co
                          unsigned *wish, uint64_t now_us) {
     *wish = KL_WATCH_NO_WISH;
     switch (m->kind) {
-    case KL_MSG_READY: is_ready(r, w, &m->ready.facts, now_us); return true;
-    case KL_MSG_HEALED: kl_lobby_watch_healed(r, w, &m->healed, now_us); return true;
+    case KL_MSG_READY: /* one that came back may have the start data before all of it is sent again */
+        if (w->v.state != KL_MEMBER_LOADING) return true;
+        (void)kl_lobby_watch_stays(r, w, kl_visitor_ready(r, &w->v, &m->ready.facts, now_us));
+        return true;
+    case KL_MSG_HEALED:
+        (void)kl_lobby_watch_stays(r, w, kl_visitor_loaded(r, &w->v, &m->healed, now_us));
+        return true;
     case KL_MSG_HASH: kl_lobby_watch_hash(r, w, &m->hash); return true;
     case KL_MSG_COMMAND: orders(r, w, &m->order, wish, now_us); return true;
     case KL_MSG_BYE:
@@ -324,7 +296,7 @@ static void look_after(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint
             r, w, KL_REFUSE_LIMIT,
             "too far behind the game: the relay dropped the frames that you have not seen");
     else if (w->v.state == KL_MEMBER_WAITING && r->phase == KL_ROOM_PLAYING &&
-             !kl_lobby_watch_begin(r, w, now_us))
+             !kl_visitor_begin(r, &w->v, now_us))
         kl_lobby_watch_put_out(r, w, KL_REFUSE_STARTED,
                                "this relay does not keep the game's beginning any more");
 }
@@ -340,14 +312,6 @@ void kl_lobby_watch_chores(struct kl_lobby_room *r, uint64_t now_us) {
     r->talk.roster_changed = true;
 }
 
-/* False: it is gone. */
-static bool attend(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
-    unsigned count = r->watch.count;
-    if (!kl_lobby_watch_judge(r, w, now_us)) return false;
-    if (w->v.way.step) kl_lobby_watch_look(r, w, now_us);
-    return r->watch.count == count;
-}
-
 void kl_lobby_watch_run(struct kl_lobby_room *r, unsigned *left, uint64_t now_us) {
     struct kl_lobby_watch *a = &r->watch;
     unsigned looked = 0, all = a->count;
@@ -357,7 +321,8 @@ void kl_lobby_watch_run(struct kl_lobby_room *r, unsigned *left, uint64_t now_us
     for (; looked < all && a->count > 0 && *left > 0; looked++) {
         bool more = false;
         struct kl_lobby_watcher *w = a->at[a->turn++ % a->count];
-        if (!attend(r, w, now_us)) continue;
+        if (!kl_lobby_watch_judge(r, w, now_us)) continue;
+        if (!kl_lobby_watch_stays(r, w, kl_visitor_way_run(r, &w->v, now_us))) continue;
         *left -= kl_lobby_watch_serve(r, w, now_us, &more);
         r->due.bulk = r->due.bulk || more;
     }

@@ -6,12 +6,12 @@
  * it watches anew.
  *
  * lobby_watch.c          coming, going, requests
- * lobby_watch_way.c      a watcher's way to the visible frames, and its healing
  * lobby_watch_frames.c   a watcher's frames and their time
  * lobby_watch_hash.c     comparison with the players' hashes */
 #ifndef KL_LOBBY_WATCH_H
 #define KL_LOBBY_WATCH_H
 
+#include "net/relay/heal/visitor_way.h"
 #include "net/relay/room/lobby_room.h"
 
 /* --- lobby_watch.c --- */
@@ -31,13 +31,13 @@ void kl_lobby_watch_lost(struct kl_lobby_room *r, struct kl_lobby_watcher *w, co
 /* Says why and hangs up. */
 void kl_lobby_watch_put_out(struct kl_lobby_room *r, struct kl_lobby_watcher *w, enum kl_refuse code,
                             const char *text);
+/* Puts the watcher out if there is a reason (heal/visitor_way.h). False: the watcher is gone. */
+bool kl_lobby_watch_stays(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_text *why);
 #define KL_WATCH_NO_WISH 256
 /* A watcher's message. *wish: the seats that it asks for (SEAT of COMMAND), or KL_WATCH_NO_WISH. False: no
  * watcher may say this, or not now. */
 bool kl_lobby_watch_says(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_msg *m,
                          unsigned *wish, uint64_t now_us);
-/* The watcher begins at frame 0; its older frames are dropped. False: there is no way to the present. */
-bool kl_lobby_watch_begin(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us);
 /* Sets the watchers' delay; KL_E_MALFORMED above KL_WATCH_DELAY_MAX_S, KL_E_SPACE without memory (the room is
  * told). */
 int kl_lobby_watch_delay(struct kl_lobby_room *r, unsigned seconds, const char *who);
@@ -56,25 +56,6 @@ void kl_lobby_watch_end(struct kl_lobby_room *r, const char *why);
 unsigned kl_lobby_watch_expel(struct kl_lobby_room *r, const char *name, bool ban, const char *who);
 /* Sends the watchers' names to this member. */
 void kl_lobby_watch_names(struct kl_lobby_room *r, unsigned member);
-void kl_lobby_watch_log(const char *event, const struct kl_lobby_room *r, const struct kl_lobby_watcher *w,
-                        const char *format, ...) __attribute__((format(__printf__, 4, 5)));
-
-/* --- lobby_watch_way.c --- */
-/* The watcher has loaded, and sets out for the visible frames. May put it out. */
-void kl_lobby_watch_set_out(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us);
-/* Heals a watcher: by the room's snapshot, otherwise by the whole history. False: the watcher was put out. */
-bool kl_lobby_watch_heal(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us);
-/* HEALED. May put it out. */
-void kl_lobby_watch_healed(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_healed *h,
-                           uint64_t now_us);
-/* Finds the visible snapshots; to be called when the visible frames change. */
-void kl_lobby_watch_shots(struct kl_lobby_room *r);
-/* True if there is a way to the present for a watcher without frames. */
-bool kl_lobby_watch_has_way(const struct kl_lobby_room *r, const struct kl_lobby_watcher *w);
-/* The watcher is about to load: orders the snapshot that it may need then. */
-void kl_lobby_watch_way_ahead(struct kl_lobby_room *r, const struct kl_lobby_watcher *w, uint64_t now_us);
-/* Looks again for the way of a waiting watcher. May put it out. */
-void kl_lobby_watch_look(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us);
 
 /* --- lobby_watch_frames.c --- */
 void kl_lobby_watch_datagram(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const uint8_t *body,

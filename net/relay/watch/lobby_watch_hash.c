@@ -122,7 +122,7 @@ static bool has_parted(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint
         say(r, w, frame, parts);
     }
     if (!heals) return true;
-    if (w->strikes < KL_STRIKES) return kl_lobby_watch_heal(r, w, now_us);
+    if (w->strikes < KL_STRIKES) return kl_lobby_watch_stays(r, w, kl_visitor_heal(r, &w->v, now_us));
     struct kl_lobby_person p = kl_visitor_person(&w->v);
     kl_lobby_bar(r, KL_BAR_DESYNC, &p, now_us);
     kl_lobby_watch_put_out(r, w, KL_REFUSE_DESYNC, "out of sync with the game three times");
