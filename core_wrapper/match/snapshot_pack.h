@@ -10,7 +10,7 @@
 
 /* Packs by zstd. Heap; NULL without memory. */
 uint8_t *kl_snapshot_pack(const uint8_t *bytes, size_t len, size_t *packed_len);
-/* The same in slices, each by the same slice of the base (net/relay/heal/rebase.h puts them together). */
+/* The same in slices, each by the same slice of the base (net/relay/heal/unpack.h puts them together). */
 uint8_t *kl_snapshot_pack_against(const uint8_t *base, size_t base_len, const uint8_t *bytes, size_t len,
                                   size_t *packed_len);
 /* Unpacks a snapshot of `bytes` bytes and this BLAKE2b hash. Heap; NULL if size or hash differ. */

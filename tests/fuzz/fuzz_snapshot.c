@@ -6,7 +6,6 @@
 #include <zstd.h>
 
 #include "net/engine/msg.h"
-#include "net/relay/heal/rebase.h"
 #include "net/relay/heal/unpack.h"
 #include "core_wrapper/match/snapshot_form.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "net/relay/log/log_limit.h"
+#include "net/relay/log/lobby_limit.h"
 
 #define SECOND UINT64_C(1000000)
 

@@ -8,7 +8,7 @@
 
 #include "core_wrapper/match/snapshot_pack.h"
 #include "net/engine/msg.h"
-#include "net/relay/heal/rebase.h"
+#include "net/relay/heal/unpack.h"
 
 #define BYTES (3 * KL_SNAPSHOT_SLICE + 777)
 

@@ -8,7 +8,7 @@
 #include <zstd.h>
 
 #include "net/platform/clock.h"
-#include "net/relay/heal/rebase.h"
+#include "net/relay/heal/unpack.h"
 #include "net/client/stay_parts.h"
 #include "net/transport/link_state.h"
 

@@ -14,7 +14,6 @@
 
 #include "net/engine/command.h"
 #include "net/relay/heal/lobby_heal.h"
-#include "net/relay/heal/lobby_snapshot.h"
 
 #define REPORTS_US     1000000  /* for the last player to report, once a difference is known */
 #define LOAD_US        10000000 /* for a snapshot to be loaded, once it is sent */
@@ -31,11 +30,6 @@ static bool has_bit(uint16_t mask, unsigned i) {
 }
 static unsigned count_bits(uint16_t mask) {
     return (unsigned)__builtin_popcount(mask);
-}
-
-const char *kl_lobby_desync_name(uint8_t policy) {
-    static const char *const names[] = {"heal", "pause", "ignore"};
-    return policy <= KL_DESYNC_IGNORE ? names[policy] : "unknown";
 }
 
 const char *kl_lobby_heal_what(uint8_t parts) {
@@ -593,6 +587,7 @@ static bool renew(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 bool kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *who, uint64_t now_us) {
+    static const char *const names[] = {"heal", "pause", "ignore"};
     bool again = renew(r, now_us);
     if (again || policy != KL_DESYNC_HEAL) kl_lobby_play_on_end(r, "the host's word", now_us);
     if (policy != KL_DESYNC_HEAL) stop(r);
@@ -601,6 +596,6 @@ bool kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *w
     if (r->params.desync == policy) return again;
     r->params.desync = policy;
     r->past.ticket_changed = true;
-    kl_lobby_notice(r, "%s sets the desync policy: %s", who, kl_lobby_desync_name(policy));
+    kl_lobby_notice(r, "%s sets the desync policy: %s", who, names[policy]);
     return true;
 }

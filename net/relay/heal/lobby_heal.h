@@ -1,10 +1,77 @@
-/* lobby_heal.h - heals members that are out of sync: by the others' state if a majority has one, by their own
- * states on a tie. net/PROTOCOL.md §7, Healing. Only inside net/relay. */
+/* lobby_heal.h - a machine comes to the game's state: snapshots, the way to the present, healing.
+ * net/PROTOCOL.md §7. Only inside net/relay.
+ *
+ * lobby_snapshot.c   snapshots of a room: ordered, agreed on, given, kept, sent on
+ * visitor_way.c      the way of a visitor, member or watcher, to the present: room/way.h decides it
+ * lobby_heal.c       members that are out of sync: by the others' state if a majority has one, by their own
+ *                    states on a tie
+ * lobby_play_on.c    playing on though machines differ; the members that vote, and the hashes that count */
 #ifndef KL_LOBBY_HEAL_H
 #define KL_LOBBY_HEAL_H
 
 #include "net/engine/msg.h"
 #include "net/relay/room/lobby_room.h"
+
+/* --- lobby_snapshot.c --- */
+
+/* Orders a snapshot: all clients serialize at a keyframe to come. trusted: the clients whose hashes count; 0:
+ * all players. In the end shot.kept is newer, or shot.failures has grown. False: not now (a snapshot or a
+ * healing is under way), or never (shot.unfit). */
+bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t now_us);
+/* A keyframe with commands has closed. */
+void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64_t now_us);
+/* STATE. Ignored unless it is of the ordered keyframe. */
+void kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const struct kl_state_said *w);
+/* GIVE. False: it breaks the protocol. */
+bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const struct kl_shot_piece *p,
+                             uint64_t now_us);
+/* HEALED. False: of frames that this relay does not know; it is ignored. */
+bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
+                              uint64_t now_us);
+/* A client goes back to its own state, or to frame 0: it has no word on the snapshot that is under way. */
+void kl_lobby_snapshot_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+/* The member has left or lost its link. */
+void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
+void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us);
+/* Unpacks and checks received bytes, room by room, within the relay's time for it. NULL: no more now. A room:
+ * its giver's bytes (shot.giver) do not match the giver's hash; put the giver out, and call again. */
+struct kl_lobby_room *kl_lobby_snapshot_unpack(struct kl_lobby *l, uint64_t now_us);
+uint64_t kl_lobby_snapshot_due_us(const struct kl_lobby *l);
+void kl_lobby_snapshot_free(struct kl_lobby_room *r);
+
+/* --- visitor_way.c ---
+ *
+ * A function that returns a text puts nobody out: the caller puts the visitor out with that code and text,
+ * which are valid until the next call. NULL: the visitor stays. */
+
+/* The visitor gets the start data, and the snapshot is ordered that it may need once it has loaded. False:
+ * there is no way to the present, and nothing has changed. */
+bool kl_visitor_begin(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us);
+/* READY during the game: the visitor sets out. */
+const struct kl_text *kl_visitor_ready(struct kl_lobby_room *r, struct kl_visitor *v,
+                                       const struct kl_facts *f, uint64_t now_us);
+/* A visitor that is loaded and has every frame below `have` sets out, now or when its way is known. */
+const struct kl_text *kl_visitor_set_out(struct kl_lobby_room *r, struct kl_visitor *v, uint32_t have,
+                                         uint64_t now_us);
+/* A member goes back to its own newest state up to this keyframe, and sets out from the keyframe. */
+void kl_visitor_back(struct kl_lobby_room *r, struct kl_visitor *v, uint32_t keyframe, uint64_t now_us);
+/* A watcher that is out of sync gets the room's snapshot, otherwise the whole history. */
+const struct kl_text *kl_visitor_heal(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us);
+/* HEALED. */
+const struct kl_text *kl_visitor_loaded(struct kl_lobby_room *r, struct kl_visitor *v,
+                                        const struct kl_healed *h, uint64_t now_us);
+/* The game's beginning is kept (kl_lobby_way_has_beginning()), and a member runs it from frame 0. apart: the
+ * member began with a snapshot, and was never in sync since. */
+void kl_visitor_anew(struct kl_lobby_room *r, struct kl_visitor *v, bool apart, uint64_t now_us);
+/* With each run of the game: looks again for the way of a visitor that waits, and at its progress. */
+const struct kl_text *kl_visitor_way_run(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us);
+
+/* Finds the snapshots that watchers may see; to be called when their visible frames change. */
+void kl_lobby_watch_shots(struct kl_lobby_room *r);
+/* Drops the snapshots that are held for watchers. */
+void kl_lobby_watch_drop_shots(struct kl_lobby_room *r);
+
+/* --- lobby_heal.c --- */
 
 /* To be called before a verdict is sent: begins to heal, and fills in v->healed. */
 void kl_lobby_heal_found(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now_us);
@@ -14,10 +81,9 @@ struct kl_heal_deeds kl_lobby_heal_run(struct kl_lobby_room *r, uint64_t now_us)
 void kl_lobby_heal_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *m,
                           uint64_t now_us);
 void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us); /* or lost its link */
-/* who: the giver of the order, for the screens. False: the policy is the same, and what has failed is not
- * tried again: a minute has not passed since the last time. */
+/* policy: KL_DESYNC_*. who: the giver of the order, for the screens. False: the policy is the same, and what
+ * has failed is not tried again: a minute has not passed since the last time. */
 bool kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *who, uint64_t now_us);
-const char *kl_lobby_desync_name(uint8_t policy);
 
 /* --- playing on though machines differ: lobby_play_on.c --- */
 

@@ -11,10 +11,7 @@
 #include "net/engine/command.h"
 #include "net/engine/lock_relay_return.h"
 #include "net/relay/heal/lobby_heal.h"
-#include "net/relay/heal/lobby_snapshot.h"
-#include "net/relay/heal/rebase.h"
 #include "net/relay/heal/unpack.h"
-#include "net/relay/heal/visitor_way.h"
 
 #define SAY_US        3000000 /* for the last client to report */
 #define GIVE_US       5000000 /* for the next piece */

@@ -1,20 +1,11 @@
-#include "net/relay/heal/visitor_way.h"
 
 #include <stdio.h>
 
 #include "net/engine/lock_relay_return.h"
-#include "net/relay/heal/lobby_snapshot.h"
+#include "net/relay/heal/lobby_heal.h"
 
 #define LEAST_RUN 300     /* frames: fewer tell no speed */
 #define ORDER_US  5000000 /* between two snapshots that are ordered for watchers */
-
-static unsigned member_of(const struct kl_lobby_room *r, const struct kl_visitor *v) {
-    return (unsigned)((const struct kl_lobby_member *)v - r->member);
-}
-
-static struct kl_lobby_watcher *watcher_of(struct kl_visitor *v) {
-    return (struct kl_lobby_watcher *)v;
-}
 
 static const struct kl_text *refuse(enum kl_refuse code, const char *text) {
     static struct kl_text why;
@@ -72,16 +63,16 @@ bool kl_visitor_begin(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t no
     if (kl_lobby_way_to_present(r, &t) == KL_WAY_NONE) return false;
     kl_lobby_fetch_end(r, &v->fetch);
     if (t.watches) {
-        struct kl_lobby_watcher *w = watcher_of(v);
+        struct kl_lobby_watcher *w = kl_visitor_watcher(v);
         w->next = w->acked = w->ran = w->healed_from = 0;
         w->hashes = 0;
         w->caught_up = false;
     } else {
-        struct kl_lobby_member *m = &r->member[member_of(r, v)];
+        struct kl_lobby_member *m = &r->member[kl_visitor_member(r, v)];
         m->heal.has_loaded = false; /* its core begins anew */
         m->checked = false;
         r->talk.roster_changed = true;
-        kl_lobby_snapshot_again(r, member_of(r, v), now_us);
+        kl_lobby_snapshot_again(r, kl_visitor_member(r, v), now_us);
     }
     v->way = t;
     if (kl_lobby_way_to_present(r, &t) == KL_WAY_ORDER) order(r, t.watches, now_us);
@@ -94,7 +85,7 @@ static const struct kl_text *begin_or_go(struct kl_lobby_room *r, struct kl_visi
                                          const char *why, uint64_t now_us) {
     if (!kl_visitor_begin(r, v, now_us)) return refuse(code, why);
     if (!v->way.watches) return NULL;
-    struct kl_lobby_watcher *w = watcher_of(v);
+    struct kl_lobby_watcher *w = kl_visitor_watcher(v);
     w->healed = (uint16_t)(w->healed + w->parted);
     w->parted = false;
     kl_visitor_tell(r, v, 0, "it runs the game from the beginning again");
@@ -102,7 +93,7 @@ static const struct kl_text *begin_or_go(struct kl_lobby_room *r, struct kl_visi
 }
 
 void kl_visitor_anew(struct kl_lobby_room *r, struct kl_visitor *v, bool apart, uint64_t now_us) {
-    unsigned member = member_of(r, v);
+    unsigned member = kl_visitor_member(r, v);
     v->way.no_states = true;
     if (apart) {
         const struct kl_name_shown name = kl_lobby_name(r, member);
@@ -122,7 +113,7 @@ void kl_visitor_anew(struct kl_lobby_room *r, struct kl_visitor *v, bool apart, 
 static const struct kl_text *by_history(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us) {
     const struct kl_way_trip *t = &v->way;
     uint32_t frames = (t->watches ? r->watch.end : r->lock.next_close) - t->have;
-    if (!t->watches && kl_lock_return(&r->lock, member_of(r, v), t->have, now_us) != KL_OK)
+    if (!t->watches && kl_lock_return(&r->lock, kl_visitor_member(r, v), t->have, now_us) != KL_OK)
         return NULL; /* it was asked before */
     v->state = KL_MEMBER_PLAYING;
     kl_visitor_log("way", r, v, "by=history from=%u frames_to_run=%u", t->have, frames);
@@ -137,11 +128,12 @@ static const struct kl_text *by_snapshot(struct kl_lobby_room *r, struct kl_visi
                                          struct kl_lobby_packed *k, uint64_t now_us) {
     struct kl_way_trip *t = &v->way;
     uint32_t end = t->watches ? r->watch.end : r->lock.next_close;
-    if (!t->watches && kl_lock_return(&r->lock, member_of(r, v), k->keyframe, now_us) != KL_OK) return NULL;
+    if (!t->watches && kl_lock_return(&r->lock, kl_visitor_member(r, v), k->keyframe, now_us) != KL_OK)
+        return NULL;
     (void)kl_visitor_offer(r, v, k, !t->heals);
     kl_way_load(t, k->keyframe, k->len, now_us);
     v->state = KL_MEMBER_PLAYING;
-    struct kl_lobby_watcher *w = watcher_of(v);
+    struct kl_lobby_watcher *w = kl_visitor_watcher(v);
     if (t->watches && !t->heals) w->next = w->acked = w->ran = k->keyframe;
     kl_visitor_log("way", r, v, "by=snapshot heals=%d snapshot=%u bytes=%u packed=%u frames_to_run=%u",
                    t->heals, k->keyframe, k->bytes, k->len, end - k->keyframe);
@@ -153,7 +145,7 @@ static const struct kl_text *no_way(struct kl_lobby_room *r, struct kl_visitor *
     if (v->way.watches)
         return begin_or_go(r, v, KL_REFUSE_STARTED, "this relay does not keep the game's beginning any more",
                            now_us);
-    kl_lobby_way_closed(r, r->member[member_of(r, v)].consents, text, sizeof text);
+    kl_lobby_way_closed(r, r->member[kl_visitor_member(r, v)].consents, text, sizeof text);
     return refuse(KL_REFUSE_STARTED, text);
 }
 
@@ -167,7 +159,7 @@ static const struct kl_text *go(struct kl_lobby_room *r, struct kl_visitor *v, e
     }
     kl_way_go(t);
     if (!t->watches) {
-        r->member[member_of(r, v)].ran_us = 0;
+        r->member[kl_visitor_member(r, v)].ran_us = 0;
         r->talk.roster_changed = true;
     }
     if (snapshot) return by_snapshot(r, v, kl_lobby_way_snapshot(r, t, way), now_us);
@@ -201,7 +193,7 @@ static const struct kl_text *look(struct kl_lobby_room *r, struct kl_visitor *v,
     enum kl_way way = kl_way_choose(&f);
     if (way == KL_WAY_ORDER && f.stuck && !t->watches) {
         if (!somebody_can_give(r)) return go(r, v, KL_WAY_NONE, now_us);
-        go_on_without(r, member_of(r, v), now_us);
+        go_on_without(r, kl_visitor_member(r, v), now_us);
     }
     if (way != KL_WAY_ORDER) return go(r, v, way, now_us);
     order(r, t->watches, now_us);
@@ -215,10 +207,10 @@ static void wait_for_a_way(struct kl_lobby_room *r, struct kl_visitor *v, bool h
     v->way.failures = r->shot.failures;
     if (!heals) v->state = KL_MEMBER_READY;
     if (v->way.watches) {
-        watcher_of(v)->hashes = 0;
+        kl_visitor_watcher(v)->hashes = 0;
         r->due.busy = true;
     } else {
-        kl_lock_cut(&r->lock, member_of(r, v), now_us); /* it gets nothing before its way is known */
+        kl_lock_cut(&r->lock, kl_visitor_member(r, v), now_us); /* it gets nothing before its way is known */
     }
 }
 
@@ -238,7 +230,7 @@ const struct kl_text *kl_visitor_ready(struct kl_lobby_room *r, struct kl_visito
     if (r->start.ready && kl_facts_differ(r->start.ready, f, why, sizeof why) > 0)
         return refuse(KL_REFUSE_IDENTITY, why);
     if (!v->way.watches) {
-        r->member[member_of(r, v)].checked = true;
+        r->member[kl_visitor_member(r, v)].checked = true;
         r->talk.roster_changed = true;
         kl_visitor_log("ready", r, v, "facts=%u frame=%u", f->count, r->lock.next_close);
     }
@@ -289,13 +281,13 @@ const struct kl_text *kl_visitor_loaded(struct kl_lobby_room *r, struct kl_visit
     if (watches)
         kl_visitor_log("loaded", r, v, "snapshot=%u how=%s", h->keyframe, how[h->how]);
     else
-        r->member[member_of(r, v)].late.looked_us = 0;
+        r->member[kl_visitor_member(r, v)].late.looked_us = 0;
     if (loaded == KL_WAY_LOADED) {
-        if (watches) watcher_has_loaded(watcher_of(v), h);
+        if (watches) watcher_has_loaded(kl_visitor_watcher(v), h);
         return NULL;
     }
     if (watches) return no_way(r, v, now_us);
-    kl_lock_cut(&r->lock, member_of(r, v), now_us);
+    kl_lock_cut(&r->lock, kl_visitor_member(r, v), now_us);
     return begin_or_go(r, v, KL_REFUSE_STARTED,
                        "the room's state could not be loaded on this machine, and this relay does not keep "
                        "the game's beginning any more",
@@ -304,7 +296,7 @@ const struct kl_text *kl_visitor_loaded(struct kl_lobby_room *r, struct kl_visit
 
 /* How fast the member replays, for the next time. */
 static void measure(struct kl_lobby_room *r, struct kl_lobby_member *m, uint64_t now_us) {
-    unsigned member = member_of(r, &m->v);
+    unsigned member = kl_visitor_member(r, &m->v);
     uint32_t ran = r->lock.next_close - kl_lobby_behind(r, member);
     uint32_t from = m->v.way.begins > m->v.way.have ? m->v.way.begins : m->v.way.have;
     if (m->ran_us == 0 && ran > from) {
@@ -328,6 +320,6 @@ const struct kl_text *kl_visitor_way_run(struct kl_lobby_room *r, struct kl_visi
     }
     if (kl_way_is_late(t, now_us))
         return refuse(KL_REFUSE_LIMIT, "the room's state did not reach you in time");
-    if (!t->watches && t->step != KL_WAY_LOADS) measure(r, &r->member[member_of(r, v)], now_us);
+    if (!t->watches && t->step != KL_WAY_LOADS) measure(r, &r->member[kl_visitor_member(r, v)], now_us);
     return NULL;
 }

@@ -10,15 +10,12 @@
 
 #define OPERATOR "the relay's operator"
 
-#define ANSWERS_UNDER_WAY 64     /* messages under way to a member behind which no answer is sent */
-#define CHAT_US           100000 /* between two lines while the room pauses */
+#define CHAT_US 100000 /* between two lines while the room pauses */
 
+/* Behind so many messages under way no answer is sent. */
 static void answer(struct kl_lobby_room *r, unsigned member, const char *format, const char *what) {
-    const struct kl_lobby_net *net = &r->lobby->net;
-    struct kl_msg m = {.kind = KL_MSG_NOTICE};
-    if (net->pending(net->ctx, r->member[member].v.peer) > ANSWERS_UNDER_WAY) return;
-    snprintf(m.text.text, sizeof m.text.text, format, what);
-    kl_lobby_send(r->lobby, r->member[member].v.peer, &m);
+    if (kl_lobby_is_behind(r, r->member[member].v.peer, 64)) return;
+    kl_lobby_tell(r, member, 0, format, what);
 }
 
 static int hand_over(struct kl_lobby_room *r, unsigned to, const char *who) {
@@ -174,6 +171,78 @@ void kl_lobby_rate_look(struct kl_lobby_room *r) {
             (void)change_rate(r, i);
 }
 
+/* --- the room's saved state --- */
+
+/* The room's saved state lies with its clients, each has a copy. LOAD loads all of them or none: it goes to
+ * the room only if every member has reported its copy, and all copies are equal.
+ *
+ * A member that is absent, or watches, may not have run the SAVE yet: it runs SAVE and LOAD in their order.
+ * LOAD does not wait for it, unless it has reported that it could not save. */
+
+static int slot_said(struct kl_lobby_room *r, unsigned member, const struct kl_order *o) {
+    struct kl_lobby_slot *s = &r->member[member].slot;
+    struct kl_reader in;
+    if (o->len != KL_SAVED_BYTES) return KL_E_MALFORMED;
+    kl_reader_init(&in, o->data, o->len);
+    uint32_t keyframe = kl_read_u32(&in);
+    uint8_t has = kl_read_u8(&in);
+    uint64_t hash = kl_read_u64(&in);
+    if (has > 1 || keyframe >= r->lock.next_close) return KL_E_MALFORMED;
+    *s = (struct kl_lobby_slot){.said = true, .has = has, .keyframe = keyframe, .hash = hash};
+    return KL_OK;
+}
+
+static bool slot_newest(const struct kl_lobby_room *r, uint32_t *keyframe) {
+    bool any = false;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        if (!kl_lobby_stays(m) || !m->slot.said || (any && m->slot.keyframe <= *keyframe)) continue;
+        *keyframe = m->slot.keyframe;
+        any = true;
+    }
+    return any;
+}
+
+/* The reason why this member cannot load; NULL: it can. */
+static const char *objection(const struct kl_lobby_room *r, unsigned member, uint32_t keyframe,
+                             uint64_t hash) {
+    const struct kl_lobby_slot *s = &r->member[member].slot;
+    if (!s->said || s->keyframe < keyframe)
+        return kl_lobby_plays_now(r, member) ? "has not run that save yet" : NULL;
+    if (s->keyframe > keyframe) return "has a newer save";
+    if (!s->has) return "could not save it";
+    return s->hash == hash ? NULL : "has another save, out of sync";
+}
+
+/* The hash of the first member that has a copy. */
+static uint64_t hash_of(const struct kl_lobby_room *r, uint32_t keyframe) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        if (kl_lobby_stays(m) && m->slot.said && m->slot.has && m->slot.keyframe == keyframe)
+            return m->slot.hash;
+    }
+    return 0;
+}
+
+bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o) {
+    struct kl_reader in;
+    kl_reader_init(&in, o->data, o->len);
+    uint32_t keyframe = kl_read_u32(&in);
+    if (in.failed || o->len != KL_LOAD_BYTES) return false;
+    uint64_t hash = hash_of(r, keyframe);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!kl_lobby_stays(&r->member[i])) continue;
+        const char *why = objection(r, i, keyframe, hash);
+        if (!why) continue;
+        kl_lobby_notice(r, "did not load the save of frame %u: %s %s", keyframe, kl_lobby_name(r, i).text,
+                        why);
+        return false;
+    }
+    return true;
+}
+
+/* --- orders --- */
+
 static bool for_the_relay(uint8_t kind) {
     return kind == KL_COMMAND_HOST || kind == KL_COMMAND_LOCK || kind == KL_COMMAND_KICK ||
            kind == KL_COMMAND_BAN || kind == KL_COMMAND_DESYNC;
@@ -207,7 +276,7 @@ static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order 
     if (r->phase != KL_ROOM_PLAYING) return KL_E_STATE;
     if (o->kind == KL_COMMAND_SNAPSHOT) return KL_E_STATE; /* the relay's own */
     if (o->kind == KL_COMMAND_RATE) return rate_said(r, member, o);
-    if (o->kind == KL_COMMAND_SAVED) return kl_lobby_slot_said(r, member, o);
+    if (o->kind == KL_COMMAND_SAVED) return slot_said(r, member, o);
     if (needs_agreement(o->kind) && !(o->kind == KL_COMMAND_OPTION && r->host == member))
         return kl_lobby_wish(r, member, o, now_us);
     if (o->kind == KL_COMMAND_DISK) return put_in_disk(r, member, o, now_us);
@@ -283,9 +352,9 @@ int kl_lobby_order_policy(struct kl_lobby_room *r, uint8_t policy, uint16_t budg
 /* Names the newest saved state. The room is told about members that lack it. */
 static bool names_a_state(struct kl_lobby_room *r, struct kl_order *o) {
     struct kl_writer w;
-    uint32_t keyframe;
+    uint32_t keyframe = 0;
     if (o->kind != KL_COMMAND_LOAD) return true;
-    if (!kl_lobby_slot_newest(r, &keyframe)) return false;
+    if (!slot_newest(r, &keyframe)) return false;
     kl_writer_init(&w, o->data, sizeof o->data);
     kl_write_u32(&w, keyframe);
     o->len = KL_LOAD_BYTES;
@@ -348,74 +417,4 @@ int kl_lobby_order_member(struct kl_lobby_room *r, enum kl_lobby_order order, co
     case KL_ORDER_HOST: return i < KL_MAX_CLIENTS ? hand_over(r, (unsigned)i, OPERATOR) : KL_E_STATE;
     }
     return KL_E_STATE;
-}
-
-/* --- the room's saved state --- */
-
-/* The room's saved state lies with its clients, each has a copy. LOAD loads all of them or none: it goes to
- * the room only if every member has reported its copy, and all copies are equal.
- *
- * A member that is absent, or watches, may not have run the SAVE yet: it runs SAVE and LOAD in their order.
- * LOAD does not wait for it, unless it has reported that it could not save. */
-
-int kl_lobby_slot_said(struct kl_lobby_room *r, unsigned member, const struct kl_order *o) {
-    struct kl_lobby_slot *s = &r->member[member].slot;
-    struct kl_reader in;
-    if (o->len != KL_SAVED_BYTES) return KL_E_MALFORMED;
-    kl_reader_init(&in, o->data, o->len);
-    uint32_t keyframe = kl_read_u32(&in);
-    uint8_t has = kl_read_u8(&in);
-    uint64_t hash = kl_read_u64(&in);
-    if (has > 1 || keyframe >= r->lock.next_close) return KL_E_MALFORMED;
-    *s = (struct kl_lobby_slot){.said = true, .has = has, .keyframe = keyframe, .hash = hash};
-    return KL_OK;
-}
-
-bool kl_lobby_slot_newest(const struct kl_lobby_room *r, uint32_t *keyframe) {
-    bool any = false;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *m = &r->member[i];
-        if (!kl_lobby_stays(m) || !m->slot.said || (any && m->slot.keyframe <= *keyframe)) continue;
-        *keyframe = m->slot.keyframe;
-        any = true;
-    }
-    return any;
-}
-
-/* The reason why this member cannot load; NULL: it can. */
-static const char *objection(const struct kl_lobby_room *r, unsigned member, uint32_t keyframe,
-                             uint64_t hash) {
-    const struct kl_lobby_slot *s = &r->member[member].slot;
-    if (!s->said || s->keyframe < keyframe)
-        return kl_lobby_plays_now(r, member) ? "has not run that save yet" : NULL;
-    if (s->keyframe > keyframe) return "has a newer save";
-    if (!s->has) return "could not save it";
-    return s->hash == hash ? NULL : "has another save, out of sync";
-}
-
-/* The hash of the first member that has a copy. */
-static uint64_t hash_of(const struct kl_lobby_room *r, uint32_t keyframe) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *m = &r->member[i];
-        if (kl_lobby_stays(m) && m->slot.said && m->slot.has && m->slot.keyframe == keyframe)
-            return m->slot.hash;
-    }
-    return 0;
-}
-
-bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o) {
-    struct kl_reader in;
-    kl_reader_init(&in, o->data, o->len);
-    uint32_t keyframe = kl_read_u32(&in);
-    if (in.failed || o->len != KL_LOAD_BYTES) return false;
-    uint64_t hash = hash_of(r, keyframe);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!kl_lobby_stays(&r->member[i])) continue;
-        const char *why = objection(r, i, keyframe, hash);
-        if (!why) continue;
-        kl_lobby_notice(r, "did not load the save of frame %u: %s %s", keyframe, kl_lobby_name(r, i).text,
-                        why);
-        return false;
-    }
-    return true;
 }

@@ -30,8 +30,9 @@ static unsigned share_of(const struct kl_lobby *l, enum kl_try kind) {
     return l->limits.password_tries * (kind == KL_TRY_FAILED ? KL_ROOM_TRIES : KL_ROOM_TRIES / 2);
 }
 
-unsigned kl_lobby_tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, const char *address,
-                               uint64_t now_us) {
+/* Seconds to wait before the next try, 0: none. r: the room, or NULL. */
+static unsigned tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, const char *address,
+                             uint64_t now_us) {
     char host[KL_ADDRESS_MAX];
     kl_address_host(host, address);
     struct kl_trier *t = kl_triers_of(&l->triers, host, now_us);
@@ -56,7 +57,7 @@ void kl_lobby_tries_wrong(struct kl_lobby *l, struct kl_lobby_room *r, const cha
 }
 
 static bool too_early(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, uint64_t now_us) {
-    unsigned wait_s = kl_lobby_tries_wait_s(l, r, l->client[peer].address, now_us);
+    unsigned wait_s = tries_wait_s(l, r, l->client[peer].address, now_us);
     if (wait_s == 0) return false;
     char text[KL_TEXT_MAX];
     snprintf(text, sizeof text, "too many wrong passwords; try again in %u s", wait_s);
@@ -202,8 +203,8 @@ void kl_lobby_kick(struct kl_lobby_room *r, unsigned member, const char *who, ui
 void kl_lobby_ban(struct kl_lobby_room *r, unsigned member, const char *who, uint64_t now_us) {
     const struct kl_lobby_member *m = &r->member[member];
     char text[KL_TEXT_MAX];
-    const struct kl_lobby_person p = kl_visitor_person(&m->v), q = kl_lobby_person(m->v.seat_key, m->former);
-    kl_lobby_bar(r, KL_BAR_BAN, &p, now_us);
+    const struct kl_lobby_person q = kl_lobby_person(m->v.seat_key, m->former);
+    kl_lobby_bar(r, KL_BAR_BAN, &m->v.who, now_us);
     if (*q.host) kl_lobby_bar(r, KL_BAR_BAN, &q, now_us);
     snprintf(text, sizeof text, "banned by %s", who);
     kl_lobby_put_out(r, member, KL_REFUSE_DOOR, text, now_us);
@@ -221,13 +222,11 @@ void kl_lobby_put_out_banned(struct kl_lobby_room *r, const char *who, uint64_t 
     snprintf(text, sizeof text, "your address was banned by %s", who);
     for (unsigned i = r->watch.count; i-- > 0;) {
         struct kl_lobby_watcher *w = r->watch.at[i];
-        const struct kl_lobby_person p = kl_visitor_person(&w->v);
-        if (is_banned(r, &p, now_us)) kl_lobby_watch_put_out(r, w, KL_REFUSE_DOOR, text);
+        if (is_banned(r, &w->v.who, now_us)) kl_lobby_watch_put_out(r, w, KL_REFUSE_DOOR, text);
     }
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
         if (!kl_lobby_stays(m) || m->seats || i == r->host) continue;
-        const struct kl_lobby_person p = kl_visitor_person(&m->v);
-        if (is_banned(r, &p, now_us)) kl_lobby_put_out(r, i, KL_REFUSE_DOOR, text, now_us);
+        if (is_banned(r, &m->v.who, now_us)) kl_lobby_put_out(r, i, KL_REFUSE_DOOR, text, now_us);
     }
 }

@@ -116,8 +116,7 @@ static void note_wait(struct kl_lobby_room *r, unsigned member, uint64_t now_us)
     uint64_t waited_us = now_us - m->v.waited_us, away_us = m->away_us + now_us - m->cut_us;
     if (m->place == KL_PLACE_KEPT && away_us > waited_us) waited_us = away_us;
     if (!gives && !late && !(r->phase == KL_ROOM_LOADING && m->v.state < KL_MEMBER_READY)) return;
-    const struct kl_lobby_person who = kl_visitor_person(&m->v);
-    kl_lobby_bar_wait(r, &who, waited_us, now_us);
+    kl_lobby_bar_wait(r, &m->v.who, waited_us, now_us);
 }
 
 /* A host that goes before it has given everything: the next one is asked from the beginning. */
@@ -129,9 +128,9 @@ static void ask_next_host(struct kl_lobby_room *r, bool was_host) {
 
 /* A seat that was offered is not taken: nobody of that address has a turn before a minute is over. The place
  * in the queue is lost: somebody who is not there would hold it up again. */
-void kl_lobby_lose_turn(struct kl_lobby_room *r, struct kl_lobby_turn *turn, struct kl_lobby_person who) {
-    if (turn->until_us) kl_lobby_bar(r, KL_BAR_TURN, &who, turn->until_us);
-    *turn = (struct kl_lobby_turn){0};
+void kl_lobby_lose_turn(struct kl_lobby_room *r, struct kl_visitor *v) {
+    if (v->turn.until_us) kl_lobby_bar(r, KL_BAR_TURN, &v->who, v->turn.until_us);
+    v->turn = (struct kl_lobby_turn){0};
     kl_lobby_changed(r, false);
 }
 
@@ -153,7 +152,7 @@ static void forget(struct kl_lobby_room *r, unsigned member, const char *why, co
     struct kl_lobby_member *m = &r->member[member];
     kl_lobby_log_member(KL_LOG_INFO, "left", r, member, "frame=%u reason=\"%s\"", r->lock.next_close, why);
     note_wait(r, member, now_us);
-    kl_lobby_lose_turn(r, &m->v.turn, kl_visitor_person(&m->v));
+    kl_lobby_lose_turn(r, &m->v);
     kl_lobby_unlink(r, member);
     kl_lobby_snapshot_left(r, member, now_us);
     bool leaving = m->place == KL_PLACE_LEAVING;
@@ -170,8 +169,7 @@ static void forget(struct kl_lobby_room *r, unsigned member, const char *why, co
     bool was_host = r->host == member;
     if (was_host) kl_lobby_choose_host(r);
     ask_next_host(r, was_host);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i])) return;
+    if (kl_lobby_has_members(r)) return;
     kl_lobby_log_room(KL_LOG_INFO, "room_ended", r, "frames=%u", r->lock.next_close);
 }
 
@@ -189,8 +187,7 @@ void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse c
     kl_lobby_log_member(KL_LOG_INFO, "put_out", r, member, "code=%d reason=%s", code,
                         kl_log_quote(quoted, sizeof quoted, text));
     r->lobby->put_out++;
-    const struct kl_lobby_person who = kl_visitor_person(&m->v);
-    if (code == KL_REFUSE_DESYNC) kl_lobby_bar(r, KL_BAR_DESYNC, &who, now_us);
+    if (code == KL_REFUSE_DESYNC) kl_lobby_bar(r, KL_BAR_DESYNC, &m->v.who, now_us);
     if (kl_lobby_reaches(m)) kl_lobby_refuse(r->lobby, m->v.peer, code, text);
     forget(r, member, "was put out", news, now_us);
 }
@@ -211,7 +208,7 @@ void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_
     kl_lobby_unlink(r, member);
     kl_lobby_log_member(KL_LOG_INFO, "bye", r, member, "frame=%u", r->lock.next_close);
     kl_lobby_keep_account(r, member); /* it may come again before its last samples are played */
-    kl_lobby_lose_turn(r, &m->v.turn, kl_visitor_person(&m->v));
+    kl_lobby_lose_turn(r, &m->v);
     kl_lobby_debt_keep(r, m->v.seat_key, m->v.host, m->v.owed);
     m->v.owed = 0;
     m->place = KL_PLACE_LEAVING;
@@ -222,12 +219,6 @@ void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_
 }
 
 /* --- a room --- */
-
-static bool is_empty(const struct kl_lobby_room *r) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i])) return false;
-    return true;
-}
 
 /* Inputs, hashes and chat, most of a room, are none. */
 static void forget_secrets(struct kl_lobby_room *r) {
@@ -247,18 +238,9 @@ void kl_lobby_free_room(struct kl_lobby_room *r) {
     free(r);
 }
 
-void kl_lobby_end_room(struct kl_lobby_room *r, const char *why_members, const char *why_watchers,
-                       uint64_t now_us) {
-    struct kl_lobby *l = r->lobby;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i])) kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, why_members, now_us);
-    kl_lobby_watch_end(r, why_watchers);
-    kl_lobby_free_empty_rooms(l);
-}
-
 void kl_lobby_free_empty_rooms(struct kl_lobby *l) {
     for (unsigned i = 0; i < l->limits.rooms; i++) {
-        if (!l->room[i] || !is_empty(l->room[i]) || !kl_lobby_watch_over(l->room[i])) continue;
+        if (!l->room[i] || kl_lobby_has_members(l->room[i]) || kl_lobby_has_link(l->room[i])) continue;
         kl_journal_end(l->room[i]);
         kl_lobby_free_room(l->room[i]);
         l->room[i] = NULL;
@@ -299,6 +281,7 @@ static bool may_go(const struct kl_lobby_room *r, uint64_t now_us) {
 /* Ends a room without a link, the one that was played least, of this maker (NULL: of any). start: it holds
  * start data. False: none may go yet. */
 static bool give_way(struct kl_lobby *l, const char *host, bool start, uint64_t now_us) {
+    static const char why[] = "the relay needed the room's place";
     struct kl_lobby_room *least = NULL;
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         struct kl_lobby_room *r = l->room[i];
@@ -308,8 +291,10 @@ static bool give_way(struct kl_lobby *l, const char *host, bool start, uint64_t 
     }
     if (!least) return false;
     kl_lobby_log_room(KL_LOG_INFO, "gives_way", least, "frame=%u", least->lock.next_close);
-    kl_lobby_end_room(least, "the relay needed the room's place", "the relay needed the room's place",
-                      now_us);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_here(&least->member[i])) kl_lobby_put_out(least, i, KL_REFUSE_CLOSED, why, now_us);
+    kl_lobby_watch_end(least, why);
+    kl_lobby_free_empty_rooms(l);
     return true;
 }
 

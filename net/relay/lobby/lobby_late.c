@@ -1,7 +1,7 @@
 /* Members that join a game under way, or get other seats in it. net/PROTOCOL.md §7.
  *
  * A joiner gets the same as a client that comes back without frames: start data, and a way to the present
- * (heal/visitor_way.h). No policy waits for it until it has caught up and its seat counts. */
+ * (heal/lobby_heal.h). No policy waits for it until it has caught up and its seat counts. */
 #include <stdio.h>
 #include <string.h>
 
@@ -118,13 +118,12 @@ void kl_lobby_late_checked(struct kl_lobby_room *r, uint32_t frame) {
 /* It will never get there: a seat is no use to it, and of use to others. */
 static void give_up(struct kl_lobby_room *r, unsigned member, double fps, double room_fps, uint64_t now_us) {
     struct kl_lobby_member *m = &r->member[member];
-    const struct kl_lobby_person who = kl_visitor_person(&m->v);
     bool let_go = r->door.flags & KL_DOOR_LET_GO;
     char text[KL_TEXT_MAX];
     if (let_go)
-        kl_lobby_bar_wait(r, &who, now_us - m->late.since_us, now_us);
+        kl_lobby_bar_wait(r, &m->v.who, now_us - m->late.since_us, now_us);
     else
-        kl_lobby_bar(r, KL_BAR_TURN, &who, now_us);
+        kl_lobby_bar(r, KL_BAR_TURN, &m->v.who, now_us);
     snprintf(text, sizeof text, "cannot catch up: it plays %.0f frames a second, the room %.0f", fps,
              room_fps);
     kl_lobby_notice(r, "%s's machine %s: %s", kl_lobby_name(r, member).text, text,

@@ -18,8 +18,6 @@
 #include "net/relay/durable/journal.h"
 #include "net/relay/durable/lobby_again.h"
 #include "net/relay/heal/lobby_heal.h"
-#include "net/relay/heal/lobby_snapshot.h"
-#include "net/relay/heal/visitor_way.h"
 #include "net/relay/lobby/lobby.h"
 #include "net/relay/room/lobby_room.h"
 #include "net/relay/watch/lobby_watch.h"
@@ -32,7 +30,7 @@ void kl_lobby_door_leave(struct kl_lobby_client *c); /* it no longer knocks */
  * room; a pointer to it stays valid until then.) */
 void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
                       uint64_t now_us);
-/* The same for a reason of heal/visitor_way.h; NULL: the member stays. */
+/* The same for a reason of heal/visitor_way.c; NULL: the member stays. */
 void kl_lobby_put_out_for(struct kl_lobby_room *r, unsigned member, const struct kl_text *why,
                           uint64_t now_us);
 /* Takes a member out of the room; its connection is the caller's business. why: for the log and the others'
@@ -47,16 +45,13 @@ void kl_lobby_unlink(struct kl_lobby_room *r, unsigned member);
 struct kl_lobby_left kl_lobby_account_of(const struct kl_lobby_room *r, const uint8_t *seat_key,
                                          const char *address);
 /* The place in the queue is lost, and a seat that was offered with it. */
-void kl_lobby_lose_turn(struct kl_lobby_room *r, struct kl_lobby_turn *turn, struct kl_lobby_person who);
+void kl_lobby_lose_turn(struct kl_lobby_room *r, struct kl_visitor *v);
 /* True if the host was asked for the start data, and not all of it is here: the host cannot change until
  * then. */
 bool kl_lobby_start_under_way(const struct kl_lobby_room *r);
 /* Its READY is compared, or is not needed any more. Harmless twice. */
 void kl_lobby_start_drop_ready(struct kl_lobby_member *m);
 void kl_lobby_free_room(struct kl_lobby_room *r);
-/* Ends a room at once: all members and watchers are put out. */
-void kl_lobby_end_room(struct kl_lobby_room *r, const char *why_members, const char *why_watchers,
-                       uint64_t now_us);
 void kl_lobby_free_empty_rooms(struct kl_lobby *l);
 
 /* --- lobby_join.c --- */
@@ -96,9 +91,7 @@ void kl_lobby_kick(struct kl_lobby_room *r, unsigned member, const char *who, ui
 void kl_lobby_ban(struct kl_lobby_room *r, unsigned member, const char *who, uint64_t now_us);
 /* After a ban: the other watchers and clients without seats of a banned address go, too. */
 void kl_lobby_put_out_banned(struct kl_lobby_room *r, const char *who, uint64_t now_us);
-/* Wrong tries at passwords and seats. Seconds to wait before the next one, 0: none. r: the room, or NULL. */
-unsigned kl_lobby_tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, const char *address,
-                               uint64_t now_us);
+/* A wrong try at a password or a seat. r: the room, or NULL. */
 void kl_lobby_tries_wrong(struct kl_lobby *l, struct kl_lobby_room *r, const char *address, uint64_t now_us);
 
 /* --- lobby_seat.c --- */
@@ -188,11 +181,6 @@ void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struc
  * back. */
 void kl_lobby_rate_look(struct kl_lobby_room *r);
 
-/* --- lobby_command.c: the room's saved state --- */
-/* Command SAVED. KL_E_MALFORMED. */
-int kl_lobby_slot_said(struct kl_lobby_room *r, unsigned member, const struct kl_order *o);
-/* The keyframe of the newest reported SAVE. False: there is none. */
-bool kl_lobby_slot_newest(const struct kl_lobby_room *r, uint32_t *keyframe);
 /* True if all members have the save of this LOAD's keyframe, with equal hashes. False: the room is told the
  * names of the others. */
 bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o);

@@ -43,11 +43,10 @@ void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct k
 
 /* With a client whose link is behind, verdicts wait; meanwhile those that are equal become one. */
 static bool verdicts_may_go(const struct kl_lobby_room *r) {
-    const struct kl_lobby_net *net = &r->lobby->net;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *m = &r->member[i];
-        if (kl_lobby_reaches(m) && net->pending(net->ctx, m->v.peer) > KL_VERDICTS_UNDER_WAY) return false;
-    }
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_reaches(&r->member[i]) &&
+            kl_lobby_is_behind(r, r->member[i].v.peer, KL_VERDICTS_UNDER_WAY))
+            return false;
     return true;
 }
 

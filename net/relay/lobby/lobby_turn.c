@@ -13,41 +13,28 @@
 
 /* --- the queue --- */
 
-/* A client without seats, or a watcher, with a place in the queue or about to get one. turn: NULL for none.
- */
-struct waiter {
-    struct kl_lobby_turn *turn;
-    struct kl_visitor *v;
-    unsigned member;                  /* KL_MAX_CLIENTS: it is a watcher */
-    struct kl_lobby_watcher *watcher; /* or NULL */
-};
+/* A waiter is a client without seats, or a watcher, with a place in the queue or about to get one. */
 
-static struct waiter a_member(struct kl_lobby_room *r, unsigned i) {
-    return (struct waiter){&r->member[i].v.turn, &r->member[i].v, i, NULL};
-}
-static struct waiter a_watcher(struct kl_lobby_watcher *w) {
-    return (struct waiter){&w->v.turn, &w->v, KL_MAX_CLIENTS, w};
+static bool is_earlier(const struct kl_visitor *v, uint32_t than, const struct kl_visitor *first) {
+    return v->turn.number > than && (!first || v->turn.number < first->turn.number);
 }
 
-static bool is_earlier(const struct kl_lobby_turn *t, uint32_t than, const struct waiter *w) {
-    return t->number > than && (!w->turn || t->number < w->turn->number);
-}
-
-/* The first in the queue behind this number. */
-static struct waiter behind(struct kl_lobby_room *r, uint32_t number) {
-    struct waiter w = {NULL, NULL, KL_MAX_CLIENTS, NULL};
-    if (r->watch.turns == 0) return w; /* nobody has ever waited here */
+/* The first in the queue behind this number; NULL: none. */
+static struct kl_visitor *behind(struct kl_lobby_room *r, uint32_t number) {
+    struct kl_visitor *first = NULL;
+    if (r->watch.turns == 0) return NULL; /* nobody has ever waited here */
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_stays(&r->member[i]) && is_earlier(&r->member[i].v.turn, number, &w)) w = a_member(r, i);
+        if (kl_lobby_stays(&r->member[i]) && is_earlier(&r->member[i].v, number, first))
+            first = &r->member[i].v;
     for (unsigned i = 0; i < r->watch.count; i++)
-        if (is_earlier(&r->watch.at[i]->v.turn, number, &w)) w = a_watcher(r->watch.at[i]);
-    return w;
+        if (is_earlier(&r->watch.at[i]->v, number, first)) first = &r->watch.at[i]->v;
+    return first;
 }
 
 #define EACH_WAITER(w, r)                                                                                    \
-    struct waiter w = behind(r, 0);                                                                          \
-    (w).turn;                                                                                                \
-    w = behind(r, (w).turn->number)
+    struct kl_visitor *w = behind(r, 0);                                                                     \
+    w;                                                                                                       \
+    w = behind(r, w->turn.number)
 
 unsigned kl_lobby_waiting(const struct kl_lobby_room *room, struct kl_waiter *out) {
     struct kl_lobby_room *r = (struct kl_lobby_room *)room; /* nothing changes in it */
@@ -55,9 +42,10 @@ unsigned kl_lobby_waiting(const struct kl_lobby_room *room, struct kl_waiter *ou
     for (EACH_WAITER(w, r)) {
         if (n == KL_QUEUE_MAX) break;
         if (out) {
-            out[n] = (struct kl_waiter){.client = w.watcher ? KL_WATCHER : (uint8_t)w.member,
-                                        .turn = w.turn->until_us > 0};
-            memcpy(out[n].name, w.v->name, sizeof out[n].name);
+            out[n] =
+                (struct kl_waiter){.client = w->way.watches ? KL_WATCHER : (uint8_t)kl_visitor_member(r, w),
+                                   .turn = w->turn.until_us > 0};
+            memcpy(out[n].name, w->name, sizeof out[n].name);
         }
         n++;
     }
@@ -68,8 +56,9 @@ uint8_t kl_lobby_open_seats(const struct kl_lobby_room *r, unsigned wanted) {
     return kl_lobby_waiting(r, NULL) ? 0 : kl_lobby_free_seats(r, wanted);
 }
 
-static void tell(struct kl_lobby_room *r, const struct waiter *w, uint8_t code, const char *text) {
-    if (w->watcher || kl_lobby_reaches(&r->member[w->member])) kl_visitor_tell(r, w->v, code, "%s", text);
+static void tell(struct kl_lobby_room *r, const struct kl_visitor *v, uint8_t code, const char *text) {
+    bool linked = v->way.watches || kl_lobby_reaches(&r->member[kl_visitor_member(r, v)]);
+    if (linked) kl_visitor_tell(r, v, code, "%s", text);
 }
 
 static unsigned seats_taken(const struct kl_lobby_room *r) {
@@ -77,48 +66,40 @@ static unsigned seats_taken(const struct kl_lobby_room *r) {
 }
 
 /* A watcher that plays becomes a client: as many watchers may wait as clients can still come. */
-static bool has_place(struct kl_lobby_room *r, const struct waiter *more) {
-    unsigned clients = 0, watchers = more->watcher != NULL;
+static bool has_place(struct kl_lobby_room *r, struct kl_visitor *more) {
+    unsigned clients = 0, watchers = more->way.watches;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         clients += kl_lobby_here(&r->member[i]);
     for (EACH_WAITER(w, r))
-        watchers += w.watcher != NULL;
+        watchers += w->way.watches;
     return kl_lobby_waiting(r, NULL) < KL_QUEUE_MAX &&
-           (!more->watcher || clients + watchers <= KL_MAX_CLIENTS);
-}
-
-static uint32_t barred_s(const struct kl_lobby_room *r, const struct waiter *w, uint64_t now_us) {
-    const struct kl_lobby_person p = kl_visitor_person(w->v);
-    return kl_lobby_turn_barred_s(r, &p, now_us);
+           (!more->way.watches || clients + watchers <= KL_MAX_CLIENTS);
 }
 
 /* Places in the queue of this one's address. */
-static unsigned places_of(struct kl_lobby_room *r, const struct waiter *of) {
-    const struct kl_lobby_person p = kl_visitor_person(of->v);
+static unsigned places_of(struct kl_lobby_room *r, const struct kl_visitor *of) {
     unsigned n = 0;
-    for (EACH_WAITER(w, r)) {
-        const struct kl_lobby_person other = kl_visitor_person(w.v);
-        n += !strcmp(other.host, p.host);
-    }
+    for (EACH_WAITER(w, r))
+        n += !strcmp(w->host, of->host);
     return n;
 }
 
 /* The last one of the address with the most places makes way for one of an address with fewer. */
-static bool make_way(struct kl_lobby_room *r, const struct waiter *more) {
-    struct waiter last = {NULL, NULL, KL_MAX_CLIENTS, NULL};
+static bool make_way(struct kl_lobby_room *r, struct kl_visitor *more) {
+    struct kl_visitor *last = NULL;
     unsigned most = 0;
     for (EACH_WAITER(w, r)) {
-        unsigned places = places_of(r, &w);
+        unsigned places = places_of(r, w);
         if (places >= most) last = w, most = places;
     }
-    if (most < places_of(r, more) + 2) return false;
-    *last.turn = (struct kl_lobby_turn){0};
-    tell(r, &last, 0, "your address had most places in a full queue: you watch");
+    if (!last || most < places_of(r, more) + 2) return false;
+    last->turn = (struct kl_lobby_turn){0};
+    tell(r, last, 0, "your address had most places in a full queue: you watch");
     return has_place(r, more);
 }
 
-static void enqueue(struct kl_lobby_room *r, struct kl_lobby_turn *t) {
-    *t = (struct kl_lobby_turn){.number = ++r->watch.turns};
+static void enqueue(struct kl_lobby_room *r, struct kl_visitor *v) {
+    v->turn = (struct kl_lobby_turn){.number = ++r->watch.turns};
     kl_lobby_changed(r, false);
 }
 
@@ -129,38 +110,38 @@ static void tell_players(struct kl_lobby_room *r, const char *waits, uint64_t no
             kl_lobby_tell(r, i, KL_NOTICE_SEAT, "%s waits for a seat: you may hand on yours", waits);
 }
 
-static void wait_for_seat(struct kl_lobby_room *r, const struct waiter *more, uint64_t now_us) {
+static void wait_for_seat(struct kl_lobby_room *r, struct kl_visitor *more, uint64_t now_us) {
     char text[KL_TEXT_MAX];
     unsigned place = 1;
-    uint32_t barred = more->turn->number ? 0 : barred_s(r, more, now_us);
+    uint32_t barred = more->turn.number ? 0 : kl_lobby_turn_barred_s(r, &more->who, now_us);
     if (barred) {
         snprintf(text, sizeof text, "a seat went to waste: ask again in %u s", barred);
         tell(r, more, 0, text);
         return;
     }
-    if (!more->turn->number && !has_place(r, more) && !make_way(r, more)) {
+    if (!more->turn.number && !has_place(r, more) && !make_way(r, more)) {
         snprintf(text, sizeof text, "%u of %u seats taken, and the queue is full: you watch", seats_taken(r),
                  r->params.players);
         tell(r, more, 0, text);
         return;
     }
-    if (!more->turn->number) {
-        enqueue(r, more->turn);
-        tell_players(r, more->v->name, now_us);
+    if (!more->turn.number) {
+        enqueue(r, more);
+        tell_players(r, more->name, now_us);
     }
     for (EACH_WAITER(w, r))
-        place += w.turn->number < more->turn->number;
+        place += w->turn.number < more->turn.number;
     snprintf(text, sizeof text, "%u of %u seats taken: you watch, number %u in the queue", seats_taken(r),
              r->params.players, place);
     tell(r, more, 0, text);
 }
 
-static void leave_queue(struct kl_lobby_room *r, const struct waiter *w) {
-    if (!w->turn->number) {
+static void leave_queue(struct kl_lobby_room *r, struct kl_visitor *w) {
+    if (!w->turn.number) {
         tell(r, w, 0, "you watch, and wait for no seat");
         return;
     }
-    kl_lobby_lose_turn(r, w->turn, kl_visitor_person(w->v));
+    kl_lobby_lose_turn(r, w);
     tell(r, w, 0, "you left the queue: you watch");
 }
 
@@ -178,13 +159,11 @@ static unsigned first_giver(const struct kl_lobby_room *r) {
 }
 
 /* Caught up with the game, nothing on its way, and not barred. */
-static bool can_play(const struct kl_lobby_room *r, const struct waiter *w, uint64_t now_us) {
-    if (barred_s(r, w, now_us)) return false;
-    if (w->watcher)
-        return w->watcher->v.state == KL_MEMBER_PLAYING && !w->watcher->v.way.step &&
-               kl_lobby_member_free(r) < KL_MAX_CLIENTS;
-    const struct kl_lobby_member *m = &r->member[w->member];
-    return kl_lobby_reaches(m) && m->v.state == KL_MEMBER_PLAYING && !m->v.way.step;
+static bool can_play(const struct kl_lobby_room *r, const struct kl_visitor *w, uint64_t now_us) {
+    bool has_place = w->way.watches ? kl_lobby_member_free(r) < KL_MAX_CLIENTS
+                                    : kl_lobby_reaches(&r->member[kl_visitor_member(r, w)]);
+    return has_place && w->state == KL_MEMBER_PLAYING && !w->way.step &&
+           !kl_lobby_turn_barred_s(r, &w->who, now_us);
 }
 
 /* From now on the watcher is a latecomer of the game with the frames that it has. w is gone. */
@@ -198,13 +177,13 @@ static void seat_watcher(struct kl_lobby_room *r, struct kl_lobby_watcher *w, ui
     kl_lobby_late_goes_on(r, i, was.acked, now_us);
 }
 
-static void sit(struct kl_lobby_room *r, const struct waiter *w, uint8_t seats, uint64_t now_us) {
-    kl_lobby_news(r, now_us, "%s takes a seat", w->v->name);
-    *w->turn = (struct kl_lobby_turn){0};
-    if (w->watcher)
-        seat_watcher(r, w->watcher, seats, now_us);
+static void sit(struct kl_lobby_room *r, struct kl_visitor *w, uint8_t seats, uint64_t now_us) {
+    kl_lobby_news(r, now_us, "%s takes a seat", w->name);
+    w->turn = (struct kl_lobby_turn){0};
+    if (w->way.watches)
+        seat_watcher(r, kl_visitor_watcher(w), seats, now_us);
     else
-        (void)kl_lobby_reseat(r, w->member, seats, "takes a seat", now_us);
+        (void)kl_lobby_reseat(r, kl_visitor_member(r, w), seats, "takes a seat", now_us);
 }
 
 /* The seat of the player who hands it on, who goes to the queue's end. */
@@ -215,25 +194,21 @@ static uint8_t taken_over(struct kl_lobby_room *r, uint64_t now_us) {
     uint8_t seats = m->seats;
     m->hands_on = 0;
     if (kl_lobby_reseat(r, giver, 0, "hands on the seat", now_us) != KL_OK) return 0;
-    enqueue(r, &m->v.turn);
+    enqueue(r, &m->v);
     return seats & (uint8_t)-seats; /* a second one is offered to the next */
-}
-
-/* For the client in the game, and for these seats. */
-static bool has_memory(struct kl_lobby_room *r, const struct waiter *w, uint8_t seats) {
-    return kl_lobby_memory_take(r, w->watcher ? kl_lobby_member_free(r) : w->member, seats);
 }
 
 /* A seat goes to the client that it was offered to, or that asks for a free one while nobody waits before it.
  */
-static void wants_seat(struct kl_lobby_room *r, const struct waiter *w, unsigned wanted, uint64_t now_us) {
+static void wants_seat(struct kl_lobby_room *r, struct kl_visitor *w, unsigned wanted, uint64_t now_us) {
     uint8_t seats = 0;
-    bool offered = w->turn->until_us > 0;
-    const struct kl_lobby_turn *first = behind(r, 0).turn;
-    if (can_play(r, w, now_us) && (offered || !first || first == w->turn)) {
+    bool offered = w->turn.until_us > 0;
+    const struct kl_visitor *first = behind(r, 0);
+    if (can_play(r, w, now_us) && (offered || !first || first == w)) {
         seats = kl_lobby_free_seats(r, wanted);
         if (!seats) seats = kl_lobby_free_seats(r, 1);
-        if (!has_memory(r, w, seats)) {
+        unsigned member = w->way.watches ? kl_lobby_member_free(r) : kl_visitor_member(r, w);
+        if (!kl_lobby_memory_take(r, member, seats)) {
             tell(r, w, 0, "this relay has no memory for another player: you watch");
             return;
         }
@@ -273,29 +248,28 @@ static int hand_on(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
 }
 
 int kl_lobby_take_seat(struct kl_lobby_room *r, unsigned member, unsigned wanted, uint64_t now_us) {
-    const struct kl_lobby_member *m = &r->member[member];
-    struct waiter w = a_member(r, member);
+    struct kl_lobby_member *m = &r->member[member];
     if (r->phase != KL_ROOM_PLAYING || m->v.state != KL_MEMBER_PLAYING) return KL_E_STATE;
     if (wanted == KL_SEAT_NEXT) return hand_on(r, member, now_us);
     if (wanted == 0 && m->seats) return step_back(r, member, now_us);
     if (wanted == 0)
-        leave_queue(r, &w);
+        leave_queue(r, &m->v);
     else if (!m->seats)
-        wants_seat(r, &w, wanted, now_us);
+        wants_seat(r, &m->v, wanted, now_us);
     return KL_OK;
 }
 
 void kl_lobby_watcher_seat(struct kl_lobby_room *r, struct kl_lobby_watcher *watcher, unsigned wanted,
                            uint64_t now_us) {
-    struct waiter w = a_watcher(watcher);
+    struct kl_visitor *w = &watcher->v;
     if (r->phase != KL_ROOM_PLAYING)
-        tell(r, &w, 0, "the game has not begun: wait for a seat when it has");
+        tell(r, w, 0, "the game has not begun: wait for a seat when it has");
     else if (wanted == KL_SEAT_NEXT)
-        tell(r, &w, 0, "you watch: you have no seat to hand on");
+        tell(r, w, 0, "you watch: you have no seat to hand on");
     else if (wanted == 0)
-        leave_queue(r, &w);
+        leave_queue(r, w);
     else
-        wants_seat(r, &w, wanted, now_us);
+        wants_seat(r, w, wanted, now_us);
 }
 
 /* --- offers --- */
@@ -309,21 +283,21 @@ static unsigned seats_on_offer(const struct kl_lobby_room *r) {
     return n;
 }
 
-static void log_turn(const struct kl_lobby_room *r, const char *event, const struct waiter *w) {
+static void log_turn(const struct kl_lobby_room *r, const char *event, const struct kl_visitor *w) {
     char name[KL_LOG_QUOTED(KL_NAME_MAX)];
     kl_lobby_log_room(KL_LOG_INFO, event, r, "frame=%u name=%s", r->lock.next_close,
-                      kl_log_quote(name, sizeof name, w->v->name));
+                      kl_log_quote(name, sizeof name, w->name));
 }
 
-static void offer(struct kl_lobby_room *r, const struct waiter *w, uint64_t now_us) {
-    w->turn->until_us = now_us + TAKE_US;
+static void offer(struct kl_lobby_room *r, struct kl_visitor *w, uint64_t now_us) {
+    w->turn.until_us = now_us + TAKE_US;
     r->talk.roster_changed = true;
     tell(r, w, KL_NOTICE_SEAT, "your turn: take the seat within 15 s");
     log_turn(r, "seat_offered", w);
 }
 
-static void pass_over(struct kl_lobby_room *r, const struct waiter *w) {
-    kl_lobby_lose_turn(r, w->turn, kl_visitor_person(w->v));
+static void pass_over(struct kl_lobby_room *r, struct kl_visitor *w) {
+    kl_lobby_lose_turn(r, w);
     tell(r, w, 0, "you did not take the seat in time: you watch");
     log_turn(r, "seat_not_taken", w);
 }
@@ -340,15 +314,15 @@ void kl_lobby_turn_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->watch.turns == 0 || r->phase != KL_ROOM_PLAYING) return;
     unsigned seats = seats_on_offer(r), open = 0;
     uint32_t last = 0;
-    for (struct waiter w = behind(r, 0); w.turn; w = behind(r, last)) {
-        last = w.turn->number;
-        if (w.turn->until_us && now_us >= w.turn->until_us)
-            pass_over(r, &w);
-        else if (w.turn->until_us && open == seats)
-            w.turn->until_us = 0; /* the seat is gone: it is the first the next time */
-        else if (!w.turn->until_us && open < seats && can_play(r, &w, now_us))
-            offer(r, &w, now_us);
-        open += w.turn->until_us > 0;
+    for (struct kl_visitor *w = behind(r, 0); w; w = behind(r, last)) {
+        last = w->turn.number;
+        if (w->turn.until_us && now_us >= w->turn.until_us)
+            pass_over(r, w);
+        else if (w->turn.until_us && open == seats)
+            w->turn.until_us = 0; /* the seat is gone: it is the first the next time */
+        else if (!w->turn.until_us && open < seats && can_play(r, w, now_us))
+            offer(r, w, now_us);
+        open += w->turn.until_us > 0;
     }
     if (open == 0) keep_seats(r);
 }
@@ -382,11 +356,6 @@ static struct kl_msg roster_of(const struct kl_lobby_room *r) {
     return m;
 }
 
-static bool has_much_to_take(const struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_net *net = &r->lobby->net;
-    return net->pending(net->ctx, r->member[member].v.peer) > ROSTERS_UNDER_WAY;
-}
-
 void kl_lobby_send_roster(struct kl_lobby_room *r) {
     struct kl_msg m = roster_of(r);
     uint16_t owed = r->talk.roster_changed ? UINT16_MAX : r->talk.roster_owed;
@@ -395,7 +364,7 @@ void kl_lobby_send_roster(struct kl_lobby_room *r) {
     r->talk.roster_owed = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!(owed >> i & 1) || !kl_lobby_reaches(&r->member[i])) continue;
-        if (has_much_to_take(r, i))
+        if (kl_lobby_is_behind(r, r->member[i].v.peer, ROSTERS_UNDER_WAY))
             r->talk.roster_owed |= (uint16_t)(1U << i);
         else
             kl_lobby_send(r->lobby, r->member[i].v.peer, &m);

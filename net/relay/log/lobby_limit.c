@@ -1,5 +1,6 @@
 #include "net/relay/log/lobby_limit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define ONE       1000U
@@ -47,4 +48,71 @@ void kl_address_host(char out[KL_ADDRESS_MAX], const char *address) {
     if (len > KL_ADDRESS_MAX - 1) len = KL_ADDRESS_MAX - 1;
     memcpy(out, address, len);
     out[len] = 0;
+}
+
+/* --- log lines --- */
+
+#define TELL_US 10000000 /* after the last one that was written or told */
+
+/* The length of one key=value; blanks may stand in quotes. */
+static size_t token(const char *at) {
+    size_t n = 0;
+    for (bool quoted = false; at[n] && (quoted || at[n] != ' '); n++) {
+        if (at[n] == '"') quoted = !quoted;
+        if (at[n] == '\\' && at[n + 1]) n++;
+    }
+    return n;
+}
+
+void kl_log_key(char out[KL_LOG_KEY], const char *event, const char *rest) {
+    size_t len = token(rest);
+    const char *next = rest[len] ? rest + len + 1 : "";
+    if (strncmp(next, "client=", 7) == 0) len += 1 + token(next);
+    const char *port = strncmp(rest, "address=", 8) == 0 ? strchr(rest + 8, ':') : NULL;
+    if (port && port < rest + len) len = (size_t)(port - rest);
+    snprintf(out, KL_LOG_KEY, "%s%s%.*s", event, len ? " " : "", (int)len, rest);
+}
+
+static struct kl_log_cell *cell_of(struct kl_log_limit *l, const char *key, uint64_t now_us) {
+    struct kl_log_cell *oldest = &l->cell[0];
+    for (unsigned i = 0; i < KL_LOG_CELLS; i++) {
+        struct kl_log_cell *c = &l->cell[i];
+        if (strcmp(c->key, key) == 0) return c;
+        if (c->used_us < oldest->used_us) oldest = c;
+    }
+    l->untold -= oldest->left_out;
+    *oldest = (struct kl_log_cell){.used_us = now_us};
+    snprintf(oldest->key, sizeof oldest->key, "%s", key);
+    return oldest;
+}
+
+static void tell(struct kl_log_limit *l, struct kl_log_cell *c, uint64_t now_us, uint64_t *left_out) {
+    *left_out = c->left_out;
+    l->untold -= c->left_out;
+    c->left_out = 0;
+    c->used_us = now_us;
+}
+
+bool kl_log_take(struct kl_log_limit *l, const char *key, uint64_t now_us, uint64_t *left_out) {
+    *left_out = 0;
+    if (l->per_min == 0) return true;
+    struct kl_log_cell *c = cell_of(l, key, now_us);
+    if (!kl_bucket_take(&c->bucket, l->per_min, now_us)) {
+        c->left_out++;
+        l->untold++;
+        return false;
+    }
+    tell(l, c, now_us, left_out);
+    return true;
+}
+
+const struct kl_log_cell *kl_log_untold(struct kl_log_limit *l, uint64_t now_us, bool all,
+                                        uint64_t *left_out) {
+    for (unsigned i = 0; i < KL_LOG_CELLS && l->untold; i++) {
+        struct kl_log_cell *c = &l->cell[i];
+        if (c->left_out == 0 || (!all && now_us < c->used_us + TELL_US)) continue;
+        tell(l, c, now_us, left_out);
+        return c;
+    }
+    return NULL;
 }

@@ -1,8 +1,9 @@
-/* lobby_limit.h - limits of rate: leaky buckets, and buckets by address. Pure. */
+/* lobby_limit.h - limits of rate: leaky buckets, buckets by address, and log lines of one kind. Pure. */
 #ifndef KL_LOBBY_LIMIT_H
 #define KL_LOBBY_LIMIT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Holds a minute's worth, and leaks as much in a minute. All zero: empty. */
@@ -31,5 +32,38 @@ struct kl_trier *kl_triers_of(struct kl_triers *t, const char *host, uint64_t no
 
 /* "192.0.2.1" of "192.0.2.1:5". */
 void kl_address_host(char out[KL_ADDRESS_MAX], const char *address);
+
+/* --- log lines ---
+ *
+ * Those of one kind a minute about one client, room or address are limited; the rest is counted. No stranger
+ * can fill the disk, and rare lines are not lost among frequent ones: each kind of line has its own limit. */
+
+#define KL_LOG_KEY   128
+#define KL_LOG_CELLS 512 /* kinds of lines by subject; the one longest unused makes way */
+
+struct kl_log_cell {
+    char key[KL_LOG_KEY]; /* "desync room=\"x\" client=1" */
+    struct kl_bucket bucket;
+    uint64_t used_us;
+    uint64_t left_out; /* lines left out since the last report */
+};
+
+struct kl_log_limit {
+    unsigned per_min; /* 0: no limit */
+    uint64_t untold;  /* lines left out and not yet reported, of all cells */
+    struct kl_log_cell cell[KL_LOG_CELLS];
+};
+
+/* The key under which a line is counted: its event, its first key=value, and the client if that is second; an
+ * address without its port. */
+void kl_log_key(char out[KL_LOG_KEY], const char *event, const char *rest);
+
+/* True: write the line. If *left_out is not 0, first report that so many like it are missing. */
+bool kl_log_take(struct kl_log_limit *l, const char *key, uint64_t now_us, uint64_t *left_out);
+
+/* The next cell with missing lines that were not reported for 10 s (all: for any time); it then counts as
+ * reported. NULL: there is none. */
+const struct kl_log_cell *kl_log_untold(struct kl_log_limit *l, uint64_t now_us, bool all,
+                                        uint64_t *left_out);
 
 #endif

@@ -9,7 +9,6 @@
 #include "net/engine/plain.h"
 #include "net/platform/clock.h"
 #include "net/relay/log/lobby_limit.h"
-#include "net/relay/log/log_limit.h"
 #include "net/relay/log/outlet.h"
 
 #define LINE_BYTES 1024 /* of what an event says; more is cut */

@@ -20,7 +20,7 @@ void kl_log_through(struct kl_outlet *outlet);
 bool kl_log_level_parse(const char *name, enum kl_log_level *out);
 bool kl_log_wants(enum kl_log_level level);
 
-/* Limits the lines of one kind a minute about one client, room or address (log_limit.h); 0, the default: no
+/* Limits the lines of one kind a minute about one client, room or address (lobby_limit.h); 0, the default: no
  * limit. Errors are not limited. */
 void kl_log_set_lines(unsigned per_min);
 /* Reports lines that were left out and not yet reported; all: also those of the last seconds. To be called

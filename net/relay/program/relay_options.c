@@ -233,7 +233,7 @@ static int read_config(struct kl_relay_options *out, const char *path, char *err
 
 /* --- the command line --- */
 
-void kl_relay_options_defaults(struct kl_relay_options *out) {
+static void set_defaults(struct kl_relay_options *out) {
     char why[256];
     *out = (struct kl_relay_options){.log = KL_LOG_INFO};
     kl_server_defaults(&out->server);
@@ -289,12 +289,12 @@ static enum kl_relay_action read_words(struct kl_relay_options *out, int argc, c
 enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int argc, char **argv, char *err,
                                             size_t err_len) {
     char path[sizeof out->config];
-    kl_relay_options_defaults(out);
+    set_defaults(out);
     if (argc == 2 && !strcmp(argv[1], "help")) return KL_RELAY_HELP;
     enum kl_relay_action action = read_words(out, argc, argv, err, err_len);
     if (action != KL_RELAY_RUN || !out->config[0]) return action;
     strcpy(path, out->config);
-    kl_relay_options_defaults(out);
+    set_defaults(out);
     if (read_config(out, path, err, err_len) != 0) return KL_RELAY_BAD;
     return read_words(out, argc, argv, err, err_len);
 }
@@ -314,7 +314,7 @@ bool kl_relay_option_at(size_t i, struct kl_relay_option_text *out) {
     static struct kl_relay_options usual;
     if (i >= KNOWN) return false;
     const struct option_kind *k = &known[i];
-    kl_relay_options_defaults(&usual);
+    set_defaults(&usual);
     snprintf(out->flag, sizeof out->flag, "--%s%s%s", k->name, k->value ? " " : "", k->value ? k->value : "");
     tell_help(k, out->help, sizeof out->help);
     if (k->shown || k->standard)

@@ -22,7 +22,6 @@ struct kl_relay_options {
 
 enum kl_relay_action { KL_RELAY_RUN, KL_RELAY_HELP, KL_RELAY_VERSION, KL_RELAY_BAD };
 
-void kl_relay_options_defaults(struct kl_relay_options *out);
 /* Fills out with the defaults, the options of the file that argv names by --config, and the options of argv,
  * which count before the file's. KL_RELAY_BAD: one line for people is in err: the option or the file's line,
  * the expected and the actual value. */

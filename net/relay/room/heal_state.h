@@ -1,4 +1,4 @@
-/* heal_state.h - the snapshots that a room holds (net/relay/heal/lobby_snapshot.h has them made), and how far
+/* heal_state.h - the snapshots that a room holds (net/relay/heal/lobby_snapshot.c has them made), and how far
  * the healing of the room and of each member is (net/relay/heal/lobby_heal.h). */
 #ifndef KL_HEAL_STATE_H
 #define KL_HEAL_STATE_H

@@ -121,6 +121,12 @@ bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member) {
     return kl_lobby_reaches(m) && m->seats && !c->away && c->presence == KL_PRESENT;
 }
 
+bool kl_lobby_has_members(const struct kl_lobby_room *r) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_here(&r->member[i])) return true;
+    return false;
+}
+
 bool kl_lobby_has_link(const struct kl_lobby_room *r) {
     bool has = r->watch.count > 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)

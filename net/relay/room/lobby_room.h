@@ -53,6 +53,9 @@
 #define KL_TICKET_US   500000            /* between two tickets */
 #define KL_RESEAT_US   5000000           /* for a client to learn its new seats */
 
+/* With KL_UNDER_WAY_MAX messages under way a client is put out, and nobody may cause that by making the relay
+ * talk. */
+#define KL_NOTICES_UNDER_WAY  128 /* no line is sent to a client with so many messages under way */
 #define KL_VERDICTS_UNDER_WAY 128 /* no verdict is sent to a client with so many messages under way */
 #define KL_UNDER_WAY_MAX      400 /* a client with so many messages under way is put out: it takes none */
 
@@ -353,6 +356,7 @@ uint32_t kl_lobby_behind(const struct kl_lobby_room *r, unsigned member);
 /* True if the member has a seat and frames wait for its samples. */
 bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member);
 
+bool kl_lobby_has_members(const struct kl_lobby_room *r);
 /* True if a client or a watcher has a connection, or a member's last samples are being played. */
 bool kl_lobby_has_link(const struct kl_lobby_room *r);
 
@@ -405,6 +409,8 @@ struct kl_name_shown kl_lobby_name(const struct kl_lobby_room *r, unsigned membe
 /* "ann (1), bob (2)" */
 void kl_lobby_names_of(const struct kl_lobby_room *r, uint16_t clients, char *out, size_t cap);
 void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m);
+/* True: more messages than that are under way to this client. */
+bool kl_lobby_is_behind(const struct kl_lobby_room *r, unsigned peer, unsigned messages);
 void kl_lobby_settle(struct kl_lobby *l, unsigned peer);                            /* it is in a room */
 void kl_lobby_send_bulk(struct kl_lobby *l, unsigned peer, const struct kl_msg *m); /* see lobby.h */
 void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m);

@@ -4,13 +4,16 @@
 
 #include "net/relay/room/lobby_room.h"
 
-#define NEWS_PER_MIN      60  /* of a room: a full one may come and go */
-#define NOTICES_UNDER_WAY 128 /* no NOTICE is sent to a client with so many messages under way */
+#define NEWS_PER_MIN 60 /* of a room: a full one may come and go */
 
 void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m) {
     uint8_t bytes[KL_MSG_MAX];
     int len = kl_msg_encode(m, bytes, sizeof bytes);
     if (len > 0) (void)l->net.send(l->net.ctx, peer, bytes, (size_t)len);
+}
+
+bool kl_lobby_is_behind(const struct kl_lobby_room *r, unsigned peer, unsigned messages) {
+    return r->lobby->net.pending(r->lobby->net.ctx, peer) > messages;
 }
 
 void kl_lobby_settle(struct kl_lobby *l, unsigned peer) {
@@ -28,13 +31,6 @@ void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m) {
         if (kl_lobby_reaches(&r->member[i])) kl_lobby_send(r->lobby, r->member[i].v.peer, m);
 }
 
-/* True if so many messages, or more, are on their way to that client. Lines for its screen are then not sent:
- * with 400 messages a client is put out, and nobody may cause that by making the relay talk. */
-static bool has_much_to_take(const struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_net *net = &r->lobby->net;
-    return net->pending(net->ctx, r->member[member].v.peer) > NOTICES_UNDER_WAY;
-}
-
 void kl_lobby_changed(struct kl_lobby_room *r, bool kept) {
     r->talk.roster_changed = r->due.busy = true;
     r->past.ticket_changed = r->past.ticket_changed || kept;
@@ -46,19 +42,14 @@ void kl_lobby_watch_notice(struct kl_lobby_room *r, const struct kl_text *t) {
     a->notices++;
 }
 
-static void put(struct kl_text *t, const char *format, va_list args) {
-    vsnprintf(t->text, sizeof t->text, format, args);
-    kl_cut_whole(t->text);
-}
-
 static void say_to_all(struct kl_lobby_room *r, const char *format, va_list args) {
-    struct kl_msg m = {.kind = KL_MSG_NOTICE};
-    put(&m.text, format, args);
+    struct kl_text t = {0};
+    vsnprintf(t.text, sizeof t.text, format, args);
+    kl_cut_whole(t.text);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_reaches(&r->member[i]) && !has_much_to_take(r, i))
-            kl_lobby_send(r->lobby, r->member[i].v.peer, &m);
+        kl_lobby_tell(r, i, 0, "%s", t.text);
     if (r->watch.delay_s == 0)
-        kl_lobby_watch_notice(r, &m.text); /* with a delay it is about frames that they have not seen */
+        kl_lobby_watch_notice(r, &t); /* with a delay it is about frames that they have not seen */
 }
 
 void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...) {
@@ -116,7 +107,7 @@ void kl_visitor_log(const char *event, const struct kl_lobby_room *r, const stru
         kl_lobby_log_room(KL_LOG_INFO, event, r, "client=watcher name=%s watchers=%u frame=%u %s",
                           kl_log_quote(name, sizeof name, v->name), r->watch.count, r->lock.next_close, rest);
     else
-        kl_lobby_log_member(KL_LOG_INFO, event, r, r->lobby->client[v->peer].member, "%s", rest);
+        kl_lobby_log_member(KL_LOG_INFO, event, r, kl_visitor_member(r, v), "%s", rest);
 }
 
 void kl_lobby_log_room(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,

@@ -8,8 +8,6 @@
 #include "net/engine/command.h"
 #include "net/relay/room/lobby_room.h"
 
-#define LINES_UNDER_WAY 128 /* no line is sent to a client with so many messages under way */
-
 struct kl_visitor *kl_visitor_of(struct kl_lobby_client *c) {
     if (c->state == KL_CLIENT_WATCHER) return &c->watcher->v;
     return c->state == KL_CLIENT_MEMBER ? &c->room->member[c->member].v : NULL;
@@ -22,8 +20,12 @@ struct kl_lobby_person kl_lobby_person(const uint8_t *seat_key, const char *addr
     return p;
 }
 
-struct kl_lobby_person kl_visitor_person(const struct kl_visitor *v) {
-    return kl_lobby_person(v->seat_key, v->host);
+unsigned kl_visitor_member(const struct kl_lobby_room *r, const struct kl_visitor *v) {
+    return (unsigned)((const struct kl_lobby_member *)v - r->member);
+}
+
+struct kl_lobby_watcher *kl_visitor_watcher(struct kl_visitor *v) {
+    return (struct kl_lobby_watcher *)v;
 }
 
 void kl_visitor_welcome(struct kl_lobby_room *r, const struct kl_visitor *v, struct kl_welcome w) {
@@ -36,12 +38,10 @@ void kl_visitor_welcome(struct kl_lobby_room *r, const struct kl_visitor *v, str
 
 /* --- lines and commands --- */
 
-/* With 400 messages under way a client is put out, and nobody may cause that by making the relay talk. */
 static void say(struct kl_lobby_room *r, const struct kl_visitor *v, uint8_t code, const char *format,
                 va_list args) {
-    const struct kl_lobby_net *net = &r->lobby->net;
     struct kl_msg m = {.kind = KL_MSG_NOTICE, .text.code = code};
-    if (net->pending(net->ctx, v->peer) > LINES_UNDER_WAY) return;
+    if (kl_lobby_is_behind(r, v->peer, KL_NOTICES_UNDER_WAY)) return;
     vsnprintf(m.text.text, sizeof m.text.text, format, args);
     kl_cut_whole(m.text.text);
     kl_lobby_send(r->lobby, v->peer, &m);
@@ -120,7 +120,6 @@ void kl_visitor_prepare(struct kl_lobby_room *r, struct kl_visitor *v, bool has_
 }
 
 bool kl_visitor_send_start(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us) {
-    const struct kl_lobby_net *net = &r->lobby->net;
     while (v->sent < r->start.bytes && kl_lobby_bulk_room(r, v->peer) > 0) {
         uint32_t left = r->start.bytes - v->sent;
         struct kl_msg m = {.kind = KL_MSG_DATA, .data = {.offset = v->sent, .total = r->start.bytes}};
@@ -130,22 +129,21 @@ bool kl_visitor_send_start(struct kl_lobby_room *r, struct kl_visitor *v, uint64
         v->sent += m.data.len;
     }
     if (v->fetched) return false;
-    v->fetched = v->sent == r->start.bytes && net->pending(net->ctx, v->peer) == 0;
+    v->fetched = v->sent == r->start.bytes && !kl_lobby_is_behind(r, v->peer, 0);
     set_deadline(v, now_us);
     return !v->fetched;
 }
 
 const char *kl_visitor_is_late(const struct kl_lobby_room *r, const struct kl_visitor *v,
                                enum kl_refuse *code, uint64_t now_us) {
-    const struct kl_lobby_net *net = &r->lobby->net;
     *code = KL_REFUSE_CLOSED;
     if (v->deadline_us && now_us >= v->deadline_us)
         return v->state != KL_MEMBER_LOADING ? "the host's start data did not arrive in time"
                : v->fetched                  ? "loading the game took more than 60 s"
                                              : "the room's start data did not reach you in time";
     *code = KL_REFUSE_LIMIT;
-    bool reads = net->pending(net->ctx, v->peer) <= KL_UNDER_WAY_MAX;
-    return reads ? NULL : "your machine does not read what the relay sends";
+    bool behind = kl_lobby_is_behind(r, v->peer, KL_UNDER_WAY_MAX);
+    return behind ? "your machine does not read what the relay sends" : NULL;
 }
 
 /* --- history --- */

@@ -39,17 +39,22 @@ struct kl_lobby_turn {
 struct kl_visitor {
     unsigned peer;
     char name[KL_NAME_MAX];
-    uint8_t seat_key[KL_SEAT_KEY_BYTES];
-    char host[KL_ADDRESS_MAX]; /* address without port */
-    uint8_t state;             /* enum kl_member_state, but for GONE and AWAY; READY: its way is undecided */
-    uint32_t sent;             /* bytes of start data sent */
-    bool fetched;              /* all start data is sent and acknowledged: it loads */
-    uint64_t deadline_us;      /* for its next message that we wait for; 0: none */
-    uint64_t waited_us;        /* begin of that wait, moved by the time it was away */
-    uint32_t furthest;         /* the most bytes of start data transferred */
-    bool again;                /* its link was cut during that wait */
-    unsigned malformed;        /* datagrams in a row */
-    uint64_t owed;             /* bytes (lobby_cost.h) */
+    union {
+        struct kl_lobby_person who;
+        struct {
+            uint8_t seat_key[KL_SEAT_KEY_BYTES];
+            char host[KL_ADDRESS_MAX]; /* address without port */
+        };
+    };
+    uint8_t state;        /* enum kl_member_state, but for GONE and AWAY; READY: its way is undecided */
+    uint32_t sent;        /* bytes of start data sent */
+    bool fetched;         /* all start data is sent and acknowledged: it loads */
+    uint64_t deadline_us; /* for its next message that we wait for; 0: none */
+    uint64_t waited_us;   /* begin of that wait, moved by the time it was away */
+    uint32_t furthest;    /* the most bytes of start data transferred */
+    bool again;           /* its link was cut during that wait */
+    unsigned malformed;   /* datagrams in a row */
+    uint64_t owed;        /* bytes (lobby_cost.h) */
     struct kl_lobby_turn turn;
     struct kl_lobby_spent spent;
     struct kl_way_trip way;
@@ -140,7 +145,9 @@ struct kl_lobby;
 
 /* NULL: the connection is in no room. */
 struct kl_visitor *kl_visitor_of(struct kl_lobby_client *c);
-struct kl_lobby_person kl_visitor_person(const struct kl_visitor *v);
+/* A member's number, and the watcher that a watcher's part is of. */
+unsigned kl_visitor_member(const struct kl_lobby_room *r, const struct kl_visitor *v);
+struct kl_lobby_watcher *kl_visitor_watcher(struct kl_visitor *v);
 /* Sends WELCOME; w: without the room's part. */
 void kl_visitor_welcome(struct kl_lobby_room *r, const struct kl_visitor *v, struct kl_welcome w);
 /* A line for its screen, with a code of NOTICE (0: none); not sent if its link is far behind. */

@@ -1,7 +1,7 @@
 /* way.h - the way of a client to the present of a game under way. net/PROTOCOL.md §7, Joining a game under
  * way.
  *
- * The decision is pure: facts come in as plain numbers, the way goes out. heal/visitor_way.h carries it out.
+ * The decision is pure: facts come in as plain numbers, the way goes out. heal/visitor_way.c carries it out.
  * Members and watchers use the same decision and the same steps. They differ in their facts:
  *
  *     present   members: the newest closed frame; watchers: the newest that the delay allows

@@ -44,9 +44,8 @@ static struct kl_lobby_watcher *add(struct kl_lobby_room *r) {
 void kl_lobby_watch_remove(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
     struct kl_lobby_watch *a = &r->watch;
     struct kl_lobby_client *c = &r->lobby->client[w->v.peer];
-    struct kl_lobby_person p = kl_visitor_person(&w->v);
-    kl_lobby_debt_keep(r, p.seat_key, p.host, w->v.owed);
-    if (w->v.turn.until_us) kl_lobby_bar(r, KL_BAR_TURN, &p, w->v.turn.until_us);
+    kl_lobby_debt_keep(r, w->v.seat_key, w->v.host, w->v.owed);
+    if (w->v.turn.until_us) kl_lobby_bar(r, KL_BAR_TURN, &w->v.who, w->v.turn.until_us);
     if (c->state == KL_CLIENT_WATCHER && c->watcher == w) c->state = KL_CLIENT_NONE;
     kl_lobby_fetch_end(r, &w->v.fetch);
     a->at[w->place] = a->at[--a->count];
@@ -150,17 +149,10 @@ void kl_lobby_watch_end(struct kl_lobby_room *r, const char *why) {
     kl_lobby_watch_drop_shots(r);
 }
 
-bool kl_lobby_watch_over(const struct kl_lobby_room *r) {
-    return r->watch.count == 0;
-}
-
 /* The last player has left. */
 static void see_it_end(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_watch *a = &r->watch;
-    bool members = false;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        members = members || kl_lobby_here(&r->member[i]);
-    if (members || !a->count) {
+    if (kl_lobby_has_members(r) || !a->count) {
         a->left_us = 0;
         return;
     }
@@ -177,8 +169,7 @@ unsigned kl_lobby_watch_expel(struct kl_lobby_room *r, const char *name, bool ba
     for (unsigned i = r->watch.count; i-- > 0;) {
         struct kl_lobby_watcher *w = r->watch.at[i];
         if (!kl_name_fits(&(struct kl_name_entry){w->v.name, 0}, name)) continue;
-        struct kl_lobby_person p = kl_visitor_person(&w->v);
-        if (ban) kl_lobby_bar(r, KL_BAR_BAN, &p, 0);
+        if (ban) kl_lobby_bar(r, KL_BAR_BAN, &w->v.who, 0);
         kl_lobby_watch_put_out(r, w, ban ? KL_REFUSE_DOOR : KL_REFUSE_CLOSED, text);
         count++;
     }

@@ -11,7 +11,7 @@
 #ifndef KL_LOBBY_WATCH_H
 #define KL_LOBBY_WATCH_H
 
-#include "net/relay/heal/visitor_way.h"
+#include "net/relay/heal/lobby_heal.h"
 #include "net/relay/room/lobby_room.h"
 
 /* --- lobby_watch.c --- */
@@ -31,7 +31,7 @@ void kl_lobby_watch_lost(struct kl_lobby_room *r, struct kl_lobby_watcher *w, co
 /* Says why and hangs up. */
 void kl_lobby_watch_put_out(struct kl_lobby_room *r, struct kl_lobby_watcher *w, enum kl_refuse code,
                             const char *text);
-/* Puts the watcher out if there is a reason (heal/visitor_way.h). False: the watcher is gone. */
+/* Puts the watcher out if there is a reason (heal/lobby_heal.h). False: the watcher is gone. */
 bool kl_lobby_watch_stays(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_text *why);
 #define KL_WATCH_NO_WISH 256
 /* A watcher's message. *wish: the seats that it asks for (SEAT of COMMAND), or KL_WATCH_NO_WISH. False: no
@@ -47,8 +47,6 @@ void kl_lobby_watch_roster(struct kl_lobby_room *r, const struct kl_roster *rost
  * have a turn. Sets watch.due_us. */
 void kl_lobby_watch_run(struct kl_lobby_room *r, unsigned *left, uint64_t now_us);
 void kl_lobby_watch_chores(struct kl_lobby_room *r, uint64_t now_us);
-/* True if the last member has gone and the watchers had time to see the end. */
-bool kl_lobby_watch_over(const struct kl_lobby_room *r);
 /* Puts out all watchers. */
 void kl_lobby_watch_end(struct kl_lobby_room *r, const char *why);
 /* Puts out all watchers of that name; ban: they may not come back. who: the giver of the order, for their

@@ -15,10 +15,6 @@
 #define PIECES            8      /* of history, for one watcher in one turn */
 #define ROSTERS_UNDER_WAY 32
 
-static const struct kl_lobby_net *net_of(const struct kl_lobby_room *r) {
-    return &r->lobby->net;
-}
-
 /* --- visible frames --- */
 
 static void cut_here(struct kl_lobby_room *r, uint64_t now_us) {
@@ -99,7 +95,7 @@ static int64_t shift_us(const struct kl_lobby_room *r) {
 
 /* Sends an UPDATE without frames, for the clock and as a sign of life. */
 static void send_update(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
-    const struct kl_lobby_net *net = net_of(r);
+    const struct kl_lobby_net *net = &r->lobby->net;
     const struct kl_lobby_watch *a = &r->watch;
     uint8_t body[KL_DATAGRAM_MAX];
     bool live = r->phase == KL_ROOM_PLAYING && a->delay_s == 0;
@@ -122,11 +118,9 @@ static void send_update(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uin
 /* --- a watcher --- */
 
 static bool tell(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
-    const struct kl_lobby_net *net = net_of(r);
     struct kl_lobby_watch *a = &r->watch;
     if (w->roster == a->roster && w->notices == a->notices) return false;
-    if (net->pending(net->ctx, w->v.peer) > ROSTERS_UNDER_WAY)
-        return false; /* later: the newest roster then */
+    if (kl_lobby_is_behind(r, w->v.peer, ROSTERS_UNDER_WAY)) return false; /* later: the newest roster then */
     struct kl_msg m = {.kind = KL_MSG_ROSTER, .roster = a->desk->now};
     if (w->roster != a->roster) kl_lobby_send(r->lobby, w->v.peer, &m);
     w->roster = a->roster;

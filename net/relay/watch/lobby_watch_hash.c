@@ -67,7 +67,6 @@ void kl_lobby_watch_hash(struct kl_lobby_room *r, struct kl_lobby_watcher *w, co
 
 /* parts: those that differ; 0: none. */
 static void say(struct kl_lobby_room *r, const struct kl_lobby_watcher *w, uint32_t frame, uint8_t parts) {
-    const struct kl_lobby_net *net = &r->lobby->net;
     struct kl_msg m = {.kind = KL_MSG_VERDICT};
     m.verdict = (struct kl_verdict){.frame = frame,
                                     .first = w->parted ? w->parted_frame : frame,
@@ -75,7 +74,7 @@ static void say(struct kl_lobby_room *r, const struct kl_lobby_watcher *w, uint3
                                     .parts = parts,
                                     .complete = true,
                                     .healed = w->healed};
-    if (net->pending(net->ctx, w->v.peer) <= UNDER_WAY) kl_lobby_send(r->lobby, w->v.peer, &m);
+    if (!kl_lobby_is_behind(r, w->v.peer, UNDER_WAY)) kl_lobby_send(r->lobby, w->v.peer, &m);
 }
 
 /* Each word holds its frames up for a round trip, so it waits for the next ones. */
@@ -123,8 +122,7 @@ static bool has_parted(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint
     }
     if (!heals) return true;
     if (w->strikes < KL_STRIKES) return kl_lobby_watch_stays(r, w, kl_visitor_heal(r, &w->v, now_us));
-    struct kl_lobby_person p = kl_visitor_person(&w->v);
-    kl_lobby_bar(r, KL_BAR_DESYNC, &p, now_us);
+    kl_lobby_bar(r, KL_BAR_DESYNC, &w->v.who, now_us);
     kl_lobby_watch_put_out(r, w, KL_REFUSE_DESYNC, "out of sync with the game three times");
     return false;
 }
