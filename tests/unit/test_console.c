@@ -41,7 +41,7 @@ static int open_room(void **state) {
     on_message = keep_notice;
     memset(notice, 0, sizeof notice);
     join(0, "ann");
-    room = kl_lobby_room_named(lobby, "my room");
+    room = kl_lobby_find(lobby, "my room");
     assert_non_null(room);
     return 0;
 }

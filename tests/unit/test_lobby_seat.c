@@ -384,13 +384,13 @@ static void a_room_without_a_link_gives_way(void **state) {
         assert_int_equal(kl_lobby_rooms(lobby), own ? 2 : 3); /* nobody needed its place yet */
         hello(4, "new", 1, 1, "x");
         assert_non_null(heard(4, KL_MSG_WELCOME));
-        assert_null(kl_lobby_room_named(lobby, "short"));
+        assert_null(kl_lobby_find(lobby, "short"));
         hello(5, "newer", 1, 1, "x");
         expect_refusal(5, KL_REFUSE_LIMIT, own ? "your address has 2 rooms" : "this relay is full");
         pass(8 * SECOND); /* ten seconds in all */
         hello(6, "newer", 1, 1, "x");
         assert_non_null(heard(6, KL_MSG_WELCOME));
-        assert_null(kl_lobby_room_named(lobby, "long"));
+        assert_null(kl_lobby_find(lobby, "long"));
         pass(30 * SECOND);
         hello(7, "newest", 1, 1, "x"); /* the others have links */
         expect_refusal(7, KL_REFUSE_LIMIT, own ? "your address has 2 rooms" : "this relay is full");

@@ -1,5 +1,6 @@
 #include "net/relay/lobby/lobby.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,33 +34,15 @@ const struct kl_lobby_limits kl_lobby_defaults = {
     .catch_up_s = 10,
 };
 
-static unsigned or_default(unsigned value, unsigned otherwise) {
-    return value ? value : otherwise;
-}
-
 static struct kl_lobby_limits complete(const struct kl_lobby_limits *l) {
-    const struct kl_lobby_limits *d = &kl_lobby_defaults;
-    return (struct kl_lobby_limits){
-        .peers = l->peers,
-        .rooms = l->rooms,
-        .seats = l->seats,
-        .watchers = l->watchers,
-        .rooms_per_address = or_default(l->rooms_per_address, d->rooms_per_address),
-        .mib_per_address = or_default(l->mib_per_address, d->mib_per_address),
-        .seat_time_s = or_default(l->seat_time_s, d->seat_time_s),
-        .seat_time_max_s = or_default(l->seat_time_max_s, d->seat_time_max_s),
-        .pause_s = or_default(l->pause_s, d->pause_s),
-        .pauses_s = or_default(l->pauses_s, d->pauses_s),
-        .chat_per_min = or_default(l->chat_per_min, d->chat_per_min),
-        .commands_per_min = or_default(l->commands_per_min, d->commands_per_min),
-        .password_tries = or_default(l->password_tries, d->password_tries),
-        .malformed = or_default(l->malformed, d->malformed),
-        .start_mib = or_default(l->start_mib, d->start_mib),
-        .start_kib = or_default(l->start_kib, d->start_kib),
-        .history_kib = or_default(l->history_kib, d->history_kib),
-        .snapshot_kib = or_default(l->snapshot_kib, d->snapshot_kib),
-        .catch_up_s = or_default(l->catch_up_s, d->catch_up_s),
-    };
+    union {
+        struct kl_lobby_limits limits;
+        unsigned each[sizeof *l / sizeof(unsigned)];
+    } is = {*l}, standard = {kl_lobby_defaults};
+    for (size_t i = offsetof(struct kl_lobby_limits, rooms_per_address) / sizeof(unsigned);
+         i < sizeof is.each / sizeof is.each[0]; i++)
+        if (!is.each[i]) is.each[i] = standard.each[i];
+    return is.limits;
 }
 
 struct kl_lobby *kl_lobby_create(const struct kl_lobby_limits *limits, const struct kl_lobby_net *net) {

@@ -35,13 +35,45 @@ static int about_desyncs(struct kl_lobby_room *r, unsigned member, const struct 
     return KL_OK;
 }
 
+/* Puts out all watchers of that name; ban: they may not come back. who: the giver of the order, for their
+ * screens. Returns their number. */
+static unsigned expel(struct kl_lobby_room *r, const char *name, bool ban, const char *who) {
+    char text[KL_TEXT_MAX];
+    unsigned count = 0;
+    snprintf(text, sizeof text, "%s by %s", ban ? "banned" : "put out", who);
+    for (unsigned i = r->watch.count; i-- > 0;) {
+        struct kl_lobby_watcher *w = r->watch.at[i];
+        if (!kl_name_fits(&(struct kl_name_entry){w->v.name, 0}, name)) continue;
+        if (ban) kl_lobby_bar(r, KL_BAR_BAN, &w->v.who, 0);
+        kl_lobby_watch_put_out(r, w, ban ? KL_REFUSE_DOOR : KL_REFUSE_CLOSED, text);
+        count++;
+    }
+    return count;
+}
+
+/* A line holds some twenty. */
+static void tell_watchers(struct kl_lobby_room *r, unsigned member) {
+    char line[KL_TEXT_MAX - 24];
+    unsigned i = 0;
+    if (r->watch.count == 0) kl_lobby_tell(r, member, 0, "there are no watchers");
+    while (i < r->watch.count) {
+        unsigned first = i;
+        size_t n = 0;
+        for (; i < r->watch.count && n + KL_NAME_MAX + 2 < sizeof line; i++)
+            n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", i > first ? ", " : "",
+                                  r->watch.at[i]->v.name);
+        kl_lobby_tell(r, member, 0, first ? "and %u: %s" : "%u watchers: %s",
+                      first ? i - first : r->watch.count, line);
+    }
+}
+
 /* Data is 0xff and a watcher's name. */
 static int put_out_watcher(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
                            const char *who, uint64_t now_us) {
     char name[KL_NAME_MAX];
     if (o->data[0] != KL_WATCHER || o->len > sizeof name) return KL_E_MALFORMED;
     snprintf(name, sizeof name, "%.*s", o->len - 1, (const char *)o->data + 1);
-    unsigned count = kl_lobby_watch_expel(r, name, o->kind == KL_COMMAND_BAN, who);
+    unsigned count = expel(r, name, o->kind == KL_COMMAND_BAN, who);
     if (o->kind == KL_COMMAND_BAN) kl_lobby_put_out_banned(r, who, now_us);
     if (count)
         kl_lobby_tell(r, member, 0, "%u watchers named %s were put out", count, name);
@@ -269,7 +301,7 @@ static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order 
         return order_of_seats(r, member, o, now_us);
     if (o->kind == KL_COMMAND_DELAY) return order_of_delay(r, member, o);
     if (o->kind == KL_COMMAND_WATCHERS) {
-        kl_lobby_watch_names(r, member);
+        tell_watchers(r, member);
         return KL_OK;
     }
     if (for_the_relay(o->kind)) return order_of_the_host(r, member, o, now_us);
@@ -302,14 +334,6 @@ void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struc
 }
 
 /* --- the operator's orders --- */
-
-const struct kl_lobby_room *kl_lobby_room_at(const struct kl_lobby *l, unsigned i) {
-    return i < l->limits.rooms ? l->room[i] : NULL;
-}
-
-struct kl_lobby_room *kl_lobby_room_named(struct kl_lobby *l, const char *name) {
-    return kl_lobby_find(l, name);
-}
 
 static int logged(struct kl_lobby_room *r, uint8_t kind, int result) {
     kl_lobby_log_room(KL_LOG_INFO, "command", r, "client=relay kind=%u frame=%u result=%d", kind,
@@ -406,7 +430,7 @@ int kl_lobby_order_member(struct kl_lobby_room *r, enum kl_lobby_order order, co
     int i = find(r, who, err, err_len);
     if (i < 0) return KL_E_STATE;
     if (i == KL_MAX_CLIENTS && order != KL_ORDER_HOST) {
-        (void)kl_lobby_watch_expel(r, who, order == KL_ORDER_BAN, OPERATOR);
+        (void)expel(r, who, order == KL_ORDER_BAN, OPERATOR);
         if (order == KL_ORDER_BAN) kl_lobby_put_out_banned(r, OPERATOR, now_us);
         return KL_OK;
     }

@@ -8,6 +8,7 @@
 #include "net/relay/lobby/lobby_parts.h"
 #include "net/session/command_words.h"
 
+#define NOTICES_FOR     4 /* watchers come by name; of more there is the number */
 #define REFUSED_PER_MIN 6 /* told to a room: strangers must not fill its screens */
 
 /* --- rooms --- */
@@ -96,8 +97,22 @@ static bool comes_to_watch(const struct kl_lobby_room *r, const struct kl_hello 
     return r->phase == KL_ROOM_PLAYING && !kl_lobby_open_seats(r, h->seats_wanted);
 }
 
+/* False: there is no place for another watcher; text says so. */
+static bool takes_watchers(const struct kl_lobby_room *r, char *text, size_t cap) {
+    const struct kl_lobby *l = r->lobby;
+    if (l->limits.watchers == 0)
+        snprintf(text, cap, "room %s is full, and this relay takes no watchers", r->name);
+    else if (r->watch.count >= l->limits.watchers)
+        snprintf(text, cap, "room %s is full: it has %u watchers", r->name, l->limits.watchers);
+    else if (l->watchers >= l->limits.peers / 4)
+        snprintf(text, cap, "this relay is full: it has %u watchers", l->limits.peers / 4);
+    else
+        return true;
+    return false;
+}
+
 static int objection_seats(const struct kl_lobby_room *r, const struct kl_hello *h, char *text, size_t cap) {
-    if (comes_to_watch(r, h)) return kl_lobby_watch_open(r, text, cap) ? 0 : KL_REFUSE_FULL;
+    if (comes_to_watch(r, h)) return takes_watchers(r, text, cap) ? 0 : KL_REFUSE_FULL;
     unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r));
     bool fits = h->seats_wanted == 0 || kl_lobby_free_seats(r, h->seats_wanted);
     if (!fits) {
@@ -243,6 +258,17 @@ static void join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *
     }
 }
 
+/* The players' names, and the way to a seat. */
+static void tell_seats(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
+    char names[KL_LOBBY_NAMES];
+    uint16_t players = 0;
+    if (r->phase != KL_ROOM_PLAYING) return;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_here(&r->member[i]) && r->member[i].seats) players |= (uint16_t)(1U << i);
+    kl_lobby_names_of(r, players, names, sizeof names);
+    kl_visitor_tell(r, &w->v, KL_NOTICE_SEAT, "you watch %s: to play, ask for a seat", names);
+}
+
 static void watch(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h, uint64_t now_us) {
     struct kl_lobby_watcher *w = kl_lobby_watch_join(r, peer, h, now_us);
     if (!w) {
@@ -250,12 +276,16 @@ static void watch(struct kl_lobby_room *r, unsigned peer, const struct kl_hello 
         return;
     }
     kl_lobby_send_roster_to(r, peer);
-    kl_lobby_watch_joined(r, w, h, now_us);
+    w->roster = r->watch.roster;
+    r->due.busy = true;
+    kl_lobby_locks_itself(r);
     if (h->door & KL_DOOR_AGAIN) return;
+    if (r->watch.count <= NOTICES_FOR) kl_lobby_news(r, now_us, "%s is watching", w->v.name);
+    w->notices = r->watch.notices; /* the watcher knows that */
     if (h->seats_wanted)
         kl_lobby_watcher_seat(r, w, h->seats_wanted, now_us);
     else
-        kl_lobby_watch_tell_seats(r, w);
+        tell_seats(r, w);
 }
 
 /* It is turned away then. */

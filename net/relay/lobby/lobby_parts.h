@@ -197,11 +197,6 @@ void kl_lobby_make_place(struct kl_lobby *l, const char *address, uint64_t now_u
 const char *kl_lobby_start_refusal(struct kl_lobby *l, const char *address, uint32_t bytes, uint64_t now_us);
 
 /* --- the operator's orders (console.h): lobby_command.c --- */
-/* The rooms by place, 0..limits.rooms-1: NULL for a free place. */
-const struct kl_lobby_room *kl_lobby_room_at(const struct kl_lobby *l, unsigned i);
-/* NULL: there is none of that name. */
-struct kl_lobby_room *kl_lobby_room_named(struct kl_lobby *l, const char *name);
-
 /* Results: KL_OK; KL_E_STATE if the room does not play yet or the order has no meaning there; KL_E_FULL,
  * KL_E_SPACE. Call kl_lobby_run() afterwards. */
 int kl_lobby_order_say(struct kl_lobby_room *r, const char *text,

@@ -359,7 +359,8 @@ static struct kl_msg roster_of(const struct kl_lobby_room *r) {
 void kl_lobby_send_roster(struct kl_lobby_room *r) {
     struct kl_msg m = roster_of(r);
     uint16_t owed = r->talk.roster_changed ? UINT16_MAX : r->talk.roster_owed;
-    if (r->talk.roster_changed) kl_lobby_watch_roster(r, &m.roster);
+    if (r->talk.roster_changed && r->watch.desk) r->watch.desk->now = m.roster;
+    r->watch.roster += r->talk.roster_changed;
     r->talk.roster_changed = false;
     r->talk.roster_owed = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {

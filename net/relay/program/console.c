@@ -202,7 +202,7 @@ static void show_status(const struct kl_lobby *l, const struct kl_hub_stats *net
 static void show_rooms(const struct kl_lobby *l, struct kl_buffer *to) {
     char name[KL_LOG_QUOTED(KL_NAME_MAX)];
     for (unsigned i = 0; i < l->limits.rooms; i++) {
-        const struct kl_lobby_room *r = kl_lobby_room_at(l, i);
+        const struct kl_lobby_room *r = l->room[i];
         if (!r) continue;
         const struct kl_params *p = &r->lock.params;
         kl_buffer_add(
@@ -307,7 +307,7 @@ bool kl_console_obey(struct kl_lobby *l, const struct kl_hub_stats *network, con
     case KL_CONSOLE_STATUS: show_status(l, network, to); break;
     case KL_CONSOLE_BAD: kl_buffer_add(to, "error: %s\n", c.room); break;
     default: {
-        struct kl_lobby_room *r = kl_lobby_room_named(l, c.room);
+        struct kl_lobby_room *r = kl_lobby_find(l, c.room);
         if (r)
             in_room(r, &c, to, now_us);
         else

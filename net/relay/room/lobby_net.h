@@ -15,7 +15,7 @@ struct kl_lobby_limits {
     unsigned seats;    /* of one room, 1..KL_MAX_SEATS */
     unsigned watchers; /* of one room; of all rooms a quarter of the peers. 0: a spectator is one of the
                           room's clients */
-    /* 0 in one of these: its value in kl_lobby_defaults */
+    /* 0 in one of these, from rooms_per_address on: its value in kl_lobby_defaults */
     unsigned rooms_per_address;
     unsigned mib_per_address;   /* of those rooms, with their start data, history and snapshots */
     unsigned seat_time_s;       /* time that a seat is kept, if the room's maker has no wish */

@@ -8,26 +8,12 @@
 #include "net/engine/lock_relay_return.h"
 #include "net/relay/room/lobby_room.h"
 
-#define TOLD_US     1000000                  /* between two words to the clients of how many watch */
-#define SILENT_US   (15 * UINT64_C(1000000)) /* without a datagram: it is let go */
-#define LAST_US     10000000                 /* for them to see the last frames, once these may be seen */
-#define NOTICES_FOR 4                        /* as many come by name; of more there is the number */
-#define CHAT_US     250000                   /* between two lines of watchers of a room */
+#define TOLD_US   1000000                  /* between two words to the clients of how many watch */
+#define SILENT_US (15 * UINT64_C(1000000)) /* without a datagram: it is let go */
+#define LAST_US   10000000                 /* for them to see the last frames, once these may be seen */
+#define CHAT_US   250000                   /* between two lines of watchers of a room */
 
 /* --- coming --- */
-
-bool kl_lobby_watch_open(const struct kl_lobby_room *r, char *text, size_t cap) {
-    const struct kl_lobby *l = r->lobby;
-    if (l->limits.watchers == 0)
-        snprintf(text, cap, "room %s is full, and this relay takes no watchers", r->name);
-    else if (r->watch.count >= l->limits.watchers)
-        snprintf(text, cap, "room %s is full: it has %u watchers", r->name, l->limits.watchers);
-    else if (l->watchers >= l->limits.peers / 4)
-        snprintf(text, cap, "this relay is full: it has %u watchers", l->limits.peers / 4);
-    else
-        return true;
-    return false;
-}
 
 static struct kl_lobby_watcher *add(struct kl_lobby_room *r) {
     struct kl_lobby_watch *a = &r->watch;
@@ -68,17 +54,6 @@ static struct kl_lobby_turn displace(struct kl_lobby_room *r, const uint8_t *sea
     return turn;
 }
 
-/* The players' names, and the way to a seat. */
-void kl_lobby_watch_tell_seats(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
-    char names[KL_LOBBY_NAMES];
-    uint16_t players = 0;
-    if (r->phase != KL_ROOM_PLAYING) return;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i]) && r->member[i].seats) players |= (uint16_t)(1U << i);
-    kl_lobby_names_of(r, players, names, sizeof names);
-    kl_visitor_tell(r, &w->v, KL_NOTICE_SEAT, "you watch %s: to play, ask for a seat", names);
-}
-
 struct kl_lobby_watcher *kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h,
                                              uint64_t now_us) {
     struct kl_lobby_client *c = &r->lobby->client[peer];
@@ -102,16 +77,6 @@ struct kl_lobby_watcher *kl_lobby_watch_join(struct kl_lobby_room *r, unsigned p
     kl_lobby_settle(r->lobby, peer);
     kl_visitor_welcome(r, &w->v, (struct kl_welcome){.client = KL_WATCHER});
     return w;
-}
-
-void kl_lobby_watch_joined(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_hello *h,
-                           uint64_t now_us) {
-    w->roster = r->watch.roster;
-    r->due.busy = true;
-    kl_lobby_locks_itself(r);
-    if (h->door & KL_DOOR_AGAIN) return;
-    if (r->watch.count <= NOTICES_FOR) kl_lobby_news(r, now_us, "%s is watching", w->v.name);
-    w->notices = r->watch.notices; /* the watcher knows that */
 }
 
 /* --- going --- */
@@ -160,36 +125,6 @@ static void see_it_end(struct kl_lobby_room *r, uint64_t now_us) {
     uint64_t until_us = a->left_us + LAST_US + a->delay_s * UINT64_C(1000000);
     if (r->phase != KL_ROOM_PLAYING || now_us >= until_us)
         kl_lobby_watch_end(r, "all players have left the game");
-}
-
-unsigned kl_lobby_watch_expel(struct kl_lobby_room *r, const char *name, bool ban, const char *who) {
-    char text[KL_TEXT_MAX];
-    unsigned count = 0;
-    snprintf(text, sizeof text, "%s by %s", ban ? "banned" : "put out", who);
-    for (unsigned i = r->watch.count; i-- > 0;) {
-        struct kl_lobby_watcher *w = r->watch.at[i];
-        if (!kl_name_fits(&(struct kl_name_entry){w->v.name, 0}, name)) continue;
-        if (ban) kl_lobby_bar(r, KL_BAR_BAN, &w->v.who, 0);
-        kl_lobby_watch_put_out(r, w, ban ? KL_REFUSE_DOOR : KL_REFUSE_CLOSED, text);
-        count++;
-    }
-    return count;
-}
-
-/* A line holds some twenty. */
-void kl_lobby_watch_names(struct kl_lobby_room *r, unsigned member) {
-    char line[KL_TEXT_MAX - 24];
-    unsigned i = 0;
-    if (r->watch.count == 0) kl_lobby_tell(r, member, 0, "there are no watchers");
-    while (i < r->watch.count) {
-        unsigned first = i;
-        size_t n = 0;
-        for (; i < r->watch.count && n + KL_NAME_MAX + 2 < sizeof line; i++)
-            n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", i > first ? ", " : "",
-                                  r->watch.at[i]->v.name);
-        kl_lobby_tell(r, member, 0, first ? "and %u: %s" : "%u watchers: %s",
-                      first ? i - first : r->watch.count, line);
-    }
 }
 
 /* --- a watcher's messages --- */
@@ -253,11 +188,6 @@ bool kl_lobby_watch_says(struct kl_lobby_room *r, struct kl_lobby_watcher *w, co
 }
 
 /* --- messages to watchers --- */
-
-void kl_lobby_watch_roster(struct kl_lobby_room *r, const struct kl_roster *roster) {
-    if (r->watch.desk) r->watch.desk->now = *roster;
-    r->watch.roster++;
-}
 
 int kl_lobby_watch_delay(struct kl_lobby_room *r, unsigned seconds, const char *who) {
     if (seconds > KL_WATCH_DELAY_MAX_S) return KL_E_MALFORMED;

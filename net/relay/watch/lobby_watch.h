@@ -15,16 +15,9 @@
 #include "net/relay/room/lobby_room.h"
 
 /* --- lobby_watch.c --- */
-/* False: there is no place for another watcher; text says so. */
-bool kl_lobby_watch_open(const struct kl_lobby_room *r, char *text, size_t cap);
 /* Adds and welcomes a watcher. NULL: no memory. */
 struct kl_lobby_watcher *kl_lobby_watch_join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h,
                                              uint64_t now_us);
-/* The watcher has the roster. Tells the room. */
-void kl_lobby_watch_joined(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_hello *h,
-                           uint64_t now_us);
-/* Tells the watcher who plays, and that it may ask for a seat. */
-void kl_lobby_watch_tell_seats(struct kl_lobby_room *r, struct kl_lobby_watcher *w);
 /* The watcher is gone, without a word: w is freed. */
 void kl_lobby_watch_remove(struct kl_lobby_room *r, struct kl_lobby_watcher *w);
 void kl_lobby_watch_lost(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const char *why);
@@ -41,19 +34,12 @@ bool kl_lobby_watch_says(struct kl_lobby_room *r, struct kl_lobby_watcher *w, co
 /* Sets the watchers' delay; KL_E_MALFORMED above KL_WATCH_DELAY_MAX_S, KL_E_SPACE without memory (the room is
  * told). */
 int kl_lobby_watch_delay(struct kl_lobby_room *r, unsigned seconds, const char *who);
-/* A new roster for all watchers. */
-void kl_lobby_watch_roster(struct kl_lobby_room *r, const struct kl_roster *roster);
 /* To be called after the clients of all rooms got their data. *left: watchers of all rooms that may still
  * have a turn. Sets watch.due_us. */
 void kl_lobby_watch_run(struct kl_lobby_room *r, unsigned *left, uint64_t now_us);
 void kl_lobby_watch_chores(struct kl_lobby_room *r, uint64_t now_us);
 /* Puts out all watchers. */
 void kl_lobby_watch_end(struct kl_lobby_room *r, const char *why);
-/* Puts out all watchers of that name; ban: they may not come back. who: the giver of the order, for their
- * screens. Returns their number. */
-unsigned kl_lobby_watch_expel(struct kl_lobby_room *r, const char *name, bool ban, const char *who);
-/* Sends the watchers' names to this member. */
-void kl_lobby_watch_names(struct kl_lobby_room *r, unsigned member);
 
 /* --- lobby_watch_frames.c --- */
 void kl_lobby_watch_datagram(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const uint8_t *body,
