@@ -62,7 +62,7 @@ unit: $(UNIT) cores ## unit tests alone
 $(OUT)/tests/sim$(EXE): $(call obj,$(wildcard tests/sim/*.c) $(ENGINE) net/session/command_words.c core_wrapper/frame/pace.c $(patsubst %,net/platform/$(SYSTEM)/%.c,clock output)) $(OUT)/libtests.a
 	$(link) -lm $(SYSTEM_LIBS)
 $(OUT)/tests/rooms$(EXE): $(call obj,$(wildcard tests/rooms/*.c)) $(OUT)/libtests.a $(OUT)/libkeylock.a
-	$(link) $(LIBS) -lm -Wl,--wrap=kl_file_append,--wrap=kl_file_open,--wrap=kl_wall_us
+	$(link) $(LIBS) -lm -Wl,--wrap=kl_file_append,--wrap=kl_file_open,--wrap=kl_slab_take,--wrap=kl_wall_us
 sim: $(OUT)/tests/sim ## a room in virtual time: SEEDS=1000 rooms, or SEED=n replayed with its log
 	$(Q)$(OUT)/tests/sim $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --jobs 2)
 rooms: $(OUT)/tests/rooms ## a whole relay's room in virtual time, with crashes and desyncs: SEEDS=1000 rooms, or SEED=n with its story
@@ -109,6 +109,7 @@ $(OUT)/fuzz/fuzz_lobby: $(call standin,quick)
 $(OUT)/fuzz/fuzz_hub: MY_LDFLAGS += $(quick) $(call wrap,$(addprefix kl_socket_,bind enlarge send receive peek))
 $(OUT)/fuzz/fuzz_hub: $(call standin,quick quick_curve memory_wire)
 $(OUT)/tests/test_gate$(EXE): $(call obj,tests/standin/quick_curve.c)
+$(OUT)/tests/test_journal_torn$(EXE): MY_LDFLAGS += $(call wrap,kl_slab_put kl_file_append)
 $(OUT)/tests/test_lobby_memory$(EXE): MY_LDFLAGS += $(call wrap,malloc calloc realloc)
 $(OUT)/tests/test_lobby_memory$(EXE): $(call standin,scarce)
 $(OUT)/make_corpus: $(call obj,tests/fuzz/make_corpus.c $(wildcard tests/fuzz/corpus_*.c)) $(OUT)/libtests.a $(OUT)/libkeylock.a

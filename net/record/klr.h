@@ -52,6 +52,7 @@ struct kl_klr_around kl_klr_seal(struct kl_klr_place *p, enum kl_klr_type type, 
 struct kl_klr_cursor {
     const uint8_t *bytes; /* of the whole file, borrowed */
     uint64_t len;
+    uint64_t checked;          /* checks of blocks below are known to be right: for a second reading. 0 */
     struct kl_klr_place place; /* behind the last good block */
     uint8_t type;              /* of the block read last; at damage: as its bytes say, 0 where they end */
     const uint8_t *body;

@@ -15,6 +15,7 @@ import tables
 from machine import TABLES
 from primitives import NEUTRAL, VERSION
 from room import Client, text
+from tear import tear
 
 
 NAP_S = 0.002
@@ -45,10 +46,8 @@ class Relay:
         self.pump.wait()
 
     def tear(self, count):
-        """The last bytes of its one journal are gone."""
-        folder = self.folder.name + "/journal/"
-        path, = [folder + name for name in os.listdir(folder) if name.endswith(".journal")]
-        os.truncate(path, os.path.getsize(path) - count)
+        """Of its one room: the last bytes of the journal are gone."""
+        assert len(tear(self.folder.name + "/journal", count)) == 1
 
     def words(self):
         self.log.seek(0)

@@ -16,7 +16,7 @@ begin_relay() { # NAME
     said "$1" 'event=listening' 5 || { show "$1"; die "restart: $1 does not start"; }
 }
 
-journals() { find "$tmp/journal" -name '*.journal' | wc -l; }
+journals() { find "$tmp/journal" -name '*.tail' | wc -l; }
 journalled() { [ "$(journals)" -ge "$PAIRS" ]; }
 
 # all_back NAME: every player has taken its seat back.

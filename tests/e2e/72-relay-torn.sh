@@ -19,12 +19,9 @@ begin_relay() { # NAME
 
 # tear: the last LOST frames' share of each journal is gone, in the midst of a record.
 tear() {
-    local file size frames
-    frames=$(frame_of states-a)
-    for file in "$tmp"/journal/*.journal; do
-        size=$(stat -c %s "$file")
-        truncate -s $((size - size * LOST / frames - 3)) "$file"
-    done
+    local share
+    share=$(awk -v lost=$LOST -v frames="$(frame_of states-a)" 'BEGIN { printf "%.4f", lost / frames }')
+    python3 tests/conformance/tear.py "$tmp/journal" "$share" || die "torn: there is no journal"
 }
 
 # came NAME WHAT: the relay says so of that player after its restart.

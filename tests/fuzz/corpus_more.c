@@ -11,7 +11,7 @@
 
 #include "net/engine/command.h"
 #include "net/engine/lock_client.h"
-#include "net/relay/durable/journal_file.h"
+#include "net/record/klr_body.h"
 #include "net/relay/durable/lobby_ticket.h"
 #include "net/platform/file.h"
 #include "net/record/klr.h"
@@ -180,6 +180,7 @@ void corpus_link(void) {
 /* --- journals: fuzz_journal.c --- */
 
 enum { AS_IT_IS = 8, CUT = 16 };
+enum { A_TICKET, TAIL_FRAMES, SLOT, BLOCK };
 
 /* Frames of intervals of eight, with nothing pressed. */
 static size_t quiet_piece(uint32_t from, uint32_t count, uint8_t *out) {
@@ -193,30 +194,40 @@ static size_t quiet_piece(uint32_t from, uint32_t count, uint8_t *out) {
 
 static void journal_frames(struct list *l, uint32_t from, uint32_t to) {
     uint8_t body[KL_PIECE_BYTES];
-    add(l, KL_JOURNAL_FRAMES, body, quiet_piece(from, to - from, body));
+    add(l, TAIL_FRAMES, body, quiet_piece(from, to - from, body));
 }
 
-/* The frames from..to once more; those that follow stand from `at` on. */
-static void journal_mark(struct list *l, uint64_t at, uint32_t from, uint32_t to) {
+static void journal_block(struct list *l, enum kl_klr_type type, const void *body, size_t len) {
+    static uint8_t with_type[8000];
+    with_type[0] = (uint8_t)type;
+    memcpy(with_type + 1, body, len);
+    add(l, BLOCK, with_type, 1 + len);
+}
+
+/* PIECES of the frames from..to, which d becomes the digest of, and that DIGEST. */
+static void journal_pieces(struct list *l, uint32_t from, uint32_t to, struct kl_digest *d) {
     static uint8_t body[6000], piece[KL_PIECE_BYTES];
+    static const uint8_t room_id[KL_DIGEST_ROOM_ID] = {2}; /* as fuzz_journal has it */
     struct kl_writer w;
     kl_writer_init(&w, body, sizeof body);
-    kl_write_u64(&w, at);
-    kl_write_u32(&w, from);
-    kl_write_u32(&w, from / 8);
-    kl_write_u16(&w, (uint16_t)((to - from) / 8));
-    kl_write_bytes(&w, (const uint8_t[KL_DIGEST]){7}, KL_DIGEST);
     for (; from < to; from += KL_PIECE_FRAMES) {
         size_t len = quiet_piece(from, to - from < KL_PIECE_FRAMES ? to - from : KL_PIECE_FRAMES, piece);
         kl_write_u16(&w, (uint16_t)len);
         kl_write_bytes(&w, piece, len);
     }
     if (w.failed) abort();
-    add(l, KL_JOURNAL_MARK, body, (size_t)(w.at - body));
+    journal_block(l, KL_KLR_PIECES, body, (size_t)(w.at - body));
+    while (d->end < to) {
+        size_t len = quiet_piece(d->end, 8, piece);
+        kl_digest_next(d, room_id, piece + 5, len - 5, d->end + 8); /* without the piece's own head */
+    }
+    kl_writer_init(&w, body, sizeof body);
+    kl_klr_write_digest(&w, d);
+    journal_block(l, KL_KLR_DIGEST, body, (size_t)(w.at - body));
 }
 
-/* The room's record; its length in the file. */
-static size_t journal_ticket(struct list *l) {
+/* The room's record. */
+static void journal_ticket(struct list *l) {
     static struct kl_lobby_ticket t;
     static uint8_t body[KL_TICKET_BODY_MAX];
     t = (struct kl_lobby_ticket){
@@ -228,39 +239,38 @@ static size_t journal_ticket(struct list *l) {
     strcpy(t.ban[0].host, "192.0.2.9");
     int len = kl_lobby_ticket_encode(&t, body, sizeof body);
     if (len < 0) abort();
-    add(l, KL_JOURNAL_TICKET, body, (size_t)len);
-    return (size_t)len + KL_TICKET_OVERHEAD + KL_JOURNAL_AROUND;
+    add(l, A_TICKET, body, (size_t)len);
 }
 
 void corpus_journal(void) {
     static struct list l;
     static const uint8_t junk[40] = {1, 2, 3};
+    struct kl_digest d = {0};
     l.len = 0;
-    size_t at = KL_JOURNAL_HEAD + journal_ticket(&l);
-    add(&l, KL_JOURNAL_START, (const uint8_t *)"save", 4);
-    at += KL_JOURNAL_AROUND + 4;
+    journal_block(&l, KL_KLR_START, "save", 4);
+    journal_ticket(&l);
     struct list begun = l;
     save("fuzz_journal", "unplayed", l.bytes, l.len);
     journal_frames(&l, 0, 20);
     journal_frames(&l, 16, 48);
     save("fuzz_journal", "whole", l.bytes, l.len);
-    add(&l, CUT, junk, 7);
-    save("fuzz_journal", "torn", l.bytes, l.len);
     add(&l, AS_IT_IS, junk, sizeof junk);
     save("fuzz_journal", "spoilt", l.bytes, l.len);
-    /* Loaded by its first mark; the frames since the second are those that UPDATEs may still repeat. */
+    /* Whole intervals in the recording; the frames since are those that UPDATEs may still repeat. */
     l = begun;
-    for (uint32_t n = 64; n < 64 + KL_KEPT_FRAMES + 64; n += KL_PIECE_FRAMES)
+    journal_pieces(&l, 0, 64, &d);
+    journal_pieces(&l, 64, 64 + KL_KEPT_FRAMES, &d);
+    add(&l, SLOT, junk, 0);
+    journal_ticket(&l);
+    for (uint32_t n = d.end; n < d.end + KL_KEPT_FRAMES; n += KL_PIECE_FRAMES)
         journal_frames(&l, n, n + KL_PIECE_FRAMES);
-    journal_mark(&l, at, 0, 64);
-    journal_mark(&l, at, 64, 64 + KL_KEPT_FRAMES);
-    save("fuzz_journal", "marked", l.bytes, l.len);
-    /* Records behind frames that do not fit are cut off; the ticket among it is the only one. */
-    l.len = 0;
-    add(&l, KL_JOURNAL_START, (const uint8_t *)"save", 4);
+    save("fuzz_journal", "recorded", l.bytes, l.len);
+    add(&l, CUT, junk, 7);
+    save("fuzz_journal", "torn", l.bytes, l.len);
+    /* Frames that do not follow. */
+    l = begun;
     journal_frames(&l, 0, 20);
     journal_frames(&l, 40, 48);
-    journal_ticket(&l);
     save("fuzz_journal", "misfit", l.bytes, l.len);
 }
 

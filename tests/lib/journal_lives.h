@@ -19,26 +19,33 @@
 extern char folder[64], err[300];
 extern struct kl_journal *journal;
 extern uint64_t limit;
-extern uint8_t bytes[BYTES_MAX]; /* of the one file */
+extern char room_name[2 * KL_JOURNAL_ID + 1]; /* of the one room whose files were read */
+extern uint8_t bytes[BYTES_MAX];              /* of its recording */
 extern size_t bytes_len;
+extern uint8_t tail[KL_TAIL_BYTES + 1];
+extern size_t tail_len;
 extern uint32_t unwritten; /* datagrams that went out before what they carry was written */
 
-/* --- folder and file --- */
+/* --- folder and files --- */
 
 const char *path_of(const char *name);
+/* The same of the read room's file with this ending. */
+const char *file_of(const char *ending);
 
-/* The name of the only file there; NULL: there is none. */
-const char *only_file(void);
+/* The name of the only room with files there; NULL: there is none. */
+const char *only_room(void);
 
 void put_file(const char *name, const void *from, size_t len, unsigned mode);
+/* Both, as they are in memory. */
+void put_files(void);
 
 size_t get_file(const char *name, uint8_t *to, size_t cap);
 
-void read_only_file(void);
+void read_files(void);
 
 /* --- the relay's lives --- */
 
-/* Frames in the file: all that anybody can have; some more may be closed since, and have not gone out. */
+/* Frames in the files: all that anybody can have; some more may be closed since, and have not gone out. */
 uint32_t written(void);
 
 void open_journal(void);
@@ -54,20 +61,20 @@ void begin_game(enum kl_policy policy);
 
 void all_come_back(unsigned peer);
 
-/* --- the content of a file --- */
+/* --- their content --- */
 
 /* Compares each with what was played. */
 uint32_t frames_in(const struct kl_lobby_room *r);
 
-/* The frames that whole records within len bytes hold. */
-uint32_t whole_frames(size_t len, uint64_t *end);
+/* The frames that both files prove, of which so many bytes are there. good: NULL, or the end of the
+ * recording's good part. */
+uint32_t whole_frames(size_t of_recording, size_t of_tail, uint64_t *good);
 
 /* Hundreds of warnings, all deserved. */
 void be_quiet(void);
 
-extern char journal_name[256];
-
-void make_small_journal(void);
+/* Plays so long, dies, and reads the files. */
+void make_journal(uint64_t play_us);
 
 int make_folder(void **state);
 int remove_folder(void **state);

@@ -1,14 +1,21 @@
-/* journal_whole.h - the frames that the bytes of a journal prove, read record by record. Used by tests/unit
- * and tests/rooms. net/relay/durable/journal_file.h. */
+/* journal_whole.h - the frames that a room's two files prove, read block by block and record by record. Used
+ * by tests/unit and tests/rooms. net/relay/durable/journal.h. */
 #ifndef TEST_JOURNAL_WHOLE_H
 #define TEST_JOURNAL_WHOLE_H
 
 #include "net/engine/engine.h"
-#include "net/relay/durable/journal_file.h"
+#include "net/relay/durable/journal_private.h"
+#include "net/relay/durable/tail.h"
 
-/* The frames that whole records hold, from 0 on; *end: these records end there. 0 also if it is none of this
- * relay's journals. */
-uint32_t journal_whole_frames(const uint8_t relays_secret[32], const uint8_t *bytes, size_t len,
-                              uint64_t *end);
+/* The bytes of ROOMID.klr and ROOMID.tail. */
+struct journal_bytes {
+    const uint8_t *recording, *tail;
+    size_t recording_len, tail_len;
+};
+
+/* The frames from 0 on; 0 also if the room cannot come of these bytes: no ticket, no start data, or none of
+ * this relay's. good: the recording's good part ends there; NULL: it does not matter. */
+uint32_t journal_whole_frames(const uint8_t relays_secret[32], const uint8_t id[KL_JOURNAL_ID],
+                              const struct journal_bytes *b, uint64_t *good);
 
 #endif

@@ -70,7 +70,7 @@ static void play(struct long_game *g, struct kl_lobby_room *r) {
         if ((f.number + 1) % g->writes == 0) kl_journal_write(r, 1);
     }
     kl_journal_write(r, 1);
-    g->bytes = r->journal.bytes;
+    g->bytes = r->journal.base.klr.at;
     digest(g, r);
 }
 

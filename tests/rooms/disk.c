@@ -1,5 +1,7 @@
 /* The relay's journal (net/relay/durable/journal.h) on a disk that fails: it is full, it tears what is
  * written, it cannot be read, it is gone. Drawn from a stream of its own. */
+#include <sodium.h>
+
 #include "net/platform/dir.h"
 #include "tests/rooms/rooms.h"
 #include "tests/lib/journal_whole.h"
@@ -35,6 +37,9 @@ int __wrap_kl_file_append(const struct kl_file *f, uint64_t at, const struct kl_
 int __real_kl_file_open(struct kl_file *f, const char *path, bool fresh, char *why, size_t why_len);
 int __wrap_kl_file_open(struct kl_file *f, const char *path, bool fresh, char *why, size_t why_len);
 
+int __real_kl_slab_take(struct kl_slab *s, const struct kl_file *file, size_t len, char *why, size_t why_len);
+int __wrap_kl_slab_take(struct kl_slab *s, const struct kl_file *file, size_t len, char *why, size_t why_len);
+
 int __wrap_kl_file_append(const struct kl_file *f, uint64_t at, const struct kl_file_part *part,
                           unsigned parts, char *why, size_t why_len) {
     uint32_t sum = 0;
@@ -58,7 +63,14 @@ int __wrap_kl_file_open(struct kl_file *f, const char *path, bool fresh, char *w
     return -1;
 }
 
-/* Calls it for each journal there. */
+int __wrap_kl_slab_take(struct kl_slab *s, const struct kl_file *file, size_t len, char *why,
+                        size_t why_len) {
+    if (now_us >= full_until_us) return __real_kl_slab_take(s, file, len, why, why_len);
+    snprintf(why, why_len, "No space left on device");
+    return -1;
+}
+
+/* Calls it for each file there. */
 static void each_file(void (*what)(const char *path)) {
     char path[KL_FILE_PATH], err[300];
     struct kl_dir_list list;
@@ -88,30 +100,59 @@ static void replace(const char *path, uint8_t *bytes, size_t len) {
     free(bytes);
 }
 
+static bool is_tail(const char *path) {
+    return strstr(path, "." KL_JOURNAL_TAIL) != NULL;
+}
+
+/* The bytes of a tail that hold something end there, in its first slot or in its second. */
+static size_t end_of_slot(const uint8_t *bytes, unsigned which) {
+    size_t begin = KL_TAIL_HEAD + which * (size_t)KL_TAIL_SLOT, end = begin + KL_TAIL_SLOT;
+    while (end > begin && !bytes[end - 1])
+        end--;
+    return end;
+}
+
+/* The last writes did not reach the disk. */
 static void tear_one(const char *path) {
     size_t len;
     uint8_t *bytes = bytes_of(path, &len);
     size_t less = rng_range(&disk_rng, 1, TORN_MOST);
-    replace(path, bytes, len > less ? len - less : 0);
+    for (unsigned which = 0; which < 2 && is_tail(path) && len == KL_TAIL_BYTES; which++) {
+        size_t end = end_of_slot(bytes, which), begin = KL_TAIL_HEAD + which * (size_t)KL_TAIL_SLOT;
+        size_t from = end > begin + less ? end - less : begin;
+        memset(bytes + from, 0, end - from);
+    }
+    bool cut = !is_tail(path) && rng_chance(&disk_rng, 0.3);
+    replace(path, bytes, !cut ? len : len > less ? len - less : 0);
 }
 
 static void change_one(const char *path) {
     size_t len;
     uint8_t *bytes = bytes_of(path, &len);
-    size_t at = len > TORN_MOST ? len - TORN_MOST : 0;
-    at += rng_range(&disk_rng, 0, (uint32_t)(len - at));
+    size_t end = is_tail(path) && len == KL_TAIL_BYTES ? end_of_slot(bytes, rng_range(&disk_rng, 0, 1)) : len;
+    size_t at = end > TORN_MOST ? end - TORN_MOST : 0;
+    at += rng_range(&disk_rng, 0, (uint32_t)(end - at));
     if (at < len) bytes[at] ^= 1;
     replace(path, bytes, len);
 }
 
 static void look_at_one(const char *path) {
-    size_t len;
-    uint64_t end;
+    struct journal_bytes b = {0};
+    char recording[KL_FILE_PATH], *ending, err[300];
+    void *bytes = NULL;
+    if (!is_tail(path)) return;
     if (files == FILES) fail("too many files");
-    uint8_t *bytes = bytes_of(path, &len);
     struct found *f = &found[files++];
-    f->frames = journal_whole_frames(relay_secret, bytes, len, &end);
-    if (f->frames) memcpy(f->id, bytes + KL_JOURNAL_MAGIC + 1, sizeof f->id);
+    snprintf(recording, sizeof recording, "%s", path);
+    ending = strrchr(recording, '.');
+    sodium_hex2bin(f->id, sizeof f->id, ending - 2 * sizeof f->id, 2 * sizeof f->id, NULL, NULL, NULL);
+    snprintf(ending, 5, ".%s", KL_JOURNAL_RECORDING);
+    uint8_t *tail = bytes_of(path, &b.tail_len);
+    (void)kl_file_read(recording, SIZE_MAX / 2, 0, &bytes, &b.recording_len, err, sizeof err);
+    b.tail = tail;
+    b.recording = bytes;
+    f->frames = bytes ? journal_whole_frames(relay_secret, f->id, &b, NULL) : 0;
+    free(tail);
     free(bytes);
 }
 

@@ -3,43 +3,82 @@
 #include "tests/lib/journal_lives.h"
 
 #include "net/engine/command.h"
+#include "net/session/ticket.h"
+#include "tests/lib/files.h"
 
-/* --- bytes --- */
+/* --- the tail's bytes --- */
 
-static const uint8_t id_of_test[KL_JOURNAL_ID] = {1, 2, 3};
+static const struct kl_tail_base base_of_test = {{77, {1, 2}}, {{3}, 4, 120}};
 
-static size_t put_record(const uint8_t key[32], size_t at, enum kl_journal_type type, const char *body) {
-    uint32_t len = (uint32_t)strlen(body);
-    kl_journal_record(key, at, type, body, len, bytes + at, bytes + at + KL_JOURNAL_BEFORE + len);
-    memcpy(bytes + at + KL_JOURNAL_BEFORE, body, len);
-    return at + KL_JOURNAL_AROUND + len;
+static struct kl_tail *tail_of_test(const char *name) {
+    struct kl_file file;
+    uint8_t key[32];
+    kl_tail_key(secret, (const uint8_t *)"the room's own id", key);
+    assert_int_equal(kl_file_open(&file, path_of(name), true, err, sizeof err), 0);
+    struct kl_tail *t = kl_tail_make(key, &file, NULL, err, sizeof err);
+    assert_non_null(t);
+    assert_true(t->slab.mapped);
+    return t;
 }
 
-static void records_are_read_as_written(void **state) {
+static void expect_record(struct kl_tail_cursor *c, enum kl_tail_type type, const char *body) {
+    size_t no;
+    assert_true(kl_tail_next(c, &no));
+    assert_int_equal(c->type, type);
+    assert_int_equal(c->body_len, strlen(body));
+    assert_memory_equal(c->body, body, strlen(body));
+}
+
+static void a_tail_is_read_as_written(void **state) {
     (void)state;
-    uint8_t key[32], id[KL_JOURNAL_ID], other[32] = {9};
-    struct kl_journal_cursor c;
-    kl_journal_key(secret, id_of_test, key);
-    kl_journal_head(key, id_of_test, bytes);
-    size_t second = put_record(key, KL_JOURNAL_HEAD, KL_JOURNAL_TICKET, "ticket");
-    size_t end = put_record(key, second, KL_JOURNAL_START, "");
-    assert_int_equal(kl_journal_head_open(secret, bytes, end, id), KL_OK);
-    assert_memory_equal(id, id_of_test, sizeof id);
-    assert_int_equal(kl_journal_head_open(other, bytes, end, id), KL_E_MALFORMED);
-    kl_journal_seek(&c, key, bytes, end);
-    assert_true(kl_journal_next(&c));
-    assert_int_equal(c.type, KL_JOURNAL_TICKET);
-    assert_memory_equal(c.body, "ticket", 6);
-    assert_true(kl_journal_next(&c));
-    assert_int_equal(c.type, KL_JOURNAL_START);
-    assert_int_equal(c.body_len, 0);
-    assert_false(kl_journal_next(&c));
-    assert_int_equal(c.at, end);
-    memmove(bytes + KL_JOURNAL_HEAD, bytes + second, end - second); /* a record at another's place is none */
-    kl_journal_seek(&c, key, bytes, KL_JOURNAL_HEAD + end - second);
-    assert_false(kl_journal_next(&c));
-    bytes[KL_JOURNAL_MAGIC]++;
-    assert_int_equal(kl_journal_head_open(secret, bytes, end, id), KL_E_VERSION);
+    struct kl_tail *t = tail_of_test("a");
+    struct kl_tail_cursor slot[2], c;
+    const uint8_t *at = t->slab.bytes;
+    size_t wrong;
+    assert_true(kl_tail_is_unwritten(at, KL_TAIL_BYTES));
+    assert_true(kl_tail_turn(t, &base_of_test));
+    assert_true(kl_tail_add(t, KL_TAIL_TICKET, "ticket", 6));
+    assert_int_equal(kl_tail_open(slot, t->key, at, KL_TAIL_BYTES, &wrong), 0); /* it does not count yet */
+    assert_true(kl_tail_keep(t));
+    assert_false(kl_tail_is_unwritten(at, KL_TAIL_BYTES));
+    assert_true(kl_tail_add(t, KL_TAIL_FRAMES, "", 0));
+    assert_int_equal(kl_tail_open(slot, t->key, at, KL_TAIL_BYTES, &wrong), 1);
+    assert_memory_equal(&slot[0].base, &base_of_test, sizeof base_of_test);
+    expect_record(&slot[0], KL_TAIL_TICKET, "ticket");
+    expect_record(&slot[0], KL_TAIL_FRAMES, "");
+    assert_false(kl_tail_next(&slot[0], &wrong));
+    assert_int_equal(wrong, 0);
+    assert_memory_equal(&slot[0].slot.mac, &t->slot.mac, KL_TAIL_MAC);
+    kl_tail_turn(t, &base_of_test);
+    assert_true(kl_tail_add(t, KL_TAIL_TICKET, "newer", 5));
+    kl_tail_drop(t); /* the one before goes on */
+    assert_true(kl_tail_add(t, KL_TAIL_FRAMES, "more", 4));
+    kl_tail_turn(t, &base_of_test);
+    assert_true(kl_tail_add(t, KL_TAIL_TICKET, "newest", 6) && kl_tail_keep(t));
+    assert_int_equal(kl_tail_open(slot, t->key, at, KL_TAIL_BYTES, &wrong), 2);
+    c = slot[0];
+    expect_record(&c, KL_TAIL_TICKET, "ticket");
+    expect_record(&c, KL_TAIL_FRAMES, "");
+    expect_record(&c, KL_TAIL_FRAMES, "more");
+    expect_record(&slot[1], KL_TAIL_TICKET, "newest");
+    t->key[0]++;
+    assert_int_equal(kl_tail_open(slot, t->key, at, KL_TAIL_BYTES, &wrong), 0);
+    kl_tail_free(t);
+    unlink(path_of("a"));
+}
+
+static void a_slot_has_an_end(void **state) {
+    (void)state;
+    static uint8_t body[KL_TICKET_MAX];
+    struct kl_tail *t = tail_of_test("a");
+    unsigned added = 0;
+    kl_tail_turn(t, &base_of_test);
+    while (kl_tail_add(t, KL_TAIL_FRAMES, body, sizeof body))
+        added++;
+    assert_int_equal(added, (KL_TAIL_SLOT - KL_TAIL_BASE - KL_TAIL_MAC) / (sizeof body + KL_TAIL_AROUND));
+    assert_true(kl_tail_keep(t));
+    kl_tail_free(t);
+    unlink(path_of("a"));
 }
 
 /* --- killed and started again --- */
@@ -47,7 +86,8 @@ static void records_are_read_as_written(void **state) {
 static void the_match_goes_on(void **state) {
     (void)state;
     begin_game(KL_POLICY_BOUNDED);
-    play(10 * SECOND);
+    play(40 * SECOND); /* some of it is in the recording */
+    assert_true(the_room()->journal.base.chain.end > 2000);
     for (unsigned life = 1; life <= 3; life++) {
         uint32_t before = canon_end, closed = written();
         die_and_begin_again();
@@ -85,8 +125,8 @@ static void commands_come_back(void **state) {
     play(SECOND);
     give_commands();
     play(2 * SECOND);
-    read_only_file();
-    assert_true(memmem(bytes, bytes_len, "a part of what was played", 25) != NULL);
+    read_files();
+    assert_true(memmem(tail, tail_len, "a part of what was played", 25) != NULL);
     uint32_t closed = written();
     die_and_begin_again();
     assert_int_equal(the_room()->lock.next_close, closed);
@@ -111,15 +151,18 @@ static void a_player_with_nothing_comes_back_too(void **state) {
     expect_all_at_the_end();
 }
 
-static void the_file_goes_with_the_room(void **state) {
+static void the_files_go_with_the_room(void **state) {
     (void)state;
     struct stat st;
-    assert_null(only_file());
+    assert_null(only_room());
     begin_game(KL_POLICY_BOUNDED);
     play(SECOND);
-    assert_non_null(only_file());
-    assert_int_equal(stat(path_of(only_file()), &st), 0);
+    read_files();
+    assert_int_equal(stat(file_of(KL_JOURNAL_RECORDING), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(stat(file_of(KL_JOURNAL_TAIL), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(st.st_size, KL_TAIL_BYTES);
     assert_int_equal(stat(folder, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
     for (unsigned i = 0; i < PLAYERS; i++) {
@@ -128,7 +171,7 @@ static void the_file_goes_with_the_room(void **state) {
     }
     pass(15 * SECOND);
     assert_int_equal(kl_lobby_rooms(lobby), 0);
-    assert_null(only_file());
+    assert_null(only_room());
 }
 
 static void a_client_that_does_not_come_back_ends_it(void **state) {
@@ -141,38 +184,66 @@ static void a_client_that_does_not_come_back_ends_it(void **state) {
     assert_non_null(the_room());
     pass(3 * SECOND);
     assert_null(the_room());
-    assert_null(only_file());
+    assert_null(only_room());
 }
 
 /* --- files that are not ours --- */
 
-static void others_files_are_left_alone(void **state) {
-    (void)state;
-    static uint8_t again[BYTES_MAX];
-    static const char foreign[] = "00000000000000000000000000000000.journal";
-    make_small_journal();
-    put_file(foreign, bytes, bytes_len, 0600); /* another room's name */
-    put_file("ffffffffffffffffffffffffffffffff.journal", "", 0, 0600);
-    put_file("notes.txt", "mine", 4, 0600);
-    put_file(journal_name, bytes, bytes_len, 0644);
+static void expect_no_rooms(void) {
     begin_life(now_us);
     assert_int_equal(kl_lobby_rooms(lobby), 0);
     die();
-    assert_int_equal(get_file(foreign, again, sizeof again), bytes_len);
-    assert_memory_equal(again, bytes, bytes_len);
+}
+
+static void expect_tail_at(const char *path) {
+    static uint8_t again[KL_TAIL_BYTES + 1];
+    assert_int_equal(file_read(path, again, sizeof again), tail_len);
+    assert_memory_equal(again, tail, tail_len);
+}
+
+static void others_files_are_left_alone(void **state) {
+    (void)state;
+    static uint8_t again[8];
+    static const char foreign[] = "00000000000000000000000000000000.tail";
+    make_journal(800000);
+    put_file(foreign, tail, tail_len, 0600); /* another room's name */
+    put_file("ffffffffffffffffffffffffffffffff.klr", "", 0, 0600);
+    put_file("notes.txt", "mine", 4, 0600);
+    put_file(strrchr(file_of(KL_JOURNAL_TAIL), '/') + 1, tail, tail_len, 0644);
+    expect_no_rooms();
+    expect_tail_at(path_of(foreign));
     assert_int_equal(get_file("notes.txt", again, sizeof again), 4);
-    put_file(journal_name, bytes, bytes_len, 0600);
+    assert_int_equal(get_file("ffffffffffffffffffffffffffffffff.klr", again, sizeof again), 0);
+    put_files();
     open_lobby(&limits_for_tests);
     uint8_t other[32] = {7};
     kl_lobby_set_secret(lobby, other); /* another relay's key */
     open_journal();
     assert_int_equal(kl_lobby_rooms(lobby), 0);
     die();
-    assert_int_equal(get_file(journal_name, again, sizeof again), bytes_len);
-    assert_int_equal(unlink(path_of(journal_name)), 0);
-    assert_int_equal(symlink(foreign, path_of(journal_name)), 0);
+    expect_tail_at(file_of(KL_JOURNAL_TAIL));
+    assert_int_equal(unlink(file_of(KL_JOURNAL_TAIL)), 0);
+    assert_int_equal(symlink(foreign, file_of(KL_JOURNAL_TAIL)), 0);
+    expect_no_rooms();
     begin_life(now_us);
-    assert_int_equal(kl_lobby_rooms(lobby), 0);
+}
+
+/* A relay that died as it made or removed the files left a part of them. */
+static void what_nobody_played_is_removed(void **state) {
+    (void)state;
+    static const uint8_t nothing[KL_TAIL_BYTES];
+    make_journal(800000);
+    assert_int_equal(unlink(file_of(KL_JOURNAL_RECORDING)), 0); /* it had ended */
+    expect_no_rooms();
+    assert_null(only_room());
+    file_write(file_of(KL_JOURNAL_TAIL), nothing, 0, 0600);
+    expect_no_rooms();
+    assert_null(only_room());
+    file_write(file_of(KL_JOURNAL_TAIL), nothing, sizeof nothing, 0600);
+    file_write(file_of(KL_JOURNAL_RECORDING), bytes, 20, 0600);
+    expect_no_rooms();
+    assert_null(only_room());
+    begin_life(now_us);
 }
 
 static void one_relay_a_folder(void **state) {
@@ -193,14 +264,15 @@ static void one_relay_a_folder(void **state) {
 }
 
 static bool holds(const void *what, size_t len) {
-    return memmem(bytes, bytes_len, what, len) != NULL;
+    return memmem(bytes, bytes_len, what, len) || memmem(tail, tail_len, what, len);
 }
 
 static void nothing_in_clear(void **state) {
     (void)state;
     begin_game(KL_POLICY_BOUNDED);
-    play(2 * SECOND);
-    read_only_file();
+    play(20 * SECOND);
+    read_files();
+    assert_true(bytes_len > 5000);
     const struct kl_lobby_room *r = the_room();
     for (unsigned i = 0; i < PLAYERS; i++) {
         assert_false(holds(player[i].token, KL_TOKEN_BYTES));
@@ -208,20 +280,22 @@ static void nothing_in_clear(void **state) {
         assert_false(holds(r->member[i].v.seat_key, KL_SEAT_KEY_BYTES));
     }
     assert_false(holds(secret, sizeof secret));
-    assert_false(holds(r->journal.key, 32));
+    assert_false(holds(r->journal.tail->key, 32));
     assert_false(holds("192.0.2.1", 9));
     assert_true(holds(r->id, 16)); /* holds() finds what there is */
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        T(records_are_read_as_written),
+        T(a_tail_is_read_as_written),
+        T(a_slot_has_an_end),
         T(the_match_goes_on),
         T(commands_come_back),
         T(a_player_with_nothing_comes_back_too),
-        T(the_file_goes_with_the_room),
+        T(the_files_go_with_the_room),
         T(a_client_that_does_not_come_back_ends_it),
         T(others_files_are_left_alone),
+        T(what_nobody_played_is_removed),
         T(one_relay_a_folder),
         T(nothing_in_clear),
     };

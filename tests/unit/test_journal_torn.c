@@ -1,59 +1,196 @@
-/* test_journal_torn.c - journals that are torn or changed anywhere. journal.h, journal_file.h. */
+/* test_journal_torn.c - journals that are torn or changed anywhere: the damage is named, and nothing before
+ * it is lost. journal.h, tail.h.
+ *   PLACES=N  in each file and each way of damage (400) */
 #include "tests/unit/unit.h"
 #include "tests/lib/journal_lives.h"
 
-/* --- torn and changed --- */
+#include "net/engine/wire.h"
+#include "net/relay/durable/lobby_ticket.h"
+#include "tests/lib/files.h"
 
-/* Loads what is given; the frames of the room that comes of it, 0 where none does. */
-static uint32_t load(const uint8_t *from, size_t len) {
-    put_file(journal_name, from, len, 0600);
+static uint8_t whole[BYTES_MAX], whole_tail[KL_TAIL_BYTES];
+static size_t whole_len;
+static uint32_t all; /* frames of the whole files */
+static FILE *log_file;
+
+static bool log_has(const char *what) {
+    char line[1000];
+    rewind(log_file);
+    while (fgets(line, sizeof line, log_file))
+        if (strstr(line, what)) return true;
+    return false;
+}
+
+/* Loads both files as they are in memory; the frames of the room that comes of it, 0 where none does. */
+static uint32_t load(void) {
+    put_files();
+    rewind(log_file);
+    assert_int_equal(ftruncate(fileno(log_file), 0), 0);
+    kl_log_set_level(KL_LOG_INFO);
+    kl_log_to(log_file);
     begin_life(now_us);
-    uint32_t frames = the_room() ? frames_in(the_room()) : 0;
+    uint32_t frames = the_room() ? frames_in(the_room()) : 0; /* compares each with what was played */
     die();
+    be_quiet();
     return frames;
 }
 
-static void torn_at_any_byte(void **state) {
-    (void)state;
+static void take_whole(void) {
+    memcpy(bytes, whole, bytes_len = whole_len);
+    memcpy(tail, whole_tail, tail_len = KL_TAIL_BYTES);
+}
+
+/* Two blocks of PIECES, and frames in both slots of the tail. */
+static void begin(void) {
+    make_journal(40 * SECOND);
+    assert_int_equal(tail_len, KL_TAIL_BYTES);
+    memcpy(whole, bytes, whole_len = bytes_len);
+    memcpy(whole_tail, tail, sizeof whole_tail);
+    all = whole_frames(bytes_len, tail_len, NULL);
+    assert_true(all > 2100);
+    log_file = tmpfile();
+}
+
+/* named: the damage is to be found in the log. */
+static void expect_the_best(bool named) {
+    uint64_t good;
     struct stat st;
-    uint32_t rooms = 0;
-    uint64_t end;
-    make_small_journal();
-    for (size_t len = 0; len <= bytes_len; len++) {
-        uint32_t want = whole_frames(len, &end);
-        assert_int_equal(load(bytes, len), want);
-        bool there = stat(path_of(journal_name), &st) == 0;
-        assert_true(there || (want == 0 && len == end));           /* whole, and nothing played: it goes */
-        if (there) assert_int_equal(st.st_size, want ? end : len); /* cut off, or left alone */
-        rooms += want > 0;
-    }
-    assert_true(rooms > 500);
-    begin_life(now_us);
+    uint32_t want = whole_frames(bytes_len, tail_len, &good), is = load();
+    assert_int_equal(is, want);
+    assert_true(is == all || !named || log_has("event=journal_torn") || log_has("event=journal_left_alone"));
+    assert_int_equal(stat(file_of(KL_JOURNAL_RECORDING), &st), 0);
+    if (is == 0) assert_int_equal(st.st_size, bytes_len); /* left alone */
+    if (is) assert_true((uint64_t)st.st_size >= good);
 }
 
-static void changed_at_any_byte(void **state) {
+static unsigned places(void) {
+    return (unsigned)atoi(getenv("PLACES") ? getenv("PLACES") : "400");
+}
+
+static size_t somewhere(size_t len) {
+    return randombytes_uniform((uint32_t)len);
+}
+
+/* Bytes of the tail that hold something: of its first slot, or of its second. */
+static size_t somewhere_in_tail(void) {
+    size_t slot = KL_TAIL_HEAD + somewhere(2) * KL_TAIL_SLOT, used = KL_TAIL_SLOT;
+    while (used > 1 && !whole_tail[slot + used - 1])
+        used--;
+    return slot + somewhere(used);
+}
+
+/* A relay that was killed may have written so much. */
+static bool between_records(size_t at) {
+    struct kl_tail_cursor slot[2];
+    uint8_t key[32], id[KL_JOURNAL_ID];
+    size_t wrong;
+    sodium_hex2bin(id, sizeof id, room_name, sizeof room_name - 1, NULL, NULL, NULL);
+    kl_tail_key(secret, id, key);
+    unsigned slots = kl_tail_open(slot, key, whole_tail, sizeof whole_tail, &wrong);
+    for (unsigned i = 0; i < slots; i++) {
+        size_t begin = KL_TAIL_HEAD + slot[i].slot.which * (size_t)KL_TAIL_SLOT;
+        bool is = at == begin;
+        do
+            is |= at == begin + slot[i].slot.used;
+        while (kl_tail_next(&slot[i], &wrong));
+        if (is) return true;
+    }
+    return false;
+}
+
+static void a_torn_recording(void **state) {
     (void)state;
-    static uint8_t changed[BYTES_MAX];
-    make_small_journal();
-    uint64_t end;
-    uint32_t all = whole_frames(bytes_len, &end);
-    for (size_t at = 0; at < bytes_len; at++) {
-        memcpy(changed, bytes, bytes_len);
-        changed[at] ^= (uint8_t)(1u << at % 8);
-        uint32_t frames = load(changed, bytes_len); /* compares each with what was played */
-        assert_true(frames < all);
+    begin();
+    for (unsigned i = 0; i < places(); i++) {
+        take_whole();
+        bytes_len = somewhere(whole_len);
+        expect_the_best(true);
     }
     begin_life(now_us);
 }
 
-/* Goes on behind the last whole record, and can be loaded again. */
+static void a_changed_recording(void **state) {
+    (void)state;
+    begin();
+    for (unsigned i = 0; i < places(); i++) {
+        take_whole();
+        bytes[somewhere(whole_len)] ^= (uint8_t)(1u << i % 8);
+        expect_the_best(true);
+    }
+    begin_life(now_us);
+}
+
+static void a_torn_tail(void **state) {
+    (void)state;
+    begin();
+    for (unsigned i = 0; i < places(); i++) {
+        take_whole();
+        size_t at = somewhere_in_tail();
+        if (i % 2)
+            tail_len = at;
+        else
+            memset(tail + at, 0, tail_len - at); /* it was never written */
+        expect_the_best(i % 2 || !between_records(at));
+    }
+    begin_life(now_us);
+}
+
+static void a_changed_tail(void **state) {
+    (void)state;
+    begin();
+    for (unsigned i = 0; i < places(); i++) {
+        take_whole();
+        tail[somewhere_in_tail()] ^= (uint8_t)(1u << i % 8);
+        expect_the_best(true);
+        if (whole_frames(bytes_len, tail_len, NULL) == 0) continue;
+        assert_true(whole_frames(bytes_len, tail_len, NULL) >= 1024); /* the recording is whole */
+    }
+    begin_life(now_us);
+}
+
+static void both_changed(void **state) {
+    (void)state;
+    begin();
+    for (unsigned i = 0; i < places(); i++) {
+        take_whole();
+        bytes[somewhere(whole_len)] ^= 1;
+        tail[somewhere_in_tail()] ^= 1;
+        expect_the_best(true);
+    }
+    begin_life(now_us);
+}
+
+/* Its checks are right, and it is another room's or another time's. */
+static void a_recording_of_its_own(void **state) {
+    (void)state;
+    begin();
+    struct kl_klr_place p = kl_klr_begin();
+    struct kl_klr_cursor c;
+    assert_true(kl_klr_open(&c, whole, whole_len));
+    while (kl_klr_next(&c) == KL_KLR_BLOCK) {
+        size_t at = p.at;
+        if (c.type == KL_KLR_ROOM) bytes[at + KL_KLR_BEFORE + 1] ^= 1; /* its name */
+        struct kl_klr_around a = kl_klr_seal(&p, c.type, bytes + at + KL_KLR_BEFORE, c.body_len);
+        memcpy(bytes + p.at - KL_KLR_CHECK, a.check, sizeof a.check);
+    }
+    assert_int_equal(load(), 0);
+    assert_true(log_has("another recording than its tail was written with"));
+    begin_life(now_us);
+}
+
+/* Goes on behind the last good block, and can be loaded again. */
 static void a_torn_journal_is_written_on(void **state) {
     (void)state;
-    make_small_journal();
-    put_file(journal_name, bytes, bytes_len - 7, 0600);
+    begin();
+    uint64_t good;
+    size_t at = KL_TAIL_HEAD + KL_TAIL_SLOT;
+    while (whole_frames(bytes_len, tail_len, &good) + 7 > all)
+        for (unsigned i = 0; i < 100; i++)
+            at--, tail[at] = tail[at + KL_TAIL_SLOT] = 0;
+    put_files();
     begin_life(now_us);
     uint32_t had = the_room()->lock.next_close;
-    assert_true(had < canon_end + 60);
+    assert_true(had < all);
     canon_end = had < canon_end ? had : canon_end;
     for (unsigned i = 0; i < PLAYERS; i++)
         player[i].plays = false; /* they had run more: all begin anew */
@@ -67,41 +204,96 @@ static void a_torn_journal_is_written_on(void **state) {
     assert_int_equal(frames_in(the_room()), closed);
 }
 
-/* Changes the last record of frames, and its mac with it. */
-static void spoil_the_last(void) {
-    struct kl_journal_cursor c, last = {0};
-    uint8_t key[32], id[KL_JOURNAL_ID], before[KL_JOURNAL_BEFORE];
-    assert_int_equal(kl_journal_head_open(secret, bytes, bytes_len, id), KL_OK);
-    kl_journal_key(secret, id, key);
-    kl_journal_seek(&c, key, bytes, bytes_len);
-    while (kl_journal_next(&c))
-        if (c.type == KL_JOURNAL_FRAMES) last = c;
-    assert_non_null(last.body);
-    uint8_t *body = bytes + (last.body - bytes);
-    body[4] = 255; /* so many frames */
-    kl_journal_record(key, last.at - KL_JOURNAL_AROUND - last.body_len, KL_JOURNAL_FRAMES, body,
-                      last.body_len, before, body + last.body_len);
+/* --- killed between any two steps --- */
+
+/* The tail and the recording are written by these; after each, the files are as a relay finds them that was
+ * killed there. */
+#define COPIES 64
+static struct copy {
+    uint8_t recording[1 << 16], tail[KL_TAIL_BYTES];
+    size_t recording_len;
+    uint32_t frames; /* that somebody may have run */
+} * copies;
+static unsigned copied;
+
+static void copy_files(uint32_t frames) {
+    if (!copies || copied == COPIES || !only_room()) return;
+    struct copy *c = &copies[copied++];
+    read_files();
+    assert_true(bytes_len < sizeof c->recording);
+    memcpy(c->recording, bytes, c->recording_len = bytes_len);
+    memcpy(c->tail, tail, sizeof c->tail);
+    c->frames = frames;
 }
 
-/* A room that took some of a wrong record's frames has them in its file, though the record is cut off. */
-static void the_frames_of_a_wrong_record_are_written_again(void **state) {
+bool __real_kl_slab_put(struct kl_slab *s, size_t at, const void *from, size_t len);
+bool __wrap_kl_slab_put(struct kl_slab *s, size_t at, const void *from, size_t len);
+int __real_kl_file_append(const struct kl_file *f, uint64_t at, const struct kl_file_part *part,
+                          unsigned parts, char *why, size_t why_len);
+int __wrap_kl_file_append(const struct kl_file *f, uint64_t at, const struct kl_file_part *part,
+                          unsigned parts, char *why, size_t why_len);
+
+/* Half of it, and then all. */
+bool __wrap_kl_slab_put(struct kl_slab *s, size_t at, const void *from, size_t len) {
+    if (copies && len > 1) {
+        (void)__real_kl_slab_put(s, at, from, len / 2);
+        copy_files(canon_end);
+    }
+    bool good = __real_kl_slab_put(s, at, from, len);
+    copy_files(canon_end);
+    return good;
+}
+
+int __wrap_kl_file_append(const struct kl_file *f, uint64_t at, const struct kl_file_part *part,
+                          unsigned parts, char *reason, size_t cap) {
+    if (copies)
+        for (unsigned some = 1; some < parts; some++) {
+            assert_int_equal(__real_kl_file_append(f, at, part, some, reason, cap), 0);
+            copy_files(canon_end);
+            assert_int_equal(kl_file_cut(f, at, reason, cap), 0);
+        }
+    int result = __real_kl_file_append(f, at, part, parts, reason, cap);
+    copy_files(canon_end);
+    return result;
+}
+
+static void killed_between_any_two_steps(void **state) {
     (void)state;
-    make_small_journal();
-    spoil_the_last();
-    put_file(journal_name, bytes, bytes_len, 0600);
+    be_quiet();
+    begin_game(KL_POLICY_BOUNDED);
+    play(17 * SECOND - SECOND / 2); /* the recording grows soon */
+    struct copy *all_copies = calloc(COPIES, sizeof *all_copies);
+    uint32_t before = the_room()->journal.base.chain.end;
+    while (the_room()->journal.base.chain.end == before) { /* keeps those around the write alone */
+        copied = 0;
+        copies = all_copies;
+        play(20000);
+        copies = NULL;
+    }
+    die();
+    assert_in_range(copied, 20, COPIES - 1);
+    log_file = tmpfile();
+    for (unsigned i = 0; i < copied; i++) {
+        const struct copy *c = &all_copies[i];
+        memcpy(bytes, c->recording, bytes_len = c->recording_len);
+        memcpy(tail, c->tail, tail_len = sizeof c->tail);
+        assert_true(load() >= c->frames); /* nothing is lost that anybody has run */
+    }
+    print_message("%u kill points\n", copied);
+    free(all_copies);
     begin_life(now_us);
-    uint32_t had = the_room()->lock.next_close;
-    die_and_begin_again();
-    assert_non_null(the_room());
-    assert_int_equal(the_room()->lock.next_close, had);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        T(torn_at_any_byte),
-        T(changed_at_any_byte),
+        T(a_torn_recording),
+        T(a_changed_recording),
+        T(a_torn_tail),
+        T(a_changed_tail),
+        T(both_changed),
+        T(a_recording_of_its_own),
         T(a_torn_journal_is_written_on),
-        T(the_frames_of_a_wrong_record_are_written_again),
+        T(killed_between_any_two_steps),
     };
     return cmocka_run_group_tests_name("journal_torn", tests, NULL, NULL);
 }

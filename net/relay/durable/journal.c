@@ -7,13 +7,15 @@
 #include <sodium.h>
 
 #include "net/platform/dir.h"
+#include "net/record/klr_body.h"
+#include "net/record/pieces.h"
 #include "net/relay/durable/journal_private.h"
 #include "net/relay/durable/lobby_ticket.h"
+#include "net/relay/durable/tail.h"
 #include "net/relay/room/lobby_room.h"
 
-#define RETRY_US 1000000
-#define BATCH    65536 /* bytes of frames in one write */
-#define PARTS    8     /* of one write */
+#define RETRY_US      1000000
+#define RECORD_FRAMES 1024 /* whole intervals of so many frames go into the recording */
 
 /* --- the folder --- */
 
@@ -61,71 +63,176 @@ struct kl_journal_stats kl_journal_stats(const struct kl_journal *j) {
     return j ? j->stats : (struct kl_journal_stats){0};
 }
 
-void kl_journal_name(char out[KL_JOURNAL_NAME], const uint8_t id[KL_JOURNAL_ID]) {
-    sodium_bin2hex(out, 2 * KL_JOURNAL_ID + 1, id, KL_JOURNAL_ID);
-    memcpy(out + 2 * KL_JOURNAL_ID, KL_JOURNAL_SUFFIX, sizeof KL_JOURNAL_SUFFIX);
+void kl_journal_path(const struct kl_journal *j, const uint8_t id[KL_JOURNAL_ID], const char *ending,
+                     char out[KL_FILE_PATH]) {
+    char name[2 * KL_JOURNAL_ID + 1];
+    sodium_bin2hex(name, sizeof name, id, KL_JOURNAL_ID);
+    snprintf(out, KL_FILE_PATH, "%s/%s.%s", j->dir, name, ending);
 }
 
-void kl_journal_path(const struct kl_lobby_room *r, char out[KL_FILE_PATH]) {
-    char name[KL_JOURNAL_NAME];
-    kl_journal_name(name, r->id);
-    snprintf(out, KL_FILE_PATH, "%s/%s", r->lobby->journal->dir, name);
+/* A recording without its tail is not loaded, but a tail without its recording is known to be of a room that
+ * nobody has played: so the tail comes first and goes last. */
+bool kl_journal_remove(const struct kl_journal *j, const uint8_t id[KL_JOURNAL_ID], char *err,
+                       size_t err_len) {
+    char path[KL_FILE_PATH];
+    kl_journal_path(j, id, KL_JOURNAL_RECORDING, path);
+    if (kl_file_remove(path, err, err_len) < 0) return false;
+    kl_journal_path(j, id, KL_JOURNAL_TAIL, path);
+    return kl_file_remove(path, err, err_len) == 0;
 }
 
-/* --- one write --- */
+/* --- the recording --- */
 
-/* The records that the next write appends. Bodies are borrowed until then. */
+#define BLOCKS 4 /* of one write */
+
+/* The blocks that the next write appends. Bodies are borrowed until then. */
 struct batch {
-    struct kl_file_part part[3 * PARTS + 1];
-    unsigned parts;
-    uint8_t head[KL_JOURNAL_HEAD], before[PARTS][KL_JOURNAL_BEFORE], mac[PARTS][KL_JOURNAL_MAC];
-    unsigned records;
-    uint64_t bytes;  /* of all of it */
-    uint32_t frames; /* written below, once it is */
+    struct kl_file_part part[3 * BLOCKS + 1];
+    struct kl_klr_around around[BLOCKS];
+    unsigned parts, blocks;
+    struct kl_klr_place end;
 };
 
-static void add_part(struct batch *b, const void *bytes, size_t len) {
-    b->part[b->parts++] = (struct kl_file_part){bytes, len};
-    b->bytes += len;
+static void add_block(struct batch *b, enum kl_klr_type type, const void *body, size_t len) {
+    struct kl_klr_around *a = &b->around[b->blocks++];
+    *a = kl_klr_seal(&b->end, type, body, (uint32_t)len);
+    b->part[b->parts++] = (struct kl_file_part){a->before, sizeof a->before};
+    b->part[b->parts++] = (struct kl_file_part){body, len};
+    b->part[b->parts++] = (struct kl_file_part){a->check, sizeof a->check};
 }
 
-static void add_record(struct batch *b, const struct kl_journal_room *j, enum kl_journal_type type,
-                       const void *body, size_t len) {
-    unsigned i = b->records++;
-    kl_journal_record(j->key, j->bytes + b->bytes, type, body, (uint32_t)len, b->before[i], b->mac[i]);
-    add_part(b, b->before[i], sizeof b->before[i]);
-    add_part(b, body, len);
-    add_part(b, b->mac[i], sizeof b->mac[i]);
+/* Half a block is taken back: the next one must stand at the place that its check says. */
+static bool append(struct kl_lobby_room *r, const struct batch *b, char *why, size_t why_len) {
+    struct kl_journal_room *j = &r->journal;
+    uint64_t at = j->base.klr.at;
+    if (kl_file_append(&j->file, at, b->part, b->parts, why, why_len) != 0) return false;
+    r->lobby->journal->stats.bytes += b->end.at - at;
+    j->base.klr = b->end;
+    return true;
 }
 
-/* --- records --- */
+static size_t code_head(const struct kl_lobby_ticket *t, const uint8_t secret[32], uint8_t *out) {
+    struct kl_klr_head head = {.rules = KL_KLR_RULES, .flags = KL_KLR_HAS_EPOCH, .epoch_s = t->epoch_s};
+    struct kl_writer w;
+    memcpy(head.room_id, t->id, sizeof head.room_id);
+    crypto_scalarmult_base(head.relay_key, secret);
+    kl_writer_init(&w, out, KL_KLR_SMALL);
+    kl_klr_write_head(&w, &head);
+    return (size_t)(w.at - out);
+}
 
-/* As many frames as go into one write. False: the history has a gap. */
-static bool add_frames(const struct kl_lobby_room *r, struct batch *b) {
-    static uint8_t body[BATCH];
-    size_t used = 0;
-    while (b->frames < r->past.history.next && b->records < PARTS) {
-        if (used + KL_PIECE_BYTES > sizeof body) break;
-        size_t len = kl_history_read(&r->past.history, b->frames, body + used, KL_PIECE_BYTES, &b->frames);
-        if (len == 0) return false;
-        add_record(b, &r->journal, KL_JOURNAL_FRAMES, body + used, len);
-        used += len;
+static size_t code_room(const struct kl_lobby_ticket *t, uint8_t *out) {
+    static struct kl_klr_room room;
+    struct kl_writer w;
+    room = (struct kl_klr_room){.has_params = true, .params = t->params, .facts = t->facts};
+    memcpy(room.name, t->name, sizeof room.name);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        const struct kl_ticket_member *m = &t->member[i];
+        struct kl_klr_member *to = &room.member[room.members];
+        if (!m->here) continue;
+        *to = (struct kl_klr_member){.client = (uint8_t)i, .seats = m->seats};
+        memcpy(to->name, m->name, sizeof to->name);
+        room.members++;
+    }
+    kl_writer_init(&w, out, KL_KLR_SMALL);
+    kl_klr_write_room(&w, &room);
+    return (size_t)(w.at - out);
+}
+
+static bool begin_recording(struct kl_lobby_room *r, char *why, size_t why_len) {
+    static uint8_t head[KL_KLR_SMALL], room[KL_KLR_SMALL];
+    static struct kl_lobby_ticket t;
+    struct batch b = {.part[0] = {kl_klr_magic, KL_KLR_MAGIC}, .parts = 1, .end = kl_klr_begin()};
+    kl_lobby_ticket_of(&t, r);
+    add_block(&b, KL_KLR_HEAD, head, code_head(&t, r->lobby->secret, head));
+    add_block(&b, KL_KLR_ROOM, room, code_room(&t, room));
+    add_block(&b, KL_KLR_START, r->start.data, r->start.bytes);
+    sodium_memzero(&t, sizeof t);
+    return append(r, &b, why, why_len);
+}
+
+/* The whole intervals from the recording's last on, as many as make a block. False: the history has a gap. */
+static bool gather(const struct kl_lobby_room *r, struct kl_pieces *p) {
+    static struct kl_history_cursor c;
+    struct kl_frame f;
+    kl_pieces_init(p, r->id, &r->journal.base.chain);
+    kl_history_seek(&c, &r->past.history, p->next);
+    while (p->next < r->past.digest.end && !kl_pieces_due(p)) {
+        if (!kl_history_next(&c, &f)) return false;
+        kl_pieces_add(p, &f, f.flags & KL_FRAME_COMMANDS ? &c.frames.commands : NULL);
     }
     return true;
 }
 
-static void add_beginning(const struct kl_lobby_room *r, struct batch *b) {
-    kl_journal_head(r->journal.key, r->id, b->head);
-    add_part(b, b->head, sizeof b->head);
-    add_record(b, &r->journal, KL_JOURNAL_TICKET, r->past.ticket, r->past.ticket_len);
-    add_record(b, &r->journal, KL_JOURNAL_START, r->start.data, r->start.bytes);
+/* Whole intervals go into the recording. False: they do not, and why is "" if they never will. */
+static bool record(struct kl_lobby_room *r, char *why, size_t why_len) {
+    static struct kl_pieces p;
+    struct kl_journal_room *j = &r->journal;
+    *why = 0;
+    while (j->base.chain.end < r->past.digest.end) {
+        uint8_t digest[KL_KLR_SMALL];
+        struct batch b = {.end = j->base.klr};
+        struct kl_writer w;
+        if (!gather(r, &p)) {
+            kl_journal_give_up(r, "frames that could not be written are no longer kept");
+            return false;
+        }
+        add_block(&b, KL_KLR_PIECES, p.body, kl_pieces_take(&p, false));
+        kl_writer_init(&w, digest, sizeof digest);
+        kl_klr_write_digest(&w, &p.chain);
+        add_block(&b, KL_KLR_DIGEST, digest, (size_t)(w.at - digest));
+        if (b.end.at > r->lobby->journal->limit_bytes) {
+            kl_journal_give_up(r, "it has as many bytes as --journal-mib lets it have");
+            return false;
+        }
+        if (!append(r, &b, why, why_len)) return false;
+        j->base.chain = p.chain;
+    }
+    return true;
+}
+
+/* --- the tail --- */
+
+static bool add_ticket(struct kl_lobby_room *r) {
+    struct kl_journal_room *j = &r->journal;
+    if (j->ticket == r->past.ticket_number || !r->past.ticket_len) return true;
+    if (!kl_tail_add(j->tail, KL_TAIL_TICKET, r->past.ticket, r->past.ticket_len)) return false;
+    j->ticket = r->past.ticket_number;
+    return true;
+}
+
+static bool add_frames(struct kl_lobby_room *r) {
+    static uint8_t piece[KL_PIECE_BYTES];
+    struct kl_journal_room *j = &r->journal;
+    while (j->frames < r->past.history.next) {
+        uint32_t end;
+        size_t len = kl_history_read(&r->past.history, j->frames, piece, sizeof piece, &end);
+        if (len == 0 || !kl_tail_add(j->tail, KL_TAIL_FRAMES, piece, len)) return false;
+        r->lobby->journal->stats.bytes += KL_TAIL_AROUND + len;
+        j->frames = end;
+    }
+    return true;
+}
+
+/* A new slot, with all that the recording has not. */
+static bool turn(struct kl_lobby_room *r) {
+    struct kl_journal_room *j = &r->journal;
+    uint32_t frames = j->frames, ticket = j->ticket;
+    bool begun = kl_tail_turn(j->tail, &j->base);
+    j->frames = j->base.chain.end;
+    j->ticket = r->past.ticket_number - 1;
+    if (begun && add_ticket(r) && add_frames(r) && kl_tail_keep(j->tail)) return true;
+    kl_tail_drop(j->tail);
+    j->frames = frames;
+    j->ticket = ticket;
+    return false;
 }
 
 /* --- when --- */
 
-/* Nothing more is written: the file stays as it is until the room ends. */
-static void give_up(struct kl_lobby_room *r, const char *why) {
+void kl_journal_give_up(struct kl_lobby_room *r, const char *why) {
     r->lobby->journal->stats.over++;
+    if (r->journal.state == KL_JOURNAL_NONE) r->journal.file.handle = -1;
     r->journal.state = KL_JOURNAL_OVER;
     kl_lobby_log_room(KL_LOG_ERROR, "journal_over", r, "frame=%u reason=\"%s\"", r->journal.frames, why);
 }
@@ -138,106 +245,92 @@ static void note_failure(struct kl_lobby_room *r, const char *why, uint64_t now_
     r->journal.failing = true;
 }
 
-static void note_success(struct kl_lobby_room *r, const struct batch *b) {
-    struct kl_journal_room *j = &r->journal;
-    if (j->failing) kl_lobby_log_room(KL_LOG_INFO, "journal_goes_on", r, "frame=%u", b->frames);
-    j->failing = false;
-    j->bytes += b->bytes;
-    j->frames = b->frames;
-    j->ticket = r->past.ticket_number;
-    r->lobby->journal->stats.bytes += b->bytes;
+static void note_success(struct kl_lobby_room *r) {
+    if (r->journal.failing)
+        kl_lobby_log_room(KL_LOG_INFO, "journal_goes_on", r, "frame=%u", r->journal.frames);
+    r->journal.failing = false;
 }
 
-/* The room's file, new. 0, or -1 with why. */
-static int create(struct kl_lobby_room *r, char *why, size_t why_len) {
+/* An open file of the room, new. */
+static bool create(const struct kl_lobby_room *r, const char *ending, struct kl_file *file, char *why,
+                   size_t why_len) {
     char path[KL_FILE_PATH];
-    struct kl_file file;
-    kl_journal_path(r, path);
-    if (kl_file_open(&file, path, true, why, why_len) != 0) return -1;
-    r->journal = (struct kl_journal_room){.state = KL_JOURNAL_OPEN, .file = file};
-    kl_journal_key(r->lobby->secret, r->id, r->journal.key);
-    return 0;
+    kl_journal_path(r->lobby->journal, r->id, ending, path);
+    return kl_file_open(file, path, true, why, why_len) == 0;
 }
 
-/* Half a record is taken back: the next one must stand at the place that its mac says. */
-static bool write_down(struct kl_lobby_room *r, const struct batch *b, uint64_t now_us) {
-    char why[128];
-    bool good = kl_file_append(&r->journal.file, r->journal.bytes, b->part, b->parts, why, sizeof why) == 0;
-    if (good)
-        note_success(r, b);
-    else
-        note_failure(r, why, now_us);
-    return good;
-}
-
-static void write_batch(struct kl_lobby_room *r, uint64_t now_us) {
+static bool begin(struct kl_lobby_room *r, char *why, size_t why_len) {
     struct kl_journal_room *j = &r->journal;
-    struct batch b = {.frames = j->frames};
-    if (j->bytes == 0)
-        add_beginning(r, &b);
-    else if (j->ticket != r->past.ticket_number && r->past.ticket_len)
-        add_record(&b, j, KL_JOURNAL_TICKET, r->past.ticket, r->past.ticket_len);
-    if (!add_frames(r, &b)) {
-        give_up(r, "frames that could not be written are no longer kept");
-    } else if (j->bytes + b.bytes > r->lobby->journal->limit_bytes) {
-        give_up(r, "it has as many bytes as --journal-mib lets it have");
+    struct kl_file tail;
+    uint8_t key[32];
+    *j = (struct kl_journal_room){.state = KL_JOURNAL_OPEN, .failing = j->failing, .file.handle = -1};
+    kl_tail_key(r->lobby->secret, r->id, key);
+    if (create(r, KL_JOURNAL_TAIL, &tail, why, why_len))
+        j->tail = kl_tail_make(key, &tail, NULL, why, why_len);
+    sodium_memzero(key, sizeof key);
+    return j->tail && create(r, KL_JOURNAL_RECORDING, &j->file, why, why_len) &&
+           begin_recording(r, why, why_len);
+}
+
+void kl_journal_roll(struct kl_lobby_room *r, uint64_t now_us) {
+    char why[128];
+    if (!record(r, why, sizeof why)) {
+        if (*why) note_failure(r, why, now_us);
+    } else if (turn(r)) {
+        note_success(r);
     } else {
-        write_down(r, &b, now_us);
+        note_failure(r, "the tail cannot be written", now_us);
     }
 }
 
-/* A mark that does not fit is left out: it is for quick loading only. */
-static void write_mark(struct kl_lobby_room *r, uint64_t now_us) {
-    static uint8_t body[KL_JOURNAL_MARK_BYTES];
-    struct kl_journal_room *j = &r->journal;
-    struct kl_journal_marked marked;
-    struct batch b = {.frames = j->frames};
-    size_t len = kl_journal_mark_write(r, body, &marked);
-    if (len == 0) return;
-    add_record(&b, j, KL_JOURNAL_MARK, body, len);
-    if (j->bytes + b.bytes > r->lobby->journal->limit_bytes) return;
-    if (write_down(r, &b, now_us)) j->marked = marked;
+static void begin_journal(struct kl_lobby_room *r, uint64_t now_us) {
+    char why[128], ignored[KL_FILE_PATH + 64];
+    bool failing = r->journal.failing;
+    if (r->past.ticket_changed) kl_lobby_ticket_renew(r);
+    if (begin(r, why, sizeof why)) {
+        kl_journal_roll(r, now_us);
+        return;
+    }
+    kl_journal_leave(r);
+    (void)kl_journal_remove(r->lobby->journal, r->id, ignored, sizeof ignored);
+    r->journal.failing = failing;
+    note_failure(r, why, now_us);
 }
 
 static bool wants(const struct kl_lobby_room *r) {
     const struct kl_journal_room *j = &r->journal;
     return j->frames < r->past.history.next ||
-           (j->ticket != r->past.ticket_number && r->past.ticket_len && j->bytes);
+           (j->ticket != r->past.ticket_number && r->past.ticket_len && j->state == KL_JOURNAL_OPEN);
 }
 
 void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_journal_room *j = &r->journal;
     if (!r->lobby->journal || j->state == KL_JOURNAL_OVER || !(wants(r) || r->past.broken)) return;
-    if (j->failing && now_us < j->retry_us) return;
-    if (r->past.broken || (j->bytes == 0 && !r->start.data)) {
-        give_up(r, "the room does not keep its history");
-        return;
+    bool may_roll = !j->failing || now_us >= j->retry_us;
+    if (r->past.broken || (j->state == KL_JOURNAL_NONE && !r->start.data)) {
+        kl_journal_give_up(r, "the room does not keep its history");
+    } else if (j->state == KL_JOURNAL_NONE) {
+        if (may_roll) begin_journal(r, now_us);
+    } else {
+        bool full = !(add_ticket(r) && add_frames(r));
+        bool due = full || r->past.digest.end >= j->base.chain.end + RECORD_FRAMES;
+        if (due && may_roll) kl_journal_roll(r, now_us);
     }
-    if (j->bytes == 0 && r->past.ticket_changed) kl_lobby_ticket_renew(r);
-    char why[128];
-    if (j->state == KL_JOURNAL_NONE && create(r, why, sizeof why) != 0) {
-        note_failure(r, why, now_us);
-        return;
-    }
-    do
-        write_batch(r, now_us);
-    while (j->state == KL_JOURNAL_OPEN && !j->failing && wants(r));
-    if (j->state == KL_JOURNAL_OPEN && !j->failing && kl_journal_mark_due(r)) write_mark(r, now_us);
 }
 
 /* --- the end --- */
 
 void kl_journal_leave(struct kl_lobby_room *r) {
-    if (r->journal.state != KL_JOURNAL_NONE) kl_file_close(&r->journal.file);
-    sodium_memzero(&r->journal, sizeof r->journal);
+    struct kl_journal_room *j = &r->journal;
+    if (j->state != KL_JOURNAL_NONE) kl_file_close(&j->file);
+    kl_tail_free(j->tail);
+    *j = (struct kl_journal_room){0};
 }
 
 void kl_journal_end(struct kl_lobby_room *r) {
-    char path[KL_FILE_PATH], err[KL_FILE_PATH + 64];
-    bool has_file = r->journal.state != KL_JOURNAL_NONE;
+    char err[KL_FILE_PATH + 64];
+    bool has_files = r->journal.state != KL_JOURNAL_NONE;
     kl_journal_leave(r);
-    if (!has_file) return;
-    kl_journal_path(r, path);
-    if (kl_file_remove(path, err, sizeof err) != 0)
+    if (has_files && !kl_journal_remove(r->lobby->journal, r->id, err, sizeof err))
         kl_lobby_log_room(KL_LOG_ERROR, "journal_stays", r, "reason=\"%s\"", err);
 }

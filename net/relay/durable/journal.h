@@ -1,15 +1,20 @@
-/* journal.h - the relay's journal, by which rooms survive a restart: one file a room, appended to,
- * ROOMID.journal in a folder of its own. journal_file.h has its form.
+/* journal.h - the relay's journal, by which rooms survive a restart: two files a room, in a folder of its
+ * own.
  *
- * Its promise: frames are given to the kernel (write(2)) before any client gets them. So a relay that is
- * killed, even by kill -9, loses no frame that a client has run. Nothing is forced to the disk: the promise
- * does not cover power loss or a crash of the system.
+ *     ROOMID.klr   the match as it was played (net/RECORD.md): whole intervals, some 17 s at once
+ *     ROOMID.tail  the part of the room that no recording has, and the frames since (tail.h)
  *
- * A room's file begins with its first frames, after the game has begun, and is removed with the room. A full
- * disk never stops a room: the failure is logged once and counted, and the write is tried again each second;
- * the frames in between then come from the room's history. If the history has lost them, or the file would
- * grow above the limit, the room's journal ends: after a restart the room is made again up to there, and
- * clients with more begin anew.
+ * Its promise: frames stand in the tail before any client gets them. So a relay that is killed, even by
+ * kill -9, loses no frame that a client has run. Nothing is forced to the disk: the promise does not cover
+ * power loss or a crash of the system.
+ *
+ * A room's files begin with its first frames, after the game has begun, and are removed with the room. Frames
+ * reach the recording first, and then a new slot of the tail begins behind them: whenever the relay dies,
+ * each frame stands in one of the two, or in both, and counts once. A full disk never stops a room: the tail
+ * has its place already. If the recording cannot grow, this is logged once and counted, and tried again each
+ * second; the tail goes on while it has place, and later frames come from the room's history. If the history
+ * has lost them, or the recording would grow above the limit, the room's journal ends: after a restart the
+ * room is made again up to there, and clients with more go back to a state of their own, or begin anew.
  *
  * Not in it: session keys, counters, tokens (their hashes are), passwords (their verifier is, sealed). */
 #ifndef KL_JOURNAL_H
@@ -32,7 +37,7 @@ struct kl_journal_stats {
 };
 
 /* Makes the folder (mode 0700) if it is missing, and holds it: -1, with one line in err, if another relay
- * holds it, or it cannot be used. limit_bytes: of one file. */
+ * holds it, or it cannot be used. limit_bytes: of one recording. */
 int kl_journal_open(struct kl_journal **out, const char *dir, uint64_t limit_bytes, char *err,
                     size_t err_len);
 void kl_journal_close(struct kl_journal *j); /* NULL: nothing */
@@ -40,17 +45,17 @@ struct kl_journal_stats kl_journal_stats(const struct kl_journal *j);
 
 /* Only inside net/relay, with l->journal; all do nothing if that is NULL. */
 
-/* Makes the rooms of all files again (lobby_again.h); they wait for their members. A torn end of a file is
- * cut off; files that are no journals of this relay, or cannot be read, are named in the log and left alone
- * (until the room is there again without them, and begins its file anew).
+/* Makes the rooms of all files again (lobby_again.h); they wait for their members. A recording's first wrong
+ * block is named in the log, and cut off with all behind it; files that are none of this relay's, or cannot
+ * be read, are named and left alone.
  * With the relay's secret set, before the first client. */
 void kl_journal_load(struct kl_lobby *l, uint64_t now_us);
 
 /* Writes the frames that the room has closed, and a new ticket. Each time before frames go out. */
 void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us);
-/* The room has ended: its file goes. */
+/* The room has ended: its files go. */
 void kl_journal_end(struct kl_lobby_room *r);
-/* Its file is left as it is. */
+/* Its files are left as they are. */
 void kl_journal_leave(struct kl_lobby_room *r);
 
 #endif

@@ -4,274 +4,334 @@
 
 #include <sodium.h>
 
+#include "net/engine/lock_relay_return.h"
 #include "net/platform/dir.h"
+#include "net/record/klr_body.h"
 #include "net/relay/durable/journal_private.h"
 #include "net/relay/durable/lobby_again.h"
+#include "net/relay/durable/tail.h"
 
-#define MARKS 4096 /* 19 hours; later frames load slowly */
+/* A file as it was found; place for `cap`, which the next one uses again. */
+struct found {
+    struct kl_file file;
+    uint8_t *bytes;
+    uint64_t len, cap;
+};
 
-/* A file that is being loaded. */
+/* A room's two files that are being loaded. */
 struct load {
     struct kl_lobby *lobby;
-    char name[KL_JOURNAL_NAME];
-    struct kl_file file;
-    uint8_t *bytes; /* of the file; place for `cap`, which the next one uses again */
-    uint64_t len, cap;
     uint8_t id[KL_JOURNAL_ID], key[32];
+    char name[2 * KL_JOURNAL_ID + 1]; /* the id, for the log */
+    struct found recording, tail;
+    struct kl_tail_cursor slot[2]; /* good ones, the older first */
+    unsigned slots;
+    struct kl_tail_slot newest; /* behind its last record */
     struct kl_lobby_ticket ticket;
-    struct kl_journal_cursor sealed; /* its record, if has_ticket */
-    bool has_ticket, has_frames;
-    struct kl_journal_marked marked;
-    uint64_t marked_end;  /* the last mark ends there; 0: there is none */
-    uint64_t mark[MARKS]; /* byte of the file at which each begins */
-    uint32_t marks, used; /* used: frames that came of them */
-    uint64_t whole;       /* its whole records end there */
-    const uint8_t *start; /* the first, in bytes; NULL: none */
+    const uint8_t *sealed; /* the ticket, in the tail's bytes; NULL: there is none */
+    size_t sealed_len;
+    uint32_t end;             /* the tail's frames lie below; 0: it has none */
+    size_t wrong;             /* place of damage in the tail; 0: there is none */
+    struct kl_tail_base base; /* of the recording's good part */
+    enum kl_klr_next next;    /* and what follows it */
+    uint8_t next_type;
+    const uint8_t *start; /* in the recording's bytes; NULL: none */
     uint32_t start_len;
 };
 
-/* --- the file --- */
+/* --- the files --- */
 
-/* NULL, or why it is not read. */
-static const char *read_file(struct load *f) {
-    static char why[128];
+/* 0; KL_FILE_ABSENT; -1 with why. */
+static int read_file(const struct load *f, struct found *to, const char *ending, char *why, size_t why_len) {
     char path[KL_FILE_PATH];
-    snprintf(path, sizeof path, "%s/%s", f->lobby->journal->dir, f->name);
-    int result = kl_file_open(&f->file, path, false, why, sizeof why);
-    if (result == 0) result = kl_file_read_open(&f->file, &f->bytes, &f->cap, &f->len, why, sizeof why);
-    return result == 0 ? NULL : why;
+    kl_journal_path(f->lobby->journal, f->id, ending, path);
+    int result = kl_file_open(&to->file, path, false, why, why_len);
+    if (result == 0) result = kl_file_read_open(&to->file, &to->bytes, &to->cap, &to->len, why, why_len);
+    return result;
 }
 
-static const char *open_head(struct load *f) {
-    char name[KL_JOURNAL_NAME];
-    int result = kl_journal_head_open(f->lobby->secret, f->bytes, f->len, f->id);
-    if (result == KL_E_VERSION) return "it is of another version of this relay";
-    if (result != KL_OK) return "it is no journal of this relay's key";
-    kl_journal_name(name, f->id);
-    if (strcmp(name, f->name) != 0) return "it has the name of another room's journal";
-    kl_journal_key(f->lobby->secret, f->id, f->key);
-    return NULL;
-}
+/* --- the tail --- */
 
-/* --- its records --- */
-
-static void take_ticket(struct load *f, const struct kl_journal_cursor *c) {
+static void take_ticket(struct load *f, const struct kl_tail_cursor *c) {
     static struct kl_lobby_ticket t;
     if (kl_lobby_ticket_open(&t, f->lobby->secret, c->body, c->body_len) == KL_OK &&
         memcmp(t.id, f->id, sizeof t.id) == 0) {
         f->ticket = t;
-        f->sealed = *c;
-        f->has_ticket = true;
+        f->sealed = c->body;
+        f->sealed_len = c->body_len;
     }
     sodium_memzero(&t, sizeof t);
 }
 
-/* Takes from a record the facts that are needed before the first frame. */
-static void take_record(struct load *f, const struct kl_journal_cursor *c) {
-    if (c->type == KL_JOURNAL_TICKET) take_ticket(f, c);
-    if (c->type == KL_JOURNAL_FRAMES) f->has_frames = true;
-    if (c->type != KL_JOURNAL_START || f->start || f->has_frames) return; /* it stands before all frames */
-    f->start = c->body;
-    f->start_len = c->body_len;
+static uint32_t end_of(const uint8_t *piece, size_t len) {
+    struct kl_reader r;
+    kl_reader_init(&r, piece, len);
+    uint32_t first = kl_read_u32(&r);
+    return first + kl_read_u8(&r);
 }
 
-static void forget(struct load *f) {
-    f->has_ticket = f->has_frames = false;
-    f->start = NULL;
-    f->marked = (struct kl_journal_marked){0};
-    f->marked_end = f->marks = f->used = 0;
-}
-
-/* Up to the last mark: frames that marks cover are not looked at. */
-static void look_at_marks(struct load *f) {
-    struct kl_journal_cursor c;
-    kl_journal_seek(&c, f->key, f->bytes, f->len);
-    for (uint64_t at = c.at; f->marks < MARKS && kl_journal_hop(&c); at = c.at) {
-        if (c.type == KL_JOURNAL_FRAMES) {
-            f->has_frames = true;
-            continue;
+/* The newest ticket, and how far the frames reach. NULL, or why it cannot be used. */
+static const char *look_at_tail(struct load *f) {
+    const char *bad = kl_tail_objection(f->tail.bytes, f->tail.len);
+    f->slots = kl_tail_open(f->slot, f->key, f->tail.bytes, f->tail.len, &f->wrong);
+    for (unsigned i = 0; i < f->slots; i++)
+        for (struct kl_tail_cursor c = f->slot[i]; kl_tail_next(&c, &f->wrong);) {
+            if (c.type == KL_TAIL_TICKET) take_ticket(f, &c);
+            if (c.type == KL_TAIL_FRAMES && end_of(c.body, c.body_len) > f->end)
+                f->end = end_of(c.body, c.body_len);
+            f->newest = c.slot;
         }
-        if (!kl_journal_is_right(&c)) break;
-        take_record(f, &c);
-        if (c.type != KL_JOURNAL_MARK) continue;
-        if (!kl_journal_mark_look(c.body, c.body_len, &f->marked)) break;
-        f->mark[f->marks++] = at;
-        f->marked_end = c.at;
-    }
+    if (f->sealed) return NULL;
+    return bad ? bad : "it is no tail of this relay's key, or it is torn before its ticket";
 }
 
-/* All the others. */
-static void look_through(struct load *f) {
-    struct kl_journal_cursor c;
-    kl_journal_seek(&c, f->key, f->bytes, f->len);
-    if (f->marked_end) c.at = f->marked_end;
-    while (kl_journal_next(&c)) {
-        if (c.type == KL_JOURNAL_MARK) (void)kl_journal_mark_look(c.body, c.body_len, &f->marked);
-        take_record(f, &c);
+/* --- the recording --- */
+
+/* Frames in pieces, each after its length. False: this is something else. */
+static bool count_frames(const uint8_t *body, size_t len, uint32_t *end) {
+    struct kl_reader r;
+    const uint8_t *piece;
+    kl_reader_init(&r, body, len);
+    while ((piece = kl_klr_read_piece(&r, &len))) {
+        if (len < 5 || end_of(piece, len) < *end) return false;
+        *end = end_of(piece, len);
     }
-    f->whole = c.at;
+    return !r.failed;
 }
 
-/* Takes the frames of all marks that end so long before the last that UPDATEs no longer reach there. False:
- * they do not fit. */
-static bool play_marks(const struct load *f, struct kl_lobby_room *r, struct kl_journal_marked *used) {
-    struct kl_journal_cursor c;
-    kl_journal_seek(&c, f->key, f->bytes, f->marked_end);
-    for (uint32_t i = 0; i < f->marks; i++) {
-        struct kl_journal_marked next = *used;
-        c.at = f->mark[i];
-        if (!kl_journal_hop(&c) || !kl_journal_mark_look(c.body, c.body_len, &next)) return false;
-        if (next.chain.end + KL_KEPT_FRAMES > f->marked.chain.end) break;
-        if (!kl_journal_mark_adopt(r, c.body, c.body_len)) return false;
-        *used = next;
-    }
+/* A digest counts if it is of all frames so far. */
+static bool take_digest(struct load *f, const struct kl_klr_cursor *c, uint32_t end) {
+    struct kl_reader r;
+    struct kl_digest d;
+    kl_reader_init(&r, c->body, c->body_len);
+    kl_klr_read_digest(&r, &d);
+    if (r.failed || d.end != end) return false;
+    f->base.chain = d;
     return true;
 }
 
-/* The part of the file that could be used. */
-struct good {
-    uint64_t bytes;
-    uint32_t frames; /* that stand in it */
-};
+static bool take_head(const struct load *f, const struct kl_klr_cursor *c) {
+    struct kl_klr_head head;
+    struct kl_reader r;
+    kl_reader_init(&r, c->body, c->body_len);
+    kl_klr_read_head(&r, &head);
+    return !r.failed && memcmp(head.room_id, f->id, sizeof f->id) == 0;
+}
 
-/* From this byte on; macs are known to be right up to `checked`. The room may get frames of the first wrong
- * record that are not in the good part: the journal writes them again. */
-static struct good play_back(struct load *f, struct kl_lobby_room *r, uint64_t from, uint64_t checked) {
-    struct kl_journal_cursor c;
-    kl_journal_seek(&c, f->key, f->bytes, f->whole);
-    if (from > c.at) c.at = from;
-    c.checked = checked;
-    struct good good = {c.at, r->past.history.next};
-    while (kl_journal_next(&c)) {
-        if (c.type == KL_JOURNAL_FRAMES && kl_lobby_again_piece(r, c.body, c.body_len) != KL_OK) {
-            kl_lobby_log_room(KL_LOG_ERROR, "journal_wrong", r, "file=%s at=%llu frame=%u", f->name,
-                              (unsigned long long)good.bytes, r->lock.next_close);
-            break;
+/* The newest slot's word for the recording: the block between these two does not end at its place there. */
+static bool is_another(const struct load *f, uint64_t before, const struct kl_klr_place *p) {
+    const struct kl_klr_place *known = &f->slot[f->slots - 1].base.klr;
+    if (before >= known->at || p->at < known->at) return false;
+    return p->at > known->at || memcmp(p->check, known->check, sizeof p->check) != 0;
+}
+
+/* Finds its good part: blocks up to the last DIGEST before anything wrong. NULL, or why it has none. */
+static const char *look_at_recording(struct load *f) {
+    struct kl_klr_cursor c;
+    uint32_t end = 0;
+    uint64_t before = 0;
+    bool good = true;
+    if (!kl_klr_open(&c, f->recording.bytes, f->recording.len)) return "it is no recording";
+    while (good && (f->next = kl_klr_next(&c)) == KL_KLR_BLOCK) {
+        if (is_another(f, before, &c.place)) return "it is another recording than its tail was written with";
+        if (c.type == KL_KLR_HEAD) good = take_head(f, &c);
+        if (c.type == KL_KLR_START && !f->start && end == 0) {
+            f->start = c.body;
+            f->start_len = c.body_len;
         }
-        good = (struct good){c.at, r->past.history.next};
+        if (c.type == KL_KLR_PIECES) good = count_frames(c.body, c.body_len, &end);
+        if (c.type == KL_KLR_DIGEST) good = take_digest(f, &c, end);
+        if (good && end == f->base.chain.end) f->base.klr = c.place;
+        before = c.place.at;
     }
-    return good;
+    if (!good) f->next = KL_KLR_DAMAGED;
+    f->next_type = c.type;
+    return f->start ? NULL : "it is torn before its first frames";
 }
 
 /* --- the room --- */
 
-/* The ticket that counts stood in the part that is cut off. */
-static void keep_ticket(const struct load *f, struct kl_lobby_room *r) {
-    if (kl_lobby_memory_ticket(r, f->sealed.body, f->sealed.body_len)) /* else the next one comes soon */
-        r->journal.ticket = r->past.ticket_number - 1;
+/* The intervals that begin in this piece; negative: they do not follow. */
+static int adopt_intervals(struct kl_lobby_room *r, const uint8_t *piece, size_t len) {
+    struct kl_frames frames;
+    struct kl_frame key;
+    int count = 0;
+    if (kl_piece_skim(&frames, piece, len) != KL_OK) return -1;
+    for (; kl_frames_next_key(&frames, &key); count++) {
+        const struct kl_commands *commands = key.flags & KL_FRAME_COMMANDS ? &frames.commands : NULL;
+        if (kl_lock_adopt_interval(&r->lock, &key, commands) != KL_OK) return -1;
+    }
+    return count;
 }
 
-static void go_on_writing(struct load *f, struct kl_lobby_room *r, const struct good *good, uint64_t now_us) {
+/* The frames of a block, unread: no UPDATE reaches back to them. */
+static bool adopt_pieces(struct kl_lobby_room *r, const uint8_t *body, size_t len) {
+    struct kl_reader pieces;
+    const uint8_t *piece;
+    kl_reader_init(&pieces, body, len);
+    while ((piece = kl_klr_read_piece(&pieces, &len))) {
+        int intervals = adopt_intervals(r, piece, len);
+        if (intervals < 0 || !kl_lobby_past_adopt(r, piece, len, (uint32_t)intervals)) return false;
+    }
+    return !pieces.failed;
+}
+
+static bool play_pieces(struct kl_lobby_room *r, const uint8_t *body, size_t len) {
+    struct kl_reader pieces;
+    const uint8_t *piece;
+    kl_reader_init(&pieces, body, len);
+    while ((piece = kl_klr_read_piece(&pieces, &len)))
+        if (kl_lobby_again_piece(r, piece, len) != KL_OK) return false;
+    return !pieces.failed;
+}
+
+/* The recording's frames. Those of the last blocks count one by one: clients may get them by UPDATE. False:
+ * they cannot be played. */
+static bool play_recording(const struct load *f, struct kl_lobby_room *r) {
+    uint32_t last = f->end > f->base.chain.end ? f->end : f->base.chain.end, end = 0;
+    bool one_by_one = false;
+    struct kl_klr_cursor c;
+    kl_klr_open(&c, f->recording.bytes, f->base.klr.at);
+    c.checked = f->base.klr.at;
+    while (kl_klr_next(&c) == KL_KLR_BLOCK) {
+        if (c.type == KL_KLR_PIECES) {
+            count_frames(c.body, c.body_len, &end);
+            one_by_one = one_by_one || end + KL_KEPT_FRAMES > last;
+            if (!(one_by_one ? play_pieces : adopt_pieces)(r, c.body, c.body_len)) return false;
+        } else if (c.type == KL_KLR_DIGEST && !one_by_one) {
+            struct kl_reader d;
+            struct kl_digest digest;
+            kl_reader_init(&d, c.body, c.body_len);
+            kl_klr_read_digest(&d, &digest);
+            kl_lobby_past_adopt_digest(r, &digest);
+        }
+    }
+    return r->lock.next_close == f->base.chain.end && r->past.history.intervals == f->base.chain.intervals &&
+           memcmp(&r->past.digest, &f->base.chain, sizeof r->past.digest) == 0;
+}
+
+/* The frames of the tail that follow. A later piece may begin before an earlier one. */
+static void play_tail(const struct load *f, struct kl_lobby_room *r) {
+    size_t known;
+    int result = KL_OK;
+    for (unsigned i = 0; i < f->slots; i++)
+        for (struct kl_tail_cursor c = f->slot[i]; kl_tail_next(&c, &known);) {
+            if (c.type == KL_TAIL_FRAMES) result = kl_lobby_again_piece(r, c.body, c.body_len);
+            if (result != KL_OK && result != KL_E_WINDOW) break;
+        }
+}
+
+static void log_damage(const struct load *f, const struct kl_lobby_room *r) {
+    unsigned long long at = f->base.klr.at, lost = f->recording.len - f->base.klr.at;
+    if (lost)
+        kl_lobby_log_room(
+            KL_LOG_ERROR, "journal_torn", r, "file=%s.klr block=%s at=%llu reason=%s lost_bytes=%llu",
+            f->name, kl_klr_type_name(f->next_type), at, f->next == KL_KLR_TORN ? "ends" : "changed", lost);
+    if (f->wrong)
+        kl_lobby_log_room(KL_LOG_ERROR, "journal_torn", r, "file=%s.tail at=%zu frame=%u", f->name, f->wrong,
+                          r->lock.next_close);
+}
+
+static void go_on_writing(struct load *f, struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_journal_room *j = &r->journal;
-    *j = (struct kl_journal_room){
-        .state = KL_JOURNAL_OPEN, .file = f->file, .bytes = good->bytes, .frames = good->frames};
-    if (f->marked.chain.end <= j->frames) j->marked = f->marked;
-    j->marked.next_frames = j->frames;
-    j->marked.next_at = good->bytes;
-    memcpy(j->key, f->key, sizeof j->key);
-    f->file.handle = -1;
-    if (good->bytes == f->len) return;
     char why[128];
-    bool cut = kl_file_cut(&j->file, good->bytes, why, sizeof why) == 0;
-    kl_lobby_log_room(KL_LOG_ERROR, "journal_torn", r, "file=%s bytes=%llu lost_bytes=%llu cut=%d", f->name,
-                      (unsigned long long)good->bytes, (unsigned long long)(f->len - good->bytes), cut);
-    if (f->sealed.at > good->bytes) keep_ticket(f, r);
-    kl_journal_write(r, now_us);
-}
-
-static struct kl_lobby_room *again(struct load *f, uint64_t now_us, const char **why) {
-    static char text[KL_TEXT_MAX];
-    *why = text;
-    return kl_lobby_again(f->lobby, &f->ticket, f->start, f->start_len, now_us, text, sizeof text);
-}
-
-/* By its marks, and the records since. NULL: there are none that reach so far, or not all of it is right. */
-static struct kl_lobby_room *quickly(struct load *f, uint64_t now_us, struct good *good) {
-    struct kl_journal_marked used = {0};
-    const char *why;
-    struct kl_lobby_room *r = f->marked.chain.end > KL_KEPT_FRAMES ? again(f, now_us, &why) : NULL;
-    if (!r) return NULL;
-    if (play_marks(f, r, &used) && used.chain.end) {
-        *good = play_back(f, r, used.at, used.at);
-        f->used = used.chain.end;
-        if (good->frames >= used.chain.end + KL_KEPT_FRAMES) return r;
-    }
-    kl_lobby_again_drop(r);
-    return NULL;
-}
-
-/* Record by record. NULL, and why. */
-static struct kl_lobby_room *slowly(struct load *f, uint64_t now_us, struct good *good, const char **why) {
-    forget(f);
-    look_through(f);
-    if (!f->has_ticket || !f->start || !f->has_frames) {
-        *why = "it is torn before its first frames";
-        return NULL;
-    }
-    struct kl_lobby_room *r = again(f, now_us, why);
-    if (!r) return NULL;
-    *good = play_back(f, r, 0, f->whole);
-    if (r->lock.next_close) return r;
-    kl_lobby_again_drop(r);
-    *why = "its frames cannot be played";
-    return NULL;
+    *j = (struct kl_journal_room){.state = KL_JOURNAL_OPEN,
+                                  .file = f->recording.file,
+                                  .base = f->base,
+                                  .frames = r->lock.next_close,
+                                  .ticket = r->past.ticket_number - 1};
+    f->recording.file.handle = -1;
+    log_damage(f, r);
+    if (f->recording.len != f->base.klr.at && kl_file_cut(&j->file, f->base.klr.at, why, sizeof why) != 0)
+        kl_journal_give_up(r, why);
+    struct kl_file tail = f->tail.file;
+    f->tail.file.handle = -1;
+    j->tail = kl_tail_make(f->key, &tail, &f->newest, why, sizeof why);
+    if (!j->tail) kl_journal_give_up(r, why);
+    (void)kl_lobby_memory_ticket(r, f->sealed, (uint32_t)f->sealed_len); /* else the next one comes soon */
+    if (j->state == KL_JOURNAL_OPEN) kl_journal_roll(r, now_us);
 }
 
 /* NULL, or why there is no room. */
 static const char *make_room(struct load *f, uint64_t now_us) {
-    const char *why;
-    struct good good;
-    struct kl_lobby_room *r = quickly(f, now_us, &good);
-    if (!r) r = slowly(f, now_us, &good, &why);
+    static char why[KL_TEXT_MAX];
+    struct kl_lobby_room *r =
+        kl_lobby_again(f->lobby, &f->ticket, f->start, f->start_len, now_us, why, sizeof why);
     if (!r) return why;
-    kl_lobby_log_room(KL_LOG_INFO, "journal_loaded", r, "file=%s bytes=%llu frame=%u intervals=%u marked=%u",
-                      f->name, (unsigned long long)good.bytes, r->lock.next_close, r->past.digest.intervals,
-                      f->used);
-    go_on_writing(f, r, &good, now_us);
+    bool good = play_recording(f, r);
+    if (good) play_tail(f, r);
+    if (!good || r->lock.next_close == 0) {
+        kl_lobby_again_drop(r);
+        return "its frames cannot be played";
+    }
+    kl_lobby_log_room(KL_LOG_INFO, "journal_loaded", r, "file=%s.klr bytes=%llu frame=%u intervals=%u",
+                      f->name, (unsigned long long)f->recording.len, r->lock.next_close,
+                      r->past.digest.intervals);
+    go_on_writing(f, r, now_us);
     return NULL;
 }
 
-/* The relay died between making it and the first frame: nobody has played anything. */
+/* The relay died as it made or removed them: nobody has played anything, or the room had ended. */
 static void remove_unplayed(const struct load *f) {
-    char path[KL_FILE_PATH], err[KL_FILE_PATH + 64] = "";
-    snprintf(path, sizeof path, "%s/%s", f->lobby->journal->dir, f->name);
-    int result = kl_file_remove(path, err, sizeof err);
-    kl_log(KL_LOG_INFO, "journal_removed", "file=%s reason=\"the game had no frames yet\" error=%d", f->name,
-           result);
+    char err[KL_FILE_PATH + 64] = "";
+    bool gone = kl_journal_remove(f->lobby->journal, f->id, err, sizeof err);
+    kl_log(KL_LOG_INFO, "journal_removed",
+           "file=%s.tail reason=\"the game had no frames yet, or had ended\" error=%d", f->name, !gone);
 }
 
-static void load_file(struct load *f, struct kl_lobby *l, const char *name, uint64_t now_us) {
-    char quoted[2 * KL_JOURNAL_NAME];
-    *f = (struct load){.lobby = l, .file.handle = -1, .bytes = f->bytes, .cap = f->cap};
-    snprintf(f->name, sizeof f->name, "%s", name);
-    const char *why = read_file(f);
-    if (!why) why = open_head(f);
-    if (!why) {
-        look_at_marks(f);
-        look_through(f);
-        if (f->has_ticket && f->start && f->has_frames)
-            why = make_room(f, now_us);
-        else if (f->whole != f->len)
-            why = "it is torn before its first frames";
-        else
-            remove_unplayed(f);
-    }
-    if (why)
-        kl_log(KL_LOG_ERROR, "journal_left_alone", "file=%s reason=\"%s\"",
-               kl_log_quote(quoted, sizeof quoted, name), why);
-    kl_file_close(&f->file);
+static const char *load_files(struct load *f, uint64_t now_us) {
+    static char why[128];
+    if (read_file(f, &f->tail, KL_JOURNAL_TAIL, why, sizeof why) != 0) return why;
+    kl_tail_key(f->lobby->secret, f->id, f->key);
+    const char *bad = look_at_tail(f);
+    int read = read_file(f, &f->recording, KL_JOURNAL_RECORDING, why, sizeof why);
+    if (read < 0) return why;
+    if (!bad && read == 0) bad = look_at_recording(f);
+    if (!bad && read == 0 && (f->base.chain.end || f->end)) return make_room(f, now_us);
+    bool began = f->slots == 0 && kl_tail_is_unwritten(f->tail.bytes, f->tail.len);
+    bool ended = f->slots > 0 && read == KL_FILE_ABSENT;
+    if (bad && !began && !ended) return bad;
+    remove_unplayed(f);
+    return NULL;
+}
+
+static void load_room(struct load *f, struct kl_lobby *l, const char *name, uint64_t now_us) {
+    *f = (struct load){.lobby = l,
+                       .recording = {{-1}, f->recording.bytes, 0, f->recording.cap},
+                       .tail = {{-1}, f->tail.bytes, 0, f->tail.cap}};
+    memcpy(f->name, name, sizeof f->name - 1);
+    sodium_hex2bin(f->id, sizeof f->id, f->name, sizeof f->name - 1, NULL, NULL, NULL);
+    const char *why = load_files(f, now_us);
+    if (why) kl_log(KL_LOG_ERROR, "journal_left_alone", "file=%s.tail reason=\"%s\"", f->name, why);
+    kl_file_close(&f->recording.file);
+    kl_file_close(&f->tail.file);
 }
 
 /* --- all of them --- */
 
-static void look_at(struct load *f, struct kl_lobby *l, const char *name, uint64_t now_us) {
+/* 32 digits, a dot, the ending. */
+static bool has_name(const char *name, const char *ending) {
+    return strspn(name, "0123456789abcdef") == 2 * KL_JOURNAL_ID && name[2 * KL_JOURNAL_ID] == '.' &&
+           strcmp(name + 2 * KL_JOURNAL_ID + 1, ending) == 0;
+}
+
+static bool has_tail(const struct kl_dir_list *list, const char *name) {
+    for (unsigned i = 0; i < list->count; i++)
+        if (has_name(list->name[i], KL_JOURNAL_TAIL) && memcmp(list->name[i], name, 2 * KL_JOURNAL_ID) == 0)
+            return true;
+    return false;
+}
+
+static void look_at(struct load *f, struct kl_lobby *l, const struct kl_dir_list *list, const char *name,
+                    uint64_t now_us) {
     char quoted[64];
-    size_t len = strlen(name), suffix = sizeof KL_JOURNAL_SUFFIX - 1;
-    if (len + 1 == KL_JOURNAL_NAME && strcmp(name + len - suffix, KL_JOURNAL_SUFFIX) == 0)
-        load_file(f, l, name, now_us);
-    else if (name[0] != '.')
-        kl_log(KL_LOG_ERROR, "journal_left_alone", "file=%s reason=\"it has no journal's name\"",
-               kl_log_quote(quoted, sizeof quoted, name));
+    bool is_recording = has_name(name, KL_JOURNAL_RECORDING);
+    if (has_name(name, KL_JOURNAL_TAIL))
+        load_room(f, l, name, now_us);
+    else if (name[0] != '.' && !(is_recording && has_tail(list, name)))
+        kl_log(KL_LOG_ERROR, "journal_left_alone", "file=%s reason=\"%s\"",
+               kl_log_quote(quoted, sizeof quoted, name),
+               is_recording ? "it has no tail" : "it has no journal's name");
 }
 
 void kl_journal_load(struct kl_lobby *l, uint64_t now_us) {
@@ -284,8 +344,9 @@ void kl_journal_load(struct kl_lobby *l, uint64_t now_us) {
         return;
     }
     for (unsigned i = 0; i < list.count; i++)
-        look_at(&f, l, list.name[i], now_us);
+        look_at(&f, l, &list, list.name[i], now_us);
     kl_dir_list_free(&list);
-    free(f.bytes);
+    free(f.recording.bytes);
+    free(f.tail.bytes);
     sodium_memzero(&f, sizeof f);
 }

@@ -1,10 +1,8 @@
-/* journal_private.h - the journal as its own parts see it: journal.c writes, journal_load.c loads,
- * journal_mark.c writes and reads the marks that make loading quick. */
+/* journal_private.h - the journal as its own parts see it: journal.c writes, journal_load.c loads. */
 #ifndef KL_JOURNAL_PRIVATE_H
 #define KL_JOURNAL_PRIVATE_H
 
 #include "net/relay/durable/journal.h"
-#include "net/relay/durable/journal_file.h"
 
 struct kl_journal {
     char dir[768];
@@ -13,23 +11,20 @@ struct kl_journal {
     struct kl_journal_stats stats;
 };
 
-#define KL_JOURNAL_SUFFIX ".journal"
-#define KL_JOURNAL_NAME   (2 * KL_JOURNAL_ID + sizeof KL_JOURNAL_SUFFIX)
+#define KL_JOURNAL_ID        16
+#define KL_JOURNAL_RECORDING "klr" /* the endings of a room's two files */
+#define KL_JOURNAL_TAIL      "tail"
 
-void kl_journal_name(char out[KL_JOURNAL_NAME], const uint8_t id[KL_JOURNAL_ID]);
-void kl_journal_path(const struct kl_lobby_room *r, char out[KL_FILE_PATH]);
+/* DIR/ROOMID.ENDING */
+void kl_journal_path(const struct kl_journal *j, const uint8_t id[KL_JOURNAL_ID], const char *ending,
+                     char out[KL_FILE_PATH]);
+/* Removes both files; false if one stays. */
+bool kl_journal_remove(const struct kl_journal *j, const uint8_t id[KL_JOURNAL_ID], char *err,
+                       size_t err_len);
 
-/* --- journal_mark.c: MARK (journal_file.h) --- */
-#define KL_JOURNAL_MARK_BYTES (256 * 1024) /* the longest */
-
-/* All frames are written, and so many are not covered by a mark that the next one is due. */
-bool kl_journal_mark_due(const struct kl_lobby_room *r);
-/* Its body in buf, KL_JOURNAL_MARK_BYTES, to be written now, and the frames marked then. 0: there is none. */
-size_t kl_journal_mark_write(const struct kl_lobby_room *r, uint8_t *buf, struct kl_journal_marked *m);
-
-/* A body whose mac is right. Moves m (frames, intervals, at) behind it; false: it does not begin there. */
-bool kl_journal_mark_look(const uint8_t *body, size_t len, struct kl_journal_marked *m);
-/* Its frames go into the room, which has those before. False: no more can be done with this room. */
-bool kl_journal_mark_adopt(struct kl_lobby_room *r, const uint8_t *body, size_t len);
+/* Whole intervals go into the recording, and then a new slot of the tail begins behind them. */
+void kl_journal_roll(struct kl_lobby_room *r, uint64_t now_us);
+/* Nothing more is written: the files stay as they are until the room ends. */
+void kl_journal_give_up(struct kl_lobby_room *r, const char *why);
 
 #endif
