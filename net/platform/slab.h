@@ -1,5 +1,5 @@
 /* slab.h - a private file of a fixed size that is written in place. Its place on the disk is taken at the
- * beginning, so a full disk is met there alone. Where the system can map it, a write is a copy in memory: it
+ * beginning, so a full disk is met there alone. If the system can map it, a write is a copy in memory: it
  * survives the process (kill -9) and costs no system call. Nothing is forced to the disk. */
 #ifndef KL_PLATFORM_SLAB_H
 #define KL_PLATFORM_SLAB_H

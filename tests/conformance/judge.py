@@ -45,9 +45,9 @@ class Relay:
         self.process.wait()
         self.pump.wait()
 
-    def tear(self, count):
-        """Of its one room: the last bytes of the journal are gone."""
-        assert len(tear(self.folder.name + "/journal", count)) == 1
+    def tear(self, frames, before):
+        """Of its one room: so many frames before this one are gone, and all after."""
+        assert len(tear(self.folder.name + "/journal", frames, before)) == 1
 
     def words(self):
         self.log.seek(0)
@@ -116,14 +116,14 @@ class Match:
 
 def restart(match, torn=0):
     """The relay is killed and begins again, with the same key; all come back with the frames that they have. torn: so many
-    bytes are missing at the end of its journal."""
+    of their newest frames are missing in its journal."""
     for c in match.clients:
         c.link.cut = True
     cut_at = time.monotonic()
     match.turn_for(1)  # all are absent now and nothing closes: the journal has what they have
     match.relay.kill()
     if torn:
-        match.relay.tear(torn)
+        match.relay.tear(torn, match.clients[0].lock.next)
     match.relay.start(match.relay.port)
     for c in match.clients:
         c.link.cut = False

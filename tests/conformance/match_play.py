@@ -104,7 +104,7 @@ def journal(program, seed):
         print("ok all return to the journal's room, and their digests are the relay's")
         m.until(lambda: all(c.own for c in (ann, bob)))
         before = ann.lock.next
-        restart(m, torn=600)
+        restart(m, torn=12)
         assert all(c.lost and c.lost[0] < before for c in (ann, bob)), (ann.lost, bob.lost)
         assert equal_at(ann, bob, before)
         print("ok the journal has lost its end: all go back to an own state of keyframe %d and on from there" % ann.lost[0])

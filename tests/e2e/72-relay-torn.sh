@@ -17,13 +17,6 @@ begin_relay() { # NAME
     said "$1" 'event=listening' 5 || { show "$1"; die "torn: $1 does not start"; }
 }
 
-# tear: the last LOST frames' share of each journal is gone, in the midst of a record.
-tear() {
-    local share
-    share=$(awk -v lost=$LOST -v frames="$(frame_of states-a)" 'BEGIN { printf "%.4f", lost / frames }')
-    python3 tests/conformance/tear.py "$tmp/journal" "$share" || die "torn: there is no journal"
-}
-
 # came NAME WHAT: the relay says so of that player after its restart.
 came() { grep -aq "event=$2 room=\"${1%-*}\" .*name=\"$1\"" "$tmp/relay2.log"; }
 went_back() { grep -aq "event=way room=\"${1%-*}\" .*name=\"$1\" .*by=own_state" "$tmp/relay2.log"; }
@@ -42,7 +35,7 @@ for room in states bare; do
     reaches $room-a $KILLED && reaches $room-b $KILLED || die "torn: $room does not come so far"
 done
 stop relay1 KILL 2>/dev/null
-tear
+python3 tests/conformance/tear.py "$tmp/journal" "$LOST" || die "torn: there is no journal"
 begin_relay relay2
 for room in states bare; do
     ended $room-a 60; a=$?

@@ -1,20 +1,20 @@
 /* tail.h - the bytes of a room's tail (ROOMID.tail), which journal.h keeps beside its recording (ROOMID.klr,
- * net/RECORD.md): what of a room no recording has, keyed and private, and its frames since the recording's
- * last PIECES.
+ * net/RECORD.md): the part of a room that no recording has, keyed and private, and its frames since the
+ * recording's last PIECES.
  *
  *     file     "keylock tail\0\0\0\0", u8 version, zeros up to 64 bytes; two slots of the same size
- *     slot     number u64; where the recording ended: byte u64, check (8), whole intervals u32, their end u32,
- *              their digest (16); mac (16); then records up to the first whose mac is wrong
+ *     slot     number u64; where the recording ended: byte u64, check (8), whole intervals u32, their end
+ *              u32, their digest (16); mac (16); then records, and zeros
  *     record   u8 type, u16 length, body, mac (16)
  *
  *     TICKET   the room's record (lobby_ticket.h), sealed (net/session/ticket.h); the last one counts
  *     FRAMES   a piece (net/engine/frames.h). Pieces may overlap each other and the recording
  *
  * A slot is zeroed, written whole, its mac last, and from then on grows in place; meanwhile the other one
- * counts. Of two good slots the one with the higher number is newer. Zeros follow its last record. A mac is keyed BLAKE2b-128, by a key from the
- * relay's long-term secret and the room's id: a slot's over the bytes before it, a record's over the mac
- * before it and the record. So no bytes are taken for a record that this relay did not write there, and the
- * slot vouches for the recording up to the check that it names. Integers little-endian. */
+ * counts. Of two good slots the one with the higher number is newer. A mac is keyed BLAKE2b-128, by a key
+ * from the relay's long-term secret and the room's id: a slot's over the bytes before it, a record's over the
+ * mac before it and the record. So no bytes are taken for a record that this relay did not write there, and
+ * the slot vouches for the recording up to the check that it names. Integers little-endian. */
 #ifndef KL_TAIL_H
 #define KL_TAIL_H
 
