@@ -63,10 +63,10 @@ def layout_snapshot(k):
     names = ("base_width", "base_height", "max_width",
              "max_height", "aspect", "fps", "sample_rate", "format", "rotation", "supports", "quirks", "platform", "ports", "subsystem",
              "disk", "disks", "ejected", "tray", "tray_frame", "tray_index")
-    options = [[o["key"].hex(), o["value"].hex(), [c["text"].hex() for c in o["choice_list"]]] for o in k["option_list"]]
+    options = [[o["key"].hex(), o["value"].hex(), [c.hex() for c in o["choice_list"]]] for o in k["option_list"]]
     plain = lambda names: [k[n].hex() if isinstance(k[n], bytes) else k[n] for n in names]
     return plain(first) + [layout_mask(k)] + plain(names) + [
-        [h["key"] for h in k["key_list"]], k["motors"].hex(), k["lights"].hex(), pairs(k["declaration_list"], "name", "shape"), k["updated"], options,
+        k["key_list"], k["motors"].hex(), k["lights"].hex(), pairs(k["declaration_list"], "name", "shape"), k["updated"], options,
         pairs(k["waiting_list"], "key", "value"),
         [[f["name"].hex(), f["kept"], f["date"], f["content"].hex()] for f in k["file_list"]],
         [[o["file"], o["place"]] for o in k["open_list"]], k["state"].hex()]

@@ -159,7 +159,7 @@ static void strangers_get_no_more_than_they_send(void **state) {
     }
 }
 
-/* The table of net/PROTOCOL.md, Versions. */
+/* The rule of net/PROTOCOL.md §9, Versions. */
 static void a_relay_serves_its_version_and_the_one_before_it_from_the_first_on(void **state) {
     (void)state;
     static const unsigned served[][2] = {{5, 5}, {6, 6}, {6, 5}, {9, 8}}; /* relay, client */
