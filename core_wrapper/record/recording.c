@@ -178,14 +178,35 @@ static bool cut(struct kl_recording *r, uint32_t frame) {
     return true;
 }
 
+/* In order of labels; of one label the later one counts. */
+static bool put_hash(struct kl_recording *r, const struct klw_hash *h) {
+    unsigned at = r->hashes;
+    while (at && r->hash[at - 1].frame > h->frame)
+        at--;
+    if (at && r->hash[at - 1].frame == h->frame) {
+        r->hash[at - 1] = *h;
+        return true;
+    }
+    if (!ADD(r->hash, r->hashes)) return false;
+    memmove(r->hash + at + 1, r->hash + at, (r->hashes++ - at) * sizeof *r->hash);
+    r->hash[at] = *h;
+    return true;
+}
+
 static bool read_hash(struct kl_recording *r, struct kl_reader *in) {
     struct kl_klr_hash h;
     kl_klr_read_hash(in, &h);
-    drop_hashes(r, h.label); /* of one frame the later one counts */
-    if (in->failed || !ADD(r->hash, r->hashes)) return false;
-    r->hash[r->hashes++] =
-        (struct klw_hash){h.label, h.has & KL_HASH_RAM, h.has & KL_HASH_STATE, h.ram, h.state};
-    return true;
+    if (in->failed) return false;
+    if (r->head.flags & KL_KLR_BY_CLIENT) {
+        drop_hashes(r, h.label); /* it went back */
+    } else if (h.label == r->said.label && !(h.clients & r->said.clients)) {
+        r->said.clients |= h.clients; /* other clients say something else: the most stand first */
+        return true;
+    }
+    r->said.label = h.label;
+    r->said.clients = h.clients;
+    return put_hash(r,
+                    &(struct klw_hash){h.label, h.has & KL_HASH_RAM, h.has & KL_HASH_STATE, h.ram, h.state});
 }
 
 static bool add_serialized(struct kl_recording *r, const struct kl_klr_event *e) {

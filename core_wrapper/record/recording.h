@@ -86,8 +86,12 @@ struct kl_recording {
     unsigned memories;
     struct kl_recorded_input *input;
     unsigned inputs;
-    struct klw_hash *hash; /* in order of frames */
+    struct klw_hash *hash; /* in order of frames; in a relay's, of each the one that most clients said */
     unsigned hashes;
+    struct {
+        uint32_t label;
+        uint16_t clients;          /* that said something of it; 0: there was none yet */
+    } said;                        /* read last, in a relay's */
     struct kl_recorded_deed *deed; /* in order of frames */
     unsigned deeds;
     struct kl_serialized {

@@ -100,7 +100,11 @@ void kl_klr_write_event(struct kl_writer *w, const struct kl_klr_event *e) {
     kl_write_u32(w, e->frame);
     if (e->kind == KL_KLR_FLIP) kl_write_u64(w, e->offset);
     if (e->kind == KL_KLR_FLIP || e->kind == KL_KLR_SERIALIZED) kl_write_u8(w, e->yes);
-    if (e->kind == KL_KLR_ALIEN || e->kind == KL_KLR_OPTION) kl_write_string(w, e->text);
+    if (e->kind == KL_KLR_SEATS || e->kind == KL_KLR_LOADED) kl_write_u8(w, e->client);
+    if (e->kind == KL_KLR_SEATS) kl_write_u8(w, e->seats);
+    if (e->kind == KL_KLR_LOADED) kl_write_u32(w, e->snapshot);
+    if (e->kind == KL_KLR_ALIEN || e->kind == KL_KLR_OPTION || e->kind == KL_KLR_SEATS)
+        kl_write_string(w, e->text);
 }
 
 void kl_klr_read_event(struct kl_reader *r, struct kl_klr_event *e) {
@@ -113,6 +117,16 @@ void kl_klr_read_event(struct kl_reader *r, struct kl_klr_event *e) {
     case KL_KLR_SERIALIZED: e->yes = kl_read_bool(r); break;
     case KL_KLR_ALIEN:
     case KL_KLR_OPTION: kl_read_string(r, e->text, sizeof e->text); break;
+    case KL_KLR_CUT: break;
+    case KL_KLR_SEATS:
+        e->client = kl_read_count(r, KL_MAX_CLIENTS - 1);
+        e->seats = kl_read_u8(r);
+        kl_read_name(r, e->text, KL_NAME_CHARS);
+        break;
+    case KL_KLR_LOADED:
+        e->client = kl_read_count(r, KL_MAX_CLIENTS - 1);
+        e->snapshot = kl_read_u32(r);
+        break;
     default: r->at = r->end; /* of a later keylock */
     }
 }

@@ -57,13 +57,17 @@ enum kl_klr_event_kind {
     KL_KLR_ALIEN,      /* something changed the machine that is not in the file: text */
     KL_KLR_OPTION,     /* an option has another value here than in START: "KEY=VALUE" */
     KL_KLR_SERIALIZED, /* the machine was serialized for the room: u8 1: and took its own state */
-    KL_KLR_CUT         /* frames from this one on no longer count: the relay lost them */
+    KL_KLR_CUT,        /* frames from this one on no longer count: the relay lost them */
+    KL_KLR_SEATS,      /* a client has these seats, and this name; none: it plays no more */
+    KL_KLR_LOADED      /* a client goes on with the state of a snapshot */
 };
 struct kl_klr_event {
     uint8_t kind;
     uint32_t frame; /* before it runs */
     uint64_t offset;
     bool yes; /* in the state; took its own */
+    uint8_t client, seats;
+    uint32_t snapshot; /* its frame */
     char text[KL_KLR_TEXT];
 };
 

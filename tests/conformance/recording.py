@@ -71,6 +71,7 @@ class Recording:
         need(data[:8] == MAGIC)
         self.core = self.content = self.name = ""
         self.head, self.members, self.options, self.devices, self.memory = (0, 0, bytes(16), bytes(32), 0), [], {}, [], []
+        self.said = 0, 0  # the label of the block before, and its clients
         self.frames, self.hashes, self.flips, self.aliens, self.serialized = [], {}, [], [], {}
         self.digest, self.damage, self.count = None, None, 0
         for at, kind, body in blocks(data):
@@ -132,9 +133,14 @@ class Recording:
         self.digest = r.u(4), r.u(4), r.take(16)
 
     def read_hash(self, r):
-        label, _clients, has = r.u(4), r.u(2), r.u(1, 7)
-        self.hashes = {at: said for at, said in self.hashes.items() if at < label}
+        label, clients, has = r.u(4), r.u(2), r.u(1, 7)
         values = [r.u(8) if has >> bit & 1 else None for bit in range(3)]
+        if self.head[1] & 1:
+            self.hashes = {at: said for at, said in self.hashes.items() if at < label}
+        elif label == self.said[0] and not clients & self.said[1]:
+            self.said = label, clients | self.said[1]
+            return
+        self.said = label, clients
         self.hashes[label] = values[:2]
 
     def read_event(self, r):
@@ -155,6 +161,10 @@ class Recording:
             self.frames = [f for f in self.frames if f[0] < frame]
             self.hashes = {at: said for at, said in self.hashes.items() if at < frame}
             self.digest = self.digest if self.digest and self.digest[1] <= frame else None
+        elif kind == 6:
+            r.u(1, 15), r.u(1), r.name(23)
+        elif kind == 7:
+            r.u(1, 15), r.u(4)
         else:
             r.take(r.left())
 
@@ -204,7 +214,7 @@ class Recording:
         lines += [(frame, 1, "flip %d %s" % (frame, what)) for frame, what in self.flips]
         lines += [(frame, 2, "alien %d %s" % (frame, what)) for frame, what in self.aliens]
         lines += [(label, 4, "hash %d %s %s" % (label, *("-" if v is None else "%016x" % v for v in values)))
-                  for label, values in self.hashes.items()]
+                  for label, values in sorted(self.hashes.items())]
         out += [line for _, _, line in sorted(lines, key=lambda l: l[:2])]
         first, end = (self.frames[0][0], self.frames[-1][0] + 1) if self.frames else (0, 0)
         return "\n".join(out + ["frames %d %d" % (first, end)] + (["damage " + self.damage] if self.damage else [])) + "\n"

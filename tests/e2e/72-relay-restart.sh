@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # 72-relay-restart.sh - a relay with --journal is killed with -9 while two pairs play, and started again on the same port
 # with the same folders: all go on within 3 s, with no frame lost or changed. The same when SIGTERM
-# ends it, as systemctl restart does.
+# ends it, as systemctl restart does. The recordings of the relay that was killed say what the players' own hashes say.
 #   PAIRS=2
-# runs: waiting, test, 35 s
+# runs: waiting, test, 50 s
 . "$(dirname "$0")/lib.sh"
 
-PAIRS=${PAIRS:-2} FRAMES=1500
+PAIRS=${PAIRS:-2} FRAMES=2300
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
 fixed=$(free_port)
 options=(--bind 127.0.0.1 --port "$fixed" --state "$tmp/state" --journal "$tmp/journal")
@@ -45,8 +45,22 @@ done
 eventually 20 journalled || { show relay1; die "restart: $(journals) journals for $PAIRS rooms"; }
 check restart/private "mode of the journal: $(stat -c '%a %n' "$tmp"/journal "$tmp"/journal/*)" \
     test "$(stat -c %a "$tmp"/journal "$tmp"/journal/* | sort -u | tr '\n' ' ')" = "600 700 "
-reaches pair1-a 240
+reaches pair1-a 1100 # whole intervals of 1,024 frames are in the recording
 watch watch $(for i in $(seq "$PAIRS"); do echo "pair$i-a pair$i-b"; done)
+
+# Of each room, 1,000 frames at least, and ten hashes that both players said.
+recordings() {
+    local file room
+    for file in "$tmp"/journal/*.klr; do
+        "$keylock" record --text "$file" >"$tmp/record.txt" 2>"$tmp/record.err" || { cat "$tmp/record.err"; return 1; }
+        room=$(sed -n 's/^room //p' "$tmp/record.txt")
+        awk -v least=1000 'NR == FNR { ram[$1] = $2; next }
+            $1 == "hash" { if (ram[$2] != $3) { print "hash of frame " $2 ": " $3 ", the player has " ram[$2]; exit 1 } hashes++ }
+            $1 == "frames" { frames = $3 }
+            END { if (hashes < 10 || frames < least) { print hashes + 0 " hashes, " frames + 0 " frames"; exit 1 } }' \
+            "$tmp/$room-a.hash" "$tmp/record.txt" || return 1
+    done
+}
 
 declare -A signal=([2]=KILL [3]=TERM)
 for life in 2 3; do
@@ -54,6 +68,7 @@ for life in 2 3; do
     status=$?
     [ "${signal[$life]}" = KILL ] || check restart/ends "exit status $status after SIGTERM" test $status = 0
     lasts 2 "a supervisor's pause"
+    [ $life = 3 ] || check restart/recorded "$(recordings 2>&1 | head -n 1)" recordings
     begun=$(now_ms) from=${EPOCHREALTIME/./}
     begin_relay relay$life
     eventually 4 all_back relay$life

@@ -3,6 +3,7 @@
 #include "tests/lib/journal_lives.h"
 
 #include "net/engine/command.h"
+#include "net/record/klr_body.h"
 #include "net/session/ticket.h"
 #include "tests/lib/files.h"
 
@@ -105,6 +106,50 @@ static void the_match_goes_on(void **state) {
     assert_true(kl_lobby_past_digest(the_room(), d.intervals, &is));
     assert_memory_equal(&d, &is, sizeof d);
     assert_int_equal(unwritten, 0);
+}
+
+#define WRONG_AT 600 /* from there on player 2 says another hash */
+
+static void say_hash(struct player *p, const struct kl_frame *f) {
+    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = f->number - 1, .has = KL_HASH_RAM}};
+    m.hash.ram = m.hash.frame + (p == &player[2] && m.hash.frame >= WRONG_AT);
+    if (f->flags & KL_FRAME_HASH) say(p->peer, &m);
+}
+
+/* The recording has the hashes of all players, and their seats. */
+static void the_recording_has_hashes_and_seats(void **state) {
+    (void)state;
+    struct kl_klr_cursor c;
+    unsigned hashes = 0, others = 0, seats = 0;
+    begin_game(KL_POLICY_BOUNDED);
+    on_frame = say_hash;
+    play(20 * SECOND);
+    on_frame = NULL;
+    read_files();
+    assert_true(kl_klr_open(&c, bytes, bytes_len));
+    while (kl_klr_next(&c) == KL_KLR_BLOCK) {
+        struct kl_reader r;
+        struct kl_klr_hash h;
+        struct kl_klr_event e;
+        kl_reader_init(&r, c.body, c.body_len);
+        if (c.type == KL_KLR_HASH) {
+            kl_klr_read_hash(&r, &h);
+            bool wrong = h.ram != h.label;
+            assert_int_equal(h.clients, h.label < WRONG_AT ? 7 : wrong ? 4 : 3);
+            hashes += !wrong;
+            others += wrong;
+        } else if (c.type == KL_KLR_EVENT) {
+            kl_klr_read_event(&r, &e);
+            assert_int_equal(e.kind, KL_KLR_SEATS);
+            assert_int_equal(e.seats, 1u << e.client);
+            assert_string_equal(e.text, the_room()->member[e.client].v.name);
+            seats++;
+        }
+        assert_false(r.failed);
+    }
+    assert_int_equal(seats, PLAYERS);
+    assert_in_range(hashes, 12, 40); /* of the 17 s that are in it */
+    assert_in_range(others, 1, hashes - 8);
 }
 
 static void give_commands(void) {
@@ -287,17 +332,12 @@ static void nothing_in_clear(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        T(a_tail_is_read_as_written),
-        T(a_slot_has_an_end),
-        T(the_match_goes_on),
-        T(commands_come_back),
-        T(a_player_with_nothing_comes_back_too),
-        T(the_files_go_with_the_room),
-        T(a_client_that_does_not_come_back_ends_it),
-        T(others_files_are_left_alone),
-        T(what_nobody_played_is_removed),
-        T(one_relay_a_folder),
-        T(nothing_in_clear),
+        T(a_tail_is_read_as_written),   T(a_slot_has_an_end),
+        T(the_match_goes_on),           T(the_recording_has_hashes_and_seats),
+        T(commands_come_back),          T(a_player_with_nothing_comes_back_too),
+        T(the_files_go_with_the_room),  T(a_client_that_does_not_come_back_ends_it),
+        T(others_files_are_left_alone), T(what_nobody_played_is_removed),
+        T(one_relay_a_folder),          T(nothing_in_clear),
     };
     return cmocka_run_group_tests_name("journal", tests, NULL, NULL);
 }

@@ -164,6 +164,15 @@ static bool gather(const struct kl_lobby_room *r, struct kl_pieces *p) {
     return true;
 }
 
+/* Hashes and events since the last time. If they cannot be written they are lost, and no frame with them. */
+static bool append_said(struct kl_lobby_room *r, char *why, size_t why_len) {
+    struct kl_journal_room *j = &r->journal;
+    struct batch b = {.end = j->base.klr, .parts = 1};
+    if (!j->said) return true;
+    b.part[0].bytes = kl_journal_said_take(j->said, &b.end, &b.part[0].len);
+    return b.part[0].len == 0 || append(r, &b, why, why_len);
+}
+
 /* Whole intervals go into the recording. False: they do not, and why is "" if they never will. */
 static bool record(struct kl_lobby_room *r, char *why, size_t why_len) {
     static struct kl_pieces p;
@@ -188,7 +197,7 @@ static bool record(struct kl_lobby_room *r, char *why, size_t why_len) {
         if (!append(r, &b, why, why_len)) return false;
         j->base.chain = p.chain;
     }
-    return true;
+    return append_said(r, why, why_len);
 }
 
 /* --- the tail --- */
@@ -268,6 +277,7 @@ static bool begin(struct kl_lobby_room *r, char *why, size_t why_len) {
     if (create(r, KL_JOURNAL_TAIL, &tail, why, why_len))
         j->tail = kl_tail_make(key, &tail, NULL, why, why_len);
     sodium_memzero(key, sizeof key);
+    j->said = kl_journal_said_new();
     return j->tail && create(r, KL_JOURNAL_RECORDING, &j->file, why, why_len) &&
            begin_recording(r, why, why_len);
 }
@@ -306,6 +316,7 @@ static bool wants(const struct kl_lobby_room *r) {
 void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_journal_room *j = &r->journal;
     if (!r->lobby->journal || j->state == KL_JOURNAL_OVER || !(wants(r) || r->past.broken)) return;
+    kl_journal_seats(r);
     bool may_roll = !j->failing || now_us >= j->retry_us;
     if (r->past.broken || (j->state == KL_JOURNAL_NONE && !r->start.data)) {
         kl_journal_give_up(r, "the room does not keep its history");
@@ -324,6 +335,7 @@ void kl_journal_leave(struct kl_lobby_room *r) {
     struct kl_journal_room *j = &r->journal;
     if (j->state != KL_JOURNAL_NONE) kl_file_close(&j->file);
     kl_tail_free(j->tail);
+    free(j->said);
     *j = (struct kl_journal_room){0};
 }
 

@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/engine/msg.h"
 #include "net/relay/room/journal_room.h"
 
 struct kl_journal;
@@ -50,6 +51,11 @@ struct kl_journal_stats kl_journal_stats(const struct kl_journal *j);
  * be read, are named and left alone.
  * With the relay's secret set, before the first client. */
 void kl_journal_load(struct kl_lobby *l, uint64_t now_us);
+
+/* The hashes of a verdict, and clients that took a state, are noted: they reach the recording with the next
+ * frames, and are lost with a relay that is killed before. */
+void kl_journal_verdict(struct kl_lobby_room *r, const struct kl_verdict *v);
+void kl_journal_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h);
 
 /* Writes the frames that the room has closed, and a new ticket. Each time before frames go out. */
 void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us);

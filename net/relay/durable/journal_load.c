@@ -247,6 +247,7 @@ static void go_on_writing(struct load *f, struct kl_lobby_room *r, uint64_t now_
     struct kl_file tail = f->tail.file;
     f->tail.file.handle = -1;
     j->tail = kl_tail_make(f->key, &tail, &f->newest, why, sizeof why);
+    j->said = kl_journal_said_new();
     if (!j->tail) kl_journal_give_up(r, why);
     (void)kl_lobby_memory_ticket(r, f->sealed, (uint32_t)f->sealed_len); /* else the next one comes soon */
     if (j->state == KL_JOURNAL_OPEN) kl_journal_roll(r, now_us);

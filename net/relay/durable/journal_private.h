@@ -22,6 +22,13 @@ void kl_journal_path(const struct kl_journal *j, const uint8_t id[KL_JOURNAL_ID]
 bool kl_journal_remove(const struct kl_journal *j, const uint8_t id[KL_JOURNAL_ID], char *err,
                        size_t err_len);
 
+/* --- journal_said.c: HASH and EVENT, until the recording grows --- */
+struct kl_journal_said *kl_journal_said_new(void); /* freed by free(); NULL: no memory */
+/* Members whose seats have changed since the last call. */
+void kl_journal_seats(struct kl_lobby_room *r);
+/* They become blocks at `end`, which moves; their bytes, until the next call. */
+const uint8_t *kl_journal_said_take(struct kl_journal_said *s, struct kl_klr_place *end, size_t *len);
+
 /* Whole intervals go into the recording, and then a new slot of the tail begins behind them. */
 void kl_journal_roll(struct kl_lobby_room *r, uint64_t now_us);
 /* Nothing more is written: the files stay as they are until the room ends. */

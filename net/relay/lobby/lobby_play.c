@@ -77,6 +77,7 @@ static void tell_unseen(struct kl_lobby_room *r, const struct kl_verdict *v) {
 
 static void announce(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now_us) {
     kl_lobby_heal_found(r, v, now_us);
+    kl_journal_verdict(r, v);
     kl_lobby_send_all(r, &(struct kl_msg){.kind = KL_MSG_VERDICT, .verdict = *v});
     tell_unseen(r, v);
     if (!v->differs || v->differs == KL_VERDICT_NOTED) {

@@ -17,11 +17,12 @@ struct kl_journal_room {
     enum { KL_JOURNAL_NONE, KL_JOURNAL_OPEN, KL_JOURNAL_OVER } state; /* over: nothing more is written */
     bool failing; /* the last write failed; no other before: */
     uint64_t retry_us;
-    struct kl_file file;      /* the recording */
-    struct kl_tail_base base; /* the place behind its last block */
-    struct kl_tail *tail;     /* net/relay/durable/tail.h; the journal's own */
-    uint32_t frames;          /* those below are written */
-    uint32_t ticket;          /* number of the newest in it */
+    struct kl_file file;          /* the recording */
+    struct kl_tail_base base;     /* the place behind its last block */
+    struct kl_tail *tail;         /* net/relay/durable/tail.h; the journal's own */
+    struct kl_journal_said *said; /* net/relay/durable/journal_said.c's; NULL: no memory for it */
+    uint32_t frames;              /* those below are written */
+    uint32_t ticket;              /* number of the newest in it */
 };
 
 #endif

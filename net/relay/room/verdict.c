@@ -394,6 +394,13 @@ bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame, const st
     return true;
 }
 
+bool kl_verdict_said(const struct kl_verdict_table *t, uint32_t frame, unsigned client, struct kl_hash *out) {
+    const struct kl_verdict_label *l = look(t, frame);
+    if (!l || !has_bit(l->reported, client)) return false;
+    *out = word_of(t, l, client);
+    return true;
+}
+
 uint16_t kl_verdict_proved(const struct kl_verdict_table *t, uint32_t frame) {
     const struct kl_verdict_label *l = look(t, frame);
     uint16_t proved = 0;

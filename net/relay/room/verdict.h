@@ -110,6 +110,8 @@ struct kl_verdict_camps {
 bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame, const struct kl_verdict_court *court,
                       struct kl_verdict_camps *out);
 
+/* The client's report of that label. False: there is none, or the label is not kept. */
+bool kl_verdict_said(const struct kl_verdict_table *t, uint32_t frame, unsigned client, struct kl_hash *out);
 /* The clients that are proved equal to another one by this label (struct kl_verdict_pair), or report it
  * alone. One that has just loaded a state and has drawn nothing since is not: its state alone may hold too
  * little. */

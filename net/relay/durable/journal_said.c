@@ -1,0 +1,126 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/record/klr_body.h"
+#include "net/relay/durable/journal_private.h"
+#include "net/relay/room/lobby_room.h"
+
+#define BYTES  8192 /* 17 s of eight clients that all differ, twice */
+#define BEFORE 3    /* u8 type, u16 length, then the body */
+
+struct kl_journal_said {
+    uint8_t seats[KL_MAX_CLIENTS]; /* as written last */
+    uint32_t used;
+    uint8_t bytes[BYTES];
+};
+
+struct kl_journal_said *kl_journal_said_new(void) {
+    return calloc(1, sizeof(struct kl_journal_said));
+}
+
+/* A writer of the next body. One that does not fit is left out. */
+static struct kl_writer begin(struct kl_journal_said *s) {
+    struct kl_writer w;
+    uint32_t at = s->used + BEFORE < BYTES ? s->used + BEFORE : BYTES;
+    kl_writer_init(&w, s->bytes + at, BYTES - at);
+    return w;
+}
+
+static void end(struct kl_journal_said *s, const struct kl_writer *w, enum kl_klr_type type) {
+    struct kl_writer before;
+    if (w->failed) return;
+    uint32_t used = (uint32_t)(w->at - s->bytes);
+    kl_writer_init(&before, s->bytes + s->used, BEFORE);
+    kl_write_u8(&before, (uint8_t)type);
+    kl_write_u16(&before, (uint16_t)(used - s->used - BEFORE));
+    s->used = used;
+}
+
+static void add_event(struct kl_lobby_room *r, const struct kl_klr_event *e) {
+    struct kl_journal_said *s = r->journal.said;
+    if (!s) return;
+    struct kl_writer w = begin(s);
+    kl_klr_write_event(&w, e);
+    end(s, &w, KL_KLR_EVENT);
+}
+
+/* --- hashes --- */
+
+#define PARTS (KL_HASH_RAM | KL_HASH_STATE | KL_HASH_PICTURE)
+
+static bool is_same(const struct kl_hash *a, const struct kl_hash *b) {
+    return (a->has & PARTS) == (b->has & PARTS) && a->ram == b->ram && a->state == b->state &&
+           a->picture == b->picture;
+}
+
+/* Of these clients' reports those that most of them said: a bit each. */
+static uint16_t most(const struct kl_hash said[KL_MAX_CLIENTS], uint16_t clients) {
+    uint16_t best = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        uint16_t camp = 0;
+        for (unsigned k = 0; clients >> i & 1 && k < KL_MAX_CLIENTS; k++)
+            if (clients >> k & 1 && is_same(&said[k], &said[i])) camp |= (uint16_t)(1u << k);
+        if (__builtin_popcount(camp) > __builtin_popcount(best)) best = camp;
+    }
+    return best;
+}
+
+void kl_journal_verdict(struct kl_lobby_room *r, const struct kl_verdict *v) {
+    struct kl_journal_said *s = r->journal.said;
+    struct kl_hash said[KL_MAX_CLIENTS];
+    uint16_t left = 0;
+    if (!s) return;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (kl_verdict_said(&r->heal.verdicts, v->frame, i, &said[i])) left |= (uint16_t)(1u << i);
+    for (uint16_t camp; (camp = most(said, left)); left &= (uint16_t)~camp) {
+        const struct kl_hash *h = &said[__builtin_ctz(camp)];
+        const struct kl_klr_hash out = {
+            v->frame, camp, h->has & PARTS, .ram = h->ram, .state = h->state, .picture = h->picture};
+        struct kl_writer w = begin(s);
+        kl_klr_write_hash(&w, &out);
+        if (out.has) end(s, &w, KL_KLR_HASH);
+    }
+}
+
+/* --- events --- */
+
+void kl_journal_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h) {
+    const struct kl_klr_event e = {
+        .kind = KL_KLR_LOADED, .frame = h->next, .client = (uint8_t)member, .snapshot = h->keyframe};
+    if (h->how != KL_HEALED_NOT) add_event(r, &e);
+}
+
+void kl_journal_seats(struct kl_lobby_room *r) {
+    struct kl_journal_said *s = r->journal.said;
+    for (unsigned i = 0; s && i < KL_MAX_CLIENTS; i++) {
+        const struct kl_lobby_member *m = &r->member[i];
+        uint8_t seats = kl_lobby_here(m) ? m->seats : 0;
+        if (seats == s->seats[i]) continue;
+        struct kl_klr_event e = {.kind = KL_KLR_SEATS, .frame = r->past.history.next, .client = (uint8_t)i};
+        e.seats = s->seats[i] = seats;
+        if (seats) memcpy(e.text, m->v.name, sizeof m->v.name);
+        add_event(r, &e);
+    }
+}
+
+/* --- into the recording --- */
+
+const uint8_t *kl_journal_said_take(struct kl_journal_said *s, struct kl_klr_place *end, size_t *len) {
+    static uint8_t blocks[BYTES * (KL_KLR_AROUND + BEFORE) / BEFORE];
+    struct kl_writer w;
+    struct kl_reader r;
+    kl_writer_init(&w, blocks, sizeof blocks);
+    kl_reader_init(&r, s->bytes, s->used);
+    while (kl_reader_left(&r)) {
+        enum kl_klr_type type = kl_read_u8(&r);
+        uint16_t size = kl_read_u16(&r);
+        const uint8_t *body = kl_read_bytes(&r, size);
+        struct kl_klr_around a = kl_klr_seal(end, type, body, size);
+        kl_write_bytes(&w, a.before, sizeof a.before);
+        kl_write_bytes(&w, body, size);
+        kl_write_bytes(&w, a.check, sizeof a.check);
+    }
+    s->used = 0;
+    *len = (size_t)(w.at - blocks);
+    return blocks;
+}
