@@ -24,6 +24,7 @@ extern uint8_t bytes[BYTES_MAX];              /* of its recording */
 extern size_t bytes_len;
 extern uint8_t tail[KL_TAIL_BYTES + 1];
 extern size_t tail_len;
+extern bool reads;         /* a new life reads all rooms at once, as if somebody had come back to each */
 extern uint32_t unwritten; /* datagrams that went out before what they carry was written */
 
 /* --- folder and files --- */

@@ -6,6 +6,7 @@
 #include "net/engine/engine.h"
 #include "net/relay/durable/journal_private.h"
 #include "net/relay/durable/tail.h"
+#include "net/relay/room/lobby_room.h"
 
 /* The bytes of ROOMID.klr and ROOMID.tail. */
 struct journal_bytes {
@@ -17,5 +18,8 @@ struct journal_bytes {
  * this relay's. good: the recording's good part ends there; NULL: it does not matter. */
 uint32_t journal_whole_frames(const uint8_t relays_secret[32], const uint8_t id[KL_JOURNAL_ID],
                               const struct journal_bytes *b, uint64_t *good);
+
+/* Reads the rooms that nobody has come back to. */
+void journal_read_rooms(struct kl_lobby *l, uint64_t now_us);
 
 #endif

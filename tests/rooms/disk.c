@@ -239,6 +239,7 @@ void disk_relay_begins(bool again) {
     if (!unreadable) each_file(look_at_one);
     if (kl_journal_open(&journal, folder, 64 * MIB, err, sizeof err) != 0) fail("%s", err);
     kl_lobby_set_journal(lobby, journal, now_us);
+    journal_read_rooms(lobby, now_us);
     unreadable = false;
     proven = frames_found(the_room());
     uint32_t back = the_room() ? the_room()->lock.next_close : 0;

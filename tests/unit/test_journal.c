@@ -196,6 +196,73 @@ static void a_player_with_nothing_comes_back_too(void **state) {
     expect_all_at_the_end();
 }
 
+/* Names and seats are taken at once; the frames are read for the first who comes back. */
+static void a_room_is_read_for_the_first_who_returns(void **state) {
+    (void)state;
+    begin_game(KL_POLICY_BOUNDED);
+    play(20 * SECOND);
+    uint32_t closed = written();
+    die();
+    reads = false;
+    begin_life(now_us);
+    reads = true;
+    assert_true(kl_journal_is_unread(the_room()));
+    assert_int_equal(the_room()->lock.next_close, 0);
+    assert_null(the_room()->start.data);
+    assert_int_equal(kl_lobby_members(lobby), PLAYERS);
+    struct kl_msg m = a_hello(20, "room", 1, PLAYERS, "x");
+    connect_peer(20);
+    say(20, &m);
+    expect_refusal(20, KL_REFUSE_STARTED, "is restoring room");
+    play(SECOND);
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        m = prepare_return(i, 10 + i);
+        speak(10 + i, &m); /* all before the relay's next turn */
+        assert_null(heard(10 + i, KL_MSG_WELCOME));
+    }
+    pass(200000);
+    for (unsigned i = 0; i < PLAYERS; i++)
+        assert_non_null(heard(10 + i, KL_MSG_WELCOME));
+    assert_false(kl_journal_is_unread(the_room()));
+    assert_true(the_room()->lock.next_close >= closed);
+    play(3 * SECOND);
+    expect_all_at_the_end();
+}
+
+/* The recording is gone meanwhile. */
+static void a_room_that_cannot_be_read(void **state) {
+    (void)state;
+    be_quiet();
+    begin_game(KL_POLICY_BOUNDED);
+    play(20 * SECOND);
+    die();
+    read_files();
+    reads = false;
+    begin_life(now_us);
+    reads = true;
+    file_write(file_of(KL_JOURNAL_RECORDING), bytes, 30, 0600);
+    struct kl_msg m = prepare_return(0, 10);
+    say(10, &m);
+    expect_refusal(10, KL_REFUSE_SEAT, "has no room room: it ended, or was lost");
+    assert_null(the_room());
+    assert_non_null(only_room()); /* left alone */
+}
+
+static void an_unread_room_ends_with_its_seats(void **state) {
+    (void)state;
+    begin_game(KL_POLICY_BOUNDED);
+    play(SECOND);
+    die();
+    reads = false;
+    begin_life(now_us);
+    reads = true;
+    pass(59 * SECOND);
+    assert_true(kl_journal_is_unread(the_room()));
+    pass(3 * SECOND);
+    assert_null(the_room());
+    assert_null(only_room());
+}
+
 static void the_files_go_with_the_room(void **state) {
     (void)state;
     struct stat st;
@@ -332,12 +399,21 @@ static void nothing_in_clear(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        T(a_tail_is_read_as_written),   T(a_slot_has_an_end),
-        T(the_match_goes_on),           T(the_recording_has_hashes_and_seats),
-        T(commands_come_back),          T(a_player_with_nothing_comes_back_too),
-        T(the_files_go_with_the_room),  T(a_client_that_does_not_come_back_ends_it),
-        T(others_files_are_left_alone), T(what_nobody_played_is_removed),
-        T(one_relay_a_folder),          T(nothing_in_clear),
+        T(a_tail_is_read_as_written),
+        T(a_slot_has_an_end),
+        T(the_match_goes_on),
+        T(the_recording_has_hashes_and_seats),
+        T(commands_come_back),
+        T(a_player_with_nothing_comes_back_too),
+        T(a_room_is_read_for_the_first_who_returns),
+        T(a_room_that_cannot_be_read),
+        T(an_unread_room_ends_with_its_seats),
+        T(the_files_go_with_the_room),
+        T(a_client_that_does_not_come_back_ends_it),
+        T(others_files_are_left_alone),
+        T(what_nobody_played_is_removed),
+        T(one_relay_a_folder),
+        T(nothing_in_clear),
     };
     return cmocka_run_group_tests_name("journal", tests, NULL, NULL);
 }

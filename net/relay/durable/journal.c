@@ -315,7 +315,9 @@ static bool wants(const struct kl_lobby_room *r) {
 
 void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_journal_room *j = &r->journal;
-    if (!r->lobby->journal || j->state == KL_JOURNAL_OVER || !(wants(r) || r->past.broken)) return;
+    if (!r->lobby->journal || j->state == KL_JOURNAL_OVER || j->state == KL_JOURNAL_UNREAD ||
+        !(wants(r) || r->past.broken))
+        return;
     kl_journal_seats(r);
     bool may_roll = !j->failing || now_us >= j->retry_us;
     if (r->past.broken || (j->state == KL_JOURNAL_NONE && !r->start.data)) {

@@ -46,11 +46,18 @@ struct kl_journal_stats kl_journal_stats(const struct kl_journal *j);
 
 /* Only inside net/relay, with l->journal; all do nothing if that is NULL. */
 
-/* Makes the rooms of all files again (lobby_again.h); they wait for their members. A recording's first wrong
- * block is named in the log, and cut off with all behind it; files that are none of this relay's, or cannot
- * be read, are named and left alone.
- * With the relay's secret set, before the first client. */
+/* Makes the rooms of all files again by their tickets alone (lobby_again.h), so that their names, doors and
+ * seats are taken; they wait for their members, and are closed when the seats' time is over. Files that are
+ * none of this relay's, or cannot be read, are named in the log and left alone. With the relay's secret set,
+ * before the first client. */
 void kl_journal_load(struct kl_lobby *l, uint64_t now_us);
+
+/* Nobody can play in the room before kl_journal_read(). */
+bool kl_journal_is_unread(const struct kl_lobby_room *r);
+/* Makes it again with its start data and its frames: milliseconds for an hour. r is gone, and the room's new
+ * struct comes back; NULL: it cannot be made, which the log says; its files are left alone. A recording's
+ * first wrong block is named in the log, and cut off with all behind it. */
+struct kl_lobby_room *kl_journal_read(struct kl_lobby_room *r, uint64_t now_us);
 
 /* The hashes of a verdict, and clients that took a state, are noted: they reach the recording with the next
  * frames, and are lost with a relay that is killed before. */

@@ -70,6 +70,15 @@ static uint32_t end_of(const uint8_t *piece, size_t len) {
     return first + kl_read_u8(&r);
 }
 
+/* The first ticket of the newest slot, which stands first there: it names the room. False: there is none. */
+static bool look_at_ticket(struct load *f) {
+    f->slots = kl_tail_open(f->slot, f->key, f->tail.bytes, f->tail.len, &f->wrong);
+    if (f->slots == 0) return false;
+    struct kl_tail_cursor c = f->slot[f->slots - 1];
+    if (kl_tail_next(&c, &f->wrong) && c.type == KL_TAIL_TICKET) take_ticket(f, &c);
+    return f->sealed;
+}
+
 /* The newest ticket, and how far the frames reach. NULL, or why it cannot be used. */
 static const char *look_at_tail(struct load *f) {
     const char *bad = kl_tail_objection(f->tail.bytes, f->tail.len);
@@ -283,7 +292,6 @@ static void remove_unplayed(const struct load *f) {
 static const char *load_files(struct load *f, uint64_t now_us) {
     static char why[128];
     if (read_file(f, &f->tail, KL_JOURNAL_TAIL, why, sizeof why) != 0) return why;
-    kl_tail_key(f->lobby->secret, f->id, f->key);
     const char *bad = look_at_tail(f);
     int read = read_file(f, &f->recording, KL_JOURNAL_RECORDING, why, sizeof why);
     if (read < 0) return why;
@@ -296,16 +304,60 @@ static const char *load_files(struct load *f, uint64_t now_us) {
     return NULL;
 }
 
-static void load_room(struct load *f, struct kl_lobby *l, const char *name, uint64_t now_us) {
+/* f keeps its memory from room to room. */
+static void begin(struct load *f, struct kl_lobby *l, const uint8_t id[KL_JOURNAL_ID]) {
     *f = (struct load){.lobby = l,
                        .recording = {{-1}, f->recording.bytes, 0, f->recording.cap},
                        .tail = {{-1}, f->tail.bytes, 0, f->tail.cap}};
-    memcpy(f->name, name, sizeof f->name - 1);
-    sodium_hex2bin(f->id, sizeof f->id, f->name, sizeof f->name - 1, NULL, NULL, NULL);
-    const char *why = load_files(f, now_us);
-    if (why) kl_log(KL_LOG_ERROR, "journal_left_alone", "file=%s.tail reason=\"%s\"", f->name, why);
+    memcpy(f->id, id, sizeof f->id);
+    sodium_bin2hex(f->name, sizeof f->name, id, sizeof f->id);
+    kl_tail_key(l->secret, f->id, f->key);
+}
+
+static void end(struct load *f) {
     kl_file_close(&f->recording.file);
     kl_file_close(&f->tail.file);
+    sodium_memzero(&f->ticket, sizeof f->ticket);
+    sodium_memzero(f->key, sizeof f->key);
+}
+
+static void load_room(struct load *f, struct kl_lobby *l, const uint8_t id[KL_JOURNAL_ID], uint64_t now_us) {
+    begin(f, l, id);
+    const char *why = load_files(f, now_us);
+    if (why) kl_log(KL_LOG_ERROR, "journal_left_alone", "file=%s.tail reason=\"%s\"", f->name, why);
+    end(f);
+}
+
+/* --- rooms that nobody has come back to yet --- */
+
+/* By its ticket alone. False: there is something to say of its files. */
+static bool index_room(struct load *f, struct kl_lobby *l, const uint8_t id[KL_JOURNAL_ID], uint64_t now_us) {
+    char path[KL_FILE_PATH], why[KL_TEXT_MAX];
+    begin(f, l, id);
+    kl_journal_path(l->journal, f->id, KL_JOURNAL_RECORDING, path);
+    bool has = kl_file_kind_here(path) == KL_FILE_IS_PLAIN &&
+               read_file(f, &f->tail, KL_JOURNAL_TAIL, why, sizeof why) == 0 && look_at_ticket(f);
+    struct kl_lobby_room *r = has ? kl_lobby_again(l, &f->ticket, NULL, 0, now_us, why, sizeof why) : NULL;
+    if (r) r->journal = (struct kl_journal_room){.state = KL_JOURNAL_UNREAD, .file.handle = -1};
+    end(f);
+    return r;
+}
+
+bool kl_journal_is_unread(const struct kl_lobby_room *r) {
+    return r->journal.state == KL_JOURNAL_UNREAD;
+}
+
+static struct load one; /* with memory for a room's files */
+
+struct kl_lobby_room *kl_journal_read(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby *l = r->lobby;
+    uint8_t id[KL_JOURNAL_ID];
+    char name[KL_NAME_MAX];
+    memcpy(id, r->id, sizeof id);
+    memcpy(name, r->name, sizeof name);
+    kl_lobby_again_drop(r);
+    load_room(&one, l, id, now_us);
+    return kl_lobby_find(l, name);
 }
 
 /* --- all of them --- */
@@ -323,12 +375,16 @@ static bool has_tail(const struct kl_dir_list *list, const char *name) {
     return false;
 }
 
-static void look_at(struct load *f, struct kl_lobby *l, const struct kl_dir_list *list, const char *name,
-                    uint64_t now_us) {
+static void look_at(struct kl_lobby *l, const struct kl_dir_list *list, const char *name, uint64_t now_us) {
     char quoted[64];
+    uint8_t id[KL_JOURNAL_ID];
     bool is_recording = has_name(name, KL_JOURNAL_RECORDING);
-    if (has_name(name, KL_JOURNAL_TAIL))
-        load_room(f, l, name, now_us);
+    bool is_tail = has_name(name, KL_JOURNAL_TAIL);
+    if (is_tail) sodium_hex2bin(id, sizeof id, name, 2 * sizeof id, NULL, NULL, NULL);
+    if (is_tail && !index_room(&one, l, id, now_us))
+        load_room(&one, l, id, now_us); /* says what is wrong */
+    else if (is_tail)
+        return;
     else if (name[0] != '.' && !(is_recording && has_tail(list, name)))
         kl_log(KL_LOG_ERROR, "journal_left_alone", "file=%s reason=\"%s\"",
                kl_log_quote(quoted, sizeof quoted, name),
@@ -336,7 +392,6 @@ static void look_at(struct load *f, struct kl_lobby *l, const struct kl_dir_list
 }
 
 void kl_journal_load(struct kl_lobby *l, uint64_t now_us) {
-    static struct load f;
     if (!l->journal) return;
     char err[KL_FILE_PATH + 64];
     struct kl_dir_list list;
@@ -345,9 +400,7 @@ void kl_journal_load(struct kl_lobby *l, uint64_t now_us) {
         return;
     }
     for (unsigned i = 0; i < list.count; i++)
-        look_at(&f, l, &list, list.name[i], now_us);
+        look_at(l, &list, list.name[i], now_us);
     kl_dir_list_free(&list);
-    free(f.recording.bytes);
-    free(f.tail.bytes);
-    sodium_memzero(&f, sizeof f);
+    if (l->rooms) kl_log(KL_LOG_INFO, "journal_found", "rooms=%u", l->rooms);
 }

@@ -26,6 +26,7 @@ static const char *objection(const struct kl_lobby *l, const struct kl_lobby_tic
                              size_t len) {
     if (kl_lobby_find(l, t->name)) return "there is a room of that name";
     if (free_place(l) == l->limits.rooms) return "all places for rooms are taken";
+    if (!start) return NULL; /* it comes later */
     if (!kl_lobby_start_fits(l, (uint32_t)len)) return "no memory for its start data";
     return !kl_lobby_ticket_has_start(t) || start_fits(t, start, len) ? NULL : "the start data is another";
 }
@@ -130,7 +131,7 @@ static struct kl_lobby_room *make(struct kl_lobby *l, const struct kl_lobby_tick
     describe(r, t);
     r->start.ready = kl_lobby_memory_facts(&t->ready);
     bool has = kl_lobby_memory_begin(r, &t->facts) && r->start.ready && take_memory(r, t);
-    if (has && (!kl_lobby_ticket_has_start(t) || take_start(r, start, len))) return r;
+    if (has && (!start || !kl_lobby_ticket_has_start(t) || take_start(r, start, len))) return r;
     free_all(r);
     return NULL;
 }

@@ -15,7 +15,8 @@
 #include "net/relay/durable/lobby_ticket.h"
 
 /* NULL, with one line for people in why: there is a room of that name, no place or memory for another, or the
- * start data does not match the ticket. start is copied. */
+ * start data does not match the ticket. start is copied; NULL: the room is there by name alone, and cannot be
+ * opened. */
 struct kl_lobby_room *kl_lobby_again(struct kl_lobby *l, const struct kl_lobby_ticket *t,
                                      const uint8_t *start, size_t start_len, uint64_t now_us, char *why,
                                      size_t cap);

@@ -65,6 +65,7 @@ struct kl_tail *kl_tail_make(const uint8_t key[32], const struct kl_file *file,
     head[sizeof magic] = KL_TAIL_VERSION;
     memcpy(t->key, key, sizeof t->key);
     t->slot = newest ? *newest : (struct kl_tail_slot){.which = 1};
+    t->dirty[0] = t->dirty[1] = newest ? KL_TAIL_SLOT : 0;
     if (kl_slab_put(&t->slab, 0, head, sizeof head)) return t;
     snprintf(why, why_len, "it cannot be written");
     kl_tail_free(t);
@@ -81,13 +82,15 @@ void kl_tail_free(struct kl_tail *t) {
 bool kl_tail_turn(struct kl_tail *t, const struct kl_tail_base *base) {
     static const uint8_t zeros[KL_TAIL_SLOT];
     uint8_t coded[KL_TAIL_BASE];
+    size_t *dirty = &t->dirty[1 - t->slot.which], old = *dirty;
     t->before = t->slot;
     t->base = *base;
+    *dirty = KL_TAIL_BASE + KL_TAIL_MAC;
     t->slot = (struct kl_tail_slot){.which = 1 - t->before.which, .number = t->before.number + 1};
     t->slot.used = KL_TAIL_BASE + KL_TAIL_MAC;
     code_base(base, t->slot.number, coded);
     mac_of(t->key, NULL, coded, sizeof coded, NULL, 0, t->slot.mac);
-    return kl_slab_put(&t->slab, place_of(t->slot.which), zeros, sizeof zeros);
+    return kl_slab_put(&t->slab, place_of(t->slot.which), zeros, old);
 }
 
 void kl_tail_drop(struct kl_tail *t) {
@@ -111,6 +114,8 @@ bool kl_tail_add(struct kl_tail *t, enum kl_tail_type type, const void *body, si
     kl_write_u8(&w, (uint8_t)type);
     kl_write_u16(&w, (uint16_t)len);
     mac_of(t->key, t->slot.mac, head, sizeof head, body, len, mac);
+    size_t *dirty = &t->dirty[t->slot.which], end = t->slot.used + KL_TAIL_AROUND + len;
+    if (end > *dirty) *dirty = end;
     bool good = kl_slab_put(&t->slab, at, head, sizeof head) &&
                 kl_slab_put(&t->slab, at + sizeof head, body, len) &&
                 kl_slab_put(&t->slab, at + sizeof head + len, mac, sizeof mac);

@@ -44,6 +44,7 @@ struct kl_tail {
     uint8_t key[32];
     struct kl_slab slab;
     struct kl_tail_slot slot, before; /* before: while the slot is not whole */
+    size_t dirty[2];                  /* bytes of each slot that may hold something */
     struct kl_tail_base base;         /* of the slot, until it counts */
 };
 

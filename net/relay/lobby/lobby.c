@@ -134,7 +134,10 @@ void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
 
 static void greeting(struct kl_lobby *l, unsigned peer, int result, const struct kl_msg *m, uint64_t now_us) {
     char text[KL_TEXT_MAX];
-    if (result == KL_E_VERSION) {
+    if (l->client[peer].back) {
+        kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL,
+                           "expected nothing before the answer to RETURN, got a message");
+    } else if (result == KL_E_VERSION) {
         snprintf(text, sizeof text, "this relay speaks protocol %d, you speak %u: %s", KL_PROTOCOL_VERSION,
                  m->hello.version, kl_protocol_remedy(m->hello.version, KL_PROTOCOL_VERSION));
         kl_lobby_turn_away(l, peer, KL_REFUSE_VERSION, text);
@@ -312,6 +315,7 @@ static void unpack_snapshots(struct kl_lobby *l, uint64_t now_us) {
 
 void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
     if (now_us >= l->chores_us) put_out_the_silent(l, now_us);
+    if (l->returns_wait) kl_lobby_return_next(l, now_us);
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         struct kl_lobby_room *r = l->room[i];
         if (r && (r->due.busy || r->due.bulk || now_us >= r->due.due_us)) run_room(r, now_us);
@@ -324,6 +328,7 @@ void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
 uint64_t kl_lobby_due_us(const struct kl_lobby *l) {
     uint64_t due_us = kl_lobby_snapshot_due_us(l);
     if (l->chores_us < due_us) due_us = l->chores_us;
+    if (l->returns_wait) due_us = 0;
     for (unsigned i = 0; i < l->limits.rooms; i++)
         if (l->room[i] && l->room[i]->due.due_us < due_us) due_us = l->room[i]->due.due_us;
     return due_us;

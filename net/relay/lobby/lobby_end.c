@@ -11,6 +11,8 @@
 /* --- a connection --- */
 
 void kl_lobby_door_leave(struct kl_lobby_client *c) {
+    free(c->back);
+    c->back = NULL;
     if (!c->knock) return;
     sodium_memzero(c->knock, sizeof *c->knock);
     free(c->knock);

@@ -25,7 +25,7 @@
 /* --- lobby_end.c --- */
 /* Turns away a connection that is in no room. */
 void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
-void kl_lobby_door_leave(struct kl_lobby_client *c); /* it no longer knocks */
+void kl_lobby_door_leave(struct kl_lobby_client *c); /* it no longer knocks, nor waits */
 /* Sends the reason, hangs up, and takes the member out of the room. (The next kl_lobby_run() frees an empty
  * room; a pointer to it stays valid until then.) */
 void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
@@ -98,6 +98,8 @@ void kl_lobby_tries_wrong(struct kl_lobby *l, struct kl_lobby_room *r, const cha
 /* The member's connection is lost; its seat is kept. */
 void kl_lobby_cut(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 void kl_lobby_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us);
+/* Those that wait for their room to be read (journal.h): one room a turn. */
+void kl_lobby_return_next(struct kl_lobby *l, uint64_t now_us);
 /* Frees seats whose time is up. */
 void kl_lobby_seat_chores(struct kl_lobby_room *r, uint64_t now_us);
 /* Sends WELCOME with a new token. */

@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "net/engine/lock_relay_return.h"
@@ -162,8 +163,44 @@ static bool comes_too_often(struct kl_lobby_room *r, unsigned member, char *text
     return wait_s > 0;
 }
 
+/* The room's frames are to be read first, and no other room shall wait for that: kl_lobby_return_next(). */
+static void wait_for_room(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us) {
+    struct kl_lobby_client *c = &l->client[peer];
+    c->back = malloc(sizeof *c->back);
+    if (!c->back) {
+        kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, "no memory to restore your room; try again");
+        return;
+    }
+    *c->back = *b;
+    c->greet_by_us = now_us + KL_READ_US;
+    l->returns_wait = true;
+}
+
+void kl_lobby_return_next(struct kl_lobby *l, uint64_t now_us) {
+    bool read = false;
+    l->returns_wait = false;
+    for (unsigned i = 0; i < l->limits.peers; i++) {
+        struct kl_lobby_client *c = &l->client[i];
+        struct kl_lobby_room *r = c->back ? kl_lobby_find(l, c->back->room) : NULL;
+        if (!c->back) continue;
+        bool unread = r && kl_journal_is_unread(r);
+        l->returns_wait |= unread && read;
+        if (unread && read) continue; /* one a turn */
+        if (unread) (void)kl_journal_read(r, now_us);
+        read |= unread;
+        struct kl_return *b = c->back;
+        c->back = NULL;
+        kl_lobby_return(l, i, b, now_us);
+        free(b);
+    }
+}
+
 void kl_lobby_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us) {
     struct kl_lobby_room *r = kl_lobby_find(l, b->room);
+    if (r && kl_journal_is_unread(r)) {
+        wait_for_room(l, peer, b, now_us);
+        return;
+    }
     char text[KL_TEXT_MAX];
     unsigned which = 0;
     unsigned member = r ? owner_of(r, b, &which) : KL_MAX_CLIENTS;

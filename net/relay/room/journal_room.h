@@ -14,7 +14,12 @@ struct kl_tail_base {
 
 /* A room's part of the journal; all zero: it has no files. */
 struct kl_journal_room {
-    enum { KL_JOURNAL_NONE, KL_JOURNAL_OPEN, KL_JOURNAL_OVER } state; /* over: nothing more is written */
+    enum {
+        KL_JOURNAL_NONE,
+        KL_JOURNAL_UNREAD, /* a relay was started anew, and nobody has come back to the room yet */
+        KL_JOURNAL_OPEN,
+        KL_JOURNAL_OVER /* nothing more is written */
+    } state;
     bool failing; /* the last write failed; no other before: */
     uint64_t retry_us;
     struct kl_file file;          /* the recording */

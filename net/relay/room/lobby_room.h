@@ -41,6 +41,7 @@
 #define KL_HISTORY_LEAST       (192U * 1024) /* of one room, even if its address has used up its share */
 
 #define KL_GREET_US    (5 * 1000000ULL)  /* for a connection to say HELLO or RETURN */
+#define KL_READ_US     (30 * 1000000ULL) /* for a RETURN to wait until its room is read */
 #define KL_PROVE_US    (15 * 1000000ULL) /* to stretch a password: 2 s on a slow machine */
 #define KL_LOAD_US     (60 * 1000000ULL) /* for a client to load, once it has the start data */
 #define KL_GIVE_US     (60 * 1000000ULL) /* for the start data to come from the host, or to go to a client */
@@ -304,6 +305,7 @@ struct kl_lobby_client { /* by peer */
     } state;
     uint64_t greet_by_us;
     struct kl_lobby_knock *knock; /* while knocking */
+    struct kl_return *back;       /* while its room is read; still GREETING */
     struct kl_lobby_room *room;
     unsigned member;
     struct kl_lobby_watcher *watcher; /* with KL_CLIENT_WATCHER */
@@ -326,6 +328,7 @@ struct kl_lobby {
     unsigned rooms, members, watchers;
     unsigned watch_turn;                                 /* the room whose watchers are served first */
     uint64_t start_bytes, history_bytes, snapshot_bytes; /* held for all rooms */
+    bool returns_wait;                                   /* a client's `back` is set */
     bool packed_waits;                                   /* a room has bytes to unpack */
     unsigned unpack_turn; /* the room to unpack next, or the first with bytes after it */
     uint64_t unpack_ns;   /* the unpacked work would end then at the allowed pace */

@@ -10,6 +10,7 @@ char room_name[2 * KL_JOURNAL_ID + 1];
 uint8_t bytes[BYTES_MAX], tail[KL_TAIL_BYTES + 1];
 size_t bytes_len, tail_len;
 uint32_t unwritten;
+bool reads = true;
 
 /* --- folder and files --- */
 
@@ -77,6 +78,7 @@ static void watch_update(unsigned peer, const uint8_t *body, size_t len) {
 void open_journal(void) {
     if (kl_journal_open(&journal, folder, limit, err, sizeof err) != 0) fail_msg("%s", err);
     kl_lobby_set_journal(lobby, journal, now_us);
+    if (reads) journal_read_rooms(lobby, now_us);
 }
 
 void begin_life(uint64_t time_us) {
