@@ -143,6 +143,9 @@ void kl_process_ignore_stop(void);
 void kl_process_leave_terminal(void);
 /* Allocations beyond this many bytes of the whole process fail. */
 void kl_process_limit_memory(size_t bytes);
+/* Raises the number of files and sockets that this process may have open at once to `wanted`, if the system
+ * lets it. The number that it may have; at least `wanted` where there is no limit. */
+unsigned kl_process_raise_files(unsigned wanted);
 /* The names of the signals of a crash that have a handler in this process, or "". Windows: also the library
  * that handles exceptions. */
 void kl_process_crash_handlers(char *out, size_t cap);

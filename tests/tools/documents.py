@@ -323,7 +323,7 @@ def check_tables(commands):
          [key.split()[0] for key in keys.split(",")])
     same("console", [w.split()[0] for w in ticked(of_console, "words")], console)
     same("console-of-commands", [w for w in ticked(of_rooms, "console") if w not in console], [])
-    same("relay", [o.split()[0] for o in ticked(table("option"), "option")], [o for o in commands["keylock-relay"] if o not in ("--help", "--version")])
+    same("relay", [o.split()[0] for o in ticked(table("option"), "option")], [o for o in commands["keylock-relay"] if o not in ("--check", "--help", "--version")])
     for row in table("sub-command"):
         sub = row["sub-command"].strip("`")
         if sub != "play":

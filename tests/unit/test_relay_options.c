@@ -90,6 +90,9 @@ static void values(void **state) {
     assert_int_equal(PARSE("help"), KL_RELAY_HELP);
     assert_int_equal(PARSE("--version"), KL_RELAY_VERSION);
     assert_int_equal(PARSE("-V"), KL_RELAY_VERSION);
+    assert_int_equal(PARSE("--check", "--rooms", "7"), KL_RELAY_CHECK);
+    assert_int_equal(options.server.rooms, 7);
+    assert_int_equal(PARSE("--check", "--rooms", "none"), KL_RELAY_BAD);
 }
 
 static void limits_of_rooms(void **state) {

@@ -402,6 +402,15 @@ void kl_process_limit_memory(size_t bytes) {
     setrlimit(RLIMIT_AS, &limit);
 }
 
+unsigned kl_process_raise_files(unsigned wanted) {
+    struct rlimit is, limit;
+    if (getrlimit(RLIMIT_NOFILE, &is) != 0 || is.rlim_cur >= wanted) return wanted;
+    limit = (struct rlimit){.rlim_cur = wanted, .rlim_max = is.rlim_max > wanted ? is.rlim_max : wanted};
+    if (setrlimit(RLIMIT_NOFILE, &limit) == 0) return wanted; /* root may go above the hard limit */
+    limit = (struct rlimit){.rlim_cur = is.rlim_max, .rlim_max = is.rlim_max};
+    return (unsigned)(setrlimit(RLIMIT_NOFILE, &limit) == 0 ? is.rlim_max : is.rlim_cur);
+}
+
 static const int crash_signal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
 
 void kl_process_crash_handlers(char *out, size_t cap) {

@@ -167,6 +167,10 @@ FILE *kl_process_take_output(void) {
     return f;
 }
 
+unsigned kl_process_raise_files(unsigned wanted) {
+    return wanted; /* handles are bounded by memory alone */
+}
+
 /* The process stays in the job, which ends with it. */
 void kl_process_limit_memory(size_t bytes) {
     JOBOBJECT_EXTENDED_LIMIT_INFORMATION limit = {

@@ -58,8 +58,26 @@ static int serve(const struct kl_relay_options *options, int quit, char *err, si
     return kl_server_run(config, quit, err, err_len);
 }
 
+#define OTHER_FILES 64 /* sockets, the log, the key, the console */
+
+/* Two for each room's journal. */
+static unsigned files_of(const struct kl_relay_options *options) {
+    return OTHER_FILES + 2 * options->server.rooms;
+}
+
+static int check(const struct kl_relay_options *options) {
+    unsigned wanted = files_of(options), has = kl_process_raise_files(wanted);
+    if (has >= wanted)
+        return printf("in order: %u rooms, %u open files\n", options->server.rooms, wanted) < 0;
+    fprintf(stderr,
+            "keylock-relay: %u rooms need %u open files, the system allows %u (ulimit -n, LimitNOFILE=)\n",
+            options->server.rooms, wanted, has);
+    return EXIT_CANNOT_LISTEN;
+}
+
 static int run(struct kl_relay_options *options) {
     char err[256] = "";
+    unsigned wanted = files_of(options), has = kl_process_raise_files(wanted);
     int quit = kl_wake_at_quit(); /* before there are threads */
 #ifdef SIGPIPE                    /* Windows has neither */
     signal(SIGXFSZ, SIG_IGN);     /* a journal that may not grow is no reason to die */
@@ -70,6 +88,9 @@ static int run(struct kl_relay_options *options) {
     kl_log_set_lines(options->log_lines);
     if (sodium_init() >= 0 && options->hash_addresses) kl_log_hash_addresses();
     kl_log_through(log);
+    if (has < wanted)
+        kl_log(KL_LOG_ERROR, "few_files", "wanted=%u allowed=%u reason=\"journals of later rooms will fail\"",
+               wanted, has);
     int result = serve(options, quit, err, sizeof err);
     kl_log_left_out(true);
     kl_log_through(NULL);
@@ -91,6 +112,7 @@ int main(int argc, char **argv) {
     case KL_RELAY_BAD:
         fprintf(stderr, "keylock-relay: %s; see keylock-relay --help\n", err);
         return EXIT_BAD_OPTION;
+    case KL_RELAY_CHECK: return check(&options);
     case KL_RELAY_RUN: break;
     }
     return run(&options);

@@ -255,19 +255,21 @@ static enum kl_relay_action refuse(int result, const char *word, char *err, size
     return KL_RELAY_BAD;
 }
 
-static void name_options(struct option out[KNOWN + 3]) {
+static void name_options(struct option out[KNOWN + 4]) {
     for (size_t i = 0; i < KNOWN; i++)
         out[i] = (struct option){.name = known[i].name,
                                  .has_arg = known[i].kind == KIND_FLAG ? no_argument : required_argument,
                                  .val = OPT_KNOWN + (int)i};
     out[KNOWN] = (struct option){.name = "help", .val = 'h'};
     out[KNOWN + 1] = (struct option){.name = "version", .val = 'V'};
-    out[KNOWN + 2] = (struct option){0};
+    out[KNOWN + 2] = (struct option){.name = "check", .val = 'C'};
+    out[KNOWN + 3] = (struct option){0};
 }
 
 static enum kl_relay_action read_words(struct kl_relay_options *out, int argc, char **argv, char *err,
                                        size_t err_len) {
-    struct option names[KNOWN + 3];
+    struct option names[KNOWN + 4];
+    enum kl_relay_action action = KL_RELAY_RUN;
     int option;
     char why[256];
     name_options(names);
@@ -275,12 +277,14 @@ static enum kl_relay_action read_words(struct kl_relay_options *out, int argc, c
     while ((option = getopt_long(argc, argv, ":hV", names, NULL)) != -1) {
         if (option == 'h') return KL_RELAY_HELP;
         if (option == 'V') return KL_RELAY_VERSION;
+        if (option == 'C') action = KL_RELAY_CHECK;
+        if (option == 'C') continue;
         if (option == '?' || option == ':') return refuse(option, argv[optind - 1], err, err_len);
         if (set(out, &known[option - OPT_KNOWN], optarg, why, sizeof why)) continue;
         snprintf(err, err_len, "--%s", why);
         return KL_RELAY_BAD;
     }
-    if (optind == argc) return KL_RELAY_RUN;
+    if (optind == argc) return action;
     snprintf(err, err_len, "expected options only, got \"%s\"", argv[optind]);
     return KL_RELAY_BAD;
 }
@@ -292,7 +296,7 @@ enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int ar
     set_defaults(out);
     if (argc == 2 && !strcmp(argv[1], "help")) return KL_RELAY_HELP;
     enum kl_relay_action action = read_words(out, argc, argv, err, err_len);
-    if (action != KL_RELAY_RUN || !out->config[0]) return action;
+    if ((action != KL_RELAY_RUN && action != KL_RELAY_CHECK) || !out->config[0]) return action;
     strcpy(path, out->config);
     set_defaults(out);
     if (read_config(out, path, err, err_len) != 0) return KL_RELAY_BAD;
@@ -335,6 +339,8 @@ static const char help_begin[] =
 
 /* clang-format off: a line here is a line there */
 static const char help_end[] =
+    "  --check                reads the options and the file, looks whether the system allows so many rooms, "
+    "and ends\n"
     "  -h, --help             prints this text\n"
     "  -V, --version          prints version and protocol\n"
     "\n"
@@ -345,8 +351,8 @@ static const char help_end[] =
     "the same port; with --journal off it ends them, too.\n"
     "\n"
     "Exit status:\n"
-    "  0  ended by a signal or by the console\n"
-    "  1  could not listen\n"
+    "  0  ended by a signal or by the console; --check: all is in order\n"
+    "  1  could not listen; --check: the system does not allow so many rooms\n"
     "  2  wrong usage\n";
 /* clang-format on */
 

@@ -20,7 +20,7 @@ struct kl_relay_options {
     bool console;
 };
 
-enum kl_relay_action { KL_RELAY_RUN, KL_RELAY_HELP, KL_RELAY_VERSION, KL_RELAY_BAD };
+enum kl_relay_action { KL_RELAY_RUN, KL_RELAY_CHECK, KL_RELAY_HELP, KL_RELAY_VERSION, KL_RELAY_BAD };
 
 /* Fills out with the defaults, the options of the file that argv names by --config, and the options of argv,
  * which count before the file's. KL_RELAY_BAD: one line for people is in err: the option or the file's line,
