@@ -98,8 +98,7 @@ each "$relay_program"
 shows "$tmp/help" "$relay_program" help
 call "$relay_program" --check --rooms 50
 check usage/relay-check "$(cat "$tmp/out" "$tmp/err")" grep -q '^in order: 50 rooms' "$tmp/out"
-few_files() { (ulimit -n 64 && exec setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource "$relay_program" --check --rooms 500); }
-call few_files
+call setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource sh -c 'ulimit -n 64 && exec "$0" --check --rooms 500' "$relay_program"
 check usage/relay-few-files "exit status $status: $(cat "$tmp/out" "$tmp/err")" grep -q '500 rooms need [0-9]* open files, the system allows 64' "$tmp/err"
 refuses "keylock-relay --help" "$relay_program" nonsense
 finish
