@@ -58,7 +58,7 @@ void kl_stay_free(struct kl_stay *s) {
     s->heap.put(s->given);
     s->heap.put(s->start_before);
     kl_stay_past_forget(s, &(struct kl_digest){0});
-    kl_stay_shot_forget(s);
+    kl_stay_snapshot_forget(s);
     kl_dial_end(&s->dial);
     sodium_memzero(&s->door, sizeof s->door);
     sodium_memzero(&s->seat, sizeof s->seat);
@@ -163,9 +163,9 @@ void kl_stay_status(const struct kl_stay *s, struct kl_stay_status *out) {
     }
     out->lock = s->lock.stats;
     out->behind = kl_client_behind(&s->lock);
-    out->begins = s->shot.begins;
-    out->shot_done = s->shot.have;
-    out->shot_total = s->shot.offer.packed;
+    out->begins = s->snapshot.begins;
+    out->shot_done = s->snapshot.have;
+    out->shot_total = s->snapshot.offer.packed;
 }
 
 bool kl_stay_give_start(struct kl_stay *s, uint8_t *data, size_t len) {

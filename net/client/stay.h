@@ -100,7 +100,7 @@ struct kl_stay_door {
 };
 
 /* Snapshots: our reports, the one that we give, the one that comes. */
-struct kl_stay_shot {
+struct kl_stay_snapshot {
     bool state_wanted, healed_wanted; /* are to be sent */
     struct kl_state_said state;
     struct kl_healed healed;
@@ -179,7 +179,7 @@ struct kl_stay {
     unsigned owns;
 
     struct kl_stay_door door;
-    struct kl_stay_shot shot;
+    struct kl_stay_snapshot snapshot;
     bool unloaded; /* a session ended before its snapshot was loaded: no frame of ours counts */
 
     bool leaving;

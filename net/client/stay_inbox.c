@@ -70,7 +70,7 @@ static void begin_anew(struct kl_stay *s, uint64_t now_us) {
     s->file_got = s->file_put;
     s->status.desync = s->status.any_verified = false;
     kl_stay_past_forget(s, &(struct kl_digest){0});
-    kl_stay_shot_drop(s);
+    kl_stay_snapshot_drop(s);
     s->unloaded = false;
     begin_lock(s, true, now_us);
 }
@@ -215,7 +215,7 @@ void kl_stay_take_message(struct kl_stay *s, const struct kl_msg *m, uint64_t no
     case KL_MSG_DATA: on_data(s, &m->data); break;
     case KL_MSG_ASK: kl_stay_take_ask(s, &m->ask); break;
     case KL_MSG_OFFER: kl_stay_take_offer(s, &m->offer, now_us); break;
-    case KL_MSG_SNAPSHOT: kl_stay_take_shot(s, &m->shot); break;
+    case KL_MSG_SNAPSHOT: kl_stay_take_snapshot(s, &m->snapshot); break;
     case KL_MSG_REWIND: kl_stay_take_rewind(s, &m->rewind, now_us); break;
     case KL_MSG_CHECK:
         s->check = m->check;

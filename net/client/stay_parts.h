@@ -43,12 +43,12 @@ bool kl_stay_next_proof(struct kl_stay *s, struct kl_msg *m);
 
 void kl_stay_take_ask(struct kl_stay *s, const struct kl_ask *ask);
 void kl_stay_take_offer(struct kl_stay *s, const struct kl_offer *o, uint64_t now_us);
-void kl_stay_take_shot(struct kl_stay *s, const struct kl_shot_piece *p);
+void kl_stay_take_snapshot(struct kl_stay *s, const struct kl_snapshot_piece *p);
 void kl_stay_take_rewind(struct kl_stay *s, const struct kl_rewind *m, uint64_t now_us);
 /* Forgets the older session's snapshots, asked and coming. */
-void kl_stay_shot_forget(struct kl_stay *s);
+void kl_stay_snapshot_forget(struct kl_stay *s);
 /* Drops the snapshot that comes, if any: its game is over. */
-void kl_stay_shot_drop(struct kl_stay *s);
+void kl_stay_snapshot_drop(struct kl_stay *s);
 /* The next piece of the snapshot that we give, as soon as the uplink may take it. */
 bool kl_stay_next_given(struct kl_stay *s, uint64_t now_us, struct kl_msg *m);
 

@@ -134,8 +134,8 @@ static void begin_return(struct kl_stay *s, bool found, uint64_t now_us) {
                  s->dial.relay);
         kl_stay_happened(s);
     }
-    if (s->shot.begins || s->shot.goes_back) s->unloaded = true; /* until all is done again */
-    kl_stay_shot_forget(s);
+    if (s->snapshot.begins || s->snapshot.goes_back) s->unloaded = true; /* until all is done again */
+    kl_stay_snapshot_forget(s);
     if (s->is_given) s->uploaded = SIZE_MAX; /* until SEND asks again */
     s->enter_wanted = s->door.prove_wanted = false;
     s->path_len = 0;

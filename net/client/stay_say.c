@@ -10,7 +10,7 @@
 /* HASH waits while so many control messages are under way past the oldest unacknowledged one. */
 #define HASH_WINDOW 256
 
-static bool next_of_snapshot(struct kl_stay_shot *s, struct kl_msg *m) {
+static bool next_of_snapshot(struct kl_stay_snapshot *s, struct kl_msg *m) {
     bool some = s->healed_wanted || s->state_wanted;
     if (s->healed_wanted) {
         *m = (struct kl_msg){.kind = KL_MSG_HEALED, .healed = s->healed};
@@ -30,7 +30,7 @@ static bool next_hash(struct kl_stay *s, struct kl_msg *m) {
 
 bool kl_stay_next_word(struct kl_stay *s, bool may_hash, struct kl_msg *m) {
     if (!s->joined) return false;
-    return next_of_snapshot(&s->shot, m) || (may_hash && next_hash(s, m));
+    return next_of_snapshot(&s->snapshot, m) || (may_hash && next_hash(s, m));
 }
 
 /* A command waits while the relay is silent: with a session that ends it would be lost. */

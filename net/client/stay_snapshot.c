@@ -17,57 +17,57 @@
 /* --- the wrapper's requests --- */
 
 void kl_stay_say_state(struct kl_stay *s, const struct kl_state_said *said) {
-    s->shot.state = *said;
-    s->shot.state_wanted = s->say_wanted = true;
+    s->snapshot.state = *said;
+    s->snapshot.state_wanted = s->say_wanted = true;
 }
 
 bool kl_stay_asked(struct kl_stay *s, struct kl_ask *ask) {
-    bool asked = s->shot.asked;
-    *ask = s->shot.ask;
-    s->shot.asked = false;
+    bool asked = s->snapshot.asked;
+    *ask = s->snapshot.ask;
+    s->snapshot.asked = false;
     return asked;
 }
 
 void kl_stay_give_snapshot(struct kl_stay *s, uint32_t keyframe, bool based, uint8_t *packed, uint32_t len) {
-    struct kl_stay_shot *shot = &s->shot;
-    s->heap.put(shot->given);
-    shot->given = packed;
-    shot->given_len = len;
-    shot->given_keyframe = keyframe;
-    shot->given_based = based;
-    shot->given_sent = 0;
-    shot->rate = 0;
+    struct kl_stay_snapshot *snapshot = &s->snapshot;
+    s->heap.put(snapshot->given);
+    snapshot->given = packed;
+    snapshot->given_len = len;
+    snapshot->given_keyframe = keyframe;
+    snapshot->given_based = based;
+    snapshot->given_sent = 0;
+    snapshot->rate = 0;
     s->say_wanted = true;
 }
 
 bool kl_stay_snapshot(struct kl_stay *s, struct kl_offer *offer, uint8_t **packed) {
-    struct kl_stay_shot *shot = &s->shot;
-    if (!shot->coming || shot->have != shot->offer.packed) return false;
-    *offer = shot->offer;
-    *packed = shot->coming;
-    shot->coming = NULL;
+    struct kl_stay_snapshot *snapshot = &s->snapshot;
+    if (!snapshot->coming || snapshot->have != snapshot->offer.packed) return false;
+    *offer = snapshot->offer;
+    *packed = snapshot->coming;
+    snapshot->coming = NULL;
     return true;
 }
 
 void kl_stay_begun(struct kl_stay *s, uint32_t keyframe, uint32_t fps_uhz) {
-    bool begins = s->shot.begins && s->shot.offer.keyframe == keyframe;
-    bool back = s->shot.goes_back && s->shot.rewind.keyframe == keyframe;
+    bool begins = s->snapshot.begins && s->snapshot.offer.keyframe == keyframe;
+    bool back = s->snapshot.goes_back && s->snapshot.rewind.keyframe == keyframe;
     if (!begins && !back) return;
-    s->shot.begins = s->shot.goes_back = false;
+    s->snapshot.begins = s->snapshot.goes_back = false;
     if (fps_uhz) kl_client_rate(&s->lock, fps_uhz);
     kl_client_go(&s->lock);
 }
 
 bool kl_stay_rewind(struct kl_stay *s, struct kl_rewind *m) {
-    bool wanted = s->shot.rewind_wanted;
-    s->shot.rewind_wanted = false;
-    *m = s->shot.rewind;
+    bool wanted = s->snapshot.rewind_wanted;
+    s->snapshot.rewind_wanted = false;
+    *m = s->snapshot.rewind;
     return wanted;
 }
 
 void kl_stay_say_healed(struct kl_stay *s, const struct kl_healed *h) {
-    s->shot.healed = *h;
-    s->shot.healed_wanted = s->say_wanted = true;
+    s->snapshot.healed = *h;
+    s->snapshot.healed_wanted = s->say_wanted = true;
 }
 
 bool kl_stay_past_seek(const struct kl_stay *s, struct kl_history_cursor *c, uint32_t from) {
@@ -78,49 +78,49 @@ bool kl_stay_past_seek(const struct kl_stay *s, struct kl_history_cursor *c, uin
 /* --- receiving --- */
 
 void kl_stay_take_ask(struct kl_stay *s, const struct kl_ask *ask) {
-    s->shot.asked = true;
-    s->shot.ask = *ask;
+    s->snapshot.asked = true;
+    s->snapshot.ask = *ask;
     kl_stay_happened(s);
 }
 
-void kl_stay_shot_drop(struct kl_stay *s) {
-    s->heap.put(s->shot.coming);
-    s->shot.coming = NULL;
-    s->shot.begins = s->shot.rewind_wanted = s->shot.goes_back = false;
+void kl_stay_snapshot_drop(struct kl_stay *s) {
+    s->heap.put(s->snapshot.coming);
+    s->snapshot.coming = NULL;
+    s->snapshot.begins = s->snapshot.rewind_wanted = s->snapshot.goes_back = false;
 }
 
-void kl_stay_shot_forget(struct kl_stay *s) {
-    s->heap.put(s->shot.given);
-    s->heap.put(s->shot.coming);
-    memset(&s->shot, 0, sizeof s->shot);
+void kl_stay_snapshot_forget(struct kl_stay *s) {
+    s->heap.put(s->snapshot.given);
+    s->heap.put(s->snapshot.coming);
+    memset(&s->snapshot, 0, sizeof s->snapshot);
 }
 
 /* The snapshot on its way is of no use any more. A client that has not begun yet has nothing to mend. */
 void kl_stay_take_offer(struct kl_stay *s, const struct kl_offer *o, uint64_t now_us) {
-    struct kl_stay_shot *shot = &s->shot;
+    struct kl_stay_snapshot *snapshot = &s->snapshot;
     enum kl_stay_phase phase = s->status.phase;
-    if (o->begin ? phase != KL_STAY_READY && phase != KL_STAY_PLAYING : shot->begins) return;
-    kl_stay_shot_drop(s);
-    shot->begins = o->begin;
-    if (shot->begins) kl_stay_begin_at(s, o, now_us);
-    shot->offer = *o;
-    shot->have = 0;
+    if (o->begin ? phase != KL_STAY_READY && phase != KL_STAY_PLAYING : snapshot->begins) return;
+    kl_stay_snapshot_drop(s);
+    snapshot->begins = o->begin;
+    if (snapshot->begins) kl_stay_begin_at(s, o, now_us);
+    snapshot->offer = *o;
+    snapshot->have = 0;
     /* The relay knows of our consent; another word counts for nothing. */
     bool consents = kl_stay_consents(&s->status, s->hello.consent);
-    shot->coming = consents ? s->heap.get(o->packed) : NULL;
-    if (shot->coming) return;
-    shot->healed = (struct kl_healed){.keyframe = o->keyframe, .how = KL_HEALED_NOT};
-    shot->healed_wanted = true;
+    snapshot->coming = consents ? s->heap.get(o->packed) : NULL;
+    if (snapshot->coming) return;
+    snapshot->healed = (struct kl_healed){.keyframe = o->keyframe, .how = KL_HEALED_NOT};
+    snapshot->healed_wanted = true;
 }
 
-void kl_stay_take_shot(struct kl_stay *s, const struct kl_shot_piece *p) {
-    struct kl_stay_shot *shot = &s->shot;
-    bool fits = shot->coming && p->keyframe == shot->offer.keyframe && p->piece.total == shot->offer.packed &&
-                p->piece.offset == shot->have;
+void kl_stay_take_snapshot(struct kl_stay *s, const struct kl_snapshot_piece *p) {
+    struct kl_stay_snapshot *snapshot = &s->snapshot;
+    bool fits = snapshot->coming && p->keyframe == snapshot->offer.keyframe &&
+                p->piece.total == snapshot->offer.packed && p->piece.offset == snapshot->have;
     if (!fits) return;
-    memcpy(shot->coming + shot->have, p->piece.bytes, p->piece.len);
-    shot->have += p->piece.len;
-    if (shot->have == shot->offer.packed) kl_stay_happened(s);
+    memcpy(snapshot->coming + snapshot->have, p->piece.bytes, p->piece.len);
+    snapshot->have += p->piece.len;
+    if (snapshot->have == snapshot->offer.packed) kl_stay_happened(s);
 }
 
 /* The room goes on with other frames than ours from this keyframe on: what we said of them is void. False: we
@@ -131,7 +131,7 @@ static bool lose_frames(struct kl_stay *s, uint32_t keyframe, uint64_t now_us) {
     s->hash_got = s->hash_put;
     s->status.any_verified = s->status.desync = false;
     if (s->status.verdict.agreed > keyframe) s->status.verdict.agreed = keyframe;
-    s->shot.goes_back = true;
+    s->snapshot.goes_back = true;
     kl_client_lose(&s->lock, keyframe, d->intervals, now_us);
     return true;
 }
@@ -139,21 +139,21 @@ static bool lose_frames(struct kl_stay *s, uint32_t keyframe, uint64_t now_us) {
 /* An order in the place of the one before makes that nothing, and so does an offered snapshot. A client that
  * has not begun yet has no own state; nor does one that goes back because frames were lost. */
 void kl_stay_take_rewind(struct kl_stay *s, const struct kl_rewind *m, uint64_t now_us) {
-    if (s->status.phase != KL_STAY_PLAYING || s->shot.begins || s->shot.goes_back) return;
-    kl_stay_shot_drop(s);
+    if (s->status.phase != KL_STAY_PLAYING || s->snapshot.begins || s->snapshot.goes_back) return;
+    kl_stay_snapshot_drop(s);
     if (m->lost && !lose_frames(s, m->keyframe, now_us)) {
-        s->shot.healed = (struct kl_healed){.keyframe = m->keyframe, .how = KL_HEALED_NOT};
-        s->shot.healed_wanted = true;
+        s->snapshot.healed = (struct kl_healed){.keyframe = m->keyframe, .how = KL_HEALED_NOT};
+        s->snapshot.healed_wanted = true;
         return;
     }
-    s->shot.rewind_wanted = true;
-    s->shot.rewind = *m;
+    s->snapshot.rewind_wanted = true;
+    s->snapshot.rewind = *m;
     kl_stay_happened(s);
 }
 
 /* --- giving --- */
 
-static void adapt(struct kl_stay_shot *s, uint32_t rtt_us, uint64_t now_us) {
+static void adapt(struct kl_stay_snapshot *s, uint32_t rtt_us, uint64_t now_us) {
     if (s->rate == 0) {
         s->rate = RATE_FIRST;
         s->met = false;
@@ -172,7 +172,7 @@ static void adapt(struct kl_stay_shot *s, uint32_t rtt_us, uint64_t now_us) {
 }
 
 bool kl_stay_next_given(struct kl_stay *stay, uint64_t now_us, struct kl_msg *m) {
-    struct kl_stay_shot *s = &stay->shot;
+    struct kl_stay_snapshot *s = &stay->snapshot;
     uint32_t left = s->given_len - s->given_sent, len = left < KL_BULK_MAX ? left : KL_BULK_MAX;
     if (!s->given) return false;
     adapt(s, stay->lock.stats.rtt_us, now_us);
@@ -183,9 +183,10 @@ bool kl_stay_next_given(struct kl_stay *stay, uint64_t now_us, struct kl_msg *m)
     if (s->tokens < len) return false;
     s->tokens -= len;
     *m = (struct kl_msg){.kind = KL_MSG_GIVE,
-                         .shot = {.keyframe = s->given_keyframe, .based = s->given_based}};
-    m->shot.piece = (struct kl_piece){.offset = s->given_sent, .total = s->given_len, .len = (uint16_t)len};
-    memcpy(m->shot.piece.bytes, s->given + s->given_sent, len);
+                         .snapshot = {.keyframe = s->given_keyframe, .based = s->given_based}};
+    m->snapshot.piece =
+        (struct kl_piece){.offset = s->given_sent, .total = s->given_len, .len = (uint16_t)len};
+    memcpy(m->snapshot.piece.bytes, s->given + s->given_sent, len);
     s->given_sent += len;
     if (s->given_sent < s->given_len) return true;
     stay->heap.put(s->given);

@@ -121,13 +121,13 @@ static const struct kl_field piece[] = {KL_NUMBER(kl_piece, offset),
                                         {0}};
 
 static bool piece_fits(const struct kl_msg *m) {
-    const struct kl_piece *p = &m->shot.piece;
+    const struct kl_piece *p = &m->snapshot.piece;
     return p->offset <= p->total && p->len <= p->total - p->offset;
 }
 
-static const struct kl_field give[] = {KL_NUMBER(kl_shot_piece, keyframe),
-                                       KL_BOOL(kl_shot_piece, based),
-                                       KL_PART(kl_shot_piece, piece, piece),
+static const struct kl_field give[] = {KL_NUMBER(kl_snapshot_piece, keyframe),
+                                       KL_BOOL(kl_snapshot_piece, based),
+                                       KL_PART(kl_snapshot_piece, piece, piece),
                                        {0}};
 
 static const struct kl_field healed[] = {
@@ -232,7 +232,7 @@ static bool offer_fits(const struct kl_msg *m) {
 }
 
 static const struct kl_field snapshot[] = {
-    KL_NUMBER(kl_shot_piece, keyframe), KL_PART(kl_shot_piece, piece, piece), {0}};
+    KL_NUMBER(kl_snapshot_piece, keyframe), KL_PART(kl_snapshot_piece, piece, piece), {0}};
 static const struct kl_field seat[] = {
     KL_UPTO(kl_reseat, client, KL_MAX_CLIENTS - 1), KL_NUMBER(kl_reseat, seats), {0}};
 static const struct kl_field rewind[] = {KL_NUMBER(kl_rewind, keyframe), KL_BOOL(kl_rewind, lost), {0}};
@@ -252,7 +252,7 @@ static const struct kl_msg_form form[KL_MSG_LAST + 1] = {
     [KL_MSG_PROVE] = {.table = prove, AT(prove)},
     [KL_MSG_RETURN] = {.table = back, AT(back), .fits = return_fits},
     [KL_MSG_STATE] = {.table = state, AT(state), .fits = state_fits},
-    [KL_MSG_GIVE] = {.table = give, AT(shot), .fits = piece_fits, .bulk = true},
+    [KL_MSG_GIVE] = {.table = give, AT(snapshot), .fits = piece_fits, .bulk = true},
     [KL_MSG_HEALED] = {.table = healed, AT(healed)},
     [KL_MSG_FILE] = {.table = file, AT(file), .fits = file_fits},
     [KL_MSG_WELCOME] = {.table = welcome, AT(welcome), .fits = welcome_fits},
@@ -267,7 +267,7 @@ static const struct kl_msg_form form[KL_MSG_LAST + 1] = {
     [KL_MSG_HISTORY] = {.table = past, AT(past), .fits = past_fits, .bulk = true},
     [KL_MSG_ASK] = {.table = ask, AT(ask)},
     [KL_MSG_OFFER] = {.table = offer, AT(offer), .fits = offer_fits, .bulk = true},
-    [KL_MSG_SNAPSHOT] = {.table = snapshot, AT(shot), .fits = piece_fits, .bulk = true},
+    [KL_MSG_SNAPSHOT] = {.table = snapshot, AT(snapshot), .fits = piece_fits, .bulk = true},
     [KL_MSG_SEAT] = {.table = seat, AT(seat)},
     [KL_MSG_REWIND] = {.table = rewind, AT(rewind)},
     [KL_MSG_CHECK] = {.table = check, AT(check)},

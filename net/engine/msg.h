@@ -248,7 +248,7 @@ struct kl_state_said {
     uint8_t hash[KL_SNAPSHOT_HASH]; /* of all its bytes, unpacked */
 };
 /* GIVE, SNAPSHOT */
-struct kl_shot_piece {
+struct kl_snapshot_piece {
     uint32_t keyframe;
     struct kl_piece piece;
     bool based; /* GIVE: of slices against the base that ASK named; else of a whole one */
@@ -321,7 +321,7 @@ struct kl_msg {
         struct kl_return back; /* RETURN */
         struct kl_past past;   /* HISTORY */
         struct kl_state_said state;
-        struct kl_shot_piece shot; /* GIVE, SNAPSHOT */
+        struct kl_snapshot_piece snapshot; /* GIVE, SNAPSHOT */
         struct kl_offer offer;
         struct kl_healed healed;
         struct kl_ask ask;

@@ -82,7 +82,8 @@ static void listen(unsigned peer, const struct kl_msg *m) {
     }
     if (m->kind == KL_MSG_SNAPSHOT) {
         uint8_t bytes[BYTES];
-        assert_int_equal(ZSTD_decompress(bytes, BYTES, m->shot.piece.bytes, m->shot.piece.len), BYTES);
+        assert_int_equal(ZSTD_decompress(bytes, BYTES, m->snapshot.piece.bytes, m->snapshot.piece.len),
+                         BYTES);
         if (loads[p - player]) memcpy(&machine[p - player], bytes, sizeof machine[0]);
         to_load[p - player] = true;
     }
@@ -92,7 +93,7 @@ void give_state(unsigned who) {
     uint8_t bytes[BYTES], packed[BYTES];
     state_of_machine(who, bytes);
     uint32_t len = pack_state(bytes, BYTES, packed, sizeof packed);
-    give_packed(player[who].peer, (struct kl_shot_piece){.keyframe = keyframe}, packed, 0, len, len);
+    give_packed(player[who].peer, (struct kl_snapshot_piece){.keyframe = keyframe}, packed, 0, len, len);
 }
 
 static void say_healed(unsigned who) {

@@ -253,12 +253,12 @@ void new_relay(void) {
 }
 
 struct kl_lobby_room *make_again(void) {
-    return kl_lobby_again(lobby, &ticket, (const uint8_t *)"save", 4, now_us, why, sizeof why);
+    return kl_lobby_restore(lobby, &ticket, (const uint8_t *)"save", 4, now_us, why, sizeof why);
 }
 
 void adopt(struct kl_lobby_room *r, uint32_t end) {
     for (uint32_t f = r->lock.next_close; f < end; f++)
-        assert_int_equal(kl_lobby_again_frame(r, &canon[f], NULL), KL_OK);
+        assert_int_equal(kl_lobby_restore_frame(r, &canon[f], NULL), KL_OK);
 }
 
 void play_so_long_and_die(enum kl_policy policy, unsigned seconds, bool mashing) {

@@ -5,7 +5,7 @@
 
 #include "net/engine/frames.h"
 #include "net/engine/lock_return.h"
-#include "net/relay/durable/lobby_again.h"
+#include "net/relay/durable/lobby_restore.h"
 #include "net/relay/lobby/lobby_parts.h"
 #include "net/session/digest.h"
 #include "net/session/ticket.h"

@@ -35,14 +35,14 @@ uint32_t pack_state(const uint8_t *state, size_t len, uint8_t *packed, size_t ca
     return (uint32_t)n;
 }
 
-void give_packed(unsigned peer, struct kl_shot_piece head, const uint8_t *packed, uint32_t from, uint32_t end,
-                 uint32_t total) {
+void give_packed(unsigned peer, struct kl_snapshot_piece head, const uint8_t *packed, uint32_t from,
+                 uint32_t end, uint32_t total) {
     for (uint32_t at = from; at < end && !inbox[peer].hung_up;) {
-        struct kl_msg m = {.kind = KL_MSG_GIVE, .shot = head};
-        m.shot.piece = (struct kl_piece){.offset = at, .total = total};
-        m.shot.piece.len = (uint16_t)(end - at < KL_BULK_MAX ? end - at : KL_BULK_MAX);
-        memcpy(m.shot.piece.bytes, packed + at, m.shot.piece.len);
-        at += m.shot.piece.len;
+        struct kl_msg m = {.kind = KL_MSG_GIVE, .snapshot = head};
+        m.snapshot.piece = (struct kl_piece){.offset = at, .total = total};
+        m.snapshot.piece.len = (uint16_t)(end - at < KL_BULK_MAX ? end - at : KL_BULK_MAX);
+        memcpy(m.snapshot.piece.bytes, packed + at, m.snapshot.piece.len);
+        at += m.snapshot.piece.len;
         say(peer, &m);
     }
 }

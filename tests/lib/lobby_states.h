@@ -16,7 +16,7 @@ struct kl_msg a_state(uint32_t keyframe, const uint8_t *state, size_t len);
 /* The size; fails if `cap` is too small. */
 uint32_t pack_state(const uint8_t *state, size_t len, uint8_t *packed, size_t cap);
 /* GIVE, in pieces from `from` to `end` of `total` packed bytes, until the relay hangs up. */
-void give_packed(unsigned peer, struct kl_shot_piece head, const uint8_t *packed, uint32_t from, uint32_t end,
-                 uint32_t total);
+void give_packed(unsigned peer, struct kl_snapshot_piece head, const uint8_t *packed, uint32_t from,
+                 uint32_t end, uint32_t total);
 
 #endif

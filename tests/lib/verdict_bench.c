@@ -33,35 +33,35 @@ void report(unsigned client, struct kl_hash h) {
     report_at(client, h, SOON);
 }
 
-struct kl_verdict_court court_of(uint16_t present) {
-    return (struct kl_verdict_court){.present = present, .voters = 0xffff};
+struct kl_verdict_members members_of(uint16_t present) {
+    return (struct kl_verdict_members){.present = present, .voters = 0xffff};
 }
 
 struct kl_verdict verdict_next(uint16_t present, uint64_t now_us) {
     struct kl_verdict v = {0};
-    struct kl_verdict_court court = court_of(present);
-    kl_verdict_open(&table, &court, now_us);
-    MUST(kl_verdict_next(&table, &court, now_us, &v));
+    struct kl_verdict_members members = members_of(present);
+    kl_verdict_open(&table, &members, now_us);
+    MUST(kl_verdict_next(&table, &members, now_us, &v));
     return v;
 }
 
 void verdict_none(uint16_t present, uint64_t now_us) {
     struct kl_verdict v;
-    struct kl_verdict_court court = court_of(present);
-    kl_verdict_open(&table, &court, now_us);
-    MUST(!kl_verdict_next(&table, &court, now_us, &v));
+    struct kl_verdict_members members = members_of(present);
+    kl_verdict_open(&table, &members, now_us);
+    MUST(!kl_verdict_next(&table, &members, now_us, &v));
 }
 
 bool opens(uint16_t awaited, uint64_t now_us) {
-    struct kl_verdict_court court = {.awaited = awaited};
+    struct kl_verdict_members members = {.awaited = awaited};
     bool any = table.any_open;
     uint32_t before = table.open;
-    kl_verdict_open(&table, &court, now_us);
+    kl_verdict_open(&table, &members, now_us);
     return table.any_open && (!any || table.open != before);
 }
 
-struct kl_verdict_camps verdict_camps(uint32_t frame, struct kl_verdict_court court) {
+struct kl_verdict_camps verdict_camps(uint32_t frame, struct kl_verdict_members members) {
     struct kl_verdict_camps c;
-    MUST(kl_verdict_camps(&table, frame, &court, &c));
+    MUST(kl_verdict_camps(&table, frame, &members, &c));
     return c;
 }

@@ -16,10 +16,10 @@ struct kl_hash ram_state(uint32_t frame, uint64_t ram, uint64_t state);
 struct kl_hash state_only(uint32_t frame, uint64_t state);
 void report_at(unsigned client, struct kl_hash h, uint64_t at_us);
 void report(unsigned client, struct kl_hash h);
-struct kl_verdict_court court_of(uint16_t present);
+struct kl_verdict_members members_of(uint16_t present);
 struct kl_verdict verdict_next(uint16_t present, uint64_t now_us);
 void verdict_none(uint16_t present, uint64_t now_us);
 bool opens(uint16_t awaited, uint64_t now_us);
-struct kl_verdict_camps verdict_camps(uint32_t frame, struct kl_verdict_court court);
+struct kl_verdict_camps verdict_camps(uint32_t frame, struct kl_verdict_members members);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <sodium.h>
 
-#include "net/relay/durable/lobby_again.h"
+#include "net/relay/durable/lobby_restore.h"
 #include "net/relay/lobby/lobby.h"
 #include "net/session/keys.h"
 
@@ -49,7 +49,7 @@ static void play_frame(struct long_game *g, struct kl_lobby_room *r, struct kl_f
         f->flags |= KL_FRAME_HASH;
     for (unsigned s = 0; s < 2; s++)
         if (randombytes_uniform(10) == 0) f->in[s].joypad = (uint16_t)randombytes_random() & 0x1ff;
-    if (kl_lobby_again_frame(r, f, NULL) != KL_OK) abort();
+    if (kl_lobby_restore_frame(r, f, NULL) != KL_OK) abort();
 }
 
 static void digest(struct long_game *g, const struct kl_lobby_room *r) {
@@ -88,7 +88,7 @@ bool journal_make(struct long_game *g, const char *state, const char *folder) {
     kl_lobby_set_secret(lobby, key.secret);
     lobby->journal = journal; /* files that lie there already are none of ours to load */
     struct kl_lobby_room *r =
-        kl_lobby_again(lobby, t, (const uint8_t *)start, sizeof start, 1, why, sizeof why);
+        kl_lobby_restore(lobby, t, (const uint8_t *)start, sizeof start, 1, why, sizeof why);
     if (r) play(g, r);
     bool good = r && r->journal.frames == g->frames;
     if (!good) fprintf(stderr, "no journal: %s\n", why);

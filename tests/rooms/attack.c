@@ -125,7 +125,7 @@ static void resume(void) {
 /* Another address's bytes that joining once takes: all of the room's past, start data and a snapshot. */
 static double joining_bytes(void) {
     const struct kl_lobby_room *r = the_room();
-    return r ? (double)(r->past.bytes + r->start.bytes + r->shot.bytes) * 1.1 + 20000 : 0;
+    return r ? (double)(r->past.bytes + r->start.bytes + r->snapshot.bytes) * 1.1 + 20000 : 0;
 }
 
 /* The honest want no reset and no option. A liar that is the host may change options. */

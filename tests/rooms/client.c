@@ -8,7 +8,7 @@ struct client client[CLIENTS];
 uint32_t start_bytes = 4;
 
 bool is_playing(const struct client *c) {
-    return c->state == IN && c->session && c->loaded && !c->stay.shot.begins;
+    return c->state == IN && c->session && c->loaded && !c->stay.snapshot.begins;
 }
 
 bool is_wrong(const struct client *c) {
@@ -213,7 +213,7 @@ static void hash(struct client *c, uint32_t label) {
 
 static void run_frame(struct client *c) {
     struct kl_frame f;
-    uint8_t shot[SHOT_BYTES];
+    uint8_t snapshot[SHOT_BYTES];
     if (!kl_stay_take(&c->stay, &f)) fail("%s: no frame where one was planned", c->name);
     if (f.number != c->machine.next) fail("%s: frame %u comes behind %u", c->name, f.number, c->machine.next);
     const struct kl_commands *set = f.flags & KL_FRAME_COMMANDS ? kl_stay_commands(&c->stay, f.number) : NULL;
@@ -225,8 +225,8 @@ static void run_frame(struct client *c) {
     canon_check(c->name, &f, set);
     if (begun_here)
         machine_run_behind(&c->machine, f.number);
-    else if (machine_run(&c->machine, &f, set, shot))
-        shot_taken(c, f.number, shot);
+    else if (machine_run(&c->machine, &f, set, snapshot))
+        shot_taken(c, f.number, snapshot);
 }
 
 static void take_turn(struct client *c) {

@@ -193,8 +193,8 @@ static void say_words(const struct client *c) {
         say(c, &m);
     }
     if (is_due(c, LIAR_GIVE)) {
-        m = (struct kl_msg){.kind = KL_MSG_GIVE, .shot = {.keyframe = c->shot_keyframe}};
-        m.shot.piece = (struct kl_piece){.total = 4000, .len = 1000};
+        m = (struct kl_msg){.kind = KL_MSG_GIVE, .snapshot = {.keyframe = c->shot_keyframe}};
+        m.snapshot.piece = (struct kl_piece){.total = 4000, .len = 1000};
         say(c, &m);
     }
 }

@@ -14,10 +14,11 @@ static void obey(struct machine *m, const struct kl_command *c) {
     if (c->kind == KL_COMMAND_RESET) m->is = rng_mix(m->is ^ 0xdead);
 }
 
-bool machine_run(struct machine *m, const struct kl_frame *f, const struct kl_commands *set, uint8_t *shot) {
+bool machine_run(struct machine *m, const struct kl_frame *f, const struct kl_commands *set,
+                 uint8_t *snapshot) {
     bool found = false;
     for (unsigned i = 0; set && i < set->count; i++) {
-        if (set->at[i].kind == KL_COMMAND_SNAPSHOT && shot) machine_save(m, shot);
+        if (set->at[i].kind == KL_COMMAND_SNAPSHOT && snapshot) machine_save(m, snapshot);
         found |= set->at[i].kind == KL_COMMAND_SNAPSHOT;
         obey(m, &set->at[i]);
     }
@@ -28,12 +29,12 @@ bool machine_run(struct machine *m, const struct kl_frame *f, const struct kl_co
     return found;
 }
 
-void machine_save(const struct machine *m, uint8_t shot[SHOT_BYTES]) {
+void machine_save(const struct machine *m, uint8_t snapshot[SHOT_BYTES]) {
     struct rng noise = {m->is};
     for (unsigned i = 0; i < SHOT_BYTES; i++)
-        shot[i] = (uint8_t)rng_next(&noise); /* no zstd makes that less than it is */
-    memcpy(shot, &m->is, sizeof m->is);
-    memcpy(shot + 8, &m->next, sizeof m->next);
+        snapshot[i] = (uint8_t)rng_next(&noise); /* no zstd makes that less than it is */
+    memcpy(snapshot, &m->is, sizeof m->is);
+    memcpy(snapshot + 8, &m->next, sizeof m->next);
 }
 
 /* The commands before the SNAPSHOT at its keyframe are in it. */
@@ -49,9 +50,9 @@ void machine_run_behind(struct machine *m, uint32_t keyframe) {
     machine_run(m, &canon[keyframe], &behind, NULL);
 }
 
-bool machine_load(struct machine *m, const uint8_t *shot, uint32_t keyframe, uint32_t end) {
-    memcpy(&m->is, shot, sizeof m->is);
-    memcpy(&m->next, shot + 8, sizeof m->next);
+bool machine_load(struct machine *m, const uint8_t *snapshot, uint32_t keyframe, uint32_t end) {
+    memcpy(&m->is, snapshot, sizeof m->is);
+    memcpy(&m->next, snapshot + 8, sizeof m->next);
     if (m->next != keyframe) return false;
     m->was[keyframe] = m->is;
     if (keyframe < end) machine_run_behind(m, keyframe);

@@ -4,7 +4,7 @@
  *
  * wire.c     links: delay, loss, sessions that break
  * client.c   a player's program around the real client (net/client): its turns, its frames, its crashes
- * shot.c     its snapshots: made, given, loaded
+ * snapshot.c     its snapshots: made, given, loaded
  * machine.c  an emulated machine in eight bytes, its snapshot, what everybody should have run
  * fate.c     what goes wrong, and when
  * disk.c     the relay's journal, and its disk
@@ -71,12 +71,13 @@ struct machine {
     uint64_t was[FRAMES]; /* before each, from `first` on */
 };
 void machine_begin(struct machine *m);
-/* Runs frame m->next, which is f, with its commands; shot: filled before the SNAPSHOT among them, or NULL.
- * True: there was one. */
-bool machine_run(struct machine *m, const struct kl_frame *f, const struct kl_commands *set, uint8_t *shot);
-void machine_save(const struct machine *m, uint8_t shot[SHOT_BYTES]);
+/* Runs frame m->next, which is f, with its commands; snapshot: filled before the SNAPSHOT among them, or
+ * NULL. True: there was one. */
+bool machine_run(struct machine *m, const struct kl_frame *f, const struct kl_commands *set,
+                 uint8_t *snapshot);
+void machine_save(const struct machine *m, uint8_t snapshot[SHOT_BYTES]);
 /* False: it is none. Else runs all frames on to `end` again. */
-bool machine_load(struct machine *m, const uint8_t *shot, uint32_t keyframe, uint32_t end);
+bool machine_load(struct machine *m, const uint8_t *snapshot, uint32_t keyframe, uint32_t end);
 
 /* The snapshot's keyframe, without what came before the SNAPSHOT there. */
 void machine_run_behind(struct machine *m, uint32_t keyframe);
@@ -127,7 +128,7 @@ struct client {
                          a wrong state */
     uint64_t strike_us[64];
 
-    uint8_t shot[SHOT_BYTES], shot_before[SHOT_BYTES];
+    uint8_t snapshot[SHOT_BYTES], shot_before[SHOT_BYTES];
     uint32_t shot_keyframe, before_keyframe;
     struct kl_ask ask;
     uint64_t give_us; /* the relay has asked; 0: no */
@@ -173,10 +174,10 @@ void files_step(struct client *c);
 /* Fills in that file, of those that all open. */
 void files_say_of(struct kl_file_said *f, unsigned number);
 
-/* --- shot.c --- */
+/* --- snapshot.c --- */
 void shot_forget(struct client *c); /* snapshots on their way */
 void shot_keep(struct client *c);   /* its own state, before a marked keyframe */
-void shot_taken(struct client *c, uint32_t keyframe, const uint8_t shot[SHOT_BYTES]);
+void shot_taken(struct client *c, uint32_t keyframe, const uint8_t snapshot[SHOT_BYTES]);
 void shot_step(struct client *c);
 
 /* --- wire.c --- */

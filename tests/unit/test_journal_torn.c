@@ -194,7 +194,7 @@ static void a_torn_journal_is_written_on(void **state) {
     canon_end = had < canon_end ? had : canon_end;
     for (unsigned i = 0; i < PLAYERS; i++)
         player[i].plays = false; /* they had run more: all begin anew */
-    assert_int_equal(kl_lobby_again_open(the_room(), 0, now_us), KL_OK);
+    assert_int_equal(kl_lobby_restore_open(the_room(), 0, now_us), KL_OK);
     for (unsigned i = 0; i < PLAYERS; i++)
         come_back_with_nothing(i, 10 + i);
     play(4 * SECOND);

@@ -52,8 +52,8 @@ static void make_bomb(void) {
 
 /* As when it has been asked for: its state is of that length and hash, and it gives all of it at once. */
 static void give_bomb(unsigned i) {
-    struct kl_lobby_shot *s = &lobby->room[i]->shot;
-    s->phase = KL_SHOT_GIVING;
+    struct kl_lobby_snapshot *s = &lobby->room[i]->snapshot;
+    s->phase = KL_SNAPSHOT_GIVING;
     s->giver = 0;
     s->agreed = 1;
     s->keyframe = 1;
@@ -61,12 +61,12 @@ static void give_bomb(unsigned i) {
     memcpy(s->wanted.hash, hash, sizeof hash);
     s->since_us = s->heard_us = now_us;
     for (uint32_t at = 0; at < packed_len;) {
-        struct kl_msg m = {.kind = KL_MSG_GIVE, .shot.keyframe = 1};
+        struct kl_msg m = {.kind = KL_MSG_GIVE, .snapshot.keyframe = 1};
         uint8_t bytes[KL_MSG_MAX];
-        m.shot.piece = (struct kl_piece){.offset = at, .total = packed_len};
-        m.shot.piece.len = (uint16_t)(packed_len - at < KL_BULK_MAX ? packed_len - at : KL_BULK_MAX);
-        memcpy(m.shot.piece.bytes, packed + at, m.shot.piece.len);
-        at += m.shot.piece.len;
+        m.snapshot.piece = (struct kl_piece){.offset = at, .total = packed_len};
+        m.snapshot.piece.len = (uint16_t)(packed_len - at < KL_BULK_MAX ? packed_len - at : KL_BULK_MAX);
+        memcpy(m.snapshot.piece.bytes, packed + at, m.snapshot.piece.len);
+        at += m.snapshot.piece.len;
         int len = kl_msg_encode(&m, bytes, sizeof bytes);
         kl_lobby_message(lobby, i, bytes, (size_t)len, now_us);
     }
@@ -74,13 +74,13 @@ static void give_bomb(unsigned i) {
 }
 
 static uint64_t unpacked(unsigned i) {
-    const struct kl_lobby_shot *s = &lobby->room[i]->shot;
+    const struct kl_lobby_snapshot *s = &lobby->room[i]->snapshot;
     return s->kept ? BOMB + packed_len : s->unpack ? kl_unpack_done(s->unpack) : 0;
 }
 
 static bool all_are_kept(void) {
     for (unsigned i = 0; i < ROOMS; i++)
-        if (!lobby->room[i]->shot.kept) return false;
+        if (!lobby->room[i]->snapshot.kept) return false;
     return true;
 }
 

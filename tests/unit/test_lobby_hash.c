@@ -198,7 +198,7 @@ static void a_copied_state_does_not_count(void **unused) {
         the_room()->member[0].failed_gives = the_room()->member[2].failed_gives =
             1; /* so that he is asked first */
         assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us));
-        while (!to_give[1] && the_room()->shot.phase != KL_SHOT_NONE)
+        while (!to_give[1] && the_room()->snapshot.phase != KL_SNAPSHOT_NONE)
             play(STEP_US);
         assert_true(to_give[1]);
         go_on(12 * SECOND);
@@ -211,7 +211,7 @@ static void a_copied_state_does_not_count(void **unused) {
         assert_int_equal(machine[0], 7);
         assert_int_equal(machine[2], 7);
         uint8_t kept[BYTES], ours[BYTES];
-        const struct kl_lobby_packed *k = the_room()->shot.kept;
+        const struct kl_lobby_packed *k = the_room()->snapshot.kept;
         state_of_machine(0, ours);
         assert_int_equal(ZSTD_decompress(kept, BYTES, k->packed, k->len), BYTES);
         assert_memory_equal(kept, ours, BYTES);

@@ -73,8 +73,8 @@ static void on_a_tie_both_go_back_to_their_own_states(void **unused) {
         assert_true(back_to[0] == agreed && back_to[1] == agreed);
         expect_in_sync(1);
         assert_int_equal(machine[1], 7);
-        assert_int_equal(the_room()->shot.failures, 0);
-        assert_null(the_room()->shot.kept); /* nobody was asked for a state */
+        assert_int_equal(the_room()->snapshot.failures, 0);
+        assert_null(the_room()->snapshot.kept); /* nobody was asked for a state */
         assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text,
                                "back in sync: p0 (1), p1 (2) ran again from"));
         tear_down(NULL);
@@ -179,7 +179,7 @@ static void two_clients_of_one_address_are_no_majority(void **unused) {
         assert_int_equal(offers[0], 0);
     }
     assert_false(inbox[player[0].peer].hung_up);
-    assert_null(the_room()->shot.kept);
+    assert_null(the_room()->snapshot.kept);
     assert_int_equal(rewinds[0], 3); /* its own states are all that it gets */
     assert_int_equal(the_room()->member[0].heal.anew, 0);
 }
@@ -192,11 +192,11 @@ static void two_clients_of_one_address_give_no_state_against_a_third(void **unus
     false_state[0] = true; /* to them, what it says differs */
     assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us));
     go_on(5 * SECOND);
-    assert_null(the_room()->shot.kept);
+    assert_null(the_room()->snapshot.kept);
     memcpy(the_room()->member[0].home, the_room()->member[1].home, sizeof the_room()->member[0].home);
     assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us)); /* siblings: each has a vote */
     go_on(5 * SECOND);
-    assert_non_null(the_room()->shot.kept);
+    assert_non_null(the_room()->snapshot.kept);
 }
 
 static void a_client_out_of_sync_three_times_within_a_minute_is_put_out(void **unused) {

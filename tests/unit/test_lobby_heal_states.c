@@ -163,7 +163,7 @@ static void a_snapshot_without_words_is_ordered_again(void **unused) {
     begin_machines();
     machine[1] = 8;
     mute[0] = mute[2] = true;
-    while (the_room()->shot.failures == 0)
+    while (the_room()->snapshot.failures == 0)
         go_on(20000);
     mute[0] = mute[2] = false;
     assert_int_equal(the_room()->member[1].v.state, KL_MEMBER_PLAYING);
@@ -196,7 +196,7 @@ static void without_states_of_the_core_the_wrong_client_runs_the_game_again(void
     machine[1] = 8;
     for (uint64_t end_us = now_us + 20 * SECOND; !the_room()->member[1].heal.anew && now_us < end_us;)
         go_on(20000);
-    assert_true(the_room()->shot.unfit && !the_room()->heal.hopeless);
+    assert_true(the_room()->snapshot.unfit && !the_room()->heal.hopeless);
     assert_non_null(strstr(heard(player[1].peer, KL_MSG_NOTICE)->text.text,
                            "this core gives no state: p1 (2) runs the game from the beginning"));
     assert_int_equal(the_room()->member[1].v.state, KL_MEMBER_LOADING);
@@ -251,11 +251,11 @@ static void a_client_that_nobody_gives_a_state_is_not_put_out(void **unused) {
     machine[1] = 8;
     mute[0] = mute[2] = true;
     go_on(SECOND);
-    uint32_t failures = the_room()->shot.failures;
+    uint32_t failures = the_room()->snapshot.failures;
     go_on(90 * SECOND);
     assert_false(inbox[player[1].peer].hung_up);
     assert_int_equal(offers[1], 0);
-    assert_in_range(the_room()->shot.failures - failures, 5, 12);
+    assert_in_range(the_room()->snapshot.failures - failures, 5, 12);
     mute[0] = mute[2] = false;
     go_on(15 * SECOND);
     expect_in_sync(1);
@@ -288,7 +288,7 @@ static void a_newcomer_is_in_sync_once_the_others_have_gone_back(void **unused) 
     assert_int_equal(machine[0], 7);
     says[2] = true;
     go_on(4 * SECOND);
-    assert_int_equal(the_room()->shot.begins_apart, 0);
+    assert_int_equal(the_room()->snapshot.begins_apart, 0);
     assert_int_equal(offers[2] + rewinds[2], 0);
     expect_in_sync(1);
 }
@@ -304,7 +304,7 @@ static void a_newcomer_whose_snapshot_held_too_little_begins_anew(void **unused)
     machine[2] = 9;
     says[2] = true;
     go_on(2 * SECOND);
-    assert_int_equal(the_room()->shot.begins_apart, 1);
+    assert_int_equal(the_room()->snapshot.begins_apart, 1);
     assert_int_equal(offers[2], 0);
     assert_int_equal(the_room()->member[2].v.state, KL_MEMBER_LOADING);
 }
@@ -325,7 +325,7 @@ static void a_newcomer_without_ram_is_in_sync_once_its_picture_is(void **unused)
     assert_int_equal(the_room()->heal.agreed_by, 3);
     picture[2] = 6;
     go_on(2 * SECOND);
-    assert_int_equal(the_room()->shot.begins_apart, 1);
+    assert_int_equal(the_room()->snapshot.begins_apart, 1);
     assert_int_equal(offers[2] + rewinds[2], 0);
     assert_int_equal(the_room()->member[2].v.state, KL_MEMBER_LOADING);
 }
@@ -337,11 +337,11 @@ static void healing_uses_its_snapshot_though_a_newcomer_orders_another(void **un
     begin_machines();
     gives[0] = gives[2] = false;
     machine[1] = 8;
-    while (the_room()->shot.phase != KL_SHOT_GIVING)
+    while (the_room()->snapshot.phase != KL_SNAPSHOT_GIVING)
         play(STEP_US);
     assert_int_equal(the_room()->heal.phase, KL_HEAL_WAITING);
-    give_state(the_room()->shot.giver);
-    while (the_room()->shot.phase != KL_SHOT_NONE)
+    give_state(the_room()->snapshot.giver);
+    while (the_room()->snapshot.phase != KL_SNAPSHOT_NONE)
         run();
     assert_int_equal(the_room()->heal.phase, KL_HEAL_WAITING); /* it has not seen it yet */
     (void)kl_lobby_snapshot_order(the_room(), 0, now_us);

@@ -225,7 +225,7 @@ static void a_game_that_has_lost_its_beginning(void **state) {
     limits.history_kib = 128;
     open_lobby(&limits);
     start_room(KL_POLICY_BOUNDED);
-    lobby->room[0]->shot.unfit = true;
+    lobby->room[0]->snapshot.unfit = true;
     for (unsigned i = 0; i < PLAYERS; i++)
         player[i].mashes = true;
     struct kl_lobby_listing list;

@@ -340,7 +340,7 @@ static void all_of_a_room_counts(void **state) {
     piece(0, 0, 1000, total);
     struct kl_lobby_room *r = kl_lobby_find(lobby, "a");
     for (unsigned i = 0; i < 3; i++) {
-        r->shot.bytes = i == 1 ? 6 * total : 0;
+        r->snapshot.bytes = i == 1 ? 6 * total : 0;
         r->past.bytes = i == 2 ? 6 * total : 0;
         assert_int_equal(kl_lobby_address_has(lobby, "192.0.2.1:9", total), i == 0);
         assert_true(kl_lobby_address_has(lobby, "192.0.2.2:9", total));

@@ -5,7 +5,7 @@
 #include "tests/standin/scarce.h"
 
 #include "net/engine/command.h"
-#include "net/relay/durable/lobby_again.h"
+#include "net/relay/durable/lobby_restore.h"
 
 #define ROOM_FOR_TWO (136 * 1024)
 #define REQUESTS_MAX 100 /* of one newcomer: many more than there are */
@@ -177,7 +177,7 @@ static void no_memory_for_a_room_that_comes_back(void **state) {
         uint64_t start_bytes = lobby->start_bytes;
         scarce_at = n;
         struct kl_lobby_room *again =
-            kl_lobby_again(lobby, &t, r->start.data, r->start.bytes, now_us, why, sizeof why);
+            kl_lobby_restore(lobby, &t, r->start.data, r->start.bytes, now_us, why, sizeof why);
         bool all = scarce_at > 0;
         scarce_at = 0;
         assert_int_equal(again != NULL, all);

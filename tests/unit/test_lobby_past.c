@@ -138,7 +138,7 @@ static void history_has_its_measure(void **state) {
     limits.history_kib = 192;
     open_lobby(&limits);
     start_room(KL_POLICY_BOUNDED);
-    lobby->room[0]->shot.unfit = true;
+    lobby->room[0]->snapshot.unfit = true;
     for (unsigned i = 0; i < PLAYERS; i++)
         player[i].mashes = true;
     play(60 * SECOND);

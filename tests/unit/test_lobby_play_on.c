@@ -193,7 +193,7 @@ static void a_core_without_states_has_its_players_asked(void **state) {
     (void)state;
     begin_apart();
     no_states = true;
-    the_room()->shot.unfit = true;
+    the_room()->snapshot.unfit = true;
     go_on(10 * SECOND);
     assert_true(asks() && the_room()->lock.paused);
     assert_string_equal(heard(player[0].peer, KL_MSG_NOTICE)->text.text, question);
@@ -204,7 +204,7 @@ static void the_one_that_differs_from_all_others_is_named(void **state) {
     (void)state;
     begin_machines();
     kl_lobby_start_free(the_room());
-    the_room()->shot.unfit = true;
+    the_room()->snapshot.unfit = true;
     machine[1] = 8;
     go_on(4 * SECOND);
     assert_true(asks() && the_room()->lock.paused);

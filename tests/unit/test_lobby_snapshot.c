@@ -40,14 +40,14 @@ static void listen(unsigned peer, const struct kl_msg *m) {
         ask = m->ask;
     }
     if (m->kind != KL_MSG_SNAPSHOT) return;
-    assert_int_equal(m->shot.piece.offset, got_len);
-    memcpy(got + got_len, m->shot.piece.bytes, m->shot.piece.len);
-    got_len += m->shot.piece.len;
+    assert_int_equal(m->snapshot.piece.offset, got_len);
+    memcpy(got + got_len, m->snapshot.piece.bytes, m->snapshot.piece.len);
+    got_len += m->snapshot.piece.len;
 }
 
 static void give_some(unsigned who, bool based, const uint8_t *packed, uint32_t from, uint32_t to,
                       uint32_t len) {
-    struct kl_shot_piece head = {.keyframe = keyframe, .based = based};
+    struct kl_snapshot_piece head = {.keyframe = keyframe, .based = based};
     give_packed(player[who].peer, head, packed, from, to, len);
 }
 
@@ -87,7 +87,7 @@ static void order_one(void) {
 }
 
 static void expect_kept(unsigned who) {
-    const struct kl_lobby_packed *k = the_room()->shot.kept;
+    const struct kl_lobby_packed *k = the_room()->snapshot.kept;
     static uint8_t out[BYTES];
     assert_non_null(k->packed);
     assert_int_equal(k->keyframe, keyframe);
@@ -103,14 +103,14 @@ static void is_kept_and_sent_on(void **unused) {
     unsigned giver = who_is_asked();
     give_state(giver);
     expect_kept(giver);
-    assert_true(kl_visitor_offer(the_room(), &the_room()->member[2].v, the_room()->shot.kept, false));
+    assert_true(kl_visitor_offer(the_room(), &the_room()->member[2].v, the_room()->snapshot.kept, false));
     play(SECOND);
     const struct kl_msg *offer = heard(player[2].peer, KL_MSG_OFFER);
     assert_non_null(offer);
     assert_int_equal(offer->offer.keyframe, keyframe);
     assert_int_equal(offer->offer.bytes, BYTES);
     assert_int_equal(offer->offer.packed, got_len);
-    assert_memory_equal(got, the_room()->shot.kept->packed, got_len);
+    assert_memory_equal(got, the_room()->snapshot.kept->packed, got_len);
     uint32_t before = keyframe;
     order_one(); /* a newer one takes its place */
     assert_true(keyframe > before);
@@ -139,7 +139,7 @@ static unsigned go_on_from_one(void) {
     order_one();
     unsigned giver = who_is_asked();
     assert_true(ask.based && ask.base == first && ask.keyframe == keyframe);
-    assert_memory_equal(ask.hash, the_room()->shot.kept->hash, sizeof ask.hash);
+    assert_memory_equal(ask.hash, the_room()->snapshot.kept->hash, sizeof ask.hash);
     slices = kl_snapshot_pack_against(before, BYTES, state[giver], BYTES, &slices_len);
     assert_non_null(slices);
     return giver;
@@ -148,12 +148,12 @@ static unsigned go_on_from_one(void) {
 static void a_difference_is_enough(void **unused) {
     (void)unused;
     unsigned giver = go_on_from_one();
-    assert_true(slices_len * 2 < the_room()->shot.kept->len);
+    assert_true(slices_len * 2 < the_room()->snapshot.kept->len);
     give_some(giver, true, slices, 0, (uint32_t)slices_len, (uint32_t)slices_len);
     play(SECOND / 10);
     expect_kept(giver);
-    assert_memory_equal(the_room()->shot.kept->hash, the_room()->shot.wanted.hash, KL_SNAPSHOT_HASH);
-    assert_true(kl_visitor_offer(the_room(), &the_room()->member[2].v, the_room()->shot.kept,
+    assert_memory_equal(the_room()->snapshot.kept->hash, the_room()->snapshot.wanted.hash, KL_SNAPSHOT_HASH);
+    assert_true(kl_visitor_offer(the_room(), &the_room()->member[2].v, the_room()->snapshot.kept,
                                  false)); /* whole: he may have no base */
     play(SECOND);
     assert_int_equal(ZSTD_decompress(before, BYTES, got, got_len), BYTES);
@@ -183,7 +183,7 @@ static void a_difference_that_does_not_fit_is_asked_whole(void **unused) {
         assert_false(inbox[player[giver].peer].hung_up);
         assert_int_equal(who_is_asked(), giver);
         assert_false(ask.based);
-        assert_int_equal(lobby->snapshot_bytes, the_room()->shot.kept->len);
+        assert_int_equal(lobby->snapshot_bytes, the_room()->snapshot.kept->len);
         give_state(giver);
         expect_kept(giver);
         free(slices);
@@ -283,12 +283,12 @@ static void silent_giver(void **unused) {
     order_one();
     unsigned first = who_is_asked();
     play(4 * SECOND);
-    assert_int_equal(the_room()->shot.giver, first);
+    assert_int_equal(the_room()->snapshot.giver, first);
     play(2 * SECOND);
     unsigned second = who_is_asked();
     assert_int_not_equal(first, second);
     give_state(first); /* too late, and nothing to him */
-    assert_null(the_room()->shot.kept);
+    assert_null(the_room()->snapshot.kept);
     give_state(second);
     expect_kept(second);
 }
@@ -312,9 +312,9 @@ static void nobody_agrees(void **unused) {
     state[0][1] ^= 1;
     state[1][1] ^= 2;
     order_one();
-    assert_int_equal(the_room()->shot.phase, KL_SHOT_NONE);
-    assert_int_equal(the_room()->shot.failures, 1);
-    assert_null(the_room()->shot.kept);
+    assert_int_equal(the_room()->snapshot.phase, KL_SNAPSHOT_NONE);
+    assert_int_equal(the_room()->snapshot.failures, 1);
+    assert_null(the_room()->snapshot.kept);
     assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us)); /* it may be better next time */
 }
 
@@ -324,7 +324,7 @@ static void no_states(void **unused) {
     for (unsigned i = 0; i < PLAYERS; i++)
         stateless[i] = true;
     order_one();
-    assert_int_equal(the_room()->shot.failures, 1);
+    assert_int_equal(the_room()->snapshot.failures, 1);
     assert_false(kl_lobby_snapshot_order(the_room(), 0, now_us));
 }
 
@@ -335,13 +335,13 @@ static void one_says_that_there_are_none(void **unused) {
     stateless[1] = true;
     assert_true(kl_lobby_snapshot_order(the_room(), 1U << 1, now_us));
     play(SECOND / 2);
-    assert_int_equal(the_room()->shot.failures, 1);
-    assert_false(the_room()->shot.unfit);
+    assert_int_equal(the_room()->snapshot.failures, 1);
+    assert_false(the_room()->snapshot.unfit);
     mute[0] = mute[2] = true; /* a silent client has not said so either */
     assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us));
     play(4 * SECOND);
-    assert_int_equal(the_room()->shot.failures, 2);
-    assert_false(the_room()->shot.unfit);
+    assert_int_equal(the_room()->snapshot.failures, 2);
+    assert_false(the_room()->snapshot.unfit);
     mute[0] = mute[2] = false;
     order_one();
     give_state(who_is_asked());
@@ -358,8 +358,8 @@ static void one_says_that_it_is_too_large(void **unused) {
     play(SECOND / 2);
     assert_int_equal(who_is_asked(), 1);
     give_pieces(1, packed, 16 * 1024 + 1);
-    assert_int_equal(the_room()->shot.failures, 1);
-    assert_false(the_room()->shot.unfit);
+    assert_int_equal(the_room()->snapshot.failures, 1);
+    assert_false(the_room()->snapshot.unfit);
 }
 
 /* A giver that was asked in vain is asked last, however short his round trip. */
@@ -385,12 +385,12 @@ static void states_apart(void **unused) {
     state[0][1] ^= 1;
     state[1][1] ^= 2;
     order_one();
-    assert_false(the_room()->shot.told_apart); /* one of them may have been out of sync */
+    assert_false(the_room()->snapshot.told_apart); /* one of them may have been out of sync */
     assert_true(kl_lobby_way_has_states(the_room()));
     order_one();
-    assert_true(the_room()->shot.told_apart);
+    assert_true(the_room()->snapshot.told_apart);
     assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "the machines' states differ"));
-    assert_false(kl_lobby_way_has_states(the_room()) || the_room()->shot.unfit);
+    assert_false(kl_lobby_way_has_states(the_room()) || the_room()->snapshot.unfit);
     struct kl_way_trip w = {0};
     assert_int_equal(kl_lobby_way_to_present(the_room(), &w), KL_WAY_HISTORY);
 }
@@ -402,9 +402,9 @@ static void one_says_nothing(void **unused) {
     state[0][1] ^= 1;
     mute[2] = true;
     order_one();
-    assert_int_equal(the_room()->shot.phase, KL_SHOT_HASHING);
+    assert_int_equal(the_room()->snapshot.phase, KL_SNAPSHOT_HASHING);
     play(3 * SECOND);
-    assert_int_equal(the_room()->shot.failures, 1); /* one against one */
+    assert_int_equal(the_room()->snapshot.failures, 1); /* one against one */
     state[0][1] ^= 1;
     order_one();
     give_state(who_is_asked());
@@ -419,7 +419,7 @@ static void too_large(void **unused) {
     order_one();
     unsigned giver = who_is_asked();
     give_pieces(giver, packed, 16 * 1024 + 1);
-    assert_false(the_room()->shot.unfit);               /* so he says */
+    assert_false(the_room()->snapshot.unfit);           /* so he says */
     give_pieces(who_is_asked(), packed, 16 * 1024 + 2); /* two had agreed before the third spoke */
     assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "this relay takes at most 16"));
     assert_int_equal(lobby->snapshot_bytes, 0);
@@ -441,7 +441,7 @@ static void another_is_asked_for_a_state_that_is_too_large(void **unused) {
     order_one();
     unsigned giver = who_is_asked();
     struct kl_msg m = {.kind = KL_MSG_GIVE,
-                       .shot = {keyframe, {.total = BYTES + BYTES / 8 + 1025, .len = 5}}};
+                       .snapshot = {keyframe, {.total = BYTES + BYTES / 8 + 1025, .len = 5}}};
     say(player[giver].peer, &m); /* nothing is packed so badly */
     assert_true(inbox[player[giver].peer].hung_up);
     player[giver].linked = player[giver].plays = false;
@@ -462,7 +462,7 @@ static void no_memory_left(void **unused) {
     give_pieces(who_is_asked(), packed, sizeof packed);
     assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "has less than 39 KiB left"));
     assert_int_equal(lobby->snapshot_bytes, 0);
-    assert_false(inbox[player[giver].peer].hung_up || the_room()->shot.unfit);
+    assert_false(inbox[player[giver].peer].hung_up || the_room()->snapshot.unfit);
 }
 
 static void against_the_protocol(void **unused) {
@@ -470,7 +470,7 @@ static void against_the_protocol(void **unused) {
     begin();
     order_one();
     unsigned giver = who_is_asked(), other = (giver + 1) % PLAYERS;
-    struct kl_msg m = {.kind = KL_MSG_GIVE, .shot = {keyframe, {.offset = 4, .total = 9, .len = 5}}};
+    struct kl_msg m = {.kind = KL_MSG_GIVE, .snapshot = {keyframe, {.offset = 4, .total = 9, .len = 5}}};
     say(player[other].peer, &m); /* may have been asked before */
     assert_false(inbox[player[other].peer].hung_up);
     say(player[giver].peer, &m); /* in order, that is */
@@ -499,9 +499,9 @@ static void before_history_is_full(void **unused) {
     play(SECOND);
     give_state(who_is_asked());
     expect_kept(0);
-    assert_true(kl_lobby_past_reaches(the_room(), the_room()->shot.kept->keyframe));
+    assert_true(kl_lobby_past_reaches(the_room(), the_room()->snapshot.kept->keyframe));
     play(2 * SECOND);
-    assert_int_equal(the_room()->shot.phase, KL_SHOT_NONE); /* and no other so soon */
+    assert_int_equal(the_room()->snapshot.phase, KL_SNAPSHOT_NONE); /* and no other so soon */
 }
 
 int main(void) {

@@ -38,7 +38,8 @@ static bool is_watcher(const struct player *p) {
 static void give_state(unsigned peer) {
     static uint8_t packed[2 * BYTES];
     uint32_t len = pack_state(state, BYTES, packed, sizeof packed);
-    give_packed(peer, (struct kl_shot_piece){.keyframe = the_room()->shot.keyframe}, packed, 0, len, len);
+    give_packed(peer, (struct kl_snapshot_piece){.keyframe = the_room()->snapshot.keyframe}, packed, 0, len,
+                len);
 }
 
 static void report(const struct player *p, const struct kl_frame *f) {
@@ -78,9 +79,9 @@ static void hear(unsigned peer, const struct kl_msg *m) {
     if (w && m->kind == KL_MSG_OFFER) take_offer(w, &m->offer);
     if (w && m->kind == KL_MSG_SNAPSHOT) {
         struct fetch *f = &fetch[index_of(w)];
-        assert_int_equal(m->shot.piece.offset, f->got);
-        memcpy(f->packed + f->got, m->shot.piece.bytes, m->shot.piece.len);
-        f->got += m->shot.piece.len;
+        assert_int_equal(m->snapshot.piece.offset, f->got);
+        memcpy(f->packed + f->got, m->snapshot.piece.bytes, m->snapshot.piece.len);
+        f->got += m->snapshot.piece.len;
         f->whole = f->got == f->offer.packed;
     }
     struct player *p = at_peer(peer);

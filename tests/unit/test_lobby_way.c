@@ -31,7 +31,7 @@ static void give_state(struct player *p) {
     uint32_t end = halts ? len / 2 : len;
     packed[len - 1] ^= spoils;
     spoils = false; /* the next one does not */
-    struct kl_shot_piece head = {.keyframe = the_room()->shot.keyframe};
+    struct kl_snapshot_piece head = {.keyframe = the_room()->snapshot.keyframe};
     give_packed(p->peer, head, packed, given_from, end, len);
 }
 
@@ -82,7 +82,7 @@ static void obey(struct player *p, const struct kl_frame *f) {
     if (!mute) say(p->peer, &m);
 }
 
-static void take_piece(struct player *p, const struct kl_shot_piece *s) {
+static void take_piece(struct player *p, const struct kl_snapshot_piece *s) {
     struct fetch *f = &fetch[p - player];
     assert_int_equal(s->keyframe, f->offer.keyframe);
     assert_int_equal(s->piece.offset, f->got);
@@ -97,7 +97,7 @@ static void listen(unsigned peer, const struct kl_msg *m) {
     if (!p) return;
     if (m->kind == KL_MSG_ASK) fetch[p - player].asked = true;
     if (m->kind == KL_MSG_OFFER) take_offer(p, &m->offer);
-    if (m->kind == KL_MSG_SNAPSHOT) take_piece(p, &m->shot);
+    if (m->kind == KL_MSG_SNAPSHOT) take_piece(p, &m->snapshot);
 }
 
 /* The limit: what is replayed within a second, of a machine that nothing is known of: 300 frames. */
@@ -176,11 +176,11 @@ static void a_long_game_by_a_snapshot(void **unused) {
         uint32_t before = canon_end;
         assert_int_equal(join_late(2, 12, 1), 4);
         assert_int_equal(ordered, 1);
-        assert_true(the_room()->shot.kept->keyframe >= before);
+        assert_true(the_room()->snapshot.kept->keyframe >= before);
         play(4 * SECOND);
         assert_in_range(canon_end - before, 5 * 60 - 5, 5 * 60 + 10);
         assert_int_equal(fetch[2].offers, 1);
-        expect_begun_at(2, the_room()->shot.kept->keyframe);
+        expect_begun_at(2, the_room()->snapshot.kept->keyframe);
         assert_int_equal(player[2].lock.standing, KL_STANDING_IN);
     }
 }
@@ -195,7 +195,7 @@ static void intervals_go_on(void **unused) {
     leave(2);
     assert_int_equal(join_late(2, 12, 1), 4);
     play(4 * SECOND);
-    expect_begun_at(2, the_room()->shot.kept->keyframe);
+    expect_begun_at(2, the_room()->snapshot.kept->keyframe);
     assert_int_equal(fetch[2].offer.interval * 4, fetch[2].offer.keyframe);
     assert_int_equal(player[2].held[(canon_end - 30) % HELD].interval, (canon_end - 30) / 4);
 }
@@ -220,7 +220,7 @@ static void the_kept_one_serves_again(void **unused) {
     assert_int_equal(join_late(2, 14, 1), 4);
     play(SECOND);
     assert_int_equal(ordered, 2);
-    expect_begun_at(2, the_room()->shot.kept->keyframe);
+    expect_begun_at(2, the_room()->snapshot.kept->keyframe);
 }
 
 /* A core without states, machines that do not agree, or do not answer: all is replayed. */
@@ -332,7 +332,7 @@ static void back_after_long(void **unused) {
     play(4 * SECOND);
     assert_int_equal(ordered, 1);
     assert_true(fetch[2].begun > had + 60 * 18);
-    expect_begun_at(2, the_room()->shot.kept->keyframe);
+    expect_begun_at(2, the_room()->snapshot.kept->keyframe);
     cut(2);
     play(2 * SECOND);
     come_back(2, 13); /* and what he has since then is as good as from the beginning */
@@ -399,7 +399,7 @@ static void it_goes_on_as_it_comes(void **unused) {
     halts = true;
     join_late(2, 12, 1);
     play(SECOND);
-    const struct kl_lobby_packed *k = the_room()->shot.coming;
+    const struct kl_lobby_packed *k = the_room()->snapshot.coming;
     assert_non_null(k);
     assert_int_equal(fetch[2].offers, 1);
     assert_int_equal(fetch[2].offer.keyframe, k->keyframe);
@@ -407,7 +407,7 @@ static void it_goes_on_as_it_comes(void **unused) {
     assert_int_equal(player[2].lock.stats.next_run, k->keyframe);
     halts = false;
     given_from = k->have;
-    unsigned giver = the_room()->shot.giver;
+    unsigned giver = the_room()->snapshot.giver;
     give_state(&player[giver]);
     play(4 * SECOND);
     assert_int_equal(fetch[2].offers, 1);
@@ -425,7 +425,7 @@ static void the_next_one_gives_it(void **unused) {
         halts = way == 0;
         spoils = way == 1;
         join_late(2, 12, 1);
-        unsigned giver = way == 0 ? the_room()->shot.giver : inbox[0].hung_up ? 0 : 1;
+        unsigned giver = way == 0 ? the_room()->snapshot.giver : inbox[0].hung_up ? 0 : 1;
         halts = spoils = false;
         if (way == 0) play(SECOND);
         player[giver].linked = player[giver].plays = false;
@@ -473,7 +473,7 @@ static void a_slow_machine(void **unused) {
     play(5 * SECOND);
     w = (struct kl_way_trip){.have = 1};
     assert_int_equal(kl_lobby_way_to_present(the_room(), &w), KL_WAY_ORDER); /* the kept one is old by now */
-    w.made = the_room()->shot.kept->keyframe;
+    w.made = the_room()->snapshot.kept->keyframe;
     assert_int_equal(kl_lobby_way_to_present(the_room(), &w),
                      KL_WAY_SNAPSHOT); /* the new one was made for this one */
     w.fps = 1000;

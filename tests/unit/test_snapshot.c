@@ -105,9 +105,9 @@ static int tear_down(void **state) {
 }
 
 static bool said(uint32_t keyframe) {
-    const struct kl_stay_shot *s = &l->stay.shot;
+    const struct kl_stay_snapshot *s = &l->stay.snapshot;
     bool wanted = s->state_wanted;
-    l->stay.shot.state_wanted = false;
+    l->stay.snapshot.state_wanted = false;
     return wanted && s->state.keyframe == keyframe && s->state.has;
 }
 
@@ -127,7 +127,7 @@ static void the_game_waits_for_no_thread(void **unused) {
     kl_snapshot_turn(&match);
     crypto_generichash(hash, sizeof hash, match.snapshots.own.bytes, match.snapshots.own.len, NULL, 0);
     assert_true(said(20));
-    assert_memory_equal(l->stay.shot.state.hash, hash, sizeof hash);
+    assert_memory_equal(l->stay.snapshot.state.hash, hash, sizeof hash);
     kl_stay_take_ask(&l->stay, &(struct kl_ask){.keyframe = 20});
     kl_snapshot_turn(&match);
     assert_true(held_back); /* it is being packed */
@@ -135,7 +135,7 @@ static void the_game_waits_for_no_thread(void **unused) {
     assert_int_equal(waits, 0);
     run_thread();
     kl_snapshot_turn(&match);
-    assert_null(l->stay.shot.given); /* the base that was asked for is not the one it has now */
+    assert_null(l->stay.snapshot.given); /* the base that was asked for is not the one it has now */
     run_thread();
     kl_snapshot_turn(&match);
     assert_true(said(30));
@@ -151,7 +151,7 @@ static void take_and_say(uint32_t frame) {
 
 /* The snapshot given for this ASK; the hash of its state in `hash`. */
 static bool given_for(const struct kl_ask *a) {
-    struct kl_stay_shot *s = &l->stay.shot;
+    struct kl_stay_snapshot *s = &l->stay.snapshot;
     kl_stay_take_ask(&l->stay, a);
     kl_snapshot_turn(&match);
     run_thread();
@@ -165,7 +165,7 @@ static bool given_for(const struct kl_ask *a) {
 static void the_difference_is_given(void **unused) {
     (void)unused;
     struct kl_ask a = {.keyframe = 20, .based = true, .base = 10};
-    struct kl_stay_shot *s = &l->stay.shot;
+    struct kl_stay_snapshot *s = &l->stay.snapshot;
     static uint8_t first[4096], packed[4096], whole[4096];
     take_and_say(10);
     memcpy(first, match.snapshots.own.bytes, match.snapshots.own.len);
@@ -199,7 +199,7 @@ static void the_base_stays_while_it_is_used(void **unused) {
     (void)unused;
     struct kl_ask a = {.keyframe = 20, .based = true, .base = 10};
     take_and_say(10);
-    memcpy(a.hash, l->stay.shot.state.hash, sizeof a.hash);
+    memcpy(a.hash, l->stay.snapshot.state.hash, sizeof a.hash);
     take_and_say(20);
     kl_stay_take_ask(&l->stay, &a);
     kl_snapshot_turn(&match);
@@ -208,7 +208,7 @@ static void the_base_stays_while_it_is_used(void **unused) {
     kl_snapshot_take(&match, 40);
     run_thread(); /* the sanitizers see what it reads */
     kl_snapshot_turn(&match);
-    assert_null(l->stay.shot.given);
+    assert_null(l->stay.snapshot.given);
 }
 
 static const struct kl_commands at_five = {.keyframe = 5,
@@ -227,7 +227,7 @@ static void take_frame(uint32_t n) {
 
 /* Somebody else's, of frame 5. */
 static void snapshot_comes(void) {
-    struct kl_stay_shot *s = &l->stay.shot;
+    struct kl_stay_snapshot *s = &l->stay.snapshot;
     size_t packed_len;
     memset(machine, 55, sizeof machine);
     kl_snapshot_take(&match, 5);
@@ -267,9 +267,9 @@ static void commands_before_it_are_obeyed_once(void **unused) {
     assert_int_equal(runs, 1);
     assert_int_equal(machine[0], 55);
     assert_false(kl_snapshot_busy(&match));
-    assert_true(l->stay.shot.healed_wanted);
-    assert_int_equal(l->stay.shot.healed.keyframe, 5);
-    assert_int_equal(l->stay.shot.healed.next, 6);
+    assert_true(l->stay.snapshot.healed_wanted);
+    assert_int_equal(l->stay.snapshot.healed.keyframe, 5);
+    assert_int_equal(l->stay.snapshot.healed.next, 6);
 }
 
 static void on_time(retro_usec_t us) {
@@ -279,10 +279,10 @@ static void on_time(retro_usec_t us) {
 /* A newcomer, to begin with the state of frame 5. */
 static void state_to_begin_with_comes(void) {
     snapshot_comes();
-    l->stay.shot.offer.begin = true;
+    l->stay.snapshot.offer.begin = true;
     load_what_has_come();
-    assert_true(l->stay.shot.healed_wanted);
-    assert_int_equal(l->stay.shot.healed.keyframe, 5);
+    assert_true(l->stay.snapshot.healed_wanted);
+    assert_int_equal(l->stay.snapshot.healed.keyframe, 5);
 }
 
 /* The callback points into the other machine's core: the relay hears that, and sends the history. */
@@ -292,16 +292,16 @@ static void what_only_the_core_can_declare_is_not_loaded(void **unused) {
     kl_core_only_note(&match.emu.only, RETRO_ENVIRONMENT_SET_FRAME_TIME_CALLBACK, "SET_FRAME_TIME_CALLBACK",
                       &t, (struct retro_memory_map){0});
     snapshot_comes();
-    l->stay.shot.offer.begin = true;
+    l->stay.snapshot.offer.begin = true;
     memset(&match.emu.only, 0, sizeof match.emu.only); /* this machine's core has not come so far */
     load_what_has_come();
     assert_int_equal(loads, 0);
     assert_int_equal(machine[0], 1);
-    assert_int_equal(l->stay.shot.healed.how, KL_HEALED_NOT);
+    assert_int_equal(l->stay.snapshot.healed.how, KL_HEALED_NOT);
     assert_non_null(strstr(match.snapshots.lacked, "SET_FRAME_TIME_CALLBACK"));
-    l->stay.shot.healed_wanted = false;
+    l->stay.snapshot.healed_wanted = false;
     state_to_begin_with_comes();
-    assert_int_equal(l->stay.shot.healed.how, KL_HEALED_SAME);
+    assert_int_equal(l->stay.snapshot.healed.how, KL_HEALED_SAME);
     assert_int_equal(machine[0], 55);
 }
 
@@ -309,11 +309,11 @@ static void what_only_the_core_can_declare_is_not_loaded(void **unused) {
 static void states_for_one_run_stay_with_it(void **unused) {
     (void)unused;
     snapshot_comes();
-    l->stay.shot.offer.begin = true;
+    l->stay.snapshot.offer.begin = true;
     match.emu.quirks = RETRO_SERIALIZATION_QUIRK_SINGLE_SESSION;
     load_what_has_come();
     assert_int_equal(loads, 0);
-    assert_int_equal(l->stay.shot.healed.how, KL_HEALED_NOT);
+    assert_int_equal(l->stay.snapshot.healed.how, KL_HEALED_NOT);
     kl_snapshot_take(&match, 10);
     assert_null(match.snapshots.own.bytes);
     match.play.buffer.data = machine;

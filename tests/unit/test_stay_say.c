@@ -20,11 +20,11 @@ static void healed_before_hashes(void **state) {
     (void)state;
     hash(59);
     hash(119);
-    s->shot.state_wanted = s->shot.healed_wanted = true;
+    s->snapshot.state_wanted = s->snapshot.healed_wanted = true;
     expect(KL_MSG_HEALED);
     expect(KL_MSG_STATE);
     expect(KL_MSG_HASH);
-    s->shot.healed_wanted = true;
+    s->snapshot.healed_wanted = true;
     expect(KL_MSG_HEALED);
     expect_nothing(false); /* too much is under way for hashes */
     expect(KL_MSG_HASH);
@@ -79,12 +79,12 @@ static void no_offer_without_consent(void **state) {
                 .kind = KL_MSG_OFFER,
                 .offer = {.keyframe = 600, .interval = 60, .bytes = 9, .packed = 9, .begin = begin}};
             kl_stay_take_message(s, &m, 1);
-            assert_int_equal(s->shot.coming != NULL, consents);
+            assert_int_equal(s->snapshot.coming != NULL, consents);
             assert_int_equal(kl_stay_next_word(s, true, &said), !consents);
             if (!consents)
                 assert_true(said.kind == KL_MSG_HEALED && said.healed.how == KL_HEALED_NOT &&
                             said.healed.keyframe == 600);
-            kl_stay_shot_forget(s);
+            kl_stay_snapshot_forget(s);
         }
     }
 }

@@ -121,7 +121,7 @@ static void masked_states_count_once_they_have_been_equal(void **state) {
         assert_int_equal(v.differs, 1);
         assert_int_equal(v.parts, KL_HASH_STATE);
     }
-    struct kl_verdict_court two = court_of(3);
+    struct kl_verdict_members two = members_of(3);
     struct kl_verdict_camps camps;
     assert_true(kl_verdict_camps(&table, frame, &two, &camps));
     kl_verdict_healed(&table);
@@ -287,7 +287,7 @@ static void the_picture_counts_beside_ram(void **state) {
     assert_int_equal(v.differs, 1);
     assert_int_equal(v.parts, KL_HASH_PICTURE);
     assert_int_equal(v.minority, 2);
-    assert_true(verdict_camps(59, court_of(7)).picture);
+    assert_true(verdict_camps(59, members_of(7)).picture);
 }
 
 /* The graphics card draws it, or the chain begins after a load. */
@@ -443,7 +443,7 @@ static void a_load_hides_no_others(void **state) {
     }
     struct kl_verdict v = verdict_next(15, SOON);
     assert_int_equal(v.differs, 1);
-    struct kl_verdict_camps c = verdict_camps(59, court_of(15));
+    struct kl_verdict_camps c = verdict_camps(59, members_of(15));
     assert_int_equal(c.right, 7);
     assert_true(c.ram && c.picture);
 }

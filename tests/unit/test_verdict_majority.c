@@ -13,18 +13,18 @@ static void only_players_decide_which_hash_is_right(void **state) {
         report(i, ram_state(59, i == 2 ? 9 : 1, i)); /* 0 and 1 differ in their states alone */
     for (unsigned i = 3; i < 8; i++)
         report(i, ram_state(59, 9, 2)); /* the watchers */
-    struct kl_verdict_court court = court_of(0xff);
-    court.voters = 7;
+    struct kl_verdict_members members = members_of(0xff);
+    members.voters = 7;
     struct kl_verdict v;
-    kl_verdict_open(&table, &court, SOON);
-    assert_true(kl_verdict_next(&table, &court, SOON, &v));
+    kl_verdict_open(&table, &members, SOON);
+    assert_true(kl_verdict_next(&table, &members, SOON, &v));
     assert_int_equal(v.minority, 0xfc);
-    struct kl_verdict_camps c = verdict_camps(59, court);
+    struct kl_verdict_camps c = verdict_camps(59, members);
     assert_true(c.right && c.ram);
     assert_int_equal(c.right, 3);
     assert_int_equal(c.reported, 0xff);
-    court.voters = 0x700; /* no player has spoken: who only watches decides nothing */
-    assert_int_equal(verdict_camps(59, court).right, 0);
+    members.voters = 0x700; /* no player has spoken: who only watches decides nothing */
+    assert_int_equal(verdict_camps(59, members).right, 0);
 }
 
 static void on_a_tie_nobody_is_right(void **state) {
@@ -33,9 +33,9 @@ static void on_a_tie_nobody_is_right(void **state) {
     report(0, ram_state(59, 1, 0));
     report(1, ram_state(59, 2, 0));
     report(2, ram_state(59, 2, 0)); /* watches */
-    struct kl_verdict_court court = court_of(7);
-    court.voters = 3;
-    struct kl_verdict_camps c = verdict_camps(59, court);
+    struct kl_verdict_members members = members_of(7);
+    members.voters = 3;
+    struct kl_verdict_camps c = verdict_camps(59, members);
     assert_int_equal(c.right, 0);
     assert_true(c.tied);
     assert_int_equal(c.reported, 7);
@@ -44,28 +44,28 @@ static void on_a_tie_nobody_is_right(void **state) {
 /* Clients 1 and 2 are at one address: two windows of one liar, or two siblings. */
 static void one_home_has_one_vote(void **state) {
     (void)state;
-    struct kl_verdict_court court = court_of(15);
-    court.voters = 15;
+    struct kl_verdict_members members = members_of(15);
+    members.voters = 15;
     const uint8_t homes[4] = {0, 1, 1, 3};
-    memcpy(court.home, homes, sizeof homes);
+    memcpy(members.home, homes, sizeof homes);
     for (uint32_t f = 59; f <= 239; f += 60)
         kl_verdict_expect(&table, f);
     for (unsigned i = 0; i < 3; i++) /* two against one, of one home */
         report(i, ram_state(59, i ? 9 : 1, 0));
-    assert_true(verdict_camps(59, court).right == 0 && verdict_camps(59, court).tied);
+    assert_true(verdict_camps(59, members).right == 0 && verdict_camps(59, members).tied);
     for (unsigned i = 0; i < 4; i++) /* the same with a witness: three
                                         a_home_counts_once_unless_all_voters_share_it, two for what is true */
         report(i, ram_state(119, i == 1 || i == 2 ? 9 : 1, 0));
-    assert_int_equal(verdict_camps(119, court).right, 9);
+    assert_int_equal(verdict_camps(119, members).right, 9);
     for (unsigned i = 0; i < 4; i++) /* they disagree: their vote is for nobody, and counts */
         report(i, ram_state(179, i == 2 ? 9 : 1, 0));
-    assert_int_equal(verdict_camps(179, court).right, 11);
+    assert_int_equal(verdict_camps(179, members).right, 11);
     for (unsigned i = 0; i < 3; i++)
         report(i, ram_state(239, i == 2 ? 9 : 1, 0));
-    assert_true(verdict_camps(239, court).right == 0 && verdict_camps(239, court).tied);
-    memset(court.home, 7, sizeof court.home); /* all at one address: each has a vote */
-    assert_int_equal(verdict_camps(59, court).right, 6);
-    assert_int_equal(verdict_camps(239, court).right, 3);
+    assert_true(verdict_camps(239, members).right == 0 && verdict_camps(239, members).tied);
+    memset(members.home, 7, sizeof members.home); /* all at one address: each has a vote */
+    assert_int_equal(verdict_camps(59, members).right, 6);
+    assert_int_equal(verdict_camps(239, members).right, 3);
 }
 
 static void a_home_counts_once_unless_all_voters_share_it(void **state) {
@@ -88,19 +88,19 @@ static void a_home_counts_once_unless_all_voters_share_it(void **state) {
 
 static void missing_or_equal_reports_make_no_camps(void **state) {
     (void)state;
-    struct kl_verdict_court court = court_of(3);
+    struct kl_verdict_members members = members_of(3);
     struct kl_verdict_camps c;
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 1, 0));
-    assert_false(kl_verdict_camps(&table, 59, &court, &c));
+    assert_false(kl_verdict_camps(&table, 59, &members, &c));
     report(1, ram_state(59, 1, 0));
-    assert_false(kl_verdict_camps(&table, 59, &court, &c));
-    assert_false(kl_verdict_camps(&table, 60, &court, &c));
+    assert_false(kl_verdict_camps(&table, 59, &members, &c));
+    assert_false(kl_verdict_camps(&table, 60, &members, &c));
 }
 
 static void states_decide_if_they_count_in_full(void **state) {
     (void)state;
-    struct kl_verdict_court court = court_of(7);
+    struct kl_verdict_members members = members_of(7);
     for (unsigned full = 0; full < 2; full++) {
         kl_verdict_expect(&table, 59 + 60 * full);
         for (unsigned c = 0; c < 3; c++) {
@@ -109,14 +109,14 @@ static void states_decide_if_they_count_in_full(void **state) {
             report(c, h);
         }
         struct kl_verdict_camps camps;
-        assert_true(kl_verdict_camps(&table, 59 + 60 * full, &court, &camps) == (full == 1));
+        assert_true(kl_verdict_camps(&table, 59 + 60 * full, &members, &camps) == (full == 1));
         if (full) assert_int_equal(camps.right, 6);
     }
     table.states_agreed = true; /* two without RAM and picture */
     kl_verdict_expect(&table, 179);
     report(0, state_only(179, 5));
     report(1, state_only(179, 0));
-    struct kl_verdict_camps c = verdict_camps(179, court);
+    struct kl_verdict_camps c = verdict_camps(179, members);
     assert_true(!c.right && c.tied && !c.ram);
 }
 
@@ -143,24 +143,24 @@ static void forgotten_reports_do_not_count(void **state) {
 
 static void nothing_is_said_before_all_have_reported(void **state) {
     (void)state;
-    struct kl_verdict_court court = court_of(7);
+    struct kl_verdict_members members = members_of(7);
     struct kl_verdict v;
-    court.awaited = 3;
+    members.awaited = 3;
     kl_verdict_expect(&table, 59);
     kl_verdict_expect(&table, 119);
     report(0, ram_state(59, 1, 0));
     report(0, ram_state(119, 1, 0));
     report(2, ram_state(59, 9, 0)); /* watches, and differs */
-    kl_verdict_open(&table, &court, SOON);
-    assert_false(kl_verdict_next(&table, &court, SOON, &v));
+    kl_verdict_open(&table, &members, SOON);
+    assert_false(kl_verdict_next(&table, &members, SOON, &v));
     assert_int_equal(kl_verdict_due_us(&table), SOON + KL_REPORT_WAIT_US);
     report(1, ram_state(59, 1, 0));
-    kl_verdict_open(&table, &court, SOON);
+    kl_verdict_open(&table, &members, SOON);
     assert_int_equal(table.open, 59);
-    assert_true(kl_verdict_next(&table, &court, SOON, &v));
+    assert_true(kl_verdict_next(&table, &members, SOON, &v));
     assert_int_equal(v.differs, 1);
     report(1, ram_state(119, 1, 0));
-    kl_verdict_open(&table, &court, SOON);
+    kl_verdict_open(&table, &members, SOON);
     assert_int_equal(table.open, 119);
 }
 
@@ -184,8 +184,8 @@ static void a_silent_client_holds_nothing_up(void **state) {
  * one, of whom one was late, is a tie. */
 static void a_late_client_has_no_vote(void **state) {
     (void)state;
-    struct kl_verdict_court court = court_of(7);
-    court.voters = 7;
+    struct kl_verdict_members members = members_of(7);
+    members.voters = 7;
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 1, 0));
     report(1, ram_state(59, 9, 0));
@@ -194,7 +194,7 @@ static void a_late_client_has_no_vote(void **state) {
     struct kl_verdict v = verdict_next(7, SOON);
     assert_int_equal(v.differs, 1);
     assert_int_equal(v.minority, 0);
-    struct kl_verdict_camps c = verdict_camps(59, court);
+    struct kl_verdict_camps c = verdict_camps(59, members);
     assert_true(c.tied);
     assert_int_equal(c.right, 0);
 }
@@ -203,21 +203,21 @@ static void a_late_client_has_no_vote(void **state) {
  * there for is not even a tie. */
 static void a_client_alone_in_time_decides_nothing(void **state) {
     (void)state;
-    struct kl_verdict_court court = court_of(7);
-    court.voters = 7;
+    struct kl_verdict_members members = members_of(7);
+    members.voters = 7;
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 9, 0));
     assert_true(opens(7, SOON + KL_REPORT_WAIT_US));
     report(3, ram_state(59, 1, 0)); /* watches: theirs is no tie either */
-    court.awaited = 7;
-    assert_false(verdict_camps(59, court).right || verdict_camps(59, court).tied);
-    court.awaited = 1; /* the others are away */
-    assert_int_equal(verdict_camps(59, court).right, 1);
+    members.awaited = 7;
+    assert_false(verdict_camps(59, members).right || verdict_camps(59, members).tied);
+    members.awaited = 1; /* the others are away */
+    assert_int_equal(verdict_camps(59, members).right, 1);
     for (unsigned i = 1; i < 3; i++)
         report(i, ram_state(59, 1, 0));
-    assert_false(verdict_camps(59, court).right || verdict_camps(59, court).tied);
-    court.voters = 3;
-    assert_true(verdict_camps(59, court).tied); /* of two players one is half */
+    assert_false(verdict_camps(59, members).right || verdict_camps(59, members).tied);
+    members.voters = 3;
+    assert_true(verdict_camps(59, members).tied); /* of two players one is half */
 }
 
 /* Or the reports of long ago would be held against who has been healed since. */

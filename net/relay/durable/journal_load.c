@@ -8,7 +8,7 @@
 #include "net/platform/dir.h"
 #include "net/record/klr_body.h"
 #include "net/relay/durable/journal_private.h"
-#include "net/relay/durable/lobby_again.h"
+#include "net/relay/durable/lobby_restore.h"
 #include "net/relay/durable/tail.h"
 
 /* A file as it was found; place for `cap`, which the next one uses again. */
@@ -190,7 +190,7 @@ static bool play_pieces(struct kl_lobby_room *r, const uint8_t *body, size_t len
     const uint8_t *piece;
     kl_reader_init(&pieces, body, len);
     while ((piece = kl_klr_read_piece(&pieces, &len)))
-        if (kl_lobby_again_piece(r, piece, len) != KL_OK) return false;
+        if (kl_lobby_restore_piece(r, piece, len) != KL_OK) return false;
     return !pieces.failed;
 }
 
@@ -225,7 +225,7 @@ static void play_tail(const struct load *f, struct kl_lobby_room *r) {
     int result = KL_OK;
     for (unsigned i = 0; i < f->slots; i++)
         for (struct kl_tail_cursor c = f->slot[i]; kl_tail_next(&c, &known);) {
-            if (c.type == KL_TAIL_FRAMES) result = kl_lobby_again_piece(r, c.body, c.body_len);
+            if (c.type == KL_TAIL_FRAMES) result = kl_lobby_restore_piece(r, c.body, c.body_len);
             if (result != KL_OK && result != KL_E_WINDOW) break;
         }
 }
@@ -266,12 +266,12 @@ static void go_on_writing(struct load *f, struct kl_lobby_room *r, uint64_t now_
 static const char *make_room(struct load *f, uint64_t now_us) {
     static char why[KL_TEXT_MAX];
     struct kl_lobby_room *r =
-        kl_lobby_again(f->lobby, &f->ticket, f->start, f->start_len, now_us, why, sizeof why);
+        kl_lobby_restore(f->lobby, &f->ticket, f->start, f->start_len, now_us, why, sizeof why);
     if (!r) return why;
     bool good = play_recording(f, r);
     if (good) play_tail(f, r);
     if (!good || r->lock.next_close == 0) {
-        kl_lobby_again_drop(r);
+        kl_lobby_restore_drop(r);
         return "its frames cannot be played";
     }
     kl_lobby_log_room(KL_LOG_INFO, "journal_loaded", r, "file=%s.klr bytes=%llu frame=%u intervals=%u",
@@ -337,7 +337,7 @@ static bool index_room(struct load *f, struct kl_lobby *l, const uint8_t id[KL_J
     kl_journal_path(l->journal, f->id, KL_JOURNAL_RECORDING, path);
     bool has = kl_file_kind_here(path) == KL_FILE_IS_PLAIN &&
                read_file(f, &f->tail, KL_JOURNAL_TAIL, why, sizeof why) == 0 && look_at_ticket(f);
-    struct kl_lobby_room *r = has ? kl_lobby_again(l, &f->ticket, NULL, 0, now_us, why, sizeof why) : NULL;
+    struct kl_lobby_room *r = has ? kl_lobby_restore(l, &f->ticket, NULL, 0, now_us, why, sizeof why) : NULL;
     if (r) r->journal = (struct kl_journal_room){.state = KL_JOURNAL_UNREAD, .file.handle = -1};
     end(f);
     return r;
@@ -355,7 +355,7 @@ struct kl_lobby_room *kl_journal_read(struct kl_lobby_room *r, uint64_t now_us) 
     char name[KL_NAME_MAX];
     memcpy(id, r->id, sizeof id);
     memcpy(name, r->name, sizeof name);
-    kl_lobby_again_drop(r);
+    kl_lobby_restore_drop(r);
     load_room(&one, l, id, now_us);
     return kl_lobby_find(l, name);
 }

@@ -319,7 +319,7 @@ static bool send_strangers(struct kl_lobby_room *r) {
 
 static bool can_go_back(const struct kl_lobby_room *r) {
     const struct kl_lobby_heal *h = &r->heal;
-    return h->agreed && h->agreed != h->rewound && !(h->wrong & ~h->agreed_by) && !r->shot.unfit;
+    return h->agreed && h->agreed != h->rewound && !(h->wrong & ~h->agreed_by) && !r->snapshot.unfit;
 }
 
 /* Nobody can say who is right: whoever reproduces the hashes on which all agreed is. If the machines part
@@ -338,8 +338,9 @@ static void settle_tie(struct kl_lobby_room *r, uint64_t now_us) {
     } else if (!h->began_anew && all_anew(r, "out of sync")) {
         h->began_anew = true;
     } else {
-        no_more(r, r->shot.unfit ? "this core gives no state" : "the machines part from the same state again",
-                now_us);
+        no_more(
+            r, r->snapshot.unfit ? "this core gives no state" : "the machines part from the same state again",
+            now_us);
     }
 }
 
@@ -368,7 +369,7 @@ static void heal_those_alone(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!has_bit(alone, i)) continue;
         h->rewound = rewound;
-        heal_alone(r, i, h->agreed && has_bit(h->agreed_by, i) && !r->shot.unfit, now_us);
+        heal_alone(r, i, h->agreed && has_bit(h->agreed_by, i) && !r->snapshot.unfit, now_us);
     }
     h->wrong = wrong & (uint16_t)~alone;
 }
@@ -411,7 +412,7 @@ static void begin(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uin
         stop(r);
         return;
     }
-    if (r->shot.unfit) {
+    if (r->snapshot.unfit) {
         without_states(r, now_us);
         return;
     }
@@ -462,31 +463,31 @@ void kl_lobby_heal_found(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t
 static void wait_for_reports(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
     struct kl_verdict_camps c;
-    struct kl_verdict_court court = kl_lobby_heal_court(r);
-    if (!kl_verdict_camps(&r->heal.verdicts, h->label, &court, &c))
+    struct kl_verdict_members members = kl_lobby_heal_members(r);
+    if (!kl_verdict_camps(&r->heal.verdicts, h->label, &members, &c))
         stop(r); /* of the game's end */
-    else if (!(court.awaited & ~c.reported) || now_us >= h->since_us + REPORTS_US)
+    else if (!(members.awaited & ~c.reported) || now_us >= h->since_us + REPORTS_US)
         begin(r, &c, now_us);
 }
 
 static void order(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
-    h->failures = r->shot.failures;
+    h->failures = r->snapshot.failures;
     if (kl_lobby_snapshot_order(r, h->right, now_us))
         h->phase = KL_HEAL_WAITING;
-    else if (r->shot.unfit)
+    else if (r->snapshot.unfit)
         without_states(r, now_us);
     else if (now_us >= h->since_us + ORDER_TIRES)
         healing_failed(r, "no snapshot could be ordered", now_us);
 }
 
 static void offer(struct kl_lobby_room *r, uint64_t now_us) {
-    const struct kl_lobby_packed *k = r->shot.kept;
+    const struct kl_lobby_packed *k = r->snapshot.kept;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_member *m = &r->member[i];
         struct kl_lobby_healing *h = &m->heal;
         bool gets = has_bit(r->heal.wrong, i) && kl_lobby_reaches(m); /* one that said BYE does not */
-        if (!gets || !kl_visitor_offer(r, &m->v, r->shot.kept, false)) continue;
+        if (!gets || !kl_visitor_offer(r, &m->v, r->snapshot.kept, false)) continue;
         h->loads = true;
         h->own = h->loaded = false;
         h->keyframe = k->keyframe;
@@ -502,22 +503,23 @@ static void offer(struct kl_lobby_room *r, uint64_t now_us) {
 /* The members in the right agree in the compared bytes, but not in all bytes of their states: no state has
  * the word of more than half. */
 static void no_majority(struct kl_lobby_room *r, uint64_t now_us) {
-    if (r->shot.apart && can_go_back(r)) {
+    if (r->snapshot.apart && can_go_back(r)) {
         go_back(r, r->heal.wrong, now_us);
         return;
     }
-    bool can = r->shot.apart && r->heal.ram;
+    bool can = r->snapshot.apart && r->heal.ram;
     if (can && all_anew(r, "the states of the other machines differ as well")) return;
     healing_failed(
-        r, r->shot.apart ? "the states of the machines in sync differ" : "no machine gave its state", now_us);
+        r, r->snapshot.apart ? "the states of the machines in sync differ" : "no machine gave its state",
+        now_us);
 }
 
 static void wait_for_snapshot(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
-    if (r->shot.phase != KL_SHOT_NONE) return;
-    if (r->shot.failures == h->failures)
+    if (r->snapshot.phase != KL_SNAPSHOT_NONE) return;
+    if (r->snapshot.failures == h->failures)
         offer(r, now_us);
-    else if (r->shot.unfit)
+    else if (r->snapshot.unfit)
         without_states(r, now_us);
     else
         no_majority(r, now_us);

@@ -15,15 +15,15 @@
 /* --- lobby_snapshot.c --- */
 
 /* Orders a snapshot: all clients serialize at a keyframe to come. trusted: the clients whose hashes count; 0:
- * all players. In the end shot.kept is newer, or shot.failures has grown. False: not now (a snapshot or a
- * healing is under way), or never (shot.unfit). */
+ * all players. In the end snapshot.kept is newer, or snapshot.failures has grown. False: not now (a snapshot
+ * or a healing is under way), or never (snapshot.unfit). */
 bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t now_us);
 /* A keyframe with commands has closed. */
 void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64_t now_us);
 /* STATE. Ignored unless it is of the ordered keyframe. */
 void kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const struct kl_state_said *w);
 /* GIVE. False: it breaks the protocol. */
-bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const struct kl_shot_piece *p,
+bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const struct kl_snapshot_piece *p,
                              uint64_t now_us);
 /* HEALED. False: of frames that this relay does not know; it is ignored. */
 bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
@@ -34,7 +34,7 @@ void kl_lobby_snapshot_again(struct kl_lobby_room *r, unsigned member, uint64_t 
 void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us);
 /* Unpacks and checks received bytes, room by room, within the relay's time for it. NULL: no more now. A room:
- * its giver's bytes (shot.giver) do not match the giver's hash; put the giver out, and call again. */
+ * its giver's bytes (snapshot.giver) do not match the giver's hash; put the giver out, and call again. */
 struct kl_lobby_room *kl_lobby_snapshot_unpack(struct kl_lobby *l, uint64_t now_us);
 uint64_t kl_lobby_snapshot_due_us(const struct kl_lobby *l);
 void kl_lobby_snapshot_free(struct kl_lobby_room *r);
@@ -67,9 +67,9 @@ void kl_visitor_anew(struct kl_lobby_room *r, struct kl_visitor *v, bool apart, 
 const struct kl_text *kl_visitor_way_run(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us);
 
 /* Finds the snapshots that watchers may see; to be called when their visible frames change. */
-void kl_lobby_watch_shots(struct kl_lobby_room *r);
+void kl_lobby_watch_snapshots(struct kl_lobby_room *r);
 /* Drops the snapshots that are held for watchers. */
-void kl_lobby_watch_drop_shots(struct kl_lobby_room *r);
+void kl_lobby_watch_drop_snapshots(struct kl_lobby_room *r);
 
 /* --- lobby_heal.c --- */
 
@@ -109,8 +109,8 @@ const char *kl_lobby_heal_what(uint8_t parts);
 /* For kl_verdict_carries(): the same number for members at one address. */
 void kl_lobby_heal_homes(const struct kl_lobby_room *r, uint8_t home[KL_MAX_CLIENTS]);
 uint16_t kl_lobby_heal_host(const struct kl_lobby_room *r); /* its bit; 0: nobody */
-/* The court for the room's verdicts. */
-struct kl_verdict_court kl_lobby_heal_court(const struct kl_lobby_room *r);
+/* The members for the room's verdicts. */
+struct kl_verdict_members kl_lobby_heal_members(const struct kl_lobby_room *r);
 /* True while the member is out of sync. */
 bool kl_lobby_heal_busy(const struct kl_lobby_room *r, unsigned member);
 /* True if the member has loaded a state. Its core may hold more than the state did, so its unequal states are

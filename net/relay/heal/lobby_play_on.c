@@ -156,8 +156,8 @@ uint16_t kl_lobby_heal_host(const struct kl_lobby_room *r) {
     return r->host == KL_NO_HOST ? 0 : (uint16_t)(1U << r->host);
 }
 
-struct kl_verdict_court kl_lobby_heal_court(const struct kl_lobby_room *r) {
-    struct kl_verdict_court c = {0};
+struct kl_verdict_members kl_lobby_heal_members(const struct kl_lobby_room *r) {
+    struct kl_verdict_members c = {0};
     kl_lobby_heal_homes(r, c.home);
     c.host = kl_lobby_heal_host(r);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {

@@ -44,13 +44,13 @@ static struct kl_lobby_packed *take(struct kl_lobby_room *r, uint32_t len) {
     struct kl_lobby_packed *p = malloc(sizeof *p + len);
     if (!p) return NULL;
     *p = (struct kl_lobby_packed){.refs = 1, .len = len};
-    r->shot.bytes += len;
+    r->snapshot.bytes += len;
     r->lobby->snapshot_bytes += len;
     return p;
 }
 
 static void stop_unpacking(struct kl_lobby_room *r) {
-    struct kl_lobby_shot *s = &r->shot;
+    struct kl_lobby_snapshot *s = &r->snapshot;
     kl_unpack_free(s->unpack);
     kl_rebase_free(s->rebase);
     s->unpack = NULL;
@@ -61,16 +61,16 @@ static void stop_unpacking(struct kl_lobby_room *r) {
 
 /* Drops the upload. */
 static void drop_coming(struct kl_lobby_room *r) {
-    if (r->shot.coming) r->shot.coming->failed = true;
+    if (r->snapshot.coming) r->snapshot.coming->failed = true;
     stop_unpacking(r);
-    kl_lobby_packed_drop(r, &r->shot.coming);
-    r->shot.have = 0;
+    kl_lobby_packed_drop(r, &r->snapshot.coming);
+    r->snapshot.have = 0;
 }
 
 static void end(struct kl_lobby_room *r, const char *why) {
-    struct kl_lobby_shot *s = &r->shot;
+    struct kl_lobby_snapshot *s = &r->snapshot;
     drop_coming(r);
-    s->phase = KL_SHOT_NONE;
+    s->phase = KL_SNAPSHOT_NONE;
     if (!why) return;
     s->failures++;
     s->in_a_row++;
@@ -81,7 +81,7 @@ static void end(struct kl_lobby_room *r, const char *why) {
 
 void kl_lobby_snapshot_free(struct kl_lobby_room *r) {
     end(r, NULL);
-    kl_lobby_packed_drop(r, &r->shot.kept);
+    kl_lobby_packed_drop(r, &r->snapshot.kept);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         kl_lobby_fetch_end(r, &r->member[i].v.fetch);
 }
@@ -98,16 +98,16 @@ static uint16_t playing_members(const struct kl_lobby_room *r) {
 /* The linked clients whose reports are awaited: a client that is away has not run that frame. */
 static uint16_t jury(const struct kl_lobby_room *r) {
     uint16_t mask = playing_members(r);
-    return r->shot.trusted ? mask & r->shot.trusted : mask;
+    return r->snapshot.trusted ? mask & r->snapshot.trusted : mask;
 }
 
-static bool same_said(const struct kl_lobby_shot *s, unsigned a, unsigned b) {
+static bool same_said(const struct kl_lobby_snapshot *s, unsigned a, unsigned b) {
     return s->word[a].bytes == s->word[b].bytes &&
            memcmp(s->word[a].hash, s->word[b].hash, KL_SNAPSHOT_HASH) == 0;
 }
 
 /* The clients that report the same as `one`. */
-static uint16_t agreeing(const struct kl_lobby_shot *s, uint16_t among, unsigned one) {
+static uint16_t agreeing(const struct kl_lobby_snapshot *s, uint16_t among, unsigned one) {
     uint16_t mask = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (has_bit(among & s->has, i) && same_said(s, one, i)) mask |= (uint16_t)(1U << i);
@@ -116,7 +116,7 @@ static uint16_t agreeing(const struct kl_lobby_shot *s, uint16_t among, unsigned
 
 /* The camp of more than half of the jury's votes; 0: there is none. */
 static uint16_t agreed(const struct kl_lobby_room *r, uint16_t among) {
-    const struct kl_lobby_shot *s = &r->shot;
+    const struct kl_lobby_snapshot *s = &r->snapshot;
     uint8_t home[KL_MAX_CLIENTS];
     kl_lobby_heal_homes(r, home);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
@@ -135,11 +135,11 @@ static bool most_of_who_play(const struct kl_lobby_room *r, uint16_t say_so) {
 /* --- ordering --- */
 
 bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t now_us) {
-    struct kl_lobby_shot *s = &r->shot;
-    if (r->phase != KL_ROOM_PLAYING || s->phase != KL_SHOT_NONE || s->unfit) return false;
+    struct kl_lobby_snapshot *s = &r->snapshot;
+    if (r->phase != KL_ROOM_PLAYING || s->phase != KL_SNAPSHOT_NONE || s->unfit) return false;
     if (!trusted && r->heal.phase >= KL_HEAL_ORDERING) return false; /* healing orders its own first */
     if (kl_lock_command(&r->lock, KL_RELAY_CLIENT, KL_COMMAND_SNAPSHOT, NULL, 0) != KL_OK) return false;
-    s->phase = KL_SHOT_ORDERED;
+    s->phase = KL_SNAPSHOT_ORDERED;
     s->since_us = now_us;
     s->trusted = trusted;
     s->said = s->has = s->failed = s->too_large = s->anew = 0;
@@ -151,11 +151,11 @@ bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t
 void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64_t now_us) {
     struct kl_commands commands;
     const struct kl_commands *set = kl_lock_commands(&r->lock, keyframe, &commands);
-    struct kl_lobby_shot *s = &r->shot;
-    if (s->phase != KL_SHOT_ORDERED || !set) return;
+    struct kl_lobby_snapshot *s = &r->snapshot;
+    if (s->phase != KL_SNAPSHOT_ORDERED || !set) return;
     for (unsigned i = 0; i < set->count; i++) {
         if (set->at[i].client != KL_RELAY_CLIENT || set->at[i].kind != KL_COMMAND_SNAPSHOT) continue;
-        s->phase = KL_SHOT_HASHING;
+        s->phase = KL_SNAPSHOT_HASHING;
         s->keyframe = keyframe;
         s->interval = r->past.history.intervals; /* intervals below are complete */
         memcpy(s->digest, r->past.digest.digest, sizeof s->digest);
@@ -166,8 +166,8 @@ void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64
 }
 
 void kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const struct kl_state_said *w) {
-    struct kl_lobby_shot *s = &r->shot;
-    if (s->phase != KL_SHOT_HASHING || w->keyframe != s->keyframe || has_bit(s->said | s->anew, member))
+    struct kl_lobby_snapshot *s = &r->snapshot;
+    if (s->phase != KL_SNAPSHOT_HASHING || w->keyframe != s->keyframe || has_bit(s->said | s->anew, member))
         return;
     s->said |= (uint16_t)(1U << member);
     if (w->has) s->has |= (uint16_t)(1U << member);
@@ -194,7 +194,7 @@ static unsigned choose_giver(const struct kl_lobby_room *r, uint16_t among) {
 
 /* A client that also took the kept snapshot may give the difference to it. */
 static void send_ask(struct kl_lobby_room *r) {
-    const struct kl_lobby_shot *s = &r->shot;
+    const struct kl_lobby_snapshot *s = &r->snapshot;
     struct kl_msg m = {.kind = KL_MSG_ASK, .ask = {.keyframe = s->keyframe}};
     m.ask.based = s->kept && !s->whole;
     if (m.ask.based) {
@@ -206,7 +206,7 @@ static void send_ask(struct kl_lobby_room *r) {
 
 /* Asks the same giver again, for the whole snapshot. */
 static void ask_whole(struct kl_lobby_room *r, const char *why, uint64_t now_us) {
-    struct kl_lobby_shot *s = &r->shot;
+    struct kl_lobby_snapshot *s = &r->snapshot;
     kl_lobby_log_member(KL_LOG_INFO, "snapshot_whole", r, s->giver, "frame=%u reason=\"%s\"", s->keyframe,
                         why);
     drop_coming(r);
@@ -216,7 +216,7 @@ static void ask_whole(struct kl_lobby_room *r, const char *why, uint64_t now_us)
 }
 
 static void ask(struct kl_lobby_room *r, uint64_t now_us) {
-    struct kl_lobby_shot *s = &r->shot;
+    struct kl_lobby_snapshot *s = &r->snapshot;
     unsigned giver = choose_giver(r, s->agreed & (uint16_t)~s->failed);
     drop_coming(r);
     if (giver == KL_MAX_CLIENTS) {
@@ -224,27 +224,27 @@ static void ask(struct kl_lobby_room *r, uint64_t now_us) {
         end(r, s->unfit ? "too large" : "no machine gave it");
         return;
     }
-    s->phase = KL_SHOT_GIVING;
+    s->phase = KL_SNAPSHOT_GIVING;
     s->giver = giver;
     s->since_us = s->heard_us = now_us;
     send_ask(r);
 }
 
 static void next_giver(struct kl_lobby_room *r, uint64_t now_us) {
-    r->shot.failed |= (uint16_t)(1U << r->shot.giver);
+    r->snapshot.failed |= (uint16_t)(1U << r->snapshot.giver);
     ask(r, now_us);
 }
 
 static void give_failed(struct kl_lobby_room *r, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[r->shot.giver];
+    struct kl_lobby_member *m = &r->member[r->snapshot.giver];
     if (m->failed_gives < UINT8_MAX) m->failed_gives++;
     next_giver(r, now_us);
 }
 
 /* Tells the room that machines in sync give different states. */
 static void tell_apart(struct kl_lobby_room *r) {
-    if (r->shot.told_apart) return;
-    r->shot.told_apart = true;
+    if (r->snapshot.told_apart) return;
+    r->snapshot.told_apart = true;
     kl_lobby_notice(
         r,
         "no snapshot of this room: the machines' states differ; latecomers run the game from the beginning");
@@ -253,7 +253,7 @@ static void tell_apart(struct kl_lobby_room *r) {
 /* Decides on the reports. A core that gives no state now will give none later, and a state that is too large
  * stays so. */
 static void decide(struct kl_lobby_room *r, uint64_t now_us) {
-    struct kl_lobby_shot *s = &r->shot;
+    struct kl_lobby_snapshot *s = &r->snapshot;
     uint16_t among = jury(r), late = among & (uint16_t)~s->said;
     uint16_t none = s->said & (uint16_t)~s->has;
     bool tired = now_us >= s->since_us + SAY_US;
@@ -283,7 +283,7 @@ static bool has_memory(const struct kl_lobby_room *r, uint32_t total) {
            kl_lobby_address_has(r->lobby, r->maker, total);
 }
 
-static void describe(const struct kl_lobby_shot *s, struct kl_lobby_packed *k) {
+static void describe(const struct kl_lobby_snapshot *s, struct kl_lobby_packed *k) {
     k->keyframe = s->keyframe;
     k->interval = s->interval;
     k->bytes = s->wanted.bytes;
@@ -292,8 +292,8 @@ static void describe(const struct kl_lobby_shot *s, struct kl_lobby_packed *k) {
 }
 
 static bool begin_coming(struct kl_lobby_room *r, uint32_t total) {
-    struct kl_lobby_shot *s = &r->shot;
-    if (!has_memory(r, total)) kl_lobby_watch_drop_shots(r); /* the players need the memory more */
+    struct kl_lobby_snapshot *s = &r->snapshot;
+    if (!has_memory(r, total)) kl_lobby_watch_drop_snapshots(r); /* the players need the memory more */
     bool fits = total <= most_bytes(r) && has_memory(r, total);
     s->coming = fits ? take(r, total) : NULL;
     s->unpack = s->coming ? kl_unpack_begin(s->wanted.bytes) : NULL;
@@ -307,7 +307,7 @@ static bool begin_coming(struct kl_lobby_room *r, uint32_t total) {
 
 /* The largest possible size is allocated first. */
 static bool begin_slices(struct kl_lobby_room *r, uint32_t total) {
-    struct kl_lobby_shot *s = &r->shot;
+    struct kl_lobby_snapshot *s = &r->snapshot;
     uint64_t most = s->wanted.bytes + s->wanted.bytes / 8 + UINT64_C(1024);
     uint32_t cap = (uint32_t)(most < most_bytes(r) ? most : most_bytes(r));
     if (total > most_bytes(r) || !has_memory(r, total + cap)) return false;
@@ -326,7 +326,7 @@ static bool begin_slices(struct kl_lobby_room *r, uint32_t total) {
 
 /* One giver's report is not enough: a hostile one could leave the room without snapshots. */
 static void no_place(struct kl_lobby_room *r, uint32_t total, uint64_t now_us) {
-    struct kl_lobby_shot *s = &r->shot;
+    struct kl_lobby_snapshot *s = &r->snapshot;
     bool too_large = total > most_bytes(r);
     if (too_large) s->too_large |= (uint16_t)(1U << s->giver);
     if (s->agreed & (uint16_t) ~(s->failed | 1U << s->giver)) {
@@ -342,7 +342,7 @@ static void no_place(struct kl_lobby_room *r, uint32_t total, uint64_t now_us) {
 }
 
 /* More than the worst packing of it has. */
-static bool is_padded(const struct kl_lobby_shot *s, uint32_t total) {
+static bool is_padded(const struct kl_lobby_snapshot *s, uint32_t total) {
     return total > s->wanted.bytes + s->wanted.bytes / 8 + 1024;
 }
 
@@ -352,11 +352,11 @@ static void take_piece(struct kl_lobby_packed *k, const struct kl_piece *p) {
 }
 
 /* A client that is not the giver now may have been asked before. */
-bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const struct kl_shot_piece *p,
+bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const struct kl_snapshot_piece *p,
                              uint64_t now_us) {
-    struct kl_lobby_shot *s = &r->shot;
+    struct kl_lobby_snapshot *s = &r->snapshot;
     const struct kl_piece *piece = &p->piece;
-    if (s->phase != KL_SHOT_GIVING || member != s->giver || p->keyframe != s->keyframe) return true;
+    if (s->phase != KL_SNAPSHOT_GIVING || member != s->giver || p->keyframe != s->keyframe) return true;
     if (p->based && (s->whole || !s->kept)) return true; /* sent before the whole one was asked for */
     const struct kl_lobby_packed *k = s->slices ? s->slices : s->coming;
     if (piece->offset != s->have || is_padded(s, piece->total) ||
@@ -378,7 +378,7 @@ bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const str
 }
 
 static void keep(struct kl_lobby_room *r, struct kl_lobby_packed **from) {
-    struct kl_lobby_shot *s = &r->shot;
+    struct kl_lobby_snapshot *s = &r->snapshot;
     struct kl_lobby_packed *k = *from;
     *from = NULL;
     stop_unpacking(r); /* the kept snapshot was the base */
@@ -386,7 +386,7 @@ static void keep(struct kl_lobby_room *r, struct kl_lobby_packed **from) {
     s->kept = k;
     k->good = true;
     r->member[s->giver].failed_gives = 0;
-    s->phase = KL_SHOT_NONE;
+    s->phase = KL_SNAPSHOT_NONE;
     s->in_a_row = 0;
     r->due.busy = true;
     kl_lobby_log_member(KL_LOG_INFO, "snapshot_kept", r, s->giver,
@@ -398,7 +398,7 @@ static void keep(struct kl_lobby_room *r, struct kl_lobby_packed **from) {
 static void shrink(struct kl_lobby_room *r, struct kl_lobby_packed **at, uint32_t len) {
     struct kl_lobby_packed *k = realloc(*at, sizeof *k + len);
     if (k) *at = k;
-    r->shot.bytes -= (*at)->len - len;
+    r->snapshot.bytes -= (*at)->len - len;
     r->lobby->snapshot_bytes -= (*at)->len - len;
     (*at)->len = (*at)->have = len;
 }
@@ -406,7 +406,7 @@ static void shrink(struct kl_lobby_room *r, struct kl_lobby_packed **at, uint32_
 /* The rebased snapshot does not match the hash. The giver may have had another base, so it is not accused
  * yet. bytes: as in is_forged(); each is unpacked, hashed and packed again. */
 static bool check_slices(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_us) {
-    struct kl_lobby_shot *s = &r->shot;
+    struct kl_lobby_snapshot *s = &r->snapshot;
     uint64_t left = kl_rebase_left(s->rebase);
     bool more = kl_rebase_step(s->rebase, s->slices->packed, s->have);
     *bytes = (left - kl_rebase_left(s->rebase)) * PACKING_COSTS;
@@ -422,7 +422,7 @@ static bool check_slices(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_
 
 /* One step. bytes: processed in this step. True: the giver's bytes do not match its reported hash. */
 static bool is_forged(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_us) {
-    struct kl_lobby_shot *s = &r->shot;
+    struct kl_lobby_snapshot *s = &r->snapshot;
     if (s->rebase) {
         s->packed_waits = check_slices(r, bytes, now_us);
         return false;
@@ -438,7 +438,7 @@ static bool is_forged(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_us)
     return forged;
 }
 
-static bool is_late(const struct kl_lobby_shot *s, uint64_t now_us) {
+static bool is_late(const struct kl_lobby_snapshot *s, uint64_t now_us) {
     const struct kl_lobby_packed *k = s->slices ? s->slices : s->coming;
     if (k && s->packed_waits && s->have == k->len) return false; /* the upload is complete and waits for us */
     uint64_t whole_us = GIVE_GRACE_US;
@@ -450,7 +450,7 @@ static struct kl_lobby_room *next_in_turn(struct kl_lobby *l) {
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         unsigned at = (l->unpack_turn + i) % l->limits.rooms;
         struct kl_lobby_room *r = l->room[at];
-        if (!r || !r->shot.packed_waits || !(r->shot.coming || r->shot.rebase)) continue;
+        if (!r || !r->snapshot.packed_waits || !(r->snapshot.coming || r->snapshot.rebase)) continue;
         l->unpack_turn = at + 1;
         return r;
     }
@@ -490,18 +490,18 @@ bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const st
 /* --- now --- */
 
 void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    struct kl_lobby_shot *s = &r->shot;
+    struct kl_lobby_snapshot *s = &r->snapshot;
     uint16_t bit = (uint16_t)(1U << member);
     kl_lobby_fetch_end(r, &r->member[member].v.fetch);
     s->said &= (uint16_t)~bit;
     s->has &= (uint16_t)~bit;
     s->agreed &= (uint16_t)~bit;
-    if (s->phase == KL_SHOT_GIVING && s->giver == member) next_giver(r, now_us);
+    if (s->phase == KL_SNAPSHOT_GIVING && s->giver == member) next_giver(r, now_us);
 }
 
 void kl_lobby_snapshot_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    if (r->shot.phase < KL_SHOT_HASHING) return;
-    r->shot.anew |= (uint16_t)(1U << member);
+    if (r->snapshot.phase < KL_SNAPSHOT_HASHING) return;
+    r->snapshot.anew |= (uint16_t)(1U << member);
     kl_lobby_snapshot_left(r, member, now_us);
 }
 
@@ -509,19 +509,19 @@ void kl_lobby_snapshot_again(struct kl_lobby_room *r, unsigned member, uint64_t 
 static bool history_fills(const struct kl_lobby_room *r) {
     const struct kl_history *h = &r->past.history;
     uint64_t most = r->lobby->limits.history_kib * UINT64_C(1024);
-    bool recent = r->shot.kept && r->shot.kept->keyframe >= h->first + (h->next - h->first) / 2;
+    bool recent = r->snapshot.kept && r->snapshot.kept->keyframe >= h->first + (h->next - h->first) / 2;
     return r->past.bytes * 4 >= most * 3 && !recent;
 }
 
 void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us) {
-    struct kl_lobby_shot *s = &r->shot;
+    struct kl_lobby_snapshot *s = &r->snapshot;
     if (s->in_a_row && now_us >= s->failed_us + AGAIN_US) s->in_a_row = 0;
     if (now_us >= s->wish_us && history_fills(r)) {
         s->wish_us = now_us + WISH_US;
         (void)kl_lobby_snapshot_order(r, 0, now_us);
     }
-    if (s->phase == KL_SHOT_HASHING) decide(r, now_us);
-    if (s->phase == KL_SHOT_GIVING && is_late(s, now_us)) give_failed(r, now_us);
+    if (s->phase == KL_SNAPSHOT_HASHING) decide(r, now_us);
+    if (s->phase == KL_SNAPSHOT_GIVING && is_late(s, now_us)) give_failed(r, now_us);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (kl_lobby_reaches(&r->member[i]) && kl_visitor_send_snapshot(r, &r->member[i].v))
             r->due.bulk = true;

@@ -20,27 +20,27 @@ static const struct kl_text *refuse(enum kl_refuse code, const char *text) {
  * and the first one after that. */
 static void note_newest(struct kl_lobby_room *r) {
     struct kl_lobby_watch *a = &r->watch;
-    struct kl_lobby_packed *k = r->shot.kept;
-    if (!k || a->next.shot || k->keyframe < a->noted) return;
+    struct kl_lobby_packed *k = r->snapshot.kept;
+    if (!k || a->next.snapshot || k->keyframe < a->noted) return;
     a->noted = k->keyframe + 1;
-    a->next.shot = k;
+    a->next.snapshot = k;
     k->refs++;
 }
 
-void kl_lobby_watch_drop_shots(struct kl_lobby_room *r) {
+void kl_lobby_watch_drop_snapshots(struct kl_lobby_room *r) {
     kl_lobby_fetch_end(r, &r->watch.seen);
     kl_lobby_fetch_end(r, &r->watch.next);
 }
 
-void kl_lobby_watch_shots(struct kl_lobby_room *r) {
+void kl_lobby_watch_snapshots(struct kl_lobby_room *r) {
     struct kl_lobby_watch *a = &r->watch;
     if (a->count == 0) {
-        kl_lobby_watch_drop_shots(r);
+        kl_lobby_watch_drop_snapshots(r);
         a->noted = 0;
         return;
     }
     note_newest(r);
-    if (!a->next.shot || a->next.shot->keyframe > a->end) return;
+    if (!a->next.snapshot || a->next.snapshot->keyframe > a->end) return;
     kl_lobby_fetch_end(r, &a->seen);
     a->seen = a->next;
     a->next = (struct kl_lobby_fetch){0};
@@ -49,7 +49,7 @@ void kl_lobby_watch_shots(struct kl_lobby_room *r) {
 
 static void order(struct kl_lobby_room *r, bool watches, uint64_t now_us) {
     struct kl_lobby_watch *a = &r->watch;
-    if (watches && (a->next.shot || now_us < a->order_us + ORDER_US)) return;
+    if (watches && (a->next.snapshot || now_us < a->order_us + ORDER_US)) return;
     if (kl_lobby_snapshot_order(r, 0, now_us) && watches) a->order_us = now_us;
 }
 
@@ -97,7 +97,7 @@ void kl_visitor_anew(struct kl_lobby_room *r, struct kl_visitor *v, bool apart, 
     v->way.no_states = true;
     if (apart) {
         const struct kl_name_shown name = kl_lobby_name(r, member);
-        r->shot.begins_apart++;
+        r->snapshot.begins_apart++;
         kl_lobby_log_member(KL_LOG_INFO, "way_apart", r, member, "snapshot=%u", v->way.begins);
         kl_lobby_notice(r,
                         "%s is still out of sync, since this core's states are incomplete: %s "
@@ -117,9 +117,9 @@ static const struct kl_text *by_history(struct kl_lobby_room *r, struct kl_visit
         return NULL; /* it was asked before */
     v->state = KL_MEMBER_PLAYING;
     kl_visitor_log("way", r, v, "by=history from=%u frames_to_run=%u", t->have, frames);
-    if (!t->watches && r->shot.in_a_row && frames > LEAST_RUN)
+    if (!t->watches && r->snapshot.in_a_row && frames > LEAST_RUN)
         kl_visitor_tell(r, v, 0, "no state to be had (%s): you run the match from frame %u on",
-                        r->shot.failed_why, t->have);
+                        r->snapshot.failed_why, t->have);
     return NULL;
 }
 
@@ -188,7 +188,7 @@ static void go_on_without(struct kl_lobby_room *r, unsigned member, uint64_t now
 static const struct kl_text *look(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us) {
     const struct kl_way_trip *t = &v->way;
     struct kl_way_facts f = kl_lobby_way_facts(r, t);
-    bool comes = r->shot.phase > KL_SHOT_ORDERED || (t->watches && r->watch.next.shot);
+    bool comes = r->snapshot.phase > KL_SNAPSHOT_ORDERED || (t->watches && r->watch.next.snapshot);
     f.stuck = kl_way_is_stuck(t, comes, now_us);
     enum kl_way way = kl_way_choose(&f);
     if (way == KL_WAY_ORDER && f.stuck && !t->watches) {
@@ -204,7 +204,7 @@ static void wait_for_a_way(struct kl_lobby_room *r, struct kl_visitor *v, bool h
     kl_lobby_fetch_end(r, &v->fetch);
     kl_way_set_out(&v->way, now_us);
     v->way.heals = heals;
-    v->way.failures = r->shot.failures;
+    v->way.failures = r->snapshot.failures;
     if (!heals) v->state = KL_MEMBER_READY;
     if (v->way.watches) {
         kl_visitor_watcher(v)->hashes = 0;
@@ -314,7 +314,7 @@ const struct kl_text *kl_visitor_way_run(struct kl_lobby_room *r, struct kl_visi
     if (why) return why;
     if (t->step == KL_WAY_BACK && kl_way_is_late(t, now_us)) return is_not_back(r, v, now_us);
     if (v->state != KL_MEMBER_PLAYING) return NULL;
-    if (t->step == KL_WAY_LOADS && v->fetch.shot && v->fetch.shot->failed) {
+    if (t->step == KL_WAY_LOADS && v->fetch.snapshot && v->fetch.snapshot->failed) {
         wait_for_a_way(r, v, t->heals, now_us); /* nobody gave it: another is to be made */
         return look(r, v, now_us);
     }

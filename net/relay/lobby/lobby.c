@@ -173,7 +173,7 @@ static bool member_says(struct kl_lobby_room *r, unsigned member, const struct k
                              now_us);
         return true;
     case KL_MSG_FILE: kl_lobby_files_said(r, member, &m->file, now_us); return true;
-    case KL_MSG_GIVE: return kl_lobby_snapshot_given(r, member, &m->shot, now_us);
+    case KL_MSG_GIVE: return kl_lobby_snapshot_given(r, member, &m->snapshot, now_us);
     default: return false;
     }
 }
@@ -309,7 +309,7 @@ static void put_out_the_silent(struct kl_lobby *l, uint64_t now_us) {
 static void unpack_snapshots(struct kl_lobby *l, uint64_t now_us) {
     struct kl_lobby_room *r;
     while ((r = kl_lobby_snapshot_unpack(l, now_us))) /* the next giver is asked */
-        kl_lobby_put_out(r, r->shot.giver, KL_REFUSE_PROTOCOL,
+        kl_lobby_put_out(r, r->snapshot.giver, KL_REFUSE_PROTOCOL,
                          "protocol error: your snapshot does not match the hash that you gave", now_us);
 }
 

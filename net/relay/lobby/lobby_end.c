@@ -272,7 +272,7 @@ static uint64_t linkless_since_us(const struct kl_lobby_room *r) {
 
 /* Of a room that was made again it is not known: long. */
 static uint64_t played_us(const struct kl_lobby_room *r) {
-    return less(linkless_since_us(r), r->tale.began_us);
+    return less(linkless_since_us(r), r->report.began_us);
 }
 
 static bool may_go(const struct kl_lobby_room *r, uint64_t now_us) {

@@ -63,8 +63,8 @@ static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello
         memcpy(r->door.secret, secret, sizeof r->door.secret);
     }
     r->host = KL_NO_HOST;
-    r->due.chores_us = r->tale.told.status_us = now_us;
-    r->tale.told.farthest = r->tale.told.farthest_was = KL_MAX_CLIENTS;
+    r->due.chores_us = r->report.told.status_us = now_us;
+    r->report.told.farthest = r->report.told.farthest_was = KL_MAX_CLIENTS;
     l->room[i] = r;
     l->rooms++;
     log_made(r);

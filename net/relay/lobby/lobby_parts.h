@@ -16,7 +16,7 @@
 #define KL_LOBBY_PARTS_H
 
 #include "net/relay/durable/journal.h"
-#include "net/relay/durable/lobby_again.h"
+#include "net/relay/durable/lobby_restore.h"
 #include "net/relay/heal/lobby_heal.h"
 #include "net/relay/lobby/lobby.h"
 #include "net/relay/room/lobby_room.h"

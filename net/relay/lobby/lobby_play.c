@@ -54,16 +54,16 @@ static bool verdicts_may_go(const struct kl_lobby_room *r) {
  * pictures: the first label after a load has none. */
 static uint8_t lasting_parts(struct kl_lobby_room *r, const struct kl_verdict *v) {
     if (!(v->parts & KL_PARTS_NOTHING))
-        r->tale.told.unseen = 0;
-    else if (r->tale.told.unseen < UNSEEN_LABELS)
-        r->tale.told.unseen++;
-    return v->parts & (r->tale.told.unseen < UNSEEN_LABELS ? KL_PARTS_LAYOUT : KL_PARTS_ABOUT);
+        r->report.told.unseen = 0;
+    else if (r->report.told.unseen < UNSEEN_LABELS)
+        r->report.told.unseen++;
+    return v->parts & (r->report.told.unseen < UNSEEN_LABELS ? KL_PARTS_LAYOUT : KL_PARTS_ABOUT);
 }
 
 /* The limits of the comparison, once. */
 static void tell_unseen(struct kl_lobby_room *r, const struct kl_verdict *v) {
     if (!v->complete) return;
-    uint8_t parts = lasting_parts(r, v), new = parts &(uint8_t)~r->tale.told.parts;
+    uint8_t parts = lasting_parts(r, v), new = parts &(uint8_t)~r->report.told.parts;
     if (new &KL_PARTS_LAYOUT) {
         kl_lobby_log_room(KL_LOG_INFO, "ram_not_compared", r, "frame=%u", v->frame);
         kl_lobby_notice(r, "RAM is laid out differently here and there: not compared");
@@ -72,7 +72,7 @@ static void tell_unseen(struct kl_lobby_room *r, const struct kl_verdict *v) {
         kl_lobby_log_room(KL_LOG_INFO, "not_judged", r, "frame=%u", v->frame);
         kl_lobby_notice(r, "this core cannot be judged: nothing shows a desync");
     }
-    r->tale.told.parts |= parts;
+    r->report.told.parts |= parts;
 }
 
 static void announce(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now_us) {
@@ -103,11 +103,11 @@ static void announce(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now
 static void note_keyframe(struct kl_lobby_room *r, const struct kl_frame *f, uint64_t now_us) {
     if (f->flags & KL_FRAME_HASH) kl_verdict_expect(&r->heal.verdicts, f->number - 1);
     if (f->flags & KL_FRAME_COMMANDS) kl_lobby_snapshot_closed(r, f->number, now_us);
-    if (f->spacing == r->tale.spacing) return;
-    if (r->tale.spacing)
-        kl_lobby_log_room(KL_LOG_INFO, "spacing", r, "frame=%u from=%u to=%u", f->number, r->tale.spacing,
+    if (f->spacing == r->report.spacing) return;
+    if (r->report.spacing)
+        kl_lobby_log_room(KL_LOG_INFO, "spacing", r, "frame=%u from=%u to=%u", f->number, r->report.spacing,
                           f->spacing);
-    r->tale.spacing = f->spacing;
+    r->report.spacing = f->spacing;
 }
 
 static void take_frames(struct kl_lobby_room *r, uint64_t now_us) {
@@ -116,13 +116,13 @@ static void take_frames(struct kl_lobby_room *r, uint64_t now_us) {
         if (f.flags & KL_FRAME_KEY) note_keyframe(r, &f, now_us);
         kl_lobby_past_keep(r, &f);
     }
-    if (r->tale.stall.frame == r->lock.next_close) return;
-    if (r->tale.stall.told)
-        kl_lobby_log_room(KL_LOG_INFO, "stall_over", r, "frame=%u ms=%llu", r->tale.stall.frame,
-                          (unsigned long long)(now_us - r->tale.stall.since_us) / 1000);
-    r->tale.stall.told = false;
-    r->tale.stall.frame = r->lock.next_close;
-    r->tale.stall.since_us = now_us;
+    if (r->report.stall.frame == r->lock.next_close) return;
+    if (r->report.stall.told)
+        kl_lobby_log_room(KL_LOG_INFO, "stall_over", r, "frame=%u ms=%llu", r->report.stall.frame,
+                          (unsigned long long)(now_us - r->report.stall.since_us) / 1000);
+    r->report.stall.told = false;
+    r->report.stall.frame = r->lock.next_close;
+    r->report.stall.since_us = now_us;
 }
 
 static void send_frames(struct kl_lobby_room *r, uint64_t now_us) {
@@ -229,9 +229,9 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
     }
     send_frames(r, now_us);
     struct kl_verdict v;
-    struct kl_verdict_court court = kl_lobby_heal_court(r);
-    kl_verdict_open(&r->heal.verdicts, &court, now_us);
-    while (verdicts_may_go(r) && kl_verdict_next(&r->heal.verdicts, &court, now_us, &v))
+    struct kl_verdict_members members = kl_lobby_heal_members(r);
+    kl_verdict_open(&r->heal.verdicts, &members, now_us);
+    while (verdicts_may_go(r) && kl_verdict_next(&r->heal.verdicts, &members, now_us, &v))
         announce(r, &v, now_us);
     if (r->phase != KL_ROOM_PLAYING) return;
     const struct kl_heal_deeds deeds = kl_lobby_heal_run(r, now_us);
@@ -243,20 +243,20 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
 
 static void tell_stall(struct kl_lobby_room *r, uint64_t now_us) {
     uint8_t seats = kl_lock_waiting_for(&r->lock);
-    if (r->tale.stall.told || seats == 0 || now_us < r->tale.stall.since_us + STALL_TOLD_US) return;
+    if (r->report.stall.told || seats == 0 || now_us < r->report.stall.since_us + STALL_TOLD_US) return;
     char list[20];
-    r->tale.stall.told = true;
-    r->tale.stall.count++;
-    kl_lobby_log_room(KL_LOG_INFO, "stall", r, "frame=%u waits_for_seats=%s ms=%llu", r->tale.stall.frame,
+    r->report.stall.told = true;
+    r->report.stall.count++;
+    kl_lobby_log_room(KL_LOG_INFO, "stall", r, "frame=%u waits_for_seats=%s ms=%llu", r->report.stall.frame,
                       kl_log_seats(list, seats),
-                      (unsigned long long)(now_us - r->tale.stall.since_us) / 1000);
+                      (unsigned long long)(now_us - r->report.stall.since_us) / 1000);
 }
 
 static void tell_status(struct kl_lobby_room *r, uint64_t now_us) {
-    if (now_us < r->tale.told.status_us + STATUS_US) return;
-    r->tale.told.status_us = now_us;
+    if (now_us < r->report.told.status_us + STATUS_US) return;
+    r->report.told.status_us = now_us;
     kl_lobby_log_room(KL_LOG_DEBUG, "status", r, "frame=%u spacing=%u stalls=%u", r->lock.next_close,
-                      r->tale.spacing, r->tale.stall.count);
+                      r->report.spacing, r->report.stall.count);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lock_client *c = &r->lock.client[i];
         if (kl_lobby_here(&r->member[i]))
@@ -269,8 +269,8 @@ static void tell_status(struct kl_lobby_room *r, uint64_t now_us) {
 /* The last player has left: spectators may see the end, then the room closes. */
 static void close_unplayed(struct kl_lobby_room *r, uint64_t now_us) {
     if (kl_lobby_seats_filled(r)) return;
-    if (r->tale.empty_us == 0) r->tale.empty_us = now_us;
-    if (now_us < r->tale.empty_us + KL_SPECTATE_US) return;
+    if (r->report.empty_us == 0) r->report.empty_us = now_us;
+    if (now_us < r->report.empty_us + KL_SPECTATE_US) return;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (kl_lobby_here(&r->member[i]))
             kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, "all players have left the game", now_us);
@@ -278,13 +278,13 @@ static void close_unplayed(struct kl_lobby_room *r, uint64_t now_us) {
 
 /* Screens name the player whose link sets the delay, once it has done so for a while. */
 static void tell_farthest(struct kl_lobby_room *r, uint64_t now_us) {
-    if (now_us < r->tale.told.farthest_us) return;
-    r->tale.told.farthest_us = now_us + FARTHEST_US;
+    if (now_us < r->report.told.farthest_us) return;
+    r->report.told.farthest_us = now_us + FARTHEST_US;
     uint8_t is = (uint8_t)kl_lock_farthest(&r->lock);
-    bool lasts = is == r->tale.told.farthest_was;
-    r->tale.told.farthest_was = is;
-    if (!lasts || is == r->tale.told.farthest) return;
-    r->tale.told.farthest = is;
+    bool lasts = is == r->report.told.farthest_was;
+    r->report.told.farthest_was = is;
+    if (!lasts || is == r->report.told.farthest) return;
+    r->report.told.farthest = is;
     r->talk.roster_changed = true;
 }
 

@@ -208,7 +208,7 @@ void kl_lobby_return(struct kl_lobby *l, unsigned peer, const struct kl_return *
                kl_seat_verify(b->seat_key, l->net.binding(l->net.ctx, peer), b->token, b->signature);
     if (!own)
         turn_back(l, peer, r, b, now_us);
-    else if (r->phase == KL_ROOM_REOPENING && kl_lobby_again_open(r, KL_HOLD_US, now_us) != KL_OK)
+    else if (r->phase == KL_ROOM_REOPENING && kl_lobby_restore_open(r, KL_HOLD_US, now_us) != KL_OK)
         kl_lobby_turn_away(l, peer, KL_REFUSE_SEAT, "nobody has a seat in this room any more");
     else if (b->fresh && kl_facts_differ(r->facts, &b->facts, text, sizeof text) > 0)
         kl_lobby_turn_away(l, peer, KL_REFUSE_IDENTITY, text);

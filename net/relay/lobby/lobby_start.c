@@ -146,7 +146,7 @@ static bool all_are_ready(const struct kl_lobby_room *r) {
 
 static void begin_play(struct kl_lobby_room *r, uint64_t now_us) {
     char seats[20];
-    r->tale.stall.since_us = r->tale.told.status_us = r->tale.began_us = now_us;
+    r->report.stall.since_us = r->report.told.status_us = r->report.began_us = now_us;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* later moves change no votes */
         if (kl_lobby_here(&r->member[i]))
             memcpy(r->member[i].home, r->member[i].v.host, sizeof r->member[i].home);

@@ -338,7 +338,7 @@ static struct kl_msg roster_of(const struct kl_lobby_room *r) {
     roster->filled = (uint8_t)kl_lobby_count(kl_lobby_seats_filled(r));
     roster->players = r->params.players;
     roster->doors = r->door.flags & (KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED);
-    roster->farthest = r->tale.told.farthest < KL_MAX_CLIENTS ? r->tale.told.farthest : KL_WATCHER;
+    roster->farthest = r->report.told.farthest < KL_MAX_CLIENTS ? r->report.told.farthest : KL_WATCHER;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *from = &r->member[i];
         if (!kl_lobby_here(from)) continue;

@@ -28,13 +28,13 @@ struct kl_lobby_packed {
 
 /* A snapshot on its way to a member or watcher; all zero: none. */
 struct kl_lobby_fetch {
-    struct kl_lobby_packed *shot;
+    struct kl_lobby_packed *snapshot;
     uint32_t sent;
 };
 
 /* The room's newest snapshot, and the one under way. */
-struct kl_lobby_shot {
-    enum { KL_SHOT_NONE, KL_SHOT_ORDERED, KL_SHOT_HASHING, KL_SHOT_GIVING } phase;
+struct kl_lobby_snapshot {
+    enum { KL_SNAPSHOT_NONE, KL_SNAPSHOT_ORDERED, KL_SNAPSHOT_HASHING, KL_SNAPSHOT_GIVING } phase;
     uint64_t since_us, heard_us; /* begin of this phase; last piece of the giver */
     uint64_t wish_us;
     uint16_t trusted; /* clients whose hashes count, for healing; 0: all players */
@@ -93,7 +93,7 @@ struct kl_lobby_heal {
     uint32_t label;              /* of the hashes that differ */
     bool ram;                    /* as in struct kl_verdict_camps */
     uint16_t right, wrong;       /* clients; hashes of `wrong` do not count now */
-    uint32_t failures;           /* shot.failures when our snapshot was ordered */
+    uint32_t failures;           /* snapshot.failures when our snapshot was ordered */
     uint16_t count;              /* successful healings */
     bool hopeless;               /* healing has proved useless: no more attempts */
     bool paused;                 /* for this difference, by the room's policy */

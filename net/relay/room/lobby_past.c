@@ -49,7 +49,7 @@ static void *reuse_oldest(struct kl_lobby_room *r) {
     if (whole)
         kl_lobby_log_room(KL_LOG_INFO, "history_full", r, "frame=%u kib=%llu", r->lock.next_close,
                           (unsigned long long)r->past.bytes / 1024);
-    if (r->shot.unfit && kl_lobby_start_is_kept(r)) {
+    if (r->snapshot.unfit && kl_lobby_start_is_kept(r)) {
         kl_lobby_start_free(r);
         kl_lobby_notice(r, "nobody can join this room any more: the relay dropped its first frames, and the "
                            "core gives no state");

@@ -55,7 +55,7 @@ bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_
         const struct kl_lobby_room *r = l->room[i];
         if (r && strcmp(r->maker, host) == 0)
             bytes += kl_lobby_memory_bytes(r) + r->past.bytes + (r->start.data ? r->start.bytes : 0) +
-                     r->shot.bytes;
+                     r->snapshot.bytes;
     }
     return bytes <= l->limits.mib_per_address * UINT64_C(1048576);
 }

@@ -84,7 +84,7 @@ enum kl_room_phase {
     KL_ROOM_ASKED,     /* the host has been asked for the start data */
     KL_ROOM_LOADING,   /* start data is here; clients fetch it and load */
     KL_ROOM_PLAYING,
-    KL_ROOM_REOPENING, /* made again, not yet open: lobby_again.h */
+    KL_ROOM_REOPENING, /* made again, not yet open: lobby_restore.h */
 };
 
 enum kl_lobby_place {
@@ -238,7 +238,7 @@ struct kl_lobby_due {
 };
 
 /* The game as the log and the screens tell it. lobby_play.c owns it. */
-struct kl_lobby_tale {
+struct kl_lobby_report {
     uint16_t spacing; /* of the last interval seen */
     struct {
         uint32_t frame;    /* that the room waits for */
@@ -279,11 +279,11 @@ struct kl_lobby_room {
 
     struct kl_lock_relay lock;
     struct kl_lobby_past past;
-    struct kl_lobby_shot shot;
+    struct kl_lobby_snapshot snapshot;
     struct kl_lobby_heal heal;
     struct kl_journal_room journal;
     struct kl_lobby_watch watch;
-    struct kl_lobby_tale tale;
+    struct kl_lobby_report report;
     struct kl_lobby_gone gone;
 };
 

@@ -128,11 +128,11 @@ static void open_up_to(struct kl_verdict_table *t, uint32_t frame) {
     t->open = frame;
 }
 
-void kl_verdict_open(struct kl_verdict_table *t, const struct kl_verdict_court *court, uint64_t now_us) {
+void kl_verdict_open(struct kl_verdict_table *t, const struct kl_verdict_members *members, uint64_t now_us) {
     for (uint32_t n = t->begin; n != t->end; n++)
-        if (may_open(t, label_at(t, n), court->awaited, now_us)) open_up_to(t, label_at(t, n)->frame);
+        if (may_open(t, label_at(t, n), members->awaited, now_us)) open_up_to(t, label_at(t, n)->frame);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (may_open(t, &t->asked[i], court->awaited, now_us)) open_up_to(t, t->asked[i].frame);
+        if (may_open(t, &t->asked[i], members->awaited, now_us)) open_up_to(t, t->asked[i].frame);
 }
 
 /* --- two reports --- */
@@ -239,21 +239,21 @@ bool kl_verdict_carries(const uint8_t home[KL_MAX_CLIENTS], uint16_t host, uint1
 /* The camp of more than half of the votes of those that reported; 0: none is that large. A late report is
  * counted among them, but on no side. */
 static uint16_t majority(const struct kl_verdict_table *t, const struct kl_verdict_label *l,
-                         const struct kl_verdict_court *court) {
-    uint16_t voters = court->voters & l->reported ? court->voters & l->reported : l->reported;
+                         const struct kl_verdict_members *members) {
+    uint16_t voters = members->voters & l->reported ? members->voters & l->reported : l->reported;
     uint16_t in_time = voters & (uint16_t)~l->late;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!has_bit(in_time, i)) continue;
         uint16_t camp = camp_of(t, l, i);
-        if (kl_verdict_carries(court->home, court->host, voters, camp & in_time)) return camp;
+        if (kl_verdict_carries(members->home, members->host, voters, camp & in_time)) return camp;
     }
     return 0;
 }
 
 /* The reporters outside that camp; 0 without a camp. */
 static uint16_t minority(const struct kl_verdict_table *t, const struct kl_verdict_label *l,
-                         const struct kl_verdict_court *court) {
-    uint16_t camp = majority(t, l, court);
+                         const struct kl_verdict_members *members) {
+    uint16_t camp = majority(t, l, members);
     return camp ? l->reported & (uint16_t)~camp : 0;
 }
 
@@ -299,12 +299,12 @@ static void note_masked(struct kl_verdict_table *t, const struct kl_verdict_labe
 }
 
 static void speak(struct kl_verdict_table *t, struct kl_verdict_label *l,
-                  const struct kl_verdict_court *court, struct kl_verdict *out) {
-    *out = (struct kl_verdict){.frame = l->frame, .complete = is_complete(l, court->present)};
+                  const struct kl_verdict_members *members, struct kl_verdict *out) {
+    *out = (struct kl_verdict){.frame = l->frame, .complete = is_complete(l, members->present)};
     struct kl_verdict_pair p = judge(t, l);
     out->differs = p.differs;
     out->parts = p.parts;
-    if (p.differs) out->minority = minority(t, l, court);
+    if (p.differs) out->minority = minority(t, l, members);
     l->differs = out->differs;
     l->said = out->complete ? SAID_COMPLETE : SAID_INCOMPLETE;
     if (p.differs == DIFFERS && (!t->any_bad || out->frame <= t->first_bad.frame)) {
@@ -324,18 +324,18 @@ static void drop_settled(struct kl_verdict_table *t) {
 }
 
 /* The next verdict on labels of keyframes. */
-static bool next_expected(struct kl_verdict_table *t, const struct kl_verdict_court *court, uint64_t now_us,
-                          struct kl_verdict *out) {
+static bool next_expected(struct kl_verdict_table *t, const struct kl_verdict_members *members,
+                          uint64_t now_us, struct kl_verdict *out) {
     bool found = false;
     for (uint32_t n = t->begin; n != t->end; n++) {
         struct kl_verdict_label *l = label_at(t, n);
-        if (!is_due(t, l, court->present, now_us)) {
+        if (!is_due(t, l, members->present, now_us)) {
             if (found) break;
             continue;
         }
-        bool equal = judge(t, l).differs == EQUAL && is_complete(l, court->present);
+        bool equal = judge(t, l).differs == EQUAL && is_complete(l, members->present);
         if (found && !equal) break;
-        speak(t, l, court, out);
+        speak(t, l, members, out);
         found = true;
         if (!equal) break;
     }
@@ -343,21 +343,21 @@ static bool next_expected(struct kl_verdict_table *t, const struct kl_verdict_co
     return found;
 }
 
-static bool next_asked(struct kl_verdict_table *t, const struct kl_verdict_court *court, uint64_t now_us,
+static bool next_asked(struct kl_verdict_table *t, const struct kl_verdict_members *members, uint64_t now_us,
                        struct kl_verdict *out) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_verdict_label *l = &t->asked[i];
-        if (!is_due(t, l, court->present, now_us)) continue;
-        speak(t, l, court, out);
+        if (!is_due(t, l, members->present, now_us)) continue;
+        speak(t, l, members, out);
         if (l->said == SAID_COMPLETE) l->reported = 0;
         return true;
     }
     return false;
 }
 
-bool kl_verdict_next(struct kl_verdict_table *t, const struct kl_verdict_court *court, uint64_t now_us,
+bool kl_verdict_next(struct kl_verdict_table *t, const struct kl_verdict_members *members, uint64_t now_us,
                      struct kl_verdict *out) {
-    return next_expected(t, court, now_us, out) || next_asked(t, court, now_us, out);
+    return next_expected(t, members, now_us, out) || next_asked(t, members, now_us, out);
 }
 
 /* --- the decision --- */
@@ -371,16 +371,16 @@ static const struct kl_verdict_label *look(const struct kl_verdict_table *t, uin
 /* A majority is valid if more than half of the voters reported in time, a tie if half of them did. So no
  * client can decide while others cannot report because it holds the game up or their links are lost. */
 static void find_right(const struct kl_verdict_table *t, const struct kl_verdict_label *l,
-                       const struct kl_verdict_court *court, struct kl_verdict_camps *out) {
+                       const struct kl_verdict_members *members, struct kl_verdict_camps *out) {
     uint16_t in_time = l->reported & (uint16_t)~l->late;
-    unsigned voters = count_bits(court->voters & (l->reported | court->awaited));
-    unsigned spoken = count_bits(court->voters & in_time);
-    out->right = spoken * 2 > voters ? majority(t, l, court) : 0;
+    unsigned voters = count_bits(members->voters & (l->reported | members->awaited));
+    unsigned spoken = count_bits(members->voters & in_time);
+    out->right = spoken * 2 > voters ? majority(t, l, members) : 0;
     out->tied = !out->right && spoken && spoken * 2 >= voters;
 }
 
-bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame, const struct kl_verdict_court *court,
-                      struct kl_verdict_camps *out) {
+bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame,
+                      const struct kl_verdict_members *members, struct kl_verdict_camps *out) {
     const struct kl_verdict_label *l = look(t, frame);
     struct kl_verdict_pair p = {0};
     if (l) p = judge(t, l);
@@ -390,7 +390,7 @@ bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame, const st
     *out = (struct kl_verdict_camps){.reported = l->reported,
                                      .ram = h.has & KL_HASH_RAM || !(h.has & KL_HASH_STATE),
                                      .picture = p.parts & (KL_HASH_PICTURE | KL_HASH_SOUND)};
-    find_right(t, l, court, out);
+    find_right(t, l, members, out);
     return true;
 }
 

@@ -27,7 +27,7 @@
 
 /* The clients of the game and their votes: the majority of votes is right. If no voter has reported, the
  * minority is found among all clients that have. */
-struct kl_verdict_court {
+struct kl_verdict_members {
     uint16_t present, voters;     /* bit per client */
     uint16_t host;                /* its bit, or 0 */
     uint16_t awaited;             /* a label opens after the reports of these */
@@ -91,11 +91,11 @@ void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame);
 int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct kl_hash *h, bool loaded,
                       uint64_t now_us);
 /* Opens labels. To be called before kl_verdict_next(), and at kl_verdict_due_us(). */
-void kl_verdict_open(struct kl_verdict_table *t, const struct kl_verdict_court *court, uint64_t now_us);
+void kl_verdict_open(struct kl_verdict_table *t, const struct kl_verdict_members *members, uint64_t now_us);
 
 /* The next verdict that is due. Of a run of complete and equal labels of keyframes only the newest gets a
  * verdict. False if none is due. out->healed is the caller's. */
-bool kl_verdict_next(struct kl_verdict_table *t, const struct kl_verdict_court *court, uint64_t now_us,
+bool kl_verdict_next(struct kl_verdict_table *t, const struct kl_verdict_members *members, uint64_t now_us,
                      struct kl_verdict *out);
 
 /* The camps among a label's reports. */
@@ -107,8 +107,8 @@ struct kl_verdict_camps {
     bool ram;       /* the core shows RAM, or nothing but its picture; else states may be all that there is */
 };
 /* False if that label is not kept, or is no desync. */
-bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame, const struct kl_verdict_court *court,
-                      struct kl_verdict_camps *out);
+bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame,
+                      const struct kl_verdict_members *members, struct kl_verdict_camps *out);
 
 /* The client's report of that label. False: there is none, or the label is not kept. */
 bool kl_verdict_said(const struct kl_verdict_table *t, uint32_t frame, unsigned client, struct kl_hash *out);

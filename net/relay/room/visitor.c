@@ -193,7 +193,7 @@ void kl_lobby_packed_drop(struct kl_lobby_room *r, struct kl_lobby_packed **at) 
     struct kl_lobby_packed *p = *at;
     *at = NULL;
     if (!p || --p->refs > 0) return;
-    r->shot.bytes -= p->len;
+    r->snapshot.bytes -= p->len;
     r->lobby->snapshot_bytes -= p->len;
     free(p);
 }
@@ -212,18 +212,18 @@ bool kl_visitor_offer(struct kl_lobby_room *r, struct kl_visitor *v, struct kl_l
     memcpy(msg.offer.digest, k->digest, sizeof msg.offer.digest);
     kl_lobby_send_bulk(r->lobby, v->peer, &msg);
     k->refs++;
-    v->fetch = (struct kl_lobby_fetch){.shot = k};
+    v->fetch = (struct kl_lobby_fetch){.snapshot = k};
     r->due.busy = true;
     return true;
 }
 
 void kl_lobby_fetch_end(struct kl_lobby_room *r, struct kl_lobby_fetch *f) {
-    kl_lobby_packed_drop(r, &f->shot);
+    kl_lobby_packed_drop(r, &f->snapshot);
 }
 
 /* Of one that is not proved good nobody gets all, so that nobody loads it. */
 static uint32_t may_go(const struct kl_lobby_fetch *f) {
-    const struct kl_lobby_packed *k = f->shot;
+    const struct kl_lobby_packed *k = f->snapshot;
     if (!k || k->failed) return 0;
     uint32_t here = k->good || k->have < k->len ? k->have : k->len - 1;
     return k->good || here >= f->sent + KL_BULK_MAX ? here - f->sent : 0;
@@ -231,11 +231,11 @@ static uint32_t may_go(const struct kl_lobby_fetch *f) {
 
 bool kl_visitor_send_snapshot(struct kl_lobby_room *r, struct kl_visitor *v) {
     struct kl_lobby_fetch *f = &v->fetch;
-    const struct kl_lobby_packed *k = f->shot;
+    const struct kl_lobby_packed *k = f->snapshot;
     uint32_t left;
     while ((left = may_go(f)) > 0 && kl_lobby_bulk_room(r, v->peer) > 0) {
-        struct kl_msg msg = {.kind = KL_MSG_SNAPSHOT, .shot.keyframe = k->keyframe};
-        struct kl_piece *p = &msg.shot.piece;
+        struct kl_msg msg = {.kind = KL_MSG_SNAPSHOT, .snapshot.keyframe = k->keyframe};
+        struct kl_piece *p = &msg.snapshot.piece;
         *p = (struct kl_piece){.offset = f->sent, .total = k->len};
         p->len = (uint16_t)(left < KL_BULK_MAX ? left : KL_BULK_MAX);
         memcpy(p->bytes, k->packed + f->sent, p->len);

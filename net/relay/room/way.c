@@ -81,7 +81,7 @@ enum kl_way_loaded kl_way_loaded(struct kl_way_trip *t, const struct kl_healed *
 /* --- of a room that plays --- */
 
 bool kl_lobby_way_has_states(const struct kl_lobby_room *r) {
-    return !r->shot.unfit && r->shot.in_a_row < FAILURES && r->shot.begins_apart < FAILURES;
+    return !r->snapshot.unfit && r->snapshot.in_a_row < FAILURES && r->snapshot.begins_apart < FAILURES;
 }
 
 bool kl_lobby_way_has_beginning(const struct kl_lobby_room *r) {
@@ -95,7 +95,7 @@ static bool reaches(const struct kl_lobby_room *r, const struct kl_way_trip *t, 
 
 /* The snapshot that comes up just now, if it can be sent on at once. Watchers may see none of those. */
 static struct kl_lobby_packed *coming(const struct kl_lobby_room *r, const struct kl_way_trip *t) {
-    struct kl_lobby_packed *k = r->shot.phase == KL_SHOT_GIVING ? r->shot.coming : NULL;
+    struct kl_lobby_packed *k = r->snapshot.phase == KL_SNAPSHOT_GIVING ? r->snapshot.coming : NULL;
     bool good = k && !t->watches && k->keyframe > t->have;
     return good && kl_lobby_past_reaches(r, k->keyframe) ? k : NULL;
 }
@@ -103,24 +103,24 @@ static struct kl_lobby_packed *coming(const struct kl_lobby_room *r, const struc
 struct kl_lobby_packed *kl_lobby_way_snapshot(const struct kl_lobby_room *r, const struct kl_way_trip *t,
                                               enum kl_way way) {
     if (way == KL_WAY_COMING) return coming(r, t);
-    return t->watches ? r->watch.seen.shot : r->shot.kept;
+    return t->watches ? r->watch.seen.snapshot : r->snapshot.kept;
 }
 
 static bool snapshot_helps(const struct kl_lobby_room *r, const struct kl_way_trip *t,
                            const struct kl_lobby_packed *k) {
     if (!k || t->no_states || !reaches(r, t, k->keyframe)) return false;
     if (t->heals) return k->keyframe >= t->begins;
-    return k->keyframe > t->have && (t->watches || r->shot.begins_apart < FAILURES);
+    return k->keyframe > t->have && (t->watches || r->snapshot.begins_apart < FAILURES);
 }
 
 /* A watcher that heals has its frames, but they led elsewhere: only a state helps. One order that comes to
  * nothing is enough then, and it begins anew. */
 struct kl_way_facts kl_lobby_way_facts(const struct kl_lobby_room *r, const struct kl_way_trip *t) {
     const struct kl_lobby_packed *k = kl_lobby_way_snapshot(r, t, KL_WAY_SNAPSHOT);
-    const struct kl_lobby_packed *next = t->watches ? r->watch.next.shot : NULL;
+    const struct kl_lobby_packed *next = t->watches ? r->watch.next.snapshot : NULL;
     uint32_t end = t->watches ? r->watch.end : r->lock.next_close;
     uint32_t limit = kl_way_limit(t->fps, r->params.fps_uhz, r->lobby->limits.catch_up_s);
-    bool failed = t->heals && r->shot.failures != t->failures;
+    bool failed = t->heals && r->snapshot.failures != t->failures;
     return (struct kl_way_facts){
         .end = end,
         .have = t->heals ? end : t->have,
@@ -143,9 +143,9 @@ enum kl_way kl_lobby_way_to_present(const struct kl_lobby_room *r, const struct 
 
 bool kl_lobby_way_closed(const struct kl_lobby_room *r, bool consents, char *why, size_t cap) {
     const struct kl_way_trip t = {.no_states = !consents};
-    const char *states = !consents       ? "you load no state of other players (trust = on, if you know them)"
-                         : r->shot.unfit ? "its core gives no state to begin from"
-                                         : "its machines have no state in common to begin from";
+    const char *states = !consents ? "you load no state of other players (trust = on, if you know them)"
+                         : r->snapshot.unfit ? "its core gives no state to begin from"
+                                             : "its machines have no state in common to begin from";
     snprintf(why, cap,
              "room %s has played for too long: this relay does not keep its beginning any more, and %s",
              r->name, kl_lobby_start_is_kept(r) ? states : "not its saves either");

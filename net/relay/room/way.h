@@ -100,7 +100,8 @@ struct kl_lobby_packed;
 
 /* The facts of the client of trip `t`, but for `stuck`. */
 struct kl_way_facts kl_lobby_way_facts(const struct kl_lobby_room *r, const struct kl_way_trip *t);
-/* Its way by these facts. KL_WAY_ORDER: ask again once shot.kept is newer, or shot.failures has grown. */
+/* Its way by these facts. KL_WAY_ORDER: ask again once snapshot.kept is newer, or snapshot.failures has
+ * grown. */
 enum kl_way kl_lobby_way_to_present(const struct kl_lobby_room *r, const struct kl_way_trip *t);
 /* The snapshot of KL_WAY_SNAPSHOT or KL_WAY_COMING. */
 struct kl_lobby_packed *kl_lobby_way_snapshot(const struct kl_lobby_room *r, const struct kl_way_trip *t,

@@ -111,7 +111,7 @@ void kl_lobby_watch_end(struct kl_lobby_room *r, const char *why) {
     free(r->watch.desk);
     r->watch.at = NULL;
     r->watch.desk = NULL;
-    kl_lobby_watch_drop_shots(r);
+    kl_lobby_watch_drop_snapshots(r);
 }
 
 /* The last player has left. */
@@ -238,7 +238,7 @@ void kl_lobby_watch_run(struct kl_lobby_room *r, unsigned *left, uint64_t now_us
     unsigned looked = 0, all = a->count;
     a->due_us = UINT64_MAX;
     kl_lobby_watch_see(r, now_us);
-    kl_lobby_watch_shots(r);
+    kl_lobby_watch_snapshots(r);
     for (; looked < all && a->count > 0 && *left > 0; looked++) {
         bool more = false;
         struct kl_lobby_watcher *w = a->at[a->turn++ % a->count];

@@ -37,7 +37,7 @@ static void make_cut(struct kl_lobby_room *r, uint64_t now_us) {
     const struct kl_watch_cut *last = &a->cut[(a->cut_next - 1) % a->cuts];
     bool first = a->cut_next == 0;
     uint64_t since_us = first ? LATE_US : now_us - cut_us(a, last);
-    if (r->tale.spacing > a->spacing) a->spacing = r->tale.spacing;
+    if (r->report.spacing > a->spacing) a->spacing = r->report.spacing;
     if (!first && last->end == r->past.history.next) return;
     bool interval_ends = r->lock.now.first == r->past.history.next;
     if (since_us >= LATE_US || (since_us >= CUT_US && interval_ends)) cut_here(r, now_us);
@@ -142,7 +142,7 @@ bool kl_lobby_watch_serve(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
     }
     if (w->v.state == KL_MEMBER_PLAYING) {
         update = update || w->batch != r->watch.batch;
-        bool before = w->v.fetch.shot;
+        bool before = w->v.fetch.snapshot;
         *more = kl_visitor_send_snapshot(r, &w->v) || *more;
         sent = send_frames(r, w, more) || before || sent;
     }

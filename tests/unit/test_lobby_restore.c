@@ -10,7 +10,7 @@ static void the_match_goes_on(void **state) {
     struct kl_lobby_room *r = make_again();
     assert_non_null(r);
     adopt(r, canon_end);
-    assert_int_equal(kl_lobby_again_open(r, 3 * SECOND, now_us), KL_OK);
+    assert_int_equal(kl_lobby_restore_open(r, 3 * SECOND, now_us), KL_OK);
     come_back(0, 10), come_back(1, 11), come_back(2, 12);
     assert_true(heard(10, KL_MSG_WELCOME)->welcome.host);
     assert_int_equal(heard(12, KL_MSG_WELCOME)->welcome.client, 2);
@@ -30,7 +30,7 @@ static void a_strict_room_waits_for_all(void **state) {
     play_and_die(KL_POLICY_STRICT);
     struct kl_lobby_room *r = make_again();
     adopt(r, canon_end);
-    assert_int_equal(kl_lobby_again_open(r, 3 * SECOND, now_us), KL_OK);
+    assert_int_equal(kl_lobby_restore_open(r, 3 * SECOND, now_us), KL_OK);
     uint32_t before = canon_end;
     come_back(0, 10), come_back(1, 11);
     play(10 * SECOND);
@@ -47,7 +47,7 @@ static void without_who_does_not_come_back(void **state) {
     play_and_die(KL_POLICY_BOUNDED);
     struct kl_lobby_room *r = make_again();
     adopt(r, canon_end);
-    kl_lobby_again_open(r, 3 * SECOND, now_us);
+    kl_lobby_restore_open(r, 3 * SECOND, now_us);
     uint32_t before = canon_end;
     come_back(1, 11), come_back(2, 12);
     play(8 * SECOND);
@@ -65,7 +65,7 @@ static void a_client_that_has_other_frames_begins_anew(void **state) {
     struct kl_lobby_room *r = make_again();
     adopt(r, canon_end - 100);
     canon_end -= 100;
-    kl_lobby_again_open(r, 0, now_us);
+    kl_lobby_restore_open(r, 0, now_us);
     struct kl_msg m = prepare_return(0, 10); /* has run 100 frames more */
     player[0].plays = false;
     say(10, &m);
@@ -92,7 +92,7 @@ static void the_key_is_enough_once(void **state) {
     play_and_die(KL_POLICY_BOUNDED);
     struct kl_lobby_room *r = make_again();
     adopt(r, canon_end);
-    kl_lobby_again_open(r, 0, now_us);
+    kl_lobby_restore_open(r, 0, now_us);
     uint8_t unknown[KL_TOKEN_BYTES] = {9}; /* of a WELCOME that no ticket has */
     connect_peer(10);
     struct kl_msg m = a_return(2, 10, "room", unknown);
@@ -123,18 +123,18 @@ static void nobody_enters_meanwhile(void **state) {
     expect_refusal(9, KL_REFUSE_STARTED, "is restoring room");
     assert_null(make_again()); /* there is one */
     assert_string_equal(why, "there is a room of that name");
-    assert_int_equal(kl_lobby_again_open(r, 0, now_us), KL_E_STATE); /* no frames */
-    kl_lobby_again_drop(r);
+    assert_int_equal(kl_lobby_restore_open(r, 0, now_us), KL_E_STATE); /* no frames */
+    kl_lobby_restore_drop(r);
     run();
     assert_int_equal(kl_lobby_rooms(lobby), 0);
     assert_int_equal(kl_lobby_members(lobby), 0);
     assert_int_equal(lobby->start_bytes, 0);
-    assert_null(kl_lobby_again(lobby, &ticket, (const uint8_t *)"sawe", 4, now_us, why, sizeof why));
+    assert_null(kl_lobby_restore(lobby, &ticket, (const uint8_t *)"sawe", 4, now_us, why, sizeof why));
     assert_string_equal(why, "the start data is another");
     r = make_again();
     struct kl_frame bad = canon[0];
     bad.number = 5;
-    assert_int_equal(kl_lobby_again_frame(r, &bad, NULL), KL_E_WINDOW);
+    assert_int_equal(kl_lobby_restore_frame(r, &bad, NULL), KL_E_WINDOW);
     pass(61 * SECOND); /* never opened: its seats run out */
     assert_int_equal(kl_lobby_rooms(lobby), 0);
 }
@@ -144,7 +144,7 @@ static int load(struct kl_lobby_room *r, uint32_t from, uint32_t count) {
     uint8_t piece[KL_PIECE_BYTES];
     size_t len = kl_piece_write(&at, from, count, piece, sizeof piece, &count);
     assert_true(len > 0);
-    return kl_lobby_again_piece(r, piece, len);
+    return kl_lobby_restore_piece(r, piece, len);
 }
 
 static void pieces_are_loaded(void **state) {
@@ -159,7 +159,7 @@ static void pieces_are_loaded(void **state) {
     assert_int_equal(load(r, 51, 20), KL_E_WINDOW); /* a gap */
     assert_int_equal(r->lock.next_close, 50);
     const uint8_t no_piece[6] = {50, 0, 0, 0, 1, 99};
-    assert_true(kl_lobby_again_piece(r, no_piece, sizeof no_piece) < 0);
+    assert_true(kl_lobby_restore_piece(r, no_piece, sizeof no_piece) < 0);
     assert_int_equal(r->lock.next_close, 50);
 }
 
@@ -199,5 +199,5 @@ int main(void) {
         T(pieces_are_loaded),
         T(the_first_return_opens_it),
     };
-    return cmocka_run_group_tests_name("lobby_again", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("lobby_restore", tests, NULL, NULL);
 }

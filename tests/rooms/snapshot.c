@@ -27,12 +27,12 @@ void shot_keep(struct client *c) {
 
 /* --- its own --- */
 
-void shot_taken(struct client *c, uint32_t keyframe, const uint8_t shot[SHOT_BYTES]) {
+void shot_taken(struct client *c, uint32_t keyframe, const uint8_t snapshot[SHOT_BYTES]) {
     struct kl_state_said said = {.keyframe = keyframe, .bytes = SHOT_BYTES, .has = true};
-    memcpy(c->shot_before, c->shot, SHOT_BYTES);
-    memcpy(c->shot, shot, SHOT_BYTES);
-    c->shot[0] ^= liar_does(c, LIAR_STATE, keyframe);
-    crypto_generichash(said.hash, sizeof said.hash, c->shot, SHOT_BYTES, NULL, 0);
+    memcpy(c->shot_before, c->snapshot, SHOT_BYTES);
+    memcpy(c->snapshot, snapshot, SHOT_BYTES);
+    c->snapshot[0] ^= liar_does(c, LIAR_STATE, keyframe);
+    crypto_generichash(said.hash, sizeof said.hash, c->snapshot, SHOT_BYTES, NULL, 0);
     c->before_keyframe = c->shot_keyframe;
     c->shot_keyframe = keyframe;
     if (!liar_does(c, LIAR_MUTE, keyframe)) kl_stay_say_state(&c->stay, &said);
@@ -57,10 +57,11 @@ static bool has_base(const struct client *c) {
 static uint8_t *pack(struct client *c, bool based, size_t *len) {
     bool unfit =
         c->forges || (based && c->ask.keyframe % 4 == 3) || liar_does(c, LIAR_UNFIT, c->ask.keyframe);
-    c->shot[0] ^= unfit;
-    uint8_t *packed = based ? kl_snapshot_pack_against(c->shot_before, SHOT_BYTES, c->shot, SHOT_BYTES, len)
-                            : kl_snapshot_pack(c->shot, SHOT_BYTES, len);
-    c->shot[0] ^= unfit;
+    c->snapshot[0] ^= unfit;
+    uint8_t *packed = based
+                          ? kl_snapshot_pack_against(c->shot_before, SHOT_BYTES, c->snapshot, SHOT_BYTES, len)
+                          : kl_snapshot_pack(c->snapshot, SHOT_BYTES, len);
+    c->snapshot[0] ^= unfit;
     if (!packed) fail("no memory");
     counts.based += based;
     counts.unfit += unfit;
@@ -96,11 +97,11 @@ static bool says_so_only(struct client *c, uint32_t keyframe, bool may_claim) {
 }
 
 static void load(struct client *c) {
-    static uint8_t shot[SHOT_BYTES];
+    static uint8_t snapshot[SHOT_BYTES];
     uint8_t hash[KL_SNAPSHOT_HASH];
     bool begins = c->offer.begin;
     if (!c->consents) fail("%s got a state of others without its consent", c->name);
-    if (begins && !(c->stay.shot.begins && c->stay.shot.offer.keyframe == c->offer.keyframe)) {
+    if (begins && !(c->stay.snapshot.begins && c->stay.snapshot.offer.keyframe == c->offer.keyframe)) {
         shot_forget(c); /* another is to come */
         return;
     }
@@ -110,14 +111,14 @@ static void load(struct client *c) {
     }
     uint32_t end = begins ? c->offer.keyframe : c->machine.next;
     if (!begins && c->offer.keyframe >= end) return; /* not run yet */
-    size_t len = ZSTD_decompress(shot, sizeof shot, c->coming, c->offer.packed);
+    size_t len = ZSTD_decompress(snapshot, sizeof snapshot, c->coming, c->offer.packed);
     if (ZSTD_isError(len) || len != SHOT_BYTES || len != c->offer.bytes)
         fail("%s: a snapshot of %zu bytes", c->name, len);
-    crypto_generichash(hash, sizeof hash, shot, len, NULL, 0);
+    crypto_generichash(hash, sizeof hash, snapshot, len, NULL, 0);
     if (memcmp(hash, c->offer.hash, sizeof hash) != 0) fail("%s: another snapshot than was offered", c->name);
     if (!begins && c->offer.keyframe < c->machine.first)
         fail("%s is to run frames again that it does not have", c->name);
-    if (!machine_load(&c->machine, shot, c->offer.keyframe, end))
+    if (!machine_load(&c->machine, snapshot, c->offer.keyframe, end))
         fail("%s: no snapshot of frame %u", c->name, c->offer.keyframe);
     kl_own_states_clear(&c->mine);
     struct kl_healed healed = {c->offer.keyframe, end, KL_HEALED_SAME};

@@ -1,4 +1,4 @@
-#include "net/relay/durable/lobby_again.h"
+#include "net/relay/durable/lobby_restore.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,7 +108,7 @@ static void free_all(struct kl_lobby_room *r) {
     free(r);
 }
 
-void kl_lobby_again_drop(struct kl_lobby_room *r) {
+void kl_lobby_restore_drop(struct kl_lobby_room *r) {
     struct kl_lobby *l = r->lobby;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         l->members -= kl_lobby_here(&r->member[i]);
@@ -136,9 +136,9 @@ static struct kl_lobby_room *make(struct kl_lobby *l, const struct kl_lobby_tick
     return NULL;
 }
 
-struct kl_lobby_room *kl_lobby_again(struct kl_lobby *l, const struct kl_lobby_ticket *t,
-                                     const uint8_t *start, size_t start_len, uint64_t now_us, char *why,
-                                     size_t cap) {
+struct kl_lobby_room *kl_lobby_restore(struct kl_lobby *l, const struct kl_lobby_ticket *t,
+                                       const uint8_t *start, size_t start_len, uint64_t now_us, char *why,
+                                       size_t cap) {
     const char *text = objection(l, t, start, start_len);
     struct kl_lobby_room *r = text ? NULL : make(l, t, start, start_len);
     if (!r) {
@@ -146,8 +146,8 @@ struct kl_lobby_room *kl_lobby_again(struct kl_lobby *l, const struct kl_lobby_t
         return NULL;
     }
     r->phase = KL_ROOM_REOPENING;
-    r->due.chores_us = r->tale.told.status_us = now_us;
-    r->tale.told.farthest = r->tale.told.farthest_was = KL_MAX_CLIENTS;
+    r->due.chores_us = r->report.told.status_us = now_us;
+    r->report.told.farthest = r->report.told.farthest_was = KL_MAX_CLIENTS;
     kl_lobby_past_begin(r, now_us);
     r->past.reopened = true;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
@@ -157,25 +157,25 @@ struct kl_lobby_room *kl_lobby_again(struct kl_lobby *l, const struct kl_lobby_t
     return r;
 }
 
-int kl_lobby_again_frame(struct kl_lobby_room *r, const struct kl_frame *f,
-                         const struct kl_commands *commands) {
+int kl_lobby_restore_frame(struct kl_lobby_room *r, const struct kl_frame *f,
+                           const struct kl_commands *commands) {
     int result = kl_lock_adopt(&r->lock, f, commands);
     if (result != KL_OK) return result;
     kl_lobby_past_keep(r, f);
     return r->past.broken ? KL_E_SPACE : KL_OK;
 }
 
-int kl_lobby_again_piece(struct kl_lobby_room *r, const uint8_t *piece, size_t len) {
+int kl_lobby_restore_piece(struct kl_lobby_room *r, const uint8_t *piece, size_t len) {
     struct kl_frames frames;
     struct kl_frame f;
     int result = kl_piece_open(&frames, piece, len);
     while (result == KL_OK && kl_frames_next(&frames, &f))
         if (f.number >= r->lock.next_close)
-            result = kl_lobby_again_frame(r, &f, f.flags & KL_FRAME_COMMANDS ? &frames.commands : NULL);
+            result = kl_lobby_restore_frame(r, &f, f.flags & KL_FRAME_COMMANDS ? &frames.commands : NULL);
     return result;
 }
 
-int kl_lobby_again_open(struct kl_lobby_room *r, uint64_t hold_us, uint64_t now_us) {
+int kl_lobby_restore_open(struct kl_lobby_room *r, uint64_t hold_us, uint64_t now_us) {
     if (r->phase != KL_ROOM_REOPENING) return KL_E_STATE;
     seat_members(r, now_us);
     int result = kl_lock_reopen(&r->lock, hold_us, now_us);
@@ -184,7 +184,7 @@ int kl_lobby_again_open(struct kl_lobby_room *r, uint64_t hold_us, uint64_t now_
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         r->member[i].cut_us = now_us;
     r->due.busy = r->past.ticket_changed = true;
-    r->tale.stall.since_us = r->tale.told.status_us = now_us;
+    r->report.stall.since_us = r->report.told.status_us = now_us;
     kl_lobby_log_room(KL_LOG_INFO, "reopened", r, "frame=%u intervals=%u hold_ms=%llu", r->lock.next_close,
                       r->past.digest.intervals, (unsigned long long)hold_us / 1000);
     return KL_OK;
