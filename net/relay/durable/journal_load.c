@@ -71,8 +71,8 @@ static uint32_t end_of(const uint8_t *piece, size_t len) {
 }
 
 /* The first ticket of the newest slot, which stands first there: it names the room. False: there is none. */
-static bool look_at_ticket(struct load *f) {
-    f->slots = kl_tail_open(f->slot, f->key, f->tail.bytes, f->tail.len, &f->wrong);
+static bool look_at_ticket(struct load *f, const uint8_t *bytes, size_t len) {
+    f->slots = kl_tail_open(f->slot, f->key, bytes, len, &f->wrong);
     if (f->slots == 0) return false;
     struct kl_tail_cursor c = f->slot[f->slots - 1];
     if (kl_tail_next(&c, &f->wrong) && c.type == KL_TAIL_TICKET) take_ticket(f, &c);
@@ -237,8 +237,8 @@ static void log_damage(const struct load *f, const struct kl_lobby_room *r) {
             KL_LOG_ERROR, "journal_torn", r, "file=%s.klr block=%s at=%llu reason=%s lost_bytes=%llu",
             f->name, kl_klr_type_name(f->next_type), at, f->next == KL_KLR_TORN ? "ends" : "changed", lost);
     if (f->wrong)
-        kl_lobby_log_room(KL_LOG_ERROR, "journal_torn", r, "file=%s.tail at=%zu frame=%u", f->name, f->wrong,
-                          r->lock.next_close);
+        kl_lobby_log_room(KL_LOG_ERROR, "journal_torn", r, "file=%s.tail at=%llu frame=%u", f->name,
+                          (unsigned long long)f->wrong, r->lock.next_close);
 }
 
 static void go_on_writing(struct load *f, struct kl_lobby_room *r, uint64_t now_us) {
@@ -330,15 +330,24 @@ static void load_room(struct load *f, struct kl_lobby *l, const uint8_t id[KL_JO
 
 /* --- rooms that nobody has come back to yet --- */
 
-/* By its ticket alone. False: there is something to say of its files. */
+/* By its ticket alone: some pages of its tail. False: there is something to say of its files. */
 static bool index_room(struct load *f, struct kl_lobby *l, const uint8_t id[KL_JOURNAL_ID], uint64_t now_us) {
     char path[KL_FILE_PATH], why[KL_TEXT_MAX];
+    const void *bytes;
+    size_t len;
     begin(f, l, id);
     kl_journal_path(l->journal, f->id, KL_JOURNAL_RECORDING, path);
-    bool has = kl_file_kind_here(path) == KL_FILE_IS_PLAIN &&
-               read_file(f, &f->tail, KL_JOURNAL_TAIL, why, sizeof why) == 0 && look_at_ticket(f);
+    bool has = kl_file_kind_here(path) == KL_FILE_IS_PLAIN;
+    kl_journal_path(l->journal, f->id, KL_JOURNAL_TAIL, path);
+    has = has && kl_file_open(&f->tail.file, path, false, why, sizeof why) == 0;
+    if (!has || kl_file_map(path, &bytes, &len) != 0) {
+        end(f);
+        return false;
+    }
+    has = look_at_ticket(f, bytes, len);
     struct kl_lobby_room *r = has ? kl_lobby_restore(l, &f->ticket, NULL, 0, now_us, why, sizeof why) : NULL;
     if (r) r->journal = (struct kl_journal_room){.state = KL_JOURNAL_UNREAD, .file.handle = -1};
+    kl_file_unmap(bytes, len);
     end(f);
     return r;
 }
