@@ -11,7 +11,7 @@ parts=net/relay/debian
 # --- relay.conf ---------------------------------------------------------------------------------------------------
 
 sed -n 's/^#\{0,1\}\([a-z-]* = .*\)/\1/p' $parts/relay.conf >"$tmp/all.conf"
-"$relay_program" --help | grep -oE '^  --[a-z-]+' | tr -d ' ' | sed 's/^--//' | grep -vx config | sort >"$tmp/options"
+"$relay_program" --help | grep -oE '^  --[a-z-]+' | tr -d ' ' | sed 's/^--//' | grep -vxE 'config|check' | sort >"$tmp/options"
 cut -d ' ' -f 1 "$tmp/all.conf" | sort >"$tmp/keys"
 check package/options "$(diff "$tmp/options" "$tmp/keys" | tr '\n' ' ')" cmp -s "$tmp/options" "$tmp/keys"
 start_relay --config "$tmp/all.conf" --state "$tmp/state" --journal "$tmp/journal"
