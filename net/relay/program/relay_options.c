@@ -60,7 +60,7 @@ static const struct option_kind {
      "none is kept",
      "`STATE/journal/PORT`"},
     {"journal-mib", KIND_NUMBER, FIELD(server.journal_mib), 1, 65536, NULL, "N",
-     "the most MiB of journal for one room; above it the journal of that room ends; an hour takes 1 to 2",
+     "the most MiB of journal for one room; above it the journal of that room ends; an hour takes about 0.4",
      NULL},
     {"insecure-lan", KIND_FLAG, FIELD(server.insecure_lan), 0, 0, "off", NULL,
      "no encryption with clients that were started with `--insecure-lan`; for a network that you trust",
