@@ -23,7 +23,7 @@ enum { KIND = 7, AS_IT_IS = 8, CUT = 16 };
 enum { A_TICKET, FRAMES, SLOT, BLOCK }; /* BLOCK: its first byte is its type. Frames are the tail's */
 
 static char folder[40], path[2][128]; /* of the recording, of the tail */
-static const uint8_t secret[32] = {1}, id[KL_JOURNAL_ID] = {2};
+static const uint8_t secret[32] = {1}, id[KL_STORE_ID] = {2};
 static uint8_t file[200000], tail_bytes[KL_TAIL_BYTES];
 static size_t len;
 static struct kl_klr_place place;
@@ -38,7 +38,7 @@ static void clean_up(void) {
 }
 
 static void prepare(void) {
-    char name[2 * KL_JOURNAL_ID + 1];
+    char name[KL_STORE_NAME];
     MUST(sodium_init() >= 0 && fuzz_folder(folder));
     kl_tail_key(secret, id, tail.key);
     sodium_bin2hex(name, sizeof name, id, sizeof id);
@@ -154,7 +154,8 @@ static uint32_t load(bool *ended) {
     open_newborn(&limits, 1000000);
     for (unsigned i = 0; i < limits.peers; i++)
         inbox[i].hung_up = true; /* nobody is connected: nothing may be said */
-    MUST(kl_journal_open(&journal, folder, 1 << 20, err, sizeof err) == 0);
+    MUST(kl_journal_open(&journal, folder, (struct kl_journal_limits){1 << 20, 1 << 24}, err, sizeof err) ==
+         0);
     kl_lobby_set_secret(lobby, secret);
     kl_lobby_set_journal(lobby, journal, now_us);
     for (unsigned i = 0; i < limits.rooms; i++)

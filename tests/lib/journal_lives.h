@@ -18,9 +18,9 @@
 
 extern char folder[64], err[300];
 extern struct kl_journal *journal;
-extern uint64_t limit;
-extern char room_name[2 * KL_JOURNAL_ID + 1]; /* of the one room whose files were read */
-extern uint8_t bytes[BYTES_MAX];              /* of its recording */
+extern struct kl_journal_limits journal_limits;
+extern char room_name[KL_STORE_NAME]; /* of the one room whose files were read */
+extern uint8_t bytes[BYTES_MAX];      /* of its recording */
 extern size_t bytes_len;
 extern uint8_t tail[KL_TAIL_BYTES + 1];
 extern size_t tail_len;

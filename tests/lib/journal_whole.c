@@ -30,7 +30,7 @@ static uint32_t in_recording(const struct journal_bytes *b, uint64_t *good, bool
     return frames;
 }
 
-uint32_t journal_whole_frames(const uint8_t relays_secret[32], const uint8_t id[KL_JOURNAL_ID],
+uint32_t journal_whole_frames(const uint8_t relays_secret[32], const uint8_t id[KL_STORE_ID],
                               const struct journal_bytes *b, uint64_t *good) {
     struct kl_tail_cursor slot[2];
     uint8_t key[32];

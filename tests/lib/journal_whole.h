@@ -16,7 +16,7 @@ struct journal_bytes {
 
 /* The frames from 0 on; 0 also if the room cannot come of these bytes: no ticket, no start data, or none of
  * this relay's. good: the recording's good part ends there; NULL: it does not matter. */
-uint32_t journal_whole_frames(const uint8_t relays_secret[32], const uint8_t id[KL_JOURNAL_ID],
+uint32_t journal_whole_frames(const uint8_t relays_secret[32], const uint8_t id[KL_STORE_ID],
                               const struct journal_bytes *b, uint64_t *good);
 
 /* Reads the rooms that nobody has come back to. */

@@ -79,7 +79,8 @@ bool journal_make(struct long_game *g, const char *state, const char *folder) {
     struct kl_keypair key;
     struct kl_journal *journal;
     if (kl_keys_open(state, &key, why, sizeof why) != 0 ||
-        kl_journal_open(&journal, folder, UINT64_C(1) << 30, why, sizeof why) != 0) {
+        kl_journal_open(&journal, folder, (struct kl_journal_limits){UINT64_C(1) << 30, UINT64_C(1) << 40},
+                        why, sizeof why) != 0) {
         fprintf(stderr, "%s\n", why);
         return false;
     }

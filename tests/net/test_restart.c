@@ -77,7 +77,7 @@ static unsigned files(void) {
 static void copy_tickets(const char *name, const uint8_t *at, size_t len, FILE *into) {
     static uint8_t body[KL_TICKET_BODY_MAX];
     char err[256];
-    uint8_t id[KL_JOURNAL_ID], key[32];
+    uint8_t id[KL_STORE_ID], key[32];
     struct kl_keypair relay_key;
     struct kl_tail_cursor slot[2];
     size_t wrong;
@@ -106,7 +106,7 @@ static void read_journal(const char *name, FILE *into) {
     fclose(f);
     assert_true(len < sizeof at); /* all of it */
     fwrite(at, 1, len, into);
-    if (strstr(name, "." KL_JOURNAL_TAIL)) copy_tickets(name, at, len, into);
+    if (strstr(name, "." KL_ENDING_TAIL)) copy_tickets(name, at, len, into);
 }
 
 static void expect_no_session_keys(void) {

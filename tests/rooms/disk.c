@@ -23,7 +23,7 @@ static bool vanished; /* while this relay lives: it writes to a file without a n
 static uint32_t owed; /* frames that the relay which died had written, on a disk in order */
 static uint32_t proven;
 static struct found { /* a file, and the frames that it can prove */
-    uint8_t id[KL_JOURNAL_ID];
+    uint8_t id[KL_STORE_ID];
     uint32_t frames;
 } found[FILES];
 static unsigned files;
@@ -101,7 +101,7 @@ static void replace(const char *path, uint8_t *bytes, size_t len) {
 }
 
 static bool is_tail(const char *path) {
-    return strstr(path, "." KL_JOURNAL_TAIL) != NULL;
+    return strstr(path, "." KL_ENDING_TAIL) != NULL;
 }
 
 /* The bytes of a tail that hold something end there, in its first slot or in its second. */
@@ -146,7 +146,7 @@ static void look_at_one(const char *path) {
     snprintf(recording, sizeof recording, "%s", path);
     ending = strrchr(recording, '.');
     sodium_hex2bin(f->id, sizeof f->id, ending - 2 * sizeof f->id, 2 * sizeof f->id, NULL, NULL, NULL);
-    snprintf(ending, 5, ".%s", KL_JOURNAL_RECORDING);
+    snprintf(ending, 5, ".%s", KL_ENDING_RECORDING);
     uint8_t *tail = bytes_of(path, &b.tail_len);
     (void)kl_file_read(recording, SIZE_MAX / 2, 0, &bytes, &b.recording_len, err, sizeof err);
     b.tail = tail;
@@ -237,7 +237,9 @@ void disk_relay_begins(bool again) {
     if (again && fails) damage();
     files = 0;
     if (!unreadable) each_file(look_at_one);
-    if (kl_journal_open(&journal, folder, 64 * MIB, err, sizeof err) != 0) fail("%s", err);
+    if (kl_journal_open(&journal, folder, (struct kl_journal_limits){64 * MIB, 256 * MIB}, err, sizeof err) !=
+        0)
+        fail("%s", err);
     kl_lobby_set_journal(lobby, journal, now_us);
     journal_read_rooms(lobby, now_us);
     unreadable = false;

@@ -72,8 +72,8 @@ static void begin_without_journal(void) {
     for (unsigned i = 0; i < PLAYERS; i++)
         player[i].linked = false;
     read_files();
-    unlink(file_of(KL_JOURNAL_RECORDING));
-    unlink(file_of(KL_JOURNAL_TAIL));
+    unlink(file_of(KL_ENDING_RECORDING));
+    unlink(file_of(KL_ENDING_TAIL));
     begin_life(now_us);
 }
 
@@ -82,12 +82,14 @@ static const struct event {
     void (*happen)(void);
     bool loses; /* frames that clients have run */
     bool room;  /* it is there again */
-    uint64_t limit;
-} events[] = {{"relay killed", kill_it, false, true, BYTES_MAX},
-              {"power cut", cut_the_power, true, true, BYTES_MAX},
-              {"disk full", fill_the_disk, true, true, BYTES_MAX},
-              {"more than `--journal-mib`", exceed_the_limit, true, true, 3000},
-              {"`--journal off`", begin_without_journal, false, false, BYTES_MAX}};
+    struct kl_journal_limits limits;
+} events[] = {
+    {"relay killed", kill_it, false, true, {BYTES_MAX, BYTES_MAX}},
+    {"power cut", cut_the_power, true, true, {BYTES_MAX, BYTES_MAX}},
+    {"disk full", fill_the_disk, true, true, {BYTES_MAX, BYTES_MAX}},
+    {"more than `--journal-mib`", exceed_the_limit, true, true, {3000, BYTES_MAX}},
+    {"more than `--journal-total-mib`", exceed_the_limit, true, false, {BYTES_MAX, KL_TAIL_BYTES + 3000}},
+    {"`--journal off`", begin_without_journal, false, false, {BYTES_MAX, BYTES_MAX}}};
 
 /* --- the clients --- */
 
@@ -265,7 +267,7 @@ static void the_page_has_these_rows_and_columns(void **state) {
 static void play_cell(const struct event *e, const struct column *c, const char *cell) {
     char wanted[CELL] = "";
     die();
-    limit = e->limit;
+    journal_limits = e->limits;
     begin_life(100 * SECOND);
     fixed_spacing = 4;
     begin_game(KL_POLICY_BOUNDED);
@@ -282,8 +284,8 @@ static void play_cell(const struct event *e, const struct column *c, const char 
     kl_journal_close(journal);
     if (only_room()) {
         read_files();
-        unlink(file_of(KL_JOURNAL_RECORDING));
-        unlink(file_of(KL_JOURNAL_TAIL));
+        unlink(file_of(KL_ENDING_RECORDING));
+        unlink(file_of(KL_ENDING_TAIL));
     }
     begin_life(100 * SECOND);
 }

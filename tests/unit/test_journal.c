@@ -240,7 +240,7 @@ static void a_room_that_cannot_be_read(void **state) {
     reads = false;
     begin_life(now_us);
     reads = true;
-    file_write(file_of(KL_JOURNAL_RECORDING), bytes, 30, 0600);
+    file_write(file_of(KL_ENDING_RECORDING), bytes, 30, 0600);
     struct kl_msg m = prepare_return(0, 10);
     say(10, &m);
     expect_refusal(10, KL_REFUSE_SEAT, "has no room room: it ended, or was lost");
@@ -270,9 +270,9 @@ static void the_files_go_with_the_room(void **state) {
     begin_game(KL_POLICY_BOUNDED);
     play(SECOND);
     read_files();
-    assert_int_equal(stat(file_of(KL_JOURNAL_RECORDING), &st), 0);
+    assert_int_equal(stat(file_of(KL_ENDING_RECORDING), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
-    assert_int_equal(stat(file_of(KL_JOURNAL_TAIL), &st), 0);
+    assert_int_equal(stat(file_of(KL_ENDING_TAIL), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
     assert_int_equal(st.st_size, KL_TAIL_BYTES);
     assert_int_equal(stat(folder, &st), 0);
@@ -321,7 +321,7 @@ static void others_files_are_left_alone(void **state) {
     put_file(foreign, tail, tail_len, 0600); /* another room's name */
     put_file("ffffffffffffffffffffffffffffffff.klr", "", 0, 0600);
     put_file("notes.txt", "mine", 4, 0600);
-    put_file(strrchr(file_of(KL_JOURNAL_TAIL), '/') + 1, tail, tail_len, 0644);
+    put_file(strrchr(file_of(KL_ENDING_TAIL), '/') + 1, tail, tail_len, 0644);
     expect_no_rooms();
     expect_tail_at(path_of(foreign));
     assert_int_equal(get_file("notes.txt", again, sizeof again), 4);
@@ -333,9 +333,9 @@ static void others_files_are_left_alone(void **state) {
     open_journal();
     assert_int_equal(kl_lobby_rooms(lobby), 0);
     die();
-    expect_tail_at(file_of(KL_JOURNAL_TAIL));
-    assert_int_equal(unlink(file_of(KL_JOURNAL_TAIL)), 0);
-    assert_int_equal(symlink(foreign, file_of(KL_JOURNAL_TAIL)), 0);
+    expect_tail_at(file_of(KL_ENDING_TAIL));
+    assert_int_equal(unlink(file_of(KL_ENDING_TAIL)), 0);
+    assert_int_equal(symlink(foreign, file_of(KL_ENDING_TAIL)), 0);
     expect_no_rooms();
     begin_life(now_us);
 }
@@ -345,14 +345,14 @@ static void what_nobody_played_is_removed(void **state) {
     (void)state;
     static const uint8_t nothing[KL_TAIL_BYTES];
     make_journal(800000);
-    assert_int_equal(unlink(file_of(KL_JOURNAL_RECORDING)), 0); /* it had ended */
+    assert_int_equal(unlink(file_of(KL_ENDING_RECORDING)), 0); /* it had ended */
     expect_no_rooms();
     assert_null(only_room());
-    file_write(file_of(KL_JOURNAL_TAIL), nothing, 0, 0600);
+    file_write(file_of(KL_ENDING_TAIL), nothing, 0, 0600);
     expect_no_rooms();
     assert_null(only_room());
-    file_write(file_of(KL_JOURNAL_TAIL), nothing, sizeof nothing, 0600);
-    file_write(file_of(KL_JOURNAL_RECORDING), bytes, 20, 0600);
+    file_write(file_of(KL_ENDING_TAIL), nothing, sizeof nothing, 0600);
+    file_write(file_of(KL_ENDING_RECORDING), bytes, 20, 0600);
     expect_no_rooms();
     assert_null(only_room());
     begin_life(now_us);
@@ -362,17 +362,17 @@ static void one_relay_a_folder(void **state) {
     (void)state;
     struct kl_journal *second;
     char deep[100];
-    assert_int_equal(kl_journal_open(&second, folder, MIB, err, sizeof err), -1);
+    assert_int_equal(kl_journal_open(&second, folder, journal_limits, err, sizeof err), -1);
     assert_non_null(strstr(err, "another relay"));
     snprintf(deep, sizeof deep, "%s/x", folder);
     assert_int_equal(mkdir(deep, 0700), 0);
     assert_int_equal(chmod(deep, 0777), 0);
-    assert_int_equal(kl_journal_open(&second, deep, MIB, err, sizeof err), -1);
+    assert_int_equal(kl_journal_open(&second, deep, journal_limits, err, sizeof err), -1);
     assert_non_null(strstr(err, "others may write"));
     rmdir(deep);
     put_file("file", "", 0, 0600);
     snprintf(deep, sizeof deep, "%s/file", folder);
-    assert_int_equal(kl_journal_open(&second, deep, MIB, err, sizeof err), -1);
+    assert_int_equal(kl_journal_open(&second, deep, journal_limits, err, sizeof err), -1);
 }
 
 static bool holds(const void *what, size_t len) {

@@ -118,13 +118,13 @@ static void a_full_tmpfs(void **state) {
 static void no_more_than_the_limit(void **state) {
     (void)state;
     die();
-    limit = 12000;
+    journal_limits.room_bytes = 12000;
     begin_life(100 * SECOND);
     begin_game(KL_POLICY_BOUNDED);
     play(60 * SECOND);
     assert_true(canon_end > 55 * 60);
     read_files();
-    assert_in_range(bytes_len, 5000, limit);
+    assert_in_range(bytes_len, 5000, journal_limits.room_bytes);
     assert_int_equal(kl_lobby_stats(lobby).journal.over, 1);
     uint32_t has = whole_frames(bytes_len, tail_len, NULL);
     assert_in_range(has, 1024, canon_end - 60);
@@ -138,12 +138,53 @@ static void no_more_than_the_limit(void **state) {
     assert_null(only_room());
 }
 
+/* The room with the most gives way, here the only one: its files go, and it plays on. */
+static void no_more_than_all_may_have(void **state) {
+    (void)state;
+    FILE *log = tmpfile();
+    die();
+    journal_limits.all_bytes = KL_TAIL_BYTES + 12000;
+    begin_life(100 * SECOND);
+    begin_game(KL_POLICY_BOUNDED);
+    play(20 * SECOND);
+    read_files();
+    assert_in_range(bytes_len, 2000, 12000);
+    kl_log_to(log);
+    play(60 * SECOND);
+    assert_int_equal(lines_with(log, "event=journal_over"), 1);
+    be_quiet();
+    fclose(log);
+    assert_null(only_room());
+    assert_int_equal(kl_lobby_stats(lobby).journal.over, 1);
+    expect_all_at_the_end();
+    die();
+    begin_life(now_us);
+    assert_int_equal(kl_lobby_rooms(lobby), 0);
+}
+
+static void another_room_has_more(void **state) {
+    (void)state;
+    static struct kl_lobby_room other;
+    die();
+    journal_limits.all_bytes = UINT64_C(1) << 30;
+    begin_life(100 * SECOND);
+    begin_game(KL_POLICY_BOUNDED);
+    play(10 * SECOND);
+    other = (struct kl_lobby_room){.lobby = lobby, .name = "other"};
+    other.journal = (struct kl_journal_room){
+        .state = KL_JOURNAL_OVER, .file.handle = -1, .base.klr.at = journal_limits.all_bytes};
+    lobby->room[1] = &other;
+    kl_journal_roll(the_room(), now_us);
+    lobby->room[1] = NULL;
+    assert_int_equal(other.journal.base.klr.at, 0);
+    assert_int_equal(the_room()->journal.state, KL_JOURNAL_OPEN);
+    assert_true(the_room()->journal.base.chain.end > 500);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        T(a_full_disk_stops_no_room),
-        T(no_room_for_new_files),
-        T(a_full_tmpfs),
-        T(no_more_than_the_limit),
+        T(a_full_disk_stops_no_room), T(no_room_for_new_files),     T(a_full_tmpfs),
+        T(no_more_than_the_limit),    T(no_more_than_all_may_have), T(another_room_has_more),
     };
     return cmocka_run_group_tests_name("journal_full", tests, NULL, NULL);
 }

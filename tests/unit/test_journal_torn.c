@@ -58,7 +58,7 @@ static void expect_the_best(bool named) {
     uint32_t want = whole_frames(bytes_len, tail_len, &good), is = load();
     assert_int_equal(is, want);
     assert_true(is == all || !named || log_has("event=journal_torn") || log_has("event=journal_left_alone"));
-    assert_int_equal(stat(file_of(KL_JOURNAL_RECORDING), &st), 0);
+    assert_int_equal(stat(file_of(KL_ENDING_RECORDING), &st), 0);
     if (is == 0) assert_int_equal(st.st_size, bytes_len); /* left alone */
     if (is) assert_true((uint64_t)st.st_size >= good);
 }
@@ -82,7 +82,7 @@ static size_t somewhere_in_tail(void) {
 /* A relay that was killed may have written so much. */
 static bool between_records(size_t at) {
     struct kl_tail_cursor slot[2];
-    uint8_t key[32], id[KL_JOURNAL_ID];
+    uint8_t key[32], id[KL_STORE_ID];
     size_t wrong;
     sodium_hex2bin(id, sizeof id, room_name, sizeof room_name - 1, NULL, NULL, NULL);
     kl_tail_key(secret, id, key);

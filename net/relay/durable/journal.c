@@ -6,7 +6,6 @@
 
 #include <sodium.h>
 
-#include "net/platform/dir.h"
 #include "net/record/klr_body.h"
 #include "net/record/pieces.h"
 #include "net/relay/durable/journal_private.h"
@@ -17,45 +16,25 @@
 #define RETRY_US      1000000
 #define RECORD_FRAMES 1024 /* whole intervals of so many frames go into the recording */
 
-/* --- the folder --- */
-
-static void lock_path(const struct kl_journal *j, char *out, size_t cap) {
-    snprintf(out, cap, "%s/.lock", j->dir);
-}
-
-static int fail(struct kl_journal *j, char *err, size_t err_len, const char *what) {
-    snprintf(err, err_len, "cannot use the journal's folder %s: %s", j->dir, what);
-    kl_journal_close(j);
-    return -1;
-}
-
-int kl_journal_open(struct kl_journal **out, const char *dir, uint64_t limit_bytes, char *err,
+int kl_journal_open(struct kl_journal **out, const char *dir, struct kl_journal_limits limits, char *err,
                     size_t err_len) {
-    char lock[sizeof((struct kl_journal *)0)->dir + 16], why[sizeof lock + 64];
-    if (kl_dir_make(dir, true, err, err_len) != 0) return -1;
     struct kl_journal *j = calloc(1, sizeof *j);
     if (!j) {
         snprintf(err, err_len, "no memory for the journal");
         return -1;
     }
-    j->lock.handle = -1;
-    j->limit_bytes = limit_bytes;
-    if ((size_t)snprintf(j->dir, sizeof j->dir, "%s", dir) >= sizeof j->dir)
-        return fail(j, err, err_len, "its name is too long");
-    if (kl_dir_others_write(dir)) return fail(j, err, err_len, "others may write there");
-    lock_path(j, lock, sizeof lock);
-    int result = kl_file_lock(&j->lock, lock, false, why, sizeof why);
-    if (result < 0) return fail(j, err, err_len, why);
-    if (result == KL_FILE_KEPT) return fail(j, err, err_len, "another relay keeps its journal there");
+    j->limits = limits;
+    if (kl_store_open(&j->store, dir, err, err_len) != 0) {
+        free(j);
+        return -1;
+    }
     *out = j;
     return 0;
 }
 
 void kl_journal_close(struct kl_journal *j) {
-    char lock[sizeof j->dir + 16];
     if (!j) return;
-    lock_path(j, lock, sizeof lock);
-    kl_file_unlock(&j->lock, lock);
+    kl_store_close(j->store);
     free(j);
 }
 
@@ -63,22 +42,41 @@ struct kl_journal_stats kl_journal_stats(const struct kl_journal *j) {
     return j ? j->stats : (struct kl_journal_stats){0};
 }
 
-void kl_journal_path(const struct kl_journal *j, const uint8_t id[KL_JOURNAL_ID], const char *ending,
-                     char out[KL_FILE_PATH]) {
-    char name[2 * KL_JOURNAL_ID + 1];
-    sodium_bin2hex(name, sizeof name, id, KL_JOURNAL_ID);
-    snprintf(out, KL_FILE_PATH, "%s/%s.%s", j->dir, name, ending);
+/* --- the place for all rooms --- */
+
+static uint64_t bytes_of(const struct kl_journal_room *j) {
+    return j->tail || j->base.klr.at ? j->base.klr.at + KL_TAIL_BYTES : 0;
 }
 
-/* A recording without its tail is not loaded, but a tail without its recording is known to be of a room that
- * nobody has played: so the tail comes first and goes last. */
-bool kl_journal_remove(const struct kl_journal *j, const uint8_t id[KL_JOURNAL_ID], char *err,
-                       size_t err_len) {
-    char path[KL_FILE_PATH];
-    kl_journal_path(j, id, KL_JOURNAL_RECORDING, path);
-    if (kl_file_remove(path, err, err_len) < 0) return false;
-    kl_journal_path(j, id, KL_JOURNAL_TAIL, path);
-    return kl_file_remove(path, err, err_len) == 0;
+static void lose_files(struct kl_lobby_room *r) {
+    char err[KL_FILE_PATH + 64];
+    kl_journal_leave(r);
+    if (!kl_store_remove(r->lobby->journal->store, r->id, err, sizeof err))
+        kl_lobby_log_room(KL_LOG_ERROR, "journal_stays", r, "reason=\"%s\"", err);
+}
+
+/* Until `more` bytes fit, the room with the most gives way, and its files go. Rooms that nobody has come back
+ * to keep theirs: they do not grow, and end soon. False: they do not fit, or r itself gave way. */
+static bool make_place(struct kl_lobby_room *r, uint64_t more) {
+    const struct kl_lobby *l = r->lobby;
+    for (;;) {
+        struct kl_lobby_room *largest = r;
+        uint64_t all = more;
+        for (unsigned i = 0; i < l->limits.rooms; i++) {
+            struct kl_lobby_room *other = l->room[i];
+            if (!other) continue;
+            all += bytes_of(&other->journal);
+            if (other->journal.state != KL_JOURNAL_UNREAD &&
+                bytes_of(&other->journal) > bytes_of(&largest->journal))
+                largest = other;
+        }
+        if (all <= l->journal->limits.all_bytes) return true;
+        if (bytes_of(&largest->journal) == 0) return false;
+        kl_journal_give_up(largest, "all journals have --journal-total-mib together, and it had the most");
+        lose_files(largest);
+        largest->journal = (struct kl_journal_room){.state = KL_JOURNAL_OVER, .file.handle = -1};
+        if (largest == r) return false;
+    }
 }
 
 /* --- the recording --- */
@@ -105,7 +103,7 @@ static void add_block(struct batch *b, enum kl_klr_type type, const void *body, 
 static bool append(struct kl_lobby_room *r, const struct batch *b, char *why, size_t why_len) {
     struct kl_journal_room *j = &r->journal;
     uint64_t at = j->base.klr.at;
-    if (kl_file_append(&j->file, at, b->part, b->parts, why, why_len) != 0) return false;
+    if (!kl_store_append(&j->file, at, b->part, b->parts, why, why_len)) return false;
     r->lobby->journal->stats.bytes += b->end.at - at;
     j->base.klr = b->end;
     return true;
@@ -190,10 +188,11 @@ static bool record(struct kl_lobby_room *r, char *why, size_t why_len) {
         kl_writer_init(&w, digest, sizeof digest);
         kl_klr_write_digest(&w, &p.chain);
         add_block(&b, KL_KLR_DIGEST, digest, (size_t)(w.at - digest));
-        if (b.end.at > r->lobby->journal->limit_bytes) {
+        if (b.end.at > r->lobby->journal->limits.room_bytes) {
             kl_journal_give_up(r, "it has as many bytes as --journal-mib lets it have");
             return false;
         }
+        if (!make_place(r, b.end.at - j->base.klr.at)) return false;
         if (!append(r, &b, why, why_len)) return false;
         j->base.chain = p.chain;
     }
@@ -260,25 +259,18 @@ static void note_success(struct kl_lobby_room *r) {
     r->journal.failing = false;
 }
 
-/* An open file of the room, new. */
-static bool create(const struct kl_lobby_room *r, const char *ending, struct kl_file *file, char *why,
-                   size_t why_len) {
-    char path[KL_FILE_PATH];
-    kl_journal_path(r->lobby->journal, r->id, ending, path);
-    return kl_file_open(file, path, true, why, why_len) == 0;
-}
-
 static bool begin(struct kl_lobby_room *r, char *why, size_t why_len) {
     struct kl_journal_room *j = &r->journal;
+    const struct kl_store *s = r->lobby->journal->store;
     struct kl_file tail;
     uint8_t key[32];
     *j = (struct kl_journal_room){.state = KL_JOURNAL_OPEN, .failing = j->failing, .file.handle = -1};
     kl_tail_key(r->lobby->secret, r->id, key);
-    if (create(r, KL_JOURNAL_TAIL, &tail, why, why_len))
+    if (kl_store_make(s, r->id, KL_STORE_TAIL, &tail, why, why_len))
         j->tail = kl_tail_make(key, &tail, NULL, why, why_len);
     sodium_memzero(key, sizeof key);
     j->said = kl_journal_said_new();
-    return j->tail && create(r, KL_JOURNAL_RECORDING, &j->file, why, why_len) &&
+    return j->tail && kl_store_make(s, r->id, KL_STORE_RECORDING, &j->file, why, why_len) &&
            begin_recording(r, why, why_len);
 }
 
@@ -294,15 +286,15 @@ void kl_journal_roll(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 static void begin_journal(struct kl_lobby_room *r, uint64_t now_us) {
-    char why[128], ignored[KL_FILE_PATH + 64];
+    char why[128] = "all journals have --journal-total-mib together", ignored[KL_FILE_PATH + 64];
     bool failing = r->journal.failing;
     if (r->past.ticket_changed) kl_lobby_ticket_renew(r);
-    if (begin(r, why, sizeof why)) {
+    if (make_place(r, KL_TAIL_BYTES) && begin(r, why, sizeof why)) {
         kl_journal_roll(r, now_us);
         return;
     }
     kl_journal_leave(r);
-    (void)kl_journal_remove(r->lobby->journal, r->id, ignored, sizeof ignored);
+    (void)kl_store_remove(r->lobby->journal->store, r->id, ignored, sizeof ignored);
     r->journal.failing = failing;
     note_failure(r, why, now_us);
 }
@@ -342,9 +334,5 @@ void kl_journal_leave(struct kl_lobby_room *r) {
 }
 
 void kl_journal_end(struct kl_lobby_room *r) {
-    char err[KL_FILE_PATH + 64];
-    bool has_files = r->journal.state != KL_JOURNAL_NONE;
-    kl_journal_leave(r);
-    if (has_files && !kl_journal_remove(r->lobby->journal, r->id, err, sizeof err))
-        kl_lobby_log_room(KL_LOG_ERROR, "journal_stays", r, "reason=\"%s\"", err);
+    if (r->journal.state != KL_JOURNAL_NONE) lose_files(r);
 }

@@ -14,7 +14,9 @@
  * has its place already. If the recording cannot grow, this is logged once and counted, and tried again each
  * second; the tail goes on while it has place, and later frames come from the room's history. If the history
  * has lost them, or the recording would grow above the limit, the room's journal ends: after a restart the
- * room is made again up to there, and clients with more go back to a state of their own, or begin anew.
+ * room is made again up to there, and clients with more go back to a state of their own, or begin anew. If
+ * all rooms together would have more than their limit, the files of the room with the most are removed: it
+ * ends with the relay.
  *
  * Not in it: session keys, counters, tokens (their hashes are), passwords (their verifier is, sealed). */
 #ifndef KL_JOURNAL_H
@@ -37,9 +39,14 @@ struct kl_journal_stats {
     uint64_t over;     /* journals that ended before their rooms */
 };
 
+struct kl_journal_limits {
+    uint64_t room_bytes; /* of one recording */
+    uint64_t all_bytes;  /* of all rooms' files together */
+};
+
 /* Makes the folder (mode 0700) if it is missing, and holds it: -1, with one line in err, if another relay
- * holds it, or it cannot be used. limit_bytes: of one recording. */
-int kl_journal_open(struct kl_journal **out, const char *dir, uint64_t limit_bytes, char *err,
+ * holds it, or it cannot be used. */
+int kl_journal_open(struct kl_journal **out, const char *dir, struct kl_journal_limits limits, char *err,
                     size_t err_len);
 void kl_journal_close(struct kl_journal *j); /* NULL: nothing */
 struct kl_journal_stats kl_journal_stats(const struct kl_journal *j);

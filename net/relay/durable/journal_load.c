@@ -5,25 +5,17 @@
 #include <sodium.h>
 
 #include "net/engine/lock_relay_return.h"
-#include "net/platform/dir.h"
 #include "net/record/klr_body.h"
 #include "net/relay/durable/journal_private.h"
 #include "net/relay/durable/lobby_restore.h"
 #include "net/relay/durable/tail.h"
 
-/* A file as it was found; place for `cap`, which the next one uses again. */
-struct found {
-    struct kl_file file;
-    uint8_t *bytes;
-    uint64_t len, cap;
-};
-
 /* A room's two files that are being loaded. */
 struct load {
     struct kl_lobby *lobby;
-    uint8_t id[KL_JOURNAL_ID], key[32];
-    char name[2 * KL_JOURNAL_ID + 1]; /* the id, for the log */
-    struct found recording, tail;
+    uint8_t id[KL_STORE_ID], key[32];
+    char name[KL_STORE_NAME]; /* the id, for the log */
+    struct kl_store_found recording, tail;
     struct kl_tail_cursor slot[2]; /* good ones, the older first */
     unsigned slots;
     struct kl_tail_slot newest; /* behind its last record */
@@ -38,17 +30,6 @@ struct load {
     const uint8_t *start; /* in the recording's bytes; NULL: none */
     uint32_t start_len;
 };
-
-/* --- the files --- */
-
-/* 0; KL_FILE_ABSENT; -1 with why. */
-static int read_file(const struct load *f, struct found *to, const char *ending, char *why, size_t why_len) {
-    char path[KL_FILE_PATH];
-    kl_journal_path(f->lobby->journal, f->id, ending, path);
-    int result = kl_file_open(&to->file, path, false, why, why_len);
-    if (result == 0) result = kl_file_read_open(&to->file, &to->bytes, &to->cap, &to->len, why, why_len);
-    return result;
-}
 
 /* --- the tail --- */
 
@@ -284,16 +265,17 @@ static const char *make_room(struct load *f, uint64_t now_us) {
 /* The relay died as it made or removed them: nobody has played anything, or the room had ended. */
 static void remove_unplayed(const struct load *f) {
     char err[KL_FILE_PATH + 64] = "";
-    bool gone = kl_journal_remove(f->lobby->journal, f->id, err, sizeof err);
+    bool gone = kl_store_remove(f->lobby->journal->store, f->id, err, sizeof err);
     kl_log(KL_LOG_INFO, "journal_removed",
            "file=%s.tail reason=\"the game had no frames yet, or had ended\" error=%d", f->name, !gone);
 }
 
 static const char *load_files(struct load *f, uint64_t now_us) {
     static char why[128];
-    if (read_file(f, &f->tail, KL_JOURNAL_TAIL, why, sizeof why) != 0) return why;
+    const struct kl_store *s = f->lobby->journal->store;
+    if (kl_store_load(s, f->id, KL_STORE_TAIL, &f->tail, why, sizeof why) != 0) return why;
     const char *bad = look_at_tail(f);
-    int read = read_file(f, &f->recording, KL_JOURNAL_RECORDING, why, sizeof why);
+    int read = kl_store_load(s, f->id, KL_STORE_RECORDING, &f->recording, why, sizeof why);
     if (read < 0) return why;
     if (!bad && read == 0) bad = look_at_recording(f);
     if (!bad && read == 0 && (f->base.chain.end || f->end)) return make_room(f, now_us);
@@ -305,7 +287,7 @@ static const char *load_files(struct load *f, uint64_t now_us) {
 }
 
 /* f keeps its memory from room to room. */
-static void begin(struct load *f, struct kl_lobby *l, const uint8_t id[KL_JOURNAL_ID]) {
+static void begin(struct load *f, struct kl_lobby *l, const uint8_t id[KL_STORE_ID]) {
     *f = (struct load){.lobby = l,
                        .recording = {{-1}, f->recording.bytes, 0, f->recording.cap},
                        .tail = {{-1}, f->tail.bytes, 0, f->tail.cap}};
@@ -321,7 +303,7 @@ static void end(struct load *f) {
     sodium_memzero(f->key, sizeof f->key);
 }
 
-static void load_room(struct load *f, struct kl_lobby *l, const uint8_t id[KL_JOURNAL_ID], uint64_t now_us) {
+static void load_room(struct load *f, struct kl_lobby *l, const uint8_t id[KL_STORE_ID], uint64_t now_us) {
     begin(f, l, id);
     const char *why = load_files(f, now_us);
     if (why) kl_log(KL_LOG_ERROR, "journal_left_alone", "file=%s.tail reason=\"%s\"", f->name, why);
@@ -331,23 +313,22 @@ static void load_room(struct load *f, struct kl_lobby *l, const uint8_t id[KL_JO
 /* --- rooms that nobody has come back to yet --- */
 
 /* By its ticket alone: some pages of its tail. False: there is something to say of its files. */
-static bool index_room(struct load *f, struct kl_lobby *l, const uint8_t id[KL_JOURNAL_ID], uint64_t now_us) {
-    char path[KL_FILE_PATH], why[KL_TEXT_MAX];
+static bool index_room(struct load *f, struct kl_lobby *l, const uint8_t id[KL_STORE_ID], uint64_t now_us) {
+    const struct kl_store *s = l->journal->store;
+    struct kl_lobby_room *r = NULL;
+    char why[KL_TEXT_MAX];
     const void *bytes;
     size_t len;
+    uint64_t recording = kl_store_size(s, id, KL_STORE_RECORDING);
     begin(f, l, id);
-    kl_journal_path(l->journal, f->id, KL_JOURNAL_RECORDING, path);
-    bool has = kl_file_kind_here(path) == KL_FILE_IS_PLAIN;
-    kl_journal_path(l->journal, f->id, KL_JOURNAL_TAIL, path);
-    has = has && kl_file_open(&f->tail.file, path, false, why, sizeof why) == 0;
-    if (!has || kl_file_map(path, &bytes, &len) != 0) {
-        end(f);
-        return false;
+    if (recording > 0 && kl_store_look(s, id, KL_STORE_TAIL, &bytes, &len)) {
+        if (look_at_ticket(f, bytes, len))
+            r = kl_lobby_restore(l, &f->ticket, NULL, 0, now_us, why, sizeof why);
+        kl_store_look_away(bytes, len);
     }
-    has = look_at_ticket(f, bytes, len);
-    struct kl_lobby_room *r = has ? kl_lobby_restore(l, &f->ticket, NULL, 0, now_us, why, sizeof why) : NULL;
-    if (r) r->journal = (struct kl_journal_room){.state = KL_JOURNAL_UNREAD, .file.handle = -1};
-    kl_file_unmap(bytes, len);
+    if (r)
+        r->journal =
+            (struct kl_journal_room){.state = KL_JOURNAL_UNREAD, .file.handle = -1, .base.klr.at = recording};
     end(f);
     return r;
 }
@@ -360,7 +341,7 @@ static struct load one; /* with memory for a room's files */
 
 struct kl_lobby_room *kl_journal_read(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby *l = r->lobby;
-    uint8_t id[KL_JOURNAL_ID];
+    uint8_t id[KL_STORE_ID];
     char name[KL_NAME_MAX];
     memcpy(id, r->id, sizeof id);
     memcpy(name, r->name, sizeof name);
@@ -371,40 +352,32 @@ struct kl_lobby_room *kl_journal_read(struct kl_lobby_room *r, uint64_t now_us) 
 
 /* --- all of them --- */
 
-/* 32 digits, a dot, the ending. */
-static bool has_name(const char *name, const char *ending) {
-    return strspn(name, "0123456789abcdef") == 2 * KL_JOURNAL_ID && name[2 * KL_JOURNAL_ID] == '.' &&
-           strcmp(name + 2 * KL_JOURNAL_ID + 1, ending) == 0;
-}
-
-static bool has_tail(const struct kl_dir_list *list, const char *name) {
+static bool has_tail(const struct kl_dir_list *list, const uint8_t id[KL_STORE_ID]) {
+    uint8_t other[KL_STORE_ID];
     for (unsigned i = 0; i < list->count; i++)
-        if (has_name(list->name[i], KL_JOURNAL_TAIL) && memcmp(list->name[i], name, 2 * KL_JOURNAL_ID) == 0)
+        if (kl_store_kind_of(list->name[i], other) == KL_STORE_TAIL && memcmp(other, id, sizeof other) == 0)
             return true;
     return false;
 }
 
 static void look_at(struct kl_lobby *l, const struct kl_dir_list *list, const char *name, uint64_t now_us) {
     char quoted[64];
-    uint8_t id[KL_JOURNAL_ID];
-    bool is_recording = has_name(name, KL_JOURNAL_RECORDING);
-    bool is_tail = has_name(name, KL_JOURNAL_TAIL);
-    if (is_tail) sodium_hex2bin(id, sizeof id, name, 2 * sizeof id, NULL, NULL, NULL);
-    if (is_tail && !index_room(&one, l, id, now_us))
-        load_room(&one, l, id, now_us); /* says what is wrong */
-    else if (is_tail)
-        return;
-    else if (name[0] != '.' && !(is_recording && has_tail(list, name)))
+    uint8_t id[KL_STORE_ID];
+    enum kl_store_kind kind = kl_store_kind_of(name, id);
+    if (kind == KL_STORE_TAIL) {
+        if (!index_room(&one, l, id, now_us)) load_room(&one, l, id, now_us); /* says what is wrong */
+    } else if (name[0] != '.' && !(kind == KL_STORE_RECORDING && has_tail(list, id))) {
         kl_log(KL_LOG_ERROR, "journal_left_alone", "file=%s reason=\"%s\"",
                kl_log_quote(quoted, sizeof quoted, name),
-               is_recording ? "it has no tail" : "it has no journal's name");
+               kind == KL_STORE_RECORDING ? "it has no tail" : "it has no journal's name");
+    }
 }
 
 void kl_journal_load(struct kl_lobby *l, uint64_t now_us) {
     if (!l->journal) return;
     char err[KL_FILE_PATH + 64];
     struct kl_dir_list list;
-    if (kl_dir_list(&list, l->journal->dir, "", err, sizeof err) != 0) {
+    if (kl_store_list(l->journal->store, &list, err, sizeof err) != 0) {
         kl_log(KL_LOG_ERROR, "journal_unreadable", "reason=\"%s\"", err);
         return;
     }

@@ -3,24 +3,13 @@
 #define KL_JOURNAL_PRIVATE_H
 
 #include "net/relay/durable/journal.h"
+#include "net/relay/durable/store.h"
 
 struct kl_journal {
-    char dir[768];
-    struct kl_file lock; /* DIR/.lock */
-    uint64_t limit_bytes;
+    struct kl_store *store;
+    struct kl_journal_limits limits;
     struct kl_journal_stats stats;
 };
-
-#define KL_JOURNAL_ID        16
-#define KL_JOURNAL_RECORDING "klr" /* the endings of a room's two files */
-#define KL_JOURNAL_TAIL      "tail"
-
-/* DIR/ROOMID.ENDING */
-void kl_journal_path(const struct kl_journal *j, const uint8_t id[KL_JOURNAL_ID], const char *ending,
-                     char out[KL_FILE_PATH]);
-/* Removes both files; false if one stays. */
-bool kl_journal_remove(const struct kl_journal *j, const uint8_t id[KL_JOURNAL_ID], char *err,
-                       size_t err_len);
 
 /* --- journal_said.c: HASH and EVENT, until the recording grows --- */
 struct kl_journal_said *kl_journal_said_new(void); /* freed by free(); NULL: no memory */

@@ -19,8 +19,10 @@
 #define PEERS_SPARE    128
 #define PEERS_WATCHERS 4 /* rooms full of them */
 
-#define ROOMS_DEFAULT       256
-#define JOURNAL_MIB_DEFAULT 256
+#define ROOMS_DEFAULT             256
+#define JOURNAL_MIB_DEFAULT       256
+#define JOURNAL_TOTAL_MIB_DEFAULT 4096
+#define MIB                       UINT64_C(1048576)
 
 /* Eight players behind one NAT, each with a link that comes and goes, must never meet one of these. */
 #define PER_ADDRESS_DEFAULT 64    /* a LAN party; 64 addresses to fill the relay */
@@ -57,6 +59,7 @@ void kl_server_defaults(struct kl_server_config *out) {
                                      .rooms = ROOMS_DEFAULT,
                                      .seats = KL_MAX_SEATS,
                                      .journal_mib = JOURNAL_MIB_DEFAULT,
+                                     .journal_total_mib = JOURNAL_TOTAL_MIB_DEFAULT,
                                      .limits = {.per_address = PER_ADDRESS_DEFAULT,
                                                 .handshakes = HANDSHAKES_DEFAULT,
                                                 .half_open = HALF_OPEN_DEFAULT,
@@ -217,7 +220,9 @@ static int open_journal(struct server *s, const struct kl_server_config *o, cons
         snprintf(s->usual_journal, sizeof s->usual_journal, "%s/journal/%u", state, kl_hub_port(s->hub));
         dir = s->usual_journal;
     }
-    return kl_journal_open(&s->journal, dir, o->journal_mib * UINT64_C(1048576), err, err_len);
+    const struct kl_journal_limits limits = {.room_bytes = o->journal_mib * MIB,
+                                             .all_bytes = o->journal_total_mib * MIB};
+    return kl_journal_open(&s->journal, dir, limits, err, err_len);
 }
 
 /* A relay at any free port leaves no empty folder behind. */

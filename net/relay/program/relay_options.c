@@ -62,6 +62,10 @@ static const struct option_kind {
     {"journal-mib", KIND_NUMBER, FIELD(server.journal_mib), 1, 65536, NULL, "N",
      "the most MiB of journal for one room; above it the journal of that room ends; an hour takes about 0.4",
      NULL},
+    {"journal-total-mib", KIND_NUMBER, FIELD(server.journal_total_mib), 1, 16777216, NULL, "N",
+     "the most MiB of journal for all rooms; above it the room with the most loses its own, and would not "
+     "outlive a restart",
+     NULL},
     {"insecure-lan", KIND_FLAG, FIELD(server.insecure_lan), 0, 0, "off", NULL,
      "no encryption with clients that were started with `--insecure-lan`; for a network that you trust",
      NULL},

@@ -5,8 +5,8 @@
 
 char folder[64], err[300];
 struct kl_journal *journal;
-uint64_t limit;
-char room_name[2 * KL_JOURNAL_ID + 1];
+struct kl_journal_limits journal_limits;
+char room_name[KL_STORE_NAME];
 uint8_t bytes[BYTES_MAX], tail[KL_TAIL_BYTES + 1];
 size_t bytes_len, tail_len;
 uint32_t unwritten;
@@ -50,15 +50,15 @@ size_t get_file(const char *name, uint8_t *to, size_t cap) {
 }
 
 void put_files(void) {
-    file_write(file_of(KL_JOURNAL_RECORDING), bytes, bytes_len, 0600);
-    file_write(file_of(KL_JOURNAL_TAIL), tail, tail_len, 0600);
+    file_write(file_of(KL_ENDING_RECORDING), bytes, bytes_len, 0600);
+    file_write(file_of(KL_ENDING_TAIL), tail, tail_len, 0600);
 }
 
 void read_files(void) {
     assert_non_null(only_room());
     snprintf(room_name, sizeof room_name, "%s", only_room());
-    bytes_len = file_read(file_of(KL_JOURNAL_RECORDING), bytes, sizeof bytes);
-    tail_len = file_read(file_of(KL_JOURNAL_TAIL), tail, sizeof tail);
+    bytes_len = file_read(file_of(KL_ENDING_RECORDING), bytes, sizeof bytes);
+    tail_len = file_read(file_of(KL_ENDING_TAIL), tail, sizeof tail);
 }
 
 /* --- the relay's lives --- */
@@ -76,7 +76,7 @@ static void watch_update(unsigned peer, const uint8_t *body, size_t len) {
 }
 
 void open_journal(void) {
-    if (kl_journal_open(&journal, folder, limit, err, sizeof err) != 0) fail_msg("%s", err);
+    if (kl_journal_open(&journal, folder, journal_limits, err, sizeof err) != 0) fail_msg("%s", err);
     kl_lobby_set_journal(lobby, journal, now_us);
     if (reads) journal_read_rooms(lobby, now_us);
 }
@@ -108,7 +108,7 @@ int make_folder(void **state) {
     (void)state;
     snprintf(folder, sizeof folder, "/tmp/test_journal.XXXXXX");
     assert_non_null(mkdtemp(folder));
-    limit = BYTES_MAX;
+    journal_limits = (struct kl_journal_limits){BYTES_MAX, BYTES_MAX};
     unwritten = 0;
     begin_life(100 * SECOND);
     return 0;
@@ -162,7 +162,7 @@ uint32_t frames_in(const struct kl_lobby_room *r) {
 
 uint32_t whole_frames(size_t of_recording, size_t of_tail, uint64_t *good) {
     const struct journal_bytes b = {bytes, tail, of_recording, of_tail};
-    uint8_t id[KL_JOURNAL_ID];
+    uint8_t id[KL_STORE_ID];
     sodium_hex2bin(id, sizeof id, room_name, sizeof room_name - 1, NULL, NULL, NULL);
     return journal_whole_frames(secret, id, &b, good);
 }

@@ -1,0 +1,57 @@
+/* store.h - where the journal's bytes lie: two files a room, DIR/ROOMID.klr and DIR/ROOMID.tail, in a folder
+ * that one relay holds. Rooms are known by their ids, and nobody else in net/relay/durable has a path.
+ *
+ * Functions that give a bool are false, and those that give an int are -1, with the reason in why or err. */
+#ifndef KL_STORE_H
+#define KL_STORE_H
+
+#include "net/platform/dir.h"
+#include "net/platform/file.h"
+
+#define KL_STORE_ID   16
+#define KL_STORE_NAME (2 * KL_STORE_ID + 1) /* an id in digits, with its NUL */
+
+#define KL_ENDING_RECORDING "klr"
+#define KL_ENDING_TAIL      "tail"
+
+enum kl_store_kind { KL_STORE_OTHER, KL_STORE_RECORDING, KL_STORE_TAIL };
+
+struct kl_store; /* NULL: closed */
+
+/* Makes the folder (mode 0700) if it is missing, and holds it. -1 also if another relay holds it, or others
+ * may write there. */
+int kl_store_open(struct kl_store **out, const char *dir, char *err, size_t err_len);
+void kl_store_close(struct kl_store *s);
+
+/* All names there. */
+int kl_store_list(const struct kl_store *s, struct kl_dir_list *names, char *err, size_t err_len);
+/* What a file of this name is; and its room, unless it is another. */
+enum kl_store_kind kl_store_kind_of(const char *name, uint8_t id[KL_STORE_ID]);
+/* Bytes of a file; 0: there is none. */
+uint64_t kl_store_size(const struct kl_store *s, const uint8_t id[KL_STORE_ID], enum kl_store_kind kind);
+
+/* A new file, open. One that is there already is an error. */
+bool kl_store_make(const struct kl_store *s, const uint8_t id[KL_STORE_ID], enum kl_store_kind kind,
+                   struct kl_file *file, char *why, size_t why_len);
+/* The parts at the file's end, which is byte `at`: all of them, or none. */
+bool kl_store_append(const struct kl_file *file, uint64_t at, const struct kl_file_part *part, unsigned parts,
+                     char *why, size_t why_len);
+
+/* A file as it was found; place for `cap`, which the next one uses again. */
+struct kl_store_found {
+    struct kl_file file; /* open */
+    uint8_t *bytes;
+    uint64_t len, cap;
+};
+/* 0; KL_FILE_ABSENT; -1. */
+int kl_store_load(const struct kl_store *s, const uint8_t id[KL_STORE_ID], enum kl_store_kind kind,
+                  struct kl_store_found *to, char *why, size_t why_len);
+/* Without a copy, to look at some pages. False: not there, or not this relay's own. */
+bool kl_store_look(const struct kl_store *s, const uint8_t id[KL_STORE_ID], enum kl_store_kind kind,
+                   const void **bytes, size_t *len);
+void kl_store_look_away(const void *bytes, size_t len);
+
+/* Removes both files; false if one stays. */
+bool kl_store_remove(const struct kl_store *s, const uint8_t id[KL_STORE_ID], char *err, size_t err_len);
+
+#endif
