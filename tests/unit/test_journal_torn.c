@@ -79,6 +79,13 @@ static size_t somewhere_in_tail(void) {
     return slot + somewhere(used);
 }
 
+/* Nothing but zeros lies between these two places. */
+static bool same_tear(size_t a, size_t b) {
+    for (size_t i = a < b ? a : b; i < (a < b ? b : a); i++)
+        if (whole_tail[i]) return false;
+    return true;
+}
+
 /* A relay that was killed may have written so much. */
 static bool between_records(size_t at) {
     struct kl_tail_cursor slot[2];
@@ -89,9 +96,9 @@ static bool between_records(size_t at) {
     unsigned slots = kl_tail_open(slot, key, whole_tail, sizeof whole_tail, &wrong);
     for (unsigned i = 0; i < slots; i++) {
         size_t begin = KL_TAIL_HEAD + slot[i].slot.which * (size_t)KL_TAIL_SLOT;
-        bool is = at == begin;
+        bool is = same_tear(at, begin);
         do
-            is |= at == begin + slot[i].slot.used;
+            is |= same_tear(at, begin + slot[i].slot.used);
         while (kl_tail_next(&slot[i], &wrong));
         if (is) return true;
     }
