@@ -1,5 +1,5 @@
-/* store.h - where the journal's bytes lie: two files a room, DIR/ROOMID.klr and DIR/ROOMID.tail, in a folder
- * that one relay holds. Rooms are known by their ids, and nobody else in net/relay/durable has a path.
+/* store.h - the place of the journal's bytes: two files a room, DIR/ROOMID.klr and DIR/ROOMID.tail, in a
+ * folder that one relay holds. Rooms are known by their ids, and nobody else in net/relay/durable has a path.
  *
  * Functions that give a bool are false, and those that give an int are -1, with the reason in why or err. */
 #ifndef KL_STORE_H
@@ -25,7 +25,7 @@ void kl_store_close(struct kl_store *s);
 
 /* All names there. */
 int kl_store_list(const struct kl_store *s, struct kl_dir_list *names, char *err, size_t err_len);
-/* What a file of this name is; and its room, unless it is another. */
+/* The kind of a file with this name; and its room, unless it is another. */
 enum kl_store_kind kl_store_kind_of(const char *name, uint8_t id[KL_STORE_ID]);
 /* Bytes of a file; 0: there is none. */
 uint64_t kl_store_size(const struct kl_store *s, const uint8_t id[KL_STORE_ID], enum kl_store_kind kind);
