@@ -11,8 +11,8 @@ struct kl_store {
     struct kl_file lock; /* DIR/.lock */
 };
 
-static const char *const ending[] = {[KL_STORE_RECORDING] = KL_ENDING_RECORDING,
-                                    [KL_STORE_TAIL] = KL_ENDING_TAIL};
+static const char *const ending[] = {
+    [KL_STORE_RECORDING] = KL_ENDING_RECORDING, [KL_STORE_TAIL] = KL_ENDING_TAIL};
 
 /* --- the folder --- */
 
