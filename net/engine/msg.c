@@ -2,38 +2,23 @@
 
 #include <string.h>
 
-#include "net/engine/field.h"
-
 /* --- parts that several messages have --- */
 
 static const struct kl_field fact[] = {KL_STRING(kl_fact, key), KL_STRING(kl_fact, value), {0}};
-static const struct kl_field facts[] = {KL_LIST(kl_facts, fact, count, fact), {0}};
+const struct kl_field kl_facts_fields[] = {KL_LIST(kl_facts, fact, count, fact), {0}};
 
 static const struct kl_field flags[] = {
     KL_BOOL(kl_params, subframes), KL_BOOL(kl_params, clocked), KL_BOOL(kl_params, half_steps), {0}};
-static const struct kl_field params[] = {KL_UPTO(kl_params, policy, KL_POLICY_OPTIMISTIC),
-                                         KL_FLAGS(flags),
-                                         KL_RANGE(kl_params, players, 1, KL_MAX_SEATS),
-                                         KL_UPTO(kl_params, spacing_fixed, KL_SPACING_MAX),
-                                         KL_UPTO(kl_params, lead_max, KL_SPACING_MAX),
-                                         KL_NUMBER(kl_params, wait_budget_ms),
-                                         KL_NUMBER(kl_params, hash_every),
-                                         KL_RANGE(kl_params, fps_uhz, KL_FPS_MIN, KL_FPS_MAX),
-                                         KL_UPTO(kl_params, desync, KL_DESYNC_IGNORE),
-                                         {0}};
-
-void kl_write_facts(struct kl_writer *w, const struct kl_facts *f) {
-    kl_fields_write(w, facts, f);
-}
-void kl_read_facts(struct kl_reader *r, struct kl_facts *f) {
-    kl_fields_read(r, facts, f);
-}
-void kl_write_params(struct kl_writer *w, const struct kl_params *p) {
-    kl_fields_write(w, params, p);
-}
-void kl_read_params(struct kl_reader *r, struct kl_params *p) {
-    kl_fields_read(r, params, p);
-}
+const struct kl_field kl_params_fields[] = {KL_UPTO(kl_params, policy, KL_POLICY_OPTIMISTIC),
+                                            KL_FLAGS(flags),
+                                            KL_RANGE(kl_params, players, 1, KL_MAX_SEATS),
+                                            KL_UPTO(kl_params, spacing_fixed, KL_SPACING_MAX),
+                                            KL_UPTO(kl_params, lead_max, KL_SPACING_MAX),
+                                            KL_NUMBER(kl_params, wait_budget_ms),
+                                            KL_NUMBER(kl_params, hash_every),
+                                            KL_RANGE(kl_params, fps_uhz, KL_FPS_MIN, KL_FPS_MAX),
+                                            KL_UPTO(kl_params, desync, KL_DESYNC_IGNORE),
+                                            {0}};
 
 /* --- client to relay --- */
 
@@ -41,8 +26,8 @@ static const struct kl_field hello[] = {KL_NUMBER(kl_hello, version),
                                         KL_NAME(kl_hello, name, 1, KL_NAME_CHARS),
                                         KL_NAME(kl_hello, room, 1, KL_NAME_CHARS),
                                         KL_UPTO(kl_hello, seats_wanted, KL_MAX_SEATS),
-                                        KL_GROUP(kl_hello, params, params),
-                                        KL_PART(kl_hello, facts, facts),
+                                        KL_GROUP(kl_hello, params, kl_params_fields),
+                                        KL_PART(kl_hello, facts, kl_facts_fields),
                                         KL_NUMBER(kl_hello, door),
                                         KL_UPTO(kl_hello, consent, KL_CONSENT_ROOM),
                                         KL_NUMBER(kl_hello, seat_time_s),
@@ -61,7 +46,7 @@ static bool data_fits(const struct kl_msg *m) {
     return d->offset <= d->total && d->len <= d->total - d->offset;
 }
 
-static const struct kl_field ready[] = {KL_PART(kl_ready, facts, facts), {0}};
+static const struct kl_field ready[] = {KL_PART(kl_ready, facts, kl_facts_fields), {0}};
 
 static const struct kl_field hash[] = {KL_NUMBER(kl_hash, frame),
                                        KL_UPTO(kl_hash, has, 127),
@@ -96,7 +81,7 @@ static const struct kl_field back[] = {KL_NAME(kl_return, room, 1, KL_NAME_CHARS
                                        KL_BYTES(kl_return, digest),
                                        KL_BYTES(kl_return, open),
                                        KL_LIST(kl_return, state, states, mark),
-                                       KL_PART(kl_return, facts, facts),
+                                       KL_PART(kl_return, facts, kl_facts_fields),
                                        KL_UPTO(kl_return, consent, KL_CONSENT_ROOM),
                                        {0}};
 
@@ -153,7 +138,7 @@ static const struct kl_field welcome[] = {KL_NUMBER(kl_welcome, session),
                                           KL_UPTO_OR_NONE(kl_welcome, client, KL_MAX_CLIENTS - 1),
                                           KL_NUMBER(kl_welcome, seats),
                                           KL_BOOL(kl_welcome, host),
-                                          KL_GROUP(kl_welcome, params, params),
+                                          KL_GROUP(kl_welcome, params, kl_params_fields),
                                           KL_BYTES(kl_welcome, room_id),
                                           KL_BYTES(kl_welcome, token),
                                           KL_NUMBER(kl_welcome, seat_time_s),

@@ -5,6 +5,7 @@
 
 #include "net/engine/engine.h"
 #include "net/engine/facts.h"
+#include "net/engine/field.h"
 #include "net/engine/frames.h"
 #include "net/engine/lock_wire.h"
 #include "net/engine/record_rule.h"
@@ -350,10 +351,7 @@ int kl_msg_encode(const struct kl_msg *m, uint8_t *buf, size_t cap);
 int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len);
 bool kl_msg_is_bulk(uint8_t kind);
 
-/* Parts that the records of a room have too. Errors: by the writer's or reader's `failed`. */
-void kl_write_facts(struct kl_writer *w, const struct kl_facts *f);
-void kl_read_facts(struct kl_reader *r, struct kl_facts *f);
-void kl_write_params(struct kl_writer *w, const struct kl_params *p);
-void kl_read_params(struct kl_reader *r, struct kl_params *p);
+/* Parts that the records of a room have too. */
+extern const struct kl_field kl_facts_fields[], kl_params_fields[];
 
 #endif

@@ -119,16 +119,6 @@ uint64_t kl_read_u64(struct kl_reader *r) {
     return kl_read_number(r, 8);
 }
 
-uint8_t kl_read_count(struct kl_reader *r, unsigned max) {
-    uint8_t n = kl_read_u8(r);
-    if (n > max) r->failed = true;
-    return r->failed ? 0 : n;
-}
-
-bool kl_read_bool(struct kl_reader *r) {
-    return kl_read_count(r, 1) == 1;
-}
-
 uint64_t kl_read_var(struct kl_reader *r, uint64_t max) {
     uint64_t v = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {
@@ -173,9 +163,4 @@ size_t kl_characters(const char *text) {
     for (; *text; text++)
         n += ((uint8_t)*text & 0xc0) != 0x80;
     return n;
-}
-
-void kl_read_name(struct kl_reader *r, char *out, size_t chars) {
-    kl_read_string(r, out, 4 * chars + 1);
-    if (kl_characters(out) > chars) r->failed = true;
 }

@@ -38,8 +38,6 @@ uint16_t kl_read_u16(struct kl_reader *r);
 uint32_t kl_read_u32(struct kl_reader *r);
 uint64_t kl_read_u64(struct kl_reader *r);
 uint64_t kl_read_number(struct kl_reader *r, unsigned bytes);
-uint8_t kl_read_count(struct kl_reader *r, unsigned max); /* a u8 that must not pass max; 0 on failure */
-bool kl_read_bool(struct kl_reader *r);
 uint64_t kl_read_var(struct kl_reader *r, uint64_t max); /* fails above max */
 int64_t kl_read_svar(struct kl_reader *r);
 const uint8_t *kl_read_bytes(struct kl_reader *r, size_t len);    /* borrowed; NULL on failure */
@@ -47,8 +45,6 @@ void kl_read_into(struct kl_reader *r, uint8_t *out, size_t len); /* copies them
 /* Copies a string of at most cap-1 bytes and ends it with NUL. Fails if it is longer, or holds a control
  * character (below 0x20, 0x7f) or bytes that are not UTF-8. */
 void kl_read_string(struct kl_reader *r, char *out, size_t cap);
-/* The same for at most `chars` characters; out: room for 4 * chars + 1 bytes. */
-void kl_read_name(struct kl_reader *r, char *out, size_t chars);
 /* Characters of a text in UTF-8. */
 size_t kl_characters(const char *text);
 

@@ -4,8 +4,6 @@
 
 #include <sodium.h>
 
-#include "net/engine/msg.h"
-
 bool kl_lobby_ticket_has_start(const struct kl_lobby_ticket *t) {
     return !sodium_is_zero(t->start_hash, sizeof t->start_hash);
 }
@@ -51,87 +49,59 @@ void kl_lobby_ticket_of(struct kl_lobby_ticket *t, const struct kl_lobby_room *r
 
 /* --- bytes --- */
 
-static void write_member(struct kl_writer *w, const struct kl_ticket_member *m) {
-    kl_write_u8(w, m->here);
-    if (!m->here) return;
-    kl_write_u8(w, m->seats);
-    kl_write_u32(w, m->joined);
-    kl_write_string(w, m->name);
-    kl_write_bytes(w, m->seat_key, sizeof m->seat_key);
-    kl_write_bytes(w, m->token_hash, sizeof m->token_hash);
-}
-
-static void read_member(struct kl_reader *r, struct kl_ticket_member *m) {
-    m->here = kl_read_bool(r);
-    if (!m->here) return;
-    m->seats = kl_read_u8(r);
-    m->joined = kl_read_u32(r);
-    kl_read_name(r, m->name, KL_NAME_CHARS);
-    kl_read_into(r, m->seat_key, sizeof m->seat_key);
-    kl_read_into(r, m->token_hash[0], sizeof m->token_hash);
-}
+static const struct kl_field ticket[] = {KL_NUMBER(kl_lobby_ticket, number),
+                                         KL_NUMBER(kl_lobby_ticket, frame),
+                                         KL_NAME(kl_lobby_ticket, name, 1, KL_NAME_CHARS),
+                                         KL_STRING(kl_lobby_ticket, maker),
+                                         KL_BYTES(kl_lobby_ticket, id),
+                                         KL_NUMBER(kl_lobby_ticket, doors),
+                                         KL_BYTES(kl_lobby_ticket, salt),
+                                         KL_BYTES(kl_lobby_ticket, secret),
+                                         KL_NUMBER(kl_lobby_ticket, seat_time_s),
+                                         KL_UPTO(kl_lobby_ticket, delay_s, KL_WATCH_DELAY_MAX_S),
+                                         KL_NUMBER(kl_lobby_ticket, epoch_s),
+                                         KL_NUMBER(kl_lobby_ticket, start_bytes),
+                                         KL_BYTES(kl_lobby_ticket, start_hash),
+                                         KL_PART(kl_lobby_ticket, params, kl_params_fields),
+                                         KL_PART(kl_lobby_ticket, facts, kl_facts_fields),
+                                         KL_PART(kl_lobby_ticket, ready, kl_facts_fields),
+                                         KL_UPTO(kl_lobby_ticket, host, KL_NO_HOST),
+                                         KL_NUMBER(kl_lobby_ticket, joins),
+                                         {0}};
+static const struct kl_field member[] = {
+    KL_BOOL(kl_ticket_member, here),
+    KL_NUMBER_IF(kl_ticket_member, seats, here, 1),
+    KL_NUMBER_IF(kl_ticket_member, joined, here, 1),
+    KL_FIELD(kl_ticket_member, name, KL_FIELD_TEXT, .max = KL_NAME_CHARS, KL_IF(kl_ticket_member, here, 1)),
+    KL_BYTES_IF(kl_ticket_member, seat_key, here, 1),
+    KL_BYTES_IF(kl_ticket_member, token_hash, here, 1),
+    {0}};
+static const struct kl_field person[] = {
+    KL_BYTES(kl_lobby_person, seat_key), KL_STRING(kl_lobby_person, host), {0}};
+static const struct kl_field bans[] = {KL_LIST(kl_lobby_ticket, ban, bans, person), {0}};
 
 int kl_lobby_ticket_encode(const struct kl_lobby_ticket *t, uint8_t *buf, size_t cap) {
     struct kl_writer w;
     kl_writer_init(&w, buf, cap);
     kl_write_u8(&w, KL_LOBBY_TICKET_VERSION);
-    kl_write_u32(&w, t->number);
-    kl_write_u32(&w, t->frame);
-    kl_write_string(&w, t->name);
-    kl_write_string(&w, t->maker);
-    kl_write_bytes(&w, t->id, sizeof t->id);
-    kl_write_u8(&w, t->doors);
-    kl_write_bytes(&w, t->salt, sizeof t->salt);
-    kl_write_bytes(&w, t->secret, sizeof t->secret);
-    kl_write_u16(&w, t->seat_time_s);
-    kl_write_u16(&w, t->delay_s);
-    kl_write_u64(&w, t->epoch_s);
-    kl_write_u32(&w, t->start_bytes);
-    kl_write_bytes(&w, t->start_hash, sizeof t->start_hash);
-    kl_write_params(&w, &t->params);
-    kl_write_facts(&w, &t->facts);
-    kl_write_facts(&w, &t->ready);
-    kl_write_u8(&w, t->host);
-    kl_write_u32(&w, t->joins);
+    kl_fields_write(&w, ticket, t);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        write_member(&w, &t->member[i]);
-    kl_write_u8(&w, t->bans);
-    for (unsigned i = 0; i < t->bans; i++) {
-        kl_write_bytes(&w, t->ban[i].seat_key, sizeof t->ban[i].seat_key);
-        kl_write_string(&w, t->ban[i].host);
-    }
+        kl_fields_write(&w, member, &t->member[i]);
+    kl_fields_write(&w, bans, t);
     return w.failed ? KL_E_SPACE : (int)(w.at - buf);
 }
 
-/* No seat belongs to two, and the host is there. */
+#define KEPT_DOORS                                                                                           \
+    (KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED | KL_DOOR_LET_GO | KL_DOOR_ONCE | KL_DOOR_QUICK)
+
+/* No seat belongs to two, the host is there, and the doors are of those that a record keeps. */
 static bool fits_together(const struct kl_lobby_ticket *t) {
     uint8_t seats = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (seats & t->member[i].seats) return false;
         seats |= t->member[i].seats;
     }
-    return t->host == KL_NO_HOST || t->member[t->host].here;
-}
-
-#define KEPT_DOORS                                                                                           \
-    (KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED | KL_DOOR_LET_GO | KL_DOOR_ONCE | KL_DOOR_QUICK)
-
-static void read_door(struct kl_reader *r, struct kl_lobby_ticket *t) {
-    t->doors = kl_read_u8(r);
-    if (t->doors & ~KEPT_DOORS) r->failed = true;
-    kl_read_into(r, t->salt, sizeof t->salt);
-    kl_read_into(r, t->secret, sizeof t->secret);
-    t->seat_time_s = kl_read_u16(r);
-    t->delay_s = kl_read_u16(r);
-    if (t->delay_s > KL_WATCH_DELAY_MAX_S) r->failed = true;
-}
-
-static void read_bans(struct kl_reader *r, struct kl_lobby_ticket *t) {
-    t->bans = kl_read_count(r, KL_BANS_MAX);
-    for (unsigned i = 0; i < t->bans; i++) {
-        kl_read_into(r, t->ban[i].seat_key, sizeof t->ban[i].seat_key);
-        kl_read_string(r, t->ban[i].host, sizeof t->ban[i].host);
-    }
+    return !(t->doors & ~KEPT_DOORS) && (t->host == KL_NO_HOST || t->member[t->host].here);
 }
 
 int kl_lobby_ticket_decode(struct kl_lobby_ticket *t, const uint8_t *buf, size_t len) {
@@ -140,25 +110,11 @@ int kl_lobby_ticket_decode(struct kl_lobby_ticket *t, const uint8_t *buf, size_t
     memset(t, 0, sizeof *t);
     uint8_t version = kl_read_u8(&r);
     if (!r.failed && version != KL_LOBBY_TICKET_VERSION) return KL_E_VERSION;
-    t->number = kl_read_u32(&r);
-    t->frame = kl_read_u32(&r);
-    kl_read_name(&r, t->name, KL_NAME_CHARS);
-    kl_read_string(&r, t->maker, sizeof t->maker);
-    kl_read_into(&r, t->id, sizeof t->id);
-    read_door(&r, t);
-    t->epoch_s = kl_read_u64(&r);
-    t->start_bytes = kl_read_u32(&r);
-    kl_read_into(&r, t->start_hash, sizeof t->start_hash);
-    kl_read_params(&r, &t->params);
-    kl_read_facts(&r, &t->facts);
-    kl_read_facts(&r, &t->ready);
-    t->host = kl_read_count(&r, KL_NO_HOST);
-    t->joins = kl_read_u32(&r);
+    kl_fields_read(&r, ticket, t);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        read_member(&r, &t->member[i]);
-    read_bans(&r, t);
-    bool good = !r.failed && kl_reader_left(&r) == 0 && t->name[0] && fits_together(t);
-    return good ? KL_OK : KL_E_MALFORMED;
+        kl_fields_read(&r, member, &t->member[i]);
+    kl_fields_read(&r, bans, t);
+    return !r.failed && kl_reader_left(&r) == 0 && fits_together(t) ? KL_OK : KL_E_MALFORMED;
 }
 
 int kl_lobby_ticket_open(struct kl_lobby_ticket *t, const uint8_t relay_secret[32], const uint8_t *sealed,
