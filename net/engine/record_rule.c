@@ -17,7 +17,7 @@ enum kl_record_rule kl_record_rule(const struct kl_record_facts *f) {
         if (!f->way) return KL_RECORD_ANEW;
         return f->have == f->end ? KL_RECORD_GO_ON : KL_RECORD_FRAMES;
     }
-    bool back = f->state > 0 && f->state <= f->have && f->state <= f->end && f->state_way;
+    bool back = f->state > 0 && f->state <= f->have && f->state < f->end && f->state_way;
     return back ? KL_RECORD_BACK : KL_RECORD_ANEW;
 }
 

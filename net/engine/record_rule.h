@@ -38,7 +38,9 @@ struct kl_record_facts {
     uint32_t have;              /* the client has run frames below */
     enum kl_record_match match; /* its frames below `have`, with the record's */
     bool way;                   /* there is a way to the present from `have` on */
-    uint32_t state;             /* keyframe of its newest own state that the record covers; 0: none */
+    uint32_t state;             /* keyframe of its newest own state that the record covers, with frames
+                                 * behind it: if all clients stood at its end, no frame would ever
+                                 * tell them how to go on; 0: none */
     bool state_way;             /* there is a way to the present from `state` on */
 };
 

@@ -130,6 +130,15 @@ bool fate_game_is_gone(void) {
     return opening && gone;
 }
 
+/* A journal that lost its newest frames has also lost who took a seat then. */
+static bool is_on_record(const struct client *c) {
+    const struct kl_lobby_room *r = the_room();
+    if (disk_proves() >= canon_end) return true;
+    for (unsigned i = 0; r && i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_here(&r->member[i]) && strcmp(r->member[i].v.name, c->name) == 0) return true;
+    return false;
+}
+
 static void relay_dies(void) {
     relay_lives--;
     relay_died_us = now_us;
@@ -146,6 +155,8 @@ static void relay_dies(void) {
         if (c->state != OFF) client_relay_died(c, now_us + rng_range(&fate_rng, 100000, 3500000));
     }
     relay_begin();
+    for (unsigned i = 0; i < CLIENTS; i++)
+        known[i] = known[i] && is_on_record(&client[i]);
 }
 
 /* A relay begins again with the frames of its journal; the room opens before anything more is played. If it

@@ -312,6 +312,19 @@ static void load_room(struct load *f, struct kl_lobby *l, const uint8_t id[KL_ST
 
 /* --- rooms that nobody has come back to yet --- */
 
+/* The recording is good up to its start data: else no room comes of it, and its name stays free. */
+static bool can_begin(const struct kl_store *s, const uint8_t id[KL_STORE_ID]) {
+    struct kl_klr_cursor c;
+    const void *bytes;
+    size_t len;
+    bool found = false;
+    if (!kl_store_look(s, id, KL_STORE_RECORDING, &bytes, &len)) return false;
+    for (bool good = kl_klr_open(&c, bytes, len); good && !found; found = good && c.type == KL_KLR_START)
+        good = kl_klr_next(&c) == KL_KLR_BLOCK;
+    kl_store_look_away(bytes, len);
+    return found;
+}
+
 /* By its ticket alone: some pages of its tail. False: there is something to say of its files. */
 static bool index_room(struct load *f, struct kl_lobby *l, const uint8_t id[KL_STORE_ID], uint64_t now_us) {
     const struct kl_store *s = l->journal->store;
@@ -321,7 +334,7 @@ static bool index_room(struct load *f, struct kl_lobby *l, const uint8_t id[KL_S
     size_t len;
     uint64_t recording = kl_store_size(s, id, KL_STORE_RECORDING);
     begin(f, l, id);
-    if (recording > 0 && kl_store_look(s, id, KL_STORE_TAIL, &bytes, &len)) {
+    if (recording > 0 && can_begin(s, id) && kl_store_look(s, id, KL_STORE_TAIL, &bytes, &len)) {
         if (look_at_ticket(f, bytes, len))
             r = kl_lobby_restore(l, &f->ticket, NULL, 0, now_us, why, sizeof why);
         kl_store_look_away(bytes, len);

@@ -184,12 +184,13 @@ static enum kl_record_match match_frames(const struct kl_lobby_room *r, const st
     return whole == KL_RECORD_SAME ? kl_record_match(reads ? open : NULL, b->open) : whole;
 }
 
-/* The keyframe of the newest own state that the record covers; 0: none. */
+/* kl_record_facts.state */
 static uint32_t newest_state(const struct kl_lobby_room *r, const struct kl_return *b) {
     struct kl_digest d;
     for (unsigned i = b->states; i > 0; i--) {
         bool known = kl_lobby_past_digest(r, b->state[i - 1].intervals, &d);
-        if (kl_record_match(known ? d.digest : NULL, b->state[i - 1].digest) == KL_RECORD_SAME) return d.end;
+        bool same = kl_record_match(known ? d.digest : NULL, b->state[i - 1].digest) == KL_RECORD_SAME;
+        if (same && d.end < r->lock.next_close) return d.end;
     }
     return 0;
 }
