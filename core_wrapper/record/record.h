@@ -45,6 +45,7 @@ struct kl_record {
     uint64_t begin_us;
     bool begun;
     struct kl_recorder recorder;
+    uint8_t seats[KL_MAX_CLIENTS]; /* as the recording says */
     struct kl_keep keep;
     struct kl_record_states states;
     bool states_again; /* another desync came while a thread wrote the states */

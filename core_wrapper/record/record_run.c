@@ -49,6 +49,7 @@ static void record_options(struct kl_record *r, const struct kl_start *start) {
 static void describe_room(struct kl_record *r, struct kl_klr_room *room) {
     const struct kl_roster *roster = &r->status->roster;
     kl_copy_cut(room->name, sizeof room->name, r->config->room);
+    memset(r->seats, 0, sizeof r->seats);
     room->has_params = true;
     room->params = r->status->welcome.params;
     kl_facts_add(&room->facts, "core", r->origin.core);
@@ -58,6 +59,7 @@ static void describe_room(struct kl_record *r, struct kl_klr_room *room) {
         m->client = roster->member[i].client;
         m->seats = roster->member[i].seats;
         kl_copy_cut(m->name, sizeof m->name, roster->member[i].name);
+        r->seats[m->client] = m->seats;
     }
 }
 
@@ -67,6 +69,7 @@ static void record_head(struct kl_record *r, const uint8_t *data, size_t len) {
         .rules = KL_KLR_RULES, .flags = KL_KLR_BY_CLIENT | KL_KLR_HAS_EPOCH, .epoch_s = r->origin.epoch_s};
     struct kl_start *start = calloc(1, sizeof *start);
     memcpy(head.room_id, r->status->welcome.room_id, sizeof head.room_id);
+    memcpy(head.relay_key, r->status->relay_key, sizeof head.relay_key);
     memset(&room, 0, sizeof room);
     describe_room(r, &room);
     kl_recorder_head(&r->recorder, r->status->welcome.client, &head, &room, data, len);
@@ -118,7 +121,26 @@ static void plant(struct kl_record *r) {
     kl_frontend_say(r->front, KL_SCREEN_WARNING, 4000, "%s", line);
 }
 
+/* Clients whose seats are others than the file says. */
+static void record_seats(struct kl_record *r, uint32_t frame) {
+    const struct kl_roster *roster = &r->status->roster;
+    uint8_t now[KL_MAX_CLIENTS] = {0};
+    const char *name[KL_MAX_CLIENTS] = {NULL};
+    for (unsigned i = 0; i < roster->count; i++) {
+        now[roster->member[i].client] = roster->member[i].seats;
+        name[roster->member[i].client] = roster->member[i].name;
+    }
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        struct kl_klr_event e = {.kind = KL_KLR_SEATS, .frame = frame, .client = (uint8_t)i, .seats = now[i]};
+        if (now[i] == r->seats[i]) continue;
+        if (now[i]) kl_copy_cut(e.text, sizeof e.text, name[i]);
+        kl_recorder_event(&r->recorder, &e);
+    }
+    memcpy(r->seats, now, sizeof r->seats);
+}
+
 bool kl_record_frame(struct kl_record *r, const struct kl_frame *f) {
+    if (r->recorder.on) record_seats(r, f->number);
     kl_recorder_frame(&r->recorder, f);
     if (!r->corrupt.set || f->number != r->corrupt.frame) return false;
     plant(r);

@@ -71,6 +71,7 @@ static void note_keys(struct kl_stay *s) {
     if (d->s.stage != KL_DIAL_ANSWERED) return;
     s->status.cipher = d->s.outcome.keys.cipher;
     kl_fingerprint(d->known, s->status.fingerprint);
+    memcpy(s->status.relay_key, d->known, sizeof s->status.relay_key);
 }
 
 void kl_stay_stranger(struct kl_stay *s, const uint8_t *bytes, size_t len, uint64_t now_us) {

@@ -57,6 +57,7 @@ struct kl_stay_status {
     uint8_t refused;          /* with KL_STAY_ENDED: enum kl_refuse if the relay refused; else 0 */
     uint64_t lost_us;         /* with KL_STAY_RETURNING: time of the relay's last datagram */
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* of the relay reached; empty before */
+    uint8_t relay_key[32];                      /* its public key; zero before */
     uint8_t cipher;                             /* enum kl_cipher in force; 0 before */
     struct kl_welcome welcome;                  /* from KL_STAY_WAITING on */
     bool bare;                                  /* with KL_STAY_SEND_START: without saves */

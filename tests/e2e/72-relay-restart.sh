@@ -38,7 +38,7 @@ relay=127.0.0.1:$fixed
 for i in $(seq "$PAIRS"); do
     for who in a b; do
         run_in_room "pair$i-$who" --core nestopia --content "$content/shooter.nes" --room "pair$i" --frames $FRAMES \
-            --speed real --input "random:$i$RANDOM" --hash-every 60 --wait 30
+            --speed real --input "random:$i$RANDOM" --hash-every 60 --wait 30 --record "$tmp/pair$i-$who.klr"
         [ $who = b ] || said relay1 "event=joined room=\"pair$i\"" 10
     done
 done
@@ -47,6 +47,20 @@ check restart/private "mode of the journal: $(stat -c '%a %n' "$tmp"/journal "$t
     test "$(stat -c %a "$tmp"/journal "$tmp"/journal/* | sort -u | tr '\n' ' ')" = "600 700 "
 reaches pair1-a 1100 # whole intervals of 1,024 frames are in the recording
 watch watch $(for i in $(seq "$PAIRS"); do echo "pair$i-a pair$i-b"; done)
+
+# same_match RELAYS PLAYERS…: the recordings are of one room of one relay, with equal frames as far as each goes.
+same_match() {
+    PYTHONPATH=tests/conformance python3 -B - "$@" <<'END'
+import sys, recording
+relays, *players = (recording.Recording(open(name, "rb").read()) for name in sys.argv[1:])
+for mine in players:
+    count = min(len(relays.frames), len(mine.frames))
+    if relays.head[2:4] != mine.head[2:4] or not any(mine.head[3]):
+        sys.exit("room and relay: %s, the player has %s" % (relays.head[2:4], mine.head[2:4]))
+    if count < 1000 or relays.frames[:count] != mine.frames[:count]:
+        sys.exit("%d frames, and the player has other ones" % count)
+END
+}
 
 # Of each room, 1,000 frames at least, and ten hashes that both players said.
 recordings() {
@@ -59,6 +73,7 @@ recordings() {
             $1 == "frames" { frames = $3 }
             END { if (hashes < 10 || frames < least) { print hashes + 0 " hashes, " frames + 0 " frames"; exit 1 } }' \
             "$tmp/$room-a.hash" "$tmp/record.txt" || return 1
+        same_match "$file" "$tmp/$room-a.klr" "$tmp/$room-b.klr" || return 1
     done
 }
 
