@@ -16,16 +16,16 @@ static void look_at_slices(const uint8_t *data, size_t size) {
     static uint8_t base[FUZZ_BASE], packed[2 * FUZZ_BASE], whole[2 * FUZZ_BASED], hash[32];
     fuzz_base(base);
     size_t base_len = ZSTD_compress(packed, sizeof packed, base, sizeof base, 1);
-    struct kl_rebase *u =
-        kl_rebase_begin(packed, (uint32_t)base_len, sizeof base, FUZZ_BASED, whole, sizeof whole);
+    struct kl_unpack *u =
+        kl_unpack_begin_slices(packed, (uint32_t)base_len, sizeof base, FUZZ_BASED, whole, sizeof whole);
     MUST(u);
-    for (size_t have = 0; have < size && !kl_rebase_failed(u);) {
+    for (size_t have = 0; have < size && !kl_unpack_failed(u);) {
         have += size - have < 64 ? size - have : 64;
-        while (kl_rebase_step(u, data, (uint32_t)have))
+        while (kl_unpack_step(u, data, (uint32_t)have))
             ;
     }
-    MUST(kl_rebase_good(u, (uint32_t)size, hash) == 0);
-    kl_rebase_free(u);
+    MUST(kl_unpack_good(u, (uint32_t)size, hash) == 0);
+    kl_unpack_free(u);
 }
 
 static void look_at_packed(const uint8_t *data, size_t size) {

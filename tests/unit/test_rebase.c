@@ -42,17 +42,17 @@ static void drop(void) {
 
 /* In pieces of `step` bytes. */
 static bool take(size_t bytes, size_t len, size_t step, size_t cap) {
-    struct kl_rebase *u =
-        kl_rebase_begin(packed, (uint32_t)packed_len, base_bytes, (uint32_t)bytes, out, (uint32_t)cap);
-    for (size_t have = 0; have < len && !kl_rebase_failed(u);) {
+    struct kl_unpack *u =
+        kl_unpack_begin_slices(packed, (uint32_t)packed_len, base_bytes, (uint32_t)bytes, out, (uint32_t)cap);
+    for (size_t have = 0; have < len && !kl_unpack_failed(u);) {
         have = len - have < step ? len : have + step;
         unsigned steps = 0;
-        while (kl_rebase_step(u, slices, (uint32_t)have))
+        while (kl_unpack_step(u, slices, (uint32_t)have))
             steps++;
         assert_true(steps <= step / 10 + 1);
     }
-    out_len = kl_rebase_good(u, (uint32_t)len, hash);
-    kl_rebase_free(u);
+    out_len = kl_unpack_good(u, (uint32_t)len, hash);
+    kl_unpack_free(u);
     return out_len > 0;
 }
 

@@ -175,12 +175,12 @@ static void the_difference_is_given(void **unused) {
     take_and_say(20);
     assert_true(given_for(&a));
     size_t packed_len = ZSTD_compress(packed, sizeof packed, first, first_len, 1);
-    struct kl_rebase *u = kl_rebase_begin(packed, (uint32_t)packed_len, (uint32_t)first_len,
-                                          (uint32_t)match.snapshots.own.len, whole, sizeof whole);
-    while (kl_rebase_step(u, s->given, s->given_len))
+    struct kl_unpack *u = kl_unpack_begin_slices(packed, (uint32_t)packed_len, (uint32_t)first_len,
+                                                 (uint32_t)match.snapshots.own.len, whole, sizeof whole);
+    while (kl_unpack_step(u, s->given, s->given_len))
         ;
-    assert_true(kl_rebase_good(u, s->given_len, s->state.hash) > 0);
-    kl_rebase_free(u);
+    assert_true(kl_unpack_good(u, s->given_len, s->state.hash) > 0);
+    kl_unpack_free(u);
     a.hash[3] ^= 1;
     assert_false(given_for(&a)); /* ours was another */
     a.hash[3] ^= 1;

@@ -5,10 +5,12 @@
  * visitor_way.c      the way of a visitor, member or watcher, to the present: room/way.h decides it
  * lobby_heal.c       members that are out of sync: by the others' state if a majority has one, by their own
  *                    states on a tie
+ * heal_deed.c        what these members are ordered to do, and its end
  * lobby_play_on.c    playing on though machines differ; the members that vote, and the hashes that count */
 #ifndef KL_LOBBY_HEAL_H
 #define KL_LOBBY_HEAL_H
 
+#include "net/engine/clients.h"
 #include "net/engine/msg.h"
 #include "net/relay/room/lobby_room.h"
 
@@ -25,9 +27,6 @@ void kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const stru
 /* GIVE. False: it breaks the protocol. */
 bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const struct kl_snapshot_piece *p,
                              uint64_t now_us);
-/* HEALED. False: of frames that this relay does not know; it is ignored. */
-bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
-                              uint64_t now_us);
 /* A client goes back to its own state, or to frame 0: it has no word on the snapshot that is under way. */
 void kl_lobby_snapshot_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us);
 /* The member has left or lost its link. */
@@ -77,13 +76,37 @@ void kl_lobby_watch_drop_snapshots(struct kl_lobby_room *r);
 void kl_lobby_heal_found(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now_us);
 /* With each run of a room that plays. The caller carries the deeds out. */
 struct kl_heal_deeds kl_lobby_heal_run(struct kl_lobby_room *r, uint64_t now_us);
-/* A member has loaded the state, or not. */
-void kl_lobby_heal_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *m,
-                          uint64_t now_us);
-void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us); /* or lost its link */
 /* policy: KL_DESYNC_*. who: the giver of the order, for the screens. False: the policy is the same, and what
  * has failed is not tried again: a minute has not passed since the last time. */
 bool kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *who, uint64_t now_us);
+
+/* --- heal_deed.c --- */
+
+/* HEALED: a member has loaded a state, or not. False: of frames that this relay does not know; it is
+ * ignored. */
+bool kl_lobby_heal_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *m,
+                          uint64_t now_us);
+void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us); /* or lost its link */
+
+/* For lobby_heal.c. Those in the wrong are r->heal.wrong. */
+/* They are offered the room's snapshot. */
+void kl_heal_offer(struct kl_lobby_room *r, uint64_t now_us);
+/* These members go back to their own states of the agreed keyframe. */
+void kl_heal_go_back(struct kl_lobby_room *r, uint16_t members, uint64_t now_us);
+/* True: these members' healings by own states have cost too much time. */
+bool kl_heal_parts_often(const struct kl_lobby_room *r, uint16_t members, uint64_t now_us);
+/* The member runs the game from frame 0. False: that is not kept, or has been tried too often. */
+bool kl_heal_one_anew(struct kl_lobby_room *r, unsigned member);
+/* All in the wrong do, since states do not help. False: not all of them can. */
+bool kl_heal_all_anew(struct kl_lobby_room *r, const char *why);
+/* Gives up members that did not load in time. */
+void kl_heal_loading_run(struct kl_lobby_room *r, uint64_t now_us);
+void kl_heal_count(struct kl_lobby_room *r); /* a healing: the difference is over */
+void kl_heal_stop(struct kl_lobby_room *r);  /* until the next hashes differ */
+/* No state could be had: stops. After KL_STRIKES failures in a row the room rests. */
+void kl_heal_failed(struct kl_lobby_room *r, const char *why, uint64_t now_us);
+/* Stops for good, until the host says `desync heal' again or all are equal: the players decide. */
+void kl_heal_no_more(struct kl_lobby_room *r, const char *why, uint64_t now_us);
 
 /* --- playing on though machines differ: lobby_play_on.c --- */
 
@@ -101,8 +124,6 @@ void kl_lobby_play_on_left(struct kl_lobby_room *r, unsigned member); /* or lost
 void kl_lobby_play_on_run(struct kl_lobby_room *r, uint64_t now_us);
 /* A difference is not healed: the verdict says so, and the log now and then. */
 void kl_lobby_play_on_note(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t now_us);
-/* The kind of a difference in plain words: of struct kl_verdict. */
-const char *kl_lobby_heal_what(uint8_t parts);
 
 /* --- the members that vote, and the hashes that count: lobby_play_on.c --- */
 

@@ -13,25 +13,22 @@
 #define ASK_LEAST_US  600000000 /* between two questions: a liar could have the room stand again and again */
 #define NOTE_LEAST_US 60000000  /* between two log lines of a difference that is not healed */
 
-static uint16_t bit_of(unsigned member) {
-    return (uint16_t)(1U << member);
-}
-
 #define WHAT_MAX (KL_LOBBY_NAMES + 16)
 
 /* Those that differ, and have not left. */
 static uint16_t between(const struct kl_lobby_room *r) {
     uint16_t here = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_stays(&r->member[i])) here |= bit_of(i);
-    return r->heal.play_on.between & here;
+    for (KL_EACH(i, r->heal.play_on.between))
+        if (kl_lobby_stays(&r->member[i])) here |= kl_only(i);
+    return here;
 }
 
 /* "RAM: ann (1), bob (2)" */
 static void difference(const struct kl_lobby_room *r, char out[WHAT_MAX]) {
+    uint8_t parts = r->heal.parts;
     char who[KL_LOBBY_NAMES];
     kl_lobby_names_of(r, between(r), who, sizeof who);
-    snprintf(out, WHAT_MAX, "%s: %s", kl_lobby_heal_what(r->heal.parts), who);
+    snprintf(out, WHAT_MAX, "%s: %s", parts & KL_HASH_RAM ? "RAM" : kl_parts_name(parts), who);
 }
 
 /* A member that watches, joins, has lost its link or is in its menu is not waited for. */
@@ -90,8 +87,8 @@ bool kl_lobby_play_on_agree(struct kl_lobby_room *r, unsigned member, uint64_t n
         go_on(r, "the operator's word", now_us);
     } else if (!r->member[member].seats) {
         kl_lobby_tell(r, member, 0, "the players decide whether the game goes on");
-    } else if (!(p->agreed & bit_of(member))) {
-        p->agreed |= bit_of(member);
+    } else if (!(p->agreed & kl_only(member))) {
+        p->agreed |= kl_only(member);
         kl_lobby_log_member(KL_LOG_INFO, "agrees", r, member, "frame=%u", r->lock.next_close);
         kl_lobby_notice(r, "%s plays on", kl_lobby_name(r, member).text);
     }
@@ -105,8 +102,8 @@ void kl_lobby_play_on_end(struct kl_lobby_room *r, const char *why, uint64_t now
 
 void kl_lobby_play_on_left(struct kl_lobby_room *r, unsigned member) {
     struct kl_lobby_play_on *p = &r->heal.play_on;
-    p->agreed &= (uint16_t)~bit_of(member);
-    if (!kl_lobby_stays(&r->member[member])) p->between &= (uint16_t)~bit_of(member);
+    p->agreed &= (uint16_t)~kl_only(member);
+    if (!kl_lobby_stays(&r->member[member])) p->between &= (uint16_t)~kl_only(member);
 }
 
 void kl_lobby_play_on_run(struct kl_lobby_room *r, uint64_t now_us) {
@@ -114,7 +111,7 @@ void kl_lobby_play_on_run(struct kl_lobby_room *r, uint64_t now_us) {
     uint16_t asked = p->agreed;
     if (!p->until_us) return;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (is_asked(r, i)) asked |= bit_of(i);
+        if (is_asked(r, i)) asked |= kl_only(i);
     if (!r->heal.hopeless) go_on(r, "in sync again", now_us);
     if (!asked || !p->until_us) return; /* nobody is there: whoever comes back finds the question */
     if (!(asked & ~p->agreed))

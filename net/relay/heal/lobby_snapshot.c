@@ -24,14 +24,6 @@
  * stall the relay: a few packed bytes may be 64 MiB. */
 #define UNPACK_A_MS     (256U * 1024) /* bytes, unpacked plus packed */
 #define UNPACK_AHEAD_NS UINT64_C(1000000)
-#define PACKING_COSTS   5 /* times as much as unpacking */
-
-static bool has_bit(uint16_t mask, unsigned i) {
-    return mask >> i & 1;
-}
-static unsigned count_bits(uint16_t mask) {
-    return (unsigned)__builtin_popcount(mask);
-}
 
 /* --- memory --- */
 
@@ -50,13 +42,9 @@ static struct kl_lobby_packed *take(struct kl_lobby_room *r, uint32_t len) {
 }
 
 static void stop_unpacking(struct kl_lobby_room *r) {
-    struct kl_lobby_snapshot *s = &r->snapshot;
-    kl_unpack_free(s->unpack);
-    kl_rebase_free(s->rebase);
-    s->unpack = NULL;
-    s->rebase = NULL;
-    kl_lobby_packed_drop(r, &s->slices);
-    kl_lobby_packed_drop(r, &s->made);
+    kl_unpack_free(r->snapshot.unpack);
+    r->snapshot.unpack = NULL;
+    kl_lobby_packed_drop(r, &r->snapshot.made);
 }
 
 /* Drops the upload. */
@@ -91,7 +79,7 @@ void kl_lobby_snapshot_free(struct kl_lobby_room *r) {
 static uint16_t playing_members(const struct kl_lobby_room *r) {
     uint16_t mask = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_plays_now(r, i)) mask |= (uint16_t)(1U << i);
+        if (kl_lobby_plays_now(r, i)) mask |= kl_only(i);
     return mask;
 }
 
@@ -109,8 +97,8 @@ static bool same_said(const struct kl_lobby_snapshot *s, unsigned a, unsigned b)
 /* The clients that report the same as `one`. */
 static uint16_t agreeing(const struct kl_lobby_snapshot *s, uint16_t among, unsigned one) {
     uint16_t mask = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (has_bit(among & s->has, i) && same_said(s, one, i)) mask |= (uint16_t)(1U << i);
+    for (KL_EACH(i, among & s->has))
+        if (same_said(s, one, i)) mask |= kl_only(i);
     return mask;
 }
 
@@ -119,8 +107,8 @@ static uint16_t agreed(const struct kl_lobby_room *r, uint16_t among) {
     const struct kl_lobby_snapshot *s = &r->snapshot;
     uint8_t home[KL_MAX_CLIENTS];
     kl_lobby_heal_homes(r, home);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        uint16_t with = has_bit(among & s->has, i) ? agreeing(s, among, i) : 0;
+    for (KL_EACH(i, among & s->has)) {
+        uint16_t with = agreeing(s, among, i);
         if (kl_verdict_carries(home, kl_lobby_heal_host(r), among, with)) return with;
     }
     return 0;
@@ -129,7 +117,7 @@ static uint16_t agreed(const struct kl_lobby_room *r, uint16_t among) {
 /* True if more than half of the players say so. One client alone cannot leave the room without snapshots. */
 static bool most_of_who_play(const struct kl_lobby_room *r, uint16_t say_so) {
     uint16_t all = playing_members(r);
-    return count_bits(all & say_so) * 2 > count_bits(all);
+    return kl_size(all & say_so) * 2 > kl_size(all);
 }
 
 /* --- ordering --- */
@@ -167,10 +155,10 @@ void kl_lobby_snapshot_closed(struct kl_lobby_room *r, uint32_t keyframe, uint64
 
 void kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const struct kl_state_said *w) {
     struct kl_lobby_snapshot *s = &r->snapshot;
-    if (s->phase != KL_SNAPSHOT_HASHING || w->keyframe != s->keyframe || has_bit(s->said | s->anew, member))
+    if (s->phase != KL_SNAPSHOT_HASHING || w->keyframe != s->keyframe || kl_has(s->said | s->anew, member))
         return;
-    s->said |= (uint16_t)(1U << member);
-    if (w->has) s->has |= (uint16_t)(1U << member);
+    s->said |= kl_only(member);
+    if (w->has) s->has |= kl_only(member);
     s->word[member] = *w;
 }
 
@@ -185,8 +173,8 @@ static bool gives_better(const struct kl_lobby_room *r, unsigned a, unsigned b) 
 
 static unsigned choose_giver(const struct kl_lobby_room *r, uint16_t among) {
     unsigned best = KL_MAX_CLIENTS;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!has_bit(among, i) || !kl_lobby_reaches(&r->member[i])) continue;
+    for (KL_EACH(i, among)) {
+        if (!kl_lobby_reaches(&r->member[i])) continue;
         if (best == KL_MAX_CLIENTS || gives_better(r, i, best)) best = i;
     }
     return best;
@@ -231,7 +219,7 @@ static void ask(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 static void next_giver(struct kl_lobby_room *r, uint64_t now_us) {
-    r->snapshot.failed |= (uint16_t)(1U << r->snapshot.giver);
+    r->snapshot.failed |= kl_only(r->snapshot.giver);
     ask(r, now_us);
 }
 
@@ -262,8 +250,7 @@ static void decide(struct kl_lobby_room *r, uint64_t now_us) {
     if (over && !with) with = agreed(r, among & s->said);
     if (with) {
         s->agreed = with;
-        unsigned one = (unsigned)__builtin_ctz(with);
-        s->wanted = s->word[one];
+        s->wanted = s->word[kl_first(with)];
         ask(r, now_us);
     } else if (over) {
         bool nothing = (among & s->said) && !(among & s->has);
@@ -283,44 +270,35 @@ static bool has_memory(const struct kl_lobby_room *r, uint32_t total) {
            kl_lobby_address_has(r->lobby, r->maker, total);
 }
 
-static void describe(const struct kl_lobby_snapshot *s, struct kl_lobby_packed *k) {
+/* The worst packing of the state has no more. */
+static uint64_t worst_packed(const struct kl_lobby_snapshot *s) {
+    return s->wanted.bytes + s->wanted.bytes / 8 + UINT64_C(1024);
+}
+
+/* Memory for an upload; of a difference also for the largest possible snapshot that comes of it. */
+static bool begin_coming(struct kl_lobby_room *r, uint32_t total, bool based) {
+    struct kl_lobby_snapshot *s = &r->snapshot;
+    uint64_t most = worst_packed(s) < most_bytes(r) ? worst_packed(s) : most_bytes(r);
+    uint32_t cap = based ? (uint32_t)most : 0;
+    if (!based && !has_memory(r, total)) kl_lobby_watch_drop_snapshots(r); /* players need the memory more */
+    if (total > most_bytes(r) || !has_memory(r, total + cap)) return false;
+    s->coming = take(r, total);
+    if (s->coming && based) s->made = take(r, cap);
+    if (s->made)
+        s->unpack = kl_unpack_begin_slices(s->kept->packed, s->kept->len, s->kept->bytes, s->wanted.bytes,
+                                           s->made->packed, cap);
+    else if (s->coming && !based)
+        s->unpack = kl_unpack_begin(s->wanted.bytes);
+    if (!s->unpack) {
+        drop_coming(r);
+        return false;
+    }
+    struct kl_lobby_packed *k = based ? s->made : s->coming;
     k->keyframe = s->keyframe;
     k->interval = s->interval;
     k->bytes = s->wanted.bytes;
     memcpy(k->hash, s->wanted.hash, sizeof k->hash);
     memcpy(k->digest, s->digest, sizeof k->digest);
-}
-
-static bool begin_coming(struct kl_lobby_room *r, uint32_t total) {
-    struct kl_lobby_snapshot *s = &r->snapshot;
-    if (!has_memory(r, total)) kl_lobby_watch_drop_snapshots(r); /* the players need the memory more */
-    bool fits = total <= most_bytes(r) && has_memory(r, total);
-    s->coming = fits ? take(r, total) : NULL;
-    s->unpack = s->coming ? kl_unpack_begin(s->wanted.bytes) : NULL;
-    if (!s->unpack) {
-        kl_lobby_packed_drop(r, &s->coming);
-        return false;
-    }
-    describe(s, s->coming);
-    return true;
-}
-
-/* The largest possible size is allocated first. */
-static bool begin_slices(struct kl_lobby_room *r, uint32_t total) {
-    struct kl_lobby_snapshot *s = &r->snapshot;
-    uint64_t most = s->wanted.bytes + s->wanted.bytes / 8 + UINT64_C(1024);
-    uint32_t cap = (uint32_t)(most < most_bytes(r) ? most : most_bytes(r));
-    if (total > most_bytes(r) || !has_memory(r, total + cap)) return false;
-    s->slices = take(r, total);
-    s->made = s->slices ? take(r, cap) : NULL;
-    if (s->made)
-        s->rebase = kl_rebase_begin(s->kept->packed, s->kept->len, s->kept->bytes, s->wanted.bytes,
-                                    s->made->packed, cap);
-    if (!s->rebase) {
-        stop_unpacking(r);
-        return false;
-    }
-    describe(s, s->made);
     return true;
 }
 
@@ -328,8 +306,8 @@ static bool begin_slices(struct kl_lobby_room *r, uint32_t total) {
 static void no_place(struct kl_lobby_room *r, uint32_t total, uint64_t now_us) {
     struct kl_lobby_snapshot *s = &r->snapshot;
     bool too_large = total > most_bytes(r);
-    if (too_large) s->too_large |= (uint16_t)(1U << s->giver);
-    if (s->agreed & (uint16_t) ~(s->failed | 1U << s->giver)) {
+    if (too_large) s->too_large |= kl_only(s->giver);
+    if (s->agreed & (uint16_t) ~(s->failed | kl_only(s->giver))) {
         next_giver(r, now_us);
         return;
     }
@@ -341,16 +319,6 @@ static void no_place(struct kl_lobby_room *r, uint32_t total, uint64_t now_us) {
     next_giver(r, now_us);
 }
 
-/* More than the worst packing of it has. */
-static bool is_padded(const struct kl_lobby_snapshot *s, uint32_t total) {
-    return total > s->wanted.bytes + s->wanted.bytes / 8 + 1024;
-}
-
-static void take_piece(struct kl_lobby_packed *k, const struct kl_piece *p) {
-    memcpy(k->packed + k->have, p->bytes, p->len);
-    k->have += p->len;
-}
-
 /* A client that is not the giver now may have been asked before. */
 bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const struct kl_snapshot_piece *p,
                              uint64_t now_us) {
@@ -358,40 +326,23 @@ bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const str
     const struct kl_piece *piece = &p->piece;
     if (s->phase != KL_SNAPSHOT_GIVING || member != s->giver || p->keyframe != s->keyframe) return true;
     if (p->based && (s->whole || !s->kept)) return true; /* sent before the whole one was asked for */
-    const struct kl_lobby_packed *k = s->slices ? s->slices : s->coming;
-    if (piece->offset != s->have || is_padded(s, piece->total) ||
-        (k && (piece->total != k->len || p->based != (k == s->slices))))
+    struct kl_lobby_packed *k = s->coming;
+    if (piece->offset != s->have || piece->total > worst_packed(s) ||
+        (k && (piece->total != k->len || p->based != (s->made != NULL))))
         return false;
-    if (!k && p->based && !begin_slices(r, piece->total)) {
-        ask_whole(r, "no memory", now_us);
+    if (!k && !begin_coming(r, piece->total, p->based)) {
+        if (p->based)
+            ask_whole(r, "no memory", now_us);
+        else
+            no_place(r, piece->total, now_us);
         return true;
     }
-    if (!k && !p->based && !begin_coming(r, piece->total)) {
-        no_place(r, piece->total, now_us);
-        return true;
-    }
-    take_piece(s->slices ? s->slices : s->coming, piece);
-    s->have += piece->len;
+    k = s->coming;
+    memcpy(k->packed + k->have, piece->bytes, piece->len);
+    s->have = k->have += piece->len;
     s->packed_waits = r->lobby->packed_waits = true;
     s->heard_us = now_us;
     return true;
-}
-
-static void keep(struct kl_lobby_room *r, struct kl_lobby_packed **from) {
-    struct kl_lobby_snapshot *s = &r->snapshot;
-    struct kl_lobby_packed *k = *from;
-    *from = NULL;
-    stop_unpacking(r); /* the kept snapshot was the base */
-    kl_lobby_packed_drop(r, &s->kept);
-    s->kept = k;
-    k->good = true;
-    r->member[s->giver].failed_gives = 0;
-    s->phase = KL_SNAPSHOT_NONE;
-    s->in_a_row = 0;
-    r->due.busy = true;
-    kl_lobby_log_member(KL_LOG_INFO, "snapshot_kept", r, s->giver,
-                        "frame=%u bytes=%u packed=%u given=%u agreed=%u", k->keyframe, k->bytes, k->len,
-                        s->have, count_bits(s->agreed));
 }
 
 /* Gives unneeded memory back. No client fetches the snapshot yet. */
@@ -403,43 +354,45 @@ static void shrink(struct kl_lobby_room *r, struct kl_lobby_packed **at, uint32_
     (*at)->len = (*at)->have = len;
 }
 
-/* The rebased snapshot does not match the hash. The giver may have had another base, so it is not accused
- * yet. bytes: as in is_forged(); each is unpacked, hashed and packed again. */
-static bool check_slices(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_us) {
+/* The upload is the snapshot, or `len` bytes were made of it and the one kept before. */
+static void keep(struct kl_lobby_room *r, uint32_t len) {
     struct kl_lobby_snapshot *s = &r->snapshot;
-    uint64_t left = kl_rebase_left(s->rebase);
-    bool more = kl_rebase_step(s->rebase, s->slices->packed, s->have);
-    *bytes = (left - kl_rebase_left(s->rebase)) * PACKING_COSTS;
-    bool whole = !more && s->have == s->slices->len;
-    uint32_t len = whole ? kl_rebase_good(s->rebase, s->have, s->wanted.hash) : 0;
-    if (len) {
-        shrink(r, &s->made, len);
-        keep(r, &s->made);
-    } else if (whole || kl_rebase_failed(s->rebase))
-        ask_whole(r, "it does not match its hash", now_us);
-    return more;
+    struct kl_lobby_packed **from = s->made ? &s->made : &s->coming;
+    if (s->made) shrink(r, from, len);
+    struct kl_lobby_packed *k = *from;
+    *from = NULL;
+    stop_unpacking(r); /* the kept snapshot was the base */
+    kl_lobby_packed_drop(r, &s->coming);
+    kl_lobby_packed_drop(r, &s->kept);
+    s->kept = k;
+    k->good = true;
+    r->member[s->giver].failed_gives = 0;
+    s->phase = KL_SNAPSHOT_NONE;
+    s->in_a_row = 0;
+    r->due.busy = true;
+    kl_lobby_log_member(KL_LOG_INFO, "snapshot_kept", r, s->giver,
+                        "frame=%u bytes=%u packed=%u given=%u agreed=%u", k->keyframe, k->bytes, k->len,
+                        s->have, kl_size(s->agreed));
 }
 
-/* One step. bytes: processed in this step. True: the giver's bytes do not match its reported hash. */
-static bool is_forged(struct kl_lobby_room *r, uint64_t *bytes, uint64_t now_us) {
+/* One step. done: the work of this step. True: the giver's bytes do not match its reported hash. One that
+ * gave a difference may have had another base: it is not accused yet. */
+static bool is_forged(struct kl_lobby_room *r, uint64_t *done, uint64_t now_us) {
     struct kl_lobby_snapshot *s = &r->snapshot;
-    if (s->rebase) {
-        s->packed_waits = check_slices(r, bytes, now_us);
-        return false;
-    }
     uint64_t before = kl_unpack_done(s->unpack);
     bool more = kl_unpack_step(s->unpack, s->coming->packed, s->have);
-    *bytes = kl_unpack_done(s->unpack) - before;
-    bool whole = !more && s->have == s->coming->len;
-    bool forged =
-        kl_unpack_failed(s->unpack) || (whole && !kl_unpack_good(s->unpack, s->have, s->wanted.hash));
-    s->packed_waits = more && !forged;
-    if (whole && !forged) keep(r, &s->coming);
-    return forged;
+    *done = kl_unpack_done(s->unpack) - before;
+    bool whole = !more && s->have == s->coming->len, based = s->made;
+    uint32_t len = whole ? kl_unpack_good(s->unpack, s->have, s->wanted.hash) : 0;
+    bool bad = kl_unpack_failed(s->unpack) || (whole && !len);
+    s->packed_waits = more && !bad;
+    if (len) keep(r, len);
+    if (bad && based) ask_whole(r, "it does not match its hash", now_us);
+    return bad && !based;
 }
 
 static bool is_late(const struct kl_lobby_snapshot *s, uint64_t now_us) {
-    const struct kl_lobby_packed *k = s->slices ? s->slices : s->coming;
+    const struct kl_lobby_packed *k = s->coming;
     if (k && s->packed_waits && s->have == k->len) return false; /* the upload is complete and waits for us */
     uint64_t whole_us = GIVE_GRACE_US;
     if (k) whole_us += k->len * UINT64_C(1000000) / GIVE_LEAST;
@@ -450,7 +403,7 @@ static struct kl_lobby_room *next_in_turn(struct kl_lobby *l) {
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         unsigned at = (l->unpack_turn + i) % l->limits.rooms;
         struct kl_lobby_room *r = l->room[at];
-        if (!r || !r->snapshot.packed_waits || !(r->snapshot.coming || r->snapshot.rebase)) continue;
+        if (!r || !r->snapshot.packed_waits || !r->snapshot.coming) continue;
         l->unpack_turn = at + 1;
         return r;
     }
@@ -459,13 +412,13 @@ static struct kl_lobby_room *next_in_turn(struct kl_lobby *l) {
 
 /* The generic cell rate algorithm, as in the hub. */
 struct kl_lobby_room *kl_lobby_snapshot_unpack(struct kl_lobby *l, uint64_t now_us) {
-    uint64_t now_ns = now_us * 1000, bytes;
+    uint64_t now_ns = now_us * 1000, done;
     while (l->packed_waits && l->unpack_ns < now_ns + UNPACK_AHEAD_NS) {
         struct kl_lobby_room *r = next_in_turn(l);
         l->packed_waits = r;
         if (!r) return NULL;
-        bool forged = is_forged(r, &bytes, now_us);
-        l->unpack_ns = (l->unpack_ns > now_ns ? l->unpack_ns : now_ns) + bytes * 1000000 / UNPACK_A_MS;
+        bool forged = is_forged(r, &done, now_us);
+        l->unpack_ns = (l->unpack_ns > now_ns ? l->unpack_ns : now_ns) + done * 1000000 / UNPACK_A_MS;
         if (forged) return r;
     }
     return NULL;
@@ -476,22 +429,11 @@ uint64_t kl_lobby_snapshot_due_us(const struct kl_lobby *l) {
     return l->packed_waits ? from_ns / 1000 + 1 : UINT64_MAX;
 }
 
-bool kl_lobby_snapshot_healed(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h,
-                              uint64_t now_us) {
-    static const char *const how[] = {"same", "other", "not"};
-    if (r->phase != KL_ROOM_PLAYING || h->keyframe > r->lock.next_close || h->next > r->lock.next_close)
-        return false;
-    kl_lobby_log_member(KL_LOG_INFO, "loaded", r, member, "snapshot=%u frame=%u how=%s", h->keyframe, h->next,
-                        how[h->how]);
-    kl_lobby_heal_loaded(r, member, h, now_us);
-    return true;
-}
-
 /* --- now --- */
 
 void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_snapshot *s = &r->snapshot;
-    uint16_t bit = (uint16_t)(1U << member);
+    uint16_t bit = kl_only(member);
     kl_lobby_fetch_end(r, &r->member[member].v.fetch);
     s->said &= (uint16_t)~bit;
     s->has &= (uint16_t)~bit;
@@ -501,7 +443,7 @@ void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t n
 
 void kl_lobby_snapshot_again(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     if (r->snapshot.phase < KL_SNAPSHOT_HASHING) return;
-    r->snapshot.anew |= (uint16_t)(1U << member);
+    r->snapshot.anew |= kl_only(member);
     kl_lobby_snapshot_left(r, member, now_us);
 }
 

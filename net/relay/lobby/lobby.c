@@ -167,7 +167,7 @@ static bool member_says(struct kl_lobby_room *r, unsigned member, const struct k
     case KL_MSG_COMMAND: kl_lobby_play_command(r, member, &m->order, now_us); return true;
     case KL_MSG_STATE: kl_lobby_snapshot_said(r, member, &m->state); return true;
     case KL_MSG_HEALED:
-        if (!kl_lobby_snapshot_healed(r, member, &m->healed, now_us)) return true;
+        if (!kl_lobby_heal_loaded(r, member, &m->healed, now_us)) return true;
         kl_journal_loaded(r, member, &m->healed);
         kl_lobby_put_out_for(r, member, kl_visitor_loaded(r, &r->member[member].v, &m->healed, now_us),
                              now_us);

@@ -12,7 +12,6 @@
 #define KL_SNAPSHOT_BYTES_TOTAL (512U * 1024 * 1024) /* of all rooms together */
 
 struct kl_lobby_room;
-struct kl_rebase;
 struct kl_unpack;
 
 /* A snapshot, packed by zstd. It lives until its last user drops it. */
@@ -50,9 +49,8 @@ struct kl_lobby_snapshot {
     uint64_t bytes;                        /* of all this room's snapshots */
     struct kl_unpack *unpack;              /* of coming */
     bool packed_waits;                     /* `coming` waits for its turn to be unpacked */
-    bool whole;                            /* ask for no difference: rebasing has failed */
-    struct kl_lobby_packed *slices, *made; /* the uploaded slices against `kept`; the rebased snapshot */
-    struct kl_rebase *rebase;              /* the rebasing; NULL: `coming` is whole, or nothing comes */
+    bool whole;                            /* ask for no difference: one has failed */
+    struct kl_lobby_packed *made;          /* of slices in `coming` against `kept`; NULL: `coming` is whole */
     uint32_t failures;                     /* failed orders */
     unsigned in_a_row;                     /* failed orders in a row */
     unsigned begins_apart;                 /* newcomers that began with a snapshot and were not in sync */

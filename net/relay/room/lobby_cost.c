@@ -29,7 +29,8 @@ static uint32_t length(const struct kl_lobby_packed *k) {
 /* By the way that the room would choose now. */
 static uint64_t way_bytes(const struct kl_lobby_room *r, bool no_states) {
     const struct kl_way_trip t = {.no_states = no_states};
-    const struct kl_lobby_packed *kept = r->snapshot.kept, *coming = r->snapshot.coming;
+    const struct kl_lobby_packed *kept = r->snapshot.kept;
+    const struct kl_lobby_packed *coming = r->snapshot.made ? NULL : r->snapshot.coming;
     if (kl_lobby_way_to_present(r, &t) == KL_WAY_HISTORY) return history_bytes(r, 0);
     uint32_t state = length(coming) > length(kept) ? length(coming) : length(kept);
     return state + (kept ? history_bytes(r, kept->keyframe) : 0);

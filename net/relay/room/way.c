@@ -96,7 +96,7 @@ static bool reaches(const struct kl_lobby_room *r, const struct kl_way_trip *t, 
 /* The snapshot that comes up just now, if it can be sent on at once. Watchers may see none of those. */
 static struct kl_lobby_packed *coming(const struct kl_lobby_room *r, const struct kl_way_trip *t) {
     struct kl_lobby_packed *k = r->snapshot.phase == KL_SNAPSHOT_GIVING ? r->snapshot.coming : NULL;
-    bool good = k && !t->watches && k->keyframe > t->have;
+    bool good = k && !r->snapshot.made && !t->watches && k->keyframe > t->have;
     return good && kl_lobby_past_reaches(r, k->keyframe) ? k : NULL;
 }
 
