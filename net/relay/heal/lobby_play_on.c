@@ -150,7 +150,7 @@ void kl_lobby_heal_homes(const struct kl_lobby_room *r, uint8_t home[KL_MAX_CLIE
 }
 
 uint16_t kl_lobby_heal_host(const struct kl_lobby_room *r) {
-    return r->host == KL_NO_HOST ? 0 : (uint16_t)(1U << r->host);
+    return r->host == KL_NO_HOST ? 0 : kl_only(r->host);
 }
 
 struct kl_verdict_members kl_lobby_heal_members(const struct kl_lobby_room *r) {
@@ -158,7 +158,7 @@ struct kl_verdict_members kl_lobby_heal_members(const struct kl_lobby_room *r) {
     kl_lobby_heal_homes(r, c.home);
     c.host = kl_lobby_heal_host(r);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        uint16_t bit = (uint16_t)(1U << i);
+        uint16_t bit = kl_only(i);
         if (kl_lobby_here(&r->member[i]) && r->member[i].seats) c.voters |= bit;
         if (kl_lobby_heal_busy(r, i)) continue;
         if (kl_lobby_play_reports(r, i)) c.present |= bit;

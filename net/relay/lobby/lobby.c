@@ -116,7 +116,7 @@ void kl_lobby_moved(struct kl_lobby *l, unsigned peer, const char *address) {
     struct kl_lobby_client *c = &l->client[peer];
     snprintf(c->address, sizeof c->address, "%s", address);
     if (c->state == KL_CLIENT_MEMBER) kl_lobby_note_address(&c->room->member[c->member], address);
-    if (c->state == KL_CLIENT_WATCHER) kl_address_host(c->watcher->v.host, address);
+    if (c->state == KL_CLIENT_WATCHER) c->watcher->v.who = kl_lobby_person(c->watcher->v.seat_key, address);
 }
 
 void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {

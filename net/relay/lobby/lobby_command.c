@@ -170,8 +170,8 @@ static bool most_say(const struct kl_lobby_room *r, uint32_t rate_uhz) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
         if (!kl_lobby_reaches(m) || !m->seats) continue;
-        all |= (uint16_t)(1U << i); /* also who runs old frames, and has no word yet */
-        if (m->rate_uhz == rate_uhz && kl_lobby_plays_now(r, i)) same |= (uint16_t)(1U << i);
+        all |= kl_only(i); /* also who runs old frames, and has no word yet */
+        if (m->rate_uhz == rate_uhz && kl_lobby_plays_now(r, i)) same |= kl_only(i);
     }
     return kl_verdict_carries(home, 0, all, same);
 }

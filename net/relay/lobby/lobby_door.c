@@ -33,21 +33,19 @@ static unsigned share_of(const struct kl_lobby *l, enum kl_try kind) {
 /* Seconds to wait before the next try, 0: none. r: the room, or NULL. */
 static unsigned tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, const char *address,
                              uint64_t now_us) {
-    char host[KL_ADDRESS_MAX];
-    kl_address_host(host, address);
-    struct kl_trier *t = kl_triers_of(&l->triers, host, now_us);
+    const struct kl_host host = kl_address_host(address);
+    struct kl_trier *t = kl_triers_of(&l->triers, host.text, now_us);
     unsigned wait_s = kl_bucket_wait_s(&t->wrong, l->limits.password_tries, now_us);
     if (!r) return wait_s;
-    enum kl_try kind = kind_of(r, t, host);
+    enum kl_try kind = kind_of(r, t, host.text);
     unsigned room_s = kl_bucket_wait_s(&r->door.wrong[kind], share_of(l, kind), now_us);
     return room_s > wait_s ? room_s : wait_s;
 }
 
 void kl_lobby_tries_wrong(struct kl_lobby *l, struct kl_lobby_room *r, const char *address, uint64_t now_us) {
-    char host[KL_ADDRESS_MAX];
-    kl_address_host(host, address);
-    struct kl_trier *t = kl_triers_of(&l->triers, host, now_us);
-    enum kl_try kind = r ? kind_of(r, t, host) : KL_TRY_NEW;
+    const struct kl_host host = kl_address_host(address);
+    struct kl_trier *t = kl_triers_of(&l->triers, host.text, now_us);
+    enum kl_try kind = r ? kind_of(r, t, host.text) : KL_TRY_NEW;
     t->failed = true;
     /* one address alone cannot shut a room's door for all */
     bool counts = kl_bucket_take(&t->wrong, l->limits.password_tries, now_us);
@@ -145,9 +143,7 @@ static bool proves(struct kl_lobby *l, unsigned peer, struct kl_lobby_knock *k, 
         wrong_password(l, peer, r, now_us);
         return false;
     }
-    char host[KL_ADDRESS_MAX];
-    kl_address_host(host, l->client[peer].address);
-    note_right(r, host);
+    note_right(r, kl_address_host(l->client[peer].address).text);
     memcpy(m.proved.mac, macs.own, sizeof m.proved.mac);
     kl_lobby_send(l, peer, &m);
     return true;

@@ -31,10 +31,6 @@ void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, 
 
 /* --- the account of a member --- */
 
-static bool is_of(const struct kl_lobby_left *l, const uint8_t *seat_key, const char *host) {
-    return !memcmp(l->seat_key, seat_key, sizeof l->seat_key) || !strcmp(l->host, host);
-}
-
 /* The one of two that makes way: the bar that ends first, else the older one. */
 static bool makes_way(const struct kl_lobby_left *a, const struct kl_lobby_left *b) {
     if (a->account.barred_until_us != b->account.barred_until_us)
@@ -49,13 +45,10 @@ void kl_lobby_keep_account(struct kl_lobby_room *r, unsigned member) {
     bool again = false, spent = m->v.spent.commands.at_us || m->v.spent.chat.at_us || m->v.spent.healed_us;
     if (account.cost_us == 0 && account.pauses == 0 && !spent) return;
     for (unsigned i = 0; i < KL_LEFT_MAX && !again; i++) {
-        again = is_of(&r->gone.left[i], m->v.seat_key, m->v.host);
+        again = kl_lobby_is_same(&r->gone.left[i].who, &m->v.who);
         if (again || makes_way(&r->gone.left[i], to)) to = &r->gone.left[i];
     }
-    memcpy(to->seat_key, m->v.seat_key, sizeof to->seat_key);
-    memcpy(to->host, m->v.host, sizeof to->host);
-    to->account = account;
-    to->spent = m->v.spent;
+    *to = (struct kl_lobby_left){m->v.who, account, m->v.spent};
 }
 
 /* At least as full as both: nobody empties a bucket by leaving under several keys. */
@@ -77,23 +70,19 @@ static void take_worse(struct kl_lobby_left *worst, struct kl_account account,
     if (spent->healed_us > worst->spent.healed_us) worst->spent.healed_us = spent->healed_us;
 }
 
-struct kl_lobby_left kl_lobby_account_of(const struct kl_lobby_room *r, const uint8_t *seat_key,
-                                         const char *address) {
+struct kl_lobby_left kl_lobby_account_of(const struct kl_lobby_room *r, const struct kl_lobby_person *who) {
     struct kl_lobby_left worst = {0};
-    char host[KL_ADDRESS_MAX];
-    kl_address_host(host, address);
     for (unsigned i = 0; i < KL_LEFT_MAX; i++) {
         const struct kl_lobby_left *l = &r->gone.left[i];
-        if (is_of(l, seat_key, host)) take_worse(&worst, l->account, &l->spent);
+        if (kl_lobby_is_same(&l->who, who)) take_worse(&worst, l->account, &l->spent);
     }
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        bool same = !memcmp(m->v.seat_key, seat_key, sizeof m->v.seat_key) || !strcmp(m->v.host, host);
-        if (kl_lobby_here(m) && same) { /* an address shares these */
-            take_most(&worst.spent.pauses, &m->v.spent.pauses);
-            if (m->v.spent.paused_us > worst.spent.paused_us) worst.spent.paused_us = m->v.spent.paused_us;
-        }
-        if (kl_lobby_here(m) && same && !kl_lobby_reaches(m))
+        const struct kl_lobby_spent shared = {.pauses = m->v.spent.pauses, .paused_us = m->v.spent.paused_us};
+        if (!kl_lobby_here(m) || !kl_lobby_is_same(&m->v.who, who)) continue;
+        if (kl_lobby_reaches(m))
+            take_worse(&worst, worst.account, &shared); /* an address shares these */
+        else
             take_worse(&worst, kl_lock_account(&r->lock, i), &m->v.spent);
     }
     return worst;
@@ -159,7 +148,7 @@ static void forget(struct kl_lobby_room *r, unsigned member, const char *why, co
     kl_lobby_snapshot_left(r, member, now_us);
     bool leaving = m->place == KL_PLACE_LEAVING;
     if (!leaving) kl_lobby_keep_account(r, member);
-    kl_lobby_debt_keep(r, m->v.seat_key, m->v.host, m->v.owed);
+    kl_lobby_debt_keep(r, &m->v.who, m->v.owed);
     kl_lobby_start_drop_ready(m);
     kl_lock_remove(&r->lock, member, now_us);
     m->place = KL_PLACE_EMPTY;
@@ -211,7 +200,7 @@ void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_
     kl_lobby_log_member(KL_LOG_INFO, "bye", r, member, "frame=%u", r->lock.next_close);
     kl_lobby_keep_account(r, member); /* it may come again before its last samples are played */
     kl_lobby_lose_turn(r, &m->v);
-    kl_lobby_debt_keep(r, m->v.seat_key, m->v.host, m->v.owed);
+    kl_lobby_debt_keep(r, &m->v.who, m->v.owed);
     m->v.owed = 0;
     m->place = KL_PLACE_LEAVING;
     m->leaving_us = now_us;
@@ -301,10 +290,8 @@ static bool give_way(struct kl_lobby *l, const char *host, bool start, uint64_t 
 }
 
 void kl_lobby_make_place(struct kl_lobby *l, const char *address, uint64_t now_us) {
-    char host[KL_ADDRESS_MAX];
-    kl_address_host(host, address);
     if (kl_lobby_rooms_of(l, address) >= l->limits.rooms_per_address)
-        (void)give_way(l, host, false, now_us);
+        (void)give_way(l, kl_address_host(address).text, false, now_us);
     else if (l->rooms >= l->limits.rooms)
         (void)give_way(l, NULL, false, now_us);
 }
@@ -312,11 +299,9 @@ void kl_lobby_make_place(struct kl_lobby *l, const char *address, uint64_t now_u
 /* --- start data --- */
 
 const char *kl_lobby_start_refusal(struct kl_lobby *l, const char *address, uint32_t bytes, uint64_t now_us) {
-    char host[KL_ADDRESS_MAX];
     if (bytes <= KL_START_SMALL) return NULL;
-    kl_address_host(host, address);
     while (!kl_lobby_address_has(l, address, bytes))
-        if (!give_way(l, host, true, now_us))
+        if (!give_way(l, kl_address_host(address).text, true, now_us))
             return "the rooms of your address have used up their memory for start data on this relay";
     while (!kl_lobby_start_fits(l, bytes))
         if (!give_way(l, NULL, true, now_us)) return "this relay has no memory for the start data now";

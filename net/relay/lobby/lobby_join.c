@@ -22,7 +22,7 @@ static uint16_t seat_time_s(const struct kl_lobby_limits *limits, uint16_t wish_
 static void describe(struct kl_lobby_room *r, const struct kl_hello *h, const char *address) {
     memcpy(r->name, h->room, sizeof r->name);
     randombytes_buf(r->id, sizeof r->id);
-    kl_address_host(r->maker, address);
+    memcpy(r->maker, kl_address_host(address).text, sizeof r->maker);
     r->door.flags = h->door & (KL_DOOR_UNLISTED | KL_DOOR_LET_GO | KL_DOOR_ONCE | KL_DOOR_QUICK);
     r->seat_time_s = seat_time_s(&r->lobby->limits, h->seat_time_s);
     r->params = h->params;
@@ -212,16 +212,16 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
     unsigned i = kl_lobby_member_free(r);
     struct kl_lobby_client *c = &r->lobby->client[peer];
     struct kl_lobby_member *m = &r->member[i];
-    struct kl_lobby_left left = kl_lobby_account_of(r, seat_key, c->address);
-    *m = (struct kl_lobby_member){.v = {.peer = peer, .spent = left.spent},
+    const struct kl_lobby_person who = kl_lobby_person(seat_key, c->address);
+    struct kl_lobby_left left = kl_lobby_account_of(r, &who);
+    *m = (struct kl_lobby_member){.v = {.peer = peer, .who = who, .spent = left.spent},
                                   .place = KL_PLACE_LINKED,
                                   .seats = seats,
                                   .joined = r->joins++};
-    m->v.owed = kl_lobby_debt_take(r, seat_key, c->address);
+    m->v.owed = kl_lobby_debt_take(r, &who);
     m->consents = kl_lobby_consents(r, c->consent);
     m->v.way.no_states = !m->consents;
     memcpy(m->v.name, name, sizeof m->v.name);
-    memcpy(m->v.seat_key, seat_key, sizeof m->v.seat_key);
     kl_lobby_note_address(m, c->address);
     c->state = KL_CLIENT_MEMBER;
     c->room = r;
@@ -233,7 +233,7 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
     kl_lobby_log_member(KL_LOG_INFO, "joined", r, i, "address=%s host=%d filled=%u players=%u",
                         kl_log_address(c->address), r->host == i, kl_lobby_count(kl_lobby_seats_filled(r)),
                         r->params.players);
-    kl_verdict_forget(&r->heal.verdicts, (uint16_t)(1U << i)); /* reports of the place's former client */
+    kl_verdict_forget(&r->heal.verdicts, kl_only(i)); /* reports of the place's former client */
     kl_lobby_settle(r->lobby, peer);
     kl_lobby_welcome(r, i);
     kl_lobby_changed(r, false);
@@ -264,7 +264,7 @@ static void tell_seats(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
     uint16_t players = 0;
     if (r->phase != KL_ROOM_PLAYING) return;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i]) && r->member[i].seats) players |= (uint16_t)(1U << i);
+        if (kl_lobby_here(&r->member[i]) && r->member[i].seats) players |= kl_only(i);
     kl_lobby_names_of(r, players, names, sizeof names);
     kl_visitor_tell(r, &w->v, KL_NOTICE_SEAT, "you watch %s: to play, ask for a seat", names);
 }
@@ -290,8 +290,8 @@ static void watch(struct kl_lobby_room *r, unsigned peer, const struct kl_hello 
 
 /* It is turned away then. */
 static bool comes_too_often(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h) {
-    unsigned wait_s = kl_lobby_cost_newcomer_wait_s(r, h->seat_key, r->lobby->client[peer].address,
-                                                    !kl_lobby_consents(r, h->consent));
+    const struct kl_lobby_person who = kl_lobby_person(h->seat_key, r->lobby->client[peer].address);
+    unsigned wait_s = kl_lobby_cost_newcomer_wait_s(r, &who, !kl_lobby_consents(r, h->consent));
     char text[KL_TEXT_MAX];
     if (wait_s == 0) return false;
     snprintf(text, sizeof text, "you joined too often: try again in %u s", wait_s);

@@ -108,7 +108,7 @@ void kl_lobby_late_checked(struct kl_lobby_room *r, uint32_t frame) {
     uint16_t proved = kl_verdict_proved(&r->heal.verdicts, frame);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_late *late = &r->member[i].late;
-        bool said = late->check == KL_LATE_SAID && frame >= late->label && proved >> i & 1;
+        bool said = late->check == KL_LATE_SAID && frame >= late->label && kl_has(proved, i);
         if (!kl_lobby_here(&r->member[i]) || !said) continue;
         late->check = KL_LATE_CHECKED;
         kl_lobby_log_member(KL_LOG_INFO, "checked", r, i, "frame=%u equal=yes", frame);

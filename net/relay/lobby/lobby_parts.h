@@ -42,8 +42,7 @@ void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_
 void kl_lobby_unlink(struct kl_lobby_room *r, unsigned member);
 /* The account, and what is spent, of somebody who comes again: with that seat key, or from that address. They
  * left the room, or a seat is kept for them that they do not come back to. */
-struct kl_lobby_left kl_lobby_account_of(const struct kl_lobby_room *r, const uint8_t *seat_key,
-                                         const char *address);
+struct kl_lobby_left kl_lobby_account_of(const struct kl_lobby_room *r, const struct kl_lobby_person *who);
 /* The place in the queue is lost, and a seat that was offered with it. */
 void kl_lobby_lose_turn(struct kl_lobby_room *r, struct kl_visitor *v);
 /* True if the host was asked for the start data, and not all of it is here: the host cannot change until

@@ -15,7 +15,7 @@
 static uint16_t in_the_game(const struct kl_lobby_room *r) {
     uint16_t present = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_stays(&r->member[i])) present |= (uint16_t)(1U << i);
+        if (kl_lobby_stays(&r->member[i])) present |= kl_only(i);
     return present;
 }
 
@@ -180,10 +180,11 @@ static void tell_absence(struct kl_lobby_room *r) {
 }
 
 static void carry_out(struct kl_lobby_room *r, const struct kl_heal_deeds *d, uint64_t now_us) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (d->put_out >> i & 1) kl_lobby_put_out(r, i, KL_REFUSE_DESYNC, d->text, now_us);
-        if ((d->apart | d->anew) >> i & 1) kl_visitor_anew(r, &r->member[i].v, d->apart >> i & 1, now_us);
-    }
+    for (KL_EACH(i, d->put_out | d->apart | d->anew))
+        if (kl_has(d->put_out, i))
+            kl_lobby_put_out(r, i, KL_REFUSE_DESYNC, d->text, now_us);
+        else
+            kl_visitor_anew(r, &r->member[i].v, kl_has(d->apart, i), now_us);
 }
 
 static void run_ways(struct kl_lobby_room *r, uint64_t now_us) {

@@ -56,11 +56,6 @@ uint8_t kl_lobby_open_seats(const struct kl_lobby_room *r, unsigned wanted) {
     return kl_lobby_waiting(r, NULL) ? 0 : kl_lobby_free_seats(r, wanted);
 }
 
-static void tell(struct kl_lobby_room *r, const struct kl_visitor *v, uint8_t code, const char *text) {
-    bool linked = v->way.watches || kl_lobby_reaches(&r->member[kl_visitor_member(r, v)]);
-    if (linked) kl_visitor_tell(r, v, code, "%s", text);
-}
-
 static unsigned seats_taken(const struct kl_lobby_room *r) {
     return kl_lobby_count(kl_lobby_seats_filled(r));
 }
@@ -94,7 +89,7 @@ static bool make_way(struct kl_lobby_room *r, struct kl_visitor *more) {
     }
     if (!last || most < places_of(r, more) + 2) return false;
     last->turn = (struct kl_lobby_turn){0};
-    tell(r, last, 0, "your address had most places in a full queue: you watch");
+    kl_visitor_tell(r, last, 0, "your address had most places in a full queue: you watch");
     return has_place(r, more);
 }
 
@@ -111,18 +106,14 @@ static void tell_players(struct kl_lobby_room *r, const char *waits, uint64_t no
 }
 
 static void wait_for_seat(struct kl_lobby_room *r, struct kl_visitor *more, uint64_t now_us) {
-    char text[KL_TEXT_MAX];
-    unsigned place = 1;
+    unsigned place = 1, taken = seats_taken(r), players = r->params.players;
     uint32_t barred = more->turn.number ? 0 : kl_lobby_turn_barred_s(r, &more->who, now_us);
     if (barred) {
-        snprintf(text, sizeof text, "a seat went to waste: ask again in %u s", barred);
-        tell(r, more, 0, text);
+        kl_visitor_tell(r, more, 0, "a seat went to waste: ask again in %u s", barred);
         return;
     }
     if (!more->turn.number && !has_place(r, more) && !make_way(r, more)) {
-        snprintf(text, sizeof text, "%u of %u seats taken, and the queue is full: you watch", seats_taken(r),
-                 r->params.players);
-        tell(r, more, 0, text);
+        kl_visitor_tell(r, more, 0, "%u of %u seats taken, and the queue is full: you watch", taken, players);
         return;
     }
     if (!more->turn.number) {
@@ -131,18 +122,17 @@ static void wait_for_seat(struct kl_lobby_room *r, struct kl_visitor *more, uint
     }
     for (EACH_WAITER(w, r))
         place += w->turn.number < more->turn.number;
-    snprintf(text, sizeof text, "%u of %u seats taken: you watch, number %u in the queue", seats_taken(r),
-             r->params.players, place);
-    tell(r, more, 0, text);
+    kl_visitor_tell(r, more, 0, "%u of %u seats taken: you watch, number %u in the queue", taken, players,
+                    place);
 }
 
 static void leave_queue(struct kl_lobby_room *r, struct kl_visitor *w) {
     if (!w->turn.number) {
-        tell(r, w, 0, "you watch, and wait for no seat");
+        kl_visitor_tell(r, w, 0, "you watch, and wait for no seat");
         return;
     }
     kl_lobby_lose_turn(r, w);
-    tell(r, w, 0, "you left the queue: you watch");
+    kl_visitor_tell(r, w, 0, "you left the queue: you watch");
 }
 
 /* --- seats change hands --- */
@@ -209,7 +199,7 @@ static void wants_seat(struct kl_lobby_room *r, struct kl_visitor *w, unsigned w
         if (!seats) seats = kl_lobby_free_seats(r, 1);
         unsigned member = w->way.watches ? kl_lobby_member_free(r) : kl_visitor_member(r, w);
         if (!kl_lobby_memory_take(r, member, seats)) {
-            tell(r, w, 0, "this relay has no memory for another player: you watch");
+            kl_visitor_tell(r, w, 0, "this relay has no memory for another player: you watch");
             return;
         }
         if (!seats && offered) seats = taken_over(r, now_us);
@@ -263,9 +253,9 @@ void kl_lobby_watcher_seat(struct kl_lobby_room *r, struct kl_lobby_watcher *wat
                            uint64_t now_us) {
     struct kl_visitor *w = &watcher->v;
     if (r->phase != KL_ROOM_PLAYING)
-        tell(r, w, 0, "the game has not begun: wait for a seat when it has");
+        kl_visitor_tell(r, w, 0, "the game has not begun: wait for a seat when it has");
     else if (wanted == KL_SEAT_NEXT)
-        tell(r, w, 0, "you watch: you have no seat to hand on");
+        kl_visitor_tell(r, w, 0, "you watch: you have no seat to hand on");
     else if (wanted == 0)
         leave_queue(r, w);
     else
@@ -292,13 +282,13 @@ static void log_turn(const struct kl_lobby_room *r, const char *event, const str
 static void offer(struct kl_lobby_room *r, struct kl_visitor *w, uint64_t now_us) {
     w->turn.until_us = now_us + TAKE_US;
     r->talk.roster_changed = true;
-    tell(r, w, KL_NOTICE_SEAT, "your turn: take the seat within 15 s");
+    kl_visitor_tell(r, w, KL_NOTICE_SEAT, "your turn: take the seat within 15 s");
     log_turn(r, "seat_offered", w);
 }
 
 static void pass_over(struct kl_lobby_room *r, struct kl_visitor *w) {
     kl_lobby_lose_turn(r, w);
-    tell(r, w, 0, "you did not take the seat in time: you watch");
+    kl_visitor_tell(r, w, 0, "you did not take the seat in time: you watch");
     log_turn(r, "seat_not_taken", w);
 }
 
@@ -363,10 +353,10 @@ void kl_lobby_send_roster(struct kl_lobby_room *r) {
     r->watch.roster += r->talk.roster_changed;
     r->talk.roster_changed = false;
     r->talk.roster_owed = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!(owed >> i & 1) || !kl_lobby_reaches(&r->member[i])) continue;
+    for (KL_EACH(i, owed)) {
+        if (!kl_lobby_reaches(&r->member[i])) continue;
         if (kl_lobby_is_behind(r, r->member[i].v.peer, ROSTERS_UNDER_WAY))
-            r->talk.roster_owed |= (uint16_t)(1U << i);
+            r->talk.roster_owed |= kl_only(i);
         else
             kl_lobby_send(r->lobby, r->member[i].v.peer, &m);
     }

@@ -111,12 +111,11 @@ int kl_lobby_wish(struct kl_lobby_room *r, unsigned member, const struct kl_orde
     if (!agrees && !begin(r, member, o, now_us)) return KL_E_STATE;
     r->member[member].wish_us = r->talk.wish.until_us;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (shares(r, i, now_us)) agreed |= (uint16_t)(1U << i);
-        if (is_asked(r, i)) players |= (uint16_t)(1U << i);
+        if (shares(r, i, now_us)) agreed |= kl_only(i);
+        if (is_asked(r, i)) players |= kl_only(i);
     }
     players |= agreed;
     if (most_agree(r, players, agreed)) return grant(r);
-    if (!agrees)
-        ask_others(r, (unsigned)__builtin_popcount(agreed), (unsigned)__builtin_popcount(players), now_us);
+    if (!agrees) ask_others(r, kl_size(agreed), kl_size(players), now_us);
     return KL_OK;
 }

@@ -43,11 +43,10 @@ struct kl_trier *kl_triers_of(struct kl_triers *t, const char *host, uint64_t no
     return oldest;
 }
 
-void kl_address_host(char out[KL_ADDRESS_MAX], const char *address) {
-    size_t len = strcspn(address, ":");
-    if (len > KL_ADDRESS_MAX - 1) len = KL_ADDRESS_MAX - 1;
-    memcpy(out, address, len);
-    out[len] = 0;
+struct kl_host kl_address_host(const char *address) {
+    struct kl_host host = {0};
+    snprintf(host.text, sizeof host.text, "%.*s", (int)strcspn(address, ":"), address);
+    return host;
 }
 
 /* --- log lines --- */

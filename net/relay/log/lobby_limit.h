@@ -31,7 +31,9 @@ struct kl_triers {
 struct kl_trier *kl_triers_of(struct kl_triers *t, const char *host, uint64_t now_us);
 
 /* "192.0.2.1" of "192.0.2.1:5". */
-void kl_address_host(char out[KL_ADDRESS_MAX], const char *address);
+struct kl_host {
+    char text[KL_ADDRESS_MAX];
+} kl_address_host(const char *address);
 
 /* --- log lines ---
  *

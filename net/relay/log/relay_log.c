@@ -51,11 +51,10 @@ void kl_log_hash_addresses(void) {
 
 const char *kl_log_address(const char *address) {
     static char out[2 * HASH_SHOWN + 1];
-    char host[KL_ADDRESS_MAX];
     uint8_t hash[crypto_shorthash_siphashx24_BYTES];
     if (!hashes) return address;
-    kl_address_host(host, address);
-    crypto_shorthash_siphashx24(hash, (const uint8_t *)host, strlen(host), hash_key);
+    const struct kl_host host = kl_address_host(address);
+    crypto_shorthash_siphashx24(hash, (const uint8_t *)host.text, strlen(host.text), hash_key);
     return sodium_bin2hex(out, sizeof out, hash, HASH_SHOWN);
 }
 

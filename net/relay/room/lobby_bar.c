@@ -4,14 +4,6 @@
 
 #include "net/relay/room/lobby_room.h"
 
-static bool same_key(const struct kl_lobby_person *a, const struct kl_lobby_person *b) {
-    return !memcmp(a->seat_key, b->seat_key, sizeof a->seat_key);
-}
-
-static bool same_host(const struct kl_lobby_person *a, const struct kl_lobby_person *b) {
-    return *a->host && !strcmp(a->host, b->host);
-}
-
 /* --- the table --- */
 
 /* The oldest ban, or the bar that ends first, if there are as many of its kind as are kept. */
@@ -34,8 +26,9 @@ static struct kl_lobby_bar *entry(struct kl_lobby_room *r, enum kl_bar why,
     struct kl_lobby_bar is = {.who = *who, .why = (uint8_t)why}, *found = NULL;
     for (unsigned i = 0; i < d->bars; i++) {
         struct kl_lobby_bar *b = &d->bar[i];
-        if (b->why != why || !(same_key(&b->who, who) || same_host(&b->who, who))) continue;
-        if (same_key(&b->who, who) && same_host(&b->who, who)) found = b;
+        if (b->why != why || !kl_lobby_is_same(&b->who, who)) continue;
+        bool key = !memcmp(b->who.seat_key, who->seat_key, sizeof who->seat_key);
+        if (key && *who->host && !strcmp(b->who.host, who->host)) found = b;
         if (b->times > is.times) is.times = b->times;
         if (b->until_us > is.until_us) is.until_us = b->until_us;
         if (b->waited_us > is.waited_us) is.waited_us = b->waited_us;
@@ -88,7 +81,7 @@ static uint32_t barred_s(const struct kl_lobby_room *r, bool turn, const struct 
     for (unsigned i = 0; i < r->door.bars; i++) {
         const struct kl_lobby_bar *b = &r->door.bar[i];
         if ((b->why == KL_BAR_TURN) != turn || b->until_us <= until_us) continue;
-        if (!same_key(&b->who, who) && !same_host(&b->who, who)) continue;
+        if (!kl_lobby_is_same(&b->who, who)) continue;
         until_us = b->until_us;
         if (why) *why = (enum kl_bar)b->why;
     }

@@ -40,6 +40,8 @@ struct kl_lobby_bar {
 
 /* address: with or without port. */
 struct kl_lobby_person kl_lobby_person(const uint8_t *seat_key, const char *address);
+/* True if they have the same key or the same address: they may be one person. */
+bool kl_lobby_is_same(const struct kl_lobby_person *a, const struct kl_lobby_person *b);
 
 /* Without memory the room is told, and the bar is not kept. */
 void kl_lobby_bar(struct kl_lobby_room *r, enum kl_bar why, const struct kl_lobby_person *who,

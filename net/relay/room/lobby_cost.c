@@ -93,78 +93,71 @@ void kl_lobby_hang_up(struct kl_lobby *l, unsigned peer) {
 /* --- debts of those that left --- */
 
 /* Of those that left; theirs no longer if taken. */
-static uint64_t debts_of_gone(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host, bool take) {
+static uint64_t debts_of_gone(struct kl_lobby_room *r, const struct kl_lobby_person *who, bool take) {
     uint64_t bytes = 0;
     for (unsigned i = 0; i < KL_DEBTORS; i++) {
         struct kl_lobby_debtor *d = &r->gone.debts.at[i];
-        if (strcmp(d->host, host) && memcmp(d->seat_key, seat_key, sizeof d->seat_key)) continue;
+        if (!kl_lobby_is_same(&d->who, who)) continue;
         bytes += d->bytes;
         if (take) d->bytes = 0;
     }
     return bytes;
 }
 
-uint64_t kl_lobby_debt_take(struct kl_lobby_room *r, const uint8_t *seat_key, const char *address) {
-    char host[KL_ADDRESS_MAX];
-    kl_address_host(host, address);
-    return debts_of_gone(r, seat_key, host, true);
+uint64_t kl_lobby_debt_take(struct kl_lobby_room *r, const struct kl_lobby_person *who) {
+    return debts_of_gone(r, who, true);
 }
 
 /* Of a watcher that is gone, in all likelihood, from this address or with this key. */
 static uint64_t debt_of_ghost(struct kl_lobby_room *r, const struct kl_lobby_watcher *w,
-                              const uint8_t *seat_key, const char *host) {
+                              const struct kl_lobby_person *who) {
     const struct kl_lobby_client *c = &r->lobby->client[w->v.peer];
-    char its[KL_ADDRESS_MAX];
     kl_lobby_cost_count(r->lobby, w->v.peer);
-    kl_address_host(its, c->address);
-    bool same = !memcmp(w->v.seat_key, seat_key, sizeof w->v.seat_key);
-    return same || (c->silent > SILENT && !strcmp(its, host)) ? w->v.owed : 0;
+    bool same = !memcmp(w->v.seat_key, who->seat_key, sizeof who->seat_key);
+    bool ghost = c->silent > SILENT && !strcmp(kl_address_host(c->address).text, who->host);
+    return same || ghost ? w->v.owed : 0;
 }
 
 /* Of members whose seats are kept. One with this key comes in anew instead of back. One at this address may
  * be the same person; a household's player that died once owes a joining, and is in nobody's way. */
-static uint64_t debts_of_lost(const struct kl_lobby_room *r, const uint8_t *seat_key, const char *host,
+static uint64_t debts_of_lost(const struct kl_lobby_room *r, const struct kl_lobby_person *who,
                               bool no_states) {
     uint64_t bytes = 0, joining = kl_lobby_joining_bytes(r, no_states);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
         if (!kl_lobby_here(m) || kl_lobby_reaches(m)) continue;
-        if (!memcmp(m->v.seat_key, seat_key, sizeof m->v.seat_key))
+        if (!memcmp(m->v.seat_key, who->seat_key, sizeof who->seat_key))
             bytes += m->v.owed;
-        else if (!strcmp(m->v.host, host))
+        else if (!strcmp(m->v.host, who->host))
             bytes += less(m->v.owed, joining);
     }
     return bytes;
 }
 
-unsigned kl_lobby_cost_newcomer_wait_s(struct kl_lobby_room *r, const uint8_t *seat_key, const char *address,
+unsigned kl_lobby_cost_newcomer_wait_s(struct kl_lobby_room *r, const struct kl_lobby_person *who,
                                        bool no_states) {
-    char host[KL_ADDRESS_MAX];
-    kl_address_host(host, address);
-    uint64_t owed = debts_of_gone(r, seat_key, host, false) + debts_of_lost(r, seat_key, host, no_states);
+    uint64_t owed = debts_of_gone(r, who, false) + debts_of_lost(r, who, no_states);
     unsigned wait_s = kl_lobby_cost_wait_s(r, owed, KL_COST_NEWCOMER, no_states);
     if (wait_s > 0) return wait_s;
     for (unsigned i = 0; i < r->watch.count; i++)
-        owed += debt_of_ghost(r, r->watch.at[i], seat_key, host);
+        owed += debt_of_ghost(r, r->watch.at[i], who);
     return kl_lobby_cost_wait_s(r, owed, KL_COST_NEWCOMER, no_states) ? GHOST_S : 0;
 }
 
 /* Of one address no more than a member may owe: its neighbours have to wait for it, too. */
-void kl_lobby_debt_keep(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host, uint64_t bytes) {
+void kl_lobby_debt_keep(struct kl_lobby_room *r, const struct kl_lobby_person *who, uint64_t bytes) {
     struct kl_lobby_debtor *to = &r->gone.debts.at[0];
     uint64_t most = KL_COST_JOININGS * kl_lobby_joining_bytes(r, false);
     if (bytes == 0) return;
     for (unsigned i = 0; i < KL_DEBTORS; i++) {
         struct kl_lobby_debtor *d = &r->gone.debts.at[i];
         if (d->bytes < to->bytes) to = d;
-        if (!d->bytes || strcmp(d->host, host)) continue;
+        if (!d->bytes || strcmp(d->who.host, who->host)) continue;
         to = d;
         bytes += d->bytes;
         break;
     }
-    *to = (struct kl_lobby_debtor){.bytes = bytes < most ? bytes : most};
-    memcpy(to->seat_key, seat_key, sizeof to->seat_key);
-    strncpy(to->host, host, sizeof to->host - 1);
+    *to = (struct kl_lobby_debtor){.who = *who, .bytes = bytes < most ? bytes : most};
 }
 
 void kl_lobby_cost_chores(struct kl_lobby_room *r, uint64_t now_us) {

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "net/engine/msg.h"
-#include "net/relay/log/lobby_limit.h"
+#include "net/relay/room/lobby_bar.h"
 
 #define KL_COST_RATIO    10     /* bytes down for each byte up */
 #define KL_COST_JOININGS 3      /* of a member: one, and two returns with nothing */
@@ -34,9 +34,8 @@ struct kl_lobby;
 struct kl_lobby_debts {
     uint64_t forgave_us; /* a part of all debts was forgiven last */
     struct kl_lobby_debtor {
-        uint8_t seat_key[KL_SEAT_KEY_BYTES]; /* of the last one that left from there */
-        char host[KL_ADDRESS_MAX];
-        uint64_t bytes; /* 0: a free place */
+        struct kl_lobby_person who; /* the last one that left from there */
+        uint64_t bytes;             /* 0: a free place */
     } at[KL_DEBTORS];
 };
 
@@ -52,13 +51,13 @@ size_t kl_lobby_bulk_room(struct kl_lobby_room *r, unsigned peer);
 unsigned kl_lobby_cost_wait_s(const struct kl_lobby_room *r, uint64_t owed, unsigned joinings,
                               bool no_states);
 
-/* Seconds until a newcomer with this key, from this address (with port), may come in; 0: now. */
-unsigned kl_lobby_cost_newcomer_wait_s(struct kl_lobby_room *r, const uint8_t *seat_key, const char *address,
+/* Seconds until this newcomer may come in; 0: now. */
+unsigned kl_lobby_cost_newcomer_wait_s(struct kl_lobby_room *r, const struct kl_lobby_person *who,
                                        bool no_states);
 /* The debt that a newcomer finds; it is its own from now on. */
-uint64_t kl_lobby_debt_take(struct kl_lobby_room *r, const uint8_t *seat_key, const char *address);
-/* A client has left; host: its address without port. */
-void kl_lobby_debt_keep(struct kl_lobby_room *r, const uint8_t *seat_key, const char *host, uint64_t bytes);
+uint64_t kl_lobby_debt_take(struct kl_lobby_room *r, const struct kl_lobby_person *who);
+/* A client has left. */
+void kl_lobby_debt_keep(struct kl_lobby_room *r, const struct kl_lobby_person *who, uint64_t bytes);
 /* From time to time. */
 void kl_lobby_cost_chores(struct kl_lobby_room *r, uint64_t now_us);
 /* Counts, and hangs up. */

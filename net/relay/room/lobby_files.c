@@ -135,7 +135,7 @@ static uint16_t waited_for(const struct kl_lobby_room *r, const struct kl_lobby_
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!is_asked(r, i)) continue;
         ++*asked;
-        if (!said(r, c->word, i) || c->word[i].is == KL_FILE_BUSY) who |= (uint16_t)(1U << i);
+        if (!said(r, c->word, i) || c->word[i].is == KL_FILE_BUSY) who |= kl_only(i);
     }
     return who;
 }
@@ -226,7 +226,7 @@ static void said_late(struct kl_lobby_room *r, unsigned member, const struct kl_
     if (!l) l = make_late(r, member, name);
     if (!l) return;
     if (!said(r, l->word, member))
-        l->told &= (uint16_t) ~(1U << member); /* of one that had its place before */
+        l->told &= (uint16_t)~kl_only(member); /* of one that had its place before */
     put_word(r, member, f, &l->word[member]);
     for (unsigned i = 0; i < KL_MAX_CLIENTS && !l->judge_us; i++)
         if (said(r, l->word, i) && !equal(&l->word[i], &l->word[member])) l->judge_us = now_us + KL_LATE_US;
@@ -244,10 +244,10 @@ static void judge_late(struct kl_lobby_room *r, struct kl_late_file *l, uint64_t
     l->judge_us = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS && by < KL_MAX_CLIENTS; i++) {
         if (!said(r, l->word, i)) continue;
-        bool bad = !equal(&l->word[i], &l->word[by]), told = l->told >> i & 1;
+        bool bad = !equal(&l->word[i], &l->word[by]), told = kl_has(l->told, i);
         if (!told) log_word(r, bad ? "file_differs" : "file_said", i, l->name, &l->word[i]);
         if (!bad || told) continue;
-        l->told |= (uint16_t)(1U << i);
+        l->told |= kl_only(i);
         if (!may_cause_line(r, i, now_us)) continue;
         if (l->word[i].is == KL_FILE_MISSING)
             kl_lobby_notice(r, "%s lacks the file %s", r->member[i].v.name, l->name);

@@ -40,20 +40,18 @@ bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent) {
 }
 
 unsigned kl_lobby_rooms_of(const struct kl_lobby *l, const char *address) {
-    char host[KL_ADDRESS_MAX];
+    const struct kl_host host = kl_address_host(address);
     unsigned count = 0;
-    kl_address_host(host, address);
     for (unsigned i = 0; i < l->limits.rooms; i++)
-        if (l->room[i] && strcmp(l->room[i]->maker, host) == 0) count++;
+        if (l->room[i] && strcmp(l->room[i]->maker, host.text) == 0) count++;
     return count;
 }
 
 bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_t bytes) {
-    char host[KL_ADDRESS_MAX];
-    kl_address_host(host, address);
+    const struct kl_host host = kl_address_host(address);
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         const struct kl_lobby_room *r = l->room[i];
-        if (r && strcmp(r->maker, host) == 0)
+        if (r && strcmp(r->maker, host.text) == 0)
             bytes += kl_lobby_memory_bytes(r) + r->past.bytes + (r->start.data ? r->start.bytes : 0) +
                      r->snapshot.bytes;
     }
@@ -61,11 +59,10 @@ bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_
 }
 
 void kl_lobby_note_address(struct kl_lobby_member *m, const char *address) {
-    char former[KL_ADDRESS_MAX];
-    memcpy(former, m->v.host, sizeof former);
-    kl_address_host(m->v.host, address);
-    if (!m->home[0]) memcpy(m->home, m->v.host, sizeof m->home);
-    if (strcmp(former, m->v.host) != 0) memcpy(m->former, former, sizeof m->former);
+    const struct kl_host now = kl_address_host(address);
+    if (strcmp(m->v.host, now.text) != 0) memcpy(m->former, m->v.host, sizeof m->former);
+    memcpy(m->v.host, now.text, sizeof m->v.host);
+    if (!m->home[0]) memcpy(m->home, now.text, sizeof m->home);
 }
 
 /* --- the host --- */

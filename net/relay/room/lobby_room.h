@@ -16,6 +16,7 @@
 #ifndef KL_LOBBY_ROOM_H
 #define KL_LOBBY_ROOM_H
 
+#include "net/engine/clients.h"
 #include "net/engine/history.h"
 #include "net/engine/msg.h"
 #include "net/engine/lock_relay.h"
@@ -161,8 +162,7 @@ struct kl_lobby_past {
 
 /* For the same person, should they come again. All zero: free. */
 struct kl_lobby_left {
-    uint8_t seat_key[KL_SEAT_KEY_BYTES];
-    char host[KL_ADDRESS_MAX];
+    struct kl_lobby_person who;
     struct kl_account account;
     struct kl_lobby_spent spent;
 };
@@ -411,11 +411,11 @@ struct kl_record_facts kl_lobby_past_facts(const struct kl_lobby_room *r, const 
 struct kl_name_shown kl_lobby_name(const struct kl_lobby_room *r, unsigned member);
 /* "ann (1), bob (2)" */
 void kl_lobby_names_of(const struct kl_lobby_room *r, uint16_t clients, char *out, size_t cap);
+/* Bulk (kl_msg_is_bulk()) as such: see lobby_net.h. */
 void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m);
 /* True: more messages than that are under way to this client. */
 bool kl_lobby_is_behind(const struct kl_lobby_room *r, unsigned peer, unsigned messages);
-void kl_lobby_settle(struct kl_lobby *l, unsigned peer);                            /* it is in a room */
-void kl_lobby_send_bulk(struct kl_lobby *l, unsigned peer, const struct kl_msg *m); /* see lobby.h */
+void kl_lobby_settle(struct kl_lobby *l, unsigned peer); /* it is in a room */
 void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m);
 void kl_lobby_notice(struct kl_lobby_room *r, const char *format, ...)
     __attribute__((format(__printf__, 2, 3)));

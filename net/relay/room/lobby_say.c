@@ -9,7 +9,8 @@
 void kl_lobby_send(struct kl_lobby *l, unsigned peer, const struct kl_msg *m) {
     uint8_t bytes[KL_MSG_MAX];
     int len = kl_msg_encode(m, bytes, sizeof bytes);
-    if (len > 0) (void)l->net.send(l->net.ctx, peer, bytes, (size_t)len);
+    bool bulk = kl_msg_is_bulk(m->kind);
+    if (len > 0) (void)(bulk ? l->net.send_bulk : l->net.send)(l->net.ctx, peer, bytes, (size_t)len);
 }
 
 bool kl_lobby_is_behind(const struct kl_lobby_room *r, unsigned peer, unsigned messages) {
@@ -18,12 +19,6 @@ bool kl_lobby_is_behind(const struct kl_lobby_room *r, unsigned peer, unsigned m
 
 void kl_lobby_settle(struct kl_lobby *l, unsigned peer) {
     if (l->net.settle) l->net.settle(l->net.ctx, peer);
-}
-
-void kl_lobby_send_bulk(struct kl_lobby *l, unsigned peer, const struct kl_msg *m) {
-    uint8_t bytes[KL_MSG_MAX];
-    int len = kl_msg_encode(m, bytes, sizeof bytes);
-    if (len > 0) (void)l->net.send_bulk(l->net.ctx, peer, bytes, (size_t)len);
 }
 
 void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m) {
@@ -75,9 +70,8 @@ struct kl_name_shown kl_lobby_name(const struct kl_lobby_room *r, unsigned membe
 void kl_lobby_names_of(const struct kl_lobby_room *r, uint16_t clients, char *out, size_t cap) {
     size_t n = 0;
     out[0] = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS && n < cap; i++)
-        if (clients >> i & 1)
-            n += (size_t)snprintf(out + n, cap - n, "%s%s", n ? ", " : "", kl_lobby_name(r, i).text);
+    for (KL_EACH(i, n < cap ? clients : 0))
+        n += (size_t)snprintf(out + n, cap - n, "%s%s", n ? ", " : "", kl_lobby_name(r, i).text);
 }
 
 #define QUOTED_NAME_MAX KL_LOG_QUOTED(KL_NAME_MAX)

@@ -2,12 +2,21 @@
 
 #include <string.h>
 
+#include "net/engine/clients.h"
+
 enum { SAID_NOTHING = 0, SAID_INCOMPLETE = 1, SAID_COMPLETE = 2 };
 enum { EQUAL = 0, DIFFERS = 1, NOTED = KL_VERDICT_NOTED };
 enum { SEEN = KL_HASH_RAM | KL_HASH_PICTURE };
 
 static struct kl_verdict_label *label_at(struct kl_verdict_table *t, uint32_t n) {
     return &t->label[n % KL_VERDICT_LABELS];
+}
+
+/* The labels that are kept, and then those that were asked for; NULL: no more. */
+static struct kl_verdict_label *nth(struct kl_verdict_table *t, uint32_t n) {
+    uint32_t kept = t->end - t->begin;
+    if (n < kept) return label_at(t, t->begin + n);
+    return n - kept < KL_MAX_CLIENTS ? &t->asked[n - kept] : NULL;
 }
 
 /* --- words --- */
@@ -40,16 +49,11 @@ static struct kl_hash word_of(const struct kl_verdict_table *t, const struct kl_
                             .sound = w->sound[place]};
 }
 
-static bool has_bit(uint16_t mask, unsigned i) {
-    return mask >> i & 1;
-}
-
 static void move_label(struct kl_verdict_table *t, struct kl_verdict_label *to,
                        struct kl_verdict_label *from) {
     unsigned place = place_of(t, to);
     *to = *from;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!has_bit(from->reported, i)) continue;
+    for (KL_EACH(i, from->reported)) {
         struct kl_hash h = word_of(t, from, i);
         keep_word(t->words[i], place, &h);
     }
@@ -78,11 +82,10 @@ void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame) {
 }
 
 static struct kl_verdict_label *find(struct kl_verdict_table *t, uint32_t frame) {
-    for (uint32_t n = t->begin; n != t->end; n++)
-        if (label_at(t, n)->frame == frame) return label_at(t, n);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (t->asked[i].reported && t->asked[i].frame == frame) return &t->asked[i];
-    return NULL;
+    struct kl_verdict_label *l;
+    for (uint32_t n = 0; (l = nth(t, n)); n++)
+        if (l->frame == frame && (l->reported || n < t->end - t->begin)) break;
+    return l;
 }
 
 static bool is_open(const struct kl_verdict_table *t, uint32_t frame) {
@@ -99,7 +102,7 @@ static bool is_settled(const struct kl_verdict_table *t, uint32_t frame) {
 int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct kl_hash *h, bool loaded,
                       uint64_t now_us) {
     struct kl_verdict_label *l = find(t, h->frame);
-    uint16_t bit = (uint16_t)(1U << client);
+    uint16_t bit = kl_only(client);
     if (!t->words[client]) return KL_E_SPACE;
     if (!l && is_settled(t, h->frame)) return KL_E_STATE;
     if (!l) {
@@ -123,16 +126,13 @@ static bool may_open(const struct kl_verdict_table *t, const struct kl_verdict_l
     return !(awaited & ~l->reported) || now_us >= l->first_us + KL_REPORT_WAIT_US;
 }
 
-static void open_up_to(struct kl_verdict_table *t, uint32_t frame) {
-    t->any_open = true;
-    t->open = frame;
-}
-
 void kl_verdict_open(struct kl_verdict_table *t, const struct kl_verdict_members *members, uint64_t now_us) {
-    for (uint32_t n = t->begin; n != t->end; n++)
-        if (may_open(t, label_at(t, n), members->awaited, now_us)) open_up_to(t, label_at(t, n)->frame);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (may_open(t, &t->asked[i], members->awaited, now_us)) open_up_to(t, t->asked[i].frame);
+    struct kl_verdict_label *l;
+    for (uint32_t n = 0; (l = nth(t, n)); n++) {
+        if (!may_open(t, l, members->awaited, now_us)) continue;
+        t->any_open = true;
+        t->open = l->frame;
+    }
 }
 
 /* --- two reports --- */
@@ -186,10 +186,6 @@ bool kl_verdict_states_judge(const struct kl_verdict_table *t) {
     return t->states_agreed && !t->seen;
 }
 
-static unsigned count_bits(uint16_t mask) {
-    return (unsigned)__builtin_popcount(mask);
-}
-
 static bool masked_count(const struct kl_verdict_table *t) {
     return t->masked_equal >= KL_MASKED_LABELS && t->masked_heals < KL_MASKED_HEALS;
 }
@@ -197,7 +193,7 @@ static bool masked_count(const struct kl_verdict_table *t) {
 static struct kl_verdict_pair pair_of(const struct kl_verdict_table *t, const struct kl_verdict_label *l,
                                       unsigned a, unsigned b) {
     struct kl_hash x = word_of(t, l, a), y = word_of(t, l, b);
-    struct kl_verdict_past past = {.loaded = has_bit(l->loaded, a) || has_bit(l->loaded, b),
+    struct kl_verdict_past past = {.loaded = kl_has(l->loaded, a) || kl_has(l->loaded, b),
                                    .judged = kl_verdict_states_judge(t),
                                    .masked = masked_count(t)};
     return kl_verdict_compare(&x, &y, past);
@@ -206,33 +202,32 @@ static struct kl_verdict_pair pair_of(const struct kl_verdict_table *t, const st
 /* The clients whose report is no desync beside that of `client`. */
 static uint16_t camp_of(const struct kl_verdict_table *t, const struct kl_verdict_label *l, unsigned client) {
     uint16_t camp = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (has_bit(l->reported, i) && pair_of(t, l, client, i).differs != DIFFERS)
-            camp |= (uint16_t)(1U << i);
+    for (KL_EACH(i, l->reported))
+        if (pair_of(t, l, client, i).differs != DIFFERS) camp |= kl_only(i);
     return camp;
 }
 
 static uint16_t neighbours(const uint8_t home[KL_MAX_CLIENTS], uint16_t voters, unsigned client) {
     uint16_t mask = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (has_bit(voters, i) && home[i] == home[client]) mask |= (uint16_t)(1U << i);
+    for (KL_EACH(i, voters))
+        if (home[i] == home[client]) mask |= kl_only(i);
     return mask;
 }
 
 unsigned kl_verdict_votes(const uint8_t home[KL_MAX_CLIENTS], uint16_t voters, uint16_t camp) {
     unsigned votes = 0;
     if (!voters) return 0;
-    if (neighbours(home, voters, (unsigned)__builtin_ctz(voters)) == voters) return count_bits(camp & voters);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        uint16_t with = has_bit(voters, i) ? neighbours(home, voters, i) : 0;
-        if (with && (unsigned)__builtin_ctz(with) == i) votes += !(with & ~camp);
+    if (neighbours(home, voters, kl_first(voters)) == voters) return kl_size(camp & voters);
+    for (KL_EACH(i, voters)) {
+        uint16_t with = neighbours(home, voters, i);
+        if (kl_first(with) == i) votes += !(with & ~camp);
     }
     return votes;
 }
 
 bool kl_verdict_carries(const uint8_t home[KL_MAX_CLIENTS], uint16_t host, uint16_t voters, uint16_t camp) {
     unsigned all = kl_verdict_votes(home, voters, voters), votes = kl_verdict_votes(home, voters, camp);
-    bool for_the_host = (camp & host & voters) && 2 * count_bits(camp & voters) > count_bits(voters);
+    bool for_the_host = (camp & host & voters) && 2 * kl_size(camp & voters) > kl_size(voters);
     return 2 * votes > all || (all > 0 && 2 * votes == all && for_the_host);
 }
 
@@ -242,8 +237,7 @@ static uint16_t majority(const struct kl_verdict_table *t, const struct kl_verdi
                          const struct kl_verdict_members *members) {
     uint16_t voters = members->voters & l->reported ? members->voters & l->reported : l->reported;
     uint16_t in_time = voters & (uint16_t)~l->late;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!has_bit(in_time, i)) continue;
+    for (KL_EACH(i, in_time)) {
         uint16_t camp = camp_of(t, l, i);
         if (kl_verdict_carries(members->home, members->host, voters, camp & in_time)) return camp;
     }
@@ -262,9 +256,9 @@ static struct kl_verdict_pair judge(const struct kl_verdict_table *t, const stru
     static const int gravity[] = {[EQUAL] = 0, [NOTED] = 1, [DIFFERS] = 2};
     struct kl_verdict_pair worst = {0};
     uint16_t whole = l->reported & (uint16_t)~l->loaded, from = whole ? whole : l->reported;
-    unsigned first = from ? (unsigned)__builtin_ctz(from) : 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!has_bit(l->reported, i) || i == first) continue;
+    unsigned first = kl_first(from);
+    for (KL_EACH(i, l->reported)) {
+        if (i == first) continue;
         struct kl_verdict_pair p = pair_of(t, l, first, i);
         uint8_t about = (worst.parts | p.parts) & KL_PARTS_ABOUT, parts = worst.parts | p.parts;
         if (gravity[p.differs] > gravity[worst.differs]) worst.differs = p.differs, parts = p.parts;
@@ -291,9 +285,9 @@ static bool is_due(const struct kl_verdict_table *t, const struct kl_verdict_lab
 static void note_masked(struct kl_verdict_table *t, const struct kl_verdict_label *l,
                         const struct kl_verdict_pair *p) {
     uint8_t all = KL_HASH_MASKED;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (has_bit(l->reported, i)) all &= word_of(t, l, i).has;
-    bool equal = l->said == SAID_COMPLETE && !p->differs && count_bits(l->reported) > 1;
+    for (KL_EACH(i, l->reported))
+        all &= word_of(t, l, i).has;
+    bool equal = l->said == SAID_COMPLETE && !p->differs && kl_size(l->reported) > 1;
     if (all && equal) t->masked_equal++;
     if (!all || (p->differs && !masked_count(t))) t->masked_equal = 0;
 }
@@ -311,7 +305,7 @@ static void speak(struct kl_verdict_table *t, struct kl_verdict_label *l,
         t->first_bad = *out;
         t->any_bad = true;
     }
-    if (out->complete && !p.differs && count_bits(l->reported) > 1) t->states_agreed = true;
+    if (out->complete && !p.differs && kl_size(l->reported) > 1) t->states_agreed = true;
     if (p.compared & SEEN) t->seen = true;
     note_masked(t, l, &p);
     out->first = t->any_bad ? t->first_bad.frame : 0;
@@ -373,8 +367,8 @@ static const struct kl_verdict_label *look(const struct kl_verdict_table *t, uin
 static void find_right(const struct kl_verdict_table *t, const struct kl_verdict_label *l,
                        const struct kl_verdict_members *members, struct kl_verdict_camps *out) {
     uint16_t in_time = l->reported & (uint16_t)~l->late;
-    unsigned voters = count_bits(members->voters & (l->reported | members->awaited));
-    unsigned spoken = count_bits(members->voters & in_time);
+    unsigned voters = kl_size(members->voters & (l->reported | members->awaited));
+    unsigned spoken = kl_size(members->voters & in_time);
     out->right = spoken * 2 > voters ? majority(t, l, members) : 0;
     out->tied = !out->right && spoken && spoken * 2 >= voters;
 }
@@ -386,7 +380,7 @@ bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame,
     if (l) p = judge(t, l);
     if (p.differs != DIFFERS) return false;
     uint16_t in_time = l->reported & (uint16_t)~l->late;
-    struct kl_hash h = word_of(t, l, (unsigned)__builtin_ctz(in_time ? in_time : l->reported));
+    struct kl_hash h = word_of(t, l, kl_first(in_time ? in_time : l->reported));
     *out = (struct kl_verdict_camps){.reported = l->reported,
                                      .ram = h.has & KL_HASH_RAM || !(h.has & KL_HASH_STATE),
                                      .picture = p.parts & (KL_HASH_PICTURE | KL_HASH_SOUND)};
@@ -396,7 +390,7 @@ bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame,
 
 bool kl_verdict_said(const struct kl_verdict_table *t, uint32_t frame, unsigned client, struct kl_hash *out) {
     const struct kl_verdict_label *l = look(t, frame);
-    if (!l || !has_bit(l->reported, client)) return false;
+    if (!l || !kl_has(l->reported, client)) return false;
     *out = word_of(t, l, client);
     return true;
 }
@@ -404,28 +398,21 @@ bool kl_verdict_said(const struct kl_verdict_table *t, uint32_t frame, unsigned 
 uint16_t kl_verdict_proved(const struct kl_verdict_table *t, uint32_t frame) {
     const struct kl_verdict_label *l = look(t, frame);
     uint16_t proved = 0;
-    if (!l || count_bits(l->reported) == 1) return l ? l->reported : 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        for (unsigned j = 0; j < KL_MAX_CLIENTS; j++)
-            if (i != j && has_bit(l->reported, i) && has_bit(l->reported, j) && pair_of(t, l, i, j).proved)
-                proved |= (uint16_t)(1U << i);
+    if (!l || kl_size(l->reported) == 1) return l ? l->reported : 0;
+    for (KL_EACH(i, l->reported))
+        for (KL_EACH(j, l->reported))
+            if (i != j && pair_of(t, l, i, j).proved) proved |= kl_only(i);
     return proved;
 }
 
-static void drop_words(struct kl_verdict_label *l, uint16_t clients) {
-    l->reported &= (uint16_t)~clients;
-    l->late &= (uint16_t)~clients;
-    l->loaded &= (uint16_t)~clients;
-}
-
 void kl_verdict_forget(struct kl_verdict_table *t, uint16_t clients) {
-    for (uint32_t n = t->begin; n != t->end; n++) {
-        struct kl_verdict_label *l = label_at(t, n);
-        drop_words(l, clients);
-        l->differs = judge(t, l).differs;
+    struct kl_verdict_label *l;
+    for (uint32_t n = 0; (l = nth(t, n)); n++) {
+        l->reported &= (uint16_t)~clients;
+        l->late &= (uint16_t)~clients;
+        l->loaded &= (uint16_t)~clients;
+        if (n < t->end - t->begin) l->differs = judge(t, l).differs;
     }
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        drop_words(&t->asked[i], clients);
     t->loaded &= (uint16_t)~clients;
 }
 
@@ -436,19 +423,13 @@ void kl_verdict_healed(struct kl_verdict_table *t) {
     t->any_bad = false;
 }
 
-static uint64_t label_due_us(const struct kl_verdict_table *t, const struct kl_verdict_label *l) {
-    if (!l->reported || l->said != SAID_NOTHING) return UINT64_MAX;
-    return l->first_us + (is_open(t, l->frame) ? KL_VERDICT_WAIT_US : KL_REPORT_WAIT_US);
-}
-
-uint64_t kl_verdict_due_us(const struct kl_verdict_table *t) {
+uint64_t kl_verdict_due_us(const struct kl_verdict_table *table) {
+    struct kl_verdict_table *t = (struct kl_verdict_table *)table; /* nothing changes in it */
+    const struct kl_verdict_label *l;
     uint64_t due_us = UINT64_MAX;
-    for (uint32_t n = t->begin; n != t->end; n++) {
-        uint64_t at_us = label_due_us(t, &t->label[n % KL_VERDICT_LABELS]);
-        if (at_us < due_us) due_us = at_us;
-    }
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        uint64_t at_us = label_due_us(t, &t->asked[i]);
+    for (uint32_t n = 0; (l = nth(t, n)); n++) {
+        if (!l->reported || l->said != SAID_NOTHING) continue;
+        uint64_t at_us = l->first_us + (is_open(t, l->frame) ? KL_VERDICT_WAIT_US : KL_REPORT_WAIT_US);
         if (at_us < due_us) due_us = at_us;
     }
     return due_us;

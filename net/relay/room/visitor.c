@@ -16,8 +16,12 @@ struct kl_visitor *kl_visitor_of(struct kl_lobby_client *c) {
 struct kl_lobby_person kl_lobby_person(const uint8_t *seat_key, const char *address) {
     struct kl_lobby_person p;
     memcpy(p.seat_key, seat_key, sizeof p.seat_key);
-    kl_address_host(p.host, address);
+    memcpy(p.host, kl_address_host(address).text, sizeof p.host);
     return p;
+}
+
+bool kl_lobby_is_same(const struct kl_lobby_person *a, const struct kl_lobby_person *b) {
+    return !memcmp(a->seat_key, b->seat_key, sizeof a->seat_key) || (*a->host && !strcmp(a->host, b->host));
 }
 
 unsigned kl_visitor_member(const struct kl_lobby_room *r, const struct kl_visitor *v) {
@@ -38,28 +42,17 @@ void kl_visitor_welcome(struct kl_lobby_room *r, const struct kl_visitor *v, str
 
 /* --- lines and commands --- */
 
-static void say(struct kl_lobby_room *r, const struct kl_visitor *v, uint8_t code, const char *format,
-                va_list args) {
-    struct kl_msg m = {.kind = KL_MSG_NOTICE, .text.code = code};
-    if (kl_lobby_is_behind(r, v->peer, KL_NOTICES_UNDER_WAY)) return;
-    vsnprintf(m.text.text, sizeof m.text.text, format, args);
-    kl_cut_whole(m.text.text);
-    kl_lobby_send(r->lobby, v->peer, &m);
-}
-
 void kl_visitor_tell(struct kl_lobby_room *r, const struct kl_visitor *v, uint8_t code, const char *format,
                      ...) {
+    struct kl_msg m = {.kind = KL_MSG_NOTICE, .text.code = code};
+    bool linked = v->way.watches || kl_lobby_reaches(&r->member[kl_visitor_member(r, v)]);
     va_list args;
+    if (!linked || kl_lobby_is_behind(r, v->peer, KL_NOTICES_UNDER_WAY)) return;
     va_start(args, format);
-    say(r, v, code, format, args);
+    vsnprintf(m.text.text, sizeof m.text.text, format, args);
     va_end(args);
-}
-
-void kl_lobby_tell(struct kl_lobby_room *r, unsigned member, uint8_t code, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    if (kl_lobby_reaches(&r->member[member])) say(r, &r->member[member].v, code, format, args);
-    va_end(args);
+    kl_cut_whole(m.text.text);
+    kl_lobby_send(r->lobby, v->peer, &m);
 }
 
 void kl_lobby_refuse(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text) {
@@ -125,7 +118,7 @@ bool kl_visitor_send_start(struct kl_lobby_room *r, struct kl_visitor *v, uint64
         struct kl_msg m = {.kind = KL_MSG_DATA, .data = {.offset = v->sent, .total = r->start.bytes}};
         m.data.len = (uint16_t)(left < KL_CHUNK_MAX ? left : KL_CHUNK_MAX);
         memcpy(m.data.bytes, r->start.data + v->sent, m.data.len);
-        kl_lobby_send_bulk(r->lobby, v->peer, &m);
+        kl_lobby_send(r->lobby, v->peer, &m);
         v->sent += m.data.len;
     }
     if (v->fetched) return false;
@@ -183,7 +176,7 @@ bool kl_visitor_send_history(struct kl_lobby_room *r, const struct kl_visitor *v
     struct kl_msg m = {.kind = KL_MSG_HISTORY};
     if (!piece_at(r, p, from, may_see)) return false;
     m.past = p->past;
-    kl_lobby_send_bulk(r->lobby, v->peer, &m);
+    kl_lobby_send(r->lobby, v->peer, &m);
     return true;
 }
 
@@ -210,7 +203,7 @@ bool kl_visitor_offer(struct kl_lobby_room *r, struct kl_visitor *v, struct kl_l
                                   .packed = k->len};
     memcpy(msg.offer.hash, k->hash, sizeof msg.offer.hash);
     memcpy(msg.offer.digest, k->digest, sizeof msg.offer.digest);
-    kl_lobby_send_bulk(r->lobby, v->peer, &msg);
+    kl_lobby_send(r->lobby, v->peer, &msg);
     k->refs++;
     v->fetch = (struct kl_lobby_fetch){.snapshot = k};
     r->due.busy = true;
@@ -239,7 +232,7 @@ bool kl_visitor_send_snapshot(struct kl_lobby_room *r, struct kl_visitor *v) {
         *p = (struct kl_piece){.offset = f->sent, .total = k->len};
         p->len = (uint16_t)(left < KL_BULK_MAX ? left : KL_BULK_MAX);
         memcpy(p->bytes, k->packed + f->sent, p->len);
-        kl_lobby_send_bulk(r->lobby, v->peer, &msg);
+        kl_lobby_send(r->lobby, v->peer, &msg);
         f->sent += p->len;
         if (f->sent == k->len) kl_lobby_fetch_end(r, f);
     }

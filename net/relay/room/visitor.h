@@ -150,12 +150,10 @@ unsigned kl_visitor_member(const struct kl_lobby_room *r, const struct kl_visito
 struct kl_lobby_watcher *kl_visitor_watcher(struct kl_visitor *v);
 /* Sends WELCOME; w: without the room's part. */
 void kl_visitor_welcome(struct kl_lobby_room *r, const struct kl_visitor *v, struct kl_welcome w);
-/* A line for its screen, with a code of NOTICE (0: none); not sent if its link is far behind. */
+/* A line for its screen, with a code of NOTICE (0: none); not sent if it has no link, or one far behind. */
 void kl_visitor_tell(struct kl_lobby_room *r, const struct kl_visitor *v, uint8_t code, const char *format,
                      ...) __attribute__((format(__printf__, 4, 5)));
-/* kl_visitor_tell(), if the member has a link. */
-void kl_lobby_tell(struct kl_lobby_room *r, unsigned member, uint8_t code, const char *format, ...)
-    __attribute__((format(__printf__, 4, 5)));
+#define kl_lobby_tell(r, member_, ...) kl_visitor_tell(r, &(r)->member[member_].v, __VA_ARGS__)
 /* Says why, and hangs up. */
 void kl_lobby_refuse(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
 /* Counts a command or a line. */

@@ -30,7 +30,7 @@ static struct kl_lobby_watcher *add(struct kl_lobby_room *r) {
 void kl_lobby_watch_remove(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
     struct kl_lobby_watch *a = &r->watch;
     struct kl_lobby_client *c = &r->lobby->client[w->v.peer];
-    kl_lobby_debt_keep(r, w->v.seat_key, w->v.host, w->v.owed);
+    kl_lobby_debt_keep(r, &w->v.who, w->v.owed);
     if (w->v.turn.until_us) kl_lobby_bar(r, KL_BAR_TURN, &w->v.who, w->v.turn.until_us);
     if (c->state == KL_CLIENT_WATCHER && c->watcher == w) c->state = KL_CLIENT_NONE;
     kl_lobby_fetch_end(r, &w->v.fetch);
@@ -61,12 +61,11 @@ struct kl_lobby_watcher *kl_lobby_watch_join(struct kl_lobby_room *r, unsigned p
     struct kl_lobby_watcher *w = add(r);
     if (!w) return NULL;
     w->v.peer = peer;
-    w->v.owed = kl_lobby_debt_take(r, h->seat_key, c->address);
+    w->v.who = kl_lobby_person(h->seat_key, c->address);
+    w->v.owed = kl_lobby_debt_take(r, &w->v.who);
     w->v.waited_us = w->heard_at_us = now_us;
-    kl_address_host(w->v.host, c->address);
     w->v.turn = turn;
     memcpy(w->v.name, h->name, sizeof w->v.name);
-    memcpy(w->v.seat_key, h->seat_key, sizeof w->v.seat_key);
     w->notices = r->watch.notices;
     w->v.way = (struct kl_way_trip){.watches = true, .no_states = !kl_lobby_consents(r, h->consent)};
     c->state = KL_CLIENT_WATCHER;
