@@ -305,7 +305,7 @@ def check_relay_conf():
 def check_tables(commands):
     options, words = table("setting"), table("words")
     of_rooms, of_console = [r for r in words if "allowed for" in r], [r for r in words if "allowed for" not in r]
-    console = re.findall(r'\{"(\w+)", "[^"]*", KL_CONSOLE_', read("net/relay/program/console.c"))
+    console = re.findall(r'\n    \{"(\w+)', read("net/relay/program/console.c"))
     own = re.findall(r'#define KL_OWN_\w+ +"(keylock_\w+)"', read("core_wrapper/words/own_options.h"))
     verbs = re.findall(r'\{"([\w-]+)", parse_', read("net/session/command_words.c"))
     literals = re.search(r'#define KL_HOTKEYS_DEFAULT((?:\s*\\?\s*".*")+)', read("core_wrapper/words/hotkeys.h")).group(1)

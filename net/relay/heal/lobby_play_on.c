@@ -71,13 +71,12 @@ void kl_lobby_play_on_ask(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 void kl_lobby_play_on_tell(struct kl_lobby_room *r, unsigned member) {
+    bool asks = r->heal.play_on.until_us;
     char what[WHAT_MAX];
-    if (!r->heal.hopeless || !kl_lobby_reaches(&r->member[member])) return;
+    if (!r->heal.hopeless) return;
     difference(r, what);
-    if (r->heal.play_on.until_us)
-        kl_lobby_tell(r, member, KL_NOTICE_PLAY_ON, "machines differ in %s. Go on?", what);
-    else
-        kl_lobby_tell(r, member, 0, "machines differ in %s", what);
+    kl_lobby_tell(r, member, asks ? KL_NOTICE_PLAY_ON : 0, "machines differ in %s%s", what,
+                  asks ? ". Go on?" : "");
 }
 
 bool kl_lobby_play_on_agree(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {

@@ -297,7 +297,7 @@ const struct kl_text *kl_visitor_loaded(struct kl_lobby_room *r, struct kl_visit
 /* How fast the member replays, for the next time. */
 static void measure(struct kl_lobby_room *r, struct kl_lobby_member *m, uint64_t now_us) {
     unsigned member = kl_visitor_member(r, &m->v);
-    uint32_t ran = r->lock.next_close - kl_lobby_behind(r, member);
+    uint32_t ran = kl_lobby_ran(r, member);
     uint32_t from = m->v.way.begins > m->v.way.have ? m->v.way.begins : m->v.way.have;
     if (m->ran_us == 0 && ran > from) {
         m->ran_us = now_us;

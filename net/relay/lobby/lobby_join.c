@@ -147,16 +147,9 @@ static int objection(const struct kl_lobby_room *r, const struct kl_hello *h, co
         return KL_REFUSE_STARTED;
     }
     if (is_no_match(r, h, text, cap)) return KL_REFUSE_FULL;
-    char why[KL_TEXT_MAX];
-    if (kl_facts_differ(r->facts, &h->facts, why, sizeof why) > 0) {
-        snprintf(text, cap, "%s", why);
-        return KL_REFUSE_IDENTITY;
-    }
-    if (r->phase == KL_ROOM_PLAYING &&
-        kl_lobby_way_closed(r, kl_lobby_consents(r, h->consent), why, sizeof why)) {
-        snprintf(text, cap, "%s", why);
+    if (kl_facts_differ(r->facts, &h->facts, text, cap) > 0) return KL_REFUSE_IDENTITY;
+    if (r->phase == KL_ROOM_PLAYING && kl_lobby_way_closed(r, kl_lobby_consents(r, h->consent), text, cap))
         return KL_REFUSE_STARTED;
-    }
     return objection_seats(r, h, text, cap);
 }
 

@@ -13,11 +13,6 @@
 #define LEAST_GAIN  1.02    /* of the room's pace: slower is no progress */
 #define NEAR_FRAMES 60      /* no more than so far behind is not behind */
 
-static uint32_t ran(const struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lock_client *c = &r->lock.client[member];
-    return c->frame_acked - c->backlog;
-}
-
 /* --- coming --- */
 
 static void begin_watch(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
@@ -141,7 +136,7 @@ static void give_up(struct kl_lobby_room *r, unsigned member, double fps, double
 
 static void look_at(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_late *late = &r->member[member].late;
-    uint32_t run = ran(r, member), closed = r->lock.next_close;
+    uint32_t run = kl_lobby_ran(r, member), closed = r->lock.next_close;
     double seconds = (double)(now_us - late->looked_us) / 1e6;
     double fps = (run - late->ran) / seconds, room_fps = (closed - late->closed) / seconds;
     bool first = late->looked_us == 0 || run < late->ran;

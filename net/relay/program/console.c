@@ -7,72 +7,55 @@
 #include "net/platform/input.h"
 #include "net/relay/lobby/lobby_parts.h"
 
-static const char help[] =
-    "rooms                          lists the rooms\n"
-    "who ROOM                       lists the members of a room\n"
-    "say ROOM TEXT                  shows a line on all members' screens\n"
-    "pause ROOM                     pauses the game\n"
-    "resume ROOM                    ends the pause\n"
-    "policy ROOM NAME [BUDGET_MS]   sets the policy: strict, bounded or optimistic\n"
-    "reset ROOM                     resets the emulated machine\n"
-    "save ROOM                      saves the room's one state on all machines\n"
-    "load ROOM                      loads that state on all machines\n"
-    "snapshot ROOM                  takes a snapshot; the relay keeps it if the machines agree\n"
-    "option ROOM KEY=VALUE          sets a core option\n"
-    "disk ROOM N                    inserts disk N, from 1; 0 only takes the disk out\n"
-    "swap ROOM A B                  swaps the pads of players A and B\n"
-    "lock ROOM                      refuses newcomers\n"
-    "unlock ROOM                    admits newcomers again\n"
-    "kick ROOM NAME                 puts a member out; or the number of a player\n"
-    "ban ROOM NAME                  puts a member out, and refuses the member and its address from then on\n"
-    "host ROOM NAME                 makes a member the host\n"
-    "delay ROOM SECONDS             sets the delay of watchers, 0 to 300\n"
-    "status                         prints counts since the start, a line each:\n"
-    "                                 sessions     open now, made, refused, moved, closed for flooding\n"
-    "                                 taken        inputs and messages received; inputs sent\n"
-    "                                 dropped      malformed; strange: without a session; forged: sealed "
-    "with\n"
-    "                                              other keys; replayed; unfit: not allowed to a client;\n"
-    "                                              limited: datagrams over the limit; slowed: messages over\n"
-    "                                              the limit, which come again\n"
-    "                                 strangers    bytes from and to clients without a session, cookies "
-    "sent\n"
-    "                                 turned_away  clients put out, wrong passwords, wrong returns\n"
-    "                                 held         memory of rooms, the journal\n"
-    "quit                           ends the relay\n"
-    "A name with blanks stands in double quotes, and there every name as it is shown: \\\" \\\\ \\xNN.\n";
-
 /* --- a line --- */
 
+/* In the order of the help. */
 static const struct {
-    const char *word, *usage;
+    const char *usage, *help; /* the first word of the usage is the command */
     enum kl_console_verb verb;
-    bool room, rest, member; /* a room's name follows; words as a member's; a member's name */
+    enum { A_MEMBER = 1, WORDS } then; /* behind the room's name; WORDS: as a member's; 0: nothing */
 } verbs[] = {
-    {"help", "help", KL_CONSOLE_HELP, false, false, false},
-    {"quit", "quit", KL_CONSOLE_QUIT, false, false, false},
-    {"rooms", "rooms", KL_CONSOLE_ROOMS, false, false, false},
-    {"status", "status", KL_CONSOLE_STATUS, false, false, false},
-    {"who", "who ROOM", KL_CONSOLE_WHO, true, false, false},
-    {"snapshot", "snapshot ROOM", KL_CONSOLE_SNAPSHOT, true, false, false},
-    {"say", "say ROOM TEXT", KL_CONSOLE_ORDER, true, true, false},
-    {"pause", "pause ROOM", KL_CONSOLE_ORDER, true, false, false},
-    {"resume", "resume ROOM", KL_CONSOLE_ORDER, true, false, false},
-    {"policy", "policy ROOM NAME [BUDGET_MS]", KL_CONSOLE_ORDER, true, true, false},
-    {"reset", "reset ROOM", KL_CONSOLE_ORDER, true, false, false},
-    {"save", "save ROOM", KL_CONSOLE_ORDER, true, false, false},
-    {"load", "load ROOM", KL_CONSOLE_ORDER, true, false, false},
-    {"option", "option ROOM KEY=VALUE", KL_CONSOLE_ORDER, true, true, false},
-    {"disk", "disk ROOM N", KL_CONSOLE_ORDER, true, true, false},
-    {"swap", "swap ROOM A B", KL_CONSOLE_ORDER, true, true, false},
-    {"lock", "lock ROOM", KL_CONSOLE_ORDER, true, false, false},
-    {"unlock", "unlock ROOM", KL_CONSOLE_ORDER, true, false, false},
-    {"kick", "kick ROOM NAME", KL_CONSOLE_ORDER, true, false, true},
-    {"ban", "ban ROOM NAME", KL_CONSOLE_ORDER, true, false, true},
-    {"host", "host ROOM NAME", KL_CONSOLE_ORDER, true, false, true},
-    {"delay", "delay ROOM SECONDS", KL_CONSOLE_ORDER, true, true, false},
+    {"rooms", "lists the rooms", KL_CONSOLE_ROOMS, 0},
+    {"who ROOM", "lists the members of a room", KL_CONSOLE_WHO, 0},
+    {"say ROOM TEXT", "shows a line on all members' screens", KL_CONSOLE_ORDER, WORDS},
+    {"pause ROOM", "pauses the game", KL_CONSOLE_ORDER, 0},
+    {"resume ROOM", "ends the pause", KL_CONSOLE_ORDER, 0},
+    {"policy ROOM NAME [BUDGET_MS]", "sets the policy: strict, bounded or optimistic", KL_CONSOLE_ORDER,
+     WORDS},
+    {"reset ROOM", "resets the emulated machine", KL_CONSOLE_ORDER, 0},
+    {"save ROOM", "saves the room's one state on all machines", KL_CONSOLE_ORDER, 0},
+    {"load ROOM", "loads that state on all machines", KL_CONSOLE_ORDER, 0},
+    {"snapshot ROOM", "takes a snapshot; the relay keeps it if the machines agree", KL_CONSOLE_SNAPSHOT, 0},
+    {"option ROOM KEY=VALUE", "sets a core option", KL_CONSOLE_ORDER, WORDS},
+    {"disk ROOM N", "inserts disk N, from 1; 0 only takes the disk out", KL_CONSOLE_ORDER, WORDS},
+    {"swap ROOM A B", "swaps the pads of players A and B", KL_CONSOLE_ORDER, WORDS},
+    {"lock ROOM", "refuses newcomers", KL_CONSOLE_ORDER, 0},
+    {"unlock ROOM", "admits newcomers again", KL_CONSOLE_ORDER, 0},
+    {"kick ROOM NAME", "puts a member out; or the number of a player", KL_CONSOLE_ORDER, A_MEMBER},
+    {"ban ROOM NAME", "puts a member out, and refuses the member and its address from then on",
+     KL_CONSOLE_ORDER, A_MEMBER},
+    {"host ROOM NAME", "makes a member the host", KL_CONSOLE_ORDER, A_MEMBER},
+    {"delay ROOM SECONDS", "sets the delay of watchers, 0 to 300", KL_CONSOLE_ORDER, WORDS},
+    {"status",
+     "prints counts since the start, a line each:\n"
+     "  sessions     open now, made, refused, moved, closed for flooding\n"
+     "  taken        inputs and messages received; inputs sent\n"
+     "  dropped      malformed; strange: without a session; forged: sealed with\n"
+     "               other keys; replayed; unfit: not allowed to a client;\n"
+     "               limited: datagrams over the limit; slowed: messages over\n"
+     "               the limit, which come again\n"
+     "  strangers    bytes from and to clients without a session, cookies sent\n"
+     "  turned_away  clients put out, wrong passwords, wrong returns\n"
+     "  held         memory of rooms, the journal",
+     KL_CONSOLE_STATUS, 0},
+    {"quit", "ends the relay", KL_CONSOLE_QUIT, 0},
+    {"help", NULL, KL_CONSOLE_HELP, 0},
 };
 #define VERBS (sizeof verbs / sizeof *verbs)
+
+static int word_length(const char *usage) {
+    return (int)strcspn(usage, " ");
+}
 
 static const char *skip(const char *at) {
     while (isblank((unsigned char)*at))
@@ -119,40 +102,56 @@ static bool parse_order(struct kl_console_line *out, const char *verb, const cha
     return !out->words.disk_step && !out->words.has_spacing;
 }
 
-static void parse_verb(struct kl_console_line *out, size_t verb, const char *at) {
+static void parse_verb(struct kl_console_line *out, size_t verb, const char *first, const char *at) {
     char rest[KL_CONSOLE_LINE] = "", why[KL_CONSOLE_LINE / 2] = "";
+    bool has_room = verbs[verb].verb >= KL_CONSOLE_WHO, member = verbs[verb].then == A_MEMBER;
     out->verb = verbs[verb].verb;
-    if (verbs[verb].room) at = word(at, out->room);
-    if (verbs[verb].member) at = word(at, rest);
-    if (verbs[verb].rest) {
+    if (has_room) at = word(at, out->room);
+    if (member) at = word(at, rest);
+    if (verbs[verb].then == WORDS) {
         snprintf(rest, sizeof rest, "%s", at);
         at = "";
     }
-    bool needs_rest = verbs[verb].rest || verbs[verb].member;
-    bool good = !*at && (*out->room || !verbs[verb].room) && (*rest || !needs_rest);
-    if (good && out->verb == KL_CONSOLE_ORDER)
-        good = parse_order(out, verbs[verb].word, rest, why, sizeof why);
-    if (verbs[verb].member) snprintf(out->words.who, sizeof out->words.who, "%s", rest); /* with its blanks */
+    bool good = !*at && (*out->room || !has_room) && (*rest || !verbs[verb].then);
+    if (good && out->verb == KL_CONSOLE_ORDER) good = parse_order(out, first, rest, why, sizeof why);
+    if (member) snprintf(out->words.who, sizeof out->words.who, "%s", rest); /* with its blanks */
     if (!good) bad(out, verbs[verb].usage, why);
 }
 
 void kl_console_parse(struct kl_console_line *out, const char *line) {
-    char first[KL_CONSOLE_LINE];
+    char first[KL_CONSOLE_LINE], all[KL_CONSOLE_LINE];
+    size_t n = 0;
     memset(out, 0, sizeof *out);
     const char *at = word(skip(line), first);
     if (!*first) return;
     for (size_t i = 0; i < VERBS; i++) {
-        if (strcmp(first, verbs[i].word) != 0) continue;
-        parse_verb(out, i, at);
-        return;
+        int len = word_length(verbs[i].usage);
+        if (len == (int)strlen(first) && !strncmp(first, verbs[i].usage, strlen(first))) {
+            parse_verb(out, i, first, at);
+            return;
+        }
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s%.*s",
+                              i + 1 == VERBS ? " or "
+                              : i            ? ", "
+                                             : "",
+                              len, verbs[i].usage);
     }
-    bad(out,
-        "rooms, who, say, pause, resume, policy, reset, save, load, option, disk, swap, lock, unlock, "
-        "kick, ban, host, delay, status, quit or help",
-        "");
+    bad(out, all, "");
 }
 
 /* --- commands --- */
+
+static void show_help(struct kl_buffer *to) {
+    for (size_t i = 0; i < VERBS; i++) {
+        const char *usage = verbs[i].usage, *line = verbs[i].help;
+        for (int len; line; usage = "", line = line[len] ? line + len + 1 : NULL) {
+            len = (int)strcspn(line, "\n");
+            kl_buffer_add(to, "%-31s%.*s\n", usage, len, line);
+        }
+    }
+    kl_buffer_add(to, "A name with blanks stands in double quotes, and there every name as it is shown: \\\" "
+                      "\\\\ \\xNN.\n");
+}
 
 static const char *phase_name(const struct kl_lobby_room *r) {
     switch (r->phase) {
@@ -301,7 +300,7 @@ bool kl_console_obey(struct kl_lobby *l, const struct kl_hub_stats *network, con
     kl_console_parse(&c, line);
     switch (c.verb) {
     case KL_CONSOLE_NOTHING: return true;
-    case KL_CONSOLE_HELP: kl_buffer_add(to, "%s", help); break;
+    case KL_CONSOLE_HELP: show_help(to); break;
     case KL_CONSOLE_QUIT: kl_buffer_add(to, "ok\n"); break;
     case KL_CONSOLE_ROOMS: show_rooms(l, to); break;
     case KL_CONSOLE_STATUS: show_status(l, network, to); break;

@@ -18,32 +18,17 @@ bool kl_lobby_memory_begin(struct kl_lobby_room *r, const struct kl_facts *facts
     return frames && r->facts && kl_lobby_memory_delay(r, r->watch.delay_s);
 }
 
-/* A larger ring; entries [first, next) of the one before keep their numbers. NULL: there is no memory. */
-static void *larger(void *ring, size_t size, uint32_t places, uint32_t first, uint32_t next, uint32_t more) {
+/* A ring of at least `more` places; entries [first, next) of the one before keep their numbers. NULL: there
+ * is no memory. */
+static void *larger(void *ring, size_t size, uint32_t *places, uint32_t first, uint32_t next, uint32_t more) {
+    if (*places >= more) return ring;
     uint8_t *from = ring, *to = calloc(more, size);
     for (uint32_t n = first; to && n != next; n++)
-        memcpy(to + n % more * size, from + n % places * size, size);
-    if (to) free(ring);
+        memcpy(to + n % more * size, from + n % *places * size, size);
+    if (!to) return NULL;
+    free(ring);
+    *places = more;
     return to;
-}
-
-static bool take_cuts(struct kl_lobby_watch *a, uint32_t places) {
-    if (a->cuts >= places) return true;
-    void *cut = larger(a->cut, sizeof *a->cut, a->cuts, a->cut_first, a->cut_next, places);
-    if (!cut) return false;
-    a->cut = cut;
-    a->cuts = places;
-    return true;
-}
-
-static bool take_truths(struct kl_lobby_watch *a, uint32_t places) {
-    if (a->truth_places >= places) return true;
-    uint32_t first = a->truths > a->truth_places ? a->truths - a->truth_places : 0;
-    void *truth = larger(a->truth, sizeof *a->truth, a->truth_places, first, a->truths, places);
-    if (!truth) return false;
-    a->truth = truth;
-    a->truth_places = places;
-    return true;
 }
 
 /* Hashes come every hash_every frames. */
@@ -54,8 +39,14 @@ static uint32_t labels_in(const struct kl_params *p, unsigned seconds) {
 }
 
 bool kl_lobby_memory_delay(struct kl_lobby_room *r, unsigned delay_s) {
-    return take_cuts(&r->watch, KL_WATCH_CUTS(delay_s)) &&
-           take_truths(&r->watch, labels_in(&r->params, delay_s + KL_WATCH_TRUTHS_S));
+    struct kl_lobby_watch *a = &r->watch;
+    uint32_t labels = labels_in(&r->params, delay_s + KL_WATCH_TRUTHS_S);
+    uint32_t first = a->truths > a->truth_places ? a->truths - a->truth_places : 0;
+    void *cut = larger(a->cut, sizeof *a->cut, &a->cuts, a->cut_first, a->cut_next, KL_WATCH_CUTS(delay_s));
+    if (cut) a->cut = cut;
+    void *truth = cut ? larger(a->truth, sizeof *a->truth, &a->truth_places, first, a->truths, labels) : NULL;
+    if (truth) a->truth = truth;
+    return truth;
 }
 
 static bool take_place(struct kl_lobby_room *r, unsigned member) {

@@ -107,9 +107,13 @@ bool kl_lobby_start_is_kept(const struct kl_lobby_room *r) {
 
 /* --- the game --- */
 
-uint32_t kl_lobby_behind(const struct kl_lobby_room *r, unsigned member) {
+uint32_t kl_lobby_ran(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lock_client *c = &r->lock.client[member];
-    return r->lock.next_close - (c->frame_acked - c->backlog);
+    return c->frame_acked - c->backlog;
+}
+
+uint32_t kl_lobby_behind(const struct kl_lobby_room *r, unsigned member) {
+    return r->lock.next_close - kl_lobby_ran(r, member);
 }
 
 bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member) {

@@ -354,6 +354,7 @@ bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_
 /* Notes the member's new address (with port). */
 void kl_lobby_note_address(struct kl_lobby_member *m, const char *address);
 void kl_lobby_choose_host(struct kl_lobby_room *r);
+uint32_t kl_lobby_ran(const struct kl_lobby_room *r, unsigned member); /* it has run all frames below */
 /* Closed frames that the member has not run. */
 uint32_t kl_lobby_behind(const struct kl_lobby_room *r, unsigned member);
 /* True if the member has a seat and frames wait for its samples. */
