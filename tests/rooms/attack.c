@@ -172,8 +172,7 @@ static void step_spare(void) {
     bool comes = now->is[LIAR_PASS] ? from_us != 0 : now_us >= began_us + 2 * ENTER_US;
     if (!c || !comes || !r) return;
     bool waits = c->state == IN && !c->stay.lock.seats && from_us;
-    if (waits && kl_lobby_count(kl_lobby_seats_filled(r)) < r->params.players)
-        now->d.empty_s += STEP_US / 1e6;
+    if (waits && kl_size(kl_lobby_seats_filled(r)) < r->params.players) now->d.empty_s += STEP_US / 1e6;
     if (now_us < spare_us) return;
     spare_us = now_us + SPARE_US;
     if (c->state == OFF) client_enter(c);

@@ -198,7 +198,7 @@ void judge_end(void) {
     for (unsigned i = 0; i < CLIENTS; i++) /* a watcher looks for its room for a minute more */
         playing += client[i].state != OFF && !(client[i].watches && (over || client[i].state == LOST));
     bool never_full = r && r->phase < KL_ROOM_PLAYING && (canon_end == 0 || fate_game_is_gone()) &&
-                      kl_lobby_count(kl_lobby_seats_filled(r)) < r->params.players;
+                      kl_size(kl_lobby_seats_filled(r)) < r->params.players;
     if (never_full || (!playing && over)) {
         counts.ended++;
         return;

@@ -148,24 +148,24 @@ static void the_table_is_bounded(void **state) {
         key[0] = (uint8_t)(i + 1);
         p = kl_lobby_person(key, host);
         kl_lobby_bar(r, KL_BAR_TURN, &p, now_us + i);
-        assert_true(kl_lobby_turn_barred_s(r, &p, now_us) > 0);
-        assert_int_equal(kl_lobby_barred_s(r, &p, NULL, now_us), 0);
+        assert_true(kl_lobby_barred_s(r, true, &p, NULL, now_us) > 0);
+        assert_int_equal(kl_lobby_barred_s(r, false, &p, NULL, now_us), 0);
     }
     assert_int_equal(r->door.bars, 1 + KL_TIMED_MAX);
     key[0] = 0xff;
     p = kl_lobby_person(key, "banned");
-    assert_int_equal(kl_lobby_barred_s(r, &p, NULL, now_us), KL_BAR_EVER);
+    assert_int_equal(kl_lobby_barred_s(r, false, &p, NULL, now_us), KL_BAR_EVER);
     for (unsigned i = 0; i <= KL_BANS_MAX; i++) {
         key[0] = (uint8_t)i, key[1] = 1;
         p = kl_lobby_person(key, "");
         kl_lobby_bar(r, KL_BAR_BAN, &p, now_us);
     }
     assert_int_equal(r->door.bars, KL_BANS_MAX + KL_TIMED_MAX);
-    assert_int_equal(kl_lobby_barred_s(r, &p, NULL, now_us), KL_BAR_EVER);
+    assert_int_equal(kl_lobby_barred_s(r, false, &p, NULL, now_us), KL_BAR_EVER);
     p = kl_lobby_person((uint8_t[KL_SEAT_KEY_BYTES]){0xee}, "banned");
-    assert_int_equal(kl_lobby_barred_s(r, &p, NULL, now_us), 0); /* the oldest */
+    assert_int_equal(kl_lobby_barred_s(r, false, &p, NULL, now_us), 0); /* the oldest */
     p = kl_lobby_person((uint8_t[KL_SEAT_KEY_BYTES]){0xee}, "");
-    assert_int_equal(kl_lobby_barred_s(r, &p, NULL, now_us), 0); /* no address is nobody's */
+    assert_int_equal(kl_lobby_barred_s(r, false, &p, NULL, now_us), 0); /* no address is nobody's */
 }
 
 int main(void) {

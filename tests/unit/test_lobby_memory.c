@@ -32,7 +32,7 @@ static void larger_rooms_hold_more(void **state) {
         open_lobby(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 1, .seats = KL_MAX_SEATS});
         for (unsigned i = 0; i < players[n]; i++)
             hello(i, "room", 1, players[n], "x");
-        assert_int_equal(kl_lobby_count(kl_lobby_seats_filled(the_room())), players[n]);
+        assert_int_equal(kl_size(kl_lobby_seats_filled(the_room())), players[n]);
         assert_true(held(the_room()) > before);
         before = held(the_room());
         print_message("%u players: %llu bytes\n", players[n], (unsigned long long)before);

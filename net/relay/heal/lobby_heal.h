@@ -127,9 +127,9 @@ void kl_lobby_play_on_note(struct kl_lobby_room *r, struct kl_verdict *v, uint64
 
 /* --- the members that vote, and the hashes that count: lobby_play_on.c --- */
 
-/* For kl_verdict_carries(): the same number for members at one address. */
-void kl_lobby_heal_homes(const struct kl_lobby_room *r, uint8_t home[KL_MAX_CLIENTS]);
-uint16_t kl_lobby_heal_host(const struct kl_lobby_room *r); /* its bit; 0: nobody */
+/* kl_verdict_carries() in this room: members at one address share a home. host: the host's voice may
+ * decide. */
+bool kl_lobby_carries(const struct kl_lobby_room *r, bool host, uint16_t voters, uint16_t camp);
 /* The members for the room's verdicts. */
 struct kl_verdict_members kl_lobby_heal_members(const struct kl_lobby_room *r);
 /* True while the member is out of sync. */

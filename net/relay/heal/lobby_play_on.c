@@ -139,7 +139,7 @@ bool kl_lobby_heal_busy(const struct kl_lobby_room *r, unsigned member) {
     return (r->heal.wrong >> member & 1) || r->member[member].heal.loads;
 }
 
-void kl_lobby_heal_homes(const struct kl_lobby_room *r, uint8_t home[KL_MAX_CLIENTS]) {
+static void find_homes(const struct kl_lobby_room *r, uint8_t home[KL_MAX_CLIENTS]) {
     for (uint8_t i = 0; i < KL_MAX_CLIENTS; i++) {
         home[i] = i;
         for (uint8_t j = 0; j < i && home[i] == i; j++)
@@ -148,14 +148,20 @@ void kl_lobby_heal_homes(const struct kl_lobby_room *r, uint8_t home[KL_MAX_CLIE
     }
 }
 
-uint16_t kl_lobby_heal_host(const struct kl_lobby_room *r) {
+static uint16_t host_of(const struct kl_lobby_room *r) {
     return r->host == KL_NO_HOST ? 0 : kl_only(r->host);
+}
+
+bool kl_lobby_carries(const struct kl_lobby_room *r, bool host, uint16_t voters, uint16_t camp) {
+    uint8_t home[KL_MAX_CLIENTS];
+    find_homes(r, home);
+    return kl_verdict_carries(home, host ? host_of(r) : 0, voters, camp);
 }
 
 struct kl_verdict_members kl_lobby_heal_members(const struct kl_lobby_room *r) {
     struct kl_verdict_members c = {0};
-    kl_lobby_heal_homes(r, c.home);
-    c.host = kl_lobby_heal_host(r);
+    find_homes(r, c.home);
+    c.host = host_of(r);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         uint16_t bit = kl_only(i);
         if (kl_lobby_here(&r->member[i]) && r->member[i].seats) c.voters |= bit;

@@ -83,33 +83,22 @@ static uint16_t playing_members(const struct kl_lobby_room *r) {
     return mask;
 }
 
-/* The linked clients whose reports are awaited: a client that is away has not run that frame. */
-static uint16_t jury(const struct kl_lobby_room *r) {
-    uint16_t mask = playing_members(r);
-    return r->snapshot.trusted ? mask & r->snapshot.trusted : mask;
-}
-
-static bool same_said(const struct kl_lobby_snapshot *s, unsigned a, unsigned b) {
-    return s->word[a].bytes == s->word[b].bytes &&
-           memcmp(s->word[a].hash, s->word[b].hash, KL_SNAPSHOT_HASH) == 0;
-}
-
 /* The clients that report the same as `one`. */
 static uint16_t agreeing(const struct kl_lobby_snapshot *s, uint16_t among, unsigned one) {
+    const struct kl_state_said *w = s->word;
     uint16_t mask = 0;
     for (KL_EACH(i, among & s->has))
-        if (same_said(s, one, i)) mask |= kl_only(i);
+        if (w[i].bytes == w[one].bytes && !memcmp(w[i].hash, w[one].hash, sizeof w[i].hash))
+            mask |= kl_only(i);
     return mask;
 }
 
 /* The camp of more than half of the jury's votes; 0: there is none. */
 static uint16_t agreed(const struct kl_lobby_room *r, uint16_t among) {
     const struct kl_lobby_snapshot *s = &r->snapshot;
-    uint8_t home[KL_MAX_CLIENTS];
-    kl_lobby_heal_homes(r, home);
     for (KL_EACH(i, among & s->has)) {
         uint16_t with = agreeing(s, among, i);
-        if (kl_verdict_carries(home, kl_lobby_heal_host(r), among, with)) return with;
+        if (kl_lobby_carries(r, true, among, with)) return with;
     }
     return 0;
 }
@@ -223,12 +212,6 @@ static void next_giver(struct kl_lobby_room *r, uint64_t now_us) {
     ask(r, now_us);
 }
 
-static void give_failed(struct kl_lobby_room *r, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[r->snapshot.giver];
-    if (m->failed_gives < UINT8_MAX) m->failed_gives++;
-    next_giver(r, now_us);
-}
-
 /* Tells the room that machines in sync give different states. */
 static void tell_apart(struct kl_lobby_room *r) {
     if (r->snapshot.told_apart) return;
@@ -242,7 +225,9 @@ static void tell_apart(struct kl_lobby_room *r) {
  * stays so. */
 static void decide(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_snapshot *s = &r->snapshot;
-    uint16_t among = jury(r), late = among & (uint16_t)~s->said;
+    /* The jury: a client that is away has not run that frame. */
+    uint16_t playing = playing_members(r), among = s->trusted ? playing & s->trusted : playing;
+    uint16_t late = among & (uint16_t)~s->said;
     uint16_t none = s->said & (uint16_t)~s->has;
     bool tired = now_us >= s->since_us + SAY_US;
     bool over = (among && !late) || tired; /* an empty jury: all players stand still */
@@ -254,7 +239,7 @@ static void decide(struct kl_lobby_room *r, uint64_t now_us) {
         ask(r, now_us);
     } else if (over) {
         bool nothing = (among & s->said) && !(among & s->has);
-        if (nothing && !tired && (playing_members(r) & (uint16_t)~s->said))
+        if (nothing && !tired && (playing & (uint16_t)~s->said))
             return; /* wait for the other players' reports */
         s->unfit = nothing && most_of_who_play(r, none);
         s->apart = among & s->has;
@@ -307,14 +292,11 @@ static void no_place(struct kl_lobby_room *r, uint32_t total, uint64_t now_us) {
     struct kl_lobby_snapshot *s = &r->snapshot;
     bool too_large = total > most_bytes(r);
     if (too_large) s->too_large |= kl_only(s->giver);
-    if (s->agreed & (uint16_t) ~(s->failed | kl_only(s->giver))) {
-        next_giver(r, now_us);
-        return;
-    }
-    if (too_large)
+    bool others = s->agreed & ~(s->failed | kl_only(s->giver));
+    if (!others && too_large)
         kl_lobby_notice(r, "no snapshot of this room: the state has %u KiB, this relay takes at most %llu",
                         total / 1024, (unsigned long long)most_bytes(r) / 1024);
-    else
+    else if (!others)
         kl_lobby_notice(r, "no snapshot of this room now: the relay has less than %u KiB left", total / 1024);
     next_giver(r, now_us);
 }
@@ -463,7 +445,11 @@ void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us) {
         (void)kl_lobby_snapshot_order(r, 0, now_us);
     }
     if (s->phase == KL_SNAPSHOT_HASHING) decide(r, now_us);
-    if (s->phase == KL_SNAPSHOT_GIVING && is_late(s, now_us)) give_failed(r, now_us);
+    if (s->phase == KL_SNAPSHOT_GIVING && is_late(s, now_us)) {
+        struct kl_lobby_member *giver = &r->member[s->giver];
+        if (giver->failed_gives < UINT8_MAX) giver->failed_gives++;
+        next_giver(r, now_us);
+    }
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (kl_lobby_reaches(&r->member[i]) && kl_visitor_send_snapshot(r, &r->member[i].v))
             r->due.bulk = true;

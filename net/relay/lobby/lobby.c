@@ -133,14 +133,13 @@ void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
 /* --- arriving messages --- */
 
 static void greeting(struct kl_lobby *l, unsigned peer, int result, const struct kl_msg *m, uint64_t now_us) {
-    char text[KL_TEXT_MAX];
     if (l->client[peer].back) {
         kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL,
                            "expected nothing before the answer to RETURN, got a message");
     } else if (result == KL_E_VERSION) {
-        snprintf(text, sizeof text, "this relay speaks protocol %d, you speak %u: %s", KL_PROTOCOL_VERSION,
-                 m->hello.version, kl_protocol_remedy(m->hello.version, KL_PROTOCOL_VERSION));
-        kl_lobby_turn_away(l, peer, KL_REFUSE_VERSION, text);
+        kl_lobby_turn_away(l, peer, KL_REFUSE_VERSION, "this relay speaks protocol %d, you speak %u: %s",
+                           KL_PROTOCOL_VERSION, m->hello.version,
+                           kl_protocol_remedy(m->hello.version, KL_PROTOCOL_VERSION));
     } else if (result == KL_OK && m->kind == KL_MSG_HELLO) {
         kl_lobby_hello(l, peer, &m->hello, now_us);
     } else if (result == KL_OK && m->kind == KL_MSG_RETURN) {
@@ -186,7 +185,7 @@ static void put_out_client(struct kl_lobby *l, unsigned peer, enum kl_refuse cod
     else if (c->state == KL_CLIENT_WATCHER)
         kl_lobby_watch_put_out(c->room, c->watcher, code, why);
     else if (c->state != KL_CLIENT_NONE)
-        kl_lobby_turn_away(l, peer, code, why);
+        kl_lobby_turn_away(l, peer, code, "%s", why);
 }
 
 /* Of a member or a watcher. */

@@ -82,13 +82,21 @@ static int put_out_watcher(struct kl_lobby_room *r, unsigned member, const struc
     return count ? KL_OK : KL_E_STATE;
 }
 
-/* Kinds 4, 6 to 8, and 10: the relay's alone, they stand at no keyframe and need no game. */
+static int set_delay(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, const char *who) {
+    if (o->len != 2) return KL_E_MALFORMED;
+    int result = kl_lobby_watch_delay(r, o->data[0] | (unsigned)o->data[1] << 8, who);
+    if (result != KL_OK) answer(r, member, "expected a delay of %s", "0 to 300 s");
+    return result;
+}
+
+/* Kinds 4, 6 to 8, 10 and 14: the relay's alone, they stand at no keyframe and need no game. */
 static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
                              uint64_t now_us) {
     char who[KL_NAME_SHOWN + 10];
     snprintf(who, sizeof who, "the host %s", kl_lobby_name(r, member).text);
     if ((o->kind == KL_COMMAND_KICK || o->kind == KL_COMMAND_BAN) && o->len > 1)
         return put_out_watcher(r, member, o, who, now_us);
+    if (o->kind == KL_COMMAND_DELAY) return set_delay(r, member, o, who);
     if (o->len != 1) return KL_E_MALFORMED;
     if (o->kind == KL_COMMAND_DESYNC) return about_desyncs(r, member, o, who, now_us);
     if (o->data[0] >= KL_MAX_CLIENTS) return KL_E_MALFORMED;
@@ -137,16 +145,6 @@ static int chat_in_pause(struct kl_lobby_room *r, const char *who, const uint8_t
     return KL_OK;
 }
 
-/* Kind 14: the relay's alone, and needs no game. */
-static int order_of_delay(struct kl_lobby_room *r, unsigned member, const struct kl_order *o) {
-    char who[KL_NAME_SHOWN + 10];
-    snprintf(who, sizeof who, "the host %s", kl_lobby_name(r, member).text);
-    if (o->len != 2) return KL_E_MALFORMED;
-    int result = kl_lobby_watch_delay(r, o->data[0] | (unsigned)o->data[1] << 8, who);
-    if (result != KL_OK) answer(r, member, "expected a delay of %s", "0 to 300 s");
-    return result;
-}
-
 /* Kinds 12 and 13: the relay's alone as well. */
 static int order_of_seats(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
                           uint64_t now_us) {
@@ -164,16 +162,14 @@ static int order_of_seats(struct kl_lobby_room *r, unsigned member, const struct
  * once more than half of the players' votes are for it (verdict.h). */
 
 static bool most_say(const struct kl_lobby_room *r, uint32_t rate_uhz) {
-    uint8_t home[KL_MAX_CLIENTS];
     uint16_t all = 0, same = 0;
-    kl_lobby_heal_homes(r, home);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
         if (!kl_lobby_reaches(m) || !m->seats) continue;
         all |= kl_only(i); /* also who runs old frames, and has no word yet */
         if (m->rate_uhz == rate_uhz && kl_lobby_plays_now(r, i)) same |= kl_only(i);
     }
-    return kl_verdict_carries(home, 0, all, same);
+    return kl_lobby_carries(r, false, all, same);
 }
 
 static int change_rate(struct kl_lobby_room *r, unsigned member) {
@@ -277,13 +273,12 @@ bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o) {
 
 static bool for_the_relay(uint8_t kind) {
     return kind == KL_COMMAND_HOST || kind == KL_COMMAND_LOCK || kind == KL_COMMAND_KICK ||
-           kind == KL_COMMAND_BAN || kind == KL_COMMAND_DESYNC;
+           kind == KL_COMMAND_BAN || kind == KL_COMMAND_DESYNC || kind == KL_COMMAND_DELAY;
 }
 
 static bool for_the_host(uint8_t kind) {
     return kind == KL_COMMAND_POLICY || kind == KL_COMMAND_SWAP || kind == KL_COMMAND_PLACES ||
-           kind == KL_COMMAND_DELAY || kind == KL_COMMAND_WATCHERS || kind == KL_COMMAND_MASK ||
-           for_the_relay(kind);
+           kind == KL_COMMAND_WATCHERS || kind == KL_COMMAND_MASK || for_the_relay(kind);
 }
 
 static bool needs_agreement(uint8_t kind) {
@@ -299,7 +294,6 @@ static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order 
     }
     if (o->kind == KL_COMMAND_SEAT || o->kind == KL_COMMAND_PLACES)
         return order_of_seats(r, member, o, now_us);
-    if (o->kind == KL_COMMAND_DELAY) return order_of_delay(r, member, o);
     if (o->kind == KL_COMMAND_WATCHERS) {
         tell_watchers(r, member);
         return KL_OK;

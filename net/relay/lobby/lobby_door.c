@@ -56,11 +56,9 @@ void kl_lobby_tries_wrong(struct kl_lobby *l, struct kl_lobby_room *r, const cha
 
 static bool too_early(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, uint64_t now_us) {
     unsigned wait_s = tries_wait_s(l, r, l->client[peer].address, now_us);
-    if (wait_s == 0) return false;
-    char text[KL_TEXT_MAX];
-    snprintf(text, sizeof text, "too many wrong passwords; try again in %u s", wait_s);
-    kl_lobby_turn_away(l, peer, KL_REFUSE_DOOR, text);
-    return true;
+    if (wait_s > 0)
+        kl_lobby_turn_away(l, peer, KL_REFUSE_DOOR, "too many wrong passwords; try again in %u s", wait_s);
+    return wait_s > 0;
 }
 
 /* --- knocking --- */
@@ -69,7 +67,7 @@ static bool barred(const struct kl_lobby_room *r, const struct kl_hello *h, cons
                    size_t cap, uint64_t now_us) {
     const struct kl_lobby_person who = kl_lobby_person(h->seat_key, address);
     enum kl_bar why = KL_BAR_BAN;
-    uint32_t s = kl_lobby_barred_s(r, &who, &why, now_us);
+    uint32_t s = kl_lobby_barred_s(r, false, &who, &why, now_us);
     if (s == KL_BAR_EVER)
         snprintf(text, cap, "room %s is closed to you: %s", r->name, kl_lobby_bar_text(why));
     else if (s)
@@ -124,13 +122,11 @@ bool kl_lobby_door_knock(struct kl_lobby *l, unsigned peer, struct kl_lobby_room
 
 static void wrong_password(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, uint64_t now_us) {
     const char *address = l->client[peer].address;
-    char text[KL_TEXT_MAX];
     l->wrong_passwords++;
     kl_lobby_tries_wrong(l, r, address, now_us);
     kl_lobby_log_room(KL_LOG_INFO, "wrong_password", r, "address=%s tries=%u", kl_log_address(address),
                       r->door.wrong_count);
-    snprintf(text, sizeof text, "wrong password for room %s", r->name);
-    kl_lobby_turn_away(l, peer, KL_REFUSE_DOOR, text);
+    kl_lobby_turn_away(l, peer, KL_REFUSE_DOOR, "wrong password for room %s", r->name);
 }
 
 /* True: this client knows the password, and has been told that the relay does. */
@@ -162,7 +158,7 @@ static void walk_in(struct kl_lobby *l, unsigned peer, struct kl_lobby_knock *k,
     int code = kl_lobby_objection(l, r, &k->hello, l->client[peer].address, text, sizeof text, now_us);
     kl_lobby_tell_refused(r, &k->hello, code, now_us);
     if (code)
-        kl_lobby_turn_away(l, peer, (enum kl_refuse)code, text);
+        kl_lobby_turn_away(l, peer, (enum kl_refuse)code, "%s", text);
     else
         kl_lobby_enter(l, peer, &k->hello, k->salt, k->sets ? p->share : NULL, now_us);
 }
@@ -210,7 +206,7 @@ void kl_lobby_ban(struct kl_lobby_room *r, unsigned member, const char *who, uin
 /* At the host's own address there are the host's friends. */
 static bool is_banned(const struct kl_lobby_room *r, const struct kl_lobby_person *p, uint64_t now_us) {
     bool beside_host = r->host != KL_NO_HOST && !strcmp(r->member[r->host].v.host, p->host);
-    return !beside_host && kl_lobby_barred_s(r, p, NULL, now_us) == KL_BAR_EVER;
+    return !beside_host && kl_lobby_barred_s(r, false, p, NULL, now_us) == KL_BAR_EVER;
 }
 
 void kl_lobby_put_out_banned(struct kl_lobby_room *r, const char *who, uint64_t now_us) {

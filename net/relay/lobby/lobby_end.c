@@ -1,5 +1,6 @@
 /* Ends: of a connection, of a membership, of a room. Each part of the lobby may put a member out, so this
  * file uses none of them. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +20,13 @@ void kl_lobby_door_leave(struct kl_lobby_client *c) {
     c->knock = NULL;
 }
 
-void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text) {
+void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *format, ...) {
     struct kl_lobby_client *c = &l->client[peer];
-    char quoted[2 * KL_TEXT_MAX];
+    char text[KL_TEXT_MAX], quoted[2 * KL_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
     kl_log(KL_LOG_INFO, "refused", "address=%s code=%d reason=%s", kl_log_address(c->address), code,
            kl_log_quote(quoted, sizeof quoted, text));
     kl_lobby_refuse(l, peer, code, text);

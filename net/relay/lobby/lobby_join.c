@@ -76,12 +76,12 @@ static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello
 /* The lowest free seats, `wanted` many; 0 if there are not as many, or the game is full. */
 uint8_t kl_lobby_free_seats(const struct kl_lobby_room *r, unsigned wanted) {
     uint8_t taken = kl_lobby_seats_filled(r), mine = 0;
-    unsigned filled = kl_lobby_count(taken);
+    unsigned filled = kl_size(taken);
     if (filled >= r->params.players) return 0;
     if (r->phase == KL_ROOM_PLAYING && filled + wanted > r->params.players) return 0;
-    for (unsigned s = 0; s < r->lobby->limits.seats && kl_lobby_count(mine) < wanted; s++)
+    for (unsigned s = 0; s < r->lobby->limits.seats && kl_size(mine) < wanted; s++)
         if (!(taken >> s & 1)) mine |= (uint8_t)(1U << s);
-    return kl_lobby_count(mine) == wanted ? mine : 0;
+    return kl_size(mine) == wanted ? mine : 0;
 }
 
 unsigned kl_lobby_member_free(const struct kl_lobby_room *r) {
@@ -113,7 +113,7 @@ static bool takes_watchers(const struct kl_lobby_room *r, char *text, size_t cap
 
 static int objection_seats(const struct kl_lobby_room *r, const struct kl_hello *h, char *text, size_t cap) {
     if (comes_to_watch(r, h)) return takes_watchers(r, text, cap) ? 0 : KL_REFUSE_FULL;
-    unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r));
+    unsigned filled = kl_size(kl_lobby_seats_filled(r));
     bool fits = h->seats_wanted == 0 || kl_lobby_free_seats(r, h->seats_wanted);
     if (!fits) {
         unsigned most = r->lobby->limits.seats, open = filled < r->params.players ? most - filled : 0;
@@ -224,7 +224,7 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
     kl_lock_add(&r->lock, i, m->seats, now_us);
     kl_lock_set_account(&r->lock, i, left.account);
     kl_lobby_log_member(KL_LOG_INFO, "joined", r, i, "address=%s host=%d filled=%u players=%u",
-                        kl_log_address(c->address), r->host == i, kl_lobby_count(kl_lobby_seats_filled(r)),
+                        kl_log_address(c->address), r->host == i, kl_size(kl_lobby_seats_filled(r)),
                         r->params.players);
     kl_verdict_forget(&r->heal.verdicts, kl_only(i)); /* reports of the place's former client */
     kl_lobby_settle(r->lobby, peer);
@@ -285,11 +285,10 @@ static void watch(struct kl_lobby_room *r, unsigned peer, const struct kl_hello 
 static bool comes_too_often(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *h) {
     const struct kl_lobby_person who = kl_lobby_person(h->seat_key, r->lobby->client[peer].address);
     unsigned wait_s = kl_lobby_cost_newcomer_wait_s(r, &who, !kl_lobby_consents(r, h->consent));
-    char text[KL_TEXT_MAX];
-    if (wait_s == 0) return false;
-    snprintf(text, sizeof text, "you joined too often: try again in %u s", wait_s);
-    kl_lobby_turn_away(r->lobby, peer, KL_REFUSE_LIMIT, text);
-    return true;
+    if (wait_s > 0)
+        kl_lobby_turn_away(r->lobby, peer, KL_REFUSE_LIMIT, "you joined too often: try again in %u s",
+                           wait_s);
+    return wait_s > 0;
 }
 
 void kl_lobby_enter(struct kl_lobby *l, unsigned peer, const struct kl_hello *h, const uint8_t *salt,
@@ -329,7 +328,7 @@ void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
         code = kl_lobby_objection(l, r, h, address, text, sizeof text, now_us);
     kl_lobby_tell_refused(r, h, code, now_us);
     if (code)
-        kl_lobby_turn_away(l, peer, (enum kl_refuse)code, text);
+        kl_lobby_turn_away(l, peer, (enum kl_refuse)code, "%s", text);
     else if (!kl_lobby_door_knock(l, peer, r, h, now_us))
         kl_lobby_enter(l, peer, h, NULL, NULL, now_us);
 }
@@ -367,7 +366,7 @@ void kl_lobby_join_measured(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *out) {
-    unsigned filled = kl_lobby_count(kl_lobby_seats_filled(r));
+    unsigned filled = kl_size(kl_lobby_seats_filled(r));
     unsigned most = r->phase >= KL_ROOM_PLAYING ? r->params.players : r->lobby->limits.seats;
     char why[KL_TEXT_MAX];
     bool quick = r->door.flags & KL_DOOR_QUICK; /* nobody consents there */

@@ -57,7 +57,7 @@ int kl_lobby_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, con
 
 int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *who) {
     if (r->phase != KL_ROOM_PLAYING || places == 0 || places > r->lobby->limits.seats) return KL_E_STATE;
-    if (places < kl_lobby_count(kl_lobby_seats_filled(r))) return KL_E_STATE;
+    if (places < kl_size(kl_lobby_seats_filled(r))) return KL_E_STATE;
     if (places == r->params.players) return KL_OK;
     r->params.players = (uint8_t)places;
     kl_lobby_changed(r, true);

@@ -24,7 +24,8 @@
 
 /* --- lobby_end.c --- */
 /* Turns away a connection that is in no room. */
-void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
+void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *format, ...)
+    __attribute__((format(__printf__, 4, 5)));
 void kl_lobby_door_leave(struct kl_lobby_client *c); /* it no longer knocks, nor waits */
 /* Sends the reason, hangs up, and takes the member out of the room. (The next kl_lobby_run() frees an empty
  * room; a pointer to it stays valid until then.) */

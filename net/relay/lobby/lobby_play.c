@@ -12,13 +12,6 @@
 
 /* --- hashes --- */
 
-static uint16_t in_the_game(const struct kl_lobby_room *r) {
-    uint16_t present = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_stays(&r->member[i])) present |= kl_only(i);
-    return present;
-}
-
 /* Not of the past that it runs through, nor of before the state that it was given. */
 static bool counts(const struct kl_lobby_room *r, unsigned member, uint32_t frame) {
     bool known =
@@ -140,9 +133,11 @@ static void send_frames(struct kl_lobby_room *r, uint64_t now_us) {
 static void let_go(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
+        bool alone = true;
         if (m->place != KL_PLACE_LEAVING) continue;
+        for (unsigned k = 0; k < KL_MAX_CLIENTS; k++)
+            alone = alone && !kl_lobby_stays(&r->member[k]);
         bool used_up = m->seats == 0 || (kl_lock_missing(&r->lock) & m->seats);
-        bool alone = in_the_game(r) == 0;
         if (used_up || alone || now_us >= m->leaving_us + KL_DRAIN_US) kl_lobby_forget(r, i, "left", now_us);
     }
 }

@@ -65,16 +65,15 @@ static unsigned owner_of(const struct kl_lobby_room *r, const struct kl_return *
  * keep no player from a seat. */
 static void turn_back(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, const struct kl_return *b,
                       uint64_t now_us) {
-    char text[KL_TEXT_MAX];
     l->wrong_returns++;
     kl_lobby_tries_wrong(l, r, l->client[peer].address, now_us);
     if (r)
-        snprintf(text, sizeof text,
-                 "room %s keeps no seat for you: your time was over, or it is another game", b->room);
+        kl_lobby_turn_away(l, peer, KL_REFUSE_SEAT,
+                           "room %s keeps no seat for you: your time was over, or it is another game",
+                           b->room);
     else
-        snprintf(text, sizeof text, "this relay has no room %s: it ended, or was lost with the relay before",
-                 b->room);
-    kl_lobby_turn_away(l, peer, KL_REFUSE_SEAT, text);
+        kl_lobby_turn_away(l, peer, KL_REFUSE_SEAT,
+                           "this relay has no room %s: it ended, or was lost with the relay before", b->room);
 }
 
 static void displace(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
@@ -155,12 +154,10 @@ static void take_back(struct kl_lobby_room *r, unsigned member, unsigned which, 
 }
 
 /* It begins with nothing. One with frames may always come back: it gets what it missed. */
-static bool comes_too_often(struct kl_lobby_room *r, unsigned member, char *text, size_t cap) {
+static unsigned again_in_s(struct kl_lobby_room *r, unsigned member) {
     struct kl_lobby_member *m = &r->member[member];
     if (kl_lobby_reaches(m)) kl_lobby_cost_count(r->lobby, m->v.peer);
-    unsigned wait_s = kl_lobby_cost_wait_s(r, m->v.owed, KL_COST_JOININGS, m->v.way.no_states);
-    if (wait_s > 0) snprintf(text, cap, "too many returns: try again in %u s", wait_s);
-    return wait_s > 0;
+    return kl_lobby_cost_wait_s(r, m->v.owed, KL_COST_JOININGS, m->v.way.no_states);
 }
 
 /* The room's frames are to be read first, and no other room shall wait for that: kl_lobby_return_next(). */
@@ -202,7 +199,7 @@ void kl_lobby_return(struct kl_lobby *l, unsigned peer, const struct kl_return *
         return;
     }
     char text[KL_TEXT_MAX];
-    unsigned which = 0;
+    unsigned which = 0, wait_s;
     unsigned member = r ? owner_of(r, b, &which) : KL_MAX_CLIENTS;
     bool own = member < KL_MAX_CLIENTS &&
                kl_seat_verify(b->seat_key, l->net.binding(l->net.ctx, peer), b->token, b->signature);
@@ -211,9 +208,9 @@ void kl_lobby_return(struct kl_lobby *l, unsigned peer, const struct kl_return *
     else if (r->phase == KL_ROOM_REOPENING && kl_lobby_restore_open(r, KL_HOLD_US, now_us) != KL_OK)
         kl_lobby_turn_away(l, peer, KL_REFUSE_SEAT, "nobody has a seat in this room any more");
     else if (b->fresh && kl_facts_differ(r->facts, &b->facts, text, sizeof text) > 0)
-        kl_lobby_turn_away(l, peer, KL_REFUSE_IDENTITY, text);
-    else if (b->fresh && comes_too_often(r, member, text, sizeof text))
-        kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, text);
+        kl_lobby_turn_away(l, peer, KL_REFUSE_IDENTITY, "%s", text);
+    else if (b->fresh && (wait_s = again_in_s(r, member)) > 0)
+        kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, "too many returns: try again in %u s", wait_s);
     else
         take_back(r, member, which, peer, b, now_us);
 }

@@ -9,7 +9,7 @@
 #include "net/relay/lobby/lobby_parts.h"
 
 static bool seats_are_filled(const struct kl_lobby_room *r) {
-    return kl_lobby_count(kl_lobby_seats_filled(r)) >= r->params.players;
+    return kl_size(kl_lobby_seats_filled(r)) >= r->params.players;
 }
 
 /* --- the host gives --- */
@@ -27,7 +27,7 @@ static void ask_host(struct kl_lobby_room *r) {
     r->phase = KL_ROOM_ASKED;
     host->v.deadline_us = kl_visitor_waits_until_us(&host->v, 0);
     kl_lobby_log_member(KL_LOG_INFO, "asked_start_data", r, r->host, "filled=%u saves=%d",
-                        kl_lobby_count(kl_lobby_seats_filled(r)), !m.bare);
+                        kl_size(kl_lobby_seats_filled(r)), !m.bare);
     kl_lobby_send(r->lobby, host->v.peer, &m);
 }
 

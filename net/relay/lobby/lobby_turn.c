@@ -57,7 +57,7 @@ uint8_t kl_lobby_open_seats(const struct kl_lobby_room *r, unsigned wanted) {
 }
 
 static unsigned seats_taken(const struct kl_lobby_room *r) {
-    return kl_lobby_count(kl_lobby_seats_filled(r));
+    return kl_size(kl_lobby_seats_filled(r));
 }
 
 /* A watcher that plays becomes a client: as many watchers may wait as clients can still come. */
@@ -107,7 +107,7 @@ static void tell_players(struct kl_lobby_room *r, const char *waits, uint64_t no
 
 static void wait_for_seat(struct kl_lobby_room *r, struct kl_visitor *more, uint64_t now_us) {
     unsigned place = 1, taken = seats_taken(r), players = r->params.players;
-    uint32_t barred = more->turn.number ? 0 : kl_lobby_turn_barred_s(r, &more->who, now_us);
+    uint32_t barred = more->turn.number ? 0 : kl_lobby_barred_s(r, true, &more->who, NULL, now_us);
     if (barred) {
         kl_visitor_tell(r, more, 0, "a seat went to waste: ask again in %u s", barred);
         return;
@@ -153,7 +153,7 @@ static bool can_play(const struct kl_lobby_room *r, const struct kl_visitor *w, 
     bool has_place = w->way.watches ? kl_lobby_member_free(r) < KL_MAX_CLIENTS
                                     : kl_lobby_reaches(&r->member[kl_visitor_member(r, w)]);
     return has_place && w->state == KL_MEMBER_PLAYING && !w->way.step &&
-           !kl_lobby_turn_barred_s(r, &w->who, now_us);
+           !kl_lobby_barred_s(r, true, &w->who, NULL, now_us);
 }
 
 /* From now on the watcher is a latecomer of the game with the frames that it has. w is gone. */
@@ -268,7 +268,7 @@ static unsigned seats_on_offer(const struct kl_lobby_room *r) {
     unsigned taken = seats_taken(r), n = r->params.players > taken ? r->params.players - taken : 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        if (kl_lobby_stays(m) && m->hands_on) n += kl_lobby_count(m->seats);
+        if (kl_lobby_stays(m) && m->hands_on) n += kl_size(m->seats);
     }
     return n;
 }
@@ -325,7 +325,7 @@ void kl_lobby_turn_run(struct kl_lobby_room *r, uint64_t now_us) {
 static struct kl_msg roster_of(const struct kl_lobby_room *r) {
     struct kl_msg m = {.kind = KL_MSG_ROSTER};
     struct kl_roster *roster = &m.roster;
-    roster->filled = (uint8_t)kl_lobby_count(kl_lobby_seats_filled(r));
+    roster->filled = (uint8_t)kl_size(kl_lobby_seats_filled(r));
     roster->players = r->params.players;
     roster->doors = r->door.flags & (KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED);
     roster->farthest = r->report.told.farthest < KL_MAX_CLIENTS ? r->report.told.farthest : KL_WATCHER;

@@ -94,13 +94,6 @@ static void ask_others(struct kl_lobby_room *r, unsigned agreed, unsigned player
     kl_lobby_tell(r, by, 0, "you asked for %s: %u of %u players agree", what, agreed, players);
 }
 
-/* Seats of one address have one vote, as with hashes: one person can be several clients. */
-static bool most_agree(const struct kl_lobby_room *r, uint16_t players, uint16_t agreed) {
-    uint8_t home[KL_MAX_CLIENTS];
-    kl_lobby_heal_homes(r, home);
-    return kl_verdict_carries(home, 0, players, agreed);
-}
-
 int kl_lobby_wish(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
     uint16_t players = 0, agreed = 0;
     if (!r->member[member].seats) {
@@ -115,7 +108,8 @@ int kl_lobby_wish(struct kl_lobby_room *r, unsigned member, const struct kl_orde
         if (is_asked(r, i)) players |= kl_only(i);
     }
     players |= agreed;
-    if (most_agree(r, players, agreed)) return grant(r);
+    /* seats of one address have one vote, as with hashes: one person can be several clients */
+    if (kl_lobby_carries(r, false, players, agreed)) return grant(r);
     if (!agrees) ask_others(r, kl_size(agreed), kl_size(players), now_us);
     return KL_OK;
 }

@@ -208,7 +208,7 @@ static void show_rooms(const struct kl_lobby *l, struct kl_buffer *to) {
             to,
             "room=%s state=%s filled=%u players=%u frame=%u spacing=%u policy=%s budget_ms=%u listed=%s "
             "password=%s locked=%s watchers=%u delay_s=%u\n",
-            kl_log_quote(name, sizeof name, r->name), phase_name(r), kl_lobby_count(kl_lobby_seats_filled(r)),
+            kl_log_quote(name, sizeof name, r->name), phase_name(r), kl_size(kl_lobby_seats_filled(r)),
             r->params.players, r->lock.next_close, r->report.spacing, kl_policy_name(p->policy),
             p->wait_budget_ms, yes(!(r->door.flags & KL_DOOR_UNLISTED)),
             yes(r->door.flags & KL_DOOR_PASSWORD), yes(r->door.flags & KL_DOOR_LOCKED), r->watch.count,

@@ -74,9 +74,8 @@ void kl_lobby_bar_wait(struct kl_lobby_room *r, const struct kl_lobby_person *wh
 
 /* --- questions --- */
 
-/* turn: the queue's bars, else the room's. */
-static uint32_t barred_s(const struct kl_lobby_room *r, bool turn, const struct kl_lobby_person *who,
-                         enum kl_bar *why, uint64_t now_us) {
+uint32_t kl_lobby_barred_s(const struct kl_lobby_room *r, bool turn, const struct kl_lobby_person *who,
+                           enum kl_bar *why, uint64_t now_us) {
     uint64_t until_us = now_us;
     for (unsigned i = 0; i < r->door.bars; i++) {
         const struct kl_lobby_bar *b = &r->door.bar[i];
@@ -86,16 +85,6 @@ static uint32_t barred_s(const struct kl_lobby_room *r, bool turn, const struct 
         if (why) *why = (enum kl_bar)b->why;
     }
     return until_us == UINT64_MAX ? KL_BAR_EVER : (uint32_t)((until_us - now_us + 999999) / 1000000);
-}
-
-uint32_t kl_lobby_barred_s(const struct kl_lobby_room *r, const struct kl_lobby_person *who, enum kl_bar *why,
-                           uint64_t now_us) {
-    return barred_s(r, false, who, why, now_us);
-}
-
-uint32_t kl_lobby_turn_barred_s(const struct kl_lobby_room *r, const struct kl_lobby_person *who,
-                                uint64_t now_us) {
-    return barred_s(r, true, who, NULL, now_us);
 }
 
 const char *kl_lobby_bar_text(enum kl_bar why) {

@@ -49,13 +49,10 @@ void kl_lobby_bar(struct kl_lobby_room *r, enum kl_bar why, const struct kl_lobb
 /* The others have waited so long for this person, in vain: KL_LOAD_US in sum, and it is barred. */
 void kl_lobby_bar_wait(struct kl_lobby_room *r, const struct kl_lobby_person *who, uint64_t us,
                        uint64_t now_us);
-/* Seconds until this person, by key or address, may come into the room; 0: now; KL_BAR_EVER. *why: set if not
- * 0, may be NULL. */
-uint32_t kl_lobby_barred_s(const struct kl_lobby_room *r, const struct kl_lobby_person *who, enum kl_bar *why,
-                           uint64_t now_us);
-/* The same for a place in the queue for seats. */
-uint32_t kl_lobby_turn_barred_s(const struct kl_lobby_room *r, const struct kl_lobby_person *who,
-                                uint64_t now_us);
+/* Seconds until this person, by key or address, may come into the room (turn: have a place in the queue for
+ * seats); 0: now; KL_BAR_EVER. *why: set if not 0, may be NULL. */
+uint32_t kl_lobby_barred_s(const struct kl_lobby_room *r, bool turn, const struct kl_lobby_person *who,
+                           enum kl_bar *why, uint64_t now_us);
 /* Somebody has come in: a door of KL_DOOR_ONCE is locked. */
 void kl_lobby_locks_itself(struct kl_lobby_room *r);
 /* Why a person may not come in, for that person. */

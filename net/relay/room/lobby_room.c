@@ -6,10 +6,6 @@
 
 #include "net/engine/lock_relay_return.h"
 
-unsigned kl_lobby_count(uint8_t mask) {
-    return (unsigned)__builtin_popcount(mask);
-}
-
 bool kl_lobby_here(const struct kl_lobby_member *m) {
     return m->place != KL_PLACE_EMPTY;
 }

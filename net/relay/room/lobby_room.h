@@ -146,9 +146,8 @@ struct kl_lobby_member {
 /* The room's past, for clients that come back: frames from the first on, their newest digests, the ticket. */
 struct kl_lobby_past {
     struct kl_history history;
-    bool broken;           /* memory ran out: no more frames are kept */
-    bool reopened;         /* the room was made again: clients may have frames that it lacks */
-    uint16_t last_spacing; /* of the newest frame kept */
+    bool broken;   /* memory ran out: no more frames are kept */
+    bool reopened; /* the room was made again: clients may have frames that it lacks */
     uint64_t bytes;
     struct kl_digest digest; /* of all whole intervals */
     struct kl_digest
@@ -338,10 +337,9 @@ struct kl_lobby {
 
 /* --- lobby_room.c --- */
 uint8_t kl_lobby_seats_filled(const struct kl_lobby_room *r); /* as a mask */
-unsigned kl_lobby_count(uint8_t mask);
-bool kl_lobby_here(const struct kl_lobby_member *m);    /* its place is not empty */
-bool kl_lobby_stays(const struct kl_lobby_member *m);   /* it is linked, or its seat is kept */
-bool kl_lobby_reaches(const struct kl_lobby_member *m); /* it is linked: messages reach it */
+bool kl_lobby_here(const struct kl_lobby_member *m);          /* its place is not empty */
+bool kl_lobby_stays(const struct kl_lobby_member *m);         /* it is linked, or its seat is kept */
+bool kl_lobby_reaches(const struct kl_lobby_member *m);       /* it is linked: messages reach it */
 struct kl_lobby_room *kl_lobby_find(const struct kl_lobby *l, const char *name); /* NULL: there is none */
 /* True: a client with this consent (enum kl_consent) loads other players' bytes in this room. */
 bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent);

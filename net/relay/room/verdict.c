@@ -62,18 +62,10 @@ static void move_label(struct kl_verdict_table *t, struct kl_verdict_label *to,
 
 /* --- labels --- */
 
-static void begin_label(struct kl_verdict_label *l, uint32_t frame) {
-    l->frame = frame;
-    l->reported = l->late = l->loaded = 0;
-    l->said = SAID_NOTHING;
-    l->differs = EQUAL;
-    l->first_us = 0;
-}
-
 void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame) {
     if (t->end - t->begin == KL_VERDICT_LABELS) t->begin++;
     struct kl_verdict_label *l = label_at(t, t->end++);
-    begin_label(l, frame);
+    *l = (struct kl_verdict_label){.frame = frame};
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!t->asked[i].reported || t->asked[i].frame != frame) continue;
         move_label(t, l, &t->asked[i]); /* a client stopped at this frame before the mark was known */
@@ -107,7 +99,7 @@ int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct 
     if (!l && is_settled(t, h->frame)) return KL_E_STATE;
     if (!l) {
         l = &t->asked[client];
-        begin_label(l, h->frame);
+        *l = (struct kl_verdict_label){.frame = h->frame};
     }
     if (l->reported & bit) return KL_E_STATE;
     if (l->reported == 0) l->first_us = now_us;
@@ -120,16 +112,11 @@ int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct 
     return KL_OK;
 }
 
-static bool may_open(const struct kl_verdict_table *t, const struct kl_verdict_label *l, uint16_t awaited,
-                     uint64_t now_us) {
-    if (!l->reported || is_open(t, l->frame)) return false;
-    return !(awaited & ~l->reported) || now_us >= l->first_us + KL_REPORT_WAIT_US;
-}
-
 void kl_verdict_open(struct kl_verdict_table *t, const struct kl_verdict_members *members, uint64_t now_us) {
     struct kl_verdict_label *l;
     for (uint32_t n = 0; (l = nth(t, n)); n++) {
-        if (!may_open(t, l, members->awaited, now_us)) continue;
+        bool waits = members->awaited & ~l->reported && now_us < l->first_us + KL_REPORT_WAIT_US;
+        if (!l->reported || is_open(t, l->frame) || waits) continue;
         t->any_open = true;
         t->open = l->frame;
     }
@@ -244,13 +231,6 @@ static uint16_t majority(const struct kl_verdict_table *t, const struct kl_verdi
     return 0;
 }
 
-/* The reporters outside that camp; 0 without a camp. */
-static uint16_t minority(const struct kl_verdict_table *t, const struct kl_verdict_label *l,
-                         const struct kl_verdict_members *members) {
-    uint16_t camp = majority(t, l, members);
-    return camp ? l->reported & (uint16_t)~camp : 0;
-}
-
 /* The gravest difference of any report from the first one; parts: all of its kind. */
 static struct kl_verdict_pair judge(const struct kl_verdict_table *t, const struct kl_verdict_label *l) {
     static const int gravity[] = {[EQUAL] = 0, [NOTED] = 1, [DIFFERS] = 2};
@@ -298,7 +278,8 @@ static void speak(struct kl_verdict_table *t, struct kl_verdict_label *l,
     struct kl_verdict_pair p = judge(t, l);
     out->differs = p.differs;
     out->parts = p.parts;
-    if (p.differs) out->minority = minority(t, l, members);
+    uint16_t camp = p.differs ? majority(t, l, members) : 0;
+    if (camp) out->minority = l->reported & (uint16_t)~camp;
     l->differs = out->differs;
     l->said = out->complete ? SAID_COMPLETE : SAID_INCOMPLETE;
     if (p.differs == DIFFERS && (!t->any_bad || out->frame <= t->first_bad.frame)) {
@@ -309,12 +290,6 @@ static void speak(struct kl_verdict_table *t, struct kl_verdict_label *l,
     if (p.compared & SEEN) t->seen = true;
     note_masked(t, l, &p);
     out->first = t->any_bad ? t->first_bad.frame : 0;
-}
-
-/* Settled labels at the front make way. */
-static void drop_settled(struct kl_verdict_table *t) {
-    while (t->begin != t->end && label_at(t, t->begin)->said == SAID_COMPLETE)
-        t->begin++;
 }
 
 /* The next verdict on labels of keyframes. */
@@ -333,7 +308,8 @@ static bool next_expected(struct kl_verdict_table *t, const struct kl_verdict_me
         found = true;
         if (!equal) break;
     }
-    drop_settled(t);
+    while (t->begin != t->end && label_at(t, t->begin)->said == SAID_COMPLETE)
+        t->begin++; /* settled labels at the front make way */
     return found;
 }
 
@@ -364,15 +340,6 @@ static const struct kl_verdict_label *look(const struct kl_verdict_table *t, uin
 
 /* A majority is valid if more than half of the voters reported in time, a tie if half of them did. So no
  * client can decide while others cannot report because it holds the game up or their links are lost. */
-static void find_right(const struct kl_verdict_table *t, const struct kl_verdict_label *l,
-                       const struct kl_verdict_members *members, struct kl_verdict_camps *out) {
-    uint16_t in_time = l->reported & (uint16_t)~l->late;
-    unsigned voters = kl_size(members->voters & (l->reported | members->awaited));
-    unsigned spoken = kl_size(members->voters & in_time);
-    out->right = spoken * 2 > voters ? majority(t, l, members) : 0;
-    out->tied = !out->right && spoken && spoken * 2 >= voters;
-}
-
 bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame,
                       const struct kl_verdict_members *members, struct kl_verdict_camps *out) {
     const struct kl_verdict_label *l = look(t, frame);
@@ -380,11 +347,14 @@ bool kl_verdict_camps(const struct kl_verdict_table *t, uint32_t frame,
     if (l) p = judge(t, l);
     if (p.differs != DIFFERS) return false;
     uint16_t in_time = l->reported & (uint16_t)~l->late;
+    unsigned voters = kl_size(members->voters & (l->reported | members->awaited));
+    unsigned spoken = kl_size(members->voters & in_time);
     struct kl_hash h = word_of(t, l, kl_first(in_time ? in_time : l->reported));
     *out = (struct kl_verdict_camps){.reported = l->reported,
+                                     .right = spoken * 2 > voters ? majority(t, l, members) : 0,
                                      .ram = h.has & KL_HASH_RAM || !(h.has & KL_HASH_STATE),
                                      .picture = p.parts & (KL_HASH_PICTURE | KL_HASH_SOUND)};
-    find_right(t, l, members, out);
+    out->tied = !out->right && spoken && spoken * 2 >= voters;
     return true;
 }
 
