@@ -141,9 +141,9 @@ bool kl_heal_parts_often(const struct kl_lobby_room *r, uint16_t members, uint64
 static void look_for_end(struct kl_lobby_room *r, const struct kl_lobby_healing *one, uint64_t now_us) {
     char who[KL_LOBBY_NAMES];
     uint16_t healed = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_MEMBERS(i, r, kl_lobby_here)) {
         const struct kl_lobby_healing *h = &r->member[i].heal;
-        if (!kl_lobby_here(&r->member[i]) || h->keyframe != one->keyframe || h->own != one->own) continue;
+        if (h->keyframe != one->keyframe || h->own != one->own) continue;
         if (h->loads) return;
         if (h->loaded) healed |= kl_only(i);
     }

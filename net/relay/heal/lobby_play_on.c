@@ -164,7 +164,7 @@ struct kl_verdict_members kl_lobby_heal_members(const struct kl_lobby_room *r) {
     c.host = host_of(r);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         uint16_t bit = kl_only(i);
-        if (kl_lobby_here(&r->member[i]) && r->member[i].seats) c.voters |= bit;
+        if (kl_lobby_has_seat(&r->member[i])) c.voters |= bit;
         if (kl_lobby_heal_busy(r, i)) continue;
         if (kl_lobby_play_reports(r, i)) c.present |= bit;
         if (kl_lobby_plays_now(r, i)) c.awaited |= bit;

@@ -450,7 +450,6 @@ void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us) {
         if (giver->failed_gives < UINT8_MAX) giver->failed_gives++;
         next_giver(r, now_us);
     }
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_reaches(&r->member[i]) && kl_visitor_send_snapshot(r, &r->member[i].v))
-            r->due.bulk = true;
+    for (KL_MEMBERS(i, r, kl_lobby_reaches))
+        if (kl_visitor_send_snapshot(r, &r->member[i].v)) r->due.bulk = true;
 }

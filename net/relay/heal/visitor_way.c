@@ -171,9 +171,8 @@ static const struct kl_text *go(struct kl_lobby_room *r, struct kl_visitor *v, e
 
 /* A player who has the game's state, or may come back with it. */
 static bool somebody_can_give(const struct kl_lobby_room *r) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i]) && r->member[i].seats && r->member[i].v.state == KL_MEMBER_PLAYING)
-            return true;
+    for (KL_MEMBERS(i, r, kl_lobby_has_seat))
+        if (r->member[i].v.state == KL_MEMBER_PLAYING) return true;
     return false;
 }
 

@@ -73,9 +73,8 @@ void kl_lobby_set_journal(struct kl_lobby *l, struct kl_journal *journal, uint64
 }
 
 void kl_lobby_destroy(struct kl_lobby *l) {
-    for (unsigned i = 0; i < l->limits.peers; i++) {
+    for (unsigned i = 0; i < l->limits.peers; i++)
         kl_lobby_door_leave(&l->client[i]);
-    }
     for (unsigned i = 0; i < l->limits.rooms; i++)
         if (l->room[i]) kl_lobby_free_room(l->room[i]);
     sodium_memzero(l->secret, sizeof l->secret);
@@ -249,8 +248,8 @@ static void put_out_the_slow(struct kl_lobby_room *r, unsigned i, uint64_t now_u
 
 static void run_chores(struct kl_lobby_room *r, uint64_t now_us) {
     r->due.chores_us = now_us + KL_CHORES_US;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_reaches(&r->member[i])) put_out_the_slow(r, i, now_us);
+    for (KL_MEMBERS(i, r, kl_lobby_reaches))
+        put_out_the_slow(r, i, now_us);
     kl_lobby_seat_chores(r, now_us);
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_play_chores(r, now_us);
     kl_lobby_watch_chores(r, now_us);

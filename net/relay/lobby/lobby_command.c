@@ -163,9 +163,9 @@ static int order_of_seats(struct kl_lobby_room *r, unsigned member, const struct
 
 static bool most_say(const struct kl_lobby_room *r, uint32_t rate_uhz) {
     uint16_t all = 0, same = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_MEMBERS(i, r, kl_lobby_reaches)) {
         const struct kl_lobby_member *m = &r->member[i];
-        if (!kl_lobby_reaches(m) || !m->seats) continue;
+        if (!m->seats) continue;
         all |= kl_only(i); /* also who runs old frames, and has no word yet */
         if (m->rate_uhz == rate_uhz && kl_lobby_plays_now(r, i)) same |= kl_only(i);
     }
@@ -222,10 +222,10 @@ static int slot_said(struct kl_lobby_room *r, unsigned member, const struct kl_o
 
 static bool slot_newest(const struct kl_lobby_room *r, uint32_t *keyframe) {
     bool any = false;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *m = &r->member[i];
-        if (!kl_lobby_stays(m) || !m->slot.said || (any && m->slot.keyframe <= *keyframe)) continue;
-        *keyframe = m->slot.keyframe;
+    for (KL_MEMBERS(i, r, kl_lobby_stays)) {
+        const struct kl_lobby_slot *slot = &r->member[i].slot;
+        if (!slot->said || (any && slot->keyframe <= *keyframe)) continue;
+        *keyframe = slot->keyframe;
         any = true;
     }
     return any;
@@ -244,10 +244,9 @@ static const char *objection(const struct kl_lobby_room *r, unsigned member, uin
 
 /* The hash of the first member that has a copy. */
 static uint64_t hash_of(const struct kl_lobby_room *r, uint32_t keyframe) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *m = &r->member[i];
-        if (kl_lobby_stays(m) && m->slot.said && m->slot.has && m->slot.keyframe == keyframe)
-            return m->slot.hash;
+    for (KL_MEMBERS(i, r, kl_lobby_stays)) {
+        const struct kl_lobby_slot *slot = &r->member[i].slot;
+        if (slot->said && slot->has && slot->keyframe == keyframe) return slot->hash;
     }
     return 0;
 }
@@ -258,8 +257,7 @@ bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o) {
     uint32_t keyframe = kl_read_u32(&in);
     if (in.failed || o->len != KL_LOAD_BYTES) return false;
     uint64_t hash = hash_of(r, keyframe);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!kl_lobby_stays(&r->member[i])) continue;
+    for (KL_MEMBERS(i, r, kl_lobby_stays)) {
         const char *why = objection(r, i, keyframe, hash);
         if (!why) continue;
         kl_lobby_notice(r, "did not load the save of frame %u: %s %s", keyframe, kl_lobby_name(r, i).text,
@@ -404,9 +402,8 @@ int kl_lobby_order_delay(struct kl_lobby_room *r, unsigned seconds) {
 static int find(const struct kl_lobby_room *r, const char *who, char *err, size_t err_len) {
     struct kl_name_entry e[KL_MAX_CLIENTS + 1];
     unsigned at[KL_MAX_CLIENTS + 1], n = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_MEMBERS(i, r, kl_lobby_stays)) {
         const struct kl_lobby_member *m = &r->member[i];
-        if (!kl_lobby_stays(m)) continue;
         at[n] = i;
         e[n++] = (struct kl_name_entry){m->v.name, kl_lock_played(&r->lock, m->seats)};
     }

@@ -81,10 +81,10 @@ struct kl_lobby_left kl_lobby_account_of(const struct kl_lobby_room *r, const st
         const struct kl_lobby_left *l = &r->gone.left[i];
         if (kl_lobby_is_same(&l->who, who)) take_worse(&worst, l->account, &l->spent);
     }
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_MEMBERS(i, r, kl_lobby_here)) {
         const struct kl_lobby_member *m = &r->member[i];
         const struct kl_lobby_spent shared = {.pauses = m->v.spent.pauses, .paused_us = m->v.spent.paused_us};
-        if (!kl_lobby_here(m) || !kl_lobby_is_same(&m->v.who, who)) continue;
+        if (!kl_lobby_is_same(&m->v.who, who)) continue;
         if (kl_lobby_reaches(m))
             take_worse(&worst, worst.account, &shared); /* an address shares these */
         else
@@ -216,11 +216,6 @@ void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_
 
 /* --- a room --- */
 
-/* Inputs, hashes and chat, most of a room, are none. */
-static void forget_secrets(struct kl_lobby_room *r) {
-    sodium_memzero(r, offsetof(struct kl_lobby_room, lock));
-}
-
 void kl_lobby_free_room(struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         kl_lobby_start_drop_ready(&r->member[i]);
@@ -230,7 +225,7 @@ void kl_lobby_free_room(struct kl_lobby_room *r) {
     kl_lobby_watch_end(r, "the room is gone");
     kl_journal_leave(r);
     kl_lobby_memory_free(r);
-    forget_secrets(r);
+    sodium_memzero(r, offsetof(struct kl_lobby_room, lock)); /* the secrets */
     free(r);
 }
 
@@ -252,10 +247,6 @@ void kl_lobby_free_empty_rooms(struct kl_lobby *l) {
 
 #define LINKLESS_US 10000000 /* above it a room gives way however long it was played */
 
-static uint64_t less(uint64_t a, uint64_t b) {
-    return a > b ? a - b : 0;
-}
-
 static uint64_t linkless_since_us(const struct kl_lobby_room *r) {
     uint64_t since_us = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
@@ -266,7 +257,8 @@ static uint64_t linkless_since_us(const struct kl_lobby_room *r) {
 
 /* Of a room that was made again it is not known: long. */
 static uint64_t played_us(const struct kl_lobby_room *r) {
-    return less(linkless_since_us(r), r->report.began_us);
+    uint64_t since_us = linkless_since_us(r);
+    return since_us > r->report.began_us ? since_us - r->report.began_us : 0;
 }
 
 static bool may_go(const struct kl_lobby_room *r, uint64_t now_us) {
@@ -287,8 +279,8 @@ static bool give_way(struct kl_lobby *l, const char *host, bool start, uint64_t 
     }
     if (!least) return false;
     kl_lobby_log_room(KL_LOG_INFO, "gives_way", least, "frame=%u", least->lock.next_close);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&least->member[i])) kl_lobby_put_out(least, i, KL_REFUSE_CLOSED, why, now_us);
+    for (KL_MEMBERS(i, least, kl_lobby_here))
+        kl_lobby_put_out(least, i, KL_REFUSE_CLOSED, why, now_us);
     kl_lobby_watch_end(least, why);
     kl_lobby_free_empty_rooms(l);
     return true;

@@ -256,8 +256,8 @@ static void tell_seats(struct kl_lobby_room *r, struct kl_lobby_watcher *w) {
     char names[KL_LOBBY_NAMES];
     uint16_t players = 0;
     if (r->phase != KL_ROOM_PLAYING) return;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i]) && r->member[i].seats) players |= kl_only(i);
+    for (KL_MEMBERS(i, r, kl_lobby_has_seat))
+        players |= kl_only(i);
     kl_lobby_names_of(r, players, names, sizeof names);
     kl_visitor_tell(r, &w->v, KL_NOTICE_SEAT, "you watch %s: to play, ask for a seat", names);
 }
@@ -338,8 +338,8 @@ void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
 /* Of the slowest player that is here: a newcomer's delay is no shorter. */
 static uint16_t rtt_ms(const struct kl_lobby_room *r) {
     uint32_t most_us = 0, spread_us;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!kl_lobby_reaches(&r->member[i]) || !r->member[i].seats) continue;
+    for (KL_MEMBERS(i, r, kl_lobby_reaches)) {
+        if (!r->member[i].seats) continue;
         uint32_t us = kl_rtt_least_us(&r->lock.client[i].rtt, &spread_us);
         if (us > most_us) most_us = us;
     }

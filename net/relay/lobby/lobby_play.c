@@ -36,10 +36,8 @@ void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct k
 
 /* With a client whose link is behind, verdicts wait; meanwhile those that are equal become one. */
 static bool verdicts_may_go(const struct kl_lobby_room *r) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_reaches(&r->member[i]) &&
-            kl_lobby_is_behind(r, r->member[i].v.peer, KL_VERDICTS_UNDER_WAY))
-            return false;
+    for (KL_MEMBERS(i, r, kl_lobby_reaches))
+        if (kl_lobby_is_behind(r, r->member[i].v.peer, KL_VERDICTS_UNDER_WAY)) return false;
     return true;
 }
 
@@ -133,19 +131,17 @@ static void send_frames(struct kl_lobby_room *r, uint64_t now_us) {
 static void let_go(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        bool alone = true;
         if (m->place != KL_PLACE_LEAVING) continue;
-        for (unsigned k = 0; k < KL_MAX_CLIENTS; k++)
-            alone = alone && !kl_lobby_stays(&r->member[k]);
         bool used_up = m->seats == 0 || (kl_lock_missing(&r->lock) & m->seats);
+        bool alone = kl_lobby_next(r, 0, kl_lobby_stays) == KL_MAX_CLIENTS;
         if (used_up || alone || now_us >= m->leaving_us + KL_DRAIN_US) kl_lobby_forget(r, i, "left", now_us);
     }
 }
 
 /* A client that is further behind than UPDATE reaches gets its frames from the history. */
 static void help_the_lost(struct kl_lobby_room *r, uint64_t now_us) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!kl_lobby_reaches(&r->member[i]) || !kl_lock_lost(&r->lock, i)) continue;
+    for (KL_MEMBERS(i, r, kl_lobby_reaches)) {
+        if (!kl_lock_lost(&r->lock, i)) continue;
         if (kl_lobby_past_reaches(r, r->lock.client[i].frame_acked))
             kl_lock_fetch(&r->lock, i);
         else
@@ -183,9 +179,8 @@ static void carry_out(struct kl_lobby_room *r, const struct kl_heal_deeds *d, ui
 }
 
 static void run_ways(struct kl_lobby_room *r, uint64_t now_us) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_reaches(&r->member[i]))
-            kl_lobby_put_out_for(r, i, kl_visitor_way_run(r, &r->member[i].v, now_us), now_us);
+    for (KL_MEMBERS(i, r, kl_lobby_reaches))
+        kl_lobby_put_out_for(r, i, kl_visitor_way_run(r, &r->member[i].v, now_us), now_us);
 }
 
 static void send_history(struct kl_lobby_room *r, unsigned member) {
@@ -208,8 +203,8 @@ void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us) {
         r->past.ticket_us = now_us + KL_TICKET_US;
         if (r->past.ticket_changed) kl_lobby_ticket_renew(r);
     }
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_reaches(&r->member[i]) && r->member[i].v.state == KL_MEMBER_PLAYING) send_history(r, i);
+    for (KL_MEMBERS(i, r, kl_lobby_reaches))
+        if (r->member[i].v.state == KL_MEMBER_PLAYING) send_history(r, i);
 }
 
 void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
@@ -253,12 +248,10 @@ static void tell_status(struct kl_lobby_room *r, uint64_t now_us) {
     r->report.told.status_us = now_us;
     kl_lobby_log_room(KL_LOG_DEBUG, "status", r, "frame=%u spacing=%u stalls=%u", r->lock.next_close,
                       r->report.spacing, r->report.stall.count);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_MEMBERS(i, r, kl_lobby_here)) {
         const struct kl_lock_client *c = &r->lock.client[i];
-        if (kl_lobby_here(&r->member[i]))
-            kl_lobby_log_member(KL_LOG_DEBUG, "link", r, i,
-                                "rtt_ms=%.1f jitter_ms=%.1f samples=%u backlog=%u", c->rtt.srtt_us / 1e3,
-                                c->rtt.rttvar_us / 1e3, c->next_sample, c->backlog);
+        kl_lobby_log_member(KL_LOG_DEBUG, "link", r, i, "rtt_ms=%.1f jitter_ms=%.1f samples=%u backlog=%u",
+                            c->rtt.srtt_us / 1e3, c->rtt.rttvar_us / 1e3, c->next_sample, c->backlog);
     }
 }
 
@@ -267,9 +260,8 @@ static void close_unplayed(struct kl_lobby_room *r, uint64_t now_us) {
     if (kl_lobby_seats_filled(r)) return;
     if (r->report.empty_us == 0) r->report.empty_us = now_us;
     if (now_us < r->report.empty_us + KL_SPECTATE_US) return;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i]))
-            kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, "all players have left the game", now_us);
+    for (KL_MEMBERS(i, r, kl_lobby_here))
+        kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, "all players have left the game", now_us);
 }
 
 /* Screens name the player whose link sets the delay, once it has done so for a while. */

@@ -16,8 +16,8 @@ static bool seats_are_filled(const struct kl_lobby_room *r) {
 
 /* One machine that does not load the host's saves, and no machine begins with them. */
 static bool all_consent(const struct kl_lobby_room *r) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i]) && !r->member[i].consents) return false;
+    for (KL_MEMBERS(i, r, kl_lobby_here))
+        if (!r->member[i].consents) return false;
     return true;
 }
 
@@ -139,33 +139,27 @@ static void check_ready(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 static bool all_are_ready(const struct kl_lobby_room *r) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i]) && !r->member[i].checked) return false;
+    for (KL_MEMBERS(i, r, kl_lobby_here))
+        if (!r->member[i].checked) return false;
     return true;
 }
 
-static void begin_play(struct kl_lobby_room *r, uint64_t now_us) {
-    char seats[20];
-    r->report.stall.since_us = r->report.told.status_us = r->report.began_us = now_us;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) /* later moves change no votes */
-        if (kl_lobby_here(&r->member[i]))
-            memcpy(r->member[i].home, r->member[i].v.host, sizeof r->member[i].home);
-    kl_lobby_log_room(KL_LOG_INFO, "started", r, "frame=0 seats=%s spacing=%u",
-                      kl_log_seats(seats, kl_lobby_seats_filled(r)), r->lock.now.length);
-}
-
 static void start(struct kl_lobby_room *r, uint64_t now_us) {
+    char seats[20];
     if (kl_lock_start(&r->lock, now_us) != KL_OK) return;
     r->phase = KL_ROOM_PLAYING; /* the start data is kept for members that come back without it */
     kl_lobby_past_begin(r, now_us);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!kl_lobby_here(&r->member[i])) continue;
-        r->member[i].v.state = KL_MEMBER_PLAYING;
-        if (!kl_lobby_reaches(&r->member[i])) kl_lock_cut(&r->lock, i, now_us);
+    for (KL_MEMBERS(i, r, kl_lobby_here)) {
+        struct kl_lobby_member *m = &r->member[i];
+        m->v.state = KL_MEMBER_PLAYING;
+        memcpy(m->home, m->v.host, sizeof m->home); /* later moves change no votes */
+        if (!kl_lobby_reaches(m)) kl_lock_cut(&r->lock, i, now_us);
     }
     r->talk.roster_changed = true;
+    r->report.stall.since_us = r->report.told.status_us = r->report.began_us = now_us;
     kl_lobby_notice(r, "the game begins");
-    begin_play(r, now_us);
+    kl_lobby_log_room(KL_LOG_INFO, "started", r, "frame=0 seats=%s spacing=%u",
+                      kl_log_seats(seats, kl_lobby_seats_filled(r)), r->lock.now.length);
 }
 
 static bool host_is_here(const struct kl_lobby_room *r) {
@@ -179,8 +173,8 @@ void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us) {
     }
     if (r->phase == KL_ROOM_ASKED && kl_lobby_start_is_kept(r) && seats_are_filled(r))
         begin_loading(r, now_us);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_reaches(&r->member[i]) && r->member[i].v.state == KL_MEMBER_LOADING)
+    for (KL_MEMBERS(i, r, kl_lobby_reaches))
+        if (r->member[i].v.state == KL_MEMBER_LOADING)
             r->due.bulk = kl_visitor_send_start(r, &r->member[i].v, now_us) || r->due.bulk;
     if (r->phase != KL_ROOM_LOADING) return;
     check_ready(r, now_us);

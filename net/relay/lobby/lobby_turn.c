@@ -23,9 +23,8 @@ static bool is_earlier(const struct kl_visitor *v, uint32_t than, const struct k
 static struct kl_visitor *behind(struct kl_lobby_room *r, uint32_t number) {
     struct kl_visitor *first = NULL;
     if (r->watch.turns == 0) return NULL; /* nobody has ever waited here */
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_stays(&r->member[i]) && is_earlier(&r->member[i].v, number, first))
-            first = &r->member[i].v;
+    for (KL_MEMBERS(i, r, kl_lobby_stays))
+        if (is_earlier(&r->member[i].v, number, first)) first = &r->member[i].v;
     for (unsigned i = 0; i < r->watch.count; i++)
         if (is_earlier(&r->watch.at[i]->v, number, first)) first = &r->watch.at[i]->v;
     return first;
@@ -100,9 +99,8 @@ static void enqueue(struct kl_lobby_room *r, struct kl_visitor *v) {
 
 static void tell_players(struct kl_lobby_room *r, const char *waits, uint64_t now_us) {
     if (!kl_bucket_take(&r->talk.news, TOLD_PER_MIN, now_us)) return;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i]) && r->member[i].seats)
-            kl_lobby_tell(r, i, KL_NOTICE_SEAT, "%s waits for a seat: you may hand on yours", waits);
+    for (KL_MEMBERS(i, r, kl_lobby_has_seat))
+        kl_lobby_tell(r, i, KL_NOTICE_SEAT, "%s waits for a seat: you may hand on yours", waits);
 }
 
 static void wait_for_seat(struct kl_lobby_room *r, struct kl_visitor *more, uint64_t now_us) {
@@ -140,9 +138,9 @@ static void leave_queue(struct kl_lobby_room *r, struct kl_visitor *w) {
 /* The first player that has handed on a seat; KL_MAX_CLIENTS: none. */
 static unsigned first_giver(const struct kl_lobby_room *r) {
     unsigned first = KL_MAX_CLIENTS;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_MEMBERS(i, r, kl_lobby_stays)) {
         const struct kl_lobby_member *m = &r->member[i];
-        bool gives = kl_lobby_stays(m) && m->seats && m->hands_on;
+        bool gives = m->seats && m->hands_on;
         if (gives && (first == KL_MAX_CLIENTS || m->hands_on < r->member[first].hands_on)) first = i;
     }
     return first;
@@ -266,10 +264,8 @@ void kl_lobby_watcher_seat(struct kl_lobby_room *r, struct kl_lobby_watcher *wat
 
 static unsigned seats_on_offer(const struct kl_lobby_room *r) {
     unsigned taken = seats_taken(r), n = r->params.players > taken ? r->params.players - taken : 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *m = &r->member[i];
-        if (kl_lobby_stays(m) && m->hands_on) n += kl_size(m->seats);
-    }
+    for (KL_MEMBERS(i, r, kl_lobby_stays))
+        if (r->member[i].hands_on) n += kl_size(r->member[i].seats);
     return n;
 }
 
@@ -293,8 +289,8 @@ static void pass_over(struct kl_lobby_room *r, struct kl_visitor *w) {
 }
 
 static void keep_seats(struct kl_lobby_room *r) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!kl_lobby_here(&r->member[i]) || !r->member[i].hands_on) continue;
+    for (KL_MEMBERS(i, r, kl_lobby_here)) {
+        if (!r->member[i].hands_on) continue;
         r->member[i].hands_on = 0;
         kl_lobby_tell(r, i, 0, "nobody takes your seat: you play on");
     }
@@ -329,9 +325,8 @@ static struct kl_msg roster_of(const struct kl_lobby_room *r) {
     roster->players = r->params.players;
     roster->doors = r->door.flags & (KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED);
     roster->farthest = r->report.told.farthest < KL_MAX_CLIENTS ? r->report.told.farthest : KL_WATCHER;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_MEMBERS(i, r, kl_lobby_here)) {
         const struct kl_lobby_member *from = &r->member[i];
-        if (!kl_lobby_here(from)) continue;
         struct kl_member *to = &roster->member[roster->count++];
         *to = (struct kl_member){.client = (uint8_t)i, .seats = from->seats, .state = from->v.state};
         to->host = i == r->host;

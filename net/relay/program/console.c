@@ -221,10 +221,9 @@ static void show_members(const struct kl_lobby_room *r, struct kl_buffer *to) {
     static const char *const presence[] = {"here", "absent", "returning"};
     char name[KL_LOG_QUOTED(KL_NAME_MAX)], seats[20], player[KL_NAME_NUMBERS];
     unsigned n = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_MEMBERS(i, r, kl_lobby_here)) {
         const struct kl_lobby_member *m = &r->member[i];
         const struct kl_lock_client *c = &r->lock.client[i];
-        if (!kl_lobby_here(m)) continue;
         n++;
         kl_name_numbers(kl_lock_played(&r->lock, m->seats), player);
         kl_buffer_add(to, "client=%u name=%s seats=%s player=%s host=%d rtt_ms=%.1f backlog=%u %s\n", i,

@@ -18,10 +18,21 @@ bool kl_lobby_reaches(const struct kl_lobby_member *m) {
     return m->place == KL_PLACE_LINKED;
 }
 
+bool kl_lobby_has_seat(const struct kl_lobby_member *m) {
+    return kl_lobby_here(m) && m->seats;
+}
+
+unsigned kl_lobby_next(const struct kl_lobby_room *r, unsigned from,
+                       bool (*is)(const struct kl_lobby_member *m)) {
+    while (from < KL_MAX_CLIENTS && !is(&r->member[from]))
+        from++;
+    return from;
+}
+
 uint8_t kl_lobby_seats_filled(const struct kl_lobby_room *r) {
     uint8_t filled = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i])) filled |= r->member[i].seats;
+    for (KL_MEMBERS(i, r, kl_lobby_here))
+        filled |= r->member[i].seats;
     return filled;
 }
 
@@ -73,11 +84,8 @@ static bool rather(const struct kl_lobby_member *a, const struct kl_lobby_member
 
 void kl_lobby_choose_host(struct kl_lobby_room *r) {
     r->host = KL_NO_HOST;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *m = &r->member[i];
-        if (!kl_lobby_stays(m)) continue;
-        if (r->host == KL_NO_HOST || rather(m, &r->member[r->host])) r->host = i;
-    }
+    for (KL_MEMBERS(i, r, kl_lobby_stays))
+        if (r->host == KL_NO_HOST || rather(&r->member[i], &r->member[r->host])) r->host = i;
     r->past.ticket_changed = true;
     if (r->host == KL_NO_HOST) return;
     kl_lobby_log_member(KL_LOG_INFO, "host", r, r->host, "phase=%d", r->phase);
@@ -119,15 +127,13 @@ bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member) {
 }
 
 bool kl_lobby_has_members(const struct kl_lobby_room *r) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i])) return true;
-    return false;
+    return kl_lobby_next(r, 0, kl_lobby_here) < KL_MAX_CLIENTS;
 }
 
 bool kl_lobby_has_link(const struct kl_lobby_room *r) {
     bool has = r->watch.count > 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        has = has || (kl_lobby_here(&r->member[i]) && r->member[i].place != KL_PLACE_KEPT);
+    for (KL_MEMBERS(i, r, kl_lobby_here))
+        has = has || r->member[i].place != KL_PLACE_KEPT;
     return has;
 }
 

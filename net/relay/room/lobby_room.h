@@ -340,6 +340,15 @@ uint8_t kl_lobby_seats_filled(const struct kl_lobby_room *r); /* as a mask */
 bool kl_lobby_here(const struct kl_lobby_member *m);          /* its place is not empty */
 bool kl_lobby_stays(const struct kl_lobby_member *m);         /* it is linked, or its seat is kept */
 bool kl_lobby_reaches(const struct kl_lobby_member *m);       /* it is linked: messages reach it */
+bool kl_lobby_has_seat(const struct kl_lobby_member *m);      /* its place is not empty, and it plays */
+/* The first member from this number on of which that is true; KL_MAX_CLIENTS: none. */
+unsigned kl_lobby_next(const struct kl_lobby_room *r, unsigned from,
+                       bool (*is)(const struct kl_lobby_member *m));
+/* for (KL_MEMBERS(i, r, kl_lobby_here)): their numbers, in their order. */
+#define KL_MEMBERS(i, r, is)                                                                                 \
+    unsigned i = kl_lobby_next(r, 0, is);                                                                    \
+    i < KL_MAX_CLIENTS;                                                                                      \
+    i = kl_lobby_next(r, i + 1, is)
 struct kl_lobby_room *kl_lobby_find(const struct kl_lobby *l, const char *name); /* NULL: there is none */
 /* True: a client with this consent (enum kl_consent) loads other players' bytes in this room. */
 bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent);

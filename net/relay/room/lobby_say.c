@@ -22,8 +22,8 @@ void kl_lobby_settle(struct kl_lobby *l, unsigned peer) {
 }
 
 void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_reaches(&r->member[i])) kl_lobby_send(r->lobby, r->member[i].v.peer, m);
+    for (KL_MEMBERS(i, r, kl_lobby_reaches))
+        kl_lobby_send(r->lobby, r->member[i].v.peer, m);
 }
 
 void kl_lobby_changed(struct kl_lobby_room *r, bool kept) {

@@ -46,8 +46,8 @@ static bool is_settled(const struct kl_lobby_room *r, const struct kl_watch_trut
  * out. */
 static bool is_proved(const struct kl_lobby_room *r, const struct kl_watch_truth *t) {
     unsigned players = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        players += kl_lobby_here(&r->member[i]) && r->member[i].seats;
+    for (KL_MEMBERS(i, r, kl_lobby_has_seat))
+        players++;
     return !t->contested && (t->count > 1 || players <= 1);
 }
 
