@@ -262,13 +262,6 @@ static const struct kl_text *is_not_back(struct kl_lobby_room *r, struct kl_visi
     return begin_or_go(r, v, KL_REFUSE_SEAT, kl_record_why(&nothing), now_us);
 }
 
-static void watcher_has_loaded(struct kl_lobby_watcher *w, const struct kl_healed *h) {
-    w->healed_from = h->next;
-    w->healed = (uint16_t)(w->healed + w->v.way.heals);
-    w->parted = false;
-    w->v.way.heals = false;
-}
-
 const struct kl_text *kl_visitor_loaded(struct kl_lobby_room *r, struct kl_visitor *v,
                                         const struct kl_healed *h, uint64_t now_us) {
     static const char *const how[] = {"same", "other", "not"};
@@ -281,10 +274,13 @@ const struct kl_text *kl_visitor_loaded(struct kl_lobby_room *r, struct kl_visit
         kl_visitor_log("loaded", r, v, "snapshot=%u how=%s", h->keyframe, how[h->how]);
     else
         r->member[kl_visitor_member(r, v)].late.looked_us = 0;
-    if (loaded == KL_WAY_LOADED) {
-        if (watches) watcher_has_loaded(kl_visitor_watcher(v), h);
-        return NULL;
+    if (loaded == KL_WAY_LOADED && watches) {
+        struct kl_lobby_watcher *w = kl_visitor_watcher(v);
+        w->healed_from = h->next;
+        w->healed = (uint16_t)(w->healed + v->way.heals);
+        w->parted = v->way.heals = false;
     }
+    if (loaded == KL_WAY_LOADED) return NULL;
     if (watches) return no_way(r, v, now_us);
     kl_lock_cut(&r->lock, kl_visitor_member(r, v), now_us);
     return begin_or_go(r, v, KL_REFUSE_STARTED,

@@ -270,14 +270,12 @@ static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 static void set_due(struct kl_lobby_room *r, uint64_t now_us) {
-    uint64_t lock_us = kl_lock_send_at(&r->lock), tick_us = kl_lock_tick_at(&r->lock),
-             verdict_us = kl_verdict_due_us(&r->heal.verdicts);
+    uint64_t verdict_us = kl_verdict_due_us(&r->heal.verdicts);
+    uint64_t at_us[] = {kl_lock_send_at(&r->lock), kl_lock_tick_at(&r->lock), r->watch.due_us,
+                        verdict_us > now_us ? verdict_us : UINT64_MAX /* it is held back */};
     r->due.due_us = r->due.chores_us;
-    if (lock_us < r->due.due_us) r->due.due_us = lock_us;
-    if (tick_us < r->due.due_us) r->due.due_us = tick_us;
-    if (verdict_us < r->due.due_us && verdict_us > now_us)
-        r->due.due_us = verdict_us; /* else it is held back */
-    if (r->watch.due_us < r->due.due_us) r->due.due_us = r->watch.due_us;
+    for (unsigned i = 0; i < sizeof at_us / sizeof at_us[0]; i++)
+        if (at_us[i] < r->due.due_us) r->due.due_us = at_us[i];
 }
 
 /* Watchers come last: the players of all rooms come first, and again after a few watchers. */

@@ -159,12 +159,6 @@ static uint32_t net_session(void *ctx, unsigned peer) {
 
 /* --- the loop --- */
 
-static int open_key(struct server *s, const char *state, struct kl_keypair *key, char *err, size_t err_len) {
-    if (kl_keys_open(state, key, err, err_len) != 0) return -1;
-    kl_fingerprint(key->pub, s->fingerprint);
-    return 0;
-}
-
 static int open_hub(struct server *s, const struct kl_server_config *o, const struct kl_keypair *key,
                     unsigned peers, char *err, size_t err_len) {
     struct kl_hub_config config = {.bind = o->bind, .port = o->port, .limits = o->limits, .key = *key};
@@ -241,7 +235,8 @@ static int open_server(struct server *s, const struct kl_server_config *o, char 
         snprintf(err, err_len, "no folder for the relay's key: expected --state DIR or HOME");
         return -1;
     }
-    if (open_key(s, state, &key, err, err_len) != 0) return -1;
+    if (kl_keys_open(state, &key, err, err_len) != 0) return -1;
+    kl_fingerprint(key.pub, s->fingerprint);
     int result = open_hub(s, o, &key, peers, err, err_len);
     if (result == 0) result = open_journal(s, o, state, err, err_len);
     if (result == 0) result = open_lobby(s, o, &key, peers, err, err_len);
