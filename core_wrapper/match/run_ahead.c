@@ -216,11 +216,12 @@ static uint16_t goal(struct kl_match *m, uint16_t lag) {
 /* Plans a call. The keyframe to go back to first, or KL_AHEAD_NOWHERE. poor: no frame ahead fits. */
 static uint32_t plan_call(struct kl_match *m, uint32_t due, uint64_t now_us, bool *poor) {
     struct kl_run_ahead *a = of(m);
-    const struct kl_client *c = &kl_link_hold(m->link)->lock;
+    struct kl_client *c = &kl_link_hold(m->link)->lock;
     uint16_t lag = kl_ahead_lag(c);
     struct kl_ahead_call call = {now_us, due, goal(m, lag), (uint16_t)kl_shown_depth(&a->shown)};
     *poor = lag > 0 && call.goal == 0;
     if (!a->displays) kl_ahead_show(&a->plan, m->play.next_frame, now_us);
+    kl_client_guess(c, true);
     uint32_t back = kl_ahead_hear(&a->plan, c);
     kl_ahead_call(&a->plan, c, &call);
     kl_link_release(m->link);

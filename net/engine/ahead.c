@@ -102,6 +102,33 @@ static void guess_own(const struct kl_client *c, const uint8_t plays[KL_MAX_SEAT
     }
 }
 
+/* --- the others --- */
+
+/* The buttons of this port in frame f by the relay's hints. False: the relay has not all its samples. */
+static bool is_hinted(const struct kl_client *c, unsigned port, uint32_t f, uint16_t *joypad) {
+    const struct kl_hints *h = &c->hints;
+    uint32_t lo, hi;
+    if (!(h->ports >> port & 1) || c->by_clock || !samples_of(c, f, &lo, &hi)) return false;
+    if (lo < h->first || hi > h->first + h->count[port]) return false;
+    *joypad = 0;
+    for (; lo < hi; lo++)
+        *joypad |= h->joypad[port][lo - h->first];
+    return true;
+}
+
+/* Hints first, and behind them the buttons go on in their rhythm, or are held. */
+static uint16_t guess_buttons(const struct kl_ahead *a, const struct kl_client *c, unsigned port,
+                              uint32_t f) {
+    struct kl_rhythm rhythm = a->rhythm[port];
+    uint32_t next = a->seen;
+    uint16_t joypad;
+    for (; next <= f && is_hinted(c, port, next, &joypad); next++) {
+        if (next == f) return joypad;
+        kl_rhythm_see(&rhythm, joypad);
+    }
+    return kl_rhythm_guess(&rhythm, f - (next - 1));
+}
+
 /* A hole ends all rhythms. */
 static void see_closed(struct kl_ahead *a, const struct kl_client *c) {
     if (!is_closed(c, a->seen)) {
@@ -126,7 +153,7 @@ static void guess(struct kl_ahead *a, const struct kl_client *c, uint32_t f,
     out->flags = (uint8_t)((out->flags & KL_FRAME_BY_CLOCK) | (f == i.first ? KL_FRAME_KEY : 0));
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         kl_input_repeat(&out->in[s]);
-        out->in[s].joypad = kl_rhythm_guess(&a->rhythm[s], f - (a->seen - 1));
+        out->in[s].joypad = guess_buttons(a, c, s, f);
     }
     guess_own(c, plays, out);
 }
@@ -182,12 +209,21 @@ static bool same_inputs(const struct kl_frame *x, const struct kl_frame *y) {
     return true;
 }
 
+static bool is_as_hinted(const struct kl_client *c, const struct kl_frame *guess) {
+    uint16_t joypad;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (is_hinted(c, s, guess->number, &joypad) && joypad != guess->in[s].joypad) return false;
+    return true;
+}
+
 uint32_t kl_ahead_hear(struct kl_ahead *a, const struct kl_client *c) {
     for (; a->confirmed < a->at && is_closed(c, a->confirmed); a->confirmed++) {
         const struct kl_frame *f = held(c, a->confirmed);
         bool same = same_inputs(f, &a->played[f->number % KL_AHEAD_FRAMES]);
         if (!same || (f->flags & KL_FRAME_COMMANDS)) return a->at = a->confirmed;
     }
+    for (uint32_t f = a->confirmed; c->hints.ports && f < a->at; f++)
+        if (!is_as_hinted(c, &a->played[f % KL_AHEAD_FRAMES])) return a->at = f;
     return KL_AHEAD_NOWHERE;
 }
 

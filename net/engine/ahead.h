@@ -5,9 +5,9 @@
  * with it and without.
  *
  * The shown core is a second core of one player. It runs each frame as closed where the frame has come, else
- * as guessed: own pads by the samples already taken, the others' as last seen, but for buttons in a steady
- * rhythm, which goes on. Once a closed frame differs from the guess, the shown core goes back to its own
- * state before that frame and runs the frames again.
+ * as guessed: own pads by the samples already taken; the others' by the relay's hints (hints.h), and else
+ * as last seen, but for buttons in a steady rhythm, which goes on. Once a closed frame or a hint differs
+ * from the guess, the shown core goes back to its own state before that frame, and runs the frames again.
  *
  * A call of the frontend is
  *     kl_ahead_hear()             the frame to go back to, if any
@@ -63,7 +63,7 @@ void kl_ahead_show(struct kl_ahead *a, uint32_t shown, uint64_t now_us);
 #define KL_AHEAD_EVERY 20
 void kl_ahead_call(struct kl_ahead *a, const struct kl_client *c, const struct kl_ahead_call *call);
 
-/* Compares the closed frames with the guesses. Returns the first frame that differs, or that has commands:
+/* Compares closed frames and hints with the guesses. Returns the first frame that differs, or has commands:
  * the caller loads the state before it, and kl_ahead_next() goes on there. KL_AHEAD_NOWHERE: there is none.
  */
 uint32_t kl_ahead_hear(struct kl_ahead *a, const struct kl_client *c);

@@ -128,6 +128,18 @@ static void note_own_lag(struct kl_client *c, const struct kl_update *u) {
     c->own_lag = c->own_lag ? (7 * c->own_lag + lag) / 8 : lag;
 }
 
+/* Those of the newest UPDATE; behind a frame that we lack they say nothing yet. */
+static void keep_hints(struct kl_client *c, const struct kl_update *u) {
+    struct kl_hints *h = &c->hints;
+    if (u->stamp != c->clock.peer_stamp || u->first + u->count != c->stats.next_closed) return;
+    *h = u->hints;
+    if (!c->started) h->ports = 0;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        for (unsigned i = 0; (h->ports & h->held) >> s & 1 && i < h->count[s]; i++)
+            h->joypad[s][i] = held_at(c, c->stats.next_closed - 1)->frame.in[s].joypad;
+    h->held = 0;
+}
+
 int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint64_t now_us) {
     struct kl_update u;
     int result = kl_update_open(&u, body, len);
@@ -148,6 +160,7 @@ int kl_client_receive(struct kl_client *c, const uint8_t *body, size_t len, uint
     struct kl_frame f;
     while (!gap && kl_update_frame(&u, &f) && kl_client_keep(c, &f, &u.frames.commands, now_us)) {
     } /* those for which there is no place come again */
+    keep_hints(c, &u);
     return KL_OK;
 }
 
@@ -369,6 +382,10 @@ void kl_client_spare(struct kl_client *c, bool sparing) {
     c->sparing = sparing;
 }
 
+void kl_client_guess(struct kl_client *c, bool guesses) {
+    c->guesses = guesses;
+}
+
 void kl_client_watch(struct kl_client *c, bool watching) {
     c->watching = watching;
 }
@@ -432,6 +449,7 @@ size_t kl_client_send(struct kl_client *c, uint64_t now_us, uint8_t *buf, size_t
                         .away = c->away,
                         .resume = c->standing == KL_STANDING_BACK,
                         .sparing = c->sparing,
+                        .guesses = c->guesses,
                         .sample_late = c->sample_late,
                         .turn_late = c->sample_turn_late,
                         .sample_batch = c->sample_batch,

@@ -73,7 +73,9 @@ struct kl_client {
     enum kl_standing standing;
     uint64_t back_us; /* start of KL_STANDING_BACK */
     bool away, sparing, watching;
-    bool by_clock; /* the newest closed frame closed by the clock */
+    bool guesses;          /* the relay is asked for hints */
+    struct kl_hints hints; /* the newest; none of them is `held` */
+    bool by_clock;         /* the newest closed frame closed by the clock */
 
     /* samples [sample_acked, stats.next_sample) are kept for repetition */
     uint32_t sample_acked;
@@ -149,6 +151,8 @@ void kl_client_set_away(struct kl_client *c, bool away);
 
 /* A metered link: nothing is repeated half a frame later, in either direction, even if the room does that. */
 void kl_client_spare(struct kl_client *c, bool sparing);
+/* It runs ahead, and wants hints (hints.h). */
+void kl_client_guess(struct kl_client *c, bool guesses);
 
 /* For a watcher, outside the game: frames come in batches, and no client waits for us. CTRL goes out ten
  * times a second. */

@@ -158,6 +158,30 @@ uint8_t kl_lock_away(const struct kl_lock_relay *r) {
     return seats;
 }
 
+void kl_lock_hints(const struct kl_lock_relay *r, unsigned client, struct kl_hints *h) {
+    uint32_t lo, hi;
+    uint8_t pads = feeding(r) & (uint8_t)~r->client[client].seats;
+    if (!r->started || r->paused || r->now.by_clock || pads == 0) return;
+    samples_of(r, r->next_close, &lo, &hi);
+    if (lo >= r->next_close || r->next_close - lo > KL_HINTS_BELOW) return;
+    h->first = lo;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        uint32_t end = pads >> s & 1 ? r->client[r->owner[s]].next_sample : lo;
+        unsigned port = r->plays[s];
+        uint16_t now = 0;
+        bool held = kl_lock_newest_pad(r, s, &now);
+        if (end <= lo) continue;
+        if (end > lo + KL_HINTS_MAX) end = lo + KL_HINTS_MAX;
+        h->count[port] = (uint8_t)(end - lo);
+        for (uint32_t i = lo; i < end; i++) {
+            h->joypad[port][i - lo] = r->sample[s][i % KL_WINDOW_FRAMES].joypad;
+            held = held && h->joypad[port][i - lo] == now;
+        }
+        h->ports |= (uint8_t)(1u << port);
+        h->held |= (uint8_t)(held << port);
+    }
+}
+
 void kl_lock_fold(struct kl_lock_relay *r, unsigned pad, uint32_t lo, uint32_t hi, bool again,
                   struct kl_input *out) {
     const struct kl_input *ring = r->sample[pad];

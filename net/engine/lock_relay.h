@@ -56,6 +56,7 @@ struct kl_lock_client {
     uint8_t sent_next;
     uint32_t backlog;    /* frames acknowledged and not yet run, by its last word */
     bool sparing;        /* nothing is repeated half a frame later */
+    bool guesses;        /* UPDATE has hints for it */
     uint32_t cost_us;    /* its cost to the others, minus the drained part (lock_relay_pace.c) */
     uint8_t late_itself; /* share of its samples of late that its machine took or sent a frame late, of 255 */
     bool holds_up;       /* that ran over, and has not drained since */

@@ -45,6 +45,14 @@ static bool is_near(const struct kl_near *n, uint32_t number) {
     return n->frame[number % n->places].end == number + 1;
 }
 
+bool kl_lock_newest_pad(const struct kl_lock_relay *r, unsigned pad, uint16_t *joypad) {
+    const struct kl_near *n = &r->near;
+    uint32_t place = (r->next_close - 1) % n->places;
+    if (r->next_close == 0 || !is_near(n, r->next_close - 1) || !n->input[pad]) return false;
+    *joypad = n->input[pad][place].joypad;
+    return n->frame[place].plays[pad] == r->plays[pad];
+}
+
 /* All but the inputs. */
 static void read_head(const struct kl_near *n, uint32_t number, struct kl_frame *out) {
     const struct kl_near_frame *from = &n->frame[number % n->places];

@@ -22,6 +22,8 @@ static inline double kl_lock_period_us(const struct kl_lock_relay *r) {
 
 /* The newest frames: puts a frame in, which is next_close. */
 void kl_lock_keep_near(struct kl_lock_relay *r, const struct kl_frame *f);
+/* The buttons of a pad in the newest frame. False: it is not kept, or the pad played another port there. */
+bool kl_lock_newest_pad(const struct kl_lock_relay *r, unsigned pad, uint16_t *joypad);
 /* The ring is full of frames that were not taken yet. */
 bool kl_lock_is_full(const struct kl_lock_relay *r);
 /* The oldest frame that is kept. */
@@ -86,6 +88,9 @@ void kl_lock_keys_swapped(struct kl_lock_relay *r, unsigned a, unsigned b);
 void kl_lock_keys_settle(struct kl_lock_relay *r, uint8_t made, uint8_t played, struct kl_frame *f);
 /* The frame is closed. */
 void kl_lock_keys_note(struct kl_lock_relay *r, const struct kl_frame *f);
+
+/* Samples of others that no frame has yet, for this client. */
+void kl_lock_hints(const struct kl_lock_relay *r, unsigned client, struct kl_hints *h);
 
 /* The client's samples go on at this number. */
 void kl_lock_resumed(struct kl_lock_relay *r, struct kl_lock_client *c, uint32_t sample);

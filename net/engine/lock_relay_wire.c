@@ -100,6 +100,7 @@ static void note_word(struct kl_lock_relay *r, struct kl_lock_client *c, const s
                       uint64_t now_us) {
     if (m->stamp != c->stamp) return;
     c->sparing = m->sparing;
+    c->guesses = m->guesses;
     c->away = m->away;
     if (c->away && c->seats && r->started && r->params.policy != KL_POLICY_STRICT) kl_lock_set_absent(r, c);
     bool resumes = m->resume && !m->away && c->seats && r->started && !c->fetching;
@@ -266,6 +267,7 @@ static size_t write_update(const struct kl_lock_relay *r, struct kl_update *u, u
     struct kl_frames_from from;
     u->count = kl_lock_lay_out(r, u->first, u->count, &from);
     for (;; u->count /= 2) {
+        if (u->first + u->count != r->next_close) u->hints.ports = 0; /* they come behind the newest frame */
         size_t len = kl_update_write(u, &from, buf, cap);
         if (len > 0 || u->count == 0) return len;
     }
@@ -303,6 +305,7 @@ size_t kl_lock_send(struct kl_lock_relay *r, unsigned client, uint64_t now_us, u
     u.first = bare ? r->next_close : c->cursor != NO_BURST ? c->cursor : first_frame(r, c);
     if (c->debt >= DEBT_MOST && u.first < c->sent_end) u.first = c->sent_end; /* none again */
     u.count = r->next_close - u.first;
+    if (c->guesses) kl_lock_hints(r, client, &u.hints);
     if (u.count > KL_WINDOW_FRAMES) u.count = KL_WINDOW_FRAMES;
     if (u.has_schedule) u.due_us = (int64_t)(kl_schedule_line_us(&r->schedule, u.first) - (double)now_us);
     size_t len = write_update(r, &u, buf, cap);

@@ -3,8 +3,22 @@
 #include <string.h>
 
 enum { HAS_ECHO = 1 };
-enum { UPDATE_SCHEDULE = 2, UPDATE_ABSENT = 4, UPDATE_RETURNING = 8, UPDATE_PAUSED = 16, UPDATE_FLAGS = 31 };
-enum { CTRL_AWAY = 2, CTRL_RESUME = 4, CTRL_SPARING = 8, CTRL_TURN_LATE = 16, CTRL_FLAGS = 31 };
+enum {
+    UPDATE_SCHEDULE = 2,
+    UPDATE_ABSENT = 4,
+    UPDATE_RETURNING = 8,
+    UPDATE_PAUSED = 16,
+    UPDATE_HINTS = 32,
+    UPDATE_FLAGS = 63
+};
+enum {
+    CTRL_AWAY = 2,
+    CTRL_RESUME = 4,
+    CTRL_SPARING = 8,
+    CTRL_TURN_LATE = 16,
+    CTRL_GUESSES = 32,
+    CTRL_FLAGS = 63
+};
 #define NUMBER_MAX                                                                                           \
     (UINT32_MAX - KL_WINDOW_FRAMES - KL_SPACING_MAX) /* of the first of several frames or samples */
 
@@ -35,10 +49,10 @@ size_t kl_update_write(const struct kl_update *u, const struct kl_frames_from *f
                        size_t cap) {
     struct kl_writer w;
     kl_writer_init(&w, buf, cap);
-    uint8_t flags =
-        (uint8_t)((u->has_echo ? HAS_ECHO : 0) | (u->has_schedule ? UPDATE_SCHEDULE : 0) |
-                  (u->presence == KL_ABSENT ? UPDATE_ABSENT : 0) |
-                  (u->presence == KL_RETURNING ? UPDATE_RETURNING : 0) | (u->paused ? UPDATE_PAUSED : 0));
+    uint8_t flags = (uint8_t)((u->has_echo ? HAS_ECHO : 0) | (u->has_schedule ? UPDATE_SCHEDULE : 0) |
+                              (u->presence == KL_ABSENT ? UPDATE_ABSENT : 0) |
+                              (u->presence == KL_RETURNING ? UPDATE_RETURNING : 0) |
+                              (u->paused ? UPDATE_PAUSED : 0) | (u->hints.ports ? UPDATE_HINTS : 0));
     write_times(&w, u->stamp, flags, u->echo, u->hold_us);
     kl_write_var(&w, u->next_sample);
     kl_write_u8(&w, u->waiting_for);
@@ -46,6 +60,7 @@ size_t kl_update_write(const struct kl_update *u, const struct kl_frames_from *f
     kl_write_var(&w, u->first);
     kl_write_var(&w, u->count);
     if (u->has_schedule) kl_write_svar(&w, u->due_us);
+    if (u->hints.ports) kl_hints_write(&w, &u->hints, u->first + u->count);
     if (u->count > 0) kl_frames_write(&w, from, u->first, u->count);
     return w.failed ? 0 : (size_t)(w.at - buf);
 }
@@ -66,6 +81,7 @@ int kl_update_open(struct kl_update *u, const uint8_t *body, size_t len) {
     u->first = (uint32_t)kl_read_var(&r, NUMBER_MAX);
     u->count = (uint32_t)kl_read_var(&r, KL_WINDOW_FRAMES);
     if (u->has_schedule) u->due_us = kl_read_svar(&r);
+    if (flags & UPDATE_HINTS) kl_hints_read(&r, &u->hints, u->first + u->count);
     if (u->count > 0) kl_frames_open(&u->frames, &r, u->first, u->count);
     return r.failed || kl_reader_left(&r) > 0 ? KL_E_MALFORMED : KL_OK;
 }
@@ -81,9 +97,9 @@ size_t kl_ctrl_write(const struct kl_ctrl *c, const struct kl_input (*ring)[KL_M
     struct kl_writer w;
     kl_writer_init(&w, buf, cap);
     bool turn_late = c->turn_late > 0 && c->sample_count > 0;
-    uint8_t flags =
-        (uint8_t)((c->has_echo ? HAS_ECHO : 0) | (c->away ? CTRL_AWAY : 0) | (c->resume ? CTRL_RESUME : 0) |
-                  (c->sparing ? CTRL_SPARING : 0) | (turn_late ? CTRL_TURN_LATE : 0));
+    uint8_t flags = (uint8_t)((c->has_echo ? HAS_ECHO : 0) | (c->away ? CTRL_AWAY : 0) |
+                              (c->resume ? CTRL_RESUME : 0) | (c->sparing ? CTRL_SPARING : 0) |
+                              (c->guesses ? CTRL_GUESSES : 0) | (turn_late ? CTRL_TURN_LATE : 0));
     write_times(&w, c->stamp, flags, c->echo, c->hold_us);
     kl_write_var(&w, c->frame_acked);
     kl_write_var(&w, c->backlog);
@@ -129,6 +145,7 @@ int kl_ctrl_open(struct kl_ctrl *c, unsigned seat_count, const uint8_t *body, si
     c->away = flags & CTRL_AWAY;
     c->resume = flags & CTRL_RESUME;
     c->sparing = flags & CTRL_SPARING;
+    c->guesses = flags & CTRL_GUESSES;
     c->frame_acked = (uint32_t)kl_read_var(&r, UINT32_MAX);
     c->backlog = (uint32_t)kl_read_var(&r, c->frame_acked);
     read_needs(c, &r);

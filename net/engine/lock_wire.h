@@ -4,6 +4,7 @@
 #define KL_LOCK_WIRE_H
 
 #include "net/engine/engine.h"
+#include "net/engine/hints.h"
 #include "net/engine/input.h"
 
 /* A command takes effect before the same frame on every client (docs/design.md §4). */
@@ -72,6 +73,7 @@ struct kl_update {
     bool has_schedule;
     int64_t due_us;          /* frame `first` is due at stamp + due_us */
     uint32_t first, count;   /* closed frames that follow; with count 0, first is the next one to close */
+    struct kl_hints hints;   /* for guesses; only behind the newest closed frame */
     struct kl_frames frames; /* reading */
 };
 
@@ -95,6 +97,7 @@ struct kl_ctrl {
     bool away;            /* its frontend does not run */
     bool resume;          /* samples were left out; they go on at sample_first */
     bool sparing;         /* nothing is to be sent again at half steps, whatever the room has */
+    bool guesses;         /* it runs ahead, and wants hints */
     uint16_t sample_late; /* how late after its time the newest sample was taken, sixteenths of a frame */
     uint16_t turn_late;   /* lateness of the turn that took it, against this machine's usual; same unit */
     uint8_t sample_batch; /* samples taken in that turn, the newest included; 0: unknown */

@@ -44,7 +44,7 @@ def any_ctrl(rng):
     count = rng.choice([0, 1, 2, 9]) if seats else 0
     needs = [rng.randrange(256) for _ in range(rng.choice([0, 1, 32]))]
     streams = [any_stream(rng, count) for _ in range(seats)]
-    f = {"stamp": u32(rng), "away": rng.randrange(2), "resume": rng.randrange(2), "sparing": rng.randrange(2), "echo": any_echo(rng), "acked": acked, "backlog": rng.randint(0, acked),
+    f = {"stamp": u32(rng), "away": rng.randrange(2), "resume": rng.randrange(2), "sparing": rng.randrange(2), "guesses": rng.randrange(2), "echo": any_echo(rng), "acked": acked, "backlog": rng.randint(0, acked),
          "need_first": u32(rng, NUMBER_MAX) if needs else 0, "needs": needs, "first": u32(rng, NUMBER_MAX),
          "late": rng.randrange(2**16) if count else 0, "turn_late": rng.choice([0, 1, 2**16 - 1]) if count else 0, "batch": rng.randrange(256) if count else 0,
          "samples": [[streams[s][n] for s in range(seats)] for n in range(count)]}
@@ -74,6 +74,15 @@ def any_frames(rng, first, count):
     return frames
 
 
+def any_hints(rng, following):
+    hints = []
+    for port in sorted(rng.sample(range(8), rng.randint(1, 8))):
+        count = rng.randint(1, 32)
+        pads = rng.choice([[], [0], [1, 0xffff]])
+        hints.append([port, count, [rng.choice(pads) for _ in range(count)] if pads else None])
+    return [rng.randint(1, min(255, following)), hints]
+
+
 def any_update(rng):
     first, count = u32(rng, NUMBER_MAX), rng.choice([0, 1, 2, 7, 40])
     presence = rng.randrange(3)
@@ -81,6 +90,7 @@ def any_update(rng):
          "echo": any_echo(rng), "next_sample": u32(rng), "waiting": rng.randrange(256), "away": rng.randrange(256),
          "first": first, "due": rng.choice([None, 0, -1, 2**63 - 1, -2**63, rng.randint(-10**9, 10**9)]), "frames": []}
     f["frames"] = any_frames(rng, first, count)
+    f["hints"] = any_hints(rng, first + count) if first + count and rng.random() < 0.4 else None
     return "update", 0, f, write_update(f, rng)
 
 

@@ -120,7 +120,7 @@ def wrong_streams():
 def wrong_ctrls():
     def ctrl(flags=0, acked=9, backlog=0, needs=b"\x00", first=0, count=1, rest=b"\x00\x01\x80"):
         return lay(bytes(4), flags, ("var", acked), ("var", backlog), needs, ("var", first), ("var", count), rest)
-    yield ctrl(flags=32)
+    yield ctrl(flags=64)
     yield ctrl(flags=16, rest=lay(0, ("var", 2**16), 1, b"\x80"))
     yield ctrl(rest=lay(("var", 2**16), 1, b"\x80"))
     yield ctrl(flags=1)
@@ -141,7 +141,11 @@ def wrong_updates():
     yield update(flags=64)
     nothing = {"count": 0, "offset": b"", "intervals": b"", "rest": b""}
     assert decode("update", 0, update(**nothing)) != "malformed"
-    yield update(flags=32, due=bytes(8), **nothing)
+    yield update(flags=64, due=bytes(8), **nothing)
+    assert decode("update", 0, update(flags=32, due=b"\x01\x09\x81", **nothing)) != "malformed"
+    for hints in (b"\x00\x01", b"\x01\x00\x81", b"\x01\x0a\x81", b"\x01\x01\x80", b"\x01\x01\x00", b"\x01\x01\xa1", b"\x01\x01\x21\x21\x00\x00",
+                  b"\x01\x01\x02\x00\x00\x00", b"\x01\x01\x02\x03\x00\x00", b"\x01\x01\x02\x01\x00\x00", b"\x03\x01\x81"):
+        yield update(flags=32, due=hints, **nothing)
     yield update(flags=12)
     yield update(next_sample=2**32)
     yield update(first=NUMBER_MAX + 1)

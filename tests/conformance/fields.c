@@ -46,7 +46,8 @@ static int print_ctrl(const uint8_t *b, size_t len, unsigned seats) {
     struct kl_ctrl c;
     struct kl_input in[KL_MAX_SEATS];
     if (kl_ctrl_open(&c, seats, b, len) != 0) return KL_E_MALFORMED;
-    printf("{\"stamp\":%u,\"away\":%d,\"resume\":%d,\"sparing\":%d,", c.stamp, c.away, c.resume, c.sparing);
+    printf("{\"stamp\":%u,\"away\":%d,\"resume\":%d,\"sparing\":%d,\"guesses\":%d,", c.stamp, c.away,
+           c.resume, c.sparing, c.guesses);
     print_echo(c.has_echo, c.echo, c.hold_us);
     printf("\"acked\":%u,\"backlog\":%u,\"need_first\":%u,\"needs\":[", c.frame_acked, c.backlog,
            c.need_first);
@@ -94,6 +95,20 @@ static void print_frames(struct kl_frames *frames, uint32_t count) {
     putchar(']');
 }
 
+static void print_hints(const struct kl_hints *h, uint32_t next) {
+    bool first = true;
+    if (h->ports) printf("[%u,[", next - h->first);
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        if (!(h->ports >> s & 1)) continue;
+        printf("%s[%u,%u,", first ? "" : ",", s, h->count[s]);
+        first = false;
+        for (unsigned i = 0; !(h->held >> s & 1) && i < h->count[s]; i++)
+            printf("%s%u", i ? "," : "[", h->joypad[s][i]);
+        printf("%s]", h->held >> s & 1 ? "null" : "]");
+    }
+    printf(h->ports ? "]]" : "null");
+}
+
 static int print_update(const uint8_t *b, size_t len) {
     struct kl_update u;
     if (kl_update_open(&u, b, len) != 0) return KL_E_MALFORMED;
@@ -102,9 +117,11 @@ static int print_update(const uint8_t *b, size_t len) {
     print_echo(u.has_echo, u.echo, u.hold_us);
     printf("\"next_sample\":%u,\"waiting\":%u,\"first\":%u,", u.next_sample, u.waiting_for, u.first);
     if (u.has_schedule)
-        printf("\"due\":%lld,\"frames\":", (long long)u.due_us);
+        printf("\"due\":%lld,\"hints\":", (long long)u.due_us);
     else
-        printf("\"due\":null,\"frames\":");
+        printf("\"due\":null,\"hints\":");
+    print_hints(&u.hints, u.first + u.count);
+    printf(",\"frames\":");
     print_frames(&u.frames, u.count);
     putchar('}');
     return 0;

@@ -196,7 +196,7 @@ class Lock:
     def ctrl(self, now):
         numbers = sorted(self.samples)[:200]
         first = numbers[0] if numbers else self.taken
-        f = {"stamp": int(now * 1e6) % U32, "away": 0, "resume": int(self.state == "resuming"), "sparing": 0,
+        f = {"stamp": int(now * 1e6) % U32, "away": 0, "resume": int(self.state == "resuming"), "sparing": 0, "guesses": 0,
              "echo": [self.echo[0], int((now - self.echo[1]) * 1e6)] if self.echo else None,
              "acked": self.next, "backlog": self.next - self.ran, "need_first": 0, "needs": [], "first": first,
              "late": min(65535, round(self.late * 16)) if numbers else 0, "turn_late": 0, "batch": min(255, self.batch) if numbers else 0,

@@ -17,8 +17,8 @@ def read_echo(r, flags):
 def read_ctrl(r, seats):
     f = {"stamp": r.u(4)}
     flags = r.u(1)
-    need(flags & ~31 == 0)
-    f["away"], f["resume"], f["sparing"] = flags >> 1 & 1, flags >> 2 & 1, flags >> 3 & 1
+    need(flags & ~63 == 0)
+    f["away"], f["resume"], f["sparing"], f["guesses"] = flags >> 1 & 1, flags >> 2 & 1, flags >> 3 & 1, flags >> 5 & 1
     f["echo"] = read_echo(r, flags)
     f["acked"] = r.var(2**32 - 1)
     f["backlog"] = r.var(f["acked"])
@@ -81,10 +81,39 @@ def read_frames(r, first, count):
     return frames
 
 
+def read_hints(r, following):
+    """[below, [[port, count, pads]]]; pads: None for HELD."""
+    ports, below, hints = r.u(1), r.u(1), []
+    need(ports and 1 <= below <= following)
+    for port in (port for port in range(8) if ports >> port & 1):
+        held, count = divmod(r.u(1), 128)
+        need(1 <= count <= 32)
+        pads = None if held else []
+        while not held and len(pads) < count:
+            length = r.u(1)
+            need(1 <= length <= count - len(pads))
+            pads += [r.u(2)] * length
+        hints.append([port, count, pads])
+    return [below, hints]
+
+
+def write_hints(w, hints, rng):
+    below, ports = hints
+    w.u(1, sum(1 << port for port, _, _ in ports)), w.u(1, below)
+    for _, count, pads in ports:
+        w.u(1, count + 128 * (pads is None))
+        while pads:
+            length = 1
+            while length < len(pads) and pads[length] == pads[0] and rng.random() < 0.9:
+                length += 1
+            w.u(1, length), w.u(2, pads[0])
+            pads = pads[length:]
+
+
 def read_update(r, _seats):
     f = {"stamp": r.u(4)}
     flags = r.u(1)
-    need(flags & ~0x1f == 0 and flags & 0x0c != 0x0c)
+    need(flags & ~0x3f == 0 and flags & 0x0c != 0x0c)
     f["absent"], f["returning"], f["paused"] = flags >> 2 & 1, flags >> 3 & 1, flags >> 4 & 1
     f["echo"] = read_echo(r, flags)
     f["next_sample"] = r.var(2**32 - 1)
@@ -93,6 +122,7 @@ def read_update(r, _seats):
     f["first"] = first = r.var(NUMBER_MAX)
     count = r.var(256)
     f["due"] = r.svar() if flags & 2 else None
+    f["hints"] = read_hints(r, first + count) if flags & 32 else None
     f["frames"] = read_frames(r, first, count) if count else []
     r.end()
     return f
@@ -100,7 +130,7 @@ def read_update(r, _seats):
 
 def write_ctrl(f, seats, rng):
     w = Writer()
-    w.u(4, f["stamp"]), w.u(1, (1 if f["echo"] else 0) + 2 * f["away"] + 4 * f["resume"] + 8 * f["sparing"] + (16 if f["turn_late"] else 0))
+    w.u(4, f["stamp"]), w.u(1, (1 if f["echo"] else 0) + 2 * f["away"] + 4 * f["resume"] + 8 * f["sparing"] + (16 if f["turn_late"] else 0) + 32 * f["guesses"])
     if f["echo"]:
         w.u(4, f["echo"][0]), w.var(f["echo"][1])
     w.var(f["acked"]), w.var(f["backlog"])
@@ -143,12 +173,14 @@ def write_update(f, rng):
     w = Writer()
     w.u(4, f["stamp"])
     w.u(1, (1 if f["echo"] else 0) + (0 if f["due"] is None else 2) + 4 * f["absent"] + 8 * f["returning"] +
-        16 * f["paused"])
+        16 * f["paused"] + (32 if f["hints"] else 0))
     if f["echo"]:
         w.u(4, f["echo"][0]), w.var(f["echo"][1])
     w.var(f["next_sample"]), w.u(1, f["waiting"]), w.u(1, f["away"]), w.var(f["first"]), w.var(len(f["frames"]))
     if f["due"] is not None:
         w.svar(f["due"])
+    if f["hints"]:
+        write_hints(w, f["hints"], rng)
     if f["frames"]:
         write_frames(w, f["frames"], rng)
     return bytes(w.out)

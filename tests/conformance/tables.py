@@ -8,7 +8,7 @@ import os
 import re
 
 from primitives import Malformed, Reader, Version, read_stream
-from protocol import read_frames
+from protocol import read_frames, read_hints
 
 PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../net/PROTOCOL.md")
 
@@ -170,6 +170,8 @@ class Walk:
             return r.take(known[kind[6:]] if kind[6:] in known else int(kind[6:]))
         if kind == "frames":
             return read_frames(r, known["first"], known["count"])
+        if kind == "hints":
+            return read_hints(r, known["first"] + known["count"])
         if kind.startswith("stream of "):
             return read_stream(r, known[kind[10:]])
         if span and span[1] != "rest":

@@ -61,6 +61,7 @@ static void ctrl_vectors(void) {
                                 .away = seats % 2,
                                 .resume = count % 2,
                                 .sparing = seats % 3 == 1,
+                                .guesses = count == 9,
                                 .sample_late = 9,
                                 .turn_late = count == 6 ? 300 : 0,
                                 .sample_batch = (uint8_t)count,
@@ -111,6 +112,17 @@ static void fill_ring(void) {
     }
 }
 
+static void hints_at(struct kl_hints *h, uint32_t next) {
+    h->first = next - 1 - next % 9;
+    h->ports = (uint8_t)(next % 255 + 1);
+    h->held = h->ports & 0x22;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        h->count[s] = (uint8_t)(1 + (next + s) % KL_HINTS_MAX);
+        for (unsigned i = 0; i < h->count[s]; i++)
+            h->joypad[s][i] = (uint16_t)(i / 5 * 1000 * s);
+    }
+}
+
 static void update_vectors(void) {
     uint8_t buf[KL_DATAGRAM_MAX];
     for (uint32_t first = 0; first < 200; first += 9)
@@ -129,6 +141,7 @@ static void update_vectors(void) {
                                   .first = first,
                                   .count = count};
             struct kl_frames_from from = {ring, KL_KEPT_FRAMES, commands, KL_COMMAND_SETS, NULL};
+            if (first % 4 == 1) hints_at(&u.hints, first + count);
             size_t len = kl_update_write(&u, &from, buf, sizeof buf);
             if (len > 0) vector("update", 0, buf, len);
         }

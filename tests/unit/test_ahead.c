@@ -1,6 +1,6 @@
-/* Running ahead of the lock: a relay and two players of the engine over a link of RTT 50, of whom one shows
- * guessed frames. A core is a fold of all its inputs, so one wrong input shows in every later frame. runs:
- * working, check, 1 s */
+/* Running ahead of the lock: a relay and two players of the engine over links of RTT 50, or of unequal
+ * ones, of whom one shows guessed frames. A core is a fold of all its inputs, so one wrong input shows in
+ * every later frame. runs: working, check, 1 s */
 #include "tests/unit/unit.h"
 
 #include "net/engine/ahead.h"
@@ -8,7 +8,6 @@
 
 #define FPS_UHZ    60000000
 #define FRAME_US   16667
-#define WAY_US     25000
 #define SECONDS    8
 #define FRAMES     (SECONDS * 60)
 #define ON_THE_WAY 64
@@ -23,6 +22,9 @@ struct way {
     unsigned put, got;
 };
 
+static uint64_t way_us[2] = {25000, 25000};
+static uint8_t spacing = 6;
+static bool hints;
 static struct kl_lock_relay relay;
 static struct player {
     struct kl_client lock;
@@ -64,14 +66,14 @@ static void carry(uint64_t now_us) {
     size_t len;
     for (unsigned i = 0; i < 2; i++) {
         while ((len = kl_client_send(&player[i].lock, now_us, buf, sizeof buf)) > 0)
-            put(&player[i].up, buf, len, now_us + WAY_US);
+            put(&player[i].up, buf, len, now_us + way_us[i]);
         while ((d = come(&player[i].up, now_us)))
             assert_int_equal(kl_lock_receive(&relay, i, d->bytes, d->len, 0, now_us), 0);
     }
     kl_lock_tick(&relay, now_us);
     for (unsigned i = 0; i < 2; i++) {
         while ((len = kl_lock_send(&relay, i, now_us, buf, sizeof buf)) > 0)
-            put(&player[i].down, buf, len, now_us + WAY_US);
+            put(&player[i].down, buf, len, now_us + way_us[i]);
         while ((d = come(&player[i].down, now_us)))
             assert_int_equal(kl_client_receive(&player[i].lock, d->bytes, d->len, now_us), 0);
     }
@@ -135,7 +137,7 @@ static void play(int goal, uint32_t ann_holds, uint32_t bob_holds) {
                                .wait_budget_ms = 1000,
                                .fps_uhz = FPS_UHZ,
                                .hash_every = 60,
-                               .spacing_fixed = 6};
+                               .spacing_fixed = spacing};
     memset(player, 0, sizeof player);
     memset(&shown, 0, sizeof shown);
     player[0].held_for = ann_holds;
@@ -145,6 +147,7 @@ static void play(int goal, uint32_t ann_holds, uint32_t bob_holds) {
         kl_client_init(&player[i].lock, &params, (uint8_t)(1u << i), player[i].held, KL_WINDOW_FRAMES, 0);
         assert_int_equal(kl_lock_add(&relay, i, (uint8_t)(1u << i), 0), 0);
     }
+    kl_client_guess(&player[0].lock, hints);
     assert_int_equal(kl_lock_start(&relay, 1000), 0);
     uint64_t next[2] = {3000, 11000};
     for (uint64_t now_us = 1000; now_us < SECONDS * UINT64_C(1000000); now_us += 1000) {
@@ -206,6 +209,35 @@ static void the_lock_does_not_notice(void **state) {
     assert_memory_equal(other, player[0].after, both * sizeof *other);
 }
 
+static unsigned wrong_pictures(void) {
+    unsigned wrong = 0;
+    for (uint32_t f = 61; f < player[0].lock.stats.next_run; f++)
+        wrong += shown.on_screen[f] != player[0].after[f];
+    return wrong;
+}
+
+/* Ann is far, Bob is near: his samples are at the relay long before a frame that waits for hers. */
+static void hints_come_before_the_frame(void **state) {
+    (void)state;
+    static uint64_t with[FRAMES];
+    way_us[0] = 60000;
+    way_us[1] = 10000;
+    spacing = 10;
+    hints = true;
+    play(10, 5, 23);
+    unsigned wrong = wrong_pictures();
+    assert_int_equal(player[0].lock.hints.ports, 2); /* the other's alone */
+    assert_int_equal(player[1].lock.hints.ports, 0); /* it does not want any */
+    memcpy(with, player[0].after, sizeof with);
+    hints = false;
+    play(10, 5, 23);
+    assert_memory_equal(with, player[0].after, 400 * sizeof *with);
+    print_message("wrong pictures: %u with hints, %u without\n", wrong, wrong_pictures());
+    assert_true(wrong * 10 <= wrong_pictures() * 7);
+    way_us[0] = way_us[1] = 25000;
+    spacing = 6;
+}
+
 static void frames_ahead_move_by_one_in_a_second(void **state) {
     (void)state;
     play(3, 5, 0);
@@ -247,6 +279,7 @@ int main(void) {
         cmocka_unit_test(a_wrong_guess_is_corrected_by_the_news),
         cmocka_unit_test(the_others_rhythm_is_guessed),
         cmocka_unit_test(the_lock_does_not_notice),
+        cmocka_unit_test(hints_come_before_the_frame),
         cmocka_unit_test(frames_ahead_move_by_one_in_a_second),
         cmocka_unit_test(without_states_the_closed_frames_are_played),
         cmocka_unit_test(a_machine_gets_as_many_frames_as_fit),
