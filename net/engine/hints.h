@@ -1,7 +1,7 @@
-/* hints.h - what the others have pressed in samples that no closed frame has yet, as far as the relay has
- * them. On unequal links a frame waits for the slowest player, and the samples of the others are there long
- * before. UPDATE brings them to a client that runs ahead (ahead.h), for its guesses alone: the lock knows
- * nothing of them, so a false hint costs a picture. Buttons only. net/PROTOCOL.md §5, Hints. Pure. */
+/* hints.h - the others' presses in samples that no closed frame has yet, as far as the relay has them. On
+ * unequal links a frame waits for the slowest player, and the samples of the others are there long before.
+ * UPDATE brings them to a client that runs ahead (ahead.h), for its guesses alone: the lock knows nothing of
+ * them, so a false hint costs a picture. Buttons only. net/PROTOCOL.md §5. Pure. */
 #ifndef KL_HINTS_H
 #define KL_HINTS_H
 

@@ -153,6 +153,7 @@ void shown_turn(struct world *w, unsigned client) {
     if (!may_run(w, client)) s->plan.on = false;
     if (!may_run(w, client) || w->failed) return;
     if (!s->plan.on) begin(w, client, now_us);
+    kl_client_guess(&w->client[client].lock, true);
     struct kl_ahead_call call = {now_us, c->next_due, kl_ahead_lag(c), KL_AHEAD_FRAMES};
     check_guesses(w, client);
     kl_ahead_hear(&s->plan, c);
