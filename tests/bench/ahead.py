@@ -6,6 +6,7 @@ when. A player is `rtt` from the relay, so the way from player to player takes `
 way between the two. A case is core:rtt:jitter:loss, and at its end perhaps
 - :stall  the second player's link stands still for 80 ms every 3 s, whole packets late; the first player's gaps count
 - :turbo  the script has X and Y, whose turbo nestopia's states leave out; the other cases leave X and Y out
+- :near=N the second player is N milliseconds from the relay, the first `rtt`
 - :slow   the core takes four times its time (eye.c burns what is missing; a quota of a cgroup pauses for up to 13 ms)
 
   ahead.py [CASE …]      these cases, or those of the table
@@ -108,6 +109,7 @@ def play(tag, case, system):
     path, content = CORES[core]
     path, content = path if "/" in path else bench.core_path(path), os.path.join(bench.CONTENT, content)
     link, rtt = (int(jitter), int(loss)), int(rtt)
+    rtts = [rtt, *(int(s[5:]) for s in special if s.startswith("near=")), rtt][:2]
     names = [f"{tag}ra-{i}" for i in (0, 1)]
     keylock = SYSTEMS[system]
 
@@ -120,7 +122,7 @@ def play(tag, case, system):
         return more
 
     if keylock:
-        with retroarch.keylock_pair(tag, path, content, rtt, link, settings) as (_, both, pads, between):
+        with retroarch.keylock_pair(tag, path, content, rtts, link, settings) as (_, both, pads, between):
             time.sleep(settle_s(case, system))
             return press(names, both, pads, between, special, lambda: stop_for(between[2], STALL_S), True)
     links = []
@@ -136,7 +138,7 @@ def play(tag, case, system):
 def tell(what, row):
     bench.say(f"  {what}: own {row['own_ms']:.0f} ms (p95 {row['own_p95_ms']:.0f}), the other's {row['others_ms']:.0f} ms (p95 {row['others_p95_ms']:.0f}), "
               f"{row['fps']:.2f} fps, {row['gaps']} gaps ({row['gaps_but_for_hitches']} but for hitches, longest {row['longest_gap_ms']:.0f} ms), "
-              f"wrong {row['wrong_percent'] or 0:.1f} %, {row['ahead_frames']:.1f} frames ahead, {row['replayed_per_s']:.0f} a second again, "
+              f"wrong {row['wrong_percent'] or 0:.1f} %, the first player sees the second's press after {row['first_sees_ms'] or 0:.0f} ms, wrong {row['first_wrong_percent'] or 0:.1f} %, {row['ahead_frames']:.1f} frames ahead, {row['replayed_per_s']:.0f} a second again, "
               f"processor {row['cpu_percent']:.0f} %, sound {100 * row['sound_given'] / row['sound_due']:.2f} %, {row['lost_presses']} of {row['presses']} presses lost, "
               f"machines unequal in {row['parted_percent'] or 0:.2f} % of frames")
 

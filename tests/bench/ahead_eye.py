@@ -109,17 +109,22 @@ def gaps_ms(machine, from_us, to_us):
     return [(b, (b - a) / 1000) for a, b in zip(times, times[1:]) if b - a > GAP_MS * 1000]
 
 
-def wrong(machines, from_us, to_us):
-    """Shown pictures, and those of them that are not the frame's true one. A frame that this machine's true core did not draw is
+def first_sees(machines, pads, from_us, to_us):
+    """The second player's presses on the first one's screen, milliseconds."""
+    delays = [machines[0].delay_ms(at_us, 1, mask) for at_us, mask in pads[1].presses if from_us <= at_us <= to_us]
+    return [delay for delay in delays if delay is not None]
+
+
+def wrong(machines, which, from_us, to_us):
+    """Pictures that this machine has shown, and those of them that are not the frame's true one. A frame that this machine's true core did not draw is
     judged by the other's."""
-    known, bad = 0, 0
-    for machine, other in zip(machines, machines[::-1]):
-        for r in machine.shown_between(from_us, to_us):
-            truth = machine.true.get(r[1], "0")
-            truth = truth if truth != "0" else other.true.get(r[1], "0")
-            if r[4] != "0" and truth != "0":
-                known += 1
-                bad += r[4] != truth
+    known, bad, machine, other = 0, 0, machines[which], machines[1 - which]
+    for r in machine.shown_between(from_us, to_us):
+        truth = machine.true.get(r[1], "0")
+        truth = truth if truth != "0" else other.true.get(r[1], "0")
+        if r[4] != "0" and truth != "0":
+            known += 1
+            bad += r[4] != truth
     return known, bad
 
 
@@ -138,7 +143,9 @@ def figures(machines, pads, from_us, to_us, watch):
     if not own or not others or any(len(m.shown_between(from_us, to_us)) < 60 for m in machines):
         return None
     gaps = [gaps_ms(m, from_us, to_us) for m in machines]
-    known, bad = wrong(machines, from_us, to_us)
+    known, bad = (sum(counts) for counts in zip(*(wrong(machines, m, from_us, to_us) for m in (0, 1))))
+    first_known, first_bad = wrong(machines, 0, from_us, to_us)
+    first = first_sees(machines, pads, from_us, to_us)
     both, parted = unequal(machines)
     sound = [m.sound(from_us, to_us) for m in machines]
     shown = [m.shown_between(from_us, to_us) for m in machines]
@@ -148,6 +155,7 @@ def figures(machines, pads, from_us, to_us, watch):
             "presses": len(own), "lost_presses": lost, "fps": min((len(s) - 1) / ((s[-1][5] - s[0][5]) / 1e6) for s in shown),
             "gaps": len(all_gaps), "gaps_but_for_hitches": sum(not watch.excuses(at) for at, _ in all_gaps),
             "gaps_first_player": len(gaps[0]), "gaps_first_but_for_hitches": sum(not watch.excuses(at) for at, _ in gaps[0]), "longest_gap_ms": max((ms for _, ms in all_gaps), default=0),
+            "first_sees_ms": statistics.median(first) if first else None, "first_wrong_percent": 100 * first_bad / first_known if first_known else None,
             "wrong_percent": 100 * bad / known if known else None, "replayed_per_s": statistics.mean(m.replayed_per_s(from_us, to_us) for m in machines),
             "ahead_frames": statistics.mean(ahead) if ahead else 0,
             "parted_percent": 100 * parted / both if both else None,

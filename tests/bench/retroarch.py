@@ -248,14 +248,14 @@ def netplay_pair(tag, core, content, make_link, settings=no_settings):
 
 @contextlib.contextmanager
 def keylock_pair(tag, core, content, rtt_ms, link, settings=no_settings):
-    """Two RetroArchs on the wrapper, each over a link of its own to the relay: (names, processes, ports of the pads, the relay's
+    """Two RetroArchs on the wrapper, each over a link of its own to the relay, of rtt_ms or of one of two: (names, processes, ports of the pads, the relay's
     and the links' processes)."""
     names, pads, both = [f"{tag}ra-{i}" for i in (0, 1)], [free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_DGRAM)], []
     relay, at = bench.relay(tag)
     between = [relay]
     try:
         for i in (0, 1):
-            proxy, to = bench.through(at, rtt_ms, *link, seed=i + 1, tag=names[i])
+            proxy, to = bench.through(at, rtt_ms if isinstance(rtt_ms, int) else rtt_ms[i], *link, seed=i + 1, tag=names[i])
             between.append(proxy)
             both.append(start(names[i], bench.WRAPPER, content, pads[i],
                               **{"KEYLOCK_CORE": core, "KEYLOCK_RELAY": to, "KEYLOCK_ROOM": "ra", "KEYLOCK_PLAYERS": 2, "KEYLOCK_SEATS": 1,

@@ -90,7 +90,7 @@ static const char *word(const char *at, char *out) {
 /* why: "", or the word that was expected and the one that came. */
 static void bad(struct kl_console_line *out, const char *usage, const char *why) {
     out->verb = KL_CONSOLE_BAD;
-    snprintf(out->room, sizeof out->room, *why ? "%s: %s" : "expected: %s%s", usage, why);
+    snprintf(out->room, sizeof out->room, *why ? "%.200s: %.200s" : "expected: %.200s%s", usage, why);
 }
 
 /* The words of a member. Those that need a machine are refused. */
