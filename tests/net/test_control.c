@@ -95,8 +95,7 @@ static void turns(unsigned ms) {
 }
 #define SETTLED 1800 /* ms */
 
-static void a_turned_option_is_given(void **state) {
-    (void)state;
+TEST_WITH(a_turned_option_is_given, set_up, tear_down) {
     turns(SETTLED);
     assert_int_equal(told_count, 0);
     strcpy(value("speed"), "fast");
@@ -114,8 +113,7 @@ static void a_turned_option_is_given(void **state) {
 }
 
 /* The room's choice looks at its own options in between. */
-static void a_turn_is_not_lost_by_a_question(void **state) {
-    (void)state;
+TEST_WITH(a_turn_is_not_lost_by_a_question, set_up, tear_down) {
     turn(KL_OWN_DO, "reset");
     assert_string_equal(kl_control_ask(&match, KL_OWN_ROOM), value(KL_OWN_ROOM));
     assert_false(changed);
@@ -123,8 +121,7 @@ static void a_turn_is_not_lost_by_a_question(void **state) {
     assert_string_equal(shown, "reset: the game has not begun");
 }
 
-static void own_options(void **state) {
-    (void)state;
+TEST_WITH(own_options, set_up, tear_down) {
     static const struct {
         const char *key, *value, *told;
     } cases[] = {
@@ -154,8 +151,7 @@ static void own_options(void **state) {
 }
 
 /* Whoever goes through the values with Right means only the one he stays on. */
-static void stepping_through_gives_nothing(void **state) {
-    (void)state;
+TEST_WITH(stepping_through_gives_nothing, set_up, tear_down) {
     static const char *const steps[] = {"pause", "reset", "save", "load"};
     for (unsigned i = 0; i < COUNT(steps); i++) {
         turn(KL_OWN_DO, steps[i]);
@@ -174,8 +170,7 @@ static void stepping_through_gives_nothing(void **state) {
     assert_string_equal(all, "");
 }
 
-static void the_panel_comes_at_once(void **state) {
-    (void)state;
+TEST_WITH(the_panel_comes_at_once, set_up, tear_down) {
     assert_false(kl_screen_panel_on(&match.front.screen));
     turn(KL_OWN_PANEL, "on");
     turns(200);
@@ -192,8 +187,7 @@ static void the_panel_comes_at_once(void **state) {
 }
 
 /* A frontend that cannot set it back: the same again only by way of nothing. */
-static void without_set_variable(void **state) {
-    (void)state;
+TEST_WITH(without_set_variable, set_up, tear_down) {
     can_set = false;
     turn(KL_OWN_DO, "reset");
     turns(SETTLED);
@@ -208,8 +202,7 @@ static void without_set_variable(void **state) {
 }
 
 /* Turned, and then the session ended: the next one does not begin with it. */
-static void choices_of_an_earlier_match_are_set_back(void **state) {
-    (void)state;
+TEST_WITH(choices_of_an_earlier_match_are_set_back, set_up, tear_down) {
     turn(KL_OWN_DO, "reset");
     kl_control_begin(&match);
     assert_string_equal(value(KL_OWN_DO), "nothing");
@@ -217,8 +210,7 @@ static void choices_of_an_earlier_match_are_set_back(void **state) {
     assert_int_equal(told_count, 0);
 }
 
-static void wishes(void **state) {
-    (void)state;
+TEST_WITH(wishes, set_up, tear_down) {
     struct kl_config said = {0};
     struct kl_params p = {.policy = KL_POLICY_BOUNDED, .wait_budget_ms = 250, .subframes = true};
     kl_control_wish(&match, &p, &said);
@@ -237,8 +229,7 @@ static void wishes(void **state) {
     assert_int_equal(p.policy, KL_POLICY_BOUNDED);
 }
 
-static void hot_keys(void **state) {
-    (void)state;
+TEST_WITH(hot_keys, set_up, tear_down) {
     const uint16_t select = 1u << RETRO_DEVICE_ID_JOYPAD_SELECT, r = 1u << RETRO_DEVICE_ID_JOYPAD_R;
     assert_int_equal(kl_control_pad(&match, 0, select), select);
     usleep(420000); /* held so long: the content of this test */
@@ -264,8 +255,7 @@ static const char *ask(int fd, const char *line) {
     return answer;
 }
 
-static void the_socket(void **state) {
-    (void)state;
+TEST_WITH(the_socket, set_up, tear_down) {
     struct sockaddr_un own = {.sun_family = AF_UNIX};
     char big[600];
     int second = -1, fd = socket(AF_UNIX, SOCK_DGRAM, 0);
@@ -287,19 +277,4 @@ static void the_socket(void **state) {
     assert_true(kl_screen_panel_on(&match.front.screen));
     kl_screen_panel(&match.front.screen, false);
     close(fd);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-int main(void) {
-    const struct CMUnitTest tests[] = {TEST(a_turned_option_is_given),
-                                       TEST(a_turn_is_not_lost_by_a_question),
-                                       TEST(own_options),
-                                       TEST(stepping_through_gives_nothing),
-                                       TEST(the_panel_comes_at_once),
-                                       TEST(choices_of_an_earlier_match_are_set_back),
-                                       TEST(without_set_variable),
-                                       TEST(wishes),
-                                       TEST(hot_keys),
-                                       TEST(the_socket)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,16 +75,14 @@ static struct kl_channel_packet ticket(const char *room) {
     return p;
 }
 
-static void old_frontends_have_none(void **state) {
-    (void)state;
+TEST_WITH(old_frontends_have_none, begin, NULL) {
     kl_netplay_close(&match.netplay);
     has_interface = false;
     assert_false(kl_netplay_offer(&match.netplay));
     assert_false(kl_netplay_inner(&match.netplay, &ours));
 }
 
-static void the_host_greets_back(void **state) {
-    (void)state;
+TEST_WITH(the_host_greets_back, begin, NULL) {
     struct kl_channel_packet p = greeting();
     ours.start(0, send_packet, NULL);
     assert_true(ours.connected(1));
@@ -96,8 +94,7 @@ static void the_host_greets_back(void **state) {
     assert_int_equal(out.count, 1);
 }
 
-static void the_host_refuses_other_versions(void **state) {
-    (void)state;
+TEST_WITH(the_host_refuses_other_versions, begin, NULL) {
     struct kl_channel_packet p = greeting();
     ours.start(0, send_packet, NULL);
     p.version = KL_CHANNEL_VERSION + 1;
@@ -119,8 +116,7 @@ static void the_host_refuses_other_versions(void **state) {
     assert_int_equal(out.packet.kind, KL_CHANNEL_GREET);
 }
 
-static void the_host_takes_no_garbage(void **state) {
-    (void)state;
+TEST_WITH(the_host_takes_no_garbage, begin, NULL) {
     uint8_t huge[65536] = {KL_CHANNEL_GREET};
     struct kl_channel_packet p = greeting();
     ours.start(0, send_packet, NULL);
@@ -140,8 +136,7 @@ static void the_host_takes_no_garbage(void **state) {
     turn();
 }
 
-static void a_guest_takes_one_ticket(void **state) {
-    (void)state;
+TEST_WITH(a_guest_takes_one_ticket, begin, NULL) {
     struct kl_channel_packet p = ticket("np-1"), hello = greeting();
     ours.start(1, send_packet, NULL);
     assert_int_equal(out.count, 0); /* the host could not answer yet */
@@ -168,8 +163,7 @@ static void a_guest_takes_one_ticket(void **state) {
 }
 
 /* The host's beat goes to all, and comes before its answer. */
-static void a_beat_may_come_before_the_greeting(void **state) {
-    (void)state;
+TEST_WITH(a_beat_may_come_before_the_greeting, begin, NULL) {
     struct kl_channel_packet beat = {.kind = KL_CHANNEL_BEAT}, p = ticket("np-1"), hello = greeting();
     ours.start(1, send_packet, NULL);
     ours.poll();
@@ -184,8 +178,7 @@ static void a_beat_may_come_before_the_greeting(void **state) {
     assert_int_equal(out.packet.kind, KL_CHANNEL_REFUSE);
 }
 
-static void a_guest_takes_none_from_a_stranger(void **state) {
-    (void)state;
+TEST_WITH(a_guest_takes_none_from_a_stranger, begin, NULL) {
     struct kl_channel_packet p = ticket("np-1"), hello = greeting();
     ours.start(1, send_packet, NULL);
     come(0, &p);
@@ -202,8 +195,7 @@ static void a_guest_takes_none_from_a_stranger(void **state) {
 
 /* --- the match over the channel (59-netplay-tcp.sh has the rest) --- */
 
-static void nobody_is_carried_without_a_ticket_for_it(void **state) {
-    (void)state;
+TEST_WITH(nobody_is_carried_without_a_ticket_for_it, begin, NULL) {
     struct kl_channel_packet hello = greeting(), p = {.kind = KL_CHANNEL_CARRY, .len = 60};
     ours.start(0, send_packet, NULL);
     come(1, &p);
@@ -220,8 +212,7 @@ static void nobody_is_carried_without_a_ticket_for_it(void **state) {
     assert_int_equal(out.count, 3);
 }
 
-static void a_guest_that_is_not_carried_passes_it_over(void **state) {
-    (void)state;
+TEST_WITH(a_guest_that_is_not_carried_passes_it_over, begin, NULL) {
     struct kl_channel_packet hello = greeting(), p = {.kind = KL_CHANNEL_CARRY, .len = 60},
                              no = {.kind = KL_CHANNEL_REFUSE};
     strcpy(no.text, "full");
@@ -240,8 +231,7 @@ static void read_more(void) {
     if (polled == 3) ours.stop();
 }
 
-static void the_channel_is_read_once_a_turn(void **state) {
-    (void)state;
+TEST_WITH(the_channel_is_read_once_a_turn, begin, NULL) {
     polled = 0;
     ours.start(1, send_packet, read_more);
     for (unsigned i = 0; i < 5; i++)
@@ -264,8 +254,7 @@ static void core_stop(void) {
     core_stopped++;
 }
 
-static void a_core_is_served_without_a_relay(void **state) {
-    (void)state;
+TEST_WITH(a_core_is_served_without_a_relay, begin, NULL) {
     struct kl_netpacket core = {.start = core_start, .receive = core_receive, .stop = core_stop};
     assert_true(kl_netplay_inner(&match.netplay, &core));
     ours.start(0, send_packet, NULL);
@@ -285,22 +274,4 @@ static void a_core_is_served_without_a_relay(void **state) {
     assert_int_equal(out.packet.kind, KL_CHANNEL_REFUSE);
     core.receive = NULL; /* half of one */
     assert_false(kl_netplay_inner(&match.netplay, &core));
-}
-
-#define TEST(f) cmocka_unit_test_setup(f, begin)
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(old_frontends_have_none),
-        TEST(the_host_greets_back),
-        TEST(the_host_refuses_other_versions),
-        TEST(the_host_takes_no_garbage),
-        TEST(a_guest_takes_one_ticket),
-        TEST(a_beat_may_come_before_the_greeting),
-        TEST(a_guest_takes_none_from_a_stranger),
-        TEST(a_core_is_served_without_a_relay),
-        TEST(nobody_is_carried_without_a_ticket_for_it),
-        TEST(a_guest_that_is_not_carried_passes_it_over),
-        TEST(the_channel_is_read_once_a_turn),
-    };
-    return cmocka_run_group_tests_name("netplay", tests, NULL, NULL);
 }

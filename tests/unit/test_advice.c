@@ -12,8 +12,7 @@ static void check(unsigned refused, const char *reason, const char *advice) {
     assert_string_equal(line, advice);
 }
 
-static void differences_are_named_without_hashes(void **state) {
-    (void)state;
+TEST(differences_are_named_without_hashes) {
     check(KL_REFUSE_IDENTITY,
           "core differs: room has Gambatte v0.5.0, you have Nestopia 1.52.0; content differs: room has xxh3 "
           "f6abe29db5419c3e (32768 bytes, pads.gb), you have " HERE,
@@ -66,8 +65,7 @@ static void differences_are_named_without_hashes(void **state) {
     check(KL_REFUSE_IDENTITY, "a later relay's words", "a later relay's words");
 }
 
-static void a_door_says_how_it_opens(void **state) {
-    (void)state;
+TEST(a_door_says_how_it_opens) {
     check(KL_REFUSE_DOOR, "room pair is closed to you: it has a password, and you gave none",
           "Set the room's password, then try again");
     check(0, "the room on r:1 has a password, and none was given", "Set the room's password, then try again");
@@ -84,8 +82,7 @@ static void a_door_says_how_it_opens(void **state) {
 }
 
 /* Words of any length, from anybody. */
-static void nothing_overflows(void **state) {
-    (void)state;
+TEST(nothing_overflows) {
     char reason[600], line[KL_ADVICE_MAX];
     static const char *const parts[] = {"core differs: room has ", "content differs: room has ",
                                         "file x differs: room has ", ""};
@@ -99,13 +96,4 @@ static void nothing_overflows(void **state) {
                 kl_advice(refused, reason, reason + len / 2, line);
                 assert_true(strlen(line) < KL_ADVICE_MAX);
             }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(differences_are_named_without_hashes),
-        cmocka_unit_test(a_door_says_how_it_opens),
-        cmocka_unit_test(nothing_overflows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* Archives by their members: which of them were read, their checksums by their bytes, and archives that are
  * judged whole instead. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 #include <archive.h>
 #include <archive_entry.h>
 #include <zlib.h>
@@ -123,8 +118,7 @@ static int forget(void **state) {
     return 0;
 }
 
-static void packing_does_not_count(void **state) {
-    (void)state;
+TEST_WITH(packing_does_not_count, NULL, forget) {
     size_t from[4];
     struct kl_archive_member stored[3], packed[3];
     assert_int_equal(lists(write_zip(usual, 3, 0, from), &(struct kl_archive_span){0, CAP}, 1), 3);
@@ -145,8 +139,7 @@ static void packing_does_not_count(void **state) {
     }
 }
 
-static void parts_that_were_read_count(void **state) {
-    (void)state;
+TEST_WITH(parts_that_were_read_count, NULL, forget) {
     size_t from[4], len = write_zip(usual, 3, 8, from);
     struct kl_archive_span one = {from[1] + 5, from[1] + 6},
                            both[] = {{from[0], from[0] + 1}, {from[2], from[3]}};
@@ -165,8 +158,7 @@ static void parts_that_were_read_count(void **state) {
 }
 
 /* The directory may state anything. */
-static void stated_checksums_do_not_count(void **state) {
-    (void)state;
+TEST_WITH(stated_checksums_do_not_count, NULL, forget) {
     size_t from[4], len = write_zip(usual, 3, 0, from);
     struct kl_archive_span all = {0, from[3]};
     assert_int_equal(lists(len, &all, 1), 3);
@@ -178,8 +170,7 @@ static void stated_checksums_do_not_count(void **state) {
 }
 
 /* Two readers could see different members in such a zip. */
-static void doubtful_zips_are_none(void **state) {
-    (void)state;
+TEST_WITH(doubtful_zips_are_none, NULL, forget) {
     size_t from[4], len = write_zip(usual, 3, 8, from);
     struct kl_archive_span all = {0, from[3]};
     const struct {
@@ -204,8 +195,7 @@ static void doubtful_zips_are_none(void **state) {
 }
 
 /* Bytes between members may be what another reader takes for a member. */
-static void reads_beside_members_are_doubtful(void **state) {
-    (void)state;
+TEST_WITH(reads_beside_members_are_doubtful, NULL, forget) {
     static const struct part one[] = {{"a", "aaaa"}, {"b", "bbbb"}};
     size_t from[3], len = write_zip(one, 2, 0, from);
     memmove(file + from[1] + 10, file + from[1], len - from[1]); /* a gap of 10 bytes */
@@ -217,8 +207,7 @@ static void reads_beside_members_are_doubtful(void **state) {
     assert_int_equal(lists(len, &gap, 1), -1);
 }
 
-static void every_cut_is_taken_or_refused(void **state) {
-    (void)state;
+TEST_WITH(every_cut_is_taken_or_refused, NULL, forget) {
     size_t from[4], len = write_zip(usual, 3, 8, from);
     for (size_t cut = 0; cut < len; cut++)
         assert_int_equal(lists(cut, NULL, 0), -1);
@@ -227,22 +216,8 @@ static void every_cut_is_taken_or_refused(void **state) {
         assert_int_equal(lists(cut, NULL, 0), -1);
 }
 
-static void a_7z_that_is_damaged_is_none(void **state) {
-    (void)state;
+TEST_WITH(a_7z_that_is_damaged_is_none, NULL, forget) {
     size_t len = write_7z(usual, 3, "compression=store");
     file[32] ^= 1; /* the first byte of the first member; its stated checksum is the old one */
     assert_int_equal(lists(len, NULL, 0), -1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(packing_does_not_count, forget),
-        cmocka_unit_test_teardown(parts_that_were_read_count, forget),
-        cmocka_unit_test_teardown(stated_checksums_do_not_count, forget),
-        cmocka_unit_test_teardown(doubtful_zips_are_none, forget),
-        cmocka_unit_test_teardown(reads_beside_members_are_doubtful, forget),
-        cmocka_unit_test_teardown(every_cut_is_taken_or_refused, forget),
-        cmocka_unit_test_teardown(a_7z_that_is_damaged_is_none, forget),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

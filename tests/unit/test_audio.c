@@ -2,15 +2,10 @@
  * by frame, under frontends of many rhythms; what comes out is judged by its steps, its pauses and its pitch.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/frame/audio.h"
 
@@ -159,16 +154,14 @@ static double any(void) {
 
 /* --- bit for bit --- */
 
-static void usual_pace_is_exact(void **state) {
-    (void)state;
+TEST_WITH(usual_pace_is_exact, setup, teardown) {
     calls(1000);
     assert_int_equal(heard_frames, 1000 * FRAME);
     for (size_t i = 0; i < heard_frames; i++)
         assert_int_equal(heard[i * 2], tone(i));
 }
 
-static void it_is_exact_again(void **state) {
-    (void)state;
+TEST_WITH(it_is_exact_again, setup, teardown) {
     calls(100);
     call(2);
     calls(60 * 40); /* emptied and left by then */
@@ -184,8 +177,7 @@ static void it_is_exact_again(void **state) {
                     FRAME + 200); /* the missing samples are the time that was gained */
 }
 
-static void alone_it_goes_through(void **state) {
-    (void)state;
+TEST_WITH(alone_it_goes_through, setup, teardown) {
     for (int i = 0; i < 5; i++)
         play_frame(FRAME);
     kl_audio_pass(&audio, front);
@@ -221,8 +213,7 @@ static void drift(double hz, double seconds, double wobble_us, bool late) {
     }
 }
 
-static void drift_is_not_heard(void **state) {
-    (void)state;
+TEST_WITH(drift_is_not_heard, setup, teardown) {
     static const double rates[] = {59.94, 60.0988, 59.1856, 120, 144, 50};
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
         teardown(NULL);
@@ -241,8 +232,7 @@ static void drift_is_not_heard(void **state) {
     }
 }
 
-static void late_frames_are_not_heard(void **state) {
-    (void)state;
+TEST_WITH(late_frames_are_not_heard, setup, teardown) {
     static const double rates[] = {60, 59.94, 120};
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
         teardown(NULL);
@@ -257,8 +247,7 @@ static void late_frames_are_not_heard(void **state) {
     }
 }
 
-static void the_first_late_frame_is_bridged(void **state) {
-    (void)state;
+TEST_WITH(the_first_late_frame_is_bridged, setup, teardown) {
     calls(100);
     call(0);
     calls(20);
@@ -270,8 +259,7 @@ static void the_first_late_frame_is_bridged(void **state) {
 }
 
 /* A core that plays 0.4 % less than it states, and in uneven lumps. */
-static void a_core_that_states_nonsense(void **state) {
-    (void)state;
+TEST_WITH(a_core_that_states_nonsense, setup, teardown) {
     call(2);
     for (int i = 0; i < 60 * 120; i++) {
         now_us += CALL;
@@ -289,8 +277,7 @@ static void a_core_that_states_nonsense(void **state) {
 
 /* --- stalls, fast-forward --- */
 
-static void a_stall_fades_and_comes_back(void **state) {
-    (void)state;
+TEST_WITH(a_stall_fades_and_comes_back, setup, teardown) {
     drift(60, 5, 1000, true);
     size_t from = heard_frames;
     for (int i = 0; i < 30; i++)
@@ -311,8 +298,7 @@ static void a_stall_fades_and_comes_back(void **state) {
     assert_true(heard_frames - before <= 2 * FRAME);
 }
 
-static void catching_up_is_compressed(void **state) {
-    (void)state;
+TEST_WITH(catching_up_is_compressed, setup, teardown) {
     drift(60, 5, 1000, true);
     size_t from = heard_frames;
     for (int i = 0; i < 12; i++)
@@ -325,8 +311,7 @@ static void catching_up_is_compressed(void **state) {
     assert_in_range(heard_frames - from, 71 * FRAME, 73 * FRAME);
 }
 
-static void heavy_fast_forward_is_muted(void **state) {
-    (void)state;
+TEST_WITH(heavy_fast_forward_is_muted, setup, teardown) {
     calls(60);
     kl_audio_mute(&audio, true);
     size_t from = heard_frames;
@@ -342,8 +327,7 @@ static void heavy_fast_forward_is_muted(void **state) {
     is_clean(heard_frames - 90 * FRAME);
 }
 
-static void too_much_is_let_go(void **state) {
-    (void)state;
+TEST_WITH(too_much_is_let_go, setup, teardown) {
     calls(10);
     call(0);
     play_frame(4 * FRAME);
@@ -360,21 +344,4 @@ static void too_much_is_let_go(void **state) {
     kl_audio_add(&audio, flood, 300000);
     call(1);
     call(1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(usual_pace_is_exact, setup, teardown),
-        cmocka_unit_test_setup_teardown(it_is_exact_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(alone_it_goes_through, setup, teardown),
-        cmocka_unit_test_setup_teardown(drift_is_not_heard, setup, teardown),
-        cmocka_unit_test_setup_teardown(late_frames_are_not_heard, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_first_late_frame_is_bridged, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_core_that_states_nonsense, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_stall_fades_and_comes_back, setup, teardown),
-        cmocka_unit_test_setup_teardown(catching_up_is_compressed, setup, teardown),
-        cmocka_unit_test_setup_teardown(heavy_fast_forward_is_muted, setup, teardown),
-        cmocka_unit_test_setup_teardown(too_much_is_let_go, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,8 +24,7 @@ static int set_up(void **state) {
     return 0;
 }
 
-static void a_client_that_stays_away_is_shown(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_stays_away_is_shown, set_up, NULL) {
     uint64_t now_us = 5000 * MS;
     assert_int_equal(pass(&now_us, 400, 4), 0);
     assert_int_equal(pass(&now_us, 200, 4), 4);
@@ -37,8 +36,7 @@ static void a_client_that_stays_away_is_shown(void **state) {
 }
 
 /* A frontend that is held back 150 ms now and then is reported away each time. */
-static void hitches_do_not_flicker(void **state) {
-    (void)state;
+TEST_WITH(hitches_do_not_flicker, set_up, NULL) {
     uint64_t now_us = 5000 * MS;
     for (int i = 0; i < 50; i++) {
         pass(&now_us, 170, 1);
@@ -48,8 +46,7 @@ static void hitches_do_not_flicker(void **state) {
 }
 
 /* A player who is away most of the time, with glimpses of them, is shown away once. */
-static void glimpses_do_not_flicker(void **state) {
-    (void)state;
+TEST_WITH(glimpses_do_not_flicker, set_up, NULL) {
     uint64_t now_us = 5000 * MS;
     for (int i = 0; i < 50; i++) {
         pass(&now_us, 700, 1);
@@ -60,8 +57,7 @@ static void glimpses_do_not_flicker(void **state) {
 }
 
 /* From when he went to when he came, not to when it was believed. */
-static void the_time_away_is_the_true_one(void **state) {
-    (void)state;
+TEST_WITH(the_time_away_is_the_true_one, set_up, NULL) {
     uint64_t now_us = 5000 * MS;
     pass(&now_us, 8000, 2);
     while (!kl_away_turn(&p, 0, now_us))
@@ -69,21 +65,9 @@ static void the_time_away_is_the_true_one(void **state) {
     assert_in_range(kl_away_time_us(&p, 1), 7980 * MS, 8020 * MS);
 }
 
-static void seats_are_apart(void **state) {
-    (void)state;
+TEST_WITH(seats_are_apart, set_up, NULL) {
     uint64_t now_us = 5000 * MS;
     pass(&now_us, 300, 0x81);
     assert_int_equal(pass(&now_us, 300, 0x80), 0x80);
     assert_int_equal(pass(&now_us, 600, 0x81), 0x81);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_client_that_stays_away_is_shown, set_up),
-        cmocka_unit_test_setup(hitches_do_not_flicker, set_up),
-        cmocka_unit_test_setup(glimpses_do_not_flicker, set_up),
-        cmocka_unit_test_setup(the_time_away_is_the_true_one, set_up),
-        cmocka_unit_test_setup(seats_are_apart, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,7 @@
 
 #include "net/platform/buffer.h"
 
-static void it_grows(void **state) {
-    (void)state;
+TEST(it_grows) {
     struct kl_buffer b = {0};
     size_t len = 0;
     for (unsigned i = 0; i < 3000; i++) {
@@ -24,8 +23,7 @@ static void it_grows(void **state) {
 }
 
 /* An addition that fills the memory to its last byte leaves no room for the NUL. */
-static void every_length_fits(void **state) {
-    (void)state;
+TEST(every_length_fits) {
     static const char filling[2000];
     for (size_t n = 0; n < sizeof filling; n++) {
         struct kl_buffer b = {0};
@@ -38,8 +36,7 @@ static void every_length_fits(void **state) {
     }
 }
 
-static void it_is_taken(void **state) {
-    (void)state;
+TEST(it_is_taken) {
     struct kl_buffer b = {0};
     kl_buffer_add(&b, "%s", "text");
     kl_buffer_clear(&b);
@@ -53,8 +50,7 @@ static void it_is_taken(void **state) {
     free(taken);
 }
 
-static void without_memory_it_fails_whole(void **state) {
-    (void)state;
+TEST(without_memory_it_fails_whole) {
     struct kl_buffer b = {0};
     kl_buffer_add(&b, "begun");
     kl_buffer_add_bytes(&b, "", SIZE_MAX / 2);
@@ -65,8 +61,7 @@ static void without_memory_it_fails_whole(void **state) {
     assert_null(b.at);
 }
 
-static void a_part_of_a_text(void **state) {
-    (void)state;
+TEST(a_part_of_a_text) {
     static const char text[] = "abc";
     static const char *const part[] = {"", "a", "ab", "abc", "abc", "abc"};
     for (size_t n = 0; n < sizeof part / sizeof *part; n++) {
@@ -74,13 +69,4 @@ static void a_part_of_a_text(void **state) {
         assert_string_equal(copy, part[n]);
         free(copy);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_grows),         cmocka_unit_test(every_length_fits),
-        cmocka_unit_test(it_is_taken),      cmocka_unit_test(without_memory_it_fails_whole),
-        cmocka_unit_test(a_part_of_a_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

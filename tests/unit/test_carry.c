@@ -27,8 +27,7 @@ static unsigned number_of(const struct kl_channel_packet *p) {
     return p->datagram[2] | (unsigned)p->datagram[3] << 8;
 }
 
-static void inputs_go_first_and_in_order(void **state) {
-    (void)state;
+TEST_WITH(inputs_go_first_and_in_order, begin, NULL) {
     struct kl_channel_packet p;
     put(&a, KL_SEAL_ENET, 1, 500);
     put(&a, KL_SEAL_CTRL, 2, 60);
@@ -44,8 +43,7 @@ static void inputs_go_first_and_in_order(void **state) {
     assert_false(kl_carry_next(&a, &p));
 }
 
-static void the_oldest_input_is_dropped(void **state) {
-    (void)state;
+TEST_WITH(the_oldest_input_is_dropped, begin, NULL) {
     struct kl_channel_packet p;
     for (unsigned i = 0; i < 3 * KL_CARRY_INPUTS; i++)
         put(&a, KL_SEAL_CTRL, i, 40);
@@ -57,8 +55,7 @@ static void the_oldest_input_is_dropped(void **state) {
     assert_int_equal(a.dropped, 2 * KL_CARRY_INPUTS);
 }
 
-static void of_the_rest_the_newest_is_dropped(void **state) {
-    (void)state;
+TEST_WITH(of_the_rest_the_newest_is_dropped, begin, NULL) {
     struct kl_channel_packet p;
     for (unsigned i = 0; i < 2 * KL_CARRY_RESTS; i++)
         put(&a, KL_SEAL_ENET, i, 40);
@@ -76,8 +73,7 @@ static void of_the_rest_the_newest_is_dropped(void **state) {
 }
 
 /* Bulk trickles, and an input that comes meanwhile waits for none of it. */
-static void bulk_trickles(void **state) {
-    (void)state;
+TEST_WITH(bulk_trickles, begin, NULL) {
     struct kl_channel_packet p;
     for (unsigned i = 0; i < 100; i++)
         put(&a, KL_SEAL_ENET, i, 1200);
@@ -94,8 +90,7 @@ static void bulk_trickles(void **state) {
 }
 
 /* The other says nothing: what is under way ends, first of bulk. */
-static void no_more_than_so_much_is_under_way(void **state) {
-    (void)state;
+TEST_WITH(no_more_than_so_much_is_under_way, begin, NULL) {
     struct kl_channel_packet p;
     size_t rest = 0, input = 0;
     for (unsigned i = 0; i < 1000; i++) {
@@ -117,8 +112,7 @@ static void no_more_than_so_much_is_under_way(void **state) {
     assert_int_equal(number_of(&p), 1000 - KL_CARRY_INPUTS);
 }
 
-static void taken_packets_are_said_once(void **state) {
-    (void)state;
+TEST_WITH(taken_packets_are_said_once, begin, NULL) {
     struct kl_channel_packet p;
     assert_false(kl_carry_next(&b, &p));
     put(&a, KL_SEAL_CTRL, 1, 70);
@@ -132,8 +126,7 @@ static void taken_packets_are_said_once(void **state) {
     assert_false(kl_carry_next(&a, &p)); /* nor is that answered */
 }
 
-static void lies_change_nothing(void **state) {
-    (void)state;
+TEST_WITH(lies_change_nothing, begin, NULL) {
     struct kl_channel_packet p;
     a.sent = a.gone = 0xffffffff - 50; /* counts go round */
     put(&a, KL_SEAL_CTRL, 1, 100);
@@ -153,8 +146,7 @@ static void lies_change_nothing(void **state) {
 
 /* Two ends, a channel that stands still at times: nothing is lost but what had to be dropped, all in order.
  */
-static void two_ends(void **state) {
-    (void)state;
+TEST_WITH(two_ends, begin, NULL) {
     struct rng rng = {6};
     unsigned put_in = 0, put_rest = 0, next_in = 0, next_rest = 0, got = 0;
     static struct kl_channel_packet way[20000];
@@ -184,19 +176,4 @@ static void two_ends(void **state) {
     }
     assert_int_equal(got + a.input_count + a.rest_count + a.dropped, put_in + put_rest);
     assert_true(a.dropped > 0);
-}
-
-#define TEST(f) cmocka_unit_test_setup(f, begin)
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(inputs_go_first_and_in_order),
-        TEST(the_oldest_input_is_dropped),
-        TEST(of_the_rest_the_newest_is_dropped),
-        TEST(bulk_trickles),
-        TEST(no_more_than_so_much_is_under_way),
-        TEST(taken_packets_are_said_once),
-        TEST(lies_change_nothing),
-        TEST(two_ends),
-    };
-    return cmocka_run_group_tests_name("carry", tests, NULL, NULL);
 }

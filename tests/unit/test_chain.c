@@ -26,8 +26,7 @@ static uint64_t chained(const uint64_t *picture, unsigned frames) {
     return chain.picture;
 }
 
-static void a_picture_of_one_frame_is_in_the_chain(void **state) {
-    (void)state;
+TEST_WITH(a_picture_of_one_frame_is_in_the_chain, begin, NULL) {
     static const uint64_t plain[] = {5, 6, 7}, other[] = {5, 9, 7};
     uint64_t was = chained(plain, 3);
     assert_int_equal(chained(plain, 3), was);
@@ -35,16 +34,14 @@ static void a_picture_of_one_frame_is_in_the_chain(void **state) {
     assert_int_not_equal(chained(plain, 2), was);
 }
 
-static void no_picture_repeats_the_last(void **state) {
-    (void)state;
+TEST_WITH(no_picture_repeats_the_last, begin, NULL) {
     static const uint64_t drawn[] = {5, 5, 6, 6}, spared[] = {5, 0, 6, 0};
     assert_int_equal(chained(drawn, 4), chained(spared, 4));
     static const uint64_t none[] = {0, 0}, again[] = {6, 6}; /* of the interval before */
     assert_int_equal(chained(none, 2), chained(again, 2));
 }
 
-static void before_the_first_picture_there_is_nothing_to_compare(void **state) {
-    (void)state;
+TEST_WITH(before_the_first_picture_there_is_nothing_to_compare, begin, NULL) {
     kl_chain_frame(&chain);
     assert_false(kl_chain_sees(&chain));
     kl_chain_picture(&chain, 5);
@@ -53,8 +50,7 @@ static void before_the_first_picture_there_is_nothing_to_compare(void **state) {
 }
 
 /* A machine that loads in the middle of an interval has not all of it. */
-static void after_a_load_the_next_label_begins(void **state) {
-    (void)state;
+TEST_WITH(after_a_load_the_next_label_begins, begin, NULL) {
     static const uint64_t plain[] = {5, 6};
     static const int16_t sound[] = {1, 2};
     chained(plain, 2);
@@ -73,8 +69,7 @@ static void after_a_load_the_next_label_begins(void **state) {
 }
 
 /* mgba 0.10.5 plays another sound for good. */
-static void a_load_that_the_room_does_not_know_ends_the_sound(void **state) {
-    (void)state;
+TEST_WITH(a_load_that_the_room_does_not_know_ends_the_sound, begin, NULL) {
     static const uint64_t plain[] = {5, 6};
     kl_chain_reloaded(&chain);
     chained(plain, 2);
@@ -82,8 +77,7 @@ static void a_load_that_the_room_does_not_know_ends_the_sound(void **state) {
     assert_false(kl_chain_hears(&chain));
 }
 
-static void the_graphics_cards_picture_is_unknown(void **state) {
-    (void)state;
+TEST_WITH(the_graphics_cards_picture_is_unknown, begin, NULL) {
     static const uint64_t plain[] = {5, 6}, none[] = {0, 0};
     chained(plain, 2);
     kl_chain_label(&chain);
@@ -95,8 +89,7 @@ static void the_graphics_cards_picture_is_unknown(void **state) {
     chained(plain, 2);
 }
 
-static void sound_is_one_row_of_batches(void **state) {
-    (void)state;
+TEST_WITH(sound_is_one_row_of_batches, begin, NULL) {
     static const int16_t sound[] = {1, 2, 3, 4}, other[] = {1, 2, 3, 5};
     kl_chain_sound(&chain, sound, 2);
     uint64_t was = chain.sound;
@@ -106,18 +99,4 @@ static void sound_is_one_row_of_batches(void **state) {
     kl_chain_label(&chain);
     kl_chain_sound(&chain, other, 2);
     assert_int_not_equal(chain.sound, was);
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup(f, begin)
-    const struct CMUnitTest tests[] = {
-        T(a_picture_of_one_frame_is_in_the_chain),
-        T(no_picture_repeats_the_last),
-        T(before_the_first_picture_there_is_nothing_to_compare),
-        T(after_a_load_the_next_label_begins),
-        T(a_load_that_the_room_does_not_know_ends_the_sound),
-        T(the_graphics_cards_picture_is_unknown),
-        T(sound_is_one_row_of_batches),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,8 +36,7 @@ static int take(const uint8_t *bytes, size_t len) {
     return result;
 }
 
-static void there_and_back(void **state) {
-    (void)state;
+TEST(there_and_back) {
     for (uint8_t kind = KL_CHANNEL_GREET; kind <= KL_CHANNEL_BEAT; kind++) {
         uint8_t bytes[KL_CHANNEL_MAX];
         struct kl_channel_packet is = a_packet(kind), back;
@@ -48,8 +47,7 @@ static void there_and_back(void **state) {
     }
 }
 
-static void an_unknown_kind_is_not_written(void **state) {
-    (void)state;
+TEST(an_unknown_kind_is_not_written) {
     uint8_t bytes[KL_CHANNEL_MAX];
     const uint8_t none[] = {0, KL_CHANNEL_CARRY + 1, 255};
     for (unsigned i = 0; i < sizeof none; i++)
@@ -57,8 +55,7 @@ static void an_unknown_kind_is_not_written(void **state) {
                          KL_E_MALFORMED);
 }
 
-static void cut_and_long_packets(void **state) {
-    (void)state;
+TEST(cut_and_long_packets) {
     for (uint8_t kind = KL_CHANNEL_GREET; kind <= KL_CHANNEL_BEAT; kind++) {
         uint8_t bytes[KL_CHANNEL_MAX + 1] = {0};
         struct kl_channel_packet is = a_packet(kind);
@@ -72,8 +69,7 @@ static void cut_and_long_packets(void **state) {
     }
 }
 
-static void another_version_is_told_apart(void **state) {
-    (void)state;
+TEST(another_version_is_told_apart) {
     uint8_t bytes[64];
     struct kl_channel_packet is = a_packet(KL_CHANNEL_GREET), back;
     int len = kl_channel_encode(&is, bytes, sizeof bytes);
@@ -86,8 +82,7 @@ static void another_version_is_told_apart(void **state) {
     assert_int_equal(kl_channel_decode(&back, bytes, (size_t)len), KL_E_MALFORMED);
 }
 
-static void tickets_name_all(void **state) {
-    (void)state;
+TEST(tickets_name_all) {
     static const char *const bad[] = {
         "keylock://relay.example.org/room#" FP,   /* no port */
         "keylock://relay.example.org:55435/room", /* no fingerprint */
@@ -116,8 +111,7 @@ static void tickets_name_all(void **state) {
 }
 
 /* A datagram is whatever it is, up to the longest; none at all is one as well. */
-static void a_datagram(void **state) {
-    (void)state;
+TEST(a_datagram) {
     static const uint16_t lengths[] = {0, 1, 26, 1226, KL_CARRY_MAX};
     for (size_t i = 0; i < COUNT(lengths); i++) {
         uint8_t bytes[KL_CHANNEL_MAX];
@@ -136,8 +130,7 @@ static void a_datagram(void **state) {
         assert_int_equal(take(long_one, n), KL_E_MALFORMED);
 }
 
-static void garbage(void **state) {
-    (void)state;
+TEST(garbage) {
     struct rng rng = {20};
     for (unsigned round = 0; round < 200000; round++) {
         uint8_t bytes[96];
@@ -153,17 +146,4 @@ static void garbage(void **state) {
     assert_int_equal(take((const uint8_t *)"\x07", 1), KL_E_MALFORMED);
     assert_int_equal(take((const uint8_t *)"\x03\x02", 2), KL_E_MALFORMED);
     assert_int_equal(take((const uint8_t *)"\x04\x02\x1b[", 4), KL_E_MALFORMED);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back),
-        cmocka_unit_test(an_unknown_kind_is_not_written),
-        cmocka_unit_test(cut_and_long_packets),
-        cmocka_unit_test(another_version_is_told_apart),
-        cmocka_unit_test(tickets_name_all),
-        cmocka_unit_test(a_datagram),
-        cmocka_unit_test(garbage),
-    };
-    return cmocka_run_group_tests_name("channel", tests, NULL, NULL);
 }

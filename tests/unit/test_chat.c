@@ -24,14 +24,12 @@ static int set_up(void **state) {
     return 0;
 }
 
-static void a_closed_line_takes_no_key(void **state) {
-    (void)state;
+TEST_WITH(a_closed_line_takes_no_key, set_up, NULL) {
     assert_int_equal(press('p', 'p'), KL_CHAT_PASSED);
     assert_string_equal(c.text, "");
 }
 
-static void an_open_line_takes_every_key(void **state) {
-    (void)state;
+TEST_WITH(an_open_line_takes_every_key, set_up, NULL) {
     kl_chat_open(&c);
     type("phf");
     assert_int_equal(press(RETROK_F1, 0), KL_CHAT_TAKEN);
@@ -42,8 +40,7 @@ static void an_open_line_takes_every_key(void **state) {
     assert_int_equal(press('p', 'p'), KL_CHAT_PASSED);
 }
 
-static void escape_and_an_empty_line_say_nothing(void **state) {
-    (void)state;
+TEST_WITH(escape_and_an_empty_line_say_nothing, set_up, NULL) {
     kl_chat_open(&c);
     type("x");
     assert_int_equal(press(RETROK_ESCAPE, 27), KL_CHAT_TAKEN);
@@ -55,8 +52,7 @@ static void escape_and_an_empty_line_say_nothing(void **state) {
 }
 
 /* Any script; a whole character goes at once, also by Backspace and at the end of the place. */
-static void characters_stay_whole(void **state) {
-    (void)state;
+TEST_WITH(characters_stay_whole, set_up, NULL) {
     kl_chat_open(&c);
     static const uint32_t codes[] = {'a', 0xe9, 0x65e5, 0x1f3ae};
     for (size_t i = 0; i < COUNT(codes); i++)
@@ -77,14 +73,4 @@ static void characters_stay_whole(void **state) {
     for (int i = 0; i < 200; i++)
         press(RETROK_BACKSPACE, 8);
     assert_string_equal(c.text, "");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_closed_line_takes_no_key, set_up),
-        cmocka_unit_test_setup(an_open_line_takes_every_key, set_up),
-        cmocka_unit_test_setup(escape_and_an_empty_line_say_nothing, set_up),
-        cmocka_unit_test_setup(characters_stay_whole, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

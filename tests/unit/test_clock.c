@@ -5,8 +5,16 @@
 
 #define assert_near(a, b, by) assert_true((a) - (b) < (by) && (b) - (a) < (by))
 
-static void rtt_as_rfc_6298_has_it(void **state) {
-    (void)state;
+/* Frames of 10 ms; frame 0 stands at 0 of the relay's clock, of which a client hears at 1 s of its own. */
+static struct kl_clock begun(void) {
+    struct kl_clock c;
+    kl_clock_init(&c, 10000);
+    kl_clock_heard(&c, 0, 1000000);
+    kl_clock_schedule(&c, 0, 0, 0);
+    return c;
+}
+
+TEST(rtt_as_rfc_6298_has_it) {
     struct kl_rtt r = {0};
     kl_rtt_sample(&r, 100000);
     assert_int_equal(r.srtt_us, 100000);
@@ -22,8 +30,7 @@ static void rtt_as_rfc_6298_has_it(void **state) {
 }
 
 /* Eight round trips; a machine that stood still for 400 ms spoils two of them. */
-static void the_least_leaves_out_a_standstill(void **state) {
-    (void)state;
+TEST(the_least_leaves_out_a_standstill) {
     struct kl_rtt r = {0};
     uint32_t spread;
     assert_int_equal(kl_rtt_least_us(&r, &spread), 0);
@@ -40,8 +47,7 @@ static void the_least_leaves_out_a_standstill(void **state) {
     assert_int_equal(kl_rtt_least_us(&r, &spread), 51000); /* 50000 is forgotten */
 }
 
-static void the_usual_value_leaves_two_out(void **state) {
-    (void)state;
+TEST(the_usual_value_leaves_two_out) {
     struct kl_usual u = {0};
     kl_usual_add(&u, 1e9);
     kl_usual_add(&u, 300);
@@ -53,8 +59,7 @@ static void the_usual_value_leaves_two_out(void **state) {
     assert_int_equal(kl_usual(&u), 10); /* one of the three is left */
 }
 
-static void a_schedule_is_seen_one_way_later(void **state) {
-    (void)state;
+TEST(a_schedule_is_seen_one_way_later) {
     struct kl_clock c;
     kl_clock_init(&c, 10000);
     assert_near(kl_clock_position(&c, 5000000), 0, 1e-9); /* nothing known yet */
@@ -66,24 +71,16 @@ static void a_schedule_is_seen_one_way_later(void **state) {
     assert_near(kl_clock_position(&c, 5041000), 6, 1e-6);
 }
 
-static void the_shortest_way_counts(void **state) {
-    (void)state;
-    struct kl_clock c;
-    kl_clock_init(&c, 10000);
-    kl_clock_heard(&c, 0, 1000000);
-    kl_clock_schedule(&c, 0, 0, 0);
+TEST(the_shortest_way_counts) {
+    struct kl_clock c = begun();
     kl_clock_heard(&c, 10000, 1007000); /* 3 ms quicker; taken at once, for we have just begun */
     assert_near(kl_clock_position(&c, 1007000), 1.0, 1e-6);
     kl_clock_heard(&c, 20000, 1025000); /* 5 ms slower: changes nothing */
     assert_near(kl_clock_position(&c, 1027000), 3.0, 1e-6);
 }
 
-static void later_it_is_followed_slowly(void **state) {
-    (void)state;
-    struct kl_clock c;
-    kl_clock_init(&c, 10000);
-    kl_clock_heard(&c, 0, 1000000);
-    kl_clock_schedule(&c, 0, 0, 0);
+TEST(later_it_is_followed_slowly) {
+    struct kl_clock c = begun();
     for (uint32_t t = 100000; t <= 1000000; t += 100000)
         kl_clock_heard(&c, t, 1000000 + t);
     double before = kl_clock_position(&c, 2000000);
@@ -93,20 +90,15 @@ static void later_it_is_followed_slowly(void **state) {
     assert_near(kl_clock_position(&c, 4000000), before + 202.0, 1e-6); /* arrived, and no further */
 }
 
-static void an_old_way_is_forgotten(void **state) {
-    (void)state;
-    struct kl_clock c;
-    kl_clock_init(&c, 10000);
-    kl_clock_heard(&c, 0, 1000000);
-    kl_clock_schedule(&c, 0, 0, 0);
+TEST(an_old_way_is_forgotten) {
+    struct kl_clock c = begun();
     for (uint32_t t = 100000; t <= 20000000; t += 100000)
         kl_clock_heard(&c, t, 1030000 + t); /* 30 ms longer now */
     assert_near(kl_clock_position(&c, 21030000), 2000, 0.01);
 }
 
 /* Two clients, whatever their own clocks say, forget the old way at the same moment of the relay's clock. */
-static void all_slew_at_the_same_time(void **state) {
-    (void)state;
+TEST(all_slew_at_the_same_time) {
     struct kl_clock c[2];
     const uint32_t began[2] = {0, 310000};
     for (unsigned i = 0; i < 2; i++) {
@@ -127,12 +119,8 @@ static void all_slew_at_the_same_time(void **state) {
 
 /* The process stood still for 8 s: what the socket held comes at once, as if it had been under way so long.
  */
-static void datagrams_that_lay_in_the_socket_are_not_followed(void **state) {
-    (void)state;
-    struct kl_clock c;
-    kl_clock_init(&c, 10000);
-    kl_clock_heard(&c, 0, 1000000);
-    kl_clock_schedule(&c, 0, 0, 0);
+TEST(datagrams_that_lay_in_the_socket_are_not_followed) {
+    struct kl_clock c = begun();
     for (uint32_t t = 10000; t <= 5000000; t += 10000)
         kl_clock_heard(&c, t, 1000000 + t);
     for (uint32_t t = 5010000; t <= 6000000; t += 10000)
@@ -141,20 +129,15 @@ static void datagrams_that_lay_in_the_socket_are_not_followed(void **state) {
     assert_near(kl_clock_position(&c, 14010000), 1301, 0.1);
 }
 
-static void a_machine_that_slept_goes_on_with_the_room(void **state) {
-    (void)state;
-    struct kl_clock c;
-    kl_clock_init(&c, 10000);
-    kl_clock_heard(&c, 0, 1000000);
-    kl_clock_schedule(&c, 0, 0, 0);
+TEST(a_machine_that_slept_goes_on_with_the_room) {
+    struct kl_clock c = begun();
     for (uint32_t t = 10000; t <= 5000000; t += 10000)
         kl_clock_heard(&c, t, 1000000 + t);
     kl_clock_heard(&c, 65000000, 6010000); /* a minute, of which the clock here counted 10 ms */
     assert_near(kl_clock_position(&c, 6010000), 6500, 0.1);
 }
 
-static void stamps_wrap(void **state) {
-    (void)state;
+TEST(stamps_wrap) {
     struct kl_clock c;
     kl_clock_init(&c, 10000);
     uint64_t now = (UINT64_C(5) << 32) - 40000; /* both clocks wrap, at different moments */
@@ -168,8 +151,7 @@ static void stamps_wrap(void **state) {
     assert_true(c.peer_stamp == 80000);
 }
 
-static void the_newest_stamp_is_echoed(void **state) {
-    (void)state;
+TEST(the_newest_stamp_is_echoed) {
     struct kl_clock c;
     kl_clock_init(&c, 10000);
     kl_clock_heard(&c, 500, 1000);
@@ -181,8 +163,7 @@ static void the_newest_stamp_is_echoed(void **state) {
     assert_near(kl_clock_position(&c, 1000), 10, 1e-6);
 }
 
-static void the_line(void **state) {
-    (void)state;
+TEST(the_line) {
     struct kl_schedule s;
     kl_schedule_start(&s, 1000000, 10000);
     assert_near(kl_schedule_line_us(&s, 0), 1000000, 1e-6);
@@ -191,8 +172,7 @@ static void the_line(void **state) {
 
 /* A longer link: by whole frames, so that who called when stays as it was; but a display's drift as it comes.
  */
-static void a_lasting_frame_or_more_moves_it_by_whole_frames(void **state) {
-    (void)state;
+TEST(a_lasting_frame_or_more_moves_it_by_whole_frames) {
     static const struct {
         uint32_t late_us, moved_us;
     } row[] = {{9900, 9900}, {10000, 10000}, {10900, 10000}, {27000, 30000}, {46100, 50000}};
@@ -205,8 +185,7 @@ static void a_lasting_frame_or_more_moves_it_by_whole_frames(void **state) {
     }
 }
 
-static void lasting_lateness_moves_the_schedule(void **state) {
-    (void)state;
+TEST(lasting_lateness_moves_the_schedule) {
     struct kl_schedule s;
     kl_schedule_start(&s, 0, 10000);
     for (uint32_t f = 0; f < KL_SCHEDULE_WINDOW - 1; f++)
@@ -217,8 +196,7 @@ static void lasting_lateness_moves_the_schedule(void **state) {
     assert_near(kl_schedule_line_us(&s, 0), 5000, 1e-6);
 }
 
-static void one_frame_in_time_holds_it(void **state) {
-    (void)state;
+TEST(one_frame_in_time_holds_it) {
     struct kl_schedule s;
     kl_schedule_start(&s, 1000000, 10000);
     for (uint32_t f = 0; f < 200; f++) {
@@ -228,8 +206,7 @@ static void one_frame_in_time_holds_it(void **state) {
     assert_near(kl_schedule_line_us(&s, 0), 1000000, 1e-6);
 }
 
-static void a_long_stall_moves_it_at_once_and_never_back(void **state) {
-    (void)state;
+TEST(a_long_stall_moves_it_at_once_and_never_back) {
     struct kl_schedule s;
     kl_schedule_start(&s, 0, 10000);
     assert_false(kl_schedule_closed(&s, 0, KL_SCHEDULE_JUMP_US));
@@ -253,8 +230,7 @@ static void hear(struct kl_playout *p, uint64_t *at_us, unsigned seconds, double
     }
 }
 
-static void playout_covers_the_jitter(void **state) {
-    (void)state;
+TEST(playout_covers_the_jitter) {
     struct kl_playout p = {0};
     uint64_t at = 1000000;
     hear(&p, &at, 5, 8000, 0);
@@ -264,8 +240,7 @@ static void playout_covers_the_jitter(void **state) {
     assert_near(kl_playout_margin_us(&early, at), 0, 1);
 }
 
-static void one_spike_in_ten_seconds_costs_nothing_two_do(void **state) {
-    (void)state;
+TEST(one_spike_in_ten_seconds_costs_nothing_two_do) {
     struct kl_playout p = {0};
     uint64_t at = 1000000;
     hear(&p, &at, 9, 2000, 0);
@@ -279,8 +254,7 @@ static void one_spike_in_ten_seconds_costs_nothing_two_do(void **state) {
     assert_near(kl_playout_margin_us(&p, at), 2000, 1);
 }
 
-static void the_margin_moves_slowly_and_not_too_far(void **state) {
-    (void)state;
+TEST(the_margin_moves_slowly_and_not_too_far) {
     struct kl_playout p = {0};
     uint64_t at = 1000000;
     kl_playout_heard(&p, 0, at);
@@ -296,8 +270,7 @@ static void the_margin_moves_slowly_and_not_too_far(void **state) {
 }
 
 /* The network's thread and the frontend's take their times before they meet at the lock. */
-static void times_out_of_order_do_not_slew(void **state) {
-    (void)state;
+TEST(times_out_of_order_do_not_slew) {
     struct kl_clock c;
     kl_clock_init(&c, 16666);
     for (uint64_t now = 1000000; now < 3000000; now += 16000)
@@ -309,31 +282,4 @@ static void times_out_of_order_do_not_slew(void **state) {
     kl_clock_schedule(&c, c.peer_stamp, 100, 0);
     kl_clock_position(&c, 8000000 - 1000); /* taken before the network's thread had its turn */
     assert_true(c.base_us - base < 150000);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_out_of_order_do_not_slew),
-        cmocka_unit_test(rtt_as_rfc_6298_has_it),
-        cmocka_unit_test(the_least_leaves_out_a_standstill),
-        cmocka_unit_test(the_usual_value_leaves_two_out),
-        cmocka_unit_test(a_schedule_is_seen_one_way_later),
-        cmocka_unit_test(the_shortest_way_counts),
-        cmocka_unit_test(later_it_is_followed_slowly),
-        cmocka_unit_test(an_old_way_is_forgotten),
-        cmocka_unit_test(all_slew_at_the_same_time),
-        cmocka_unit_test(datagrams_that_lay_in_the_socket_are_not_followed),
-        cmocka_unit_test(a_machine_that_slept_goes_on_with_the_room),
-        cmocka_unit_test(stamps_wrap),
-        cmocka_unit_test(the_newest_stamp_is_echoed),
-        cmocka_unit_test(the_line),
-        cmocka_unit_test(a_lasting_frame_or_more_moves_it_by_whole_frames),
-        cmocka_unit_test(lasting_lateness_moves_the_schedule),
-        cmocka_unit_test(one_frame_in_time_holds_it),
-        cmocka_unit_test(a_long_stall_moves_it_at_once_and_never_back),
-        cmocka_unit_test(playout_covers_the_jitter),
-        cmocka_unit_test(one_spike_in_ten_seconds_costs_nothing_two_do),
-        cmocka_unit_test(the_margin_moves_slowly_and_not_too_far),
-    };
-    return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
 }

@@ -108,8 +108,7 @@ static void obey(const char *words, uint32_t frame) {
     kl_command_obey(&match, &c, frame);
 }
 
-static void reset_is_the_cores(void **state) {
-    (void)state;
+TEST_WITH(reset_is_the_cores, set_up, tear_down) {
     obey("reset", 77);
     assert_int_equal(resets, 1);
     assert_string_equal(shown, "ann (1): reset");
@@ -122,8 +121,7 @@ static void back(uint32_t to, uint32_t frame) {
     kl_command_obey(&match, &c, frame);
 }
 
-static void the_slot(void **state) {
-    (void)state;
+TEST_WITH(the_slot, set_up, tear_down) {
     back(0, 5);
     assert_int_equal(loads, 0);
     assert_string_equal(shown, "ann (1): the saved state of frame 0 was replaced: load again");
@@ -146,8 +144,7 @@ static void the_slot(void **state) {
 }
 
 /* A state that differs between machines could never be gone back to. */
-static void bytes_that_a_core_never_set_are_saved_as_zeros(void **state) {
-    (void)state;
+TEST_WITH(bytes_that_a_core_never_set_are_saved_as_zeros, set_up, tear_down) {
     const uint8_t zeros[sizeof machine] = {0};
     match.emu.core.serialize = write_unset;
     leave_on_the_stack(0x11);
@@ -158,8 +155,7 @@ static void bytes_that_a_core_never_set_are_saved_as_zeros(void **state) {
 }
 
 /* The others have a state of frame 30 now: to go back to that of frame 10 here would be out of sync. */
-static void a_save_that_fails_leaves_nothing(void **state) {
-    (void)state;
+TEST_WITH(a_save_that_fails_leaves_nothing, set_up, tear_down) {
     obey("save", 10);
     refuses = true;
     obey("save", 30);
@@ -171,8 +167,7 @@ static void a_save_that_fails_leaves_nothing(void **state) {
     assert_string_equal(shown, "ann (1): out of sync: no saved state of frame 30 on this machine");
 }
 
-static void a_core_that_cannot_save(void **state) {
-    (void)state;
+TEST_WITH(a_core_that_cannot_save, set_up, tear_down) {
     state_size = 0;
     obey("save", 10);
     assert_int_equal(saves, 0);
@@ -182,8 +177,7 @@ static void a_core_that_cannot_save(void **state) {
     assert_int_equal(loads, 0);
 }
 
-static void options(void **state) {
-    (void)state;
+TEST_WITH(options, set_up, tear_down) {
     obey("option speed=fast", 12);
     assert_string_equal(kl_options_get(&match.emu.options, "speed"), "fast");
     assert_true(match.emu.options.updated);
@@ -196,8 +190,7 @@ static void options(void **state) {
     assert_false(match.emu.options.updated);
 }
 
-static void a_disk_is_seen_to_be_out(void **state) {
-    (void)state;
+TEST_WITH(a_disk_is_seen_to_be_out, set_up, tear_down) {
     obey("disk 2", 100);
     assert_string_equal(shown, "ann (1): no disk swapped: this core has no disks");
     match.emu.told.disk_control.set_eject_state = eject;
@@ -219,8 +212,7 @@ static void a_disk_is_seen_to_be_out(void **state) {
     assert_string_equal(disks, "o1co3co3c");
 }
 
-static void swaps(void **state) {
-    (void)state;
+TEST_WITH(swaps, set_up, tear_down) {
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         assert_int_equal(kl_command_seat(&match, s), s);
     obey("swap 1 2", 10);
@@ -270,8 +262,7 @@ static void four_here(void) {
 }
 
 /* Players name seats as they are played; the roster knows whose pads have which seat. */
-static void masks_go_back_to_pads(void **state) {
-    (void)state;
+TEST_WITH(masks_go_back_to_pads, set_up, tear_down) {
     assert_int_equal(kl_command_pads(&match, 0x05), 0x05);
     obey("swap 1 2", 10);
     assert_int_equal(kl_command_pads(&match, 1), 2);
@@ -286,8 +277,7 @@ static void masks_go_back_to_pads(void **state) {
     assert_int_equal(kl_command_pads(&match, 1), 1);
 }
 
-static void swaps_are_of_played_seats(void **state) {
-    (void)state;
+TEST_WITH(swaps_are_of_played_seats, set_up, tear_down) {
     four_here();
     taken("swap 1 3", 0, 2);
     taken("swap 3 4", 2, 3);
@@ -298,8 +288,7 @@ static void swaps_are_of_played_seats(void **state) {
     taken("swap 6 4", 5, 3);
 }
 
-static void a_seat_is_given_by_name(void **state) {
-    (void)state;
+TEST_WITH(a_seat_is_given_by_name, set_up, tear_down) {
     four_here();
     taken("give 1 carl", 0, 2);
     obey("swap 3 6", 10); /* carl plays as player 6 */
@@ -314,8 +303,7 @@ static void a_seat_is_given_by_name(void **state) {
     refused("give 1 carl", "only the host of the room can do that");
 }
 
-static void a_host_is_made_by_name_or_seat(void **state) {
-    (void)state;
+TEST_WITH(a_host_is_made_by_name_or_seat, set_up, tear_down) {
     four_here();
     taken("host dora", 3, 0);
     taken("host 2", 0, 0);
@@ -331,8 +319,7 @@ static void a_host_is_made_by_name_or_seat(void **state) {
     taken("kick bob (watches)", 3, 0);
 }
 
-static void values_that_are_not_named_stay(void **state) {
-    (void)state;
+TEST_WITH(values_that_are_not_named_stay, set_up, tear_down) {
     struct kl_words w;
     four_here();
     match.room.wait_budget_ms = 250;
@@ -354,8 +341,7 @@ static unsigned disk_in(void) {
     return in_now;
 }
 
-static void disks_step(void **state) {
-    (void)state;
+TEST_WITH(disks_step, set_up, tear_down) {
     four_here();
     refused("disk next", "this core has no disks to swap");
     match.emu.told.disk_control.get_num_images = images;
@@ -373,8 +359,7 @@ static void disks_step(void **state) {
     refused("disk 4", "expected a disk from 1 to 3 (0: none), got 4");
 }
 
-static void impossible_commands_are_refused_at_once(void **state) {
-    (void)state;
+TEST_WITH(impossible_commands_are_refused_at_once, set_up, tear_down) {
     struct kl_words w;
     four_here();
     refused("load", "the room has no saved state: save first");
@@ -390,8 +375,7 @@ static void impossible_commands_are_refused_at_once(void **state) {
     refused("save", "this core has no savestates");
 }
 
-static void policies(void **state) {
-    (void)state;
+TEST_WITH(policies, set_up, tear_down) {
     obey("policy optimistic 300", 10);
     assert_int_equal(match.room.policy, KL_POLICY_OPTIMISTIC);
     assert_int_equal(match.room.wait_budget_ms, 300);
@@ -409,8 +393,7 @@ static void policies(void **state) {
     assert_int_equal(match.room.policy, KL_POLICY_STRICT);
 }
 
-static void talk(void **state) {
-    (void)state;
+TEST_WITH(talk, set_up, tear_down) {
     obey("say hello", 9);
     assert_string_equal(shown, "ann (1): hello");
     struct kl_command c = {.client = KL_RELAY_CLIENT, .kind = KL_COMMAND_CHAT, .len = 3, .data = "a\nb"};
@@ -422,8 +405,7 @@ static void talk(void **state) {
 }
 
 /* Before the game, and of things that others decide, there is an answer and nothing else. */
-static void not_now(void **state) {
-    (void)state;
+TEST_WITH(not_now, set_up, tear_down) {
     assert_int_equal(kl_command_do(&match, "reset", answer, sizeof answer), -1);
     assert_string_equal(answer, "the game has not begun");
     assert_int_equal(kl_command_do(&match, "jump", answer, sizeof answer), -1);
@@ -432,29 +414,4 @@ static void not_now(void **state) {
     kl_command_obey(&match, &c, 5); /* of a later version */
     assert_string_equal(shown, "");
     assert_int_equal(resets, 0);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(reset_is_the_cores),
-        TEST(the_slot),
-        TEST(bytes_that_a_core_never_set_are_saved_as_zeros),
-        TEST(a_save_that_fails_leaves_nothing),
-        TEST(a_core_that_cannot_save),
-        TEST(impossible_commands_are_refused_at_once),
-        TEST(options),
-        TEST(a_disk_is_seen_to_be_out),
-        TEST(swaps),
-        TEST(policies),
-        TEST(talk),
-        TEST(not_now),
-        TEST(masks_go_back_to_pads),
-        TEST(swaps_are_of_played_seats),
-        TEST(a_seat_is_given_by_name),
-        TEST(a_host_is_made_by_name_or_seat),
-        TEST(values_that_are_not_named_stay),
-        TEST(disks_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,8 +20,7 @@ static struct kl_command arrived(void) {
     return c;
 }
 
-static void words_become_bytes(void **state) {
-    (void)state;
+TEST(words_become_bytes) {
     static const struct {
         const char *line;
         uint8_t kind, len, data[5];
@@ -55,8 +54,7 @@ static void words_become_bytes(void **state) {
     }
 }
 
-static void texts(void **state) {
-    (void)state;
+TEST(texts) {
     char key[KL_COMMAND_BYTES + 1], value[KL_COMMAND_BYTES + 1];
     assert_int_equal(parse("say  well  played, caf\xc3\xa9 "), 0);
     assert_int_equal(w.order.kind, 19);
@@ -108,8 +106,7 @@ static void check_policy(const char *line, unsigned said, unsigned policy, unsig
     assert_int_equal(is.spacing_fixed, spacing);
 }
 
-static void policy_budget_and_spacing_are_one_command(void **state) {
-    (void)state;
+TEST(policy_budget_and_spacing_are_one_command) {
     check_policy("policy strict", 1, 0, 0, 0);
     check_policy("policy bounded 100", 3, 1, 100, 0);
     check_policy("policy bounded 100 spacing 30", 7, 1, 100, 30);
@@ -119,8 +116,7 @@ static void policy_budget_and_spacing_are_one_command(void **state) {
     check_policy("spacing 0", 4, 0, 0, 0);
 }
 
-static void whom_and_which(void **state) {
-    (void)state;
+TEST(whom_and_which) {
     assert_int_equal(parse("give 8 Ann  B "), 0);
     assert_string_equal(w.who, "Ann  B");
     assert_int_equal(parse("host 2"), 0);
@@ -134,8 +130,7 @@ static void whom_and_which(void **state) {
     assert_int_equal(w.disk_step, 0);
 }
 
-static void budgets(void **state) {
-    (void)state;
+TEST(budgets) {
     assert_int_equal(parse("policy bounded"), 0);
     assert_false(w.has_budget);
     assert_int_equal(parse("policy bounded 20"), 0);
@@ -154,8 +149,7 @@ static void budgets(void **state) {
     assert_int_equal(is.lead_max, 17);
 }
 
-static void wrong_words(void **state) {
-    (void)state;
+TEST(wrong_words) {
     static const char *const cases[] = {
         "",
         "paused",
@@ -225,8 +219,7 @@ static void wrong_words(void **state) {
 }
 
 /* From a peer anything may come. */
-static void hostile_data(void **state) {
-    (void)state;
+TEST(hostile_data) {
     char text[KL_COMMAND_BYTES + 1], value[KL_COMMAND_BYTES + 1];
     uint16_t n;
     struct kl_command c = {.len = KL_COMMAND_BYTES};
@@ -256,8 +249,7 @@ static void hostile_data(void **state) {
 }
 
 /* A name that reads like the form around it is no words: its letters stay plain (letters.h). */
-static void words_in_a_notice(void **state) {
-    (void)state;
+TEST(words_in_a_notice) {
     struct kl_roster r = {.count = 3};
     strcpy(r.member[0].name, "ann");
     strcpy(r.member[1].name, ": x");
@@ -284,18 +276,4 @@ static void words_in_a_notice(void **state) {
         else
             assert_int_equal(at, 0);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_become_bytes),
-        cmocka_unit_test(texts),
-        cmocka_unit_test(budgets),
-        cmocka_unit_test(policy_budget_and_spacing_are_one_command),
-        cmocka_unit_test(whom_and_which),
-        cmocka_unit_test(wrong_words),
-        cmocka_unit_test(hostile_data),
-        cmocka_unit_test(words_in_a_notice),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,8 +36,7 @@ static void write_file(const char *text) {
     file_write_text(path, text);
 }
 
-static void nothing_said_plays_alone(void **state) {
-    (void)state;
+TEST_WITH(nothing_said_plays_alone, setup, teardown) {
     struct kl_config c;
     assert_int_equal(kl_config_read(&c, dir, err, sizeof err), 0);
     assert_string_equal(c.host, "");
@@ -50,8 +49,7 @@ static void nothing_said_plays_alone(void **state) {
     assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), 0);
 }
 
-static void file_and_environment(void **state) {
-    (void)state;
+TEST_WITH(file_and_environment, setup, teardown) {
     struct kl_config c;
     write_file(
         "# a comment\n\n  core = \"/a b/x#1_libretro.so\"  \nrelay=example.org:7000 # there\nroom = ours\n"
@@ -69,8 +67,7 @@ static void file_and_environment(void **state) {
     assert_false(c.params.clocked);
 }
 
-static void relays(void **state) {
-    (void)state;
+TEST(relays) {
     static const struct {
         const char *text, *host;
         unsigned port; /* 0: refused */
@@ -99,8 +96,7 @@ static void relays(void **state) {
     }
 }
 
-static void modes(void **state) {
-    (void)state;
+TEST(modes) {
     struct kl_config c = {0};
     static const char *const words[] = {"alone", "quick", "room", "spectate"};
     for (unsigned i = 0; i < 4; i++) {
@@ -124,8 +120,7 @@ static void refused(const char *key, const char *value) {
     assert_non_null(strstr(err, value));
 }
 
-static void values_out_of_range(void **state) {
-    (void)state;
+TEST(values_out_of_range) {
     refused("seats", "9");
     refused("seats", "-1");
     refused("seats", "two");
@@ -169,8 +164,7 @@ static void values_out_of_range(void **state) {
 }
 
 /* Bounded where there is a clock to be late by, strict without, unless something is said. */
-static void policies(void **state) {
-    (void)state;
+TEST_WITH(policies, setup, teardown) {
     struct kl_config c;
     assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), 0);
     assert_int_equal(c.params.policy, KL_POLICY_BOUNDED);
@@ -201,8 +195,7 @@ static void policies(void **state) {
 }
 
 /* A link is relay, room and fingerprint; what comes by name is pinned elsewhere. */
-static void links(void **state) {
-    (void)state;
+TEST_WITH(links, setup, teardown) {
     static const char print[] = "klctam52jbefllrbwzcec4kpzufo5yyd";
     struct kl_config c;
     write_file("link = keylock://Example.org/ours#klctam52jbefllrbwzcec4kpzufo5yyd # hers\nplayers = 3\n");
@@ -225,8 +218,7 @@ static void links(void **state) {
 }
 
 /* The place in the invitation is another than the relay's, and changes nothing about it. */
-static void reached_at(void **state) {
-    (void)state;
+TEST_WITH(reached_at, setup, teardown) {
     struct kl_config c;
     setenv("KEYLOCK_LINK", "keylock://127.0.0.1:55436/den", 1);
     setenv("KEYLOCK_REACHED_AT", "203.0.113.5:7", 1);
@@ -240,8 +232,7 @@ static void reached_at(void **state) {
     assert_non_null(strstr(err, "KEYLOCK_REACHED_AT: expected HOST or HOST:PORT"));
 }
 
-static void doors(void **state) {
-    (void)state;
+TEST_WITH(doors, setup, teardown) {
     struct kl_config c;
     assert_int_equal(kl_config_set(&c, "link", "keylock://relay/room#short", err, sizeof err), -1);
     char path[128];
@@ -268,8 +259,7 @@ static void doors(void **state) {
     free(secret);
 }
 
-static void bad_lines_are_named(void **state) {
-    (void)state;
+TEST_WITH(bad_lines_are_named, setup, teardown) {
     struct kl_config c;
     write_file("room = ours\nplayers = many\n");
     assert_int_equal(kl_config_read(&c, dir, err, sizeof err), -1);
@@ -281,8 +271,7 @@ static void bad_lines_are_named(void **state) {
     assert_int_equal(kl_config_read(&c, dir, err, sizeof err), -1);
 }
 
-static void a_room_needs_a_relay(void **state) {
-    (void)state;
+TEST_WITH(a_room_needs_a_relay, setup, teardown) {
     struct kl_config c;
     setenv("KEYLOCK_ROOM", "ours", 1);
     assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), -1);
@@ -290,8 +279,7 @@ static void a_room_needs_a_relay(void **state) {
 }
 
 /* As RetroArch has it in its own files. */
-static void the_first_line_of_a_key_counts(void **state) {
-    (void)state;
+TEST_WITH(the_first_line_of_a_key_counts, setup, teardown) {
     struct kl_config c;
     write_file("players = 3\nroom = \"first\"\nroom = second\nplayers = many\nlink = "
                "keylock://a.example.org/linked\n"
@@ -334,8 +322,7 @@ static void check_words(const struct kl_config_row *row) {
 }
 
 /* Key, variable and flag are one name; a default is a value that its own row takes. */
-static void rows_hold_together(void **state) {
-    (void)state;
+TEST(rows_hold_together) {
     for (uint8_t i = KL_POLICY_STRICT, policy; i <= KL_POLICY_OPTIMISTIC; i++)
         assert_true(kl_policy_of(kl_policy_name(i), &policy) && policy == i);
     for (size_t i = 0; i < kl_config_row_count; i++) {
@@ -358,8 +345,7 @@ static void rows_hold_together(void **state) {
     }
 }
 
-static void own_file_name(void **state) {
-    (void)state;
+TEST(own_file_name) {
     char core[64];
     assert_true(kl_config_core_from_file_name("/x/fbneo_keylock_libretro.so", core, sizeof core));
     assert_string_equal(core, "fbneo_libretro.so");
@@ -367,24 +353,4 @@ static void own_file_name(void **state) {
     assert_false(kl_config_core_from_file_name("/x/_keylock_libretro.so", core, sizeof core));
     assert_false(kl_config_core_from_file_name("/fbneo_keylock_libretro.so/tmp123.so", core, sizeof core));
     assert_false(kl_config_core_from_file_name("/x/fbneo_keylock_libretro.so", core, 8));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(nothing_said_plays_alone, setup, teardown),
-        cmocka_unit_test_setup_teardown(file_and_environment, setup, teardown),
-        cmocka_unit_test(relays),
-        cmocka_unit_test(modes),
-        cmocka_unit_test(values_out_of_range),
-        cmocka_unit_test_setup_teardown(policies, setup, teardown),
-        cmocka_unit_test_setup_teardown(links, setup, teardown),
-        cmocka_unit_test_setup_teardown(reached_at, setup, teardown),
-        cmocka_unit_test_setup_teardown(doors, setup, teardown),
-        cmocka_unit_test_setup_teardown(bad_lines_are_named, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_room_needs_a_relay, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_first_line_of_a_key_counts, setup, teardown),
-        cmocka_unit_test(rows_hold_together),
-        cmocka_unit_test(own_file_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

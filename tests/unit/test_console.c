@@ -77,8 +77,7 @@ static const struct kl_command *queued(unsigned count) {
     return &room->lock.relay.queue[count - 1];
 }
 
-static void lines(void **state) {
-    (void)state;
+TEST_WITH(lines, open_room, close_room) {
     struct kl_console_line c;
     kl_console_parse(&c, "  say \"my room\"  good  evening ");
     assert_int_equal(c.verb, KL_CONSOLE_ORDER);
@@ -128,7 +127,7 @@ static void lines(void **state) {
 }
 
 /* A name is typed as it is shown, whatever is in it. */
-static void every_room_can_be_named(void **state) {
+TEST_WITH(every_room_can_be_named, open_room, close_room) {
     static const char *const names[] = {"a\xc2\x9b"
                                         "b",
                                         "say \"hi\"",
@@ -137,7 +136,6 @@ static void every_room_can_be_named(void **state) {
                                         "\xe2\x80\xaetoor",
                                         "a?b"};
     char line[200];
-    (void)state;
     for (unsigned i = 0; i < COUNT(names); i++) {
         hello(5 + i, names[i], 1, 2, "x");
         assert_true(obey("rooms"));
@@ -156,8 +154,7 @@ static void every_room_can_be_named(void **state) {
     }
 }
 
-static void answers(void **state) {
-    (void)state;
+TEST_WITH(answers, open_room, close_room) {
     assert_true(obey("rooms"));
     assert_non_null(strstr(answer, "room=\"my room\" state=gathering filled=1 players=2"));
     assert_non_null(strstr(answer, "ok rooms=1 members=1"));
@@ -175,8 +172,7 @@ static void answers(void **state) {
     assert_false(obey("quit"));
 }
 
-static void events_of_the_relay(void **state) {
-    (void)state;
+TEST_WITH(events_of_the_relay, open_room, close_room) {
     start_game();
     assert_true(obey("say \"my room\" hello"));
     const struct kl_command *c = queued(1);
@@ -204,8 +200,7 @@ static void events_of_the_relay(void **state) {
     assert_non_null(strstr(answer, "too many"));
 }
 
-static void a_client_that_is_too_slow_is_told_once(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_is_too_slow_is_told_once, open_room, close_room) {
     start_game();
     room->lock.client[1].holds_up = true;
     room->lock.client[1].cost_us = 1000000; /* does not drain in this test */
@@ -216,8 +211,7 @@ static void a_client_that_is_too_slow_is_told_once(void **state) {
     assert_string_equal(notice[0], "");
 }
 
-static void a_member_is_put_out(void **state) {
-    (void)state;
+TEST_WITH(a_member_is_put_out, open_room, close_room) {
     start_game();
     obey("kick \"my room\" cid");
     assert_non_null(strstr(answer, "nobody in this room is called \"cid\""));
@@ -231,8 +225,7 @@ static void a_member_is_put_out(void **state) {
     assert_false(inbox[0].hung_up);
 }
 
-static void the_hosts_alone(void **state) {
-    (void)state;
+TEST_WITH(the_hosts_alone, open_room, close_room) {
     static const uint8_t policy[] = {KL_POLICY_STRICT, 0, 0, 0, 0}, seats[] = {0, 1}, ann = 0, bob = 1,
                          cid = 9;
     start_game();
@@ -256,8 +249,7 @@ static void the_hosts_alone(void **state) {
     assert_int_equal(room->lock.client[0].queued, 2);
 }
 
-static void pauses(void **state) {
-    (void)state;
+TEST_WITH(pauses, open_room, close_room) {
     static const uint8_t pause = 1, resume = 0, nonsense = 2;
     start_game();
     command(0, KL_COMMAND_PAUSE, &resume, 1); /* it does not */
@@ -281,8 +273,7 @@ static void pauses(void **state) {
 }
 
 /* Every counter of the network once, each with a word of its own; and help has a line for each group. */
-static void status_has_every_counter(void **state) {
-    (void)state;
+TEST_WITH(status_has_every_counter, open_room, close_room) {
     static const char *const groups[] = {"sessions", "taken", "dropped", "strangers", "turned_away", "held"};
     network = (struct kl_hub_stats){
         .datagrams_in = 101, .datagrams_out = 102, .messages_in = 103, .malformed = 104};
@@ -310,8 +301,7 @@ static void status_has_every_counter(void **state) {
     }
 }
 
-static void in_pieces(void **state) {
-    (void)state;
+TEST_WITH(in_pieces, open_room, close_room) {
     int fd[2];
     struct kl_console c = {0};
     char big[KL_CONSOLE_LINE + 100];
@@ -339,9 +329,7 @@ static void in_pieces(void **state) {
     close(fd[0]);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, open_room, close_room)
-static void a_snapshot_is_ordered(void **state) {
-    (void)state;
+TEST_WITH(a_snapshot_is_ordered, open_room, close_room) {
     start_game();
     obey("snapshot \"my room\"");
     assert_string_equal(answer, "ok\n");
@@ -352,8 +340,7 @@ static void a_snapshot_is_ordered(void **state) {
     assert_string_equal(answer, "error: expected: snapshot ROOM\n");
 }
 
-static void commands_like_the_members(void **state) {
-    (void)state;
+TEST_WITH(commands_like_the_members, open_room, close_room) {
     obey("reset \"my room\"");
     assert_non_null(strstr(answer, "error: not possible")); /* no game yet */
     start_game();
@@ -396,22 +383,4 @@ static void commands_like_the_members(void **state) {
     obey("swap \"my room\" 1 3"); /* a room of two */
     assert_non_null(strstr(answer, "error: not possible"));
     queued(6);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(lines),
-        TEST(answers),
-        TEST(every_room_can_be_named),
-        TEST(events_of_the_relay),
-        TEST(commands_like_the_members),
-        TEST(a_snapshot_is_ordered),
-        TEST(a_client_that_is_too_slow_is_told_once),
-        TEST(a_member_is_put_out),
-        TEST(the_hosts_alone),
-        TEST(pauses),
-        TEST(status_has_every_counter),
-        TEST(in_pieces),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

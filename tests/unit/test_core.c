@@ -1,13 +1,8 @@
 /* Loading, unloading and finding cores. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/start/identity.h"
 #include "net/platform/dir.h"
@@ -18,8 +13,7 @@
 
 static char err[4096];
 
-static void opens_and_closes(void **state) {
-    (void)state;
+TEST(opens_and_closes) {
     struct kl_core c;
     if (kl_core_open(&c, probe_core_path(), err, sizeof(err)) != 0) fail_msg("%s", err);
     assert_int_equal(c.api_version(), RETRO_API_VERSION);
@@ -30,8 +24,7 @@ static void opens_and_closes(void **state) {
     kl_core_close(&c); /* an empty one may be closed again */
 }
 
-static void a_reopened_core_starts_from_nothing(void **state) {
-    (void)state;
+TEST(a_reopened_core_starts_from_nothing) {
     struct kl_core c;
     assert_int_equal(kl_core_open(&c, probe_core_path(), err, sizeof(err)), 0);
     assert_true(probe_core_start(&c));
@@ -44,8 +37,7 @@ static void a_reopened_core_starts_from_nothing(void **state) {
     kl_core_close(&c);
 }
 
-static void a_second_one_is_a_copy(void **state) {
-    (void)state;
+TEST(a_second_one_is_a_copy) {
     struct kl_core a, b;
     static char copy[sizeof b.copy_path];
     assert_int_equal(kl_core_open(&a, probe_core_path(), err, sizeof(err)), 0);
@@ -68,8 +60,7 @@ static void a_second_one_is_a_copy(void **state) {
 
 #ifdef _WIN32
 /* A process that was killed could not remove its copy. */
-static void copies_of_killed_processes_go(void **state) {
-    (void)state;
+TEST(copies_of_killed_processes_go) {
     struct kl_core c;
     char killed[KL_FILE_PATH], ours[KL_FILE_PATH], name[64];
     snprintf(name, sizeof name, "keylock-core-%ld-test", kl_process_self());
@@ -87,8 +78,7 @@ static void copies_of_killed_processes_go(void **state) {
 }
 #endif
 
-static void files_that_are_no_core_are_named(void **state) {
-    (void)state;
+TEST(files_that_are_no_core_are_named) {
     struct kl_core c;
     assert_int_equal(kl_core_open(&c, "/nonexistent/x.so", err, sizeof(err)), -1);
     assert_non_null(strstr(err, "/nonexistent/x.so"));
@@ -100,8 +90,7 @@ static void files_that_are_no_core_are_named(void **state) {
     assert_null(c.handle);
 }
 
-static void finds_by_name(void **state) {
-    (void)state;
+TEST(finds_by_name) {
     char dir[4096], out[4096];
     snprintf(dir, sizeof(dir), "%s", probe_core_path());
     *strrchr(dir, '/') = '\0';
@@ -119,8 +108,7 @@ static void finds_by_name(void **state) {
 }
 
 /* Nestopia's version ends in a blank. */
-static void strings_are_shown_without_blanks_at_the_end(void **state) {
-    (void)state;
+TEST(strings_are_shown_without_blanks_at_the_end) {
     struct retro_system_info info = {.library_name = "Nestopia ", .library_version = "1.52.0 "};
     struct kl_facts facts = {0};
     assert_int_equal(kl_core_text_len("1.52.0 ", 80), 6);
@@ -134,18 +122,7 @@ static void strings_are_shown_without_blanks_at_the_end(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opens_and_closes),
-        cmocka_unit_test(a_reopened_core_starts_from_nothing),
-        cmocka_unit_test(a_second_one_is_a_copy),
-#ifdef _WIN32
-        cmocka_unit_test(copies_of_killed_processes_go),
-#endif
-        cmocka_unit_test(files_that_are_no_core_are_named),
-        cmocka_unit_test(finds_by_name),
-        cmocka_unit_test(strings_are_shown_without_blanks_at_the_end),
-    };
-    int failed = cmocka_run_group_tests_name("core", tests, NULL, NULL);
+    int failed = run_all_tests(NULL, NULL);
     kl_options_free(&probe_options);
     return failed;
 }

@@ -17,8 +17,7 @@ static void expect_another(struct kl_digest a, struct kl_digest b) {
     assert_memory_not_equal(a.digest, b.digest, KL_DIGEST);
 }
 
-static void all_before_counts(void **state) {
-    (void)state;
+TEST(all_before_counts) {
     struct kl_digest d = AFTER(room, "ab", "cd", "ef"), same = AFTER(room, "ab", "cd", "ef");
     assert_memory_equal(&d, &same, sizeof d);
     assert_true(d.intervals == 3 && d.end == 12);
@@ -29,8 +28,7 @@ static void all_before_counts(void **state) {
     expect_another(d, AFTER(other, "ab", "cd", "ef"));
 }
 
-static void an_open_part_counts(void **state) {
-    (void)state;
+TEST(an_open_part_counts) {
     uint8_t none[KL_DIGEST], some[KL_DIGEST], more[KL_DIGEST];
     const struct kl_digest d = AFTER(room, "ab");
     kl_digest_open(&d, room, "", 0, none);
@@ -39,10 +37,4 @@ static void an_open_part_counts(void **state) {
     assert_memory_not_equal(none, some, KL_DIGEST);
     assert_memory_not_equal(some, more, KL_DIGEST);
     assert_memory_equal(more, AFTER(room, "ab", "cd").digest, KL_DIGEST);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_before_counts),
-                                       cmocka_unit_test(an_open_part_counts)};
-    return cmocka_run_group_tests_name("digest", tests, NULL, NULL);
 }

@@ -18,8 +18,7 @@ static struct kl_cpace_text text_of(const char *s) {
 }
 
 /* draft-irtf-cfrg-cpace, appendix "CPace using group ristretto255 and hash SHA-512". */
-static void the_drafts_vectors(void **state) {
-    (void)state;
+TEST(the_drafts_vectors) {
     uint8_t sid[16], expected[64], g[32], ya[32], yb[32], a[32], b[32], isk[64], other[64];
     hex(sid, 16, "7e4b4791d6a8ef019b936c79fb7f2c57");
     hex(ya, 32, "da3d23700a9e5699258aef94dc060dfda5ebb61f02a5ea77fad53f4ff0976d08");
@@ -45,8 +44,7 @@ static void the_drafts_vectors(void **state) {
 }
 
 /* The draft has no vectors for its tags; this is Python's hashlib and hmac, from the ISK above. */
-static void the_tags(void **state) {
-    (void)state;
+TEST(the_tags) {
     uint8_t sid[16], isk[64], a[32], b[32], ta[16], tb[16], expected[16];
     hex(sid, 16, "7e4b4791d6a8ef019b936c79fb7f2c57");
     hex(isk, 64,
@@ -62,8 +60,7 @@ static void the_tags(void **state) {
     assert_memory_equal(tb, expected, 16);
 }
 
-static void the_drafts_wrong_points(void **state) {
-    (void)state;
+TEST(the_drafts_wrong_points) {
     uint8_t scalar[32], good[32], bad[32], neutral[32] = {0}, isk[64];
     hex(scalar, 32, "7cd0e075fa7955ba52c02759a6c90dbbfc10e6d40aea8d283e407d88cf538a05");
     hex(good, 32, "2c3c6b8c4f3800e7aef6864025b4ed79bd599117e427c41bd47d93d654b4a51c");
@@ -97,8 +94,7 @@ static struct run meet(const uint8_t *relay_secret, const uint8_t *client_secret
     return r;
 }
 
-static void a_client_that_knows_it_gets_in(void **state) {
-    (void)state;
+TEST(a_client_that_knows_it_gets_in) {
     struct run r = meet(secret, secret, binding);
     assert_true(kl_door_mac_equal(r.at_client.own, r.at_relay.expected));
     assert_true(kl_door_mac_equal(r.at_relay.own, r.at_client.expected));
@@ -107,8 +103,7 @@ static void a_client_that_knows_it_gets_in(void **state) {
     assert_false(kl_door_mac_equal(again.at_client.own, r.at_client.own)); /* nor does an old one */
 }
 
-static void a_client_without_the_password_stays_out(void **state) {
-    (void)state;
+TEST(a_client_without_the_password_stays_out) {
     struct run r = meet(secret, wrong, binding);
     assert_false(kl_door_mac_equal(r.at_client.own, r.at_relay.expected));
     assert_false(kl_door_mac_equal(r.at_relay.own, r.at_client.expected));
@@ -117,8 +112,7 @@ static void a_client_without_the_password_stays_out(void **state) {
     assert_false(kl_door_mac_equal(r.at_relay.own, r.at_client.expected));
 }
 
-static void shares_that_are_none(void **state) {
-    (void)state;
+TEST(shares_that_are_none) {
     uint8_t bad[3][32] = {{0}, {1}, {0}};
     memset(bad[2], 0xff, 32);
     for (size_t i = 0; i < COUNT(bad); i++) {
@@ -131,8 +125,7 @@ static void shares_that_are_none(void **state) {
 }
 
 /* Without knowing the password, a share sent back to its sender. */
-static void a_reflected_share_proves_nothing(void **state) {
-    (void)state;
+TEST(a_reflected_share_proves_nothing) {
     struct kl_door d;
     struct kl_door_macs m;
     uint8_t share[32];
@@ -142,8 +135,7 @@ static void a_reflected_share_proves_nothing(void **state) {
     assert_false(kl_door_mac_equal(m.own, m.expected));
 }
 
-static void stretching(void **state) {
-    (void)state;
+TEST(stretching) {
     static const uint8_t salt[16] = "0123456789abcdef", salt2[16] = "0123456789abcdeg";
     uint8_t one[32], two[32], expected[32];
     char text[KL_DOOR_PASSWORD_MAX + 2];
@@ -162,18 +154,4 @@ static void stretching(void **state) {
     assert_int_equal(kl_door_stretch(text, salt, two), KL_E_MALFORMED);
     text[KL_DOOR_PASSWORD_MAX] = 0;
     assert_int_equal(kl_door_stretch(text, salt, two), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_drafts_vectors),
-        cmocka_unit_test(the_tags),
-        cmocka_unit_test(the_drafts_wrong_points),
-        cmocka_unit_test(a_client_that_knows_it_gets_in),
-        cmocka_unit_test(a_client_without_the_password_stays_out),
-        cmocka_unit_test(shares_that_are_none),
-        cmocka_unit_test(a_reflected_share_proves_nothing),
-        cmocka_unit_test(stretching),
-    };
-    return cmocka_run_group_tests_name("door", tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* The first difference of two series of memory, and the memories that a core shows. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/tool/common/dump.h"
-
-#include <string.h>
 
 static char err[256];
 
@@ -19,8 +13,7 @@ static struct kl_dump two(uint8_t *ram, uint64_t ram_len, uint8_t *state, uint64
     return d;
 }
 
-static void neighbours_are_one_range_and_are_counted(void **state) {
-    (void)state;
+TEST(neighbours_are_one_range_and_are_counted) {
     uint8_t a[16] = {0}, b[16] = {0};
     struct kl_comparison c = {0};
     struct kl_dump x = two(a, 16, NULL, 0), y = two(b, 16, NULL, 0);
@@ -45,8 +38,7 @@ static void neighbours_are_one_range_and_are_counted(void **state) {
     kl_comparison_free(&c);
 }
 
-static void bytes_of_a_memory_are_not_told_again_in_the_state(void **state) {
-    (void)state;
+TEST(bytes_of_a_memory_are_not_told_again_in_the_state) {
     uint8_t a[128], b[128], sa[140] = {9, 8, 7, 6, 5, 4, 3, 2}, sb[140] = {9, 8, 7, 6, 5, 4, 3, 2};
     struct kl_comparison c = {0};
     struct kl_range r;
@@ -67,8 +59,7 @@ static void bytes_of_a_memory_are_not_told_again_in_the_state(void **state) {
     kl_comparison_free(&c);
 }
 
-static void states_may_differ_in_size_memories_not(void **state) {
-    (void)state;
+TEST(states_may_differ_in_size_memories_not) {
     uint8_t a[16] = {0}, b[16] = {0};
     struct kl_comparison c = {0};
     struct kl_dump x = two(a, 8, a, 16), y = two(b, 8, b, 12);
@@ -91,8 +82,7 @@ static size_t plain_size(unsigned id) {
     return id == RETRO_MEMORY_SYSTEM_RAM ? 128 : id == RETRO_MEMORY_SAVE_RAM ? 32 : 0;
 }
 
-static void each_byte_is_listed_once(void **state) {
-    (void)state;
+TEST(each_byte_is_listed_once) {
     struct kl_core core = {.get_memory_data = plain_data, .get_memory_size = plain_size};
     struct retro_memory_descriptor d[4] = {
         {.ptr = memory, .start = 0x8000, .len = 128}, /* a mirror of the next but one */
@@ -112,21 +102,9 @@ static void each_byte_is_listed_once(void **state) {
     assert_false(r[2].mapped);
 }
 
-static void addresses_leave_out_lines_that_are_not_wired(void **state) {
-    (void)state;
+TEST(addresses_leave_out_lines_that_are_not_wired) {
     struct kl_region r = {.start = 0x4000, .disconnect = 0x10};
     assert_int_equal(kl_region_address(&r, 0x0f), 0x400f);
     assert_int_equal(kl_region_address(&r, 0x10), 0x4020);
     assert_int_equal(kl_region_address(&r, 0x1f), 0x402f);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(neighbours_are_one_range_and_are_counted),
-        cmocka_unit_test(bytes_of_a_memory_are_not_told_again_in_the_state),
-        cmocka_unit_test(states_may_differ_in_size_memories_not),
-        cmocka_unit_test(each_byte_is_listed_once),
-        cmocka_unit_test(addresses_leave_out_lines_that_are_not_wired),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

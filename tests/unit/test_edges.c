@@ -183,19 +183,9 @@ static void play_all(uint32_t loss, uint32_t jitter) {
     }
 }
 
-static void on_a_steady_link(void **state) {
-    (void)state;
+TEST(on_a_steady_link) {
     play_all(0, 0);
 }
-static void on_a_bad_link(void **state) {
-    (void)state;
+TEST(on_a_bad_link) {
     play_all(2, 20000);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_a_steady_link),
-        cmocka_unit_test(on_a_bad_link),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

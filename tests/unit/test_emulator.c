@@ -77,8 +77,7 @@ static void play_alone(uint64_t epoch_s, uint16_t pads, uint64_t out[FRAMES]) {
     close_one(&ada);
 }
 
-static void two_by_turns_play_as_each_alone(void **state) {
-    (void)state;
+TEST(two_by_turns_play_as_each_alone) {
     static uint64_t first[FRAMES], second[FRAMES];
     play_alone(1000000000, 3, first);
     play_alone(1500000000, 77, second);
@@ -100,8 +99,7 @@ static void two_by_turns_play_as_each_alone(void **state) {
     close_one(&bob);
 }
 
-static void constructors_see_the_world(void **state) {
-    (void)state;
+TEST(constructors_see_the_world) {
     open_one(&ada, 1000000000, 3);
     int64_t (*constructed_s)(void) =
         (int64_t(*)(void))kl_library_find(ada.e.core.handle, "probe_constructed_s");
@@ -110,8 +108,7 @@ static void constructors_see_the_world(void **state) {
     close_one(&ada);
 }
 
-static void there_are_as_many_as_worlds(void **state) {
-    (void)state;
+TEST(there_are_as_many_as_worlds) {
     static struct kl_emulator more[KL_WORLDS + 1];
     static const struct kl_emulator_hooks none = {0};
     for (unsigned i = 0; i < KL_WORLDS; i++)
@@ -121,11 +118,4 @@ static void there_are_as_many_as_worlds(void **state) {
     assert_int_equal(kl_emulator_begin(&more[KL_WORLDS], &frontend, &none), 0);
     for (unsigned i = 0; i <= KL_WORLDS; i++)
         kl_emulator_end(&more[i]);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(two_by_turns_play_as_each_alone),
-                                       cmocka_unit_test(constructors_see_the_world),
-                                       cmocka_unit_test(there_are_as_many_as_worlds)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,8 +37,7 @@ static void frame(uint32_t f) {
     kl_world_frame(emu.world, f);
 }
 
-static void time_goes_by_frames(void **state) {
-    (void)state;
+TEST_WITH(time_goes_by_frames, set_up, NULL) {
     frame(600);
     assert_int_equal(perf.get_time_usec(), 10000000);
     assert_int_equal(perf.get_perf_counter(), 10000000000);
@@ -47,8 +46,7 @@ static void time_goes_by_frames(void **state) {
 }
 
 /* A core that changes its rate in play goes on from the time that it is, as by every other clock. */
-static void a_change_of_rate_makes_no_jump(void **state) {
-    (void)state;
+TEST_WITH(a_change_of_rate_makes_no_jump, set_up, NULL) {
     struct retro_system_av_info av = {.timing = {.fps = 50, .sample_rate = 48000}};
     frame(600);
     kl_env_call(&emu, RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av);
@@ -63,8 +61,7 @@ static void a_change_of_rate_makes_no_jump(void **state) {
 
 /* A core that hears no turns its picture itself; loaded afresh it hears the same, and the frontend nothing
  * new. */
-static void rotation_is_answered_by_the_frontend(void **state) {
-    (void)state;
+TEST(rotation_is_answered_by_the_frontend) {
     unsigned quarters = 1;
     for (int can = 0; can < 2; can++) {
         set_up(NULL);
@@ -76,13 +73,4 @@ static void rotation_is_answered_by_the_frontend(void **state) {
         assert_int_equal(turns, 1);
     }
     assert_false(kl_env_call(&emu, RETRO_ENVIRONMENT_SET_ROTATION, NULL));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(time_goes_by_frames, set_up),
-        cmocka_unit_test(rotation_is_answered_by_the_frontend),
-        cmocka_unit_test_setup(a_change_of_rate_makes_no_jump, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

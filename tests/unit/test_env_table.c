@@ -1,17 +1,11 @@
 /* Every environment call has its place in the table, once, with a reason. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/env/env.h"
 
-static void nothing_is_missing(void **state) {
-    (void)state;
+TEST(nothing_is_missing) {
     for (unsigned n = 1; n <= 91; n++) {
         if (n == 4 || n == 5 || n == 20) continue; /* no longer calls */
         if (!kl_env_find(n) && !kl_env_find(n | RETRO_ENVIRONMENT_EXPERIMENTAL))
@@ -19,8 +13,7 @@ static void nothing_is_missing(void **state) {
     }
 }
 
-static void every_entry_is_whole(void **state) {
-    (void)state;
+TEST(every_entry_is_whole) {
     unsigned count;
     const struct kl_env_entry *all = kl_env_all(&count);
     for (unsigned i = 0; i < count; i++) {
@@ -33,8 +26,7 @@ static void every_entry_is_whole(void **state) {
 
 /* A SET_* call declares something. A late player needs it by a snapshot, or cannot have it so, or does not
  * need it (outside.h). A newcomer's machine would be another one if nobody had asked. */
-static void every_declaration_has_its_part(void **state) {
-    (void)state;
+TEST(every_declaration_has_its_part) {
     unsigned count, locked = 0, core = 0;
     const struct kl_env_entry *all = kl_env_all(&count);
     for (unsigned i = 0; i < count; i++) {
@@ -52,8 +44,7 @@ static void every_declaration_has_its_part(void **state) {
 }
 
 /* The flags are part of the number: two calls share 44. */
-static void flags_count(void **state) {
-    (void)state;
+TEST(flags_count) {
     const struct kl_env_entry *quirks = kl_env_find(RETRO_ENVIRONMENT_SET_SERIALIZATION_QUIRKS);
     const struct kl_env_entry *shared = kl_env_find(RETRO_ENVIRONMENT_SET_HW_SHARED_CONTEXT);
     assert_non_null(quirks);
@@ -65,8 +56,7 @@ static void flags_count(void **state) {
 }
 
 /* As the header numbers them. */
-static void flags_are_the_headers(void **state) {
-    (void)state;
+TEST(flags_are_the_headers) {
     static const unsigned header[] = {
         RETRO_ENVIRONMENT_SET_ROTATION,
         RETRO_ENVIRONMENT_SET_MEMORY_MAPS,
@@ -90,15 +80,4 @@ static void flags_are_the_headers(void **state) {
     };
     for (size_t i = 0; i < sizeof header / sizeof *header; i++)
         if (!kl_env_find(header[i])) fail_msg("call %#x is missing", header[i]);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_missing),
-        cmocka_unit_test(every_entry_is_whole),
-        cmocka_unit_test(every_declaration_has_its_part),
-        cmocka_unit_test(flags_count),
-        cmocka_unit_test(flags_are_the_headers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,8 +28,7 @@ static void low_after(size_t piece) {
     }
 }
 
-static void a_step_becomes_a_slope(void **state) {
-    (void)state;
+TEST(a_step_becomes_a_slope) {
     high_before();
     kl_fade_begin(&f, LONG);
     low_after(SOUND);
@@ -40,8 +39,7 @@ static void a_step_becomes_a_slope(void **state) {
     assert_int_equal(heard[2 * LONG + 1], 10000);
 }
 
-static void pieces_of_any_size_sound_the_same(void **state) {
-    (void)state;
+TEST(pieces_of_any_size_sound_the_same) {
     static int16_t whole[2 * SOUND];
     high_before();
     kl_fade_begin(&f, LONG);
@@ -55,16 +53,8 @@ static void pieces_of_any_size_sound_the_same(void **state) {
     }
 }
 
-static void without_sound_before_nothing_fades(void **state) {
-    (void)state;
+TEST(without_sound_before_nothing_fades) {
     memset(&f, 0, sizeof f);
     kl_fade_begin(&f, LONG);
     assert_int_equal(kl_fade_left(&f), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_step_becomes_a_slope),
-                                       cmocka_unit_test(pieces_of_any_size_sound_the_same),
-                                       cmocka_unit_test(without_sound_before_nothing_fades)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

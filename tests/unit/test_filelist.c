@@ -19,8 +19,7 @@ static void parses(const char *kind, const char *text, const char *expected) {
     assert_string_equal(names, expected);
 }
 
-static void names_of_each_kind(void **state) {
-    (void)state;
+TEST(names_of_each_kind) {
     parses("m3u", "#EXTM3U\r\ndisk 1.cue\r\n\r\n  disk 2.chd \n\"disk 3.zip\"\nlast.adf|Save disk",
            "0:disk 1.cue;1:disk 2.chd;2:disk 3.zip;3:last.adf;");
     parses("M3U", "\xef\xbb\xbfone.cue", "0:one.cue;");
@@ -42,8 +41,7 @@ static bool count(void *ctx, unsigned index, const char *name) {
     return true;
 }
 
-static void nonsense_is_bounded(void **state) {
-    (void)state;
+TEST(nonsense_is_bounded) {
     static char text[KL_FILELIST_BYTES];
     unsigned n = 0;
     for (size_t i = 0; i < sizeof text; i += 2)
@@ -80,8 +78,7 @@ static void lists(const char *set, const char *expected) {
     assert_int_equal(l.count, 0);
 }
 
-static void a_set_names_files_that_name_others(void **state) {
-    (void)state;
+TEST_WITH(a_set_names_files_that_name_others, make_folder, remove_folder) {
     put("game.m3u", "d1.cue\nd2.ccd\nlost.cue\nd1.cue\n");
     put("d1.cue", "FILE \"d1.bin\" BINARY\nFILE \"sub\\d1.wav\" WAVE\n");
     put("d2.ccd", "[CloneCD]\n");
@@ -92,15 +89,13 @@ static void a_set_names_files_that_name_others(void **state) {
     lists("nothing.m3u", "");
 }
 
-static void a_circle_ends(void **state) {
-    (void)state;
+TEST_WITH(a_circle_ends, make_folder, remove_folder) {
     put("a.m3u", "b.m3u\n");
     put("b.m3u", "a.m3u\nb.m3u\n");
     lists("a.m3u", "0:b.m3u;1:a.m3u;");
 }
 
-static void a_disk_by_its_number(void **state) {
-    (void)state;
+TEST_WITH(a_disk_by_its_number, make_folder, remove_folder) {
     char path[1024];
     put("game.m3u", "# two\nd1.cue\nd2.cue\n");
     assert_true(kl_filelist_disk(at("game.m3u"), 1, path, sizeof path));
@@ -124,8 +119,7 @@ static void put_chd(const char *name, unsigned own, unsigned parent) {
     fclose(f);
 }
 
-static void the_parent_of_a_chd(void **state) {
-    (void)state;
+TEST_WITH(the_parent_of_a_chd, make_folder, remove_folder) {
     put_chd("child.chd", 1, 2);
     put_chd("other.chd", 3, 0);
     lists("child.chd", "");
@@ -135,17 +129,4 @@ static void the_parent_of_a_chd(void **state) {
     lists("other.chd", "");
     put_chd("self.chd", 7, 7);
     lists("self.chd", "0:self.chd;");
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_of_each_kind),
-        cmocka_unit_test(nonsense_is_bounded),
-        T(a_set_names_files_that_name_others),
-        T(a_circle_ends),
-        T(a_disk_by_its_number),
-        T(the_parent_of_a_chd),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

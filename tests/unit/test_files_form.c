@@ -38,8 +38,7 @@ static bool reads(const uint8_t *bytes, size_t len) {
     return !r.failed && kl_reader_left(&r) == 0;
 }
 
-static void there_and_back(void **unused) {
-    (void)unused;
+TEST(there_and_back) {
     static uint8_t bytes[4096];
     struct kl_fileset *k = make(), *again;
     struct kl_reader r;
@@ -57,8 +56,7 @@ static void there_and_back(void **unused) {
     kl_fileset_free(again);
 }
 
-static void nothing_is_two_bytes(void **unused) {
-    (void)unused;
+TEST(nothing_is_two_bytes) {
     static uint8_t bytes[64];
     struct kl_fileset *k = (void *)1;
     struct kl_reader r;
@@ -68,8 +66,7 @@ static void nothing_is_two_bytes(void **unused) {
     assert_null(k);
 }
 
-static void malformed_files_are_refused(void **unused) {
-    (void)unused;
+TEST(malformed_files_are_refused) {
     static uint8_t bytes[4096];
     struct kl_fileset *k = make();
     size_t len = write_all(k, bytes, sizeof bytes);
@@ -96,8 +93,7 @@ static void malformed_files_are_refused(void **unused) {
 }
 
 /* A file of this machine alone, and a path that another system cannot have. */
-static void names_for_all_machines(void **unused) {
-    (void)unused;
+TEST(names_for_all_machines) {
     static uint8_t bytes[4096];
     struct kl_fileset *k = make(), *again;
     struct kl_reader r;
@@ -112,14 +108,4 @@ static void names_for_all_machines(void **unused) {
     assert_false(kl_files_make(r, &again));
     assert_null(again);
     kl_fileset_free(k);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back),
-        cmocka_unit_test(nothing_is_two_bytes),
-        cmocka_unit_test(malformed_files_are_refused),
-        cmocka_unit_test(names_for_all_machines),
-    };
-    return cmocka_run_group_tests_name("files as bytes", tests, NULL, NULL);
 }

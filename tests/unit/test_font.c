@@ -19,8 +19,7 @@ static bool is_there(unsigned code) {
                                     !strchr("\xc6\xd0\xd7\xd8\xde\xdf\xe6\xf0\xf7\xf8\xfe", (char)code));
 }
 
-static void every_character_has_a_shape_of_its_own(void **state) {
-    (void)state;
+TEST(every_character_has_a_shape_of_its_own) {
     assert_int_equal(shape(' '), 0);
     for (unsigned a = 0x21; a <= 0xff; a++) {
         if (!is_there(a)) continue;
@@ -30,8 +29,7 @@ static void every_character_has_a_shape_of_its_own(void **state) {
     }
 }
 
-static void cells_keep_a_gap_and_nothing_lies_outside(void **state) {
-    (void)state;
+TEST(cells_keep_a_gap_and_nothing_lies_outside) {
     for (unsigned code = 0; code < 0x180; code++) {
         for (unsigned i = 0; i < 16; i++) {
             assert_false(kl_font_dot(code, KL_FONT_WIDTH - 1, i));
@@ -42,8 +40,7 @@ static void cells_keep_a_gap_and_nothing_lies_outside(void **state) {
     }
 }
 
-static void letters_stand_where_they_are_looked_for(void **state) {
-    (void)state;
+TEST(letters_stand_where_they_are_looked_for) {
     static const char l[] = "#....#....#....#....#....#....#####.....";
     for (unsigned y = 0; y < KL_FONT_HEIGHT; y++)
         for (unsigned x = 0; x < 5; x++)
@@ -55,8 +52,7 @@ static void letters_stand_where_they_are_looked_for(void **state) {
 }
 
 /* text, as the font shows it ('\x7f': a box) */
-static void text_is_utf8_and_anything_else_is_a_box(void **state) {
-    (void)state;
+TEST(text_is_utf8_and_anything_else_is_a_box) {
     static const char *const pairs[][2] = {
         {"", ""},
         {"a~ z", "a~ z"},
@@ -92,8 +88,7 @@ static void text_is_utf8_and_anything_else_is_a_box(void **state) {
     }
 }
 
-static void each_code_is_a_character_of_unicode(void **state) {
-    (void)state;
+TEST(each_code_is_a_character_of_unicode) {
     for (unsigned code = 0x20; code <= 0xff; code++) {
         char utf8[3] = {(char)(0xc0 | kl_font_unicode(code) >> 6),
                         (char)(0x80 | (kl_font_unicode(code) & 0x3f)), 0};
@@ -103,8 +98,7 @@ static void each_code_is_a_character_of_unicode(void **state) {
     }
 }
 
-static void a_text_is_told_as_it_is_shown(void **state) {
-    (void)state;
+TEST(a_text_is_told_as_it_is_shown) {
     static const struct {
         const char *text, *shown;
     } t[] = {{"ada", "ada"},
@@ -126,16 +120,4 @@ static void a_text_is_told_as_it_is_shown(void **state) {
     }
     assert_false(kl_font_shown("\xd0\x90\xd0\x90", small, sizeof small));
     assert_string_equal(small, "\xe2\x96\xa1"); /* whole letters */
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_character_has_a_shape_of_its_own),
-        cmocka_unit_test(cells_keep_a_gap_and_nothing_lies_outside),
-        cmocka_unit_test(letters_stand_where_they_are_looked_for),
-        cmocka_unit_test(each_code_is_a_character_of_unicode),
-        cmocka_unit_test(text_is_utf8_and_anything_else_is_a_box),
-        cmocka_unit_test(a_text_is_told_as_it_is_shown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

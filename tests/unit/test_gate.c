@@ -295,8 +295,7 @@ static void run(uint64_t seed, const struct flood *flood) {
     kl_gate_free(w.gate);
 }
 
-static void the_honest_are_in(void **state) {
-    (void)state;
+TEST(the_honest_are_in) {
     const char *count = getenv("SEEDS"), *one = getenv("KEYLOCK_SEED");
     uint64_t first = one ? strtoull(one, NULL, 10) : 1, seeds = one     ? 1
                                                                 : count ? strtoull(count, NULL, 10)
@@ -307,7 +306,6 @@ static void the_honest_are_in(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_honest_are_in)};
     if (randombytes_set_implementation(&from_seed) != 0 || sodium_init() < 0) return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -50,8 +50,7 @@ static struct pair up_to_answer(uint8_t client_offers, uint8_t relay_ciphers) {
     return p;
 }
 
-static void both_ends_agree(void **state) {
-    (void)state;
+TEST(both_ends_agree) {
     struct pair p = up_to_answer(kl_ciphers_here(), kl_ciphers_here());
     struct kl_hs_outcome out;
     assert_int_equal(kl_hs_client_receive(&p.client, p.answer, p.answer_len, &out), KL_HS_ESTABLISHED);
@@ -74,8 +73,7 @@ static void both_ends_agree(void **state) {
     assert_memory_equal(got.body, "hello", 5);
 }
 
-static void keys_are_fresh_every_time(void **state) {
-    (void)state;
+TEST(keys_are_fresh_every_time) {
     struct pair p = up_to_answer(KL_CIPHER_CHACHA20, KL_CIPHER_CHACHA20);
     struct kl_session_keys again;
     uint8_t answer[KL_INIT_BYTES];
@@ -86,8 +84,7 @@ static void keys_are_fresh_every_time(void **state) {
     assert_memory_not_equal(answer, p.answer, len);
 }
 
-static void every_flipped_bit_of_an_answer_gives_no_session(void **state) {
-    (void)state;
+TEST(every_flipped_bit_of_an_answer_gives_no_session) {
     struct pair p = up_to_answer(KL_CIPHER_CHACHA20 | KL_CIPHER_CLEAR, KL_CIPHER_CHACHA20);
     struct kl_hs_outcome out;
     for (size_t bit = 0; bit < 8 * p.answer_len; bit++) {
@@ -105,8 +102,7 @@ static void every_flipped_bit_of_an_answer_gives_no_session(void **state) {
 
 /* Whoever changes INIT on the way, with a cookie of the right address or not, brings about no session: the
  * relay drops it, asks for a cookie, or answers what the client does not take. */
-static void every_flipped_bit_of_init_gives_no_session(void **state) {
-    (void)state;
+TEST(every_flipped_bit_of_init_gives_no_session) {
     struct pair p = up_to_answer(KL_CIPHER_CHACHA20, KL_CIPHER_CHACHA20 | KL_CIPHER_CLEAR);
     uint8_t init[KL_INIT_BYTES], copy[KL_INIT_BYTES], reply[KL_INIT_BYTES];
     struct kl_hs_outcome out;
@@ -132,8 +128,7 @@ static void every_flipped_bit_of_init_gives_no_session(void **state) {
     assert_true(answered > 1500); /* the loop judged something */
 }
 
-static void strangers_get_no_more_than_they_send(void **state) {
-    (void)state;
+TEST(strangers_get_no_more_than_they_send) {
     struct pair p = fresh(KL_CIPHER_CHACHA20, KL_CIPHER_CHACHA20);
     uint8_t init[1300] = {0}, reply[1300];
     size_t len;
@@ -160,8 +155,7 @@ static void strangers_get_no_more_than_they_send(void **state) {
 }
 
 /* The rule of net/PROTOCOL.md §9, Versions. */
-static void a_relay_serves_its_version_and_the_one_before_it_from_the_first_on(void **state) {
-    (void)state;
+TEST(a_relay_serves_its_version_and_the_one_before_it_from_the_first_on) {
     static const unsigned served[][2] = {{5, 5}, {6, 6}, {6, 5}, {9, 8}}; /* relay, client */
     static const unsigned not [][2] = {{5, 4}, {5, 6}, {6, 4}, {6, 7}, {7, 5}, {5, 0}, {0, UINT16_MAX}};
     for (unsigned i = 0; i < sizeof served / sizeof *served; i++)
@@ -172,8 +166,7 @@ static void a_relay_serves_its_version_and_the_one_before_it_from_the_first_on(v
     assert_string_equal(kl_protocol_remedy(6, 5), "the relay must be updated");
 }
 
-static void the_served_versions_get_a_cookie_and_all_others_a_refusal(void **state) {
-    (void)state;
+TEST(the_served_versions_get_a_cookie_and_all_others_a_refusal) {
     struct pair p = fresh(KL_CIPHER_CHACHA20, KL_CIPHER_CHACHA20);
     uint8_t init[KL_INIT_BYTES], reply[KL_STRANGER_MAX];
     size_t len;
@@ -192,8 +185,7 @@ static void the_served_versions_get_a_cookie_and_all_others_a_refusal(void **sta
     }
 }
 
-static void a_cookie_is_for_one_address_and_a_time(void **state) {
-    (void)state;
+TEST(a_cookie_is_for_one_address_and_a_time) {
     struct pair p = fresh(KL_CIPHER_CHACHA20, KL_CIPHER_CHACHA20);
     struct kl_hs_outcome out;
     enum kl_hs_client_result c = KL_HS_IGNORED;
@@ -214,8 +206,7 @@ static void a_cookie_is_for_one_address_and_a_time(void **state) {
     assert_int_equal(ask(&other, 500 * s, here, &c, &out), KL_HS_WANTS);
 }
 
-static void a_cookie_is_taken_from_the_path_only_and_not_for_ever(void **state) {
-    (void)state;
+TEST(a_cookie_is_taken_from_the_path_only_and_not_for_ever) {
     struct pair p = fresh(KL_CIPHER_CHACHA20, KL_CIPHER_CHACHA20);
     uint8_t init[KL_INIT_BYTES], cookie[34] = {KL_SEAL_MAGIC, KL_HS_COOKIE};
     struct kl_hs_outcome out;
@@ -236,8 +227,7 @@ static void a_cookie_is_taken_from_the_path_only_and_not_for_ever(void **state) 
     assert_int_equal(p.client.cookie[2], 20);
 }
 
-static void ciphers_are_agreed(void **state) {
-    (void)state;
+TEST(ciphers_are_agreed) {
     enum { A = KL_CIPHER_AES256GCM, C = KL_CIPHER_CHACHA20, X = KL_CIPHER_CLEAR };
     static const uint8_t table[][3] = {{A | C, A | C, A},     {A | C, C, C},         {C, A | C, C},
                                        {A | C | X, A | C, A}, {A | C, A | C | X, A}, {A | C | X, C | X, X},
@@ -265,8 +255,7 @@ static void ciphers_are_agreed(void **state) {
 }
 
 /* A false relay: its own ephemeral key, but another's name. */
-static void only_the_owner_of_the_key_can_answer(void **state) {
-    (void)state;
+TEST(only_the_owner_of_the_key_can_answer) {
     struct pair p = up_to_answer(KL_CIPHER_CHACHA20, KL_CIPHER_CHACHA20);
     struct kl_hs_relay thief = p.relay;
     struct kl_keypair other;
@@ -283,8 +272,7 @@ static void only_the_owner_of_the_key_can_answer(void **state) {
 }
 
 /* Keys of low order would make the secret known to all. */
-static void points_of_low_order_are_refused(void **state) {
-    (void)state;
+TEST(points_of_low_order_are_refused) {
     struct pair p = up_to_answer(KL_CIPHER_CHACHA20, KL_CIPHER_CHACHA20);
     struct kl_hs_request zero = p.request;
     struct kl_hs_outcome out;
@@ -299,8 +287,7 @@ static void points_of_low_order_are_refused(void **state) {
     assert_int_equal(kl_hs_client_receive(&p.client, p.answer, p.answer_len, &out), KL_HS_IGNORED);
 }
 
-static void a_relay_that_is_full_says_so(void **state) {
-    (void)state;
+TEST(a_relay_that_is_full_says_so) {
     struct pair p = up_to_answer(KL_CIPHER_CHACHA20, KL_CIPHER_CHACHA20);
     struct kl_hs_outcome out;
     uint8_t reply[KL_INIT_BYTES];
@@ -315,31 +302,10 @@ static void a_relay_that_is_full_says_so(void **state) {
     }
 }
 
-static void the_end_forgets(void **state) {
-    (void)state;
+TEST(the_end_forgets) {
     struct pair p = up_to_answer(KL_CIPHER_CHACHA20, KL_CIPHER_CHACHA20);
     kl_hs_client_end(&p.client);
     kl_hs_relay_end(&p.relay);
     assert_true(sodium_is_zero((uint8_t *)&p.client, sizeof p.client));
     assert_true(sodium_is_zero((uint8_t *)&p.relay, sizeof p.relay));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_ends_agree),
-        cmocka_unit_test(keys_are_fresh_every_time),
-        cmocka_unit_test(every_flipped_bit_of_an_answer_gives_no_session),
-        cmocka_unit_test(every_flipped_bit_of_init_gives_no_session),
-        cmocka_unit_test(strangers_get_no_more_than_they_send),
-        cmocka_unit_test(a_relay_serves_its_version_and_the_one_before_it_from_the_first_on),
-        cmocka_unit_test(the_served_versions_get_a_cookie_and_all_others_a_refusal),
-        cmocka_unit_test(a_cookie_is_for_one_address_and_a_time),
-        cmocka_unit_test(a_cookie_is_taken_from_the_path_only_and_not_for_ever),
-        cmocka_unit_test(ciphers_are_agreed),
-        cmocka_unit_test(only_the_owner_of_the_key_can_answer),
-        cmocka_unit_test(points_of_low_order_are_refused),
-        cmocka_unit_test(a_relay_that_is_full_says_so),
-        cmocka_unit_test(the_end_forgets),
-    };
-    return cmocka_run_group_tests_name("handshake", tests, NULL, NULL);
 }

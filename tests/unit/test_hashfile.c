@@ -1,9 +1,5 @@
 /* Hash files and their comparison (keylock diff). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/tool/common/hashfile.h"
 #include "core_wrapper/tool/run/run_output.h"
@@ -12,7 +8,6 @@
 #include "net/platform/file.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define H1 "0123456789abcdef"
@@ -57,8 +52,7 @@ static int exit_code(const char *a, const char *b) {
     return cmd_diff(3, args);
 }
 
-static void equal_over_what_both_have(void **state) {
-    (void)state;
+TEST(equal_over_what_both_have) {
     struct kl_hashdiff d = diff("59 " H1 " " H2 "\n119 " H2 " " H3 "\n179 " H1 " " H1 "\n",
                                 "29 " H3 " " H3 "\n59 " H1 " " H2 "\n149 " H1 " " H1 "\n179 " H1 " " H1 "\n");
     assert_int_equal(d.shared, 2);
@@ -68,8 +62,7 @@ static void equal_over_what_both_have(void **state) {
     assert_int_equal(exit_code("59 " H1 " " H2 "\n", "59 " H1 " " H2 "\n"), 0);
 }
 
-static void first_frame_where_ram_differs(void **state) {
-    (void)state;
+TEST(first_frame_where_ram_differs) {
     struct kl_hashdiff d = diff("59 " H1 " " H1 "\n119 " H1 " " H1 "\n179 " H2 " " H2 "\n",
                                 "59 " H1 " " H2 "\n119 " H2 " " H1 "\n179 " H3 " " H2 "\n");
     assert_int_equal(d.hard, 2);
@@ -79,16 +72,14 @@ static void first_frame_where_ram_differs(void **state) {
     assert_int_equal(exit_code("59 " H1 " " H1 "\n", "59 " H2 " " H1 "\n"), 1);
 }
 
-static void without_ram_state_counts(void **state) {
-    (void)state;
+TEST(without_ram_state_counts) {
     struct kl_hashdiff d = diff("59 - " H1 "\n119 - " H2 "\n", "59 - " H1 "\n119 - " H1 "\n");
     assert_int_equal(d.hard_first, 119);
     assert_true(d.hard_in_state);
     assert_int_equal(exit_code("59 - " H1 "\n", "59 - " H2 "\n"), 1);
 }
 
-static void only_states_differ(void **state) {
-    (void)state;
+TEST(only_states_differ) {
     struct kl_hashdiff d = diff("59 " H1 " " H1 "\n119 " H1 " " H1 "\n", "59 " H1 " " H2 "\n119 " H1 " -\n");
     assert_int_equal(d.hard, 0);
     assert_int_equal(d.soft, 2);
@@ -96,20 +87,17 @@ static void only_states_differ(void **state) {
     assert_int_equal(exit_code("59 " H1 " " H1 "\n", "59 " H1 " " H2 "\n"), 4);
 }
 
-static void ram_on_one_side_only_is_a_difference(void **state) {
-    (void)state;
+TEST(ram_on_one_side_only_is_a_difference) {
     assert_int_equal(exit_code("59 " H1 " " H1 "\n", "59 - " H1 "\n"), 1);
 }
 
-static void nothing_shared(void **state) {
-    (void)state;
+TEST(nothing_shared) {
     assert_int_equal(exit_code("59 " H1 " " H1 "\n", "60 " H1 " " H1 "\n"), 3);
     assert_int_equal(exit_code("", "60 " H1 " " H1 "\n"), 3);
     assert_int_equal(exit_code("59 - -\n", "59 - -\n"), 3); /* no hash in common either */
 }
 
-static void malformed_lines_are_named(void **state) {
-    (void)state;
+TEST(malformed_lines_are_named) {
     const char *const bad[] = {"59 " H1 "\n",
                                "59 " H1 " " H2 " " H3 "\n",
                                "x " H1 " " H2 "\n",
@@ -134,29 +122,25 @@ static void malformed_lines_are_named(void **state) {
     }
 }
 
-static void frames_must_go_up(void **state) {
-    (void)state;
+TEST(frames_must_go_up) {
     assert_int_equal(exit_code("59 " H1 " " H1 "\n59 " H1 " " H1 "\n", ""), 2);
     assert_int_equal(exit_code("59 " H1 " " H1 "\n58 " H1 " " H1 "\n", ""), 2);
 }
 
-static void a_long_line_is_malformed(void **state) {
-    (void)state;
+TEST(a_long_line_is_malformed) {
     char text[1000];
     memset(text, '1', sizeof(text));
     text[sizeof(text) - 1] = '\0';
     assert_int_equal(exit_code(text, "1 " H1 " " H2 "\n"), 2);
 }
 
-static void a_missing_file_is_named(void **state) {
-    (void)state;
+TEST(a_missing_file_is_named) {
     struct kl_hashdiff d;
     assert_int_equal(kl_hashdiff(&d, "/nonexistent/h", path_b, err, sizeof(err)), -1);
     assert_non_null(strstr(err, "/nonexistent/h"));
 }
 
-static void written_values_are_read_back(void **state) {
-    (void)state;
+TEST(written_values_are_read_back) {
     struct kl_hashline line = {4294967295u, true, false, 0xff, 0}, back;
     struct kl_hashreader r;
     FILE *f = fopen(path_a, "w");
@@ -170,8 +154,7 @@ static void written_values_are_read_back(void **state) {
     kl_hashreader_close(&r);
 }
 
-static void a_full_disk_shows_at_once(void **state) {
-    (void)state;
+TEST(a_full_disk_shows_at_once) {
     struct kl_hashline line = {1, true, true, 1, 2};
     FILE *f = fopen("/dev/full", "w");
     if (!f) skip();
@@ -180,8 +163,7 @@ static void a_full_disk_shows_at_once(void **state) {
 }
 
 /* A player who has begun anew, once and once more, runs the same frames again. */
-static void a_file_that_begins_anew_is_written_once(void **state) {
-    (void)state;
+TEST(a_file_that_begins_anew_is_written_once) {
     static const uint32_t frames[] = {59, 119, 179, 59, 119, 239, 299, 119, 179, 299, 359};
     struct kl_run_output o;
     struct kl_hashdiff d;
@@ -196,20 +178,5 @@ static void a_file_that_begins_anew_is_written_once(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_over_what_both_have),
-        cmocka_unit_test(first_frame_where_ram_differs),
-        cmocka_unit_test(without_ram_state_counts),
-        cmocka_unit_test(only_states_differ),
-        cmocka_unit_test(ram_on_one_side_only_is_a_difference),
-        cmocka_unit_test(nothing_shared),
-        cmocka_unit_test(malformed_lines_are_named),
-        cmocka_unit_test(frames_must_go_up),
-        cmocka_unit_test(a_long_line_is_malformed),
-        cmocka_unit_test(a_missing_file_is_named),
-        cmocka_unit_test(written_values_are_read_back),
-        cmocka_unit_test(a_full_disk_shows_at_once),
-        cmocka_unit_test(a_file_that_begins_anew_is_written_once),
-    };
-    return cmocka_run_group_tests_name("hashfile", tests, set_up, tear_down);
+    return run_all_tests(set_up, tear_down);
 }

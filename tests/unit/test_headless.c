@@ -29,8 +29,7 @@ static int remove_file(void **state) {
 
 /* --- environment --- */
 
-static void an_unknown_option_is_no_refusal(void **state) {
-    (void)state;
+TEST_WITH(an_unknown_option_is_no_refusal, make_file, remove_file) {
     static struct kl_headless h;
     struct retro_variable v = {.key = "nobody", .value = "stale"};
     assert_true(kl_headless_environment(&h, RETRO_ENVIRONMENT_GET_VARIABLE, &v));
@@ -38,8 +37,7 @@ static void an_unknown_option_is_no_refusal(void **state) {
     assert_true(kl_headless_environment(&h, RETRO_ENVIRONMENT_GET_VARIABLE, NULL));
 }
 
-static void a_changed_option_is_news_until_a_value_is_asked_for(void **state) {
-    (void)state;
+TEST_WITH(a_changed_option_is_news_until_a_value_is_asked_for, make_file, remove_file) {
     static struct kl_headless h;
     bool news = false;
     struct retro_variable v = {.key = "nobody"};
@@ -53,8 +51,7 @@ static void a_changed_option_is_news_until_a_value_is_asked_for(void **state) {
     assert_false(news);
 }
 
-static void a_machine_can_translate_code(void **state) {
-    (void)state;
+TEST_WITH(a_machine_can_translate_code, make_file, remove_file) {
     static struct kl_headless h;
     bool can = false;
     assert_true(kl_headless_environment(&h, 74, &can)); /* GET_JIT_CAPABLE */
@@ -70,8 +67,7 @@ static void read_content(struct kl_headless *h, bool need_fullpath) {
     if (kl_headless_read_content(h, err, sizeof err) != 0) fail_msg("%s", err);
 }
 
-static void content_comes_as_the_core_says_for_its_ending(void **state) {
-    (void)state;
+TEST_WITH(content_comes_as_the_core_says_for_its_ending, make_file, remove_file) {
     static struct kl_headless h;
     static const struct retro_system_content_info_override words[] = {
         {"bin|TEN", false, false}, {"two", true, false}, {NULL, false, false}};
@@ -98,8 +94,7 @@ static void content_comes_as_the_core_says_for_its_ending(void **state) {
 
 /* --- lasting outputs --- */
 
-static void what_a_core_told_is_written_in_one_form(void **state) {
-    (void)state;
+TEST_WITH(what_a_core_told_is_written_in_one_form, make_file, remove_file) {
     static struct kl_headless h;
     struct retro_system_av_info av = {{64, 48, 128, 96, 1.5f}, {50, 32000}};
     struct retro_game_geometry larger = {80, 60, 1000, 1000, 0};
@@ -133,17 +128,4 @@ static void what_a_core_told_is_written_in_one_form(void **state) {
                         "rotation 3\nformat 0\noption core_a=one\nrumble 1 strong=0 weak=77\nled 2=1\n");
     kl_options_free(&h.options);
     kl_headless_turn(NULL);
-}
-
-#define T(test) cmocka_unit_test_setup_teardown(test, make_file, remove_file)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        T(what_a_core_told_is_written_in_one_form),
-        T(an_unknown_option_is_no_refusal),
-        T(a_changed_option_is_news_until_a_value_is_asked_for),
-        T(a_machine_can_translate_code),
-        T(content_comes_as_the_core_says_for_its_ending),
-    };
-    return cmocka_run_group_tests_name("headless", tests, NULL, NULL);
 }

@@ -184,8 +184,7 @@ static void check_all(struct manner m, uint32_t with_seed, uint32_t frames) {
     end();
 }
 
-static void test_reads_what_was_appended(void **state) {
-    (void)state;
+TEST(test_reads_what_was_appended) {
     check_all((struct manner){.seats = 2}, 1, FRAMES);
     check_all((struct manner){.seats = 8, .command_every = 3}, 2, FRAMES);
     check_all((struct manner){.seats = 4, .spacing = 1, .command_every = 1}, 3, 3000);
@@ -194,8 +193,7 @@ static void test_reads_what_was_appended(void **state) {
 }
 
 /* Any piece, opened as a HISTORY message is, holds the frame that was asked for. */
-static void test_pieces(void **state) {
-    (void)state;
+TEST(test_pieces) {
     static struct kl_frames run;
     uint8_t piece[KL_PIECE_BYTES + 1];
     uint32_t at = 0, last;
@@ -230,8 +228,7 @@ static void test_pieces(void **state) {
     end();
 }
 
-static void test_says_what_it_wants(void **state) {
-    (void)state;
+TEST(test_says_what_it_wants) {
     make_past((struct manner){.seats = 8, .spacing = 10, .everything = true}, 9);
     begin();
     assert_true(kl_history_wants_block(&h));
@@ -250,8 +247,7 @@ static void test_says_what_it_wants(void **state) {
     end();
 }
 
-static void test_refuses_what_cannot_follow(void **state) {
-    (void)state;
+TEST(test_refuses_what_cannot_follow) {
     make_past((struct manner){.seats = 1, .spacing = 10, .command_every = 1}, 11);
     begin();
     struct kl_frame f = past[0];
@@ -298,16 +294,14 @@ static void cut_again_and_again(struct manner m, uint32_t with_seed) {
     end();
 }
 
-static void test_cuts(void **state) {
-    (void)state;
+TEST(test_cuts) {
     cut_again_and_again((struct manner){.seats = 2, .spacing = 3, .command_every = 4}, 31);
     cut_again_and_again((struct manner){.seats = 8, .everything = true, .command_every = 2}, 32);
     cut_again_and_again((struct manner){.seats = 8, .everything = true, .spacing = 1}, 33);
     cut_again_and_again((struct manner){.seats = 1, .idle = true, .spacing = 30}, 34);
 }
 
-static void test_drops_the_oldest(void **state) {
-    (void)state;
+TEST(test_drops_the_oldest) {
     make_past((struct manner){.seats = 8, .everything = true, .command_every = 3}, 13);
     begin();
     for (uint32_t n = 0; n < 3000; n++) {
@@ -348,8 +342,7 @@ static unsigned minute(unsigned seats, bool idle) {
     return bytes / 5;
 }
 
-static void test_costs_little(void **state) {
-    (void)state;
+TEST(test_costs_little) {
     static const unsigned seats[] = {2, 4, 8};
     for (unsigned i = 0; i < COUNT(seats); i++) {
         unsigned idle = minute(seats[i], true), mashing = minute(seats[i], false);
@@ -357,17 +350,4 @@ static void test_costs_little(void **state) {
         assert_in_range(idle, 500, 3000);
         assert_in_range(mashing, 1000, 3000 + seats[i] * 6000);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reads_what_was_appended),
-        cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_says_what_it_wants),
-        cmocka_unit_test(test_refuses_what_cannot_follow),
-        cmocka_unit_test(test_cuts),
-        cmocka_unit_test(test_drops_the_oldest),
-        cmocka_unit_test(test_costs_little),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,8 +21,7 @@ static int set_up(void **state) {
     return kl_hotkeys_parse(&k, "select+r:panel, select+l:pause,l3+r3:reset", err, sizeof err);
 }
 
-static void held_then_pressed(void **state) {
-    (void)state;
+TEST_WITH(held_then_pressed, set_up, NULL) {
     assert_int_equal(poll(0, BIT(SELECT), 0), BIT(SELECT));
     assert_int_equal(poll(0, BIT(SELECT), 399), BIT(SELECT));
     assert_null(action);
@@ -36,8 +35,7 @@ static void held_then_pressed(void **state) {
     assert_null(action);
 }
 
-static void too_soon_is_the_games(void **state) {
-    (void)state;
+TEST_WITH(too_soon_is_the_games, set_up, NULL) {
     poll(0, BIT(SELECT), 0);
     assert_int_equal(poll(0, BIT(SELECT) | BIT(R), 200), BIT(SELECT) | BIT(R));
     assert_null(action);
@@ -50,8 +48,7 @@ static void too_soon_is_the_games(void **state) {
     assert_string_equal(action, "panel");
 }
 
-static void select_let_go_counts_anew(void **state) {
-    (void)state;
+TEST_WITH(select_let_go_counts_anew, set_up, NULL) {
     poll(0, BIT(SELECT), 0);
     poll(0, 0, 500);
     poll(0, BIT(SELECT), 600);
@@ -59,8 +56,7 @@ static void select_let_go_counts_anew(void **state) {
     assert_null(action);
 }
 
-static void pads_are_apart(void **state) {
-    (void)state;
+TEST_WITH(pads_are_apart, set_up, NULL) {
     poll(0, BIT(SELECT), 0);
     assert_int_equal(poll(1, BIT(R), 500), BIT(R));
     assert_null(action);
@@ -73,8 +69,7 @@ static void pads_are_apart(void **state) {
 }
 
 /* Whatever `keylock command` takes. */
-static void any_command(void **state) {
-    (void)state;
+TEST(any_command) {
     const char *list =
         "select+x:policy strict,select+y:say well, played, select+a:disk next ,start+b:host bob";
     static const char *const words[] = {"policy strict", "say well, played", "disk next", "host bob"};
@@ -99,8 +94,7 @@ static int set_up_leave(void **state) {
 }
 
 /* Both buttons for 2 s: nobody leaves a match by a slip of the thumb. */
-static void leaving_takes_two_seconds(void **state) {
-    (void)state;
+TEST_WITH(leaving_takes_two_seconds, set_up_leave, NULL) {
     const unsigned both = BIT(SELECT) | BIT(B);
     poll(0, BIT(SELECT), 0);
     assert_int_equal(poll(0, both, 500), BIT(SELECT));
@@ -116,8 +110,7 @@ static void leaving_takes_two_seconds(void **state) {
     poll(0, 0, 2700);
 }
 
-static void letting_go_is_staying(void **state) {
-    (void)state;
+TEST_WITH(letting_go_is_staying, set_up_leave, NULL) {
     static const unsigned left[] = {BIT(SELECT), BIT(B), 0};
     for (unsigned i = 0; i < COUNT(left); i++) {
         uint64_t at = 10000 * (i + 1);
@@ -133,8 +126,7 @@ static void letting_go_is_staying(void **state) {
 }
 
 /* As RetroArch's own settings for a keyboard have them. Sticks and lower shoulders have no keys there. */
-static void keys_of_a_keyboard(void **state) {
-    (void)state;
+TEST(keys_of_a_keyboard) {
     char typed[KL_HOTKEYS_NAME];
     kl_hotkeys_parse(&k, KL_HOTKEYS_DEFAULT, err, sizeof err);
     kl_hotkeys_typed(kl_hotkeys_find(&k, "leave"), "+", typed);
@@ -149,8 +141,7 @@ static void keys_of_a_keyboard(void **state) {
     assert_string_equal(typed, "");
 }
 
-static void lists(void **state) {
-    (void)state;
+TEST(lists) {
     static const char *const bad[] = {
         "",
         "on",
@@ -188,19 +179,4 @@ static void lists(void **state) {
     for (unsigned i = 0; i <= KL_HOTKEYS_MAX; i++)
         strcat(many, i ? ",select+r:panel" : "select+r:panel");
     assert_int_equal(kl_hotkeys_parse(&k, many, err, sizeof err), -1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(held_then_pressed, set_up),
-        cmocka_unit_test_setup(too_soon_is_the_games, set_up),
-        cmocka_unit_test_setup(select_let_go_counts_anew, set_up),
-        cmocka_unit_test_setup(pads_are_apart, set_up),
-        cmocka_unit_test_setup(leaving_takes_two_seconds, set_up_leave),
-        cmocka_unit_test_setup(letting_go_is_staying, set_up_leave),
-        cmocka_unit_test(keys_of_a_keyboard),
-        cmocka_unit_test(any_command),
-        cmocka_unit_test(lists),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,8 +46,7 @@ static bool decode(const uint8_t *b, size_t len, struct kl_input *out, size_t co
     return !r.failed && kl_reader_left(&r) == 0 && d.run_left == 0;
 }
 
-static void round_trip(void **state) {
-    (void)state;
+TEST(round_trip) {
     struct kl_input in[8] = {pad(0),       pad(1),           pad(1), everything(),
                              everything(), {.all_up = true}, pad(0), everything()};
     struct kl_input out[8];
@@ -63,8 +62,7 @@ static void round_trip(void **state) {
         assert_int_equal(encode(in, 8, b, cap), 0);
 }
 
-static void unused_inputs_cost_nothing(void **state) {
-    (void)state;
+TEST(unused_inputs_cost_nothing) {
     struct kl_input in[300];
     uint8_t b[16];
     memset(in, 0, sizeof in);
@@ -81,8 +79,7 @@ static void unused_inputs_cost_nothing(void **state) {
 
 /* Motion and key events are of their sample alone: held still, they are not repeated, and cost again when
  * they come. */
-static void motion_is_not_held(void **state) {
-    (void)state;
+TEST(motion_is_not_held) {
     struct kl_input in[3], out[3];
     uint8_t b[64];
     memset(in, 0, sizeof in);
@@ -98,8 +95,7 @@ static void motion_is_not_held(void **state) {
     assert_int_equal(out[1].key_count, 0);
 }
 
-static void a_reader_rejects_malformed_inputs(void **state) {
-    (void)state;
+TEST(a_reader_rejects_malformed_inputs) {
     static const struct {
         const char *b;
         size_t len;
@@ -125,8 +121,7 @@ static void a_reader_rejects_malformed_inputs(void **state) {
 }
 
 /* PROTOCOL.md §3: every accepted single input has one form; encoding what was read gives the bytes back. */
-static void one_form_only(void **state) {
-    (void)state;
+TEST(one_form_only) {
     uint32_t random = 1;
     unsigned accepted = 0;
     for (unsigned n = 0; n < 200000; n++) {
@@ -150,8 +145,7 @@ static void one_form_only(void **state) {
     assert_true(accepted > 1000);
 }
 
-static void the_map_by_hand(void **state) {
-    (void)state;
+TEST(the_map_by_hand) {
     static const struct {
         uint32_t o, n, m, lo, hi;
     } table[] = {
@@ -173,8 +167,7 @@ static void the_map_by_hand(void **state) {
 }
 
 /* Every sample is used, in order, and none is skipped, for every pair of lengths there is. */
-static void the_map_leaves_nothing_out(void **state) {
-    (void)state;
+TEST(the_map_leaves_nothing_out) {
     for (uint32_t n = 1; n <= KL_SPACING_MAX; n++)
         for (uint32_t m = 1; m <= KL_SPACING_MAX; m++) {
             uint32_t lo, hi, lo_before = 0, hi_before = 0;
@@ -189,8 +182,7 @@ static void the_map_leaves_nothing_out(void **state) {
         }
 }
 
-static void folding(void **state) {
-    (void)state;
+TEST(folding) {
     struct kl_input a = {.joypad = 1,
                          .stick = {1, 2, 3, 4},
                          .trigger = {5, 6},
@@ -228,8 +220,7 @@ static void folding(void **state) {
     assert_int_equal(a.key_count, 3); /* keys are folded by their list */
 }
 
-static void repeating_and_equality(void **state) {
-    (void)state;
+TEST(repeating_and_equality) {
     struct kl_input a = everything(), b = a;
     kl_input_repeat(&b);
     assert_int_equal(b.mouse_x, 0);
@@ -245,19 +236,4 @@ static void repeating_and_equality(void **state) {
     assert_true(kl_input_equal(&a, &b));
     b.key[0].code = 7;
     assert_true(kl_input_equal(&a, &b));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),
-        cmocka_unit_test(unused_inputs_cost_nothing),
-        cmocka_unit_test(motion_is_not_held),
-        cmocka_unit_test(a_reader_rejects_malformed_inputs),
-        cmocka_unit_test(one_form_only),
-        cmocka_unit_test(the_map_by_hand),
-        cmocka_unit_test(folding),
-        cmocka_unit_test(the_map_leaves_nothing_out),
-        cmocka_unit_test(repeating_and_equality),
-    };
-    return cmocka_run_group_tests_name("input", tests, NULL, NULL);
 }

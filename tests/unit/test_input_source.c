@@ -1,16 +1,11 @@
 /* Scripted pads. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/tool/headless/input_source.h"
 
 #include <libretro.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define FRAMES 3000
@@ -23,16 +18,14 @@ static struct kl_input_source *open_source(const char *spec) {
     return s;
 }
 
-static void none_presses_nothing(void **state) {
-    (void)state;
+TEST(none_presses_nothing) {
     struct kl_input_source *s = open_source("none");
     assert_null(s);
     assert_int_equal(kl_input_source_joypad(s, 5, 0), 0);
     kl_input_source_close(s);
 }
 
-static void random_is_a_function_of_seed_frame_and_port(void **state) {
-    (void)state;
+TEST(random_is_a_function_of_seed_frame_and_port) {
     struct kl_input_source *s = open_source("random:7"), *again = open_source("random:7"),
                            *other = open_source("random:8");
     uint16_t mask[FRAMES];
@@ -54,8 +47,7 @@ static void random_is_a_function_of_seed_frame_and_port(void **state) {
     kl_input_source_close(other);
 }
 
-static void random_play_is_plausible(void **state) {
-    (void)state;
+TEST(random_play_is_plausible) {
     struct kl_input_source *s = open_source("random:1");
     unsigned held = 0, pressed = 0, starts = 0;
     uint16_t ever = 0;
@@ -74,8 +66,7 @@ static void random_play_is_plausible(void **state) {
     kl_input_source_close(s);
 }
 
-static void any_plays_every_device_and_lets_go(void **state) {
-    (void)state;
+TEST(any_plays_every_device_and_lets_go) {
     struct kl_input_source *s = open_source("any:3"), *pads = open_source("random:3");
     uint16_t keys = 0;
     unsigned moved = 0, held = 0;
@@ -105,8 +96,7 @@ static void put(const char *text) {
     fclose(f);
 }
 
-static void a_file_holds_from_its_frame_on(void **state) {
-    (void)state;
+TEST(a_file_holds_from_its_frame_on) {
     put("# a comment\n\n10 0 1 # B\n20 0 81\n15 1 ffff\n20 0 0\n");
     struct kl_input_source *s = open_source(path);
     assert_int_equal(kl_input_source_joypad(s, 9, 0), 0);
@@ -120,8 +110,7 @@ static void a_file_holds_from_its_frame_on(void **state) {
     kl_input_source_close(s);
 }
 
-static void errors_are_named(void **state) {
-    (void)state;
+TEST(errors_are_named) {
     const char *const bad[] = {"x",       "1 0",    "1 16 0",       "1 0 10000",      "-1 0 0",
                                "1 0 0 0", "1 -1 0", "9 0 0\n8 0 0", "99999999999 0 0"};
     struct kl_input_source *s;
@@ -149,13 +138,5 @@ static int remove_file(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(none_presses_nothing),
-        cmocka_unit_test(random_is_a_function_of_seed_frame_and_port),
-        cmocka_unit_test(random_play_is_plausible),
-        cmocka_unit_test(any_plays_every_device_and_lets_go),
-        cmocka_unit_test(a_file_holds_from_its_frame_on),
-        cmocka_unit_test(errors_are_named),
-    };
-    return cmocka_run_group_tests_name("input_source", tests, make_file, remove_file);
+    return run_all_tests(make_file, remove_file);
 }

@@ -1,12 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "net/relay/loop/invitation.h"
 #include "net/relay/log/relay_log.h"
@@ -27,8 +22,7 @@ static void logged(const char *host, const char *bound, uint16_t port) {
 }
 #define says(part) assert_non_null(strstr(text, part))
 
-static void an_address_tells_whom_it_serves(void **state) {
-    (void)state;
+TEST(an_address_tells_whom_it_serves) {
     static const struct {
         const char *host;
         enum kl_audience audience;
@@ -45,8 +39,7 @@ static void an_address_tells_whom_it_serves(void **state) {
         if (kl_invitation_audience(known[i].host) != known[i].audience) fail_msg("%s", known[i].host);
 }
 
-static void the_link_and_the_port_are_told(void **state) {
-    (void)state;
+TEST(the_link_and_the_port_are_told) {
     logged("relay.example.org", "0.0.0.0", 55435);
     says("event=invitation link=keylock://relay.example.org/friends#" KEY " ");
     says("event=open_port udp=55435 ");
@@ -63,11 +56,7 @@ static void the_link_and_the_port_are_told(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_address_tells_whom_it_serves),
-        cmocka_unit_test(the_link_and_the_port_are_told),
-    };
-    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    int result = run_all_tests(NULL, NULL);
     free(text);
     return result;
 }

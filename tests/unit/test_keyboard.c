@@ -37,8 +37,7 @@ static unsigned play(void) {
     return hears;
 }
 
-static void two_seats_on_one_key(void **state) {
-    (void)state;
+TEST_WITH(two_seats_on_one_key, setup, NULL) {
     press(0, 97, true);
     assert_int_equal(play(), 1);
     press(5, 97, true);
@@ -55,8 +54,7 @@ static void two_seats_on_one_key(void **state) {
     assert_int_equal(play(), 0);
 }
 
-static void repetitions_and_characters_pass(void **state) {
-    (void)state;
+TEST_WITH(repetitions_and_characters_pass, setup, NULL) {
     press(0, 97, true);
     press(0, 97, true);
     press(0, 0, true);
@@ -67,8 +65,7 @@ static void repetitions_and_characters_pass(void **state) {
     assert_int_equal(play(), 1);
 }
 
-static void all_up_lets_go_of_the_keys_of_its_seat_alone(void **state) {
-    (void)state;
+TEST_WITH(all_up_lets_go_of_the_keys_of_its_seat_alone, setup, NULL) {
     press(0, 100, true);
     press(0, 97, true);
     press(0, 98, true);
@@ -91,8 +88,7 @@ static void all_up_lets_go_of_the_keys_of_its_seat_alone(void **state) {
 }
 
 /* A core that asks for keys once a frame sees it. */
-static void a_tap_within_a_frame_reads_as_down_in_it(void **state) {
-    (void)state;
+TEST_WITH(a_tap_within_a_frame_reads_as_down_in_it, setup, NULL) {
     press(2, 97, true);
     press(2, 97, false);
     assert_int_equal(play(), 2);
@@ -102,8 +98,7 @@ static void a_tap_within_a_frame_reads_as_down_in_it(void **state) {
     assert_false(kl_keyboard_down(&keyboard, 97));
 }
 
-static void twelve_keys_come_in_three_frames(void **state) {
-    (void)state;
+TEST_WITH(twelve_keys_come_in_three_frames, setup, NULL) {
     struct kl_input sample[3] = {{0}}, frame = {0};
     for (unsigned i = 0; i < 12; i++)
         sample[i / 4].key[sample[i / 4].key_count++] = (struct kl_key){.code = (uint16_t)(97 + i), .down = 1};
@@ -118,8 +113,7 @@ static void twelve_keys_come_in_three_frames(void **state) {
     assert_int_equal(frame.key_count, 0);
 }
 
-static void all_up_takes_the_place_of_what_waited(void **state) {
-    (void)state;
+TEST_WITH(all_up_takes_the_place_of_what_waited, setup, NULL) {
     struct kl_input a = {.key_count = 1, .key = {{.code = 97, .down = 1}}};
     struct kl_input b = {.all_up = true, .key_count = 1, .key = {{.code = 98, .down = 1}}}, out = a;
     kl_keys_put(&waits, &a);
@@ -134,8 +128,7 @@ static void all_up_takes_the_place_of_what_waited(void **state) {
 }
 
 /* Whatever waits, and however much: in the end the seat holds the same keys. */
-static void no_release_is_lost(void **state) {
-    (void)state;
+TEST_WITH(no_release_is_lost, setup, NULL) {
     static struct kl_keyboard plain;
     uint32_t random = 1;
     for (unsigned trial = 0; trial < 200; trial++) {
@@ -161,17 +154,4 @@ static void no_release_is_lost(void **state) {
         } while (in[0].all_up || in[0].key_count);
         assert_memory_equal(plain.held, keyboard.held, sizeof plain.held);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(two_seats_on_one_key, setup),
-        cmocka_unit_test_setup(repetitions_and_characters_pass, setup),
-        cmocka_unit_test_setup(all_up_lets_go_of_the_keys_of_its_seat_alone, setup),
-        cmocka_unit_test_setup(a_tap_within_a_frame_reads_as_down_in_it, setup),
-        cmocka_unit_test_setup(twelve_keys_come_in_three_frames, setup),
-        cmocka_unit_test_setup(all_up_takes_the_place_of_what_waited, setup),
-        cmocka_unit_test_setup(no_release_is_lost, setup),
-    };
-    return cmocka_run_group_tests_name("keyboard", tests, NULL, NULL);
 }

@@ -31,8 +31,7 @@ static int remove_folder(void **state) {
     return rmdir(folder);
 }
 
-static void fingerprints(void **state) {
-    (void)state;
+TEST(fingerprints) {
     uint8_t pub[32];
     char text[KL_FINGERPRINT_CHARS + 1], upper[KL_FINGERPRINT_CHARS + 1];
     for (unsigned i = 0; i < 32; i++)
@@ -59,8 +58,7 @@ static void fingerprints(void **state) {
     assert_false(kl_fingerprint_is("", pub));
 }
 
-static void made_once_and_read_again(void **state) {
-    (void)state;
+TEST_WITH(made_once_and_read_again, make_folder, remove_folder) {
     struct kl_keypair one, two;
     char err[256] = "";
     struct stat st;
@@ -91,8 +89,7 @@ static void refuses_and_leaves(const char *text) {
     assert_true(before.st_ino == after.st_ino);
 }
 
-static void files_that_are_no_key_are_left_alone(void **state) {
-    (void)state;
+TEST_WITH(files_that_are_no_key_are_left_alone, make_folder, remove_folder) {
     struct kl_keypair k;
     uint8_t bytes[33] = {1};
     char err[256] = "";
@@ -130,8 +127,7 @@ static void files_that_are_no_key_are_left_alone(void **state) {
 }
 
 /* Two relays that start at the same moment in one folder: one key. */
-static void two_at_once_agree(void **state) {
-    (void)state;
+TEST_WITH(two_at_once_agree, make_folder, remove_folder) {
     for (unsigned round = 0; round < 20; round++) {
         int ends[2];
         uint8_t keys[4][32];
@@ -153,14 +149,4 @@ static void two_at_once_agree(void **state) {
         close(ends[0]), close(ends[1]);
         assert_int_equal(unlink(file), 0);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fingerprints),
-        cmocka_unit_test_setup_teardown(made_once_and_read_again, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(files_that_are_no_key_are_left_alone, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(two_at_once_agree, make_folder, remove_folder),
-    };
-    return cmocka_run_group_tests_name("keys", tests, NULL, NULL);
 }

@@ -220,15 +220,7 @@ static void play(uint32_t seed) {
     judge(seed);
 }
 
-static void every_key_is_down_that_somebody_holds_and_no_other(void **state) {
-    (void)state;
+TEST(every_key_is_down_that_somebody_holds_and_no_other) {
     for (uint32_t seed = 1; seed <= 60; seed++)
         play(seed);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_key_is_down_that_somebody_holds_and_no_other),
-    };
-    return cmocka_run_group_tests_name("keys_held", tests, NULL, NULL);
 }

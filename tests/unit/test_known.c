@@ -34,8 +34,7 @@ static int check(const char *host, unsigned port, const uint8_t *pub) {
     return kl_known_check(dir, host, (uint16_t)port, pub, err, sizeof err);
 }
 
-static void pinned_at_first_use(void **state) {
-    (void)state;
+TEST_WITH(pinned_at_first_use, make_folder, remove_folder) {
     struct stat st;
     assert_int_equal(check("example.org", 55435, one), KL_KNOWN_PINNED);
     assert_int_equal(stat(file, &st), 0);
@@ -48,8 +47,7 @@ static void pinned_at_first_use(void **state) {
     assert_int_equal(check("example.org", 55435, one), KL_KNOWN_SAME);
 }
 
-static void a_change_shows_both(void **state) {
-    (void)state;
+TEST_WITH(a_change_shows_both, make_folder, remove_folder) {
     char a[KL_FINGERPRINT_CHARS + 1], b[KL_FINGERPRINT_CHARS + 1];
     kl_fingerprint(one, a), kl_fingerprint(two, b);
     assert_int_equal(check("h", 1, one), KL_KNOWN_PINNED);
@@ -63,8 +61,7 @@ static void a_change_shows_both(void **state) {
     assert_int_equal(check("h", 1, one), KL_KNOWN_SAME); /* and nothing was written over */
 }
 
-static void a_file_that_is_not_ours_is_left_alone(void **state) {
-    (void)state;
+TEST_WITH(a_file_that_is_not_ours_is_left_alone, make_folder, remove_folder) {
     static const char *wrong[] = {"h:1\n",
                                   "h:1 short\n",
                                   " wgythom7kfxgzawo3kes55npkd5ewttr\n",
@@ -105,8 +102,7 @@ static void a_file_that_is_not_ours_is_left_alone(void **state) {
     assert_int_equal(check(huge, 65535, one), KL_KNOWN_FAILED);
 }
 
-static void it_does_not_grow_for_ever(void **state) {
-    (void)state;
+TEST_WITH(it_does_not_grow_for_ever, make_folder, remove_folder) {
     static char text[KL_KNOWN_MAX * 64];
     size_t len = 0;
     for (unsigned i = 0; i < KL_KNOWN_MAX - 1; i++)
@@ -120,8 +116,7 @@ static void it_does_not_grow_for_ever(void **state) {
 }
 
 /* Eight players start at once on one machine, each with a relay of his own: none of the eight is lost. */
-static void all_at_once(void **state) {
-    (void)state;
+TEST_WITH(all_at_once, make_folder, remove_folder) {
     enum { N = 8 };
     for (unsigned i = 0; i < N; i++)
         if (fork() == 0) _exit(check("h", 100 + i, one) != KL_KNOWN_PINNED);
@@ -132,16 +127,4 @@ static void all_at_once(void **state) {
     }
     for (unsigned i = 0; i < N; i++)
         assert_int_equal(check("h", 100 + i, one), KL_KNOWN_SAME);
-}
-
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(pinned_at_first_use),
-        IN_A_FOLDER(a_change_shows_both),
-        IN_A_FOLDER(a_file_that_is_not_ours_is_left_alone),
-        IN_A_FOLDER(it_does_not_grow_for_ever),
-        IN_A_FOLDER(all_at_once),
-    };
-    return cmocka_run_group_tests_name("known", tests, NULL, NULL);
 }

@@ -57,8 +57,7 @@ static void are(bool on) {
     assert_int_equal(light[2], on);
 }
 
-static void only_differences_are_told(void **state) {
-    (void)state;
+TEST_WITH(only_differences_are_told, play, NULL) {
     for (int i = 0; i < 10; i++)
         call(16 * MS, true);
     assert_int_equal(calls, 0);
@@ -71,8 +70,7 @@ static void only_differences_are_told(void **state) {
 }
 
 /* A pause, a room that waits for a player, a relay that is lost: no frames come. */
-static void off_while_no_frames_come(void **state) {
-    (void)state;
+TEST_WITH(off_while_no_frames_come, play, NULL) {
     for (int i = 0; i < 15; i++)
         call(16 * MS, false);
     are(true); /* a late frame is no pause */
@@ -83,8 +81,7 @@ static void off_while_no_frames_come(void **state) {
     are(true);
 }
 
-static void off_while_the_core_waits_for_the_room(void **state) {
-    (void)state;
+TEST_WITH(off_while_the_core_waits_for_the_room, play, NULL) {
     game.runs = false;
     call(16 * MS, true);
     are(false);
@@ -93,8 +90,7 @@ static void off_while_the_core_waits_for_the_room(void **state) {
     are(true);
 }
 
-static void off_while_frames_run_again(void **state) {
-    (void)state;
+TEST_WITH(off_while_frames_run_again, play, NULL) {
     game.healing = true;
     call(16 * MS, false);
     are(false);
@@ -108,8 +104,7 @@ static void off_while_frames_run_again(void **state) {
     assert_int_equal(light[2], 0);
 }
 
-static void off_while_catching_up(void **state) {
-    (void)state;
+TEST_WITH(off_while_catching_up, play, NULL) {
     game.catching_up = true;
     call(16 * MS, true);
     are(false);
@@ -118,8 +113,7 @@ static void off_while_catching_up(void **state) {
     are(true);
 }
 
-static void off_when_the_core_begins_anew_and_when_it_goes(void **state) {
-    (void)state;
+TEST_WITH(off_when_the_core_begins_anew_and_when_it_goes, play, NULL) {
     memset(&core, 0, sizeof core); /* a rematch, a reset */
     call(16 * MS, true);
     are(false);
@@ -132,16 +126,14 @@ static void off_when_the_core_begins_anew_and_when_it_goes(void **state) {
 }
 
 /* The frontend stops motors itself while its menu is open, and calls nobody. */
-static void told_again_after_the_frontends_menu(void **state) {
-    (void)state;
+TEST_WITH(told_again_after_the_frontends_menu, play, NULL) {
     memset(motor, 0, sizeof motor);
     call(2000 * MS, true);
     are(true);
     assert_int_equal(calls, 2);
 }
 
-static void a_swap_of_seats_moves_the_motor(void **state) {
-    (void)state;
+TEST_WITH(a_swap_of_seats_moves_the_motor, play, NULL) {
     pads[0] = -1;
     pads[3] = 0;
     call(16 * MS, true);
@@ -149,8 +141,7 @@ static void a_swap_of_seats_moves_the_motor(void **state) {
     assert_int_equal(motor[0][RETRO_RUMBLE_WEAK], 900);
 }
 
-static void numbers_of_a_core_are_bounded(void **state) {
-    (void)state;
+TEST_WITH(numbers_of_a_core_are_bounded, play, NULL) {
     struct kl_lasting before = core;
     kl_lasting_motor(&core, KL_MAX_SEATS, RETRO_RUMBLE_STRONG, 1);
     kl_lasting_motor(&core, 0, 2, 1);
@@ -160,20 +151,4 @@ static void numbers_of_a_core_are_bounded(void **state) {
     kl_lasting_light(&core, 0, -1);
     kl_lasting_light(&core, 1, 0x10000);
     assert_true(core.light[0] == 0xffff && core.light[1] == 0xffff);
-}
-
-int main(void) {
-#define T(name) cmocka_unit_test_setup(name, play)
-    const struct CMUnitTest tests[] = {
-        T(only_differences_are_told),
-        T(off_while_no_frames_come),
-        T(off_while_the_core_waits_for_the_room),
-        T(off_while_frames_run_again),
-        T(off_while_catching_up),
-        T(off_when_the_core_begins_anew_and_when_it_goes),
-        T(told_again_after_the_frontends_menu),
-        T(a_swap_of_seats_moves_the_motor),
-        T(numbers_of_a_core_are_bounded),
-    };
-    return cmocka_run_group_tests_name("lasting", tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* The latch: from a frontend's devices to samples, from locked frames to what the core reads. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/frame/latch.h"
 
@@ -65,8 +60,7 @@ static int16_t core(unsigned port, unsigned device, unsigned index, unsigned id)
     return kl_latch_state(&latch, port, device, index, id);
 }
 
-static void pads_by_mask_and_one_by_one(void **state) {
-    (void)state;
+TEST_WITH(pads_by_mask_and_one_by_one, setup, NULL) {
     pad[0][RETRO_DEVICE_ID_JOYPAD_A] = pad[1][RETRO_DEVICE_ID_JOYPAD_R3] = 1;
     for (int masks = 0; masks < 2; masks++) {
         kl_latch_init(&latch, masks);
@@ -84,8 +78,7 @@ static void pads_by_mask_and_one_by_one(void **state) {
     }
 }
 
-static void only_what_the_core_asks_for_is_read(void **state) {
-    (void)state;
+TEST_WITH(only_what_the_core_asks_for_is_read, setup, NULL) {
     poll_and_sample(2);
     assert_int_equal(calls, 2); /* two masks */
     core(0, RETRO_DEVICE_ANALOG, RETRO_DEVICE_INDEX_ANALOG_LEFT, RETRO_DEVICE_ID_ANALOG_X);
@@ -94,8 +87,7 @@ static void only_what_the_core_asks_for_is_read(void **state) {
     assert_int_equal(calls, 1 + 4);
 }
 
-static void a_short_press_is_not_lost(void **state) {
-    (void)state;
+TEST_WITH(a_short_press_is_not_lost, setup, NULL) {
     pad[0][RETRO_DEVICE_ID_JOYPAD_B] = 1;
     kl_latch_poll(&latch, frontend, 1);
     pad[0][RETRO_DEVICE_ID_JOYPAD_B] = 0;
@@ -105,8 +97,7 @@ static void a_short_press_is_not_lost(void **state) {
     assert_int_equal(sample[0].joypad, 0);
 }
 
-static void motion_adds_up_and_counts_once(void **state) {
-    (void)state;
+TEST_WITH(motion_adds_up_and_counts_once, setup, NULL) {
     core(0, RETRO_DEVICE_MOUSE, 0, RETRO_DEVICE_ID_MOUSE_X);
     mouse[0][RETRO_DEVICE_ID_MOUSE_X] = 5;
     mouse[0][RETRO_DEVICE_ID_MOUSE_LEFT] = 1;
@@ -119,8 +110,7 @@ static void motion_adds_up_and_counts_once(void **state) {
     assert_int_equal(core(0, RETRO_DEVICE_MOUSE, 0, RETRO_DEVICE_ID_MOUSE_LEFT), 1);
 }
 
-static void sticks_and_triggers(void **state) {
-    (void)state;
+TEST_WITH(sticks_and_triggers, setup, NULL) {
     core(0, RETRO_DEVICE_ANALOG, RETRO_DEVICE_INDEX_ANALOG_RIGHT, RETRO_DEVICE_ID_ANALOG_Y);
     core(0, RETRO_DEVICE_ANALOG, RETRO_DEVICE_INDEX_ANALOG_BUTTON, RETRO_DEVICE_ID_JOYPAD_L2);
     analog[0][RETRO_DEVICE_INDEX_ANALOG_RIGHT][RETRO_DEVICE_ID_ANALOG_Y] = -0x7fff;
@@ -138,8 +128,7 @@ static void sticks_and_triggers(void **state) {
     assert_int_equal(core(0, RETRO_DEVICE_ANALOG, 9, 9), 0);
 }
 
-static void guns_and_fingers(void **state) {
-    (void)state;
+TEST_WITH(guns_and_fingers, setup, NULL) {
     core(0, RETRO_DEVICE_LIGHTGUN, 0, RETRO_DEVICE_ID_LIGHTGUN_TRIGGER);
     core(0, RETRO_DEVICE_POINTER, 0, RETRO_DEVICE_ID_POINTER_X);
     gun[0][RETRO_DEVICE_ID_LIGHTGUN_SCREEN_X] = -300;
@@ -157,8 +146,7 @@ static void guns_and_fingers(void **state) {
     assert_int_equal(core(0, RETRO_DEVICE_POINTER, 5, RETRO_DEVICE_ID_POINTER_X), 0);
 }
 
-static void key_events_keep_their_order(void **state) {
-    (void)state;
+TEST_WITH(key_events_keep_their_order, setup, NULL) {
     latch.key_events = true;
     for (unsigned i = 0; i < KL_KEYS + 2; i++)
         kl_latch_key(&latch, true, RETROK_a + i, 'a' + i, 0);
@@ -181,8 +169,7 @@ static void key_events_keep_their_order(void **state) {
 }
 
 /* A core that reads keys without taking events: changes become events. */
-static void polled_keys(void **state) {
-    (void)state;
+TEST_WITH(polled_keys, setup, NULL) {
     assert_int_equal(core(0, RETRO_DEVICE_KEYBOARD, 0, RETROK_SPACE), 0);
     keys[RETROK_SPACE] = 1;
     poll_and_sample(1);
@@ -199,8 +186,7 @@ static void polled_keys(void **state) {
     assert_int_equal(core(0, RETRO_DEVICE_KEYBOARD, 0, RETROK_SPACE), 0);
 }
 
-static void forgotten(void **state) {
-    (void)state;
+TEST_WITH(forgotten, setup, NULL) {
     latch.key_events = true;
     pad[0][0] = 1;
     kl_latch_key(&latch, true, RETROK_a, 0, 0);
@@ -213,8 +199,7 @@ static void forgotten(void **state) {
 }
 
 /* An event that the frontend kept for itself, as for its menu. */
-static void a_release_without_an_event_is_seen(void **state) {
-    (void)state;
+TEST_WITH(a_release_without_an_event_is_seen, setup, NULL) {
     latch.key_events = true;
     poll_and_sample(1);
     keys[RETROK_w] = 1;
@@ -233,8 +218,7 @@ static void a_release_without_an_event_is_seen(void **state) {
 }
 
 /* In the frontend's menu one key was released, another pressed, and one is still held. */
-static void keys_that_changed_meanwhile_are_said(void **state) {
-    (void)state;
+TEST_WITH(keys_that_changed_meanwhile_are_said, setup, NULL) {
     latch.key_events = true;
     poll_and_sample(1);
     for (unsigned code = RETROK_a; code <= RETROK_b; code++) {
@@ -253,8 +237,7 @@ static void keys_that_changed_meanwhile_are_said(void **state) {
     assert_true(sample[0].key[1].code == RETROK_c && sample[0].key[1].down);
 }
 
-static void all_keys_are_pressed_again(void **state) {
-    (void)state;
+TEST_WITH(all_keys_are_pressed_again, setup, NULL) {
     for (unsigned events = 0; events < 2; events++) {
         setup(NULL);
         latch.key_events = events;
@@ -284,8 +267,7 @@ static void all_keys_are_pressed_again(void **state) {
 }
 
 /* The key was down before anybody could say so: a new process of a player who comes back. */
-static void a_new_process_says_what_is_down(void **state) {
-    (void)state;
+TEST_WITH(a_new_process_says_what_is_down, setup, NULL) {
     latch.key_events = true;
     keys[RETROK_w] = 1;
     poll_and_sample(1);
@@ -302,8 +284,7 @@ static uint16_t without_l2(void *ctx, unsigned port, uint16_t buttons) {
 }
 
 /* A hot key's buttons are taken from the pad and from the triggers; a watcher has hot keys as well. */
-static void hidden_buttons(void **state) {
-    (void)state;
+TEST_WITH(hidden_buttons, setup, NULL) {
     latch.filter = without_l2;
     filtered = 0;
     (void)core(0, RETRO_DEVICE_ANALOG, RETRO_DEVICE_INDEX_ANALOG_BUTTON, RETRO_DEVICE_ID_JOYPAD_L2);
@@ -316,24 +297,4 @@ static void hidden_buttons(void **state) {
     poll_and_sample(0);
     assert_int_equal(filtered, 2);
     assert_int_equal(filtered_port, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(pads_by_mask_and_one_by_one, setup),
-        cmocka_unit_test_setup(only_what_the_core_asks_for_is_read, setup),
-        cmocka_unit_test_setup(a_short_press_is_not_lost, setup),
-        cmocka_unit_test_setup(motion_adds_up_and_counts_once, setup),
-        cmocka_unit_test_setup(sticks_and_triggers, setup),
-        cmocka_unit_test_setup(guns_and_fingers, setup),
-        cmocka_unit_test_setup(key_events_keep_their_order, setup),
-        cmocka_unit_test_setup(polled_keys, setup),
-        cmocka_unit_test_setup(forgotten, setup),
-        cmocka_unit_test_setup(a_release_without_an_event_is_seen, setup),
-        cmocka_unit_test_setup(keys_that_changed_meanwhile_are_said, setup),
-        cmocka_unit_test_setup(all_keys_are_pressed_again, setup),
-        cmocka_unit_test_setup(a_new_process_says_what_is_down, setup),
-        cmocka_unit_test_setup(hidden_buttons, setup),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

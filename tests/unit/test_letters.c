@@ -37,8 +37,7 @@ static void set(const char *head, const char *words) {
             assert_int_equal(l.at[i_].code, want[i_]);                                                       \
     } while (0)
 
-static void ascii_is_small(void **state) {
-    (void)state;
+TEST_WITH(ascii_is_small, with_font, drop) {
     set("a: ", "ao \xc2\xb7 \xe2\x80\xa6");
     assert_false(l.tall);
     CHECK_CODES('a', ':', ' ', 'a', 'o', ' ', KL_FONT_DOT, ' ', '.');
@@ -46,8 +45,7 @@ static void ascii_is_small(void **state) {
     assert_int_equal(kl_letters_height(&l), KL_FONT_HEIGHT + 1);
 }
 
-static void another_script_is_tall_and_a_wide_letter_takes_two_cells(void **state) {
-    (void)state;
+TEST_WITH(another_script_is_tall_and_a_wide_letter_takes_two_cells, with_font, drop) {
     set("a: ", "o\xd0\xb0\xe5\xaf\xbe\xf0\x9f\x8e\xae");
     assert_true(l.tall);
     CHECK_CODES('a', ':', ' ', 'o', 0x430, 0x5bfe, 0x1f3ae);
@@ -58,8 +56,7 @@ static void another_script_is_tall_and_a_wide_letter_takes_two_cells(void **stat
     assert_int_equal(kl_letters_height(&l), 17);
 }
 
-static void a_letter_that_no_font_has_is_a_box(void **state) {
-    (void)state;
+TEST_WITH(a_letter_that_no_font_has_is_a_box, with_font, drop) {
     set("", "\xd0\xb0\xe6\x88\xa6");
     assert_false(l.tall); /* no words */
     set("a ", "\xe6\x88\xa6");
@@ -71,8 +68,7 @@ static void a_letter_that_no_font_has_is_a_box(void **state) {
 }
 
 /* In a name a letter of another script is a box: Cyrillic a is none of Latin. */
-static void names_stay_plain(void **state) {
-    (void)state;
+TEST_WITH(names_stay_plain, with_font, drop) {
     set("\xd0\xb0\xc3\xb6: ", "\xd0\xb0");
     assert_true(l.tall);
     CHECK_CODES(KL_LETTERS_BOX, 0xf6, ':', ' ', 0x430);
@@ -88,8 +84,7 @@ static void names_stay_plain(void **state) {
 
 /* Control characters, turns of direction and bad bytes are boxes, though the font has a picture; marks that
  * stand over other letters, and characters without width, are left out, however many. */
-static void nothing_leaves_its_cell(void **state) {
-    (void)state;
+TEST_WITH(nothing_leaves_its_cell, with_font, drop) {
     set("a ", "\xd0\xb0\xe2\x80\x8e\x01\xc2\x85\xff\xee\x80\x80");
     CHECK_CODES('a', ' ', 0x430, 0, 0, 0, 0, 0);
     set("a ", "\xd0\xb0\xcc\x81\xcc\x81\xe2\x80\x8b\xef\xb8\x8f\xef\xbb\xbfo");
@@ -110,15 +105,13 @@ static void nothing_leaves_its_cell(void **state) {
     assert_int_equal(l.count, KL_LETTERS_MAX);
 }
 
-static void without_unifont_all_is_small(void **state) {
-    (void)state;
+TEST(without_unifont_all_is_small) {
     set("a: ", "h\xc3\xb6her \xe5\xaf\xbe");
     assert_false(l.tall);
     CHECK_CODES('a', ':', ' ', 'h', 0xf6, 'h', 'e', 'r', ' ', KL_FONT_BOX);
 }
 
-static void unifont_is_read_when_words_need_it(void **state) {
-    (void)state;
+TEST(unifont_is_read_when_words_need_it) {
     assert_true(kl_letters_need_unifont("a: \xe5\xaf\xbe", 3));
     assert_true(kl_letters_need_unifont("a: \xc3\x90", 3));
     assert_false(kl_letters_need_unifont("a: \xc3\xb6\xc3\x9f", 3));
@@ -127,18 +120,4 @@ static void unifont_is_read_when_words_need_it(void **state) {
     assert_false(kl_letters_need_unifont("\xe5\xaf\xbe", 0));
     assert_false(kl_letters_need_unifont("a", 9));
     assert_false(kl_letters_need_unifont("a: \x01\xff\xe2\x80\x8e", 3));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(ascii_is_small, with_font, drop),
-        cmocka_unit_test_setup_teardown(another_script_is_tall_and_a_wide_letter_takes_two_cells, with_font,
-                                        drop),
-        cmocka_unit_test_setup_teardown(a_letter_that_no_font_has_is_a_box, with_font, drop),
-        cmocka_unit_test_setup_teardown(names_stay_plain, with_font, drop),
-        cmocka_unit_test_setup_teardown(nothing_leaves_its_cell, with_font, drop),
-        cmocka_unit_test(without_unifont_all_is_small),
-        cmocka_unit_test(unifont_is_read_when_words_need_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,8 +41,7 @@ static bool wakes(void) {
     return woken;
 }
 
-static void what_is_said_goes_out_at_once(void **state) {
-    (void)state;
+TEST_WITH(what_is_said_goes_out_at_once, set_up, tear_down) {
     const struct kl_hash hash = {.frame = 59};
     const struct kl_file_said file = {.is = KL_FILE_HERE};
     const struct kl_facts facts = {0};
@@ -72,8 +71,7 @@ static void what_is_said_goes_out_at_once(void **state) {
     assert_false(wakes());
 }
 
-static void a_look_wakes_nobody(void **state) {
-    (void)state;
+TEST_WITH(a_look_wakes_nobody, set_up, tear_down) {
     struct kl_stay_status status;
     struct kl_text text;
     struct kl_rewind to;
@@ -87,8 +85,7 @@ static void a_look_wakes_nobody(void **state) {
 }
 
 /* A datagram that is due later than the thread's next turn needs no call. */
-static void a_datagram_that_is_due_wakes_once(void **state) {
-    (void)state;
+TEST_WITH(a_datagram_that_is_due_wakes_once, set_up, tear_down) {
     l->stay.joined = true;
     (void)kl_stay_wake_at(kl_link_hold(l), 1000);
     assert_false(wakes());
@@ -120,16 +117,14 @@ static int died_of(unsigned holds, unsigned releases) {
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-static void a_nested_hold_is_no_deadlock(void **state) {
-    (void)state;
+TEST_WITH(a_nested_hold_is_no_deadlock, set_up, tear_down) {
     assert_int_equal(died_of(1, 1), 0);
     assert_int_equal(died_of(2, 2), SIGABRT);
     assert_int_equal(died_of(1, 2), SIGABRT);
 }
 
 /* Until it is whole, the relay may still replace it. */
-static void start_data_shows_once_it_is_whole(void **state) {
-    (void)state;
+TEST_WITH(start_data_shows_once_it_is_whole, set_up, tear_down) {
     struct kl_stay_status status;
     l->stay.joined = true;
     l->stay.start = calloc(1, 2);
@@ -141,15 +136,4 @@ static void start_data_shows_once_it_is_whole(void **state) {
     kl_stay_status(&l->stay, &status);
     assert_ptr_equal(status.start, l->stay.start);
     assert_int_equal(status.start_len, 2);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_said_goes_out_at_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_look_wakes_nobody, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_datagram_that_is_due_wakes_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_nested_hold_is_no_deadlock, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(start_data_shows_once_it_is_whole, set_up, tear_down),
-    };
-    return cmocka_run_group_tests_name("link_hold", tests, NULL, NULL);
 }

@@ -11,8 +11,7 @@ static void start_game(void) {
     start_game_of(2);
 }
 
-static void the_first_makes_the_room(void **state) {
-    (void)state;
+TEST_WITH(the_first_makes_the_room, set_up, tear_down) {
     hello(3, "room", 2, 4, "x");
     const struct kl_msg *m = heard(3, KL_MSG_WELCOME);
     assert_non_null(m);
@@ -31,8 +30,7 @@ static void the_first_makes_the_room(void **state) {
     assert_int_equal(kl_lobby_rooms(lobby), 1);
 }
 
-static void a_room_ends_with_the_last(void **state) {
-    (void)state;
+TEST_WITH(a_room_ends_with_the_last, set_up, tear_down) {
     hello(0, "room", 1, 2, "x");
     hello(1, "room", 1, 2, "x");
     bye(0);
@@ -47,8 +45,7 @@ static void a_room_ends_with_the_last(void **state) {
     assert_non_null(heard(2, KL_MSG_WELCOME));
 }
 
-static void a_game_from_hello_to_frames(void **state) {
-    (void)state;
+TEST_WITH(a_game_from_hello_to_frames, set_up, tear_down) {
     hello(0, "room", 1, 2, "x");
     hello(1, "room", 1, 2, "x");
     assert_non_null(heard(0, KL_MSG_SEND));
@@ -66,8 +63,7 @@ static void a_game_from_hello_to_frames(void **state) {
     assert_true(inbox[0].datagrams > 0 && inbox[1].datagrams > 0);
 }
 
-static void refusals(void **state) {
-    (void)state;
+TEST_WITH(refusals, set_up, tear_down) {
     hello(0, "room", 1, 3, "x");
     hello(1, "room", 1, 3, "y");
     expect_refusal(1, KL_REFUSE_IDENTITY, "content differs: room has x, you have y");
@@ -98,8 +94,7 @@ static void measure(unsigned client, uint32_t rtt_us) {
 }
 
 /* 12 frames last 200 ms at 60 frames a second. */
-static void a_link_that_is_too_long_for_the_room_is_refused(void **state) {
-    (void)state;
+TEST_WITH(a_link_that_is_too_long_for_the_room_is_refused, set_up, tear_down) {
     bounded_hello(0, KL_POLICY_BOUNDED, 12);
     bounded_hello(1, KL_POLICY_BOUNDED, 30);
     bounded_hello(2, KL_POLICY_BOUNDED, 30);
@@ -115,8 +110,7 @@ static void a_link_that_is_too_long_for_the_room_is_refused(void **state) {
                    "needs a lead of 31 frames, and the room allows 12; make it with a greater lead-max");
 }
 
-static void a_strict_room_waits_for_any_link(void **state) {
-    (void)state;
+TEST_WITH(a_strict_room_waits_for_any_link, set_up, tear_down) {
     bounded_hello(0, KL_POLICY_STRICT, 12);
     measure(0, 500000);
     assert_false(inbox[0].hung_up);
@@ -136,8 +130,7 @@ static void leave_barred(void) {
     bye(1);
 }
 
-static void a_bar_stays_with_the_key_and_the_address(void **state) {
-    (void)state;
+TEST_WITH(a_bar_stays_with_the_key_and_the_address, set_up, tear_down) {
     leave_barred();
     address_of_peers = "192.0.2.66:8"; /* another key */
     hello(2, "room", 1, 3, "x");
@@ -159,8 +152,7 @@ static void a_bar_stays_with_the_key_and_the_address(void **state) {
     assert_int_equal(kl_lock_account(lock(), 2).pauses, 3);
 }
 
-static void a_client_that_comes_late_is_checked_like_everybody(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_comes_late_is_checked_like_everybody, set_up, tear_down) {
     start_game();
     hello(2, "room", 1, 2, "y");
     expect_refusal(2, KL_REFUSE_IDENTITY, "content differs: room has x, you have y");
@@ -182,8 +174,7 @@ static void a_client_that_comes_late_is_checked_like_everybody(void **state) {
 }
 
 /* Both sides hear of a soft patch. Strangers tell a room no more than a few lines. */
-static void a_soft_patch_is_named(void **state) {
-    (void)state;
+TEST_WITH(a_soft_patch_is_named, set_up, tear_down) {
     hello(0, "room", 1, 3, "xxh3 1 (2 bytes, a.nes)");
     hello(1, "room", 1, 3, "xxh3 2 (patch hack.ips, 2 bytes, a.nes)");
     expect_refusal(1, KL_REFUSE_IDENTITY, "you have xxh3 2 (patch hack.ips, 2 bytes, a.nes)");
@@ -200,8 +191,7 @@ static void a_soft_patch_is_named(void **state) {
     assert_in_range(told, 1, 6);
 }
 
-static void too_many_clients(void **state) {
-    (void)state;
+TEST_WITH(too_many_clients, set_up, tear_down) {
     hello(0, "room", 1, 2, "x");
     hello(1, "room", 0, 2, "x");
     expect_refusal(1, KL_REFUSE_FULL, "this relay takes no watchers");
@@ -211,8 +201,7 @@ static void too_many_clients(void **state) {
     expect_refusal(20, KL_REFUSE_FULL, "is full: it has 16 clients");
 }
 
-static void facts_known_after_loading_are_compared_with_the_hosts(void **state) {
-    (void)state;
+TEST_WITH(facts_known_after_loading_are_compared_with_the_hosts, set_up, tear_down) {
     hello(0, "room", 1, 2, "x");
     hello(1, "room", 1, 2, "x");
     give(0, "");
@@ -229,8 +218,7 @@ static void facts_known_after_loading_are_compared_with_the_hosts(void **state) 
     assert_int_equal(state_of(0, 0), KL_MEMBER_PLAYING);
 }
 
-static void the_next_becomes_host_and_is_asked(void **state) {
-    (void)state;
+TEST_WITH(the_next_becomes_host_and_is_asked, set_up, tear_down) {
     hello(0, "room", 1, 2, "x");
     hello(1, "room", 1, 2, "x");
     struct kl_msg part = {.kind = KL_MSG_DATA, .data = {.total = 100, .len = 10}};
@@ -244,8 +232,7 @@ static void the_next_becomes_host_and_is_asked(void **state) {
     assert_int_equal(heard(2, KL_MSG_PREPARE)->prepare.data_bytes, 5);
 }
 
-static void start_data_is_paced(void **state) {
-    (void)state;
+TEST_WITH(start_data_is_paced, set_up, tear_down) {
     static struct kl_msg piece;
     hello(0, "room", 1, 2, "x");
     hello(1, "room", 1, 2, "x");
@@ -262,8 +249,7 @@ static void start_data_is_paced(void **state) {
     assert_int_equal(heard(1, KL_MSG_DATA)->data.offset, 199000);
 }
 
-static void protocol_errors_put_out(void **state) {
-    (void)state;
+TEST_WITH(protocol_errors_put_out, set_up, tear_down) {
     hello(0, "room", 1, 2, "x");
     hello(1, "room", 1, 2, "x");
     give(1, "I am not the host");
@@ -277,8 +263,7 @@ static void protocol_errors_put_out(void **state) {
     assert_int_equal(kl_lobby_members(lobby), 0);
 }
 
-static void malformed_datagrams_are_dropped_and_then_tell(void **state) {
-    (void)state;
+TEST_WITH(malformed_datagrams_are_dropped_and_then_tell, set_up, tear_down) {
     start_game();
     uint8_t body[3] = {255, 255, 255};
     for (unsigned i = 0; i < 63; i++)
@@ -291,8 +276,7 @@ static void malformed_datagrams_are_dropped_and_then_tell(void **state) {
     assert_false(inbox[0].hung_up);
 }
 
-static void a_client_that_is_silent_or_slow_is_put_out(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_is_silent_or_slow_is_put_out, set_up, tear_down) {
     connect_peer(9);
     pass(4900000);
     assert_false(inbox[9].hung_up);
@@ -310,16 +294,14 @@ static void a_client_that_is_silent_or_slow_is_put_out(void **state) {
     assert_false(inbox[0].hung_up);
 }
 
-static void a_host_that_gives_nothing_is_put_out(void **state) {
-    (void)state;
+TEST_WITH(a_host_that_gives_nothing_is_put_out, set_up, tear_down) {
     hello(0, "room", 1, 1, "x");
     pass(61 * SECOND);
     expect_refusal(0, KL_REFUSE_CLOSED, "start data did not arrive in time");
     assert_int_equal(kl_lobby_rooms(lobby), 0);
 }
 
-static void leaving_the_game(void **state) {
-    (void)state;
+TEST_WITH(leaving_the_game, set_up, tear_down) {
     start_game();
     bye(1);
     assert_true(inbox[1].hung_up);
@@ -331,8 +313,7 @@ static void leaving_the_game(void **state) {
     assert_int_equal(kl_lobby_rooms(lobby), 0);
 }
 
-static void a_verdict_reaches_all(void **state) {
-    (void)state;
+TEST_WITH(a_verdict_reaches_all, set_up, tear_down) {
     start_game(); /* frame 0 is closed: a hash labelled 0 may come */
     struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = 0, .has = KL_HASH_RAM, .ram = 1}};
     say(0, &m);
@@ -347,8 +328,7 @@ static void a_verdict_reaches_all(void **state) {
     assert_false(inbox[0].hung_up);
 }
 
-static void spectators_do_not_stay_for_ever(void **state) {
-    (void)state;
+TEST_WITH(spectators_do_not_stay_for_ever, set_up, tear_down) {
     hello(1, "room", 0, 1, "x");
     hello(0, "room", 1, 1, "x");
     give(1, "");
@@ -362,8 +342,7 @@ static void spectators_do_not_stay_for_ever(void **state) {
     assert_int_equal(kl_lobby_rooms(lobby), 0);
 }
 
-static void shutting_down_tells_everybody(void **state) {
-    (void)state;
+TEST_WITH(shutting_down_tells_everybody, set_up, tear_down) {
     hello(0, "room", 1, 2, "x");
     hello(1, "other", 1, 2, "x");
     connect_peer(2);
@@ -371,32 +350,4 @@ static void shutting_down_tells_everybody(void **state) {
     for (unsigned i = 0; i < 3; i++)
         expect_refusal(i, KL_REFUSE_CLOSED, "the relay is shutting down");
     assert_int_equal(kl_lobby_rooms(lobby), 0);
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(the_first_makes_the_room),
-        T(a_link_that_is_too_long_for_the_room_is_refused),
-        T(a_strict_room_waits_for_any_link),
-        T(a_bar_stays_with_the_key_and_the_address),
-        T(a_room_ends_with_the_last),
-        T(a_game_from_hello_to_frames),
-        T(refusals),
-        T(a_client_that_comes_late_is_checked_like_everybody),
-        T(a_soft_patch_is_named),
-        T(too_many_clients),
-        T(facts_known_after_loading_are_compared_with_the_hosts),
-        T(the_next_becomes_host_and_is_asked),
-        T(start_data_is_paced),
-        T(protocol_errors_put_out),
-        T(malformed_datagrams_are_dropped_and_then_tell),
-        T(a_client_that_is_silent_or_slow_is_put_out),
-        T(a_host_that_gives_nothing_is_put_out),
-        T(leaving_the_game),
-        T(a_verdict_reaches_all),
-        T(spectators_do_not_stay_for_ever),
-        T(shutting_down_tells_everybody),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,8 +32,7 @@ static void comes_again(unsigned peer, unsigned last, const char *refusal) {
 }
 
 /* A minute, then two, then four: for the key and for the address. */
-static void one_that_is_never_ready_is_barred_longer_each_time(void **state) {
-    (void)state;
+TEST_WITH(one_that_is_never_ready_is_barred_longer_each_time, set_up, tear_down) {
     begin_loading(1, 2);
     for (unsigned i = 0; i < 3; i++) {
         uint64_t from_us = now_us;
@@ -50,8 +49,7 @@ static void one_that_is_never_ready_is_barred_longer_each_time(void **state) {
 }
 
 /* The seat is somebody else's then. */
-static void the_room_goes_on_without_it(void **state) {
-    (void)state;
+TEST_WITH(the_room_goes_on_without_it, set_up, tear_down) {
     begin_loading(1, 2);
     pass(61 * SECOND);
     comes_again(3, 4, NULL);
@@ -60,8 +58,7 @@ static void the_room_goes_on_without_it(void **state) {
 }
 
 /* A member that goes before the 60 s are over is let in again, until its waits are a minute in sum. */
-static void waits_add_up(void **state) {
-    (void)state;
+TEST_WITH(waits_add_up, set_up, tear_down) {
     begin_loading(1, 2);
     for (unsigned i = 0; i < 2; i++) {
         pass(25 * SECOND);
@@ -73,8 +70,7 @@ static void waits_add_up(void **state) {
     comes_again(1, 2, "s: it waited for you, and you did not load");
 }
 
-static void a_host_that_gives_nothing_is_barred(void **state) {
-    (void)state;
+TEST_WITH(a_host_that_gives_nothing_is_barred, set_up, tear_down) {
     hello(0, "room", 1, 2, "x");
     live_at(2);
     hello(1, "room", 1, 2, "x");
@@ -84,8 +80,7 @@ static void a_host_that_gives_nothing_is_barred(void **state) {
 }
 
 /* A lost link is no way around it. */
-static void one_whose_link_is_lost_while_it_loads(void **state) {
-    (void)state;
+TEST_WITH(one_whose_link_is_lost_while_it_loads, set_up, tear_down) {
     begin_loading(1, 2);
     lose(1);
     pass(61 * SECOND);
@@ -93,8 +88,7 @@ static void one_whose_link_is_lost_while_it_loads(void **state) {
 }
 
 /* One that was ready, and goes, has kept nobody waiting. */
-static void whoever_was_ready_may_come_again(void **state) {
-    (void)state;
+TEST_WITH(whoever_was_ready_may_come_again, set_up, tear_down) {
     live_at(1);
     hello(0, "room", 1, 2, "x");
     live_at(2);
@@ -110,8 +104,7 @@ static void whoever_was_ready_may_come_again(void **state) {
 }
 
 /* In a game nobody waits, but its seat is kept from others. */
-static void a_latecomer_that_is_never_ready(void **state) {
-    (void)state;
+TEST_WITH(a_latecomer_that_is_never_ready, set_up, tear_down) {
     start_game_of(2);
     bye(1);
     pass(3 * SECOND);
@@ -121,8 +114,7 @@ static void a_latecomer_that_is_never_ready(void **state) {
     comes_again(4, 9, "s: it waited for you, and you did not load");
 }
 
-static void put_out_by_the_others_hashes(void **state) {
-    (void)state;
+TEST_WITH(put_out_by_the_others_hashes, set_up, tear_down) {
     start_game_of(2);
     strcpy(the_room()->member[1].v.host, "192.0.2.9");
     kl_lobby_put_out(the_room(), 1, KL_REFUSE_DESYNC, "out of sync with all others", now_us);
@@ -134,8 +126,7 @@ static void put_out_by_the_others_hashes(void **state) {
 }
 
 /* A newer one makes way for none: bans stay, and so do the bars that last longest. */
-static void the_table_is_bounded(void **state) {
-    (void)state;
+TEST_WITH(the_table_is_bounded, set_up, tear_down) {
     start_game_of(2);
     struct kl_lobby_room *r = the_room();
     struct kl_lobby_person p = {.host = "banned"};
@@ -166,20 +157,4 @@ static void the_table_is_bounded(void **state) {
     assert_int_equal(kl_lobby_barred_s(r, false, &p, NULL, now_us), 0); /* the oldest */
     p = kl_lobby_person((uint8_t[KL_SEAT_KEY_BYTES]){0xee}, "");
     assert_int_equal(kl_lobby_barred_s(r, false, &p, NULL, now_us), 0); /* no address is nobody's */
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(one_that_is_never_ready_is_barred_longer_each_time),
-        T(the_room_goes_on_without_it),
-        T(waits_add_up),
-        T(a_host_that_gives_nothing_is_barred),
-        T(one_whose_link_is_lost_while_it_loads),
-        T(whoever_was_ready_may_come_again),
-        T(a_latecomer_that_is_never_ready),
-        T(put_out_by_the_others_hashes),
-        T(the_table_is_bounded),
-    };
-    return cmocka_run_group_tests_name("lobby_bar", tests, NULL, NULL);
 }

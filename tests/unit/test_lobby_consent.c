@@ -29,8 +29,7 @@ static bool asked_bare(uint8_t first, uint8_t second, uint8_t door) {
 }
 
 /* One is enough. A room that the relay lists is not what the players take it for. */
-static void the_game_begins_without_saves(void **unused) {
-    (void)unused;
+TEST_WITH(the_game_begins_without_saves, set_up, all_consent_again) {
     assert_false(asked_bare(KL_CONSENT_ROOM, KL_CONSENT_ROOM, 0));
     assert_true(asked_bare(KL_CONSENT_ROOM, KL_CONSENT_NONE, 0));
     assert_true(asked_bare(KL_CONSENT_NONE, KL_CONSENT_ROOM, 0));
@@ -40,8 +39,7 @@ static void the_game_begins_without_saves(void **unused) {
 }
 
 /* Against two a stranger goes back to its own state, and nobody else does. */
-static void its_own_state(void **unused) {
-    (void)unused;
+TEST_WITH(its_own_state, set_up, all_consent_again) {
     begin_with(1 << 1);
     go_on(2 * SECOND);
     machine[1] = 8;
@@ -52,8 +50,7 @@ static void its_own_state(void **unused) {
 }
 
 /* The others' states are still for those that want them. */
-static void one_of_each(void **unused) {
-    (void)unused;
+TEST_WITH(one_of_each, set_up, all_consent_again) {
     begin_with(1 << 1);
     go_on(2 * SECOND);
     machine[2] = 8;
@@ -64,8 +61,7 @@ static void one_of_each(void **unused) {
 }
 
 /* Its state led it astray again: it runs the game from the beginning, where that is kept. */
-static void from_the_beginning(void **unused) {
-    (void)unused;
+TEST_WITH(from_the_beginning, set_up, all_consent_again) {
     begin_with(1 << 1);
     go_on(2 * SECOND);
     machine[1] = 8;
@@ -78,8 +74,7 @@ static void from_the_beginning(void **unused) {
     assert_int_equal(the_room()->member[1].v.state, KL_MEMBER_LOADING);
 }
 
-static void else_it_is_put_out(void **unused) {
-    (void)unused;
+TEST_WITH(else_it_is_put_out, set_up, all_consent_again) {
     begin_with(1 << 1);
     go_on(2 * SECOND);
     kl_lobby_start_free(the_room());
@@ -91,15 +86,4 @@ static void else_it_is_put_out(void **unused) {
     assert_int_equal(offers[1], 0);
     go_on(2 * SECOND);
     assert_true(verdict.complete && !verdict.differs);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_game_begins_without_saves, set_up, all_consent_again),
-        cmocka_unit_test_setup_teardown(its_own_state, set_up, all_consent_again),
-        cmocka_unit_test_setup_teardown(one_of_each, set_up, all_consent_again),
-        cmocka_unit_test_setup_teardown(from_the_beginning, set_up, all_consent_again),
-        cmocka_unit_test_setup_teardown(else_it_is_put_out, set_up, all_consent_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

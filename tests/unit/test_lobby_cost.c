@@ -92,8 +92,7 @@ static uint64_t unpacked_by_all(void) {
 }
 
 /* All rooms together get so much of the relay's time in one turn, and a second; each its share. */
-static void snapshots_take_turns(void **state) {
-    (void)state;
+TEST(snapshots_take_turns) {
     uint64_t before = 0, begun_us;
     make_bomb();
     open_rooms();
@@ -133,8 +132,7 @@ static void come_and_go(unsigned seats) {
     }
 }
 
-static void a_client_that_comes_and_goes_fills_no_screen(void **state) {
-    (void)state;
+TEST(a_client_that_comes_and_goes_fills_no_screen) {
     for (unsigned seats = 0; seats < 2; seats++) {
         open_lobby(&limits_with_watchers);
         on_message = count_words;
@@ -152,8 +150,7 @@ static void a_client_that_comes_and_goes_fills_no_screen(void **state) {
 }
 
 /* A client that is told much and has not taken it yet is not put out for others' words. */
-static void nobody_is_put_out_by_others_words(void **state) {
-    (void)state;
+TEST(nobody_is_put_out_by_others_words) {
     open_lobby(&limits_with_watchers);
     on_message = count_words;
     hello(0, "room", 1, 4, "x");
@@ -190,8 +187,7 @@ static unsigned queued(uint8_t kind) {
 }
 
 /* All leave out the same bytes of a state: those that the host's machine has found. */
-static void a_mask_is_the_hosts(void **state) {
-    (void)state;
+TEST(a_mask_is_the_hosts) {
     open_lobby(&limits_for_tests);
     start_game_of(2);
     struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_MASK, 7, {0, 1, 0xe8, 7, 1, 4, 4}}};
@@ -204,8 +200,7 @@ static void a_mask_is_the_hosts(void **state) {
 
 /* One player's word does not make all play a frame a second: a rate is the room's when most machines say so.
  */
-static void one_alone_sets_no_pace(void **state) {
-    (void)state;
+TEST(one_alone_sets_no_pace) {
     open_lobby(&limits_for_tests);
     start_game_of(3);
     for (unsigned i = 0; i < 5; i++)
@@ -223,8 +218,7 @@ static void one_alone_sets_no_pace(void **state) {
 }
 
 /* Seats of one address have one vote. */
-static void seats_of_one_address_set_no_pace(void **state) {
-    (void)state;
+TEST(seats_of_one_address_set_no_pace) {
     open_lobby(&limits_for_tests);
     hello(0, "room", 1, 3, "x");
     address_of_peers = "192.0.2.2:5";
@@ -241,8 +235,7 @@ static void seats_of_one_address_set_no_pace(void **state) {
 }
 
 /* Nor does one while another runs old frames again, and has no word on the present. */
-static void a_client_that_runs_old_frames_keeps_their_vote(void **state) {
-    (void)state;
+TEST(a_client_that_runs_old_frames_keeps_their_vote) {
     open_lobby(&limits_for_tests);
     start_game_of(2);
     kl_lock_cut(&lobby->room[0]->lock, 0, now_us);
@@ -254,8 +247,7 @@ static void a_client_that_runs_old_frames_keeps_their_vote(void **state) {
 }
 
 /* A client that has gone is not asked. */
-static void a_client_that_stays_sets_the_pace(void **state) {
-    (void)state;
+TEST(a_client_that_stays_sets_the_pace) {
     open_lobby(&limits_for_tests);
     start_game_of(2);
     say_rate(1, 50000000);
@@ -264,18 +256,4 @@ static void a_client_that_stays_sets_the_pace(void **state) {
     pass(SECOND);
     assert_int_equal(queued(KL_COMMAND_RATE), 1);
     kl_lobby_destroy(lobby);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(snapshots_take_turns),
-        cmocka_unit_test(a_client_that_comes_and_goes_fills_no_screen),
-        cmocka_unit_test(nobody_is_put_out_by_others_words),
-        cmocka_unit_test(a_mask_is_the_hosts),
-        cmocka_unit_test(one_alone_sets_no_pace),
-        cmocka_unit_test(seats_of_one_address_set_no_pace),
-        cmocka_unit_test(a_client_that_runs_old_frames_keeps_their_vote),
-        cmocka_unit_test(a_client_that_stays_sets_the_pace),
-    };
-    return cmocka_run_group_tests_name("lobby_cost", tests, NULL, NULL);
 }

@@ -41,8 +41,7 @@ static void two_begin(uint32_t bytes) {
 
 /* --- slow links --- */
 
-static void a_client_that_fetches_too_slowly_is_put_out(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_fetches_too_slowly_is_put_out, set_up, tear_down) {
     two_begin(200 * PIECE);
     ready(0, "a");
     assert_in_range(fetch(1, 1, 200), 62, 66); /* 60 s, and a second more for every 16 KiB */
@@ -54,9 +53,8 @@ static void a_client_that_fetches_too_slowly_is_put_out(void **state) {
     assert_int_equal(state_of(0, 0), KL_MEMBER_PLAYING);
 }
 
-static void a_slow_downlink_may_take_its_time(void **state) {
+TEST_WITH(a_slow_downlink_may_take_its_time, set_up, tear_down) {
     const uint32_t total = 3072 * 1024;
-    (void)state;
     two_begin(total);
     ready(0, "a");
     fetch(1, 17, 186); /* 136 kbit/s */
@@ -68,8 +66,7 @@ static void a_slow_downlink_may_take_its_time(void **state) {
 }
 
 /* Nobody waits for who comes late, but its seat is kept from others. */
-static void a_client_that_comes_late_has_no_more_time(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_comes_late_has_no_more_time, set_up, tear_down) {
     hello(0, "room", 1, 2, "x");
     hello(1, "room", 1, 2, "x");
     give_bytes(0, 200 * PIECE, 200 * PIECE);
@@ -111,13 +108,12 @@ static unsigned come_and_go(unsigned whose, unsigned here_s, unsigned away_s) {
 }
 
 /* He is asked for the start data, and goes, again and again. */
-static void a_host_who_comes_and_goes(void **state) {
+TEST_WITH(a_host_who_comes_and_goes, set_up, tear_down) {
     static const unsigned way[][4] = {
         {50, 5, 120, 140}, /* here most of the time: two minutes */
         {5, 25, 75, 90},   /* away most of the time: a minute away */
         {0, 9, 55, 70},    /* here for no time at all */
     };
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         tear_down(NULL), set_up(NULL);
         hello(0, "room", 1, 2, "x");
@@ -134,11 +130,10 @@ static void a_host_who_comes_and_goes(void **state) {
 }
 
 /* Start data that came before the link was lost gives no time a second time. */
-static void a_host_who_gives_nearly_all_again_and_again(void **state) {
+TEST_WITH(a_host_who_gives_nearly_all_again_and_again, set_up, tear_down) {
     const uint32_t total = 3072 * 1024;
     uint64_t begun_us = now_us;
     unsigned peer = 0;
-    (void)state;
     hello(0, "room", 1, 2, "x");
     hello(1, "room", 1, 2, "x"); /* the room does not end with the host's link */
     keep_token(0, 0);
@@ -157,8 +152,7 @@ static void a_host_who_gives_nearly_all_again_and_again(void **state) {
     assert_in_range((now_us - begun_us) / SECOND, 300, 330); /* 120 s, and 192 s for 3 MiB */
 }
 
-static void a_client_that_comes_and_goes_has_no_more_time_to_load(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_comes_and_goes_has_no_more_time_to_load, set_up, tear_down) {
     for (unsigned i = 0; i < 2; i++) {
         tear_down(NULL), set_up(NULL);
         two_begin(4);
@@ -177,8 +171,7 @@ static void a_client_that_comes_and_goes_has_no_more_time_to_load(void **state) 
 }
 
 /* The time away is of his seat, and not of what he had to give. */
-static void away_is_not_slow(void **state) {
-    (void)state;
+TEST_WITH(away_is_not_slow, set_up, tear_down) {
     hello(0, "room", 1, 2, "x");
     hello(1, "room", 1, 2, "x");
     keep_token(0, 0);
@@ -193,8 +186,7 @@ static void away_is_not_slow(void **state) {
 }
 
 /* A client that the room does not wait for has all its time when it does. */
-static void a_client_that_was_ready_begins_anew(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_was_ready_begins_anew, set_up, tear_down) {
     hello(0, "room", 1, 3, "x");
     hello(1, "room", 1, 3, "x");
     hello(2, "room", 1, 3, "x");
@@ -215,8 +207,7 @@ static void a_client_that_was_ready_begins_anew(void **state) {
 }
 
 /* In the game: losses in short order count together. */
-static void cuts_in_a_row_count_together(void **state) {
-    (void)state;
+TEST_WITH(cuts_in_a_row_count_together, set_up, tear_down) {
     start_game(2);
     for (unsigned i = 0; i < 2; i++) {
         lose(i ? 11 : 1);
@@ -232,8 +223,7 @@ static void cuts_in_a_row_count_together(void **state) {
 }
 
 /* A client that has been here for a minute has its whole time again. */
-static void a_minute_later_it_is_another(void **state) {
-    (void)state;
+TEST_WITH(a_minute_later_it_is_another, set_up, tear_down) {
     start_game(2);
     for (unsigned i = 0; i < 5; i++) {
         lose(i ? 10 + i : 1);
@@ -242,21 +232,4 @@ static void a_minute_later_it_is_another(void **state) {
         pass(61 * SECOND);
         assert_int_equal(state_of(0, 1), KL_MEMBER_PLAYING);
     }
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(a_client_that_fetches_too_slowly_is_put_out),
-        T(a_slow_downlink_may_take_its_time),
-        T(a_client_that_comes_late_has_no_more_time),
-        T(a_host_who_comes_and_goes),
-        T(a_host_who_gives_nearly_all_again_and_again),
-        T(a_client_that_comes_and_goes_has_no_more_time_to_load),
-        T(away_is_not_slow),
-        T(a_client_that_was_ready_begins_anew),
-        T(cuts_in_a_row_count_together),
-        T(a_minute_later_it_is_another),
-    };
-    return cmocka_run_group_tests_name("lobby_deadline", tests, NULL, NULL);
 }

@@ -87,8 +87,7 @@ static void lose_mal(uint8_t token[KL_TOKEN_BYTES]) {
     player[MAL].plays = false;
 }
 
-static void returns_with_nothing(void **state) {
-    (void)state;
+TEST_WITH(returns_with_nothing, set_up_many, tear_down) {
     uint8_t token[KL_TOKEN_BYTES];
     lose_mal(token);
     for (unsigned i = 0; i < 3 * TIMES; i++) {
@@ -107,8 +106,7 @@ static void returns_with_nothing(void **state) {
 }
 
 /* It says that it has frames, and lacks nearly all. */
-static void returns_with_little(void **state) {
-    (void)state;
+TEST_WITH(returns_with_little, set_up_many, tear_down) {
     uint8_t token[KL_TOKEN_BYTES];
     lose_mal(token);
     for (unsigned i = 0; i < 3 * TIMES; i++) {
@@ -151,22 +149,18 @@ static void come_and_go(unsigned seats, bool bye_too) {
     assert_false(inbox[peer].hung_up);
     expect_all_at_the_end();
 }
-static void a_client_that_joins_and_leaves_keeps_its_debt(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_joins_and_leaves_keeps_its_debt, set_up_many, tear_down) {
     come_and_go(1, true);
 }
-static void a_watcher_that_leaves_keeps_its_debt(void **state) {
-    (void)state;
+TEST_WITH(a_watcher_that_leaves_keeps_its_debt, set_up_many, tear_down) {
     come_and_go(0, true);
 }
-static void a_watcher_that_is_gone_keeps_its_debt(void **state) {
-    (void)state;
+TEST_WITH(a_watcher_that_is_gone_keeps_its_debt, set_up_many, tear_down) {
     come_and_go(0, false);
 }
 
 /* A refusal's wait is long enough, and the debt is found at another address by the seat key. */
-static void a_client_that_waits_comes_in(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_waits_comes_in, set_up_many, tear_down) {
     play_long();
     address_of_peers = "192.0.2.66:5";
     unsigned peer = fresh_peer(), wait_s = 0;
@@ -204,8 +198,7 @@ static void crashes(unsigned who) {
 }
 
 /* Three times in a row, as soon as the game runs again; and each 20 s. */
-static void a_client_that_crashes_again_and_again_keeps_its_debt(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_crashes_again_and_again_keeps_its_debt, set_up_many, tear_down) {
     play_long();
     for (unsigned i = 0; i < 3; i++) {
         crashes(1);
@@ -223,8 +216,7 @@ static void a_client_that_crashes_again_and_again_keeps_its_debt(void **state) {
 }
 
 /* All at once, of one address, with seat file and without. */
-static void a_household_crashes(void **state) {
-    (void)state;
+TEST_WITH(a_household_crashes, set_up_many, tear_down) {
     play_long();
     for (unsigned i = 0; i < PLAYERS; i++)
         cut(i);
@@ -254,8 +246,7 @@ static void longer_frames(void) {
 }
 
 /* A watcher sends little. So its frames leave no debt, even if there are more. */
-static void the_games_own_stream(void **state) {
-    (void)state;
+TEST_WITH(the_games_own_stream, set_up_many, tear_down) {
     play_long();
     watches(0);
     go(90 * SECOND);
@@ -268,22 +259,4 @@ static void the_games_own_stream(void **state) {
                   watcher_ratio, eight_ratio);
     assert_true(player_ratio < 10 && watcher_ratio < 10 && eight_ratio > 10);
     assert_in_range(the_room()->watch.at[0]->v.owed, 0, 5000);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(returns_with_nothing, set_up_many, tear_down),
-        cmocka_unit_test_setup_teardown(returns_with_little, set_up_many, tear_down),
-        cmocka_unit_test_setup_teardown(a_client_that_joins_and_leaves_keeps_its_debt, set_up_many,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_watcher_that_leaves_keeps_its_debt, set_up_many, tear_down),
-        cmocka_unit_test_setup_teardown(a_watcher_that_is_gone_keeps_its_debt, set_up_many, tear_down),
-        cmocka_unit_test_setup_teardown(a_client_that_waits_comes_in, set_up_many, tear_down),
-        cmocka_unit_test_setup_teardown(a_client_that_crashes_again_and_again_keeps_its_debt, set_up_many,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_household_crashes, set_up_many, tear_down),
-        cmocka_unit_test_setup_teardown(the_games_own_stream, set_up_many, tear_down),
-    };
-    cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
-    return cmocka_run_group_tests_name("lobby_debt", tests, NULL, NULL);
 }

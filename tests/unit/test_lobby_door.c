@@ -66,8 +66,7 @@ static void prove(unsigned peer, const char *password) {
     if (proved) assert_memory_equal(proved->proved.mac, expected, KL_MAC_BYTES);
 }
 
-static void a_password_lets_in_who_knows_it(void **state) {
-    (void)state;
+TEST_WITH(a_password_lets_in_who_knows_it, set_up, tear_down) {
     make_with_password(0, "room", "open sesame", 0);
     assert_non_null(heard(0, KL_MSG_WELCOME));
     assert_int_equal(heard(0, KL_MSG_ROSTER)->roster.doors, KL_DOOR_PASSWORD);
@@ -79,8 +78,7 @@ static void a_password_lets_in_who_knows_it(void **state) {
     assert_int_equal(kl_lobby_members(lobby), 2);
 }
 
-static void and_nobody_else(void **state) {
-    (void)state;
+TEST_WITH(and_nobody_else, set_up, tear_down) {
     make_with_password(0, "room", "open sesame", 0);
     hello_with(1, "room", 0);
     expect_refusal(1, KL_REFUSE_DOOR, "it has a password, and you gave none");
@@ -104,8 +102,7 @@ static void and_nobody_else(void **state) {
 }
 
 /* One session's proof says nothing in another. */
-static void a_proof_is_for_one_session(void **state) {
-    (void)state;
+TEST_WITH(a_proof_is_for_one_session, set_up, tear_down) {
     uint8_t expected[KL_MAC_BYTES];
     make_with_password(0, "room", "open sesame", 0);
     hello_with(1, "room", KL_DOOR_PASSWORD);
@@ -118,8 +115,7 @@ static void a_proof_is_for_one_session(void **state) {
 }
 
 /* A room's game is shown to those who know the password. */
-static void the_door_comes_before_the_game(void **state) {
-    (void)state;
+TEST_WITH(the_door_comes_before_the_game, set_up, tear_down) {
     make_with_password(0, "room", "open sesame", 0);
     struct kl_msg m = a_hello(1, "room", 1, 2, "another game");
     m.hello.door = KL_DOOR_PASSWORD;
@@ -130,15 +126,13 @@ static void the_door_comes_before_the_game(void **state) {
     expect_refusal(1, KL_REFUSE_IDENTITY, "content differs");
 }
 
-static void a_password_for_a_room_without(void **state) {
-    (void)state;
+TEST_WITH(a_password_for_a_room_without, set_up, tear_down) {
     hello(0, "room", 1, 2, "x");
     hello_with(1, "room", KL_DOOR_PASSWORD);
     expect_refusal(1, KL_REFUSE_DOOR, "it has no password, and you gave one");
 }
 
-static void two_who_make_the_room_at_once(void **state) {
-    (void)state;
+TEST_WITH(two_who_make_the_room_at_once, set_up, tear_down) {
     struct kl_msg m = {.kind = KL_MSG_PROVE, .prove.what = KL_PROVE_SET};
     hello_with(0, "room", KL_DOOR_PASSWORD);
     make_with_password(1, "room", "open sesame", 0);
@@ -154,8 +148,7 @@ static void two_who_make_the_room_at_once(void **state) {
     expect_refusal(2, KL_REFUSE_DOOR, "made or ended a moment ago");
 }
 
-static void a_client_that_stands_in_the_door_is_sent_away(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_stands_in_the_door_is_sent_away, set_up, tear_down) {
     hello_with(0, "room", KL_DOOR_PASSWORD);
     pass(14 * SECOND);
     assert_false(inbox[0].hung_up);
@@ -172,8 +165,7 @@ static void guess(unsigned peer) {
     if (heard(peer, KL_MSG_DOOR)) say(peer, &(struct kl_msg){.kind = KL_MSG_PROVE, .prove.what = KL_PROVE});
 }
 
-static void guessing_gets_slow(void **state) {
-    (void)state;
+TEST_WITH(guessing_gets_slow, set_up, tear_down) {
     make_with_password(0, "room", "open sesame", 0);
     for (unsigned i = 0; i < 20; i++) {
         guess(1);
@@ -196,8 +188,7 @@ static void guessing_gets_slow(void **state) {
 }
 
 /* A token is nothing to guess; who tries all the same has fewer passwords. */
-static void wrong_returns_count(void **state) {
-    (void)state;
+TEST_WITH(wrong_returns_count, set_up, tear_down) {
     make_with_password(0, "room", "open sesame", 0);
     for (unsigned i = 0; i < 20; i++) {
         const uint8_t token[KL_TOKEN_BYTES] = {(uint8_t)i};
@@ -222,8 +213,7 @@ static void guess_from(unsigned i) {
 
 /* From many addresses: the room itself slows down, but not for addresses that were right before, and by
  * itself for those that have never failed. */
-static void guessing_from_everywhere_gets_slow(void **state) {
-    (void)state;
+TEST_WITH(guessing_from_everywhere_gets_slow, set_up, tear_down) {
     make_with_password(0, "room", "open sesame", 0);
     address_of_peers = "203.0.113.7:5";
     hello_with(2, "room", KL_DOOR_PASSWORD);
@@ -254,8 +244,7 @@ static void guessing_from_everywhere_gets_slow(void **state) {
 }
 
 /* Runs begun at once are no more tries. */
-static void guesses_at_once_are_no_more(void **state) {
-    (void)state;
+TEST_WITH(guesses_at_once_are_no_more, set_up, tear_down) {
     char address[30];
     make_with_password(0, "room", "open sesame", 0);
     for (unsigned i = 0; i < 30; i++) {
@@ -272,8 +261,7 @@ static void guesses_at_once_are_no_more(void **state) {
     assert_int_equal(judged, 20);
 }
 
-static void locked_is_for_newcomers(void **state) {
-    (void)state;
+TEST_WITH(locked_is_for_newcomers, set_up, tear_down) {
     hello(0, "room", 1, 3, "x");
     hello(1, "room", 1, 3, "x");
     order(1, KL_COMMAND_LOCK, 1);
@@ -294,8 +282,7 @@ static void locked_is_for_newcomers(void **state) {
 }
 
 /* One comes in each time that the host opens; a second with the same ticket stands before a shut door. */
-static void a_door_for_one_at_a_time(void **state) {
-    (void)state;
+TEST_WITH(a_door_for_one_at_a_time, set_up, tear_down) {
     hello_with(0, "room", KL_DOOR_ONCE | KL_DOOR_UNLISTED);
     assert_int_equal(heard(0, KL_MSG_ROSTER)->roster.doors, KL_DOOR_LOCKED | KL_DOOR_UNLISTED);
     hello(1, "room", 1, 3, "x");
@@ -310,8 +297,7 @@ static void a_door_for_one_at_a_time(void **state) {
 }
 
 /* A player who wants a match ends in no room that is not for that, and never among its watchers. */
-static void matches_and_named_rooms_are_apart(void **state) {
-    (void)state;
+TEST_WITH(matches_and_named_rooms_are_apart, set_up, tear_down) {
     struct kl_lobby_listing room;
     unsigned from = 0;
     hello(0, "friends", 1, 2, "x");
@@ -337,8 +323,7 @@ static void matches_and_named_rooms_are_apart(void **state) {
 }
 
 /* Chat shows NAME: TEXT, and the relay's operator speaks as "relay". */
-static void nobody_is_called_relay(void **state) {
-    (void)state;
+TEST_WITH(nobody_is_called_relay, set_up, tear_down) {
     static const char *const refused[] = {
         "relay", "Relay", "RELAY", " relay", "relay ", "rel\xc3\xa0y", "\xc2\xa0r\xc3\x89lay"};
     static const char *const taken[] = {"relayer", "re lay", "relay2"};
@@ -361,8 +346,7 @@ static void nobody_is_called_relay(void **state) {
 
 /* A name may hold anything that is text: in the log it stays a name. */
 /* A player or a room called so would read as the begin of a line. */
-static void no_name_has_a_colon(void **state) {
-    (void)state;
+TEST_WITH(no_name_has_a_colon, set_up, tear_down) {
     struct kl_msg m = a_hello(1, "room", 1, 2, "x");
     strcpy(m.hello.name, "relay: paused");
     connect_peer(1);
@@ -373,8 +357,7 @@ static void no_name_has_a_colon(void **state) {
     assert_int_equal(kl_lobby_rooms(lobby), 0);
 }
 
-static void no_name_writes_the_log(void **state) {
-    (void)state;
+TEST_WITH(no_name_writes_the_log, set_up, tear_down) {
     char *text = NULL, quoted[20];
     size_t len;
     FILE *log = open_memstream(&text, &len);
@@ -396,8 +379,7 @@ static void no_name_writes_the_log(void **state) {
                         "\"a\\xc2\\x9b2J\xc3\xa4\"");
 }
 
-static void kicked_may_come_again_and_banned_may_not(void **state) {
-    (void)state;
+TEST_WITH(kicked_may_come_again_and_banned_may_not, set_up, tear_down) {
     hello(0, "room", 1, 4, "x");
     address_of_peers = "192.0.2.9:5";
     hello(1, "room", 1, 4, "x");
@@ -430,8 +412,7 @@ static void kicked_may_come_again_and_banned_may_not(void **state) {
 }
 
 /* Wherever he was when he came, and wherever he is when he is banned. */
-static void a_client_that_moves_is_banned_all_the_same(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_moves_is_banned_all_the_same, set_up, tear_down) {
     hello(0, "room", 1, 4, "x");
     address_of_peers = "192.0.2.9:5";
     hello(1, "room", 1, 4, "x");
@@ -450,8 +431,7 @@ static void a_client_that_moves_is_banned_all_the_same(void **state) {
 }
 
 /* A client that has used up its tries somewhere has none for a session that it began elsewhere. */
-static void tries_count_where_one_is(void **state) {
-    (void)state;
+TEST_WITH(tries_count_where_one_is, set_up, tear_down) {
     make_with_password(0, "room", "open sesame", 0);
     address_of_peers = "192.0.2.9:5";
     for (unsigned i = 0; i < 20; i++)
@@ -465,8 +445,7 @@ static void tries_count_where_one_is(void **state) {
     }
 }
 
-static void orders_that_make_no_sense(void **state) {
-    (void)state;
+TEST_WITH(orders_that_make_no_sense, set_up, tear_down) {
     hello(0, "room", 1, 4, "x");
     order(0, KL_COMMAND_KICK, 0); /* himself */
     order(0, KL_COMMAND_BAN, 3);  /* nobody */
@@ -479,8 +458,7 @@ static void orders_that_make_no_sense(void **state) {
 }
 
 /* Also before the game: then the new host is asked for the start data. */
-static void handing_over(void **state) {
-    (void)state;
+TEST_WITH(handing_over, set_up, tear_down) {
     hello(0, "room", 1, 3, "x");
     hello(1, "room", 1, 3, "x");
     order(0, KL_COMMAND_HOST, 1);
@@ -495,8 +473,7 @@ static void handing_over(void **state) {
 }
 
 /* Not between SEND and the last of the start data: what is under way would be a stranger's. */
-static void no_handing_over_while_the_host_sends(void **state) {
-    (void)state;
+TEST_WITH(no_handing_over_while_the_host_sends, set_up, tear_down) {
     hello(0, "room", 1, 2, "x");
     hello(1, "room", 1, 2, "x");
     assert_non_null(heard(0, KL_MSG_SEND));
@@ -512,8 +489,7 @@ static void no_handing_over_while_the_host_sends(void **state) {
     assert_int_equal(state_of(1, 0), KL_MEMBER_PLAYING);
 }
 
-static void strangers_see_public_rooms(void **state) {
-    (void)state;
+TEST_WITH(strangers_see_public_rooms, set_up, tear_down) {
     struct kl_lobby_listing list[4];
     unsigned from = 0;
     struct kl_facts f = {0};
@@ -540,8 +516,7 @@ static void strangers_see_public_rooms(void **state) {
     assert_non_null(heard(2, KL_MSG_WELCOME));
 }
 
-static void an_identity_counts_what_counts(void **state) {
-    (void)state;
+TEST_WITH(an_identity_counts_what_counts, set_up, tear_down) {
     struct kl_facts a = {0}, b = {0};
     uint8_t one[16], two[16];
     kl_facts_add(&a, "core", "n 1");
@@ -558,36 +533,4 @@ static void an_identity_counts_what_counts(void **state) {
     strcpy(b.fact[0].key, "content"), strcpy(b.fact[0].value, "2");
     kl_identity(&a, one), kl_identity(&b, two);
     assert_memory_not_equal(one, two, 16);
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(a_password_lets_in_who_knows_it),
-        T(and_nobody_else),
-        T(a_proof_is_for_one_session),
-        T(the_door_comes_before_the_game),
-        T(a_password_for_a_room_without),
-        T(two_who_make_the_room_at_once),
-        T(a_client_that_stands_in_the_door_is_sent_away),
-        T(guessing_gets_slow),
-        T(wrong_returns_count),
-        T(guessing_from_everywhere_gets_slow),
-        T(guesses_at_once_are_no_more),
-        T(locked_is_for_newcomers),
-        T(a_door_for_one_at_a_time),
-        T(matches_and_named_rooms_are_apart),
-        T(nobody_is_called_relay),
-        T(no_name_has_a_colon),
-        T(no_name_writes_the_log),
-        T(kicked_may_come_again_and_banned_may_not),
-        T(a_client_that_moves_is_banned_all_the_same),
-        T(tries_count_where_one_is),
-        T(orders_that_make_no_sense),
-        T(handing_over),
-        T(no_handing_over_while_the_host_sends),
-        T(strangers_see_public_rooms),
-        T(an_identity_counts_what_counts),
-    };
-    return cmocka_run_group_tests_name("lobby_door", tests, NULL, NULL);
 }

@@ -46,8 +46,7 @@ static bool asked(unsigned peer, uint16_t disk) {
     return m && m->check.disk == disk;
 }
 
-static void in_if_all_say_the_same(void **state) {
-    (void)state;
+TEST_WITH(in_if_all_say_the_same, begin, tear_down) {
     want_disk(1, 2);
     for (unsigned i = 0; i < 3; i++)
         assert_true(asked(i, 2));
@@ -64,8 +63,7 @@ static void in_if_all_say_the_same(void **state) {
     assert_int_equal(given(1), 1);
 }
 
-static void a_difference_is_named_and_nothing_goes_in(void **state) {
-    (void)state;
+TEST_WITH(a_difference_is_named_and_nothing_goes_in, begin, tear_down) {
     want_disk(0, 1);
     said(0, 1, KL_FILE_HERE, 5, "game2.chd");
     said(1, 1, KL_FILE_HERE, 6, "game2.chd");
@@ -85,8 +83,7 @@ static void a_difference_is_named_and_nothing_goes_in(void **state) {
 }
 
 /* A guest that says nothing of the disk that it wants keeps nobody's away; a host's is not taken away. */
-static void the_hosts_disk_takes_the_place_of_a_guests(void **state) {
-    (void)state;
+TEST_WITH(the_hosts_disk_takes_the_place_of_a_guests, begin, tear_down) {
     want_disk(1, 9);
     want_disk(0, 1);
     assert_true(asked(1, 1));
@@ -99,8 +96,7 @@ static void the_hosts_disk_takes_the_place_of_a_guests(void **state) {
 }
 
 /* Two say the same: the host is alone, whoever asked. */
-static void the_majority_is_right(void **state) {
-    (void)state;
+TEST_WITH(the_majority_is_right, begin, tear_down) {
     want_disk(0, 1);
     said(0, 1, KL_FILE_HERE, 5, "a");
     said(1, 1, KL_FILE_HERE, 6, "a");
@@ -110,8 +106,7 @@ static void the_majority_is_right(void **state) {
     assert_false(told(2, "p1: disk 2 differs (a)"));
 }
 
-static void unknown_files_and_missing_numbers(void **state) {
-    (void)state;
+TEST_WITH(unknown_files_and_missing_numbers, begin, tear_down) {
     want_disk(0, 1);
     for (unsigned i = 0; i < 3; i++)
         said(i, 1, KL_FILE_UNKNOWN, 0, "");
@@ -133,8 +128,7 @@ static void unknown_files_and_missing_numbers(void **state) {
     assert_int_equal(given(2), 1);
 }
 
-static void whoever_says_nothing_is_named(void **state) {
-    (void)state;
+TEST_WITH(whoever_says_nothing_is_named, begin, tear_down) {
     want_disk(0, 1);
     said(0, 1, KL_FILE_HERE, 5, "a");
     said(1, 1, KL_FILE_HERE, 5, "a");
@@ -150,8 +144,7 @@ static void whoever_says_nothing_is_named(void **state) {
 }
 
 /* A machine that reads on has more time, but not for ever; one that repeats itself has not. */
-static void progress_has_time_and_an_end(void **state) {
-    (void)state;
+TEST_WITH(progress_has_time_and_an_end, begin, tear_down) {
     struct kl_msg m = {.kind = KL_MSG_FILE, .file = {.disk = 1, .is = KL_FILE_BUSY, .bytes = 1}};
     want_disk(0, 1);
     said(0, 1, KL_FILE_HERE, 5, "a");
@@ -175,8 +168,7 @@ static void progress_has_time_and_an_end(void **state) {
     assert_true(now_us - from_us <= KL_CHECK_US + KL_CHECK_MORE_US);
 }
 
-static void one_disk_at_a_time_and_so_many_a_minute(void **state) {
-    (void)state;
+TEST_WITH(one_disk_at_a_time_and_so_many_a_minute, begin, tear_down) {
     want_disk(0, 1);
     want_disk(1, 2);
     assert_true(told(1, "another disk is being checked: wait for it"));
@@ -187,8 +179,7 @@ static void one_disk_at_a_time_and_so_many_a_minute(void **state) {
     assert_false(told(0, "too many disks a minute: the last one was dropped"));
 }
 
-static void players_that_leave_and_come_back(void **state) {
-    (void)state;
+TEST_WITH(players_that_leave_and_come_back, begin, tear_down) {
     want_disk(1, 1);
     said(0, 1, KL_FILE_HERE, 5, "a");
     lose(2); /* its seat is kept, and it is not waited for */
@@ -203,8 +194,7 @@ static void players_that_leave_and_come_back(void **state) {
     assert_true(told(0, "disk 3 stays out: its player has left"));
 }
 
-static void by_the_operator(void **state) {
-    (void)state;
+TEST_WITH(by_the_operator, begin, tear_down) {
     const struct kl_order o = {.kind = KL_COMMAND_DISK, .len = 2, .data = {1}};
     assert_int_equal(kl_lobby_order_command(room, &o, now_us), KL_OK);
     assert_int_equal(room->lock.relay.queued, 0);
@@ -223,8 +213,7 @@ static void opened(unsigned peer, const char *name, enum kl_file_is is, uint64_t
     speak(peer, &m);
 }
 
-static void a_late_file_that_differs_is_named_once(void **state) {
-    (void)state;
+TEST_WITH(a_late_file_that_differs_is_named_once, begin, tear_down) {
     opened(0, "data2.pak", KL_FILE_HERE, 5);
     opened(1, "data2.pak", KL_FILE_HERE, 6);
     judge();
@@ -247,8 +236,7 @@ static void a_late_file_that_differs_is_named_once(void **state) {
     assert_true(told(1, "p2 lacks the file cfg"));
 }
 
-static void equal_files_are_no_news(void **state) {
-    (void)state;
+TEST_WITH(equal_files_are_no_news, begin, tear_down) {
     unsigned count = inbox[0].count;
     for (unsigned i = 0; i < 3; i++) {
         opened(i, "a", KL_FILE_HERE, 5);
@@ -260,8 +248,7 @@ static void equal_files_are_no_news(void **state) {
 }
 
 /* One member cannot use up the room's places, and its bytes do no harm on screens. */
-static void a_liar_is_bounded(void **state) {
-    (void)state;
+TEST_WITH(a_liar_is_bounded, begin, tear_down) {
     char name[KL_FILE_NAME_MAX];
     for (unsigned i = 0; i < 100; i++) {
         snprintf(name, sizeof name, "x%u", i);
@@ -275,8 +262,7 @@ static void a_liar_is_bounded(void **state) {
     assert_true(told(0, "p2's file a?? differs"));
 }
 
-static void a_watcher_is_told_of_its_own(void **state) {
-    (void)state;
+TEST_WITH(a_watcher_is_told_of_its_own, set_up_watched, tear_down) {
     struct kl_msg m = {.kind = KL_MSG_FILE,
                        .file = {.late = true, .is = KL_FILE_HERE, .hash = 6, .name = "a"}};
     begin_watched();
@@ -291,25 +277,4 @@ static void a_watcher_is_told_of_its_own(void **state) {
     m.file.late = false; /* a disk is no business of a watcher's */
     speak(AT_PEER, &m);
     assert_false(inbox[AT_PEER].hung_up);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, tear_down)
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(in_if_all_say_the_same),
-        TEST(a_difference_is_named_and_nothing_goes_in),
-        TEST(the_hosts_disk_takes_the_place_of_a_guests),
-        TEST(the_majority_is_right),
-        TEST(unknown_files_and_missing_numbers),
-        TEST(whoever_says_nothing_is_named),
-        TEST(progress_has_time_and_an_end),
-        TEST(one_disk_at_a_time_and_so_many_a_minute),
-        TEST(players_that_leave_and_come_back),
-        TEST(by_the_operator),
-        TEST(a_late_file_that_differs_is_named_once),
-        TEST(equal_files_are_no_news),
-        TEST(a_liar_is_bounded),
-        cmocka_unit_test_setup_teardown(a_watcher_is_told_of_its_own, set_up_watched, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

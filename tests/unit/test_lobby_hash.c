@@ -6,8 +6,7 @@
 #include <zstd.h>
 
 /* The others' difference is told when the slowest of those who play has spoken, and not before. */
-static void nothing_is_told_before_all_have_spoken(void **unused) {
-    (void)unused;
+TEST_WITH(nothing_is_told_before_all_have_spoken, set_up, tear_down) {
     begin_machines();
     late_by_us[2] = 700000;
     machine[1] = 8;
@@ -19,8 +18,7 @@ static void nothing_is_told_before_all_have_spoken(void **unused) {
 
 /* A later client is not waited for, and has no vote: one against one, the host is right, whatever
  * this one says. It is compared all the same. */
-static void a_client_that_is_too_late_has_no_vote(void **unused) {
-    (void)unused;
+TEST_WITH(a_client_that_is_too_late_has_no_vote, set_up, tear_down) {
     begin_machines();
     late_by_us[2] = 1200000;
     machine[1] = machine[2] = 8;
@@ -36,8 +34,7 @@ static void a_client_that_is_too_late_has_no_vote(void **unused) {
 }
 
 /* Silence has no vote, and is nobody's fault: the others are compared. */
-static void a_silent_client_is_counted_on_no_side(void **unused) {
-    (void)unused;
+TEST_WITH(a_silent_client_is_counted_on_no_side, set_up, tear_down) {
     begin_machines();
     says[1] = false;
     machine[1] = 8;
@@ -56,8 +53,7 @@ static void a_silent_client_is_counted_on_no_side(void **unused) {
 }
 
 /* The first word counts. */
-static void a_client_that_says_two_hashes_is_heard_once(void **unused) {
-    (void)unused;
+TEST_WITH(a_client_that_says_two_hashes_is_heard_once, set_up, tear_down) {
     begin_machines();
     machine[1] = 8;
     late_by_us[2] = 500000;
@@ -73,8 +69,7 @@ static void a_client_that_says_two_hashes_is_heard_once(void **unused) {
 }
 
 /* Hashes of before the state that a client was given may be made of that state. */
-static void hashes_of_before_a_given_state_do_not_count(void **unused) {
-    (void)unused;
+TEST_WITH(hashes_of_before_a_given_state_do_not_count, set_up, tear_down) {
     struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.has = KL_HASH_RAM, .ram = 7}};
     begin_machines();
     says[1] = false;
@@ -89,8 +84,7 @@ static void hashes_of_before_a_given_state_do_not_count(void **unused) {
 }
 
 /* A newer session of whom it is about: what the old one was sent is not waited for. */
-static void a_client_that_is_back_in_time_is_not_missed(void **unused) {
-    (void)unused;
+TEST_WITH(a_client_that_is_back_in_time_is_not_missed, set_up, tear_down) {
     begin_machines();
     machine[1] = 8;
     loads[1] = false;
@@ -107,8 +101,7 @@ static void a_client_that_is_back_in_time_is_not_missed(void **unused) {
 }
 
 /* A newcomer in a place has not said the hashes of the one before. */
-static void whose_place_it_was(void **unused) {
-    (void)unused;
+TEST_WITH(whose_place_it_was, set_up, tear_down) {
     begin_machines();
     says[2] = false;
     machine[1] = 8;
@@ -130,8 +123,7 @@ static void whose_place_it_was(void **unused) {
 }
 
 /* Verdicts that are held back for who takes nothing do not keep the relay awake. */
-static void held_back(void **unused) {
-    (void)unused;
+TEST_WITH(held_back, set_up, tear_down) {
     begin_machines();
     says[2] = false;
     go_on(1200000);
@@ -146,8 +138,7 @@ static void held_back(void **unused) {
 
 /* Before a keyframe comes nobody honest can have hashed what stands before it. A client that makes the room
  * stand still there, and speaks at once, makes all others late; that decides nothing. */
-static void hashes_while_the_room_stands_decide_nothing(void **unused) {
-    (void)unused;
+TEST_WITH(hashes_while_the_room_stands_decide_nothing, set_up, tear_down) {
     fixed_spacing = 30;
     begin_machines();
     fixed_spacing = 0;
@@ -171,8 +162,7 @@ static void hashes_while_the_room_stands_decide_nothing(void **unused) {
 }
 
 /* Hashes from far back are nobody's any more. */
-static void labels_far_back_are_forgotten(void **unused) {
-    (void)unused;
+TEST_WITH(labels_far_back_are_forgotten, set_up, tear_down) {
     struct kl_msg old = {.kind = KL_MSG_HASH, .hash = {.has = KL_HASH_RAM}};
     begin_machines();
     for (unsigned i = 0; i < PLAYERS; i++)
@@ -188,8 +178,7 @@ static void labels_far_back_are_forgotten(void **unused) {
 
 /* A STATE discloses nothing: who is wrong may repeat the others' hash of it, where he knows it. It gains him
  * nothing: his word is one for what they say, what he gives is looked at, and his next hashes are his own. */
-static void a_copied_state_does_not_count(void **unused) {
-    (void)unused;
+TEST_WITH(a_copied_state_does_not_count, set_up, tear_down) {
     for (unsigned given = 0; given < 2; given++) {
         begin_machines();
         machine[1] = 8;
@@ -218,22 +207,4 @@ static void a_copied_state_does_not_count(void **unused) {
         tear_down(NULL);
         set_up(NULL);
     }
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        T(nothing_is_told_before_all_have_spoken),
-        T(a_client_that_is_too_late_has_no_vote),
-        T(a_silent_client_is_counted_on_no_side),
-        T(a_client_that_says_two_hashes_is_heard_once),
-        T(hashes_of_before_a_given_state_do_not_count),
-        T(a_client_that_is_back_in_time_is_not_missed),
-        T(whose_place_it_was),
-        T(held_back),
-        T(labels_far_back_are_forgotten),
-        T(a_copied_state_does_not_count),
-        T(hashes_while_the_room_stands_decide_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,7 @@ static void begin_two(void) {
     kl_lobby_start_free(the_room());
 }
 
-static void two_against_one_the_one_goes_back_to_its_own_state(void **unused) {
-    (void)unused;
+TEST_WITH(two_against_one_the_one_goes_back_to_its_own_state, set_up, tear_down) {
     begin_machines();
     machine[1] = 8;
     uint64_t from_us = now_us;
@@ -36,8 +35,7 @@ static void two_against_one_the_one_goes_back_to_its_own_state(void **unused) {
 }
 
 /* Its own hashes of before do not start it all again. */
-static void hashes_of_a_client_under_healing_are_not_heard(void **unused) {
-    (void)unused;
+TEST_WITH(hashes_of_a_client_under_healing_are_not_heard, set_up, tear_down) {
     begin_machines();
     machine[1] = 8;
     loads[1] = false;
@@ -54,8 +52,7 @@ static void hashes_of_a_client_under_healing_are_not_heard(void **unused) {
 
 /* Whoever is wrong, and whether or not it is the host: nobody gets another's state, both go back to their
  * own. */
-static void on_a_tie_both_go_back_to_their_own_states(void **unused) {
-    (void)unused;
+TEST_WITH(on_a_tie_both_go_back_to_their_own_states, set_up, tear_down) {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
         begin_machines();
         machine_leaves(2);
@@ -83,8 +80,7 @@ static void on_a_tie_both_go_back_to_their_own_states(void **unused) {
 }
 
 /* They part again before they have agreed anew: both run the game from the beginning, once. */
-static void on_a_second_tie_both_run_the_game_again(void **unused) {
-    (void)unused;
+TEST_WITH(on_a_second_tie_both_run_the_game_again, set_up, tear_down) {
     begin_machines();
     machine_leaves(2);
     machine[1] = 8;
@@ -103,8 +99,7 @@ static void on_a_second_tie_both_run_the_game_again(void **unused) {
 }
 
 /* A host whose machine is false says so again and again: what has failed is tried again once a minute. */
-static void a_host_may_have_healing_tried_again_once_a_minute(void **unused) {
-    (void)unused;
+TEST_WITH(a_host_may_have_healing_tried_again_once_a_minute, set_up, tear_down) {
     begin_two();
     machine[1] = 8;
     at_once[1] = true;
@@ -124,8 +119,7 @@ static void a_host_may_have_healing_tried_again_once_a_minute(void **unused) {
 }
 
 /* It alone runs the game from the beginning. */
-static void on_a_tie_a_client_without_own_states_runs_the_game_again_alone(void **unused) {
-    (void)unused;
+TEST_WITH(on_a_tie_a_client_without_own_states_runs_the_game_again_alone, set_up, tear_down) {
     begin_machines();
     machine_leaves(2);
     has_own[0] = false;
@@ -138,8 +132,7 @@ static void on_a_tie_a_client_without_own_states_runs_the_game_again_alone(void 
 }
 
 /* Was it away when the others last agreed, then its own state of there may be anything. */
-static void a_client_that_missed_the_last_agreement_runs_the_game_again(void **unused) {
-    (void)unused;
+TEST_WITH(a_client_that_missed_the_last_agreement_runs_the_game_again, set_up, tear_down) {
     begin_machines();
     machine_leaves(2);
     machine[0] = 8;
@@ -152,8 +145,7 @@ static void a_client_that_missed_the_last_agreement_runs_the_game_again(void **u
     assert_int_equal(rewinds[0] + rewinds[1], 0);
 }
 
-static void a_client_that_never_goes_back_holds_up_nobody_else(void **unused) {
-    (void)unused;
+TEST_WITH(a_client_that_never_goes_back_holds_up_nobody_else, set_up, tear_down) {
     begin_machines();
     machine_leaves(2);
     loads[1] = false;
@@ -167,8 +159,7 @@ static void a_client_that_never_goes_back_holds_up_nobody_else(void **unused) {
 
 /* Two seats of one address, which tell equal false hashes, do not have the honest third load their state, nor
  * put it out; and an address to which one of them moves in the game changes nothing. */
-static void two_clients_of_one_address_are_no_majority(void **unused) {
-    (void)unused;
+TEST_WITH(two_clients_of_one_address_are_no_majority, set_up, tear_down) {
     begin_machines();
     snprintf(the_room()->member[0].home, sizeof the_room()->member[0].home, "198.51.100.7");
     kl_lobby_moved(lobby, player[2].peer, "203.0.113.9:7");
@@ -185,8 +176,7 @@ static void two_clients_of_one_address_are_no_majority(void **unused) {
 }
 
 /* Nor do they give a newcomer a state on which the third does not agree. */
-static void two_clients_of_one_address_give_no_state_against_a_third(void **unused) {
-    (void)unused;
+TEST_WITH(two_clients_of_one_address_give_no_state_against_a_third, set_up, tear_down) {
     begin_machines();
     snprintf(the_room()->member[0].home, sizeof the_room()->member[0].home, "198.51.100.7");
     false_state[0] = true; /* to them, what it says differs */
@@ -199,8 +189,7 @@ static void two_clients_of_one_address_give_no_state_against_a_third(void **unus
     assert_non_null(the_room()->snapshot.kept);
 }
 
-static void a_client_out_of_sync_three_times_within_a_minute_is_put_out(void **unused) {
-    (void)unused;
+TEST_WITH(a_client_out_of_sync_three_times_within_a_minute_is_put_out, set_up, tear_down) {
     begin_machines();
     machine[1] = 8;
     at_once[1] = true;
@@ -214,8 +203,7 @@ static void a_client_out_of_sync_three_times_within_a_minute_is_put_out(void **u
 }
 
 /* One a minute is no crime. */
-static void a_client_out_of_sync_once_in_35_s_stays(void **unused) {
-    (void)unused;
+TEST_WITH(a_client_out_of_sync_once_in_35_s_stays, set_up, tear_down) {
     begin_machines();
     for (unsigned i = 0; i < 4; i++) {
         machine[1] = 8;
@@ -224,8 +212,7 @@ static void a_client_out_of_sync_once_in_35_s_stays(void **unused) {
     }
 }
 
-static void nobody_is_put_out_on_a_tie(void **unused) {
-    (void)unused;
+TEST_WITH(nobody_is_put_out_on_a_tie, set_up, tear_down) {
     begin_two();
     machine[1] = 8;
     at_once[1] = true;
@@ -237,24 +224,4 @@ static void nobody_is_put_out_on_a_tie(void **unused) {
     order(0, KL_COMMAND_DESYNC, KL_DESYNC_HEAL); /* the host tries again */
     go_on(4 * SECOND);
     expect_in_sync(2);
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(two_against_one_the_one_goes_back_to_its_own_state),
-        T(hashes_of_a_client_under_healing_are_not_heard),
-        T(on_a_tie_both_go_back_to_their_own_states),
-        T(on_a_second_tie_both_run_the_game_again),
-        T(a_host_may_have_healing_tried_again_once_a_minute),
-        T(on_a_tie_a_client_without_own_states_runs_the_game_again_alone),
-        T(a_client_that_missed_the_last_agreement_runs_the_game_again),
-        T(a_client_that_never_goes_back_holds_up_nobody_else),
-        T(two_clients_of_one_address_are_no_majority),
-        T(two_clients_of_one_address_give_no_state_against_a_third),
-        T(a_client_out_of_sync_three_times_within_a_minute_is_put_out),
-        T(a_client_out_of_sync_once_in_35_s_stays),
-        T(nobody_is_put_out_on_a_tie),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

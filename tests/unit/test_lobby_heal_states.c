@@ -7,8 +7,7 @@
 
 /* Some cores' states do not hold all, and then loading one does not help; running all from the beginning
  * does. */
-static void a_client_that_parts_after_two_loads_runs_the_game_again(void **unused) {
-    (void)unused;
+TEST_WITH(a_client_that_parts_after_two_loads_runs_the_game_again, set_up, tear_down) {
     begin_machines();
     no_ram = true;
     picture[0] = picture[1] = picture[2] = 5;
@@ -25,8 +24,7 @@ static void a_client_that_parts_after_two_loads_runs_the_game_again(void **unuse
 }
 
 /* If the beginning is not kept, nothing is to be done; and nobody is put out for it. */
-static void without_start_data_states_that_never_agree_put_nobody_out(void **unused) {
-    (void)unused;
+TEST_WITH(without_start_data_states_that_never_agree_put_nobody_out, set_up, tear_down) {
     begin_machines();
     kl_lobby_start_free(the_room());
     no_ram = true;
@@ -43,8 +41,7 @@ static void without_start_data_states_that_never_agree_put_nobody_out(void **unu
     assert_int_equal(machine[1], 7);
 }
 
-static void a_client_that_cannot_load_gets_another_offer(void **unused) {
-    (void)unused;
+TEST_WITH(a_client_that_cannot_load_gets_another_offer, set_up, tear_down) {
     begin_machines();
     machine[1] = 8;
     loads[1] = false;
@@ -55,8 +52,7 @@ static void a_client_that_cannot_load_gets_another_offer(void **unused) {
     assert_int_equal(the_room()->heal.count, 0);
 }
 
-static void healing_ends_if_the_wrong_client_leaves(void **unused) {
-    (void)unused;
+TEST_WITH(healing_ends_if_the_wrong_client_leaves, set_up, tear_down) {
     begin_machines();
     machine[1] = 8;
     loads[1] = false;
@@ -69,8 +65,7 @@ static void healing_ends_if_the_wrong_client_leaves(void **unused) {
 }
 
 /* He holds up himself alone. */
-static void a_client_that_never_loads_does_not_keep_others_from_healing(void **unused) {
-    (void)unused;
+TEST_WITH(a_client_that_never_loads_does_not_keep_others_from_healing, set_up, tear_down) {
     begin_machines();
     machine[1] = 8;
     loads[1] = false;
@@ -87,8 +82,7 @@ static void a_client_that_never_loads_does_not_keep_others_from_healing(void **u
 }
 
 /* However long he is given for it: what he spends loading is no time in sync. */
-static void a_client_that_never_loads_is_put_out_after_three_tries(void **unused) {
-    (void)unused;
+TEST_WITH(a_client_that_never_loads_is_put_out_after_three_tries, set_up, tear_down) {
     begin_machines();
     machine[1] = 8;
     loads[1] = false;
@@ -107,8 +101,7 @@ static void a_client_that_never_loads_is_put_out_after_three_tries(void **unused
 }
 
 /* A player whose link breaks each time before they have it is out of sync once. */
-static void a_client_cut_off_while_it_heals_is_out_of_sync_once(void **unused) {
-    (void)unused;
+TEST_WITH(a_client_cut_off_while_it_heals_is_out_of_sync_once, set_up, tear_down) {
     begin_machines();
     machine[1] = 8;
     loads[1] = false;
@@ -127,8 +120,7 @@ static void a_client_cut_off_while_it_heals_is_out_of_sync_once(void **unused) {
 }
 
 /* A host without a seat decides nothing: of the two who play, neither is more than half. */
-static void a_host_without_a_seat_has_no_vote(void **unused) {
-    (void)unused;
+TEST_WITH(a_host_without_a_seat_has_no_vote, set_up, tear_down) {
     begin_machines();
     order(0, KL_COMMAND_SEAT, 0);
     go_on(2 * SECOND);
@@ -145,8 +137,7 @@ static void a_host_without_a_seat_has_no_vote(void **unused) {
 
 /* In sync, and yet one of two says another state: neither has the word of more than half, so the wrong one
  * goes back to its own. */
-static void if_two_states_differ_the_wrong_client_goes_back_to_its_own(void **unused) {
-    (void)unused;
+TEST_WITH(if_two_states_differ_the_wrong_client_goes_back_to_its_own, set_up, tear_down) {
     begin_machines();
     machine[1] = 8;
     false_state[2] = true;
@@ -158,8 +149,7 @@ static void if_two_states_differ_the_wrong_client_goes_back_to_its_own(void **un
 }
 
 /* Nor is silence: the next time it is there. */
-static void a_snapshot_without_words_is_ordered_again(void **unused) {
-    (void)unused;
+TEST_WITH(a_snapshot_without_words_is_ordered_again, set_up, tear_down) {
     begin_machines();
     machine[1] = 8;
     mute[0] = mute[2] = true;
@@ -173,8 +163,7 @@ static void a_snapshot_without_words_is_ordered_again(void **unused) {
 }
 
 /* Nor has the wrong one a state of its own. */
-static void without_any_state_the_wrong_client_runs_the_game_again(void **unused) {
-    (void)unused;
+TEST_WITH(without_any_state_the_wrong_client_runs_the_game_again, set_up, tear_down) {
     begin_machines();
     machine[0] = 8;
     has_own[0] = false;
@@ -189,8 +178,7 @@ static void without_any_state_the_wrong_client_runs_the_game_again(void **unused
 }
 
 /* A core without states, or a room whose profile takes no snapshots. */
-static void without_states_of_the_core_the_wrong_client_runs_the_game_again(void **unused) {
-    (void)unused;
+TEST_WITH(without_states_of_the_core_the_wrong_client_runs_the_game_again, set_up, tear_down) {
     begin_machines();
     no_states = true;
     machine[1] = 8;
@@ -205,8 +193,7 @@ static void without_states_of_the_core_the_wrong_client_runs_the_game_again(void
 }
 
 /* Its hashes on the way are older than PREPARE, and no second difference. */
-static void hashes_from_before_prepare_do_not_count(void **unused) {
-    (void)unused;
+TEST_WITH(hashes_from_before_prepare_do_not_count, set_up, tear_down) {
     without_states_of_the_core_the_wrong_client_runs_the_game_again(NULL);
     const struct kl_verdict_table *t = &the_room()->heal.verdicts;
     late_by_us[0] = late_by_us[2] = 100000;
@@ -219,8 +206,7 @@ static void hashes_from_before_prepare_do_not_count(void **unused) {
 }
 
 /* If the beginning is not kept, nothing is to be done. */
-static void without_states_and_start_data_nothing_is_healed(void **unused) {
-    (void)unused;
+TEST_WITH(without_states_and_start_data_nothing_is_healed, set_up, tear_down) {
     begin_machines();
     kl_lobby_start_free(the_room());
     no_states = true;
@@ -231,8 +217,7 @@ static void without_states_and_start_data_nothing_is_healed(void **unused) {
     assert_false(inbox[player[1].peer].hung_up);
 }
 
-static void a_snapshot_that_nobody_gives_is_asked_for_again(void **unused) {
-    (void)unused;
+TEST_WITH(a_snapshot_that_nobody_gives_is_asked_for_again, set_up, tear_down) {
     begin_machines();
     gives[0] = gives[2] = false;
     machine[1] = 8;
@@ -245,8 +230,7 @@ static void a_snapshot_that_nobody_gives_is_asked_for_again(void **unused) {
 
 /* And nobody is put out for what nobody gave him the means to mend, however often it is tried; which is not
  * every second. */
-static void a_client_that_nobody_gives_a_state_is_not_put_out(void **unused) {
-    (void)unused;
+TEST_WITH(a_client_that_nobody_gives_a_state_is_not_put_out, set_up, tear_down) {
     begin_machines();
     machine[1] = 8;
     mute[0] = mute[2] = true;
@@ -279,8 +263,7 @@ static void comes_new(unsigned who) {
 }
 
 /* Those who parted are what they were before: so the newcomer is as they are. */
-static void a_newcomer_is_in_sync_once_the_others_have_gone_back(void **unused) {
-    (void)unused;
+TEST_WITH(a_newcomer_is_in_sync_once_the_others_have_gone_back, set_up, tear_down) {
     begin_machines();
     comes_new(2);
     machine[0] = 8;
@@ -294,8 +277,7 @@ static void a_newcomer_is_in_sync_once_the_others_have_gone_back(void **unused) 
 }
 
 /* If nobody else was out of sync since, the state holds too little. */
-static void a_newcomer_whose_snapshot_held_too_little_begins_anew(void **unused) {
-    (void)unused;
+TEST_WITH(a_newcomer_whose_snapshot_held_too_little_begins_anew, set_up, tear_down) {
     begin_machines();
     machine[1] = 8; /* and what was before says nothing */
     go_on(4 * SECOND);
@@ -311,8 +293,7 @@ static void a_newcomer_whose_snapshot_held_too_little_begins_anew(void **unused)
 
 /* Without RAM the picture judges. Before a newcomer has drawn, its state alone says nothing: the state may be
  * what holds too little. The others do not count it among those that can go back. */
-static void a_newcomer_without_ram_is_in_sync_once_its_picture_is(void **unused) {
-    (void)unused;
+TEST_WITH(a_newcomer_without_ram_is_in_sync_once_its_picture_is, set_up, tear_down) {
     begin_machines();
     no_ram = true;
     picture[0] = picture[1] = picture[2] = 5;
@@ -332,8 +313,7 @@ static void a_newcomer_without_ram_is_in_sync_once_its_picture_is(void **unused)
 
 /* A newcomer that waits for a snapshot orders one as soon as one is done: the one that healing ordered is
  * looked at all the same. */
-static void healing_uses_its_snapshot_though_a_newcomer_orders_another(void **unused) {
-    (void)unused;
+TEST_WITH(healing_uses_its_snapshot_though_a_newcomer_orders_another, set_up, tear_down) {
     begin_machines();
     gives[0] = gives[2] = false;
     machine[1] = 8;
@@ -354,8 +334,7 @@ static void healing_uses_its_snapshot_though_a_newcomer_orders_another(void **un
     expect_in_sync(1);
 }
 
-static void the_host_alone_sets_the_reaction_to_a_desync(void **unused) {
-    (void)unused;
+TEST_WITH(the_host_alone_sets_the_reaction_to_a_desync, set_up, tear_down) {
     begin_machines();
     order(1, KL_COMMAND_DESYNC, KL_DESYNC_IGNORE); /* not his to say */
     assert_int_equal(the_room()->params.desync, KL_DESYNC_HEAL);
@@ -380,8 +359,7 @@ static void the_host_alone_sets_the_reaction_to_a_desync(void **unused) {
     expect_in_sync(2);
 }
 
-static void a_healed_that_nobody_asked_for_changes_nothing(void **unused) {
-    (void)unused;
+TEST_WITH(a_healed_that_nobody_asked_for_changes_nothing, set_up, tear_down) {
     begin_machines();
     struct kl_msg m = {.kind = KL_MSG_HEALED, .healed = {.keyframe = 60, .next = 100}};
     say(player[1].peer, &m);
@@ -396,33 +374,4 @@ static void a_healed_that_nobody_asked_for_changes_nothing(void **unused) {
     assert_false(inbox[player[1].peer].hung_up);
     go_on(2 * SECOND);
     expect_in_sync(0);
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(a_client_that_parts_after_two_loads_runs_the_game_again),
-        T(without_start_data_states_that_never_agree_put_nobody_out),
-        T(a_client_that_cannot_load_gets_another_offer),
-        T(healing_ends_if_the_wrong_client_leaves),
-        T(a_client_that_never_loads_does_not_keep_others_from_healing),
-        T(a_client_that_never_loads_is_put_out_after_three_tries),
-        T(a_client_cut_off_while_it_heals_is_out_of_sync_once),
-        T(a_host_without_a_seat_has_no_vote),
-        T(if_two_states_differ_the_wrong_client_goes_back_to_its_own),
-        T(a_snapshot_without_words_is_ordered_again),
-        T(without_any_state_the_wrong_client_runs_the_game_again),
-        T(without_states_of_the_core_the_wrong_client_runs_the_game_again),
-        T(hashes_from_before_prepare_do_not_count),
-        T(without_states_and_start_data_nothing_is_healed),
-        T(a_snapshot_that_nobody_gives_is_asked_for_again),
-        T(a_client_that_nobody_gives_a_state_is_not_put_out),
-        T(a_newcomer_is_in_sync_once_the_others_have_gone_back),
-        T(a_newcomer_whose_snapshot_held_too_little_begins_anew),
-        T(a_newcomer_without_ram_is_in_sync_once_its_picture_is),
-        T(healing_uses_its_snapshot_though_a_newcomer_orders_another),
-        T(the_host_alone_sets_the_reaction_to_a_desync),
-        T(a_healed_that_nobody_asked_for_changes_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

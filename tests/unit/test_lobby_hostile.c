@@ -50,9 +50,8 @@ static void try_message(const struct kl_msg *m) {
         try_bytes(at, bytes, (size_t)len);
 }
 
-static void orders(void **state) {
+TEST(orders) {
     static const uint8_t data[] = {0, 1, 2, 15, 16, 255};
-    (void)state;
     for (unsigned kind = 0; kind < 24; kind++) {
         struct kl_msg m = {.kind = KL_MSG_COMMAND, .order.kind = (uint8_t)kind};
         if (kind == KL_COMMAND_PAUSE) continue; /* everybody's */
@@ -65,9 +64,8 @@ static void orders(void **state) {
     }
 }
 
-static void messages(void **state) {
+TEST(messages) {
     static struct kl_msg m;
-    (void)state;
     const uint32_t some[] = {0, 4, UINT32_MAX};
     for (unsigned i = 0; i < 3; i++) {
         m = (struct kl_msg){.kind = KL_MSG_DATA, .data = {.offset = 0, .total = some[i]}};
@@ -91,9 +89,8 @@ static void messages(void **state) {
     try_message(&m);
 }
 
-static void bytes_of_every_kind(void **state) {
+TEST(bytes_of_every_kind) {
     uint8_t bytes[64] = {0};
-    (void)state;
     for (unsigned kind = 0; kind < 256; kind += kind < 32 ? 1 : 37)
         for (size_t len = 1; len <= sizeof bytes; len += 21)
             for (int at = 0; at < STATES; at++) {
@@ -104,8 +101,7 @@ static void bytes_of_every_kind(void **state) {
 }
 
 /* A stranger who has heard of the seat's token but has not its key, or the key and not the token. */
-static void half_a_proof_is_none(void **state) {
-    (void)state;
+TEST(half_a_proof_is_none) {
     get_to(PLAYING);
     uint8_t token[KL_TOKEN_BYTES];
     memcpy(token, heard(0, KL_MSG_WELCOME)->welcome.token, sizeof token);
@@ -125,14 +121,4 @@ static void half_a_proof_is_none(void **state) {
     expect_refusal(13, KL_REFUSE_SEAT, "no seat");
     assert_false(inbox[0].hung_up);
     kl_lobby_destroy(lobby);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(orders),
-        cmocka_unit_test(messages),
-        cmocka_unit_test(bytes_of_every_kind),
-        cmocka_unit_test(half_a_proof_is_none),
-    };
-    return cmocka_run_group_tests_name("lobby_hostile", tests, NULL, NULL);
 }

@@ -13,10 +13,17 @@ static bool presses_lately(unsigned seat) {
     return pressed;
 }
 
+/* A bounded room after so long; a newcomer, peer 12, takes the seat of player 2. */
+static void start_with_newcomer(unsigned seconds) {
+    start_room(KL_POLICY_BOUNDED);
+    play(seconds * SECOND);
+    leave(2);
+    join_late(2, 12, 1);
+}
+
 /* The seat of who has left goes to the newcomer. In a strict room, too, nobody waits for it until it plays.
  */
-static void a_seat_that_was_given_up(void **state) {
-    (void)state;
+TEST_WITH(a_seat_that_was_given_up, set_up, tear_down) {
     for (uint8_t policy = KL_POLICY_STRICT; policy <= KL_POLICY_OPTIMISTIC; policy++) {
         tear_down(NULL), set_up(NULL);
         start_room(policy);
@@ -41,8 +48,7 @@ static void a_seat_that_was_given_up(void **state) {
 }
 
 /* Or of who did not come back in time; while the seat is kept for him, the newcomer watches. */
-static void a_seat_whose_time_is_up(void **state) {
-    (void)state;
+TEST_WITH(a_seat_whose_time_is_up, set_up, tear_down) {
     fixed_spacing = 4;
     start_room(KL_POLICY_BOUNDED);
     fixed_spacing = 0;
@@ -59,8 +65,7 @@ static void a_seat_whose_time_is_up(void **state) {
 }
 
 /* Its link is lost while it catches up: the seat is its own all the same. */
-static void a_joiner_comes_back(void **state) {
-    (void)state;
+TEST_WITH(a_joiner_comes_back, set_up, tear_down) {
     start_room(KL_POLICY_STRICT);
     play(30 * SECOND);
     leave(2);
@@ -85,12 +90,8 @@ static void a_joiner_comes_back(void **state) {
 }
 
 /* A machine that only just plays at the room's pace never gets there: it is told so and watches. */
-static void a_client_that_is_too_slow_watches(void **state) {
-    (void)state;
-    start_room(KL_POLICY_BOUNDED);
-    play(20 * SECOND);
-    leave(2);
-    join_late(2, 12, 1);
+TEST_WITH(a_client_that_is_too_slow_watches, set_up, tear_down) {
+    start_with_newcomer(20);
     player[2].most = 1;
     play(10 * SECOND);
     assert_int_equal(state_of(0, 2), KL_MEMBER_JOINING);
@@ -111,12 +112,8 @@ static void a_client_that_is_too_slow_watches(void **state) {
 }
 
 /* Nor does one that says that it has loaded, and never runs a frame. */
-static void a_client_that_runs_nothing_watches(void **state) {
-    (void)state;
-    start_room(KL_POLICY_BOUNDED);
-    play(10 * SECOND);
-    leave(2);
-    join_late(2, 12, 1);
+TEST_WITH(a_client_that_runs_nothing_watches, set_up, tear_down) {
+    start_with_newcomer(10);
     player[2].plays = false;
     play(10 * SECOND);
     assert_null(heard(12, KL_MSG_SEAT));
@@ -129,8 +126,7 @@ static void a_client_that_runs_nothing_watches(void **state) {
 }
 
 /* A slow machine is let go if the room's maker has it so. */
-static void a_client_that_is_too_slow_is_let_go(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_is_too_slow_is_let_go, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
     kl_lobby_find(lobby, "room")->door.flags |= KL_DOOR_LET_GO;
     play(10 * SECOND);
@@ -147,12 +143,8 @@ static void a_client_that_is_too_slow_is_let_go(void **state) {
 }
 
 /* A frontend that stands still, or a game that pauses, is no slow machine. */
-static void a_client_that_is_away_is_not_too_slow(void **state) {
-    (void)state;
-    start_room(KL_POLICY_BOUNDED);
-    play(10 * SECOND);
-    leave(2);
-    join_late(2, 12, 1);
+TEST_WITH(a_client_that_is_away_is_not_too_slow, set_up, tear_down) {
+    start_with_newcomer(10);
     player[2].most = 1;
     play(SECOND);
     kl_client_set_away(&player[2].lock, true);
@@ -171,12 +163,8 @@ static void a_client_that_is_away_is_not_too_slow(void **state) {
 
 /* The history that a joiner runs changes nothing now. Its last rate counts once it is here: it does not say
  * that one again. */
-static void old_rates_do_not_count(void **state) {
-    (void)state;
-    start_room(KL_POLICY_BOUNDED);
-    play(30 * SECOND);
-    leave(2);
-    join_late(2, 12, 1);
+TEST_WITH(old_rates_do_not_count, set_up, tear_down) {
+    start_with_newcomer(30);
     player[2].most = 2;
     play(SECOND);
     struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {.kind = 5, .len = 4, .data = {0x80, 0xf0, 0xfa, 2}}};
@@ -191,12 +179,8 @@ static void old_rates_do_not_count(void **state) {
 }
 
 /* Verdicts do not wait for who runs through the past; and the newcomer's hashes count once it is here. */
-static void verdicts_go_on(void **state) {
-    (void)state;
-    start_room(KL_POLICY_BOUNDED);
-    play(40 * SECOND);
-    leave(2);
-    join_late(2, 12, 1);
+TEST_WITH(verdicts_go_on, set_up, tear_down) {
+    start_with_newcomer(40);
     player[2].most = 2;
     play(3 * SECOND);
     uint32_t label = canon_end / 60 * 60 - 1;
@@ -218,8 +202,7 @@ static void verdicts_go_on(void **state) {
 }
 
 /* There is no way to the present any more: the core gives no state. */
-static void a_game_that_has_lost_its_beginning(void **state) {
-    (void)state;
+TEST_WITH(a_game_that_has_lost_its_beginning, set_up, tear_down) {
     kl_lobby_destroy(lobby);
     struct kl_lobby_limits limits = limits_for_tests;
     limits.history_kib = 128;
@@ -246,12 +229,8 @@ static void a_game_that_has_lost_its_beginning(void **state) {
 }
 
 /* The last player goes while somebody joins: the game is his, once he has caught up. */
-static void alone_in_the_game(void **state) {
-    (void)state;
-    start_room(KL_POLICY_BOUNDED);
-    play(10 * SECOND);
-    leave(2);
-    join_late(2, 12, 1);
+TEST_WITH(alone_in_the_game, set_up, tear_down) {
+    start_with_newcomer(10);
     player[2].most = 20;
     leave(0);
     leave(1);
@@ -268,8 +247,7 @@ static void order_seat(unsigned peer, uint8_t wanted) {
 }
 
 /* A player steps back, and who watched plays on in his seat; neither costs the others a frame. */
-static void seats_change_hands(void **state) {
-    (void)state;
+TEST_WITH(seats_change_hands, set_up, tear_down) {
     for (uint8_t policy = KL_POLICY_STRICT; policy <= KL_POLICY_OPTIMISTIC; policy++) {
         tear_down(NULL), set_up(NULL);
         start_room(policy);
@@ -296,8 +274,7 @@ static void seats_change_hands(void **state) {
     }
 }
 
-static void the_last_player_stays(void **state) {
-    (void)state;
+TEST_WITH(the_last_player_stays, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
     play(2 * SECOND);
     order_seat(0, 0);
@@ -314,8 +291,7 @@ static void the_last_player_stays(void **state) {
 }
 
 /* The host opens the game to one more. */
-static void more_seats_than_it_began_with(void **state) {
-    (void)state;
+TEST_WITH(more_seats_than_it_began_with, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
     play(5 * SECOND);
     player[2].linked = false; /* its place here is for the newcomer */
@@ -331,25 +307,4 @@ static void more_seats_than_it_began_with(void **state) {
     assert_int_equal(join_late(2, 12, 1), 8);
     play(5 * SECOND);
     assert_true(presses_lately(3));
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(a_seat_that_was_given_up),
-        T(a_seat_whose_time_is_up),
-        T(a_joiner_comes_back),
-        T(a_client_that_is_too_slow_watches),
-        T(a_client_that_runs_nothing_watches),
-        T(a_client_that_is_too_slow_is_let_go),
-        T(a_client_that_is_away_is_not_too_slow),
-        T(old_rates_do_not_count),
-        T(verdicts_go_on),
-        T(a_game_that_has_lost_its_beginning),
-        T(alone_in_the_game),
-        T(seats_change_hands),
-        T(the_last_player_stays),
-        T(more_seats_than_it_began_with),
-    };
-    return cmocka_run_group_tests_name("lobby_late", tests, NULL, NULL);
 }

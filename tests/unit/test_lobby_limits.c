@@ -6,8 +6,7 @@
 #include "net/engine/command.h"
 #include "net/relay/lobby/lobby_parts.h"
 
-static void so_many_rooms_to_one_address(void **state) {
-    (void)state;
+TEST_WITH(so_many_rooms_to_one_address, set_up, tear_down) {
     kl_lobby_destroy(lobby);
     struct kl_lobby_limits limits = {.peers = PEERS, .rooms = 30, .seats = 4, .rooms_per_address = 3};
     open_lobby(&limits);
@@ -25,8 +24,7 @@ static void chat(unsigned peer) {
     say(peer, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_CHAT, 2, "hi"}});
 }
 
-static void so_many_lines_and_commands(void **state) {
-    (void)state;
+TEST_WITH(so_many_lines_and_commands, set_up, tear_down) {
     start_game_of(2);
     for (unsigned i = 0; i < 60; i++)
         chat(1);
@@ -43,8 +41,7 @@ static void so_many_lines_and_commands(void **state) {
     assert_false(inbox[0].hung_up);
 }
 
-static void so_many_commands(void **state) {
-    (void)state;
+TEST_WITH(so_many_commands, set_up, tear_down) {
     start_game_of(2);
     for (unsigned i = 0; i < 240; i++)
         order(1, KL_COMMAND_LOCK, 1);
@@ -61,8 +58,7 @@ static void so_many_commands(void **state) {
 }
 
 /* A player who pauses again after each resume. */
-static void so_many_pauses(void **state) {
-    (void)state;
+TEST_WITH(so_many_pauses, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
     strcpy(kl_lobby_find(lobby, "room")->member[0].v.host, "192.0.2.200");
     play(5 * SECOND);
@@ -94,8 +90,7 @@ static void so_many_pauses(void **state) {
 }
 
 /* Whoever leaves and comes again has paused as often as before: also at once, and under another key. */
-static void pauses_stay_with_the_address(void **state) {
-    (void)state;
+TEST_WITH(pauses_stay_with_the_address, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
     play(2 * SECOND);
     for (unsigned i = 0; i < 6; i++) {
@@ -139,8 +134,7 @@ static const struct kl_lobby_room *room_is(void) {
 
 /* A pause that nobody ends, ends by itself; the player who paused is left out until its frontend comes
  * back. */
-static void a_pause_has_an_end(void **state) {
-    (void)state;
+TEST_WITH(a_pause_has_an_end, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
     strcpy(kl_lobby_find(lobby, "room")->member[0].v.host, "192.0.2.200");
     play(5 * SECOND);
@@ -176,8 +170,7 @@ static void a_pause_has_an_end(void **state) {
 }
 
 /* Nobody waits for a player who is alone. */
-static void a_pause_alone_stands(void **state) {
-    (void)state;
+TEST_WITH(a_pause_alone_stands, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
     play(2 * SECOND);
     for (unsigned i = 1; i < PLAYERS; i++) {
@@ -193,8 +186,7 @@ static void a_pause_alone_stands(void **state) {
     assert_true(room_is()->lock.paused);
 }
 
-static void the_operators_pause_has_none(void **state) {
-    (void)state;
+TEST_WITH(the_operators_pause_has_none, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
     play(2 * SECOND);
     assert_int_equal(kl_lobby_order_pause(kl_lobby_find(lobby, "room"), true, now_us), KL_OK);
@@ -207,8 +199,7 @@ static void the_operators_pause_has_none(void **state) {
 }
 
 /* An answer to nonsense waits for nobody who takes none: it is left out. */
-static void answers_are_left_out_first(void **state) {
-    (void)state;
+TEST_WITH(answers_are_left_out_first, set_up, tear_down) {
     start_game_of(2);
     for (unsigned i = 0; i < 2; i++) {
         inbox[1].count = 0;
@@ -219,8 +210,7 @@ static void answers_are_left_out_first(void **state) {
     assert_false(inbox[1].hung_up);
 }
 
-static void a_client_that_takes_nothing_is_put_out(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_takes_nothing_is_put_out, set_up, tear_down) {
     start_game_of(2);
     inbox[1].pending = 401;
     pass(SECOND);
@@ -228,8 +218,7 @@ static void a_client_that_takes_nothing_is_put_out(void **state) {
     assert_false(inbox[0].hung_up);
 }
 
-static void start_data_has_its_measure(void **state) {
-    (void)state;
+TEST_WITH(start_data_has_its_measure, set_up, tear_down) {
     hello(0, "room", 1, 1, "x");
     struct kl_msg m = {.kind = KL_MSG_DATA, .data = {.total = 3072 * 1024 + 1, .len = 1000}};
     say(0, &m);
@@ -243,8 +232,7 @@ static void piece(unsigned peer, uint32_t at, uint16_t len, uint32_t total) {
 }
 
 /* A client that goes on sending some is not waited for on that account. */
-static void a_client_that_trickles_start_data_is_put_out(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_trickles_start_data_is_put_out, set_up, tear_down) {
     hello(0, "room", 1, 1, "x");
     for (uint32_t at = 0; at < 2 && !inbox[0].hung_up; at++) {
         piece(0, at, 1, 1000);
@@ -257,10 +245,9 @@ static void a_client_that_trickles_start_data_is_put_out(void **state) {
     assert_int_equal(lobby->start_bytes, 0);
 }
 
-static void a_slow_uplink_may_take_its_time(void **state) {
+TEST_WITH(a_slow_uplink_may_take_its_time, set_up, tear_down) {
     const uint32_t total = 3072 * 1024;
     uint64_t from_us = now_us;
-    (void)state;
     hello(0, "room", 1, 1, "x");
     for (uint32_t at = 0; at < total; at += 512) { /* 128 kbit/s */
         piece(0, at, 512, total);
@@ -271,10 +258,9 @@ static void a_slow_uplink_may_take_its_time(void **state) {
     assert_non_null(heard(0, KL_MSG_PREPARE));
 }
 
-static void so_many_bytes_to_one_address(void **state) {
+TEST_WITH(so_many_bytes_to_one_address, set_up, tear_down) {
     const uint32_t total = 2048 * 1024;
     static const char *const room[] = {"a", "b", "c", "d"};
-    (void)state;
     kl_lobby_destroy(lobby);
     open_lobby(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 4, .seats = 4, .mib_per_address = 6});
     for (unsigned i = 0; i < 3; i++) {
@@ -301,9 +287,8 @@ static void save(unsigned peer, const char *room, uint32_t total) {
 
 /* Others may hold all the relay's memory for saves: a game with few of them begins all the same, and rooms
  * that nobody is in make way for one with many. */
-static void a_start_has_room_beside_others(void **state) {
+TEST_WITH(a_start_has_room_beside_others, set_up, tear_down) {
     const uint32_t big = 900 * 1024, small = 256 * 1024;
-    (void)state;
     kl_lobby_destroy(lobby);
     open_lobby(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 9, .seats = 4, .start_mib = 2});
     hello(0, "played", 1, 1, "x");
@@ -331,9 +316,8 @@ static void a_start_has_room_beside_others(void **state) {
 }
 
 /* Of what a room holds everything counts: start data, history, the states that it keeps. */
-static void all_of_a_room_counts(void **state) {
+TEST_WITH(all_of_a_room_counts, set_up, tear_down) {
     const uint32_t total = 1024 * 1024;
-    (void)state;
     kl_lobby_destroy(lobby);
     open_lobby(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 4, .seats = 4, .mib_per_address = 8});
     hello(0, "a", 1, 1, "x");
@@ -349,8 +333,7 @@ static void all_of_a_room_counts(void **state) {
 }
 
 /* The rooms of an address that has had its share play on, with less of a past. */
-static void a_room_has_some_history_all_the_same(void **state) {
-    (void)state;
+TEST_WITH(a_room_has_some_history_all_the_same, set_up, tear_down) {
     for (unsigned least = 0; least < 2; least++) {
         kl_lobby_destroy(lobby);
         open_lobby(&limits_for_tests);
@@ -365,28 +348,4 @@ static void a_room_has_some_history_all_the_same(void **state) {
         assert_true(least ? p->history.first > 0 : p->history.first == 0);
         expect_all_at_the_end();
     }
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(so_many_commands),
-        T(so_many_pauses),
-        T(pauses_stay_with_the_address),
-        T(a_pause_has_an_end),
-        T(a_pause_alone_stands),
-        T(the_operators_pause_has_none),
-        T(answers_are_left_out_first),
-        T(all_of_a_room_counts),
-        T(a_start_has_room_beside_others),
-        T(so_many_rooms_to_one_address),
-        T(so_many_lines_and_commands),
-        T(a_client_that_takes_nothing_is_put_out),
-        T(start_data_has_its_measure),
-        T(a_client_that_trickles_start_data_is_put_out),
-        T(a_slow_uplink_may_take_its_time),
-        T(so_many_bytes_to_one_address),
-        T(a_room_has_some_history_all_the_same),
-    };
-    return cmocka_run_group_tests_name("lobby_limits", tests, NULL, NULL);
 }

@@ -15,16 +15,14 @@ static uint64_t held(const struct kl_lobby_room *r) {
     return kl_lobby_memory_bytes(r) - sizeof r->past.history - sizeof r->past.kept;
 }
 
-static void a_room_for_two_holds_136_kib(void **state) {
-    (void)state;
+TEST_WITH(a_room_for_two_holds_136_kib, set_up, tear_down) {
     start_game_of(2);
     pass(60 * SECOND);
     assert_in_range(held(the_room()), 1, ROOM_FOR_TWO);
 }
 
 /* Printed for docs/measured.md. */
-static void larger_rooms_hold_more(void **state) {
-    (void)state;
+TEST_WITH(larger_rooms_hold_more, set_up, tear_down) {
     static const unsigned players[] = {2, 4, 8};
     uint64_t before = 0;
     for (unsigned n = 0; n < 3; n++) {
@@ -39,8 +37,7 @@ static void larger_rooms_hold_more(void **state) {
     }
 }
 
-static void a_room_holds_what_its_clients_need(void **state) {
-    (void)state;
+TEST_WITH(a_room_holds_what_its_clients_need, set_up, tear_down) {
     uint64_t before = 0, client = sizeof(struct kl_lock_place) + sizeof(struct kl_verdict_words),
              seat = ((KL_WINDOW_FRAMES + KL_NEAR_FRAMES) * sizeof(struct kl_input) + sizeof(struct kl_keys));
     for (unsigned i = 0; i < 4; i++) {
@@ -57,8 +54,7 @@ static void a_room_holds_what_its_clients_need(void **state) {
 }
 
 /* A swap is of seats that nobody has, too: it needs no memory. */
-static void no_command_makes_a_room_larger(void **state) {
-    (void)state;
+TEST_WITH(no_command_makes_a_room_larger, set_up, tear_down) {
     start_game_of(2);
     pass(SECOND);
     uint64_t before = held(the_room());
@@ -88,8 +84,7 @@ static void refuse_each_request(unsigned peer, const char *text) {
     fail();
 }
 
-static void no_memory_for_a_room(void **state) {
-    (void)state;
+TEST_WITH(no_memory_for_a_room, set_up, tear_down) {
     for (unsigned n = 1;; n++) {
         scarce_at = n;
         hello(0, "room", 1, 4, "x");
@@ -105,8 +100,7 @@ static void no_memory_for_a_room(void **state) {
     assert_non_null(heard(0, KL_MSG_WELCOME));
 }
 
-static void no_memory_for_a_player(void **state) {
-    (void)state;
+TEST_WITH(no_memory_for_a_player, set_up, tear_down) {
     hello(0, "room", 1, 4, "x");
     refuse_each_request(1, "no memory for another player");
     assert_false(inbox[0].hung_up);
@@ -114,8 +108,7 @@ static void no_memory_for_a_player(void **state) {
 }
 
 /* It watches on, and may ask again. */
-static void no_memory_for_a_watcher_that_wants_to_play(void **state) {
-    (void)state;
+TEST_WITH(no_memory_for_a_watcher_that_wants_to_play, set_up_watched, tear_down) {
     begin_watched();
     go(2 * SECOND);
     order(2, KL_COMMAND_SEAT, 0); /* the seat is free, and its client stays */
@@ -138,8 +131,7 @@ static void no_memory_for_a_watcher_that_wants_to_play(void **state) {
 
 /* No block comes for the history: the game goes on, and whoever is further back than the lock's ring is lost.
  */
-static void no_memory_for_the_history(void **state) {
-    (void)state;
+TEST_WITH(no_memory_for_the_history, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
     struct kl_lobby_room *r = the_room();
     play(5 * SECOND);
@@ -151,8 +143,7 @@ static void no_memory_for_the_history(void **state) {
     expect_all_at_the_end();
 }
 
-static void no_memory_for_a_delay(void **state) {
-    (void)state;
+TEST_WITH(no_memory_for_a_delay, set_up, tear_down) {
     start_game_of(2);
     struct kl_lobby_room *r = the_room();
     for (unsigned n = 1; n <= 3; n++) { /* for cuts, for labels */
@@ -166,8 +157,7 @@ static void no_memory_for_a_delay(void **state) {
     assert_true(r->watch.cuts >= 11 * 180);
 }
 
-static void no_memory_for_a_room_that_comes_back(void **state) {
-    (void)state;
+TEST_WITH(no_memory_for_a_room_that_comes_back, set_up, tear_down) {
     static struct kl_lobby_ticket t;
     start_game_of(2);
     const struct kl_lobby_room *r = the_room();
@@ -187,22 +177,4 @@ static void no_memory_for_a_room_that_comes_back(void **state) {
         assert_int_equal(lobby->rooms, 1);
         assert_int_equal(lobby->start_bytes, start_bytes);
     }
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(a_room_for_two_holds_136_kib),
-        T(larger_rooms_hold_more),
-        T(a_room_holds_what_its_clients_need),
-        T(no_command_makes_a_room_larger),
-        T(no_memory_for_a_room),
-        T(no_memory_for_a_player),
-        cmocka_unit_test_setup_teardown(no_memory_for_a_watcher_that_wants_to_play, set_up_watched,
-                                        tear_down),
-        T(no_memory_for_the_history),
-        T(no_memory_for_a_delay),
-        T(no_memory_for_a_room_that_comes_back),
-    };
-    return cmocka_run_group_tests_name("lobby_memory", tests, NULL, NULL);
 }

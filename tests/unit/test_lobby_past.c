@@ -4,8 +4,7 @@
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_players.h"
 
-static void a_short_cut_is_mended_by_updates(void **state) {
-    (void)state;
+TEST_WITH(a_short_cut_is_mended_by_updates, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
     play(5 * SECOND);
     cut(1);
@@ -23,8 +22,7 @@ static void a_short_cut_is_mended_by_updates(void **state) {
     assert_true(pressed);
 }
 
-static void a_long_one_by_history(void **state) {
-    (void)state;
+TEST_WITH(a_long_one_by_history, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
     play(5 * SECOND);
     cut(1);
@@ -36,8 +34,7 @@ static void a_long_one_by_history(void **state) {
     assert_true(canon_end > 38 * 60);
 }
 
-static void in_optimistic_rooms_too(void **state) {
-    (void)state;
+TEST_WITH(in_optimistic_rooms_too, set_up, tear_down) {
     start_room(KL_POLICY_OPTIMISTIC);
     play(5 * SECOND);
     cut(0);
@@ -48,8 +45,7 @@ static void in_optimistic_rooms_too(void **state) {
     assert_true(canon_end > 18 * 60);
 }
 
-static void a_strict_room_waits(void **state) {
-    (void)state;
+TEST_WITH(a_strict_room_waits, set_up, tear_down) {
     start_room(KL_POLICY_STRICT);
     play(5 * SECOND);
     cut(1);
@@ -66,8 +62,7 @@ static void a_strict_room_waits(void **state) {
     assert_true(canon_end > before + 180);
 }
 
-static void a_killed_process_runs_it_all_again(void **state) {
-    (void)state;
+TEST_WITH(a_killed_process_runs_it_all_again, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
     play(20 * SECOND);
     cut(0); /* the host, who gave the start data */
@@ -80,8 +75,7 @@ static void a_killed_process_runs_it_all_again(void **state) {
     assert_int_equal(kl_lobby_rooms(lobby), 1);
 }
 
-static void all_at_once(void **state) {
-    (void)state;
+TEST_WITH(all_at_once, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
     play(5 * SECOND);
     for (unsigned i = 0; i < PLAYERS; i++)
@@ -97,8 +91,7 @@ static void all_at_once(void **state) {
 
 /* --- the ticket --- */
 
-static void the_ticket_says_who_is_who(void **state) {
-    (void)state;
+TEST_WITH(the_ticket_says_who_is_who, set_up, tear_down) {
     static struct kl_lobby_ticket t;
     start_room(KL_POLICY_BOUNDED);
     play(SECOND);
@@ -131,8 +124,7 @@ static void the_ticket_says_who_is_who(void **state) {
 
 /* If the beginning is gone, and there are no states, nobody can begin anew; a player with enough can still
  * come back. */
-static void history_has_its_measure(void **state) {
-    (void)state;
+TEST_WITH(history_has_its_measure, set_up, tear_down) {
     kl_lobby_destroy(lobby);
     struct kl_lobby_limits limits = limits_for_tests;
     limits.history_kib = 192;
@@ -166,8 +158,7 @@ static void history_has_its_measure(void **state) {
 }
 
 /* The flow is held back while nothing is acknowledged. */
-static void history_waits_for_the_link(void **state) {
-    (void)state;
+TEST_WITH(history_waits_for_the_link, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
     play(5 * SECOND);
     cut(1);
@@ -183,8 +174,7 @@ static void history_waits_for_the_link(void **state) {
 }
 
 /* After the room was made again a client may have frames that it has not: then it begins anew. */
-static void claimed_frames_must_be_the_rooms(void **state) {
-    (void)state;
+TEST_WITH(claimed_frames_must_be_the_rooms, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
     play(5 * SECOND);
     kl_lobby_find(lobby, "room")->past.reopened = true;
@@ -211,8 +201,7 @@ static void claimed_frames_must_be_the_rooms(void **state) {
 }
 
 /* Wherever in an interval the client's frames end. */
-static void a_part_of_an_interval_is_the_rooms(void **state) {
-    (void)state;
+TEST_WITH(a_part_of_an_interval_is_the_rooms, set_up, tear_down) {
     fixed_spacing = 7;
     start_room(KL_POLICY_BOUNDED);
     fixed_spacing = 0;
@@ -232,22 +221,4 @@ static void a_part_of_an_interval_is_the_rooms(void **state) {
         expect_all_at_the_end();
     }
     assert_true(__builtin_popcount(parts) >= 4);
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(a_short_cut_is_mended_by_updates),
-        T(a_long_one_by_history),
-        T(in_optimistic_rooms_too),
-        T(a_strict_room_waits),
-        T(a_killed_process_runs_it_all_again),
-        T(all_at_once),
-        T(the_ticket_says_who_is_who),
-        T(history_has_its_measure),
-        T(history_waits_for_the_link),
-        T(claimed_frames_must_be_the_rooms),
-        T(a_part_of_an_interval_is_the_rooms),
-    };
-    return cmocka_run_group_tests_name("lobby_past", tests, NULL, NULL);
 }

@@ -42,8 +42,7 @@ static void expect_on(unsigned who) {
     assert_true(player[who].lock.stats.next_run > from + 60);
 }
 
-static void each_player_is_asked_and_all_must_agree(void **state) {
-    (void)state;
+TEST_WITH(each_player_is_asked_and_all_must_agree, set_up, tear_down) {
     begin_asked();
     assert_false(verdict.parts & KL_PARTS_LEFT);
     for (unsigned i = 0; i < 2; i++) {
@@ -66,8 +65,7 @@ static void each_player_is_asked_and_all_must_agree(void **state) {
 }
 
 /* One may be asleep, or a liar that has the others stand. */
-static void without_an_answer_the_room_goes_on_after_30_s(void **state) {
-    (void)state;
+TEST_WITH(without_an_answer_the_room_goes_on_after_30_s, set_up, tear_down) {
     begin_asked();
     resume(0);
     go_on(28 * SECOND);
@@ -76,8 +74,7 @@ static void without_an_answer_the_room_goes_on_after_30_s(void **state) {
     expect_on(0);
 }
 
-static void an_answer_before_the_pause_begins_counts(void **state) {
-    (void)state;
+TEST_WITH(an_answer_before_the_pause_begins_counts, set_up, tear_down) {
     begin_apart();
     for (uint64_t end_us = now_us + 10 * SECOND; now_us < end_us && !asks();)
         go_on(20000);
@@ -88,8 +85,7 @@ static void an_answer_before_the_pause_begins_counts(void **state) {
     expect_on(1);
 }
 
-static void a_player_in_its_menu_or_without_a_link_is_not_waited_for(void **state) {
-    (void)state;
+TEST_WITH(a_player_in_its_menu_or_without_a_link_is_not_waited_for, set_up, tear_down) {
     begin_asked();
     the_room()->lock.client[1].away = true;
     player[1].plays = false; /* or its next CTRL says otherwise */
@@ -104,8 +100,7 @@ static void a_player_in_its_menu_or_without_a_link_is_not_waited_for(void **stat
 }
 
 /* The one that is left differs from nobody, and healing is there for the next difference. */
-static void the_room_goes_on_if_the_other_leaves(void **state) {
-    (void)state;
+TEST_WITH(the_room_goes_on_if_the_other_leaves, set_up, tear_down) {
     begin_asked();
     machine_leaves(1);
     expect_on(0);
@@ -113,8 +108,7 @@ static void the_room_goes_on_if_the_other_leaves(void **state) {
     assert_false(the_room()->heal.hopeless);
 }
 
-static void a_player_that_comes_back_is_asked(void **state) {
-    (void)state;
+TEST_WITH(a_player_that_comes_back_is_asked, set_up, tear_down) {
     begin_asked();
     cut(1);
     inbox[AGAIN_PEER].count = 0;
@@ -129,8 +123,7 @@ static void a_player_that_comes_back_is_asked(void **state) {
 }
 
 /* It is there once the others have agreed. */
-static void a_newcomer_is_told_that_machines_differ(void **state) {
-    (void)state;
+TEST_WITH(a_newcomer_is_told_that_machines_differ, set_up, tear_down) {
     begin_asked();
     resume(0);
     resume(1);
@@ -142,9 +135,8 @@ static void a_newcomer_is_told_that_machines_differ(void **state) {
     assert_true(told(AGAIN_PEER, "machines differ in RAM: p0 (1), p1 (2)"));
 }
 
-static void the_host_may_decide(void **state) {
+TEST_WITH(the_host_may_decide, set_up, tear_down) {
     static const uint8_t policies[] = {KL_DESYNC_HEAL, KL_DESYNC_PAUSE, KL_DESYNC_IGNORE};
-    (void)state;
     for (unsigned i = 0; i < sizeof policies; i++) {
         begin_asked();
         order(player[0].peer, KL_COMMAND_DESYNC, policies[i]);
@@ -155,8 +147,7 @@ static void the_host_may_decide(void **state) {
 }
 
 /* Not even a host with a false machine, who says `desync heal' once a minute, has the others stand again. */
-static void the_question_comes_once_in_ten_minutes(void **state) {
-    (void)state;
+TEST_WITH(the_question_comes_once_in_ten_minutes, set_up, tear_down) {
     begin_asked();
     resume(0);
     resume(1);
@@ -173,8 +164,7 @@ static void the_question_comes_once_in_ten_minutes(void **state) {
 }
 
 /* All are equal again: what comes next is healed. */
-static void playing_on_ends_when_the_machines_are_equal(void **state) {
-    (void)state;
+TEST_WITH(playing_on_ends_when_the_machines_are_equal, set_up, tear_down) {
     begin_asked();
     resume(0);
     resume(1);
@@ -189,8 +179,7 @@ static void playing_on_ends_when_the_machines_are_equal(void **state) {
 }
 
 /* A core without states, whose beginning is not kept. */
-static void a_core_without_states_has_its_players_asked(void **state) {
-    (void)state;
+TEST_WITH(a_core_without_states_has_its_players_asked, set_up, tear_down) {
     begin_apart();
     no_states = true;
     the_room()->snapshot.unfit = true;
@@ -200,8 +189,7 @@ static void a_core_without_states_has_its_players_asked(void **state) {
 }
 
 /* One against two, and nobody can be brought back. */
-static void the_one_that_differs_from_all_others_is_named(void **state) {
-    (void)state;
+TEST_WITH(the_one_that_differs_from_all_others_is_named, set_up, tear_down) {
     begin_machines();
     kl_lobby_start_free(the_room());
     the_room()->snapshot.unfit = true;
@@ -218,8 +206,7 @@ static void the_one_that_differs_from_all_others_is_named(void **state) {
     expect_on(2);
 }
 
-static void a_room_that_pauses_by_its_rule_goes_on_by_anybody(void **state) {
-    (void)state;
+TEST_WITH(a_room_that_pauses_by_its_rule_goes_on_by_anybody, set_up, tear_down) {
     begin_machines();
     order(player[0].peer, KL_COMMAND_DESYNC, KL_DESYNC_PAUSE);
     machine[1] = 8;
@@ -233,8 +220,7 @@ static void a_room_that_pauses_by_its_rule_goes_on_by_anybody(void **state) {
 /* --- differences that come again --- */
 
 /* Each is another one: the machines were equal in between. */
-static void separate_differences_are_each_healed_by_own_states(void **state) {
-    (void)state;
+TEST_WITH(separate_differences_are_each_healed_by_own_states, set_up, tear_down) {
     begin_machines();
     machine_leaves(2);
     for (unsigned i = 1; i <= 4; i++) {
@@ -265,13 +251,12 @@ static unsigned ties_until_asked(unsigned seconds_apart, uint64_t heals_us, unsi
 }
 
 /* Two healings that cost 2 s each, then a sixteenth of the time; and nobody begins the game again. */
-static void the_time_that_own_states_cost_is_bounded(void **state) {
+TEST_WITH(the_time_that_own_states_cost_is_bounded, set_up, tear_down) {
     static const struct {
         unsigned seconds_apart;
         uint64_t heals_us;
         unsigned asked_at;
     } c[] = {{20, 2 * SECOND, 4}, {6, 1800000, 3}, {40, 2 * SECOND, 0}, {6, 300000, 0}};
-    (void)state;
     for (unsigned i = 0; i < sizeof c / sizeof *c; i++) {
         assert_int_equal(ties_until_asked(c[i].seconds_apart, c[i].heals_us, 8), c[i].asked_at);
         assert_int_equal(the_room()->member[0].heal.anew + the_room()->member[1].heal.anew, 0);
@@ -281,35 +266,11 @@ static void the_time_that_own_states_cost_is_bounded(void **state) {
 }
 
 /* As waits do. */
-static void the_time_is_kept_for_a_player_who_comes_again(void **state) {
-    (void)state;
+TEST_WITH(the_time_is_kept_for_a_player_who_comes_again, set_up, tear_down) {
     (void)ties_until_asked(20, 2 * SECOND, 1);
     uint64_t spent_us = the_room()->member[1].v.spent.healed_us;
     assert_true(spent_us > now_us);
     machine_leaves(1);
     join_late(1, player[1].peer, 1);
     assert_int_equal(the_room()->member[1].v.spent.healed_us, spent_us);
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(each_player_is_asked_and_all_must_agree),
-        T(without_an_answer_the_room_goes_on_after_30_s),
-        T(an_answer_before_the_pause_begins_counts),
-        T(a_player_in_its_menu_or_without_a_link_is_not_waited_for),
-        T(the_room_goes_on_if_the_other_leaves),
-        T(a_player_that_comes_back_is_asked),
-        T(a_newcomer_is_told_that_machines_differ),
-        T(the_host_may_decide),
-        T(the_question_comes_once_in_ten_minutes),
-        T(playing_on_ends_when_the_machines_are_equal),
-        T(a_core_without_states_has_its_players_asked),
-        T(the_one_that_differs_from_all_others_is_named),
-        T(a_room_that_pauses_by_its_rule_goes_on_by_anybody),
-        T(separate_differences_are_each_healed_by_own_states),
-        T(the_time_that_own_states_cost_is_bounded),
-        T(the_time_is_kept_for_a_player_who_comes_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,7 @@
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_players.h"
 
-static void the_match_goes_on(void **state) {
-    (void)state;
+TEST_WITH(the_match_goes_on, set_up, tear_down) {
     play_and_die(KL_POLICY_BOUNDED);
     uint32_t before = canon_end;
     struct kl_lobby_room *r = make_again();
@@ -25,8 +24,7 @@ static void the_match_goes_on(void **state) {
     assert_memory_equal(&d, &is, sizeof d);
 }
 
-static void a_strict_room_waits_for_all(void **state) {
-    (void)state;
+TEST_WITH(a_strict_room_waits_for_all, set_up, tear_down) {
     play_and_die(KL_POLICY_STRICT);
     struct kl_lobby_room *r = make_again();
     adopt(r, canon_end);
@@ -42,8 +40,7 @@ static void a_strict_room_waits_for_all(void **state) {
 }
 
 /* A player who does not come is neutral after a while, and gone after the seat time. */
-static void without_who_does_not_come_back(void **state) {
-    (void)state;
+TEST_WITH(without_who_does_not_come_back, set_up, tear_down) {
     play_and_die(KL_POLICY_BOUNDED);
     struct kl_lobby_room *r = make_again();
     adopt(r, canon_end);
@@ -59,8 +56,7 @@ static void without_who_does_not_come_back(void **state) {
 }
 
 /* A client that ran frames which the room lost begins anew; so does one that has nothing. */
-static void a_client_that_has_other_frames_begins_anew(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_has_other_frames_begins_anew, set_up, tear_down) {
     play_and_die(KL_POLICY_BOUNDED);
     struct kl_lobby_room *r = make_again();
     adopt(r, canon_end - 100);
@@ -87,8 +83,7 @@ static void a_client_that_has_other_frames_begins_anew(void **state) {
     expect_all_at_the_end();
 }
 
-static void the_key_is_enough_once(void **state) {
-    (void)state;
+TEST_WITH(the_key_is_enough_once, set_up, tear_down) {
     play_and_die(KL_POLICY_BOUNDED);
     struct kl_lobby_room *r = make_again();
     adopt(r, canon_end);
@@ -115,8 +110,7 @@ static void the_key_is_enough_once(void **state) {
     expect_refusal(12, KL_REFUSE_SEAT, "no seat");
 }
 
-static void nobody_enters_meanwhile(void **state) {
-    (void)state;
+TEST_WITH(nobody_enters_meanwhile, set_up, tear_down) {
     play_and_die(KL_POLICY_BOUNDED);
     struct kl_lobby_room *r = make_again();
     hello(9, "room", 0, 2, "x");
@@ -147,8 +141,7 @@ static int load(struct kl_lobby_room *r, uint32_t from, uint32_t count) {
     return kl_lobby_restore_piece(r, piece, len);
 }
 
-static void pieces_are_loaded(void **state) {
-    (void)state;
+TEST_WITH(pieces_are_loaded, set_up, tear_down) {
     play_and_die(KL_POLICY_BOUNDED);
     struct kl_lobby_room *r = make_again();
     assert_int_equal(load(r, 0, 40), KL_OK);
@@ -164,8 +157,7 @@ static void pieces_are_loaded(void **state) {
 }
 
 /* The first of its members who comes back opens it; a stranger with a wrong key does not. */
-static void the_first_return_opens_it(void **state) {
-    (void)state;
+TEST_WITH(the_first_return_opens_it, set_up, tear_down) {
     play_and_die(KL_POLICY_BOUNDED);
     struct kl_lobby_room *r = make_again();
     adopt(r, canon_end);
@@ -185,19 +177,4 @@ static void the_first_return_opens_it(void **state) {
     play(4 * SECOND);
     assert_true(canon_end > before + 60);
     expect_all_at_the_end();
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(the_match_goes_on),
-        T(a_strict_room_waits_for_all),
-        T(without_who_does_not_come_back),
-        T(a_client_that_has_other_frames_begins_anew),
-        T(the_key_is_enough_once),
-        T(nobody_enters_meanwhile),
-        T(pieces_are_loaded),
-        T(the_first_return_opens_it),
-    };
-    return cmocka_run_group_tests_name("lobby_restore", tests, NULL, NULL);
 }

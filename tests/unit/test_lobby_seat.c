@@ -7,8 +7,7 @@
 
 #include "tests/lib/lobby_seats.h"
 
-static void a_lost_link_keeps_seat_and_rights(void **state) {
-    (void)state;
+TEST_WITH(a_lost_link_keeps_seat_and_rights, set_up, tear_down) {
     start_game(2);
     lose(0);
     assert_int_equal(state_of(1, 0), KL_MEMBER_AWAY);
@@ -26,8 +25,7 @@ static void a_lost_link_keeps_seat_and_rights(void **state) {
 
 /* To him who has been seated longest, of those who are there; never to who watches while somebody has a seat.
  */
-static void rights_pass_to_players(void **state) {
-    (void)state;
+TEST_WITH(rights_pass_to_players, set_up, tear_down) {
     start_game(4);
     order(1, KL_COMMAND_SEAT, 0); /* it steps back, and is here longer than both who are away */
     lose(2);
@@ -45,8 +43,7 @@ static void rights_pass_to_players(void **state) {
     assert_true(member_of(5, 2)->host);
 }
 
-static void the_same_seat_and_a_new_token(void **state) {
-    (void)state;
+TEST_WITH(the_same_seat_and_a_new_token, set_up, tear_down) {
     uint8_t old[KL_TOKEN_BYTES];
     start_game(2);
     memcpy(old, token[1], sizeof old);
@@ -67,8 +64,7 @@ static void the_same_seat_and_a_new_token(void **state) {
 }
 
 /* The WELCOME that brought the newest token may have been lost with the link. */
-static void the_token_before_is_good_until_the_newest_was_used(void **state) {
-    (void)state;
+TEST_WITH(the_token_before_is_good_until_the_newest_was_used, set_up, tear_down) {
     uint8_t first[KL_TOKEN_BYTES];
     start_game(2);
     memcpy(first, token[1], sizeof first);
@@ -86,8 +82,7 @@ static void the_token_before_is_good_until_the_newest_was_used(void **state) {
     assert_int_equal(state_of(0, 1), KL_MEMBER_AWAY);
 }
 
-static void nobody_else_gets_the_seat(void **state) {
-    (void)state;
+TEST_WITH(nobody_else_gets_the_seat, set_up, tear_down) {
     start_game(2);
     lose(1);
     connect_peer(10);
@@ -118,8 +113,7 @@ static void nobody_else_gets_the_seat(void **state) {
     assert_int_equal(state_of(0, 1), KL_MEMBER_PLAYING);
 }
 
-static void the_newest_session_has_the_seat(void **state) {
-    (void)state;
+TEST_WITH(the_newest_session_has_the_seat, set_up, tear_down) {
     start_game(2);
     seat_come_back(1, 11, false); /* peer 1 is still connected */
     expect_refusal(1, KL_REFUSE_CLOSED, "taken back by a newer session");
@@ -136,8 +130,7 @@ static void the_newest_session_has_the_seat(void **state) {
     assert_int_equal(state_of(0, 1), KL_MEMBER_AWAY);
 }
 
-static void a_client_that_comes_back_with_nothing_gets_it_all(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_comes_back_with_nothing_gets_it_all, set_up, tear_down) {
     start_game(2);
     pass(3 * SECOND);
     lose(1);
@@ -163,8 +156,7 @@ static void a_client_that_comes_back_with_nothing_gets_it_all(void **state) {
 }
 
 /* The one who gave the start data as well: a process that was killed has it no longer. */
-static void the_host_gets_the_start_data_back(void **state) {
-    (void)state;
+TEST_WITH(the_host_gets_the_start_data_back, set_up, tear_down) {
     start_game(2);
     lose(0);
     seat_come_back(0, 10, true);
@@ -174,8 +166,7 @@ static void the_host_gets_the_start_data_back(void **state) {
     assert_int_equal(state_of(1, 0), KL_MEMBER_PLAYING);
 }
 
-static void loading_has_its_time_and_no_more(void **state) {
-    (void)state;
+TEST_WITH(loading_has_its_time_and_no_more, set_up, tear_down) {
     start_game(2);
     lose(1);
     seat_come_back(1, 11, true);
@@ -183,8 +174,7 @@ static void loading_has_its_time_and_no_more(void **state) {
     expect_refusal(11, KL_REFUSE_CLOSED, "loading the game took more than 60 s");
 }
 
-static void rights_go_to_who_played_longest(void **state) {
-    (void)state;
+TEST_WITH(rights_go_to_who_played_longest, set_up, tear_down) {
     hello(9, "room", 1, 3, "x"); /* the host */
     hello(3, "room", 1, 3, "x");
     hello(2, "room", 1, 3, "x");
@@ -201,8 +191,7 @@ static void rights_go_to_who_played_longest(void **state) {
     assert_true(member_of(7, 0)->host);
 }
 
-static void rights_do_not_go_to_who_is_away(void **state) {
-    (void)state;
+TEST_WITH(rights_do_not_go_to_who_is_away, set_up, tear_down) {
     hello(0, "room", 1, 4, "x");
     hello(1, "room", 1, 4, "x");
     hello(2, "room", 1, 4, "x");
@@ -211,8 +200,7 @@ static void rights_do_not_go_to_who_is_away(void **state) {
     assert_true(member_of(2, 2)->host);
 }
 
-static void coming_back_before_the_game(void **state) {
-    (void)state;
+TEST_WITH(coming_back_before_the_game, set_up, tear_down) {
     hello(0, "room", 1, 2, "x");
     hello(1, "room", 1, 2, "x"); /* SEND goes to the host */
     keep_token(0, 0);
@@ -240,8 +228,7 @@ static void coming_back_before_the_game(void **state) {
     assert_int_equal(state_of(10, 1), KL_MEMBER_PLAYING);
 }
 
-static void a_game_may_begin_while_one_who_is_ready_is_away(void **state) {
-    (void)state;
+TEST_WITH(a_game_may_begin_while_one_who_is_ready_is_away, set_up, tear_down) {
     hello(0, "room", 1, 2, "x");
     hello(1, "room", 1, 2, "x");
     keep_token(1, 1);
@@ -258,8 +245,7 @@ static void a_game_may_begin_while_one_who_is_ready_is_away(void **state) {
 }
 
 /* A latecomer that loses its link before it has loaded has nothing to go on from: it gets all again. */
-static void a_link_that_goes_while_it_loads(void **state) {
-    (void)state;
+TEST_WITH(a_link_that_goes_while_it_loads, set_up, tear_down) {
     start_game(2);
     pass(5 * SECOND);
     order(0, KL_COMMAND_PLACES, 3);
@@ -285,8 +271,7 @@ static void a_link_that_goes_while_it_loads(void **state) {
     assert_int_equal(state_of(0, 2), KL_MEMBER_JOINING);
 }
 
-static void the_maker_says_how_long(void **state) {
-    (void)state;
+TEST_WITH(the_maker_says_how_long, set_up, tear_down) {
     struct kl_msg m = a_hello(0, "room", 1, 2, "x");
     m.hello.seat_time_s = 5;
     connect_peer(0);
@@ -312,16 +297,14 @@ static void the_maker_says_how_long(void **state) {
     assert_null(member_of(2, 1)); /* before the game: as long as one that loads */
 }
 
-static void a_client_that_left_does_not_come_back(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_left_does_not_come_back, set_up, tear_down) {
     start_game(2);
     bye(1);
     seat_come_back_with(1, 11, false, "");
     expect_refusal(11, KL_REFUSE_SEAT, "no seat");
 }
 
-static void a_room_that_nobody_comes_back_to_ends(void **state) {
-    (void)state;
+TEST_WITH(a_room_that_nobody_comes_back_to_ends, set_up, tear_down) {
     start_game(2);
     lose(0);
     lose(1);
@@ -338,8 +321,7 @@ static void a_room_that_nobody_comes_back_to_ends(void **state) {
 }
 
 /* It gathers, waits for the start data, loads: nobody misses it. */
-static void a_room_that_never_played_ends_with_its_last_link(void **state) {
-    (void)state;
+TEST_WITH(a_room_that_never_played_ends_with_its_last_link, set_up, tear_down) {
     for (unsigned phase = 0; phase < 3; phase++) {
         hello(0, "room", 1, 2, "x");
         if (phase > 0) hello(1, "room", 1, 2, "x");
@@ -364,9 +346,8 @@ static void play_alone(unsigned peer, const char *room, uint64_t us) {
 }
 
 /* A place is kept by links, or by having played: not by rooms that were made and left. */
-static void a_room_without_a_link_gives_way(void **state) {
+TEST_WITH(a_room_without_a_link_gives_way, set_up, tear_down) {
     struct kl_lobby_limits limits = {.peers = PEERS, .rooms = 3, .seats = 4};
-    (void)state;
     for (unsigned own = 0; own < 2; own++) { /* the relay's places are taken, or the address's */
         limits.rooms_per_address = own ? 2 : 16;
         kl_lobby_destroy(lobby);
@@ -397,8 +378,7 @@ static void a_room_without_a_link_gives_way(void **state) {
     }
 }
 
-static void nothing_goes_to_a_link_that_is_lost(void **state) {
-    (void)state;
+TEST_WITH(nothing_goes_to_a_link_that_is_lost, set_up, tear_down) {
     start_game(2);
     lose(1); /* fake_send() and fake_datagram() would object */
     struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = 0, .has = KL_HASH_RAM, .ram = 1}};
@@ -407,31 +387,4 @@ static void nothing_goes_to_a_link_that_is_lost(void **state) {
     pass(5 * SECOND);
     kl_lobby_shut_down(lobby, now_us);
     assert_int_equal(kl_lobby_rooms(lobby), 0);
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(a_lost_link_keeps_seat_and_rights),
-        T(rights_pass_to_players),
-        T(the_same_seat_and_a_new_token),
-        T(the_token_before_is_good_until_the_newest_was_used),
-        T(nobody_else_gets_the_seat),
-        T(the_newest_session_has_the_seat),
-        T(a_client_that_comes_back_with_nothing_gets_it_all),
-        T(the_host_gets_the_start_data_back),
-        T(loading_has_its_time_and_no_more),
-        T(rights_go_to_who_played_longest),
-        T(rights_do_not_go_to_who_is_away),
-        T(coming_back_before_the_game),
-        T(a_game_may_begin_while_one_who_is_ready_is_away),
-        T(a_link_that_goes_while_it_loads),
-        T(the_maker_says_how_long),
-        T(a_client_that_left_does_not_come_back),
-        T(a_room_that_nobody_comes_back_to_ends),
-        T(a_room_that_never_played_ends_with_its_last_link),
-        T(a_room_without_a_link_gives_way),
-        T(nothing_goes_to_a_link_that_is_lost),
-    };
-    return cmocka_run_group_tests_name("lobby_seat", tests, NULL, NULL);
 }

@@ -54,8 +54,7 @@ static void refused(const char *text) {
     }
 }
 
-static void all_or_none(void **state) {
-    (void)state;
+TEST_WITH(all_or_none, begin, tear_down) {
     ask(0, 100);
     assert_int_equal(queued(0), 0);
     refused("did not load the save of frame 100: p0 (1) has not run that save yet");
@@ -84,8 +83,7 @@ static void all_or_none(void **state) {
 }
 
 /* A player who is away runs the save before the load. A player who said they have nothing would not. */
-static void members_that_are_gone_do_not_count(void **state) {
-    (void)state;
+TEST_WITH(members_that_are_gone_do_not_count, begin, tear_down) {
     tell(0, 100, true, 5);
     tell(1, 100, true, 5);
     lose(2);
@@ -100,8 +98,7 @@ static void members_that_are_gone_do_not_count(void **state) {
     refused("did not load the save of frame 200: p1 (2) could not save it");
 }
 
-static void nonsense_changes_nothing(void **state) {
-    (void)state;
+TEST_WITH(nonsense_changes_nothing, begin, tear_down) {
     struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {.kind = KL_COMMAND_LOAD}};
     for (unsigned i = 0; i < 3; i++)
         tell(i, 100, true, 5);
@@ -117,8 +114,7 @@ static void nonsense_changes_nothing(void **state) {
     assert_int_equal(queued(0), 1);
 }
 
-static void by_the_operator(void **state) {
-    (void)state;
+TEST_WITH(by_the_operator, begin, tear_down) {
     const struct kl_order load = {.kind = KL_COMMAND_LOAD};
     assert_int_equal(kl_lobby_order_command(room, &load, now_us), KL_E_STATE); /* nothing is saved */
     for (unsigned i = 0; i < 3; i++)
@@ -131,15 +127,4 @@ static void by_the_operator(void **state) {
     assert_int_equal(kl_lobby_order_command(room, &load, now_us), KL_OK);
     assert_int_equal(room->lock.relay.queued, 1);
     assert_memory_equal(room->lock.relay.queue[0].data, ((uint8_t[]){0x2c, 1, 0, 0}), KL_LOAD_BYTES);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, tear_down)
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(all_or_none),
-        TEST(members_that_are_gone_do_not_count),
-        TEST(nonsense_changes_nothing),
-        TEST(by_the_operator),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

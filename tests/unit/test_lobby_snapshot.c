@@ -96,8 +96,7 @@ static void expect_kept(unsigned who) {
     assert_int_equal(lobby->snapshot_bytes, k->len);
 }
 
-static void is_kept_and_sent_on(void **unused) {
-    (void)unused;
+TEST_WITH(is_kept_and_sent_on, set_up, tear_down) {
     begin();
     order_one();
     unsigned giver = who_is_asked();
@@ -145,8 +144,7 @@ static unsigned go_on_from_one(void) {
     return giver;
 }
 
-static void a_difference_is_enough(void **unused) {
-    (void)unused;
+TEST_WITH(a_difference_is_enough, set_up, tear_down) {
     unsigned giver = go_on_from_one();
     assert_true(slices_len * 2 < the_room()->snapshot.kept->len);
     give_some(giver, true, slices, 0, (uint32_t)slices_len, (uint32_t)slices_len);
@@ -163,8 +161,7 @@ static void a_difference_is_enough(void **unused) {
 }
 
 /* Nobody is put out for it: he is asked for the whole, and what he had sent of the other means nothing. */
-static void a_difference_that_does_not_fit_is_asked_whole(void **unused) {
-    (void)unused;
+TEST_WITH(a_difference_that_does_not_fit_is_asked_whole, set_up, tear_down) {
     for (unsigned how = 0; how < 3; how++) {
         unsigned giver = go_on_from_one();
         uint32_t len = (uint32_t)slices_len, half = len / 2;
@@ -193,8 +190,7 @@ static void a_difference_that_does_not_fit_is_asked_whole(void **unused) {
 }
 
 /* A giver of another whole one is then a liar, and the next is asked for a whole one, too. */
-static void a_second_misfit_comes_from_another(void **unused) {
-    (void)unused;
+TEST_WITH(a_second_misfit_comes_from_another, set_up, tear_down) {
     unsigned giver = go_on_from_one();
     memset(slices, 7, slices_len);
     give_some(giver, true, slices, 0, (uint32_t)slices_len, (uint32_t)slices_len);
@@ -210,8 +206,7 @@ static void a_second_misfit_comes_from_another(void **unused) {
 }
 
 /* Half of one kind and half of the other is neither; and who has no base gives the whole at once. */
-static void whole_or_not(void **unused) {
-    (void)unused;
+TEST_WITH(whole_or_not, set_up, tear_down) {
     unsigned giver = go_on_from_one();
     give_state(giver);
     expect_kept(giver);
@@ -225,8 +220,7 @@ static void whole_or_not(void **unused) {
     free(slices);
 }
 
-static void most_are_right(void **unused) {
-    (void)unused;
+TEST_WITH(most_are_right, set_up, tear_down) {
     begin();
     state[0][777] ^= 1;
     order_one();
@@ -236,8 +230,7 @@ static void most_are_right(void **unused) {
     expect_kept(1);
 }
 
-static void a_state_of_those_that_count_is_asked(void **unused) {
-    (void)unused;
+TEST_WITH(a_state_of_those_that_count_is_asked, set_up, tear_down) {
     begin();
     state[1][777] ^= 1;
     state[2][777] ^= 1;
@@ -248,8 +241,7 @@ static void a_state_of_those_that_count_is_asked(void **unused) {
     expect_kept(0);
 }
 
-static void forger(void **unused) {
-    (void)unused;
+TEST_WITH(forger, set_up, tear_down) {
     static const char *const how[] = {"other bytes", "too short", "no zstd"};
     static uint8_t packed[2 * BYTES], other[BYTES];
     for (unsigned i = 0; i < 3; i++) {
@@ -277,8 +269,7 @@ static void forger(void **unused) {
     }
 }
 
-static void silent_giver(void **unused) {
-    (void)unused;
+TEST_WITH(silent_giver, set_up, tear_down) {
     begin();
     order_one();
     unsigned first = who_is_asked();
@@ -293,8 +284,7 @@ static void silent_giver(void **unused) {
     expect_kept(second);
 }
 
-static void giver_goes(void **unused) {
-    (void)unused;
+TEST_WITH(giver_goes, set_up, tear_down) {
     begin();
     order_one();
     unsigned first = who_is_asked();
@@ -306,8 +296,7 @@ static void giver_goes(void **unused) {
     expect_kept(second);
 }
 
-static void nobody_agrees(void **unused) {
-    (void)unused;
+TEST_WITH(nobody_agrees, set_up, tear_down) {
     begin();
     state[0][1] ^= 1;
     state[1][1] ^= 2;
@@ -318,8 +307,7 @@ static void nobody_agrees(void **unused) {
     assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us)); /* it may be better next time */
 }
 
-static void no_states(void **unused) {
-    (void)unused;
+TEST_WITH(no_states, set_up, tear_down) {
     begin();
     for (unsigned i = 0; i < PLAYERS; i++)
         stateless[i] = true;
@@ -329,8 +317,7 @@ static void no_states(void **unused) {
 }
 
 /* No one client says for the core that it has no states, whoever is asked. */
-static void one_says_that_there_are_none(void **unused) {
-    (void)unused;
+TEST_WITH(one_says_that_there_are_none, set_up, tear_down) {
     begin();
     stateless[1] = true;
     assert_true(kl_lobby_snapshot_order(the_room(), 1U << 1, now_us));
@@ -349,8 +336,7 @@ static void one_says_that_there_are_none(void **unused) {
 }
 
 /* Nor how large it is. */
-static void one_says_that_it_is_too_large(void **unused) {
-    (void)unused;
+TEST_WITH(one_says_that_it_is_too_large, set_up, tear_down) {
     static uint8_t packed[BYTES];
     begin();
     lobby->limits.snapshot_kib = 16;
@@ -363,8 +349,7 @@ static void one_says_that_it_is_too_large(void **unused) {
 }
 
 /* A giver that was asked in vain is asked last, however short his round trip. */
-static void never_gives(void **unused) {
-    (void)unused;
+TEST_WITH(never_gives, set_up, tear_down) {
     begin();
     order_one();
     unsigned first = who_is_asked();
@@ -379,8 +364,7 @@ static void never_gives(void **unused) {
 
 /* They play in sync, and their states differ in what no verdict looks at: newcomers get history, and all are
  * told once. */
-static void states_apart(void **unused) {
-    (void)unused;
+TEST_WITH(states_apart, set_up, tear_down) {
     begin();
     state[0][1] ^= 1;
     state[1][1] ^= 2;
@@ -396,8 +380,7 @@ static void states_apart(void **unused) {
 }
 
 /* Two who agree are enough, the third is waited for a while. */
-static void one_says_nothing(void **unused) {
-    (void)unused;
+TEST_WITH(one_says_nothing, set_up, tear_down) {
     begin();
     state[0][1] ^= 1;
     mute[2] = true;
@@ -411,8 +394,7 @@ static void one_says_nothing(void **unused) {
     expect_kept(0);
 }
 
-static void too_large(void **unused) {
-    (void)unused;
+TEST_WITH(too_large, set_up, tear_down) {
     static uint8_t packed[40000];
     begin();
     lobby->limits.snapshot_kib = 16;
@@ -428,8 +410,7 @@ static void too_large(void **unused) {
 }
 
 /* He who says that it is too large is not the only one who has it. */
-static void another_is_asked_for_a_state_that_is_too_large(void **unused) {
-    (void)unused;
+TEST_WITH(another_is_asked_for_a_state_that_is_too_large, set_up, tear_down) {
     static uint8_t packed[BYTES];
     begin();
     lobby->limits.snapshot_kib = 16;
@@ -451,8 +432,7 @@ static void another_is_asked_for_a_state_that_is_too_large(void **unused) {
 }
 
 /* Its address has had its share: none now, another time perhaps. */
-static void no_memory_left(void **unused) {
-    (void)unused;
+TEST_WITH(no_memory_left, set_up, tear_down) {
     static uint8_t packed[40000];
     begin();
     lobby->limits.mib_per_address = 0;
@@ -465,8 +445,7 @@ static void no_memory_left(void **unused) {
     assert_false(inbox[player[giver].peer].hung_up || the_room()->snapshot.unfit);
 }
 
-static void against_the_protocol(void **unused) {
-    (void)unused;
+TEST_WITH(against_the_protocol, set_up, tear_down) {
     begin();
     order_one();
     unsigned giver = who_is_asked(), other = (giver + 1) % PLAYERS;
@@ -482,8 +461,7 @@ static void against_the_protocol(void **unused) {
 }
 
 /* The command is the relay's. */
-static void not_for_members(void **unused) {
-    (void)unused;
+TEST_WITH(not_for_members, set_up, tear_down) {
     begin();
     keyframe = 0;
     say(player[0].peer, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order.kind = KL_COMMAND_SNAPSHOT});
@@ -492,8 +470,7 @@ static void not_for_members(void **unused) {
 }
 
 /* A history that fills asks for one by itself. */
-static void before_history_is_full(void **unused) {
-    (void)unused;
+TEST_WITH(before_history_is_full, set_up, tear_down) {
     begin();
     lobby->limits.history_kib = 80;
     play(SECOND);
@@ -502,33 +479,4 @@ static void before_history_is_full(void **unused) {
     assert_true(kl_lobby_past_reaches(the_room(), the_room()->snapshot.kept->keyframe));
     play(2 * SECOND);
     assert_int_equal(the_room()->snapshot.phase, KL_SNAPSHOT_NONE); /* and no other so soon */
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(is_kept_and_sent_on, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_difference_is_enough, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_difference_that_does_not_fit_is_asked_whole, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_second_misfit_comes_from_another, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(whole_or_not, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(most_are_right, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_state_of_those_that_count_is_asked, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(forger, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(silent_giver, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(giver_goes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(nobody_agrees, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_states, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(one_says_that_there_are_none, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(one_says_that_it_is_too_large, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(never_gives, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(states_apart, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(one_says_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(too_large, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(another_is_asked_for_a_state_that_is_too_large, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_memory_left, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(against_the_protocol, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(not_for_members, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(before_history_is_full, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

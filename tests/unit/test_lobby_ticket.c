@@ -52,8 +52,7 @@ static void a_small_one(void) {
     strcpy(t.ban[0].host, "198.51.100.1");
 }
 
-static void there_and_back(void **state) {
-    (void)state;
+TEST(there_and_back) {
     a_small_one();
     int len = kl_lobby_ticket_encode(&t, buf, sizeof buf);
     assert_true(len > 0);
@@ -70,8 +69,7 @@ static void there_and_back(void **state) {
     assert_int_equal(kl_lobby_ticket_decode(&got, again, (size_t)len), KL_E_VERSION);
 }
 
-static void the_longest_fits(void **state) {
-    (void)state;
+TEST(the_longest_fits) {
     a_small_one();
     wide_name(t.name, KL_NAME_CHARS), memset(t.maker, '1', sizeof t.maker - 1);
     t.facts.count = t.ready.count = 0;
@@ -97,8 +95,7 @@ static void rejected(void) {
     a_small_one();
 }
 
-static void contradictory_tickets_are_refused(void **state) {
-    (void)state;
+TEST(contradictory_tickets_are_refused) {
     a_small_one();
     t.member[3].seats = t.member[2].seats, rejected();
     t.host = 5, rejected(); /* nobody is there */
@@ -109,8 +106,7 @@ static void contradictory_tickets_are_refused(void **state) {
 }
 
 /* Whatever comes out of a damaged one is whole in itself. */
-static void damaged_ones(void **state) {
-    (void)state;
+TEST(damaged_ones) {
     a_small_one();
     uint32_t random = 20241121;
     int len = kl_lobby_ticket_encode(&t, buf, sizeof buf);
@@ -130,8 +126,7 @@ static void damaged_ones(void **state) {
     assert_true(taken > 1000); /* keys and hashes may be anything */
 }
 
-static void a_bucket_leaks(void **state) {
-    (void)state;
+TEST(a_bucket_leaks) {
     struct kl_bucket b = {0};
     uint64_t now_us = 5000000;
     for (unsigned i = 0; i < 6; i++)
@@ -150,8 +145,7 @@ static void a_bucket_leaks(void **state) {
     assert_false(kl_bucket_take(&none, 0, now_us));
 }
 
-static void triers_are_told_apart(void **state) {
-    (void)state;
+TEST(triers_are_told_apart) {
     static struct kl_triers triers;
     char host[KL_ADDRESS_MAX];
     memcpy(host, kl_address_host("192.0.2.1:5555").text, sizeof host);
@@ -173,16 +167,4 @@ static void triers_are_told_apart(void **state) {
         if (i % 100 == 0) assert_ptr_equal(kl_triers_of(&triers, "192.0.2.1", 1003 + i), one);
     }
     assert_false(kl_bucket_take(&one->wrong, 1, 3000));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back),
-        cmocka_unit_test(the_longest_fits),
-        cmocka_unit_test(contradictory_tickets_are_refused),
-        cmocka_unit_test(damaged_ones),
-        cmocka_unit_test(a_bucket_leaks),
-        cmocka_unit_test(triers_are_told_apart),
-    };
-    return cmocka_run_group_tests_name("lobby_ticket", tests, NULL, NULL);
 }

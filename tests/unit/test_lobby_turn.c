@@ -32,8 +32,7 @@ static void wants_to_play(unsigned i) {
     go(3 * SECOND);
 }
 
-static void the_seat_goes_round(void **state) {
-    (void)state;
+TEST_WITH(the_seat_goes_round, set_up_watched, tear_down) {
     begin_watched();
     go(3 * SECOND);
     order(1, KL_COMMAND_SEAT, KL_SEAT_NEXT);
@@ -80,8 +79,7 @@ static void the_seat_goes_round(void **state) {
     assert_in_range(behind(0), 0, 30);
 }
 
-static void one_that_has_gone_is_passed_over(void **state) {
-    (void)state;
+TEST_WITH(one_that_has_gone_is_passed_over, set_up_watched, tear_down) {
     begin_watched();
     go(3 * SECOND);
     wants_to_play(0);
@@ -100,10 +98,9 @@ static void one_that_has_gone_is_passed_over(void **state) {
 }
 
 /* Also a seat that is given up belongs to the first in the queue, not to a newcomer. */
-static void a_newcomer_waits_behind_the_others(void **state) {
+TEST_WITH(a_newcomer_waits_behind_the_others, set_up_watched, tear_down) {
     struct kl_lobby_listing line;
     unsigned from = 0;
-    (void)state;
     begin_watched();
     go(3 * SECOND);
     wants_to_play(0);
@@ -134,8 +131,7 @@ static void a_newcomer_waits_behind_the_others(void **state) {
 }
 
 /* It is the same person with a new session: the place is its own. */
-static void a_watcher_that_comes_again_keeps_its_place(void **state) {
-    (void)state;
+TEST_WITH(a_watcher_that_comes_again_keeps_its_place, set_up_watched, tear_down) {
     begin_watched();
     go(3 * SECOND);
     wants_to_play(0);
@@ -167,8 +163,7 @@ static void come_as(unsigned i, unsigned last) {
 }
 
 /* One address has a turn let pass once a minute, however many places it has. */
-static void a_turn_not_taken_bars_the_address(void **state) {
-    (void)state;
+TEST_WITH(a_turn_not_taken_bars_the_address, set_up_watched, tear_down) {
     begin_watched();
     go(3 * SECOND);
     come_as(0, 50);
@@ -196,8 +191,7 @@ static void a_turn_not_taken_bars_the_address(void **state) {
 }
 
 /* Also if it goes before its turn is over: as a watcher, and as a client without a seat. */
-static void whoever_goes_with_the_turn_is_barred(void **state) {
-    (void)state;
+TEST_WITH(whoever_goes_with_the_turn_is_barred, set_up_watched, tear_down) {
     begin_watched();
     go(3 * SECOND);
     come_as(0, 50);
@@ -224,8 +218,7 @@ static void whoever_goes_with_the_turn_is_barred(void **state) {
 }
 
 /* A queue that is full has room for an address that has fewer places in it. */
-static void places_are_shared_among_addresses(void **state) {
-    (void)state;
+TEST_WITH(places_are_shared_among_addresses, set_up_watched, tear_down) {
     begin_watched();
     go(3 * SECOND);
     struct kl_lobby_room *r = the_room();
@@ -247,10 +240,9 @@ static void places_are_shared_among_addresses(void **state) {
 }
 
 /* The host's ban takes those with it that watch from the same address. */
-static void a_ban_takes_the_address(void **state) {
+TEST_WITH(a_ban_takes_the_address, set_up_watched, tear_down) {
     struct kl_msg m = {.kind = KL_MSG_COMMAND,
                        .order = {.kind = KL_COMMAND_BAN, .len = 4, .data = "\xffp20"}};
-    (void)state;
     begin_watched();
     go(3 * SECOND);
     come_as(0, 50);
@@ -273,8 +265,7 @@ static void a_ban_takes_the_address(void **state) {
 }
 
 /* Each of the queue can become a client: there are 16. */
-static void the_queue_is_bounded(void **state) {
-    (void)state;
+TEST_WITH(the_queue_is_bounded, set_up_watched, tear_down) {
     begin_watched();
     go(3 * SECOND);
     struct kl_lobby_room *r = the_room();
@@ -288,21 +279,4 @@ static void the_queue_is_bounded(void **state) {
         r->member[i].place = KL_PLACE_EMPTY;
     go(SECOND);
     assert_string_equal(queue_is(), "p20");
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up_watched, tear_down)
-
-int main(void) {
-    static const struct CMUnitTest tests[] = {
-        T(the_seat_goes_round),
-        T(one_that_has_gone_is_passed_over),
-        T(a_newcomer_waits_behind_the_others),
-        T(a_watcher_that_comes_again_keeps_its_place),
-        T(the_queue_is_bounded),
-        T(a_turn_not_taken_bars_the_address),
-        T(whoever_goes_with_the_turn_is_barred),
-        T(places_are_shared_among_addresses),
-        T(a_ban_takes_the_address),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,7 @@
 
 /* --- the frames that they see --- */
 
-static void they_see_the_same_and_soon(void **state) {
-    (void)state;
+TEST_WITH(they_see_the_same_and_soon, set_up_watched, tear_down) {
     begin_watched();
     go(5 * SECOND);
     for (unsigned i = 0; i < WATCHERS; i++) {
@@ -33,8 +32,7 @@ static void they_see_the_same_and_soon(void **state) {
 }
 
 /* Before the game it waits, and is waited for by nobody. */
-static void one_who_is_there_before(void **state) {
-    (void)state;
+TEST_WITH(one_who_is_there_before, set_up_watched, tear_down) {
     forget_watchers();
     hello(30, "room", 1, 2, "x");
     on_message = hear_message;
@@ -56,8 +54,7 @@ static void one_who_is_there_before(void **state) {
 }
 
 /* A few at a time, and after those who play. */
-static void a_client_that_plays_comes_first(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_plays_comes_first, set_up_watched, tear_down) {
     begin_watched();
     go(SECOND);
     for (unsigned i = 0; i < WATCHERS; i++)
@@ -85,8 +82,7 @@ static void note_latest(void) {
     if (ahead < latest) latest = ahead;
 }
 
-static void as_much_later_as_the_host_says(void **state) {
-    (void)state;
+TEST_WITH(as_much_later_as_the_host_says, set_up_watched, tear_down) {
     begin_watched();
     go(10 * SECOND);
     struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {.kind = KL_COMMAND_DELAY, .len = 2, .data = {5}}};
@@ -117,8 +113,7 @@ static void as_much_later_as_the_host_says(void **state) {
 }
 
 /* Also when the last who played has gone. */
-static void they_see_the_end(void **state) {
-    (void)state;
+TEST_WITH(they_see_the_end, set_up_watched, tear_down) {
     begin_watched();
     go(5 * SECOND);
     assert_int_equal(kl_lobby_order_delay(the_room(), 5), KL_OK);
@@ -142,8 +137,7 @@ static void they_see_the_end(void **state) {
 
 /* --- seats --- */
 
-static void one_takes_a_seat(void **state) {
-    (void)state;
+TEST_WITH(one_takes_a_seat, set_up_watched, tear_down) {
     begin_watched();
     go(5 * SECOND);
     comes(0, 1); /* there is none for it */
@@ -189,8 +183,7 @@ static void report(struct player *p, const struct kl_frame *f) {
     speak(p->peer, &m);
 }
 
-static void its_hashes_count_for_itself_alone(void **state) {
-    (void)state;
+TEST_WITH(its_hashes_count_for_itself_alone, set_up_watched, tear_down) {
     begin_watched();
     on_frame = report;
     lie = 0;
@@ -229,8 +222,7 @@ static void its_hashes_count_for_itself_alone(void **state) {
 
 /* Beside one player, the others' links being cut, that one's word is not a proof: the watcher is told, and
  * neither healed nor put out. */
-static void the_word_of_one_is_told(void **state) {
-    (void)state;
+TEST_WITH(the_word_of_one_is_told, set_up_watched, tear_down) {
     begin_watched();
     on_frame = report;
     lie = 0;
@@ -255,8 +247,7 @@ static void the_word_of_one_is_told(void **state) {
 }
 
 /* If the room does nothing about it, the watcher is told and watches on. */
-static void out_of_sync_and_ignored(void **state) {
-    (void)state;
+TEST_WITH(out_of_sync_and_ignored, set_up_watched, tear_down) {
     begin_watched();
     kl_lobby_heal_policy(the_room(), KL_DESYNC_IGNORE, "x", now_us);
     on_frame = report;
@@ -278,8 +269,7 @@ static void speaks(unsigned peer, const char *text) {
     say(peer, &m);
 }
 
-static void they_talk_and_no_more(void **state) {
-    (void)state;
+TEST_WITH(they_talk_and_no_more, set_up_watched, tear_down) {
     begin_watched();
     go(SECOND);
     watches(0), watches(1);
@@ -306,9 +296,8 @@ static void they_talk_and_no_more(void **state) {
     expect_all_at_the_end();
 }
 
-static void so_many_and_no_more(void **state) {
+TEST_WITH(so_many_and_no_more, set_up_watched, tear_down) {
     char text[KL_TEXT_MAX];
-    (void)state;
     begin_watched();
     go(SECOND);
     for (unsigned i = 0; i < WATCHERS; i++)
@@ -341,8 +330,7 @@ static void puts_out(unsigned peer, uint8_t kind, const char *name) {
 }
 
 /* By name, as they are in no roster. */
-static void the_host_puts_one_out(void **state) {
-    (void)state;
+TEST_WITH(the_host_puts_one_out, set_up_watched, tear_down) {
     begin_watched();
     go(SECOND);
     for (unsigned i = 0; i < 3; i++)
@@ -372,8 +360,7 @@ static void the_host_puts_one_out(void **state) {
 }
 
 /* It takes nothing, or says nothing: that is its own affair, up to a point. */
-static void a_client_that_is_slow_holds_up_nobody(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_is_slow_holds_up_nobody, set_up_watched, tear_down) {
     begin_watched();
     go(SECOND);
     watches(0), watches(1), watches(2);
@@ -396,8 +383,7 @@ static void a_client_that_is_slow_holds_up_nobody(void **state) {
 }
 
 /* To whom the start data does not get has a minute, and a second more for every 16 KiB. */
-static void a_watcher_that_takes_no_start_data_is_put_out(void **state) {
-    (void)state;
+TEST_WITH(a_watcher_that_takes_no_start_data_is_put_out, set_up_watched, tear_down) {
     begin_watched();
     struct kl_msg m = a_hello(AT_PEER, "room", 0, PLAYERS, "x");
     watcher[0] = (struct player){.peer = AT_PEER, .linked = true};
@@ -414,9 +400,8 @@ static void a_watcher_that_takes_no_start_data_is_put_out(void **state) {
     expect_all_at_the_end();
 }
 
-static void malformed_words(void **state) {
+TEST_WITH(malformed_words, set_up_watched, tear_down) {
     static const uint8_t bad[] = {1, 2, 3};
-    (void)state;
     begin_watched();
     watches(0);
     for (unsigned i = 0; i < 63; i++)
@@ -428,8 +413,7 @@ static void malformed_words(void **state) {
 }
 
 /* The relay goes, or the room does: all are told. */
-static void all_are_told_of_the_end(void **state) {
-    (void)state;
+TEST_WITH(all_are_told_of_the_end, set_up_watched, tear_down) {
     begin_watched();
     watches(0);
     kl_lobby_shut_down(lobby, now_us);
@@ -437,27 +421,4 @@ static void all_are_told_of_the_end(void **state) {
     expect_refusal(AT_PEER, KL_REFUSE_CLOSED, "the relay is shutting down");
     assert_int_equal(lobby->watchers, 0);
     assert_int_equal(kl_lobby_rooms(lobby), 0);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up_watched, tear_down)
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        T(they_see_the_same_and_soon),
-        T(one_who_is_there_before),
-        T(a_client_that_plays_comes_first),
-        T(as_much_later_as_the_host_says),
-        T(they_see_the_end),
-        T(one_takes_a_seat),
-        T(its_hashes_count_for_itself_alone),
-        T(the_word_of_one_is_told),
-        T(out_of_sync_and_ignored),
-        T(they_talk_and_no_more),
-        T(so_many_and_no_more),
-        T(the_host_puts_one_out),
-        T(a_client_that_is_slow_holds_up_nobody),
-        T(a_watcher_that_takes_no_start_data_is_put_out),
-        T(malformed_words),
-        T(all_are_told_of_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -209,8 +209,7 @@ static struct seen play_watched_by(unsigned crowd) {
     return s;
 }
 
-static void players_notice_nothing(void **state) {
-    (void)state;
+TEST_WITH(players_notice_nothing, set_up, tear_down) {
     struct seen alone = play_watched_by(0), watched = play_watched_by(CROWD);
     assert_true(alone.updates > 10000);
     assert_true(alone.lead_sum > alone.lead_count && alone.late > 10 && alone.spacing_changes >= 2);
@@ -224,8 +223,7 @@ static void players_notice_nothing(void **state) {
 }
 
 /* Those of another room as well, which the relay has later in its list. */
-static void players_come_first(void **state) {
-    (void)state;
+TEST_WITH(players_come_first, set_up, tear_down) {
     begin();
     for (unsigned i = 10; i < 12; i++)
         hello(i, "other", 1, 2, "x");
@@ -239,10 +237,4 @@ static void players_come_first(void **state) {
     assert_true(inbox[10].datagrams > 90); /* it says nothing, so it gets ten a second */
     assert_int_equal(order_breaks, 0);
     assert_in_range(most_at_once, 10, 16);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-int main(void) {
-    const struct CMUnitTest tests[] = {T(players_notice_nothing), T(players_come_first)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

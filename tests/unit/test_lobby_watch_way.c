@@ -168,8 +168,7 @@ static void until_parted(unsigned i) {
 
 /* --- coming late --- */
 
-static void late_by_a_snapshot(void **test) {
-    (void)test;
+TEST_WITH(late_by_a_snapshot, set_up, tear_down) {
     begin_with_states(1);
     go(20 * SECOND);
     uint32_t before = canon_end;
@@ -192,8 +191,7 @@ static void late_by_a_snapshot(void **test) {
     expect_no_stalls(before, (uint32_t)((now_us - from_us) * 60 / SECOND));
 }
 
-static void early_by_history(void **test) {
-    (void)test;
+TEST_WITH(early_by_history, set_up, tear_down) {
     begin_with_states(1);
     go(3 * SECOND);
     watches(0);
@@ -204,8 +202,7 @@ static void early_by_history(void **test) {
 }
 
 /* If the core gives no state, or nobody could load it, all is run from the beginning. */
-static void late_without_states(void **test) {
-    (void)test;
+TEST_WITH(late_without_states, set_up, tear_down) {
     begin_with_states(1);
     stateless = true;
     go(20 * SECOND);
@@ -215,8 +212,7 @@ static void late_without_states(void **test) {
     assert_in_range(behind(0), 10, 45);
 }
 
-static void one_that_cannot_load_it(void **test) {
-    (void)test;
+TEST_WITH(one_that_cannot_load_it, set_up, tear_down) {
     begin_with_states(1);
     unable = true;
     go(20 * SECOND);
@@ -233,8 +229,7 @@ static void one_that_cannot_load_it(void **test) {
 }
 
 /* take_offer() looks that no snapshot goes out before its frame may be seen. */
-static void no_newer_than_the_delay_allows(void **test) {
-    (void)test;
+TEST_WITH(no_newer_than_the_delay_allows, set_up, tear_down) {
     begin_with_states(1);
     assert_int_equal(kl_lobby_watch_delay(the_room(), 10, "x"), KL_OK);
     go(70 * SECOND);
@@ -257,8 +252,7 @@ static void no_newer_than_the_delay_allows(void **test) {
 }
 
 /* From then on it is a client that began there. */
-static void it_takes_a_seat(void **test) {
-    (void)test;
+TEST_WITH(it_takes_a_seat, set_up, tear_down) {
     begin_with_states(1);
     go(20 * SECOND);
     comes(0, 0);
@@ -280,8 +274,7 @@ static void it_takes_a_seat(void **test) {
 
 /* --- out of sync --- */
 
-static void healed_by_a_snapshot(void **test) {
-    (void)test;
+TEST_WITH(healed_by_a_snapshot, set_up, tear_down) {
     begin_with_states(10);
     go(5 * SECOND);
     watches(0);
@@ -310,8 +303,7 @@ static void healed_by_a_snapshot(void **test) {
 }
 
 /* A watcher that was never in sync since it loaded one gets none again. */
-static void a_state_that_is_not_all(void **test) {
-    (void)test;
+TEST_WITH(a_state_that_is_not_all, set_up, tear_down) {
     begin_with_states(1);
     go(20 * SECOND);
     watches(0);
@@ -339,8 +331,7 @@ static void comes_again(unsigned peer) {
     say(peer, &m);
 }
 
-static void a_client_that_comes_again_makes_no_room(void **test) {
-    (void)test;
+TEST_WITH(a_client_that_comes_again_makes_no_room, set_up, tear_down) {
     begin_with_states(1);
     go(SECOND);
     watches(0);
@@ -361,20 +352,4 @@ static void a_client_that_comes_again_makes_no_room(void **test) {
     comes_again(32);
     expect_refusal(32, KL_REFUSE_STARTED, "is restoring room");
     the_room()->phase = KL_ROOM_PLAYING;
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        T(late_by_a_snapshot),
-        T(early_by_history),
-        T(late_without_states),
-        T(one_that_cannot_load_it),
-        T(no_newer_than_the_delay_allows),
-        T(it_takes_a_seat),
-        T(healed_by_a_snapshot),
-        T(a_state_that_is_not_all),
-        T(a_client_that_comes_again_makes_no_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

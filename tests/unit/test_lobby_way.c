@@ -138,8 +138,7 @@ static void expect_begun_at(unsigned who, uint32_t keyframe) {
 }
 
 /* A short game is replayed. */
-static void a_short_game_is_replayed(void **unused) {
-    (void)unused;
+TEST_WITH(a_short_game_is_replayed, set_up, tear_down) {
     begin();
     play(SECOND);
     leave(2);
@@ -151,8 +150,7 @@ static void a_short_game_is_replayed(void **unused) {
 }
 
 /* A player who loads no state of others replays even a long game; and watches nothing else. */
-static void a_stranger_replays_all(void **unused) {
-    (void)unused;
+TEST_WITH(a_stranger_replays_all, set_up, tear_down) {
     begin();
     play(30 * SECOND);
     leave(2);
@@ -167,8 +165,7 @@ static void a_stranger_replays_all(void **unused) {
 }
 
 /* One is ordered while the newcomer loads, it begins there, and nobody waits for anything. */
-static void a_long_game_by_a_snapshot(void **unused) {
-    (void)unused;
+TEST_WITH(a_long_game_by_a_snapshot, set_up, tear_down) {
     for (uint8_t policy = KL_POLICY_STRICT; policy <= KL_POLICY_OPTIMISTIC; policy++) {
         begin_with(0, policy);
         play(30 * SECOND);
@@ -186,8 +183,7 @@ static void a_long_game_by_a_snapshot(void **unused) {
 }
 
 /* Samples without sub-frames are numbered by intervals, from the room's beginning. */
-static void intervals_go_on(void **unused) {
-    (void)unused;
+TEST_WITH(intervals_go_on, set_up, tear_down) {
     fixed_spacing = 4;
     begin();
     fixed_spacing = 0;
@@ -201,8 +197,7 @@ static void intervals_go_on(void **unused) {
 }
 
 /* A recent one is good for the next newcomer as well; what is too old is not. */
-static void the_kept_one_serves_again(void **unused) {
-    (void)unused;
+TEST_WITH(the_kept_one_serves_again, set_up, tear_down) {
     begin();
     lobby->limits.catch_up_s = 2;
     play(20 * SECOND);
@@ -224,8 +219,7 @@ static void the_kept_one_serves_again(void **unused) {
 }
 
 /* A core without states, machines that do not agree, or do not answer: all is replayed. */
-static void else_all_is_replayed(void **unused) {
-    (void)unused;
+TEST_WITH(else_all_is_replayed, set_up, tear_down) {
     for (unsigned way = 0; way < 3; way++) {
         begin();
         stateless = way == 0;
@@ -249,8 +243,7 @@ static void else_all_is_replayed(void **unused) {
 }
 
 /* A client that cannot load it replays all; if the beginning is gone, it is told so. */
-static void a_machine_that_cannot_load_gets_the_history(void **unused) {
-    (void)unused;
+TEST_WITH(a_machine_that_cannot_load_gets_the_history, set_up, tear_down) {
     begin();
     play(20 * SECOND);
     leave(2);
@@ -274,8 +267,7 @@ static void mash(void) {
 }
 
 /* Before history takes all the memory that it may, a snapshot is made; then the beginning may go. */
-static void the_beginning_makes_way(void **unused) {
-    (void)unused;
+TEST_WITH(the_beginning_makes_way, set_up, tear_down) {
     begin_with(192, KL_POLICY_BOUNDED);
     mash();
     play(60 * SECOND);
@@ -301,8 +293,7 @@ static void the_beginning_makes_way(void **unused) {
 }
 
 /* A core without states closes the room to newcomers, and everybody is told. */
-static void no_beginning_and_no_states(void **unused) {
-    (void)unused;
+TEST_WITH(no_beginning_and_no_states, set_up, tear_down) {
     begin_with(192, KL_POLICY_BOUNDED);
     stateless = true;
     mash();
@@ -321,8 +312,7 @@ static void no_beginning_and_no_states(void **unused) {
 }
 
 /* A player who was away for long does not run all that was missed either, but goes on from a snapshot. */
-static void back_after_long(void **unused) {
-    (void)unused;
+TEST_WITH(back_after_long, set_up, tear_down) {
     begin();
     play(5 * SECOND);
     uint32_t had = player[2].lock.stats.next_run;
@@ -342,8 +332,7 @@ static void back_after_long(void **unused) {
 }
 
 /* Its link is lost before it has loaded: it has nothing, and says so. */
-static void lost_before_it_is_loaded(void **unused) {
-    (void)unused;
+TEST_WITH(lost_before_it_is_loaded, set_up, tear_down) {
     begin();
     play(20 * SECOND);
     leave(2);
@@ -374,8 +363,7 @@ static void lost_before_it_is_loaded(void **unused) {
 }
 
 /* A snapshot that never gets there is no way. */
-static void it_does_not_arrive(void **unused) {
-    (void)unused;
+TEST_WITH(it_does_not_arrive, set_up, tear_down) {
     begin();
     play(20 * SECOND);
     leave(2);
@@ -391,8 +379,7 @@ static void it_does_not_arrive(void **unused) {
 }
 
 /* A piece that comes up goes on at once, but for the end: that goes when it has proved good. */
-static void it_goes_on_as_it_comes(void **unused) {
-    (void)unused;
+TEST_WITH(it_goes_on_as_it_comes, set_up, tear_down) {
     begin();
     play(20 * SECOND);
     leave(2);
@@ -416,8 +403,7 @@ static void it_goes_on_as_it_comes(void **unused) {
 
 /* The giver leaves in the middle of it, or gives something else: nobody has got all of that, and the next
  * one is asked. */
-static void the_next_one_gives_it(void **unused) {
-    (void)unused;
+TEST_WITH(the_next_one_gives_it, set_up, tear_down) {
     for (unsigned way = 0; way < 2; way++) {
         begin();
         play(20 * SECOND);
@@ -439,8 +425,7 @@ static void the_next_one_gives_it(void **unused) {
 }
 
 /* A room that stands still serializes nothing: then all is replayed. */
-static void a_room_that_pauses(void **unused) {
-    (void)unused;
+TEST_WITH(a_room_that_pauses, set_up, tear_down) {
     begin();
     play(20 * SECOND);
     leave(2);
@@ -458,8 +443,7 @@ static void a_room_that_pauses(void **unused) {
 }
 
 /* A machine's known speed counts: one that replays slowly gets a snapshot sooner. */
-static void a_slow_machine(void **unused) {
-    (void)unused;
+TEST_WITH(a_slow_machine, set_up, tear_down) {
     begin();
     play(4 * SECOND);
     leave(2);
@@ -479,26 +463,4 @@ static void a_slow_machine(void **unused) {
     w.fps = 1000;
     w.made = 0;
     assert_int_equal(kl_lobby_way_to_present(the_room(), &w), KL_WAY_HISTORY);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_short_game_is_replayed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_stranger_replays_all, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_long_game_by_a_snapshot, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(intervals_go_on, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_kept_one_serves_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(else_all_is_replayed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_machine_that_cannot_load_gets_the_history, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_beginning_makes_way, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_beginning_and_no_states, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(back_after_long, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(lost_before_it_is_loaded, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(it_does_not_arrive, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(it_goes_on_as_it_comes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_next_one_gives_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_room_that_pauses, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_slow_machine, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

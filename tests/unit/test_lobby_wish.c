@@ -31,8 +31,7 @@ static void reset_by(unsigned peer) {
     say(peer, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {.kind = KL_COMMAND_RESET}});
 }
 
-static void a_rematch_needs_more_than_half(void **state) {
-    (void)state;
+TEST_WITH(a_rematch_needs_more_than_half, set_up_watched, tear_down) {
     begin_counting();
     go(2 * SECOND);
     reset_by(0);
@@ -59,8 +58,7 @@ static void a_rematch_needs_more_than_half(void **state) {
     assert_int_equal(reset_count, 1);
 }
 
-static void a_rematch_of_one(void **state) {
-    (void)state;
+TEST_WITH(a_rematch_of_one, set_up_watched, tear_down) {
     begin_counting();
     go(2 * SECOND);
     order(2, KL_COMMAND_SEAT, 0);
@@ -88,8 +86,7 @@ static void option_by(unsigned peer, const char *text) {
     say(peer, &m);
 }
 
-static void an_option_needs_more_than_half_or_the_host(void **state) {
-    (void)state;
+TEST_WITH(an_option_needs_more_than_half_or_the_host, set_up_watched, tear_down) {
     begin_counting();
     go(2 * SECOND);
     option_by(1, "speed=fast");
@@ -128,8 +125,7 @@ static void load_by(unsigned peer, uint32_t keyframe) {
     say(peer, &m);
 }
 
-static void a_load_needs_more_than_half_and_the_state(void **state) {
-    (void)state;
+TEST_WITH(a_load_needs_more_than_half_and_the_state, set_up_watched, tear_down) {
     begin_counting();
     go(2 * SECOND);
     for (unsigned i = 0; i < PLAYERS; i++)
@@ -150,8 +146,7 @@ static void a_load_needs_more_than_half_and_the_state(void **state) {
     assert_int_equal(load_count, 1);
 }
 
-static void a_wish_that_nobody_shares_bars_its_player(void **state) {
-    (void)state;
+TEST_WITH(a_wish_that_nobody_shares_bars_its_player, set_up_watched, tear_down) {
     begin_counting();
     go(2 * SECOND);
     option_by(1, "speed=fast");
@@ -168,8 +163,7 @@ static void a_wish_that_nobody_shares_bars_its_player(void **state) {
     assert_string_equal(newest_notice(2)->text, "p1 (2) wants a rematch: agree within 10 s");
 }
 
-static void a_wish_ends_with_its_player(void **state) {
-    (void)state;
+TEST_WITH(a_wish_ends_with_its_player, set_up_watched, tear_down) {
     begin_counting();
     go(2 * SECOND);
     reset_by(1);
@@ -179,18 +173,4 @@ static void a_wish_ends_with_its_player(void **state) {
     assert_string_equal(newest_notice(0)->text, "p2 (3) wants a rematch: agree within 10 s");
     go(SECOND);
     assert_int_equal(reset_count, 0);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up_watched, tear_down)
-
-int main(void) {
-    static const struct CMUnitTest tests[] = {
-        T(a_rematch_needs_more_than_half),
-        T(a_rematch_of_one),
-        T(an_option_needs_more_than_half_or_the_host),
-        T(a_load_needs_more_than_half_and_the_state),
-        T(a_wish_that_nobody_shares_bars_its_player),
-        T(a_wish_ends_with_its_player),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,8 +63,7 @@ static struct kl_plan turn(uint64_t now_us, uint32_t max_runs) {
     return p;
 }
 
-static void before_the_start_only_heartbeats(void **state) {
-    (void)state;
+TEST(before_the_start_only_heartbeats) {
     begin(true, true, 1);
     struct kl_frame f;
     struct kl_input in = {0};
@@ -79,8 +78,7 @@ static void before_the_start_only_heartbeats(void **state) {
     assert_int_equal(kl_client_send(&c, at, buf, sizeof buf), 0);
 }
 
-static void frames_come_out_once_in_order_and_in_time(void **state) {
-    (void)state;
+TEST(frames_come_out_once_in_order_and_in_time) {
     begin(true, true, 1);
     assert_int_equal(update(0, 4, 0, 50000, 1000000), 0);
     struct kl_frame f;
@@ -108,8 +106,7 @@ static void frames_come_out_once_in_order_and_in_time(void **state) {
     assert_int_equal(c.stats.stalls, 1);
 }
 
-static void old_and_far_frames_are_passed_over(void **state) {
-    (void)state;
+TEST(old_and_far_frames_are_passed_over) {
     begin(true, false, 1);
     assert_int_equal(update(4, 4, 0, 0, 1000000), 0); /* 0..3 are missing */
     assert_int_equal(c.stats.next_closed, 0);
@@ -131,8 +128,7 @@ static void old_and_far_frames_are_passed_over(void **state) {
     assert_true(c.stats.next_closed - c.stats.next_run <= KL_WINDOW_FRAMES);
 }
 
-static void malformed_leaves_it_as_it_was(void **state) {
-    (void)state;
+TEST(malformed_leaves_it_as_it_was) {
     static struct kl_client before;
     begin(true, true, 1);
     assert_int_equal(update(0, 4, 0, 50000, 1000000), 0);
@@ -148,8 +144,7 @@ static void malformed_leaves_it_as_it_was(void **state) {
     assert_memory_equal(&c, &before, sizeof c);
 }
 
-static void samples_are_repeated_until_acknowledged(void **state) {
-    (void)state;
+TEST(samples_are_repeated_until_acknowledged) {
     begin(true, false, 0x22); /* seats 1 and 5 */
     assert_int_equal(update(0, 4, 0, 0, 1000000), 0);
     assert_int_equal(kl_client_plan(&c, 1000000, 3).samples, 3);
@@ -178,8 +173,7 @@ static void samples_are_repeated_until_acknowledged(void **state) {
     assert_int_equal(m.sample_count, 1);
 }
 
-static void a_sample_goes_out_at_once_a_timer_repeats(void **state) {
-    (void)state;
+TEST(a_sample_goes_out_at_once_a_timer_repeats) {
     begin(true, true, 1);
     update(0, 4, 0, 0, 1000000);
     uint64_t now = 1100000;
@@ -195,8 +189,7 @@ static void a_sample_goes_out_at_once_a_timer_repeats(void **state) {
         assert_true(kl_client_send(&c, now + i * 25000, buf, sizeof buf) > 0);
 }
 
-static void no_more_than_an_interval_and_eight_frames_ahead(void **state) {
-    (void)state;
+TEST(no_more_than_an_interval_and_eight_frames_ahead) {
     begin(true, true, 1);
     update(0, 4, 0, 0, 1000000);
     uint32_t taken = 0;
@@ -218,8 +211,7 @@ static void no_more_than_an_interval_and_eight_frames_ahead(void **state) {
     assert_true(c.stats.next_sample - c.sample_acked <= KL_WINDOW_FRAMES);
 }
 
-static void without_subframes_one_sample_a_keyframe(void **state) {
-    (void)state;
+TEST(without_subframes_one_sample_a_keyframe) {
     begin(false, true, 1);
     update(0, 12, 0, 0, 1000000);
     for (uint32_t f = 0; f < 12; f++) {
@@ -236,8 +228,7 @@ static void without_subframes_one_sample_a_keyframe(void **state) {
     assert_int_equal(c.stats.lead_sum, 2 * (4 + 5 + 6 + 7)); /* held for the interval */
 }
 
-static void the_lead_is_what_it_says(void **state) {
-    (void)state;
+TEST(the_lead_is_what_it_says) {
     begin(true, false, 1);
     update(0, 8, 0, 0, 1000000);
     struct kl_frame f;
@@ -248,8 +239,7 @@ static void the_lead_is_what_it_says(void **state) {
     assert_int_equal(c.stats.lead_sum, 16);
 }
 
-static void at_most_max_runs(void **state) {
-    (void)state;
+TEST(at_most_max_runs) {
     begin(true, true, 1);
     update(0, 40, 0, 0, 1000000);
     struct kl_plan p = kl_client_plan(&c, 1400000, 3);
@@ -261,8 +251,7 @@ static void at_most_max_runs(void **state) {
 }
 
 /* A frontend of the core's rate whose timer wobbles runs one frame a turn, always. */
-static void wobble_costs_nothing(void **state) {
-    (void)state;
+TEST(wobble_costs_nothing) {
     begin(true, true, 1);
     uint32_t random = 3;
     for (uint32_t f = 0; f < 200; f++) {
@@ -277,8 +266,7 @@ static void wobble_costs_nothing(void **state) {
 
 /* The lead that a frame would have needed, told in whole quarters: a microsecond over one is the next. A
  * frame that comes less than 100 us before it is due counts as late. */
-static void a_need_just_over_a_quarter_rounds_up(void **state) {
-    (void)state;
+TEST(a_need_just_over_a_quarter_rounds_up) {
     static const struct {
         int64_t early_us;
         unsigned need;
@@ -303,8 +291,7 @@ static void a_need_just_over_a_quarter_rounds_up(void **state) {
     }
 }
 
-static void rtt_is_less_the_hold(void **state) {
-    (void)state;
+TEST(rtt_is_less_the_hold) {
     begin(true, true, 1);
     struct kl_update u = {.stamp = 77, .has_echo = true, .echo = 1000000, .hold_us = 5000};
     size_t len = kl_update_write(&u, &frames, buf, sizeof buf);
@@ -343,8 +330,7 @@ static struct kl_ctrl sent(uint64_t now_us) {
 
 /* A frontend that calls seldom takes several samples at once: the relay is told how many, and how late the
  * newest is. */
-static void a_late_turn_says_how_late_and_how_many(void **state) {
-    (void)state;
+TEST(a_late_turn_says_how_late_and_how_many) {
     begin(true, true, 1);
     told(KL_PRESENT, 0, 16, 0, 100000); /* frame f is due at 100,000 + 20,000 f */
     turn(100000, 1);
@@ -360,8 +346,7 @@ static void a_late_turn_says_how_late_and_how_many(void **state) {
 
 /* Turns 20 ms apart, some wobbling by 5 ms. One that comes 40 ms after the last, 15 more than usual, says so,
  * and the frame that it makes due tells no need. */
-static void a_turn_that_comes_late_is_told_apart_from_a_phase(void **state) {
-    (void)state;
+TEST(a_turn_that_comes_late_is_told_apart_from_a_phase) {
     begin(true, true, 1);
     told(KL_PRESENT, 0, 60, 0, 100000);
     uint64_t now = 100000;
@@ -379,8 +364,7 @@ static void a_turn_that_comes_late_is_told_apart_from_a_phase(void **state) {
 }
 
 /* A machine that has the frames and does not run them is not held back by anybody. */
-static void one_who_is_behind_by_himself_says_so(void **state) {
-    (void)state;
+TEST(one_who_is_behind_by_himself_says_so) {
     begin(true, true, 1);
     told(KL_PRESENT, 0, 40, 0, 100000);
     for (unsigned i = 0; i < 16; i++) /* a frame in four frame times */
@@ -389,8 +373,7 @@ static void one_who_is_behind_by_himself_says_so(void **state) {
     assert_in_range(m.sample_late, 16 * 30, 16 * 36); /* at frame 60; samples go to 15 + 12 */
 }
 
-static void on_a_metered_link_nothing_goes_out_at_half_steps(void **state) {
-    (void)state;
+TEST(on_a_metered_link_nothing_goes_out_at_half_steps) {
     begin(true, true, 1);
     c.params.half_steps = true;
     told(KL_PRESENT, 0, 4, 0, 1000000);
@@ -403,8 +386,7 @@ static void on_a_metered_link_nothing_goes_out_at_half_steps(void **state) {
     assert_true(m.sparing);
 }
 
-static void away_is_said_at_once(void **state) {
-    (void)state;
+TEST(away_is_said_at_once) {
     begin(true, true, 1);
     told(KL_PRESENT, 0, 8, 0, 1000000);
     assert_false(sent(1030000).away);
@@ -415,8 +397,7 @@ static void away_is_said_at_once(void **state) {
     assert_false(sent(1030002).away);
 }
 
-static void one_who_was_absent_runs_everything_and_then_resumes(void **state) {
-    (void)state;
+TEST(one_who_was_absent_runs_everything_and_then_resumes) {
     begin(true, true, 1);
     told(KL_PRESENT, 0, 8, 0, 1000000);
     for (uint32_t f = 0; f < 4; f++)
@@ -442,8 +423,7 @@ static void one_who_was_absent_runs_everything_and_then_resumes(void **state) {
     assert_false(sent(now + 90000).resume);
 }
 
-static void by_the_clock_only_news_goes_out_at_once(void **state) {
-    (void)state;
+TEST(by_the_clock_only_news_goes_out_at_once) {
     begin(true, true, 1);
     for (uint32_t f = 0; f < KL_WINDOW_FRAMES; f++)
         ring[f].flags |= KL_FRAME_BY_CLOCK;
@@ -467,8 +447,7 @@ static void by_the_clock_only_news_goes_out_at_once(void **state) {
 }
 
 /* A quarter of a frame early is for frames that nobody's way down decides. */
-static void by_the_clock_nothing_is_due_before_its_line(void **state) {
-    (void)state;
+TEST(by_the_clock_nothing_is_due_before_its_line) {
     for (unsigned by_clock = 0; by_clock < 2; by_clock++) {
         begin(true, true, 1);
         for (uint32_t f = 0; by_clock && f < KL_WINDOW_FRAMES; f++)
@@ -482,8 +461,7 @@ static void by_the_clock_nothing_is_due_before_its_line(void **state) {
 }
 
 /* Without a lead, what people are shown is by how much frames came after their line, and the margin held. */
-static void by_the_clock_the_need_is_one_of_margin(void **state) {
-    (void)state;
+TEST(by_the_clock_the_need_is_one_of_margin) {
     static const struct {
         int64_t late_us;
         unsigned need;
@@ -502,32 +480,4 @@ static void by_the_clock_the_need_is_one_of_margin(void **state) {
         assert_int_equal(c.stats.had, 3);
         assert_int_equal(held[8].need, 0); /* the relay is told none */
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(before_the_start_only_heartbeats),
-        cmocka_unit_test(frames_come_out_once_in_order_and_in_time),
-        cmocka_unit_test(old_and_far_frames_are_passed_over),
-        cmocka_unit_test(malformed_leaves_it_as_it_was),
-        cmocka_unit_test(samples_are_repeated_until_acknowledged),
-        cmocka_unit_test(a_sample_goes_out_at_once_a_timer_repeats),
-        cmocka_unit_test(no_more_than_an_interval_and_eight_frames_ahead),
-        cmocka_unit_test(without_subframes_one_sample_a_keyframe),
-        cmocka_unit_test(the_lead_is_what_it_says),
-        cmocka_unit_test(at_most_max_runs),
-        cmocka_unit_test(wobble_costs_nothing),
-        cmocka_unit_test(a_need_just_over_a_quarter_rounds_up),
-        cmocka_unit_test(rtt_is_less_the_hold),
-        cmocka_unit_test(a_late_turn_says_how_late_and_how_many),
-        cmocka_unit_test(a_turn_that_comes_late_is_told_apart_from_a_phase),
-        cmocka_unit_test(one_who_is_behind_by_himself_says_so),
-        cmocka_unit_test(on_a_metered_link_nothing_goes_out_at_half_steps),
-        cmocka_unit_test(away_is_said_at_once),
-        cmocka_unit_test(one_who_was_absent_runs_everything_and_then_resumes),
-        cmocka_unit_test(by_the_clock_only_news_goes_out_at_once),
-        cmocka_unit_test(by_the_clock_nothing_is_due_before_its_line),
-        cmocka_unit_test(by_the_clock_the_need_is_one_of_margin),
-    };
-    return cmocka_run_group_tests_name("lock_client", tests, NULL, NULL);
 }

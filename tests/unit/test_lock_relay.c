@@ -46,8 +46,7 @@ static uint32_t take_all(struct kl_frame *last) {
     return n;
 }
 
-static void only_free_seats_can_be_taken(void **state) {
-    (void)state;
+TEST(only_free_seats_can_be_taken) {
     begin(true, 4, 0);
     assert_int_equal(kl_lock_start(&r, 0), KL_E_STATE); /* nobody is seated */
     assert_int_equal(kl_lock_add(&r, 0, 0x03, 0), 0);
@@ -66,8 +65,7 @@ static void only_free_seats_can_be_taken(void **state) {
     assert_int_equal(kl_lock_receive(&r, 800, buf, 1, 0, 0), KL_E_STATE);
 }
 
-static void interval_0_waits_for_nobody_the_next_for_all(void **state) {
-    (void)state;
+TEST(interval_0_waits_for_nobody_the_next_for_all) {
     struct kl_frame f;
     begin_three(true, 4);
     assert_int_equal(take_all(&f), 4);
@@ -86,8 +84,7 @@ static void interval_0_waits_for_nobody_the_next_for_all(void **state) {
     assert_int_equal(f.in[1].joypad, 1);
 }
 
-static void the_first_word_counts(void **state) {
-    (void)state;
+TEST(the_first_word_counts) {
     struct kl_frame f;
     begin_three(true, 4);
     take_all(&f);
@@ -102,8 +99,7 @@ static void the_first_word_counts(void **state) {
     assert_int_equal(f.number, 6);
 }
 
-static void without_subframes_one_sample_makes_an_interval(void **state) {
-    (void)state;
+TEST(without_subframes_one_sample_makes_an_interval) {
     struct kl_frame f;
     begin_three(false, 4);
     assert_int_equal(take_all(&f), 4);
@@ -118,8 +114,7 @@ static void without_subframes_one_sample_makes_an_interval(void **state) {
     assert_false(kl_lock_take(&r, &f));
 }
 
-static void one_who_leaves_is_neutral_and_not_waited_for(void **state) {
-    (void)state;
+TEST(one_who_leaves_is_neutral_and_not_waited_for) {
     struct kl_frame f;
     begin_three(true, 4);
     take_all(&f);
@@ -140,8 +135,7 @@ static void one_who_leaves_is_neutral_and_not_waited_for(void **state) {
     assert_true(kl_lock_send_at(&r) == UINT64_MAX);
 }
 
-static void impossible_samples_do_not_count(void **state) {
-    (void)state;
+TEST(impossible_samples_do_not_count) {
     static struct kl_lock_relay before;
     struct kl_frame f;
     begin(true, 4, 0);
@@ -169,8 +163,7 @@ static void impossible_samples_do_not_count(void **state) {
 }
 
 /* The first of two datagrams of a burst is lost: the second waits for it to come again. */
-static void a_hole_in_the_samples_is_passed_over(void **state) {
-    (void)state;
+TEST(a_hole_in_the_samples_is_passed_over) {
     begin_three(true, 4);
     assert_int_equal(ctrl(0, 2, 1, 2, 2000), 0);
     assert_int_equal(r.client[0].next_sample, 0);
@@ -179,8 +172,7 @@ static void a_hole_in_the_samples_is_passed_over(void **state) {
     assert_int_equal(r.client[0].next_sample, 3);
 }
 
-static void a_spectator_has_no_samples(void **state) {
-    (void)state;
+TEST(a_spectator_has_no_samples) {
     begin_three(true, 4);
     assert_int_equal(ctrl(9, 4, 0, 0, 2000), 0);
     struct kl_ctrl m = {.frame_acked = 4, .sample_count = 1};
@@ -196,8 +188,7 @@ static struct kl_update sent(unsigned client, uint64_t now_us) {
     return u;
 }
 
-static void frames_are_repeated_until_acknowledged(void **state) {
-    (void)state;
+TEST(frames_are_repeated_until_acknowledged) {
     begin_three(true, 4);
     struct kl_update u = sent(0, 1000);
     assert_true(u.first == 0 && u.count == 4 && u.waiting_for == 3 && u.has_schedule);
@@ -216,8 +207,7 @@ static void frames_are_repeated_until_acknowledged(void **state) {
     assert_true(u.first == 4 && u.count == 0 && u.has_echo && u.hold_us == 24000);
 }
 
-static void a_closed_frame_goes_out_at_once(void **state) {
-    (void)state;
+TEST(a_closed_frame_goes_out_at_once) {
     begin_three(true, 4);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         while (kl_lock_send(&r, i, 1000, buf, sizeof buf) > 0) {
@@ -235,8 +225,7 @@ static void a_closed_frame_goes_out_at_once(void **state) {
     assert_int_equal(kl_lock_send_at(&r), 28000);
 }
 
-static void a_marked_keyframe_for_every_multiple(void **state) {
-    (void)state;
+TEST(a_marked_keyframe_for_every_multiple) {
     struct kl_frame f;
     begin(true, 9, 20);
     kl_lock_add(&r, 0, 1, 0);
@@ -252,8 +241,7 @@ static void a_marked_keyframe_for_every_multiple(void **state) {
     assert_memory_equal(marked, expected, sizeof expected);
 }
 
-static void a_silent_spectator_is_lost_and_waits_for_nobody(void **state) {
-    (void)state;
+TEST(a_silent_spectator_is_lost_and_waits_for_nobody) {
     struct kl_frame f;
     begin_three(true, 4);
     for (uint32_t s = 0; s < KL_KEPT_FRAMES - 4; s++) {
@@ -294,8 +282,7 @@ static unsigned updates(uint64_t *now_us, unsigned ms, unsigned *with_frames) {
 }
 
 /* So nobody makes the relay send much by one datagram. */
-static void few_updates_to_one_that_says_nothing(void **state) {
-    (void)state;
+TEST(few_updates_to_one_that_says_nothing) {
     unsigned with_frames;
     uint64_t now_us = 1000;
     begin_three(true, 4);
@@ -310,8 +297,7 @@ static void few_updates_to_one_that_says_nothing(void **state) {
     assert_int_equal(with_frames, 8);
 }
 
-static void the_shortest_exchange(void **state) {
-    (void)state;
+TEST(the_shortest_exchange) {
     static struct kl_client c;
     struct kl_frame f;
     begin(true, 3, 0);
@@ -338,24 +324,4 @@ static void the_shortest_exchange(void **state) {
     }
     assert_in_range(c.stats.next_run, 94, 100);
     assert_int_equal(c.stats.stalls, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_free_seats_can_be_taken),
-        cmocka_unit_test(interval_0_waits_for_nobody_the_next_for_all),
-        cmocka_unit_test(the_first_word_counts),
-        cmocka_unit_test(without_subframes_one_sample_makes_an_interval),
-        cmocka_unit_test(one_who_leaves_is_neutral_and_not_waited_for),
-        cmocka_unit_test(impossible_samples_do_not_count),
-        cmocka_unit_test(a_hole_in_the_samples_is_passed_over),
-        cmocka_unit_test(a_spectator_has_no_samples),
-        cmocka_unit_test(frames_are_repeated_until_acknowledged),
-        cmocka_unit_test(a_closed_frame_goes_out_at_once),
-        cmocka_unit_test(a_marked_keyframe_for_every_multiple),
-        cmocka_unit_test(a_silent_spectator_is_lost_and_waits_for_nobody),
-        cmocka_unit_test(few_updates_to_one_that_says_nothing),
-        cmocka_unit_test(the_shortest_exchange),
-    };
-    return cmocka_run_group_tests_name("room", tests, NULL, NULL);
 }

@@ -17,8 +17,7 @@ static uint8_t shown(void) {
     return seats;
 }
 
-static void strict_waits_for_ever(void **state) {
-    (void)state;
+TEST(strict_waits_for_ever) {
     begin(KL_POLICY_STRICT);
     for (uint32_t n = 0; n < 3; n++)
         hand_all_say(3, n);
@@ -32,8 +31,7 @@ static void strict_waits_for_ever(void **state) {
 }
 
 /* Paid once: the schedule moves by the stall, and the room goes on without him. */
-static void bounded_waits_for_the_budget_once(void **state) {
-    (void)state;
+TEST(bounded_waits_for_the_budget_once) {
     begin(KL_POLICY_BOUNDED);
     hand_all_say(7, 0);
     hand_all_say(7, 1);
@@ -60,8 +58,7 @@ static void bounded_waits_for_the_budget_once(void **state) {
 }
 
 /* A stall shorter than what moves the schedule by itself is moved all the same: nobody fast-forwards it. */
-static void a_short_budget_moves_the_schedule_too(void **state) {
-    (void)state;
+TEST(a_short_budget_moves_the_schedule_too) {
     begin(KL_POLICY_BOUNDED);
     r.params.wait_budget_ms = 100;
     hand_all_say(3, 0);
@@ -70,8 +67,7 @@ static void a_short_budget_moves_the_schedule_too(void **state) {
     assert_true(kl_schedule_line_us(&r.schedule, interval) == (double)(hand_line(interval) + 100000));
 }
 
-static void the_budget_counts_from_the_last_close_where_that_is_later(void **state) {
-    (void)state;
+TEST(the_budget_counts_from_the_last_close_where_that_is_later) {
     begin(KL_POLICY_BOUNDED);
     uint64_t late = hand_line(interval) + 100000;
     for (unsigned i = 0; i < 3; i++)
@@ -81,8 +77,7 @@ static void the_budget_counts_from_the_last_close_where_that_is_later(void **sta
     assert_int_equal(kl_lock_tick_at(&r), late + HAND_BUDGET_US);
 }
 
-static void a_client_that_says_away_is_absent_at_once(void **state) {
-    (void)state;
+TEST(a_client_that_says_away_is_absent_at_once) {
     for (uint8_t policy = KL_POLICY_BOUNDED; policy <= KL_POLICY_OPTIMISTIC; policy++) {
         begin(policy);
         hand_all_say(7, 0);
@@ -92,8 +87,7 @@ static void a_client_that_says_away_is_absent_at_once(void **state) {
     }
 }
 
-static void an_overtaken_word_does_not_count(void **state) {
-    (void)state;
+TEST(an_overtaken_word_does_not_count) {
     begin(KL_POLICY_BOUNDED);
     hand_all_say(7, 0);
     hand_ctrl(2, 1, 1, 0, hand_line(3));
@@ -104,8 +98,7 @@ static void an_overtaken_word_does_not_count(void **state) {
     assert_int_equal(r.client[2].presence, KL_ABSENT);
 }
 
-static void a_spectator_is_never_absent(void **state) {
-    (void)state;
+TEST(a_spectator_is_never_absent) {
     begin(KL_POLICY_OPTIMISTIC);
     hand_ctrl(9, 0, 0, HAND_AWAY, hand_line(1));
     kl_lock_tick(&r, hand_line(2000));
@@ -130,8 +123,7 @@ static uint32_t shown_from(uint32_t gone, uint32_t back, uint32_t first) {
     return from;
 }
 
-static void a_returning_client_feeds_the_interval_after_the_keyframe_it_reaches(void **state) {
-    (void)state;
+TEST(a_returning_client_feeds_the_interval_after_the_keyframe_it_reaches) {
     begin(KL_POLICY_BOUNDED);
     assert_int_equal(shown_from(10, 30, 30),
                      40); /* 32..35 is laid out already: 36..39 counts, and feeds 40..43 */
@@ -142,8 +134,7 @@ static void a_returning_client_feeds_the_interval_after_the_keyframe_it_reaches(
     assert_in_range(shown_from(10, 30, 30), 30, 31); /* no interval to fit in with */
 }
 
-static void samples_from_before_an_absence_are_not_played(void **state) {
-    (void)state;
+TEST(samples_from_before_an_absence_are_not_played) {
     begin(KL_POLICY_BOUNDED);
     hand_all_say(7, 0);
     hand_all_say(7, 1);
@@ -157,8 +148,7 @@ static void samples_from_before_an_absence_are_not_played(void **state) {
     assert_int_equal(r.client[2].presence, KL_ABSENT);
 }
 
-static void a_client_may_come_back_without_a_sample(void **state) {
-    (void)state;
+TEST(a_client_may_come_back_without_a_sample) {
     begin(KL_POLICY_BOUNDED);
     hand_ctrl(2, 0, 0, HAND_AWAY, hand_line(0));
     assert_int_equal(hand_ctrl(2, 3, 0, HAND_RESUME, hand_line(1)), 0);
@@ -170,8 +160,7 @@ static void a_client_may_come_back_without_a_sample(void **state) {
     assert_int_equal(hand_ctrl(2, 4000, 0, HAND_RESUME, hand_line(3)), KL_E_WINDOW);
 }
 
-static void if_all_are_absent_nothing_closes_until_one_is_back(void **state) {
-    (void)state;
+TEST(if_all_are_absent_nothing_closes_until_one_is_back) {
     for (uint8_t policy = KL_POLICY_BOUNDED; policy <= KL_POLICY_OPTIMISTIC; policy++) {
         begin(policy);
         for (unsigned i = 0; i < 3; i++)
@@ -191,8 +180,7 @@ static void if_all_are_absent_nothing_closes_until_one_is_back(void **state) {
 }
 
 /* A metered link: its CTRLs say that nothing is to be sent again at half steps. */
-static void a_sparing_client_gets_nothing_at_half_steps(void **state) {
-    (void)state;
+TEST(a_sparing_client_gets_nothing_at_half_steps) {
     uint8_t buf[KL_DATAGRAM_MAX];
     begin(KL_POLICY_STRICT);
     r.params.half_steps = true;
@@ -233,8 +221,7 @@ static uint32_t call_seldom(unsigned clients, unsigned every, uint32_t from, uin
     return to;
 }
 
-static void a_client_that_calls_too_seldom_is_absent_though_no_wait_is_long(void **state) {
-    (void)state;
+TEST(a_client_that_calls_too_seldom_is_absent_though_no_wait_is_long) {
     begin(KL_POLICY_BOUNDED);
     uint32_t at = call_seldom(4, 10, 0, 500); /* 5 Hz, of a budget of 250 ms */
     assert_in_range(at, 10, 80);
@@ -247,8 +234,7 @@ static void a_client_that_calls_too_seldom_is_absent_though_no_wait_is_long(void
     assert_in_range(r.next_close, closed + 39, closed + 42); /* nobody waits for him */
 }
 
-static void a_client_that_called_too_seldom_comes_back_after_a_growing_pause(void **state) {
-    (void)state;
+TEST(a_client_that_called_too_seldom_comes_back_after_a_growing_pause) {
     begin(KL_POLICY_BOUNDED);
     uint32_t n = call_seldom(4, 10, 0, 500);
     uint64_t now_us = due(n++), again_us = r.client[2].barred_until_us;
@@ -286,8 +272,7 @@ static uint32_t fall_behind(uint64_t each_us, uint32_t to) {
     return his;
 }
 
-static void a_machine_that_is_a_few_percent_too_slow_is_found(void **state) {
-    (void)state;
+TEST(a_machine_that_is_a_few_percent_too_slow_is_found) {
     begin(KL_POLICY_BOUNDED);
     assert_in_range(fall_behind(1000, 3000), 200, 1200); /* 5 % */
     assert_true(kl_lock_holds_up(&r, 2));
@@ -302,8 +287,7 @@ static void a_machine_that_is_a_few_percent_too_slow_is_found(void **state) {
 
 /* Each of its samples comes 30 ms late, just under two frame times, and no wait is charged. The schedule
  * slips, and that is. */
-static void samples_held_for_less_than_a_free_wait_are_charged(void **state) {
-    (void)state;
+TEST(samples_held_for_less_than_a_free_wait_are_charged) {
     begin(KL_POLICY_BOUNDED);
     uint32_t n = 0;
     uint64_t now_us = hand_line(0);
@@ -317,14 +301,12 @@ static void samples_held_for_less_than_a_free_wait_are_charged(void **state) {
     assert_true(kl_lock_holds_up(&r, 2));
 }
 
-static void if_nobody_keeps_pace_nobody_is_absent(void **state) {
-    (void)state;
+TEST(if_nobody_keeps_pace_nobody_is_absent) {
     begin(KL_POLICY_BOUNDED);
     assert_int_equal(call_seldom(7, 10, 0, 1000), 1000);
 }
 
-static void a_late_sample_now_and_then_is_borne(void **state) {
-    (void)state;
+TEST(a_late_sample_now_and_then_is_borne) {
     begin(KL_POLICY_BOUNDED);
     assert_int_equal(call_seldom(4, 2, 0, 3000), 3000); /* calls at half the rate */
     begin(KL_POLICY_BOUNDED);
@@ -340,8 +322,7 @@ static void a_late_sample_now_and_then_is_borne(void **state) {
     }
 }
 
-static void nobody_is_absent_before_the_start(void **state) {
-    (void)state;
+TEST(nobody_is_absent_before_the_start) {
     hand_begin((struct kl_params){.policy = KL_POLICY_OPTIMISTIC,
                                   .subframes = true,
                                   .clocked = true,
@@ -354,29 +335,4 @@ static void nobody_is_absent_before_the_start(void **state) {
     hand_ctrl(1, 0, 0, HAND_AWAY, 900000);
     assert_int_equal(r.client[0].presence, KL_PRESENT);
     assert_int_equal(r.client[1].presence, KL_PRESENT);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strict_waits_for_ever),
-        cmocka_unit_test(bounded_waits_for_the_budget_once),
-        cmocka_unit_test(a_short_budget_moves_the_schedule_too),
-        cmocka_unit_test(the_budget_counts_from_the_last_close_where_that_is_later),
-        cmocka_unit_test(a_client_that_says_away_is_absent_at_once),
-        cmocka_unit_test(an_overtaken_word_does_not_count),
-        cmocka_unit_test(a_spectator_is_never_absent),
-        cmocka_unit_test(a_returning_client_feeds_the_interval_after_the_keyframe_it_reaches),
-        cmocka_unit_test(samples_from_before_an_absence_are_not_played),
-        cmocka_unit_test(a_client_may_come_back_without_a_sample),
-        cmocka_unit_test(if_all_are_absent_nothing_closes_until_one_is_back),
-        cmocka_unit_test(a_sparing_client_gets_nothing_at_half_steps),
-        cmocka_unit_test(a_client_that_calls_too_seldom_is_absent_though_no_wait_is_long),
-        cmocka_unit_test(a_client_that_called_too_seldom_comes_back_after_a_growing_pause),
-        cmocka_unit_test(a_machine_that_is_a_few_percent_too_slow_is_found),
-        cmocka_unit_test(samples_held_for_less_than_a_free_wait_are_charged),
-        cmocka_unit_test(if_nobody_keeps_pace_nobody_is_absent),
-        cmocka_unit_test(a_late_sample_now_and_then_is_borne),
-        cmocka_unit_test(nobody_is_absent_before_the_start),
-    };
-    return cmocka_run_group_tests_name("room_absence", tests, NULL, NULL);
 }

@@ -43,16 +43,14 @@ static uint16_t next_frame(void) {
     return hand_last.in[0].joypad = f.in[0].joypad;
 }
 
-static void frames_close_at_their_lines_whatever_has_come(void **state) {
-    (void)state;
+TEST(frames_close_at_their_lines_whatever_has_come) {
     begin();
     for (unsigned i = 0; i < 5; i++)
         assert_int_equal(next_frame(), 0);
     assert_int_equal(kl_lock_missing(&r), 0);
 }
 
-static void a_press_between_two_closes_shows_for_one_frame(void **state) {
-    (void)state;
+TEST(a_press_between_two_closes_shows_for_one_frame) {
     begin();
     says((uint16_t[]){0, A, 0}, 3, 0, hand_line(interval) - 5000);
     assert_int_equal(next_frame(), A);
@@ -60,8 +58,7 @@ static void a_press_between_two_closes_shows_for_one_frame(void **state) {
     assert_int_equal(next_frame(), 0);
 }
 
-static void press_release_press_shows_on_alternate_frames(void **state) {
-    (void)state;
+TEST(press_release_press_shows_on_alternate_frames) {
     begin();
     says((uint16_t[]){A, 0, A, 0, A, A}, 6, 0, hand_line(interval) - 5000);
     static const uint16_t shown[] = {A, 0, A, 0, A, A};
@@ -71,8 +68,7 @@ static void press_release_press_shows_on_alternate_frames(void **state) {
 
 /* The second press comes in the next frame's time, when the first has been folded and its release is hidden.
  */
-static void a_release_shows_before_the_next_press(void **state) {
-    (void)state;
+TEST(a_release_shows_before_the_next_press) {
     begin();
     says((uint16_t[]){A, 0}, 2, 0, hand_line(interval) - 5000);
     assert_int_equal(next_frame(), A);
@@ -82,8 +78,7 @@ static void a_release_shows_before_the_next_press(void **state) {
     assert_int_equal(next_frame(), A);
 }
 
-static void other_buttons_do_not_wait(void **state) {
-    (void)state;
+TEST(other_buttons_do_not_wait) {
     begin();
     says((uint16_t[]){A, B, A | B}, 3, 0, hand_line(interval) - 5000);
     assert_int_equal(next_frame(), A); /* ends one before the sample that presses A again */
@@ -91,8 +86,7 @@ static void other_buttons_do_not_wait(void **state) {
     assert_int_equal(next_frame(), A | B);
 }
 
-static void without_news_it_holds_what_it_held_but_no_motion(void **state) {
-    (void)state;
+TEST(without_news_it_holds_what_it_held_but_no_motion) {
     begin();
     ring[0][0].mouse_x = 7;
     says((uint16_t[]){A}, 1, 0, hand_line(interval) - 5000);
@@ -107,8 +101,7 @@ static void without_news_it_holds_what_it_held_but_no_motion(void **state) {
     ring[0][0].mouse_x = 0;
 }
 
-static void too_much_that_waits_is_taken_at_once(void **state) {
-    (void)state;
+TEST(too_much_that_waits_is_taken_at_once) {
     uint16_t mash[41];
     begin();
     for (unsigned i = 0; i < COUNT(mash); i++)
@@ -120,8 +113,7 @@ static void too_much_that_waits_is_taken_at_once(void **state) {
 
 /* An outage is over while the room pauses: more samples come than the room has places for. The next frame
  * shows the motion of all of them. */
-static void no_motion_is_lost_that_comes_in_a_pause(void **state) {
-    (void)state;
+TEST(no_motion_is_lost_that_comes_in_a_pause) {
     const uint32_t lag = KL_WINDOW_FRAMES + 60;
     begin();
     while (r.next_close < lag) { /* the clients are there, and say nothing new */
@@ -145,8 +137,7 @@ static void no_motion_is_lost_that_comes_in_a_pause(void **state) {
     assert_int_equal(r.client[0].used, lag);
 }
 
-static void on_a_slow_link_frames_close_in_twos_and_threes(void **state) {
-    (void)state;
+TEST(on_a_slow_link_frames_close_in_twos_and_threes) {
     static const struct { uint32_t rtt_us, group; } link[] = {{60000, 1}, {60001, 2}, {120001, 3}};
     for (unsigned i = 0; i < COUNT(link); i++) {
         begin();
@@ -160,8 +151,7 @@ static void on_a_slow_link_frames_close_in_twos_and_threes(void **state) {
     }
 }
 
-static void silence_for_the_budget_is_absence(void **state) {
-    (void)state;
+TEST(silence_for_the_budget_is_absence) {
     begin();
     says((uint16_t[]){A}, 1, 0, 60000);
     kl_lock_tick(&r, 309999);
@@ -179,8 +169,7 @@ static void silence_for_the_budget_is_absence(void **state) {
 
 /* From bounded: the samples of the interval before are the first not played. And back: one interval between
  * closes by the clock, from samples of before it; the one after from its samples as usual. */
-static void a_change_of_policy_plays_every_sample_once(void **state) {
-    (void)state;
+TEST(a_change_of_policy_plays_every_sample_once) {
     hand_begin((struct kl_params){.policy = KL_POLICY_BOUNDED,
                                   .subframes = true,
                                   .clocked = true,
@@ -224,8 +213,7 @@ static uint32_t leave_optimistic(uint8_t policy) {
 
 /* A press that was under way longer than the frames between the policies take is shown all the same: the last
  * of them waits for it. */
-static void a_press_that_comes_late_is_not_lost_by_leaving(void **state) {
-    (void)state;
+TEST(a_press_that_comes_late_is_not_lost_by_leaving) {
     begin();
     uint32_t first = leave_optimistic(KL_POLICY_STRICT), last = first + r.now.length - 1;
     hand_ctrl(3, r.client[3].next_sample, last + 2 - r.client[3].next_sample, 0, hand_line(first));
@@ -246,8 +234,7 @@ static void a_press_that_comes_late_is_not_lost_by_leaving(void **state) {
 }
 
 /* A press that cannot show in one frame has one more interval: two presses stay two. */
-static void and_two_presses_stay_two(void **state) {
-    (void)state;
+TEST(and_two_presses_stay_two) {
     begin();
     uint32_t first = leave_optimistic(KL_POLICY_STRICT), last = first + r.now.length - 1;
     hand_ctrl(3, r.client[3].next_sample, last + 2 - r.client[3].next_sample, 0, hand_line(first));
@@ -273,8 +260,7 @@ static void and_two_presses_stay_two(void **state) {
 }
 
 /* In a bounded room nobody waits for long. */
-static void nor_is_anybody_waited_for_longer_than_the_policy_has_it(void **state) {
-    (void)state;
+TEST(nor_is_anybody_waited_for_longer_than_the_policy_has_it) {
     begin();
     uint32_t first = leave_optimistic(KL_POLICY_BOUNDED), last = first + r.now.length - 1;
     hand_ctrl(3, r.client[3].next_sample, last + 2 - r.client[3].next_sample, 0, hand_line(first));
@@ -289,8 +275,7 @@ static void nor_is_anybody_waited_for_longer_than_the_policy_has_it(void **state
 
 /* Into optimistic with one who has just come back and of whom nothing has come yet: what stands in his places
  * is of long ago. */
-static void samples_that_have_not_come_are_not_used_up(void **state) {
-    (void)state;
+TEST(samples_that_have_not_come_are_not_used_up) {
     hand_begin((struct kl_params){.policy = KL_POLICY_BOUNDED,
                                   .subframes = true,
                                   .clocked = true,
@@ -327,8 +312,7 @@ static void samples_that_have_not_come_are_not_used_up(void **state) {
 
 /* In the one interval between optimistic and the next policy he must fit in with the one after: only from its
  * first sample on, or what he said long ago would be played. */
-static void a_client_that_comes_back_in_between_fits_in_first(void **state) {
-    (void)state;
+TEST(a_client_that_comes_back_in_between_fits_in_first) {
     begin();
     uint8_t to[] = {KL_POLICY_STRICT, 250, 0, 4, 0};
     hand_ctrl(0, 0, 0, HAND_AWAY, hand_line(interval));
@@ -353,8 +337,7 @@ static void a_client_that_comes_back_in_between_fits_in_first(void **state) {
     }
 }
 
-static void it_has_no_meaning_without_a_clock_or_subframes(void **state) {
-    (void)state;
+TEST(it_has_no_meaning_without_a_clock_or_subframes) {
     for (unsigned i = 0; i < 2; i++) {
         hand_begin((struct kl_params){.policy = KL_POLICY_OPTIMISTIC,
                                       .subframes = i,
@@ -370,27 +353,4 @@ static void it_has_no_meaning_without_a_clock_or_subframes(void **state) {
         assert_int_equal(r.params.policy, KL_POLICY_BOUNDED);
         assert_int_equal(kl_lock_missing(&r), 1);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_close_at_their_lines_whatever_has_come),
-        cmocka_unit_test(a_press_between_two_closes_shows_for_one_frame),
-        cmocka_unit_test(press_release_press_shows_on_alternate_frames),
-        cmocka_unit_test(a_release_shows_before_the_next_press),
-        cmocka_unit_test(other_buttons_do_not_wait),
-        cmocka_unit_test(without_news_it_holds_what_it_held_but_no_motion),
-        cmocka_unit_test(too_much_that_waits_is_taken_at_once),
-        cmocka_unit_test(no_motion_is_lost_that_comes_in_a_pause),
-        cmocka_unit_test(on_a_slow_link_frames_close_in_twos_and_threes),
-        cmocka_unit_test(silence_for_the_budget_is_absence),
-        cmocka_unit_test(a_change_of_policy_plays_every_sample_once),
-        cmocka_unit_test(a_press_that_comes_late_is_not_lost_by_leaving),
-        cmocka_unit_test(and_two_presses_stay_two),
-        cmocka_unit_test(nor_is_anybody_waited_for_longer_than_the_policy_has_it),
-        cmocka_unit_test(samples_that_have_not_come_are_not_used_up),
-        cmocka_unit_test(a_client_that_comes_back_in_between_fits_in_first),
-        cmocka_unit_test(it_has_no_meaning_without_a_clock_or_subframes),
-    };
-    return cmocka_run_group_tests_name("room_clock", tests, NULL, NULL);
 }

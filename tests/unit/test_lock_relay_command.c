@@ -39,8 +39,7 @@ static const struct kl_commands *next_interval(void) {
     return some ? kl_lock_commands(&r, keyframe, &set) : NULL;
 }
 
-static void they_stand_at_the_next_keyframe_and_only_once(void **state) {
-    (void)state;
+TEST(they_stand_at_the_next_keyframe_and_only_once) {
     begin();
     assert_int_equal(order(1, 20, 7, 3), 0);
     assert_null(next_interval()); /* laid out before it came */
@@ -51,8 +50,7 @@ static void they_stand_at_the_next_keyframe_and_only_once(void **state) {
     assert_null(next_interval());
 }
 
-static void one_of_each_in_turn(void **state) {
-    (void)state;
+TEST(one_of_each_in_turn) {
     begin();
     for (uint8_t i = 0; i < 5; i++)
         assert_int_equal(order(0, 30, i, 1), 0);
@@ -71,8 +69,7 @@ static void one_of_each_in_turn(void **state) {
     }
 }
 
-static void nine_are_too_many_and_none_is_lost(void **state) {
-    (void)state;
+TEST(nine_are_too_many_and_none_is_lost) {
     begin();
     for (uint8_t i = 0; i < KL_COMMANDS_MAX; i++)
         assert_int_equal(order(0, 30, i, 80), 0);
@@ -89,8 +86,7 @@ static void nine_are_too_many_and_none_is_lost(void **state) {
     assert_int_equal(expected, KL_COMMANDS_MAX);
 }
 
-static void forbidden_commands_are_refused(void **state) {
-    (void)state;
+TEST(forbidden_commands_are_refused) {
     begin();
     assert_int_equal(order(0, KL_COMMAND_FREE - 1, 0, 0), KL_E_MALFORMED);
     assert_int_equal(order(0, KL_COMMAND_FREE, 0, KL_COMMAND_BYTES + 1), KL_E_MALFORMED);
@@ -103,8 +99,7 @@ static void forbidden_commands_are_refused(void **state) {
     assert_int_equal(order(0, KL_COMMAND_FREE, 0, 0), KL_E_STATE); /* not started */
 }
 
-static void a_place_is_kept_until_everybody_has_it(void **state) {
-    (void)state;
+TEST(a_place_is_kept_until_everybody_has_it) {
     begin();
     uint32_t sets = 0;
     for (unsigned k = 0; k < KL_COMMAND_SETS + 4; k++) {
@@ -121,8 +116,7 @@ static void a_place_is_kept_until_everybody_has_it(void **state) {
     assert_non_null(next_interval());
 }
 
-static void swapped_pads_play_each_others_seats(void **state) {
-    (void)state;
+TEST(swapped_pads_play_each_others_seats) {
     begin();
     for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++)
         ring[i][0].joypad = 1;
@@ -140,8 +134,7 @@ static void swapped_pads_play_each_others_seats(void **state) {
     assert_int_equal(kl_lock_missing(&r), 0x02);
 }
 
-static void a_pause_stops_after_its_interval_and_resumes_in_a_moment(void **state) {
-    (void)state;
+TEST(a_pause_stops_after_its_interval_and_resumes_in_a_moment) {
     begin();
     assert_int_equal(kl_lock_resume(&r, 0), KL_E_STATE);
     order(1, KL_COMMAND_PAUSE, 0, 0);
@@ -160,8 +153,7 @@ static void a_pause_stops_after_its_interval_and_resumes_in_a_moment(void **stat
     assert_true(hand_take_all() > 0);
 }
 
-static void a_policy_is_in_force_from_its_keyframe_on(void **state) {
-    (void)state;
+TEST(a_policy_is_in_force_from_its_keyframe_on) {
     begin();
     uint8_t to[] = {KL_POLICY_BOUNDED, 0xe8, 0x03, 7, 9};
     assert_int_equal(kl_lock_command(&r, 0, KL_COMMAND_POLICY, to, 5), 0);
@@ -174,8 +166,7 @@ static void a_policy_is_in_force_from_its_keyframe_on(void **state) {
 }
 
 /* The client's end: what an UPDATE brings stands beside its frame until that has run. */
-static void a_client_finds_them_by_the_keyframe(void **state) {
-    (void)state;
+TEST(a_client_finds_them_by_the_keyframe) {
     static struct kl_client c;
     static struct kl_held held[KL_WINDOW_FRAMES];
     uint8_t buf[KL_DATAGRAM_MAX];
@@ -212,8 +203,7 @@ static struct kl_commands set_of(uint32_t keyframe, unsigned count, uint8_t len)
 }
 
 /* A menu that stays open for all the frames that a client keeps, while the relay gives all that it may. */
-static void the_longest_menu_loses_none(void **state) {
-    (void)state;
+TEST(the_longest_menu_loses_none) {
     static struct kl_command_store s;
     memset(&s, 0, sizeof s);
     for (unsigned lap = 0; lap < 3; lap++) { /* around the ring, too */
@@ -239,8 +229,7 @@ static void the_longest_menu_loses_none(void **state) {
     }
 }
 
-static void a_full_store_takes_nothing_and_loses_nothing(void **state) {
-    (void)state;
+TEST(a_full_store_takes_nothing_and_loses_nothing) {
     static struct kl_command_store s;
     memset(&s, 0, sizeof s);
     uint32_t put = 0;
@@ -253,8 +242,7 @@ static void a_full_store_takes_nothing_and_loses_nothing(void **state) {
 }
 
 /* As much at once as a client has place for, and then as much a frame. */
-static void a_flood_waits_in_the_queues(void **state) {
-    (void)state;
+TEST(a_flood_waits_in_the_queues) {
     begin();
     r.commands_given = KL_COMMAND_BURST + 4 * KL_COMMAND_PACE;
     r.given_at = r.now.first;
@@ -272,8 +260,7 @@ static void a_flood_waits_in_the_queues(void **state) {
 }
 
 /* A client that talks, and a room that talks, leave half of the places to what changes the game. */
-static void chat_takes_half_of_the_places(void **state) {
-    (void)state;
+TEST(chat_takes_half_of_the_places) {
     begin();
     for (unsigned i = 0; i < KL_COMMANDS_MAX / 2; i++)
         assert_int_equal(order(0, KL_COMMAND_CHAT, 'a', 1), KL_OK);
@@ -288,8 +275,7 @@ static void chat_takes_half_of_the_places(void **state) {
 }
 
 /* Each client's word on its own link: the spacing looks at them one by one. */
-static void needs_are_kept_by_client(void **state) {
-    (void)state;
+TEST(needs_are_kept_by_client) {
     uint8_t buf[KL_DATAGRAM_MAX];
     hand_begin((struct kl_params){
         .subframes = true, .clocked = true, .players = 2, .spacing_fixed = 4, .fps_uhz = 50000000});
@@ -316,8 +302,7 @@ static void needs_are_kept_by_client(void **state) {
 }
 
 /* As a client may bring them to a relay that begins again. */
-static void malformed_commands_do_nothing(void **state) {
-    (void)state;
+TEST(malformed_commands_do_nothing) {
     begin();
     struct kl_command wild[] = {
         {.kind = KL_COMMAND_SWAP, .len = 2, .data = {1, 255}},
@@ -332,25 +317,4 @@ static void malformed_commands_do_nothing(void **state) {
     assert_int_equal(r.params.fps_uhz, 50000000);
     assert_int_equal(r.params.policy, KL_POLICY_STRICT);
     assert_int_equal(r.params.spacing_fixed, 4);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(they_stand_at_the_next_keyframe_and_only_once),
-        cmocka_unit_test(one_of_each_in_turn),
-        cmocka_unit_test(nine_are_too_many_and_none_is_lost),
-        cmocka_unit_test(forbidden_commands_are_refused),
-        cmocka_unit_test(a_place_is_kept_until_everybody_has_it),
-        cmocka_unit_test(swapped_pads_play_each_others_seats),
-        cmocka_unit_test(a_pause_stops_after_its_interval_and_resumes_in_a_moment),
-        cmocka_unit_test(a_policy_is_in_force_from_its_keyframe_on),
-        cmocka_unit_test(a_client_finds_them_by_the_keyframe),
-        cmocka_unit_test(the_longest_menu_loses_none),
-        cmocka_unit_test(a_full_store_takes_nothing_and_loses_nothing),
-        cmocka_unit_test(a_flood_waits_in_the_queues),
-        cmocka_unit_test(chat_takes_half_of_the_places),
-        cmocka_unit_test(needs_are_kept_by_client),
-        cmocka_unit_test(malformed_commands_do_nothing),
-    };
-    return cmocka_run_group_tests_name("room_command", tests, NULL, NULL);
 }

@@ -42,8 +42,7 @@ static void resume(unsigned client) {
 
 /* Under every policy: not one frame waits for it, it is no part of the game until it resumes, and then counts
  * from a keyframe on. */
-static void nobody_waits_for_who_joins(void **state) {
-    (void)state;
+TEST(nobody_waits_for_who_joins) {
     for (uint8_t policy = KL_POLICY_STRICT; policy <= KL_POLICY_OPTIMISTIC; policy++) {
         begin(policy);
         play(3, 40);
@@ -70,8 +69,7 @@ static void nobody_waits_for_who_joins(void **state) {
 }
 
 /* Once it plays, it is waited for like everybody. */
-static void a_strict_room_waits_for_who_has_joined(void **state) {
-    (void)state;
+TEST(a_strict_room_waits_for_who_has_joined) {
     begin(KL_POLICY_STRICT);
     play(3, 40);
     kl_lock_add(&r, 5, 4, hand_line(at));
@@ -87,8 +85,7 @@ static void a_strict_room_waits_for_who_has_joined(void **state) {
 }
 
 /* It is not away while it joins, even if its link is lost then. */
-static void a_joiner_that_is_cut_holds_nobody_up(void **state) {
-    (void)state;
+TEST(a_joiner_that_is_cut_holds_nobody_up) {
     begin(KL_POLICY_STRICT);
     play(3, 40);
     kl_lock_add(&r, 5, 4, hand_line(at));
@@ -106,8 +103,7 @@ static void a_joiner_that_is_cut_holds_nobody_up(void **state) {
 }
 
 /* A seat whose owner has gone in the middle of an interval is nobody's until the new one counts. */
-static void a_seat_goes_on_to_another(void **state) {
-    (void)state;
+TEST(a_seat_goes_on_to_another) {
     begin(KL_POLICY_BOUNDED);
     play(3, 41);
     kl_lock_remove(&r, 1, hand_line(at));
@@ -125,8 +121,7 @@ static void a_seat_goes_on_to_another(void **state) {
     assert_true(presses(1));
 }
 
-static void a_seat_passes_from_one_that_steps_back(void **state) {
-    (void)state;
+TEST(a_seat_passes_from_one_that_steps_back) {
     begin(KL_POLICY_BOUNDED);
     kl_lock_add(&r, 9, 0, hand_line(0));
     kl_lock_return(&r, 9, 0, hand_line(0));
@@ -152,8 +147,7 @@ static void a_seat_passes_from_one_that_steps_back(void **state) {
 }
 
 /* The last player steps back: the game holds still until somebody takes a seat. */
-static void nobody_is_left_to_play(void **state) {
-    (void)state;
+TEST(nobody_is_left_to_play) {
     begin(KL_POLICY_BOUNDED);
     play(3, 40);
     kl_lock_reseat(&r, 0, 0, hand_line(at));
@@ -169,25 +163,11 @@ static void nobody_is_left_to_play(void **state) {
     assert_true(r.next_close > before + 20);
 }
 
-static void before_the_start_nobody_is_reseated(void **state) {
-    (void)state;
+TEST(before_the_start_nobody_is_reseated) {
     struct kl_params p = {.players = 1, .fps_uhz = 50000000};
     hand_begin(p);
     kl_lock_add(&r, 0, 1, 0);
     assert_int_equal(kl_lock_reseat(&r, 0, 2, 0), KL_E_STATE);
     assert_false(kl_lock_joining(&r, 0));
     assert_false(kl_lock_joining(&r, 100));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_waits_for_who_joins),
-        cmocka_unit_test(a_strict_room_waits_for_who_has_joined),
-        cmocka_unit_test(a_joiner_that_is_cut_holds_nobody_up),
-        cmocka_unit_test(a_seat_goes_on_to_another),
-        cmocka_unit_test(a_seat_passes_from_one_that_steps_back),
-        cmocka_unit_test(nobody_is_left_to_play),
-        cmocka_unit_test(before_the_start_nobody_is_reseated),
-    };
-    return cmocka_run_group_tests_name("room_join", tests, NULL, NULL);
 }

@@ -56,8 +56,7 @@ static void begin(uint8_t policy, uint8_t spacing) {
     assert_true(kl_keyboard_down(&machine, 97));
 }
 
-static void each_policy_lets_the_keys_of_a_silent_client_go(void **state) {
-    (void)state;
+TEST(each_policy_lets_the_keys_of_a_silent_client_go) {
     static const uint8_t policies[] = {KL_POLICY_BOUNDED, KL_POLICY_OPTIMISTIC};
     for (unsigned i = 0; i < COUNT(policies); i++) {
         begin(policies[i], policies[i] == KL_POLICY_BOUNDED ? 4 : 0);
@@ -68,8 +67,7 @@ static void each_policy_lets_the_keys_of_a_silent_client_go(void **state) {
     }
 }
 
-static void a_client_that_leaves_or_is_cut_lets_go(void **state) {
-    (void)state;
+TEST(a_client_that_leaves_or_is_cut_lets_go) {
     static const uint8_t policies[] = {KL_POLICY_BOUNDED, KL_POLICY_OPTIMISTIC, KL_POLICY_STRICT};
     for (unsigned i = 0; i < COUNT(policies); i++) {
         begin(policies[i], policies[i] == KL_POLICY_OPTIMISTIC ? 0 : 4);
@@ -84,8 +82,7 @@ static void a_client_that_leaves_or_is_cut_lets_go(void **state) {
     }
 }
 
-static void a_seat_that_is_handed_on_lets_go(void **state) {
-    (void)state;
+TEST(a_seat_that_is_handed_on_lets_go) {
     begin(KL_POLICY_BOUNDED, 4);
     assert_int_equal(kl_lock_reseat(&r, 0, 0, hand_line(30)), 0);
     assert_int_equal(kl_lock_reseat(&r, 9, 1, hand_line(30)), 0);
@@ -94,8 +91,7 @@ static void a_seat_that_is_handed_on_lets_go(void **state) {
 }
 
 /* In an optimistic room the samples of a client that resumes may be in the very next frame. */
-static void the_next_owner_of_a_seat_does_not_inherit_its_keys(void **state) {
-    (void)state;
+TEST(the_next_owner_of_a_seat_does_not_inherit_its_keys) {
     begin(KL_POLICY_OPTIMISTIC, 0);
     assert_int_equal(kl_lock_reseat(&r, 0, 0, hand_line(29) + 1), 0);
     assert_int_equal(kl_lock_reseat(&r, 9, 1, hand_line(29) + 1), 0);
@@ -107,8 +103,7 @@ static void the_next_owner_of_a_seat_does_not_inherit_its_keys(void **state) {
     assert_true(kl_keyboard_down(&machine, 98));
 }
 
-static void a_swap_lets_both_seats_go(void **state) {
-    (void)state;
+TEST(a_swap_lets_both_seats_go) {
     static const uint8_t with[] = {1, 5}; /* seat 5 has no owner and no memory */
     for (unsigned i = 0; i < COUNT(with); i++) {
         const uint8_t swap[] = {0, with[i]};
@@ -129,8 +124,7 @@ static void a_swap_lets_both_seats_go(void **state) {
 }
 
 /* Without a restart: a change of policy leaves frames that are made of no sample. */
-static void a_change_of_policy_leaves_no_key_down(void **state) {
-    (void)state;
+TEST(a_change_of_policy_leaves_no_key_down) {
     static const uint8_t optimistic[] = {KL_POLICY_OPTIMISTIC, 250, 0, 0, 0}, strict[] = {0, 250, 0, 4, 0};
     begin(KL_POLICY_BOUNDED, 4);
     assert_int_equal(kl_lock_command(&r, 1, KL_COMMAND_POLICY, optimistic, sizeof optimistic), 0);
@@ -143,8 +137,7 @@ static void a_change_of_policy_leaves_no_key_down(void **state) {
 }
 
 /* Seven samples with twelve keys go into one frame; the rest comes in the frames after it. */
-static void a_spacing_that_shrinks_loses_no_key(void **state) {
-    (void)state;
+TEST(a_spacing_that_shrinks_loses_no_key) {
     static const uint8_t shorter[] = {KL_POLICY_BOUNDED, 250, 0, 1, 0};
     begin(KL_POLICY_BOUNDED, 12);
     for (unsigned i = 0; i < 12; i++)
@@ -163,8 +156,7 @@ static void a_spacing_that_shrinks_loses_no_key(void **state) {
 }
 
 /* By its journal, from whose older part it reads no inputs. */
-static void a_relay_that_begins_again_lets_go(void **state) {
-    (void)state;
+TEST(a_relay_that_begins_again_lets_go) {
     for (unsigned skims = 0; skims < 2; skims++) {
         begin(KL_POLICY_BOUNDED, 4);
         hand_begin(r.params);
@@ -192,8 +184,7 @@ static void a_relay_that_begins_again_lets_go(void **state) {
     }
 }
 
-static void pads_without_keys_cost_nothing(void **state) {
-    (void)state;
+TEST(pads_without_keys_cost_nothing) {
     begin_without_keys(KL_POLICY_BOUNDED, 4);
     play(7, 30);
     for (unsigned f = 0; f < 30; f++)
@@ -203,19 +194,4 @@ static void pads_without_keys_cost_nothing(void **state) {
     play(6, 60);
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         assert_false(hand_last.in[s].all_up);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_policy_lets_the_keys_of_a_silent_client_go),
-        cmocka_unit_test(a_client_that_leaves_or_is_cut_lets_go),
-        cmocka_unit_test(a_seat_that_is_handed_on_lets_go),
-        cmocka_unit_test(the_next_owner_of_a_seat_does_not_inherit_its_keys),
-        cmocka_unit_test(a_swap_lets_both_seats_go),
-        cmocka_unit_test(a_change_of_policy_leaves_no_key_down),
-        cmocka_unit_test(a_spacing_that_shrinks_loses_no_key),
-        cmocka_unit_test(a_relay_that_begins_again_lets_go),
-        cmocka_unit_test(pads_without_keys_cost_nothing),
-    };
-    return cmocka_run_group_tests_name("lock_relay_keys", tests, NULL, NULL);
 }

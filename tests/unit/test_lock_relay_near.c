@@ -63,8 +63,7 @@ static void assert_played(const struct kl_frame *f) {
 }
 
 /* The spectator has acknowledged nothing. */
-static void an_update_brings_frames_of_the_history(void **state) {
-    (void)state;
+TEST(an_update_brings_frames_of_the_history) {
     uint8_t buf[KL_DATAGRAM_MAX];
     struct kl_update u;
     struct kl_frame f;
@@ -85,8 +84,7 @@ static void an_update_brings_frames_of_the_history(void **state) {
     end();
 }
 
-static void every_kept_frame_can_be_read(void **state) {
-    (void)state;
+TEST(every_kept_frame_can_be_read) {
     struct kl_frame f;
     begin(KL_POLICY_BOUNDED);
     play_until(1400);
@@ -103,8 +101,7 @@ static void every_kept_frame_can_be_read(void **state) {
 
 /* As when a link delivers at once all that it held back. They close as of the same moment, once the ones
  * before are taken. */
-static void an_event_closes_more_frames_than_the_ring_has(void **state) {
-    (void)state;
+TEST(an_event_closes_more_frames_than_the_ring_has) {
     begin(KL_POLICY_STRICT);
     play_until(8);
     uint32_t before = r.next_close, sample = r.client[0].next_sample;
@@ -122,8 +119,7 @@ static void an_event_closes_more_frames_than_the_ring_has(void **state) {
 }
 
 /* A client that lacks a frame which is nowhere is lost; one that lacks a near one is not. */
-static void a_history_that_stops_leaves_the_newest(void **state) {
-    (void)state;
+TEST(a_history_that_stops_leaves_the_newest) {
     uint8_t buf[KL_DATAGRAM_MAX];
     struct kl_frame f;
     begin(KL_POLICY_BOUNDED);
@@ -143,8 +139,7 @@ static void a_history_that_stops_leaves_the_newest(void **state) {
     end();
 }
 
-static void nobody_comes_without_memory(void **state) {
-    (void)state;
+TEST(nobody_comes_without_memory) {
     static struct kl_lock_place place;
     static struct kl_input inputs[KL_WINDOW_FRAMES + KL_NEAR_FRAMES];
     static struct kl_keys keys;
@@ -156,15 +151,4 @@ static void nobody_comes_without_memory(void **state) {
     kl_lock_give_seat(&r, 1, inputs, &keys);
     assert_int_equal(kl_lock_add(&r, 0, 3, 0), KL_E_SPACE);
     assert_int_equal(kl_lock_add(&r, 0, 2, 0), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_update_brings_frames_of_the_history),
-        cmocka_unit_test(every_kept_frame_can_be_read),
-        cmocka_unit_test(an_event_closes_more_frames_than_the_ring_has),
-        cmocka_unit_test(a_history_that_stops_leaves_the_newest),
-        cmocka_unit_test(nobody_comes_without_memory),
-    };
-    return cmocka_run_group_tests_name("lock_relay_near", tests, NULL, NULL);
 }

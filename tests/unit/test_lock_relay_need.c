@@ -14,8 +14,7 @@ static void begin(uint8_t policy) {
     hand_begin_three(hand_params(policy, 3, 4));
 }
 
-static void lateness_of_the_sampler_is_no_need_of_the_links(void **state) {
-    (void)state;
+TEST(lateness_of_the_sampler_is_no_need_of_the_links) {
     begin(KL_POLICY_STRICT);
     hand_all_say(7, 0);
     hand_all_say(7, 1);
@@ -48,8 +47,7 @@ static void three_say_two_and_two_say_four(void) {
     hand_all_say(3, 3);
 }
 
-static void samples_that_a_client_keeps_are_late_by_it(void **state) {
-    (void)state;
+TEST(samples_that_a_client_keeps_are_late_by_it) {
     three_say_two_and_two_say_four();
     tells_two_at_once(4 * 11 - 3); /* nothing was lost */
     three_say_two_and_two_say_four();
@@ -88,8 +86,7 @@ static uint8_t kept_need(uint32_t frame, uint8_t told) {
     return kept_need_of(frame, told);
 }
 
-static void a_need_counts_without_what_the_frame_owes_to_it(void **state) {
-    (void)state;
+TEST(a_need_counts_without_what_the_frame_owes_to_it) {
     begin(KL_POLICY_STRICT);
     for (uint32_t n = 0; n < 4; n++)
         hand_all_say(n < 2 ? 7 : 3, n);
@@ -104,8 +101,7 @@ static void a_need_counts_without_what_the_frame_owes_to_it(void **state) {
 
 /* The lead is four frames, and the client had the frame one and a half before it was due, or one round trip
  * before that. */
-static void a_need_is_no_greater_than_the_acknowledgement_shows(void **state) {
-    (void)state;
+TEST(a_need_is_no_greater_than_the_acknowledgement_shows) {
     begin(KL_POLICY_STRICT);
     for (uint32_t n = 0; n < 3; n++)
         hand_all_say(7, n);
@@ -118,8 +114,7 @@ static void a_need_is_no_greater_than_the_acknowledgement_shows(void **state) {
 }
 
 /* It acknowledges less than it has: it echoes an UPDATE with more. */
-static void a_client_that_echoes_a_frame_has_it(void **state) {
-    (void)state;
+TEST(a_client_that_echoes_a_frame_has_it) {
     begin(KL_POLICY_STRICT);
     for (uint32_t n = 0; n < 3; n++)
         hand_all_say(7, n);
@@ -139,8 +134,7 @@ static void a_client_that_echoes_a_frame_has_it(void **state) {
 }
 
 /* A client that shows no stamp of ours shows nothing of its link. */
-static void needs_without_a_true_echo_say_nothing(void **state) {
-    (void)state;
+TEST(needs_without_a_true_echo_say_nothing) {
     begin(KL_POLICY_STRICT);
     for (uint32_t n = 0; n < 3; n++)
         hand_all_say(7, n);
@@ -170,8 +164,7 @@ static uint8_t excuse_with_echo(bool has_echo, uint32_t echo) {
 /* The datagram that it echoes was sent eight frames after the sample's time: it held the sample back,
  * whatever it says of itself. With an old echo its link may be long. One that has shown how short its link
  * is, and now echoes nothing of ours, has had the newest. */
-static void a_sample_that_left_late_by_its_echo_is_no_need_of_the_links(void **state) {
-    (void)state;
+TEST(a_sample_that_left_late_by_its_echo_is_no_need_of_the_links) {
     begin(KL_POLICY_STRICT);
     uint32_t sent = (uint32_t)hand_line(2);
     assert_int_equal(excuse_with_echo(true, sent + 160000), 4 * 8 - 3);
@@ -188,8 +181,7 @@ static void a_sample_that_left_late_by_its_echo_is_no_need_of_the_links(void **s
 
 /* All stood still and one is coming back: the frames between close by the schedule alone, whatever the lead
  * is. */
-static void needs_of_a_frame_that_nobody_fed_say_nothing(void **state) {
-    (void)state;
+TEST(needs_of_a_frame_that_nobody_fed_say_nothing) {
     begin(KL_POLICY_BOUNDED);
     hand_all_say(7, 0);
     kl_lock_tick(&r, hand_line(interval + 1) + HAND_BUDGET_US);
@@ -205,8 +197,7 @@ static void needs_of_a_frame_that_nobody_fed_say_nothing(void **state) {
 }
 
 /* The others played on meanwhile. It has the frames, and says that they came late. */
-static void needs_of_frames_that_closed_without_the_client_say_nothing(void **state) {
-    (void)state;
+TEST(needs_of_frames_that_closed_without_the_client_say_nothing) {
     begin(KL_POLICY_BOUNDED);
     hand_all_say(7, 0);
     hand_ctrl(0, 1, 0, HAND_AWAY, hand_line(1));
@@ -227,8 +218,7 @@ static void needs_of_frames_that_closed_without_the_client_say_nothing(void **st
 
 /* Round trips measured right after a machine stood still are too long. In a new session they are all there
  * is. */
-static void a_client_that_returns_asks_for_no_more_spacing_than_it_left(void **state) {
-    (void)state;
+TEST(a_client_that_returns_asks_for_no_more_spacing_than_it_left) {
     for (unsigned new_session = 0; new_session < 2; new_session++) {
         begin(KL_POLICY_BOUNDED);
         r.params.spacing_fixed = 0;
@@ -266,8 +256,7 @@ static void all_are_so_far(uint32_t a_us, uint32_t b_us, uint32_t c_us) {
 }
 
 /* Its way up lengthens all needs and its own round trip; its way down its own needs, too. */
-static void the_client_that_needs_most_is_named_if_it_stands_out(void **state) {
-    (void)state;
+TEST(the_client_that_needs_most_is_named_if_it_stands_out) {
     begin(KL_POLICY_BOUNDED);
     assert_int_equal(kl_lock_farthest(&r), KL_MAX_CLIENTS); /* of fixed spacing nobody's */
     r.params.spacing_fixed = 0;
@@ -284,8 +273,7 @@ static void the_client_that_needs_most_is_named_if_it_stands_out(void **state) {
 }
 
 /* A link that loses and delays, and a machine that takes its samples late or holds them back. */
-static void lateness_of_a_client_is_told_from_lateness_of_its_link(void **state) {
-    (void)state;
+TEST(lateness_of_a_client_is_told_from_lateness_of_its_link) {
     begin(KL_POLICY_BOUNDED);
     for (uint32_t n = 0; n < 40; n++) {
         hand_all_say(3, n);
@@ -312,8 +300,7 @@ static void lateness_of_a_client_is_told_from_lateness_of_its_link(void **state)
 
 /* 5/16 of a frame are a frontend's phase; where the turn came late they are not, and what is rounded up in
  * needs goes with them. */
-static void a_late_turn_is_no_phase(void **state) {
-    (void)state;
+TEST(a_late_turn_is_no_phase) {
     begin(KL_POLICY_STRICT);
     for (uint32_t n = 0; n < 4; n++)
         hand_all_say(n < 2 ? 7 : 3, n);
@@ -328,8 +315,7 @@ static void a_late_turn_is_no_phase(void **state) {
 }
 
 /* Another's sample came hardly earlier: that is a long link. */
-static void a_frame_that_would_have_been_late_all_the_same_is_no_excuse(void **state) {
-    (void)state;
+TEST(a_frame_that_would_have_been_late_all_the_same_is_no_excuse) {
     begin(KL_POLICY_STRICT);
     hand_all_say(7, 0);
     hand_ctrl(0, 1, 1, 0, hand_line(1));
@@ -338,24 +324,4 @@ static void a_frame_that_would_have_been_late_all_the_same_is_no_excuse(void **s
     hand_batch = 1;
     hand_ctrl(2, 1, 1, 0, hand_line(1) + 100000);
     assert_int_equal(r.excuse[(interval + 1) % KL_KEPT_FRAMES], 2); /* 10 ms of 20 */
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lateness_of_the_sampler_is_no_need_of_the_links),
-        cmocka_unit_test(samples_that_a_client_keeps_are_late_by_it),
-        cmocka_unit_test(needs_of_frames_that_closed_without_the_client_say_nothing),
-        cmocka_unit_test(a_need_counts_without_what_the_frame_owes_to_it),
-        cmocka_unit_test(a_need_is_no_greater_than_the_acknowledgement_shows),
-        cmocka_unit_test(a_client_that_echoes_a_frame_has_it),
-        cmocka_unit_test(needs_without_a_true_echo_say_nothing),
-        cmocka_unit_test(a_sample_that_left_late_by_its_echo_is_no_need_of_the_links),
-        cmocka_unit_test(needs_of_a_frame_that_nobody_fed_say_nothing),
-        cmocka_unit_test(a_client_that_returns_asks_for_no_more_spacing_than_it_left),
-        cmocka_unit_test(the_client_that_needs_most_is_named_if_it_stands_out),
-        cmocka_unit_test(lateness_of_a_client_is_told_from_lateness_of_its_link),
-        cmocka_unit_test(a_late_turn_is_no_phase),
-        cmocka_unit_test(a_frame_that_would_have_been_late_all_the_same_is_no_excuse),
-    };
-    return cmocka_run_group_tests_name("room_absence", tests, NULL, NULL);
 }

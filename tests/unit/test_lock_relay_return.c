@@ -45,8 +45,7 @@ static void acked(unsigned client, uint32_t frames, uint32_t backlog, uint64_t n
     assert_int_equal(kl_lock_receive(&r, client, buf, len, 0, now_us), 0);
 }
 
-static void a_client_that_is_cut_gets_nothing_and_holds_nobody_up(void **state) {
-    (void)state;
+TEST(a_client_that_is_cut_gets_nothing_and_holds_nobody_up) {
     begin(KL_POLICY_BOUNDED);
     play(0x207, 0, 20);
     kl_lock_cut(&r, 5, hand_line(20)); /* nobody */
@@ -68,8 +67,7 @@ static void a_client_that_is_cut_gets_nothing_and_holds_nobody_up(void **state) 
     assert_true(r.client[2].frame_acked + KL_KEPT_FRAMES < r.next_close);
 }
 
-static void a_return_must_be_possible(void **state) {
-    (void)state;
+TEST(a_return_must_be_possible) {
     struct kl_params p = params(KL_POLICY_BOUNDED, true);
     hand_begin(p);
     kl_lock_add(&r, 0, 1, 0);
@@ -86,8 +84,7 @@ static void a_return_must_be_possible(void **state) {
 }
 
 /* From nearby it gets UPDATEs as ever, is absent until it resumes, and then counts from a keyframe on. */
-static void one_comes_back_from_nearby(void **state) {
-    (void)state;
+TEST(one_comes_back_from_nearby) {
     begin(KL_POLICY_BOUNDED);
     play(0x207, 0, 20);
     play(0x203, 20, 21);
@@ -119,8 +116,7 @@ static void one_comes_back_from_nearby(void **state) {
 }
 
 /* Another machine's clock may show anything: its stamps are not older than those of the session before. */
-static void one_comes_back_with_another_clock(void **state) {
-    (void)state;
+TEST(one_comes_back_with_another_clock) {
     begin(KL_POLICY_BOUNDED);
     play(0x207, 0, 20);
     assert_int_equal(kl_lock_return(&r, 2, r.next_close, hand_line(40)), 0);
@@ -133,8 +129,7 @@ static void one_comes_back_with_another_clock(void **state) {
 }
 
 /* Pieces from where it is, as far as it may run ahead, and UPDATEs when it has come near. */
-static void one_comes_back_from_afar(void **state) {
-    (void)state;
+TEST(one_comes_back_from_afar) {
     begin(KL_POLICY_BOUNDED);
     play(0x207, 0, 20);
     kl_lock_cut(&r, 2, hand_line(20));
@@ -176,8 +171,7 @@ static void one_comes_back_from_afar(void **state) {
     assert_true(u.count > 0);
 }
 
-static void nobody_resumes_who_still_fetches(void **state) {
-    (void)state;
+TEST(nobody_resumes_who_still_fetches) {
     begin(KL_POLICY_BOUNDED);
     play(0x207, 0, 20);
     kl_lock_cut(&r, 2, hand_line(20));
@@ -192,8 +186,7 @@ static void nobody_resumes_who_still_fetches(void **state) {
 }
 
 /* A keyframe's commands that the room has no longer must come by history, however near the frame is. */
-static void commands_that_are_gone_come_by_history(void **state) {
-    (void)state;
+TEST(commands_that_are_gone_come_by_history) {
     begin(KL_POLICY_STRICT);
     play(0x207, 0, 20);
     for (uint32_t n = 20; n < 20 + 4 * (KL_COMMAND_SETS + 4); n++) {
@@ -212,8 +205,7 @@ static void commands_that_are_gone_come_by_history(void **state) {
     sent(2, hand_line(101));
 }
 
-static void strict_stands_still_until_it_is_back(void **state) {
-    (void)state;
+TEST(strict_stands_still_until_it_is_back) {
     begin(KL_POLICY_STRICT);
     play(0x207, 0, 20);
     kl_lock_cut(&r, 2, hand_line(20));
@@ -238,8 +230,7 @@ static void strict_stands_still_until_it_is_back(void **state) {
     assert_true(r.next_close > before);
 }
 
-static void a_spectator_comes_back(void **state) {
-    (void)state;
+TEST(a_spectator_comes_back) {
     begin(KL_POLICY_STRICT);
     play(0x207, 0, 20);
     kl_lock_cut(&r, 9, hand_line(20));
@@ -260,8 +251,7 @@ static void press_on(unsigned times) {
 }
 
 /* Without a clock the others wait for who lags; not for who is cut or fetches. */
-static void without_a_clock_nobody_waits_for_the_cut(void **state) {
-    (void)state;
+TEST(without_a_clock_nobody_waits_for_the_cut) {
     hand_begin_three(params(KL_POLICY_BOUNDED, false));
     press_on(900);
     assert_true(r.next_close < 600); /* the spectator lags */
@@ -278,8 +268,7 @@ static void without_a_clock_nobody_waits_for_the_cut(void **state) {
     assert_in_range(r.next_close, far, far + 260);
 }
 
-static void a_client_that_is_lost_can_fetch(void **state) {
-    (void)state;
+TEST(a_client_that_is_lost_can_fetch) {
     begin(KL_POLICY_BOUNDED);
     play(0x007, 0, 1100);
     uint32_t from;
@@ -354,8 +343,7 @@ static void same_interval(const struct kl_interval *a, const struct kl_interval 
 }
 
 /* The old room, as far as the frames can tell: nothing else of the old room is left. */
-static void a_room_is_what_its_frames_made_it(void **state) {
-    (void)state;
+TEST(a_room_is_what_its_frames_made_it) {
     static const uint8_t policies[] = {KL_POLICY_STRICT, KL_POLICY_BOUNDED, KL_POLICY_OPTIMISTIC};
     for (unsigned i = 0; i < COUNT(policies); i++) {
         live(policies[i]);
@@ -379,8 +367,7 @@ static void a_room_is_what_its_frames_made_it(void **state) {
 }
 
 /* The interval between closing by the clock and closing by samples: its end of samples is found again. */
-static void a_room_between_two_policies(void **state) {
-    (void)state;
+TEST(a_room_between_two_policies) {
     uint8_t change[] = {KL_POLICY_BOUNDED, 100, 0, 0, 0};
     struct kl_frame f;
     uint32_t n = 0;
@@ -410,8 +397,7 @@ static void a_room_between_two_policies(void **state) {
 }
 
 /* A pause that a later interval has ended is over; one that none has is not. */
-static void a_room_that_paused(void **state) {
-    (void)state;
+TEST(a_room_that_paused) {
     struct kl_frame f;
     begin(KL_POLICY_BOUNDED);
     memset(orders, 0, sizeof orders);
@@ -441,8 +427,7 @@ static void a_room_that_paused(void **state) {
     assert_true(r.paused);
 }
 
-static void only_a_past_is_adopted(void **state) {
-    (void)state;
+TEST(only_a_past_is_adopted) {
     live(KL_POLICY_BOUNDED);
     uint32_t key = 0;
     while (orders[key].count == 0)
@@ -476,8 +461,7 @@ static void come_back(unsigned client, uint32_t sample, uint64_t now_us) {
 }
 
 /* It waits for who is still on his way, for so long; then it goes on without him. */
-static void a_room_goes_on_when_they_are_back(void **state) {
-    (void)state;
+TEST(a_room_goes_on_when_they_are_back) {
     uint64_t now = 77000000;
     live(KL_POLICY_BOUNDED);
     bring_back(190);
@@ -508,8 +492,7 @@ static void a_room_goes_on_when_they_are_back(void **state) {
 
 /* Strict has no limit to its patience, and a new relay's frame F is due soon after whatever its clock says.
  */
-static void strict_goes_on_when_all_are_back(void **state) {
-    (void)state;
+TEST(strict_goes_on_when_all_are_back) {
     live(KL_POLICY_STRICT);
     bring_back(before.next_close);
     assert_int_equal(kl_lock_reopen(&r, 0, 5), 0);
@@ -521,27 +504,4 @@ static void strict_goes_on_when_all_are_back(void **state) {
     assert_int_equal(r.next_close, before.next_close);
     come_back(1, 210, 90000000);
     assert_true(r.next_close > before.next_close);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_client_that_is_cut_gets_nothing_and_holds_nobody_up),
-        cmocka_unit_test(a_return_must_be_possible),
-        cmocka_unit_test(one_comes_back_from_nearby),
-        cmocka_unit_test(one_comes_back_with_another_clock),
-        cmocka_unit_test(one_comes_back_from_afar),
-        cmocka_unit_test(nobody_resumes_who_still_fetches),
-        cmocka_unit_test(commands_that_are_gone_come_by_history),
-        cmocka_unit_test(strict_stands_still_until_it_is_back),
-        cmocka_unit_test(a_spectator_comes_back),
-        cmocka_unit_test(without_a_clock_nobody_waits_for_the_cut),
-        cmocka_unit_test(a_client_that_is_lost_can_fetch),
-        cmocka_unit_test(a_room_is_what_its_frames_made_it),
-        cmocka_unit_test(a_room_between_two_policies),
-        cmocka_unit_test(a_room_that_paused),
-        cmocka_unit_test(only_a_past_is_adopted),
-        cmocka_unit_test(a_room_goes_on_when_they_are_back),
-        cmocka_unit_test(strict_goes_on_when_all_are_back),
-    };
-    return cmocka_run_group_tests_name("room_return", tests, NULL, NULL);
 }

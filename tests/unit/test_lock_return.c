@@ -97,8 +97,7 @@ static void play_to_100(void) {
 }
 
 /* Frames that were run stay; others, samples, the relay's clock and our place in the game do not. */
-static void a_new_session(void **state) {
-    (void)state;
+TEST(a_new_session) {
     begin(1, 0);
     play_to_100();
     uint32_t run = c.stats.next_run, sample = c.stats.next_sample;
@@ -138,8 +137,7 @@ static void a_new_session(void **state) {
 }
 
 /* It is not thanked for samples that it never sent, whatever the relay remembers of an earlier process. */
-static void a_new_process(void **state) {
-    (void)state;
+TEST(a_new_process) {
     begin(1, 0);
     uint64_t now = 50000000, relay = 90000000, t0 = relay - 1000 * FRAME_US;
     kl_client_return(&c, now);
@@ -168,8 +166,7 @@ static void a_new_process(void **state) {
 }
 
 /* A frame that comes by history says nothing of how long the way down is. */
-static void history_is_not_late(void **state) {
-    (void)state;
+TEST(history_is_not_late) {
     begin(1, 0);
     for (uint32_t f = 0; f < PAST; f++)
         past[f].flags |= KL_FRAME_BY_CLOCK;
@@ -181,8 +178,7 @@ static void history_is_not_late(void **state) {
     assert_true(kl_playout_margin_us(&c.playout, 60000000) == 0);
 }
 
-static void a_spectator(void **state) {
-    (void)state;
+TEST(a_spectator) {
     begin(0, 0);
     kl_client_return(&c, 1000);
     assert_int_equal(c.standing, KL_STANDING_IN);
@@ -194,8 +190,7 @@ static void a_spectator(void **state) {
 }
 
 /* A piece without a place comes again; nothing is taken twice or out of order. */
-static void as_much_as_there_is_place_for(void **state) {
-    (void)state;
+TEST(as_much_as_there_is_place_for) {
     begin(1, 0);
     kl_client_return(&c, 1000);
     assert_int_equal(history(8, 4, 1000), KL_E_WINDOW);
@@ -222,8 +217,7 @@ static void as_much_as_there_is_place_for(void **state) {
 
 /* A frame that was not run goes, with its commands: a relay that was started anew closes other frames there.
  */
-static void frames_that_were_not_run_come_anew(void **state) {
-    (void)state;
+TEST(frames_that_were_not_run_come_anew) {
     begin(1, 1);
     past[97].in[0].joypad = past[98].in[0].joypad = past[99].in[0].joypad = 0xdead;
     assert_int_equal(history(0, 60, 1000000), 0);
@@ -247,8 +241,7 @@ static void frames_that_were_not_run_come_anew(void **state) {
 }
 
 /* With as many keyframes' commands as there are: each stands before its frame. */
-static void commands_come_with_their_frames(void **state) {
-    (void)state;
+TEST(commands_come_with_their_frames) {
     begin(1, 1);
     kl_client_return(&c, 1000);
     for (uint32_t at = 0; at < 256; at += 64)
@@ -261,17 +254,4 @@ static void commands_come_with_their_frames(void **state) {
         assert_int_equal(set != NULL, frame % 4 == 0);
         if (set) assert_int_equal(set->at[0].data[0], (uint8_t)frame);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_new_session),
-        cmocka_unit_test(frames_that_were_not_run_come_anew),
-        cmocka_unit_test(a_new_process),
-        cmocka_unit_test(history_is_not_late),
-        cmocka_unit_test(a_spectator),
-        cmocka_unit_test(as_much_as_there_is_place_for),
-        cmocka_unit_test(commands_come_with_their_frames),
-    };
-    return cmocka_run_group_tests_name("lock_return", tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* test_log_limit.c - log lines without end become a count. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "net/relay/log/lobby_limit.h"
 
@@ -35,8 +30,7 @@ static void is_key(const char *event, const char *rest, const char *expected) {
     assert_string_equal(key, expected);
 }
 
-static void a_key_is_the_event_and_who(void **state) {
-    (void)state;
+TEST_WITH(a_key_is_the_event_and_who, begin, NULL) {
     is_key("desync", "room=\"a b\" frame=3 first=1", "desync room=\"a b\"");
     is_key("back", "room=\"a \\\" b\" client=2 name=\"x\"", "back room=\"a \\\" b\" client=2");
     is_key("refused", "address=192.0.2.1:77 code=3", "refused address=192.0.2.1");
@@ -51,8 +45,7 @@ static void a_key_is_the_event_and_who(void **state) {
     assert_int_equal(strlen(key), KL_LOG_KEY - 1);
 }
 
-static void so_many_a_minute(void **state) {
-    (void)state;
+TEST_WITH(so_many_a_minute, begin, NULL) {
     assert_int_equal(written("desync room=\"x\"", 1000), 60);
     assert_int_equal(written("put_out room=\"x\"", 1), 1); /* a rare event has its own measure */
     assert_int_equal(written("desync room=\"y\"", 1), 1);  /* and so have others */
@@ -63,8 +56,7 @@ static void so_many_a_minute(void **state) {
     assert_int_equal(left_out, 0);
 }
 
-static void missing_lines_are_told_in_any_case(void **state) {
-    (void)state;
+TEST_WITH(missing_lines_are_told_in_any_case, begin, NULL) {
     written("desync room=\"x\"", 100);
     assert_null(kl_log_untold(&limit, now_us + 9 * SECOND, false, &left_out));
     const struct kl_log_cell *c = kl_log_untold(&limit, now_us + 10 * SECOND, false, &left_out);
@@ -78,8 +70,7 @@ static void missing_lines_are_told_in_any_case(void **state) {
     assert_int_equal(left_out, 3);
 }
 
-static void the_longest_unused_makes_way(void **state) {
-    (void)state;
+TEST_WITH(the_longest_unused_makes_way, begin, NULL) {
     char key[KL_LOG_KEY];
     for (unsigned i = 0; i < KL_LOG_CELLS; i++) {
         snprintf(key, sizeof key, "event room=\"%u\"", i);
@@ -92,18 +83,7 @@ static void the_longest_unused_makes_way(void **state) {
     assert_int_equal(written("event room=\"0\"", 1), 1); /* forgotten */
 }
 
-static void none_where_there_is_no_limit(void **state) {
-    (void)state;
+TEST_WITH(none_where_there_is_no_limit, begin, NULL) {
     limit.per_min = 0;
     assert_int_equal(written("desync room=\"x\"", 1000), 1000);
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup(f, begin)
-    const struct CMUnitTest tests[] = {
-        T(a_key_is_the_event_and_who),         T(so_many_a_minute),
-        T(missing_lines_are_told_in_any_case), T(the_longest_unused_makes_way),
-        T(none_where_there_is_no_limit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

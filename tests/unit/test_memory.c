@@ -1,13 +1,8 @@
 /* The memory that a frontend sees in a room: copies that stay where they are, whatever becomes of the core.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/core/memory.h"
 
@@ -52,8 +47,7 @@ static struct retro_memory_map map_of(uint8_t *chip) {
     return (struct retro_memory_map){d, 3};
 }
 
-static void views_are_copies(void **state) {
-    (void)state;
+TEST_WITH(views_are_copies, setup, teardown) {
     uint8_t *shown_save = kl_memory_data(&memory, RETRO_MEMORY_SAVE_RAM);
     uint8_t *shown_ram = kl_memory_data(&memory, RETRO_MEMORY_SYSTEM_RAM);
     assert_int_equal(kl_memory_size(&memory, RETRO_MEMORY_SAVE_RAM), sizeof save);
@@ -71,8 +65,7 @@ static void views_are_copies(void **state) {
     assert_int_equal(shown_save[0], 9); /* stays the player's */
 }
 
-static void the_map_is_told_once(void **state) {
-    (void)state;
+TEST_WITH(the_map_is_told_once, setup, teardown) {
     struct retro_memory_map map = map_of(ram);
     assert_true(kl_memory_map(&memory, &map));
     struct retro_memory_map shown = kl_memory_shown(&memory);
@@ -96,8 +89,7 @@ static void the_map_is_told_once(void **state) {
     assert_int_equal(chip[15], 3); /* and what it held is not freed */
 }
 
-static void odd_maps(void **state) {
-    (void)state;
+TEST_WITH(odd_maps, setup, teardown) {
     struct retro_memory_descriptor d[2] = {{.ptr = ram, .start = 0xc000, .select = 0xfff0}, {.ptr = ram}};
     struct retro_memory_map map = {d, 2};
     assert_true(kl_memory_map(&memory, &map));
@@ -107,13 +99,4 @@ static void odd_maps(void **state) {
     assert_false(kl_memory_map(&memory, NULL));
     map = (struct retro_memory_map){NULL, 3};
     assert_false(kl_memory_map(&memory, &map));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(views_are_copies, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_map_is_told_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(odd_maps, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,8 +75,7 @@ static struct kl_msg a_hello(void) {
     return m;
 }
 
-static void hello(void **state) {
-    (void)state;
+TEST(hello) {
     struct kl_msg m = a_hello(), got;
     there_and_back(&m, &got);
     assert_string_equal(got.hello.name, "Zo\xc3\xab");
@@ -90,8 +89,7 @@ static void hello(void **state) {
     assert_true(got.hello.params.subframes && got.hello.params.clocked);
 }
 
-static void the_longest_hello_fits(void **state) {
-    (void)state;
+TEST(the_longest_hello_fits) {
     struct kl_msg m = a_hello(), got;
     char key[KL_FACT_KEY_MAX], value[KL_FACT_VAL_MAX];
     memset(key, 'k', sizeof key);
@@ -106,8 +104,7 @@ static void the_longest_hello_fits(void **state) {
 }
 
 /* Characters count, not bytes: 23 of four bytes each are a name, and 24 of one byte are none. */
-static void names_are_counted_in_characters(void **state) {
-    (void)state;
+TEST(names_are_counted_in_characters) {
     struct kl_msg m = a_hello(), got;
     uint8_t b[KL_MSG_MAX];
     wide_name(m.hello.name, KL_NAME_CHARS);
@@ -124,8 +121,7 @@ static void names_are_counted_in_characters(void **state) {
     assert_int_equal(kl_msg_decode(&got, b, (size_t)len), KL_E_MALFORMED);
 }
 
-static void no_such_kind(void **state) {
-    (void)state;
+TEST(no_such_kind) {
     uint8_t b[KL_MSG_MAX] = {0};
     struct kl_msg got;
     for (unsigned kind = 0; kind < 256; kind++) {
@@ -139,8 +135,7 @@ static void no_such_kind(void **state) {
 }
 
 /* A number is refused above its most and below its least, wherever it stands. */
-static void numbers_are_bounded_by_their_tables(void **state) {
-    (void)state;
+TEST(numbers_are_bounded_by_their_tables) {
     struct kl_msg m, got;
     uint8_t b[KL_MSG_MAX];
     unsigned tried = 0;
@@ -169,8 +164,7 @@ static void numbers_are_bounded_by_their_tables(void **state) {
 }
 
 /* A count beyond the array is a fault of ours: nothing is written, and nothing behind the array is read. */
-static void a_list_that_is_too_long_is_not_written(void **state) {
-    (void)state;
+TEST(a_list_that_is_too_long_is_not_written) {
     uint8_t b[KL_MSG_MAX];
     struct kl_msg m = {.kind = KL_MSG_ROSTER, .roster.count = KL_MAX_CLIENTS + 1};
     assert_int_equal(kl_msg_encode(&m, b, sizeof b), KL_E_SPACE);
@@ -180,8 +174,7 @@ static void a_list_that_is_too_long_is_not_written(void **state) {
     assert_int_equal(kl_msg_encode(&m, b, sizeof b), KL_E_SPACE);
 }
 
-static void hello_out_of_range(void **state) {
-    (void)state;
+TEST(hello_out_of_range) {
     struct kl_msg m, got;
     uint8_t b[KL_MSG_MAX];
 #define REJECTED(change)                                                                                     \
@@ -205,8 +198,7 @@ static void hello_out_of_range(void **state) {
 }
 
 /* A file name may hold anything; the room must still be found, and the difference named. */
-static void messages_that_no_reader_takes_are_not_written(void **state) {
-    (void)state;
+TEST(messages_that_no_reader_takes_are_not_written) {
     struct kl_msg m = a_hello(), got;
     strcpy(m.hello.room, "a\tb\xff\xc3");
     strcpy(m.hello.facts.fact[0].value, "\xe2\x82\n\xc3\xa9");
@@ -217,8 +209,7 @@ static void messages_that_no_reader_takes_are_not_written(void **state) {
     assert_string_equal(got.hello.facts.fact[0].value, "???\xc3\xa9");
 }
 
-static void another_version_is_told_apart(void **state) {
-    (void)state;
+TEST(another_version_is_told_apart) {
     struct kl_msg got;
     static const uint8_t other[] = {KL_MSG_HELLO, KL_PROTOCOL_VERSION + 1, 0, 0xff, 0xff, 0xff};
     assert_int_equal(kl_msg_decode(&got, other, 3), KL_E_VERSION);
@@ -227,8 +218,7 @@ static void another_version_is_told_apart(void **state) {
     assert_int_equal(kl_msg_decode(&got, other, 2), KL_E_MALFORMED);
 }
 
-static void data(void **state) {
-    (void)state;
+TEST(data) {
     struct kl_msg m = {.kind = KL_MSG_DATA, .data = {.offset = 5, .total = 1005, .len = KL_CHUNK_MAX}}, got;
     memset(m.data.bytes, 0xab, sizeof m.data.bytes);
     there_and_back(&m, &got);
@@ -251,8 +241,7 @@ static void data(void **state) {
     there_and_back(&m, &got);
 }
 
-static void every_kind(void **state) {
-    (void)state;
+TEST(every_kind) {
     static struct kl_msg m, got;
     struct rng rng = {7};
     for (unsigned kind = 0; kind <= KL_MSG_LAST; kind++)
@@ -271,8 +260,7 @@ static struct kl_msg a_return(void) {
     return m;
 }
 
-static void coming_back(void **state) {
-    (void)state;
+TEST(coming_back) {
     struct kl_msg m = a_return(), got;
     uint8_t b[KL_MSG_MAX];
     there_and_back(&m, &got);
@@ -290,8 +278,7 @@ static void coming_back(void **state) {
     assert_int_equal(kl_msg_decode(&got, b, (size_t)len), KL_E_MALFORMED);
 }
 
-static void doors(void **state) {
-    (void)state;
+TEST(doors) {
     struct kl_msg door = {.kind = KL_MSG_DOOR, .door.what = KL_PROVE_SET}, got;
     fill(door.door.salt, KL_SALT_BYTES, 4);
     there_and_back(&door, &got);
@@ -316,8 +303,7 @@ static void rejected(const struct kl_msg *m) {
     assert_int_equal(kl_msg_decode(&got, b, (size_t)len), KL_E_MALFORMED);
 }
 
-static void bulk(void **state) {
-    (void)state;
+TEST(bulk) {
     static struct kl_msg m, got;
     m = (struct kl_msg){.kind = KL_MSG_HISTORY, .past = a_piece()};
     there_and_back(&m, &got);
@@ -331,8 +317,7 @@ static void bulk(void **state) {
     rejected(&m);
 }
 
-static void seats(void **state) {
-    (void)state;
+TEST(seats) {
     static struct kl_msg m, got;
     m = (struct kl_msg){.kind = KL_MSG_SEAT, .seat = {15, 0x84}};
     there_and_back(&m, &got);
@@ -341,8 +326,7 @@ static void seats(void **state) {
     rejected(&m);
 }
 
-static void fields_out_of_range_are_rejected(void **state) {
-    (void)state;
+TEST(fields_out_of_range_are_rejected) {
     struct kl_msg got;
     assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"", 0), KL_E_MALFORMED);
     assert_int_equal(kl_msg_decode(&got, (const uint8_t *)"\x04\0\0\0\0\x08", 6),
@@ -357,8 +341,7 @@ static void fields_out_of_range_are_rejected(void **state) {
                      KL_E_MALFORMED);
 }
 
-static void facts_that_differ(void **state) {
-    (void)state;
+TEST(facts_that_differ) {
     struct kl_facts room = {0}, you = {0};
     char out[200];
     assert_int_equal(kl_facts_differ(&room, &you, out, sizeof out), 0);
@@ -393,8 +376,7 @@ static unsigned members_differ(const char *theirs, const char *yours, char *out,
     return kl_facts_differ(&room, &you, out, cap);
 }
 
-static void members_are_compared_by_their_bytes(void **state) {
-    (void)state;
+TEST(members_are_compared_by_their_bytes) {
     static const struct {
         const char *room, *you, *text;
     } cases[] = {
@@ -432,8 +414,7 @@ static void members_are_compared_by_their_bytes(void **state) {
     }
 }
 
-static void long_facts_are_cut_between_characters(void **state) {
-    (void)state;
+TEST(long_facts_are_cut_between_characters) {
     struct kl_facts f = {0};
     char value[400] = "";
     for (unsigned i = 0; i < 90; i++)
@@ -441,29 +422,4 @@ static void long_facts_are_cut_between_characters(void **state) {
     assert_int_equal(kl_facts_add(&f, value, value), 0);
     assert_int_equal(strlen(f.fact[0].key), 45);    /* 15 whole characters */
     assert_int_equal(strlen(f.fact[0].value), 159); /* 53 */
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_are_compared_by_their_bytes),
-        cmocka_unit_test(hello),
-        cmocka_unit_test(the_longest_hello_fits),
-        cmocka_unit_test(names_are_counted_in_characters),
-        cmocka_unit_test(no_such_kind),
-        cmocka_unit_test(numbers_are_bounded_by_their_tables),
-        cmocka_unit_test(a_list_that_is_too_long_is_not_written),
-        cmocka_unit_test(hello_out_of_range),
-        cmocka_unit_test(messages_that_no_reader_takes_are_not_written),
-        cmocka_unit_test(another_version_is_told_apart),
-        cmocka_unit_test(data),
-        cmocka_unit_test(every_kind),
-        cmocka_unit_test(coming_back),
-        cmocka_unit_test(doors),
-        cmocka_unit_test(bulk),
-        cmocka_unit_test(seats),
-        cmocka_unit_test(fields_out_of_range_are_rejected),
-        cmocka_unit_test(facts_that_differ),
-        cmocka_unit_test(long_facts_are_cut_between_characters),
-    };
-    return cmocka_run_group_tests_name("msg", tests, NULL, NULL);
 }

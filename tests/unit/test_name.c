@@ -5,8 +5,7 @@
 
 #include "net/session/name.h"
 
-static void the_numbers_of_seats(void **state) {
-    (void)state;
+TEST(the_numbers_of_seats) {
     static const struct {
         uint8_t seats;
         const char *shown;
@@ -24,8 +23,7 @@ static void the_numbers_of_seats(void **state) {
     assert_string_equal(shown + 4 * KL_NAME_CHARS, " (1)");
 }
 
-static void equal_names(void **state) {
-    (void)state;
+TEST(equal_names) {
     static const char *const same[][2] = {
         {"ada", "ada"},
         {"ada", "Ada"},
@@ -64,8 +62,7 @@ static void equal_names(void **state) {
     assert_false(kl_name_same(longest[0], longest[1]));
 }
 
-static void reserved_names(void **state) {
-    (void)state;
+TEST(reserved_names) {
     static const char *const reserved[] = {
         "relay",
         " \xc2\xa0R\xc3\xa9L\xc3\x82y  ",
@@ -99,8 +96,7 @@ static void reserved_names(void **state) {
 }
 
 /* Lines begin with a name and a colon: no name brings its own. */
-static void no_name_reads_as_a_line(void **state) {
-    (void)state;
+TEST(no_name_reads_as_a_line) {
     static const char *const lines[] = {"relay: paused",
                                         "ann: hi",
                                         ":",
@@ -120,8 +116,7 @@ static void no_name_reads_as_a_line(void **state) {
         assert_false(kl_name_speaks(names[i]));
 }
 
-static void whom_a_command_means(void **state) {
-    (void)state;
+TEST(whom_a_command_means) {
     static const struct kl_name_entry room[] = {{"ada", 1},
                                                 {"Ada", 4},
                                                 {"\xd0\xb0"
@@ -160,13 +155,4 @@ static void whom_a_command_means(void **state) {
                          t[i].found);
         assert_string_equal(err, t[i].err);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_numbers_of_seats), cmocka_unit_test(equal_names),
-        cmocka_unit_test(reserved_names),       cmocka_unit_test(no_name_reads_as_a_line),
-        cmocka_unit_test(whom_a_command_means),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* Core options in the three ways of declaring them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/core/options.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static char err[512];
 static struct kl_options o;
@@ -27,8 +22,7 @@ static void declare_v0(void) {
     assert_true(kl_options_declare(&o, RETRO_ENVIRONMENT_SET_VARIABLES, v));
 }
 
-static void v0_first_choice_is_default(void **state) {
-    (void)state;
+TEST_WITH(v0_first_choice_is_default, NULL, clear) {
     declare_v0();
     assert_int_equal(o.count, 2);
     assert_string_equal(o.at[0].desc, "Speed");
@@ -39,8 +33,7 @@ static void v0_first_choice_is_default(void **state) {
     assert_null(kl_options_get(&o, NULL));
 }
 
-static void v1_and_intl(void **state) {
-    (void)state;
+TEST_WITH(v1_and_intl, NULL, clear) {
     struct retro_core_option_definition d[] = {
         {"speed", "Speed", NULL, {{"slow", "Slow"}, {"fast", NULL}, {NULL, NULL}}, "fast"},
         {"lives", "Lives", NULL, {{"3", NULL}, {"5", NULL}, {NULL, NULL}}, "9"},
@@ -53,8 +46,7 @@ static void v1_and_intl(void **state) {
     assert_int_equal(o.count, 2);
 }
 
-static void v2_and_intl(void **state) {
-    (void)state;
+TEST_WITH(v2_and_intl, NULL, clear) {
     struct retro_core_option_v2_definition d[] = {
         {"speed", "Speed", NULL, NULL, NULL, NULL, {{"slow", NULL}, {"fast", NULL}, {NULL, NULL}}, "fast"},
         {NULL, NULL, NULL, NULL, NULL, NULL, {{NULL, NULL}}, NULL}};
@@ -66,8 +58,7 @@ static void v2_and_intl(void **state) {
     assert_string_equal(kl_options_get(&o, "speed"), "fast");
 }
 
-static void others_declare_nothing(void **state) {
-    (void)state;
+TEST_WITH(others_declare_nothing, NULL, clear) {
     unsigned format = 1;
     declare_v0();
     assert_false(kl_options_declare(&o, RETRO_ENVIRONMENT_SET_PIXEL_FORMAT, &format));
@@ -75,8 +66,7 @@ static void others_declare_nothing(void **state) {
     assert_int_equal(o.count, 2);
 }
 
-static void a_set_value_is_checked_and_told(void **state) {
-    (void)state;
+TEST_WITH(a_set_value_is_checked_and_told, NULL, clear) {
     declare_v0();
     o.updated = false;
     assert_int_equal(kl_options_set(&o, "speed", "normal", false, err, sizeof(err)), 0);
@@ -91,8 +81,7 @@ static void a_set_value_is_checked_and_told(void **state) {
     assert_string_equal(kl_options_get(&o, "speed"), "fast");
 }
 
-static void a_forced_value_waits_for_its_key(void **state) {
-    (void)state;
+TEST_WITH(a_forced_value_waits_for_its_key, NULL, clear) {
     assert_int_equal(kl_options_set(&o, "speed", "slow", true, err, sizeof(err)), 0);
     assert_int_equal(kl_options_set(&o, "speed", "fast", true, err, sizeof(err)), 0); /* the later counts */
     assert_null(kl_options_get(&o, "speed"));
@@ -100,8 +89,7 @@ static void a_forced_value_waits_for_its_key(void **state) {
     assert_string_equal(kl_options_get(&o, "speed"), "fast");
 }
 
-static void a_new_declaration_keeps_values_still_allowed(void **state) {
-    (void)state;
+TEST_WITH(a_new_declaration_keeps_values_still_allowed, NULL, clear) {
     struct retro_variable less[] = {{"speed", "Speed; normal|fast"}, {NULL, NULL}};
     struct retro_variable none[] = {{"speed", "Speed; normal|slow"}, {NULL, NULL}};
     declare_v0();
@@ -112,8 +100,7 @@ static void a_new_declaration_keeps_values_still_allowed(void **state) {
     assert_string_equal(kl_options_get(&o, "speed"), "normal");
 }
 
-static void an_error_is_cut_where_it_does_not_fit(void **state) {
-    (void)state;
+TEST_WITH(an_error_is_cut_where_it_does_not_fit, NULL, clear) {
     char small[24];
     declare_v0();
     assert_int_equal(kl_options_set(&o, "speed", "warp", false, small, sizeof(small)), -2);
@@ -121,8 +108,7 @@ static void an_error_is_cut_where_it_does_not_fit(void **state) {
 }
 
 /* A list of a snapshot has no descriptions: the frontend shows the key in place of an empty title. */
-static void a_line_without_description_has_the_key(void **state) {
-    (void)state;
+TEST_WITH(a_line_without_description_has_the_key, NULL, clear) {
     struct kl_option *p = kl_options_add(&o, "late_key", "");
     kl_options_add_choice(p, "one", 3);
     kl_options_add_choice(p, "two", 3);
@@ -130,19 +116,4 @@ static void a_line_without_description_has_the_key(void **state) {
     char *line = kl_options_line(p);
     assert_string_equal(line, "late_key; two|one");
     free(line);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(v0_first_choice_is_default, clear),
-        cmocka_unit_test_teardown(v1_and_intl, clear),
-        cmocka_unit_test_teardown(a_line_without_description_has_the_key, clear),
-        cmocka_unit_test_teardown(v2_and_intl, clear),
-        cmocka_unit_test_teardown(others_declare_nothing, clear),
-        cmocka_unit_test_teardown(a_set_value_is_checked_and_told, clear),
-        cmocka_unit_test_teardown(a_forced_value_waits_for_its_key, clear),
-        cmocka_unit_test_teardown(a_new_declaration_keeps_values_still_allowed, clear),
-        cmocka_unit_test_teardown(an_error_is_cut_where_it_does_not_fit, clear),
-    };
-    return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

@@ -40,8 +40,7 @@ static void say(struct kl_outlet *o, const char *format, ...) {
     kl_outlet_put(o, text, strlen(text));
 }
 
-static void all_comes_out_in_order(void **state) {
-    (void)state;
+TEST_WITH(all_comes_out_in_order, set_up, tear_down) {
     char got[64] = "";
     struct kl_outlet *o = kl_outlet_open(ends[1]);
     assert_non_null(o);
@@ -68,8 +67,7 @@ static void read_line(FILE *from, unsigned *next, uint64_t *missing) {
     ++*next;
 }
 
-static void nobody_reads_and_nobody_waits(void **state) {
-    (void)state;
+TEST_WITH(nobody_reads_and_nobody_waits, set_up, tear_down) {
     struct kl_outlet *o = kl_outlet_open(ends[1]);
     FILE *from = fdopen(ends[0], "r");
     unsigned next = 0;
@@ -89,8 +87,7 @@ static void nobody_reads_and_nobody_waits(void **state) {
     ends[0] = -1;
 }
 
-static void the_end_does_not_wait_for_ever(void **state) {
-    (void)state;
+TEST_WITH(the_end_does_not_wait_for_ever, set_up, tear_down) {
     struct kl_outlet *o = kl_outlet_open(ends[1]);
     struct timespec from, to;
     for (unsigned i = 0; i < LINES; i++)
@@ -107,22 +104,11 @@ static void the_end_does_not_wait_for_ever(void **state) {
     ends[1] = -1; /* its own until it ends */
 }
 
-static void a_reader_that_has_gone_is_no_trouble(void **state) {
-    (void)state;
+TEST_WITH(a_reader_that_has_gone_is_no_trouble, set_up, tear_down) {
     struct kl_outlet *o = kl_outlet_open(ends[1]);
     close(ends[0]);
     ends[0] = -1;
     for (unsigned i = 0; i < LINES; i++)
         say(o, "line %u\n", i);
     kl_outlet_close(o, 5000);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(all_comes_out_in_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(nobody_reads_and_nobody_waits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_end_does_not_wait_for_ever, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_reader_that_has_gone_is_no_trouble, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,8 +174,7 @@ static void begin(void) {
     kl_outside_tell(&newcomer);
 }
 
-static void a_newcomer_and_its_frontend_have_the_mode(void **state) {
-    (void)state;
+TEST_WITH(a_newcomer_and_its_frontend_have_the_mode, set_up, NULL) {
     enum retro_pixel_format format = RETRO_PIXEL_FORMAT_XRGB8888;
     unsigned quarters = 3;
     kl_env_call(&playing, RETRO_ENVIRONMENT_SET_PIXEL_FORMAT, &format);
@@ -195,8 +194,7 @@ static void a_newcomer_and_its_frontend_have_the_mode(void **state) {
 }
 
 /* A size alone makes no new drivers. */
-static void a_size_alone_is_told_as_a_size(void **state) {
-    (void)state;
+TEST_WITH(a_size_alone_is_told_as_a_size, set_up, NULL) {
     struct retro_game_geometry g = {256, 224, 640, 480, 0};
     kl_env_call(&playing, RETRO_ENVIRONMENT_SET_GEOMETRY, &g);
     assert_int_equal(first_heard.geometry, 1);
@@ -209,8 +207,7 @@ static void a_size_alone_is_told_as_a_size(void **state) {
 }
 
 /* The values are the machine's; a core that has never asked for the functions is told them as well. */
-static void a_newcomer_has_the_motors_and_lights(void **state) {
-    (void)state;
+TEST_WITH(a_newcomer_has_the_motors_and_lights, set_up, NULL) {
     kl_lasting_motor(&playing.lasting, 2, RETRO_RUMBLE_WEAK, 0xffff);
     kl_lasting_light(&playing.lasting, KL_LASTING_LIGHTS - 1, 3);
     kl_lasting_light(&newcomer.lasting, 0, 1); /* of its own frames before the load */
@@ -237,8 +234,7 @@ static bool set_speed(struct kl_emulator *e, const char *value) {
     return kl_env_call(e, RETRO_ENVIRONMENT_SET_VARIABLE, &v);
 }
 
-static void options_are_those_declared_last(void **state) {
-    (void)state;
+TEST_WITH(options_are_those_declared_last, set_up, NULL) {
     bool updated = false;
     assert_true(set_speed(&playing, "two"));
     kl_env_call(&playing, RETRO_ENVIRONMENT_SET_VARIABLES, (void *)later);
@@ -264,8 +260,7 @@ static const char *lacking(void) {
     return kl_outside_lacks(&newcomer, &got);
 }
 
-static void a_newcomer_lacks_what_only_the_core_can_do(void **state) {
-    (void)state;
+TEST_WITH(a_newcomer_lacks_what_only_the_core_can_do, set_up, NULL) {
     struct retro_keyboard_callback keys = {on_key};
     struct retro_disk_control_callback disks = {.set_eject_state = eject};
     assert_null(lacking());
@@ -290,8 +285,7 @@ static void a_newcomer_lacks_what_only_the_core_can_do(void **state) {
 }
 
 /* Its own earlier state: the wrapper has kept the pointers, and puts them in force as they were. */
-static void going_back_puts_the_earlier_functions_in_force(void **state) {
-    (void)state;
+TEST_WITH(going_back_puts_the_earlier_functions_in_force, set_up, NULL) {
     static struct kl_outside before, between, after;
     char what[256];
     assert_true(kl_outside_collect(&before, &playing));
@@ -316,8 +310,7 @@ static void going_back_puts_the_earlier_functions_in_force(void **state) {
     kl_outside_free(&after);
 }
 
-static void another_device_or_system_is_lacking(void **state) {
-    (void)state;
+TEST_WITH(another_device_or_system_is_lacking, set_up, NULL) {
     struct kl_outside got;
     uint64_t quirks = RETRO_SERIALIZATION_QUIRK_PLATFORM_DEPENDENT;
     sent(&playing, &got);
@@ -334,8 +327,7 @@ static void another_device_or_system_is_lacking(void **state) {
 }
 
 /* The answer depends on no frontend, and 87 is 44. */
-static void quirks_are_answered_the_same_everywhere(void **state) {
-    (void)state;
+TEST_WITH(quirks_are_answered_the_same_everywhere, set_up, NULL) {
     const uint64_t said = RETRO_SERIALIZATION_QUIRK_SINGLE_SESSION |
                           RETRO_SERIALIZATION_QUIRK_CORE_VARIABLE_SIZE | (uint64_t)1 << 40;
     for (unsigned refuses = 0; refuses < 2; refuses++)
@@ -352,27 +344,11 @@ static void quirks_are_answered_the_same_everywhere(void **state) {
 }
 
 /* A core may declare anything of itself; its snapshots can be read all the same. */
-static void nonsense_of_a_core_is_bounded(void **state) {
-    (void)state;
+TEST_WITH(nonsense_of_a_core_is_bounded, set_up, NULL) {
     struct kl_outside got;
     struct retro_system_av_info av = {{0, 70000, 0, 70000, NAN}, {NAN, INFINITY}};
     kl_env_call(&playing, RETRO_ENVIRONMENT_SET_SYSTEM_AV_INFO, &av);
     sent(&playing, &got);
     assert_true(got.base_width == 1 && got.base_height == KL_OUTSIDE_SIZE_MAX && got.aspect_e6 == 0 &&
                 got.fps_uhz == 60000000 && got.rate_mhz == KL_OUTSIDE_RATE_MAX);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_newcomer_and_its_frontend_have_the_mode, set_up),
-        cmocka_unit_test_setup(a_size_alone_is_told_as_a_size, set_up),
-        cmocka_unit_test_setup(a_newcomer_has_the_motors_and_lights, set_up),
-        cmocka_unit_test_setup(options_are_those_declared_last, set_up),
-        cmocka_unit_test_setup(a_newcomer_lacks_what_only_the_core_can_do, set_up),
-        cmocka_unit_test_setup(going_back_puts_the_earlier_functions_in_force, set_up),
-        cmocka_unit_test_setup(another_device_or_system_is_lacking, set_up),
-        cmocka_unit_test_setup(quirks_are_answered_the_same_everywhere, set_up),
-        cmocka_unit_test_setup(nonsense_of_a_core_is_bounded, set_up),
-    };
-    return cmocka_run_group_tests_name("outside", tests, NULL, NULL);
 }

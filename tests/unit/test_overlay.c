@@ -99,8 +99,7 @@ static void stall(uint64_t now_us) {
     kl_picture_repeat(&match.emu.picture, video);
 }
 
-static void the_panel_comes_over_the_last_picture_of_a_stall(void **state) {
-    (void)state;
+TEST_WITH(the_panel_comes_over_the_last_picture_of_a_stall, set_up, tear_down) {
     frame(1000000);
     assert_ptr_equal(given, pixels); /* nothing is drawn: the core's own buffer */
     stall(1016000);
@@ -119,8 +118,7 @@ static void away(uint64_t *now_us, unsigned frames, uint8_t seats) {
         kl_overlay_turn(&match, *now_us);
 }
 
-static void a_client_that_is_away_is_said_once(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_is_away_is_said_once, set_up, tear_down) {
     uint64_t now_us = 1000000;
     for (int i = 0; i < 10; i++) {
         away(&now_us, 10, 2); /* 160 ms */
@@ -138,8 +136,7 @@ static void a_client_that_is_away_is_said_once(void **state) {
     assert_string_equal(shown, "the game goes on without bob (2)\nbob (2) is back\n");
 }
 
-static void a_desync_has_one_wording(void **state) {
-    (void)state;
+TEST_WITH(a_desync_has_one_wording, set_up, tear_down) {
     char line[KL_PANEL_LINE], words[KL_PANEL_LINE + 1];
     match.status.desync = true;
     match.status.first_bad.frame = 1199;
@@ -162,8 +159,7 @@ static void a_desync_has_one_wording(void **state) {
 }
 
 /* A menu is an absence, a dead link is not: the relay's roster says so. */
-static void a_lost_link_is_not_called_an_absence(void **state) {
-    (void)state;
+TEST_WITH(a_lost_link_is_not_called_an_absence, set_up, tear_down) {
     uint64_t now_us = 1000000;
     match.status.roster.member[1].state = KL_MEMBER_AWAY;
     for (int i = 0; i < 20; i++, now_us += 16000)
@@ -177,8 +173,7 @@ static void a_lost_link_is_not_called_an_absence(void **state) {
 }
 
 /* Two lines on one another: the frontend's box over ours. */
-static void drawn_lines_are_not_told_as_well(void **state) {
-    (void)state;
+TEST_WITH(drawn_lines_are_not_told_as_well, set_up, tear_down) {
     match.config.draw = true;
     match.status.desync = true;
     kl_overlay_turn(&match, 1000000);
@@ -195,8 +190,7 @@ static void drawn_lines_are_not_told_as_well(void **state) {
 }
 
 /* Drawn news stand beside one another; the frontend's one place has a state only when no news stand. */
-static void news_and_states_do_not_cover_each_other(void **state) {
-    (void)state;
+TEST_WITH(news_and_states_do_not_cover_each_other, set_up, tear_down) {
     kl_frontend_say(&match.front, KL_SCREEN_INFO, 60000, "hello");
     kl_frontend_say(&match.front, KL_SCREEN_INFO, 60000, "ready?");
     assert_string_equal(match.front.screen.news[0].text, "ready?");
@@ -219,8 +213,7 @@ static void say(enum kl_screen_tone tone, const char *line) {
 }
 
 /* The most serious ones, and the most serious of them highest; without trouble the state and three news. */
-static void in_trouble_two_lines_stand(void **state) {
-    (void)state;
+TEST_WITH(in_trouble_two_lines_stand, set_up, tear_down) {
     match.config.draw = true;
     match.status.lock.paused = true;
     kl_overlay_turn(&match, 1000000);
@@ -246,8 +239,7 @@ static void in_trouble_two_lines_stand(void **state) {
 }
 
 /* The one line is a third. */
-static void the_one_line_gives_way_to_trouble(void **state) {
-    (void)state;
+TEST_WITH(the_one_line_gives_way_to_trouble, set_up, tear_down) {
     match.config.draw = match.config.line = true;
     kl_overlay_reset(&match);
     frame(1000000);
@@ -261,8 +253,7 @@ static void the_one_line_gives_way_to_trouble(void **state) {
 }
 
 /* Nothing of ours is drawn below RetroArch's lines about the load; a state of play is said at once. */
-static void news_wait_for_the_frontends_own_lines(void **state) {
-    (void)state;
+TEST_WITH(news_wait_for_the_frontends_own_lines, set_up, tear_down) {
     match.config.draw = true;
     kl_overlay_reset(&match);
     kl_screen_wait(&match.front.screen, 5000);
@@ -282,8 +273,7 @@ static void news_wait_for_the_frontends_own_lines(void **state) {
 }
 
 /* Over everything else that is to be said, in RetroArch and drawn. */
-static void leaving_counts_down(void **state) {
-    (void)state;
+TEST_WITH(leaving_counts_down, set_up, tear_down) {
     const uint16_t select = 1u << RETRO_DEVICE_ID_JOYPAD_SELECT, b = 1u << RETRO_DEVICE_ID_JOYPAD_B;
     strcpy(match.config.hotkeys, KL_HOTKEYS_DEFAULT);
     match.choice.reads = true; /* on the way to a room */
@@ -304,9 +294,8 @@ static void leaving_counts_down(void **state) {
 }
 
 /* It is said before the pause is known, stands as long as that, and not in a later one. */
-static void a_question_stands_as_long_as_the_room_pauses(void **state) {
+TEST_WITH(a_question_stands_as_long_as_the_room_pauses, set_up, tear_down) {
     static const char words[] = "machines differ in RAM: you, bob (2). Go on?";
-    (void)state;
     kl_overlay_ask(&match, words);
     kl_overlay_turn(&match, 1000000);
     assert_null(strstr(shown, words));
@@ -321,16 +310,14 @@ static void a_question_stands_as_long_as_the_room_pauses(void **state) {
     assert_non_null(strstr(shown, "paused"));
 }
 
-static void the_begin_says_who_plays_as_whom(void **state) {
-    (void)state;
+TEST_WITH(the_begin_says_who_plays_as_whom, set_up, tear_down) {
     match.status.welcome.client = 1;
     kl_command_end(&match); /* nobody has swapped */
     kl_overlay_begin(&match);
     assert_string_equal(shown, "you are player 2, ann is player 1\n");
 }
 
-static void a_line_in_another_script_is_drawn(void **state) {
-    (void)state;
+TEST_WITH(a_line_in_another_script_is_drawn, set_up, tear_down) {
     const char *path = own_file(OWN_FONT, strlen(OWN_FONT));
     snprintf(match.config.font, sizeof match.config.font, "%s", path);
     match.config.draw = true;
@@ -348,8 +335,7 @@ static void a_line_in_another_script_is_drawn(void **state) {
 }
 
 /* The bytes before the words become fewer in the plain line; an option's value is nobody's words. */
-static void words_are_those_of_chat_alone(void **state) {
-    (void)state;
+TEST_WITH(words_are_those_of_chat_alone, set_up, tear_down) {
     match.config.draw = true;
     strcpy(match.status.roster.member[1].name, "\xe2\x80\xae!");
     kl_command_obey(&match, &(struct kl_command){1, KL_COMMAND_CHAT, 2, "\xd0\xb0"}, 7);
@@ -359,8 +345,7 @@ static void words_are_those_of_chat_alone(void **state) {
     assert_int_equal(match.front.screen.news[0].words, 0);
 }
 
-static void a_font_that_is_not_there_is_told_once(void **state) {
-    (void)state;
+TEST_WITH(a_font_that_is_not_there_is_told_once, set_up, tear_down) {
     strcpy(match.config.font, "/tmp/keylock-there-is-no-such-font");
     match.config.draw = true;
     frame(1000000);
@@ -373,25 +358,4 @@ static void a_font_that_is_not_there_is_told_once(void **state) {
         strstr(logged, "no font for other scripts: cannot read /tmp/keylock-there-is-no-such-font");
     assert_non_null(told);
     assert_null(strstr(told + 1, "no font"));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_panel_comes_over_the_last_picture_of_a_stall, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_client_that_is_away_is_said_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(drawn_lines_are_not_told_as_well, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_lost_link_is_not_called_an_absence, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(news_and_states_do_not_cover_each_other, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(in_trouble_two_lines_stand, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_one_line_gives_way_to_trouble, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(news_wait_for_the_frontends_own_lines, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(leaving_counts_down, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_question_stands_as_long_as_the_room_pauses, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_begin_says_who_plays_as_whom, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_desync_has_one_wording, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_line_in_another_script_is_drawn, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(words_are_those_of_chat_alone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_font_that_is_not_there_is_told_once, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,8 +57,7 @@ static void both_are_there(unsigned cores) {
     assert_int_equal(kl_options_check(&heard, KL_OWN_POLICY, "optimistic", err, sizeof err), 0);
 }
 
-static void version_0(void **state) {
-    (void)state;
+TEST_WITH(version_0, set_up, tear_down) {
     static const struct retro_variable core[] = {{"speed", "Speed; normal|fast"}, {NULL, NULL}};
     assert_true(kl_own_options_declare(front, RETRO_ENVIRONMENT_SET_VARIABLES, core));
     both_are_there(1);
@@ -68,19 +67,17 @@ static const struct retro_core_option_definition v1[] = {
     {"speed", "Speed", NULL, {{"slow", NULL}, {"normal", NULL}, {NULL, NULL}}, "normal"},
     {NULL, NULL, NULL, {{NULL, NULL}}, NULL}};
 
-static void version_1(void **state) {
-    (void)state;
+TEST_WITH(version_1, set_up, tear_down) {
     assert_true(kl_own_options_declare(front, RETRO_ENVIRONMENT_SET_CORE_OPTIONS, v1));
     both_are_there(1);
     struct retro_core_options_intl intl = {(struct retro_core_option_definition *)v1, NULL};
-    set_up(state);
+    set_up(NULL);
     assert_true(kl_own_options_declare(front, RETRO_ENVIRONMENT_SET_CORE_OPTIONS_INTL, &intl));
     assert_int_equal(heard_cmd, RETRO_ENVIRONMENT_SET_CORE_OPTIONS_INTL);
     both_are_there(1);
 }
 
-static void version_2(void **state) {
-    (void)state;
+TEST_WITH(version_2, set_up, tear_down) {
     static struct retro_core_option_v2_category categories[] = {{"video", "Video", NULL}, {NULL, NULL, NULL}};
     static struct retro_core_option_v2_definition definitions[] = {
         {"speed", "Speed", NULL, NULL, NULL, "video", {{"normal", NULL}, {"fast", NULL}, {NULL, NULL}}, NULL},
@@ -90,23 +87,22 @@ static void version_2(void **state) {
     both_are_there(1);
     assert_true(keylock_category && core_category);
     core.categories = NULL; /* a core without */
-    set_up(state);
+    set_up(NULL);
     assert_true(kl_own_options_declare(front, RETRO_ENVIRONMENT_SET_CORE_OPTIONS_V2, &core));
     both_are_there(1);
     assert_true(keylock_category && !core_category);
     struct retro_core_options_v2_intl intl = {&core, &core};
-    set_up(state);
+    set_up(NULL);
     assert_true(kl_own_options_declare(front, RETRO_ENVIRONMENT_SET_CORE_OPTIONS_V2_INTL, &intl));
     both_are_there(1);
     assert_true(local_too);
 }
 
-static void alone(void **state) {
-    (void)state;
+TEST_WITH(alone, set_up, tear_down) {
     static const unsigned cmds[] = {RETRO_ENVIRONMENT_SET_VARIABLES, RETRO_ENVIRONMENT_SET_CORE_OPTIONS,
                                     RETRO_ENVIRONMENT_SET_CORE_OPTIONS_V2};
     for (unsigned v = 0; v < 3; v++) {
-        set_up(state);
+        set_up(NULL);
         version = v;
         has_version = v > 0;
         kl_own_options_alone(front);
@@ -116,8 +112,7 @@ static void alone(void **state) {
 }
 
 /* Each value of each is a command, or asks for nothing. */
-static void values_are_commands(void **state) {
-    (void)state;
+TEST_WITH(values_are_commands, set_up, tear_down) {
     version = 2;
     has_version = true;
     kl_own_options_alone(front);
@@ -144,8 +139,7 @@ static bool neutral_only(const struct kl_own_option *o, const char *value) {
 }
 
 /* An option of the menu that is a setting has the setting's words and no others. */
-static void values_are_those_of_the_setting(void **state) {
-    (void)state;
+TEST_WITH(values_are_those_of_the_setting, set_up, tear_down) {
     version = 2;
     has_version = true;
     kl_own_options_alone(front);
@@ -175,20 +169,7 @@ static void values_are_those_of_the_setting(void **state) {
     assert_int_equal(settings, 9);
 }
 
-static void other_calls_are_not_ours(void **state) {
-    (void)state;
+TEST_WITH(other_calls_are_not_ours, set_up, tear_down) {
     assert_false(kl_own_options_declare(front, RETRO_ENVIRONMENT_SET_MESSAGE, NULL));
     assert_int_equal(heard_cmd, 0);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-int main(void) {
-    const struct CMUnitTest tests[] = {TEST(version_0),
-                                       TEST(version_1),
-                                       TEST(version_2),
-                                       TEST(alone),
-                                       TEST(values_are_commands),
-                                       TEST(values_are_those_of_the_setting),
-                                       TEST(other_calls_are_not_ours)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* The states to which a machine can go back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/match/own_states.h"
 
@@ -28,8 +24,7 @@ static uint32_t found(uint32_t keyframe) {
     return s ? s->frame : 0;
 }
 
-static void the_agreed_one_and_those_after_it(void **unused) {
-    (void)unused;
+TEST_WITH(the_agreed_one_and_those_after_it, NULL, clear) {
     assert_int_equal(found(1000), 0);
     for (uint32_t f = 60; f <= 240; f += 60)
         keep(f, 100);
@@ -44,8 +39,7 @@ static void the_agreed_one_and_those_after_it(void **unused) {
 }
 
 /* A relay that lost up to 600 frames finds one that its record covers. */
-static void older_ones_reach_far_back(void **unused) {
-    (void)unused;
+TEST_WITH(older_ones_reach_far_back, NULL, clear) {
     for (uint32_t f = 60; f <= 20000; f += 60) {
         keep(f, 100);
         kl_own_states_agreed(&own, f - 60);
@@ -57,8 +51,7 @@ static void older_ones_reach_far_back(void **unused) {
 }
 
 /* However long no verdict comes, the agreed one stays. */
-static void a_new_one_takes_the_place_of_the_newest(void **unused) {
-    (void)unused;
+TEST_WITH(a_new_one_takes_the_place_of_the_newest, NULL, clear) {
     for (uint32_t f = 60; f <= 6000; f += 60)
         keep(f, 100);
     assert_int_equal(own.count, KL_OWN_STATES);
@@ -67,8 +60,7 @@ static void a_new_one_takes_the_place_of_the_newest(void **unused) {
     assert_int_equal(found(6000), 6000);
 }
 
-static void after_going_back(void **unused) {
-    (void)unused;
+TEST_WITH(after_going_back, NULL, clear) {
     for (uint32_t f = 60; f <= 240; f += 60)
         keep(f, 100);
     kl_own_states_after(&own, 120);
@@ -78,8 +70,7 @@ static void after_going_back(void **unused) {
     assert_true(own.count == 3 && found(1000) == 180);
 }
 
-static void of_large_states_fewer(void **unused) {
-    (void)unused;
+TEST_WITH(of_large_states_fewer, NULL, clear) {
     for (uint32_t f = 60; f <= 600; f += 60)
         keep(f, KL_OWN_STATES_MAX / 2);
     assert_true(own.count == 2 && found(60) == 60 && found(600) == 600);
@@ -90,8 +81,7 @@ static void of_large_states_fewer(void **unused) {
     assert_int_equal(found(660), 600);
 }
 
-static void of_large_states_older_ones_go_first(void **unused) {
-    (void)unused;
+TEST_WITH(of_large_states_older_ones_go_first, NULL, clear) {
     for (uint32_t f = 60; f <= 3000; f += 60) {
         keep(f, KL_OWN_STATES_MAX / 5);
         kl_own_states_agreed(&own, f - 60);
@@ -99,16 +89,4 @@ static void of_large_states_older_ones_go_first(void **unused) {
     }
     keep(3060, KL_OWN_STATES_MAX / 2); /* they have grown */
     assert_true(own.older == 0 && found(2940) == 2940);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(the_agreed_one_and_those_after_it, clear),
-        cmocka_unit_test_teardown(a_new_one_takes_the_place_of_the_newest, clear),
-        cmocka_unit_test_teardown(after_going_back, clear),
-        cmocka_unit_test_teardown(of_large_states_fewer, clear),
-        cmocka_unit_test_teardown(older_ones_reach_far_back, clear),
-        cmocka_unit_test_teardown(of_large_states_older_ones_go_first, clear),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

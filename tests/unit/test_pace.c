@@ -1,15 +1,10 @@
 /* The pacer against a schedule in virtual time, and the sound that comes of it: late frames, frontends of
  * other rates, backlogs small and large. The model of what is due is net/engine/lock_client.c's. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/frame/audio.h"
 #include "core_wrapper/frame/pace.h"
@@ -219,8 +214,7 @@ static void sounds_clean(const struct world *w, const char *what, double from_s)
 
 /* --- steady play --- */
 
-static void one_frame_a_call(void **state) {
-    (void)state;
+TEST(one_frame_a_call) {
     struct world *w = make(60, 60);
     w->wobble = 2000;
     run(w, 120);
@@ -231,8 +225,7 @@ static void one_frame_a_call(void **state) {
 
 /* Ten minutes of every core under every display: a call without a frame, or with two, each time the drift
  * amounts to one, spread evenly; where calls come quicker than frames, never two. */
-static void drift_is_spread_evenly(void **state) {
-    (void)state;
+TEST(drift_is_spread_evenly) {
     static const double cores[] = {59.1856, 60.0988, 50.007, 60}, displays[] = {59.94, 60, 120, 144, 50};
     for (int c = 0; c < 4; c++)
         for (int d = 0; d < 5; d++) {
@@ -265,8 +258,7 @@ static void drift_is_spread_evenly(void **state) {
 }
 
 /* One frame in some hundreds late, and bursts. */
-static void a_jittery_link_is_not_heard(void **state) {
-    (void)state;
+TEST(a_jittery_link_is_not_heard) {
     static const double hz[] = {60, 59.94, 120};
     for (int i = 0; i < 3; i++) {
         struct world *w = make(60.0988, hz[i]);
@@ -295,8 +287,7 @@ static unsigned longest_rush(const struct world *w) {
     return longest;
 }
 
-static void a_small_backlog_is_run_off_gently(void **state) {
-    (void)state;
+TEST(a_small_backlog_is_run_off_gently) {
     for (int frames = 1; frames <= 5; frames++) {
         struct world *w = make(60, 60);
         w->outage_from = 5e6;
@@ -319,8 +310,7 @@ static void a_small_backlog_is_run_off_gently(void **state) {
 }
 
 /* The others wait for our samples: within an interval of the schedule at once. */
-static void sampling_goes_on(void **state) {
-    (void)state;
+TEST(sampling_goes_on) {
     struct world *w = make(60, 60);
     w->spacing = 2;
     w->hang_from = 5e6;
@@ -331,8 +321,7 @@ static void sampling_goes_on(void **state) {
     drop(w);
 }
 
-static void a_medium_one_is_compressed(void **state) {
-    (void)state;
+TEST(a_medium_one_is_compressed) {
     struct world *w = make(60, 60);
     w->spacing = 30;
     w->outage_from = 5e6;
@@ -363,8 +352,7 @@ static double share_of_full_speed(const struct world *w) {
 }
 
 /* Ten seconds away: run off at 90 % of what the core can do at least. */
-static void a_large_one_is_run_off_at_full_speed(void **state) {
-    (void)state;
+TEST(a_large_one_is_run_off_at_full_speed) {
     static const double costs[] = {77, 300, 1000, 2500};
     for (int i = 0; i < 4; i++) {
         struct world *w = make(60, 60);
@@ -381,8 +369,7 @@ static void a_large_one_is_run_off_at_full_speed(void **state) {
 }
 
 /* Fast-forward has just ended, or the display is another now: what was measured before must not stay. */
-static void another_rhythm_is_learned(void **state) {
-    (void)state;
+TEST(another_rhythm_is_learned) {
     static const double before_hz[] = {660, 240, 165, 144}, after_hz[] = {60, 60, 60, 50};
     for (int i = 0; i < 4; i++) {
         struct world *w = make(60, before_hz[i]);
@@ -401,8 +388,7 @@ static void another_rhythm_is_learned(void **state) {
 }
 
 /* As sound comes in blocks: two calls at once, and none. */
-static void an_uneven_rhythm_is_averaged(void **state) {
-    (void)state;
+TEST(an_uneven_rhythm_is_averaged) {
     struct world *w = make(60, 60);
     for (int k = 0; k < 1000; k++, w->now += k % 2 ? 32333 : 1000)
         kl_pace_call(&w->pace, (uint64_t)w->now);
@@ -427,8 +413,7 @@ static void newcomer(const double *lobby_us, unsigned calls) {
     drop(w);
 }
 
-static void nor_does_a_newcomer_lose_time(void **state) {
-    (void)state;
+TEST(nor_does_a_newcomer_lose_time) {
     static const double loads[8] = {16667, 16667, 50000, 114, 84, 1345, 15122, 17042};
     static const double shows_its_first_at_once[8] = {900, 900, 900, 16667, 16667, 16667, 16667, 16667};
     static const double measured_wrongly[8] = {9000, 9000, 9000, 9000, 9000, 9000, 9000, 9000};
@@ -438,8 +423,7 @@ static void nor_does_a_newcomer_lose_time(void **state) {
 }
 
 /* A process that stood still reads what came meanwhile after its first call: the next one is a full one. */
-static void nor_does_a_frozen_one_lose_a_call(void **state) {
-    (void)state;
+TEST(nor_does_a_frozen_one_lose_a_call) {
     struct world *w = make(60, 60);
     w->hang_from = 5e6;
     w->hang_to = 8e6;
@@ -455,8 +439,7 @@ static void nor_does_a_frozen_one_lose_a_call(void **state) {
 }
 
 /* The first unseen frame took 40 ms, for the machine was busy. */
-static void one_bad_measure_is_forgotten(void **state) {
-    (void)state;
+TEST(one_bad_measure_is_forgotten) {
     struct world *w = make(60, 60);
     w->hang_from = 5e6;
     w->hang_to = 15e6;
@@ -467,8 +450,7 @@ static void one_bad_measure_is_forgotten(void **state) {
     drop(w);
 }
 
-static void a_machine_that_cannot_is_noticed(void **state) {
-    (void)state;
+TEST(a_machine_that_cannot_is_noticed) {
     struct world *w = make(60, 60);
     w->hang_from = 2e6;
     w->hang_to = 5e6;
@@ -481,8 +463,7 @@ static void a_machine_that_cannot_is_noticed(void **state) {
     drop(w);
 }
 
-static void one_or_two_frames_trigger_nothing(void **state) {
-    (void)state;
+TEST(one_or_two_frames_trigger_nothing) {
     struct world *w = make(60, 60);
     w->jitter = 9000;
     w->margin = 16667;
@@ -491,24 +472,4 @@ static void one_or_two_frames_trigger_nothing(void **state) {
     assert_int_equal(longest_rush(w), 1);
     assert_int_equal(w->more, 0);
     drop(w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_frame_a_call),
-        cmocka_unit_test(drift_is_spread_evenly),
-        cmocka_unit_test(a_jittery_link_is_not_heard),
-        cmocka_unit_test(a_small_backlog_is_run_off_gently),
-        cmocka_unit_test(sampling_goes_on),
-        cmocka_unit_test(a_medium_one_is_compressed),
-        cmocka_unit_test(a_large_one_is_run_off_at_full_speed),
-        cmocka_unit_test(another_rhythm_is_learned),
-        cmocka_unit_test(an_uneven_rhythm_is_averaged),
-        cmocka_unit_test(nor_does_a_newcomer_lose_time),
-        cmocka_unit_test(nor_does_a_frozen_one_lose_a_call),
-        cmocka_unit_test(one_bad_measure_is_forgotten),
-        cmocka_unit_test(a_machine_that_cannot_is_noticed),
-        cmocka_unit_test(one_or_two_frames_trigger_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

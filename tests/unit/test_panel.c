@@ -96,8 +96,7 @@ static unsigned rows_drawn(const struct picture *p) {
 
 /* --- canvas --- */
 
-static void colours_are_right_in_each_format(void **state) {
-    (void)state;
+TEST(colours_are_right_in_each_format) {
     static const uint32_t red[] = {0x7c00, 0xff0000, 0xf800}, green[] = {0x03e0, 0x00ff00, 0x07e0},
                           dark[] = {0x0c63, 0x1f1f1f, 0x18e3};
     for (size_t i = 0; i < COUNT(formats); i++) {
@@ -115,8 +114,7 @@ static void colours_are_right_in_each_format(void **state) {
     }
 }
 
-static void a_unit_grows_with_the_picture(void **state) {
-    (void)state;
+TEST(a_unit_grows_with_the_picture) {
     static const struct {
         unsigned width, height, turn, x, y;
     } sizes[] = {{160, 144, 0, 1, 1}, {240, 160, 0, 1, 1}, {256, 224, 0, 1, 1},  {320, 240, 0, 1, 1},
@@ -131,8 +129,7 @@ static void a_unit_grows_with_the_picture(void **state) {
 }
 
 /* The viewer's top left corner, in a picture that is shown turned counterclockwise. */
-static void a_turned_picture_is_drawn_turned(void **state) {
-    (void)state;
+TEST(a_turned_picture_is_drawn_turned) {
     static const unsigned at[4][2] = {{0, 0}, {199, 0}, {199, 149}, {0, 149}};
     static const unsigned beside[4][2] = {{1, 0}, {199, 1}, {198, 149}, {0, 148}};
     for (unsigned turn = 0; turn < 4; turn++) {
@@ -147,8 +144,7 @@ static void a_turned_picture_is_drawn_turned(void **state) {
     }
 }
 
-static void boxes_and_text_are_cut_at_the_edges(void **state) {
-    (void)state;
+TEST(boxes_and_text_are_cut_at_the_edges) {
     for (unsigned turn = 0; turn < 4; turn++) {
         struct picture p = white(40, 20, RETRO_PIXEL_FORMAT_RGB565, turn);
         kl_canvas_fill(&p.c, -5, -5, 1000, 1000, 0);
@@ -162,8 +158,7 @@ static void boxes_and_text_are_cut_at_the_edges(void **state) {
     }
 }
 
-static void letters_have_the_units_size(void **state) {
-    (void)state;
+TEST(letters_have_the_units_size) {
     struct picture p = white(640, 480, RETRO_PIXEL_FORMAT_XRGB8888, 0);
     kl_canvas_text(&p.c, 0, 0, 1, 0, "L"); /* its stem: column 0, rows 0 to 6 */
     for (unsigned y = 0; y < 14; y++)
@@ -176,8 +171,7 @@ static void letters_have_the_units_size(void **state) {
 
 /* --- history --- */
 
-static void history_keeps_ten_seconds(void **state) {
-    (void)state;
+TEST(history_keeps_ten_seconds) {
     static struct kl_graph h;
     kl_graph_clear(&h);
     uint64_t t0 = 500000000;
@@ -205,8 +199,7 @@ static void history_keeps_ten_seconds(void **state) {
 }
 
 /* Readable: each line is inside the picture, below the last one, on a Game Boy's too. */
-static void a_card_shows_at_each_size(void **state) {
-    (void)state;
+TEST(a_card_shows_at_each_size) {
     static const unsigned sizes[][2] = {{160, 144}, {256, 224}, {320, 240}};
     static struct kl_card card;
     for (size_t i = 0; i < COUNT(sizes); i++) {
@@ -258,8 +251,7 @@ static void draw_cards(const struct picture *at) {
 }
 
 /* One row of text, at the bottom, with whatever fits. */
-static void the_one_line_is_one_line(void **state) {
-    (void)state;
+TEST(the_one_line_is_one_line) {
     static const struct {
         unsigned width, height;
         const char *words;
@@ -281,8 +273,7 @@ static void the_one_line_is_one_line(void **state) {
 }
 
 /* Both numbers count, so the round trip gives way to them. */
-static void running_ahead_shows_what_a_press_feels_like(void **state) {
-    (void)state;
+TEST(running_ahead_shows_what_a_press_feels_like) {
     struct kl_panel p = panel_pair();
     struct picture at = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0);
     p.rtt_ms = 24;
@@ -296,8 +287,7 @@ static void running_ahead_shows_what_a_press_feels_like(void **state) {
 }
 
 /* A scale of any length: the legend is one line, and all of it is on the panel's shade. */
-static void the_legend_stays_in_the_panel(void **state) {
-    (void)state;
+TEST(the_legend_stays_in_the_panel) {
     static const unsigned leads[] = {3, 11, 99};
     static struct kl_graph h;
     for (size_t i = 0; i < COUNT(leads); i++) {
@@ -317,8 +307,7 @@ static void the_legend_stays_in_the_panel(void **state) {
 }
 
 /* In the one line it would take the place of a name. */
-static void the_delay_names_the_longest_link(void **state) {
-    (void)state;
+TEST(the_delay_names_the_longest_link) {
     for (unsigned who = 0; who < 2; who++) {
         struct kl_panel p = panel_pair();
         struct picture at = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0);
@@ -331,8 +320,7 @@ static void the_delay_names_the_longest_link(void **state) {
     }
 }
 
-static void nothing_is_written_outside_at_any_size(void **state) {
-    (void)state;
+TEST(nothing_is_written_outside_at_any_size) {
     static const unsigned sizes[][2] = {{1, 1},     {7, 3},     {16, 16},   {40, 200},  {96, 64},
                                         {160, 102}, {160, 144}, {224, 288}, {256, 224}, {512, 224},
                                         {640, 240}, {640, 480}, {1280, 720}};
@@ -377,8 +365,7 @@ static unsigned blocks(const struct picture *p) {
 
 /* A wide letter goes to the next line if only its half fits: on 160 columns 19 cells, so "a: " and eight of
  * them, then nine a line; four lines at most. */
-static void tall_letters_stay_in_their_line(void **state) {
-    (void)state;
+TEST(tall_letters_stay_in_their_line) {
     static const unsigned sizes[][2] = {{1, 1},     {7, 3},     {23, 40},   {96, 64},   {160, 144},
                                         {224, 288}, {256, 224}, {512, 224}, {640, 480}, {1280, 720}};
     char line[300] = "a: ", err[512];
@@ -412,8 +399,7 @@ static void tall_letters_stay_in_their_line(void **state) {
     kl_unifont_drop();
 }
 
-static void the_panel_takes_what_it_needs_and_no_more(void **state) {
-    (void)state;
+TEST(the_panel_takes_what_it_needs_and_no_more) {
     static const struct {
         unsigned width, height, most;
     } sizes[] = {{160, 144, 64}, {256, 224, 90}, {640, 480, 180}};
@@ -445,8 +431,7 @@ static void the_panel_takes_what_it_needs_and_no_more(void **state) {
 }
 
 /* The same panel drawn twice is the same picture; another figure shows. */
-static void the_panel_shows_its_figures(void **state) {
-    (void)state;
+TEST(the_panel_shows_its_figures) {
     struct kl_panel p = panel_pair(), q = panel_pair();
     for (unsigned what = 0; what < 10; what++) {
         q = p;
@@ -483,8 +468,7 @@ static bool same_picture(const struct kl_panel *p, const struct kl_panel *q) {
     return same;
 }
 
-static void a_lead_that_is_not_known_is_no_figure(void **state) {
-    (void)state;
+TEST(a_lead_that_is_not_known_is_no_figure) {
     struct kl_panel p = panel_pair(), q = panel_pair();
     p.lead_frames = 0;
     q.lead_frames = 0.4;
@@ -501,8 +485,7 @@ static void a_lead_that_is_not_known_is_no_figure(void **state) {
 }
 
 /* The watchers' line takes none away from the names, and no other line is drawn over another. */
-static void names_and_figures_stay_while_somebody_watches(void **state) {
-    (void)state;
+TEST(names_and_figures_stay_while_somebody_watches) {
     static const unsigned sizes[][2] = {{160, 144}, {256, 224}, {320, 240}};
     static const char *const words[] = {"ann 1", "bob 2",
                                         "0 \xc2\xb1"
@@ -522,27 +505,4 @@ static void names_and_figures_stay_while_somebody_watches(void **state) {
             check_fence(&at);
             free(at.heap);
         }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(colours_are_right_in_each_format),
-        cmocka_unit_test(a_unit_grows_with_the_picture),
-        cmocka_unit_test(a_turned_picture_is_drawn_turned),
-        cmocka_unit_test(boxes_and_text_are_cut_at_the_edges),
-        cmocka_unit_test(letters_have_the_units_size),
-        cmocka_unit_test(history_keeps_ten_seconds),
-        cmocka_unit_test(a_card_shows_at_each_size),
-        cmocka_unit_test(nothing_is_written_outside_at_any_size),
-        cmocka_unit_test(the_delay_names_the_longest_link),
-        cmocka_unit_test(the_legend_stays_in_the_panel),
-        cmocka_unit_test(tall_letters_stay_in_their_line),
-        cmocka_unit_test(the_panel_takes_what_it_needs_and_no_more),
-        cmocka_unit_test(the_panel_shows_its_figures),
-        cmocka_unit_test(the_one_line_is_one_line),
-        cmocka_unit_test(running_ahead_shows_what_a_press_feels_like),
-        cmocka_unit_test(names_and_figures_stay_while_somebody_watches),
-        cmocka_unit_test(a_lead_that_is_not_known_is_no_figure),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,8 +16,7 @@ static void check_words(const struct kl_panel *p, enum kl_panel_tone tone, const
     assert_int_equal(got, percent);
 }
 
-static void quiet_when_all_is_well(void **state) {
-    (void)state;
+TEST(quiet_when_all_is_well) {
     struct kl_panel p = panel_pair();
     p.backlog = 2;
     p.stalls = 7;
@@ -30,8 +29,7 @@ static void quiet_when_all_is_well(void **state) {
     check_words(&p, KL_PANEL_QUIET, "", -1);
 }
 
-static void each_stage_says_what_is_awaited(void **state) {
-    (void)state;
+TEST(each_stage_says_what_is_awaited) {
     struct kl_panel p = panel_pair();
     p.stage = KL_PANEL_REACHING;
     p.state_us = 2500000;
@@ -72,8 +70,7 @@ static void each_stage_says_what_is_awaited(void **state) {
     check_words(&p, KL_PANEL_ERROR, "the relay is gone", -1);
 }
 
-static void files_that_are_read_show_how_far(void **state) {
-    (void)state;
+TEST(files_that_are_read_show_how_far) {
     struct kl_panel p = panel_pair();
     p.checks = true;
     p.check_disk = 2;
@@ -87,8 +84,7 @@ static void files_that_are_read_show_how_far(void **state) {
     check_words(&p, KL_PANEL_ERROR, "the relay is gone", -1);
 }
 
-static void a_stall_names_whom_it_waits_for(void **state) {
-    (void)state;
+TEST(a_stall_names_whom_it_waits_for) {
     struct kl_panel p = panel_pair();
     p.stalled = true;
     p.state_us = 3000000;
@@ -113,8 +109,7 @@ static void a_stall_names_whom_it_waits_for(void **state) {
     p.question[0] = 0;
 }
 
-static void coming_back_shows_progress(void **state) {
-    (void)state;
+TEST(coming_back_shows_progress) {
     struct kl_panel p = panel_pair();
     p.absent = true;
     check_words(&p, KL_PANEL_INFO, "coming back: your pad works again in a moment", -1);
@@ -137,8 +132,7 @@ static void coming_back_shows_progress(void **state) {
     check_words(&p, KL_PANEL_INFO, "fetching the room's state: 400 of 4000 KB, 1:05", 10);
 }
 
-static void a_desync_says_where_and_who(void **state) {
-    (void)state;
+TEST(a_desync_says_where_and_who) {
     struct kl_panel p = panel_pair();
     p.desync = true;
     p.desync_frame = 1199;
@@ -167,8 +161,7 @@ static void check_card(const struct kl_panel *p, const char *words) {
     assert_string_equal(all, words);
 }
 
-static void a_card_says_what_is_awaited_and_what_to_do(void **state) {
-    (void)state;
+TEST(a_card_says_what_is_awaited_and_what_to_do) {
     struct kl_panel p = panel_pair();
     p.state_us = 12000000;
     p.leave = (struct kl_panel_key){"Select+B", "right Shift+Z"};
@@ -219,8 +212,7 @@ static void a_card_says_what_is_awaited_and_what_to_do(void **state) {
     check_card(&p, "Waiting for bob (2) to load  2 s/Leave: Core Options, Play, Alone");
 }
 
-static void the_begin_names_all_players(void **state) {
-    (void)state;
+TEST(the_begin_names_all_players) {
     struct kl_panel p = panel_pair();
     char line[KL_PANEL_LINE];
     kl_panel_begin(&p, line);
@@ -240,8 +232,7 @@ static void the_begin_names_all_players(void **state) {
 }
 
 /* A name of 92 bytes is 23 characters, and is named as any other. */
-static void wide_names_are_named_whole(void **state) {
-    (void)state;
+TEST(wide_names_are_named_whole) {
     struct kl_panel p = panel_pair();
     char name[KL_NAME_MAX], line[KL_PANEL_LINE], want[KL_PANEL_LINE];
     wide_name(name, KL_NAME_CHARS);
@@ -261,8 +252,7 @@ static void wide_names_are_named_whole(void **state) {
 }
 
 /* Sixteen of the longest names and reasons stay within the line. */
-static void the_longest_words_fit(void **state) {
-    (void)state;
+TEST(the_longest_words_fit) {
     struct kl_panel p = panel_pair();
     char line[KL_PANEL_LINE];
     int percent;
@@ -287,20 +277,4 @@ static void the_longest_words_fit(void **state) {
             assert_true(strlen(line) < KL_PANEL_LINE);
             assert_true(percent >= -1 && percent <= 100);
         }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quiet_when_all_is_well),
-        cmocka_unit_test(each_stage_says_what_is_awaited),
-        cmocka_unit_test(files_that_are_read_show_how_far),
-        cmocka_unit_test(a_stall_names_whom_it_waits_for),
-        cmocka_unit_test(coming_back_shows_progress),
-        cmocka_unit_test(a_desync_says_where_and_who),
-        cmocka_unit_test(the_longest_words_fit),
-        cmocka_unit_test(wide_names_are_named_whole),
-        cmocka_unit_test(a_card_says_what_is_awaited_and_what_to_do),
-        cmocka_unit_test(the_begin_names_all_players),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,7 @@ static const char *find(const char *path, const char *bytes) {
     return name;
 }
 
-static void bytes_of_the_file_are_not_patched(void **state) {
-    (void)state;
+TEST_WITH(bytes_of_the_file_are_not_patched, make_folder, remove_folder) {
     put("game.nes", "rom");
     assert_string_equal(find(at("game.nes"), "rom"), "");
     put("game.ips", "PATCH"); /* switched off, or broken */
@@ -23,8 +22,7 @@ static void bytes_of_the_file_are_not_patched(void **state) {
 }
 
 /* In RetroArch's order. */
-static void the_patch_beside_it_is_named(void **state) {
-    (void)state;
+TEST_WITH(the_patch_beside_it_is_named, make_folder, remove_folder) {
     put("game.nes", "rom");
     assert_string_equal(find(at("game.nes"), "r0m"), KL_PATCH_ELSEWHERE);
     assert_string_equal(find(at("game.nes"), "rom and more"), KL_PATCH_ELSEWHERE);
@@ -38,8 +36,7 @@ static void the_patch_beside_it_is_named(void **state) {
 }
 
 /* RetroArch looks beside the archive for the name of its member. The unpacked bytes cannot be compared. */
-static void so_is_that_of_a_game_in_an_archive(void **state) {
-    (void)state;
+TEST_WITH(so_is_that_of_a_game_in_an_archive, make_folder, remove_folder) {
     char path[1100];
     put("set.zip", "no zip");
     snprintf(path, sizeof path, "%s#in/ga#me.nes", at("set.zip"));
@@ -50,8 +47,7 @@ static void so_is_that_of_a_game_in_an_archive(void **state) {
     assert_string_equal(find(path, "r0m"), "ga#me.ups");
 }
 
-static void names_are_bounded_and_plain(void **state) {
-    (void)state;
+TEST_WITH(names_are_bounded_and_plain, make_folder, remove_folder) {
     put("a (b), c; d.nes", "rom");
     put("a (b), c; d.ips", "");
     assert_string_equal(find(at("a (b), c; d.nes"), "r0m"), "a _b__ c_ d.ips");
@@ -61,8 +57,7 @@ static void names_are_bounded_and_plain(void **state) {
                         "longer than the place for it.ips" + 1);
 }
 
-static void the_identity_tells_it(void **state) {
-    (void)state;
+TEST(the_identity_tells_it) {
     struct kl_content content = {.count = 1,
                                  .item[0] = {.path = "/games/game.nes", .data = "r0m", .size = 3}};
     struct kl_facts plain = {0}, patched = {0};
@@ -80,24 +75,11 @@ static void the_identity_tells_it(void **state) {
 }
 
 /* A value from anybody. */
-static void a_peers_patch_is_bounded_and_plain(void **state) {
-    (void)state;
+TEST(a_peers_patch_is_bounded_and_plain) {
     char patch[KL_FACT_PATCH_MAX];
     assert_true(kl_fact_patch(patch, "x (patch \xe2\x80\xaeips and very many bytes more, 3 bytes, a)"));
     assert_string_equal(patch, "___ips and very ma");
     assert_false(kl_fact_patch(patch, "x (patch game.ips"));
     assert_false(kl_fact_patch(patch, "x (patch , 3 bytes, a)"));
     assert_false(kl_fact_patch(patch, ""));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(bytes_of_the_file_are_not_patched, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(the_patch_beside_it_is_named, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(so_is_that_of_a_game_in_an_archive, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(names_are_bounded_and_plain, make_folder, remove_folder),
-        cmocka_unit_test(the_identity_tells_it),
-        cmocka_unit_test(a_peers_patch_is_bounded_and_plain),
-    };
-    return cmocka_run_group_tests_name("patch", tests, NULL, NULL);
 }

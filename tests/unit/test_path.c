@@ -1,12 +1,7 @@
 /* The addresses of a session in virtual time: clients that roam, somebody on the path whose copies come
  * first, spoofers, loss and reordering, from seeds; judged at every step. net/PROTOCOL.md §9, Addresses. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "net/transport/path.h"
 #include "tests/lib/rng.h"
@@ -160,8 +155,7 @@ static void judge(uint64_t seed) {
                  (unsigned long long)w.rtt_us);
 }
 
-static void seeds(void **state) {
-    (void)state;
+TEST(seeds) {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         memset(&w, 0, sizeof w);
         chance.state = seed * UINT64_C(0x9e3779b97f4a7c15);
@@ -180,9 +174,4 @@ static void seeds(void **state) {
         if (!w.roams) assert_int_equal(w.moves, 0);
         if (w.roams) assert_true(w.moves > 0);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(seeds)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,8 +42,7 @@ static void draw(struct kl_picture *p) {
     kl_picture_draw(p, core, WIDTH, HEIGHT, sizeof core[0], front);
 }
 
-static void off_it_passes_the_core_s_own_buffer(void **state) {
-    (void)state;
+TEST(off_it_passes_the_core_s_own_buffer) {
     struct kl_picture p = fresh(true);
     draw(&p);
     assert_ptr_equal(got.data, core);
@@ -53,8 +52,7 @@ static void off_it_passes_the_core_s_own_buffer(void **state) {
     kl_picture_free(&p);
 }
 
-static void on_it_draws_on_a_copy(void **state) {
-    (void)state;
+TEST(on_it_draws_on_a_copy) {
     struct kl_picture p = fresh(true);
     p.over = mark;
     draw(&p);
@@ -70,8 +68,7 @@ static void on_it_draws_on_a_copy(void **state) {
     kl_picture_free(&p);
 }
 
-static void switched_off_the_clean_picture_comes_back(void **state) {
-    (void)state;
+TEST(switched_off_the_clean_picture_comes_back) {
     struct kl_picture p = fresh(true);
     p.over = mark;
     draw(&p);
@@ -83,8 +80,7 @@ static void switched_off_the_clean_picture_comes_back(void **state) {
     kl_picture_free(&p);
 }
 
-static void switched_on_in_a_stall_it_has_a_ground(void **state) {
-    (void)state;
+TEST(switched_on_in_a_stall_it_has_a_ground) {
     struct kl_picture p = fresh(true);
     draw(&p);
     p.over = mark;
@@ -101,8 +97,7 @@ static void switched_on_in_a_stall_it_has_a_ground(void **state) {
     kl_picture_free(&p);
 }
 
-static void before_the_first_frame_it_is_black(void **state) {
-    (void)state;
+TEST(before_the_first_frame_it_is_black) {
     struct kl_picture p = fresh(true);
     kl_picture_repeat(&p, front);
     assert_non_null(got.data);
@@ -113,8 +108,7 @@ static void before_the_first_frame_it_is_black(void **state) {
     kl_picture_free(&p);
 }
 
-static void a_frontend_that_cannot_dupe_gets_a_copy(void **state) {
-    (void)state;
+TEST(a_frontend_that_cannot_dupe_gets_a_copy) {
     struct kl_picture p = fresh(false);
     draw(&p);
     core[0][0] = 9;
@@ -123,8 +117,7 @@ static void a_frontend_that_cannot_dupe_gets_a_copy(void **state) {
     kl_picture_free(&p);
 }
 
-static void hardware_pictures_are_left_alone(void **state) {
-    (void)state;
+TEST(hardware_pictures_are_left_alone) {
     struct kl_picture p = fresh(true);
     p.over = mark;
     kl_picture_draw(&p, RETRO_HW_FRAME_BUFFER_VALID, 640, 480, 0, front);
@@ -134,8 +127,7 @@ static void hardware_pictures_are_left_alone(void **state) {
     kl_picture_free(&p);
 }
 
-static void sizes_may_change_at_any_frame(void **state) {
-    (void)state;
+TEST(sizes_may_change_at_any_frame) {
     struct kl_picture p = fresh(true);
     static uint32_t large[480][640];
     p.over = mark;
@@ -151,18 +143,4 @@ static void sizes_may_change_at_any_frame(void **state) {
     kl_picture_draw(&p, large, 100000, 480, 400000, front);
     kl_picture_repeat(&p, front);
     kl_picture_free(&p);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(off_it_passes_the_core_s_own_buffer),
-        cmocka_unit_test(on_it_draws_on_a_copy),
-        cmocka_unit_test(switched_off_the_clean_picture_comes_back),
-        cmocka_unit_test(switched_on_in_a_stall_it_has_a_ground),
-        cmocka_unit_test(before_the_first_frame_it_is_black),
-        cmocka_unit_test(a_frontend_that_cannot_dupe_gets_a_copy),
-        cmocka_unit_test(hardware_pictures_are_left_alone),
-        cmocka_unit_test(sizes_may_change_at_any_frame),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

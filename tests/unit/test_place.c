@@ -55,8 +55,7 @@ static void free_all(int count) {
         kl_place_free(&place[i]);
 }
 
-static void one_in_a_named_folder(void **state) {
-    (void)state;
+TEST_WITH(one_in_a_named_folder, make_home, remove_home) {
     struct kl_place p;
     assert_int_equal(kl_place_at(&p, at("none"), err, sizeof err), 0);
     put("a b \u30b2/other.txt", "");
@@ -90,8 +89,7 @@ static void one_in_a_named_folder(void **state) {
     kl_place_free(&p);
 }
 
-static void one_in_another_library_of_steam(void **state) {
-    (void)state;
+TEST_WITH(one_in_another_library_of_steam, make_home, remove_home) {
     struct kl_place p;
     char text[4096], doubled[1024], *to = doubled;
     memset(&p, 0, sizeof p);
@@ -120,8 +118,7 @@ static void one_in_another_library_of_steam(void **state) {
 }
 
 #ifdef _WIN32
-static void the_usual_ones(void **state) {
-    (void)state;
+TEST_WITH(the_usual_ones, make_home, remove_home) {
     char program[KLT_PATH];
     find(0);
     assert_false(kl_place_program(program, sizeof program));
@@ -149,8 +146,7 @@ static void the_usual_ones(void **state) {
 }
 #else
 /* As said, as upstream has them, in boxes. */
-static void the_usual_ones(void **state) {
-    (void)state;
+TEST_WITH(the_usual_ones, make_home, remove_home) {
     char program[KLT_PATH];
     find(0);
     assert_false(kl_place_program(program, sizeof program));
@@ -186,11 +182,3 @@ static void the_usual_ones(void **state) {
     free_all(3);
 }
 #endif
-
-#define T(test) cmocka_unit_test_setup_teardown(test, make_home, remove_home)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {T(one_in_a_named_folder), T(one_in_another_library_of_steam),
-                                       T(the_usual_ones)};
-    return cmocka_run_group_tests_name("place", tests, NULL, NULL);
-}

@@ -1,11 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "net/engine/plain.h"
 #include "net/relay/log/relay_log.h"
@@ -32,8 +27,7 @@ static int is_unfit(uint32_t c) {
            (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
-static void only_plain_characters_pass(void **state) {
-    (void)state;
+TEST(only_plain_characters_pass) {
     for (uint32_t c = 1; c < 0x10000; c++) {
         if (c >= 0xd800 && c < 0xe000) continue; /* no characters */
         const char *s = utf8(c);
@@ -43,8 +37,7 @@ static void only_plain_characters_pass(void **state) {
     assert_int_equal(kl_plain_unfit("\xf0\x9f\x8e\xae"), 0);
 }
 
-static void text_stays_text(void **state) {
-    (void)state;
+TEST(text_stays_text) {
     char name[] = "J\xc3\xb6rg \xd8\xb9\xd9\x84\xd9\x8a \xe6\xb0\xb4 \xf0\x9f\x8e\xae";
     char kept[sizeof name];
     memcpy(kept, name, sizeof name);
@@ -54,8 +47,7 @@ static void text_stays_text(void **state) {
 }
 
 /* The rest of a character is not taken for the begin of one, whatever character stands behind it. */
-static void every_letter_of_two_bytes_stays(void **state) {
-    (void)state;
+TEST(every_letter_of_two_bytes_stays) {
     for (uint32_t a = 0xa0; a < 0x800; a++) {
         char text[8], kept[8];
         snprintf(text, sizeof text, "%s", utf8(a));
@@ -65,8 +57,7 @@ static void every_letter_of_two_bytes_stays(void **state) {
     }
 }
 
-static void characters_have_their_numbers(void **state) {
-    (void)state;
+TEST(characters_have_their_numbers) {
     const char *text = "a\xc3\xb6\xe5\xaf\xbe\xf0\x9f\x8e\xae";
     static const unsigned codes[] = {'a', 0xf6, 0x5bfe, 0x1f3ae, 0};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
@@ -81,8 +72,7 @@ static void characters_have_their_numbers(void **state) {
     }
 }
 
-static void escapes_and_controls_are_taken_out(void **state) {
-    (void)state;
+TEST(escapes_and_controls_are_taken_out) {
     char clears[] = "a\xc2\x9b"
                     "2Jb";
     char turns[] = "ann\xe2\x80\xae=tsoh\xe2\x80\xac!";
@@ -93,8 +83,7 @@ static void escapes_and_controls_are_taken_out(void **state) {
 }
 
 /* No byte behind the end is looked at, wherever a character is cut off. */
-static void cut_off(void **state) {
-    (void)state;
+TEST(cut_off) {
     static const char *const ends[] = {"\xc2", "\xe2", "\xe2\x80", "\xf0", "\xf0\x9f\x8e"};
     assert_int_equal(kl_plain_unfit("\xc2\\"), 0); /* the next is a character of its own */
     assert_int_equal(kl_plain_unfit("\xe2\x80\""), 0);
@@ -106,8 +95,7 @@ static void cut_off(void **state) {
     }
 }
 
-static void a_log_line_reads_from_left_to_right(void **state) {
-    (void)state;
+TEST(a_log_line_reads_from_left_to_right) {
     char out[64];
     assert_string_equal(kl_log_quote(out, sizeof out, "ann\xe2\x80\xae\" 0=edoc\xe2\x81\xa9\xe2\x80\xa9"),
                         "\"ann\\xe2\\x80\\xae\\\" 0=edoc\\xe2\\x81\\xa9\\xe2\\x80\\xa9\"");
@@ -116,17 +104,4 @@ static void a_log_line_reads_from_left_to_right(void **state) {
         assert_in_range(strlen(out), 2, cap - 1);
         assert_int_equal(out[strlen(out) - 1], '"');
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_plain_characters_pass),
-        cmocka_unit_test(text_stays_text),
-        cmocka_unit_test(every_letter_of_two_bytes_stays),
-        cmocka_unit_test(characters_have_their_numbers),
-        cmocka_unit_test(escapes_and_controls_are_taken_out),
-        cmocka_unit_test(cut_off),
-        cmocka_unit_test(a_log_line_reads_from_left_to_right),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,21 +26,18 @@ static uint64_t read_machine_us(void) {
 }
 #endif
 
-static void now_moves_on_with_the_machine_s_monotonic_clock(void **state) {
-    (void)state;
+TEST(now_moves_on_with_the_machine_s_monotonic_clock) {
     uint64_t before_us = kl_now_us(), us = read_machine_us(), after_us = kl_now_us();
     assert_true(before_us <= us && us <= after_us);
 }
 
-static void the_wall_clock_is_the_machine_s(void **state) {
-    (void)state;
+TEST(the_wall_clock_is_the_machine_s) {
     uint64_t before_s = (uint64_t)time(NULL), wall_us = kl_wall_us(); /* time() may lag by a tick */
     assert_true(before_s <= wall_us / 1000000 && wall_us / 1000000 <= (uint64_t)time(NULL) + 1);
     (void)kl_wall_is_kept();
 }
 
-static void a_sleep_is_as_long_as_asked_and_uses_no_processor(void **state) {
-    (void)state;
+TEST(a_sleep_is_as_long_as_asked_and_uses_no_processor) {
     uint64_t from_us = kl_now_us(), cpu_us = kl_cpu_us();
     assert_true(kl_sleep_us(20000));
     assert_true(kl_now_us() - from_us >= 20000);
@@ -50,8 +47,7 @@ static void a_sleep_is_as_long_as_asked_and_uses_no_processor(void **state) {
     assert_true(kl_cpu_us() - cpu_us < 20000);
 }
 
-static void working_uses_the_processor(void **state) {
-    (void)state;
+TEST(working_uses_the_processor) {
     uint64_t cpu_us = kl_cpu_us();
     while (kl_cpu_us() - cpu_us < 2000) {
     }
@@ -62,8 +58,7 @@ static void on_alarm(int sig) {
     (void)sig;
 }
 
-static void a_signal_ends_a_sleep_early(void **state) {
-    (void)state;
+TEST(a_signal_ends_a_sleep_early) {
     struct itimerval soon = {.it_value.tv_usec = 10000, .it_interval.tv_usec = 10000}, off = {0};
     struct sigaction act = {.sa_handler = on_alarm}, was;
     sigaction(SIGALRM, &act, &was);
@@ -75,23 +70,8 @@ static void a_signal_ends_a_sleep_early(void **state) {
 }
 #endif
 
-static void a_wall_time_is_written_as_logs_have_it(void **state) {
-    (void)state;
+TEST(a_wall_time_is_written_as_logs_have_it) {
     char out[KL_WALL_TEXT];
     assert_string_equal(kl_wall_text(out, 0), "1970-01-01T00:00:00.000Z");
     assert_string_equal(kl_wall_text(out, UINT64_C(1714979289123999)), "2024-05-06T07:08:09.123Z");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(now_moves_on_with_the_machine_s_monotonic_clock),
-        cmocka_unit_test(the_wall_clock_is_the_machine_s),
-        cmocka_unit_test(a_sleep_is_as_long_as_asked_and_uses_no_processor),
-        cmocka_unit_test(working_uses_the_processor),
-#ifndef _WIN32
-        cmocka_unit_test(a_signal_ends_a_sleep_early),
-#endif
-        cmocka_unit_test(a_wall_time_is_written_as_logs_have_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,8 +39,7 @@ static void set_command(const char *to) {
                      ERROR_SUCCESS);
 }
 
-static void links_of_ours(void **state) {
-    (void)state;
+TEST_WITH(links_of_ours, name_scheme, remove_scheme) {
     char own[4096], expected[4300];
     assert_false(kl_desktop_setting(command, NULL, text, sizeof text));
     assert_int_equal(kl_desktop_leave_links(scheme, err, sizeof err), KL_DESKTOP_SAME);
@@ -68,8 +67,7 @@ static void links_of_ours(void **state) {
     assert_false(kl_desktop_setting(key, "URL Protocol", text, sizeof text));
 }
 
-static void links_of_another_program(void **state) {
-    (void)state;
+TEST_WITH(links_of_another_program, name_scheme, remove_scheme) {
     static const char *const others[] = {"\"C:\\other\\program.exe\" \"%1\"", "program.exe %1", "\"unended",
                                          "", "\"C:\\other\\not-test_platform_desktop.exe\" \"%1\""};
     for (size_t i = 0; i < COUNT(others); i++) {
@@ -81,10 +79,8 @@ static void links_of_another_program(void **state) {
     }
 }
 
-#define T(test) cmocka_unit_test_setup_teardown(test, name_scheme, remove_scheme)
 #else
-static void no_such_settings(void **state) {
-    (void)state;
+TEST(no_such_settings) {
     static const char *const opens[] = {"--", NULL};
     strcpy(text, "x");
     assert_false(kl_desktop_setting("Software/Valve/Steam", "SteamPath", text, sizeof text));
@@ -93,15 +89,3 @@ static void no_such_settings(void **state) {
     assert_int_equal(kl_desktop_leave_links("keylock", err, sizeof err), KL_DESKTOP_NONE);
 }
 #endif
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-#ifdef _WIN32
-        T(links_of_ours),
-        T(links_of_another_program),
-#else
-        cmocka_unit_test(no_such_settings),
-#endif
-    };
-    return cmocka_run_group_tests_name("platform_desktop", tests, NULL, NULL);
-}

@@ -33,8 +33,7 @@ static void put(const char *name) {
     assert_int_equal(kl_file_write_whole(at(name), "x", 1, 0, err, sizeof err), 0);
 }
 
-static void making(void **state) {
-    (void)state;
+TEST_WITH(making, make_folder, remove_folder) {
     assert_int_equal(kl_dir_make(at("a/b//c/"), false, err, sizeof err), 0);
     assert_int_equal(kl_dir_make(at("p/q"), true, err, sizeof err), 0);
     assert_true(kl_dir_exists(at("a/b/c")) && kl_dir_exists(at("p/q")));
@@ -61,8 +60,7 @@ static mode_t mode_of(const char *path) {
     return st.st_mode & 0777;
 }
 
-static void making_gives_permissions(void **state) {
-    (void)state;
+TEST_WITH(making_gives_permissions, make_folder, remove_folder) {
     mode_t old = umask(022);
     assert_int_equal(kl_dir_make(at("a/b/c"), false, err, sizeof err), 0);
     assert_int_equal(kl_dir_make(at("p/q"), true, err, sizeof err), 0);
@@ -76,8 +74,7 @@ static void making_gives_permissions(void **state) {
 }
 #endif
 
-static void looking(void **state) {
-    (void)state;
+TEST_WITH(looking, make_folder, remove_folder) {
     put("file");
     assert_true(kl_dir_exists(dir) && kl_dir_writable(dir));
     assert_false(kl_dir_exists(at("file")) || kl_dir_exists(at("none")) || kl_dir_writable(at("none")));
@@ -101,8 +98,7 @@ static void lists(const char *ending, const char *expected) {
     assert_null(list.name);
 }
 
-static void listing(void **state) {
-    (void)state;
+TEST_WITH(listing, make_folder, remove_folder) {
     struct kl_dir_list list;
     lists("", "");
     put("c.so");
@@ -120,8 +116,7 @@ static void listing(void **state) {
     assert_int_equal(kl_dir_list(&list, at("b.txt"), "", err, sizeof err), -1);
 }
 
-static void removing(void **state) {
-    (void)state;
+TEST_WITH(removing, make_folder, remove_folder) {
     assert_int_equal(kl_dir_make(at("t/a/b"), true, err, sizeof err), 0);
     assert_int_equal(kl_dir_make(at("outside"), true, err, sizeof err), 0);
     put("t/a/b/f");
@@ -155,8 +150,7 @@ static void known(enum kl_dir_known which, const char *sub, const char *expected
     assert_string_equal(out, expected);
 }
 
-static void known_places(void **state) {
-    (void)state;
+TEST_WITH(known_places, make_folder, remove_folder) {
     char out[256];
     kl_environment_set("HOME", DISK_DRIVE "/home/ann");
     kl_environment_set("XDG_STATE_HOME", DISK_DRIVE "/state");
@@ -202,19 +196,4 @@ static void known_places(void **state) {
     snprintf(text, sizeof text, "/tmp/keylock-%u/s", (unsigned)getuid());
     known(KL_DIR_FALLBACK, "s", text);
 #endif
-}
-
-#define T(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        T(making),
-#ifndef _WIN32
-        T(making_gives_permissions),
-#endif
-        T(looking),
-        T(listing),
-        T(removing),
-        T(known_places),
-    };
-    return cmocka_run_group_tests_name("platform_dir", tests, NULL, NULL);
 }

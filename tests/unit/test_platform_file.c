@@ -9,8 +9,7 @@
 
 #define LONG_MS 30000 /* never reached if all is well */
 
-static void reading(void **state) {
-    (void)state;
+TEST_WITH(reading, make_folder, remove_folder) {
     put("a", "abc");
     put("empty", "");
     put("lines", "a\r\nb\x1a\n");
@@ -29,8 +28,7 @@ static void reading(void **state) {
     says("a plain file was expected", DISK_DEVICE);
 }
 
-static void mapping(void **state) {
-    (void)state;
+TEST_WITH(mapping, make_folder, remove_folder) {
     const void *bytes;
     size_t len;
     put("a", "abc");
@@ -46,8 +44,7 @@ static void mapping(void **state) {
     assert_int_equal(kl_file_map(dir, &bytes, &len), -1);
 }
 
-static void streams(void **state) {
-    (void)state;
+TEST_WITH(streams, make_folder, remove_folder) {
     char text[16] = "";
     FILE *f = kl_file_stream(at("\u30b2\u30fc\u30e0 \u0130\u015f"), "w");
     assert_non_null(f);
@@ -69,8 +66,7 @@ static void streams(void **state) {
     assert_null(kl_file_stream(at("none"), "r+"));
 }
 
-static void paths_in_ascii(void **state) {
-    (void)state;
+TEST_WITH(paths_in_ascii, make_folder, remove_folder) {
     char path[1024], small[8];
     put("plain", "abc");
     assert_true(kl_file_ascii_path(path, sizeof path, at("plain")));
@@ -92,8 +88,7 @@ static void paths_in_ascii(void **state) {
 #endif
 }
 
-static void writing_keeps_rights(void **state) {
-    (void)state;
+TEST_WITH(writing_keeps_rights, make_folder, remove_folder) {
     assert_int_equal(save("usual", "1", 0), 0);
     open_to_others("usual");
     assert_int_equal(save("usual", "22", 0), 0);
@@ -113,8 +108,7 @@ static void writing_keeps_rights(void **state) {
     has_names(3);
 }
 
-static void a_missing_folder_is_named(void **state) {
-    (void)state;
+TEST_WITH(a_missing_folder_is_named, make_folder, remove_folder) {
     assert_int_equal(save("no/such", "x", 0), -1);
     says("cannot write", at("no/such"));
     put("file", "abc");
@@ -188,8 +182,7 @@ static int be_child(int argc, char **argv) {
 }
 
 /* A reader at any moment finds the old text or the new one; a writer that is killed leaves the old one. */
-static void a_killed_writer_leaves_the_file_whole(void **state) {
-    (void)state;
+TEST_WITH(a_killed_writer_leaves_the_file_whole, make_folder, remove_folder) {
     char round_text[16];
     make_texts();
     for (unsigned round = 0; round < 10; round++) {
@@ -209,8 +202,7 @@ static void a_killed_writer_leaves_the_file_whole(void **state) {
 }
 
 /* One process has it; it is free as soon as that process is killed. */
-static void locking(void **state) {
-    (void)state;
+TEST_WITH(locking, make_folder, remove_folder) {
     struct kl_file lock;
     struct kl_process child = start("lock", NULL);
     hears(&child, "locked");
@@ -225,8 +217,7 @@ static void locking(void **state) {
     says("cannot lock", at("no/lock"));
 }
 
-static void copies(void **state) {
-    (void)state;
+TEST_WITH(copies, make_folder, remove_folder) {
     put("a", "abc");
     assert_int_equal(kl_file_copy(at("a"), at("b"), 0, err, sizeof err), 0);
     has("b", "abc");
@@ -241,8 +232,7 @@ static void copies(void **state) {
     assert_true(kl_file_equal(at("a"), at("c")));
 }
 
-static void no_link_leads_out(void **state) {
-    (void)state;
+TEST_WITH(no_link_leads_out, make_folder, remove_folder) {
     assert_int_equal(kl_dir_make_new(at("outside"), err, sizeof err), 0);
     assert_int_equal(below("one"), 0);
     assert_int_equal(below("a/b/c"), 0);
@@ -267,8 +257,7 @@ static void no_link_leads_out(void **state) {
 #endif
 }
 
-static void looking(void **state) {
-    (void)state;
+TEST_WITH(looking, make_folder, remove_folder) {
     char real[300], joined[20];
     put("a", "abc");
     assert_int_equal(
@@ -298,8 +287,7 @@ static void looking(void **state) {
 
 /* On Windows without the right to make links, one is a second name of the file. */
 /* Also under names outside the code page, and onto a file that is there. */
-static void renaming(void **state) {
-    (void)state;
+TEST_WITH(renaming, make_folder, remove_folder) {
     char from[1024];
     assert_int_equal(save("old \u30b2", "abc", 0), 0);
     assert_int_equal(save("new \u0130", "x", 0), 0);
@@ -313,8 +301,7 @@ static void renaming(void **state) {
     has("new \u0130", "abc");
 }
 
-static void linking(void **state) {
-    (void)state;
+TEST_WITH(linking, make_folder, remove_folder) {
     put("a", "abc");
     assert_int_equal(kl_file_link("a", at("second"), err, sizeof err), 0);
     has("second", "abc");
@@ -339,8 +326,7 @@ static void linking(void **state) {
 }
 
 /* No code page holds both names. */
-static void names_of_many_people(void **state) {
-    (void)state;
+TEST_WITH(names_of_many_people, make_folder, remove_folder) {
     static const char *const names[] = {"\u30b2\u30fc\u30e0 \u30bb\u30fc\u30d6.srm",
                                         "\u0130stanbul \u011f\u015f\u0131.srm", "\U0001f3ae.srm"};
     struct kl_dir_list list;
@@ -372,8 +358,7 @@ static void names_of_many_people(void **state) {
 }
 
 /* Windows's own limit is 260 characters. */
-static void a_path_may_be_long(void **state) {
-    (void)state;
+TEST_WITH(a_path_may_be_long, make_folder, remove_folder) {
     char name[700] = "", folder[700], got[4];
     struct kl_file f;
     struct kl_file_part part = {"ab", 2};
@@ -402,8 +387,7 @@ static void a_path_may_be_long(void **state) {
     kl_dir_list_free(&list);
 }
 
-static void paths_are_absolute_or_not(void **state) {
-    (void)state;
+TEST_WITH(paths_are_absolute_or_not, make_folder, remove_folder) {
     char path[] = "C:\\a\\b";
     kl_file_use_slashes(path);
     assert_false(kl_file_is_absolute("") || kl_file_is_absolute("a") || kl_file_is_absolute("./a"));
@@ -418,8 +402,7 @@ static void paths_are_absolute_or_not(void **state) {
 #endif
 }
 
-static void names_of_every_system(void **state) {
-    (void)state;
+TEST_WITH(names_of_every_system, make_folder, remove_folder) {
     static const char *const good[] = {"a",       ".hidden", "a b.c", "\u3042.srm", "\u0130\u015f.srm",
                                        "console", "com",     "com10", "lpt1a",      "a.nul"},
                              *const bad[] = {"",     ".",        "..",        "a/b",     "a\\b",
@@ -433,8 +416,7 @@ static void names_of_every_system(void **state) {
         if (kl_file_name_portable(bad[i])) fail_msg("\"%s\" was expected not to be portable", bad[i]);
 }
 
-static void appending(void **state) {
-    (void)state;
+TEST_WITH(appending, make_folder, remove_folder) {
     struct kl_file f, second;
     const struct kl_file_part part[3] = {{"ab", 2}, {"", 0}, {"cd", 2}};
     char why[128] = "";
@@ -460,8 +442,7 @@ static void appending(void **state) {
     assert_non_null(strstr(why, "others"));
 }
 
-static void bytes_are_handed_down(void **state) {
-    (void)state;
+TEST_WITH(bytes_are_handed_down, make_folder, remove_folder) {
     char path[KL_FILE_PATH];
     void *bytes;
     size_t len;
@@ -473,8 +454,7 @@ static void bytes_are_handed_down(void **state) {
 
 #ifdef _WIN32
 /* Linux's are in memory. */
-static void nothing_handed_down_stays(void **state) {
-    (void)state;
+TEST_WITH(nothing_handed_down_stays, make_folder, remove_folder) {
     void *name, *bytes;
     size_t len;
     char path[KL_FILE_PATH];
@@ -497,33 +477,8 @@ static void nothing_handed_down_stays(void **state) {
 }
 #endif
 
-#define T(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 int main(int argc, char **argv) {
     kl_process_begin(&argc, &argv);
     if (argc > 2 && !strcmp(argv[1], "CHILD")) return be_child(argc, argv);
-    const struct CMUnitTest tests[] = {
-        T(reading),
-        T(mapping),
-        T(streams),
-        T(paths_in_ascii),
-        T(writing_keeps_rights),
-        T(a_missing_folder_is_named),
-        T(a_killed_writer_leaves_the_file_whole),
-        T(locking),
-        T(copies),
-        T(no_link_leads_out),
-        T(looking),
-        T(renaming),
-        T(linking),
-        T(names_of_many_people),
-        T(a_path_may_be_long),
-        T(paths_are_absolute_or_not),
-        T(names_of_every_system),
-        T(appending),
-        T(bytes_are_handed_down),
-#ifdef _WIN32
-        T(nothing_handed_down_stays),
-#endif
-    };
-    return cmocka_run_group_tests_name("platform_file", tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -34,8 +34,7 @@ static void close_soon(void *file) {
 }
 
 /* A virus scanner, say, or RetroArch. */
-static void another_program_has_the_file_open(void **state) {
-    (void)state;
+TEST_WITH(another_program_has_the_file_open, make_folder, remove_folder) {
     struct kl_thread t;
     put("a", "old");
     HANDLE file = keep_open("a", FILE_SHARE_READ);
@@ -60,8 +59,7 @@ static void another_program_has_the_file_open(void **state) {
     has_names(0);
 }
 
-static void a_file_protected_from_writing_stays(void **state) {
-    (void)state;
+TEST_WITH(a_file_protected_from_writing_stays, make_folder, remove_folder) {
     put("a", "old");
     disk_forbid_writing(at("a"), true);
     uint64_t from_us = kl_now_us();
@@ -79,8 +77,7 @@ static mode_t mode_of(const char *name) {
     return st.st_mode & 07777;
 }
 
-static void links_and_pipes_are_told(void **state) {
-    (void)state;
+TEST_WITH(links_and_pipes_are_told, make_folder, remove_folder) {
     char real[300];
     put("a", "abc");
     assert_int_equal(symlink("a", at("link")), 0);
@@ -104,8 +101,7 @@ static void links_and_pipes_are_told(void **state) {
     assert_int_equal(access(at("out"), F_OK), -1);
 }
 
-static void writing_gives_permissions(void **state) {
-    (void)state;
+TEST_WITH(writing_gives_permissions, make_folder, remove_folder) {
     mode_t old = umask(027);
     assert_int_equal(save("usual", "1", 0), 0);
     assert_int_equal(save("public", "1", KL_FILE_PUBLIC), 0);
@@ -136,8 +132,7 @@ static void writing_gives_permissions(void **state) {
     assert_int_equal(mode_of("c"), 0755);
 }
 
-static void links_stay_or_give_way(void **state) {
-    (void)state;
+TEST_WITH(links_stay_or_give_way, make_folder, remove_folder) {
     put("a", "abc");
     assert_int_equal(symlink("a", at("link")), 0);
     assert_int_equal(save("link", "new", 0), 0);
@@ -191,8 +186,7 @@ static void limit_files(rlim_t size) {
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
 }
 
-static void files_may_not_grow(void **state) {
-    (void)state;
+TEST_WITH(files_may_not_grow, make_folder, remove_folder) {
     signal(SIGXFSZ, SIG_IGN);
     put("old", "old");
     put("journal", "jou");
@@ -202,8 +196,7 @@ static void files_may_not_grow(void **state) {
     has_names(2);
 }
 
-static void a_full_disk(void **state) {
-    (void)state;
+TEST_WITH(a_full_disk, make_folder, remove_folder) {
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) skip();
     assert_int_equal(mount("none", dir, "tmpfs", 0, "size=100k,mode=700"), 0);
     put("old", "old");
@@ -212,8 +205,7 @@ static void a_full_disk(void **state) {
     assert_int_equal(umount(dir), 0);
 }
 
-static void a_disk_that_may_only_be_read(void **state) {
-    (void)state;
+TEST_WITH(a_disk_that_may_only_be_read, make_folder, remove_folder) {
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) skip();
     assert_int_equal(mount("none", dir, "tmpfs", 0, "size=100k,mode=700"), 0);
     put("old", "old");
@@ -236,8 +228,7 @@ static void a_disk_that_may_only_be_read(void **state) {
 }
 
 /* As --json /dev/stdout is one, or /dev/null: the device stays, and gets the bytes. */
-static void a_pipe_stays_a_pipe(void **state) {
-    (void)state;
+TEST_WITH(a_pipe_stays_a_pipe, make_folder, remove_folder) {
     int ends[2];
     char got[8] = "", path[64];
     struct stat st;
@@ -256,22 +247,3 @@ static void a_pipe_stays_a_pipe(void **state) {
 }
 
 #endif
-
-#define T(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-int main(void) {
-    const struct CMUnitTest tests[] = {
-#ifdef _WIN32
-        T(another_program_has_the_file_open),
-        T(a_file_protected_from_writing_stays),
-#else
-        T(links_and_pipes_are_told),
-        T(writing_gives_permissions),
-        T(links_stay_or_give_way),
-        T(files_may_not_grow),
-        T(a_full_disk),
-        T(a_disk_that_may_only_be_read),
-        T(a_pipe_stays_a_pipe),
-#endif
-    };
-    return cmocka_run_group_tests_name("platform_file_system", tests, NULL, NULL);
-}

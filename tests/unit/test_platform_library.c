@@ -22,8 +22,7 @@ static int find_core(void **state) {
     return built_file(core, sizeof core, "cores/tone_core_libretro" KL_LIBRARY_ENDING) ? 0 : -1;
 }
 
-static void loaded_and_gone(void **state) {
-    (void)state;
+TEST_WITH(loaded_and_gone, find_core, NULL) {
     char file[512];
     assert_false(kl_library_loaded(core));
     void *library = kl_library_open(core, err, sizeof err);
@@ -45,8 +44,7 @@ static void loaded_and_gone(void **state) {
 }
 
 /* Two libraries of one name are two, if their folders are. */
-static void a_copy_is_another_one(void **state) {
-    (void)state;
+TEST_WITH(a_copy_is_another_one, find_core, NULL) {
     char copy[400];
     void *first = kl_library_open(core, err, sizeof err);
     assert_int_equal(kl_dir_make_temporary(copy, 300, "keylock-test-library", err, sizeof err), 0);
@@ -65,8 +63,7 @@ static void a_copy_is_another_one(void **state) {
     assert_false(kl_dir_exists(copy));
 }
 
-static void names_what_it_needs(void **state) {
-    (void)state;
+TEST_WITH(names_what_it_needs, find_core, NULL) {
     char name[8][KL_LIBRARY_NAME];
     void *library = kl_library_open(core, err, sizeof err);
     assert_non_null(library);
@@ -79,8 +76,7 @@ static void names_what_it_needs(void **state) {
     kl_library_close(library);
 }
 
-static void says_why_not(void **state) {
-    (void)state;
+TEST(says_why_not) {
     assert_null(kl_library_open("/no/such/core.so", err, sizeof err));
     assert_non_null(strstr(err, "/no/such/core.so"));
     char text[300];
@@ -94,14 +90,4 @@ static void says_why_not(void **state) {
     *strrchr(text, '/') = 0;
     kl_dir_remove_tree(text);
     assert_null(kl_library_record(NULL));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(loaded_and_gone, find_core),
-        cmocka_unit_test_setup(a_copy_is_another_one, find_core),
-        cmocka_unit_test_setup(names_what_it_needs, find_core),
-        cmocka_unit_test(says_why_not),
-    };
-    return cmocka_run_group_tests_name("platform_library", tests, NULL, NULL);
 }

@@ -33,8 +33,7 @@ static int receive(int s, void *bytes, size_t cap, struct kl_local_peer *from, b
     return kl_local_receive(s, bytes, cap, from, trusted);
 }
 
-static void a_name_is_taken_once_and_found_while_it_is(void **state) {
-    (void)state;
+TEST_WITH(a_name_is_taken_once_and_found_while_it_is, open_named, close_named) {
     long number[8];
     assert_int_equal(kl_local_open(name), KL_LOCAL_TAKEN);
     assert_int_equal(kl_local_find(BEGINS, number, 8), 1);
@@ -46,8 +45,7 @@ static void a_name_is_taken_once_and_found_while_it_is(void **state) {
     assert_true(here >= 0);
 }
 
-static void a_line_comes_with_its_sender_and_is_answered(void **state) {
-    (void)state;
+TEST_WITH(a_line_comes_with_its_sender_and_is_answered, open_named, close_named) {
     struct kl_local_peer from;
     char line[8];
     bool trusted = false;
@@ -67,8 +65,7 @@ static void a_line_comes_with_its_sender_and_is_answered(void **state) {
     kl_local_answer(here, &from, "ok", 2); /* nobody is there any more */
 }
 
-static void a_line_outlasts_its_sender(void **state) {
-    (void)state;
+TEST_WITH(a_line_outlasts_its_sender, open_named, close_named) {
     struct kl_local_peer from;
     char line[8];
     bool trusted = false;
@@ -79,8 +76,7 @@ static void a_line_outlasts_its_sender(void **state) {
     assert_true(trusted);
 }
 
-static void a_line_that_does_not_fit_says_how_long_it_was(void **state) {
-    (void)state;
+TEST_WITH(a_line_that_does_not_fit_says_how_long_it_was, open_named, close_named) {
     struct kl_local_peer from;
     char line[4] = "....";
     bool trusted;
@@ -89,8 +85,7 @@ static void a_line_that_does_not_fit_says_how_long_it_was(void **state) {
     assert_memory_equal(line, "hel.", 4);
 }
 
-static void a_sender_learns_that_nobody_is_there_or_reads(void **state) {
-    (void)state;
+TEST_WITH(a_sender_learns_that_nobody_is_there_or_reads, open_named, close_named) {
     struct kl_local_peer from;
     unsigned sent = 0, received = 0;
     int failed = 0;
@@ -111,18 +106,4 @@ static void a_sender_learns_that_nobody_is_there_or_reads(void **state) {
     assert_int_equal(receive(here, line, sizeof line, &from, &trusted), 1);
     assert_int_equal(line[0], 'y');
     kl_local_close(other);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_name_is_taken_once_and_found_while_it_is, open_named, close_named),
-        cmocka_unit_test_setup_teardown(a_line_comes_with_its_sender_and_is_answered, open_named,
-                                        close_named),
-        cmocka_unit_test_setup_teardown(a_line_outlasts_its_sender, open_named, close_named),
-        cmocka_unit_test_setup_teardown(a_line_that_does_not_fit_says_how_long_it_was, open_named,
-                                        close_named),
-        cmocka_unit_test_setup_teardown(a_sender_learns_that_nobody_is_there_or_reads, open_named,
-                                        close_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

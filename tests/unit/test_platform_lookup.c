@@ -86,8 +86,7 @@ static bool three_times(void *ctx) {
     return ++looks <= 3;
 }
 
-static void an_address_in_numbers_asks_nobody(void **state) {
-    (void)state;
+TEST_WITH(an_address_in_numbers_asks_nobody, clear, NULL) {
     uint32_t host = 0;
     char why[80] = "";
     assert_int_equal(kl_lookup("192.0.2.7", &host, NULL, NULL, why, sizeof why), KL_LOOKUP_FOUND);
@@ -95,8 +94,7 @@ static void an_address_in_numbers_asks_nobody(void **state) {
     assert_int_equal(asked, 0);
 }
 
-static void this_machine_s_name_is_found(void **state) {
-    (void)state;
+TEST_WITH(this_machine_s_name_is_found, clear, NULL) {
     uint32_t host = 0;
     char why[80] = "";
     if (kl_lookup("localhost", &host, NULL, NULL, why, sizeof why) != KL_LOOKUP_FOUND)
@@ -105,8 +103,7 @@ static void this_machine_s_name_is_found(void **state) {
     assert_int_equal(asked, 1);
 }
 
-static void a_bad_name_fails_with_a_line(void **state) {
-    (void)state;
+TEST_WITH(a_bad_name_fails_with_a_line, clear, NULL) {
     uint32_t host = 0;
     char why[80] = "";
     assert_int_equal(kl_lookup("no such..name", &host, NULL, NULL, why, sizeof why), KL_LOOKUP_FAILED);
@@ -114,8 +111,7 @@ static void a_bad_name_fails_with_a_line(void **state) {
 }
 
 /* Freed memory would be found by the sanitizers, where the library writes into it. */
-static void whoever_leaves_does_not_wait_for_a_name_server(void **state) {
-    (void)state;
+TEST_WITH(whoever_leaves_does_not_wait_for_a_name_server, clear, NULL) {
     uint32_t host = 0;
     char why[80] = "";
     hangs = true;
@@ -126,14 +122,4 @@ static void whoever_leaves_does_not_wait_for_a_name_server(void **state) {
     assert_int_equal(looks, 4);
     assert_int_equal(cancelled, 1);
     answer_late();
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(an_address_in_numbers_asks_nobody, clear),
-        cmocka_unit_test_setup(this_machine_s_name_is_found, clear),
-        cmocka_unit_test_setup(a_bad_name_fails_with_a_line, clear),
-        cmocka_unit_test_setup(whoever_leaves_does_not_wait_for_a_name_server, clear),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

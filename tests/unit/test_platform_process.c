@@ -91,8 +91,7 @@ static struct kl_process_end end(struct kl_process *p, unsigned grace_ms) {
     return how;
 }
 
-static void one_that_answers(void **state) {
-    (void)state;
+TEST_WITH(one_that_answers, make_folder, remove_folder) {
     struct kl_process p = start("echo", NULL, NULL, false);
     struct kl_process_part part[] = {{"ab", 2}, {NULL, 0}, {"c", 1}};
     for (unsigned i = 0; i < 100; i++) {
@@ -119,8 +118,7 @@ static void one_that_answers(void **state) {
 
 #define AWKWARD "two words, \"quoted\" and \\\"$HOME\" C:\\dir\\ \u3042\u0130 %PATH%\\\\"
 
-static void a_child_gets_its_arguments_and_environment(void **state) {
-    (void)state;
+TEST_WITH(a_child_gets_its_arguments_and_environment, make_folder, remove_folder) {
     char log[300];
     struct kl_process p = start("arguments", AWKWARD, NULL, false);
     hears(&p, AWKWARD "!");
@@ -154,8 +152,7 @@ static void a_child_gets_its_arguments_and_environment(void **state) {
 #endif
 }
 
-static void a_child_does_not_hold_our_lock(void **state) {
-    (void)state;
+TEST_WITH(a_child_does_not_hold_our_lock, make_folder, remove_folder) {
     char path[300], open[300];
     struct kl_file lock;
     snprintf(path, sizeof path, "%s/lock", dir);
@@ -168,8 +165,7 @@ static void a_child_does_not_hold_our_lock(void **state) {
     kl_file_unlock(&lock, path);
 }
 
-static void text_that_it_prints(void **state) {
-    (void)state;
+TEST_WITH(text_that_it_prints, make_folder, remove_folder) {
     char said[64], little[6];
     struct kl_process p = start("print", NULL, NULL, true);
     assert_int_equal(kl_process_read_text(&p, said, sizeof said, LONG_MS), KL_PROCESS_OK);
@@ -184,8 +180,7 @@ static void text_that_it_prints(void **state) {
     assert_true(end(&p, 0).killed);
 }
 
-static void one_that_hangs(void **state) {
-    (void)state;
+TEST_WITH(one_that_hangs, make_folder, remove_folder) {
     struct kl_process p = start("hang", NULL, NULL, false);
     assert_false(kl_process_gone(&p));
     uint64_t from_us = kl_now_us();
@@ -198,8 +193,7 @@ static void one_that_hangs(void **state) {
 }
 
 /* A request larger than what fits into the channel is not written for ever. */
-static void one_that_does_not_listen(void **state) {
-    (void)state;
+TEST_WITH(one_that_does_not_listen, make_folder, remove_folder) {
     static uint8_t large[20 << 20];
     struct kl_process_part part = {large, sizeof large};
     struct kl_process p = start("deaf", NULL, NULL, false);
@@ -207,8 +201,7 @@ static void one_that_does_not_listen(void **state) {
     assert_true(end(&p, 0).killed);
 }
 
-static void one_that_dies_at_once(void **state) {
-    (void)state;
+TEST_WITH(one_that_dies_at_once, make_folder, remove_folder) {
 #ifndef _WIN32
     signal(SIGPIPE, SIG_DFL);
 #endif
@@ -225,8 +218,7 @@ static void one_that_dies_at_once(void **state) {
     end(&p, LONG_MS);
 }
 
-static void one_that_crashes(void **state) {
-    (void)state;
+TEST_WITH(one_that_crashes, make_folder, remove_folder) {
     struct kl_process p = start("crash", NULL, NULL, false);
     fails(&p, KL_PROCESS_ENDED, LONG_MS);
     struct kl_process_end how = end(&p, LONG_MS);
@@ -240,8 +232,7 @@ static void one_that_crashes(void **state) {
 }
 
 #ifndef __SANITIZE_ADDRESS__ /* its own handlers say more */
-static void a_crash_prints_a_line(void **state) {
-    (void)state;
+TEST_WITH(a_crash_prints_a_line, make_folder, remove_folder) {
     static const char *const words[] = {"caught crash", "caught abort"}, *const why[] = {"Segmentation fault",
                                                                                          "Aborted"};
     for (unsigned i = 0; i < COUNT(words); i++) {
@@ -256,8 +247,7 @@ static void a_crash_prints_a_line(void **state) {
 }
 #endif
 
-static void garbage(void **state) {
-    (void)state;
+TEST_WITH(garbage, make_folder, remove_folder) {
     static const char *const words[] = {"garbage", "huge"};
     for (unsigned i = 0; i < COUNT(words); i++) {
         struct kl_process p = start(words[i], NULL, NULL, false);
@@ -275,8 +265,7 @@ static void garbage(void **state) {
 }
 
 /* Its channel is readable when it has ended, and it shares our output. */
-static void one_that_runs_beside(void **state) {
-    (void)state;
+TEST_WITH(one_that_runs_beside, make_folder, remove_folder) {
     char path[300];
     struct kl_process p;
     assert_int_equal(kl_process_own_path(path, sizeof path), 0);
@@ -298,8 +287,7 @@ static void one_that_runs_beside(void **state) {
 }
 
 /* It listens, and ends in its own way. */
-static void one_that_is_asked_to_end(void **state) {
-    (void)state;
+TEST_WITH(one_that_is_asked_to_end, make_folder, remove_folder) {
     struct kl_process p = start("end when asked", NULL, NULL, false);
     hears(&p, "here!");
     kl_process_ask_end(&p);
@@ -310,8 +298,7 @@ static void one_that_is_asked_to_end(void **state) {
 }
 
 /* It is asked, and killed, in its old place. */
-static void one_that_becomes_another(void **state) {
-    (void)state;
+TEST_WITH(one_that_becomes_another, make_folder, remove_folder) {
     struct kl_process p = start("become", "nothing", NULL, false);
     fails(&p, KL_PROCESS_ENDED, LONG_MS);
     assert_int_equal(end(&p, LONG_MS).code, 5);
@@ -335,15 +322,13 @@ static void one_that_becomes_another(void **state) {
     assert_false(kl_process_alive(number));
 }
 
-static void one_with_limits(void **state) {
-    (void)state;
+TEST_WITH(one_with_limits, make_folder, remove_folder) {
     struct kl_process p = start("limits", NULL, NULL, false);
     hears(&p, "no memory, no terminal!");
     assert_int_equal(end(&p, LONG_MS).code, 5);
 }
 
-static void no_such_program(void **state) {
-    (void)state;
+TEST_WITH(no_such_program, make_folder, remove_folder) {
     const char *arguments[] = {"x", NULL};
     struct kl_process_setup setup = {.program = "/no/such/program", .arguments = arguments};
     struct kl_process p;
@@ -354,8 +339,7 @@ static void no_such_program(void **state) {
     assert_non_null(strstr(err, "/no/such/program"));
 }
 
-static void itself_and_others(void **state) {
-    (void)state;
+TEST_WITH(itself_and_others, make_folder, remove_folder) {
     char path[300];
     assert_int_equal(kl_process_own_path(path, sizeof path), 0);
     assert_non_null(strstr(path, "test_platform_process"));
@@ -387,8 +371,7 @@ static void itself_and_others(void **state) {
 
 /* The wrapper, which measures cores; its children are itself once more. The core's states hold addresses of
  * its own variables, which make the mask. */
-static void a_library_is_a_program(void **state) {
-    (void)state;
+TEST_WITH(a_library_is_a_program, make_folder, remove_folder) {
     char wrapper[KL_FILE_PATH], core[KL_FILE_PATH], away[400], home[300], kept[700];
     struct kl_dir_list found;
     struct kl_process p;
@@ -416,8 +399,7 @@ static void a_library_is_a_program(void **state) {
     kl_dir_list_free(&found);
 }
 
-static void one_on_the_path(void **state) {
-    (void)state;
+TEST_WITH(one_on_the_path, make_folder, remove_folder) {
     char own[300], path[700], found[300], cut[8];
     assert_int_equal(kl_process_own_path(own, sizeof own), 0);
     char *slash = strrchr(own, '/');
@@ -449,8 +431,7 @@ static void on_signal(int number) {
     (void)number;
 }
 
-static void its_handlers_of_crashes(void **state) {
-    (void)state;
+TEST_WITH(its_handlers_of_crashes, make_folder, remove_folder) {
     char names[200];
     kl_process_crash_handlers(names, sizeof names);
     assert_null(strstr(names, CRASH_NAME));
@@ -464,8 +445,7 @@ static void its_handlers_of_crashes(void **state) {
 
 #ifdef _WIN32
 /* Taken apart by the system itself. */
-static void arguments_survive_the_command_line(void **state) {
-    (void)state;
+TEST_WITH(arguments_survive_the_command_line, make_folder, remove_folder) {
     static const char *const arguments[] = {"a.exe", "",       " ",     "a b",          "\"", "\\",    "\\\\",
                                             "\\\"",  "a\\\\b", "a b\\", "a\\\"b c\\\\", "\t", AWKWARD, NULL};
     int count;
@@ -482,8 +462,7 @@ static void arguments_survive_the_command_line(void **state) {
 #endif
 
 /* The last: a stop is noted for good. */
-static void a_stop_ends_the_waiting(void **state) {
-    (void)state;
+TEST_WITH(a_stop_ends_the_waiting, make_folder, remove_folder) {
     struct kl_process p = start("hang", NULL, NULL, false);
     assert_false(kl_process_stopped());
     kl_process_catch_stop();
@@ -493,36 +472,8 @@ static void a_stop_ends_the_waiting(void **state) {
     assert_true(end(&p, 0).killed);
 }
 
-#define T(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 int main(int argc, char **argv) {
     kl_process_begin(&argc, &argv);
     if (argc > 2 && !strcmp(argv[1], "CHILD")) return be_child(argc, argv);
-    const struct CMUnitTest tests[] = {
-        T(one_that_answers),
-        T(a_child_gets_its_arguments_and_environment),
-        T(a_child_does_not_hold_our_lock),
-        T(text_that_it_prints),
-        T(one_that_hangs),
-        T(one_that_does_not_listen),
-        T(one_that_dies_at_once),
-        T(one_that_crashes),
-#ifndef __SANITIZE_ADDRESS__
-        T(a_crash_prints_a_line),
-#endif
-        T(garbage),
-        T(one_that_runs_beside),
-        T(one_that_is_asked_to_end),
-        T(one_that_becomes_another),
-        T(one_with_limits),
-        T(no_such_program),
-        T(itself_and_others),
-        T(a_library_is_a_program),
-        T(one_on_the_path),
-        T(its_handlers_of_crashes),
-#ifdef _WIN32
-        T(arguments_survive_the_command_line),
-#endif
-        T(a_stop_ends_the_waiting),
-    };
-    return cmocka_run_group_tests_name("platform_process", tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -66,8 +66,7 @@ static int receive(int s, void *bytes, size_t cap, struct kl_address *from) {
     return kl_socket_receive(s, bytes, cap, from);
 }
 
-static void an_address_is_text_and_back(void **state) {
-    (void)state;
+TEST(an_address_is_text_and_back) {
     uint32_t host = 7;
     char text[KL_ADDRESS_TEXT];
     assert_true(kl_address_parse("192.0.2.255", &host));
@@ -81,8 +80,7 @@ static void an_address_is_text_and_back(void **state) {
     if (kl_address_own(&host)) assert_int_not_equal(host, kl_address_loopback(0).host);
 }
 
-static void a_datagram_comes_whole_with_its_sender(void **state) {
-    (void)state;
+TEST_WITH(a_datagram_comes_whole_with_its_sender, open_two, close_two) {
     char bytes[8];
     struct kl_address from;
     assert_int_not_equal(at_a.port, 0);
@@ -94,8 +92,7 @@ static void a_datagram_comes_whole_with_its_sender(void **state) {
     assert_true(kl_socket_receive(b, bytes, sizeof bytes, &from) < 0); /* at once: nothing waits */
 }
 
-static void a_datagram_that_does_not_fit_is_known_as_cut_off(void **state) {
-    (void)state;
+TEST_WITH(a_datagram_that_does_not_fit_is_known_as_cut_off, open_two, close_two) {
     char bytes[4] = "....";
     assert_true(kl_socket_send(a, &at_b, "hello", 5));
     assert_true(kl_wait_for(&b, 1, kl_now_us() + 5000000));
@@ -106,8 +103,7 @@ static void a_datagram_that_does_not_fit_is_known_as_cut_off(void **state) {
     assert_true(kl_socket_peek(b, bytes, 2) < 0);
 }
 
-static void a_connected_socket_hears_one_and_learns_of_a_refusal(void **state) {
-    (void)state;
+TEST_WITH(a_connected_socket_hears_one_and_learns_of_a_refusal, open_two, close_two) {
     char bytes[4];
     int other = kl_socket_open();
     assert_int_equal(kl_socket_connect(a, &at_b), 0);
@@ -124,8 +120,7 @@ static void a_connected_socket_hears_one_and_learns_of_a_refusal(void **state) {
 }
 
 /* Windows reports a refusal at the next receive, of any socket. */
-static void a_socket_for_all_hears_of_no_refusal(void **state) {
-    (void)state;
+TEST_WITH(a_socket_for_all_hears_of_no_refusal, open_two, close_two) {
     char bytes[4];
     struct kl_address gone = at_b;
     kl_socket_close(b);
@@ -137,7 +132,7 @@ static void a_socket_for_all_hears_of_no_refusal(void **state) {
     assert_int_equal(kl_wait_for(&a, 1, kl_now_us() + 20000), 0);
 }
 
-static void another_library_s_socket_behaves_as_ours(void **state) {
+TEST_WITH(another_library_s_socket_behaves_as_ours, open_two, close_two) {
     close_socket(a);
     a = (int)socket(AF_INET, SOCK_DGRAM, 0);
     assert_true(is_inherited(a));
@@ -146,11 +141,10 @@ static void another_library_s_socket_behaves_as_ours(void **state) {
     at_a.port = 0;
     assert_int_equal(kl_socket_bind(a, &at_a), 0);
     assert_true(kl_socket_receive(a, (char[4]){0}, 4, NULL) < 0); /* it does not wait */
-    a_socket_for_all_hears_of_no_refusal(state);
+    a_socket_for_all_hears_of_no_refusal(NULL);
 }
 
-static void an_address_is_taken_once(void **state) {
-    (void)state;
+TEST_WITH(an_address_is_taken_once, open_two, close_two) {
     struct kl_address same = at_a, foreign = {.port = 0};
     int s = kl_socket_open();
     assert_int_equal(kl_socket_bind(s, &same), -1);
@@ -163,8 +157,7 @@ static void an_address_is_taken_once(void **state) {
     kl_socket_close(s);
 }
 
-static void a_buffer_grows_and_the_child_programs_get_no_socket(void **state) {
-    (void)state;
+TEST_WITH(a_buffer_grows_and_the_child_programs_get_no_socket, open_two, close_two) {
     int before, after;
     socklen_t len = sizeof before;
     getsockopt(a, SOL_SOCKET, SO_RCVBUF, (void *)&before, &len);
@@ -175,8 +168,7 @@ static void a_buffer_grows_and_the_child_programs_get_no_socket(void **state) {
 }
 
 /* The connections of test_reach.c, without a wrapper. */
-static void the_other_ends_of_tcp_connections_are_found(void **state) {
-    (void)state;
+TEST_WITH(the_other_ends_of_tcp_connections_are_found, open_two, close_two) {
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof in;
     uint32_t host[4];
@@ -194,22 +186,4 @@ static void the_other_ends_of_tcp_connections_are_found(void **state) {
     assert_int_equal(kl_address_peers(host, 0), 0);
     close_socket(client);
     close_socket(server);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_address_is_text_and_back),
-        cmocka_unit_test_setup_teardown(a_datagram_comes_whole_with_its_sender, open_two, close_two),
-        cmocka_unit_test_setup_teardown(a_datagram_that_does_not_fit_is_known_as_cut_off, open_two,
-                                        close_two),
-        cmocka_unit_test_setup_teardown(a_connected_socket_hears_one_and_learns_of_a_refusal, open_two,
-                                        close_two),
-        cmocka_unit_test_setup_teardown(a_socket_for_all_hears_of_no_refusal, open_two, close_two),
-        cmocka_unit_test_setup_teardown(another_library_s_socket_behaves_as_ours, open_two, close_two),
-        cmocka_unit_test_setup_teardown(an_address_is_taken_once, open_two, close_two),
-        cmocka_unit_test_setup_teardown(a_buffer_grows_and_the_child_programs_get_no_socket, open_two,
-                                        close_two),
-        cmocka_unit_test_setup_teardown(the_other_ends_of_tcp_connections_are_found, open_two, close_two),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

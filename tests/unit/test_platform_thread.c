@@ -34,8 +34,7 @@ static int clear(void **state) {
     return 0;
 }
 
-static void a_zeroed_lock_is_a_new_one(void **state) {
-    (void)state;
+TEST_WITH(a_zeroed_lock_is_a_new_one, clear, NULL) {
     static const struct kl_mutex zero_mutex;
 #ifdef _WIN32
     static const SRWLOCK mutex = SRWLOCK_INIT;
@@ -59,8 +58,7 @@ static void count(void *arg) {
     }
 }
 
-static void a_mutex_keeps_threads_apart(void **state) {
-    (void)state;
+TEST_WITH(a_mutex_keeps_threads_apart, clear, NULL) {
     struct kl_thread t[THREADS];
     for (unsigned i = 0; i < THREADS; i++)
         assert_int_equal(kl_thread_start(&t[i], "test", count, NULL), 0);
@@ -79,8 +77,7 @@ static void wait_to_go(void *arg) {
     kl_mutex_unlock(&shared.mutex);
 }
 
-static void all_that_wait_are_woken(void **state) {
-    (void)state;
+TEST_WITH(all_that_wait_are_woken, clear, NULL) {
     struct kl_thread t[THREADS];
     for (unsigned i = 0; i < THREADS; i++)
         assert_int_equal(kl_thread_start(&t[i], "test", wait_to_go, NULL), 0);
@@ -98,8 +95,7 @@ static void all_that_wait_are_woken(void **state) {
     assert_int_equal(shared.count, THREADS);
 }
 
-static void a_waiter_leaves_at_its_deadline(void **state) {
-    (void)state;
+TEST_WITH(a_waiter_leaves_at_its_deadline, clear, NULL) {
     uint64_t until_us = kl_now_us() + 20000;
     kl_mutex_lock(&shared.mutex);
     while (kl_cond_wait_until(&shared.changed, &shared.mutex, until_us)) {
@@ -117,8 +113,7 @@ static void go(void *arg) {
     kl_mutex_unlock(&shared.mutex);
 }
 
-static void a_waiter_with_a_deadline_is_woken_before_it(void **state) {
-    (void)state;
+TEST_WITH(a_waiter_with_a_deadline_is_woken_before_it, clear, NULL) {
     struct kl_thread t;
     uint64_t until_us = kl_now_us() + 60000000;
     bool in_time = true;
@@ -143,8 +138,7 @@ static void call_once(void *arg) {
     *(bool *)arg = onces == 1;
 }
 
-static void once_is_once_and_all_wait_for_it(void **state) {
-    (void)state;
+TEST_WITH(once_is_once_and_all_wait_for_it, clear, NULL) {
     struct kl_thread t[THREADS];
     bool done[THREADS] = {0};
     for (unsigned i = 0; i < THREADS; i++)
@@ -188,8 +182,7 @@ static void look_at_itself(void *arg) {
     took_signals = takes_signals();
 }
 
-static void a_thread_has_its_name_and_takes_no_signal(void **state) {
-    (void)state;
+TEST_WITH(a_thread_has_its_name_and_takes_no_signal, clear, NULL) {
     struct kl_thread t;
     bool before = takes_signals();
     assert_int_equal(kl_thread_start(&t, "fifteen-letters", look_at_itself, NULL), 0);
@@ -213,8 +206,7 @@ static void wait_for_the_end(void *arg) {
     kl_mutex_unlock(&shared.mutex);
 }
 
-static void a_thread_is_seen_to_sleep_and_to_be_gone(void **state) {
-    (void)state;
+TEST_WITH(a_thread_is_seen_to_sleep_and_to_be_gone, clear, NULL) {
     struct kl_thread t;
     struct kl_thread_seen own = {.sleeps = true}, later, seen = {0};
     assert_true(kl_thread_look(kl_thread_number(), &own));
@@ -240,19 +232,3 @@ static void a_thread_is_seen_to_sleep_and_to_be_gone(void **state) {
     assert_false(kl_thread_look(number, &seen));
 }
 #endif
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_zeroed_lock_is_a_new_one, clear),
-        cmocka_unit_test_setup(a_mutex_keeps_threads_apart, clear),
-        cmocka_unit_test_setup(all_that_wait_are_woken, clear),
-        cmocka_unit_test_setup(a_waiter_leaves_at_its_deadline, clear),
-        cmocka_unit_test_setup(a_waiter_with_a_deadline_is_woken_before_it, clear),
-        cmocka_unit_test_setup(once_is_once_and_all_wait_for_it, clear),
-        cmocka_unit_test_setup(a_thread_has_its_name_and_takes_no_signal, clear),
-#ifndef _WIN32
-        cmocka_unit_test_setup(a_thread_is_seen_to_sleep_and_to_be_gone, clear),
-#endif
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -34,8 +34,7 @@ static int close_two(void **state) {
     return 0;
 }
 
-static void a_wake_up_stays_until_it_is_cleared(void **state) {
-    (void)state;
+TEST_WITH(a_wake_up_stays_until_it_is_cleared, open_two, close_two) {
     kl_wake(two[1]);
     kl_wake(two[1]);
     assert_int_equal(kl_wait_for(two, 2, KL_WAIT_FOREVER), 2);
@@ -49,8 +48,7 @@ static void a_wake_up_stays_until_it_is_cleared(void **state) {
     assert_int_equal(kl_wait_for(two, 2, 0), 0);
 }
 
-static void the_time_is_waited_out(void **state) {
-    (void)state;
+TEST_WITH(the_time_is_waited_out, open_two, close_two) {
     uint64_t until_us = kl_now_us() + 200000, cpu_us = kl_cpu_us();
     assert_int_equal(kl_wait_for(two, 2, until_us), 0);
     assert_true(kl_now_us() >= until_us);
@@ -58,8 +56,7 @@ static void the_time_is_waited_out(void **state) {
     assert_int_equal(kl_wait_for(two, 0, kl_now_us() + 1000), 0);
 }
 
-static void missing_sockets_are_passed_over(void **state) {
-    (void)state;
+TEST_WITH(missing_sockets_are_passed_over, open_two, close_two) {
     int what[3] = {-1, two[0], -1};
     kl_wake(two[0]);
     assert_int_equal(kl_wait_for(what, 3, KL_WAIT_FOREVER), 2);
@@ -70,16 +67,14 @@ static void wake_second(void *arg) {
     kl_wake(two[1]);
 }
 
-static void another_thread_ends_the_wait(void **state) {
-    (void)state;
+TEST_WITH(another_thread_ends_the_wait, open_two, close_two) {
     struct kl_thread t;
     assert_int_equal(kl_thread_start(&t, "test", wake_second, NULL), 0);
     assert_int_equal(kl_wait_for(two, 2, KL_WAIT_FOREVER), 2);
     kl_thread_join(&t);
 }
 
-static void a_socket_and_a_wake_up_are_waited_for_together(void **state) {
-    (void)state;
+TEST_WITH(a_socket_and_a_wake_up_are_waited_for_together, open_two, close_two) {
     struct kl_address at = kl_address_loopback(0);
     int s = kl_socket_open(), what[2] = {two[0], s};
     assert_int_equal(kl_socket_bind(s, &at), 0);
@@ -111,8 +106,7 @@ static void on_alarm(int sig) {
     (void)sig;
 }
 
-static void a_signal_may_end_it_early(void **state) {
-    (void)state;
+TEST_WITH(a_signal_may_end_it_early, open_two, close_two) {
     signal(SIGALRM, on_alarm);
     alarm(1);
     assert_int_equal(kl_wait_for(two, 2, kl_now_us() + 60000000), 0);
@@ -133,8 +127,7 @@ static void end_service(void) {
 #endif
 
 /* Last: from then on this program is not ended by these. */
-static void the_order_to_quit_wakes_and_says_its_name(void **state) {
-    (void)state;
+TEST_WITH(the_order_to_quit_wakes_and_says_its_name, open_two, close_two) {
     char name[KL_QUIT_NAME];
     begin_in_background();
     int quit = kl_wake_at_quit();
@@ -157,19 +150,4 @@ static void the_order_to_quit_wakes_and_says_its_name(void **state) {
     kl_wake(two[0]);
     assert_int_equal(kl_wake_quit(two[0], name), KL_QUIT_NONE); /* hosted.c has one of these instead */
     kl_socket_close(quit);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_wake_up_stays_until_it_is_cleared, open_two, close_two),
-        cmocka_unit_test_setup_teardown(the_time_is_waited_out, open_two, close_two),
-        cmocka_unit_test_setup_teardown(missing_sockets_are_passed_over, open_two, close_two),
-        cmocka_unit_test_setup_teardown(another_thread_ends_the_wait, open_two, close_two),
-        cmocka_unit_test_setup_teardown(a_socket_and_a_wake_up_are_waited_for_together, open_two, close_two),
-#ifndef _WIN32 /* Windows has no signals */
-        cmocka_unit_test_setup_teardown(a_signal_may_end_it_early, open_two, close_two),
-#endif
-        cmocka_unit_test_setup_teardown(the_order_to_quit_wakes_and_says_its_name, open_two, close_two),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,7 @@
 
 #define MS UINT64_C(1000)
 
-static void a_press_is_timed_to_its_frame(void **state) {
-    (void)state;
+TEST(a_press_is_timed_to_its_frame) {
     struct kl_press p = {0};
     kl_press_sample(&p, 1, 100 * MS);
     kl_press_sample(&p, 1 | 4, 116 * MS); /* another meanwhile */
@@ -18,8 +17,7 @@ static void a_press_is_timed_to_its_frame(void **state) {
     assert_int_equal(p.took_us, 50 * MS);
 }
 
-static void presses_under_way_are_not_taken_for_the_answer(void **state) {
-    (void)state;
+TEST(presses_under_way_are_not_taken_for_the_answer) {
     struct kl_press p = {0};
     kl_press_sample(&p, 2, 100 * MS);
     kl_press_frame(&p, 2, 180 * MS);
@@ -34,8 +32,7 @@ static void presses_under_way_are_not_taken_for_the_answer(void **state) {
     assert_int_equal(p.took_us, 60 * MS);
 }
 
-static void a_press_that_was_dropped_is_forgotten(void **state) {
-    (void)state;
+TEST(a_press_that_was_dropped_is_forgotten) {
     struct kl_press p = {0};
     kl_press_sample(&p, 1, 100 * MS);
     kl_press_sample(&p, 0, 150 * MS);
@@ -43,13 +40,4 @@ static void a_press_that_was_dropped_is_forgotten(void **state) {
     kl_press_sample(&p, 1, 2216 * MS);
     kl_press_frame(&p, 1, 2300 * MS);
     assert_int_equal(p.took_us, 84 * MS);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_press_is_timed_to_its_frame),
-        cmocka_unit_test(presses_under_way_are_not_taken_for_the_answer),
-        cmocka_unit_test(a_press_that_was_dropped_is_forgotten),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

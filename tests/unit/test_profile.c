@@ -1,17 +1,10 @@
 /* A profile of a core: what is taken, what is refused, and what a mask leaves of a state. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
-
 #include <stdlib.h>
-#include <string.h>
 #include <xxhash.h>
 
-#include "tests/unit/unit.h"
 #include "core_wrapper/profile/profile.h"
 
 static char err[300];
@@ -36,8 +29,7 @@ static int parse(struct kl_profile *p, const char *from, const char *to) {
     return kl_profile_parse(p, text, strlen(text), err, sizeof err);
 }
 
-static void a_good_one(void **state) {
-    (void)state;
+TEST(a_good_one) {
     struct kl_profile p;
     assert_int_equal(parse(&p, NULL, NULL), 0);
     assert_string_equal(p.core, "Probe 1");
@@ -58,8 +50,7 @@ static void a_good_one(void **state) {
     assert_string_equal(p.no_ahead, "it crashes");
 }
 
-static void bad_ones(void **state) {
-    (void)state;
+TEST(bad_ones) {
     static const struct {
         const char *from, *to, *says;
     } bad[] = {
@@ -103,8 +94,7 @@ static void bad_ones(void **state) {
     assert_non_null(strstr(err, "plain file"));
 }
 
-static void names_and_fit(void **state) {
-    (void)state;
+TEST(names_and_fit) {
     struct kl_profile p;
     char name[KL_PROFILE_NAME_MAX];
     assert_int_equal(parse(&p, NULL, NULL), 0);
@@ -119,8 +109,7 @@ static void names_and_fit(void **state) {
     assert_string_equal(err, "expected a profile of the content xxh3 00fe, found one of xxh3 00ff");
 }
 
-static void a_hash_leaves_out_masked_bytes(void **state) {
-    (void)state;
+TEST(a_hash_leaves_out_masked_bytes) {
     uint8_t a[1000], b[1000];
     struct kl_mask m = {.state_bytes = 1000, .count = 2, .range = {{0, 3}, {996, 999}}}, none = {0};
     bool used;
@@ -136,8 +125,7 @@ static void a_hash_leaves_out_masked_bytes(void **state) {
                 !used); /* of another size: all of it */
 }
 
-static void costly_states_are_hashed_more_seldom(void **state) {
-    (void)state;
+TEST(costly_states_are_hashed_more_seldom) {
     assert_int_equal(kl_profile_hash_every(0), 60);
     assert_int_equal(kl_profile_hash_every(400), 60);
     assert_int_equal(kl_profile_hash_every(2000), 60);
@@ -149,8 +137,7 @@ static struct kl_mask mask_of(uint32_t from, uint32_t to, uint32_t from2, uint32
     return (struct kl_mask){.state_bytes = 100000, .count = 2, .range = {{from, to}, {from2, to2}}};
 }
 
-static void masks_of_two_games_are_added(void **state) {
-    (void)state;
+TEST(masks_of_two_games_are_added) {
     static struct kl_mask a, b;
     a = mask_of(10, 19, 100, 109);
     b = mask_of(15, 20, 110, 119);
@@ -165,8 +152,7 @@ static void masks_of_two_games_are_added(void **state) {
     assert_null(kl_mask_bad(&a));
 }
 
-static void a_sum_of_masks_over_a_percent_is_refused(void **state) {
-    (void)state;
+TEST(a_sum_of_masks_over_a_percent_is_refused) {
     static struct kl_mask a, b, before;
     a = before = mask_of(0, 499, 1000, 1399);
     b = mask_of(2000, 2099, 3000, 3000);
@@ -176,8 +162,7 @@ static void a_sum_of_masks_over_a_percent_is_refused(void **state) {
     assert_false(kl_mask_add(&a, &b));
 }
 
-static void a_core_keeps_the_findings_of_all_its_games(void **state) {
-    (void)state;
+TEST(a_core_keeps_the_findings_of_all_its_games) {
     static struct kl_profile_room core, game;
     char any[KL_FACT_VAL_MAX];
     core = game = (struct kl_profile_room){0};
@@ -190,18 +175,4 @@ static void a_core_keeps_the_findings_of_all_its_games(void **state) {
     assert_false(core.show_all);
     kl_profile_any(any, 100000);
     assert_string_equal(any, "any with states of 100000 bytes");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(masks_of_two_games_are_added),
-        cmocka_unit_test(a_sum_of_masks_over_a_percent_is_refused),
-        cmocka_unit_test(a_core_keeps_the_findings_of_all_its_games),
-        cmocka_unit_test(a_good_one),
-        cmocka_unit_test(bad_ones),
-        cmocka_unit_test(names_and_fit),
-        cmocka_unit_test(a_hash_leaves_out_masked_bytes),
-        cmocka_unit_test(costly_states_are_hashed_more_seldom),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

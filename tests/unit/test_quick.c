@@ -14,8 +14,7 @@ static struct kl_room_line room(const char *name) {
     return l;
 }
 
-static void takes_what_is_open(void **state) {
-    (void)state;
+TEST(takes_what_is_open) {
     struct kl_room_line l = room("a");
     struct kl_quick_want two = want;
     two.seats = 2;
@@ -46,8 +45,7 @@ static void takes_what_is_open(void **state) {
 
 /* Told while a player waits: any open room of this game but the own one; in a quick match, one that somebody
  * named, for another quick match is entered without a word. */
-static void a_room_beside_the_own_one(void **state) {
-    (void)state;
+TEST(a_room_beside_the_own_one) {
     struct kl_quick_want beside = {.identity = {7}, .seats = 1, .beside = "m"};
     struct kl_room_line l = room("a");
     assert_true(kl_quick_is_beside(&l, &beside));
@@ -78,8 +76,7 @@ static void a_room_beside_the_own_one(void **state) {
 }
 
 /* Of two that each made a room, exactly one goes to the other's. */
-static void two_meet(void **state) {
-    (void)state;
+TEST(two_meet) {
     char a[KL_NAME_MAX], b[KL_NAME_MAX];
     for (unsigned i = 0; i < 100; i++) {
         kl_quick_name(a);
@@ -89,11 +86,4 @@ static void two_meet(void **state) {
         assert_int_equal(kl_quick_fits(&of_b, &want, a, "") + kl_quick_fits(&of_a, &want, b, ""), 1);
         assert_false(kl_quick_fits(&of_a, &want, a, ""));
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(takes_what_is_open),
-                                       cmocka_unit_test(a_room_beside_the_own_one),
-                                       cmocka_unit_test(two_meet)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,8 +19,7 @@ static const struct {
     {RETRO_SERIALIZATION_QUIRK_PLATFORM_DEPENDENT, true, true, true, true},
 };
 
-static void each_quirk_for_each_use(void **state) {
-    (void)state;
+TEST(each_quirk_for_each_use) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         uint64_t q = rows[i].quirk;
         assert_int_equal(kl_quirks_allow(q, KL_STATE_GIVEN), rows[i].given);
@@ -36,8 +35,7 @@ static void each_quirk_for_each_use(void **state) {
                         KL_STATE_GIVEN));
 }
 
-static void the_answer_names_what_is_known(void **state) {
-    (void)state;
+TEST(the_answer_names_what_is_known) {
     assert_int_equal(kl_quirks_answer(0), 0);
     assert_int_equal(kl_quirks_answer(UINT64_MAX), 127);
     assert_int_equal(kl_quirks_answer(RETRO_SERIALIZATION_QUIRK_FRONT_VARIABLE_SIZE), 0); /* not the core's */
@@ -46,8 +44,7 @@ static void the_answer_names_what_is_known(void **state) {
                          RETRO_SERIALIZATION_QUIRK_FRONT_VARIABLE_SIZE);
 }
 
-static void states_stay_with_their_kind_of_machine(void **state) {
-    (void)state;
+TEST(states_stay_with_their_kind_of_machine) {
     char here[KL_QUIRKS_PLATFORM_MAX], there[KL_QUIRKS_PLATFORM_MAX];
     kl_quirks_platform(0, "Linux", here);
     assert_string_equal(here, "");
@@ -58,13 +55,4 @@ static void states_stay_with_their_kind_of_machine(void **state) {
     kl_quirks_platform(RETRO_SERIALIZATION_QUIRK_ENDIAN_DEPENDENT, "Windows", there);
     assert_string_equal(here, there);
     assert_true(strlen(here) > 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_quirk_for_each_use),
-        cmocka_unit_test(the_answer_names_what_is_known),
-        cmocka_unit_test(states_stay_with_their_kind_of_machine),
-    };
-    return cmocka_run_group_tests_name("quirks", tests, NULL, NULL);
 }

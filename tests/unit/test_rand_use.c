@@ -11,8 +11,7 @@
 #define LINUX   2147483647 /* RAND_MAX */
 #define WINDOWS 32767
 
-static void cores_are_known_by_their_names(void **state) {
-    (void)state;
+TEST(cores_are_known_by_their_names) {
     assert_int_equal(kl_rand_use("FinalBurn Neo", NULL), KL_RAND_LOW);
     assert_int_equal(kl_rand_use("FinalBurn Neo (cpsneo subset)", "/games/1941.zip"), KL_RAND_LOW);
     assert_int_equal(kl_rand_use("Nestopia ", "a.nes"), KL_RAND_LOW);
@@ -26,8 +25,7 @@ static void cores_are_known_by_their_names(void **state) {
 }
 
 /* Radar Scope is another game on another system, FBNeo's others are not. */
-static void a_game_of_an_arcade_core_may_have_a_use_of_its_own(void **state) {
-    (void)state;
+TEST(a_game_of_an_arcade_core_may_have_a_use_of_its_own) {
     assert_int_equal(kl_rand_use("FinalBurn Neo", "/games/radarscp.zip"), KL_RAND_SYSTEM);
     assert_int_equal(kl_rand_use("FinalBurn Neo (x subset)", "radarscp1.7z"), KL_RAND_SYSTEM);
     assert_int_equal(kl_rand_use("FinalBurn Neo", "radarscpc"), KL_RAND_SYSTEM);
@@ -46,8 +44,7 @@ static uint32_t cycles_at_reset(int drawn, int rand_max, int lines) {
     return (uint32_t)((3420 * lines) * ((double)drawn / (double)rand_max)) / 7 * 7;
 }
 
-static void all_numbers_serve_both_systems(void **state) {
-    (void)state;
+TEST(all_numbers_serve_both_systems) {
     for (unsigned n = 0; n <= WINDOWS; n++) {
         uint64_t drawn = draws_upper(n);
         int low = kl_world_rand_of(drawn, KL_RAND_LOW, LINUX),
@@ -74,8 +71,7 @@ static void value_of(char out[KL_FACT_VAL_MAX], enum kl_rand_use use) {
     out[kl_fact_length(out)] = 0;
 }
 
-static void the_identity_tells_the_use(void **state) {
-    (void)state;
+TEST(the_identity_tells_the_use) {
     char value[KL_FACT_VAL_MAX];
     struct kl_facts facts = {0};
     kl_identity_rand(&facts, &(struct kl_world_report){.rand = false}, KL_RAND_LOW);
@@ -86,14 +82,4 @@ static void the_identity_tells_the_use(void **state) {
     assert_string_equal(value, "upper 15 bits");
     value_of(value, KL_RAND_SYSTEM);
     assert_string_equal(value, RAND_MAX > WINDOWS ? "31 bits" : "15 bits");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cores_are_known_by_their_names),
-        cmocka_unit_test(a_game_of_an_arcade_core_may_have_a_use_of_its_own),
-        cmocka_unit_test(all_numbers_serve_both_systems),
-        cmocka_unit_test(the_identity_tells_the_use),
-    };
-    return cmocka_run_group_tests_name("rand_use", tests, NULL, NULL);
 }

@@ -56,8 +56,7 @@ static bool take(size_t bytes, size_t len, size_t step, size_t cap) {
     return out_len > 0;
 }
 
-static void is_whole_again(void **unused) {
-    (void)unused;
+TEST(is_whole_again) {
     static const size_t of_base[] = {BYTES, KL_SNAPSHOT_SLICE, 100, BYTES - 1, BYTES};
     static const size_t bytes[] = {BYTES, BYTES, BYTES, BYTES, 2 * KL_SNAPSHOT_SLICE};
     for (unsigned i = 0; i < sizeof bytes / sizeof *bytes; i++) {
@@ -75,8 +74,7 @@ static void is_whole_again(void **unused) {
     }
 }
 
-static void not_what_was_said(void **unused) {
-    (void)unused;
+TEST(not_what_was_said) {
     make(BYTES, BYTES);
     assert_false(take(BYTES - 1, slices_len, 4000, sizeof out));
     assert_false(take(BYTES + 1, slices_len, 4000, sizeof out));
@@ -94,8 +92,7 @@ static void not_what_was_said(void **unused) {
 }
 
 /* Something behind the last slice, and a frame that is more, or less, than a slice. */
-static void other_slices(void **unused) {
-    (void)unused;
+TEST(other_slices) {
     make(BYTES, BYTES);
     slices = realloc(slices, 2 * slices_len);
     memcpy(slices + slices_len, slices, slices_len);
@@ -116,8 +113,7 @@ static void other_slices(void **unused) {
 }
 
 /* Slices against another base than the relay's are found by what comes of them. */
-static void another_base(void **unused) {
-    (void)unused;
+TEST(another_base) {
     make(BYTES, BYTES);
     base[3000] ^= 1;
     free(packed);
@@ -127,11 +123,5 @@ static void another_base(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_whole_again),
-        cmocka_unit_test(not_what_was_said),
-        cmocka_unit_test(other_slices),
-        cmocka_unit_test(another_base),
-    };
-    return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    return sodium_init() < 0 ? 1 : run_all_tests(NULL, NULL);
 }

@@ -29,8 +29,7 @@ static void look(const struct kl_record_facts *f) {
     assert_in_range(strlen(kl_record_why(f)), 1, 79);
 }
 
-static void every_combination(void **state) {
-    (void)state;
+TEST(every_combination) {
     static const uint32_t have[] = {0, 1, END - 1, END, END + 1, END + 600, UINT32_MAX};
     static const uint32_t own[] = {0, 1, END - 1, END, END + 1, END + 600, UINT32_MAX};
     for (unsigned h = 0; h < sizeof have / sizeof *have; h++)
@@ -50,17 +49,10 @@ static void every_combination(void **state) {
         assert_true(of_rule[i] > 0);
 }
 
-static void digests_are_bytes(void **state) {
-    (void)state;
+TEST(digests_are_bytes) {
     uint8_t a[KL_RECORD_DIGEST] = {1}, b[KL_RECORD_DIGEST] = {1};
     assert_int_equal(kl_record_match(NULL, a), KL_RECORD_UNKNOWN);
     assert_int_equal(kl_record_match(a, b), KL_RECORD_SAME);
     b[KL_RECORD_DIGEST - 1] ^= 1;
     assert_int_equal(kl_record_match(a, b), KL_RECORD_OTHER);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_combination),
-                                       cmocka_unit_test(digests_are_bytes)};
-    return cmocka_run_group_tests_name("record_rule", tests, NULL, NULL);
 }

@@ -131,8 +131,7 @@ static int parse(struct kl_recording *r, const uint8_t *bytes, size_t len) {
     return kl_recording_parse(r, copy, len, "x", err, sizeof err);
 }
 
-static void written_values_are_read_back(void **state) {
-    (void)state;
+TEST(written_values_are_read_back) {
     static struct kl_recording r;
     assert_int_equal(kl_recording_read(&r, path, err, sizeof err), 0);
     assert_string_equal(r.damage, "");
@@ -174,13 +173,11 @@ static void compare_golden(const char *file, const void *is, size_t is_len) {
     free(golden);
 }
 
-static void its_bytes_are_the_golden_files(void **state) {
-    (void)state;
+TEST(its_bytes_are_the_golden_files) {
     compare_golden(GOLDEN "match.klr", whole, whole_len);
 }
 
-static void frames_that_the_relay_lost_no_longer_count(void **state) {
-    (void)state;
+TEST(frames_that_the_relay_lost_no_longer_count) {
     static struct kl_recording r;
     void *bytes;
     size_t len;
@@ -210,8 +207,7 @@ static unsigned blocks_below(uint64_t at) {
     return n;
 }
 
-static void torn_at_any_byte_it_is_good_up_to_its_last_block(void **state) {
-    (void)state;
+TEST(torn_at_any_byte_it_is_good_up_to_its_last_block) {
     static struct kl_recording r;
     for (size_t len = 0; len < whole_len; len++) {
         int result = parse(&r, whole, len);
@@ -222,8 +218,7 @@ static void torn_at_any_byte_it_is_good_up_to_its_last_block(void **state) {
     }
 }
 
-static void any_changed_bit_is_found_and_named(void **state) {
-    (void)state;
+TEST(any_changed_bit_is_found_and_named) {
     static struct kl_recording r;
     for (size_t bit = 8 * KL_KLR_MAGIC; bit < 8 * whole_len; bit++) {
         char named[40];
@@ -239,8 +234,7 @@ static void any_changed_bit_is_found_and_named(void **state) {
 }
 
 /* Its check is right: it was written so. */
-static void a_malformed_body_is_named(void **state) {
-    (void)state;
+TEST(a_malformed_body_is_named) {
     static const struct {
         uint8_t type;
         const char *body;
@@ -275,8 +269,7 @@ static void a_malformed_body_is_named(void **state) {
     }
 }
 
-static void what_is_new_is_passed_over_and_a_later_version_refused(void **state) {
-    (void)state;
+TEST(what_is_new_is_passed_over_and_a_later_version_refused) {
     static struct kl_recording r;
     uint8_t bytes[256];
     for (uint8_t version = 1; version < 3; version++) {
@@ -300,14 +293,5 @@ static void what_is_new_is_passed_over_and_a_later_version_refused(void **state)
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(written_values_are_read_back),
-        cmocka_unit_test(its_bytes_are_the_golden_files),
-        cmocka_unit_test(frames_that_the_relay_lost_no_longer_count),
-        cmocka_unit_test(torn_at_any_byte_it_is_good_up_to_its_last_block),
-        cmocka_unit_test(any_changed_bit_is_found_and_named),
-        cmocka_unit_test(a_malformed_body_is_named),
-        cmocka_unit_test(what_is_new_is_passed_over_and_a_later_version_refused),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return run_all_tests(set_up, tear_down);
 }

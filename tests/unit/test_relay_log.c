@@ -1,23 +1,16 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 #include <sodium.h>
 
 #include "net/relay/log/relay_log.h"
 
-static void an_address_is_shown_as_it_is(void **state) {
-    (void)state;
+TEST(an_address_is_shown_as_it_is) {
     assert_string_equal(kl_log_address("192.0.2.7:4000"), "192.0.2.7:4000");
 }
 
 /* The last test: hashing stays on. */
-static void a_hash_tells_equal_addresses_and_nothing_else(void **state) {
-    (void)state;
+TEST(a_hash_tells_equal_addresses_and_nothing_else) {
     char first[32], other[32];
     kl_log_hash_addresses();
     snprintf(first, sizeof first, "%s", kl_log_address("192.0.2.7:4000"));
@@ -31,9 +24,5 @@ static void a_hash_tells_equal_addresses_and_nothing_else(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_address_is_shown_as_it_is),
-        cmocka_unit_test(a_hash_tells_equal_addresses_and_nothing_else),
-    };
-    return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    return sodium_init() < 0 ? 1 : run_all_tests(NULL, NULL);
 }

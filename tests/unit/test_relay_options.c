@@ -1,12 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "net/platform/dir.h"
 #include "net/platform/file.h"
@@ -27,8 +22,7 @@ static enum kl_relay_action parse(const char *const args[]) {
 }
 #define PARSE(...) parse((const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 
-static void defaults(void **state) {
-    (void)state;
+TEST(defaults) {
     assert_int_equal(PARSE(), KL_RELAY_RUN);
     assert_string_equal(options.server.bind, "0.0.0.0");
     assert_int_equal(options.server.port, 55435);
@@ -49,8 +43,7 @@ static void defaults(void **state) {
     assert_false(options.server.insecure_lan);
 }
 
-static void values(void **state) {
-    (void)state;
+TEST(values) {
     assert_int_equal(PARSE("--bind", "127.0.0.1", "--port=0", "--rooms", "3", "--max-seats=2"), KL_RELAY_RUN);
     assert_string_equal(options.server.bind, "127.0.0.1");
     assert_int_equal(options.server.port, 0);
@@ -95,8 +88,7 @@ static void values(void **state) {
     assert_int_equal(PARSE("--check", "--rooms", "none"), KL_RELAY_BAD);
 }
 
-static void limits_of_rooms(void **state) {
-    (void)state;
+TEST(limits_of_rooms) {
     assert_int_equal(PARSE(), KL_RELAY_RUN);
     assert_int_equal(options.server.lobby.seat_time_s, 60);
     assert_int_equal(options.server.lobby.rooms_per_address, 16);
@@ -136,8 +128,7 @@ static void limits_of_rooms(void **state) {
 }
 
 /* Each default is one that its own row takes, and --help has each row. */
-static void rows_take_their_own_defaults(void **state) {
-    (void)state;
+TEST(rows_take_their_own_defaults) {
     struct kl_relay_option_text row;
     char *help = NULL;
     size_t len, i;
@@ -165,8 +156,7 @@ static void bad(const char *option, const char *value, const char *text) {
     assert_non_null(strstr(err, text));
 }
 
-static void errors_name_the_option_and_what_came(void **state) {
-    (void)state;
+TEST(errors_name_the_option_and_what_came) {
     bad("--port", "65536", "--port: expected a number from 0 to 65535, got \"65536\"");
     bad("--port", "12x", "got \"12x\"");
     bad("--port", "", "got \"\"");
@@ -192,8 +182,7 @@ static enum kl_relay_action parse_with_file(const char *text, const char *option
     return action;
 }
 
-static void a_file_has_the_same_options_and_the_command_line_wins(void **state) {
-    (void)state;
+TEST(a_file_has_the_same_options_and_the_command_line_wins) {
     static const char text[] = "# ours\n\nport = 6000 # UDP\nrooms = 3\n"
                                "journal = \"/var/lib/keylock relay\"\nwatchers=0\n"
                                "insecure-lan = on\nconsole = off\nlog = debug\n";
@@ -219,8 +208,7 @@ static void bad_line(const char *text, const char *wanted) {
     assert_non_null(strstr(err, wanted));
 }
 
-static void a_bad_line_is_named(void **state) {
-    (void)state;
+TEST(a_bad_line_is_named) {
     bad_line("rooms = 3\nport = 70000\n",
              "relay_options.conf line 2: port: expected a number from 0 to 65535, got "
              "\"70000\"");
@@ -235,8 +223,7 @@ static void a_bad_line_is_named(void **state) {
     bad_line("rooms = 3\n\nrooms = 4\nport = x\n", "line 3: expected rooms once, got it in line 1, too");
 }
 
-static void the_key_has_its_place(void **state) {
-    (void)state;
+TEST(the_key_has_its_place) {
     char dir[64];
     setenv("HOME", "/home/x", 1);
     setenv("XDG_STATE_HOME", "relative", 1); /* not to be used, says the standard */
@@ -249,18 +236,4 @@ static void the_key_has_its_place(void **state) {
     unsetenv("XDG_STATE_HOME");
     unsetenv("HOME");
     assert_int_equal(kl_server_state(dir, sizeof dir), -1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults),
-        cmocka_unit_test(values),
-        cmocka_unit_test(a_file_has_the_same_options_and_the_command_line_wins),
-        cmocka_unit_test(a_bad_line_is_named),
-        cmocka_unit_test(the_key_has_its_place),
-        cmocka_unit_test(limits_of_rooms),
-        cmocka_unit_test(rows_take_their_own_defaults),
-        cmocka_unit_test(errors_name_the_option_and_what_came),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,7 @@
 
 #define SECOND UINT64_C(1000000)
 
-static void a_steady_pace(void **state) {
-    (void)state;
+TEST(a_steady_pace) {
     struct kl_remaining r = {0};
     uint32_t left = 6000;
     assert_int_equal(kl_remaining_s(&r), 0);
@@ -20,8 +19,7 @@ static void a_steady_pace(void **state) {
     assert_int_equal(kl_remaining_s(&r), 0);
 }
 
-static void a_client_that_falls_behind_never_gets_there(void **state) {
-    (void)state;
+TEST(a_client_that_falls_behind_never_gets_there) {
     struct kl_remaining r = {0};
     for (uint32_t i = 0; i < 20; i++)
         kl_remaining_turn(&r, 1000 + i, SECOND + i * SECOND);
@@ -31,21 +29,11 @@ static void a_client_that_falls_behind_never_gets_there(void **state) {
     assert_in_range(kl_remaining_s(&r), 900, 1000);
 }
 
-static void the_last_second_is_a_second(void **state) {
-    (void)state;
+TEST(the_last_second_is_a_second) {
     struct kl_remaining r = {0};
     kl_remaining_turn(&r, 4000000000u, SECOND);
     kl_remaining_turn(&r, 3999999999u, 2 * SECOND);
     assert_int_equal(kl_remaining_s(&r), 359999);
     kl_remaining_turn(&r, 1, 3 * SECOND);
     assert_int_equal(kl_remaining_s(&r), 1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_steady_pace),
-        cmocka_unit_test(a_client_that_falls_behind_never_gets_there),
-        cmocka_unit_test(the_last_second_is_a_second),
-    };
-    return cmocka_run_group_tests_name("remaining", tests, NULL, NULL);
 }

@@ -9,11 +9,10 @@
 #include "core_wrapper/tool/common/report.h"
 
 /* The words of strangers move no cursor and turn no line, and read as the same when they are parsed. */
-static void no_terminal_gets_control_characters(void **state) {
+TEST(no_terminal_gets_control_characters) {
     static const char name[] = "a\xc2\x9b"
                                "2J\xe2\x80\xae=\x7f\x1b J\xc3\xb6rg \xe6\xb0\xb4 \xf0\x9f\x8e\xae \"\\";
     char line[300] = "";
-    (void)state;
     FILE *f = tmpfile();
     assert_non_null(f);
     assert_int_equal(kl_report_put(f, json_object_new_string(name)), 0);
@@ -25,9 +24,4 @@ static void no_terminal_gets_control_characters(void **state) {
     json_object *back = json_tokener_parse(line);
     assert_string_equal(json_object_get_string(back), name);
     json_object_put(back);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_terminal_gets_control_characters)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,8 +23,7 @@ static void hit(uint16_t pad, unsigned times, unsigned on, unsigned off) {
     }
 }
 
-static void a_button_without_a_rhythm_is_held(void **state) {
-    (void)state;
+TEST_WITH(a_button_without_a_rhythm_is_held, nothing_seen, NULL) {
     assert_int_equal(kl_rhythm_guess(&rhythm, 5), 0);
     see(0x0101, 30);
     assert_int_equal(kl_rhythm_guess(&rhythm, 9), 0x0101);
@@ -33,16 +32,14 @@ static void a_button_without_a_rhythm_is_held(void **state) {
     assert_int_equal(kl_rhythm_guess(&rhythm, 9), 0x8000);
 }
 
-static void a_rhythm_goes_on_for_any_number_of_frames(void **state) {
-    (void)state;
+TEST_WITH(a_rhythm_goes_on_for_any_number_of_frames, nothing_seen, NULL) {
     hit(1, 6, 3, 2);
     see(1, 1);
     for (unsigned ahead = 0; ahead < 100; ahead++)
         assert_int_equal(kl_rhythm_guess(&rhythm, ahead), ahead % 5 < 3);
 }
 
-static void a_hand_is_not_exact(void **state) {
-    (void)state;
+TEST_WITH(a_hand_is_not_exact, nothing_seen, NULL) {
     for (unsigned i = 0; i < 4; i++)
         hit(1, 1, 4 + i % 3, 5 - i % 2);
     see(1, 2);
@@ -50,8 +47,7 @@ static void a_hand_is_not_exact(void **state) {
     assert_int_equal(kl_rhythm_guess(&rhythm, 4), 0);
 }
 
-static void a_button_that_is_held_on_has_left_its_rhythm(void **state) {
-    (void)state;
+TEST_WITH(a_button_that_is_held_on_has_left_its_rhythm, nothing_seen, NULL) {
     hit(1, 6, 3, 3);
     see(1, 3 + KL_RHYTHM_SPREAD);
     assert_int_equal(kl_rhythm_guess(&rhythm, 1), 0);
@@ -61,29 +57,15 @@ static void a_button_that_is_held_on_has_left_its_rhythm(void **state) {
     assert_int_equal(kl_rhythm_guess(&rhythm, 100), 1);
 }
 
-static void slow_presses_are_no_rhythm(void **state) {
-    (void)state;
+TEST_WITH(slow_presses_are_no_rhythm, nothing_seen, NULL) {
     hit(1, 6, KL_RHYTHM_MOST + 1, 5);
     see(1, 1);
     assert_int_equal(kl_rhythm_guess(&rhythm, KL_RHYTHM_MOST + 1), 1);
 }
 
-static void buttons_have_rhythms_of_their_own(void **state) {
-    (void)state;
+TEST_WITH(buttons_have_rhythms_of_their_own, nothing_seen, NULL) {
     for (unsigned f = 0; f < 60; f++)
         see((uint16_t)((f % 4 < 2) | (f % 6 < 3) << 7 | 1 << 15), 1);
     for (unsigned f = 60; f < 90; f++)
         assert_int_equal(kl_rhythm_guess(&rhythm, f - 59), (f % 4 < 2) | (f % 6 < 3) << 7 | 1 << 15);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_button_without_a_rhythm_is_held, nothing_seen),
-        cmocka_unit_test_setup(a_rhythm_goes_on_for_any_number_of_frames, nothing_seen),
-        cmocka_unit_test_setup(a_hand_is_not_exact, nothing_seen),
-        cmocka_unit_test_setup(a_button_that_is_held_on_has_left_its_rhythm, nothing_seen),
-        cmocka_unit_test_setup(slow_presses_are_no_rhythm, nothing_seen),
-        cmocka_unit_test_setup(buttons_have_rhythms_of_their_own, nothing_seen),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

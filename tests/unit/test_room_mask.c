@@ -56,8 +56,7 @@ static uint8_t hash_kind(void) {
     return h.has;
 }
 
-static void the_last_piece_puts_it_in_force(void **unused) {
-    (void)unused;
+TEST_WITH(the_last_piece_puts_it_in_force, begin, NULL) {
     struct kl_hash h;
     assert_int_equal(hash_kind(), 0);
     for (unsigned i = 0; i < pieces; i++) {
@@ -73,8 +72,7 @@ static void the_last_piece_puts_it_in_force(void **unused) {
     assert_true(kl_room_profile_hash(&match, state, sizeof state, &h) != was);
 }
 
-static void only_the_next_piece_of_the_same_client_counts(void **unused) {
-    (void)unused;
+TEST_WITH(only_the_next_piece_of_the_same_client_counts, begin, NULL) {
     struct kl_command other = piece[1];
     other.client = 1;
     kl_command_obey(&match, &piece[0], 60);
@@ -101,8 +99,7 @@ static void give_all(void) {
 }
 
 /* More than 1 %, no range, and what is not one. */
-static void a_bad_mask_is_refused(void **unused) {
-    (void)unused;
+TEST_WITH(a_bad_mask_is_refused, begin, NULL) {
     mask.count = 1;
     mask.range[0].to = mask.range[0].from + STATE / 100;
     give_all();
@@ -122,8 +119,7 @@ static void a_bad_mask_is_refused(void **unused) {
 }
 
 /* A host cannot take bytes out of the judgement that counted before. */
-static void a_second_mask_changes_nothing(void **unused) {
-    (void)unused;
+TEST_WITH(a_second_mask_changes_nothing, begin, NULL) {
     mask.count = 1;
     give_all();
     assert_int_equal(match.profile.room.mask.count, 1);
@@ -136,24 +132,11 @@ static void a_second_mask_changes_nothing(void **unused) {
     assert_false(in_force());
 }
 
-static void of_another_system_or_size_it_counts_otherwise(void **unused) {
-    (void)unused;
+TEST_WITH(of_another_system_or_size_it_counts_otherwise, begin, NULL) {
     give_all();
     match.profile.foreign = true;
     assert_int_equal(hash_kind(), KL_HASH_NOTED);
     match.profile.foreign = false;
     match.profile.room.mask.state_bytes = STATE + 1;
     assert_int_equal(hash_kind(), 0);
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup(f, begin)
-    const struct CMUnitTest tests[] = {
-        T(the_last_piece_puts_it_in_force),
-        T(only_the_next_piece_of_the_same_client_counts),
-        T(a_bad_mask_is_refused),
-        T(a_second_mask_changes_nothing),
-        T(of_another_system_or_size_it_counts_otherwise),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,8 +23,7 @@ static const char *name_of(const char *core, const char *value, bool password, u
     return out[next];
 }
 
-static void depends_on_core_and_game(void **state) {
-    (void)state;
+TEST(depends_on_core_and_game) {
     const char *a = name_of("Nestopia", "xxh3 0123456789abcdef (24592 bytes, a.nes)", false, 0);
     assert_int_equal(strncmp(a, "nestopia-", 9), 0);
     assert_int_equal(strlen(a), 15);
@@ -38,8 +37,7 @@ static void depends_on_core_and_game(void **state) {
 }
 
 /* Two friends whose sets differ meet, and are told the difference. */
-static void a_set_counts_by_its_name(void **state) {
-    (void)state;
+TEST(a_set_counts_by_its_name) {
     const char *a = name_of("FinalBurn Neo", "kof98.zip members 01 (12 of them)", false, 0);
     const char *b = name_of("FinalBurn Neo", "set kof98 (kof98.zip)", false, 0);
     assert_string_equal(b, name_of("FinalBurn Neo", "set kof98 (kof98.7z)", false, 0));
@@ -49,9 +47,8 @@ static void a_set_counts_by_its_name(void **state) {
     assert_string_not_equal(a, name_of("FinalBurn Neo", "kof99.zip members 01 (12 of them)", false, 0));
 }
 
-static void the_next_one_of_the_game(void **state) {
+TEST(the_next_one_of_the_game) {
     char expected[KL_NAME_MAX + 2];
-    (void)state;
     const char *a = name_of("A core of a very long name indeed", "none", false, 0);
     snprintf(expected, sizeof expected, "%s-2", a);
     assert_string_equal(name_of("A core of a very long name indeed", "none", false, 1), expected);
@@ -60,7 +57,7 @@ static void the_next_one_of_the_game(void **state) {
     assert_int_equal(strncmp(name_of("\xc3\xa9 \"../", "none", false, 0), "game-", 5), 0);
 }
 
-static void games_for_people(void **state) {
+TEST(games_for_people) {
     static const char *const t[][2] = {
         {"xxh3 0123456789abcdef (24592 bytes, my game.nes)", "my game.nes"},
         {"xxh3 0123456789abcdef (24592 bytes, a name that is cut by the li", "a name that is cut by the li"},
@@ -72,7 +69,6 @@ static void games_for_people(void **state) {
         {" members ", " members "},
     };
     char game[KL_FACT_NAME_MAX];
-    (void)state;
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         kl_fact_name(game, t[i][0]);
         assert_string_equal(game, t[i][1]);
@@ -80,8 +76,5 @@ static void games_for_people(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(depends_on_core_and_game), cmocka_unit_test(a_set_counts_by_its_name),
-        cmocka_unit_test(the_next_one_of_the_game), cmocka_unit_test(games_for_people)};
-    return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    return sodium_init() < 0 ? 1 : run_all_tests(NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* The session's folders: which files of a player go along, and that nothing that comes from elsewhere is
  * written outside. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/start/savedir.h"
 
@@ -52,8 +47,7 @@ static bool has(const struct kl_savefiles *s, const char *path) {
     return false;
 }
 
-static void the_players_files_of_this_game(void **state) {
-    (void)state;
+TEST_WITH(the_players_files_of_this_game, setup, teardown) {
     static struct kl_savefiles s;
     mkdir(at("fbneo"), 0700);
     mkdir(at("kof98"), 0700);
@@ -87,8 +81,7 @@ static void the_players_files_of_this_game(void **state) {
     assert_int_equal(s.count, 0); /* a game without a name has no files */
 }
 
-static void too_much_is_left_out(void **state) {
-    (void)state;
+TEST_WITH(too_much_is_left_out, setup, teardown) {
     static struct kl_savefiles s;
     put("big.sav", "");
     assert_int_equal(truncate(at("big.sav"), KL_SAVEDIR_BYTES + 1), 0);
@@ -99,8 +92,7 @@ static void too_much_is_left_out(void **state) {
     kl_savefiles_free(&s);
 }
 
-static void written_below_and_nowhere_else(void **state) {
-    (void)state;
+TEST_WITH(written_below_and_nowhere_else, setup, teardown) {
     char save[4096], out[4096];
     assert_int_equal(kl_savedir_fresh(&dir, "save", save, sizeof save, err, sizeof err), 0);
     assert_int_equal(kl_savedir_write(save, "a/b/c.nv", "xyz", 3, err, sizeof err), 0);
@@ -128,8 +120,7 @@ static void written_below_and_nowhere_else(void **state) {
     assert_int_equal(kl_savedir_write(save, "a/b/c.nv", "xyz", 3, err, sizeof err), 0);
 }
 
-static void sessions_of_the_dead_are_swept(void **state) {
-    (void)state;
+TEST_WITH(sessions_of_the_dead_are_swept, setup, teardown) {
     char gone[64], other[64];
     pid_t pid = fork();
     if (pid == 0) _exit(0);
@@ -147,14 +138,4 @@ static void sessions_of_the_dead_are_swept(void **state) {
     assert_int_equal(access(at("not-a-session"), F_OK), 0);
     assert_int_equal(access(dir.root, F_OK), 0); /* our own process's */
     kl_savedir_close(&second);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_players_files_of_this_game, setup, teardown),
-        cmocka_unit_test_setup_teardown(too_much_is_left_out, setup, teardown),
-        cmocka_unit_test_setup_teardown(written_below_and_nowhere_else, setup, teardown),
-        cmocka_unit_test_setup_teardown(sessions_of_the_dead_are_swept, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,8 +43,7 @@ static const uint8_t known[3][50] = {
      0x65, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
      0x33, 0x17, 0x55, 0xb6, 0xc1, 0xf4, 0xfc, 0x3b, 0x57, 0x7c, 0x5f, 0xfd, 0xf3, 0x4f, 0x33, 0xb6}};
 
-static void known_answers(void **state) {
-    (void)state;
+TEST(known_answers) {
     static const uint8_t body[24] = "keyframe";
     for (size_t i = 0; i < COUNT(ciphers); i++) {
         if (!have(ciphers[i])) continue;
@@ -63,8 +62,7 @@ static void known_answers(void **state) {
 }
 
 /* The relay's limits count by them, from the first datagram on. */
-static void bytes_are_counted_from_zero(void **state) {
-    (void)state;
+TEST(bytes_are_counted_from_zero) {
     uint8_t out[64];
     struct kl_opened o;
     struct ends e = ends_of(KL_CIPHER_CHACHA20);
@@ -76,8 +74,7 @@ static void bytes_are_counted_from_zero(void **state) {
     assert_int_equal(e.opener.bytes, len);
 }
 
-static void in_place_is_the_same(void **state) {
-    (void)state;
+TEST(in_place_is_the_same) {
     static const size_t sizes[] = {0, 1, 15, 16, 17, 1200, 4000};
     for (size_t i = 0; i < COUNT(ciphers); i++) {
         if (!have(ciphers[i])) continue;
@@ -98,8 +95,7 @@ static void in_place_is_the_same(void **state) {
     }
 }
 
-static void every_flipped_bit_and_every_cut_is_rejected(void **state) {
-    (void)state;
+TEST(every_flipped_bit_and_every_cut_is_rejected) {
     static const uint8_t body[24] = "keyframe";
     for (size_t i = 0; i < COUNT(ciphers); i++) {
         if (!have(ciphers[i])) continue;
@@ -123,8 +119,7 @@ static void every_flipped_bit_and_every_cut_is_rejected(void **state) {
     }
 }
 
-static void directions_sessions_and_ciphers_do_not_mix(void **state) {
-    (void)state;
+TEST(directions_sessions_and_ciphers_do_not_mix) {
     for (size_t i = 0; i < COUNT(ciphers); i++) {
         for (size_t j = 0; j < COUNT(ciphers); j++) {
             if (!have(ciphers[i]) || !have(ciphers[j])) continue;
@@ -153,8 +148,7 @@ static int deliver(struct ends *e, uint32_t counter, bool *newest) {
     return result;
 }
 
-static void the_window_is_exact(void **state) {
-    (void)state;
+TEST(the_window_is_exact) {
     for (uint32_t high = 5000; high < 5000 + 2 * 2112; high += 61) {
         struct ends e = ends_of(KL_CIPHER_CLEAR);
         bool newest;
@@ -172,8 +166,7 @@ static void the_window_is_exact(void **state) {
 }
 
 /* Against the plainest model there is: a list of all that was seen. */
-static void any_order_is_taken_once(void **state) {
-    (void)state;
+TEST(any_order_is_taken_once) {
     static bool seen[60000];
     struct ends e = ends_of(KL_CIPHER_CLEAR);
     uint32_t random = 1, base = 1, highest = 0;
@@ -192,8 +185,7 @@ static void any_order_is_taken_once(void **state) {
     }
 }
 
-static void counters_end(void **state) {
-    (void)state;
+TEST(counters_end) {
     struct ends e = ends_of(KL_CIPHER_CLEAR);
     uint8_t sealed[KL_SEAL_OVERHEAD];
     struct kl_opened o;
@@ -211,8 +203,7 @@ static void counters_end(void **state) {
     assert_int_equal(kl_open(&e.opener, zero, sizeof zero, &o), KL_E_MALFORMED);
 }
 
-static void unsealed_datagrams_have_no_session(void **state) {
-    (void)state;
+TEST(unsealed_datagrams_have_no_session) {
     struct ends e = ends_of(KL_CIPHER_CHACHA20);
     uint8_t sealed[40];
     struct kl_opened o;
@@ -229,19 +220,4 @@ static void unsealed_datagrams_have_no_session(void **state) {
     assert_int_equal(kl_seal_session(sealed, len), 0);
     assert_string_equal(kl_cipher_name(KL_CIPHER_CHACHA20), "chacha20-poly1305");
     assert_string_equal(kl_cipher_name(3), "unknown");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_answers),
-        cmocka_unit_test(bytes_are_counted_from_zero),
-        cmocka_unit_test(in_place_is_the_same),
-        cmocka_unit_test(every_flipped_bit_and_every_cut_is_rejected),
-        cmocka_unit_test(directions_sessions_and_ciphers_do_not_mix),
-        cmocka_unit_test(the_window_is_exact),
-        cmocka_unit_test(any_order_is_taken_once),
-        cmocka_unit_test(counters_end),
-        cmocka_unit_test(unsealed_datagrams_have_no_session),
-    };
-    return cmocka_run_group_tests_name("seal", tests, NULL, NULL);
 }

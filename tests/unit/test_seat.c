@@ -7,8 +7,7 @@
 
 static const uint8_t binding[32] = "this session", other_binding[32] = "that session";
 
-static void a_return_is_proved(void **state) {
-    (void)state;
+TEST(a_return_is_proved) {
     struct kl_seat_key k, other;
     uint8_t token[16], token2[16], sig[64];
     kl_seat_make(&k), kl_seat_make(&other);
@@ -27,8 +26,7 @@ static void a_return_is_proved(void **state) {
 }
 
 /* Keys for which anything is a signature are not taken. */
-static void keys_that_are_none(void **state) {
-    (void)state;
+TEST(keys_that_are_none) {
     uint8_t pub[32] = {1}, token[16] = {0}, sig[64] = {1};
     assert_false(kl_seat_verify(pub, binding, token, sig));
     memset(pub, 0, sizeof pub);
@@ -38,8 +36,7 @@ static void keys_that_are_none(void **state) {
 }
 
 /* The signed text is that of PROTOCOL.md, by Ed25519 as everybody has it. */
-static void the_text_that_is_signed(void **state) {
-    (void)state;
+TEST(the_text_that_is_signed) {
     struct kl_seat_key k, again;
     uint8_t token[16] = "a token of 16 b", text[14 + 32 + 16], sig[64], expected[64];
     kl_seat_make(&k);
@@ -53,8 +50,7 @@ static void the_text_that_is_signed(void **state) {
     assert_memory_equal(&again, &k, sizeof k);
 }
 
-static void a_token_and_its_hash(void **state) {
-    (void)state;
+TEST(a_token_and_its_hash) {
     static const uint8_t known[32] = {0xc7, 0xcb, 0x5d, 0x1a, 0x1a, 0x21, 0x4f, 0x1d, 0x83, 0x3a, 0x21,
                                       0xfe, 0x6c, 0x7b, 0x24, 0x20, 0xe4, 0x17, 0xc2, 0xf2, 0x20, 0x78,
                                       0x4c, 0xbe, 0x90, 0x07, 0x29, 0x75, 0x13, 0x1b, 0xc3, 0x67};
@@ -69,14 +65,4 @@ static void a_token_and_its_hash(void **state) {
         assert_false(kl_seat_token_is(token, hash));
         token[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_return_is_proved),
-        cmocka_unit_test(keys_that_are_none),
-        cmocka_unit_test(the_text_that_is_signed),
-        cmocka_unit_test(a_token_and_its_hash),
-    };
-    return cmocka_run_group_tests_name("seat", tests, NULL, NULL);
 }

@@ -76,8 +76,7 @@ static void kill_it(pid_t pid) {
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static void first_one_is_new(void **state) {
-    (void)state;
+TEST_WITH(first_one_is_new, make_folder, remove_folder) {
     struct kl_seat_file f;
     struct stat st;
     char path[KL_FILE_PATH];
@@ -92,8 +91,7 @@ static void first_one_is_new(void **state) {
     assert_int_equal(files(false), 0);
 }
 
-static void left_by_a_killed_process(void **state) {
-    (void)state;
+TEST_WITH(left_by_a_killed_process, make_folder, remove_folder) {
     struct kl_seat_file f, g;
     pid_t one = player(1), two = player(2);
     take(&f, id); /* both are held */
@@ -117,8 +115,7 @@ static void left_by_a_killed_process(void **state) {
     assert_int_equal(files(false), 0);
 }
 
-static void the_same_key_and_the_newest_token(void **state) {
-    (void)state;
+TEST_WITH(the_same_key_and_the_newest_token, make_folder, remove_folder) {
     struct kl_seat_file f;
     uint8_t pub[KL_SEAT_PUB];
     take(&f, id);
@@ -139,8 +136,7 @@ static void the_same_key_and_the_newest_token(void **state) {
     kl_seat_file_close(&f, true);
 }
 
-static void damage_is_a_new_seat(void **state) {
-    (void)state;
+TEST_WITH(damage_is_a_new_seat, make_folder, remove_folder) {
     struct kl_seat_file f;
     char path[KL_FILE_PATH];
     take(&f, id);
@@ -158,8 +154,7 @@ static void damage_is_a_new_seat(void **state) {
     kl_seat_file_close(&f, true);
 }
 
-static void folders(void **state) {
-    (void)state;
+TEST(folders) {
     char out[KL_FILE_PATH];
     setenv("XDG_STATE_HOME", "/x/y", 1);
     setenv("HOME", "/home/ann", 1);
@@ -172,8 +167,7 @@ static void folders(void **state) {
     assert_int_equal(kl_state_folder(NULL, out, err, sizeof err), -1);
 }
 
-static void seats_are_told_apart_by_room_and_relay(void **state) {
-    (void)state;
+TEST(seats_are_told_apart_by_room_and_relay) {
     static struct kl_hello h;
     uint8_t a[KL_SEAT_FILE_ID], b[KL_SEAT_FILE_ID];
     strcpy(h.room, "friends"), strcpy(h.name, "ann");
@@ -191,16 +185,4 @@ static void seats_are_told_apart_by_room_and_relay(void **state) {
     strcpy(h.name, "bob");
     kl_seat_file_id(b, "relay", 1, &h);
     assert_memory_not_equal(a, b, sizeof a);
-}
-
-int main(void) {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(first_one_is_new, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(left_by_a_killed_process, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(the_same_key_and_the_newest_token, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(damage_is_a_new_seat, make_folder, remove_folder),
-        cmocka_unit_test(folders),
-        cmocka_unit_test(seats_are_told_apart_by_room_and_relay),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* Settings files as RetroArch has them, and the info files made of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/core/core.h"
 #include "core_wrapper/tool/setup/info_file.h"
@@ -44,8 +39,7 @@ static struct kl_settings of(const char *text) {
     return s;
 }
 
-static void reads_as_retroarch(void **state) {
-    (void)state;
+TEST_WITH(reads_as_retroarch, setup, teardown) {
     struct kl_settings s = of(
         "# note\n  a = \"x = y # z\"\na = \"second\"\nb=bare # said\n\nc = \"\"\nno line\n=odd\nd = \"open");
     char v[64];
@@ -63,8 +57,7 @@ static void reads_as_retroarch(void **state) {
     kl_settings_free(&s);
 }
 
-static void changes_one_line(void **state) {
-    (void)state;
+TEST_WITH(changes_one_line, setup, teardown) {
     struct kl_settings s = of("# note\na = \"1\"\n  odd line\nb = \"2\"\na = \"3\"");
     assert_true(kl_settings_put(&s, "a", "new"));
     assert_string_equal(s.text, "# note\na = \"new\"\n  odd line\nb = \"2\"\n");
@@ -88,8 +81,7 @@ static void changes_one_line(void **state) {
 }
 
 /* RetroArch's demands on a twin: its name is the core's word, and short enough. */
-static void info_of_a_wrapped_core(void **state) {
-    (void)state;
+TEST_WITH(info_of_a_wrapped_core, setup, teardown) {
     struct kl_card card = {"A core of a very long name indeed", "1", "zip|7z", true, false};
     struct kl_settings inner =
         of("display_name = \"Arcade (A)\"\ncorename = \"A\"\nsavestate_features = \"deterministic\"\n"
@@ -120,7 +112,7 @@ static void info_of_a_wrapped_core(void **state) {
 }
 
 /* The list's narrowest menu shows about 30 letters, and a bare core's entry begins with the maker. */
-static void titles_of_wrapped_cores(void **state) {
+TEST_WITH(titles_of_wrapped_cores, setup, teardown) {
     static const struct {
         const char *display, *core, *title;
     } t[] = {
@@ -134,7 +126,6 @@ static void titles_of_wrapped_cores(void **state) {
     };
     const struct kl_card card = {"card", "1", "zip", true, false};
     char lines[512], title[KL_TITLE_BYTES];
-    (void)state;
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         snprintf(lines, sizeof lines, "display_name = \"%s\"\ncorename = \"%s\"\n", t[i].display, t[i].core);
         struct kl_settings inner = of(lines);
@@ -144,8 +135,7 @@ static void titles_of_wrapped_cores(void **state) {
     }
 }
 
-static void names_of_cores(void **state) {
-    (void)state;
+TEST_WITH(names_of_cores, setup, teardown) {
     char name[KLT_CORE_NAME], longest[300];
     assert_true(kl_install_name("fbneo", name)), assert_string_equal(name, "fbneo");
     assert_true(kl_install_name("/x/y/fbneo_libretro.so", name)), assert_string_equal(name, "fbneo");
@@ -156,15 +146,4 @@ static void names_of_cores(void **state) {
     memset(longest, 'a', sizeof longest);
     longest[299] = 0;
     assert_false(kl_install_name(longest, name));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(reads_as_retroarch, setup, teardown),
-        cmocka_unit_test_setup_teardown(changes_one_line, setup, teardown),
-        cmocka_unit_test_setup_teardown(info_of_a_wrapped_core, setup, teardown),
-        cmocka_unit_test_setup_teardown(titles_of_wrapped_cores, setup, teardown),
-        cmocka_unit_test_setup_teardown(names_of_cores, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

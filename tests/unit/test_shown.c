@@ -88,8 +88,7 @@ static int light(const struct kl_emulator *e) {
     return e->lasting.light[0];
 }
 
-static void motors_and_lights_are_those_of_its_last_frame(void **state) {
-    (void)state;
+TEST_WITH(motors_and_lights_are_those_of_its_last_frame, open_both, close_both) {
     run(true);
     assert_int_equal(strength(&shown.emu), 1000);
     assert_int_equal(light(&shown.emu), 1);
@@ -99,8 +98,7 @@ static void motors_and_lights_are_those_of_its_last_frame(void **state) {
     assert_int_equal(strength(&shown.emu), 0);
 }
 
-static void going_back_goes_back_to_its_motors(void **state) {
-    (void)state;
+TEST_WITH(going_back_goes_back_to_its_motors, open_both, close_both) {
     shown.state_bytes = shown.emu.core.serialize_size();
     run(true);
     assert_true(kl_shown_keep(&shown, frame));
@@ -129,10 +127,9 @@ static bool set_speed(struct kl_emulator *e, const char *value) {
 }
 
 /* It begins with the other core's size and options, and goes back to its own of that frame. */
-static void what_is_outside_of_the_state_goes_with_it(void **state) {
+TEST_WITH(what_is_outside_of_the_state_goes_with_it, open_both, close_both) {
     static uint8_t bytes[1 << 20];
     size_t len = true_core.core.serialize_size();
-    (void)state;
     declare_size(&true_core, 200);
     assert_true(set_speed(&true_core, "slow"));
     assert_true(len && len <= sizeof bytes && true_core.core.serialize(bytes, len));
@@ -153,22 +150,11 @@ static void what_is_outside_of_the_state_goes_with_it(void **state) {
 }
 
 /* Only the core itself can declare a callback, and the copy has not played. */
-static void a_core_that_declares_in_play_is_not_shown(void **state) {
+TEST_WITH(a_core_that_declares_in_play_is_not_shown, open_both, close_both) {
     static uint8_t bytes[1 << 20];
     size_t len = true_core.core.serialize_size();
     struct retro_frame_time_callback t = {on_time, 16667};
-    (void)state;
     assert_true(true_core.core.serialize(bytes, len));
     kl_env_call(&true_core, RETRO_ENVIRONMENT_SET_FRAME_TIME_CALLBACK, &t);
     assert_non_null(strstr(kl_shown_begin(&shown, &true_core, bytes, len, NULL), "SET_FRAME_TIME_CALLBACK"));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(motors_and_lights_are_those_of_its_last_frame, open_both, close_both),
-        cmocka_unit_test_setup_teardown(going_back_goes_back_to_its_motors, open_both, close_both),
-        cmocka_unit_test_setup_teardown(what_is_outside_of_the_state_goes_with_it, open_both, close_both),
-        cmocka_unit_test_setup_teardown(a_core_that_declares_in_play_is_not_shown, open_both, close_both),
-    };
-    return cmocka_run_group_tests_name("shown", tests, NULL, NULL);
 }

@@ -111,8 +111,7 @@ static bool said(uint32_t keyframe) {
     return wanted && s->state.keyframe == keyframe && s->state.has;
 }
 
-static void the_game_waits_for_no_thread(void **unused) {
-    (void)unused;
+TEST_WITH(the_game_waits_for_no_thread, set_up, tear_down) {
     uint8_t hash[KL_SNAPSHOT_HASH];
     kl_snapshot_take(&match, 10);
     kl_snapshot_turn(&match);
@@ -162,8 +161,7 @@ static bool given_for(const struct kl_ask *a) {
 }
 
 /* The difference is given if this machine has taken that very base as well; else all of it. */
-static void the_difference_is_given(void **unused) {
-    (void)unused;
+TEST_WITH(the_difference_is_given, set_up, tear_down) {
     struct kl_ask a = {.keyframe = 20, .based = true, .base = 10};
     struct kl_stay_snapshot *s = &l->stay.snapshot;
     static uint8_t first[4096], packed[4096], whole[4096];
@@ -195,8 +193,7 @@ static void the_difference_is_given(void **unused) {
 }
 
 /* While one is packed against the one before, that one stays. */
-static void the_base_stays_while_it_is_used(void **unused) {
-    (void)unused;
+TEST_WITH(the_base_stays_while_it_is_used, set_up, tear_down) {
     struct kl_ask a = {.keyframe = 20, .based = true, .base = 10};
     take_and_say(10);
     memcpy(a.hash, l->stay.snapshot.state.hash, sizeof a.hash);
@@ -248,8 +245,7 @@ static void load_what_has_come(void) {
 
 /* A client that is behind gets the state of the frame that it runs next, after all that comes before it. That
  * frame is run first, so that nothing is done twice. */
-static void commands_before_it_are_obeyed_once(void **unused) {
-    (void)unused;
+TEST_WITH(commands_before_it_are_obeyed_once, set_up, tear_down) {
     for (uint32_t n = 0; n < 5; n++)
         take_frame(n);
     match.play.next_frame = 5;
@@ -286,8 +282,7 @@ static void state_to_begin_with_comes(void) {
 }
 
 /* The callback points into the other machine's core: the relay hears that, and sends the history. */
-static void what_only_the_core_can_declare_is_not_loaded(void **unused) {
-    (void)unused;
+TEST_WITH(what_only_the_core_can_declare_is_not_loaded, set_up, tear_down) {
     struct retro_frame_time_callback t = {on_time, 16667};
     kl_core_only_note(&match.emu.only, RETRO_ENVIRONMENT_SET_FRAME_TIME_CALLBACK, "SET_FRAME_TIME_CALLBACK",
                       &t, (struct retro_memory_map){0});
@@ -306,8 +301,7 @@ static void what_only_the_core_can_declare_is_not_loaded(void **unused) {
 }
 
 /* Its states hold addresses: none is given, and none of another run is loaded. Its own serve. */
-static void states_for_one_run_stay_with_it(void **unused) {
-    (void)unused;
+TEST_WITH(states_for_one_run_stay_with_it, set_up, tear_down) {
     snapshot_comes();
     l->stay.snapshot.offer.begin = true;
     match.emu.quirks = RETRO_SERIALIZATION_QUIRK_SINGLE_SESSION;
@@ -321,16 +315,4 @@ static void states_for_one_run_stay_with_it(void **unused) {
     kl_snapshot_keep(&match, 10);
     assert_int_equal(match.snapshots.mine.count, 1);
     match.play.buffer.data = NULL;
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_game_waits_for_no_thread, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_difference_is_given, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_base_stays_while_it_is_used, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(commands_before_it_are_obeyed_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_only_the_core_can_declare_is_not_loaded, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(states_for_one_run_stay_with_it, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,8 +56,7 @@ static uint8_t *make(size_t *len) {
     return bytes;
 }
 
-static void there_and_back(void **unused) {
-    (void)unused;
+TEST(there_and_back) {
     static struct kl_snapshot_view v;
     char what[256];
     size_t len;
@@ -83,8 +82,7 @@ static void expect_bad(uint8_t *bytes, size_t len, size_t at, uint8_t byte) {
     bytes[at] = was;
 }
 
-static void impossible_heads_are_refused(void **unused) {
-    (void)unused;
+TEST(impossible_heads_are_refused) {
     struct kl_snapshot_view v;
     size_t len;
     uint8_t *bytes = make(&len);
@@ -108,8 +106,7 @@ static void impossible_heads_are_refused(void **unused) {
     free(bytes);
 }
 
-static void packing(void **unused) {
-    (void)unused;
+TEST(packing) {
     uint8_t hash[32];
     size_t len, packed_len;
     uint8_t *bytes = make(&len);
@@ -131,20 +128,13 @@ static void packing(void **unused) {
     free(bytes);
 }
 
-static void too_large(void **unused) {
-    (void)unused;
+TEST(too_large) {
     uint8_t *state;
     size_t len;
     assert_null(kl_snapshot_begin(&head, &outside, NULL, KL_SNAPSHOT_MAX, &state, &len));
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back),
-        cmocka_unit_test(impossible_heads_are_refused),
-        cmocka_unit_test(packing),
-        cmocka_unit_test(too_large),
-    };
     if (sodium_init() < 0) return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

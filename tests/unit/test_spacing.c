@@ -25,8 +25,7 @@ static void need(struct kl_spacing *s, uint32_t from, uint32_t to, unsigned quar
     need_of(s, 0, from, to, quarters);
 }
 
-static void from_rtt(void **state) {
-    (void)state;
+TEST(from_rtt) {
     assert_int_equal(kl_spacing_from_rtt(0, 0, 60), 2);
     assert_int_equal(kl_spacing_from_rtt(50000, 2000, 60), 5); /* 58 ms are 3.48 frames: 3 whole, and two */
     assert_int_equal(kl_spacing_from_rtt(10000000, 0, 60), KL_SPACING_MAX);
@@ -34,24 +33,21 @@ static void from_rtt(void **state) {
 }
 
 /* docs/measured.md: at round trips of 20, 100 and 150 ms a press shows after 33, 117 and 168 ms. */
-static void delay_to_expect(void **state) {
-    (void)state;
+TEST(delay_to_expect) {
     assert_int_equal(kl_spacing_delay_ms(20, KL_RTT_UNKNOWN), 33);
     assert_int_equal(kl_spacing_delay_ms(100.2, 3), 117); /* the own round trip is the longer */
     assert_int_equal(kl_spacing_delay_ms(3, 150), 167);   /* the other's is */
     assert_int_equal(kl_spacing_delay_ms(0, 0), 17);
 }
 
-static void nothing_reported_changes_nothing(void **state) {
-    (void)state;
+TEST(nothing_reported_changes_nothing) {
     struct kl_spacing s;
     begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     for (uint32_t f = 4; f < 4000; f += 4)
         assert_int_equal(kl_spacing_next(&s, f), 4);
 }
 
-static void lasting_lateness_raises_by_the_whole_shortfall(void **state) {
-    (void)state;
+TEST(lasting_lateness_raises_by_the_whole_shortfall) {
     struct kl_spacing s;
     begin(&s, 3, KL_SPACING_MAX, FPS, 0);
     need(&s, 0, 100, 10);
@@ -62,8 +58,7 @@ static void lasting_lateness_raises_by_the_whole_shortfall(void **state) {
 }
 
 /* Whatever is late, and whatever a newcomer asks for. */
-static void it_is_never_longer_than_its_limit(void **state) {
-    (void)state;
+TEST(it_is_never_longer_than_its_limit) {
     struct kl_spacing s;
     begin(&s, 20, 12, FPS, 0);
     assert_int_equal(s.current, 12);
@@ -77,8 +72,7 @@ static void it_is_never_longer_than_its_limit(void **state) {
     assert_int_equal(kl_spacing_next(&s, 110), 7);
 }
 
-static void it_stays_within_the_range(void **state) {
-    (void)state;
+TEST(it_stays_within_the_range) {
     struct kl_spacing s;
     begin(&s, 3, KL_SPACING_MAX, FPS, 0);
     need(&s, 0, 100, 255);
@@ -93,8 +87,7 @@ static void it_stays_within_the_range(void **state) {
 }
 
 /* One episode, and never most of eight frames, yet every other frame of half a second. */
-static void many_late_frames_in_few_episodes_raise_it(void **state) {
-    (void)state;
+TEST(many_late_frames_in_few_episodes_raise_it) {
     struct kl_spacing s;
     begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     need(&s, 0, 200, 15);
@@ -105,8 +98,7 @@ static void many_late_frames_in_few_episodes_raise_it(void **state) {
 }
 
 /* Each of them counts for two, however long it is. */
-static void three_hitches_raise_nothing_four_do(void **state) {
-    (void)state;
+TEST(three_hitches_raise_nothing_four_do) {
     struct kl_spacing s;
     for (unsigned apart = 150; apart <= 250; apart += 100) { /* four fill it by eight, less 3 × apart / 550 */
         begin(&s, 4, KL_SPACING_MAX, FPS, 0);
@@ -122,8 +114,7 @@ static void three_hitches_raise_nothing_four_do(void **state) {
 }
 
 /* A need that two frames more would not cover counts as well. */
-static void seven_outliers_raise_nothing_eight_do(void **state) {
-    (void)state;
+TEST(seven_outliers_raise_nothing_eight_do) {
     struct kl_spacing s;
     begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     for (uint32_t f = 0; f < 400; f++) {
@@ -148,8 +139,7 @@ static uint16_t by_chance(uint32_t seed, unsigned of_10000, uint32_t frames, uin
 }
 
 /* The budget, four hours of it; what is five, ten and thirty times the budget is found. */
-static void a_rate_is_held_against_the_budget(void **state) {
-    (void)state;
+TEST(a_rate_is_held_against_the_budget) {
     uint32_t raised;
     uint64_t sum[3] = {0};
     static const unsigned rate[3] = {50, 100, 300};
@@ -167,8 +157,7 @@ static void a_rate_is_held_against_the_budget(void **state) {
 
 /* A lateness that falls together with others' is each one's own: the room's budget does not grow with its
  * players. */
-static void everyone_has_a_bucket_of_his_own(void **state) {
-    (void)state;
+TEST(everyone_has_a_bucket_of_his_own) {
     struct kl_spacing s;
     for (unsigned together = 0; together < 2; together++) {
         begin(&s, 4, KL_SPACING_MAX, FPS, 0);
@@ -184,8 +173,7 @@ static void everyone_has_a_bucket_of_his_own(void **state) {
     }
 }
 
-static void far_apart_they_are_lone_hitches(void **state) {
-    (void)state;
+TEST(far_apart_they_are_lone_hitches) {
     struct kl_spacing s;
     begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     for (uint32_t f = 0; f < 4000; f += 4) {
@@ -196,8 +184,7 @@ static void far_apart_they_are_lone_hitches(void **state) {
 }
 
 /* A room that leaves optimistic, or that somebody comes back to, begins anew long after its frame 0. */
-static void a_late_beginning_learns_first(void **state) {
-    (void)state;
+TEST(a_late_beginning_learns_first) {
     struct kl_spacing s;
     begin(&s, 12, KL_SPACING_MAX, FPS, 5000);
     for (uint32_t f = 5000; f < 5060; f++) {
@@ -211,8 +198,7 @@ static void a_late_beginning_learns_first(void **state) {
     assert_int_equal(kl_spacing_next(&s, 9060), 9);
 }
 
-static void the_first_guess_is_given_back_at_once(void **state) {
-    (void)state;
+TEST(the_first_guess_is_given_back_at_once) {
     struct kl_spacing s;
     begin(&s, 12, KL_SPACING_MAX, FPS, 0);
     for (uint32_t f = 0; f < 4 * FPS; f++) {
@@ -222,8 +208,7 @@ static void the_first_guess_is_given_back_at_once(void **state) {
     }
 }
 
-static void two_or_more_are_given_back_soon_the_last_late(void **state) {
-    (void)state;
+TEST(two_or_more_are_given_back_soon_the_last_late) {
     struct kl_spacing s;
     begin(&s, 5, KL_SPACING_MAX, FPS, 0);
     uint32_t fast = 0, slow = 0;
@@ -242,8 +227,7 @@ static void two_or_more_are_given_back_soon_the_last_late(void **state) {
     assert_in_range(slow, 20 * FPS, 31 * FPS);
 }
 
-static void the_greatest_need_of_a_frame_counts(void **state) {
-    (void)state;
+TEST(the_greatest_need_of_a_frame_counts) {
     struct kl_spacing s;
     begin(&s, 2, KL_SPACING_MAX, FPS, 0);
     need_of(&s, 3, 0, 20, 28);
@@ -253,8 +237,7 @@ static void the_greatest_need_of_a_frame_counts(void **state) {
 }
 
 /* A client on a short way hears of its frames, and tells, long before the others do. */
-static void one_who_reports_early_hides_nobodys_lateness(void **state) {
-    (void)state;
+TEST(one_who_reports_early_hides_nobodys_lateness) {
     struct kl_spacing s;
     begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     need_of(&s, 0, 0, 300, 10);
@@ -264,8 +247,7 @@ static void one_who_reports_early_hides_nobodys_lateness(void **state) {
 }
 
 /* A link that held its breath and then gave all at once: each frame was late by one less. */
-static void lateness_that_passes_by_itself_raises_nothing(void **state) {
-    (void)state;
+TEST(lateness_that_passes_by_itself_raises_nothing) {
     struct kl_spacing s;
     begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     need(&s, 0, 200, 15);
@@ -278,8 +260,7 @@ static void lateness_that_passes_by_itself_raises_nothing(void **state) {
 }
 
 /* One raise for all that the longer link will need: losses that asked for a frame more will do so again. */
-static void known_losses_stay_known(void **state) {
-    (void)state;
+TEST(known_losses_stay_known) {
     struct kl_spacing s;
     begin(&s, 5, KL_SPACING_MAX, FPS, 0);
     uint16_t n = 5;
@@ -295,8 +276,7 @@ static void known_losses_stay_known(void **state) {
 
 /* The first frames of a longer link may say too little: what it has grown by is looked at for half a second.
  */
-static void an_understated_beginning_is_mended_soon(void **state) {
-    (void)state;
+TEST(an_understated_beginning_is_mended_soon) {
     struct kl_spacing s;
     for (unsigned frames = 12; frames <= 60; frames += 48) {
         begin(&s, 5, KL_SPACING_MAX, FPS, 0);
@@ -323,8 +303,7 @@ static void an_understated_beginning_is_mended_soon(void **state) {
 
 /* A frame that was under way when the link changed is no evidence of what the longer link will ask for on
  * top. */
-static void samples_under_way_are_not_moved_with_the_rest(void **state) {
-    (void)state;
+TEST(samples_under_way_are_not_moved_with_the_rest) {
     struct kl_spacing s;
     begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     uint16_t n = 4;
@@ -340,8 +319,7 @@ static void samples_under_way_are_not_moved_with_the_rest(void **state) {
 }
 
 /* Late at once when a frame less is tried, on a link of the same length: tried again more seldom, too. */
-static void a_try_that_fails_at_once_is_no_longer_link(void **state) {
-    (void)state;
+TEST(a_try_that_fails_at_once_is_no_longer_link) {
     struct kl_spacing s;
     begin(&s, 5, KL_SPACING_MAX, FPS, 0);
     unsigned given_back = 0;
@@ -357,8 +335,7 @@ static void a_try_that_fails_at_once_is_no_longer_link(void **state) {
 
 /* The last frame is given back while the link becomes shorter: what is too many then goes no later for that.
  */
-static void a_late_frame_given_back_delays_no_soon_ones(void **state) {
-    (void)state;
+TEST(a_late_frame_given_back_delays_no_soon_ones) {
     struct kl_spacing s;
     begin(&s, 12, KL_SPACING_MAX, FPS, 0);
     const uint32_t shorter = 23 * FPS;
@@ -374,8 +351,7 @@ static void a_late_frame_given_back_delays_no_soon_ones(void **state) {
 }
 
 /* Needs that were moved must not stand in the way of giving back when the link is short again. */
-static void and_back_again_within_half_a_minute(void **state) {
-    (void)state;
+TEST(and_back_again_within_half_a_minute) {
     struct kl_spacing s;
     begin(&s, 5, KL_SPACING_MAX, FPS, 0);
     uint32_t first = 0, last = 0;
@@ -393,8 +369,7 @@ static void and_back_again_within_half_a_minute(void **state) {
 }
 
 /* An edge on which a frame less is too little now and then: it is tried more and more seldom. */
-static void a_spacing_that_was_taken_back_is_tried_more_seldom(void **state) {
-    (void)state;
+TEST(a_spacing_that_was_taken_back_is_tried_more_seldom) {
     struct kl_spacing s;
     begin(&s, 5, KL_SPACING_MAX, FPS, 0);
     unsigned given_back = 0;
@@ -411,8 +386,7 @@ static void a_spacing_that_was_taken_back_is_tried_more_seldom(void **state) {
 }
 
 /* The spacing that sufficed when the link was as short is tried again though a few frames were late. */
-static void a_spacing_that_sufficed_is_taken_again(void **state) {
-    (void)state;
+TEST(a_spacing_that_sufficed_is_taken_again) {
     struct kl_spacing s;
     begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     uint32_t last = 0;
@@ -426,8 +400,7 @@ static void a_spacing_that_sufficed_is_taken_again(void **state) {
 }
 
 /* The ring must not take a frame's need for that of one KL_SPACING_HISTORY earlier. */
-static void old_frames_are_forgotten(void **state) {
-    (void)state;
+TEST(old_frames_are_forgotten) {
     struct kl_spacing s;
     begin(&s, 4, KL_SPACING_MAX, FPS, 0);
     need(&s, 0, KL_SPACING_HISTORY, 14);
@@ -438,37 +411,4 @@ static void old_frames_are_forgotten(void **state) {
     kl_spacing_need(&s, 0, 6 + 9 * KL_SPACING_HISTORY, 200);
     for (uint32_t k = 0; k < 3; k++)
         assert_int_equal(kl_spacing_next(&s, f + 1000), 4);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(from_rtt),
-        cmocka_unit_test(delay_to_expect),
-        cmocka_unit_test(nothing_reported_changes_nothing),
-        cmocka_unit_test(lasting_lateness_raises_by_the_whole_shortfall),
-        cmocka_unit_test(it_stays_within_the_range),
-        cmocka_unit_test(it_is_never_longer_than_its_limit),
-        cmocka_unit_test(many_late_frames_in_few_episodes_raise_it),
-        cmocka_unit_test(three_hitches_raise_nothing_four_do),
-        cmocka_unit_test(seven_outliers_raise_nothing_eight_do),
-        cmocka_unit_test(a_rate_is_held_against_the_budget),
-        cmocka_unit_test(everyone_has_a_bucket_of_his_own),
-        cmocka_unit_test(far_apart_they_are_lone_hitches),
-        cmocka_unit_test(a_late_beginning_learns_first),
-        cmocka_unit_test(the_first_guess_is_given_back_at_once),
-        cmocka_unit_test(two_or_more_are_given_back_soon_the_last_late),
-        cmocka_unit_test(the_greatest_need_of_a_frame_counts),
-        cmocka_unit_test(one_who_reports_early_hides_nobodys_lateness),
-        cmocka_unit_test(lateness_that_passes_by_itself_raises_nothing),
-        cmocka_unit_test(known_losses_stay_known),
-        cmocka_unit_test(an_understated_beginning_is_mended_soon),
-        cmocka_unit_test(samples_under_way_are_not_moved_with_the_rest),
-        cmocka_unit_test(a_try_that_fails_at_once_is_no_longer_link),
-        cmocka_unit_test(a_late_frame_given_back_delays_no_soon_ones),
-        cmocka_unit_test(and_back_again_within_half_a_minute),
-        cmocka_unit_test(a_spacing_that_was_taken_back_is_tried_more_seldom),
-        cmocka_unit_test(a_spacing_that_sufficed_is_taken_again),
-        cmocka_unit_test(old_frames_are_forgotten),
-    };
-    return cmocka_run_group_tests_name("spacing", tests, NULL, NULL);
 }

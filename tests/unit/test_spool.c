@@ -10,8 +10,7 @@
 
 #include "core_wrapper/record/spool.h"
 
-static void all_bytes_are_in_the_file_in_order(void **state) {
-    (void)state;
+TEST_WITH(all_bytes_are_in_the_file_in_order, make_folder, remove_folder) {
     struct kl_spool s;
     assert_int_equal(kl_spool_open(&s, at("lines")), 0);
     assert_int_equal(kl_spool_opened(&s), 0);
@@ -29,8 +28,7 @@ static void all_bytes_are_in_the_file_in_order(void **state) {
     fclose(f);
 }
 
-static void a_file_that_cannot_be_made_is_told(void **state) {
-    (void)state;
+TEST_WITH(a_file_that_cannot_be_made_is_told, make_folder, remove_folder) {
     struct kl_spool s;
     assert_int_equal(kl_spool_open(&s, at("none/lines")), 0);
     assert_int_equal(kl_spool_opened(&s), -1);
@@ -42,8 +40,7 @@ static void a_file_that_cannot_be_made_is_told(void **state) {
 }
 
 /* A disk that does not come back: a pipe without a reader. */
-static void no_call_waits_and_memory_is_bounded(void **state) {
-    (void)state;
+TEST_WITH(no_call_waits_and_memory_is_bounded, make_folder, remove_folder) {
 #ifndef _WIN32
     static char much[1 << 20];
     struct kl_spool s;
@@ -63,13 +60,4 @@ static void no_call_waits_and_memory_is_bounded(void **state) {
     close(reader);
     assert_int_equal(kl_spool_close(&s), -1);
 #endif
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(all_bytes_are_in_the_file_in_order, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(a_file_that_cannot_be_made_is_told, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(no_call_waits_and_memory_is_bounded, make_folder, remove_folder),
-    };
-    return cmocka_run_group_tests_name("spool", tests, NULL, NULL);
 }

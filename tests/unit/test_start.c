@@ -1,12 +1,7 @@
 /* The start data comes from another player's machine: what the decoder takes, and what it must not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/start/start.h"
 
@@ -42,8 +37,7 @@ static int through(const struct kl_start *s, struct kl_start *out) {
     return kl_start_decode(out, buf, (size_t)len);
 }
 
-static void comes_back(void **state) {
-    (void)state;
+TEST(comes_back) {
     struct kl_start *s = sample(), *t = sample();
     memset(t, 0xee, sizeof *t);
     assert_int_equal(through(s, t), 0);
@@ -64,8 +58,7 @@ static void comes_back(void **state) {
 }
 
 /* Among the options, so that a client that knows nothing of it can read the data. */
-static void the_host_s_system_comes_along(void **state) {
-    (void)state;
+TEST(the_host_s_system_comes_along) {
     struct kl_start *s = sample(), *t = sample();
     assert_string_equal(kl_start_system(s), "Linux");
     kl_start_put_system(s, "Linux");
@@ -82,8 +75,7 @@ static void the_host_s_system_comes_along(void **state) {
     free(t);
 }
 
-static void every_cut_is_refused(void **state) {
-    (void)state;
+TEST(every_cut_is_refused) {
     static uint8_t buf[8192];
     struct kl_start *s = sample(), *t = sample();
     int len = kl_start_encode(s, buf, sizeof buf);
@@ -100,8 +92,7 @@ static void every_cut_is_refused(void **state) {
 }
 
 /* No byte may make it read or write where it must not; whether it is refused is not the point. */
-static void any_byte_changed_is_survived(void **state) {
-    (void)state;
+TEST(any_byte_changed_is_survived) {
     static uint8_t buf[8192];
     struct kl_start *s = sample(), *t = sample();
     int len = kl_start_encode(s, buf, sizeof buf);
@@ -122,8 +113,7 @@ static void any_byte_changed_is_survived(void **state) {
     free(t);
 }
 
-static void paths_that_lead_elsewhere(void **state) {
-    (void)state;
+TEST(paths_that_lead_elsewhere) {
     static const char *const bad[] = {"",         "/etc/passwd", "..",    "../x", "a/../b",
                                       "a/..",     ".",           "./a",   "a//b", "a/",
                                       "a\\..\\b", "a\nb",        "a/./b", "/",    "\x7f"};
@@ -142,8 +132,7 @@ static void paths_that_lead_elsewhere(void **state) {
     assert_false(kl_start_path_ok(longest));
 }
 
-static void contradictions_are_refused(void **state) {
-    (void)state;
+TEST(contradictions_are_refused) {
     struct kl_start *s = sample(), *t = sample();
     strcpy(s->file[1].path, s->file[0].path);
     assert_int_equal(through(s, t), KL_E_MALFORMED);
@@ -174,8 +163,7 @@ static int profile_of(const uint8_t *section, size_t len, struct kl_start *out) 
     return kl_start_decode(out, buf, len + 8);
 }
 
-static void a_mask_from_outside(void **state) {
-    (void)state;
+TEST(a_mask_from_outside) {
     struct kl_start *t = calloc(1, sizeof *t);
     static const struct {
         uint8_t bytes[16];
@@ -202,8 +190,7 @@ static void a_mask_from_outside(void **state) {
     free(t);
 }
 
-static void full_buffers_are_said(void **state) {
-    (void)state;
+TEST(full_buffers_are_said) {
     static uint8_t buf[8192];
     struct kl_start *s = sample();
     int len = kl_start_encode(s, buf, sizeof buf);
@@ -213,27 +200,11 @@ static void full_buffers_are_said(void **state) {
     free(s);
 }
 
-static void text(void **state) {
-    (void)state;
+TEST(text) {
     assert_true(kl_start_text_ok("enabled", 256));
     assert_true(kl_start_text_ok("", 256));
     assert_false(kl_start_text_ok("a\tb", 256));
     assert_false(kl_start_text_ok("\xff", 256));
     assert_true(kl_start_text_ok("abc", 4));
     assert_false(kl_start_text_ok("abcd", 4));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comes_back),
-        cmocka_unit_test(the_host_s_system_comes_along),
-        cmocka_unit_test(every_cut_is_refused),
-        cmocka_unit_test(any_byte_changed_is_survived),
-        cmocka_unit_test(paths_that_lead_elsewhere),
-        cmocka_unit_test(contradictions_are_refused),
-        cmocka_unit_test(a_mask_from_outside),
-        cmocka_unit_test(full_buffers_are_said),
-        cmocka_unit_test(text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,5 @@
 /* Savestates as files, and those that are kept for a desync. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/record/corrupt.h"
 #include "core_wrapper/record/keep.h"
@@ -14,7 +10,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static char dir[KL_FILE_PATH - 8], path[KL_FILE_PATH], err[1024];
@@ -40,8 +35,7 @@ static const struct kl_origin origin = {.core = "Probe core 1",
                                         .epoch_s = 946684800,
                                         .chance = 0xfedcba9876543210};
 
-static void written_values_are_read_back(void **state) {
-    (void)state;
+TEST(written_values_are_read_back) {
     struct kl_statefile s;
     for (size_t len = 1; len <= 17; len++) { /* padded to eights */
         assert_int_equal(kl_statefile_write(path, &origin, "0123456789abcdefg", len, err, sizeof err), 0);
@@ -57,8 +51,7 @@ static void written_values_are_read_back(void **state) {
 }
 
 /* The bytes as RetroArch's loader walks them: eight of identifier, then blocks. */
-static void the_container_is_retroarchs(void **state) {
-    (void)state;
+TEST(the_container_is_retroarchs) {
     uint8_t b[512];
     assert_int_equal(kl_statefile_write(path, &origin, "abc", 3, err, sizeof err), 0);
     size_t len = file_read(path, b, sizeof b), at = 8;
@@ -69,8 +62,7 @@ static void the_container_is_retroarchs(void **state) {
     assert_int_equal(at + 24, len);
 }
 
-static void every_cut_is_noticed(void **state) {
-    (void)state;
+TEST(every_cut_is_noticed) {
     uint8_t b[512];
     struct kl_statefile s;
     assert_int_equal(kl_statefile_write(path, &origin, "0123456789", 10, err, sizeof err), 0);
@@ -81,8 +73,7 @@ static void every_cut_is_noticed(void **state) {
     }
 }
 
-static void others_are_told_apart(void **state) {
-    (void)state;
+TEST(others_are_told_apart) {
     struct kl_statefile s;
     assert_int_equal(kl_statefile_parse(&s, "bare bytes", 10, "x", err, sizeof err), 0);
     assert_int_equal(s.len, 10);
@@ -96,8 +87,7 @@ static void others_are_told_apart(void **state) {
 }
 
 /* Only the newest fit; of large ones two. */
-static void the_newest_states_are_kept(void **state) {
-    (void)state;
+TEST(the_newest_states_are_kept) {
     static struct kl_keep k;
     struct kl_statefile s;
     char name[128];
@@ -123,8 +113,7 @@ static void the_newest_states_are_kept(void **state) {
     kl_keep_free(&k);
 }
 
-static void corruption_is_parsed(void **state) {
-    (void)state;
+TEST(corruption_is_parsed) {
     struct kl_corrupt c;
     assert_int_equal(kl_corrupt_parse(&c, "600", err, sizeof err), 0);
     assert_true(c.set && c.frame == 600 && !c.has_offset);
@@ -136,10 +125,5 @@ static void corruption_is_parsed(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(written_values_are_read_back), cmocka_unit_test(the_container_is_retroarchs),
-        cmocka_unit_test(every_cut_is_noticed),         cmocka_unit_test(others_are_told_apart),
-        cmocka_unit_test(the_newest_states_are_kept),   cmocka_unit_test(corruption_is_parsed),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return run_all_tests(set_up, tear_down);
 }

@@ -1,13 +1,8 @@
 /* The two hashes of a frame. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/core/statehash.h"
 
-#include <string.h>
 #include <xxhash.h>
 
 #include "tests/lib/unset_core.h"
@@ -56,8 +51,7 @@ static int clear(void **state) {
     return 0;
 }
 
-static void bytes_that_a_core_never_set_are_equal_everywhere(void **state) {
-    (void)state;
+TEST_WITH(bytes_that_a_core_never_set_are_equal_everywhere, set_up, clear) {
     struct kl_core unset = core;
     struct kl_ram ram = {0};
     struct kl_statehash here, there;
@@ -71,8 +65,7 @@ static void bytes_that_a_core_never_set_are_equal_everywhere(void **state) {
     assert_true(here.state == there.state);
 }
 
-static void without_a_map_it_is_system_ram(void **state) {
-    (void)state;
+TEST_WITH(without_a_map_it_is_system_ram, set_up, clear) {
     struct kl_ram ram;
     struct kl_statehash h;
     kl_ram_find(&ram, &core, NULL);
@@ -87,8 +80,7 @@ static struct retro_memory_descriptor piece(size_t guest, size_t offset, size_t 
         .flags = RETRO_MEMDESC_SYSTEM_RAM, .ptr = memory, .offset = offset, .start = guest, .len = len};
 }
 
-static void a_map_is_read_in_order_of_guest_addresses(void **state) {
-    (void)state;
+TEST_WITH(a_map_is_read_in_order_of_guest_addresses, set_up, clear) {
     struct kl_ram ram;
     struct kl_statehash h;
     struct retro_memory_descriptor d[] = {piece(0x100, 32, 32), piece(0, 0, 32), {.ptr = memory, .len = 64}};
@@ -99,8 +91,7 @@ static void a_map_is_read_in_order_of_guest_addresses(void **state) {
     assert_true(h.ram == XXH3_64bits(memory, 64));
 }
 
-static void a_mirror_counts_once(void **state) {
-    (void)state;
+TEST_WITH(a_mirror_counts_once, set_up, clear) {
     struct kl_ram ram;
     struct retro_memory_descriptor d[] = {piece(0, 0, 32), piece(0x1000, 0, 32), piece(0x2000, 16, 32)};
     struct retro_memory_map map = {d, 3};
@@ -110,8 +101,7 @@ static void a_mirror_counts_once(void **state) {
     assert_int_equal(ram.piece[1].len, 16);
 }
 
-static void a_map_without_system_ram_is_none(void **state) {
-    (void)state;
+TEST_WITH(a_map_without_system_ram_is_none, set_up, clear) {
     struct kl_ram ram;
     struct kl_statehash h;
     struct retro_memory_descriptor d[] = {{.ptr = memory, .len = 64}};
@@ -133,8 +123,7 @@ static uint32_t layout_of(struct retro_memory_descriptor *d, unsigned count) {
 
 /* Address 0 of the host is nowhere: what a core maps there is not read, and the layout says that it is
  * missing. */
-static void ram_at_null_is_not_read_and_changes_the_layout(void **state) {
-    (void)state;
+TEST_WITH(ram_at_null_is_not_read_and_changes_the_layout, set_up, clear) {
     struct kl_ram ram;
     struct retro_memory_descriptor d[] = {piece(0, 0, 32), piece(0x1000, 32, 16)};
     struct retro_memory_map map = {d, 2};
@@ -160,8 +149,7 @@ static void ram_at_null_is_not_read_and_changes_the_layout(void **state) {
     assert_int_equal(ram.layout, 0);
 }
 
-static void a_layout_is_of_the_guest(void **state) {
-    (void)state;
+TEST_WITH(a_layout_is_of_the_guest, set_up, clear) {
     static uint8_t elsewhere[64];
     struct retro_memory_descriptor d[] = {piece(0, 0, 32), piece(0x1000, 32, 16)};
     uint32_t is = layout_of(d, 2);
@@ -173,8 +161,7 @@ static void a_layout_is_of_the_guest(void **state) {
     assert_int_not_equal(layout_of(d, 2), is);
 }
 
-static void more_pieces_than_kept_are_no_crash(void **state) {
-    (void)state;
+TEST_WITH(more_pieces_than_kept_are_no_crash, set_up, clear) {
     struct kl_ram ram;
     struct retro_memory_descriptor d[300];
     struct retro_memory_map map = {d, 300};
@@ -184,8 +171,7 @@ static void more_pieces_than_kept_are_no_crash(void **state) {
     assert_int_equal(ram.count, KL_RAM_PIECES);
 }
 
-static void bytes_a_core_never_writes_are_zero(void **state) {
-    (void)state;
+TEST_WITH(bytes_a_core_never_writes_are_zero, set_up, clear) {
     struct kl_ram ram = {0};
     struct kl_statehash a, b;
     uint8_t expected[16] = {0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55};
@@ -196,8 +182,7 @@ static void bytes_a_core_never_writes_are_zero(void **state) {
     assert_true(a.state == XXH3_64bits(expected, 16));
 }
 
-static void sizes_may_change(void **state) {
-    (void)state;
+TEST_WITH(sizes_may_change, set_up, clear) {
     struct kl_ram ram = {0};
     struct kl_statehash h;
     kl_statehash_take(&h, &core, &ram, &buf);
@@ -211,8 +196,7 @@ static void sizes_may_change(void **state) {
     assert_int_equal(h.state_bytes, 8);
 }
 
-static void no_state_is_none(void **state) {
-    (void)state;
+TEST_WITH(no_state_is_none, set_up, clear) {
     struct kl_ram ram = {0};
     struct kl_statehash h;
     state_size = 0;
@@ -223,21 +207,4 @@ static void no_state_is_none(void **state) {
     kl_statehash_take(&h, &core, &ram, &buf);
     assert_false(h.has_state);
     assert_int_equal(buf.size, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(bytes_that_a_core_never_set_are_equal_everywhere, set_up, clear),
-        cmocka_unit_test_setup_teardown(without_a_map_it_is_system_ram, set_up, clear),
-        cmocka_unit_test_setup_teardown(a_map_is_read_in_order_of_guest_addresses, set_up, clear),
-        cmocka_unit_test_setup_teardown(a_mirror_counts_once, set_up, clear),
-        cmocka_unit_test_setup_teardown(a_map_without_system_ram_is_none, set_up, clear),
-        cmocka_unit_test_setup_teardown(ram_at_null_is_not_read_and_changes_the_layout, set_up, clear),
-        cmocka_unit_test_setup_teardown(a_layout_is_of_the_guest, set_up, clear),
-        cmocka_unit_test_setup_teardown(more_pieces_than_kept_are_no_crash, set_up, clear),
-        cmocka_unit_test_setup_teardown(bytes_a_core_never_writes_are_zero, set_up, clear),
-        cmocka_unit_test_setup_teardown(sizes_may_change, set_up, clear),
-        cmocka_unit_test_setup_teardown(no_state_is_none, set_up, clear),
-    };
-    return cmocka_run_group_tests_name("statehash", tests, NULL, NULL);
 }

@@ -12,8 +12,7 @@ static void check_ended(const char *words) {
     assert_non_null(strstr(s->status.reason, words));
 }
 
-static void no_password_no_door(void **state) {
-    (void)state;
+TEST_WITH(no_password_no_door, make, drop) {
     assert_false(take(KL_MSG_WELCOME, 0));
     assert_false(take(KL_MSG_ROSTER, 0));
     assert_false(kl_stay_is_over(s));
@@ -22,8 +21,7 @@ static void no_password_no_door(void **state) {
 }
 
 /* The client's half of a run, with the relay's made here. */
-static void the_password_is_proved(void **state) {
-    (void)state;
+TEST_WITH(the_password_is_proved, make, drop) {
     static const uint8_t secret[KL_DOOR_SECRET] = {3}, binding[32];
     struct kl_msg m = {.kind = KL_MSG_DOOR, .door = {.salt = {5}}}, said;
     struct kl_channels c = {0};
@@ -48,16 +46,14 @@ static void the_password_is_proved(void **state) {
     assert_false(kl_stay_is_over(s));
 }
 
-static void no_memory_for_the_password(void **state) {
-    (void)state;
+TEST_WITH(no_memory_for_the_password, make, drop) {
     begin_stay(true, false);
     assert_true(take(KL_MSG_DOOR, 0));
     kl_stay_secret(s, NULL);
     check_ended("no memory");
 }
 
-static void welcome_unasked(void **state) {
-    (void)state;
+TEST_WITH(welcome_unasked, make, drop) {
     begin_stay(true, false);
     assert_true(take(KL_MSG_PROVED, 0)); /* of nothing */
     assert_false(kl_stay_is_over(s));
@@ -65,16 +61,14 @@ static void welcome_unasked(void **state) {
     check_ended("without the room's password");
 }
 
-static void welcome_before_the_proof(void **state) {
-    (void)state;
+TEST_WITH(welcome_before_the_proof, make, drop) {
     begin_stay(true, false);
     s->door.state = KL_STAY_PROVING;
     assert_true(take(KL_MSG_WELCOME, 0));
     check_ended("without the room's password");
 }
 
-static void the_relay_proves_it(void **state) {
-    (void)state;
+TEST_WITH(the_relay_proves_it, make, drop) {
     begin_stay(true, false);
     s->door.state = KL_STAY_PROVING;
     s->door.expected[0] = 9;
@@ -83,8 +77,7 @@ static void the_relay_proves_it(void **state) {
     assert_false(kl_stay_is_over(s));
 }
 
-static void the_relay_does_not(void **state) {
-    (void)state;
+TEST_WITH(the_relay_does_not, make, drop) {
     begin_stay(true, false);
     s->door.state = KL_STAY_PROVING;
     s->door.expected[0] = 9;
@@ -92,19 +85,8 @@ static void the_relay_does_not(void **state) {
     check_ended("does not know the room's password itself");
 }
 
-static void back_to_a_seat(void **state) {
-    (void)state;
+TEST_WITH(back_to_a_seat, make, drop) {
     begin_stay(true, true);
     assert_false(take(KL_MSG_WELCOME, 0));
     assert_false(kl_stay_is_over(s));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make, drop)
-int main(void) {
-    static const struct CMUnitTest tests[] = {
-        TEST(no_password_no_door), TEST(the_password_is_proved),   TEST(no_memory_for_the_password),
-        TEST(welcome_unasked),     TEST(welcome_before_the_proof), TEST(the_relay_proves_it),
-        TEST(the_relay_does_not),  TEST(back_to_a_seat),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

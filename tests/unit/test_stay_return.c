@@ -58,10 +58,9 @@ static void connect(struct kl_msg *said) {
     assert_true(kl_stay_say(s, &room, HEARD, said));
 }
 
-static void a_new_session_after_four_seconds(void **state) {
+TEST_WITH(a_new_session_after_four_seconds, play, drop) {
     uint8_t init[KL_INIT_BYTES];
     struct kl_msg m;
-    (void)state;
     assert_int_equal(inits_at(HEARD + SECOND - 1, init), 0);
     assert_int_equal(inits_at(HEARD + SECOND, init), 1); /* a probe, beside the session */
     assert_int_equal(inits_at(HEARD + 4 * SECOND - 1, init), 1);
@@ -85,10 +84,9 @@ static void a_new_session_after_four_seconds(void **state) {
 }
 
 /* A relay that was started anew answers the probe. The old session gets a quarter of a second more. */
-static void a_probe_finds_a_new_life(void **state) {
+TEST_WITH(a_probe_finds_a_new_life, play, drop) {
     uint8_t init[KL_INIT_BYTES];
     struct kl_msg m;
-    (void)state;
     assert_int_equal(inits_at(HEARD + SECOND, init), 1);
     answer(init, HEARD + SECOND + 1000);
     kl_stay_turn(s, HEARD + SECOND + 250999);
@@ -132,11 +130,10 @@ static void take_back(uint32_t lost_from, uint64_t now_us) {
 
 /* The frames from there on are void; a session that ends before the wrapper is back has nothing to go on
  * from. */
-static void lost_frames_are_forgotten(void **state) {
+TEST_WITH(lost_frames_are_forgotten, play, drop) {
     static const uint32_t own[] = {8, 16, 32};
     struct kl_rewind to;
     struct kl_msg m;
-    (void)state;
     run(0, 37);
     kl_stay_own_states(s, own, 3);
     m = said_return(HEARD);
@@ -160,10 +157,9 @@ static void lost_frames_are_forgotten(void **state) {
 }
 
 /* A relay that names another frame than RETURN did is told that there is no such state. */
-static void another_frame_is_no_place_to_go_back_to(void **state) {
+TEST_WITH(another_frame_is_no_place_to_go_back_to, play, drop) {
     struct kl_rewind to;
     struct kl_msg m;
-    (void)state;
     run(0, 37);
     (void)said_return(HEARD);
     take_back(12, HEARD + SECOND); /* no marked keyframe */
@@ -175,10 +171,9 @@ static void another_frame_is_no_place_to_go_back_to(void **state) {
 
 /* The relay loses the handshake before the first datagram of its session comes: another one, later each time,
  * and a newcomer gives up in the end. */
-static void a_lost_handshake_is_made_again(void **state) {
+TEST_WITH(a_lost_handshake_is_made_again, play, drop) {
     uint8_t init[KL_INIT_BYTES];
     uint32_t number = s->dial.number;
-    (void)state;
     s->joined = false;
     s->status.phase = KL_STAY_CONNECTING;
     kl_stay_begin(s, HEARD);
@@ -199,10 +194,9 @@ static void a_lost_handshake_is_made_again(void **state) {
 }
 
 /* One that comes back with ENet connected does not make another. */
-static void a_connection_is_not_made_again(void **state) {
+TEST_WITH(a_connection_is_not_made_again, play, drop) {
     uint8_t init[KL_INIT_BYTES];
     struct kl_msg m;
-    (void)state;
     kl_stay_turn(s, HEARD + 4 * SECOND);
     assert_int_equal(inits_at(HEARD + 4 * SECOND + 1, init), 1);
     answer(init, HEARD + 5 * SECOND);
@@ -212,9 +206,8 @@ static void a_connection_is_not_made_again(void **state) {
     assert_int_equal(s->dial.number, number);
 }
 
-static void a_word_of_the_relay_ends_the_probe(void **state) {
+TEST_WITH(a_word_of_the_relay_ends_the_probe, play, drop) {
     uint8_t init[KL_INIT_BYTES];
-    (void)state;
     assert_int_equal(inits_at(HEARD + SECOND, init), 1);
     answer(init, HEARD + SECOND + 1000);
     kl_stay_heard(s, HEARD + SECOND + 2000);
@@ -224,11 +217,10 @@ static void a_word_of_the_relay_ends_the_probe(void **state) {
 }
 
 /* INITs go out after 0.25, 0.5 and then every second, until the seat is lost. */
-static void inits_become_rare(void **state) {
+TEST_WITH(inits_become_rare, play, drop) {
     static const unsigned due_ms[] = {0, 250, 750, 1750, 2750, 3750};
     uint8_t init[KL_INIT_BYTES];
     unsigned n = 0;
-    (void)state;
     kl_stay_hung_up(s, false, HEARD);
     for (unsigned ms = 0; ms < 4000; ms += 10) {
         unsigned sent = inits_at(HEARD + ms * 1000, init);
@@ -242,19 +234,17 @@ static void inits_become_rare(void **state) {
     assert_true(kl_stay_is_over(s) && strstr(s->status.reason, "did not answer for as long as"));
 }
 
-static void no_seat_no_return(void **state) {
-    (void)state;
+TEST_WITH(no_seat_no_return, play, drop) {
     s->status.welcome.seat_time_s = 0;
     kl_stay_hung_up(s, false, HEARD);
     assert_true(kl_stay_is_over(s));
 }
 
 /* A command that is given to a process that stood still is said in the new session. */
-static void a_command_waits_for_the_way_back(void **state) {
+TEST_WITH(a_command_waits_for_the_way_back, play, drop) {
     uint64_t woken_us = HEARD + 100000 + 4 * SECOND;
     uint8_t init[KL_INIT_BYTES];
     struct kl_msg m;
-    (void)state;
     kl_stay_turn(s, HEARD + 100000);
     assert_int_equal(kl_stay_order(s, KL_COMMAND_CHAT, "here", 4), KL_OK);
     kl_stay_heard(s, woken_us); /* of the socket's buffer */
@@ -272,27 +262,10 @@ static void a_command_waits_for_the_way_back(void **state) {
     assert_int_equal(m.kind, KL_MSG_COMMAND);
 }
 
-static void a_command_waits_while_the_relay_is_silent(void **state) {
+TEST_WITH(a_command_waits_while_the_relay_is_silent, play, drop) {
     struct kl_msg m;
-    (void)state;
     assert_int_equal(kl_stay_order(s, KL_COMMAND_CHAT, "here", 4), KL_OK);
     assert_false(kl_stay_say(s, &room, HEARD + SECOND, &m));
     assert_true(kl_stay_say(s, &room, HEARD + SECOND - 1, &m));
     assert_int_equal(m.kind, KL_MSG_COMMAND);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, play, drop)
-int main(void) {
-    static const struct CMUnitTest tests[] = {TEST(a_new_session_after_four_seconds),
-                                              TEST(a_probe_finds_a_new_life),
-                                              TEST(lost_frames_are_forgotten),
-                                              TEST(another_frame_is_no_place_to_go_back_to),
-                                              TEST(a_lost_handshake_is_made_again),
-                                              TEST(a_connection_is_not_made_again),
-                                              TEST(a_word_of_the_relay_ends_the_probe),
-                                              TEST(inits_become_rare),
-                                              TEST(no_seat_no_return),
-                                              TEST(a_command_waits_for_the_way_back),
-                                              TEST(a_command_waits_while_the_relay_is_silent)};
-    return cmocka_run_group_tests_name("stay_return", tests, NULL, NULL);
 }

@@ -16,8 +16,7 @@ static void expect_nothing(bool may_hash) {
 }
 
 /* The relay looks at hashes once HEALED is there. */
-static void healed_before_hashes(void **state) {
-    (void)state;
+TEST_WITH(healed_before_hashes, make, drop) {
     hash(59);
     hash(119);
     s->snapshot.state_wanted = s->snapshot.healed_wanted = true;
@@ -31,8 +30,7 @@ static void healed_before_hashes(void **state) {
     expect_nothing(true);
 }
 
-static void each_hash_once(void **state) {
-    (void)state;
+TEST_WITH(each_hash_once, make, drop) {
     struct kl_hash h = {.frame = 59, .has = KL_HASH_RAM};
     kl_stay_hash(s, &h);
     kl_stay_hash(s, &h);
@@ -49,8 +47,7 @@ static void hear(uint32_t frame, uint32_t first, uint8_t differs, uint16_t heale
 
 /* Out of sync until a verdict says that it is over: by healing, or because who differed has left; or because
  * this relay is another, to which nothing ever differed. */
-static void out_of_sync_ends(void **state) {
-    (void)state;
+TEST_WITH(out_of_sync_ends, make, drop) {
     const struct kl_stay_status *st = &s->status;
     hear(59, 59, 1, 0);
     assert_true(st->desync);
@@ -65,9 +62,8 @@ static void out_of_sync_ends(void **state) {
 }
 
 /* Whatever the relay sends: without the player's consent no state of others is even fetched. */
-static void no_offer_without_consent(void **state) {
+TEST_WITH(no_offer_without_consent, make, drop) {
     static struct kl_msg m, said;
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         bool begin = i & 1, unlisted = i & 2;
         for (uint8_t consent = KL_CONSENT_NONE; consent <= KL_CONSENT_ROOM; consent++) {
@@ -87,14 +83,4 @@ static void no_offer_without_consent(void **state) {
             kl_stay_snapshot_forget(s);
         }
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(healed_before_hashes, make, drop),
-        cmocka_unit_test_setup_teardown(each_hash_once, make, drop),
-        cmocka_unit_test_setup_teardown(out_of_sync_ends, make, drop),
-        cmocka_unit_test_setup_teardown(no_offer_without_consent, make, drop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "net/engine/engine.h"
 #include "net/transport/strangers.h"
@@ -54,8 +49,7 @@ static int read_rooms(const uint8_t *b, size_t len) {
     return kl_rooms_read(&rooms, b, len);
 }
 
-static void questions(void **state) {
-    (void)state;
+TEST(questions) {
     struct kl_question q = {.kind = KL_STRANGER_LIST, .version = 2, .echo = "12345678", .from = 300}, got;
     const struct kl_question none = {.kind = KL_STRANGER_PONG};
     assert_int_equal(kl_question_write(&none, bytes), 0);
@@ -73,8 +67,7 @@ static void questions(void **state) {
     assert_int_equal(read_question(bytes, len), KL_E_MALFORMED);
 }
 
-static void pong(void **state) {
-    (void)state;
+TEST(pong) {
     struct kl_pong p = {.echo = "abcdefgh", .version = 2, .insecure_lan = true, .rooms = 513, .clients = 9},
                    got;
     size_t len = kl_pong_write(&p, bytes);
@@ -86,8 +79,7 @@ static void pong(void **state) {
 }
 
 /* All public rooms come, each once, in as many answers as it takes; none longer than the question. */
-static void all_rooms_once(void **state) {
-    (void)state;
+TEST(all_rooms_once) {
     for (places = 0; places < 70; places++) {
         struct kl_question q = {.kind = KL_STRANGER_LIST};
         unsigned expected = 0;
@@ -111,13 +103,4 @@ static void all_rooms_once(void **state) {
         } while (rooms.next != KL_ROOMS_END);
         assert_int_equal(expected, (places + 1) / 2 * 2);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(questions),
-        cmocka_unit_test(pong),
-        cmocka_unit_test(all_rooms_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

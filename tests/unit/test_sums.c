@@ -15,8 +15,7 @@ static int end(void **state) {
     return remove_folder(state);
 }
 
-static void a_sum_comes_and_follows_the_file(void **state) {
-    (void)state;
+TEST_WITH(a_sum_comes_and_follows_the_file, make_folder, end) {
     struct kl_sum sum = {0};
     put("a", "abc");
     assert_true(kl_sums_idle(&sums, 0)); /* nobody has asked */
@@ -35,8 +34,7 @@ static void a_sum_comes_and_follows_the_file(void **state) {
 
 /* A large file: the caller is not held up, sees progress, and may end it all in the middle. On Windows a file
  * with a hole is written in full. */
-static void a_large_file_is_read_beside(void **state) {
-    (void)state;
+TEST_WITH(a_large_file_is_read_beside, make_folder, end) {
 #ifdef _WIN32
     skip();
 #endif
@@ -74,8 +72,7 @@ static void compute(struct kl_facts *f, const char *set, struct kl_world *w) {
     kl_identity_files(f, w, NULL, &c, &sums);
 }
 
-static void files_that_a_set_names_are_facts(void **state) {
-    (void)state;
+TEST_WITH(files_that_a_set_names_are_facts, make_folder, end) {
     struct kl_facts room, you;
     char why[1024];
     struct kl_world *w = kl_world_take();
@@ -102,8 +99,7 @@ static void files_that_a_set_names_are_facts(void **state) {
 }
 
 /* Of many tracks some are folded; the one that is missing is not. */
-static void a_missing_file_is_never_folded(void **state) {
-    (void)state;
+TEST_WITH(a_missing_file_is_never_folded, make_folder, end) {
     struct kl_facts f;
     char text[2048] = "", name[32];
     struct kl_world *w = kl_world_take();
@@ -121,8 +117,7 @@ static void a_missing_file_is_never_folded(void **state) {
 
 /* --- a disk --- */
 
-static void an_image_is_summed_with_its_tracks(void **state) {
-    (void)state;
+TEST_WITH(an_image_is_summed_with_its_tracks, make_folder, end) {
     char name[KL_FACT_KEY_MAX];
     struct kl_sum first, other;
     put("d.cue", "FILE \"d.bin\" BINARY\n");
@@ -139,14 +134,4 @@ static void an_image_is_summed_with_its_tracks(void **state) {
     assert_int_equal(kl_file_remove(at("d.bin"), err, sizeof err), 0);
     assert_int_equal(kl_identity_image(at("d.cue"), &sums, name, &other), KL_SUM_MISSING);
     assert_string_equal(name, "d.bin");
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, make_folder, end)
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        T(a_sum_comes_and_follows_the_file),   T(a_large_file_is_read_beside),
-        T(files_that_a_set_names_are_facts),   T(a_missing_file_is_never_folded),
-        T(an_image_is_summed_with_its_tracks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,7 @@
 
 static const uint8_t secret[32] = "this relay", other[32] = "that relay";
 
-static void comes_back_and_is_fresh_each_time(void **state) {
-    (void)state;
+TEST(comes_back_and_is_fresh_each_time) {
     static const size_t sizes[] = {0, 1, 100, KL_TICKET_BODY_MAX};
     static uint8_t body[KL_TICKET_BODY_MAX + 1], one[KL_TICKET_MAX], two[KL_TICKET_MAX], out[KL_TICKET_MAX];
     memset(body, 'x', sizeof body);
@@ -25,8 +24,7 @@ static void comes_back_and_is_fresh_each_time(void **state) {
     assert_int_equal(kl_ticket_seal(secret, body, KL_TICKET_BODY_MAX + 1, one), KL_E_SPACE);
 }
 
-static void every_flipped_bit_and_every_cut_is_rejected(void **state) {
-    (void)state;
+TEST(every_flipped_bit_and_every_cut_is_rejected) {
     uint8_t ticket[6 + KL_TICKET_OVERHEAD + 1], out[sizeof ticket];
     int len = kl_ticket_seal(secret, "arcade", 6, ticket);
     for (int bit = 0; bit < 8 * len; bit++) {
@@ -45,12 +43,4 @@ static void every_flipped_bit_and_every_cut_is_rejected(void **state) {
     crypto_aead_xchacha20poly1305_ietf_encrypt(long_one + 24, NULL, room, KL_TICKET_BODY_MAX + 1, NULL, 0,
                                                NULL, long_one, key);
     assert_int_equal(kl_ticket_open(secret, long_one, sizeof long_one, room), KL_E_MALFORMED);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comes_back_and_is_fresh_each_time),
-        cmocka_unit_test(every_flipped_bit_and_every_cut_is_rejected),
-    };
-    return cmocka_run_group_tests_name("ticket", tests, NULL, NULL);
 }

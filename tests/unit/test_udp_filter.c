@@ -1,11 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "net/engine/msg.h"
 #include "net/transport/udp_filter.h"
@@ -80,8 +75,7 @@ static bool passes(enum kl_udp_side side) {
     return kl_udp_judge(side, bytes, len, NULL).pass;
 }
 
-static void datagrams_of_keylock_pass(void **state) {
-    (void)state;
+TEST(datagrams_of_keylock_pass) {
     header(3);
     reliable(1, 100);
     reliable(2, 1);
@@ -97,8 +91,7 @@ static void datagrams_of_keylock_pass(void **state) {
     assert_true(passes(KL_UDP_RELAY));
 }
 
-static void only_a_relay_is_connected_to(void **state) {
-    (void)state;
+TEST(only_a_relay_is_connected_to) {
     header(0xfff);
     connect_command(2, 0);
     assert_true(passes(KL_UDP_RELAY));
@@ -125,8 +118,7 @@ static void only_a_relay_is_connected_to(void **state) {
     assert_false(passes(KL_UDP_RELAY));
 }
 
-static void other_datagrams_are_dropped(void **state) {
-    (void)state;
+TEST(other_datagrams_are_dropped) {
     const unsigned kinds[] = {0, UNRELIABLE, UNSEQUENCED, THROTTLE, 12, 13, 15};
     for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         header(3);
@@ -149,8 +141,7 @@ static void other_datagrams_are_dropped(void **state) {
     assert_false(passes(KL_UDP_RELAY));
 }
 
-static void fragments_are_bounded(void **state) {
-    (void)state;
+TEST(fragments_are_bounded) {
     header(3);
     fragment(12, 6000);
     assert_true(passes(KL_UDP_RELAY));
@@ -162,8 +153,7 @@ static void fragments_are_bounded(void **state) {
     assert_false(passes(KL_UDP_RELAY));
 }
 
-static void no_more_commands_than_enet_sends(void **state) {
-    (void)state;
+TEST(no_more_commands_than_enet_sends) {
     header(3);
     for (unsigned i = 0; i < 32; i++)
         command(PING, 255, i);
@@ -172,8 +162,7 @@ static void no_more_commands_than_enet_sends(void **state) {
     assert_false(passes(KL_UDP_RELAY));
 }
 
-static void every_truncation_is_dropped(void **state) {
-    (void)state;
+TEST(every_truncation_is_dropped) {
     header(3);
     reliable(1, 60);
     fragment(2, 20);
@@ -182,8 +171,7 @@ static void every_truncation_is_dropped(void **state) {
         if (len != first) assert_false(passes(KL_UDP_RELAY));
 }
 
-static void length_is_bounded(void **state) {
-    (void)state;
+TEST(length_is_bounded) {
     header(3);
     reliable(1, 1174 - 8 - 6);
     assert_true(passes(KL_UDP_RELAY));
@@ -195,8 +183,7 @@ static void length_is_bounded(void **state) {
     assert_false(passes(KL_UDP_RELAY));
 }
 
-static void distance_is_measured(void **state) {
-    (void)state;
+TEST(distance_is_measured) {
     header(3);
     reliable(65535, 5);
     reliable(4, 5);
@@ -205,27 +192,11 @@ static void distance_is_measured(void **state) {
     assert_int_equal(kl_udp_judge(KL_UDP_RELAY, bytes, len, passed).ahead, 0); /* behind: repetitions */
 }
 
-static void some_sources_are_nobody(void **state) {
-    (void)state;
+TEST(some_sources_are_nobody) {
     assert_false(kl_udp_source_bad(0x7f000001, 1000));
     assert_false(kl_udp_source_bad(0xc0a80001, 1));
     assert_true(kl_udp_source_bad(0x7f000001, 0));
     assert_true(kl_udp_source_bad(0x00000001, 1000));
     assert_true(kl_udp_source_bad(0xe0000001, 1000));
     assert_true(kl_udp_source_bad(0xffffffff, 1000));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(datagrams_of_keylock_pass),
-        cmocka_unit_test(only_a_relay_is_connected_to),
-        cmocka_unit_test(other_datagrams_are_dropped),
-        cmocka_unit_test(fragments_are_bounded),
-        cmocka_unit_test(no_more_commands_than_enet_sends),
-        cmocka_unit_test(every_truncation_is_dropped),
-        cmocka_unit_test(length_is_bounded),
-        cmocka_unit_test(distance_is_measured),
-        cmocka_unit_test(some_sources_are_nobody),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,8 +22,7 @@ static int drop(void **state) {
     return 0;
 }
 
-static void letters_are_found(void **state) {
-    (void)state;
+TEST_WITH(letters_are_found, NULL, drop) {
     struct kl_glyph g;
     assert_int_equal(read_bytes(OWN_FONT, strlen(OWN_FONT)), 0);
     assert_true(kl_unifont_find(0xf6, &g));
@@ -45,8 +44,7 @@ static void letters_are_found(void **state) {
         assert_false(kl_unifont_find(absent[i], &g));
 }
 
-static void without_a_file_there_is_no_letter(void **state) {
-    (void)state;
+TEST_WITH(without_a_file_there_is_no_letter, NULL, drop) {
     struct kl_glyph g;
     assert_int_equal(read_bytes(OWN_FONT, strlen(OWN_FONT)), 0);
     assert_int_equal(kl_unifont_read("/tmp/keylock-there-is-no-such-font", err, sizeof err), KL_FILE_ABSENT);
@@ -58,8 +56,7 @@ static void without_a_file_there_is_no_letter(void **state) {
 }
 
 /* Cut off anywhere but behind a line, the file is refused, and no letter of it is there. */
-static void a_file_that_is_cut_off_is_refused(void **state) {
-    (void)state;
+TEST_WITH(a_file_that_is_cut_off_is_refused, NULL, drop) {
     struct kl_glyph g;
     for (size_t len = 0; len < strlen(OWN_FONT); len++) {
         bool whole = len && OWN_FONT[len - 1] == '\n';
@@ -68,8 +65,7 @@ static void a_file_that_is_cut_off_is_refused(void **state) {
     }
 }
 
-static void a_hostile_file_is_refused_in_one_line(void **state) {
-    (void)state;
+TEST_WITH(a_hostile_file_is_refused_in_one_line, NULL, drop) {
     static const struct {
         const char *text;
         unsigned line;
@@ -105,8 +101,7 @@ static void a_hostile_file_is_refused_in_one_line(void **state) {
 }
 
 /* Any bytes: the file is refused, or every letter of it can be had. */
-static void random_bytes_do_no_harm(void **state) {
-    (void)state;
+TEST_WITH(random_bytes_do_no_harm, NULL, drop) {
     static const char some[] = "0123456789ABCDEF:\n\0x";
     static char bytes[sizeof OWN_FONT];
     srand(7);
@@ -121,8 +116,7 @@ static void random_bytes_do_no_harm(void **state) {
     }
 }
 
-static void a_file_of_more_than_the_bound_is_not_read(void **state) {
-    (void)state;
+TEST_WITH(a_file_of_more_than_the_bound_is_not_read, NULL, drop) {
     const char *path = own_file(OWN_FONT, strlen(OWN_FONT));
     assert_int_equal(truncate(path, KL_UNIFONT_BYTES + 1), 0);
     assert_int_equal(kl_unifont_read(path, err, sizeof err), -1);
@@ -131,8 +125,7 @@ static void a_file_of_more_than_the_bound_is_not_read(void **state) {
 }
 
 /* The package's own files, if it is installed. */
-static void the_package_has_what_is_expected(void **state) {
-    (void)state;
+TEST_WITH(the_package_has_what_is_expected, NULL, drop) {
     struct kl_glyph g;
     int r = kl_unifont_read("", err, sizeof err);
     if (r == KL_FILE_ABSENT) skip();
@@ -140,17 +133,4 @@ static void the_package_has_what_is_expected(void **state) {
     static const unsigned there[] = {'A', 0xf6, 0x442, 0x44b, 0x5bfe, 0x6226, 0xac00, 0xfffd};
     for (size_t i = 0; i < COUNT(there); i++)
         assert_true(kl_unifont_find(there[i], &g));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(letters_are_found, drop),
-        cmocka_unit_test_teardown(without_a_file_there_is_no_letter, drop),
-        cmocka_unit_test_teardown(a_file_that_is_cut_off_is_refused, drop),
-        cmocka_unit_test_teardown(a_hostile_file_is_refused_in_one_line, drop),
-        cmocka_unit_test_teardown(random_bytes_do_no_harm, drop),
-        cmocka_unit_test_teardown(a_file_of_more_than_the_bound_is_not_read, drop),
-        cmocka_unit_test_teardown(the_package_has_what_is_expected, drop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,8 +24,7 @@ static const struct keylock_api *api_of(void *library) {
 }
 
 /* The thread waits for a relay that does not answer. */
-static void with_a_thread(void **state) {
-    (void)state;
+TEST(with_a_thread) {
     char relay[40];
     struct kl_address silent = kl_address_loopback(0);
     int s = kl_socket_open();
@@ -46,6 +45,5 @@ static void with_a_thread(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(with_a_thread)};
-    return cmocka_run_group_tests(tests, find_wrapper, NULL);
+    return run_all_tests(find_wrapper, NULL);
 }

@@ -50,8 +50,7 @@ static bool take(uint32_t bytes, uint32_t len, uint32_t step, unsigned *most) {
     return good;
 }
 
-static void a_good_one(void **unused) {
-    (void)unused;
+TEST(a_good_one) {
     unsigned most;
     uint32_t len = pack(BYTES, 20);
     assert_true(take(BYTES, len, 4000, &most));
@@ -61,8 +60,7 @@ static void a_good_one(void **unused) {
     assert_true(take(1, len, 1, &most));
 }
 
-static void not_what_was_said(void **unused) {
-    (void)unused;
+TEST(not_what_was_said) {
     unsigned most;
     uint32_t len = pack(100000, 20);
     assert_false(take(99999, len, 4000, &most));
@@ -80,8 +78,7 @@ static void not_what_was_said(void **unused) {
 }
 
 /* 64 MiB of zeros are a few KiB of bytes: no more comes out than was said, and little in one step. */
-static void a_bomb(void **unused) {
-    (void)unused;
+TEST(a_bomb) {
     unsigned most;
     memset(state, 0, sizeof state);
     uint32_t len = pack(BYTES, 20);
@@ -91,19 +88,12 @@ static void a_bomb(void **unused) {
     set_up(NULL);
 }
 
-static void too_wide_a_window(void **unused) {
-    (void)unused;
+TEST(too_wide_a_window) {
     unsigned most;
     uint32_t len = pack(BYTES, 22);
     assert_false(take(BYTES, len, 4000, &most));
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_good_one),
-        cmocka_unit_test(not_what_was_said),
-        cmocka_unit_test(a_bomb),
-        cmocka_unit_test(too_wide_a_window),
-    };
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return run_all_tests(set_up, NULL);
 }

@@ -10,8 +10,7 @@
 
 #define FP "wgythom7kfxgzawo3kes55npkd5ewttr"
 
-static void good_links(void **state) {
-    (void)state;
+TEST(good_links) {
     static const struct {
         const char *text, *host;
         unsigned port;
@@ -57,8 +56,7 @@ static void expect_refused(const struct refusal *table, size_t count) {
     }
 }
 
-static void a_link_without_scheme_host_or_room_is_refused(void **state) {
-    (void)state;
+TEST(a_link_without_scheme_host_or_room_is_refused) {
     static const struct refusal table[] = {
         {"", "expected keylock://HOST"},
         {"keylock:/h/r", "expected keylock://HOST"},
@@ -75,8 +73,7 @@ static void a_link_without_scheme_host_or_room_is_refused(void **state) {
     expect_refused(table, COUNT(table));
 }
 
-static void a_host_or_port_in_another_form_is_refused(void **state) {
-    (void)state;
+TEST(a_host_or_port_in_another_form_is_refused) {
     static const struct refusal table[] = {
         {"keylock://u@h/r", "without a user"},
         {"keylock://u:p@h/r", "without a user"},
@@ -103,8 +100,7 @@ static void a_host_or_port_in_another_form_is_refused(void **state) {
     expect_refused(table, COUNT(table));
 }
 
-static void another_form_behind_the_room_is_refused(void **state) {
-    (void)state;
+TEST(another_form_behind_the_room_is_refused) {
     static const struct refusal table[] = {
         {"keylock://h/r/s", "nothing but #FINGERPRINT"},
         {"keylock://h/r/", "nothing but #FINGERPRINT"},
@@ -139,8 +135,7 @@ static void another_form_behind_the_room_is_refused(void **state) {
     expect_refused(table, COUNT(table));
 }
 
-static void a_room_in_another_form_is_refused(void **state) {
-    (void)state;
+TEST(a_room_in_another_form_is_refused) {
     static const struct refusal table[] = {
         {"keylock://h//r", "a room's name of 1 to 23"},
         {"keylock://h/a b", "letters, digits"},
@@ -165,8 +160,7 @@ static void a_room_in_another_form_is_refused(void **state) {
     expect_refused(table, COUNT(table));
 }
 
-static void a_fingerprint_in_another_form_is_refused(void **state) {
-    (void)state;
+TEST(a_fingerprint_in_another_form_is_refused) {
     static const struct refusal table[] = {
         {"keylock://h/r#", "a fingerprint of 32"}, /* cut off on the way */
         {"keylock://h/r#wgythom7", "a fingerprint of 32"},
@@ -179,8 +173,7 @@ static void a_fingerprint_in_another_form_is_refused(void **state) {
 }
 
 /* An invitation: core and game, and nothing that could be an option or a path. */
-static void invitations(void **state) {
-    (void)state;
+TEST(invitations) {
     struct kl_url u;
     char err[256] = "", out[KL_URL_MAX + 1];
     static const char full[] =
@@ -205,8 +198,7 @@ static void invitations(void **state) {
 }
 
 /* 64 KiB, and bytes that mean something to a shell. */
-static void links_of_any_size(void **state) {
-    (void)state;
+TEST(links_of_any_size) {
     static char text[65536 + 64];
     struct kl_url u;
     char err[256];
@@ -220,8 +212,7 @@ static void links_of_any_size(void **state) {
     }
 }
 
-static void names_too_long(void **state) {
-    (void)state;
+TEST(names_too_long) {
     char text[2000], host[300], core[KL_URL_CORE_MAX + 1] = "", game[3 * KL_URL_GAME_MAX + 1], err[256];
     char room[3 * KL_URL_ROOM_MAX + 1] = "";
     struct kl_url u;
@@ -246,8 +237,7 @@ static void names_too_long(void **state) {
     assert_non_null(strstr(err, "a shorter link"));
 }
 
-static void written_values_are_read_back(void **state) {
-    (void)state;
+TEST(written_values_are_read_back) {
     static const struct {
         struct kl_url u;
         const char *text;
@@ -271,8 +261,7 @@ static void written_values_are_read_back(void **state) {
     }
 }
 
-static void names_that_no_link_can_have_are_not_written(void **state) {
-    (void)state;
+TEST(names_that_no_link_can_have_are_not_written) {
     static const struct kl_url table[] = {
         {.host = "", .room = "r", .fingerprint = ""},     {.host = "h", .room = "", .fingerprint = ""},
         {.host = "h:5", .room = "r", .fingerprint = ""},  {.host = "h/x", .room = "r", .fingerprint = ""},
@@ -283,21 +272,4 @@ static void names_that_no_link_can_have_are_not_written(void **state) {
     char out[KL_URL_MAX + 1];
     for (size_t i = 0; i < COUNT(table); i++)
         assert_int_equal(kl_url_write(&table[i], out, sizeof out), -1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_links),
-        cmocka_unit_test(invitations),
-        cmocka_unit_test(links_of_any_size),
-        cmocka_unit_test(a_link_without_scheme_host_or_room_is_refused),
-        cmocka_unit_test(a_host_or_port_in_another_form_is_refused),
-        cmocka_unit_test(another_form_behind_the_room_is_refused),
-        cmocka_unit_test(a_room_in_another_form_is_refused),
-        cmocka_unit_test(a_fingerprint_in_another_form_is_refused),
-        cmocka_unit_test(names_too_long),
-        cmocka_unit_test(written_values_are_read_back),
-        cmocka_unit_test(names_that_no_link_can_have_are_not_written),
-    };
-    return cmocka_run_group_tests_name("url", tests, NULL, NULL);
 }

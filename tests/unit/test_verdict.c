@@ -5,8 +5,7 @@
 
 #include "tests/lib/verdict_bench.h"
 
-static void equal_hashes_agree(void **state) {
-    (void)state;
+TEST_WITH(equal_hashes_agree, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     verdict_none(3, SOON);
     report(0, ram_state(59, 1, 2));
@@ -20,8 +19,7 @@ static void equal_hashes_agree(void **state) {
     verdict_none(3, SOON);
 }
 
-static void a_mark_takes_over_what_was_reported_before(void **state) {
-    (void)state;
+TEST_WITH(a_mark_takes_over_what_was_reported_before, verdict_fresh, NULL) {
     report(0, ram_state(59, 1, 2)); /* it stops just there, before the relay marks the frame */
     kl_verdict_expect(&table, 59);
     report(1, ram_state(59, 1, 2));
@@ -29,8 +27,7 @@ static void a_mark_takes_over_what_was_reported_before(void **state) {
     verdict_none(3, SOON);
 }
 
-static void a_run_of_equal_labels_gives_the_newest(void **state) {
-    (void)state;
+TEST_WITH(a_run_of_equal_labels_gives_the_newest, verdict_fresh, NULL) {
     for (uint32_t f = 9; f < 50; f += 10)
         kl_verdict_expect(&table, f);
     for (uint32_t f = 9; f < 40; f += 10)
@@ -40,8 +37,7 @@ static void a_run_of_equal_labels_gives_the_newest(void **state) {
     verdict_none(3, SOON);
 }
 
-static void a_tie_names_nobody(void **state) {
-    (void)state;
+TEST_WITH(a_tie_names_nobody, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 1, 2));
     report(1, ram_state(59, 9, 2));
@@ -53,8 +49,7 @@ static void a_tie_names_nobody(void **state) {
 }
 
 /* A difference is told once the label is open, and again when it is complete. */
-static void the_minority_is_named_once_all_have_spoken(void **state) {
-    (void)state;
+TEST_WITH(the_minority_is_named_once_all_have_spoken, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 9, 2));
     report(1, ram_state(59, 1, 2));
@@ -72,8 +67,7 @@ static void the_minority_is_named_once_all_have_spoken(void **state) {
     verdict_none(15, SOON);
 }
 
-static void four_in_three_camps_have_no_majority(void **state) {
-    (void)state;
+TEST_WITH(four_in_three_camps_have_no_majority, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     const uint64_t ram[4] = {1, 1, 2, 3};
     for (unsigned c = 0; c < 4; c++)
@@ -84,8 +78,7 @@ static void four_in_three_camps_have_no_majority(void **state) {
 }
 
 /* Many cores' states hold addresses of the host. */
-static void states_alone_are_noted(void **state) {
-    (void)state;
+TEST_WITH(states_alone_are_noted, verdict_fresh, NULL) {
     for (unsigned n = 0; n < 2; n++) { /* also if they were equal before */
         kl_verdict_expect(&table, 59 + 60 * n);
         for (unsigned c = 0; c < 3; c++)
@@ -108,8 +101,7 @@ static struct kl_verdict masked(uint32_t frame, uint64_t state, bool loaded) {
     return verdict_next(3, SOON);
 }
 
-static void masked_states_count_once_they_have_been_equal(void **state) {
-    (void)state;
+TEST_WITH(masked_states_count_once_they_have_been_equal, verdict_fresh, NULL) {
     uint32_t frame = 59;
     for (unsigned i = 0; i < 2; i++, frame += 60)
         assert_int_equal(masked(frame, 4, false).differs, 0);
@@ -128,8 +120,7 @@ static void masked_states_count_once_they_have_been_equal(void **state) {
     assert_int_equal(masked(frame += 60, 5, false).differs, KL_VERDICT_NOTED); /* healing was no help */
 }
 
-static void a_mask_that_lacks_bytes_heals_little(void **state) {
-    (void)state;
+TEST_WITH(a_mask_that_lacks_bytes_heals_little, verdict_fresh, NULL) {
     uint32_t frame = 59;
     unsigned healed = 0;
     for (unsigned i = 0; i < 20; i++) {
@@ -143,8 +134,7 @@ static void a_mask_that_lacks_bytes_heals_little(void **state) {
 }
 
 /* The core of a newcomer may give another state for the same game. */
-static void masked_states_prove_themselves_anew_after_a_load(void **state) {
-    (void)state;
+TEST_WITH(masked_states_prove_themselves_anew_after_a_load, verdict_fresh, NULL) {
     uint32_t frame = 59;
     for (unsigned k = 0; k < KL_MASKED_LABELS; k++)
         assert_int_equal(masked(frame += 60, 4, false).differs, 0);
@@ -155,8 +145,7 @@ static void masked_states_prove_themselves_anew_after_a_load(void **state) {
 }
 
 /* One machine without the mask: by the word of one, states are only noted. */
-static void masked_states_count_between_masked_ones_alone(void **state) {
-    (void)state;
+TEST_WITH(masked_states_count_between_masked_ones_alone, verdict_fresh, NULL) {
     uint32_t frame = 59;
     for (unsigned k = 0; k < KL_MASKED_LABELS; k++)
         assert_int_equal(masked(frame += 60, 4, false).differs, 0);
@@ -170,8 +159,7 @@ static void masked_states_count_between_masked_ones_alone(void **state) {
 }
 
 /* Noted by the word of one, for its machine may be of another system. In full by the word of both. */
-static void states_that_count_in_full(void **state) {
-    (void)state;
+TEST_WITH(states_that_count_in_full, verdict_fresh, NULL) {
     for (unsigned of = 0; of < 9; of++) {
         static const uint8_t counts[] = {0, KL_HASH_FULL, KL_HASH_NOTED};
         verdict_fresh(NULL);
@@ -189,8 +177,7 @@ static void states_that_count_in_full(void **state) {
 }
 
 /* Without RAM and picture there is nothing else; once they were equal, they hold nothing of the host's. */
-static void a_state_alone_counts_once_it_has_agreed(void **state) {
-    (void)state;
+TEST_WITH(a_state_alone_counts_once_it_has_agreed, verdict_fresh, NULL) {
     for (unsigned n = 0; n < 3; n++) {
         kl_verdict_expect(&table, 59 + 60 * n);
         for (unsigned c = 0; c < 3; c++)
@@ -204,8 +191,7 @@ static void a_state_alone_counts_once_it_has_agreed(void **state) {
 
 /* A newcomer by a snapshot has no picture for its first label, and the states of many cores part after a
  * load. */
-static void a_state_alone_counts_in_no_label_without_a_picture(void **state) {
-    (void)state;
+TEST_WITH(a_state_alone_counts_in_no_label_without_a_picture, verdict_fresh, NULL) {
     for (unsigned n = 0; n < 4; n++) {
         uint32_t label = 59 + 60 * n;
         has_loaded = n == 3 ? 4 : 0;
@@ -221,8 +207,7 @@ static void a_state_alone_counts_in_no_label_without_a_picture(void **state) {
     }
 }
 
-static void a_state_alone_counts_for_nobody_that_has_loaded(void **state) {
-    (void)state;
+TEST_WITH(a_state_alone_counts_for_nobody_that_has_loaded, verdict_fresh, NULL) {
     struct kl_hash a = state_only(59, 4), b = state_only(59, 5);
     assert_int_equal(kl_verdict_compare(&a, &b, (struct kl_verdict_past){.judged = true}).differs, 1);
     struct kl_verdict_pair p =
@@ -233,16 +218,14 @@ static void a_state_alone_counts_for_nobody_that_has_loaded(void **state) {
     assert_int_equal(kl_verdict_compare(&a, &b, (struct kl_verdict_past){.loaded = true}).differs, 1);
 }
 
-static void one_alone_agrees_with_nobody(void **state) {
-    (void)state;
+TEST_WITH(one_alone_agrees_with_nobody, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     report(0, state_only(59, 4));
     assert_int_equal(verdict_next(1, SOON).differs, 0);
     assert_false(table.states_agreed);
 }
 
-static void a_missing_hash_differs(void **state) {
-    (void)state;
+TEST_WITH(a_missing_hash_differs, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 1, 4));
     report(1, state_only(59, 4));
@@ -250,8 +233,7 @@ static void a_missing_hash_differs(void **state) {
 }
 
 /* The same core, but one machine shows no RAM at one place of it: there is nothing to compare. */
-static void ram_of_another_layout_is_not_compared(void **state) {
-    (void)state;
+TEST_WITH(ram_of_another_layout_is_not_compared, verdict_fresh, NULL) {
     struct kl_hash a = ram_state(59, 1, 4), b = ram_state(59, 2, 4);
     b.layout = 77;
     struct kl_verdict_pair p = kl_verdict_compare(&a, &b, (struct kl_verdict_past){0});
@@ -274,8 +256,7 @@ static void ram_of_another_layout_is_not_compared(void **state) {
 }
 
 /* A byte of video RAM: in the picture, and not in RAM. */
-static void the_picture_counts_beside_ram(void **state) {
-    (void)state;
+TEST_WITH(the_picture_counts_beside_ram, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     for (unsigned c = 0; c < 3; c++) {
         struct kl_hash h = ram_state(59, 1, c);
@@ -291,8 +272,7 @@ static void the_picture_counts_beside_ram(void **state) {
 }
 
 /* The graphics card draws it, or the chain begins after a load. */
-static void a_picture_that_one_has_is_not_compared(void **state) {
-    (void)state;
+TEST_WITH(a_picture_that_one_has_is_not_compared, verdict_fresh, NULL) {
     struct kl_hash a = ram_state(59, 1, 4), b = a;
     a.has |= KL_HASH_PICTURE | KL_HASH_SOUND;
     assert_int_equal(kl_verdict_compare(&a, &b, (struct kl_verdict_past){0}).differs, 0);
@@ -302,8 +282,7 @@ static void a_picture_that_one_has_is_not_compared(void **state) {
     assert_int_equal(kl_verdict_compare(&a, &b, (struct kl_verdict_past){0}).parts, KL_PARTS_NOTHING);
 }
 
-static void sound_is_only_noted_after_a_load(void **state) {
-    (void)state;
+TEST_WITH(sound_is_only_noted_after_a_load, verdict_fresh, NULL) {
     struct kl_hash a = {.has = KL_HASH_PICTURE | KL_HASH_SOUND}, b = a;
     b.sound = 1;
     assert_int_equal(kl_verdict_compare(&a, &b, (struct kl_verdict_past){0}).differs, 1);
@@ -315,8 +294,7 @@ static void sound_is_only_noted_after_a_load(void **state) {
     assert_int_equal(kl_verdict_compare(&a, &b, (struct kl_verdict_past){0}).differs, KL_VERDICT_NOTED);
 }
 
-static void ram_outweighs_state_in_naming(void **state) {
-    (void)state;
+TEST_WITH(ram_outweighs_state_in_naming, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 1, 4)); /* with 1 against 2, whatever their states */
     report(1, ram_state(59, 1, 5));
@@ -330,8 +308,7 @@ static void ram_outweighs_state_in_naming(void **state) {
     assert_int_equal(verdict_next(7, SOON).minority, 4);
 }
 
-static void silence_is_waited_for_but_not_for_ever(void **state) {
-    (void)state;
+TEST_WITH(silence_is_waited_for_but_not_for_ever, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 1, 4));
     assert_int_equal(kl_verdict_due_us(&table), SOON + KL_REPORT_WAIT_US);
@@ -346,16 +323,14 @@ static void silence_is_waited_for_but_not_for_ever(void **state) {
     assert_true(verdict_next(3, LATE).complete);
 }
 
-static void a_client_that_leaves_is_not_waited_for(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_leaves_is_not_waited_for, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 1, 4));
     verdict_none(3, SOON);
     assert_true(verdict_next(1, SOON).complete);
 }
 
-static void the_first_difference_stays_the_first(void **state) {
-    (void)state;
+TEST_WITH(the_first_difference_stays_the_first, verdict_fresh, NULL) {
     for (uint32_t f = 9; f < 40; f += 10) {
         kl_verdict_expect(&table, f);
         report(0, ram_state(f, 1, 1));
@@ -370,8 +345,7 @@ static void the_first_difference_stays_the_first(void **state) {
     assert_int_equal(v.first, 19);
 }
 
-static void one_report_each(void **state) {
-    (void)state;
+TEST_WITH(one_report_each, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 1, 4));
     struct kl_hash again = ram_state(59, 2, 4);
@@ -380,8 +354,7 @@ static void one_report_each(void **state) {
     assert_int_equal(verdict_next(3, SOON).differs, 0);
 }
 
-static void a_label_of_no_keyframe_is_compared_too(void **state) {
-    (void)state;
+TEST_WITH(a_label_of_no_keyframe_is_compared_too, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 1199);
     report(0, ram_state(1009, 1, 4));
     verdict_none(3, SOON);
@@ -392,8 +365,7 @@ static void a_label_of_no_keyframe_is_compared_too(void **state) {
     verdict_none(3, SOON);
 }
 
-static void a_flood_of_labels_pushes_nothing_out(void **state) {
-    (void)state;
+TEST_WITH(a_flood_of_labels_pushes_nothing_out, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     for (uint32_t f = 100; f < 5000; f++)
         report(3, ram_state(f, f, f));
@@ -402,8 +374,7 @@ static void a_flood_of_labels_pushes_nothing_out(void **state) {
     assert_int_equal(verdict_next(3, SOON).frame, 59);
 }
 
-static void a_full_table_forgets_the_oldest(void **state) {
-    (void)state;
+TEST_WITH(a_full_table_forgets_the_oldest, verdict_fresh, NULL) {
     for (uint32_t n = 0; n <= KL_VERDICT_LABELS; n++)
         kl_verdict_expect(&table, n * 10 + 9);
     for (unsigned c = 0; c < 2; c++)
@@ -413,8 +384,7 @@ static void a_full_table_forgets_the_oldest(void **state) {
 }
 
 /* A core may keep more than its states hold. */
-static void after_a_load_unequal_states_are_noted(void **state) {
-    (void)state;
+TEST_WITH(after_a_load_unequal_states_are_noted, verdict_fresh, NULL) {
     has_loaded = 1 << 0;
     for (unsigned i = 0; i < 3; i++) {
         kl_verdict_expect(&table, 59 + 60 * i);
@@ -431,8 +401,7 @@ static void after_a_load_unequal_states_are_noted(void **state) {
     assert_int_equal(verdict_next(7, SOON).differs, 1); /* a profile says that all of the state counts */
 }
 
-static void a_load_hides_no_others(void **state) {
-    (void)state;
+TEST_WITH(a_load_hides_no_others, verdict_fresh, NULL) {
     has_loaded = 1 << 0;
     kl_verdict_expect(&table, 59);
     for (unsigned k = 0; k < 4; k++) {
@@ -457,8 +426,7 @@ static struct kl_verdict_pair without_ram(uint64_t picture_of_0, uint8_t full) {
     return kl_verdict_compare(&a, &b, (struct kl_verdict_past){.loaded = has_loaded, .judged = true});
 }
 
-static void without_ram_the_picture_decides(void **state) {
-    (void)state;
+TEST_WITH(without_ram_the_picture_decides, verdict_fresh, NULL) {
     for (has_loaded = 0; has_loaded < 2; has_loaded++) {
         assert_int_equal(without_ram(7, 0).differs, KL_VERDICT_NOTED);
         assert_int_equal(without_ram(8, 0).differs, 1);
@@ -469,8 +437,7 @@ static void without_ram_the_picture_decides(void **state) {
 }
 
 /* An equal state proves nothing if the core shows a picture that one of the two has not drawn yet. */
-static void equal_states_prove_nothing_beside_pictures(void **state) {
-    (void)state;
+TEST_WITH(equal_states_prove_nothing_beside_pictures, verdict_fresh, NULL) {
     struct kl_hash a = state_only(59, 1), b = a;
     assert_true(kl_verdict_compare(&a, &b, (struct kl_verdict_past){.loaded = true, .judged = true})
                     .proved); /* there is nothing else */
@@ -488,44 +455,4 @@ static void equal_states_prove_nothing_beside_pictures(void **state) {
     assert_true(kl_verdict_compare(&a, &b, (struct kl_verdict_past){.loaded = true, .judged = true}).proved);
     b.state = 3;
     assert_false(kl_verdict_compare(&a, &b, (struct kl_verdict_past){.loaded = true}).proved);
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup(f, verdict_fresh)
-    const struct CMUnitTest tests[] = {
-        T(equal_hashes_agree),
-        T(a_mark_takes_over_what_was_reported_before),
-        T(a_run_of_equal_labels_gives_the_newest),
-        T(a_tie_names_nobody),
-        T(the_minority_is_named_once_all_have_spoken),
-        T(four_in_three_camps_have_no_majority),
-        T(states_alone_are_noted),
-        T(masked_states_count_once_they_have_been_equal),
-        T(a_mask_that_lacks_bytes_heals_little),
-        T(masked_states_prove_themselves_anew_after_a_load),
-        T(masked_states_count_between_masked_ones_alone),
-        T(states_that_count_in_full),
-        T(a_state_alone_counts_once_it_has_agreed),
-        T(a_state_alone_counts_in_no_label_without_a_picture),
-        T(a_state_alone_counts_for_nobody_that_has_loaded),
-        T(one_alone_agrees_with_nobody),
-        T(a_missing_hash_differs),
-        T(ram_of_another_layout_is_not_compared),
-        T(the_picture_counts_beside_ram),
-        T(a_picture_that_one_has_is_not_compared),
-        T(sound_is_only_noted_after_a_load),
-        T(ram_outweighs_state_in_naming),
-        T(silence_is_waited_for_but_not_for_ever),
-        T(a_client_that_leaves_is_not_waited_for),
-        T(the_first_difference_stays_the_first),
-        T(one_report_each),
-        T(a_label_of_no_keyframe_is_compared_too),
-        T(a_flood_of_labels_pushes_nothing_out),
-        T(a_full_table_forgets_the_oldest),
-        T(after_a_load_unequal_states_are_noted),
-        T(a_load_hides_no_others),
-        T(without_ram_the_picture_decides),
-        T(equal_states_prove_nothing_beside_pictures),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,7 @@
 #include "tests/lib/verdict_bench.h"
 
 /* Spectators' words do not count, but theirs are looked at. */
-static void only_players_decide_which_hash_is_right(void **state) {
-    (void)state;
+TEST_WITH(only_players_decide_which_hash_is_right, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     for (unsigned i = 0; i < 3; i++)
         report(i, ram_state(59, i == 2 ? 9 : 1, i)); /* 0 and 1 differ in their states alone */
@@ -27,8 +26,7 @@ static void only_players_decide_which_hash_is_right(void **state) {
     assert_int_equal(verdict_camps(59, members).right, 0);
 }
 
-static void on_a_tie_nobody_is_right(void **state) {
-    (void)state;
+TEST_WITH(on_a_tie_nobody_is_right, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     report(0, ram_state(59, 1, 0));
     report(1, ram_state(59, 2, 0));
@@ -42,8 +40,7 @@ static void on_a_tie_nobody_is_right(void **state) {
 }
 
 /* Clients 1 and 2 are at one address: two windows of one liar, or two siblings. */
-static void one_home_has_one_vote(void **state) {
-    (void)state;
+TEST_WITH(one_home_has_one_vote, verdict_fresh, NULL) {
     struct kl_verdict_members members = members_of(15);
     members.voters = 15;
     const uint8_t homes[4] = {0, 1, 1, 3};
@@ -68,8 +65,7 @@ static void one_home_has_one_vote(void **state) {
     assert_int_equal(verdict_camps(239, members).right, 3);
 }
 
-static void a_home_counts_once_unless_all_voters_share_it(void **state) {
-    (void)state;
+TEST(a_home_counts_once_unless_all_voters_share_it) {
     const uint8_t home[KL_MAX_CLIENTS] = {0, 1, 1, 1, 4};
     assert_int_equal(kl_verdict_votes(home, 0x1f, 0x1f), 3);
     assert_int_equal(kl_verdict_votes(home, 0x1f, 0x0e), 1);
@@ -86,8 +82,7 @@ static void a_home_counts_once_unless_all_voters_share_it(void **state) {
     assert_false(kl_verdict_carries(home, 0x01, 0, 0));
 }
 
-static void missing_or_equal_reports_make_no_camps(void **state) {
-    (void)state;
+TEST_WITH(missing_or_equal_reports_make_no_camps, verdict_fresh, NULL) {
     struct kl_verdict_members members = members_of(3);
     struct kl_verdict_camps c;
     kl_verdict_expect(&table, 59);
@@ -98,8 +93,7 @@ static void missing_or_equal_reports_make_no_camps(void **state) {
     assert_false(kl_verdict_camps(&table, 60, &members, &c));
 }
 
-static void states_decide_if_they_count_in_full(void **state) {
-    (void)state;
+TEST_WITH(states_decide_if_they_count_in_full, verdict_fresh, NULL) {
     struct kl_verdict_members members = members_of(7);
     for (unsigned full = 0; full < 2; full++) {
         kl_verdict_expect(&table, 59 + 60 * full);
@@ -120,8 +114,7 @@ static void states_decide_if_they_count_in_full(void **state) {
     assert_true(!c.right && c.tied && !c.ram);
 }
 
-static void forgotten_reports_do_not_count(void **state) {
-    (void)state;
+TEST_WITH(forgotten_reports_do_not_count, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     kl_verdict_expect(&table, 119);
     report(0, ram_state(59, 1, 0));
@@ -141,8 +134,7 @@ static void forgotten_reports_do_not_count(void **state) {
     assert_int_equal(verdict_next(3, SOON).differs, 0);
 }
 
-static void nothing_is_said_before_all_have_reported(void **state) {
-    (void)state;
+TEST_WITH(nothing_is_said_before_all_have_reported, verdict_fresh, NULL) {
     struct kl_verdict_members members = members_of(7);
     struct kl_verdict v;
     members.awaited = 3;
@@ -164,8 +156,7 @@ static void nothing_is_said_before_all_have_reported(void **state) {
     assert_int_equal(table.open, 119);
 }
 
-static void a_silent_client_holds_nothing_up(void **state) {
-    (void)state;
+TEST_WITH(a_silent_client_holds_nothing_up, verdict_fresh, NULL) {
     kl_verdict_expect(&table, 59);
     assert_false(opens(3, LATE)); /* nobody has */
     report(0, ram_state(59, 1, 0));
@@ -182,8 +173,7 @@ static void a_silent_client_holds_nothing_up(void **state) {
 
 /* A client that reports when the others' difference may be known is compared, and has no vote: two against
  * one, of whom one was late, is a tie. */
-static void a_late_client_has_no_vote(void **state) {
-    (void)state;
+TEST_WITH(a_late_client_has_no_vote, verdict_fresh, NULL) {
     struct kl_verdict_members members = members_of(7);
     members.voters = 7;
     kl_verdict_expect(&table, 59);
@@ -201,8 +191,7 @@ static void a_late_client_has_no_vote(void **state) {
 
 /* A client can have held the game up until it was too late for the others: what less than half of them were
  * there for is not even a tie. */
-static void a_client_alone_in_time_decides_nothing(void **state) {
-    (void)state;
+TEST_WITH(a_client_alone_in_time_decides_nothing, verdict_fresh, NULL) {
     struct kl_verdict_members members = members_of(7);
     members.voters = 7;
     kl_verdict_expect(&table, 59);
@@ -221,8 +210,7 @@ static void a_client_alone_in_time_decides_nothing(void **state) {
 }
 
 /* Or the reports of long ago would be held against who has been healed since. */
-static void a_settled_label_is_not_opened_again(void **state) {
-    (void)state;
+TEST_WITH(a_settled_label_is_not_opened_again, verdict_fresh, NULL) {
     struct kl_hash h = ram_state(59, 1, 0);
     kl_verdict_expect(&table, 59);
     for (unsigned i = 0; i < 3; i++)
@@ -231,23 +219,4 @@ static void a_settled_label_is_not_opened_again(void **state) {
     assert_int_equal(kl_verdict_report(&table, 3, &h, false, SOON), KL_E_STATE);
     assert_int_equal(kl_verdict_report(&table, 4, &h, false, SOON), KL_E_STATE);
     verdict_none(31, LATE);
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup(f, verdict_fresh)
-    const struct CMUnitTest tests[] = {
-        T(only_players_decide_which_hash_is_right),
-        T(on_a_tie_nobody_is_right),
-        T(one_home_has_one_vote),
-        T(missing_or_equal_reports_make_no_camps),
-        T(states_decide_if_they_count_in_full),
-        T(forgotten_reports_do_not_count),
-        cmocka_unit_test(a_home_counts_once_unless_all_voters_share_it),
-        T(nothing_is_said_before_all_have_reported),
-        T(a_silent_client_holds_nothing_up),
-        T(a_late_client_has_no_vote),
-        T(a_client_alone_in_time_decides_nothing),
-        T(a_settled_label_is_not_opened_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

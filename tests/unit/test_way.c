@@ -81,8 +81,7 @@ static const struct named {
     {"healing: nothing helps", KL_WAY_NONE, {.end = 10000, .have = 10000, .start = true}},
 };
 
-static void each_case(void **unused) {
-    (void)unused;
+TEST(each_case) {
     for (unsigned i = 0; i < COUNT(cases); i++) {
         struct kl_way_facts f = cases[i].f;
         f.limit = 300;
@@ -119,8 +118,7 @@ static void must_hold(const struct kl_way_facts *f) {
 }
 
 /* All combinations of what is there, with numbers at and beside each border. */
-static void all_combinations(void **unused) {
-    (void)unused;
+TEST(all_combinations) {
     static const uint32_t have[] = {0, 1, 9699, 9700, 10000}, keyframe[] = {1, 9699, 9700, 10000};
     static const uint32_t made[] = {0, 9700, 10001}, another_end[] = {10000, 10060, 13000};
     unsigned count = 0;
@@ -141,15 +139,13 @@ static void all_combinations(void **unused) {
     assert_int_equal(count, 64 * 180);
 }
 
-static void the_limit(void **unused) {
-    (void)unused;
+TEST(the_limit) {
     assert_int_equal(kl_way_limit(0, 60000000, 10), 3000);
     assert_int_equal(kl_way_limit(200, 60000000, 10), 2000);
     assert_int_equal(kl_way_limit(1e9, 60000000, 86400), UINT32_MAX);
 }
 
-static void the_steps(void **unused) {
-    (void)unused;
+TEST(the_steps) {
     struct kl_way_trip t = {.have = 7};
     assert_false(kl_way_is_stuck(&t, false, 100 * SECOND));
     kl_way_set_out(&t, SECOND);
@@ -171,8 +167,7 @@ static void the_steps(void **unused) {
 }
 
 /* Whoever heals keeps the frames from where they begin, and is not timed: its frontend may stand still. */
-static void healing(void **unused) {
-    (void)unused;
+TEST(healing) {
     struct kl_way_trip t = {.heals = true, .begins = 60};
     kl_way_set_out(&t, SECOND);
     kl_way_load(&t, 600, 100, SECOND);
@@ -181,12 +176,4 @@ static void healing(void **unused) {
     assert_int_equal(kl_way_loaded(&t, &(struct kl_healed){600, 601, KL_HEALED_NOT}), KL_WAY_NOT_LOADED);
     assert_true(t.no_states);
     assert_false(t.unproved);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_case), cmocka_unit_test(all_combinations), cmocka_unit_test(the_limit),
-        cmocka_unit_test(the_steps), cmocka_unit_test(healing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,7 @@ static const uint64_t edges[] = {0,         1,        0x7f,       0x80,       0x
                                  0xffff,    0x1fffff, 0xffffffff, 1ull << 32, (1ull << 63) - 1, 1ull << 63,
                                  UINT64_MAX};
 
-static void fixed_width_is_little_endian(void **state) {
-    (void)state;
+TEST(fixed_width_is_little_endian) {
     uint8_t b[15];
     struct kl_writer w;
     kl_writer_init(&w, b, sizeof b);
@@ -29,8 +28,7 @@ static void fixed_width_is_little_endian(void **state) {
     assert_false(r.failed);
 }
 
-static void varints_come_back(void **state) {
-    (void)state;
+TEST(varints_come_back) {
     for (size_t i = 0; i < COUNT(edges); i++) {
         uint8_t b[10];
         struct kl_writer w;
@@ -50,8 +48,7 @@ static void varints_come_back(void **state) {
     }
 }
 
-static void zigzag_by_hand(void **state) {
-    (void)state;
+TEST(zigzag_by_hand) {
     static const struct {
         int64_t v;
         uint8_t byte;
@@ -75,8 +72,7 @@ static void refuses(const uint8_t *b, size_t len, uint64_t max) {
     assert_int_equal(kl_read_u8(&r), 0);
 }
 
-static void varints_that_are_not_allowed(void **state) {
-    (void)state;
+TEST(varints_that_are_not_allowed) {
     refuses((const uint8_t *)"", 0, UINT64_MAX);
     refuses((const uint8_t *)"\x80", 1, UINT64_MAX);     /* ends early */
     refuses((const uint8_t *)"\x80\x00", 2, UINT64_MAX); /* not the shortest */
@@ -87,8 +83,7 @@ static void varints_that_are_not_allowed(void **state) {
     refuses((const uint8_t *)"\x80\x02", 2, 255);
 }
 
-static void a_full_writer_stays_failed(void **state) {
-    (void)state;
+TEST(a_full_writer_stays_failed) {
     uint8_t b[4] = {9, 9, 9, 9};
     struct kl_writer w;
     kl_writer_init(&w, b, 3);
@@ -115,8 +110,7 @@ static bool accepts(const char *s, size_t len, size_t cap) {
     return !r.failed;
 }
 
-static void strings(void **state) {
-    (void)state;
+TEST(strings) {
     assert_true(accepts("", 0, 1));
     assert_true(accepts("room 1", 6, 7));
     assert_false(accepts("room 1", 6, 6)); /* no place for the NUL */
@@ -133,16 +127,4 @@ static void strings(void **state) {
     assert_true(accepts("\xf4\x8f\xbf\xbf", 4, 32));  /* U+10FFFF */
     assert_false(accepts("\xf4\x90\x80\x80", 4, 32)); /* past it */
     assert_false(accepts("\xf5\x80\x80\x80", 4, 32));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fixed_width_is_little_endian),
-        cmocka_unit_test(varints_come_back),
-        cmocka_unit_test(zigzag_by_hand),
-        cmocka_unit_test(varints_that_are_not_allowed),
-        cmocka_unit_test(a_full_writer_stays_failed),
-        cmocka_unit_test(strings),
-    };
-    return cmocka_run_group_tests_name("wire", tests, NULL, NULL);
 }

@@ -1,9 +1,5 @@
 /* The world that a core sees: tests/cores/probe_core.c looks at it and shows what it saw in its RAM. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "tests/lib/probe_core.h"
 #include "core_wrapper/world/world.h"
@@ -50,8 +46,7 @@ static int close_core(void **state) {
     return 0;
 }
 
-static void report_names_what_was_turned(void **state) {
-    (void)state;
+TEST_WITH(report_names_what_was_turned, NULL, close_core) {
     open_turned(EPOCH);
 #ifdef _WIN32
     const char *const wanted[] = {"_time64",
@@ -86,8 +81,7 @@ static void report_names_what_was_turned(void **state) {
 #endif
 }
 
-static void clocks_follow_frames(void **state) {
-    (void)state;
+TEST_WITH(clocks_follow_frames, NULL, close_core) {
     open_turned(EPOCH);
     const struct seen *s = run(0);
     assert_int_equal(s->time_s, EPOCH);
@@ -99,8 +93,7 @@ static void clocks_follow_frames(void **state) {
     assert_int_equal(s->mono_ns, 1500000000);
 }
 
-static void our_own_clock_stays(void **state) {
-    (void)state;
+TEST_WITH(our_own_clock_stays, NULL, close_core) {
     open_turned(EPOCH);
     assert_true(time(NULL) > 1600000000);
     assert_true(kl_wall_us() > 1600000000000000);
@@ -109,8 +102,7 @@ static void our_own_clock_stays(void **state) {
 #endif
 }
 
-static void rate_change_goes_on_from_the_present_frame(void **state) {
-    (void)state;
+TEST_WITH(rate_change_goes_on_from_the_present_frame, NULL, close_core) {
     open_turned(EPOCH);
     run(60);
     kl_world_rate(world, 50000000);
@@ -118,8 +110,7 @@ static void rate_change_goes_on_from_the_present_frame(void **state) {
     assert_int_equal(run(110)->mono_ns, 2000000000);
 }
 
-static void calendar_is_utc(void **state) {
-    (void)state;
+TEST_WITH(calendar_is_utc, NULL, close_core) {
     const int64_t moments[] = {0,          951782399,  951782400,  1078012799,
                                1709164800, 2147483647, 4102444799, 68169600};
     for (size_t i = 0; i < sizeof(moments) / sizeof(moments[0]); i++) {
@@ -142,16 +133,14 @@ static uint32_t first_random(uint64_t epoch_s) {
     return r;
 }
 
-static void chance_comes_from_the_epoch(void **state) {
-    (void)state;
+TEST_WITH(chance_comes_from_the_epoch, NULL, close_core) {
     uint32_t one = first_random(EPOCH);
     srand(1);
     assert_int_equal(first_random(EPOCH), one);
     assert_int_not_equal(first_random(EPOCH + 1), one);
 }
 
-static void timed_wait_times_out_soon(void **state) {
-    (void)state;
+TEST_WITH(timed_wait_times_out_soon, NULL, close_core) {
     open_turned(EPOCH); /* decades behind the real clock */
     uint64_t before_us = kl_now_us();
     assert_int_equal(run(0)->timeouts, 1);
@@ -161,16 +150,14 @@ static void timed_wait_times_out_soon(void **state) {
     assert_int_equal(run(0)->timeouts, 1);
 }
 
-static void a_core_that_spins_goes_on(void **state) {
-    (void)state;
+TEST_WITH(a_core_that_spins_goes_on, NULL, close_core) {
     probe_set("PROBE_CORE", "spin");
     open_turned(EPOCH);
     run(0);
     assert_int_equal(run(1)->mono_ns, 16666666 / STEP_NS * STEP_NS); /* the spinning leaves nothing behind */
 }
 
-static void files_are_noted(void **state) {
-    (void)state;
+TEST_WITH(files_are_noted, NULL, close_core) {
     char made[KL_FILE_PATH], dir[KL_FILE_PATH], path[KL_FILE_PATH + 16], missing[KL_FILE_PATH + 16];
     bool wrote = true;
     assert_int_equal(kl_dir_make_temporary(made, sizeof(made), "keylock-test", err, sizeof(err)), 0);
@@ -198,19 +185,8 @@ static void files_are_noted(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(report_names_what_was_turned, close_core),
-        cmocka_unit_test_teardown(clocks_follow_frames, close_core),
-        cmocka_unit_test_teardown(our_own_clock_stays, close_core),
-        cmocka_unit_test_teardown(rate_change_goes_on_from_the_present_frame, close_core),
-        cmocka_unit_test_teardown(calendar_is_utc, close_core),
-        cmocka_unit_test_teardown(chance_comes_from_the_epoch, close_core),
-        cmocka_unit_test_teardown(timed_wait_times_out_soon, close_core),
-        cmocka_unit_test_teardown(a_core_that_spins_goes_on, close_core),
-        cmocka_unit_test_teardown(files_are_noted, close_core),
-    };
 #ifndef _WIN32
     alarm(60); /* a clock that stands still, or a wait for decades, shows as a hang */
 #endif
-    return cmocka_run_group_tests_name("world", tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* The files of a core: which parts of an archive it has read, and the host's small files in place of a
  * machine's own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "core_wrapper/start/gifts.h"
 #include "core_wrapper/world/world_private.h"
@@ -128,8 +123,7 @@ static void has_read(uint64_t from, uint64_t to) {
 }
 
 /* As FBNeo does: the end of the file in one piece, the directory, a member; a buffer of its own wish. */
-static void only_what_is_asked_for_counts(void **state) {
-    (void)state;
+TEST_WITH(only_what_is_asked_for_counts, begin, finish) {
     static char buffer[65536];
     unsigned count;
     FILE *f = open_it(path);
@@ -153,8 +147,7 @@ static void only_what_is_asked_for_counts(void **state) {
     has_read(B, DIRECTORY);
 }
 
-static void a_reader_without_directory_reads_all_that_it_reads(void **state) {
-    (void)state;
+TEST_WITH(a_reader_without_directory_reads_all_that_it_reads, begin, finish) {
     FILE *f = open_it(path);
     take(f, 0, 300);
     fclose(f);
@@ -162,8 +155,7 @@ static void a_reader_without_directory_reads_all_that_it_reads(void **state) {
 }
 
 /* Also if one of its pieces happens to begin where the directory does. */
-static void a_reader_in_pieces_reads_all(void **state) {
-    (void)state;
+TEST_WITH(a_reader_in_pieces_reads_all, begin, finish) {
     FILE *f = open_it(path);
     take(f, 0, DIRECTORY);
     take(f, DIRECTORY, 47);
@@ -178,8 +170,7 @@ static void a_reader_in_pieces_reads_all(void **state) {
     has_read(0, DIRECTORY);
 }
 
-static void the_end_of_a_stream_shows(void **state) {
-    (void)state;
+TEST_WITH(the_end_of_a_stream_shows, begin, finish) {
     uint8_t out[LEN];
     size_t (*fn)(void *, size_t, size_t, FILE *) = (size_t(*)(void *, size_t, size_t, FILE *))hook("fread");
     FILE *f = open_it(path);
@@ -196,8 +187,7 @@ static void the_end_of_a_stream_shows(void **state) {
     fclose(f);
 }
 
-static void other_ways_of_reading_are_unknown(void **state) {
-    (void)state;
+TEST_WITH(other_ways_of_reading_are_unknown, begin, finish) {
     unsigned count;
     int (*no)(FILE *) = (int (*)(FILE *))hook("fileno");
     int (*open_fd)(const char *, int, ...) = (int (*)(const char *, int, ...))hook("open");
@@ -234,8 +224,7 @@ static void other_ways_of_reading_are_unknown(void **state) {
 }
 
 /* A core that is unloaded may leave streams open. */
-static void a_stream_outlives_the_list(void **state) {
-    (void)state;
+TEST_WITH(a_stream_outlives_the_list, begin, finish) {
     unsigned count;
     FILE *f = open_it(path);
     kl_world_files_clear(world);
@@ -247,8 +236,7 @@ static void a_stream_outlives_the_list(void **state) {
 
 /* --- the host's small files --- */
 
-static void the_table_names_files(void **state) {
-    (void)state;
+TEST(the_table_names_files) {
     assert_true(kl_gifts_is("/x/fbneo/hiscore.dat"));
     assert_true(kl_gifts_is("/x/fbneo/cheats/duel.ini"));
     assert_true(kl_gifts_is("/x/fbneo//blend//duel.bld"));
@@ -260,8 +248,7 @@ static void the_table_names_files(void **state) {
     assert_false(kl_gifts_is(""));
 }
 
-static void a_host_gives_no_other_file(void **state) {
-    (void)state;
+TEST(a_host_gives_no_other_file) {
     static const uint8_t bytes[1];
     const struct {
         const char *path;
@@ -295,8 +282,7 @@ static void says(const char *file, const char *text) {
     assert_string_equal(got, text);
 }
 
-static void a_room_has_the_hosts_files(void **state) {
-    (void)state;
+TEST_WITH(a_room_has_the_hosts_files, begin, finish) {
     char system_dir[1100], save_dir[1100], own[1200], cheats[1200], other[1200], given[1200];
     snprintf(system_dir, sizeof system_dir, "%s/system", dir);
     snprintf(save_dir, sizeof save_dir, "%s/save", dir);
@@ -323,8 +309,7 @@ static void a_room_has_the_hosts_files(void **state) {
     says(cheats, "");
 }
 
-static void the_host_gives_what_its_core_looked_at(void **state) {
-    (void)state;
+TEST_WITH(the_host_gives_what_its_core_looked_at, begin, finish) {
     char own[1200], large[1200], folder[1100];
     static uint8_t bytes[KL_GIFT_BYTES + 1];
     struct kl_savefiles *s = calloc(1, sizeof *s);
@@ -346,20 +331,4 @@ static void the_host_gives_what_its_core_looked_at(void **state) {
     assert_int_equal(s->file[0].len, 5);
     kl_savefiles_free(s);
     free(s);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(only_what_is_asked_for_counts, begin, finish),
-        cmocka_unit_test_setup_teardown(a_reader_without_directory_reads_all_that_it_reads, begin, finish),
-        cmocka_unit_test_setup_teardown(a_reader_in_pieces_reads_all, begin, finish),
-        cmocka_unit_test_setup_teardown(the_end_of_a_stream_shows, begin, finish),
-        cmocka_unit_test_setup_teardown(other_ways_of_reading_are_unknown, begin, finish),
-        cmocka_unit_test_setup_teardown(a_stream_outlives_the_list, begin, finish),
-        cmocka_unit_test(the_table_names_files),
-        cmocka_unit_test(a_host_gives_no_other_file),
-        cmocka_unit_test_setup_teardown(a_room_has_the_hosts_files, begin, finish),
-        cmocka_unit_test_setup_teardown(the_host_gives_what_its_core_looked_at, begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

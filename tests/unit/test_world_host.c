@@ -1,10 +1,6 @@
 /* The host's facts as a core sees them: tests/cores/host_core.c asks in each way, and the answers must be
  * those of every room. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include <dlfcn.h>
 #include <locale.h>
@@ -12,7 +8,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -96,8 +91,7 @@ static const char *look(const struct one *o, const char *what, const char *at) {
     return out;
 }
 
-static void facts_are_those_of_every_room(void **state) {
-    (void)state;
+TEST_WITH(facts_are_those_of_every_room, begin_two, end_two) {
     static const char *const facts[][2] = {
         {"process", "4200003 4200002 4200003"},
         {"group", "4200003 4200003 4200003"},
@@ -118,8 +112,7 @@ static void facts_are_those_of_every_room(void **state) {
 }
 
 /* A hook that is taken out is missing here, also if this machine would give the same answer. */
-static void report_lists_each(void **state) {
-    (void)state;
+TEST_WITH(report_lists_each, begin_two, end_two) {
     static const char *const names[] = {"getpid",
                                         "getppid",
                                         "getpgrp",
@@ -185,8 +178,7 @@ static void report_lists_each(void **state) {
     }
 }
 
-static void chance_is_the_worlds(void **state) {
-    (void)state;
+TEST_WITH(chance_is_the_worlds, begin_two, end_two) {
     char first[256];
     snprintf(first, sizeof first, "%s", look(&a, "chance", folder));
     assert_string_equal(look(&b, "chance", folder), first);
@@ -203,8 +195,7 @@ static void in_order(const char *ends, char *out, size_t cap) {
         used += (size_t)snprintf(out + used, cap - used, "file-%02u%s ", i, ends);
 }
 
-static void folders_come_sorted(void **state) {
-    (void)state;
+TEST_WITH(folders_come_sorted, begin_two, end_two) {
     static char want[2048], text[2300];
     in_order("", want, sizeof want);
     snprintf(text, sizeof text, ". .. .hidden %s", want);
@@ -227,8 +218,7 @@ static void folders_come_sorted(void **state) {
     assert_string_equal(look(&a, "nftw", folder), text);
 }
 
-static void entries_are_equal_in_equal_folders(void **state) {
-    (void)state;
+TEST_WITH(entries_are_equal_in_equal_folders, begin_two, end_two) {
     char first[8192];
     snprintf(first, sizeof first, "%s", look(&a, "readdir", folder));
     assert_non_null(strstr(first, "file-23:"));
@@ -237,8 +227,7 @@ static void entries_are_equal_in_equal_folders(void **state) {
     assert_string_equal(look(&a, "readdir", "/nonexistent"), "");
 }
 
-static void temporary_names_are_equal(void **state) {
-    (void)state;
+TEST_WITH(temporary_names_are_equal, begin_two, end_two) {
     char first[512];
     snprintf(first, sizeof first, "%s", look(&a, "temporaries", folder));
     assert_memory_equal(first, "1 /", 3);
@@ -247,8 +236,7 @@ static void temporary_names_are_equal(void **state) {
 }
 
 /* Two cores of one process, both with the same number. */
-static void names_with_the_number_are_apart(void **state) {
-    (void)state;
+TEST_WITH(names_with_the_number_are_apart, begin_two, end_two) {
     char path[KL_FILE_PATH + 32], mine[64], theirs[64];
     snprintf(mine, sizeof mine, "%s", look(&a, "own-names", folder));
     snprintf(theirs, sizeof theirs, "%s", look(&b, "own-names", folder));
@@ -260,8 +248,7 @@ static void names_with_the_number_are_apart(void **state) {
     assert_int_equal(access(path, F_OK), -1);
 }
 
-static void what_is_left_is_listed(void **state) {
-    (void)state;
+TEST_WITH(what_is_left_is_listed, begin_two, end_two) {
     setenv("KL_TEST_OWN", "1", 1);
     assert_null(strstr(a.report.left, "/proc"));
     assert_string_equal(look(&a, "left", folder), "1 1 1");
@@ -271,8 +258,7 @@ static void what_is_left_is_listed(void **state) {
 }
 
 /* Two threads, of which the second begins where the first ends. */
-static void threads_come_to_rest(void **state) {
-    (void)state;
+TEST_WITH(threads_come_to_rest, begin_two, end_two) {
     assert_true(kl_world_rest(a.world));
     look(&a, "work-begins", "200000");
     assert_true(kl_world_rest(a.world));
@@ -296,8 +282,7 @@ static void begin_nicely(void *arg) {
     look(&a, "work-begins", "10000000");
 }
 /* One processor, and others on it: the threads get a twentieth of it. */
-static void a_starved_thread_is_waited_for(void **state) {
-    (void)state;
+TEST_WITH(a_starved_thread_is_waited_for, begin_two, end_two) {
     struct kl_thread hogs[2], nice;
     cpu_set_t all, one;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
@@ -323,8 +308,7 @@ static void a_starved_thread_is_waited_for(void **state) {
     look(&a, "work-ends", "");
 }
 
-static void thread_without_rest_is_named(void **state) {
-    (void)state;
+TEST_WITH(thread_without_rest_is_named, begin_two, end_two) {
     look(&a, "work-begins", "4000000000");
     assert_false(kl_world_rest(a.world));
     assert_non_null(strstr(a.report.left, "threads (one works on long after a frame)"));
@@ -332,8 +316,7 @@ static void thread_without_rest_is_named(void **state) {
     look(&a, "work-ends", "");
 }
 
-static void instructions_are_listed(void **state) {
-    (void)state;
+TEST_WITH(instructions_are_listed, begin_two, end_two) {
 #if defined(__x86_64__)
     static const char *const names[] = {"rdrand (", "rdtscp (", "rdtsc ("};
 #elif defined(__aarch64__)
@@ -346,8 +329,7 @@ static void instructions_are_listed(void **state) {
     assert_null(strstr(a.report.left, "rdseed"));
 }
 
-static void names_stand_without_reasons(void **state) {
-    (void)state;
+TEST(names_stand_without_reasons) {
     char out[64];
     const char *left = "syscall (may ask) $HOME (the player's own) /proc/cpuinfo (the host's) rdtsc (may)";
     assert_string_equal(kl_world_left_names(left, out, sizeof out), "/proc/cpuinfo, rdtsc, syscall, $HOME");
@@ -355,23 +337,4 @@ static void names_stand_without_reasons(void **state) {
     assert_string_equal(kl_world_left_names(left, out, 10), "");
     assert_string_equal(kl_world_left_names("", out, sizeof out), "");
     assert_string_equal(kl_world_left_names("cut (in the mid", out, sizeof out), "cut");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(facts_are_those_of_every_room, begin_two, end_two),
-        cmocka_unit_test_setup_teardown(report_lists_each, begin_two, end_two),
-        cmocka_unit_test_setup_teardown(chance_is_the_worlds, begin_two, end_two),
-        cmocka_unit_test_setup_teardown(folders_come_sorted, begin_two, end_two),
-        cmocka_unit_test_setup_teardown(entries_are_equal_in_equal_folders, begin_two, end_two),
-        cmocka_unit_test_setup_teardown(temporary_names_are_equal, begin_two, end_two),
-        cmocka_unit_test_setup_teardown(names_with_the_number_are_apart, begin_two, end_two),
-        cmocka_unit_test_setup_teardown(what_is_left_is_listed, begin_two, end_two),
-        cmocka_unit_test_setup_teardown(threads_come_to_rest, begin_two, end_two),
-        cmocka_unit_test_setup_teardown(a_starved_thread_is_waited_for, begin_two, end_two),
-        cmocka_unit_test_setup_teardown(thread_without_rest_is_named, begin_two, end_two),
-        cmocka_unit_test_setup_teardown(instructions_are_listed, begin_two, end_two),
-        cmocka_unit_test(names_stand_without_reasons),
-    };
-    return cmocka_run_group_tests_name("world_host", tests, NULL, NULL);
 }

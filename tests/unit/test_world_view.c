@@ -1,17 +1,12 @@
 /* The session's view of files: every way of opening, on files that are hidden, missing and present; what is
  * kept of them, and gone back to. The calls are those that a core gets in place of the C library's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #ifndef _WIN32
@@ -254,8 +249,7 @@ static void check_ways(const char *name, bool is_present) {
     }
 }
 
-static void every_way_on_every_file(void **state) {
-    (void)state;
+TEST_WITH(every_way_on_every_file, set_up, tear_down) {
     check_ways("system/present", true);
     check_ways("content/game", true);
     check_ways("system/missing", false);
@@ -265,8 +259,7 @@ static void every_way_on_every_file(void **state) {
     check_ways("elsewhere", false);
 }
 
-static void in_a_missing_folder_nothing_is_made(void **state) {
-    (void)state;
+TEST_WITH(in_a_missing_folder_nothing_is_made, set_up, tear_down) {
     assert_null(c_fopen(at("system/none/file"), "wb"));
     assert_int_equal(c_mkdir(at("system/none")), 0);
     writes("system/none/file", "wb", "new");
@@ -277,8 +270,7 @@ static void in_a_missing_folder_nothing_is_made(void **state) {
     assert_null(c_fopen(at("system"), "wb"));
 }
 
-static void a_players_file_is_read_as_it_is(void **state) {
-    (void)state;
+TEST_WITH(a_players_file_is_read_as_it_is, set_up, tear_down) {
     bool wrote = true;
     assert_string_equal(seen("system/present"), "mine");
     writes("system/present", "r+b", "X");
@@ -290,8 +282,7 @@ static void a_players_file_is_read_as_it_is(void **state) {
     assert_true(wrote);
 }
 
-static void files_are_moved_and_removed(void **state) {
-    (void)state;
+TEST_WITH(files_are_moved_and_removed, set_up, tear_down) {
     assert_int_equal(c_unlink(at("system/present")), 0);
     assert_string_equal(seen("system/present"), "(none)");
     assert_int_equal(c_unlink(at("system/present")), -1);
@@ -324,8 +315,7 @@ static const char *listed(const char *name) {
 }
 
 /* A folder has the player's entries and the session's, each once. */
-static void a_list_is_of_both_folders(void **state) {
-    (void)state;
+TEST_WITH(a_list_is_of_both_folders, set_up, tear_down) {
     struct dirent **list;
     assert_string_equal(listed("system"), "present ");
     writes("system/new", "wb", "x");
@@ -355,8 +345,7 @@ static void a_list_is_of_both_folders(void **state) {
     c_closedir(d);
 }
 
-static void temporary_files_are_the_rooms(void **state) {
-    (void)state;
+TEST_WITH(temporary_files_are_the_rooms, set_up, tear_down) {
     char one[2][64] = {"/tmp/kl-viewXXXXXX", "/tmp/kl-viewXXXXXX"};
     for (unsigned i = 0; i < 2; i++) {
         begin_view(world, "save");
@@ -371,8 +360,7 @@ static void temporary_files_are_the_rooms(void **state) {
 }
 
 /* /tmp is the temporary folder for whoever writes it down, also where TMPDIR is another one. */
-static void tmp_is_the_temporary_folder(void **state) {
-    (void)state;
+TEST_WITH(tmp_is_the_temporary_folder, set_up, tear_down) {
     struct kl_fileset *k;
     const char *was = getenv("TMPDIR");
     char before[KL_FILE_PATH];
@@ -393,8 +381,7 @@ static void tmp_is_the_temporary_folder(void **state) {
 
 /* --- dates --- */
 
-static void dates_are_the_rooms(void **state) {
-    (void)state;
+TEST_WITH(dates_are_the_rooms, set_up, tear_down) {
     struct stat st, again;
     assert_int_equal(c_stat(at("system/present"), &st), 0);
     assert_int_equal(st.st_mtim.tv_sec, EPOCH);
@@ -425,14 +412,12 @@ static void go_back(struct kl_fileset *k) {
     kl_fileset_free(k);
 }
 
-static void who_writes_nothing_keeps_nothing(void **state) {
-    (void)state;
+TEST_WITH(who_writes_nothing_keeps_nothing, set_up, tear_down) {
     seen("system/present");
     assert_null(keep());
 }
 
-static void files_go_back(void **state) {
-    (void)state;
+TEST_WITH(files_go_back, set_up, tear_down) {
     writes("save/card", "ab", "one");
     writes("save/old", "wb", "second");
     writes("system/present", "r+b", "X");
@@ -462,8 +447,7 @@ static void files_go_back(void **state) {
     assert_null(keep());
 }
 
-static void a_file_that_has_not_changed_is_shared(void **state) {
-    (void)state;
+TEST_WITH(a_file_that_has_not_changed_is_shared, set_up, tear_down) {
     writes("save/card", "ab", "one");
     struct kl_fileset *a = keep(), *b = keep();
     assert_ptr_equal(a->file[0].blob, b->file[0].blob);
@@ -476,8 +460,7 @@ static void a_file_that_has_not_changed_is_shared(void **state) {
 }
 
 /* Bytes that are still in a stream's buffer count, and so does its place. */
-static void open_files_go_back(void **state) {
-    (void)state;
+TEST_WITH(open_files_go_back, set_up, tear_down) {
     char text[8] = "";
     FILE *f = c_fopen(at("save/card"), "w+b");
     int fd = c_open(at("save/log"), O_RDWR | O_CREAT | O_APPEND | BYTES);
@@ -503,8 +486,7 @@ static void open_files_go_back(void **state) {
     c_close(fd);
 }
 
-static void what_a_stream_has_read_beforehand_goes(void **state) {
-    (void)state;
+TEST_WITH(what_a_stream_has_read_beforehand_goes, set_up, tear_down) {
     writes("save/card", "wb", "abcdef");
     FILE *f = c_fopen(at("save/card"), "rb");
     assert_int_equal(fgetc(f), 'a');
@@ -518,8 +500,7 @@ static void what_a_stream_has_read_beforehand_goes(void **state) {
 }
 
 #ifndef _WIN32
-static void a_file_without_a_name_goes_back(void **state) {
-    (void)state;
+TEST_WITH(a_file_without_a_name_goes_back, set_up, tear_down) {
     FILE *f = c_tmpfile();
     assert_non_null(f);
     fputs("one", f);
@@ -535,8 +516,7 @@ static void a_file_without_a_name_goes_back(void **state) {
     assert_null(k);
 }
 
-static void a_mapped_file_goes_back(void **state) {
-    (void)state;
+TEST_WITH(a_mapped_file_goes_back, set_up, tear_down) {
     writes("save/card", "wb", "abcdef");
     int fd = c_open(at("save/card"), O_RDWR);
     char *map = c_mmap(fd, 6);
@@ -554,8 +534,7 @@ static void a_mapped_file_goes_back(void **state) {
 
 #endif
 
-static void another_machine_gets_the_files(void **state) {
-    (void)state;
+TEST_WITH(another_machine_gets_the_files, set_up, tear_down) {
     char path[KL_FILE_PATH];
     writes("save/card", "wb", "one");
     writes("system/present", "r+b", "X");
@@ -573,8 +552,7 @@ static void another_machine_gets_the_files(void **state) {
 }
 
 /* Its core has not opened what the other's has. */
-static void a_machine_without_the_open_file_says_so(void **state) {
-    (void)state;
+TEST_WITH(a_machine_without_the_open_file_says_so, set_up, tear_down) {
     FILE *f = c_fopen(at("save/card"), "wb");
     fputs("one", f);
     struct kl_fileset *k = keep();
@@ -585,8 +563,7 @@ static void a_machine_without_the_open_file_says_so(void **state) {
     c_fclose(f);
 }
 
-static void too_much_is_not_kept(void **state) {
-    (void)state;
+TEST_WITH(too_much_is_not_kept, set_up, tear_down) {
     struct kl_fileset *k;
     static char much[KL_FILESET_BYTES];
     FILE *f = c_fopen(at("save/card"), "wb");
@@ -600,31 +577,4 @@ static void too_much_is_not_kept(void **state) {
     assert_int_equal(c_unlink(at("save/more")), 0);
     k = keep();
     kl_fileset_free(k);
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(every_way_on_every_file),
-        T(in_a_missing_folder_nothing_is_made),
-        T(a_players_file_is_read_as_it_is),
-        T(files_are_moved_and_removed),
-#ifndef _WIN32
-        T(a_list_is_of_both_folders),
-        T(temporary_files_are_the_rooms),
-        T(tmp_is_the_temporary_folder),
-        T(dates_are_the_rooms),
-        T(a_file_without_a_name_goes_back),
-        T(a_mapped_file_goes_back),
-#endif
-        T(who_writes_nothing_keeps_nothing),
-        T(files_go_back),
-        T(a_file_that_has_not_changed_is_shared),
-        T(open_files_go_back),
-        T(what_a_stream_has_read_beforehand_goes),
-        T(another_machine_gets_the_files),
-        T(a_machine_without_the_open_file_says_so),
-        T(too_much_is_not_kept),
-    };
-    return cmocka_run_group_tests_name("world view", tests, NULL, NULL);
 }
