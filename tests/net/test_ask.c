@@ -1,16 +1,11 @@
 /* The asker of a relay: what it makes of answers that come, come late, or do not come.
  * runs: waiting, test, 1 s */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include <arpa/inet.h>
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 #include <netdb.h>
 #include <sodium.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "net/engine/engine.h"
@@ -67,8 +62,7 @@ static bool look_at(void *ctx, struct kl_rooms *piece) {
     return true;
 }
 
-static void only_the_answer_to_the_question_asked_counts(void **state) {
-    (void)state;
+TEST(only_the_answer_to_the_question_asked_counts) {
     char err[128];
     static struct kl_rooms rooms;
     struct kl_pong pong;
@@ -90,8 +84,7 @@ static void only_the_answer_to_the_question_asked_counts(void **state) {
     kl_socket_close(fd);
 }
 
-static void a_client_that_does_not_answer_is_waited_for_no_longer_than_said(void **state) {
-    (void)state;
+TEST(a_client_that_does_not_answer_is_waited_for_no_longer_than_said) {
     char err[128];
     struct kl_pong pong;
     int fd =
@@ -152,15 +145,13 @@ static void stop_while_it_waits(const char *host) {
 }
 
 /* Else it would be KL_ASK_TRIES times KL_ASK_MS. */
-static void a_client_that_stops_does_not_wait_for_a_relay(void **state) {
-    (void)state;
+TEST(a_client_that_stops_does_not_wait_for_a_relay) {
     stop_while_it_waits("127.0.0.1");
     assert_int_equal(asks.answered, 0);
     assert_int_equal(asks.unsent, 0);
 }
 
-static void a_client_that_stops_does_not_wait_for_a_name_server(void **state) {
-    (void)state;
+TEST(a_client_that_stops_does_not_wait_for_a_name_server) {
     stop_while_it_waits("relay.example.org");
     assert_int_equal(asks.unsent, 1);
     assert_string_equal(left->ar_name, "relay.example.org"); /* it is the C library's, for ever */
@@ -174,8 +165,7 @@ static void rest_until_poked(void *arg) {
     asks.unsent = !kl_asker_rest(&asks.asker, KL_WAIT_FOREVER);
 }
 
-static void a_client_that_rests_is_poked_or_stopped(void **state) {
-    (void)state;
+TEST(a_client_that_rests_is_poked_or_stopped) {
     memset(&asks, 0, sizeof asks);
     assert_int_equal(kl_asker_start(&asks.asker, "test", rest_until_poked, NULL), 0);
     kl_asker_poke(&asks.asker);
@@ -186,8 +176,7 @@ static void a_client_that_rests_is_poked_or_stopped(void **state) {
 }
 
 /* The last: the relay is gone from then on. */
-static void if_nobody_listens_nobody_waits(void **state) {
-    (void)state;
+TEST(if_nobody_listens_nobody_waits) {
     char err[128];
     struct kl_pong pong;
     kl_socket_close(relay);
@@ -197,13 +186,5 @@ static void if_nobody_listens_nobody_waits(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_the_answer_to_the_question_asked_counts),
-        cmocka_unit_test(a_client_that_does_not_answer_is_waited_for_no_longer_than_said),
-        cmocka_unit_test(a_client_that_stops_does_not_wait_for_a_relay),
-        cmocka_unit_test(a_client_that_stops_does_not_wait_for_a_name_server),
-        cmocka_unit_test(a_client_that_rests_is_poked_or_stopped),
-        cmocka_unit_test(if_nobody_listens_nobody_waits),
-    };
-    return cmocka_run_group_tests(tests, setup, NULL);
+    return run_all_tests(setup, NULL);
 }

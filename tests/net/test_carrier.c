@@ -47,8 +47,7 @@ static size_t come(int fd, uint8_t *bytes, size_t cap, struct sockaddr_in *from)
     return got > 0 ? (size_t)got : 0;
 }
 
-static void there_and_back(void **state) {
-    (void)state;
+TEST(there_and_back) {
     uint16_t relay_port, link_port, way_port;
     uint8_t said[200] = {KL_SEAL_MAGIC, KL_SEAL_CTRL}, heard[KL_CARRY_MAX];
     struct sockaddr_in from;
@@ -80,8 +79,7 @@ static void there_and_back(void **state) {
 
 /* Packets from before the link has spoken have nowhere to go; a relay that is gone hears nothing; a new
  * channel counts from 0. */
-static void nobody_there(void **state) {
-    (void)state;
+TEST(nobody_there) {
     uint16_t relay_port, way_port;
     uint8_t said[60] = {KL_SEAL_MAGIC, KL_SEAL_CTRL};
     int relay = bound(&relay_port), link = bound(&(uint16_t){0});
@@ -105,9 +103,4 @@ static void nobody_there(void **state) {
     kl_carrier_close(host);
     kl_carrier_close(NULL);
     close(link);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back), cmocka_unit_test(nobody_there)};
-    return cmocka_run_group_tests_name("carrier", tests, NULL, NULL);
 }

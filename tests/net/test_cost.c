@@ -1,16 +1,11 @@
 /* test_cost.c - one client that makes a real relay send much by little, over UDP: it comes back with nothing,
  * joins and goes, watches, again and again. Bytes are counted at its socket. docs/design.md §3, Bounds for
  * one player. runs: waiting, test, 40 s */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 #include <sodium.h>
 
 #include "net/platform/clock.h"
@@ -165,8 +160,7 @@ static void add(struct visit *sum, struct visit v, unsigned *served) {
     *served += !v.refused;
 }
 
-static void fresh_returns_are_limited(void **state) {
-    (void)state;
+TEST(fresh_returns_are_limited) {
     struct visit first = begin(), sum = {0};
     unsigned served = 0;
     for (unsigned i = 0; i < TIMES; i++)
@@ -175,21 +169,11 @@ static void fresh_returns_are_limited(void **state) {
     end();
 }
 
-static void watchers_that_come_again_are_limited(void **state) {
-    (void)state;
+TEST(watchers_that_come_again_are_limited) {
     struct visit first = begin(), sum = {0};
     unsigned served = 0;
     for (unsigned i = 0; i < TIMES; i++)
         add(&sum, comes("eve", 0, EACH_MS, i % 2), &served);
     judge("31 watchers", &first, &sum, served, TIMES);
     end();
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fresh_returns_are_limited),
-        cmocka_unit_test(watchers_that_come_again_are_limited),
-    };
-    cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
-    return cmocka_run_group_tests_name("cost", tests, NULL, NULL);
 }

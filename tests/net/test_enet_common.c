@@ -1,16 +1,11 @@
 /* That ENet is set up as enet_common.h says: the traps of the ENet installed that a setting closes.
  * runs: waiting, test, 2 s */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "net/engine/msg.h"
 #include "net/transport/enet_common.h"
@@ -85,8 +80,7 @@ static int finish(void **state) {
 
 /* A burst of a full relay: as a process may not be given more than net.core.rmem_max, root's own is asked
  * for. */
-static void the_socket_holds_a_burst(void **state) {
-    (void)state;
+TEST_WITH(the_socket_holds_a_burst, begin, finish) {
     const int option[] = {SO_RCVBUF, SO_SNDBUF};
     for (unsigned i = 0; i < 2; i++) {
         int bytes = 0, plain = socket(AF_INET, SOCK_DGRAM, 0), usual = 0, most = KL_SOCKET_BUFFER_BYTES;
@@ -102,8 +96,7 @@ static void the_socket_holds_a_burst(void **state) {
     }
 }
 
-static void packets_and_datagrams_are_small(void **state) {
-    (void)state;
+TEST_WITH(packets_and_datagrams_are_small, begin, finish) {
     assert_int_equal(relay->maximumPacketSize, KL_MSG_MAX);
     assert_int_equal(relay->maximumWaitingData, KL_ENET_WAITING_BYTES);
     assert_int_equal(theirs->mtu, KL_ENET_MTU);
@@ -112,8 +105,7 @@ static void packets_and_datagrams_are_small(void **state) {
 }
 
 /* ENet reads the wall clock; a step of it, either way, times nobody out. */
-static void the_clock_may_step(void **state) {
-    (void)state;
+TEST_WITH(the_clock_may_step, begin, finish) {
     const time_t steps[] = {3600, -7200, 86400, 0};
     for (unsigned i = 0; i < sizeof steps / sizeof *steps; i++) {
         assert_int_equal(kl_enet_send(peer, sent, KL_CHANNEL_CONTROL, "x", 1), 0);
@@ -131,8 +123,7 @@ static void the_clock_may_step(void **state) {
 
 /* Datagrams too long for ENet's buffer, which make enet_host_service() fail, hide none that come after them.
  */
-static void a_datagram_too_long_is_passed_over(void **state) {
-    (void)state;
+TEST_WITH(a_datagram_too_long_is_passed_over, begin, finish) {
     static uint8_t bytes[5000];
     struct sockaddr_in in = {.sin_family = AF_INET};
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
@@ -150,8 +141,7 @@ static void a_datagram_too_long_is_passed_over(void **state) {
 
 /* Every packet is reliable, so that the throttle, whatever it has come to by a link that jitters, drops none.
  */
-static void the_throttle_drops_nothing(void **state) {
-    (void)state;
+TEST_WITH(the_throttle_drops_nothing, begin, finish) {
     peer->packetThrottle = peer->packetThrottleLimit = 0;
     for (unsigned i = 0; i < 50; i++) {
         assert_int_equal(kl_enet_send(peer, sent, i % KL_ENET_CHANNELS, "x", 1), 0);
@@ -163,8 +153,7 @@ static void the_throttle_drops_nothing(void **state) {
 }
 
 /* Packets that wait for a peer that acknowledges nothing are counted, by bytes and by messages. */
-static void waiting_packets_are_bounded(void **state) {
-    (void)state;
+TEST_WITH(waiting_packets_are_bounded, begin, finish) {
     static uint8_t big[KL_MSG_MAX];
     struct kl_sent *control = &sent[KL_CHANNEL_CONTROL];
     size_t bytes = 0;
@@ -183,8 +172,7 @@ static void waiting_packets_are_bounded(void **state) {
 
 /* Bulk waits while anything of control is on its way, and no more than its measure is on its way at a time.
  */
-static void bulk_comes_last(void **state) {
-    (void)state;
+TEST_WITH(bulk_comes_last, begin, finish) {
     static uint8_t piece[1000];
     size_t bytes = 0;
     unsigned count = 0;
@@ -201,18 +189,4 @@ static void bulk_comes_last(void **state) {
     for (unsigned i = 0; i < 2000 && sent[KL_CHANNEL_BULK].bytes; i++)
         turns(1);
     assert_int_equal(kl_bulk_room(sent), KL_BULK_UNDER_WAY);
-}
-
-int main(void) {
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, finish)
-    const struct CMUnitTest tests[] = {
-        T(the_socket_holds_a_burst),
-        T(packets_and_datagrams_are_small),
-        T(the_clock_may_step),
-        T(a_datagram_too_long_is_passed_over),
-        T(the_throttle_drops_nothing),
-        T(waiting_packets_are_bounded),
-        T(bulk_comes_last),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,11 @@
  * damages and makes up datagrams.
  * runs: waiting, test, 1 s */
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "net/platform/clock.h"
 #include "net/transport/enet_seal.h"
@@ -160,8 +155,7 @@ static void say(ENetPeer *to, unsigned count, size_t len) {
                        enet_packet_create(bytes, len, ENET_PACKET_FLAG_RELIABLE));
 }
 
-static void both_ways(void **state) {
-    (void)state;
+TEST_WITH(both_ways, begin, finish) {
     say(peer, 50, 4000);
     say(&relay.host->peers[0], 50, 1000);
     turn_until(&relay.received, 50);
@@ -174,8 +168,7 @@ static void both_ways(void **state) {
 }
 
 /* A repetition is a datagram of its own: no counter is used twice. */
-static void repetitions_are_sealed_anew(void **state) {
-    (void)state;
+TEST_WITH(repetitions_are_sealed_anew, begin, finish) {
     unsigned from = counted;
     outage = true;
     say(peer, 1, 100);
@@ -191,8 +184,7 @@ static void repetitions_are_sealed_anew(void **state) {
     assert_int_equal(clear_text, 0);
 }
 
-static void a_turned_bit_costs_one_datagram(void **state) {
-    (void)state;
+TEST_WITH(a_turned_bit_costs_one_datagram, begin, finish) {
     flip_every = 5;
     say(peer, 20, 100);
     turn_until(&relay.dropped, 1);
@@ -206,8 +198,7 @@ static void a_turned_bit_costs_one_datagram(void **state) {
 }
 
 /* Spoofed by somebody who sees everything but has no key. */
-static void plain_enet_is_nothing(void **state) {
-    (void)state;
+TEST_WITH(plain_enet_is_nothing, begin, finish) {
     uint8_t plain[12] = {0x80, 0, 0, 0, 0, 0, 0, 0, ENET_PROTOCOL_COMMAND_DISCONNECT, 0xff, 0, 9};
     uint32_t id = SESSION;
     memcpy(plain + 4, &id, sizeof id);
@@ -226,8 +217,7 @@ static void plain_enet_is_nothing(void **state) {
     assert_false(relay.gone || client.gone);
 }
 
-static void a_goodbye_is_sealed_too(void **state) {
-    (void)state;
+TEST_WITH(a_goodbye_is_sealed_too, begin, finish) {
     unsigned from = passed;
     enet_peer_disconnect_later(peer, KL_ENET_BYE);
     for (int i = 0; i < 2000 && !(relay.gone && client.gone); i++)
@@ -237,8 +227,7 @@ static void a_goodbye_is_sealed_too(void **state) {
 }
 
 /* Without keys nothing is said at all. */
-static void no_key_no_word(void **state) {
-    (void)state;
+TEST_WITH(no_key_no_word, begin, finish) {
     client.sealer.counter = UINT32_MAX; /* used up */
     say(peer, 1, 100);
     unsigned from = passed;
@@ -247,17 +236,4 @@ static void no_key_no_word(void **state) {
     assert_int_equal(relay.received, 0);
     assert_int_equal(clear_text, 0);
     assert_true(empty > 0 && empty <= passed - from);
-}
-
-int main(void) {
-#define BETWEEN(f) cmocka_unit_test_setup_teardown(f, begin, finish)
-    const struct CMUnitTest tests[] = {
-        BETWEEN(both_ways),
-        BETWEEN(repetitions_are_sealed_anew),
-        BETWEEN(a_turned_bit_costs_one_datagram),
-        BETWEEN(plain_enet_is_nothing),
-        BETWEEN(a_goodbye_is_sealed_too),
-        BETWEEN(no_key_no_word),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,8 +40,7 @@ static int end(void **state) {
 
 /* --- fields --- */
 
-static void fields_are_checked(void **state) {
-    (void)state;
+TEST(fields_are_checked) {
     static const char *const bad[][3] = {
         {"relay", "host:port", "relay: expected HOST or HOST:PORT"},
         {"room", "", "room: expected a name of 1 to 23 characters"},
@@ -60,8 +59,7 @@ static void fields_are_checked(void **state) {
     assert_int_equal(api->check("relay", "relay.example.org:55435", err, sizeof err), 0);
 }
 
-static void a_wish_is_whole_or_none(void **state) {
-    (void)state;
+TEST(a_wish_is_whole_or_none) {
     static struct kl_config c;
     const struct keylock_setting good[] = {{"mode", "room"}, {"relay", "h:7"}, {"room", "r"}},
                                  bad[] = {{"mode", "room"}, {"relay", "h"}, {"seats", "many"}},
@@ -103,8 +101,7 @@ static void open_room(struct player *p, const char *name) {
     assert_true(player_joins(p));
 }
 
-static void rooms_come_by_ping(void **state) {
-    (void)state;
+TEST(rooms_come_by_ping) {
     static struct keylock_room room[MAX];
     char relays[128], near_us[64];
     open_room(&other[0], "b-room");
@@ -130,8 +127,7 @@ static void rooms_come_by_ping(void **state) {
 }
 
 /* Nobody waits for who is asked. */
-static void browsing_ends_at_once(void **state) {
-    (void)state;
+TEST(browsing_ends_at_once) {
     char relays[64];
     struct program mute = proxy_start(relay.port, (const char *const[]){"--loss", "100", NULL});
     snprintf(relays, sizeof relays, "127.0.0.1:%u", mute.port);
@@ -207,8 +203,7 @@ static void chat_is_checked(const struct keylock_api *api) {
     assert_string_equal(err, "the line is too long: expected at most 96 bytes, got 97");
 }
 
-static void a_game_goes_where_the_menu_says(void **state) {
-    (void)state;
+TEST(a_game_goes_where_the_menu_says) {
     const struct keylock_api *api = keylock_api();
     char where[64], core[4096];
     const char *build = getenv("KL_BUILD");
@@ -243,8 +238,7 @@ static void a_game_goes_where_the_menu_says(void **state) {
 
 /* The core is closed and opened again when the menu wants another way to play; what it said of itself is kept
  * by the frontend. */
-static void facts_of_the_core_outlive_it(void **state) {
-    (void)state;
+TEST(facts_of_the_core_outlive_it) {
     char core[4096], where[64];
     const char *build = getenv("KL_BUILD");
     struct retro_system_info told;
@@ -266,8 +260,7 @@ static void facts_of_the_core_outlive_it(void **state) {
 }
 
 /* The same library, not unloaded: the wish of before is gone. */
-static void a_wish_is_for_one_game(void **state) {
-    (void)state;
+TEST(a_wish_is_for_one_game) {
     char core[4096];
     const char *build = getenv("KL_BUILD");
     snprintf(core, sizeof core, "%s/cores/probe_core_libretro.so", build ? build : "build");
@@ -281,14 +274,5 @@ static void a_wish_is_for_one_game(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields_are_checked),
-        cmocka_unit_test(a_wish_is_whole_or_none),
-        cmocka_unit_test(rooms_come_by_ping),
-        cmocka_unit_test(browsing_ends_at_once),
-        cmocka_unit_test(a_game_goes_where_the_menu_says),
-        cmocka_unit_test(a_wish_is_for_one_game),
-        cmocka_unit_test(facts_of_the_core_outlive_it),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
+    return run_all_tests(begin, end);
 }

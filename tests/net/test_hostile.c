@@ -4,18 +4,13 @@
  * runs: waiting, test, 60 s */
 #include <arpa/inet.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "net/engine/command.h"
 #include "net/platform/clock.h"
@@ -97,8 +92,7 @@ static void random_datagram(uint8_t *bytes, size_t len) {
     if (kind == 3 && len > 1) bytes[0] = 0x8f, bytes[1] = 0xff; /* plain ENet: for nobody yet, as a CONNECT */
 }
 
-static void random_datagrams(void **state) {
-    (void)state;
+TEST_WITH(random_datagrams, begin, finish) {
     uint8_t bytes[1500];
     int fd = stranger("127.0.0.2");
     long before_kb = resident_kb(relay.pid);
@@ -112,8 +106,7 @@ static void random_datagrams(void **state) {
     assert_in_range(resident_kb(relay.pid), 1, before_kb + GROWTH_MAX_KB);
 }
 
-static void oversized_datagrams(void **state) {
-    (void)state;
+TEST_WITH(oversized_datagrams, begin, finish) {
     static uint8_t bytes[60000];
     int fd = stranger("127.0.0.2");
     const size_t sizes[] = {0, 1, 1201, 4095, 4096, 4097, 5000, 60000};
@@ -126,8 +119,7 @@ static void oversized_datagrams(void **state) {
 }
 
 /* A reply to port 0 cannot be sent; an unguarded ENet stops sending to everybody. */
-static void from_port_zero(void **state) {
-    (void)state;
+TEST_WITH(from_port_zero, begin, finish) {
     int fd = socket(AF_INET, SOCK_RAW, IPPROTO_UDP);
     if (fd < 0) skip();
     uint8_t udp[8 + 56] = {0};
@@ -146,8 +138,7 @@ static void from_port_zero(void **state) {
 
 /* Handshakes to their end, from one address: it gets its share of sessions, another address still connects.
  */
-static void handshake_flood(void **state) {
-    (void)state;
+TEST_WITH(handshake_flood, begin, finish) {
     static struct intruder n[300];
     unsigned in = 0, refused = 0;
     long before_kb = resident_kb(relay.pid);
@@ -169,8 +160,7 @@ static void handshake_flood(void **state) {
 }
 
 /* Random bytes at a client's own port, from elsewhere. */
-static void at_a_client(void **state) {
-    (void)state;
+TEST_WITH(at_a_client, begin, finish) {
     uint8_t bytes[1300];
     const char *at = strstr(program_log(&relay), "address=127.0.0.1:");
     assert_non_null(at);
@@ -195,8 +185,7 @@ static void expect_refusal(struct intruder *n, const char *text) {
     intruder_leave(n);
 }
 
-static void unknown_version(void **state) {
-    (void)state;
+TEST_WITH(unknown_version, begin, finish) {
     struct intruder n;
     intruder_enter(&n, relay.port);
     const uint8_t hello[] = {KL_MSG_HELLO, 99, 0, 1, 2, 3};
@@ -204,8 +193,7 @@ static void unknown_version(void **state) {
     expect_refusal(&n, "this relay speaks protocol 5, you speak 99: the relay must be updated");
 }
 
-static void silence(void **state) {
-    (void)state;
+TEST_WITH(silence, begin, finish) {
     struct intruder n;
     intruder_enter(&n, relay.port);
     uint64_t begin_us = kl_now_us(), still_us = hitch_us();
@@ -214,8 +202,7 @@ static void silence(void **state) {
     assert_in_time(kl_now_us() - begin_us, 6500000, still_us);
 }
 
-static void not_a_hello(void **state) {
-    (void)state;
+TEST_WITH(not_a_hello, begin, finish) {
     for (unsigned kind = 0; kind < 40; kind++) {
         if (kind == KL_MSG_HELLO) continue;
         struct intruder n;
@@ -245,8 +232,7 @@ static void intruder_join(struct intruder *n, const char *room) {
     assert_false(n->gone);
 }
 
-static void a_member_who_breaks_the_protocol(void **state) {
-    (void)state;
+TEST_WITH(a_member_who_breaks_the_protocol, begin, finish) {
     const uint8_t wrong[][16] = {
         {KL_MSG_DATA, 0, 0, 0, 0, 4}, {KL_MSG_READY, 0}, {KL_MSG_WELCOME}, {KL_MSG_HASH, 1}, {0}, {255}};
     for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -263,8 +249,7 @@ static void give(struct intruder *n, const void *bytes, size_t len, uint32_t fla
 }
 
 /* A packet of a megabyte, in fragments that never end, and unreliable ones: the relay takes none of it. */
-static void fragments(void **state) {
-    (void)state;
+TEST_WITH(fragments, begin, finish) {
     static uint8_t big[1 << 20];
     struct intruder n;
     intruder_enter(&n, relay.port);
@@ -345,8 +330,7 @@ static void enter_rooms(const char *name, unsigned players) {
 }
 
 /* Packets of which only the first piece comes, and small ones behind one that is missing. */
-static void pieces_without_end(void **state) {
-    (void)state;
+TEST_WITH(pieces_without_end, begin_alone, finish_alone) {
     long before_kb = resident_kb(relay.pid);
     enter_rooms("pieces", 2);
     for (unsigned i = 0; i < HOSTILE; i++)
@@ -369,8 +353,7 @@ static void pieces_without_end(void **state) {
 }
 
 /* Start data of the largest size, but for its end. */
-static void start_data_without_end(void **state) {
-    (void)state;
+TEST_WITH(start_data_without_end, begin_alone, finish_alone) {
     enum { TOTAL = 3072 * 1024, PIECE = 1000 };
     long before_kb = resident_kb(relay.pid);
     enter_rooms("start", 1);
@@ -390,8 +373,7 @@ static void start_data_without_end(void **state) {
 
 /* Everything that a room may keep: the largest start data and as much history, then nobody there who reads
  * what is sent. */
-static void a_full_room(void **state) {
-    (void)state;
+TEST_WITH(a_full_room, begin_alone, finish_alone) {
     enum { TOTAL = 3072 * 1024, ROOMS = 2, FRAMES = 400000 };
     static uint8_t start[TOTAL];
     static struct player p[ROOMS];
@@ -418,8 +400,7 @@ static void a_full_room(void **state) {
 
 /* Those who acknowledge nothing, in a room where much is said: little waits for them, nobody is put out for
  * what others make the relay say, and their links are given up in time. */
-static void a_client_that_takes_nothing_is_put_out(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_takes_nothing_is_put_out, begin_alone, finish_alone) {
     enum { DEAF = 6 }; /* and the host: the room waits for one more */
     struct intruder host;
     struct kl_hello h = hello_make("mallory", "loud", 1, 8);
@@ -448,8 +429,7 @@ static void a_client_that_takes_nothing_is_put_out(void **state) {
 }
 
 /* Chat and commands as fast as the link takes them. */
-static void a_client_that_talks_without_end_is_put_out(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_talks_without_end_is_put_out, begin_alone, finish_alone) {
     const uint8_t chat[] = {KL_MSG_COMMAND, KL_COMMAND_CHAT, 'h', 'i'};
     long before_kb = resident_kb(relay.pid);
     enter_rooms("talk", 2);
@@ -463,8 +443,7 @@ static void a_client_that_talks_without_end_is_put_out(void **state) {
 
 /* Hung up on, he makes up acknowledgements of what he never got, so that ENet would wait for ever. After 10 s
  * the relay does not know him any more. */
-static void a_client_that_will_not_go_is_cut_off(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_will_not_go_is_cut_off, begin_alone, finish_alone) {
     const uint8_t wrong[] = {KL_MSG_WELCOME};
     const uint8_t acknowledgement[8] = {ENET_PROTOCOL_COMMAND_ACKNOWLEDGE, 0, 0, 0, 0xff, 0xfe, 0, 0};
     struct intruder *n = &bad[0];
@@ -483,29 +462,4 @@ static void a_client_that_will_not_go_is_cut_off(void **state) {
     assert_true(program_said(&relay, "event=stopped"));
     assert_int_equal(program_lines(&relay, "event=put_out"), 1);
     assert_true(program_lines(&relay, " strange=0 ") == 0); /* of a session that is none any more */
-}
-
-int main(void) {
-#define ATTACK(f) cmocka_unit_test_setup_teardown(f, begin, finish)
-#define WEIGHT(f) cmocka_unit_test_setup_teardown(f, begin_alone, finish_alone)
-    const struct CMUnitTest tests[] = {
-        ATTACK(random_datagrams),
-        ATTACK(oversized_datagrams),
-        ATTACK(from_port_zero),
-        ATTACK(handshake_flood),
-        ATTACK(at_a_client),
-        ATTACK(unknown_version),
-        ATTACK(silence),
-        ATTACK(not_a_hello),
-        ATTACK(a_member_who_breaks_the_protocol),
-        ATTACK(fragments),
-        WEIGHT(pieces_without_end),
-        WEIGHT(start_data_without_end),
-        WEIGHT(a_full_room),
-        WEIGHT(a_client_that_takes_nothing_is_put_out),
-        WEIGHT(a_client_that_talks_without_end_is_put_out),
-        WEIGHT(a_client_that_will_not_go_is_cut_off),
-    };
-    cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,12 @@
  * runs: waiting, test, 7 s */
 #include <arpa/inet.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "net/transport/hub_state.h"
 #include "tests/net/net_intruder.h"
@@ -205,8 +200,7 @@ static void he_is_undisturbed(struct intruder *him, unsigned his, const char *wh
 /* Somebody with a session says something with its keys to another's ENet peer: from elsewhere, before and
  * after ENet is connected in his own; and from the very address of the other (one machine, or one NAT; or he
  * is on the path and has moved there), where ENet by itself has nothing left to tell the two by. */
-static void in_the_name_of_another(void **state) {
-    (void)state;
+TEST_WITH(in_the_name_of_another, begin, finish) {
     struct intruder him, member;
     struct shaken beside, elsewhere;
     uint8_t body[64];
@@ -266,8 +260,7 @@ static size_t connects(uint8_t *out, const uint32_t *id, unsigned count) {
 }
 
 /* A session is one ENet peer, whatever it says before ENet is connected in it, and after. */
-static void one_session_one_peer(void **state) {
-    (void)state;
+TEST_WITH(one_session_one_peer, begin, finish) {
     struct intruder victim, n;
     uint8_t body[256];
     (void)enter(&victim);
@@ -308,8 +301,7 @@ static void one_session_one_peer(void **state) {
 
 /* ENet acknowledges each command, 32 in a datagram: one that holds more would be answered by nine, of twice
  * its bytes. ENet itself never puts more into one. */
-static void no_answer_is_larger(void **state) {
-    (void)state;
+TEST_WITH(no_answer_is_larger, begin, finish) {
     static const uint8_t ping[4] = {0x80 | ENET_PROTOCOL_COMMAND_PING, 0xff, 0, 9};
     enum { MOST = 280, TIMES = 20 };
     struct intruder n;
@@ -344,8 +336,7 @@ static void age_all(int64_t us) {
 
 /* Sessions of one address that are for nothing give way to a newcomer, and nobody else's: neither one that is
  * in a room nor the only one of its address. */
-static void a_full_relay_makes_room(void **state) {
-    (void)state;
+TEST_WITH(a_full_relay_makes_room, begin, finish) {
     static const uint8_t ctrl[10];
     struct shaken s[PEERS];
     struct intruder him, newcomer;
@@ -384,8 +375,7 @@ static void a_full_relay_makes_room(void **state) {
 /* --- messages that wait --- */
 
 /* A client that takes nothing makes the relay keep so many bytes of control for it, and not one more. */
-static void control_is_bounded_in_bytes(void **state) {
-    (void)state;
+TEST_WITH(control_is_bounded_in_bytes, begin, finish) {
     static const uint8_t word[KL_MSG_MAX] = {1};
     struct intruder n;
     unsigned his = enter(&n), count = 0;
@@ -441,8 +431,7 @@ static void on_two_legs(struct intruder *n, int before, unsigned peer, unsigned 
 
 /* Until the challenge is answered no bulk is sent, neither to the new address, which is not proved, nor to
  * the old one, where nobody may be any more: only what was under way before comes to its end. */
-static void no_bulk_while_it_moves(void **state) {
-    (void)state;
+TEST_WITH(no_bulk_while_it_moves, begin, finish) {
     struct intruder n;
     unsigned his = enter(&n);
     static const uint8_t ctrl[10];
@@ -481,8 +470,7 @@ static void no_bulk_while_it_moves(void **state) {
  * the same answer as long as nothing has come of the session, nothing once it has, and later, as long as the
  * cookie is good, a session that nobody has the keys of and that is forgotten after 3 s. From elsewhere, a
  * cookie of its own, and nothing is kept. */
-static void a_replayed_init(void **state) {
-    (void)state;
+TEST_WITH(a_replayed_init, begin, finish) {
     struct shaken s;
     uint8_t bytes[2048];
     int own = stranger("127.0.0.5"), elsewhere = stranger("127.0.0.6");
@@ -585,8 +573,7 @@ static void say_it_all_again(struct between *b) {
 
 /* COOKIE and ANSWER said again to a client, at once and in mid-session, begin nothing anew: no counter is
  * used twice under one key, there is one session, and it stays. */
-static void replayed_words_of_the_relay(void **state) {
-    (void)state;
+TEST_WITH(replayed_words_of_the_relay, begin, finish) {
     static struct between b;
     struct player p = {0};
     struct sockaddr_in in = {0};
@@ -619,17 +606,4 @@ static void replayed_words_of_the_relay(void **state) {
     player_close(&p, 0);
     close(b.client);
     close(b.relay);
-}
-
-int main(void) {
-#define WITH_HUB(f) cmocka_unit_test_setup_teardown(f, begin, finish)
-    const struct CMUnitTest tests[] = {
-        WITH_HUB(in_the_name_of_another),      WITH_HUB(one_session_one_peer),
-        WITH_HUB(no_answer_is_larger),         WITH_HUB(a_replayed_init),
-        WITH_HUB(replayed_words_of_the_relay), WITH_HUB(a_full_relay_makes_room),
-        WITH_HUB(replayed_words_of_the_relay), WITH_HUB(control_is_bounded_in_bytes),
-        WITH_HUB(no_bulk_while_it_moves),
-    };
-    cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,12 @@
  * logs, and that the honest ones play on, equal. net/PROTOCOL.md §7, Hashes, Snapshots and Healing.
  * runs: waiting, test, 78 s */
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "net/engine/command.h"
 #include "net/platform/clock.h"
@@ -154,8 +149,7 @@ static void expect_in_sync(unsigned count) {
 
 /* A client that says its hashes late hears nothing of the others' before its own is in: neither that they are
  * equal, nor that they differ. */
-static void a_client_that_is_late_hears_nothing_before(void **unused) {
-    (void)unused;
+TEST(a_client_that_is_late_hears_nothing_before) {
     begin(NULL);
     comes("ann", 1, 3, proxy.port);
     comes("bob", 1, 3, proxy.port);
@@ -178,8 +172,7 @@ static void a_client_that_is_late_hears_nothing_before(void **unused) {
 }
 
 /* Silence holds verdicts up for a second at most, and has no vote. */
-static void a_silent_client_is_counted_on_no_side(void **unused) {
-    (void)unused;
+TEST(a_silent_client_is_counted_on_no_side) {
     begin(NULL);
     comes("ann", 1, 3, proxy.port);
     comes("bob", 1, 3, proxy.port);
@@ -206,8 +199,7 @@ static void a_false_hash(unsigned who) {
     expect_in_sync(players);
 }
 
-static void alone_three_times_within_a_minute(void **unused) {
-    (void)unused;
+TEST(alone_three_times_within_a_minute) {
     begin(NULL);
     comes("ann", 1, 3, proxy.port);
     comes("bob", 1, 3, proxy.port);
@@ -230,8 +222,7 @@ static void alone_three_times_within_a_minute(void **unused) {
 
 /* Of two nobody can say who it is. Both go back to their own states; the third time both run the game from
  * the beginning. Nobody loads the other's state, nobody is put out, and both play on. */
-static void nobody_on_a_tie(void **unused) {
-    (void)unused;
+TEST(nobody_on_a_tie) {
     for (unsigned who = 0; who < 2; who++) { /* the host lies; and the other one */
         begin(NULL);
         comes("ann", 1, 2, relay.port);
@@ -324,31 +315,25 @@ static void forges_to_heal(uint8_t *(*forge)(const struct state *, uint32_t *), 
     end();
 }
 
-static void gives_other_bytes(void **unused) {
-    (void)unused;
+TEST(gives_other_bytes) {
     forges_to_heal(other_bytes, true);
 }
-static void gives_too_few(void **unused) {
-    (void)unused;
+TEST(gives_too_few) {
     forges_to_heal(too_few, true);
 }
-static void gives_too_many(void **unused) {
-    (void)unused;
+TEST(gives_too_many) {
     forges_to_heal(too_many, true);
 }
-static void gives_a_bomb(void **unused) {
-    (void)unused;
+TEST(gives_a_bomb) {
     forges_to_heal(bomb, true);
 }
-static void gives_nothing(void **unused) {
-    (void)unused;
+TEST(gives_nothing) {
     forges_to_heal(nothing, false);
 }
 
 /* A newcomer gets the snapshot while it comes up, all but what it would need to load it; and then another. */
-static void to_a_newcomer(void **unused) {
+TEST(to_a_newcomer) {
     const uint8_t four = ROOM;
-    (void)unused;
     begin((const char *const[]){"--catch-up", "1", NULL});
     comes("ann", 1, 3, proxy.port);
     comes("bob", 1, 3, proxy.port);
@@ -366,21 +351,4 @@ static void to_a_newcomer(void **unused) {
     expect_the_same(&player[3]);
     TURNS_UNTIL(lines_with("event=checked", "name=\"cat\"", "equal=yes") == 1, 20);
     end();
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_client_that_is_late_hears_nothing_before),
-        cmocka_unit_test(a_silent_client_is_counted_on_no_side),
-        cmocka_unit_test(alone_three_times_within_a_minute),
-        cmocka_unit_test(nobody_on_a_tie),
-        cmocka_unit_test(gives_other_bytes),
-        cmocka_unit_test(gives_too_few),
-        cmocka_unit_test(gives_too_many),
-        cmocka_unit_test(gives_a_bomb),
-        cmocka_unit_test(gives_nothing),
-        cmocka_unit_test(to_a_newcomer),
-    };
-    cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
-    return cmocka_run_group_tests_name("liar", tests, NULL, NULL);
 }

@@ -14,8 +14,7 @@
 #include "net/transport/ask.h"
 #include "net/transport/link.h"
 
-static void addresses(void **state) {
-    (void)state;
+TEST(addresses) {
     struct kl_reach_list list = {.count = 0};
     kl_reach_add(&list, "192.0.2.1");
     kl_reach_add(&list, "192.0.2.1");
@@ -36,8 +35,7 @@ static void addresses(void **state) {
 }
 
 /* The far end of a TCP connection, by IPv4 and by IPv6's way of saying it; not of one that only listens. */
-static void the_far_ends_of_connections(void **state) {
-    (void)state;
+TEST(the_far_ends_of_connections) {
     struct sockaddr_in6 any = {.sin6_family = AF_INET6};
     struct sockaddr_in to = {.sin_family = AF_INET};
     socklen_t len = sizeof any;
@@ -73,8 +71,7 @@ static enum kl_reach_news wait_for(struct kl_reach *r, char address[KL_REACH_TEX
     return news;
 }
 
-static void a_relay_for_one_match(void **state) {
-    (void)state;
+TEST(a_relay_for_one_match) {
     char dir[] = "/tmp/keylock-hosted-XXXXXX", fingerprint[KL_FINGERPRINT_CHARS + 1], err[256] = "",
          address[KL_REACH_TEXT] = "";
     uint16_t port = 0;
@@ -112,8 +109,7 @@ static void a_relay_for_one_match(void **state) {
 
 /* A socket that says nothing, as a firewall does, and seven of them: whom it is asked does not wait for them.
  */
-static void all_are_asked_at_once(void **state) {
-    (void)state;
+TEST(all_are_asked_at_once) {
     struct kl_reach_list list = {.count = 0};
     struct sockaddr_in at = {.sin_family = AF_INET};
     socklen_t len = sizeof at;
@@ -150,8 +146,7 @@ static void all_are_asked_at_once(void **state) {
         close(quiet[i]);
 }
 
-static void no_folder_no_relay(void **state) {
-    (void)state;
+TEST(no_folder_no_relay) {
     char fingerprint[KL_FINGERPRINT_CHARS + 1], err[256] = "";
     uint16_t port;
     struct kl_hosted *h = kl_hosted_open("/dev/null/state");
@@ -163,15 +158,4 @@ static void no_folder_no_relay(void **state) {
     assert_int_equal(s, KL_HOSTED_FAILED);
     assert_true(*err);
     kl_hosted_close(h);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses),
-        cmocka_unit_test(the_far_ends_of_connections),
-        cmocka_unit_test(a_relay_for_one_match),
-        cmocka_unit_test(all_are_asked_at_once),
-        cmocka_unit_test(no_folder_no_relay),
-    };
-    return cmocka_run_group_tests_name("reach", tests, NULL, NULL);
 }

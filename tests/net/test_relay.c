@@ -1,16 +1,11 @@
 /* test_relay.c - a real relay process, real links over loopback UDP, synthetic players.
  * runs: waiting, test, 60 s */
-#include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "net/engine/command.h"
 #include "net/platform/clock.h"
@@ -68,34 +63,27 @@ static void play_through(unsigned count, unsigned seats, uint32_t frames, const 
     assert_int_equal(program_stop(&relay, SIGTERM), 0);
 }
 
-static void two_players(void **state) {
-    (void)state;
+TEST(two_players) {
     play_through(2, 1, 10000, NULL);
 }
-static void four_players(void **state) {
-    (void)state;
+TEST(four_players) {
     play_through(4, 1, 3000, NULL);
 }
-static void eight_players(void **state) {
-    (void)state;
+TEST(eight_players) {
     play_through(8, 1, 2000, NULL);
 }
-static void one_player(void **state) {
-    (void)state;
+TEST(one_player) {
     play_through(1, 1, 1000, NULL);
 }
-static void two_clients_of_four_seats(void **state) {
-    (void)state;
+TEST(two_clients_of_four_seats) {
     play_through(2, 4, 2000, NULL);
 }
-static void no_subframes(void **state) {
-    (void)state;
+TEST(no_subframes) {
     struct kl_params p = hello_make("x", "x", 1, 1).params;
     p.subframes = false;
     play_through(3, 1, 2000, &p);
 }
-static void with_a_clock(void **state) {
-    (void)state;
+TEST(with_a_clock) {
     struct kl_params p = hello_make("x", "x", 1, 1).params;
     p.clocked = true;
     hitch_watch(0);
@@ -104,15 +92,13 @@ static void with_a_clock(void **state) {
     assert_true(kl_now_us() - begin_us > 2900000);
     assert_in_time(kl_now_us() - begin_us, 6000000, still_us);
 }
-static void fixed_spacing(void **state) {
-    (void)state;
+TEST(fixed_spacing) {
     struct kl_params p = hello_make("x", "x", 1, 1).params;
     p.spacing_fixed = 5;
     play_through(2, 1, 1000, &p);
 }
 
-static void a_spectator_sees_the_same(void **state) {
-    (void)state;
+TEST(a_spectator_sees_the_same) {
     relay = relay_start(NULL);
     open_players(2, 1, relay.port, 2000, NULL);
     assert_true(player_joins(&player[0])); /* the room is there */
@@ -126,8 +112,7 @@ static void a_spectator_sees_the_same(void **state) {
 }
 
 /* A bad link, one megabyte of start data, a room with a clock. */
-static void over_a_bad_link(void **state) {
-    (void)state;
+TEST(over_a_bad_link) {
     static uint8_t start[1000003];
     for (size_t i = 0; i < sizeof start; i++)
         start[i] = (uint8_t)(i * 2654435761U >> 13);
@@ -153,8 +138,7 @@ static void over_a_bad_link(void **state) {
     program_stop(&relay, SIGTERM);
 }
 
-static void hostile_link(void **state) {
-    (void)state;
+TEST(hostile_link) {
     const char *const bad[] = {"--delay",   "1",  "--dup",  "10", "--truncate", "3",  "--replay", "20",
                                "--garbage", "20", "--loss", "3",  "--seed",     "11", NULL};
     relay = relay_start(NULL);
@@ -166,8 +150,7 @@ static void hostile_link(void **state) {
     assert_int_equal(program_stop(&relay, SIGTERM), 0);
 }
 
-static void the_one_who_differs_is_named(void **state) {
-    (void)state;
+TEST(the_one_who_differs_is_named) {
     relay = relay_start(NULL);
     open_players(3, 1, relay.port, 1200, NULL);
     player[1].wrong_from = 600;
@@ -188,8 +171,7 @@ static void the_one_who_differs_is_named(void **state) {
     program_stop(&relay, SIGTERM);
 }
 
-static void somebody_leaves(void **state) {
-    (void)state;
+TEST(somebody_leaves) {
     relay = relay_start(NULL);
     open_players(3, 1, relay.port, 2000, NULL);
     assert_true(players_run(player, 3, 500, 20));
@@ -207,8 +189,7 @@ static void somebody_leaves(void **state) {
 }
 
 /* The seat of who has left goes to who comes then: it has every frame, and plays. */
-static void a_newcomer_gets_the_seat(void **state) {
-    (void)state;
+TEST(a_newcomer_gets_the_seat) {
     struct kl_params p = hello_make("x", "x", 1, 1).params;
     p.clocked = true;
     relay = relay_start(NULL);
@@ -242,8 +223,7 @@ static void refused(struct kl_hello h, const char *reason) {
     player_close(p, 100);
 }
 
-static void refusals_name_the_reason(void **state) {
-    (void)state;
+TEST(refusals_name_the_reason) {
     const char *const args[] = {"--rooms", "1", "--max-seats", "3", NULL};
     relay = relay_start(args);
     struct kl_hello h = hello_make("ann", "room", 1, 3);
@@ -266,8 +246,7 @@ static void refusals_name_the_reason(void **state) {
 }
 
 /* The door is the host's to shut while seats are being filled, not only once the game is on. */
-static void the_door_before_the_game(void **state) {
-    (void)state;
+TEST(the_door_before_the_game) {
     const uint8_t yes = 1, no = 0;
     relay = relay_start(NULL);
     struct kl_hello h = hello_make("ann", "room", 1, 3);
@@ -289,8 +268,7 @@ static void the_door_before_the_game(void **state) {
     program_stop(&relay, SIGTERM);
 }
 
-static void system_files_are_compared(void **state) {
-    (void)state;
+TEST(system_files_are_compared) {
     relay = relay_start(NULL);
     open_players(2, 1, relay.port, 100, NULL);
     snprintf(player[1].ready.fact[0].value, KL_FACT_VAL_MAX, "neogeo.zip xxh3 1");
@@ -308,8 +286,7 @@ static void system_files_are_compared(void **state) {
 
 /* --- the relay's identity, and the cipher --- */
 
-static void the_fingerprint_is_checked(void **state) {
-    (void)state;
+TEST(the_fingerprint_is_checked) {
     struct kl_hello h = hello_make("ann", "room", 1, 2);
     char text[128];
     relay = relay_start(NULL);
@@ -350,15 +327,13 @@ static uint8_t cipher_between(bool relay_insecure, bool client_insecure) {
     return cipher;
 }
 
-static void clear_takes_both_ends(void **state) {
-    (void)state;
+TEST(clear_takes_both_ends) {
     assert_int_equal(cipher_between(true, true), KL_CIPHER_CLEAR);
     assert_int_not_equal(cipher_between(true, false), KL_CIPHER_CLEAR);
     assert_int_not_equal(cipher_between(false, true), KL_CIPHER_CLEAR);
 }
 
-static void the_host_leaves_early(void **state) {
-    (void)state;
+TEST(the_host_leaves_early) {
     relay = relay_start(NULL);
     struct kl_hello h = hello_make("ann", "room", 1, 3);
     player_open(&player[0], &h, relay.port, 50);
@@ -381,8 +356,7 @@ static void the_host_leaves_early(void **state) {
     program_stop(&relay, SIGTERM);
 }
 
-static void a_relay_that_stops_says_so(void **state) {
-    (void)state;
+TEST(a_relay_that_stops_says_so) {
     relay = relay_start(NULL);
     open_players(2, 1, relay.port, 100, NULL);
     expect_lock(2, 100, 10);
@@ -392,8 +366,7 @@ static void a_relay_that_stops_says_so(void **state) {
     close_players(2);
 }
 
-static void a_killed_relay_is_noticed(void **state) {
-    (void)state;
+TEST(a_killed_relay_is_noticed) {
     relay = relay_start((const char *const[]){"--seat-time", "6", NULL});
     open_players(2, 1, relay.port, 100, NULL);
     expect_lock(2, 100, 10);
@@ -407,8 +380,7 @@ static void a_killed_relay_is_noticed(void **state) {
     close_players(2);
 }
 
-static void nobody_there(void **state) {
-    (void)state;
+TEST(nobody_there) {
     relay = relay_start(NULL);
     uint16_t port = relay.port;
     program_stop(&relay, SIGTERM);
@@ -435,8 +407,7 @@ static void write_slowly(void *ctx, const struct kl_welcome *w) {
     was_asked = asked ? 1 : 2;
 }
 
-static void a_disk_is_not_waited_for(void **state) {
-    (void)state;
+TEST(a_disk_is_not_waited_for) {
     struct kl_link *l;
     struct kl_stay_status status = {0};
     char err[200];
@@ -459,8 +430,7 @@ static void a_disk_is_not_waited_for(void **state) {
 }
 
 /* Whatever the name server does, closing is prompt. */
-static void a_name_that_is_nobodys(void **state) {
-    (void)state;
+TEST(a_name_that_is_nobodys) {
     struct kl_link_config config = {.host = "nobody.invalid", .port = 55435};
     config.hello = hello_make("ann", "room", 1, 1);
     struct kl_link *l;
@@ -480,36 +450,4 @@ static void a_name_that_is_nobodys(void **state) {
     assert_int_equal(status.phase, KL_STAY_ENDED);
     assert_non_null(strstr(status.reason, "cannot find the relay nobody.invalid: "));
     kl_link_close(l, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_player),
-        cmocka_unit_test(two_players),
-        cmocka_unit_test(four_players),
-        cmocka_unit_test(eight_players),
-        cmocka_unit_test(two_clients_of_four_seats),
-        cmocka_unit_test(no_subframes),
-        cmocka_unit_test(fixed_spacing),
-        cmocka_unit_test(with_a_clock),
-        cmocka_unit_test(a_spectator_sees_the_same),
-        cmocka_unit_test(over_a_bad_link),
-        cmocka_unit_test(hostile_link),
-        cmocka_unit_test(the_one_who_differs_is_named),
-        cmocka_unit_test(somebody_leaves),
-        cmocka_unit_test(a_newcomer_gets_the_seat),
-        cmocka_unit_test(refusals_name_the_reason),
-        cmocka_unit_test(the_door_before_the_game),
-        cmocka_unit_test(system_files_are_compared),
-        cmocka_unit_test(the_fingerprint_is_checked),
-        cmocka_unit_test(clear_takes_both_ends),
-        cmocka_unit_test(the_host_leaves_early),
-        cmocka_unit_test(a_relay_that_stops_says_so),
-        cmocka_unit_test(a_killed_relay_is_noticed),
-        cmocka_unit_test(nobody_there),
-        cmocka_unit_test(a_disk_is_not_waited_for),
-        cmocka_unit_test(a_name_that_is_nobodys),
-    };
-    cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

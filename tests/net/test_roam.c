@@ -2,18 +2,13 @@
  * that has not answered; and those who pretend to be such a session. net/PROTOCOL.md §9, Addresses.
  * runs: waiting, test, 30 s */
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "net/platform/clock.h"
 #include "tests/net/net_hitch.h"
@@ -60,8 +55,7 @@ static uint64_t longest_stall_us(unsigned count, unsigned ms) {
 
 /* A NAT that forgets gives both players new ports in mid-game, five times. Nobody is thrown out, and what is
  * under way to the old port is all that is lost. */
-static void a_nat_that_forgets(void **state) {
-    (void)state;
+TEST(a_nat_that_forgets) {
     const char *const link[] = {"--delay", "20", "--seed", "3", NULL};
     relay = relay_start(NULL);
     proxy = proxy_start(relay.port, link);
@@ -126,8 +120,7 @@ static unsigned drain(int fd, size_t *bytes) {
 
 /* A datagram that somebody on the path copies and gets there first claims an address for as long as the
  * original takes. One that has been there already claims nothing. */
-static void a_copy_from_elsewhere(void **state) {
-    (void)state;
+TEST(a_copy_from_elsewhere) {
     struct intruder n;
     size_t there = 0;
     wait_in_a_room(&n);
@@ -169,8 +162,7 @@ static void a_copy_from_elsewhere(void **state) {
 
 /* A client that sends from an address that does not answer makes the relay send three times that at most, and
  * no ENet. */
-static void little_goes_to_an_unproved_address(void **state) {
-    (void)state;
+TEST(little_goes_to_an_unproved_address) {
     struct intruder n;
     size_t came = 0;
     wait_in_a_room(&n);
@@ -209,8 +201,7 @@ static bool challenged(struct intruder *n, int fd, uint8_t answer[9]) {
 }
 
 /* The answer from where the challenge went moves all; a wrong one, or from elsewhere, nothing. */
-static void an_answered_challenge_moves_all(void **state) {
-    (void)state;
+TEST(an_answered_challenge_moves_all) {
     struct intruder n;
     size_t came = 0, len = 0;
     uint8_t one[2048], answer[9] = {1};
@@ -246,8 +237,7 @@ static void an_answered_challenge_moves_all(void **state) {
 
 /* Somebody on the path sends a copy of each datagram from another port, and the copy is always first. The
  * copier cannot send from the relay's address. Then the client itself goes elsewhere. */
-static void a_copier_before_everybody(void **state) {
-    (void)state;
+TEST(a_copier_before_everybody) {
     struct intruder n;
     uint8_t bytes[64], one[2048], answer[9] = {1};
     size_t there = 0, sent = 0;
@@ -284,8 +274,7 @@ static void a_copier_before_everybody(void **state) {
 }
 
 /* A client that has moved counts at its new address, and no more at its old one. */
-static void limits_are_for_where_one_is(void **state) {
-    (void)state;
+TEST(limits_are_for_where_one_is) {
     struct intruder n, other;
     uint8_t answer[9] = {1};
     relay = relay_start((const char *const[]){"--per-address", "1", NULL});
@@ -307,17 +296,4 @@ static void limits_are_for_where_one_is(void **state) {
     close(elsewhere);
     intruder_leave(&n);
     assert_int_equal(program_stop(&relay, SIGTERM), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_nat_that_forgets),
-        cmocka_unit_test(a_copy_from_elsewhere),
-        cmocka_unit_test(little_goes_to_an_unproved_address),
-        cmocka_unit_test(an_answered_challenge_moves_all),
-        cmocka_unit_test(a_copier_before_everybody),
-        cmocka_unit_test(limits_are_for_where_one_is),
-    };
-    cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
