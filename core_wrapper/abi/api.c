@@ -1,6 +1,7 @@
 #include "net/platform/clock.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/phase.h"
+#include "core_wrapper/match/heal.h"
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/match/session.h"
 #include "core_wrapper/match/snapshot.h"
@@ -109,8 +110,8 @@ static void heal(unsigned timeout_ms) {
     uint64_t until_us = kl_now_us() + timeout_ms * UINT64_C(1000);
     while (kl_snapshot_busy(m) && m->link && kl_now_us() < until_us) {
         kl_session_update(m);
-        kl_snapshot_rerun(m, kl_now_us());
-        kl_snapshot_turn(m);
+        kl_heal_rerun(m, kl_now_us());
+        kl_heal_turn(m);
         if (m->link) kl_link_wait(m->link, 1000);
     }
 }

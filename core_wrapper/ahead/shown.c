@@ -6,7 +6,7 @@
 
 #include "core_wrapper/env/reload.h"
 
-#define WARM_UP 60 /* frames at most: some cores load nothing before they have run */
+#define WARM_UP 60 /* frames at most */
 
 /* --- the core's calls --- */
 
@@ -22,12 +22,12 @@ static void on_sound(void *ctx, const int16_t *stereo, size_t frames) {
 
 /* --- the floating-point environment: each core has its own --- */
 
-static void enter(struct kl_shown *s, fenv_t *ours) {
+void kl_shown_enter(struct kl_shown *s, fenv_t *ours) {
     fegetenv(ours);
     fesetenv(&s->fenv);
 }
 
-static void leave(struct kl_shown *s, const fenv_t *ours) {
+void kl_shown_leave(struct kl_shown *s, const fenv_t *ours) {
     fegetenv(&s->fenv);
     fesetenv(ours);
 }
@@ -50,9 +50,9 @@ static int load(struct kl_shown *s, const struct kl_emulator *like, const struct
                 uint64_t epoch_s, char *err, size_t err_len) {
     struct kl_emulator *e = &s->emu;
     fenv_t ours;
-    enter(s, &ours);
+    kl_shown_enter(s, &ours);
     int r = kl_emulator_reload(e, start, epoch_s, err, err_len);
-    leave(s, &ours);
+    kl_shown_leave(s, &ours);
     e->load = KL_LOAD_NONE;
     if (r != 0) return r;
     if (e->core.run == like->core.run) {
@@ -111,9 +111,9 @@ void kl_shown_close(struct kl_shown *s) {
         kl_fileset_free(s->state[i].files);
     }
     kl_outside_free(&s->begun);
-    enter(s, &ours);
+    kl_shown_enter(s, &ours);
     kl_core_close(&e->core);
-    leave(s, &ours);
+    kl_shown_leave(s, &ours);
     kl_options_free(&e->options);
     kl_memory_drop(&e->memory);
     kl_audio_free(&e->audio);
@@ -142,24 +142,26 @@ static bool load_state(struct kl_shown *s, const struct kl_outside *o, const uin
                        const struct kl_fileset *files, bool own) {
     fenv_t ours;
     if (kl_outside_lacks(&s->emu, o) || !kl_world_files_back(s->emu.world, files, own)) return false;
-    enter(s, &ours);
+    kl_shown_enter(s, &ours);
     bool good = kl_outside_apply(&s->emu, o) && s->emu.core.unserialize(bytes, len);
     good = kl_outside_apply(&s->emu, o) && good;
-    leave(s, &ours);
+    kl_shown_leave(s, &ours);
     return good;
 }
 
-bool kl_shown_load(struct kl_shown *s, const struct kl_outside *outside, const uint8_t *bytes, size_t len,
-                   const struct kl_fileset *files) {
-    struct kl_outside now = *outside;
-    memcpy(now.held, s->emu.latch.keyboard.held, sizeof now.held);
-    return load_state(s, &now, bytes, len, files, false);
+/* A frame of no game, unseen: some cores load nothing before they have run. */
+static void warm_up(struct kl_shown *s) {
+    const struct kl_frame still = {0};
+    fenv_t ours;
+    kl_world_frame(s->emu.world, 0);
+    kl_shown_enter(s, &ours);
+    kl_emulator_run(&s->emu, &still, true);
+    kl_shown_leave(s, &ours);
 }
 
 const char *kl_shown_begin(struct kl_shown *s, const struct kl_emulator *like, const uint8_t *bytes,
                            size_t len, const struct kl_fileset *files) {
     static char why[96];
-    const struct kl_frame still = {0};
     for (unsigned i = 0; i < KL_AHEAD_FRAMES; i++)
         s->state[i].kept = false;
     s->state_bytes = len;
@@ -171,7 +173,7 @@ const char *kl_shown_begin(struct kl_shown *s, const struct kl_emulator *like, c
     unsigned frames = kl_quirks_warm_up(s->emu.quirks) ? WARM_UP : 0;
     bool good = load_state(s, &s->begun, bytes, len, files, false);
     for (unsigned i = 0; i < frames && !good; i++) {
-        kl_shown_run(s, &still, true);
+        warm_up(s);
         good = load_state(s, &s->begun, bytes, len, files, false);
     }
     const struct kl_world_time time = kl_world_time(like->world);
@@ -208,9 +210,9 @@ bool kl_shown_keep(struct kl_shown *s, uint32_t frame) {
     if (!to->kept) return false;
     to->frame = frame;
     bool rest = take_rest(to, &s->emu);
-    enter(s, &ours);
+    kl_shown_enter(s, &ours);
     to->kept = rest && serialize(s, to);
-    leave(s, &ours);
+    kl_shown_leave(s, &ours);
     return to->kept;
 }
 
@@ -221,39 +223,6 @@ bool kl_shown_back(struct kl_shown *s, uint32_t frame) {
         return false;
     give_time(s, &from->time, from->chance);
     return true;
-}
-
-/* --- frames --- */
-
-void kl_shown_run(struct kl_shown *s, const struct kl_frame *f, bool hidden) {
-    fenv_t ours;
-    kl_world_frame(s->emu.world, f->number);
-    enter(s, &ours);
-    kl_emulator_run(&s->emu, f, hidden);
-    leave(s, &ours);
-}
-
-void kl_shown_reset(struct kl_shown *s) {
-    fenv_t ours;
-    enter(s, &ours);
-    s->emu.core.reset();
-    leave(s, &ours);
-    memset(&s->emu.lasting, 0, sizeof s->emu.lasting);
-}
-
-void kl_shown_swap_disk(struct kl_shown *s, uint16_t index, uint32_t frame) {
-    fenv_t ours;
-    enter(s, &ours);
-    (void)kl_emulator_swap_disk(&s->emu, index, frame);
-    leave(s, &ours);
-}
-
-void kl_shown_tray(struct kl_shown *s, uint32_t frame) {
-    fenv_t ours;
-    if (!s->emu.tray.open || frame < s->emu.tray.frame) return;
-    enter(s, &ours);
-    kl_emulator_tray(&s->emu, frame);
-    leave(s, &ours);
 }
 
 bool kl_shown_ram(struct kl_shown *s, uint64_t *hash) {

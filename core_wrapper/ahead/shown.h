@@ -67,17 +67,11 @@ bool kl_shown_keep(struct kl_shown *s, uint32_t frame);
 /* Loads the kept state before this frame. False: it is not kept, or the core refused it. */
 bool kl_shown_back(struct kl_shown *s, uint32_t frame);
 
-/* Loads these bytes and files of another frame of the true core, with the machine outside of them; the clock
- * goes on, and held keys stay. False: the core refused them, or cannot have such an outside. */
-bool kl_shown_load(struct kl_shown *s, const struct kl_outside *outside, const uint8_t *bytes, size_t len,
-                   const struct kl_fileset *files);
-/* As kl_emulator_swap_disk() and kl_emulator_tray() do it. */
-void kl_shown_swap_disk(struct kl_shown *s, uint16_t index, uint32_t frame);
-void kl_shown_tray(struct kl_shown *s, uint32_t frame);
+/* Around all other calls of its core, which has a floating-point environment of its own; ours: the thread's,
+ * meanwhile. */
+void kl_shown_enter(struct kl_shown *s, fenv_t *ours);
+void kl_shown_leave(struct kl_shown *s, const fenv_t *ours);
 
-/* Runs a frame. hidden: the core may leave out its picture. */
-void kl_shown_run(struct kl_shown *s, const struct kl_frame *f, bool hidden);
-void kl_shown_reset(struct kl_shown *s);
 /* The hash of the system RAM; false: the core shows none. */
 bool kl_shown_ram(struct kl_shown *s, uint64_t *hash);
 

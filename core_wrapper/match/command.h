@@ -5,15 +5,13 @@
 #ifndef KLW_COMMAND_H
 #define KLW_COMMAND_H
 
-#include "core_wrapper/env/emulator.h"
+#include "core_wrapper/match/core_run.h"
 #include "net/session/command_words.h"
 #include "net/session/name.h"
 
 struct kl_match;
 
 struct kl_command_state {
-    uint8_t plays[KL_MAX_SEATS]; /* by whose pads: the seat they play */
-    bool quiet;                  /* the effects have been told before */
     struct { /* the newest policy that was given from here: a second one may come before the room has done it
               */
         bool any;
@@ -44,19 +42,9 @@ void kl_command_give_begin(struct kl_match *m);
 
 /* --- doing: command.c --- */
 
-/* Carries out the room's commands: before a frame runs, after the hash of the state before it. Call it for
- * every frame, because some commands take several frames. from_snapshot: only the commands behind SNAPSHOT,
- * because the core is in that snapshot's state. */
-void kl_command_before(struct kl_match *m, const struct kl_frame *f, bool from_snapshot);
-/* The two parts of kl_command_before(): one command, before this frame; and the unfinished work of earlier
- * commands. */
-void kl_command_obey(struct kl_match *m, const struct kl_command *c, uint32_t frame);
-void kl_command_pending(struct kl_match *m, uint32_t frame);
-
-/* kl_command_before() for a frame that runs again, without messages. set: its commands. from_snapshot: only
- * the commands behind SNAPSHOT. */
-void kl_command_again(struct kl_match *m, const struct kl_frame *f, const struct kl_commands *set,
-                      bool from_snapshot);
+/* Carries out a command of the room on the core of r, before its frame r->number. False, for KL_RUN_AHEAD
+ * alone: the core cannot follow. */
+bool kl_command_obey(struct kl_match *m, struct kl_core_run *r, const struct kl_command *c);
 
 /* The seat that the pads of seat s play: s, until somebody swapped. */
 unsigned kl_command_seat(struct kl_match *m, unsigned s);

@@ -29,8 +29,8 @@ bool kl_files_give(struct kl_match *m, struct kl_fileset **out) {
     return false;
 }
 
-bool kl_files_back(struct kl_match *m, const struct kl_fileset *files, bool ours) {
-    if (!m->emu.world || kl_world_files_back(m->emu.world, files, ours)) return true;
+bool kl_files_back(struct kl_match *m, struct kl_emulator *emu, const struct kl_fileset *files, bool ours) {
+    if (!emu->world || kl_world_files_back(emu->world, files, ours)) return true;
     kl_frontend_log(&m->front, "files back=no");
     return false;
 }

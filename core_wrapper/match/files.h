@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 struct kl_match;
+struct kl_emulator;
 struct kl_fileset;
 
 /* The files at this moment; *out NULL: the core has written none, or false. False: they cannot be kept, so no
@@ -13,7 +14,8 @@ struct kl_fileset;
 bool kl_files_keep(struct kl_match *m, struct kl_fileset **out);
 /* As above, and all of them can be given to other machines. */
 bool kl_files_give(struct kl_match *m, struct kl_fileset **out);
-/* Goes back to them. ours: they were kept here. False: not all could be had; the log tells the file. */
-bool kl_files_back(struct kl_match *m, const struct kl_fileset *files, bool ours);
+/* This core goes back to them. ours: they were kept here. False: not all could be had; the log tells the
+ * file. */
+bool kl_files_back(struct kl_match *m, struct kl_emulator *emu, const struct kl_fileset *files, bool ours);
 
 #endif

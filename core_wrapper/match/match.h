@@ -12,6 +12,7 @@
 #include "core_wrapper/match/choice.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/control.h"
+#include "core_wrapper/match/core_run.h"
 #include "core_wrapper/match/join.h"
 #include "core_wrapper/match/overlay.h"
 #include "core_wrapper/match/room_profile.h"
@@ -37,8 +38,7 @@ struct kl_play {
     uint32_t next_frame;          /* frames run since frame 0, or passed over */
     uint32_t from;  /* the core was loaded in the middle of this frame's commands; 0: it was not */
     uint32_t limit; /* of the runner; 0: none */
-    bool hidden;    /* the frame that runs will not be seen */
-    bool again;     /* the frame has been run before */
+    struct kl_core_run run;
     struct kl_pace pace;
     struct kl_press press;
     uint32_t returns;    /* of `stats`, for which the keys that are down were said anew */

@@ -3,6 +3,7 @@
 #include "net/platform/clock.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/record/record.h"
+#include "core_wrapper/match/heal.h"
 #include "core_wrapper/match/room_profile.h"
 #include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/match/slot.h"
@@ -26,12 +27,12 @@ void kl_play_video(struct kl_match *m, const void *data, unsigned width, unsigne
         kl_chain_picture(&m->play.chain,
                          hardware ? 0 : kl_picture_hash(m->emu.picture.format, data, width, height, pitch));
     if (!m->play.ahead.displays)
-        kl_picture_take(&m->emu.picture, data, width, height, pitch, m->play.hidden, m->front.call.video);
+        kl_picture_take(&m->emu.picture, data, width, height, pitch, m->play.run.hidden, m->front.call.video);
 }
 
 void kl_play_sound(struct kl_match *m, const int16_t *stereo, size_t frames) {
     if (m->play.draws) kl_chain_sound(&m->play.chain, stereo, frames);
-    if (!m->play.again && !m->play.ahead.displays) kl_audio_add(&m->emu.audio, stereo, frames);
+    if (m->play.run.how == KL_RUN_NEW && !m->play.ahead.displays) kl_audio_add(&m->emu.audio, stereo, frames);
 }
 
 /* --- hashes --- */
@@ -73,16 +74,23 @@ static void note_own(struct kl_match *m, const struct kl_frame *f, uint64_t now_
     if (in->all_up) kl_latch_press_again(&m->emu.latch);
 }
 
-static void run_core(struct kl_match *m, const struct kl_frame *f, bool hidden) {
-    m->play.hidden = hidden;
-    kl_emulator_run(&m->emu, f, hidden && !m->profile.show_all && !m->play.draws);
-    m->play.hidden = false;
-    kl_chain_frame(&m->play.chain);
+/* The room's commands before the frame; false: there are none. */
+static bool take_commands(struct kl_match *m, const struct kl_frame *f, struct kl_commands *set) {
+    if (!(f->flags & KL_FRAME_COMMANDS) || !m->link) return false;
+    const struct kl_commands *held = kl_stay_commands(kl_link_hold(m->link), f->number);
+    if (held) *set = *held;
+    kl_link_release(m->link);
+    if (held)
+        kl_record_commands(&m->record, set);
+    else
+        kl_frontend_log(&m->front, "commands lost frame=%u", f->number);
+    return held;
 }
 
 /* One frame: the hash of the state before it, the room's commands, the core. from_us: now. Gives the time at
  * its end. */
 static uint64_t run_frame(struct kl_match *m, const struct kl_frame *f, bool hidden, uint64_t from_us) {
+    struct kl_commands set;
     bool begun_here =
         m->play.from && f->number == m->play.from; /* hashed and partly obeyed before the snapshot */
     if ((f->flags & KL_FRAME_HASH) && !begun_here) {
@@ -90,45 +98,15 @@ static uint64_t run_frame(struct kl_match *m, const struct kl_frame *f, bool hid
         kl_chain_label(&m->play.chain);
         kl_snapshot_keep(m, f->number);
     }
-    kl_world_frame(m->emu.world, f->number);
-    kl_command_before(m, f, begun_here);
-    if (kl_record_frame(&m->record, f)) kl_chain_reloaded(&m->play.chain);
     m->play.next_frame = f->number;
-    run_core(m, f, hidden);
+    bool any = take_commands(m, f, &set);
+    (void)kl_core_run(m, &m->play.run, f, any ? &set : NULL, begun_here, hidden);
     m->play.next_frame = f->number + 1;
     uint64_t end_us = m->play.ran_us = kl_now_us();
     note_own(m, f, end_us);
     kl_run_ahead_compare(m, f->number, !hidden);
     kl_pace_cost(&m->play.pace, hidden, (double)(end_us - from_us));
     return end_us;
-}
-
-/* Everything that leaves a trace in the core is done as it was the first time. */
-void kl_play_again(struct kl_match *m, const struct kl_frame *f, const struct kl_commands *set,
-                   enum kl_play_from from) {
-    struct kl_statehash ignored;
-    if (f->flags & KL_FRAME_HASH && from == KL_PLAY_ON) {
-        kl_statehash_take(&ignored, &m->emu.core, &m->play.ram, &m->play.buffer);
-        kl_chain_label(&m->play.chain);
-        kl_snapshot_keep(m, f->number);
-    }
-    kl_world_frame(m->emu.world, f->number);
-    kl_command_again(m, f, set, from == KL_PLAY_SNAPSHOT);
-    m->play.again = true;
-    run_core(m, f, true);
-    m->play.again = false;
-}
-
-void kl_play_from(struct kl_match *m, uint32_t frame, uint32_t fps_uhz) {
-    m->play.from = m->play.next_frame = frame;
-    if (fps_uhz) kl_pace_rate(&m->play.pace, 1e12 / fps_uhz);
-}
-
-void kl_play_warm_up(struct kl_match *m) {
-    struct kl_frame f = {0};
-    m->play.again = true;
-    run_core(m, &f, true);
-    m->play.again = false;
 }
 
 /* --- a turn --- */
@@ -287,10 +265,10 @@ void kl_play_turn(struct kl_match *m, uint64_t from_us) {
     uint64_t now_us = from_us, end_us;
     note_return(m);
     if (!m->emu.runner) poll_frontend(m, m->own_seats);
-    bool again = kl_snapshot_rerun(m, from_us);
+    bool again = kl_heal_rerun(m, from_us);
     if (up_to_limit(m, 1) == 0) {
         m->play.ran_us = from_us; /* a runner looks at motors and lights once it has run all frames */
-        kl_snapshot_turn(m);
+        kl_heal_turn(m);
         kl_play_idle(m, from_us);
         return;
     }
@@ -299,7 +277,7 @@ void kl_play_turn(struct kl_match *m, uint64_t from_us) {
         uint32_t samples = kl_stay_plan(kl_link_hold(m->link), 0, from_us).samples;
         kl_link_release(m->link);
         give_samples(m, samples, from_us);
-        if (!again) kl_snapshot_turn(m);
+        if (!again) kl_heal_turn(m);
         rest(m, from_us);
         return;
     }
@@ -315,7 +293,7 @@ void kl_play_turn(struct kl_match *m, uint64_t from_us) {
     else
         kl_run_ahead_felt(m, ahead < 0 ? m->play.next_frame : m->play.ahead.plan.shown);
     kl_slot_turn(m);
-    kl_snapshot_turn(m);
+    kl_heal_turn(m);
     refresh_memory(m, from_us);
     m->play.report.run = done;
     m->play.report.backlog = plan.backlog > done ? plan.backlog - done : 0;
@@ -327,7 +305,7 @@ void kl_play_turn(struct kl_match *m, uint64_t from_us) {
 void kl_play_rate(struct kl_match *m, double fps) {
     uint32_t fps_uhz = kl_emulator_fps_uhz(fps);
     kl_pace_rate(&m->play.pace, 1e12 / fps_uhz);
-    if (m->emu.phase != KL_PHASE_PLAYING || !m->link || m->play.again || m->emu.quiet) return;
+    if (m->emu.phase != KL_PHASE_PLAYING || !m->link || m->play.run.how != KL_RUN_NEW || m->emu.quiet) return;
     kl_stay_rate(kl_link_hold(m->link), fps_uhz);
     kl_link_release(m->link);
 }

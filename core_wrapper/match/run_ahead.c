@@ -5,8 +5,6 @@
 #include "core_wrapper/match/files.h"
 #include "core_wrapper/match/learn.h"
 #include "core_wrapper/match/match.h"
-#include "core_wrapper/match/slot.h"
-#include "core_wrapper/match/snapshot.h"
 #include "net/engine/lock_relay.h"
 #include "net/platform/clock.h"
 
@@ -37,7 +35,7 @@ static void on_video(void *ctx, const void *data, unsigned width, unsigned heigh
     if (data) a->picture = kl_picture_hash(a->shown.emu.picture.format, data, width, height, pitch);
     if (data && !fits(m, width, height)) return;
     uint64_t from_us = kl_now_us();
-    kl_picture_take(&m->emu.picture, data, width, height, pitch, a->hidden, m->front.call.video);
+    kl_picture_take(&m->emu.picture, data, width, height, pitch, a->run.hidden, m->front.call.video);
     a->video_us += kl_now_us() - from_us;
 }
 
@@ -136,65 +134,29 @@ static void note_before(struct kl_match *m, const struct kl_frame *f, bool close
     a->picture_before[f->number % KL_AHEAD_FRAMES] = a->picture;
 }
 
-/* The commands that change a core, on the shown one. False: it cannot follow, and waits for the next marked
- * keyframe. */
-static bool obey(struct kl_match *m, const struct kl_commands *set, uint32_t frame) {
-    struct kl_run_ahead *a = of(m);
-    uint16_t index;
-    char key[KL_COMMAND_BYTES + 1], value[KL_COMMAND_BYTES + 1], why[256];
-    bool follows = true;
-    for (unsigned i = 0; i < set->count; i++) {
-        const struct kl_command *c = &set->at[i];
-        switch (c->kind) {
-        case KL_COMMAND_SWAP: kl_words_swap(c, a->plays); break;
-        case KL_COMMAND_RESET: kl_shown_reset(&a->shown); break;
-        case KL_COMMAND_OPTION:
-            if (kl_words_option(c, key, value) &&
-                kl_options_check(&a->shown.emu.options, key, value, why, sizeof why) == 0)
-                kl_options_set(&a->shown.emu.options, key, value, true, why, sizeof why);
-            break;
-        case KL_COMMAND_DISK:
-            if (kl_words_get_disk(c, &index)) kl_shown_swap_disk(&a->shown, index, frame);
-            break;
-        case KL_COMMAND_LOAD:
-            follows = follows && kl_slot_has(m, c, why, sizeof why) &&
-                      kl_shown_load(&a->shown, &m->slot.outside, m->slot.state, m->slot.bytes, m->slot.files);
-            break;
-        case KL_COMMAND_SNAPSHOT:
-            if (c->client == KL_RELAY_CLIENT && m->profile.load_own && kl_snapshot_given(m))
-                follows = follows && kl_shown_keep(&a->shown, frame) && kl_shown_back(&a->shown, frame);
-            break;
-        default: break;
-        }
-    }
-    return follows;
-}
-
-static bool unseen(struct kl_match *m, bool hidden) {
-    return hidden && !m->profile.show_all && !m->play.draws;
-}
-
 /* False: the shown core cannot go on. */
 static bool run_next(struct kl_match *m) {
     struct kl_run_ahead *a = of(m);
     struct kl_frame f;
     struct kl_commands set;
+    fenv_t ours;
     uint64_t from_us = kl_now_us();
     a->video_us = 0;
-    bool closed = kl_ahead_next(&a->plan, &kl_link_hold(m->link)->lock, a->plays, &f, &set);
+    bool closed = kl_ahead_next(&a->plan, &kl_link_hold(m->link)->lock, a->run.plays, &f, &set);
     kl_link_release(m->link);
     if (!closed && !kl_shown_keep(&a->shown, f.number)) {
         kl_run_ahead_give_up(m, "the core's state or files cannot be kept");
         return false;
     }
     note_before(m, &f, closed);
-    kl_shown_tray(&a->shown, f.number);
-    if (!obey(m, &set, f.number)) return false;
     a->audible = f.number >= a->plan.shown;
-    a->hidden = f.number + 1 < a->plan.want;
-    kl_shown_run(&a->shown, &f, unseen(m, a->hidden));
+    bool hidden = f.number + 1 < a->plan.want;
+    kl_shown_enter(&a->shown, &ours);
+    bool good = kl_core_run(m, &a->run, &f, &set, false, hidden);
+    kl_shown_leave(&a->shown, &ours);
+    if (!good) return false; /* it waits for the next marked keyframe */
     unsigned i = f.number % KL_RUN_AHEAD_SEEN;
-    if (!a->hidden && a->audible) {
+    if (!hidden && a->audible) {
         a->seen[i].shown = true;
         a->seen[i].picture = a->picture;
     }
@@ -338,8 +300,8 @@ void kl_run_ahead_marked(struct kl_match *m, uint32_t frame, const struct kl_sta
     if (!a->shown.open || (a->plan.on && !a->anew) || (!a->plan.on && !may_fit(m))) return;
     struct kl_fileset *files;
     const char *why = "its files cannot be kept";
+    a->run = (struct kl_core_run){.emu = &a->shown.emu, .how = KL_RUN_AHEAD, .hidden = true};
     a->audible = false; /* it may have to run before it takes a state */
-    a->hidden = true;
     if (kl_files_keep(m, &files))
         why = kl_shown_begin(&a->shown, &m->emu, m->play.buffer.data, m->play.buffer.size, files);
     kl_fileset_free(files);
@@ -347,7 +309,7 @@ void kl_run_ahead_marked(struct kl_match *m, uint32_t frame, const struct kl_sta
         kl_run_ahead_give_up(m, why);
         return;
     }
-    memcpy(a->plays, m->command.plays, sizeof a->plays);
+    memcpy(a->run.plays, m->play.run.plays, sizeof a->run.plays);
     kl_ahead_begin(&a->plan, frame);
     a->anew = false;
     a->fades = true;

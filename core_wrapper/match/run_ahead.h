@@ -9,6 +9,7 @@
 #include "core_wrapper/ahead/fade.h"
 #include "core_wrapper/ahead/shown.h"
 #include "core_wrapper/core/statehash.h"
+#include "core_wrapper/match/core_run.h"
 #include "net/engine/ahead.h"
 
 struct kl_match;
@@ -19,17 +20,17 @@ struct kl_match;
 struct kl_run_ahead {
     struct kl_shown shown;
     struct kl_ahead plan;
-    uint8_t plays[KL_MAX_SEATS]; /* as the shown core's newest closed frame has them */
-    bool displays;               /* its frames are on the screen */
-    bool anew;                   /* it is to begin with the next marked keyframe's state */
-    bool failed;                 /* given up for this match */
-    uint64_t poor_us, rest_us;   /* time since which, or up to which, it costs too much; 0: it does not */
+    struct kl_core_run run;    /* the shown core's; plays: as its newest closed frame has them */
+    bool displays;             /* its frames are on the screen */
+    bool anew;                 /* it is to begin with the next marked keyframe's state */
+    bool failed;               /* given up for this match */
+    uint64_t poor_us, rest_us; /* time since which, or up to which, it costs too much; 0: it does not */
     struct kl_usual frame_us, load_us; /* cost of a frame with its state; of a load */
     unsigned parted; /* grows as the shown core parts from the true one without a wrong guess, else shrinks */
     bool parts_now;  /* since the last marked keyframe */
 
     /* the frame that runs */
-    bool audible, hidden;
+    bool audible;
     uint64_t video_us;                        /* time that the frontend took for its picture */
     uint64_t picture;                         /* hash of the shown core's newest picture */
     uint64_t picture_before[KL_AHEAD_FRAMES]; /* as it was before a frame */

@@ -41,7 +41,7 @@ bool kl_slot_save(struct kl_match *m, uint32_t frame) {
     return true;
 }
 
-bool kl_slot_has(struct kl_match *m, const struct kl_command *c, char *why, size_t cap) {
+static bool has(struct kl_match *m, const struct kl_command *c, char *why, size_t cap) {
     struct kl_reader in;
     kl_reader_init(&in, c->data, c->len);
     uint32_t frame = kl_read_u32(&in);
@@ -54,19 +54,19 @@ bool kl_slot_has(struct kl_match *m, const struct kl_command *c, char *why, size
     return false;
 }
 
-int kl_slot_load(struct kl_match *m, const struct kl_command *c, char *why, size_t cap) {
-    if (!kl_slot_has(m, c, why, cap)) return -1;
-    if (!kl_files_back(m, m->slot.files, true)) {
-        snprintf(why, cap, "the files of frame %u cannot be had again", m->slot.frame);
+int kl_slot_load(struct kl_match *m, struct kl_emulator *emu, const struct kl_command *c, char *why,
+                 size_t cap) {
+    struct kl_slot *slot = &m->slot;
+    if (!has(m, c, why, cap)) return -1;
+    if (!kl_files_back(m, emu, slot->files, emu == &m->emu)) {
+        snprintf(why, cap, "the files of frame %u cannot be had again", slot->frame);
         return -1;
     }
-    memcpy(m->slot.outside.held, m->emu.latch.keyboard.held, sizeof m->slot.outside.held); /* the players' */
-    bool good = !kl_outside_lacks(&m->emu, &m->slot.outside) && kl_outside_apply(&m->emu, &m->slot.outside) &&
-                m->emu.core.unserialize(m->slot.state, m->slot.bytes) &&
-                kl_outside_apply(&m->emu, &m->slot.outside);
-    kl_outside_tell(&m->emu);
-    if (good) return 0;
-    snprintf(why, cap, "the core refused the saved state of frame %u", m->slot.frame);
+    memcpy(slot->outside.held, emu->latch.keyboard.held, sizeof slot->outside.held); /* the players' */
+    if (!kl_outside_lacks(emu, &slot->outside) && kl_outside_apply(emu, &slot->outside) &&
+        emu->core.unserialize(slot->state, slot->bytes) && kl_outside_apply(emu, &slot->outside))
+        return 0;
+    snprintf(why, cap, "the core refused the saved state of frame %u", slot->frame);
     return -1;
 }
 

@@ -31,10 +31,10 @@ struct kl_order;
 /* Everybody serializes, or nobody: for some cores it is not without effect. False: the core did not; the slot
  * is empty then, of that frame, as a state of an earlier one would be another than the others'. */
 bool kl_slot_save(struct kl_match *m, uint32_t frame);
-/* The state that this LOAD names is in the slot. False with one line of why: another one is, or none. */
-bool kl_slot_has(struct kl_match *m, const struct kl_command *c, char *why, size_t cap);
-/* 0; -1 with one line of why: it is not in the slot, or the core does not take it. */
-int kl_slot_load(struct kl_match *m, const struct kl_command *c, char *why, size_t cap);
+/* Loads the state that this LOAD names into this core. 0; -1 with one line of why: it is not in the slot, or
+ * the core does not take it. */
+int kl_slot_load(struct kl_match *m, struct kl_emulator *emu, const struct kl_command *c, char *why,
+                 size_t cap);
 /* The state that a LOAD given now would mean. False with one line of why not. */
 bool kl_slot_wanted(struct kl_match *m, struct kl_order *o, char *why, size_t cap);
 

@@ -1,9 +1,8 @@
 /* snapshot.h - the room's snapshots on this machine: takes a snapshot at a keyframe, reports its hash and
- * gives it to the relay; loads a snapshot that the room agreed on, and runs the later frames again. Keeps its
- * own newest states, and goes back to one of them if the room asks for that. docs/design.md §5,
- * net/PROTOCOL.md §7.
+ * gives it to the relay; unpacks one that comes. Keeps its own newest states. heal.h loads them.
+ * docs/design.md §5, net/PROTOCOL.md §7.
  *
- * Serializing and loading run in the core's thread; hashing, packing and unpacking in a thread beside it. */
+ * Serializing runs in the core's thread; hashing, packing and unpacking in a thread beside it. */
 #ifndef KLW_SNAPSHOT_H
 #define KLW_SNAPSHOT_H
 
@@ -68,7 +67,7 @@ struct kl_snapshots {
         struct kl_offer offer;
     } got;
 
-    /* Going back to a state of the past. */
+    /* Going back to a state of the past (heal.h). */
     struct {
         bool running;           /* frames [at, end) are to be run again */
         bool own;               /* from an own state; else from a snapshot of the room's */
@@ -92,12 +91,13 @@ void kl_snapshot_keep(struct kl_match *m, uint32_t frame);
 /* The room's slot has another save: own states from before are of no use, since frames after them may load
  * the old one. */
 void kl_snapshot_forget_own(struct kl_match *m);
-/* Once a call, in the game: says, gives, loads as far as it is due. */
+/* Once a call, in the game and in a room: says and gives as far as it is due. */
 void kl_snapshot_turn(struct kl_match *m);
-
-/* While frames are run again: true, and the turn has been spent on it. Nothing else runs before it is over.
- */
-bool kl_snapshot_rerun(struct kl_match *m, uint64_t from_us);
+/* The state that has come, or is being unpacked, is of a frame that was lost with the relay's record: the
+ * room never had it. */
+void kl_snapshot_drop_got(struct kl_match *m);
+/* Tells the relay the result of a healing. */
+void kl_snapshot_say_healed(struct kl_match *m, struct kl_healed h);
 /* True while a snapshot is loaded or the frames after it are still to run: the core is not at the room's
  * frame. */
 bool kl_snapshot_busy(struct kl_match *m);

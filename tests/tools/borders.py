@@ -14,6 +14,7 @@ What stands behind an interface of net/platform, in its posix/, is part of that 
   PURE     what the objects of a folder, or of one module, may call outside of this project
   REACH    the most members of a struct of STRUCTS that a file may touch: one that needs more is handed what it needs
   CIRCLE   the most modules of one folder that may reach each other in a circle, by calls
+  STRAIGHT modules that are in no circle: each calls those before it in the list, and none of the others
   HELD     what the wrapper may call between kl_link_hold() and kl_link_release(): nothing that waits
 
 Today's exceptions stand in tests/tools/exceptions.txt: forbidden arrows counted by their folders, the system's headers, circles,
@@ -125,6 +126,7 @@ PURE = {  # folder: (functions that it may call, modules that are not pure)
 STRUCTS = {"kl_match": "core_wrapper/match/match.h", "kl_lobby_room": "net/relay/room/lobby_room.h"}
 REACH = 8
 CIRCLE = 6
+STRAIGHT = ["core_wrapper/match/" + name for name in ("snapshot", "command", "core_run", "run_ahead", "heal", "play")]
 HELD = r"kl_(stay|client|ahead|pace|history|link)_\w+|kl_shown_depth|clocked|most_runs|goal|of|if|for|memcpy|sizeof"
 LIST = "tests/tools/exceptions.txt"
 failed = False
@@ -285,6 +287,14 @@ def circles(calls):
     return {top: size for top, size in largest.items() if size > CIRCLE}
 
 
+def straight(calls):
+    bad = [f"{a} calls {name}() of {b}" for (a, b), name in sorted(calls.items())
+           if a in STRAIGHT and b in STRAIGHT and STRAIGHT.index(a) < STRAIGHT.index(b)]
+    for ring in draw.rings(calls, folder)["core_wrapper/match"]:
+        bad += ["a circle of " + ", ".join(ring)] * any(m in STRAIGHT for m in ring)
+    say(not bad, "straight", "; ".join(bad))
+
+
 def parse(text):
     """({what: number}, {(module, system header)}) of the list."""
     numbers, system = {}, set()
@@ -368,6 +378,7 @@ def main():
     gone = sorted(f"{m} includes <{h}>" for m, h in excepted - system.keys())
     say(not gone, "system-shrinks", f"no longer there, so take out of {LIST}: " + "; ".join(gone) if gone else "")
     system_calls(outside, excepted)
+    straight(calls)
     held()
     for arrow, name in calls.items():
         found.setdefault(arrow, f"by {name}")

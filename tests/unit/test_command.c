@@ -105,7 +105,8 @@ static void obey(const char *words, uint32_t frame) {
     assert_int_equal(kl_words_parse(&w, words, err, sizeof err), 0);
     struct kl_command c = {.client = 2, .kind = w.order.kind, .len = w.order.len};
     memcpy(c.data, w.order.data, w.order.len);
-    kl_command_obey(&match, &c, frame);
+    match.play.run.number = frame;
+    kl_command_obey(&match, &match.play.run, &c);
 }
 
 TEST_WITH(reset_is_the_cores, set_up, tear_down) {
@@ -118,7 +119,8 @@ TEST_WITH(reset_is_the_cores, set_up, tear_down) {
 static void back(uint32_t to, uint32_t frame) {
     struct kl_command c = {.client = 2, .kind = KL_COMMAND_LOAD, .len = KL_LOAD_BYTES};
     memcpy(c.data, &to, sizeof to); /* little-endian, as this machine */
-    kl_command_obey(&match, &c, frame);
+    match.play.run.number = frame;
+    kl_command_obey(&match, &match.play.run, &c);
 }
 
 TEST_WITH(the_slot, set_up, tear_down) {
@@ -199,16 +201,16 @@ TEST_WITH(a_disk_is_seen_to_be_out, set_up, tear_down) {
     obey("disk 2", 100);
     assert_string_equal(disks, "o");
     for (uint32_t f = 101; f < 160; f++)
-        kl_command_pending(&match, f);
+        kl_emulator_tray(&match.emu, f);
     assert_string_equal(disks, "o");
     for (uint32_t f = 160; f < 300; f++)
-        kl_command_pending(&match, f);
+        kl_emulator_tray(&match.emu, f);
     assert_string_equal(disks, "o1c");
     obey("disk 0", 300);
-    kl_command_pending(&match, 400);
+    kl_emulator_tray(&match.emu, 400);
     assert_string_equal(disks, "o1co3c"); /* the index past the last: no disk */
     obey("disk 9", 500);
-    kl_command_pending(&match, 600);
+    kl_emulator_tray(&match.emu, 600);
     assert_string_equal(disks, "o1co3co3c");
 }
 
@@ -397,10 +399,12 @@ TEST_WITH(talk, set_up, tear_down) {
     obey("say hello", 9);
     assert_string_equal(shown, "ann (1): hello");
     struct kl_command c = {.client = KL_RELAY_CLIENT, .kind = KL_COMMAND_CHAT, .len = 3, .data = "a\nb"};
-    kl_command_obey(&match, &c, 10);
+    match.play.run.number = 10;
+    kl_command_obey(&match, &match.play.run, &c);
     assert_string_equal(shown, "relay: a?b");
     c.client = 7;
-    kl_command_obey(&match, &c, 11);
+    match.play.run.number = 11;
+    kl_command_obey(&match, &match.play.run, &c);
     assert_string_equal(shown, "client 7: a?b");
 }
 
@@ -411,7 +415,8 @@ TEST_WITH(not_now, set_up, tear_down) {
     assert_int_equal(kl_command_do(&match, "jump", answer, sizeof answer), -1);
     assert_non_null(strstr(answer, "expected"));
     struct kl_command c = {.client = 2, .kind = 200, .len = 3};
-    kl_command_obey(&match, &c, 5); /* of a later version */
+    match.play.run.number = 5;
+    kl_command_obey(&match, &match.play.run, &c); /* of a later version */
     assert_string_equal(shown, "");
     assert_int_equal(resets, 0);
 }

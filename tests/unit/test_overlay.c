@@ -67,6 +67,7 @@ static int set_up(void **state) {
     (void)state;
     memset(&match, 0, sizeof match);
     kl_match_init(&match);
+    match.play.run.number = 7;
     match.control.socket = -1;
     match.front.call.environment = front;
     match.emu.phase = KL_PHASE_PLAYING;
@@ -321,7 +322,7 @@ TEST_WITH(a_line_in_another_script_is_drawn, set_up, tear_down) {
     const char *path = own_file(OWN_FONT, strlen(OWN_FONT));
     snprintf(match.config.font, sizeof match.config.font, "%s", path);
     match.config.draw = true;
-    kl_command_obey(&match, &(struct kl_command){1, KL_COMMAND_CHAT, 3, "\xe5\xaf\xbe"}, 7);
+    kl_command_obey(&match, &match.play.run, &(struct kl_command){1, KL_COMMAND_CHAT, 3, "\xe5\xaf\xbe"});
     assert_int_equal(match.front.screen.news[0].words, 9);
     frame(1000000);
     frame(1016000);
@@ -338,10 +339,10 @@ TEST_WITH(a_line_in_another_script_is_drawn, set_up, tear_down) {
 TEST_WITH(words_are_those_of_chat_alone, set_up, tear_down) {
     match.config.draw = true;
     strcpy(match.status.roster.member[1].name, "\xe2\x80\xae!");
-    kl_command_obey(&match, &(struct kl_command){1, KL_COMMAND_CHAT, 2, "\xd0\xb0"}, 7);
+    kl_command_obey(&match, &match.play.run, &(struct kl_command){1, KL_COMMAND_CHAT, 2, "\xd0\xb0"});
     assert_string_equal(match.front.screen.news[0].text, "?! (2): \xd0\xb0");
     assert_int_equal(match.front.screen.news[0].words, 8);
-    kl_command_obey(&match, &(struct kl_command){1, KL_COMMAND_OPTION, 4, "\xd0\xb0=x"}, 7);
+    kl_command_obey(&match, &match.play.run, &(struct kl_command){1, KL_COMMAND_OPTION, 4, "\xd0\xb0=x"});
     assert_int_equal(match.front.screen.news[0].words, 0);
 }
 
@@ -351,7 +352,7 @@ TEST_WITH(a_font_that_is_not_there_is_told_once, set_up, tear_down) {
     frame(1000000);
     assert_null(strstr(logged, "font"));
     for (uint64_t now_us = 1016000; now_us < 1200000; now_us += 16000) {
-        kl_command_obey(&match, &(struct kl_command){1, KL_COMMAND_CHAT, 3, "\xe5\xaf\xbe"}, 7);
+        kl_command_obey(&match, &match.play.run, &(struct kl_command){1, KL_COMMAND_CHAT, 3, "\xe5\xaf\xbe"});
         frame(now_us);
     }
     const char *told =

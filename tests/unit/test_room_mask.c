@@ -61,7 +61,7 @@ TEST_WITH(the_last_piece_puts_it_in_force, begin, NULL) {
     assert_int_equal(hash_kind(), 0);
     for (unsigned i = 0; i < pieces; i++) {
         assert_false(in_force());
-        kl_command_obey(&match, &piece[i], 60);
+        kl_command_obey(&match, &match.play.run, &piece[i]);
     }
     assert_memory_equal(&match.profile.room.mask, &mask, sizeof mask);
     assert_int_equal(hash_kind(), KL_HASH_MASKED);
@@ -75,27 +75,27 @@ TEST_WITH(the_last_piece_puts_it_in_force, begin, NULL) {
 TEST_WITH(only_the_next_piece_of_the_same_client_counts, begin, NULL) {
     struct kl_command other = piece[1];
     other.client = 1;
-    kl_command_obey(&match, &piece[0], 60);
-    kl_command_obey(&match, &piece[2], 60);
-    kl_command_obey(&match, &other, 60);
+    kl_command_obey(&match, &match.play.run, &piece[0]);
+    kl_command_obey(&match, &match.play.run, &piece[2]);
+    kl_command_obey(&match, &match.play.run, &other);
     other = piece[1];
     other.data[1]++;
-    kl_command_obey(&match, &other, 60);
+    kl_command_obey(&match, &match.play.run, &other);
     other.len = 2;
     other.data[1]--;
-    kl_command_obey(&match, &other, 60);
+    kl_command_obey(&match, &match.play.run, &other);
     for (unsigned i = 1; i < pieces - 1; i++)
-        kl_command_obey(&match, &piece[i], 60);
-    kl_command_obey(&match, &piece[1], 60);
+        kl_command_obey(&match, &match.play.run, &piece[i]);
+    kl_command_obey(&match, &match.play.run, &piece[1]);
     assert_false(in_force());
-    kl_command_obey(&match, &piece[pieces - 1], 60);
+    kl_command_obey(&match, &match.play.run, &piece[pieces - 1]);
     assert_true(in_force());
 }
 
 static void give_all(void) {
     cut();
     for (unsigned i = 0; i < pieces; i++)
-        kl_command_obey(&match, &piece[i], 60);
+        kl_command_obey(&match, &match.play.run, &piece[i]);
 }
 
 /* More than 1 %, no range, and what is not one. */
@@ -113,7 +113,7 @@ TEST_WITH(a_bad_mask_is_refused, begin, NULL) {
             for (c.len = 0; c.len <= KL_COMMAND_BYTES; c.len += 16) {
                 memset(c.data, 0xff, sizeof c.data);
                 c.data[0] = (uint8_t)number, c.data[1] = (uint8_t)all;
-                kl_command_obey(&match, &c, 60);
+                kl_command_obey(&match, &match.play.run, &c);
             }
     assert_false(in_force());
 }

@@ -37,6 +37,7 @@ static void join_held(struct kl_thread *t) {
 }
 #define kl_thread_start start_held
 #define kl_thread_join  join_held
+#include "core_wrapper/match/heal.h"
 #include "core_wrapper/match/match.h"
 #include "core_wrapper/match/snapshot.c"
 
@@ -114,37 +115,37 @@ static bool said(uint32_t keyframe) {
 TEST_WITH(the_game_waits_for_no_thread, set_up, tear_down) {
     uint8_t hash[KL_SNAPSHOT_HASH];
     kl_snapshot_take(&match, 10);
-    kl_snapshot_turn(&match);
+    kl_heal_turn(&match);
     assert_true(held_back); /* it is being hashed */
     machine[7] = 99;
     kl_snapshot_take(&match, 20);
     assert_int_equal(waits, 0);
     run_thread();
-    kl_snapshot_turn(&match);
+    kl_heal_turn(&match);
     assert_false(said(10)); /* nobody asks any more */
     run_thread();
-    kl_snapshot_turn(&match);
+    kl_heal_turn(&match);
     crypto_generichash(hash, sizeof hash, match.snapshots.own.bytes, match.snapshots.own.len, NULL, 0);
     assert_true(said(20));
     assert_memory_equal(l->stay.snapshot.state.hash, hash, sizeof hash);
     kl_stay_take_ask(&l->stay, &(struct kl_ask){.keyframe = 20});
-    kl_snapshot_turn(&match);
+    kl_heal_turn(&match);
     assert_true(held_back); /* it is being packed */
     kl_snapshot_take(&match, 30);
     assert_int_equal(waits, 0);
     run_thread();
-    kl_snapshot_turn(&match);
+    kl_heal_turn(&match);
     assert_null(l->stay.snapshot.given); /* the base that was asked for is not the one it has now */
     run_thread();
-    kl_snapshot_turn(&match);
+    kl_heal_turn(&match);
     assert_true(said(30));
 }
 
 static void take_and_say(uint32_t frame) {
     kl_snapshot_take(&match, frame);
-    kl_snapshot_turn(&match);
+    kl_heal_turn(&match);
     run_thread();
-    kl_snapshot_turn(&match);
+    kl_heal_turn(&match);
     assert_true(said(frame));
 }
 
@@ -152,9 +153,9 @@ static void take_and_say(uint32_t frame) {
 static bool given_for(const struct kl_ask *a) {
     struct kl_stay_snapshot *s = &l->stay.snapshot;
     kl_stay_take_ask(&l->stay, a);
-    kl_snapshot_turn(&match);
+    kl_heal_turn(&match);
     run_thread();
-    kl_snapshot_turn(&match);
+    kl_heal_turn(&match);
     assert_non_null(s->given);
     assert_int_equal(s->given_keyframe, a->keyframe);
     return s->given_based;
@@ -199,12 +200,12 @@ TEST_WITH(the_base_stays_while_it_is_used, set_up, tear_down) {
     memcpy(a.hash, l->stay.snapshot.state.hash, sizeof a.hash);
     take_and_say(20);
     kl_stay_take_ask(&l->stay, &a);
-    kl_snapshot_turn(&match);
+    kl_heal_turn(&match);
     assert_true(held_back && match.snapshots.job.base);
     kl_snapshot_take(&match, 30);
     kl_snapshot_take(&match, 40);
     run_thread(); /* the sanitizers see what it reads */
-    kl_snapshot_turn(&match);
+    kl_heal_turn(&match);
     assert_null(l->stay.snapshot.given);
 }
 
@@ -238,9 +239,9 @@ static void snapshot_comes(void) {
 }
 
 static void load_what_has_come(void) {
-    kl_snapshot_turn(&match);
+    kl_heal_turn(&match);
     run_thread();
-    kl_snapshot_turn(&match);
+    kl_heal_turn(&match);
 }
 
 /* A client that is behind gets the state of the frame that it runs next, after all that comes before it. That
@@ -253,12 +254,12 @@ TEST_WITH(commands_before_it_are_obeyed_once, set_up, tear_down) {
     load_what_has_come();
     assert_int_equal(loads, 0);
     assert_true(kl_snapshot_busy(&match));
-    assert_false(kl_snapshot_rerun(&match, kl_now_us()));
+    assert_false(kl_heal_rerun(&match, kl_now_us()));
     take_frame(5); /* and it is run */
     match.play.next_frame = 6;
-    kl_snapshot_turn(&match);
+    kl_heal_turn(&match);
     assert_true(loads > 0);
-    assert_true(kl_snapshot_rerun(&match, kl_now_us()));
+    assert_true(kl_heal_rerun(&match, kl_now_us()));
     assert_int_equal(resets, 1); /* the one behind */
     assert_int_equal(runs, 1);
     assert_int_equal(machine[0], 55);

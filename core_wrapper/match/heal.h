@@ -1,0 +1,18 @@
+/* heal.h - this machine loads a state that the room agreed on, or goes back to one of its own if the room
+ * asks for that, and runs the later frames again. snapshot.h has the states. docs/design.md §5,
+ * net/PROTOCOL.md §7. */
+#ifndef KLW_HEAL_H
+#define KLW_HEAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct kl_match;
+
+/* Once a call, in the game: kl_snapshot_turn(), then loads as far as it is due. */
+void kl_heal_turn(struct kl_match *m);
+/* While frames are run again: true, and the turn has been spent on it. Nothing else runs before it is over.
+ */
+bool kl_heal_rerun(struct kl_match *m, uint64_t from_us);
+
+#endif
