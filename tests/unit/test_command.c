@@ -110,8 +110,10 @@ static void obey(const char *words, uint32_t frame) {
 }
 
 TEST_WITH(reset_is_the_cores, set_up, tear_down) {
+    match.emu.lasting.motor[0][RETRO_RUMBLE_STRONG] = 1000;
     obey("reset", 77);
     assert_int_equal(resets, 1);
+    assert_int_equal(match.emu.lasting.motor[0][RETRO_RUMBLE_STRONG], 0);
     assert_string_equal(shown, "ann (1): reset");
 }
 
@@ -419,4 +421,32 @@ TEST_WITH(not_now, set_up, tear_down) {
     kl_command_obey(&match, &match.play.run, &c); /* of a later version */
     assert_string_equal(shown, "");
     assert_int_equal(resets, 0);
+}
+
+/* Its core alone changes, and nothing is told. */
+TEST_WITH(ahead_of_the_lock_nothing_of_the_room_changes, set_up, tear_down) {
+    struct kl_core_run was = match.play.run;
+    struct kl_params room = match.room;
+    match.play.run.how = KL_RUN_AHEAD;
+    obey("reset", 10);
+    assert_int_equal(resets, 1);
+    obey("swap 1 2", 11);
+    assert_int_equal(match.play.run.plays[0], 1);
+    obey("policy strict", 12);
+    assert_memory_equal(&match.room, &room, sizeof room);
+    obey("save", 13);
+    assert_false(match.slot.any);
+    struct kl_command load = {.client = 2, .kind = KL_COMMAND_LOAD, .len = KL_LOAD_BYTES, .data = {13}};
+    assert_false(kl_command_obey(&match, &match.play.run, &load));
+    struct kl_command snapshot = {.client = KL_RELAY_CLIENT, .kind = KL_COMMAND_SNAPSHOT};
+    assert_true(kl_command_obey(&match, &match.play.run, &snapshot));
+    assert_int_equal(loads, 0);
+    match.profile.load_own = true;
+    assert_true(kl_command_obey(&match, &match.play.run, &snapshot));
+    assert_int_equal(loads, 1);
+    refuses = true;
+    assert_false(kl_command_obey(&match, &match.play.run, &snapshot));
+    assert_false(match.snapshots.own.taken);
+    assert_string_equal(shown, "");
+    match.play.run = was;
 }
