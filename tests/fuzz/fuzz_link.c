@@ -197,6 +197,15 @@ static void look(void) {
         kl_frontend_say(&match.front, KL_SCREEN_INFO, 4000, "%s", notice.text);
 }
 
+static void obey(const struct kl_frame *f) {
+    const struct kl_commands *set =
+        f->flags & KL_FRAME_COMMANDS ? kl_stay_commands(&l->stay, f->number) : NULL;
+    match.play.run.number = f->number;
+    for (unsigned i = 0; set && i < set->count; i++)
+        MUST(
+            kl_command_obey(&match, &match.play.run, &set->at[i])); /* only the shown core may be unable to */
+}
+
 static void run_frames(unsigned most) {
     static struct kl_frame f;
     struct kl_input in[KL_MAX_SEATS] = {{.joypad = (uint16_t)now_us}};
@@ -207,7 +216,7 @@ static void run_frames(unsigned most) {
     for (uint32_t i = 0; i < p.runs && kl_stay_take(&l->stay, &f); i++) {
         if (f.number == 0) next_frame = 0; /* begun anew */
         MUST(f.number == next_frame++);
-        kl_command_before(&match, &f, false);
+        obey(&f);
         kl_latch_frame(&match.emu.latch, &f, NULL, NULL);
         for (unsigned port = 0; port < KL_MAX_SEATS; port++)
             MUST(kl_command_seat(&match, port) < KL_MAX_SEATS);
