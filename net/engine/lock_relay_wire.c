@@ -267,7 +267,7 @@ static size_t write_update(const struct kl_lock_relay *r, struct kl_update *u, u
     struct kl_frames_from from;
     u->count = kl_lock_lay_out(r, u->first, u->count, &from);
     for (;; u->count /= 2) {
-        if (u->first + u->count != r->next_close) u->hints.ports = 0; /* they come behind the newest frame */
+        if (u->first + u->count != r->next_close) u->hints.ports = 0; /* it does not reach the newest */
         size_t len = kl_update_write(u, &from, buf, cap);
         if (len > 0 || u->count == 0) return len;
     }

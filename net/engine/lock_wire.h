@@ -73,7 +73,7 @@ struct kl_update {
     bool has_schedule;
     int64_t due_us;          /* frame `first` is due at stamp + due_us */
     uint32_t first, count;   /* closed frames that follow; with count 0, first is the next one to close */
-    struct kl_hints hints;   /* for guesses; only behind the newest closed frame */
+    struct kl_hints hints;   /* for guesses; only if the frames end with the newest */
     struct kl_frames frames; /* reading */
 };
 

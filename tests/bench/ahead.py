@@ -128,7 +128,7 @@ def play(tag, case, system):
     links = []
 
     def make(port):
-        links.append(retroarch.SlowLink(port, rtt / 1000, *link))
+        links.append(retroarch.SlowLink(port, sum(rtts) / 2000, *link))
         return links[0]
     with retroarch.netplay_pair(tag, path, content, make, settings) as (_, both, pads):
         time.sleep(settle_s(case, system))

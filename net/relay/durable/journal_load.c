@@ -334,7 +334,7 @@ static bool index_room(struct load *f, struct kl_lobby *l, const uint8_t id[KL_S
     size_t len;
     uint64_t recording = kl_store_size(s, id, KL_STORE_RECORDING);
     begin(f, l, id);
-    if (recording > 0 && can_begin(s, id) && kl_store_look(s, id, KL_STORE_TAIL, &bytes, &len)) {
+    if (can_begin(s, id) && kl_store_look(s, id, KL_STORE_TAIL, &bytes, &len)) {
         if (look_at_ticket(f, bytes, len))
             r = kl_lobby_restore(l, &f->ticket, NULL, 0, now_us, why, sizeof why);
         kl_store_look_away(bytes, len);
