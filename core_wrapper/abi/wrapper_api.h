@@ -25,6 +25,7 @@
  *     KEYLOCK_BUDGET_MS   the wait budget
  *     KEYLOCK_DESYNC      "heal", "pause", "ignore": the room's action if hashes differ
  *     KEYLOCK_AHEAD       frames shown ahead of the lock: "off", "auto", 1 to 30
+ *     KEYLOCK_FEEL        frames that an own press waits then, 0 to 4
  *     KEYLOCK_HIDE        "off": the core is not told which frames are unseen, for cores that play those
  *                         differently; the host's value counts for all
  *     KEYLOCK_PROFILE     a profile of the core, or a folder of profiles; "off": none. The host's counts

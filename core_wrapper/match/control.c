@@ -172,10 +172,13 @@ static void give_own(struct kl_match *m) {
 
 /* The option at i, if it is one of this screen alone. */
 static void show_here(struct kl_match *m, unsigned i, bool on) {
+    char ignored[KL_WORDS_MAX];
     if (!strcmp(kl_own_option[i].key, KL_OWN_PANEL)) kl_screen_panel(&m->front.screen, on);
     if (!strcmp(kl_own_option[i].key, KL_OWN_LINE)) kl_screen_strip(&m->front.screen, on);
     if (!strcmp(kl_own_option[i].key, KL_OWN_AHEAD))
         kl_config_ahead(m->control.menu.own[i], &m->config.ahead);
+    if (!strcmp(kl_own_option[i].key, KL_OWN_FEEL))
+        (void)kl_config_set(&m->config, "feel", m->control.menu.own[i], ignored, sizeof ignored);
 }
 
 /* They are nobody else's: at once. */

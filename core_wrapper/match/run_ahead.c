@@ -13,7 +13,7 @@
 #define FELT_GAIN   (1.0 / 32)
 #define FADE_S      0.004
 #define RAM_AT_ONCE 65536    /* bytes of RAM that are hashed in every frame */
-#define POOR_US     2000000  /* so long without a frame ahead, for its cost, and it rests */
+#define IDLE_US     2000000  /* so long without a frame ahead, and it rests */
 #define REST_US     60000000 /* then it tries again */
 
 static struct kl_run_ahead *of(struct kl_match *m) {
@@ -166,27 +166,34 @@ static bool run_next(struct kl_match *m) {
 
 /* --- a call --- */
 
+/* Frames that are left to guess: not those that the player waits all the same. */
+static uint16_t to_guess(struct kl_match *m, uint16_t lag) {
+    return lag > m->config.feel ? lag - m->config.feel : 0;
+}
+
 static uint16_t goal(struct kl_match *m, uint16_t lag) {
     struct kl_run_ahead *a = of(m);
-    uint16_t most = !is_auto(m) && m->config.ahead < lag ? m->config.ahead : lag;
+    uint16_t most = to_guess(m, lag);
+    if (!is_auto(m) && m->config.ahead < most) most = m->config.ahead;
     double frame_us = kl_usual(&a->frame_us), load_us = kl_usual(&a->load_us);
     if (!is_auto(m) || !m->status.welcome.params.clocked) return most;
     if (m->play.pace.shown_us > frame_us) frame_us = m->play.pace.shown_us;
     return kl_ahead_fits(most, a->plan.frames, frame_us, load_us, m->play.pace.period_us);
 }
 
-/* Plans a call. The keyframe to go back to first, or KL_AHEAD_NOWHERE. poor: no frame ahead fits. */
-static uint32_t plan_call(struct kl_match *m, uint32_t due, uint64_t now_us, bool *poor) {
+/* Plans a call. The keyframe to go back to first, or KL_AHEAD_NOWHERE. */
+static uint32_t plan_call(struct kl_match *m, uint32_t due, uint64_t now_us) {
     struct kl_run_ahead *a = of(m);
     struct kl_client *c = &kl_link_hold(m->link)->lock;
     uint16_t lag = kl_ahead_lag(c);
     struct kl_ahead_call call = {now_us, due, goal(m, lag), (uint16_t)kl_shown_depth(&a->shown)};
-    *poor = lag > 0 && call.goal == 0;
     if (!a->displays) kl_ahead_show(&a->plan, m->play.next_frame, now_us);
     kl_client_guess(c, true);
     uint32_t back = kl_ahead_hear(&a->plan, c);
     kl_ahead_call(&a->plan, c, &call);
     kl_link_release(m->link);
+    a->lag = lag;
+    a->idle = lag > 0 && call.goal == 0 && a->plan.frames == 0;
     return back;
 }
 
@@ -231,23 +238,27 @@ static bool run_to_want(struct kl_match *m, uint64_t now_us) {
     return good;
 }
 
-/* A shown core that is not ahead costs a frame in each frame, for nothing. */
-static void note_cost(struct kl_match *m, bool poor, uint64_t now_us) {
+/* A shown core that is not ahead costs a frame in each frame, for nothing. On a short link it comes back once
+ * that has become longer. */
+static void note_idle(struct kl_match *m, uint64_t now_us) {
     struct kl_run_ahead *a = of(m);
-    if (!poor || a->plan.frames > 0) a->poor_us = 0;
-    if (!poor || a->plan.frames > 0) return;
-    if (!a->poor_us) a->poor_us = now_us;
-    if (now_us < a->poor_us + POOR_US) return;
-    kl_frontend_log(&m->front, "no running ahead for %u s: a frame takes %.1f ms", REST_US / 1000000,
-                    kl_usual(&a->frame_us) / 1e3);
-    a->poor_us = 0;
-    a->rest_us = now_us + REST_US;
+    if (!a->idle || !a->idle_us) a->idle_us = a->idle ? now_us : 0;
+    if (!a->idle || now_us < a->idle_us + IDLE_US) return;
+    if (to_guess(m, a->lag) > 0) {
+        kl_frontend_log(&m->front, "no running ahead for %u s: a frame takes %.1f ms", REST_US / 1000000,
+                        kl_usual(&a->frame_us) / 1e3);
+        a->rest_us = now_us + REST_US;
+    }
+    a->idle_us = 0;
     stop(m);
 }
 
-/* By the true core's cost alone, and by what was seen not long ago. */
+/* By the link, by the true core's cost alone, and by what was seen not long ago. */
 static bool may_fit(struct kl_match *m) {
     struct kl_run_ahead *a = of(m);
+    uint16_t lag = kl_ahead_lag(&kl_link_hold(m->link)->lock);
+    kl_link_release(m->link);
+    if (to_guess(m, lag) == 0) return false;
     if (!is_auto(m) || !m->status.welcome.params.clocked) return true;
     return kl_now_us() >= a->rest_us &&
            kl_ahead_fits(1, 0, m->play.pace.shown_us, 0, m->play.pace.period_us) > 0;
@@ -264,8 +275,7 @@ int kl_run_ahead_turn(struct kl_match *m, uint32_t due, uint64_t now_us) {
     struct kl_run_ahead *a = of(m);
     if (!may_run(m)) stop(m);
     if (!a->plan.on) return -1;
-    bool poor;
-    uint32_t back = plan_call(m, due, now_us, &poor);
+    uint32_t back = plan_call(m, due, now_us);
     a->displays = true;
     if ((back != KL_AHEAD_NOWHERE && !go_back(m, back)) || !run_to_want(m, now_us)) {
         stop(m);
@@ -275,7 +285,7 @@ int kl_run_ahead_turn(struct kl_match *m, uint32_t due, uint64_t now_us) {
     if (a->plan.at < a->plan.want) return 0; /* the next call goes on */
     int newly = (int)(a->plan.at > a->plan.shown ? a->plan.at - a->plan.shown : 0);
     kl_ahead_showed(&a->plan);
-    note_cost(m, poor, now_us);
+    note_idle(m, now_us);
     return newly;
 }
 

@@ -20,11 +20,13 @@ struct kl_match;
 struct kl_run_ahead {
     struct kl_shown shown;
     struct kl_ahead plan;
-    struct kl_core_run run;    /* the shown core's; plays: as its newest closed frame has them */
-    bool displays;             /* its frames are on the screen */
-    bool anew;                 /* it is to begin with the next marked keyframe's state */
-    bool failed;               /* given up for this match */
-    uint64_t poor_us, rest_us; /* time since which, or up to which, it costs too much; 0: it does not */
+    struct kl_core_run run;            /* the shown core's; plays: as its newest closed frame has them */
+    bool displays;                     /* its frames are on the screen */
+    bool anew;                         /* it is to begin with the next marked keyframe's state */
+    bool failed;                       /* given up for this match */
+    uint16_t lag;                      /* frames from an own sample to the frame that it plays in */
+    bool idle;                         /* no frame is to be ahead */
+    uint64_t idle_us, rest_us;         /* since then; up to then it costs too much. 0: it does not */
     struct kl_usual frame_us, load_us; /* cost of a frame with its state; of a load */
     unsigned parted; /* grows as the shown core parts from the true one without a wrong guess, else shrinks */
     bool parts_now;  /* since the last marked keyframe */

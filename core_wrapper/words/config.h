@@ -20,6 +20,7 @@
 #define KL_CONFIG_HOST_MAX      256
 #define KL_CONFIG_HOTKEYS_MAX   1024
 #define KL_CONFIG_SEAT_TIME_MAX 3600
+#define KL_FEEL_MAX             4
 
 enum kl_play_mode { KL_PLAY_AUTO, KL_PLAY_ALONE, KL_PLAY_QUICK, KL_PLAY_ROOM, KL_PLAY_SPECTATE };
 /* In the players of a room: this machine loads their states and the host's saves. AUTO: with a password, by a
@@ -67,6 +68,7 @@ struct kl_config {
     bool policy_set; /* params.policy was set; else bounded if the room has a clock, strict without */
     bool budget_set, spacing_set;
     uint8_t ahead;          /* frames shown ahead of the lock; 0: off, KL_AHEAD_AUTO */
+    uint8_t feel;           /* frames that an own press waits all the same: those are not guessed */
     bool draw, line, panel; /* draw messages into the picture; show the one line, the panel from the start */
     char font[KL_CONFIG_PATH_MAX];   /* of other scripts (unifont.h); "": the package's */
     char states[KL_CONFIG_PATH_MAX]; /* folder for the last hashed states at a desync; "": none are kept */

@@ -128,6 +128,10 @@ const struct kl_config_row kl_config_rows[] = {
      .help = "own presses show at once: this machine shows frames ahead of the lock, `auto` (as many as it "
              "can), or 1 to 30; a second core guesses the others' input and corrects itself; the others "
              "notice nothing"},
+    {KEY("feel", "FEEL"), RANGE(0, KL_FEEL_MAX, "frames"), FIELD(feel), FLAG(BOTH, "feel", "N"),
+     .standard = "1", .see = "design.md#running-ahead",
+     .help = "with `ahead`: frames that an own press waits, from 0 (sharper: more pictures are guessed, and "
+             "more of them wrong) to 4 (calmer)"},
     {KEY("draw", "DRAW"), .kind = KL_KIND_SWITCH, FIELD(draw), FLAG(KL_BY_PLAY, "draw", "on|off"),
      .standard = "on", .help = "the wrapper draws messages into the picture and gives none to the frontend"},
     {KEY("font", "FONT"), .kind = KL_KIND_TEXT, FIELD(font),

@@ -16,6 +16,7 @@ const struct kl_own_option kl_own_option[KL_OWN_COUNT] = {
     {KL_OWN_BUDGET, "budget_ms", "room", "budget ", false, false},
     {KL_OWN_SPACING, "spacing", "room", "spacing ", false, false},
     {KL_OWN_AHEAD, "ahead", "off", NULL, false, true},
+    {KL_OWN_FEEL, "feel", "1", NULL, false, true},
     {KL_OWN_LINE, "line", "off", NULL, false, true},
     {KL_OWN_PANEL, "panel", "off", NULL, false, true},
     {KL_OWN_DO, NULL, "nothing", "", true, false},
@@ -93,6 +94,13 @@ static const struct retro_core_option_definition own_v1[KL_OWN_COUNT] = {
      {V("off", "Off"), V("auto", "Automatic"), AHEAD(1), AHEAD(2), AHEAD(3), AHEAD(4), AHEAD(5), AHEAD(6),
       AHEAD(7), AHEAD(8), AHEAD(9), AHEAD(10), AHEAD(11), AHEAD(12), END},
      "off"},
+    {KL_OWN_FEEL,
+     "Sharper or calmer",
+     "While your presses show at once: the frames that they wait. Sharper: none, and more pictures are "
+     "guessed wrong and jump. Calmer: a few, and fewer pictures jump.",
+     {V("0", "0 frames: sharper"), V("1", "1 frame"), V("2", "2 frames"), V("3", "3 frames"),
+      V("4", "4 frames: calmer"), END},
+     "1"},
     {KL_OWN_LINE,
      "One line",
      "Shows the players, the round trip and the delay in one line at the bottom, for as long as you like.",
@@ -132,14 +140,15 @@ static const struct retro_core_option_definition own_v1[KL_OWN_COUNT] = {
      "nothing"},
 };
 
-/* "Panel; off|on": the oldest form has values without labels, the first being the default. */
+/* "Panel; off|on": the oldest form has values without labels, and begins with the default. */
 static void make_v0(struct retro_variable out[KL_OWN_COUNT]) {
     static char text[KL_OWN_COUNT][V0_MAX];
     for (unsigned i = 0; i < KL_OWN_COUNT; i++) {
-        size_t used = (size_t)snprintf(text[i], V0_MAX, "%s; ", own_v1[i].desc);
+        const char *standard = own_v1[i].default_value;
+        size_t used = (size_t)snprintf(text[i], V0_MAX, "%s; %s", own_v1[i].desc, standard);
         for (unsigned k = 0; own_v1[i].values[k].value && used < V0_MAX; k++)
-            used += (size_t)snprintf(text[i] + used, V0_MAX - used, "%s%s", k ? "|" : "",
-                                     own_v1[i].values[k].value);
+            if (strcmp(own_v1[i].values[k].value, standard) != 0)
+                used += (size_t)snprintf(text[i] + used, V0_MAX - used, "|%s", own_v1[i].values[k].value);
         out[i] = (struct retro_variable){own_v1[i].key, text[i]};
     }
 }

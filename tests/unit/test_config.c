@@ -134,6 +134,8 @@ TEST(values_out_of_range) {
     refused("policy", "fair");
     refused("desync", "mend");
     refused("load_own", "maybe");
+    refused("feel", "5");
+    refused("feel", "calm");
     refused("budget_ms", "19");
     refused("budget_ms", "60001");
     refused("budget_ms", "1s");
