@@ -273,6 +273,10 @@ int kl_command_do(struct kl_match *m, const char *words, char *answer, size_t ca
     struct kl_words w;
     if (kl_words_parse(&w, words, answer, cap) != 0) return -1;
     if (w.panel) return show_panel(m, answer, cap);
+    if (w.ahead) {
+        snprintf(answer, cap, "%s", kl_run_ahead_toggle(m));
+        return 0;
+    }
     if (w.queue) return tell_queue(m, answer, cap);
     if (w.chat) return kl_control_chat(m, answer, cap);
     if (w.leave) return leave(m, answer, cap);

@@ -64,6 +64,7 @@ static void count_second(struct kl_match *m, uint64_t now_us) {
             (unsigned)((c->frames * UINT64_C(1000000) + (now_us - c->since_us) / 2) / (now_us - c->since_us));
     m->overlay.panel.lead_frames = lead_of(m, s, c);
     m->overlay.panel.feels = m->play.ahead.displays ? m->play.ahead.feels : 0;
+    snprintf(m->overlay.panel.not_ahead, sizeof m->overlay.panel.not_ahead, "%s", kl_run_ahead_not(m));
     *c = (struct kl_overlay_second){now_us, s->lead_sum, s->lead_count, 0};
 }
 

@@ -1,5 +1,6 @@
 #include "core_wrapper/match/run_ahead.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core_wrapper/match/files.h"
@@ -69,6 +70,7 @@ static void stop(struct kl_match *m) {
     a->sum.breaks += a->displays;
     a->plan.on = a->displays = false;
     a->plan.frames = 0;
+    a->doubt = (struct kl_ahead_doubt){.fewer = a->doubt.fewer};
 }
 
 void kl_run_ahead_anew(struct kl_match *m) {
@@ -79,12 +81,44 @@ struct kl_shown_hooks kl_run_ahead_hooks(struct kl_match *m) {
     return (struct kl_shown_hooks){m, on_video, on_sound};
 }
 
+/* Once for a reason: on the screen, in the log, and in the panel. */
+static void tell_why(struct kl_match *m, const char *why) {
+    snprintf(of(m)->why, sizeof of(m)->why, "%s", why);
+    kl_frontend_say(&m->front, KL_SCREEN_WARNING, 5000, "presses wait for the link: %s", why);
+}
+
+const char *kl_run_ahead_not(struct kl_match *m) {
+    return m->config.ahead ? of(m)->why : "";
+}
+
+const char *kl_run_ahead_toggle(struct kl_match *m) {
+    m->config.ahead = m->config.ahead ? 0 : KL_AHEAD_AUTO;
+    if (!m->config.ahead || of(m)->failed) return "your presses show once the lock plays them";
+    return "your presses show at once, the others' are guessed";
+}
+
+/* A second copy of some cores crashes the process: a probe finds that out beforehand. */
+static bool measured(struct kl_match *m) {
+    return !strcmp(m->config.learn, "off") || kl_room_profile_known(m) || kl_room_profile_find_any(m);
+}
+
 bool kl_run_ahead_wants(struct kl_match *m) {
     const struct kl_welcome *w = &m->status.welcome;
-    bool of_use = m->config.ahead && w->seats && w->params.subframes && !of(m)->shown.open && !of(m)->failed;
-    if (!of_use || (is_auto(m) && kl_learn_busy(m))) return false;
-    if (!w->params.hash_every) kl_run_ahead_give_up(m, "this room compares no states");
-    return w->params.hash_every;
+    struct kl_run_ahead *a = of(m);
+    const char *why = "";
+    if (!m->config.ahead || !w->seats || a->shown.open || a->failed) return false;
+    if (is_auto(m) && !w->params.clocked) return false;
+    if (is_auto(m) && kl_learn_busy(m)) {
+        if (!*a->why) tell_why(m, "this core is being measured");
+        return false;
+    }
+    if (!w->params.subframes) why = "this room samples at keyframes only";
+    if (!w->params.hash_every) why = "this room compares no states";
+    if (is_auto(m) && !measured(m)) why = "this core is not measured";
+    if (is_auto(m) && !m->profile.size_bytes) why = "the core gives no savestates";
+    if (*why) kl_run_ahead_give_up(m, why);
+    if (!a->failed) a->why[0] = 0;
+    return !*why;
 }
 
 void kl_run_ahead_close(struct kl_match *m) {
@@ -98,8 +132,7 @@ void kl_run_ahead_give_up(struct kl_match *m, const char *why) {
     stop(m);
     kl_shown_close(&a->shown);
     a->failed = true;
-    kl_frontend_log(&m->front, "no running ahead: %s", why);
-    kl_frontend_say(&m->front, KL_SCREEN_WARNING, 5000, "no running ahead: %s", why);
+    tell_why(m, why);
 }
 
 /* A player whose samples count, at the room's frame, with a sample for each frame. */
@@ -168,7 +201,9 @@ static bool run_next(struct kl_match *m) {
 
 /* Frames that are left to guess: not those that the player waits all the same. */
 static uint16_t to_guess(struct kl_match *m, uint16_t lag) {
-    return lag > m->config.feel ? lag - m->config.feel : 0;
+    uint16_t most = lag > m->config.feel ? lag - m->config.feel : 0, fewer = of(m)->doubt.fewer;
+    if (!is_auto(m) || most == 0) return most;
+    return most > fewer ? most - fewer : 1;
 }
 
 static uint16_t goal(struct kl_match *m, uint16_t lag) {
@@ -247,6 +282,7 @@ static void note_idle(struct kl_match *m, uint64_t now_us) {
     if (to_guess(m, a->lag) > 0) {
         kl_frontend_log(&m->front, "no running ahead for %u s: a frame takes %.1f ms", REST_US / 1000000,
                         kl_usual(&a->frame_us) / 1e3);
+        if (!*a->why) tell_why(m, "this machine has no time for it");
         a->rest_us = now_us + REST_US;
     }
     a->idle_us = 0;
@@ -325,6 +361,15 @@ void kl_run_ahead_marked(struct kl_match *m, uint32_t frame, const struct kl_sta
     a->fades = true;
 }
 
+static void note_wrong(struct kl_match *m, bool wrong) {
+    struct kl_run_ahead *a = of(m);
+    unsigned before = a->doubt.fewer;
+    kl_ahead_doubt_see(&a->doubt, wrong, kl_now_us());
+    if (is_auto(m) && a->doubt.fewer != before)
+        kl_frontend_log(&m->front, "guesses are %s wrong: %u frames fewer are guessed",
+                        a->doubt.fewer > before ? "often" : "seldom", a->doubt.fewer);
+}
+
 void kl_run_ahead_compare(struct kl_match *m, uint32_t frame, bool drawn) {
     struct kl_run_ahead *a = of(m);
     unsigned i = frame % KL_RUN_AHEAD_SEEN;
@@ -332,6 +377,7 @@ void kl_run_ahead_compare(struct kl_match *m, uint32_t frame, bool drawn) {
     bool same = a->seen[i].picture == m->play.chain.last;
     a->sum.compared++;
     a->sum.wrong += !same;
+    note_wrong(m, !same);
     if (!same && !a->seen[i].again && a->plan.confirmed > frame) a->parts_now = true;
 }
 

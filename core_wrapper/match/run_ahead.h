@@ -24,6 +24,8 @@ struct kl_run_ahead {
     bool displays;                     /* its frames are on the screen */
     bool anew;                         /* it is to begin with the next marked keyframe's state */
     bool failed;                       /* given up for this match */
+    char why[96];                      /* the newest reason why it was not ahead; "": none */
+    struct kl_ahead_doubt doubt;       /* with `auto` */
     uint16_t lag;                      /* frames from an own sample to the frame that it plays in */
     bool idle;                         /* no frame is to be ahead */
     uint64_t idle_us, rest_us;         /* since then; up to then it costs too much. 0: it does not */
@@ -74,13 +76,19 @@ void kl_run_ahead_anew(struct kl_match *m);
 void kl_run_ahead_felt(struct kl_match *m, uint32_t shown);
 
 /* True if the player wants a shown core, has a use for it, and none is loaded: kl_load_shown() loads it, with
- * these hooks. With `auto` a core that is being measured just now (learn.h) waits for the findings. */
+ * these hooks. With `auto` a core that is being measured just now (learn.h) waits for the findings, a core
+ * without findings is not had twice unless nothing is to be measured, and a room without a clock has no
+ * presses to be felt. */
 bool kl_run_ahead_wants(struct kl_match *m);
 struct kl_shown_hooks kl_run_ahead_hooks(struct kl_match *m);
 /* Not in this match: the screen tells the reason. */
 void kl_run_ahead_give_up(struct kl_match *m, const char *why);
 /* The core is unloaded, or the room is left. */
 void kl_run_ahead_close(struct kl_match *m);
+/* Turns it off, or to `auto`. Returns a line that says what is so now. */
+const char *kl_run_ahead_toggle(struct kl_match *m);
+/* Why it was not ahead when it last was not, in plain words; "": it always was, or is not to be. */
+const char *kl_run_ahead_not(struct kl_match *m);
 
 /* 99th percentile of the time that a call spent on frames run again, in milliseconds. */
 double kl_run_ahead_replay_ms(const struct kl_run_ahead_sum *s);

@@ -72,6 +72,7 @@ struct kl_panel {
     double rtt_ms, jitter_ms;
     double lead_frames;    /* from a sample to its frame; 0: not known */
     double feels;          /* frames from a press to its picture, while running ahead; 0: it does not */
+    char not_ahead[96];    /* the reason why it does not, in plain words; "": none */
     unsigned spacing;      /* frames */
     unsigned need;         /* lead that the newest frame needed, quarter frames; 0: unknown */
     uint64_t late, stalls; /* frames, episodes */

@@ -126,8 +126,8 @@ const struct kl_config_row kl_config_rows[] = {
     {KEY("ahead", "AHEAD"), .kind = KL_KIND_AHEAD, FIELD(ahead), FLAG(BOTH, "ahead", "off|auto|N"),
      .standard = "off", .want = "off, auto, or 1 to 30 frames", .see = "design.md#running-ahead",
      .help = "own presses show at once: this machine shows frames ahead of the lock, `auto` (as many as it "
-             "can), or 1 to 30; a second core guesses the others' input and corrects itself; the others "
-             "notice nothing"},
+             "can, if it has measured that the core can be had twice), or 1 to 30; a second core guesses the "
+             "others' input and corrects itself; the others notice nothing"},
     {KEY("feel", "FEEL"), RANGE(0, KL_FEEL_MAX, "frames"), FIELD(feel), FLAG(BOTH, "feel", "N"),
      .standard = "1", .see = "design.md#running-ahead",
      .help = "with `ahead`: frames that an own press waits, from 0 (sharper: more pictures are guessed, and "

@@ -29,7 +29,7 @@
     "select+r:panel,select+l:pause,select+x:again,select+y:next,select+r2:save,select+l2:load,select+r3:"    \
     "reset,"                                                                                                 \
     "select+l3:swap,select+a:chat,select+b:leave,select+up:say Hello!,select+down:say One moment.,"          \
-    "select+left:say Well played!,select+right:say Again?"
+    "select+left:say Well played!,select+right:ahead"
 
 struct kl_hotkey {
     uint8_t hold, press; /* RETRO_DEVICE_ID_JOYPAD_* */

@@ -246,6 +246,22 @@ void kl_ahead_showed(struct kl_ahead *a) {
     if (a->at > a->shown) a->shown = a->at;
 }
 
+void kl_ahead_doubt_see(struct kl_ahead_doubt *d, bool wrong, uint64_t now_us) {
+    if (!d->since_us) d->since_us = now_us;
+    d->shown++;
+    d->wrong += wrong;
+    if (now_us < d->since_us + KL_AHEAD_DOUBT_US) return;
+    bool many = d->wrong * 3 > d->shown, few = d->wrong * 6 < d->shown;
+    d->calm = few ? d->calm + 1 : 0;
+    if (many && d->fewer < KL_AHEAD_FEWER) d->fewer++;
+    if (d->calm == KL_AHEAD_CALM) {
+        if (d->fewer > 0) d->fewer--;
+        d->calm = 0;
+    }
+    d->since_us = now_us;
+    d->shown = d->wrong = 0;
+}
+
 uint16_t kl_ahead_fits(uint16_t most, uint16_t now, double frame_us, double load_us, double period_us) {
     for (uint16_t n = most; n > 0; n--) {
         double share = n > now ? KL_AHEAD_SHARE * SPARE : KL_AHEAD_SHARE;

@@ -84,6 +84,21 @@ uint16_t kl_ahead_lag(const struct kl_client *c);
 /* The number of the newest own sample in frame f, or in the guess of it; -1: in none. */
 int64_t kl_ahead_sample_in(const struct kl_client *c, uint32_t f);
 
+/* Guesses that are wrong for long make the shown core guess fewer frames. The pictures that were shown are
+ * counted for KL_AHEAD_DOUBT_US at a time. More than a third of them wrong: one frame fewer is guessed, up to
+ * KL_AHEAD_FEWER. Less than a sixth wrong in KL_AHEAD_CALM counts in a row: one more again. */
+#define KL_AHEAD_DOUBT_US 5000000
+#define KL_AHEAD_FEWER    4
+#define KL_AHEAD_CALM     6
+struct kl_ahead_doubt {
+    uint64_t since_us;     /* the count began then; 0: none has */
+    uint32_t shown, wrong; /* pictures since */
+    uint8_t fewer;         /* frames that are not guessed for now */
+    uint8_t calm;          /* counts in a row with few wrong ones */
+};
+/* A picture that was shown has been compared with the true one. */
+void kl_ahead_doubt_see(struct kl_ahead_doubt *d, bool wrong, uint64_t now_us);
+
 /* The most frames ahead, up to `most`, of which (2 + frames) runs of the core and a load fit into
  * KL_AHEAD_SHARE of a frame's time. now: the frames in force; more are allowed only with a fifth to spare. */
 #define KL_AHEAD_SHARE 0.6

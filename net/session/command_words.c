@@ -203,6 +203,10 @@ static int parse_save(struct parser *p, const char *rest) {
 static int parse_load(struct parser *p, const char *rest) {
     return plain(p, rest, KL_COMMAND_LOAD);
 }
+static int parse_ahead(struct parser *p, const char *rest) {
+    p->out->ahead = true;
+    return plain(p, rest, 0);
+}
 static int parse_panel(struct parser *p, const char *rest) {
     p->out->panel = true;
     return plain(p, rest, 0);
@@ -406,17 +410,17 @@ static const struct {
     const char *verb;
     int (*parse)(struct parser *p, const char *rest);
 } verbs[] = {
-    {"pause", parse_pause},   {"resume", parse_resume},     {"reset", parse_reset},
-    {"save", parse_save},     {"load", parse_load},         {"panel", parse_panel},
-    {"say", parse_say},       {"option", parse_option},     {"disk", parse_disk},
-    {"swap", parse_swap},     {"give", parse_give},         {"policy", parse_policy},
-    {"budget", parse_budget}, {"spacing", parse_spacing},   {"lead-max", parse_lead_max},
-    {"host", parse_host},     {"lock", parse_lock},         {"unlock", parse_unlock},
-    {"kick", parse_kick},     {"ban", parse_ban},           {"desync", parse_desync},
-    {"watch", parse_watch},   {"play", parse_play},         {"places", parse_places},
-    {"delay", parse_delay},   {"watchers", parse_watchers}, {"again", parse_again},
-    {"next", parse_next},     {"queue", parse_queue},       {"chat", parse_chat},
-    {"leave", parse_leave},
+    {"pause", parse_pause},       {"resume", parse_resume}, {"reset", parse_reset},
+    {"save", parse_save},         {"load", parse_load},     {"panel", parse_panel},
+    {"ahead", parse_ahead},       {"say", parse_say},       {"option", parse_option},
+    {"disk", parse_disk},         {"swap", parse_swap},     {"give", parse_give},
+    {"policy", parse_policy},     {"budget", parse_budget}, {"spacing", parse_spacing},
+    {"lead-max", parse_lead_max}, {"host", parse_host},     {"lock", parse_lock},
+    {"unlock", parse_unlock},     {"kick", parse_kick},     {"ban", parse_ban},
+    {"desync", parse_desync},     {"watch", parse_watch},   {"play", parse_play},
+    {"places", parse_places},     {"delay", parse_delay},   {"watchers", parse_watchers},
+    {"again", parse_again},       {"next", parse_next},     {"queue", parse_queue},
+    {"chat", parse_chat},         {"leave", parse_leave},
 };
 
 int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len) {

@@ -1,6 +1,6 @@
 /* command_words.h - commands as text and as data. net/PROTOCOL.md §5, Commands.
  *
- *     pause | resume | reset | again | leave | chat | save | load | panel | option KEY=VALUE |
+ *     pause | resume | reset | again | leave | chat | save | load | panel | ahead | option KEY=VALUE |
  * disk N|next|previous | swap [A B] | give A NAME | policy NAME [BUDGET_MS] [spacing N] | budget MS |
  * spacing N | lead-max N | host NAME|A | say TEXT | lock | unlock | kick NAME|A | ban NAME|A |
  * desync heal|pause|ignore | watch | play | next | queue | places N | delay SECONDS | watchers
@@ -17,8 +17,8 @@
 #define KL_BUDGET_MIN_MS 20  /* below it a single late packet would make a player absent */
 #define KL_BUDGET_MAX_MS 60000
 #define KL_WORDS_HELP                                                                                        \
-    "pause, resume, reset, again, leave, chat, save, load, panel, option KEY=VALUE, disk N, swap A B, give " \
-    "A "                                                                                                     \
+    "pause, resume, reset, again, leave, chat, save, load, panel, ahead, option KEY=VALUE, disk N, swap A "  \
+    "B, give A "                                                                                             \
     "NAME, "                                                                                                 \
     "policy NAME "                                                                                           \
     "[BUDGET_MS] [spacing N], budget MS, spacing N, lead-max N, host NAME, say TEXT, lock, unlock, kick "    \
@@ -29,6 +29,7 @@
 /* A parsed command. The caller fills open values into order.data. */
 struct kl_words {
     bool panel;             /* no command of the room: turns the panel on this machine's screen */
+    bool ahead;             /* no command of the room: this machine runs ahead of the lock, or no longer */
     bool queue;             /* no command of the room: tells who plays and who waits */
     bool chat;              /* no command of the room: opens a line for typing */
     bool leave;             /* no command of the room: leaves it, or the way to one */

@@ -13,9 +13,9 @@ through link --delay 25 --jitter 3
 pair() { # ROOM CORE CONTENT ANN_INPUT BOB_INPUT [ANN_ARGUMENT…]
     local more=("${@:6}")
     run_in_room "$1-ann" --core "$2" --content "$3" --room "$1" --frames ${FRAMES:-1200} --speed real --input "$4" --hash-every ${HASH_EVERY:-60} \
-        --wait 30 --ahead "${AHEAD:-30}" "${more[@]}"
+        --wait 30 --ahead "${AHEAD:-30}" --wav "$tmp/$1-ann.wav" "${more[@]}"
     next_second
-    run_in_room "$1-bob" --core "$2" --content "$3" --room "$1" --frames ${FRAMES:-1200} --speed real --input "$5" --hash-every ${HASH_EVERY:-60} --wait 30 \
+    run_in_room "$1-bob" --core "$2" --content "$3" --room "$1" --frames ${FRAMES:-1200} --speed real --input "$5" --hash-every ${HASH_EVERY:-60} --wait 30 --ahead off --wav "$tmp/$1-bob.wav" \
         ${agrees:+--command "${agrees% *}:again" --command "${agrees#* }:again"}
     ended "$1-ann" 90; local a=$?
     ended "$1-bob" 20; local b=$?
@@ -36,6 +36,16 @@ relay=$link
 pair far nestopia "$content/shooter.nes" random:1 random:2
 felt=$(json far-ann felt_frames_avg) waited=$(json far-bob felt_frames_avg)
 check far/press-is-felt-two-frames-earlier "$felt against $waited frames" below "$felt" "$(awk -v f="$waited" 'BEGIN { print f - 2 }')"
+# Each wrong guess has its sound run again and faded in.
+steps=$(python3 - "$tmp/far-ann.wav" "$tmp/far-bob.wav" <<'END'
+import array, sys, wave
+for path in sys.argv[1:]:
+    with wave.open(path) as w:
+        rate, s = w.getframerate(), array.array("h", w.readframes(w.getnframes()))
+    print(max((abs(s[i + 2] - s[i]) for i in range(4 * rate, len(s) - 2)), default=0), end=" " if path == sys.argv[1] else "")
+END
+)
+check "far/no-step-in-the-sound-beyond-the-lock's" "${steps% *} against ${steps#* }" eval '[ "${steps% *}" -le "${steps#* }" ] && [ "${steps% *}" -gt 0 ]'
 pair still nestopia "$content/shooter.nes" none none
 check still/right-guesses-show-the-true-pictures "$(json still-ann guessed_wrong)" below "$(json still-ann guessed_wrong)" 0.001
 check still/it-ran-ahead "$(json still-ann ahead_avg)" below 1 "$(json still-ann ahead_avg)"
@@ -68,6 +78,6 @@ FRAMES=180 pair sizes "$test_core" "$content/shooter.nes" none none
 export PROBE_CORE=no-clock,once
 "$keylock" probe --core "$test_core" --content "$content/shooter.nes" --frames 120 --keep >"$tmp/once.log" 2>&1
 FRAMES=300 AHEAD=auto pair once "$test_core" "$content/shooter.nes" none none
-check once/says-the-reason "$(grep -a ahead "$tmp/once-ann.log")" \
-    grep -aq 'no running ahead: a second copy in the process crashes' "$tmp/once-ann.log"
+check once/says-the-reason "$(grep -a presses "$tmp/once-ann.log")" \
+    grep -aq 'presses wait for the link: a second copy in the process crashes' "$tmp/once-ann.log"
 finish

@@ -67,7 +67,7 @@ check chat/script-no-block "a white block is there before its letter" eventually
 check chat/script-said "ann's log does not have it" said ann 'bob .2.: höher, ты где[?] 対戦$' 5
 check chat/script-drawn "the letters are not in ann's picture" eventually 3 eval '[ "$(blocks)" != 0 ]'
 
-# --- by the pad: Select held, then Right; then X -----------------------------------------------------------------
+# --- by the pad: Select held, then Left; then X ------------------------------------------------------------------
 
 to_retroarch "$remote" GAME_FOCUS_TOGGLE
 pad() { # KEY: with Select held, by the match's own frames
@@ -77,8 +77,8 @@ pad() { # KEY: with Select held, by the match's own frames
     plays ann 8
     xdotool keyup "$1" keyup Shift_R
 }
-pad Right
-check chat/phrase "ann said: $(said_by ann)" eventually 5 eval '[ "$(said_by ann)" = "phfzx;öт!;Again?;" ]'
+pad Left
+check chat/phrase "ann said: $(said_by ann)" eventually 5 eval '[ "$(said_by ann)" = "phfzx;öт!;Well played!;" ]'
 pad s
 check chat/rematch "bob is not asked for a rematch: $(said_by bob)" said bob 'ann .*rematch' 5
 plays ann 60

@@ -272,6 +272,25 @@ static void a_machine_gets_as_many_frames_as_fit(void **state) {
     assert_int_equal(kl_ahead_fits(6, 6, 5000, 100, 16667), 0);
 }
 
+/* Half of the pictures wrong: a frame fewer every five seconds, up to four. All right: one more in thirty. */
+static void wrong_for_long_is_guessed_less(void **state) {
+    (void)state;
+    struct kl_ahead_doubt d = {0};
+    uint64_t now_us = 1;
+    for (unsigned i = 0; i < 60 * 60; i++, now_us += FRAME_US) {
+        kl_ahead_doubt_see(&d, i % 2, now_us);
+        if (i == 60 * 4) assert_int_equal(d.fewer, 0);
+        if (i == 60 * 6) assert_int_equal(d.fewer, 1);
+    }
+    assert_int_equal(d.fewer, KL_AHEAD_FEWER);
+    for (unsigned i = 0; i < 60 * 33; i++, now_us += FRAME_US)
+        kl_ahead_doubt_see(&d, false, now_us);
+    assert_int_equal(d.fewer, KL_AHEAD_FEWER - 1);
+    for (unsigned i = 0; i < 60 * 33; i++, now_us += FRAME_US)
+        kl_ahead_doubt_see(&d, i % 4 == 0, now_us); /* neither many nor few */
+    assert_int_equal(d.fewer, KL_AHEAD_FEWER - 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(right_guesses_show_the_true_frames),
@@ -283,6 +302,7 @@ int main(void) {
         cmocka_unit_test(frames_ahead_move_by_one_in_a_second),
         cmocka_unit_test(without_states_the_closed_frames_are_played),
         cmocka_unit_test(a_machine_gets_as_many_frames_as_fit),
+        cmocka_unit_test(wrong_for_long_is_guessed_less),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,6 +82,8 @@ TEST(texts) {
     assert_true(w.order.kind == 10 && w.order.len == 1 && w.order.data[0] == 2);
     assert_int_equal(parse("panel"), 0);
     assert_true(w.panel);
+    assert_int_equal(parse("ahead"), 0);
+    assert_true(w.ahead && !w.panel);
     assert_int_equal(parse("chat"), 0);
     assert_true(w.chat);
     assert_int_equal(parse("again"), 0); /* a reset in a match */

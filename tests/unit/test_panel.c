@@ -286,6 +286,16 @@ TEST(running_ahead_shows_what_a_press_feels_like) {
     free(at.heap);
 }
 
+TEST(a_player_who_is_not_ahead_reads_why) {
+    struct kl_panel p = panel_pair();
+    struct picture at = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0);
+    p.lead_frames = 6;
+    snprintf(p.not_ahead, sizeof p.not_ahead, "the core gives no savestates");
+    kl_panel_draw(&p, some_history(), &at.c);
+    assert_true(shows(&at, "not ahead: the core gives no savestates"));
+    free(at.heap);
+}
+
 /* A scale of any length: the legend is one line, and all of it is on the panel's shade. */
 TEST(the_legend_stays_in_the_panel) {
     static const unsigned leads[] = {3, 11, 99};

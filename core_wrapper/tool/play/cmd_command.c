@@ -29,6 +29,7 @@ const char cmd_command_help[] =
     "  again                      asks for a rematch, or agrees to what is asked: the same as reset; "
     "outside, tries "
     "the room again\n"
+    "  ahead                      your presses show at once on this screen, or no longer\n"
     "  leave                      leaves the room, or the way to one; the game goes on for the player alone\n"
     "  save | load                every machine keeps its state, as the room's one saved state; all load it "
     "again\n"
