@@ -33,6 +33,8 @@ static bool fits(struct kl_match *m, unsigned width, unsigned height) {
 static void on_video(void *ctx, const void *data, unsigned width, unsigned height, size_t pitch) {
     struct kl_match *m = ctx;
     struct kl_run_ahead *a = of(m);
+    a->hardware = data == RETRO_HW_FRAME_BUFFER_VALID;
+    if (a->hardware) return;
     if (data) a->picture = kl_picture_hash(a->shown.emu.picture.format, data, width, height, pitch);
     if (data && !fits(m, width, height)) return;
     uint64_t from_us = kl_now_us();
@@ -188,6 +190,10 @@ static bool run_next(struct kl_match *m) {
     bool good = kl_core_run(m, &a->run, &f, &set, false, hidden);
     kl_shown_leave(&a->shown, &ours);
     if (!good) return false; /* it waits for the next marked keyframe */
+    if (a->hardware) {
+        kl_run_ahead_give_up(m, "the core draws with the graphics card");
+        return false;
+    }
     unsigned i = f.number % KL_RUN_AHEAD_SEEN;
     if (!hidden && a->audible) {
         a->seen[i].shown = true;

@@ -35,6 +35,7 @@ struct kl_run_ahead {
 
     /* the frame that runs */
     bool audible;
+    bool hardware;                            /* its picture lies in the frontend's framebuffer */
     uint64_t video_us;                        /* time that the frontend took for its picture */
     uint64_t picture;                         /* hash of the shown core's newest picture */
     uint64_t picture_before[KL_AHEAD_FRAMES]; /* as it was before a frame */
