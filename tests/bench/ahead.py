@@ -12,6 +12,7 @@ way between the two. A case is core:rtt:jitter:loss, and at its end perhaps
   ahead.py [CASE …]      these cases, or those of the table
   ahead.py --document    picture and table from what has been measured, the table into docs/measured.md
   ahead.py --equal MINUTES [ROOM …]   rooms of one player ahead and one not: equal hashes (ahead_equal.py)
+  ahead.py --feel MINUTES [ROOM …]    wrong pictures by `feel`, with a plot
 Environment: BENCH_SETTLE, by itself as long as `auto` takes; BENCH_SECONDS; BENCH_FBNEO=CORE:ZIP:SYSTEM adds FBNeo; DOCUMENT=1 does --document at the end"""
 import os
 import signal
@@ -192,6 +193,10 @@ def main():
         bench.needs(bench.RELAY, bench.WRAPPER, bench.PROXY, bench.KEYLOCK)
         at = arguments.index("--equal")
         return ahead_equal.equal(float(arguments[at + 1]), arguments[at + 2:])
+    if "--feel" in arguments:
+        bench.needs(bench.RELAY, bench.WRAPPER, bench.PROXY, bench.KEYLOCK)
+        at = arguments.index("--feel")
+        return ahead_equal.feel(float(arguments[at + 1]), arguments[at + 2:])
     if "--document" in arguments:
         return document()
     bench.needs(bench.RELAY, bench.WRAPPER, bench.PROXY, EYE)

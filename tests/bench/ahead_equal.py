@@ -1,7 +1,9 @@
 """ahead_equal.py - rooms of two headless players, one running ahead of the lock and one not: are their hashes equal?
 
 Each player's machine goes wrong once (a planted byte), so each room heals twice. Between a planted byte and its healing the hashes
-differ, and nowhere else. Rooms of several cores play at once, in real time: such a room needs few percent of a processor."""
+differ, and nowhere else. Rooms of several cores play at once, in real time: such a room needs few percent of a processor.
+
+feel() plays such rooms without a planted byte, one for each value of `feel`: how many pictures are wrong?"""
 import os
 import random
 import re
@@ -26,6 +28,7 @@ ROOMS = { # name: core, content, offset of the planted byte in the RAM or state,
     "files": (TEST_CORE, "shooter.nes", 0x300, 2, "files"),
     "thread": (TEST_CORE, "shooter.nes", 0x300, 2, "thread"),
 }
+FEEL_ROOMS, FEELS = ("nestopia", "gambatte", "mgba", "bsnes"), range(5)
 FBNEO = os.environ.get("BENCH_FBNEO", "") # CORE:ZIP:SYSTEM
 if FBNEO:
     ROOMS["FBNeo"] = (*FBNEO.split(":")[:2], 0, 0, None)
@@ -43,17 +46,20 @@ def pads(name, frames, seed, turbo):
     return path
 
 
-def player(room, i, relay, frames):
+def player(room, i, relay, frames, feel_frames=None):
     core, content, offset, wrong, mood = ROOMS[room]
-    name = f"{room}-{i}"
-    more = ["--ahead", "auto"] if i == 0 else []
-    if i < wrong:
+    at = room if feel_frames is None else f"{room}-feel{feel_frames}"
+    name = f"{at}-{i}"
+    more = ["--ahead", "auto"] if i == 0 else ["--ahead", "off"]
+    if feel_frames is not None:
+        more += ["--feel", feel_frames]
+    elif i < wrong:
         more += ["--corrupt", f"{frames * (i + 1) // 3}:{offset}"]
     if FBNEO and room == "FBNeo":
         more += ["--system", FBNEO.split(":")[2]]
     env = bench.environment(KEYLOCK_LEARN="off", KEYLOCK_TRUST="on", **({"PROBE_CORE": mood} if mood else {}))
     return bench.start(name, bench.KEYLOCK, "run", "--quiet", "--relay", relay, "--name", name[:20], "--core", core, "--content",
-                       os.path.join(bench.CONTENT, content), "--room", room, "--frames", frames, "--speed", "real",
+                       os.path.join(bench.CONTENT, content), "--room", at, "--frames", frames, "--speed", "real",
                        "--hash-every", EVERY, "--wait", 60, "--hash-out", os.path.join(bench.tmp, name + ".hash"),
                        "--input", pads(name, frames, i + 1, not wrong), *more, env=env, priority=())
 
@@ -134,3 +140,44 @@ def equal(minutes, names):
             rows[room, row["minutes"]] = row
     bench.write_csv("ahead-equal", list(rows.values()))
     return failed
+
+
+def feel(minutes, names):
+    """Five rooms of a core at once, one for each value of `feel`, a core after the other. Writes ahead-feel.csv and its plot. Returns
+    the number of rooms without figures."""
+    frames, failed, rows = int(minutes * 3600), 0, []
+    relay, at = bench.relay()
+    for room in names or FEEL_ROOMS:
+        _, to = bench.through(at, *LINK, seed=1, tag=room)
+        pairs = []
+        for n in FEELS:
+            first = player(room, 0, to, frames, n)
+            bench.wait_said(relay, f'event=joined room="{room}-feel{n}"', 20)
+            pairs.append((first, player(room, 1, to, frames, n)))
+        for n, players in zip(FEELS, pairs):
+            for p in players:
+                p.wait(minutes * 60 * 3 + 120)
+            said = [bench.last_json(p) for p in players]
+            if not all(said):
+                failed += 1
+                bench.say(f"FAIL {room}, feel {n}: {bench.said(players[0])[-300:]}")
+                continue
+            row = {"core": room, "feel": n, "minutes": minutes, "felt_frames": said[0]["felt_frames_avg"], "lock_frames": said[1]["felt_frames_avg"],
+                   "ahead_frames": said[0]["ahead_avg"], "wrong_percent": 100 * said[0]["guessed_wrong"], "commit": COMMIT}
+            rows.append(row)
+            bench.say(f"ok {room}, feel {n}: " + " ".join(f"{k}={v:.3g}" for k, v in row.items() if isinstance(v, float)))
+    bench.write_csv("ahead-feel", rows)
+    if rows:
+        plot_feel(rows)
+    return failed
+
+
+def plot_feel(rows):
+    """Wrong pictures by `feel`, a line for each core."""
+    script, plots = bench.head("ahead-feel", 900, 600), []
+    script += 'set xlabel "feel, frames"\nset ylabel "pictures wrong, %"\nset xrange [-0.2:4.2]\nset xtics 1\nset yrange [0:*]\n'
+    for n, core in enumerate(dict.fromkeys(r["core"] for r in rows)):
+        points = "".join(f"{r['feel']} {r['wrong_percent']:.2f}\n" for r in rows if r["core"] == core)
+        script += f"$core{n} << END\n{points}END\n"
+        plots.append(f'$core{n} using 1:2 with linespoints lw 2 title "{core}"')
+    bench.plot("ahead-feel", script + "plot " + ", ".join(plots) + "\n")

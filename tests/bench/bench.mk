@@ -11,8 +11,8 @@ bench-catchup:  ## how fast a backlog is run off against the bare core's unthrot
 bench-catchup: bench_args = $(if $(JOIN),--join $(JOIN))
 bench-bytes:    ## on the wire for each client, up and down, idle and mashing
 bench-relay:    ## the relay's processor time for an update against raw UDP
-bench-ahead:    ## running ahead beside the lock and RetroArch's netplay; CASES="CORE:RTT:JITTER:LOSS …"; DOCUMENT=1: into docs/measured.md; EQUAL=MINUTES ROOMS="…": are the hashes equal?
-bench-ahead: bench_args = $(if $(EQUAL),--equal $(EQUAL) $(ROOMS),$(CASES))
+bench-ahead:    ## running ahead beside the lock and RetroArch's netplay; CASES="CORE:RTT:JITTER:LOSS …"; DOCUMENT=1: into docs/measured.md; EQUAL=MINUTES ROOMS="…": are the hashes equal? FEEL=MINUTES: wrong pictures by `feel`
+bench-ahead: bench_args = $(if $(FEEL),--feel $(FEEL) $(ROOMS),$(if $(EQUAL),--equal $(EQUAL) $(ROOMS),$(CASES)))
 bench-pace:     ## cores of odd rates under displays of odd rates for MINUTES=10: hitches that come back
 
 # They share the machine's cores, so never two at once, with any -j.
