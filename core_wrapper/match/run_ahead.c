@@ -315,7 +315,7 @@ static void note_call(struct kl_run_ahead *a, uint64_t now_us) {
 
 int kl_run_ahead_turn(struct kl_match *m, uint32_t due, uint64_t now_us) {
     struct kl_run_ahead *a = of(m);
-    if (!may_run(m)) stop(m);
+    if (!a->plan.on || !may_run(m)) stop(m);
     if (!a->plan.on) return -1;
     uint32_t back = plan_call(m, due, now_us);
     a->displays = true;

@@ -222,6 +222,7 @@ uint32_t kl_ahead_hear(struct kl_ahead *a, const struct kl_client *c) {
         bool same = same_inputs(f, &a->played[f->number % KL_AHEAD_FRAMES]);
         if (!same || (f->flags & KL_FRAME_COMMANDS)) return a->at = a->confirmed;
     }
+    if (a->confirmed < c->stats.next_closed && !is_closed(c, a->confirmed)) a->on = false;
     for (uint32_t f = a->confirmed; c->hints.ports && f < a->at; f++)
         if (!is_as_hinted(c, &a->played[f % KL_AHEAD_FRAMES])) return a->at = f;
     return KL_AHEAD_NOWHERE;

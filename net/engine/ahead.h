@@ -65,7 +65,7 @@ void kl_ahead_call(struct kl_ahead *a, const struct kl_client *c, const struct k
 
 /* Compares closed frames and hints with the guesses. Returns the first frame that differs, or has commands:
  * the caller loads the state before it, and kl_ahead_next() goes on there. KL_AHEAD_NOWHERE: there is none.
- */
+ * Turns it off if the client no longer holds the next frame to compare or to run: it has to begin again. */
 uint32_t kl_ahead_hear(struct kl_ahead *a, const struct kl_client *c);
 
 /* Gives the frame that the shown core runs next, and moves on. plays: the seat that the pads of each seat

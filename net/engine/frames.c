@@ -176,7 +176,7 @@ void kl_frames_open(struct kl_frames *f, struct kl_reader *r, uint32_t first, ui
 
 /* All but its inputs. */
 static void begin_frame(const struct kl_frames *f, struct kl_frame *out) {
-    memset(out, 0, sizeof *out);
+    out->flags = 0;
     out->number = f->at;
     out->keyframe = f->keyframe;
     out->spacing = f->length;
@@ -198,6 +198,7 @@ bool kl_frames_next(struct kl_frames *f, struct kl_frame *out) {
     if (f->at == f->first + f->count) return false;
     if (f->at == f->keyframe + f->length) next_interval(f);
     begin_frame(f, out);
+    memset(out->in, 0, sizeof out->in);
     f->at++;
     for (unsigned s = 0, i = 0; s < KL_MAX_SEATS; s++) {
         if (!(f->seats >> s & 1)) continue;

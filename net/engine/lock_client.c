@@ -403,7 +403,8 @@ static uint64_t timer_us(const struct kl_client *c) {
     if (c->watching) return WATCHING_US;
     if (!c->started) return c->clock.rtt.count < LOBBY_SAMPLES ? LOBBY_FAST_US : LOBBY_SLOW_US;
     if (!c->params.clocked) return FREE_RUN_TIMER_US;
-    if (c->by_clock && c->sample_acked >= c->news_below) return HEARTBEAT_US;
+    bool lacks = c->stats.next_closed < c->room_next; /* each CTRL pays for frames again */
+    if (c->by_clock && c->sample_acked >= c->news_below && !lacks) return HEARTBEAT_US;
     return (uint64_t)(c->period_us * (c->params.half_steps && !c->sparing ? HALF_STEP : TIMER_FRAMES));
 }
 

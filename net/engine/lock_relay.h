@@ -26,8 +26,10 @@ enum kl_lock_link { KL_LINK_UP, KL_LINK_CUT, KL_LINK_BACK };
 
 #define KL_SENT_KEPT 128 /* UPDATEs: a second at the usual rates, longer than an echo takes */
 struct kl_lock_sent {
-    uint32_t stamp, end; /* of an UPDATE; all frames to `end`, from the acknowledged ones, are in it */
-};                       /* end 0: not all are */
+    uint32_t stamp;      /* of an UPDATE */
+    uint32_t whole : 1;  /* all frames to `frame`, from the acknowledged ones, are in it; else .. */
+    uint32_t frame : 31; /* .. it begins with that one; 0: nothing of this can be said */
+};
 
 /* Memory of a client's place. */
 struct kl_lock_place {
@@ -77,6 +79,11 @@ struct kl_lock_client {
     uint8_t unheard;          /* UPDATEs that no CTRL has made up for */
     uint32_t debt;            /* bytes of frames sent again that its CTRLs have not made up for */
     uint32_t sent_end;        /* frames below have been sent in this session, or need not be */
+    uint32_t again;           /* the next UPDATE goes on with this frame; 0: with the oldest that it lacks */
+    uint32_t again_acked;     /* frame_acked when that last grew, or UPDATE began anew .. */
+    uint64_t again_us;        /* .. at this time */
+    uint32_t anew;            /* a stamp: UPDATE last began anew then */
+    uint32_t gap_end;         /* frames below it were sent, and some of them it lost */
     bool owed;                /* an UPDATE is due at once */
     uint32_t cursor;          /* within a burst: next frame to send; UINT32_MAX: no burst under way */
     uint8_t burst;            /* datagrams sent in it */

@@ -62,6 +62,7 @@ int kl_lock_return(struct kl_lock_relay *r, unsigned client, uint32_t have, uint
     kl_lock_cut(r, client, now_us);
     c->link = c->seats ? KL_LINK_BACK : KL_LINK_UP;
     c->frame_acked = c->shown = c->history_next = c->sent_end = have;
+    c->again = c->gap_end = 0;
     memset(c->sent, 0, KL_SENT_KEPT * sizeof c->sent[0]);
     c->fetching = !near_enough(r, c);
     c->next_sample = c->resumed_at = c->used = 0;

@@ -162,16 +162,31 @@ static void note_shown(struct kl_lock_client *c, uint32_t end, uint64_t now_us) 
     if (end > c->shown) c->shown = end;
 }
 
+static void begin_anew(struct kl_lock_client *c, uint64_t now_us) {
+    c->again = 0;
+    c->anew = (uint32_t)now_us;
+}
+
+/* A client that echoes an UPDATE and lacks frames before it has lost the one with these. UPDATEs from
+ * before it last began anew show nothing. */
+static void find_gap(struct kl_lock_client *c, unsigned echoed, uint64_t now_us) {
+    const struct kl_lock_sent *u = &c->sent[echoed];
+    if (u->whole || u->frame <= c->frame_acked || (int32_t)(u->stamp - c->anew) <= 0) return;
+    begin_anew(c, now_us);
+    c->gap_end = c->sent_end;
+}
+
 /* A client that acknowledges less than it echoes has the frames all the same. */
 static void keep_acked(struct kl_lock_relay *r, struct kl_lock_client *c, const struct kl_ctrl *m,
                        uint64_t now_us) {
     unsigned echoed = m->has_echo ? sent_with(c, m->echo) : KL_SENT_KEPT;
-    if (echoed < KL_SENT_KEPT) note_shown(c, c->sent[echoed].end, now_us);
+    if (echoed < KL_SENT_KEPT && c->sent[echoed].whole) note_shown(c, c->sent[echoed].frame, now_us);
     if (m->frame_acked < c->frame_acked) return;
     note_shown(c, m->frame_acked, now_us);
     c->frame_acked = m->frame_acked;
     c->backlog = m->backlog;
     kl_lock_note_acked(r, c);
+    if (echoed < KL_SENT_KEPT) find_gap(c, echoed, now_us);
 }
 
 /* True if the message names frames that never closed, or samples out of all bounds. */
@@ -252,11 +267,27 @@ bool kl_lock_lost(const struct kl_lock_relay *r, unsigned client) {
     return counts && first_frame(r, c) > c->frame_acked;
 }
 
+/* A part of what was sent since then has arrived, or all has had the time to. */
+static bool has_answered(const struct kl_lock_client *c, uint32_t acked, uint64_t since_us, uint64_t now_us) {
+    uint64_t patience_us = BURST_RTTS * c->rtt.srtt_us + BURST_AGAIN_US;
+    return c->frame_acked != acked || now_us >= since_us + patience_us;
+}
+
+/* The frame to begin with: the oldest that it lacks. If one datagram did not hold all of these, the next one
+ * goes on, to the newest, and begins anew if nothing arrives. */
+static uint32_t begin_with(const struct kl_lock_relay *r, struct kl_lock_client *c, uint64_t now_us) {
+    uint32_t first = first_frame(r, c);
+    if (has_answered(c, c->again_acked, c->again_us, now_us)) {
+        if (c->frame_acked == c->again_acked) begin_anew(c, now_us);
+        c->again_acked = c->frame_acked;
+        c->again_us = now_us;
+    }
+    return c->again > first ? c->again : first;
+}
+
 /* A new burst may begin if the last one arrived, or has had the time to. */
 static bool may_burst(struct kl_lock_client *c, uint64_t now_us) {
-    uint64_t patience_us = BURST_RTTS * c->rtt.srtt_us + BURST_AGAIN_US;
-    if (c->burst_at_us && c->frame_acked == c->burst_acked && now_us < c->burst_at_us + patience_us)
-        return false;
+    if (c->burst_at_us && !has_answered(c, c->burst_acked, c->burst_at_us, now_us)) return false;
     c->burst_at_us = now_us;
     c->burst_acked = c->frame_acked;
     return true;
@@ -273,9 +304,11 @@ static size_t write_update(const struct kl_lock_relay *r, struct kl_update *u, u
     }
 }
 
-static void note_sent(struct kl_lock_client *c, uint32_t stamp, uint32_t end) {
-    c->sent[c->sent_next].stamp = stamp;
-    c->sent[c->sent_next].end = end;
+static void note_sent(struct kl_lock_client *c, uint32_t stamp, bool whole, uint32_t frame) {
+    struct kl_lock_sent *sent = &c->sent[c->sent_next];
+    sent->stamp = stamp;
+    sent->whole = whole;
+    sent->frame = frame <= INT32_MAX ? frame & INT32_MAX : 0;
     c->sent_next = (uint8_t)((c->sent_next + 1) % KL_SENT_KEPT);
 }
 
@@ -285,6 +318,21 @@ static void note_again(struct kl_lock_client *c, uint32_t first, uint32_t count,
     if (again > count) again = count;
     if (count > 0) c->debt += (uint32_t)(len + HEADER_BYTES) * again / count;
     if (first + count > c->sent_end) c->sent_end = first + count;
+}
+
+enum choice { AGAIN, NEW_ALONE, IN_PLACE_OF_NEW };
+
+/* With much debt: new frames alone; or, while they lie beyond a gap, as many old ones in their place. */
+static enum choice choose_frames(const struct kl_lock_relay *r, struct kl_lock_client *c, struct kl_update *u,
+                                 bool bare, uint64_t now_us) {
+    u->first = bare ? r->next_close : c->cursor != NO_BURST ? c->cursor : begin_with(r, c, now_us);
+    enum choice choice = c->debt < DEBT_MOST || u->first >= c->sent_end ? AGAIN
+                         : c->frame_acked < c->gap_end                  ? IN_PLACE_OF_NEW
+                                                                        : NEW_ALONE;
+    if (choice == NEW_ALONE) u->first = c->sent_end;
+    u->count = r->next_close - (choice == IN_PLACE_OF_NEW ? c->sent_end : u->first);
+    if (u->count > KL_WINDOW_FRAMES) u->count = KL_WINDOW_FRAMES;
+    return choice;
 }
 
 size_t kl_lock_send(struct kl_lock_relay *r, unsigned client, uint64_t now_us, uint8_t *buf, size_t cap) {
@@ -302,18 +350,20 @@ size_t kl_lock_send(struct kl_lock_relay *r, unsigned client, uint64_t now_us, u
                           .away = kl_lock_away(r),
                           .has_schedule = r->started && r->params.clocked};
     bool bare = c->fetching || is_unheard(c);
-    u.first = bare ? r->next_close : c->cursor != NO_BURST ? c->cursor : first_frame(r, c);
-    if (c->debt >= DEBT_MOST && u.first < c->sent_end) u.first = c->sent_end; /* none again */
-    u.count = r->next_close - u.first;
+    enum choice choice = choose_frames(r, c, &u, bare, now_us);
     if (c->guesses) kl_lock_hints(r, client, &u.hints);
-    if (u.count > KL_WINDOW_FRAMES) u.count = KL_WINDOW_FRAMES;
     if (u.has_schedule) u.due_us = (int64_t)(kl_schedule_line_us(&r->schedule, u.first) - (double)now_us);
     size_t len = write_update(r, &u, buf, cap);
     if (len == 0) return 0;
-    note_again(c, u.first, u.count, len);
-    bool more = u.first + u.count < r->next_close && c->burst + 1 < KL_BURST_MAX &&
+    bool reaches = u.first + u.count == r->next_close, whole = !bare && u.first == first_frame(r, c);
+    if (choice != NEW_ALONE) c->again = reaches ? 0 : u.first + u.count;
+    if (choice == IN_PLACE_OF_NEW)
+        c->sent_end = r->next_close;
+    else
+        note_again(c, u.first, u.count, len);
+    note_sent(c, u.stamp, whole, whole ? u.first + u.count : choice == AGAIN ? u.first : 0);
+    bool more = !reaches && choice != IN_PLACE_OF_NEW && c->burst + 1 < KL_BURST_MAX &&
                 (c->burst > 0 || may_burst(c, now_us));
-    note_sent(c, u.stamp, !bare && u.first == first_frame(r, c) ? u.first + u.count : 0);
     c->cursor = more ? u.first + u.count : NO_BURST;
     c->burst = more ? (uint8_t)(c->burst + 1) : 0;
     c->owed = false;

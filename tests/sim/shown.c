@@ -157,6 +157,7 @@ void shown_turn(struct world *w, unsigned client) {
     struct kl_ahead_call call = {now_us, c->next_due, kl_ahead_lag(c), KL_AHEAD_FRAMES};
     check_guesses(w, client);
     kl_ahead_hear(&s->plan, c);
+    if (!s->plan.on) return;
     kl_ahead_call(&s->plan, c, &call);
     check_confirmed(w, client);
     while (s->plan.at < s->plan.want) {

@@ -121,7 +121,8 @@ TEST(a_client_that_echoes_a_frame_has_it) {
     struct kl_lock_client *c = &r.client[0];
     c->frame_acked = c->shown = interval;
     c->sent[3].stamp = (uint32_t)hand_line(interval + 1);
-    c->sent[3].end = interval + 2;
+    c->sent[3].whole = true;
+    c->sent[3].frame = (interval + 2) & INT32_MAX;
     hand_has_echo = true;
     hand_echo = c->sent[3].stamp;
     uint32_t closed = r.next_close;
