@@ -54,11 +54,13 @@ static void on_sound(void *ctx, const int16_t *stereo, size_t frames) {
     if (!a->audible || !frames) return;
     if (a->fades) kl_fade_begin(&a->fade, (unsigned)(FADE_S * m->emu.audio.rate));
     a->fades = false;
-    size_t left = kl_fade_left(&a->fade), n = left < frames ? left : frames;
-    memcpy(mixed, stereo, n * 2 * sizeof *mixed);
-    kl_fade_mix(&a->fade, mixed, n);
-    if (n > 0) give_sound(m, mixed, n);
-    if (n < frames) give_sound(m, stereo + 2 * n, frames - n);
+    for (size_t n; frames > 0 && a->fade.on; stereo += 2 * n, frames -= n) {
+        n = frames < KL_FADE_MAX ? frames : KL_FADE_MAX;
+        memcpy(mixed, stereo, n * 2 * sizeof *mixed);
+        kl_fade_mix(&a->fade, mixed, n);
+        give_sound(m, mixed, n);
+    }
+    if (frames > 0) give_sound(m, stereo, frames);
 }
 
 /* --- on and off --- */

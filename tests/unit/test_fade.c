@@ -1,10 +1,14 @@
-/* A crossfade: a step in the sound becomes a slope, in pieces of any size. */
+/* A crossfade: a step in the sound becomes a slope, in pieces of any size, and no slope is steeper than the
+ * sound itself. */
+#include <math.h>
+#include <stdlib.h>
+
 #include "tests/unit/unit.h"
 
 #include "core_wrapper/ahead/fade.h"
 
 #define LONG  64
-#define SOUND 200
+#define SOUND 400
 
 static struct kl_fade f;
 static int16_t heard[2 * SOUND];
@@ -23,8 +27,7 @@ static void low_after(size_t piece) {
             heard[2 * (at + i)] = -10000;
             heard[2 * (at + i) + 1] = 10000;
         }
-        size_t n = kl_fade_left(&f) < piece ? kl_fade_left(&f) : piece;
-        kl_fade_mix(&f, heard + 2 * at, n);
+        kl_fade_mix(&f, heard + 2 * at, piece);
     }
 }
 
@@ -34,9 +37,10 @@ TEST(a_step_becomes_a_slope) {
     low_after(SOUND);
     assert_true(heard[0] > 9000 && heard[1] < -9000);
     for (unsigned i = 1; i < SOUND; i++)
-        assert_true(heard[2 * i] <= heard[2 * i - 2] && heard[2 * i - 2] - heard[2 * i] <= 20000 / LONG + 1);
-    assert_int_equal(heard[2 * LONG], -10000);
-    assert_int_equal(heard[2 * LONG + 1], 10000);
+        assert_true(heard[2 * i] <= heard[2 * i - 2] && heard[2 * i - 2] - heard[2 * i] <= KL_FADE_STEP);
+    assert_int_equal(heard[2 * SOUND - 2], -10000);
+    assert_int_equal(heard[2 * SOUND - 1], 10000);
+    assert_false(f.on);
 }
 
 TEST(pieces_of_any_size_sound_the_same) {
@@ -56,5 +60,36 @@ TEST(pieces_of_any_size_sound_the_same) {
 TEST(without_sound_before_nothing_fades) {
     memset(&f, 0, sizeof f);
     kl_fade_begin(&f, LONG);
-    assert_int_equal(kl_fade_left(&f), 0);
+    assert_false(f.on);
+}
+
+#define RATE 48000
+#define TALL 12000.0
+
+static int16_t tone(double hz, double second) {
+    return (int16_t)lrint(TALL * sin(2 * M_PI * hz * second));
+}
+
+/* One guess of two tones after the other, each of another time than the one before. Some end while the fade
+ * into them is under way. */
+TEST(no_step_is_larger_than_the_largest_of_the_tones) {
+    static const double hz[2] = {500, 100};
+    int largest[2], last[2] = {0, 0};
+    for (unsigned c = 0; c < 2; c++)
+        largest[c] = (int)ceil(TALL * 2 * M_PI * hz[c] / RATE) + 1;
+    memset(&f, 0, sizeof f);
+    for (unsigned guess = 0; guess < 2000; guess++) {
+        kl_fade_begin(&f, RATE * 4 / 1000);
+        for (unsigned i = 0, n = 100 + guess * 37 % 1000; i < n; i++) {
+            int16_t s[2];
+            for (unsigned c = 0; c < 2; c++)
+                s[c] = tone(hz[c], (double)(guess * 7919 % RATE + i) / RATE);
+            kl_fade_mix(&f, s, 1);
+            kl_fade_keep(&f, s, 1);
+            for (unsigned c = 0; c < 2; c++) {
+                if (guess || i) assert_in_range(abs(s[c] - last[c]), 0, largest[c]);
+                last[c] = s[c];
+            }
+        }
+    }
 }
