@@ -124,7 +124,7 @@ const struct kl_config_row kl_config_rows[] = {
     {KEY("panel", "PANEL"), .kind = KL_KIND_SWITCH, FIELD(panel), FLAG(KL_BY_PLAY, "panel", "on|off"),
      .help = "the panel shows from the start"},
     {KEY("ahead", "AHEAD"), .kind = KL_KIND_AHEAD, FIELD(ahead), FLAG(BOTH, "ahead", "off|auto|N"),
-     .standard = "off", .want = "off, auto, or 1 to 30 frames", .see = "design.md#running-ahead",
+     .standard = "auto", .want = "off, auto, or 1 to 30 frames", .see = "design.md#running-ahead",
      .help = "own presses show at once: this machine shows frames ahead of the lock, `auto` (as many as it "
              "can, if it has measured that the core can be had twice), or 1 to 30; a second core guesses the "
              "others' input and corrects itself; the others notice nothing"},

@@ -15,7 +15,7 @@ const struct kl_own_option kl_own_option[KL_OWN_COUNT] = {
     {KL_OWN_POLICY, "policy", "room", "policy ", false, false},
     {KL_OWN_BUDGET, "budget_ms", "room", "budget ", false, false},
     {KL_OWN_SPACING, "spacing", "room", "spacing ", false, false},
-    {KL_OWN_AHEAD, "ahead", "off", NULL, false, true},
+    {KL_OWN_AHEAD, "ahead", "auto", NULL, false, true},
     {KL_OWN_FEEL, "feel", "1", NULL, false, true},
     {KL_OWN_LINE, "line", "off", NULL, false, true},
     {KL_OWN_PANEL, "panel", "off", NULL, false, true},
@@ -93,7 +93,7 @@ static const struct retro_core_option_definition own_v1[KL_OWN_COUNT] = {
      "does this; the match itself stays as it is. It takes processor time: automatic uses what is there.",
      {V("off", "Off"), V("auto", "Automatic"), AHEAD(1), AHEAD(2), AHEAD(3), AHEAD(4), AHEAD(5), AHEAD(6),
       AHEAD(7), AHEAD(8), AHEAD(9), AHEAD(10), AHEAD(11), AHEAD(12), END},
-     "off"},
+     "auto"},
     {KL_OWN_FEEL,
      "Sharper or calmer",
      "While your presses show at once: the frames that they wait. Sharper: none, and more pictures are "

@@ -81,7 +81,7 @@ for number in ENDING:
 def environment(**more):
     """Ours, without the player's own settings and state."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("KEYLOCK_", "PRESS_"))}
-    env["KEYLOCK_LEARN"] = "off"
+    env["KEYLOCK_LEARN"] = env["KEYLOCK_AHEAD"] = "off" # the lock alone, unless a bench asks for more
     env["XDG_STATE_HOME"] = os.path.join(tmp, "state")  # keys, pinned relays, seats
     env.update({k: str(v) for k, v in more.items()})
     return env

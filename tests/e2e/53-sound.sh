@@ -15,7 +15,7 @@ tone_pair() {
     shift 3
     for who in a b; do
         run_in_room "$room-$who" --core "$tone" --room "$room" --frames "$frames" --speed "$speed" \
-            --input "random:$(printf %d "'$who")" --hash-every 60 --wait 30 --wav "$tmp/$room-$who.wav" "$@"
+            --input "random:$(printf %d "'$who")" --hash-every 60 --wait 30 --wav "$tmp/$room-$who.wav" --ahead off "$@"
         [ $who = b ] || said relay "event=joined room=\"$room\"" 10
     done
 }
@@ -80,7 +80,7 @@ if in_sync sound/switched-rate switch 60; then
 fi
 
 # One player stands still for 2 s and comes back, one of them without hiding.
-run_in_room hide-a --core "$tone" --room hide --frames 720 --speed real --hash-every 30 --wait 30 --wav "$tmp/hide-a.wav" --option tone_dupe=on
+run_in_room hide-a --core "$tone" --room hide --frames 720 --speed real --hash-every 30 --wait 30 --wav "$tmp/hide-a.wav" --option tone_dupe=on --ahead off
 said relay 'event=joined room="hide"' 10
 KEYLOCK_HIDE=off run_in_room hide-b --core "$tone" --room hide --frames 720 --speed real --hash-every 30 --wait 30
 reaches hide-a 200

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # demo.sh [headless] - `make demo`: a relay on loopback and two RetroArch of the bundled game in lock, side by side.
 #
-# With a display two people play, each in a window; it ends with the windows. RTT=100: over a link so long, and ann runs ahead.
+# With a display two people play, each in a window; it ends with the windows. RTT=100: over a link so long.
 # Without one, or with the argument, it plays by script on a display of its own for some 20 s, prints both sides' figures, saves one
 # picture of both windows in the same frame, with both ships, to build/demo.png, and fails if the two sides differ or one did not
 # play. Then they play over RTT 100, and ann runs ahead of the lock: build/demo-ahead.png has her ship where she has just flown it,
@@ -22,12 +22,12 @@ player() { # NAME ARGUMENT…: joins the room
 }
 
 # Ann makes the room; bob uses the invitation that her keylock prints.
-both() { # ROOM RELAY [ANN_ARGUMENT…]
-    player ann --relay "$2" --room "$1" --players 2 "${@:3}"
+both() { # ROOM RELAY AHEAD_OF_ANN AHEAD_OF_BOB
+    player ann --relay "$2" --room "$1" --players 2 --ahead "$3"
     said ann 'keylock://' 20 || { show ann; die "demo: ann's keylock says no invitation"; }
     next_second # two machines do not start in the same one
     invitation=$(grep -ao 'keylock://.*' "$tmp/ann.log" | head -n 1)
-    player bob "$invitation"
+    player bob "$invitation" --ahead "$4"
 }
 
 window() { # NAME: waits for its window and sets $id
@@ -52,7 +52,7 @@ by_hand() {
     retroarch_home bob 'audio_mute_enable = "true"' # the same sound twice is an echo
     link=$relay
     [ -z "${RTT:-}" ] || through link --delay $((RTT / 2))
-    both demo "$link" ${RTT:+--ahead auto}
+    both demo "$link" auto auto
     side_by_side || note "the windows could not be placed side by side"
     for who in ann bob; do running $who || { show $who; die "demo: $who's RetroArch did not start"; }; done
     cat <<END
@@ -160,7 +160,7 @@ take_ahead() {
     done
     check demo/ahead "ann's ship is $far of the game's pixels further in her own window than in bob's, expected $NEAR; $there of $shots shots have both ships in both windows" \
         test $far -ge $NEAR
-    grep -a 'no running ahead' "$tmp/ann.log"
+    grep -aE 'no running ahead|presses wait' "$tmp/ann.log"
     [ $far -ge $NEAR ] || return
     cp "$tmp/far.png" build/demo-ahead.png
     note "build/demo-ahead.png: ann's ship is $far of the game's pixels further in her own window than in bob's; $there of $shots shots have both ships in both windows"
@@ -192,7 +192,7 @@ by_script() {
     retroarch_home ann "${no_sound[@]}"
     retroarch_home bob "${no_sound[@]}"
     echo "two RetroArch of $(basename "$game") on nestopia, in lock through $relay, played by script for 20 s"
-    both demo "$relay"
+    both demo "$relay" off off
     watch watch ann bob relay xvfb
     begins
     play 12 || { show ann bob; die "demo: a RetroArch ended while it played"; }
@@ -210,7 +210,7 @@ by_script() {
     echo "the same over RTT 100, and ann runs ahead of the lock"
     through link --delay 50
     # `auto` finds no time to run ahead where two RetroArch share two processors with the program that draws for them.
-    both ahead "$link" --ahead 8
+    both ahead "$link" 8 off
     begins
     play 12 # one frame more ahead in each second
     take_ahead
