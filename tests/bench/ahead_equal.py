@@ -143,18 +143,16 @@ def equal(minutes, names):
 
 
 def feel(minutes, names):
-    """Five rooms of a core at once, one for each value of `feel`, a core after the other. Writes ahead-feel.csv and its plot. Returns
-    the number of rooms without figures."""
+    """A room of a core for each value of `feel`, one after the other: beside others `auto` guesses fewer frames. Writes ahead-feel.csv
+    and its plot. Returns the number of rooms without figures."""
     frames, failed, rows = int(minutes * 3600), 0, []
     relay, at = bench.relay()
     for room in names or FEEL_ROOMS:
         _, to = bench.through(at, *LINK, seed=1, tag=room)
-        pairs = []
         for n in FEELS:
-            first = player(room, 0, to, frames, n)
+            players = [player(room, 0, to, frames, n)]
             bench.wait_said(relay, f'event=joined room="{room}-feel{n}"', 20)
-            pairs.append((first, player(room, 1, to, frames, n)))
-        for n, players in zip(FEELS, pairs):
+            players.append(player(room, 1, to, frames, n))
             for p in players:
                 p.wait(minutes * 60 * 3 + 120)
             said = [bench.last_json(p) for p in players]
