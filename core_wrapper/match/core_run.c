@@ -2,6 +2,7 @@
 
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/match.h"
+#include "net/platform/clock.h"
 
 /* How many of them a snapshot taken among them has in it. */
 static unsigned in_snapshot(const struct kl_commands *set) {
@@ -24,4 +25,17 @@ bool kl_core_run(struct kl_match *m, struct kl_core_run *r, const struct kl_fram
     if (r->how != KL_RUN_AHEAD) kl_chain_frame(&m->play.chain);
     r->hidden = false;
     return true;
+}
+
+struct kl_spent kl_core_spent(struct kl_spent since) {
+    return (struct kl_spent){kl_now_us() - since.time_us, kl_thread_us() - since.thread_us};
+}
+
+/* A frontend may wait here for its screen. */
+void kl_core_show(struct kl_match *m, const void *data, unsigned width, unsigned height, size_t pitch,
+                  bool hidden) {
+    struct kl_spent since = kl_core_spent((struct kl_spent){0});
+    kl_picture_take(&m->emu.picture, data, width, height, pitch, hidden, m->front.call.video);
+    struct kl_spent spent = kl_core_spent(since), *all = &m->play.showing;
+    *all = (struct kl_spent){all->time_us + spent.time_us, all->thread_us + spent.thread_us};
 }

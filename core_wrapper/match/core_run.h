@@ -4,6 +4,7 @@
 #define KLW_CORE_RUN_H
 
 #include "core_wrapper/env/emulator.h"
+#include "core_wrapper/frame/cost.h"
 #include "core_wrapper/record/record.h"
 #include "net/engine/command.h"
 
@@ -29,5 +30,11 @@ struct kl_core_run {
  * picture. False, for KL_RUN_AHEAD alone: the core cannot follow a command, and the frame has not run. */
 bool kl_core_run(struct kl_match *m, struct kl_core_run *r, const struct kl_frame *f,
                  const struct kl_commands *set, bool from_snapshot, bool hidden);
+
+/* Shows a picture, of whichever core is on the screen; m->play.showing grows by what that took. */
+void kl_core_show(struct kl_match *m, const void *data, unsigned width, unsigned height, size_t pitch,
+                  bool hidden);
+/* The time that this thread has spent since then; {0}: since it began. */
+struct kl_spent kl_core_spent(struct kl_spent since);
 
 #endif

@@ -57,6 +57,8 @@ struct kl_play {
     void *hash_user;
     struct klw_report report;
     struct kl_run_ahead ahead;
+    struct kl_cost cost;     /* of a frame of the true core, without its picture */
+    struct kl_spent showing; /* by the frontend, in the frame that runs */
 };
 
 struct kl_match {

@@ -26,8 +26,7 @@ void kl_play_video(struct kl_match *m, const void *data, unsigned width, unsigne
     if (hashed && data)
         kl_chain_picture(&m->play.chain,
                          hardware ? 0 : kl_picture_hash(m->emu.picture.format, data, width, height, pitch));
-    if (!m->play.ahead.displays)
-        kl_picture_take(&m->emu.picture, data, width, height, pitch, m->play.run.hidden, m->front.call.video);
+    if (!m->play.ahead.displays) kl_core_show(m, data, width, height, pitch, m->play.run.hidden);
 }
 
 void kl_play_sound(struct kl_match *m, const int16_t *stereo, size_t frames) {
@@ -100,7 +99,10 @@ static uint64_t run_frame(struct kl_match *m, const struct kl_frame *f, bool hid
     }
     m->play.next_frame = f->number;
     bool any = take_commands(m, f, &set);
+    struct kl_spent since = kl_core_spent((struct kl_spent){0});
+    m->play.showing = (struct kl_spent){0};
     (void)kl_core_run(m, &m->play.run, f, any ? &set : NULL, begun_here, hidden);
+    kl_cost_add(&m->play.cost, kl_core_spent(since), m->play.showing);
     m->play.next_frame = f->number + 1;
     uint64_t end_us = m->play.ran_us = kl_now_us();
     note_own(m, f, end_us);

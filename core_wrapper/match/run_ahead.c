@@ -15,7 +15,9 @@
 #define FADE_S      0.004
 #define RAM_AT_ONCE 65536    /* bytes of RAM that are hashed in every frame */
 #define IDLE_US     2000000  /* so long without a frame ahead, and it rests */
-#define REST_US     60000000 /* then it tries again */
+#define REST_S      3        /* then it tries again; if that was in vain, after twice as long, .. */
+#define REST_MOST_S 96       /* .. up to this */
+#define FIT_US      10000000 /* so long with frames ahead, and the next rest is short again */
 
 static struct kl_run_ahead *of(struct kl_match *m) {
     return &m->play.ahead;
@@ -37,9 +39,7 @@ static void on_video(void *ctx, const void *data, unsigned width, unsigned heigh
     if (a->hardware) return;
     if (data) a->picture = kl_picture_hash(a->shown.emu.picture.format, data, width, height, pitch);
     if (data && !fits(m, width, height)) return;
-    uint64_t from_us = kl_now_us();
-    kl_picture_take(&m->emu.picture, data, width, height, pitch, a->run.hidden, m->front.call.video);
-    a->video_us += kl_now_us() - from_us;
+    kl_core_show(m, data, width, height, pitch, a->run.hidden);
 }
 
 static void give_sound(struct kl_match *m, const int16_t *stereo, size_t frames) {
@@ -177,8 +177,8 @@ static bool run_next(struct kl_match *m) {
     struct kl_frame f;
     struct kl_commands set;
     fenv_t ours;
-    uint64_t from_us = kl_now_us();
-    a->video_us = 0;
+    struct kl_spent since = kl_core_spent((struct kl_spent){0});
+    m->play.showing = (struct kl_spent){0};
     bool closed = kl_ahead_next(&a->plan, &kl_link_hold(m->link)->lock, a->run.plays, &f, &set);
     kl_link_release(m->link);
     if (!closed && !kl_shown_keep(&a->shown, f.number)) {
@@ -201,7 +201,7 @@ static bool run_next(struct kl_match *m) {
         a->seen[i].shown = true;
         a->seen[i].picture = a->picture;
     }
-    kl_usual_add(&a->frame_us, (double)(kl_now_us() - from_us - a->video_us));
+    kl_cost_add(&a->frame, kl_core_spent(since), m->play.showing);
     return true;
 }
 
@@ -218,10 +218,10 @@ static uint16_t goal(struct kl_match *m, uint16_t lag) {
     struct kl_run_ahead *a = of(m);
     uint16_t most = to_guess(m, lag);
     if (!is_auto(m) && m->config.ahead < most) most = m->config.ahead;
-    double frame_us = kl_usual(&a->frame_us), load_us = kl_usual(&a->load_us);
+    double ours_us = kl_cost_us(&a->frame), true_us = kl_cost_us(&m->play.cost);
     if (!is_auto(m) || !m->status.welcome.params.clocked) return most;
-    if (m->play.pace.shown_us > frame_us) frame_us = m->play.pace.shown_us;
-    return kl_ahead_fits(most, a->plan.frames, frame_us, load_us, m->play.pace.period_us);
+    return kl_ahead_fits(most, a->plan.frames, ours_us > true_us ? ours_us : true_us, kl_cost_us(&a->load),
+                         m->play.pace.period_us);
 }
 
 /* Plans a call. The keyframe to go back to first, or KL_AHEAD_NOWHERE. */
@@ -242,11 +242,11 @@ static uint32_t plan_call(struct kl_match *m, uint32_t due, uint64_t now_us) {
 
 static bool go_back(struct kl_match *m, uint32_t frame) {
     struct kl_run_ahead *a = of(m);
-    uint64_t from_us = kl_now_us();
+    struct kl_spent since = kl_core_spent((struct kl_spent){0});
     bool good = kl_shown_back(&a->shown, frame);
     a->picture = a->picture_before[frame % KL_AHEAD_FRAMES];
     a->fades = true;
-    kl_usual_add(&a->load_us, (double)(kl_now_us() - from_us));
+    kl_cost_add(&a->load, kl_core_spent(since), (struct kl_spent){0});
     return good;
 }
 
@@ -285,13 +285,17 @@ static bool run_to_want(struct kl_match *m, uint64_t now_us) {
  * that has become longer. */
 static void note_idle(struct kl_match *m, uint64_t now_us) {
     struct kl_run_ahead *a = of(m);
+    if (a->plan.frames == 0) a->fit_us = now_us;
+    if (now_us > a->fit_us + FIT_US) a->rest_s = 0;
     if (!a->idle || !a->idle_us) a->idle_us = a->idle ? now_us : 0;
     if (!a->idle || now_us < a->idle_us + IDLE_US) return;
     if (to_guess(m, a->lag) > 0) {
-        kl_frontend_log(&m->front, "no running ahead for %u s: a frame takes %.1f ms", REST_US / 1000000,
-                        kl_usual(&a->frame_us) / 1e3);
+        a->rest_s = a->rest_s ? 2 * a->rest_s : REST_S;
+        if (a->rest_s > REST_MOST_S) a->rest_s = REST_MOST_S;
+        kl_frontend_log(&m->front, "no running ahead for %u s: a frame takes %.1f ms", a->rest_s,
+                        kl_cost_us(&a->frame) / 1e3);
         if (!*a->why) tell_why(m, "this machine has no time for it");
-        a->rest_us = now_us + REST_US;
+        a->rest_us = now_us + a->rest_s * UINT64_C(1000000);
     }
     a->idle_us = 0;
     stop(m);
@@ -305,7 +309,7 @@ static bool may_fit(struct kl_match *m) {
     if (to_guess(m, lag) == 0) return false;
     if (!is_auto(m) || !m->status.welcome.params.clocked) return true;
     return kl_now_us() >= a->rest_us &&
-           kl_ahead_fits(1, 0, m->play.pace.shown_us, 0, m->play.pace.period_us) > 0;
+           kl_ahead_fits(1, 0, kl_cost_us(&m->play.cost), 0, m->play.pace.period_us) > 0;
 }
 
 static void note_call(struct kl_run_ahead *a, uint64_t now_us) {

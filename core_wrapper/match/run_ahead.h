@@ -9,6 +9,7 @@
 #include "core_wrapper/ahead/fade.h"
 #include "core_wrapper/ahead/shown.h"
 #include "core_wrapper/core/statehash.h"
+#include "core_wrapper/frame/cost.h"
 #include "core_wrapper/match/core_run.h"
 #include "net/engine/ahead.h"
 
@@ -20,23 +21,24 @@ struct kl_match;
 struct kl_run_ahead {
     struct kl_shown shown;
     struct kl_ahead plan;
-    struct kl_core_run run;            /* the shown core's; plays: as its newest closed frame has them */
-    bool displays;                     /* its frames are on the screen */
-    bool anew;                         /* it is to begin with the next marked keyframe's state */
-    bool failed;                       /* given up for this match */
-    char why[96];                      /* the newest reason why it was not ahead; "": none */
-    struct kl_ahead_doubt doubt;       /* with `auto` */
-    uint16_t lag;                      /* frames from an own sample to the frame that it plays in */
-    bool idle;                         /* no frame is to be ahead */
-    uint64_t idle_us, rest_us;         /* since then; up to then it costs too much. 0: it does not */
-    struct kl_usual frame_us, load_us; /* cost of a frame with its state; of a load */
+    struct kl_core_run run;      /* the shown core's; plays: as its newest closed frame has them */
+    bool displays;               /* its frames are on the screen */
+    bool anew;                   /* it is to begin with the next marked keyframe's state */
+    bool failed;                 /* given up for this match */
+    char why[96];                /* the newest reason why it was not ahead; "": none */
+    struct kl_ahead_doubt doubt; /* with `auto` */
+    uint16_t lag;                /* frames from an own sample to the frame that it plays in */
+    bool idle;                   /* no frame is to be ahead */
+    uint64_t idle_us, rest_us;   /* since then; up to then it costs too much. 0: it does not */
+    uint64_t fit_us;             /* since then some frame was ahead */
+    uint32_t rest_s;             /* length of the last rest */
+    struct kl_cost frame, load;  /* of a frame with its state, without its picture; of a load */
     unsigned parted; /* grows as the shown core parts from the true one without a wrong guess, else shrinks */
     bool parts_now;  /* since the last marked keyframe */
 
     /* the frame that runs */
     bool audible;
     bool hardware;                            /* its picture lies in the frontend's framebuffer */
-    uint64_t video_us;                        /* time that the frontend took for its picture */
     uint64_t picture;                         /* hash of the shown core's newest picture */
     uint64_t picture_before[KL_AHEAD_FRAMES]; /* as it was before a frame */
     struct {

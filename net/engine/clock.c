@@ -50,6 +50,17 @@ uint16_t kl_usual(const struct kl_usual *u) {
     return most[2];
 }
 
+uint16_t kl_usual_half(const struct kl_usual *u) {
+    for (unsigned i = 0;; i++) {
+        unsigned more = 0, less = 0;
+        for (unsigned k = 0; k < KL_USUAL_COUNT; k++) {
+            more += u->value[k] > u->value[i];
+            less += u->value[k] < u->value[i];
+        }
+        if (more <= KL_USUAL_COUNT / 2 && less < KL_USUAL_COUNT / 2) return u->value[i];
+    }
+}
+
 void kl_clock_init(struct kl_clock *c, double period_us) {
     memset(c, 0, sizeof *c);
     c->period_us = period_us;

@@ -30,6 +30,7 @@ struct kl_usual {
 };
 void kl_usual_add(struct kl_usual *u, double value); /* capped at 16 bits */
 uint16_t kl_usual(const struct kl_usual *u);
+uint16_t kl_usual_half(const struct kl_usual *u); /* their median */
 
 /* The relay's clock as this client sees it: `base` is the smallest (receive time - send stamp) of the last
  * KL_CLOCK_WINDOWS windows of KL_CLOCK_WINDOW_US each: offset plus the shortest way down. A schedule time of

@@ -12,6 +12,8 @@ uint64_t kl_now_us(void);
 uint64_t kl_wall_us(void);
 /* Processor time used by this process. */
 uint64_t kl_cpu_us(void);
+/* Processor time used by this thread. 0 on Windows, which tells it in steps of 15.6 ms. */
+uint64_t kl_thread_us(void);
 
 /* Sleeps for us, or until kl_now_us() reaches until_us. False if a signal's handler ended the sleep early. */
 bool kl_sleep_us(uint64_t us);

@@ -20,6 +20,9 @@ uint64_t kl_wall_us(void) {
 uint64_t kl_cpu_us(void) {
     return read_us(CLOCK_PROCESS_CPUTIME_ID);
 }
+uint64_t kl_thread_us(void) {
+    return read_us(CLOCK_THREAD_CPUTIME_ID);
+}
 
 static bool sleep_for(int flags, uint64_t us) {
     struct timespec t = {.tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000) * 1000};

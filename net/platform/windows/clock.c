@@ -40,6 +40,10 @@ uint64_t kl_cpu_us(void) {
     return (read_ticks(&kernel) + read_ticks(&user)) / TICKS_PER_US;
 }
 
+uint64_t kl_thread_us(void) {
+    return 0;
+}
+
 /* --- waiting --- */
 
 /* Windows before version 1803 has no high-resolution timers: its timers end with the system's tick, which is
