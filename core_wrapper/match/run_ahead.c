@@ -10,7 +10,8 @@
 #include "net/platform/clock.h"
 
 #define PARTS_MOST  8   /* the value of `parted` at which it is given up: it grows by 2, shrinks by 1 */
-#define REST_SHARE  0.7 /* of the time between calls that one call may take in all */
+#define REST_SHARE  0.9 /* of the time between calls that one call may take in all */
+#define AGAIN_GAIN  (1.0 / 128)
 #define FELT_GAIN   (1.0 / 32)
 #define FADE_S      0.004
 #define RAM_AT_ONCE 65536    /* bytes of RAM that are hashed in every frame */
@@ -218,10 +219,13 @@ static uint16_t goal(struct kl_match *m, uint16_t lag) {
     struct kl_run_ahead *a = of(m);
     uint16_t most = to_guess(m, lag);
     if (!is_auto(m) && m->config.ahead < most) most = m->config.ahead;
-    double ours_us = kl_cost_us(&a->frame), true_us = kl_cost_us(&m->play.cost);
     if (!is_auto(m) || !m->status.welcome.params.clocked) return most;
-    return kl_ahead_fits(most, a->plan.frames, ours_us > true_us ? ours_us : true_us, kl_cost_us(&a->load),
-                         m->play.pace.period_us);
+    double ours_us = kl_cost_us(&a->frame), true_us = kl_cost_us(&m->play.cost);
+    struct kl_ahead_work work = {.frame_us = ours_us > true_us ? ours_us : true_us,
+                                 .load_us = kl_cost_us(&a->load),
+                                 .period_us = m->play.pace.period_us,
+                                 .again = a->again};
+    return kl_ahead_fits(&work, most, a->plan.frames);
 }
 
 /* Plans a call. The keyframe to go back to first, or KL_AHEAD_NOWHERE. */
@@ -260,6 +264,7 @@ static uint64_t stop_us(struct kl_match *m, uint64_t now_us) {
 
 static void note_replay(struct kl_run_ahead *a, uint32_t replayed, uint64_t took_us) {
     uint64_t bin = took_us / 100;
+    a->again += (replayed - a->again) * AGAIN_GAIN;
     if (!replayed) return;
     a->sum.replays++;
     a->sum.replayed += replayed;
@@ -308,8 +313,8 @@ static bool may_fit(struct kl_match *m) {
     kl_link_release(m->link);
     if (to_guess(m, lag) == 0) return false;
     if (!is_auto(m) || !m->status.welcome.params.clocked) return true;
-    return kl_now_us() >= a->rest_us &&
-           kl_ahead_fits(1, 0, kl_cost_us(&m->play.cost), 0, m->play.pace.period_us) > 0;
+    struct kl_ahead_work work = {.frame_us = kl_cost_us(&m->play.cost), .period_us = m->play.pace.period_us};
+    return kl_now_us() >= a->rest_us && kl_ahead_fits(&work, 1, 0) > 0;
 }
 
 static void note_call(struct kl_run_ahead *a, uint64_t now_us) {

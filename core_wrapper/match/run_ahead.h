@@ -32,6 +32,7 @@ struct kl_run_ahead {
     uint64_t idle_us, rest_us;   /* since then; up to then it costs too much. 0: it does not */
     uint64_t fit_us;             /* since then some frame was ahead */
     uint32_t rest_s;             /* length of the last rest */
+    double again;                /* frames run again in a call, on average */
     struct kl_cost frame, load;  /* of a frame with its state, without its picture; of a load */
     unsigned parted; /* grows as the shown core parts from the true one without a wrong guess, else shrinks */
     bool parts_now;  /* since the last marked keyframe */

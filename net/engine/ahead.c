@@ -6,7 +6,7 @@
 
 #define SECOND_US 1000000
 #define FAR       16  /* frames: an error so large is not corrected frame by frame */
-#define SPARE     0.8 /* of the share, for one frame more */
+#define SPARE     0.9 /* of the share, for one frame more */
 
 /* --- frames as closed, or as guessed --- */
 
@@ -263,10 +263,12 @@ void kl_ahead_doubt_see(struct kl_ahead_doubt *d, bool wrong, uint64_t now_us) {
     d->shown = d->wrong = 0;
 }
 
-uint16_t kl_ahead_fits(uint16_t most, uint16_t now, double frame_us, double load_us, double period_us) {
+uint16_t kl_ahead_fits(const struct kl_ahead_work *w, uint16_t most, uint16_t now) {
     for (uint16_t n = most; n > 0; n--) {
-        double share = n > now ? KL_AHEAD_SHARE * SPARE : KL_AHEAD_SHARE;
-        if ((2 + n) * frame_us + load_us <= share * period_us) return n;
+        double period_us = n > now ? w->period_us * SPARE : w->period_us;
+        double again = now ? w->again * n / now : w->again;
+        bool once = (2 + n) * w->frame_us + w->load_us <= KL_AHEAD_ONCE * period_us;
+        if (once && (2 + again) * w->frame_us <= KL_AHEAD_SHARE * period_us) return n;
     }
     return 0;
 }

@@ -99,9 +99,16 @@ struct kl_ahead_doubt {
 /* A picture that was shown has been compared with the true one. */
 void kl_ahead_doubt_see(struct kl_ahead_doubt *d, bool wrong, uint64_t now_us);
 
-/* The most frames ahead, up to `most`, of which (2 + frames) runs of the core and a load fit into
- * KL_AHEAD_SHARE of a frame's time. now: the frames in force; more are allowed only with a fifth to spare. */
-#define KL_AHEAD_SHARE 0.6
-uint16_t kl_ahead_fits(uint16_t most, uint16_t now, double frame_us, double load_us, double period_us);
+/* A machine's work for frames ahead, in a call of period_us. */
+struct kl_ahead_work {
+    double frame_us, load_us, period_us;
+    double again; /* frames run again, on average */
+};
+/* The most frames ahead, up to `most`. A call after a wrong guess loads, and runs these frames, one more and
+ * the true core's within KL_AHEAD_ONCE of its time. An average call takes KL_AHEAD_SHARE. now: the frames in
+ * force; more are allowed only with a tenth to spare. */
+#define KL_AHEAD_ONCE  0.85
+#define KL_AHEAD_SHARE 0.5
+uint16_t kl_ahead_fits(const struct kl_ahead_work *w, uint16_t most, uint16_t now);
 
 #endif
