@@ -105,9 +105,8 @@ struct kl_ahead_work {
     double again; /* frames run again, on average */
 };
 /* The most frames ahead, up to `most`. A call after a wrong guess loads, and runs these frames, one more and
- * the true core's within KL_AHEAD_ONCE of its time. An average call takes KL_AHEAD_SHARE. now: the frames in
+ * the true core's within its time. An average call takes KL_AHEAD_SHARE of it. now: the frames in
  * force; more are allowed only with a tenth to spare. */
-#define KL_AHEAD_ONCE  0.85
 #define KL_AHEAD_SHARE 0.5
 uint16_t kl_ahead_fits(const struct kl_ahead_work *w, uint16_t most, uint16_t now);
 

@@ -266,12 +266,12 @@ static void without_states_the_closed_frames_are_played(void **state) {
 
 static void a_machine_gets_as_many_frames_as_fit(void **state) {
     (void)state;
-    struct kl_ahead_work w = {.frame_us = 1700, .load_us = 100, .period_us = 16667};
-    assert_int_equal(kl_ahead_fits(&w, 6, 6), 6); /* 13.7 of 14.2 ms */
-    assert_int_equal(kl_ahead_fits(&w, 6, 0), 5); /* 12.0 of 12.8, for one more */
-    w.frame_us = 2500;
-    assert_int_equal(kl_ahead_fits(&w, 6, 6), 3); /* 12.6 */
-    w.frame_us = 5000;
+    struct kl_ahead_work w = {.frame_us = 2000, .load_us = 100, .period_us = 16667};
+    assert_int_equal(kl_ahead_fits(&w, 6, 6), 6); /* 16.1 of 16.7 ms */
+    assert_int_equal(kl_ahead_fits(&w, 6, 0), 5); /* 14.1 of 15.0, for one more */
+    w.frame_us = 3000;
+    assert_int_equal(kl_ahead_fits(&w, 6, 6), 3); /* 15.1 */
+    w.frame_us = 6000;
     assert_int_equal(kl_ahead_fits(&w, 6, 6), 0);
 }
 
