@@ -23,8 +23,8 @@ static struct {
     char value[32];
 } menu[] = {{"speed", ""},      {KL_OWN_POLICY, ""},   {KL_OWN_BUDGET, ""},  {KL_OWN_MODE, ""},
             {KL_OWN_ROOM, ""},  {KL_OWN_PRACTICE, ""}, {KL_OWN_SPACING, ""}, {KL_OWN_LINE, ""},
-            {KL_OWN_AHEAD, ""}, {KL_OWN_PANEL, ""},    {KL_OWN_DO, ""},      {KL_OWN_SWAP, ""},
-            {KL_OWN_HOST, ""},  {KL_OWN_SAY, ""}};
+            {KL_OWN_AHEAD, ""}, {KL_OWN_FEEL, ""},     {KL_OWN_PANEL, ""},   {KL_OWN_DO, ""},
+            {KL_OWN_SWAP, ""},  {KL_OWN_HOST, ""},     {KL_OWN_SAY, ""}};
 static char shown[512], all[4096]; /* the newest line on the screen; all of them */
 static bool changed, can_set;
 static unsigned told_count;
