@@ -30,6 +30,7 @@ struct kl_dir_list {
 };
 /* Lists names with this ending; "": all. 0; -1 with a line in err and an empty list. */
 int kl_dir_list(struct kl_dir_list *list, const char *path, const char *ending, char *err, size_t err_len);
+bool kl_dir_list_has(const struct kl_dir_list *list, const char *name);
 void kl_dir_list_free(struct kl_dir_list *list);
 
 /* Removes a folder or file and all below it; links are removed, not followed. Other file systems mounted

@@ -27,6 +27,10 @@ void kl_dir_list_sort(struct kl_dir_list *list) {
     if (list->count) qsort(list->name, list->count, sizeof *list->name, by_bytes);
 }
 
+bool kl_dir_list_has(const struct kl_dir_list *list, const char *name) {
+    return list->count && bsearch(&name, list->name, list->count, sizeof *list->name, by_bytes);
+}
+
 void kl_dir_list_free(struct kl_dir_list *list) {
     for (unsigned i = 0; i < list->count; i++)
         free(list->name[i]);

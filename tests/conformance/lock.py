@@ -191,7 +191,8 @@ class Lock:
         if not self.frames:
             return 0.015 if self.rtts < 8 else 0.1
         new = [n for n in self.samples if self.samples[n] != self.said.get(n - 1, 0)]
-        return 0.05 if self.frames[-1][5] and not new else 1.25 / self.fps
+        whole = (self.closed or 0) <= self.next
+        return 0.05 if self.frames[-1][5] and not new and whole else 1.25 / self.fps
 
     def ctrl(self, now):
         numbers = sorted(self.samples)[:200]

@@ -94,6 +94,8 @@ static void lists(const char *ending, const char *expected) {
         strcat(all, " ");
     }
     assert_string_equal(all, expected);
+    if (list.count) assert_true(kl_dir_list_has(&list, list.name[list.count - 1]));
+    assert_false(kl_dir_list_has(&list, "no such name"));
     kl_dir_list_free(&list);
     assert_null(list.name);
 }

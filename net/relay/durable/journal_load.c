@@ -368,12 +368,10 @@ struct kl_lobby_room *kl_journal_read(struct kl_lobby_room *r, uint64_t now_us) 
 
 /* --- all of them --- */
 
-static bool has_tail(const struct kl_dir_list *list, const uint8_t id[KL_STORE_ID]) {
-    uint8_t other[KL_STORE_ID];
-    for (unsigned i = 0; i < list->count; i++)
-        if (kl_store_kind_of(list->name[i], other) == KL_STORE_TAIL && memcmp(other, id, sizeof other) == 0)
-            return true;
-    return false;
+static bool has_tail(const struct kl_dir_list *list, const char *recording) {
+    char tail[KL_STORE_NAME + sizeof "." KL_ENDING_TAIL];
+    snprintf(tail, sizeof tail, "%.*s." KL_ENDING_TAIL, (int)strcspn(recording, "."), recording);
+    return kl_dir_list_has(list, tail);
 }
 
 static void look_at(struct kl_lobby *l, const struct kl_dir_list *list, const char *name, uint64_t now_us) {
@@ -382,7 +380,7 @@ static void look_at(struct kl_lobby *l, const struct kl_dir_list *list, const ch
     enum kl_store_kind kind = kl_store_kind_of(name, id);
     if (kind == KL_STORE_TAIL) {
         if (!index_room(&one, l, id, now_us)) load_room(&one, l, id, now_us); /* says what is wrong */
-    } else if (name[0] != '.' && !(kind == KL_STORE_RECORDING && has_tail(list, id))) {
+    } else if (name[0] != '.' && !(kind == KL_STORE_RECORDING && has_tail(list, name))) {
         kl_log(KL_LOG_ERROR, "journal_left_alone", "file=%s reason=\"%s\"",
                kl_log_quote(quoted, sizeof quoted, name),
                kind == KL_STORE_RECORDING ? "it has no tail" : "it has no journal's name");
