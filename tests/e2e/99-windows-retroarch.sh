@@ -133,6 +133,7 @@ room() {
     cp "$game" "$tmp/games/"
     start_relay
     retroarch_home ann "${looks[@]}" "${no_sound[@]}"
+    export KEYLOCK_AHEAD=off # in a pause a player who runs ahead stands ahead, and shows another picture
     KEYLOCK_RECORD=$tmp/ann.rec start_retroarch ann --core nestopia --content "$game" --relay "$relay" --room trio --players 3 -- -v
     options=(--relay "$relay" --room trio)
     wine_home win "${both[@]}" "network_cmd_port = \"${remote[win]}\"" "rgui_browser_directory = \"$tmp/games\""
