@@ -257,7 +257,7 @@ static bool go_back(struct kl_match *m, uint32_t frame) {
 /* The time at which a call stops running frames again, so that the true core and the next sample come in
  * time. */
 static uint64_t stop_us(struct kl_match *m, uint64_t now_us) {
-    double rest_us = REST_SHARE * m->play.pace.interval_us - m->play.pace.shown_us;
+    double rest_us = REST_SHARE * m->play.pace.interval_us - kl_cost_us(&m->play.cost);
     if (!m->status.welcome.params.clocked || rest_us < 0) rest_us = m->play.pace.interval_us;
     return now_us + (uint64_t)rest_us;
 }

@@ -215,11 +215,11 @@ static void play_tail(const struct load *f, struct kl_lobby_room *r) {
 static void log_damage(const struct load *f, const struct kl_lobby_room *r) {
     unsigned long long at = f->base.klr.at, had = f->recording.len;
     if (f->slots && f->slot[f->slots - 1].base.klr.at > had) had = f->slot[f->slots - 1].base.klr.at;
+    uint8_t type = f->recording.len > at ? f->next_type : 0; /* none of it is there */
     if (had > at)
-        kl_lobby_log_room(KL_LOG_ERROR, "journal_torn", r,
-                          "file=%s.klr block=%s at=%llu reason=%s lost_bytes=%llu", f->name,
-                          kl_klr_type_name(f->next_type), at, f->next == KL_KLR_DAMAGED ? "changed" : "ends",
-                          had - at);
+        kl_lobby_log_room(
+            KL_LOG_ERROR, "journal_torn", r, "file=%s.klr block=%s at=%llu reason=%s lost_bytes=%llu",
+            f->name, kl_klr_type_name(type), at, f->next == KL_KLR_DAMAGED ? "changed" : "ends", had - at);
     if (f->wrong)
         kl_lobby_log_room(KL_LOG_ERROR, "journal_torn", r, "file=%s.tail at=%llu frame=%u", f->name,
                           (unsigned long long)f->wrong, r->lock.next_close);
