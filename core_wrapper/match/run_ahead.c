@@ -182,6 +182,7 @@ static bool run_next(struct kl_match *m) {
     m->play.showing = (struct kl_spent){0};
     bool closed = kl_ahead_next(&a->plan, &kl_link_hold(m->link)->lock, a->run.plays, &f, &set);
     kl_link_release(m->link);
+    if (!a->plan.on) return false;
     if (!closed && !kl_shown_keep(&a->shown, f.number)) {
         kl_run_ahead_give_up(m, "the core's state or files cannot be kept");
         return false;

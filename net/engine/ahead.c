@@ -216,13 +216,19 @@ static bool is_as_hinted(const struct kl_client *c, const struct kl_frame *guess
     return true;
 }
 
+/* The client has begun elsewhere, or no longer holds the next frame to compare or to run. */
+static bool is_lost(const struct kl_ahead *a, const struct kl_client *c) {
+    uint32_t next = c->stats.next_closed;
+    return next == c->first || a->confirmed > next || (a->confirmed < next && !is_closed(c, a->confirmed));
+}
+
 uint32_t kl_ahead_hear(struct kl_ahead *a, const struct kl_client *c) {
     for (; a->confirmed < a->at && is_closed(c, a->confirmed); a->confirmed++) {
         const struct kl_frame *f = held(c, a->confirmed);
         bool same = same_inputs(f, &a->played[f->number % KL_AHEAD_FRAMES]);
         if (!same || (f->flags & KL_FRAME_COMMANDS)) return a->at = a->confirmed;
     }
-    if (a->confirmed < c->stats.next_closed && !is_closed(c, a->confirmed)) a->on = false;
+    if (is_lost(a, c)) a->on = false;
     for (uint32_t f = a->confirmed; c->hints.ports && f < a->at; f++)
         if (!is_as_hinted(c, &a->played[f % KL_AHEAD_FRAMES])) return a->at = f;
     return KL_AHEAD_NOWHERE;
@@ -230,8 +236,9 @@ uint32_t kl_ahead_hear(struct kl_ahead *a, const struct kl_client *c) {
 
 bool kl_ahead_next(struct kl_ahead *a, const struct kl_client *c, const uint8_t plays[KL_MAX_SEATS],
                    struct kl_frame *out, struct kl_commands *set) {
-    uint32_t f = a->at++;
     set->count = 0;
+    if (is_lost(a, c)) return a->on = false;
+    uint32_t f = a->at++;
     if (is_closed(c, f)) {
         *out = *held(c, f);
         if (a->confirmed == f) a->confirmed++;

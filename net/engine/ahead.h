@@ -70,7 +70,7 @@ uint32_t kl_ahead_hear(struct kl_ahead *a, const struct kl_client *c);
 
 /* Gives the frame that the shown core runs next, and moves on. plays: the seat that the pads of each seat
  * play. set: gets the commands before the frame; count 0: none, or the frame is guessed. True: the frame is
- * closed; false: guessed. */
+ * closed; false: guessed, or none is given, for it has turned itself off as kl_ahead_hear() does. */
 bool kl_ahead_next(struct kl_ahead *a, const struct kl_client *c, const uint8_t plays[KL_MAX_SEATS],
                    struct kl_frame *out, struct kl_commands *set);
 

@@ -209,6 +209,29 @@ static void the_lock_does_not_notice(void **state) {
     assert_memory_equal(other, player[0].after, both * sizeof *other);
 }
 
+/* Between two frames of a call the room begins anew, and so does the client: at its beginning, or after the
+ * frames that come as history. */
+static void a_client_that_begins_elsewhere_turns_it_off(void **state) {
+    static const uint8_t plays[KL_MAX_SEATS] = {0, 1, 2, 3, 4, 5, 6, 7};
+    struct kl_frame f;
+    struct kl_commands set;
+    (void)state;
+    for (int beyond = -600; beyond <= 60; beyond += 60) {
+        play(6, 5, 0);
+        struct kl_client *c = &player[0].lock;
+        int64_t first = (int64_t)shown.plan.at + beyond;
+        assert_true(c->stats.next_closed < shown.plan.at);
+        kl_client_init(c, &c->params, 1, player[0].held, KL_WINDOW_FRAMES, 0);
+        memset(player[0].held, 0, sizeof player[0].held);
+        c->first = c->stats.next_closed = (uint32_t)(first > 0 ? first : 0);
+        assert_false(kl_ahead_next(&shown.plan, c, plays, &f, &set));
+        assert_false(shown.plan.on);
+        shown.plan.on = true;
+        kl_ahead_hear(&shown.plan, c);
+        assert_false(shown.plan.on);
+    }
+}
+
 static unsigned wrong_pictures(void) {
     unsigned wrong = 0;
     for (uint32_t f = 61; f < player[0].lock.stats.next_run; f++)
@@ -312,6 +335,7 @@ int main(void) {
         cmocka_unit_test(a_wrong_guess_is_corrected_by_the_news),
         cmocka_unit_test(the_others_rhythm_is_guessed),
         cmocka_unit_test(the_lock_does_not_notice),
+        cmocka_unit_test(a_client_that_begins_elsewhere_turns_it_off),
         cmocka_unit_test(hints_come_before_the_frame),
         cmocka_unit_test(frames_ahead_move_by_one_in_a_second),
         cmocka_unit_test(without_states_the_closed_frames_are_played),
