@@ -2,7 +2,7 @@
 
 BENCHES := latency wrapper catchup bytes relay pace
 
-.PHONY: bench bench-build bench-ahead $(BENCHES:%=bench-%)
+.PHONY: bench bench-build bench-ahead bench-pages $(BENCHES:%=bench-%)
 bench: $(BENCHES:%=bench-%) ## measure: CSV and plots into build/bench (QUICK=1: a few minutes, says less)
 
 bench-latency:  ## lead and press-to-play over the table's links, beside the bound and the original
@@ -13,10 +13,12 @@ bench-bytes:    ## on the wire for each client, up and down, idle and mashing
 bench-relay:    ## the relay's processor time for an update against raw UDP
 bench-ahead:    ## running ahead beside the lock and RetroArch's netplay; CASES="CORE:RTT:JITTER:LOSS …"; DOCUMENT=1: into docs/measured.md; EQUAL=MINUTES ROOMS="…": are the hashes equal? FEEL=MINUTES: wrong pictures by `feel`
 bench-ahead: bench_args = $(if $(FEEL),--feel $(FEEL) $(ROOMS),$(if $(EQUAL),--equal $(EQUAL) $(ROOMS),$(CASES)))
+bench-pages: $(OUT)/bench/pages ## cores that go back by the pages of their memory, beside savestates: ONLY="nestopia …"; DOCUMENT=1: into docs/measured.md
+bench-pages: bench_args = $(ONLY)
 bench-pace:     ## cores of odd rates under displays of odd rates for MINUTES=10: hitches that come back
 
 # They share the machine's cores, so never two at once, with any -j.
-$(BENCHES:%=bench-%) bench-ahead: bench-%: bench-build
+$(BENCHES:%=bench-%) bench-ahead bench-pages: bench-%: bench-build
 	$(Q)flock --no-fork $(OUT)/bench/.lock env KL_BUILD=$(OUT) KL_CONTENT=$(BUILD)/content QUICK=$(QUICK) DOCUMENT=$(DOCUMENT) $(if $(MINUTES),MINUTES=$(MINUTES)) python3 tests/bench/$*.py $(bench_args)
 
 bench-guess: $(OUT)/bench/guess ## rules of guessing the others' buttons, on play-like input
@@ -26,6 +28,8 @@ bench-two-ways: $(OUT)/bench/two_ways ## the shown core as a copy in the process
 .PHONY: bench-guess bench-two-ways
 $(OUT)/bench/guess: $(call obj,tests/bench/guess.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS) -lm
+$(OUT)/bench/pages: $(call obj,tests/bench/pages.c) $(OUT)/libkeylock.a
+	$(link) $(LIBS)
 $(OUT)/bench/two_ways: $(call obj,tests/bench/two_ways.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS)
 

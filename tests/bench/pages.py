@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""pages.py [CORE]... - cores that go back by the pages of their memory, without savestates (pages.c): three tables.
+
+  pages.py                  every core that is here
+  pages.py nestopia         only these
+
+Environment: BENCH_FBNEO=CORE:ZIP:SYSTEM adds FBNeo; DOCUMENT=1 writes the tables into docs/measured.md."""
+import json
+import os
+import subprocess
+import sys
+
+import ahead_paper
+import bench
+
+CORES = {"gambatte": "pads.gb", "nestopia": "shooter.nes", "mednafen_wswan": "pads.ws", "mednafen_pce_fast": "pads.pce", "mgba": "pads.gba",
+         "bsnes_mercury_performance": "pads.sfc"}
+WAYS = ("all", "changed", "states")
+
+
+def pages(*arguments):
+    """What pages.c prints, as a dict. A core that fails in a part has 0 there."""
+    done = subprocess.run([os.path.join(bench.OUT, "pages"), *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def measured(names):
+    ours = os.path.join(bench.BUILD, "cores", "probe_core_libretro.so")
+    runs = [(n, bench.core_path(n), os.path.join(bench.CONTENT, c)) for n, c in CORES.items() if bench.core_path(n)]
+    if os.environ.get("BENCH_FBNEO"):
+        runs.append(("fbneo", *os.environ["BENCH_FBNEO"].split(":")))
+    runs.append(("probe", ours, os.path.join(bench.CONTENT, "pads.gb")))
+    rows = []
+    for name, *arguments in runs:
+        if names and name not in names:
+            continue
+        rows.append(pages(*arguments))
+        bench.say(json.dumps(rows[-1]))
+    return rows
+
+
+def table(head, lines):
+    return "\n".join([f"| {' | '.join(head)} |", "| --- |" + " --- |" * (len(head) - 1), *(f"| {' | '.join(line)} |" for line in lines)]) + "\n"
+
+
+def memory(rows):
+    head = ["core", "segments, KiB", "heap, KiB", "taken in play", "freed across", "threads, files, other mappings", "pages that change in a frame: mean, p99, ever",
+            "hot after 100 and 1,000 frames", "a fault, µs"]
+    return table(head, [[r["name"], f"{r['segments'] >> 10:,}", f"{r['heap'] >> 10:,}", f"{r['play']['own']} + {r['play']['others']}",
+                         f"{r['load']['core_frees_others']} + {r['load']['others_free_own']}",
+                         f"{r['threads']}, {r['files']}, {r['load']['other_maps'] + r['play']['other_maps']}",
+                         f"{r['mean']:.0f}, {r['p99']}, {r['ever']}", f"{r['hot_100']}, {r['hot']}", f"{r['fault_us']:.0f}"] for r in rows])
+
+
+def three(r, cell):
+    return " / ".join(cell(r[way]) for way in WAYS)
+
+
+def cost(rows):
+    head = ["core", "a frame, µs", "kept: times its frame", "going back, µs", "back and seven frames, ms", "p99, ms", "the same, of a frame's time", "bytes kept, KiB"]
+    return table(head, [[r["name"], f"{r['bare']['frame']:.0f}", three(r, lambda w: f"{w['ratio']:.2f}"), three(r, lambda w: f"{w['back']:.0f}"),
+                         three(r, lambda w: f"{w['replay'] / 1e3:.1f}"), three(r, lambda w: f"{w['replay_p99'] / 1e3:.1f}"),
+                         three(r, lambda w: f"{w['replay'] / 166.67:.0f} %"), three(r, lambda w: f"{w['kept'] >> 10:,}")] for r in rows])
+
+
+def truth(rows):
+    def cell(t):
+        return f"{t['pictures']}, {t['sounds']}, {'equal' if t['ram'] else 'differs'}" if t["done"] else "it ended"
+    head = ["core", "by pages, all", "by pages, changed", "by states", "X and Y too: by pages, all", "by pages, changed", "by states"]
+    return table(head, [[r["name"], *(cell(r[f"{presses}_{way}"]) for presses in ("plain", "turbo") for way in WAYS)] for r in rows])
+
+
+def start(rows):
+    head = ["core", "load, ms", "state, KiB", "serialize, µs", "unserialize, µs", "a frame, µs"]
+    return table(head, [[r["name"], f"{r['load_us'] / 1e3:.0f}", f"{r['state'] / 1024:.0f}", f"{r['serialize']:.0f}", f"{r['unserialize']:.0f}",
+                         f"{r['beside_states']:.0f}"] for r in rows])
+
+
+def main():
+    bench.begin("pages")
+    rows = measured(sys.argv[1:])
+    tables = "\n".join((memory(rows), cost(rows), truth(rows), start(rows)))
+    bench.say(tables)
+    if os.environ.get("DOCUMENT", "") not in ("", "0"):
+        ahead_paper.replace("bench-pages", f"\nCommit {bench.commit()}, {bench.machine()}.\n\n{tables}\n")
+
+
+if __name__ == "__main__":
+    main()
