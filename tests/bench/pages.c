@@ -46,7 +46,7 @@
 #define STATE_MAX  (16u << 20)
 #define FRAME_US   16667.0
 
-/* --- what was found; shared by all parts --- */
+/* --- findings, shared by all parts --- */
 
 /* Calls that take memory: by the core, and by the C and C++ libraries while they work for it. Blocks of the
  * one kind that the other side frees or enlarges. */
@@ -202,7 +202,7 @@ static int k_munmap(void *at, size_t n) {
     return 0;
 }
 
-/* What the C and C++ libraries take for the core, and our own code, comes here. Without a free() like this
+/* Memory that the C and C++ libraries take for the core, and our own. Without a free() like this
  * one the C library stops nestopia, whose strings are grown in the C++ library. */
 #define VISIBLE __attribute__((visibility("default")))
 static void note_other(void) {
@@ -492,7 +492,7 @@ static void back_all(const struct kept *k) {
         memcpy(hot[i], first + i * PAGE, PAGE);
 }
 
-/* What has changed since the last keeping becomes part of that one. */
+/* Pages that have changed since the last keeping become part of that one. */
 static void keep_changed(struct kept *k) {
     struct kept *before = &ring[last_kept % KEPT];
     k->count = 0;
