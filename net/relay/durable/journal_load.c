@@ -64,13 +64,15 @@ static bool look_at_ticket(struct load *f, const uint8_t *bytes, size_t len) {
 static const char *look_at_tail(struct load *f) {
     const char *bad = kl_tail_objection(f->tail.bytes, f->tail.len);
     f->slots = kl_tail_open(f->slot, f->key, f->tail.bytes, f->tail.len, &f->wrong);
-    for (unsigned i = 0; i < f->slots; i++)
-        for (struct kl_tail_cursor c = f->slot[i]; kl_tail_next(&c, &f->wrong);) {
+    for (unsigned i = 0; i < f->slots; i++) {
+        struct kl_tail_cursor c = f->slot[i];
+        for (; kl_tail_next(&c, &f->wrong); f->newest = c.slot) {
             if (c.type == KL_TAIL_TICKET) take_ticket(f, &c);
             if (c.type == KL_TAIL_FRAMES && end_of(c.body, c.body_len) > f->end)
                 f->end = end_of(c.body, c.body_len);
-            f->newest = c.slot;
         }
+        f->slot[i].checked = c.slot.used;
+    }
     if (f->sealed) return NULL;
     return bad ? bad : "it is no tail of this relay's key, or it is torn before its ticket";
 }

@@ -170,9 +170,9 @@ bool kl_tail_next(struct kl_tail_cursor *c, size_t *wrong) {
     uint8_t mac[KL_TAIL_MAC];
     size_t left = c->len - c->slot.used;
     size_t len = left < KL_TAIL_AROUND ? 0 : at[1] | (size_t)at[2] << 8;
-    bool fits = left >= KL_TAIL_AROUND + len;
-    if (fits) mac_of(c->key, c->slot.mac, at, KL_TAIL_BEFORE, at + KL_TAIL_BEFORE, len, mac);
-    if (!fits || sodium_memcmp(mac, at + KL_TAIL_BEFORE + len, sizeof mac) != 0) {
+    bool fits = left >= KL_TAIL_AROUND + len, known = c->slot.used < c->checked;
+    if (fits && !known) mac_of(c->key, c->slot.mac, at, KL_TAIL_BEFORE, at + KL_TAIL_BEFORE, len, mac);
+    if (!fits || (!known && sodium_memcmp(mac, at + KL_TAIL_BEFORE + len, sizeof mac) != 0)) {
         bool ends = sodium_is_zero(at, left < KL_TAIL_BEFORE ? left : KL_TAIL_BEFORE);
         if (!ends) *wrong = place_of(c->slot.which) + c->slot.used;
         return false;
@@ -181,7 +181,7 @@ bool kl_tail_next(struct kl_tail_cursor *c, size_t *wrong) {
     c->body = at + KL_TAIL_BEFORE;
     c->body_len = len;
     c->slot.used += KL_TAIL_AROUND + len;
-    memcpy(c->slot.mac, mac, sizeof mac);
+    memcpy(c->slot.mac, at + KL_TAIL_BEFORE + len, sizeof mac);
     return true;
 }
 

@@ -67,6 +67,7 @@ bool kl_tail_add(struct kl_tail *t, enum kl_tail_type type, const void *body, si
 struct kl_tail_cursor {
     const uint8_t *key, *bytes; /* borrowed */
     size_t len;                 /* bytes of the slot that are there */
+    size_t checked;             /* macs of records below are known to be right: for a second reading. 0 */
     struct kl_tail_slot slot;   /* behind the last good record */
     struct kl_tail_base base;
     uint8_t type; /* of the record read last */
