@@ -19,7 +19,7 @@ emulated keylock-arm64 "$arm64/keylock"
 emulated relay-arm64 "$arm64/keylock-relay"
 start_relay --per-address 64
 
-other=arm64
+other=arm64 AUTO=may
 here_core() { core_path "$1"; }
 . tests/e2e/lib_mixed.sh
 

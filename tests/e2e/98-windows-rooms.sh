@@ -23,7 +23,7 @@ wine_command keylock-windows "$windows/keylock.exe"
 wine_command relay-windows "$windows/keylock-relay.exe"
 start_relay --per-address 64
 
-other=windows
+other=windows AUTO=ahead
 # Debian's, or the build of a test core for Windows.
 windows_core() {
     case $1 in */*) echo "$windows/cores/$(basename "$1" .so).dll" && return ;; esac

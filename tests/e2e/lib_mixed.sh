@@ -1,6 +1,7 @@
 # lib_mixed.sh - sourced after lib.sh: rooms of machines of two systems, this one and $other, whose hashes are compared. The script
 # that sources it sets
 #   other             the other system's name
+#   AUTO              ahead: that system has time to run ahead by itself; may: it may have none
 #   SYSTEM_core NAME  a function for each system, and here_core for this one: the path of its build of the core, or nothing
 # and makes $tmp/bin/keylock-SYSTEM and $tmp/bin/relay-$other, commands of this machine that run that system's programs.
 # shellcheck shell=bash
@@ -62,23 +63,35 @@ by_other_relay() {
     relay=$here
 }
 
-# ahead: a machine of the other system shows frames ahead of the lock, by a second copy of the core; and one there watches.
+# ahead: a machine of the other system shows frames ahead of the lock, by a second copy of the core; and one there watches. The
+# player leaves it to auto, and on a machine that may have no time for it also asks for it (--ahead 30).
 ahead() {
-    local straight=$relay core=gambatte rom=$content/pads.gb name=$other/ahead who
-    on_both $core || { skip "$name: the core is not installed"; return; }
+    local straight=$relay core=gambatte rom=$content/pads.gb
+    on_both $core || { skip "$other/ahead: the core is not installed"; return; }
+    "$keylock" probe --core "$(here_core $core)" --content "$rom" --frames 120 --json "$tmp/ahead.json" >"$tmp/ahead-probe.log" 2>&1
     through far --delay 25 --jitter 3
     relay=$link
-    machine here gil $core "$rom" --room ahead --frames 1200 --speed real --input random:1
-    said relay 'event=(room_made|joined) room="ahead"' 20
-    machine "$other" hal $core "$rom" --room ahead --frames 1200 --speed real --input random:2 --ahead 30
-    machine "$other" ivy $core "$rom" --room ahead --frames 1200 --speed real --spectate
-    for who in gil hal ivy; do ends_well "$name" $who 90; done
-    for who in hal ivy; do equal "$name" gil $who; done
-    check "$name/ran" "$(json hal ahead_avg) frames ahead" awk -v a="$(json hal ahead_avg)" 'BEGIN { exit !(a > 1) }'
-    # 21-ahead judges what a player feels of running ahead, on this machine: an emulated one has no time for it.
-    note "ahead $(json hal ahead_avg), felt $(json hal felt_frames_avg) and $(json gil felt_frames_avg) frames"
+    [ "$AUTO" = ahead ] || ahead_room asked 700 --ahead 30
+    KEYLOCK_PROFILE=$tmp/ahead.json ahead_room auto 700
     relay=$straight
     stop far
+}
+# A slow machine may say instead, once, that it has no time.
+is_ahead() { # NAME
+    awk -v a="$(json "$1" ahead_avg)" 'BEGIN { exit !(a > 1) }' ||
+        test "$AUTO" = may -a "$(grep -ao 'presses wait for the link.*' "$tmp/$1.log")" = 'presses wait for the link: this machine has no time for it'
+}
+ahead_room() { # ROOM FRAMES [OPTION…]: of hal, who is ahead
+    local it=$1 frames=$2 who name=$other/ahead-$1
+    machine here $it-gil $core "$rom" --room "$it" --frames "$frames" --speed real --input random:1
+    said relay "event=(room_made|joined) room=\"$it\"" 20
+    machine "$other" $it-hal $core "$rom" --room "$it" --frames "$frames" --speed real --input random:2 "${@:3}"
+    machine "$other" $it-ivy $core "$rom" --room "$it" --frames "$frames" --speed real --spectate
+    for who in gil hal ivy; do ends_well "$name" $it-$who 90; done
+    for who in hal ivy; do equal "$name" $it-gil $it-$who; done
+    check "$name/ran" "$(json $it-hal ahead_avg) frames ahead: $(grep -ao 'presses wait for the link.*' "$tmp/$it-hal.log")" is_ahead $it-hal
+    # 21-ahead judges what a player feels of running ahead, on this machine: an emulated one has no time for it.
+    note "ahead $(json $it-hal ahead_avg), felt $(json $it-hal felt_frames_avg) and $(json $it-gil felt_frames_avg) frames"
 }
 
 # The byte that goes wrong, of RAM or else of the state.
