@@ -7,6 +7,8 @@ way between the two. A case is core:rtt:jitter:loss, and at its end perhaps
 - :stall  the second player's link stands still for 80 ms every 3 s, whole packets late; the first player's gaps count
 - :turbo  the script has X and Y, whose turbo nestopia's states leave out; the other cases leave X and Y out
 - :near=N the second player is N milliseconds from the relay, the first `rtt`
+- :fight  a press every 4 to 10 frames, as in a fighting game; ahead-fight.png has how long pictures stayed wrong, and
+          ahead-fight-sheet.png the 60 longest such times: the last picture that the player saw, and on its right the true one
 - :slow   the core takes four times its time (eye.c burns what is missing; a quota of a cgroup pauses for up to 13 ms)
 
   ahead.py [CASE …]      these cases, or those of the table
@@ -30,6 +32,7 @@ EYE = os.path.join(bench.BUILD, "bench", "eye.so")
 STALL_S, STALL_EVERY_S = 0.08, 3
 SLOWER = 4
 TURBO = (1, 9) # Y and X
+FIGHT = ((0.033, 0.067), (0.033, 0.1)) # a press lasts two to four frames, and the next comes two to six later
 
 CORES = {name: ahead_equal.ROOMS[name][:2] for name in ("nestopia", "mgba", "pce_fast", "bsnes", "arcade", "FBNeo") if name in ahead_equal.ROOMS}
 SYSTEMS = {"lock": {"KEYLOCK_AHEAD": "off"}, "ahead": {"KEYLOCK_AHEAD": "auto"}, "netplay": None}
@@ -88,17 +91,27 @@ def press(names, both, pads, between, special, stall, wrapped):
     beside = Stalls(stall).turn if "stall" in special else lambda: None
     buttons = [b for b in retroarch.BUTTONS if b not in TURBO or "turbo" in special]
     used, at = cpu_s(both), time.monotonic()
-    pressed, from_us, to_us = retroarch.press_for(pads, MEASURE, both, watch, beside, buttons)
+    pace = FIGHT if "fight" in special else retroarch.PACE
+    pressed, from_us, to_us = retroarch.press_for(pads, MEASURE, both, watch, beside, buttons, pace)
     used, took = cpu_s(both) - used, time.monotonic() - at
     watch.end()
     for p in both:
         bench.stop(p, 5) # the eye's last lines
     machines = [ahead_eye.Machine(eye_log(name), wrapped) for name in names]
     row = ahead_eye.figures(machines, pressed, from_us, to_us, watch)
+    if "fight" in special:
+        runs = [(*run, name) for m, name in enumerate(names) for run in ahead_eye.wrong_runs(machines, m, from_us, to_us)]
+        ahead_paper.wrong_times("ahead" if wrapped else "netplay", [r[0] for r in runs])
+        if wrapped:
+            ahead_paper.sheet([(os.path.join(pictures(name), f"{frame}.ppm"), f"{count} in a row, {ms:.0f} ms") for count, ms, frame, name in runs])
     if row:
         row["cpu_percent"] = 100 * used / took / len(both)
         row["hitches"], row["worst_hitch_ms"] = watch.between(from_us, to_us)
     return row
+
+
+def pictures(name):
+    return os.path.join(bench.tmp, name + ".pictures")
 
 
 def eye_log(name):
@@ -118,6 +131,9 @@ def play(tag, case, system):
         more = {"LD_PRELOAD": EYE, "EYE_LOG": eye_log(names[i]), "KEYLOCK_LEARN": "off", **(keylock or {"EYE_DRAW": 1})}
         if "slow" in special:
             more["EYE_SLOW"] = SLOWER
+        if "fight" in special and system == "ahead":
+            os.makedirs(pictures(names[i]), exist_ok=True)
+            more["EYE_PICTURES"] = pictures(names[i])
         if core == "FBNeo":
             more["system"] = ahead_equal.FBNEO.split(":")[2]
         return more

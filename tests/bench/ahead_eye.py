@@ -86,8 +86,12 @@ class Machine:
         return sum(c[1] for c in calls[:-1]), (calls[-1][0] - calls[0][0]) / 1e6 * self.rate_hz
 
 
+def quantile(values, part):
+    return sorted(values)[min(len(values) - 1, int(len(values) * part))]
+
+
 def p95(values):
-    return sorted(values)[min(len(values) - 1, int(len(values) * 0.95))]
+    return quantile(values, 0.95)
 
 
 def of_presses(machines, pads, from_us, to_us):
@@ -115,17 +119,35 @@ def first_sees(machines, pads, from_us, to_us):
     return [delay for delay in delays if delay is not None]
 
 
-def wrong(machines, which, from_us, to_us):
-    """Pictures that this machine has shown, and those of them that are not the frame's true one. A frame that this machine's true core did not draw is
-    judged by the other's."""
-    known, bad, machine, other = 0, 0, machines[which], machines[1 - which]
+def judged(machines, which, from_us, to_us):
+    """(when it was shown, frame, whether it is not the frame's true one) of each picture that this machine has shown. A frame that this machine's true
+    core did not draw is judged by the other's."""
+    machine, other, pictures = machines[which], machines[1 - which], []
     for r in machine.shown_between(from_us, to_us):
         truth = machine.true.get(r[1], "0")
         truth = truth if truth != "0" else other.true.get(r[1], "0")
         if r[4] != "0" and truth != "0":
-            known += 1
-            bad += r[4] != truth
-    return known, bad
+            pictures.append((r[5], r[1], r[4] != truth))
+    return pictures
+
+
+def wrong(machines, which, from_us, to_us):
+    """Pictures that this machine has shown, and those of them that are not the frame's true one."""
+    pictures = judged(machines, which, from_us, to_us)
+    return len(pictures), sum(bad for _, _, bad in pictures)
+
+
+def wrong_runs(machines, which, from_us, to_us):
+    """(pictures, milliseconds, frame of the last one) of each time in which this machine showed nothing but wrong pictures."""
+    runs, frames, since_us = [], [], 0
+    for shown_us, frame, bad in judged(machines, which, from_us, to_us):
+        if bad:
+            since_us = since_us if frames else shown_us
+            frames.append(frame)
+        elif frames:
+            runs.append((len(frames), (shown_us - since_us) / 1000, frames[-1]))
+            frames = []
+    return runs
 
 
 def unequal(machines):
@@ -145,6 +167,7 @@ def figures(machines, pads, from_us, to_us, watch):
     gaps = [gaps_ms(m, from_us, to_us) for m in machines]
     known, bad = (sum(counts) for counts in zip(*(wrong(machines, m, from_us, to_us) for m in (0, 1))))
     first_known, first_bad = wrong(machines, 0, from_us, to_us)
+    runs = [ms for m in (0, 1) for _, ms, _ in wrong_runs(machines, m, from_us, to_us)]
     first = first_sees(machines, pads, from_us, to_us)
     both, parted = unequal(machines)
     sound = [m.sound(from_us, to_us) for m in machines]
@@ -156,7 +179,7 @@ def figures(machines, pads, from_us, to_us, watch):
             "gaps": len(all_gaps), "gaps_but_for_hitches": sum(not watch.excuses(at) for at, _ in all_gaps),
             "gaps_first_player": len(gaps[0]), "gaps_first_but_for_hitches": sum(not watch.excuses(at) for at, _ in gaps[0]), "longest_gap_ms": max((ms for _, ms in all_gaps), default=0),
             "first_sees_ms": statistics.median(first) if first else None, "first_wrong_percent": 100 * first_bad / first_known if first_known else None,
-            "wrong_percent": 100 * bad / known if known else None, "replayed_per_s": statistics.mean(m.replayed_per_s(from_us, to_us) for m in machines),
+            "wrong_percent": 100 * bad / known if known else None, "wrong_run_p99_ms": quantile(runs, 0.99) if runs else 0, "replayed_per_s": statistics.mean(m.replayed_per_s(from_us, to_us) for m in machines),
             "ahead_frames": statistics.mean(ahead) if ahead else 0,
             "parted_percent": 100 * parted / both if both else None,
             "sound_given": sum(s[0] for s in sound), "sound_due": sum(s[1] for s in sound)}

@@ -35,6 +35,15 @@
 #define PORTS       5
 #define TRAILER     sizeof(uint64_t) /* of a state: the number of the next frame */
 #define FLUSH_EVERY 30               /* calls */
+#define PICTURES    32               /* frames */
+
+struct picture {
+    uint64_t frame, hash;
+    bool shown;
+    unsigned width, height;
+    size_t cap;
+    uint8_t *rgb;
+};
 
 struct slot { /* one core */
     void *handle;
@@ -49,6 +58,7 @@ struct slot { /* one core */
     retro_input_state_t input_state;
     unsigned pixel_bytes;
     uint64_t next_frame;
+    struct picture kept[PICTURES];
     uint16_t pad[2]; /* of the present run, as the rest */
     uint64_t hash, shown_us;
 };
@@ -59,6 +69,7 @@ static uint64_t samples;     /* that RetroArch got in this call */
 static FILE *out;
 static bool draw;
 static unsigned slow = 1;
+static const char *pictures; /* NULL: none are kept */
 
 static uint64_t clock_us(clockid_t which) {
     struct timespec t;
@@ -103,11 +114,72 @@ static uint64_t picture_hash(const struct slot *s, const void *data, unsigned wi
     return h;
 }
 
+/* --- pictures that were wrong --- */
+
+static void take_pixels(const struct slot *s, struct picture *p, const uint8_t *data, size_t pitch) {
+    uint8_t *to = p->rgb;
+    for (unsigned y = 0; y < p->height; y++)
+        for (unsigned x = 0; x < p->width; x++) {
+            const uint8_t *from = data + y * pitch + x * s->pixel_bytes;
+            uint32_t v = s->pixel_bytes == 4 ? from[0] | from[1] << 8 | from[2] << 16
+                                             : (from[0] & 0x1f) << 3 | (from[0] & 0xe0) << 5 |
+                                                   (from[1] & 0x07) << 13 | (from[1] & 0xf8) << 16;
+            *to++ = (uint8_t)(v >> 16);
+            *to++ = (uint8_t)(v >> 8);
+            *to++ = (uint8_t)v;
+        }
+}
+
+/* The picture of the present run. One that was shown stays, though its frame is run again. */
+static void keep_picture(struct slot *s, const void *data, unsigned width, unsigned height, size_t pitch) {
+    uint64_t frame = s->next_frame - 1;
+    struct picture *p = &s->kept[frame % PICTURES];
+    size_t bytes = (size_t)3 * width * height;
+    if (p->frame == frame && p->shown) return;
+    if (p->cap < bytes) {
+        free(p->rgb);
+        p->rgb = malloc(bytes);
+        p->cap = p->rgb ? bytes : 0;
+    }
+    if (!p->rgb) return;
+    p->frame = frame;
+    p->hash = s->hash;
+    p->shown = false;
+    p->width = width;
+    p->height = height;
+    take_pixels(s, p, data, pitch);
+}
+
+static void write_both(const struct picture *shown, const struct picture *is) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%llu.ppm", pictures, (unsigned long long)is->frame);
+    FILE *f = shown->width == is->width && shown->height == is->height ? fopen(path, "wbe") : NULL;
+    if (!f) return;
+    fprintf(f, "P6 %u %u 255\n", 2 * is->width, is->height);
+    for (unsigned y = 0; y < is->height; y++) {
+        fwrite(shown->rgb + (size_t)3 * y * is->width, 3, is->width, f);
+        fwrite(is->rgb + (size_t)3 * y * is->width, 3, is->width, f);
+    }
+    fclose(f);
+}
+
+static void compare_pictures(struct slot *s, uint64_t frame) {
+    struct picture *mine = &s->kept[frame % PICTURES];
+    if (mine->frame != frame || !mine->rgb) return;
+    mine->shown |= s->shown_us > 0;
+    for (unsigned i = 0; i < SLOTS; i++) {
+        const struct picture *p = &slots[i].kept[frame % PICTURES];
+        if (p != mine && p->frame == frame && p->shown && p->hash != mine->hash) write_both(p, mine);
+    }
+}
+
 /* A core's picture is the one that RetroArch gets during its run. */
 static void on_video_refresh(struct slot *s, const void *data, unsigned width, unsigned height,
                              size_t pitch) {
-    if (data && data != RETRO_HW_FRAME_BUFFER_VALID && !s->wraps)
+    if (data && data != RETRO_HW_FRAME_BUFFER_VALID && !s->wraps) {
         s->hash = picture_hash(s, data, width, height, pitch);
+        if (pictures) keep_picture(s, data, width, height, pitch);
+    }
     if (!s->below && running) running->shown_us = now_us();
     s->video_refresh(data, width, height, pitch);
 }
@@ -157,6 +229,7 @@ static void on_run(struct slot *s) {
     s->core.run();
     running = s->below;
     pay(s, from_us);
+    if (pictures && !s->wraps) compare_pictures(s, frame);
     note_run(s, frame, begin_us);
     if (!running) note_call(begin_us);
 }
@@ -296,6 +369,7 @@ static bool begin(void) {
     out = fopen(log, "we");
     if (!out) return false;
     draw = getenv("EYE_DRAW") != NULL;
+    pictures = getenv("EYE_PICTURES");
     slow = n ? (unsigned)strtoul(n, NULL, 10) : 1;
     return true;
 }

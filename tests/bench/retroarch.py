@@ -20,6 +20,7 @@ import bench
 
 SECONDS = float(os.environ.get("BENCH_SECONDS", 6 if bench.QUICK else 25))
 BUTTONS = (0, 1, 4, 5, 6, 7, 8, 9, 10, 11)
+PACE = ((0.07, 0.11), (0.12, 0.3)) # as in press.c
 HALF_FRAME_MS = 1000 / 60 / 2
 
 
@@ -135,10 +136,10 @@ def start(name, core, content, pad_port, *options, system=None, **more):
 
 
 class Pad:
-    """One player's network gamepad; presses as in press.c."""
+    """One player's network gamepad. pace: how long a button is down, and then none is, in seconds, at least and at most."""
 
-    def __init__(self, port, seed, buttons):
-        self.to, self.dice, self.presses, self.buttons = ("127.0.0.1", port), random.Random(seed), [], buttons
+    def __init__(self, port, seed, buttons, pace):
+        self.to, self.dice, self.presses, self.buttons, self.pace = ("127.0.0.1", port), random.Random(seed), [], buttons, pace
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.number, self.down = 0, False
         self.next_s = time.monotonic() + self.dice.uniform(0.1, 0.5)
@@ -154,10 +155,10 @@ class Pad:
         self.button(id_, self.down)
         if self.down:
             self.presses.append((time.monotonic_ns() // 1000, 1 << id_))
-            self.next_s += self.dice.uniform(0.07, 0.11)
+            self.next_s += self.dice.uniform(*self.pace[0])
         else:
             self.number += 1
-            self.next_s += self.dice.uniform(0.12, 0.3)
+            self.next_s += self.dice.uniform(*self.pace[1])
 
 
 def lines(home):
@@ -180,9 +181,9 @@ def delays(presses, seen, port, from_us, to_us):
     return found, lost
 
 
-def press_for(pad_ports, seconds, processes, watch=None, beside=lambda: None, buttons=BUTTONS):
+def press_for(pad_ports, seconds, processes, watch=None, beside=lambda: None, buttons=BUTTONS, pace=PACE):
     """Everybody presses these buttons in turn, and beside() is called every millisecond; the pads, and from when to when presses count."""
-    pads = [Pad(p, i + 1, buttons) for i, p in enumerate(pad_ports)]
+    pads = [Pad(p, i + 1, buttons, pace) for i, p in enumerate(pad_ports)]
     from_us = time.monotonic_ns() // 1000
     end, look = time.monotonic() + seconds, 0
     while time.monotonic() < end and all(p.poll() is None for p in processes):
