@@ -222,7 +222,8 @@ static uint16_t goal(struct kl_match *m, uint16_t lag) {
     if (!is_auto(m) && m->config.ahead < most) most = m->config.ahead;
     if (!is_auto(m) || !m->status.welcome.params.clocked) return most;
     double ours_us = kl_cost_us(&a->frame), true_us = kl_cost_us(&m->play.cost);
-    struct kl_ahead_work work = {.frame_us = ours_us > true_us ? ours_us : true_us,
+    struct kl_ahead_work work = {.true_us = true_us,
+                                 .frame_us = ours_us > 0 ? ours_us : true_us,
                                  .load_us = kl_cost_us(&a->load),
                                  .period_us = m->play.pace.period_us,
                                  .again = a->again};
@@ -314,7 +315,9 @@ static bool may_fit(struct kl_match *m) {
     kl_link_release(m->link);
     if (to_guess(m, lag) == 0) return false;
     if (!is_auto(m) || !m->status.welcome.params.clocked) return true;
-    struct kl_ahead_work work = {.frame_us = kl_cost_us(&m->play.cost), .period_us = m->play.pace.period_us};
+    double true_us = kl_cost_us(&m->play.cost);
+    struct kl_ahead_work work = {
+        .true_us = true_us, .frame_us = true_us, .period_us = m->play.pace.period_us};
     return kl_now_us() >= a->rest_us && kl_ahead_fits(&work, 1, 0) > 0;
 }
 

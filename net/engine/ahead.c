@@ -274,8 +274,8 @@ uint16_t kl_ahead_fits(const struct kl_ahead_work *w, uint16_t most, uint16_t no
     for (uint16_t n = most; n > 0; n--) {
         double period_us = n > now ? w->period_us * SPARE : w->period_us;
         double again = now ? w->again * n / now : w->again;
-        bool once = (2 + n) * w->frame_us + w->load_us <= period_us;
-        if (once && (2 + again) * w->frame_us <= KL_AHEAD_SHARE * period_us) return n;
+        bool once = w->true_us + (1 + n) * w->frame_us + w->load_us <= period_us;
+        if (once && w->true_us + (1 + again) * w->frame_us <= KL_AHEAD_SHARE * period_us) return n;
     }
     return 0;
 }

@@ -101,7 +101,8 @@ void kl_ahead_doubt_see(struct kl_ahead_doubt *d, bool wrong, uint64_t now_us);
 
 /* A machine's work for frames ahead, in a call of period_us. */
 struct kl_ahead_work {
-    double frame_us, load_us, period_us;
+    double true_us, frame_us; /* a frame of the true core, and one of the shown core */
+    double load_us, period_us;
     double again; /* frames run again, on average */
 };
 /* The most frames ahead, up to `most`. A call after a wrong guess loads, and runs these frames, one more and

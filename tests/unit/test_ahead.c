@@ -289,19 +289,22 @@ static void without_states_the_closed_frames_are_played(void **state) {
 
 static void a_machine_gets_as_many_frames_as_fit(void **state) {
     (void)state;
-    struct kl_ahead_work w = {.frame_us = 2000, .load_us = 100, .period_us = 16667};
+    struct kl_ahead_work w = {.true_us = 2000, .frame_us = 2000, .load_us = 100, .period_us = 16667};
     assert_int_equal(kl_ahead_fits(&w, 6, 6), 6); /* 16.1 of 16.7 ms */
     assert_int_equal(kl_ahead_fits(&w, 6, 0), 5); /* 14.1 of 15.0, for one more */
-    w.frame_us = 3000;
+    w.true_us = 4000; /* it draws */
+    assert_int_equal(kl_ahead_fits(&w, 6, 6), 5);
+    w.true_us = w.frame_us = 3000;
     assert_int_equal(kl_ahead_fits(&w, 6, 6), 3); /* 15.1 */
-    w.frame_us = 6000;
+    w.true_us = w.frame_us = 6000;
     assert_int_equal(kl_ahead_fits(&w, 6, 6), 0);
 }
 
 /* Often wrong, and 1.5 frames run again in a call: with the two that always run 6.0 ms of 8.3. */
 static void an_average_call_has_half_of_the_time(void **state) {
     (void)state;
-    struct kl_ahead_work w = {.frame_us = 1700, .load_us = 100, .period_us = 16667, .again = 1.5};
+    struct kl_ahead_work w = {
+        .true_us = 1700, .frame_us = 1700, .load_us = 100, .period_us = 16667, .again = 1.5};
     assert_int_equal(kl_ahead_fits(&w, 6, 6), 6);
     w.again = 3; /* 8.5 ms; with 5 of the 6 it is 7.7 */
     assert_int_equal(kl_ahead_fits(&w, 6, 6), 5);
