@@ -292,7 +292,7 @@ static void a_machine_gets_as_many_frames_as_fit(void **state) {
     struct kl_ahead_work w = {.true_us = 2000, .frame_us = 2000, .load_us = 100, .period_us = 16667};
     assert_int_equal(kl_ahead_fits(&w, 6, 6), 6); /* 16.1 of 16.7 ms */
     assert_int_equal(kl_ahead_fits(&w, 6, 0), 5); /* 14.1 of 15.0, for one more */
-    w.true_us = 4000; /* it draws */
+    w.true_us = 4000;                             /* it draws */
     assert_int_equal(kl_ahead_fits(&w, 6, 6), 5);
     w.true_us = w.frame_us = 3000;
     assert_int_equal(kl_ahead_fits(&w, 6, 6), 3); /* 15.1 */
