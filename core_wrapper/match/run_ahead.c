@@ -238,7 +238,7 @@ static uint32_t plan_call(struct kl_match *m, uint32_t due, uint64_t now_us) {
     struct kl_ahead_call call = {now_us, due, goal(m, lag), (uint16_t)kl_shown_depth(&a->shown)};
     if (!a->displays) kl_ahead_show(&a->plan, m->play.next_frame, now_us);
     kl_client_guess(c, true);
-    uint32_t back = kl_ahead_hear(&a->plan, c);
+    uint32_t back = kl_ahead_hear(&a->plan, c, a->run.plays);
     kl_ahead_call(&a->plan, c, &call);
     kl_link_release(m->link);
     a->lag = lag;

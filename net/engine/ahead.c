@@ -104,48 +104,88 @@ static void guess_own(const struct kl_client *c, const uint8_t plays[KL_MAX_SEAT
 
 /* --- the others --- */
 
-/* The buttons of this port in frame f by the relay's hints. False: the relay has not all its samples. */
-static bool is_hinted(const struct kl_client *c, unsigned port, uint32_t f, uint16_t *joypad) {
+static bool hinted_by_relay(const struct kl_client *c, unsigned port, uint32_t sample, uint16_t *joypad) {
     const struct kl_hints *h = &c->hints;
+    bool here = h->ports >> port & 1 && sample >= h->first && sample - h->first < h->count[port];
+    if (here) *joypad = h->joypad[port][sample - h->first];
+    return here;
+}
+
+static unsigned seat_of(const uint8_t plays[KL_MAX_SEATS], unsigned port) {
+    unsigned seat = 0;
+    while (seat < KL_MAX_SEATS - 1 && plays[seat] != port)
+        seat++;
+    return seat;
+}
+
+/* The buttons of this port in frame f, by samples that are here before it. relay: its hints count too, and
+ * before the straight ones. False: not all are here. */
+static bool find_hints(const struct kl_client *c, const uint8_t plays[KL_MAX_SEATS], unsigned port,
+                       bool relay, bool straight, uint32_t f, uint16_t *joypad) {
+    const struct kl_direct_kept *direct = &c->direct_kept[seat_of(plays, port)];
     uint32_t lo, hi;
-    if (!(h->ports >> port & 1) || c->by_clock || !samples_of(c, f, &lo, &hi)) return false;
-    if (lo < h->first || hi > h->first + h->count[port]) return false;
-    *joypad = 0;
-    for (; lo < hi; lo++)
-        *joypad |= h->joypad[port][lo - h->first];
+    uint16_t buttons;
+    if (c->by_clock || !samples_of(c, f, &lo, &hi)) return false;
+    for (*joypad = 0; lo < hi; lo++) {
+        if (!(relay && hinted_by_relay(c, port, lo, &buttons)) &&
+            !(straight && kl_direct_find(direct, lo, &buttons)))
+            return false;
+        *joypad |= buttons;
+    }
     return true;
 }
 
-/* Hints first, and behind them the buttons go on in their rhythm, or are held. */
-static uint16_t guess_buttons(const struct kl_ahead *a, const struct kl_client *c, unsigned port,
-                              uint32_t f) {
+static bool is_hinted(const struct kl_ahead *a, const struct kl_client *c, const uint8_t plays[KL_MAX_SEATS],
+                      unsigned port, uint32_t f, uint16_t *joypad) {
+    bool straight = c->direct && a->distrust[port] < KL_AHEAD_DISTRUST;
+    if (!straight && !(c->hints.ports >> port & 1)) return false;
+    return find_hints(c, plays, port, true, straight, f, joypad);
+}
+
+/* Hints first. Behind them the buttons go on in their rhythm, or are held. */
+static uint16_t guess_buttons(const struct kl_ahead *a, const struct kl_client *c, const uint8_t *plays,
+                              unsigned port, uint32_t f) {
     struct kl_rhythm rhythm = a->rhythm[port];
     uint32_t next = a->seen;
     uint16_t joypad;
-    for (; next <= f && is_hinted(c, port, next, &joypad); next++) {
-        if (next == f) return joypad;
+    if (is_hinted(a, c, plays, port, f, &joypad)) return joypad;
+    for (; next < f && is_hinted(a, c, plays, port, next, &joypad); next++)
         kl_rhythm_see(&rhythm, joypad);
-    }
     return kl_rhythm_guess(&rhythm, f - (next - 1));
 }
 
+static void judge_straight(struct kl_ahead *a, const struct kl_client *c, const uint8_t *plays,
+                           const struct kl_frame *f) {
+    uint16_t joypad;
+    for (unsigned port = 0; c->direct && port < KL_MAX_SEATS; port++) {
+        if (!find_hints(c, plays, port, false, true, f->number, &joypad)) continue;
+        uint8_t *d = &a->distrust[port];
+        if (joypad == f->in[port].joypad)
+            *d = (uint8_t)(*d - (*d > 0));
+        else
+            *d = (uint8_t)(*d + KL_AHEAD_WRONG < KL_AHEAD_MOST ? *d + KL_AHEAD_WRONG : KL_AHEAD_MOST);
+    }
+}
+
 /* A hole ends all rhythms. */
-static void see_closed(struct kl_ahead *a, const struct kl_client *c) {
+static void see_closed(struct kl_ahead *a, const struct kl_client *c, const uint8_t *plays) {
     if (!is_closed(c, a->seen)) {
         if (a->seen == c->stats.next_closed) return;
         memset(a->rhythm, 0, sizeof a->rhythm);
         a->seen = c->stats.next_closed - 1;
     }
-    for (; a->seen < c->stats.next_closed; a->seen++)
+    for (; a->seen < c->stats.next_closed; a->seen++) {
+        judge_straight(a, c, plays, held(c, a->seen));
         for (unsigned s = 0; s < KL_MAX_SEATS; s++)
             kl_rhythm_see(&a->rhythm[s], held(c, a->seen)->in[s].joypad);
+    }
 }
 
 /* The others' buttons go on in their rhythm, or are held as the sticks are; motion and keys are over. */
 static void guess(struct kl_ahead *a, const struct kl_client *c, uint32_t f,
                   const uint8_t plays[KL_MAX_SEATS], struct kl_frame *out) {
     struct interval i = interval_of(c, f);
-    see_closed(a, c);
+    see_closed(a, c, plays);
     *out = *held(c, c->stats.next_closed - 1);
     out->number = f;
     out->keyframe = i.first;
@@ -153,7 +193,7 @@ static void guess(struct kl_ahead *a, const struct kl_client *c, uint32_t f,
     out->flags = (uint8_t)((out->flags & KL_FRAME_BY_CLOCK) | (f == i.first ? KL_FRAME_KEY : 0));
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         kl_input_repeat(&out->in[s]);
-        out->in[s].joypad = guess_buttons(a, c, s, f);
+        out->in[s].joypad = guess_buttons(a, c, plays, s, f);
     }
     guess_own(c, plays, out);
 }
@@ -209,10 +249,11 @@ static bool same_inputs(const struct kl_frame *x, const struct kl_frame *y) {
     return true;
 }
 
-static bool is_as_hinted(const struct kl_client *c, const struct kl_frame *guess) {
+static bool is_as_hinted(const struct kl_ahead *a, const struct kl_client *c, const uint8_t *plays,
+                         const struct kl_frame *guess) {
     uint16_t joypad;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (is_hinted(c, s, guess->number, &joypad) && joypad != guess->in[s].joypad) return false;
+        if (is_hinted(a, c, plays, s, guess->number, &joypad) && joypad != guess->in[s].joypad) return false;
     return true;
 }
 
@@ -222,15 +263,15 @@ static bool is_lost(const struct kl_ahead *a, const struct kl_client *c) {
     return next == c->first || a->confirmed > next || (a->confirmed < next && !is_closed(c, a->confirmed));
 }
 
-uint32_t kl_ahead_hear(struct kl_ahead *a, const struct kl_client *c) {
+uint32_t kl_ahead_hear(struct kl_ahead *a, const struct kl_client *c, const uint8_t plays[KL_MAX_SEATS]) {
     for (; a->confirmed < a->at && is_closed(c, a->confirmed); a->confirmed++) {
         const struct kl_frame *f = held(c, a->confirmed);
         bool same = same_inputs(f, &a->played[f->number % KL_AHEAD_FRAMES]);
         if (!same || (f->flags & KL_FRAME_COMMANDS)) return a->at = a->confirmed;
     }
     if (is_lost(a, c)) a->on = false;
-    for (uint32_t f = a->confirmed; c->hints.ports && f < a->at; f++)
-        if (!is_as_hinted(c, &a->played[f % KL_AHEAD_FRAMES])) return a->at = f;
+    for (uint32_t f = a->confirmed; (c->hints.ports || c->direct) && f < a->at; f++)
+        if (!is_as_hinted(a, c, plays, &a->played[f % KL_AHEAD_FRAMES])) return a->at = f;
     return KL_AHEAD_NOWHERE;
 }
 

@@ -5,9 +5,10 @@
  * with it and without.
  *
  * The shown core is a second core of one player. It runs each frame as closed where the frame has come, else
- * as guessed: own pads by the samples already taken; the others' by the relay's hints (hints.h), and else
- * as last seen, but for buttons in a steady rhythm, which goes on. Once a closed frame or a hint differs
- * from the guess, the shown core goes back to its own state before that frame, and runs the frames again.
+ * as guessed: own pads by the samples already taken; the others' by hints of the relay (hints.h) or straight
+ * from them (direct.h), and else as last seen, but for buttons in a steady rhythm, which goes on. Once a
+ * closed frame or a hint differs from the guess, the shown core goes back to its own state before that frame,
+ * and runs the frames again.
  *
  * A call of the frontend is
  *     kl_ahead_hear()             the frame to go back to, if any
@@ -28,6 +29,12 @@
 #define KL_AHEAD_AUTO    0xff /* as many frames as the machine can */
 #define KL_AHEAD_NOWHERE UINT32_MAX
 
+/* A frame that differs from straight samples adds KL_AHEAD_WRONG to its port's distrust; one that does not
+ * takes 1. So false ones are no longer used after 8 frames, and again after a second or two of true ones. */
+#define KL_AHEAD_WRONG    8
+#define KL_AHEAD_DISTRUST 64
+#define KL_AHEAD_MOST     (2 * KL_AHEAD_DISTRUST)
+
 struct kl_ahead {
     bool on;            /* the shown core has a state; else no field below counts */
     uint32_t confirmed; /* it played the frames below as closed */
@@ -40,6 +47,7 @@ struct kl_ahead {
     uint8_t since;      /* calls since the last correction */
     uint32_t seen;      /* closed frames below are in `rhythm` */
     struct kl_rhythm rhythm[KL_MAX_SEATS];
+    uint8_t distrust[KL_MAX_SEATS]; /* of straight samples, by port; from KL_AHEAD_DISTRUST on none is used */
     struct kl_frame played[KL_AHEAD_FRAMES]; /* by number: frames [confirmed, at) as guessed */
 };
 
@@ -65,8 +73,9 @@ void kl_ahead_call(struct kl_ahead *a, const struct kl_client *c, const struct k
 
 /* Compares closed frames and hints with the guesses. Returns the first frame that differs, or has commands:
  * the caller loads the state before it, and kl_ahead_next() goes on there. KL_AHEAD_NOWHERE: there is none.
+ * plays: for each seat the port that its pads play.
  * Turns it off if the client no longer holds the next frame to compare or to run: it has to begin again. */
-uint32_t kl_ahead_hear(struct kl_ahead *a, const struct kl_client *c);
+uint32_t kl_ahead_hear(struct kl_ahead *a, const struct kl_client *c, const uint8_t plays[KL_MAX_SEATS]);
 
 /* Gives the frame that the shown core runs next, and moves on. plays: the seat that the pads of each seat
  * play. set: gets the commands before the frame; count 0: none, or the frame is guessed. True: the frame is

@@ -238,7 +238,7 @@ static void come_back(struct kl_client *c, uint32_t run_to, uint64_t now_us) {
         s->next_sample = number;
         c->sample_frame = newest->frame.keyframe;
     }
-    c->sample_acked = s->next_sample;
+    c->sample_acked = c->samples_from = s->next_sample;
     c->standing = KL_STANDING_BACK;
     c->back_us = now_us;
     s->returns++;
@@ -384,6 +384,25 @@ void kl_client_spare(struct kl_client *c, bool sparing) {
 
 void kl_client_guess(struct kl_client *c, bool guesses) {
     c->guesses = guesses;
+}
+
+void kl_client_direct(struct kl_client *c, uint8_t seats, const struct kl_direct *d) {
+    if (seats & c->seats || !c->params.subframes) return;
+    kl_direct_keep(c->direct_kept, seats, d);
+    if (d->count > 0) c->direct |= seats;
+}
+
+void kl_client_direct_out(const struct kl_client *c, struct kl_direct *d) {
+    uint32_t next = c->stats.next_sample, least = c->samples_from;
+    *d = (struct kl_direct){.guesses = c->guesses, .first = next};
+    if (!c->started || !c->params.subframes || !c->seat_count || c->by_clock) return;
+    if (c->standing == KL_STANDING_OUT || next < least) return;
+    if (next > least + KL_DIRECT_MAX) least = next - KL_DIRECT_MAX;
+    d->first = least;
+    d->count = (uint8_t)(next - least);
+    for (uint32_t n = least; n < next; n++)
+        for (unsigned i = 0; i < c->seat_count; i++)
+            d->joypad[i][n - least] = c->sample[n % KL_WINDOW_FRAMES][i].joypad;
 }
 
 void kl_client_watch(struct kl_client *c, bool watching) {

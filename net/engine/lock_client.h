@@ -14,6 +14,7 @@
 
 #include "net/engine/clock.h"
 #include "net/engine/command_store.h"
+#include "net/engine/direct.h"
 #include "net/engine/engine.h"
 #include "net/engine/lock_wire.h"
 
@@ -74,13 +75,16 @@ struct kl_client {
     uint64_t back_us; /* start of KL_STANDING_BACK */
     bool away, sparing, watching;
     bool guesses;          /* the relay is asked for hints */
-    struct kl_hints hints; /* the newest; none of them is `held` */
-    bool by_clock;         /* the newest closed frame closed by the clock */
+    struct kl_hints hints; /* the relay's newest; none of them is `held` */
+    uint8_t direct;        /* seats of which samples have come straight */
+    struct kl_direct_kept direct_kept[KL_MAX_SEATS];
+    bool by_clock; /* the newest closed frame closed by the clock */
 
     /* samples [sample_acked, stats.next_sample) are kept for repetition */
     uint32_t sample_acked;
-    uint32_t news_below;                                    /* samples from here on repeat the one before */
-    uint32_t sample_frame;                                  /* subframes off: keyframe of the last sample */
+    uint32_t samples_from; /* since our return each one from here on was taken */
+    uint32_t news_below;   /* samples from here on repeat the one before */
+    uint32_t sample_frame; /* subframes off: keyframe of the last sample */
     struct kl_input sample[KL_WINDOW_FRAMES][KL_MAX_SEATS]; /* [i]: the i-th own seat */
     uint16_t sample_late;      /* lateness of the newest sample, sixteenths of a frame */
     uint16_t sample_turn_late; /* lateness of the turn that took it, same unit */
@@ -153,6 +157,11 @@ void kl_client_set_away(struct kl_client *c, bool away);
 void kl_client_spare(struct kl_client *c, bool sparing);
 /* It runs ahead, and wants hints (hints.h). */
 void kl_client_guess(struct kl_client *c, bool guesses);
+
+/* Straight from the player of these seats. Samples of own seats are ignored. */
+void kl_client_direct(struct kl_client *c, uint8_t seats, const struct kl_direct *d);
+/* Its newest samples, for other players; count 0: it has none that would count. */
+void kl_client_direct_out(const struct kl_client *c, struct kl_direct *d);
 
 /* For a watcher, outside the game: frames come in batches, and no client waits for us. CTRL goes out ten
  * times a second. */

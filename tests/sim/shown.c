@@ -156,7 +156,7 @@ void shown_turn(struct world *w, unsigned client) {
     kl_client_guess(&w->client[client].lock, true);
     struct kl_ahead_call call = {now_us, c->next_due, kl_ahead_lag(c), KL_AHEAD_FRAMES};
     check_guesses(w, client);
-    kl_ahead_hear(&s->plan, c);
+    kl_ahead_hear(&s->plan, c, s->plays);
     if (!s->plan.on) return;
     kl_ahead_call(&s->plan, c, &call);
     check_confirmed(w, client);

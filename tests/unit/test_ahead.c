@@ -25,11 +25,14 @@ struct way {
 static uint64_t way_us[2] = {25000, 25000};
 static uint8_t spacing = 6;
 static bool hints;
+static uint64_t straight_us; /* from Bob to Ann without the relay; 0: nothing goes there */
+static bool bob_lies;
 static struct kl_lock_relay relay;
 static struct player {
     struct kl_client lock;
     struct kl_held held[KL_WINDOW_FRAMES];
-    struct way up, down;
+    struct way up, down, straight;
+    uint32_t told;                                  /* samples below have gone straight */
     uint64_t core, after[FRAMES + KL_AHEAD_FRAMES]; /* the true core, and as it was after each frame */
     uint32_t held_for; /* frames for which a pad stands still; 0: it never moves */
 } player[2];
@@ -60,6 +63,26 @@ static struct datagram *come(struct way *w, uint64_t now_us) {
     return &w->sent[w->got++ % ON_THE_WAY];
 }
 
+static void carry_straight(uint64_t now_us) {
+    struct player *ann = &player[0], *bob = &player[1];
+    struct kl_direct out;
+    uint8_t body[KL_DIRECT_BYTES];
+    struct datagram *d;
+    if (straight_us && bob->lock.stats.next_sample > bob->told) {
+        bob->told = bob->lock.stats.next_sample;
+        kl_client_direct_out(&bob->lock, &out);
+        assert_int_equal(out.first + out.count, bob->told);
+        for (unsigned i = 0; bob_lies && i < out.count; i++)
+            out.joypad[0][i] ^= (uint16_t)(0x5a5a + out.first + i);
+        put(&bob->straight, body, kl_direct_write(&out, 2, body), now_us + straight_us);
+    }
+    while ((d = come(&bob->straight, now_us))) {
+        assert_int_equal(kl_direct_read(&out, 2, d->bytes, d->len), 0);
+        kl_client_direct(&ann->lock, 2, &out);
+        kl_client_direct(&ann->lock, 1, &out); /* her own seat: ignored */
+    }
+}
+
 static void carry(uint64_t now_us) {
     uint8_t buf[KL_DATAGRAM_MAX];
     struct datagram *d;
@@ -70,6 +93,7 @@ static void carry(uint64_t now_us) {
         while ((d = come(&player[i].up, now_us)))
             assert_int_equal(kl_lock_receive(&relay, i, d->bytes, d->len, 0, now_us), 0);
     }
+    carry_straight(now_us);
     kl_lock_tick(&relay, now_us);
     for (unsigned i = 0; i < 2; i++) {
         while ((len = kl_lock_send(&relay, i, now_us, buf, sizeof buf)) > 0)
@@ -85,7 +109,7 @@ static void run_shown(uint32_t due, uint64_t now_us, uint16_t goal) {
     struct kl_ahead_call call = {now_us, due, goal, KL_AHEAD_FRAMES};
     struct kl_frame f;
     struct kl_commands set;
-    uint32_t back = kl_ahead_hear(&shown.plan, c);
+    uint32_t back = kl_ahead_hear(&shown.plan, c, plays);
     if (back != KL_AHEAD_NOWHERE) {
         shown.core = shown.kept[back % KL_AHEAD_FRAMES];
         for (uint32_t n = back; n < shown.plan.shown; n++)
@@ -227,7 +251,7 @@ static void a_client_that_begins_elsewhere_turns_it_off(void **state) {
         assert_false(kl_ahead_next(&shown.plan, c, plays, &f, &set));
         assert_false(shown.plan.on);
         shown.plan.on = true;
-        kl_ahead_hear(&shown.plan, c);
+        kl_ahead_hear(&shown.plan, c, plays);
         assert_false(shown.plan.on);
     }
 }
@@ -257,6 +281,37 @@ static void hints_come_before_the_frame(void **state) {
     assert_memory_equal(with, player[0].after, 400 * sizeof *with);
     print_message("wrong pictures: %u with hints, %u without\n", wrong, wrong_pictures());
     assert_true(wrong * 10 <= wrong_pictures() * 7);
+    way_us[0] = way_us[1] = 25000;
+    spacing = 6;
+}
+
+/* Both are far from the relay, and near each other. */
+static void straight_samples_come_before_the_relays(void **state) {
+    (void)state;
+    static uint64_t with[FRAMES];
+    way_us[0] = way_us[1] = 60000;
+    spacing = 10;
+    hints = true;
+    play(10, 5, 23);
+    unsigned without = wrong_pictures(), again = shown.again;
+    memcpy(with, player[0].after, sizeof with);
+    straight_us = 10000;
+    play(10, 5, 23);
+    unsigned straight = wrong_pictures();
+    assert_memory_equal(with, player[0].after, 400 * sizeof *with);
+    assert_memory_equal(with, player[1].after, 400 * sizeof *with);
+    bob_lies = true;
+    play(10, 5, 23);
+    print_message("wrong pictures: %u by the relay, %u with straight samples, %u with false ones\n", without,
+                  straight, wrong_pictures());
+    assert_memory_equal(with, player[0].after, 400 * sizeof *with);
+    assert_memory_equal(with, player[1].after, 400 * sizeof *with);
+    assert_true(straight * 3 <= without);
+    assert_true(wrong_pictures() <= without + 60 && shown.again <= again + 300); /* heeded for some frames */
+    assert_int_equal(shown.plan.distrust[1], KL_AHEAD_MOST);
+    bob_lies = false;
+    straight_us = 0;
+    hints = false;
     way_us[0] = way_us[1] = 25000;
     spacing = 6;
 }
@@ -340,6 +395,7 @@ int main(void) {
         cmocka_unit_test(the_lock_does_not_notice),
         cmocka_unit_test(a_client_that_begins_elsewhere_turns_it_off),
         cmocka_unit_test(hints_come_before_the_frame),
+        cmocka_unit_test(straight_samples_come_before_the_relays),
         cmocka_unit_test(frames_ahead_move_by_one_in_a_second),
         cmocka_unit_test(without_states_the_closed_frames_are_played),
         cmocka_unit_test(a_machine_gets_as_many_frames_as_fit),
