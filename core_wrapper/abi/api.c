@@ -69,6 +69,7 @@ static void fill_final(struct klw_final *out) {
     out->lead_frames_avg = s->lead_count ? (double)s->lead_sum / (double)s->lead_count : 0;
     out->rtt_ms = s->rtt_us / 1000.0;
     out->late_frames = s->late_frames;
+    out->direct_datagrams = m->status.direct_datagrams;
     fill_ahead(out);
     out->sent_bytes = s->sent_bytes;
     out->received_bytes = s->received_bytes;

@@ -103,8 +103,9 @@ struct klw_final {
      * first picture made with it (also without running ahead); share of the shown frames with another picture
      * than the true core's; frames run again in a second; 99th percentile of a call's time for these. */
     double ahead_avg, felt_frames_avg, guessed_wrong, replayed_frames_s, replay_ms_p99;
-    uint64_t ahead_breaks; /* times that the true core came back onto the screen within the match */
-    uint64_t late_frames;  /* frames that came after they were due */
+    uint64_t direct_datagrams; /* straight from other players, with samples */
+    uint64_t ahead_breaks;     /* times that the true core came back onto the screen within the match */
+    uint64_t late_frames;      /* frames that came after they were due */
     uint64_t sent_bytes, received_bytes;
     char turned[KLW_TEXT_MAX], left[KLW_TEXT_MAX]; /* imports of the inner core, as world.h lists them */
 };

@@ -125,6 +125,7 @@ static bool open_link(struct kl_match *m) {
     m->join.config.fingerprint = *c->fingerprint ? c->fingerprint : NULL;
     m->join.config.insecure_lan = c->insecure_lan;
     m->join.config.sparing = c->sparing;
+    m->join.config.direct = c->direct;
     m->join.config.password = *c->password ? c->password : NULL;
     m->join.config.seat = m->join.seat.key;
     m->join.config.fresh = m->join.back;
@@ -138,7 +139,7 @@ static bool open_link(struct kl_match *m) {
 }
 
 bool kl_join_open(struct kl_match *m) {
-    m->join.invited = m->join.read_game = false;
+    m->join.invited = m->join.read_game = m->join.told_direct = false;
     memset(&m->join.game, 0, sizeof m->join.game);
     kl_checks_joins(m);
     fill_hello(m, &m->join.config.hello, kl_join_any_version(m));

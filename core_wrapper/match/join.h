@@ -18,6 +18,7 @@ struct kl_join {
     bool invited;
     struct kl_url game; /* core and game of the invitation; read once, as `read_game` says */
     bool read_game;
+    bool told_direct; /* the player was, that others see this address */
 };
 
 /* Opens the link: to the seat that a killed process left, else as somebody new. False after

@@ -66,6 +66,8 @@ void kl_panel_fill(struct kl_panel *p, const struct kl_stay_status *s, uint8_t a
     p->data_total = s->data_total;
     p->rtt_ms = s->lock.rtt_us / 1000.0;
     p->jitter_ms = s->lock.jitter_us / 1000.0;
+    p->direct_named = s->direct_named;
+    p->direct_heard = s->direct_heard;
     p->spacing = s->lock.spacing;
     p->late = s->lock.late_frames;
     p->absent = s->lock.absent;

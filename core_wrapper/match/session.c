@@ -332,6 +332,8 @@ void kl_session_update(struct kl_match *m) {
     say_desync(m);
     keep_states(m);
     show_notices(m);
+    if (m->status.direct_named)
+        kl_frontend_say_once(&m->front, &m->join.told_direct, "direct: these players see your address");
     follow(m, was.phase);
 }
 

@@ -217,6 +217,8 @@ static void fill_chips(struct chips *s, const struct kl_panel *p, bool wide) {
     add(s, WHITE, wide ? "round trip %.0f \xc2\xb1%.0f ms" : "%.0f \xc2\xb1%.0f ms", p->rtt_ms, p->jitter_ms);
     add_delay(s, p, wide, wide);
     if (wide && p->feels <= 0 && *p->not_ahead) add(s, GREY, "not ahead: %s", p->not_ahead);
+    if (wide && p->direct_named)
+        add(s, GREY, "direct to %u of %u, which see your address", p->direct_heard, p->direct_named);
     if (wide && p->policy != KL_POLICY_OPTIMISTIC)
         add(s, WHITE, "interval %u frame%s", p->spacing, p->spacing == 1 ? "" : "s");
     add_policy(s, p, wide);

@@ -73,6 +73,8 @@ struct kl_panel {
     double lead_frames;    /* from a sample to its frame; 0: not known */
     double feels;          /* frames from a press to its picture, while running ahead; 0: it does not */
     char not_ahead[96];    /* the reason why it does not, in plain words; "": none */
+    unsigned direct_named; /* players that see this machine's address */
+    unsigned direct_heard; /* of these, those whose presses come straight */
     unsigned spacing;      /* frames */
     unsigned need;         /* lead that the newest frame needed, quarter frames; 0: unknown */
     uint64_t late, stalls; /* frames, episodes */

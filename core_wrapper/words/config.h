@@ -41,8 +41,9 @@ struct kl_config {
     char password[KL_DOOR_PASSWORD_MAX + 1];   /* of the room; "": none */
     bool unlisted;                             /* the relay does not list a room made here */
     enum kl_trust trust;                       /* in the players of a room */
-    bool linked;                               /* the room is that of a link */
-    uint8_t consent;                           /* enum kl_consent; only choice.c sets this */
+    bool direct; /* presses go straight to these players as well, and they may know this machine's address */
+    bool linked; /* the room is that of a link */
+    uint8_t consent; /* enum kl_consent; only choice.c sets this */
     bool once;    /* a room made here lets in one player at a time, when its host opens it; only choice.c sets
                      this */
     bool quick;   /* a room for quick matches; only choice.c sets this and the next one */

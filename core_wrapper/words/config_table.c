@@ -64,6 +64,11 @@ const struct kl_config_row kl_config_rows[] = {
      .help = "this machine loads the other players' states and the host's saves: `auto` (with a password, "
              "by a link, or in a room that the player names and the relay does not list), `on` or `off`; "
              "never in a quick match"},
+    {KEY("direct", "DIRECT"), .kind = KL_KIND_SWITCH, FIELD(direct), FLAG(BOTH, "direct", "on|off"),
+     .standard = "on", .see = "security.md#straight-from-player-to-player",
+     .help =
+         "in rooms in which `trust` loads the others' states: presses also go straight to the players "
+         "who have set the same, for better guesses with `ahead`; these players see each other's address"},
     {KEY("slow", "SLOW"), .kind = KL_KIND_WORD, .words = "watch out", FIELD(let_go),
      FLAG(KL_BY_PLAY, "slow", "watch|out"), .standard = "watch",
      .help = "a late player whose machine cannot catch up, in a room made here: `watch`, or `out` (leaves "

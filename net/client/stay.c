@@ -28,6 +28,7 @@ void kl_stay_init(struct kl_stay *s, const struct kl_stay_config *config) {
     s->fresh = config->fresh;
     memcpy(s->token, config->token, sizeof s->token);
     s->sparing = config->sparing;
+    s->direct.allowed = config->direct && !config->sparing;
     s->heap = config->heap;
     s->held = config->held;
     s->held_frames = config->held_frames;
@@ -59,6 +60,7 @@ void kl_stay_free(struct kl_stay *s) {
     s->heap.put(s->start_before);
     kl_stay_past_forget(s, &(struct kl_digest){0});
     kl_stay_snapshot_forget(s);
+    kl_stay_direct_forget(s);
     kl_dial_end(&s->dial);
     sodium_memzero(&s->door, sizeof s->door);
     sodium_memzero(&s->seat, sizeof s->seat);
@@ -164,6 +166,8 @@ void kl_stay_status(const struct kl_stay *s, struct kl_stay_status *out) {
     }
     out->lock = s->lock.stats;
     out->behind = kl_client_behind(&s->lock);
+    out->direct_named = s->direct.count;
+    out->direct_heard = kl_stay_direct_heard(s);
     out->begins = s->snapshot.begins;
     out->shot_done = s->snapshot.have;
     out->shot_total = s->snapshot.offer.packed;

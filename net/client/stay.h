@@ -16,7 +16,8 @@
  *   kl_stay_send() and kl_stay_say().
  *
  * The files: stay.c (the wrapper's requests), stay_inbox.c (the relay's messages), stay_return.c (coming
- * back), stay_snapshot.c, stay_door.c, stay_say.c (the order of all that goes out), dial.c (handshakes). */
+ * back), stay_snapshot.c, stay_door.c, stay_direct.c (samples straight to other players), stay_say.c (the
+ * order of all that goes out), dial.c (handshakes). */
 #ifndef KL_STAY_H
 #define KL_STAY_H
 
@@ -66,6 +67,8 @@ struct kl_stay_status {
     uint32_t data_done, data_total; /* start data progress, bytes */
     const uint8_t *start; /* the start data once it is whole, else NULL; borrowed until the next status */
     size_t start_len;
+    uint64_t direct_datagrams;           /* that came straight from them, with samples */
+    unsigned direct_named, direct_heard; /* players that know our address; those of them that we hear */
     uint32_t behind; /* closed frames of the room that have not come yet; many after a return */
     bool begins;     /* while playing: no frame runs until a snapshot has come and been loaded */
     uint32_t shot_done, shot_total; /* packed bytes of that snapshot: arrived, in all */
@@ -121,6 +124,24 @@ struct kl_stay_snapshot {
     bool rewind_wanted; /* the wrapper is to go back to its own state of rewind.keyframe */
     bool goes_back;     /* rewind.lost: our frames end at rewind.keyframe, and the wrapper is not there yet */
     struct kl_rewind rewind;
+};
+
+/* Another player, to which our samples go straight as well. */
+struct kl_stay_peer {
+    struct kl_peer is;
+    struct kl_sealer sealer;
+    struct kl_opener opener;
+    uint64_t since_us;          /* it was named then */
+    uint64_t heard_us, sent_us; /* its newest datagram, and ours; 0: none */
+    bool guesses;               /* it wants samples */
+    uint32_t sent;              /* samples below went there */
+    uint64_t second_us;         /* of `tries`: datagrams with its address and number in that second */
+    uint32_t tries;
+};
+struct kl_stay_direct {
+    bool allowed, said; /* by the player; DIRECT went out in this session */
+    unsigned count;
+    struct kl_stay_peer peer[KL_PEERS_MAX];
 };
 
 struct kl_stay {
@@ -180,6 +201,7 @@ struct kl_stay {
     unsigned owns;
 
     struct kl_stay_door door;
+    struct kl_stay_direct direct;
     struct kl_stay_snapshot snapshot;
     bool unloaded; /* a session ended before its snapshot was loaded: no frame of ours counts */
 
@@ -198,6 +220,8 @@ struct kl_stay_config {
     uint8_t token[KL_TOKEN_BYTES]; /* with fresh: of the last WELCOME */
     bool has_password;             /* kl_stay_secret() will be able to prove it */
     bool sparing; /* a metered link: nothing is repeated half a frame later, even if the room does that */
+    bool
+        direct; /* players whose bytes this client loads may know its address, and get its samples straight */
     struct kl_heap heap;
     struct kl_held *held; /* borrowed for the whole stay */
     uint32_t held_frames;
@@ -226,6 +250,11 @@ void kl_stay_heard(struct kl_stay *s, uint64_t now_us);
 void kl_stay_update(struct kl_stay *s, const uint8_t *body, size_t len, uint64_t now_us);
 /* The body of a PATH datagram: the relay checks the address of our datagrams. */
 void kl_stay_challenge(struct kl_stay *s, const uint8_t *body, size_t len);
+/* A datagram from another address than the relay's. Changed while it is opened. Most are strangers':
+ * kl_stay_knows() is quick, and needs no lock in the thread that calls kl_stay_message(). */
+bool kl_stay_knows(const struct kl_stay *s, const uint8_t host[4], uint16_t port);
+void kl_stay_direct_in(struct kl_stay *s, const uint8_t host[4], uint16_t port, uint8_t *bytes, size_t len,
+                       uint64_t now_us);
 /* ENet: is being connected with the keys of dial.s.outcome (possible false: cannot be); is connected; has
  * hung up. bye: the relay hung up on purpose. */
 void kl_stay_connecting(struct kl_stay *s, bool possible);
@@ -262,6 +291,10 @@ struct kl_channels {
 bool kl_stay_say(struct kl_stay *s, const struct kl_channels *c, uint64_t now_us, struct kl_msg *m);
 /* The next body of a datagram, to be sealed as this kind; its length, or 0. cap >= KL_DATAGRAM_MAX. */
 size_t kl_stay_send(struct kl_stay *s, uint64_t now_us, uint8_t *kind, uint8_t *body, size_t cap);
+/* The next datagram straight to a player, sealed: its length, or 0. */
+#define KL_STAY_DIRECT_BYTES (KL_DIRECT_BYTES + KL_SEAL_OVERHEAD)
+size_t kl_stay_direct_out(struct kl_stay *s, uint64_t now_us, uint8_t host[4], uint16_t *port,
+                          uint8_t out[KL_STAY_DIRECT_BYTES]);
 
 /* --- the wrapper's requests --- */
 

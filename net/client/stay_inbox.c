@@ -217,6 +217,7 @@ void kl_stay_take_message(struct kl_stay *s, const struct kl_msg *m, uint64_t no
     case KL_MSG_OFFER: kl_stay_take_offer(s, &m->offer, now_us); break;
     case KL_MSG_SNAPSHOT: kl_stay_take_snapshot(s, &m->snapshot); break;
     case KL_MSG_REWIND: kl_stay_take_rewind(s, &m->rewind, now_us); break;
+    case KL_MSG_PEERS: kl_stay_take_peers(s, &m->peers, now_us); break;
     case KL_MSG_CHECK:
         s->check = m->check;
         s->check_wanted = true;

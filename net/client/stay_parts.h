@@ -52,6 +52,15 @@ void kl_stay_snapshot_drop(struct kl_stay *s);
 /* The next piece of the snapshot that we give, as soon as the uplink may take it. */
 bool kl_stay_next_given(struct kl_stay *s, uint64_t now_us, struct kl_msg *m);
 
+/* --- stay_direct.c --- */
+
+/* DIRECT, once in a session. */
+bool kl_stay_next_direct(struct kl_stay *s, struct kl_msg *m);
+void kl_stay_take_peers(struct kl_stay *s, const struct kl_peers *peers, uint64_t now_us);
+/* The session is over. */
+void kl_stay_direct_forget(struct kl_stay *s);
+unsigned kl_stay_direct_heard(const struct kl_stay *s);
+
 /* --- stay_inbox.c --- */
 
 /* We play from this snapshot on once it is loaded. */

@@ -136,6 +136,7 @@ static void begin_return(struct kl_stay *s, bool found, uint64_t now_us) {
     }
     if (s->snapshot.begins || s->snapshot.goes_back) s->unloaded = true; /* until all is done again */
     kl_stay_snapshot_forget(s);
+    kl_stay_direct_forget(s);
     if (s->is_given) s->uploaded = SIZE_MAX; /* until SEND asks again */
     s->enter_wanted = s->door.prove_wanted = false;
     s->path_len = 0;

@@ -86,7 +86,7 @@ bool kl_stay_say(struct kl_stay *s, const struct kl_channels *c, uint64_t now_us
     if (s->said_bye) return false;
     if (!kl_stay_is_returning(s)) {
         if (kl_stay_next_word(s, c->control_span < HASH_WINDOW, m) || next_order(s, now_us, m) ||
-            next_ready(s, m) || next_file(s, m))
+            next_ready(s, m) || next_file(s, m) || kl_stay_next_direct(s, m))
             return true;
         if (bulk && (next_start(s, m) || kl_stay_next_given(s, now_us, m))) return true;
     }

@@ -132,6 +132,8 @@ static bool file_fits(const struct kl_msg *m) {
     return !f->late || (!f->disk && f->name[0] && known);
 }
 
+static const struct kl_field direct[] = {{0}};
+
 /* --- relay to client --- */
 
 static const struct kl_field welcome[] = {KL_NUMBER(kl_welcome, session),
@@ -222,6 +224,14 @@ static const struct kl_field seat[] = {
     KL_UPTO(kl_reseat, client, KL_MAX_CLIENTS - 1), KL_NUMBER(kl_reseat, seats), {0}};
 static const struct kl_field rewind[] = {KL_NUMBER(kl_rewind, keyframe), KL_BOOL(kl_rewind, lost), {0}};
 static const struct kl_field check[] = {KL_NUMBER(kl_check, disk), {0}};
+static const struct kl_field peer[] = {KL_NUMBER(kl_peer, seats),
+                                       KL_RANGE(kl_peer, session, 1, UINT32_MAX),
+                                       KL_BYTES(kl_peer, host),
+                                       KL_RANGE(kl_peer, port, 1, UINT16_MAX),
+                                       KL_BYTES(kl_peer, out),
+                                       KL_BYTES(kl_peer, in),
+                                       {0}};
+static const struct kl_field peers[] = {KL_LIST(kl_peers, peer, count, peer), {0}};
 
 /* --- all of them --- */
 
@@ -240,6 +250,7 @@ static const struct kl_msg_form form[KL_MSG_LAST + 1] = {
     [KL_MSG_GIVE] = {.table = give, AT(snapshot), .fits = piece_fits, .bulk = true},
     [KL_MSG_HEALED] = {.table = healed, AT(healed)},
     [KL_MSG_FILE] = {.table = file, AT(file), .fits = file_fits},
+    [KL_MSG_DIRECT] = {.table = direct},
     [KL_MSG_WELCOME] = {.table = welcome, AT(welcome), .fits = welcome_fits},
     [KL_MSG_REFUSE] = {.table = text, AT(text)},
     [KL_MSG_ROSTER] = {.table = roster, AT(roster)},
@@ -256,6 +267,7 @@ static const struct kl_msg_form form[KL_MSG_LAST + 1] = {
     [KL_MSG_SEAT] = {.table = seat, AT(seat)},
     [KL_MSG_REWIND] = {.table = rewind, AT(rewind)},
     [KL_MSG_CHECK] = {.table = check, AT(check)},
+    [KL_MSG_PEERS] = {.table = peers, AT(peers)},
 };
 
 const struct kl_msg_form *kl_msg_form(uint8_t kind) {

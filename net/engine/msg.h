@@ -44,6 +44,7 @@ enum kl_msg_kind {
     KL_MSG_GIVE = 12,   /* a piece of that state, in answer to ASK */
     KL_MSG_HEALED = 13, /* the state of OFFER or REWIND is loaded, and the frames after it are run */
     KL_MSG_FILE = 14,   /* the checksum of a disk, in answer to CHECK, or of a file opened in play */
+    KL_MSG_DIRECT = 15, /* the other players that say so too may know this client's address */
     /* relay to client */
     KL_MSG_WELCOME = 16,  /* session, client index, seats, host?, params in force */
     KL_MSG_REFUSE = 17,   /* code and text; the connection ends */
@@ -61,7 +62,8 @@ enum kl_msg_kind {
     KL_MSG_SEAT = 32,     /* the client has other seats from now on */
     KL_MSG_REWIND = 33,   /* go back to your own state of a keyframe, and run the frames since again */
     KL_MSG_CHECK = 34,    /* say the checksum of a disk */
-    KL_MSG_LAST = KL_MSG_CHECK
+    KL_MSG_PEERS = 35,    /* the players to send samples to straight */
+    KL_MSG_LAST = KL_MSG_PEERS
 };
 
 struct kl_hello {
@@ -302,6 +304,20 @@ struct kl_check {
     uint16_t disk;
 };
 
+#define KL_PEERS_MAX (KL_MAX_CLIENTS - 1)
+/* A player that samples go to straight, and come from. */
+struct kl_peer {
+    uint8_t seats;    /* its seats: no others' samples are taken from it */
+    uint32_t session; /* its own: the number in its datagrams */
+    uint8_t host[4];  /* IPv4, as on the wire */
+    uint16_t port;
+    uint8_t out[32], in[32]; /* keys of the datagrams to it, and from it */
+};
+struct kl_peers {
+    uint8_t count;
+    struct kl_peer peer[KL_PEERS_MAX];
+};
+
 struct kl_msg {
     uint8_t kind; /* enum kl_msg_kind */
     union {
@@ -330,6 +346,7 @@ struct kl_msg {
         struct kl_rewind rewind;
         struct kl_file_said file;
         struct kl_check check;
+        struct kl_peers peers;
     };
 };
 #define KL_MSG_MAX 6000 /* bytes of the longest message */

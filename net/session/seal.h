@@ -19,7 +19,7 @@
 #define KL_REPLAY_WINDOW 2048
 
 /* Kinds of sealed datagrams. */
-enum { KL_SEAL_CTRL = 1, KL_SEAL_UPDATE = 2, KL_SEAL_ENET = 3, KL_SEAL_PATH = 4 };
+enum { KL_SEAL_CTRL = 1, KL_SEAL_UPDATE = 2, KL_SEAL_ENET = 3, KL_SEAL_PATH = 4, KL_SEAL_DIRECT = 5 };
 
 /* As bits in the offer of an end; one of them in force. */
 enum kl_cipher {

@@ -49,6 +49,7 @@ static void copy_config(struct kl_link *l, const struct kl_link_config *config) 
     struct kl_stay_config stay = {
         .relay = relay,
         .fingerprint = config->fingerprint,
+        .direct = config->direct,
         .asks_trust = config->trust != NULL,
         .offers = (config->ciphers ? config->ciphers : kl_ciphers_here()) |
                   (config->insecure_lan ? KL_CIPHER_CLEAR : 0),

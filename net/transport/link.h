@@ -21,6 +21,7 @@ struct kl_link_config {
     bool insecure_lan;       /* without encryption if the relay allows that too */
     uint8_t ciphers; /* enum kl_cipher bits to offer, for measurements; 0: all that this machine has */
     bool sparing;    /* a metered link: nothing is repeated half a frame later, even if the room does that */
+    bool direct;     /* players whose bytes this client loads may know its address, for samples straight */
     struct kl_hello hello; /* its version and seat key are filled in */
     /* Signs RETURN. All zero: one is made, and the seat is lost with the process. */
     struct kl_seat_key seat;

@@ -29,6 +29,34 @@ static struct kl_sealer *sealer_of(void *ctx, uint32_t connect_id) {
     return l->has_keys ? &l->sealer : NULL;
 }
 
+/* An address of a local network means nothing to a player, unless the relay is in one as well: it may be
+ * another network's, or this very machine's. */
+static bool is_local(const uint8_t host[4]) {
+    return host[0] == 10 || host[0] == 127 || (host[0] == 172 && host[1] / 16 == 1) ||
+           (host[0] == 192 && host[1] == 168) || (host[0] == 169 && host[1] == 254);
+}
+
+static bool may_send_to(const struct kl_link *l, const uint8_t host[4]) {
+    uint8_t relay[4];
+    memcpy(relay, &l->relay.host, sizeof relay);
+    return host[0] != 0 && host[0] < 224 && (!is_local(host) || is_local(relay));
+}
+
+static void send_straight(struct kl_link *l) {
+    uint8_t bytes[KL_STAY_DIRECT_BYTES], host[4];
+    uint16_t port;
+    for (unsigned i = 0; l->has_keys && i < KL_PEERS_MAX; i++) {
+        kl_link_lock(l);
+        size_t len = kl_stay_direct_out(&l->stay, kl_now_us(), host, &port, bytes);
+        kl_link_unlock(l);
+        if (len == 0) return;
+        ENetAddress to = {.port = port};
+        memcpy(&to.host, host, sizeof host);
+        ENetBuffer buffer = {.data = bytes, .dataLength = len};
+        if (may_send_to(l, host)) (void)enet_socket_send(l->enet->socket, &to, &buffer, 1);
+    }
+}
+
 static void send_datagrams(struct kl_link *l) {
     uint8_t init[KL_INIT_BYTES], body[KL_DATAGRAM_MAX], bytes[KL_DATAGRAM_MAX + KL_SEAL_OVERHEAD], kind;
     while (kl_dial_send(&l->stay.dial, init))
@@ -76,6 +104,15 @@ static bool take_sealed(struct kl_link *l, uint8_t *bytes, size_t len, struct kl
     return o->kind == KL_SEAL_ENET && kl_udp_judge(KL_UDP_CLIENT, o->body, o->len, NULL).pass;
 }
 
+static void take_straight(struct kl_link *l, const ENetAddress *from, uint8_t *bytes, size_t len) {
+    uint8_t host[4];
+    memcpy(host, &from->host, sizeof host);
+    if (!kl_stay_knows(&l->stay, host, from->port)) return;
+    kl_link_lock(l);
+    kl_stay_direct_in(&l->stay, host, from->port, bytes, len, kl_now_us());
+    kl_link_unlock(l);
+}
+
 static int intercept(ENetHost *host, ENetEvent *event) {
     (void)event;
     struct kl_link *l = ((struct kl_enet_seal *)host->compressor.context)->ctx;
@@ -83,7 +120,10 @@ static int intercept(ENetHost *host, ENetEvent *event) {
     uint8_t *bytes = host->receivedData;
     size_t len = host->receivedDataLength;
     struct kl_opened o;
-    if (from->host != l->relay.host || from->port != l->relay.port) return 1;
+    if (from->host != l->relay.host || from->port != l->relay.port) {
+        take_straight(l, from, bytes, len);
+        return 1;
+    }
     if (len < 2 || bytes[0] != KL_SEAL_MAGIC) return 1;
     if (bytes[1] >= KL_HS_INIT)
         take_stranger(l, bytes, len);
@@ -223,6 +263,7 @@ static void turn(struct kl_link *l) {
     kl_link_unlock(l);
     follow(l);
     send_datagrams(l);
+    send_straight(l);
     send_messages(l);
 }
 

@@ -163,6 +163,9 @@ def any_message(rng):
         32: lambda: [rng.randrange(16), rng.randrange(256)],
         33: lambda: [u32(rng), rng.randrange(2)],
         34: lambda: [rng.randrange(65536)],
+        15: lambda: [],
+        35: lambda: [[[rng.randrange(256), rng.randint(1, 2**32 - 1), some(4), rng.randint(1, 65535), some(32), some(32)]
+                      for _ in range(rng.choice([0, 1, 2, 15]))]],
         14: lambda: rng.choice([[0, rng.randrange(65536), rng.randrange(5)], [1, 0, rng.randint(1, 2)]]) +
                     [rng.choice([0, 2**64 - 1]), rng.choice([0, 2**64 - 1]), any_text(rng, 47, 1) or "61"],
     }

@@ -341,11 +341,16 @@ def read_message(r, _seats):
         m += [r.u(4), r.u(1, 1)]
     elif kind == 34:
         m.append(r.u(2))
+    elif kind == 35:
+        m.append([[r.u(1), r.u(4), r.hex(4), r.u(2), r.hex(32), r.hex(32)] for _ in range(r.u(1, 15))])
+        need(all(p[1] and p[3] for p in m[1]))
     elif kind == 14:
         m += [r.u(1, 1), r.u(2), r.u(1, 4), r.u(8), r.u(8), r.str(47)]
         need(not m[1] or (m[2] == 0 and m[6] and m[3] in (1, 2)))
     elif kind == 32:
         m += [r.u(1, 15), r.u(1)]
+    elif kind == 15:
+        pass  # no fields
     else:
         need(kind == 20)
         m.append(r.u(1, 1))
@@ -421,6 +426,10 @@ def write_message(m, rng):
         w.u(4, m[1]), w.u(1, m[2])
     elif kind == 34:
         w.u(2, m[1])
+    elif kind == 35:
+        w.u(1, len(m[1]))
+        for seats, session, host, port, key_out, key_in in m[1]:
+            w.u(1, seats), w.u(4, session), w.hex(host), w.u(2, port), w.hex(key_out), w.hex(key_in)
     elif kind == 14:
         w.u(1, m[1]), w.u(2, m[2]), w.u(1, m[3]), w.u(8, m[4]), w.u(8, m[5]), w.str(m[6])
     elif kind == 32:

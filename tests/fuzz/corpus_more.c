@@ -32,7 +32,18 @@ static const struct kl_params params = {.policy = KL_POLICY_BOUNDED,
 
 /* --- a relay to a client: fuzz_link.c says what extra is --- */
 
-enum { TELL = 0, UPDATE = 2, FRONTEND = 4 | 3 << 4, ANSWER = 5, WAIT = 6, LOSE = 7, PANEL = 9, ORDER = 10 };
+enum {
+    TELL = 0,
+    UPDATE = 2,
+    FRONTEND = 4 | 3 << 4,
+    ANSWER = 5,
+    WAIT = 6,
+    LOSE = 7,
+    SAY = 8,
+    PANEL = 9,
+    ORDER = 10,
+    STRAIGHT = 14
+};
 
 static struct kl_lock_relay room;
 static struct kl_client player;
@@ -175,6 +186,24 @@ void corpus_link(void) {
     tell(&l, &(struct kl_msg){.kind = KL_MSG_PROVED, .proved.mac = {9}});
     welcome(&l, false);
     save("fuzz_link", "door", l.bytes, l.len);
+    /* Samples straight from another player, sealed and not. */
+    static struct kl_msg m;
+    l = (struct list){.len = 1, .bytes = {8}};
+    enter(&l, false);
+    nudge(&l, SAY);
+    m = (struct kl_msg){.kind = KL_MSG_PEERS};
+    m.peers.count = 2;
+    for (uint8_t i = 0; i < 2; i++)
+        m.peers.peer[i] =
+            (struct kl_peer){.seats = (uint8_t)(2u << i), .session = 9u + i, .port = 5, .in = {i}};
+    tell(&l, &m);
+    frames(&l, 6);
+    add(&l, STRAIGHT | 1 << 4, (const uint8_t *)"\0\0\0\0\x82\1\0\2\0", 9);
+    add(&l, STRAIGHT | 3 << 4, (const uint8_t *)"\5\0\0\0\x01\1\0", 7);
+    add(&l, STRAIGHT, (const uint8_t *)"K\5\0\0\0\x01\1\0", 8);
+    nudge(&l, SAY);
+    frames(&l, 6);
+    save("fuzz_link", "straight", l.bytes, l.len);
 }
 
 /* --- journals: fuzz_journal.c --- */

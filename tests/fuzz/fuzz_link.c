@@ -33,7 +33,8 @@ enum {
     ORDER,
     TURN,
     STRANGER,
-    PATH
+    PATH,
+    STRAIGHT
 };
 
 static struct kl_link *l;
@@ -136,6 +137,7 @@ static void begin(const uint8_t kind) {
     struct kl_stay_config config = {.relay = "relay:1",
                                     .fresh = kind & 1,
                                     .has_password = kind & 2,
+                                    .direct = kind & 8,
                                     .heap = {malloc, free},
                                     .held = held,
                                     .held_frames = KL_HELD_FRAMES};
@@ -143,6 +145,7 @@ static void begin(const uint8_t kind) {
     kl_seat_from_seed(&config.seat, seed);
     strcpy(config.hello.room, "arcade");
     strcpy(config.hello.name, "ann");
+    config.hello.consent = kind & 8 ? KL_CONSENT_ROOM : KL_CONSENT_NONE;
     config.hello.params = (struct kl_params){.players = 2, .fps_uhz = 60000000};
     kl_stay_init(&l->stay, &config);
     kl_stay_begin(&l->stay, now_us);
@@ -159,8 +162,36 @@ static void end(void) {
     close(l->kick_fd);
 }
 
+static void say_straight(void) {
+    uint8_t bytes[KL_STAY_DIRECT_BYTES], host[4];
+    uint16_t port;
+    unsigned n = 0;
+    while (kl_stay_direct_out(&l->stay, now_us, host, &port, bytes) > 0)
+        MUST(++n <= KL_PEERS_MAX && kl_stay_knows(&l->stay, host, port));
+}
+
+/* From a player that PEERS has named: bytes as they are, or sealed with its key. */
+static void straight(const struct record *r, unsigned argument) {
+    static uint8_t bytes[70000];
+    const struct kl_stay_direct *d = &l->stay.direct;
+    if (d->count == 0 || r->len > sizeof bytes - KL_SEAL_OVERHEAD) return;
+    const struct kl_stay_peer *p = &d->peer[(argument >> 1) % d->count];
+    const struct kl_peer *is = &p->is;
+    size_t len = r->len;
+    memcpy(bytes, r->bytes, len);
+    if (argument & 1) {
+        struct kl_session_keys keys = {.cipher = KL_CIPHER_CHACHA20, .session = is->session};
+        struct kl_sealer sealer;
+        kl_sealer_init(&sealer, &keys, is->in);
+        sealer.counter = p->opener.highest;
+        len = kl_seal(&sealer, KL_SEAL_DIRECT, r->bytes, r->len, bytes);
+    }
+    kl_stay_direct_in(&l->stay, is->host, is->port, bytes, len, now_us);
+}
+
 /* Sends as the thread would now. */
 static void say(void) {
+    say_straight();
     static struct kl_msg m, read;
     uint8_t bytes[KL_MSG_MAX], kind;
     const struct kl_channels room = {.bulk_room = 1};
@@ -292,6 +323,7 @@ static void step(const struct record *r) {
     case ORDER: kl_stay_order(&l->stay, (uint8_t)argument, r->bytes, r->len); break;
     case TURN: kl_stay_turn(&l->stay, now_us); break;
     case STRANGER: kl_stay_stranger(&l->stay, r->bytes, r->len, now_us); break;
+    case STRAIGHT: straight(r, argument); break;
     case PATH: kl_stay_challenge(&l->stay, r->bytes, r->len); break;
     default: message(r);
     }

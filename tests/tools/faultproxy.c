@@ -2,7 +2,7 @@
  *
  *   faultproxy --listen PORT --to HOST:PORT [--delay MS] [--jitter MS] [--loss PCT] [--dup PCT]
  *              [--reorder PCT] [--order keep|any] [--truncate PCT] [--replay PCT] [--garbage PCT]
- *              [--rate KBIT] [--ahead MS] [--seed N] [--for S]
+ *              [--rate KBIT] [--ahead MS] [--straight MS] [--seed N] [--for S]
  *
  * Per datagram and in each direction: the delay (one way, so an RTT has it twice), plus the absolute value of
  * a normal variate times the jitter (half-normal: mean 0.8, 99.9 % below 3.3 times the jitter). With --order
@@ -15,8 +15,9 @@
  * output names it. SIGUSR1 switches an outage on, and off again; SIGUSR2 gives every client a new port
  * towards the relay, as a NAT does that has forgotten (the old one is deaf). With --ahead, SIGHUP switches a
  * copier on, and off again: the relay gets each client's datagrams from another port, too, and so long before
- * the true ones; the copier hears nothing. Ends with 0 on SIGTERM, SIGINT or after --for; counters go to
- * standard error. */
+ * the true ones; the copier hears nothing. With --straight the proxy is the clients' router too: a datagram
+ * of one to another's port towards the relay gets there so much later, from its own such port; else none
+ * does. Ends with 0 on SIGTERM, SIGINT or after --for; counters go to standard error. */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -53,6 +54,8 @@ struct options {
     double delay_us, jitter_us, loss, dup, reorder, truncate, replay, garbage; /* shares of 1 */
     double rate_kbit;                                                          /* 0: as much as comes */
     uint64_t ahead_us;
+    bool straight;
+    uint64_t straight_us;
     bool keep;
     uint64_t seed;
     double for_s;
@@ -76,6 +79,8 @@ struct packet {
     uint64_t due_us, order;
     unsigned flow, direction;
     bool ahead; /* goes by the copier */
+    bool straight;
+    unsigned from; /* with straight: the flow of its sender */
     size_t len;
     uint8_t bytes[DATAGRAM_MAX];
 };
@@ -183,8 +188,24 @@ static void schedule(struct proxy *p, unsigned flow, unsigned direction, const u
         if (k->due_us < *last_us) k->due_us = *last_us;
         *last_us = k->due_us;
     }
-    k->ahead = false;
+    k->ahead = k->straight = false;
     if (p->copies && direction == UP) copy_ahead(p, k);
+    push(p, k);
+}
+
+static void schedule_straight(struct proxy *p, unsigned from, unsigned to, const uint8_t *bytes, size_t len) {
+    bool lost = uniform(p) < p->o.loss || p->outage;
+    struct packet *k = !lost && p->queued < QUEUE_MAX ? malloc(sizeof *k) : NULL;
+    if (!k) return;
+    k->flow = to;
+    k->from = from;
+    k->direction = DOWN;
+    k->straight = true;
+    k->ahead = false;
+    k->len = len;
+    k->order = p->order++;
+    k->due_us = now_us() + p->o.straight_us;
+    memcpy(k->bytes, bytes, len);
     push(p, k);
 }
 
@@ -245,10 +266,12 @@ static void deliver_due(struct proxy *p) {
         if (k->ahead)
             (void)!send(f->copier, k->bytes, k->len, MSG_DONTWAIT);
         else if (k->direction == UP)
-            (void)!send(f->fd, k->bytes, k->len, MSG_DONTWAIT);
+            (void)!sendto(f->fd, k->bytes, k->len, MSG_DONTWAIT,
+                          p->o.straight ? (const struct sockaddr *)&p->o.to : NULL,
+                          p->o.straight ? sizeof p->o.to : 0);
         else
-            (void)!sendto(p->fd, k->bytes, k->len, MSG_DONTWAIT, (struct sockaddr *)&f->client,
-                          sizeof f->client);
+            (void)!sendto(k->straight ? p->flow[k->from].fd : p->fd, k->bytes, k->len, MSG_DONTWAIT,
+                          (struct sockaddr *)&f->client, sizeof f->client);
         p->passed += !k->ahead;
         p->bytes[k->direction] += k->ahead ? 0 : k->len;
         free(k);
@@ -267,6 +290,11 @@ static int open_socket(void) {
 
 static int open_towards(const struct proxy *p) {
     int fd = open_socket();
+    struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    if (p->o.straight) {
+        if (bind(fd, (struct sockaddr *)&any, sizeof any) != 0) fail("bind");
+        return fd;
+    }
     if (connect(fd, (const struct sockaddr *)&p->o.to, sizeof p->o.to) != 0) fail("connect");
     return fd;
 }
@@ -280,12 +308,14 @@ static void rebind(struct proxy *p) {
     fprintf(stderr, "faultproxy: rebound\n");
 }
 
+static bool is_client(const struct flow *f, const struct sockaddr_in *at) {
+    return f->client.sin_port == at->sin_port && f->client.sin_addr.s_addr == at->sin_addr.s_addr;
+}
+
 /* The flow of this client, new or known; FLOWS_MAX without room. */
 static unsigned flow_of(struct proxy *p, const struct sockaddr_in *client) {
     for (unsigned i = 0; i < p->flows; i++)
-        if (p->flow[i].client.sin_port == client->sin_port &&
-            p->flow[i].client.sin_addr.s_addr == client->sin_addr.s_addr)
-            return i;
+        if (is_client(&p->flow[i], client)) return i;
     if (p->flows == FLOWS_MAX) return FLOWS_MAX;
     struct flow *f = &p->flow[p->flows];
     f->client = *client;
@@ -308,9 +338,19 @@ static void receive_up(struct proxy *p) {
 
 static void receive_down(struct proxy *p, unsigned flow) {
     uint8_t bytes[DATAGRAM_MAX];
+    struct sockaddr_in from;
+    socklen_t size = sizeof from;
     ssize_t len;
-    while ((len = recv(p->flow[flow].fd, bytes, sizeof bytes, 0)) >= 0)
-        accept_packet(p, flow, DOWN, bytes, (size_t)len);
+    while ((len = recvfrom(p->flow[flow].fd, bytes, sizeof bytes, 0, (struct sockaddr *)&from, &size)) >= 0) {
+        unsigned sender = 0;
+        while (sender < p->flows && !is_client(&p->flow[sender], &from))
+            sender++;
+        if (sender == p->flows)
+            accept_packet(p, flow, DOWN, bytes, (size_t)len);
+        else if (p->o.straight)
+            schedule_straight(p, sender, flow, bytes, (size_t)len);
+        size = sizeof from;
+    }
 }
 
 static void wait_and_receive(struct proxy *p, uint64_t end_us) {
@@ -376,6 +416,10 @@ static void set_option(struct options *o, int option) {
         break;
     case 'b': o->rate_kbit = number(optarg, 1e7); break;
     case 'a': o->ahead_us = (uint64_t)(number(optarg, 1000) * 1000); break;
+    case 'S':
+        o->straight = true;
+        o->straight_us = (uint64_t)(number(optarg, 1000) * 1000);
+        break;
     case 's': o->seed = (uint64_t)number(optarg, 9e15); break;
     case 'f': o->for_s = number(optarg, 1e6); break;
     default: usage("bad option");
@@ -384,12 +428,12 @@ static void set_option(struct options *o, int option) {
 
 static void parse(struct options *o, int argc, char **argv) {
     static const struct option names[] = {
-        {"listen", 1, NULL, 'L'},  {"to", 1, NULL, 't'},      {"delay", 1, NULL, 'd'},
-        {"jitter", 1, NULL, 'j'},  {"loss", 1, NULL, 'l'},    {"dup", 1, NULL, 'u'},
-        {"reorder", 1, NULL, 'r'}, {"order", 1, NULL, 'o'},   {"truncate", 1, NULL, 'T'},
-        {"replay", 1, NULL, 'R'},  {"garbage", 1, NULL, 'G'}, {"seed", 1, NULL, 's'},
-        {"for", 1, NULL, 'f'},     {"rate", 1, NULL, 'b'},    {"ahead", 1, NULL, 'a'},
-        {NULL, 0, NULL, 0}};
+        {"listen", 1, NULL, 'L'},   {"to", 1, NULL, 't'},      {"delay", 1, NULL, 'd'},
+        {"jitter", 1, NULL, 'j'},   {"loss", 1, NULL, 'l'},    {"dup", 1, NULL, 'u'},
+        {"reorder", 1, NULL, 'r'},  {"order", 1, NULL, 'o'},   {"truncate", 1, NULL, 'T'},
+        {"replay", 1, NULL, 'R'},   {"garbage", 1, NULL, 'G'}, {"seed", 1, NULL, 's'},
+        {"for", 1, NULL, 'f'},      {"rate", 1, NULL, 'b'},    {"ahead", 1, NULL, 'a'},
+        {"straight", 1, NULL, 'S'}, {NULL, 0, NULL, 0}};
     int option;
     *o = (struct options){.keep = true, .seed = 1, .for_s = 1e6};
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1)

@@ -131,6 +131,7 @@ int kl_run_output_json(const struct kl_run_output *o, const struct kl_run_summar
     add_number(j, "guessed_wrong", s->final.guessed_wrong);
     add_number(j, "replayed_frames_s", s->final.replayed_frames_s);
     add_number(j, "replay_ms_p99", s->final.replay_ms_p99);
+    json_object_object_add(j, "direct_datagrams", json_object_new_int64((int64_t)s->final.direct_datagrams));
     json_object_object_add(j, "ahead_breaks", json_object_new_int64((int64_t)s->final.ahead_breaks));
     add_number(j, "wall_s", s->wall_s);
     add_number(j, "fps", s->wall_s > 0 ? s->frames / s->wall_s : 0);

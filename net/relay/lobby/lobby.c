@@ -170,6 +170,7 @@ static bool member_says(struct kl_lobby_room *r, unsigned member, const struct k
         kl_lobby_put_out_for(r, member, kl_visitor_loaded(r, &r->member[member].v, &m->healed, now_us),
                              now_us);
         return true;
+    case KL_MSG_DIRECT: kl_lobby_direct_said(r, member); return true;
     case KL_MSG_FILE: kl_lobby_files_said(r, member, &m->file, now_us); return true;
     case KL_MSG_GIVE: return kl_lobby_snapshot_given(r, member, &m->snapshot, now_us);
     default: return false;
@@ -253,6 +254,7 @@ static void run_chores(struct kl_lobby_room *r, uint64_t now_us) {
     kl_lobby_seat_chores(r, now_us);
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_play_chores(r, now_us);
     kl_lobby_watch_chores(r, now_us);
+    kl_lobby_direct_chores(r);
     kl_lobby_cost_chores(r, now_us);
 }
 

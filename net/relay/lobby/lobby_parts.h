@@ -10,6 +10,7 @@
  * lobby_turn.c       seats that change hands, the queue for seats, rosters
  * lobby_wish.c       what more than half of the players must want
  * lobby_play.c       frames, history, verdicts, stalls
+ * lobby_direct.c     players that may send samples straight to each other
  * lobby_command.c    commands of members and operator; the room's saved state
  * lobby_pause.c      pauses, and their ends */
 #ifndef KL_LOBBY_PARTS_H
@@ -53,6 +54,12 @@ bool kl_lobby_start_under_way(const struct kl_lobby_room *r);
 void kl_lobby_start_drop_ready(struct kl_lobby_member *m);
 void kl_lobby_free_room(struct kl_lobby_room *r);
 void kl_lobby_free_empty_rooms(struct kl_lobby *l);
+
+/* --- lobby_direct.c --- */
+/* DIRECT. */
+void kl_lobby_direct_said(struct kl_lobby_room *r, unsigned member);
+/* Tells the members that said so of each other, once something has changed. */
+void kl_lobby_direct_chores(struct kl_lobby_room *r);
 
 /* --- lobby_join.c --- */
 /* Puts out newcomers whose links need a longer lead than the room allows. */

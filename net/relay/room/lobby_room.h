@@ -312,6 +312,8 @@ struct kl_lobby_client { /* by peer */
     uint64_t streamed; /* bytes of frames by bulk, to a watcher that has caught up; not counted yet */
     unsigned silent;   /* chores since its last byte, of a watcher */
     uint8_t consent;   /* enum kl_consent, of its HELLO or RETURN */
+    bool direct;       /* it has said DIRECT */
+    uint8_t peers[16]; /* hash of the newest PEERS to it; all 0: none so far */
     char address[KL_ADDRESS_MAX];
 };
 
