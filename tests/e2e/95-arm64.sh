@@ -24,17 +24,17 @@ here_core() { core_path "$1"; }
 . tests/e2e/lib_mixed.sh
 
 pairs() {
-    pair gambatte 10000
-    pair nestopia 4000
-    pair mednafen_pce_fast 4000
-    pair mgba 2500
-    pair bsnes_mercury_performance 2500
+    pair gambatte 5000
+    pair nestopia 3000
+    pair mednafen_pce_fast 2500
+    pair mgba 1500
+    pair bsnes_mercury_performance 1500
     by_other_relay by_its_relay
     stop other_relay
     check arm64/relay "exit status $? of the relay for arm64 after SIGTERM" test $? = 0
 }
 by_its_relay() {
-    pair mednafen_wswan 4000
+    pair mednafen_wswan 2500
     pair gambatte 2000 -by-arm64
 }
 

@@ -36,9 +36,9 @@ here_core() {
 . tests/e2e/lib_mixed.sh
 
 pairs() {
-    pair gambatte 10000
-    pair nestopia 10000
-    pair bsnes_mercury_performance 10000
+    pair gambatte 5000
+    pair nestopia 5000
+    pair bsnes_mercury_performance 4000
     by_other_relay pair gambatte 2000 -by-windows
     stop other_relay
 }
