@@ -27,6 +27,7 @@ static uint8_t spacing = 6;
 static bool hints;
 static uint64_t straight_us; /* from Bob to Ann without the relay; 0: nothing goes there */
 static bool bob_lies;
+static bool at_once; /* all frames ahead from the beginning, not one more in a second */
 static struct kl_lock_relay relay;
 static struct player {
     struct kl_client lock;
@@ -42,6 +43,10 @@ static struct {
     uint64_t core, kept[KL_AHEAD_FRAMES], on_screen[FRAMES + KL_AHEAD_FRAMES];
     uint32_t again, felt_most, felt_count;
     bool guessed_wrong[FRAMES + KL_AHEAD_FRAMES];
+    uint16_t bob_pad;                    /* in the frame on the screen */
+    uint64_t bob_us;                     /* time of Bob's newest press; 0: it has been on the screen */
+    uint64_t bob_sum_us, bob_longest_us; /* from his presses to the screen */
+    unsigned bob_count;
 } shown;
 
 static uint64_t step(uint64_t core, const struct kl_frame *f) {
@@ -103,6 +108,19 @@ static void carry(uint64_t now_us) {
     }
 }
 
+/* The shown frames have caught up with the goal after the first seconds. */
+static void note_bob(uint64_t now_us) {
+    const struct kl_client *bob = &player[1].lock;
+    uint16_t pad = bob->sample[(bob->stats.next_sample - 1) % KL_WINDOW_FRAMES][0].joypad;
+    if (!shown.bob_us || shown.bob_pad != pad) return;
+    uint64_t took_us = now_us - shown.bob_us;
+    shown.bob_us = 0;
+    if (now_us < 5000000) return;
+    shown.bob_sum_us += took_us;
+    shown.bob_count++;
+    if (took_us > shown.bob_longest_us) shown.bob_longest_us = took_us;
+}
+
 static void run_shown(uint32_t due, uint64_t now_us, uint16_t goal) {
     static const uint8_t plays[KL_MAX_SEATS] = {0, 1, 2, 3, 4, 5, 6, 7};
     const struct kl_client *c = &player[0].lock;
@@ -123,6 +141,9 @@ static void run_shown(uint32_t due, uint64_t now_us, uint16_t goal) {
         shown.core = step(shown.core, &f);
         if (f.number >= shown.plan.shown) shown.on_screen[f.number] = shown.core;
     }
+    if (shown.plan.at > 0)
+        shown.bob_pad = shown.plan.played[(shown.plan.at - 1) % KL_AHEAD_FRAMES].in[1].joypad;
+    note_bob(now_us);
     kl_ahead_showed(&shown.plan);
     int64_t newest = kl_ahead_sample_in(c, shown.plan.shown - 1);
     shown.felt_count = newest < 0 ? 0 : (uint32_t)(c->stats.next_sample - newest);
@@ -137,6 +158,7 @@ static void tick(unsigned i, uint64_t now_us, int goal) {
         struct kl_input in[KL_MAX_SEATS] = {0};
         uint32_t n = p->lock.stats.next_sample;
         if (p->held_for) in[0].joypad = (uint16_t)(n / p->held_for * (7 + i));
+        if (i == 1 && p->held_for && n % p->held_for == 0) shown.bob_us = now_us;
         assert_int_equal(kl_client_sample(&p->lock, in, now_us), 0);
     }
     if (i == 0 && goal >= 0 && shown.plan.on)
@@ -145,6 +167,7 @@ static void tick(unsigned i, uint64_t now_us, int goal) {
         if (i == 0 && f.number == 60 && goal >= 0) { /* a marked keyframe's state */
             kl_ahead_begin(&shown.plan, 60);
             kl_ahead_show(&shown.plan, 60, now_us);
+            if (at_once) shown.plan.frames = (uint16_t)goal;
             shown.core = p->core;
         }
         p->core = step(p->core, &f);
@@ -291,13 +314,19 @@ static void straight_samples_come_before_the_relays(void **state) {
     static uint64_t with[FRAMES];
     way_us[0] = way_us[1] = 60000;
     spacing = 10;
-    hints = true;
+    hints = at_once = true;
     play(10, 5, 23);
     unsigned without = wrong_pictures(), again = shown.again;
+    uint64_t by_relay_us = shown.bob_sum_us / shown.bob_count;
     memcpy(with, player[0].after, sizeof with);
     straight_us = 10000;
     play(10, 5, 23);
     unsigned straight = wrong_pictures();
+    print_message("Bob's press on Ann's screen after %.1f ms by the relay, %.1f straight, %.1f at most\n",
+                  (double)by_relay_us / 1e3, (double)(shown.bob_sum_us / shown.bob_count) / 1e3,
+                  (double)shown.bob_longest_us / 1e3);
+    assert_true(shown.bob_count > 5 && by_relay_us > 120000);
+    assert_true(shown.bob_longest_us <= straight_us + FRAME_US + 2000);
     assert_memory_equal(with, player[0].after, 400 * sizeof *with);
     assert_memory_equal(with, player[1].after, 400 * sizeof *with);
     bob_lies = true;
@@ -311,7 +340,7 @@ static void straight_samples_come_before_the_relays(void **state) {
     assert_int_equal(shown.plan.distrust[1], KL_AHEAD_MOST);
     bob_lies = false;
     straight_us = 0;
-    hints = false;
+    hints = at_once = false;
     way_us[0] = way_us[1] = 25000;
     spacing = 6;
 }
