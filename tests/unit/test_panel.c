@@ -286,6 +286,16 @@ TEST(running_ahead_shows_what_a_press_feels_like) {
     free(at.heap);
 }
 
+TEST(the_panel_says_who_sees_the_address) {
+    struct kl_panel p = panel_pair();
+    struct picture at = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0);
+    p.direct_named = 2;
+    p.direct_heard = 1;
+    kl_panel_draw(&p, some_history(), &at.c);
+    assert_true(shows(&at, "direct to 1 of 2, which see your address"));
+    free(at.heap);
+}
+
 TEST(a_player_who_is_not_ahead_reads_why) {
     struct kl_panel p = panel_pair();
     struct picture at = white(256, 224, RETRO_PIXEL_FORMAT_XRGB8888, 0);
