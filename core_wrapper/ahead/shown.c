@@ -67,7 +67,7 @@ static int load(struct kl_shown *s, const struct kl_emulator *like, const struct
 
 int kl_shown_open(struct kl_shown *s, const struct kl_emulator *like, const struct kl_start *start,
                   uint64_t epoch_s, const char *system_dir, const char *save_dir,
-                  const struct kl_shown_hooks *hooks, char *err, size_t err_len) {
+                  const struct kl_shown_hooks *hooks, bool by_pages, char *err, size_t err_len) {
     const struct kl_emulator_hooks ours = {.ctx = s, .video = on_video, .sound = on_sound};
     struct kl_emulator *e = &s->emu;
     memset(s, 0, sizeof *s);
@@ -90,6 +90,7 @@ int kl_shown_open(struct kl_shown *s, const struct kl_emulator *like, const stru
     e->load = KL_LOAD_AFRESH;
     snprintf(e->core.path, sizeof e->core.path, "%s", like->core.path);
     e->core.late = true;
+    e->own_heap = by_pages;
     snprintf(e->save_dir, sizeof e->save_dir, "%s", save_dir);
     e->picture.format = like->picture.format;
     take_told(e, like);
@@ -111,9 +112,11 @@ void kl_shown_close(struct kl_shown *s) {
         kl_fileset_free(s->state[i].files);
     }
     kl_outside_free(&s->begun);
+    if (e->pages) kl_pages_end(e->pages);
     kl_shown_enter(s, &ours);
     kl_core_close(&e->core);
     kl_shown_leave(s, &ours);
+    kl_pages_release(e->pages);
     kl_options_free(&e->options);
     kl_memory_drop(&e->memory);
     kl_audio_free(&e->audio);
@@ -137,13 +140,14 @@ static void give_time(struct kl_shown *s, const struct kl_world_time *time, uint
 }
 
 /* The files and the outside before the state, and the outside after it: a core may declare something while it
- * loads. own: the files were kept by this core. */
+ * loads. own: the files were kept by this core. bytes NULL: by the pages of that slot. */
 static bool load_state(struct kl_shown *s, const struct kl_outside *o, const uint8_t *bytes, size_t len,
-                       const struct kl_fileset *files, bool own) {
+                       const struct kl_fileset *files, bool own, unsigned slot) {
     fenv_t ours;
     if (kl_outside_lacks(&s->emu, o) || !kl_world_files_back(s->emu.world, files, own)) return false;
     kl_shown_enter(s, &ours);
-    bool good = kl_outside_apply(&s->emu, o) && s->emu.core.unserialize(bytes, len);
+    bool good = kl_outside_apply(&s->emu, o);
+    good = good && (bytes ? s->emu.core.unserialize(bytes, len) : kl_pages_back(s->emu.pages, slot));
     good = kl_outside_apply(&s->emu, o) && good;
     kl_shown_leave(s, &ours);
     return good;
@@ -159,11 +163,17 @@ static void warm_up(struct kl_shown *s) {
     kl_shown_leave(s, &ours);
 }
 
+static void drop_states(struct kl_shown *s) {
+    for (unsigned i = 0; i < KL_AHEAD_FRAMES; i++)
+        s->state[i].kept = false;
+    s->by_pages = false;
+    if (s->emu.pages) kl_pages_end(s->emu.pages);
+}
+
 const char *kl_shown_begin(struct kl_shown *s, const struct kl_emulator *like, const uint8_t *bytes,
                            size_t len, const struct kl_fileset *files) {
     static char why[96];
-    for (unsigned i = 0; i < KL_AHEAD_FRAMES; i++)
-        s->state[i].kept = false;
+    drop_states(s);
     s->state_bytes = len;
     if (!len) return "the core gives no savestates";
     if (!kl_outside_collect(&s->begun, like)) return "out of memory";
@@ -171,18 +181,20 @@ const char *kl_shown_begin(struct kl_shown *s, const struct kl_emulator *like, c
     snprintf(why, sizeof why, "%s came in play, in the other core alone", lacking ? lacking : "");
     if (lacking) return why;
     unsigned frames = kl_quirks_warm_up(s->emu.quirks) ? WARM_UP : 0;
-    bool good = load_state(s, &s->begun, bytes, len, files, false);
+    bool good = load_state(s, &s->begun, bytes, len, files, false, 0);
     for (unsigned i = 0; i < frames && !good; i++) {
         warm_up(s);
-        good = load_state(s, &s->begun, bytes, len, files, false);
+        good = load_state(s, &s->begun, bytes, len, files, false, 0);
     }
     const struct kl_world_time time = kl_world_time(like->world);
     give_time(s, &time, kl_world_chance(like->world));
+    s->by_pages = good && s->emu.pages && kl_pages_begin(s->emu.pages);
     return good ? "" : "the core refused its own state or files";
 }
 
 unsigned kl_shown_depth(const struct kl_shown *s) {
-    size_t most = s->state_bytes ? KL_SHOWN_BYTES_MAX / s->state_bytes : 0;
+    size_t bytes = s->by_pages ? kl_pages_bytes(s->emu.pages) : s->state_bytes;
+    size_t most = bytes ? KL_SHOWN_BYTES_MAX / bytes : s->by_pages ? KL_AHEAD_FRAMES : 0;
     return most < KL_AHEAD_FRAMES ? (unsigned)most : KL_AHEAD_FRAMES;
 }
 
@@ -201,6 +213,15 @@ static bool serialize(struct kl_shown *s, struct kl_shown_state *to) {
     return false;
 }
 
+/* If its pages cannot be kept any more (a thread, too many of them), it goes on with states, and cannot go
+ * back behind here. */
+static bool keep_memory(struct kl_shown *s, struct kl_shown_state *to) {
+    unsigned slot = (unsigned)(to - s->state);
+    if (s->by_pages && kl_pages_keep(s->emu.pages, slot)) return true;
+    if (s->by_pages) drop_states(s);
+    return serialize(s, to);
+}
+
 bool kl_shown_keep(struct kl_shown *s, uint32_t frame) {
     struct kl_shown_state *to = &s->state[frame % KL_AHEAD_FRAMES];
     char ignored[256];
@@ -211,7 +232,7 @@ bool kl_shown_keep(struct kl_shown *s, uint32_t frame) {
     to->frame = frame;
     bool rest = take_rest(to, &s->emu);
     kl_shown_enter(s, &ours);
-    to->kept = rest && serialize(s, to);
+    to->kept = rest && keep_memory(s, to);
     kl_shown_leave(s, &ours);
     return to->kept;
 }
@@ -219,7 +240,8 @@ bool kl_shown_keep(struct kl_shown *s, uint32_t frame) {
 bool kl_shown_back(struct kl_shown *s, uint32_t frame) {
     const struct kl_shown_state *from = &s->state[frame % KL_AHEAD_FRAMES];
     if (!from->kept || from->frame != frame ||
-        !load_state(s, &from->outside, from->bytes, from->len, from->files, true))
+        !load_state(s, &from->outside, s->by_pages ? NULL : from->bytes, from->len, from->files, true,
+                    frame % KL_AHEAD_FRAMES))
         return false;
     give_time(s, &from->time, from->chance);
     return true;

@@ -2,7 +2,7 @@
  * is shown in the true core's place. docs/design.md §3 "Running ahead".
  *
  * It has a world, options, pads and a save folder of its own, and the frontend hears nothing of it. It goes
- * back to states that it saved itself. Nothing that it does reaches the true core, not even by the
+ * back by the pages of its memory, or to states that it saved itself. Nothing that it does reaches the true core, not even by the
  * floating-point environment. One thread. */
 #ifndef KLW_SHOWN_H
 #define KLW_SHOWN_H
@@ -40,17 +40,19 @@ struct kl_shown {
     struct kl_shown_hooks hooks;
     fenv_t fenv; /* the core's own */
     size_t state_bytes;
-    struct kl_outside begun;                      /* the other core's, from which it began */
+    bool by_pages;           /* it goes back by the pages of its memory, else by savestates */
+    struct kl_outside begun; /* the other core's, from which it began */
     struct kl_shown_state state[KL_AHEAD_FRAMES]; /* by frame */
     struct kl_ram ram;
 };
 
-/* Loads the core of `like`, which has been loaded with the same start data. save_dir: a folder of its own
+/* Loads the core of `like`, which has been loaded with the same start data. by_pages: it may go back by the
+ * pages of its memory (pages.h), as the probe has found. save_dir: a folder of its own
  * with the room's save files. Strings are borrowed. Returns 0, or -1 with a line in err that says why this
  * core cannot be had twice, and nothing is open. */
 int kl_shown_open(struct kl_shown *s, const struct kl_emulator *like, const struct kl_start *start,
                   uint64_t epoch_s, const char *system_dir, const char *save_dir,
-                  const struct kl_shown_hooks *hooks, char *err, size_t err_len);
+                  const struct kl_shown_hooks *hooks, bool by_pages, char *err, size_t err_len);
 /* Harmless if none is open. */
 void kl_shown_close(struct kl_shown *s);
 

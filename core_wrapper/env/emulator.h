@@ -20,6 +20,7 @@
 #include "core_wrapper/frame/latch.h"
 #include "core_wrapper/frame/picture.h"
 #include "core_wrapper/start/gifts.h"
+#include "core_wrapper/world/pages.h"
 #include "core_wrapper/world/world.h"
 
 /* The frontend's callbacks, the newest of each. */
@@ -127,6 +128,8 @@ struct kl_emulator {
     struct kl_core core;
     struct kl_world *world; /* from kl_emulator_begin() on */
     struct kl_world_report turned;
+    bool own_heap;          /* before it is turned: it may go back by its pages */
+    struct kl_pages *pages; /* NULL: it cannot */
     struct kl_gifts gifts;
     struct kl_content content;
     struct kl_options options;

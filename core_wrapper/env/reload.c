@@ -19,6 +19,7 @@ void kl_emulator_turn(struct kl_emulator *e, uint64_t epoch_s) {
         snprintf(line, sizeof line, "world not turned: %s", err);
         e->hooks.log(e->hooks.ctx, line);
     }
+    if (e->own_heap) e->pages = kl_pages_take(e->world, e->core.handle, err, sizeof err);
     kl_world_files_clear(e->world);
     kl_world_start(e->world, epoch_s, 0);
     kl_core_construct(&e->core);

@@ -456,10 +456,11 @@ void kl_load_shown(struct kl_match *m) {
     const char *found = kl_room_profile_no_ahead(m);
     if (!*found) found = kl_quirks_why(m->emu.quirks, KL_STATE_SHOWN);
     if (*found) snprintf(err, sizeof err, "%s", found);
-    bool good = !*found && s && kl_start_decode(s, m->status.start, m->status.start_len) == 0 &&
-                write_files(m, s, "shown", dir, err, sizeof err) == 0 &&
-                kl_shown_open(&m->play.ahead.shown, &m->emu, s, m->status.prepare.epoch_s,
-                              m->front.system_dir, dir, &hooks, err, sizeof err) == 0;
+    bool good =
+        !*found && s && kl_start_decode(s, m->status.start, m->status.start_len) == 0 &&
+        write_files(m, s, "shown", dir, err, sizeof err) == 0 &&
+        kl_shown_open(&m->play.ahead.shown, &m->emu, s, m->status.prepare.epoch_s, m->front.system_dir, dir,
+                      &hooks, kl_room_profile_pages(m), err, sizeof err) == 0;
     if (!good) kl_run_ahead_give_up(m, err);
     free(s);
 }

@@ -104,6 +104,11 @@ const char *kl_room_profile_no_ahead(struct kl_match *m) {
     return kl_room_profile_find_any(m) ? m->profile.for_core.no_ahead : "";
 }
 
+bool kl_room_profile_pages(struct kl_match *m) {
+    if (kl_room_profile_known(m)) return m->profile.own.pages;
+    return kl_room_profile_find_any(m) && m->profile.for_core.pages;
+}
+
 /* --- the room's --- */
 
 void kl_room_profile_put(struct kl_match *m, struct kl_profile_room *out) {

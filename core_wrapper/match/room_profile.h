@@ -42,6 +42,8 @@ bool kl_room_profile_known(struct kl_match *m);
 /* The reason why no second copy of the core may run beside it, by the findings on this machine; "": none is
  * known. Reads the file anew. */
 const char *kl_room_profile_no_ahead(struct kl_match *m);
+/* Whether it may go back by the pages of its memory. */
+bool kl_room_profile_pages(struct kl_match *m);
 
 /* Fills in the frames between hashes, unless the player has set them. */
 void kl_room_profile_wish(struct kl_match *m, struct kl_params *p);

@@ -126,6 +126,7 @@ static void read_all(struct reader *r, json_object *j, struct kl_profile *p) {
     if (!r->failed && json_object_object_get_ex(j, "no_ahead", &no_ahead))
         no_ahead = member(r, j, "no_ahead", json_type_string);
     snprintf(p->no_ahead, sizeof p->no_ahead, "%s", no_ahead ? json_object_get_string(no_ahead) : "");
+    p->pages = !r->failed && json_object_object_get_ex(j, "pages", NULL) && bool_of(r, j, "pages");
     if (room->states_equal && room->mask.count)
         refuse(r, "\"states_equal\": expected false beside a mask, got true");
 }

@@ -14,7 +14,8 @@
  * The host's profile is the room's: it goes to all clients with the start data (start.h).
  *
  * "no_ahead", which may be missing, is this machine's alone: the reason why no second copy of the core may
- * play ahead of the lock here. */
+ * play ahead of the lock here. "pages", which may be missing, is true if a run that went back by the pages of
+ * its memory (world/pages.h) was equal to one that never went back. */
 #ifndef KLW_PROFILE_H
 #define KLW_PROFILE_H
 
@@ -35,6 +36,7 @@ struct kl_profile_room {
 struct kl_profile {
     char core[KL_FACT_VAL_MAX], content[KL_FACT_VAL_MAX];
     char no_ahead[KL_PROFILE_REASON_MAX]; /* "": one may, or nobody has tried */
+    bool pages;                           /* that copy may go back by the pages of its memory */
     struct kl_profile_room room;
 };
 

@@ -34,12 +34,11 @@ static struct kl_emulator true_core;
 static struct kl_shown shown;
 static uint32_t frame;
 
-static int open_both(void **state) {
+static int open_with(bool by_pages) {
     static const struct kl_start start;
     static const struct kl_emulator_hooks hooks = {.video = on_video, .sound = on_sound};
     static const struct kl_shown_hooks ours = {NULL, on_video, on_sound};
     char err[512];
-    (void)state;
     kl_environment_set("PROBE_CORE", "feel");
     assert_int_equal(kl_emulator_begin(&true_core, &frontend, &hooks), 0);
     true_core.content.none = true;
@@ -55,11 +54,17 @@ static int open_both(void **state) {
     assert_true(kl_emulator_load_content(&true_core));
     true_core.load = KL_LOAD_NONE;
     true_core.core.get_system_av_info(&true_core.av);
-    if (kl_shown_open(&shown, &true_core, &start, 1000000000, "/nonexistent", "/nonexistent", &ours, err,
-                      sizeof err) != 0)
+    if (kl_shown_open(&shown, &true_core, &start, 1000000000, "/nonexistent", "/nonexistent", &ours, by_pages,
+                      err, sizeof err) != 0)
         fail_msg("%s", err);
     frame = 0;
     return 0;
+}
+static int open_both(void **state) {
+    return (void)state, open_with(false);
+}
+static int open_by_pages(void **state) {
+    return (void)state, open_with(true);
 }
 
 static int close_both(void **state) {
@@ -109,6 +114,53 @@ TEST_WITH(going_back_goes_back_to_its_motors, open_both, close_both) {
     assert_true(kl_shown_back(&shown, kept));
     assert_int_equal(strength(&shown.emu), 1000);
     assert_int_equal(light(&shown.emu), 1);
+}
+
+/* The true core's state is where it begins; from there its memory goes back. */
+static void begin_as_true(void) {
+    static uint8_t bytes[1 << 20];
+    size_t len = true_core.core.serialize_size();
+    assert_true(len && len <= sizeof bytes && true_core.core.serialize(bytes, len));
+    assert_string_equal(kl_shown_begin(&shown, &true_core, bytes, len, NULL), "");
+}
+
+static uint64_t ram(void) {
+    uint64_t hash = 0;
+    assert_true(kl_shown_ram(&shown, &hash));
+    return hash;
+}
+
+TEST_WITH(by_pages_it_goes_back_to_its_memory, open_by_pages, close_both) {
+    uint64_t at[6];
+    begin_as_true();
+    assert_true(shown.by_pages);
+    for (unsigned i = 0; i < 6; i++) {
+        at[i] = ram();
+        assert_true(kl_shown_keep(&shown, frame));
+        run(i % 2);
+    }
+    for (unsigned i = 6; i-- > 0;) {
+        assert_true(kl_shown_back(&shown, i));
+        assert_int_equal(ram(), at[i]);
+        assert_int_equal(strength(&shown.emu), i && (i - 1) % 2 ? 1000 : 0);
+    }
+    assert_false(kl_shown_back(&shown, 6));
+}
+
+/* It begins anew: nothing of before is kept. */
+TEST_WITH(by_pages_it_begins_anew, open_by_pages, close_both) {
+    begin_as_true();
+    assert_true(kl_shown_keep(&shown, frame));
+    run(true);
+    begin_as_true();
+    assert_true(shown.by_pages);
+    assert_false(kl_shown_back(&shown, 0));
+    assert_true(kl_shown_keep(&shown, frame));
+    uint64_t before = ram();
+    run(true);
+    assert_true(ram() != before);
+    assert_true(kl_shown_back(&shown, 1));
+    assert_int_equal(ram(), before);
 }
 
 static void on_time(retro_usec_t us) {

@@ -142,6 +142,7 @@ static int settle_world(struct kl_headless *h, char *err, size_t err_len) {
     }
     kl_world_start(h->world, h->setup.epoch_s, 0);
     int result = kl_world_turn(h->world, h->core.handle, &h->turned, err, err_len);
+    if (result == 0 && h->setup.own_heap) h->pages = kl_pages_take(h->world, h->core.handle, err, err_len);
     if (result == 0 && h->setup.session_files) result = kl_headless_view_files(h, err, err_len);
     kl_core_construct(&h->core);
     h->core.get_system_info(&info);
@@ -254,7 +255,10 @@ static int start(struct kl_headless *h, char *err, size_t err_len) {
 
 static void tear_down(struct kl_headless *h) {
     current = h;
+    if (h->pages) kl_pages_end(h->pages);
     kl_core_close(&h->core);
+    kl_pages_release(h->pages);
+    h->pages = NULL;
     kl_headless_free_content(h);
     kl_options_free(&h->options);
     free((void *)h->map.descriptors);

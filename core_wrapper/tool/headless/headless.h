@@ -11,6 +11,7 @@
 #include "core_wrapper/frame/latch.h"
 #include "core_wrapper/core/options.h"
 #include "core_wrapper/core/statehash.h"
+#include "core_wrapper/world/pages.h"
 #include "core_wrapper/world/world.h"
 #include "core_wrapper/abi/wrapper_api.h"
 #include "core_wrapper/tool/headless/input_source.h"
@@ -39,6 +40,7 @@ struct kl_headless_setup {
     bool keep_saves;    /* save RAM is loaded, not stored */
     bool virtual_clock; /* turn the core's world (through the wrapper, if it is one) */
     bool session_files; /* a bare core in a turned world has a session's view of its files */
+    bool own_heap;      /* a bare core in a turned world may go back by its pages */
     uint64_t epoch_s;
     bool in_room;         /* the wrapper says which sample the pads answer for */
     uint32_t frame_limit; /* the wrapper's; 0: none */
@@ -67,6 +69,7 @@ struct kl_headless {
     struct kl_core core;
     const struct klw_api *wrapper; /* NULL: a bare core */
     struct kl_world *world;
+    struct kl_pages *pages; /* with own_heap; NULL: it cannot go back by them */
     struct kl_world_report turned;
     struct kl_options options;
     struct retro_system_info info; /* its strings belong to the core */

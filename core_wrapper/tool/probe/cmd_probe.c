@@ -72,6 +72,7 @@ static const char *const titles[KL_PROBE_MODES] = {
     [KL_PROBE_REPLAY] = "saved, 8 frames, loaded, 8 frames again",
     [KL_PROBE_TWICE] = "serialized twice at each check",
     [KL_PROBE_BESIDE] = "beside a second copy, by turns",
+    [KL_PROBE_PAGES] = "astray and back by its pages",
 };
 
 struct probe {
@@ -117,7 +118,8 @@ static void print_row(const struct probe *p, enum kl_probe_mode mode) {
     struct kl_agreement v = judge(p, mode);
     cell(ram, sizeof(ram), v.has_ram, v.ram_bad, v.compared);
     cell(state, sizeof(state), v.has_state, v.state_bad, v.compared);
-    if (mode == KL_PROBE_PLAIN || mode == KL_PROBE_HOST || mode == KL_PROBE_QUIET || mode == KL_PROBE_BESIDE)
+    if (mode == KL_PROBE_PLAIN || mode == KL_PROBE_HOST || mode == KL_PROBE_QUIET ||
+        mode == KL_PROBE_BESIDE || mode == KL_PROBE_PAGES)
         cell(av, sizeof(av), true, v.av_bad, v.compared);
     printf("  %-40s %-16s %-16s %s\n", titles[mode], ram, state, av);
 }
@@ -261,7 +263,10 @@ static void print_rooms(const struct probe *p) {
            : in_rooms.load_own   ? "at a snapshot all machines load"
                                  : "at a snapshot only the newcomer loads",
            in_rooms.show_all ? "shown to the core" : "hidden", in_rooms.hash_every);
-    printf("ahead       %s%s\n", *p->profile.no_ahead ? "no running ahead of the lock: " : "possible",
+    printf("ahead       %s%s\n",
+           *p->profile.no_ahead ? "no running ahead of the lock: "
+           : p->profile.pages   ? "possible, and goes back by the pages of its memory"
+                                : "possible, and goes back by savestates",
            p->profile.no_ahead);
 }
 
@@ -352,6 +357,13 @@ static void find_ahead(struct probe *p) {
                  v.ram_bad ? v.ram_bad : v.state_bad, v.compared);
 }
 
+/* Whether that copy may go back by the pages of its memory: nothing of the game may differ. */
+static void find_pages(struct probe *p) {
+    struct kl_agreement v = judge(p, KL_PROBE_PAGES), twin = judge(p, KL_PROBE_PLAIN);
+    p->profile.pages = p->run[KL_PROBE_PAGES].ran && v.compared && !v.ram_bad && v.av_bad <= twin.av_bad &&
+                       (v.has_ram || v.state_bad <= twin.state_bad);
+}
+
 static void fill_profile(struct probe *p) {
     struct kl_findings *f = &p->profile;
     struct kl_agreement host = judge(p, KL_PROBE_HOST), hidden = judge(p, KL_PROBE_HIDDEN);
@@ -378,6 +390,7 @@ static void fill_profile(struct probe *p) {
     f->join = f->state_most ? &p->join : NULL;
     f->options = p->try_options ? &p->options : NULL;
     find_ahead(p);
+    find_pages(p);
     find_verdict(p);
 }
 
@@ -427,6 +440,7 @@ static int keep_for_core(struct probe *p) {
         kl_profile_any_add(&before.room, &in_rooms);
         in_rooms = before.room;
         if (!*f->no_ahead) memcpy(p->profile.no_ahead, before.no_ahead, sizeof(before.no_ahead));
+        p->profile.pages &= before.pages;
     }
     if (kl_report_write(kept, kl_findings_any_json(f, &in_rooms), err, sizeof(err)) != 0)
         return tool_fail(-1, "probe", "%s", err);
@@ -494,7 +508,8 @@ static int run_all(struct probe *p) {
     /* into another second of the host's clock */
     kl_sleep_us(1100000);
     for (int mode = 0; mode < KL_PROBE_MODES && !kl_process_stopped(); mode++) {
-        bool brief = mode == KL_PROBE_PLAIN || mode == KL_PROBE_HIDDEN || mode == KL_PROBE_BESIDE;
+        bool brief = mode == KL_PROBE_PLAIN || mode == KL_PROBE_HIDDEN || mode == KL_PROBE_BESIDE ||
+                     mode == KL_PROBE_PAGES;
         if (p->learn && !brief) continue;
         if (kl_process_has_terminal()) fprintf(stderr, "\r\x1b[K%s …", titles[mode]);
         kl_probe_run(&p->run[mode], &p->setup, (enum kl_probe_mode)mode, 1, p->scratch);

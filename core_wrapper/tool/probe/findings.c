@@ -146,7 +146,8 @@ static json_object *runs_json(const struct kl_findings *p) {
                                                          [KL_PROBE_LOAD] = "self_load",
                                                          [KL_PROBE_REPLAY] = "load_back",
                                                          [KL_PROBE_TWICE] = "serialized_twice",
-                                                         [KL_PROBE_BESIDE] = "beside"};
+                                                         [KL_PROBE_BESIDE] = "beside",
+                                                         [KL_PROBE_PAGES] = "pages"};
     json_object *j = json_object_new_object();
     for (int mode = 0; mode < KL_PROBE_MODES; mode++)
         json_object_object_add(j, names_of[mode], run_json(&p->runs[mode]));
@@ -241,6 +242,7 @@ static json_object *room_json(const struct kl_profile_room *room) {
 static void add_ahead(json_object *j, const struct kl_findings *p) {
     add_bool(j, "ahead", !*p->no_ahead);
     if (*p->no_ahead) add_text(j, "no_ahead", p->no_ahead);
+    add_bool(j, "pages", p->pages);
 }
 
 json_object *kl_findings_any_json(const struct kl_findings *p, const struct kl_profile_room *room) {

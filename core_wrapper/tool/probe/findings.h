@@ -31,6 +31,7 @@ struct kl_findings {
     bool serialize_changes; /* serializing changes the game */
     bool serialize_marks;   /* serializing changes only the state, as far as RAM shows */
     bool twice_differs;     /* two serializes of one frame */
+    bool pages;             /* that copy may go back by the pages of its memory */
     char no_ahead[KL_PROFILE_REASON_MAX];     /* the reason why no second copy may play ahead; "": it may */
     struct kl_agreement runs[KL_PROBE_MODES]; /* each with the first plain one, or within itself */
     const struct kl_probe_bytes *unstable;    /* between two runs */

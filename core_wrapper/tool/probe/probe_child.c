@@ -23,6 +23,7 @@ struct child {
     FILE *states;
     bool unheard;      /* the parent has gone */
     bool history_only; /* a file was found */
+    bool stuck;        /* KL_PROBE_PAGES: it cannot go back */
     uint64_t states_bytes;
     uint32_t *frame_us;     /* one per frame */
     uint32_t *serialize_us; /* one per serialize, processor time */
@@ -79,8 +80,29 @@ static void run_beside(struct child *c) {
         kl_headless_run(h);
 }
 
+/* Runs the next frames with nothing pressed, and goes back by its pages. */
+static void run_astray(struct child *c) {
+    struct kl_headless *h = &c->h;
+    struct kl_input_source *input = h->input;
+    uint32_t frame = h->frame;
+    uint16_t keys = h->keys_down;
+    uint64_t av = h->av_hash, chance = kl_world_chance(h->world);
+    if (!h->pages || (frame == 4 && !kl_pages_begin(h->pages))) c->stuck = true;
+    for (unsigned i = 0; i < 4 && !c->stuck; i++) {
+        c->stuck = !kl_pages_keep(h->pages, i);
+        kl_headless_input(h, NULL, 0);
+        kl_headless_run(h);
+    }
+    kl_headless_input(h, input, 2);
+    c->stuck = c->stuck || !kl_pages_back(h->pages, 0);
+    kl_headless_rewind(h, frame, chance);
+    h->keys_down = keys;
+    h->av_hash = av;
+}
+
 static void run_frame(struct child *c) {
     uint32_t f = c->h.frame;
+    if (c->mode == KL_PROBE_PAGES && f % 8 == 4) run_astray(c);
     if (c->mode == KL_PROBE_HIDDEN) c->h.av_enable = f % 4 == 3 ? 3 : 0;
     uint64_t start = kl_now_us();
     kl_headless_run(&c->h);
@@ -241,7 +263,7 @@ static void check_files(struct child *c) {
 
 static int run_core(struct child *c) {
     c->h.want_av = c->mode != KL_PROBE_HIDDEN;
-    while (c->h.frame < c->frames && !c->h.shutdown) {
+    while (c->h.frame < c->frames && !c->h.shutdown && !c->stuck) {
         run_frame(c);
         if (c->h.frame % c->every == 0 || c->h.frame == c->frames) {
             check(c);
@@ -249,6 +271,8 @@ static int run_core(struct child *c) {
         }
     }
     if (c->h.shutdown) return tool_fail(KLT_FAILED, "probe", "the core asked to be shut down");
+    if (c->stuck)
+        return tool_fail(KLT_FAILED, "probe", "%s", c->h.pages ? kl_pages_unfit(c->h.pages) : "not here");
     write_figures(c);
     write_bytes(c);
     tell(c, "end");
@@ -291,6 +315,7 @@ int cmd_probe_child(int argc, char **argv) {
                                       .option_count = (unsigned)argc - 10,
                                       .virtual_clock = c->mode != KL_PROBE_HOST,
                                       .session_files = c->mode != KL_PROBE_HOST,
+                                      .own_heap = c->mode == KL_PROBE_PAGES,
                                       .epoch_s = KLT_EPOCH_DEFAULT,
                                       .quiet = true};
     if (!c->frames || !c->every)
