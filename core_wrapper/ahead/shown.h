@@ -2,8 +2,8 @@
  * is shown in the true core's place. docs/design.md §3 "Running ahead".
  *
  * It has a world, options, pads and a save folder of its own, and the frontend hears nothing of it. It goes
- * back by the pages of its memory, or to states that it saved itself. Nothing that it does reaches the true core, not even by the
- * floating-point environment. One thread. */
+ * back by the pages of its memory, or to states that it saved itself. Nothing that it does reaches the true
+ * core, not even by the floating-point environment. One thread. */
 #ifndef KLW_SHOWN_H
 #define KLW_SHOWN_H
 

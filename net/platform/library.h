@@ -35,6 +35,15 @@ bool kl_library_file(void *library, char *out, size_t cap);
 bool kl_library_file_of(const void *address, char *out, size_t cap);
 /* The names of this library's direct dependencies. Returns their number, at most max. */
 unsigned kl_library_needs(void *library, char name[][KL_LIBRARY_NAME], unsigned max);
+/* Writable memory of a loaded library: whole pages of its segments, and this thread's thread-local block, which
+ * need not be whole pages. Not on Windows yet. */
+struct kl_library_part {
+    unsigned char *from;
+    size_t bytes;
+    bool thread_local_block;
+};
+/* Their number, which may be more than max. */
+unsigned kl_library_parts(void *library, struct kl_library_part *part, unsigned max);
 /* The system's own record of a loaded library; NULL: none. Linux: its struct link_map. Windows: its first
  * byte in memory, the IMAGE_DOS_HEADER of the file's format. */
 const void *kl_library_record(void *library);

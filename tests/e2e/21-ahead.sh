@@ -84,6 +84,15 @@ check orders/all-were-given "$given of 9" test "$given" = 9
 export PROBE_CORE=no-clock,sizes
 FRAMES=180 pair sizes "$test_core" "$content/shooter.nes" none none
 
+# nestopia's states lack its turbo buttons, which these players press. The pages of its memory have them, as a probe finds.
+AHEAD=auto pair states nestopia "$content/shooter.nes" random:1 random:2
+"$keylock" probe --core nestopia --content "$content/shooter.nes" --frames 120 --keep >"$tmp/pages.log" 2>&1
+AHEAD=auto pair pages nestopia "$content/shooter.nes" random:1 random:2
+check pages/it-goes-back-by-its-pages "$(tail -n 3 "$tmp/pages.log")" grep -aq 'goes back by the pages of its memory' "$tmp/pages-ann.log"
+check pages/it-stays-ahead "$(grep -a presses "$tmp/pages-ann.log")" eval '! grep -aq "states do not hold" "$tmp/pages-ann.log"'
+check pages/fewer-pictures-are-wrong "$(json pages-ann guessed_wrong) against $(json states-ann guessed_wrong)" \
+    below "$(json pages-ann guessed_wrong)" "$(json states-ann guessed_wrong)"
+
 [ -z "${KL_SAN:-}" ] || finish # it handles the signal of a crash itself
 
 # This core crashes as a second copy. The findings of a probe keep it from being tried.

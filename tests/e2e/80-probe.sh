@@ -72,6 +72,7 @@ fi
 mood plain 0 && tells plain none snapshot load && tells plain 0 unstable bytes
 mood scar 0 && tells scar all snapshot load
 mood forget 0 && tells forget history snapshot load
+tells forget True pages && tells plain True pages
 mood hidden 1 && tells hidden False hide
 mood serialize 0 && tells serialize True serialize_changes_the_game
 mood state-entropy 0 && tells state-entropy 4 unstable bytes && tells state-entropy True unstable mask && tells state-entropy 1 unstable ranges

@@ -63,9 +63,11 @@ static int open_with(bool by_pages) {
 static int open_both(void **state) {
     return (void)state, open_with(false);
 }
+#ifndef _WIN32
 static int open_by_pages(void **state) {
     return (void)state, open_with(true);
 }
+#endif
 
 static int close_both(void **state) {
     (void)state;
@@ -116,6 +118,7 @@ TEST_WITH(going_back_goes_back_to_its_motors, open_both, close_both) {
     assert_int_equal(light(&shown.emu), 1);
 }
 
+#ifndef _WIN32
 /* The true core's state is where it begins; from there its memory goes back. */
 static void begin_as_true(void) {
     static uint8_t bytes[1 << 20];
@@ -162,6 +165,8 @@ TEST_WITH(by_pages_it_begins_anew, open_by_pages, close_both) {
     assert_true(kl_shown_back(&shown, 1));
     assert_int_equal(ram(), before);
 }
+
+#endif
 
 static void on_time(retro_usec_t us) {
     (void)us;

@@ -6,9 +6,9 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "net/platform/library.h"
+#include "net/platform/page.h"
 
 #define CXX_LIBRARY "libstdc++.so.6"
 #define BYTES       ((size_t)1 << 30) /* of addresses */
@@ -29,6 +29,7 @@ static struct arena *arena; /* NULL: no core has it */
 static bool plays;
 static const char *strange;
 static void *(*world_mmap)(void *, size_t, int, int, int, off_t); /* for all other mappings */
+static int (*world_munmap)(void *, size_t);
 static void *cxx; /* the C++ library, whose imports are turned; NULL: there is none */
 static void (*cxx_free)(void *);
 static void *(*cxx_realloc)(void *, size_t);
@@ -138,17 +139,15 @@ static char *a_strndup(const char *s, size_t most) {
 }
 
 static void *a_mmap(void *at, size_t n, int protect, int flags, int fd, off_t from) {
-    bool plain =
-        !at && protect == (PROT_READ | PROT_WRITE) && (flags & MAP_PRIVATE) && (flags & MAP_ANONYMOUS);
-    if (!plain) {
+    if (!kl_page_is_plain(at, protect, flags)) {
         strange = "it maps memory or files itself";
         return world_mmap(at, n, protect, flags, fd, from);
     }
     void *p = take((n + PAGE - 1) & ~(PAGE - 1), PAGE);
-    return p ? p : MAP_FAILED;
+    return p ? p : KL_PAGE_FAILED;
 }
 static int a_munmap(void *at, size_t n) {
-    if (!is_ours(at)) return munmap(at, n);
+    if (!is_ours(at)) return world_munmap(at, n);
     give(at);
     return 0;
 }
@@ -183,6 +182,7 @@ static const struct turned {
 static void *turn_heap(void *user, enum kl_from from, const char *name, void *now) {
     (void)user, (void)from;
     if (strncmp(name, "mmap", 4) == 0) *(void **)&world_mmap = now;
+    if (strcmp(name, "munmap") == 0) *(void **)&world_munmap = now;
     for (const struct turned *t = heap_hooks; t->name; t++) {
         size_t len = strcspn(t->name, "*");
         if (strncmp(t->name, name, len) == 0 && (t->name[len] == '*' || name[len] == '\0')) return t->fn;
@@ -224,12 +224,9 @@ static bool turn_library(struct kl_world *w, char *why, size_t why_len) {
 }
 
 uint8_t *kl_arena_open(struct kl_world *w, void *handle, size_t *bytes, char *why, size_t why_len) {
-    void *at = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) {
-        snprintf(why, why_len, "no memory for its heap: %s", strerror(errno));
-        return NULL;
-    }
-    arena = at;
+    uint8_t *at = kl_page_reserve(BYTES, why, why_len);
+    if (!at) return NULL;
+    arena = (struct arena *)at;
     arena->top = (sizeof *arena + ALIGN - 1) & ~(ALIGN - 1);
     plays = false;
     strange = "";
@@ -245,7 +242,7 @@ void kl_arena_close(void) {
     if (cxx) (void)kl_world_imports(NULL, cxx, turn_back, NULL, ignored, sizeof ignored);
     kl_library_close(cxx);
     cxx = NULL;
-    if (arena) munmap(arena, BYTES);
+    kl_page_release((uint8_t *)arena, BYTES);
     arena = NULL;
 }
 
