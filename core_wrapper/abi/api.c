@@ -55,6 +55,7 @@ static void fill_ahead(struct klw_final *out) {
     out->ahead_avg = ratio(s->frames_sum, s->calls);
     out->felt_frames_avg = ratio(s->felt_sum, s->felt_count);
     out->ahead_breaks = s->breaks;
+    out->ahead_by_pages = s->by_pages;
     out->guessed_wrong = ratio(s->wrong, s->compared);
     out->replayed_frames_s = ratio(s->replayed * 1000000, s->last_us - s->first_us);
     out->replay_ms_p99 = kl_run_ahead_replay_ms(s);

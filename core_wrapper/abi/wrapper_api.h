@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KLW_API_VERSION 6
+#define KLW_API_VERSION 8
 #define KLW_API_SYMBOL  "keylock_wrapper_api"
 #define KLW_RUN_WAIT_US 4000
 #define KLW_EVENT_MAX   160 /* bytes, NUL included */
@@ -105,6 +105,7 @@ struct klw_final {
     double ahead_avg, felt_frames_avg, guessed_wrong, replayed_frames_s, replay_ms_p99;
     uint64_t direct_datagrams; /* straight from other players, with samples */
     uint64_t ahead_breaks;     /* times that the true core came back onto the screen within the match */
+    uint64_t ahead_by_pages;   /* times that the shown core went back by the pages of its memory */
     uint64_t late_frames;      /* frames that came after they were due */
     uint64_t sent_bytes, received_bytes;
     char turned[KLW_TEXT_MAX], left[KLW_TEXT_MAX]; /* imports of the inner core, as world.h lists them */

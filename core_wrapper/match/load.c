@@ -462,7 +462,5 @@ void kl_load_shown(struct kl_match *m) {
         kl_shown_open(&m->play.ahead.shown, &m->emu, s, m->status.prepare.epoch_s, m->front.system_dir, dir,
                       &hooks, kl_room_profile_pages(m), err, sizeof err) == 0;
     if (!good) kl_run_ahead_give_up(m, err);
-    if (m->play.ahead.shown.emu.pages)
-        kl_frontend_log(&m->front, "the shown core goes back by the pages of its memory");
     free(s);
 }

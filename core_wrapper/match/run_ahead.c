@@ -250,6 +250,7 @@ static bool go_back(struct kl_match *m, uint32_t frame) {
     struct kl_run_ahead *a = of(m);
     struct kl_spent since = kl_core_spent((struct kl_spent){0});
     bool good = kl_shown_back(&a->shown, frame);
+    a->sum.by_pages += good && a->shown.by_pages;
     a->picture = a->picture_before[frame % KL_AHEAD_FRAMES];
     a->fades = true;
     kl_cost_add(&a->load, kl_core_spent(since), (struct kl_spent){0});

@@ -56,6 +56,7 @@ struct kl_run_ahead {
     double feels; /* frames, smoothed; 0: unknown */
     struct kl_run_ahead_sum {
         uint64_t breaks;            /* the true core came back onto the screen */
+        uint64_t by_pages;          /* times that it went back by the pages of its memory */
         uint64_t calls, frames_sum; /* calls in which it was on the screen; frames ahead in them */
         uint64_t felt_count, felt_sum;
         uint64_t compared, wrong; /* shown frames; those with another picture than the true core's */

@@ -35,8 +35,8 @@ bool kl_library_file(void *library, char *out, size_t cap);
 bool kl_library_file_of(const void *address, char *out, size_t cap);
 /* The names of this library's direct dependencies. Returns their number, at most max. */
 unsigned kl_library_needs(void *library, char name[][KL_LIBRARY_NAME], unsigned max);
-/* Writable memory of a loaded library: whole pages of its segments, and this thread's thread-local block, which
- * need not be whole pages. Not on Windows yet. */
+/* Writable memory of a loaded library: whole pages of its segments, and this thread's thread-local block,
+ * which need not be whole pages. Not on Windows yet. */
 struct kl_library_part {
     unsigned char *from;
     size_t bytes;

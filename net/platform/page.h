@@ -18,7 +18,7 @@ bool kl_page_protect(uint8_t *at, size_t bytes, bool writable);
 
 /* The arguments of a call of mmap() ask for memory without a file, anywhere, to be read and written. */
 bool kl_page_is_plain(const void *at, int protect, int flags);
-/* What mmap() returns if it fails. */
+/* The result of an mmap() that fails. */
 #define KL_PAGE_FAILED ((void *)-1)
 
 /* From now on each forbidden access goes to `opens` first: true: the page can be written now, and the access

@@ -133,6 +133,7 @@ int kl_run_output_json(const struct kl_run_output *o, const struct kl_run_summar
     add_number(j, "replay_ms_p99", s->final.replay_ms_p99);
     json_object_object_add(j, "direct_datagrams", json_object_new_int64((int64_t)s->final.direct_datagrams));
     json_object_object_add(j, "ahead_breaks", json_object_new_int64((int64_t)s->final.ahead_breaks));
+    json_object_object_add(j, "ahead_by_pages", json_object_new_int64((int64_t)s->final.ahead_by_pages));
     add_number(j, "wall_s", s->wall_s);
     add_number(j, "fps", s->wall_s > 0 ? s->frames / s->wall_s : 0);
     json_object_object_add(j, "hashes", json_object_new_int64(o->hash_count));

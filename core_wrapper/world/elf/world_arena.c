@@ -19,7 +19,10 @@
 struct block {
     uint32_t kind;
     uint32_t before; /* bytes of padding before it */
-    size_t bytes;    /* as asked for */
+    union {
+        size_t bytes;       /* as asked for */
+        struct block *next; /* of the freed ones */
+    };
 };
 struct arena {
     size_t top;
@@ -56,7 +59,7 @@ static void *take(size_t n, size_t align) {
     unsigned kind = class_of(room);
     struct block *b = arena->freed[kind];
     if (b) {
-        memcpy(&arena->freed[kind], b + 1, sizeof(void *));
+        arena->freed[kind] = b->next;
         memset(b + 1, 0, class_bytes(kind));
     } else {
         size_t bytes = (sizeof *b + class_bytes(kind) + ALIGN - 1) & ~(ALIGN - 1);
@@ -65,15 +68,15 @@ static void *take(size_t n, size_t align) {
         arena->top += bytes;
     }
     uintptr_t at = (uintptr_t)(b + 1), to = align > ALIGN ? (at + align - 1) & ~(uintptr_t)(align - 1) : at;
-    *b = (struct block){kind, 0, n};
-    ((struct block *)to)[-1] = (struct block){kind, (uint32_t)(to - at), n};
+    *b = (struct block){kind, 0, {n}};
+    ((struct block *)to)[-1] = (struct block){kind, (uint32_t)(to - at), {n}};
     return (void *)to;
 }
 
 static void give(void *p) {
     struct block *b = (struct block *)p - 1;
     b = (struct block *)((uint8_t *)b - b->before);
-    memcpy(b + 1, &arena->freed[b->kind], sizeof(void *));
+    b->next = arena->freed[b->kind];
     arena->freed[b->kind] = b;
 }
 
