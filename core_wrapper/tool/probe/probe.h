@@ -17,7 +17,7 @@ enum kl_probe_mode {
                       */
     KL_PROBE_TWICE,  /* serialized twice at each check, no frame between */
     KL_PROBE_BESIDE, /* a second copy of the core runs by turns with it, and goes back to its own states */
-    KL_PROBE_PAGES, /* four frames in eight are first run with nothing pressed; it goes back by its pages */
+    KL_PROBE_PAGES,  /* four frames in eight are first run with nothing pressed; it goes back by its pages */
     KL_PROBE_MODES
 };
 
