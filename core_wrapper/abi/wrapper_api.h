@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KLW_API_VERSION 8
+#define KLW_API_VERSION 7
 #define KLW_API_SYMBOL  "keylock_wrapper_api"
 #define KLW_RUN_WAIT_US 4000
 #define KLW_EVENT_MAX   160 /* bytes, NUL included */
