@@ -163,6 +163,8 @@ static void warm_up(struct kl_shown *s) {
     kl_shown_leave(s, &ours);
 }
 
+_Static_assert(KL_AHEAD_FRAMES <= KL_PAGES_SLOTS, "a slot for each kept frame");
+
 static void drop_states(struct kl_shown *s) {
     for (unsigned i = 0; i < KL_AHEAD_FRAMES; i++)
         s->state[i].kept = false;

@@ -18,13 +18,7 @@ pair() { # ROOM [ARGUMENT…]
             --input $input --hash-every 60 --wait 30 --ahead "$([ $who = ann ] && echo 30 || echo off)" "$@"
         next_second
     done
-    ended "$room-ann" 90; local a=$?
-    ended "$room-bob" 20; local b=$?
-    check "$room/both-end" "exit status $a and $b" test "$a $b" = "0 0"
-    [ "$a $b" = "0 0" ] || show "$room-ann" "$room-bob"
-    local differ=0
-    "$keylock" diff "$tmp/$room-ann.hash" "$tmp/$room-bob.hash" >"$tmp/diff" 2>&1 || differ=$?
-    check "$room/hashes-equal" "$(head -n 1 "$tmp/diff")" test $differ = 0
+    ann_and_bob "$room" hashes-equal
     note "$room: wrong $(json "$room-ann" guessed_wrong), felt $(json "$room-ann" felt_frames_avg)," \
         "straight datagrams to ann $(json "$room-ann" direct_datagrams), to bob $(json "$room-bob" direct_datagrams)"
 }

@@ -252,6 +252,19 @@ ends_well() {
     check "$1/$2-ends" "exit status $status" test $status = 0
 }
 
+# ann_and_bob ROOM CHECK: ROOM-ann and ROOM-bob end well, and by the check of that name with equal hashes.
+ann_and_bob() {
+    local a b differ=0
+    ended "$1-ann" 90
+    a=$?
+    ended "$1-bob" 20
+    b=$?
+    check "$1/both-end" "exit status $a and $b" test "$a $b" = "0 0"
+    [ "$a $b" = "0 0" ] || show "$1-ann" "$1-bob"
+    "$keylock" diff "$tmp/$1-ann.hash" "$tmp/$1-bob.hash" >"$tmp/diff" 2>&1 || differ=$?
+    check "$1/$2" "$(head -n 1 "$tmp/diff")" test $differ = 0
+}
+
 # equal WHAT NAME NAME: their hash files agree wherever both have run.
 equal() {
     "$keylock" diff "$tmp/$2.hash" "$tmp/$3.hash" >"$tmp/diff.log" 2>&1

@@ -61,12 +61,12 @@ static bool take_stack(void) {
     return stack && sigaltstack(&now, NULL) == 0;
 }
 
+/* Of another thread's it stays: that one may still have it. */
 static void give_stack(void) {
     stack_t now;
-    if (stack && sigaltstack(NULL, &now) == 0 && now.ss_sp == stack) {
-        now = (stack_t){.ss_flags = SS_DISABLE};
-        sigaltstack(&now, NULL);
-    }
+    if (!stack || sigaltstack(NULL, &now) != 0 || now.ss_sp != stack) return;
+    now = (stack_t){.ss_flags = SS_DISABLE};
+    sigaltstack(&now, NULL);
     free(stack);
     stack = NULL;
 }
