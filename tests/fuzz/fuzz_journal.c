@@ -159,8 +159,8 @@ static uint32_t load(bool *ended) {
     kl_lobby_set_secret(lobby, secret);
     kl_lobby_set_journal(lobby, journal, now_us);
     for (unsigned i = 0; i < limits.rooms; i++)
-        if (lobby->room[i] && kl_journal_is_unread(lobby->room[i]))
-            (void)kl_journal_read(lobby->room[i], now_us);
+        while (lobby->room[i] && kl_journal_is_unread(lobby->room[i]))
+            kl_journal_read(lobby->room[i], now_us);
     for (unsigned i = 0; i < limits.rooms; i++)
         if (lobby->room[i]) frames = lobby->room[i]->lock.next_close;
     MUST(kl_lobby_rooms(lobby) == (frames > 0));

@@ -50,6 +50,12 @@ uint32_t journal_whole_frames(const uint8_t relays_secret[32], const uint8_t id[
 }
 
 void journal_read_rooms(struct kl_lobby *l, uint64_t now_us) {
-    for (unsigned i = 0; i < l->limits.rooms; i++)
-        if (l->room[i] && kl_journal_is_unread(l->room[i])) (void)kl_journal_read(l->room[i], now_us);
+    for (bool more = true; more;) {
+        more = false;
+        for (unsigned i = 0; i < l->limits.rooms; i++)
+            if (l->room[i] && kl_journal_is_unread(l->room[i])) {
+                kl_journal_read(l->room[i], now_us);
+                more = true;
+            }
+    }
 }

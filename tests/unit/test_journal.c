@@ -229,6 +229,49 @@ static void a_room_is_read_for_the_first_who_returns(void **state) {
     expect_all_at_the_end();
 }
 
+static void begin_return(void) {
+    begin_game(KL_POLICY_BOUNDED);
+    play(460 * SECOND);
+    die();
+    reads = false;
+    begin_life(now_us);
+    reads = true;
+    struct kl_msg m = prepare_return(0, 10);
+    speak(10, &m);
+}
+
+/* Other rooms have their turns meanwhile. */
+static void a_long_room_is_read_in_parts(void **state) {
+    unsigned turns = 0;
+    (void)state;
+    begin_return();
+    for (; kl_journal_is_unread(the_room()); turns++)
+        run();
+    assert_in_range(turns, 3, 9);
+    assert_non_null(heard(10, KL_MSG_WELCOME));
+    assert_true(the_room()->lock.next_close >= 459 * 60);
+    for (unsigned i = 1; i < PLAYERS; i++) {
+        struct kl_msg m = prepare_return(i, 10 + i);
+        say(10 + i, &m);
+    }
+    play(3 * SECOND);
+    expect_all_at_the_end();
+}
+
+/* The one who came back goes again, and nobody else comes. */
+static void a_room_that_ends_while_it_is_read(void **state) {
+    (void)state;
+    begin_return();
+    run();
+    run();
+    assert_true(kl_journal_is_unread(the_room()));
+    assert_in_range(the_room()->lock.next_close, 1, 459 * 60);
+    lose(10);
+    pass(62 * SECOND);
+    assert_null(the_room());
+    assert_null(only_room());
+}
+
 /* The recording is gone meanwhile. */
 static void a_room_that_cannot_be_read(void **state) {
     (void)state;
@@ -406,6 +449,8 @@ int main(void) {
         T(commands_come_back),
         T(a_player_with_nothing_comes_back_too),
         T(a_room_is_read_for_the_first_who_returns),
+        T(a_long_room_is_read_in_parts),
+        T(a_room_that_ends_while_it_is_read),
         T(a_room_that_cannot_be_read),
         T(an_unread_room_ends_with_its_seats),
         T(the_files_go_with_the_room),

@@ -327,6 +327,7 @@ void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us) {
 
 void kl_journal_leave(struct kl_lobby_room *r) {
     struct kl_journal_room *j = &r->journal;
+    kl_journal_stop_reading(r);
     if (j->state != KL_JOURNAL_NONE) kl_file_close(&j->file);
     kl_tail_free(j->tail);
     free(j->said);

@@ -59,12 +59,14 @@ struct kl_journal_stats kl_journal_stats(const struct kl_journal *j);
  * before the first client. */
 void kl_journal_load(struct kl_lobby *l, uint64_t now_us);
 
-/* Nobody can play in the room before kl_journal_read(). */
+/* Nobody can play in the room before it is read. */
 bool kl_journal_is_unread(const struct kl_lobby_room *r);
-/* Makes it again with its start data and its frames: milliseconds for an hour. r is gone, and the room's new
- * struct comes back; NULL: it cannot be made, which the log says; its files are left alone. A recording's
- * first wrong block is named in the log, and cut off with all behind it. */
-struct kl_lobby_room *kl_journal_read(struct kl_lobby_room *r, uint64_t now_us);
+/* The next part of reading an unread room, some milliseconds of work: its start data and its files' checks
+ * first, then 10,000 frames a call. One room is read at a time, so the part may be another room's. r may be
+ * gone then: look for its name. That room is unread still, or read; or none can be made, which the log says,
+ * and its files are left alone. A recording's first wrong block is named in the log, and cut off with all
+ * behind it. */
+void kl_journal_read(struct kl_lobby_room *r, uint64_t now_us);
 
 /* The hashes of a verdict, and clients that took a state, are noted: they reach the recording with the next
  * frames, and are lost with a relay that is killed before. */

@@ -29,7 +29,15 @@ struct load {
     uint8_t next_type;
     const uint8_t *start; /* in the recording's bytes; NULL: none */
     uint32_t start_len;
+    struct kl_lobby_room *room; /* made of them, and not whole yet; NULL: none */
+    struct kl_klr_cursor at;    /* the recording's blocks before this place are played into the room */
+    uint32_t played;            /* frames below are in the room */
+    bool one_by_one;            /* the newest frames have begun: each is kept by itself */
 };
+
+static struct kl_journal_room unread(uint64_t bytes) {
+    return (struct kl_journal_room){.state = KL_JOURNAL_UNREAD, .file.handle = -1, .base.klr.at = bytes};
+}
 
 /* --- the tail --- */
 
@@ -177,29 +185,40 @@ static bool play_pieces(struct kl_lobby_room *r, const uint8_t *body, size_t len
     return !pieces.failed;
 }
 
-/* The recording's frames. Those of the last blocks count one by one: clients may get them by UPDATE. False:
- * they cannot be played. */
-static bool play_recording(const struct load *f, struct kl_lobby_room *r) {
-    uint32_t last = f->end > f->base.chain.end ? f->end : f->base.chain.end, end = 0;
-    bool one_by_one = false;
-    struct kl_klr_cursor c;
-    kl_klr_open(&c, f->recording.bytes, f->base.klr.at);
-    c.checked = f->base.klr.at;
-    while (kl_klr_next(&c) == KL_KLR_BLOCK) {
-        if (c.type == KL_KLR_PIECES) {
-            count_frames(c.body, c.body_len, &end);
-            one_by_one = one_by_one || end + KL_KEPT_FRAMES > last;
-            if (!(one_by_one ? play_pieces : adopt_pieces)(r, c.body, c.body_len)) return false;
-        } else if (c.type == KL_KLR_DIGEST && !one_by_one) {
-            struct kl_reader d;
-            struct kl_digest digest;
-            kl_reader_init(&d, c.body, c.body_len);
-            kl_klr_read_digest(&d, &digest);
-            kl_lobby_past_adopt_digest(r, &digest);
-        }
+static bool play_block(struct load *f) {
+    struct kl_klr_cursor *c = &f->at;
+    uint32_t last = f->end > f->base.chain.end ? f->end : f->base.chain.end;
+    if (c->type == KL_KLR_PIECES) {
+        count_frames(c->body, c->body_len, &f->played);
+        f->one_by_one = f->one_by_one || f->played + KL_KEPT_FRAMES > last;
+        return (f->one_by_one ? play_pieces : adopt_pieces)(f->room, c->body, c->body_len);
     }
+    if (c->type == KL_KLR_DIGEST && !f->one_by_one) {
+        struct kl_reader d;
+        struct kl_digest digest;
+        kl_reader_init(&d, c->body, c->body_len);
+        kl_klr_read_digest(&d, &digest);
+        kl_lobby_past_adopt_digest(f->room, &digest);
+    }
+    return true;
+}
+
+static bool is_complete(const struct load *f) {
+    const struct kl_lobby_room *r = f->room;
     return r->lock.next_close == f->base.chain.end && r->past.history.intervals == f->base.chain.intervals &&
            memcmp(&r->past.digest, &f->base.chain, sizeof r->past.digest) == 0;
+}
+
+#define FRAMES_A_TURN 10000 /* some 3 minutes of play */
+
+/* The next of the recording's blocks. Frames of the last ones count one by one: clients may get them by
+ * UPDATE. 1: there are more; 0: that was all; -1: they cannot be played. */
+static int play_recording(struct load *f) {
+    for (uint32_t until = f->played + FRAMES_A_TURN; f->played < until;) {
+        if (kl_klr_next(&f->at) != KL_KLR_BLOCK) return is_complete(f) ? 0 : -1;
+        if (!play_block(f)) return -1;
+    }
+    return 1;
 }
 
 /* The frames of the tail that follow. A later piece may begin before an earlier one. */
@@ -248,15 +267,26 @@ static void go_on_writing(struct load *f, struct kl_lobby_room *r, uint64_t now_
     if (j->state == KL_JOURNAL_OPEN) kl_journal_roll(r, now_us);
 }
 
-/* NULL, or why there is no room. */
-static const char *make_room(struct load *f, uint64_t now_us) {
+/* Makes the room without its frames. NULL, or why there is none. */
+static const char *begin_room(struct load *f, uint64_t now_us) {
     static char why[KL_TEXT_MAX];
-    struct kl_lobby_room *r =
-        kl_lobby_restore(f->lobby, &f->ticket, f->start, f->start_len, now_us, why, sizeof why);
-    if (!r) return why;
-    bool good = play_recording(f, r);
-    if (good) play_tail(f, r);
-    if (!good || r->lock.next_close == 0) {
+    f->room = kl_lobby_restore(f->lobby, &f->ticket, f->start, f->start_len, now_us, why, sizeof why);
+    if (!f->room) return why;
+    f->room->journal = unread(f->recording.len);
+    kl_klr_open(&f->at, f->recording.bytes, f->base.klr.at);
+    f->at.checked = f->base.klr.at;
+    return NULL;
+}
+
+/* The next part of the room's frames; f->room is NULL once they are all there. NULL, or why there is no room
+ * any more. */
+static const char *go_on(struct load *f, uint64_t now_us) {
+    struct kl_lobby_room *r = f->room;
+    int left = play_recording(f);
+    if (left > 0) return NULL;
+    f->room = NULL;
+    if (left == 0) play_tail(f, r);
+    if (left < 0 || r->lock.next_close == 0) {
         kl_lobby_restore_drop(r);
         return "its frames cannot be played";
     }
@@ -283,7 +313,7 @@ static const char *load_files(struct load *f, uint64_t now_us) {
     int read = kl_store_load(s, f->id, KL_STORE_RECORDING, &f->recording, why, sizeof why);
     if (read < 0) return why;
     if (!bad && read == 0) bad = look_at_recording(f);
-    if (!bad && read == 0 && (f->base.chain.end || f->end)) return make_room(f, now_us);
+    if (!bad && read == 0 && (f->base.chain.end || f->end)) return begin_room(f, now_us);
     bool began = f->slots == 0 && kl_tail_is_unwritten(f->tail.bytes, f->tail.len);
     bool ended = f->slots > 0 && read == KL_FILE_ABSENT;
     if (bad && !began && !ended) return bad;
@@ -308,11 +338,21 @@ static void end(struct load *f) {
     sodium_memzero(f->key, sizeof f->key);
 }
 
-static void load_room(struct load *f, struct kl_lobby *l, const uint8_t id[KL_STORE_ID], uint64_t now_us) {
-    begin(f, l, id);
-    const char *why = load_files(f, now_us);
+/* why: of the last step; NULL: it was good. */
+static void end_step(struct load *f, const char *why) {
     if (why) kl_log(KL_LOG_ERROR, "journal_left_alone", "file=%s.tail reason=\"%s\"", f->name, why);
-    end(f);
+    if (!f->room) end(f);
+}
+
+static void begin_load(struct load *f, struct kl_lobby *l, const uint8_t id[KL_STORE_ID], uint64_t now_us) {
+    begin(f, l, id);
+    end_step(f, load_files(f, now_us));
+}
+
+static void load_room(struct load *f, struct kl_lobby *l, const uint8_t id[KL_STORE_ID], uint64_t now_us) {
+    begin_load(f, l, id, now_us);
+    while (f->room)
+        end_step(f, go_on(f, now_us));
 }
 
 /* --- rooms that nobody has come back to yet --- */
@@ -344,9 +384,7 @@ static bool index_room(struct load *f, struct kl_lobby *l, const uint8_t id[KL_S
             r = kl_lobby_restore(l, &f->ticket, NULL, 0, now_us, why, sizeof why);
         kl_store_look_away(bytes, len);
     }
-    if (r)
-        r->journal =
-            (struct kl_journal_room){.state = KL_JOURNAL_UNREAD, .file.handle = -1, .base.klr.at = recording};
+    if (r) r->journal = unread(recording);
     end(f);
     return r;
 }
@@ -357,15 +395,22 @@ bool kl_journal_is_unread(const struct kl_lobby_room *r) {
 
 static struct load one; /* with memory for a room's files */
 
-struct kl_lobby_room *kl_journal_read(struct kl_lobby_room *r, uint64_t now_us) {
+void kl_journal_read(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby *l = r->lobby;
     uint8_t id[KL_STORE_ID];
-    char name[KL_NAME_MAX];
+    if (one.room) {
+        end_step(&one, go_on(&one, now_us));
+        return;
+    }
     memcpy(id, r->id, sizeof id);
-    memcpy(name, r->name, sizeof name);
     kl_lobby_restore_drop(r);
-    load_room(&one, l, id, now_us);
-    return kl_lobby_find(l, name);
+    begin_load(&one, l, id, now_us);
+}
+
+void kl_journal_stop_reading(const struct kl_lobby_room *r) {
+    if (one.room != r) return;
+    one.room = NULL;
+    end(&one);
 }
 
 /* --- all of them --- */

@@ -23,4 +23,7 @@ void kl_journal_roll(struct kl_lobby_room *r, uint64_t now_us);
 /* Nothing more is written: the files stay as they are until the room ends. */
 void kl_journal_give_up(struct kl_lobby_room *r, const char *why);
 
+/* The room goes while it is read; harmless if it is not being read. journal_load.c. */
+void kl_journal_stop_reading(const struct kl_lobby_room *r);
+
 #endif

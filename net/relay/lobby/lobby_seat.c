@@ -180,11 +180,15 @@ void kl_lobby_return_next(struct kl_lobby *l, uint64_t now_us) {
         struct kl_lobby_client *c = &l->client[i];
         struct kl_lobby_room *r = c->back ? kl_lobby_find(l, c->back->room) : NULL;
         if (!c->back) continue;
-        bool unread = r && kl_journal_is_unread(r);
-        l->returns_wait |= unread && read;
-        if (unread && read) continue; /* one a turn */
-        if (unread) (void)kl_journal_read(r, now_us);
-        read |= unread;
+        if (r && kl_journal_is_unread(r) && !read) {
+            kl_journal_read(r, now_us);
+            r = kl_lobby_find(l, c->back->room);
+            read = true;
+        }
+        if (r && kl_journal_is_unread(r)) {
+            l->returns_wait = true;
+            continue;
+        }
         struct kl_return *b = c->back;
         c->back = NULL;
         kl_lobby_return(l, i, b, now_us);
