@@ -172,22 +172,37 @@ static void drop_states(struct kl_shown *s) {
     if (s->emu.pages) kl_pages_end(s->emu.pages);
 }
 
-const char *kl_shown_begin(struct kl_shown *s, const struct kl_emulator *like, const uint8_t *bytes,
-                           size_t len, const struct kl_fileset *files) {
-    static char why[96];
-    drop_states(s);
-    s->state_bytes = len;
-    if (!len) return "the core gives no savestates";
-    if (!kl_outside_collect(&s->begun, like)) return "out of memory";
-    const char *lacking = kl_outside_lacks(&s->emu, &s->begun);
-    snprintf(why, sizeof why, "%s came in play, in the other core alone", lacking ? lacking : "");
-    if (lacking) return why;
+/* As the other core does before its first frame. */
+static bool stands_alike(struct kl_shown *s) {
+    fenv_t ours;
+    kl_shown_enter(s, &ours);
+    bool good = kl_outside_apply(&s->emu, &s->begun);
+    s->state_bytes = s->emu.core.serialize_size();
+    kl_shown_leave(s, &ours);
+    return good;
+}
+
+static bool take_state(struct kl_shown *s, const uint8_t *bytes, size_t len, const struct kl_fileset *files) {
     unsigned frames = kl_quirks_warm_up(s->emu.quirks) ? WARM_UP : 0;
     bool good = load_state(s, &s->begun, bytes, len, files, false, 0);
     for (unsigned i = 0; i < frames && !good; i++) {
         warm_up(s);
         good = load_state(s, &s->begun, bytes, len, files, false, 0);
     }
+    return good;
+}
+
+const char *kl_shown_begin(struct kl_shown *s, const struct kl_emulator *like, const uint8_t *bytes,
+                           size_t len, const struct kl_fileset *files) {
+    static char why[96];
+    drop_states(s);
+    if (bytes && !len) return "the core gives no savestates";
+    if (!kl_outside_collect(&s->begun, like)) return "out of memory";
+    const char *lacking = kl_outside_lacks(&s->emu, &s->begun);
+    snprintf(why, sizeof why, "%s came in play, in the other core alone", lacking ? lacking : "");
+    if (lacking) return why;
+    s->state_bytes = len;
+    bool good = bytes ? take_state(s, bytes, len, files) : stands_alike(s);
     const struct kl_world_time time = kl_world_time(like->world);
     give_time(s, &time, kl_world_chance(like->world));
     s->by_pages = good && s->emu.pages && kl_pages_begin(s->emu.pages);

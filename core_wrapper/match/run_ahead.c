@@ -207,6 +207,34 @@ static bool run_next(struct kl_match *m) {
     return true;
 }
 
+/* --- the beginning --- */
+
+static const char *load_state(struct kl_match *m, const struct kl_statehash_buffer *state) {
+    struct kl_fileset *files;
+    if (!state) return kl_shown_begin(&of(m)->shown, &m->emu, NULL, 0, NULL);
+    const char *why = "its files cannot be kept";
+    if (kl_files_keep(m, &files))
+        why = kl_shown_begin(&of(m)->shown, &m->emu, state->data, state->size, files);
+    kl_fileset_free(files);
+    return why;
+}
+
+/* Before this frame, with the true core's state; NULL: before the match's first frame. */
+static void begin(struct kl_match *m, uint32_t frame, const struct kl_statehash_buffer *state) {
+    struct kl_run_ahead *a = of(m);
+    a->run = (struct kl_core_run){.emu = &a->shown.emu, .how = KL_RUN_AHEAD, .hidden = true};
+    a->audible = false; /* it may have to run before it takes a state */
+    const char *why = load_state(m, state);
+    if (*why) {
+        kl_run_ahead_give_up(m, why);
+        return;
+    }
+    memcpy(a->run.plays, m->play.run.plays, sizeof a->run.plays);
+    kl_ahead_begin(&a->plan, frame);
+    a->anew = false;
+    a->fades = frame > 0;
+}
+
 /* --- a call --- */
 
 /* Frames that are left to guess: not those that the player waits all the same. */
@@ -331,6 +359,7 @@ static void note_call(struct kl_run_ahead *a, uint64_t now_us) {
 
 int kl_run_ahead_turn(struct kl_match *m, uint32_t due, uint64_t now_us) {
     struct kl_run_ahead *a = of(m);
+    if (a->shown.open && !a->run.emu && !m->play.next_frame && may_run(m)) begin(m, 0, NULL);
     if (!a->plan.on || !may_run(m)) stop(m);
     if (!a->plan.on) return -1;
     uint32_t back = plan_call(m, due, now_us);
@@ -366,21 +395,7 @@ void kl_run_ahead_marked(struct kl_match *m, uint32_t frame, const struct kl_sta
     if (known && true_hash->has_ram && a->seen[i].ram != true_hash->ram) a->parts_now = true;
     if (a->plan.on) note_parts(m);
     if (!a->shown.open || (a->plan.on && !a->anew) || (!a->plan.on && !may_fit(m))) return;
-    struct kl_fileset *files;
-    const char *why = "its files cannot be kept";
-    a->run = (struct kl_core_run){.emu = &a->shown.emu, .how = KL_RUN_AHEAD, .hidden = true};
-    a->audible = false; /* it may have to run before it takes a state */
-    if (kl_files_keep(m, &files))
-        why = kl_shown_begin(&a->shown, &m->emu, m->play.buffer.data, m->play.buffer.size, files);
-    kl_fileset_free(files);
-    if (*why) {
-        kl_run_ahead_give_up(m, why);
-        return;
-    }
-    memcpy(a->run.plays, m->play.run.plays, sizeof a->run.plays);
-    kl_ahead_begin(&a->plan, frame);
-    a->anew = false;
-    a->fades = true;
+    begin(m, frame, &m->play.buffer);
 }
 
 static void note_wrong(struct kl_match *m, bool wrong) {

@@ -20,6 +20,7 @@ class Machine:
             for line in f:
                 word = line.split()
                 if word[0] == "core":
+                    self.cores.pop(int(word[1]), None) # the newest stands last
                     self.cores[int(word[1])] = (float(word[2]), float(word[3]))
                     self.runs = [r for r in self.runs if r[0] != int(word[1])] # another core's, or a game before this one
                     newest.pop(int(word[1]), None)
@@ -39,13 +40,10 @@ class Machine:
         self.true = {r[1]: r[4] for r in self.runs if r[0] == self.true_slot}
 
     def find_true_slot(self):
-        """Of the cores that run at the end, the one that began with frame 0: the shown core begins with a keyframe's state."""
-        first, last_us = {}, {}
-        for slot, frame, begin_us, *_ in self.runs:
-            first.setdefault(slot, frame)
-            last_us[slot] = begin_us
+        """Of the cores that run at the end, the one that was loaded first."""
+        last_us = {slot: begin_us for slot, _, begin_us, *_ in self.runs}
         last = max(last_us.values(), default=0)
-        return min((s for s in first if last_us[s] > last - LIMIT_US), key=first.get, default=None)
+        return next((s for s in self.cores if last_us.get(s, 0) > last - LIMIT_US), None)
 
     def shown_between(self, from_us, to_us):
         return [r for r in self.shown if from_us <= r[5] <= to_us]

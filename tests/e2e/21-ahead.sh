@@ -88,6 +88,13 @@ check pages/it-stays-ahead "$(grep -a presses "$tmp/pages-ann.log")" eval '! gre
 check pages/fewer-pictures-are-wrong "$(json pages-ann guessed_wrong) against $(json states-ann guessed_wrong)" \
     below "$(json pages-ann guessed_wrong)" "$(json states-ann guessed_wrong)"
 
+# The states of this core lack a counter that the game goes by. By pages it has it from the first frame on, and from no state.
+export PROBE_CORE=no-clock,forget
+"$keylock" probe --core "$test_core" --content "$content/shooter.nes" --frames 120 --keep >"$tmp/forget.log" 2>&1
+FRAMES=400 AHEAD=auto pair forget "$test_core" "$content/shooter.nes" none none
+check forget/true-from-the-first-frame-on "$(json forget-ann guessed_wrong)" below "$(json forget-ann guessed_wrong)" 0.02
+check forget/it-ran-ahead "$(json forget-ann ahead_avg)" below 0.5 "$(json forget-ann ahead_avg)"
+
 [ -z "${KL_SAN:-}" ] || finish # it handles the signal of a crash itself
 
 # This core crashes as a second copy. The findings of a probe keep it from being tried.

@@ -34,12 +34,12 @@ static struct kl_emulator true_core;
 static struct kl_shown shown;
 static uint32_t frame;
 
-static int open_with(bool by_pages) {
+static int open_with(bool by_pages, const char *mood) {
     static const struct kl_start start;
     static const struct kl_emulator_hooks hooks = {.video = on_video, .sound = on_sound};
     static const struct kl_shown_hooks ours = {NULL, on_video, on_sound};
     char err[512];
-    kl_environment_set("PROBE_CORE", "feel");
+    kl_environment_set("PROBE_CORE", mood);
     assert_int_equal(kl_emulator_begin(&true_core, &frontend, &hooks), 0);
     true_core.content.none = true;
     true_core.phase = KL_PHASE_PLAYING;
@@ -61,11 +61,14 @@ static int open_with(bool by_pages) {
     return 0;
 }
 static int open_both(void **state) {
-    return (void)state, open_with(false);
+    return (void)state, open_with(false, "feel");
 }
 #ifndef _WIN32
 static int open_by_pages(void **state) {
-    return (void)state, open_with(true);
+    return (void)state, open_with(true, "feel");
+}
+static int open_with_a_scar(void **state) {
+    return (void)state, open_with(true, "feel,scar");
 }
 #endif
 
@@ -148,6 +151,18 @@ TEST_WITH(by_pages_it_goes_back_to_its_memory, open_by_pages, close_both) {
         assert_int_equal(strength(&shown.emu), i && (i - 1) % 2 ? 1000 : 0);
     }
     assert_false(kl_shown_back(&shown, 6));
+}
+
+/* Both cores stand before their first frame. This one's loading a state would leave a trace in the game. */
+TEST_WITH(before_the_first_frame_it_loads_nothing, open_with_a_scar, close_both) {
+    uint64_t before = ram();
+    assert_string_equal(kl_shown_begin(&shown, &true_core, NULL, 0, NULL), "");
+    assert_true(shown.by_pages);
+    assert_int_equal(ram(), before);
+    assert_true(kl_shown_keep(&shown, frame));
+    run(true);
+    assert_true(kl_shown_back(&shown, 0));
+    assert_int_equal(ram(), before);
 }
 
 /* It begins anew: nothing of before is kept. */
