@@ -57,7 +57,8 @@ int kl_shown_open(struct kl_shown *s, const struct kl_emulator *like, const stru
 void kl_shown_close(struct kl_shown *s);
 
 /* Sets the core to the present state of `like`: these bytes are the serialized part, and files its files.
- * bytes NULL: both stand before their first frame, and nothing is loaded. Drops all kept states. Returns "", or why it could not be: then the core is in no known state. */
+ * bytes NULL: both stand before their first frame, and nothing is loaded. Drops all kept states. Returns "",
+ * or why it could not be: then the core is in no known state. */
 const char *kl_shown_begin(struct kl_shown *s, const struct kl_emulator *like, const uint8_t *bytes,
                            size_t len, const struct kl_fileset *files);
 /* Guessed frames that can be gone back to, by the size of a state; 0: none, or unknown. */
