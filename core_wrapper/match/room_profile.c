@@ -132,28 +132,13 @@ void kl_room_profile_take(struct kl_match *m, const struct kl_profile_room *in, 
                         kl_world_system);
 }
 
-static void put_in_force(struct kl_match *m, uint32_t frame) {
+void kl_room_profile_said(struct kl_match *m, const struct kl_command *c, uint32_t frame) {
     static struct kl_mask mask; /* large */
-    struct kl_reader r;
-    kl_reader_init(&r, m->profile.said.bytes, m->profile.said.len);
-    kl_mask_read(&r, &mask);
-    if (r.failed || kl_reader_left(&r) || !mask.count) return;
+    if (m->profile.room.mask.count || m->profile.room.states_equal) return;
+    if (!kl_mask_hear(&m->profile.said, c, &mask)) return;
     m->profile.room.mask = mask;
     kl_frontend_log(&m->front, "[f %u] mask state_bytes=%u mask_bytes=%llu", frame, mask.state_bytes,
                     (unsigned long long)kl_mask_bytes(&mask));
-}
-
-void kl_room_profile_said(struct kl_match *m, const struct kl_command *c, uint32_t frame) {
-    struct kl_mask_said *s = &m->profile.said;
-    size_t len = c->len > 2 ? c->len - 2u : 0;
-    uint8_t number = c->data[0], pieces = c->data[1];
-    if (!len || number >= pieces || pieces > KL_MASK_PIECES) return;
-    if (m->profile.room.mask.count || m->profile.room.states_equal) return;
-    if (number == 0) *s = (struct kl_mask_said){.client = c->client, .pieces = pieces};
-    if (s->client != c->client || s->pieces != pieces || s->next != number) return;
-    memcpy(s->bytes + s->len, c->data + 2, len);
-    s->len += len;
-    if (++s->next == pieces) put_in_force(m, frame);
 }
 
 uint64_t kl_room_profile_hash(struct kl_match *m, const uint8_t *state, size_t len, struct kl_hash *h) {

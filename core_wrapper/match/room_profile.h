@@ -21,11 +21,7 @@ struct kl_room_profile {
     bool said_size;
     size_t size_bytes; /* of a state; asked before the match, for some cores serialize to know it */
     struct kl_learn learn;
-    struct kl_mask_said {
-        uint8_t client, pieces, next; /* next 0: none has come */
-        uint8_t bytes[KL_MASK_PIECES * KL_MASK_PIECE];
-        size_t len;
-    } said; /* the mask that comes by commands */
+    struct kl_mask_said said; /* the mask that comes by commands */
 };
 
 /* Looks for a profile of the loaded core and the content of these facts in KEYLOCK_PROFILE, a file or a

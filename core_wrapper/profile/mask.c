@@ -1,5 +1,7 @@
 #include "core_wrapper/profile/mask.h"
 
+#include <string.h>
+
 #define XXH_STATIC_LINKING_ONLY /* for a state on the stack; its layout is fixed since 0.8 */
 #include <xxhash.h>
 
@@ -74,6 +76,21 @@ void kl_mask_read(struct kl_reader *r, struct kl_mask *m) {
         m->range[m->count++] = (struct kl_mask_range){(uint32_t)from, (uint32_t)(at - 1)};
     }
     if (kl_mask_bad(m)) r->failed = true;
+}
+
+bool kl_mask_hear(struct kl_mask_said *s, const struct kl_command *c, struct kl_mask *out) {
+    size_t len = c->len > 2 ? c->len - 2u : 0;
+    uint8_t number = c->data[0], pieces = c->data[1];
+    struct kl_reader r;
+    if (!len || number >= pieces || pieces > KL_MASK_PIECES) return false;
+    if (number == 0) *s = (struct kl_mask_said){.client = c->client, .pieces = pieces};
+    if (s->client != c->client || s->pieces != pieces || s->next != number) return false;
+    memcpy(s->bytes + s->len, c->data + 2, len);
+    s->len += len;
+    if (++s->next != pieces) return false;
+    kl_reader_init(&r, s->bytes, s->len);
+    kl_mask_read(&r, out);
+    return !r.failed && !kl_reader_left(&r) && out->count;
 }
 
 uint64_t kl_mask_hash(const struct kl_mask *m, const uint8_t *state, size_t len, bool *used) {

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/engine/command.h"
 #include "net/engine/wire.h"
 
 #define KL_MASK_RANGES    1024
@@ -44,6 +45,16 @@ bool kl_mask_add(struct kl_mask *m, const struct kl_mask *more);
 #define KL_MASK_BOUND 10
 void kl_mask_write(struct kl_writer *w, const struct kl_mask *m);
 void kl_mask_read(struct kl_reader *r, struct kl_mask *m);
+
+/* The mask that the host's machine has found in play comes in pieces, by commands (KL_COMMAND_MASK). */
+struct kl_mask_said {
+    uint8_t client, pieces, next; /* next 0: none has come */
+    uint8_t bytes[KL_MASK_PIECES * KL_MASK_PIECE];
+    size_t len;
+};
+/* Takes the next piece; nothing if it is not the next one. True: it was the last, and *out is a good mask
+ * that is not empty. */
+bool kl_mask_hear(struct kl_mask_said *s, const struct kl_command *c, struct kl_mask *out);
 
 /* XXH3-64 of a state's bytes that count: all bytes if the mask is empty or for another size. *used: the mask
  * is for this size (state_bytes 0: for any). m must be good. */

@@ -33,7 +33,10 @@ static bool read_room(struct kl_recording *r, struct kl_reader *in) {
         const struct kl_fact *f = &r->room.facts.fact[i];
         if (!strcmp(f->key, "core")) kl_copy_cut(r->core, sizeof r->core, f->value);
         if (!strcmp(f->key, "content")) kl_copy_cut(r->content, sizeof r->content, f->value);
+        if (!strcmp(f->key, KL_RECORDING_SYSTEM)) kl_copy_cut(r->system, sizeof r->system, f->value);
     }
+    for (unsigned i = 0; !in->failed && i < r->room.members; i++)
+        memcpy(r->name[r->room.member[i].client], r->room.member[i].name, KL_NAME_MAX);
     return true;
 }
 
@@ -72,8 +75,14 @@ static bool take_start(struct kl_recording *r, const struct kl_start *s) {
     }
     memcpy(r->memory, s->memory, s->memory_count * sizeof *s->memory);
     r->memories = s->memory_count;
-    snprintf(text, sizeof text, "the host's %u save files were brought", s->file_count);
-    return !s->file_count || add_deed(r, 0, KL_DEED_ALIEN, text);
+    r->mask = s->profile.mask;
+    if (!*r->system) kl_copy_cut(r->system, sizeof r->system, kl_start_system(s));
+    free(r->file);
+    r->file = malloc((s->file_count + 1) * sizeof *r->file);
+    if (!r->file) return false;
+    memcpy(r->file, s->file, s->file_count * sizeof *r->file);
+    r->files = s->file_count;
+    return true;
 }
 
 static bool read_start(struct kl_recording *r, struct kl_reader *in) {
@@ -118,6 +127,9 @@ static bool add_commands(struct kl_recording *r, uint32_t frame, const struct kl
     for (unsigned i = 0; i < set->count; i++) {
         char text[KL_RECORDING_TEXT] = "";
         command_words(text, &set->at[i]);
+        if (set->at[i].kind == KL_COMMAND_MASK && !r->mask.count &&
+            kl_mask_hear(&r->heard, &set->at[i], &r->mask))
+            r->mask_from = frame;
         if (set->at[i].kind == KL_COMMAND_SNAPSHOT) kl_copy_cut(text, sizeof text, serialized(r, frame));
         if (*text && !add_deed(r, frame, KL_DEED_COMMAND, text)) return false;
     }
@@ -136,6 +148,10 @@ static bool add_frame(struct kl_recording *r, const struct kl_frame *f, const st
         r->now[s] = *in;
     }
     r->frames = f->number + 1;
+    if (f->flags & KL_FRAME_HASH) {
+        if (!ADD(r->mark, r->marks)) return false;
+        r->mark[r->marks++] = f->number;
+    }
     return !(f->flags & KL_FRAME_COMMANDS) || add_commands(r, f->number, set);
 }
 
@@ -156,8 +172,10 @@ static bool read_pieces(struct kl_recording *r, struct kl_reader *in) {
 
 /* From that frame on. */
 static void drop_hashes(struct kl_recording *r, uint32_t frame) {
-    while (r->hashes && r->hash[r->hashes - 1].frame >= frame)
+    while (r->hashes && r->hash[r->hashes - 1].label >= frame)
         r->hashes--;
+    while (r->others && r->other[r->others - 1].label >= frame)
+        r->others--;
 }
 
 /* Frames from this one on no longer count. */
@@ -172,6 +190,8 @@ static bool cut(struct kl_recording *r, uint32_t frame) {
     for (unsigned i = 0; i < r->deeds; i++)
         if (r->deed[i].kind != KL_DEED_COMMAND || r->deed[i].frame < frame) r->deed[kept++] = r->deed[i];
     r->deeds = kept;
+    while (r->marks && r->mark[r->marks - 1] >= frame)
+        r->marks--;
     drop_hashes(r, frame);
     if (r->digest.end > frame) r->digest = (struct kl_digest){0};
     r->frames = frame;
@@ -179,11 +199,11 @@ static bool cut(struct kl_recording *r, uint32_t frame) {
 }
 
 /* In order of labels; of one label the later one counts. */
-static bool put_hash(struct kl_recording *r, const struct klw_hash *h) {
+static bool put_hash(struct kl_recording *r, const struct kl_klr_hash *h) {
     unsigned at = r->hashes;
-    while (at && r->hash[at - 1].frame > h->frame)
+    while (at && r->hash[at - 1].label > h->label)
         at--;
-    if (at && r->hash[at - 1].frame == h->frame) {
+    if (at && r->hash[at - 1].label == h->label) {
         r->hash[at - 1] = *h;
         return true;
     }
@@ -191,6 +211,14 @@ static bool put_hash(struct kl_recording *r, const struct klw_hash *h) {
     memmove(r->hash + at + 1, r->hash + at, (r->hashes++ - at) * sizeof *r->hash);
     r->hash[at] = *h;
     return true;
+}
+
+/* A later set of that label takes their place. */
+static void drop_others(struct kl_recording *r, uint32_t label) {
+    unsigned kept = 0;
+    for (unsigned i = 0; i < r->others; i++)
+        if (r->other[i].label != label) r->other[kept++] = r->other[i];
+    r->others = kept;
 }
 
 static bool read_hash(struct kl_recording *r, struct kl_reader *in) {
@@ -201,12 +229,15 @@ static bool read_hash(struct kl_recording *r, struct kl_reader *in) {
         drop_hashes(r, h.label); /* it went back */
     } else if (h.label == r->said.label && !(h.clients & r->said.clients)) {
         r->said.clients |= h.clients; /* other clients say something else: the most stand first */
+        if (!ADD(r->other, r->others)) return false;
+        r->other[r->others++] = h;
         return true;
+    } else {
+        drop_others(r, h.label);
     }
     r->said.label = h.label;
     r->said.clients = h.clients;
-    return put_hash(r,
-                    &(struct klw_hash){h.label, h.has & KL_HASH_RAM, h.has & KL_HASH_STATE, h.ram, h.state});
+    return put_hash(r, &h);
 }
 
 static bool add_serialized(struct kl_recording *r, const struct kl_klr_event *e) {
@@ -225,6 +256,9 @@ static bool read_event(struct kl_recording *r, struct kl_reader *in) {
     case KL_KLR_ALIEN: return add_deed(r, e.frame, KL_DEED_ALIEN, e.text);
     case KL_KLR_SERIALIZED: return add_serialized(r, &e);
     case KL_KLR_CUT: return cut(r, e.frame);
+    case KL_KLR_SEATS:
+        if (e.seats) kl_copy_cut(r->name[e.client], KL_NAME_MAX, e.text);
+        return true;
     case KL_KLR_FLIP:
         snprintf(text, sizeof text, "%" PRIu64 "%s", e.offset, e.yes ? " state" : "");
         return add_deed(r, e.frame, KL_DEED_FLIP, text);
@@ -321,6 +355,9 @@ void kl_recording_free(struct kl_recording *r) {
     free(r->option);
     free(r->input);
     free(r->hash);
+    free(r->other);
+    free(r->file);
+    free(r->mark);
     free(r->deed);
     free(r->serialized);
     memset(r, 0, sizeof *r);

@@ -55,6 +55,8 @@ void kl_hash_line(struct kl_spool *s, const struct klw_hash *h);
 
 /* --- reading --- */
 
+#define KL_RECORDING_SYSTEM "system" /* a fact of a client's: its own machine's; the host's may be another */
+
 struct kl_recorded_input { /* counts from that frame to the seat's next one */
     uint32_t frame;
     uint8_t seat;
@@ -84,10 +86,22 @@ struct kl_recording {
     uint32_t device[KL_MAX_SEATS];
     struct kl_start_memory memory[KL_START_MEMORIES]; /* at frame 0; in bytes */
     unsigned memories;
+    struct kl_start_file *file; /* in the save folder at frame 0, the host's; their bytes are in bytes */
+    unsigned files;
+    char system[16];           /* of the machine that wrote it; of a relay's, of the host; "": not said */
+    struct kl_mask mask;       /* of the room: a relay's states are less these bytes, */
+    uint32_t mask_from;        /* from this label on */
+    struct kl_mask_said heard; /* of a mask that comes in pieces */
+    char name[KL_MAX_CLIENTS][KL_NAME_MAX]; /* the last one of each client; "": there was none */
     struct kl_recorded_input *input;
     unsigned inputs;
-    struct klw_hash *hash; /* in order of frames; in a relay's, of each the one that most clients said */
+    struct kl_klr_hash *hash; /* in order of labels; in a relay's, of each the one that most clients said */
     unsigned hashes;
+    struct kl_klr_hash *other; /* in a relay's, what other clients said; as in the file */
+    unsigned others;
+    uint32_t
+        *mark; /* frames before which all machines were hashed, in order; a run without a room has none */
+    unsigned marks;
     struct {
         uint32_t label;
         uint16_t clients;          /* that said something of it; 0: there was none yet */

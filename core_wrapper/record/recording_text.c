@@ -30,6 +30,8 @@ static void put_beginning(const struct kl_recording *r, FILE *out) {
             put_hex(out, r->memory[i].bytes + at, left < HEX_BYTES ? left : HEX_BYTES);
             fputc('\n', out);
         }
+    for (unsigned i = 0; i < r->files; i++)
+        fprintf(out, "file %zu %s\n", r->file[i].len, r->file[i].path);
 }
 
 static void put_input(const struct kl_recorded_input *i, FILE *out) {
@@ -48,11 +50,11 @@ static void put_input(const struct kl_recorded_input *i, FILE *out) {
     fputc('\n', out);
 }
 
-static void put_hash(const struct klw_hash *h, FILE *out) {
+static void put_hash(const struct kl_klr_hash *h, FILE *out) {
     char ram[17] = "-", state[17] = "-";
-    if (h->has_ram) snprintf(ram, sizeof ram, "%016" PRIx64, h->ram);
-    if (h->has_state) snprintf(state, sizeof state, "%016" PRIx64, h->state);
-    fprintf(out, "hash %" PRIu32 " %s %s\n", h->frame, ram, state);
+    if (h->has & KL_HASH_RAM) snprintf(ram, sizeof ram, "%016" PRIx64, h->ram);
+    if (h->has & KL_HASH_STATE) snprintf(state, sizeof state, "%016" PRIx64, h->state);
+    fprintf(out, "hash %" PRIu32 " %s %s\n", h->label, ram, state);
 }
 
 int kl_recording_text(struct kl_recording *r, FILE *out) {
@@ -64,13 +66,13 @@ int kl_recording_text(struct kl_recording *r, FILE *out) {
         uint32_t f = UINT32_MAX;
         if (deed < r->deeds) f = r->deed[deed].frame;
         if (input < r->inputs && r->input[input].frame < f) f = r->input[input].frame;
-        if (hash < r->hashes && r->hash[hash].frame < f) f = r->hash[hash].frame;
+        if (hash < r->hashes && r->hash[hash].label < f) f = r->hash[hash].label;
         for (; deed < r->deeds && r->deed[deed].frame <= f; deed++)
             fprintf(out, "%s %" PRIu32 " %s\n", word[r->deed[deed].kind], r->deed[deed].frame,
                     r->deed[deed].text);
         for (; input < r->inputs && r->input[input].frame <= f; input++)
             put_input(&r->input[input], out);
-        for (; hash < r->hashes && r->hash[hash].frame <= f; hash++)
+        for (; hash < r->hashes && r->hash[hash].label <= f; hash++)
             put_hash(&r->hash[hash], out);
     }
     fprintf(out, "frames %" PRIu32 " %" PRIu32 "\n", r->first, r->frames);

@@ -70,7 +70,7 @@ class Recording:
     def __init__(self, data):
         need(data[:8] == MAGIC)
         self.core = self.content = self.name = ""
-        self.head, self.members, self.options, self.devices, self.memory = (0, 0, bytes(16), bytes(32), 0), [], {}, [], []
+        self.head, self.members, self.options, self.devices, self.memory, self.files = (0, 0, bytes(16), bytes(32), 0), [], {}, [], [], []
         self.said = 0, 0  # the label of the block before, and its clients
         self.frames, self.hashes, self.flips, self.aliens, self.serialized = [], {}, [], [], {}
         self.digest, self.damage, self.count = None, None, 0
@@ -113,8 +113,7 @@ class Recording:
                 self.options[o["key"].decode()] = o["value"].decode()
         self.devices = sorted((d["port"], d["device"]) for d in known["device_list"])
         self.memory = [(m["id"], m["content"]) for m in known["memory_list"]]
-        if known["file_list"]:
-            self.aliens.append((0, "the host's %d save files were brought" % len(known["file_list"])))
+        self.files = [(len(f["content"]), f["path"].decode()) for f in known["file_list"]]
 
     def read_snapshot(self, r):
         frame, _bytes, _hash = r.u(4), r.u(4), r.take(32)
@@ -203,6 +202,7 @@ class Recording:
         out += ["option %s=%s" % pair for pair in self.options.items()] + ["device %d %d" % pair for pair in self.devices]
         for which, content in self.memory:
             out += ["memory %d %d %s" % (which, at, content[at:at + 256].hex()) for at in range(0, len(content), 256)]
+        out += ["file %d %s" % f for f in self.files]
         lines, last = [], [None] * 8
         for number, _keyframe, _length, _key, _marked, _clock, commands, active, inputs in self.frames:
             lines += [(number, 0, line) for line in self.commands(number, commands)]

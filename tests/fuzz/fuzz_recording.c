@@ -40,7 +40,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (unsigned i = 1; i < r.inputs; i++)
         MUST(r.input[i - 1].frame <= r.input[i].frame && r.input[i].seat < KL_MAX_SEATS);
     for (unsigned i = 1; i < r.hashes; i++)
-        MUST(r.hash[i - 1].frame < r.hash[i].frame);
+        MUST(r.hash[i - 1].label < r.hash[i].label);
+    for (unsigned i = 1; i < r.marks; i++)
+        MUST(r.mark[i - 1] < r.mark[i]);
     for (unsigned i = 1; i < r.deeds; i++)
         MUST(r.deed[i - 1].frame <= r.deed[i].frame);
     kl_recording_at(&r, r.frames);

@@ -70,7 +70,7 @@ LAYERS = {
                                                        "core_wrapper/record", "core_wrapper/netplay", "core_wrapper/env", "core_wrapper/ahead"],
     "core_wrapper/abi": NET + PURE_WRAPPER + ["core_wrapper/screen", "core_wrapper/ahead", "core_wrapper/frontend", "core_wrapper/netplay", "core_wrapper/env",
                                               "core_wrapper/match"],
-    "core_wrapper/tool/common": NET + PURE_WRAPPER,
+    "core_wrapper/tool/common": NET + PURE_WRAPPER + FACE,
     "core_wrapper/tool/headless": NET + PURE_WRAPPER + FACE + ["core_wrapper/tool/common"],
     "core_wrapper/tool/run": NET + PURE_WRAPPER + FACE + ["core_wrapper/record", "core_wrapper/tool/common", "core_wrapper/tool/headless"],
     "core_wrapper/tool/desync": NET + PURE_WRAPPER + ["core_wrapper/record", "core_wrapper/tool/common", "core_wrapper/tool/headless"],

@@ -141,7 +141,7 @@ TEST(a_missing_file_is_named) {
 }
 
 TEST(written_values_are_read_back) {
-    struct kl_hashline line = {4294967295u, true, false, 0xff, 0}, back;
+    struct kl_hashline line = {.frame = 4294967295u, .has_ram = true, .ram = 0xff}, back;
     struct kl_hashreader r;
     FILE *f = fopen(path_a, "w");
     assert_int_equal(kl_hashline_write(f, &line), 0);
@@ -155,7 +155,7 @@ TEST(written_values_are_read_back) {
 }
 
 TEST(a_full_disk_shows_at_once) {
-    struct kl_hashline line = {1, true, true, 1, 2};
+    struct kl_hashline line = {.frame = 1, .has_ram = true, .has_state = true, .ram = 1, .state = 2};
     FILE *f = fopen("/dev/full", "w");
     if (!f) skip();
     assert_int_equal(kl_hashline_write(f, &line), -1);

@@ -147,7 +147,7 @@ TEST(written_values_are_read_back) {
     assert_int_equal(r.memory[0].len, 600);
     assert_int_equal(r.memory[0].bytes[599], (uint8_t)(599 * 7));
     assert_int_equal(r.hashes, 2); /* of one frame the later line counts */
-    assert_true(r.hash[0].frame == 59 && r.hash[0].has_state);
+    assert_true(r.hash[0].label == 59 && r.hash[0].has & KL_HASH_STATE);
     assert_int_equal(r.deeds, 4);
     assert_string_equal(r.deed[0].text, "snapshot load");
     assert_string_equal(r.deed[1].text, "reset");
@@ -190,8 +190,8 @@ TEST(frames_that_the_relay_lost_no_longer_count) {
     assert_int_equal(kl_recording_at(&r, 58)[0].joypad, 0x0001);
     assert_int_equal(kl_recording_at(&r, 62)[0].joypad, 0x0080);
     assert_int_equal(r.hashes, 4);
-    assert_true(r.hash[2].frame == 59 && r.hash[2].ram == 60 + 0x80);
-    assert_true(r.hash[3].frame == 79 && r.hash[3].ram == 80 + 0x80);
+    assert_true(r.hash[2].label == 59 && r.hash[2].ram == 60 + 0x80);
+    assert_true(r.hash[3].label == 79 && r.hash[3].ram == 80 + 0x80);
     kl_recording_free(&r);
 }
 

@@ -7,6 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct kl_hashline kl_hashline_of(uint32_t frame, const struct kl_statehash *h) {
+    return (struct kl_hashline){
+        .frame = frame, .has_ram = h->has_ram, .has_state = h->has_state, .ram = h->ram, .state = h->state};
+}
+
 void kl_hash_text(char out[KLT_HASH_TEXT], bool has, uint64_t hash) {
     if (has)
         snprintf(out, KLT_HASH_TEXT, "%016" PRIx64, hash);

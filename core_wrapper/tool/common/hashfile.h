@@ -9,11 +9,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "core_wrapper/core/statehash.h"
+
 struct kl_hashline {
     uint32_t frame;
-    bool has_ram, has_state;
-    uint64_t ram, state;
+    bool has_ram, has_state, has_picture; /* no file has pictures */
+    uint64_t ram, state, picture;
 };
+
+struct kl_hashline kl_hashline_of(uint32_t frame, const struct kl_statehash *h);
 
 /* "0123456789abcdef", or "-" for none. */
 #define KLT_HASH_TEXT 17

@@ -85,7 +85,7 @@ int tool_next(int argc, char **argv, const char *order, const struct option *lon
     char shorts[8];
     for (unsigned n = 0; n < OPTIONS_MAX && longs[n].name; n++)
         all[n + 2] = longs[n];
-    snprintf(shorts, sizeof shorts, "%s:hV", order);
+    snprintf(shorts, sizeof shorts, "%s:hV%s", *order == '+' ? order : "", *order == '+' ? "" : order);
     int c = getopt_long(argc, argv, shorts, all, NULL);
     switch (c) {
     case 'h': exit(tool_show(command->help));

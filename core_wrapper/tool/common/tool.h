@@ -29,6 +29,7 @@ int cmd_diff(int argc, char **argv);
 int cmd_blame(int argc, char **argv);
 int cmd_bisect(int argc, char **argv);
 int cmd_record(int argc, char **argv);
+int cmd_verify(int argc, char **argv);
 int cmd_probe(int argc, char **argv);
 int cmd_card(int argc, char **argv);        /* card.h: a core's own description, from a process of its own */
 int cmd_machine(int argc, char **argv);     /* machine.h: a core in a process of its own */
@@ -36,7 +37,7 @@ int cmd_router(int argc, char **argv);      /* the router's part of --host-here,
 int cmd_probe_child(int argc, char **argv); /* one measured run of `probe`, in a process of its own */
 extern const char cmd_install_help[], cmd_doctor_help[], cmd_play_help[], cmd_command_help[],
     cmd_rooms_help[], cmd_run_help[], cmd_diff_help[], cmd_blame_help[], cmd_bisect_help[], cmd_record_help[],
-    cmd_probe_help[];
+    cmd_verify_help[], cmd_probe_help[];
 
 /* A sub-command as main.c lists it. */
 struct kl_tool_command {
@@ -64,7 +65,7 @@ int tool_usage(const char *format, ...) __attribute__((format(__printf__, 1, 2),
 
 /* The next option of the command, by getopt_long: its val, or -1 behind the last one. --help, -h, --version
  * and -V end the program; so does wrong usage. order "+": options end at the first word that is none; else
- * "". */
+ * short options, as getopt has them, or "". */
 int tool_next(int argc, char **argv, const char *order, const struct option *longs);
 
 /* A decimal number from `text` within [lo, hi], or wrong usage that names the option. 0. */

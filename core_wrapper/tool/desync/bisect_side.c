@@ -40,8 +40,12 @@ static int read_recording(struct kl_side *s) {
         return 0;
     }
     for (unsigned i = 0; i < s->rec.hashes; i++) {
-        const struct klw_hash *h = &s->rec.hash[i];
-        struct kl_hashline line = {h->frame, h->has_ram, h->has_state, h->ram, h->state};
+        const struct kl_klr_hash *h = &s->rec.hash[i];
+        struct kl_hashline line = {.frame = h->label,
+                                   .has_ram = h->has & KL_HASH_RAM,
+                                   .has_state = h->has & KL_HASH_STATE,
+                                   .ram = h->ram,
+                                   .state = h->state};
         if (add_known(s, &line) != 0) return -1;
     }
     return 0;

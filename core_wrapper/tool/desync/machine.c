@@ -95,6 +95,7 @@ static void list_args(struct args *a, const struct kl_machine_setup *s) {
     give(a, "--recording", s->recording);
     give(a, "--corrupt", s->corrupt);
     give(a, "--clock", s->host_clock ? "host" : NULL);
+    if (s->verifies) a->at[a->count++] = "--verifies";
     if (s->has_epoch) give_text(a, "--epoch", "%" PRIu64, s->epoch_s);
     if (s->ports) give_text(a, "--seats", "%" PRIu64, s->ports);
     for (unsigned p = 0; p < KL_MAX_SEATS; p++)

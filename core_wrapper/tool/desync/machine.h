@@ -6,6 +6,7 @@
 
 #include <getopt.h>
 
+#include "net/engine/facts.h"
 #include "net/platform/process.h"
 #include "core_wrapper/core/statefile.h"
 #include "core_wrapper/tool/common/dump.h"
@@ -23,6 +24,7 @@ struct kl_machine_setup {
     struct kl_headless_devices devices;
     bool host_clock, has_epoch;
     uint64_t epoch_s, ports; /* ports: pads that get input */
+    bool verifies; /* the recording's planted desyncs are left out; hashes are those that its writer says */
 };
 
 /* getopt_long() entries of a setup, for the commands that have them. */
@@ -43,6 +45,7 @@ struct kl_machine_info {
     char name[128], version[128], content[KL_STATEFILE_TEXT];
     uint64_t epoch_s;
     double fps;
+    struct kl_facts facts; /* with `verifies`: of content and files, as a room has them */
 };
 
 struct kl_machine {
@@ -64,6 +67,7 @@ void kl_machine_stop(struct kl_machine *m);
 enum kl_hashes {
     KLT_HASH_RAM,  /* of RAM: does nothing to the core */
     KLT_HASH_FULL, /* of RAM and state */
+    KLT_HASH_NONE,
 };
 /* Runs n frames; out[i] gets the hashes after each. what[i] selects them. */
 int kl_machine_run(struct kl_machine *m, uint32_t n, const uint8_t *what, struct kl_hashline *out, char *err,

@@ -3,6 +3,7 @@
 #include "core_wrapper/tool/common/tool.h"
 
 #include "core_wrapper/record/corrupt.h"
+#include "core_wrapper/start/gifts.h"
 #include "core_wrapper/start/identity.h"
 #include "core_wrapper/frame/latch.h"
 #include "core_wrapper/record/recording.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "net/platform/buffer.h"
+#include "net/platform/dir.h"
 
 struct child {
     struct kl_machine_setup setup;
@@ -23,7 +25,10 @@ struct child {
     const char *option[2 * KLT_MACHINE_OPTIONS]; /* the recording's, then the command line's */
     unsigned options, recorded_options;
     struct kl_corrupt corrupt;
-    uint8_t *saved; /* the room's slot */
+    char saves[256];       /* a folder; "": none */
+    struct kl_chain chain; /* of pictures, if the recording has some */
+    unsigned marks;        /* of the recording, passed */
+    uint8_t *saved;        /* the room's slot */
     size_t saved_len;
     uint32_t saved_frame;
 };
@@ -88,7 +93,7 @@ static void do_deed(struct child *c, const struct kl_recorded_deed *d) {
         save_or_load(c, d);
         snapshot(c, d->text);
     }
-    if (d->kind == KL_DEED_FLIP) {
+    if (d->kind == KL_DEED_FLIP && !c->setup.verifies) {
         struct kl_corrupt what = {.set = true,
                                   .has_offset = true,
                                   .in_state = strstr(d->text, " state"),
@@ -116,6 +121,8 @@ static void run_frame(struct child *c) {
         struct kl_frame frame = {.number = f};
         for (; c->deeds < c->rec.deeds && c->rec.deed[c->deeds].frame <= f; c->deeds++)
             do_deed(c, &c->rec.deed[c->deeds]);
+        for (; c->marks < c->rec.marks && c->rec.mark[c->marks] <= f; c->marks++)
+            kl_chain_label(&c->chain);
         memcpy(frame.in, kl_recording_at(&c->rec, f), sizeof(frame.in));
         kl_headless_turn(&c->h);
         kl_latch_frame(&c->latch, &frame, give_key, c);
@@ -124,13 +131,23 @@ static void run_frame(struct child *c) {
     kl_headless_run(&c->h);
 }
 
+/* As the recording's writer says them. */
+static void verify_after(struct child *c, struct kl_hashline *out) {
+    static const struct kl_mask none;
+    bool masked = !(c->rec.head.flags & KL_KLR_BY_CLIENT) && out->frame >= c->rec.mask_from, ignored;
+    if (out->has_state)
+        out->state =
+            kl_mask_hash(masked ? &c->rec.mask : &none, c->h.buffer.data, c->h.buffer.size, &ignored);
+    out->has_picture = c->h.chain && kl_chain_sees(&c->chain);
+    out->picture = c->chain.picture;
+}
+
 static void hash_after(struct child *c, uint8_t what, struct kl_hashline *out) {
     struct kl_statehash h = {0};
-    if (what == KLT_HASH_FULL)
-        kl_headless_hash(&c->h, &h);
-    else
-        kl_headless_hash_ram(&c->h, &h);
-    *out = (struct kl_hashline){c->h.frame - 1, h.has_ram, h.has_state, h.ram, h.state};
+    if (what == KLT_HASH_FULL) kl_headless_hash(&c->h, &h);
+    if (what == KLT_HASH_RAM) kl_headless_hash_ram(&c->h, &h);
+    *out = kl_hashline_of(c->h.frame - 1, &h);
+    if (what == KLT_HASH_FULL && c->setup.verifies) verify_after(c, out);
 }
 
 static bool do_run(struct child *c, const struct kl_machine_request *q, const uint8_t *what, size_t len) {
@@ -167,6 +184,7 @@ static bool do_load(struct child *c, const struct kl_machine_request *q, const u
     if (q->has_world) kl_world_rate(c->h.world, (uint32_t)(c->h.av.timing.fps * 1e6 + 0.5));
     kl_headless_rewind(&c->h, q->frame, q->has_world ? q->chance : kl_world_chance(c->h.world));
     rewind_keys(c, q->frame);
+    kl_chain_loaded(&c->chain);
     kl_headless_hash(&c->h, &after);
     if (c->h.buffer.size == len) return answer(c, 0, NULL, 0);
     snprintf(text, sizeof(text),
@@ -260,6 +278,19 @@ static void list_options(struct child *c) {
         c->option[c->options++] = c->setup.option[i];
 }
 
+/* The host's save files, in a folder that goes with the machine's scratch. */
+static int bring_files(struct child *c, char *err, size_t err_len) {
+    if (!c->rec.files || c->setup.save_dir) return 0;
+    if (kl_dir_make_temporary(c->saves, sizeof(c->saves), "keylock-saves", err, err_len) != 0) return -1;
+    for (unsigned i = 0; i < c->rec.files; i++) {
+        const struct kl_start_file *f = &c->rec.file[i];
+        if (kl_gifts_may_write(f) && kl_savedir_write(c->saves, f->path, f->bytes, f->len, err, err_len) != 0)
+            return -1;
+    }
+    c->setup.save_dir = c->saves;
+    return 0;
+}
+
 static void fill_memory(struct child *c) {
     for (unsigned i = 0; i < c->rec.memories; i++) {
         const struct kl_start_memory *m = &c->rec.memory[i];
@@ -272,6 +303,7 @@ static void fill_memory(struct child *c) {
 static int start(struct child *c, char *err, size_t err_len) {
     struct kl_machine_setup *s = &c->setup;
     if (s->recording && take_recording(c, err, err_len) != 0) return -1;
+    if (bring_files(c, err, err_len) != 0) return -1;
     list_options(c);
     s->epoch_s = s->has_epoch ? s->epoch_s : KLT_EPOCH_DEFAULT;
     struct kl_headless_setup setup = {.core_path = s->core,
@@ -290,31 +322,47 @@ static int start(struct child *c, char *err, size_t err_len) {
     if (kl_input_source_open(&c->input, s->input ? s->input : "none", err, err_len) != 0) return -1;
     if (kl_headless_open(&c->h, &setup, err, err_len) != 0) return -1;
     fill_memory(c);
+    kl_chain_begin(&c->chain);
+    for (unsigned i = 0; s->verifies && i < c->rec.hashes; i++)
+        if (c->rec.hash[i].has & KL_HASH_PICTURE) c->h.chain = &c->chain;
     kl_latch_init(&c->latch, true);
     c->h.latch = s->recording ? &c->latch : NULL;
     kl_headless_input(&c->h, c->input, s->ports ? (unsigned)s->ports : 2);
     return 0;
 }
 
+/* Of content and files, as a room of this machine would have them. */
+static void find_facts(struct child *c, struct kl_facts *facts) {
+    struct kl_content content = {
+        .none = !c->h.game.path, .count = c->h.game.path ? 1 : 0, .item = {c->h.game}};
+    kl_identity_content(facts, &content, NULL);
+    kl_identity_files(facts, c->h.world, c->h.system_dir, &content, NULL);
+}
+
 static bool introduce(struct child *c) {
-    struct kl_machine_info info = {.epoch_s = c->setup.epoch_s, .fps = c->h.av.timing.fps};
+    static struct kl_machine_info info;
+    info = (struct kl_machine_info){.epoch_s = c->setup.epoch_s, .fps = c->h.av.timing.fps};
     snprintf(info.name, sizeof(info.name), "%s", c->h.name);
     snprintf(info.version, sizeof(info.version), "%s", c->h.version);
     snprintf(info.content, sizeof(info.content), "none");
     if (c->h.game.path) kl_identity_hash_file(c->h.game.path, info.content, sizeof(info.content));
+    if (c->setup.verifies) find_facts(c, &info.facts);
     return answer(c, 0, &info, sizeof(info));
 }
 
 int cmd_machine(int argc, char **argv) {
-    static const struct option longs[] = {KLT_MACHINE_LONGS, {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {
+        KLT_MACHINE_LONGS, {"verifies", no_argument, NULL, 'v'}, {NULL, 0, NULL, 0}};
     static struct child child; /* large, and zero */
     struct child *c = &child;
     char err[KLT_ERR];
     for (int o; (o = getopt_long(argc, argv, ":", longs, NULL)) != -1;)
-        if (kl_machine_take(&c->setup, o, optarg) != 0)
-            return tool_fail(KLT_USAGE, "machine", "only keylock blame and bisect may start this");
+        if (o == 'v')
+            c->setup.verifies = true;
+        else if (kl_machine_take(&c->setup, o, optarg) != 0)
+            return tool_fail(KLT_USAGE, "machine", "only another command of keylock may start this");
     if (!c->setup.core)
-        return tool_fail(KLT_USAGE, "machine", "only keylock blame and bisect may start this");
+        return tool_fail(KLT_USAGE, "machine", "only another command of keylock may start this");
     kl_process_ignore_stop();
     if (start(c, err, sizeof(err)) != 0) {
         answer_text(c, -1, err);

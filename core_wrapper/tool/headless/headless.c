@@ -1,4 +1,5 @@
 #include "core_wrapper/tool/headless/headless.h"
+#include "core_wrapper/frame/picture.h"
 #include "core_wrapper/start/rand_use.h"
 #include "core_wrapper/world/view.h"
 
@@ -41,6 +42,12 @@ static void on_video(const void *data, unsigned width, unsigned height, size_t p
     if (!current) return;
     current->video_frames++;
     if (current->want_av) fold_picture(current, data, width, height, pitch);
+    if (current->chain && data)
+        kl_chain_picture(current->chain,
+                         data == RETRO_HW_FRAME_BUFFER_VALID
+                             ? 0
+                             : kl_picture_hash((enum retro_pixel_format)current->told.pixel_format, data,
+                                               width, height, pitch));
 }
 
 static size_t on_audio_batch(const int16_t *data, size_t frames) {
@@ -292,6 +299,7 @@ void kl_headless_run(struct kl_headless *h) {
     if (!h->wrapper) kl_world_frame(h->world, h->frame);
     if (h->frame_time.callback) h->frame_time.callback(h->frame_time.reference);
     h->core.run();
+    if (h->chain) kl_chain_frame(h->chain);
     if (!h->wrapper) {
         kl_world_rest(h->world);
         kl_world_files_settle(h->world);

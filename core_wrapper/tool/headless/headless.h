@@ -8,6 +8,7 @@
 
 #include "net/engine/engine.h"
 #include "core_wrapper/core/core.h"
+#include "core_wrapper/frame/chain.h"
 #include "core_wrapper/frame/latch.h"
 #include "core_wrapper/core/options.h"
 #include "core_wrapper/core/statehash.h"
@@ -97,7 +98,8 @@ struct kl_headless {
     bool want_av;           /* fold picture and sound into av_hash */
     uint64_t av_hash;
     uint64_t audio_frames, video_frames;
-    struct kl_wav *wav; /* takes the sound; NULL: nobody does */
+    struct kl_wav *wav;     /* takes the sound; NULL: nobody does */
+    struct kl_chain *chain; /* takes the pictures; NULL: nobody does */
     struct kl_statehash_buffer buffer;
 };
 

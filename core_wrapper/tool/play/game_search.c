@@ -7,19 +7,16 @@
 #include <strings.h>
 #include <zlib.h>
 
+#include "core_wrapper/tool/common/walk.h"
 #include "net/platform/dir.h"
 #include "net/platform/file.h"
 
-#define FILES    50000
-#define FOLDERS  512
-#define DEPTH    6
 #define LIST_MAX (64u << 20) /* bytes of a playlist */
 
 struct search {
     const struct kl_game_wanted *game;
     char *out;
-    unsigned files, folders;
-    char *folder[FOLDERS]; /* real paths, looked through already */
+    struct kl_walk walk;
 };
 
 static const char *base_of(const char *path) {
@@ -64,14 +61,15 @@ static bool find_member(struct search *s, const char *path, const uint8_t *z, si
     return false;
 }
 
-/* --- a file, a folder --- */
+/* --- a file --- */
 
-static bool look_in_file(struct search *s, const char *path) {
+static bool look_in_file(void *ctx, const char *path) {
+    struct search *s = ctx;
     const struct kl_game_wanted *g = s->game;
     const void *bytes;
     size_t len;
     bool found = false;
-    if (s->files++ >= FILES || strlen(path) >= KLT_PATH) return false;
+    if (strlen(path) >= KLT_PATH) return false;
     if (!g->size)
         found = !strcmp(base_of(path), g->name) && kl_file_kind(path) == KL_FILE_IS_PLAIN;
     else if (kl_file_kind(path) == KL_FILE_IS_PLAIN && kl_file_map(path, &bytes, &len) == 0) {
@@ -83,34 +81,6 @@ static bool look_in_file(struct search *s, const char *path) {
         kl_file_unmap(bytes, len);
     }
     if (found) snprintf(s->out, KLT_PATH, "%s", path);
-    return found;
-}
-
-static bool is_new(struct search *s, const char *real) {
-    for (unsigned i = 0; i < s->folders; i++)
-        if (!strcmp(s->folder[i], real)) return false;
-    if (s->folders == FOLDERS || !(s->folder[s->folders] = strdup(real))) return false;
-    s->folders++;
-    return true;
-}
-
-/* Links to folders below are not followed, so it does not go in circles. */
-static bool look_in_folder(struct search *s, const char *folder, unsigned depth) {
-    char real[KLT_PATH], path[KLT_PATH], ignored[KLT_PATH + 64];
-    struct kl_dir_list list;
-    bool found = false;
-    if (!*folder || !kl_file_real(folder, real, sizeof real) || !is_new(s, real)) return false;
-    if (kl_dir_list(&list, real, "", ignored, sizeof ignored) != 0) return false;
-    for (unsigned i = 0; i < list.count && !found && s->files < FILES; i++) {
-        if (list.name[i][0] == '.' ||
-            kl_file_join(path, sizeof path, real, list.name[i], ignored, sizeof ignored) != 0)
-            continue;
-        if (kl_file_kind_here(path) == KL_FILE_IS_DIR)
-            found = depth < DEPTH && look_in_folder(s, path, depth + 1);
-        else
-            found = look_in_file(s, path);
-    }
-    kl_dir_list_free(&list);
     return found;
 }
 
@@ -137,9 +107,9 @@ static bool look_at_items(struct search *s, json_object *items, bool deep) {
         const char *path = text_of(json_object_array_get_idx(items, i), "path");
         if (!path || !kl_file_is_absolute(path)) continue;
         file_of(path, file);
-        if (!deep && look_in_file(s, file)) return true;
+        if (!deep && kl_walk_file(&s->walk, file)) return true;
         *strrchr(file, '/') = 0;
-        if (deep && look_in_folder(s, file, DEPTH)) return true;
+        if (deep && kl_walk_folder(&s->walk, file, 0)) return true;
     }
     return false;
 }
@@ -182,14 +152,14 @@ bool kl_game_search(const struct kl_game_wanted *g, const struct kl_place *place
                     char out[KLT_PATH]) {
     static struct search s;
     bool found = false;
-    s = (struct search){.game = g, .out = out};
+    s = (struct search){.game = g, .out = out, .walk = {.look = look_in_file, .ctx = &s}};
     for (int i = 0; i < places && !found; i++)
         found = look_at_place(&s, &place[i], false);
     for (int i = 0; i < places && !found; i++)
-        found = look_in_folder(&s, place[i].content, 0) || look_in_folder(&s, place[i].downloads, 0) ||
+        found = kl_walk_folder(&s.walk, place[i].content, KLT_WALK_DEEP) ||
+                kl_walk_folder(&s.walk, place[i].downloads, KLT_WALK_DEEP) ||
                 look_at_place(&s, &place[i], true);
-    if (!found && own) found = look_in_folder(&s, own, 0);
-    for (unsigned i = 0; i < s.folders; i++)
-        free(s.folder[i]);
+    if (!found && own) found = kl_walk_folder(&s.walk, own, KLT_WALK_DEEP);
+    kl_walk_free(&s.walk);
     return found;
 }

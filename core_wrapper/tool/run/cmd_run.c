@@ -102,7 +102,11 @@ static int choose_core(struct run *r, const char **load) {
 
 static void on_room_hash(void *user, const struct klw_hash *h) {
     struct run *r = user;
-    struct kl_hashline line = {h->frame, h->has_ram, h->has_state, h->ram, h->state};
+    struct kl_hashline line = {.frame = h->frame,
+                               .has_ram = h->has_ram,
+                               .has_state = h->has_state,
+                               .ram = h->ram,
+                               .state = h->state};
     kl_run_output_hash(&r->out, &line);
 }
 
@@ -153,7 +157,7 @@ static void pace(struct run *r) {
 static void hash_now(struct run *r) {
     struct kl_statehash h;
     kl_headless_hash(&r->frontend, &h);
-    struct kl_hashline line = {r->frames - 1, h.has_ram, h.has_state, h.ram, h.state};
+    struct kl_hashline line = kl_hashline_of(r->frames - 1, &h);
     kl_run_output_hash(&r->out, &line);
     kl_run_trail_hash(&r->trail, &r->frontend, &h);
 }

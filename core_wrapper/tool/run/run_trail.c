@@ -60,6 +60,7 @@ static int record_head(struct kl_run_trail *t, const struct kl_headless *h) {
     if (h->setup.virtual_clock) head.flags |= KL_KLR_HAS_EPOCH;
     kl_facts_add(&room.facts, "core", t->origin.core);
     kl_facts_add(&room.facts, "content", t->origin.content);
+    kl_facts_add(&room.facts, KL_RECORDING_SYSTEM, kl_world_system);
     struct kl_start *start = calloc(1, sizeof(*start));
     uint8_t *bytes = NULL;
     int len = -1;

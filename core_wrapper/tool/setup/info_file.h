@@ -2,7 +2,7 @@
 #ifndef KLT_INFO_FILE_H
 #define KLT_INFO_FILE_H
 
-#include "core_wrapper/tool/setup/card.h"
+#include "core_wrapper/tool/common/card.h"
 #include "core_wrapper/tool/setup/settings.h"
 
 #define KL_TITLE_BYTES 256

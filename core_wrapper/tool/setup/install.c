@@ -8,7 +8,7 @@
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
 #include "core_wrapper/core/core.h"
-#include "core_wrapper/tool/setup/card.h"
+#include "core_wrapper/tool/common/card.h"
 #include "core_wrapper/tool/setup/info_file.h"
 #include "core_wrapper/tool/setup/takeover.h"
 #include "net/platform/library.h"

@@ -1,4 +1,4 @@
-#include "core_wrapper/tool/setup/card.h"
+#include "core_wrapper/tool/common/card.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,64 @@
+/* verify.h - one recording, run again in a process of its own and held against the hashes that it says. */
+#ifndef KLT_VERIFY_H
+#define KLT_VERIFY_H
+
+#include <stdatomic.h>
+
+#include "core_wrapper/record/recording.h"
+#include "core_wrapper/tool/common/tool.h"
+#include "core_wrapper/tool/desync/machine.h"
+#include "net/platform/file.h"
+
+#define KLT_VERIFY_PLACES 64 /* cores, and places of contents, that the user names at most */
+
+/* The user's wishes, the same for all files. */
+struct kl_verify_wish {
+    const char *core[KLT_VERIFY_PLACES], *content[KLT_VERIFY_PLACES]; /* names or paths; folders or files */
+    unsigned cores, contents;
+    const char *system_dir, *states; /* NULL: none */
+    char **file;                     /* the recordings */
+    unsigned files;
+};
+
+enum kl_verdict_code {
+    KLT_VERIFIED = 0,
+    KLT_PARTED = 1, /* from the hashes that it says; and two runs here are equal */
+    KLT_CANNOT = 2,
+    KLT_DAMAGED = 3, /* and all before it verified */
+};
+
+struct kl_verify {
+    const struct kl_verify_wish *wish;
+    const char *path;
+    struct kl_recording rec;
+    atomic_uint done, frames; /* of the run, for a look from another thread; frames 0: not known yet */
+
+    enum kl_verdict_code code;
+    char why[2048];           /* CANNOT's reason, PARTED's words, DAMAGED's block */
+    uint32_t from;            /* the frame that the run began with */
+    char base[KL_FILE_PATH];  /* the recording whose run gave the state of that frame; "": from power-on */
+    unsigned hashes, parts;   /* labels that were equal; KL_HASH_…, all that were compared at them */
+    char note[256];           /* on a part that does not count; or "" */
+    uint32_t label, agreed;   /* PARTED: the first one that differs, the last one before; UINT32_MAX: none */
+    uint32_t planted;         /* PARTED: before that frame by the file's own word; UINT32_MAX: none was */
+    unsigned differs;         /* PARTED: KL_HASH_… */
+    uint16_t clients;         /* PARTED: whose hash, a bit each; 0: a watcher's, or a run's without a room */
+    char state[KL_FILE_PATH]; /* PARTED: the state of the run here after `label`; "": not kept */
+
+    /* of the run */
+    struct kl_machine_setup setup;
+    char core[KL_FILE_PATH], content[KL_FILE_PATH];
+    uint8_t *what;              /* by frame: the hashes that are taken */
+    struct kl_statefile begin;  /* the state that the run begins with, if from > 0 */
+    unsigned counts, next_hash; /* KL_HASH_…; place in rec.hash */
+    struct kl_hashline line[KLT_MACHINE_BATCH];
+};
+
+/* Fills in all from code on. v: zero but for wish and path; large. */
+void kl_verify_run(struct kl_verify *v);
+void kl_verify_free(struct kl_verify *v);
+
+/* "RAM, state" of KL_HASH_… bits. */
+const char *kl_verify_parts(unsigned parts);
+
+#endif
