@@ -2,7 +2,7 @@
  * net/engine/ahead.h plans, and is on the screen in the true core's place. docs/design.md §3 "Running ahead".
  *
  * The true core's calls, samples and hashes are the same with it and without. The shown core goes along from
- * the match's first frame, or begins with the state of a marked keyframe, which was serialized for its hash. */
+ * the match's first frame, or begins with the state of a marked keyframe, serialized for its hash. */
 #ifndef KLW_RUN_AHEAD_H
 #define KLW_RUN_AHEAD_H
 
