@@ -219,6 +219,7 @@ static void note_figures(struct kl_match *m, const struct kl_stay_status *before
         r->lead_frames = (double)(is->lead_sum - was->lead_sum) / (double)(is->lead_count - was->lead_count);
     const struct kl_verdict *v = &m->status.verdict;
     if (v->differs == KL_VERDICT_NOTED && v->frame != before->verdict.frame) r->state_only++;
+    if (m->status.seal.end != before->seal.end) kl_recorder_seal(&m->record.recorder, &m->status.seal);
     r->verified = m->status.any_verified ? (uint64_t)m->status.verified + 1 : 0;
 }
 

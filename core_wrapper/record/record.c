@@ -10,13 +10,14 @@
 #include "net/session/seal.h"
 
 void kl_record_init(struct kl_record *r, struct kl_frontend *front, struct kl_emulator *emu,
-                    const struct kl_config *config, const struct kl_stay_status *status,
-                    struct kl_sums *sums) {
+                    const struct kl_config *config, const struct kl_stay_status *status, struct kl_sums *sums,
+                    const struct kl_facts *facts) {
     r->front = front;
     r->emu = emu;
     r->config = config;
     r->status = status;
     r->sums = sums;
+    r->facts = facts;
 }
 
 static void open_named(struct kl_record *r, struct kl_spool *s, const char *variable) {

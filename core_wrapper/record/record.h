@@ -38,7 +38,8 @@ struct kl_record {
     struct kl_emulator *emu;
     const struct kl_config *config;
     const struct kl_stay_status *status;
-    struct kl_sums *sums; /* has read the content */
+    struct kl_sums *sums;         /* has read the content */
+    const struct kl_facts *facts; /* of identity, as the room knows them */
     /* its own */
     struct kl_spool hashes, trace;
     bool told_failed; /* a file cannot be written */
@@ -57,8 +58,8 @@ struct kl_record {
 
 /* Before anything else: records are of this match. All is borrowed. */
 void kl_record_init(struct kl_record *r, struct kl_frontend *front, struct kl_emulator *emu,
-                    const struct kl_config *config, const struct kl_stay_status *status,
-                    struct kl_sums *sums);
+                    const struct kl_config *config, const struct kl_stay_status *status, struct kl_sums *sums,
+                    const struct kl_facts *facts);
 
 void kl_record_open(struct kl_record *r);
 /* Frame 0 is next. start: the room's start data, or NULL. */

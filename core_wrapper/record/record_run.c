@@ -52,8 +52,7 @@ static void describe_room(struct kl_record *r, struct kl_klr_room *room) {
     memset(r->seats, 0, sizeof r->seats);
     room->has_params = true;
     room->params = r->status->welcome.params;
-    kl_facts_add(&room->facts, "core", r->origin.core);
-    kl_facts_add(&room->facts, "content", r->origin.content);
+    room->facts = *r->facts;
     kl_facts_add(&room->facts, KL_RECORDING_SYSTEM, kl_world_system);
     for (unsigned i = 0; i < roster->count; i++) {
         struct kl_klr_member *m = &room->member[room->members++];

@@ -28,7 +28,7 @@ int kl_recorder_open(struct kl_recorder *r, const char *path) {
 }
 
 static void put(struct kl_recorder *r, enum kl_klr_type type, const void *body, size_t len) {
-    struct kl_klr_around a = kl_klr_seal(&r->place, type, body, (uint32_t)len);
+    struct kl_klr_around a = kl_klr_around(&r->place, type, body, (uint32_t)len);
     kl_spool_put(&r->spool, (const char *)a.before, sizeof a.before);
     kl_spool_put(&r->spool, body, len);
     kl_spool_put(&r->spool, (const char *)a.check, sizeof a.check);
@@ -71,6 +71,10 @@ void kl_recorder_snapshot(struct kl_recorder *r, const struct kl_klr_snapshot *s
     kl_pieces_init(r->pieces, r->pieces->room_id, &s->before);
     r->digested = s->before.end;
     put_small(r, SNAPSHOT, snapshot, s);
+}
+
+void kl_recorder_seal(struct kl_recorder *r, const struct kl_proof *p) {
+    if (r->on) put_small(r, SEAL, seal, p);
 }
 
 void kl_recorder_event(struct kl_recorder *r, const struct kl_klr_event *e) {

@@ -194,6 +194,7 @@ static bool cut(struct kl_recording *r, uint32_t frame) {
         r->marks--;
     drop_hashes(r, frame);
     if (r->digest.end > frame) r->digest = (struct kl_digest){0};
+    if (r->seal.end > frame) r->seal = (struct kl_proof){0};
     r->frames = frame;
     return true;
 }
@@ -279,6 +280,12 @@ static bool read_digest(struct kl_recording *r, struct kl_reader *in) {
     return true;
 }
 
+/* The newest. */
+static bool read_seal(struct kl_recording *r, struct kl_reader *in) {
+    kl_klr_read_seal(in, &r->seal);
+    return r->seal.has ? r->seal.label < r->seal.end : !r->seal.label;
+}
+
 static bool read_end(struct kl_recording *r, struct kl_reader *in) {
     struct kl_klr_end end;
     kl_klr_read_end(in, &end);
@@ -291,7 +298,8 @@ static bool read_block(struct kl_recording *r, const struct kl_klr_cursor *c) {
     static bool (*const by_type[])(struct kl_recording *, struct kl_reader *) = {
         [KL_KLR_HEAD] = read_head,         [KL_KLR_ROOM] = read_room,     [KL_KLR_START] = read_start,
         [KL_KLR_SNAPSHOT] = read_snapshot, [KL_KLR_PIECES] = read_pieces, [KL_KLR_DIGEST] = read_digest,
-        [KL_KLR_HASH] = read_hash,         [KL_KLR_EVENT] = read_event,   [KL_KLR_END] = read_end};
+        [KL_KLR_HASH] = read_hash,         [KL_KLR_EVENT] = read_event,   [KL_KLR_END] = read_end,
+        [KL_KLR_SEAL] = read_seal};
     struct kl_reader in;
     if (c->type >= sizeof by_type / sizeof *by_type || !by_type[c->type])
         return true; /* of a later keylock */

@@ -39,6 +39,8 @@ void kl_recorder_head(struct kl_recorder *r, unsigned client, const struct kl_kl
                       const struct kl_klr_room *room, const void *start, size_t start_len);
 /* The run begins with a state. */
 void kl_recorder_snapshot(struct kl_recorder *r, const struct kl_klr_snapshot *s);
+/* The relay's newest signature: of frames that are in the file, or still come. */
+void kl_recorder_seal(struct kl_recorder *r, const struct kl_proof *p);
 /* Before that frame. Control characters of a text are written as blanks. */
 void kl_recorder_event(struct kl_recorder *r, const struct kl_klr_event *e);
 /* The room's commands before the frame that comes next. */
@@ -115,6 +117,7 @@ struct kl_recording {
     unsigned serializeds;
     uint32_t first, frames;  /* of the frames in the file: the first, the last + 1 */
     struct kl_digest digest; /* of the last DIGEST; `end` 0: none */
+    struct kl_proof seal;    /* of the last SEAL; `end` 0: none; as it stands, unchecked */
     unsigned blocks;
     bool ended;       /* it has an END */
     char damage[160]; /* "", or where it is torn or damaged, and how: what follows is not read */
@@ -133,6 +136,10 @@ void kl_recording_free(struct kl_recording *r);
 
 /* The inputs of a frame, one for each seat, borrowed until the next call. Quick if frames go forward. */
 const struct kl_input *kl_recording_at(struct kl_recording *r, uint32_t frame);
+
+/* recording_seal.c: "" if the relay that HEAD names has signed the frames below r->seal.end, in this match;
+ * else why not. A file may name any relay: compare the fingerprint of r->head.relay_key. */
+const char *kl_recording_sealed(const struct kl_recording *r);
 
 /* recording_text.c: as lines of text. Returns 0, or -1 if `out` cannot be written. */
 int kl_recording_text(struct kl_recording *r, FILE *out);

@@ -79,6 +79,7 @@ struct kl_stay_status {
     struct kl_verdict first_bad; /* the first that differs */
     uint32_t verified;           /* hashes up to this frame label agree everywhere; valid if any_verified */
     bool any_verified;
+    struct kl_proof seal; /* the newest, as it came: end 0: none */
 };
 
 /* malloc and free, or replacements. */

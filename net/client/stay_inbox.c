@@ -223,6 +223,7 @@ void kl_stay_take_message(struct kl_stay *s, const struct kl_msg *m, uint64_t no
         s->check_wanted = true;
         break;
     case KL_MSG_VERDICT: on_verdict(s, &m->verdict); break;
+    case KL_MSG_SEAL: s->status.seal = m->seal; break;
     case KL_MSG_NOTICE: put_notice(s, &m->text); break;
     default: break; /* a client's message: nothing to do with it */
     }

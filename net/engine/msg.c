@@ -233,6 +233,22 @@ static const struct kl_field peer[] = {KL_NUMBER(kl_peer, seats),
                                        {0}};
 static const struct kl_field peers[] = {KL_LIST(kl_peers, peer, count, peer), {0}};
 
+const struct kl_field kl_proof_fields[] = {KL_NUMBER(kl_proof, intervals),
+                                           KL_NUMBER(kl_proof, end),
+                                           KL_BYTES(kl_proof, digest),
+                                           KL_NUMBER(kl_proof, label),
+                                           KL_UPTO(kl_proof, has, 7),
+                                           KL_NUMBER_IF(kl_proof, ram, has, KL_HASH_RAM),
+                                           KL_NUMBER_IF(kl_proof, state, has, KL_HASH_STATE),
+                                           KL_NUMBER_IF(kl_proof, picture, has, KL_HASH_PICTURE),
+                                           KL_BYTES(kl_proof, sign_pub),
+                                           KL_BYTES(kl_proof, signature),
+                                           {0}};
+
+static bool seal_fits(const struct kl_msg *m) {
+    return m->seal.has ? m->seal.label < m->seal.end : m->seal.label == 0;
+}
+
 /* --- all of them --- */
 
 #define AT(member) .place = offsetof(struct kl_msg, member)
@@ -268,6 +284,7 @@ static const struct kl_msg_form form[KL_MSG_LAST + 1] = {
     [KL_MSG_REWIND] = {.table = rewind, AT(rewind)},
     [KL_MSG_CHECK] = {.table = check, AT(check)},
     [KL_MSG_PEERS] = {.table = peers, AT(peers)},
+    [KL_MSG_SEAL] = {.table = kl_proof_fields, AT(seal), .fits = seal_fits},
 };
 
 const struct kl_msg_form *kl_msg_form(uint8_t kind) {

@@ -63,7 +63,8 @@ enum kl_msg_kind {
     KL_MSG_REWIND = 33,   /* go back to your own state of a keyframe, and run the frames since again */
     KL_MSG_CHECK = 34,    /* say the checksum of a disk */
     KL_MSG_PEERS = 35,    /* the players to send samples to straight */
-    KL_MSG_LAST = KL_MSG_PEERS
+    KL_MSG_SEAL = 36,     /* the relay's signature under the match so far */
+    KL_MSG_LAST = KL_MSG_SEAL
 };
 
 struct kl_hello {
@@ -318,6 +319,17 @@ struct kl_peers {
     struct kl_peer peer[KL_PEERS_MAX];
 };
 
+/* SEAL: the relay's signature under the frames below `end` and the newest hashes in them that the machines
+ * agreed on (net/session/proof.h). */
+struct kl_proof {
+    uint32_t intervals, end;
+    uint8_t digest[KL_DIGEST_BYTES];
+    uint32_t label;
+    uint8_t has; /* KL_HASH_RAM, KL_HASH_STATE, KL_HASH_PICTURE; 0: they have agreed on none, label 0 */
+    uint64_t ram, state, picture;
+    uint8_t sign_pub[KL_SEAT_KEY_BYTES], signature[KL_SIGNATURE_BYTES]; /* Ed25519 */
+};
+
 struct kl_msg {
     uint8_t kind; /* enum kl_msg_kind */
     union {
@@ -347,6 +359,7 @@ struct kl_msg {
         struct kl_file_said file;
         struct kl_check check;
         struct kl_peers peers;
+        struct kl_proof seal;
     };
 };
 #define KL_MSG_MAX 6000 /* bytes of the longest message */
@@ -369,6 +382,6 @@ int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len);
 bool kl_msg_is_bulk(uint8_t kind);
 
 /* Parts that the records of a room have too. */
-extern const struct kl_field kl_facts_fields[], kl_params_fields[];
+extern const struct kl_field kl_facts_fields[], kl_params_fields[], kl_proof_fields[];
 
 #endif

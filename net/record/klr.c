@@ -31,8 +31,8 @@ static void check_of(const struct kl_klr_place *p, uint8_t type, const void *bod
     memcpy(check, hash, KL_KLR_CHECK);
 }
 
-struct kl_klr_around kl_klr_seal(struct kl_klr_place *p, enum kl_klr_type type, const void *body,
-                                 uint32_t len) {
+struct kl_klr_around kl_klr_around(struct kl_klr_place *p, enum kl_klr_type type, const void *body,
+                                   uint32_t len) {
     struct kl_klr_around a = {{0}, {0}};
     struct kl_writer w;
     kl_writer_init(&w, a.before, sizeof a.before);
@@ -81,6 +81,7 @@ const char *kl_klr_type_name(uint8_t type) {
     static const char *const name[] = {
         [KL_KLR_HEAD] = "HEAD",         [KL_KLR_ROOM] = "ROOM",     [KL_KLR_START] = "START",
         [KL_KLR_SNAPSHOT] = "SNAPSHOT", [KL_KLR_PIECES] = "PIECES", [KL_KLR_DIGEST] = "DIGEST",
-        [KL_KLR_HASH] = "HASH",         [KL_KLR_EVENT] = "EVENT",   [KL_KLR_END] = "END"};
+        [KL_KLR_HASH] = "HASH",         [KL_KLR_EVENT] = "EVENT",   [KL_KLR_END] = "END",
+        [KL_KLR_SEAL] = "SEAL"};
     return type < sizeof name / sizeof *name && name[type] ? name[type] : "?";
 }

@@ -29,7 +29,8 @@ enum kl_klr_type {
     KL_KLR_DIGEST,
     KL_KLR_HASH,
     KL_KLR_EVENT,
-    KL_KLR_END
+    KL_KLR_END,
+    KL_KLR_SEAL
 };
 
 extern const uint8_t kl_klr_magic[KL_KLR_MAGIC];
@@ -45,8 +46,8 @@ struct kl_klr_place kl_klr_begin(void); /* behind the magic */
 struct kl_klr_around {
     uint8_t before[KL_KLR_BEFORE], check[KL_KLR_CHECK];
 };
-struct kl_klr_around kl_klr_seal(struct kl_klr_place *p, enum kl_klr_type type, const void *body,
-                                 uint32_t len);
+struct kl_klr_around kl_klr_around(struct kl_klr_place *p, enum kl_klr_type type, const void *body,
+                                   uint32_t len);
 
 /* Reads block by block. */
 struct kl_klr_cursor {

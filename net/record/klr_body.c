@@ -96,6 +96,14 @@ void kl_klr_read_event(struct kl_reader *r, struct kl_klr_event *e) {
 static const struct kl_field end[] = {KL_NUMBER(kl_klr_end, frames), KL_STRING(kl_klr_end, why), {0}};
 BODY(end, kl_klr_end)
 
+void kl_klr_write_seal(struct kl_writer *w, const struct kl_proof *p) {
+    kl_fields_write(w, kl_proof_fields, p);
+}
+void kl_klr_read_seal(struct kl_reader *r, struct kl_proof *p) {
+    *p = (struct kl_proof){0};
+    kl_fields_read(r, kl_proof_fields, p);
+}
+
 const uint8_t *kl_klr_read_piece(struct kl_reader *r, size_t *len) {
     *len = kl_reader_left(r) ? kl_read_u16(r) : 0;
     return *len ? kl_read_bytes(r, *len) : NULL;

@@ -89,6 +89,8 @@ void kl_klr_read_hash(struct kl_reader *r, struct kl_klr_hash *h);
 /* Kinds that are not known have a frame alone. */
 void kl_klr_write_event(struct kl_writer *w, const struct kl_klr_event *e);
 void kl_klr_read_event(struct kl_reader *r, struct kl_klr_event *e);
+void kl_klr_write_seal(struct kl_writer *w, const struct kl_proof *p);
+void kl_klr_read_seal(struct kl_reader *r, struct kl_proof *p);
 void kl_klr_write_end(struct kl_writer *w, const struct kl_klr_end *e);
 void kl_klr_read_end(struct kl_reader *r, struct kl_klr_end *e);
 

@@ -53,19 +53,54 @@ bool kl_fingerprint_is(const char *text, const uint8_t pub[32]) {
     return true;
 }
 
+/* --- a relay's --- */
+
+void kl_relay_key_from_seed(struct kl_relay_key *k, const uint8_t seed[KL_RELAY_SEED]) {
+    k->signs = true;
+    crypto_sign_seed_keypair(k->sign_pub, k->sign_secret, seed);
+    crypto_sign_ed25519_sk_to_curve25519(k->exchange.secret, k->sign_secret);
+    kl_keypair_complete(&k->exchange);
+}
+
+bool kl_relay_key_is(const uint8_t sign_pub[32], const uint8_t exchange_pub[32]) {
+    uint8_t converted[32];
+    return crypto_sign_ed25519_pk_to_curve25519(converted, sign_pub) == 0 &&
+           memcmp(converted, exchange_pub, sizeof converted) == 0;
+}
+
 /* --- the file --- */
 
+static const uint8_t mark[8] = {'k', 'e', 'y', 'l', 'o', 'c', 'k', '2'};
+#define OF_BEFORE sizeof((struct kl_keypair *)0)->secret
+
+struct key_file {
+    uint8_t mark[sizeof mark], seed[KL_RELAY_SEED];
+};
+
+static bool decode(struct kl_relay_key *out, const void *bytes, size_t len) {
+    const struct key_file *f = bytes;
+    memset(out, 0, sizeof *out);
+    if (len == sizeof *f && !memcmp(f->mark, mark, sizeof mark)) {
+        kl_relay_key_from_seed(out, f->seed);
+        return true;
+    }
+    if (len != OF_BEFORE) return false;
+    memcpy(out->exchange.secret, bytes, len);
+    kl_keypair_complete(&out->exchange);
+    return true;
+}
+
 /* KL_FILE_ABSENT: there is none. */
-static int read_key(const char *path, struct kl_keypair *out, char *err, size_t err_len) {
+static int read_key(const char *path, struct kl_relay_key *out, char *err, size_t err_len) {
     void *bytes;
     size_t len = 0;
-    int result = kl_file_read(path, sizeof out->secret + 1, KL_FILE_PRIVATE, &bytes, &len, err, err_len);
-    if (result == 0 && len != sizeof out->secret) {
-        snprintf(err, err_len, "%s is no relay's key: expected 32 bytes, found %zu", path, len);
+    int result = kl_file_read(path, sizeof(struct key_file) + 1, KL_FILE_PRIVATE, &bytes, &len, err, err_len);
+    if (result == 0 && !decode(out, bytes, len)) {
+        snprintf(
+            err, err_len,
+            "%s is no relay's key: expected \"keylock2\" and 32 bytes, or 32 bytes alone, found %zu bytes",
+            path, len);
         result = -1;
-    } else if (result == 0) {
-        memcpy(out->secret, bytes, sizeof out->secret);
-        kl_keypair_complete(out);
     }
     if (bytes) sodium_memzero(bytes, len);
     free(bytes);
@@ -74,15 +109,16 @@ static int read_key(const char *path, struct kl_keypair *out, char *err, size_t 
 
 /* Never replaces one: the key of a running relay is safe from a second one that starts. */
 static int write_key(const char *path, char *err, size_t err_len) {
-    struct kl_keypair k;
-    kl_keypair_make(&k);
-    int result =
-        kl_file_write_whole(path, k.secret, sizeof k.secret, KL_FILE_PRIVATE | KL_FILE_KEEP, err, err_len);
-    sodium_memzero(&k, sizeof k);
+    struct key_file f;
+    if (sodium_init() < 0) abort(); /* no random numbers: no secrets */
+    memcpy(f.mark, mark, sizeof mark);
+    randombytes_buf(f.seed, sizeof f.seed);
+    int result = kl_file_write_whole(path, &f, sizeof f, KL_FILE_PRIVATE | KL_FILE_KEEP, err, err_len);
+    sodium_memzero(&f, sizeof f);
     return result < 0 ? -1 : 0;
 }
 
-int kl_keys_open(const char *dir, struct kl_keypair *out, char *err, size_t err_len) {
+int kl_keys_open(const char *dir, struct kl_relay_key *out, char *err, size_t err_len) {
     char path[KL_FILE_PATH];
     if (kl_dir_make(dir, true, err, err_len) != 0) return -1;
     if (kl_file_join(path, sizeof path, dir, "relay.key", err, err_len) != 0) return -1;

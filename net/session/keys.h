@@ -1,4 +1,4 @@
-/* keys.h - a relay's long-term key pair and its fingerprint. net/PROTOCOL.md §9. */
+/* keys.h - pairs of keys, a relay's long-term key and its fingerprint. net/PROTOCOL.md §9. */
 #ifndef KL_KEYS_H
 #define KL_KEYS_H
 
@@ -20,10 +20,24 @@ void kl_fingerprint(const uint8_t pub[32], char out[KL_FINGERPRINT_CHARS + 1]);
 bool kl_fingerprint_valid(const char *text);
 bool kl_fingerprint_is(const char *text, const uint8_t pub[32]);
 
-/* Reads the key pair in DIR/relay.key (the 32 bytes of the secret key), or makes both (folder 0700, parents
- * too; file 0600, written whole or not at all; if two processes make it at once, one wins and both read its
- * file). 0, or -1 with one line in err; a file of another length, no plain file, or one that others may read,
- * is an error and is left alone. */
-int kl_keys_open(const char *dir, struct kl_keypair *out, char *err, size_t err_len);
+/* A relay's long-term key: an Ed25519 pair, which signs (proof.h), and its X25519 form, which handshakes use
+ * and links name by its fingerprint. So the fingerprint says whose a signature is. RFC 8032 and RFC 7748, by
+ * libsodium's conversion. */
+struct kl_relay_key {
+    struct kl_keypair exchange;
+    bool signs; /* false: a key of before, which is X25519 alone: sign_pub and sign_secret are zero */
+    uint8_t sign_pub[32], sign_secret[64];
+};
+#define KL_RELAY_SEED 32
+void kl_relay_key_from_seed(struct kl_relay_key *k, const uint8_t seed[KL_RELAY_SEED]);
+/* Whether the owner of sign_pub answers handshakes with exchange_pub; false for what is no key. */
+bool kl_relay_key_is(const uint8_t sign_pub[32], const uint8_t exchange_pub[32]);
+
+/* Reads the key in DIR/relay.key: "keylock2" and the 32 bytes of the seed; or, as files of before have it,
+ * the 32 bytes of an X25519 secret. Makes folder and file if they are missing (folder 0700, parents too;
+ * file 0600, written whole or not at all; if two processes make it at once, one wins and both read its file).
+ * 0, or -1 with one line in err; a file of another form, no plain file, or one that others may read, is an
+ * error and is left alone. */
+int kl_keys_open(const char *dir, struct kl_relay_key *out, char *err, size_t err_len);
 
 #endif

@@ -184,6 +184,27 @@ def ed25519_sign(seed, text):
     return point + s.to_bytes(32, "little")
 
 
+def _decompress(data):
+    y, odd = int.from_bytes(data, "little") & (2**255 - 1), data[31] >> 7
+    xx = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
+    x = pow(xx, (P + 3) // 8, P)
+    x = x if (x * x - xx) % P == 0 else x * SQRT_M1 % P
+    assert (x * x - xx) % P == 0 and y < P, "a point of the curve"
+    x = P - x if x & 1 != odd else x
+    return x, y, 1, x * y % P
+
+
+def ed25519_verify(public, text, signature):
+    k = int.from_bytes(hashlib.sha512(signature[:32] + public + text).digest(), "little") % ORDER
+    s = int.from_bytes(signature[32:], "little")
+    return s < ORDER and _compress(_times(s, BASE)) == _compress(_add(_decompress(signature[:32]), _times(k, _decompress(public))))
+
+
+def ed25519_as_x25519(public):
+    y = int.from_bytes(public, "little") & (2**255 - 1)
+    return ((1 + y) * pow(1 - y, P - 2, P) % P).to_bytes(32, "little")
+
+
 # --- ristretto255 ------------------------------------------------------------------------------------------------
 
 def _is_negative(x):

@@ -223,6 +223,9 @@ def wrong_messages():
     assert decode("message", 0, offer(1, 1)) != "malformed"
     yield from (offer(0, 1), offer(1, 0), offer(SNAPSHOT_MAX + 1, 1), offer(1, SNAPSHOT_MAX + 1))
     yield from (offer(1, 1, 2), offer(1, 1, 1, 61), offer(1, 1, 1, 0), offer(1, 1, 0, 1, 0))
+    seal = lambda end, label, has: lay(36, number(9), number(end), bytes(16), number(label), has, bytes(8 * bin(has).count("1")), bytes(96))
+    assert decode("message", 0, seal(60, 59, 5)) != "malformed"
+    yield from (seal(60, 60, 1), seal(60, 59, 0), seal(60, 59, 8))
 
 
 def wrong_channels():

@@ -96,6 +96,16 @@ def from_nothing(m, ann, bob, token_before):
     print("ok a new process returns with the seat key and the token before the newest, and gets all from the start data on")
 
 
+def seal(program, seed):
+    with Match(program, seed, journal=True) as m:
+        ann, bob = m.client("ann", fps=180), m.client("bob", fps=180)
+        m.until(lambda: all(c.seals and c.lock.ran >= c.seals[0][1] for c in (ann, bob)), 60)
+        assert ann.seals == bob.seals and ann.seals[0][1] >= 1024
+        for c in (ann, bob):
+            c.check_seals()
+        print("ok the relay signs the first %d frames, with the key that its fingerprint names" % ann.seals[0][1])
+
+
 def journal(program, seed):
     with Match(program, seed, journal=True) as m:
         ann, bob = m.client("ann"), m.client("bob")

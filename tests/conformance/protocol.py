@@ -249,6 +249,12 @@ def read_ask(r):
     return [keyframe, based] + ([r.u(4), r.hex(32)] if based else [])
 
 
+def read_seal(r):
+    seal = [r.u(4), r.u(4), r.hex(16), r.u(4), r.u(1, 7)]
+    need(seal[3] < seal[1] if seal[4] else seal[3] == 0)
+    return seal + [r.u(8) for bit in range(3) if seal[4] >> bit & 1] + [r.hex(32), r.hex(64)]
+
+
 def read_offer(r):
     offer = [r.u(4), r.u(4), r.u(1, 1), r.u(4, SNAPSHOT_MAX), r.u(4, SNAPSHOT_MAX), r.hex(32), r.hex(16)]
     need(offer[3] and offer[4] and offer[1] <= offer[0] and (offer[1] or not offer[0]))
@@ -344,6 +350,8 @@ def read_message(r, _seats):
     elif kind == 35:
         m.append([[r.u(1), r.u(4), r.hex(4), r.u(2), r.hex(32), r.hex(32)] for _ in range(r.u(1, 15))])
         need(all(p[1] and p[3] for p in m[1]))
+    elif kind == 36:
+        m += read_seal(r)
     elif kind == 14:
         m += [r.u(1, 1), r.u(2), r.u(1, 4), r.u(8), r.u(8), r.str(47)]
         need(not m[1] or (m[2] == 0 and m[6] and m[3] in (1, 2)))
@@ -430,6 +438,11 @@ def write_message(m, rng):
         w.u(1, len(m[1]))
         for seats, session, host, port, key_out, key_in in m[1]:
             w.u(1, seats), w.u(4, session), w.hex(host), w.u(2, port), w.hex(key_out), w.hex(key_in)
+    elif kind == 36:
+        w.u(4, m[1]), w.u(4, m[2]), w.hex(m[3]), w.u(4, m[4]), w.u(1, m[5])
+        for value in m[6:-2]:
+            w.u(8, value)
+        w.hex(m[-2]), w.hex(m[-1])
     elif kind == 14:
         w.u(1, m[1]), w.u(2, m[2]), w.u(1, m[3]), w.u(8, m[4]), w.u(8, m[5]), w.str(m[6])
     elif kind == 32:

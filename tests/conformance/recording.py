@@ -16,12 +16,12 @@ sys.dont_write_bytecode = True  # before the import below: leave no cache in the
 
 import tables
 from primitives import Malformed, Reader, Version, Writer, need, write_stream
-from protocol import read_facts, read_frames, read_params
+from protocol import read_facts, read_frames, read_params, read_seal
 from lock import LONGEST
 from room import coded
 
 MAGIC = bytes.fromhex("894b4c520d0a1a0a")
-TYPES = ["?", "HEAD", "ROOM", "START", "SNAPSHOT", "PIECES", "DIGEST", "HASH", "EVENT", "END"]
+TYPES = ["?", "HEAD", "ROOM", "START", "SNAPSHOT", "PIECES", "DIGEST", "HASH", "EVENT", "END", "SEAL"]
 BODY_MAX = 33554432
 TRIES = 60  # processes for each golden file and kind of damage
 TABLES = tables.read_tables()
@@ -73,7 +73,7 @@ class Recording:
         self.head, self.members, self.options, self.devices, self.memory, self.files = (0, 0, bytes(16), bytes(32), 0), [], {}, [], [], []
         self.said = 0, 0  # the label of the block before, and its clients
         self.frames, self.hashes, self.flips, self.aliens, self.serialized = [], {}, [], [], {}
-        self.digest, self.damage, self.count = None, None, 0
+        self.digest, self.damage, self.count, self.seals = None, None, 0, []
         for at, kind, body in blocks(data):
             why = body if isinstance(body, str) else None
             if not why:
@@ -141,6 +141,9 @@ class Recording:
             return
         self.said = label, clients
         self.hashes[label] = values[:2]
+
+    def read_seal(self, r):
+        self.seals.append(read_seal(r))
 
     def read_event(self, r):
         kind, frame = r.u(1), r.u(4)

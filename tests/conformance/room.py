@@ -9,7 +9,7 @@ from lock import LONGEST, Lock
 from machine import SNAPSHOT, Digests
 from primitives import VERSION, Writer
 from protocol import write_frames
-from session import blake, prove_door
+from session import blake, fingerprint, prove_door
 
 POLICY_STRICT, POLICY_BOUNDED, POLICY_OPTIMISTIC = 0, 1, 2
 HEAL, PAUSE, IGNORE = 0, 1, 2
@@ -53,7 +53,7 @@ class Client:
         self.behind = 0, bytes(16)  # the intervals before the first frame, and their digest
         self.bare, self.kept, self.offer, self.packed, self.unloaded, self.waits = None, {}, None, b"", None, False  # waits: for a snapshot to begin with
         self.own, self.rewind, self.rewound, self.lost = {}, None, [], []  # own: states before marked keyframes
-        self.log, self.gave, self.healed = [], [], []
+        self.log, self.gave, self.healed, self.seals = [], [], [], []
 
     # --- one turn ---
 
@@ -171,7 +171,8 @@ class Client:
         for at in range(0, len(self.start), 1000):
             self.say(2, at, len(self.start), self.start[at:at + 1000].hex())
 
-    def on_19(self, _epoch, length):  # PREPARE
+    def on_19(self, epoch, length):  # PREPARE
+        self.epoch = epoch
         self.log.append("PREPARE in state " + self.state)
         if self.state == "ready":
             self.say(3, facts(self.wish["files"]))
@@ -230,6 +231,23 @@ class Client:
         agreed = sorted(k for k in self.own if k <= verdict[7])
         for keyframe in agreed[:-4]:  # the newest is needed; three older ones, should the relay lose frames
             del self.own[keyframe]
+
+    def on_36(self, intervals, end, digest, label, has, *rest):  # SEAL
+        *values, public, signature = rest
+        each = iter(values)
+        hashes = [next(each) if has >> bit & 1 else 0 for bit in range(3)]
+        identity = blake(128, b"".join(part.split(" (")[0].encode() + b"\0" for pair in sorted(self.facts) for part in pair))
+        signed = (b"keylock seal 1" + bytes.fromhex(self.room_id) + identity + blake(128, self.start) + struct.pack("<QII", self.epoch, intervals, end) +
+                  bytes.fromhex(digest) + struct.pack("<IBQQQ", label, has, *hashes))
+        assert curves.ed25519_verify(bytes.fromhex(public), signed, bytes.fromhex(signature)), "the seal is signed"
+        assert fingerprint(curves.ed25519_as_x25519(bytes.fromhex(public))) == self.link.session.relay, "by this relay"
+        self.seals.append((intervals, end, digest))
+
+    def check_seals(self):
+        """Those of frames that have come."""
+        for intervals, end, digest in self.seals:
+            if end <= self.lock.ran and end >= self.behind[0]:
+                assert self.described(end)[:2] == (intervals, bytes.fromhex(digest)), "the sealed frames are those that came"
 
     def keep_own(self, keyframe):
         """Before its commands. The newest makes place."""

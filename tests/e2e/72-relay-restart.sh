@@ -59,12 +59,15 @@ for mine in players:
         sys.exit("room and relay: %s, the player has %s" % (relays.head[2:4], mine.head[2:4]))
     if count < 1000 or relays.frames[:count] != mine.frames[:count]:
         sys.exit("%d frames, and the player has other ones" % count)
+    if not mine.seals or mine.seals[-1] not in relays.seals:
+        sys.exit("the relay has sealed %s, the player has %s" % (relays.seals, mine.seals))
 END
 }
 
 # Of each room, 1,000 frames at least, and ten hashes that both players said.
 recordings() {
-    local file room
+    local file room sealed fingerprint
+    fingerprint=$(sed -n 's/.*event=listening.* fingerprint=\([a-z2-7]*\).*/\1/p' "$tmp/relay1.log")
     for file in "$tmp"/journal/*.klr; do
         "$keylock" record --text "$file" >"$tmp/record.txt" 2>"$tmp/record.err" || { cat "$tmp/record.err"; return 1; }
         room=$(sed -n 's/^room //p' "$tmp/record.txt")
@@ -74,6 +77,11 @@ recordings() {
             END { if (hashes < 10 || frames < least) { print hashes + 0 " hashes, " frames + 0 " frames"; exit 1 } }' \
             "$tmp/$room-a.hash" "$tmp/record.txt" || return 1
         same_match "$file" "$tmp/$room-a.klr" "$tmp/$room-b.klr" || return 1
+        for sealed in "$file" "$tmp/$room-a.klr" "$tmp/$room-b.klr"; do
+            "$keylock" record "$sealed" | grep -q "^sealed   up to frame .*, by the relay $fingerprint$" && continue
+            echo "$sealed: $("$keylock" record "$sealed" | grep '^sealed'), expected by $fingerprint"
+            return 1
+        done
     done
 }
 

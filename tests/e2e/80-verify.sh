@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # 80-verify.sh - recordings of one match, of its players and of its relay, are run again by `keylock verify`. A hash that is forged,
-# an input that is changed, a planted desync, another core, content, option or rules, and a torn file are told, each by its name
-# and exit status.
+# an input that is changed, a planted desync, another core, content, option or rules, a torn file, and one that the relay has not
+# sealed are told, each by its name and exit status.
 # runs: waiting, test, 45 s
 . "$(dirname "$0")/lib.sh"
 
@@ -126,6 +126,7 @@ recorded() {
 eventually 30 recorded || { show relay; die "verify: the relay writes no recording"; }
 for who in ann bob carl; do ends_well verify $who 60; done
 
+fingerprint=$(sed -n 's/.*event=listening.* fingerprint=\([a-z2-7]*\).*/\1/p' "$tmp/relay.log")
 gb=(--content "$content/pads.gb") nes=(--content "$content/shooter.nes")
 verified ann 0 "frames=$FRAMES;from=0;ended=True;parts=ram,state" "${gb[@]}" "$tmp/ann.klr"
 verified bob 0 "frames=$FRAMES;from=0" "${gb[@]}" "$tmp/bob.klr"
@@ -136,7 +137,7 @@ verified carl-alone 2 "why=begins with the room's state" "${gb[@]}" "$tmp/carl.k
 verified carl 0 "base=bob.klr;frames=$FRAMES" -j 2 "${gb[@]}" "$tmp/bob.klr" "$tmp/carl.klr"
 verified alone 0 "frames=600;from=0;parts=ram,state" "${nes[@]}" "$tmp/alone.klr"
 "$keylock" verify --core gambatte "${gb[@]}" "$tmp/ann.klr" >"$tmp/text" 2>&1
-check verify/text "$(cat "$tmp/text")" grep -qE "ann.klr: verified: frames 0 to $((FRAMES - 1)), [0-9]+ hashes \(RAM and state\)$" "$tmp/text"
+check verify/text "$(cat "$tmp/text")" grep -qE "ann.klr: verified: frames 0 to $((FRAMES - 1)), [0-9]+ hashes \(RAM and state\); sealed by $fingerprint up to frame [0-9]+$" "$tmp/text"
 
 # Hashes and inputs that are not those of the match, with good checks.
 label=$(altered "$tmp/ann.klr" "$tmp/forged.klr" 'forge(5)')
@@ -146,6 +147,20 @@ verified forged-relay 1 "label=$label;clients=ann,bob;differs=ram" "${gb[@]}" "$
 altered "$tmp/ann.klr" "$tmp/pressed.klr" 'press(700)'
 "$keylock" record "$tmp/pressed.klr" >/dev/null || fail "verify/pressed-whole: it is damaged"
 verified pressed 1 "label=$(hashed "$tmp/ann.klr" 700)" "${gb[@]}" "$tmp/pressed.klr"
+
+# The relay's seal stands in all files of the match, and in no other.
+for who in ann bob carl relay; do
+    verified sealed-$who 0 "sealed_by=$fingerprint;unsealed=None" --relay "$fingerprint" "${gb[@]}" "$tmp/bob.klr" "$tmp/$who.klr"
+    check verify/sealed-$who-up-to "frame $(said_by sealed-$who sealed)" test "$(said_by sealed-$who sealed)" -ge 1024
+done
+verified sealed-pressed 4 "why=its frames are not the sealed ones;hashes=0" --relay "$fingerprint" "${gb[@]}" "$tmp/pressed.klr"
+verified sealed-forged 1 "label=$(said_by forged label);clients=ann" --relay "$fingerprint" "${gb[@]}" "$tmp/forged.klr"
+altered "$tmp/ann.klr" "$tmp/epoch.klr" 'parts[0] = HEAD, parts[0][1][:-1] + b"\1"'
+verified sealed-epoch 4 "why=signature is not of this match" --relay "$fingerprint" "${gb[@]}" "$tmp/epoch.klr"
+altered "$tmp/ann.klr" "$tmp/key.klr" 'parts[0] = HEAD, parts[0][1][:20] + bytes(32) + parts[0][1][52:]'
+verified sealed-key 4 "why=another key than its relay" --relay "$fingerprint" "${gb[@]}" "$tmp/key.klr"
+verified sealed-nowhere 4 "why=it has no seal" --relay "$fingerprint" "${nes[@]}" "$tmp/alone.klr"
+verified sealed-elsewhere 4 "why=another relay sealed it" --relay "${fingerprint//[a-m]/n}" "${gb[@]}" "$tmp/ann.klr"
 altered "$tmp/ann.klr" "$tmp/mute.klr" 'without(HASH)'
 verified mute 2 "why=no agreed hash" "${gb[@]}" "$tmp/mute.klr"
 

@@ -56,7 +56,7 @@ static void append(const void *bytes, size_t n) {
 }
 
 static void append_block(enum kl_klr_type type, const void *body, size_t n) {
-    struct kl_klr_around a = kl_klr_seal(&place, type, body, (uint32_t)n);
+    struct kl_klr_around a = kl_klr_around(&place, type, body, (uint32_t)n);
     append(a.before, sizeof a.before);
     append(body, n);
     append(a.check, sizeof a.check);

@@ -13,7 +13,7 @@ static size_t seal(uint8_t *out, const uint8_t *data, size_t size) {
         uint8_t type = data[0], *to = out + p.at;
         size_t len = data[1] | (size_t)data[2] << 8;
         if (len > size - 3) len = size - 3;
-        struct kl_klr_around a = kl_klr_seal(&p, type, data + 3, (uint32_t)len);
+        struct kl_klr_around a = kl_klr_around(&p, type, data + 3, (uint32_t)len);
         memcpy(to, a.before, sizeof a.before);
         memcpy(to + sizeof a.before, data + 3, len);
         memcpy(to + sizeof a.before + len, a.check, sizeof a.check);

@@ -76,7 +76,7 @@ static void play(struct long_game *g, struct kl_lobby_room *r) {
 
 bool journal_make(struct long_game *g, const char *state, const char *folder) {
     char why[300] = "";
-    struct kl_keypair key;
+    struct kl_relay_key key;
     struct kl_journal *journal;
     if (kl_keys_open(state, &key, why, sizeof why) != 0 ||
         kl_journal_open(&journal, folder, (struct kl_journal_limits){UINT64_C(1) << 30, UINT64_C(1) << 40},
@@ -86,7 +86,7 @@ bool journal_make(struct long_game *g, const char *state, const char *folder) {
     }
     struct kl_lobby *lobby = make_lobby();
     struct kl_lobby_ticket *t = ticket_of(g);
-    kl_lobby_set_secret(lobby, key.secret);
+    kl_lobby_set_secret(lobby, key.exchange.secret);
     lobby->journal = journal; /* files that lie there already are none of ours to load */
     struct kl_lobby_room *r =
         kl_lobby_restore(lobby, t, (const uint8_t *)start, sizeof start, 1, why, sizeof why);

@@ -78,18 +78,18 @@ static void copy_tickets(const char *name, const uint8_t *at, size_t len, FILE *
     static uint8_t body[KL_TICKET_BODY_MAX];
     char err[256];
     uint8_t id[KL_STORE_ID], key[32];
-    struct kl_keypair relay_key;
+    struct kl_relay_key relay_key;
     struct kl_tail_cursor slot[2];
     size_t wrong;
     assert_int_equal(kl_keys_open(relay_state(), &relay_key, err, sizeof err), 0);
     assert_int_equal(sodium_hex2bin(id, sizeof id, name, 2 * sizeof id, NULL, NULL, NULL), 0);
-    kl_tail_key(relay_key.secret, id, key);
+    kl_tail_key(relay_key.exchange.secret, id, key);
     unsigned slots = kl_tail_open(slot, key, at, len, &wrong);
     assert_true(slots > 0);
     for (unsigned i = 0; i < slots; i++)
         while (kl_tail_next(&slot[i], &wrong)) {
             if (slot[i].type != KL_TAIL_TICKET) continue;
-            int opened = kl_ticket_open(relay_key.secret, slot[i].body, slot[i].body_len, body);
+            int opened = kl_ticket_open(relay_key.exchange.secret, slot[i].body, slot[i].body_len, body);
             assert_true(opened > 0);
             fwrite(body, 1, (size_t)opened, into);
         }

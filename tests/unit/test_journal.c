@@ -4,6 +4,8 @@
 
 #include "net/engine/command.h"
 #include "net/record/klr_body.h"
+#include "net/session/identity.h"
+#include "net/session/proof.h"
 #include "net/session/ticket.h"
 #include "tests/lib/files.h"
 
@@ -108,11 +110,11 @@ static void the_match_goes_on(void **state) {
     assert_int_equal(unwritten, 0);
 }
 
-#define WRONG_AT 600 /* from there on player 2 says another hash */
+static uint32_t wrong_at; /* from there on player 2 says another hash */
 
 static void say_hash(struct player *p, const struct kl_frame *f) {
     struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = f->number - 1, .has = KL_HASH_RAM}};
-    m.hash.ram = m.hash.frame + (p == &player[2] && m.hash.frame >= WRONG_AT);
+    m.hash.ram = m.hash.frame + (p == &player[2] && m.hash.frame >= wrong_at);
     if (f->flags & KL_FRAME_HASH) say(p->peer, &m);
 }
 
@@ -122,6 +124,7 @@ static void the_recording_has_hashes_and_seats(void **state) {
     struct kl_klr_cursor c;
     unsigned hashes = 0, others = 0, seats = 0;
     begin_game(KL_POLICY_BOUNDED);
+    wrong_at = 600;
     on_frame = say_hash;
     play(20 * SECOND);
     on_frame = NULL;
@@ -135,7 +138,7 @@ static void the_recording_has_hashes_and_seats(void **state) {
         if (c.type == KL_KLR_HASH) {
             kl_klr_read_hash(&r, &h);
             bool wrong = h.ram != h.label;
-            assert_int_equal(h.clients, h.label < WRONG_AT ? 7 : wrong ? 4 : 3);
+            assert_int_equal(h.clients, h.label < wrong_at ? 7 : wrong ? 4 : 3);
             hashes += !wrong;
             others += wrong;
         } else if (c.type == KL_KLR_EVENT) {
@@ -150,6 +153,53 @@ static void the_recording_has_hashes_and_seats(void **state) {
     assert_int_equal(seats, PLAYERS);
     assert_in_range(hashes, 12, 40); /* of the 17 s that are in it */
     assert_in_range(others, 1, hashes - 8);
+}
+
+/* Each SEAL of the recording is of the frames before it, and the players have got the newest. */
+static unsigned count_seals(const struct kl_relay_key *key) {
+    struct kl_proof_match of = {.epoch_s = the_room()->start.epoch_s};
+    struct kl_klr_cursor c;
+    struct kl_proof p = {0};
+    unsigned seals = 0;
+    memcpy(of.room_id, the_room()->id, sizeof of.room_id);
+    kl_identity(the_room()->facts, of.identity);
+    read_files();
+    assert_true(kl_klr_open(&c, bytes, bytes_len));
+    while (kl_klr_next(&c) == KL_KLR_BLOCK) {
+        struct kl_reader r;
+        if (c.type == KL_KLR_START) kl_proof_start(c.body, c.body_len, of.start);
+        if (c.type != KL_KLR_SEAL) continue;
+        kl_reader_init(&r, c.body, c.body_len);
+        kl_klr_read_seal(&r, &p);
+        assert_false(r.failed);
+        assert_int_equal(kl_proof_check(&p, &of, key->exchange.pub), KL_PROOF_GOOD);
+        struct kl_digest d = digest_of(the_room()->id, p.end);
+        assert_memory_equal(d.digest, p.digest, sizeof p.digest);
+        assert_int_equal(d.intervals, p.intervals);
+        assert_int_equal(p.has, KL_HASH_RAM); /* the newest that all said */
+        assert_true(p.ram == p.label && p.label < p.end && p.label + 120 > p.end);
+        seals++;
+    }
+    if (seals) assert_memory_equal(&heard(0, KL_MSG_SEAL)->seal, &p, sizeof p);
+    return seals;
+}
+
+static void the_recording_is_sealed_each_minute(void **state) {
+    static const uint8_t seed[KL_RELAY_SEED] = {1};
+    struct kl_relay_key key;
+    (void)state;
+    kl_relay_key_from_seed(&key, seed);
+    begin_game(KL_POLICY_BOUNDED);
+    kl_lobby_set_signer(lobby, &key);
+    wrong_at = UINT32_MAX;
+    on_frame = say_hash;
+    play(12 * SECOND);
+    assert_int_equal(count_seals(&key), 0);
+    play(10 * SECOND);
+    assert_int_equal(count_seals(&key), 1);
+    play(70 * SECOND);
+    assert_int_equal(count_seals(&key), 2);
+    on_frame = NULL;
 }
 
 static void give_commands(void) {
@@ -446,6 +496,7 @@ int main(void) {
         T(a_slot_has_an_end),
         T(the_match_goes_on),
         T(the_recording_has_hashes_and_seats),
+        T(the_recording_is_sealed_each_minute),
         T(commands_come_back),
         T(a_player_with_nothing_comes_back_too),
         T(a_room_is_read_for_the_first_who_returns),

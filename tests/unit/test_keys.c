@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <sodium.h>
+
 #include "net/session/keys.h"
 #include "tests/lib/files.h"
 
@@ -59,25 +61,65 @@ TEST(fingerprints) {
 }
 
 TEST_WITH(made_once_and_read_again, make_folder, remove_folder) {
-    struct kl_keypair one, two;
+    struct kl_relay_key one, two;
     char err[256] = "";
     struct stat st;
     assert_int_equal(kl_keys_open(dir, &one, err, sizeof err), 0);
     assert_int_equal(stat(file, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
-    assert_int_equal(st.st_size, 32);
+    assert_int_equal(st.st_size, 40);
     assert_int_equal(stat(dir, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0700);
     assert_int_equal(kl_keys_open(dir, &two, err, sizeof err), 0);
     assert_memory_equal(&one, &two, sizeof one);
-    struct kl_keypair again = two;
-    memset(again.pub, 0, 32);
-    kl_keypair_complete(&again);
-    assert_memory_equal(&again, &two, sizeof two);
+    assert_true(one.signs);
+    assert_true(kl_relay_key_is(one.sign_pub, one.exchange.pub));
+}
+
+/* The form of before: an X25519 secret alone. It stays as it is, and signs nothing. */
+TEST_WITH(a_key_of_before_is_read, make_folder, remove_folder) {
+    struct kl_relay_key k;
+    struct kl_keypair plain;
+    char err[256] = "";
+    struct stat st;
+    kl_keypair_make(&plain);
+    assert_int_equal(kl_keys_open(dir, &k, err, sizeof err), 0);
+    file_write(file, plain.secret, sizeof plain.secret, 0600);
+    assert_int_equal(kl_keys_open(dir, &k, err, sizeof err), 0);
+    assert_memory_equal(&k.exchange, &plain, sizeof plain);
+    assert_false(k.signs);
+    assert_int_equal(stat(file, &st), 0);
+    assert_int_equal(st.st_size, 32);
+}
+
+static void hex(uint8_t out[32], const char *text) {
+    size_t len;
+    assert_int_equal(sodium_hex2bin(out, 32, text, strlen(text), NULL, &len, NULL), 0);
+    assert_int_equal(len, 32);
+}
+
+/* The seed of RFC 8032's first test vector; the X25519 keys by Python: SHA-512's first half, clamped, and
+ * (1 + y) / (1 - y) modulo 2^255 - 19. */
+TEST(a_seed_gives_both_keys) {
+    uint8_t seed[KL_RELAY_SEED], wanted[32], none[32] = {0};
+    struct kl_relay_key k, other;
+    hex(seed, "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60");
+    kl_relay_key_from_seed(&k, seed);
+    hex(wanted, "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a");
+    assert_memory_equal(k.sign_pub, wanted, 32);
+    hex(wanted, "307c83864f2833cb427a2ef1c00a013cfdff2768d980c0a3a520f006904de94f");
+    assert_memory_equal(k.exchange.secret, wanted, 32);
+    hex(wanted, "d85e07ec22b0ad881537c2f44d662d1a143cf830c57aca4305d85c7a90f6b62e");
+    assert_memory_equal(k.exchange.pub, wanted, 32);
+    seed[0] ^= 1;
+    kl_relay_key_from_seed(&other, seed);
+    assert_true(kl_relay_key_is(k.sign_pub, k.exchange.pub));
+    assert_false(kl_relay_key_is(other.sign_pub, k.exchange.pub));
+    assert_false(kl_relay_key_is(none, k.exchange.pub));
 }
 
 static void refuses_and_leaves(const char *text) {
-    struct kl_keypair k;
+    struct kl_relay_key k;
     char err[256] = "";
     struct stat before, after;
     assert_int_equal(lstat(file, &before), 0);
@@ -90,16 +132,17 @@ static void refuses_and_leaves(const char *text) {
 }
 
 TEST_WITH(files_that_are_no_key_are_left_alone, make_folder, remove_folder) {
-    struct kl_keypair k;
-    uint8_t bytes[33] = {1};
+    struct kl_relay_key k;
+    uint8_t bytes[41] = {1};
     char err[256] = "";
     assert_int_equal(kl_keys_open(dir, &k, err, sizeof err), 0);
-    file_write(file, bytes, 31, 0600);
-    refuses_and_leaves("expected 32 bytes, found 31");
-    file_write(file, bytes, 33, 0600);
-    refuses_and_leaves("expected 32 bytes, found 33");
-    file_write(file, bytes, 0, 0600);
-    refuses_and_leaves("expected 32 bytes, found 0");
+    static const unsigned wrong[] = {0, 31, 33, 40, 41};
+    for (unsigned i = 0; i < COUNT(wrong); i++) {
+        char found[64];
+        snprintf(found, sizeof found, "or 32 bytes alone, found %u bytes", wrong[i]);
+        file_write(file, bytes, wrong[i], 0600);
+        refuses_and_leaves(found);
+    }
     file_write(file, bytes, 32, 0640);
     refuses_and_leaves("may be read by others: expected mode 600, found 640");
     file_write(file, bytes, 32, 0604);
@@ -134,10 +177,10 @@ TEST_WITH(two_at_once_agree, make_folder, remove_folder) {
         assert_int_equal(pipe(ends), 0);
         for (unsigned i = 0; i < COUNT(keys); i++) {
             if (fork() != 0) continue;
-            struct kl_keypair k;
+            struct kl_relay_key k;
             char err[256];
             if (kl_keys_open(dir, &k, err, sizeof err) != 0) _exit(1);
-            _exit(write(ends[1], k.secret, 32) != 32);
+            _exit(write(ends[1], k.sign_pub, 32) != 32);
         }
         for (unsigned i = 0; i < COUNT(keys); i++) {
             int status;

@@ -8,6 +8,9 @@
 #include "core_wrapper/record/recording.h"
 #include "net/engine/command.h"
 #include "net/platform/file.h"
+#include "net/record/pieces.h"
+#include "net/session/identity.h"
+#include "net/session/proof.h"
 
 #define GOLDEN "tests/conformance/golden/"
 
@@ -233,6 +236,72 @@ TEST(any_changed_bit_is_found_and_named) {
     }
 }
 
+/* --- seals --- */
+
+static struct kl_relay_key relay;
+
+/* A match of 100 frames, of which the first 96 are sealed, in the room whose first byte of its id is `room`.
+ * cut: frames from there on are played otherwise, once they were. */
+static void write_sealed(uint8_t room, uint16_t pad, uint32_t cut, bool own_digest) {
+    static struct kl_klr_room described;
+    static const uint8_t seed[KL_RELAY_SEED] = {5};
+    static struct kl_pieces p;
+    struct kl_klr_head head = {KL_KLR_VERSION, KL_KLR_RULES, KL_KLR_BY_CLIENT, {7}, {0}, 946684800};
+    struct kl_proof_match of = {.room_id = {room}, .epoch_s = head.epoch_s};
+    struct kl_recorder w;
+    kl_relay_key_from_seed(&relay, seed);
+    memcpy(head.relay_key, relay.exchange.pub, sizeof head.relay_key);
+    described = (struct kl_klr_room){.name = "lounge"};
+    kl_facts_add(&described.facts, "core", "Probe core 1");
+    kl_identity(&described.facts, of.identity);
+    kl_proof_start("", 0, of.start);
+    assert_int_equal(kl_recorder_open(&w, path), 0);
+    kl_recorder_head(&w, 0, &head, &described, NULL, 0);
+    kl_pieces_init(&p, head.room_id, &(struct kl_digest){0});
+    for (uint32_t n = 0; n < 100; n++) {
+        struct kl_frame f = {n, n - n % 4, 4, (uint8_t)(n % 4 ? 0 : KL_FRAME_KEY), 3, {{0}}};
+        f.in[0].joypad = (uint16_t)(n / 8 % 2 ? (own_digest ? pad : 1) : 0);
+        if (n < 96) assert_true(kl_pieces_add(&p, &f, NULL));
+        f.in[0].joypad = (uint16_t)(n / 8 % 2 ? pad : 0);
+        kl_recorder_frame(&w, &f);
+    }
+    struct kl_proof seal = {.intervals = p.chain.intervals, .end = p.chain.end};
+    memcpy(seal.digest, p.chain.digest, sizeof seal.digest);
+    kl_proof_sign(&seal, &of, &relay);
+    kl_recorder_seal(&w, &seal);
+    if (cut) record(&w, cut, cut + 20, pad);
+    assert_int_equal(kl_recorder_close(&w), 0);
+}
+
+static void expect_sealed(uint32_t end, const char *why) {
+    static struct kl_recording r;
+    assert_int_equal(kl_recording_read(&r, path, err, sizeof err), 0);
+    assert_string_equal(r.damage, "");
+    assert_int_equal(r.seal.end, end);
+    assert_string_equal(kl_recording_sealed(&r), why);
+    kl_recording_free(&r);
+}
+
+TEST(a_sealed_recording_is_known_as_such) {
+    write_sealed(7, 1, 0, true);
+    expect_sealed(96, "");
+    write_sealed(7, 1, 96, true); /* a cut behind what is sealed */
+    expect_sealed(96, "");
+    write_sealed(7, 1, 92, true);
+    expect_sealed(0, "it has no seal");
+    write_match();
+    expect_sealed(0, "it has no seal");
+}
+
+/* All checks of the file are right: somebody has written it anew. */
+TEST(a_changed_match_is_not_the_sealed_one) {
+    write_sealed(7, 2, 0, false);
+    expect_sealed(96, "its frames are not the sealed ones");
+    write_sealed(8, 1, 0, true);
+    expect_sealed(96, "the seal's signature is not of this match, its frames and hashes");
+    write_match();
+}
+
 /* Its check is right: it was written so. */
 TEST(a_malformed_body_is_named) {
     static const struct {
@@ -248,6 +317,7 @@ TEST(a_malformed_body_is_named) {
         {KL_KLR_HASH, "\0\0\0\0\1\0\10", 7},
         {KL_KLR_EVENT, "\3\0\0\0\0\3abc", 9},
         {KL_KLR_END, "\0\0\0\0\0\0", 6},
+        {KL_KLR_SEAL, "1234567890", 10},
     };
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
         static struct kl_recording r;
@@ -259,7 +329,7 @@ TEST(a_malformed_body_is_named) {
             assert_int_equal(kl_klr_next(&c), KL_KLR_BLOCK);
         end = c.place.at;
         memcpy(bytes, whole, end);
-        struct kl_klr_around a = kl_klr_seal(&c.place, bad[i].type, bad[i].body, (uint32_t)bad[i].len);
+        struct kl_klr_around a = kl_klr_around(&c.place, bad[i].type, bad[i].body, (uint32_t)bad[i].len);
         memcpy(bytes + end, a.before, sizeof a.before);
         memcpy(bytes + end + sizeof a.before, bad[i].body, bad[i].len);
         memcpy(bytes + end + sizeof a.before + bad[i].len, a.check, sizeof a.check);
@@ -279,7 +349,7 @@ TEST(what_is_new_is_passed_over_and_a_later_version_refused) {
         size_t at = KL_KLR_MAGIC;
         for (unsigned i = 0; i < 2; i++) {
             uint32_t len = i ? 5 : sizeof head;
-            struct kl_klr_around a = kl_klr_seal(&p, i ? 99 : KL_KLR_HEAD, head, len);
+            struct kl_klr_around a = kl_klr_around(&p, i ? 99 : KL_KLR_HEAD, head, len);
             memcpy(bytes + at, a.before, sizeof a.before);
             memcpy(bytes + at + sizeof a.before, head, len);
             memcpy(bytes + at + sizeof a.before + len, a.check, sizeof a.check);

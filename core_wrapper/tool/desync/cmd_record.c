@@ -1,6 +1,7 @@
 #include "core_wrapper/tool/common/tool.h"
 
 #include "core_wrapper/record/recording.h"
+#include "net/session/keys.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -27,6 +28,16 @@ const char cmd_record_help[] =
 
 enum { RECORD_WHOLE = KLT_OK, RECORD_DAMAGED = 1 };
 
+static void tell_seal(const struct kl_recording *r) {
+    char fingerprint[KL_FINGERPRINT_CHARS + 1];
+    const char *why = kl_recording_sealed(r);
+    kl_fingerprint(r->head.relay_key, fingerprint);
+    if (*why)
+        printf("sealed   no: %s\n", why);
+    else
+        printf("sealed   up to frame %" PRIu32 ", by the relay %s\n", r->seal.end - 1, fingerprint);
+}
+
 static int tell(const struct kl_recording *r) {
     char digest[2 * KL_DIGEST + 1];
     printf("core     %s\ncontent  %s\n", r->core, r->content);
@@ -41,6 +52,7 @@ static int tell(const struct kl_recording *r) {
     if (r->digest.end)
         printf("digest   %s after frame %" PRIu32 "\n",
                sodium_bin2hex(digest, sizeof(digest), r->digest.digest, KL_DIGEST), r->digest.end - 1);
+    tell_seal(r);
     printf("blocks   %u%s\n", r->blocks, r->ended ? "" : ", without an end: the run broke off");
     if (*r->damage) printf("damage   %s\n", r->damage);
     return tool_show("");

@@ -28,6 +28,8 @@ const char cmd_verify_help[] =
     "  --system DIR         the core's system folder (default: an empty one)\n"
     "  --states DIR         at a parting, keeps the state of the run here in DIR/RECORDING, for keylock "
     "blame\n"
+    "  --relay FINGERPRINT  the relay that must have sealed them; the fingerprint is behind the # of its "
+    "links\n"
     "  --jobs N, -j N       files at once (default 1)\n"
     "  --json               prints a JSON object for each file instead of text\n"
     "\n"
@@ -45,6 +47,7 @@ const char cmd_verify_help[] =
     "the core\n"
     "     parts from itself\n"
     "  3  damaged: the line has the block; all before it is verified\n"
+    "  4  not sealed by the relay that --relay names: nothing was run\n"
     "  6  standard output cannot be written\n";
 /* clang-format on */
 
@@ -76,19 +79,24 @@ static uint64_t bytes_of(const char *path) {
 
 /* --- a file's line --- */
 
-static const char *const words[] = {"verified", "parted", "cannot be told", "damaged"};
+static const char *const words[] = {"verified", "parted", "cannot be told", "damaged",
+                                    "not sealed by that relay"};
 
 static void tell_text(const struct kl_verify *v) {
-    char line[8192], frames[128] = "", notes[512] = "";
+    char line[8192], frames[128] = "", notes[512] = "", seal[160] = "";
     if (v->hashes)
         snprintf(frames, sizeof(frames), "%sframes %" PRIu32 " to %" PRIu32 ", %u hashes (%s)",
                  v->code == KLT_VERIFIED ? ": " : "; equal before: ", v->from,
                  v->code == KLT_VERIFIED || v->code == KLT_DAMAGED ? v->rec.frames - 1 : v->agreed, v->hashes,
                  kl_verify_parts(v->parts));
+    if (!*v->unsealed)
+        snprintf(seal, sizeof(seal), "; sealed by %s up to frame %" PRIu32, v->sealer, v->rec.seal.end - 1);
+    else if (v->code != KLT_UNSEALED)
+        snprintf(seal, sizeof(seal), "; not sealed: %s", v->unsealed);
     if (*v->base) snprintf(notes, sizeof(notes), "; begun with a state of the run of %.300s", v->base);
-    snprintf(line, sizeof(line), "%s: %s%s%s%s%s%s%s%s%s%s", v->path, words[v->code], *v->why ? ": " : "",
+    snprintf(line, sizeof(line), "%s: %s%s%s%s%s%s%s%s%s%s%s", v->path, words[v->code], *v->why ? ": " : "",
              v->why, frames, notes, *v->note ? "; " : "", v->note,
-             v->rec.ended || *v->rec.damage || v->code != KLT_VERIFIED ? "" : "; it broke off there",
+             v->rec.ended || *v->rec.damage || v->code != KLT_VERIFIED ? "" : "; it broke off there", seal,
              *v->state ? "; the state here: " : "", v->state);
     puts(kl_plain(line));
 }
@@ -124,6 +132,9 @@ static int tell_json(const struct kl_verify *v) {
     json_object_object_add(j, "ended", json_object_new_boolean(v->rec.ended));
     add_text(j, "base", v->base);
     add_text(j, "note", v->note);
+    add_text(j, "sealed_by", *v->unsealed ? "" : v->sealer);
+    add_frame(j, "sealed", *v->unsealed ? UINT32_MAX : v->rec.seal.end);
+    add_text(j, "unsealed", v->unsealed);
     add_frame(j, "label", v->code == KLT_PARTED ? v->label : UINT32_MAX);
     json_object_object_add(j, "differs", list_of(v->code == KLT_PARTED ? v->differs : 0));
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
@@ -238,19 +249,22 @@ static int take(struct verify *c, int o) {
     case 'f': return take_place("content", c->wish.content, &c->wish.contents, optarg);
     case 's': c->wish.system_dir = tool_path(optarg); return 0;
     case 'T': c->wish.states = tool_path(optarg); return 0;
+    case 'r':
+        c->wish.relay = optarg;
+        return kl_fingerprint_valid(optarg)
+                   ? 0
+                   : tool_usage("--relay: expected the 32 characters of a fingerprint, got %s", optarg);
     case 'j': return tool_number("jobs", optarg, 1, JOBS_MAX, &c->jobs);
     default: c->json = true; return 0;
     }
 }
 
 int cmd_verify(int argc, char **argv) {
-    static const struct option longs[] = {{"core", required_argument, NULL, 'c'},
-                                          {"content", required_argument, NULL, 'f'},
-                                          {"system", required_argument, NULL, 's'},
-                                          {"states", required_argument, NULL, 'T'},
-                                          {"jobs", required_argument, NULL, 'j'},
-                                          {"json", no_argument, NULL, 'J'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {
+        {"core", required_argument, NULL, 'c'},   {"content", required_argument, NULL, 'f'},
+        {"system", required_argument, NULL, 's'}, {"states", required_argument, NULL, 'T'},
+        {"relay", required_argument, NULL, 'r'},  {"jobs", required_argument, NULL, 'j'},
+        {"json", no_argument, NULL, 'J'},         {NULL, 0, NULL, 0}};
     static struct verify state; /* large, and zero */
     struct verify *c = &state;
     c->jobs = 1;

@@ -414,15 +414,29 @@ static void run_cores(struct kl_verify *v) {
     }
 }
 
+static void look_at_seal(struct kl_verify *v) {
+    v->unsealed = kl_recording_sealed(&v->rec);
+    kl_fingerprint(v->rec.head.relay_key, v->sealer);
+    if (!v->wish->relay) return;
+    if (!*v->unsealed && !kl_fingerprint_is(v->wish->relay, v->rec.head.relay_key))
+        v->unsealed = "another relay sealed it";
+    if (!*v->unsealed) return;
+    v->code = KLT_UNSEALED;
+    snprintf(v->why, sizeof(v->why), "%s", v->unsealed);
+}
+
 void kl_verify_run(struct kl_verify *v) {
     char err[KLT_ERR];
     v->label = v->planted = v->agreed = NEVER;
+    v->unsealed = "it cannot be read";
     int read = kl_recording_read(&v->rec, v->path, err, sizeof(err));
     atomic_store(&v->frames, v->rec.frames);
     if (read < 0) {
         cannot(v, "%s", err);
         return;
     }
+    if (read == 0) look_at_seal(v);
+    if (v->code == KLT_UNSEALED) return;
     if (read == 0 && (!*v->rec.damage || v->rec.hashes) && prepare(v) == 0) run_cores(v);
     const char *damage = read > 0 ? "it does not begin as a recording does" : v->rec.damage;
     if (!*damage) return;

@@ -8,6 +8,7 @@
 #include "core_wrapper/tool/common/tool.h"
 #include "core_wrapper/tool/desync/machine.h"
 #include "net/platform/file.h"
+#include "net/session/keys.h"
 
 #define KLT_VERIFY_PLACES 64 /* cores, and places of contents, that the user names at most */
 
@@ -16,6 +17,7 @@ struct kl_verify_wish {
     const char *core[KLT_VERIFY_PLACES], *content[KLT_VERIFY_PLACES]; /* names or paths; folders or files */
     unsigned cores, contents;
     const char *system_dir, *states; /* NULL: none */
+    const char *relay;               /* the fingerprint of the relay that must have sealed them; NULL: any */
     char **file;                     /* the recordings */
     unsigned files;
 };
@@ -24,7 +26,8 @@ enum kl_verdict_code {
     KLT_VERIFIED = 0,
     KLT_PARTED = 1, /* from the hashes that it says; and two runs here are equal */
     KLT_CANNOT = 2,
-    KLT_DAMAGED = 3, /* and all before it verified */
+    KLT_DAMAGED = 3,  /* and all before it verified */
+    KLT_UNSEALED = 4, /* by the relay that the user named; nothing was run */
 };
 
 struct kl_verify {
@@ -34,8 +37,10 @@ struct kl_verify {
     atomic_uint done, frames; /* of the run, for a look from another thread; frames 0: not known yet */
 
     enum kl_verdict_code code;
-    char why[2048];           /* CANNOT's reason, PARTED's words, DAMAGED's block */
-    uint32_t from;            /* the frame that the run began with */
+    const char *unsealed;                  /* "": the frames below rec.seal.end are signed, by */
+    char sealer[KL_FINGERPRINT_CHARS + 1]; /* this relay; else why not */
+    char why[2048];                        /* CANNOT's reason, PARTED's words, DAMAGED's block */
+    uint32_t from;                         /* the frame that the run began with */
     char base[KL_FILE_PATH];  /* the recording whose run gave the state of that frame; "": from power-on */
     unsigned hashes, parts;   /* labels that were equal; KL_HASH_…, all that were compared at them */
     char note[256];           /* on a part that does not count; or "" */

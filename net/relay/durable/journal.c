@@ -13,8 +13,7 @@
 #include "net/relay/durable/tail.h"
 #include "net/relay/room/lobby_room.h"
 
-#define RETRY_US      1000000
-#define RECORD_FRAMES 1024 /* whole intervals of so many frames go into the recording */
+#define RETRY_US 1000000
 
 int kl_journal_open(struct kl_journal **out, const char *dir, struct kl_journal_limits limits, char *err,
                     size_t err_len) {
@@ -93,7 +92,7 @@ struct batch {
 
 static void add_block(struct batch *b, enum kl_klr_type type, const void *body, size_t len) {
     struct kl_klr_around *a = &b->around[b->blocks++];
-    *a = kl_klr_seal(&b->end, type, body, (uint32_t)len);
+    *a = kl_klr_around(&b->end, type, body, (uint32_t)len);
     b->part[b->parts++] = (struct kl_file_part){a->before, sizeof a->before};
     b->part[b->parts++] = (struct kl_file_part){body, len};
     b->part[b->parts++] = (struct kl_file_part){a->check, sizeof a->check};
@@ -172,12 +171,13 @@ static bool append_said(struct kl_lobby_room *r, char *why, size_t why_len) {
 }
 
 /* Whole intervals go into the recording. False: they do not, and why is "" if they never will. */
-static bool record(struct kl_lobby_room *r, char *why, size_t why_len) {
+static bool record(struct kl_lobby_room *r, uint64_t now_us, char *why, size_t why_len) {
     static struct kl_pieces p;
     struct kl_journal_room *j = &r->journal;
     *why = 0;
     while (j->base.chain.end < r->past.digest.end) {
-        uint8_t digest[KL_KLR_SMALL];
+        uint8_t digest[KL_KLR_SMALL], seal[KL_KLR_SMALL];
+        struct kl_msg sealed = {.kind = KL_MSG_SEAL};
         struct batch b = {.end = j->base.klr};
         struct kl_writer w;
         if (!gather(r, &p)) {
@@ -185,9 +185,16 @@ static bool record(struct kl_lobby_room *r, char *why, size_t why_len) {
             return false;
         }
         add_block(&b, KL_KLR_PIECES, p.body, kl_pieces_take(&p, false));
+        bool seals = kl_journal_seals(r, p.chain.end, now_us);
         kl_writer_init(&w, digest, sizeof digest);
         kl_klr_write_digest(&w, &p.chain);
         add_block(&b, KL_KLR_DIGEST, digest, (size_t)(w.at - digest));
+        if (seals) {
+            kl_journal_seal(r, &p.chain, &sealed.seal);
+            kl_writer_init(&w, seal, sizeof seal);
+            kl_klr_write_seal(&w, &sealed.seal);
+            add_block(&b, KL_KLR_SEAL, seal, (size_t)(w.at - seal));
+        }
         if (b.end.at > r->lobby->journal->limits.room_bytes) {
             kl_journal_give_up(r, "it has as many bytes as --journal-mib lets it have");
             return false;
@@ -195,6 +202,9 @@ static bool record(struct kl_lobby_room *r, char *why, size_t why_len) {
         if (!make_place(r, b.end.at - j->base.klr.at)) return false;
         if (!append(r, &b, why, why_len)) return false;
         j->base.chain = p.chain;
+        if (!seals) continue;
+        j->sealed_us = now_us;
+        kl_lobby_send_all(r, &sealed);
     }
     return append_said(r, why, why_len);
 }
@@ -276,7 +286,7 @@ static bool begin(struct kl_lobby_room *r, char *why, size_t why_len) {
 
 void kl_journal_roll(struct kl_lobby_room *r, uint64_t now_us) {
     char why[128];
-    if (!record(r, why, sizeof why)) {
+    if (!record(r, now_us, why, sizeof why)) {
         if (*why) note_failure(r, why, now_us);
     } else if (turn(r)) {
         note_success(r);
@@ -318,7 +328,7 @@ void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us) {
         if (may_roll) begin_journal(r, now_us);
     } else {
         bool full = !(add_ticket(r) && add_frames(r));
-        bool due = full || r->past.digest.end >= j->base.chain.end + RECORD_FRAMES;
+        bool due = full || r->past.digest.end >= j->base.chain.end + KL_JOURNAL_FRAMES;
         if (due && may_roll) kl_journal_roll(r, now_us);
     }
 }

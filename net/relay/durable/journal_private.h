@@ -2,8 +2,11 @@
 #ifndef KL_JOURNAL_PRIVATE_H
 #define KL_JOURNAL_PRIVATE_H
 
+#include "net/record/klr_body.h"
 #include "net/relay/durable/journal.h"
 #include "net/relay/durable/store.h"
+
+#define KL_JOURNAL_FRAMES 1024 /* whole intervals of so many frames go into the recording */
 
 struct kl_journal {
     struct kl_store *store;
@@ -17,6 +20,15 @@ struct kl_journal_said *kl_journal_said_new(void); /* freed by free(); NULL: no 
 void kl_journal_seats(struct kl_lobby_room *r);
 /* They become blocks at `end`, which moves; their bytes, until the next call. */
 const uint8_t *kl_journal_said_take(struct kl_journal_said *s, struct kl_klr_place *end, size_t *len);
+
+/* The newest hashes that all machines agreed on, of the room's compared parts. has 0: there are none. */
+struct kl_klr_hash kl_journal_said_agreed(const struct kl_journal_said *s);
+
+/* --- journal_seal.c: what the relay signs --- */
+/* Whether a seal of the frames below `end` is due: one a minute. */
+bool kl_journal_seals(const struct kl_lobby_room *r, uint32_t end, uint64_t now_us);
+/* Of the recording up to `frames`. */
+void kl_journal_seal(const struct kl_lobby_room *r, const struct kl_digest *frames, struct kl_proof *out);
 
 /* Whole intervals go into the recording, and then a new slot of the tail begins behind them. */
 void kl_journal_roll(struct kl_lobby_room *r, uint64_t now_us);

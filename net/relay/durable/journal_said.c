@@ -10,6 +10,7 @@
 
 struct kl_journal_said {
     uint8_t seats[KL_MAX_CLIENTS]; /* as written last */
+    struct kl_klr_hash agreed;
     uint32_t used;
     uint8_t bytes[BYTES];
 };
@@ -65,10 +66,23 @@ static uint16_t most(const struct kl_hash said[KL_MAX_CLIENTS], uint16_t clients
     return best;
 }
 
+/* A state that is only noted is not compared. */
+static void note_agreed(struct kl_journal_said *s, const struct kl_verdict *v, const struct kl_klr_hash *h) {
+    bool noted = v->differs == KL_VERDICT_NOTED;
+    if (!v->complete || (v->differs && !noted)) return;
+    s->agreed = *h;
+    if (noted) s->agreed.has &= (uint8_t)~KL_HASH_STATE;
+}
+
+struct kl_klr_hash kl_journal_said_agreed(const struct kl_journal_said *s) {
+    return s ? s->agreed : (struct kl_klr_hash){0};
+}
+
 void kl_journal_verdict(struct kl_lobby_room *r, const struct kl_verdict *v) {
     struct kl_journal_said *s = r->journal.said;
     struct kl_hash said[KL_MAX_CLIENTS];
     uint16_t left = 0;
+    bool first = true;
     if (!s) return;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (kl_verdict_said(&r->heal.verdicts, v->frame, i, &said[i])) left |= (uint16_t)(1u << i);
@@ -76,6 +90,8 @@ void kl_journal_verdict(struct kl_lobby_room *r, const struct kl_verdict *v) {
         const struct kl_hash *h = &said[__builtin_ctz(camp)];
         const struct kl_klr_hash out = {
             v->frame, camp, h->has & PARTS, .ram = h->ram, .state = h->state, .picture = h->picture};
+        if (first) note_agreed(s, v, &out);
+        first = false;
         struct kl_writer w = begin(s);
         kl_klr_write_hash(&w, &out);
         if (out.has) end(s, &w, KL_KLR_HASH);
@@ -115,7 +131,7 @@ const uint8_t *kl_journal_said_take(struct kl_journal_said *s, struct kl_klr_pla
         enum kl_klr_type type = kl_read_u8(&r);
         uint16_t size = kl_read_u16(&r);
         const uint8_t *body = kl_read_bytes(&r, size);
-        struct kl_klr_around a = kl_klr_seal(end, type, body, size);
+        struct kl_klr_around a = kl_klr_around(end, type, body, size);
         kl_write_bytes(&w, a.before, sizeof a.before);
         kl_write_bytes(&w, body, size);
         kl_write_bytes(&w, a.check, sizeof a.check);

@@ -67,6 +67,10 @@ void kl_lobby_set_secret(struct kl_lobby *l, const uint8_t secret[32]) {
     memcpy(l->secret, secret, sizeof l->secret);
 }
 
+void kl_lobby_set_signer(struct kl_lobby *l, const struct kl_relay_key *key) {
+    l->signer = *key;
+}
+
 void kl_lobby_set_journal(struct kl_lobby *l, struct kl_journal *journal, uint64_t now_us) {
     l->journal = journal;
     kl_journal_load(l, now_us);
@@ -78,6 +82,7 @@ void kl_lobby_destroy(struct kl_lobby *l) {
     for (unsigned i = 0; i < l->limits.rooms; i++)
         if (l->room[i]) kl_lobby_free_room(l->room[i]);
     sodium_memzero(l->secret, sizeof l->secret);
+    sodium_memzero(&l->signer, sizeof l->signer);
     free(l->room);
     free(l->laid_out);
     free(l);

@@ -14,6 +14,7 @@
 #include "net/engine/msg.h"
 #include "net/relay/durable/journal.h"
 #include "net/relay/room/lobby_net.h"
+#include "net/session/keys.h"
 
 struct kl_lobby;
 
@@ -23,6 +24,8 @@ void kl_lobby_destroy(struct kl_lobby *l);
 /* The relay's long-term secret: the keys of tickets and journals come from it (ticket.h, tail.h).
  * Before the first client; without it they come from a random secret of this process. */
 void kl_lobby_set_secret(struct kl_lobby *l, const uint8_t secret[32]);
+/* The key of seals (proof.h); without it there are none. Before the first client. */
+void kl_lobby_set_signer(struct kl_lobby *l, const struct kl_relay_key *key);
 
 /* From now on rooms are written to the journal, and its rooms are made again (journal.h). To be called after
  * kl_lobby_set_secret(), before the first client; the journal must outlive the lobby. */

@@ -159,9 +159,10 @@ static uint32_t net_session(void *ctx, unsigned peer) {
 
 /* --- the loop --- */
 
-static int open_hub(struct server *s, const struct kl_server_config *o, const struct kl_keypair *key,
+static int open_hub(struct server *s, const struct kl_server_config *o, const struct kl_relay_key *key,
                     unsigned peers, char *err, size_t err_len) {
-    struct kl_hub_config config = {.bind = o->bind, .port = o->port, .limits = o->limits, .key = *key};
+    struct kl_hub_config config = {
+        .bind = o->bind, .port = o->port, .limits = o->limits, .key = key->exchange};
     struct kl_hub_handler handler = {.ctx = s,
                                      .opened = on_opened,
                                      .lost = on_lost,
@@ -178,7 +179,7 @@ static int open_hub(struct server *s, const struct kl_server_config *o, const st
     return result;
 }
 
-static int open_lobby(struct server *s, const struct kl_server_config *o, const struct kl_keypair *key,
+static int open_lobby(struct server *s, const struct kl_server_config *o, const struct kl_relay_key *key,
                       unsigned peers, char *err, size_t err_len) {
     struct kl_lobby_limits limits = o->lobby;
     limits.peers = peers;
@@ -197,7 +198,8 @@ static int open_lobby(struct server *s, const struct kl_server_config *o, const 
                                .session = net_session};
     s->lobby = kl_lobby_create(&limits, &net);
     if (s->lobby) {
-        kl_lobby_set_secret(s->lobby, key->secret);
+        kl_lobby_set_secret(s->lobby, key->exchange.secret);
+        kl_lobby_set_signer(s->lobby, key);
         kl_lobby_set_journal(s->lobby, s->journal, kl_now_us());
         return 0;
     }
@@ -226,7 +228,7 @@ static void close_journal(struct server *s) {
 }
 
 static int open_server(struct server *s, const struct kl_server_config *o, char *err, size_t err_len) {
-    struct kl_keypair key;
+    struct kl_relay_key key;
     unsigned peers = o->rooms * o->seats + PEERS_SPARE + PEERS_WATCHERS * o->lobby.watchers;
     if (peers > KL_HUB_PEERS_MAX) peers = KL_HUB_PEERS_MAX;
     char usual[KL_RELAY_PATH];
@@ -236,7 +238,11 @@ static int open_server(struct server *s, const struct kl_server_config *o, char 
         return -1;
     }
     if (kl_keys_open(state, &key, err, err_len) != 0) return -1;
-    kl_fingerprint(key.pub, s->fingerprint);
+    kl_fingerprint(key.exchange.pub, s->fingerprint);
+    if (!key.signs)
+        kl_log(KL_LOG_INFO, "key_signs_nothing",
+               "reason=\"%s/relay.key is of an older Keylock; a new key would be another fingerprint\"",
+               state);
     int result = open_hub(s, o, &key, peers, err, err_len);
     if (result == 0) result = open_journal(s, o, state, err, err_len);
     if (result == 0) result = open_lobby(s, o, &key, peers, err, err_len);

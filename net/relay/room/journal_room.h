@@ -22,6 +22,7 @@ struct kl_journal_room {
     } state;
     bool failing; /* the last write failed; no other before: */
     uint64_t retry_us;
+    uint64_t sealed_us;           /* of the newest seal; 0: none since the relay was started */
     struct kl_file file;          /* the recording */
     struct kl_tail_base base;     /* the place behind its last block */
     struct kl_tail *tail;         /* net/relay/durable/tail.h; the journal's own */

@@ -21,6 +21,7 @@
 #include "net/engine/msg.h"
 #include "net/engine/lock_relay.h"
 #include "net/session/door.h"
+#include "net/session/keys.h"
 #include "net/session/name.h"
 #include "net/session/seat.h"
 #include "net/session/digest.h"
@@ -321,6 +322,7 @@ struct kl_lobby {
     struct kl_lobby_limits limits;
     struct kl_lobby_net net;
     uint8_t secret[32];
+    struct kl_relay_key signer;   /* signs false: nothing is signed */
     struct kl_journal *journal;   /* NULL: no journal */
     struct kl_laid_out *laid_out; /* for the locks of all rooms */
     struct kl_triers triers;

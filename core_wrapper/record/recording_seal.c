@@ -1,0 +1,134 @@
+/* Whether a relay has signed a recording's frames (recording.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core_wrapper/record/recording.h"
+#include "net/record/pieces.h"
+#include "net/session/identity.h"
+#include "net/session/proof.h"
+
+/* A piece that counts, up to `end`; piece NULL: a SNAPSHOT, with the digest of the frames below. */
+struct span {
+    const uint8_t *piece;
+    size_t len;
+    uint32_t first, end;
+    struct kl_digest before;
+};
+struct walk {
+    struct span *span;
+    unsigned spans, cap;
+    const uint8_t *start;
+    size_t start_len;
+};
+
+static bool add_span(struct walk *k, const struct span *s) {
+    if (k->spans == k->cap) {
+        unsigned cap = k->cap ? 2 * k->cap : 64;
+        struct span *more = realloc(k->span, cap * sizeof *more);
+        if (!more) return false;
+        k->span = more;
+        k->cap = cap;
+    }
+    k->span[k->spans++] = *s;
+    return true;
+}
+
+static bool add_pieces(struct walk *k, struct kl_reader *in) {
+    struct span s = {0};
+    struct kl_frames frames;
+    struct kl_frame f;
+    while ((s.piece = kl_klr_read_piece(in, &s.len))) {
+        bool any = kl_piece_open(&frames, s.piece, s.len) == KL_OK && kl_frames_next(&frames, &f);
+        s.first = any ? f.number : 0;
+        s.end = UINT32_MAX;
+        if (!any || !add_span(k, &s)) return false;
+    }
+    return !in->failed;
+}
+
+static void cut(struct walk *k, uint32_t frame) {
+    while (k->spans && k->span[k->spans - 1].first >= frame)
+        k->spans--;
+    if (k->spans) k->span[k->spans - 1].end = frame;
+}
+
+static bool add_block(struct walk *k, const struct kl_klr_cursor *c) {
+    struct kl_klr_event e;
+    struct kl_klr_snapshot s;
+    struct kl_reader in;
+    kl_reader_init(&in, c->body, c->body_len);
+    switch (c->type) {
+    case KL_KLR_START:
+        k->start = c->body;
+        k->start_len = c->body_len;
+        return true;
+    case KL_KLR_PIECES: return add_pieces(k, &in);
+    case KL_KLR_SNAPSHOT:
+        kl_klr_read_snapshot(&in, &s);
+        return add_span(k, &(struct span){.first = s.frame, .before = s.before});
+    case KL_KLR_EVENT:
+        kl_klr_read_event(&in, &e);
+        if (e.kind == KL_KLR_CUT) cut(k, e.frame);
+        return true;
+    default: return true;
+    }
+}
+
+/* Runs the digest over the frames that count, up to those of `want`. */
+static bool frames_are(const struct walk *k, const uint8_t *room_id, const struct kl_proof *want,
+                       struct kl_pieces *p) {
+    struct kl_frames frames;
+    struct kl_frame f;
+    kl_pieces_init(p, room_id, &(struct kl_digest){0});
+    for (unsigned i = 0; i < k->spans; i++) {
+        const struct span *s = &k->span[i];
+        if (!s->piece) kl_pieces_init(p, room_id, &s->before);
+        if (!s->piece || kl_piece_open(&frames, s->piece, s->len) != KL_OK) continue;
+        while (p->chain.end < want->end && kl_frames_next(&frames, &f) && f.number < s->end) {
+            if (kl_pieces_due(p)) (void)kl_pieces_take(p, false);
+            if (!kl_pieces_add(p, &f, f.flags & KL_FRAME_COMMANDS ? &frames.commands : NULL)) return false;
+        }
+    }
+    return p->knows && p->chain.intervals == want->intervals && p->chain.end == want->end &&
+           memcmp(p->chain.digest, want->digest, sizeof want->digest) == 0;
+}
+
+/* As the room had it: the system is the writer's own. */
+static void identity_of(const struct kl_recording *r, uint8_t out[16]) {
+    struct kl_facts facts = {0};
+    for (unsigned i = 0; i < r->room.facts.count; i++) {
+        const struct kl_fact *f = &r->room.facts.fact[i];
+        if (strcmp(f->key, KL_RECORDING_SYSTEM) != 0) (void)kl_facts_add(&facts, f->key, f->value);
+    }
+    kl_identity(&facts, out);
+}
+
+static const char *check(const struct kl_recording *r, const struct walk *k, struct kl_pieces *p) {
+    struct kl_proof_match of = {.epoch_s = r->head.epoch_s};
+    memcpy(of.room_id, r->head.room_id, sizeof of.room_id);
+    identity_of(r, of.identity);
+    kl_proof_start(k->start, k->start_len, of.start);
+    switch (kl_proof_check(&r->seal, &of, r->head.relay_key)) {
+    case KL_PROOF_FALSE: return "the seal's signature is not of this match, its frames and hashes";
+    case KL_PROOF_FOREIGN: return "the seal is signed by another key than its relay's";
+    case KL_PROOF_GOOD: break;
+    }
+    return frames_are(k, r->head.room_id, &r->seal, p) ? "" : "its frames are not the sealed ones";
+}
+
+const char *kl_recording_sealed(const struct kl_recording *r) {
+    struct walk k = {0};
+    struct kl_klr_cursor c;
+    struct kl_pieces *p = malloc(sizeof *p);
+    bool good = p && kl_klr_open(&c, r->bytes, r->len);
+    if (!r->seal.end) {
+        free(p);
+        return "it has no seal";
+    }
+    for (unsigned i = 0; good && i < r->blocks; i++)
+        good = kl_klr_next(&c) == KL_KLR_BLOCK && add_block(&k, &c);
+    const char *why = good ? check(r, &k, p) : "no memory to check it";
+    free(k.span);
+    free(p);
+    return why;
+}
