@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # 72-relay-restart.sh - a relay with --journal is killed with -9 while two pairs play, and started again on the same port
 # with the same folders: all go on within 3 s, with no frame lost or changed. The same when SIGTERM
-# ends it, as systemctl restart does. The recordings of the relay that was killed say what the players' own hashes say.
+# ends it, as systemctl restart does. The recordings of the relay that was killed say what the players' own hashes say, and
+# those of rooms that have ended have all frames and an END.
 #   PAIRS=2
 # runs: waiting, test, 50 s
 . "$(dirname "$0")/lib.sh"
@@ -105,6 +106,9 @@ for life in 2 3; do
     plays pair1-a 180
 done
 
+mkdir "$tmp/kept"
+ln "$tmp"/journal/*.klr "$tmp/kept/" # the relay removes its own names as the rooms end
+
 for i in $(seq "$PAIRS"); do
     ended "pair$i-a" 60; a=$?
     ended "pair$i-b" 20; b=$?
@@ -121,4 +125,18 @@ done
 longest_gap
 gone() { [ "$(journals)" = 0 ]; }
 check restart/removed "$(journals) journals are left of rooms that have ended" eventually 20 gone
+
+# Each recording has all frames of the match and its end.
+whole() {
+    local file room
+    for file in "$tmp"/kept/*.klr; do
+        "$keylock" record "$file" >"$tmp/record.txt" 2>&1 || { cat "$tmp/record.txt"; return 1; }
+        room=$(sed -n 's/^room *//p' "$tmp/record.txt")
+        awk -v least=$FRAMES '$1 == "frames" { frames = $4 + 1 } $1 == "blocks" { whole = NF == 2 }
+            END { if (frames < least || !whole) { print frames + 0 " frames", whole ? "" : "without an end"; exit 1 } }' \
+            "$tmp/record.txt" || return 1
+        same_match "$file" "$tmp/$room-a.klr" "$tmp/$room-b.klr" || return 1
+    done
+}
+check restart/whole "$(whole 2>&1 | head -n 1)" whole
 finish

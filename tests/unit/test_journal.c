@@ -341,19 +341,130 @@ static void a_room_that_cannot_be_read(void **state) {
     assert_non_null(only_room()); /* left alone */
 }
 
+/* --- END --- */
+
+static int held; /* the recording, open: its bytes are read after it has been removed */
+
+static void hold_recording(void) {
+    read_files();
+    held = open(file_of(KL_ENDING_RECORDING), O_RDONLY);
+    assert_true(held >= 0);
+}
+
+static uint32_t count_frames(const struct kl_klr_cursor *c, uint32_t next) {
+    struct kl_reader r;
+    const uint8_t *piece;
+    size_t len;
+    kl_reader_init(&r, c->body, c->body_len);
+    while ((piece = kl_klr_read_piece(&r, &len))) {
+        struct kl_frames frames;
+        struct kl_frame f;
+        assert_int_equal(kl_piece_open(&frames, piece, len), KL_OK);
+        for (; kl_frames_next(&frames, &f); next++) {
+            assert_int_equal(f.number, next);
+            if (next >= canon_end) continue;
+            for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+                assert_true(kl_input_equal(&f.in[s], &canon[next].in[s]));
+        }
+    }
+    return next;
+}
+
+/* The held recording has all frames, as they were played, and ends so. */
+static void expect_end(const char *reason, uint32_t least) {
+    struct kl_klr_cursor c;
+    struct kl_klr_end end = {0};
+    struct kl_digest digest = {{0}, 0, 0};
+    uint32_t frames = 0;
+    unsigned ends = 0;
+    bytes_len = (size_t)pread(held, bytes, sizeof bytes, 0);
+    close(held);
+    assert_true(kl_klr_open(&c, bytes, bytes_len));
+    enum kl_klr_next next;
+    while ((next = kl_klr_next(&c)) == KL_KLR_BLOCK) {
+        struct kl_reader r;
+        assert_int_equal(ends, 0); /* nothing stands behind it */
+        kl_reader_init(&r, c.body, c.body_len);
+        if (c.type == KL_KLR_PIECES) frames = count_frames(&c, frames);
+        if (c.type == KL_KLR_DIGEST) kl_klr_read_digest(&r, &digest);
+        if (c.type != KL_KLR_END) continue;
+        kl_klr_read_end(&r, &end);
+        ends++;
+    }
+    assert_int_equal(next, KL_KLR_WHOLE);
+    assert_int_equal(ends, 1);
+    assert_string_equal(end.why, reason);
+    assert_int_equal(end.frames, frames);
+    assert_true(frames >= least);
+    const struct kl_digest of_frames = digest_of(bytes + KL_KLR_MAGIC + KL_KLR_BEFORE + 4, digest.end);
+    assert_memory_equal(&digest, &of_frames, sizeof digest);
+}
+
 static void an_unread_room_ends_with_its_seats(void **state) {
     (void)state;
     begin_game(KL_POLICY_BOUNDED);
-    play(SECOND);
+    play(20 * SECOND);
+    uint32_t closed = written();
     die();
     reads = false;
     begin_life(now_us);
     reads = true;
     pass(59 * SECOND);
     assert_true(kl_journal_is_unread(the_room()));
+    hold_recording();
     pass(3 * SECOND);
     assert_null(the_room());
     assert_null(only_room());
+    expect_end("relay lost", closed); /* with those of the tail */
+}
+
+static void the_relay_shuts_down(void **state) {
+    (void)state;
+    begin_game(KL_POLICY_BOUNDED);
+    play(20 * SECOND);
+    hold_recording();
+    kl_lobby_shut_down(lobby, now_us);
+    assert_null(only_room());
+    expect_end("the relay is shutting down", canon_end);
+}
+
+/* It died between END and the files' removal. */
+static void an_ended_room_is_not_restored(void **state) {
+    (void)state;
+    begin_game(KL_POLICY_BOUNDED);
+    play(3 * SECOND);
+    hold_recording();
+    kl_lobby_shut_down(lobby, now_us);
+    expect_end("the relay is shutting down", canon_end);
+    die();
+    put_files();
+    reads = false;
+    begin_life(now_us);
+    reads = true;
+    assert_true(kl_journal_is_unread(the_room())); /* its name is known by the tail alone */
+    struct kl_msg m = prepare_return(0, 10);
+    say(10, &m);
+    expect_refusal(10, KL_REFUSE_SEAT, "has no room room: it ended, or was lost");
+    assert_null(only_room());
+}
+
+/* The recording has a wrong byte: it keeps it, and no END hides it. */
+static void a_damaged_recording_gets_no_end(void **state) {
+    (void)state;
+    static uint8_t is[BYTES_MAX];
+    be_quiet();
+    make_journal(20 * SECOND);
+    bytes[bytes_len / 2] ^= 1;
+    put_files();
+    reads = false;
+    begin_life(now_us);
+    reads = true;
+    hold_recording();
+    pass(62 * SECOND);
+    assert_null(only_room());
+    assert_int_equal(pread(held, is, sizeof is, 0), bytes_len);
+    assert_memory_equal(is, bytes, bytes_len);
+    close(held);
 }
 
 static void the_files_go_with_the_room(void **state) {
@@ -370,6 +481,7 @@ static void the_files_go_with_the_room(void **state) {
     assert_int_equal(st.st_size, KL_TAIL_BYTES);
     assert_int_equal(stat(folder, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
+    hold_recording();
     for (unsigned i = 0; i < PLAYERS; i++) {
         bye(i);
         player[i].linked = false;
@@ -377,6 +489,7 @@ static void the_files_go_with_the_room(void **state) {
     pass(15 * SECOND);
     assert_int_equal(kl_lobby_rooms(lobby), 0);
     assert_null(only_room());
+    expect_end("everyone left", canon_end);
 }
 
 static void a_client_that_does_not_come_back_ends_it(void **state) {
@@ -504,6 +617,9 @@ int main(void) {
         T(a_room_that_ends_while_it_is_read),
         T(a_room_that_cannot_be_read),
         T(an_unread_room_ends_with_its_seats),
+        T(the_relay_shuts_down),
+        T(an_ended_room_is_not_restored),
+        T(a_damaged_recording_gets_no_end),
         T(the_files_go_with_the_room),
         T(a_client_that_does_not_come_back_ends_it),
         T(others_files_are_left_alone),

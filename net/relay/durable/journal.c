@@ -148,13 +148,16 @@ static bool begin_recording(struct kl_lobby_room *r, char *why, size_t why_len) 
     return append(r, &b, why, why_len);
 }
 
-/* The whole intervals from the recording's last on, as many as make a block. False: the history has a gap. */
-static bool gather(const struct kl_lobby_room *r, struct kl_pieces *p) {
+static struct kl_pieces pieces; /* of the next block */
+
+/* The frames from the recording's last on, as many as make a block, below `end`. False: the history has a
+ * gap. */
+static bool gather(const struct kl_lobby_room *r, struct kl_pieces *p, uint32_t end) {
     static struct kl_history_cursor c;
     struct kl_frame f;
     kl_pieces_init(p, r->id, &r->journal.base.chain);
     kl_history_seek(&c, &r->past.history, p->next);
-    while (p->next < r->past.digest.end && !kl_pieces_due(p)) {
+    while (p->next < end && !kl_pieces_due(p)) {
         if (!kl_history_next(&c, &f)) return false;
         kl_pieces_add(p, &f, f.flags & KL_FRAME_COMMANDS ? &c.frames.commands : NULL);
     }
@@ -170,27 +173,35 @@ static bool append_said(struct kl_lobby_room *r, char *why, size_t why_len) {
     return b.part[0].len == 0 || append(r, &b, why, why_len);
 }
 
+/* The blocks of gathered frames. */
+static void add_pieces(struct batch *b, struct kl_pieces *p, bool all) {
+    static uint8_t digest[KL_KLR_SMALL];
+    struct kl_writer w;
+    size_t len = kl_pieces_take(p, all);
+    if (len == 0) return;
+    add_block(b, KL_KLR_PIECES, p->body, len);
+    kl_writer_init(&w, digest, sizeof digest);
+    kl_klr_write_digest(&w, &p->chain);
+    add_block(b, KL_KLR_DIGEST, digest, (size_t)(w.at - digest));
+}
+
 /* Whole intervals go into the recording. False: they do not, and why is "" if they never will. */
 static bool record(struct kl_lobby_room *r, uint64_t now_us, char *why, size_t why_len) {
-    static struct kl_pieces p;
     struct kl_journal_room *j = &r->journal;
     *why = 0;
     while (j->base.chain.end < r->past.digest.end) {
-        uint8_t digest[KL_KLR_SMALL], seal[KL_KLR_SMALL];
+        uint8_t seal[KL_KLR_SMALL];
         struct kl_msg sealed = {.kind = KL_MSG_SEAL};
         struct batch b = {.end = j->base.klr};
         struct kl_writer w;
-        if (!gather(r, &p)) {
+        if (!gather(r, &pieces, r->past.digest.end)) {
             kl_journal_give_up(r, "frames that could not be written are no longer kept");
             return false;
         }
-        add_block(&b, KL_KLR_PIECES, p.body, kl_pieces_take(&p, false));
-        bool seals = kl_journal_seals(r, p.chain.end, now_us);
-        kl_writer_init(&w, digest, sizeof digest);
-        kl_klr_write_digest(&w, &p.chain);
-        add_block(&b, KL_KLR_DIGEST, digest, (size_t)(w.at - digest));
+        add_pieces(&b, &pieces, false);
+        bool seals = kl_journal_seals(r, pieces.chain.end, now_us);
         if (seals) {
-            kl_journal_seal(r, &p.chain, &sealed.seal);
+            kl_journal_seal(r, &pieces.chain, &sealed.seal);
             kl_writer_init(&w, seal, sizeof seal);
             kl_klr_write_seal(&w, &sealed.seal);
             add_block(&b, KL_KLR_SEAL, seal, (size_t)(w.at - seal));
@@ -201,7 +212,7 @@ static bool record(struct kl_lobby_room *r, uint64_t now_us, char *why, size_t w
         }
         if (!make_place(r, b.end.at - j->base.klr.at)) return false;
         if (!append(r, &b, why, why_len)) return false;
-        j->base.chain = p.chain;
+        j->base.chain = pieces.chain;
         if (!seals) continue;
         j->sealed_us = now_us;
         kl_lobby_send_all(r, &sealed);
@@ -344,6 +355,42 @@ void kl_journal_leave(struct kl_lobby_room *r) {
     *j = (struct kl_journal_room){0};
 }
 
-void kl_journal_end(struct kl_lobby_room *r) {
-    if (r->journal.state != KL_JOURNAL_NONE) lose_files(r);
+bool kl_journal_add_last(struct kl_lobby_room *r, struct kl_pieces *p, bool all, char *why, size_t why_len) {
+    struct batch b = {.end = r->journal.base.klr};
+    add_pieces(&b, p, all);
+    if (b.blocks && !append(r, &b, why, why_len)) return false;
+    r->journal.base.chain = p->chain;
+    return true;
+}
+
+/* The frames that the recording has not, also those of the interval under way. */
+static bool add_rest(struct kl_lobby_room *r, char *why, size_t why_len) {
+    for (bool all = false; !all;) {
+        if (!gather(r, &pieces, r->past.history.next)) return false;
+        all = pieces.next == r->past.history.next;
+        if (!kl_journal_add_last(r, &pieces, all, why, why_len)) return false;
+    }
+    return append_said(r, why, why_len);
+}
+
+static bool add_end(struct kl_lobby_room *r, const char *reason, char *why, size_t why_len) {
+    uint8_t body[KL_KLR_SMALL];
+    struct kl_klr_end end = {.frames = pieces.next};
+    struct batch b = {.end = r->journal.base.klr};
+    struct kl_writer w;
+    snprintf(end.why, sizeof end.why, "%s", reason);
+    kl_writer_init(&w, body, sizeof body);
+    kl_klr_write_end(&w, &end);
+    add_block(&b, KL_KLR_END, body, (size_t)(w.at - body));
+    return append(r, &b, why, why_len);
+}
+
+void kl_journal_end(struct kl_lobby_room *r, const char *reason, uint64_t now_us) {
+    struct kl_journal_room *j = &r->journal;
+    char why[128] = "";
+    bool whole = j->state == KL_JOURNAL_UNREAD ? kl_journal_take_over(r, &pieces, why, sizeof why)
+                                               : j->state == KL_JOURNAL_OPEN && add_rest(r, why, sizeof why);
+    if (whole) (void)add_end(r, reason, why, sizeof why);
+    if (*why) note_failure(r, why, now_us);
+    if (j->state != KL_JOURNAL_NONE) lose_files(r);
 }

@@ -8,7 +8,8 @@
  * kill -9, loses no frame that a client has run. Nothing is forced to the disk: the promise does not cover
  * power loss or a crash of the system.
  *
- * A room's files begin with its first frames, after the game has begun, and are removed with the room. Frames
+ * A room's files begin with its first frames, after the game has begun. As the room ends, its recording is
+ * made whole, with END, and both files are removed. Frames
  * reach the recording first, and then a new slot of the tail begins behind them: whenever the relay dies,
  * each frame stands in one of the two, or in both, and counts once. A full disk never stops a room: the tail
  * has its place already. If the recording cannot grow, this is logged once and counted, and tried again each
@@ -75,8 +76,9 @@ void kl_journal_loaded(struct kl_lobby_room *r, unsigned member, const struct kl
 
 /* Writes the frames that the room has closed, and a new ticket. Each time before frames go out. */
 void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us);
-/* The room has ended: its files go. */
-void kl_journal_end(struct kl_lobby_room *r);
+/* The room has ended: its recording gets the last frames, and END with the reason, unless it broke off
+ * before. Then its files go. */
+void kl_journal_end(struct kl_lobby_room *r, const char *reason, uint64_t now_us);
 /* Its files are left as they are. */
 void kl_journal_leave(struct kl_lobby_room *r);
 

@@ -29,6 +29,7 @@ struct load {
     uint8_t next_type;
     const uint8_t *start; /* in the recording's bytes; NULL: none */
     uint32_t start_len;
+    bool has_end;
     struct kl_lobby_room *room; /* made of them, and not whole yet; NULL: none */
     struct kl_klr_cursor at;    /* the recording's blocks before this place are played into the room */
     uint32_t played;            /* frames below are in the room */
@@ -141,6 +142,7 @@ static const char *look_at_recording(struct load *f) {
         }
         if (c.type == KL_KLR_PIECES) good = count_frames(c.body, c.body_len, &end);
         if (c.type == KL_KLR_DIGEST) good = take_digest(f, &c, end);
+        if (c.type == KL_KLR_END) f->has_end = true;
         if (good && end == f->base.chain.end) f->base.klr = c.place;
         before = c.place.at;
     }
@@ -313,7 +315,7 @@ static const char *load_files(struct load *f, uint64_t now_us) {
     int read = kl_store_load(s, f->id, KL_STORE_RECORDING, &f->recording, why, sizeof why);
     if (read < 0) return why;
     if (!bad && read == 0) bad = look_at_recording(f);
-    if (!bad && read == 0 && (f->base.chain.end || f->end)) return begin_room(f, now_us);
+    if (!bad && read == 0 && (f->base.chain.end || f->end) && !f->has_end) return begin_room(f, now_us);
     bool began = f->slots == 0 && kl_tail_is_unwritten(f->tail.bytes, f->tail.len);
     bool ended = f->slots > 0 && read == KL_FILE_ABSENT;
     if (bad && !began && !ended) return bad;
@@ -411,6 +413,47 @@ void kl_journal_stop_reading(const struct kl_lobby_room *r) {
     if (one.room != r) return;
     one.room = NULL;
     end(&one);
+}
+
+/* --- rooms that nobody comes back to --- */
+
+/* The frames that only the tail has. */
+static bool add_tail(const struct load *f, struct kl_lobby_room *r, struct kl_pieces *p, char *why,
+                     size_t why_len) {
+    size_t known;
+    for (unsigned i = 0; i < f->slots; i++)
+        for (struct kl_tail_cursor c = f->slot[i]; kl_tail_next(&c, &known);) {
+            struct kl_frames frames;
+            struct kl_frame next;
+            if (c.type != KL_TAIL_FRAMES || kl_piece_open(&frames, c.body, c.body_len) != KL_OK) continue;
+            while (kl_frames_next(&frames, &next))
+                if (next.number == p->next)
+                    (void)kl_pieces_add(p, &next, next.flags & KL_FRAME_COMMANDS ? &frames.commands : NULL);
+            if (kl_pieces_due(p) && !kl_journal_add_last(r, p, false, why, why_len)) return false;
+        }
+    return kl_journal_add_last(r, p, true, why, why_len);
+}
+
+bool kl_journal_take_over(struct kl_lobby_room *r, struct kl_pieces *p, char *why, size_t why_len) {
+    static struct load f;
+    const struct kl_store *s = r->lobby->journal->store;
+    char ignored[128];
+    kl_journal_stop_reading(r);
+    begin(&f, r->lobby, r->id);
+    bool whole = kl_store_load(s, f.id, KL_STORE_TAIL, &f.tail, ignored, sizeof ignored) == 0 &&
+                 kl_store_load(s, f.id, KL_STORE_RECORDING, &f.recording, ignored, sizeof ignored) == 0 &&
+                 !look_at_tail(&f) && !look_at_recording(&f) && !f.has_end;
+    if (!f.has_end) log_damage(&f, r);
+    whole = whole && f.base.klr.at == f.recording.len;
+    if (whole) {
+        r->journal.file = f.recording.file;
+        r->journal.base = f.base;
+        f.recording.file.handle = -1;
+        kl_pieces_init(p, r->id, &f.base.chain);
+        whole = add_tail(&f, r, p, why, why_len);
+    }
+    end(&f);
+    return whole;
 }
 
 /* --- all of them --- */

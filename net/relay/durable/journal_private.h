@@ -3,6 +3,7 @@
 #define KL_JOURNAL_PRIVATE_H
 
 #include "net/record/klr_body.h"
+#include "net/record/pieces.h"
 #include "net/relay/durable/journal.h"
 #include "net/relay/durable/store.h"
 
@@ -35,7 +36,15 @@ void kl_journal_roll(struct kl_lobby_room *r, uint64_t now_us);
 /* Nothing more is written: the files stay as they are until the room ends. */
 void kl_journal_give_up(struct kl_lobby_room *r, const char *why);
 
-/* The room goes while it is read; harmless if it is not being read. journal_load.c. */
+/* Gathered frames as the recording's last PIECES, whatever its limits are. all: also those of an interval
+ * under way. False with why. */
+bool kl_journal_add_last(struct kl_lobby_room *r, struct kl_pieces *p, bool all, char *why, size_t why_len);
+
+/* --- journal_load.c --- */
+/* The room goes while it is read; harmless if it is not being read. */
 void kl_journal_stop_reading(const struct kl_lobby_room *r);
+/* An unread room's recording is open from now on, and has the frames of the room's tail; p carries them.
+ * False: it is damaged, which the log says, or has its END; or with why: it cannot be written. */
+bool kl_journal_take_over(struct kl_lobby_room *r, struct kl_pieces *p, char *why, size_t why_len);
 
 #endif

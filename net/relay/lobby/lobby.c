@@ -325,13 +325,13 @@ void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
     }
     unpack_snapshots(l, now_us);
     run_watchers(l, now_us);
-    kl_lobby_free_empty_rooms(l);
+    kl_lobby_end_empty_rooms(l, now_us);
 }
 
 uint64_t kl_lobby_due_us(const struct kl_lobby *l) {
     uint64_t due_us = kl_lobby_snapshot_due_us(l);
     if (l->chores_us < due_us) due_us = l->chores_us;
-    if (l->returns_wait) due_us = 0;
+    if (l->returns_wait || l->ends_wait) due_us = 0;
     for (unsigned i = 0; i < l->limits.rooms; i++)
         if (l->room[i] && l->room[i]->due.due_us < due_us) due_us = l->room[i]->due.due_us;
     return due_us;
@@ -344,5 +344,6 @@ void kl_lobby_shut_down(struct kl_lobby *l, uint64_t now_us) {
     for (unsigned i = 0; i < l->limits.rooms; i++) /* without waiting for members that are away */
         for (unsigned k = 0; l->room[i] && k < KL_MAX_CLIENTS; k++)
             if (kl_lobby_here(&l->room[i]->member[k])) kl_lobby_forget(l->room[i], k, "is away", now_us);
-    kl_lobby_free_empty_rooms(l);
+    for (unsigned i = 0; i < l->limits.rooms; i++)
+        if (l->room[i]) kl_lobby_end_room(l->room[i], text, now_us);
 }

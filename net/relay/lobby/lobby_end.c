@@ -229,13 +229,28 @@ void kl_lobby_free_room(struct kl_lobby_room *r) {
     free(r);
 }
 
-void kl_lobby_free_empty_rooms(struct kl_lobby *l) {
+void kl_lobby_end_room(struct kl_lobby_room *r, const char *reason, uint64_t now_us) {
+    struct kl_lobby *l = r->lobby;
+    unsigned i = 0;
+    while (l->room[i] != r)
+        i++;
+    kl_journal_end(r, reason, now_us);
+    kl_lobby_free_room(r);
+    l->room[i] = NULL;
+    l->rooms--;
+}
+
+void kl_lobby_end_empty_rooms(struct kl_lobby *l, uint64_t now_us) {
+    bool read = false;
+    l->ends_wait = false;
     for (unsigned i = 0; i < l->limits.rooms; i++) {
-        if (!l->room[i] || kl_lobby_has_members(l->room[i]) || kl_lobby_has_link(l->room[i])) continue;
-        kl_journal_end(l->room[i]);
-        kl_lobby_free_room(l->room[i]);
-        l->room[i] = NULL;
-        l->rooms--;
+        struct kl_lobby_room *r = l->room[i];
+        if (!r || kl_lobby_has_members(r) || kl_lobby_has_link(r)) continue;
+        bool unread = kl_journal_is_unread(r);
+        l->ends_wait |= unread && read;
+        if (unread && read) continue; /* milliseconds for its files: one a turn */
+        read |= unread;
+        kl_lobby_end_room(r, r->phase == KL_ROOM_REOPENING ? "relay lost" : "everyone left", now_us);
     }
 }
 
@@ -282,7 +297,7 @@ static bool give_way(struct kl_lobby *l, const char *host, bool start, uint64_t 
     for (KL_MEMBERS(i, least, kl_lobby_here))
         kl_lobby_put_out(least, i, KL_REFUSE_CLOSED, why, now_us);
     kl_lobby_watch_end(least, why);
-    kl_lobby_free_empty_rooms(l);
+    kl_lobby_end_room(least, why, now_us);
     return true;
 }
 

@@ -306,7 +306,7 @@ void kl_lobby_enter(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
 
 void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h, uint64_t now_us) {
     char text[KL_TEXT_MAX];
-    kl_lobby_free_empty_rooms(l);
+    kl_lobby_end_empty_rooms(l, now_us);
     struct kl_lobby_room *r = kl_lobby_find(l, h->room);
     const char *address = l->client[peer].address;
     int code = 0;

@@ -53,7 +53,10 @@ bool kl_lobby_start_under_way(const struct kl_lobby_room *r);
 /* Its READY is compared, or is not needed any more. Harmless twice. */
 void kl_lobby_start_drop_ready(struct kl_lobby_member *m);
 void kl_lobby_free_room(struct kl_lobby_room *r);
-void kl_lobby_free_empty_rooms(struct kl_lobby *l);
+/* The room has no members: its journal ends with this reason, and r is freed. */
+void kl_lobby_end_room(struct kl_lobby_room *r, const char *reason, uint64_t now_us);
+/* All rooms without members, but for those that would take the turn's time: l->ends_wait then. */
+void kl_lobby_end_empty_rooms(struct kl_lobby *l, uint64_t now_us);
 
 /* --- lobby_direct.c --- */
 /* DIRECT. */

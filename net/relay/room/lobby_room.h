@@ -332,6 +332,7 @@ struct kl_lobby {
     unsigned watch_turn;                                 /* the room whose watchers are served first */
     uint64_t start_bytes, history_bytes, snapshot_bytes; /* held for all rooms */
     bool returns_wait;                                   /* a client's `back` is set */
+    bool ends_wait;                                      /* a room without members waits for a later turn */
     bool packed_waits;                                   /* a room has bytes to unpack */
     unsigned unpack_turn; /* the room to unpack next, or the first with bytes after it */
     uint64_t unpack_ns;   /* the unpacked work would end then at the allowed pace */
