@@ -12,6 +12,8 @@ void kl_arena_close(void);
 
 /* From now on memory of others that the core frees stays: the core may go back, and free it again. */
 void kl_arena_play(void);
+/* Its bytes that have ever been in use, in whole pages. */
+const uint8_t *kl_arena_used(size_t *bytes);
 /* The kind of mapping that the core has made and that is none of the arena's; "": none. */
 const char *kl_arena_strange(void);
 

@@ -253,6 +253,11 @@ void kl_arena_play(void) {
     plays = true;
 }
 
+const uint8_t *kl_arena_used(size_t *bytes) {
+    *bytes = (arena->top + PAGE - 1) & ~(PAGE - 1);
+    return (const uint8_t *)arena;
+}
+
 const char *kl_arena_strange(void) {
     return strange;
 }
