@@ -174,6 +174,8 @@ static void give_own(struct kl_match *m) {
 static void show_here(struct kl_match *m, unsigned i, bool on) {
     char ignored[KL_WORDS_MAX];
     if (!strcmp(kl_own_option[i].key, KL_OWN_PANEL)) kl_screen_panel(&m->front.screen, on);
+    if (!strcmp(kl_own_option[i].key, KL_OWN_RECORD) && on != kl_record_wanted(&m->config))
+        (void)kl_config_set(&m->config, "record", on ? "on" : "off", ignored, sizeof ignored);
     if (!strcmp(kl_own_option[i].key, KL_OWN_LINE)) kl_screen_strip(&m->front.screen, on);
     if (!strcmp(kl_own_option[i].key, KL_OWN_AHEAD))
         kl_config_ahead(m->control.menu.own[i], &m->config.ahead);

@@ -61,6 +61,8 @@ void kl_record_init(struct kl_record *r, struct kl_frontend *front, struct kl_em
                     const struct kl_config *config, const struct kl_stay_status *status, struct kl_sums *sums,
                     const struct kl_facts *facts);
 
+/* Whether matches are recorded: `record` names a folder or a file, or is on. */
+bool kl_record_wanted(const struct kl_config *c);
 void kl_record_open(struct kl_record *r);
 /* Frame 0 is next. start: the room's start data, or NULL. */
 void kl_record_begin(struct kl_record *r, const uint8_t *start, size_t len);

@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/platform/clock.h"
+#include "net/platform/dir.h"
 #include "net/platform/environment.h"
 #include "core_wrapper/record/corrupt.h"
 #include "core_wrapper/start/identity.h"
+#include "core_wrapper/start/seat_file.h"
 #include "core_wrapper/record/keep.h"
 #include "core_wrapper/record/record.h"
 #include "core_wrapper/record/recording.h"
@@ -78,16 +81,62 @@ static void record_head(struct kl_record *r, const uint8_t *data, size_t len) {
     free(start);
 }
 
+bool kl_record_wanted(const struct kl_config *c) {
+    return *c->record && strcmp(c->record, "off") != 0;
+}
+
+/* A file of its own for this match in that folder: TIME ROOM CLIENT.klr, the time without colons. */
+static bool name_in(const struct kl_record *r, const char *dir, char *out, size_t cap) {
+    char when[KL_WALL_TEXT], name[KL_WALL_TEXT + KL_NAME_MAX + 16], ignored[KLW_TEXT_MAX];
+    size_t len = 0;
+    snprintf(name, sizeof name, "%s %s %u.klr", kl_wall_text(when, kl_wall_us()), r->config->room,
+             r->status->welcome.client);
+    for (char *c = name; *c; c++)
+        if (*c != ':') name[len++] = (unsigned char)*c < ' ' || strchr("/\\*?\"<>|", *c) ? '_' : *c;
+    name[len] = 0;
+    return kl_file_join(out, cap, dir, name, ignored, sizeof ignored) == 0;
+}
+
+/* The file to record into, as `record` says. False: there is none, and why is "" if none is wanted. */
+static bool find_file(const struct kl_record *r, char out[KL_FILE_PATH], char *why, size_t why_len) {
+    const char *to = r->config->record;
+    char dir[KL_FILE_PATH];
+    *why = 0;
+    if (!kl_record_wanted(r->config)) return false;
+    if (!strcmp(to, "on")) {
+        if (kl_state_folder("recordings", dir, why, why_len) != 0 ||
+            kl_dir_make(dir, true, why, why_len) != 0)
+            return false;
+        to = dir;
+    }
+    if (kl_dir_exists(to)) return name_in(r, to, out, KL_FILE_PATH);
+    snprintf(out, KL_FILE_PATH, "%s", to);
+    return true;
+}
+
+/* The player hears which file it is, or why there is none. */
+static void begin_recording(struct kl_record *r, const uint8_t *start, size_t len) {
+    char path[KL_FILE_PATH], why[KLW_TEXT_MAX];
+    if (!find_file(r, path, why, sizeof why)) {
+        if (*why) kl_frontend_say(r->front, KL_SCREEN_WARNING, 4000, "not recorded: %s", why);
+        return;
+    }
+    if (kl_recorder_open(&r->recorder, path) != 0) {
+        kl_frontend_say(r->front, KL_SCREEN_WARNING, 4000, "not recorded: cannot write %s", path);
+        return;
+    }
+    kl_frontend_log(r->front, "recording file=%s", path);
+    record_head(r, start, len);
+}
+
 void kl_record_run_begin(struct kl_record *r, const uint8_t *start, size_t len) {
-    const char *path = kl_environment_get("KEYLOCK_RECORD"), *planted = kl_environment_get("KEYLOCK_CORRUPT");
+    const char *planted = kl_environment_get("KEYLOCK_CORRUPT");
     char why[256];
     kl_record_run_finish(r);
     (void)kl_recorder_close(&r->recorder);
     find_origin(r);
     snprintf(r->keep.dir, sizeof r->keep.dir, "%s", r->config->states);
-    if (path && *path && kl_recorder_open(&r->recorder, path) != 0)
-        kl_frontend_say(r->front, KL_SCREEN_WARNING, 4000, "KEYLOCK_RECORD: cannot write %s", path);
-    if (r->recorder.on) record_head(r, start, len);
+    begin_recording(r, start, len);
     r->corrupt.set = false;
     if (planted && *planted && !r->planted_once &&
         kl_corrupt_parse(&r->corrupt, planted, why, sizeof why) != 0)

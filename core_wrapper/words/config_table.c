@@ -164,6 +164,10 @@ const struct kl_config_row kl_config_rows[] = {
              "with it: a path, a name on PATH (if it is not there, the wrapper's own file), or off"},
     {KEY("profile", "PROFILE"), .kind = KL_KIND_TEXT, FIELD(profile), .shown = "the folder of `probe --keep`",
      .help = "the profile of the core for rooms made here: a file, a folder of profiles, or off"},
+    {KEY("record", "RECORD"), .kind = KL_KIND_TEXT, FIELD(record), FLAG(KL_BY_PLAY, "record", "off|on|DIR"),
+     .standard = "off", .see = "testers.md#does-a-recording-tell-the-truth",
+     .help = "each match is recorded, for `keylock verify`: on (in the folder `recordings` of this user's "
+             "state), a folder that is there, or one file; the host's saves are in a recording"},
     {KEY("states", "STATES"), .kind = KL_KIND_TEXT, FIELD(states), .shown = "none: not kept",
      .help = "the folder for the states of the last hashed frames, written when hashes differ, for "
              "`keylock blame`"},

@@ -19,11 +19,12 @@
 #define KL_OWN_AHEAD    "keylock_ahead"    /* off, auto, or frames */
 #define KL_OWN_FEEL     "keylock_feel"     /* frames */
 #define KL_OWN_PANEL    "keylock_panel"    /* off, on */
+#define KL_OWN_RECORD   "keylock_record"   /* off, on */
 #define KL_OWN_DO       "keylock_do"       /* nothing, or a command */
 #define KL_OWN_SWAP     "keylock_swap"     /* nothing, or "A B" */
 #define KL_OWN_HOST     "keylock_host"     /* nothing, or a player's number */
 #define KL_OWN_SAY      "keylock_say"      /* nothing, or a chat line */
-#define KL_OWN_COUNT    14
+#define KL_OWN_COUNT    15
 
 struct kl_own_option {
     const char *key;

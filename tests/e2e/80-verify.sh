@@ -101,7 +101,8 @@ start_relay --journal "$tmp/journal" --console --catch-up 1
 game=(--core "$gambatte" --content "$content/pads.gb" --room match --speed real --frames $FRAMES --wait 60 --trust on)
 run_in_room ann "${game[@]}" --input random:1 --hash-every 60 --record "$tmp/ann.klr"
 said relay 'joined room="match"' 10
-run_in_room bob "${game[@]}" --input random:2 --record "$tmp/bob.klr"
+mkdir "$tmp/recordings"
+KEYLOCK_RECORD=$tmp/recordings run_in_room bob "${game[@]}" --input random:2
 
 # Beside it, one with a planted desync, at full speed.
 export KEYLOCK_DESYNC=ignore KEYLOCK_PROFILE=off
@@ -126,6 +127,9 @@ recorded() {
 eventually 30 recorded || { show relay; die "verify: the relay writes no recording"; }
 for who in ann bob carl; do ends_well verify $who 60; done
 
+bobs=("$tmp"/recordings/*)
+check verify/a-file-of-its-own "${bobs[*]##*/}" eval '[ ${#bobs[@]} = 1 ] && [[ ${bobs[0]##*/} =~ ^[0-9-]{10}T[0-9.]{10}Z\ match\ 1\.klr$ ]]'
+cp "${bobs[0]}" "$tmp/bob.klr"
 fingerprint=$(sed -n 's/.*event=listening.* fingerprint=\([a-z2-7]*\).*/\1/p' "$tmp/relay.log")
 gb=(--content "$content/pads.gb") nes=(--content "$content/shooter.nes")
 verified ann 0 "frames=$FRAMES;from=0;ended=True;parts=ram,state" "${gb[@]}" "$tmp/ann.klr"

@@ -23,8 +23,8 @@ static struct {
     char value[32];
 } menu[] = {{"speed", ""},      {KL_OWN_POLICY, ""},   {KL_OWN_BUDGET, ""},  {KL_OWN_MODE, ""},
             {KL_OWN_ROOM, ""},  {KL_OWN_PRACTICE, ""}, {KL_OWN_SPACING, ""}, {KL_OWN_LINE, ""},
-            {KL_OWN_AHEAD, ""}, {KL_OWN_FEEL, ""},     {KL_OWN_PANEL, ""},   {KL_OWN_DO, ""},
-            {KL_OWN_SWAP, ""},  {KL_OWN_HOST, ""},     {KL_OWN_SAY, ""}};
+            {KL_OWN_AHEAD, ""}, {KL_OWN_FEEL, ""},     {KL_OWN_PANEL, ""},   {KL_OWN_RECORD, ""},
+            {KL_OWN_DO, ""},    {KL_OWN_SWAP, ""},     {KL_OWN_HOST, ""},    {KL_OWN_SAY, ""}};
 static char shown[512], all[4096]; /* the newest line on the screen; all of them */
 static bool changed, can_set;
 static unsigned told_count;
@@ -184,6 +184,20 @@ TEST_WITH(the_panel_comes_at_once, set_up, tear_down) {
     turns(200);
     assert_false(kl_screen_strip_on(&match.front.screen));
     assert_int_equal(told_count, 0);
+}
+
+/* A folder that was set up stays. */
+TEST_WITH(matches_are_recorded_from_the_next_on, set_up, tear_down) {
+    turn(KL_OWN_RECORD, "on");
+    turns(200);
+    assert_string_equal(match.config.record, "on");
+    turn(KL_OWN_RECORD, "off");
+    turns(200);
+    assert_string_equal(match.config.record, "off");
+    strcpy(match.config.record, "/srv/matches");
+    turn(KL_OWN_RECORD, "on");
+    turns(200);
+    assert_string_equal(match.config.record, "/srv/matches");
 }
 
 /* A frontend that cannot set it back: the same again only by way of nothing. */
