@@ -9,6 +9,7 @@ static void see_step(struct kl_fade_side *s, int from, int to) {
 
 void kl_fade_begin(struct kl_fade *f, unsigned most) {
     f->count = f->tail < most ? f->tail : most;
+    if (f->count > KL_FADE_MAX) f->count = KL_FADE_MAX;
     f->at = 0;
     f->on = f->count > 0;
     for (unsigned i = 0; i < f->count; i++)
@@ -43,8 +44,9 @@ void kl_fade_mix(struct kl_fade *f, int16_t *stereo, size_t samples) {
 
 void kl_fade_keep(struct kl_fade *f, const int16_t *stereo, size_t samples) {
     size_t n = samples < KL_FADE_MAX ? samples : KL_FADE_MAX;
-    size_t old = f->tail + n > KL_FADE_MAX ? KL_FADE_MAX - n : f->tail;
-    memmove(f->given, f->given + 2 * (f->tail - old), old * 2 * sizeof *f->given);
+    bool moves = n < samples || f->tail + n > 2 * KL_FADE_MAX; /* no hole in what is kept */
+    size_t old = moves ? KL_FADE_MAX - n : f->tail;
+    if (moves) memmove(f->given, f->given + 2 * (f->tail - old), old * 2 * sizeof *f->given);
     memcpy(f->given + 2 * old, stereo + 2 * (samples - n), n * 2 * sizeof *f->given);
     f->tail = (unsigned)(old + n);
 }

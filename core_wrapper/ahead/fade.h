@@ -1,6 +1,7 @@
-/* fade.h - a crossfade where the sound was made by other guesses than before: the end of the sound given so
- * far, backwards, fades out under the new sound. No step between two samples is larger than the largest in
- * either sound, or than KL_FADE_STEP; so the fade lasts a little longer if it must. Stereo, 16 bits. Pure. */
+/* fade.h - a crossfade where the sound was made by other guesses than before, or by the other core: the end
+ * of the sound given so far, backwards, fades out under the new sound. No step between two samples is larger
+ * than the largest in either sound, or than KL_FADE_STEP; so the fade lasts a little longer if it must.
+ * Stereo, 16 bits. Pure. */
 #ifndef KLW_FADE_H
 #define KLW_FADE_H
 
@@ -13,7 +14,7 @@
 
 struct kl_fade {
     unsigned tail;                  /* samples of `given` that are set */
-    int16_t given[KL_FADE_MAX * 2]; /* the newest sound given */
+    int16_t given[KL_FADE_MAX * 4]; /* the newest sound given; room for two tails, so that few are moved */
     unsigned at, count;             /* of a fade under way: samples mixed, and in all */
     int16_t out[KL_FADE_MAX * 2];   /* the sound that fades out */
     bool on;                        /* a fade is under way */

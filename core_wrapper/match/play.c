@@ -31,7 +31,7 @@ void kl_play_video(struct kl_match *m, const void *data, unsigned width, unsigne
 
 void kl_play_sound(struct kl_match *m, const int16_t *stereo, size_t frames) {
     if (m->play.draws) kl_chain_sound(&m->play.chain, stereo, frames);
-    if (m->play.run.how == KL_RUN_NEW && !m->play.ahead.displays) kl_audio_add(&m->emu.audio, stereo, frames);
+    if (m->play.run.how == KL_RUN_NEW && !m->play.ahead.displays) kl_run_ahead_sound(m, stereo, frames);
 }
 
 /* --- hashes --- */

@@ -48,11 +48,10 @@ static void give_sound(struct kl_match *m, const int16_t *stereo, size_t frames)
     kl_fade_keep(&of(m)->fade, stereo, frames);
 }
 
-static void on_sound(void *ctx, const int16_t *stereo, size_t frames) {
-    struct kl_match *m = ctx;
+void kl_run_ahead_sound(struct kl_match *m, const int16_t *stereo, size_t frames) {
     struct kl_run_ahead *a = of(m);
     int16_t mixed[KL_FADE_MAX * 2];
-    if (!a->audible || !frames) return;
+    if (!frames) return;
     if (a->fades) kl_fade_begin(&a->fade, (unsigned)(FADE_S * m->emu.audio.rate));
     a->fades = false;
     for (size_t n; frames > 0 && a->fade.on; stereo += 2 * n, frames -= n) {
@@ -64,6 +63,11 @@ static void on_sound(void *ctx, const int16_t *stereo, size_t frames) {
     if (frames > 0) give_sound(m, stereo, frames);
 }
 
+static void on_sound(void *ctx, const int16_t *stereo, size_t frames) {
+    struct kl_match *m = ctx;
+    if (of(m)->audible) kl_run_ahead_sound(m, stereo, frames);
+}
+
 /* --- on and off --- */
 
 static bool is_auto(struct kl_match *m) {
@@ -73,6 +77,7 @@ static bool is_auto(struct kl_match *m) {
 static void stop(struct kl_match *m) {
     struct kl_run_ahead *a = of(m);
     a->sum.breaks += a->displays;
+    a->fades = a->fades || a->displays;
     a->plan.on = a->displays = false;
     a->plan.frames = 0;
     a->doubt = (struct kl_ahead_doubt){.fewer = a->doubt.fewer};
@@ -127,9 +132,14 @@ bool kl_run_ahead_wants(struct kl_match *m) {
 }
 
 void kl_run_ahead_close(struct kl_match *m) {
+    struct kl_run_ahead *a = of(m);
     stop(m);
-    kl_shown_close(&of(m)->shown);
-    memset(of(m), 0, sizeof *of(m));
+    kl_shown_close(&a->shown);
+    struct kl_fade fade = a->fade;
+    bool fades = a->fades;
+    memset(a, 0, sizeof *a);
+    a->fade = fade;
+    a->fades = fades;
 }
 
 void kl_run_ahead_give_up(struct kl_match *m, const char *why) {
@@ -232,7 +242,7 @@ static void begin(struct kl_match *m, uint32_t frame, const struct kl_statehash_
     memcpy(a->run.plays, m->play.run.plays, sizeof a->run.plays);
     kl_ahead_begin(&a->plan, frame);
     a->anew = false;
-    a->fades = frame > 0;
+    a->fades = a->fades || a->displays; /* else it goes on with the true core's sound */
 }
 
 /* --- a call --- */

@@ -77,6 +77,8 @@ void kl_run_ahead_marked(struct kl_match *m, uint32_t frame, const struct kl_sta
 void kl_run_ahead_compare(struct kl_match *m, uint32_t frame, bool drawn);
 /* The true core has loaded other bytes than the shown core knows of: it begins anew. */
 void kl_run_ahead_anew(struct kl_match *m);
+/* Sound of the core that is on the screen; another core's, or another guess's, fades in. */
+void kl_run_ahead_sound(struct kl_match *m, const int16_t *stereo, size_t frames);
 /* A call has shown the frames below `shown`. */
 void kl_run_ahead_felt(struct kl_match *m, uint32_t shown);
 

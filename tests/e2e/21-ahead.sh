@@ -11,12 +11,18 @@ through link --delay 25 --jitter 3
 
 # Ann runs ahead, Bob does not. ann_input: still players are guessed right.
 pair() { # ROOM CORE CONTENT ANN_INPUT BOB_INPUT [ANN_ARGUMENT…]
-    local more=("${@:6}")
+    local more=("${@:6}") at
     run_in_room "$1-ann" --core "$2" --content "$3" --room "$1" --frames ${FRAMES:-1200} --speed real --input "$4" --hash-every ${HASH_EVERY:-60} \
         --wait 30 --ahead "${AHEAD:-30}" --wav "$tmp/$1-ann.wav" "${more[@]}"
     next_second
     run_in_room "$1-bob" --core "$2" --content "$3" --room "$1" --frames ${FRAMES:-1200} --speed real --input "$5" --hash-every ${HASH_EVERY:-60} --wait 30 --ahead off --wav "$tmp/$1-bob.wav" \
         ${agrees:+--command "${agrees% *}:again" --command "${agrees#* }:again"}
+    for at in ${outages:-}; do
+        reaches "$1-ann" "$at" 60
+        kill -USR1 "${pid[link]}"
+        lasts 0.7 "the outage"
+        kill -USR1 "${pid[link]}"
+    done
     ann_and_bob "$1" hashes-equal-with-and-without
     check "$1/never-out-of-sync" "healed $(json "$1-ann" healed) times" test "$(json "$1-ann" healed)" = 0
     note "$1: ahead $(json "$1-ann" ahead_avg), felt $(json "$1-ann" felt_frames_avg) and $(json "$1-bob" felt_frames_avg) frames," \
@@ -31,9 +37,10 @@ pair far nestopia "$content/shooter.nes" random:1 random:2
 felt=$(json far-ann felt_frames_avg) waited=$(json far-bob felt_frames_avg)
 check far/press-is-felt-two-frames-earlier "$felt against $waited frames" below "$felt" "$(awk -v f="$waited" 'BEGIN { print f - 2 }')"
 
-# Each wrong guess has its sound run again and faded in, without a larger step than the core's own. The converter for uneven calls
-# rings at a bend of the tone, as a fade's beginning is one: a seventh more is for that.
-pair tone "$build/cores/tone_core_libretro.so" "$content/shooter.nes" random:1 random:2
+# Each wrong guess has its sound run again and faded in, without a larger step than the core's own; so has the true core's where it
+# comes back onto the screen, as the link is gone. The converter for uneven calls rings at a bend of the tone, as a fade's beginning
+# is one: a seventh more is for that.
+outages='500 800' pair tone "$build/cores/tone_core_libretro.so" "$content/shooter.nes" random:1 random:2
 steps=$(python3 - "$tmp/tone-ann.wav" "$tmp/tone-bob.wav" <<'END'
 import array, sys, wave
 for path in sys.argv[1:]:
@@ -44,6 +51,7 @@ END
 )
 check tone/no-step-beyond-the-core "left and right $steps, of ann and of bob" \
     eval 'set -- $steps; [ "$1" -gt 0 ] && [ "$2" -gt 0 ] && [ "$1" -le $(($3 * 8 / 7)) ] && [ "$2" -le $(($4 * 8 / 7)) ]'
+check tone/the-true-core-came-back "$(json tone-ann ahead_breaks) breaks" test "$(json tone-ann ahead_breaks)" -ge 1
 check tone/sound-was-run-again "$(json tone-ann replayed_frames_s) frames a second" below 1 "$(json tone-ann replayed_frames_s)"
 
 pair still nestopia "$content/shooter.nes" none none

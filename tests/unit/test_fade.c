@@ -70,26 +70,33 @@ static int16_t tone(double hz, double second) {
     return (int16_t)lrint(TALL * sin(2 * M_PI * hz * second));
 }
 
-/* One guess of two tones after the other, each of another time than the one before. Some end while the fade
- * into them is under way. */
-TEST(no_step_is_larger_than_the_largest_of_the_tones) {
+/* One guess of two tones after the other, each of another time than the one before, in pieces. Some end while
+ * the fade into them is under way. */
+static void fade_tones(size_t piece) {
     static const double hz[2] = {500, 100};
+    static int16_t s[2 * 1100];
     int largest[2], last[2] = {0, 0};
     for (unsigned c = 0; c < 2; c++)
         largest[c] = (int)ceil(TALL * 2 * M_PI * hz[c] / RATE) + 1;
     memset(&f, 0, sizeof f);
     for (unsigned guess = 0; guess < 2000; guess++) {
         kl_fade_begin(&f, RATE * 4 / 1000);
-        for (unsigned i = 0, n = 100 + guess * 37 % 1000; i < n; i++) {
-            int16_t s[2];
-            for (unsigned c = 0; c < 2; c++)
-                s[c] = tone(hz[c], (double)(guess * 7919 % RATE + i) / RATE);
-            kl_fade_mix(&f, s, 1);
-            kl_fade_keep(&f, s, 1);
-            for (unsigned c = 0; c < 2; c++) {
-                if (guess || i) assert_in_range(abs(s[c] - last[c]), 0, largest[c]);
-                last[c] = s[c];
+        for (size_t at = 0, n = 100 + guess * 37 % 1000; at < n; at += piece) {
+            size_t len = n - at < piece ? n - at : piece;
+            for (size_t i = 0; i < 2 * len; i++)
+                s[i] = tone(hz[i % 2], (double)(guess * 7919 % RATE + at + i / 2) / RATE);
+            kl_fade_mix(&f, s, len);
+            kl_fade_keep(&f, s, len);
+            for (size_t i = 0; i < 2 * len; i++) {
+                if (guess || at || i > 1) assert_in_range(abs(s[i] - last[i % 2]), 0, largest[i % 2]);
+                last[i % 2] = s[i];
             }
         }
     }
+}
+
+TEST(no_step_is_larger_than_the_largest_of_the_tones) {
+    fade_tones(1);
+    fade_tones(7);
+    fade_tones(1100); /* more than is kept */
 }
