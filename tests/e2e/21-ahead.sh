@@ -20,7 +20,7 @@ pair() { # ROOM CORE CONTENT ANN_INPUT BOB_INPUT [ANN_ARGUMENT…]
     for at in ${outages:-}; do
         reaches "$1-ann" "$at" 60
         kill -USR1 "${pid[link]}"
-        lasts 0.7 "the outage"
+        lasts 1.5 "the outage"
         kill -USR1 "${pid[link]}"
     done
     ann_and_bob "$1" hashes-equal-with-and-without
