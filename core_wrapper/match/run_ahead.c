@@ -268,6 +268,17 @@ static uint16_t goal(struct kl_match *m, uint16_t lag) {
     return kl_ahead_fits(&work, most, a->plan.frames);
 }
 
+/* Once a player: in the log. */
+static void note_liars(struct kl_match *m) {
+    struct kl_run_ahead *a = of(m);
+    for (unsigned port = 0; port < KL_MAX_SEATS; port++) {
+        if (!a->plan.distrust[port] || a->liars >> port & 1) continue;
+        a->liars |= (uint8_t)(1u << port);
+        kl_frontend_log(&m->front, "samples that came straight for port %u are not the room's: put aside",
+                        port + 1);
+    }
+}
+
 /* Plans a call. The keyframe to go back to first, or KL_AHEAD_NOWHERE. */
 static uint32_t plan_call(struct kl_match *m, uint32_t due, uint64_t now_us) {
     struct kl_run_ahead *a = of(m);
@@ -279,6 +290,7 @@ static uint32_t plan_call(struct kl_match *m, uint32_t due, uint64_t now_us) {
     uint32_t back = kl_ahead_hear(&a->plan, c, a->run.plays);
     kl_ahead_call(&a->plan, c, &call);
     kl_link_release(m->link);
+    note_liars(m);
     a->lag = lag;
     a->idle = lag > 0 && call.goal == 0 && a->plan.frames == 0;
     return back;

@@ -36,6 +36,7 @@ struct kl_run_ahead {
     struct kl_cost frame, load;  /* of a frame with its state, without its picture; of a load */
     unsigned parted; /* grows as the shown core parts from the true one without a wrong guess, else shrinks */
     bool parts_now;  /* since the last marked keyframe */
+    uint8_t liars;   /* ports with a false straight sample so far, a bit each */
 
     /* the frame that runs */
     bool audible;

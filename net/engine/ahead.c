@@ -137,7 +137,7 @@ static bool find_hints(const struct kl_client *c, const uint8_t plays[KL_MAX_SEA
 
 static bool is_hinted(const struct kl_ahead *a, const struct kl_client *c, const uint8_t plays[KL_MAX_SEATS],
                       unsigned port, uint32_t f, uint16_t *joypad) {
-    bool straight = c->direct && a->distrust[port] < KL_AHEAD_DISTRUST;
+    bool straight = c->direct && a->distrust[port] == 0;
     if (!straight && !(c->hints.ports >> port & 1)) return false;
     return find_hints(c, plays, port, true, straight, f, joypad);
 }

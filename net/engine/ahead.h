@@ -29,11 +29,10 @@
 #define KL_AHEAD_AUTO    0xff /* as many frames as the machine can */
 #define KL_AHEAD_NOWHERE UINT32_MAX
 
-/* A frame that differs from straight samples adds KL_AHEAD_WRONG to its port's distrust; one that does not
- * takes 1. So false ones are no longer used after 8 frames, and again after a second or two of true ones. */
-#define KL_AHEAD_WRONG    8
-#define KL_AHEAD_DISTRUST 64
-#define KL_AHEAD_MOST     (2 * KL_AHEAD_DISTRUST)
+/* A frame that differs from straight samples adds KL_AHEAD_WRONG to its port's distrust, up to KL_AHEAD_MOST;
+ * one that does not takes 1. None is used while there is any: samples of an honest player are all true. */
+#define KL_AHEAD_WRONG 120
+#define KL_AHEAD_MOST  240
 
 struct kl_ahead {
     bool on;            /* the shown core has a state; else no field below counts */
@@ -47,7 +46,7 @@ struct kl_ahead {
     uint8_t since;      /* calls since the last correction */
     uint32_t seen;      /* closed frames below are in `rhythm` */
     struct kl_rhythm rhythm[KL_MAX_SEATS];
-    uint8_t distrust[KL_MAX_SEATS]; /* of straight samples, by port; from KL_AHEAD_DISTRUST on none is used */
+    uint8_t distrust[KL_MAX_SEATS];          /* of straight samples, by port */
     struct kl_frame played[KL_AHEAD_FRAMES]; /* by number: frames [confirmed, at) as guessed */
 };
 

@@ -2,7 +2,7 @@
  *
  *   faultproxy --listen PORT --to HOST:PORT [--delay MS] [--jitter MS] [--loss PCT] [--dup PCT]
  *              [--reorder PCT] [--order keep|any] [--truncate PCT] [--replay PCT] [--garbage PCT]
- *              [--rate KBIT] [--ahead MS] [--straight MS] [--seed N] [--for S]
+ *              [--rate KBIT] [--ahead MS] [--straight MS] [--others MS] [--seed N] [--for S]
  *
  * Per datagram and in each direction: the delay (one way, so an RTT has it twice), plus the absolute value of
  * a normal variate times the jitter (half-normal: mean 0.8, 99.9 % below 3.3 times the jitter). With --order
@@ -17,7 +17,8 @@
  * copier on, and off again: the relay gets each client's datagrams from another port, too, and so long before
  * the true ones; the copier hears nothing. With --straight the proxy is the clients' router too: a datagram
  * of one to another's port towards the relay gets there so much later, from its own such port; else none
- * does. Ends with 0 on SIGTERM, SIGINT or after --for; counters go to standard error. */
+ * does; jitter, copies and garbage are its as well. --others: the delay of all clients but the first. Ends
+ * with 0 on SIGTERM, SIGINT or after --for; counters go to standard error. */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -43,7 +44,9 @@
 #define REORDER_BY_US 20000
 #define REMEMBERED    64
 #define BUFFER_BYTES  (4 * 1024 * 1024)
+#define GARBAGE_MAX   200
 #define HEADER_BYTES  28     /* of IP and UDP */
+#define HEADER_SEALED 6      /* of a sealed datagram, without its counter: magic, kind, session */
 #define ROUTER_US     300000 /* of traffic that a router keeps */
 
 enum { UP, DOWN };
@@ -56,6 +59,7 @@ struct options {
     uint64_t ahead_us;
     bool straight;
     uint64_t straight_us;
+    double others_us; /* below 0: as the first */
     bool keep;
     uint64_t seed;
     double for_s;
@@ -179,7 +183,8 @@ static void schedule(struct proxy *p, unsigned flow, unsigned direction, const u
     k->direction = direction;
     k->len = len;
     k->order = p->order++;
-    k->due_us = sent_us + (uint64_t)(p->o.delay_us + half_normal(p) * p->o.jitter_us);
+    double delay_us = flow > 0 && p->o.others_us >= 0 ? p->o.others_us : p->o.delay_us;
+    k->due_us = sent_us + (uint64_t)(delay_us + half_normal(p) * p->o.jitter_us);
     memcpy(k->bytes, bytes, len);
     if (uniform(p) < p->o.reorder) {
         k->due_us += REORDER_BY_US;
@@ -204,7 +209,7 @@ static void schedule_straight(struct proxy *p, unsigned from, unsigned to, const
     k->ahead = false;
     k->len = len;
     k->order = p->order++;
-    k->due_us = now_us() + p->o.straight_us;
+    k->due_us = now_us() + p->o.straight_us + (uint64_t)(half_normal(p) * p->o.jitter_us);
     memcpy(k->bytes, bytes, len);
     push(p, k);
 }
@@ -223,15 +228,33 @@ static void send_replay(struct proxy *p, unsigned flow, unsigned direction) {
     schedule(p, flow, direction, seen->bytes, seen->len);
 }
 
-/* Half of it looks like input datagrams at first sight, the other half like anything. */
-static void send_garbage(struct proxy *p, unsigned flow, unsigned direction) {
-    uint8_t bytes[200];
-    size_t len = (size_t)(uniform(p) * sizeof bytes);
+/* Half of it looks like our datagrams at first sight, the other half like anything. */
+static size_t make_garbage(struct proxy *p, uint8_t bytes[GARBAGE_MAX]) {
+    size_t len = (size_t)(uniform(p) * GARBAGE_MAX);
     for (size_t i = 0; i < len; i++)
         bytes[i] = (uint8_t)(uniform(p) * 256);
     if (len > 0 && uniform(p) < 0.5) bytes[0] = 'K';
     p->hostile++;
-    schedule(p, flow, direction, bytes, len);
+    return len;
+}
+
+static void send_garbage(struct proxy *p, unsigned flow, unsigned direction) {
+    uint8_t bytes[GARBAGE_MAX];
+    schedule(p, flow, direction, bytes, make_garbage(p, bytes));
+}
+
+/* The header of a true one, with garbage behind it, or garbage alone. */
+static void be_hostile_straight(struct proxy *p, unsigned from, unsigned to, const uint8_t *bytes,
+                                size_t len) {
+    uint8_t bad[GARBAGE_MAX];
+    if (uniform(p) < p->o.replay) {
+        p->hostile++;
+        schedule_straight(p, from, to, bytes, len);
+    }
+    if (uniform(p) >= p->o.garbage) return;
+    size_t bad_len = make_garbage(p, bad);
+    if (uniform(p) < 0.5) memcpy(bad, bytes, bad_len < HEADER_SEALED ? bad_len : HEADER_SEALED);
+    schedule_straight(p, from, to, bad, bad_len);
 }
 
 static void be_hostile(struct proxy *p, unsigned flow, unsigned direction, const uint8_t *bytes, size_t len) {
@@ -347,8 +370,10 @@ static void receive_down(struct proxy *p, unsigned flow) {
             sender++;
         if (sender == p->flows)
             accept_packet(p, flow, DOWN, bytes, (size_t)len);
-        else if (p->o.straight)
+        else if (p->o.straight) {
             schedule_straight(p, sender, flow, bytes, (size_t)len);
+            be_hostile_straight(p, sender, flow, bytes, (size_t)len);
+        }
         size = sizeof from;
     }
 }
@@ -375,7 +400,7 @@ static void usage(const char *why) {
     fprintf(stderr,
             "faultproxy: %s\nusage: faultproxy --listen PORT --to HOST:PORT [--delay MS] [--jitter MS] "
             "[--loss PCT] [--dup PCT] [--reorder PCT] [--order keep|any] [--truncate PCT] [--replay PCT] "
-            "[--garbage PCT] [--rate KBIT] [--ahead MS] [--seed N] [--for S]\n",
+            "[--garbage PCT] [--rate KBIT] [--ahead MS] [--straight MS] [--others MS] [--seed N] [--for S]\n",
             why);
     exit(2);
 }
@@ -420,6 +445,7 @@ static void set_option(struct options *o, int option) {
         o->straight = true;
         o->straight_us = (uint64_t)(number(optarg, 1000) * 1000);
         break;
+    case 'O': o->others_us = number(optarg, 10000) * 1000; break;
     case 's': o->seed = (uint64_t)number(optarg, 9e15); break;
     case 'f': o->for_s = number(optarg, 1e6); break;
     default: usage("bad option");
@@ -433,9 +459,9 @@ static void parse(struct options *o, int argc, char **argv) {
         {"reorder", 1, NULL, 'r'},  {"order", 1, NULL, 'o'},   {"truncate", 1, NULL, 'T'},
         {"replay", 1, NULL, 'R'},   {"garbage", 1, NULL, 'G'}, {"seed", 1, NULL, 's'},
         {"for", 1, NULL, 'f'},      {"rate", 1, NULL, 'b'},    {"ahead", 1, NULL, 'a'},
-        {"straight", 1, NULL, 'S'}, {NULL, 0, NULL, 0}};
+        {"straight", 1, NULL, 'S'}, {"others", 1, NULL, 'O'},  {NULL, 0, NULL, 0}};
     int option;
-    *o = (struct options){.keep = true, .seed = 1, .for_s = 1e6};
+    *o = (struct options){.keep = true, .seed = 1, .for_s = 1e6, .others_us = -1};
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1)
         set_option(o, option);
     if (optind != argc) usage("too many arguments");
