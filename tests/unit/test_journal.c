@@ -370,11 +370,13 @@ static uint32_t count_frames(const struct kl_klr_cursor *c, uint32_t next) {
     return next;
 }
 
-/* The held recording has all frames, as they were played, and ends so. */
+/* The held recording has all frames, as they were played, and ends so. If the relay signs, its last seal is
+ * of all whole intervals. */
 static void expect_end(const char *reason, uint32_t least) {
     struct kl_klr_cursor c;
     struct kl_klr_end end = {0};
     struct kl_digest digest = {{0}, 0, 0};
+    struct kl_proof seal = {0};
     uint32_t frames = 0;
     unsigned ends = 0;
     bytes_len = (size_t)pread(held, bytes, sizeof bytes, 0);
@@ -387,6 +389,7 @@ static void expect_end(const char *reason, uint32_t least) {
         kl_reader_init(&r, c.body, c.body_len);
         if (c.type == KL_KLR_PIECES) frames = count_frames(&c, frames);
         if (c.type == KL_KLR_DIGEST) kl_klr_read_digest(&r, &digest);
+        if (c.type == KL_KLR_SEAL) kl_klr_read_seal(&r, &seal);
         if (c.type != KL_KLR_END) continue;
         kl_klr_read_end(&r, &end);
         ends++;
@@ -396,6 +399,7 @@ static void expect_end(const char *reason, uint32_t least) {
     assert_string_equal(end.why, reason);
     assert_int_equal(end.frames, frames);
     assert_true(frames >= least);
+    if (lobby->signer.signs) assert_int_equal(seal.end, digest.end);
     const struct kl_digest of_frames = digest_of(bytes + KL_KLR_MAGIC + KL_KLR_BEFORE + 4, digest.end);
     assert_memory_equal(&digest, &of_frames, sizeof digest);
 }
@@ -420,7 +424,11 @@ static void an_unread_room_ends_with_its_seats(void **state) {
 
 static void the_relay_shuts_down(void **state) {
     (void)state;
+    static const uint8_t seed[KL_RELAY_SEED] = {1};
+    struct kl_relay_key key;
     begin_game(KL_POLICY_BOUNDED);
+    kl_relay_key_from_seed(&key, seed);
+    kl_lobby_set_signer(lobby, &key);
     play(20 * SECOND);
     hold_recording();
     kl_lobby_shut_down(lobby, now_us);

@@ -185,6 +185,14 @@ static void add_pieces(struct batch *b, struct kl_pieces *p, bool all) {
     add_block(b, KL_KLR_DIGEST, digest, (size_t)(w.at - digest));
 }
 
+/* body: KL_KLR_SMALL bytes, until the batch is appended. */
+static void add_seal(struct batch *b, const struct kl_proof *p, uint8_t *body) {
+    struct kl_writer w;
+    kl_writer_init(&w, body, KL_KLR_SMALL);
+    kl_klr_write_seal(&w, p);
+    add_block(b, KL_KLR_SEAL, body, (size_t)(w.at - body));
+}
+
 /* Whole intervals go into the recording. False: they do not, and why is "" if they never will. */
 static bool record(struct kl_lobby_room *r, uint64_t now_us, char *why, size_t why_len) {
     struct kl_journal_room *j = &r->journal;
@@ -193,19 +201,14 @@ static bool record(struct kl_lobby_room *r, uint64_t now_us, char *why, size_t w
         uint8_t seal[KL_KLR_SMALL];
         struct kl_msg sealed = {.kind = KL_MSG_SEAL};
         struct batch b = {.end = j->base.klr};
-        struct kl_writer w;
         if (!gather(r, &pieces, r->past.digest.end)) {
             kl_journal_give_up(r, "frames that could not be written are no longer kept");
             return false;
         }
         add_pieces(&b, &pieces, false);
         bool seals = kl_journal_seals(r, pieces.chain.end, now_us);
-        if (seals) {
-            kl_journal_seal(r, &pieces.chain, &sealed.seal);
-            kl_writer_init(&w, seal, sizeof seal);
-            kl_klr_write_seal(&w, &sealed.seal);
-            add_block(&b, KL_KLR_SEAL, seal, (size_t)(w.at - seal));
-        }
+        if (seals) kl_journal_seal(r, &pieces.chain, &sealed.seal);
+        if (seals) add_seal(&b, &sealed.seal, seal);
         if (b.end.at > r->lobby->journal->limits.room_bytes) {
             kl_journal_give_up(r, "it has as many bytes as --journal-mib lets it have");
             return false;
@@ -373,16 +376,23 @@ static bool add_rest(struct kl_lobby_room *r, char *why, size_t why_len) {
     return append_said(r, why, why_len);
 }
 
+/* The last seal is of all whole intervals. */
 static bool add_end(struct kl_lobby_room *r, const char *reason, char *why, size_t why_len) {
-    uint8_t body[KL_KLR_SMALL];
+    uint8_t body[KL_KLR_SMALL], seal[KL_KLR_SMALL];
+    struct kl_msg sealed = {.kind = KL_MSG_SEAL};
     struct kl_klr_end end = {.frames = pieces.next};
     struct batch b = {.end = r->journal.base.klr};
     struct kl_writer w;
+    bool seals = r->lobby->signer.signs && pieces.knows && pieces.chain.end;
+    if (seals) kl_journal_seal(r, &pieces.chain, &sealed.seal);
+    if (seals) add_seal(&b, &sealed.seal, seal);
     snprintf(end.why, sizeof end.why, "%s", reason);
     kl_writer_init(&w, body, sizeof body);
     kl_klr_write_end(&w, &end);
     add_block(&b, KL_KLR_END, body, (size_t)(w.at - body));
-    return append(r, &b, why, why_len);
+    if (!append(r, &b, why, why_len)) return false;
+    if (seals) kl_lobby_send_all(r, &sealed);
+    return true;
 }
 
 void kl_journal_end(struct kl_lobby_room *r, const char *reason, uint64_t now_us) {
