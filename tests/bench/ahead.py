@@ -15,6 +15,7 @@ way between the two. A case is core:rtt:jitter:loss, and at its end perhaps
   ahead.py --document    picture and table from what has been measured, the table into docs/measured.md
   ahead.py --equal MINUTES [ROOM …]   rooms of one player ahead and one not: equal hashes (ahead_equal.py)
   ahead.py --feel MINUTES [ROOM …]    wrong pictures by `feel`, with a plot
+  ahead.py --triangles MINUTES [CORE] unequal links: the relay's hints and the direct path (ahead_triangles.py)
 Environment: BENCH_SETTLE, by itself as long as `auto` takes; BENCH_SECONDS; BENCH_FBNEO=CORE:ZIP:SYSTEM adds FBNeo; DOCUMENT=1 does --document at the end"""
 import os
 import signal
@@ -24,6 +25,7 @@ import time
 import ahead_equal
 import ahead_eye
 import ahead_paper
+import ahead_triangles
 import bench
 import retroarch
 
@@ -35,6 +37,7 @@ TURBO = (1, 9) # Y and X
 FIGHT = ((0.033, 0.067), (0.033, 0.1)) # a press lasts two to four frames, and the next comes two to six later
 
 CORES = {name: ahead_equal.ROOMS[name][:2] for name in ("nestopia", "mgba", "pce_fast", "bsnes", "arcade", "FBNeo") if name in ahead_equal.ROOMS}
+HEADLESS = {"--equal": ahead_equal.equal, "--feel": ahead_equal.feel, "--triangles": ahead_triangles.triangles}
 SYSTEMS = {"lock": {"KEYLOCK_AHEAD": "off"}, "ahead": {"KEYLOCK_AHEAD": "auto"}, "netplay": None}
 
 
@@ -205,14 +208,11 @@ def document():
 
 def main():
     arguments = sys.argv[1:]
-    if "--equal" in arguments:
-        bench.needs(bench.RELAY, bench.WRAPPER, bench.PROXY, bench.KEYLOCK)
-        at = arguments.index("--equal")
-        return ahead_equal.equal(float(arguments[at + 1]), arguments[at + 2:])
-    if "--feel" in arguments:
-        bench.needs(bench.RELAY, bench.WRAPPER, bench.PROXY, bench.KEYLOCK)
-        at = arguments.index("--feel")
-        return ahead_equal.feel(float(arguments[at + 1]), arguments[at + 2:])
+    for flag, headless in HEADLESS.items():
+        if flag in arguments:
+            bench.needs(bench.RELAY, bench.WRAPPER, bench.PROXY, bench.KEYLOCK)
+            at = arguments.index(flag)
+            return headless(float(arguments[at + 1]), arguments[at + 2:])
     if "--document" in arguments:
         return document()
     bench.needs(bench.RELAY, bench.WRAPPER, bench.PROXY, EYE)

@@ -129,6 +129,27 @@ def document_equal(rows):
     replace("ahead-equal", "\n" + "\n".join(lines) + "\n\n")
 
 
+TRIANGLE = {"lock": "the lock alone", "hints": "ahead, hints of the relay", "direct": "ahead, direct path"}
+
+
+def document_triangles(rows):
+    lines = ["| to the relay, the first / the second; between the two, ms | the first player | the other's press, ms | pictures wrong | frames ahead | straight datagrams | unequal hashes |",
+             "| --- |" + " --- |" * 6]
+    aims, of = [], {}
+    for r in rows:
+        ways = (r["first_ms"], r["second_ms"], r["between_ms"])
+        of.setdefault(ways, {})[r["system"]] = r
+        lines.append(f"| {ways[0]} / {ways[1]}; {ways[2]} | {TRIANGLE[r['system']]} | {r['press_ms']:.0f} ({r['press_p95_ms']:.0f}) | {r['wrong_percent']:.1f} % | {r['ahead_frames']:.1f} | "
+                     f"{r['straight']} | {r['unequal']} of {r['hashes']} |")
+    for ways, by in of.items():
+        if len(by) == len(TRIANGLE):
+            lock, hints, direct = (by[s] for s in TRIANGLE)
+            aims.append(f"{ways[0]} / {ways[1]}; {ways[2]}: direct {direct['press_ms']:.0f} ms, one way and a frame {ways[2] + FRAME_MS:.0f}; wrong pictures "
+                        f"{100 * (1 - direct['wrong_percent'] / hints['wrong_percent']):.0f} % fewer than by hints; hints show the press {lock['press_ms'] - hints['press_ms']:.0f} ms sooner than the lock")
+    measured = f"Commit {rows[0]['commit']}, {rows[0]['core']}, {rows[0]['minutes']:g} minutes a room, {min(r['presses'] for r in rows)} presses or more in each, {rows[0]['machine']}."
+    replace("ahead-triangles", "\n" + wrapped(measured) + "\n" + "\n".join(lines) + "\n\n" + "".join(wrapped("- " + a + ".") for a in aims) + "\n")
+
+
 # --- pictures that were wrong --------------------------------------------------------------------------------------
 
 SHEET = 60 # of the longest times

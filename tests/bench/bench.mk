@@ -11,8 +11,8 @@ bench-catchup:  ## how fast a backlog is run off against the bare core's unthrot
 bench-catchup: bench_args = $(if $(JOIN),--join $(JOIN))
 bench-bytes:    ## on the wire for each client, up and down, idle and mashing
 bench-relay:    ## the relay's processor time for an update against raw UDP
-bench-ahead:    ## running ahead beside the lock and RetroArch's netplay; CASES="CORE:RTT:JITTER:LOSS …"; DOCUMENT=1: into docs/measured.md; EQUAL=MINUTES ROOMS="…": are the hashes equal? FEEL=MINUTES: wrong pictures by `feel`
-bench-ahead: bench_args = $(if $(FEEL),--feel $(FEEL) $(ROOMS),$(if $(EQUAL),--equal $(EQUAL) $(ROOMS),$(CASES)))
+bench-ahead:    ## running ahead beside the lock and RetroArch's netplay; CASES="CORE:RTT:JITTER:LOSS …"; DOCUMENT=1: into docs/measured.md; EQUAL=MINUTES ROOMS="…": are the hashes equal? FEEL=MINUTES: wrong pictures by `feel`; TRIANGLES=MINUTES: hints and the direct path on unequal links
+bench-ahead: bench_args = $(if $(TRIANGLES),--triangles $(TRIANGLES) $(ROOMS),$(if $(FEEL),--feel $(FEEL) $(ROOMS),$(if $(EQUAL),--equal $(EQUAL) $(ROOMS),$(CASES))))
 bench-pages: $(OUT)/bench/pages ## cores that go back by the pages of their memory, beside savestates: ONLY="nestopia …"; DOCUMENT=1: into docs/measured.md
 bench-pages: bench_args = $(ONLY)
 bench-pace:     ## cores of odd rates under displays of odd rates for MINUTES=10: hitches that come back
