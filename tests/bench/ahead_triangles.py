@@ -17,6 +17,7 @@ import bench
 WAYS = ((120, 20, 130), (60, 60, 10), (100, 30, 40)) # ms one way: the first player's to the relay, the second's, and between the two
 JITTER = 10 # ms, as of all benches: each hop half that
 SYSTEMS = {"lock": ("--ahead", "off"), "hints": ("--ahead", 30, "--direct", "off"), "direct": ("--ahead", 30)}
+LEAD_MAX = 24 # frames: 120 ms to the relay need 15, and a room allows 12 unless its host says so
 BUTTONS = (0, 4, 5, 6, 7, 8, 10, 11) # without Y and X, whose turbo is not in nestopia's states, and Start
 SETTLE_S = 22 # a frame ahead comes each second
 EYE = os.path.join(bench.BUILD, "bench", "eye.so")
@@ -54,7 +55,7 @@ class Room:
         env = bench.environment(KEYLOCK_TRUST="on", LD_PRELOAD=EYE, EYE_LOG=self.eye_log(i))
         return bench.start(name, bench.KEYLOCK, "run", "--quiet", "--relay", to, "--name", f"{self.name[:18]}-{i}", "--core", path if "/" in path else bench.core_path(path),
                            "--content", os.path.join(bench.CONTENT, content), "--room", self.name, "--frames", self.frames, "--speed", "real", "--hash-every", 60,
-                           "--wait", 60, "--hash-out", os.path.join(bench.tmp, name + ".hash"), "--input", pads, *(SYSTEMS[self.system] if i == 0 else SYSTEMS["lock"]), env=env)
+                           "--wait", 60, "--lead-max", LEAD_MAX, "--hash-out", os.path.join(bench.tmp, name + ".hash"), "--input", pads, *(SYSTEMS[self.system] if i == 0 else SYSTEMS["lock"]), env=env)
 
     def eye_log(self, i):
         return os.path.join(bench.tmp, f"{self.name}-{i}.eye")
@@ -81,10 +82,11 @@ class Room:
 
 
 def triangles(minutes, cores):
-    """Each triangle in turn, its rooms at once, for so long. Writes ahead-triangles.csv. Returns the number of rooms without figures or with unequal hashes."""
+    """Each triangle in turn, its rooms at once, for so long. Writes ahead-triangles.csv, in the place of older rows of these triangles. Returns the number of rooms without figures or with unequal hashes."""
     bench.needs(EYE)
     bench.begin(f"triangles: {minutes:g} minutes each")
-    frames, failed, rows, core = int(minutes * 3600), 0, [], (cores or ["nestopia"])[0]
+    frames, failed, core = int(minutes * 3600), 0, (cores or ["nestopia"])[0]
+    rows = [r for r in (bench.read_csv("ahead-triangles") if bench.has_csv("ahead-triangles") else []) if (r["first_ms"], r["second_ms"], r["between_ms"]) not in WAYS]
     relay, at = bench.relay()
     for ways in WAYS:
         rooms = [Room(core, ways, system, relay, at, frames) for system in SYSTEMS]
