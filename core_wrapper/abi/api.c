@@ -80,11 +80,11 @@ static void fill_final(struct klw_final *out) {
 
 /* The relay's word on this frame: as finish() returns it, or 1 while it is not here. */
 static int verdict_on(uint32_t label) {
-    const struct kl_stay_status *s = &m->status;
+    const struct kl_participant_status *s = &m->status;
     if (s->desync) return 2;
     if (s->any_verified && s->verified >= label) return 0;
     if (s->verdict.frame == label && s->verdict.complete) return 0;
-    return s->phase == KL_STAY_ENDED ? -1 : 1;
+    return s->phase == KL_PARTICIPANT_ENDED ? -1 : 1;
 }
 
 /* A client that stops at an unmarked frame while the others play on is the only one to report that frame. */

@@ -26,15 +26,15 @@ static void leave(void) {
 
 static enum keylock_state of_link(void) {
     switch (m->status.phase) {
-    case KL_STAY_CONNECTING: return KEYLOCK_JOINING;
-    case KL_STAY_PLAYING: return KEYLOCK_PLAYING;
-    case KL_STAY_RETURNING: return KEYLOCK_LOST;
-    case KL_STAY_ENDED: return KEYLOCK_ENDED;
-    case KL_STAY_WAITING:
-    case KL_STAY_SEND_START:
-    case KL_STAY_FETCHING:
-    case KL_STAY_LOAD:
-    case KL_STAY_READY: return KEYLOCK_WAITING;
+    case KL_PARTICIPANT_CONNECTING: return KEYLOCK_JOINING;
+    case KL_PARTICIPANT_PLAYING: return KEYLOCK_PLAYING;
+    case KL_PARTICIPANT_RETURNING: return KEYLOCK_LOST;
+    case KL_PARTICIPANT_ENDED: return KEYLOCK_ENDED;
+    case KL_PARTICIPANT_WAITING:
+    case KL_PARTICIPANT_SEND_START:
+    case KL_PARTICIPANT_FETCHING:
+    case KL_PARTICIPANT_LOAD:
+    case KL_PARTICIPANT_READY: return KEYLOCK_WAITING;
     }
     return KEYLOCK_IDLE;
 }

@@ -24,7 +24,7 @@ void kl_checks_joins(struct kl_match *m) {
 }
 
 static bool say_file(struct kl_match *m, const struct kl_file_said *said) {
-    bool taken = kl_stay_say_file(kl_link_hold(m->link), said);
+    bool taken = kl_participant_say_file(kl_link_hold(m->link), said);
     kl_link_release(m->link);
     return taken;
 }
@@ -34,12 +34,12 @@ static bool say_file(struct kl_match *m, const struct kl_file_said *said) {
 static void say_ready(struct kl_match *m, uint64_t until_us) {
     static struct kl_facts facts;
     struct kl_checks *f = &m->join.checks;
-    if (!f->owed || m->status.phase != KL_STAY_LOAD || !kl_sums_idle(&f->sums, until_us)) return;
+    if (!f->owed || m->status.phase != KL_PARTICIPANT_LOAD || !kl_sums_idle(&f->sums, until_us)) return;
     f->owed = false;
     facts.count = 0;
     kl_identity_files(&facts, m->emu.world, m->front.system_dir, &m->emu.content, &f->sums);
     f->seen = kl_world_files(m->emu.world);
-    kl_stay_ready(kl_link_hold(m->link), &facts);
+    kl_participant_ready(kl_link_hold(m->link), &facts);
     kl_link_release(m->link);
 }
 
@@ -91,7 +91,7 @@ static struct kl_file_said look_at_disk(struct kl_match *m, unsigned disk) {
 static void check_disk(struct kl_match *m, uint64_t now_us) {
     struct kl_checks *f = &m->join.checks;
     uint16_t disk;
-    bool asked = kl_stay_check(kl_link_hold(m->link), &disk);
+    bool asked = kl_participant_check(kl_link_hold(m->link), &disk);
     kl_link_release(m->link);
     if (asked) {
         f->check.on = true;
@@ -156,7 +156,7 @@ static void follow_late(struct kl_match *m, uint64_t now_us) {
 
 void kl_checks_turn(struct kl_match *m, uint64_t now_us) {
     say_ready(m, 0);
-    if (m->emu.phase != KL_PHASE_PLAYING || m->status.phase != KL_STAY_PLAYING) return;
+    if (m->emu.phase != KL_PHASE_PLAYING || m->status.phase != KL_PARTICIPANT_PLAYING) return;
     check_disk(m, now_us);
     follow_late(m, now_us);
 }

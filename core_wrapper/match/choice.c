@@ -119,7 +119,7 @@ static bool join_named(struct kl_match *m, uint8_t seats) {
 
 /* Full, or others' own: the next room of this game. */
 static bool join_beside(struct kl_match *m, bool wandering) {
-    const struct kl_stay_status *s = &m->status;
+    const struct kl_participant_status *s = &m->status;
     bool unnamed = m->config.seated && m->choice.mode == KL_PLAY_ROOM && !m->choice.netplay;
     bool taken = s->refused == KL_REFUSE_FULL || s->refused == KL_REFUSE_FAR ||
                  (s->refused == KL_REFUSE_DOOR && !*m->config.password);
@@ -171,9 +171,10 @@ static void note_beside(struct kl_match *m, const char *room) {
 
 static void follow_beside(struct kl_match *m) {
     char room[256], why[256];
-    enum kl_stay_phase phase = m->status.phase;
+    enum kl_participant_phase phase = m->status.phase;
     const struct kl_roster *r = &m->status.roster;
-    bool waits = m->link && (phase == KL_STAY_WAITING || phase == KL_STAY_READY) && r->filled < r->players;
+    bool waits = m->link && (phase == KL_PARTICIPANT_WAITING || phase == KL_PARTICIPANT_READY) &&
+                 r->filled < r->players;
     if (!waits || m->emu.runner || m->choice.netplay) {
         if (m->choice.beside.look) forget_beside(m);
         return;
@@ -277,7 +278,7 @@ static void enter(struct kl_match *m, const char *room) {
 
 /* In a room of ours somebody may have come by now. */
 static bool is_alone(struct kl_match *m) {
-    bool waits = m->status.phase == KL_STAY_WAITING || m->status.phase == KL_STAY_READY;
+    bool waits = m->status.phase == KL_PARTICIPANT_WAITING || m->status.phase == KL_PARTICIPANT_READY;
     return waits && m->status.roster.count <= 1;
 }
 
@@ -315,7 +316,7 @@ static void tell_terminal(struct kl_match *m) {
 /* The way to a room has ended. The game goes on for the player alone. A relay that does not answer is asked
  * again: it may come up. */
 static void fail(struct kl_match *m) {
-    const struct kl_stay_status *s = &m->status;
+    const struct kl_participant_status *s = &m->status;
     char reason[KL_TEXT_MAX];
     bool unreached = !s->refused && !*s->fingerprint && !m->choice.netplay;
     snprintf(reason, sizeof reason, "%s", s->reason);

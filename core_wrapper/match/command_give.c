@@ -199,7 +199,7 @@ int kl_command_fit(struct kl_match *m, struct kl_words *w, char *answer, size_t 
 /* --- giving --- */
 
 static int give(struct kl_match *m, const struct kl_order *o, char *answer, size_t cap) {
-    int result = kl_stay_order(kl_link_hold(m->link), o->kind, o->data, o->len);
+    int result = kl_participant_order(kl_link_hold(m->link), o->kind, o->data, o->len);
     kl_link_release(m->link);
     switch (result) {
     case KL_OK:
@@ -266,7 +266,7 @@ static int try_again(struct kl_match *m, char *answer, size_t cap) {
 static bool is_for_now(struct kl_match *m, uint8_t kind) {
     bool open =
         m->emu.phase == KL_PHASE_WAITING || m->emu.phase == KL_PHASE_FREE || m->emu.phase == KL_PHASE_READY;
-    return m->emu.phase == KL_PHASE_PLAYING || (open && kl_stay_takes_early(kind));
+    return m->emu.phase == KL_PHASE_PLAYING || (open && kl_participant_takes_early(kind));
 }
 
 int kl_command_do(struct kl_match *m, const char *words, char *answer, size_t cap) {

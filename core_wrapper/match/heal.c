@@ -127,7 +127,7 @@ static void begin_there(struct kl_match *m, uint32_t rate) {
     struct kl_snapshots *shots = &m->snapshots;
     m->play.from = m->play.next_frame = shots->got.offer.keyframe;
     if (rate) kl_pace_rate(&m->play.pace, 1e12 / rate);
-    kl_stay_begun(kl_link_hold(m->link), shots->got.offer.keyframe, rate);
+    kl_participant_begun(kl_link_hold(m->link), shots->got.offer.keyframe, rate);
     kl_link_release(m->link);
     kl_record_snapshot(&m->record, &shots->got.offer);
     kl_frontend_say(&m->front, KL_SCREEN_INFO, SHOWN_MS, "started from the room's state of frame %u",
@@ -141,7 +141,7 @@ static void go_on_at(struct kl_match *m) {
     if (rate == shots->back.rate) rate = 0;
     m->play.next_frame = shots->back.keyframe;
     if (rate) kl_pace_rate(&m->play.pace, 1e12 / rate);
-    kl_stay_begun(kl_link_hold(m->link), shots->back.keyframe, rate);
+    kl_participant_begun(kl_link_hold(m->link), shots->back.keyframe, rate);
     kl_link_release(m->link);
 }
 
@@ -180,7 +180,7 @@ static void run_again(struct kl_match *m, const char *whose) {
 /* False: the frames since are not kept. */
 static bool seek_past(struct kl_match *m) {
     struct kl_snapshots *shots = &m->snapshots;
-    bool kept = kl_stay_past_seek(kl_link_hold(m->link), &shots->back.past, shots->back.from);
+    bool kept = kl_participant_past_seek(kl_link_hold(m->link), &shots->back.past, shots->back.from);
     kl_link_release(m->link);
     return kept;
 }
@@ -285,7 +285,7 @@ void kl_heal_turn(struct kl_match *m) {
     if (!m->link) return;
     kl_snapshot_turn(m);
     if (shots->back.running) return;
-    bool rewinds = kl_stay_rewind(kl_link_hold(m->link), &to);
+    bool rewinds = kl_participant_rewind(kl_link_hold(m->link), &to);
     kl_link_release(m->link);
     if (rewinds) go_back(m, &to);
     if (shots->got.bytes && !shots->back.running) load_got(m);

@@ -186,14 +186,14 @@ bool kl_join_write_link(struct kl_match *m, char *out, size_t cap, const char *f
 
 void kl_join_invite(struct kl_match *m) {
     char link[KL_URL_MAX + 1];
-    if (m->join.invited || !m->config.invite || m->status.phase < KL_STAY_WAITING) return;
+    if (m->join.invited || !m->config.invite || m->status.phase < KL_PARTICIPANT_WAITING) return;
     m->join.invited = true;
     if (!kl_join_write_link(m, link, sizeof link, m->status.fingerprint)) return;
     fprintf(stderr, "Friends join this room with this link:\n  %s\n", link);
 }
 
 void kl_join_link(struct kl_match *m, char *out, size_t cap) {
-    bool waiting = m->status.phase == KL_STAY_WAITING || m->status.phase == KL_STAY_SEND_START;
+    bool waiting = m->status.phase == KL_PARTICIPANT_WAITING || m->status.phase == KL_PARTICIPANT_SEND_START;
     if (!waiting || !kl_join_write_link(m, out, cap, "")) *out = 0;
 }
 

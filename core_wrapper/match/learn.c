@@ -87,14 +87,14 @@ static void give(struct kl_match *m, const struct kl_mask *mask) {
     if (w.failed) return;
     size_t len = (size_t)(w.at - bytes);
     uint8_t pieces = (uint8_t)((len + KL_MASK_PIECE - 1) / KL_MASK_PIECE);
-    struct kl_stay *stay = kl_link_hold(m->link);
+    struct kl_participant *participant = kl_link_hold(m->link);
     int result = KL_OK;
     for (uint8_t i = 0; i < pieces && result == KL_OK; i++) {
         size_t at = (size_t)i * KL_MASK_PIECE, n = len - at < KL_MASK_PIECE ? len - at : KL_MASK_PIECE;
         data[0] = i;
         data[1] = pieces;
         memcpy(data + 2, bytes + at, n);
-        result = kl_stay_order(stay, KL_COMMAND_MASK, data, n + 2);
+        result = kl_participant_order(participant, KL_COMMAND_MASK, data, n + 2);
     }
     kl_link_release(m->link);
 }
@@ -102,7 +102,7 @@ static void give(struct kl_match *m, const struct kl_mask *mask) {
 void kl_learn_turn(struct kl_match *m, uint64_t now_us) {
     struct kl_learn *l = &m->profile.learn;
     const struct kl_mask *mask = &m->profile.for_core.room.mask, *room = &m->profile.room.mask;
-    if (m->emu.phase != KL_PHASE_PLAYING || m->status.phase != KL_STAY_PLAYING) return;
+    if (m->emu.phase != KL_PHASE_PLAYING || m->status.phase != KL_PARTICIPANT_PLAYING) return;
     if (kl_learn_busy(m) || !l->found || l->tries == TRIES || now_us < l->given_us + AGAIN_US) return;
     if (!mask->count || room->count || m->profile.room.states_equal || !m->status.welcome.host) return;
     if (mask->state_bytes != m->play.buffer.size) return; /* none was hashed yet, or of another size */

@@ -366,7 +366,7 @@ int kl_load_start_data(struct kl_match *m, bool bare, uint8_t **out, size_t *len
 /* Another's bytes are loaded only with the player's consent. */
 static int may_load(struct kl_match *m, const struct kl_start *s, char *err, size_t err_len) {
     bool bare = s->memory_count == 0 && s->file_count == 0;
-    if (bare || kl_stay_consents(&m->status, m->config.consent)) return 0;
+    if (bare || kl_participant_consents(&m->status, m->config.consent)) return 0;
     snprintf(err, err_len,
              "the room's game began with its host's saves, and this machine loads none of strangers: set "
              "trust = on if you know the players");

@@ -69,7 +69,7 @@ struct kl_match {
     struct kl_savedir dir;
 
     struct kl_link *link; /* NULL: in no room */
-    struct kl_stay_status status;
+    struct kl_participant_status status;
     struct kl_params room; /* in force: welcome.params and the policy commands since */
     unsigned own_seats;    /* how many */
 

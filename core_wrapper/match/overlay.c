@@ -94,7 +94,7 @@ static void follow_backlog(struct kl_match *m, uint64_t now_us) {
         p->catch_up = 0;
     else if ((p->catch_up || p->behind >= CATCH_UP_FROM) && p->behind > p->catch_up)
         p->catch_up = p->behind;
-    const struct kl_stay_status *s = &m->status;
+    const struct kl_participant_status *s = &m->status;
     bool begins = s->begins && s->shot_done < s->shot_total;
     kl_remaining_turn(&m->overlay.remaining, p->catch_up && !s->begins ? p->behind : 0, now_us);
     kl_remaining_turn(&m->overlay.fetching, begins ? s->shot_total - s->shot_done : 0, now_us);
@@ -305,7 +305,7 @@ static void tell_away(struct kl_match *m, unsigned seat) {
 }
 
 static void tell_lost(struct kl_match *m, const struct kl_member *member) {
-    bool playing = m->status.phase == KL_STAY_PLAYING && member->seats;
+    bool playing = m->status.phase == KL_PARTICIPANT_PLAYING && member->seats;
     bool lost = member->state == KL_MEMBER_AWAY;
     if (playing && lost && !(m->overlay.lost >> member->client & 1))
         kl_frontend_say(&m->front, KL_SCREEN_INFO, 4000, "%s lost the connection, the seat is kept",
@@ -315,7 +315,7 @@ static void tell_lost(struct kl_match *m, const struct kl_member *member) {
 }
 
 static void follow_away(struct kl_match *m, uint64_t now_us) {
-    bool playing = m->status.phase == KL_STAY_PLAYING;
+    bool playing = m->status.phase == KL_PARTICIPANT_PLAYING;
     uint8_t changed = kl_away_turn(&m->overlay.away, playing ? m->status.lock.away : 0, now_us);
     for (unsigned s = 0; playing && s < KL_MAX_SEATS; s++)
         if (changed >> s & 1) tell_away(m, s);

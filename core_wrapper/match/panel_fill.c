@@ -13,8 +13,9 @@ static uint8_t played(uint8_t seats, const uint8_t plays[KL_MAX_SEATS]) {
 }
 
 static void fill_member(struct kl_panel_member *out, const struct kl_member *m,
-                        const struct kl_stay_status *s, uint8_t away, const uint8_t plays[KL_MAX_SEATS]) {
-    bool playing = s->phase == KL_STAY_PLAYING;
+                        const struct kl_participant_status *s, uint8_t away,
+                        const uint8_t plays[KL_MAX_SEATS]) {
+    bool playing = s->phase == KL_PARTICIPANT_PLAYING;
     snprintf(out->name, sizeof out->name, "%s", m->name);
     out->seats = played(m->seats, plays);
     out->you = m->client == s->welcome.client;
@@ -29,22 +30,22 @@ static void fill_member(struct kl_panel_member *out, const struct kl_member *m,
     out->distant = m->client == s->roster.farthest;
 }
 
-static enum kl_panel_stage stage_of(enum kl_stay_phase phase) {
+static enum kl_panel_stage stage_of(enum kl_participant_phase phase) {
     switch (phase) {
-    case KL_STAY_CONNECTING: return KL_PANEL_REACHING;
-    case KL_STAY_RETURNING: return KL_PANEL_RETURNING;
-    case KL_STAY_WAITING:
-    case KL_STAY_SEND_START: return KL_PANEL_FILLING;
-    case KL_STAY_FETCHING:
-    case KL_STAY_LOAD: return KL_PANEL_FETCHING;
-    case KL_STAY_READY: return KL_PANEL_READYING;
-    case KL_STAY_PLAYING: return KL_PANEL_PLAYING;
-    case KL_STAY_ENDED: return KL_PANEL_ENDED;
+    case KL_PARTICIPANT_CONNECTING: return KL_PANEL_REACHING;
+    case KL_PARTICIPANT_RETURNING: return KL_PANEL_RETURNING;
+    case KL_PARTICIPANT_WAITING:
+    case KL_PARTICIPANT_SEND_START: return KL_PANEL_FILLING;
+    case KL_PARTICIPANT_FETCHING:
+    case KL_PARTICIPANT_LOAD: return KL_PANEL_FETCHING;
+    case KL_PARTICIPANT_READY: return KL_PANEL_READYING;
+    case KL_PARTICIPANT_PLAYING: return KL_PANEL_PLAYING;
+    case KL_PARTICIPANT_ENDED: return KL_PANEL_ENDED;
     }
     return KL_PANEL_ENDED;
 }
 
-void kl_panel_fill(struct kl_panel *p, const struct kl_stay_status *s, uint8_t away,
+void kl_panel_fill(struct kl_panel *p, const struct kl_participant_status *s, uint8_t away,
                    const uint8_t plays[KL_MAX_SEATS]) {
     p->stage = stage_of(s->phase);
     snprintf(p->reason, sizeof p->reason, "%.*s", KL_PANEL_LINE - 1, s->reason);

@@ -34,12 +34,12 @@ void kl_phase_local(struct kl_match *m) {
 
 /* Gives the seat up if the relay knows so: by our goodbye, or by its own message. */
 void kl_phase_leave(struct kl_match *m, unsigned linger_ms) {
-    const struct kl_stay_status *s = &m->status;
+    const struct kl_participant_status *s = &m->status;
     if (m->link) {
-        kl_stay_status(kl_link_hold(m->link), &m->status);
+        kl_participant_status(kl_link_hold(m->link), &m->status);
         kl_link_release(m->link);
     }
-    bool is_in = s->phase >= KL_STAY_WAITING && s->phase <= KL_STAY_PLAYING;
+    bool is_in = s->phase >= KL_PARTICIPANT_WAITING && s->phase <= KL_PARTICIPANT_PLAYING;
     if (m->record.owed) kl_record_desync(&m->record); /* no more frames will come */
     m->record.owed = false;
     const struct kl_play *p = &m->play;

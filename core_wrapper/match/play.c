@@ -54,7 +54,7 @@ void kl_play_hash(struct kl_match *m, uint32_t label) {
     if (m->play.draws && !taken.has_ram && kl_chain_hears(c)) h.has |= KL_HASH_SOUND;
     if (compared) h.state = kl_room_profile_hash(m, m->play.buffer.data, m->play.buffer.size, &h);
     if (m->link) {
-        kl_stay_hash(kl_link_hold(m->link), &h);
+        kl_participant_hash(kl_link_hold(m->link), &h);
         kl_link_release(m->link);
     }
     struct klw_hash out = {label, taken.has_ram, compared, taken.ram, taken.state};
@@ -76,7 +76,7 @@ static void note_own(struct kl_match *m, const struct kl_frame *f, uint64_t now_
 /* The room's commands before the frame; false: there are none. */
 static bool take_commands(struct kl_match *m, const struct kl_frame *f, struct kl_commands *set) {
     if (!(f->flags & KL_FRAME_COMMANDS) || !m->link) return false;
-    const struct kl_commands *held = kl_stay_commands(kl_link_hold(m->link), f->number);
+    const struct kl_commands *held = kl_participant_commands(kl_link_hold(m->link), f->number);
     if (held) *set = *held;
     kl_link_release(m->link);
     if (held)
@@ -125,7 +125,7 @@ static void give_samples(struct kl_match *m, uint32_t count, uint64_t now_us) {
         if (m->emu.runner) poll_frontend(m, m->own_seats);
         kl_latch_sample(&m->emu.latch, in, m->own_seats);
         if (m->own_seats) kl_press_sample(&m->play.press, in[0].joypad, now_us);
-        int result = kl_stay_sample(kl_link_hold(m->link), in, now_us);
+        int result = kl_participant_sample(kl_link_hold(m->link), in, now_us);
         kl_link_release(m->link);
         if (result != KL_OK) return;
         m->play.stats.next_sample++;
@@ -143,7 +143,7 @@ static bool time_is_up(struct kl_match *m, double spent_us) {
 }
 
 static bool take_frame(struct kl_match *m, struct kl_frame *out) {
-    bool got = kl_stay_take(kl_link_hold(m->link), out);
+    bool got = kl_participant_take(kl_link_hold(m->link), out);
     kl_link_release(m->link);
     return got;
 }
@@ -196,7 +196,7 @@ static void give_sound(struct kl_match *m, uint32_t runs, uint64_t now_us) {
 
 /* While missed frames still arrive, the backlog grows even on the fastest machine. */
 static void note_too_slow(struct kl_match *m, uint64_t now_us) {
-    bool missing = m->status.phase == KL_STAY_RETURNING || m->status.behind >= KL_SPACING_MAX;
+    bool missing = m->status.phase == KL_PARTICIPANT_RETURNING || m->status.behind >= KL_SPACING_MAX;
     if (missing) m->play.missing_us = now_us;
     bool waits = now_us - m->play.missing_us < MISSING_US && m->play.missing_us;
     m->play.too_slow = m->play.pace.too_slow && !waits;
@@ -226,10 +226,10 @@ static uint32_t most_runs(struct kl_match *m, uint64_t now_us) {
 /* The plan of this moment, its samples given. */
 static struct kl_plan plan_now(struct kl_match *m, uint64_t now_us) {
     uint32_t most = most_runs(m, now_us);
-    struct kl_stay *stay = kl_link_hold(m->link);
-    struct kl_plan plan = kl_stay_plan(stay, most, now_us);
+    struct kl_participant *participant = kl_link_hold(m->link);
+    struct kl_plan plan = kl_participant_plan(participant, most, now_us);
     if (clocked(m) && kl_pace_due(&m->play.pace, plan.due))
-        plan = kl_stay_plan(stay, most_runs(m, now_us), now_us);
+        plan = kl_participant_plan(participant, most_runs(m, now_us), now_us);
     kl_link_release(m->link);
     give_samples(m, plan.samples, now_us);
     return plan;
@@ -276,7 +276,7 @@ void kl_play_turn(struct kl_match *m, uint64_t from_us) {
     }
     kl_pace_call(&m->play.pace, from_us);
     if (again || m->status.begins) { /* or the state to begin with is on its way */
-        uint32_t samples = kl_stay_plan(kl_link_hold(m->link), 0, from_us).samples;
+        uint32_t samples = kl_participant_plan(kl_link_hold(m->link), 0, from_us).samples;
         kl_link_release(m->link);
         give_samples(m, samples, from_us);
         if (!again) kl_heal_turn(m);
@@ -308,7 +308,7 @@ void kl_play_rate(struct kl_match *m, double fps) {
     uint32_t fps_uhz = kl_emulator_fps_uhz(fps);
     kl_pace_rate(&m->play.pace, 1e12 / fps_uhz);
     if (m->emu.phase != KL_PHASE_PLAYING || !m->link || m->play.run.how != KL_RUN_NEW || m->emu.quiet) return;
-    kl_stay_rate(kl_link_hold(m->link), fps_uhz);
+    kl_participant_rate(kl_link_hold(m->link), fps_uhz);
     kl_link_release(m->link);
 }
 

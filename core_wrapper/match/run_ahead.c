@@ -155,7 +155,7 @@ static bool may_run(struct kl_match *m) {
     const struct kl_client_stats *s = &m->play.stats;
     bool steady = m->play.pace.mode == KL_PACE_STEADY || m->play.pace.mode == KL_PACE_GENTLE;
     bool wanted = m->config.ahead || of(m)->plan.frames > 0; /* it goes back frame by frame */
-    return wanted && m->own_seats && !s->absent && m->status.phase == KL_STAY_PLAYING &&
+    return wanted && m->own_seats && !s->absent && m->status.phase == KL_PARTICIPANT_PLAYING &&
            m->status.welcome.params.subframes && m->status.welcome.client != KL_WATCHER &&
            (steady || !m->status.welcome.params.clocked);
 }

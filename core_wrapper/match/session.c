@@ -56,7 +56,7 @@ static void give_start(struct kl_match *m) {
         die(m, err);
         return;
     }
-    bool given = kl_stay_give_start(kl_link_hold(m->link), data, len);
+    bool given = kl_participant_give_start(kl_link_hold(m->link), data, len);
     kl_link_release(m->link);
     if (!given) free(data);
 }
@@ -77,7 +77,7 @@ static void load_afresh(struct kl_match *m) {
 }
 
 /* The host may change it at any time. */
-static void note_delay(struct kl_match *m, const struct kl_stay_status *was) {
+static void note_delay(struct kl_match *m, const struct kl_participant_status *was) {
     unsigned is_s = m->status.roster.delay_s;
     bool outside = m->emu.phase == KL_PHASE_PLAYING && m->status.welcome.client == KL_WATCHER;
     if (outside && was->roster.delay_s != is_s)
@@ -206,7 +206,7 @@ static void note_roster(struct kl_match *m, const struct kl_roster *was) {
     }
 }
 
-static void note_figures(struct kl_match *m, const struct kl_stay_status *before) {
+static void note_figures(struct kl_match *m, const struct kl_participant_status *before) {
     const struct kl_client_stats *was = &before->lock, *is = &m->status.lock;
     struct klw_report *r = &m->play.report;
     char line[64];
@@ -223,16 +223,16 @@ static void note_figures(struct kl_match *m, const struct kl_stay_status *before
     r->verified = m->status.any_verified ? (uint64_t)m->status.verified + 1 : 0;
 }
 
-static void note_link(struct kl_match *m, const struct kl_stay_status *was) {
-    const struct kl_stay_status *is = &m->status;
+static void note_link(struct kl_match *m, const struct kl_participant_status *was) {
+    const struct kl_participant_status *is = &m->status;
     struct klw_report *r = &m->play.report;
     uint64_t now_us = kl_now_us();
-    r->returning = is->phase == KL_STAY_RETURNING;
+    r->returning = is->phase == KL_PARTICIPANT_RETURNING;
     r->lost_s = r->returning ? (uint32_t)((now_us - is->lost_us) / 1000000) : 0;
     r->seat_time_s = is->welcome.seat_time_s;
     r->behind = is->behind;
-    if (r->returning && was->phase != KL_STAY_RETURNING) event(m, "connection lost");
-    if (r->returning || was->phase != KL_STAY_RETURNING || is->phase == KL_STAY_ENDED) return;
+    if (r->returning && was->phase != KL_PARTICIPANT_RETURNING) event(m, "connection lost");
+    if (r->returning || was->phase != KL_PARTICIPANT_RETURNING || is->phase == KL_PARTICIPANT_ENDED) return;
     event(m, "connected again");
     kl_slot_connected(m);
     kl_checks_connected(m);
@@ -254,7 +254,7 @@ static void note_seats(struct kl_match *m, uint8_t was) {
 }
 
 static bool take_notice(struct kl_match *m, struct kl_text *out) {
-    bool some = kl_stay_notice(kl_link_hold(m->link), out);
+    bool some = kl_participant_notice(kl_link_hold(m->link), out);
     kl_link_release(m->link);
     return some;
 }
@@ -289,7 +289,7 @@ static bool room_plays(struct kl_match *m) {
  * until the seats are filled, and is then loaded for the room once more. */
 static void follow_seats(struct kl_match *m) {
     const struct kl_roster *r = &m->status.roster;
-    bool ready = m->status.phase == KL_STAY_READY, begins = m->status.phase == KL_STAY_PLAYING;
+    bool ready = m->status.phase == KL_PARTICIPANT_READY, begins = m->status.phase == KL_PARTICIPANT_PLAYING;
     bool lacks = ready && r->filled < r->players && !room_plays(m);
     if (lacks && kl_phase_ran_free(m))
         kl_phase_free(m);
@@ -298,29 +298,29 @@ static void follow_seats(struct kl_match *m) {
 }
 
 /* Acts on the newest status. May end the session. */
-static void follow(struct kl_match *m, enum kl_stay_phase before) {
+static void follow(struct kl_match *m, enum kl_participant_phase before) {
     switch (m->status.phase) {
-    case KL_STAY_SEND_START: give_start(m); break;
-    case KL_STAY_LOAD:
+    case KL_PARTICIPANT_SEND_START: give_start(m); break;
+    case KL_PARTICIPANT_LOAD:
         if (!m->join.checks.owed) load_afresh(m);
         break;
-    case KL_STAY_READY: follow_seats(m); break;
-    case KL_STAY_PLAYING:
+    case KL_PARTICIPANT_READY: follow_seats(m); break;
+    case KL_PARTICIPANT_PLAYING:
         follow_seats(m);
-        if (before != KL_STAY_PLAYING && m->emu.phase == KL_PHASE_READY) begin(m);
+        if (before != KL_PARTICIPANT_PLAYING && m->emu.phase == KL_PHASE_READY) begin(m);
         break;
-    case KL_STAY_ENDED: end(m); break;
-    case KL_STAY_CONNECTING:
-    case KL_STAY_WAITING:
-    case KL_STAY_FETCHING:
-    case KL_STAY_RETURNING: break;
+    case KL_PARTICIPANT_ENDED: end(m); break;
+    case KL_PARTICIPANT_CONNECTING:
+    case KL_PARTICIPANT_WAITING:
+    case KL_PARTICIPANT_FETCHING:
+    case KL_PARTICIPANT_RETURNING: break;
     }
 }
 
 void kl_session_update(struct kl_match *m) {
-    static struct kl_stay_status was;
+    static struct kl_participant_status was;
     was = m->status;
-    kl_stay_status(kl_link_hold(m->link), &m->status);
+    kl_participant_status(kl_link_hold(m->link), &m->status);
     kl_link_release(m->link);
     m->play.stats = m->status.lock;
     note_roster(m, &was.roster);

@@ -91,7 +91,7 @@ void kl_slot_turn(struct kl_match *m) {
     kl_write_u32(&w, m->slot.frame);
     kl_write_u8(&w, m->slot.state != NULL);
     kl_write_u64(&w, m->slot.hash);
-    m->slot.told = kl_stay_order(kl_link_hold(m->link), KL_COMMAND_SAVED, data, sizeof data) == KL_OK;
+    m->slot.told = kl_participant_order(kl_link_hold(m->link), KL_COMMAND_SAVED, data, sizeof data) == KL_OK;
     kl_link_release(m->link);
 }
 

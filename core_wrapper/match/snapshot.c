@@ -52,7 +52,7 @@ static void start_job(struct kl_match *m, int kind, const uint8_t *in, size_t le
 
 void kl_snapshot_say_healed(struct kl_match *m, struct kl_healed h) {
     if (!m->link) return;
-    kl_stay_say_healed(kl_link_hold(m->link), &h);
+    kl_participant_say_healed(kl_link_hold(m->link), &h);
     kl_link_release(m->link);
 }
 
@@ -65,7 +65,7 @@ static void say_state(struct kl_match *m) {
         memcpy(shots->own.hash, shots->job.hash, sizeof shots->own.hash);
         shots->own.hashed = true;
     }
-    kl_stay_say_state(kl_link_hold(m->link), &s);
+    kl_participant_say_state(kl_link_hold(m->link), &s);
     kl_link_release(m->link);
 }
 
@@ -89,8 +89,8 @@ static void end_job(struct kl_match *m, bool wait) {
     shots->job.kind = KL_JOB_NONE;
     if (kind == KL_JOB_HASH && !shots->job.stale && m->link) say_state(m);
     if (kind == KL_JOB_PACK && shots->job.out && !shots->job.stale && m->link) {
-        kl_stay_give_snapshot(kl_link_hold(m->link), shots->own.frame, shots->job.base != NULL,
-                              shots->job.out, (uint32_t)shots->job.out_len);
+        kl_participant_give_snapshot(kl_link_hold(m->link), shots->own.frame, shots->job.base != NULL,
+                                     shots->job.out, (uint32_t)shots->job.out_len);
         kl_link_release(m->link);
     } else if (kind == KL_JOB_PACK) {
         free(shots->job.out);
@@ -169,7 +169,7 @@ void kl_snapshot_take(struct kl_match *m, uint32_t frame) {
 static void tell_own(const struct kl_match *m) {
     uint32_t frame[KL_OWN_STATES_ALL];
     unsigned count = kl_own_states_frames(&m->snapshots.mine, frame);
-    kl_stay_own_states(kl_link_hold(m->link), frame, count);
+    kl_participant_own_states(kl_link_hold(m->link), frame, count);
     kl_link_release(m->link);
 }
 
@@ -210,12 +210,12 @@ static void start_packing(struct kl_match *m) {
 
 static void start_next(struct kl_match *m) {
     struct kl_snapshots *shots = &m->snapshots;
-    struct kl_stay *stay = kl_link_hold(m->link);
-    if (kl_stay_asked(stay, &shots->ask))
+    struct kl_participant *participant = kl_link_hold(m->link);
+    if (kl_participant_asked(participant, &shots->ask))
         shots->own.asked = shots->ask.keyframe == shots->own.frame && shots->own.bytes;
     bool says = shots->own.taken && !shots->own.said;
     bool got = !says && !shots->own.asked && !shots->back.running &&
-               kl_stay_snapshot(stay, &shots->job.offer, &shots->job.freed);
+               kl_participant_snapshot(participant, &shots->job.offer, &shots->job.freed);
     kl_link_release(m->link);
     if (says) {
         shots->own.said = true;

@@ -146,7 +146,7 @@ static void turn_key(struct kl_netplay *n, bool lock, uint64_t now_us) {
     uint8_t on = lock;
     if (now_us < n->door_us) return;
     n->door_us = now_us + DOOR_US;
-    (void)kl_stay_order(kl_link_hold(*n->link), KL_COMMAND_LOCK, &on, 1);
+    (void)kl_participant_order(kl_link_hold(*n->link), KL_COMMAND_LOCK, &on, 1);
     kl_link_release(*n->link);
 }
 
@@ -477,7 +477,8 @@ static void note_silence(struct kl_netplay *n, uint64_t now_us) {
 
 /* The relay's word on the room that we are in for the session. */
 static void follow_room(struct kl_netplay *n) {
-    bool in = *n->link && n->status->phase >= KL_STAY_WAITING && n->status->phase < KL_STAY_ENDED;
+    bool in =
+        *n->link && n->status->phase >= KL_PARTICIPANT_WAITING && n->status->phase < KL_PARTICIPANT_ENDED;
     n->in_room = n->in_room || in;
     if (n->host || n->told || !n->ticket.port || n->room_wanted || n->ask.enters) return;
     if (in)
@@ -506,7 +507,7 @@ static void turn(struct kl_netplay *n, uint64_t now_us) {
 }
 
 void kl_netplay_init(struct kl_netplay *n, struct kl_frontend *front, const struct kl_config *config,
-                     struct kl_link *const *link, const struct kl_stay_status *status,
+                     struct kl_link *const *link, const struct kl_participant_status *status,
                      const struct kl_emulator *emu) {
     n->front = front;
     n->config = config;

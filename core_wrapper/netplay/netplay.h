@@ -54,7 +54,7 @@ struct kl_netplay {
     struct kl_frontend *front;
     const struct kl_config *config;
     struct kl_link *const *link;
-    const struct kl_stay_status *status;
+    const struct kl_participant_status *status;
     const struct kl_emulator *emu;
     /* its own */
     bool asked, offered; /* the frontend: about the interface; has it */
@@ -85,7 +85,7 @@ struct kl_netplay {
 
 /* Before anything else: netplay is to go by these, which are the match's. */
 void kl_netplay_init(struct kl_netplay *n, struct kl_frontend *front, const struct kl_config *config,
-                     struct kl_link *const *link, const struct kl_stay_status *status,
+                     struct kl_link *const *link, const struct kl_participant_status *status,
                      const struct kl_emulator *emu);
 
 /* Registers with the frontend, unless it was already asked. True if the frontend has taken the interface:

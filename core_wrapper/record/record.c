@@ -10,8 +10,8 @@
 #include "net/session/seal.h"
 
 void kl_record_init(struct kl_record *r, struct kl_frontend *front, struct kl_emulator *emu,
-                    const struct kl_config *config, const struct kl_stay_status *status, struct kl_sums *sums,
-                    const struct kl_facts *facts) {
+                    const struct kl_config *config, const struct kl_participant_status *status,
+                    struct kl_sums *sums, const struct kl_facts *facts) {
     r->front = front;
     r->emu = emu;
     r->config = config;

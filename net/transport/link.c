@@ -14,7 +14,7 @@
 static void destroy(struct kl_link *l) {
     if (l->enet) enet_host_destroy(l->enet);
     kl_socket_close(l->kick_fd);
-    kl_stay_free(&l->stay);
+    kl_participant_free(&l->participant);
     free(l->held);
     sodium_memzero(l, sizeof *l);
     free(l);
@@ -46,7 +46,7 @@ static void copy_config(struct kl_link *l, const struct kl_link_config *config) 
     l->trust = config->trust;
     l->ctx = config->ctx;
     snprintf(relay, sizeof relay, "%s:%u", l->host, l->port);
-    struct kl_stay_config stay = {
+    struct kl_participant_config participant = {
         .relay = relay,
         .fingerprint = config->fingerprint,
         .direct = config->direct,
@@ -62,9 +62,9 @@ static void copy_config(struct kl_link *l, const struct kl_link_config *config) 
         .held = l->held,
         .held_frames = KL_HELD_FRAMES,
     };
-    memcpy(stay.token, config->token, sizeof stay.token);
-    kl_stay_init(&l->stay, &stay);
-    sodium_memzero(&stay, sizeof stay);
+    memcpy(participant.token, config->token, sizeof participant.token);
+    kl_participant_init(&l->participant, &participant);
+    sodium_memzero(&participant, sizeof participant);
 }
 
 int kl_link_open(struct kl_link **out, const struct kl_link_config *config, char *err, size_t err_len) {
@@ -92,7 +92,7 @@ int kl_link_open(struct kl_link **out, const struct kl_link_config *config, char
 
 void kl_link_close(struct kl_link *l, unsigned linger_ms) {
     if (!l) return;
-    kl_stay_leave(kl_link_hold(l), kl_now_us() + linger_ms * UINT64_C(1000));
+    kl_participant_leave(kl_link_hold(l), kl_now_us() + linger_ms * UINT64_C(1000));
     kl_link_release(l);
     kl_thread_join(&l->thread);
     destroy(l);
@@ -100,17 +100,17 @@ void kl_link_close(struct kl_link *l, unsigned linger_ms) {
 
 /* --- the frontend's thread --- */
 
-struct kl_stay *kl_link_hold(struct kl_link *l) {
+struct kl_participant *kl_link_hold(struct kl_link *l) {
     assert(!l->held_by_caller);
     kl_link_lock(l);
     l->held_by_caller = true;
-    return &l->stay;
+    return &l->participant;
 }
 
 void kl_link_release(struct kl_link *l) {
     assert(l->held_by_caller);
     l->held_by_caller = false;
-    bool due = kl_stay_is_due(&l->stay);
+    bool due = kl_participant_is_due(&l->participant);
     kl_link_unlock(l);
     if (due) kl_wake(l->kick_fd);
 }
@@ -118,8 +118,8 @@ void kl_link_release(struct kl_link *l) {
 void kl_link_wait(struct kl_link *l, uint32_t timeout_us) {
     uint64_t until_us = kl_now_us() + timeout_us;
     kl_link_lock(l);
-    while (l->stay.events == l->stay.seen)
+    while (l->participant.events == l->participant.seen)
         if (!kl_cond_wait_until(&l->changed, &l->mutex, until_us)) break;
-    l->stay.seen = l->stay.events;
+    l->participant.seen = l->participant.events;
     kl_link_unlock(l);
 }

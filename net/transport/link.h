@@ -1,14 +1,14 @@
-/* link.h - a client's connection to a relay: the network thread with ENet around a stay (net/client/stay.h),
- * which decides on all messages.
+/* link.h - a client's connection to a relay: the network thread with ENet around a participant
+ * (net/client/participant.h), which decides on all messages.
  *
- * The thread owns the socket; the stay is under one mutex that is never held over a system call that can
- * block, so kl_link_hold() returns within microseconds. The thread does not depend on the frontend: a menu, a
- * load or a stall of the caller neither distorts the RTT nor loses the connection. All functions may be
- * called from one other thread (the frontend's). Times are kl_now_us(). */
+ * The thread owns the socket; the participant is under one mutex that is never held over a system call that
+ * can block, so kl_link_hold() returns within microseconds. The thread does not depend on the frontend: a
+ * menu, a load or a stall of the caller neither distorts the RTT nor loses the connection. All functions may
+ * be called from one other thread (the frontend's). Times are kl_now_us(). */
 #ifndef KL_LINK_H
 #define KL_LINK_H
 
-#include "net/client/stay.h"
+#include "net/client/participant.h"
 
 #define KL_DEFAULT_PORT 55435
 
@@ -45,13 +45,13 @@ int kl_link_open(struct kl_link **out, const struct kl_link_config *config, char
 void kl_link_close(struct kl_link *l, unsigned linger_ms);
 
 /* Holds the session: nothing else reads or changes it until kl_link_release(), which also wakes the thread if
- * something is to be sent. Between the two the caller uses the session's functions (stay.h) and calculates;
- * it waits for nothing, and calls neither core, frontend nor file. Not nested: an assertion. */
-struct kl_stay *kl_link_hold(struct kl_link *l);
+ * something is to be sent. Between the two the caller uses the session's functions (participant.h) and
+ * calculates; it waits for nothing, and calls neither core, frontend nor file. Not nested: an assertion. */
+struct kl_participant *kl_link_hold(struct kl_link *l);
 void kl_link_release(struct kl_link *l);
 
-/* Waits until a frame is closed or the phase changes, since the last kl_stay_plan() or kl_link_wait(); or
- * until timeout_us has passed. */
+/* Waits until a frame is closed or the phase changes, since the last kl_participant_plan() or kl_link_wait();
+ * or until timeout_us has passed. */
 void kl_link_wait(struct kl_link *l, uint32_t timeout_us);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef KL_LINK_STATE_H
 #define KL_LINK_STATE_H
 
-#include "net/client/stay.h"
+#include "net/client/participant.h"
 #include "net/platform/thread.h"
 #include "net/transport/enet_seal.h"
 #include "net/transport/link.h"
@@ -24,17 +24,17 @@ struct kl_link {
 
     struct kl_mutex mutex;
     struct kl_cond changed;
-    /* under the mutex; of the stay, `dial` and `leaving` are written by one thread each */
-    struct kl_held *held; /* KL_HELD_FRAMES of them, for the stay */
-    struct kl_stay stay;
-    uint64_t announced;  /* stay.events, as signalled */
+    /* under the mutex; of the participant, `dial` and `leaving` are written by one thread each */
+    struct kl_held *held; /* KL_HELD_FRAMES of them, for the participant */
+    struct kl_participant participant;
+    uint64_t announced;  /* participant.events, as signalled */
     bool held_by_caller; /* the frontend's thread alone reads and writes it: kl_link_hold() is not nested */
 
     /* the network thread's own */
     ENetHost *enet;
     struct kl_enet_seal seal;
     ENetAddress relay;
-    uint32_t number; /* stay.dial.number of the fields below */
+    uint32_t number; /* participant.dial.number of the fields below */
     ENetPeer *peer;  /* NULL: none */
     bool has_keys;
     struct kl_sealer sealer;
@@ -45,10 +45,10 @@ struct kl_link {
 static inline void kl_link_lock(struct kl_link *l) {
     kl_mutex_lock(&l->mutex);
 }
-/* Wakes kl_link_wait() if the stay had an event. */
+/* Wakes kl_link_wait() if the participant had an event. */
 static inline void kl_link_unlock(struct kl_link *l) {
-    bool news = l->announced != l->stay.events;
-    l->announced = l->stay.events;
+    bool news = l->announced != l->participant.events;
+    l->announced = l->participant.events;
     if (news) kl_cond_wake(&l->changed);
     kl_mutex_unlock(&l->mutex);
 }

@@ -1,5 +1,5 @@
-/* The network thread: it hands datagrams, ENet's events and the time to the stay, and sends the stay's
- * messages. */
+/* The network thread: it hands datagrams, ENet's events and the time to the participant, and sends the
+ * participant's messages. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 static bool is_over(struct kl_link *l) {
     kl_link_lock(l);
-    bool over = kl_stay_is_over(&l->stay);
+    bool over = kl_participant_is_over(&l->participant);
     kl_link_unlock(l);
     return over;
 }
@@ -43,11 +43,11 @@ static bool may_send_to(const struct kl_link *l, const uint8_t host[4]) {
 }
 
 static void send_straight(struct kl_link *l) {
-    uint8_t bytes[KL_STAY_DIRECT_BYTES], host[4];
+    uint8_t bytes[KL_PARTICIPANT_DIRECT_BYTES], host[4];
     uint16_t port;
     for (unsigned i = 0; l->has_keys && i < KL_PEERS_MAX; i++) {
         kl_link_lock(l);
-        size_t len = kl_stay_direct_out(&l->stay, kl_now_us(), host, &port, bytes);
+        size_t len = kl_participant_direct_out(&l->participant, kl_now_us(), host, &port, bytes);
         kl_link_unlock(l);
         if (len == 0) return;
         ENetAddress to = {.port = port};
@@ -59,11 +59,11 @@ static void send_straight(struct kl_link *l) {
 
 static void send_datagrams(struct kl_link *l) {
     uint8_t init[KL_INIT_BYTES], body[KL_DATAGRAM_MAX], bytes[KL_DATAGRAM_MAX + KL_SEAL_OVERHEAD], kind;
-    while (kl_dial_send(&l->stay.dial, init))
+    while (kl_dial_send(&l->participant.dial, init))
         send_raw(l, init, sizeof init);
     for (unsigned i = 0; l->has_keys && i < KL_BURST_MAX; i++) {
         kl_link_lock(l);
-        size_t len = kl_stay_send(&l->stay, kl_now_us(), &kind, body, sizeof body);
+        size_t len = kl_participant_send(&l->participant, kl_now_us(), &kind, body, sizeof body);
         kl_link_unlock(l);
         if (len == 0) return;
         size_t sealed = kl_seal(&l->sealer, kind, body, len, bytes);
@@ -79,15 +79,15 @@ static void ask_trust(struct kl_link *l, const uint8_t pub[32]) {
     char err[KL_TEXT_MAX] = "";
     bool trusted = l->trust(l->ctx, pub, err, sizeof err) == 0;
     kl_link_lock(l);
-    kl_stay_trust(&l->stay, trusted ? NULL : err, kl_now_us());
+    kl_participant_trust(&l->participant, trusted ? NULL : err, kl_now_us());
     kl_link_unlock(l);
 }
 
 static void take_stranger(struct kl_link *l, const uint8_t *bytes, size_t len) {
     uint8_t pub[32];
     kl_link_lock(l);
-    kl_stay_stranger(&l->stay, bytes, len, kl_now_us());
-    bool asks = kl_dial_asks(&l->stay.dial, pub);
+    kl_participant_stranger(&l->participant, bytes, len, kl_now_us());
+    bool asks = kl_dial_asks(&l->participant.dial, pub);
     kl_link_unlock(l);
     if (asks) ask_trust(l, pub);
 }
@@ -97,9 +97,9 @@ static bool take_sealed(struct kl_link *l, uint8_t *bytes, size_t len, struct kl
     if (!l->has_keys || kl_open(&l->opener, bytes, len, o) != 0) return false;
     uint64_t now_us = kl_now_us();
     kl_link_lock(l);
-    kl_stay_heard(&l->stay, now_us);
-    if (o->kind == KL_SEAL_UPDATE) kl_stay_update(&l->stay, o->body, o->len, now_us);
-    if (o->kind == KL_SEAL_PATH) kl_stay_challenge(&l->stay, o->body, o->len);
+    kl_participant_heard(&l->participant, now_us);
+    if (o->kind == KL_SEAL_UPDATE) kl_participant_update(&l->participant, o->body, o->len, now_us);
+    if (o->kind == KL_SEAL_PATH) kl_participant_challenge(&l->participant, o->body, o->len);
     kl_link_unlock(l);
     return o->kind == KL_SEAL_ENET && kl_udp_judge(KL_UDP_CLIENT, o->body, o->len, NULL).pass;
 }
@@ -107,9 +107,9 @@ static bool take_sealed(struct kl_link *l, uint8_t *bytes, size_t len, struct kl
 static void take_straight(struct kl_link *l, const ENetAddress *from, uint8_t *bytes, size_t len) {
     uint8_t host[4];
     memcpy(host, &from->host, sizeof host);
-    if (!kl_stay_knows(&l->stay, host, from->port)) return;
+    if (!kl_participant_knows(&l->participant, host, from->port)) return;
     kl_link_lock(l);
-    kl_stay_direct_in(&l->stay, host, from->port, bytes, len, kl_now_us());
+    kl_participant_direct_in(&l->participant, host, from->port, bytes, len, kl_now_us());
     kl_link_unlock(l);
 }
 
@@ -157,13 +157,13 @@ static void connect_enet(struct kl_link *l, const struct kl_session_keys *keys) 
     l->peer = kl_enet_seal_connect(l->enet, &l->relay, keys->session);
     if (l->peer) kl_enet_peer_setup(l->peer);
     kl_link_lock(l);
-    kl_stay_connecting(&l->stay, l->peer != NULL);
+    kl_participant_connecting(&l->participant, l->peer != NULL);
     kl_link_unlock(l);
 }
 
-/* Applies the stay's decisions to ENet. */
+/* Applies the participant's decisions to ENet. */
 static void follow(struct kl_link *l) {
-    const struct kl_dial *d = &l->stay.dial; /* this thread alone changes it */
+    const struct kl_dial *d = &l->participant.dial; /* this thread alone changes it */
     if (l->number != d->number) {
         if (l->peer) enet_peer_reset(l->peer);
         forget_session(l);
@@ -190,7 +190,7 @@ static void send_messages(struct kl_link *l) {
         struct kl_channels c = {.control_span = kl_sent_span(&l->sent[KL_CHANNEL_CONTROL]),
                                 .bulk_room = kl_bulk_room(l->sent)};
         kl_link_lock(l);
-        bool more = kl_stay_say(&l->stay, &c, kl_now_us(), &m);
+        bool more = kl_participant_say(&l->participant, &c, kl_now_us(), &m);
         kl_link_unlock(l);
         if (!more) break;
         int len = kl_msg_encode(&m, bytes, sizeof bytes);
@@ -210,7 +210,7 @@ static void stretch(struct kl_link *l, const uint8_t salt[KL_DOOR_SALT]) {
     uint8_t secret[KL_DOOR_SECRET];
     bool possible = kl_door_stretch(l->password, salt, secret) == KL_OK;
     kl_link_lock(l);
-    kl_stay_secret(&l->stay, possible ? secret : NULL);
+    kl_participant_secret(&l->participant, possible ? secret : NULL);
     kl_link_unlock(l);
     sodium_memzero(secret, sizeof secret);
 }
@@ -218,9 +218,10 @@ static void stretch(struct kl_link *l, const uint8_t salt[KL_DOOR_SALT]) {
 static void on_receive(struct kl_link *l, ENetPacket *packet) {
     uint8_t salt[KL_DOOR_SALT];
     kl_link_lock(l);
-    kl_stay_message(&l->stay, packet->data, packet->dataLength, kl_now_us());
-    bool welcomed = kl_stay_welcomed(&l->stay), wants = kl_stay_wants_secret(&l->stay, salt);
-    struct kl_welcome welcome = l->stay.status.welcome;
+    kl_participant_message(&l->participant, packet->data, packet->dataLength, kl_now_us());
+    bool welcomed = kl_participant_welcomed(&l->participant),
+         wants = kl_participant_wants_secret(&l->participant, salt);
+    struct kl_welcome welcome = l->participant.status.welcome;
     kl_link_unlock(l);
     enet_packet_destroy(packet);
     if (welcomed && l->welcomed) l->welcomed(l->ctx, &welcome);
@@ -233,10 +234,10 @@ static void dispatch(struct kl_link *l, const ENetEvent *event) {
         return;
     }
     kl_link_lock(l);
-    if (event->type == ENET_EVENT_TYPE_CONNECT) kl_stay_connected(&l->stay);
+    if (event->type == ENET_EVENT_TYPE_CONNECT) kl_participant_connected(&l->participant);
     if (event->type == ENET_EVENT_TYPE_DISCONNECT) {
         l->peer = NULL;
-        kl_stay_hung_up(&l->stay, event->data == KL_ENET_BYE, kl_now_us());
+        kl_participant_hung_up(&l->participant, event->data == KL_ENET_BYE, kl_now_us());
     }
     kl_link_unlock(l);
     follow(l);
@@ -247,7 +248,7 @@ static void dispatch(struct kl_link *l, const ENetEvent *event) {
 /* Sleeps until a datagram comes, the frontend's thread has something, or the time has come. */
 static void rest(struct kl_link *l) {
     kl_link_lock(l);
-    uint64_t until_us = kl_stay_wake_at(&l->stay, kl_now_us());
+    uint64_t until_us = kl_participant_wake_at(&l->participant, kl_now_us());
     kl_link_unlock(l);
     const int what[] = {l->kick_fd, kl_enet_socket(l->enet)};
     if (kl_wait_for(what, 2, until_us) & 1) kl_wake_clear(l->kick_fd);
@@ -259,7 +260,7 @@ static void turn(struct kl_link *l) {
     while (!is_over(l) && kl_enet_service(l->enet, &event))
         dispatch(l, &event);
     kl_link_lock(l);
-    kl_stay_turn(&l->stay, kl_now_us());
+    kl_participant_turn(&l->participant, kl_now_us());
     kl_link_unlock(l);
     follow(l);
     send_datagrams(l);
@@ -270,21 +271,21 @@ static void turn(struct kl_link *l) {
 static bool is_wanted(void *ctx) {
     struct kl_link *l = ctx;
     kl_link_lock(l);
-    bool leaving = l->stay.leaving;
+    bool leaving = l->participant.leaving;
     kl_link_unlock(l);
     return !leaving;
 }
 
-/* Begins the handshake; false if the stay ended before. */
+/* Begins the handshake; false if the participant ended before. */
 static bool begin(struct kl_link *l) {
     char why[128], reason[KL_TEXT_MAX];
     enum kl_lookup found = kl_lookup(l->host, &l->relay.host, is_wanted, l, why, sizeof why);
     kl_link_lock(l);
     if (found == KL_LOOKUP_FAILED) {
         snprintf(reason, sizeof reason, "cannot find the relay %s: %s", l->host, why);
-        kl_stay_end(&l->stay, reason);
+        kl_participant_end(&l->participant, reason);
     }
-    if (found == KL_LOOKUP_FOUND) kl_stay_begin(&l->stay, kl_now_us());
+    if (found == KL_LOOKUP_FOUND) kl_participant_begin(&l->participant, kl_now_us());
     kl_link_unlock(l);
     l->relay.port = l->port;
     l->seal = (struct kl_enet_seal){.ctx = l, .sealer = sealer_of};
@@ -301,6 +302,6 @@ void kl_link_thread(void *arg) {
         end_session(l);
     }
     kl_link_lock(l);
-    kl_stay_end(&l->stay, "left");
+    kl_participant_end(&l->participant, "left");
     kl_link_unlock(l);
 }

@@ -59,7 +59,7 @@ rooms() {
 # systems have.
 left_out() {
     case $1 in
-    test_lobby_* | test_lock_* | test_stay_* | test_verdict*) ;;
+    test_lobby_* | test_lock_* | test_participant_* | test_verdict*) ;;
     test_config | test_relay_options | test_settings) ;;                        # setenv() of their own
     test_console | test_outlet) ;;                                             # pipes of a known size
     test_invitation) ;;                                                        # streams into memory

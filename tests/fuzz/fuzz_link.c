@@ -2,8 +2,8 @@
  * the wrapper's side then does with it: status, frames, commands, start data, the panel. Records: extra =
  * what (4 bits), an argument (4 bits).
  *
- * The stay (net/client/stay.h) in a link without its thread and without a network. All that it says must be
- * what the protocol knows. */
+ * The participant (net/client/participant.h) in a link without its thread and without a network. All that it
+ * says must be what the protocol knows. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -120,8 +120,8 @@ static void begin_wrapper(void) {
 
 /* A session with keys, as if the relay had answered; ENet is connected. */
 static void connect_again(void) {
-    l->stay.dial.s.heard_us = l->stay.dial.s.answered_us = now_us;
-    kl_stay_connected(&l->stay);
+    l->participant.dial.s.heard_us = l->participant.dial.s.answered_us = now_us;
+    kl_participant_connected(&l->participant);
 }
 
 static void begin(const uint8_t kind) {
@@ -134,22 +134,22 @@ static void begin(const uint8_t kind) {
     memset(l, 0, sizeof *l);
     now_us = 1000000;
     next_frame = 0;
-    struct kl_stay_config config = {.relay = "relay:1",
-                                    .fresh = kind & 1,
-                                    .has_password = kind & 2,
-                                    .direct = kind & 8,
-                                    .heap = {malloc, free},
-                                    .held = held,
-                                    .held_frames = KL_HELD_FRAMES};
+    struct kl_participant_config config = {.relay = "relay:1",
+                                           .fresh = kind & 1,
+                                           .has_password = kind & 2,
+                                           .direct = kind & 8,
+                                           .heap = {malloc, free},
+                                           .held = held,
+                                           .held_frames = KL_HELD_FRAMES};
     static const uint8_t seed[KL_SEAT_SEED] = {1};
     kl_seat_from_seed(&config.seat, seed);
     strcpy(config.hello.room, "arcade");
     strcpy(config.hello.name, "ann");
     config.hello.consent = kind & 8 ? KL_CONSENT_ROOM : KL_CONSENT_NONE;
     config.hello.params = (struct kl_params){.players = 2, .fps_uhz = 60000000};
-    kl_stay_init(&l->stay, &config);
-    kl_stay_begin(&l->stay, now_us);
-    if (kind & 4) l->stay.door.state = KL_STAY_PASSED;
+    kl_participant_init(&l->participant, &config);
+    kl_participant_begin(&l->participant, now_us);
+    if (kind & 4) l->participant.door.state = KL_PARTICIPANT_PASSED;
     l->kick_fd = eventfd(0, EFD_NONBLOCK);
     connect_again();
     begin_wrapper();
@@ -158,24 +158,24 @@ static void begin(const uint8_t kind) {
 static void end(void) {
     kl_command_end(&match);
     match.link = NULL; /* its thread has never been started */
-    kl_stay_free(&l->stay);
+    kl_participant_free(&l->participant);
     close(l->kick_fd);
 }
 
 static void say_straight(void) {
-    uint8_t bytes[KL_STAY_DIRECT_BYTES], host[4];
+    uint8_t bytes[KL_PARTICIPANT_DIRECT_BYTES], host[4];
     uint16_t port;
     unsigned n = 0;
-    while (kl_stay_direct_out(&l->stay, now_us, host, &port, bytes) > 0)
-        MUST(++n <= KL_PEERS_MAX && kl_stay_knows(&l->stay, host, port));
+    while (kl_participant_direct_out(&l->participant, now_us, host, &port, bytes) > 0)
+        MUST(++n <= KL_PEERS_MAX && kl_participant_knows(&l->participant, host, port));
 }
 
 /* From a player that PEERS has named: bytes as they are, or sealed with its key. */
 static void straight(const struct record *r, unsigned argument) {
     static uint8_t bytes[70000];
-    const struct kl_stay_direct *d = &l->stay.direct;
+    const struct kl_participant_direct *d = &l->participant.direct;
     if (d->count == 0 || r->len > sizeof bytes - KL_SEAL_OVERHEAD) return;
-    const struct kl_stay_peer *p = &d->peer[(argument >> 1) % d->count];
+    const struct kl_participant_peer *p = &d->peer[(argument >> 1) % d->count];
     const struct kl_peer *is = &p->is;
     size_t len = r->len;
     memcpy(bytes, r->bytes, len);
@@ -186,7 +186,7 @@ static void straight(const struct record *r, unsigned argument) {
         sealer.counter = p->opener.highest;
         len = kl_seal(&sealer, KL_SEAL_DIRECT, r->bytes, r->len, bytes);
     }
-    kl_stay_direct_in(&l->stay, is->host, is->port, bytes, len, now_us);
+    kl_participant_direct_in(&l->participant, is->host, is->port, bytes, len, now_us);
 }
 
 /* Sends as the thread would now. */
@@ -195,12 +195,12 @@ static void say(void) {
     static struct kl_msg m, read;
     uint8_t bytes[KL_MSG_MAX], kind;
     const struct kl_channels room = {.bulk_room = 1};
-    for (unsigned n = 0; n < 20 && kl_stay_say(&l->stay, &room, now_us, &m); n++) {
+    for (unsigned n = 0; n < 20 && kl_participant_say(&l->participant, &room, now_us, &m); n++) {
         int len = kl_msg_encode(&m, bytes, sizeof bytes);
         MUST(len > 0 && kl_msg_decode(&read, bytes, (size_t)len) == KL_OK);
     }
     for (unsigned n = 0; n < KL_BURST_MAX; n++)
-        MUST(kl_stay_send(&l->stay, now_us, &kind, bytes, KL_DATAGRAM_MAX) <= KL_DATAGRAM_MAX);
+        MUST(kl_participant_send(&l->participant, now_us, &kind, bytes, KL_DATAGRAM_MAX) <= KL_DATAGRAM_MAX);
 }
 
 static void message(const struct record *r) {
@@ -208,29 +208,30 @@ static void message(const struct record *r) {
     static const uint8_t secret[KL_DOOR_SECRET] = {9};
     static struct kl_msg m;
     if (kl_msg_decode(&m, r->bytes, r->len) != KL_OK) return; /* it would be over */
-    kl_stay_heard(&l->stay, now_us);
-    kl_stay_message(&l->stay, r->bytes, r->len, now_us);
-    (void)kl_stay_welcomed(&l->stay);
-    if (kl_stay_wants_secret(&l->stay, salt)) kl_stay_secret(&l->stay, salt[0] & 1 ? NULL : secret);
+    kl_participant_heard(&l->participant, now_us);
+    kl_participant_message(&l->participant, r->bytes, r->len, now_us);
+    (void)kl_participant_welcomed(&l->participant);
+    if (kl_participant_wants_secret(&l->participant, salt))
+        kl_participant_secret(&l->participant, salt[0] & 1 ? NULL : secret);
 }
 
 /* --- the frontend's thread --- */
 
 static void look(void) {
-    static struct kl_stay_status *const s = &match.status;
+    static struct kl_participant_status *const s = &match.status;
     struct kl_text notice;
-    kl_stay_status(kl_link_hold(l), s);
+    kl_participant_status(kl_link_hold(l), s);
     kl_link_release(l);
     MUST(memchr(s->reason, 0, sizeof s->reason) && s->roster.count <= KL_MAX_CLIENTS);
     MUST(!s->start || s->start_len == s->data_total);
     MUST(s->data_done <= s->data_total && (s->data_total <= KL_START_BYTES_MAX || s->reason[0]));
-    while (kl_stay_notice(&l->stay, &notice))
+    while (kl_participant_notice(&l->participant, &notice))
         kl_frontend_say(&match.front, KL_SCREEN_INFO, 4000, "%s", notice.text);
 }
 
 static void obey(const struct kl_frame *f) {
     const struct kl_commands *set =
-        f->flags & KL_FRAME_COMMANDS ? kl_stay_commands(&l->stay, f->number) : NULL;
+        f->flags & KL_FRAME_COMMANDS ? kl_participant_commands(&l->participant, f->number) : NULL;
     match.play.run.number = f->number;
     for (unsigned i = 0; set && i < set->count; i++)
         MUST(
@@ -240,11 +241,11 @@ static void obey(const struct kl_frame *f) {
 static void run_frames(unsigned most) {
     static struct kl_frame f;
     struct kl_input in[KL_MAX_SEATS] = {{.joypad = (uint16_t)now_us}};
-    struct kl_plan p = kl_stay_plan(&l->stay, most, now_us);
+    struct kl_plan p = kl_participant_plan(&l->participant, most, now_us);
     MUST(p.runs <= most && p.runs <= p.backlog && p.samples <= KL_WINDOW_FRAMES);
     for (uint32_t i = 0; i < p.samples; i++)
-        kl_stay_sample(&l->stay, in, now_us);
-    for (uint32_t i = 0; i < p.runs && kl_stay_take(&l->stay, &f); i++) {
+        kl_participant_sample(&l->participant, in, now_us);
+    for (uint32_t i = 0; i < p.runs && kl_participant_take(&l->participant, &f); i++) {
         if (f.number == 0) next_frame = 0; /* begun anew */
         MUST(f.number == next_frame++);
         obey(&f);
@@ -252,28 +253,28 @@ static void run_frames(unsigned most) {
         for (unsigned port = 0; port < KL_MAX_SEATS; port++)
             MUST(kl_command_seat(&match, port) < KL_MAX_SEATS);
         if (f.flags & KL_FRAME_HASH)
-            kl_stay_hash(&l->stay, &(struct kl_hash){.frame = f.number, .has = KL_HASH_RAM});
+            kl_participant_hash(&l->participant, &(struct kl_hash){.frame = f.number, .has = KL_HASH_RAM});
     }
 }
 
 /* The things that the link waits for. */
 static void answer(const struct record *r) {
     struct kl_facts facts = {0};
-    static struct kl_stay_status s;
+    static struct kl_participant_status s;
     uint8_t *given;
-    switch (l->stay.status.phase) {
-    case KL_STAY_SEND_START:
+    switch (l->participant.status.phase) {
+    case KL_PARTICIPANT_SEND_START:
         given = malloc(r->len + 1);
         MUST(given);
         memcpy(given, r->bytes, r->len);
-        if (!kl_stay_give_start(&l->stay, given, r->len)) free(given);
+        if (!kl_participant_give_start(&l->participant, given, r->len)) free(given);
         break;
-    case KL_STAY_LOAD:
-        kl_stay_status(&l->stay, &s);
+    case KL_PARTICIPANT_LOAD:
+        kl_participant_status(&l->participant, &s);
         MUST(s.start && s.start_len == s.data_total);
         for (size_t i = 0; i < s.start_len; i += 4096)
             machine[0] ^= s.start[i];
-        kl_stay_ready(&l->stay, &facts);
+        kl_participant_ready(&l->participant, &facts);
         break;
     default: break;
     }
@@ -304,8 +305,8 @@ static void panel(unsigned turn) {
 /* Nobody answers while it returns: it asks, and then ENet is connected all the same. */
 static void lose(bool bye) {
     uint8_t init[KL_INIT_BYTES];
-    kl_stay_hung_up(&l->stay, bye, now_us);
-    while (kl_dial_send(&l->stay.dial, init)) {
+    kl_participant_hung_up(&l->participant, bye, now_us);
+    while (kl_dial_send(&l->participant.dial, init)) {
     }
 }
 
@@ -313,21 +314,21 @@ static void step(const struct record *r) {
     unsigned argument = r->extra >> 4;
     switch (r->extra & 15) {
     case UPDATE:
-    case UPDATE_TOO: kl_stay_update(&l->stay, r->bytes, r->len, now_us); break;
+    case UPDATE_TOO: kl_participant_update(&l->participant, r->bytes, r->len, now_us); break;
     case FRONTEND: run_frames(argument + 1); break;
     case ANSWER: answer(r); break;
     case PASS: now_us += (r->len ? r->bytes[0] + 1u : 1u) * 4000u; break;
     case LOST: lose(argument & 1); break;
     case SAY: say(); break;
     case PANEL: panel(argument & 3); break;
-    case ORDER: kl_stay_order(&l->stay, (uint8_t)argument, r->bytes, r->len); break;
-    case TURN: kl_stay_turn(&l->stay, now_us); break;
-    case STRANGER: kl_stay_stranger(&l->stay, r->bytes, r->len, now_us); break;
+    case ORDER: kl_participant_order(&l->participant, (uint8_t)argument, r->bytes, r->len); break;
+    case TURN: kl_participant_turn(&l->participant, now_us); break;
+    case STRANGER: kl_participant_stranger(&l->participant, r->bytes, r->len, now_us); break;
     case STRAIGHT: straight(r, argument); break;
-    case PATH: kl_stay_challenge(&l->stay, r->bytes, r->len); break;
+    case PATH: kl_participant_challenge(&l->participant, r->bytes, r->len); break;
     default: message(r);
     }
-    if (l->stay.dial.s.stage != KL_DIAL_CONNECTED) connect_again();
+    if (l->participant.dial.s.stage != KL_DIAL_CONNECTED) connect_again();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -335,7 +336,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 1) return 0;
     begin(*data);
     data++, size--;
-    for (unsigned n = 0; n < 300 && !kl_stay_is_over(&l->stay) && next_record(&data, &size, &r); n++) {
+    for (unsigned n = 0; n < 300 && !kl_participant_is_over(&l->participant) && next_record(&data, &size, &r);
+         n++) {
         step(&r);
         look();
     }

@@ -1,5 +1,5 @@
 /* engine_turn.h - a frontend's turn with the engine's half of a client: its plan is asked for, samples are
- * given, and frames are run. For players without a stay (net/client). */
+ * given, and frames are run. For players without a participant (net/client). */
 #ifndef TEST_ENGINE_TURN_H
 #define TEST_ENGINE_TURN_H
 

@@ -219,7 +219,7 @@ static void take_frame(struct player *p, const struct kl_frame *f) {
             .frame = f->number - 1, .has = KL_HASH_RAM | KL_HASH_STATE, .ram = before, .state = before};
         if (p->wrong_from && f->number >= p->wrong_from) h.ram++;
         if (p->wrong_next && p->wrong_next--) h.ram++;
-        kl_stay_hash(kl_link_hold(p->link), &h);
+        kl_participant_hash(kl_link_hold(p->link), &h);
         kl_link_release(p->link);
     }
     if (f->flags & KL_FRAME_COMMANDS && p->commands) p->commands(p, f->number, before);
@@ -231,7 +231,7 @@ static void take_frame(struct player *p, const struct kl_frame *f) {
 }
 
 static bool next_frame(struct player *p, struct kl_frame *f) {
-    bool got = kl_stay_take(kl_link_hold(p->link), f);
+    bool got = kl_participant_take(kl_link_hold(p->link), f);
     kl_link_release(p->link);
     return got;
 }
@@ -248,12 +248,12 @@ static bool play(struct player *p) {
         p->due_us = (p->due_us && now_us < p->due_us + period_us ? p->due_us : now_us) + period_us;
     }
     uint32_t room = p->digest_cap - p->frames;
-    struct kl_stay *stay = kl_link_hold(p->link);
-    struct kl_plan plan = kl_stay_plan(stay, room < MAX_RUNS ? room : MAX_RUNS, now_us);
+    struct kl_participant *participant = kl_link_hold(p->link);
+    struct kl_plan plan = kl_participant_plan(participant, room < MAX_RUNS ? room : MAX_RUNS, now_us);
     for (uint32_t i = 0; i < plan.samples; i++) {
         for (unsigned s = 0; s < KL_MAX_SEATS; s++)
             player_sample(p->hello.name, s, p->samples, &in[s]);
-        if (kl_stay_sample(stay, in, now_us) == KL_OK) p->samples++;
+        if (kl_participant_sample(participant, in, now_us) == KL_OK) p->samples++;
     }
     kl_link_release(p->link);
     for (uint32_t i = 0; i < plan.runs && next_frame(p, &f); i++)
@@ -265,7 +265,7 @@ static void load(struct player *p) {
     p->frames = p->begun = 0;
     size_t len = p->status.start_len;
     p->start_ok = len == p->start_len && (len == 0 || memcmp(p->status.start, p->start, len) == 0);
-    kl_stay_ready(kl_link_hold(p->link), &p->ready);
+    kl_participant_ready(kl_link_hold(p->link), &p->ready);
     kl_link_release(p->link);
 }
 
@@ -273,18 +273,18 @@ static void give_start(struct player *p) {
     uint8_t *copy = malloc(p->start_len + 1);
     if (!copy) abort();
     if (p->start_len) memcpy(copy, p->start, p->start_len);
-    bool given = kl_stay_give_start(kl_link_hold(p->link), copy, p->start_len);
+    bool given = kl_participant_give_start(kl_link_hold(p->link), copy, p->start_len);
     kl_link_release(p->link);
     if (!given) free(copy);
 }
 
 void player_look(struct player *p) {
-    kl_stay_status(kl_link_hold(p->link), &p->status);
+    kl_participant_status(kl_link_hold(p->link), &p->status);
     kl_link_release(p->link);
 }
 
 int player_order(struct player *p, uint8_t kind, const void *data, size_t len) {
-    int result = kl_stay_order(kl_link_hold(p->link), kind, data, len);
+    int result = kl_participant_order(kl_link_hold(p->link), kind, data, len);
     kl_link_release(p->link);
     return result;
 }
@@ -292,19 +292,19 @@ int player_order(struct player *p, uint8_t kind, const void *data, size_t len) {
 bool player_turn(struct player *p) {
     player_look(p);
     switch (p->status.phase) {
-    case KL_STAY_SEND_START: give_start(p); return true;
-    case KL_STAY_LOAD: load(p); return true;
-    case KL_STAY_PLAYING: return p->frames < p->digest_cap && play(p);
+    case KL_PARTICIPANT_SEND_START: give_start(p); return true;
+    case KL_PARTICIPANT_LOAD: load(p); return true;
+    case KL_PARTICIPANT_PLAYING: return p->frames < p->digest_cap && play(p);
     default: return false;
     }
 }
 
 bool player_joins(struct player *p) {
-    for (int i = 0; i < 600 && p->status.phase == KL_STAY_CONNECTING; i++) {
+    for (int i = 0; i < 600 && p->status.phase == KL_PARTICIPANT_CONNECTING; i++) {
         kl_link_wait(p->link, 10000);
         player_look(p);
     }
-    return p->status.phase != KL_STAY_CONNECTING && p->status.phase != KL_STAY_ENDED;
+    return p->status.phase != KL_PARTICIPANT_CONNECTING && p->status.phase != KL_PARTICIPANT_ENDED;
 }
 
 bool players_pair(struct player *p, unsigned count, uint16_t port, uint32_t frames_max) {
@@ -332,7 +332,7 @@ bool players_run(struct player *p, unsigned count, uint32_t frames, unsigned tim
     while (kl_now_us() < end_us) {
         unsigned done = 0;
         for (unsigned i = 0; i < count; i++)
-            done += p[i].frames >= frames || p[i].status.phase == KL_STAY_ENDED;
+            done += p[i].frames >= frames || p[i].status.phase == KL_PARTICIPANT_ENDED;
         if (done == count) return true;
         turn_all(p, count);
     }
@@ -343,13 +343,13 @@ bool players_run(struct player *p, unsigned count, uint32_t frames, unsigned tim
     return false;
 }
 
-bool players_reach(struct player *p, unsigned count, unsigned which, enum kl_stay_phase phase,
+bool players_reach(struct player *p, unsigned count, unsigned which, enum kl_participant_phase phase,
                    unsigned timeout_s) {
     uint64_t end_us = kl_now_us() + timeout_s * UINT64_C(1000000);
     while (kl_now_us() < end_us) {
         turn_all(p, count);
         if (p[which].status.phase == phase) return true;
-        if (p[which].status.phase == KL_STAY_ENDED) break;
+        if (p[which].status.phase == KL_PARTICIPANT_ENDED) break;
     }
     fprintf(stderr, "%s: phase %d, wanted %d %s\n", p[which].hello.name, p[which].status.phase, phase,
             p[which].status.reason);

@@ -37,7 +37,7 @@ unsigned program_lines(const struct program *p, const char *text);
 struct player {
     struct kl_link *link;
     struct kl_hello hello;
-    struct kl_stay_status status;
+    struct kl_participant_status status;
     uint32_t frames, samples; /* taken, given */
     uint64_t *digest;         /* by frame */
     uint32_t digest_cap;
@@ -70,7 +70,7 @@ void player_open(struct player *p, const struct kl_hello *hello, uint16_t port, 
 void player_close(struct player *p, unsigned linger_ms);
 /* Its status is that of this moment. */
 void player_look(struct player *p);
-/* kl_stay_order() */
+/* kl_participant_order() */
 int player_order(struct player *p, uint8_t kind, const void *data, size_t len);
 /* Acts as a frontend's thread would now. Returns false where there was nothing to do. */
 bool player_turn(struct player *p);
@@ -82,7 +82,7 @@ bool players_pair(struct player *p, unsigned count, uint16_t port, uint32_t fram
 /* Drives all until each has taken `frames` frames or ended. False after timeout_s. */
 bool players_run(struct player *p, unsigned count, uint32_t frames, unsigned timeout_s);
 /* Drives all until p[which] is in this phase (or over). */
-bool players_reach(struct player *p, unsigned count, unsigned which, enum kl_stay_phase phase,
+bool players_reach(struct player *p, unsigned count, unsigned which, enum kl_participant_phase phase,
                    unsigned timeout_s);
 /* The machine's digest after this frame, from the one before. */
 uint64_t player_digest(uint64_t before, const struct kl_frame *f);

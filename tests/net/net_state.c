@@ -36,7 +36,7 @@ uint8_t *state_pack(const uint8_t *bytes, size_t len, uint32_t *packed_len) {
 /* At a SNAPSHOT the state is made, and its hash said. */
 static void look(struct player *p, uint32_t frame, uint64_t digest) {
     struct state *s = p->state;
-    const struct kl_commands *set = kl_stay_commands(kl_link_hold(p->link), frame);
+    const struct kl_commands *set = kl_participant_commands(kl_link_hold(p->link), frame);
     bool ordered = false;
     for (unsigned i = 0; set && i < set->count; i++)
         ordered |= set->at[i].client == KL_RELAY_CLIENT && set->at[i].kind == KL_COMMAND_SNAPSHOT;
@@ -51,7 +51,7 @@ static void look(struct player *p, uint32_t frame, uint64_t digest) {
     s->frame = frame;
     struct kl_state_said said = {.keyframe = frame, .has = true, .bytes = s->bytes};
     crypto_generichash(said.hash, sizeof said.hash, s->own, s->bytes, NULL, 0);
-    kl_stay_say_state(kl_link_hold(p->link), &said);
+    kl_participant_say_state(kl_link_hold(p->link), &said);
     kl_link_release(p->link);
 }
 
@@ -73,7 +73,8 @@ static void give(struct player *p, const struct kl_ask *ask) {
     s->asked++;
     s->based += based;
     if (!packed) return;
-    kl_stay_give_snapshot(kl_link_hold(p->link), s->frame, based, packed, based ? (uint32_t)slices : len);
+    kl_participant_give_snapshot(kl_link_hold(p->link), s->frame, based, packed,
+                                 based ? (uint32_t)slices : len);
     kl_link_release(p->link);
 }
 
@@ -85,7 +86,7 @@ static bool run_again(struct player *p, const struct head *h) {
     struct kl_frame f;
     uint32_t at = h->frame;
     if (at > 0) p->digest[at - 1] = h->digest;
-    bool kept = kl_stay_past_seek(kl_link_hold(p->link), &c, at) || at == p->frames;
+    bool kept = kl_participant_past_seek(kl_link_hold(p->link), &c, at) || at == p->frames;
     for (; kept && at < p->frames && kl_history_next(&c, &f); at++)
         p->digest[at] = player_digest(at ? p->digest[at - 1] : 0, &f);
     kl_link_release(p->link);
@@ -94,7 +95,7 @@ static bool run_again(struct player *p, const struct head *h) {
 
 static void report(struct player *p, uint32_t keyframe, bool done) {
     const struct kl_healed h = {keyframe, p->frames, done ? KL_HEALED_SAME : KL_HEALED_NOT};
-    kl_stay_say_healed(kl_link_hold(p->link), &h);
+    kl_participant_say_healed(kl_link_hold(p->link), &h);
     kl_link_release(p->link);
     p->wrong_next = 0;
 }
@@ -114,7 +115,7 @@ static void load(struct player *p, const struct kl_offer *o, const uint8_t *pack
     free(bytes);
     if (o->begin) {
         p->frames = p->begun = h.frame;
-        kl_stay_begun(kl_link_hold(p->link), h.frame, 0);
+        kl_participant_begun(kl_link_hold(p->link), h.frame, 0);
         kl_link_release(p->link);
     }
     bool done = run_again(p, &h);
@@ -135,9 +136,9 @@ static void turn(struct player *p) {
     struct kl_rewind to;
     struct kl_offer offer;
     uint8_t *packed;
-    struct kl_stay *stay = kl_link_hold(p->link);
-    bool rewinds = kl_stay_rewind(stay, &to), asked = kl_stay_asked(stay, &ask);
-    bool got = kl_stay_snapshot(stay, &offer, &packed);
+    struct kl_participant *participant = kl_link_hold(p->link);
+    bool rewinds = kl_participant_rewind(participant, &to), asked = kl_participant_asked(participant, &ask);
+    bool got = kl_participant_snapshot(participant, &offer, &packed);
     kl_link_release(p->link);
     if (rewinds) go_back(p, to.keyframe);
     if (asked && ask.keyframe == p->state->frame) give(p, &ask);

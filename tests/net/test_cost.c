@@ -130,14 +130,14 @@ static struct visit begin(void) {
     assert_true(player_joins(&ann));
     intruder_meanwhile = ann_plays;
     struct visit v = comes("bob", 1, 3000, false);
-    assert_int_equal(ann.status.phase, KL_STAY_PLAYING);
+    assert_int_equal(ann.status.phase, KL_PARTICIPANT_PLAYING);
     begun_us = kl_now_us();
     return v;
 }
 
 static void end(void) {
     intruder_meanwhile = NULL;
-    assert_int_equal(ann.status.phase, KL_STAY_PLAYING);
+    assert_int_equal(ann.status.phase, KL_PARTICIPANT_PLAYING);
     assert_true(ann.frames >= (kl_now_us() - begun_us) * 60 / 1000000 * 8 / 10);
     player_close(&ann, 300);
     assert_int_equal(program_stop(&relay, SIGTERM), 0);

@@ -165,12 +165,12 @@ struct arrivals {
 static void comes(struct arrivals *a, struct player *p, const struct kl_hello *h, uint16_t port) {
     uint64_t begin_us = kl_now_us(), still_begin_us = hitch_us();
     player_open(p, h, port, FRAMES_MAX);
-    while (p->status.phase == KL_STAY_CONNECTING && kl_now_us() < begin_us + 20000000) {
+    while (p->status.phase == KL_PARTICIPANT_CONNECTING && kl_now_us() < begin_us + 20000000) {
         turns();
         player_look(p);
         poll(NULL, 0, 1);
     }
-    if (p->status.phase == KL_STAY_ENDED) {
+    if (p->status.phase == KL_PARTICIPANT_ENDED) {
         print_error("%s: %s\n", h->name, p->status.reason);
         a->refused++;
     }

@@ -54,7 +54,7 @@ static void play(void) {
         player_open(&player[i], &h, relay.port, 100000);
         assert_true(player_joins(&player[i]));
     }
-    assert_true(players_reach(player, 2, 0, KL_STAY_PLAYING, 10));
+    assert_true(players_reach(player, 2, 0, KL_PARTICIPANT_PLAYING, 10));
     gap.frames = 0;
     turns_for(1500);
     gap.longest_us = 0;
@@ -64,8 +64,8 @@ static void end(char *line, size_t cap);
 
 /* Still playing, both the same; ends the relay. Gives what it counted. */
 static void stop(const char *what, char *line, size_t cap) {
-    assert_int_equal(player[0].status.phase, KL_STAY_PLAYING);
-    assert_int_equal(player[1].status.phase, KL_STAY_PLAYING);
+    assert_int_equal(player[0].status.phase, KL_PARTICIPANT_PLAYING);
+    assert_int_equal(player[1].status.phase, KL_PARTICIPANT_PLAYING);
     assert_int_equal(players_differ(player, 2, gap.frames), -1);
     print_message(
         "           %s: %u frames, longest gap %.0f ms, less what the machine stood still: %.0f ms in all\n",
@@ -417,7 +417,7 @@ static void pieces_wait_at_the_senders(void **state) {
         assert_true(player_joins(&player[i]));
     }
     uint64_t begin_us = kl_now_us();
-    assert_true(players_reach(player, 2, 1, KL_STAY_PLAYING, 60));
+    assert_true(players_reach(player, 2, 1, KL_PARTICIPANT_PLAYING, 60));
     double took_s = (double)(kl_now_us() - begin_us) / 1e6;
     print_message("           %.1f s\n", took_s);
     assert_true(player[1].start_ok);

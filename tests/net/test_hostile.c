@@ -63,7 +63,7 @@ static int begin(void **state) {
         player_open(&player[i], &h, relay.port, GAME_FRAMES);
         if (!player_joins(&player[i])) return -1;
     }
-    return players_reach(player, 2, 1, KL_STAY_PLAYING, 5) ? 0 : -1;
+    return players_reach(player, 2, 1, KL_PARTICIPANT_PLAYING, 5) ? 0 : -1;
 }
 
 /* The game goes on to its end, equal on both sides, and the relay ends as it should. */

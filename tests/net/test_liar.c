@@ -90,7 +90,7 @@ static void turns_for(unsigned ms) {
     } while (0)
 
 static bool has_verified(unsigned i, uint32_t frame) {
-    const struct kl_stay_status *s = &player[i].status;
+    const struct kl_participant_status *s = &player[i].status;
     return s->any_verified && s->verified >= frame;
 }
 
@@ -119,7 +119,7 @@ static void expect_put_out(const char *name, const char *code, const char *reaso
 
 /* It has what ann has, so far as both have run. */
 static void expect_the_same(const struct player *p) {
-    assert_int_equal(p->status.phase, KL_STAY_PLAYING);
+    assert_int_equal(p->status.phase, KL_PARTICIPANT_PLAYING);
     for (uint32_t f = p->begun; f < player[0].frames && f < p->frames; f++)
         assert_true(p->digest[f] == player[0].digest[f]);
 }
@@ -208,7 +208,7 @@ TEST(alone_three_times_within_a_minute) {
     a_false_hash(2);
     a_false_hash(2);
     player[2].wrong_next = UNTIL_IT_LOADS;
-    TURNS_UNTIL(player[2].status.phase == KL_STAY_ENDED, 20);
+    TURNS_UNTIL(player[2].status.phase == KL_PARTICIPANT_ENDED, 20);
     assert_int_equal(player[2].status.refused, KL_REFUSE_DESYNC);
     assert_non_null(strstr(player[2].status.reason, "three times within a minute"));
     expect_put_out("mal", "9", "three times within a minute");
@@ -304,7 +304,7 @@ static void forges_to_heal(uint8_t *(*forge)(const struct state *, uint32_t *), 
     assert_int_equal(state[1].loads, 1);
     assert_in_range(resident_kb(), 1, before_kb + GROWTH_KB);
     if (is_out) {
-        assert_int_equal(player[2].status.phase, KL_STAY_ENDED);
+        assert_int_equal(player[2].status.phase, KL_PARTICIPANT_ENDED);
         assert_int_equal(player[2].status.refused, KL_REFUSE_PROTOCOL);
         expect_put_out("mal", "6", "your snapshot does not match the hash that you gave");
     } else {

@@ -127,7 +127,7 @@ TEST(over_a_bad_link) {
         player[i].start = start;
         player[i].start_len = sizeof start;
     }
-    assert_true(players_reach(player, 2, 0, KL_STAY_PLAYING, 30));
+    assert_true(players_reach(player, 2, 0, KL_PARTICIPANT_PLAYING, 30));
     expect_lock(2, 600, 30);
     assert_true(player[0].start_ok && player[1].start_ok);
     assert_in_range(player[1].status.lock.rtt_us, 50000, 75000);
@@ -211,7 +211,7 @@ TEST(a_newcomer_gets_the_seat) {
 /* --- refusals and ends --- */
 
 static void expect_end(struct player *p, const char *reason) {
-    assert_true(players_reach(p, 1, 0, KL_STAY_ENDED, 12));
+    assert_true(players_reach(p, 1, 0, KL_PARTICIPANT_ENDED, 12));
     if (!strstr(p->status.reason, reason)) print_error("reason: %s\nwanted: %s\n", p->status.reason, reason);
     assert_non_null(strstr(p->status.reason, reason));
 }
@@ -228,7 +228,7 @@ TEST(refusals_name_the_reason) {
     relay = relay_start(args);
     struct kl_hello h = hello_make("ann", "room", 1, 3);
     player_open(&player[0], &h, relay.port, 100);
-    assert_true(players_reach(player, 1, 0, KL_STAY_WAITING, 5));
+    assert_true(players_reach(player, 1, 0, KL_PARTICIPANT_WAITING, 5));
 
     struct kl_hello other = hello_make("bob", "room", 1, 3);
     snprintf(other.facts.fact[1].value, KL_FACT_VAL_MAX, "xxh3 ffff");
@@ -238,7 +238,7 @@ TEST(refusals_name_the_reason) {
 
     h = hello_make("cat", "room", 2, 3);
     player_open(&player[1], &h, relay.port, 100);
-    assert_true(players_reach(player, 2, 1, KL_STAY_PLAYING, 5));
+    assert_true(players_reach(player, 2, 1, KL_PARTICIPANT_PLAYING, 5));
     expect_lock(2, 100, 10);
     close_players(2);
     refused(hello_make("dan", "room", 4, 4), "this relay's rooms have 3");
@@ -251,7 +251,7 @@ TEST(the_door_before_the_game) {
     relay = relay_start(NULL);
     struct kl_hello h = hello_make("ann", "room", 1, 3);
     player_open(&player[0], &h, relay.port, 100);
-    assert_true(players_reach(player, 1, 0, KL_STAY_WAITING, 5));
+    assert_true(players_reach(player, 1, 0, KL_PARTICIPANT_WAITING, 5));
     assert_int_equal(player_order(&player[0], KL_COMMAND_LOCK, &yes, 1), KL_OK);
     assert_int_equal(player_order(&player[0], KL_COMMAND_CHAT, "hi", 2), KL_E_STATE);
     assert_true(program_said(&relay, "event=locked"));
@@ -272,9 +272,9 @@ TEST(system_files_are_compared) {
     relay = relay_start(NULL);
     open_players(2, 1, relay.port, 100, NULL);
     snprintf(player[1].ready.fact[0].value, KL_FACT_VAL_MAX, "neogeo.zip xxh3 1");
-    assert_true(players_reach(player, 2, 1, KL_STAY_ENDED, 5));
+    assert_true(players_reach(player, 2, 1, KL_PARTICIPANT_ENDED, 5));
     expect_end(&player[1], "system files differs: room has none, you have neogeo.zip xxh3 1");
-    assert_true(players_reach(player, 1, 0, KL_STAY_READY, 5));
+    assert_true(players_reach(player, 1, 0, KL_PARTICIPANT_READY, 5));
     struct kl_hello h =
         hello_make("new", "room", 1, 2); /* the seat is free again, the game can still begin */
     player_close(&player[1], 0);
@@ -337,11 +337,11 @@ TEST(the_host_leaves_early) {
     relay = relay_start(NULL);
     struct kl_hello h = hello_make("ann", "room", 1, 3);
     player_open(&player[0], &h, relay.port, 50);
-    assert_true(players_reach(player, 1, 0, KL_STAY_WAITING, 5));
+    assert_true(players_reach(player, 1, 0, KL_PARTICIPANT_WAITING, 5));
     assert_true(player[0].status.welcome.host);
     h = hello_make("bob", "room", 1, 3);
     player_open(&player[1], &h, relay.port, 50);
-    assert_true(players_reach(&player[1], 1, 0, KL_STAY_WAITING, 5));
+    assert_true(players_reach(&player[1], 1, 0, KL_PARTICIPANT_WAITING, 5));
     assert_false(player[1].status.welcome.host);
     player_close(&player[0], 500);
     for (int i = 0; i < 100 && !player[1].status.welcome.host; i++) {
@@ -409,18 +409,18 @@ static void write_slowly(void *ctx, const struct kl_welcome *w) {
 
 TEST(a_disk_is_not_waited_for) {
     struct kl_link *l;
-    struct kl_stay_status status = {0};
+    struct kl_participant_status status = {0};
     char err[200];
     relay = relay_start(NULL);
     struct kl_link_config config = {.host = "127.0.0.1", .port = relay.port, .welcomed = write_slowly};
     config.hello = hello_make("ann", "room", 1, 2);
     assert_int_equal(kl_link_open(&l, &config, err, sizeof err), 0);
-    for (unsigned i = 0; i < 5000 && status.phase != KL_STAY_WAITING; i++) {
+    for (unsigned i = 0; i < 5000 && status.phase != KL_PARTICIPANT_WAITING; i++) {
         kl_sleep_us(1000);
-        kl_stay_status(kl_link_hold(l), &status);
+        kl_participant_status(kl_link_hold(l), &status);
         kl_link_release(l);
     }
-    assert_int_equal(status.phase, KL_STAY_WAITING);
+    assert_int_equal(status.phase, KL_PARTICIPANT_WAITING);
     asked = true; /* the status was told while the call lasts */
     for (unsigned i = 0; i < 5000 && !was_asked; i++)
         kl_sleep_us(1000);
@@ -434,7 +434,7 @@ TEST(a_name_that_is_nobodys) {
     struct kl_link_config config = {.host = "nobody.invalid", .port = 55435};
     config.hello = hello_make("ann", "room", 1, 1);
     struct kl_link *l;
-    struct kl_stay_status status = {0};
+    struct kl_participant_status status = {0};
     char err[200];
     assert_int_equal(kl_link_open(&l, &config, err, sizeof err), 0);
     hitch_watch(0);
@@ -442,12 +442,12 @@ TEST(a_name_that_is_nobodys) {
     kl_link_close(l, 3000);
     assert_in_time(kl_now_us() - begin_us, 300000, still_us);
     assert_int_equal(kl_link_open(&l, &config, err, sizeof err), 0);
-    for (int i = 0; i < 1200 && status.phase != KL_STAY_ENDED; i++) {
+    for (int i = 0; i < 1200 && status.phase != KL_PARTICIPANT_ENDED; i++) {
         kl_link_wait(l, 10000);
-        kl_stay_status(kl_link_hold(l), &status);
+        kl_participant_status(kl_link_hold(l), &status);
         kl_link_release(l);
     }
-    assert_int_equal(status.phase, KL_STAY_ENDED);
+    assert_int_equal(status.phase, KL_PARTICIPANT_ENDED);
     assert_non_null(strstr(status.reason, "cannot find the relay nobody.invalid: "));
     kl_link_close(l, 0);
 }

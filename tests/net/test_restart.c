@@ -120,9 +120,9 @@ static void expect_no_session_keys(void) {
     fclose(into);
     for (unsigned i = 0; i < COUNT; i++) {
         const struct kl_link *l = player[i].link;
-        assert_non_null(
-            memmem(all, len, l->stay.seat.pub, sizeof l->stay.seat.pub)); /* this one has to be there */
-        assert_null(memmem(all, len, l->stay.seat.secret, KL_SEAT_SEED));
+        assert_non_null(memmem(all, len, l->participant.seat.pub,
+                               sizeof l->participant.seat.pub)); /* this one has to be there */
+        assert_null(memmem(all, len, l->participant.seat.secret, KL_SEAT_SEED));
         assert_null(memmem(all, len, l->sealer.state.key, sizeof l->sealer.state.key));
         assert_null(memmem(all, len, l->opener.state.key, sizeof l->opener.state.key));
     }

@@ -45,7 +45,7 @@ static void begin(void) {
     assert_true(player_joins(&player[0]));
     player_open(&player[1], &bob, proxy.port, 100000);
     assert_true(player_joins(&player[1]));
-    assert_true(players_reach(player, 2, 1, KL_STAY_PLAYING, 10));
+    assert_true(players_reach(player, 2, 1, KL_PARTICIPANT_PLAYING, 10));
 }
 
 static void end(unsigned count) {
@@ -81,7 +81,7 @@ static bool catches_up(unsigned count, unsigned a, unsigned b, unsigned timeout_
     uint64_t begin_us = kl_now_us();
     while (kl_now_us() < begin_us + timeout_s * UINT64_C(1000000)) {
         turns_for(count, 20);
-        if (player[b].status.phase == KL_STAY_PLAYING && player[b].frames + 60 > player[a].frames &&
+        if (player[b].status.phase == KL_PARTICIPANT_PLAYING && player[b].frames + 60 > player[a].frames &&
             !player[b].status.lock.absent) {
             print_message("           back and present after %.1f s\n",
                           (double)(kl_now_us() - begin_us) / 1e6);
@@ -102,7 +102,7 @@ static void outage(unsigned ms) {
     uint64_t still_us = hitch_us(), longest_us = turns_for(2, ms);
     still_us = hitch_us() - still_us; /* of the longest gap, too, at most so long */
     uint32_t meanwhile = player[0].frames - before;
-    enum kl_stay_phase phase = player[1].status.phase;
+    enum kl_participant_phase phase = player[1].status.phase;
     kill(proxy.pid, SIGUSR1);
     assert_true(catches_up(2, 0, 1, 10));
     turns_for(2, 500);
@@ -112,7 +112,7 @@ static void outage(unsigned ms) {
     assert_true(meanwhile > (ms - 500) * 6 / 100 * 9 / 10);
     assert_in_range(longest_us, 0, 350000 + still_us); /* the wait budget once, and this machine's hitches */
     if (ms > 5000) {
-        assert_int_equal(phase, KL_STAY_RETURNING);
+        assert_int_equal(phase, KL_PARTICIPANT_RETURNING);
         assert_true(program_said(&relay, "event=returned"));
     }
     end(2);
@@ -141,11 +141,11 @@ static void longer_than_the_seat(void **state) {
     relay = relay_start(args);
     proxy = proxy_start(relay.port, NULL);
     player_open(&player[0], &ann, proxy.port, 10000);
-    assert_true(players_reach(player, 1, 0, KL_STAY_PLAYING, 10));
+    assert_true(players_reach(player, 1, 0, KL_PARTICIPANT_PLAYING, 10));
     kill(proxy.pid, SIGUSR1);
-    assert_true(players_reach(player, 1, 0, KL_STAY_RETURNING, 6));
+    assert_true(players_reach(player, 1, 0, KL_PARTICIPANT_RETURNING, 6));
     assert_non_null(strstr(player[0].status.reason, "trying to come back"));
-    assert_true(players_reach(player, 1, 0, KL_STAY_ENDED, 6));
+    assert_true(players_reach(player, 1, 0, KL_PARTICIPANT_ENDED, 6));
     assert_non_null(strstr(player[0].status.reason, "did not answer for as long as it keeps a seat"));
     end(1);
 }
@@ -164,7 +164,7 @@ static void a_new_process(void **state) {
     uint8_t seats = player[1].status.welcome.seats;
     player_open(&player[2], &bob, proxy.port, 100000);
     assert_true(player_joins(&player[2]));
-    assert_true(players_reach(player, 3, 1, KL_STAY_ENDED, 5));
+    assert_true(players_reach(player, 3, 1, KL_PARTICIPANT_ENDED, 5));
     assert_non_null(strstr(player[1].status.reason, "taken back by a newer session"));
     assert_int_equal(player[1].status.refused, KL_REFUSE_CLOSED);
     assert_true(catches_up(3, 0, 2, 10));
@@ -184,10 +184,10 @@ static void a_stolen_token(void **state) {
     player[2].fresh = true;
     memcpy(player[2].token, player[1].status.welcome.token, sizeof player[2].token);
     player_open(&player[2], &bob, proxy.port, 10);
-    assert_true(
-        players_reach(player, 3, 2, KL_STAY_ENDED, 8)); /* a relay that has just begun waits a little */
+    assert_true(players_reach(player, 3, 2, KL_PARTICIPANT_ENDED,
+                              8)); /* a relay that has just begun waits a little */
     assert_int_equal(player[2].status.refused, KL_REFUSE_SEAT);
-    assert_int_equal(player[1].status.phase, KL_STAY_PLAYING);
+    assert_int_equal(player[1].status.phase, KL_PARTICIPANT_PLAYING);
     end(3);
 }
 
@@ -210,7 +210,7 @@ static void the_relay_is_killed(void **state) {
     assert_true(catches_up(2, 0, 1, 10));
     turns_for(2, 1000);
     expect_the_same(0, 1);
-    assert_int_equal(player[0].status.phase, KL_STAY_PLAYING);
+    assert_int_equal(player[0].status.phase, KL_PARTICIPANT_PLAYING);
     assert_false(player[0].status.desync);
     assert_true(program_said(&relay, "event=journal_loaded"));
     end(2);
@@ -234,20 +234,20 @@ static void house_opens(const char *room, const uint8_t *start, size_t start_len
     for (unsigned i = 0; i < HOUSE; i++) /* all at once */
         assert_true(player_joins(&player[i]));
     for (unsigned i = 0; i < HOUSE; i++)
-        assert_true(players_reach(player, HOUSE, i, KL_STAY_PLAYING, 20));
+        assert_true(players_reach(player, HOUSE, i, KL_PARTICIPANT_PLAYING, 20));
 }
 
 /* They play, and each has something to say every second, and is heard. */
 static void house_plays(unsigned s) {
     struct kl_text text;
-    struct kl_stay *stay;
+    struct kl_participant *participant;
     for (unsigned k = 0; k < s; k++) {
         for (unsigned i = 0; i < HOUSE; i++)
             player_order(&player[i], KL_COMMAND_CHAT, "well played", 11);
         (void)turns_for(HOUSE, 1000);
         for (unsigned i = 0; i < HOUSE; i++) {
-            stay = kl_link_hold(player[i].link);
-            while (kl_stay_notice(stay, &text))
+            participant = kl_link_hold(player[i].link);
+            while (kl_participant_notice(participant, &text))
                 assert_null(strstr(text.text, "dropped"));
             kl_link_release(player[i].link);
         }
@@ -259,7 +259,7 @@ static void house_is_whole_again(void) {
         assert_true(catches_up(HOUSE, 0, i, 15));
     (void)turns_for(HOUSE, 500);
     for (unsigned i = 0; i < HOUSE; i++) {
-        assert_int_equal(player[i].status.phase, KL_STAY_PLAYING);
+        assert_int_equal(player[i].status.phase, KL_PARTICIPANT_PLAYING);
         assert_false(player[i].status.desync);
         expect_the_same(0, i);
     }

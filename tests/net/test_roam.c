@@ -24,7 +24,7 @@ static void open_players(uint16_t port) {
         player_open(&player[i], &h, port, 100000);
         assert_true(player_joins(&player[i]));
     }
-    assert_true(players_reach(player, 2, 0, KL_STAY_PLAYING, 10));
+    assert_true(players_reach(player, 2, 0, KL_PARTICIPANT_PLAYING, 10));
 }
 
 /* --- other addresses --- */
@@ -75,8 +75,8 @@ TEST(a_nat_that_forgets) {
     assert_in_range(rebound_us, 0, plain_us + 150000);
     /* ENet, too, has moved: messages come and go long after its own time-outs */
     (void)longest_stall_us(2, 11000);
-    assert_int_equal(player[0].status.phase, KL_STAY_PLAYING);
-    assert_int_equal(player[1].status.phase, KL_STAY_PLAYING);
+    assert_int_equal(player[0].status.phase, KL_PARTICIPANT_PLAYING);
+    assert_int_equal(player[1].status.phase, KL_PARTICIPANT_PLAYING);
     uint32_t frames = frames_least(2);
     assert_true(frames > 60 * 15);
     assert_int_equal(players_differ(player, 2, frames), -1);

@@ -1,14 +1,14 @@
-/* A player's program around the real client (net/client/stay.h): what the wrapper and the network thread do,
- * without threads, files and sockets. It feeds the stay, does what the stay wants, and runs the frames on a
- * small machine. */
-#include "net/client/stay_parts.h"
+/* A player's program around the real client (net/client/participant.h): what the wrapper and the network
+ * thread do, without threads, files and sockets. It feeds the participant, does what the participant wants,
+ * and runs the frames on a small machine. */
+#include "net/client/participant_parts.h"
 #include "tests/rooms/liar.h"
 
 struct client client[CLIENTS];
 uint32_t start_bytes = 4;
 
 bool is_playing(const struct client *c) {
-    return c->state == IN && c->session && c->loaded && !c->stay.snapshot.begins;
+    return c->state == IN && c->session && c->loaded && !c->participant.snapshot.begins;
 }
 
 bool is_wrong(const struct client *c) {
@@ -28,14 +28,14 @@ static void begin_anew(struct client *c) {
     kl_own_states_clear(&c->mine);
 }
 
-static void begin_stay(struct client *c, bool fresh) {
-    struct kl_stay_config config = {.relay = "relay:1",
-                                    .offers = KL_CIPHER_CHACHA20,
-                                    .fresh = fresh,
-                                    .seat = c->key,
-                                    .heap = {malloc, free},
-                                    .held = c->held,
-                                    .held_frames = HELD};
+static void begin_participant(struct client *c, bool fresh) {
+    struct kl_participant_config config = {.relay = "relay:1",
+                                           .offers = KL_CIPHER_CHACHA20,
+                                           .fresh = fresh,
+                                           .seat = c->key,
+                                           .heap = {malloc, free},
+                                           .held = c->held,
+                                           .held_frames = HELD};
     memcpy(config.token, c->token, sizeof config.token);
     config.hello.seats_wanted = c->seats_wanted;
     config.hello.consent = c->consents ? KL_CONSENT_ROOM : KL_CONSENT_NONE;
@@ -43,10 +43,10 @@ static void begin_stay(struct client *c, bool fresh) {
     snprintf(config.hello.room, sizeof config.hello.room, "room");
     config.hello.params = c->params;
     kl_facts_add(&config.hello.facts, "content", "x");
-    kl_stay_init(&c->stay, &config);
-    kl_stay_begin(&c->stay, now_us);
+    kl_participant_init(&c->participant, &config);
+    kl_participant_begin(&c->participant, now_us);
     c->state = ENTERING;
-    c->number_here = c->stay.dial.number;
+    c->number_here = c->participant.dial.number;
     c->session = 0;
     c->crashed = false;
     c->steady_us = c->turn_us = now_us;
@@ -58,7 +58,7 @@ static void begin_stay(struct client *c, bool fresh) {
 void client_enter_again(struct client *c) {
     memset(c->token, 0, sizeof c->token);
     c->cut_us = c->hurt_us = 0;
-    begin_stay(c, false);
+    begin_participant(c, false);
 }
 
 void client_enter(struct client *c) {
@@ -69,7 +69,7 @@ void client_enter(struct client *c) {
 }
 
 static void over(struct client *c) {
-    if (c->state != OFF && !c->crashed) kl_stay_free(&c->stay);
+    if (c->state != OFF && !c->crashed) kl_participant_free(&c->participant);
     c->session = 0;
     c->state = OFF;
     c->watches = c->crashed = false;
@@ -85,13 +85,13 @@ void client_lose(struct client *c, uint64_t back_us, bool fresh) {
     c->dead_us = now_us + rng_range(&wire_rng, 5000000, 10000000);
     shot_forget(c);
     if (!fresh) return;
-    bool kept = c->stay.joined && !c->watches;
-    memcpy(c->token, c->stay.status.welcome.token, sizeof c->token);
+    bool kept = c->participant.joined && !c->watches;
+    memcpy(c->token, c->participant.status.welcome.token, sizeof c->token);
     if (!kept) {
         over(c);
         return;
     }
-    kl_stay_free(&c->stay);
+    kl_participant_free(&c->participant);
     c->crashed = true;
     c->state = LOST;
 }
@@ -106,16 +106,16 @@ void client_relay_died(struct client *c, uint64_t up_us) {
 }
 
 void client_leave(struct client *c) {
-    kl_stay_leave(&c->stay, now_us);
+    kl_participant_leave(&c->participant, now_us);
 }
 
 void client_hung_up(struct client *c) {
     c->session = 0;
-    if (c->state != OFF && !c->crashed) kl_stay_hung_up(&c->stay, true, now_us);
+    if (c->state != OFF && !c->crashed) kl_participant_hung_up(&c->participant, true, now_us);
 }
 
 void client_order(struct client *c, uint8_t kind, const uint8_t *data, size_t len) {
-    (void)kl_stay_order(&c->stay, kind, data, len);
+    (void)kl_participant_order(&c->participant, kind, data, len);
 }
 
 /* Three times within a minute, and it was this one each time, or those who were wrong were more: nobody else
@@ -129,8 +129,8 @@ static bool deserves_it(const struct client *c) {
 }
 
 static bool may_end(const struct client *c) {
-    const struct kl_stay_status *st = &c->stay.status;
-    if (c->stay.said_bye || c->stay.leaving || c->forges || c->lies) return true;
+    const struct kl_participant_status *st = &c->participant.status;
+    if (c->participant.said_bye || c->participant.leaving || c->forges || c->lies) return true;
     if (attack_is_on()) return c->spare && st->refused == KL_REFUSE_FULL;
     if (st->refused == KL_REFUSE_DESYNC) return deserves_it(c);
     if (strstr(st->reason, "is closed to you for")) return true; /* all live at one address */
@@ -146,9 +146,10 @@ static bool may_end(const struct client *c) {
 }
 
 static void end(struct client *c) {
-    c->put_out += c->stay.joined && c->stay.status.refused == KL_REFUSE_DESYNC;
-    story("%s: over: %s", c->name, c->stay.status.reason);
-    if (!may_end(c)) fail("%s is out: %u %s", c->name, c->stay.status.refused, c->stay.status.reason);
+    c->put_out += c->participant.joined && c->participant.status.refused == KL_REFUSE_DESYNC;
+    story("%s: over: %s", c->name, c->participant.status.reason);
+    if (!may_end(c))
+        fail("%s is out: %u %s", c->name, c->participant.status.refused, c->participant.status.reason);
     if (c->session) wire_detach(c->session);
     over(c);
 }
@@ -172,33 +173,33 @@ static void agree(struct client *c) {
 /* --- messages and datagrams that come --- */
 
 static bool hears(const struct client *c) {
-    return c->state != OFF && !c->crashed && !kl_stay_is_over(&c->stay);
+    return c->state != OFF && !c->crashed && !kl_participant_is_over(&c->participant);
 }
 
 void client_hears(struct client *c, const uint8_t *bytes, size_t len) {
     struct kl_text notice;
     if (!hears(c)) return;
-    kl_stay_heard(&c->stay, now_us);
-    kl_stay_message(&c->stay, bytes, len, now_us);
-    if (kl_stay_welcomed(&c->stay)) c->steady_us = now_us;
-    while (kl_stay_notice(&c->stay, &notice)) {
+    kl_participant_heard(&c->participant, now_us);
+    kl_participant_message(&c->participant, bytes, len, now_us);
+    if (kl_participant_welcomed(&c->participant)) c->steady_us = now_us;
+    while (kl_participant_notice(&c->participant, &notice)) {
         story("%s hears: %s", c->name, notice.text);
         c->file_lines += strstr(notice.text, "'s file file ") != NULL;
         if (notice.code == KL_NOTICE_PLAY_ON && answers(c)) c->agree_us = now_us + ANSWER_US;
     }
-    if (memcmp(&c->verdict, &c->stay.status.verdict, sizeof c->verdict) == 0) return;
-    c->verdict = c->stay.status.verdict;
+    if (memcmp(&c->verdict, &c->participant.status.verdict, sizeof c->verdict) == 0) return;
+    c->verdict = c->participant.status.verdict;
     c->any_verdict = true;
 }
 
 void client_update(struct client *c, const uint8_t *body, size_t len) {
     if (!hears(c)) return;
-    kl_stay_heard(&c->stay, now_us);
-    if (len) kl_stay_update(&c->stay, body, len, now_us);
+    kl_participant_heard(&c->participant, now_us);
+    if (len) kl_participant_update(&c->participant, body, len, now_us);
 }
 
 void client_stranger(struct client *c, const uint8_t *bytes, size_t len) {
-    if (hears(c)) kl_stay_stranger(&c->stay, bytes, len, now_us);
+    if (hears(c)) kl_participant_stranger(&c->participant, bytes, len, now_us);
 }
 
 /* --- playing --- */
@@ -208,15 +209,16 @@ static void hash(struct client *c, uint32_t label) {
                         .has = KL_HASH_RAM | KL_HASH_STATE};
     h.ram = h.state = c->machine.is ^ (c->forges && label % 5 != 0);
     if (liar_does(c, LIAR_HASH, label)) h.ram = h.state ^= liar_does(c, LIAR_OWN, label) ? c->number + 2 : 1;
-    kl_stay_hash(&c->stay, &h);
+    kl_participant_hash(&c->participant, &h);
 }
 
 static void run_frame(struct client *c) {
     struct kl_frame f;
     uint8_t snapshot[SHOT_BYTES];
-    if (!kl_stay_take(&c->stay, &f)) fail("%s: no frame where one was planned", c->name);
+    if (!kl_participant_take(&c->participant, &f)) fail("%s: no frame where one was planned", c->name);
     if (f.number != c->machine.next) fail("%s: frame %u comes behind %u", c->name, f.number, c->machine.next);
-    const struct kl_commands *set = f.flags & KL_FRAME_COMMANDS ? kl_stay_commands(&c->stay, f.number) : NULL;
+    const struct kl_commands *set =
+        f.flags & KL_FRAME_COMMANDS ? kl_participant_commands(&c->participant, f.number) : NULL;
     bool begun_here = c->from && f.number == c->from; /* hashed and partly obeyed before the snapshot */
     if (f.flags & KL_FRAME_HASH && !begun_here) {
         hash(c, f.number - 1);
@@ -230,11 +232,11 @@ static void run_frame(struct client *c) {
 }
 
 static void take_turn(struct client *c) {
-    struct kl_plan plan = kl_stay_plan(&c->stay, c->turn_frames, now_us);
-    uint32_t n = c->stay.lock.stats.next_sample;
+    struct kl_plan plan = kl_participant_plan(&c->participant, c->turn_frames, now_us);
+    uint32_t n = c->participant.lock.stats.next_sample;
     struct kl_input in[KL_MAX_SEATS] = {{.joypad = (uint16_t)((n / 7 + c->number) * 0x9e37)}};
     for (uint32_t i = 0; i < plan.samples; i++)
-        (void)kl_stay_sample(&c->stay, in, now_us);
+        (void)kl_participant_sample(&c->participant, in, now_us);
     for (uint32_t i = 0; i < plan.runs; i++)
         run_frame(c);
     c->turn_us += 16667;
@@ -244,37 +246,37 @@ static uint8_t start_byte(uint32_t i) {
     return (uint8_t)(i * 0x9e3779b9u >> 24);
 }
 
-/* The wrapper's part: the stay asks, the machine answers. */
+/* The wrapper's part: the participant asks, the machine answers. */
 static void load(struct client *c) {
-    enum kl_stay_phase phase = c->stay.status.phase;
+    enum kl_participant_phase phase = c->participant.status.phase;
     struct kl_facts facts = {0};
-    if (phase == KL_STAY_SEND_START) {
+    if (phase == KL_PARTICIPANT_SEND_START) {
         uint8_t *start = malloc(start_bytes);
         if (!start) fail("no memory");
         for (uint32_t i = 0; i < start_bytes; i++)
             start[i] = start_byte(i);
-        kl_stay_give_start(&c->stay, start, start_bytes);
+        kl_participant_give_start(&c->participant, start, start_bytes);
     }
-    bool anew = phase == KL_STAY_FETCHING || phase == KL_STAY_LOAD;
+    bool anew = phase == KL_PARTICIPANT_FETCHING || phase == KL_PARTICIPANT_LOAD;
     if (anew && c->loaded) begin_anew(c);
-    if (phase != KL_STAY_LOAD) return;
+    if (phase != KL_PARTICIPANT_LOAD) return;
     if (attack_is_quiet(c)) return;
     if (!c->loaded_us) c->loaded_us = now_us + rng_range(&wire_rng, 5000, 400000);
     if (now_us < c->loaded_us) return;
-    bool same = c->stay.start_len == start_bytes;
+    bool same = c->participant.start_len == start_bytes;
     for (uint32_t i = 0; same && i < start_bytes; i++)
-        same = c->stay.start[i] == start_byte(i);
+        same = c->participant.start[i] == start_byte(i);
     if (!same) fail("%s gets other start data", c->name);
     c->loaded = true;
     kl_facts_add(&facts, "system", "a");
-    kl_stay_ready(&c->stay, &facts);
+    kl_participant_ready(&c->participant, &facts);
 }
 
 /* --- a step: the network thread's turn --- */
 
-/* Does with the wire what the stay has decided. */
+/* Does with the wire what the participant has decided. */
 static void follow(struct client *c) {
-    const struct kl_dial *d = &c->stay.dial;
+    const struct kl_dial *d = &c->participant.dial;
     if (c->number_here != d->number) {
         if (c->session) wire_break(c->session, rng_range(&wire_rng, 0, 6000000));
         c->session = 0;
@@ -283,12 +285,12 @@ static void follow(struct client *c) {
         shot_forget(c);
     }
     if (d->s.stage == KL_DIAL_ANSWERED) {
-        kl_stay_connecting(&c->stay, true);
+        kl_participant_connecting(&c->participant, true);
         c->connected_us = now_us + rng_range(&wire_rng, 2000, 180000);
     }
     if (d->s.stage != KL_DIAL_CONNECTING || now_us < c->connected_us || now_us < c->cut_us) return;
     c->session = wire_open(c, d->s.outcome.keys.binding);
-    kl_stay_connected(&c->stay);
+    kl_participant_connected(&c->participant);
 }
 
 static void send(struct client *c) {
@@ -296,12 +298,12 @@ static void send(struct client *c) {
     uint8_t bytes[KL_MSG_MAX], init[KL_INIT_BYTES], kind;
     struct kl_channels room;
     size_t got;
-    while (kl_dial_send(&c->stay.dial, init))
+    while (kl_dial_send(&c->participant.dial, init))
         wire_stranger(c, init, sizeof init);
     for (unsigned i = 0; i < KL_BURST_MAX; i++)
-        if ((got = kl_stay_send(&c->stay, now_us, &kind, bytes, KL_DATAGRAM_MAX)) > 0)
+        if ((got = kl_participant_send(&c->participant, now_us, &kind, bytes, KL_DATAGRAM_MAX)) > 0)
             wire_datagram(c->session, bytes, got);
-    while (wire_room(c->session, &room), kl_stay_say(&c->stay, &room, now_us, &m)) {
+    while (wire_room(c->session, &room), kl_participant_say(&c->participant, &room, now_us, &m)) {
         int len = kl_msg_encode(&m, bytes, sizeof bytes);
         if (len < 0) fail("%s says something that cannot be encoded", c->name);
         if (kl_msg_is_bulk(m.kind))
@@ -312,11 +314,11 @@ static void send(struct client *c) {
 }
 
 static void sync(struct client *c) {
-    const struct kl_stay_status *st = &c->stay.status;
+    const struct kl_participant_status *st = &c->participant.status;
     bool was_in = c->state == IN, watched = c->watches;
-    c->state = !c->stay.joined ? ENTERING : st->phase == KL_STAY_RETURNING ? LOST : IN;
-    c->watches = c->stay.joined && st->welcome.client == KL_WATCHER;
-    c->host = c->stay.joined && st->welcome.host;
+    c->state = !c->participant.joined ? ENTERING : st->phase == KL_PARTICIPANT_RETURNING ? LOST : IN;
+    c->watches = c->participant.joined && st->welcome.client == KL_WATCHER;
+    c->host = c->participant.joined && st->welcome.host;
     if (c->watches != watched || (c->state == IN && !was_in)) c->steady_us = now_us;
     counts.watched += c->watches && !watched;
 }
@@ -325,16 +327,16 @@ void client_step(struct client *c) {
     liar_step(c);
     if (c->state == OFF) return;
     if (c->crashed) {
-        if (now_us >= c->cut_us) begin_stay(c, true);
+        if (now_us >= c->cut_us) begin_participant(c, true);
         return;
     }
     if (c->dead_us && now_us >= c->dead_us) { /* ENet has given up */
         c->dead_us = 0;
-        kl_stay_hung_up(&c->stay, false, now_us);
+        kl_participant_hung_up(&c->participant, false, now_us);
     }
-    kl_stay_turn(&c->stay, now_us);
+    kl_participant_turn(&c->participant, now_us);
     agree(c);
-    if (kl_stay_is_over(&c->stay)) {
+    if (kl_participant_is_over(&c->participant)) {
         end(c);
         return;
     }

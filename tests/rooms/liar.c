@@ -213,12 +213,13 @@ static void come_again(struct client *c) {
 /* One seat is free, and all liars wait for it, or will: each is offered it in turn. */
 static void let_turns_pass(const struct client *c) {
     const struct kl_lobby_room *r = the_room();
-    const uint8_t seat = c->stay.lock.seats == 0;
+    const uint8_t seat = c->participant.lock.seats == 0;
     uint64_t *at_us = &next_us[c->number][LIAR_PASS];
     if (!liar_is(c, LIAR_PASS) || !r || now_us < *at_us) return;
     *at_us = now_us + 500000;
-    bool waits = r->member[c->stay.status.welcome.client].v.turn.number;
-    if (!waits && (c->stay.lock.seats || kl_lobby_waiting(r, NULL))) order(c, KL_COMMAND_SEAT, &seat, 1);
+    bool waits = r->member[c->participant.status.welcome.client].v.turn.number;
+    if (!waits && (c->participant.lock.seats || kl_lobby_waiting(r, NULL)))
+        order(c, KL_COMMAND_SEAT, &seat, 1);
 }
 
 bool liar_keeps_quiet(const struct client *c, const int32_t is[LIAR_NUMBERS]) {

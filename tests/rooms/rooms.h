@@ -25,7 +25,7 @@
 #include <string.h>
 
 #include "core_wrapper/match/own_states.h"
-#include "net/client/stay.h"
+#include "net/client/participant.h"
 #include "net/engine/command.h"
 #include "net/engine/lock_return.h"
 #include "net/relay/lobby/lobby_parts.h"
@@ -105,9 +105,9 @@ struct client {
     struct kl_params params;
     uint32_t turn_frames;                   /* that it runs in one turn at most */
     enum { OFF, ENTERING, IN, LOST } state; /* LOST: it tries to come back */
-    bool crashed;                           /* LOST: there is no process before cut_us, and so no stay */
+    bool crashed; /* LOST: there is no process before cut_us, and so no participant */
     bool watches, host;
-    struct kl_stay stay; /* the client under test */
+    struct kl_participant participant; /* the client under test */
     struct kl_held held[HELD];
     struct kl_seat_key key; /* these two are what a player's files keep */
     uint8_t token[KL_TOKEN_BYTES];

@@ -14,7 +14,7 @@ void shot_forget(struct client *c) {
 
 static void tell_own(struct client *c) {
     uint32_t frame[KL_OWN_STATES_ALL];
-    kl_stay_own_states(&c->stay, frame, kl_own_states_frames(&c->mine, frame));
+    kl_participant_own_states(&c->participant, frame, kl_own_states_frames(&c->mine, frame));
 }
 
 void shot_keep(struct client *c) {
@@ -35,12 +35,12 @@ void shot_taken(struct client *c, uint32_t keyframe, const uint8_t snapshot[SHOT
     crypto_generichash(said.hash, sizeof said.hash, c->snapshot, SHOT_BYTES, NULL, 0);
     c->before_keyframe = c->shot_keyframe;
     c->shot_keyframe = keyframe;
-    if (!liar_does(c, LIAR_MUTE, keyframe)) kl_stay_say_state(&c->stay, &said);
+    if (!liar_does(c, LIAR_MUTE, keyframe)) kl_participant_say_state(&c->participant, &said);
 }
 
 static void look_for_ask(struct client *c) {
     struct kl_ask ask;
-    if (!kl_stay_asked(&c->stay, &ask) || ask.keyframe != c->shot_keyframe) return;
+    if (!kl_participant_asked(&c->participant, &ask) || ask.keyframe != c->shot_keyframe) return;
     if (liar_does(c, LIAR_KEEPS, ask.keyframe)) return;
     c->ask = ask;
     c->give_us = now_us + rng_range(&wire_rng, 1000, 60000);
@@ -73,7 +73,7 @@ static void give(struct client *c) {
     bool based = has_base(c);
     uint8_t *packed = pack(c, based, &len);
     c->give_us = 0;
-    kl_stay_give_snapshot(&c->stay, c->shot_keyframe, based, packed, (uint32_t)len);
+    kl_participant_give_snapshot(&c->participant, c->shot_keyframe, based, packed, (uint32_t)len);
 }
 
 /* --- the others' --- */
@@ -81,7 +81,7 @@ static void give(struct client *c) {
 static void look_for_snapshot(struct client *c) {
     struct kl_offer offer;
     uint8_t *packed;
-    if (!kl_stay_snapshot(&c->stay, &offer, &packed)) return;
+    if (!kl_participant_snapshot(&c->participant, &offer, &packed)) return;
     free(c->coming);
     c->coming = packed;
     c->offer = offer;
@@ -92,7 +92,7 @@ static void look_for_snapshot(struct client *c) {
 static bool says_so_only(struct client *c, uint32_t keyframe, bool may_claim) {
     bool denies = liar_does(c, LIAR_DENY, keyframe), claims = may_claim && liar_does(c, LIAR_CLAIM, keyframe);
     struct kl_healed healed = {keyframe, c->machine.next, denies ? KL_HEALED_NOT : KL_HEALED_SAME};
-    if (denies || claims) kl_stay_say_healed(&c->stay, &healed);
+    if (denies || claims) kl_participant_say_healed(&c->participant, &healed);
     return denies || claims;
 }
 
@@ -101,7 +101,8 @@ static void load(struct client *c) {
     uint8_t hash[KL_SNAPSHOT_HASH];
     bool begins = c->offer.begin;
     if (!c->consents) fail("%s got a state of others without its consent", c->name);
-    if (begins && !(c->stay.snapshot.begins && c->stay.snapshot.offer.keyframe == c->offer.keyframe)) {
+    if (begins &&
+        !(c->participant.snapshot.begins && c->participant.snapshot.offer.keyframe == c->offer.keyframe)) {
         shot_forget(c); /* another is to come */
         return;
     }
@@ -123,8 +124,8 @@ static void load(struct client *c) {
     kl_own_states_clear(&c->mine);
     struct kl_healed healed = {c->offer.keyframe, end, KL_HEALED_SAME};
     story("%s loads frame %u", c->name, c->offer.keyframe);
-    kl_stay_say_healed(&c->stay, &healed);
-    if (begins) kl_stay_begun(&c->stay, c->offer.keyframe, 0);
+    kl_participant_say_healed(&c->participant, &healed);
+    if (begins) kl_participant_begun(&c->participant, c->offer.keyframe, 0);
     shot_forget(c);
     if (!begins) return;
     counts.begun++;
@@ -136,7 +137,7 @@ static void load(struct client *c) {
 /* --- back to its own --- */
 
 static void look_for_rewind(struct client *c) {
-    if (!kl_stay_rewind(&c->stay, &c->rewind)) return;
+    if (!kl_participant_rewind(&c->participant, &c->rewind)) return;
     free(c->coming);
     c->coming = NULL;
     c->load_us = 0;
@@ -164,15 +165,15 @@ static void go_back(struct client *c) {
         if (f->flags & KL_FRAME_HASH) shot_keep(c);
         machine_run(&c->machine, f, canon_commands(f->number), NULL);
     }
-    if (own && c->rewind.lost) kl_stay_begun(&c->stay, end, 0);
-    kl_stay_say_healed(&c->stay, &healed);
+    if (own && c->rewind.lost) kl_participant_begun(&c->participant, end, 0);
+    kl_participant_say_healed(&c->participant, &healed);
 }
 
 void shot_step(struct client *c) {
     look_for_ask(c);
     look_for_snapshot(c);
     look_for_rewind(c);
-    kl_own_states_agreed(&c->mine, c->stay.status.verdict.agreed);
+    kl_own_states_agreed(&c->mine, c->participant.status.verdict.agreed);
     tell_own(c);
     if (c->back_us && now_us >= c->back_us) go_back(c);
     if (c->give_us && now_us >= c->give_us) give(c);

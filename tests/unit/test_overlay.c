@@ -71,7 +71,7 @@ static int set_up(void **state) {
     match.control.socket = -1;
     match.front.call.environment = front;
     match.emu.phase = KL_PHASE_PLAYING;
-    match.status.phase = KL_STAY_PLAYING;
+    match.status.phase = KL_PARTICIPANT_PLAYING;
     match.status.welcome.seats = 1;
     match.status.roster.count = 2;
     match.status.roster.member[0] = (struct kl_member){.client = 0, .seats = 1, .name = "ann", .host = true};

@@ -9,7 +9,7 @@
 
 #include "net/platform/clock.h"
 #include "net/relay/heal/unpack.h"
-#include "net/client/stay_parts.h"
+#include "net/client/participant_parts.h"
 #include "net/transport/link_state.h"
 
 static void (*held)(void *);
@@ -78,9 +78,9 @@ static int set_up(void **state) {
     l = calloc(1, sizeof *l);
     if (!l || sodium_init() < 0) return -1;
     l->kick_fd = -1;
-    l->stay.status.phase = KL_STAY_PLAYING;
-    l->stay.heap = (struct kl_heap){malloc, free};
-    kl_history_init(&l->stay.past, 0, 0);
+    l->participant.status.phase = KL_PARTICIPANT_PLAYING;
+    l->participant.heap = (struct kl_heap){malloc, free};
+    kl_history_init(&l->participant.past, 0, 0);
     match.link = l;
     match.control.socket = -1;
     match.front.call.environment = front;
@@ -99,16 +99,16 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     kl_snapshot_clear(&match);
-    kl_stay_free(&l->stay);
+    kl_participant_free(&l->participant);
     match.link = NULL;
     free(l);
     return 0;
 }
 
 static bool said(uint32_t keyframe) {
-    const struct kl_stay_snapshot *s = &l->stay.snapshot;
+    const struct kl_participant_snapshot *s = &l->participant.snapshot;
     bool wanted = s->state_wanted;
-    l->stay.snapshot.state_wanted = false;
+    l->participant.snapshot.state_wanted = false;
     return wanted && s->state.keyframe == keyframe && s->state.has;
 }
 
@@ -127,15 +127,15 @@ TEST_WITH(the_game_waits_for_no_thread, set_up, tear_down) {
     kl_heal_turn(&match);
     crypto_generichash(hash, sizeof hash, match.snapshots.own.bytes, match.snapshots.own.len, NULL, 0);
     assert_true(said(20));
-    assert_memory_equal(l->stay.snapshot.state.hash, hash, sizeof hash);
-    kl_stay_take_ask(&l->stay, &(struct kl_ask){.keyframe = 20});
+    assert_memory_equal(l->participant.snapshot.state.hash, hash, sizeof hash);
+    kl_participant_take_ask(&l->participant, &(struct kl_ask){.keyframe = 20});
     kl_heal_turn(&match);
     assert_true(held_back); /* it is being packed */
     kl_snapshot_take(&match, 30);
     assert_int_equal(waits, 0);
     run_thread();
     kl_heal_turn(&match);
-    assert_null(l->stay.snapshot.given); /* the base that was asked for is not the one it has now */
+    assert_null(l->participant.snapshot.given); /* the base that was asked for is not the one it has now */
     run_thread();
     kl_heal_turn(&match);
     assert_true(said(30));
@@ -151,8 +151,8 @@ static void take_and_say(uint32_t frame) {
 
 /* The snapshot given for this ASK; the hash of its state in `hash`. */
 static bool given_for(const struct kl_ask *a) {
-    struct kl_stay_snapshot *s = &l->stay.snapshot;
-    kl_stay_take_ask(&l->stay, a);
+    struct kl_participant_snapshot *s = &l->participant.snapshot;
+    kl_participant_take_ask(&l->participant, a);
     kl_heal_turn(&match);
     run_thread();
     kl_heal_turn(&match);
@@ -164,7 +164,7 @@ static bool given_for(const struct kl_ask *a) {
 /* The difference is given if this machine has taken that very base as well; else all of it. */
 TEST_WITH(the_difference_is_given, set_up, tear_down) {
     struct kl_ask a = {.keyframe = 20, .based = true, .base = 10};
-    struct kl_stay_snapshot *s = &l->stay.snapshot;
+    struct kl_participant_snapshot *s = &l->participant.snapshot;
     static uint8_t first[4096], packed[4096], whole[4096];
     take_and_say(10);
     memcpy(first, match.snapshots.own.bytes, match.snapshots.own.len);
@@ -197,16 +197,16 @@ TEST_WITH(the_difference_is_given, set_up, tear_down) {
 TEST_WITH(the_base_stays_while_it_is_used, set_up, tear_down) {
     struct kl_ask a = {.keyframe = 20, .based = true, .base = 10};
     take_and_say(10);
-    memcpy(a.hash, l->stay.snapshot.state.hash, sizeof a.hash);
+    memcpy(a.hash, l->participant.snapshot.state.hash, sizeof a.hash);
     take_and_say(20);
-    kl_stay_take_ask(&l->stay, &a);
+    kl_participant_take_ask(&l->participant, &a);
     kl_heal_turn(&match);
     assert_true(held_back && match.snapshots.job.base);
     kl_snapshot_take(&match, 30);
     kl_snapshot_take(&match, 40);
     run_thread(); /* the sanitizers see what it reads */
     kl_heal_turn(&match);
-    assert_null(l->stay.snapshot.given);
+    assert_null(l->participant.snapshot.given);
 }
 
 static const struct kl_commands at_five = {.keyframe = 5,
@@ -219,13 +219,14 @@ static void take_frame(uint32_t n) {
     struct kl_frame f = {.number = n, .keyframe = n / 5 * 5, .spacing = 5};
     if (n % 5 == 0) f.flags = KL_FRAME_KEY;
     if (n == 5) f.flags |= KL_FRAME_COMMANDS;
-    if (kl_history_wants_block(&l->stay.past)) kl_history_give(&l->stay.past, malloc(KL_HISTORY_BLOCK));
-    assert_true(kl_history_append(&l->stay.past, &f, n == 5 ? &at_five : NULL) >= 0);
+    if (kl_history_wants_block(&l->participant.past))
+        kl_history_give(&l->participant.past, malloc(KL_HISTORY_BLOCK));
+    assert_true(kl_history_append(&l->participant.past, &f, n == 5 ? &at_five : NULL) >= 0);
 }
 
 /* Somebody else's, of frame 5. */
 static void snapshot_comes(void) {
-    struct kl_stay_snapshot *s = &l->stay.snapshot;
+    struct kl_participant_snapshot *s = &l->participant.snapshot;
     size_t packed_len;
     memset(machine, 55, sizeof machine);
     kl_snapshot_take(&match, 5);
@@ -264,9 +265,9 @@ TEST_WITH(commands_before_it_are_obeyed_once, set_up, tear_down) {
     assert_int_equal(runs, 1);
     assert_int_equal(machine[0], 55);
     assert_false(kl_snapshot_busy(&match));
-    assert_true(l->stay.snapshot.healed_wanted);
-    assert_int_equal(l->stay.snapshot.healed.keyframe, 5);
-    assert_int_equal(l->stay.snapshot.healed.next, 6);
+    assert_true(l->participant.snapshot.healed_wanted);
+    assert_int_equal(l->participant.snapshot.healed.keyframe, 5);
+    assert_int_equal(l->participant.snapshot.healed.next, 6);
 }
 
 static void on_time(retro_usec_t us) {
@@ -276,10 +277,10 @@ static void on_time(retro_usec_t us) {
 /* A newcomer, to begin with the state of frame 5. */
 static void state_to_begin_with_comes(void) {
     snapshot_comes();
-    l->stay.snapshot.offer.begin = true;
+    l->participant.snapshot.offer.begin = true;
     load_what_has_come();
-    assert_true(l->stay.snapshot.healed_wanted);
-    assert_int_equal(l->stay.snapshot.healed.keyframe, 5);
+    assert_true(l->participant.snapshot.healed_wanted);
+    assert_int_equal(l->participant.snapshot.healed.keyframe, 5);
 }
 
 /* The callback points into the other machine's core: the relay hears that, and sends the history. */
@@ -288,27 +289,27 @@ TEST_WITH(what_only_the_core_can_declare_is_not_loaded, set_up, tear_down) {
     kl_core_only_note(&match.emu.only, RETRO_ENVIRONMENT_SET_FRAME_TIME_CALLBACK, "SET_FRAME_TIME_CALLBACK",
                       &t, (struct retro_memory_map){0});
     snapshot_comes();
-    l->stay.snapshot.offer.begin = true;
+    l->participant.snapshot.offer.begin = true;
     memset(&match.emu.only, 0, sizeof match.emu.only); /* this machine's core has not come so far */
     load_what_has_come();
     assert_int_equal(loads, 0);
     assert_int_equal(machine[0], 1);
-    assert_int_equal(l->stay.snapshot.healed.how, KL_HEALED_NOT);
+    assert_int_equal(l->participant.snapshot.healed.how, KL_HEALED_NOT);
     assert_non_null(strstr(match.snapshots.lacked, "SET_FRAME_TIME_CALLBACK"));
-    l->stay.snapshot.healed_wanted = false;
+    l->participant.snapshot.healed_wanted = false;
     state_to_begin_with_comes();
-    assert_int_equal(l->stay.snapshot.healed.how, KL_HEALED_SAME);
+    assert_int_equal(l->participant.snapshot.healed.how, KL_HEALED_SAME);
     assert_int_equal(machine[0], 55);
 }
 
 /* Its states hold addresses: none is given, and none of another run is loaded. Its own serve. */
 TEST_WITH(states_for_one_run_stay_with_it, set_up, tear_down) {
     snapshot_comes();
-    l->stay.snapshot.offer.begin = true;
+    l->participant.snapshot.offer.begin = true;
     match.emu.quirks = RETRO_SERIALIZATION_QUIRK_SINGLE_SESSION;
     load_what_has_come();
     assert_int_equal(loads, 0);
-    assert_int_equal(l->stay.snapshot.healed.how, KL_HEALED_NOT);
+    assert_int_equal(l->participant.snapshot.healed.how, KL_HEALED_NOT);
     kl_snapshot_take(&match, 10);
     assert_null(match.snapshots.own.bytes);
     match.play.buffer.data = machine;

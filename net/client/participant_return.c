@@ -1,10 +1,10 @@
-/* The return of a player: all that is sent, and when. kl_stay_return_turn() notices that the relay is silent,
- * begin_return() begins a new session, kl_stay_next_entry() makes RETURN, kl_stay_returned() acts on the
- * WELCOME. net/PROTOCOL.md §7, kept seats. */
+/* The return of a player: all that is sent, and when. kl_participant_return_turn() notices that the relay is
+ * silent, begin_return() begins a new session, kl_participant_next_entry() makes RETURN,
+ * kl_participant_returned() acts on the WELCOME. net/PROTOCOL.md §7, kept seats. */
 #include <stdio.h>
 #include <string.h>
 
-#include "net/client/stay_parts.h"
+#include "net/client/participant_parts.h"
 #include "net/engine/lock_return.h"
 
 #define WELCOME_US  (60 * 1000000ULL) /* for WELCOME to come: the relay itself says no in good time */
@@ -14,7 +14,7 @@
 
 /* --- our past --- */
 
-void kl_stay_past_forget(struct kl_stay *s, const struct kl_digest *before) {
+void kl_participant_past_forget(struct kl_participant *s, const struct kl_digest *before) {
     void *block;
     while ((block = kl_history_drop(&s->past)) != NULL)
         s->heap.put(block);
@@ -23,22 +23,22 @@ void kl_stay_past_forget(struct kl_stay *s, const struct kl_digest *before) {
     s->marks = s->owns = 0;
 }
 
-static const struct kl_digest *mark_of(const struct kl_stay *s, uint32_t keyframe) {
+static const struct kl_digest *mark_of(const struct kl_participant *s, uint32_t keyframe) {
     for (unsigned i = 0; i < s->marks; i++)
         if (s->mark[i].end == keyframe) return &s->mark[i];
     return NULL;
 }
 
-static bool is_own(const struct kl_stay *s, uint32_t keyframe) {
+static bool is_own(const struct kl_participant *s, uint32_t keyframe) {
     for (unsigned i = 0; i < s->owns; i++)
         if (s->own[i] == keyframe) return true;
     return false;
 }
 
 /* Without a place, the oldest goes to which there is no state. */
-static void note_mark(struct kl_stay *s) {
+static void note_mark(struct kl_participant *s) {
     unsigned i = 0;
-    if (s->marks == KL_STAY_MARKS) {
+    if (s->marks == KL_PARTICIPANT_MARKS) {
         while (is_own(s, s->mark[i].end))
             i++;
         s->marks--;
@@ -47,13 +47,13 @@ static void note_mark(struct kl_stay *s) {
     s->mark[s->marks++] = s->chain;
 }
 
-void kl_stay_own_states(struct kl_stay *s, const uint32_t *keyframe, unsigned count) {
+void kl_participant_own_states(struct kl_participant *s, const uint32_t *keyframe, unsigned count) {
     unsigned skip = count > KL_RECORD_STATES ? count - KL_RECORD_STATES : 0;
     s->owns = count - skip;
     memcpy(s->own, keyframe + skip, s->owns * sizeof *keyframe);
 }
 
-const struct kl_digest *kl_stay_past_cut(struct kl_stay *s, uint32_t keyframe) {
+const struct kl_digest *kl_participant_past_cut(struct kl_participant *s, uint32_t keyframe) {
     const struct kl_digest *m = mark_of(s, keyframe);
     if (!m || keyframe < s->past.first || keyframe > s->past.next) return NULL;
     kl_history_cut(&s->past, keyframe, m->intervals);
@@ -73,7 +73,7 @@ static unsigned blocks_of(const struct kl_history *h) {
 }
 
 /* Without memory for more, the oldest goes: RETURN needs the newest only. */
-void kl_stay_past_keep(struct kl_stay *s, const struct kl_frame *f) {
+void kl_participant_past_keep(struct kl_participant *s, const struct kl_frame *f) {
     struct kl_history *h = &s->past;
     if (kl_history_wants_block(h)) {
         void *block = blocks_of(h) < PAST_BLOCKS ? s->heap.get(KL_HISTORY_BLOCK) : NULL;
@@ -89,7 +89,7 @@ void kl_stay_past_keep(struct kl_stay *s, const struct kl_frame *f) {
 }
 
 /* Fills in our frames and their digests. */
-static void describe_past(const struct kl_stay *s, struct kl_return *r) {
+static void describe_past(const struct kl_participant *s, struct kl_return *r) {
     uint8_t bytes[KL_INTERVAL_BYTES];
     uint32_t keyframe;
     size_t len =
@@ -109,63 +109,63 @@ static void describe_past(const struct kl_stay *s, struct kl_return *r) {
 
 /* --- losing the relay --- */
 
-bool kl_stay_is_returning(const struct kl_stay *s) {
-    return s->status.phase == KL_STAY_RETURNING;
+bool kl_participant_is_returning(const struct kl_participant *s) {
+    return s->status.phase == KL_PARTICIPANT_RETURNING;
 }
 
-static bool seat_is_kept(const struct kl_stay *s) {
+static bool seat_is_kept(const struct kl_participant *s) {
     return s->joined && s->status.welcome.seat_time_s > 0 && !s->leaving && !s->said_bye &&
-           !kl_stay_is_over(s);
+           !kl_participant_is_over(s);
 }
 
 /* Nothing is kept for a watcher: they come by the door. */
-static bool watches(const struct kl_stay *s) {
+static bool watches(const struct kl_participant *s) {
     return s->joined && s->status.welcome.client == KL_WATCHER;
 }
 
 /* found: with the keys that a probe has got. */
-static void begin_return(struct kl_stay *s, bool found, uint64_t now_us) {
-    struct kl_stay_status *st = &s->status;
-    if (!kl_stay_is_returning(s)) {
+static void begin_return(struct kl_participant *s, bool found, uint64_t now_us) {
+    struct kl_participant_status *st = &s->status;
+    if (!kl_participant_is_returning(s)) {
         s->before = st->phase;
-        st->phase = KL_STAY_RETURNING;
+        st->phase = KL_PARTICIPANT_RETURNING;
         st->lost_us = s->dial.s.heard_us;
         snprintf(st->reason, sizeof st->reason, "the relay %s does not answer; trying to come back",
                  s->dial.relay);
-        kl_stay_happened(s);
+        kl_participant_happened(s);
     }
     if (s->snapshot.begins || s->snapshot.goes_back) s->unloaded = true; /* until all is done again */
-    kl_stay_snapshot_forget(s);
-    kl_stay_direct_forget(s);
+    kl_participant_snapshot_forget(s);
+    kl_participant_direct_forget(s);
     if (s->is_given) s->uploaded = SIZE_MAX; /* until SEND asks again */
     s->enter_wanted = s->door.prove_wanted = false;
     s->path_len = 0;
     s->turned_us = 0;
-    if (s->door.has_password && watches(s)) s->door.state = KL_STAY_OUTSIDE;
+    if (s->door.has_password && watches(s)) s->door.state = KL_PARTICIPANT_OUTSIDE;
     if (found)
         kl_dial_begin_found(&s->dial, now_us);
     else
         kl_dial_begin(&s->dial, now_us);
 }
 
-bool kl_stay_refused_for_now(struct kl_stay *s, const struct kl_text *t) {
+bool kl_participant_refused_for_now(struct kl_participant *s, const struct kl_text *t) {
     bool now = t->code == KL_REFUSE_FULL || t->code == KL_REFUSE_STARTED || t->code == KL_REFUSE_SEAT;
-    if (!now || !kl_stay_is_returning(s) || !watches(s)) return false;
+    if (!now || !kl_participant_is_returning(s) || !watches(s)) return false;
     snprintf(s->status.reason, sizeof s->status.reason, "%s", t->text);
     return true;
 }
 
-void kl_stay_hung_up(struct kl_stay *s, bool bye, uint64_t now_us) {
-    if (kl_stay_is_over(s)) return;
-    if (kl_stay_is_returning(s) && watches(s)) { /* turned away: they try again */
+void kl_participant_hung_up(struct kl_participant *s, bool bye, uint64_t now_us) {
+    if (kl_participant_is_over(s)) return;
+    if (kl_participant_is_returning(s) && watches(s)) { /* turned away: they try again */
         begin_return(s, false, now_us);
         s->dial.s.init_us = now_us + AGAIN_US;
     } else if (bye) {
-        kl_stay_end_with(s, "the relay %s closed the connection");
+        kl_participant_end_with(s, "the relay %s closed the connection");
     } else if (seat_is_kept(s)) {
         begin_return(s, false, now_us);
     } else {
-        kl_stay_end_with(s, "the relay %s does not answer any more");
+        kl_participant_end_with(s, "the relay %s does not answer any more");
     }
 }
 
@@ -176,30 +176,30 @@ static bool is_overdue(const struct kl_dial *dial, uint64_t now_us) {
     return now_us >= d->heard_us + KL_SILENCE_US || now_us >= d->answered_us + WELCOME_US;
 }
 
-static void keep_trying(struct kl_stay *s, uint64_t now_us) {
+static void keep_trying(struct kl_participant *s, uint64_t now_us) {
     uint64_t until_us = s->status.lost_us + s->status.welcome.seat_time_s * UINT64_C(1000000);
     if (now_us >= until_us)
-        kl_stay_end_with(s, "the relay %s did not answer for as long as it keeps a seat");
+        kl_participant_end_with(s, "the relay %s did not answer for as long as it keeps a seat");
     else if (is_overdue(&s->dial, now_us))
         begin_return(s, false, now_us);
 }
 
 /* This process or its machine stood still: the relay has given the session up, or soon will. Datagrams that
  * the socket kept meanwhile would pass for a sign of life, and a command said now would be lost. */
-static bool stood_still(struct kl_stay *s, uint64_t now_us) {
+static bool stood_still(struct kl_participant *s, uint64_t now_us) {
     uint64_t turned_us = s->turned_us;
     s->turned_us = now_us;
     return turned_us && now_us >= turned_us + KL_SILENCE_US;
 }
 
 /* An honest relay speaks ten times a second at the least. */
-static void mind_silence(struct kl_stay *s, uint64_t now_us) {
+static void mind_silence(struct kl_participant *s, uint64_t now_us) {
     const struct kl_dial_session *d = &s->dial.s;
     uint64_t silence_us = now_us > d->heard_us ? now_us - d->heard_us : 0;
     bool new_life = d->found_us > d->heard_us && now_us >= d->found_us + PROBED_US;
     if (stood_still(s, now_us))
         begin_return(s, false, now_us);
-    else if (silence_us < KL_STAY_PROBE_US)
+    else if (silence_us < KL_PARTICIPANT_PROBE_US)
         kl_dial_probe_end(&s->dial);
     else if (new_life || silence_us >= KL_SILENCE_US)
         begin_return(s, d->found_us != 0, now_us);
@@ -207,8 +207,8 @@ static void mind_silence(struct kl_stay *s, uint64_t now_us) {
         kl_dial_probe(&s->dial, now_us);
 }
 
-void kl_stay_return_turn(struct kl_stay *s, uint64_t now_us) {
-    if (kl_stay_is_returning(s))
+void kl_participant_return_turn(struct kl_participant *s, uint64_t now_us) {
+    if (kl_participant_is_returning(s))
         keep_trying(s, now_us);
     else if (seat_is_kept(s) && s->dial.s.stage == KL_DIAL_CONNECTED)
         mind_silence(s, now_us);
@@ -216,7 +216,7 @@ void kl_stay_return_turn(struct kl_stay *s, uint64_t now_us) {
 
 /* --- entering --- */
 
-static void make_return(struct kl_stay *s, struct kl_msg *m) {
+static void make_return(struct kl_participant *s, struct kl_msg *m) {
     *m = (struct kl_msg){.kind = KL_MSG_RETURN};
     struct kl_return *r = &m->back;
     memcpy(r->room, s->hello.room, sizeof r->room);
@@ -229,8 +229,8 @@ static void make_return(struct kl_stay *s, struct kl_msg *m) {
     kl_seat_sign(&s->seat, s->dial.s.outcome.keys.binding, r->token, r->signature);
 }
 
-bool kl_stay_next_entry(struct kl_stay *s, struct kl_msg *m) {
-    bool returning = kl_stay_is_returning(s), again = returning && watches(s);
+bool kl_participant_next_entry(struct kl_participant *s, struct kl_msg *m) {
+    bool returning = kl_participant_is_returning(s), again = returning && watches(s);
     if (!s->enter_wanted) return false;
     s->enter_wanted = false;
     if (!again && (s->fresh || returning)) {
@@ -244,14 +244,14 @@ bool kl_stay_next_entry(struct kl_stay *s, struct kl_msg *m) {
 }
 
 /* A watcher tries to come back for KL_WATCH_AGAIN_S. */
-void kl_stay_take_welcome(struct kl_stay *s, const struct kl_welcome *w) {
+void kl_participant_take_welcome(struct kl_participant *s, const struct kl_welcome *w) {
     s->status.welcome = *w;
     if (w->client == KL_WATCHER) s->status.welcome.seat_time_s = KL_WATCH_AGAIN_S;
 }
 
-void kl_stay_returned(struct kl_stay *s, const struct kl_welcome *w, uint64_t now_us) {
-    bool returning = kl_stay_is_returning(s);
-    kl_stay_take_welcome(s, w);
+void kl_participant_returned(struct kl_participant *s, const struct kl_welcome *w, uint64_t now_us) {
+    bool returning = kl_participant_is_returning(s);
+    kl_participant_take_welcome(s, w);
     kl_client_watch(&s->lock, w->client == KL_WATCHER);
     if (w->seats != s->lock.seats) kl_client_reseat(&s->lock, w->seats); /* SEAT was lost with the session */
     if (returning) kl_client_drop(&s->lock);
@@ -259,5 +259,5 @@ void kl_stay_returned(struct kl_stay *s, const struct kl_welcome *w, uint64_t no
     if (!returning) return;
     s->status.phase = s->before;
     s->status.reason[0] = 0;
-    kl_stay_happened(s);
+    kl_participant_happened(s);
 }

@@ -2,23 +2,24 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "net/client/stay_parts.h"
+#include "net/client/participant_parts.h"
 #include "net/engine/lock_return.h"
 
-static void enter(struct kl_stay *s, enum kl_stay_phase phase) {
-    struct kl_stay_status *st = &s->status;
-    if (st->phase == phase || st->phase == KL_STAY_ENDED) return;
+static void enter(struct kl_participant *s, enum kl_participant_phase phase) {
+    struct kl_participant_status *st = &s->status;
+    if (st->phase == phase || st->phase == KL_PARTICIPANT_ENDED) return;
     st->phase = phase;
-    kl_stay_happened(s);
+    kl_participant_happened(s);
 }
 
-static void put_notice(struct kl_stay *s, const struct kl_text *text) {
-    if (s->notice_put - s->notice_got == KL_STAY_NOTICES) s->notice_got++; /* nobody reads: the oldest goes */
-    s->notice[s->notice_put++ % KL_STAY_NOTICES] = *text;
+static void put_notice(struct kl_participant *s, const struct kl_text *text) {
+    if (s->notice_put - s->notice_got == KL_PARTICIPANT_NOTICES)
+        s->notice_got++; /* nobody reads: the oldest goes */
+    s->notice[s->notice_put++ % KL_PARTICIPANT_NOTICES] = *text;
 }
 
 /* The lock begins, at frame 0. back: as after an absence. */
-static void begin_lock(struct kl_stay *s, bool back, uint64_t now_us) {
+static void begin_lock(struct kl_participant *s, bool back, uint64_t now_us) {
     const struct kl_welcome *w = &s->status.welcome;
     kl_client_init(&s->lock, &w->params, w->seats, s->held, s->held_frames, now_us);
     kl_client_spare(&s->lock, s->sparing);
@@ -26,40 +27,40 @@ static void begin_lock(struct kl_stay *s, bool back, uint64_t now_us) {
     if (back) kl_client_return(&s->lock, now_us);
 }
 
-static void on_welcome(struct kl_stay *s, const struct kl_welcome *w, uint64_t now_us) {
+static void on_welcome(struct kl_participant *s, const struct kl_welcome *w, uint64_t now_us) {
     bool watched = s->joined && s->status.welcome.client == KL_WATCHER; /* and is a client of the game now */
-    if (s->joined && s->status.phase != KL_STAY_RETURNING && !watched) return;
+    if (s->joined && s->status.phase != KL_PARTICIPANT_RETURNING && !watched) return;
     if (watched && memcmp(w->room_id, s->status.welcome.room_id, sizeof w->room_id) != 0) {
-        kl_stay_end(s, "the game that was watched is over, and the room is another by now");
+        kl_participant_end(s, "the game that was watched is over, and the room is another by now");
         return;
     }
     s->new_token = w->client != KL_WATCHER;
     if (s->joined) {
-        kl_stay_returned(s, w, now_us);
+        kl_participant_returned(s, w, now_us);
         return;
     }
     s->joined = true;
-    kl_stay_take_welcome(s, w);
+    kl_participant_take_welcome(s, w);
     begin_lock(s, s->fresh, now_us);
-    enter(s, KL_STAY_WAITING);
+    enter(s, KL_PARTICIPANT_WAITING);
 }
 
-static void on_roster(struct kl_stay *s, const struct kl_roster *roster) {
-    struct kl_stay_status *st = &s->status;
+static void on_roster(struct kl_participant *s, const struct kl_roster *roster) {
+    struct kl_participant_status *st = &s->status;
     st->roster = *roster;
     for (unsigned i = 0; i < roster->count; i++)
         if (roster->member[i].client == st->welcome.client) st->welcome.host = roster->member[i].host;
-    kl_stay_happened(s);
+    kl_participant_happened(s);
 }
 
-static void start_is_here(struct kl_stay *s) {
-    struct kl_stay_status *st = &s->status;
+static void start_is_here(struct kl_participant *s) {
+    struct kl_participant_status *st = &s->status;
     st->data_done = st->data_total;
-    enter(s, KL_STAY_LOAD);
+    enter(s, KL_PARTICIPANT_LOAD);
 }
 
 /* The relay cannot send the frames after ours: the game begins anew. */
-static void begin_anew(struct kl_stay *s, uint64_t now_us) {
+static void begin_anew(struct kl_participant *s, uint64_t now_us) {
     if (s->start != s->given) { /* the caller may still look at it */
         s->heap.put(s->start_before);
         s->start_before = s->start;
@@ -69,13 +70,13 @@ static void begin_anew(struct kl_stay *s, uint64_t now_us) {
     s->order_got = s->order_put;
     s->file_got = s->file_put;
     s->status.desync = s->status.any_verified = false;
-    kl_stay_past_forget(s, &(struct kl_digest){0});
-    kl_stay_snapshot_drop(s);
+    kl_participant_past_forget(s, &(struct kl_digest){0});
+    kl_participant_snapshot_drop(s);
     s->unloaded = false;
     begin_lock(s, true, now_us);
 }
 
-static void fetch(struct kl_stay *s, const struct kl_prepare *p) {
+static void fetch(struct kl_participant *s, const struct kl_prepare *p) {
     s->status.prepare = *p;
     s->status.data_total = p->data_bytes;
     s->status.data_done = 0;
@@ -90,30 +91,30 @@ static void fetch(struct kl_stay *s, const struct kl_prepare *p) {
     }
     s->start = p->data_bytes <= KL_START_BYTES_MAX ? s->heap.get(p->data_bytes ? p->data_bytes : 1) : NULL;
     if (!s->start) {
-        kl_stay_end(s, "no memory for the room's start data");
+        kl_participant_end(s, "no memory for the room's start data");
         return;
     }
-    enter(s, KL_STAY_FETCHING);
+    enter(s, KL_PARTICIPANT_FETCHING);
     if (p->data_bytes == 0) start_is_here(s);
 }
 
-static void on_prepare(struct kl_stay *s, const struct kl_prepare *p, uint64_t now_us) {
+static void on_prepare(struct kl_participant *s, const struct kl_prepare *p, uint64_t now_us) {
     switch (s->status.phase) {
-    case KL_STAY_PLAYING:
+    case KL_PARTICIPANT_PLAYING:
         begin_anew(s, now_us);
         fetch(s, p);
         break;
-    case KL_STAY_WAITING: fetch(s, p); break;
-    case KL_STAY_FETCHING: fetch(s, p); break;         /* again, after a return */
-    case KL_STAY_READY: s->ready_wanted = true; break; /* again, after a return */
+    case KL_PARTICIPANT_WAITING: fetch(s, p); break;
+    case KL_PARTICIPANT_FETCHING: fetch(s, p); break;         /* again, after a return */
+    case KL_PARTICIPANT_READY: s->ready_wanted = true; break; /* again, after a return */
     default: break;
     }
 }
 
-static void on_data(struct kl_stay *s, const struct kl_data *d) {
-    if (s->status.phase != KL_STAY_FETCHING) return;
+static void on_data(struct kl_participant *s, const struct kl_data *d) {
+    if (s->status.phase != KL_PARTICIPANT_FETCHING) return;
     if (d->total != s->status.data_total || d->offset != s->start_len || d->len > d->total - d->offset) {
-        kl_stay_end(s, "the relay's start data does not fit together");
+        kl_participant_end(s, "the relay's start data does not fit together");
         return;
     }
     memcpy(s->start + s->start_len, d->bytes, d->len);
@@ -122,8 +123,8 @@ static void on_data(struct kl_stay *s, const struct kl_data *d) {
     if (s->start_len == d->total) start_is_here(s);
 }
 
-static void on_verdict(struct kl_stay *s, const struct kl_verdict *v) {
-    struct kl_stay_status *st = &s->status;
+static void on_verdict(struct kl_participant *s, const struct kl_verdict *v) {
+    struct kl_participant_status *st = &s->status;
     st->verdict = *v;
     bool equal = !v->differs || v->differs == KL_VERDICT_NOTED;
     /* a relay that was started anew may know of no difference, and counts from 0 */
@@ -137,16 +138,16 @@ static void on_verdict(struct kl_stay *s, const struct kl_verdict *v) {
             st->verified = v->frame;
             st->any_verified = true;
         }
-        kl_stay_happened(s);
+        kl_participant_happened(s);
         return;
     }
     /* the first, or its later and fuller reading */
     if (!st->desync || v->frame <= st->first_bad.frame) st->first_bad = *v;
     st->desync = true;
-    kl_stay_happened(s);
+    kl_participant_happened(s);
 }
 
-static void on_send(struct kl_stay *s, bool bare) {
+static void on_send(struct kl_participant *s, bool bare) {
     if (s->is_given && s->status.bare != bare && s->start != s->given) { /* others are here now */
         s->heap.put(s->given);
         s->given = NULL;
@@ -156,52 +157,52 @@ static void on_send(struct kl_stay *s, bool bare) {
     s->status.bare = bare;
     if (s->is_given)
         s->uploaded = 0; /* asked again, after a return */
-    else if (s->status.phase == KL_STAY_WAITING)
-        enter(s, KL_STAY_SEND_START);
+    else if (s->status.phase == KL_PARTICIPANT_WAITING)
+        enter(s, KL_PARTICIPANT_SEND_START);
 }
 
-static void note_progress(struct kl_stay *s, uint32_t closed_before) {
-    if (s->lock.started && s->status.phase == KL_STAY_READY) enter(s, KL_STAY_PLAYING);
-    if (s->lock.stats.next_closed != closed_before) kl_stay_happened(s);
+static void note_progress(struct kl_participant *s, uint32_t closed_before) {
+    if (s->lock.started && s->status.phase == KL_PARTICIPANT_READY) enter(s, KL_PARTICIPANT_PLAYING);
+    if (s->lock.stats.next_closed != closed_before) kl_participant_happened(s);
 }
 
 /* Closed frames that we missed. There is a place for all that the relay sends ahead (8,192 frames): it takes
  * a wrong relay to send others. */
-static void on_history(struct kl_stay *s, const struct kl_past *p, uint64_t now_us) {
+static void on_history(struct kl_participant *s, const struct kl_past *p, uint64_t now_us) {
     uint32_t closed = s->lock.stats.next_closed;
     int left = kl_client_history(&s->lock, p->bytes, p->len, now_us);
     /* of before PREPARE, which was quicker */
     if (left == KL_E_WINDOW && kl_client_have(&s->lock) == 0) return;
     if (left != 0) {
-        kl_stay_end(s, "the relay's history does not fit together");
+        kl_participant_end(s, "the relay's history does not fit together");
         return;
     }
     note_progress(s, closed);
 }
 
-static void on_seat(struct kl_stay *s, const struct kl_reseat *m) {
+static void on_seat(struct kl_participant *s, const struct kl_reseat *m) {
     s->status.welcome.client = m->client;
     s->status.welcome.seats = m->seats;
     kl_client_reseat(&s->lock, m->seats);
-    kl_stay_happened(s);
+    kl_participant_happened(s);
 }
 
-static void on_refuse(struct kl_stay *s, const struct kl_text *t) {
-    if (kl_stay_refused_for_now(s, t)) return;
+static void on_refuse(struct kl_participant *s, const struct kl_text *t) {
+    if (kl_participant_refused_for_now(s, t)) return;
     s->status.refused = t->code;
-    kl_stay_end(s, t->text[0] ? t->text : "the relay closed the connection without a reason");
+    kl_participant_end(s, t->text[0] ? t->text : "the relay closed the connection without a reason");
 }
 
-void kl_stay_begin_at(struct kl_stay *s, const struct kl_offer *o, uint64_t now_us) {
+void kl_participant_begin_at(struct kl_participant *s, const struct kl_offer *o, uint64_t now_us) {
     struct kl_digest before = {.intervals = o->interval, .end = o->keyframe};
     memcpy(before.digest, o->digest, sizeof before.digest);
-    kl_stay_past_forget(s, &before);
+    kl_participant_past_forget(s, &before);
     kl_client_begin_at(&s->lock, o->keyframe, o->interval, now_us);
-    enter(s, KL_STAY_PLAYING);
+    enter(s, KL_PARTICIPANT_PLAYING);
 }
 
-void kl_stay_take_message(struct kl_stay *s, const struct kl_msg *m, uint64_t now_us) {
-    if (kl_stay_is_over(s) || kl_stay_door_take(s, m)) return;
+void kl_participant_take_message(struct kl_participant *s, const struct kl_msg *m, uint64_t now_us) {
+    if (kl_participant_is_over(s) || kl_participant_door_take(s, m)) return;
     bool before_welcome = m->kind == KL_MSG_WELCOME || m->kind == KL_MSG_REFUSE || m->kind == KL_MSG_NOTICE;
     if (!s->joined && !before_welcome) return;
     switch (m->kind) {
@@ -213,11 +214,11 @@ void kl_stay_take_message(struct kl_stay *s, const struct kl_msg *m, uint64_t no
     case KL_MSG_HISTORY: on_history(s, &m->past, now_us); break;
     case KL_MSG_PREPARE: on_prepare(s, &m->prepare, now_us); break;
     case KL_MSG_DATA: on_data(s, &m->data); break;
-    case KL_MSG_ASK: kl_stay_take_ask(s, &m->ask); break;
-    case KL_MSG_OFFER: kl_stay_take_offer(s, &m->offer, now_us); break;
-    case KL_MSG_SNAPSHOT: kl_stay_take_snapshot(s, &m->snapshot); break;
-    case KL_MSG_REWIND: kl_stay_take_rewind(s, &m->rewind, now_us); break;
-    case KL_MSG_PEERS: kl_stay_take_peers(s, &m->peers, now_us); break;
+    case KL_MSG_ASK: kl_participant_take_ask(s, &m->ask); break;
+    case KL_MSG_OFFER: kl_participant_take_offer(s, &m->offer, now_us); break;
+    case KL_MSG_SNAPSHOT: kl_participant_take_snapshot(s, &m->snapshot); break;
+    case KL_MSG_REWIND: kl_participant_take_rewind(s, &m->rewind, now_us); break;
+    case KL_MSG_PEERS: kl_participant_take_peers(s, &m->peers, now_us); break;
     case KL_MSG_CHECK:
         s->check = m->check;
         s->check_wanted = true;
@@ -229,21 +230,21 @@ void kl_stay_take_message(struct kl_stay *s, const struct kl_msg *m, uint64_t no
     }
 }
 
-void kl_stay_message(struct kl_stay *s, const uint8_t *bytes, size_t len, uint64_t now_us) {
+void kl_participant_message(struct kl_participant *s, const uint8_t *bytes, size_t len, uint64_t now_us) {
     struct kl_msg m;
     if (kl_msg_decode(&m, bytes, len) == KL_OK)
-        kl_stay_take_message(s, &m, now_us);
+        kl_participant_take_message(s, &m, now_us);
     else
-        kl_stay_end_with(s, "the relay %s sent something that this protocol does not know");
+        kl_participant_end_with(s, "the relay %s sent something that this protocol does not know");
 }
 
-bool kl_stay_welcomed(struct kl_stay *s) {
+bool kl_participant_welcomed(struct kl_participant *s) {
     bool welcomed = s->new_token;
     s->new_token = false;
     return welcomed;
 }
 
-void kl_stay_update(struct kl_stay *s, const uint8_t *body, size_t len, uint64_t now_us) {
+void kl_participant_update(struct kl_participant *s, const uint8_t *body, size_t len, uint64_t now_us) {
     uint32_t closed = s->lock.stats.next_closed;
     if (!s->joined || kl_client_receive(&s->lock, body, len, now_us) != KL_OK)
         return; /* the missing frames come again */

@@ -4,13 +4,13 @@
  * being healed, and one that it has not looked at does not come again. */
 #include <string.h>
 
-#include "net/client/stay_parts.h"
+#include "net/client/participant_parts.h"
 #include "net/session/seal.h"
 
 /* HASH waits while so many control messages are under way past the oldest unacknowledged one. */
 #define HASH_WINDOW 256
 
-static bool next_of_snapshot(struct kl_stay_snapshot *s, struct kl_msg *m) {
+static bool next_of_snapshot(struct kl_participant_snapshot *s, struct kl_msg *m) {
     bool some = s->healed_wanted || s->state_wanted;
     if (s->healed_wanted) {
         *m = (struct kl_msg){.kind = KL_MSG_HEALED, .healed = s->healed};
@@ -22,32 +22,32 @@ static bool next_of_snapshot(struct kl_stay_snapshot *s, struct kl_msg *m) {
     return some;
 }
 
-static bool next_hash(struct kl_stay *s, struct kl_msg *m) {
+static bool next_hash(struct kl_participant *s, struct kl_msg *m) {
     if (s->hash_got == s->hash_put) return false;
-    *m = (struct kl_msg){.kind = KL_MSG_HASH, .hash = s->hash[s->hash_got++ % KL_STAY_HASHES]};
+    *m = (struct kl_msg){.kind = KL_MSG_HASH, .hash = s->hash[s->hash_got++ % KL_PARTICIPANT_HASHES]};
     return true;
 }
 
-bool kl_stay_next_word(struct kl_stay *s, bool may_hash, struct kl_msg *m) {
+bool kl_participant_next_word(struct kl_participant *s, bool may_hash, struct kl_msg *m) {
     if (!s->joined) return false;
     return next_of_snapshot(&s->snapshot, m) || (may_hash && next_hash(s, m));
 }
 
 /* A command waits while the relay is silent: with a session that ends it would be lost. */
-static bool next_order(struct kl_stay *s, uint64_t now_us, struct kl_msg *m) {
-    bool silent = now_us >= s->dial.s.heard_us + KL_STAY_PROBE_US;
+static bool next_order(struct kl_participant *s, uint64_t now_us, struct kl_msg *m) {
+    bool silent = now_us >= s->dial.s.heard_us + KL_PARTICIPANT_PROBE_US;
     if (!s->joined || silent || s->order_got == s->order_put) return false;
-    *m = (struct kl_msg){.kind = KL_MSG_COMMAND, .order = s->order[s->order_got++ % KL_STAY_ORDERS]};
+    *m = (struct kl_msg){.kind = KL_MSG_COMMAND, .order = s->order[s->order_got++ % KL_PARTICIPANT_ORDERS]};
     return true;
 }
 
-static bool next_file(struct kl_stay *s, struct kl_msg *m) {
+static bool next_file(struct kl_participant *s, struct kl_msg *m) {
     if (!s->joined || s->file_got == s->file_put) return false;
-    *m = (struct kl_msg){.kind = KL_MSG_FILE, .file = s->file[s->file_got++ % KL_STAY_FILES]};
+    *m = (struct kl_msg){.kind = KL_MSG_FILE, .file = s->file[s->file_got++ % KL_PARTICIPANT_FILES]};
     return true;
 }
 
-static bool next_ready(struct kl_stay *s, struct kl_msg *m) {
+static bool next_ready(struct kl_participant *s, struct kl_msg *m) {
     if (!s->ready_wanted) return false;
     *m = (struct kl_msg){.kind = KL_MSG_READY, .ready.facts = s->ready_facts};
     s->ready_wanted = false;
@@ -55,7 +55,7 @@ static bool next_ready(struct kl_stay *s, struct kl_msg *m) {
 }
 
 /* The next piece of the host's start data. Empty start data is one empty piece. */
-static bool next_start(struct kl_stay *s, struct kl_msg *m) {
+static bool next_start(struct kl_participant *s, struct kl_msg *m) {
     size_t total = s->given_len, at = s->uploaded;
     if (!s->is_given || (at >= total && at > 0)) return false;
     size_t len = total - at < KL_CHUNK_MAX ? total - at : KL_CHUNK_MAX;
@@ -67,33 +67,35 @@ static bool next_start(struct kl_stay *s, struct kl_msg *m) {
 }
 
 /* The relay has everything that others need of us. */
-static bool all_said(const struct kl_stay *s) {
+static bool all_said(const struct kl_participant *s) {
     if (!s->joined) return true;
     return s->hash_got == s->hash_put && s->lock.sample_acked >= s->lock.stats.next_sample;
 }
 
-static bool next_bye(struct kl_stay *s, uint64_t now_us, struct kl_msg *m) {
+static bool next_bye(struct kl_participant *s, uint64_t now_us, struct kl_msg *m) {
     if (!s->leaving || (!all_said(s) && now_us < s->leave_by_us)) return false;
     *m = (struct kl_msg){.kind = KL_MSG_BYE, .text.text = "left"};
     s->said_bye = true;
     return true;
 }
 
-bool kl_stay_say(struct kl_stay *s, const struct kl_channels *c, uint64_t now_us, struct kl_msg *m) {
+bool kl_participant_say(struct kl_participant *s, const struct kl_channels *c, uint64_t now_us,
+                        struct kl_msg *m) {
     bool bulk = c->bulk_room > 0;
-    if (s->dial.s.stage != KL_DIAL_CONNECTED || kl_stay_is_over(s)) return false;
-    if (kl_stay_next_entry(s, m) || kl_stay_next_proof(s, m)) return true;
+    if (s->dial.s.stage != KL_DIAL_CONNECTED || kl_participant_is_over(s)) return false;
+    if (kl_participant_next_entry(s, m) || kl_participant_next_proof(s, m)) return true;
     if (s->said_bye) return false;
-    if (!kl_stay_is_returning(s)) {
-        if (kl_stay_next_word(s, c->control_span < HASH_WINDOW, m) || next_order(s, now_us, m) ||
-            next_ready(s, m) || next_file(s, m) || kl_stay_next_direct(s, m))
+    if (!kl_participant_is_returning(s)) {
+        if (kl_participant_next_word(s, c->control_span < HASH_WINDOW, m) || next_order(s, now_us, m) ||
+            next_ready(s, m) || next_file(s, m) || kl_participant_next_direct(s, m))
             return true;
-        if (bulk && (next_start(s, m) || kl_stay_next_given(s, now_us, m))) return true;
+        if (bulk && (next_start(s, m) || kl_participant_next_given(s, now_us, m))) return true;
     }
     return next_bye(s, now_us, m);
 }
 
-size_t kl_stay_send(struct kl_stay *s, uint64_t now_us, uint8_t *kind, uint8_t *body, size_t cap) {
+size_t kl_participant_send(struct kl_participant *s, uint64_t now_us, uint8_t *kind, uint8_t *body,
+                           size_t cap) {
     size_t len = s->path_len;
     if (len > 0) {
         memcpy(body, s->path, len);
@@ -102,6 +104,6 @@ size_t kl_stay_send(struct kl_stay *s, uint64_t now_us, uint8_t *kind, uint8_t *
         return len;
     }
     *kind = KL_SEAL_CTRL;
-    bool plays = s->joined && !s->said_bye && !kl_stay_is_returning(s) && !kl_stay_is_over(s);
+    bool plays = s->joined && !s->said_bye && !kl_participant_is_returning(s) && !kl_participant_is_over(s);
     return plays && s->dial.s.stage == KL_DIAL_CONNECTED ? kl_client_send(&s->lock, now_us, body, cap) : 0;
 }

@@ -1,5 +1,5 @@
 /* The return of a player, step by step: silence, probes, INITs, RETURN. docs/design.md §5. */
-#include "tests/lib/stay_bare.h"
+#include "tests/lib/participant_bare.h"
 
 #include "net/engine/command.h"
 #include "net/engine/lock_return.h"
@@ -19,7 +19,7 @@ static int play(void **state) {
     s->dial.is_known = true;
     s->dial.offers = KL_CIPHER_CHACHA20;
     s->dial.s.heard_us = HEARD;
-    s->status.phase = KL_STAY_PLAYING;
+    s->status.phase = KL_PARTICIPANT_PLAYING;
     s->status.welcome = (struct kl_welcome){.client = 3, .seats = 1, .token = {7}, .seat_time_s = 60};
     return 0;
 }
@@ -27,7 +27,7 @@ static int play(void **state) {
 /* INITs that go out at this time. */
 static unsigned inits_at(uint64_t now_us, uint8_t init[KL_INIT_BYTES]) {
     unsigned count = 0;
-    kl_stay_turn(s, now_us);
+    kl_participant_turn(s, now_us);
     while (kl_dial_send(&s->dial, init))
         count++;
     return count;
@@ -42,20 +42,20 @@ static void answer(uint8_t init[KL_INIT_BYTES], uint64_t now_us) {
     size_t len;
     assert_int_equal(kl_hs_relay_receive(&relay, now_us, address, init, KL_INIT_BYTES, &req, reply, &len),
                      KL_HS_REPLY);
-    kl_stay_stranger(s, reply, len, now_us);
+    kl_participant_stranger(s, reply, len, now_us);
     assert_true(kl_dial_send(&s->dial, init)); /* again, with the cookie */
     assert_int_equal(kl_hs_relay_receive(&relay, now_us, address, init, KL_INIT_BYTES, &req, reply, &len),
                      KL_HS_WANTS);
     assert_int_equal(kl_hs_relay_answer(&relay, &req, 9, &keys, reply, &len), KL_OK);
-    kl_stay_stranger(s, reply, len, now_us);
+    kl_participant_stranger(s, reply, len, now_us);
 }
 
 /* ENet is connected with the keys that are here; what the client says then. */
 static void connect(struct kl_msg *said) {
     assert_int_equal(s->dial.s.stage, KL_DIAL_ANSWERED);
-    kl_stay_connecting(s, true);
-    kl_stay_connected(s);
-    assert_true(kl_stay_say(s, &room, HEARD, said));
+    kl_participant_connecting(s, true);
+    kl_participant_connected(s);
+    assert_true(kl_participant_say(s, &room, HEARD, said));
 }
 
 TEST_WITH(a_new_session_after_four_seconds, play, drop) {
@@ -64,10 +64,10 @@ TEST_WITH(a_new_session_after_four_seconds, play, drop) {
     assert_int_equal(inits_at(HEARD + SECOND - 1, init), 0);
     assert_int_equal(inits_at(HEARD + SECOND, init), 1); /* a probe, beside the session */
     assert_int_equal(inits_at(HEARD + 4 * SECOND - 1, init), 1);
-    assert_int_equal(s->status.phase, KL_STAY_PLAYING);
+    assert_int_equal(s->status.phase, KL_PARTICIPANT_PLAYING);
     uint32_t number = s->dial.number;
-    kl_stay_turn(s, HEARD + 4 * SECOND);
-    assert_int_equal(s->status.phase, KL_STAY_RETURNING);
+    kl_participant_turn(s, HEARD + 4 * SECOND);
+    assert_int_equal(s->status.phase, KL_PARTICIPANT_RETURNING);
     assert_int_equal(s->dial.number, number + 1);
     assert_int_equal(inits_at(HEARD + 4 * SECOND + 1, init), 1);
     answer(init, HEARD + 5 * SECOND);
@@ -75,12 +75,12 @@ TEST_WITH(a_new_session_after_four_seconds, play, drop) {
     assert_int_equal(m.kind, KL_MSG_RETURN);
     assert_true(m.back.token[0] == 7 && !m.back.fresh && m.back.have == 0);
     assert_true(kl_seat_verify(s->seat.pub, s->dial.s.outcome.keys.binding, m.back.token, m.back.signature));
-    assert_false(kl_stay_say(s, &room, HEARD, &m));
+    assert_false(kl_participant_say(s, &room, HEARD, &m));
     m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = s->status.welcome};
     m.welcome.token[0] = 8;
-    kl_stay_take_message(s, &m, HEARD + 5 * SECOND);
-    assert_int_equal(s->status.phase, KL_STAY_PLAYING);
-    assert_true(kl_stay_welcomed(s) && s->status.welcome.token[0] == 8);
+    kl_participant_take_message(s, &m, HEARD + 5 * SECOND);
+    assert_int_equal(s->status.phase, KL_PARTICIPANT_PLAYING);
+    assert_true(kl_participant_welcomed(s) && s->status.welcome.token[0] == 8);
 }
 
 /* A relay that was started anew answers the probe. The old session gets a quarter of a second more. */
@@ -89,10 +89,10 @@ TEST_WITH(a_probe_finds_a_new_life, play, drop) {
     struct kl_msg m;
     assert_int_equal(inits_at(HEARD + SECOND, init), 1);
     answer(init, HEARD + SECOND + 1000);
-    kl_stay_turn(s, HEARD + SECOND + 250999);
-    assert_int_equal(s->status.phase, KL_STAY_PLAYING);
-    kl_stay_turn(s, HEARD + SECOND + 251000);
-    assert_int_equal(s->status.phase, KL_STAY_RETURNING);
+    kl_participant_turn(s, HEARD + SECOND + 250999);
+    assert_int_equal(s->status.phase, KL_PARTICIPANT_PLAYING);
+    kl_participant_turn(s, HEARD + SECOND + 251000);
+    assert_int_equal(s->status.phase, KL_PARTICIPANT_RETURNING);
     connect(&m);
     assert_int_equal(m.kind, KL_MSG_RETURN);
 }
@@ -102,7 +102,7 @@ static void run(uint32_t from, uint32_t to) {
     for (uint32_t n = from; n < to; n++) {
         struct kl_frame f = {.number = n, .keyframe = n & ~3u, .spacing = 4, .active = 1};
         f.flags = (uint8_t)((n % 4 ? 0 : KL_FRAME_KEY) | (n % 8 ? 0 : KL_FRAME_HASH));
-        kl_stay_past_keep(s, &f);
+        kl_participant_past_keep(s, &f);
     }
     static struct kl_held held[64];
     s->lock.held = held;
@@ -113,7 +113,7 @@ static void run(uint32_t from, uint32_t to) {
 static struct kl_msg said_return(uint64_t now_us) {
     uint8_t init[KL_INIT_BYTES];
     struct kl_msg m;
-    kl_stay_hung_up(s, false, now_us);
+    kl_participant_hung_up(s, false, now_us);
     assert_int_equal(inits_at(now_us, init), 1);
     answer(init, now_us);
     connect(&m);
@@ -123,9 +123,9 @@ static struct kl_msg said_return(uint64_t now_us) {
 
 static void take_back(uint32_t lost_from, uint64_t now_us) {
     struct kl_msg m = {.kind = KL_MSG_WELCOME, .welcome = s->status.welcome};
-    kl_stay_take_message(s, &m, now_us);
+    kl_participant_take_message(s, &m, now_us);
     m = (struct kl_msg){.kind = KL_MSG_REWIND, .rewind = {.keyframe = lost_from, .lost = true}};
-    kl_stay_take_message(s, &m, now_us);
+    kl_participant_take_message(s, &m, now_us);
 }
 
 /* The frames from there on are void; a session that ends before the wrapper is back has nothing to go on
@@ -135,18 +135,18 @@ TEST_WITH(lost_frames_are_forgotten, play, drop) {
     struct kl_rewind to;
     struct kl_msg m;
     run(0, 37);
-    kl_stay_own_states(s, own, 3);
+    kl_participant_own_states(s, own, 3);
     m = said_return(HEARD);
     assert_true(m.back.have == 37 && m.back.intervals == 9 && m.back.states == 3);
     assert_true(m.back.state[0].intervals == 2 && m.back.state[2].intervals == 8);
     const struct kl_record_mark covered = m.back.state[1];
-    kl_stay_hash(s, &(struct kl_hash){.frame = 31});
+    kl_participant_hash(s, &(struct kl_hash){.frame = 31});
     take_back(16, HEARD + SECOND);
-    assert_true(kl_stay_rewind(s, &to) && to.keyframe == 16 && to.lost);
+    assert_true(kl_participant_rewind(s, &to) && to.keyframe == 16 && to.lost);
     assert_int_equal(s->past.next, 16);
     assert_int_equal(kl_client_have(&s->lock), 16);
     assert_int_equal(s->hash_put, s->hash_got);
-    kl_stay_begun(s, 16, 0);
+    kl_participant_begun(s, 16, 0);
     run(16, 20);
     m = said_return(HEARD + 2 * SECOND);
     assert_true(!m.back.fresh && m.back.have == 20 && m.back.states == 2);
@@ -163,9 +163,9 @@ TEST_WITH(another_frame_is_no_place_to_go_back_to, play, drop) {
     run(0, 37);
     (void)said_return(HEARD);
     take_back(12, HEARD + SECOND); /* no marked keyframe */
-    assert_false(kl_stay_rewind(s, &to));
+    assert_false(kl_participant_rewind(s, &to));
     assert_int_equal(s->past.next, 37);
-    assert_true(kl_stay_say(s, &room, HEARD + SECOND, &m));
+    assert_true(kl_participant_say(s, &room, HEARD + SECOND, &m));
     assert_true(m.kind == KL_MSG_HEALED && m.healed.keyframe == 12 && m.healed.how == KL_HEALED_NOT);
 }
 
@@ -175,21 +175,21 @@ TEST_WITH(a_lost_handshake_is_made_again, play, drop) {
     uint8_t init[KL_INIT_BYTES];
     uint32_t number = s->dial.number;
     s->joined = false;
-    s->status.phase = KL_STAY_CONNECTING;
-    kl_stay_begin(s, HEARD);
+    s->status.phase = KL_PARTICIPANT_CONNECTING;
+    kl_participant_begin(s, HEARD);
     for (unsigned i = 1, ms = 0, wait_ms = 750; i <= 3; i++, wait_ms *= 2) {
         assert_int_equal(inits_at(HEARD + ms * 1000, init), 1);
         assert_int_equal(s->dial.number, number + i);
         answer(init, HEARD + ms * 1000);
-        kl_stay_connecting(s, true);
+        kl_participant_connecting(s, true);
         ms = i < 3 ? ms + wait_ms : 5000;
-        kl_stay_turn(s, HEARD + ms * 1000 - 1);
+        kl_participant_turn(s, HEARD + ms * 1000 - 1);
         assert_int_equal(s->dial.number, number + i);
-        if (i < 3) kl_stay_turn(s, HEARD + ms * 1000);
+        if (i < 3) kl_participant_turn(s, HEARD + ms * 1000);
     }
-    assert_int_equal(s->status.phase, KL_STAY_CONNECTING);
-    kl_stay_turn(s, HEARD + 5 * SECOND);
-    assert_int_equal(s->status.phase, KL_STAY_ENDED);
+    assert_int_equal(s->status.phase, KL_PARTICIPANT_CONNECTING);
+    kl_participant_turn(s, HEARD + 5 * SECOND);
+    assert_int_equal(s->status.phase, KL_PARTICIPANT_ENDED);
     assert_non_null(strstr(s->status.reason, "does not greet"));
 }
 
@@ -197,12 +197,12 @@ TEST_WITH(a_lost_handshake_is_made_again, play, drop) {
 TEST_WITH(a_connection_is_not_made_again, play, drop) {
     uint8_t init[KL_INIT_BYTES];
     struct kl_msg m;
-    kl_stay_turn(s, HEARD + 4 * SECOND);
+    kl_participant_turn(s, HEARD + 4 * SECOND);
     assert_int_equal(inits_at(HEARD + 4 * SECOND + 1, init), 1);
     answer(init, HEARD + 5 * SECOND);
     uint32_t number = s->dial.number;
     connect(&m);
-    kl_stay_turn(s, HEARD + 7 * SECOND);
+    kl_participant_turn(s, HEARD + 7 * SECOND);
     assert_int_equal(s->dial.number, number);
 }
 
@@ -210,9 +210,9 @@ TEST_WITH(a_word_of_the_relay_ends_the_probe, play, drop) {
     uint8_t init[KL_INIT_BYTES];
     assert_int_equal(inits_at(HEARD + SECOND, init), 1);
     answer(init, HEARD + SECOND + 1000);
-    kl_stay_heard(s, HEARD + SECOND + 2000);
-    kl_stay_turn(s, HEARD + SECOND + 300000);
-    assert_int_equal(s->status.phase, KL_STAY_PLAYING);
+    kl_participant_heard(s, HEARD + SECOND + 2000);
+    kl_participant_turn(s, HEARD + SECOND + 300000);
+    assert_int_equal(s->status.phase, KL_PARTICIPANT_PLAYING);
     assert_false(s->dial.s.probing);
 }
 
@@ -221,23 +221,23 @@ TEST_WITH(inits_become_rare, play, drop) {
     static const unsigned due_ms[] = {0, 250, 750, 1750, 2750, 3750};
     uint8_t init[KL_INIT_BYTES];
     unsigned n = 0;
-    kl_stay_hung_up(s, false, HEARD);
+    kl_participant_hung_up(s, false, HEARD);
     for (unsigned ms = 0; ms < 4000; ms += 10) {
         unsigned sent = inits_at(HEARD + ms * 1000, init);
         bool due = n < sizeof due_ms / sizeof *due_ms && ms == due_ms[n];
         assert_int_equal(sent, due);
         n += due;
     }
-    kl_stay_turn(s, HEARD + 60 * SECOND - 1);
-    assert_int_equal(s->status.phase, KL_STAY_RETURNING);
-    kl_stay_turn(s, HEARD + 60 * SECOND);
-    assert_true(kl_stay_is_over(s) && strstr(s->status.reason, "did not answer for as long as"));
+    kl_participant_turn(s, HEARD + 60 * SECOND - 1);
+    assert_int_equal(s->status.phase, KL_PARTICIPANT_RETURNING);
+    kl_participant_turn(s, HEARD + 60 * SECOND);
+    assert_true(kl_participant_is_over(s) && strstr(s->status.reason, "did not answer for as long as"));
 }
 
 TEST_WITH(no_seat_no_return, play, drop) {
     s->status.welcome.seat_time_s = 0;
-    kl_stay_hung_up(s, false, HEARD);
-    assert_true(kl_stay_is_over(s));
+    kl_participant_hung_up(s, false, HEARD);
+    assert_true(kl_participant_is_over(s));
 }
 
 /* A command that is given to a process that stood still is said in the new session. */
@@ -245,27 +245,27 @@ TEST_WITH(a_command_waits_for_the_way_back, play, drop) {
     uint64_t woken_us = HEARD + 100000 + 4 * SECOND;
     uint8_t init[KL_INIT_BYTES];
     struct kl_msg m;
-    kl_stay_turn(s, HEARD + 100000);
-    assert_int_equal(kl_stay_order(s, KL_COMMAND_CHAT, "here", 4), KL_OK);
-    kl_stay_heard(s, woken_us); /* of the socket's buffer */
-    kl_stay_turn(s, woken_us);
-    assert_int_equal(s->status.phase, KL_STAY_RETURNING);
+    kl_participant_turn(s, HEARD + 100000);
+    assert_int_equal(kl_participant_order(s, KL_COMMAND_CHAT, "here", 4), KL_OK);
+    kl_participant_heard(s, woken_us); /* of the socket's buffer */
+    kl_participant_turn(s, woken_us);
+    assert_int_equal(s->status.phase, KL_PARTICIPANT_RETURNING);
     assert_int_equal(inits_at(woken_us + 1, init), 1);
     answer(init, woken_us);
     connect(&m);
     assert_int_equal(m.kind, KL_MSG_RETURN);
-    assert_false(kl_stay_say(s, &room, woken_us, &m));
+    assert_false(kl_participant_say(s, &room, woken_us, &m));
     m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = s->status.welcome};
-    kl_stay_take_message(s, &m, woken_us);
-    kl_stay_heard(s, woken_us);
-    assert_true(kl_stay_say(s, &room, woken_us, &m));
+    kl_participant_take_message(s, &m, woken_us);
+    kl_participant_heard(s, woken_us);
+    assert_true(kl_participant_say(s, &room, woken_us, &m));
     assert_int_equal(m.kind, KL_MSG_COMMAND);
 }
 
 TEST_WITH(a_command_waits_while_the_relay_is_silent, play, drop) {
     struct kl_msg m;
-    assert_int_equal(kl_stay_order(s, KL_COMMAND_CHAT, "here", 4), KL_OK);
-    assert_false(kl_stay_say(s, &room, HEARD + SECOND, &m));
-    assert_true(kl_stay_say(s, &room, HEARD + SECOND - 1, &m));
+    assert_int_equal(kl_participant_order(s, KL_COMMAND_CHAT, "here", 4), KL_OK);
+    assert_false(kl_participant_say(s, &room, HEARD + SECOND, &m));
+    assert_true(kl_participant_say(s, &room, HEARD + SECOND - 1, &m));
     assert_int_equal(m.kind, KL_MSG_COMMAND);
 }

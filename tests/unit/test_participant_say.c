@@ -1,18 +1,18 @@
 /* A client's words on its machine come in an order that the relay can use; and it takes the relay's verdicts.
  */
-#include "tests/lib/stay_bare.h"
+#include "tests/lib/participant_bare.h"
 
 static void hash(uint32_t frame) {
-    s->hash[s->hash_put++ % KL_STAY_HASHES] = (struct kl_hash){.frame = frame, .has = KL_HASH_RAM};
+    s->hash[s->hash_put++ % KL_PARTICIPANT_HASHES] = (struct kl_hash){.frame = frame, .has = KL_HASH_RAM};
 }
 static void expect(uint8_t kind) {
     struct kl_msg m = {0};
-    assert_true(kl_stay_next_word(s, true, &m));
+    assert_true(kl_participant_next_word(s, true, &m));
     assert_int_equal(m.kind, kind);
 }
 static void expect_nothing(bool may_hash) {
     struct kl_msg m;
-    assert_false(kl_stay_next_word(s, may_hash, &m));
+    assert_false(kl_participant_next_word(s, may_hash, &m));
 }
 
 /* The relay looks at hashes once HEALED is there. */
@@ -32,8 +32,8 @@ TEST_WITH(healed_before_hashes, make, drop) {
 
 TEST_WITH(each_hash_once, make, drop) {
     struct kl_hash h = {.frame = 59, .has = KL_HASH_RAM};
-    kl_stay_hash(s, &h);
-    kl_stay_hash(s, &h);
+    kl_participant_hash(s, &h);
+    kl_participant_hash(s, &h);
     expect(KL_MSG_HASH);
     expect_nothing(true);
 }
@@ -42,13 +42,13 @@ static void hear(uint32_t frame, uint32_t first, uint8_t differs, uint16_t heale
     struct kl_msg m = {.kind = KL_MSG_VERDICT,
                        .verdict = {.frame = frame, .first = first, .differs = differs, .healed = healed}};
     m.verdict.complete = true;
-    kl_stay_take_message(s, &m, 1);
+    kl_participant_take_message(s, &m, 1);
 }
 
 /* Out of sync until a verdict says that it is over: by healing, or because who differed has left; or because
  * this relay is another, to which nothing ever differed. */
 TEST_WITH(out_of_sync_ends, make, drop) {
-    const struct kl_stay_status *st = &s->status;
+    const struct kl_participant_status *st = &s->status;
     hear(59, 59, 1, 0);
     assert_true(st->desync);
     hear(119, 59, 0, 0); /* of those who are not being healed */
@@ -68,19 +68,19 @@ TEST_WITH(no_offer_without_consent, make, drop) {
         bool begin = i & 1, unlisted = i & 2;
         for (uint8_t consent = KL_CONSENT_NONE; consent <= KL_CONSENT_ROOM; consent++) {
             bool consents = consent == KL_CONSENT_ROOM || (consent == KL_CONSENT_UNLISTED && unlisted);
-            s->status.phase = begin ? KL_STAY_READY : KL_STAY_PLAYING;
+            s->status.phase = begin ? KL_PARTICIPANT_READY : KL_PARTICIPANT_PLAYING;
             s->status.roster.doors = unlisted ? KL_DOOR_UNLISTED : 0;
             s->hello.consent = consent;
             m = (struct kl_msg){
                 .kind = KL_MSG_OFFER,
                 .offer = {.keyframe = 600, .interval = 60, .bytes = 9, .packed = 9, .begin = begin}};
-            kl_stay_take_message(s, &m, 1);
+            kl_participant_take_message(s, &m, 1);
             assert_int_equal(s->snapshot.coming != NULL, consents);
-            assert_int_equal(kl_stay_next_word(s, true, &said), !consents);
+            assert_int_equal(kl_participant_next_word(s, true, &said), !consents);
             if (!consents)
                 assert_true(said.kind == KL_MSG_HEALED && said.healed.how == KL_HEALED_NOT &&
                             said.healed.keyframe == 600);
-            kl_stay_snapshot_forget(s);
+            kl_participant_snapshot_forget(s);
         }
     }
 }
