@@ -14,10 +14,10 @@ static bool covers(const struct kl_record_facts *f) {
 enum kl_record_rule kl_record_rule(const struct kl_record_facts *f) {
     if (f->fresh) return KL_RECORD_ANEW;
     if (covers(f)) {
-        if (!f->way) return KL_RECORD_ANEW;
+        if (!f->can_catch_up) return KL_RECORD_ANEW;
         return f->have == f->end ? KL_RECORD_GO_ON : KL_RECORD_FRAMES;
     }
-    bool back = f->state > 0 && f->state <= f->have && f->state < f->end && f->state_way;
+    bool back = f->state > 0 && f->state <= f->have && f->state < f->end && f->state_can_catch_up;
     return back ? KL_RECORD_BACK : KL_RECORD_ANEW;
 }
 

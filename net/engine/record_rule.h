@@ -37,11 +37,11 @@ struct kl_record_facts {
     bool fresh;                 /* the client is a new process, or had not loaded when its session ended */
     uint32_t have;              /* the client has run frames below */
     enum kl_record_match match; /* its frames below `have`, with the record's */
-    bool way;                   /* there is a way to the present from `have` on */
+    bool can_catch_up;          /* from `have` on */
     uint32_t state;             /* keyframe of its newest own state that the record covers, with frames
                                  * behind it: if all clients stood at its end, no frame would ever
                                  * tell them how to go on; 0: none */
-    bool state_way;             /* there is a way to the present from `state` on */
+    bool state_can_catch_up;    /* from `state` on */
 };
 
 enum kl_record_rule {

@@ -24,8 +24,8 @@ player() { # NAME GAME SEED [ARGUMENT…]
 }
 by_snapshot() { # EVENT NAME
     said relay "event=$1 .*name=\"$2\"" 20
-    check "arcade-joins/$2-by" "$(grep -a "event=way .*name=\"$2\"" "$tmp/relay.log" | tail -n 1)" \
-        said relay "event=way .*name=\"$2\".* by=snapshot" 20
+    check "arcade-joins/$2-by" "$(grep -a "event=catch_up .*name=\"$2\"" "$tmp/relay.log" | tail -n 1)" \
+        said relay "event=catch_up .*name=\"$2\".* by=snapshot" 20
 }
 
 for game in duel brawl; do

@@ -25,8 +25,8 @@ player() { # NAME CORE SEED [ARGUMENT…]
 }
 by_snapshot() { # EVENT NAME
     said relay "event=$1 .*name=\"${2:0:20}\"" 20
-    check "no-ram/$2-by" "$(grep -a "event=way .*name=\"${2:0:20}\"" "$tmp/relay.log" | tail -n 1)" \
-        said relay "event=way .*name=\"${2:0:20}\".* by=snapshot" 20
+    check "no-ram/$2-by" "$(grep -a "event=catch_up .*name=\"${2:0:20}\"" "$tmp/relay.log" | tail -n 1)" \
+        said relay "event=catch_up .*name=\"${2:0:20}\".* by=snapshot" 20
 }
 
 for core in "${rooms[@]}"; do

@@ -19,7 +19,7 @@ begin_relay() { # NAME
 
 # came NAME WHAT: the relay says so of that player after its restart.
 came() { grep -aq "event=$2 room=\"${1%-*}\" .*name=\"$1\"" "$tmp/relay2.log"; }
-went_back() { grep -aq "event=way room=\"${1%-*}\" .*name=\"$1\" .*by=own_state" "$tmp/relay2.log"; }
+went_back() { grep -aq "event=catch_up room=\"${1%-*}\" .*name=\"$1\" .*by=own_state" "$tmp/relay2.log"; }
 
 begin_relay relay1
 for room in states bare; do

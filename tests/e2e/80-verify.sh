@@ -119,7 +119,7 @@ ended erik 30
 reaches ann $LATE
 "$keylock" command --pid "${pid[ann]}" places 3 >"$tmp/places.log" 2>&1 || fail "verify/places: $(cat "$tmp/places.log")"
 run_in_room carl "${game[@]}" --input random:5 --record "$tmp/carl.klr"
-said relay 'event=way room="match".*name="carl".* by=snapshot' 30 || { show carl relay; die "verify: carl does not come by a snapshot"; }
+said relay 'event=catch_up room="match".*name="carl".* by=snapshot' 30 || { show carl relay; die "verify: carl does not come by a snapshot"; }
 # The relay's recording goes with its room: a copy of it, once it has frames and hashes.
 recorded() {
     cp "$tmp"/journal/*.klr "$tmp/relay.klr" 2>/dev/null && "$keylock" record --text "$tmp/relay.klr" 2>/dev/null | grep -q '^hash '

@@ -20,7 +20,7 @@ player() {
 }
 
 # by ROOM: the newcomer's last way.
-by() { grep -a "event=way room=\"$1\"" "$tmp/relay.log" | tail -n 1 | grep -ao 'by=[^ ]*'; }
+by() { grep -a "event=catch_up room=\"$1\"" "$tmp/relay.log" | tail -n 1 | grep -ao 'by=[^ ]*'; }
 
 # judged ROOM WAY
 judged() {
@@ -58,5 +58,5 @@ check late/locked-frontend "carl's frontend was not told, or not once" \
 check late/core-named "carl's screen does not name the declaration" \
     grep -aqE 'no state gives SET_[A-Z_]+' "$tmp/carl-core.log"
 check late/single-none "a state for one run of the core was given" \
-    eval "! grep -aq 'event=way room=\"single\".*by=snapshot' '$tmp/relay.log'"
+    eval "! grep -aq 'event=catch_up room=\"single\".*by=snapshot' '$tmp/relay.log'"
 finish

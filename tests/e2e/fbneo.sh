@@ -181,8 +181,8 @@ frame_at() { # EVENT NAME
 }
 there() { # EVENT NAME WAYS: it comes, by a way that is none of so many before
     local by
-    eventually 30 more way "$3" "$2" && eventually 30 more "$1" 0 "$2" || { show "$2" relay; die "fbneo: $2 does not come"; }
-    by=$(grep -a "event=way room=\"loads\".*name=\"$2\"" "$tmp/relay.log" | tail -n 1)
+    eventually 30 more catch_up "$3" "$2" && eventually 30 more "$1" 0 "$2" || { show "$2" relay; die "fbneo: $2 does not come"; }
+    by=$(grep -a "event=catch_up room=\"loads\".*name=\"$2\"" "$tmp/relay.log" | tail -n 1)
     check "fbneo/$2-by" "$by" eval "[[ \$by == *by=snapshot* ]]"
 }
 # heals NAME PLANTED HEALED: the byte that it plants before that frame is healed. It counts only if the newcomer has been equal
@@ -212,7 +212,7 @@ for n in $(seq "$LOADS"); do
     case $((n % 3)) in
     0) # comes back
         returns=$(events returned)
-        ways=$(events way $last)
+        ways=$(events catch_up $last)
         stop $last KILL
         in_room $last $seed
         eventually 30 more returned "$returns"

@@ -188,12 +188,12 @@ judge_way() {
     check "$what/healed" "cleo says healed=$(json "$it-cleo" healed)" test "$(json "$it-cleo" healed)" = 1
     if [ "${heals[$it]}" = heal_anew ]; then
         check "$what/given" "the wrong machine did not run the game from the beginning" \
-            eval 'grep -aq "event=way room=\"$it-way\".*name=\"$it-cleo\".* by=history from=0 " "$tmp/relay.log"'
+            eval 'grep -aq "event=catch_up room=\"$it-way\".*name=\"$it-cleo\".* by=history from=0 " "$tmp/relay.log"'
     else
         check "$what/given" "the wrong machine did not load another's state" \
             eval 'grep -aq "event=loaded room=\"$it-way\".*name=\"$it-cleo\"" "$tmp/relay.log"'
     fi
-    by=$(grep -a "event=way .*name=\"$it-dora\"" "$tmp/relay.log" | tail -n 1 | grep -ao ' by=[a-z]*' | cut -d= -f2)
+    by=$(grep -a "event=catch_up .*name=\"$it-dora\"" "$tmp/relay.log" | tail -n 1 | grep -ao ' by=[a-z]*' | cut -d= -f2)
     check "$what/late-all" "dora came by ${by:-no way}, and her hashes begin with $(head -n 1 "$tmp/$it-dora.hash")" \
         eval '[ "$by" = snapshot ] || begins_with "$it-dora" "$it-ann"'
     check "$what/returned" "the relay says nothing of cleo's return" grep -aq "event=returned room=\"$it-way\".*name=\"$it-cleo\"" "$tmp/relay.log"

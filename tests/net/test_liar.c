@@ -344,7 +344,7 @@ TEST(to_a_newcomer) {
     comes("cat", 1, 3, relay.port);
     TURNS_UNTIL(player[3].begun > 0, 30);
     expect_put_out("mal", "6", "your snapshot does not match the hash that you gave");
-    assert_int_equal(lines_with("event=way", "name=\"cat\"", "by=snapshot"), 2);
+    assert_int_equal(lines_with("event=catch_up", "name=\"cat\"", "by=snapshot"), 2);
     assert_int_equal(state[3].loads, 1);
     TURNS_UNTIL(player[3].frames + 60 > player[0].frames, 20);
     expect_in_sync(2);

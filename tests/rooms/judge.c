@@ -213,7 +213,7 @@ void judge_end(void) {
     for (unsigned i = 0; i < CLIENTS; i++) {
         if (client[i].state == OFF || client[i].forges) continue;
         /* one that loads no state of others has no way if nobody keeps the beginning */
-        if (!client[i].consents && kl_lobby_way_closed(r, false, why, sizeof why)) continue;
+        if (!client[i].consents && kl_lobby_catchup_closed(r, false, why, sizeof why)) continue;
         if (tries_again(r, &client[i])) continue;
         if (!is_playing(&client[i])) fail("%s is not in the game at the end", client[i].name);
         expect_in_sync(&client[i]);

@@ -130,6 +130,6 @@ def ways(g):
         stands = "event=stall " in line or stands and "event=stall_over " not in line
         to_run = re.search(r"frames_to_run=(\d+)", line)
         over = to_run and int(to_run[1]) >= g.frames
-        if "event=way " in line and "by=snapshot" not in line and not stands and not over:
+        if "event=catch_up " in line and "by=snapshot" not in line and not stands and not over:
             found += [f"machine {m.number} came by {cut(line)}" for name, m in newcomers.items() if name in line]
     return found

@@ -75,10 +75,10 @@ TEST_WITH(hashes_of_before_a_given_state_do_not_count, set_up, tear_down) {
     says[1] = false;
     go_on(SECOND);
     m.hash.frame = the_room()->lock.next_close - 10;
-    the_room()->member[1].v.way.begins = m.hash.frame + 1;
+    the_room()->member[1].v.catchup.begins = m.hash.frame + 1;
     say(player[1].peer, &m);
     assert_int_equal(the_room()->heal.verdicts.asked[1].reported, 0);
-    the_room()->member[1].v.way.begins = m.hash.frame;
+    the_room()->member[1].v.catchup.begins = m.hash.frame;
     say(player[1].peer, &m);
     assert_int_equal(the_room()->heal.verdicts.asked[1].reported, 2);
 }

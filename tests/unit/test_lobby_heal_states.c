@@ -259,7 +259,7 @@ static void comes_new(unsigned who) {
     says[who] = false;
     go_on(2 * SECOND);
     m->late.check = KL_LATE_SILENT;
-    m->v.way.begins = the_room()->lock.next_close;
+    m->v.catchup.begins = the_room()->lock.next_close;
 }
 
 /* Those who parted are what they were before: so the newcomer is as they are. */

@@ -201,7 +201,7 @@ TEST_WITH(verdicts_go_on, set_up, tear_down) {
     assert_int_equal(v->minority, 4);
 }
 
-/* There is no way to the present any more: the core gives no state. */
+/* Nobody can catch up any more: the core gives no state. */
 TEST_WITH(a_game_that_has_lost_its_beginning, set_up, tear_down) {
     kl_lobby_destroy(lobby);
     struct kl_lobby_limits limits = limits_for_tests;

@@ -370,13 +370,13 @@ TEST_WITH(states_apart, set_up, tear_down) {
     state[1][1] ^= 2;
     order_one();
     assert_false(the_room()->snapshot.told_apart); /* one of them may have been out of sync */
-    assert_true(kl_lobby_way_has_states(the_room()));
+    assert_true(kl_lobby_catchup_has_states(the_room()));
     order_one();
     assert_true(the_room()->snapshot.told_apart);
     assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "the machines' states differ"));
-    assert_false(kl_lobby_way_has_states(the_room()) || the_room()->snapshot.unfit);
-    struct kl_way_trip w = {0};
-    assert_int_equal(kl_lobby_way_to_present(the_room(), &w), KL_WAY_HISTORY);
+    assert_false(kl_lobby_catchup_has_states(the_room()) || the_room()->snapshot.unfit);
+    struct kl_catchup w = {0};
+    assert_int_equal(kl_lobby_catchup_by(the_room(), &w), KL_CATCHUP_HISTORY);
 }
 
 /* Two who agree are enough, the third is waited for a while. */

@@ -14,8 +14,8 @@ static enum kl_record_rule expected(const struct kl_record_facts *f) {
     bool is_the_rooms = !has_more && (f->complete || f->match == KL_RECORD_SAME);
     bool state_is_covered = f->state != 0 && f->state < f->end && f->state <= f->have;
     if (f->fresh) return KL_RECORD_ANEW;
-    if (is_the_rooms && f->way) return f->have == f->end ? KL_RECORD_GO_ON : KL_RECORD_FRAMES;
-    if (!is_the_rooms && state_is_covered && f->state_way) return KL_RECORD_BACK;
+    if (is_the_rooms && f->can_catch_up) return f->have == f->end ? KL_RECORD_GO_ON : KL_RECORD_FRAMES;
+    if (!is_the_rooms && state_is_covered && f->state_can_catch_up) return KL_RECORD_BACK;
     return KL_RECORD_ANEW;
 }
 
@@ -24,8 +24,9 @@ static void look(const struct kl_record_facts *f) {
     cases++;
     of_rule[rule]++;
     assert_int_equal(rule, expected(f));
-    if (rule == KL_RECORD_BACK) assert_true(f->state < f->end && f->state_way && !f->fresh);
-    if (rule == KL_RECORD_GO_ON || rule == KL_RECORD_FRAMES) assert_true(f->have <= f->end && f->way);
+    if (rule == KL_RECORD_BACK) assert_true(f->state < f->end && f->state_can_catch_up && !f->fresh);
+    if (rule == KL_RECORD_GO_ON || rule == KL_RECORD_FRAMES)
+        assert_true(f->have <= f->end && f->can_catch_up);
     assert_in_range(strlen(kl_record_why(f)), 1, 79);
 }
 
@@ -41,9 +42,9 @@ TEST(every_combination) {
                                                    .fresh = bits & 2,
                                                    .have = have[h],
                                                    .match = (enum kl_record_match)match,
-                                                   .way = bits & 4,
+                                                   .can_catch_up = bits & 4,
                                                    .state = own[s],
-                                                   .state_way = bits & 8});
+                                                   .state_can_catch_up = bits & 8});
     assert_int_equal(cases, 7 * 7 * 3 * 16);
     for (unsigned i = 0; i < 4; i++)
         assert_true(of_rule[i] > 0);

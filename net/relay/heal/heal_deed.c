@@ -56,7 +56,7 @@ void kl_heal_no_more(struct kl_lobby_room *r, const char *why, uint64_t now_us) 
 /* False: that is not kept, or has been tried too often. */
 static bool begins_anew(struct kl_lobby_room *r, unsigned member) {
     struct kl_lobby_healing *h = &r->member[member].heal;
-    if (h->anew >= KL_STRIKES - 1 || !kl_lobby_way_has_beginning(r)) return false;
+    if (h->anew >= KL_STRIKES - 1 || !kl_lobby_catchup_has_beginning(r)) return false;
     h->anew++;
     r->heal.agreed_by &= (uint16_t)~kl_only(member);
     r->heal.deeds.anew |= kl_only(member);

@@ -55,7 +55,7 @@ static unsigned strikes(uint64_t at_us[KL_STRIKES - 1], uint64_t now_us) {
  * right. */
 static bool is_apart(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
-    return m->late.check != KL_LATE_CHECKED && !(r->heal.any_apart && m->v.way.begins <= r->heal.apart);
+    return m->late.check != KL_LATE_CHECKED && !(r->heal.any_apart && m->v.catchup.begins <= r->heal.apart);
 }
 
 static void note_apart(struct kl_lobby_room *r, uint16_t wrong) {
@@ -66,8 +66,8 @@ static void note_apart(struct kl_lobby_room *r, uint16_t wrong) {
     }
 }
 
-static bool can_replay(const struct kl_lobby_room *r, const struct kl_way_trip *way) {
-    return way->begins && !way->no_states && kl_lobby_way_has_beginning(r);
+static bool can_replay(const struct kl_lobby_room *r, const struct kl_catchup *c) {
+    return c->begins && !c->no_states && kl_lobby_catchup_has_beginning(r);
 }
 
 /* States of this core do not hold all of it. */
@@ -75,7 +75,7 @@ static void order_replays(struct kl_lobby_room *r) {
     struct kl_lobby_heal *h = &r->heal;
     uint16_t replay = 0;
     for (KL_EACH(i, h->wrong))
-        if (is_apart(r, i) && can_replay(r, &r->member[i].v.way)) replay |= kl_only(i);
+        if (is_apart(r, i) && can_replay(r, &r->member[i].v.catchup)) replay |= kl_only(i);
     if (!replay) return;
     h->deeds.apart |= replay;
     h->wrong &= (uint16_t)~replay;
@@ -189,7 +189,8 @@ static void heal_those_alone(struct kl_lobby_room *r, uint64_t now_us) {
 static uint16_t in_the_wrong(const struct kl_lobby_room *r, uint16_t members) {
     uint16_t wrong = 0;
     for (KL_EACH(i, members))
-        if (kl_lobby_reaches(&r->member[i]) && r->member[i].v.way.step != KL_WAY_LOADS) wrong |= kl_only(i);
+        if (kl_lobby_reaches(&r->member[i]) && r->member[i].v.catchup.step != KL_CATCHUP_LOADS)
+            wrong |= kl_only(i);
     return wrong;
 }
 
@@ -264,7 +265,7 @@ void kl_lobby_heal_found(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t
     r->due.busy = true;
 }
 
-/* --- on the way --- */
+/* --- catching up --- */
 
 static void wait_for_reports(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;

@@ -1,8 +1,8 @@
-/* lobby_heal.h - a machine comes to the game's state: snapshots, the way to the present, healing.
+/* lobby_heal.h - a machine comes to the game's state: snapshots, catching up, healing.
  * net/PROTOCOL.md §7. Only inside net/relay.
  *
  * lobby_snapshot.c   snapshots of a room: ordered, agreed on, given, kept, sent on
- * visitor_way.c      the way of a visitor, member or watcher, to the present: room/way.h decides it
+ * visitor_catchup.c  a visitor, member or watcher, catches up: room/catchup.h decides how
  * lobby_heal.c       members that are out of sync: by the others' state if a majority has one, by their own
  *                    states on a tie
  * heal_deed.c        what these members are ordered to do, and its end
@@ -38,18 +38,18 @@ struct kl_lobby_room *kl_lobby_snapshot_unpack(struct kl_lobby *l, uint64_t now_
 uint64_t kl_lobby_snapshot_due_us(const struct kl_lobby *l);
 void kl_lobby_snapshot_free(struct kl_lobby_room *r);
 
-/* --- visitor_way.c ---
+/* --- visitor_catchup.c ---
  *
  * A function that returns a text puts nobody out: the caller puts the visitor out with that code and text,
  * which are valid until the next call. NULL: the visitor stays. */
 
 /* The visitor gets the start data, and the snapshot is ordered that it may need once it has loaded. False:
- * there is no way to the present, and nothing has changed. */
+ * the client cannot catch up, and nothing has changed. */
 bool kl_visitor_begin(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us);
 /* READY during the game: the visitor sets out. */
 const struct kl_text *kl_visitor_ready(struct kl_lobby_room *r, struct kl_visitor *v,
                                        const struct kl_facts *f, uint64_t now_us);
-/* A visitor that is loaded and has every frame below `have` sets out, now or when its way is known. */
+/* A visitor that is loaded and has every frame below `have` sets out, now or when it is known by what. */
 const struct kl_text *kl_visitor_set_out(struct kl_lobby_room *r, struct kl_visitor *v, uint32_t have,
                                          uint64_t now_us);
 /* A member goes back to its own newest state up to this keyframe, and sets out from the keyframe. */
@@ -59,11 +59,11 @@ const struct kl_text *kl_visitor_heal(struct kl_lobby_room *r, struct kl_visitor
 /* HEALED. */
 const struct kl_text *kl_visitor_loaded(struct kl_lobby_room *r, struct kl_visitor *v,
                                         const struct kl_healed *h, uint64_t now_us);
-/* The game's beginning is kept (kl_lobby_way_has_beginning()), and a member runs it from frame 0. apart: the
- * member began with a snapshot, and was never in sync since. */
+/* The game's beginning is kept (kl_lobby_catchup_has_beginning()), and a member runs it from frame 0. apart:
+ * the member began with a snapshot, and was never in sync since. */
 void kl_visitor_anew(struct kl_lobby_room *r, struct kl_visitor *v, bool apart, uint64_t now_us);
-/* With each run of the game: looks again for the way of a visitor that waits, and at its progress. */
-const struct kl_text *kl_visitor_way_run(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us);
+/* With each run of the game: looks again for a visitor that waits to catch up, and at its progress. */
+const struct kl_text *kl_visitor_catchup_run(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us);
 
 /* Finds the snapshots that watchers may see; to be called when their visible frames change. */
 void kl_lobby_watch_snapshots(struct kl_lobby_room *r);

@@ -180,5 +180,5 @@ bool kl_lobby_heal_counts(const struct kl_lobby_room *r, unsigned member, uint32
 
 bool kl_lobby_heal_has_loaded(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
-    return m->v.way.begins || m->heal.has_loaded || r->past.reopened;
+    return m->v.catchup.begins || m->heal.has_loaded || r->past.reopened;
 }

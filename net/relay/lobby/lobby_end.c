@@ -138,7 +138,7 @@ void kl_lobby_unlink(struct kl_lobby_room *r, unsigned member) {
     struct kl_lobby_client *c = &r->lobby->client[m->v.peer];
     m->place = KL_PLACE_KEPT;
     kl_lobby_fetch_end(r, &m->v.fetch);
-    kl_way_go(&m->v.way);
+    kl_catchup_go(&m->v.catchup);
     if (c->state == KL_CLIENT_MEMBER && c->room == r && c->member == member) c->state = KL_CLIENT_NONE;
 }
 

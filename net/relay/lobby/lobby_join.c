@@ -148,7 +148,8 @@ static int objection(const struct kl_lobby_room *r, const struct kl_hello *h, co
     }
     if (is_no_match(r, h, text, cap)) return KL_REFUSE_FULL;
     if (kl_facts_differ(r->facts, &h->facts, text, cap) > 0) return KL_REFUSE_IDENTITY;
-    if (r->phase == KL_ROOM_PLAYING && kl_lobby_way_closed(r, kl_lobby_consents(r, h->consent), text, cap))
+    if (r->phase == KL_ROOM_PLAYING &&
+        kl_lobby_catchup_closed(r, kl_lobby_consents(r, h->consent), text, cap))
         return KL_REFUSE_STARTED;
     return objection_seats(r, h, text, cap);
 }
@@ -213,7 +214,7 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
                                   .joined = r->joins++};
     m->v.owed = kl_lobby_debt_take(r, &who);
     m->consents = kl_lobby_consents(r, c->consent);
-    m->v.way.no_states = !m->consents;
+    m->v.catchup.no_states = !m->consents;
     memcpy(m->v.name, name, sizeof m->v.name);
     kl_lobby_note_address(m, c->address);
     c->state = KL_CLIENT_MEMBER;
@@ -371,7 +372,7 @@ static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *ou
     char why[KL_TEXT_MAX];
     bool quick = r->door.flags & KL_DOOR_QUICK; /* nobody consents there */
     bool way = r->phase < KL_ROOM_PLAYING ||
-               (r->phase == KL_ROOM_PLAYING && !kl_lobby_way_closed(r, !quick, why, sizeof why));
+               (r->phase == KL_ROOM_PLAYING && !kl_lobby_catchup_closed(r, !quick, why, sizeof why));
     unsigned waiting = kl_lobby_waiting(r, NULL);
     bool joinable = way && !(r->door.flags & KL_DOOR_LOCKED) && kl_lobby_member_free(r) < KL_MAX_CLIENTS &&
                     filled < r->params.players && !waiting;

@@ -1,6 +1,6 @@
 /* Members that join a game under way, or get other seats in it. net/PROTOCOL.md §7.
  *
- * A joiner gets the same as a client that comes back without frames: start data, and a way to the present
+ * A joiner gets the same as a client that comes back without frames: start data, and it catches up
  * (heal/lobby_heal.h). No policy waits for it until it has caught up and its seat counts. */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static void begin_watch(struct kl_lobby_room *r, unsigned member, uint64_t now_u
 void kl_lobby_late_join(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     kl_lobby_news(r, now_us, "%s joins the game", kl_lobby_name(r, member).text);
     begin_watch(r, member, now_us);
-    (void)kl_visitor_begin(r, &r->member[member].v, now_us); /* there is a way: it has been asked for */
+    (void)kl_visitor_begin(r, &r->member[member].v, now_us); /* it can catch up: that has been asked */
 }
 
 void kl_lobby_late_goes_on(struct kl_lobby_room *r, unsigned member, uint32_t have, uint64_t now_us) {
@@ -71,7 +71,7 @@ int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *wh
 /* A spectator has no seat that could count: it has caught up when it is near. */
 static bool has_caught_up(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
-    if (m->v.state != KL_MEMBER_PLAYING || m->v.way.step == KL_WAY_LOADS ||
+    if (m->v.state != KL_MEMBER_PLAYING || m->v.catchup.step == KL_CATCHUP_LOADS ||
         kl_lock_fetching(&r->lock, member))
         return false;
     return m->seats ? !kl_lock_joining(&r->lock, member) : kl_lobby_behind(r, member) <= NEAR_FRAMES;
@@ -83,7 +83,7 @@ void kl_lobby_late_run(struct kl_lobby_room *r, uint64_t now_us) {
         if (!kl_lobby_here(m) || !m->late.since_us || !has_caught_up(r, i)) continue;
         kl_lobby_log_member(KL_LOG_INFO, "caught_up", r, i, "frame=%u took_ms=%llu from=%u fps=%.0f",
                             r->lock.next_close, (unsigned long long)(now_us - m->late.since_us) / 1000,
-                            m->v.way.begins, m->v.way.fps);
+                            m->v.catchup.begins, m->v.catchup.fps);
         m->late.since_us = 0;
         r->talk.roster_changed = true;
         if (m->seats) kl_lobby_news(r, now_us, "%s plays", kl_lobby_name(r, i).text);
@@ -151,7 +151,7 @@ static void look_at(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
 void kl_lobby_late_chores(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_lobby_member *m = &r->member[i];
-        bool runs = m->v.state == KL_MEMBER_PLAYING && m->v.way.step != KL_WAY_LOADS &&
+        bool runs = m->v.state == KL_MEMBER_PLAYING && m->v.catchup.step != KL_CATCHUP_LOADS &&
                     !r->lock.client[i].away && r->params.clocked;
         if (!kl_lobby_reaches(m) || !m->seats || !m->late.since_us || !runs) continue;
         if (now_us >= m->late.looked_us + LOOK_US) look_at(r, i, now_us);

@@ -32,7 +32,7 @@ void kl_lobby_door_leave(struct kl_lobby_client *c); /* it no longer knocks, nor
  * room; a pointer to it stays valid until then.) */
 void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
                       uint64_t now_us);
-/* The same for a reason of heal/visitor_way.c; NULL: the member stays. */
+/* The same for a reason of heal/visitor_catchup.c; NULL: the member stays. */
 void kl_lobby_put_out_for(struct kl_lobby_room *r, unsigned member, const struct kl_text *why,
                           uint64_t now_us);
 /* Takes a member out of the room; its connection is the caller's business. why: for the log and the others'

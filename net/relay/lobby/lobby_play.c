@@ -14,9 +14,10 @@
 
 /* Not of the past that it runs through, nor of before the state that it was given. */
 static bool counts(const struct kl_lobby_room *r, unsigned member, uint32_t frame) {
-    bool known =
-        r->phase == KL_ROOM_PLAYING && frame < r->lock.next_close && frame >= r->member[member].v.way.begins;
-    if (r->member[member].v.way.step == KL_WAY_BACK) return false; /* of frames that the record lost */
+    bool known = r->phase == KL_ROOM_PLAYING && frame < r->lock.next_close &&
+                 frame >= r->member[member].v.catchup.begins;
+    if (r->member[member].v.catchup.step == KL_CATCHUP_BACK)
+        return false; /* of frames that the record lost */
     return known && frame + KL_KEPT_FRAMES >= r->lock.next_close && kl_lobby_heal_counts(r, member, frame);
 }
 
@@ -180,7 +181,7 @@ static void carry_out(struct kl_lobby_room *r, const struct kl_heal_deeds *d, ui
 
 static void run_ways(struct kl_lobby_room *r, uint64_t now_us) {
     for (KL_MEMBERS(i, r, kl_lobby_reaches))
-        kl_lobby_put_out_for(r, i, kl_visitor_way_run(r, &r->member[i].v, now_us), now_us);
+        kl_lobby_put_out_for(r, i, kl_visitor_catchup_run(r, &r->member[i].v, now_us), now_us);
 }
 
 static void send_history(struct kl_lobby_room *r, unsigned member) {

@@ -93,10 +93,10 @@ static bool has_loaded(const struct kl_lobby_room *r, unsigned member, const str
     return !b->fresh && r->member[member].checked && (b->have > 0 || !r->past.reopened);
 }
 
-static bool has_way(const struct kl_lobby_room *r, unsigned member, uint32_t have) {
-    const struct kl_way_trip *way = &r->member[member].v.way;
-    const struct kl_way_trip t = {.have = have, .fps = way->fps, .no_states = way->no_states};
-    return kl_lobby_way_to_present(r, &t) != KL_WAY_NONE;
+static bool can_catch_up(const struct kl_lobby_room *r, unsigned member, uint32_t have) {
+    const struct kl_catchup *c = &r->member[member].v.catchup;
+    const struct kl_catchup t = {.have = have, .fps = c->fps, .no_states = c->no_states};
+    return kl_lobby_catchup_by(r, &t) != KL_CATCHUP_NONE;
 }
 
 /* During the game: the member goes on from its frames, from an own state, or gets everything anew. */
@@ -104,8 +104,8 @@ static void catch_up(struct kl_lobby_room *r, unsigned member, const struct kl_r
     struct kl_visitor *v = &r->member[member].v;
     struct kl_record_facts f = kl_lobby_past_facts(r, b);
     f.fresh = !has_loaded(r, member, b);
-    f.way = has_way(r, member, f.have);
-    f.state_way = f.state && has_way(r, member, f.state);
+    f.can_catch_up = can_catch_up(r, member, f.have);
+    f.state_can_catch_up = f.state && can_catch_up(r, member, f.state);
     switch (kl_record_rule(&f)) {
     case KL_RECORD_GO_ON:
     case KL_RECORD_FRAMES:
@@ -129,7 +129,7 @@ static void take_back(struct kl_lobby_room *r, unsigned member, unsigned which, 
     m->any_token = false;
     c->consent = b->consent;
     m->consents = kl_lobby_consents(r, b->consent);
-    m->v.way.no_states = m->v.way.no_states || !m->consents;
+    m->v.catchup.no_states = m->v.catchup.no_states || !m->consents;
     m->place = KL_PLACE_LINKED;
     m->v.peer = peer;
     m->v.malformed = 0;
@@ -157,7 +157,7 @@ static void take_back(struct kl_lobby_room *r, unsigned member, unsigned which, 
 static unsigned again_in_s(struct kl_lobby_room *r, unsigned member) {
     struct kl_lobby_member *m = &r->member[member];
     if (kl_lobby_reaches(m)) kl_lobby_cost_count(r->lobby, m->v.peer);
-    return kl_lobby_cost_wait_s(r, m->v.owed, KL_COST_JOININGS, m->v.way.no_states);
+    return kl_lobby_cost_wait_s(r, m->v.owed, KL_COST_JOININGS, m->v.catchup.no_states);
 }
 
 /* The room's frames are to be read first, and no other room shall wait for that: kl_lobby_return_next(). */

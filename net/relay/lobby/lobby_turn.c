@@ -41,9 +41,9 @@ unsigned kl_lobby_waiting(const struct kl_lobby_room *room, struct kl_waiter *ou
     for (EACH_WAITER(w, r)) {
         if (n == KL_QUEUE_MAX) break;
         if (out) {
-            out[n] =
-                (struct kl_waiter){.client = w->way.watches ? KL_WATCHER : (uint8_t)kl_visitor_member(r, w),
-                                   .turn = w->turn.until_us > 0};
+            out[n] = (struct kl_waiter){.client = w->catchup.watches ? KL_WATCHER
+                                                                     : (uint8_t)kl_visitor_member(r, w),
+                                        .turn = w->turn.until_us > 0};
             memcpy(out[n].name, w->name, sizeof out[n].name);
         }
         n++;
@@ -61,13 +61,13 @@ static unsigned seats_taken(const struct kl_lobby_room *r) {
 
 /* A watcher that plays becomes a client: as many watchers may wait as clients can still come. */
 static bool has_place(struct kl_lobby_room *r, struct kl_visitor *more) {
-    unsigned clients = 0, watchers = more->way.watches;
+    unsigned clients = 0, watchers = more->catchup.watches;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         clients += kl_lobby_here(&r->member[i]);
     for (EACH_WAITER(w, r))
-        watchers += w->way.watches;
+        watchers += w->catchup.watches;
     return kl_lobby_waiting(r, NULL) < KL_QUEUE_MAX &&
-           (!more->way.watches || clients + watchers <= KL_MAX_CLIENTS);
+           (!more->catchup.watches || clients + watchers <= KL_MAX_CLIENTS);
 }
 
 /* Places in the queue of this one's address. */
@@ -148,9 +148,9 @@ static unsigned first_giver(const struct kl_lobby_room *r) {
 
 /* Caught up with the game, nothing on its way, and not barred. */
 static bool can_play(const struct kl_lobby_room *r, const struct kl_visitor *w, uint64_t now_us) {
-    bool has_place = w->way.watches ? kl_lobby_member_free(r) < KL_MAX_CLIENTS
-                                    : kl_lobby_reaches(&r->member[kl_visitor_member(r, w)]);
-    return has_place && w->state == KL_MEMBER_PLAYING && !w->way.step &&
+    bool has_place = w->catchup.watches ? kl_lobby_member_free(r) < KL_MAX_CLIENTS
+                                        : kl_lobby_reaches(&r->member[kl_visitor_member(r, w)]);
+    return has_place && w->state == KL_MEMBER_PLAYING && !w->catchup.step &&
            !kl_lobby_barred_s(r, true, &w->who, NULL, now_us);
 }
 
@@ -168,7 +168,7 @@ static void seat_watcher(struct kl_lobby_room *r, struct kl_lobby_watcher *w, ui
 static void sit(struct kl_lobby_room *r, struct kl_visitor *w, uint8_t seats, uint64_t now_us) {
     kl_lobby_news(r, now_us, "%s takes a seat", w->name);
     w->turn = (struct kl_lobby_turn){0};
-    if (w->way.watches)
+    if (w->catchup.watches)
         seat_watcher(r, kl_visitor_watcher(w), seats, now_us);
     else
         (void)kl_lobby_reseat(r, kl_visitor_member(r, w), seats, "takes a seat", now_us);
@@ -195,7 +195,7 @@ static void wants_seat(struct kl_lobby_room *r, struct kl_visitor *w, unsigned w
     if (can_play(r, w, now_us) && (offered || !first || first == w)) {
         seats = kl_lobby_free_seats(r, wanted);
         if (!seats) seats = kl_lobby_free_seats(r, 1);
-        unsigned member = w->way.watches ? kl_lobby_member_free(r) : kl_visitor_member(r, w);
+        unsigned member = w->catchup.watches ? kl_lobby_member_free(r) : kl_visitor_member(r, w);
         if (!kl_lobby_memory_take(r, member, seats)) {
             kl_visitor_tell(r, w, 0, "this relay has no memory for another player: you watch");
             return;

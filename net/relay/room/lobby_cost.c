@@ -26,19 +26,19 @@ static uint32_t length(const struct kl_lobby_packed *k) {
     return k ? k->len : 0;
 }
 
-/* By the way that the room would choose now. */
-static uint64_t way_bytes(const struct kl_lobby_room *r, bool no_states) {
-    const struct kl_way_trip t = {.no_states = no_states};
+/* As it would catch up now. */
+static uint64_t catchup_bytes(const struct kl_lobby_room *r, bool no_states) {
+    const struct kl_catchup t = {.no_states = no_states};
     const struct kl_lobby_packed *kept = r->snapshot.kept;
     const struct kl_lobby_packed *coming = r->snapshot.made ? NULL : r->snapshot.coming;
-    if (kl_lobby_way_to_present(r, &t) == KL_WAY_HISTORY) return history_bytes(r, 0);
+    if (kl_lobby_catchup_by(r, &t) == KL_CATCHUP_HISTORY) return history_bytes(r, 0);
     uint32_t state = length(coming) > length(kept) ? length(coming) : length(kept);
     return state + (kept ? history_bytes(r, kept->keyframe) : 0);
 }
 
 uint64_t kl_lobby_joining_bytes(const struct kl_lobby_room *r, bool no_states) {
     uint64_t bytes = r->start.bytes;
-    if (r->phase == KL_ROOM_PLAYING) bytes += way_bytes(r, no_states);
+    if (r->phase == KL_ROOM_PLAYING) bytes += catchup_bytes(r, no_states);
     bytes += bytes / 8; /* headers, seals, repetitions */
     return bytes > KL_COST_LEAST ? bytes : KL_COST_LEAST;
 }
@@ -74,7 +74,7 @@ size_t kl_lobby_bulk_room(struct kl_lobby_room *r, unsigned peer) {
     kl_lobby_cost_count(r->lobby, peer);
     const struct kl_visitor *v = kl_visitor_of(&r->lobby->client[peer]);
     bool spent = v && v->owed > KL_COST_LEAST &&
-                 v->owed > KL_COST_JOININGS * kl_lobby_joining_bytes(r, v->way.no_states);
+                 v->owed > KL_COST_JOININGS * kl_lobby_joining_bytes(r, v->catchup.no_states);
     return spent ? 0 : net->bulk_room(net->ctx, peer);
 }
 

@@ -141,7 +141,7 @@ bool kl_lobby_has_link(const struct kl_lobby_room *r) {
 bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = &r->member[member];
     bool plays = r->phase != KL_ROOM_PLAYING || m->v.state == KL_MEMBER_PLAYING;
-    bool now = m->v.way.step != KL_WAY_LOADS && !kl_lock_fetching(&r->lock, member) &&
+    bool now = m->v.catchup.step != KL_CATCHUP_LOADS && !kl_lock_fetching(&r->lock, member) &&
                kl_lobby_behind(r, member) < KL_KEPT_FRAMES;
     return kl_lobby_reaches(m) && plays && now;
 }

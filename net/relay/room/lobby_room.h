@@ -8,7 +8,7 @@
  * lobby_bar.h      bans and bars for a time
  * lobby_files.h    checksums of disks, and of other files that are opened in play
  * lobby_cost.h     bytes down against bytes up
- * way.h            a client's way to the present
+ * catchup.h        how a client catches up
  * verdict.h        hashes compared
  *
  * The state of a part whose functions stand in another folder: heal_state.h,
@@ -36,7 +36,7 @@
 #include "net/relay/room/lobby_net.h"
 #include "net/relay/room/verdict.h"
 #include "net/relay/room/visitor.h"
-#include "net/relay/room/way.h"
+#include "net/relay/room/catchup.h"
 
 #define KL_START_SMALL         (256U * 1024) /* each room may have, whatever others hold */
 #define KL_HISTORY_BYTES_TOTAL (512U * 1024 * 1024)
@@ -416,7 +416,8 @@ bool kl_lobby_past_reaches(const struct kl_lobby_room *r, uint32_t from);
 /* The digest of so many whole intervals of the room. False: there are not as many, or the relay does not keep
  * the frames that it takes any more. */
 bool kl_lobby_past_digest(const struct kl_lobby_room *r, uint32_t intervals, struct kl_digest *out);
-/* Compares the room's record with a client's frames and own states. `way` and `state_way` are left false. */
+/* Compares the room's record with a client's frames and own states. `can_catch_up` and `state_can_catch_up`
+ * are left false. */
 struct kl_record_facts kl_lobby_past_facts(const struct kl_lobby_room *r, const struct kl_return *b);
 
 /* --- lobby_say.c --- */

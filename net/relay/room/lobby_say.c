@@ -97,7 +97,7 @@ void kl_visitor_log(const char *event, const struct kl_lobby_room *r, const stru
     va_start(args, format);
     vsnprintf(rest, sizeof rest, format, args);
     va_end(args);
-    if (v->way.watches)
+    if (v->catchup.watches)
         kl_lobby_log_room(KL_LOG_INFO, event, r, "client=watcher name=%s watchers=%u frame=%u %s",
                           kl_log_quote(name, sizeof name, v->name), r->watch.count, r->lock.next_close, rest);
     else

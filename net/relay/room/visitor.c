@@ -45,7 +45,7 @@ void kl_visitor_welcome(struct kl_lobby_room *r, const struct kl_visitor *v, str
 void kl_visitor_tell(struct kl_lobby_room *r, const struct kl_visitor *v, uint8_t code, const char *format,
                      ...) {
     struct kl_msg m = {.kind = KL_MSG_NOTICE, .text.code = code};
-    bool linked = v->way.watches || kl_lobby_reaches(&r->member[kl_visitor_member(r, v)]);
+    bool linked = v->catchup.watches || kl_lobby_reaches(&r->member[kl_visitor_member(r, v)]);
     va_list args;
     if (!linked || kl_lobby_is_behind(r, v->peer, KL_NOTICES_UNDER_WAY)) return;
     va_start(args, format);

@@ -8,7 +8,7 @@
 #include "net/relay/log/lobby_limit.h"
 #include "net/relay/room/lobby_bar.h"
 #include "net/relay/room/heal_state.h"
-#include "net/relay/room/way.h"
+#include "net/relay/room/catchup.h"
 #include "net/session/name.h"
 
 /* Places that a room has for cuts, at most eleven a second, and for the labels of the delay and two minutes.
@@ -46,9 +46,9 @@ struct kl_visitor {
             char host[KL_ADDRESS_MAX]; /* address without port */
         };
     };
-    uint8_t state;        /* enum kl_member_state, but for GONE and AWAY; READY: its way is undecided */
-    uint32_t sent;        /* bytes of start data sent */
-    bool fetched;         /* all start data is sent and acknowledged: it loads */
+    uint8_t state; /* enum kl_member_state, but for GONE and AWAY; READY: how it catches up is undecided */
+    uint32_t sent; /* bytes of start data sent */
+    bool fetched;  /* all start data is sent and acknowledged: it loads */
     uint64_t deadline_us; /* for its next message that we wait for; 0: none */
     uint64_t waited_us;   /* begin of that wait, moved by the time it was away */
     uint32_t furthest;    /* the most bytes of start data transferred */
@@ -57,7 +57,7 @@ struct kl_visitor {
     uint64_t owed;        /* bytes (lobby_cost.h) */
     struct kl_lobby_turn turn;
     struct kl_lobby_spent spent;
-    struct kl_way_trip way;
+    struct kl_catchup catchup;
     struct kl_lobby_fetch fetch; /* a snapshot on its way to the client */
 };
 

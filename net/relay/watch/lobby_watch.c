@@ -67,7 +67,7 @@ struct kl_lobby_watcher *kl_lobby_watch_join(struct kl_lobby_room *r, unsigned p
     w->v.turn = turn;
     memcpy(w->v.name, h->name, sizeof w->v.name);
     w->notices = r->watch.notices;
-    w->v.way = (struct kl_way_trip){.watches = true, .no_states = !kl_lobby_consents(r, h->consent)};
+    w->v.catchup = (struct kl_catchup){.watches = true, .no_states = !kl_lobby_consents(r, h->consent)};
     c->state = KL_CLIENT_WATCHER;
     c->room = r;
     c->watcher = w;
@@ -242,7 +242,7 @@ void kl_lobby_watch_run(struct kl_lobby_room *r, unsigned *left, uint64_t now_us
         bool more = false;
         struct kl_lobby_watcher *w = a->at[a->turn++ % a->count];
         if (!kl_lobby_watch_judge(r, w, now_us)) continue;
-        if (!kl_lobby_watch_stays(r, w, kl_visitor_way_run(r, &w->v, now_us))) continue;
+        if (!kl_lobby_watch_stays(r, w, kl_visitor_catchup_run(r, &w->v, now_us))) continue;
         *left -= kl_lobby_watch_serve(r, w, now_us, &more);
         r->due.bulk = r->due.bulk || more;
     }

@@ -152,13 +152,13 @@ bool kl_lobby_watch_serve(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
 
 static void note_progress(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
     uint64_t slack_frames = (uint64_t)((double)shift_us(r) * r->lock.params.fps_uhz / 1e12);
-    if (w->caught_up || w->v.state != KL_MEMBER_PLAYING || w->v.way.step) return;
+    if (w->caught_up || w->v.state != KL_MEMBER_PLAYING || w->v.catchup.step) return;
     if (w->ran + slack_frames < r->watch.end) return;
     w->caught_up = true;
     char name[KL_LOG_QUOTED(KL_NAME_MAX)];
     kl_lobby_log_room(KL_LOG_INFO, "caught_up", r, "client=watcher name=%s frame=%u took_ms=%llu from=%u",
                       kl_log_quote(name, sizeof name, w->v.name), w->ran,
-                      (unsigned long long)(now_us - w->v.waited_us) / 1000, w->v.way.begins);
+                      (unsigned long long)(now_us - w->v.waited_us) / 1000, w->v.catchup.begins);
 }
 
 /* A watcher's samples, needs and flags are ignored. */
@@ -176,7 +176,7 @@ void kl_lobby_watch_datagram(struct kl_lobby_room *r, struct kl_lobby_watcher *w
     w->heard = true;
     w->stamp = c.stamp;
     w->heard_at_us = now_us;
-    if (c.frame_acked > w->next || c.frame_acked < w->v.way.begins) return; /* of before it began here */
+    if (c.frame_acked > w->next || c.frame_acked < w->v.catchup.begins) return; /* of before it began here */
     w->acked = c.frame_acked;
     w->ran = c.frame_acked - c.backlog;
     note_progress(r, w, now_us);

@@ -55,7 +55,7 @@ static bool is_proved(const struct kl_lobby_room *r, const struct kl_watch_truth
 
 void kl_lobby_watch_hash(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const struct kl_hash *h) {
     if (w->v.state != KL_MEMBER_PLAYING || h->frame >= r->watch.end) return;
-    if (w->v.way.step || h->frame + 1 < w->healed_from) return; /* known, or of before it was healed */
+    if (w->v.catchup.step || h->frame + 1 < w->healed_from) return; /* known, or of before it was healed */
     if (w->hashes == KL_WATCH_HASHES) { /* the oldest goes: its label is not the game's */
         for (unsigned i = 1; i < KL_WATCH_HASHES; i++)
             w->hash[i - 1] = w->hash[i];
@@ -89,7 +89,7 @@ static void tell_equal(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint
 static void is_equal(struct kl_lobby_watcher *w, uint32_t frame, bool proved, uint64_t now_us) {
     if (proved && frame > w->parted_frame) w->mended = true;
     w->parted = false;
-    w->v.way.unproved = w->v.way.unproved && !proved;
+    w->v.catchup.unproved = w->v.catchup.unproved && !proved;
     w->equal = true;
     w->equal_frame = frame;
     w->equal_us = now_us;
@@ -140,7 +140,7 @@ bool kl_lobby_watch_judge(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
         bool proved = is_proved(r, t);
         if (p.differs == 1 && !t->contested) {
             bool here = has_parted(r, w, w->hash[i].frame, p.parts, proved, now_us);
-            if (!here || w->v.way.step || w->v.state != KL_MEMBER_PLAYING) return here;
+            if (!here || w->v.catchup.step || w->v.state != KL_MEMBER_PLAYING) return here;
         } else if (proved || (w->parted && !t->contested)) {
             is_equal(w, w->hash[i].frame, p.proved, now_us);
         }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# 86-watch-way.sh - a watcher from outside comes to the game by a snapshot if the whole match would take too long, is healed by
+# 86-watch-catchup.sh - a watcher from outside comes to the game by a snapshot if the whole match would take too long, is healed by
 # one when out of sync, comes back after the relay was killed with -9 and started anew, and is put out by the host's word.
 # runs: waiting, test, 65 s
 # limit: 200
@@ -29,7 +29,7 @@ wants() { # RELAY PATTERN SECONDS NAME
 }
 
 # of_way NAME KEY: of its first way, as the relay's line says it.
-of_way() { grep -a "event=way .*name=\"$1\"" "$tmp/relay1.log" | head -n 1 | grep -ao " $2=[^ ]*" | cut -d= -f2; }
+of_way() { grep -a "event=catch_up .*name=\"$1\"" "$tmp/relay1.log" | head -n 1 | grep -ao " $2=[^ ]*" | cut -d= -f2; }
 
 begin_relay relay1
 client ann --input random:1
@@ -42,7 +42,7 @@ wants relay1 'event=started room="match"' 20 bob
 # --- healed, as a player is --------------------------------------------------------------------------------------------
 
 wants relay1 'event=watcher_desync room="match".*name="early"' 40 early
-wants relay1 'event=way room="match".*name="early".*by=snapshot heals=1' 20 early
+wants relay1 'event=catch_up room="match".*name="early".*by=snapshot heals=1' 20 early
 wants relay1 'event=loaded room="match".*name="early".*how=same' 20 early
 check watch-way/told "early's log has no line about its healing" said early 'back in sync: loaded frame' 10
 
@@ -78,7 +78,7 @@ ok "watch-way/again: both watch again"
 stop relay2 KILL 2>/dev/null
 begin_relay relay3 120
 for who in early lou; do wants relay3 "event=caught_up room=\"match\".*name=\"$who\"" 40 $who; done
-check watch-way/replayed "$(grep -a 'event=way' "$tmp/relay3.log")" said relay3 'event=way room="match".*name="early".*by=history' 1
+check watch-way/replayed "$(grep -a 'event=catch_up' "$tmp/relay3.log")" said relay3 'event=catch_up room="match".*name="early".*by=history' 1
 
 # --- the end --------------------------------------------------------------------------------------------------------------
 

@@ -56,11 +56,11 @@ static void order(struct kl_lobby_room *r, bool watches, uint64_t now_us) {
 /* --- from the beginning --- */
 
 bool kl_visitor_begin(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us) {
-    const struct kl_way_trip t = {.watches = v->way.watches,
-                                  .fps = v->way.fps,
-                                  .no_states = v->way.no_states,
-                                  .made = r->lock.next_close};
-    if (kl_lobby_way_to_present(r, &t) == KL_WAY_NONE) return false;
+    const struct kl_catchup t = {.watches = v->catchup.watches,
+                                 .fps = v->catchup.fps,
+                                 .no_states = v->catchup.no_states,
+                                 .made = r->lock.next_close};
+    if (kl_lobby_catchup_by(r, &t) == KL_CATCHUP_NONE) return false;
     kl_lobby_fetch_end(r, &v->fetch);
     if (t.watches) {
         struct kl_lobby_watcher *w = kl_visitor_watcher(v);
@@ -74,8 +74,8 @@ bool kl_visitor_begin(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t no
         r->talk.roster_changed = true;
         kl_lobby_snapshot_again(r, kl_visitor_member(r, v), now_us);
     }
-    v->way = t;
-    if (kl_lobby_way_to_present(r, &t) == KL_WAY_ORDER) order(r, t.watches, now_us);
+    v->catchup = t;
+    if (kl_lobby_catchup_by(r, &t) == KL_CATCHUP_ORDER) order(r, t.watches, now_us);
     kl_visitor_wait_anew(v, now_us);
     kl_visitor_prepare(r, v, false, now_us);
     return true;
@@ -84,7 +84,7 @@ bool kl_visitor_begin(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t no
 static const struct kl_text *begin_or_go(struct kl_lobby_room *r, struct kl_visitor *v, enum kl_refuse code,
                                          const char *why, uint64_t now_us) {
     if (!kl_visitor_begin(r, v, now_us)) return refuse(code, why);
-    if (!v->way.watches) return NULL;
+    if (!v->catchup.watches) return NULL;
     struct kl_lobby_watcher *w = kl_visitor_watcher(v);
     w->healed = (uint16_t)(w->healed + w->parted);
     w->parted = false;
@@ -94,11 +94,11 @@ static const struct kl_text *begin_or_go(struct kl_lobby_room *r, struct kl_visi
 
 void kl_visitor_anew(struct kl_lobby_room *r, struct kl_visitor *v, bool apart, uint64_t now_us) {
     unsigned member = kl_visitor_member(r, v);
-    v->way.no_states = true;
+    v->catchup.no_states = true;
     if (apart) {
         const struct kl_name_shown name = kl_lobby_name(r, member);
         r->snapshot.begins_apart++;
-        kl_lobby_log_member(KL_LOG_INFO, "way_apart", r, member, "snapshot=%u", v->way.begins);
+        kl_lobby_log_member(KL_LOG_INFO, "catch_up_apart", r, member, "snapshot=%u", v->catchup.begins);
         kl_lobby_notice(r,
                         "%s is still out of sync, since this core's states are incomplete: %s "
                         "replays the game",
@@ -108,15 +108,15 @@ void kl_visitor_anew(struct kl_lobby_room *r, struct kl_visitor *v, bool apart, 
     (void)kl_visitor_begin(r, v, now_us);
 }
 
-/* --- on the way --- */
+/* --- catching up --- */
 
 static const struct kl_text *by_history(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us) {
-    const struct kl_way_trip *t = &v->way;
+    const struct kl_catchup *t = &v->catchup;
     uint32_t frames = (t->watches ? r->watch.end : r->lock.next_close) - t->have;
     if (!t->watches && kl_lock_return(&r->lock, kl_visitor_member(r, v), t->have, now_us) != KL_OK)
         return NULL; /* it was asked before */
     v->state = KL_MEMBER_PLAYING;
-    kl_visitor_log("way", r, v, "by=history from=%u frames_to_run=%u", t->have, frames);
+    kl_visitor_log("catch_up", r, v, "by=history from=%u frames_to_run=%u", t->have, frames);
     if (!t->watches && r->snapshot.in_a_row && frames > LEAST_RUN)
         kl_visitor_tell(r, v, 0, "no state to be had (%s): you run the match from frame %u on",
                         r->snapshot.failed_why, t->have);
@@ -126,47 +126,47 @@ static const struct kl_text *by_history(struct kl_lobby_room *r, struct kl_visit
 /* OFFER goes before the first HISTORY from its keyframe on: both are bulk. */
 static const struct kl_text *by_snapshot(struct kl_lobby_room *r, struct kl_visitor *v,
                                          struct kl_lobby_packed *k, uint64_t now_us) {
-    struct kl_way_trip *t = &v->way;
+    struct kl_catchup *t = &v->catchup;
     uint32_t end = t->watches ? r->watch.end : r->lock.next_close;
     if (!t->watches && kl_lock_return(&r->lock, kl_visitor_member(r, v), k->keyframe, now_us) != KL_OK)
         return NULL;
     (void)kl_visitor_offer(r, v, k, !t->heals);
-    kl_way_load(t, k->keyframe, k->len, now_us);
+    kl_catchup_load(t, k->keyframe, k->len, now_us);
     v->state = KL_MEMBER_PLAYING;
     struct kl_lobby_watcher *w = kl_visitor_watcher(v);
     if (t->watches && !t->heals) w->next = w->acked = w->ran = k->keyframe;
-    kl_visitor_log("way", r, v, "by=snapshot heals=%d snapshot=%u bytes=%u packed=%u frames_to_run=%u",
+    kl_visitor_log("catch_up", r, v, "by=snapshot heals=%d snapshot=%u bytes=%u packed=%u frames_to_run=%u",
                    t->heals, k->keyframe, k->bytes, k->len, end - k->keyframe);
     return NULL;
 }
 
-static const struct kl_text *no_way(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us) {
+static const struct kl_text *turn_away(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us) {
     char text[KL_TEXT_MAX];
-    if (v->way.watches)
+    if (v->catchup.watches)
         return begin_or_go(r, v, KL_REFUSE_STARTED, "this relay does not keep the game's beginning any more",
                            now_us);
-    kl_lobby_way_closed(r, r->member[kl_visitor_member(r, v)].consents, text, sizeof text);
+    kl_lobby_catchup_closed(r, r->member[kl_visitor_member(r, v)].consents, text, sizeof text);
     return refuse(KL_REFUSE_STARTED, text);
 }
 
-static const struct kl_text *go(struct kl_lobby_room *r, struct kl_visitor *v, enum kl_way way,
+static const struct kl_text *go(struct kl_lobby_room *r, struct kl_visitor *v, enum kl_catchup_by by,
                                 uint64_t now_us) {
-    struct kl_way_trip *t = &v->way;
-    bool snapshot = way == KL_WAY_SNAPSHOT || way == KL_WAY_COMING;
+    struct kl_catchup *t = &v->catchup;
+    bool snapshot = by == KL_CATCHUP_SNAPSHOT || by == KL_CATCHUP_COMING;
     if (snapshot && kl_lobby_bulk_room(r, v->peer) == 0) {
         r->due.bulk = true;
         return NULL;
     }
-    kl_way_go(t);
+    kl_catchup_go(t);
     if (!t->watches) {
         r->member[kl_visitor_member(r, v)].ran_us = 0;
         r->talk.roster_changed = true;
     }
-    if (snapshot) return by_snapshot(r, v, kl_lobby_way_snapshot(r, t, way), now_us);
-    if (way == KL_WAY_NONE) return no_way(r, v, now_us);
+    if (snapshot) return by_snapshot(r, v, kl_lobby_catchup_snapshot(r, t, by), now_us);
+    if (by == KL_CATCHUP_NONE) return turn_away(r, v, now_us);
     if (!t->offered) return by_history(r, v, now_us);
     /* A client that was offered a snapshot before has nothing that history could go on from. */
-    return kl_visitor_begin(r, v, now_us) ? NULL : no_way(r, v, now_us);
+    return kl_visitor_begin(r, v, now_us) ? NULL : turn_away(r, v, now_us);
 }
 
 /* A player who has the game's state, or may come back with it. */
@@ -185,40 +185,40 @@ static void go_on_without(struct kl_lobby_room *r, unsigned member, uint64_t now
 }
 
 static const struct kl_text *look(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us) {
-    const struct kl_way_trip *t = &v->way;
-    struct kl_way_facts f = kl_lobby_way_facts(r, t);
+    const struct kl_catchup *t = &v->catchup;
+    struct kl_catchup_facts f = kl_lobby_catchup_facts(r, t);
     bool comes = r->snapshot.phase > KL_SNAPSHOT_ORDERED || (t->watches && r->watch.next.snapshot);
-    f.stuck = kl_way_is_stuck(t, comes, now_us);
-    enum kl_way way = kl_way_choose(&f);
-    if (way == KL_WAY_ORDER && f.stuck && !t->watches) {
-        if (!somebody_can_give(r)) return go(r, v, KL_WAY_NONE, now_us);
+    f.stuck = kl_catchup_is_stuck(t, comes, now_us);
+    enum kl_catchup_by by = kl_catchup_choose(&f);
+    if (by == KL_CATCHUP_ORDER && f.stuck && !t->watches) {
+        if (!somebody_can_give(r)) return go(r, v, KL_CATCHUP_NONE, now_us);
         go_on_without(r, kl_visitor_member(r, v), now_us);
     }
-    if (way != KL_WAY_ORDER) return go(r, v, way, now_us);
+    if (by != KL_CATCHUP_ORDER) return go(r, v, by, now_us);
     order(r, t->watches, now_us);
     return NULL;
 }
 
-static void wait_for_a_way(struct kl_lobby_room *r, struct kl_visitor *v, bool heals, uint64_t now_us) {
+static void wait_to_catch_up(struct kl_lobby_room *r, struct kl_visitor *v, bool heals, uint64_t now_us) {
     kl_lobby_fetch_end(r, &v->fetch);
-    kl_way_set_out(&v->way, now_us);
-    v->way.heals = heals;
-    v->way.failures = r->snapshot.failures;
+    kl_catchup_set_out(&v->catchup, now_us);
+    v->catchup.heals = heals;
+    v->catchup.failures = r->snapshot.failures;
     if (!heals) v->state = KL_MEMBER_READY;
-    if (v->way.watches) {
+    if (v->catchup.watches) {
         kl_visitor_watcher(v)->hashes = 0;
         r->due.busy = true;
     } else {
-        kl_lock_cut(&r->lock, kl_visitor_member(r, v), now_us); /* it gets nothing before its way is known */
+        kl_lock_cut(&r->lock, kl_visitor_member(r, v), now_us); /* it gets nothing until it catches up */
     }
 }
 
 const struct kl_text *kl_visitor_set_out(struct kl_lobby_room *r, struct kl_visitor *v, uint32_t have,
                                          uint64_t now_us) {
-    v->way.have = have;
-    v->way.offered = false;
-    if (have > 0) v->way.made = r->lock.next_close;
-    wait_for_a_way(r, v, false, now_us);
+    v->catchup.have = have;
+    v->catchup.offered = false;
+    if (have > 0) v->catchup.made = r->lock.next_close;
+    wait_to_catch_up(r, v, false, now_us);
     return look(r, v, now_us);
 }
 
@@ -228,7 +228,7 @@ const struct kl_text *kl_visitor_ready(struct kl_lobby_room *r, struct kl_visito
     v->deadline_us = 0;
     if (r->start.ready && kl_facts_differ(r->start.ready, f, why, sizeof why) > 0)
         return refuse(KL_REFUSE_IDENTITY, why);
-    if (!v->way.watches) {
+    if (!v->catchup.watches) {
         r->member[kl_visitor_member(r, v)].checked = true;
         r->talk.roster_changed = true;
         kl_visitor_log("ready", r, v, "facts=%u frame=%u", f->count, r->lock.next_close);
@@ -238,19 +238,19 @@ const struct kl_text *kl_visitor_ready(struct kl_lobby_room *r, struct kl_visito
 
 /* A watcher that was in sync since its last snapshot is healed by another snapshot. */
 const struct kl_text *kl_visitor_heal(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us) {
-    v->way.no_states = v->way.no_states || v->way.unproved;
-    v->way.made = r->lock.next_close;
-    wait_for_a_way(r, v, true, now_us);
-    if (kl_lobby_way_to_present(r, &v->way) == KL_WAY_NONE) return no_way(r, v, now_us);
+    v->catchup.no_states = v->catchup.no_states || v->catchup.unproved;
+    v->catchup.made = r->lock.next_close;
+    wait_to_catch_up(r, v, true, now_us);
+    if (kl_lobby_catchup_by(r, &v->catchup) == KL_CATCHUP_NONE) return turn_away(r, v, now_us);
     kl_visitor_tell(r, v, 0, "it gets the state of the game, and runs on from there");
     return NULL;
 }
 
 void kl_visitor_back(struct kl_lobby_room *r, struct kl_visitor *v, uint32_t keyframe, uint64_t now_us) {
     struct kl_msg msg = {.kind = KL_MSG_REWIND, .rewind = {.keyframe = keyframe, .lost = true}};
-    wait_for_a_way(r, v, false, now_us);
-    kl_way_back(&v->way, keyframe, now_us);
-    kl_visitor_log("way", r, v, "by=own_state frame=%u frames_to_run=%u", keyframe,
+    wait_to_catch_up(r, v, false, now_us);
+    kl_catchup_back(&v->catchup, keyframe, now_us);
+    kl_visitor_log("catch_up", r, v, "by=own_state frame=%u frames_to_run=%u", keyframe,
                    r->lock.next_close - keyframe);
     kl_lobby_send(r->lobby, v->peer, &msg);
 }
@@ -258,30 +258,30 @@ void kl_visitor_back(struct kl_lobby_room *r, struct kl_visitor *v, uint32_t key
 /* It begins anew, if that is possible. */
 static const struct kl_text *is_not_back(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us) {
     const struct kl_record_facts nothing = {.have = UINT32_MAX};
-    kl_way_go(&v->way);
+    kl_catchup_go(&v->catchup);
     return begin_or_go(r, v, KL_REFUSE_SEAT, kl_record_why(&nothing), now_us);
 }
 
 const struct kl_text *kl_visitor_loaded(struct kl_lobby_room *r, struct kl_visitor *v,
                                         const struct kl_healed *h, uint64_t now_us) {
     static const char *const how[] = {"same", "other", "not"};
-    bool watches = v->way.watches;
-    enum kl_way_loaded loaded = kl_way_loaded(&v->way, h);
-    if (loaded == KL_WAY_LOADED_NOTHING) return NULL;
-    if (loaded == KL_WAY_IS_BACK) return kl_visitor_set_out(r, v, h->keyframe, now_us);
-    if (loaded == KL_WAY_NOT_BACK) return is_not_back(r, v, now_us);
+    bool watches = v->catchup.watches;
+    enum kl_catchup_loaded loaded = kl_catchup_loaded(&v->catchup, h);
+    if (loaded == KL_CATCHUP_LOADED_NOTHING) return NULL;
+    if (loaded == KL_CATCHUP_IS_BACK) return kl_visitor_set_out(r, v, h->keyframe, now_us);
+    if (loaded == KL_CATCHUP_NOT_BACK) return is_not_back(r, v, now_us);
     if (watches)
         kl_visitor_log("loaded", r, v, "snapshot=%u how=%s", h->keyframe, how[h->how]);
     else
         r->member[kl_visitor_member(r, v)].late.looked_us = 0;
-    if (loaded == KL_WAY_LOADED && watches) {
+    if (loaded == KL_CATCHUP_LOADED && watches) {
         struct kl_lobby_watcher *w = kl_visitor_watcher(v);
         w->healed_from = h->next;
-        w->healed = (uint16_t)(w->healed + v->way.heals);
-        w->parted = v->way.heals = false;
+        w->healed = (uint16_t)(w->healed + v->catchup.heals);
+        w->parted = v->catchup.heals = false;
     }
-    if (loaded == KL_WAY_LOADED) return NULL;
-    if (watches) return no_way(r, v, now_us);
+    if (loaded == KL_CATCHUP_LOADED) return NULL;
+    if (watches) return turn_away(r, v, now_us);
     kl_lock_cut(&r->lock, kl_visitor_member(r, v), now_us);
     return begin_or_go(r, v, KL_REFUSE_STARTED,
                        "the room's state could not be loaded on this machine, and this relay does not keep "
@@ -293,28 +293,28 @@ const struct kl_text *kl_visitor_loaded(struct kl_lobby_room *r, struct kl_visit
 static void measure(struct kl_lobby_room *r, struct kl_lobby_member *m, uint64_t now_us) {
     unsigned member = kl_visitor_member(r, &m->v);
     uint32_t ran = kl_lobby_ran(r, member);
-    uint32_t from = m->v.way.begins > m->v.way.have ? m->v.way.begins : m->v.way.have;
+    uint32_t from = m->v.catchup.begins > m->v.catchup.have ? m->v.catchup.begins : m->v.catchup.have;
     if (m->ran_us == 0 && ran > from) {
         m->ran_us = now_us;
         m->ran_from = ran;
     }
     if (m->ran_us && ran >= m->ran_from + LEAST_RUN && now_us > m->ran_us &&
         kl_lock_fetching(&r->lock, member))
-        m->v.way.fps = (ran - m->ran_from) * 1e6 / (double)(now_us - m->ran_us);
+        m->v.catchup.fps = (ran - m->ran_from) * 1e6 / (double)(now_us - m->ran_us);
 }
 
-const struct kl_text *kl_visitor_way_run(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us) {
-    const struct kl_way_trip *t = &v->way;
-    const struct kl_text *why = t->step == KL_WAY_WAITS ? look(r, v, now_us) : NULL;
+const struct kl_text *kl_visitor_catchup_run(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us) {
+    const struct kl_catchup *t = &v->catchup;
+    const struct kl_text *why = t->step == KL_CATCHUP_WAITS ? look(r, v, now_us) : NULL;
     if (why) return why;
-    if (t->step == KL_WAY_BACK && kl_way_is_late(t, now_us)) return is_not_back(r, v, now_us);
+    if (t->step == KL_CATCHUP_BACK && kl_catchup_is_late(t, now_us)) return is_not_back(r, v, now_us);
     if (v->state != KL_MEMBER_PLAYING) return NULL;
-    if (t->step == KL_WAY_LOADS && v->fetch.snapshot && v->fetch.snapshot->failed) {
-        wait_for_a_way(r, v, t->heals, now_us); /* nobody gave it: another is to be made */
+    if (t->step == KL_CATCHUP_LOADS && v->fetch.snapshot && v->fetch.snapshot->failed) {
+        wait_to_catch_up(r, v, t->heals, now_us); /* nobody gave it: another is to be made */
         return look(r, v, now_us);
     }
-    if (kl_way_is_late(t, now_us))
+    if (kl_catchup_is_late(t, now_us))
         return refuse(KL_REFUSE_LIMIT, "the room's state did not reach you in time");
-    if (!t->watches && t->step != KL_WAY_LOADS) measure(r, &r->member[kl_visitor_member(r, v)], now_us);
+    if (!t->watches && t->step != KL_CATCHUP_LOADS) measure(r, &r->member[kl_visitor_member(r, v)], now_us);
     return NULL;
 }

@@ -132,7 +132,7 @@ static bool presses_lately(unsigned seat) {
 static void expect_begun_at(unsigned who, uint32_t keyframe) {
     assert_true(keyframe > 0);
     assert_int_equal(fetch[who].begun, keyframe);
-    assert_int_equal(the_room()->member[2].v.way.step == KL_WAY_LOADS, false);
+    assert_int_equal(the_room()->member[2].v.catchup.step == KL_CATCHUP_LOADS, false);
     expect_all_at_the_end();
     assert_true(presses_lately(who));
 }
@@ -339,7 +339,7 @@ TEST_WITH(lost_before_it_is_loaded, set_up, tear_down) {
     fetch[2].slow = true;
     join_late(2, 12, 1);
     play(SECOND);
-    assert_true(the_room()->member[2].v.way.step == KL_WAY_LOADS);
+    assert_true(the_room()->member[2].v.catchup.step == KL_CATCHUP_LOADS);
     assert_int_equal(player[2].lock.stats.next_run, fetch[2].offer.keyframe);
     player[2].linked = false;
     lose(12);
@@ -362,7 +362,7 @@ TEST_WITH(lost_before_it_is_loaded, set_up, tear_down) {
     assert_int_equal(fetch[2].offers, 2);
 }
 
-/* A snapshot that never gets there is no way. */
+/* Nobody catches up by a snapshot that never gets there. */
 TEST_WITH(it_does_not_arrive, set_up, tear_down) {
     begin();
     play(20 * SECOND);
@@ -450,17 +450,17 @@ TEST_WITH(a_slow_machine, set_up, tear_down) {
     join_late(2, 12, 1); /* some 480 frames: a snapshot */
     play(3 * SECOND);
     assert_int_equal(ordered, 1);
-    struct kl_way_trip w = {.have = canon_end - 250};
-    assert_int_equal(kl_lobby_way_to_present(the_room(), &w), KL_WAY_HISTORY);
+    struct kl_catchup w = {.have = canon_end - 250};
+    assert_int_equal(kl_lobby_catchup_by(the_room(), &w), KL_CATCHUP_HISTORY);
     w.fps = 100;
-    assert_int_equal(kl_lobby_way_to_present(the_room(), &w), KL_WAY_ORDER);
+    assert_int_equal(kl_lobby_catchup_by(the_room(), &w), KL_CATCHUP_ORDER);
     play(5 * SECOND);
-    w = (struct kl_way_trip){.have = 1};
-    assert_int_equal(kl_lobby_way_to_present(the_room(), &w), KL_WAY_ORDER); /* the kept one is old by now */
+    w = (struct kl_catchup){.have = 1};
+    assert_int_equal(kl_lobby_catchup_by(the_room(), &w), KL_CATCHUP_ORDER); /* the kept one is old by now */
     w.made = the_room()->snapshot.kept->keyframe;
-    assert_int_equal(kl_lobby_way_to_present(the_room(), &w),
-                     KL_WAY_SNAPSHOT); /* the new one was made for this one */
+    assert_int_equal(kl_lobby_catchup_by(the_room(), &w),
+                     KL_CATCHUP_SNAPSHOT); /* the new one was made for this one */
     w.fps = 1000;
     w.made = 0;
-    assert_int_equal(kl_lobby_way_to_present(the_room(), &w), KL_WAY_HISTORY);
+    assert_int_equal(kl_lobby_catchup_by(the_room(), &w), KL_CATCHUP_HISTORY);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# 85-way.sh - a late player begins with a snapshot if the whole match would take too long to replay: a console game, and a core
+# 85-catchup.sh - a late player begins with a snapshot if the whole match would take too long to replay: a console game, and a core
 # with a state of 16 MiB, over links of 10 Mbit/s. The match is replayed if a core gives no state, or if its states prove
 # incomplete. The others notice nothing, and all hashes are equal in the frames that both have run.
 # LONG=MINUTES: the newcomer to the first comes so many minutes into the match.
@@ -39,9 +39,9 @@ of_event() { # EVENT NAME KEY: the value in the relay's line about this client
 # began NAME: it begins with a snapshot, and has run nothing before it.
 began() {
     local from first
-    from=$(of_event way "$1" snapshot)
+    from=$(of_event catch_up "$1" snapshot)
     first=$(head -n 1 "$tmp/$1.hash" | cut -d ' ' -f 1)
-    check "way/$1-by" "by $(of_event way "$1" by)" test "$(of_event way "$1" by)" = snapshot
+    check "way/$1-by" "by $(of_event catch_up "$1" by)" test "$(of_event catch_up "$1" by)" = snapshot
     check "way/$1-from" "the first hash is of frame ${first:-none}, the snapshot of ${from:-none}" \
         test "${first:-0}" -ge "${from:-1}" -a "${from:-0}" -gt 300
 }
@@ -95,7 +95,7 @@ relay=$slow_joiner
 PROBE_CORE=large:16384 player lynn large "$test_core" $FRAMES random:13
 relay=$straight
 there lynn 60
-said relay 'event=way_apart room="forgets".*name="tina"' 30 || { show tina relay; fail "way/tina: the relay does not find tina's state incomplete"; }
+said relay 'event=catch_up_apart room="forgets".*name="tina"' 30 || { show tina relay; fail "way/tina: the relay does not find tina's state incomplete"; }
 for who in ann lena nina tess carl dora nora tina lynn; do ends_well way $who $((FRAMES / 60)); done
 stop watch
 stop watch2
@@ -108,17 +108,17 @@ for who in carl dora lynn; do
 done
 check way/lynn-told "lynn's log lacks the line about her waiting" \
     grep -aqE "fetching the room's state: [0-9]+ of [0-9]+ KB" "$tmp/lynn.log"
-check way/nora-by "by $(of_event way nora by)" test "$(of_event way nora by)" = history
+check way/nora-by "by $(of_event catch_up nora by)" test "$(of_event catch_up nora by)" = history
 check way/nora-all "nora has not run from frame 0" test "$(head -n 1 "$tmp/nora.hash" | cut -d ' ' -f 1)" -lt 90
-check way/tina-by "in the end by $(of_event way tina by)" test "$(of_event way tina by)" = history
+check way/tina-by "in the end by $(of_event catch_up tina by)" test "$(of_event catch_up tina by)" = history
 check way/tina-same "tess and tina end in different states" test "$(json tess ram)" = "$(json tina ram)"
 
 # --- in time ----------------------------------------------------------------------------------------------------------
 
 # The same bytes go up from a player and down to a newcomer at the same time.
 took=$(of_event caught_up lynn took_ms)
-wire_ms=$(($(of_event way lynn packed) * 8 / RATE))
-note "lynn: $(of_event way lynn bytes) bytes, packed $(of_event way lynn packed): $wire_ms ms of each link's time, plays after $took ms"
+wire_ms=$(($(of_event catch_up lynn packed) * 8 / RATE))
+note "lynn: $(of_event catch_up lynn bytes) bytes, packed $(of_event catch_up lynn packed): $wire_ms ms of each link's time, plays after $took ms"
 held_ms=$(awk '{ms += $2} END {printf "%d", ms}' "$tmp/held.log")
 in_time check way/lynn-in-time "$took ms, of which the links need $wire_ms, and the machine stood still for $held_ms" test "${took:-99999}" -le $((2000 + wire_ms + held_ms))
 in_time check way/carl-in-time "$(of_event caught_up carl took_ms) ms; the machine stood still for $held_ms" test "$(of_event caught_up carl took_ms)" -le $((2000 + held_ms))

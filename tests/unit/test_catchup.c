@@ -1,67 +1,67 @@
-/* The way to the present: each kind of case by name, then all combinations against what must always hold.
+/* How a client catches up: each kind of case by name, then all combinations against what must always hold.
  * net/PROTOCOL.md §7, Joining a game under way. */
 #include "tests/unit/unit.h"
 
-#include "net/relay/room/way.h"
+#include "net/relay/room/catchup.h"
 
 #define SECOND UINT64_C(1000000)
 
 /* A game of 10,000 frames, of which 300 may always be replayed. */
 static const struct named {
     const char *name;
-    enum kl_way way;
-    struct kl_way_facts f;
+    enum kl_catchup_by by;
+    struct kl_catchup_facts f;
 } cases[] = {
     {"a short game is replayed",
-     KL_WAY_HISTORY,
+     KL_CATCHUP_HISTORY,
      {.end = 300, .history = true, .start = true, .another = true}},
     {"... and one frame more is not",
-     KL_WAY_ORDER,
+     KL_CATCHUP_ORDER,
      {.end = 301, .history = true, .start = true, .another = true}},
-    {"without start data there is no way from nothing",
-     KL_WAY_NONE,
+    {"without start data nobody comes from nothing",
+     KL_CATCHUP_NONE,
      {.end = 300, .history = true, .snapshot = true, .keyframe = 290, .another = true}},
-    {"... but from some frame there is", KL_WAY_HISTORY, {.end = 300, .have = 1, .history = true}},
+    {"... but from some frame there is", KL_CATCHUP_HISTORY, {.end = 300, .have = 1, .history = true}},
     {"a short gap is replayed",
-     KL_WAY_HISTORY,
+     KL_CATCHUP_HISTORY,
      {.end = 10000, .have = 9700, .history = true, .another = true}},
     {"a recent snapshot",
-     KL_WAY_SNAPSHOT,
+     KL_CATCHUP_SNAPSHOT,
      {.end = 10000, .start = true, .history = true, .snapshot = true, .keyframe = 9700, .another = true}},
     {"an old one: another is ordered",
-     KL_WAY_ORDER,
+     KL_CATCHUP_ORDER,
      {.end = 10000, .start = true, .history = true, .snapshot = true, .keyframe = 9699, .another = true}},
     {"... but not if it was made for this client",
-     KL_WAY_SNAPSHOT,
+     KL_CATCHUP_SNAPSHOT,
      {.end = 10000, .start = true, .snapshot = true, .keyframe = 8000, .made = 8000, .another = true}},
     {"... nor if none can be had",
-     KL_WAY_SNAPSHOT,
+     KL_CATCHUP_SNAPSHOT,
      {.end = 10000, .start = true, .history = true, .snapshot = true, .keyframe = 8000}},
     {"... nor if the room stands still",
-     KL_WAY_SNAPSHOT,
+     KL_CATCHUP_SNAPSHOT,
      {.end = 10000, .start = true, .snapshot = true, .keyframe = 8000, .another = true, .stuck = true}},
     {"one that is coming up",
-     KL_WAY_COMING,
+     KL_CATCHUP_COMING,
      {.end = 10000, .start = true, .history = true, .coming = true, .another = true}},
     {"a core without states: all is replayed",
-     KL_WAY_HISTORY,
+     KL_CATCHUP_HISTORY,
      {.end = 10000, .start = true, .history = true}},
-    {"... and without the beginning there is no way", KL_WAY_NONE, {.end = 10000, .start = true}},
+    {"... and without the beginning nobody does", KL_CATCHUP_NONE, {.end = 10000, .start = true}},
     {"a room that stands still: all is replayed",
-     KL_WAY_HISTORY,
+     KL_CATCHUP_HISTORY,
      {.end = 10000, .start = true, .history = true, .another = true, .stuck = true}},
     {"... and without the beginning the client waits",
-     KL_WAY_ORDER,
+     KL_CATCHUP_ORDER,
      {.end = 10000, .start = true, .another = true, .stuck = true}},
     /* with a delay, of which the frames may be seen 3,000 later; replaying goes five times as fast */
     {"a delay: replaying is quicker than waiting",
-     KL_WAY_HISTORY,
+     KL_CATCHUP_HISTORY,
      {.end = 10000, .start = true, .history = true, .another = true, .another_end = 13000}},
     {"a delay: waiting is quicker than replaying",
-     KL_WAY_ORDER,
+     KL_CATCHUP_ORDER,
      {.end = 15001, .start = true, .history = true, .another = true, .another_end = 18001}},
     {"a delay: an old snapshot is quicker than another",
-     KL_WAY_SNAPSHOT,
+     KL_CATCHUP_SNAPSHOT,
      {.end = 30000,
       .start = true,
       .snapshot = true,
@@ -69,52 +69,52 @@ static const struct named {
       .another = true,
       .another_end = 33000}},
     {"a delay: without the beginning the client waits",
-     KL_WAY_ORDER,
+     KL_CATCHUP_ORDER,
      {.end = 10000, .start = true, .another = true, .another_end = 13000}},
     /* out of sync: have = end, and history is of no use */
     {"healing by a snapshot",
-     KL_WAY_SNAPSHOT,
+     KL_CATCHUP_SNAPSHOT,
      {.end = 10000, .have = 10000, .snapshot = true, .keyframe = 9800, .another = true}},
     {"healing: another is ordered",
-     KL_WAY_ORDER,
+     KL_CATCHUP_ORDER,
      {.end = 10000, .have = 10000, .snapshot = true, .keyframe = 9000, .another = true}},
-    {"healing: nothing helps", KL_WAY_NONE, {.end = 10000, .have = 10000, .start = true}},
+    {"healing: nothing helps", KL_CATCHUP_NONE, {.end = 10000, .have = 10000, .start = true}},
 };
 
 TEST(each_case) {
     for (unsigned i = 0; i < COUNT(cases); i++) {
-        struct kl_way_facts f = cases[i].f;
+        struct kl_catchup_facts f = cases[i].f;
         f.limit = 300;
         if (f.another_end == 0) f.another_end = f.end;
-        if (kl_way_choose(&f) != cases[i].way)
-            fail_msg("%s: way %d, not %d", cases[i].name, kl_way_choose(&f), cases[i].way);
+        if (kl_catchup_choose(&f) != cases[i].by)
+            fail_msg("%s: by %d, not %d", cases[i].name, kl_catchup_choose(&f), cases[i].by);
     }
 }
 
-static bool is_possible(const struct kl_way_facts *f, enum kl_way way) {
-    switch (way) {
-    case KL_WAY_HISTORY: return f->history;
-    case KL_WAY_SNAPSHOT: return f->snapshot;
-    case KL_WAY_COMING: return f->coming && f->another;
-    case KL_WAY_ORDER: return f->another;
-    case KL_WAY_NONE: return !f->history && !f->snapshot && !f->another;
+static bool is_possible(const struct kl_catchup_facts *f, enum kl_catchup_by by) {
+    switch (by) {
+    case KL_CATCHUP_HISTORY: return f->history;
+    case KL_CATCHUP_SNAPSHOT: return f->snapshot;
+    case KL_CATCHUP_COMING: return f->coming && f->another;
+    case KL_CATCHUP_ORDER: return f->another;
+    case KL_CATCHUP_NONE: return !f->history && !f->snapshot && !f->another;
     }
     return false;
 }
 
-static void must_hold(const struct kl_way_facts *f) {
-    enum kl_way way = kl_way_choose(f);
+static void must_hold(const struct kl_catchup_facts *f) {
+    enum kl_catchup_by by = kl_catchup_choose(f);
     if (f->have == 0 && !f->start) {
-        assert_int_equal(way, KL_WAY_NONE);
+        assert_int_equal(by, KL_CATCHUP_NONE);
         return;
     }
-    assert_true(is_possible(f, way));
-    if (f->history && f->end - f->have <= f->limit) assert_int_equal(way, KL_WAY_HISTORY);
-    if (f->stuck && (f->history || f->snapshot)) assert_int_not_equal(way, KL_WAY_ORDER);
-    struct kl_way_facts later = *f; /* the ordered snapshot has come */
+    assert_true(is_possible(f, by));
+    if (f->history && f->end - f->have <= f->limit) assert_int_equal(by, KL_CATCHUP_HISTORY);
+    if (f->stuck && (f->history || f->snapshot)) assert_int_not_equal(by, KL_CATCHUP_ORDER);
+    struct kl_catchup_facts later = *f; /* the ordered snapshot has come */
     later.snapshot = true;
     later.keyframe = later.made = f->end;
-    if (way == KL_WAY_ORDER) assert_int_equal(kl_way_choose(&later), KL_WAY_SNAPSHOT);
+    if (by == KL_CATCHUP_ORDER) assert_int_equal(kl_catchup_choose(&later), KL_CATCHUP_SNAPSHOT);
 }
 
 /* All combinations of what is there, with numbers at and beside each border. */
@@ -124,7 +124,7 @@ TEST(all_combinations) {
     unsigned count = 0;
     for (unsigned flags = 0; flags < 64; flags++)
         for (unsigned n = 0; n < 5 * 4 * 3 * 3; n++, count++) {
-            struct kl_way_facts f = {.end = 10000, .limit = 300, .have = have[n % 5]};
+            struct kl_catchup_facts f = {.end = 10000, .limit = 300, .have = have[n % 5]};
             f.keyframe = keyframe[n / 5 % 4];
             f.made = made[n / 20 % 3];
             f.another_end = another_end[n / 60];
@@ -140,40 +140,43 @@ TEST(all_combinations) {
 }
 
 TEST(the_limit) {
-    assert_int_equal(kl_way_limit(0, 60000000, 10), 3000);
-    assert_int_equal(kl_way_limit(200, 60000000, 10), 2000);
-    assert_int_equal(kl_way_limit(1e9, 60000000, 86400), UINT32_MAX);
+    assert_int_equal(kl_catchup_limit(0, 60000000, 10), 3000);
+    assert_int_equal(kl_catchup_limit(200, 60000000, 10), 2000);
+    assert_int_equal(kl_catchup_limit(1e9, 60000000, 86400), UINT32_MAX);
 }
 
 TEST(the_steps) {
-    struct kl_way_trip t = {.have = 7};
-    assert_false(kl_way_is_stuck(&t, false, 100 * SECOND));
-    kl_way_set_out(&t, SECOND);
-    assert_false(kl_way_is_stuck(&t, false, 6 * SECOND - 1));
-    assert_true(kl_way_is_stuck(&t, false, 6 * SECOND));
-    assert_false(kl_way_is_stuck(&t, true, 6 * SECOND));
-    kl_way_load(&t, 60, 8192, 7 * SECOND); /* ten seconds, and one for its bytes */
-    assert_false(kl_way_is_stuck(&t, false, 100 * SECOND));
-    assert_false(kl_way_is_late(&t, 18 * SECOND - 1));
-    assert_true(kl_way_is_late(&t, 18 * SECOND));
+    struct kl_catchup t = {.have = 7};
+    assert_false(kl_catchup_is_stuck(&t, false, 100 * SECOND));
+    kl_catchup_set_out(&t, SECOND);
+    assert_false(kl_catchup_is_stuck(&t, false, 6 * SECOND - 1));
+    assert_true(kl_catchup_is_stuck(&t, false, 6 * SECOND));
+    assert_false(kl_catchup_is_stuck(&t, true, 6 * SECOND));
+    kl_catchup_load(&t, 60, 8192, 7 * SECOND); /* ten seconds, and one for its bytes */
+    assert_false(kl_catchup_is_stuck(&t, false, 100 * SECOND));
+    assert_false(kl_catchup_is_late(&t, 18 * SECOND - 1));
+    assert_true(kl_catchup_is_late(&t, 18 * SECOND));
     assert_int_equal(t.begins, 60);
     assert_true(t.offered);
-    assert_int_equal(kl_way_loaded(&t, &(struct kl_healed){59, 61, KL_HEALED_SAME}), KL_WAY_LOADED_NOTHING);
-    assert_int_equal(kl_way_loaded(&t, &(struct kl_healed){60, 61, KL_HEALED_SAME}), KL_WAY_LOADED);
-    assert_int_equal(kl_way_loaded(&t, &(struct kl_healed){60, 61, KL_HEALED_SAME}), KL_WAY_LOADED_NOTHING);
-    assert_false(kl_way_is_late(&t, 100 * SECOND));
+    assert_int_equal(kl_catchup_loaded(&t, &(struct kl_healed){59, 61, KL_HEALED_SAME}),
+                     KL_CATCHUP_LOADED_NOTHING);
+    assert_int_equal(kl_catchup_loaded(&t, &(struct kl_healed){60, 61, KL_HEALED_SAME}), KL_CATCHUP_LOADED);
+    assert_int_equal(kl_catchup_loaded(&t, &(struct kl_healed){60, 61, KL_HEALED_SAME}),
+                     KL_CATCHUP_LOADED_NOTHING);
+    assert_false(kl_catchup_is_late(&t, 100 * SECOND));
     assert_true(t.unproved);
     assert_false(t.no_states);
 }
 
 /* Whoever heals keeps the frames from where they begin, and is not timed: its frontend may stand still. */
 TEST(healing) {
-    struct kl_way_trip t = {.heals = true, .begins = 60};
-    kl_way_set_out(&t, SECOND);
-    kl_way_load(&t, 600, 100, SECOND);
+    struct kl_catchup t = {.heals = true, .begins = 60};
+    kl_catchup_set_out(&t, SECOND);
+    kl_catchup_load(&t, 600, 100, SECOND);
     assert_int_equal(t.begins, 60);
-    assert_false(kl_way_is_late(&t, 1000 * SECOND));
-    assert_int_equal(kl_way_loaded(&t, &(struct kl_healed){600, 601, KL_HEALED_NOT}), KL_WAY_NOT_LOADED);
+    assert_false(kl_catchup_is_late(&t, 1000 * SECOND));
+    assert_int_equal(kl_catchup_loaded(&t, &(struct kl_healed){600, 601, KL_HEALED_NOT}),
+                     KL_CATCHUP_NOT_LOADED);
     assert_true(t.no_states);
     assert_false(t.unproved);
 }
