@@ -251,8 +251,7 @@ static void decide(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 static bool has_memory(const struct kl_lobby_room *r, uint32_t total) {
-    return r->lobby->snapshot_bytes + total <= KL_SNAPSHOT_BYTES_TOTAL &&
-           kl_lobby_address_has(r->lobby, r->maker, total);
+    return r->lobby->snapshot_bytes + total <= KL_SNAPSHOT_BYTES_TOTAL && kl_lobby_maker_has(r, total);
 }
 
 /* The worst packing of the state has no more. */

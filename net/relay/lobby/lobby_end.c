@@ -288,7 +288,7 @@ static bool give_way(struct kl_lobby *l, const char *host, bool start, uint64_t 
     struct kl_lobby_room *least = NULL;
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         struct kl_lobby_room *r = l->room[i];
-        bool helps = r && (!host || !strcmp(r->maker, host)) && (!start || r->start.bytes);
+        bool helps = r && (!host || kl_lobby_counts_for(r, host)) && (!start || r->start.bytes);
         if (!helps || !may_go(r, now_us)) continue;
         if (!least || played_us(r) < played_us(least)) least = r;
     }

@@ -274,7 +274,7 @@ static void tell_farthest(struct kl_lobby_room *r, uint64_t now_us) {
     r->report.told.farthest_was = is;
     if (!lasts || is == r->report.told.farthest) return;
     r->report.told.farthest = is;
-    r->talk.roster_changed = true;
+    kl_lobby_changed(r, false);
 }
 
 void kl_lobby_play_chores(struct kl_lobby_room *r, uint64_t now_us) {

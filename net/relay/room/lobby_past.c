@@ -29,10 +29,10 @@ static uint64_t most_bytes(const struct kl_lobby_room *r) {
 
 static void *new_block(struct kl_lobby_room *r) {
     struct kl_lobby *l = r->lobby;
-    bool fits = r->past.bytes + KL_HISTORY_BLOCK <= most_bytes(r) &&
-                l->history_bytes + KL_HISTORY_BLOCK <= KL_HISTORY_BYTES_TOTAL &&
-                (r->past.bytes + KL_HISTORY_BLOCK <= KL_HISTORY_LEAST ||
-                 kl_lobby_address_has(l, r->maker, KL_HISTORY_BLOCK));
+    bool fits =
+        r->past.bytes + KL_HISTORY_BLOCK <= most_bytes(r) &&
+        l->history_bytes + KL_HISTORY_BLOCK <= KL_HISTORY_BYTES_TOTAL &&
+        (r->past.bytes + KL_HISTORY_BLOCK <= KL_HISTORY_LEAST || kl_lobby_maker_has(r, KL_HISTORY_BLOCK));
     void *block = fits ? malloc(KL_HISTORY_BLOCK) : NULL;
     if (!block) return NULL;
     r->past.bytes += KL_HISTORY_BLOCK;

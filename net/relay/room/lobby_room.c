@@ -46,11 +46,15 @@ bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent) {
     return consent == KL_CONSENT_ROOM || (consent == KL_CONSENT_UNLISTED && r->door.flags & KL_DOOR_UNLISTED);
 }
 
+bool kl_lobby_counts_for(const struct kl_lobby_room *r, const char *host) {
+    return strcmp(r->maker, host) == 0;
+}
+
 unsigned kl_lobby_rooms_of(const struct kl_lobby *l, const char *address) {
     const struct kl_host host = kl_address_host(address);
     unsigned count = 0;
     for (unsigned i = 0; i < l->limits.rooms; i++)
-        if (l->room[i] && strcmp(l->room[i]->maker, host.text) == 0) count++;
+        if (l->room[i] && kl_lobby_counts_for(l->room[i], host.text)) count++;
     return count;
 }
 
@@ -58,11 +62,15 @@ bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_
     const struct kl_host host = kl_address_host(address);
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         const struct kl_lobby_room *r = l->room[i];
-        if (r && strcmp(r->maker, host.text) == 0)
+        if (r && kl_lobby_counts_for(r, host.text))
             bytes += kl_lobby_memory_bytes(r) + r->past.bytes + (r->start.data ? r->start.bytes : 0) +
                      r->snapshot.bytes;
     }
     return bytes <= l->limits.mib_per_address * UINT64_C(1048576);
+}
+
+bool kl_lobby_maker_has(const struct kl_lobby_room *r, uint64_t bytes) {
+    return kl_lobby_address_has(r->lobby, r->maker, bytes);
 }
 
 void kl_lobby_note_address(struct kl_lobby_member *m, const char *address) {

@@ -361,8 +361,12 @@ bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent);
 unsigned kl_lobby_rooms_of(const struct kl_lobby *l, const char *address);
 /* True if the start data of all rooms may have `bytes` more. */
 bool kl_lobby_start_fits(const struct kl_lobby *l, uint32_t bytes);
+/* True if the room counts for this address (without port). */
+bool kl_lobby_counts_for(const struct kl_lobby_room *r, const char *host);
 /* True if these rooms may hold `bytes` more. */
 bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_t bytes);
+/* The same of the address that the room counts for. */
+bool kl_lobby_maker_has(const struct kl_lobby_room *r, uint64_t bytes);
 /* Notes the member's new address (with port). */
 void kl_lobby_note_address(struct kl_lobby_member *m, const char *address);
 void kl_lobby_choose_host(struct kl_lobby_room *r);
