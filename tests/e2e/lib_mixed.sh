@@ -76,10 +76,10 @@ ahead() {
     relay=$straight
     stop far
 }
-# An emulated machine may be late all the time instead, or say that it has no time: once in a session.
+# A slow machine may be late all the time instead, or say once that it has no time.
 is_ahead() { # ROOM
     awk -v a="$(json "$1-hal" ahead_avg)" 'BEGIN { exit !(a > 1) }' ||
-        test "${AUTO:-}" = may -a "$(grep -ac 'presses wait for the link' "$tmp/$1-hal.log")" -le 2
+        test "$AUTO-$1" = may-auto -a "$(grep -ac 'presses wait for the link' "$tmp/$1-hal.log")" -le 1
 }
 ahead_room() { # ROOM FRAMES [OPTION…]: of hal, who is ahead
     local it=$1 frames=$2 who name=$other/ahead-$1
