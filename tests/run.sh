@@ -24,7 +24,7 @@ passed=0 failed=0 skipped=0 begun=0
 declare -A job=() # process → number
 declare -A real_time=() # number → its command, if it plays in real time
 once_more=() # commands
-declare -A at_once=([working]=3 [waiting]=4 [alone]=1 [once]=1) # of two processors: what works also fetches, builds by turns, and waits for locks
+declare -A at_once=([working]=3 [waiting]=4 [emulated]=2 [alone]=1 [once]=1) # of two processors: what works also fetches, builds by turns, and waits for locks
 dir=$(mktemp -d)
 # The host of a virtual machine takes a processor that rests away, and what is timed then waits for it.
 python3 "$(dirname "$0")/bench/awake.py" &
@@ -117,7 +117,7 @@ run() {
     while [ ${#job[@]} -gt 0 ] && { [ "$1" != "$how" ] || [ ${#job[@]} -ge "${at_once[$1]}" ]; }; do take_one; done
     how=$1
     begun=$((begun + 1))
-    if [ "$how" = waiting ] || [[ $how = working && $2 == *tests/e2e/* ]]; then real_time[$begun]=$2; fi
+    if [ "$how" = waiting ] || [[ $how = @(working|emulated) && $2 == *tests/e2e/* ]]; then real_time[$begun]=$2; fi
     run_one "$2" $begun &
     job[$!]=$begun
 }

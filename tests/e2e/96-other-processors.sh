@@ -4,7 +4,7 @@
 # Logs and vectors are the same bytes as this machine's.
 #   PARTS='unit arm64 s390x'  only these
 #   SEEDS='1 2'  of the rooms
-# runs: working, all, 300 s
+# runs: emulated, all, 300 s
 # limit: 900
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/lib_arm64.sh

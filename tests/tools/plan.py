@@ -7,6 +7,7 @@ A test file says in its first 20 lines how it runs, once for each run of it:
 
 HOW      working   the processors' work: three at a time
          waiting   plays in real time, mostly waits: several at a time. What it judges in time, it judges less the machine's hitches
+         emulated  another processor under qemu, which takes one of ours for minutes: two at a time
          alone     needs a whole machine: nothing beside it
 SUITE    check     under a minute in all: no sockets, no processes beside
          test      the README's test command
@@ -21,7 +22,7 @@ import os
 import re
 import sys
 
-HOWS, SUITES = ("working", "waiting", "alone"), ("check", "test", "all", "trials")
+HOWS, SUITES = ("working", "waiting", "emulated", "alone"), ("check", "test", "all", "trials")
 LINE = re.compile(r"\bruns: (\w+), (\w+), (\d+) s(?:: (.*?))?\s*(?:\*/)?$")
 
 
