@@ -63,13 +63,14 @@ by_other_relay() {
     relay=$here
 }
 
-# ahead: a machine of the other system shows frames ahead of the lock, by a second copy of the core; and one there watches. The
-# player leaves it to auto, and on a machine that may have no time for it also asks for it (--ahead 30).
+# ahead: a machine of the other system shows frames ahead of the lock, by a second copy of the core, and gets the other player's
+# samples straight; and one there watches. The player leaves it to auto, and on a machine that may have no time for it also asks for
+# it (--ahead 30).
 ahead() {
     local straight=$relay core=gambatte rom=$content/pads.gb
     on_both $core || { skip "$other/ahead: the core is not installed"; return; }
     "$keylock" probe --core "$(here_core $core)" --content "$rom" --frames 120 --json "$tmp/ahead.json" >"$tmp/ahead-probe.log" 2>&1
-    through far --delay 25 --jitter 3
+    through far --delay 25 --jitter 3 --straight 5
     relay=$link
     [ "$AUTO" = ahead ] || ahead_room asked 1200 --ahead 30
     KEYLOCK_PROFILE=$tmp/ahead.json ahead_room auto 700
@@ -90,6 +91,8 @@ ahead_room() { # ROOM FRAMES [OPTION…]: of hal, who is ahead
     for who in gil hal ivy; do ends_well "$name" $it-$who 90; done
     for who in hal ivy; do equal "$name" $it-gil $it-$who; done
     check "$name/ran" "$(json $it-hal ahead_avg) frames ahead: $(grep -ao 'presses wait for the link.*' "$tmp/$it-hal.log")" is_ahead "$it"
+    [ "$AUTO" = may ] || check "$name/straight" "$(json $it-hal direct_datagrams) datagrams came straight from gil" \
+        test "$(json $it-hal direct_datagrams)" -ge 300
     # 21-ahead judges what a player feels of running ahead, on this machine: an emulated one has no time for it.
     note "ahead $(json $it-hal ahead_avg), felt $(json $it-hal felt_frames_avg) and $(json $it-gil felt_frames_avg) frames"
 }
