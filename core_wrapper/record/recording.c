@@ -290,6 +290,7 @@ static bool read_end(struct kl_recording *r, struct kl_reader *in) {
     struct kl_klr_end end;
     kl_klr_read_end(in, &end);
     r->ended = true;
+    kl_copy_cut(r->end, sizeof r->end, end.why);
     return true;
 }
 

@@ -1,5 +1,5 @@
 /* recording.h - one machine's run as a recording (net/RECORD.md): its core, content, options, inputs and
- * hashes, for `keylock bisect` and `keylock record`.
+ * hashes, for `keylock bisect`, `verify` and `replay`.
  *
  * The file grows once a second, by a thread (spool.h). One that broke off, or is damaged, is good up to its
  * last whole block. */
@@ -119,7 +119,8 @@ struct kl_recording {
     struct kl_digest digest; /* of the last DIGEST; `end` 0: none */
     struct kl_proof seal;    /* of the last SEAL; `end` 0: none; as it stands, unchecked */
     unsigned blocks;
-    bool ended;       /* it has an END */
+    bool ended; /* it has an END, which says why: */
+    char end[KL_RECORDING_TEXT];
     char damage[160]; /* "", or where it is torn or damaged, and how: what follows is not read */
     /* state of kl_recording_at() */
     unsigned next;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""recording.py GOLDEN KEYLOCK - recordings, read from net/RECORD.md alone, held against `keylock record`.
+"""recording.py GOLDEN KEYLOCK - recordings, read from net/RECORD.md alone, held against `keylock replay --text`.
 
-1. Each golden file is whole. Its text is the one beside it, here and as `keylock record --text` prints it; the digests are those
+1. Each golden file is whole. Its text is the one beside it, here and as `keylock replay --text` prints it; the digests are those
    of its frames.
 2. Torn at any byte, with a bit changed, a block lost or two swapped it is good up to there: both name the same block and byte."""
 import hashlib
@@ -232,11 +232,11 @@ class Recording:
 
 
 def there(keylock, data):
-    """What `keylock record --text` prints, and its exit status."""
+    """What `keylock replay --text` prints, and its exit status."""
     with tempfile.NamedTemporaryFile(suffix=".klr") as f:
         f.write(data)
         f.flush()
-        done = subprocess.run([keylock, "record", "--text", f.name], capture_output=True, check=False)
+        done = subprocess.run([keylock, "replay", "--text", f.name], capture_output=True, check=False)
     return done.stdout.decode(), done.returncode
 
 
@@ -265,7 +265,7 @@ def main():
         if here.damage or here.text() != text:
             wrong.append("read from the page it is\n%s" % here.text())
         if there(keylock, data) != (text, 0):
-            wrong.append("keylock record --text prints\n%s" % there(keylock, data)[0])
+            wrong.append("keylock replay --text prints\n%s" % there(keylock, data)[0])
         if here.digest and here.digest != here.digests():
             wrong.append("digest %s, of its frames %s" % (here.digest, here.digests()))
         cases = list(damaged(data, random.Random(1)))

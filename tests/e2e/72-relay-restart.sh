@@ -70,7 +70,7 @@ recordings() {
     local file room sealed fingerprint
     fingerprint=$(sed -n 's/.*event=listening.* fingerprint=\([a-z2-7]*\).*/\1/p' "$tmp/relay1.log")
     for file in "$tmp"/journal/*.klr; do
-        "$keylock" record --text "$file" >"$tmp/record.txt" 2>"$tmp/record.err" || { cat "$tmp/record.err"; return 1; }
+        "$keylock" replay --text "$file" >"$tmp/record.txt" 2>"$tmp/record.err" || { cat "$tmp/record.err"; return 1; }
         room=$(sed -n 's/^room //p' "$tmp/record.txt")
         awk -v least=1000 'NR == FNR { ram[$1] = $2; next }
             $1 == "hash" { if (ram[$2] != $3) { print "hash of frame " $2 ": " $3 ", the player has " ram[$2]; exit 1 } hashes++ }
@@ -79,8 +79,8 @@ recordings() {
             "$tmp/$room-a.hash" "$tmp/record.txt" || return 1
         same_match "$file" "$tmp/$room-a.klr" "$tmp/$room-b.klr" || return 1
         for sealed in "$file" "$tmp/$room-a.klr" "$tmp/$room-b.klr"; do
-            "$keylock" record "$sealed" | grep -q "^sealed   up to frame .*, by the relay $fingerprint$" && continue
-            echo "$sealed: $("$keylock" record "$sealed" | grep '^sealed'), expected by $fingerprint"
+            "$keylock" replay --info "$sealed" | grep -q "^sealed   up to frame .*, by the relay $fingerprint$" && continue
+            echo "$sealed: $("$keylock" replay --info "$sealed" | grep '^sealed'), expected by $fingerprint"
             return 1
         done
     done
@@ -130,7 +130,7 @@ check restart/removed "$(journals) journals are left of rooms that have ended" e
 whole() {
     local file room
     for file in "$tmp"/kept/*.klr; do
-        "$keylock" record "$file" >"$tmp/record.txt" 2>&1 || { cat "$tmp/record.txt"; return 1; }
+        "$keylock" replay --info "$file" >"$tmp/record.txt" 2>&1 || { cat "$tmp/record.txt"; return 1; }
         room=$(sed -n 's/^room *//p' "$tmp/record.txt")
         awk -v least=$FRAMES '$1 == "frames" { frames = $4 + 1 } $1 == "blocks" { whole = NF == 2 }
             END { if (frames < least || !whole) { print frames + 0 " frames", whole ? "" : "without an end"; exit 1 } }' \

@@ -92,7 +92,7 @@ END_OF_PYTHON
 }
 
 # hashed RECORDING FRAME: the first frame from there on that it has a hash of.
-hashed() { "$keylock" record --text "$1" | awk -v from="$2" '$1 == "hash" && $2 >= from { print $2; exit }'; }
+hashed() { "$keylock" replay --text "$1" | awk -v from="$2" '$1 == "hash" && $2 >= from { print $2; exit }'; }
 
 # said_by NAME KEY: of the last file's object.
 said_by() { tail -n 1 "$tmp/$1.json" | python3 -c 'import json, sys; print(json.loads(sys.stdin.readline())[sys.argv[1]])' "$2"; }
@@ -122,7 +122,7 @@ run_in_room carl "${game[@]}" --input random:5 --record "$tmp/carl.klr"
 said relay 'event=catch_up room="match".*name="carl".* by=snapshot' 30 || { show carl relay; die "verify: carl does not come by a snapshot"; }
 # The relay's recording goes with its room: a copy of it, once it has frames and hashes.
 recorded() {
-    cp "$tmp"/journal/*.klr "$tmp/relay.klr" 2>/dev/null && "$keylock" record --text "$tmp/relay.klr" 2>/dev/null | grep -q '^hash '
+    cp "$tmp"/journal/*.klr "$tmp/relay.klr" 2>/dev/null && "$keylock" replay --text "$tmp/relay.klr" 2>/dev/null | grep -q '^hash '
 }
 eventually 30 recorded || { show relay; die "verify: the relay writes no recording"; }
 for who in ann bob carl; do ends_well verify $who 60; done
@@ -149,7 +149,7 @@ verified forged 1 "label=$label;clients=ann;differs=ram" "${gb[@]}" "$tmp/forged
 label=$(altered "$tmp/relay.klr" "$tmp/forged-relay.klr" 'forge(2)')
 verified forged-relay 1 "label=$label;clients=ann,bob;differs=ram" "${gb[@]}" "$tmp/forged-relay.klr"
 altered "$tmp/ann.klr" "$tmp/pressed.klr" 'press(700)'
-"$keylock" record "$tmp/pressed.klr" >/dev/null || fail "verify/pressed-whole: it is damaged"
+"$keylock" replay --info "$tmp/pressed.klr" >/dev/null || fail "verify/pressed-whole: it is damaged"
 verified pressed 1 "label=$(hashed "$tmp/ann.klr" 700)" "${gb[@]}" "$tmp/pressed.klr"
 
 # The relay's seal stands in all files of the match, and in no other.

@@ -36,7 +36,7 @@ room() {
     status="$status_a $?"
     if [ "${third:-}" ]; then ended "$name-c" 60 && status="$status $?"; fi
 }
-deeds() { "$keylock" record --text "$tmp/$1.rec" | grep '^do '; } # NAME
+deeds() { "$keylock" replay --text "$tmp/$1.rec" | grep '^do '; } # NAME
 logged() { grep -aqE -- "$2" "$tmp/$1.log"; } # NAME REGEX
 
 # A state with noise in 4 bytes, without RAM: the picture judges, and the states are noted; with probe's mask they are equal.

@@ -50,7 +50,7 @@ check parted/next-hash "found at ${found:-no frame}; planted before $planted" te
 "$keylock" diff "$tmp/ann.hash" "$tmp/bob.hash" >"$tmp/diff.log" 2>&1
 check parted/diff "$(head -n 1 "$tmp/diff.log")" grep -q "^ram differs first at frame $found\b" "$tmp/diff.log"
 for who in ann bob; do
-    presses=$("$keylock" record --text "$tmp/$who.rec" | grep -c '^input ')
+    presses=$("$keylock" replay --text "$tmp/$who.rec" | grep -c '^input ')
     check "parted/recorded-$who" "$presses inputs" test "$presses" -gt 6
     check "parted/states-$who" "no state of frame $found: $(ls "$tmp/$who.states" 2>&1 | tr '\n' ' ')" \
         test -s "$(state_of $who)"

@@ -51,7 +51,7 @@ quits() {
 }
 
 # pads NAME SEAT: so many states of that seat's pad in the player's recording, without the idle one.
-pads() { "$keylock" record --text "$tmp/$1.rec" | awk -v s="$2" '$1 == "input" && $3 == s && $4 != "0000" { print $4 }' | sort -u | wc -l; }
+pads() { "$keylock" replay --text "$tmp/$1.rec" | awk -v s="$2" '$1 == "input" && $3 == s && $4 != "0000" { print $4 }' | sort -u | wc -l; }
 
 # gets_keys NAME: a busy machine's RetroArch may miss some. (The recording of $native, a player on Linux, grows each second.)
 has_keys() { [ "$(pads "$native" "${seat[$1]}")" -ge 2 ]; }

@@ -1,4 +1,4 @@
-/* A recording as `keylock bisect` and `record` read it. The first byte is even: the bytes after it are the
+/* A recording as `keylock bisect` and `replay` read it. The first byte is even: the bytes after it are the
  * file. Odd: blocks of u8 type, u16 length and body, which get their checks here. */
 #include "tests/fuzz/fuzz.h"
 

@@ -96,6 +96,7 @@ static void list_args(struct args *a, const struct kl_machine_setup *s) {
     give(a, "--corrupt", s->corrupt);
     give(a, "--clock", s->host_clock ? "host" : NULL);
     if (s->verifies) a->at[a->count++] = "--verifies";
+    if (s->asks) a->at[a->count++] = "--asks";
     if (s->has_epoch) give_text(a, "--epoch", "%" PRIu64, s->epoch_s);
     if (s->ports) give_text(a, "--seats", "%" PRIu64, s->ports);
     for (unsigned p = 0; p < KL_MAX_SEATS; p++)
@@ -314,5 +315,16 @@ int kl_machine_options(struct kl_machine *m, char **list, char *err, size_t err_
     size_t len;
     int result = ask(m, &q, NULL, 0, "while it gave its options", &r, &bytes, &len, err, err_len);
     *list = (char *)bytes;
+    return result;
+}
+
+int kl_machine_asked(struct kl_machine *m, struct kl_asked *out, char *err, size_t err_len) {
+    struct kl_machine_request q = {.op = KLT_OP_ASKED};
+    struct kl_machine_reply r;
+    uint8_t *bytes;
+    size_t len;
+    int result = ask(m, &q, NULL, 0, "while it gave its questions", &r, &bytes, &len, err, err_len);
+    if (result == 0 && len == sizeof(*out)) memcpy(out, bytes, len);
+    free(bytes);
     return result;
 }

@@ -24,6 +24,7 @@ struct kl_machine_setup {
     struct kl_headless_devices devices;
     bool host_clock, has_epoch;
     uint64_t epoch_s, ports; /* ports: pads that get input */
+    bool asks;               /* notes the core's questions for inputs */
     bool verifies; /* the recording's planted desyncs are left out; hashes are those that its writer says */
 };
 
@@ -84,8 +85,11 @@ int kl_machine_save(struct kl_machine *m, struct kl_statefile *s, char *err, siz
 /* The core's options, a line each: key, value in force, choices, with tabs between. Heap. */
 int kl_machine_options(struct kl_machine *m, char **list, char *err, size_t err_len);
 
+/* The inputs that the core has asked for, of a setup that `asks`. */
+int kl_machine_asked(struct kl_machine *m, struct kl_asked *out, char *err, size_t err_len);
+
 /* The messages of both: the struct, then bytes. machine.c and machine_child.c. */
-enum kl_machine_op { KLT_OP_RUN = 1, KLT_OP_LOAD, KLT_OP_LOOK, KLT_OP_SAVE, KLT_OP_OPTIONS };
+enum kl_machine_op { KLT_OP_RUN = 1, KLT_OP_LOAD, KLT_OP_LOOK, KLT_OP_SAVE, KLT_OP_OPTIONS, KLT_OP_ASKED };
 #define KLT_MACHINE_MAX ((size_t)2 << 30) /* bytes of one message */
 struct kl_machine_request {
     uint32_t op, frame; /* RUN: how many; LOAD: which is next */

@@ -25,7 +25,8 @@ struct child {
     const char *option[2 * KLT_MACHINE_OPTIONS]; /* the recording's, then the command line's */
     unsigned options, recorded_options;
     struct kl_corrupt corrupt;
-    char saves[256];       /* a folder; "": none */
+    char saves[256]; /* a folder; "": none */
+    struct kl_asked asked;
     struct kl_chain chain; /* of pictures, if the recording has some */
     unsigned marks;        /* of the recording, passed */
     uint8_t *saved;        /* the room's slot */
@@ -244,6 +245,7 @@ static bool serve(struct child *c) {
     case KLT_OP_LOOK: good = do_look(c); break;
     case KLT_OP_SAVE: good = do_save(c); break;
     case KLT_OP_OPTIONS: good = do_options(c); break;
+    case KLT_OP_ASKED: good = answer(c, 0, &c->asked, sizeof(c->asked)); break;
     default: good = false;
     }
     free(all);
@@ -327,6 +329,7 @@ static int start(struct child *c, char *err, size_t err_len) {
         if (c->rec.hash[i].has & KL_HASH_PICTURE) c->h.chain = &c->chain;
     kl_latch_init(&c->latch, true);
     c->h.latch = s->recording ? &c->latch : NULL;
+    c->h.asked = s->asks ? &c->asked : NULL;
     kl_headless_input(&c->h, c->input, s->ports ? (unsigned)s->ports : 2);
     return 0;
 }
@@ -351,14 +354,16 @@ static bool introduce(struct child *c) {
 }
 
 int cmd_machine(int argc, char **argv) {
-    static const struct option longs[] = {
-        KLT_MACHINE_LONGS, {"verifies", no_argument, NULL, 'v'}, {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {KLT_MACHINE_LONGS,
+                                          {"verifies", no_argument, NULL, 'v'},
+                                          {"asks", no_argument, NULL, 'a'},
+                                          {NULL, 0, NULL, 0}};
     static struct child child; /* large, and zero */
     struct child *c = &child;
     char err[KLT_ERR];
     for (int o; (o = getopt_long(argc, argv, ":", longs, NULL)) != -1;)
-        if (o == 'v')
-            c->setup.verifies = true;
+        if (o == 'v' || o == 'a')
+            *(o == 'v' ? &c->setup.verifies : &c->setup.asks) = true;
         else if (kl_machine_take(&c->setup, o, optarg) != 0)
             return tool_fail(KLT_USAGE, "machine", "only another command of keylock may start this");
     if (!c->setup.core)

@@ -1,16 +1,13 @@
 /* A recording's needs, its run, and the comparison. */
 #include "core_wrapper/tool/desync/verify.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core_wrapper/start/identity.h"
-#include "core_wrapper/tool/common/card.h"
-#include "core_wrapper/tool/common/walk.h"
-#include "core_wrapper/world/archive.h"
+#include "core_wrapper/tool/desync/recorded.h"
 #include "net/engine/facts.h"
 #include "net/platform/dir.h"
 #include "net/platform/file.h"
@@ -28,78 +25,17 @@ __attribute__((format(__printf__, 2, 3))) static int cannot(struct kl_verify *v,
 
 /* --- the core and the content --- */
 
-/* "nestopia" of "Nestopia 1.51.1": the name's words, as files of cores are named, less and less of them. */
-static int find_by_name(struct kl_verify *v, char *err, size_t err_len) {
-    char name[KL_FACT_VAL_MAX] = "";
-    size_t used = 0;
-    for (const char *c = v->rec.core; *c && used + 1 < sizeof(name); c++)
-        if (isalnum((unsigned char)*c))
-            name[used++] = (char)tolower((unsigned char)*c);
-        else if (used && name[used - 1] != '_')
-            name[used++] = '_';
-    name[used] = 0;
-    for (char *end = name + used; end; end = strrchr(name, '_')) {
-        char other[KL_FACT_VAL_MAX + 8];
-        *end = 0;
-        if (*name && tool_find_core(name, v->core, sizeof(v->core), err, err_len) == 0) return 0;
-        snprintf(other, sizeof(other), "mednafen%s", name + strcspn(name, "_"));
-        if (!strncmp(name, "beetle_", 7) &&
-            tool_find_core(other, v->core, sizeof(v->core), err, err_len) == 0)
-            return 0;
-    }
-    return -1;
-}
-
-struct look {
-    const char *wanted;
-    uint64_t bytes; /* 0: not said */
-    char *out;
-};
-
-static bool is_wanted(void *ctx, const char *path) {
-    const struct look *l = ctx;
-    char value[KL_FACT_VAL_MAX];
-    uint64_t bytes, ignored;
-    size_t len = kl_fact_length(l->wanted);
-    if (!kl_file_stamp(path, &bytes, &ignored) || (l->bytes && bytes != l->bytes)) return false;
-    if (kl_archive_is(path) != !strncmp(l->wanted, "set ", 4)) return false;
-    if (kl_identity_hash_file(path, value, sizeof(value)) != 0) return false;
-    if (kl_fact_length(value) != len || memcmp(value, l->wanted, len) != 0) return false;
-    snprintf(l->out, KL_FILE_PATH, "%s", path);
-    return true;
-}
-
 static int find_content(struct kl_verify *v) {
-    const char *wanted = v->rec.content, *note = strstr(wanted, " (");
-    struct look look = {.wanted = wanted, .out = v->content};
-    struct kl_walk walk = {.look = is_wanted, .ctx = &look};
-    bool found = !strcmp(wanted, "none");
+    bool found = kl_recorded_content(&v->rec, v->wish->content, v->wish->contents, v->content);
+    v->setup.content = found && *v->content ? v->content : NULL;
     if (found) return 0;
-    if (!strncmp(wanted, "xxh3 ", 5) && note) look.bytes = strtoull(note + 2, NULL, 10);
-    for (unsigned i = 0; i < v->wish->contents && !found; i++) {
-        const char *place = v->wish->content[i];
-        found =
-            kl_dir_exists(place) ? kl_walk_folder(&walk, place, KLT_WALK_DEEP) : kl_walk_file(&walk, place);
-    }
-    kl_walk_free(&walk);
-    v->setup.content = found ? v->content : NULL;
-    if (found) return 0;
-    return cannot(v, "content missing: %s is in none of the folders that --content names", wanted);
+    return cannot(v, "content missing: %s is in none of the folders that --content names", v->rec.content);
 }
 
 /* By its own word before it has content: another core may crash on that. */
 static int compare_core(struct kl_verify *v) {
-    struct kl_card card;
-    struct kl_facts room = {0}, here = {0};
     char err[KLT_ERR];
-    if (kl_card_read(&card, v->core, err, sizeof(err)) != 0) return cannot(v, "%s", err);
-    struct retro_system_info core = {.library_name = card.name, .library_version = card.version};
-    kl_facts_add(&room, "core", v->rec.core);
-    if (strstr(v->rec.core, ", any version"))
-        kl_identity_any_version(&here, &core);
-    else
-        kl_identity_core(&here, &core);
-    return kl_facts_differ(&room, &here, err, sizeof(err)) ? cannot(v, "%s", err) : 0;
+    return kl_recorded_core_is(&v->rec, v->core, err, sizeof(err)) ? 0 : cannot(v, "%s", err);
 }
 
 /* Content and files. A client's recording says nothing of files. */
@@ -405,8 +341,8 @@ static void run_cores(struct kl_verify *v) {
         v->code = KLT_VERIFIED;
         if (name && tool_find_core(name, v->core, sizeof(v->core), err, sizeof(err)) != 0)
             cannot(v, "core missing: %s", err);
-        else if (!name && find_by_name(v, err, sizeof(err)) != 0)
-            cannot(v, "core missing: none is found by the name %s; --core names it", v->rec.core);
+        else if (!name && kl_recorded_core(&v->rec, v->core, err, sizeof(err)) != 0)
+            cannot(v, "%s", err);
         else if (compare_core(v) == 0 && (!v->from || v->begin.bytes || run_base(v) == 0))
             run(v, &m);
         kl_machine_stop(&m);

@@ -85,7 +85,21 @@ static int16_t key_state(const struct kl_headless *h, unsigned code) {
     return 0;
 }
 
+static void note_question(struct kl_asked *a, const struct kl_question *q) {
+    for (unsigned i = 0; i < a->count; i++) {
+        const struct kl_question *known = &a->at[i];
+        if (known->port == q->port && known->device == q->device && known->index == q->index &&
+            known->id == q->id)
+            return;
+    }
+    a->more |= a->count == KLT_ASKED;
+    if (!a->more) a->at[a->count++] = *q;
+}
+
 static int16_t on_input_state(unsigned port, unsigned device, unsigned index, unsigned id) {
+    if (current && current->asked)
+        note_question(current->asked, &(struct kl_question){(uint8_t)port, device & RETRO_DEVICE_MASK,
+                                                            (uint8_t)index, (uint16_t)id});
     if (current && current->latch) return kl_latch_state(current->latch, port, device, index, id);
     if (!current || port >= current->input_ports) return 0;
     device &= RETRO_DEVICE_MASK;

@@ -59,6 +59,17 @@ struct kl_headless_told {
     int led[KLT_LEDS];
 };
 
+/* All inputs that the core has asked for. */
+#define KLT_ASKED 512
+struct kl_asked {
+    unsigned count;
+    bool more; /* than KLT_ASKED */
+    struct kl_question {
+        uint8_t port, device, index; /* device: without its subclass */
+        uint16_t id;
+    } at[KLT_ASKED];
+};
+
 /* A core's word that content of these endings ("a|b") comes by path alone, or in memory. */
 struct kl_headless_override {
     char extensions[256];
@@ -94,6 +105,7 @@ struct kl_headless {
     struct kl_input_source *input;
     unsigned input_ports;   /* ports below this have pads */
     struct kl_latch *latch; /* answers instead of input; NULL: none */
+    struct kl_asked *asked; /* notes the core's questions; NULL: nobody does */
     int av_enable;          /* answer to GET_AUDIO_VIDEO_ENABLE: bit 0 video, bit 1 audio */
     bool want_av;           /* fold picture and sound into av_hash */
     uint64_t av_hash;

@@ -45,7 +45,7 @@ const char cmd_run_help[] =
     "  --told-out FILE      writes what the frontend was told last, as far as it lasts: picture, rate, "
     "rotation, options,\n"
     "                       rumble, lights; a line each\n"
-    "  --record FILE        writes a recording (keylock record, bisect): the core, its options, every input, "
+    "  --record FILE        writes a recording (keylock replay, bisect): the core, its options, every input, "
     "and "
     "the\n"
     "                       hashes of each --hash-every\n"

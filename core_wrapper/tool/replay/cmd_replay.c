@@ -1,0 +1,258 @@
+#include "core_wrapper/tool/common/report.h"
+#include "core_wrapper/tool/common/tool.h"
+#include "core_wrapper/tool/desync/recorded.h"
+#include "core_wrapper/tool/replay/replay_export.h"
+#include "net/engine/plain.h"
+#include "net/session/keys.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include <sodium.h>
+
+/* clang-format off: a line here is a line there */
+const char cmd_replay_help[] =
+    "Usage: keylock replay FILE --info | --json | --text\n"
+    "       keylock replay FILE --export-inputs FILE | --export-fm2 FILE\n"
+    "       keylock replay FILE --export-replay FILE [--core NAME_OR_PATH] [--content DIR] [--system DIR]\n"
+    "\n"
+    "Says what a recording holds (record = DIR, keylock run --record, a relay's), and whether all of its "
+    "blocks "
+    "are\n"
+    "whole; or writes its inputs for another program.\n"
+    "\n"
+    "  --info               players, frames, inputs, hashes, seal, end\n"
+    "  --json               the same as a JSON object\n"
+    "  --text               all of it as lines of text: options, inputs, hashes, commands\n"
+    "  --export-inputs FILE the pads, for keylock run as its input\n"
+    "  --export-fm2 FILE    the pads of two players, as FCEUX has them; nothing verifies that it plays the "
+    "same\n"
+    "  --export-replay FILE a .replay of version 1, for retroarch -P (RetroArch 1.15 and later); the "
+    "recording is "
+    "run\n"
+    "                       here first, to learn which inputs the core asks for\n"
+    "  --core NAME_OR_PATH  the core (default: by the name in the recording)\n"
+    "  --content DIR        a folder, or a file, that has the content: found by its checksum, whatever its "
+    "name\n"
+    "  --system DIR         the core's system folder (default: an empty one)\n"
+    "\n"
+    "Exit status:\n"
+    "  0  whole\n"
+    "  1  torn or damaged; the block and its byte are named, and all before it is good\n"
+    "  2  wrong usage; the file cannot be read, or is no recording\n"
+    "  5  core or content is missing, or another\n"
+    "  6  standard output, or the file to write, cannot be written\n";
+/* clang-format on */
+
+enum { REPLAY_DAMAGED = 1 };
+
+enum job { JOB_NONE, JOB_INFO, JOB_JSON, JOB_TEXT, JOB_INPUTS, JOB_FM2, JOB_REPLAY };
+struct replay {
+    struct kl_recording rec;
+    const char *path, *to, *core, *content, *system_dir;
+    enum job job;
+};
+
+/* --- its contents --- */
+
+/* 0: not known. */
+static uint64_t duration_s(const struct kl_recording *r) {
+    uint32_t fps_uhz = r->room.has_params ? r->room.params.fps_uhz : 0;
+    return fps_uhz ? (r->frames - r->first) * UINT64_C(1000000) / fps_uhz : 0;
+}
+
+static void tell_seal(const struct kl_recording *r) {
+    char fingerprint[KL_FINGERPRINT_CHARS + 1];
+    const char *why = kl_recording_sealed(r);
+    kl_fingerprint(r->head.relay_key, fingerprint);
+    if (*why)
+        printf("sealed   no: %s\n", why);
+    else
+        printf("sealed   up to frame %" PRIu32 ", by the relay %s\n", r->seal.end - 1, fingerprint);
+}
+
+static void tell_players(const struct kl_recording *r) {
+    for (unsigned i = 0; i < r->room.members; i++) {
+        const struct kl_klr_member *m = &r->room.member[i];
+        printf("player   %s", kl_plain(m->name));
+        for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+            if (m->seats >> s & 1) printf("%s%u", m->seats & ((1u << s) - 1) ? ", " : ", seat ", s + 1);
+        putchar('\n');
+    }
+}
+
+static int tell(const struct replay *p) {
+    const struct kl_recording *r = &p->rec;
+    char digest[2 * KL_DIGEST + 1];
+    uint64_t s = duration_s(r);
+    printf("core     %s\ncontent  %s\n", r->core, r->content);
+    if (*r->room.name) printf("room     %s\n", r->room.name);
+    if (r->head.flags & KL_KLR_HAS_EPOCH) printf("epoch    %" PRIu64 "\n", r->head.epoch_s);
+    tell_players(r);
+    if (r->frames)
+        printf("frames   %" PRIu32 " to %" PRIu32 "\n", r->first, r->frames - 1);
+    else
+        printf("frames   none\n");
+    if (s) printf("duration %" PRIu64 ":%02u min\n", s / 60, (unsigned)(s % 60));
+    printf("inputs   %u changes\nhashes   %u\n", r->inputs, r->hashes);
+    if (r->digest.end)
+        printf("digest   %s after frame %" PRIu32 "\n",
+               sodium_bin2hex(digest, sizeof(digest), r->digest.digest, KL_DIGEST), r->digest.end - 1);
+    tell_seal(r);
+    printf("blocks   %u%s\n", r->blocks, r->ended ? "" : ", without an end: the run broke off");
+    if (r->ended) printf("end      %s\n", kl_plain(r->end));
+    if (*r->damage) printf("damage   %s\n", r->damage);
+    return tool_show("");
+}
+
+static void add_text(json_object *j, const char *key, const char *text) {
+    json_object_object_add(j, key, *text ? json_object_new_string(text) : NULL);
+}
+
+static void add_number(json_object *j, const char *key, bool known, uint64_t n) {
+    json_object_object_add(j, key, known ? json_object_new_int64((int64_t)n) : NULL);
+}
+
+static json_object *players_of(const struct kl_recording *r) {
+    json_object *list = json_object_new_array();
+    for (unsigned i = 0; i < r->room.members; i++) {
+        const struct kl_klr_member *m = &r->room.member[i];
+        json_object *one = json_object_new_object(), *seats = json_object_new_array();
+        json_object_object_add(one, "name", json_object_new_string(m->name));
+        for (int s = 0; s < KL_MAX_SEATS; s++)
+            if (m->seats >> s & 1) json_object_array_add(seats, json_object_new_int(s + 1));
+        json_object_object_add(one, "seats", seats);
+        json_object_array_add(list, one);
+    }
+    return list;
+}
+
+static int tell_json(const struct replay *p) {
+    const struct kl_recording *r = &p->rec;
+    json_object *j = json_object_new_object();
+    const char *unsealed = kl_recording_sealed(r);
+    char digest[2 * KL_DIGEST + 1], fingerprint[KL_FINGERPRINT_CHARS + 1] = "";
+    if (!sodium_is_zero(r->head.relay_key, sizeof(r->head.relay_key)))
+        kl_fingerprint(r->head.relay_key, fingerprint);
+    sodium_bin2hex(digest, sizeof(digest), r->digest.digest, KL_DIGEST);
+    add_text(j, "file", p->path);
+    add_text(j, "core", r->core);
+    add_text(j, "content", r->content);
+    add_text(j, "room", r->room.name);
+    add_number(j, "epoch", r->head.flags & KL_KLR_HAS_EPOCH, r->head.epoch_s);
+    json_object_object_add(j, "players", players_of(r));
+    add_number(j, "first", r->frames, r->first);
+    add_number(j, "frames", true, r->frames);
+    add_number(j, "seconds", duration_s(r), duration_s(r));
+    add_number(j, "inputs", true, r->inputs);
+    add_number(j, "hashes", true, r->hashes);
+    add_text(j, "digest", r->digest.end ? digest : "");
+    add_number(j, "digest_end", r->digest.end, r->digest.end);
+    add_text(j, "relay", fingerprint);
+    add_number(j, "sealed", !*unsealed, r->seal.end);
+    add_text(j, "unsealed", unsealed);
+    add_number(j, "blocks", true, r->blocks);
+    json_object_object_add(j, "ended", json_object_new_boolean(r->ended));
+    add_text(j, "end", r->end);
+    add_text(j, "damage", r->damage);
+    return kl_report_put(stdout, j);
+}
+
+/* --- as another program's file --- */
+
+static int find_run(const struct replay *p, struct kl_machine_setup *setup) {
+    static char core[KL_FILE_PATH], content[KL_FILE_PATH];
+    char err[KLT_ERR];
+    int found = p->core ? tool_find_core(p->core, core, sizeof(core), err, sizeof(err))
+                        : kl_recorded_core(&p->rec, core, err, sizeof(err));
+    if (found != 0 || !kl_recorded_core_is(&p->rec, core, err, sizeof(err)))
+        return tool_fail(KLT_LOAD, "replay", "%s", err);
+    if (!kl_recorded_content(&p->rec, &p->content, p->content ? 1 : 0, content))
+        return tool_fail(KLT_LOAD, "replay", "content missing: %s is not where --content names",
+                         p->rec.content);
+    *setup = (struct kl_machine_setup){.core = core,
+                                       .content = *content ? content : NULL,
+                                       .recording = p->path,
+                                       .system_dir = p->system_dir,
+                                       .asks = true};
+    return KLT_OK;
+}
+
+static int export(struct replay *p) {
+    struct kl_machine_setup setup;
+    char left[KLT_EXPORT_LEFT] = "", err[KLT_ERR] = "";
+    if (p->rec.first)
+        return tool_fail(KLT_USAGE, "replay",
+                         "it begins with the room's state of frame %" PRIu32 ", not at power-on",
+                         p->rec.first);
+    if (p->job == JOB_REPLAY && find_run(p, &setup) != KLT_OK) return KLT_LOAD;
+    FILE *out = kl_file_stream(p->to, "wb");
+    int result = out ? 0 : -1;
+    if (!out) snprintf(err, sizeof(err), "%s", strerror(errno));
+    if (out && p->job == JOB_INPUTS) result = kl_export_inputs(&p->rec, out, left);
+    if (out && p->job == JOB_FM2) result = kl_export_fm2(&p->rec, out, left);
+    if (out && p->job == JOB_REPLAY) result = kl_export_replay(&p->rec, &setup, out, left, err, sizeof(err));
+    if (out && fclose(out) != 0) result = -1;
+    if (result != 0)
+        return tool_fail(KLT_OUTPUT, "replay", "%s: %s", p->to, *err ? err : "cannot write all of it");
+    if (*left) fprintf(stderr, "keylock replay: not in %s: %s\n", p->to, left + 2);
+    return KLT_OK;
+}
+
+/* --- the command --- */
+
+static int take(struct replay *p, int o) {
+    switch (o) {
+    case 'c': p->core = tool_path(optarg); return 0;
+    case 'f': p->content = tool_path(optarg); return 0;
+    case 's': p->system_dir = tool_path(optarg); return 0;
+    default: break;
+    }
+    if (p->job) return tool_usage("expected one of --info, --json, --text and --export-..., got two");
+    p->job = (enum job)o;
+    p->to = optarg ? tool_path(optarg) : NULL;
+    return 0;
+}
+
+static int do_job(struct replay *p) {
+    int code = 0;
+    switch (p->job) {
+    case JOB_JSON: code = tell_json(p); break;
+    case JOB_TEXT: code = kl_recording_text(&p->rec, stdout); break;
+    case JOB_INPUTS:
+    case JOB_FM2:
+    case JOB_REPLAY: return export(p);
+    default: code = tell(p); break;
+    }
+    return code == 0 ? KLT_OK : tool_fail(KLT_OUTPUT, "replay", "cannot write standard output");
+}
+
+int cmd_replay(int argc, char **argv) {
+    static const struct option longs[] = {{"info", no_argument, NULL, JOB_INFO},
+                                          {"json", no_argument, NULL, JOB_JSON},
+                                          {"text", no_argument, NULL, JOB_TEXT},
+                                          {"export-inputs", required_argument, NULL, JOB_INPUTS},
+                                          {"export-fm2", required_argument, NULL, JOB_FM2},
+                                          {"export-replay", required_argument, NULL, JOB_REPLAY},
+                                          {"core", required_argument, NULL, 'c'},
+                                          {"content", required_argument, NULL, 'f'},
+                                          {"system", required_argument, NULL, 's'},
+                                          {NULL, 0, NULL, 0}};
+    static struct replay state; /* large, and zero */
+    struct replay *p = &state;
+    char err[KLT_ERR];
+    for (int o; (o = tool_next(argc, argv, "", longs)) != -1;)
+        (void)take(p, o);
+    if (argc - optind != 1) return tool_usage("expected one recording, got %d names", argc - optind);
+    if (!p->job) return tool_usage("expected one of --info, --json, --text and --export-..., got none");
+    p->path = tool_path(argv[optind]);
+    int read = kl_recording_read(&p->rec, p->path, err, sizeof(err));
+    if (read < 0) return tool_fail(KLT_USAGE, "replay", "%s", err);
+    if (read > 0)
+        return tool_fail(KLT_USAGE, "replay", "%s: expected a recording, it begins otherwise", p->path);
+    int code = do_job(p);
+    if (code == KLT_OK && *p->rec.damage) code = REPLAY_DAMAGED;
+    kl_recording_free(&p->rec);
+    return code;
+}

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# 81-replay.sh - `keylock replay` describes a recording and exports it: `keylock run` plays the inputs with the recording's
+# hashes, and RetroArch's own run of the .replay comes to our state, but for the bytes that hold the clock.
+# runs: working, all, 20 s: KL_RETROARCH=1.20
+. "$(dirname "$0")/lib.sh"
+
+FRAMES=600
+needs "$keylock" "$content/shooter.nes" "$content/pads.gb"
+nestopia=$(core_path nestopia) && gambatte=$(core_path gambatte) || die "replay: no nestopia or gambatte"
+
+# record NAME CORE CONTENT
+record() {
+    "$keylock" run --quiet --core "$2" --content "$content/$3" --frames $FRAMES --input random:7 --hash-every 60 --states "$tmp/$1.states" \
+        --record "$tmp/$1.klr" --hash-out "$tmp/$1.hash" >"$tmp/$1.log" 2>&1 || fail "replay/$1-run: exit status $?"
+}
+record nestopia "$nestopia" shooter.nes
+record gambatte "$gambatte" pads.gb
+
+"$keylock" replay --info "$tmp/nestopia.klr" >"$tmp/info" || fail "replay/info: exit status $?"
+check replay/info "$(cat "$tmp/info")" grep -qx "frames   0 to $((FRAMES - 1))" "$tmp/info"
+"$keylock" replay --json "$tmp/nestopia.klr" | python3 -c '
+import json, sys
+j = json.load(sys.stdin)
+assert j["frames"] == int(sys.argv[1]) and j["ended"] and j["hashes"] >= 10 and j["players"] == [] and j["end"] and not j["damage"], j' $FRAMES
+check replay/json "exit status $?" test $? = 0
+
+for core in nestopia gambatte; do
+    game=$content/shooter.nes && [ $core = nestopia ] || game=$content/pads.gb
+    "$keylock" replay "$tmp/$core.klr" --export-inputs "$tmp/$core.inputs" >"$tmp/$core.left" 2>&1 || fail "replay/$core-inputs: exit status $?"
+    "$keylock" run --quiet --core $core --content "$game" --frames $FRAMES --input "$tmp/$core.inputs" --hash-every 60 \
+        --hash-out "$tmp/$core-again.hash" >"$tmp/again.log" 2>&1
+    check replay/$core-same-hashes "exit status $?; $(tail -n 1 "$tmp/again.log")" cmp "$tmp/$core.hash" "$tmp/$core-again.hash"
+done
+
+"$keylock" replay "$tmp/nestopia.klr" --export-fm2 "$tmp/shooter.fm2" || fail "replay/fm2: exit status $?"
+check replay/fm2 "$(tail -n 1 "$tmp/shooter.fm2")" eval '[ "$(grep -cE "^\|0\|[RLDUTSBA.]{8}\|[RLDUTSBA.]{8}\|\|$" "$tmp/shooter.fm2")" = $FRAMES ] && grep -q "A" "$tmp/shooter.fm2"'
+
+# RetroArch 1.14 has another form.
+with_retroarch 1.20 || { skip "replay/retroarch: $(tail -n 1 "$tmp/fetch.log")"; finish; }
+for core in nestopia gambatte; do
+    game=$content/shooter.nes && [ $core = nestopia ] || game=$content/pads.gb
+    "$keylock" replay "$tmp/$core.klr" --export-replay "$tmp/$core.replay" --content "$content" >"$tmp/$core.left" 2>&1 ||
+        fail "replay/$core-replay: exit status $?: $(cat "$tmp/$core.left")"
+    retroarch_home $core 'savestate_auto_save = "true"' 'video_driver = "null"' 'input_driver = "null"' 'savestate_file_compression = "false"'\
+        "${no_sound[@]}"
+    home_of $core
+    timeout 60 env "${home[@]}" retroarch -v -L "$(core_path $core)" -P "$tmp/$core.replay" --max-frames=$((FRAMES - 60)) "$game" >"$tmp/$core-retroarch.log" 2>&1
+    python3 - "$tmp/$core/state" "$tmp/$core.states" $FRAMES >"$tmp/$core.compared" <<'END_OF_PYTHON'
+import glob, struct, sys
+def state(path):
+    data = open(path, "rb").read()
+    assert data[:7] == b"RASTATE", data[:8]
+    at = 8
+    while at < len(data):
+        name, size = struct.unpack_from("<4sI", data, at)
+        if name == b"MEM ":
+            return data[at + 8:at + 8 + size]
+        at += 8 + (size + 7 & ~7)
+theirs = state(glob.glob(sys.argv[1] + "/**/*.state.auto", recursive=True)[0])
+def differ(path):
+    ours = state(path)
+    return sum(a != b for a, b in zip(ours, theirs)) + abs(len(ours) - len(theirs))
+all = {path: differ(path) for path in glob.glob(sys.argv[2] + "/*.state")}
+for path in sorted(all):
+    print(path[-15:-6], all[path])
+END_OF_PYTHON
+    note "$core: bytes that differ from RetroArch's state, by frame: $(tr '\n' ',' <"$tmp/$core.compared")"
+    check replay/$core-retroarch "$(cat "$tmp/$core.compared"); $(tail -n 3 "$tmp/$core-retroarch.log")" \
+        awk -v at=$((FRAMES - 61)) '$1 + 0 == at && $2 <= 16 { found = 1 } END { exit !found }' "$tmp/$core.compared"
+done
+finish
