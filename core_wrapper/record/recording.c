@@ -286,6 +286,12 @@ static bool read_seal(struct kl_recording *r, struct kl_reader *in) {
     return r->seal.has ? r->seal.label < r->seal.end : !r->seal.label;
 }
 
+static bool read_sign(struct kl_recording *r, struct kl_reader *in) {
+    if (!ADD(r->sign, r->signs)) return false;
+    kl_klr_read_sign(in, &r->sign[r->signs++]);
+    return true;
+}
+
 static bool read_end(struct kl_recording *r, struct kl_reader *in) {
     struct kl_klr_end end;
     kl_klr_read_end(in, &end);
@@ -300,7 +306,7 @@ static bool read_block(struct kl_recording *r, const struct kl_klr_cursor *c) {
         [KL_KLR_HEAD] = read_head,         [KL_KLR_ROOM] = read_room,     [KL_KLR_START] = read_start,
         [KL_KLR_SNAPSHOT] = read_snapshot, [KL_KLR_PIECES] = read_pieces, [KL_KLR_DIGEST] = read_digest,
         [KL_KLR_HASH] = read_hash,         [KL_KLR_EVENT] = read_event,   [KL_KLR_END] = read_end,
-        [KL_KLR_SEAL] = read_seal};
+        [KL_KLR_SEAL] = read_seal,         [KL_KLR_SIGN] = read_sign};
     struct kl_reader in;
     if (c->type >= sizeof by_type / sizeof *by_type || !by_type[c->type])
         return true; /* of a later keylock */
@@ -367,6 +373,7 @@ void kl_recording_free(struct kl_recording *r) {
     free(r->other);
     free(r->file);
     free(r->mark);
+    free(r->sign);
     free(r->deed);
     free(r->serialized);
     memset(r, 0, sizeof *r);

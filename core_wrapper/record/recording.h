@@ -115,9 +115,11 @@ struct kl_recording {
         bool yes; /* and loaded */
     } * serialized;
     unsigned serializeds;
-    uint32_t first, frames;  /* of the frames in the file: the first, the last + 1 */
-    struct kl_digest digest; /* of the last DIGEST; `end` 0: none */
-    struct kl_proof seal;    /* of the last SEAL; `end` 0: none; as it stands, unchecked */
+    uint32_t first, frames;   /* of the frames in the file: the first, the last + 1 */
+    struct kl_digest digest;  /* of the last DIGEST; `end` 0: none */
+    struct kl_proof seal;     /* of the last SEAL; `end` 0: none; as it stands, unchecked */
+    struct kl_klr_sign *sign; /* as in the file, unchecked */
+    unsigned signs;
     unsigned blocks;
     bool ended; /* it has an END, which says why: */
     char end[KL_RECORDING_TEXT];
@@ -141,6 +143,17 @@ const struct kl_input *kl_recording_at(struct kl_recording *r, uint32_t frame);
 /* recording_seal.c: "" if the relay that HEAD names has signed the frames below r->seal.end, in this match;
  * else why not. A file may name any relay: compare the fingerprint of r->head.relay_key. */
 const char *kl_recording_sealed(const struct kl_recording *r);
+
+/* The newest SIGN of a client whose hash is in a relay's recording. */
+enum kl_signed {
+    KL_SIGNED_NOT,
+    KL_SIGNED_FALSE, /* the signature is not of the key that it names, or of another hash than the file's */
+    KL_SIGNED_ONE,   /* its last hash is in the file; of those before some are not, or others */
+    KL_SIGNED_ALL    /* the file has all of its hashes, up to that one */
+};
+/* *out: that SIGN; NULL with KL_SIGNED_NOT. */
+enum kl_signed kl_recording_signed(const struct kl_recording *r, unsigned client,
+                                   const struct kl_klr_sign **out);
 
 /* recording_text.c: as lines of text. Returns 0, or -1 if `out` cannot be written. */
 int kl_recording_text(struct kl_recording *r, FILE *out);

@@ -1,4 +1,4 @@
-/* Whether a relay has signed a recording's frames (recording.h). */
+/* Whether a relay has signed a recording's frames, and players their hashes (recording.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,4 +131,48 @@ const char *kl_recording_sealed(const struct kl_recording *r) {
     free(k.span);
     free(p);
     return why;
+}
+
+/* --- players --- */
+
+/* The client's hash of the label of r->hash[at]; NULL: it said none. */
+static const struct kl_klr_hash *said(const struct kl_recording *r, unsigned at, unsigned client) {
+    if (r->hash[at].clients >> client & 1) return &r->hash[at];
+    for (unsigned i = 0; i < r->others; i++)
+        if (r->other[i].label == r->hash[at].label && r->other[i].clients >> client & 1) return &r->other[i];
+    return NULL;
+}
+
+static struct kl_hash as_said(const struct kl_klr_hash *h) {
+    return (struct kl_hash){
+        .frame = h->label, .has = h->has, .ram = h->ram, .state = h->state, .picture = h->picture};
+}
+
+static enum kl_signed compare(const struct kl_recording *r, const struct kl_klr_sign *s) {
+    struct kl_sign own = {0};
+    const struct kl_klr_hash *h = NULL;
+    if (!kl_sign_is_good(&s->sign, r->head.room_id, s->seat_pub)) return KL_SIGNED_FALSE;
+    for (unsigned i = 0; i < r->hashes && r->hash[i].label <= s->sign.label; i++) {
+        if (!(h = said(r, i, s->client))) continue;
+        struct kl_hash next = as_said(h);
+        kl_sign_add(&own, &next);
+    }
+    if (!h || h->label != s->sign.label) return KL_SIGNED_NOT;
+    if (own.has != s->sign.has || own.ram != s->sign.ram || own.state != s->sign.state ||
+        own.picture != s->sign.picture)
+        return KL_SIGNED_FALSE;
+    bool all = own.count == s->sign.count && memcmp(own.chain, s->sign.chain, sizeof own.chain) == 0;
+    return all ? KL_SIGNED_ALL : KL_SIGNED_ONE;
+}
+
+enum kl_signed kl_recording_signed(const struct kl_recording *r, unsigned client,
+                                   const struct kl_klr_sign **out) {
+    enum kl_signed is = KL_SIGNED_NOT;
+    *out = NULL;
+    for (unsigned i = r->signs; i-- > 0 && is == KL_SIGNED_NOT;) {
+        if (r->sign[i].client != client) continue;
+        is = compare(r, &r->sign[i]);
+        *out = is == KL_SIGNED_NOT ? NULL : &r->sign[i];
+    }
+    return is;
 }

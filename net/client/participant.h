@@ -175,6 +175,9 @@ struct kl_participant {
 
     struct kl_hash hash[KL_PARTICIPANT_HASHES]; /* that wait to be sent */
     uint32_t hash_put, hash_got;
+    struct kl_sign sign;                          /* over those that were sent */
+    uint32_t signed_last;                         /* sign.count when it went out last */
+    bool sign_wanted;                             /* SIGN is to be sent */
     struct kl_order order[KL_PARTICIPANT_ORDERS]; /* commands that wait to be sent */
     uint32_t order_put, order_got;
     struct kl_file_said file[KL_PARTICIPANT_FILES]; /* that wait to be sent */

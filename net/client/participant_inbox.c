@@ -224,7 +224,10 @@ void kl_participant_take_message(struct kl_participant *s, const struct kl_msg *
         s->check_wanted = true;
         break;
     case KL_MSG_VERDICT: on_verdict(s, &m->verdict); break;
-    case KL_MSG_SEAL: s->status.seal = m->seal; break;
+    case KL_MSG_SEAL:
+        s->status.seal = m->seal;
+        s->sign_wanted = true;
+        break;
     case KL_MSG_NOTICE: put_notice(s, &m->text); break;
     default: break; /* a client's message: nothing to do with it */
     }

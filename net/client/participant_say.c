@@ -25,12 +25,24 @@ static bool next_of_snapshot(struct kl_participant_snapshot *s, struct kl_msg *m
 static bool next_hash(struct kl_participant *s, struct kl_msg *m) {
     if (s->hash_got == s->hash_put) return false;
     *m = (struct kl_msg){.kind = KL_MSG_HASH, .hash = s->hash[s->hash_got++ % KL_PARTICIPANT_HASHES]};
+    kl_sign_add(&s->sign, &m->hash);
+    return true;
+}
+
+/* Our hashes so far: after each seal, and before we leave. A watcher has no seat whose key would count. */
+static bool next_sign(struct kl_participant *s, struct kl_msg *m) {
+    if (!s->sign_wanted || s->sign.count == s->signed_last || s->status.welcome.client == KL_WATCHER)
+        return false;
+    kl_sign_make(&s->sign, s->status.welcome.room_id, &s->seat);
+    *m = (struct kl_msg){.kind = KL_MSG_SIGN, .sign = s->sign};
+    s->signed_last = s->sign.count;
+    s->sign_wanted = false;
     return true;
 }
 
 bool kl_participant_next_word(struct kl_participant *s, bool may_hash, struct kl_msg *m) {
     if (!s->joined) return false;
-    return next_of_snapshot(&s->snapshot, m) || (may_hash && next_hash(s, m));
+    return next_of_snapshot(&s->snapshot, m) || (may_hash && (next_hash(s, m) || next_sign(s, m)));
 }
 
 /* A command waits while the relay is silent: with a session that ends it would be lost. */
@@ -74,6 +86,8 @@ static bool all_said(const struct kl_participant *s) {
 
 static bool next_bye(struct kl_participant *s, uint64_t now_us, struct kl_msg *m) {
     if (!s->leaving || (!all_said(s) && now_us < s->leave_by_us)) return false;
+    s->sign_wanted = true;
+    if (s->joined && next_sign(s, m)) return true;
     *m = (struct kl_msg){.kind = KL_MSG_BYE, .text.text = "left"};
     s->said_bye = true;
     return true;

@@ -249,6 +249,16 @@ static bool seal_fits(const struct kl_msg *m) {
     return m->seal.has ? m->seal.label < m->seal.end : m->seal.label == 0;
 }
 
+const struct kl_field kl_sign_fields[] = {KL_RANGE(kl_sign, count, 1, UINT32_MAX),
+                                          KL_BYTES(kl_sign, chain),
+                                          KL_NUMBER(kl_sign, label),
+                                          KL_RANGE(kl_sign, has, 1, 7),
+                                          KL_NUMBER_IF(kl_sign, ram, has, KL_HASH_RAM),
+                                          KL_NUMBER_IF(kl_sign, state, has, KL_HASH_STATE),
+                                          KL_NUMBER_IF(kl_sign, picture, has, KL_HASH_PICTURE),
+                                          KL_BYTES(kl_sign, signature),
+                                          {0}};
+
 /* --- all of them --- */
 
 #define AT(member) .place = offsetof(struct kl_msg, member)
@@ -262,6 +272,7 @@ static const struct kl_msg_form form[KL_MSG_LAST + 1] = {
     [KL_MSG_COMMAND] = {.table = order, AT(order)},
     [KL_MSG_PROVE] = {.table = prove, AT(prove)},
     [KL_MSG_RETURN] = {.table = back, AT(back), .fits = return_fits},
+    [KL_MSG_SIGN] = {.table = kl_sign_fields, AT(sign)},
     [KL_MSG_STATE] = {.table = state, AT(state), .fits = state_fits},
     [KL_MSG_GIVE] = {.table = give, AT(snapshot), .fits = piece_fits, .bulk = true},
     [KL_MSG_HEALED] = {.table = healed, AT(healed)},

@@ -40,6 +40,7 @@ enum kl_msg_kind {
     KL_MSG_COMMAND = 6, /* a command for the next keyframe, or for the relay */
     KL_MSG_PROVE = 7,   /* answer to DOOR */
     KL_MSG_RETURN = 8,  /* takes a kept seat back; instead of HELLO */
+    KL_MSG_SIGN = 9,    /* the hashes that this client has said, under its seat key */
     KL_MSG_STATE = 11,  /* size and hash of this client's state at a SNAPSHOT command */
     KL_MSG_GIVE = 12,   /* a piece of that state, in answer to ASK */
     KL_MSG_HEALED = 13, /* the state of OFFER or REWIND is loaded, and the frames after it are run */
@@ -330,6 +331,17 @@ struct kl_proof {
     uint8_t sign_pub[KL_SEAT_KEY_BYTES], signature[KL_SIGNATURE_BYTES]; /* Ed25519 */
 };
 
+/* SIGN: all hashes that a client has said so far, one chained to the other, and the newest of them, signed
+ * by its seat key (net/session/proof.h). */
+struct kl_sign {
+    uint32_t count;
+    uint8_t chain[KL_DIGEST_BYTES];
+    uint32_t label;
+    uint8_t has; /* KL_HASH_RAM, KL_HASH_STATE, KL_HASH_PICTURE: one at least */
+    uint64_t ram, state, picture;
+    uint8_t signature[KL_SIGNATURE_BYTES];
+};
+
 struct kl_msg {
     uint8_t kind; /* enum kl_msg_kind */
     union {
@@ -360,6 +372,7 @@ struct kl_msg {
         struct kl_check check;
         struct kl_peers peers;
         struct kl_proof seal;
+        struct kl_sign sign;
     };
 };
 #define KL_MSG_MAX 6000 /* bytes of the longest message */
@@ -382,6 +395,6 @@ int kl_msg_decode(struct kl_msg *m, const uint8_t *buf, size_t len);
 bool kl_msg_is_bulk(uint8_t kind);
 
 /* Parts that the records of a room have too. */
-extern const struct kl_field kl_facts_fields[], kl_params_fields[], kl_proof_fields[];
+extern const struct kl_field kl_facts_fields[], kl_params_fields[], kl_proof_fields[], kl_sign_fields[];
 
 #endif

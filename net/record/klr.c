@@ -82,6 +82,6 @@ const char *kl_klr_type_name(uint8_t type) {
         [KL_KLR_HEAD] = "HEAD",         [KL_KLR_ROOM] = "ROOM",     [KL_KLR_START] = "START",
         [KL_KLR_SNAPSHOT] = "SNAPSHOT", [KL_KLR_PIECES] = "PIECES", [KL_KLR_DIGEST] = "DIGEST",
         [KL_KLR_HASH] = "HASH",         [KL_KLR_EVENT] = "EVENT",   [KL_KLR_END] = "END",
-        [KL_KLR_SEAL] = "SEAL"};
+        [KL_KLR_SEAL] = "SEAL",         [KL_KLR_SIGN] = "SIGN"};
     return type < sizeof name / sizeof *name && name[type] ? name[type] : "?";
 }

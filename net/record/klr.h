@@ -30,7 +30,8 @@ enum kl_klr_type {
     KL_KLR_HASH,
     KL_KLR_EVENT,
     KL_KLR_END,
-    KL_KLR_SEAL
+    KL_KLR_SEAL,
+    KL_KLR_SIGN
 };
 
 extern const uint8_t kl_klr_magic[KL_KLR_MAGIC];

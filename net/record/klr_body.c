@@ -104,6 +104,12 @@ void kl_klr_read_seal(struct kl_reader *r, struct kl_proof *p) {
     kl_fields_read(r, kl_proof_fields, p);
 }
 
+static const struct kl_field sign[] = {KL_UPTO(kl_klr_sign, client, KL_MAX_CLIENTS - 1),
+                                       KL_BYTES(kl_klr_sign, seat_pub),
+                                       KL_PART(kl_klr_sign, sign, kl_sign_fields),
+                                       {0}};
+BODY(sign, kl_klr_sign)
+
 const uint8_t *kl_klr_read_piece(struct kl_reader *r, size_t *len) {
     *len = kl_reader_left(r) ? kl_read_u16(r) : 0;
     return *len ? kl_read_bytes(r, *len) : NULL;

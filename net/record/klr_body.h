@@ -71,6 +71,12 @@ struct kl_klr_event {
     char text[KL_KLR_TEXT];
 };
 
+/* A client's own signature under the hashes that it has said. */
+struct kl_klr_sign {
+    uint8_t client, seat_pub[KL_SEAT_KEY_BYTES];
+    struct kl_sign sign;
+};
+
 struct kl_klr_end {
     uint32_t frames; /* the newest frame of the file + 1 */
     char why[KL_KLR_TEXT];
@@ -91,6 +97,8 @@ void kl_klr_write_event(struct kl_writer *w, const struct kl_klr_event *e);
 void kl_klr_read_event(struct kl_reader *r, struct kl_klr_event *e);
 void kl_klr_write_seal(struct kl_writer *w, const struct kl_proof *p);
 void kl_klr_read_seal(struct kl_reader *r, struct kl_proof *p);
+void kl_klr_write_sign(struct kl_writer *w, const struct kl_klr_sign *s);
+void kl_klr_read_sign(struct kl_reader *r, struct kl_klr_sign *s);
 void kl_klr_write_end(struct kl_writer *w, const struct kl_klr_end *e);
 void kl_klr_read_end(struct kl_reader *r, struct kl_klr_end *e);
 

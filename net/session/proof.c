@@ -13,7 +13,14 @@ void kl_proof_start(const void *data, size_t len, uint8_t out[KL_PROOF_START]) {
     crypto_generichash(out, KL_PROOF_START, data, len, NULL, 0);
 }
 
-/* Hashes that are not there are zero in it. */
+/* Those that are not there as zero. */
+static void put_hashes(struct kl_writer *w, uint32_t frame, uint8_t has, const uint64_t value[3]) {
+    kl_write_u32(w, frame);
+    kl_write_u8(w, has);
+    for (unsigned i = 0; i < 3; i++)
+        kl_write_u64(w, has >> i & 1 ? value[i] : 0);
+}
+
 static size_t text_of(uint8_t text[TEXT], const struct kl_proof *p, const struct kl_proof_match *of) {
     struct kl_writer w;
     kl_writer_init(&w, text, TEXT);
@@ -25,11 +32,7 @@ static size_t text_of(uint8_t text[TEXT], const struct kl_proof *p, const struct
     kl_write_u32(&w, p->intervals);
     kl_write_u32(&w, p->end);
     kl_write_bytes(&w, p->digest, sizeof p->digest);
-    kl_write_u32(&w, p->label);
-    kl_write_u8(&w, p->has);
-    kl_write_u64(&w, p->has & KL_HASH_RAM ? p->ram : 0);
-    kl_write_u64(&w, p->has & KL_HASH_STATE ? p->state : 0);
-    kl_write_u64(&w, p->has & KL_HASH_PICTURE ? p->picture : 0);
+    put_hashes(&w, p->label, p->has, (const uint64_t[]){p->ram, p->state, p->picture});
     return (size_t)(w.at - text);
 }
 
@@ -45,4 +48,47 @@ enum kl_proof_is kl_proof_check(const struct kl_proof *p, const struct kl_proof_
     if (crypto_sign_ed25519_verify_detached(p->signature, text, text_of(text, p, of), p->sign_pub) != 0)
         return KL_PROOF_FALSE;
     return kl_relay_key_is(p->sign_pub, relay_pub) ? KL_PROOF_GOOD : KL_PROOF_FOREIGN;
+}
+
+/* --- a client's own hashes --- */
+
+static const char own_label[] = "keylock hashes 1";
+
+void kl_sign_add(struct kl_sign *s, const struct kl_hash *h) {
+    uint8_t text[KL_DIGEST_BYTES + 4 + 1 + 3 * 8];
+    uint8_t has = h->has & (KL_HASH_RAM | KL_HASH_STATE | KL_HASH_PICTURE);
+    struct kl_writer w;
+    if (!has) return;
+    kl_writer_init(&w, text, sizeof text);
+    kl_write_bytes(&w, s->chain, sizeof s->chain);
+    put_hashes(&w, h->frame, has, (const uint64_t[]){h->ram, h->state, h->picture});
+    crypto_generichash(s->chain, sizeof s->chain, text, sizeof text, NULL, 0);
+    s->count++;
+    s->label = h->frame;
+    s->has = has;
+    s->ram = has & KL_HASH_RAM ? h->ram : 0;
+    s->state = has & KL_HASH_STATE ? h->state : 0;
+    s->picture = has & KL_HASH_PICTURE ? h->picture : 0;
+}
+
+static size_t own_text(uint8_t text[TEXT], const struct kl_sign *s, const uint8_t *room_id) {
+    struct kl_writer w;
+    kl_writer_init(&w, text, TEXT);
+    kl_write_bytes(&w, own_label, sizeof own_label - 1);
+    kl_write_bytes(&w, room_id, KL_ROOM_ID_BYTES);
+    kl_write_u32(&w, s->count);
+    kl_write_bytes(&w, s->chain, sizeof s->chain);
+    put_hashes(&w, s->label, s->has, (const uint64_t[]){s->ram, s->state, s->picture});
+    return (size_t)(w.at - text);
+}
+
+void kl_sign_make(struct kl_sign *s, const uint8_t room_id[KL_ROOM_ID_BYTES], const struct kl_seat_key *k) {
+    uint8_t text[TEXT];
+    crypto_sign_ed25519_detached(s->signature, NULL, text, own_text(text, s, room_id), k->secret);
+}
+
+bool kl_sign_is_good(const struct kl_sign *s, const uint8_t room_id[KL_ROOM_ID_BYTES],
+                     const uint8_t seat_pub[KL_SEAT_PUB]) {
+    uint8_t text[TEXT];
+    return crypto_sign_ed25519_verify_detached(s->signature, text, own_text(text, s, room_id), seat_pub) == 0;
 }

@@ -1,14 +1,16 @@
-/* proof.h - a relay's signature under a match: these inputs, in this order, in a match of this identity, and
- * the hashes that the machines agreed on. SEAL carries it, as a message and as a block of recordings.
- * net/PROTOCOL.md §9 "Seals", docs/security.md.
+/* proof.h - signatures under a match. The relay's: these inputs, in this order, in a match of this identity,
+ * and the hashes that the machines agreed on; SEAL carries it. And each player's: the hashes that his machine
+ * said; SIGN carries it. Both are messages, and blocks of recordings. net/PROTOCOL.md §9 "Seals",
+ * docs/security.md.
  *
- * The signature is Ed25519 (RFC 8032) over "keylock seal 1", the room's id, its identity, the hash of its
- * start data, the epoch, and the fields of struct kl_proof but for the two last. Pure but for libsodium. */
+ * The relay's is Ed25519 (RFC 8032) over "keylock seal 1", the room's id, its identity, the hash of its start
+ * data, the epoch, and the fields of struct kl_proof but for the two last. Pure but for libsodium. */
 #ifndef KL_PROOF_H
 #define KL_PROOF_H
 
 #include "net/engine/msg.h"
 #include "net/session/keys.h"
+#include "net/session/seat.h"
 
 #define KL_PROOF_START 16
 
@@ -32,5 +34,14 @@ enum kl_proof_is {
 };
 enum kl_proof_is kl_proof_check(const struct kl_proof *p, const struct kl_proof_match *of,
                                 const uint8_t relay_pub[32]);
+
+/* --- a client's own hashes --- */
+
+/* The next one that it says. One without RAM, state and picture does not count. */
+void kl_sign_add(struct kl_sign *s, const struct kl_hash *h);
+/* Over "keylock hashes 1", the room's id, and the fields of struct kl_sign but for the last. */
+void kl_sign_make(struct kl_sign *s, const uint8_t room_id[KL_ROOM_ID_BYTES], const struct kl_seat_key *k);
+bool kl_sign_is_good(const struct kl_sign *s, const uint8_t room_id[KL_ROOM_ID_BYTES],
+                     const uint8_t seat_pub[KL_SEAT_PUB]);
 
 #endif

@@ -131,6 +131,10 @@ def any_message(rng):
         has, end = rng.randrange(8), rng.randint(1, 2**32 - 1)
         return [u32(rng), end, some(16), rng.randrange(end) if has else 0, has] + [
             rng.choice([0, 2**64 - 1]) for _ in range(bin(has).count("1"))] + [some(32), some(64)]
+    def any_sign():
+        has = rng.randint(1, 7)
+        return [rng.randint(1, 2**32 - 1), some(16), u32(rng), has] + [
+            rng.choice([0, 2**64 - 1]) for _ in range(bin(has).count("1"))] + [some(64)]
     make = {
         1: lambda: [VERSION, any_name(rng, 1), any_name(rng, 1), rng.randint(0, 8), any_params(rng), any_facts(rng),
                     rng.choice([0, 1, 2, 3, 8, 9, 11]), rng.randrange(3), rng.randrange(65536), some(32)],
@@ -171,6 +175,7 @@ def any_message(rng):
         35: lambda: [[[rng.randrange(256), rng.randint(1, 2**32 - 1), some(4), rng.randint(1, 65535), some(32), some(32)]
                       for _ in range(rng.choice([0, 1, 2, 15]))]],
         36: lambda: any_seal(),
+        9: lambda: any_sign(),
         14: lambda: rng.choice([[0, rng.randrange(65536), rng.randrange(5)], [1, 0, rng.randint(1, 2)]]) +
                     [rng.choice([0, 2**64 - 1]), rng.choice([0, 2**64 - 1]), any_text(rng, 47, 1) or "61"],
     }

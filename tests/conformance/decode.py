@@ -226,6 +226,9 @@ def wrong_messages():
     seal = lambda end, label, has: lay(36, number(9), number(end), bytes(16), number(label), has, bytes(8 * bin(has).count("1")), bytes(96))
     assert decode("message", 0, seal(60, 59, 5)) != "malformed"
     yield from (seal(60, 60, 1), seal(60, 59, 0), seal(60, 59, 8))
+    sign = lambda count, has: lay(9, number(count), bytes(16), number(59), has, bytes(8 * bin(has).count("1")), bytes(64))
+    assert decode("message", 0, sign(1, 5)) != "malformed"
+    yield from (sign(0, 1), sign(1, 0), sign(1, 8))
 
 
 def wrong_channels():

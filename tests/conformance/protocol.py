@@ -255,6 +255,12 @@ def read_seal(r):
     return seal + [r.u(8) for bit in range(3) if seal[4] >> bit & 1] + [r.hex(32), r.hex(64)]
 
 
+def read_sign(r):
+    sign = [r.u(4), r.hex(16), r.u(4), r.u(1, 7)]
+    need(sign[0] and sign[3])
+    return sign + [r.u(8) for bit in range(3) if sign[3] >> bit & 1] + [r.hex(64)]
+
+
 def read_offer(r):
     offer = [r.u(4), r.u(4), r.u(1, 1), r.u(4, SNAPSHOT_MAX), r.u(4, SNAPSHOT_MAX), r.hex(32), r.hex(16)]
     need(offer[3] and offer[4] and offer[1] <= offer[0] and (offer[1] or not offer[0]))
@@ -352,6 +358,8 @@ def read_message(r, _seats):
         need(all(p[1] and p[3] for p in m[1]))
     elif kind == 36:
         m += read_seal(r)
+    elif kind == 9:
+        m += read_sign(r)
     elif kind == 14:
         m += [r.u(1, 1), r.u(2), r.u(1, 4), r.u(8), r.u(8), r.str(47)]
         need(not m[1] or (m[2] == 0 and m[6] and m[3] in (1, 2)))
@@ -443,6 +451,11 @@ def write_message(m, rng):
         for value in m[6:-2]:
             w.u(8, value)
         w.hex(m[-2]), w.hex(m[-1])
+    elif kind == 9:
+        w.u(4, m[1]), w.hex(m[2]), w.u(4, m[3]), w.u(1, m[4])
+        for value in m[5:-1]:
+            w.u(8, value)
+        w.hex(m[-1])
     elif kind == 14:
         w.u(1, m[1]), w.u(2, m[2]), w.u(1, m[3]), w.u(8, m[4]), w.u(8, m[5]), w.str(m[6])
     elif kind == 32:

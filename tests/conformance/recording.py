@@ -16,12 +16,12 @@ sys.dont_write_bytecode = True  # before the import below: leave no cache in the
 
 import tables
 from primitives import Malformed, Reader, Version, Writer, need, write_stream
-from protocol import read_facts, read_frames, read_params, read_seal
+from protocol import read_facts, read_frames, read_params, read_seal, read_sign
 from lock import LONGEST
 from room import coded
 
 MAGIC = bytes.fromhex("894b4c520d0a1a0a")
-TYPES = ["?", "HEAD", "ROOM", "START", "SNAPSHOT", "PIECES", "DIGEST", "HASH", "EVENT", "END", "SEAL"]
+TYPES = ["?", "HEAD", "ROOM", "START", "SNAPSHOT", "PIECES", "DIGEST", "HASH", "EVENT", "END", "SEAL", "SIGN"]
 BODY_MAX = 33554432
 TRIES = 60  # processes for each golden file and kind of damage
 TABLES = tables.read_tables()
@@ -144,6 +144,10 @@ class Recording:
 
     def read_seal(self, r):
         self.seals.append(read_seal(r))
+
+    def read_sign(self, r):
+        r.u(1, 15), r.take(32)
+        read_sign(r)
 
     def read_event(self, r):
         kind, frame = r.u(1), r.u(4)

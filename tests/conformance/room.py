@@ -53,7 +53,7 @@ class Client:
         self.behind = 0, bytes(16)  # the intervals before the first frame, and their digest
         self.bare, self.kept, self.offer, self.packed, self.unloaded, self.waits = None, {}, None, b"", None, False  # waits: for a snapshot to begin with
         self.own, self.rewind, self.rewound, self.lost = {}, None, [], []  # own: states before marked keyframes
-        self.log, self.gave, self.healed, self.seals = [], [], [], []
+        self.log, self.gave, self.healed, self.seals, self.said, self.signed = [], [], [], [], [], 0
 
     # --- one turn ---
 
@@ -210,6 +210,7 @@ class Client:
         if marked and not begins:
             self.hashes[number - 1] = self.machine.hashes()
             self.say(4, number - 1, self.machine.layout(), *self.hashes[number - 1], None, None, 0)
+            self.said.append((number - 1, (*self.hashes[number - 1], None)))
             self.keep_own(number)
         self.run_commands(number, commands, begins)
         self.machine.run(f)
@@ -242,6 +243,20 @@ class Client:
         assert curves.ed25519_verify(bytes.fromhex(public), signed, bytes.fromhex(signature)), "the seal is signed"
         assert fingerprint(curves.ed25519_as_x25519(bytes.fromhex(public))) == self.link.session.relay, "by this relay"
         self.seals.append((intervals, end, digest))
+        self.say_signed()
+
+    def say_signed(self):
+        """SIGN: all hashes so far."""
+        if len(self.said) == self.signed:
+            return
+        chain = bytes(16)
+        for frame, values in self.said:
+            has = sum(1 << i for i, v in enumerate(values) if v is not None)
+            newest = struct.pack("<IBQQQ", frame, has, *(v or 0 for v in values))
+            chain = blake(128, chain + newest)
+        self.signed = len(self.said)
+        text = b"keylock hashes 1" + bytes.fromhex(self.room_id) + struct.pack("<I", self.signed) + chain + newest
+        self.say(9, self.signed, chain.hex(), frame, has, *(v for v in values if v is not None), curves.ed25519_sign(self.seat_seed, text).hex())
 
     def check_seals(self):
         """Those of frames that have come."""

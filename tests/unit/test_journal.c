@@ -155,6 +155,52 @@ static void the_recording_has_hashes_and_seats(void **state) {
     assert_in_range(others, 1, hashes - 8);
 }
 
+/* --- players' signatures --- */
+
+static struct kl_sign own[PLAYERS];
+
+static void say_signed(struct player *p, const struct kl_frame *f) {
+    unsigned i = (unsigned)(p - player);
+    struct kl_msg m = {.kind = KL_MSG_SIGN};
+    say_hash(p, f);
+    if (!(f->flags & KL_FRAME_HASH)) return;
+    struct kl_hash h = {.frame = f->number - 1, .has = KL_HASH_RAM, .ram = f->number - 1};
+    kl_sign_add(&own[i], &h);
+    kl_sign_make(&own[i], the_room()->id, seat_key(p->peer));
+    m.sign = own[i];
+    if (i == 2) m.sign.count++; /* not what it signed */
+    say(p->peer, &m);
+}
+
+/* The recording has signatures that are their players', two of each in a part. */
+static void the_recording_has_signatures(void **state) {
+    (void)state;
+    struct kl_klr_cursor c;
+    struct kl_klr_sign s;
+    unsigned signs[PLAYERS] = {0};
+    memset(own, 0, sizeof own);
+    begin_game(KL_POLICY_BOUNDED);
+    wrong_at = UINT32_MAX;
+    on_frame = say_signed;
+    play(20 * SECOND);
+    on_frame = NULL;
+    read_files();
+    assert_true(kl_klr_open(&c, bytes, bytes_len));
+    while (kl_klr_next(&c) == KL_KLR_BLOCK) {
+        struct kl_reader r;
+        kl_reader_init(&r, c.body, c.body_len);
+        if (c.type != KL_KLR_SIGN) continue;
+        kl_klr_read_sign(&r, &s);
+        assert_false(r.failed || kl_reader_left(&r));
+        assert_true(kl_sign_is_good(&s.sign, the_room()->id, s.seat_pub));
+        assert_memory_equal(s.seat_pub, the_room()->member[s.client].v.seat_key, sizeof s.seat_pub);
+        signs[s.client]++;
+    }
+    assert_int_equal(signs[0], 2);
+    assert_int_equal(signs[1], 2);
+    assert_int_equal(signs[2], 0);
+}
+
 /* Each SEAL of the recording is of the frames before it, and the players have got the newest. */
 static unsigned count_seals(const struct kl_relay_key *key) {
     struct kl_proof_match of = {.epoch_s = the_room()->start.epoch_s};
@@ -617,6 +663,7 @@ int main(void) {
         T(a_slot_has_an_end),
         T(the_match_goes_on),
         T(the_recording_has_hashes_and_seats),
+        T(the_recording_has_signatures),
         T(the_recording_is_sealed_each_minute),
         T(commands_come_back),
         T(a_player_with_nothing_comes_back_too),

@@ -1,5 +1,6 @@
 /* A client's words on its machine come in an order that the relay can use; and it takes the relay's verdicts.
  */
+#include "net/session/proof.h"
 #include "tests/lib/participant_bare.h"
 
 static void hash(uint32_t frame) {
@@ -36,6 +37,29 @@ TEST_WITH(each_hash_once, make, drop) {
     kl_participant_hash(s, &h);
     expect(KL_MSG_HASH);
     expect_nothing(true);
+}
+
+/* After a seal the client signs what it has said, once; and before it leaves, what it has said since. */
+TEST_WITH(hashes_are_signed, make, drop) {
+    struct kl_msg m, seal = {.kind = KL_MSG_SEAL};
+    const struct kl_channels c = {0};
+    kl_participant_take_message(s, &seal, 1);
+    expect_nothing(true); /* it has said nothing */
+    hash(59);
+    hash(119);
+    expect(KL_MSG_HASH);
+    expect(KL_MSG_HASH);
+    assert_true(kl_participant_next_word(s, true, &m));
+    assert_int_equal(m.kind, KL_MSG_SIGN);
+    assert_int_equal(m.sign.count, 2);
+    assert_true(kl_sign_is_good(&m.sign, s->status.welcome.room_id, s->seat.pub));
+    kl_participant_take_message(s, &seal, 1);
+    expect_nothing(true);
+    hash(179);
+    expect(KL_MSG_HASH);
+    kl_participant_leave(s, 2);
+    assert_true(kl_participant_say(s, &c, 1, &m) && m.kind == KL_MSG_SIGN && m.sign.label == 179);
+    assert_true(kl_participant_say(s, &c, 1, &m) && m.kind == KL_MSG_BYE);
 }
 
 static void hear(uint32_t frame, uint32_t first, uint8_t differs, uint16_t healed) {

@@ -1,4 +1,4 @@
-/* A relay's signature under a match. runs: working, check, 1 s */
+/* Signatures under a match: a relay's, and a player's under his hashes. runs: working, check, 1 s */
 #include "tests/unit/unit.h"
 
 #include "net/session/proof.h"
@@ -60,4 +60,53 @@ TEST_WITH(another_relay_signed_it, sign, NULL) {
     struct kl_relay_key other;
     kl_relay_key_from_seed(&other, seed);
     assert_int_equal(kl_proof_check(&proof, &of, other.exchange.pub), KL_PROOF_FOREIGN);
+}
+
+/* --- a client's own hashes --- */
+
+static struct kl_sign own;
+static struct kl_seat_key seat;
+static const uint8_t room[KL_ROOM_ID_BYTES] = {1};
+
+static void say(uint32_t frame, uint8_t has) {
+    const struct kl_hash h = {.frame = frame, .has = has, .ram = frame, .state = 2, .picture = 3, .sound = 4};
+    kl_sign_add(&own, &h);
+}
+
+static int sign_own(void **state) {
+    static const uint8_t seed[KL_SEAT_SEED] = {9};
+    (void)state;
+    own = (struct kl_sign){0};
+    kl_seat_from_seed(&seat, seed);
+    say(59, KL_HASH_RAM);
+    say(119, KL_HASH_RAM | KL_HASH_STATE | KL_HASH_FULL);
+    kl_sign_make(&own, room, &seat);
+    return 0;
+}
+
+TEST_WITH(own_hashes_are_signed, sign_own, NULL) {
+    static const uint8_t other_room[KL_ROOM_ID_BYTES] = {2};
+    assert_true(kl_sign_is_good(&own, room, seat.pub));
+    assert_false(kl_sign_is_good(&own, other_room, seat.pub));
+    assert_int_equal(own.count, 2);
+    assert_int_equal(own.label, 119);
+    assert_int_equal(own.has, KL_HASH_RAM | KL_HASH_STATE); /* flags are not under it */
+    say(179, KL_HASH_SOUND);                                /* nothing that a recording has */
+    assert_true(kl_sign_is_good(&own, room, seat.pub));
+    say(179, KL_HASH_RAM);
+    assert_false(kl_sign_is_good(&own, room, seat.pub));
+}
+
+TEST_WITH(other_hashes_are_not_signed, sign_own, NULL) {
+    uint8_t *byte = (uint8_t *)&own;
+    const size_t at[] = {offsetof(struct kl_sign, count), offsetof(struct kl_sign, chain),
+                         offsetof(struct kl_sign, label), offsetof(struct kl_sign, ram),
+                         offsetof(struct kl_sign, state), offsetof(struct kl_sign, signature)};
+    for (unsigned i = 0; i < sizeof at / sizeof *at; i++) {
+        byte[at[i]] ^= 1;
+        assert_false(kl_sign_is_good(&own, room, seat.pub));
+        byte[at[i]] ^= 1;
+    }
+    seat.pub[0] ^= 1;
+    assert_false(kl_sign_is_good(&own, room, seat.pub));
 }

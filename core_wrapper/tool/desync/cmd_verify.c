@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
 /* clang-format off: a line here is a line there */
 const char cmd_verify_help[] =
     "Usage: keylock verify [OPTIONS] FILE...\n"
@@ -82,8 +84,23 @@ static uint64_t bytes_of(const char *path) {
 static const char *const words[] = {"verified", "parted", "cannot be told", "damaged",
                                     "not sealed by that relay"};
 
+/* "; signed by ada (all hashes up to frame 3599)", and those whose signature is false. */
+static void tell_signers(const struct kl_recording *r, char *out, size_t len) {
+    size_t at = 0;
+    const struct kl_klr_sign *s;
+    *out = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && at < len; i++) {
+        enum kl_signed is = kl_recording_signed(r, i, &s);
+        if (is == KL_SIGNED_FALSE)
+            at += (size_t)snprintf(out + at, len - at, "; the signature of %s is false", r->name[i]);
+        else if (is != KL_SIGNED_NOT)
+            at += (size_t)snprintf(out + at, len - at, "; %s signed %s of frame %" PRIu32, r->name[i],
+                                   is == KL_SIGNED_ALL ? "all hashes up to that" : "the hash", s->sign.label);
+    }
+}
+
 static void tell_text(const struct kl_verify *v) {
-    char line[8192], frames[128] = "", notes[512] = "", seal[160] = "";
+    char line[8192], frames[128] = "", notes[512] = "", seal[160] = "", signers[KL_MAX_CLIENTS * 96];
     if (v->hashes)
         snprintf(frames, sizeof(frames), "%sframes %" PRIu32 " to %" PRIu32 ", %u hashes (%s)",
                  v->code == KLT_VERIFIED ? ": " : "; equal before: ", v->from,
@@ -94,10 +111,11 @@ static void tell_text(const struct kl_verify *v) {
     else if (v->code != KLT_UNSEALED)
         snprintf(seal, sizeof(seal), "; not sealed: %s", v->unsealed);
     if (*v->base) snprintf(notes, sizeof(notes), "; begun with a state of the run of %.300s", v->base);
-    snprintf(line, sizeof(line), "%s: %s%s%s%s%s%s%s%s%s%s%s", v->path, words[v->code], *v->why ? ": " : "",
+    tell_signers(&v->rec, signers, sizeof(signers));
+    snprintf(line, sizeof(line), "%s: %s%s%s%s%s%s%s%s%s%s%s%s", v->path, words[v->code], *v->why ? ": " : "",
              v->why, frames, notes, *v->note ? "; " : "", v->note,
              v->rec.ended || *v->rec.damage || v->code != KLT_VERIFIED ? "" : "; it broke off there", seal,
-             *v->state ? "; the state here: " : "", v->state);
+             signers, *v->state ? "; the state here: " : "", v->state);
     puts(kl_plain(line));
 }
 
@@ -115,6 +133,25 @@ static void add_text(json_object *j, const char *key, const char *text) {
 
 static void add_frame(json_object *j, const char *key, uint32_t frame) {
     json_object_object_add(j, key, frame != UINT32_MAX ? json_object_new_int64(frame) : NULL);
+}
+
+static json_object *signers(const struct kl_recording *r) {
+    static const char *const word[] = {
+        [KL_SIGNED_FALSE] = "false", [KL_SIGNED_ONE] = "one", [KL_SIGNED_ALL] = "all"};
+    json_object *list = json_object_new_array();
+    char key[2 * KL_SEAT_KEY_BYTES + 1];
+    const struct kl_klr_sign *s;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        enum kl_signed is = kl_recording_signed(r, i, &s);
+        if (is == KL_SIGNED_NOT) continue;
+        json_object *one = json_object_new_object();
+        add_text(one, "name", r->name[i]);
+        add_text(one, "key", sodium_bin2hex(key, sizeof(key), s->seat_pub, sizeof(s->seat_pub)));
+        add_text(one, "hashes", word[is]);
+        add_frame(one, "label", s->sign.label);
+        json_object_array_add(list, one);
+    }
+    return list;
 }
 
 static int tell_json(const struct kl_verify *v) {
@@ -135,6 +172,7 @@ static int tell_json(const struct kl_verify *v) {
     add_text(j, "sealed_by", *v->unsealed ? "" : v->sealer);
     add_frame(j, "sealed", *v->unsealed ? UINT32_MAX : v->rec.seal.end);
     add_text(j, "unsealed", v->unsealed);
+    json_object_object_add(j, "signed", signers(&v->rec));
     add_frame(j, "label", v->code == KLT_PARTED ? v->label : UINT32_MAX);
     json_object_object_add(j, "differs", list_of(v->code == KLT_PARTED ? v->differs : 0));
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)

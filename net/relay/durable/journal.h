@@ -73,6 +73,8 @@ void kl_journal_read(struct kl_lobby_room *r, uint64_t now_us);
  * frames, and are lost with a relay that is killed before. */
 void kl_journal_verdict(struct kl_lobby_room *r, const struct kl_verdict *v);
 void kl_journal_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h);
+/* And a member's signature under its own hashes, if it is its seat key's: a few for each part. */
+void kl_journal_signed(struct kl_lobby_room *r, unsigned member, const struct kl_sign *s);
 
 /* Writes the frames that the room has closed, and a new ticket. Each time before frames go out. */
 void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us);

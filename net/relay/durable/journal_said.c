@@ -4,12 +4,15 @@
 #include "net/record/klr_body.h"
 #include "net/relay/durable/journal_private.h"
 #include "net/relay/room/lobby_room.h"
+#include "net/session/proof.h"
 
 #define BYTES  8192 /* 17 s of eight clients that all differ, twice */
 #define BEFORE 3    /* u8 type, u16 length, then the body */
+#define SIGNS  2    /* of a member until the recording grows: after a seal, and on leaving */
 
 struct kl_journal_said {
     uint8_t seats[KL_MAX_CLIENTS]; /* as written last */
+    uint8_t signs[KL_MAX_CLIENTS];
     struct kl_klr_hash agreed;
     uint32_t used;
     uint8_t bytes[BYTES];
@@ -98,6 +101,17 @@ void kl_journal_verdict(struct kl_lobby_room *r, const struct kl_verdict *v) {
     }
 }
 
+void kl_journal_signed(struct kl_lobby_room *r, unsigned member, const struct kl_sign *s) {
+    struct kl_journal_said *said = r->journal.said;
+    struct kl_klr_sign out = {.client = (uint8_t)member, .sign = *s};
+    memcpy(out.seat_pub, r->member[member].v.seat_key, sizeof out.seat_pub);
+    if (!said || said->signs[member] == SIGNS || !kl_sign_is_good(s, r->id, out.seat_pub)) return;
+    said->signs[member]++;
+    struct kl_writer w = begin(said);
+    kl_klr_write_sign(&w, &out);
+    end(said, &w, KL_KLR_SIGN);
+}
+
 /* --- events --- */
 
 void kl_journal_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h) {
@@ -137,6 +151,7 @@ const uint8_t *kl_journal_said_take(struct kl_journal_said *s, struct kl_klr_pla
         kl_write_bytes(&w, a.check, sizeof a.check);
     }
     s->used = 0;
+    memset(s->signs, 0, sizeof s->signs);
     *len = (size_t)(w.at - blocks);
     return blocks;
 }

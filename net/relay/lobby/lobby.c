@@ -175,6 +175,7 @@ static bool member_says(struct kl_lobby_room *r, unsigned member, const struct k
         kl_lobby_put_out_for(r, member, kl_visitor_loaded(r, &r->member[member].v, &m->healed, now_us),
                              now_us);
         return true;
+    case KL_MSG_SIGN: kl_journal_signed(r, member, &m->sign); return true;
     case KL_MSG_DIRECT: kl_lobby_direct_said(r, member); return true;
     case KL_MSG_FILE: kl_lobby_files_said(r, member, &m->file, now_us); return true;
     case KL_MSG_GIVE: return kl_lobby_snapshot_given(r, member, &m->snapshot, now_us);
