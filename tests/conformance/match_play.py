@@ -103,6 +103,10 @@ def seal(program, seed):
         assert ann.seals == bob.seals and ann.seals[0][1] >= 1024
         for c in (ann, bob):
             c.check_seals()
+        cid = m.client("cid")
+        m.until(lambda: cid.seals)
+        cid.check_seals()
+        assert cid.watches and cid.seals[0] in ann.seals
         print("ok the relay signs the first %d frames, with the key that its fingerprint names" % ann.seals[0][1])
 
 

@@ -242,6 +242,7 @@ class Client:
                   bytes.fromhex(digest) + struct.pack("<IBQQQ", label, has, *hashes))
         assert curves.ed25519_verify(bytes.fromhex(public), signed, bytes.fromhex(signature)), "the seal is signed"
         assert fingerprint(curves.ed25519_as_x25519(bytes.fromhex(public))) == self.link.session.relay, "by this relay"
+        assert end <= self.lock.next, "it has the frames"
         self.seals.append((intervals, end, digest))
         self.say_signed()
 

@@ -1,6 +1,7 @@
 /* test_journal.c - the relay writes down what its rooms need, is killed, and loads them. journal.h. */
 #include "tests/unit/unit.h"
 #include "tests/lib/journal_lives.h"
+#include "tests/lib/lobby_watchers.h"
 
 #include "net/engine/command.h"
 #include "net/record/klr_body.h"
@@ -246,6 +247,45 @@ static void the_recording_is_sealed_each_minute(void **state) {
     play(70 * SECOND);
     assert_int_equal(count_seals(&key), 2);
     on_frame = NULL;
+}
+
+static void no_seal_comes_early(void) {
+    for (unsigned i = 0; i < 2; i++) {
+        const struct kl_msg *m = got(AT_PEER + i, KL_MSG_SEAL);
+        assert_true(!m || m->seal.end <= kl_client_have(&watcher[i].lock));
+    }
+}
+
+static void a_watcher_gets_the_seals_of_its_frames(void **state) {
+    static const uint8_t seed[KL_RELAY_SEED] = {1};
+    struct kl_relay_key key;
+    (void)state;
+    lobby->limits.watchers = WATCHERS;
+    begin_watched();
+    kl_relay_key_from_seed(&key, seed);
+    kl_lobby_set_signer(lobby, &key);
+    assert_int_equal(kl_lobby_watch_delay(the_room(), 30, "the host"), KL_OK);
+    on_step = no_seal_comes_early;
+    go(5 * SECOND);
+    watches(0);
+    go(20 * SECOND);
+    assert_null(got(AT_PEER, KL_MSG_SEAL));
+    struct kl_proof first = got(0, KL_MSG_SEAL)->seal;
+    go(30 * SECOND);
+    assert_memory_equal(&got(AT_PEER, KL_MSG_SEAL)->seal, &first, sizeof first);
+    go(35 * SECOND);
+    struct kl_proof second = got(0, KL_MSG_SEAL)->seal;
+    assert_true(second.end > first.end);
+    watches(1);
+    cut(2);
+    come_back(2, 12);
+    go(5 * SECOND);
+    assert_memory_equal(&got(12, KL_MSG_SEAL)->seal, &second, sizeof second);
+    for (unsigned i = 0; i < 2; i++)
+        assert_memory_equal(&got(AT_PEER + i, KL_MSG_SEAL)->seal, &first, sizeof first);
+    go(30 * SECOND);
+    for (unsigned i = 0; i < 2; i++)
+        assert_memory_equal(&got(AT_PEER + i, KL_MSG_SEAL)->seal, &second, sizeof second);
 }
 
 static void give_commands(void) {
@@ -665,6 +705,7 @@ int main(void) {
         T(the_recording_has_hashes_and_seats),
         T(the_recording_has_signatures),
         T(the_recording_is_sealed_each_minute),
+        T(a_watcher_gets_the_seals_of_its_frames),
         T(commands_come_back),
         T(a_player_with_nothing_comes_back_too),
         T(a_room_is_read_for_the_first_who_returns),

@@ -10,9 +10,9 @@
 #define ROOM_FOR_TWO (136 * 1024)
 #define REQUESTS_MAX 100 /* of one newcomer: many more than there are */
 
-/* Bytes of a room without its history and digests. */
+/* Bytes of a room without its history, digests and seals. */
 static uint64_t held(const struct kl_lobby_room *r) {
-    return kl_lobby_memory_bytes(r) - sizeof r->past.history - sizeof r->past.kept;
+    return kl_lobby_memory_bytes(r) - sizeof r->past.history - sizeof r->past.kept - sizeof r->past.seals;
 }
 
 TEST_WITH(a_room_for_two_holds_136_kib, set_up, tear_down) {

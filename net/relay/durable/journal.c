@@ -199,7 +199,7 @@ static bool record(struct kl_lobby_room *r, uint64_t now_us, char *why, size_t w
     *why = 0;
     while (j->base.chain.end < r->past.digest.end) {
         uint8_t seal[KL_KLR_SMALL];
-        struct kl_msg sealed = {.kind = KL_MSG_SEAL};
+        struct kl_proof sealed;
         struct batch b = {.end = j->base.klr};
         if (!gather(r, &pieces, r->past.digest.end)) {
             kl_journal_give_up(r, "frames that could not be written are no longer kept");
@@ -207,8 +207,8 @@ static bool record(struct kl_lobby_room *r, uint64_t now_us, char *why, size_t w
         }
         add_pieces(&b, &pieces, false);
         bool seals = kl_journal_seals(r, pieces.chain.end, now_us);
-        if (seals) kl_journal_seal(r, &pieces.chain, &sealed.seal);
-        if (seals) add_seal(&b, &sealed.seal, seal);
+        if (seals) kl_journal_seal(r, &pieces.chain, &sealed);
+        if (seals) add_seal(&b, &sealed, seal);
         if (b.end.at > r->lobby->journal->limits.room_bytes) {
             kl_journal_give_up(r, "it has as many bytes as --journal-mib lets it have");
             return false;
@@ -218,7 +218,7 @@ static bool record(struct kl_lobby_room *r, uint64_t now_us, char *why, size_t w
         j->base.chain = pieces.chain;
         if (!seals) continue;
         j->sealed_us = now_us;
-        kl_lobby_send_all(r, &sealed);
+        r->past.seals.kept[r->past.seals.count++ % KL_SEALS_KEPT] = sealed;
     }
     return append_said(r, why, why_len);
 }
@@ -379,20 +379,18 @@ static bool add_rest(struct kl_lobby_room *r, char *why, size_t why_len) {
 /* The last seal is of all whole intervals. */
 static bool add_end(struct kl_lobby_room *r, const char *reason, char *why, size_t why_len) {
     uint8_t body[KL_KLR_SMALL], seal[KL_KLR_SMALL];
-    struct kl_msg sealed = {.kind = KL_MSG_SEAL};
+    struct kl_proof sealed;
     struct kl_klr_end end = {.frames = pieces.next};
     struct batch b = {.end = r->journal.base.klr};
     struct kl_writer w;
     bool seals = r->lobby->signer.signs && pieces.knows && pieces.chain.end;
-    if (seals) kl_journal_seal(r, &pieces.chain, &sealed.seal);
-    if (seals) add_seal(&b, &sealed.seal, seal);
+    if (seals) kl_journal_seal(r, &pieces.chain, &sealed);
+    if (seals) add_seal(&b, &sealed, seal);
     snprintf(end.why, sizeof end.why, "%s", reason);
     kl_writer_init(&w, body, sizeof body);
     kl_klr_write_end(&w, &end);
     add_block(&b, KL_KLR_END, body, (size_t)(w.at - body));
-    if (!append(r, &b, why, why_len)) return false;
-    if (seals) kl_lobby_send_all(r, &sealed);
-    return true;
+    return append(r, &b, why, why_len);
 }
 
 void kl_journal_end(struct kl_lobby_room *r, const char *reason, uint64_t now_us) {

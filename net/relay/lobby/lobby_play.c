@@ -205,7 +205,10 @@ void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us) {
         if (r->past.ticket_changed) kl_lobby_ticket_renew(r);
     }
     for (KL_MEMBERS(i, r, kl_lobby_reaches))
-        if (r->member[i].v.state == KL_MEMBER_PLAYING) send_history(r, i);
+        if (r->member[i].v.state == KL_MEMBER_PLAYING) {
+            send_history(r, i);
+            kl_visitor_send_seal(r, &r->member[i].v, r->lock.client[i].frame_acked);
+        }
 }
 
 void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {

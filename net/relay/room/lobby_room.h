@@ -77,6 +77,7 @@ enum kl_try {
 
 #define KL_LOBBY_NAMES (KL_MAX_CLIENTS * (KL_NAME_SHOWN + 2))
 
+#define KL_SEALS_KEPT    8   /* of one room, a minute each */
 #define KL_LEFT_MAX      16  /* of one room: the one whose bar ends first makes way */
 #define KL_DIGESTS_KEPT  128 /* of one room: minutes, at the shortest spacing */
 #define KL_DIGESTS_APART 64  /* intervals from one of them to the next */
@@ -144,7 +145,14 @@ struct kl_lobby_member {
     struct kl_lobby_healing heal;
 };
 
-/* The room's past, for clients that come back: frames from the first on, their newest digests, the ticket. */
+/* The newest seals: as many as there are in the watchers' longest delay, and some more. */
+struct kl_lobby_seals {
+    struct kl_proof kept[KL_SEALS_KEPT]; /* a ring */
+    unsigned count;                      /* so many have been kept */
+};
+
+/* The room's past, for clients that come back: frames from the first on, their newest digests
+ * and seals, the ticket. */
 struct kl_lobby_past {
     struct kl_history history;
     bool broken;   /* memory ran out: no more frames are kept */
@@ -158,6 +166,7 @@ struct kl_lobby_past {
     uint8_t *ticket;                    /* ticket_len bytes */
     uint32_t ticket_len, ticket_number; /* number: from 1 */
     bool ticket_changed;                /* its content is outdated */
+    struct kl_lobby_seals seals;
 };
 
 /* For the same person, should they come again. All zero: free. */

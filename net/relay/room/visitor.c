@@ -32,12 +32,25 @@ struct kl_lobby_watcher *kl_visitor_watcher(struct kl_visitor *v) {
     return (struct kl_lobby_watcher *)v;
 }
 
-void kl_visitor_welcome(struct kl_lobby_room *r, const struct kl_visitor *v, struct kl_welcome w) {
+void kl_visitor_welcome(struct kl_lobby_room *r, struct kl_visitor *v, struct kl_welcome w) {
     struct kl_msg m = {.kind = KL_MSG_WELCOME, .welcome = w};
+    v->sealed = 0;
     m.welcome.session = r->lobby->net.session(r->lobby->net.ctx, v->peer);
     m.welcome.params = r->params;
     memcpy(m.welcome.room_id, r->id, sizeof m.welcome.room_id);
     kl_lobby_send(r->lobby, v->peer, &m);
+}
+
+void kl_visitor_send_seal(struct kl_lobby_room *r, struct kl_visitor *v, uint32_t have) {
+    const struct kl_lobby_seals *s = &r->past.seals;
+    for (unsigned i = s->count; i > 0 && i + KL_SEALS_KEPT > s->count; i--) {
+        const struct kl_proof *p = &s->kept[(i - 1) % KL_SEALS_KEPT];
+        if (p->end <= v->sealed) return;
+        if (p->end > have) continue;
+        v->sealed = p->end;
+        kl_lobby_send(r->lobby, v->peer, &(struct kl_msg){.kind = KL_MSG_SEAL, .seal = *p});
+        return;
+    }
 }
 
 /* --- lines and commands --- */

@@ -59,6 +59,7 @@ struct kl_visitor {
     struct kl_lobby_spent spent;
     struct kl_catchup catchup;
     struct kl_lobby_fetch fetch; /* a snapshot on its way to the client */
+    uint32_t sealed;             /* end of the newest SEAL that its session got; 0: none */
 };
 
 /* A piece of the history as a client may see it; all zero: none. */
@@ -149,7 +150,9 @@ struct kl_visitor *kl_visitor_of(struct kl_lobby_client *c);
 unsigned kl_visitor_member(const struct kl_lobby_room *r, const struct kl_visitor *v);
 struct kl_lobby_watcher *kl_visitor_watcher(struct kl_visitor *v);
 /* Sends WELCOME; w: without the room's part. */
-void kl_visitor_welcome(struct kl_lobby_room *r, const struct kl_visitor *v, struct kl_welcome w);
+void kl_visitor_welcome(struct kl_lobby_room *r, struct kl_visitor *v, struct kl_welcome w);
+/* Sends the newest seal of frames below `have`, unless the client has got it. */
+void kl_visitor_send_seal(struct kl_lobby_room *r, struct kl_visitor *v, uint32_t have);
 /* A line for its screen, with a code of NOTICE (0: none); not sent if it has no link, or one far behind. */
 void kl_visitor_tell(struct kl_lobby_room *r, const struct kl_visitor *v, uint8_t code, const char *format,
                      ...) __attribute__((format(__printf__, 4, 5)));

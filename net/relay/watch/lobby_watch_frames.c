@@ -144,6 +144,7 @@ bool kl_lobby_watch_serve(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
         update = update || w->batch != r->watch.batch;
         bool before = w->v.fetch.snapshot;
         *more = kl_visitor_send_snapshot(r, &w->v) || *more;
+        kl_visitor_send_seal(r, &w->v, w->acked);
         sent = send_frames(r, w, more) || before || sent;
     }
     if (update) send_update(r, w, now_us);
