@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "net/client/participant_parts.h"
+#include "net/session/proof.h"
 #include "net/session/seal.h"
 
 /* HASH waits while so many control messages are under way past the oldest unacknowledged one. */
