@@ -33,7 +33,7 @@ LDFLAGS_windows  := -static -L$(WINDOWS_ROOT)/lib -Wl,--no-insert-timestamp
 
 # CFLAGS, CPPFLAGS and LDFLAGS belong to the packager, also on the command line; what the code itself needs is in MY_*.
 CFLAGS      ?= -O2 -g
-WARN        := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
+WARN        := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror=implicit-function-declaration $(if $(CI),-Werror)
 MY_CPPFLAGS := -D_GNU_SOURCE -iquote . -isystem $(LIBRETRO_INCLUDE) $(CPPFLAGS_$(SYSTEM))
 # -ffp-contract=off: arm64 has a multiply-and-add that rounds once, x86-64's baseline has not, and both shall count the same.
 MY_CFLAGS   := -std=gnu11 -fvisibility=hidden -ffp-contract=off $(CFLAGS_$(SYSTEM)) $(WARN) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(if $(COV),--coverage)

@@ -72,9 +72,9 @@ static void tell_seal(const struct kl_recording *r) {
         printf("sealed   up to frame %" PRIu32 ", by the relay %s\n", r->seal.end - 1, fingerprint);
 }
 
-static void tell_players(const struct kl_recording *r) {
+static void tell_players(struct kl_recording *r) {
     for (unsigned i = 0; i < r->room.members; i++) {
-        const struct kl_klr_member *m = &r->room.member[i];
+        struct kl_klr_member *m = &r->room.member[i];
         printf("player   %s", kl_plain(m->name));
         for (unsigned s = 0; s < KL_MAX_SEATS; s++)
             if (m->seats >> s & 1) printf("%s%u", m->seats & ((1u << s) - 1) ? ", " : ", seat ", s + 1);
@@ -82,8 +82,8 @@ static void tell_players(const struct kl_recording *r) {
     }
 }
 
-static int tell(const struct replay *p) {
-    const struct kl_recording *r = &p->rec;
+static int tell(struct replay *p) {
+    struct kl_recording *r = &p->rec;
     char digest[2 * KL_DIGEST + 1];
     uint64_t s = duration_s(r);
     printf("core     %s\ncontent  %s\n", r->core, r->content);
