@@ -190,6 +190,7 @@ static void fill(struct kl_match *m, uint64_t now_us) {
         plays[s] = (uint8_t)kl_command_seat(m, s);
     kl_panel_fill(p, &m->status, m->overlay.away.shown, plays);
     if (paused && !p->paused) p->question[0] = 0;
+    p->saves_recorded = m->status.welcome.host && m->config.saves;
     snprintf(p->room, sizeof p->room, "%s", m->config.room);
     snprintf(p->relay, sizeof p->relay, "%.56s:%u", m->config.host, m->config.port);
     snprintf(p->beside, sizeof p->beside, "%s", kl_choice_beside(m));

@@ -52,7 +52,7 @@ static void give_start(struct kl_match *m) {
     char err[KLW_TEXT_MAX];
     uint8_t *data;
     size_t len;
-    if (kl_load_start_data(m, m->status.bare, &data, &len, err, sizeof err) != 0) {
+    if (kl_load_start_data(m, m->status.bare || !m->config.saves, &data, &len, err, sizeof err) != 0) {
         die(m, err);
         return;
     }

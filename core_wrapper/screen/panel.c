@@ -147,6 +147,12 @@ static void add_members(struct chips *s, const struct kl_panel *p, int most) {
     if (shown < count) add(s, GREY, "%d more", count - shown);
 }
 
+static void add_recorded(struct chips *s, const struct kl_panel *p, bool wide) {
+    if (p->record_days)
+        add(s, YELLOW, wide ? "recorded, kept %u day%s" : "recorded", p->record_days,
+            p->record_days == 1 ? "" : "s");
+}
+
 static void add_watchers(struct chips *s, const struct kl_panel *p) {
     if (p->watchers && p->delay_s)
         add(s, GREY, "%u watch%s %u s later", p->watchers, p->watchers == 1 ? "es" : "", p->delay_s);
@@ -213,6 +219,7 @@ static void fill_chips(struct chips *s, const struct kl_panel *p, bool wide) {
     s->count = 0;
     add_members(s, p, wide ? MEMBERS_WIDE : MEMBERS);
     add_watchers(s, p);
+    add_recorded(s, p, wide);
     if (p->any_version) add(s, YELLOW, "any version");
     add(s, WHITE, wide ? "round trip %.0f \xc2\xb1%.0f ms" : "%.0f \xc2\xb1%.0f ms", p->rtt_ms, p->jitter_ms);
     add_delay(s, p, wide, wide);

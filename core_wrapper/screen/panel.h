@@ -57,6 +57,8 @@ struct kl_panel {
     char room[KL_NAME_MAX], relay[64], reason[KL_PANEL_LINE];
     char link[KL_PANEL_LINE];   /* by which others come in; "": not for us to tell */
     unsigned watchers, delay_s; /* from outside the game, and how much later */
+    unsigned record_days;       /* for which the relay keeps the match's recording; 0: it keeps none */
+    bool saves_recorded;        /* with this machine's saves: it is the host, and does not hold them back */
     uint8_t filled, players;
     unsigned count;
     struct kl_panel_member member[KL_MAX_CLIENTS];
@@ -109,7 +111,7 @@ enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LI
 /* The words for a desync: its first frame, and the machines alone against the majority. */
 void kl_panel_desync(const struct kl_panel *p, char out[KL_PANEL_LINE]);
 
-#define KL_CARD_LINES 6
+#define KL_CARD_LINES 7
 
 struct kl_card {
     enum kl_panel_tone tone;

@@ -46,6 +46,13 @@ static void add_practice(const struct kl_panel *p, struct kl_card *card) {
     if (p->practises) add(card, "Practice: the match starts anew");
 }
 
+static void add_recorded(const struct kl_panel *p, struct kl_card *card) {
+    bool before = p->stage >= KL_PANEL_FILLING && p->stage <= KL_PANEL_READYING;
+    if (before && p->record_days)
+        add(card, "Recorded%s, kept %u day%s%s", p->saves_recorded ? "" : " by the relay", p->record_days,
+            p->record_days == 1 ? "" : "s", p->saves_recorded ? ", with your saves (or: saves = off)" : "");
+}
+
 static void fill_filling(const struct kl_panel *p, struct kl_card *card, const char *since) {
     unsigned open = p->filled < p->players ? p->players - p->filled : 0;
     if (!open) {
@@ -109,6 +116,7 @@ bool kl_panel_card(const struct kl_panel *p, struct kl_card *card) {
     case KL_PANEL_PLAYING:
     case KL_PANEL_LOCAL: return false;
     }
+    add_recorded(p, card);
     add_leave(p, card);
     return true;
 }
@@ -137,14 +145,15 @@ static void others(const struct kl_panel *p, char out[KL_PANEL_LINE]) {
 
 void kl_panel_begin(const struct kl_panel *p, char out[KL_PANEL_LINE]) {
     char who[KL_PANEL_LINE], later[48] = "";
+    const char *recorded = p->record_days ? " (recorded)" : "";
     unsigned you = 0;
     for (unsigned i = 0; i < p->count && i < KL_MAX_CLIENTS; i++)
         if (p->member[i].you) you = number(&p->member[i]);
     others(p, who);
     if (you)
-        snprintf(out, KL_PANEL_LINE, "you are player %u%s%.480s", you, *who ? ", " : "", who);
+        snprintf(out, KL_PANEL_LINE, "you are player %u%s%s%.460s", you, recorded, *who ? ", " : "", who);
     else {
         if (p->delay_s) snprintf(later, sizeof later, ", %u s behind the players", p->delay_s);
-        snprintf(out, KL_PANEL_LINE, "you watch%s%s%.440s", later, *who ? ": " : "", who);
+        snprintf(out, KL_PANEL_LINE, "you watch%s%s%s%.430s", later, recorded, *who ? ": " : "", who);
     }
 }

@@ -41,6 +41,7 @@ struct kl_config {
     char password[KL_DOOR_PASSWORD_MAX + 1];   /* of the room; "": none */
     bool unlisted;                             /* the relay does not list a room made here */
     enum kl_trust trust;                       /* in the players of a room */
+    bool saves;                                /* of the host: the game begins with them */
     bool direct; /* presses go straight to these players as well, and they may know this machine's address */
     bool linked; /* the room is that of a link */
     uint8_t consent; /* enum kl_consent; only choice.c sets this */

@@ -69,6 +69,10 @@ const struct kl_config_row kl_config_rows[] = {
      .help =
          "in rooms in which `trust` loads the others' states: presses also go straight to the players "
          "who have set the same, for better guesses with `ahead`; these players see each other's address"},
+    {KEY("saves", "SAVES"), .kind = KL_KIND_SWITCH, FIELD(saves), FLAG(KL_BY_PLAY, "saves", "on|off"),
+     .standard = "on", .see = "hosting.md#recordings",
+     .help = "a game that this machine begins as host begins with its saves; off: without, on all machines, "
+             "so that no recording of the match has them"},
     {KEY("slow", "SLOW"), .kind = KL_KIND_WORD, .words = "watch out", FIELD(let_go),
      FLAG(KL_BY_PLAY, "slow", "watch|out"), .standard = "watch",
      .help = "a late player whose machine cannot catch up, in a room made here: `watch`, or `out` (leaves "

@@ -170,6 +170,7 @@ static const struct kl_field roster[] = {
     KL_LIST(kl_roster, member, count, member),
     KL_NUMBER(kl_roster, watchers),
     KL_UPTO(kl_roster, delay_s, KL_WATCH_DELAY_MAX_S),
+    KL_NUMBER(kl_roster, record_days),
     KL_LIST(kl_roster, queue, waiting, waiter),
     {0}};
 

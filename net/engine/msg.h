@@ -203,6 +203,7 @@ struct kl_roster {
     uint8_t farthest; /* the client whose link sets the spacing; KL_WATCHER: none */
     struct kl_member member[KL_MAX_CLIENTS];
     uint16_t watchers, delay_s; /* number of watchers; their delay */
+    uint16_t record_days;       /* for which the relay keeps the match's recording; 0: it keeps none */
     uint8_t waiting;            /* the queue, the first one first */
     struct kl_waiter queue[KL_QUEUE_MAX];
 };

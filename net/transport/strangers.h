@@ -39,6 +39,7 @@ struct kl_room_line {
     uint8_t lead_max;              /* frames: the longest lead that the room allows */
     bool playing, password, locked;
     bool quick;           /* opened for a quick match */
+    bool recorded;        /* the relay keeps the match's recording */
     uint16_t rtt_ms;      /* the longest round trip to the relay of a player there; KL_RTT_UNKNOWN */
     uint8_t identity[16]; /* of the room's facts (net/PROTOCOL.md §7, facts) */
 };

@@ -155,6 +155,7 @@ def any_message(rng):
         18: lambda: [rng.randint(0, 8), rng.randint(0, 8), rng.randrange(8), rng.choice([255, rng.randrange(16)]),
                      [[rng.randrange(16), rng.randrange(256), rng.randint(0, 6), rng.randrange(2), any_name(rng)]
                       for _ in range(rng.choice([0, 2, 16]))], rng.randrange(65536), rng.randint(0, 300),
+                     rng.randrange(65536),
                      [[rng.choice([255, rng.randrange(16)]), rng.randrange(2), any_name(rng)] for _ in range(rng.choice([0, 2, 16]))]],
         19: lambda: [rng.choice([0, 2**64 - 1]), u32(rng)],
         20: lambda: [rng.randrange(2)],

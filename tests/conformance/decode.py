@@ -189,7 +189,7 @@ def wrong_messages():
     assert "malformed" not in (decode("message", 0, file(1)), decode("message", 0, file(0, 7, 4, b"\0")))
     yield from (file(2), file(state=5), file(1, disk=1), file(1, state=0), file(1, state=3), file(1, name=b"\0"))
     roster = lambda doors=0, state=0, delay=300, client=255, turn=1, farthest=0: lay(
-        18, 1, 2, doors, farthest, 1, 0, 1, state, 0, name, 0, 0, delay.to_bytes(2, "little"), 1, client, turn, name)
+        18, 1, 2, doors, farthest, 1, 0, 1, state, 0, name, 0, 0, delay.to_bytes(2, "little"), 30, 0, 1, client, turn, name)
     assert decode("message", 0, roster()) != "malformed"
     yield from (roster(doors=8), roster(state=7), roster(delay=301), roster(client=16), roster(client=254), roster(turn=2), roster(farthest=16), roster(farthest=254))
     welcome = lambda client, seats=0, host=0: lay(16, bytes(4), client, seats, host, params, bytes(34))

@@ -332,9 +332,9 @@ def read_message(r, _seats):
     elif kind == 18:
         m += [r.u(1, 8), r.u(1, 8), r.u(1, 7), r.u(1)]
         m.append([[r.u(1, 15), r.u(1), r.u(1, 6), r.u(1, 1), r.name(23)] for _ in range(r.u(1, 16))])
-        m += [r.u(2), r.u(2, 300)]
+        m += [r.u(2), r.u(2, 300), r.u(2)]
         m.append([[r.u(1), r.u(1, 1), r.name(23)] for _ in range(r.u(1, 16))])
-        need(all(client <= 15 or client == 255 for client in [m[4]] + [q[0] for q in m[8]]))
+        need(all(client <= 15 or client == 255 for client in [m[4]] + [q[0] for q in m[9]]))
     elif kind == 19:
         m += [r.u(8), r.u(4)]
     elif kind == 21:
@@ -403,8 +403,8 @@ def write_message(m, rng):
         w.u(1, m[1]), w.u(1, m[2]), w.u(1, m[3]), w.u(1, m[4]), w.u(1, len(m[5]))
         for client, seats, state, host, name in m[5]:
             w.u(1, client), w.u(1, seats), w.u(1, state), w.u(1, host), w.str(name)
-        w.u(2, m[6]), w.u(2, m[7]), w.u(1, len(m[8]))
-        for client, turn, name in m[8]:
+        w.u(2, m[6]), w.u(2, m[7]), w.u(2, m[8]), w.u(1, len(m[9]))
+        for client, turn, name in m[9]:
             w.u(1, client), w.u(1, turn), w.str(name)
     elif kind == 19:
         w.u(8, m[1]), w.u(4, m[2])

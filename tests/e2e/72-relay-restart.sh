@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # 72-relay-restart.sh - a relay with --journal is killed with -9 while two pairs play, and started again on the same port
 # with the same folders: all go on within 3 s, with no frame lost or changed. The same when SIGTERM
-# ends it, as systemctl restart does. The recordings of the relay that was killed say what the players' own hashes say, and
-# those of rooms that have ended have all frames and an END.
+# ends it, as systemctl restart does. The recordings of the relay that was killed say what the players' own hashes say. With
+# --record those of rooms that have ended are kept: they have all frames and an END, and verify with the relay's seals.
 #   PAIRS=2
 # runs: waiting, test, 50 s
 . "$(dirname "$0")/lib.sh"
@@ -10,7 +10,7 @@
 PAIRS=${PAIRS:-2} FRAMES=2300
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
 fixed=$(free_port)
-options=(--bind 127.0.0.1 --port "$fixed" --state "$tmp/state" --journal "$tmp/journal")
+options=(--bind 127.0.0.1 --port "$fixed" --state "$tmp/state" --journal "$tmp/journal" --record "$tmp/recordings")
 
 begin_relay() { # NAME
     start "$1" "$relay_program" "${options[@]}"
@@ -86,6 +86,9 @@ recordings() {
     done
 }
 
+check restart/told "$("$keylock" rooms "$relay" | tail -n 1)" \
+    test "$("$keylock" rooms "$relay" | grep -c ', recorded$')" = "$PAIRS"
+
 declare -A signal=([2]=KILL [3]=TERM)
 for life in 2 3; do
     stop relay$((life - 1)) "${signal[$life]}" 2>/dev/null
@@ -106,9 +109,6 @@ for life in 2 3; do
     plays pair1-a 180
 done
 
-mkdir "$tmp/kept"
-ln "$tmp"/journal/*.klr "$tmp/kept/" # the relay removes its own names as the rooms end
-
 for i in $(seq "$PAIRS"); do
     ended "pair$i-a" 60; a=$?
     ended "pair$i-b" 20; b=$?
@@ -126,10 +126,17 @@ longest_gap
 gone() { [ "$(journals)" = 0 ]; }
 check restart/removed "$(journals) journals are left of rooms that have ended" eventually 20 gone
 
-# Each recording has all frames of the match and its end.
+check restart/names "$(ls "$tmp/recordings/new" | tr '\n' ' ')" \
+    test "$(ls "$tmp/recordings/new" | grep -cxE '[0-9]{8}-[0-9]{6}-[0-9a-f]{32}\.klr')" = "$PAIRS"
+
+# Each recording has all frames of the match and its end, no address, and its relay's seals.
 whole() {
-    local file room
-    for file in "$tmp"/kept/*.klr; do
+    local file room fingerprint
+    fingerprint=$(sed -n 's/.*event=listening.* fingerprint=\([a-z2-7]*\).*/\1/p' "$tmp/relay1.log")
+    "$keylock" verify --core "$(core_path nestopia)" --content "$content" --relay "$fingerprint" \
+        "$tmp"/recordings/new/*.klr >"$tmp/verify.txt" 2>&1 || { cat "$tmp/verify.txt"; return 1; }
+    for file in "$tmp"/recordings/new/*.klr; do
+        ! grep -aq '127\.0\.0\.1' "$file" || { echo "$file has an address"; return 1; }
         "$keylock" replay --info "$file" >"$tmp/record.txt" 2>&1 || { cat "$tmp/record.txt"; return 1; }
         room=$(sed -n 's/^room *//p' "$tmp/record.txt")
         awk -v least=$FRAMES '$1 == "frames" { frames = $4 + 1 } $1 == "blocks" { whole = NF == 2 }

@@ -64,11 +64,17 @@ static void welcome(struct list *l, bool as_host) {
     m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {7, 0, 1, as_host, params, {1}, {2}, 60}};
     tell(l, &m);
     m = (struct kl_msg){.kind = KL_MSG_ROSTER};
-    m.roster = (struct kl_roster){1,          1,
-                                  2,          0,
-                                  KL_WATCHER, {{0, 1, 1, as_host, "ann"}, {3, 0, 5, false, "ben"}},
-                                  3,          5,
-                                  1,          {{KL_WATCHER, true, "cat"}}};
+    m.roster = (struct kl_roster){1,
+                                  1,
+                                  2,
+                                  0,
+                                  KL_WATCHER,
+                                  {{0, 1, 1, as_host, "ann"}, {3, 0, 5, false, "ben"}},
+                                  3,
+                                  5,
+                                  30,
+                                  1,
+                                  {{KL_WATCHER, true, "cat"}}};
     tell(l, &m);
 }
 

@@ -115,6 +115,8 @@ TEST_WITH(lines, open_room, close_room) {
                                       "kick r",
                                       "kick r a b",
                                       "pause",
+                                      "record r",
+                                      "record r no",
                                       "quit now",
                                       "who \"\""};
     for (size_t i = 0; i < COUNT(bad); i++) {
@@ -247,6 +249,27 @@ TEST_WITH(the_hosts_alone, open_room, close_room) {
     assert_int_equal(room->host, 1);
     command(0, KL_COMMAND_SAVE, NULL, 0); /* everybody's */
     assert_int_equal(room->lock.client[0].queued, 2);
+}
+
+/* On before the game alone: its players are told before it. */
+TEST_WITH(recording, open_room, close_room) {
+    assert_true(obey("record \"my room\" on"));
+    assert_non_null(strstr(answer, "error: ")); /* this relay keeps none */
+    lobby->limits.record_days = 7;
+    assert_true(obey("record \"my room\" on"));
+    assert_string_equal(answer, "ok\n");
+    assert_string_equal(notice[0], "the relay records this match, and keeps it for 7 days");
+    run();
+    assert_int_equal(heard(0, KL_MSG_ROSTER)->roster.record_days, 7);
+    start_game();
+    assert_int_equal(heard(1, KL_MSG_ROSTER)->roster.record_days, 7);
+    assert_true(obey("rooms"));
+    assert_non_null(strstr(answer, " recorded=yes\n"));
+    assert_true(obey("record \"my room\" off"));
+    run();
+    assert_int_equal(heard(1, KL_MSG_ROSTER)->roster.record_days, 0);
+    assert_true(obey("record \"my room\" on"));
+    assert_non_null(strstr(answer, "error: "));
 }
 
 TEST_WITH(pauses, open_room, close_room) {

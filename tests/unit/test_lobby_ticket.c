@@ -67,6 +67,10 @@ TEST(there_and_back) {
     assert_int_equal(kl_lobby_ticket_decode(&got, again, (size_t)len + 1), KL_E_MALFORMED);
     again[0] = KL_LOBBY_TICKET_VERSION + 1;
     assert_int_equal(kl_lobby_ticket_decode(&got, again, (size_t)len), KL_E_VERSION);
+    t.recorded = true; /* older tickets end before that */
+    assert_int_equal(kl_lobby_ticket_encode(&t, buf, sizeof buf), len + 1);
+    assert_int_equal(kl_lobby_ticket_decode(&got, buf, (size_t)len + 1), KL_OK);
+    assert_memory_equal(&got, &t, sizeof t);
 }
 
 TEST(the_longest_fits) {

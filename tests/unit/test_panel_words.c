@@ -183,11 +183,22 @@ TEST(a_card_says_what_is_awaited_and_what_to_do) {
                "link:/keylock://r/pair/This game is also open in room \"friends\"/Practice: the match starts "
                "anew" LEAVE);
     p.beside[0] = 0;
+    p.record_days = 30;
+    check_card(&p, "Waiting for 1 player 12 s/Your friend: same core, same game, room \"pair\", or this "
+                   "link:/keylock://r/pair/Practice: the match starts anew" PANEL
+                   "/Recorded by the relay, kept 30 days" LEAVE);
+    p.record_days = 0;
     p.found_matches = true; /* no friend is awaited */
     check_card(&p, "Waiting for 1 player 12 s/Practice: the match starts anew" PANEL LEAVE);
     p.filled = 2;
     p.member[1].loading = true;
     check_card(&p, "Waiting for bob (2) to load  12 s" LEAVE);
+    p.record_days = 1;
+    p.saves_recorded = true;
+    check_card(
+        &p,
+        "Waiting for bob (2) to load  12 s/Recorded, kept 1 day, with your saves (or: saves = off)" LEAVE);
+    p.record_days = 0;
     p.stage = KL_PANEL_LOOKING;
     check_card(&p, "Looking for a match  12 s/Practice: the match starts anew" LEAVE);
     p.stage = KL_PANEL_REACHING;
@@ -225,10 +236,13 @@ TEST(the_begin_names_all_players) {
     p.delay_s = 5;
     kl_panel_begin(&p, line);
     assert_string_equal(line, "you watch, 5 s behind the players: ann 1, bob 2, carl 3");
+    p.record_days = 30;
+    kl_panel_begin(&p, line);
+    assert_string_equal(line, "you watch, 5 s behind the players (recorded): ann 1, bob 2, carl 3");
     p.count = 0;
     p.delay_s = 0;
     kl_panel_begin(&p, line);
-    assert_string_equal(line, "you watch");
+    assert_string_equal(line, "you watch (recorded)");
 }
 
 /* A name of 92 bytes is 23 characters, and is named as any other. */

@@ -22,6 +22,7 @@ static bool next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
                                  .lead_max = 30,
                                  .password = *from % 4 == 0,
                                  .quick = true,
+                                 .recorded = true,
                                  .rtt_ms = (uint16_t)*from,
                                  .identity = {7}};
     snprintf(out->name, sizeof out->name, "room %u", *from);
@@ -94,7 +95,8 @@ TEST(all_rooms_once) {
                 assert_int_equal(rooms.line[i].password, expected % 4 == 0);
                 assert_int_equal(rooms.line[i].watchers, 300);
                 assert_int_equal(rooms.line[i].waiting, 16);
-                assert_true(rooms.line[i].quick && rooms.line[i].rtt_ms == expected);
+                assert_true(rooms.line[i].quick && rooms.line[i].recorded &&
+                            rooms.line[i].rtt_ms == expected);
                 assert_int_equal(strncmp(rooms.line[i].core, "core ", 5), 0);
                 assert_int_equal(rooms.line[i].identity[0], 7);
             }

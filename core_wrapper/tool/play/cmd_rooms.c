@@ -87,12 +87,12 @@ static void print_room(const struct list *all, struct kl_room_line *l) {
     if (l->waiting) snprintf(queue, sizeof queue, ", %u wait", l->waiting);
     if (l->watchers) snprintf(watched, sizeof watched, ", %u watch", l->watchers);
     int width = (int)(KL_NAME_CHARS + strlen(l->name) - kl_characters(l->name)); /* %s counts bytes */
-    printf("%-*s  %u/%u      %-7s  %-8s  %4u ms  %s, %s%s%s%s\n", width, l->name, l->filled, l->players,
+    printf("%-*s  %u/%u      %-7s  %-8s  %4u ms  %s, %s%s%s%s%s\n", width, l->name, l->filled, l->players,
            state_of(l),
            l->password ? "password"
            : l->quick  ? "quick"
                        : "-",
-           delay_ms(all, l), game, l->core, queue, watched, far);
+           delay_ms(all, l), game, l->core, queue, watched, l->recorded ? ", recorded" : "", far);
 }
 
 static json_object *room_json(const struct list *all, const struct kl_room_line *l) {
@@ -113,6 +113,7 @@ static json_object *room_json(const struct list *all, const struct kl_room_line 
     json_object_object_add(j, "waiting", json_object_new_int(l->waiting));
     json_object_object_add(j, "password", json_object_new_boolean(l->password));
     json_object_object_add(j, "quick", json_object_new_boolean(l->quick));
+    json_object_object_add(j, "recorded", json_object_new_boolean(l->recorded));
     json_object_object_add(j, "identity", json_object_new_string(hex));
     return j;
 }

@@ -31,8 +31,15 @@ int kl_journal_open(struct kl_journal **out, const char *dir, struct kl_journal_
     return 0;
 }
 
+int kl_journal_keep_in(struct kl_journal *j, const char *dir, struct kl_kept_limits limits, char *err,
+                       size_t err_len) {
+    if (kl_kept_open(&j->kept, dir, limits, err, err_len) != 0) return -1;
+    return kl_store_can_give(j->store, kl_kept_new(j->kept), err, err_len);
+}
+
 void kl_journal_close(struct kl_journal *j) {
     if (!j) return;
+    kl_kept_close(j->kept);
     kl_store_close(j->store);
     free(j);
 }
@@ -47,10 +54,27 @@ static uint64_t bytes_of(const struct kl_journal_room *j) {
     return j->tail || j->base.klr.at ? j->base.klr.at + KL_TAIL_BYTES : 0;
 }
 
+bool kl_journal_keep(const struct kl_journal *j, const uint8_t id[KL_STORE_ID], uint64_t epoch_s,
+                     bool ended) {
+    char room[KL_STORE_NAME], name[KL_KEPT_NAME], path[KL_FILE_PATH], why[128];
+    if (!j->kept) return true;
+    kl_kept_name(name, sodium_bin2hex(room, sizeof room, id, KL_STORE_ID), epoch_s, ended);
+    snprintf(path, sizeof path, "%s/%s", kl_kept_new(j->kept), name);
+    int given = kl_store_give(j->store, id, path, why, sizeof why);
+    if (given == 0) kl_log(KL_LOG_INFO, "recording_kept", "file=new/%s", name);
+    if (given < 0)
+        kl_log(KL_LOG_ERROR, "recording_stays", "file=%s." KL_ENDING_RECORDING " reason=\"%s\"", room, why);
+    kl_kept_grew(j->kept);
+    return given >= 0;
+}
+
 static void lose_files(struct kl_lobby_room *r) {
+    const struct kl_journal *j = r->lobby->journal;
     char err[KL_FILE_PATH + 64];
+    bool ended = r->journal.ended;
     kl_journal_leave(r);
-    if (!kl_store_remove(r->lobby->journal->store, r->id, err, sizeof err))
+    bool stays = r->door.recorded && !kl_journal_keep(j, r->id, r->start.epoch_s, ended);
+    if (!kl_store_remove(j->store, r->id, stays, err, sizeof err))
         kl_lobby_log_room(KL_LOG_ERROR, "journal_stays", r, "reason=\"%s\"", err);
 }
 
@@ -318,7 +342,7 @@ static void begin_journal(struct kl_lobby_room *r, uint64_t now_us) {
         return;
     }
     kl_journal_leave(r);
-    (void)kl_store_remove(r->lobby->journal->store, r->id, ignored, sizeof ignored);
+    (void)kl_store_remove(r->lobby->journal->store, r->id, false, ignored, sizeof ignored);
     r->journal.failing = failing;
     note_failure(r, why, now_us);
 }
@@ -377,7 +401,7 @@ static bool add_rest(struct kl_lobby_room *r, char *why, size_t why_len) {
 }
 
 /* The last seal is of all whole intervals. */
-static bool add_end(struct kl_lobby_room *r, const char *reason, char *why, size_t why_len) {
+static void add_end(struct kl_lobby_room *r, const char *reason, char *why, size_t why_len) {
     uint8_t body[KL_KLR_SMALL], seal[KL_KLR_SMALL];
     struct kl_proof sealed;
     struct kl_klr_end end = {.frames = pieces.next};
@@ -390,7 +414,7 @@ static bool add_end(struct kl_lobby_room *r, const char *reason, char *why, size
     kl_writer_init(&w, body, sizeof body);
     kl_klr_write_end(&w, &end);
     add_block(&b, KL_KLR_END, body, (size_t)(w.at - body));
-    return append(r, &b, why, why_len);
+    r->journal.ended = append(r, &b, why, why_len);
 }
 
 void kl_journal_end(struct kl_lobby_room *r, const char *reason, uint64_t now_us) {
@@ -398,7 +422,7 @@ void kl_journal_end(struct kl_lobby_room *r, const char *reason, uint64_t now_us
     char why[128] = "";
     bool whole = j->state == KL_JOURNAL_UNREAD ? kl_journal_take_over(r, &pieces, why, sizeof why)
                                                : j->state == KL_JOURNAL_OPEN && add_rest(r, why, sizeof why);
-    if (whole) (void)add_end(r, reason, why, sizeof why);
+    if (whole) add_end(r, reason, why, sizeof why);
     if (*why) note_failure(r, why, now_us);
     if (j->state != KL_JOURNAL_NONE) lose_files(r);
 }

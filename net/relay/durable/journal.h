@@ -9,15 +9,15 @@
  * power loss or a crash of the system.
  *
  * A room's files begin with its first frames, after the game has begun. As the room ends, its recording is
- * made whole, with END, and both files are removed. Frames
- * reach the recording first, and then a new slot of the tail begins behind them: whenever the relay dies,
- * each frame stands in one of the two, or in both, and counts once. A full disk never stops a room: the tail
- * has its place already. If the recording cannot grow, this is logged once and counted, and tried again each
- * second; the tail goes on while it has place, and later frames come from the room's history. If the history
- * has lost them, or the recording would grow above the limit, the room's journal ends: after a restart the
- * room is made again up to there, and clients with more go back to a state of their own, or begin anew. If
- * all rooms together would have more than their limit, the files of the room with the most are removed: it
- * ends with the relay.
+ * made whole, with END. Then both files are removed; or the recording moves to those that the relay's host
+ * keeps (kept.h), if the room's door says so. Frames reach the recording first, and then a new slot of the
+ * tail begins behind them: whenever the relay dies, each frame stands in one of the two, or in both, and
+ * counts once. A full disk never stops a room: the tail has its place already. If the recording cannot grow,
+ * this is logged once and counted, and tried again each second; the tail goes on while it has place, and
+ * later frames come from the room's history. If the history has lost them, or the recording would grow above
+ * the limit, the room's journal ends: after a restart the room is made again up to there, and clients with
+ * more go back to a state of their own, or begin anew. If all rooms together would have more than their
+ * limit, the files of the room with the most are removed: it ends with the relay.
  *
  * Not in it: session keys, counters, tokens (their hashes are), passwords (their verifier is, sealed). */
 #ifndef KL_JOURNAL_H
@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "net/engine/msg.h"
+#include "net/relay/durable/kept.h"
 #include "net/relay/room/journal_room.h"
 
 struct kl_journal;
@@ -49,6 +50,10 @@ struct kl_journal_limits {
  * holds it, or it cannot be used. */
 int kl_journal_open(struct kl_journal **out, const char *dir, struct kl_journal_limits limits, char *err,
                     size_t err_len);
+/* Recordings of rooms whose door says `recorded` are kept in this folder from now on. -1, with one line in
+ * err, if it cannot be used, or is not on the journal's file system. */
+int kl_journal_keep_in(struct kl_journal *j, const char *dir, struct kl_kept_limits limits, char *err,
+                       size_t err_len);
 void kl_journal_close(struct kl_journal *j); /* NULL: nothing */
 struct kl_journal_stats kl_journal_stats(const struct kl_journal *j);
 
@@ -79,7 +84,7 @@ void kl_journal_signed(struct kl_lobby_room *r, unsigned member, const struct kl
 /* Writes the frames that the room has closed, and a new ticket. Each time before frames go out. */
 void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us);
 /* The room has ended: its recording gets the last frames, and END with the reason, unless it broke off
- * before. Then its files go. */
+ * before. Then its files go, or the recording is kept. */
 void kl_journal_end(struct kl_lobby_room *r, const char *reason, uint64_t now_us);
 /* Its files are left as they are. */
 void kl_journal_leave(struct kl_lobby_room *r);

@@ -301,8 +301,10 @@ static const char *go_on(struct load *f, uint64_t now_us) {
 
 /* The relay died as it made or removed them: nobody has played anything, or the room had ended. */
 static void remove_unplayed(const struct load *f) {
+    const struct kl_journal *j = f->lobby->journal;
     char err[KL_FILE_PATH + 64] = "";
-    bool gone = kl_store_remove(f->lobby->journal->store, f->id, err, sizeof err);
+    bool stays = f->has_end && f->ticket.recorded && !kl_journal_keep(j, f->id, f->ticket.epoch_s, true);
+    bool gone = kl_store_remove(j->store, f->id, stays, err, sizeof err);
     kl_log(KL_LOG_INFO, "journal_removed",
            "file=%s.tail reason=\"the game had no frames yet, or had ended\" error=%d", f->name, !gone);
 }
@@ -444,6 +446,7 @@ bool kl_journal_take_over(struct kl_lobby_room *r, struct kl_pieces *p, char *wh
                  kl_store_load(s, f.id, KL_STORE_RECORDING, &f.recording, ignored, sizeof ignored) == 0 &&
                  !look_at_tail(&f) && !look_at_recording(&f) && !f.has_end;
     if (!f.has_end) log_damage(&f, r);
+    r->journal.ended = f.has_end;
     whole = whole && f.base.klr.at == f.recording.len;
     if (whole) {
         r->journal.file = f.recording.file;

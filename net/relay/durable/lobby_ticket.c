@@ -28,6 +28,7 @@ void kl_lobby_ticket_of(struct kl_lobby_ticket *t, const struct kl_lobby_room *r
     memcpy(t->maker, r->maker, sizeof t->maker);
     memcpy(t->id, r->id, sizeof t->id);
     t->doors = r->door.flags;
+    t->recorded = r->door.recorded;
     memcpy(t->salt, r->door.salt, sizeof t->salt);
     memcpy(t->secret, r->door.secret, sizeof t->secret);
     t->seat_time_s = r->seat_time_s;
@@ -88,6 +89,7 @@ int kl_lobby_ticket_encode(const struct kl_lobby_ticket *t, uint8_t *buf, size_t
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         kl_fields_write(&w, member, &t->member[i]);
     kl_fields_write(&w, bans, t);
+    if (t->recorded) kl_write_u8(&w, 1); /* older tickets do not have it */
     return w.failed ? KL_E_SPACE : (int)(w.at - buf);
 }
 
@@ -114,6 +116,8 @@ int kl_lobby_ticket_decode(struct kl_lobby_ticket *t, const uint8_t *buf, size_t
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         kl_fields_read(&r, member, &t->member[i]);
     kl_fields_read(&r, bans, t);
+    t->recorded = kl_reader_left(&r) > 0;
+    if (t->recorded && kl_read_u8(&r) != 1) return KL_E_MALFORMED;
     return !r.failed && kl_reader_left(&r) == 0 && fits_together(t) ? KL_OK : KL_E_MALFORMED;
 }
 

@@ -34,6 +34,7 @@ struct kl_lobby_ticket {
     struct kl_ticket_member member[KL_MAX_CLIENTS];
     uint8_t bans;
     struct kl_lobby_person ban[KL_BANS_MAX];
+    bool recorded;
 };
 
 /* Rooms whose history had become too long without a snapshot have no start data any more, and need none. */

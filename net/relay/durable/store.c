@@ -1,5 +1,6 @@
 #include "net/relay/durable/store.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,10 +124,39 @@ void kl_store_look_away(const void *bytes, size_t len) {
 
 /* A recording without its tail is not loaded, but a tail without its recording is known to be of a room that
  * nobody has played: so the tail comes first and goes last. */
-bool kl_store_remove(const struct kl_store *s, const uint8_t id[KL_STORE_ID], char *err, size_t err_len) {
+bool kl_store_remove(const struct kl_store *s, const uint8_t id[KL_STORE_ID], bool tail_alone, char *err,
+                     size_t err_len) {
     char path[KL_FILE_PATH];
     path_of(s, id, KL_STORE_RECORDING, path);
-    if (kl_file_remove(path, err, err_len) < 0) return false;
+    if (!tail_alone && kl_file_remove(path, err, err_len) < 0) return false;
     path_of(s, id, KL_STORE_TAIL, path);
     return kl_file_remove(path, err, err_len) >= 0;
+}
+
+/* --- files that leave --- */
+
+static int give(const char *from, const char *to, char *why, size_t why_len) {
+    if (kl_file_rename(from, to)) return 0;
+    int reason = errno;
+    snprintf(why, why_len, "%s", strerror(reason));
+    return reason == ENOENT && kl_file_kind_here(from) == KL_FILE_IS_NONE ? KL_FILE_ABSENT : -1;
+}
+
+int kl_store_give(const struct kl_store *s, const uint8_t id[KL_STORE_ID], const char *to, char *why,
+                  size_t why_len) {
+    char path[KL_FILE_PATH];
+    path_of(s, id, KL_STORE_RECORDING, path);
+    return give(path, to, why, why_len);
+}
+
+int kl_store_can_give(const struct kl_store *s, const char *dir, char *err, size_t err_len) {
+    char from[KL_FILE_PATH], to[KL_FILE_PATH], why[128];
+    snprintf(from, sizeof from, "%s/.given", s->dir);
+    snprintf(to, sizeof to, "%s/.given", dir);
+    if (kl_file_write_whole(from, "", 0, KL_FILE_PRIVATE | KL_FILE_QUICK, err, err_len) < 0) return -1;
+    int given = give(from, to, why, sizeof why);
+    (void)kl_file_remove(given == 0 ? to : from, err, err_len);
+    if (given != 0)
+        snprintf(err, err_len, "cannot move a file from the journal's folder %s to %s: %s", s->dir, dir, why);
+    return given;
 }

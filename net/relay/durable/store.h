@@ -51,7 +51,14 @@ bool kl_store_look(const struct kl_store *s, const uint8_t id[KL_STORE_ID], enum
                    const void **bytes, size_t *len);
 void kl_store_look_away(const void *bytes, size_t len);
 
-/* Removes both files; false if one stays. */
-bool kl_store_remove(const struct kl_store *s, const uint8_t id[KL_STORE_ID], char *err, size_t err_len);
+/* Removes both files, or the tail alone; false if one stays. */
+bool kl_store_remove(const struct kl_store *s, const uint8_t id[KL_STORE_ID], bool tail_alone, char *err,
+                     size_t err_len);
+
+/* A closed recording's file gets this path, on the same file system. 0; KL_FILE_ABSENT; -1. */
+int kl_store_give(const struct kl_store *s, const uint8_t id[KL_STORE_ID], const char *to, char *why,
+                  size_t why_len);
+/* Tries that with a file of nobody's. -1 also if the folder is on another file system. */
+int kl_store_can_give(const struct kl_store *s, const char *dir, char *err, size_t err_len);
 
 #endif

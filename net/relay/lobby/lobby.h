@@ -70,7 +70,7 @@ struct kl_lobby_listing {
     uint8_t lead_max;                                     /* frames: the longest lead that it allows */
     uint8_t doors;                                        /* KL_DOOR_* */
     uint16_t rtt_ms; /* the longest round trip of a player here; KL_RTT_UNKNOWN */
-    bool playing;
+    bool playing, recorded;
     uint8_t identity[16]; /* kl_identity() of its facts */
 };
 /* Up to cap rooms from place *from on; *from moves past the last one. Returns their number; 0: no more. */

@@ -186,6 +186,20 @@ void kl_lobby_lock(struct kl_lobby_room *r, bool locked, const char *who) {
     kl_lobby_notice(r, locked ? "%s locks the room" : "%s opens the room", who);
 }
 
+int kl_lobby_order_record(struct kl_lobby_room *r, bool recorded) {
+    unsigned days = r->lobby->limits.record_days;
+    if (recorded == r->door.recorded) return KL_OK;
+    if (recorded && (days == 0 || r->phase >= KL_ROOM_LOADING)) return KL_E_STATE;
+    r->door.recorded = recorded;
+    kl_lobby_changed(r, true);
+    kl_lobby_log_room(KL_LOG_INFO, recorded ? "recorded" : "not_recorded", r, "days=%u", days);
+    if (recorded)
+        kl_lobby_notice(r, "the relay records this match, and keeps it for %u days", days);
+    else
+        kl_lobby_notice(r, "the relay does not keep this match's recording");
+    return KL_OK;
+}
+
 void kl_lobby_kick(struct kl_lobby_room *r, unsigned member, const char *who, uint64_t now_us) {
     char text[KL_TEXT_MAX];
     snprintf(text, sizeof text, "put out by %s", who);

@@ -24,6 +24,7 @@ static void describe(struct kl_lobby_room *r, const struct kl_hello *h, const ch
     randombytes_buf(r->id, sizeof r->id);
     memcpy(r->maker, kl_address_host(address).text, sizeof r->maker);
     r->door.flags = h->door & (KL_DOOR_UNLISTED | KL_DOOR_LET_GO | KL_DOOR_ONCE | KL_DOOR_QUICK);
+    r->door.recorded = r->lobby->limits.record_days > 0;
     r->seat_time_s = seat_time_s(&r->lobby->limits, h->seat_time_s);
     r->params = h->params;
     if (r->params.policy == KL_POLICY_OPTIMISTIC && !(r->params.clocked && r->params.subframes))
@@ -384,6 +385,7 @@ static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *ou
                                      .lead_max = (uint8_t)kl_lock_lead_max(&r->lock),
                                      .doors = r->door.flags,
                                      .rtt_ms = rtt_ms(r),
+                                     .recorded = r->door.recorded,
                                      .playing = r->phase >= KL_ROOM_PLAYING};
     memcpy(out->name, r->name, sizeof out->name);
     snprintf(out->content, sizeof out->content, "%s", fact_of(r->facts, "content"));

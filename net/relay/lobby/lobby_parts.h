@@ -220,6 +220,9 @@ int kl_lobby_order_command(struct kl_lobby_room *r, const struct kl_order *o, ui
 /* KL_E_MALFORMED above KL_WATCH_DELAY_MAX_S. */
 int kl_lobby_order_delay(struct kl_lobby_room *r, unsigned seconds);
 int kl_lobby_order_lock(struct kl_lobby_room *r, bool locked);
+/* Whether the match's recording is kept. KL_E_STATE: it cannot be any more, for its players load or play
+ * already, and were told that it is not; or this relay keeps none. */
+int kl_lobby_order_record(struct kl_lobby_room *r, bool recorded);
 /* who: a player's number, or the name of a member or of watchers (kl_name_find()). KL_E_STATE with one line
  * in err if nobody or more than one fits; for KL_ORDER_HOST also if that one watches or is away, or the host
  * is sending the start data. */

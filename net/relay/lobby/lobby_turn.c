@@ -337,6 +337,7 @@ static struct kl_msg roster_of(const struct kl_lobby_room *r) {
     }
     roster->watchers = (uint16_t)r->watch.count;
     roster->delay_s = r->watch.delay_s;
+    roster->record_days = r->door.recorded ? (uint16_t)r->lobby->limits.record_days : 0;
     roster->waiting = (uint8_t)kl_lobby_waiting(r, roster->queue);
     return m;
 }

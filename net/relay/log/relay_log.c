@@ -8,6 +8,7 @@
 
 #include "net/engine/plain.h"
 #include "net/platform/clock.h"
+#include "net/platform/thread.h"
 #include "net/relay/log/lobby_limit.h"
 #include "net/relay/log/outlet.h"
 
@@ -17,6 +18,8 @@
 static enum kl_log_level wanted = KL_LOG_INFO;
 static FILE *stream; /* NULL: standard error */
 static struct kl_outlet *through;
+static struct kl_mutex
+    lock; /* of the limit, and for one line at a time: not all are the relay's own thread's */
 static struct kl_log_limit limit;
 static bool hashes;
 static uint8_t hash_key[crypto_shorthash_siphashx24_KEYBYTES];
@@ -83,9 +86,11 @@ void kl_log(enum kl_log_level level, const char *event, const char *format, ...)
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
     kl_log_key(key, event, line);
-    if (level != KL_LOG_ERROR && !kl_log_take(&limit, key, kl_now_us(), &missing)) return;
+    kl_mutex_lock(&lock);
+    bool taken = level == KL_LOG_ERROR || kl_log_take(&limit, key, kl_now_us(), &missing);
     if (missing) put_left_out(key, missing);
-    put(level, event, line);
+    if (taken) put(level, event, line);
+    kl_mutex_unlock(&lock);
 }
 
 void kl_log_set_lines(unsigned per_min) {
@@ -95,8 +100,10 @@ void kl_log_set_lines(unsigned per_min) {
 void kl_log_left_out(bool all) {
     uint64_t missing;
     const struct kl_log_cell *c;
+    kl_mutex_lock(&lock);
     while ((c = kl_log_untold(&limit, kl_now_us(), all, &missing)))
         put_left_out(c->key, missing);
+    kl_mutex_unlock(&lock);
 }
 
 const char *kl_log_quote(char *out, size_t cap, const char *s) {

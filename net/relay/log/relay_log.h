@@ -34,7 +34,8 @@ void kl_log_hash_addresses(void);
  * or the hash of its host, without the port. It stays until the next call. */
 const char *kl_log_address(const char *address);
 
-/* 2024-05-06T07:08:09.123Z info event=<event> <the rest> */
+/* 2024-05-06T07:08:09.123Z info event=<event> <the rest>. From any thread; the other functions are for the
+ * relay's own. */
 void kl_log(enum kl_log_level level, const char *event, const char *format, ...)
     __attribute__((format(__printf__, 3, 4)));
 

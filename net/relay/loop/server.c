@@ -22,6 +22,8 @@
 #define ROOMS_DEFAULT             256
 #define JOURNAL_MIB_DEFAULT       256
 #define JOURNAL_TOTAL_MIB_DEFAULT 4096
+#define RECORD_MIB_DEFAULT        4096
+#define RECORD_DAYS_DEFAULT       30
 #define MIB                       UINT64_C(1048576)
 
 /* Eight players behind one NAT, each with a link that comes and goes, must never meet one of these. */
@@ -60,6 +62,8 @@ void kl_server_defaults(struct kl_server_config *out) {
                                      .seats = KL_MAX_SEATS,
                                      .journal_mib = JOURNAL_MIB_DEFAULT,
                                      .journal_total_mib = JOURNAL_TOTAL_MIB_DEFAULT,
+                                     .record_mib = RECORD_MIB_DEFAULT,
+                                     .record_days = RECORD_DAYS_DEFAULT,
                                      .limits = {.per_address = PER_ADDRESS_DEFAULT,
                                                 .handshakes = HANDSHAKES_DEFAULT,
                                                 .half_open = HALF_OPEN_DEFAULT,
@@ -116,6 +120,7 @@ static bool on_next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
                                  .password = r.doors & KL_DOOR_PASSWORD,
                                  .locked = r.doors & KL_DOOR_LOCKED,
                                  .quick = r.doors & KL_DOOR_QUICK,
+                                 .recorded = r.recorded,
                                  .rtt_ms = r.rtt_ms};
     snprintf(out->name, sizeof out->name, "%s", r.name);
     snprintf(out->content, sizeof out->content, "%.*s", (int)sizeof out->content - 1, r.content);
@@ -185,6 +190,7 @@ static int open_lobby(struct server *s, const struct kl_server_config *o, const 
     limits.peers = peers;
     limits.rooms = o->rooms;
     limits.seats = o->seats;
+    limits.record_days = o->record[0] ? o->record_days : 0;
     struct kl_lobby_net net = {.ctx = s,
                                .send = net_send,
                                .send_bulk = net_send_bulk,
@@ -211,6 +217,10 @@ static int open_lobby(struct server *s, const struct kl_server_config *o, const 
 static int open_journal(struct server *s, const struct kl_server_config *o, const char *state, char *err,
                         size_t err_len) {
     const char *dir = o->journal;
+    if (strcmp(dir, "off") == 0 && o->record[0]) {
+        snprintf(err, err_len, "--record keeps what the journal has, and --journal is off");
+        return -1;
+    }
     if (strcmp(dir, "off") == 0) return 0;
     if (!dir[0]) {
         snprintf(s->usual_journal, sizeof s->usual_journal, "%s/journal/%u", state, kl_hub_port(s->hub));
@@ -218,7 +228,9 @@ static int open_journal(struct server *s, const struct kl_server_config *o, cons
     }
     const struct kl_journal_limits limits = {.room_bytes = o->journal_mib * MIB,
                                              .all_bytes = o->journal_total_mib * MIB};
-    return kl_journal_open(&s->journal, dir, limits, err, err_len);
+    if (kl_journal_open(&s->journal, dir, limits, err, err_len) != 0) return -1;
+    const struct kl_kept_limits kept = {.all_bytes = o->record_mib * MIB, .days = o->record_days};
+    return o->record[0] ? kl_journal_keep_in(s->journal, o->record, kept, err, err_len) : 0;
 }
 
 /* A relay at any free port leaves no empty folder behind. */
@@ -294,9 +306,10 @@ static void say_farewell(struct server *s) {
 
 static void log_listening(const struct server *s, const struct kl_server_config *o) {
     kl_log(KL_LOG_INFO, "listening",
-           "address=%s port=%u rooms=%u max_seats=%u protocol=%d journal=%s fingerprint=%s%s",
+           "address=%s port=%u rooms=%u max_seats=%u protocol=%d journal=%s record=%s fingerprint=%s%s",
            kl_hub_address(s->hub), kl_hub_port(s->hub), o->rooms, o->seats, KL_PROTOCOL_VERSION,
-           s->journal ? "on" : "off", s->fingerprint, o->insecure_lan ? " insecure_lan=1" : "");
+           s->journal ? "on" : "off", o->record[0] ? "on" : "off", s->fingerprint,
+           o->insecure_lan ? " insecure_lan=1" : "");
 }
 
 #define LLU(x) ((unsigned long long)(x))

@@ -29,6 +29,8 @@ struct kl_server_config {
     bool insecure_lan;
     char journal[KL_RELAY_PATH];               /* folder; "": STATE/journal/PORT; "off": none is kept */
     unsigned journal_mib, journal_total_mib;   /* of one room; of all */
+    char record[KL_RELAY_PATH];                /* folder of kept recordings; "": none is kept */
+    unsigned record_mib, record_days;          /* of all */
     struct kl_lobby_limits lobby;              /* but for peers, rooms and seats */
     char host[KL_URL_HOST_MAX + 1];            /* of this relay, for players' links; "": not known */
     struct kl_server_operator *operator_lines; /* NULL: none */

@@ -13,7 +13,7 @@
 static const struct {
     const char *usage, *help; /* the first word of the usage is the command */
     enum kl_console_verb verb;
-    enum { A_MEMBER = 1, WORDS } then; /* behind the room's name; WORDS: as a member's; 0: nothing */
+    enum { A_MEMBER = 1, WORDS, ON_OFF } then; /* behind the room's name; WORDS: as a member's; 0: nothing */
 } verbs[] = {
     {"rooms", "lists the rooms", KL_CONSOLE_ROOMS, 0},
     {"who ROOM", "lists the members of a room", KL_CONSOLE_WHO, 0},
@@ -36,6 +36,8 @@ static const struct {
      KL_CONSOLE_ORDER, A_MEMBER},
     {"host ROOM NAME", "makes a member the host", KL_CONSOLE_ORDER, A_MEMBER},
     {"delay ROOM SECONDS", "sets the delay of watchers, 0 to 300", KL_CONSOLE_ORDER, WORDS},
+    {"record ROOM on|off", "keeps the match's recording, if the game has not begun, or does not",
+     KL_CONSOLE_RECORD, ON_OFF},
     {"status",
      "prints counts since the start, a line each:\n"
      "  sessions     open now, made, refused, moved, closed for flooding\n"
@@ -104,16 +106,19 @@ static bool parse_order(struct kl_console_line *out, const char *verb, const cha
 
 static void parse_verb(struct kl_console_line *out, size_t verb, const char *first, const char *at) {
     char rest[KL_CONSOLE_LINE] = "", why[KL_CONSOLE_LINE / 2] = "";
-    bool has_room = verbs[verb].verb >= KL_CONSOLE_WHO, member = verbs[verb].then == A_MEMBER;
+    bool has_room = verbs[verb].verb >= KL_CONSOLE_WHO, member = verbs[verb].then == A_MEMBER,
+         on_off = verbs[verb].then == ON_OFF;
     out->verb = verbs[verb].verb;
     if (has_room) at = word(at, out->room);
-    if (member) at = word(at, rest);
+    if (member || on_off) at = word(at, rest);
     if (verbs[verb].then == WORDS) {
         snprintf(rest, sizeof rest, "%s", at);
         at = "";
     }
     bool good = !*at && (*out->room || !has_room) && (*rest || !verbs[verb].then);
     if (good && out->verb == KL_CONSOLE_ORDER) good = parse_order(out, first, rest, why, sizeof why);
+    out->on = !strcmp(rest, "on");
+    if (on_off) good = good && (out->on || !strcmp(rest, "off"));
     if (member) snprintf(out->words.who, sizeof out->words.who, "%s", rest); /* with its blanks */
     if (!good) bad(out, verbs[verb].usage, why);
 }
@@ -207,12 +212,12 @@ static void show_rooms(const struct kl_lobby *l, struct kl_buffer *to) {
         kl_buffer_add(
             to,
             "room=%s state=%s filled=%u players=%u frame=%u spacing=%u policy=%s budget_ms=%u listed=%s "
-            "password=%s locked=%s watchers=%u delay_s=%u\n",
+            "password=%s locked=%s watchers=%u delay_s=%u recorded=%s\n",
             kl_log_quote(name, sizeof name, r->name), phase_name(r), kl_size(kl_lobby_seats_filled(r)),
             r->params.players, r->lock.next_close, r->report.spacing, kl_policy_name(p->policy),
             p->wait_budget_ms, yes(!(r->door.flags & KL_DOOR_UNLISTED)),
             yes(r->door.flags & KL_DOOR_PASSWORD), yes(r->door.flags & KL_DOOR_LOCKED), r->watch.count,
-            r->watch.delay_s);
+            r->watch.delay_s, yes(r->door.recorded));
     }
     kl_buffer_add(to, "ok rooms=%u members=%u\n", kl_lobby_rooms(l), kl_lobby_members(l));
 }
@@ -288,6 +293,7 @@ static void in_room(struct kl_lobby_room *r, const struct kl_console_line *c, st
     switch (c->verb) {
     case KL_CONSOLE_WHO: show_members(r, to); break;
     case KL_CONSOLE_SNAPSHOT: tell(to, kl_lobby_snapshot_order(r, 0, now_us) ? KL_OK : KL_E_STATE); break;
+    case KL_CONSOLE_RECORD: tell(to, kl_lobby_order_record(r, c->on)); break;
     case KL_CONSOLE_ORDER: give_order(r, &c->words, to, now_us); break;
     default: break;
     }

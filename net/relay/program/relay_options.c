@@ -66,6 +66,14 @@ static const struct option_kind {
      "the most MiB of journal for all rooms; above it the room with the most loses its own, and would not "
      "outlive a restart",
      NULL},
+    {"record", TEXT(server.record), NULL, "DIR",
+     "keeps recordings: as a room ends, its match moves from the journal into DIR/new, which must be on the "
+     "same file system; players are told before the game",
+     "none is kept"},
+    {"record-mib", KIND_NUMBER, FIELD(server.record_mib), 1, 16777216, NULL, "N",
+     "the most MiB of kept recordings; above it the oldest goes", NULL},
+    {"record-days", KIND_NUMBER, FIELD(server.record_days), 1, UINT16_MAX, NULL, "N",
+     "the days for which a recording is kept", NULL},
     {"insecure-lan", KIND_FLAG, FIELD(server.insecure_lan), 0, 0, "off", NULL,
      "no encryption with clients that were started with `--insecure-lan`; for a network that you trust",
      NULL},

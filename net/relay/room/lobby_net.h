@@ -10,11 +10,12 @@
 #include "net/session/seal.h"
 
 struct kl_lobby_limits {
-    unsigned peers;    /* connections the network can hold */
-    unsigned rooms;    /* at once */
-    unsigned seats;    /* of one room, 1..KL_MAX_SEATS */
-    unsigned watchers; /* of one room; of all rooms a quarter of the peers. 0: a spectator is one of the
+    unsigned peers;       /* connections the network can hold */
+    unsigned rooms;       /* at once */
+    unsigned seats;       /* of one room, 1..KL_MAX_SEATS */
+    unsigned watchers;    /* of one room; of all rooms a quarter of the peers. 0: a spectator is one of the
                           room's clients */
+    unsigned record_days; /* for which recordings of ended rooms are kept; 0: they are not kept */
     /* 0 in one of these, from rooms_per_address on: its value in kl_lobby_defaults */
     unsigned rooms_per_address;
     unsigned mib_per_address;   /* of those rooms, with their start data, history and snapshots */

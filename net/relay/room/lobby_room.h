@@ -187,6 +187,7 @@ struct kl_lobby_gone {
  * lobby_bar.c owns the bars, oldest first. */
 struct kl_lobby_door {
     uint8_t flags; /* KL_DOOR_* */
+    bool recorded; /* the match's recording is kept (limits.record_days), and newcomers are told so */
     uint8_t salt[KL_DOOR_SALT], secret[KL_DOOR_SECRET];
     struct kl_bucket wrong[KL_TRIES];          /* passwords and returns */
     char right[KL_RIGHT_KEPT][KL_ADDRESS_MAX]; /* addresses, a ring */

@@ -1,0 +1,183 @@
+#include "net/relay/durable/kept.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/platform/clock.h"
+#include "net/platform/dir.h"
+#include "net/platform/file.h"
+#include "net/platform/thread.h"
+#include "net/relay/log/relay_log.h"
+
+#define HOUR_US   UINT64_C(3600000000)
+#define DAY_US    (24 * HOUR_US)
+#define DIR_BYTES 768
+
+static const char *const folder[] = {"new", "kept"};
+#define FOLDERS (sizeof folder / sizeof *folder)
+
+struct kl_kept_recordings {
+    char dir[DIR_BYTES], new[DIR_BYTES + 8];
+    struct kl_kept_limits limits;
+    struct kl_thread thread;
+    struct kl_mutex lock; /* of the rest */
+    struct kl_cond changed;
+    bool grew, closing;
+};
+
+/* --- names --- */
+
+#define TIME_CHARS 15 /* 20240506-070809 */
+
+/* Of 2024-05-06T07:08:09.123Z. */
+static void time_text(char out[TIME_CHARS + 1], uint64_t wall_us) {
+    char t[KL_WALL_TEXT];
+    kl_wall_text(t, wall_us);
+    snprintf(out, TIME_CHARS + 1, "%.4s%.2s%.2s-%.2s%.2s%.2s", t, t + 5, t + 8, t + 11, t + 14, t + 17);
+}
+
+void kl_kept_name(char out[KL_KEPT_NAME], const char *room_id, uint64_t epoch_s, bool ended) {
+    char begun[TIME_CHARS + 1];
+    time_text(begun, epoch_s * 1000000);
+    snprintf(out, KL_KEPT_NAME, "%s-%.32s%s.klr", begun, room_id, ended ? "" : "-broken");
+}
+
+const char *kl_kept_new(const struct kl_kept_recordings *a) {
+    return a->new;
+}
+
+static bool ends_with(const char *name, const char *end) {
+    size_t n = strlen(name), m = strlen(end);
+    return n >= m && !strcmp(name + n - m, end);
+}
+
+/* --- bounds --- */
+
+struct item {
+    const char *folder, *name;
+    uint64_t bytes;
+    bool reported;
+};
+
+struct items {
+    struct item *at;
+    size_t count;
+    uint64_t bytes;
+};
+
+static void add(struct items *all, const char *dir, const char *in, const struct kl_dir_list *list) {
+    char path[KL_FILE_PATH];
+    uint64_t changed;
+    struct item *more = realloc(all->at, (all->count + list->count + 1) * sizeof *more);
+    if (!more) return;
+    all->at = more;
+    for (unsigned i = 0; i < list->count; i++) {
+        struct item *t = &all->at[all->count];
+        *t = (struct item){.folder = in, .name = list->name[i]};
+        t->reported = ends_with(t->name, "-reported.klr");
+        snprintf(path, sizeof path, "%s/%s/%s", dir, in, t->name);
+        if (strspn(t->name, "0123456789-") <= TIME_CHARS || !kl_file_stamp(path, &t->bytes, &changed))
+            continue;
+        all->bytes += t->bytes;
+        all->count++;
+    }
+}
+
+/* In the order in which they give way. */
+static int compare(const void *a, const void *b) {
+    const struct item *x = a, *y = b;
+    return x->reported != y->reported ? x->reported - y->reported : strcmp(x->name, y->name);
+}
+
+static void remove_item(const char *dir, const struct item *t, const char *why) {
+    char path[KL_FILE_PATH], err[KL_FILE_PATH + 64] = "";
+    snprintf(path, sizeof path, "%s/%s/%s", dir, t->folder, t->name);
+    bool gone = kl_file_remove(path, err, sizeof err) >= 0;
+    kl_log(gone ? KL_LOG_INFO : KL_LOG_ERROR, gone ? "recording_removed" : "recording_stays",
+           "file=%s/%s bytes=%llu reason=\"%s\"", t->folder, t->name, (unsigned long long)t->bytes,
+           gone ? why : err);
+}
+
+static void keep_bounds(struct items *all, const char *dir, struct kl_kept_limits limits, uint64_t wall_us) {
+    char oldest[TIME_CHARS + 1];
+    uint64_t kept_us = limits.days * DAY_US;
+    time_text(oldest, wall_us > kept_us ? wall_us - kept_us : 0);
+    if (all->count) qsort(all->at, all->count, sizeof *all->at, compare);
+    for (size_t i = 0; i < all->count; i++) {
+        const struct item *t = &all->at[i];
+        bool old = !t->reported && strcmp(t->name, oldest) < 0;
+        if (!old && all->bytes <= limits.all_bytes) continue;
+        remove_item(dir, t, old ? "it is older than --record-days" : "all recordings have --record-mib");
+        all->bytes -= t->bytes;
+    }
+}
+
+void kl_kept_tidy(const char *dir, struct kl_kept_limits limits, uint64_t wall_us) {
+    struct kl_dir_list list[FOLDERS] = {{0}};
+    struct items all = {0};
+    char path[KL_FILE_PATH], ignored[KL_FILE_PATH + 64];
+    for (unsigned i = 0; i < FOLDERS; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, folder[i]);
+        if (kl_dir_list(&list[i], path, ".klr", ignored, sizeof ignored) == 0)
+            add(&all, dir, folder[i], &list[i]);
+    }
+    keep_bounds(&all, dir, limits, wall_us);
+    free(all.at);
+    for (unsigned i = 0; i < FOLDERS; i++)
+        kl_dir_list_free(&list[i]);
+}
+
+/* --- the thread --- */
+
+static void run(void *arg) {
+    struct kl_kept_recordings *a = arg;
+    kl_mutex_lock(&a->lock);
+    while (!a->closing) {
+        a->grew = false;
+        kl_mutex_unlock(&a->lock);
+        kl_kept_tidy(a->dir, a->limits, kl_wall_us());
+        kl_mutex_lock(&a->lock);
+        uint64_t until_us = kl_now_us() + HOUR_US;
+        while (!a->grew && !a->closing && kl_cond_wait_until(&a->changed, &a->lock, until_us)) {
+        }
+    }
+    kl_mutex_unlock(&a->lock);
+}
+
+static void wake(struct kl_kept_recordings *a, bool *why) {
+    kl_mutex_lock(&a->lock);
+    *why = true;
+    kl_cond_wake(&a->changed);
+    kl_mutex_unlock(&a->lock);
+}
+
+void kl_kept_grew(struct kl_kept_recordings *a) {
+    wake(a, &a->grew);
+}
+
+int kl_kept_open(struct kl_kept_recordings **out, const char *dir, struct kl_kept_limits limits, char *err,
+                 size_t err_len) {
+    struct kl_kept_recordings *a = calloc(1, sizeof *a);
+    int made = -1;
+    if (a) {
+        a->limits = limits;
+        snprintf(a->dir, sizeof a->dir, "%s", dir);
+        snprintf(a->new, sizeof a->new, "%s/%s", a->dir, folder[0]);
+        made = kl_dir_make(a->new, true, err, err_len);
+        if (made == 0 && kl_thread_start(&a->thread, "keylock-kept", run, a) == 0) {
+            *out = a;
+            return 0;
+        }
+    }
+    if (made == 0 || !a) snprintf(err, err_len, "no memory for the recordings' folder");
+    free(a);
+    return -1;
+}
+
+void kl_kept_close(struct kl_kept_recordings *a) {
+    if (!a) return;
+    wake(a, &a->closing);
+    kl_thread_join(&a->thread);
+    free(a);
+}

@@ -1,0 +1,39 @@
+/* kept.h - recordings of rooms that have ended, for the relay's host and for `keylock verify`:
+ *
+ *     DIR/new/20240506-070809-ROOMID.klr          of a room whose game began then (UTC), with END
+ *     DIR/new/20240506-070809-ROOMID-broken.klr   it broke off before: it is good up to there
+ *
+ * A thread keeps the bounds of DIR/new and DIR/kept together: at the start, with each recording that comes,
+ * and once an hour. Recordings that are too old go; above the bytes the oldest go. One whose name ends with
+ * `-reported.klr` never becomes too old, and goes after all others. Other files are left alone. */
+#ifndef KL_KEPT_H
+#define KL_KEPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct kl_kept_recordings;
+
+struct kl_kept_limits {
+    uint64_t all_bytes;
+    unsigned days;
+};
+
+/* Makes DIR and DIR/new if they are missing. -1, with one line in err. */
+int kl_kept_open(struct kl_kept_recordings **out, const char *dir, struct kl_kept_limits limits, char *err,
+                 size_t err_len);
+void kl_kept_close(struct kl_kept_recordings *a); /* NULL: nothing */
+
+/* The folder of new recordings, DIR/new. */
+const char *kl_kept_new(const struct kl_kept_recordings *a);
+/* A recording's name there. */
+#define KL_KEPT_NAME 80
+void kl_kept_name(char out[KL_KEPT_NAME], const char *room_id, uint64_t epoch_s, bool ended);
+/* A recording has come. */
+void kl_kept_grew(struct kl_kept_recordings *a);
+
+/* The thread's work, once. */
+void kl_kept_tidy(const char *dir, struct kl_kept_limits limits, uint64_t wall_us);
+
+#endif
