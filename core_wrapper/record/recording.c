@@ -27,6 +27,14 @@ static bool read_head(struct kl_recording *r, struct kl_reader *in) {
     return true;
 }
 
+static bool add_seats(struct kl_recording *r, uint32_t frame, uint8_t client, uint8_t seats) {
+    if (!ADD(r->seats, r->seatings)) return false;
+    struct kl_recorded_seats *s = &r->seats[r->seatings++];
+    *s = (struct kl_recorded_seats){.frame = frame, .client = client, .seats = seats};
+    memcpy(s->name, r->name[client], KL_NAME_MAX);
+    return true;
+}
+
 static bool read_room(struct kl_recording *r, struct kl_reader *in) {
     kl_klr_read_room(in, &r->room);
     for (unsigned i = 0; !in->failed && i < r->room.facts.count; i++) {
@@ -35,8 +43,11 @@ static bool read_room(struct kl_recording *r, struct kl_reader *in) {
         if (!strcmp(f->key, "content")) kl_copy_cut(r->content, sizeof r->content, f->value);
         if (!strcmp(f->key, KL_RECORDING_SYSTEM)) kl_copy_cut(r->system, sizeof r->system, f->value);
     }
-    for (unsigned i = 0; !in->failed && i < r->room.members; i++)
-        memcpy(r->name[r->room.member[i].client], r->room.member[i].name, KL_NAME_MAX);
+    for (unsigned i = 0; !in->failed && i < r->room.members; i++) {
+        const struct kl_klr_member *m = &r->room.member[i];
+        memcpy(r->name[m->client], m->name, KL_NAME_MAX);
+        if (!add_seats(r, 0, m->client, m->seats)) return false;
+    }
     return true;
 }
 
@@ -138,8 +149,11 @@ static bool add_commands(struct kl_recording *r, uint32_t frame, const struct kl
 
 static bool add_frame(struct kl_recording *r, const struct kl_frame *f, const struct kl_commands *set) {
     static const struct kl_input neutral;
-    if (f->number < r->frames && r->frames != r->first) return false;
-    if (r->frames == r->first) r->first = f->number;
+    if (f->number != r->frames) {
+        snprintf(r->damage, sizeof r->damage, "frame %" PRIu32 " is due, it has frame %" PRIu32, r->frames,
+                 f->number);
+        return false;
+    }
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         const struct kl_input *in = f->active >> s & 1 ? &f->in[s] : &neutral;
         if (kl_input_equal(in, &r->now[s])) continue;
@@ -147,7 +161,12 @@ static bool add_frame(struct kl_recording *r, const struct kl_frame *f, const st
         r->input[r->inputs++] = (struct kl_recorded_input){f->number, (uint8_t)s, *in};
         r->now[s] = *in;
     }
+    if (r->whole == f->number) r->whole++;
     r->frames = f->number + 1;
+    if (!r->actives || r->active[r->actives - 1].seats != f->active) {
+        if (!ADD(r->active, r->actives)) return false;
+        r->active[r->actives++] = (struct kl_recorded_active){f->number, f->active};
+    }
     if (f->flags & KL_FRAME_HASH) {
         if (!ADD(r->mark, r->marks)) return false;
         r->mark[r->marks++] = f->number;
@@ -192,10 +211,13 @@ static bool cut(struct kl_recording *r, uint32_t frame) {
     r->deeds = kept;
     while (r->marks && r->mark[r->marks - 1] >= frame)
         r->marks--;
+    while (r->actives && r->active[r->actives - 1].frame >= frame)
+        r->actives--;
     drop_hashes(r, frame);
     if (r->digest.end > frame) r->digest = (struct kl_digest){0};
     if (r->seal.end > frame) r->seal = (struct kl_proof){0};
     r->frames = frame;
+    if (r->whole > frame) r->whole = frame;
     return true;
 }
 
@@ -247,6 +269,15 @@ static bool add_serialized(struct kl_recording *r, const struct kl_klr_event *e)
     return true;
 }
 
+static bool add_report(struct kl_recording *r, const struct kl_klr_event *e) {
+    if (!ADD(r->report, r->reports)) return false;
+    struct kl_recorded_report *p = &r->report[r->reports++];
+    p->frame = e->frame;
+    p->client = e->client;
+    kl_copy_cut(p->text, sizeof p->text, e->text);
+    return true;
+}
+
 static bool read_event(struct kl_recording *r, struct kl_reader *in) {
     struct kl_klr_event e;
     char text[KL_RECORDING_TEXT];
@@ -259,7 +290,8 @@ static bool read_event(struct kl_recording *r, struct kl_reader *in) {
     case KL_KLR_CUT: return cut(r, e.frame);
     case KL_KLR_SEATS:
         if (e.seats) kl_copy_cut(r->name[e.client], KL_NAME_MAX, e.text);
-        return true;
+        return add_seats(r, e.frame, e.client, e.seats);
+    case KL_KLR_REPORT: return add_report(r, &e);
     case KL_KLR_FLIP:
         snprintf(text, sizeof text, "%" PRIu64 "%s", e.offset, e.yes ? " state" : "");
         return add_deed(r, e.frame, KL_DEED_FLIP, text);
@@ -272,7 +304,10 @@ static bool read_snapshot(struct kl_recording *r, struct kl_reader *in) {
     char text[KL_RECORDING_TEXT];
     kl_klr_read_snapshot(in, &s);
     snprintf(text, sizeof text, "this run starts from the room's state of frame %" PRIu32, s.frame);
-    return !in->failed && add_deed(r, s.frame, KL_DEED_ALIEN, text);
+    if (in->failed || (s.frame < r->frames && r->frames != r->first)) return false;
+    if (r->frames == r->first) r->first = r->whole = s.frame;
+    r->frames = s.frame;
+    return add_deed(r, s.frame, KL_DEED_ALIEN, text);
 }
 
 static bool read_digest(struct kl_recording *r, struct kl_reader *in) {
@@ -325,12 +360,14 @@ static int deed_order(const void *a, const void *b) {
 /* The blocks, up to damage. 0, or -1: of another version, which `head` says. */
 static int read_blocks(struct kl_recording *r, struct kl_klr_cursor *c) {
     enum kl_klr_next next;
+    char why[80];
     for (uint64_t at = c->place.at; (next = kl_klr_next(c)) == KL_KLR_BLOCK; at = c->place.at, r->blocks++) {
         bool good = (r->blocks == 0) == (c->type == KL_KLR_HEAD) && read_block(r, c);
         if (r->blocks == 0 && good && r->head.version > KL_KLR_VERSION) return -1;
         if (good) continue;
-        snprintf(r->damage, sizeof r->damage, "block %u at byte %" PRIu64 " (%s): its body is malformed",
-                 r->blocks, at, kl_klr_type_name(c->type));
+        kl_copy_cut(why, sizeof why, *r->damage ? r->damage : "its body is malformed");
+        snprintf(r->damage, sizeof r->damage, "block %u at byte %" PRIu64 " (%s): %s", r->blocks, at,
+                 kl_klr_type_name(c->type), why);
         return 0;
     }
     if (next == KL_KLR_WHOLE) return 0;
@@ -376,6 +413,9 @@ void kl_recording_free(struct kl_recording *r) {
     free(r->sign);
     free(r->deed);
     free(r->serialized);
+    free(r->seats);
+    free(r->active);
+    free(r->report);
     memset(r, 0, sizeof *r);
 }
 

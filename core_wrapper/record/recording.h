@@ -76,6 +76,20 @@ struct kl_recorded_deed {
     } kind;
     char text[KL_RECORDING_TEXT];
 };
+struct kl_recorded_seats { /* a client has these seats from that frame on, a bit each */
+    uint32_t frame;
+    uint8_t client, seats;
+    char name[KL_NAME_MAX]; /* of the client, while it has seats */
+};
+struct kl_recorded_active { /* the seats whose players are there, a bit each, from that frame on */
+    uint32_t frame;
+    uint8_t seats;
+};
+struct kl_recorded_report { /* a player's own words on what happened before that frame */
+    uint32_t frame;
+    uint8_t client;
+    char text[KL_COMMAND_BYTES + 1];
+};
 struct kl_recording {
     uint8_t *bytes; /* of the file */
     size_t len;
@@ -110,12 +124,19 @@ struct kl_recording {
     } said;                        /* read last, in a relay's */
     struct kl_recorded_deed *deed; /* in order of frames */
     unsigned deeds;
+    struct kl_recorded_seats *seats; /* as in the file */
+    unsigned seatings;
+    struct kl_recorded_active *active; /* in order of frames */
+    unsigned actives;
+    struct kl_recorded_report *report; /* as in the file */
+    unsigned reports;
     struct kl_serialized {
         uint32_t frame;
         bool yes; /* and loaded */
     } * serialized;
     unsigned serializeds;
-    uint32_t first, frames;   /* of the frames in the file: the first, the last + 1 */
+    uint32_t first, frames; /* of the frames in the file: the first, the last + 1 */
+    uint32_t whole;         /* those from `first` to below are all there; behind a later SNAPSHOT some lack */
     struct kl_digest digest;  /* of the last DIGEST; `end` 0: none */
     struct kl_proof seal;     /* of the last SEAL; `end` 0: none; as it stands, unchecked */
     struct kl_klr_sign *sign; /* as in the file, unchecked */

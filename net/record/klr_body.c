@@ -70,12 +70,15 @@ static const struct kl_field seats[] = {KL_UPTO(kl_klr_event, client, KL_MAX_CLI
 static const struct kl_field loaded[] = {
     KL_UPTO(kl_klr_event, client, KL_MAX_CLIENTS - 1), KL_NUMBER(kl_klr_event, snapshot), {0}};
 
+static const struct kl_field report[] = {
+    KL_UPTO(kl_klr_event, client, KL_MAX_CLIENTS - 1), KL_STRING(kl_klr_event, text), {0}};
+
 /* NULL: of a later keylock. */
 static const struct kl_field *rest_of(uint8_t kind) {
-    static const struct kl_field *const rest[] = {[KL_KLR_FLIP] = flip,    [KL_KLR_ALIEN] = text,
-                                                  [KL_KLR_OPTION] = text,  [KL_KLR_SERIALIZED] = serialized,
-                                                  [KL_KLR_CUT] = nothing,  [KL_KLR_SEATS] = seats,
-                                                  [KL_KLR_LOADED] = loaded};
+    static const struct kl_field *const rest[] = {[KL_KLR_FLIP] = flip,     [KL_KLR_ALIEN] = text,
+                                                  [KL_KLR_OPTION] = text,   [KL_KLR_SERIALIZED] = serialized,
+                                                  [KL_KLR_CUT] = nothing,   [KL_KLR_SEATS] = seats,
+                                                  [KL_KLR_LOADED] = loaded, [KL_KLR_REPORT] = report};
     return kind < sizeof rest / sizeof rest[0] ? rest[kind] : NULL;
 }
 

@@ -59,7 +59,8 @@ enum kl_klr_event_kind {
     KL_KLR_SERIALIZED, /* the machine was serialized for the room: u8 1: and took its own state */
     KL_KLR_CUT,        /* frames from this one on no longer count: the relay lost them */
     KL_KLR_SEATS,      /* a client has these seats, and this name; none: it plays no more */
-    KL_KLR_LOADED      /* a client goes on with the state of a snapshot */
+    KL_KLR_LOADED,     /* a client goes on with the state of a snapshot */
+    KL_KLR_REPORT      /* a client says that something was wrong: its own words */
 };
 struct kl_klr_event {
     uint8_t kind;

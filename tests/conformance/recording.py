@@ -73,6 +73,8 @@ class Recording:
         self.head, self.members, self.options, self.devices, self.memory, self.files = (0, 0, bytes(16), bytes(32), 0), [], {}, [], [], []
         self.said = 0, 0  # the label of the block before, and its clients
         self.frames, self.hashes, self.flips, self.aliens, self.serialized = [], {}, [], [], {}
+        self.first = self.next = 0
+        self.reports = []
         self.digest, self.damage, self.count, self.seals = None, None, 0, []
         for at, kind, body in blocks(data):
             why = body if isinstance(body, str) else None
@@ -118,14 +120,17 @@ class Recording:
     def read_snapshot(self, r):
         frame, _bytes, _hash = r.u(4), r.u(4), r.take(32)
         self.read_digest(r)
+        need(self.first == self.next or frame >= self.next)
+        self.first, self.next = frame if self.first == self.next else self.first, frame
         self.aliens.append((frame, "this run starts from the room's state of frame %d" % frame))
 
     def read_pieces(self, r):
         while r.left():
             piece = Reader(r.take(r.u(2)))
             first, count = piece.u(4), piece.u(1, 64)
-            need(count > 0 and (not self.frames or first > self.frames[-1][0]))
+            need(count > 0 and first == self.next)
             self.frames += read_frames(piece, first, count)
+            self.next += count
             piece.end()
 
     def read_digest(self, r):
@@ -163,7 +168,8 @@ class Recording:
         elif kind == 4:
             self.serialized[frame] = r.u(1, 1)
         elif kind == 5:
-            need(self.frames and self.frames[0][0] <= frame <= self.frames[-1][0])
+            need(self.first <= frame < self.next)
+            self.next = frame
             self.frames = [f for f in self.frames if f[0] < frame]
             self.hashes = {at: said for at, said in self.hashes.items() if at < frame}
             self.digest = self.digest if self.digest and self.digest[1] <= frame else None
@@ -171,6 +177,8 @@ class Recording:
             r.u(1, 15), r.u(1), r.name(23)
         elif kind == 7:
             r.u(1, 15), r.u(4)
+        elif kind == 8:
+            self.reports.append((frame, r.u(1, 15), text_of(r.str(399))))
         else:
             r.take(r.left())
 
@@ -223,8 +231,7 @@ class Recording:
         lines += [(label, 4, "hash %d %s %s" % (label, *("-" if v is None else "%016x" % v for v in values)))
                   for label, values in sorted(self.hashes.items())]
         out += [line for _, _, line in sorted(lines, key=lambda l: l[:2])]
-        first, end = (self.frames[0][0], self.frames[-1][0] + 1) if self.frames else (0, 0)
-        return "\n".join(out + ["frames %d %d" % (first, end)] + (["damage " + self.damage] if self.damage else [])) + "\n"
+        return "\n".join(out + ["frames %d %d" % (self.first, self.next)] + (["damage " + self.damage] if self.damage else [])) + "\n"
 
     @staticmethod
     def rest(mine):

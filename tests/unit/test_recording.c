@@ -236,6 +236,46 @@ TEST(any_changed_bit_is_found_and_named) {
     }
 }
 
+/* The checks are right: somebody has written it so. Nobody shall run what is not there. */
+TEST(frames_that_the_bytes_do_not_hold_are_damage) {
+    static const struct {
+        uint32_t begin, jump;
+        const char *damage;
+    } claim[] = {{0, 4000000000, "(PIECES): frame 50 is due, it has frame 4000000000"},
+                 {0, 51, "(PIECES): frame 50 is due, it has frame 51"},
+                 {8, 0, "(PIECES): frame 0 is due, it has frame 8"}};
+    for (unsigned i = 0; i < sizeof claim / sizeof *claim; i++) {
+        static struct kl_recording r;
+        struct kl_recorder w;
+        assert_int_equal(kl_recorder_open(&w, path), 0);
+        write_head(&w);
+        record(&w, claim[i].begin, 50, 1);
+        if (claim[i].jump) record(&w, claim[i].jump, claim[i].jump + 20, 1);
+        assert_int_equal(kl_recorder_close(&w), 0);
+        assert_int_equal(kl_recording_read(&r, path, err, sizeof err), 0);
+        assert_non_null(strstr(r.damage, claim[i].damage));
+        assert_int_equal(r.frames, claim[i].begin ? 0 : 50);
+        kl_recording_free(&r);
+    }
+}
+
+TEST(a_snapshot_may_leave_frames_out) {
+    static struct kl_recording r;
+    struct kl_recorder w;
+    assert_int_equal(kl_recorder_open(&w, path), 0);
+    write_head(&w);
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t frame = i ? 4000000000 : 8;
+        kl_recorder_snapshot(&w, &(struct kl_klr_snapshot){.frame = frame, .before = {.end = frame}});
+        record(&w, frame, frame + 42, 1);
+    }
+    assert_int_equal(kl_recorder_close(&w), 0);
+    assert_int_equal(kl_recording_read(&r, path, err, sizeof err), 0);
+    assert_string_equal(r.damage, "");
+    assert_true(r.first == 8 && r.whole == 50 && r.frames == 4000000042);
+    kl_recording_free(&r);
+}
+
 /* --- seals --- */
 
 static struct kl_relay_key relay;

@@ -11,6 +11,7 @@
 #include "net/engine/facts.h"
 #include "net/platform/dir.h"
 #include "net/platform/file.h"
+#include "net/platform/wait.h"
 
 #define NEVER UINT32_MAX
 
@@ -88,22 +89,29 @@ static int start(struct kl_verify *v, struct kl_machine *m) {
 /* --- running --- */
 
 static uint8_t *plan(const struct kl_recording *rec) {
-    uint8_t *what = malloc((size_t)rec->frames + 1);
+    size_t frames = rec->whole - rec->first;
+    uint8_t *what = malloc(frames + 1);
     if (!what) return NULL;
-    memset(what, KLT_HASH_NONE, (size_t)rec->frames + 1);
+    memset(what, KLT_HASH_NONE, frames + 1);
     for (unsigned i = 0; i < rec->marks; i++)
-        if (rec->mark[i] > 0) what[rec->mark[i] - 1] = KLT_HASH_FULL;
+        if (rec->mark[i] > rec->first && rec->mark[i] <= rec->whole)
+            what[rec->mark[i] - 1 - rec->first] = KLT_HASH_FULL;
     for (unsigned i = 0; i < rec->hashes; i++)
-        if (rec->hash[i].label < rec->frames) what[rec->hash[i].label] = KLT_HASH_FULL;
+        if (rec->hash[i].label >= rec->first && rec->hash[i].label < rec->whole)
+            what[rec->hash[i].label - rec->first] = KLT_HASH_FULL;
     return what;
 }
 
 /* Some frames more, up to frame `to`: their number, with their hashes in v->line. -1: told. */
 static int run_on(struct kl_verify *v, struct kl_machine *m, uint32_t to) {
     char err[KLT_ERR];
+    static const uint8_t nothing[1] = {KLT_HASH_NONE};
     uint32_t at = m->frame, n = to - at < KLT_MACHINE_BATCH ? to - at : KLT_MACHINE_BATCH;
-    if (kl_process_stopped()) return cannot(v, "interrupted");
-    if (kl_machine_run(m, n, v->what + at, v->line, err, sizeof(err)) != 0) return cannot(v, "%s", err);
+    const uint8_t *what = at < v->rec.first ? nothing : v->what + (at - v->rec.first);
+    int parent = kl_process_parent();
+    if (kl_process_stopped() || (v->wish->child && kl_wait_for(&parent, 1, 0)))
+        return cannot(v, "interrupted");
+    if (kl_machine_run(m, n, what, v->line, err, sizeof(err)) != 0) return cannot(v, "%s", err);
     atomic_store(&v->done, m->frame);
     return (int)n;
 }
@@ -118,7 +126,7 @@ static int run_base(struct kl_verify *v) {
         base->wish = v->wish;
         base->path = v->wish->file[i];
         found = kl_recording_read(&base->rec, base->path, err, sizeof(err)) == 0 && base->rec.first == 0 &&
-                base->rec.frames >= v->from &&
+                base->rec.whole >= v->from &&
                 memcmp(base->rec.head.room_id, v->rec.head.room_id, sizeof(v->rec.head.room_id)) == 0;
         if (!found) kl_recording_free(&base->rec);
     }
@@ -295,12 +303,12 @@ static int parts_at(struct kl_verify *v, const struct kl_hashline *line) {
 
 static void run(struct kl_verify *v, struct kl_machine *m) {
     if (begin(v, m) != 0) return;
-    while (m->frame < v->rec.frames) {
+    while (m->frame < v->rec.whole) {
         uint32_t at = m->frame;
-        int n = run_on(v, m, v->rec.frames);
+        int n = run_on(v, m, v->rec.whole);
         if (n < 0) return;
         for (int i = 0; i < n; i++) {
-            if (v->what[at + (uint32_t)i] != KLT_HASH_FULL || agrees(v, &v->line[i])) continue;
+            if (v->what[at - v->from + (uint32_t)i] != KLT_HASH_FULL || agrees(v, &v->line[i])) continue;
             struct kl_hashline rest[KLT_MACHINE_BATCH];
             memcpy(rest, v->line, sizeof(rest)); /* the second run writes there */
             if (parts_at(v, &rest[i]) != 0) return;
@@ -322,10 +330,12 @@ static int prepare(struct kl_verify *v) {
         v->counts &= ~(unsigned)KL_HASH_STATE;
         snprintf(v->note, sizeof(v->note), "states do not count: they are of %s", system);
     }
+    if (rec->whole < rec->frames)
+        snprintf(v->note, sizeof(v->note), "from frame %" PRIu32 " on it lacks frames: not run", rec->whole);
     if (rec->head.rules != KL_KLR_RULES)
         return cannot(v, "rules differ: the recording has those of number %u, this keylock those of %d",
                       rec->head.rules, KL_KLR_RULES);
-    if (!rec->hashes || !rec->frames) return cannot(v, "no agreed hash in it");
+    if (!rec->hashes || rec->whole == rec->first) return cannot(v, "no agreed hash in it");
     if (!(v->what = plan(rec))) return cannot(v, "out of memory");
     v->setup = (struct kl_machine_setup){
         .core = v->core, .recording = v->path, .system_dir = v->wish->system_dir, .verifies = true};
@@ -366,13 +376,14 @@ void kl_verify_run(struct kl_verify *v) {
     v->label = v->planted = v->agreed = NEVER;
     v->unsealed = "it cannot be read";
     int read = kl_recording_read(&v->rec, v->path, err, sizeof(err));
-    atomic_store(&v->frames, v->rec.frames);
+    atomic_store(&v->frames, v->rec.whole);
     if (read < 0) {
         cannot(v, "%s", err);
         return;
     }
     if (read == 0) look_at_seal(v);
-    if (v->code == KLT_UNSEALED) return;
+    if (v->wish->look) v->code = KLT_LOOKED_AT;
+    if (v->code) return;
     if (read == 0 && (!*v->rec.damage || v->rec.hashes) && prepare(v) == 0) run_cores(v);
     const char *damage = read > 0 ? "it does not begin as a recording does" : v->rec.damage;
     if (!*damage) return;

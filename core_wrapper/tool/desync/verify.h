@@ -2,6 +2,7 @@
 #ifndef KLT_VERIFY_H
 #define KLT_VERIFY_H
 
+#include <json-c/json.h>
 #include <stdatomic.h>
 
 #include "core_wrapper/record/recording.h"
@@ -20,14 +21,17 @@ struct kl_verify_wish {
     const char *relay;               /* the fingerprint of the relay that must have sealed them; NULL: any */
     char **file;                     /* the recordings */
     unsigned files;
+    bool look;  /* reads them, and runs nothing */
+    bool child; /* this process works for a parent, and stops without it */
 };
 
 enum kl_verdict_code {
     KLT_VERIFIED = 0,
     KLT_PARTED = 1, /* from the hashes that it says; and two runs here are equal */
     KLT_CANNOT = 2,
-    KLT_DAMAGED = 3,  /* and all before it verified */
-    KLT_UNSEALED = 4, /* by the relay that the user named; nothing was run */
+    KLT_DAMAGED = 3,   /* and all before it verified */
+    KLT_UNSEALED = 4,  /* by the relay that the user named; nothing was run */
+    KLT_LOOKED_AT = 5, /* by the user's wish nothing was run: no verdict */
 };
 
 struct kl_verify {
@@ -53,7 +57,7 @@ struct kl_verify {
     /* of the run */
     struct kl_machine_setup setup;
     char core[KL_FILE_PATH], content[KL_FILE_PATH];
-    uint8_t *what;              /* by frame: the hashes that are taken */
+    uint8_t *what;              /* by frame from rec.first on: the hashes that are taken */
     struct kl_statefile begin;  /* the state that the run begins with, if from > 0 */
     unsigned counts, next_hash; /* KL_HASH_…; place in rec.hash */
     struct kl_hashline line[KLT_MACHINE_BATCH];
@@ -62,6 +66,11 @@ struct kl_verify {
 /* Fills in all from code on. v: zero but for wish and path; large. */
 void kl_verify_run(struct kl_verify *v);
 void kl_verify_free(struct kl_verify *v);
+
+/* "verified"; "" of KLT_LOOKED_AT. */
+const char *kl_verify_word(enum kl_verdict_code code);
+/* An object for --json. */
+json_object *kl_verify_json(const struct kl_verify *v);
 
 /* "RAM, state" of KL_HASH_… bits. */
 const char *kl_verify_parts(unsigned parts);

@@ -76,7 +76,7 @@ int kl_export_fm2(struct kl_recording *r, FILE *out, char left[KLT_EXPORT_LEFT])
                  "romChecksum base64:AAAAAAAAAAAAAAAAAAAAAA==\nguid 00000000-0000-0000-0000-000000000000\n"
                  "fourscore 0\nmicrophone 0\nport0 1\nport1 1\nport2 0\nFDS 0\nNewPPU 0\n");
     fprintf(out, "comment keylock core %s\ncomment keylock content %s\n", r->core, r->content);
-    for (uint32_t f = r->first; f < r->frames; f++) {
+    for (uint32_t f = r->first; f < r->whole; f++) {
         const struct kl_input *in = kl_recording_at(r, f);
         bool reset = false;
         for (; deed < r->deeds && r->deed[deed].frame <= f; deed++)
@@ -150,8 +150,8 @@ static int ask(const struct kl_recording *r, const struct kl_machine_setup *setu
     uint8_t what[KLT_MACHINE_BATCH];
     memset(what, KLT_HASH_NONE, sizeof(what));
     int result = kl_machine_start(&m, setup, err, err_len);
-    while (result == 0 && m.frame < r->frames) {
-        uint32_t left = r->frames - m.frame;
+    while (result == 0 && m.frame < r->whole) {
+        uint32_t left = r->whole - m.frame;
         result = kl_machine_run(&m, left < KLT_MACHINE_BATCH ? left : KLT_MACHINE_BATCH, what, lines, err,
                                 err_len);
     }
@@ -174,7 +174,7 @@ int kl_export_replay(struct kl_recording *r, const struct kl_machine_setup *setu
     list_left(r, KL_MAX_SEATS, true, false, left);
     kl_latch_init(&latch, true);
     bool good = put_head(out);
-    for (uint32_t n = r->first; good && n < r->frames; n++) {
+    for (uint32_t n = r->first; good && n < r->whole; n++) {
         struct kl_frame f = {.number = n};
         memcpy(f.in, kl_recording_at(r, n), sizeof(f.in));
         good = put_frame(&frame, &latch, &f, &asked, out);
