@@ -14,6 +14,7 @@ enum {
     KL_COMMAND_BAN = 8,     /* the same: is put out, and stays out */
     KL_COMMAND_SAVED = 9,   /* u32 keyframe, u8 has, u64 hash: this client's slot after a SAVE */
     KL_COMMAND_DESYNC = 10, /* u8 enum kl_desync_policy */
+    KL_COMMAND_REPORT = 11, /* text, UTF-8: something was wrong; for the relay's recording */
     KL_COMMAND_SEAT = 12,   /* u8 seats wanted; 0: the client watches; KL_SEAT_NEXT: it hands its seats on */
     KL_COMMAND_PLACES = 13, /* u8 seats that the game has, from now on */
     KL_COMMAND_DELAY = 14,  /* u16 seconds that watchers see the game later */

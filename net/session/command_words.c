@@ -219,6 +219,10 @@ static int parse_say(struct parser *p, const char *rest) {
     return parse_text(p, rest, KL_COMMAND_CHAT, "what to say");
 }
 
+static int parse_report(struct parser *p, const char *rest) {
+    return parse_text(p, rest, KL_COMMAND_REPORT, "what was wrong");
+}
+
 static int parse_option(struct parser *p, const char *rest) {
     if (!strchr(rest, '=') || *rest == '=') return refuse(p, "option KEY=VALUE", rest);
     return parse_text(p, rest, KL_COMMAND_OPTION, "option KEY=VALUE");
@@ -419,8 +423,8 @@ static const struct {
     {"unlock", parse_unlock},     {"kick", parse_kick},     {"ban", parse_ban},
     {"desync", parse_desync},     {"watch", parse_watch},   {"play", parse_play},
     {"places", parse_places},     {"delay", parse_delay},   {"watchers", parse_watchers},
-    {"again", parse_again},       {"next", parse_next},     {"queue", parse_queue},
-    {"chat", parse_chat},         {"leave", parse_leave},
+    {"report", parse_report},     {"again", parse_again},   {"next", parse_next},
+    {"queue", parse_queue},       {"chat", parse_chat},     {"leave", parse_leave},
 };
 
 int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len) {

@@ -2,7 +2,7 @@
  *
  *     pause | resume | reset | again | leave | chat | save | load | panel | ahead | option KEY=VALUE |
  * disk N|next|previous | swap [A B] | give A NAME | policy NAME [BUDGET_MS] [spacing N] | budget MS |
- * spacing N | lead-max N | host NAME|A | say TEXT | lock | unlock | kick NAME|A | ban NAME|A |
+ * spacing N | lead-max N | host NAME|A | say TEXT | report TEXT | lock | unlock | kick NAME|A | ban NAME|A |
  * desync heal|pause|ignore | watch | play | next | queue | places N | delay SECONDS | watchers
  *
  * Disks and players (A, B) count from 1, as frontends show them; disk 0 is none. `swap` alone means players
@@ -21,7 +21,8 @@
     "B, give A "                                                                                             \
     "NAME, "                                                                                                 \
     "policy NAME "                                                                                           \
-    "[BUDGET_MS] [spacing N], budget MS, spacing N, lead-max N, host NAME, say TEXT, lock, unlock, kick "    \
+    "[BUDGET_MS] [spacing N], budget MS, spacing N, lead-max N, host NAME, say TEXT, report TEXT, lock, "    \
+    "unlock, kick "                                                                                          \
     "NAME, ban "                                                                                             \
     "NAME, desync heal|pause|ignore, watch, play, next, queue, places N, delay SECONDS or "                  \
     "watchers"

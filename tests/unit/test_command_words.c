@@ -75,6 +75,9 @@ TEST(texts) {
     assert_int_equal(parse("host Ann B"), 0);
     assert_int_equal(w.order.kind, 4);
     assert_string_equal(w.who, "Ann B");
+    assert_int_equal(parse("report  he paused twice"), 0);
+    assert_true(w.order.kind == KL_COMMAND_REPORT && w.order.len == 15);
+    assert_int_equal(parse("report"), -1);
     assert_int_equal(parse("watchers"), 0);
     assert_true(w.order.kind == KL_COMMAND_WATCHERS && w.order.len == 0);
     assert_int_equal(parse("watchers ann"), -1);

@@ -202,6 +202,42 @@ static void the_recording_has_signatures(void **state) {
     assert_int_equal(signs[2], 0);
 }
 
+static void a_report_is_in_the_recording(void **state) {
+    static const char words[] = "he hit \x80 me";
+    struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {.kind = KL_COMMAND_REPORT, .len = sizeof words - 1}};
+    (void)state;
+    struct kl_klr_cursor c;
+    unsigned reports = 0;
+    memcpy(m.order.data, words, sizeof words - 1);
+    begin_game(KL_POLICY_BOUNDED);
+    play(4 * SECOND);
+    uint32_t now = the_room()->lock.next_close;
+    say(player[2].peer, &m);
+    assert_true(told(player[2].peer, "not reported: this match is not recorded"));
+    the_room()->door.recorded = true;
+    say(player[1].peer, &m);
+    assert_true(told(player[1].peer, "reported: he hit ? me"));
+    assert_false(told(player[0].peer, "reported: he hit ? me"));
+    say(player[1].peer, &m);
+    assert_true(told(player[1].peer, "one report a minute: this one was dropped"));
+    play(20 * SECOND);
+    read_files();
+    assert_true(kl_klr_open(&c, bytes, bytes_len));
+    while (kl_klr_next(&c) == KL_KLR_BLOCK) {
+        struct kl_reader r;
+        struct kl_klr_event e;
+        kl_reader_init(&r, c.body, c.body_len);
+        if (c.type != KL_KLR_EVENT) continue;
+        kl_klr_read_event(&r, &e);
+        if (e.kind != KL_KLR_REPORT) continue;
+        assert_in_range(e.frame, now - 30, now + 30);
+        assert_int_equal(e.client, 1);
+        assert_string_equal(e.text, "he hit ? me");
+        reports++;
+    }
+    assert_int_equal(reports, 1);
+}
+
 /* Each SEAL of the recording is of the frames before it, and the players have got the newest. */
 static unsigned count_seals(const struct kl_relay_key *key) {
     struct kl_proof_match of = {.epoch_s = the_room()->start.epoch_s};
@@ -704,6 +740,7 @@ int main(void) {
         T(the_match_goes_on),
         T(the_recording_has_hashes_and_seats),
         T(the_recording_has_signatures),
+        T(a_report_is_in_the_recording),
         T(the_recording_is_sealed_each_minute),
         T(a_watcher_gets_the_seals_of_its_frames),
         T(commands_come_back),

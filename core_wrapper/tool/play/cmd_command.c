@@ -37,6 +37,8 @@ const char cmd_command_help[] =
     "  disk N | next | previous   puts disk N in, counted from 1; 0 takes it out\n"
     "  chat                       opens a line of chat on this machine's screen\n"
     "  say TEXT                   shows a line on every screen\n"
+    "  report TEXT                writes into the relay's recording that something was wrong here; once a "
+    "minute\n"
     "  policy NAME [BUDGET_MS] [spacing N]\n"
     "                             sets strict, bounded or optimistic (host only)\n"
     "  lead-max N                 the longest spacing that follows the link, 1 to 30 frames (host only)\n"

@@ -80,6 +80,9 @@ void kl_journal_verdict(struct kl_lobby_room *r, const struct kl_verdict *v);
 void kl_journal_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *h);
 /* And a member's signature under its own hashes, if it is its seat key's: a few for each part. */
 void kl_journal_signed(struct kl_lobby_room *r, unsigned member, const struct kl_sign *s);
+/* A member's words on something that was wrong just now. False: the match has no
+ * recording that stays. */
+bool kl_journal_report(struct kl_lobby_room *r, unsigned member, const char *text);
 
 /* Writes the frames that the room has closed, and a new ticket. Each time before frames go out. */
 void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us);

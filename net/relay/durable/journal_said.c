@@ -120,6 +120,14 @@ void kl_journal_loaded(struct kl_lobby_room *r, unsigned member, const struct kl
     if (h->how != KL_HEALED_NOT) add_event(r, &e);
 }
 
+bool kl_journal_report(struct kl_lobby_room *r, unsigned member, const char *text) {
+    struct kl_klr_event e = {.kind = KL_KLR_REPORT, .frame = r->past.history.next, .client = (uint8_t)member};
+    if (!r->door.recorded || r->journal.state != KL_JOURNAL_OPEN || !r->journal.said) return false;
+    kl_copy_cut(e.text, sizeof e.text, text);
+    add_event(r, &e);
+    return true;
+}
+
 void kl_journal_seats(struct kl_lobby_room *r) {
     struct kl_journal_said *s = r->journal.said;
     for (unsigned i = 0; s && i < KL_MAX_CLIENTS; i++) {

@@ -4,7 +4,9 @@
 
 #include "net/engine/command.h"
 #include "net/engine/wire.h"
+#include "net/relay/durable/journal.h"
 #include "net/relay/lobby/lobby_parts.h"
+#include "net/session/command_words.h"
 
 /* --- members' commands --- */
 
@@ -121,7 +123,8 @@ static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const str
     return KL_OK;
 }
 
-#define DISKS_PER_MIN 12 /* of one member: each has all machines look at a file */
+#define REPORTS_PER_MIN 1
+#define DISKS_PER_MIN   12 /* of one member: each has all machines look at a file */
 
 static int put_in_disk(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
     if (o->len != 2) return KL_E_MALFORMED;
@@ -143,6 +146,22 @@ static int chat_in_pause(struct kl_lobby_room *r, const char *who, const uint8_t
     r->talk.chat_us = now_us + CHAT_US;
     kl_lobby_notice(r, "[f %u] %s: %.*s", r->lock.next_close, who, (int)len, (const char *)data);
     return KL_OK;
+}
+
+static int report(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
+    char text[KL_COMMAND_BYTES + 1];
+    struct kl_command said = {.kind = o->kind, .len = o->len};
+    if (!o->len) return KL_E_MALFORMED;
+    memcpy(said.data, o->data, o->len);
+    kl_words_text(&said, text);
+    if (!kl_bucket_take(&r->member[member].v.spent.reports, REPORTS_PER_MIN, now_us)) {
+        answer(r, member, "one report a minute: this one %s", "was dropped");
+        return KL_E_STATE;
+    }
+    bool recorded = kl_journal_report(r, member, text);
+    answer(r, member, recorded ? "reported: %s" : "not reported: this match is not recorded%s",
+           recorded ? text : "");
+    return recorded ? KL_OK : KL_E_STATE;
 }
 
 /* Kinds 12 and 13: the relay's alone as well. */
@@ -301,6 +320,7 @@ static int obey(struct kl_lobby_room *r, unsigned member, const struct kl_order 
     if (o->kind == KL_COMMAND_SNAPSHOT) return KL_E_STATE; /* the relay's own */
     if (o->kind == KL_COMMAND_RATE) return rate_said(r, member, o);
     if (o->kind == KL_COMMAND_SAVED) return slot_said(r, member, o);
+    if (o->kind == KL_COMMAND_REPORT) return report(r, member, o, now_us);
     if (needs_agreement(o->kind) && !(o->kind == KL_COMMAND_OPTION && r->host == member))
         return kl_lobby_wish(r, member, o, now_us);
     if (o->kind == KL_COMMAND_DISK) return put_in_disk(r, member, o, now_us);

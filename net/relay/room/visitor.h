@@ -22,7 +22,7 @@
 
 /* A client's use of its limits. */
 struct kl_lobby_spent {
-    struct kl_bucket chat, commands, pauses, disks;
+    struct kl_bucket chat, commands, pauses, disks, reports;
     struct kl_bucket dropped; /* the excess of chat and commands */
     uint64_t paused_us;       /* its pauses in all */
     uint64_t wish_us;         /* no wish of its own before then */
