@@ -66,11 +66,12 @@ else
     ok "saves/of-the-host: another host's save, another game"
 fi
 
-# --- strangers: in a listed room without password nobody loads another's saves ----------------------------------
+# --- strangers: in a listed room without password nobody loads another's saves; nor with a host who keeps them out ---
 
+declare -A trust=([a-b]=auto [b-a]=on) gives=([a-b]=on [b-a]=off)
 for pair in a-b b-a; do
     for who in ${pair/-/ }; do
-        KEYLOCK_TRUST=auto run_in_room "$pair-$who" --core "$core" --content "$rom" --room "strangers-$pair" --frames 300 \
+        KEYLOCK_TRUST=${trust[$pair]} KEYLOCK_SAVES=${gives[$pair]} run_in_room "$pair-$who" --core "$core" --content "$rom" --room "strangers-$pair" --frames 300 \
             --input random:1 --hash-every 50 --save "$tmp/$who" --wait 30
         said relay "event=joined room=\"strangers-$pair\".*name=\"$pair-$who\"" 10 || show "$pair-$who" relay
         [ "$who" != "${pair%-*}" ] || next_second

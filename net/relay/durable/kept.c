@@ -10,7 +10,8 @@
 #include "net/platform/thread.h"
 #include "net/relay/log/relay_log.h"
 
-#define HOUR_US   UINT64_C(3600000000)
+#define MINUTE_US UINT64_C(60000000)
+#define HOUR_US   (60 * MINUTE_US)
 #define DAY_US    (24 * HOUR_US)
 #define DIR_BYTES 768
 
@@ -138,8 +139,8 @@ static void run(void *arg) {
         kl_mutex_unlock(&a->lock);
         kl_kept_tidy(a->dir, a->limits, kl_wall_us());
         kl_mutex_lock(&a->lock);
-        uint64_t until_us = kl_now_us() + HOUR_US;
-        while (!a->grew && !a->closing && kl_cond_wait_until(&a->changed, &a->lock, until_us)) {
+        uint64_t soon_us = kl_now_us() + MINUTE_US, until_us = kl_now_us() + HOUR_US;
+        while (!a->closing && kl_cond_wait_until(&a->changed, &a->lock, a->grew ? soon_us : until_us)) {
         }
     }
     kl_mutex_unlock(&a->lock);

@@ -3,9 +3,9 @@
  *     DIR/new/20240506-070809-ROOMID.klr          of a room whose game began then (UTC), with END
  *     DIR/new/20240506-070809-ROOMID-broken.klr   it broke off before: it is good up to there
  *
- * A thread keeps the bounds of DIR/new and DIR/kept together: at the start, with each recording that comes,
- * and once an hour. Recordings that are too old go; above the bytes the oldest go. One whose name ends with
- * `-reported.klr` never becomes too old, and goes after all others. Other files are left alone. */
+ * A thread keeps the bounds of DIR/new and DIR/kept together: at the start, within a minute after a recording
+ * has come, and once an hour. Recordings that are too old go; above the bytes the oldest go. One whose name
+ * ends with `-reported.klr` never becomes too old, and goes after all others. Other files are left alone. */
 #ifndef KL_KEPT_H
 #define KL_KEPT_H
 
