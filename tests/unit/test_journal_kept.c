@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 
+#include "net/engine/command.h"
 #include "net/platform/clock.h"
 #include "net/record/klr_body.h"
 #include "net/relay/durable/journal_private.h"
@@ -131,6 +132,36 @@ static void a_relay_that_is_killed_keeps_it_too(void **state) {
     assert_null(only_kept());
     all_leave();
     assert_true(ended_frames("everyone left") >= canon_end);
+}
+
+/* Its name says so, also after a relay's death, and when nobody comes back. */
+static void a_report_is_in_the_name(void **state) {
+    (void)state;
+    die();
+    struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_REPORT, 3, "odd"}};
+    for (unsigned life = 1; life <= 3; life++) {
+        char path[200];
+        begin_life(now_us);
+        keep();
+        begin_game(KL_POLICY_BOUNDED);
+        play(SECOND);
+        say(player[1].peer, &m);
+        play(20 * SECOND);
+        if (life == 2) {
+            live_again(true);
+            all_come_back(10);
+        }
+        if (life == 3) live_again(false);
+        if (life < 3)
+            all_leave();
+        else
+            pass(62 * SECOND);
+        assert_non_null(only_kept());
+        assert_non_null(strstr(only_kept(), "-reported.klr"));
+        snprintf(path, sizeof path, "new/%s", only_kept());
+        assert_int_equal(unlink(in_kept(path)), 0);
+        die();
+    }
 }
 
 static void nobody_comes_back(void **state) {
@@ -291,6 +322,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         K(a_match_is_kept),
         K(a_relay_that_is_killed_keeps_it_too),
+        K(a_report_is_in_the_name),
         K(nobody_comes_back),
         K(an_ended_match_is_moved_later),
         K(one_that_broke_off_says_so),

@@ -54,11 +54,11 @@ static uint64_t bytes_of(const struct kl_journal_room *j) {
     return j->tail || j->base.klr.at ? j->base.klr.at + KL_TAIL_BYTES : 0;
 }
 
-bool kl_journal_keep(const struct kl_journal *j, const uint8_t id[KL_STORE_ID], uint64_t epoch_s,
-                     bool ended) {
+bool kl_journal_keep(const struct kl_journal *j, const uint8_t id[KL_STORE_ID], uint64_t epoch_s, bool ended,
+                     bool reported) {
     char room[KL_STORE_NAME], name[KL_KEPT_NAME], path[KL_FILE_PATH], why[128];
     if (!j->kept) return true;
-    kl_kept_name(name, sodium_bin2hex(room, sizeof room, id, KL_STORE_ID), epoch_s, ended);
+    kl_kept_name(name, sodium_bin2hex(room, sizeof room, id, KL_STORE_ID), epoch_s, ended, reported);
     snprintf(path, sizeof path, "%s/%s", kl_kept_new(j->kept), name);
     int given = kl_store_give(j->store, id, path, why, sizeof why);
     if (given == 0) kl_log(KL_LOG_INFO, "recording_kept", "file=new/%s", name);
@@ -71,9 +71,9 @@ bool kl_journal_keep(const struct kl_journal *j, const uint8_t id[KL_STORE_ID], 
 static void lose_files(struct kl_lobby_room *r) {
     const struct kl_journal *j = r->lobby->journal;
     char err[KL_FILE_PATH + 64];
-    bool ended = r->journal.ended;
+    bool ended = r->journal.ended, reported = r->journal.reported;
     kl_journal_leave(r);
-    bool stays = r->door.recorded && !kl_journal_keep(j, r->id, r->start.epoch_s, ended);
+    bool stays = r->door.recorded && !kl_journal_keep(j, r->id, r->start.epoch_s, ended, reported);
     if (!kl_store_remove(j->store, r->id, stays, err, sizeof err))
         kl_lobby_log_room(KL_LOG_ERROR, "journal_stays", r, "reason=\"%s\"", err);
 }

@@ -29,7 +29,7 @@ struct load {
     uint8_t next_type;
     const uint8_t *start; /* in the recording's bytes; NULL: none */
     uint32_t start_len;
-    bool has_end;
+    bool has_end, reported;
     struct kl_lobby_room *room; /* made of them, and not whole yet; NULL: none */
     struct kl_klr_cursor at;    /* the recording's blocks before this place are played into the room */
     uint32_t played;            /* frames below are in the room */
@@ -143,6 +143,7 @@ static const char *look_at_recording(struct load *f) {
         if (c.type == KL_KLR_PIECES) good = count_frames(c.body, c.body_len, &end);
         if (c.type == KL_KLR_DIGEST) good = take_digest(f, &c, end);
         if (c.type == KL_KLR_END) f->has_end = true;
+        if (c.type == KL_KLR_EVENT && c.body_len && c.body[0] == KL_KLR_REPORT) f->reported = true;
         if (good && end == f->base.chain.end) f->base.klr = c.place;
         before = c.place.at;
     }
@@ -252,6 +253,7 @@ static void go_on_writing(struct load *f, struct kl_lobby_room *r, uint64_t now_
     struct kl_journal_room *j = &r->journal;
     char why[128];
     *j = (struct kl_journal_room){.state = KL_JOURNAL_OPEN,
+                                  .reported = f->reported,
                                   .file = f->recording.file,
                                   .base = f->base,
                                   .frames = r->lock.next_close,
@@ -303,7 +305,8 @@ static const char *go_on(struct load *f, uint64_t now_us) {
 static void remove_unplayed(const struct load *f) {
     const struct kl_journal *j = f->lobby->journal;
     char err[KL_FILE_PATH + 64] = "";
-    bool stays = f->has_end && f->ticket.recorded && !kl_journal_keep(j, f->id, f->ticket.epoch_s, true);
+    bool stays =
+        f->has_end && f->ticket.recorded && !kl_journal_keep(j, f->id, f->ticket.epoch_s, true, f->reported);
     bool gone = kl_store_remove(j->store, f->id, stays, err, sizeof err);
     kl_log(KL_LOG_INFO, "journal_removed",
            "file=%s.tail reason=\"the game had no frames yet, or had ended\" error=%d", f->name, !gone);
@@ -447,6 +450,7 @@ bool kl_journal_take_over(struct kl_lobby_room *r, struct kl_pieces *p, char *wh
                  !look_at_tail(&f) && !look_at_recording(&f) && !f.has_end;
     if (!f.has_end) log_damage(&f, r);
     r->journal.ended = f.has_end;
+    r->journal.reported = f.reported;
     whole = whole && f.base.klr.at == f.recording.len;
     if (whole) {
         r->journal.file = f.recording.file;

@@ -36,7 +36,8 @@ void kl_journal_seal(const struct kl_lobby_room *r, const struct kl_digest *fram
 void kl_journal_roll(struct kl_lobby_room *r, uint64_t now_us);
 /* Moves a closed recording to those that are kept. False: it cannot be moved, and stays, which the log says.
  */
-bool kl_journal_keep(const struct kl_journal *j, const uint8_t id[KL_STORE_ID], uint64_t epoch_s, bool ended);
+bool kl_journal_keep(const struct kl_journal *j, const uint8_t id[KL_STORE_ID], uint64_t epoch_s, bool ended,
+                     bool reported);
 /* Nothing more is written: the files stay as they are until the room ends. */
 void kl_journal_give_up(struct kl_lobby_room *r, const char *why);
 

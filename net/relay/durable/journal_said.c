@@ -125,6 +125,7 @@ bool kl_journal_report(struct kl_lobby_room *r, unsigned member, const char *tex
     if (!r->door.recorded || r->journal.state != KL_JOURNAL_OPEN || !r->journal.said) return false;
     kl_copy_cut(e.text, sizeof e.text, text);
     add_event(r, &e);
+    r->journal.reported = true;
     return true;
 }
 

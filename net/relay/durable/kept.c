@@ -14,6 +14,7 @@
 #define HOUR_US   (60 * MINUTE_US)
 #define DAY_US    (24 * HOUR_US)
 #define DIR_BYTES 768
+#define REPORTED  "-reported.klr"
 
 static const char *const folder[] = {"new", "kept"};
 #define FOLDERS (sizeof folder / sizeof *folder)
@@ -38,10 +39,11 @@ static void time_text(char out[TIME_CHARS + 1], uint64_t wall_us) {
     snprintf(out, TIME_CHARS + 1, "%.4s%.2s%.2s-%.2s%.2s%.2s", t, t + 5, t + 8, t + 11, t + 14, t + 17);
 }
 
-void kl_kept_name(char out[KL_KEPT_NAME], const char *room_id, uint64_t epoch_s, bool ended) {
+void kl_kept_name(char out[KL_KEPT_NAME], const char *room_id, uint64_t epoch_s, bool ended, bool reported) {
     char begun[TIME_CHARS + 1];
     time_text(begun, epoch_s * 1000000);
-    snprintf(out, KL_KEPT_NAME, "%s-%.32s%s.klr", begun, room_id, ended ? "" : "-broken");
+    snprintf(out, KL_KEPT_NAME, "%s-%.32s%s%s", begun, room_id, ended ? "" : "-broken",
+             reported ? REPORTED : ".klr");
 }
 
 const char *kl_kept_new(const struct kl_kept_recordings *a) {
@@ -76,7 +78,7 @@ static void add(struct items *all, const char *dir, const char *in, const struct
     for (unsigned i = 0; i < list->count; i++) {
         struct item *t = &all->at[all->count];
         *t = (struct item){.folder = in, .name = list->name[i]};
-        t->reported = ends_with(t->name, "-reported.klr");
+        t->reported = ends_with(t->name, REPORTED);
         snprintf(path, sizeof path, "%s/%s/%s", dir, in, t->name);
         if (strspn(t->name, "0123456789-") <= TIME_CHARS || !kl_file_stamp(path, &t->bytes, &changed))
             continue;

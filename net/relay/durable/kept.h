@@ -2,6 +2,8 @@
  *
  *     DIR/new/20240506-070809-ROOMID.klr          of a room whose game began then (UTC), with END
  *     DIR/new/20240506-070809-ROOMID-broken.klr   it broke off before: it is good up to there
+ *     DIR/new/20240506-070809-ROOMID-reported.klr a player has reported something (KL_COMMAND_REPORT); and
+ *                                                 …-broken-reported.klr
  *
  * A thread keeps the bounds of DIR/new and DIR/kept together: at the start, within a minute after a recording
  * has come, and once an hour. Recordings that are too old go; above the bytes the oldest go. One whose name
@@ -29,7 +31,7 @@ void kl_kept_close(struct kl_kept_recordings *a); /* NULL: nothing */
 const char *kl_kept_new(const struct kl_kept_recordings *a);
 /* A recording's name there. */
 #define KL_KEPT_NAME 80
-void kl_kept_name(char out[KL_KEPT_NAME], const char *room_id, uint64_t epoch_s, bool ended);
+void kl_kept_name(char out[KL_KEPT_NAME], const char *room_id, uint64_t epoch_s, bool ended, bool reported);
 /* A recording has come. */
 void kl_kept_grew(struct kl_kept_recordings *a);
 

@@ -20,8 +20,9 @@ struct kl_journal_room {
         KL_JOURNAL_OPEN,
         KL_JOURNAL_OVER /* nothing more is written */
     } state;
-    bool ended;   /* END stands in the recording */
-    bool failing; /* the last write failed; no other before: */
+    bool ended;    /* END stands in the recording */
+    bool reported; /* a report of a player does */
+    bool failing;  /* the last write failed; no other before: */
     uint64_t retry_us;
     uint64_t sealed_us;           /* of the newest seal; 0: none since the relay was started */
     struct kl_file file;          /* the recording */
