@@ -2,7 +2,7 @@
 
 BENCHES := latency wrapper catchup bytes relay pace
 
-.PHONY: bench bench-build bench-ahead bench-pages $(BENCHES:%=bench-%)
+.PHONY: bench bench-build bench-ahead bench-pages bench-database $(BENCHES:%=bench-%)
 bench: $(BENCHES:%=bench-%) ## measure: CSV and plots into build/bench (QUICK=1: a few minutes, says less)
 
 bench-latency:  ## lead and press-to-play over the table's links, beside the bound and the original
@@ -17,8 +17,10 @@ bench-pages: $(OUT)/bench/pages ## cores that go back by the pages of their memo
 bench-pages: bench_args = $(ONLY)
 bench-pace:     ## cores of odd rates under displays of odd rates for MINUTES=10: hitches that come back
 
+bench-database: ## a list of the verifier's database with 100,000 matches, beside the program's start
+
 # They share the machine's cores, so never two at once, with any -j.
-$(BENCHES:%=bench-%) bench-ahead bench-pages: bench-%: bench-build
+$(BENCHES:%=bench-%) bench-ahead bench-pages bench-database: bench-%: bench-build
 	$(Q)flock --no-fork $(OUT)/bench/.lock env KL_BUILD=$(OUT) KL_CONTENT=$(BUILD)/content QUICK=$(QUICK) DOCUMENT=$(DOCUMENT) $(if $(MINUTES),MINUTES=$(MINUTES)) python3 tests/bench/$*.py $(bench_args)
 
 bench-guess: $(OUT)/bench/guess ## rules of guessing the others' buttons, on play-like input

@@ -97,7 +97,7 @@ hashed() { "$keylock" replay --text "$1" | awk -v from="$2" '$1 == "hash" && $2 
 # said_by NAME KEY: of the last file's object.
 said_by() { tail -n 1 "$tmp/$1.json" | python3 -c 'import json, sys; print(json.loads(sys.stdin.readline())[sys.argv[1]])' "$2"; }
 
-start_relay --journal "$tmp/journal" --console --catch-up 1
+start_relay --journal "$tmp/journal" --record "$tmp/records" --console --catch-up 1
 game=(--core "$gambatte" --content "$content/pads.gb" --room match --speed real --frames $FRAMES --wait 60 --trust on)
 run_in_room ann "${game[@]}" --input random:1 --hash-every 60 --record "$tmp/ann.klr"
 said relay 'joined room="match"' 10
@@ -118,6 +118,7 @@ ended erik 30
 
 reaches ann $LATE
 "$keylock" command --pid "${pid[ann]}" places 3 >"$tmp/places.log" 2>&1 || fail "verify/places: $(cat "$tmp/places.log")"
+"$keylock" command --pid "${pid[ann]}" report bob is two people >"$tmp/report.log" 2>&1 || fail "verify/report: $(cat "$tmp/report.log")"
 run_in_room carl "${game[@]}" --input random:5 --record "$tmp/carl.klr"
 said relay 'event=catch_up room="match".*name="carl".* by=snapshot' 30 || { show carl relay; die "verify: carl does not come by a snapshot"; }
 # The relay's recording goes with its room: a copy of it, once it has frames and hashes.
@@ -136,6 +137,7 @@ verified ann 0 "frames=$FRAMES;from=0;ended=True;parts=ram,state" "${gb[@]}" "$t
 verified bob 0 "frames=$FRAMES;from=0" "${gb[@]}" "$tmp/bob.klr"
 check verify/same-hashes "$(said_by ann hashes) and $(said_by bob hashes)" test "$(said_by ann hashes)" = "$(said_by bob hashes)" -a "$(said_by ann hashes)" -ge 20
 verified relay 0 "from=0" --core nestopia --core gambatte --content "$content" "$tmp/relay.klr"
+check verify/reports "$(cat "$tmp/relay.json")" grep -qE '"reports":\[\{"frame":[0-9]+,"client":0,"name":"ann","text":"bob is two people"\}\]' "$tmp/relay.json"
 check verify/relay-frames "$(said_by relay frames) of $FRAMES" test "$(said_by relay frames)" -ge 1000
 verified carl-alone 2 "why=begins with the room's state" "${gb[@]}" "$tmp/carl.klr"
 verified carl 0 "base=bob.klr;frames=$FRAMES" -j 2 "${gb[@]}" "$tmp/bob.klr" "$tmp/carl.klr"

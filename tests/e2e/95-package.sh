@@ -33,11 +33,18 @@ check package/defaults "$other" test -z "$other"
 unit=$parts/keylock-relay.service
 check package/unit-settings "the unit does not read the file that the package installs" \
     grep -q "^ExecStart=/usr/bin/keylock-relay --config /$(awk '/relay.conf/ { print $2 }' $parts/keylock-relay.install)/relay.conf$" $unit
+verifier=core_wrapper/debian/keylock.keylock-verify.service
+read -ra words < <(sed -n 's|^ExecStart=/usr/bin/keylock ||p' $verifier)
+"$keylock" "${words[@]}" --list matches >"$tmp/verifier.log" 2>&1
+check package/verifier-words "$(cat "$tmp/verifier.log")" grep -qE 'matches.db: unable to open|needs SQLite' "$tmp/verifier.log"
 if command -v systemd-analyze >/dev/null; then
     sed "s|^ExecStart=/usr/bin/keylock-relay|ExecStart=$relay_program|" $unit >"$tmp/keylock-relay.service"
-    systemd-analyze --man=no verify "$tmp/keylock-relay.service" >"$tmp/unit.log" 2>&1
-    status=$?
-    check package/unit "exit status $status: $(head -n 2 "$tmp/unit.log")" test $status = 0 -a ! -s "$tmp/unit.log"
+    sed "s|^ExecStart=/usr/bin/keylock|ExecStart=$keylock|" $verifier >"$tmp/keylock-verify.service"
+    for name in relay verify; do
+        systemd-analyze --man=no verify "$tmp/keylock-$name.service" >"$tmp/unit.log" 2>&1
+        status=$?
+        check package/unit-$name "exit status $status: $(head -n 2 "$tmp/unit.log")" test $status = 0 -a ! -s "$tmp/unit.log"
+    done
 else
     skip "package/unit: no systemd-analyze"
 fi

@@ -1,6 +1,8 @@
 #include "core_wrapper/tool/common/report.h"
 #include "core_wrapper/tool/common/tool.h"
+#include "core_wrapper/tool/desync/database.h"
 #include "core_wrapper/tool/desync/verify.h"
+#include "core_wrapper/tool/desync/watch.h"
 #include "net/engine/plain.h"
 #include "net/platform/clock.h"
 #include "net/platform/file.h"
@@ -11,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sodium.h>
-
 /* clang-format off: a line here is a line there */
 const char cmd_verify_help[] =
     "Usage: keylock verify [OPTIONS] FILE...\n"
+    "       keylock verify --watch DIR --database FILE [OPTIONS]\n"
+    "       keylock verify --database FILE --list matches|players|reports|verdicts [--json]\n"
     "\n"
     "Runs recordings again (keylock run --record, KEYLOCK_RECORD, a relay's), each in a process of its own "
     "at full "
@@ -39,11 +41,26 @@ const char cmd_verify_help[] =
     "begins with\n"
     "frame 0 is among the files. On another system than the recording's machine, states do not count.\n"
     "\n"
+    "Beside a relay:\n"
+    "  --watch DIR          takes the recordings that are moved into DIR/new, those with a player's report "
+    "first, and moves\n"
+    "                       them to DIR/kept; goes on until it is stopped\n"
+    "  --database FILE      what was found, in SQLite; with --watch it is made\n"
+    "  --share P            percent of the files without a report that are run, by chance (default 100)\n"
+    "  --keep WHICH         all, or parted: those that are reported, or not verified (default all)\n"
+    "  --days N             days after which a file without a report is removed and forgotten; 0: never "
+    "(default 30)\n"
+    "  --on-verdict COMMAND  a shell's command that gets each verdict as JSON on its input\n"
+    "  --once               ends when DIR/new has no file left\n"
+    "  --list WHAT          prints the newest 50: matches, players, reports or verdicts\n"
+    "\n"
     "Exit status, the highest of all files:\n"
-    "  0  verified: all hashes are those of the run here\n"
+    "  0  verified: all hashes are those of the run here; with --watch: it was stopped, or has no file "
+    "left\n"
     "  1  parted: a hash is not, and two runs here are equal. The line has its frame, whose it is, and which "
     "part "
-    "differs\n"
+    "differs;\n"
+    "     with --watch or --list: a file, a folder or the database cannot be used\n"
     "  2  wrong usage; cannot be told: core, content, an option or the rules are missing or others; it has "
     "no hash; "
     "the core\n"
@@ -66,6 +83,10 @@ struct verify {
     struct kl_verify_wish wish;
     uint64_t jobs;
     bool json;
+    struct kl_watch_wish beside;
+    const char *list;
+    const char *passed[4 * KLT_VERIFY_PLACES + 8]; /* options of the watcher's children */
+    unsigned passes;
     struct kl_mutex mutex; /* of all below */
     struct kl_cond news;
     unsigned next, done; /* of the files */
@@ -80,9 +101,6 @@ static uint64_t bytes_of(const char *path) {
 }
 
 /* --- a file's line --- */
-
-static const char *const words[] = {"verified", "parted", "cannot be told", "damaged",
-                                    "not sealed by that relay"};
 
 /* "; signed by ada (all hashes up to frame 3599)", and those whose signature is false. */
 static void tell_signers(const struct kl_recording *r, char *out, size_t len) {
@@ -104,7 +122,7 @@ static void tell_text(const struct kl_verify *v) {
     if (v->hashes)
         snprintf(frames, sizeof(frames), "%sframes %" PRIu32 " to %" PRIu32 ", %u hashes (%s)",
                  v->code == KLT_VERIFIED ? ": " : "; equal before: ", v->from,
-                 v->code == KLT_VERIFIED || v->code == KLT_DAMAGED ? v->rec.frames - 1 : v->agreed, v->hashes,
+                 v->code == KLT_VERIFIED || v->code == KLT_DAMAGED ? v->rec.whole - 1 : v->agreed, v->hashes,
                  kl_verify_parts(v->parts));
     if (!*v->unsealed)
         snprintf(seal, sizeof(seal), "; sealed by %s up to frame %" PRIu32, v->sealer, v->rec.seal.end - 1);
@@ -112,76 +130,11 @@ static void tell_text(const struct kl_verify *v) {
         snprintf(seal, sizeof(seal), "; not sealed: %s", v->unsealed);
     if (*v->base) snprintf(notes, sizeof(notes), "; begun with a state of the run of %.300s", v->base);
     tell_signers(&v->rec, signers, sizeof(signers));
-    snprintf(line, sizeof(line), "%s: %s%s%s%s%s%s%s%s%s%s%s%s", v->path, words[v->code], *v->why ? ": " : "",
-             v->why, frames, notes, *v->note ? "; " : "", v->note,
+    snprintf(line, sizeof(line), "%s: %s%s%s%s%s%s%s%s%s%s%s%s", v->path, kl_verify_word(v->code),
+             *v->why ? ": " : "", v->why, frames, notes, *v->note ? "; " : "", v->note,
              v->rec.ended || *v->rec.damage || v->code != KLT_VERIFIED ? "" : "; it broke off there", seal,
              signers, *v->state ? "; the state here: " : "", v->state);
     puts(kl_plain(line));
-}
-
-static json_object *list_of(unsigned parts) {
-    static const char *const name[] = {"ram", "state", "picture"};
-    json_object *list = json_object_new_array();
-    for (unsigned i = 0; i < 3; i++)
-        if (parts >> i & 1) json_object_array_add(list, json_object_new_string(name[i]));
-    return list;
-}
-
-static void add_text(json_object *j, const char *key, const char *text) {
-    json_object_object_add(j, key, *text ? json_object_new_string(text) : NULL);
-}
-
-static void add_frame(json_object *j, const char *key, uint32_t frame) {
-    json_object_object_add(j, key, frame != UINT32_MAX ? json_object_new_int64(frame) : NULL);
-}
-
-static json_object *signers(const struct kl_recording *r) {
-    static const char *const word[] = {
-        [KL_SIGNED_FALSE] = "false", [KL_SIGNED_ONE] = "one", [KL_SIGNED_ALL] = "all"};
-    json_object *list = json_object_new_array();
-    char key[2 * KL_SEAT_KEY_BYTES + 1];
-    const struct kl_klr_sign *s;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        enum kl_signed is = kl_recording_signed(r, i, &s);
-        if (is == KL_SIGNED_NOT) continue;
-        json_object *one = json_object_new_object();
-        add_text(one, "name", r->name[i]);
-        add_text(one, "key", sodium_bin2hex(key, sizeof(key), s->seat_pub, sizeof(s->seat_pub)));
-        add_text(one, "hashes", word[is]);
-        add_frame(one, "label", s->sign.label);
-        json_object_array_add(list, one);
-    }
-    return list;
-}
-
-static int tell_json(const struct kl_verify *v) {
-    json_object *j = json_object_new_object(), *who = json_object_new_array();
-    bool whole = v->code == KLT_VERIFIED || v->code == KLT_DAMAGED;
-    add_text(j, "file", v->path);
-    add_text(j, "verdict", words[v->code]);
-    json_object_object_add(j, "exit", json_object_new_int(v->code));
-    add_text(j, "why", v->why);
-    add_frame(j, "from", v->from);
-    add_frame(j, "agreed", v->agreed);
-    add_frame(j, "frames", whole ? v->rec.frames : UINT32_MAX);
-    json_object_object_add(j, "hashes", json_object_new_int64(v->hashes));
-    json_object_object_add(j, "parts", list_of(v->parts));
-    json_object_object_add(j, "ended", json_object_new_boolean(v->rec.ended));
-    add_text(j, "base", v->base);
-    add_text(j, "note", v->note);
-    add_text(j, "sealed_by", *v->unsealed ? "" : v->sealer);
-    add_frame(j, "sealed", *v->unsealed ? UINT32_MAX : v->rec.seal.end);
-    add_text(j, "unsealed", v->unsealed);
-    json_object_object_add(j, "signed", signers(&v->rec));
-    add_frame(j, "label", v->code == KLT_PARTED ? v->label : UINT32_MAX);
-    json_object_object_add(j, "differs", list_of(v->code == KLT_PARTED ? v->differs : 0));
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (v->code == KLT_PARTED && v->clients >> i & 1)
-            json_object_array_add(who, json_object_new_string(v->rec.name[i]));
-    json_object_object_add(j, "clients", who);
-    add_frame(j, "planted", v->planted);
-    add_text(j, "state", v->state);
-    return kl_report_put(stdout, j);
 }
 
 /* --- the files --- */
@@ -194,7 +147,7 @@ static void clear_progress(void) {
 static void told(struct verify *c, const struct kl_verify *v) {
     clear_progress();
     if (c->json)
-        (void)tell_json(v);
+        (void)kl_report_put(stdout, kl_verify_json(v));
     else
         tell_text(v);
     if (fflush(stdout) != 0 || ferror(stdout)) c->worst = KLT_OUTPUT;
@@ -281,33 +234,101 @@ static int take_place(const char *option, const char **list, unsigned *count, ch
     return 0;
 }
 
+/* Also for the watcher's children. */
+static const char *pass(struct verify *c, const char *option, const char *value) {
+    if (c->passes + 2 < sizeof(c->passed) / sizeof(*c->passed)) {
+        c->passed[c->passes++] = option;
+        c->passed[c->passes++] = value;
+    }
+    return value;
+}
+
+static int take_keep(struct verify *c, const char *which) {
+    c->beside.keep_parted = !strcmp(which, "parted");
+    if (c->beside.keep_parted || !strcmp(which, "all")) return 0;
+    return tool_usage("--keep: expected all or parted, got \"%s\"", which);
+}
+
+static int take_list(struct verify *c, const char *what) {
+    c->list = what;
+    if (kl_database_lists(what)) return 0;
+    return tool_usage("--list: expected matches, players, reports or verdicts, got \"%s\"", what);
+}
+
 static int take(struct verify *c, int o) {
     switch (o) {
-    case 'c': return take_place("core", c->wish.core, &c->wish.cores, optarg);
-    case 'f': return take_place("content", c->wish.content, &c->wish.contents, optarg);
-    case 's': c->wish.system_dir = tool_path(optarg); return 0;
-    case 'T': c->wish.states = tool_path(optarg); return 0;
+    case 'c': return take_place("core", c->wish.core, &c->wish.cores, (char *)pass(c, "--core", optarg));
+    case 'f':
+        return take_place("content", c->wish.content, &c->wish.contents,
+                          (char *)pass(c, "--content", optarg));
+    case 's': c->wish.system_dir = pass(c, "--system", tool_path(optarg)); return 0;
+    case 'T': c->wish.states = pass(c, "--states", tool_path(optarg)); return 0;
     case 'r':
-        c->wish.relay = optarg;
+        c->wish.relay = pass(c, "--relay", optarg);
         return kl_fingerprint_valid(optarg)
                    ? 0
                    : tool_usage("--relay: expected the 32 characters of a fingerprint, got %s", optarg);
     case 'j': return tool_number("jobs", optarg, 1, JOBS_MAX, &c->jobs);
+    case 'w': c->beside.dir = tool_path(optarg); return 0;
+    case 'd': c->beside.database = tool_path(optarg); return 0;
+    case 'p': return tool_number("share", optarg, 0, 100, &c->beside.share);
+    case 'k': return take_keep(c, optarg);
+    case 'D': return tool_number("days", optarg, 0, 36500, &c->beside.days);
+    case 'v': c->beside.on_verdict = optarg; return 0;
+    case 'o': c->beside.once = true; return 0;
+    case 'l': return take_list(c, optarg);
+    case 'L': c->wish.look = true; return 0;
     default: c->json = true; return 0;
     }
 }
 
+static int list(struct verify *c) {
+    char err[KLT_ERR];
+    struct kl_database *d = kl_database_open(c->beside.database, false, err, sizeof(err));
+    int result = d ? kl_database_list(d, c->list, c->json, stdout, err, sizeof(err)) : -1;
+    kl_database_close(d);
+    if (result == -2) return tool_fail(KLT_OUTPUT, "verify", "cannot write standard output");
+    return result == 0 ? KLT_OK : tool_fail(KLT_FAILED, "verify", "%s", err);
+}
+
+static int watch_folder(struct verify *c) {
+    c->beside.json = c->json;
+    c->beside.options = c->passed;
+    kl_process_catch_stop();
+    return kl_watch(&c->beside);
+}
+
+#define LONGS                                                                                                \
+    {"core", required_argument, NULL, 'c'}, {"content", required_argument, NULL, 'f'},                       \
+        {"system", required_argument, NULL, 's'}, {"states", required_argument, NULL, 'T'}, {                \
+        "relay", required_argument, NULL, 'r'                                                                \
+    }
+
 int cmd_verify(int argc, char **argv) {
-    static const struct option longs[] = {
-        {"core", required_argument, NULL, 'c'},   {"content", required_argument, NULL, 'f'},
-        {"system", required_argument, NULL, 's'}, {"states", required_argument, NULL, 'T'},
-        {"relay", required_argument, NULL, 'r'},  {"jobs", required_argument, NULL, 'j'},
-        {"json", no_argument, NULL, 'J'},         {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {LONGS,
+                                          {"jobs", required_argument, NULL, 'j'},
+                                          {"json", no_argument, NULL, 'J'},
+                                          {"watch", required_argument, NULL, 'w'},
+                                          {"database", required_argument, NULL, 'd'},
+                                          {"share", required_argument, NULL, 'p'},
+                                          {"keep", required_argument, NULL, 'k'},
+                                          {"days", required_argument, NULL, 'D'},
+                                          {"on-verdict", required_argument, NULL, 'v'},
+                                          {"once", no_argument, NULL, 'o'},
+                                          {"list", required_argument, NULL, 'l'},
+                                          {NULL, 0, NULL, 0}};
     static struct verify state; /* large, and zero */
     struct verify *c = &state;
     c->jobs = 1;
+    c->beside.share = 100;
+    c->beside.days = 30;
     for (int o; (o = tool_next(argc, argv, "j:", longs)) != -1;)
         (void)take(c, o);
+    bool beside = c->beside.dir || c->list;
+    if (beside && !c->beside.database) return tool_usage("expected --database FILE, got none");
+    if (beside && optind < argc) return tool_usage("expected no recording here, got %s", argv[optind]);
+    if (c->list) return list(c);
+    if (c->beside.dir) return watch_folder(c);
     if (optind == argc) return tool_usage("expected recordings, got none");
     c->wish.file = argv + optind;
     c->wish.files = (unsigned)(argc - optind);
@@ -315,4 +336,28 @@ int cmd_verify(int argc, char **argv) {
         (void)tool_path(c->wish.file[i]);
     kl_process_catch_stop();
     return verify(c);
+}
+
+/* Of the watcher: one file, and the object goes to the parent. */
+int cmd_verify_child(int argc, char **argv) {
+    static const struct option longs[] = {LONGS, {"look", no_argument, NULL, 'L'}, {NULL, 0, NULL, 0}};
+    static struct verify state;
+    static struct kl_verify one;
+    struct verify *c = &state;
+    for (int o; (o = tool_next(argc, argv, "", longs)) != -1;)
+        (void)take(c, o);
+    if (optind != argc - 1) return tool_usage("expected one recording, got %d", argc - optind);
+    c->wish.file = argv + optind;
+    c->wish.files = 1;
+    c->wish.child = true;
+    one.wish = &c->wish;
+    one.path = argv[optind];
+    kl_process_ignore_stop();
+    kl_verify_run(&one);
+    json_object *j = kl_verify_json(&one);
+    const char *text = json_object_to_json_string_ext(j, JSON_C_TO_STRING_PLAIN);
+    bool told = kl_process_tell(&(struct kl_process_part){text, strlen(text)}, 1);
+    json_object_put(j);
+    kl_verify_free(&one);
+    return told ? KLT_OK : KLT_FAILED;
 }

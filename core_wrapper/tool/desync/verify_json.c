@@ -1,0 +1,120 @@
+/* A file's finding as an object, for programs. */
+#include <sodium.h>
+
+#include "core_wrapper/tool/common/report.h"
+#include "core_wrapper/tool/desync/counts.h"
+#include "core_wrapper/tool/desync/verify.h"
+
+#define REPORTS_MAX 1000 /* of one recording */
+
+const char *kl_verify_word(enum kl_verdict_code code) {
+    static const char *const words[] = {
+        "verified", "parted", "cannot be told", "damaged", "not sealed by that relay", ""};
+    return words[code];
+}
+
+static json_object *list_of(unsigned parts) {
+    static const char *const name[] = {"ram", "state", "picture"};
+    json_object *list = json_object_new_array();
+    for (unsigned i = 0; i < 3; i++)
+        if (parts >> i & 1) json_object_array_add(list, json_object_new_string(name[i]));
+    return list;
+}
+
+static void add_text(json_object *j, const char *key, const char *text) {
+    json_object_object_add(j, key, *text ? json_object_new_string(text) : NULL);
+}
+
+static void add_frame(json_object *j, const char *key, uint32_t frame) {
+    json_object_object_add(j, key, frame != UINT32_MAX ? json_object_new_int64(frame) : NULL);
+}
+
+static json_object *signers(const struct kl_recording *r) {
+    static const char *const word[] = {
+        [KL_SIGNED_FALSE] = "false", [KL_SIGNED_ONE] = "one", [KL_SIGNED_ALL] = "all"};
+    json_object *list = json_object_new_array();
+    char key[2 * KL_SEAT_KEY_BYTES + 1];
+    const struct kl_klr_sign *s;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        enum kl_signed is = kl_recording_signed(r, i, &s);
+        if (is == KL_SIGNED_NOT) continue;
+        json_object *one = json_object_new_object();
+        add_text(one, "name", r->name[i]);
+        add_text(one, "key", sodium_bin2hex(key, sizeof(key), s->seat_pub, sizeof(s->seat_pub)));
+        add_text(one, "hashes", word[is]);
+        add_frame(one, "label", s->sign.label);
+        json_object_array_add(list, one);
+    }
+    return list;
+}
+
+static void add_number(json_object *j, const char *key, int64_t number) {
+    json_object_object_add(j, key, json_object_new_int64(number));
+}
+
+static json_object *players_of(const struct kl_recording *r) {
+    struct kl_counted player[KLT_COUNTED];
+    json_object *list = json_object_new_array();
+    unsigned count = kl_counts(r, player);
+    for (unsigned i = 0; i < count; i++) {
+        json_object *j = json_object_new_object();
+        add_number(j, "client", player[i].client);
+        add_text(j, "name", player[i].name);
+        add_number(j, "presses", player[i].presses);
+        add_number(j, "fastest", player[i].fastest);
+        add_number(j, "away", player[i].away);
+        add_number(j, "desyncs", player[i].desyncs);
+        json_object_array_add(list, j);
+    }
+    return list;
+}
+
+static json_object *reports_of(const struct kl_recording *r) {
+    json_object *list = json_object_new_array();
+    for (unsigned i = 0; i < r->reports && i < REPORTS_MAX; i++) {
+        json_object *j = json_object_new_object();
+        add_number(j, "frame", r->report[i].frame);
+        add_number(j, "client", r->report[i].client);
+        add_text(j, "name", r->name[r->report[i].client]);
+        add_text(j, "text", r->report[i].text);
+        json_object_array_add(list, j);
+    }
+    return list;
+}
+
+json_object *kl_verify_json(const struct kl_verify *v) {
+    json_object *j = json_object_new_object(), *who = json_object_new_array();
+    bool whole = v->code == KLT_VERIFIED || v->code == KLT_DAMAGED;
+    add_text(j, "file", v->path);
+    add_text(j, "verdict", kl_verify_word(v->code));
+    add_frame(j, "exit", v->code == KLT_LOOKED_AT ? UINT32_MAX : v->code);
+    add_text(j, "why", v->why);
+    add_frame(j, "from", v->from);
+    add_frame(j, "agreed", v->agreed);
+    add_frame(j, "frames", whole ? v->rec.whole : UINT32_MAX);
+    json_object_object_add(j, "hashes", json_object_new_int64(v->hashes));
+    json_object_object_add(j, "parts", list_of(v->parts));
+    json_object_object_add(j, "ended", json_object_new_boolean(v->rec.ended));
+    add_text(j, "base", v->base);
+    add_text(j, "note", v->note);
+    add_text(j, "sealed_by", *v->unsealed ? "" : v->sealer);
+    add_frame(j, "sealed", *v->unsealed ? UINT32_MAX : v->rec.seal.end);
+    add_text(j, "unsealed", v->unsealed);
+    json_object_object_add(j, "signed", signers(&v->rec));
+    add_frame(j, "label", v->code == KLT_PARTED ? v->label : UINT32_MAX);
+    json_object_object_add(j, "differs", list_of(v->code == KLT_PARTED ? v->differs : 0));
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (v->code == KLT_PARTED && v->clients >> i & 1)
+            json_object_array_add(who, json_object_new_string(v->rec.name[i]));
+    json_object_object_add(j, "clients", who);
+    add_frame(j, "planted", v->planted);
+    add_text(j, "state", v->state);
+    add_text(j, "room", v->rec.room.name);
+    add_text(j, "match", v->rec.room.match);
+    add_text(j, "core", v->rec.core);
+    add_text(j, "content", v->rec.content);
+    add_number(j, "recorded", v->rec.whole - v->rec.first);
+    json_object_object_add(j, "players", players_of(&v->rec));
+    json_object_object_add(j, "reports", reports_of(&v->rec));
+    return j;
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# 80-watch.sh - `keylock verify --watch` beside a relay: it takes recordings from a folder, the reported one first, writes down what it
+# found, and is killed again and again at chance moments. No verdict is lost, and none is written twice.
+# runs: working, test, 40 s
+. "$(dirname "$0")/lib.sh"
+
+FILES=20 FRAMES=600
+needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
+nestopia=$(core_path nestopia) || die "watch: no nestopia"
+dir=$tmp/matches db=$tmp/matches.db
+mkdir -p "$dir/new"
+game=(--core "$nestopia" --content "$content/shooter.nes")
+
+# altered FROM TO WHAT: a copy with all checks made anew. WHAT: a statement on the list `parts` of (type, body).
+altered() {
+    PYTHONPATH=tests/conformance python3 -B - "$@" <<'END'
+import sys
+import recording
+HASH, EVENT = 7, 8
+parts = [(kind, body) for _, kind, body in recording.blocks(open(sys.argv[1], "rb").read())]
+exec(sys.argv[3])
+open(sys.argv[2], "wb").write(recording.sealed(parts))
+END
+}
+
+# asked SQL: of the database, by another reader than the verifier.
+asked() { python3 -c 'import sqlite3, sys; print(*[" ".join(map(str, row)) for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2])], sep="\n")' "$db" "$1"; }
+watching=(verify --watch "$dir" --database "$db" --once --core nestopia --core "$nestopia" --content "$content" --on-verdict "cat >>'$tmp/told'")
+
+"$keylock" run --quiet "${game[@]}" --frames $FRAMES --input random:7 --hash-every 60 --record "$tmp/one.klr" >/dev/null 2>&1 ||
+    die "watch/run: exit status $?"
+for ((i = 1; i <= FILES; i++)); do
+    altered "$tmp/one.klr" "$dir/new/$(printf %02d $i).klr" "parts.insert(-1, (EVENT, bytes([200, 0, 0, 0, 0, $i])))"
+done
+altered "$tmp/one.klr" "$dir/new/07.klr" 'parts.insert(-1, (EVENT, bytes([8, 90, 0, 0, 0, 0, 7]) + b"he left"))'
+altered "$tmp/one.klr" "$dir/new/08.klr" '
+i = [i for i, (k, _) in enumerate(parts) if k == HASH][5]
+parts[i] = HASH, parts[i][1][:7] + bytes([parts[i][1][7] ^ 1]) + parts[i][1][8:]'
+head -c 2000 "$tmp/one.klr" >"$dir/new/09.klr"
+: >"$dir/new/10.klr"
+
+# Killed at chance moments, later and later, until it has nothing left to do.
+kills=0
+RANDOM=7
+for ((turn = 0; turn < 60; turn++)); do
+    ms=$((200 + 200 * turn + RANDOM % 1000))
+    timeout --foreground -s KILL $((ms / 1000)).$(printf %03d $((ms % 1000))) "$keylock" "${watching[@]}" >>"$tmp/verdicts.log" 2>&1
+    status=$?
+    [ $status != 0 ] || break
+    [ $status = 137 ] || die "watch/status: $status: $(tail -n 2 "$tmp/verdicts.log")"
+    kills=$((kills + 1))
+done 2>/dev/null
+note "killed $kills times"
+check watch/killed "it was killed $kills times" test $kills -ge 3
+check watch/all-moved "$(ls "$dir/new")" test -z "$(ls "$dir/new")"
+check watch/none-lost "$(ls "$dir/kept" | wc -l) files are kept" test "$(ls "$dir/kept" | wc -l)" = $FILES
+check watch/each-once "$(asked 'SELECT count(*), count(DISTINCT match), max(id) FROM verdict')" \
+    test "$(asked 'SELECT count(*), count(DISTINCT match), max(id) FROM verdict')" = "$FILES $FILES $FILES"
+check watch/verdicts "$(asked 'SELECT code, count(*) FROM verdict GROUP BY code')" \
+    test "$(asked 'SELECT code, count(*) FROM verdict GROUP BY code' | tr '\n' ' ')" = "0 $((FILES - 3)) 1 1 3 2 "
+check watch/reported-first "$(asked 'SELECT file FROM match ORDER BY id LIMIT 1')" test "$(asked 'SELECT file FROM match ORDER BY id LIMIT 1')" = 07-reported.klr
+check watch/told "$(wc -l <"$tmp/told" 2>&1) verdicts were told to the command" test "$(grep -c '"verdict"' "$tmp/told")" -ge $((FILES - kills))
+"$keylock" verify --database "$db" --list reports --json >"$tmp/reports" 2>&1
+check watch/reports "$(cat "$tmp/reports")" grep -q '"frame":90,"text":"he left".*"verdict":"verified","file":"07-reported.klr"' "$tmp/reports"
+for what in matches players verdicts; do
+    "$keylock" verify --database "$db" --list $what >"$tmp/list" 2>&1
+    check watch/list-$what "exit status $?: $(head -n 1 "$tmp/list")" test $? = 0
+done
+check watch/newest "$(wc -l <"$tmp/list") lines" test "$(wc -l <"$tmp/list")" = $FILES
+
+# Known files are only moved; a share of none runs the reported ones alone; those that are verified are not kept; another holds the folder.
+altered "$tmp/one.klr" "$dir/new/30.klr" 'parts.insert(-1, (EVENT, bytes([200, 0, 0, 0, 0, 99])))'
+altered "$tmp/one.klr" "$dir/new/31.klr" 'parts.insert(-1, (EVENT, bytes([8, 1, 0, 0, 0, 0, 3]) + b"bad"))'
+cp "$dir/kept/08.klr" "$dir/new/again.klr"
+"$keylock" "${watching[@]}" --share 0 --keep parted >"$tmp/share.log" 2>&1
+check watch/share "exit status $?: $(cat "$tmp/share.log")" cmp -s <(sort "$tmp/share.log") <(printf '30.klr: not in the share\n31.klr: verified\n')
+check watch/keep-parted "$(ls "$dir/new" "$dir/kept" | tr '\n' ' ')" test ! -e "$dir/kept/30.klr" -a -e "$dir/kept/31-reported.klr" -a -e "$dir/kept/08.klr" -a -z "$(ls "$dir/new")"
+start first "$keylock" verify --watch "$dir" --database "$db"
+eventually 10 test -e "$dir/lock"
+second() { ! "$keylock" "${watching[@]}" >"$tmp/second.log" 2>&1 && grep -q "another keylock verify watches it" "$tmp/second.log"; }
+eventually 10 second || fail "watch/second: $(cat "$tmp/second.log")"
+stop first
+
+# None but an opened database needs SQLite.
+linked=$(for f in "$keylock" "$relay_program" "$wrapper"; do ldd "$f" | grep -c sqlite; done | tr '\n' ' ')
+check watch/not-linked "$linked" test "$linked" = "0 0 0 "
+finish
