@@ -5,9 +5,16 @@
 #include <string.h>
 
 #include "core_wrapper/record/recording.h"
+#include "net/record/klr_pack.h"
 
 #define WRITE_FRAMES  60   /* whole intervals wait so long for the file, at most */
 #define DIGEST_FRAMES 1024 /* between digests */
+
+/* One that cannot be packed is good as it is. */
+static void pack(const char *path) {
+    char ignored[256];
+    (void)kl_klr_pack(path, ignored, sizeof ignored);
+}
 
 int kl_recorder_open(struct kl_recorder *r, const char *path) {
     memset(r, 0, sizeof *r);
@@ -21,6 +28,7 @@ int kl_recorder_open(struct kl_recorder *r, const char *path) {
         r->pieces = NULL;
         return -1;
     }
+    r->spool.then = pack;
     r->on = true;
     r->place = kl_klr_begin();
     kl_spool_put(&r->spool, (const char *)kl_klr_magic, KL_KLR_MAGIC);

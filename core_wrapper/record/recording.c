@@ -6,6 +6,7 @@
 #include "core_wrapper/record/recording.h"
 #include "net/engine/facts.h"
 #include "net/platform/file.h"
+#include "net/record/klr_pack.h"
 #include "net/session/command_words.h"
 
 /* Room for one more in an array that doubles whenever it is full. False: no memory, and it is as before. */
@@ -377,18 +378,42 @@ static int read_blocks(struct kl_recording *r, struct kl_klr_cursor *c) {
     return 0;
 }
 
+/* Of the match's minutes: 60 frames a second, where ROOM does not say it. */
+static void name_packed_damage(struct kl_recording *r, const struct kl_klr_unpacked *u) {
+    uint64_t minute =
+        r->room.has_params ? 60 * (uint64_t)r->room.params.fps_uhz / 1000000 : KL_KLR_MINUTE_FRAMES;
+    snprintf(r->damage, sizeof r->damage,
+             "in the packed frame %u, minute %" PRIu64 " of the match, at byte %" PRIu64 ": %s",
+             u->frames + 1, r->frames / minute + 1, u->at, u->damage);
+}
+
+static int unpack(struct kl_recording *r, struct kl_klr_unpacked *u, const char *name, char *err,
+                  size_t err_len) {
+    int result = kl_klr_unpack(u, r->bytes, r->len, name, err, err_len);
+    free(r->bytes);
+    r->packed = r->len;
+    r->packed_frames = u->frames;
+    r->bytes = u->bytes;
+    r->len = u->len;
+    return result;
+}
+
 int kl_recording_parse(struct kl_recording *r, void *bytes, size_t len, const char *name, char *err,
                        size_t err_len) {
+    struct kl_klr_unpacked u = {.damage = ""};
     struct kl_klr_cursor c;
     memset(r, 0, sizeof *r);
     r->bytes = bytes;
     r->len = len;
-    if (!kl_klr_open(&c, bytes, len)) return 1;
-    if (read_blocks(r, &c) != 0) {
+    if (kl_klr_is_packed(bytes, len) && unpack(r, &u, name, err, err_len) != 0) return -1;
+    bool begins = kl_klr_open(&c, r->bytes, r->len);
+    if (!begins && !*u.damage) return 1;
+    if (begins && read_blocks(r, &c) != 0) {
         snprintf(err, err_len, "%s: expected a recording of version %d or less, got version %u", name,
                  KL_KLR_VERSION, r->head.version);
         return -1;
     }
+    if (*u.damage && !*r->damage) name_packed_damage(r, &u);
     memset(r->now, 0, sizeof r->now);
     if (r->deeds) qsort(r->deed, r->deeds, sizeof *r->deed, deed_order);
     return 0;
@@ -398,7 +423,7 @@ int kl_recording_read(struct kl_recording *r, const char *path, char *err, size_
     void *bytes;
     size_t len;
     memset(r, 0, sizeof *r);
-    if (kl_file_read(path, KL_RECORDING_BYTES_MAX, 0, &bytes, &len, err, err_len) != 0) return -1;
+    if (kl_file_read(path, KL_KLR_BYTES_MAX, 0, &bytes, &len, err, err_len) != 0) return -1;
     return kl_recording_parse(r, bytes, len, path, err, err_len);
 }
 

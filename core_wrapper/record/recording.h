@@ -1,8 +1,8 @@
 /* recording.h - one machine's run as a recording (net/RECORD.md): its core, content, options, inputs and
  * hashes, for `keylock bisect`, `verify` and `replay`.
  *
- * The file grows once a second, by a thread (spool.h). One that broke off, or is damaged, is good up to its
- * last whole block. */
+ * The file grows once a second, by a thread (spool.h), which packs it at the end. One that broke off, or is
+ * damaged, is good up to its last whole block; a packed one up to its last whole packed frame. */
 #ifndef KLW_RECORDING_H
 #define KLW_RECORDING_H
 
@@ -15,8 +15,7 @@
 #include "net/record/klr_body.h"
 #include "net/record/pieces.h"
 
-#define KL_RECORDING_TEXT      KL_KLR_TEXT  /* bytes of a text, NUL included */
-#define KL_RECORDING_BYTES_MAX (256u << 20) /* of a file that is read */
+#define KL_RECORDING_TEXT KL_KLR_TEXT /* bytes of a text, NUL included */
 
 /* --- writing --- */
 
@@ -48,7 +47,7 @@ void kl_recorder_commands(struct kl_recorder *r, const struct kl_commands *c);
 /* A frame, before it runs. */
 void kl_recorder_frame(struct kl_recorder *r, const struct kl_frame *f);
 void kl_recorder_hash(struct kl_recorder *r, const struct klw_hash *h);
-/* Writes the end; nothing is recorded any more. Waits for no disk. */
+/* Writes the end; nothing is recorded any more. Waits for no disk. The thread packs the file (klr_pack.h). */
 void kl_recorder_finish(struct kl_recorder *r);
 /* The same, and waits for the disk. Returns 0, or -1 if a write failed. A second call does nothing. */
 int kl_recorder_close(struct kl_recorder *r);
@@ -91,8 +90,10 @@ struct kl_recorded_report { /* a player's own words on what happened before that
     char text[KL_COMMAND_BYTES + 1];
 };
 struct kl_recording {
-    uint8_t *bytes; /* of the file */
+    uint8_t *bytes; /* of the file, unpacked */
     size_t len;
+    size_t packed;          /* bytes of the file, if it is packed; 0: it is not */
+    unsigned packed_frames; /* of zstd, whole */
     struct kl_klr_head head;
     struct kl_klr_room room;
     char core[KL_RECORDING_TEXT], content[KL_RECORDING_TEXT]; /* of the room's facts; "": none */
@@ -153,7 +154,7 @@ struct kl_recording {
 /* Returns 0, also with r->damage; 1: the file is no recording; -1 with a line in err: it cannot be read, or
  * is of a later version. Free r in any case. */
 int kl_recording_read(struct kl_recording *r, const char *path, char *err, size_t err_len);
-/* kl_recording_read() of these bytes, from malloc, which r owns then; name: for err. */
+/* kl_recording_read() of these bytes, from malloc, which are r's, and may be packed; name: for err. */
 int kl_recording_parse(struct kl_recording *r, void *bytes, size_t len, const char *name, char *err,
                        size_t err_len);
 void kl_recording_free(struct kl_recording *r);

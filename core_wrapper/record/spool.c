@@ -41,8 +41,11 @@ static void work(void *arg) {
         kl_mutex_lock(&s->mutex);
         if (!good) s->failed = true;
     }
+    bool good = !s->failed;
     kl_mutex_unlock(&s->mutex);
-    if (f && fclose(f) != 0) s->failed = true; /* nobody looks before the thread has ended */
+    if (f && fclose(f) != 0) good = false;
+    if (!good) s->failed = true; /* nobody looks before the thread has ended */
+    if (good && s->then) s->then(s->path);
 }
 
 static void drop(struct kl_spool *s) {

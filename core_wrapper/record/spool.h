@@ -15,6 +15,7 @@ struct kl_spool {
     struct kl_mutex mutex;
     struct kl_cond news;
     struct kl_thread thread;
+    void (*then)(const char *path); /* the thread calls it once all is written and closed; NULL: none */
     /* under the mutex */
     char *waiting, *under_way; /* the second is the thread's while it writes */
     size_t len, cap, cap_under_way;

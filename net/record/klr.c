@@ -15,8 +15,8 @@ struct kl_klr_place kl_klr_begin(void) {
     return p;
 }
 
-static void check_of(const struct kl_klr_place *p, uint8_t type, const void *body, size_t len,
-                     uint8_t check[KL_KLR_CHECK]) {
+void kl_klr_check(const struct kl_klr_place *p, uint8_t type, const void *body, size_t len,
+                  uint8_t check[KL_KLR_CHECK]) {
     uint8_t head[9], hash[2 * KL_KLR_CHECK];
     struct kl_writer w;
     crypto_generichash_state h;
@@ -38,7 +38,7 @@ struct kl_klr_around kl_klr_around(struct kl_klr_place *p, enum kl_klr_type type
     kl_writer_init(&w, a.before, sizeof a.before);
     kl_write_u32(&w, len);
     kl_write_u8(&w, (uint8_t)type);
-    check_of(p, (uint8_t)type, body, len, a.check);
+    kl_klr_check(p, (uint8_t)type, body, len, a.check);
     p->at += KL_KLR_AROUND + (uint64_t)len;
     memcpy(p->check, a.check, sizeof p->check);
     return a;
@@ -68,7 +68,7 @@ enum kl_klr_next kl_klr_next(struct kl_klr_cursor *c) {
     if (known)
         memcpy(check, body + len, sizeof check);
     else
-        check_of(&c->place, c->type, body, len, check);
+        kl_klr_check(&c->place, c->type, body, len, check);
     if (memcmp(check, body + len, sizeof check) != 0) return KL_KLR_DAMAGED;
     c->body = body;
     c->body_len = len;

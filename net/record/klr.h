@@ -43,6 +43,9 @@ struct kl_klr_place {
 };
 struct kl_klr_place kl_klr_begin(void); /* behind the magic */
 
+/* The check of a block at p. */
+void kl_klr_check(const struct kl_klr_place *p, uint8_t type, const void *body, size_t len,
+                  uint8_t check[KL_KLR_CHECK]);
 /* The bytes around a body at p, and p moves behind the block. */
 struct kl_klr_around {
     uint8_t before[KL_KLR_BEFORE], check[KL_KLR_CHECK];

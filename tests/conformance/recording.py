@@ -3,7 +3,9 @@
 
 1. Each golden file is whole. Its text is the one beside it, here and as `keylock replay --text` prints it; the digests are those
    of its frames.
-2. Torn at any byte, with a bit changed, a block lost or two swapped it is good up to there: both name the same block and byte."""
+2. Torn at any byte, with a bit changed, a block lost or two swapped it is good up to there: both name the same block and byte. The
+   same counts for the frames of a packed one, which libzstd unpacks here."""
+import ctypes
 import hashlib
 import os
 import random
@@ -22,8 +24,10 @@ from room import coded
 
 MAGIC = bytes.fromhex("894b4c520d0a1a0a")
 TYPES = ["?", "HEAD", "ROOM", "START", "SNAPSHOT", "PIECES", "DIGEST", "HASH", "EVENT", "END", "SEAL", "SIGN"]
-BODY_MAX = 33554432
-TRIES = 60  # processes for each golden file and kind of damage
+BODY_MAX, BYTES_MAX = 33554432, 268435456
+PACKED = bytes.fromhex("5b2a4d1810000000")
+MINUTE = 3600  # frames, where ROOM has no rate
+TRIES, PACKED_TRIES = 60, 10  # processes for each golden file and kind of damage; a packed one has minutes
 TABLES = tables.read_tables()
 
 
@@ -35,9 +39,43 @@ def blake(data):
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
+def packed_frames(data):
+    """(position, unpacked bytes) one after the other; at last (position, why) of damage, if there is some."""
+    at, check = 0, MAGIC
+    while at < len(data):
+        packed, size = (int.from_bytes(data[at + i:at + i + 4], "little") for i in (16, 20))
+        body = data[at + 16:at + 24 + packed]
+        if at + 24 > len(data) or data[at:at + 8] == PACKED and len(body) < 8 + packed:
+            yield at, "the file ends within it"
+            return
+        good = blake(at.to_bytes(8, "little") + b"\0" + body + check)[:8]
+        check = data[at + 8:at + 16]
+        if data[at:at + 8] != PACKED or good != check:
+            yield at, "its check is wrong"
+            return
+        need(size <= BYTES_MAX)
+        out = ctypes.create_string_buffer(size)
+        zstd = ctypes.CDLL("libzstd.so.1")
+        zstd.ZSTD_decompress.restype = ctypes.c_size_t
+        if zstd.ZSTD_decompress(out, ctypes.c_size_t(size), body[8:], ctypes.c_size_t(packed)) != size:
+            yield at, "it does not unpack to the bytes that it should have"
+            return
+        yield at, out.raw
+        at += 24 + packed
+
+
+def unpacked(data):
+    """Its bytes, and (number, position, why) of the damaged packed frame or None."""
+    if data[:8] != PACKED:
+        return data, None
+    frames = list(packed_frames(data))
+    damage = (len(frames), *frames.pop()) if isinstance(frames[-1][1], str) else None
+    return b"".join(part for _, part in frames), damage
+
+
 def blocks(data):
     """(position, type, body) one after the other; at last (position, type, why) of damage, if there is some."""
-    at, check = 8, MAGIC
+    at, check, data = 8, MAGIC, unpacked(data)[0]
     while at < len(data):
         length, kind = int.from_bytes(data[at:at + 4], "little"), data[at + 4] if at + 4 < len(data) else 0
         if at + 5 <= len(data) and length > BODY_MAX:
@@ -68,14 +106,15 @@ def sealed(parts):
 
 class Recording:
     def __init__(self, data):
-        need(data[:8] == MAGIC)
+        data, packed = unpacked(data)
+        need(data[:8] == MAGIC or packed)
         self.core = self.content = self.name = ""
         self.head, self.members, self.options, self.devices, self.memory, self.files = (0, 0, bytes(16), bytes(32), 0), [], {}, [], [], []
         self.said = 0, 0  # the label of the block before, and its clients
         self.frames, self.hashes, self.flips, self.aliens, self.serialized = [], {}, [], [], {}
         self.first = self.next = 0
         self.reports = []
-        self.digest, self.damage, self.count, self.seals = None, None, 0, []
+        self.digest, self.damage, self.count, self.seals, self.minute = None, None, 0, [], MINUTE
         for at, kind, body in blocks(data):
             why = body if isinstance(body, str) else None
             if not why:
@@ -88,6 +127,9 @@ class Recording:
                 self.damage = "block %d at byte %d (%s): %s" % (self.count, at, TYPES[kind] if kind < len(TYPES) else "?", why)
                 return
             self.count += 1
+        if packed:
+            minute = (self.frames[-1][0] + 1) // self.minute + 1 if self.frames else 1
+            self.damage = "in the packed frame %d, minute %d of the match, at byte %d: %s" % (packed[0], minute, *packed[1:])
 
     def read(self, kind, r):
         if 1 <= kind < len(TYPES):
@@ -102,7 +144,7 @@ class Recording:
     def read_room(self, r):
         self.name = text_of(r.name(23))
         if r.u(1, 1):
-            read_params(r)
+            self.minute = read_params(r)[9] * 60 // 1000000
         facts = {text_of(key): text_of(value) for key, value in read_facts(r)}
         self.core, self.content = facts.get("core", ""), facts.get("content", "")
         self.members = [(r.u(1, 15), r.u(1), text_of(r.name(23))) for _ in range(r.u(1, 16))]
@@ -251,16 +293,21 @@ def there(keylock, data):
     return done.stdout.decode(), done.returncode
 
 
+def places_in(data):
+    """Its blocks or packed frames, and its end"""
+    return [part[0] for part in (packed_frames if data[:8] == PACKED else blocks)(data)] + [len(data)]
+
+
 def damaged(data, rng):
     """(what was done, the file)."""
-    places = [at for at, _, _ in blocks(data)] + [len(data)]
-    for at in rng.sample(range(8, len(data)), TRIES):
+    places, tries = places_in(data), PACKED_TRIES if data[:8] == PACKED else TRIES
+    for at in rng.sample(range(8, len(data)), tries):
         yield "torn at %d" % at, data[:at]
-    for at in rng.sample(range(8, len(data)), TRIES):
+    for at in rng.sample(range(8, len(data)), tries):
         yield "bit changed at %d" % at, data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1:]
     for i in range(len(places) - 2):
-        yield "block %d lost" % i, data[:places[i]] + data[places[i + 1]:]
-        yield "blocks %d and %d swapped" % (i, i + 1), data[:places[i]] + data[places[i + 1]:places[i + 2]] + data[places[i]:places[i + 1]] + data[places[i + 2]:]
+        yield "part %d lost" % i, data[:places[i]] + data[places[i + 1]:]
+        yield "parts %d and %d swapped" % (i, i + 1), data[:places[i]] + data[places[i + 1]:places[i + 2]] + data[places[i]:places[i + 1]] + data[places[i + 2]:]
 
 
 def main():
@@ -288,7 +335,7 @@ def main():
             expect = mine.text(), 1 if mine.damage else 0
             if (said, status) != expect:
                 wrong.append("%s: expected\n%s\ngot exit status %d and\n%s" % (what, expect[0][-200:], status, said[-200:]))
-            if not mine.damage and bytes_there[-1:] != data[-1:] and len(bytes_there) not in [at for at, _, _ in blocks(data)]:
+            if not mine.damage and bytes_there[-1:] != data[-1:] and len(bytes_there) not in places_in(data):
                 wrong.append("%s: not found" % what)
         print("%s recording/%s: %d bytes, %d blocks" % ("FAIL" if wrong else "ok", name, len(data), here.count))
         for w in wrong[:5]:

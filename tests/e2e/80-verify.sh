@@ -193,17 +193,23 @@ PROBE_CORE=no-clock "$keylock" run --quiet --core "$test_core" "${nes[@]}" --fra
 PROBE_CORE=no-clock verified probe 0 "frames=120" --core "$test_core" "${nes[@]}" "$tmp/probe.klr"
 PROBE_CORE=no-clock,entropy:50 verified itself 2 "why=the core parts from itself" --core "$test_core" "${nes[@]}" "$tmp/probe.klr"
 
-# Torn, and a bit changed.
-head -c $(($(stat -c %s "$tmp/ann.klr") / 2)) "$tmp/ann.klr" >"$tmp/torn.klr"
+# Torn, and a bit changed: unpacked, and packed.
+altered "$tmp/ann.klr" "$tmp/flat.klr" ''
+verified flat 0 "frames=$FRAMES;sealed_by=$fingerprint" "${gb[@]}" "$tmp/flat.klr"
+check verify/packed "$(stat -c '%s %n' "$tmp/ann.klr" "$tmp/flat.klr")" test $(($(stat -c %s "$tmp/ann.klr") * 3)) -lt $(($(stat -c %s "$tmp/flat.klr") * 2))
+head -c $(($(stat -c %s "$tmp/flat.klr") / 2)) "$tmp/flat.klr" >"$tmp/torn.klr"
 verified torn 3 "why=the file ends within it" "${gb[@]}" "$tmp/torn.klr"
 check verify/torn-frames "$(said_by torn frames) frames, $(said_by torn hashes) hashes" test "$(said_by torn frames)" -ge 500 -a "$(said_by torn hashes)" -ge 8
-python3 - "$tmp/ann.klr" "$tmp/bit.klr" <<'END_OF_PYTHON'
+for form in flat ann; do
+    python3 - "$tmp/$form.klr" "$tmp/$form-bit.klr" <<'END_OF_PYTHON'
 import sys
 data = bytearray(open(sys.argv[1], "rb").read())
 data[len(data) * 3 // 4] ^= 4
 open(sys.argv[2], "wb").write(data)
 END_OF_PYTHON
-verified bit 3 "why=its check is wrong" "${gb[@]}" "$tmp/bit.klr"
+done
+verified flat-bit 3 "why=its check is wrong" "${gb[@]}" "$tmp/flat-bit.klr"
+verified ann-bit 3 "why=in the packed frame 1, minute 1 of the match, at byte 0: its check is wrong" "${gb[@]}" "$tmp/ann-bit.klr"
 verified none 3 "why=does not begin as a recording" "${gb[@]}" "$content/pads.gb"
 # The highest of all files.
 verified all 3 "" -j 2 "${gb[@]}" "${nes[@]}" "$tmp/ann.klr" "$tmp/erik.klr" "$tmp/mute.klr" "$tmp/torn.klr"

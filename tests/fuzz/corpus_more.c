@@ -378,4 +378,21 @@ void corpus_recording(void) {
         add(&l, c.type, c.body, c.body_len);
     save("fuzz_recording", "blocks", l.bytes, l.len);
     free(bytes);
+    if (kl_file_read("tests/conformance/golden/packed.klr", sizeof whole - 1, 0, &bytes, &len, err,
+                     sizeof err) != 0)
+        abort();
+    memcpy(whole + 1, bytes, len);
+    save("fuzz_recording", "packed", whole, 1 + len);
+    l.bytes[0] = 2;
+    l.len = 1;
+    for (const uint8_t *b = bytes, *end = b + len; b < end;) {
+        size_t frame = b[16] | (size_t)b[17] << 8;
+        memcpy(l.bytes + l.len, b + 20, 4);
+        memcpy(l.bytes + l.len + 4, b + 16, 2);
+        memcpy(l.bytes + l.len + 6, b + 24, frame);
+        l.len += 6 + frame;
+        b += 24 + frame;
+    }
+    save("fuzz_recording", "packed-frames", l.bytes, l.len);
+    free(bytes);
 }

@@ -41,7 +41,7 @@ LAYERS = {
     "net/platform": [],
     "net/engine": [],
     "net/session": ["net/engine", "net/platform/dir", "net/platform/file", "net/platform/file_shared"],
-    "net/record": ["net/engine", "net/session"],
+    "net/record": ["net/engine", "net/session", "net/platform/file", "net/platform/file_shared"],
     "net/client": ["net/engine", "net/session"],
     "net/transport": ["net/platform", "net/engine", "net/session", "net/client"],
     "net/relay/log": ["net/platform", "net/engine"],
@@ -90,7 +90,7 @@ OUTSIDE = {
     "enet/": ["net/transport"],
     "libretro.h": ["core_wrapper"],
     "sodium.h": ["net/session", "net/record", "net/client", "net/transport", "net/relay", "core_wrapper"],
-    "zstd.h": ["net/relay", "core_wrapper"],
+    "zstd.h": ["net/record", "net/relay", "core_wrapper"],
     "utf8proc.h": ["net/session"],
     "samplerate.h": ["core_wrapper"],
     "miniupnpc/": ["core_wrapper/tool"],
@@ -115,7 +115,7 @@ SODIUM = r"crypto_.*|sodium_.*|randombytes_.*|abort|strchr|strcspn|strcasecmp|sn
 PURE = {  # folder: (functions that it may call, modules that are not pure)
     "net/engine": (PLAIN, []),
     "net/client": (f"{PLAIN}|{SODIUM}", []),
-    "net/record": (f"{PLAIN}|{SODIUM}", []),
+    "net/record": (f"{PLAIN}|{SODIUM}", ["net/record/klr_pack"]),
     "net/session": (f"{PLAIN}|{SODIUM}|utf8proc_decompose|strspn", ["net/session/keys", "net/session/known"]),
     # The relay's port without its sockets and ENet. The tables of two are of the heap, for the relay's life.
     "net/transport/gate": (f"{PLAIN}|{SODIUM}|calloc|free", []),

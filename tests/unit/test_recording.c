@@ -1,5 +1,5 @@
-/* Recordings: written ones are read again, and have the bytes of the golden file; one that is torn or damaged
- * is good up to there. KL_GOLDEN=1 writes the golden file anew. */
+/* Recordings: written ones are read again, and have the bytes of the golden file; one that is torn or
+ * damaged, packed or not, is good up to there. KL_GOLDEN=1 writes the golden files anew. */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include "core_wrapper/record/recording.h"
 #include "net/engine/command.h"
 #include "net/platform/file.h"
+#include "net/record/klr_pack.h"
 #include "net/record/pieces.h"
 #include "net/session/identity.h"
 #include "net/session/proof.h"
@@ -15,11 +16,25 @@
 #define GOLDEN "tests/conformance/golden/"
 
 static char path[] = "/tmp/keylock-test-XXXXXX", err[1024];
-static uint8_t *whole; /* of the file that write_match() has written */
+static uint8_t *whole; /* of the file that write_match() has written, unpacked */
 static size_t whole_len;
+static uint8_t *packed; /* of the golden file: two minutes and a half */
+static size_t packed_len;
 
-static void read_whole(const char *from, void **bytes, size_t *len) {
+static void read_as_it_is(const char *from, void **bytes, size_t *len) {
     if (kl_file_read(from, 1 << 24, 0, bytes, len, err, sizeof err) != 0) fail_msg("%s", err);
+}
+
+/* Unpacked. */
+static void read_whole(const char *from, void **bytes, size_t *len) {
+    struct kl_klr_unpacked u;
+    read_as_it_is(from, bytes, len);
+    if (!kl_klr_is_packed(*bytes, *len)) return;
+    assert_int_equal(kl_klr_unpack(&u, *bytes, *len, from, err, sizeof err), 0);
+    assert_string_equal(u.damage, "");
+    free(*bytes);
+    *bytes = u.bytes;
+    *len = u.len;
 }
 
 /* --- a match with something of everything --- */
@@ -110,17 +125,33 @@ static void write_cut(void) {
     assert_int_equal(kl_recorder_close(&w), 0);
 }
 
+/* Frames of more than two minutes. */
+static void write_long(void) {
+    struct kl_recorder w;
+    assert_int_equal(kl_recorder_open(&w, path), 0);
+    write_head(&w);
+    for (uint32_t n = 0; n < 9000; n++) {
+        struct kl_frame f = {n, n - n % 4, 4, (uint8_t)(n % 4 ? 0 : KL_FRAME_KEY), 3, {{0}}};
+        f.in[n / 900 % 2].joypad = (uint16_t)(n / 300 % 3 * 0x0010);
+        if (n && n % 600 == 0) kl_recorder_hash(&w, &(struct klw_hash){n - 1, true, true, n, ~(uint64_t)n});
+        kl_recorder_frame(&w, &f);
+    }
+    assert_int_equal(kl_recorder_close(&w), 0);
+}
+
 static int set_up(void **state) {
     (void)state;
     int fd = mkstemp(path);
     if (fd < 0 || close(fd) != 0) return -1;
     write_match();
     read_whole(path, (void **)&whole, &whole_len);
+    if (!getenv("KL_GOLDEN")) read_as_it_is(GOLDEN "packed.klr", (void **)&packed, &packed_len);
     return 0;
 }
 static int tear_down(void **state) {
     (void)state;
     free(whole);
+    free(packed);
     return unlink(path);
 }
 
@@ -178,6 +209,30 @@ static void compare_golden(const char *file, const void *is, size_t is_len) {
 
 TEST(its_bytes_are_the_golden_files) {
     compare_golden(GOLDEN "match.klr", whole, whole_len);
+}
+
+/* Versions of zstd pack differently; all unpack each other's. */
+TEST(a_closed_one_is_packed) {
+    static struct kl_recording r;
+    void *is, *golden, *file;
+    size_t is_len, golden_len, file_len;
+    write_long();
+    read_as_it_is(path, &file, &file_len);
+    assert_true(kl_klr_is_packed(file, file_len));
+    if (getenv("KL_GOLDEN"))
+        assert_int_equal(kl_file_write_whole(GOLDEN "packed.klr", file, file_len, 0, err, sizeof err), 0);
+    read_whole(path, &is, &is_len);
+    read_whole(GOLDEN "packed.klr", &golden, &golden_len);
+    assert_int_equal(golden_len, is_len);
+    assert_memory_equal(golden, is, is_len);
+    assert_int_equal(kl_recording_read(&r, path, err, sizeof err), 0);
+    assert_true(!*r.damage && r.ended && r.frames == 9000);
+    assert_true(r.packed == file_len && r.len == is_len && r.packed_frames == 3);
+    kl_recording_free(&r);
+    free(is);
+    free(golden);
+    free(file);
+    write_match();
 }
 
 TEST(frames_that_the_relay_lost_no_longer_count) {
@@ -274,6 +329,56 @@ TEST(a_snapshot_may_leave_frames_out) {
     assert_string_equal(r.damage, "");
     assert_true(r.first == 8 && r.whole == 50 && r.frames == 4000000042);
     kl_recording_free(&r);
+}
+
+/* --- packed --- */
+
+/* Packed frames that end at or below this byte. */
+static unsigned packed_below(size_t at) {
+    unsigned n = 0;
+    for (size_t end = 0; end < packed_len; n++) {
+        struct kl_reader r;
+        kl_reader_init(&r, packed + end + 16, 4);
+        end += 24 + kl_read_u32(&r);
+        if (end > at) break;
+    }
+    return n;
+}
+
+/* These bytes are good up to that packed frame, and its damage is named. */
+static void expect_packed(const char *what, size_t at, size_t len, unsigned frame) {
+    static struct kl_recording r;
+    char named[80];
+    int result = parse(&r, packed, len);
+    snprintf(named, sizeof named, "in the packed frame %u, minute %u of the match, at byte ", frame + 1,
+             frame + 1);
+    if (result != 0 || r.packed_frames != frame || r.frames != frame * KL_KLR_MINUTE_FRAMES || r.ended ||
+        strncmp(r.damage, named, strlen(named)) != 0)
+        fail_msg("%s %zu: expected \"%s\", got \"%s\", %u frames", what, at, named, r.damage, r.frames);
+    kl_recording_free(&r);
+}
+
+TEST(a_packed_one_torn_at_any_byte_is_good_up_to_its_last_packed_frame) {
+    static struct kl_recording r;
+    for (size_t len = 8; len < packed_len; len++) {
+        unsigned frame = packed_below(len);
+        if (packed_below(len - 1) == frame) {
+            expect_packed("torn at", len, len, frame);
+            continue;
+        }
+        assert_int_equal(parse(&r, packed, len), 0); /* between two */
+        assert_true(!*r.damage && !r.ended && r.packed_frames == frame);
+        kl_recording_free(&r);
+    }
+}
+
+/* Every eleventh bit, and so each bit of a byte: all of them take a quarter of a minute. */
+TEST(any_changed_bit_of_a_packed_one_is_found_and_named) {
+    for (size_t bit = 64; bit < 8 * packed_len; bit += 11) {
+        packed[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        expect_packed("bit", bit, packed_len, packed_below(bit / 8));
+        packed[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
 }
 
 /* --- seals --- */

@@ -39,7 +39,7 @@ const char cmd_replay_help[] =
     "\n"
     "Exit status:\n"
     "  0  whole\n"
-    "  1  torn or damaged; the block and its byte are named, and all before it is good\n"
+    "  1  torn or damaged; the block or packed frame and its byte are named, and all before it is good\n"
     "  2  wrong usage; the file cannot be read, or is no recording\n"
     "  5  core or content is missing, or another\n"
     "  6  standard output, or the file to write, cannot be written\n";
@@ -100,6 +100,10 @@ static int tell(struct replay *p) {
         printf("digest   %s after frame %" PRIu32 "\n",
                sodium_bin2hex(digest, sizeof(digest), r->digest.digest, KL_DIGEST), r->digest.end - 1);
     tell_seal(r);
+    if (r->packed)
+        printf("bytes    %zu, packed %zu in %u frames of zstd\n", r->len, r->packed, r->packed_frames);
+    else
+        printf("bytes    %zu, not packed\n", r->len);
     printf("blocks   %u%s\n", r->blocks, r->ended ? "" : ", without an end: the run broke off");
     if (r->ended) printf("end      %s\n", kl_plain(r->end));
     if (*r->damage) printf("damage   %s\n", r->damage);
@@ -152,6 +156,8 @@ static int tell_json(const struct replay *p) {
     add_text(j, "relay", fingerprint);
     add_number(j, "sealed", !*unsealed, r->seal.end);
     add_text(j, "unsealed", unsealed);
+    add_number(j, "bytes", true, r->len);
+    add_number(j, "packed", r->packed, r->packed);
     add_number(j, "blocks", true, r->blocks);
     json_object_object_add(j, "ended", json_object_new_boolean(r->ended));
     add_text(j, "end", r->end);

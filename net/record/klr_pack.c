@@ -1,0 +1,186 @@
+#include "net/record/klr_pack.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <zstd.h>
+
+#include "net/engine/wire.h"
+#include "net/platform/file.h"
+#include "net/record/klr.h"
+#include "net/record/klr_body.h"
+
+#define LEVEL 9 /* of zstd's */
+
+/* Before each zstd frame: a frame that zstd passes over, of 16 bytes. */
+#define SKIPPED       0x184D2A5Bu
+#define SKIPPED_BYTES (KL_KLR_CHECK + 8u)
+#define BEFORE        (8 + SKIPPED_BYTES)
+#define CHECKED_FROM  (8 + KL_KLR_CHECK) /* the lengths and the zstd frame */
+
+static struct kl_klr_place beginning(void) {
+    struct kl_klr_place p = kl_klr_begin();
+    p.at = 0;
+    return p;
+}
+
+/* Of the packed frame at p. */
+static void check_of(const struct kl_klr_place *p, const uint8_t *bytes, size_t packed,
+                     uint8_t check[KL_KLR_CHECK]) {
+    kl_klr_check(p, 0, bytes + CHECKED_FROM, BEFORE - CHECKED_FROM + packed, check);
+}
+
+/* --- packing --- */
+
+struct packing {
+    ZSTD_CCtx *zstd;
+    struct kl_klr_place place;
+    uint8_t *out;
+    size_t cap;
+};
+
+static bool add_frame(struct packing *p, const uint8_t *bytes, size_t len) {
+    uint8_t *to = p->out + p->place.at, check[KL_KLR_CHECK];
+    struct kl_writer w;
+    if (p->cap - p->place.at < BEFORE) return false;
+    size_t packed = ZSTD_compress2(p->zstd, to + BEFORE, p->cap - p->place.at - BEFORE, bytes, len);
+    if (ZSTD_isError(packed)) return false;
+    kl_writer_init(&w, to + CHECKED_FROM, BEFORE - CHECKED_FROM);
+    kl_write_u32(&w, (uint32_t)packed);
+    kl_write_u32(&w, (uint32_t)len);
+    check_of(&p->place, to, packed, check);
+    kl_writer_init(&w, to, CHECKED_FROM);
+    kl_write_u32(&w, SKIPPED);
+    kl_write_u32(&w, SKIPPED_BYTES);
+    kl_write_bytes(&w, check, sizeof check);
+    memcpy(p->place.check, check, sizeof check);
+    p->place.at += BEFORE + packed;
+    return true;
+}
+
+/* Of PIECES: a piece is u32 first, u8 count, frames. */
+static unsigned count_frames(const struct kl_klr_cursor *c) {
+    struct kl_reader r;
+    const uint8_t *piece;
+    unsigned frames = 0;
+    size_t len;
+    kl_reader_init(&r, c->body, c->body_len);
+    while ((piece = kl_klr_read_piece(&r, &len)))
+        frames += len > 4 ? piece[4] : 0;
+    return frames;
+}
+
+/* NULL, or why it cannot be packed. */
+static const char *add_all(struct packing *p, const uint8_t *bytes, size_t len) {
+    struct kl_klr_cursor c;
+    enum kl_klr_next next;
+    unsigned frames = 0;
+    bool ended = false;
+    size_t from = 0;
+    if (!kl_klr_open(&c, bytes, len)) return "it begins otherwise than a recording";
+    while ((next = kl_klr_next(&c)) == KL_KLR_BLOCK) {
+        ended = c.type == KL_KLR_END;
+        if (c.type == KL_KLR_PIECES) frames += count_frames(&c);
+        if (frames < KL_KLR_MINUTE_FRAMES && c.place.at < len) continue;
+        if (!add_frame(p, bytes + from, c.place.at - from)) return "no memory to pack it";
+        from = c.place.at;
+        frames = 0;
+    }
+    if (next != KL_KLR_WHOLE) return "it is damaged";
+    return ended ? NULL : "it has no end";
+}
+
+static const char *pack(struct packing *p, const uint8_t *bytes, size_t len) {
+    const char *why = "no memory to pack it";
+    p->place = beginning();
+    p->cap = 2 * len + BEFORE; /* no closed recording becomes larger than that */
+    p->out = malloc(p->cap);
+    p->zstd = ZSTD_createCCtx();
+    if (p->out && p->zstd) {
+        ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, LEVEL);
+        ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_checksumFlag, 1); /* so that zstd finds damage, too */
+        why = add_all(p, bytes, len);
+    }
+    ZSTD_freeCCtx(p->zstd);
+    return why;
+}
+
+int kl_klr_pack(const char *path, char *err, size_t err_len) {
+    struct packing p = {0};
+    void *bytes;
+    size_t len;
+    if (kl_file_read(path, KL_KLR_PACK_MAX, 0, &bytes, &len, err, err_len) != 0) return -1;
+    const char *why = NULL;
+    int result = 0;
+    if (!kl_klr_is_packed(bytes, len)) {
+        why = pack(&p, bytes, len);
+        if (!why) result = kl_file_write_whole(path, p.out, p.place.at, 0, err, err_len);
+    }
+    free(p.out);
+    free(bytes);
+    if (!why) return result;
+    snprintf(err, err_len, "cannot pack %s: %s", path, why);
+    return -1;
+}
+
+/* --- unpacking --- */
+
+bool kl_klr_is_packed(const uint8_t *bytes, size_t len) {
+    struct kl_reader r;
+    kl_reader_init(&r, bytes, len);
+    return kl_read_u32(&r) == SKIPPED && kl_read_u32(&r) == SKIPPED_BYTES && !r.failed;
+}
+
+/* The lengths of the packed frame there; its damage, or "". */
+static const char *look_at(const struct kl_klr_place *p, const uint8_t *bytes, uint64_t left,
+                           uint32_t *packed, uint32_t *unpacked) {
+    uint8_t check[KL_KLR_CHECK];
+    struct kl_reader r;
+    if (left < BEFORE) return "the file ends within it";
+    if (!kl_klr_is_packed(bytes, BEFORE)) return "its check is wrong";
+    kl_reader_init(&r, bytes + CHECKED_FROM, BEFORE - CHECKED_FROM);
+    *packed = kl_read_u32(&r);
+    *unpacked = kl_read_u32(&r);
+    if (*packed > left - BEFORE) return "the file ends within it";
+    check_of(p, bytes, *packed, check);
+    return memcmp(check, bytes + 8, sizeof check) == 0 ? "" : "its check is wrong";
+}
+
+/* Makes room for so many bytes more. */
+static bool grow(struct kl_klr_unpacked *u, uint32_t bytes) {
+    uint8_t *more = realloc(u->bytes, u->len + bytes + 1);
+    if (more) u->bytes = more;
+    return more != NULL;
+}
+
+int kl_klr_unpack(struct kl_klr_unpacked *u, const uint8_t *packed, size_t len, const char *name, char *err,
+                  size_t err_len) {
+    struct kl_klr_place p = beginning();
+    uint32_t from = 0, to = 0;
+    *u = (struct kl_klr_unpacked){.damage = ""};
+    for (; p.at < len; u->frames++) {
+        const uint8_t *bytes = packed + p.at;
+        u->damage = look_at(&p, bytes, len - p.at, &from, &to);
+        if (*u->damage) break;
+        if (to > KL_KLR_BYTES_MAX - u->len) {
+            snprintf(err, err_len, "%s: expected a recording of %u bytes at most, unpacked; got %" PRIu64,
+                     name, KL_KLR_BYTES_MAX, (uint64_t)u->len + to);
+            return -1;
+        }
+        if (!grow(u, to)) {
+            snprintf(err, err_len, "%s: no memory to unpack it", name);
+            return -1;
+        }
+        if (ZSTD_decompress(u->bytes + u->len, to, bytes + BEFORE, from) != to) {
+            u->damage = "it does not unpack to the bytes that it should have";
+            break;
+        }
+        u->len += to;
+        memcpy(p.check, bytes + 8, sizeof p.check);
+        p.at += BEFORE + (uint64_t)from;
+    }
+    u->at = p.at;
+    return 0;
+}
