@@ -20,6 +20,11 @@ void kl_lock_keys_put(struct kl_lock_relay *r, unsigned pad, uint32_t end) {
         kl_keys_put(q, &r->sample[pad][q->next % KL_WINDOW_FRAMES]);
 }
 
+/* A sample takes the place of one that no frame has used: a returning client sends more than a window of them. */
+void kl_lock_keys_keep(struct kl_lock_relay *r, unsigned pad, uint32_t sample) {
+    if (sample >= r->keys[pad]->next + KL_WINDOW_FRAMES) kl_lock_keys_put(r, pad, sample - KL_WINDOW_FRAMES + 1);
+}
+
 /* Both seats say so, if one does: each client looks at the seat that its pads play from now on. */
 void kl_lock_keys_swapped(struct kl_lock_relay *r, unsigned a, unsigned b) {
     uint8_t both = (uint8_t)(1u << a | 1u << b);

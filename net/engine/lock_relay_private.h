@@ -81,6 +81,8 @@ kl_lock_absence_at(const struct kl_lock_relay *r); /* the next useful time for k
 void kl_lock_keys_anew(struct kl_lock_relay *r, uint8_t pads, uint32_t sample);
 /* The keys of this pad's samples below `end`, each once. */
 void kl_lock_keys_put(struct kl_lock_relay *r, unsigned pad, uint32_t end);
+/* A pad's sample of that number is about to come. */
+void kl_lock_keys_keep(struct kl_lock_relay *r, unsigned pad, uint32_t sample);
 /* The pads of two seats have changed places. */
 void kl_lock_keys_swapped(struct kl_lock_relay *r, unsigned a, unsigned b);
 /* For a frame made from the samples of these pads, which play these seats: all other seats let their keys go.
