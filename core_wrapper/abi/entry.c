@@ -160,7 +160,7 @@ static bool load_room(bool special, unsigned type, const struct retro_game_info 
     }
     kl_memory_free(&m->emu.memory);
     kl_content_free(&m->emu.content);
-    m->free.own_saves = kl_choice_alone(m);
+    m->free.own_saves = !kl_config_replay() && kl_choice_alone(m);
     if (kl_load_first(m, special, type, info, count) && kl_session_open(m)) return true;
     kl_session_close(m);
     return false;

@@ -95,6 +95,7 @@ uint16_t kl_control_pad(struct kl_match *m, unsigned port, uint16_t pad) {
     if (port == 0 && pad_rests(m, pad)) return 0;
     uint16_t shown = kl_hotkeys_filter(hotkeys(m), port, pad, kl_now_us(), &words);
     if (words) kl_command_key(m, words);
+    if (port == 0) m->control.pad = shown;
     return shown;
 }
 

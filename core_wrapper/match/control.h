@@ -25,6 +25,7 @@ struct kl_match;
 struct kl_control {
     int socket; /* that marks this process as being in a room, and takes commands; -1: none */
     struct kl_chat chat;
+    uint16_t pad;   /* the first pad's buttons, as the game would get them */
     bool pads_rest; /* a line of chat is open, or keys of it are still down */
     struct kl_hotkeys hotkeys;
     char hotkey_list[KL_CONFIG_HOTKEYS_MAX]; /* that `hotkeys` was made of */

@@ -252,6 +252,16 @@ static void go_back(struct kl_match *m, const struct kl_rewind *to) {
         run_again(m, "this machine's own");
 }
 
+bool kl_heal_put(struct kl_match *m, const uint8_t *bytes, size_t len, const struct kl_fileset *files) {
+    struct kl_snapshot_view v;
+    char why[KL_SNAPSHOT_LACKED];
+    bool good = kl_snapshot_open(&v, bytes, len) == KL_OK && !lacks(m, &v, why) &&
+                load(m, &v, files, true, false) != KL_HEALED_NOT;
+    m->emu.quiet = false;
+    kl_outside_tell(&m->emu);
+    return good;
+}
+
 bool kl_heal_rerun(struct kl_match *m, uint64_t from_us) {
     struct kl_snapshots *shots = &m->snapshots;
     struct kl_frame f;

@@ -84,6 +84,7 @@ static int find_core(struct kl_match *m, char *path, size_t cap, char *err, size
  */
 static bool may_lock(struct kl_match *m) {
     const struct kl_config *c = &m->config;
+    if (kl_config_replay()) return true;
     if (c->mode == KL_PLAY_ALONE) return false;
     return (c->netplay && kl_netplay_offer(&m->netplay)) || *c->host;
 }

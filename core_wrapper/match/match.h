@@ -15,6 +15,7 @@
 #include "core_wrapper/match/core_run.h"
 #include "core_wrapper/match/join.h"
 #include "core_wrapper/match/overlay.h"
+#include "core_wrapper/match/replay.h"
 #include "core_wrapper/match/room_profile.h"
 #include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/match/slot.h"
@@ -53,10 +54,12 @@ struct kl_play {
     bool no_states; /* as the newest hash found */
     bool draws;     /* picture and sound are hashed, and no frame is hidden from the core */
     struct kl_chain chain;
+    struct klw_hash hashed; /* the newest */
     klw_hash_fn hash_fn;
     void *hash_user;
     struct klw_report report;
     struct kl_run_ahead ahead;
+    struct kl_replay replay;
     struct kl_cost cost;     /* of a frame of the true core, without its picture */
     struct kl_spent showing; /* by the frontend, in the frame that runs */
 };

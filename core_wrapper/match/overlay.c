@@ -350,7 +350,9 @@ static void paint(void *ctx, const struct kl_canvas *c) {
     const struct kl_screen_line *lines[KL_SCREEN_MOST];
     unsigned count = standing(m, lines);
     int bottom = c->rows;
-    if (card_shows(m))
+    if (m->play.replay.above)
+        m->play.replay.above(m, c);
+    else if (card_shows(m))
         kl_panel_draw_card(&m->overlay.card, c);
     else if (kl_screen_panel_on(&m->front.screen))
         kl_panel_draw(&m->overlay.panel, &m->overlay.history, c);
@@ -362,8 +364,8 @@ static void paint(void *ctx, const struct kl_canvas *c) {
 static void choose_over(struct kl_match *m) {
     const struct kl_screen_line *lines[KL_SCREEN_MOST];
     unsigned count = standing(m, lines);
-    bool wanted =
-        kl_screen_panel_on(&m->front.screen) || strip_shows(m, lines, count) || count || card_shows(m);
+    bool wanted = kl_screen_panel_on(&m->front.screen) || strip_shows(m, lines, count) || count ||
+                  card_shows(m) || m->play.replay.above;
     m->emu.picture.turn = m->emu.told.turns ? m->emu.told.rotation : 0;
     m->emu.picture.want_copy = can_paint(m); /* the panel may be wanted in the middle of a stall */
     m->emu.picture.over_ctx = m;

@@ -57,9 +57,9 @@ void kl_play_hash(struct kl_match *m, uint32_t label) {
         kl_participant_hash(kl_link_hold(m->link), &h);
         kl_link_release(m->link);
     }
-    struct klw_hash out = {label, taken.has_ram, compared, taken.ram, taken.state};
-    kl_record_hash(&m->record, &out, m->play.buffer.data, m->play.buffer.size);
-    if (m->play.hash_fn) m->play.hash_fn(m->play.hash_user, &out);
+    m->play.hashed = (struct klw_hash){label, taken.has_ram, compared, taken.ram, taken.state};
+    kl_record_hash(&m->record, &m->play.hashed, m->play.buffer.data, m->play.buffer.size);
+    if (m->play.hash_fn) m->play.hash_fn(m->play.hash_user, &m->play.hashed);
 }
 
 /* --- one frame --- */

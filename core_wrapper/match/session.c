@@ -37,7 +37,7 @@ bool kl_session_open(struct kl_match *m) {
     kl_overlay_reset(m);
     kl_screen_wait(&m->front.screen, m->emu.runner ? 0 : FRONT_MS);
     kl_command_end(m); /* nobody has swapped */
-    return kl_choice_open(m);
+    return kl_config_replay() ? kl_replay_open(m) : kl_choice_open(m);
 }
 
 /* --- actions --- */
@@ -357,9 +357,7 @@ static void beside(struct kl_match *m, uint64_t now_us) {
     kl_overlay_turn(m, now_us);
 }
 
-void kl_session_run(struct kl_match *m) {
-    uint64_t from_us = kl_now_us();
-    m->play.report.event[0] = 0;
+static void run(struct kl_match *m, uint64_t from_us) {
     beside(m, from_us);
     switch (m->emu.phase) {
     case KL_PHASE_PLAYING:
@@ -373,8 +371,19 @@ void kl_session_run(struct kl_match *m) {
     case KL_PHASE_READY:
     case KL_PHASE_DEAD: kl_play_idle(m, from_us); break;
     }
-    kl_play_lasting(m, false);
     kl_netplay_send(&m->netplay);
+}
+
+void kl_session_run(struct kl_match *m) {
+    uint64_t from_us = kl_now_us();
+    m->play.report.event[0] = 0;
+    if (kl_replay_on(m)) {
+        kl_overlay_turn(m, from_us);
+        kl_replay_turn(m, from_us);
+    } else {
+        run(m, from_us);
+    }
+    kl_play_lasting(m, false);
     kl_record_turn(&m->record, from_us, &m->play.report);
 }
 
@@ -383,6 +392,7 @@ void kl_session_close(struct kl_match *m) {
     if (m->emu.phase == KL_PHASE_PLAYING) kl_phase_hold_pace(m, false);
     kl_phase_leave(m, LINGER_MS);
     kl_record_end(&m->record);
+    kl_replay_close(m);
     kl_choice_close(m);
     m->emu.phase = KL_PHASE_IDLE;
     kl_overlay_reset(m);

@@ -105,3 +105,7 @@ void kl_slot_clear(struct kl_match *m) {
     kl_fileset_free(m->slot.files);
     memset(&m->slot, 0, sizeof m->slot);
 }
+
+uint32_t kl_slot_saved(const struct kl_match *m) {
+    return m->slot.any ? m->slot.frame + 1 : 0;
+}

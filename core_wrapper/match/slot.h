@@ -44,5 +44,7 @@ void kl_slot_turn(struct kl_match *m);
 void kl_slot_connected(struct kl_match *m);
 /* Empty. */
 void kl_slot_clear(struct kl_match *m);
+/* The frame of the saved state, plus one; 0: there is none. */
+uint32_t kl_slot_saved(const struct kl_match *m);
 
 #endif

@@ -173,20 +173,26 @@ static void tell_own(const struct kl_match *m) {
     kl_link_release(m->link);
 }
 
-void kl_snapshot_keep(struct kl_match *m, uint32_t frame) {
+bool kl_snapshot_machine(struct kl_match *m, uint32_t frame, uint8_t **bytes, size_t *len,
+                         struct kl_fileset **files) {
     const struct kl_statehash_buffer *b = &m->play.buffer;
     uint8_t *state = NULL;
-    size_t len;
-    bool watches = m->status.welcome.client == KL_WATCHER;
-    if (!m->link || watches || m->profile.no_snapshots || !kl_own_states_takes(b->size)) return;
-    uint8_t *bytes = begin(m, frame, NULL, b->size, &state, &len);
-    struct kl_fileset *files;
-    if (!bytes) return;
-    if (!kl_files_keep(m, &files)) {
-        free(bytes);
-        return;
+    if (m->profile.no_snapshots || !kl_own_states_takes(b->size)) return false;
+    *bytes = begin(m, frame, NULL, b->size, &state, len);
+    if (*bytes && kl_files_keep(m, files)) {
+        memcpy(state, b->data, b->size);
+        return true;
     }
-    memcpy(state, b->data, b->size);
+    free(*bytes);
+    return false;
+}
+
+void kl_snapshot_keep(struct kl_match *m, uint32_t frame) {
+    bool watches = m->status.welcome.client == KL_WATCHER;
+    uint8_t *bytes;
+    size_t len;
+    struct kl_fileset *files;
+    if (!m->link || watches || !kl_snapshot_machine(m, frame, &bytes, &len, &files)) return;
     kl_own_states_keep(&m->snapshots.mine, frame, bytes, len, files);
     tell_own(m);
 }

@@ -88,6 +88,10 @@ void kl_snapshot_take(struct kl_match *m, uint32_t frame);
 /* A marked keyframe: the core was serialized for its hash, into m->play.buffer. Keeps that as an own state.
  */
 void kl_snapshot_keep(struct kl_match *m, uint32_t frame);
+/* All of this machine before that frame and its commands: the core's state is in m->play.buffer. bytes: of
+ * malloc. False: it cannot be kept. */
+bool kl_snapshot_machine(struct kl_match *m, uint32_t frame, uint8_t **bytes, size_t *len,
+                         struct kl_fileset **files);
 /* The room's slot has another save: own states from before are of no use, since frames after them may load
  * the old one. */
 void kl_snapshot_forget_own(struct kl_match *m);

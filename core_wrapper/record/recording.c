@@ -99,7 +99,9 @@ static bool take_start(struct kl_recording *r, const struct kl_start *s) {
 
 static bool read_start(struct kl_recording *r, struct kl_reader *in) {
     struct kl_start *start = calloc(1, sizeof *start);
-    bool good = start && kl_start_decode(start, in->at, kl_reader_left(in)) == 0 && take_start(r, start);
+    r->start = in->at;
+    r->start_len = kl_reader_left(in);
+    bool good = start && kl_start_decode(start, r->start, r->start_len) == 0 && take_start(r, start);
     in->at = in->end;
     free(start);
     return good;
@@ -175,6 +177,12 @@ static bool add_frame(struct kl_recording *r, const struct kl_frame *f, const st
     return !(f->flags & KL_FRAME_COMMANDS) || add_commands(r, f->number, set);
 }
 
+static bool note_commands(struct kl_recording *r, uint32_t frame, const uint8_t *piece, size_t len) {
+    if (!ADD(r->command, r->commands)) return false;
+    r->command[r->commands++] = (struct kl_recorded_commands){frame, piece, len};
+    return true;
+}
+
 static bool read_pieces(struct kl_recording *r, struct kl_reader *in) {
     const uint8_t *piece;
     size_t len;
@@ -183,7 +191,9 @@ static bool read_pieces(struct kl_recording *r, struct kl_reader *in) {
         struct kl_frame f;
         if (kl_piece_open(&frames, piece, len) != KL_OK) return false;
         while (kl_frames_next(&frames, &f))
-            if (!add_frame(r, &f, &frames.commands)) return false;
+            if (!add_frame(r, &f, &frames.commands) ||
+                (f.flags & KL_FRAME_COMMANDS && !note_commands(r, f.number, piece, len)))
+                return false;
     }
     return true;
 }
@@ -214,6 +224,8 @@ static bool cut(struct kl_recording *r, uint32_t frame) {
         r->marks--;
     while (r->actives && r->active[r->actives - 1].frame >= frame)
         r->actives--;
+    while (r->commands && r->command[r->commands - 1].frame >= frame)
+        r->commands--;
     drop_hashes(r, frame);
     if (r->digest.end > frame) r->digest = (struct kl_digest){0};
     if (r->seal.end > frame) r->seal = (struct kl_proof){0};
@@ -441,6 +453,7 @@ void kl_recording_free(struct kl_recording *r) {
     free(r->seats);
     free(r->active);
     free(r->report);
+    free(r->command);
     memset(r, 0, sizeof *r);
 }
 
@@ -453,4 +466,26 @@ const struct kl_input *kl_recording_at(struct kl_recording *r, uint32_t frame) {
     for (; r->next < r->inputs && r->input[r->next].frame <= frame; r->next++)
         r->now[r->input[r->next].seat] = r->input[r->next].in;
     return r->now;
+}
+
+bool kl_recording_commands(const struct kl_recording *r, uint32_t frame, struct kl_commands *out) {
+    unsigned lo = 0, hi = r->commands;
+    while (lo < hi) {
+        unsigned mid = (lo + hi) / 2;
+        if (r->command[mid].frame < frame)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    struct kl_frames frames;
+    struct kl_frame f;
+    if (lo == r->commands || r->command[lo].frame != frame ||
+        kl_piece_open(&frames, r->command[lo].piece, r->command[lo].len) != KL_OK)
+        return false;
+    while (kl_frames_next(&frames, &f))
+        if (f.number == frame) {
+            *out = frames.commands;
+            return true;
+        }
+    return false;
 }

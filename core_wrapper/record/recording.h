@@ -89,6 +89,12 @@ struct kl_recorded_report { /* a player's own words on what happened before that
     uint8_t client;
     char text[KL_COMMAND_BYTES + 1];
 };
+/* The room's commands before that frame, in a piece of the file's bytes. */
+struct kl_recorded_commands {
+    uint32_t frame;
+    const uint8_t *piece;
+    size_t len;
+};
 struct kl_recording {
     uint8_t *bytes; /* of the file, unpacked */
     size_t len;
@@ -105,10 +111,12 @@ struct kl_recording {
     unsigned memories;
     struct kl_start_file *file; /* in the save folder at frame 0, the host's; their bytes are in bytes */
     unsigned files;
-    char system[16];           /* of the machine that wrote it; of a relay's, of the host; "": not said */
-    struct kl_mask mask;       /* of the room: a relay's states are less these bytes, */
-    uint32_t mask_from;        /* from this label on */
-    struct kl_mask_said heard; /* of a mask that comes in pieces */
+    char system[16];      /* of the machine that wrote it; of a relay's, of the host; "": not said */
+    struct kl_mask mask;  /* of the room: a relay's states are less these bytes, */
+    uint32_t mask_from;   /* from this label on */
+    const uint8_t *start; /* the start data, in bytes; NULL: none */
+    size_t start_len;
+    struct kl_mask_said heard;              /* of a mask that comes in pieces */
     char name[KL_MAX_CLIENTS][KL_NAME_MAX]; /* the last one of each client; "": there was none */
     struct kl_recorded_input *input;
     unsigned inputs;
@@ -136,6 +144,8 @@ struct kl_recording {
         bool yes; /* and loaded */
     } * serialized;
     unsigned serializeds;
+    struct kl_recorded_commands *command; /* in order of frames */
+    unsigned commands;
     uint32_t first, frames; /* of the frames in the file: the first, the last + 1 */
     uint32_t whole;         /* those from `first` to below are all there; behind a later SNAPSHOT some lack */
     struct kl_digest digest;  /* of the last DIGEST; `end` 0: none */
@@ -161,6 +171,9 @@ void kl_recording_free(struct kl_recording *r);
 
 /* The inputs of a frame, one for each seat, borrowed until the next call. Quick if frames go forward. */
 const struct kl_input *kl_recording_at(struct kl_recording *r, uint32_t frame);
+
+/* The room's commands before that frame. False: it has none. */
+bool kl_recording_commands(const struct kl_recording *r, uint32_t frame, struct kl_commands *out);
 
 /* recording_seal.c: "" if the relay that HEAD names has signed the frames below r->seal.end, in this match;
  * else why not. A file may name any relay: compare the fingerprint of r->head.relay_key. */

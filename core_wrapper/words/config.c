@@ -338,3 +338,8 @@ bool kl_config_core_from_file_name(const char *wrapper_path, char *out, size_t c
     int n = snprintf(out, cap, "%.*s_libretro" KL_LIBRARY_ENDING, (int)(len - cut), base);
     return n > 0 && (size_t)n < cap;
 }
+
+const char *kl_config_replay(void) {
+    const char *path = kl_environment_get("KEYLOCK_REPLAY");
+    return path && *path ? path : NULL;
+}

@@ -102,4 +102,7 @@ int kl_config_settle(struct kl_config *c, char *err, size_t err_len);
  * the name has no such form. */
 bool kl_config_core_from_file_name(const char *wrapper_path, char *out, size_t cap);
 
+/* KEYLOCK_REPLAY: the recording that is played in place of a room; NULL: none. */
+const char *kl_config_replay(void);
+
 #endif

@@ -22,7 +22,8 @@ void kl_lock_keys_put(struct kl_lock_relay *r, unsigned pad, uint32_t end) {
 
 /* A sample takes the place of one that no frame has used: a returning client sends more than a window of them. */
 void kl_lock_keys_keep(struct kl_lock_relay *r, unsigned pad, uint32_t sample) {
-    if (sample >= r->keys[pad]->next + KL_WINDOW_FRAMES) kl_lock_keys_put(r, pad, sample - KL_WINDOW_FRAMES + 1);
+    if (sample >= r->keys[pad]->next + KL_WINDOW_FRAMES)
+        kl_lock_keys_put(r, pad, sample - KL_WINDOW_FRAMES + 1);
 }
 
 /* Both seats say so, if one does: each client looks at the seat that its pads play from now on. */

@@ -74,11 +74,11 @@ LAYERS = {
     "core_wrapper/tool/headless": NET + PURE_WRAPPER + FACE + ["core_wrapper/tool/common"],
     "core_wrapper/tool/run": NET + PURE_WRAPPER + FACE + ["core_wrapper/record", "core_wrapper/tool/common", "core_wrapper/tool/headless"],
     "core_wrapper/tool/desync": NET + PURE_WRAPPER + ["core_wrapper/record", "core_wrapper/tool/common", "core_wrapper/tool/headless"],
-    "core_wrapper/tool/replay": NET + PURE_WRAPPER + ["core_wrapper/record"] + ["core_wrapper/tool/" + name for name in ("common", "headless", "desync")],
     "core_wrapper/tool/probe": NET + PURE_WRAPPER + ["core_wrapper/tool/common", "core_wrapper/tool/headless", "core_wrapper/tool/desync"],
     "core_wrapper/tool/own": [*("net/platform/" + name for name in ("process", "file", "library", "thread")), "core_wrapper/tool/common", "core_wrapper/tool/probe", "core_wrapper/tool/desync"],
     "core_wrapper/tool/setup": NET + PURE_WRAPPER + FACE + ["core_wrapper/tool/common"],
     "core_wrapper/tool/play": NET + PURE_WRAPPER + RELAY + ["core_wrapper/tool/common", "core_wrapper/tool/setup"],
+    "core_wrapper/tool/replay": NET + PURE_WRAPPER + ["core_wrapper/record"] + ["core_wrapper/tool/" + name for name in ("common", "headless", "desync", "play")],
     "core_wrapper/tool": FACE + ["net/platform/process"] + ["core_wrapper/tool/" + name for name in ("common", "headless", "run", "desync", "replay", "probe", "setup", "play")],
 }
 BEHIND = {"net/platform/posix": "net/platform", "core_wrapper/tool/setup/posix": "core_wrapper/tool/setup"}

@@ -1,6 +1,7 @@
 #include "net/platform/environment.h"
 #include "net/platform/process.h"
 #include "core_wrapper/tool/play/host_here.h"
+#include "core_wrapper/tool/play/play_replay.h"
 #include "core_wrapper/tool/setup/place_system.h"
 #include "net/platform/file.h"
 #include "core_wrapper/tool/play/invited.h"
@@ -53,12 +54,17 @@ static const char settings[] = "menu_pause_libretro = \"false\"\n"
                                "netplay_start_as_spectator = \"false\"\n"
                                "netplay_public_announce = \"false\"\n"
                                "savestate_auto_load = \"false\"\n"
-                               "fastforward_ratio = \"1.0\"\n"
+                               "config_save_on_exit = \"false\"\n"
                                "vrr_runloop_enable = \"false\"\n"
-                               "config_save_on_exit = \"false\"\n";
+                               "fastforward_ratio = \"1.0\"\n";
+static const char replay_settings[] = "rewind_enable = \"false\"\n"
+                                      "run_ahead_enabled = \"false\"\n"
+                                      "preemptive_frames_enable = \"false\"\n"
+                                      "savestate_auto_load = \"false\"\n"
+                                      "config_save_on_exit = \"false\"\n";
 
 struct play {
-    bool host_here;
+    bool host_here, replays;
     enum kl_map_port map_port;
     const char *core, *content, *retroarch, *wrapper;
     bool ask;
@@ -212,8 +218,8 @@ static void export_room(const struct play *p) {
 /* The settings live in memory that RetroArch inherits: nothing is left behind on any disk. */
 static int make_config(struct play *p) {
     char err[512];
-    if (kl_file_hand_down(settings, sizeof(settings) - 1, p->config_path, sizeof(p->config_path), err,
-                          sizeof(err)) == 0)
+    const char *text = p->replays ? replay_settings : settings;
+    if (kl_file_hand_down(text, strlen(text), p->config_path, sizeof(p->config_path), err, sizeof(err)) == 0)
         return 0;
     return tool_fail(-1, "play", "%s", err);
 }
@@ -288,6 +294,21 @@ static int wait_for_enter(const struct play *p, int code) {
     fputs("Press Enter.\n", stderr);
     if (!fgets(line, sizeof line, stdin)) return code;
     return code;
+}
+
+int kl_play_replay(const struct kl_play_replay *w, int count, char **given) {
+    static struct play play;
+    struct play *p = &play;
+    p->replays = true;
+    p->core = w->core;
+    p->content = w->content;
+    p->retroarch = w->retroarch;
+    p->wrapper = w->wrapper;
+    if (find_all(p) != 0) return KLT_LOAD;
+    kl_environment_set("KEYLOCK_RELAY", NULL);
+    kl_environment_set("KEYLOCK_LINK", NULL);
+    kl_environment_set("KEYLOCK_REPLAY", w->recording);
+    return hand_over(p, count, given);
 }
 
 int cmd_play(int argc, char **argv) {

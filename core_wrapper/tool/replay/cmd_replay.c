@@ -1,8 +1,11 @@
 #include "core_wrapper/tool/common/report.h"
 #include "core_wrapper/tool/common/tool.h"
 #include "core_wrapper/tool/desync/recorded.h"
+#include "core_wrapper/tool/play/play_replay.h"
 #include "core_wrapper/tool/replay/replay_export.h"
 #include "net/engine/plain.h"
+#include "net/platform/environment.h"
+#include "net/platform/file.h"
 #include "net/session/keys.h"
 
 #include <errno.h>
@@ -13,15 +16,27 @@
 
 /* clang-format off: a line here is a line there */
 const char cmd_replay_help[] =
-    "Usage: keylock replay FILE --info | --json | --text\n"
-    "       keylock replay FILE --export-inputs FILE | --export-fm2 FILE\n"
-    "       keylock replay FILE --export-replay FILE [--core NAME_OR_PATH] [--content DIR] [--system DIR]\n"
+    "Usage: keylock replay FILE [OPTIONS] [-- RETROARCH ARGUMENTS]\n"
+    "       keylock replay FILE --info | --json | --text\n"
+    "       keylock replay FILE --export-inputs FILE | --export-fm2 FILE | --export-replay FILE\n"
     "\n"
-    "Says what a recording holds (record = DIR, keylock run --record, a relay's), and whether all of its "
-    "blocks "
-    "are\n"
-    "whole; or writes its inputs for another program.\n"
+    "Starts this machine's RetroArch on a recording of a match (record = DIR, keylock run --record, a "
+    "relay's). Or says\n"
+    "what it holds, and whether all of its blocks are whole; or writes its inputs for another program.\n"
     "\n"
+    "On the first pad, or the keys that RetroArch has for it: Start pauses and goes on; Left and Right seek, "
+    "and while\n"
+    "they are held move along a bar; L and R step; A shows the players' buttons. RetroArch's own pause and "
+    "fast-forward\n"
+    "work, too.\n"
+    "\n"
+    "  --core NAME_OR_PATH  the core (default: by the name in the recording)\n"
+    "  --content DIR        a folder, or a file, that has the content: found by its checksum, whatever its "
+    "name\n"
+    "  --take-over N        player 1 to 8: with Y you play on in that seat, alone\n"
+    "  --trust              loads the saves of the match's host that are in the recording\n"
+    "  --retroarch FILE     the RetroArch to start\n"
+    "  --wrapper FILE       keylock_libretro.so\n"
     "  --info               players, frames, inputs, hashes, seal, end\n"
     "  --json               the same as a JSON object\n"
     "  --text               all of it as lines of text: options, inputs, hashes, commands\n"
@@ -29,28 +44,27 @@ const char cmd_replay_help[] =
     "  --export-fm2 FILE    the pads of two players, as FCEUX has them; nothing verifies that it plays the "
     "same\n"
     "  --export-replay FILE a .replay of version 1, for retroarch -P (RetroArch 1.15 and later); the "
-    "recording is "
-    "run\n"
+    "recording is run\n"
     "                       here first, to learn which inputs the core asks for\n"
-    "  --core NAME_OR_PATH  the core (default: by the name in the recording)\n"
-    "  --content DIR        a folder, or a file, that has the content: found by its checksum, whatever its "
-    "name\n"
-    "  --system DIR         the core's system folder (default: an empty one)\n"
+    "  --system DIR         for --export-replay: the core's system folder (default: an empty one)\n"
     "\n"
     "Exit status:\n"
     "  0  whole\n"
     "  1  torn or damaged; the block or packed frame and its byte are named, and all before it is good\n"
     "  2  wrong usage; the file cannot be read, or is no recording\n"
-    "  5  core or content is missing, or another\n"
-    "  6  standard output, or the file to write, cannot be written\n";
+    "  5  RetroArch, the wrapper, core or content is missing, or another\n"
+    "  6  standard output, or the file to write, cannot be written\n"
+    "  else RetroArch's own\n";
 /* clang-format on */
 
 enum { REPLAY_DAMAGED = 1 };
 
-enum job { JOB_NONE, JOB_INFO, JOB_JSON, JOB_TEXT, JOB_INPUTS, JOB_FM2, JOB_REPLAY };
+enum job { JOB_PLAY, JOB_INFO, JOB_JSON, JOB_TEXT, JOB_INPUTS, JOB_FM2, JOB_REPLAY };
 struct replay {
     struct kl_recording rec;
-    const char *path, *to, *core, *content, *system_dir;
+    const char *path, *to, *core, *content, *system_dir, *retroarch, *wrapper;
+    bool trust;
+    uint64_t seat;
     enum job job;
 };
 
@@ -118,15 +132,27 @@ static void add_number(json_object *j, const char *key, bool known, uint64_t n) 
     json_object_object_add(j, key, known ? json_object_new_int64((int64_t)n) : NULL);
 }
 
+/* The seat key by which the client signed its hashes, as the file says; "": it signed none. */
+static const char *key_of(const struct kl_recording *r, unsigned client,
+                          char out[2 * KL_SEAT_KEY_BYTES + 1]) {
+    out[0] = 0;
+    for (unsigned i = 0; i < r->signs; i++)
+        if (r->sign[i].client == client)
+            sodium_bin2hex(out, 2 * KL_SEAT_KEY_BYTES + 1, r->sign[i].seat_pub, KL_SEAT_KEY_BYTES);
+    return out;
+}
+
 static json_object *players_of(const struct kl_recording *r) {
     json_object *list = json_object_new_array();
     for (unsigned i = 0; i < r->room.members; i++) {
         const struct kl_klr_member *m = &r->room.member[i];
         json_object *one = json_object_new_object(), *seats = json_object_new_array();
+        char key[2 * KL_SEAT_KEY_BYTES + 1];
         json_object_object_add(one, "name", json_object_new_string(m->name));
         for (int s = 0; s < KL_MAX_SEATS; s++)
             if (m->seats >> s & 1) json_object_array_add(seats, json_object_new_int(s + 1));
         json_object_object_add(one, "seats", seats);
+        add_text(one, "key", key_of(r, m->client, key));
         json_object_array_add(list, one);
     }
     return list;
@@ -167,32 +193,29 @@ static int tell_json(const struct replay *p) {
 
 /* --- as another program's file --- */
 
-static int find_run(const struct replay *p, struct kl_machine_setup *setup) {
-    static char core[KL_FILE_PATH], content[KL_FILE_PATH];
+static int find_run(const struct replay *p, char core[KL_FILE_PATH], char content[KL_FILE_PATH]) {
     char err[KLT_ERR];
-    int found = p->core ? tool_find_core(p->core, core, sizeof(core), err, sizeof(err))
+    int found = p->core ? tool_find_core(p->core, core, KL_FILE_PATH, err, sizeof(err))
                         : kl_recorded_core(&p->rec, core, err, sizeof(err));
     if (found != 0 || !kl_recorded_core_is(&p->rec, core, err, sizeof(err)))
         return tool_fail(KLT_LOAD, "replay", "%s", err);
     if (!kl_recorded_content(&p->rec, &p->content, p->content ? 1 : 0, content))
         return tool_fail(KLT_LOAD, "replay", "content missing: %s is not where --content names",
                          p->rec.content);
-    *setup = (struct kl_machine_setup){.core = core,
-                                       .content = *content ? content : NULL,
-                                       .recording = p->path,
-                                       .system_dir = p->system_dir,
-                                       .asks = true};
     return KLT_OK;
 }
 
 static int export(struct replay *p) {
-    struct kl_machine_setup setup;
+    static char core[KL_FILE_PATH], content[KL_FILE_PATH];
+    struct kl_machine_setup setup = {
+        .core = core, .recording = p->path, .system_dir = p->system_dir, .asks = true};
     char left[KLT_EXPORT_LEFT] = "", err[KLT_ERR] = "";
     if (p->rec.first)
         return tool_fail(KLT_USAGE, "replay",
                          "it begins with the room's state of frame %" PRIu32 ", not at power-on",
                          p->rec.first);
-    if (p->job == JOB_REPLAY && find_run(p, &setup) != KLT_OK) return KLT_LOAD;
+    if (p->job == JOB_REPLAY && find_run(p, core, content) != KLT_OK) return KLT_LOAD;
+    setup.content = *content ? content : NULL;
     FILE *out = kl_file_stream(p->to, "wb");
     int result = out ? 0 : -1;
     if (!out) snprintf(err, sizeof(err), "%s", strerror(errno));
@@ -206,6 +229,26 @@ static int export(struct replay *p) {
     return KLT_OK;
 }
 
+/* --- in RetroArch --- */
+
+static int play(struct replay *p, int count, char **given) {
+    static char core[KL_FILE_PATH], content[KL_FILE_PATH], path[KL_FILE_PATH];
+    if (find_run(p, core, content) != KLT_OK) return KLT_LOAD;
+    if (!*content)
+        return tool_fail(KLT_LOAD, "replay", "this core ran without content: keylock verify runs it again");
+    if (!kl_file_real(p->path, path, sizeof(path)))
+        return tool_fail(KLT_USAGE, "replay", "%s: %s", p->path, strerror(errno));
+    if (p->trust) kl_environment_set("KEYLOCK_TRUST", "on");
+    if (p->seat) tool_export_number("KEYLOCK_TAKE_OVER", p->seat);
+    kl_recording_free(&p->rec);
+    return kl_play_replay(&(struct kl_play_replay){.recording = path,
+                                                   .core = core,
+                                                   .content = content,
+                                                   .retroarch = p->retroarch,
+                                                   .wrapper = p->wrapper},
+                          count, given);
+}
+
 /* --- the command --- */
 
 static int take(struct replay *p, int o) {
@@ -213,6 +256,10 @@ static int take(struct replay *p, int o) {
     case 'c': p->core = tool_path(optarg); return 0;
     case 'f': p->content = tool_path(optarg); return 0;
     case 's': p->system_dir = tool_path(optarg); return 0;
+    case 'r': p->retroarch = tool_path(optarg); return 0;
+    case 'w': p->wrapper = tool_path(optarg); return 0;
+    case 't': p->trust = true; return 0;
+    case 'T': return tool_number("take-over", optarg, 1, KL_MAX_SEATS, &p->seat);
     default: break;
     }
     if (p->job) return tool_usage("expected one of --info, --json, --text and --export-..., got two");
@@ -244,19 +291,26 @@ int cmd_replay(int argc, char **argv) {
                                           {"core", required_argument, NULL, 'c'},
                                           {"content", required_argument, NULL, 'f'},
                                           {"system", required_argument, NULL, 's'},
+                                          {"take-over", required_argument, NULL, 'T'},
+                                          {"trust", no_argument, NULL, 't'},
+                                          {"retroarch", required_argument, NULL, 'r'},
+                                          {"wrapper", required_argument, NULL, 'w'},
                                           {NULL, 0, NULL, 0}};
     static struct replay state; /* large, and zero */
     struct replay *p = &state;
     char err[KLT_ERR];
     for (int o; (o = tool_next(argc, argv, "", longs)) != -1;)
         (void)take(p, o);
-    if (argc - optind != 1) return tool_usage("expected one recording, got %d names", argc - optind);
-    if (!p->job) return tool_usage("expected one of --info, --json, --text and --export-..., got none");
+    bool dashes = optind > 0 && strcmp(argv[optind - 1], "--") == 0;
+    int names = argc - optind;
+    if (names < 1 || (names > 1 && (p->job || !dashes)))
+        return tool_usage("expected one recording, got %d names", names);
     p->path = tool_path(argv[optind]);
     int read = kl_recording_read(&p->rec, p->path, err, sizeof(err));
     if (read < 0) return tool_fail(KLT_USAGE, "replay", "%s", err);
     if (read > 0)
         return tool_fail(KLT_USAGE, "replay", "%s: expected a recording, it begins otherwise", p->path);
+    if (p->job == JOB_PLAY) return play(p, names - 1, argv + optind + 1);
     int code = do_job(p);
     if (code == KLT_OK && *p->rec.damage) code = REPLAY_DAMAGED;
     kl_recording_free(&p->rec);

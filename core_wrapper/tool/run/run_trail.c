@@ -45,9 +45,11 @@ static int make_start(struct kl_start *s, const struct kl_headless *h) {
         snprintf(o->key, sizeof(o->key), "%s", h->options.at[i].key);
         snprintf(o->value, sizeof(o->value), "%s", h->options.at[i].value);
     }
-    for (unsigned p = 0; p < KL_MAX_SEATS; p++)
-        if (h->setup.devices.set >> p & 1)
-            s->device[s->device_count++] = (struct kl_start_device){(uint8_t)p, h->setup.devices.id[p]};
+    for (unsigned p = 0; p < KL_MAX_SEATS; p++) {
+        bool set = h->setup.devices.set >> p & 1;
+        uint32_t id = set ? h->setup.devices.id[p] : RETRO_DEVICE_JOYPAD; /* as headless.c sets them */
+        if (set || p < 2) s->device[s->device_count++] = (struct kl_start_device){(uint8_t)p, id};
+    }
     size_t len = h->setup.save_dir ? h->core.get_memory_size(RETRO_MEMORY_SAVE_RAM) : 0;
     const void *sram = len ? h->core.get_memory_data(RETRO_MEMORY_SAVE_RAM) : NULL;
     if (sram) s->memory[s->memory_count++] = (struct kl_start_memory){RETRO_MEMORY_SAVE_RAM, sram, len};

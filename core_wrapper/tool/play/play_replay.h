@@ -1,0 +1,14 @@
+/* play_replay.h - starts RetroArch on the wrapper, as `keylock play` does, to replay a recording
+ * (match/replay.h). */
+#ifndef KLT_PLAY_REPLAY_H
+#define KLT_PLAY_REPLAY_H
+
+struct kl_play_replay {
+    const char *recording, *core, *content; /* paths */
+    const char *retroarch, *wrapper;        /* NULL: those that are found */
+};
+/* given: arguments for RetroArch. Returns only if it cannot be started: the exit status, after a line on
+ * standard error. */
+int kl_play_replay(const struct kl_play_replay *w, int count, char **given);
+
+#endif
