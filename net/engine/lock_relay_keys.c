@@ -20,7 +20,7 @@ void kl_lock_keys_put(struct kl_lock_relay *r, unsigned pad, uint32_t end) {
         kl_keys_put(q, &r->sample[pad][q->next % KL_WINDOW_FRAMES]);
 }
 
-/* A sample takes the place of one that no frame has used: a returning client sends more than a window of them. */
+/* It takes the place of one that no frame may have used: a returning client can send more than a window. */
 void kl_lock_keys_keep(struct kl_lock_relay *r, unsigned pad, uint32_t sample) {
     if (sample >= r->keys[pad]->next + KL_WINDOW_FRAMES)
         kl_lock_keys_put(r, pad, sample - KL_WINDOW_FRAMES + 1);
