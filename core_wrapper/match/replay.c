@@ -66,6 +66,7 @@ bool kl_replay_open(struct kl_match *m) {
         free(rec);
         return false;
     }
+    if (rec->whole < rec->frames) rec->frames = rec->whole;
     m->play.replay.rec = rec;
     m->play.replay.seat = seat ? (unsigned)strtoul(seat, NULL, 10) : 0;
     if (m->play.replay.seat > KL_MAX_SEATS) m->play.replay.seat = 0;
