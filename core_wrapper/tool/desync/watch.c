@@ -297,7 +297,6 @@ int kl_watch(const struct kl_watch_wish *wish) {
     struct watch *w = &state;
     int result = 0;
     w->wish = wish;
-    kl_process_yield();
     if (open_all(w) != 0) return fail(w);
     while (result == 0 && !kl_process_stopped()) {
         const struct entry *e;
