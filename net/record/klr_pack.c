@@ -39,17 +39,24 @@ struct packing {
     struct kl_klr_place place;
     uint8_t *out;
     size_t cap;
+    uint8_t *bare; /* blocks of the next packed frame, without their checks: those say nothing more */
+    size_t bare_len;
 };
 
-static bool add_frame(struct packing *p, const uint8_t *bytes, size_t len) {
+static void add_bare(struct packing *p, const uint8_t *bytes, size_t len) {
+    memcpy(p->bare + p->bare_len, bytes, len);
+    p->bare_len += len;
+}
+
+static bool add_frame(struct packing *p) {
     uint8_t *to = p->out + p->place.at, check[KL_KLR_CHECK];
     struct kl_writer w;
     if (p->cap - p->place.at < BEFORE) return false;
-    size_t packed = ZSTD_compress2(p->zstd, to + BEFORE, p->cap - p->place.at - BEFORE, bytes, len);
+    size_t packed = ZSTD_compress2(p->zstd, to + BEFORE, p->cap - p->place.at - BEFORE, p->bare, p->bare_len);
     if (ZSTD_isError(packed)) return false;
     kl_writer_init(&w, to + CHECKED_FROM, BEFORE - CHECKED_FROM);
     kl_write_u32(&w, (uint32_t)packed);
-    kl_write_u32(&w, (uint32_t)len);
+    kl_write_u32(&w, (uint32_t)p->bare_len);
     check_of(&p->place, to, packed, check);
     kl_writer_init(&w, to, CHECKED_FROM);
     kl_write_u32(&w, SKIPPED);
@@ -57,6 +64,7 @@ static bool add_frame(struct packing *p, const uint8_t *bytes, size_t len) {
     kl_write_bytes(&w, check, sizeof check);
     memcpy(p->place.check, check, sizeof check);
     p->place.at += BEFORE + packed;
+    p->bare_len = 0;
     return true;
 }
 
@@ -78,14 +86,14 @@ static const char *add_all(struct packing *p, const uint8_t *bytes, size_t len) 
     enum kl_klr_next next;
     unsigned frames = 0;
     bool ended = false;
-    size_t from = 0;
     if (!kl_klr_open(&c, bytes, len)) return "it begins otherwise than a recording";
+    add_bare(p, bytes, KL_KLR_MAGIC);
     while ((next = kl_klr_next(&c)) == KL_KLR_BLOCK) {
         ended = c.type == KL_KLR_END;
+        add_bare(p, c.body - KL_KLR_BEFORE, KL_KLR_BEFORE + c.body_len);
         if (c.type == KL_KLR_PIECES) frames += count_frames(&c);
         if (frames < KL_KLR_MINUTE_FRAMES && c.place.at < len) continue;
-        if (!add_frame(p, bytes + from, c.place.at - from)) return "no memory to pack it";
-        from = c.place.at;
+        if (!add_frame(p)) return "no memory to pack it";
         frames = 0;
     }
     if (next != KL_KLR_WHOLE) return "it is damaged";
@@ -97,13 +105,15 @@ static const char *pack(struct packing *p, const uint8_t *bytes, size_t len) {
     p->place = beginning();
     p->cap = 2 * len + BEFORE; /* no closed recording becomes larger than that */
     p->out = malloc(p->cap);
+    p->bare = malloc(len);
     p->zstd = ZSTD_createCCtx();
-    if (p->out && p->zstd) {
+    if (p->out && p->bare && p->zstd) {
         ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, LEVEL);
         ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_checksumFlag, 1); /* so that zstd finds damage, too */
         why = add_all(p, bytes, len);
     }
     ZSTD_freeCCtx(p->zstd);
+    free(p->bare);
     return why;
 }
 
@@ -148,36 +158,73 @@ static const char *look_at(const struct kl_klr_place *p, const uint8_t *bytes, u
     return memcmp(check, bytes + 8, sizeof check) == 0 ? "" : "its check is wrong";
 }
 
-/* Makes room for so many bytes more. */
+/* Makes room for the blocks of so many bytes, with their checks. */
 static bool grow(struct kl_klr_unpacked *u, uint32_t bytes) {
-    uint8_t *more = realloc(u->bytes, u->len + bytes + 1);
+    uint8_t *more = realloc(u->bytes, u->len + bytes + bytes / KL_KLR_BEFORE * KL_KLR_CHECK + 1);
     if (more) u->bytes = more;
     return more != NULL;
 }
 
+static void put(struct kl_klr_unpacked *u, const void *bytes, size_t len) {
+    memcpy(u->bytes + u->len, bytes, len);
+    u->len += len;
+}
+
+/* Blocks with their checks, the first of the file at `end`, which moves. False: they are not whole. */
+static bool put_blocks(struct kl_klr_unpacked *u, struct kl_klr_place *end, const uint8_t *bare, size_t len) {
+    struct kl_reader r;
+    kl_reader_init(&r, bare, len);
+    if (u->frames == 0) {
+        const uint8_t *magic = kl_read_bytes(&r, KL_KLR_MAGIC);
+        if (!magic) return false;
+        put(u, magic, KL_KLR_MAGIC);
+    }
+    while (kl_reader_left(&r)) {
+        uint32_t body_len = kl_read_u32(&r);
+        uint8_t type = kl_read_u8(&r);
+        const uint8_t *body = kl_read_bytes(&r, body_len);
+        if (!body) return false;
+        struct kl_klr_around a = kl_klr_around(end, type, body, body_len);
+        put(u, a.before, sizeof a.before);
+        put(u, body, body_len);
+        put(u, a.check, sizeof a.check);
+    }
+    return true;
+}
+
+static int too_large(const char *name, uint64_t bytes, char *err, size_t err_len) {
+    snprintf(err, err_len, "%s: expected a recording of %u bytes at most, unpacked; got %" PRIu64, name,
+             KL_KLR_BYTES_MAX, bytes);
+    return -1;
+}
+
 int kl_klr_unpack(struct kl_klr_unpacked *u, const uint8_t *packed, size_t len, const char *name, char *err,
                   size_t err_len) {
-    struct kl_klr_place p = beginning();
+    struct kl_klr_place p = beginning(), end = kl_klr_begin();
     uint32_t from = 0, to = 0;
+    uint8_t *bare;
     *u = (struct kl_klr_unpacked){.damage = ""};
     for (; p.at < len; u->frames++) {
         const uint8_t *bytes = packed + p.at;
         u->damage = look_at(&p, bytes, len - p.at, &from, &to);
         if (*u->damage) break;
-        if (to > KL_KLR_BYTES_MAX - u->len) {
-            snprintf(err, err_len, "%s: expected a recording of %u bytes at most, unpacked; got %" PRIu64,
-                     name, KL_KLR_BYTES_MAX, (uint64_t)u->len + to);
-            return -1;
-        }
-        if (!grow(u, to)) {
+        if (to > KL_KLR_BYTES_MAX - u->len) return too_large(name, (uint64_t)u->len + to, err, err_len);
+        bare = malloc((size_t)to + 1);
+        if (!bare || !grow(u, to)) {
+            free(bare);
             snprintf(err, err_len, "%s: no memory to unpack it", name);
             return -1;
         }
-        if (ZSTD_decompress(u->bytes + u->len, to, bytes + BEFORE, from) != to) {
-            u->damage = "it does not unpack to the bytes that it should have";
+        size_t before = u->len;
+        bool good =
+            ZSTD_decompress(bare, to, bytes + BEFORE, from) == to && put_blocks(u, &end, bare, to);
+        free(bare);
+        if (!good) {
+            u->len = before;
+            u->damage = "it does not unpack to the blocks that it should have";
             break;
         }
-        u->len += to;
+        if (u->len > KL_KLR_BYTES_MAX) return too_large(name, u->len, err, err_len); /* with the checks */
         memcpy(p.check, bytes + 8, sizeof p.check);
         p.at += BEFORE + (uint64_t)from;
     }

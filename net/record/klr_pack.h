@@ -1,9 +1,9 @@
 /* klr_pack.h - a closed recording, packed: zstd frames of a minute of play each. net/RECORD.md §4.
  *
  * Each zstd frame stands behind a small one that zstd passes over. It has the lengths, and a check that is
- * chained to the one before, so a packed frame that was changed, lost, moved or swapped shows. The blocks
- * have their own checks over the unpacked bytes: packing proves nothing, and changes nothing that is proven.
- * Of the heap. */
+ * chained to the one before, so a packed frame that was changed, lost, moved or swapped shows. The blocks'
+ * own checks are over the unpacked bytes; they are left out, and computed anew. So packing proves nothing,
+ * and changes nothing that is proven. Of the heap. */
 #ifndef KL_KLR_PACK_H
 #define KL_KLR_PACK_H
 

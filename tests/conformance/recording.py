@@ -40,7 +40,7 @@ def blake(data):
 
 
 def packed_frames(data):
-    """(position, unpacked bytes) one after the other; at last (position, why) of damage, if there is some."""
+    """(position, blocks without their checks) one after the other; at last (position, why) of damage, if there is some."""
     at, check = 0, MAGIC
     while at < len(data):
         packed, size = (int.from_bytes(data[at + i:at + i + 4], "little") for i in (16, 20))
@@ -57,10 +57,14 @@ def packed_frames(data):
         out = ctypes.create_string_buffer(size)
         zstd = ctypes.CDLL("libzstd.so.1")
         zstd.ZSTD_decompress.restype = ctypes.c_size_t
-        if zstd.ZSTD_decompress(out, ctypes.c_size_t(size), body[8:], ctypes.c_size_t(packed)) != size:
-            yield at, "it does not unpack to the bytes that it should have"
+        whole = zstd.ZSTD_decompress(out, ctypes.c_size_t(size), body[8:], ctypes.c_size_t(packed)) == size
+        block, bare = 0 if at else 8, out.raw
+        while block < size:
+            block += 5 + int.from_bytes(bare[block:block + 4], "little")
+        if not whole or block != size:
+            yield at, "it does not unpack to the blocks that it should have"
             return
-        yield at, out.raw
+        yield at, bare
         at += 24 + packed
 
 
@@ -70,7 +74,12 @@ def unpacked(data):
         return data, None
     frames = list(packed_frames(data))
     damage = (len(frames), *frames.pop()) if isinstance(frames[-1][1], str) else None
-    return b"".join(part for _, part in frames), damage
+    bare, parts, at = b"".join(part for _, part in frames), [], 8
+    while at < len(bare):
+        length = int.from_bytes(bare[at:at + 4], "little")
+        parts.append((bare[at + 4], bare[at + 5:at + 5 + length]))
+        at += 5 + length
+    return sealed(parts) if bare else b"", damage
 
 
 def blocks(data):
