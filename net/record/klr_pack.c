@@ -216,8 +216,7 @@ int kl_klr_unpack(struct kl_klr_unpacked *u, const uint8_t *packed, size_t len, 
             return -1;
         }
         size_t before = u->len;
-        bool good =
-            ZSTD_decompress(bare, to, bytes + BEFORE, from) == to && put_blocks(u, &end, bare, to);
+        bool good = ZSTD_decompress(bare, to, bytes + BEFORE, from) == to && put_blocks(u, &end, bare, to);
         free(bare);
         if (!good) {
             u->len = before;

@@ -289,8 +289,7 @@ void drive_to_relay(struct world *w, struct packet *p) {
     uint32_t missing = c->up_window.highest - c->up_window.fresh;
     int r = kl_lock_receive(&w->room, p->client, p->bytes, p->len, missing, drive_relay_clock(w));
     if (r != KL_OK) { /* nothing has happened in the room, though a frame may be due at this very moment */
-        if (!c->setting->lie.from_us)
-            world_fail(w, "relay refuses a CTRL of client=%u: %d", p->client, r);
+        if (!c->setting->lie.from_us) world_fail(w, "relay refuses a CTRL of client=%u: %d", p->client, r);
         return;
     }
     if (kl_ctrl_open(&m, c->seats, p->bytes, p->len) == KL_OK)
