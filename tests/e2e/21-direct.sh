@@ -48,8 +48,8 @@ judge() { # ROOM…
     done
 }
 
-# share A B S: A is at most the share S of B.
-share() { awk -v a="$1" -v b="$2" -v s="$3" 'BEGIN { exit !(a <= b * s) }'; }
+# share A B S: A is at most the share S of B. Above 1: of rooms that play one after the other, a twentieth of all pictures more is no difference.
+share() { awk -v a="$1" -v b="$2" -v s="$3" 'BEGIN { exit !(a <= b * s + (s > 1 ? 0.05 : 0)) }'; }
 seen() { grep -a "these players see your address" "$tmp/$1.log"; }
 aside() { grep -ao "samples that came straight .*" "$tmp/$1-ann.log"; }
 
