@@ -42,7 +42,7 @@ for core in nestopia gambatte; do
     game=$content/shooter.nes && [ $core = nestopia ] || game=$content/pads.gb
     "$keylock" run --quiet --core $core --content "$game" --frames 6000 --input random:7 --hash-every 60 --record "$tmp/$core-long.klr" \
         --hash-out "$tmp/$core-long.hash" >"$tmp/$core.log" 2>&1 || fail "replay/$core-long: exit status $?"
-    KEYLOCK_REPLAY=$tmp/$core-long.klr KEYLOCK_HASH_EVERY=0 "$keylock" run --core $core --wrapper "$wrapper" --content "$game" --input "$tmp/keys" --seats 1 \
+    KEYLOCK_REPLAY=$tmp/$core-long.klr KEYLOCK_HASH_EVERY=0 "$keylock" run --core $core --wrapper "$wrapper" --content "$game" --input "$tmp/keys" --seats 1 --speed max \
         --frames 5990 --hash-out "$tmp/$core-sought.hash" >"$tmp/$core-sought.log" 2>&1
     places=$(grep -ac 'core .*replay at frame=' "$tmp/$core-sought.log")
     check replay/$core-seeks "$places seeks; $(tail -n 2 "$tmp/$core-sought.log" | cut -c 1-300)" test "$places" -ge 3
