@@ -129,13 +129,12 @@ check restart/removed "$(journals) journals are left of rooms that have ended" e
 check restart/names "$(ls "$tmp/recordings/new" | tr '\n' ' ')" \
     test "$(ls "$tmp/recordings/new" | grep -cxE '[0-9]{8}-[0-9]{6}-[0-9a-f]{32}\.klr')" = "$PAIRS"
 
-# Each recording has all frames of the match and its end, no address, its relay's seals, and its players' signatures.
+# Each recording has all frames of the match and its end, no address, and its relay's seals.
 whole() {
     local file room fingerprint
     fingerprint=$(sed -n 's/.*event=listening.* fingerprint=\([a-z2-7]*\).*/\1/p' "$tmp/relay1.log")
     "$keylock" verify --core "$(core_path nestopia)" --content "$content" --relay "$fingerprint" \
         "$tmp"/recordings/new/*.klr >"$tmp/verify.txt" 2>&1 || { cat "$tmp/verify.txt"; return 1; }
-    [ "$(grep -oE '; [^;]+ signed [a-z ]+ of frame [0-9]+' "$tmp/verify.txt" | wc -l)" = $((2 * PAIRS)) ] || { cat "$tmp/verify.txt"; return 1; }
     for file in "$tmp"/recordings/new/*.klr; do
         ! grep -aq '127\.0\.0\.1' "$file" || { echo "$file has an address"; return 1; }
         "$keylock" replay --info "$file" >"$tmp/record.txt" 2>&1 || { cat "$tmp/record.txt"; return 1; }
