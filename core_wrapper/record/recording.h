@@ -184,7 +184,7 @@ enum kl_signed {
     KL_SIGNED_NOT,
     KL_SIGNED_FALSE, /* the signature is not of the key that it names, or of another hash than the file's */
     KL_SIGNED_ONE,   /* its last hash is in the file; of those before some are not, or others */
-    KL_SIGNED_ALL    /* the file has all of its hashes, up to that one */
+    KL_SIGNED_ALL    /* the file has all of its hashes below that one, and it, or the SIGN alone has it */
 };
 /* *out: that SIGN; NULL with KL_SIGNED_NOT. */
 enum kl_signed kl_recording_signed(const struct kl_recording *r, unsigned client,

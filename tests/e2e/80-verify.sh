@@ -145,6 +145,12 @@ verified alone 0 "frames=600;from=0;parts=ram,state" "${nes[@]}" "$tmp/alone.klr
 "$keylock" verify --core gambatte "${gb[@]}" "$tmp/ann.klr" >"$tmp/text" 2>&1
 check verify/text "$(cat "$tmp/text")" grep -qE "ann.klr: verified: frames 0 to $((FRAMES - 1)), [0-9]+ hashes \(RAM and state\); sealed by $fingerprint up to frame [0-9]+$" "$tmp/text"
 
+# The relay's own file has each player's signature under all hashes that his machine said.
+"$keylock" verify --core gambatte --core nestopia --content "$content" "$tmp"/records/new/*.klr >"$tmp/signed" 2>&1
+for who in ann bob; do
+    check verify/$who-signed "$(cat "$tmp/signed")" grep -qE "; $who signed all hashes up to that of frame $((FRAMES - 1))(;|\$)" "$tmp/signed"
+done
+
 # Hashes and inputs that are not those of the match, with good checks.
 label=$(altered "$tmp/ann.klr" "$tmp/forged.klr" 'forge(5)')
 verified forged 1 "label=$label;clients=ann;differs=ram" "${gb[@]}" "$tmp/forged.klr"

@@ -528,7 +528,8 @@ static void expect_signed(uint32_t left_out, uint64_t forged, enum kl_signed fir
 TEST(players_sign_their_own_hashes) {
     expect_signed(0, 0, KL_SIGNED_ALL, KL_SIGNED_ALL);
     expect_signed(59, 0, KL_SIGNED_ONE, KL_SIGNED_ONE);
-    expect_signed(179, 0, KL_SIGNED_NOT, KL_SIGNED_NOT);
+    expect_signed(179, 0, KL_SIGNED_ALL, KL_SIGNED_ALL); /* the signature has it */
+    expect_signed(179, 119, KL_SIGNED_ALL, KL_SIGNED_NOT);
     expect_signed(0, 119, KL_SIGNED_ALL, KL_SIGNED_ONE);
     expect_signed(0, 179, KL_SIGNED_ALL, KL_SIGNED_FALSE);
 }
