@@ -2,8 +2,8 @@
  *
  *     DIR/new/20240506-070809-ROOMID.klr          of a room whose game began then (UTC), with END
  *     DIR/new/20240506-070809-ROOMID-broken.klr   it broke off before: it is good up to there
- *     DIR/new/20240506-070809-ROOMID-reported.klr a player has reported something (KL_COMMAND_REPORT); and
- *                                                 …-broken-reported.klr
+ *     DIR/new/20240506-070809-ROOMID-reported.klr a player has reported something (KL_COMMAND_REPORT)
+ * A name may end with both: ROOMID-broken-reported.klr.
  *
  * A thread keeps the bounds of DIR/new and DIR/kept together: at the start, within a minute after a recording
  * has come, and once an hour. Recordings that are too old go; above the bytes the oldest go. One whose name
