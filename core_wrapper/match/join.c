@@ -98,7 +98,7 @@ static int trust(void *ctx, const uint8_t pub[32], char *err, size_t err_len) {
 static void welcomed(void *ctx, const struct kl_welcome *w) {
     struct kl_match *m = ctx;
     char err[256];
-    if (kl_seat_file_keep(&m->join.seat, w->token, err, sizeof err) != 0)
+    if (kl_seat_file_keep(&m->join.seat, w->token, w->room_id, err, sizeof err) != 0)
         fprintf(stderr, "[Keylock] %s\n", err);
 }
 
@@ -109,9 +109,11 @@ static void open_seat(struct kl_match *m) {
     uint8_t id[KL_SEAT_FILE_ID];
     char dir[KL_FILE_PATH], err[256];
     kl_seat_file_id(id, m->config.host, m->config.port, &m->join.config.hello);
-    if (kl_state_folder("seats", dir, err, sizeof err) == 0 &&
-        kl_seat_file_open(&m->join.seat, dir, id, err, sizeof err) == 0)
-        return;
+    bool open = kl_state_folder("seats", dir, err, sizeof err) == 0 &&
+                kl_seat_file_open(&m->join.seat, dir, id, err, sizeof err) == 0;
+    snprintf(m->join.seat.where, sizeof m->join.seat.where, "%.253s:%u %s", m->config.host, m->config.port,
+             m->join.config.hello.room);
+    if (open) return;
     kl_seat_make(&m->join.seat.key);
     kl_frontend_log(&m->front, "a restart would lose this seat: %s", err);
 }
@@ -198,7 +200,10 @@ void kl_join_link(struct kl_match *m, char *out, size_t cap) {
 }
 
 void kl_join_close(struct kl_match *m, bool forget) {
+    const struct kl_participant_status *s = &m->status;
     kl_learn_end(m);
+    /* the relay keeps a match of this seat */
+    if (forget && s->roster.record_days && s->prepare.epoch_s) kl_seat_file_retire(&m->join.seat);
     kl_seat_file_close(&m->join.seat, forget);
     sodium_memzero(&m->join.config.seat, sizeof m->join.config.seat);
 }

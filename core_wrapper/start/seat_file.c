@@ -6,12 +6,18 @@
 
 #include <sodium.h>
 
+#include "net/platform/clock.h"
 #include "net/platform/dir.h"
 
-/* "keylock seat 1", a line for the key's seed, one for the token; hexadecimal */
-#define HEAD      "keylock seat 1\n"
-#define FILE_MAX  (sizeof HEAD - 1 + 2 * KL_SEAT_SEED + 1 + 2 * KL_SEAT_TOKEN + 1)
+/* "keylock seat 2", a line for the key's seed, the token, the room's id, each hexadecimal; one for people */
+#define HEAD      "keylock seat 2\n"
+#define TOKEN_AT  (sizeof HEAD - 1 + 2 * KL_SEAT_SEED + 1)
+#define ROOM_AT   (TOKEN_AT + 2 * KL_SEAT_TOKEN + 1)
+#define WHERE_AT  (ROOM_AT + 2 * KL_SEAT_ROOM + 1)
+#define FILE_MAX  (WHERE_AT + KL_SEAT_WHERE)
 #define LOCK_TAIL ".lock"
+#define KEPT      "kept-"
+#define DAY_S     86400
 
 int kl_state_folder(const char *sub, char out[KL_FILE_PATH], char *err, size_t err_len) {
     char below[256];
@@ -67,22 +73,28 @@ static bool from_hex(uint8_t *out, size_t len, const char *hex) {
     return sodium_hex2bin(out, len, hex, 2 * len, NULL, &got, NULL) == 0 && got == len;
 }
 
+static bool parse(struct kl_seat_file *f, const char *text, size_t len) {
+    uint8_t seed[KL_SEAT_SEED];
+    bool good = len > WHERE_AT && text[len - 1] == '\n' && memcmp(text, HEAD, sizeof HEAD - 1) == 0 &&
+                from_hex(seed, sizeof seed, text + sizeof HEAD - 1) &&
+                from_hex(f->token, sizeof f->token, text + TOKEN_AT) &&
+                from_hex(f->room, sizeof f->room, text + ROOM_AT);
+    if (good) kl_seat_from_seed(&f->key, seed);
+    if (good) snprintf(f->where, sizeof f->where, "%.*s", (int)(len - 1 - WHERE_AT), text + WHERE_AT);
+    sodium_memzero(seed, sizeof seed);
+    return good;
+}
+
 /* False if there is no file, or if it is not ours; it is then replaced. */
 static bool read_seat(struct kl_seat_file *f) {
     char path[KL_FILE_PATH], err[256];
-    uint8_t seed[KL_SEAT_SEED];
     void *bytes;
-    size_t len = 0, head = sizeof HEAD - 1, token_at = head + 2 * KL_SEAT_SEED + 1;
+    size_t len = 0;
     if (kl_file_join(path, sizeof path, f->dir, f->name, err, sizeof err) != 0) return false;
     if (kl_file_read(path, FILE_MAX, KL_FILE_PRIVATE, &bytes, &len, err, sizeof err) != 0) return false;
-    const char *text = bytes;
-    bool good = len == FILE_MAX && memcmp(text, HEAD, head) == 0 &&
-                from_hex(seed, sizeof seed, text + head) &&
-                from_hex(f->token, sizeof f->token, text + token_at);
-    if (good) kl_seat_from_seed(&f->key, seed);
+    bool good = parse(f, bytes, len);
     sodium_memzero(bytes, len);
     free(bytes);
-    sodium_memzero(seed, sizeof seed);
     return good;
 }
 
@@ -138,18 +150,74 @@ static void take_away(const struct kl_seat_file *f) {
         (void)kl_file_remove(path, err, sizeof err);
 }
 
+/* --- keys of seats that were given up --- */
+
+/* Too many, or too old; the folder lists the oldest first. */
+static void tidy(const char *dir) {
+    struct kl_dir_list list;
+    char path[KL_FILE_PATH], err[64];
+    uint64_t now_s = kl_wall_us() / 1000000, old_s = now_s - (uint64_t)KL_SEAT_KEPT_DAYS * DAY_S;
+    unsigned kept = 0;
+    if (kl_dir_list(&list, dir, "", err, sizeof err) != 0) return;
+    for (unsigned i = list.count; i-- > 0;) {
+        const char *name = list.name[i];
+        if (strncmp(name, KEPT, sizeof KEPT - 1) != 0) continue;
+        bool old = strtoull(name + sizeof KEPT - 1, NULL, 10) < old_s;
+        if ((old || ++kept > KL_SEAT_KEPT) && kl_file_join(path, sizeof path, dir, name, err, sizeof err) == 0)
+            (void)kl_file_remove(path, err, sizeof err);
+    }
+    kl_dir_list_free(&list);
+}
+
+void kl_seat_file_retire(struct kl_seat_file *f) {
+    char from[KL_FILE_PATH], to[KL_FILE_PATH], name[sizeof f->name], key[17], err[64];
+    if (f->lock.handle < 0 || sodium_is_zero(f->room, sizeof f->room)) return;
+    snprintf(name, sizeof name, KEPT "%010llu-%s", (unsigned long long)(kl_wall_us() / 1000000),
+             sodium_bin2hex(key, sizeof key, f->key.pub, 8));
+    if (kl_file_join(from, sizeof from, f->dir, f->name, err, sizeof err) == 0 &&
+        kl_file_join(to, sizeof to, f->dir, name, err, sizeof err) == 0 && kl_file_rename(from, to))
+        tidy(f->dir);
+}
+
+int kl_seat_file_each(const char *dir, bool (*each)(void *ctx, const struct kl_seat_file *f), void *ctx,
+                      char *err, size_t err_len) {
+    struct kl_dir_list list;
+    static struct kl_seat_file f;
+    bool goes_on = true;
+    if (!kl_dir_exists(dir)) return 0;
+    if (kl_dir_list(&list, dir, "", err, err_len) != 0) return -1;
+    for (unsigned i = 0; i < list.count && goes_on; i++) {
+        f = (struct kl_seat_file){.lock.handle = -1};
+        snprintf(f.dir, sizeof f.dir, "%s", dir);
+        if (strlen(list.name[i]) >= sizeof f.name) continue;
+        strcpy(f.name, list.name[i]);
+        if (read_seat(&f)) goes_on = each(ctx, &f);
+    }
+    sodium_memzero(&f, sizeof f);
+    kl_dir_list_free(&list);
+    return 0;
+}
+
+/* --- the seat --- */
+
 void kl_seat_file_renew(struct kl_seat_file *f) {
+    if (f->left) kl_seat_file_retire(f);
     kl_seat_make(&f->key);
+    memset(f->room, 0, sizeof f->room);
     f->left = false;
     if (f->lock.handle >= 0) take_away(f);
 }
 
-int kl_seat_file_keep(struct kl_seat_file *f, const uint8_t token[KL_SEAT_TOKEN], char *err, size_t err_len) {
-    char text[FILE_MAX + 1], seed[2 * KL_SEAT_SEED + 1], hex[2 * KL_SEAT_TOKEN + 1], path[KL_FILE_PATH];
+int kl_seat_file_keep(struct kl_seat_file *f, const uint8_t token[KL_SEAT_TOKEN],
+                      const uint8_t room[KL_SEAT_ROOM], char *err, size_t err_len) {
+    char text[FILE_MAX + 1], seed[2 * KL_SEAT_SEED + 1], hex[2 * KL_SEAT_TOKEN + 1],
+        id[2 * KL_SEAT_ROOM + 1], path[KL_FILE_PATH];
+    memcpy(f->room, room, sizeof f->room);
     if (f->lock.handle < 0) return 0;
     sodium_bin2hex(seed, sizeof seed, f->key.secret, KL_SEAT_SEED);
     sodium_bin2hex(hex, sizeof hex, token, KL_SEAT_TOKEN);
-    int len = snprintf(text, sizeof text, HEAD "%s\n%s\n", seed, hex);
+    sodium_bin2hex(id, sizeof id, room, KL_SEAT_ROOM);
+    int len = snprintf(text, sizeof text, HEAD "%s\n%s\n%s\n%s\n", seed, hex, id, f->where);
     int result = kl_file_join(path, sizeof path, f->dir, f->name, err, err_len);
     if (result == 0) result = kl_file_write_whole(path, text, (size_t)len, KL_FILE_PRIVATE, err, err_len);
     sodium_memzero(text, sizeof text);

@@ -69,7 +69,7 @@ outage() {
 
 # --- killed with -9, and started again --------------------------------------------------------------------------
 
-seats() { find "$HOME/.local/state/keylock/seats" -name '*-[0-9]*' ! -name '*.lock' 2>/dev/null | wc -l; }
+seats() { find "$HOME/.local/state/keylock/seats" -name '*-[0-9]*' ! -name '*.lock' ! -name 'kept-*' 2>/dev/null | wc -l; }
 
 again() { # WHAT NAME: is killed, and comes again as NAME2
     local what=$1 name=$2 room=$3 frames=$4 seed=$5

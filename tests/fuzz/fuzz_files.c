@@ -54,10 +54,11 @@ static void seat(const uint8_t *bytes, size_t len) {
     put(seat_name(), bytes, len);
     MUST(kl_seat_file_open(&f, folder, id, err, sizeof err) == 0 && f.lock.handle >= 0);
     MUST(!sodium_is_zero(f.key.pub, sizeof f.key.pub));
-    MUST(kl_seat_file_keep(&f, token, err, sizeof err) == 0);
+    MUST(kl_seat_file_keep(&f, token, id, err, sizeof err) == 0);
     kl_seat_file_close(&f, false);
     MUST(kl_seat_file_open(&f, folder, id, err, sizeof err) == 0 && f.left);
     MUST(memcmp(f.token, token, sizeof token) == 0);
+    MUST(memcmp(f.room, id, sizeof f.room) == 0);
     kl_seat_file_close(&f, true);
 }
 

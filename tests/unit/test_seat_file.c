@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <sodium.h>
@@ -15,6 +16,7 @@
 
 static char dir[64], err[512];
 static const uint8_t id[KL_SEAT_FILE_ID] = {0xab, 1}, other[KL_SEAT_FILE_ID] = {0xab, 2};
+static const uint8_t lounge[KL_SEAT_ROOM] = {0xcd, 3};
 
 static int make_folder(void **state) {
     (void)state;
@@ -47,7 +49,7 @@ static void take(struct kl_seat_file *f, const uint8_t *which) {
 }
 static void keep(struct kl_seat_file *f, uint8_t first) {
     const uint8_t token[KL_SEAT_TOKEN] = {first, 2, 3};
-    assert_int_equal(kl_seat_file_keep(f, token, err, sizeof err), 0);
+    assert_int_equal(kl_seat_file_keep(f, token, lounge, err, sizeof err), 0);
 }
 
 /* A process that plays with this token until it is killed. */
@@ -60,7 +62,7 @@ static pid_t player(uint8_t first) {
         struct kl_seat_file f;
         const uint8_t token[KL_SEAT_TOKEN] = {first};
         if (kl_seat_file_open(&f, dir, id, err, sizeof err) != 0 || f.left ||
-            kl_seat_file_keep(&f, token, err, sizeof err) != 0 || write(done[1], "x", 1) != 1)
+            kl_seat_file_keep(&f, token, lounge, err, sizeof err) != 0 || write(done[1], "x", 1) != 1)
             _exit(1);
         alarm(20); /* if the test fails before it kills us */
         for (;;)
@@ -134,6 +136,87 @@ TEST_WITH(the_same_key_and_the_newest_token, make_folder, remove_folder) {
     take(&f, id);
     assert_false(f.left);
     kl_seat_file_close(&f, true);
+}
+
+/* --- keys of seats that were given up --- */
+
+static struct kl_seat_file found[8];
+static unsigned finds;
+static bool note(void *ctx, const struct kl_seat_file *f) {
+    (void)ctx;
+    assert_true(finds < 8);
+    found[finds++] = *f;
+    return true;
+}
+static unsigned look(void) {
+    finds = 0;
+    assert_int_equal(kl_seat_file_each(dir, note, NULL, err, sizeof err), 0);
+    return finds;
+}
+
+TEST_WITH(key_outlives_its_seat, make_folder, remove_folder) {
+    struct kl_seat_file f, g;
+    struct stat st;
+    char path[KL_FILE_PATH];
+    uint8_t pub[KL_SEAT_PUB];
+    take(&f, id);
+    strcpy(f.where, "relay:7 l\xc3\xa4 lounge");
+    keep(&f, 7);
+    memcpy(pub, f.key.pub, sizeof pub);
+    kl_seat_file_retire(&f);
+    kl_seat_file_close(&f, true);
+    assert_int_equal(files(false), 1);
+    take(&g, id); /* it is nobody's way back */
+    assert_false(g.left);
+    kl_seat_file_close(&g, true);
+    assert_int_equal(look(), 1);
+    assert_memory_equal(found[0].key.pub, pub, sizeof pub);
+    assert_memory_equal(found[0].room, lounge, sizeof lounge);
+    assert_string_equal(found[0].where, "relay:7 l\xc3\xa4 lounge");
+    snprintf(path, sizeof path, "%s/%s", dir, found[0].name);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+}
+
+TEST_WITH(key_of_a_seat_that_the_relay_knows_no_more, make_folder, remove_folder) {
+    struct kl_seat_file f;
+    uint8_t pub[KL_SEAT_PUB];
+    take(&f, id);
+    keep(&f, 7);
+    memcpy(pub, f.key.pub, sizeof pub);
+    kl_seat_file_close(&f, false);
+    assert_int_equal(look(), 1); /* a killed player's */
+    take(&f, id);
+    assert_true(f.left);
+    kl_seat_file_renew(&f);
+    kl_seat_file_retire(&f); /* it has been in no room yet */
+    kl_seat_file_close(&f, true);
+    assert_int_equal(look(), 1);
+    assert_memory_equal(found[0].key.pub, pub, sizeof pub);
+}
+
+TEST_WITH(keys_are_bounded, make_folder, remove_folder) {
+    struct kl_seat_file f;
+    char path[KL_FILE_PATH];
+    unsigned long now = (unsigned long)time(NULL);
+    for (unsigned i = 0; i < KL_SEAT_KEPT + 3; i++) {
+        snprintf(path, sizeof path, "%s/kept-%010lu-%u", dir, i ? now - i : 1700000000, i);
+        fclose(fopen(path, "w"));
+    }
+    take(&f, id);
+    keep(&f, 7);
+    kl_seat_file_retire(&f);
+    kl_seat_file_close(&f, true);
+    assert_int_equal(files(false), KL_SEAT_KEPT);
+    assert_int_equal(look(), 1); /* the others are no keys */
+    files(true);
+    snprintf(path, sizeof path, "%s/kept-%010lu-0", dir, now - (KL_SEAT_KEPT_DAYS + 1) * 86400ul);
+    fclose(fopen(path, "w"));
+    take(&f, id);
+    keep(&f, 7);
+    kl_seat_file_retire(&f);
+    kl_seat_file_close(&f, true);
+    assert_int_equal(files(false), 1); /* the other was too old */
 }
 
 TEST_WITH(damage_is_a_new_seat, make_folder, remove_folder) {
