@@ -163,7 +163,8 @@ static void tidy(const char *dir) {
         const char *name = list.name[i];
         if (strncmp(name, KEPT, sizeof KEPT - 1) != 0) continue;
         bool old = strtoull(name + sizeof KEPT - 1, NULL, 10) < old_s;
-        if ((old || ++kept > KL_SEAT_KEPT) && kl_file_join(path, sizeof path, dir, name, err, sizeof err) == 0)
+        if ((old || ++kept > KL_SEAT_KEPT) &&
+            kl_file_join(path, sizeof path, dir, name, err, sizeof err) == 0)
             (void)kl_file_remove(path, err, sizeof err);
     }
     kl_dir_list_free(&list);
@@ -210,8 +211,8 @@ void kl_seat_file_renew(struct kl_seat_file *f) {
 
 int kl_seat_file_keep(struct kl_seat_file *f, const uint8_t token[KL_SEAT_TOKEN],
                       const uint8_t room[KL_SEAT_ROOM], char *err, size_t err_len) {
-    char text[FILE_MAX + 1], seed[2 * KL_SEAT_SEED + 1], hex[2 * KL_SEAT_TOKEN + 1],
-        id[2 * KL_SEAT_ROOM + 1], path[KL_FILE_PATH];
+    char text[FILE_MAX + 1], seed[2 * KL_SEAT_SEED + 1], hex[2 * KL_SEAT_TOKEN + 1], id[2 * KL_SEAT_ROOM + 1],
+        path[KL_FILE_PATH];
     memcpy(f->room, room, sizeof f->room);
     if (f->lock.handle < 0) return 0;
     sodium_bin2hex(seed, sizeof seed, f->key.secret, KL_SEAT_SEED);

@@ -17,8 +17,8 @@
 #include "net/platform/file.h"
 #include "net/session/seat.h"
 
-#define KL_SEAT_FILES   64 /* processes of one user that play the same */
-#define KL_SEAT_FILE_ID 16
+#define KL_SEAT_FILES     64 /* processes of one user that play the same */
+#define KL_SEAT_FILE_ID   16
 #define KL_SEAT_KEPT      512
 #define KL_SEAT_KEPT_DAYS 400
 #define KL_SEAT_ROOM      16  /* bytes of a room's id */
@@ -26,9 +26,9 @@
 
 struct kl_seat_file {
     char dir[KL_FILE_PATH], name[64];
-    char where[KL_SEAT_WHERE];   /* "HOST:PORT ROOM", for people; of the caller, behind kl_seat_file_open() */
+    char where[KL_SEAT_WHERE];  /* "HOST:PORT ROOM", for people; of the caller, behind kl_seat_file_open() */
     uint8_t room[KL_SEAT_ROOM]; /* its id; zero: not known */
-    struct kl_file lock; /* closed: the seat is not open */
+    struct kl_file lock;        /* closed: the seat is not open */
     struct kl_seat_key key;
     bool left; /* a process has left this seat behind: token is its newest */
     uint8_t token[KL_SEAT_TOKEN];
