@@ -11,7 +11,7 @@
 #include "net/platform/wait.h"
 #include "net/transport/link_state.h"
 
-static void destroy(struct kl_link *l) {
+void kl_link_destroy(struct kl_link *l) {
     if (l->enet) enet_host_destroy(l->enet);
     kl_socket_close(l->kick_fd);
     kl_participant_free(&l->participant);
@@ -67,7 +67,7 @@ static void copy_config(struct kl_link *l, const struct kl_link_config *config) 
     sodium_memzero(&participant, sizeof participant);
 }
 
-int kl_link_open(struct kl_link **out, const struct kl_link_config *config, char *err, size_t err_len) {
+int kl_link_make(struct kl_link **out, const struct kl_link_config *config, char *err, size_t err_len) {
     if (check_config(config, err, err_len) != 0) return -1;
     struct kl_link *l = calloc(1, sizeof *l);
     if (l) l->held = calloc(KL_HELD_FRAMES, sizeof *l->held); /* pages that are never needed stay untouched */
@@ -80,10 +80,22 @@ int kl_link_open(struct kl_link **out, const struct kl_link_config *config, char
     }
     copy_config(l, config);
     l->enet = kl_enet_host_create(1);
-    int failed = l->enet ? kl_thread_start(&l->thread, "keylock-net", kl_link_thread, l) : errno;
-    if (!l->enet || failed) {
-        snprintf(err, err_len, "no %s for a connection: %s", l->enet ? "thread" : "socket", strerror(failed));
-        destroy(l);
+    if (!l->enet) {
+        snprintf(err, err_len, "no socket for a connection: %s", strerror(errno));
+        kl_link_destroy(l);
+        return -1;
+    }
+    *out = l;
+    return 0;
+}
+
+int kl_link_open(struct kl_link **out, const struct kl_link_config *config, char *err, size_t err_len) {
+    struct kl_link *l;
+    if (kl_link_make(&l, config, err, err_len) != 0) return -1;
+    int failed = kl_thread_start(&l->thread, "keylock-net", kl_link_thread, l);
+    if (failed) {
+        snprintf(err, err_len, "no thread for a connection: %s", strerror(failed));
+        kl_link_destroy(l);
         return -1;
     }
     *out = l;
@@ -95,7 +107,7 @@ void kl_link_close(struct kl_link *l, unsigned linger_ms) {
     kl_participant_leave(kl_link_hold(l), kl_now_us() + linger_ms * UINT64_C(1000));
     kl_link_release(l);
     kl_thread_join(&l->thread);
-    destroy(l);
+    kl_link_destroy(l);
 }
 
 /* --- the frontend's thread --- */

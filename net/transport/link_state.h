@@ -1,5 +1,5 @@
 /* link_state.h - shared by link.c (the frontend's side) and link_thread.c (the network's). Only inside
- * net/transport. A field belongs to the mutex, or to the network thread alone. */
+ * net/transport and tests/bench. A field belongs to the mutex, or to the network thread alone. */
 #ifndef KL_LINK_STATE_H
 #define KL_LINK_STATE_H
 
@@ -53,7 +53,16 @@ static inline void kl_link_unlock(struct kl_link *l) {
     kl_mutex_unlock(&l->mutex);
 }
 
+/* kl_link_open() and kl_link_close() without their thread: for the thread below, and for a program that turns
+ * many links in one thread. */
+int kl_link_make(struct kl_link **out, const struct kl_link_config *config, char *err, size_t err_len);
+void kl_link_destroy(struct kl_link *l);
+
 /* The network thread; arg is the link. */
 void kl_link_thread(void *arg);
+/* Its parts. Looks the relay up and begins the handshake; false if the participant ended before. */
+bool kl_link_begin(struct kl_link *l);
+/* Takes what has come, and sends what is due. */
+void kl_link_turn(struct kl_link *l);
 
 #endif

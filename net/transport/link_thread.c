@@ -254,9 +254,8 @@ static void rest(struct kl_link *l) {
     if (kl_wait_for(what, 2, until_us) & 1) kl_wake_clear(l->kick_fd);
 }
 
-static void turn(struct kl_link *l) {
+void kl_link_turn(struct kl_link *l) {
     ENetEvent event;
-    rest(l);
     while (!is_over(l) && kl_enet_service(l->enet, &event))
         dispatch(l, &event);
     kl_link_lock(l);
@@ -276,8 +275,7 @@ static bool is_wanted(void *ctx) {
     return !leaving;
 }
 
-/* Begins the handshake; false if the participant ended before. */
-static bool begin(struct kl_link *l) {
+bool kl_link_begin(struct kl_link *l) {
     char why[128], reason[KL_TEXT_MAX];
     enum kl_lookup found = kl_lookup(l->host, &l->relay.host, is_wanted, l, why, sizeof why);
     kl_link_lock(l);
@@ -296,9 +294,11 @@ static bool begin(struct kl_link *l) {
 
 void kl_link_thread(void *arg) {
     struct kl_link *l = arg;
-    if (begin(l)) {
-        while (!is_over(l))
-            turn(l);
+    if (kl_link_begin(l)) {
+        while (!is_over(l)) {
+            rest(l);
+            kl_link_turn(l);
+        }
         end_session(l);
     }
     kl_link_lock(l);

@@ -28,7 +28,7 @@ ROOMS = { # name: core, content, offset of the planted byte in the RAM or state,
     "files": (TEST_CORE, "shooter.nes", 0x300, 2, "files"),
     "thread": (TEST_CORE, "shooter.nes", 0x300, 2, "thread"),
 }
-FEEL_ROOMS, FEELS = ("nestopia", "gambatte", "mgba", "bsnes"), range(5)
+FEEL_ROOMS, FEELS = ("nestopia", "pce_fast", "bsnes", "arcade"), range(5) # each reads two pads
 FBNEO = os.environ.get("BENCH_FBNEO", "") # CORE:ZIP:SYSTEM
 if FBNEO:
     ROOMS["FBNeo"] = (*FBNEO.split(":")[:2], 0, 0, None)

@@ -10,7 +10,8 @@ bench-wrapper:  ## cost of a frame in the wrapper against the bare core: instruc
 bench-catchup:  ## how fast a backlog is run off against the bare core's unthrottled speed; JOIN=10: by a newcomer at minute 10
 bench-catchup: bench_args = $(if $(JOIN),--join $(JOIN))
 bench-bytes:    ## on the wire for each client, up and down, idle and mashing
-bench-relay:    ## the relay's processor time for an update against raw UDP
+bench-relay:    ## what a relay costs an UPDATE: instructions by callgrind, processor time beside sealed plain sockets; DOCUMENT=1: into docs/measured.md; ONLY=instructions or sockets
+bench-relay: bench_args = $(ONLY)
 bench-ahead:    ## running ahead beside the lock and RetroArch's netplay; CASES="CORE:RTT:JITTER:LOSS …"; DOCUMENT=1: into docs/measured.md; EQUAL=MINUTES ROOMS="…": are the hashes equal? FEEL=MINUTES: wrong pictures by `feel`; TRIANGLES=MINUTES: hints and the direct path on unequal links
 bench-ahead: bench_args = $(if $(TRIANGLES),--triangles $(TRIANGLES) $(ROOMS),$(if $(FEEL),--feel $(FEEL) $(ROOMS),$(if $(EQUAL),--equal $(EQUAL) $(ROOMS),$(CASES))))
 bench-pages: $(OUT)/bench/pages ## cores that go back by the pages of their memory, beside savestates: ONLY="nestopia …"; DOCUMENT=1: into docs/measured.md
@@ -35,7 +36,7 @@ $(OUT)/bench/pages: $(call obj,tests/bench/pages.c) $(OUT)/libkeylock.a
 $(OUT)/bench/two_ways: $(call obj,tests/bench/two_ways.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS)
 
-bench-build: all $(OUT)/tests/sim $(OUT)/faultproxy $(OUT)/bench/press $(OUT)/bench/eye.so $(OUT)/bench/bench_relay $(OUT)/cores/press_core_libretro.so \
+bench-build: all $(OUT)/tests/sim $(OUT)/faultproxy $(OUT)/bench/press $(OUT)/bench/eye.so $(OUT)/bench/load $(OUT)/cores/press_core_libretro.so \
 		$(OUT)/cores/tone_core_libretro.so $(OUT)/cores/arcade_core_libretro.so $(OUT)/cores/probe_core_libretro.so
 
 $(OUT)/bench/press: $(call obj,tests/bench/press.c tests/bench/yardstick.c) $(OUT)/libkeylock.a
@@ -43,5 +44,5 @@ $(OUT)/bench/press: $(call obj,tests/bench/press.c tests/bench/yardstick.c) $(OU
 $(OUT)/bench/eye.so: tests/bench/eye.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(MY_CPPFLAGS) -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -o $@ $< -ldl
-$(OUT)/bench/bench_relay: $(call obj,tests/net/bench_relay.c) $(OUT)/libtests.a $(OUT)/libkeylock.a
-	$(link) $(TEST_LIBS)
+$(OUT)/bench/load: $(call obj,tests/bench/load.c) $(OUT)/libtests.a $(OUT)/libkeylock.a
+	$(link) $(TEST_LIBS) -Wl,--wrap=kl_participant_update

@@ -1,66 +1,142 @@
 #!/usr/bin/env python3
-"""relay.py - what the relay costs an update (an input in, an update out), beside raw UDP in the same run: runs
-tests/net/bench_relay.c for some numbers of rooms of two, some times each by turns, and keeps its CSV. Three relays at the same
-time: without encryption (--insecure-lan), AES-256-GCM, ChaCha20-Poly1305. What encryption costs more is the median of the
-runs' own ratios, with their range."""
+"""relay.py - what a relay costs, by tests/bench/load.c: real clients, a real relay, all over loopback.
+
+- Instructions an UPDATE, counted by callgrind: hardly minds what else the machine does. KEEP=FOLDER keeps its files, which
+  tests/bench/callgrind.py reads.
+- Processor time an UPDATE over sockets, beside the yardstick (sealed plain sockets, as many datagrams of the same sizes), by turns;
+  medians. A run is void if the generator was idle for less than 20 %; latencies count only where the yardstick's p99 is at most
+  0.2 ms. DOCUMENT=1 writes both into docs/measured.md.
+
+  relay.py [instructions|sockets]        one of the two"""
 import csv
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 
+import ahead_paper
 import bench
+import callgrind
 
-PROGRAM = os.path.join(bench.BUILD, "bench", "bench_relay")
-ROOMS, SECONDS, RUNS = ((8, 32), 4, 1) if bench.QUICK else ((8, 32, 64), 10, 7)
-
-
-def picture(rows):
-    script = bench.head("relay", 900, 520)
-    script += 'set title "The relay\'s processor time for an update, rooms of two at 60 Hz, all over loopback" font "Sans,14"\n'
-    script += 'set xlabel "clients"\nset ylabel "us of one core an update"\nset yrange [0:%g]\nset xrange [0:*]\nset y2range [0:100]\nset y2tics\nset border 11\nset y2label "share of one core, %%"\nset key top left\n' % (1.4 * max(r["us_per_update"] for r in rows))
-    lines = []
-    for i, cipher in enumerate(dict.fromkeys(r["cipher"] for r in rows)):
-        mine = [{**r, "percent": 100 * r["core_share"]} for r in rows if r["cipher"] == cipher]
-        script += bench.block(f"d{i}", mine, ("clients", "us_per_update", "raw_us", "percent"))
-        lines.append(f'$d{i} using 1:2 with linespoints lw 2 pt 7 ps 1.3 title "{cipher}"')
-    lines.append('$d0 using 1:3 with linespoints lw 2 dt 2 pt 6 lc rgb "#222222" title "raw UDP: a datagram out and one in, same runs"')
-    lines.append('$d0 using 1:4 axes x1y2 with linespoints lw 1 pt 5 lc rgb "#ff7f0e" title "share of one core, without encryption (right)"')
-    script += "plot " + ", ".join(lines) + "\n"
-    bench.plot("relay", script)
+PROGRAM = os.path.join(bench.BUILD, "bench", "load")
+RTT = 50
+COUNTED = [(16, 2, 8), (16, 8, 8), (16, 2, 4096)] # clients, players of a room, --rooms
+CLIENTS, RUNS, SECONDS, WARM = ((16, 64, 256), 1, 3, 2) if bench.QUICK else ((16, 64, 256, 1024), 3, 8, 3)
+IDLE_LEAST, YARDSTICK_P99_US = 0.2, 200
 
 
-def once(rooms, run):
-    p = subprocess.run(bench.timed(PROGRAM, rooms, SECONDS), capture_output=True, text=True, env=bench.environment(KEYLOCK_RELAY_BIN=bench.RELAY),
-                       process_group=bench.guard.pid)
+def load(*args, relay=bench.RELAY, options=()):
+    """A run's row, or nothing with a line that says why."""
+    p = subprocess.run(bench.timed(PROGRAM, "--rtt", RTT, *args, "--", *options), capture_output=True, text=True,
+                       env=bench.environment(KEYLOCK_RELAY_BIN=relay), process_group=bench.guard.pid, timeout=300)
     found = list(csv.DictReader(p.stdout.splitlines()))
     if p.returncode or not found:
-        sys.exit(f"bench: bench_relay {rooms}: exit status {p.returncode}: {p.stderr[-300:]}")
-    rows = [{"run": run, **{k: v if k == "cipher" else float(v) for k, v in line.items()}} for line in found]
-    for row in rows:
-        bench.say(f"  {row['clients']:.0f} clients, {row['cipher']}: {row['us_per_update']:.2f} us an update, {row['ratio_to_clear']:.3f} of the one in clear, {row['ratio']:.2f} of raw UDP's {row['raw_us']:.2f} us; {100 * row['core_share']:.1f} % of a core; {row['body_bytes']:.0f} + {row['protection_bytes']:.0f} bytes")
+        return bench.say(f"load {' '.join(str(a) for a in args)}: exit status {p.returncode}: {p.stderr[-300:]}")
+    return {k: v if k == "what" else float(v) for k, v in found[0].items()}
+
+
+# --- instructions ---
+
+def counting_relay(out):
+    """A program that runs the relay under callgrind."""
+    path = os.path.join(bench.tmp, "counting-relay")
+    with open(path, "w") as f:
+        f.write(f'#!/bin/sh\nexec valgrind --tool=callgrind --callgrind-out-file="{out}" --instr-atstart=no "{bench.RELAY}" "$@"\n')
+    os.chmod(path, 0o755)
+    return path
+
+
+def instructions():
+    if not shutil.which("valgrind"):
+        return bench.say("skip: no valgrind, so no instructions (apt-get install valgrind)")
+    rows = []
+    for clients, room, rooms in COUNTED:
+        keep = os.environ.get("KEEP") or bench.tmp
+        out = os.path.join(os.path.abspath(keep), f"callgrind.{clients}-{room}-{rooms}")
+        run = load("--clients", clients, "--room", room, "--warm", 6, "--seconds", 8, "--callgrind", relay=counting_relay(out), options=("--rooms", rooms))
+        if not run:
+            continue
+        c = callgrind.Counts(out)
+        parts = {part: cost / c.updates for part, cost in c.part.most_common(6)}
+        rows.append({"clients": clients, "room": room, "rooms": rooms, "instructions": c.total / c.updates, "updates": c.updates, "fps": run["fps"], **parts})
+        bench.say(f"{clients} clients in rooms of {room}, --rooms {rooms}: {c.total / c.updates:.0f} instructions an UPDATE at {run['fps']:.1f} frames a second"
+                  f" ({', '.join(f'{part} {cost:.0f}' for part, cost in parts.items())})")
+    bench.write_csv("relay-instructions", rows)
     return rows
 
 
+# --- over sockets ---
+
 def middle(some):
-    """Medians of several runs of one kind, and the range of what encryption costs."""
-    row = {k: statistics.median(r[k] for r in some) if isinstance(v, float) else v for k, v in some[0].items() if k != "run"}
-    row.update(runs=len(some), least_ratio_to_clear=min(r["ratio_to_clear"] for r in some), most_ratio_to_clear=max(r["ratio_to_clear"] for r in some))
-    bench.say(f"{row['clients']:.0f} clients, {row['cipher']}: median of {len(some)}: {row['us_per_update']:.2f} us an update, {row['ratio']:.2f} of raw UDP's; of the one in clear"
-              f" {row['ratio_to_clear']:.3f} ({row['least_ratio_to_clear']:.3f} to {row['most_ratio_to_clear']:.3f})")
-    return row
+    row = {k: statistics.median(r[k] for r in some) if isinstance(v, float) else v for k, v in some[0].items()}
+    return {**row, "runs": len(some)}
+
+
+def sockets():
+    rows = []
+    for clients in CLIENTS:
+        size = ("--clients", clients, "--seconds", SECONDS, "--warm", WARM)
+        pairs = [(load("--raw", *size), load(*size, options=("--rooms", max(8, clients // 2)))) for _ in range(RUNS)]
+        good = [(raw, relay) for raw, relay in pairs if raw and relay]
+        if not good:
+            continue
+        raw, relay = (middle([pair[n] for pair in good]) for n in (0, 1))
+        row = {"clients": clients, "us": relay["us_per_update"], "yardstick_us": raw["us_per_update"], "ratio": relay["us_per_update"] / raw["us_per_update"],
+               "core_share": relay["core_share"], "p50_us": relay["p50_us"], "p99_us": relay["p99_us"], "yardstick_p50_us": raw["p50_us"], "yardstick_p99_us": raw["p99_us"],
+               "fps": relay["fps"], "sleeps_s": relay["sleeps_s"], "generator_idle": min(r["generator_idle"] for pair in good for r in pair), "room_kib": relay["room_kib"],
+               "join_s": relay["join_s"], "desyncs": relay["desyncs"], "ended": relay["ended"], "runs": len(good)}
+        row["void"] = int(row["generator_idle"] < IDLE_LEAST)
+        row["latency_counts"] = int(row["yardstick_p99_us"] <= YARDSTICK_P99_US)
+        rows.append(row)
+        bench.say(f"{clients} clients: {row['us']:.2f} us an UPDATE, yardstick {row['yardstick_us']:.2f}, {row['ratio']:.2f} times; {100 * row['core_share']:.0f} % of a core;"
+                  f" added latency {row['p50_us']:.0f} us, p99 {row['p99_us']:.0f} (yardstick {row['yardstick_p50_us']:.0f}, {row['yardstick_p99_us']:.0f});"
+                  f" {row['room_kib']:.0f} KiB a room; generator idle {100 * row['generator_idle']:.0f} %{': void' if row['void'] else ''}")
+    bench.write_csv("relay", rows)
+    return rows
+
+
+def picture(rows):
+    script = bench.head("relay", 900, 760) + "set logscale x 2\nset xtics (" + ", ".join(str(r["clients"]) for r in rows) + ")\nset xlabel \"clients\"\nset multiplot layout 2,1\n"
+    script += bench.block("d", rows, ("clients", "us", "yardstick_us", "p50_us", "yardstick_p50_us", "room_kib"))
+    script += f'set title "A relay\'s processor time for an UPDATE: rooms of two at 60 Hz, RTT {RTT}" font "Sans,13"\nset ylabel "us of one core"\nset yrange [0:*]\n'
+    script += 'plot $d using 1:2 with linespoints lw 2 title "relay", $d using 1:3 with linespoints lw 2 dt 2 lc rgb "#222222" title "sealed plain sockets, same runs"\n'
+    script += 'set title "Added latency" font "Sans,13"\nset ylabel "us, median"\nset logscale y\nset yrange [*:*]\n'
+    script += 'plot $d using 1:4 with linespoints lw 2 title "relay", $d using 1:5 with linespoints lw 2 dt 2 lc rgb "#222222" title "sealed plain sockets"\nunset multiplot\n'
+    bench.plot("relay", script)
+
+
+# --- the document ---
+
+def table(head, rows):
+    return "\n".join(["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)] + ["| " + " | ".join(r) + " |" for r in rows]) + "\n"
+
+
+def document(counted, timed):
+    text = f"\nCommit {bench.commit()}, {bench.machine()}. RTT {RTT}, AES-256-GCM, journal on.\n\n"
+    if counted:
+        text += table(("clients", "players of a room", "`--rooms`", "instructions an UPDATE", "frames a second under callgrind"),
+                      [(f"{r['clients']}", f"{r['room']}", f"{r['rooms']}", f"{r['instructions']:,.0f}", f"{r['fps']:.1f}") for r in counted]) + "\n"
+    if timed:
+        text += table(("clients", "µs an UPDATE", "sealed plain sockets", "times", "of a core", "added latency, p50 and p99, ms", "of the yardstick", "KiB a room", "generator idle"),
+                      [(f"{r['clients']}", f"{r['us']:.1f}", f"{r['yardstick_us']:.1f}", f"{r['ratio']:.2f}", f"{100 * r['core_share']:.0f} %",
+                        f"{r['p50_us'] / 1e3:.2f}, {r['p99_us'] / 1e3:.2f}", f"{r['yardstick_p50_us'] / 1e3:.2f}, {r['yardstick_p99_us'] / 1e3:.2f}{'' if r['latency_counts'] else ' (not quiet)'}",
+                        f"{r['room_kib']:.0f}", f"{100 * r['generator_idle']:.0f} %{' (void)' if r['void'] else ''}") for r in timed])
+        text += "\n![A relay's cost](../tests/bench/pictures/relay.png)\n"
+        shutil.copy(os.path.join(bench.OUT, "relay.png"), os.path.join(bench.ROOT, "tests", "bench", "pictures"))
+    ahead_paper.replace("bench-relay", text + "\n")
 
 
 def main():
-    if "--plot" in sys.argv:
-        return picture(bench.read_csv("relay"))
+    only = sys.argv[1] if len(sys.argv) > 1 else None
     bench.needs(PROGRAM, bench.RELAY)
     bench.begin("relay")
-    found = [row for run in range(RUNS) for rooms in ROOMS for row in once(rooms, run)]
-    kinds = dict.fromkeys((r["rooms"], r["cipher"]) for r in found)
-    rows = [middle([r for r in found if (r["rooms"], r["cipher"]) == kind]) for kind in kinds]
-    bench.write_csv("relay", rows)
-    picture(rows)
+    counted = instructions() if only != "sockets" else []
+    timed = sockets() if only != "instructions" else []
+    if timed:
+        picture(timed)
+    if os.environ.get("DOCUMENT"):
+        document(counted, timed)
 
 
 if __name__ == "__main__":

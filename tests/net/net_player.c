@@ -42,8 +42,8 @@ static struct program program_start(const char *path, const char *const argv[], 
         _exit(127);
     }
     close(fd);
-    static char log[1 << 16]; /* a relay with a journal names its rooms first */
-    for (int i = 0; i < 300 && p.port == 0; i++) {
+    static char log[1 << 16];                       /* a relay with a journal names its rooms first */
+    for (int i = 0; i < 1500 && p.port == 0; i++) { /* under callgrind it takes seconds */
         read_log(&p, log, sizeof log);
         const char *at = strstr(log, before_port);
         if (at && strchr(at, '\n')) p.port = (uint16_t)atoi(at + strlen(before_port));
@@ -139,10 +139,11 @@ struct kl_hello hello_make(const char *name, const char *room, unsigned seats, u
     return h;
 }
 
-void player_open(struct player *p, const struct kl_hello *hello, uint16_t port, uint32_t frames_max) {
-    char err[200] = "";
+struct kl_link_config player_config(struct player *p, const struct kl_hello *hello, uint16_t port,
+                                    uint32_t frames_max) {
     struct player kept = *p;
     *p = (struct player){.hello = *hello, .digest_cap = frames_max};
+    p->pads = kept.pads;
     p->insecure_lan = kept.insecure_lan;
     p->ciphers = kept.ciphers;
     p->seat = kept.seat;
@@ -158,6 +159,12 @@ void player_open(struct player *p, const struct kl_hello *hello, uint16_t port, 
     config.seat = p->seat;
     config.fresh = p->fresh;
     memcpy(config.token, p->token, sizeof config.token);
+    return config;
+}
+
+void player_open(struct player *p, const struct kl_hello *hello, uint16_t port, uint32_t frames_max) {
+    char err[200] = "";
+    struct kl_link_config config = player_config(p, hello, port, frames_max);
     if (kl_link_open(&p->link, &config, err, sizeof err) != 0) {
         fprintf(stderr, "kl_link_open: %s\n", err);
         abort();
@@ -253,6 +260,8 @@ static bool play(struct player *p) {
     for (uint32_t i = 0; i < plan.samples; i++) {
         for (unsigned s = 0; s < KL_MAX_SEATS; s++)
             player_sample(p->hello.name, s, p->samples, &in[s]);
+        for (unsigned s = 0; p->pads && s < KL_MAX_SEATS; s++)
+            in[s] = (struct kl_input){.joypad = in[s].joypad};
         if (kl_participant_sample(participant, in, now_us) == KL_OK) p->samples++;
     }
     kl_link_release(p->link);

@@ -58,6 +58,7 @@ struct player {
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* set before player_open(), which keeps it: the relay's */
     bool insecure_lan;                          /* the same */
     uint8_t ciphers;                            /* the same; enum kl_cipher bits */
+    bool pads;                                  /* the same: nothing but buttons is used */
     struct kl_seat_key seat;                    /* the same */
     bool fresh; /* the same; a new process takes its seat back with this token */
     uint8_t token[KL_TOKEN_BYTES];
@@ -66,6 +67,9 @@ struct player {
 /* A HELLO with sane params: `players` seats to start, 60 fps, no clock, sub-frames, a hash every 60 frames.
  */
 struct kl_hello hello_make(const char *name, const char *room, unsigned seats, unsigned players);
+/* Prepares a player for a link that the caller opens by this configuration, which points into p. */
+struct kl_link_config player_config(struct player *p, const struct kl_hello *hello, uint16_t port,
+                                    uint32_t frames_max);
 void player_open(struct player *p, const struct kl_hello *hello, uint16_t port, uint32_t frames_max);
 void player_close(struct player *p, unsigned linger_ms);
 /* Its status is that of this moment. */
