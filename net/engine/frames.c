@@ -104,8 +104,12 @@ static void skip_stream(struct kl_reader *r, uint32_t count) {
     struct kl_input_decoder d;
     struct kl_input in;
     kl_input_decoder_init(&d);
-    for (uint32_t i = 0; i < count && !r->failed; i++)
+    for (uint32_t left = count; left > 0 && !r->failed; left--) {
         kl_input_decode(&d, r, &in);
+        uint32_t run = d.run_left < left - 1 ? d.run_left : left - 1; /* they are equal */
+        d.run_left -= run;
+        left -= run;
+    }
     if (d.run_left > 0) r->failed = true;
 }
 

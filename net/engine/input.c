@@ -53,6 +53,7 @@ static bool mouse_equal(const struct kl_input *a, const struct kl_input *b) {
 /* The groups in which a and b differ. */
 static uint8_t differing(const struct kl_input *a, const struct kl_input *b) {
     uint8_t mask = 0;
+    if (memcmp(a, b, sizeof *a) == 0) return 0; /* as nearly always; what pads a struct may differ, though */
     if (a->joypad != b->joypad) mask |= GROUP_JOYPAD;
     if (memcmp(a->stick, b->stick, sizeof a->stick) != 0) mask |= GROUP_STICKS;
     if (memcmp(a->trigger, b->trigger, sizeof a->trigger) != 0) mask |= GROUP_TRIGGERS;
@@ -151,15 +152,17 @@ void kl_input_encode(struct kl_input_coder *c, struct kl_writer *w, const struct
     if (w->failed) return;
     if (mask == 0 && c->run && *c->run < RUN + RUN_MAX - 1) {
         ++*c->run;
-    } else if (mask == 0) {
+        return;
+    }
+    if (mask == 0) {
         c->run = w->at;
         kl_write_u8(w, RUN);
-    } else {
-        c->run = NULL;
-        kl_write_u8(w, mask);
-        for (unsigned g = 1; g < RUN; g <<= 1)
-            if (mask & g) write_group(w, in, (uint8_t)g);
+        return;
     }
+    c->run = NULL;
+    kl_write_u8(w, mask);
+    for (unsigned g = 1; g < RUN; g <<= 1)
+        if (mask & g) write_group(w, in, (uint8_t)g);
     c->last = *in;
     kl_input_repeat(&c->last);
 }

@@ -39,7 +39,10 @@ static bool has_memory(const struct kl_lock_relay *r, unsigned client, uint8_t s
 
 static void leave_seats(struct kl_lock_relay *r, unsigned client) {
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (r->owner[s] == client) r->owner[s] = KL_NOBODY;
+        if (r->owner[s] == client) {
+            r->owner[s] = KL_NOBODY;
+            r->owned &= (uint8_t) ~(1u << s);
+        }
 }
 
 /* While the room plays, they do not count before their samples do. */
@@ -47,6 +50,7 @@ static void take_seats(struct kl_lock_relay *r, unsigned client, uint8_t seats) 
     struct kl_lock_client *c = &r->client[client];
     c->seats = seats;
     c->seat_count = 0;
+    r->owned |= seats;
     c->joining = r->started && seats;
     c->presence = c->joining ? KL_ABSENT : KL_PRESENT;
     r->before.present &= (uint8_t)~seats; /* they had another owner */
@@ -65,6 +69,7 @@ int kl_lock_add(struct kl_lock_relay *r, unsigned client, uint8_t seats, uint64_
     struct kl_lock_client *c = &r->client[client];
     struct kl_lock_place *place = r->place[client];
     memset(place, 0, offsetof(struct kl_lock_place, need)); /* needs of the place's last client stay */
+    r->clients |= kl_only(client);
     *c = (struct kl_lock_client){.present = true,
                                  .last_send_us = now_us,
                                  .cursor = NO_BURST,
@@ -97,25 +102,18 @@ bool kl_lock_joining(const struct kl_lock_relay *r, unsigned client) {
     return client < KL_MAX_CLIENTS && r->client[client].present && r->client[client].joining;
 }
 
-uint8_t kl_lock_seats_owned(const struct kl_lock_relay *r) {
-    uint8_t seats = 0;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (r->owner[s] != KL_NOBODY) seats |= (uint8_t)(1u << s);
-    return seats;
-}
-
 /* Those that take part in the game. */
 static uint8_t taking_part(const struct kl_lock_relay *r) {
-    uint8_t seats = kl_lock_seats_owned(r);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+    uint8_t seats = r->owned;
+    for (KL_EACH(i, r->clients))
         if (r->client[i].joining) seats &= (uint8_t)~r->client[i].seats;
     return seats;
 }
 
 uint8_t kl_lock_played(const struct kl_lock_relay *r, uint8_t pads) {
     uint8_t seats = 0;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (pads >> s & 1) seats |= (uint8_t)(1u << r->plays[s]);
+    for (KL_EACH(s, pads))
+        seats |= (uint8_t)(1u << r->plays[s]);
     return seats;
 }
 
@@ -123,7 +121,7 @@ uint8_t kl_lock_played(const struct kl_lock_relay *r, uint8_t pads) {
 
 /* Seats whose samples feed the interval being closed. A seat's first interval is neutral. */
 static uint8_t feeding(const struct kl_lock_relay *r) {
-    return r->now.first == 0 ? 0 : r->before.present & r->now.present & kl_lock_seats_owned(r);
+    return r->now.first == 0 ? 0 : r->before.present & r->now.present & r->owned;
 }
 
 /* Samples [lo, hi), by number, that frame f of the interval being closed is made from. */
@@ -140,8 +138,8 @@ uint8_t kl_lock_missing(const struct kl_lock_relay *r) {
     if (r->now.by_clock) return kl_lock_missing_by_clock(r);
     if (seats == 0) return 0;
     samples_of(r, r->next_close, &lo, &hi);
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if ((seats >> s & 1) && r->client[r->owner[s]].next_sample < hi) missing |= (uint8_t)(1u << s);
+    for (KL_EACH(s, seats))
+        if (r->client[r->owner[s]].next_sample < hi) missing |= (uint8_t)(1u << s);
     return missing;
 }
 
@@ -151,7 +149,7 @@ uint8_t kl_lock_waiting_for(const struct kl_lock_relay *r) {
 
 uint8_t kl_lock_away(const struct kl_lock_relay *r) {
     uint8_t seats = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_EACH(i, r->clients)) {
         const struct kl_lock_client *c = &r->client[i];
         if (c->present && !c->joining && (c->away || c->presence != KL_PRESENT)) seats |= c->seats;
     }
@@ -199,8 +197,8 @@ static uint8_t fill_from_samples(struct kl_lock_relay *r, struct kl_frame *f) {
     uint32_t lo, hi, lo_before = UINT32_MAX, unused;
     samples_of(r, r->next_close, &lo, &hi);
     if (r->next_close > r->now.first) samples_of(r, r->next_close - 1, &lo_before, &unused);
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (seats >> s & 1) kl_lock_fold(r, s, lo, hi, lo == lo_before, &f->in[r->plays[s]]);
+    for (KL_EACH(s, seats))
+        kl_lock_fold(r, s, lo, hi, lo == lo_before, &f->in[r->plays[s]]);
     return seats;
 }
 
@@ -242,7 +240,7 @@ static uint16_t spacing_of_newcomer(const struct kl_lock_relay *r, const struct 
 /* Clients that have come back count again if their samples reach back to this interval's start. */
 static uint8_t count_present(struct kl_lock_relay *r, const struct kl_interval *next) {
     uint8_t seats = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_EACH(i, r->clients)) {
         struct kl_lock_client *c = &r->client[i];
         if (!c->present) continue;
         bool reaches_back = c->resumed_at <= next->sample_first;
@@ -294,8 +292,7 @@ static uint8_t excuse_of(struct kl_lock_relay *r, uint64_t now_us) {
     samples_of(r, r->next_close, &lo, &hi);
     uint32_t newest = r->before.first + (hi - 1 - r->before.sample_first);
     r->lead[r->next_close % KL_KEPT_FRAMES] = (uint8_t)(r->next_close - newest);
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        if (!(seats >> s & 1)) continue;
+    for (KL_EACH(s, seats)) {
         uint32_t came = r->client[r->owner[s]].in_time_us[(hi - 1) % KL_WINDOW_FRAMES];
         uint64_t came_us = now_us - ((uint32_t)now_us - came);
         if (came_us > r->in_time_us) r->in_time_us = came_us;
@@ -321,7 +318,7 @@ static void close_frame(struct kl_lock_relay *r, uint64_t now_us) {
 
 /* True if some client's samples count, or will from a keyframe soon. If not, the game holds still. */
 static bool anybody(const struct kl_lock_relay *r) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+    for (KL_EACH(i, r->clients))
         if (r->client[i].present && r->client[i].seats && r->client[i].presence != KL_ABSENT) return true;
     return false;
 }
@@ -351,7 +348,7 @@ static uint64_t closes_at(const struct kl_lock_relay *r) {
 }
 
 static bool can_close(struct kl_lock_relay *r, uint64_t now_us) {
-    if (r->paused || kl_lock_seats_owned(r) == 0 || kl_lock_held_for(r)) return false;
+    if (r->paused || r->owned == 0 || kl_lock_held_for(r)) return false;
     if (r->now.first == 0) return true;
     if (outruns_somebody(r)) return false;
     if (r->now.by_clock || feeding(r) == 0) return now_us >= closes_at(r);
@@ -371,13 +368,12 @@ void kl_lock_close_frames(struct kl_lock_relay *r, uint64_t now_us) {
     uint32_t closed_before = r->next_close;
     if (now_us >= r->hold_until_us) r->hold_until_us = 0;
     r->full_us = 0;
-    while (r->started && !kl_lock_is_full(r) && kl_lock_seats_owned(r) && next_interval(r) &&
-           can_close(r, now_us))
+    while (r->started && !kl_lock_is_full(r) && r->owned && next_interval(r) && can_close(r, now_us))
         close_frame(r, now_us);
     if (kl_lock_is_full(r)) r->full_us = now_us;
     if (r->next_close == closed_before) return;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        r->client[i].owed |= r->client[i].present;
+    for (KL_EACH(i, r->clients))
+        r->client[i].owed = true;
 }
 
 void kl_lock_tick(struct kl_lock_relay *r, uint64_t now_us) {
@@ -399,7 +395,7 @@ uint16_t kl_lock_guess_spacing(const struct kl_lock_relay *r) {
     if (r->params.spacing_fixed) return r->params.spacing_fixed;
     if (!r->params.clocked) return FREE_SPACING;
     uint16_t most = KL_SPACING_MIN;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_EACH(i, r->clients)) {
         const struct kl_lock_client *c = &r->client[i];
         uint16_t n = c->present && c->seats ? first_spacing(r, c) : 0;
         if (n > most) most = n;
@@ -408,7 +404,7 @@ uint16_t kl_lock_guess_spacing(const struct kl_lock_relay *r) {
 }
 
 int kl_lock_start(struct kl_lock_relay *r, uint64_t now_us) {
-    uint8_t seats = kl_lock_seats_owned(r);
+    uint8_t seats = r->owned;
     if (r->started || seats == 0) return KL_E_STATE;
     uint16_t n = kl_lock_guess_spacing(r);
     kl_spacing_init(&r->spacing, n, kl_lock_lead_max(r), r->params.fps_uhz / 1e6, 0);
@@ -439,6 +435,7 @@ int kl_lock_resume(struct kl_lock_relay *r, uint64_t now_us) {
 void kl_lock_remove(struct kl_lock_relay *r, unsigned client, uint64_t now_us) {
     if (client >= KL_MAX_CLIENTS || !r->client[client].present) return;
     r->client[client].present = r->client[client].joining = false;
+    r->clients &= (uint16_t)~kl_only(client);
     leave_seats(r, client);
     kl_lock_close_frames(r, now_us);
 }

@@ -14,6 +14,7 @@
 #ifndef KL_LOCK_RELAY_H
 #define KL_LOCK_RELAY_H
 
+#include "net/engine/clients.h"
 #include "net/engine/clock.h"
 #include "net/engine/command_store.h"
 #include "net/engine/frames.h"
@@ -145,6 +146,8 @@ struct kl_lock_relay {
     bool started;
     bool pausing, paused;
     struct kl_lock_client client[KL_MAX_CLIENTS];
+    uint16_t clients;            /* those that are present */
+    uint8_t owned;               /* seats that have an owner */
     struct kl_lock_client relay; /* only its command queue is used */
     struct kl_command relay_queue[KL_COMMANDS_MAX];
     struct kl_lock_place *place[KL_MAX_CLIENTS]; /* NULL: none was handed in */

@@ -60,7 +60,7 @@ void kl_lock_find_absent(struct kl_lock_relay *r, uint64_t now_us) {
     if (r->params.clocked) kl_lock_find_holding_up(r, now_us); /* first: it bars */
     if (r->params.policy == KL_POLICY_BOUNDED) leave_behind(r, now_us);
     if (r->params.policy != KL_POLICY_OPTIMISTIC) return;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+    for (KL_EACH(i, r->clients))
         if (silent_at(r, &r->client[i], &at_us) && now_us >= at_us) kl_lock_set_absent(r, &r->client[i]);
 }
 
@@ -72,7 +72,7 @@ uint64_t kl_lock_absence_at(const struct kl_lock_relay *r) {
         return over < budget ? over : budget;
     }
     if (r->params.policy != KL_POLICY_OPTIMISTIC) return first;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+    for (KL_EACH(i, r->clients))
         if (silent_at(r, &r->client[i], &at_us) && at_us < first) first = at_us;
     return first;
 }

@@ -10,7 +10,7 @@
 
 static unsigned group_frames(const struct kl_lock_relay *r) {
     uint32_t slowest_us = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+    for (KL_EACH(i, r->clients))
         if (r->client[i].present && r->client[i].seats && r->client[i].rtt.srtt_us > slowest_us)
             slowest_us = r->client[i].rtt.srtt_us;
     return slowest_us <= FAST_RTT_US ? 1 : slowest_us <= SLOW_RTT_US ? 2 : 3;
@@ -84,7 +84,7 @@ uint8_t kl_lock_fill_by_clock(struct kl_lock_relay *r, struct kl_frame *f) {
     struct kl_frame last;
     uint8_t made = 0;
     if (r->now.first == 0 || !kl_lock_frame(r, r->next_close - 1, &last)) return 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_EACH(i, r->clients)) {
         struct kl_lock_client *c = &r->client[i];
         if (!c->present || c->presence != KL_PRESENT) continue;
         uint32_t end = take_to(r, c, &last);
@@ -118,7 +118,7 @@ uint8_t kl_lock_missing_by_clock(const struct kl_lock_relay *r) {
 
 /* Samples that have come wait for an edge before them to show. */
 static bool some_wait(const struct kl_lock_relay *r) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_EACH(i, r->clients)) {
         const struct kl_lock_client *c = &r->client[i];
         if (c->present && c->seats && c->presence == KL_PRESENT && c->used < r->now.samples_end) return true;
     }

@@ -88,7 +88,7 @@ void kl_lock_act(struct kl_lock_relay *r, const struct kl_command *c) {
 static bool is_free(const struct kl_lock_relay *r, const struct kl_packed_set *set) {
     bool held = set->count > 0 && set->keyframe + KL_KEPT_FRAMES > r->next_close;
     if (!held) return true;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_EACH(i, r->clients)) {
         const struct kl_lock_client *c = &r->client[i];
         bool by_update = c->present && c->link != KL_LINK_CUT && !c->fetching;
         if (by_update && c->frame_acked <= set->keyframe) return false;

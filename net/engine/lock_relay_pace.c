@@ -50,7 +50,7 @@ struct kl_lock_event kl_lock_event_begins(struct kl_lock_relay *r, uint64_t now_
     r->waited_for = kl_lock_missing(r);
     uint64_t free_until = free_until_us(r), from = charged_from(r), elapsed_us = now_us - r->charged_us;
     e.waited_us = now_us > free_until ? now_us - free_until : 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_EACH(i, r->clients)) {
         struct kl_lock_client *c = &r->client[i];
         drain(&c->cost_us, elapsed_us / DRAINS);
         if (plays(c) && c->cost_us == 0) c->holds_up = false;
@@ -65,7 +65,7 @@ void kl_lock_event_ends(struct kl_lock_relay *r, struct kl_lock_event e) {
     if (r->schedule.period_us != e.period_us) return; /* it is the core that plays at another rate */
     if (later_us <= (double)e.waited_us) return;      /* charged as waiting */
     uint64_t slowed_us = (uint64_t)((later_us - (double)e.waited_us) * SLOWING_WEIGHS);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_EACH(i, r->clients)) {
         struct kl_lock_client *c = &r->client[i];
         if (plays(c) && (c->seats & r->waited_for)) fill(&c->cost_us, slowed_us, e.limit_us);
     }
@@ -77,7 +77,7 @@ void kl_lock_paid(struct kl_lock_client *c) {
 
 /* A room in which nobody keeps pace goes at the pace it has. */
 static bool another_keeps_pace(const struct kl_lock_relay *r, const struct kl_lock_client *than) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_EACH(i, r->clients)) {
         const struct kl_lock_client *c = &r->client[i];
         if (c != than && plays(c) && c->cost_us < most_us(r) / 2) return true;
     }
@@ -96,7 +96,7 @@ static void pause(struct kl_lock_client *c, uint64_t now_us) {
 
 void kl_lock_find_holding_up(struct kl_lock_relay *r, uint64_t now_us) {
     uint8_t missing = kl_lock_missing(r), out = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_EACH(i, r->clients)) {
         struct kl_lock_client *c = &r->client[i];
         if (!ran_over(r, c)) continue;
         c->holds_up = true;
@@ -155,7 +155,7 @@ unsigned kl_lock_farthest(struct kl_lock_relay *r) {
     unsigned farthest = KL_MAX_CLIENTS;
     double most = 0, second = 0;
     if (!r->params.clocked || r->params.spacing_fixed) return KL_MAX_CLIENTS;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_EACH(i, r->clients)) {
         double length = length_of(r, i);
         if (length > second) second = length;
         if (second <= most) continue;

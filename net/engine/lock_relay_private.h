@@ -36,8 +36,6 @@ uint32_t kl_lock_lay_out(const struct kl_lock_relay *r, uint32_t first, uint32_t
 /* Closes every frame that can close now. */
 void kl_lock_close_frames(struct kl_lock_relay *r, uint64_t now_us);
 
-uint8_t kl_lock_seats_owned(const struct kl_lock_relay *r);
-
 uint16_t kl_lock_guess_spacing(const struct kl_lock_relay *r);
 
 /* The input of these pads from samples [lo, hi); again: a frame had them, so their remainder counts. */

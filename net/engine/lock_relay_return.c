@@ -15,7 +15,7 @@ static struct kl_lock_client *client_at(struct kl_lock_relay *r, unsigned client
 
 uint8_t kl_lock_out(const struct kl_lock_relay *r) {
     uint8_t pads = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_EACH(i, r->clients)) {
         const struct kl_lock_client *c = &r->client[i];
         if (c->present && !c->joining && c->link != KL_LINK_UP) pads |= c->seats;
     }
@@ -183,8 +183,8 @@ int kl_lock_adopt_interval(struct kl_lock_relay *r, const struct kl_frame *key,
 }
 
 int kl_lock_reopen(struct kl_lock_relay *r, uint64_t hold_us, uint64_t now_us) {
-    if (r->started || r->now.length == 0 || kl_lock_seats_owned(r) == 0) return KL_E_STATE;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    if (r->started || r->now.length == 0 || r->owned == 0) return KL_E_STATE;
+    for (KL_EACH(i, r->clients)) {
         struct kl_lock_client *c = &r->client[i];
         c->link = KL_LINK_CUT;
         if (c->seats) c->presence = KL_ABSENT;

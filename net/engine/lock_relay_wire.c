@@ -28,12 +28,17 @@ static double sample_line_us(const struct kl_lock_relay *r, uint32_t sample) {
     return kl_schedule_line_us(&r->schedule, in->first + after);
 }
 
-/* The UPDATE with this time stamp, of the newest ones; KL_SENT_KEPT: there was none. */
-static unsigned sent_with(const struct kl_lock_client *c, uint32_t stamp) {
-    unsigned i = 0;
-    while (i < KL_SENT_KEPT && c->sent[i].stamp != stamp)
-        i++;
-    return i;
+/* The UPDATE that a CTRL echoes, of the newest ones; of a burst, its first. KL_SENT_KEPT: there was none. */
+static unsigned echoed_by(const struct kl_lock_client *c, const struct kl_ctrl *m) {
+    unsigned found = KL_SENT_KEPT;
+    for (unsigned back = 1; m->has_echo && back <= KL_SENT_KEPT; back++) {
+        unsigned i = (c->sent_next + KL_SENT_KEPT - back) % KL_SENT_KEPT;
+        if (c->sent[i].stamp == m->echo)
+            found = i;
+        else if (found < KL_SENT_KEPT)
+            break;
+    }
+    return found;
 }
 
 /* The time of the newest UPDATE that the client had when this datagram went, at least; 0: nothing shows. It
@@ -41,8 +46,8 @@ static unsigned sent_with(const struct kl_lock_client *c, uint32_t stamp) {
  * UPDATE that it has had by then was sent at that line, or earlier. An UPDATE that it echoes later than that,
  * it had before the sample went. An old echo makes a client look far, which is a link's matter; one that
  * echoes no stamp of the relay's has had the newest. */
-static uint64_t had_us(const struct kl_lock_client *c, const struct kl_ctrl *m, uint64_t now_us) {
-    bool true_echo = m->has_echo && sent_with(c, m->echo) < KL_SENT_KEPT;
+static uint64_t had_us(const struct kl_lock_client *c, const struct kl_ctrl *m, bool true_echo,
+                       uint64_t now_us) {
     uint32_t age_us = true_echo ? (uint32_t)now_us - m->echo : c->trip_us;
     return (!true_echo && c->trip_us == 0) || age_us > now_us ? 0 : now_us - age_us;
 }
@@ -74,10 +79,10 @@ static uint32_t taken_late(const struct kl_lock_relay *r, const struct kl_lock_c
     return late > held + PHASE ? late - PHASE : held;
 }
 
-static void keep_samples(struct kl_lock_relay *r, struct kl_lock_client *c, struct kl_ctrl *m,
+static void keep_samples(struct kl_lock_relay *r, struct kl_lock_client *c, struct kl_ctrl *m, bool true_echo,
                          uint64_t now_us) {
     struct kl_input in[KL_MAX_SEATS];
-    uint64_t had = r->params.clocked ? had_us(c, m, now_us) : 0;
+    uint64_t had = r->params.clocked ? had_us(c, m, true_echo, now_us) : 0;
     if (m->sample_first + m->sample_count == c->next_sample) c->untold_us = had; /* it tells none */
     for (uint32_t i = 0; i < m->sample_count; i++) {
         kl_ctrl_sample(m, in);
@@ -137,7 +142,6 @@ static uint8_t of_links(const struct kl_lock_relay *r, const struct kl_lock_clie
 static void keep_needs(struct kl_lock_relay *r, unsigned client, const struct kl_ctrl *m, uint64_t now_us) {
     const struct kl_lock_client *c = &r->client[client];
     if (c->seats == 0 || !r->params.clocked || c->presence != KL_PRESENT) return;
-    if (!m->has_echo || sent_with(c, m->echo) == KL_SENT_KEPT) return; /* it does not show what it has had */
     for (unsigned i = 0; i < m->need_count; i++) {
         uint8_t need = of_links(r, c, m->need_first + i, m->need[i], now_us);
         if (need > 0) kl_spacing_need(&r->spacing, client, m->need_first + i, need);
@@ -146,9 +150,9 @@ static void keep_needs(struct kl_lock_relay *r, unsigned client, const struct kl
 
 /* An echo that no UPDATE had measures nothing: a client that returned with one would choose its round trip,
  * and with it the guess of the spacing. */
-static void keep_times(struct kl_lock_client *c, const struct kl_ctrl *m, uint64_t now_us) {
+static void keep_times(struct kl_lock_client *c, const struct kl_ctrl *m, bool true_echo, uint64_t now_us) {
     uint32_t trip_us = (uint32_t)now_us - m->echo;
-    if (m->has_echo && sent_with(c, m->echo) < KL_SENT_KEPT) {
+    if (true_echo) {
         kl_rtt_sample(&c->rtt, trip_us > m->hold_us ? trip_us - m->hold_us : 0);
         if (c->trip_us == 0 || trip_us < c->trip_us) c->trip_us = trip_us;
     }
@@ -181,8 +185,7 @@ static void find_gap(struct kl_lock_client *c, unsigned echoed, uint64_t now_us)
 
 /* A client that acknowledges less than it echoes has the frames all the same. */
 static void keep_acked(struct kl_lock_relay *r, struct kl_lock_client *c, const struct kl_ctrl *m,
-                       uint64_t now_us) {
-    unsigned echoed = m->has_echo ? sent_with(c, m->echo) : KL_SENT_KEPT;
+                       unsigned echoed, uint64_t now_us) {
     if (echoed < KL_SENT_KEPT && c->sent[echoed].whole) note_shown(c, c->sent[echoed].frame, now_us);
     if (m->frame_acked < c->frame_acked) return;
     note_shown(c, m->frame_acked, now_us);
@@ -211,7 +214,9 @@ int kl_lock_receive(struct kl_lock_relay *r, unsigned client, const uint8_t *bod
     if (result != KL_OK) return result;
     if (impossible(r, &m)) return KL_E_WINDOW;
 
-    keep_times(c, &m, now_us);
+    const unsigned echoed = echoed_by(c, &m);
+    const bool true_echo = echoed < KL_SENT_KEPT;
+    keep_times(c, &m, true_echo, now_us);
     uint32_t pays = EACH_BYTE * ((uint32_t)len + HEADER_BYTES);
     c->debt -= c->debt < pays ? c->debt : pays;
     if (missing != c->missing) c->lost_us = now_us;
@@ -219,9 +224,9 @@ int kl_lock_receive(struct kl_lock_relay *r, unsigned client, const uint8_t *bod
     if (!r->started) c->owed = true; /* an echo, so that both sides know the RTT when the lock starts */
     struct kl_lock_event event = kl_lock_event_begins(r, now_us);
     note_word(r, c, &m, now_us);
-    keep_acked(r, c, &m, now_us);
-    if (c->presence != KL_ABSENT) keep_samples(r, c, &m, now_us);
-    keep_needs(r, client, &m, now_us);
+    keep_acked(r, c, &m, echoed, now_us);
+    if (c->presence != KL_ABSENT) keep_samples(r, c, &m, true_echo, now_us);
+    if (true_echo) keep_needs(r, client, &m, now_us); /* else it does not show what it has had */
     kl_lock_find_absent(r, now_us);
     kl_lock_close_frames(r, now_us);
     kl_lock_event_ends(r, event);
@@ -250,10 +255,9 @@ static uint64_t send_at(const struct kl_lock_relay *r, const struct kl_lock_clie
 
 uint64_t kl_lock_send_at(const struct kl_lock_relay *r) {
     uint64_t at = UINT64_MAX;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_EACH(i, r->clients)) {
         const struct kl_lock_client *c = &r->client[i];
-        if (!c->present || c->link == KL_LINK_CUT) continue;
-        if (send_at(r, c) < at) at = send_at(r, c);
+        if (c->link != KL_LINK_CUT && send_at(r, c) < at) at = send_at(r, c);
     }
     return at;
 }

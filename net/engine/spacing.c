@@ -1,6 +1,9 @@
 #include "net/engine/spacing.h"
 
+#include <limits.h>
 #include <string.h>
+
+#include "net/engine/clients.h"
 
 #define NEED_MOST 254
 
@@ -106,11 +109,18 @@ struct lateness {
     unsigned fill;   /* level of its bucket, in frames to drain */
 };
 
+/* More episodes than one a client, or more than `near` a client that are no outliers. */
+static bool is_much(const struct lateness *l, unsigned near) {
+    return l->near > near * l->clients || l->all > l->clients;
+}
+#define COUNT_ALL UINT_MAX
+
 static unsigned drained(unsigned fill, uint32_t frames) {
     return fill > frames ? fill - frames : 0;
 }
 
-static void add_client(struct kl_spacing *s, unsigned client, unsigned quarters, uint32_t from,
+/* near: counting ends where it is much; COUNT_ALL: it does not. */
+static void add_client(struct kl_spacing *s, unsigned client, unsigned quarters, uint32_t from, unsigned near,
                        struct lateness *l) {
     uint32_t longest = frames_in(s, EPISODE_S), drained_to = from;
     unsigned frames = 0, counts = 0, fill = 0;
@@ -129,6 +139,7 @@ static void add_client(struct kl_spacing *s, unsigned client, unsigned quarters,
         }
         l->all++;
         l->near += !outlier;
+        if (near != COUNT_ALL && is_much(l, near)) return;
         frames += outlier ? 0 : count;
         if (count > EPISODE_COUNTS) count = EPISODE_COUNTS;
         counts += count;
@@ -141,24 +152,25 @@ static void add_client(struct kl_spacing *s, unsigned client, unsigned quarters,
 }
 
 /* In the last so many frames. */
-static struct lateness lateness_in(struct kl_spacing *s, unsigned quarters, uint32_t most) {
+static struct lateness lateness_in(struct kl_spacing *s, unsigned quarters, uint32_t most, unsigned near) {
     struct lateness l = {0};
     uint32_t from = window_start(s, most);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!alive(s, i)) continue;
-        l.clients++;
-        add_client(s, i, quarters, from, &l);
-    }
+    uint16_t those = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (alive(s, i)) those |= kl_only(i);
+    l.clients = kl_size(those);
+    for (KL_EACH(i, those))
+        add_client(s, i, quarters, from, near, &l);
     return l;
 }
 
 static struct lateness lateness(struct kl_spacing *s, unsigned quarters, double seconds) {
-    return lateness_in(s, quarters, frames_in(s, seconds));
+    return lateness_in(s, quarters, frames_in(s, seconds), COUNT_ALL);
 }
 
 /* More frames late than the budget explains. */
 static bool over_budget(struct kl_spacing *s, unsigned quarters) {
-    unsigned fill = lateness_in(s, quarters, KL_SPACING_HISTORY).fill;
+    unsigned fill = lateness_in(s, quarters, KL_SPACING_HISTORY, COUNT_ALL).fill;
     return fill > KL_SPACING_BRIM * KL_SPACING_DRAIN ||
            lateness(s, quarters, MOST_FRAMES_S).frames > MOST_FRAMES;
 }
@@ -333,8 +345,8 @@ static bool settled(const struct kl_spacing *s, uint32_t from, double seconds) {
 static uint16_t give_back(struct kl_spacing *s, double seconds, unsigned near, unsigned keep) {
     uint16_t n = s->current;
     for (; n > KL_SPACING_MIN + keep; n--) {
-        struct lateness l = lateness(s, 4 * (n - 1 - keep) - SPARE_QUARTERS, seconds);
-        if (l.near > near * l.clients || l.all > l.clients) break;
+        struct lateness l = lateness_in(s, 4 * (n - 1 - keep) - SPARE_QUARTERS, frames_in(s, seconds), near);
+        if (is_much(&l, near)) break;
     }
     return n;
 }

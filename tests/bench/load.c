@@ -50,7 +50,13 @@ static struct {
     uint8_t cipher;
     bool raw, callgrind;
     const char *const *relay_args;
-} opt = {.clients = 16, .room = 2, .at_once = 16, .fps = 60, .seconds = 10, .warm = 3, .cipher = KL_CIPHER_AES256GCM};
+} opt = {.clients = 16,
+         .room = 2,
+         .at_once = 16,
+         .fps = 60,
+         .seconds = 10,
+         .warm = 3,
+         .cipher = KL_CIPHER_AES256GCM};
 
 struct client {
     struct player p;
@@ -171,8 +177,8 @@ static void send_up(struct client *c, const void *bytes, size_t len) {
 
 static const struct under_way *arrived; /* for the client whose turn it is; NULL: nothing more */
 
-__attribute__((visibility("default"))) int enet_socket_receive(ENetSocket s, ENetAddress *from, ENetBuffer *to,
-                                                               size_t buffers) {
+__attribute__((visibility("default"))) int enet_socket_receive(ENetSocket s, ENetAddress *from,
+                                                               ENetBuffer *to, size_t buffers) {
     (void)s;
     (void)buffers;
     const struct under_way *u = arrived;
@@ -415,8 +421,9 @@ static pid_t start_raw(void) {
 static struct program relay;
 
 static pid_t start_relay(void) {
-    static const char *const wide[] = {"--log", "info", "--per-address", "4000", "--rooms-per-address", "4000", "--handshakes",
-                                       "1000000", "--mib-per-address", "100000"};
+    static const char *const wide[] = {
+        "--log",        "info",    "--per-address",     "4000",  "--rooms-per-address", "4000",
+        "--handshakes", "1000000", "--mib-per-address", "100000"};
     const char *args[24] = {0};
     unsigned n = 0;
     for (; n < sizeof wide / sizeof wide[0]; n++)
@@ -464,11 +471,11 @@ static int run(void) {
     count_instructions(pid, "off");
     printf("what,clients,room,rtt_ms,loss,join_s,updates,us_per_update,core_share,sleeps_s,p50_us,p99_us,fps,"
            "generator_idle,kib,room_kib,desyncs,ended\n");
-    printf("%s,%u,%u,%g,%g,%.2f,%.0f,%.3f,%.4f,%.0f,%u,%u,%.2f,%.3f,%.0f,%.1f,%u,%u\n", opt.raw ? "raw" : "relay",
-           opt.clients, opt.room, opt.rtt_ms, opt.loss, join_s, updates, took_s * 1e6 / updates, took_s / wall_s,
-           sleeps, percentile(0.5), percentile(0.99), frames / opt.clients / wall_s, idle, kib,
-           (kib - empty_kib) * opt.room / opt.clients, opt.raw ? 0 : program_lines(&relay, "event=desync"),
-           count_in(KL_PARTICIPANT_ENDED));
+    printf("%s,%u,%u,%g,%g,%.2f,%.0f,%.3f,%.4f,%.0f,%u,%u,%.2f,%.3f,%.0f,%.1f,%u,%u\n",
+           opt.raw ? "raw" : "relay", opt.clients, opt.room, opt.rtt_ms, opt.loss, join_s, updates,
+           took_s * 1e6 / updates, took_s / wall_s, sleeps, percentile(0.5), percentile(0.99),
+           frames / opt.clients / wall_s, idle, kib, (kib - empty_kib) * opt.room / opt.clients,
+           opt.raw ? 0 : program_lines(&relay, "event=desync"), count_in(KL_PARTICIPANT_ENDED));
     fflush(stdout);
     if (opt.raw) {
         kill(pid, SIGKILL);
@@ -480,17 +487,21 @@ static int run(void) {
 }
 
 static int usage(void) {
-    fprintf(stderr, "usage: load [--clients N] [--room N] [--rtt MS] [--loss PERCENT] [--fps F] [--seconds S] [--warm S]\n"
-                    "            [--at-once N] [--cipher aes|chacha|clear] [--callgrind] [--raw] [-- RELAY'S OPTIONS]\n");
+    fprintf(
+        stderr,
+        "usage: load [--clients N] [--room N] [--rtt MS] [--loss PERCENT] [--fps F] [--seconds S] [--warm "
+        "S]\n"
+        "            [--at-once N] [--cipher aes|chacha|clear] [--callgrind] [--raw] [-- RELAY'S OPTIONS]\n");
     return 2;
 }
 
 int main(int argc, char **argv) {
     enum { CLIENTS, ROOM, RTT, LOSS, FPS, SECONDS, WARM, AT_ONCE, CIPHER, CALLGRIND, RAW };
     static const struct option options[] = {
-        {"clients", 1, 0, CLIENTS}, {"room", 1, 0, ROOM}, {"rtt", 1, 0, RTT}, {"loss", 1, 0, LOSS}, {"fps", 1, 0, FPS},
-        {"seconds", 1, 0, SECONDS}, {"warm", 1, 0, WARM}, {"at-once", 1, 0, AT_ONCE}, {"cipher", 1, 0, CIPHER},
-        {"callgrind", 0, 0, CALLGRIND}, {"raw", 0, 0, RAW}, {0}};
+        {"clients", 1, 0, CLIENTS},     {"room", 1, 0, ROOM},       {"rtt", 1, 0, RTT},
+        {"loss", 1, 0, LOSS},           {"fps", 1, 0, FPS},         {"seconds", 1, 0, SECONDS},
+        {"warm", 1, 0, WARM},           {"at-once", 1, 0, AT_ONCE}, {"cipher", 1, 0, CIPHER},
+        {"callgrind", 0, 0, CALLGRIND}, {"raw", 0, 0, RAW},         {0}};
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
         switch (o) {
         case CLIENTS: opt.clients = (unsigned)atoi(optarg); break;
@@ -515,7 +526,8 @@ int main(int argc, char **argv) {
     (void)setrlimit(RLIMIT_NOFILE, &files);
     opt.relay_args = (const char *const *)argv + optind;
     relay_at = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    for (up.places = 1024; up.places < opt.clients * 64; up.places *= 2) {}
+    for (up.places = 1024; up.places < opt.clients * 64; up.places *= 2) {
+    }
     down.places = up.places;
     client = aligned_alloc(64, (opt.clients * sizeof *client + 63) / 64 * 64);
     up.at = calloc(up.places, sizeof *up.at);
