@@ -9,13 +9,6 @@
 #include "net/engine/lock_relay_return.h"
 #include "net/session/identity.h"
 
-static unsigned free_place(const struct kl_lobby *l) {
-    unsigned i = 0;
-    while (i < l->limits.rooms && l->room[i])
-        i++;
-    return i;
-}
-
 static bool start_fits(const struct kl_lobby_ticket *t, const uint8_t *start, size_t len) {
     uint8_t hash[sizeof t->start_hash];
     crypto_generichash(hash, sizeof hash, start, len, NULL, 0);
@@ -25,7 +18,7 @@ static bool start_fits(const struct kl_lobby_ticket *t, const uint8_t *start, si
 static const char *objection(const struct kl_lobby *l, const struct kl_lobby_ticket *t, const uint8_t *start,
                              size_t len) {
     if (kl_lobby_find(l, t->name)) return "there is a room of that name";
-    if (free_place(l) == l->limits.rooms) return "all places for rooms are taken";
+    if (kl_lobby_place(l) == l->limits.rooms) return "all places for rooms are taken";
     if (!start) return NULL; /* it comes later */
     if (!kl_lobby_start_fits(l, (uint32_t)len)) return "no memory for its start data";
     return !kl_lobby_ticket_has_start(t) || start_fits(t, start, len) ? NULL : "the start data is another";
@@ -113,9 +106,7 @@ void kl_lobby_restore_drop(struct kl_lobby_room *r) {
     struct kl_lobby *l = r->lobby;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         l->members -= kl_lobby_here(&r->member[i]);
-    for (unsigned i = 0; i < l->limits.rooms; i++)
-        if (l->room[i] == r) l->room[i] = NULL;
-    l->rooms--;
+    kl_lobby_drop_room(r);
     free_all(r);
 }
 
@@ -153,8 +144,7 @@ struct kl_lobby_room *kl_lobby_restore(struct kl_lobby *l, const struct kl_lobby
     r->past.reopened = true;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         take_member(r, i, &t->member[i], now_us);
-    l->room[free_place(l)] = r;
-    l->rooms++;
+    kl_lobby_add_room(r, kl_lobby_place(l));
     return r;
 }
 
@@ -184,7 +174,8 @@ int kl_lobby_restore_open(struct kl_lobby_room *r, uint64_t hold_us, uint64_t no
     r->phase = KL_ROOM_PLAYING;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         r->member[i].cut_us = now_us;
-    r->due.busy = r->past.ticket_changed = true;
+    r->past.ticket_changed = true;
+    kl_lobby_busy(r);
     r->report.stall.since_us = r->report.told.status_us = now_us;
     kl_lobby_log_room(KL_LOG_INFO, "reopened", r, "frame=%u intervals=%u hold_ms=%llu", r->lock.next_close,
                       r->past.digest.intervals, (unsigned long long)hold_us / 1000);

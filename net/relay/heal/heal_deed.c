@@ -16,7 +16,7 @@
 void kl_heal_stop(struct kl_lobby_room *r) {
     r->heal.phase = KL_HEAL_NONE;
     r->heal.wrong = 0;
-    r->due.busy = true;
+    kl_lobby_busy(r);
 }
 
 void kl_heal_count(struct kl_lobby_room *r) {
@@ -168,7 +168,7 @@ static void end_loading(struct kl_lobby_room *r, unsigned member, bool loaded, u
     for (unsigned i = 0; i < KL_STRIKES - 1; i++)
         if (h->strike_us[i]) h->strike_us[i] += now_us - h->since_us;
     look_for_end(r, h, now_us);
-    r->due.busy = true;
+    kl_lobby_busy(r);
 }
 
 void kl_heal_loading_run(struct kl_lobby_room *r, uint64_t now_us) {

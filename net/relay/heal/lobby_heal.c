@@ -262,7 +262,7 @@ void kl_lobby_heal_found(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t
     h->label = v->frame;
     h->parts = v->parts;
     h->found_us = h->since_us = now_us;
-    r->due.busy = true;
+    kl_lobby_busy(r);
 }
 
 /* --- catching up --- */

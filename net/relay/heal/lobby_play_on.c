@@ -43,7 +43,7 @@ static void go_on(struct kl_lobby_room *r, const char *why, uint64_t now_us) {
     char what[WHAT_MAX], quoted[2 * WHAT_MAX];
     if (kl_lock_resume(&r->lock, now_us) != KL_OK) return; /* its pause is still to come */
     *p = (struct kl_lobby_play_on){.asked_us = p->asked_us, .between = p->between, .tied = p->tied};
-    r->due.busy = true;
+    kl_lobby_busy(r);
     difference(r, what);
     kl_lobby_log_room(KL_LOG_INFO, "plays_on", r, "frame=%u differs=%s reason=\"%s\"", r->lock.next_close,
                       kl_log_quote(quoted, sizeof quoted, what), why);

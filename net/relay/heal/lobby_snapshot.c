@@ -121,7 +121,7 @@ bool kl_lobby_snapshot_order(struct kl_lobby_room *r, uint16_t trusted, uint64_t
     s->trusted = trusted;
     s->said = s->has = s->failed = s->too_large = s->anew = 0;
     s->apart = s->whole = false;
-    r->due.busy = true;
+    kl_lobby_busy(r);
     return true;
 }
 
@@ -350,7 +350,7 @@ static void keep(struct kl_lobby_room *r, uint32_t len) {
     r->member[s->giver].failed_gives = 0;
     s->phase = KL_SNAPSHOT_NONE;
     s->in_a_row = 0;
-    r->due.busy = true;
+    kl_lobby_busy(r);
     kl_lobby_log_member(KL_LOG_INFO, "snapshot_kept", r, s->giver,
                         "frame=%u bytes=%u packed=%u given=%u agreed=%u", k->keyframe, k->bytes, k->len,
                         s->have, kl_size(s->agreed));
@@ -450,5 +450,5 @@ void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us) {
         next_giver(r, now_us);
     }
     for (KL_MEMBERS(i, r, kl_lobby_reaches))
-        if (kl_visitor_send_snapshot(r, &r->member[i].v)) r->due.bulk = true;
+        if (kl_visitor_send_snapshot(r, &r->member[i].v)) kl_lobby_busy(r);
 }

@@ -154,7 +154,7 @@ static const struct kl_text *go(struct kl_lobby_room *r, struct kl_visitor *v, e
     struct kl_catchup *t = &v->catchup;
     bool snapshot = by == KL_CATCHUP_SNAPSHOT || by == KL_CATCHUP_COMING;
     if (snapshot && kl_lobby_bulk_room(r, v->peer) == 0) {
-        r->due.bulk = true;
+        kl_lobby_busy(r);
         return NULL;
     }
     kl_catchup_go(t);
@@ -207,7 +207,7 @@ static void wait_to_catch_up(struct kl_lobby_room *r, struct kl_visitor *v, bool
     if (!heals) v->state = KL_MEMBER_READY;
     if (v->catchup.watches) {
         kl_visitor_watcher(v)->hashes = 0;
-        r->due.busy = true;
+        kl_lobby_busy(r);
     } else {
         kl_lock_cut(&r->lock, kl_visitor_member(r, v), now_us); /* it gets nothing until it catches up */
     }

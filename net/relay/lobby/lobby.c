@@ -51,13 +51,13 @@ struct kl_lobby *kl_lobby_create(const struct kl_lobby_limits *limits, const str
     if (!l) return NULL;
     l->room = calloc(limits->rooms, sizeof l->room[0]);
     l->laid_out = calloc(1, sizeof *l->laid_out);
-    if (!l->room || !l->laid_out) {
+    l->limits = complete(limits);
+    if (!l->room || !l->laid_out || !kl_lobby_dues_make(l)) {
         free(l->room);
         free(l->laid_out);
         free(l);
         return NULL;
     }
-    l->limits = complete(limits);
     l->net = *net;
     randombytes_buf(l->secret, sizeof l->secret);
     return l;
@@ -83,6 +83,7 @@ void kl_lobby_destroy(struct kl_lobby *l) {
         if (l->room[i]) kl_lobby_free_room(l->room[i]);
     sodium_memzero(l->secret, sizeof l->secret);
     sodium_memzero(&l->signer, sizeof l->signer);
+    kl_lobby_dues_free(l);
     free(l->room);
     free(l->laid_out);
     free(l);
@@ -129,6 +130,8 @@ void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
     if (c->state == KL_CLIENT_GREETING || c->state == KL_CLIENT_KNOCKING)
         kl_log(KL_LOG_DEBUG, "hung_up", "address=%s", kl_log_address(c->address));
     if (c->state == KL_CLIENT_MEMBER) kl_lobby_cut(c->room, c->member, now_us);
+    if (c->state == KL_CLIENT_MEMBER || c->state == KL_CLIENT_WATCHER)
+        kl_lobby_busy(c->room); /* it may be empty now */
     if (c->state == KL_CLIENT_WATCHER) kl_lobby_watch_lost(c->room, c->watcher, "link lost");
     kl_lobby_door_leave(c);
     c->state = KL_CLIENT_NONE;
@@ -201,7 +204,7 @@ static void message_in_room(struct kl_lobby *l, unsigned peer, int result, const
     bool watches = c->state == KL_CLIENT_WATCHER;
     unsigned wish = KL_WATCH_NO_WISH;
     char text[KL_TEXT_MAX];
-    c->room->due.busy = true;
+    kl_lobby_busy(c->room);
     bool good = result == KL_OK && (watches ? kl_lobby_watch_says(c->room, c->watcher, m, &wish, now_us)
                                             : member_says(c->room, c->member, m, now_us));
     if (good && wish != KL_WATCH_NO_WISH) kl_lobby_watcher_seat(c->room, c->watcher, wish, now_us);
@@ -233,7 +236,7 @@ void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, s
     int result = kl_lock_receive(&r->lock, c->member, body, len, missing, now_us);
     if (result == KL_OK) {
         m->v.malformed = 0;
-        r->due.busy = true;
+        kl_lobby_busy(r);
     } else if (result == KL_E_MALFORMED && now_us >= m->late.reseated_us + KL_RESEAT_US &&
                ++m->v.malformed == l->limits.malformed) {
         kl_lobby_put_out(r, c->member, KL_REFUSE_PROTOCOL, "protocol error: malformed input datagrams",
@@ -265,8 +268,6 @@ static void run_chores(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
-    r->due.busy = r->due.bulk = false;
-    r->due.ran = true;
     if (now_us >= r->due.chores_us) run_chores(r, now_us);
     kl_lobby_join_measured(r, now_us);
     kl_lobby_start_run(r, now_us);
@@ -279,20 +280,20 @@ static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
 
 static void set_due(struct kl_lobby_room *r, uint64_t now_us) {
     uint64_t verdict_us = kl_verdict_due_us(&r->heal.verdicts);
-    uint64_t at_us[] = {kl_lock_send_at(&r->lock), kl_lock_tick_at(&r->lock), r->watch.due_us,
+    uint64_t due_us = r->due.chores_us, at_us[] = {kl_lock_send_at(&r->lock), kl_lock_tick_at(&r->lock), r->watch.due_us,
                         verdict_us > now_us ? verdict_us : UINT64_MAX /* it is held back */};
-    r->due.due_us = r->due.chores_us;
     for (unsigned i = 0; i < sizeof at_us / sizeof at_us[0]; i++)
-        if (at_us[i] < r->due.due_us) r->due.due_us = at_us[i];
+        if (at_us[i] < due_us) due_us = at_us[i];
+    kl_lobby_due_at(r, due_us);
 }
 
 /* Watchers come last: the players of all rooms come first, and again after a few watchers. */
-static void run_watchers(struct kl_lobby *l, uint64_t now_us) {
+static void run_watchers(struct kl_lobby *l, unsigned rooms, uint64_t now_us) {
     unsigned left = WATCHERS_AT_ONCE, first = l->watch_turn++;
-    for (unsigned i = 0; i < l->limits.rooms; i++) {
-        struct kl_lobby_room *r = l->room[(first + i) % l->limits.rooms];
-        if (!r || !r->due.ran) continue;
-        r->due.ran = false;
+    for (unsigned i = 0; i < rooms; i++) {
+        struct kl_lobby_room *r = l->dues.run[(first + i) % rooms];
+        if (!r) continue;
+        r->due.runs = false;
         kl_lobby_watch_run(r, &left, now_us);
         set_due(r, now_us);
     }
@@ -320,21 +321,22 @@ static void unpack_snapshots(struct kl_lobby *l, uint64_t now_us) {
 void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
     if (now_us >= l->chores_us) put_out_the_silent(l, now_us);
     if (l->returns_wait) kl_lobby_return_next(l, now_us);
-    for (unsigned i = 0; i < l->limits.rooms; i++) {
-        struct kl_lobby_room *r = l->room[i];
-        if (r && (r->due.busy || r->due.bulk || now_us >= r->due.due_us)) run_room(r, now_us);
-    }
+    const unsigned rooms = kl_lobby_dues_next(l, now_us);
+    for (unsigned i = 0; i < rooms; i++)
+        if (l->dues.run[i]) run_room(l->dues.run[i], now_us);
     unpack_snapshots(l, now_us);
-    run_watchers(l, now_us);
-    kl_lobby_end_empty_rooms(l, now_us);
+    run_watchers(l, rooms, now_us);
+    if (l->ends_wait)
+        kl_lobby_end_empty_rooms(l, l->room, l->limits.rooms, now_us);
+    else
+        kl_lobby_end_empty_rooms(l, l->dues.run, rooms, now_us);
 }
 
 uint64_t kl_lobby_due_us(const struct kl_lobby *l) {
     uint64_t due_us = kl_lobby_snapshot_due_us(l);
     if (l->chores_us < due_us) due_us = l->chores_us;
     if (l->returns_wait || l->ends_wait) due_us = 0;
-    for (unsigned i = 0; i < l->limits.rooms; i++)
-        if (l->room[i] && l->room[i]->due.due_us < due_us) due_us = l->room[i]->due.due_us;
+    if (kl_lobby_dues_us(l) < due_us) due_us = kl_lobby_dues_us(l);
     return due_us;
 }
 

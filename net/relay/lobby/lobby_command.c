@@ -350,7 +350,7 @@ void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struc
 static int logged(struct kl_lobby_room *r, uint8_t kind, int result) {
     kl_lobby_log_room(KL_LOG_INFO, "command", r, "client=relay kind=%u frame=%u result=%d", kind,
                       r->lock.next_close, result);
-    r->due.busy = true;
+    kl_lobby_busy(r);
     return result;
 }
 

@@ -168,7 +168,7 @@ void kl_lobby_door_prove(struct kl_lobby *l, unsigned peer, const struct kl_prov
     struct kl_lobby_knock *k = c->knock;
     c->knock = NULL;
     c->state = KL_CLIENT_GREETING;
-    kl_lobby_end_empty_rooms(l, now_us);
+    kl_lobby_end_empty_rooms(l, l->room, l->limits.rooms, now_us);
     walk_in(l, peer, k, p, now_us);
     sodium_memzero(k, sizeof *k);
     free(k);

@@ -230,21 +230,17 @@ void kl_lobby_free_room(struct kl_lobby_room *r) {
 }
 
 void kl_lobby_end_room(struct kl_lobby_room *r, const char *reason, uint64_t now_us) {
-    struct kl_lobby *l = r->lobby;
-    unsigned i = 0;
-    while (l->room[i] != r)
-        i++;
     kl_journal_end(r, reason, now_us);
+    kl_lobby_drop_room(r);
     kl_lobby_free_room(r);
-    l->room[i] = NULL;
-    l->rooms--;
 }
 
-void kl_lobby_end_empty_rooms(struct kl_lobby *l, uint64_t now_us) {
+void kl_lobby_end_empty_rooms(struct kl_lobby *l, struct kl_lobby_room **room, unsigned rooms,
+                              uint64_t now_us) {
     bool read = false;
     l->ends_wait = false;
-    for (unsigned i = 0; i < l->limits.rooms; i++) {
-        struct kl_lobby_room *r = l->room[i];
+    for (unsigned i = 0; i < rooms; i++) {
+        struct kl_lobby_room *r = room[i];
         if (!r || kl_lobby_has_members(r) || kl_lobby_has_link(r)) continue;
         bool unread = kl_journal_is_unread(r);
         l->ends_wait |= unread && read;

@@ -46,10 +46,8 @@ static void log_made(const struct kl_lobby_room *r) {
 
 static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello *h, const char *address,
                                        const uint8_t *salt, const uint8_t *secret, uint64_t now_us) {
-    unsigned i = 0;
-    while (i < l->limits.rooms && l->room[i])
-        i++;
-    struct kl_lobby_room *r = i < l->limits.rooms ? calloc(1, sizeof *r) : NULL;
+    unsigned place = kl_lobby_place(l);
+    struct kl_lobby_room *r = place < l->limits.rooms ? calloc(1, sizeof *r) : NULL;
     if (!r) return NULL;
     r->lobby = l;
     describe(r, h, address);
@@ -66,8 +64,7 @@ static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello
     r->host = KL_NO_HOST;
     r->due.chores_us = r->report.told.status_us = now_us;
     r->report.told.farthest = r->report.told.farthest_was = KL_MAX_CLIENTS;
-    l->room[i] = r;
-    l->rooms++;
+    kl_lobby_add_room(r, place);
     log_made(r);
     return r;
 }
@@ -272,7 +269,7 @@ static void watch(struct kl_lobby_room *r, unsigned peer, const struct kl_hello 
     }
     kl_lobby_send_roster_to(r, peer);
     w->roster = r->watch.roster;
-    r->due.busy = true;
+    kl_lobby_busy(r);
     kl_lobby_locks_itself(r);
     if (h->door & KL_DOOR_AGAIN) return;
     if (r->watch.count <= NOTICES_FOR) kl_lobby_news(r, now_us, "%s is watching", w->v.name);
@@ -308,7 +305,7 @@ void kl_lobby_enter(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
 
 void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h, uint64_t now_us) {
     char text[KL_TEXT_MAX];
-    kl_lobby_end_empty_rooms(l, now_us);
+    kl_lobby_end_empty_rooms(l, l->room, l->limits.rooms, now_us);
     struct kl_lobby_room *r = kl_lobby_find(l, h->room);
     const char *address = l->client[peer].address;
     int code = 0;

@@ -190,7 +190,7 @@ static void send_history(struct kl_lobby_room *r, unsigned member) {
     uint32_t from;
     while (kl_lock_wants_history(&r->lock, member, &from)) {
         if (kl_lobby_bulk_room(r, v->peer) == 0) {
-            r->due.bulk = true;
+            kl_lobby_busy(r);
             return;
         }
         /* false: not sealed into a piece yet, or gone: help_the_lost() sees to it */

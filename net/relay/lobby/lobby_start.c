@@ -175,7 +175,7 @@ void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us) {
         begin_loading(r, now_us);
     for (KL_MEMBERS(i, r, kl_lobby_reaches))
         if (r->member[i].v.state == KL_MEMBER_LOADING)
-            r->due.bulk = kl_visitor_send_start(r, &r->member[i].v, now_us) || r->due.bulk;
+            if (kl_visitor_send_start(r, &r->member[i].v, now_us)) kl_lobby_busy(r);
     if (r->phase != KL_ROOM_LOADING) return;
     check_ready(r, now_us);
     if (seats_are_filled(r) && all_are_ready(r)) start(r, now_us);

@@ -238,13 +238,18 @@ struct kl_lobby_talk {
     struct kl_lobby_pause pause;
 };
 
-/* The room runs at due_us, or at once if busy or bulk is set. lobby.c owns it; each part may set busy and
- * bulk. */
+/* The room runs at due_us, or with the next turn if it is busy. lobby_due.c owns it. */
 struct kl_lobby_due {
-    bool busy; /* a message came since the last run */
-    bool bulk; /* a member waits for bulk: run after each acknowledgement */
-    bool ran;  /* in this run, its watchers not yet */
+    bool busy;      /* it is in the lobby's list of busy ones: kl_lobby_busy() */
+    bool runs;      /* in this turn */
+    unsigned place; /* in the lobby's heap */
     uint64_t due_us, chores_us;
+};
+
+/* A lobby's rooms by their times, so that a turn looks at those alone that have something to do. */
+struct kl_lobby_dues {
+    struct kl_lobby_room **at, **busy, **run; /* limits.rooms of each: a heap by due_us; busy; of this turn */
+    unsigned count, busy_count, run_count;
 };
 
 /* The game as the log and the screens tell it. lobby_play.c owns it. */
@@ -338,6 +343,7 @@ struct kl_lobby {
     struct kl_triers triers;
     uint64_t wrong_passwords, wrong_returns, put_out; /* counted for the log */
     struct kl_lobby_room **room;                      /* limits.rooms of them; NULL: free */
+    struct kl_lobby_dues dues;
     unsigned rooms, members, watchers;
     unsigned watch_turn;                                 /* the room whose watchers are served first */
     uint64_t start_bytes, history_bytes, snapshot_bytes; /* held for all rooms */
@@ -395,6 +401,21 @@ void kl_lobby_start_free(struct kl_lobby_room *r);
 bool kl_lobby_start_is_kept(const struct kl_lobby_room *r); /* all of it */
 /* True if the member's hashes are expected: it is linked, and does not replay missed frames. */
 bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member);
+
+/* --- lobby_due.c --- */
+bool kl_lobby_dues_make(struct kl_lobby *l); /* false: there is no memory */
+void kl_lobby_dues_free(struct kl_lobby *l);
+unsigned kl_lobby_place(const struct kl_lobby *l); /* a free one; limits.rooms: there is none */
+/* A new room takes this place; it is due at once. Later it leaves, and is the caller's to free. */
+void kl_lobby_add_room(struct kl_lobby_room *r, unsigned place);
+void kl_lobby_drop_room(struct kl_lobby_room *r);
+/* The room has something to do, as a message or bytes that wait for an acknowledgement: it runs with the next
+ * turn, which any datagram begins. */
+void kl_lobby_busy(struct kl_lobby_room *r);
+void kl_lobby_due_at(struct kl_lobby_room *r, uint64_t due_us);
+/* The rooms of this turn: their number. They stand in dues.run, NULL once they are gone. */
+unsigned kl_lobby_dues_next(struct kl_lobby *l, uint64_t now_us);
+uint64_t kl_lobby_dues_us(const struct kl_lobby *l); /* the next turn's time at the latest */
 
 /* --- lobby_memory.c --- */
 /* A new room's lock begins; facts: the room's identity. False: there is no memory. */

@@ -27,7 +27,8 @@ void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m) {
 }
 
 void kl_lobby_changed(struct kl_lobby_room *r, bool kept) {
-    r->talk.roster_changed = r->due.busy = true;
+    r->talk.roster_changed = true;
+    kl_lobby_busy(r);
     r->past.ticket_changed = r->past.ticket_changed || kept;
 }
 

@@ -219,7 +219,7 @@ bool kl_visitor_offer(struct kl_lobby_room *r, struct kl_visitor *v, struct kl_l
     kl_lobby_send(r->lobby, v->peer, &msg);
     k->refs++;
     v->fetch = (struct kl_lobby_fetch){.snapshot = k};
-    r->due.busy = true;
+    kl_lobby_busy(r);
     return true;
 }
 

@@ -37,7 +37,7 @@ void kl_lobby_watch_remove(struct kl_lobby_room *r, struct kl_lobby_watcher *w) 
     a->at[w->place] = a->at[--a->count];
     a->at[w->place]->place = w->place;
     r->lobby->watchers--;
-    r->due.busy = true;
+    kl_lobby_busy(r);
     free(w);
 }
 
@@ -244,7 +244,7 @@ void kl_lobby_watch_run(struct kl_lobby_room *r, unsigned *left, uint64_t now_us
         if (!kl_lobby_watch_judge(r, w, now_us)) continue;
         if (!kl_lobby_watch_stays(r, w, kl_visitor_catchup_run(r, &w->v, now_us))) continue;
         *left -= kl_lobby_watch_serve(r, w, now_us, &more);
-        r->due.bulk = r->due.bulk || more;
+        if (more) kl_lobby_busy(r);
     }
     if (looked < all && a->count > 0) a->due_us = now_us; /* the clients have their turn in between */
 }

@@ -62,7 +62,7 @@ void kl_lobby_watch_hash(struct kl_lobby_room *r, struct kl_lobby_watcher *w, co
         w->hashes--;
     }
     w->hash[w->hashes++] = *h;
-    r->due.busy = true;
+    kl_lobby_busy(r);
 }
 
 /* parts: those that differ; 0: none. */
