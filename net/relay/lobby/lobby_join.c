@@ -349,11 +349,11 @@ static uint16_t rtt_ms(const struct kl_lobby_room *r) {
 
 void kl_lobby_join_measured(struct kl_lobby_room *r, uint64_t now_us) {
     uint16_t most = kl_lock_lead_max(&r->lock);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_MEMBERS(i, r, kl_lobby_has_seat)) {
         const struct kl_lobby_member *m = &r->member[i];
-        uint16_t least = kl_lobby_reaches(m) && m->seats ? kl_lock_lead_least(&r->lock, i) : 0;
-        bool newcomer = r->phase < KL_ROOM_PLAYING || kl_lock_joining(&r->lock, i);
-        if (!newcomer || least <= most || most == KL_SPACING_MAX) continue;
+        if (r->phase >= KL_ROOM_PLAYING && !kl_lock_joining(&r->lock, i)) continue; /* no newcomer */
+        uint16_t least = kl_lobby_reaches(m) ? kl_lock_lead_least(&r->lock, i) : 0;
+        if (least <= most || most == KL_SPACING_MAX) continue;
         char text[KL_TEXT_MAX];
         snprintf(text, sizeof text,
                  "the link is too long: it needs a lead of %u frames, and the room allows %u; %s", least,

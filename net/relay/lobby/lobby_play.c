@@ -186,8 +186,10 @@ static void run_ways(struct kl_lobby_room *r, uint64_t now_us) {
 
 static void send_history(struct kl_lobby_room *r, unsigned member) {
     const struct kl_visitor *v = &r->member[member].v;
-    struct kl_visitor_piece p = {0};
+    struct kl_visitor_piece p;
     uint32_t from;
+    if (!kl_lock_wants_history(&r->lock, member, &from)) return;
+    memset(&p, 0, sizeof p);
     while (kl_lock_wants_history(&r->lock, member, &from)) {
         if (kl_lobby_bulk_room(r, v->peer) == 0) {
             kl_lobby_busy(r);
@@ -211,6 +213,14 @@ void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us) {
         }
 }
 
+static void tell_verdicts(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_verdict v;
+    struct kl_verdict_members members = kl_lobby_heal_members(r);
+    kl_verdict_open(&r->heal.verdicts, &members, now_us);
+    while (verdicts_may_go(r) && kl_verdict_next(&r->heal.verdicts, &members, now_us, &v))
+        announce(r, &v, now_us);
+}
+
 void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->phase == KL_ROOM_PLAYING) {
         let_go(r, now_us);
@@ -223,11 +233,7 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
         kl_journal_write(r, now_us); /* before anybody gets them */
     }
     send_frames(r, now_us);
-    struct kl_verdict v;
-    struct kl_verdict_members members = kl_lobby_heal_members(r);
-    kl_verdict_open(&r->heal.verdicts, &members, now_us);
-    while (verdicts_may_go(r) && kl_verdict_next(&r->heal.verdicts, &members, now_us, &v))
-        announce(r, &v, now_us);
+    if (kl_verdict_waits(&r->heal.verdicts)) tell_verdicts(r, now_us);
     if (r->phase != KL_ROOM_PLAYING) return;
     const struct kl_heal_deeds deeds = kl_lobby_heal_run(r, now_us);
     carry_out(r, &deeds, now_us);

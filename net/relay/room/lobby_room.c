@@ -6,29 +6,6 @@
 
 #include "net/engine/lock_relay_return.h"
 
-bool kl_lobby_here(const struct kl_lobby_member *m) {
-    return m->place != KL_PLACE_EMPTY;
-}
-
-bool kl_lobby_stays(const struct kl_lobby_member *m) {
-    return m->place == KL_PLACE_LINKED || m->place == KL_PLACE_KEPT;
-}
-
-bool kl_lobby_reaches(const struct kl_lobby_member *m) {
-    return m->place == KL_PLACE_LINKED;
-}
-
-bool kl_lobby_has_seat(const struct kl_lobby_member *m) {
-    return kl_lobby_here(m) && m->seats;
-}
-
-unsigned kl_lobby_next(const struct kl_lobby_room *r, unsigned from,
-                       bool (*is)(const struct kl_lobby_member *m)) {
-    while (from < KL_MAX_CLIENTS && !is(&r->member[from]))
-        from++;
-    return from;
-}
-
 uint8_t kl_lobby_seats_filled(const struct kl_lobby_room *r) {
     uint8_t filled = 0;
     for (KL_MEMBERS(i, r, kl_lobby_here))

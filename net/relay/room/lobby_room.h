@@ -358,13 +358,27 @@ struct kl_lobby {
 
 /* --- lobby_room.c --- */
 uint8_t kl_lobby_seats_filled(const struct kl_lobby_room *r); /* as a mask */
-bool kl_lobby_here(const struct kl_lobby_member *m);          /* its place is not empty */
-bool kl_lobby_stays(const struct kl_lobby_member *m);         /* it is linked, or its seat is kept */
-bool kl_lobby_reaches(const struct kl_lobby_member *m);       /* it is linked: messages reach it */
-bool kl_lobby_has_seat(const struct kl_lobby_member *m);      /* its place is not empty, and it plays */
+static inline bool kl_lobby_here(const struct kl_lobby_member *m) {
+    return m->place != KL_PLACE_EMPTY;
+}
+/* It is linked, or its seat is kept. */
+static inline bool kl_lobby_stays(const struct kl_lobby_member *m) {
+    return m->place == KL_PLACE_LINKED || m->place == KL_PLACE_KEPT;
+}
+/* It is linked: messages reach it. */
+static inline bool kl_lobby_reaches(const struct kl_lobby_member *m) {
+    return m->place == KL_PLACE_LINKED;
+}
+static inline bool kl_lobby_has_seat(const struct kl_lobby_member *m) {
+    return kl_lobby_here(m) && m->seats;
+}
 /* The first member from this number on of which that is true; KL_MAX_CLIENTS: none. */
-unsigned kl_lobby_next(const struct kl_lobby_room *r, unsigned from,
-                       bool (*is)(const struct kl_lobby_member *m));
+static inline unsigned kl_lobby_next(const struct kl_lobby_room *r, unsigned from,
+                                     bool (*is)(const struct kl_lobby_member *m)) {
+    while (from < KL_MAX_CLIENTS && !is(&r->member[from]))
+        from++;
+    return from;
+}
 /* for (KL_MEMBERS(i, r, kl_lobby_here)): their numbers, in their order. */
 #define KL_MEMBERS(i, r, is)                                                                                 \
     unsigned i = kl_lobby_next(r, 0, is);                                                                    \

@@ -112,6 +112,14 @@ int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct 
     return KL_OK;
 }
 
+bool kl_verdict_waits(const struct kl_verdict_table *t) {
+    for (uint32_t n = t->begin; n != t->end; n++)
+        if (t->label[n % KL_VERDICT_LABELS].reported) return true;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (t->asked[i].reported) return true;
+    return false;
+}
+
 void kl_verdict_open(struct kl_verdict_table *t, const struct kl_verdict_members *members, uint64_t now_us) {
     struct kl_verdict_label *l;
     for (uint32_t n = 0; (l = nth(t, n)); n++) {
