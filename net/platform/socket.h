@@ -48,4 +48,18 @@ int kl_socket_receive(int s, void *bytes, size_t cap, struct kl_address *from);
 /* As kl_socket_receive(), but the datagram stays for the next call, and the length is at most cap. */
 int kl_socket_peek(int s, void *bytes, size_t cap);
 
+/* Datagrams with their other ends, in as few system calls as the system allows. */
+#define KL_SOCKET_BATCH 64
+#define KL_SOCKET_BYTES 2048 /* of one */
+struct kl_socket_batch {
+    unsigned count;
+    struct kl_address at[KL_SOCKET_BATCH];
+    size_t len[KL_SOCKET_BATCH]; /* received: above KL_SOCKET_BYTES if it was cut off */
+    uint8_t bytes[KL_SOCKET_BATCH][KL_SOCKET_BYTES];
+};
+/* Receives what waits, a batch at most. False: nothing waits. */
+bool kl_socket_receive_batch(int s, struct kl_socket_batch *b);
+/* Sends the batch, and empties it. A datagram that is not accepted is left out. */
+void kl_socket_send_batch(int s, struct kl_socket_batch *b);
+
 #endif

@@ -23,7 +23,8 @@ static uint32_t verify(const ENetBuffer *datagram) {
 static void seal_buffers(ENetBuffer *buffers, size_t count) {
     ENetHost *host = (ENetHost *)((uint8_t *)buffers - offsetof(ENetHost, buffers));
     struct kl_enet_seal *seal = host->compressor.context;
-    struct kl_sealer *sealer = seal->sealer(seal->ctx, checksum_field(&buffers[0]));
+    const uint32_t connect_id = checksum_field(&buffers[0]);
+    struct kl_sealer *sealer = seal->sealer(seal->ctx, connect_id);
     uint8_t *body = seal->out + KL_SEAL_HEADER;
     size_t len = 0;
     host->bufferCount = 0; /* an empty datagram, which nobody takes */
@@ -35,6 +36,10 @@ static void seal_buffers(ENetBuffer *buffers, size_t count) {
     }
     size_t sealed = kl_seal(sealer, KL_SEAL_ENET, body, len, seal->out);
     if (sealed == 0) return;
+    if (seal->send) {
+        seal->send(seal->ctx, connect_id, seal->out, sealed);
+        return;
+    }
     buffers[0].data = seal->out;
     buffers[0].dataLength = sealed;
     host->bufferCount = 1;

@@ -17,6 +17,9 @@ struct kl_enet_seal {
     void *ctx;
     /* The sealer for the peer with this connect id (0: for a CONNECT's); NULL: ENet's datagram is dropped. */
     struct kl_sealer *(*sealer)(void *ctx, uint32_t connect_id);
+    /* NULL: the sealed datagram leaves by the host's socket. Else it leaves by this, and ENet sends an empty
+     * datagram to the peer's address, which is to be nobody's. */
+    void (*send)(void *ctx, uint32_t connect_id, const uint8_t *bytes, size_t len);
     uint8_t out[KL_SEAL_OVERHEAD + ENET_PROTOCOL_MAXIMUM_MTU + 8];
 };
 

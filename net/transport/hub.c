@@ -13,121 +13,60 @@
 #include "net/transport/link.h"
 #include "net/transport/udp_filter.h"
 
-#define BUSY_US 10000 /* ENet's repetitions are due to the millisecond, ours are not */
-#define IDLE_US 500000
-
 /* In one service: then the rooms have a turn. */
-#define EVENTS_MAX 1024
-#define INPUTS_MAX 512
-#define CURVES_MAX 16 /* handshakes, of 0.1 ms each */
-
-#define INPUT_BYTES_MAX 2048
-
-/* So many unfit datagrams a second of one session are dropped without more; repetitions count too. */
-#define UNFIT_PER_S 1000
+#define DATAGRAMS_MAX 1024
+#define CURVES_MAX    16 /* handshakes, of 0.1 ms each */
 
 /* --- arriving datagrams --- */
 
-/* Always false. */
-static bool unfit(struct kl_hub *hub, struct kl_hub_session *s) {
-    hub->stats.unfit++;
-    kl_hub_blame(hub, s, UNFIT_PER_S);
-    return false;
-}
-
-/* An authentic ENet datagram is for the ENet peer of its own session. CONNECT comes before there is one. */
-static bool enet_may_have(struct kl_hub *hub, struct kl_hub_session *s, const struct kl_opened *o) {
-    uint16_t n = kl_udp_peer(o->body, o->len), base[KL_ENET_CHANNELS];
-    if (n == ENET_PROTOCOL_MAXIMUM_PEER_ID) {
-        struct kl_udp_verdict v = kl_udp_judge(KL_UDP_RELAY, o->body, o->len, NULL);
-        return (v.pass && v.connect_id == s->number && !s->enet) || unfit(hub, s);
-    }
-    const ENetPeer *enet = n < hub->host->peerCount ? &hub->host->peers[n] : NULL;
-    if (!enet || enet->connectID != s->number) return unfit(hub, s);
-    bool has_channels = enet->channelCount == KL_ENET_CHANNELS; /* none while it is being disconnected */
-    for (unsigned i = 0; i < KL_ENET_CHANNELS && has_channels; i++)
-        base[i] = enet->channels[i].incomingReliableSequenceNumber;
-    struct kl_udp_verdict v = kl_udp_judge(KL_UDP_RELAY, o->body, o->len, has_channels ? base : NULL);
-    if (!v.pass || v.ahead > KL_ENET_AHEAD_MAX) return unfit(hub, s);
-    if (kl_hub_paced(hub, s, v.pieces)) return true;
-    kl_hub_blame(hub, s, UNFIT_PER_S);
-    return false;
-}
-
-/* True if the datagram is for ENet: s and o describe it. */
-static bool take(struct kl_hub *hub, const ENetAddress *from, uint8_t *bytes, size_t len,
-                 struct kl_hub_session **s, struct kl_opened *o) {
-    if (kl_udp_source_bad(ENET_NET_TO_HOST_32(from->host), from->port) || len < 2 ||
+static void take(struct kl_hub *hub, const struct kl_address *at, uint8_t *bytes, size_t len) {
+    const ENetAddress from = {.host = at->host, .port = at->port};
+    struct kl_opened o;
+    if (kl_udp_source_bad(ENET_NET_TO_HOST_32(from.host), from.port) || len < 2 || len > KL_SOCKET_BYTES ||
         bytes[0] != KL_SEAL_MAGIC) {
         hub->stats.malformed++;
-        return false;
+        return;
     }
     if (bytes[1] >= KL_HS_INIT) {
-        kl_hub_stranger(hub, from, bytes, len);
-        return false;
+        kl_hub_stranger(hub, &from, bytes, len);
+        return;
     }
-    *s = kl_hub_take(hub, from, bytes, len, o);
-    if (!*s) return false;
-    bool known = (*s)->enet && (*s)->state == KL_SESSION_OPEN;
-    if (o->kind == KL_SEAL_ENET) return enet_may_have(hub, *s, o);
-    if (o->kind == KL_SEAL_CTRL && known) {
+    struct kl_hub_session *s = kl_hub_take(hub, &from, bytes, len, &o);
+    if (!s) return;
+    bool known = s->enet && s->state == KL_SESSION_OPEN;
+    if (o.kind == KL_SEAL_ENET) {
+        kl_hub_enet_take(hub, s, &o);
+    } else if (o.kind == KL_SEAL_CTRL && known) {
         hub->stats.datagrams_in++;
-        hub->handler.datagram(hub->handler.ctx, kl_gate_slot((*s)->number), o->body, o->len, o->missing);
-    } else if (o->kind == KL_SEAL_PATH) {
-        kl_hub_path(hub, *s, from, o);
+        hub->handler.datagram(hub->handler.ctx, kl_gate_slot(s->number), o.body, o.len, o.missing);
+    } else if (o.kind == KL_SEAL_PATH) {
+        kl_hub_path(hub, s, &from, &o);
     } else {
-        unfit(hub, *s);
+        kl_hub_unfit(hub, s);
     }
-    return false;
 }
 
-static int intercept(ENetHost *host, ENetEvent *event) {
-    (void)event;
-    struct kl_hub *hub = ((struct kl_enet_seal *)host->compressor.context)->ctx;
-    struct kl_hub_session *s;
-    struct kl_opened o;
-    if (!take(hub, &host->receivedAddress, host->receivedData, host->receivedDataLength, &s, &o)) return 1;
-    kl_enet_seal_deliver(host, &o, &s->home);
-    return 0;
-}
-
-static struct kl_sealer *sealer_of(void *ctx, uint32_t connect_id) {
-    struct kl_hub_session *s = kl_hub_find(ctx, connect_id);
-    return s ? &s->sealer : NULL;
-}
-
-/* --- datagrams ahead of ENet --- */
-
-enum waiting { NOTHING_WAITS, INPUT_TAKEN, ENET_WAITS };
-
-static void receive_input(struct kl_hub *hub) {
-    uint8_t bytes[INPUT_BYTES_MAX];
-    struct kl_address at = {0};
-    int len = kl_socket_receive(kl_enet_socket(hub->host), bytes, sizeof bytes, &at);
-    ENetAddress from = {.host = at.host, .port = at.port};
-    struct kl_hub_session *s;
-    struct kl_opened o;
-    if (len < 0) return;
-    if ((size_t)len > sizeof bytes)
-        hub->stats.malformed++;
-    else if (take(hub, &from, bytes, (size_t)len, &s, &o))
-        hub->stats.unfit++; /* cannot happen: only datagrams that are not ENet's are read here */
-}
-
-/* Takes one input off the socket, unless another kind is at the head; that is ENet's turn. Inputs are nearly
- * all datagrams, and enet_host_service() walks all peers twice for each: 12 us with a full relay. */
-static enum waiting take_input(struct kl_hub *hub) {
-    uint8_t head[2] = {0};
-    int len = kl_socket_peek(kl_enet_socket(hub->host), head, sizeof head);
-    if (len < 0) return NOTHING_WAITS;
-    if (len == sizeof head && head[0] == KL_SEAL_MAGIC && head[1] == KL_SEAL_ENET) return ENET_WAITS;
-    receive_input(hub);
-    return INPUT_TAKEN;
+/* False: nothing waits. */
+static bool take_next(struct kl_hub *hub) {
+    struct kl_socket_batch *in = &hub->in;
+    bool emptied = in->count > 0 && in->count < KL_SOCKET_BATCH; /* so was the socket, a moment ago */
+    if (hub->in_next == in->count) {
+        hub->in_next = 0;
+        if (emptied) in->count = 0;
+        if (emptied || !kl_socket_receive_batch(hub->socket, in)) return false;
+    }
+    unsigned i = hub->in_next++;
+    take(hub, &in->at[i], in->bytes[i], in->len[i]);
+    return true;
 }
 
 void kl_hub_send_raw(struct kl_hub *hub, const ENetAddress *to, const void *bytes, size_t len) {
-    struct kl_address at = {.host = to->host, .port = to->port};
-    (void)kl_socket_send(kl_enet_socket(hub->host), &at, bytes, len);
+    struct kl_socket_batch *out = &hub->out;
+    if (len > KL_SOCKET_BYTES) return;
+    if (out->count == KL_SOCKET_BATCH) kl_socket_send_batch(hub->socket, out);
+    out->at[out->count] = (struct kl_address){.host = to->host, .port = to->port};
+    out->len[out->count] = len;
+    memcpy(out->bytes[out->count++], bytes, len);
 }
 
 /* --- opening and closing --- */
@@ -155,34 +94,37 @@ static int bind_socket(struct kl_hub *hub, const struct kl_hub_config *config, c
                  config->bind, why);
         return -1;
     }
-    if (kl_socket_bind(kl_enet_socket(hub->host), &at) != 0) {
+    if (kl_socket_bind(hub->socket, &at) != 0) {
         explain_bind(errno, config->bind, config->port, err, err_len);
         return -1;
     }
-    hub->host->address = (ENetAddress){.host = at.host, .port = at.port};
     hub->port = at.port;
     kl_address_text(hub->address, at.host);
     return 0;
 }
 
-/* NULL: out of memory or descriptors. */
+static void release(struct kl_hub *hub) {
+    kl_hub_enet_close(hub);
+    kl_socket_close(hub->socket);
+    if (hub->gate) kl_gate_free(hub->gate);
+    free(hub);
+}
+
+/* NULL: out of memory or descriptors, or no loopback. */
 static struct kl_hub *allocate(const struct kl_hub_config *config) {
     struct kl_hub *hub = calloc(1, sizeof *hub + config->limits.peers * sizeof hub->session[0]);
     if (!hub) return NULL;
     hub->limits = config->limits;
     hub->now_us = kl_now_us();
     hub->gate = kl_gate_make(&config->limits, &config->key, config->ciphers, hub->now_us);
-    hub->host = hub->gate ? kl_enet_host_create(config->limits.peers) : NULL;
-    if (hub->host) return hub;
-    kl_gate_free(hub->gate);
-    free(hub);
+    hub->socket = hub->sink = -1;
+    if (hub->gate) hub->socket = kl_socket_open();
+    if (hub->socket >= 0 && kl_hub_enet_open(hub)) {
+        kl_socket_enlarge(hub->socket, KL_SOCKET_BUFFER_BYTES, KL_SOCKET_BUFFER_BYTES);
+        return hub;
+    }
+    release(hub);
     return NULL;
-}
-
-static void release(struct kl_hub *hub) {
-    enet_host_destroy(hub->host);
-    kl_gate_free(hub->gate);
-    free(hub);
 }
 
 int kl_hub_open(struct kl_hub **out, const struct kl_hub_config *config, const struct kl_hub_handler *handler,
@@ -197,33 +139,25 @@ int kl_hub_open(struct kl_hub **out, const struct kl_hub_config *config, const s
         release(hub);
         return -1;
     }
-    hub->seal.ctx = hub;
-    hub->seal.sealer = sealer_of;
-    kl_enet_seal_attach(hub->host, &hub->seal);
-    hub->host->intercept = intercept;
     hub->gate->make_room = kl_hub_make_room;
     hub->gate->ctx = hub;
     *out = hub;
     return 0;
 }
 
-static void disconnect_all(struct kl_hub *hub, uint32_t data) {
-    for (size_t i = 0; i < hub->host->peerCount; i++)
-        if (hub->host->peers[i].state != ENET_PEER_STATE_DISCONNECTED)
-            enet_peer_disconnect_now(&hub->host->peers[i], data);
-}
-
 void kl_hub_drop(struct kl_hub *hub) {
-    disconnect_all(hub, KL_ENET_LOST);
+    kl_hub_enet_hang_up(hub, KL_ENET_LOST);
+    kl_socket_send_batch(hub->socket, &hub->out);
 }
 
 void kl_hub_close(struct kl_hub *hub) {
-    disconnect_all(hub, KL_ENET_BYE);
+    kl_hub_enet_hang_up(hub, KL_ENET_BYE);
+    kl_socket_send_batch(hub->socket, &hub->out);
     release(hub);
 }
 
 int kl_hub_fd(const struct kl_hub *hub) {
-    return kl_enet_socket(hub->host);
+    return hub->socket;
 }
 uint16_t kl_hub_port(const struct kl_hub *hub) {
     return hub->port;
@@ -232,62 +166,7 @@ const char *kl_hub_address(const struct kl_hub *hub) {
     return hub->address;
 }
 
-/* --- ENet's events --- */
-
-/* data: a slot, from on_connect() on. */
-static struct kl_hub_session *session_of(struct kl_hub *hub, const ENetPeer *enet) {
-    return &hub->session[(uintptr_t)enet->data];
-}
-
-static void on_connect(struct kl_hub *hub, ENetPeer *enet) {
-    struct kl_hub_session *s = kl_hub_find(hub, enet->connectID);
-    if (!s || s->state != KL_SESSION_OPEN || s->enet) {
-        enet_peer_reset(enet);
-        return;
-    }
-    unsigned n = kl_gate_slot(s->number);
-    char address[KL_HUB_ADDRESS_MAX];
-    kl_hub_write_address(&s->home, address);
-    kl_enet_peer_setup(enet);
-    s->enet = enet;
-    enet->data = (void *)(uintptr_t)n;
-    enet->address = s->home;
-    hub->stats.peers++;
-    hub->handler.opened(hub->handler.ctx, n, address);
-}
-
-static void on_disconnect(struct kl_hub *hub, ENetPeer *enet) {
-    struct kl_hub_session *s = session_of(hub, enet);
-    if (s->enet != enet) return;
-    bool told = s->state == KL_SESSION_OPEN;
-    hub->stats.peers -= told;
-    kl_hub_free(hub, s);
-    if (told) hub->handler.lost(hub->handler.ctx, kl_gate_slot(s->number));
-}
-
-static void on_receive(struct kl_hub *hub, const ENetPeer *enet, ENetPacket *packet) {
-    const struct kl_hub_session *s = session_of(hub, enet);
-    hub->stats.messages_in++;
-    if (s->enet == enet && s->state == KL_SESSION_OPEN)
-        hub->handler.message(hub->handler.ctx, kl_gate_slot(s->number), packet->data, packet->dataLength);
-    enet_packet_destroy(packet);
-}
-
-static void dispatch(struct kl_hub *hub, const ENetEvent *event) {
-    switch (event->type) {
-    case ENET_EVENT_TYPE_CONNECT: on_connect(hub, event->peer); break;
-    case ENET_EVENT_TYPE_DISCONNECT: on_disconnect(hub, event->peer); break;
-    case ENET_EVENT_TYPE_RECEIVE: on_receive(hub, event->peer, event->packet); break;
-    case ENET_EVENT_TYPE_NONE: break;
-    }
-}
-
-static void service_enet(struct kl_hub *hub, uint64_t now_us) {
-    ENetEvent event;
-    hub->enet_us = now_us + (hub->stats.peers || hub->gate->half_open->count ? BUSY_US : IDLE_US);
-    for (int i = 0; i < EVENTS_MAX && kl_enet_service(hub->host, &event); i++)
-        dispatch(hub, &event);
-}
+/* --- the loop --- */
 
 static void put_out_the_stuffed(struct kl_hub *hub) {
     hub->stuffed = false;
@@ -297,24 +176,22 @@ static void put_out_the_stuffed(struct kl_hub *hub) {
 }
 
 void kl_hub_service(struct kl_hub *hub) {
-    enum waiting waiting = INPUT_TAKEN;
     hub->now_us = kl_now_us();
     if (hub->now_us >= hub->sweep_us) kl_hub_sweep(hub);
     if (hub->stuffed) put_out_the_stuffed(hub);
-    for (int i = 0; i < INPUTS_MAX && waiting == INPUT_TAKEN; i++) {
-        if (kl_gate_curves(hub->gate, hub->now_us) >= CURVES_MAX) break;
-        waiting = take_input(hub);
-    }
-    if (waiting == ENET_WAITS || hub->now_us >= hub->enet_us) service_enet(hub, hub->now_us);
+    for (int i = 0; i < DATAGRAMS_MAX; i++)
+        if (kl_gate_curves(hub->gate, hub->now_us) >= CURVES_MAX || !take_next(hub)) break;
+    if (hub->now_us >= hub->enet_us) kl_hub_enet_service(hub);
+    kl_socket_send_batch(hub->socket, &hub->out);
 }
 
 void kl_hub_flush(struct kl_hub *hub) {
-    if (hub->queued) enet_host_flush(hub->host);
-    hub->queued = false;
+    kl_hub_enet_flush(hub);
+    kl_socket_send_batch(hub->socket, &hub->out);
 }
 
 uint64_t kl_hub_due_us(const struct kl_hub *hub) {
-    return hub->enet_us;
+    return hub->in_next < hub->in.count ? 0 : hub->enet_us;
 }
 
 uint32_t kl_hub_session(const struct kl_hub *hub, unsigned peer) {
@@ -356,7 +233,7 @@ static int send_on(struct kl_hub *hub, unsigned peer, uint8_t channel, const voi
         s->stuffed = hub->stuffed = true; /* told in the next service: the caller is busy with it */
         return -1;
     }
-    hub->queued = true;
+    kl_hub_enet_queued(hub, s);
     return kl_enet_send(s->enet, s->sent, channel, bytes, len);
 }
 

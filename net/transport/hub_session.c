@@ -47,14 +47,8 @@ static int enter(struct kl_hub *hub, uint8_t *bytes, size_t len, struct kl_opene
     return 0;
 }
 
-static ENetPeer *enet_of(struct kl_hub *hub, const struct kl_hub_session *s) {
-    for (size_t i = 0; i < hub->host->peerCount; i++)
-        if (hub->host->peers[i].connectID == s->number) return &hub->host->peers[i];
-    return NULL;
-}
-
 void kl_hub_free(struct kl_hub *hub, struct kl_hub_session *s) {
-    ENetPeer *enet = enet_of(hub, s);
+    ENetPeer *enet = kl_hub_enet_peer(hub, s);
     if (enet) enet_peer_reset(enet);
     kl_gate_leave(hub->gate, kl_gate_slot(s->number));
     s->traffic.up = s->opener.bytes;
@@ -135,7 +129,8 @@ static struct kl_address address_of(const ENetAddress *a) {
 }
 
 static void send_claim(struct kl_hub *hub, struct kl_path_claim *c, const void *bytes, size_t len) {
-    if (len && kl_path_spend(c, len)) (void)kl_socket_send(kl_enet_socket(hub->host), &c->at, bytes, len);
+    if (len && kl_path_spend(c, len))
+        kl_hub_send_raw(hub, &(ENetAddress){.host = c->at.host, .port = c->at.port}, bytes, len);
 }
 
 void kl_hub_send_update(struct kl_hub *hub, struct kl_hub_session *s, const void *body, size_t len) {
@@ -176,8 +171,6 @@ void kl_hub_path(struct kl_hub *hub, struct kl_hub_session *s, const ENetAddress
     s->home = *from;
     kl_gate_moved(hub->gate, kl_gate_slot(s->number), &at);
     hub->stats.moves++;
-    ENetPeer *enet = enet_of(hub, s);
-    if (enet) enet->address = s->home;
     if (!s->enet || s->state != KL_SESSION_OPEN || !hub->handler.moved) return;
     char address[KL_HUB_ADDRESS_MAX];
     kl_hub_write_address(&s->home, address);

@@ -1,8 +1,9 @@
-/* hub_state.h - shared by the parts of the hub: hub.c (the port, ENet, the caller), hub_session.c (sessions
+/* hub_state.h - shared by the parts of the hub: hub.c (the port, the caller), hub_enet.c (reliable messages), hub_session.c (sessions
  * and their datagrams), hub_stranger.c (datagrams without a session). Only inside net/transport. */
 #ifndef KL_HUB_STATE_H
 #define KL_HUB_STATE_H
 
+#include "net/platform/socket.h"
 #include "net/transport/enet_seal.h"
 #include "net/transport/gate.h"
 #include "net/transport/hub.h"
@@ -36,9 +37,16 @@ struct kl_hub_session {
     bool stuffed; /* more messages wait for it than allowed */
 };
 
+#define KL_HUB_ENET_PEERS 64 /* of an ENet host */
+#define KL_HUB_ENETS      ((KL_HUB_PEERS_MAX + KL_HUB_ENET_PEERS) / KL_HUB_ENET_PEERS)
+
 struct kl_hub {
-    ENetHost *host;
-    struct kl_enet_seal seal;
+    int socket;
+    struct kl_socket_batch in, out;         /* read last; to be sent with the next flush */
+    unsigned in_next;                       /* the next of `in` */
+    struct kl_hub_enet *enet[KL_HUB_ENETS]; /* by 64 slots each; NULL: none of them was needed yet */
+    int sink;                               /* takes ENet's empty datagrams, and is never read .. */
+    struct kl_address nobody;               /* .. at this address */
     struct kl_hub_handler handler;
     struct kl_hub_limits limits;
     struct kl_gate *gate;
@@ -82,6 +90,26 @@ void kl_hub_put_out(struct kl_hub *hub, struct kl_hub_session *s, const char *wh
 bool kl_hub_make_room(void *ctx);
 /* Frees sessions that did not go on, repeats challenges. Call it at sweep_us. */
 void kl_hub_sweep(struct kl_hub *hub);
+
+/* --- hub_enet.c --- */
+/* False: no memory, no socket, or no loopback. */
+bool kl_hub_enet_open(struct kl_hub *hub);
+void kl_hub_enet_close(struct kl_hub *hub);
+/* Hands an opened ENet datagram in, and serves the session's host: events reach the handler. */
+void kl_hub_enet_take(struct kl_hub *hub, struct kl_hub_session *s, const struct kl_opened *o);
+/* Counts a datagram that no client sends, and blames its session. */
+void kl_hub_unfit(struct kl_hub *hub, struct kl_hub_session *s);
+/* Serves the hosts that are due. Call it at enet_us. */
+void kl_hub_enet_service(struct kl_hub *hub);
+/* The session's peer has something to send; sends what there is. */
+void kl_hub_enet_queued(struct kl_hub *hub, const struct kl_hub_session *s);
+void kl_hub_enet_flush(struct kl_hub *hub);
+/* The ENet peer of this session, in any state; NULL: there is none. */
+ENetPeer *kl_hub_enet_peer(struct kl_hub *hub, const struct kl_hub_session *s);
+/* All places for peers that there are, one after the other; NULL: no more. */
+ENetPeer *kl_hub_enet_nth(const struct kl_hub *hub, unsigned n);
+/* Disconnects all peers, once and unacknowledged. */
+void kl_hub_enet_hang_up(struct kl_hub *hub, uint32_t data);
 
 /* --- hub_stranger.c --- */
 void kl_hub_stranger(struct kl_hub *hub, const ENetAddress *from, const uint8_t *bytes, size_t len);

@@ -251,13 +251,12 @@ static void as_enet(unsigned which, const struct record *r) {
 
 /* ENet knows nobody but sessions, and each but once. */
 static void expect_a_peer_a_session(void) {
-    for (size_t i = 0; i < hub->host->peerCount; i++) {
-        const ENetPeer *p = &hub->host->peers[i];
+    const ENetPeer *p, *q;
+    for (unsigned i = 0; (p = kl_hub_enet_nth(hub, i)); i++) {
         if (p->state == ENET_PEER_STATE_DISCONNECTED) continue;
         MUST(kl_hub_find(hub, p->connectID));
-        for (size_t k = 0; k < i; k++)
-            MUST(hub->host->peers[k].state == ENET_PEER_STATE_DISCONNECTED ||
-                 hub->host->peers[k].connectID != p->connectID);
+        for (unsigned k = 0; k < i && (q = kl_hub_enet_nth(hub, k)); k++)
+            MUST(q->state == ENET_PEER_STATE_DISCONNECTED || q->connectID != p->connectID);
     }
 }
 

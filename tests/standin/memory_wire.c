@@ -6,7 +6,7 @@
 
 #include "tests/lib/must.h"
 
-#define WIRE_SOCKETS 4
+#define WIRE_SOCKETS 16
 #define WIRE_BYTES   (256 * 1024) /* that wait at one socket; what comes above is lost */
 
 static struct wire_socket {
@@ -72,12 +72,35 @@ int wire_receive(int s, void *bytes, size_t cap, struct kl_address *from) {
 
 /* --- net/platform/socket.h --- */
 
+int __wrap_kl_socket_open(void);
+void __wrap_kl_socket_close(int s);
+bool __wrap_kl_socket_receive_batch(int s, struct kl_socket_batch *b);
+void __wrap_kl_socket_send_batch(int s, struct kl_socket_batch *b);
 int __wrap_kl_socket_bind(int s, struct kl_address *at);
 void __wrap_kl_socket_enlarge(int s, int receive_bytes, int send_bytes);
 bool __wrap_kl_socket_send(int s, const struct kl_address *to, const void *bytes, size_t len);
 int __wrap_kl_socket_receive(int s, void *bytes, size_t cap, struct kl_address *from);
 int __wrap_kl_socket_peek(int s, void *bytes, size_t cap);
 
+int __wrap_kl_socket_open(void) {
+    return wire_open();
+}
+void __wrap_kl_socket_close(int s) {
+    if (s >= 0) wire_close(s);
+}
+bool __wrap_kl_socket_receive_batch(int s, struct kl_socket_batch *b) {
+    int len;
+    for (b->count = 0; b->count < KL_SOCKET_BATCH; b->len[b->count++] = (size_t)len) {
+        len = wire_receive(s, b->bytes[b->count], KL_SOCKET_BYTES, &b->at[b->count]);
+        if (len < 0) break;
+    }
+    return b->count > 0;
+}
+void __wrap_kl_socket_send_batch(int s, struct kl_socket_batch *b) {
+    for (unsigned i = 0; i < b->count; i++)
+        wire_send(s, &b->at[i], b->bytes[i], b->len[i]);
+    b->count = 0;
+}
 int __wrap_kl_socket_bind(int s, struct kl_address *at) {
     wire_bind(s, at->host);
     *at = wire[s].at;

@@ -130,6 +130,41 @@ int kl_socket_receive(int s, void *bytes, size_t cap, struct kl_address *from) {
     return (int)len;
 }
 
+bool kl_socket_receive_batch(int s, struct kl_socket_batch *b) {
+    struct mmsghdr m[KL_SOCKET_BATCH];
+    struct iovec v[KL_SOCKET_BATCH];
+    struct sockaddr_in in[KL_SOCKET_BATCH];
+    for (unsigned i = 0; i < KL_SOCKET_BATCH; i++) {
+        v[i] = (struct iovec){.iov_base = b->bytes[i], .iov_len = KL_SOCKET_BYTES};
+        m[i].msg_hdr = (struct msghdr){
+            .msg_name = &in[i], .msg_namelen = sizeof in[i], .msg_iov = &v[i], .msg_iovlen = 1};
+    }
+    int got = recvmmsg(s, m, KL_SOCKET_BATCH, MSG_DONTWAIT | MSG_TRUNC, NULL);
+    b->count = got > 0 ? (unsigned)got : 0;
+    for (unsigned i = 0; i < b->count; i++) {
+        b->at[i] = from_system(&in[i]);
+        b->len[i] = m[i].msg_len;
+    }
+    return b->count > 0;
+}
+
+void kl_socket_send_batch(int s, struct kl_socket_batch *b) {
+    struct mmsghdr m[KL_SOCKET_BATCH];
+    struct iovec v[KL_SOCKET_BATCH];
+    struct sockaddr_in in[KL_SOCKET_BATCH];
+    for (unsigned i = 0; i < b->count; i++) {
+        in[i] = to_system(&b->at[i]);
+        v[i] = (struct iovec){.iov_base = b->bytes[i], .iov_len = b->len[i]};
+        m[i].msg_hdr = (struct msghdr){
+            .msg_name = &in[i], .msg_namelen = sizeof in[i], .msg_iov = &v[i], .msg_iovlen = 1};
+    }
+    for (unsigned at = 0; at < b->count;) {
+        int sent = sendmmsg(s, m + at, b->count - at, MSG_DONTWAIT | MSG_NOSIGNAL);
+        at += sent > 0 ? (unsigned)sent : 1;
+    }
+    b->count = 0;
+}
+
 int kl_socket_peek(int s, void *bytes, size_t cap) {
     return (int)recv(s, bytes, cap, MSG_PEEK | MSG_DONTWAIT);
 }

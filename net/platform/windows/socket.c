@@ -207,3 +207,18 @@ int kl_socket_peek(int s, void *bytes, size_t cap) {
     if (len >= 0) return len;
     return WSAGetLastError() == WSAEMSGSIZE ? (int)cap : kl_winsock_fail();
 }
+
+bool kl_socket_receive_batch(int s, struct kl_socket_batch *b) {
+    for (b->count = 0; b->count < KL_SOCKET_BATCH; b->count++) {
+        int len = kl_socket_receive(s, b->bytes[b->count], KL_SOCKET_BYTES, &b->at[b->count]);
+        if (len < 0) break;
+        b->len[b->count] = (size_t)len;
+    }
+    return b->count > 0;
+}
+
+void kl_socket_send_batch(int s, struct kl_socket_batch *b) {
+    for (unsigned i = 0; i < b->count; i++)
+        (void)kl_socket_send(s, &b->at[i], b->bytes[i], b->len[i]);
+    b->count = 0;
+}

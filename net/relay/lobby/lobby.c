@@ -280,7 +280,8 @@ static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
 
 static void set_due(struct kl_lobby_room *r, uint64_t now_us) {
     uint64_t verdict_us = kl_verdict_due_us(&r->heal.verdicts);
-    uint64_t due_us = r->due.chores_us, at_us[] = {kl_lock_send_at(&r->lock), kl_lock_tick_at(&r->lock), r->watch.due_us,
+    uint64_t due_us = r->due.chores_us,
+             at_us[] = {kl_lock_send_at(&r->lock), kl_lock_tick_at(&r->lock), r->watch.due_us,
                         verdict_us > now_us ? verdict_us : UINT64_MAX /* it is held back */};
     for (unsigned i = 0; i < sizeof at_us / sizeof at_us[0]; i++)
         if (at_us[i] < due_us) due_us = at_us[i];

@@ -1,0 +1,236 @@
+/* ENet for the relay's sessions: a host for each 64 of them, made when the first of these comes, and served only
+ * when it has work; one host for all would walk over every place for each datagram. A host has no part in the
+ * network: what it sends leaves by the hub's socket, sealed (enet_seal.h), and what comes is opened by the hub
+ * and handed in. ENet reads datagrams from its socket alone, so the hub sends that socket a byte for each, and
+ * ENet gets the opened datagram in the byte's place. All its peers have one address: nobody's. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/engine/engine.h"
+#include "net/transport/hub_state.h"
+#include "net/transport/udp_filter.h"
+
+#define BUSY_US 10000 /* ENet's repetitions are due to the millisecond, ours are not */
+#define IDLE_US 500000
+
+/* In one service: then the rooms have a turn. */
+#define EVENTS_MAX 1024
+
+/* So many unfit datagrams a second of one session are dropped without more; repetitions count too. */
+#define UNFIT_PER_S 1000
+
+struct kl_hub_enet {
+    struct kl_hub *hub;
+    ENetHost *host;
+    struct kl_enet_seal seal;
+    struct kl_address own;           /* of its socket, for the byte */
+    const struct kl_opened *arrived; /* in place of the next byte; NULL: nothing */
+    uint64_t due_us;                 /* of ENet's own times */
+    bool queued;                     /* messages that ENet has not been asked to send yet */
+};
+
+static struct kl_hub_enet **place_of(struct kl_hub *hub, const struct kl_hub_session *s) {
+    return &hub->enet[kl_gate_slot(s->number) / KL_HUB_ENET_PEERS];
+}
+
+/* --- the two ends of a host --- */
+
+static struct kl_sealer *sealer_of(void *ctx, uint32_t connect_id) {
+    struct kl_hub_session *s = kl_hub_find(((struct kl_hub_enet *)ctx)->hub, connect_id);
+    return s ? &s->sealer : NULL;
+}
+
+static void send_sealed(void *ctx, uint32_t connect_id, const uint8_t *bytes, size_t len) {
+    struct kl_hub *hub = ((struct kl_hub_enet *)ctx)->hub;
+    const struct kl_hub_session *s = kl_hub_find(hub, connect_id);
+    if (s) kl_hub_send_raw(hub, &s->home, bytes, len);
+}
+
+static int intercept(ENetHost *host, ENetEvent *event) {
+    (void)event;
+    struct kl_hub_enet *e = ((struct kl_enet_seal *)host->compressor.context)->ctx;
+    const struct kl_opened *o = e->arrived;
+    if (!o) return 1;
+    e->arrived = NULL;
+    kl_enet_seal_deliver(host, o, &(ENetAddress){.host = e->hub->nobody.host, .port = e->hub->nobody.port});
+    return 0;
+}
+
+static struct kl_hub_enet *make(struct kl_hub *hub) {
+    struct kl_hub_enet *e = calloc(1, sizeof *e);
+    if (!e) return NULL;
+    *e = (struct kl_hub_enet){.hub = hub, .own = kl_address_loopback(0)};
+    e->host = kl_enet_host_create(KL_HUB_ENET_PEERS);
+    if (!e->host || kl_socket_bind(kl_enet_socket(e->host), &e->own) != 0) {
+        if (e->host) enet_host_destroy(e->host);
+        free(e);
+        return NULL;
+    }
+    e->seal.ctx = e;
+    e->seal.sealer = sealer_of;
+    e->seal.send = send_sealed;
+    kl_enet_seal_attach(e->host, &e->seal);
+    e->host->intercept = intercept;
+    return e;
+}
+
+/* --- events --- */
+
+/* data: a slot, from on_connect() on. */
+static struct kl_hub_session *session_of(struct kl_hub *hub, const ENetPeer *enet) {
+    return &hub->session[(uintptr_t)enet->data];
+}
+
+static void on_connect(struct kl_hub *hub, ENetPeer *enet) {
+    struct kl_hub_session *s = kl_hub_find(hub, enet->connectID);
+    if (!s || s->state != KL_SESSION_OPEN || s->enet) {
+        enet_peer_reset(enet);
+        return;
+    }
+    unsigned n = kl_gate_slot(s->number);
+    char address[KL_HUB_ADDRESS_MAX];
+    kl_hub_write_address(&s->home, address);
+    kl_enet_peer_setup(enet);
+    s->enet = enet;
+    enet->data = (void *)(uintptr_t)n;
+    hub->stats.peers++;
+    hub->handler.opened(hub->handler.ctx, n, address);
+}
+
+static void on_disconnect(struct kl_hub *hub, ENetPeer *enet) {
+    struct kl_hub_session *s = session_of(hub, enet);
+    if (s->enet != enet) return;
+    bool told = s->state == KL_SESSION_OPEN;
+    hub->stats.peers -= told;
+    kl_hub_free(hub, s);
+    if (told) hub->handler.lost(hub->handler.ctx, kl_gate_slot(s->number));
+}
+
+static void on_receive(struct kl_hub *hub, const ENetPeer *enet, ENetPacket *packet) {
+    const struct kl_hub_session *s = session_of(hub, enet);
+    hub->stats.messages_in++;
+    if (s->enet == enet && s->state == KL_SESSION_OPEN)
+        hub->handler.message(hub->handler.ctx, kl_gate_slot(s->number), packet->data, packet->dataLength);
+    enet_packet_destroy(packet);
+}
+
+static void serve(struct kl_hub_enet *e) {
+    struct kl_hub *hub = e->hub;
+    ENetEvent event;
+    e->due_us = hub->now_us + (hub->stats.peers || hub->gate->half_open->count ? BUSY_US : IDLE_US);
+    if (e->due_us < hub->enet_us) hub->enet_us = e->due_us;
+    for (int i = 0; i < EVENTS_MAX && kl_enet_service(e->host, &event); i++)
+        switch (event.type) {
+        case ENET_EVENT_TYPE_CONNECT: on_connect(hub, event.peer); break;
+        case ENET_EVENT_TYPE_DISCONNECT: on_disconnect(hub, event.peer); break;
+        case ENET_EVENT_TYPE_RECEIVE: on_receive(hub, event.peer, event.packet); break;
+        case ENET_EVENT_TYPE_NONE: break;
+        }
+}
+
+/* --- arriving datagrams --- */
+
+void kl_hub_unfit(struct kl_hub *hub, struct kl_hub_session *s) {
+    hub->stats.unfit++;
+    kl_hub_blame(hub, s, UNFIT_PER_S);
+}
+
+/* An authentic ENet datagram is for the ENet peer of its own session. CONNECT comes before there is one. */
+static bool may_have(struct kl_hub *hub, const ENetHost *host, struct kl_hub_session *s,
+                     const struct kl_opened *o) {
+    uint16_t n = kl_udp_peer(o->body, o->len), base[KL_ENET_CHANNELS];
+    if (n == ENET_PROTOCOL_MAXIMUM_PEER_ID) {
+        struct kl_udp_verdict v = kl_udp_judge(KL_UDP_RELAY, o->body, o->len, NULL);
+        if (v.pass && v.connect_id == s->number && !s->enet) return true;
+        kl_hub_unfit(hub, s);
+        return false;
+    }
+    const ENetPeer *enet = n < host->peerCount ? &host->peers[n] : NULL;
+    bool its_own = enet && enet->connectID == s->number;
+    bool has_channels = its_own && enet->channelCount == KL_ENET_CHANNELS; /* none while it disconnects */
+    for (unsigned i = 0; i < KL_ENET_CHANNELS && has_channels; i++)
+        base[i] = enet->channels[i].incomingReliableSequenceNumber;
+    struct kl_udp_verdict v = {0};
+    if (its_own) v = kl_udp_judge(KL_UDP_RELAY, o->body, o->len, has_channels ? base : NULL);
+    if (!v.pass || v.ahead > KL_ENET_AHEAD_MAX) {
+        kl_hub_unfit(hub, s);
+        return false;
+    }
+    if (kl_hub_paced(hub, s, v.pieces)) return true;
+    kl_hub_blame(hub, s, UNFIT_PER_S);
+    return false;
+}
+
+void kl_hub_enet_take(struct kl_hub *hub, struct kl_hub_session *s, const struct kl_opened *o) {
+    struct kl_hub_enet **place = place_of(hub, s), *e = *place ? *place : make(hub);
+    *place = e;
+    if (!e || !may_have(hub, e->host, s, o)) return;
+    e->arrived = o;
+    (void)kl_socket_send(kl_enet_socket(e->host), &e->own, "", 1);
+    serve(e);
+    e->arrived = NULL; /* the byte may have been lost: then the datagram is */
+}
+
+/* --- what the hub asks of it --- */
+
+void kl_hub_enet_service(struct kl_hub *hub) {
+    uint64_t next_us = UINT64_MAX;
+    for (unsigned i = 0; i < KL_HUB_ENETS; i++) {
+        struct kl_hub_enet *e = hub->enet[i];
+        if (!e) continue;
+        if (hub->now_us >= e->due_us) serve(e);
+        if (e->due_us < next_us) next_us = e->due_us;
+    }
+    hub->enet_us = next_us;
+}
+
+void kl_hub_enet_queued(struct kl_hub *hub, const struct kl_hub_session *s) {
+    hub->queued = (*place_of(hub, s))->queued = true;
+}
+
+void kl_hub_enet_flush(struct kl_hub *hub) {
+    for (unsigned i = 0; hub->queued && i < KL_HUB_ENETS; i++)
+        if (hub->enet[i] && hub->enet[i]->queued) {
+            enet_host_flush(hub->enet[i]->host);
+            hub->enet[i]->queued = false;
+        }
+    hub->queued = false;
+}
+
+ENetPeer *kl_hub_enet_peer(struct kl_hub *hub, const struct kl_hub_session *s) {
+    const struct kl_hub_enet *e = *place_of(hub, s);
+    for (size_t i = 0; e && i < e->host->peerCount; i++)
+        if (e->host->peers[i].connectID == s->number) return &e->host->peers[i];
+    return NULL;
+}
+
+ENetPeer *kl_hub_enet_nth(const struct kl_hub *hub, unsigned n) {
+    for (unsigned i = 0; i < KL_HUB_ENETS; i++) {
+        if (!hub->enet[i]) continue;
+        if (n < hub->enet[i]->host->peerCount) return &hub->enet[i]->host->peers[n];
+        n -= (unsigned)hub->enet[i]->host->peerCount;
+    }
+    return NULL;
+}
+
+bool kl_hub_enet_open(struct kl_hub *hub) {
+    hub->nobody = kl_address_loopback(0);
+    hub->sink = kl_socket_open();
+    hub->enet[0] = hub->sink >= 0 && kl_socket_bind(hub->sink, &hub->nobody) == 0 ? make(hub) : NULL;
+    return hub->enet[0];
+}
+
+void kl_hub_enet_hang_up(struct kl_hub *hub, uint32_t data) {
+    ENetPeer *p;
+    for (unsigned n = 0; (p = kl_hub_enet_nth(hub, n)); n++)
+        if (p->state != ENET_PEER_STATE_DISCONNECTED) enet_peer_disconnect_now(p, data);
+}
+
+void kl_hub_enet_close(struct kl_hub *hub) {
+    for (unsigned i = 0; i < KL_HUB_ENETS; i++)
+        if (hub->enet[i]) {
+            enet_host_destroy(hub->enet[i]->host);
+            free(hub->enet[i]);
+        }
+    kl_socket_close(hub->sink);
+}
