@@ -156,9 +156,11 @@ static struct lateness lateness_in(struct kl_spacing *s, unsigned quarters, uint
     struct lateness l = {0};
     uint32_t from = window_start(s, most);
     uint16_t those = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (alive(s, i)) those |= kl_only(i);
-    l.clients = kl_size(those);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        if (!alive(s, i)) continue;
+        those |= kl_only(i);
+        l.clients++;
+    }
     for (KL_EACH(i, those))
         add_client(s, i, quarters, from, near, &l);
     return l;

@@ -19,19 +19,18 @@
 
 /* --- arriving datagrams --- */
 
-static void take(struct kl_hub *hub, const struct kl_address *at, uint8_t *bytes, size_t len) {
-    const ENetAddress from = {.host = at->host, .port = at->port};
+static void take(struct kl_hub *hub, const struct kl_address *from, uint8_t *bytes, size_t len) {
     struct kl_opened o;
-    if (kl_udp_source_bad(ENET_NET_TO_HOST_32(from.host), from.port) || len < 2 || len > KL_SOCKET_BYTES ||
+    if (kl_udp_source_bad(ENET_NET_TO_HOST_32(from->host), from->port) || len < 2 || len > KL_SOCKET_BYTES ||
         bytes[0] != KL_SEAL_MAGIC) {
         hub->stats.malformed++;
         return;
     }
     if (bytes[1] >= KL_HS_INIT) {
-        kl_hub_stranger(hub, &from, bytes, len);
+        kl_hub_stranger(hub, from, bytes, len);
         return;
     }
-    struct kl_hub_session *s = kl_hub_take(hub, &from, bytes, len, &o);
+    struct kl_hub_session *s = kl_hub_take(hub, from, bytes, len, &o);
     if (!s) return;
     bool known = s->enet && s->state == KL_SESSION_OPEN;
     if (o.kind == KL_SEAL_ENET) {
@@ -40,7 +39,7 @@ static void take(struct kl_hub *hub, const struct kl_address *at, uint8_t *bytes
         hub->stats.datagrams_in++;
         hub->handler.datagram(hub->handler.ctx, kl_gate_slot(s->number), o.body, o.len, o.missing);
     } else if (o.kind == KL_SEAL_PATH) {
-        kl_hub_path(hub, s, &from, &o);
+        kl_hub_path(hub, s, from, &o);
     } else {
         kl_hub_unfit(hub, s);
     }
@@ -60,11 +59,11 @@ static bool take_next(struct kl_hub *hub) {
     return true;
 }
 
-void kl_hub_send_raw(struct kl_hub *hub, const ENetAddress *to, const void *bytes, size_t len) {
+void kl_hub_send_raw(struct kl_hub *hub, const struct kl_address *to, const void *bytes, size_t len) {
     struct kl_socket_batch *out = &hub->out;
     if (len > KL_SOCKET_BYTES) return;
     if (out->count == KL_SOCKET_BATCH) kl_socket_send_batch(hub->socket, out);
-    out->at[out->count] = (struct kl_address){.host = to->host, .port = to->port};
+    out->at[out->count] = *to;
     out->len[out->count] = len;
     memcpy(out->bytes[out->count++], bytes, len);
 }

@@ -1,8 +1,9 @@
-/* ENet for the relay's sessions: a host for each 64 of them, made when the first of these comes, and served only
- * when it has work; one host for all would walk over every place for each datagram. A host has no part in the
- * network: what it sends leaves by the hub's socket, sealed (enet_seal.h), and what comes is opened by the hub
- * and handed in. ENet reads datagrams from its socket alone, so the hub sends that socket a byte for each, and
- * ENet gets the opened datagram in the byte's place. All its peers have one address: nobody's. */
+/* ENet for the relay's sessions: a host for each 64 of them, made when the first of these comes, and served
+ * only when it has work; one host for all would walk over every place for each datagram. A host has no part
+ * in the network: its datagrams leave by the hub's socket, sealed (enet_seal.h), and those that come are
+ * opened by the hub and handed in. ENet reads datagrams from its socket alone, so the hub sends that socket a
+ * byte for each, and ENet gets the opened datagram in the byte's place. All its peers have one address:
+ * nobody's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +53,8 @@ static int intercept(ENetHost *host, ENetEvent *event) {
     const struct kl_opened *o = e->arrived;
     if (!o) return 1;
     e->arrived = NULL;
-    kl_enet_seal_deliver(host, o, &(ENetAddress){.host = e->hub->nobody.host, .port = e->hub->nobody.port});
+    const ENetAddress from = {.host = e->hub->nobody.host, .port = e->hub->nobody.port};
+    kl_enet_seal_deliver(host, o, &from);
     return 0;
 }
 
@@ -171,7 +173,7 @@ void kl_hub_enet_take(struct kl_hub *hub, struct kl_hub_session *s, const struct
     e->arrived = NULL; /* the byte may have been lost: then the datagram is */
 }
 
-/* --- what the hub asks of it --- */
+/* --- for the hub --- */
 
 void kl_hub_enet_service(struct kl_hub *hub) {
     uint64_t next_us = UINT64_MAX;

@@ -11,7 +11,7 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define EXCESS_NS (10 * SECOND_NS) /* of excess, after which the sender is put out */
 
-void kl_hub_write_address(const ENetAddress *address, char out[KL_HUB_ADDRESS_MAX]) {
+void kl_hub_write_address(const struct kl_address *address, char out[KL_HUB_ADDRESS_MAX]) {
     char host[KL_ADDRESS_TEXT];
     snprintf(out, KL_HUB_ADDRESS_MAX, "%s:%u", kl_address_text(host, address->host), address->port);
 }
@@ -37,7 +37,7 @@ static int enter(struct kl_hub *hub, uint8_t *bytes, size_t len, struct kl_opene
     s->state = KL_SESSION_OPEN;
     s->until_us = hub->now_us + KL_UNCONNECTED_US;
     s->since_us = hub->now_us;
-    s->home = (ENetAddress){.host = g.home.host, .port = g.home.port};
+    s->home = g.home;
     kl_path_init(&s->path, &g.home);
     memcpy(s->binding, g.keys.binding, sizeof s->binding);
     kl_sealer_init(&s->sealer, &g.keys, g.keys.down);
@@ -124,13 +124,8 @@ bool kl_hub_make_room(void *ctx) {
 
 /* --- a session's addresses --- */
 
-static struct kl_address address_of(const ENetAddress *a) {
-    return (struct kl_address){.host = a->host, .port = a->port};
-}
-
 static void send_claim(struct kl_hub *hub, struct kl_path_claim *c, const void *bytes, size_t len) {
-    if (len && kl_path_spend(c, len))
-        kl_hub_send_raw(hub, &(ENetAddress){.host = c->at.host, .port = c->at.port}, bytes, len);
+    if (len && kl_path_spend(c, len)) kl_hub_send_raw(hub, &c->at, bytes, len);
 }
 
 void kl_hub_send_update(struct kl_hub *hub, struct kl_hub_session *s, const void *body, size_t len) {
@@ -153,23 +148,21 @@ static void send_challenges(struct kl_hub *hub, struct kl_hub_session *s) {
     }
 }
 
-static void heard(struct kl_hub *hub, struct kl_hub_session *s, const ENetAddress *from,
+static void heard(struct kl_hub *hub, struct kl_hub_session *s, const struct kl_address *from,
                   const struct kl_opened *o, bool repeated, size_t len) {
-    struct kl_address at = address_of(from);
-    kl_path_heard(&s->path, hub->now_us, &at, o->counter, o->newest, repeated, len);
+    kl_path_heard(&s->path, hub->now_us, from, o->counter, o->newest, repeated, len);
     send_challenges(hub, s);
 }
 
-void kl_hub_path(struct kl_hub *hub, struct kl_hub_session *s, const ENetAddress *from,
+void kl_hub_path(struct kl_hub *hub, struct kl_hub_session *s, const struct kl_address *from,
                  const struct kl_opened *o) {
-    struct kl_address at = address_of(from);
     if (o->len != 1 + KL_CHALLENGE || o->body[0] != 1 ||
-        !kl_path_answer(&s->path, &at, o->counter, o->body + 1)) {
+        !kl_path_answer(&s->path, from, o->counter, o->body + 1)) {
         hub->stats.unfit++;
         return;
     }
     s->home = *from;
-    kl_gate_moved(hub->gate, kl_gate_slot(s->number), &at);
+    kl_gate_moved(hub->gate, kl_gate_slot(s->number), from);
     hub->stats.moves++;
     if (!s->enet || s->state != KL_SESSION_OPEN || !hub->handler.moved) return;
     char address[KL_HUB_ADDRESS_MAX];
@@ -214,7 +207,7 @@ void kl_hub_blame(struct kl_hub *hub, struct kl_hub_session *s, unsigned per_s) 
 
 /* While a claim is open: a repetition tells where else the client may be. An answer to a challenge is good in
  * a repetition too, for a copy of it from elsewhere proves nothing. */
-static void take_repeated(struct kl_hub *hub, struct kl_hub_session *s, const ENetAddress *from,
+static void take_repeated(struct kl_hub *hub, struct kl_hub_session *s, const struct kl_address *from,
                           uint8_t *bytes, size_t len) {
     struct kl_opened o;
     if (!within_limits(hub, s, len) || kl_open_repeated(&s->opener, bytes, len, &o) != 0) return;
@@ -222,8 +215,8 @@ static void take_repeated(struct kl_hub *hub, struct kl_hub_session *s, const EN
     if (o.kind == KL_SEAL_PATH) kl_hub_path(hub, s, from, &o);
 }
 
-struct kl_hub_session *kl_hub_take(struct kl_hub *hub, const ENetAddress *from, uint8_t *bytes, size_t len,
-                                   struct kl_opened *o) {
+struct kl_hub_session *kl_hub_take(struct kl_hub *hub, const struct kl_address *from, uint8_t *bytes,
+                                   size_t len, struct kl_opened *o) {
     uint32_t number = kl_seal_session(bytes, len);
     struct kl_hub_session *s = kl_hub_find(hub, number);
     int result = s ? kl_open(&s->opener, bytes, len, o) : enter(hub, bytes, len, o, &s);

@@ -1,5 +1,6 @@
-/* hub_state.h - shared by the parts of the hub: hub.c (the port, the caller), hub_enet.c (reliable messages), hub_session.c (sessions
- * and their datagrams), hub_stranger.c (datagrams without a session). Only inside net/transport. */
+/* hub_state.h - shared by the parts of the hub: hub.c (the port, the caller), hub_enet.c (reliable messages),
+ * hub_session.c (sessions and their datagrams), hub_stranger.c (datagrams without a session). Only inside
+ * net/transport. */
 #ifndef KL_HUB_STATE_H
 #define KL_HUB_STATE_H
 
@@ -29,8 +30,8 @@ struct kl_hub_session {
     struct kl_sent sent[KL_ENET_CHANNELS];
     struct kl_traffic traffic; /* frames; up and down once the session is over */
 
-    ENetAddress home;    /* the proved address; ENet's messages go there */
-    struct kl_path path; /* and those that are only claimed */
+    struct kl_address home; /* the proved address; ENet's messages go there */
+    struct kl_path path;    /* and those that are only claimed */
 
     /* The end of the accepted load at the rate of the limits; excess_ns: of the excess. */
     uint64_t datagrams_ns, bytes_ns, pieces_ns[KL_ENET_CHANNELS], excess_ns;
@@ -59,11 +60,8 @@ struct kl_hub {
     struct kl_hub_session session[];    /* limits.peers of them; a slot's number is the caller's peer */
 };
 
-static inline bool kl_same_address(const ENetAddress *a, const ENetAddress *b) {
-    return a->host == b->host && a->port == b->port;
-}
-void kl_hub_write_address(const ENetAddress *address, char out[KL_HUB_ADDRESS_MAX]);
-void kl_hub_send_raw(struct kl_hub *hub, const ENetAddress *to, const void *bytes, size_t len);
+void kl_hub_write_address(const struct kl_address *address, char out[KL_HUB_ADDRESS_MAX]);
+void kl_hub_send_raw(struct kl_hub *hub, const struct kl_address *to, const void *bytes, size_t len);
 
 /* --- hub_session.c --- */
 /* The session of this number, in any state but free; NULL if there is none. */
@@ -71,10 +69,10 @@ struct kl_hub_session *kl_hub_find(struct kl_hub *hub, uint32_t number);
 void kl_hub_free(struct kl_hub *hub, struct kl_hub_session *s);
 /* Opens a datagram of a session in place, counts it against the limits, and follows its source address. NULL:
  * it is dropped and counted. */
-struct kl_hub_session *kl_hub_take(struct kl_hub *hub, const ENetAddress *from, uint8_t *bytes, size_t len,
-                                   struct kl_opened *o);
+struct kl_hub_session *kl_hub_take(struct kl_hub *hub, const struct kl_address *from, uint8_t *bytes,
+                                   size_t len, struct kl_opened *o);
 /* Takes a possible answer to a path challenge. */
-void kl_hub_path(struct kl_hub *hub, struct kl_hub_session *s, const ENetAddress *from,
+void kl_hub_path(struct kl_hub *hub, struct kl_hub_session *s, const struct kl_address *from,
                  const struct kl_opened *o);
 /* Seals and sends to the proved address, and to claimed ones within their credit. */
 void kl_hub_send_update(struct kl_hub *hub, struct kl_hub_session *s, const void *body, size_t len);
@@ -112,6 +110,6 @@ ENetPeer *kl_hub_enet_nth(const struct kl_hub *hub, unsigned n);
 void kl_hub_enet_hang_up(struct kl_hub *hub, uint32_t data);
 
 /* --- hub_stranger.c --- */
-void kl_hub_stranger(struct kl_hub *hub, const ENetAddress *from, const uint8_t *bytes, size_t len);
+void kl_hub_stranger(struct kl_hub *hub, const struct kl_address *from, const uint8_t *bytes, size_t len);
 
 #endif

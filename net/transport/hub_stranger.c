@@ -22,16 +22,16 @@ static size_t answer_question(struct kl_hub *hub, const uint8_t *bytes, size_t l
     return kl_pong_write(&pong, out);
 }
 
-void kl_hub_stranger(struct kl_hub *hub, const ENetAddress *from, const uint8_t *bytes, size_t len) {
+void kl_hub_stranger(struct kl_hub *hub, const struct kl_address *from, const uint8_t *bytes, size_t len) {
     uint8_t out[KL_STRANGER_MAX];
-    struct kl_address at = {.host = from->host, .port = from->port};
     hub->stats.asked_bytes += len;
     if (len > sizeof out) {
         hub->stats.malformed++;
         return;
     }
-    size_t out_len = bytes[1] >= KL_STRANGER_PING ? answer_question(hub, bytes, len, out)
-                                                  : kl_gate_ask(hub->gate, hub->now_us, &at, bytes, len, out);
+    size_t out_len = bytes[1] >= KL_STRANGER_PING
+                         ? answer_question(hub, bytes, len, out)
+                         : kl_gate_ask(hub->gate, hub->now_us, from, bytes, len, out);
     hub->stats.answered_bytes += out_len;
     if (out_len) kl_hub_send_raw(hub, from, out, out_len);
 }

@@ -1,11 +1,11 @@
 /* load.c - load on a relay: many real clients in one thread, and the cost of the relay's process.
  *
- *   load [--clients N] [--room N] [--rtt MS] [--loss PERCENT] [--fps F] [--seconds S] [--warm S] [--at-once N]
- *        [--cipher aes|chacha|clear] [--callgrind] [--raw] [-- RELAY'S OPTIONS]
+ *   load [--clients N] [--room N] [--rtt MS] [--loss PERCENT] [--fps F] [--seconds S] [--warm S]
+ *        [--at-once N] [--cipher aes|chacha|clear] [--callgrind] [--raw] [-- RELAY'S OPTIONS]
  *
  * It starts the relay that $KEYLOCK_RELAY_BIN names and brings N clients into rooms of `--room`, so many at
- * once. They play for --warm and --seconds; delay and loss are made here, in both directions. Prints CSV: what
- * the relay's process took between the two, by the scheduler's count, and what its clients saw.
+ * once. They play for --warm and --seconds; delay and loss are made here, in both directions. Prints CSV: the
+ * time that the relay's process took between the two, by the scheduler's count, and the clients' figures.
  *
  * --raw: not a relay but the yardstick. A child process collects a sealed datagram of each client of a room
  * and sends one to each: plain sockets, as many and as large as a relay's.
@@ -71,7 +71,7 @@ static struct client *by_fd[65536];
 static struct sockaddr_in relay_at;
 static uint64_t now_us;
 
-/* --- what is measured --- */
+/* --- measuring --- */
 
 static struct {
     bool on;

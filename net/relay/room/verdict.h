@@ -90,7 +90,8 @@ void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame);
  * verdict on their last frame. Each client can have one of these open; its next one replaces it. */
 int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct kl_hash *h, bool loaded,
                       uint64_t now_us);
-/* True: somebody has reported a label that is not settled; else kl_verdict_open() and kl_verdict_next() do nothing. */
+/* True: somebody has reported a label that is not settled; else kl_verdict_open() and kl_verdict_next() do
+ * nothing. */
 bool kl_verdict_waits(const struct kl_verdict_table *t);
 /* Opens labels. To be called before kl_verdict_next(), and at kl_verdict_due_us(). */
 void kl_verdict_open(struct kl_verdict_table *t, const struct kl_verdict_members *members, uint64_t now_us);
