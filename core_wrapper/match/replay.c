@@ -227,6 +227,7 @@ static void seek(struct kl_match *m, uint32_t frame) {
         r->no_states ? NULL : kl_replay_states_find(&r->states, frame, kl_slot_saved(m));
     bool ahead = !r->again && m->play.next_frame <= frame && (!s || s->frame <= m->play.next_frame);
     r->again = false;
+    if (!r->seeking) r->sought_us = kl_now_us();
     if (!ahead && !(s && load_state(m, s)) && !begin(m)) return;
     r->target = frame;
     r->seeking = true;
@@ -243,7 +244,8 @@ static void seek_on(struct kl_match *m, uint64_t from_us) {
     r->seeking = false;
     m->emu.quiet = false;
     kl_outside_tell(&m->emu);
-    kl_frontend_log(&m->front, "replay at frame=%" PRIu32, r->target);
+    kl_frontend_log(&m->front, "replay at frame=%" PRIu32 " after=%.2f s", r->target,
+                    (double)(kl_now_us() - r->sought_us) / 1e6);
 }
 
 /* --- the players' buttons --- */
@@ -314,6 +316,8 @@ static void take_over(struct kl_match *m) {
     m->play.replay.above = NULL;
     m->status.welcome.seats = (uint8_t)(1u << (m->play.replay.seat - 1));
     kl_phase_local(m);
+    kl_frontend_log(&m->front, "replay taken over frame=%" PRIu32 " seat=%u", m->play.next_frame,
+                    m->play.replay.seat);
     kl_frontend_say(&m->front, KL_SCREEN_INFO, HELP_MS, "you play on as player %u", m->play.replay.seat);
 }
 
@@ -380,13 +384,17 @@ static void poll(struct kl_match *m) {
     m->play.stats.next_sample++; /* a runner's script goes by polls */
 }
 
+static void report(struct kl_match *m) {
+    m->play.report.run = 1;
+    m->play.report.first = m->play.report.last = m->play.next_frame - 1;
+}
+
 static void show_next(struct kl_match *m, uint64_t now_us) {
     kl_pace_call(&m->play.pace, now_us);
     run_next(m, false);
     kl_audio_call(&m->emu.audio, 1, now_us, m->play.pace.interval_us, m->front.call.audio_batch);
     if (m->play.replay.steps) m->play.replay.steps--;
-    m->play.report.run = 1;
-    m->play.report.first = m->play.report.last = m->play.next_frame - 1;
+    report(m);
 }
 
 static bool begin_first(struct kl_match *m) {
@@ -417,6 +425,7 @@ void kl_replay_turn(struct kl_match *m, uint64_t now_us) {
     }
     if (r->taken) {
         kl_play_local(m, false, now_us);
+        report(m);
         return;
     }
     poll(m);

@@ -24,6 +24,7 @@ struct kl_replay {
     bool paused, seeking; /* seeking: frames before `target` run unseen */
     unsigned steps;       /* frames that run all the same while it is paused */
     uint32_t target;
+    uint64_t sought_us;         /* since when */
     uint16_t pad;               /* the first pad's buttons of the last turn */
     bool moves;                 /* left or right is held: */
     uint32_t wish;              /* the frame to seek once it is let go */

@@ -28,7 +28,9 @@ bench-guess: $(OUT)/bench/guess ## rules of guessing the others' buttons, on pla
 	$(Q)$(OUT)/bench/guess
 bench-two-ways: $(OUT)/bench/two_ways ## the shown core as a copy in the process, and as a process of its own: CORE=… CONTENT=…
 	$(Q)$(OUT)/bench/two_ways $(CORE) $(CONTENT)
-.PHONY: bench-guess bench-two-ways
+bench-replay: all ## how long a seek takes in an hour's recording, in RetroArch: MINUTES=60 TIMES=20
+	$(Q)KL_BUILD=$(OUT) tests/bench/replay.sh
+.PHONY: bench-guess bench-two-ways bench-replay
 $(OUT)/bench/guess: $(call obj,tests/bench/guess.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS) -lm
 $(OUT)/bench/pages: $(call obj,tests/bench/pages.c) $(OUT)/libkeylock.a

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # 81-replay.sh - `keylock replay` describes a recording and exports it: `keylock run` plays the inputs with the recording's
 # hashes, and RetroArch's own run of the .replay comes to our state, but for the bytes that hold the clock. RetroArch opens on a
-# recording: whatever way the player seeks, each hash there is the recording's, also of a core whose states are not all of it.
+# recording: whatever way the player seeks, each hash there is the recording's, also of a core whose states are not all of it; and the
+# player plays on from there.
 # runs: working, all, 40 s: KL_RETROARCH=1.20
 . "$(dirname "$0")/lib.sh"
 
@@ -11,7 +12,7 @@ nestopia=$(core_path nestopia) && gambatte=$(core_path gambatte) || die "replay:
 
 # record NAME CORE CONTENT
 record() {
-    "$keylock" run --quiet --core "$2" --content "$content/$3" --frames $FRAMES --input random:7 --hash-every 60 --states "$tmp/$1.states" \
+    "$keylock" run --quiet --core "$2" --content "$content/$3" --frames $FRAMES --input random:7 --hash-every 60 \
         --record "$tmp/$1.klr" --hash-out "$tmp/$1.hash" >"$tmp/$1.log" 2>&1 || fail "replay/$1-run: exit status $?"
 }
 record nestopia "$nestopia" shooter.nes
@@ -28,9 +29,10 @@ check replay/json "exit status $?" test $? = 0
 for core in nestopia gambatte; do
     game=$content/shooter.nes && [ $core = nestopia ] || game=$content/pads.gb
     "$keylock" replay "$tmp/$core.klr" --export-inputs "$tmp/$core.inputs" >"$tmp/$core.left" 2>&1 || fail "replay/$core-inputs: exit status $?"
-    "$keylock" run --quiet --core $core --content "$game" --frames $FRAMES --input "$tmp/$core.inputs" --hash-every 60 \
+    "$keylock" run --quiet --core $core --content "$game" --frames $FRAMES --input "$tmp/$core.inputs" --hash-every 1 --states "$tmp/$core.states" \
         --hash-out "$tmp/$core-again.hash" >"$tmp/again.log" 2>&1
-    check replay/$core-same-hashes "exit status $?; $(tail -n 1 "$tmp/again.log")" cmp "$tmp/$core.hash" "$tmp/$core-again.hash"
+    check replay/$core-same-hashes "exit status $?; $(tail -n 1 "$tmp/again.log")" \
+        test "$(grep -cxFf "$tmp/$core.hash" "$tmp/$core-again.hash")" = $((FRAMES / 60))
 done
 
 "$keylock" replay "$tmp/nestopia.klr" --export-fm2 "$tmp/shooter.fm2" || fail "replay/fm2: exit status $?"
@@ -56,18 +58,22 @@ check replay/gambatte-by-states "its states hold" test "$(grep -ac 'replay witho
 start_xvfb 640x480
 retroarch_home ann "${no_sound[@]}" 'pause_nonactive = "false"'
 home_of ann
-start ann env "${home[@]}" KEYLOCK_HASH_OUT="$tmp/ann.hash" KEYLOCK_TRACE="$tmp/ann.csv" "$keylock" replay "$tmp/gambatte-long.klr" --content "$content" -- -v
+start ann env "${home[@]}" KEYLOCK_HASH_OUT="$tmp/ann.hash" KEYLOCK_TRACE="$tmp/ann.csv" "$keylock" replay "$tmp/gambatte-long.klr" --content "$content" \
+    --take-over 1 -- -v
 said ann 'Start pause' 30 || { show ann; die "replay: RetroArch does not open on it"; }
 eventually 10 window_of ann >/dev/null && window=$(window_of ann) || die "replay: no window"
-plays ann 30
+plays ann 30 || fail "replay/begins: it does not play"
 press "$window" x
-hold "$window" 1 Right
+press "$window" Right # once: at its end it would stand still
 eventually 30 grep -aq 'replay at frame=' "$tmp/ann.log" || fail "replay/seek-on: no seek"
-plays ann 90
+plays ann 90 || fail "replay/seek-on: it does not play on"
 press "$window" Left
 eventually 30 eval '[ "$(grep -ac "replay at frame=" "$tmp/ann.log")" -ge 2 ]' || fail "replay/seek-back: no seek"
-plays ann 90
+plays ann 90 || fail "replay/seek-back: it does not play on"
 import -window root "$tmp/replay.png" 2>/dev/null && colours=$(identify -format %k "$tmp/replay.png")
+press "$window" a
+said ann 'replay taken over frame=[0-9]+ seat=1$' 10 || fail "replay/retroarch-taken-over: $(tail -n 1 "$tmp/ann.log")"
+plays ann 90 || fail "replay/retroarch-taken-over: it does not play on"
 check replay/buttons-and-bar "a picture of ${colours:-no} colours" test "${colours:-0}" -ge 5
 stop ann
 check replay/retroarch-hashes "$(grep -vxFf "$tmp/gambatte-long.hash" "$tmp/ann.hash" | head -n 3)" \
@@ -82,7 +88,11 @@ for core in nestopia gambatte; do
     retroarch_home $core 'savestate_auto_save = "true"' 'video_driver = "null"' 'input_driver = "null"' 'savestate_file_compression = "false"'\
         "${no_sound[@]}"
     home_of $core
-    timeout 60 env "${home[@]}" retroarch -v -L "$(core_path $core)" -P "$tmp/$core.replay" --max-frames=$((FRAMES - 60)) "$game" >"$tmp/$core-retroarch.log" 2>&1
+    start $core-retroarch env "${home[@]}" retroarch -v -L "$(core_path $core)" -P "$tmp/$core.replay" --max-frames=$((FRAMES - 60)) "$game"
+done
+# A busy machine's RetroArch counts frames that the core has not run: the state is of one of the last of these.
+for core in nestopia gambatte; do
+    ended $core-retroarch 30
     python3 - "$tmp/$core/state" "$tmp/$core.states" $FRAMES >"$tmp/$core.compared" <<'END_OF_PYTHON'
 import glob, struct, sys
 def state(path):
@@ -98,12 +108,12 @@ theirs = state(glob.glob(sys.argv[1] + "/**/*.state.auto", recursive=True)[0])
 def differ(path):
     ours = state(path)
     return sum(a != b for a, b in zip(ours, theirs)) + abs(len(ours) - len(theirs))
-all = {path: differ(path) for path in glob.glob(sys.argv[2] + "/*.state")}
-for path in sorted(all):
-    print(path[-15:-6], all[path])
+end = int(sys.argv[3]) - 60
+for frame in sorted(range(end // 2, end), key=lambda f: differ("%s/%09d.state" % (sys.argv[2], f)))[:3]:
+    print(frame, differ("%s/%09d.state" % (sys.argv[2], frame)))
 END_OF_PYTHON
-    note "$core: bytes that differ from RetroArch's state, by frame: $(tr '\n' ',' <"$tmp/$core.compared")"
+    note "$core: the frames whose states are nearest to RetroArch's, and the bytes that differ: $(paste -sd , "$tmp/$core.compared")"
     check replay/$core-retroarch "$(cat "$tmp/$core.compared"); $(tail -n 3 "$tmp/$core-retroarch.log")" \
-        awk -v at=$((FRAMES - 61)) '$1 + 0 == at && $2 <= 16 { found = 1 } END { exit !found }' "$tmp/$core.compared"
+        awk 'NR == 1 && $2 <= 16 { found = 1 } END { exit !found }' "$tmp/$core.compared"
 done
 finish
