@@ -34,7 +34,11 @@ const char cmd_verify_help[] =
     "blame\n"
     "  --relay FINGERPRINT  the relay that must have sealed them; the fingerprint is behind the # of its "
     "links\n"
-    "  --jobs N, -j N       files at once (default 1)\n"
+    "  --jobs N, -j N       files at once (default 1); of one file with --pieces, pieces\n"
+    "  --pieces DIR         keeps states of the run in DIR; with those of an earlier run of the file, its "
+    "pieces "
+    "run at\n"
+    "                       once, if the last state of each is the first of the next\n"
     "  --json               prints a JSON object for each file instead of text\n"
     "\n"
     "A recording that begins with a room's state is verified from there, if one of the same match that "
@@ -214,6 +218,7 @@ static void watch(struct verify *c) {
 
 static int verify(struct verify *c) {
     unsigned started = 0;
+    c->wish.jobs = c->jobs;
     if (c->jobs > c->wish.files) c->jobs = c->wish.files;
     for (unsigned i = 0; i < c->wish.files; i++)
         c->all_bytes += bytes_of(c->wish.file[i]);
@@ -278,6 +283,7 @@ static int take(struct verify *c, int o) {
     case 'o': c->beside.once = true; return 0;
     case 'l': return take_list(c, optarg);
     case 'L': c->wish.look = true; return 0;
+    case 'P': c->wish.pieces = tool_path(optarg); return 0;
     default: c->json = true; return 0;
     }
 }
@@ -307,6 +313,7 @@ static int watch_folder(struct verify *c) {
 int cmd_verify(int argc, char **argv) {
     static const struct option longs[] = {LONGS,
                                           {"jobs", required_argument, NULL, 'j'},
+                                          {"pieces", required_argument, NULL, 'P'},
                                           {"json", no_argument, NULL, 'J'},
                                           {"watch", required_argument, NULL, 'w'},
                                           {"database", required_argument, NULL, 'd'},

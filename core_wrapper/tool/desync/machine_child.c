@@ -28,6 +28,7 @@ struct child {
     char saves[256]; /* a folder; "": none */
     struct kl_asked asked;
     struct kl_chain chain; /* of pictures, if the recording has some */
+    bool serialized;       /* h.buffer has the state as it stands */
     unsigned marks;        /* of the recording, passed */
     uint8_t *saved;        /* the room's slot */
     size_t saved_len;
@@ -130,6 +131,7 @@ static void run_frame(struct child *c) {
     }
     if (c->corrupt.set && f == c->corrupt.frame) flip(c, &c->corrupt);
     kl_headless_run(&c->h);
+    c->serialized = false;
 }
 
 /* As the recording's writer says them. */
@@ -148,6 +150,7 @@ static void hash_after(struct child *c, uint8_t what, struct kl_hashline *out) {
     if (what == KLT_HASH_FULL) kl_headless_hash(&c->h, &h);
     if (what == KLT_HASH_RAM) kl_headless_hash_ram(&c->h, &h);
     *out = kl_hashline_of(c->h.frame - 1, &h);
+    c->serialized = what == KLT_HASH_FULL && h.has_state;
     if (what == KLT_HASH_FULL && c->setup.verifies) verify_after(c, out);
 }
 
@@ -167,10 +170,20 @@ static bool do_run(struct child *c, const struct kl_machine_request *q, const ui
 
 /* --- states --- */
 
+/* A state holds no options: those that the room has set before this frame. Nothing else of then is done. */
+static void pass_deeds(struct child *c, uint32_t frame) {
+    for (; c->deeds < c->rec.deeds && c->rec.deed[c->deeds].frame < frame; c->deeds++) {
+        const struct kl_recorded_deed *d = &c->rec.deed[c->deeds];
+        if (d->kind == KL_DEED_COMMAND && strncmp(d->text, "option ", 7) == 0) reset_or_option(c, d->text);
+    }
+}
+
 static bool do_load(struct child *c, const struct kl_machine_request *q, const uint8_t *bytes, size_t len) {
     struct kl_statehash after;
     char text[KLT_ERR];
     size_t own = c->h.core.serialize_size();
+    pass_deeds(c, q->frame);
+    c->serialized = false;
     if (!c->h.core.unserialize(bytes, len)) {
         if (own == len)
             snprintf(text, sizeof(text), "%s does not take it, though its size is right (%zu bytes)",
@@ -209,9 +222,10 @@ static bool do_look(struct child *c) {
     return kl_process_tell(part, 3 + count);
 }
 
+/* Serializing leaves its trace in some cores: not twice after one frame. */
 static bool do_save(struct child *c) {
-    struct kl_statehash h;
-    kl_headless_hash(&c->h, &h);
+    struct kl_statehash h = {.has_state = c->serialized};
+    if (!c->serialized) kl_headless_hash(&c->h, &h);
     if (!h.has_state) return answer_text(c, 1, "the core gives no state");
     return answer(c, 0, c->h.buffer.data, c->h.buffer.size);
 }

@@ -102,8 +102,7 @@ static uint8_t *plan(const struct kl_recording *rec) {
     return what;
 }
 
-/* Some frames more, up to frame `to`: their number, with their hashes in v->line. -1: told. */
-static int run_on(struct kl_verify *v, struct kl_machine *m, uint32_t to) {
+int kl_verify_run_on(struct kl_verify *v, struct kl_machine *m, uint32_t to) {
     char err[KLT_ERR];
     static const uint8_t nothing[1] = {KLT_HASH_NONE};
     uint32_t at = m->frame, n = to - at < KLT_MACHINE_BATCH ? to - at : KLT_MACHINE_BATCH;
@@ -142,7 +141,7 @@ static int run_base(struct kl_verify *v) {
         snprintf(v->base, sizeof(v->base), "%s", base->path);
         result = base->what ? start(base, &m) : cannot(base, "out of memory");
         while (result == 0 && m.frame < v->from)
-            if (run_on(base, &m, v->from) < 0) result = -1;
+            if (kl_verify_run_on(base, &m, v->from) < 0) result = -1;
         if (result == 0 && kl_machine_save(&m, &v->begin, err, sizeof(err)) != 0)
             result = cannot(base, "%s", err);
         if (result != 0) cannot(v, "%s: %s", base->path, base->why);
@@ -153,12 +152,11 @@ static int run_base(struct kl_verify *v) {
     return result;
 }
 
-/* Stands before frame v->from. */
-static int begin(struct kl_verify *v, struct kl_machine *m) {
+int kl_verify_begin(struct kl_verify *v, struct kl_machine *m) {
     char err[KLT_ERR];
     if (start(v, m) != 0) return -1;
     if (!v->from) return 0;
-    if (run_on(v, m, 1) < 0) return -1; /* some cores take no state before */
+    if (kl_verify_run_on(v, m, 1) < 0) return -1; /* some cores take no state before */
     if (kl_machine_load(m, &v->begin, v->from, err, sizeof(err)) != 0) return cannot(v, "%s", err);
     return 0;
 }
@@ -188,8 +186,7 @@ static bool is_agreed(const struct kl_recording *rec, const struct kl_klr_hash *
     return true;
 }
 
-/* True: all hashes of this label are equal to the run's. Else v->differs and v->clients say which are not. */
-static bool agrees(struct kl_verify *v, const struct kl_hashline *l) {
+bool kl_verify_agrees(struct kl_verify *v, const struct kl_hashline *l) {
     const struct kl_recording *rec = &v->rec;
     while (v->next_hash < rec->hashes && rec->hash[v->next_hash].label < l->frame)
         v->next_hash++;
@@ -229,9 +226,9 @@ static int keep_state(struct kl_verify *v, struct kl_machine *m) {
  * alone do, and do not count any more. */
 static int run_twice(struct kl_verify *v, const struct kl_hashline *first) {
     struct kl_machine m = {0};
-    int n = 0, result = begin(v, &m);
+    int n = 0, result = kl_verify_begin(v, &m);
     while (result == 0 && m.frame <= v->label)
-        if ((n = run_on(v, &m, v->label + 1)) < 0) result = -1;
+        if ((n = kl_verify_run_on(v, &m, v->label + 1)) < 0) result = -1;
     if (result == 0) {
         const struct kl_hashline *l = &v->line[n - 1];
         bool other = (l->has_ram && l->ram != first->ram) || (l->has_picture && l->picture != first->picture);
@@ -302,19 +299,21 @@ static int parts_at(struct kl_verify *v, const struct kl_hashline *line) {
 }
 
 static void run(struct kl_verify *v, struct kl_machine *m) {
-    if (begin(v, m) != 0) return;
+    if (kl_verify_pieces(v) || kl_verify_begin(v, m) != 0) return;
     while (m->frame < v->rec.whole) {
-        uint32_t at = m->frame;
-        int n = run_on(v, m, v->rec.whole);
+        uint32_t at = m->frame, to = kl_verify_pieces_next(v, at);
+        int n = kl_verify_run_on(v, m, to);
         if (n < 0) return;
         for (int i = 0; i < n; i++) {
-            if (v->what[at - v->from + (uint32_t)i] != KLT_HASH_FULL || agrees(v, &v->line[i])) continue;
+            if (v->what[at - v->from + (uint32_t)i] != KLT_HASH_FULL || kl_verify_agrees(v, &v->line[i]))
+                continue;
             struct kl_hashline rest[KLT_MACHINE_BATCH];
             memcpy(rest, v->line, sizeof(rest)); /* the second run writes there */
             if (parts_at(v, &rest[i]) != 0) return;
             memcpy(v->line, rest, sizeof(rest));
             i--; /* without its state */
         }
+        if (m->frame == to) kl_verify_pieces_keep(v, m);
     }
     if (!v->hashes) cannot(v, "no agreed hash in it");
 }

@@ -19,7 +19,9 @@ struct kl_verify_wish {
     unsigned cores, contents;
     const char *system_dir, *states; /* NULL: none */
     const char *relay;               /* the fingerprint of the relay that must have sealed them; NULL: any */
-    char **file;                     /* the recordings */
+    const char *pieces; /* a folder for states between pieces of a run, a later one's to begin with; NULL */
+    uint64_t jobs;      /* pieces at once, if there is one file */
+    char **file;        /* the recordings */
     unsigned files;
     bool look;  /* reads them, and runs nothing */
     bool child; /* this process works for a parent, and stops without it */
@@ -66,6 +68,22 @@ struct kl_verify {
 /* Fills in all from code on. v: zero but for wish and path; large. */
 void kl_verify_run(struct kl_verify *v);
 void kl_verify_free(struct kl_verify *v);
+
+/* Of verify.c, for verify_pieces.c. The machine stands before frame v->from. 0, or -1: told. */
+int kl_verify_begin(struct kl_verify *v, struct kl_machine *m);
+/* Some frames more, up to frame `to`: their number, with their hashes in v->line. -1: told. */
+int kl_verify_run_on(struct kl_verify *v, struct kl_machine *m, uint32_t to);
+/* True: all hashes of this label are equal to the run's. Else v->differs and v->clients say which are not. */
+bool kl_verify_agrees(struct kl_verify *v, const struct kl_hashline *l);
+
+/* verify_pieces.c. True: the run is verified, in pieces that ran at once, each from a state that an earlier
+ * run of this file here has kept. A piece's last state is the next one's first, so all of them are one run
+ * from the beginning. False: there are no such states, or they are not to be trusted: run it whole. */
+bool kl_verify_pieces(struct kl_verify *v);
+/* The frame up to which a whole run goes on from here, to keep a state there: it is behind a label. */
+uint32_t kl_verify_pieces_next(const struct kl_verify *v, uint32_t at);
+/* Keeps it. A failure is noted, and costs a later run its time. */
+void kl_verify_pieces_keep(struct kl_verify *v, struct kl_machine *m);
 
 /* "verified"; "" of KLT_LOOKED_AT. */
 const char *kl_verify_word(enum kl_verdict_code code);
