@@ -12,7 +12,7 @@ vpath fuzz_%.c tests/fuzz
 
 .SECONDARY: # objects of tests are kept: make would take them for intermediate
 .PHONY: check test test-all test-rest test-debian13 big-endian check-build test-build test-frontends unit sim rooms conformance fuzz fuzz-smoke corpus strange \
-    borders purity draw e2e e2e-san e2e-tsan soak test-fbneo trials options
+    borders purity draw e2e e2e-san e2e-tsan soak soak-verify test-fbneo trials options
 
 # The programs under test are named to the tests, which may stand in another folder than build/.
 RUN = KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy tests/run.sh
@@ -161,6 +161,8 @@ $(OUT)/faultproxy: $(call obj,tests/tools/faultproxy.c)
 
 $(OUT)/loads: $(call obj,tests/tools/loads.c)
 	$(link) -ldl
+$(OUT)/torn: $(call obj,tests/tools/torn.c) $(OUT)/libkeylock.a
+	$(link) $(LIBS)
 
 $(OUT)/storm: $(call obj,tests/net/storm.c) $(OUT)/libtests.a $(OUT)/libkeylock.a
 	$(link) $(NET_LIBS)
@@ -180,6 +182,13 @@ soak: all test-build ## what takes longer: 10,000 frames on every core, ten minu
 	$(Q)FRAMES=10000 SECONDS_OF_PLAY=600 RUN_LIMIT=1500 $(RUN) tests/e2e/10-cores.sh tests/e2e/11-four.sh \
 	    tests/e2e/50-retroarch.sh tests/e2e/53-sound.sh "LONG=1 $(OUT)/tests/test_return" "LONG=10 tests/e2e/82-join.sh" "LONG=10 tests/e2e/85-catchup.sh" \
 	    "HOURS=50 $(OUT)/tests/test_restart" "$(OUT)/tests/sim --seeds 1000 --jobs 2" "$(OUT)/tests/rooms --seeds 10000 --jobs 2"
+
+# An hour of each core is longer than a test may be.
+soak-verify: all $(OUT)/torn ## recordings: an hour of every core verified, a file torn at every byte, bits turned; FBNEO=core ZIP=set SYSTEM=folder: of FBNeo, too
+	$(Q)$(OUT)/keylock run --quiet --core gambatte --content $(BUILD)/content/pads.gb --frames 216000 --speed max --input random:7 --hash-every 60 \
+	    --record $(OUT)/hour.klr >/dev/null
+	$(Q)$(OUT)/torn $(OUT)/hour.klr
+	$(Q)KL_BUILD=$(OUT) FBNEO="$(FBNEO)" ZIP="$(ZIP)" SYSTEM="$(SYSTEM)" tests/bench/verify.sh
 
 screens: all test-build frontend ## the documents' pictures of every state, from real RetroArch
 	$(Q)KL_BUILD=$(OUT) tests/e2e/screens.sh
