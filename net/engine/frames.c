@@ -99,26 +99,29 @@ void kl_frames_write(struct kl_writer *w, const struct kl_frames_from *from, uin
 
 /* --- reading --- */
 
-/* Checks one stream of `count` inputs and leaves the reader behind it. A run may not reach past the end. */
-static void skip_stream(struct kl_reader *r, uint32_t count) {
-    struct kl_input_decoder d;
+/* Checks so many inputs and leaves the reader behind them. */
+static void skip(struct kl_input_decoder *d, struct kl_reader *r, uint32_t count) {
     struct kl_input in;
-    kl_input_decoder_init(&d);
     for (uint32_t left = count; left > 0 && !r->failed; left--) {
-        kl_input_decode(&d, r, &in);
-        uint32_t run = d.run_left < left - 1 ? d.run_left : left - 1; /* they are equal */
-        d.run_left -= run;
+        kl_input_decode(d, r, &in);
+        uint32_t run = d->run_left < left - 1 ? d->run_left : left - 1; /* they are equal */
+        d->run_left -= run;
         left -= run;
     }
-    if (d.run_left > 0) r->failed = true;
 }
 
-void kl_streams_open(struct kl_streams *s, struct kl_reader *r, unsigned streams, uint32_t count) {
+/* A run may not reach past the end. */
+void kl_streams_open(struct kl_streams *s, struct kl_reader *r, unsigned streams, uint32_t count,
+                     uint32_t known) {
     s->count = streams;
     for (unsigned i = 0; i < streams; i++) {
+        struct kl_input_decoder d;
+        kl_input_decoder_init(&d);
+        skip(&d, r, known);
         s->reader[i] = *r;
-        kl_input_decoder_init(&s->decoder[i]);
-        skip_stream(r, count);
+        s->decoder[i] = d;
+        skip(&d, r, count - known);
+        if (d.run_left > 0) r->failed = true;
     }
 }
 
@@ -175,7 +178,7 @@ void kl_frames_open(struct kl_frames *f, struct kl_reader *r, uint32_t first, ui
     unsigned streams = 0;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         streams += f->seats >> s & 1;
-    kl_streams_open(&f->streams, r, streams, count);
+    kl_streams_open(&f->streams, r, streams, count, 0);
 }
 
 /* All but its inputs. */

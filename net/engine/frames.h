@@ -35,8 +35,9 @@ void kl_frames_open(struct kl_frames *f, struct kl_reader *r, uint32_t first, ui
 bool kl_frames_next(struct kl_frames *f, struct kl_frame *out);
 
 /* Checks `streams` streams of `count` inputs each and moves r past them; sets r->failed if they are
- * malformed. */
-void kl_streams_open(struct kl_streams *s, struct kl_reader *r, unsigned streams, uint32_t count);
+ * malformed. They are read from input `known` on, known <= count. */
+void kl_streams_open(struct kl_streams *s, struct kl_reader *r, unsigned streams, uint32_t count,
+                     uint32_t known);
 
 /* A piece: u32 first, u8 count (1..KL_PIECE_FRAMES), then that run. HISTORY messages, the journal's records
  * and blocks of kl_history hold pieces. */

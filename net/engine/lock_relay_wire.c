@@ -84,9 +84,9 @@ static void keep_samples(struct kl_lock_relay *r, struct kl_lock_client *c, stru
     struct kl_input in[KL_MAX_SEATS];
     uint64_t had = r->params.clocked ? had_us(c, m, true_echo, now_us) : 0;
     if (m->sample_first + m->sample_count == c->next_sample) c->untold_us = had; /* it tells none */
-    for (uint32_t i = 0; i < m->sample_count; i++) {
+    for (uint32_t i = m->sample_next - m->sample_first; i < m->sample_count; i++) {
         kl_ctrl_sample(m, in);
-        if (m->sample_first + i != c->next_sample) continue; /* had before, or behind a gap */
+        if (m->sample_first + i != c->next_sample) continue; /* behind a gap */
         kl_lock_make_place(r, c);
         for (unsigned s = 0, k = 0; s < KL_MAX_SEATS; s++)
             if (c->seats >> s & 1) {
@@ -210,7 +210,7 @@ int kl_lock_receive(struct kl_lock_relay *r, unsigned client, const uint8_t *bod
     struct kl_lock_client *c = &r->client[client];
     struct kl_ctrl m;
     if (c->link == KL_LINK_CUT) return KL_E_STATE; /* of a session that is over */
-    int result = kl_ctrl_open(&m, c->seat_count, body, len);
+    int result = kl_ctrl_open(&m, c->seat_count, c->next_sample, body, len);
     if (result != KL_OK) return result;
     if (impossible(r, &m)) return KL_E_WINDOW;
 

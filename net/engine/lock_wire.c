@@ -136,7 +136,7 @@ static void read_needs(struct kl_ctrl *c, struct kl_reader *r) {
     if (needs) memcpy(c->need, needs, c->need_count);
 }
 
-int kl_ctrl_open(struct kl_ctrl *c, unsigned seat_count, const uint8_t *body, size_t len) {
+int kl_ctrl_open(struct kl_ctrl *c, unsigned seat_count, uint32_t known, const uint8_t *body, size_t len) {
     struct kl_reader r;
     kl_reader_init(&r, body, len);
     memset(c, 0, sizeof *c);
@@ -156,7 +156,10 @@ int kl_ctrl_open(struct kl_ctrl *c, unsigned seat_count, const uint8_t *body, si
         if (flags & CTRL_TURN_LATE) c->turn_late = (uint16_t)kl_read_var(&r, UINT16_MAX);
         c->sample_batch = kl_read_u8(&r);
     }
-    kl_streams_open(&c->streams, &r, seat_count, c->sample_count);
+    uint32_t skipped = known > c->sample_first ? known - c->sample_first : 0;
+    if (skipped > c->sample_count) skipped = c->sample_count;
+    c->sample_next = c->sample_first + skipped;
+    kl_streams_open(&c->streams, &r, seat_count, c->sample_count, skipped);
     return r.failed || kl_reader_left(&r) > 0 ? KL_E_MALFORMED : KL_OK;
 }
 

@@ -105,14 +105,16 @@ struct kl_ctrl {
     uint8_t need_count; /* 0..KL_NEEDS_MAX */
     uint8_t need[KL_NEEDS_MAX];
     uint32_t sample_first, sample_count;
+    uint32_t sample_next;      /* reading: the first sample that kl_ctrl_sample() gives */
     struct kl_streams streams; /* reading */
 };
 
 /* Samples [sample_first, sample_first + sample_count) from the ring, `seat_count` seats each. */
 size_t kl_ctrl_write(const struct kl_ctrl *c, const struct kl_input (*ring)[KL_MAX_SEATS],
                      unsigned seat_count, uint8_t *buf, size_t cap);
-int kl_ctrl_open(struct kl_ctrl *c, unsigned seat_count, const uint8_t *body, size_t len);
-/* The next sample of every seat. The caller stops after sample_count. */
+/* known: samples below it are checked, and not read. 0 or KL_E_MALFORMED. */
+int kl_ctrl_open(struct kl_ctrl *c, unsigned seat_count, uint32_t known, const uint8_t *body, size_t len);
+/* The next sample of every seat, sample_next first. The caller stops after sample_count. */
 void kl_ctrl_sample(struct kl_ctrl *c, struct kl_input out[KL_MAX_SEATS]);
 
 #endif

@@ -45,7 +45,7 @@ static void print_echo(bool has, uint32_t echo, uint32_t hold_us) {
 static int print_ctrl(const uint8_t *b, size_t len, unsigned seats) {
     struct kl_ctrl c;
     struct kl_input in[KL_MAX_SEATS];
-    if (kl_ctrl_open(&c, seats, b, len) != 0) return KL_E_MALFORMED;
+    if (kl_ctrl_open(&c, seats, 0, b, len) != 0) return KL_E_MALFORMED;
     printf("{\"stamp\":%u,\"away\":%d,\"resume\":%d,\"sparing\":%d,\"guesses\":%d,", c.stamp, c.away,
            c.resume, c.sparing, c.guesses);
     print_echo(c.has_echo, c.echo, c.hold_us);

@@ -27,7 +27,7 @@ static void turn(uint64_t now_us) {
         MUST(len <= sizeof buf);
         MUST(++rounds <= KL_BURST_MAX);
         struct kl_ctrl m; /* our own CTRL is one that we would take */
-        MUST(kl_ctrl_open(&m, c.seat_count, buf, len) == 0);
+        MUST(kl_ctrl_open(&m, c.seat_count, 0, buf, len) == 0);
     }
     MUST(c.stats.next_sample - c.sample_acked <= KL_WINDOW_FRAMES);
     MUST(c.stats.next_closed - c.stats.next_run <= KL_WINDOW_FRAMES);

@@ -292,7 +292,7 @@ void drive_to_relay(struct world *w, struct packet *p) {
         if (!c->setting->lie.from_us) world_fail(w, "relay refuses a CTRL of client=%u: %d", p->client, r);
         return;
     }
-    if (kl_ctrl_open(&m, c->seats, p->bytes, p->len) == KL_OK)
+    if (kl_ctrl_open(&m, c->seats, 0, p->bytes, p->len) == KL_OK)
         ref_room_ctrl(&w->truth.ref, p->client, &m, drive_relay_clock(w));
     drive_collect(w);
     drive_send_relay(w);

@@ -94,7 +94,7 @@ size_t lie_forge(const struct lie *l, uint64_t now_us, uint32_t counter, uint32_
     static struct kl_input ring[KL_WINDOW_FRAMES][KL_MAX_SEATS];
     struct kl_ctrl c;
     if (percent(counter, l->is[LIE_DROPS]) || lie_is_quiet(l, now_us)) return 0;
-    if (kl_ctrl_open(&c, seats, ctrl, len) != KL_OK) return len;
+    if (kl_ctrl_open(&c, seats, 0, ctrl, len) != KL_OK) return len;
     c.sample_first = shifted(c.sample_first, l->is[LIE_NUMBER], UINT32_MAX / 2);
     for (uint32_t i = 0; i < c.sample_count; i++)
         kl_ctrl_sample(&c, ring[(c.sample_first + i) % KL_WINDOW_FRAMES]);

@@ -154,7 +154,7 @@ TEST(samples_are_repeated_until_acknowledged) {
     for (unsigned turn = 0; turn < 2; turn++) {
         size_t len = kl_client_send(&c, kl_client_send_at(&c) + 1000000, buf, sizeof buf);
         assert_true(len > 0);
-        assert_int_equal(kl_ctrl_open(&m, 2, buf, len), 0);
+        assert_int_equal(kl_ctrl_open(&m, 2, 0, buf, len), 0);
         assert_int_equal(m.sample_first, 0);
         assert_int_equal(m.sample_count, 3);
         assert_int_equal(m.frame_acked, 4);
@@ -168,7 +168,7 @@ TEST(samples_are_repeated_until_acknowledged) {
     assert_int_equal(update(4, 0, 2, 0, 1010000), 0);
     assert_int_equal(update(4, 0, 1, 0, 1010000), 0); /* overtaken: takes nothing back */
     size_t len = kl_client_send(&c, 9000000, buf, sizeof buf);
-    assert_int_equal(kl_ctrl_open(&m, 2, buf, len), 0);
+    assert_int_equal(kl_ctrl_open(&m, 2, 0, buf, len), 0);
     assert_int_equal(m.sample_first, 2);
     assert_int_equal(m.sample_count, 1);
 }
@@ -299,7 +299,7 @@ TEST(rtt_is_less_the_hold) {
     assert_int_equal(c.stats.rtt_us, 40000);
     len = kl_client_send(&c, 1200000, buf, sizeof buf);
     struct kl_ctrl m;
-    assert_int_equal(kl_ctrl_open(&m, 1, buf, len), 0);
+    assert_int_equal(kl_ctrl_open(&m, 1, 0, buf, len), 0);
     assert_true(m.has_echo && m.echo == 77 && m.hold_us == 155000);
 }
 
@@ -324,7 +324,7 @@ static struct kl_ctrl sent(uint64_t now_us) {
     static struct kl_ctrl m;
     size_t len = kl_client_send(&c, now_us, buf, sizeof buf);
     assert_true(len > 0);
-    assert_int_equal(kl_ctrl_open(&m, c.seat_count, buf, len), 0);
+    assert_int_equal(kl_ctrl_open(&m, c.seat_count, 0, buf, len), 0);
     return m;
 }
 

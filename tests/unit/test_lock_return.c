@@ -80,7 +80,7 @@ static struct kl_ctrl sends(uint64_t now_us) {
     uint8_t body[KL_DATAGRAM_MAX];
     size_t len = kl_client_send(&c, now_us, body, sizeof body);
     assert_true(len > 0);
-    assert_int_equal(kl_ctrl_open(&m, c.seat_count, body, len), 0);
+    assert_int_equal(kl_ctrl_open(&m, c.seat_count, 0, body, len), 0);
     return m;
 }
 

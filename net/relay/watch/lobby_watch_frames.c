@@ -166,7 +166,7 @@ static void note_progress(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
 void kl_lobby_watch_datagram(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const uint8_t *body,
                              size_t len, uint64_t now_us) {
     struct kl_ctrl c;
-    if (kl_ctrl_open(&c, 0, body, len) != KL_OK || c.frame_acked > r->watch.end) {
+    if (kl_ctrl_open(&c, 0, 0, body, len) != KL_OK || c.frame_acked > r->watch.end) {
         if (++w->v.malformed == r->lobby->limits.malformed)
             kl_lobby_watch_put_out(r, w, KL_REFUSE_PROTOCOL, "protocol error: malformed input datagrams");
         return;
