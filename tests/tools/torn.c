@@ -1,7 +1,7 @@
 /* torn FILE - a recording's bytes are torn at every byte of a megabyte, and one bit of them turned at
  * 10,000 places: the reader finds it every time, and names the block, or in the packed form the packed frame.
- * Reading all of an hour's match takes some 50 ms. So its reader of blocks goes on from the last whole block, or
- * of the packed form the unpacker reads; at each ALL-th place all is read, and its words are compared. Two
+ * Reading all of an hour's match takes some 50 ms. So its reader of blocks goes on from the last whole block,
+ * or of the packed form the unpacker reads; at each ALL-th place all is read, and its words are compared. Two
  * processes share the work. Prints what was looked at; exit status 1 at the first place that is not found. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +73,8 @@ static unsigned parts_below(const struct form *f, uint64_t at) {
     return lo;
 }
 
-/* The reader stops before that part, and names it. between: the bytes end behind a part, so all of them are good. */
+/* The reader stops before that part, and names it. between: the bytes end behind a part, so all of them are
+ * good. */
 static void expect(const struct form *f, const char *what, uint64_t place, size_t len, unsigned part,
                    bool between) {
     static struct kl_recording r;

@@ -9,6 +9,7 @@
 #include "net/engine/wire.h"
 
 static const uint8_t magic[16] = "keylock tail";
+_Static_assert(crypto_shorthash_siphashx24_BYTES == KL_TAIL_MAC, "a mac is SipHash-2-4-128");
 
 void kl_tail_key(const uint8_t relay_secret[32], const uint8_t room_id[16], uint8_t key[32]) {
     crypto_generichash_state h;
@@ -22,15 +23,14 @@ void kl_tail_key(const uint8_t relay_secret[32], const uint8_t room_id[16], uint
 /* Over `before` (NULL: a slot's), `head` and `body`. */
 static void mac_of(const uint8_t key[32], const uint8_t *before, const uint8_t *head, size_t head_len,
                    const void *body, size_t len, uint8_t mac[KL_TAIL_MAC]) {
-    crypto_generichash_state h;
-    uint8_t is_record = before != NULL;
-    crypto_generichash_init(&h, key, 32, KL_TAIL_MAC);
-    crypto_generichash_update(&h, &is_record, 1);
-    if (before) crypto_generichash_update(&h, before, KL_TAIL_MAC);
-    crypto_generichash_update(&h, head, head_len);
-    crypto_generichash_update(&h, body, len);
-    crypto_generichash_final(&h, mac, KL_TAIL_MAC);
-    sodium_memzero(&h, sizeof h);
+    static uint8_t all[1 + KL_TAIL_MAC + KL_TAIL_BASE + UINT16_MAX];
+    struct kl_writer w;
+    kl_writer_init(&w, all, sizeof all);
+    kl_write_u8(&w, before != NULL);
+    if (before) kl_write_bytes(&w, before, KL_TAIL_MAC);
+    kl_write_bytes(&w, head, head_len);
+    if (len) kl_write_bytes(&w, body, len);
+    crypto_shorthash_siphashx24(mac, all, (size_t)(w.at - all), key);
 }
 
 static size_t place_of(unsigned which) {

@@ -11,17 +11,18 @@
  *     FRAMES   a piece (net/engine/frames.h). Pieces may overlap each other and the recording
  *
  * A slot is zeroed, written whole, its mac last, and from then on grows in place; meanwhile the other one
- * counts. Of two good slots the one with the higher number is newer. A mac is keyed BLAKE2b-128, by a key
- * from the relay's long-term secret and the room's id: a slot's over the bytes before it, a record's over the
- * mac before it and the record. So no bytes are taken for a record that this relay did not write there, and
- * the slot vouches for the recording up to the check that it names. Integers little-endian. */
+ * counts. Of two good slots the one with the higher number is newer. A mac is SipHash-2-4-128, by half of a
+ * key from the relay's long-term secret and the room's id: a slot's over the bytes before it, a record's over
+ * the mac before it and the record. So no bytes are taken for a record that this relay did not write there,
+ * and the slot vouches for the recording up to the check that it names. Integers little-endian.
+ */
 #ifndef KL_TAIL_H
 #define KL_TAIL_H
 
 #include "net/platform/slab.h"
 #include "net/relay/room/journal_room.h"
 
-#define KL_TAIL_VERSION 1
+#define KL_TAIL_VERSION 2
 #define KL_TAIL_HEAD    64
 #define KL_TAIL_MAC     16
 #define KL_TAIL_BEFORE  3 /* bytes of a record before its body */
