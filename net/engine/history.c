@@ -56,7 +56,8 @@ static struct kl_history_block *block_to_fill(struct kl_history *h) {
 /* --- frames in --- */
 
 static struct kl_frames_from open_frames(const struct kl_history *h) {
-    return (struct kl_frames_from){h->open, KL_PIECE_FRAMES, h->commands, KL_PIECE_FRAMES, NULL};
+    return (struct kl_frames_from){
+        .ring = h->open, .places = KL_PIECE_FRAMES, .sets = h->commands, .set_count = KL_PIECE_FRAMES};
 }
 
 /* As many of the open frames as a piece holds go into a block. */

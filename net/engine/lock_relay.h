@@ -130,6 +130,13 @@ struct kl_laid_out {
     const struct kl_lock_relay *of;          /* NULL: of none */
     uint32_t first, end;
     struct kl_commands sets[KL_COMMAND_SETS];
+    /* the frames that were written last: several clients lack the same */
+    struct {
+        const struct kl_lock_relay *of; /* NULL: of none */
+        uint32_t first, count;
+        size_t len;
+        uint8_t bytes[KL_DATAGRAM_MAX];
+    } coded;
 };
 
 /* The newest closed frames, in a ring by number. */

@@ -8,7 +8,7 @@ void kl_lock_give_ring(struct kl_lock_relay *r, struct kl_near_frame *frames, ui
                        const struct kl_history *history, struct kl_laid_out *laid_out) {
     memset(frames, 0, places * sizeof *frames);
     r->near = (struct kl_near){.frame = frames, .places = places, .history = history, .laid_out = laid_out};
-    laid_out->of = NULL; /* maybe an earlier lock at the same address */
+    laid_out->of = laid_out->coded.of = NULL; /* maybe an earlier lock at the same address */
 }
 
 void kl_lock_give_seat(struct kl_lock_relay *r, unsigned seat, struct kl_input *inputs,

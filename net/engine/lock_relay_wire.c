@@ -300,11 +300,29 @@ static bool may_burst(struct kl_lock_client *c, uint64_t now_us) {
     return true;
 }
 
+/* The frames as bytes. They may stand there from the last UPDATE, for closed frames never change; else they are
+ * laid out, as many as there are, and written. Without bytes they do not fit. */
+static void code_frames(const struct kl_lock_relay *r, struct kl_update *u, struct kl_frames_from *from) {
+    struct kl_laid_out *m = r->near.laid_out;
+    struct kl_writer w;
+    if (m->coded.of != r || m->coded.first != u->first || m->coded.count != u->count) {
+        u->count = kl_lock_lay_out(r, u->first, u->count, from);
+        kl_writer_init(&w, m->coded.bytes, sizeof m->coded.bytes);
+        if (u->count > 0) kl_frames_write(&w, from, u->first, u->count);
+        m->coded.of = w.failed || u->count == 0 ? NULL : r;
+        m->coded.first = u->first;
+        m->coded.count = u->count;
+        m->coded.len = (size_t)(w.at - m->coded.bytes);
+    }
+    from->coded = m->coded.of == r ? m->coded.bytes : NULL;
+    from->coded_len = m->coded.len;
+}
+
 /* As many of its frames as fit. */
 static size_t write_update(const struct kl_lock_relay *r, struct kl_update *u, uint8_t *buf, size_t cap) {
-    struct kl_frames_from from;
-    u->count = kl_lock_lay_out(r, u->first, u->count, &from);
+    struct kl_frames_from from = {0};
     for (;; u->count /= 2) {
+        code_frames(r, u, &from);
         if (u->first + u->count != r->next_close) u->hints.ports = 0; /* it does not reach the newest */
         size_t len = kl_update_write(u, &from, buf, cap);
         if (len > 0 || u->count == 0) return len;

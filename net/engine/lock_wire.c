@@ -61,7 +61,10 @@ size_t kl_update_write(const struct kl_update *u, const struct kl_frames_from *f
     kl_write_var(&w, u->count);
     if (u->has_schedule) kl_write_svar(&w, u->due_us);
     if (u->hints.ports) kl_hints_write(&w, &u->hints, u->first + u->count);
-    if (u->count > 0) kl_frames_write(&w, from, u->first, u->count);
+    if (u->count > 0 && from->coded)
+        kl_write_bytes(&w, from->coded, from->coded_len);
+    else if (u->count > 0)
+        kl_frames_write(&w, from, u->first, u->count);
     return w.failed ? 0 : (size_t)(w.at - buf);
 }
 

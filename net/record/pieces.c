@@ -15,7 +15,8 @@ void kl_pieces_init(struct kl_pieces *p, const uint8_t room_id[KL_DIGEST_ROOM_ID
 }
 
 static struct kl_frames_from from(const struct kl_pieces *p) {
-    return (struct kl_frames_from){p->frame, KL_PIECE_FRAMES, p->commands, KL_PIECE_FRAMES, NULL};
+    return (struct kl_frames_from){
+        .ring = p->frame, .places = KL_PIECE_FRAMES, .sets = p->commands, .set_count = KL_PIECE_FRAMES};
 }
 
 static void digest(struct kl_pieces *p, const struct kl_frame *last) {

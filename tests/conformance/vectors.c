@@ -140,7 +140,8 @@ static void update_vectors(void) {
                                   .due_us = (int64_t)first * 100000 - 5000000,
                                   .first = first,
                                   .count = count};
-            struct kl_frames_from from = {ring, KL_KEPT_FRAMES, commands, KL_COMMAND_SETS, NULL};
+            struct kl_frames_from from = {
+                .ring = ring, .places = KL_KEPT_FRAMES, .sets = commands, .set_count = KL_COMMAND_SETS};
             if (first % 4 == 1) hints_at(&u.hints, first + count);
             size_t len = kl_update_write(&u, &from, buf, sizeof buf);
             if (len > 0) vector("update", 0, buf, len);
@@ -159,7 +160,8 @@ static void count_up(uint8_t *out, size_t len, uint8_t from) {
 }
 
 static void put_piece(struct kl_past *p, uint32_t first) {
-    struct kl_frames_from from = {ring, KL_KEPT_FRAMES, commands, KL_COMMAND_SETS, NULL};
+    struct kl_frames_from from = {
+        .ring = ring, .places = KL_KEPT_FRAMES, .sets = commands, .set_count = KL_COMMAND_SETS};
     uint32_t count;
     p->len = (uint16_t)kl_piece_write(&from, first, KL_PIECE_FRAMES, p->bytes, sizeof p->bytes, &count);
 }

@@ -142,7 +142,7 @@ static uint32_t first_of_interval(uint32_t n) {
 static void check_interval(uint32_t n) {
     static uint8_t is[KL_INTERVAL_BYTES], must[KL_INTERVAL_BYTES];
     const struct kl_commands *set = commands_at(first_of_interval(n));
-    struct kl_frames_from from = {past, FRAMES, set, set != NULL, NULL};
+    struct kl_frames_from from = {.ring = past, .places = FRAMES, .sets = set, .set_count = set != NULL};
     struct kl_writer w;
     kl_writer_init(&w, must, sizeof must);
     kl_frames_write(&w, &from, first_of_interval(n), past[n].spacing);
@@ -216,7 +216,8 @@ TEST(test_pieces) {
     assert_int_equal(at, 1000);
     static uint8_t large[64 * 1024]; /* never more than a message takes, however large the buffer */
     assert_in_range(kl_history_read(&h, h.sealed, large, sizeof large, &last), 1, KL_PIECE_BYTES);
-    struct kl_frames_from from = {past, FRAMES, commands, command_sets, NULL};
+    struct kl_frames_from from = {
+        .ring = past, .places = FRAMES, .sets = commands, .set_count = command_sets};
     assert_in_range(kl_piece_write(&from, 0, KL_PIECE_FRAMES, large, sizeof large, &last), 1, KL_PIECE_BYTES);
     assert_in_range(last, 1, KL_PIECE_FRAMES - 1);
     uint8_t none[] = {0, 0, 0, 0, 0, 0},

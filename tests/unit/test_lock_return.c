@@ -42,14 +42,14 @@ static int update(uint32_t first, uint32_t count, uint8_t presence, uint32_t nex
                           .due_us = (int64_t)(t0_us + first * FRAME_US - relay_us),
                           .first = first,
                           .count = count};
-    struct kl_frames_from from = {past, PAST, commands, PAST / 4, NULL};
+    struct kl_frames_from from = {.ring = past, .places = PAST, .sets = commands, .set_count = PAST / 4};
     size_t len = kl_update_write(&u, &from, buf, sizeof buf);
     assert_true(len > 0);
     return kl_client_receive(&c, buf, len, now_us);
 }
 
 static size_t piece(uint32_t first, uint32_t count) {
-    struct kl_frames_from from = {past, PAST, commands, PAST / 4, NULL};
+    struct kl_frames_from from = {.ring = past, .places = PAST, .sets = commands, .set_count = PAST / 4};
     uint32_t held_frames;
     size_t len = kl_piece_write(&from, first, count, buf, sizeof buf, &held_frames);
     assert_int_equal(held_frames, count);
