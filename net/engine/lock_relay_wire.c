@@ -300,8 +300,8 @@ static bool may_burst(struct kl_lock_client *c, uint64_t now_us) {
     return true;
 }
 
-/* The frames as bytes. They may stand there from the last UPDATE, for closed frames never change; else they are
- * laid out, as many as there are, and written. Without bytes they do not fit. */
+/* The frames as bytes. They may stand there from the last UPDATE, for closed frames never change; else they
+ * are laid out, as many as there are, and written. Without bytes they do not fit. */
 static void code_frames(const struct kl_lock_relay *r, struct kl_update *u, struct kl_frames_from *from) {
     struct kl_laid_out *m = r->near.laid_out;
     struct kl_writer w;
