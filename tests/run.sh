@@ -22,15 +22,28 @@
 set -u
 passed=0 failed=0 skipped=0 begun=0
 declare -A job=() # process → number
+declare -A spare=() # the same, of those that take what the processors have left
+left_over=() # commands of that kind that have not begun
 declare -A real_time=() # number → its command, if it plays in real time
 once_more=() # commands
 declare -A at_once=([working]=3 [waiting]=4 [emulated]=2 [alone]=1 [once]=1) # of two processors: what works also fetches, builds by turns, and waits for locks
+SPARE=2
 dir=$(mktemp -d)
-# The host of a virtual machine takes a processor that rests away, and what is timed then waits for it.
-python3 "$(dirname "$0")/bench/awake.py" &
-awake=$!
-trap 'kill $awake 2>/dev/null; rm -rf "$dir"' EXIT
-trap '[ ${#job[@]} = 0 ] || kill "${!job[@]}" 2>/dev/null; kill $awake; wait; exit 130' INT TERM HUP
+awake= here=$(dirname "$0")
+trap '[ -z "$awake" ] || kill $awake 2>/dev/null; rm -rf "$dir"' EXIT
+trap '[ $((${#job[@]} + ${#spare[@]})) = 0 ] || kill "${!job[@]}" "${!spare[@]}" 2>/dev/null; [ -z "$awake" ] || kill $awake; wait; exit 130' INT TERM HUP
+
+# The host of a virtual machine takes a processor that rests away, and what is timed then waits for it. While each processor has a
+# command that takes what is left, none rests; and nothing else is timed.
+keep_awake() {
+    if [ ${#spare[@]} -ge $SPARE ] || [ ${#job[@]} = 0 ]; then
+        [ -z "$awake" ] || kill $awake
+        awake=
+    elif [ -z "$awake" ]; then
+        python3 "$here/bench/awake.py" &
+        awake=$!
+    fi
+}
 
 limit_of() { # COMMAND: the script in it may name its own limit
     local word own=
@@ -55,11 +68,12 @@ count() {
 }
 
 # One command, in a process of its own: what is to be said of it in NUMBER.out, its counts in NUMBER.count.
-run_one() { # COMMAND NUMBER
-    local limit begin status seconds work note='' word=ok child log=$dir/$2.log
+run_one() { # COMMAND NUMBER [HOW]
+    local limit begin status seconds work note='' word=ok child log=$dir/$2.log idle=()
     limit=$(limit_of "$1")
+    [ "${3:-}" != spare ] || { idle=(chrt --idle 0); limit=$((limit * 6)); }
     begin=$SECONDS
-    timeout -k 10 "$limit" sh -c "$1" >"$log" 2>&1 </dev/null &
+    timeout -k 10 "$limit" "${idle[@]}" sh -c "$1" >"$log" 2>&1 </dev/null &
     child=$!
     trap 'kill "$child" 2>/dev/null; wait; exit 130' INT TERM HUP
     wait "$child" 2>/dev/null
@@ -93,13 +107,26 @@ run_one() { # COMMAND NUMBER
     echo "$good $bad $left" >"$dir/$2.count"
 }
 
+# begin_spare: of the commands that take what is left, as many as have room.
+begin_spare() {
+    while [ ${#spare[@]} -lt $SPARE ] && [ ${#left_over[@]} -gt 0 ]; do
+        begun=$((begun + 1))
+        [[ ${left_over[0]} != *tests/e2e/* ]] || real_time[$begun]=${left_over[0]}
+        run_one "${left_over[0]}" $begun spare &
+        spare[$!]=$begun
+        left_over=("${left_over[@]:1}")
+    done
+}
+
 # Waits until one of those that run has ended.
 take_one() {
     local pid='' number good=0 bad=1 left=0
-    wait -n -p pid "${!job[@]}"
+    wait -n -p pid "${!job[@]}" "${!spare[@]}"
     [ -n "$pid" ] || return
-    number=${job[$pid]}
-    unset "job[$pid]"
+    number=${job[$pid]:-${spare[$pid]:-}}
+    unset "job[$pid]" "spare[$pid]"
+    begin_spare
+    [ ${#job[@]} = 0 ] || keep_awake
     read -r good bad left <"$dir/$number.count"
     if [ "$bad" != 0 ] && [ -n "${real_time[$number]:-}" ] && [ ! -e "$dir/$number.died" ]; then
         sed -E 's/^( +\| )?FAIL /\1first play: /' "$dir/$number.out"
@@ -120,6 +147,7 @@ run() {
     if [ "$how" = waiting ] || [[ $how = @(working|emulated) && $2 == *tests/e2e/* ]]; then real_time[$begun]=$2; fi
     run_one "$2" $begun &
     job[$!]=$begun
+    keep_awake
 }
 
 suites=()
@@ -134,10 +162,17 @@ case ${1:-} in -*)
 esac
 if [ ${#suites[@]} -gt 0 ]; then
     tests/tools/plan.py "${suites[@]}" >"$dir/plan" || exit 2
-    while IFS=$'\t' read -r -u 3 way command; do run "$way" "$command"; done 3<"$dir/plan"
+    mapfile -t left_over < <(sed -n 's/^spare\t//p' "$dir/plan")
+fi
+begin_spare
+if [ ${#suites[@]} -gt 0 ]; then
+    while IFS=$'\t' read -r -u 3 way command; do [ "$way" = spare ] || run "$way" "$command"; done 3<"$dir/plan"
 fi
 for command; do run working "$command"; done
-while [ ${#job[@]} -gt 0 ]; do take_one; done
+while [ $((${#job[@]} + ${#spare[@]})) -gt 0 ]; do
+    take_one
+    keep_awake
+done
 for command in "${once_more[@]}"; do run once "$command"; done
 while [ ${#job[@]} -gt 0 ]; do take_one; done
 

@@ -21,7 +21,7 @@ check: check-build ## under a minute: unit tests, 100 simulated rooms, the proto
 	$(Q)$(RUN) --suite check
 test: deps ## installs what is missing, builds, tests: real RetroArch, real cores, the relay; 15 minutes
 	$(Q)$(MAKE) $(JOBS) --no-print-directory test-build test-frontends
-	$(Q)$(RUN) --suite check --suite test
+	$(Q)$(RUN) --suite check --suite test $(BESIDE:%=--suite %)
 test-all: deps ## everything that is tested; forty minutes
 	$(Q)$(MAKE) $(JOBS) --no-print-directory test-build test-frontends
 	$(Q)$(RUN) --suite check --suite test --suite all --suite trials
@@ -123,10 +123,12 @@ fuzz-smoke: $(FUZZ) ## the corpus and some thousand mutations through every host
 # build/fuzzer/found. Exits 1 where one of them found something.
 T ?= 60
 FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined
-fuzz: deps ## each fuzz target for T=60 seconds with libFuzzer
+fuzz: deps fuzz-build ## each fuzz target for T=60 seconds with libFuzzer
+	$(Q)tests/fuzz/run.sh $(BUILD)/fuzzer $(T) $(notdir $(FUZZ))
+.PHONY: fuzz-build
+fuzz-build:
 	$(Q)CFLAGS="$(FUZZ_FLAGS)" $(MAKE) $(JOBS) --no-print-directory CC=clang BUILD=$(BUILD)/fuzzer SAN=address,undefined FUZZER=1 \
 	    $(patsubst $(OUT)/%,$(BUILD)/fuzzer/san/%,$(FUZZ))
-	$(Q)tests/fuzz/run.sh $(BUILD)/fuzzer $(T) $(notdir $(FUZZ))
 
 core-table: deps all $(if $(EXTRA),,arm64 windows) ## Debian's libretro cores: locked, joined late, run ahead? into docs/cores.md (ten minutes); EXTRA=FOLDER: those there
 	$(Q)[ -n "$(EXTRA)" ] || tests/tools/windows_cores.sh $(BUILD)/windows/cores-of-debian all

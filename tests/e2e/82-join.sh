@@ -2,7 +2,7 @@
 # 82-join.sh - a late player runs the whole game from the beginning, without picture and sound, and then plays in a free seat,
 # or watches if there is none. The others notice nothing. All hashes are equal, from frame 0 on.
 # LONG=MINUTES: the newcomer comes so many minutes into the match.
-# runs: alone, test, 30 s
+# runs: waiting, test, 30 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"

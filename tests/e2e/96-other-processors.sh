@@ -2,9 +2,9 @@
 # 96-other-processors.sh - the same sources on other processors, under qemu-user: unit programs, simulated rooms and the protocol's
 # vectors on arm64; rooms, vectors, and the readers of the wire on s390x, whose numbers begin with the high byte.
 # Logs and vectors are the same bytes as this machine's.
-#   PARTS='unit arm64 s390x'  only these
+#   PARTS='unit arm64 s390x'  only these; builds: what they and 95-arm64 run
 #   SEEDS='1 2'  of the rooms
-# runs: emulated, all, 300 s
+# runs: spare, all, 300 s
 # limit: 900
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/lib_arm64.sh
@@ -24,14 +24,17 @@ left_out() {
     esac
 }
 
+programs=() cores=(tests/cores/*.c)
+for t in tests/unit/test_*.c; do
+    t=$(basename "$t" .c)
+    left_out "$t" || programs+=("$t")
+done
+cores=("${cores[@]#tests/}")
+parts_of_unit=(keylock_libretro.so "${cores[@]/%.c/_libretro.so}" "${programs[@]/#/tests/}")
+
 unit() {
-    local t name status run=0 programs=() cores=(tests/cores/*.c)
-    for t in tests/unit/test_*.c; do
-        name=$(basename "$t" .c)
-        left_out "$name" || programs+=("$name")
-    done
-    cores=("${cores[@]#tests/}")
-    arm64_builds keylock_libretro.so "${cores[@]/%.c/_libretro.so}" "${programs[@]/#/tests/}"
+    local name status run=0
+    arm64_builds "${parts_of_unit[@]}"
     for name in "${programs[@]}"; do
         KL_BUILD=$arm64 timeout 400 qemu-aarch64 "$arm64/tests/$name" >"$tmp/$name.log" 2>&1
         status=$?
@@ -72,15 +75,25 @@ arm64() {
         eval 'grep -q "\sfmul\s" "$tmp/sim.dump" && ! grep -qE "\s(fn?madd|fn?msub|fmla|fmls)\s" "$tmp/sim.dump"'
 }
 
-s390x() {
-    local t folder=$PWD/build/s390x
+s390x_builds() {
     env -u MAKEFLAGS -u MAKELEVEL HOME="$user_home" make --no-print-directory big-endian BUILD=build >"$tmp/s390x.log" 2>&1 ||
         { show s390x; die "processors: make big-endian fails"; }
+}
+
+s390x() {
+    local t folder=$PWD/build/s390x
+    s390x_builds
     same s390x "qemu-s390x -L /usr/s390x-linux-gnu" "$folder"
     for t in msg ctrl update input start strangers; do
         qemu-s390x -L /usr/s390x-linux-gnu "$folder/fuzz/fuzz_$t" --smoke 1 200 >"$tmp/smoke.log" 2>&1
         check "processors/s390x-fuzz_$t" "exit status $?" grep -q "^ok fuzz_$t" "$tmp/smoke.log"
     done
+}
+
+builds() {
+    arm64_builds keylock keylock-relay tests/sim vectors "${parts_of_unit[@]}"
+    s390x_builds
+    ok processors/built
 }
 
 for part in $PARTS; do $part; done

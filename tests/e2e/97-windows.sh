@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # 97-windows.sh - the same sources on Windows, under Wine: simulated rooms of the engine and of a whole relay, the protocol's
 # vectors, unit programs. Logs and vectors are the same bytes as this machine's. The programs need the system's own DLLs alone.
-#   PARTS='rooms unit'  only these
+#   PARTS='rooms unit'  only these; builds: what they run, and the zip's programs
 #   SEEDS='1 2'  of the engine's rooms; ROOMS='200 201' of the relay's
 # runs: working, all, 95 s
 # limit: 2400
@@ -9,6 +9,8 @@
 . tests/e2e/lib_wine.sh
 
 PARTS=${PARTS:-rooms unit}
+parts_of_rooms=(tests/sim.exe tests/rooms.exe vectors.exe keylock-relay.exe)
+parts_of_unit=(cores/{probe,tone,video}_core_libretro.dll keylock_libretro.dll)
 SEEDS=${SEEDS:-1 2 3 5 7 9 13}
 ROOMS=${ROOMS:-200 201 202 203 204 210 215}
 needs "$build/tests/sim" "$build/tests/rooms" "$build/vectors"
@@ -37,7 +39,7 @@ system_dlls() {
 
 rooms() {
     local seed
-    windows_builds tests/sim.exe tests/rooms.exe vectors.exe keylock-relay.exe
+    windows_builds "${parts_of_rooms[@]}"
     for seed in $SEEDS; do
         same "sim-$seed" tests/sim --seed "$seed"
         check "windows/sim-$seed-whole" "no line event=end" grep -q 'event=end .*failed=0' "$tmp/wine.out"
@@ -73,15 +75,17 @@ left_out() {
     esac
 }
 
+programs=()
+for t in tests/unit/test_*.c; do
+    t=$(basename "$t" .c)
+    left_out "$t" || programs+=("$t")
+done
+parts_of_unit+=("${programs[@]/%/.exe}")
+parts_of_unit=("${parts_of_unit[@]/#test_/tests/test_}")
+
 unit() {
-    local t name status run=0 programs=() targets=()
-    for t in tests/unit/test_*.c; do
-        name=$(basename "$t" .c)
-        left_out "$name" && continue
-        programs+=("$name")
-        targets+=("tests/$name.exe")
-    done
-    windows_builds cores/{probe,tone,video}_core_libretro.dll keylock_libretro.dll "${targets[@]}"
+    local name status run=0
+    windows_builds "${parts_of_unit[@]}"
     for name in "${programs[@]}"; do
         KL_BUILD=build/windows wine_runs "$windows/tests/$name.exe" >"$tmp/$name.log" 2>&1
         status=$?
@@ -92,6 +96,11 @@ unit() {
     done
     check windows/unit "$run unit programs" test $run -gt 85
     note "$run unit programs"
+}
+
+builds() {
+    windows_make keylock.exe tells.exe cores/system_core_libretro.dll "${parts_of_rooms[@]}" "${parts_of_unit[@]}"
+    ok windows/built
 }
 
 for part in $PARTS; do $part; done

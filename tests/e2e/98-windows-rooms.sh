@@ -8,7 +8,8 @@
 #   WAYS='nestopia gambatte mgba bsnes_mercury_performance'  the cores of such matches (gambatte), side by side; it builds
 #             those that are missing
 #   PARTS='pairs three way ahead states chance waits'  only these
-# runs: working, all, 320 s
+# runs: working, all, 170 s: PARTS='pairs three waits'
+# runs: working, all, 150 s: PARTS='way ahead states chance'
 # limit: 2400
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/lib_wine.sh

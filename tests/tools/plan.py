@@ -8,11 +8,14 @@ A test file says in its first 20 lines how it runs, once for each run of it:
 HOW      working   the processors' work: three at a time
          waiting   plays in real time, mostly waits: several at a time. What it judges in time, it judges less the machine's hitches
          emulated  another processor under qemu, which takes one of ours for minutes: two at a time
-         alone     needs a whole machine: nothing beside it
+         alone     needs a whole machine: nothing beside it but what is spare
+         spare     virtual time, builds: takes what the processors have left over, beside all others, from the beginning to the end
 SUITE    check     under a minute in all: no sockets, no processes beside
          test      the README's test command
          all       only `make test-all`
          trials    the engine's long trials in virtual time: `make trials`, and `make test-all`
+         tools     builds what commands of "all" run: they would build it themselves, one waiting for the other. `.ci/run` has it
+                   built beside "test"
 SECONDS  about how long it takes; orders the runs, and judges nothing
 
 A file of tests/unit or tests/fuzz that says nothing is "working" in "check" or "test". Every other test file must say it.
@@ -22,7 +25,8 @@ import os
 import re
 import sys
 
-HOWS, SUITES = ("working", "waiting", "emulated", "alone"), ("check", "test", "all", "trials")
+HOWS = ("spare", "working", "waiting", "emulated", "alone")
+SUITES = ("check", "test", "all", "trials", "tools")
 LINE = re.compile(r"\bruns: (\w+), (\w+), (\d+) s(?:: (.*?))?\s*(?:\*/)?$")
 
 
@@ -51,7 +55,7 @@ def files():
     """(path, command, its run where the file says nothing)."""
     out = os.environ.get("KL_BUILD", "build")
     for folder, built, default in (("unit", "tests", ("working", "check", 0, "")), ("net", "tests", None),
-                                   ("fuzz", "fuzz", ("working", "test", 1, ""))):
+                                   ("fuzz", "fuzz", ("spare", "test", 1, ""))):
         for path in sorted(glob.glob(f"tests/{folder}/{'fuzz' if folder == 'fuzz' else 'test'}_*.c")):
             smoke = " --smoke" if folder == "fuzz" else ""
             yield path, f"{out}/{built}/{os.path.basename(path)[:-2]}{smoke}", default
