@@ -2,13 +2,13 @@
 # packages.sh [bookworm | trixie | container | walk]... - the packages of build/deb in bare roots of Debian; all parts by default, as root.
 # bookworm, trixie
 #   They install, upgrade (an edited relay.conf stays) and are purged without a trace, and systemd-analyze verifies the
-#   unit.
+#   units.
 # container
 #   buildah makes the image of net/relay/Containerfile, on a bare root in place of the base image, and the relay runs in it.
 # walk
-#   In a bookworm that is booted in a container with its own systemd: the block of docs/hosting.md, "From the package",
-#   as it stands, and with the link that it shows two players to their first match, against the clock. A restart of the unit and an
-#   upgrade of the package end no frame of that match.
+#   In a bookworm that is booted in a container with its own systemd: the blocks of docs/hosting.md, "From the package" and
+#   "A verifier beside the relay", as they stand, and with the link that the first shows two players to their first match, against
+#   the clock. A restart of the unit and an upgrade of the package end no frame of that match. Its recording gets its verdict.
 set -u
 cd "$(dirname "$0")/../.." || exit
 . tests/tools/root.sh
@@ -63,7 +63,7 @@ files_of() { (cd "$1" && find etc usr lib var/lib -xdev ! -path 'var/lib/dpkg/*'
     ! -name '*.dpkg-*' ! -name '__pycache__' 2>/dev/null | grep -i keylock | sort); }
 
 plain() { # SUITE
-    local status
+    local status unit
     copy_root "$1" "$1-plain"
     cp -r "$deb/newer" "$root/root"
     in_root "$root" 'apt-get update -qq && apt-get install -y -qq --no-install-recommends /root/*.deb' >"$root.log" 2>&1
@@ -80,9 +80,17 @@ plain() { # SUITE
     check "$1/upgraded" "dpkg knows no newer version" in_root "$root" 'dpkg-query -W keylock keylock-relay | grep -c newer | grep -qx 2'
     check "$1/keeps-settings" "relay.conf has lost its line" grep -q '^port = 6000 # ours' "$root/etc/keylock/relay.conf"
     in_root "$root" 'apt-get install -y -qq --no-install-recommends systemd' >"$root.log" 2>&1
-    in_root "$root" 'systemd-analyze --man=no verify /lib/systemd/system/keylock-relay.service' >"$root.log" 2>&1
-    status=$?
-    check "$1/unit" "exit status $status: $(head -n 3 "$root.log")" test $status = 0 -a ! -s "$root.log"
+    for unit in keylock-relay keylock-verify; do
+        in_root "$root" "systemd-analyze --man=no verify /lib/systemd/system/$unit.service" >"$root.log" 2>&1
+        status=$?
+        check "$1/unit-$unit" "exit status $status: $(head -n 3 "$root.log")" test $status = 0 -a ! -s "$root.log"
+        in_root "$root" "systemd-analyze security --offline=true --threshold=15 --no-pager $unit.service" >"$root.log" 2>&1
+        status=$?
+        check "$1/exposure-$unit" "exit status $status: $(tail -n 1 "$root.log")" test $status = 0
+        tail -n 1 "$root.log" | sed 's/^/     /'
+    done
+    check "$1/verifier-waits" "a unit that nobody has asked for is enabled" \
+        in_root "$root" 'test ! -e /etc/systemd/system/multi-user.target.wants/keylock-verify.service'
     in_root "$root" 'apt-get purge -y -qq keylock keylock-relay' >"$root.log" 2>&1
     status=$?
     check "$1/purges" "exit status $status: $(tail -n 3 "$root.log")" test $status = 0
@@ -107,7 +115,25 @@ boot() {
     eventually 60 up
 }
 
-block() { awk '/^#+ / { there = $0 ~ /From the package$/ } there && /^```sh/ { on = 1; next } /^```/ { on = 0 } on' docs/hosting.md; }
+block() { awk -v title="$1" '/^#+ / { there = substr($0, length($0) - length(title) + 1) == title } there && /^```sh/ { on = 1; next } /^```/ { on = 0 } on' docs/hosting.md; }
+
+# judge_verifier: its process has what the processors leave over, no network, and of all folders only the recordings to write in.
+judge_verifier() {
+    check walk/verifier "$(on_server 'systemctl status --no-pager -l keylock-verify; journalctl --no-pager -u keylock-verify' 2>&1 | tail -n 5)" \
+        eventually 20 on_server 'systemctl is-active -q keylock-verify; test "$(stat -c %U /proc/$(systemctl show -p MainPID --value keylock-verify))" != root'
+    check walk/verifier-idle "it competes with the relay" \
+        on_server 'p=$(systemctl show -p MainPID --value keylock-verify); test "$(cut -d " " -f 41 /proc/$p/stat)" = 5; ionice -p $p | grep -q idle'
+    check walk/verifier-memory "$(on_server 'systemctl show -p MemoryMax keylock-verify')" \
+        on_server 'test "$(systemctl show -p MemoryMax --value keylock-verify)" = 2147483648'
+    check walk/verifier-alone "it has a network, rights, a folder to write in, or sees the relay's key" on_server '
+        p=$(systemctl show -p MainPID --value keylock-verify)
+        test "$(grep -c : /proc/$p/net/dev)" = 1
+        grep -q "NoNewPrivs:.1" /proc/$p/status; grep -q "Seccomp:.2" /proc/$p/status; grep -q "CapBnd:.0*$" /proc/$p/status
+        ! nsenter -t $p -m touch /etc/keylock-verify /usr/keylock-verify /var/lib/keylock-verify 2>/dev/null
+        test "$(nsenter -t $p -m ls /var/lib/private/keylock-relay)" = recordings
+        test -e /var/lib/private/keylock-relay/relay.key'
+}
+is_verified() { on_server 'keylock verify --database /var/lib/keylock-relay/recordings/matches.db --list verdicts' 2>/dev/null | grep -q verified; }
 
 seconds() { echo $((SECONDS - begun)); }
 frames() { # NAME: that this player has run
@@ -126,13 +152,17 @@ walk() {
     rm -rf "$root"/var/lib/apt/lists/*
     boot || { tail -n 5 "$root.boot"; fail "walk: the container does not boot"; return; }
     begun=$SECONDS
-    on_server "$(block)" >"$root.log" 2>&1
+    on_server "$(block "From the package")" >"$root.log" 2>&1
     status=$?
     check walk/host "exit status $status: $(tail -n 3 "$root.log")" test $status = 0
     echo "     the relay runs after $(seconds) s"
     sed 's/^/     /' "$root.log" | grep 'event=' | cut -c 1-200
     link=$(grep -o 'keylock://[^ ]*' "$root.log" | tail -n 1)
     check walk/link "no link" test -n "$link"
+    on_server "$(block "A verifier beside the relay")" >"$root.verifier" 2>&1
+    status=$?
+    check walk/records "exit status $status: $(tail -n 3 "$root.verifier")" test $status = 0
+    judge_verifier
     # Two players of one machine, by Debian's nestopia and the packaged game.
     in_root "$players" 'apt-get update -qq && apt-get install -y -qq --no-install-recommends /root/keylock_*.deb libretro-nestopia' >"$players.log" 2>&1
     status=$?
@@ -158,8 +188,10 @@ walk() {
     status=$?
     check walk/ends "exit status $status: $(tail -n 1 "$players"/root/*.log)" test $status = 0
     check walk/equal "the players' hashes differ" in_root "$players" 'keylock diff /root/ada.hash /root/ben.hash'
+    check walk/verdict "$(on_server 'ls -lR /var/lib/keylock-relay/recordings; journalctl --no-pager -u keylock-verify' 2>&1 | tail -n 12)" eventually 90 is_verified
+    on_server 'keylock verify --database /var/lib/keylock-relay/recordings/matches.db --list verdicts' | sed 's/^/     /'
     on_server 'journalctl --no-pager -u keylock-relay' >"$root.log" 2>/dev/null
-    check walk/lives "$(grep -c event=listening "$root.log") lives" test "$(grep -c event=listening "$root.log")" = 3
+    check walk/lives "$(grep -c event=listening "$root.log") lives" test "$(grep -c event=listening "$root.log")" = 4
     check walk/kept "a restart kept no room" test "$(grep -c 'event=stopping .*rooms=1 .*kept=1' "$root.log")" = 2
     check walk/purges "apt-get purge fails" on_server 'apt-get purge -y -qq keylock-relay >/dev/null 2>&1; ! systemctl is-active -q keylock-relay; test ! -e /var/lib/private/keylock-relay'
 }

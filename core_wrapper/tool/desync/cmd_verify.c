@@ -3,6 +3,7 @@
 #include "core_wrapper/tool/desync/database.h"
 #include "core_wrapper/tool/desync/verify.h"
 #include "core_wrapper/tool/desync/watch.h"
+#include "core_wrapper/world/world.h"
 #include "net/engine/plain.h"
 #include "net/platform/clock.h"
 #include "net/platform/file.h"
@@ -45,7 +46,7 @@ const char cmd_verify_help[] =
     "begins with\n"
     "frame 0 is among the files. On another system than the recording's machine, states do not count.\n"
     "\n"
-    "Beside a relay:\n"
+    "Beside a relay, on Linux:\n"
     "  --watch DIR          takes the recordings that are moved into DIR/new, those with a player's report "
     "first, and moves\n"
     "                       them to DIR/kept; goes on until it is stopped\n"
@@ -332,6 +333,9 @@ int cmd_verify(int argc, char **argv) {
     for (int o; (o = tool_next(argc, argv, "j:", longs)) != -1;)
         (void)take(c, o);
     bool beside = c->beside.dir || c->list;
+    if (beside && strcmp(kl_world_system, "Linux") != 0)
+        return tool_fail(KLT_FAILED, "verify", "--watch and --list work on Linux alone, not on %s",
+                         kl_world_system);
     if (beside && !c->beside.database) return tool_usage("expected --database FILE, got none");
     if (beside && optind < argc) return tool_usage("expected no recording here, got %s", argv[optind]);
     if (c->list) return list(c);

@@ -38,11 +38,6 @@ static struct {
 } sq;
 
 static bool load(char *err, size_t err_len) {
-#ifdef _WIN32
-    static const char name[] = "winsqlite3.dll"; /* a part of Windows 10 */
-#else
-    static const char name[] = "libsqlite3.so.0";
-#endif
 #define WANT(symbol)                                                                                         \
     { "sqlite3_" #symbol, (void **)&sq.symbol }
     static const struct {
@@ -55,7 +50,7 @@ static bool load(char *err, size_t err_len) {
         WANT(column_int64)};
     char why[256] = "it lacks a function";
     if (sq.library) return true;
-    void *library = kl_library_open(name, why, sizeof(why));
+    void *library = kl_library_open("libsqlite3.so.0", why, sizeof(why));
     bool good = library;
     for (size_t i = 0; good && i < sizeof(want) / sizeof(*want); i++)
         good = (*want[i].to = kl_library_find(library, want[i].name)) != NULL;
