@@ -152,6 +152,10 @@ static void take_away(const struct kl_seat_file *f) {
 
 /* --- keys of seats that were given up --- */
 
+bool kl_seat_file_is_kept(const struct kl_seat_file *f) {
+    return strncmp(f->name, KEPT, sizeof KEPT - 1) == 0;
+}
+
 /* Too many, or too old; the folder lists the oldest first. */
 static void tidy(const char *dir) {
     struct kl_dir_list list;

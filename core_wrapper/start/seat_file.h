@@ -57,6 +57,8 @@ void kl_seat_file_retire(struct kl_seat_file *f);
 /* Closes the seat file: keeps it for a later process, or (forget) deletes it. Harmless if not open. */
 void kl_seat_file_close(struct kl_seat_file *f, bool forget);
 
+/* True if its seat was given up. */
+bool kl_seat_file_is_kept(const struct kl_seat_file *f);
 /* Calls each() for every key of the folder, until it gives false: of seats left and of those given up. Fields
  * of its argument but dir, name, key, token, room and where are zero. -1 with a line in err. */
 int kl_seat_file_each(const char *dir, bool (*each)(void *ctx, const struct kl_seat_file *f), void *ctx,

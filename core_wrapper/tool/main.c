@@ -19,6 +19,7 @@ static const struct kl_tool_command commands[] = {
     COMMAND(blame, "names the memory and the bytes in which two savestates differ"),
     COMMAND(bisect, "finds the first frame in which two runs part, and the difference there"),
     COMMAND(replay, "says what a recording of a match holds, and writes it for other programs"),
+    COMMAND(delete, "has a relay delete the recording of a match of yours"),
     COMMAND(verify, "runs recordings again and holds them against their hashes"),
     COMMAND(probe, "finds out whether a core is fit for locking"),
     {"router", NULL, "", cmd_router},

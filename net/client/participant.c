@@ -26,6 +26,8 @@ void kl_participant_init(struct kl_participant *s, const struct kl_participant_c
     if (sodium_is_zero(s->seat.pub, sizeof s->seat.pub)) kl_seat_make(&s->seat);
     memcpy(s->hello.seat_key, s->seat.pub, sizeof s->hello.seat_key);
     s->fresh = config->fresh;
+    s->deletes = config->deletes != NULL;
+    if (s->deletes) memcpy(s->deleted, config->deletes, sizeof s->deleted);
     memcpy(s->token, config->token, sizeof s->token);
     s->sparing = config->sparing;
     s->direct.allowed = config->direct && !config->sparing;

@@ -152,7 +152,9 @@ struct kl_participant {
     /* constant after kl_participant_init(), but for dial */
     struct kl_hello hello;
     struct kl_seat_key seat;
-    bool fresh;                    /* begins with RETURN */
+    bool fresh;   /* begins with RETURN */
+    bool deletes; /* says DELETE instead, of this match's recording: */
+    uint8_t deleted[KL_ROOM_ID_BYTES];
     uint8_t token[KL_TOKEN_BYTES]; /* with fresh, until the first WELCOME */
     bool sparing;
     struct kl_heap heap;
@@ -225,6 +227,7 @@ struct kl_participant_config {
     struct kl_seat_key seat;       /* signs RETURN. All zero: one is made */
     bool fresh;                    /* begins with RETURN: the seat of a process that died */
     uint8_t token[KL_TOKEN_BYTES]; /* with fresh: of the last WELCOME */
+    const uint8_t *deletes;        /* says DELETE alone, of the room with this id; NULL: does not */
     bool has_password;             /* kl_participant_secret() will be able to prove it */
     bool sparing; /* a metered link: nothing is repeated half a frame later, even if the room does that */
     bool

@@ -6,6 +6,7 @@
 
 #include "net/client/participant_parts.h"
 #include "net/engine/lock_return.h"
+#include "net/session/proof.h"
 
 #define WELCOME_US  (60 * 1000000ULL) /* for WELCOME to come: the relay itself says no in good time */
 #define PROBED_US   250000            /* after its ANSWER, for the old session to be heard all the same */
@@ -235,6 +236,12 @@ bool kl_participant_next_entry(struct kl_participant *s, struct kl_msg *m) {
     s->enter_wanted = false;
     if (!again && (s->fresh || returning)) {
         make_return(s, m);
+        return true;
+    }
+    if (s->deletes) {
+        *m = (struct kl_msg){.kind = KL_MSG_DELETE};
+        memcpy(m->wish.room_id, s->deleted, sizeof m->wish.room_id);
+        kl_delete_sign(&m->wish, s->status.relay_key, &s->seat);
         return true;
     }
     *m = (struct kl_msg){.kind = KL_MSG_HELLO, .hello = s->hello};

@@ -260,6 +260,9 @@ const struct kl_field kl_sign_fields[] = {KL_RANGE(kl_sign, count, 1, UINT32_MAX
                                           KL_BYTES(kl_sign, signature),
                                           {0}};
 
+static const struct kl_field wish[] = {
+    KL_BYTES(kl_delete, room_id), KL_BYTES(kl_delete, seat_key), KL_BYTES(kl_delete, signature), {0}};
+
 /* --- all of them --- */
 
 #define AT(member) .place = offsetof(struct kl_msg, member)
@@ -274,6 +277,7 @@ static const struct kl_msg_form form[KL_MSG_LAST + 1] = {
     [KL_MSG_PROVE] = {.table = prove, AT(prove)},
     [KL_MSG_RETURN] = {.table = back, AT(back), .fits = return_fits},
     [KL_MSG_SIGN] = {.table = kl_sign_fields, AT(sign)},
+    [KL_MSG_DELETE] = {.table = wish, AT(wish)},
     [KL_MSG_STATE] = {.table = state, AT(state), .fits = state_fits},
     [KL_MSG_GIVE] = {.table = give, AT(snapshot), .fits = piece_fits, .bulk = true},
     [KL_MSG_HEALED] = {.table = healed, AT(healed)},

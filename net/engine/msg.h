@@ -41,6 +41,7 @@ enum kl_msg_kind {
     KL_MSG_PROVE = 7,   /* answer to DOOR */
     KL_MSG_RETURN = 8,  /* takes a kept seat back; instead of HELLO */
     KL_MSG_SIGN = 9,    /* the hashes that this client has said, under its seat key */
+    KL_MSG_DELETE = 10, /* instead of HELLO: the kept recording of a match of this client's goes */
     KL_MSG_STATE = 11,  /* size and hash of this client's state at a SNAPSHOT command */
     KL_MSG_GIVE = 12,   /* a piece of that state, in answer to ASK */
     KL_MSG_HEALED = 13, /* the state of OFFER or REWIND is loaded, and the frames after it are run */
@@ -168,7 +169,8 @@ enum kl_refuse {
     KL_REFUSE_SEAT,      /* no such room here, or no such seat in it */
     KL_REFUSE_DESYNC,    /* repeatedly out of sync, alone against the others */
     KL_REFUSE_DOOR = 10, /* password, lock, ban, or a forbidden name */
-    KL_REFUSE_FAR        /* the link needs a longer lead than the room allows */
+    KL_REFUSE_FAR,       /* the link needs a longer lead than the room allows */
+    KL_REFUSE_DELETED    /* nothing is refused: the recording of DELETE is gone */
 };
 struct kl_text {
     uint8_t code;
@@ -343,6 +345,11 @@ struct kl_sign {
     uint8_t signature[KL_SIGNATURE_BYTES];
 };
 
+/* DELETE: a player of a match wants its recording deleted (net/session/proof.h). */
+struct kl_delete {
+    uint8_t room_id[KL_ROOM_ID_BYTES], seat_key[KL_SEAT_KEY_BYTES], signature[KL_SIGNATURE_BYTES];
+};
+
 struct kl_msg {
     uint8_t kind; /* enum kl_msg_kind */
     union {
@@ -374,6 +381,7 @@ struct kl_msg {
         struct kl_peers peers;
         struct kl_proof seal;
         struct kl_sign sign;
+        struct kl_delete wish;
     };
 };
 #define KL_MSG_MAX 6000 /* bytes of the longest message */

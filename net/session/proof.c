@@ -92,3 +92,28 @@ bool kl_sign_is_good(const struct kl_sign *s, const uint8_t room_id[KL_ROOM_ID_B
     uint8_t text[TEXT];
     return crypto_sign_ed25519_verify_detached(s->signature, text, own_text(text, s, room_id), seat_pub) == 0;
 }
+
+/* --- a player's wish --- */
+
+static const char delete_label[] = "keylock delete 1";
+
+static size_t delete_text(uint8_t text[TEXT], const struct kl_delete *d, const uint8_t relay_pub[32]) {
+    struct kl_writer w;
+    kl_writer_init(&w, text, TEXT);
+    kl_write_bytes(&w, delete_label, sizeof delete_label - 1);
+    kl_write_bytes(&w, relay_pub, 32);
+    kl_write_bytes(&w, d->room_id, sizeof d->room_id);
+    return (size_t)(w.at - text);
+}
+
+void kl_delete_sign(struct kl_delete *d, const uint8_t relay_pub[32], const struct kl_seat_key *k) {
+    uint8_t text[TEXT];
+    memcpy(d->seat_key, k->pub, sizeof d->seat_key);
+    crypto_sign_ed25519_detached(d->signature, NULL, text, delete_text(text, d, relay_pub), k->secret);
+}
+
+bool kl_delete_is_good(const struct kl_delete *d, const uint8_t relay_pub[32]) {
+    uint8_t text[TEXT];
+    return crypto_sign_ed25519_verify_detached(d->signature, text, delete_text(text, d, relay_pub),
+                                               d->seat_key) == 0;
+}

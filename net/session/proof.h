@@ -44,4 +44,11 @@ void kl_sign_make(struct kl_sign *s, const uint8_t room_id[KL_ROOM_ID_BYTES], co
 bool kl_sign_is_good(const struct kl_sign *s, const uint8_t room_id[KL_ROOM_ID_BYTES],
                      const uint8_t seat_pub[KL_SEAT_PUB]);
 
+/* --- a player's wish that a recording be deleted --- */
+
+/* Over "keylock delete 1", the X25519 key of the relay that keeps it, and the room's id: gets seat_key and
+ * signature. */
+void kl_delete_sign(struct kl_delete *d, const uint8_t relay_pub[32], const struct kl_seat_key *k);
+bool kl_delete_is_good(const struct kl_delete *d, const uint8_t relay_pub[32]);
+
 #endif

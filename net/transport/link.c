@@ -56,6 +56,7 @@ static void copy_config(struct kl_link *l, const struct kl_link_config *config) 
         .hello = config->hello,
         .seat = config->seat,
         .fresh = config->fresh,
+        .deletes = config->deletes,
         .has_password = config->password != NULL,
         .sparing = config->sparing,
         .heap = {malloc, free},

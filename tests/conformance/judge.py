@@ -25,7 +25,8 @@ stood_s = 0  # so long this process was ready and had no processor, since the ma
 class Relay:
     def __init__(self, program, *options, journal=False):
         self.program, self.folder = program, tempfile.TemporaryDirectory()
-        self.options = [*options, "--journal", self.folder.name + "/journal" if journal else "off"]
+        journal = ["--journal", self.folder.name + "/journal", "--record", self.folder.name + "/record"] if journal else ["--journal", "off"]
+        self.options = [*options, *journal]
         self.log = open(os.path.join(self.folder.name, "log"), "w+")
         self.start(0)
 

@@ -44,13 +44,13 @@ class Handshake:
             ee, es = curves.x25519(self.secret, data[23:55]), curves.x25519(self.secret, data[55:87])
             keys = schedule(ee, es, self.init(), data[:87])
             if keys["proof"] == data[87:]:
-                self.session, self.answered_at = Session(number, cipher, keys, fingerprint(data[55:87]), now), now
+                self.session, self.answered_at = Session(number, cipher, keys, data[55:87], now), now
         return []
 
 
 class Session:
     def __init__(self, number, cipher, keys, relay, now):
-        self.number, self.binding, self.relay = number, keys["binding"], relay
+        self.number, self.binding, self.relay_key, self.relay = number, keys["binding"], relay, fingerprint(relay)
         self.up, self.down = Way(cipher, number, keys["up"]), Way(cipher, number, keys["down"])
         self.enet, self.bulk, self.entered = enet.Enet(number, now), collections.deque(), False
         self.seen, self.highest = set(), 0

@@ -108,6 +108,31 @@ def seal(program, seed):
         cid.check_seals()
         assert cid.watches and cid.seals[0] in ann.seals
         print("ok the relay signs the first %d frames, with the key that its fingerprint names" % ann.seals[0][1])
+        delete(m, ann, bob, cid)
+
+
+def asked(m, room_id, seat_seed):
+    """The code of the answer to DELETE, and its words."""
+    c = m.client("deleter", deletes=room_id)
+    c.seat_seed = seat_seed
+    m.until(lambda: c.refused)
+    m.clients.remove(c)
+    return c.refused
+
+
+def delete(m, ann, bob, cid):
+    """§9, Deleted recordings: a player's own, once the room has ended, and nobody else's."""
+    room_id = ann.room_id
+    assert asked(m, room_id, ann.seat_seed)[0] == 10, "the room is there"
+    for c in (cid, bob, ann):
+        m.leaves(c)
+    while "has ended" in (refused := asked(m, room_id, cid.seat_seed))[1]:
+        m.turn_for(0.2)
+    assert refused[0] == 10, "a watcher has signed nothing: %s" % (refused,)
+    assert asked(m, bytes(16).hex(), bob.seat_seed)[0] == 8, "there is no such match"
+    assert asked(m, room_id, bob.seat_seed)[0] == 12, "a player has the recording deleted"
+    assert asked(m, room_id, ann.seat_seed)[0] == 8, "it is gone"
+    print("ok a player has the relay delete a match's recording, and nobody else does")
 
 
 def journal(program, seed):

@@ -360,6 +360,8 @@ def read_message(r, _seats):
         m += read_seal(r)
     elif kind == 9:
         m += read_sign(r)
+    elif kind == 10:
+        m += [r.hex(16), r.hex(32), r.hex(64)]
     elif kind == 14:
         m += [r.u(1, 1), r.u(2), r.u(1, 4), r.u(8), r.u(8), r.str(47)]
         need(not m[1] or (m[2] == 0 and m[6] and m[3] in (1, 2)))
@@ -456,6 +458,8 @@ def write_message(m, rng):
         for value in m[5:-1]:
             w.u(8, value)
         w.hex(m[-1])
+    elif kind == 10:
+        w.hex(m[1]), w.hex(m[2]), w.hex(m[3])
     elif kind == 14:
         w.u(1, m[1]), w.u(2, m[2]), w.u(1, m[3]), w.u(8, m[4]), w.u(8, m[5]), w.str(m[6])
     elif kind == 32:

@@ -93,6 +93,12 @@ class Client:
     # --- coming in ---
 
     def enter(self):
+        if "deletes" in self.wish:  # §9, Deleted recordings
+            room_id = self.wish["deletes"]
+            signed = b"keylock delete 1" + self.link.session.relay_key + bytes.fromhex(room_id)
+            key = curves.ed25519_public(self.seat_seed)
+            self.say(10, room_id, key.hex(), curves.ed25519_sign(self.seat_seed, signed).hex())
+            return
         if self.token and not self.watches:
             self.come_back()
             return

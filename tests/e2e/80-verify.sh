@@ -158,6 +158,25 @@ for who in ann bob; do
     check verify/$who-signed "$(cat "$tmp/signed")" grep -qE "; $who signed all hashes up to that of frame $((FRAMES - 1))(;|\$)" "$tmp/signed"
 done
 
+# The relay deletes a match for its players: by the keys of their seats, and not one that was reported.
+# deleted NAME STATUS WORDS ARGUMENTS
+deleted() {
+    local name=$1 want=$2 words=$3 status=0
+    shift 3
+    "$keylock" delete "$@" >"$tmp/delete" 2>&1 || status=$?
+    check "verify/delete-$name" "exit status $status: $(cat "$tmp/delete")" eval 'test $status = $want && grep -q -- "$words" "$tmp/delete"'
+}
+kept() { find "$tmp/records" -name "*-$1*" | wc -l; }
+planted=$("$keylock" replay --json "$tmp/dora.klr" | python3 -c 'import json, sys; print(json.load(sys.stdin)["room_id"])')
+check verify/keys "$("$keylock" delete)" test "$("$keylock" delete | grep -c "^$planted  .* planted$")" = 2
+XDG_STATE_HOME=$tmp/nobody deleted nobody 1 "no key of a seat of that match" "$tmp/dora.klr"
+deleted reported 1 "has reported that match" "$tmp/ann.klr"
+deleted no-room 2 "played in no room" "$tmp/alone.klr"
+check verify/kept "$(ls "$tmp/records/new")" test "$(kept "$planted")" = 1
+deleted one 0 "^deleted by 127.0.0.1:" "$tmp/dora.klr"
+check verify/deleted "$(ls "$tmp/records/new")" test "$(kept "$planted")" = 0
+deleted again 1 "has no recording of that match" "$planted"
+
 # Hashes and inputs that are not those of the match, with good checks.
 label=$(altered "$tmp/ann.klr" "$tmp/forged.klr" 'forge(5)')
 verified forged 1 "label=$label;clients=ann;differs=ram" "${gb[@]}" "$tmp/forged.klr"

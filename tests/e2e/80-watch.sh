@@ -75,6 +75,14 @@ cp "$dir/kept/08.klr" "$dir/new/again.klr"
 "$keylock" "${watching[@]}" --share 0 --keep parted >"$tmp/share.log" 2>&1
 check watch/share "exit status $?: $(cat "$tmp/share.log")" cmp -s <(sort "$tmp/share.log") <(printf '30.klr: not in the share\n31.klr: verified\n')
 check watch/keep-parted "$(ls "$dir/new" "$dir/kept" | tr '\n' ' ')" test ! -e "$dir/kept/30.klr" -a -e "$dir/kept/31-reported.klr" -a -e "$dir/kept/08.klr" -a -z "$(ls "$dir/new")"
+room=0123456789abcdef0123456789abcdef # of a match that its players had the relay delete
+altered "$tmp/one.klr" "$dir/new/20240506-070809-$room.klr" 'parts.insert(-1, (EVENT, bytes([200, 0, 0, 0, 0, 100])))'
+"$keylock" "${watching[@]}" --share 0 >"$tmp/forget.log" 2>&1
+check watch/known "$(cat "$tmp/forget.log")" test "$(asked "SELECT count(*) FROM match WHERE file = '20240506-070809-$room.klr'")" = 1
+rm "$dir/kept/20240506-070809-$room.klr"
+: >"$dir/forget/$room"
+"$keylock" "${watching[@]}" >"$tmp/forget.log" 2>&1
+check watch/forgotten "$(ls "$dir/forget")" test "$(asked "SELECT count(*) FROM match WHERE file LIKE '%$room%'")" = 0 -a -z "$(ls "$dir/forget")"
 start first "$keylock" verify --watch "$dir" --database "$db"
 eventually 10 test -e "$dir/lock"
 second() { ! "$keylock" "${watching[@]}" >"$tmp/second.log" 2>&1 && grep -q "another keylock verify watches it" "$tmp/second.log"; }

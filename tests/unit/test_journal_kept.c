@@ -9,6 +9,7 @@
 #include "net/platform/clock.h"
 #include "net/record/klr_body.h"
 #include "net/relay/durable/journal_private.h"
+#include "net/session/proof.h"
 #include "tests/lib/files.h"
 
 static char kept_dir[64];
@@ -71,6 +72,19 @@ static uint32_t ended_frames(const char *reason) {
     assert_true(!end.frames || !strcmp(end.why, reason));
     assert_int_equal(!end.frames, strstr(name, "-broken.klr") != NULL);
     return end.frames;
+}
+
+/* --- players that want theirs deleted --- */
+
+static enum kl_kept_fate wished(const uint8_t room[KL_ROOM_ID_BYTES], const uint8_t key[KL_SEAT_PUB]) {
+    struct kl_kept_wish w = {.number = 7}, got;
+    memcpy(w.room_id, room, sizeof w.room_id);
+    memcpy(w.seat_key, key, sizeof w.seat_key);
+    assert_true(kl_journal_wish(journal, &w));
+    for (unsigned i = 0; i < 5000 && !kl_journal_next_wish(journal, &got); i++)
+        (void)kl_sleep_us(1000);
+    assert_int_equal(got.number, 7);
+    return got.fate;
 }
 
 static void all_leave(void) {
@@ -277,6 +291,44 @@ static void a_folder_that_cannot_be_used(void **state) {
     umount(in_kept("new"));
 }
 
+/* The first player's, who has signed; in whatever folder; not a reported one. The verifier is told, if there
+ * is one. */
+static void a_player_has_it_deleted(void **state) {
+    (void)state;
+    struct kl_msg m = {.kind = KL_MSG_SIGN, .sign = {.count = 1, .label = 1, .has = KL_HASH_RAM, .ram = 5}};
+    uint8_t id[KL_STORE_ID], key[2][KL_SEAT_PUB];
+    char room[KL_STORE_NAME], from[200], to[200];
+    begin_game(KL_POLICY_BOUNDED);
+    memcpy(id, the_room()->id, sizeof id);
+    kl_sign_make(&m.sign, id, seat_key(player[0].peer));
+    for (unsigned i = 0; i < 2; i++)
+        memcpy(key[i], seat_key(player[i].peer)->pub, sizeof key[i]);
+    play(3 * SECOND);
+    say(player[0].peer, &m);
+    play(20 * SECOND);
+    all_leave();
+    assert_int_equal(wished(id, key[1]), KL_KEPT_ANOTHERS);
+    assert_int_equal(wished(key[0], key[0]), KL_KEPT_NONE);
+    snprintf(from, sizeof from, "%s", in_kept("new/"));
+    snprintf(from + strlen(from), sizeof from - strlen(from), "%s", only_kept());
+    snprintf(to, sizeof to, "%.*s-reported.klr", (int)strlen(from) - 4, from);
+    assert_int_equal(rename(from, to), 0);
+    assert_int_equal(wished(id, key[0]), KL_KEPT_REPORTED);
+    assert_int_equal(mkdir(in_kept("kept"), 0700), 0);
+    assert_int_equal(mkdir(in_kept("forget"), 0700), 0);
+    assert_int_equal(rename(to, in_kept("kept/20240506-070809-0.klr")), 0);
+    assert_int_equal(wished(id, key[0]), KL_KEPT_NONE); /* by its name it is another's */
+    sodium_bin2hex(room, sizeof room, id, sizeof id);
+    snprintf(from, sizeof from, "%s", in_kept("kept/20240506-070809-0.klr"));
+    snprintf(to, sizeof to, "%s/kept/20240506-070809-%s.2.klr", kept_dir, room);
+    assert_int_equal(rename(from, to), 0);
+    assert_int_equal(wished(id, key[0]), KL_KEPT_DELETED);
+    assert_int_equal(access(to, F_OK), -1);
+    snprintf(to, sizeof to, "%s/forget/%s", kept_dir, room);
+    assert_int_equal(access(to, F_OK), 0);
+    assert_int_equal(wished(id, key[0]), KL_KEPT_NONE);
+}
+
 /* --- bounds --- */
 
 static void add(const char *name, size_t len) {
@@ -329,6 +381,7 @@ int main(void) {
         K(one_that_gives_way_is_kept),
         K(no_place_to_move_it_to),
         K(a_room_that_was_not_told),
+        K(a_player_has_it_deleted),
         K(a_folder_that_cannot_be_used),
         K(the_oldest_goes_first),
     };

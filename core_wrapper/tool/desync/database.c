@@ -242,17 +242,32 @@ int kl_database_put(struct kl_database *d, const char *sum, const char *file, js
     return -1;
 }
 
-int kl_database_forget(struct kl_database *d, uint64_t before_us, void (*forget)(void *ctx, const char *file),
+/* Those without a report of which `which` is true, with this text in it. */
+static int forget(struct kl_database *d, const char *which, const char *text,
+                  void (*tell)(void *ctx, const char *file), void *ctx, char *err, size_t err_len) {
+    char sql[256];
+    snprintf(sql, sizeof(sql), "SELECT file FROM match WHERE %s AND NOT reported AND file NOT NULL", which);
+    sqlite3_stmt *s = prepare(d, sql, "t", text);
+    while (s && sq.step(s) == ROW)
+        tell(ctx, (const char *)sq.column_text(s, 0));
+    sq.finalize(s);
+    snprintf(sql, sizeof(sql), "DELETE FROM match WHERE %s AND NOT reported", which);
+    return finish(prepare(d, sql, "t", text)) ? 0 : fail(d, err, err_len);
+}
+
+int kl_database_forget(struct kl_database *d, uint64_t before_us, void (*tell)(void *ctx, const char *file),
                        void *ctx, char *err, size_t err_len) {
     char before[KL_WALL_TEXT];
-    kl_wall_text(before, before_us);
-    sqlite3_stmt *s =
-        prepare(d, "SELECT file FROM match WHERE seen < ? AND NOT reported AND file NOT NULL", "t", before);
-    while (s && sq.step(s) == ROW)
-        forget(ctx, (const char *)sq.column_text(s, 0));
-    sq.finalize(s);
-    bool good = finish(prepare(d, "DELETE FROM match WHERE seen < ? AND NOT reported", "t", before));
-    return good ? 0 : fail(d, err, err_len);
+    return forget(d, "seen < ?", kl_wall_text(before, before_us), tell, ctx, err, err_len);
+}
+
+int kl_database_forget_room(struct kl_database *d, const char *room,
+                            void (*tell)(void *ctx, const char *file), void *ctx, char *err, size_t err_len) {
+    return forget(d, "instr(file, '-' || ?) > 0", room, tell, ctx, err, err_len);
+}
+
+bool kl_database_drop(struct kl_database *d, const char *sum) {
+    return finish(prepare(d, "DELETE FROM match WHERE sum = ?", "t", sum));
 }
 
 /* --- reading --- */

@@ -30,10 +30,16 @@ bool kl_database_has_file(struct kl_database *d, const char *file, const char *s
  * place of what there is of this sum; all of it is on the disk, or nothing. 0, or -1 with a line in err. */
 int kl_database_put(struct kl_database *d, const char *sum, const char *file, json_object *found, char *err,
                     size_t err_len);
-/* Forgets all matches without a report that were seen before that time. forget() gets the names of their
+/* Forgets all matches without a report that were seen before that time. tell() gets the names of their
  * files. */
-int kl_database_forget(struct kl_database *d, uint64_t before_us, void (*forget)(void *ctx, const char *file),
+int kl_database_forget(struct kl_database *d, uint64_t before_us, void (*tell)(void *ctx, const char *file),
                        void *ctx, char *err, size_t err_len);
+
+/* Forgets the match of this sum; or all without a report whose file's name has this room's id, 32 digits, and
+ * tell() gets the names. */
+bool kl_database_drop(struct kl_database *d, const char *sum);
+int kl_database_forget_room(struct kl_database *d, const char *room,
+                            void (*tell)(void *ctx, const char *file), void *ctx, char *err, size_t err_len);
 
 /* The newest 50 of matches, players, reports or verdicts, a line each. 0; -1 with a line in err; -2: `out`
  * cannot be written. */

@@ -33,7 +33,7 @@ struct watch {
     const struct kl_watch_wish *wish;
     struct kl_database *db;
     struct kl_file lock;
-    char in[KL_FILE_PATH], kept[KL_FILE_PATH];
+    char in[KL_FILE_PATH], kept[KL_FILE_PATH], deleted[KL_FILE_PATH];
     struct entry *file; /* in DIR/new, in order of names */
     unsigned files;
     uint64_t forget_us;
@@ -231,6 +231,13 @@ static int find_verdict(struct watch *w, const struct entry *e, const char *path
     return result;
 }
 
+/* Its players had the relay delete it meanwhile. */
+static int drop_match(struct watch *w, const char *sum) {
+    if (kl_database_drop(w->db, sum)) return 0;
+    snprintf(w->err, sizeof(w->err), "cannot forget a match that was deleted");
+    return -1;
+}
+
 /* The same results. */
 static int take_file(struct watch *w, const struct entry *e) {
     char path[KL_FILE_PATH], to[KL_FILE_PATH], sum[KLT_SUM], file[KLT_FILE];
@@ -244,9 +251,11 @@ static int take_file(struct watch *w, const struct entry *e) {
     bool told = kl_database_find(w->db, sum, &code, file) && code >= 0 && code != KLT_CANNOT;
     if (!told) result = find_verdict(w, e, path, sum, file);
     if (result != 0) return result;
+    if (kl_file_kind_here(path) == KL_FILE_IS_NONE) return drop_match(w, sum);
     if (!*file) return kl_file_remove(path, w->err, sizeof(w->err)) < 0 ? -1 : 0;
     if (path_in(w, w->kept, file, to) != 0) return -1;
     if (kl_file_rename(path, to)) return 0;
+    if (kl_file_kind_here(path) == KL_FILE_IS_NONE) return drop_match(w, sum);
     snprintf(w->err, sizeof(w->err), "cannot move %.480s to %.480s", path, to);
     return -1;
 }
@@ -267,6 +276,23 @@ static int forget(struct watch *w) {
     return kl_database_forget(w->db, wall_us - age_us, forget_file, w, w->err, sizeof(w->err));
 }
 
+/* The relay leaves a file here for each match that its players had it delete, named by the room's id. */
+static int forget_deleted(struct watch *w) {
+    struct kl_dir_list list;
+    char path[KL_FILE_PATH];
+    int result = kl_dir_list(&list, w->deleted, "", w->err, sizeof(w->err));
+    if (result != 0) return -1;
+    for (unsigned i = 0; i < list.count && result == 0; i++) {
+        const char *room = list.name[i];
+        if (strspn(room, "0123456789abcdef") != 32 || room[32]) continue;
+        result = kl_database_forget_room(w->db, room, forget_file, w, w->err, sizeof(w->err));
+        if (result == 0) result = path_in(w, w->deleted, room, path);
+        if (result == 0 && kl_file_remove(path, w->err, sizeof(w->err)) < 0) result = -1;
+    }
+    kl_dir_list_free(&list);
+    return result;
+}
+
 /* One that was killed holds it a moment longer, with a child that was just being started. */
 static int lock_folder(struct watch *w, const char *lock) {
     int locked = KL_FILE_KEPT;
@@ -282,7 +308,8 @@ static int lock_folder(struct watch *w, const char *lock) {
 static int open_all(struct watch *w) {
     char lock[KL_FILE_PATH];
     if (path_in(w, w->wish->dir, "new", w->in) != 0 || path_in(w, w->wish->dir, "kept", w->kept) != 0 ||
-        path_in(w, w->wish->dir, "lock", lock) != 0 ||
+        path_in(w, w->wish->dir, "lock", lock) != 0 || path_in(w, w->wish->dir, "forget", w->deleted) != 0 ||
+        kl_dir_make(w->deleted, false, w->err, sizeof(w->err)) != 0 ||
         kl_dir_make(w->in, false, w->err, sizeof(w->err)) != 0 ||
         kl_dir_make(w->kept, false, w->err, sizeof(w->err)) != 0)
         return -1;
@@ -301,6 +328,7 @@ int kl_watch(const struct kl_watch_wish *wish) {
     while (result == 0 && !kl_process_stopped()) {
         const struct entry *e;
         result = forget(w);
+        if (result == 0) result = forget_deleted(w);
         if (result == 0) result = look_at_folder(w);
         if (result != 0 || kl_process_stopped()) break;
         if ((e = next_file(w)))

@@ -86,6 +86,14 @@ static void tell_seal(const struct kl_recording *r) {
         printf("sealed   up to frame %" PRIu32 ", by the relay %s\n", r->seal.end - 1, fingerprint);
 }
 
+#define ROOM_ID (2 * KL_DIGEST_ROOM_ID + 1)
+
+/* "": no room. */
+static const char *room_id(const struct kl_recording *r, char out[ROOM_ID]) {
+    bool none = sodium_is_zero(r->head.room_id, sizeof(r->head.room_id));
+    return none ? "" : sodium_bin2hex(out, ROOM_ID, r->head.room_id, sizeof(r->head.room_id));
+}
+
 static void tell_players(struct kl_recording *r) {
     for (unsigned i = 0; i < r->room.members; i++) {
         struct kl_klr_member *m = &r->room.member[i];
@@ -98,10 +106,11 @@ static void tell_players(struct kl_recording *r) {
 
 static int tell(struct replay *p) {
     struct kl_recording *r = &p->rec;
-    char digest[2 * KL_DIGEST + 1];
+    char digest[2 * KL_DIGEST + 1], room[ROOM_ID];
     uint64_t s = duration_s(r);
     printf("core     %s\ncontent  %s\n", r->core, r->content);
     if (*r->room.name) printf("room     %s\n", r->room.name);
+    if (*room_id(r, room)) printf("room id  %s\n", room);
     if (r->head.flags & KL_KLR_HAS_EPOCH) printf("epoch    %" PRIu64 "\n", r->head.epoch_s);
     tell_players(r);
     if (r->frames)
@@ -162,7 +171,7 @@ static int tell_json(const struct replay *p) {
     const struct kl_recording *r = &p->rec;
     json_object *j = json_object_new_object();
     const char *unsealed = kl_recording_sealed(r);
-    char digest[2 * KL_DIGEST + 1], fingerprint[KL_FINGERPRINT_CHARS + 1] = "";
+    char digest[2 * KL_DIGEST + 1], fingerprint[KL_FINGERPRINT_CHARS + 1] = "", room[ROOM_ID];
     if (!sodium_is_zero(r->head.relay_key, sizeof(r->head.relay_key)))
         kl_fingerprint(r->head.relay_key, fingerprint);
     sodium_bin2hex(digest, sizeof(digest), r->digest.digest, KL_DIGEST);
@@ -170,6 +179,7 @@ static int tell_json(const struct replay *p) {
     add_text(j, "core", r->core);
     add_text(j, "content", r->content);
     add_text(j, "room", r->room.name);
+    add_text(j, "room_id", room_id(r, room));
     add_number(j, "epoch", r->head.flags & KL_KLR_HAS_EPOCH, r->head.epoch_s);
     json_object_object_add(j, "players", players_of(r));
     add_number(j, "first", r->frames, r->first);

@@ -44,6 +44,14 @@ void kl_journal_close(struct kl_journal *j) {
     free(j);
 }
 
+bool kl_journal_wish(struct kl_journal *j, const struct kl_kept_wish *w) {
+    return j && j->kept && kl_kept_wish(j->kept, w);
+}
+
+bool kl_journal_next_wish(struct kl_journal *j, struct kl_kept_wish *out) {
+    return j && j->kept && kl_kept_next(j->kept, out);
+}
+
 struct kl_journal_stats kl_journal_stats(const struct kl_journal *j) {
     return j ? j->stats : (struct kl_journal_stats){0};
 }

@@ -55,6 +55,9 @@ int kl_journal_open(struct kl_journal **out, const char *dir, struct kl_journal_
 int kl_journal_keep_in(struct kl_journal *j, const char *dir, struct kl_kept_limits limits, char *err,
                        size_t err_len);
 void kl_journal_close(struct kl_journal *j); /* NULL: nothing */
+/* kl_kept_wish() and kl_kept_next() of these recordings; false also if none are kept, or j is NULL. */
+bool kl_journal_wish(struct kl_journal *j, const struct kl_kept_wish *w);
+bool kl_journal_next_wish(struct kl_journal *j, struct kl_kept_wish *out);
 struct kl_journal_stats kl_journal_stats(const struct kl_journal *j);
 
 /* Only inside net/relay, with l->journal; all do nothing if that is NULL. */

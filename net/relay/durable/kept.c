@@ -16,6 +16,8 @@
 #define DIR_BYTES 768
 #define REPORTED  "-reported.klr"
 
+#define WISHES 16
+
 static const char *const folder[] = {"new", "kept"};
 #define FOLDERS (sizeof folder / sizeof *folder)
 
@@ -26,6 +28,8 @@ struct kl_kept_recordings {
     struct kl_mutex lock; /* of the rest */
     struct kl_cond changed;
     bool grew, closing;
+    struct kl_kept_wish wish[WISHES];
+    unsigned put, done, got; /* wishes so far: of players, with their fates, that were told */
 };
 
 /* --- names --- */
@@ -50,9 +54,13 @@ const char *kl_kept_new(const struct kl_kept_recordings *a) {
     return a->new;
 }
 
-static bool ends_with(const char *name, const char *end) {
-    size_t n = strlen(name), m = strlen(end);
-    return n >= m && !strcmp(name + n - m, end);
+bool kl_kept_is_name(const char *name) {
+    return strspn(name, "0123456789-") > TIME_CHARS;
+}
+
+bool kl_kept_is_reported(const char *name) {
+    size_t n = strlen(name), m = strlen(REPORTED);
+    return n >= m && !strcmp(name + n - m, REPORTED);
 }
 
 /* --- bounds --- */
@@ -78,10 +86,9 @@ static void add(struct items *all, const char *dir, const char *in, const struct
     for (unsigned i = 0; i < list->count; i++) {
         struct item *t = &all->at[all->count];
         *t = (struct item){.folder = in, .name = list->name[i]};
-        t->reported = ends_with(t->name, REPORTED);
+        t->reported = kl_kept_is_reported(t->name);
         snprintf(path, sizeof path, "%s/%s/%s", dir, in, t->name);
-        if (strspn(t->name, "0123456789-") <= TIME_CHARS || !kl_file_stamp(path, &t->bytes, &changed))
-            continue;
+        if (!kl_kept_is_name(t->name) || !kl_file_stamp(path, &t->bytes, &changed)) continue;
         all->bytes += t->bytes;
         all->count++;
     }
@@ -133,16 +140,32 @@ void kl_kept_tidy(const char *dir, struct kl_kept_limits limits, uint64_t wall_u
 
 /* --- the thread --- */
 
+/* With the lock. */
+static void grant(struct kl_kept_recordings *a) {
+    struct kl_kept_wish *w = &a->wish[a->done % WISHES];
+    kl_mutex_unlock(&a->lock);
+    w->fate = kl_kept_delete(a->dir, w);
+    kl_mutex_lock(&a->lock);
+    a->done++;
+}
+
 static void run(void *arg) {
     struct kl_kept_recordings *a = arg;
+    uint64_t tidy_us = 0;
     kl_mutex_lock(&a->lock);
     while (!a->closing) {
+        uint64_t now_us = kl_now_us();
+        if (a->grew && tidy_us > now_us + MINUTE_US) tidy_us = now_us + MINUTE_US;
         a->grew = false;
-        kl_mutex_unlock(&a->lock);
-        kl_kept_tidy(a->dir, a->limits, kl_wall_us());
-        kl_mutex_lock(&a->lock);
-        uint64_t soon_us = kl_now_us() + MINUTE_US, until_us = kl_now_us() + HOUR_US;
-        while (!a->closing && kl_cond_wait_until(&a->changed, &a->lock, a->grew ? soon_us : until_us)) {
+        if (a->done != a->put) {
+            grant(a);
+        } else if (now_us >= tidy_us) {
+            kl_mutex_unlock(&a->lock);
+            kl_kept_tidy(a->dir, a->limits, kl_wall_us());
+            kl_mutex_lock(&a->lock);
+            tidy_us = kl_now_us() + HOUR_US;
+        } else {
+            (void)kl_cond_wait_until(&a->changed, &a->lock, tidy_us);
         }
     }
     kl_mutex_unlock(&a->lock);
@@ -157,6 +180,23 @@ static void wake(struct kl_kept_recordings *a, bool *why) {
 
 void kl_kept_grew(struct kl_kept_recordings *a) {
     wake(a, &a->grew);
+}
+
+bool kl_kept_wish(struct kl_kept_recordings *a, const struct kl_kept_wish *w) {
+    kl_mutex_lock(&a->lock);
+    bool fits = a->put - a->got < WISHES;
+    if (fits) a->wish[a->put++ % WISHES] = *w;
+    kl_cond_wake(&a->changed);
+    kl_mutex_unlock(&a->lock);
+    return fits;
+}
+
+bool kl_kept_next(struct kl_kept_recordings *a, struct kl_kept_wish *out) {
+    kl_mutex_lock(&a->lock);
+    bool any = a->got != a->done;
+    if (any) *out = a->wish[a->got++ % WISHES];
+    kl_mutex_unlock(&a->lock);
+    return any;
 }
 
 int kl_kept_open(struct kl_kept_recordings **out, const char *dir, struct kl_kept_limits limits, char *err,

@@ -7,13 +7,18 @@
  *
  * A thread keeps the bounds of DIR/new and DIR/kept together: at the start, within a minute after a recording
  * has come, and once an hour. Recordings that are too old go; above the bytes the oldest go. One whose name
- * ends with `-reported.klr` never becomes too old, and goes after all others. Other files are left alone. */
+ * ends with `-reported.klr` never becomes too old, and goes after all others. Other files are left alone.
+ *
+ * The same thread deletes a match's recording if one of its players wants that: it reads the file, which would
+ * hold up the rooms. DIR/forget/ROOMID then tells `keylock verify --watch`, which makes that folder. */
 #ifndef KL_KEPT_H
 #define KL_KEPT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "net/engine/msg.h"
 
 struct kl_kept_recordings;
 
@@ -35,7 +40,37 @@ void kl_kept_name(char out[KL_KEPT_NAME], const char *room_id, uint64_t epoch_s,
 /* A recording has come. */
 void kl_kept_grew(struct kl_kept_recordings *a);
 
-/* The thread's work, once. */
+/* --- players' wishes --- */
+
+enum kl_kept_fate {
+    KL_KEPT_DELETED,
+    KL_KEPT_NONE,     /* there is no recording of that room */
+    KL_KEPT_ANOTHERS, /* there is, but nobody with this seat key has signed it */
+    KL_KEPT_REPORTED, /* it stays for the host */
+    KL_KEPT_STAYS     /* it cannot be read or removed; the log says why */
+};
+struct kl_kept_wish {
+    uint64_t number; /* the caller's own */
+    uint8_t room_id[KL_ROOM_ID_BYTES], seat_key[KL_SEAT_KEY_BYTES];
+    enum kl_kept_fate fate;
+};
+/* False: too many wait. */
+bool kl_kept_wish(struct kl_kept_recordings *a, const struct kl_kept_wish *w);
+/* The next wish that has its fate. False: none has. */
+bool kl_kept_next(struct kl_kept_recordings *a, struct kl_kept_wish *out);
+
+#define KL_KEPT_FORGET "forget"
+
+/* kept_delete.c: the thread's work for one wish. */
+enum kl_kept_fate kl_kept_delete(const char *dir, const struct kl_kept_wish *w);
+
+/* Is this the name of a recording, and one that was reported? */
+bool kl_kept_is_name(const char *name);
+bool kl_kept_is_reported(const char *name);
+/* Where the room's id stands in a recording's name. */
+#define KL_KEPT_ROOM_AT 16
+
+/* The thread's work for the bounds, once. */
 void kl_kept_tidy(const char *dir, struct kl_kept_limits limits, uint64_t wall_us);
 
 #endif

@@ -140,9 +140,10 @@ void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
 /* --- arriving messages --- */
 
 static void greeting(struct kl_lobby *l, unsigned peer, int result, const struct kl_msg *m, uint64_t now_us) {
-    if (l->client[peer].back) {
+    if (l->client[peer].back || l->client[peer].wish) {
         kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL,
-                           "expected nothing before the answer to RETURN, got a message");
+                           "expected nothing before the answer to %s, got a message",
+                           l->client[peer].back ? "RETURN" : "DELETE");
     } else if (result == KL_E_VERSION) {
         kl_lobby_turn_away(l, peer, KL_REFUSE_VERSION, "this relay speaks protocol %d, you speak %u: %s",
                            KL_PROTOCOL_VERSION, m->hello.version,
@@ -151,6 +152,8 @@ static void greeting(struct kl_lobby *l, unsigned peer, int result, const struct
         kl_lobby_hello(l, peer, &m->hello, now_us);
     } else if (result == KL_OK && m->kind == KL_MSG_RETURN) {
         kl_lobby_return(l, peer, &m->back, now_us);
+    } else if (result == KL_OK && m->kind == KL_MSG_DELETE) {
+        kl_lobby_delete(l, peer, &m->wish, now_us);
     } else {
         kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL, "expected a HELLO, got another message");
     }
@@ -322,6 +325,7 @@ static void unpack_snapshots(struct kl_lobby *l, uint64_t now_us) {
 void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
     if (now_us >= l->chores_us) put_out_the_silent(l, now_us);
     if (l->returns_wait) kl_lobby_return_next(l, now_us);
+    if (l->wishes_wait) kl_lobby_deleted(l, now_us);
     const unsigned rooms = kl_lobby_dues_next(l, now_us);
     for (unsigned i = 0; i < rooms; i++)
         if (l->dues.run[i]) run_room(l->dues.run[i], now_us);
@@ -336,6 +340,7 @@ void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
 uint64_t kl_lobby_due_us(const struct kl_lobby *l) {
     uint64_t due_us = kl_lobby_snapshot_due_us(l);
     if (l->chores_us < due_us) due_us = l->chores_us;
+    if (l->wishes_wait && l->wishes_us < due_us) due_us = l->wishes_us;
     if (l->returns_wait || l->ends_wait) due_us = 0;
     if (kl_lobby_dues_us(l) < due_us) due_us = kl_lobby_dues_us(l);
     return due_us;

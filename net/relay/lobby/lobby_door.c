@@ -30,9 +30,8 @@ static unsigned share_of(const struct kl_lobby *l, enum kl_try kind) {
     return l->limits.password_tries * (kind == KL_TRY_FAILED ? KL_ROOM_TRIES : KL_ROOM_TRIES / 2);
 }
 
-/* Seconds to wait before the next try, 0: none. r: the room, or NULL. */
-static unsigned tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, const char *address,
-                             uint64_t now_us) {
+unsigned kl_lobby_tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, const char *address,
+                               uint64_t now_us) {
     const struct kl_host host = kl_address_host(address);
     struct kl_trier *t = kl_triers_of(&l->triers, host.text, now_us);
     unsigned wait_s = kl_bucket_wait_s(&t->wrong, l->limits.password_tries, now_us);
@@ -55,7 +54,7 @@ void kl_lobby_tries_wrong(struct kl_lobby *l, struct kl_lobby_room *r, const cha
 }
 
 static bool too_early(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r, uint64_t now_us) {
-    unsigned wait_s = tries_wait_s(l, r, l->client[peer].address, now_us);
+    unsigned wait_s = kl_lobby_tries_wait_s(l, r, l->client[peer].address, now_us);
     if (wait_s > 0)
         kl_lobby_turn_away(l, peer, KL_REFUSE_DOOR, "too many wrong passwords; try again in %u s", wait_s);
     return wait_s > 0;

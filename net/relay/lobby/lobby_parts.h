@@ -11,6 +11,7 @@
  * lobby_wish.c       what more than half of the players must want
  * lobby_play.c       frames, history, verdicts, stalls
  * lobby_direct.c     players that may send samples straight to each other
+ * lobby_delete.c     players who want the recording of their match deleted
  * lobby_command.c    commands of members and operator; the room's saved state
  * lobby_pause.c      pauses, and their ends */
 #ifndef KL_LOBBY_PARTS_H
@@ -22,6 +23,7 @@
 #include "net/relay/lobby/lobby.h"
 #include "net/relay/room/lobby_room.h"
 #include "net/relay/watch/lobby_watch.h"
+#include "net/session/proof.h"
 
 /* --- lobby_end.c --- */
 /* Turns away a connection that is in no room. */
@@ -105,6 +107,15 @@ void kl_lobby_ban(struct kl_lobby_room *r, unsigned member, const char *who, uin
 void kl_lobby_put_out_banned(struct kl_lobby_room *r, const char *who, uint64_t now_us);
 /* A wrong try at a password or a seat. r: the room, or NULL. */
 void kl_lobby_tries_wrong(struct kl_lobby *l, struct kl_lobby_room *r, const char *address, uint64_t now_us);
+
+/* Seconds to wait before the next such try from there, 0: none. */
+unsigned kl_lobby_tries_wait_s(struct kl_lobby *l, struct kl_lobby_room *r, const char *address,
+                               uint64_t now_us);
+
+/* --- lobby_delete.c --- */
+/* DELETE. The answer, REFUSE with its text, goes out at once or from kl_lobby_deleted(). */
+void kl_lobby_delete(struct kl_lobby *l, unsigned peer, const struct kl_delete *d, uint64_t now_us);
+void kl_lobby_deleted(struct kl_lobby *l, uint64_t now_us);
 
 /* --- lobby_seat.c --- */
 /* The member's connection is lost; its seat is kept. */
