@@ -126,6 +126,7 @@ static void begin_recording(struct kl_record *r, const uint8_t *start, size_t le
         return;
     }
     kl_frontend_log(r->front, "recording file=%s", path);
+    r->recorder.chat = r->config->record_chat;
     record_head(r, start, len);
 }
 

@@ -56,7 +56,7 @@ void kl_recorder_head(struct kl_recorder *r, unsigned client, const struct kl_kl
                       const struct kl_klr_room *room, const void *start, size_t start_len) {
     if (!r->on) return;
     r->client = client < KL_MAX_CLIENTS ? (uint16_t)(1u << client) : 0;
-    kl_pieces_init(r->pieces, head->room_id, &(struct kl_digest){0});
+    kl_pieces_init(r->pieces, head->room_id, &(struct kl_digest){0}, r->chat);
     put_small(r, HEAD, head, head);
     put_small(r, ROOM, room, room);
     if (start) put(r, KL_KLR_START, start, start_len);
@@ -76,7 +76,7 @@ static void put_frames(struct kl_recorder *r, bool all) {
 void kl_recorder_snapshot(struct kl_recorder *r, const struct kl_klr_snapshot *s) {
     if (!r->on) return;
     put_frames(r, true);
-    kl_pieces_init(r->pieces, r->pieces->room_id, &s->before);
+    kl_pieces_init(r->pieces, r->pieces->room_id, &s->before, r->chat);
     r->digested = s->before.end;
     put_small(r, SNAPSHOT, snapshot, s);
 }

@@ -20,7 +20,8 @@
 /* --- writing --- */
 
 struct kl_recorder {
-    bool on; /* false: nothing is recorded, every call does nothing */
+    bool on;   /* false: nothing is recorded, every call does nothing */
+    bool chat; /* is recorded: of the caller, before the head */
     struct kl_spool spool;
     struct kl_klr_place place;
     struct kl_pieces *pieces;    /* heap */

@@ -79,10 +79,10 @@ static bool frames_are(const struct walk *k, const uint8_t *room_id, const struc
                        struct kl_pieces *p) {
     struct kl_frames frames;
     struct kl_frame f;
-    kl_pieces_init(p, room_id, &(struct kl_digest){0});
+    kl_pieces_init(p, room_id, &(struct kl_digest){0}, false);
     for (unsigned i = 0; i < k->spans; i++) {
         const struct span *s = &k->span[i];
-        if (!s->piece) kl_pieces_init(p, room_id, &s->before);
+        if (!s->piece) kl_pieces_init(p, room_id, &s->before, false);
         if (!s->piece || kl_piece_open(&frames, s->piece, s->len) != KL_OK) continue;
         while (p->chain.end < want->end && kl_frames_next(&frames, &f) && f.number < s->end) {
             if (kl_pieces_due(p)) (void)kl_pieces_take(p, false);

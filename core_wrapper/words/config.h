@@ -74,6 +74,7 @@ struct kl_config {
     bool draw, line, panel; /* draw messages into the picture; show the one line, the panel from the start */
     char font[KL_CONFIG_PATH_MAX];   /* of other scripts (unifont.h); "": the package's */
     char states[KL_CONFIG_PATH_MAX]; /* folder for the last hashed states at a desync; "": none are kept */
+    bool record_chat;                /* chat is in them */
     char record[KL_CONFIG_PATH_MAX]; /* "off", "on", a folder, or a file: recordings of matches */
     bool hotkeys_set;
     char hotkeys[KL_CONFIG_HOTKEYS_MAX]; /* a list as hotkeys.h has it, or "off" */

@@ -172,6 +172,9 @@ const struct kl_config_row kl_config_rows[] = {
      .standard = "off", .see = "testers.md#does-a-recording-tell-the-truth",
      .help = "each match is recorded, for `keylock verify`: on (in the folder `recordings` of this user's "
              "state), a folder that is there, or one file; the host's saves are in a recording"},
+    {KEY("record_chat", "RECORD_CHAT"), .kind = KL_KIND_SWITCH, FIELD(record_chat),
+     FLAG(BOTH, "record-chat", "on|off"), .standard = "off",
+     .help = "this machine's recordings of matches have what was said in them"},
     {KEY("states", "STATES"), .kind = KL_KIND_TEXT, FIELD(states), .shown = "none: not kept",
      .help = "the folder for the states of the last hashed frames, written when hashes differ, for "
              "`keylock blame`"},

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "net/engine/command.h"
+
 enum { INTERVAL_HASH = 0x80, INTERVAL_BY_CLOCK = 0x40, INTERVAL_COMMANDS = 0x20, INTERVAL_LENGTH = 0x1f };
 #define NUMBER_MAX (UINT32_MAX - KL_WINDOW_FRAMES - KL_SPACING_MAX) /* of the first of several frames */
 
@@ -47,20 +49,34 @@ static uint8_t seats_used(const struct kl_frames_from *from, uint32_t first, uin
     return seats;
 }
 
-static void write_commands(struct kl_writer *w, const struct kl_frames_from *from, uint32_t keyframe) {
-    for (unsigned i = 0; i < from->set_count; i++) {
-        const struct kl_commands *set = &from->sets[i];
-        if (set->count == 0 || set->keyframe != keyframe) continue;
-        kl_write_u8(w, set->count);
-        for (unsigned k = 0; k < set->count; k++) {
-            kl_write_u8(w, set->at[k].client);
-            kl_write_u8(w, set->at[k].kind);
-            kl_write_u8(w, set->at[k].len);
-            kl_write_bytes(w, set->at[k].data, set->at[k].len);
-        }
-        return;
+static bool is_written(const struct kl_frames_from *from, const struct kl_command *c) {
+    return !from->for_digest || c->kind != KL_COMMAND_CHAT;
+}
+
+/* Those before a marked frame; NULL: they are gone. */
+static const struct kl_commands *commands_at(const struct kl_frames_from *from, uint32_t keyframe) {
+    for (unsigned i = 0; i < from->set_count; i++)
+        if (from->sets[i].count && from->sets[i].keyframe == keyframe) return &from->sets[i];
+    return NULL;
+}
+
+static uint8_t count_commands(const struct kl_frames_from *from, const struct kl_commands *set) {
+    uint8_t count = 0;
+    for (unsigned k = 0; k < set->count; k++)
+        count = (uint8_t)(count + is_written(from, &set->at[k]));
+    return count;
+}
+
+static void write_commands(struct kl_writer *w, const struct kl_frames_from *from,
+                           const struct kl_commands *set) {
+    kl_write_u8(w, count_commands(from, set));
+    for (unsigned k = 0; k < set->count; k++) {
+        if (!is_written(from, &set->at[k])) continue;
+        kl_write_u8(w, set->at[k].client);
+        kl_write_u8(w, set->at[k].kind);
+        kl_write_u8(w, set->at[k].len);
+        kl_write_bytes(w, set->at[k].data, set->at[k].len);
     }
-    w->failed = true; /* a marked frame whose commands are gone */
 }
 
 static uint8_t interval_head(const struct kl_frame *f) {
@@ -77,9 +93,13 @@ static void write_intervals(struct kl_writer *w, const struct kl_frames_from *fr
     kl_write_u8(w, (uint8_t)(first - f->keyframe));
     for (uint32_t at = first; at < first + count; at = f->keyframe + f->spacing) {
         f = frame_at(from, at);
-        kl_write_u8(w, interval_head(f));
+        bool marked = f->flags & KL_FRAME_COMMANDS;
+        const struct kl_commands *set = marked ? commands_at(from, f->number) : NULL;
+        bool any = set && count_commands(from, set);
+        w->failed |= marked && !set;
+        kl_write_u8(w, interval_head(f) & (uint8_t) ~(any ? 0 : INTERVAL_COMMANDS));
         kl_write_u8(w, f->active);
-        if (f->flags & KL_FRAME_COMMANDS) write_commands(w, from, f->number);
+        if (any) write_commands(w, from, set);
     }
 }
 

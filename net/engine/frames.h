@@ -23,6 +23,7 @@ struct kl_frames_from {
     const struct kl_frame_columns *columns; /* NULL: inputs are in the ring */
     const uint8_t *coded; /* NULL, or the frames as kl_frames_write() has written them: then no more counts */
     size_t coded_len;
+    bool for_digest; /* as digests have them: chat is left out */
 };
 
 /* Writes frames [first, first + count), count >= 1. Sets w->failed if they do not fit, or if a frame has

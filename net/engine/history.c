@@ -115,6 +115,7 @@ size_t kl_history_so_far(const struct kl_history *h, uint8_t *buf, size_t cap, u
     if (!last) return 0;
     struct kl_frames_from from = open_frames(h);
     struct kl_writer w;
+    from.for_digest = true;
     *keyframe = last->keyframe;
     kl_writer_init(&w, buf, cap);
     kl_frames_write(&w, &from, last->keyframe, h->next - last->keyframe);

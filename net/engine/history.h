@@ -61,7 +61,7 @@ int kl_history_adopt(struct kl_history *h, const uint8_t *piece, size_t len, uin
 void kl_history_cut(struct kl_history *h, uint32_t keyframe, uint32_t interval);
 
 /* The bytes of the interval that the last append completed, as kl_frames_write() has them from its keyframe
- * on. Digests are computed over these bytes. Returns their length; 0 if the last append completed no
+ * on for a digest. Returns their length; 0 if the last append completed no
  * interval. cap >= KL_INTERVAL_BYTES. The interval's number is h->intervals - 1; its keyframe is h->next less
  * its length in frames. */
 size_t kl_history_interval(const struct kl_history *h, uint8_t *buf, size_t cap);

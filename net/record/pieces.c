@@ -2,13 +2,15 @@
 
 #include <string.h>
 
+#include "net/engine/command.h"
 #include "net/engine/history.h"
 #include "net/engine/wire.h"
 
 void kl_pieces_init(struct kl_pieces *p, const uint8_t room_id[KL_DIGEST_ROOM_ID],
-                    const struct kl_digest *before) {
+                    const struct kl_digest *before, bool chat) {
     memcpy(p->room_id, room_id, sizeof p->room_id);
     p->chain = *before;
+    p->chat = chat;
     p->knows = true;
     p->coded = p->next = p->whole = before->end;
     p->used = 0;
@@ -23,6 +25,7 @@ static void digest(struct kl_pieces *p, const struct kl_frame *last) {
     uint8_t bytes[KL_INTERVAL_BYTES];
     struct kl_frames_from frames = from(p);
     struct kl_writer w;
+    frames.for_digest = true;
     kl_writer_init(&w, bytes, sizeof bytes);
     kl_frames_write(&w, &frames, last->keyframe, last->spacing);
     p->knows &= !w.failed && last->keyframe == p->chain.end;
@@ -45,6 +48,14 @@ static void code(struct kl_pieces *p, uint32_t end) {
     }
 }
 
+static void drop_chat(struct kl_frame *f, struct kl_commands *set) {
+    uint8_t kept = 0;
+    for (unsigned i = 0; i < set->count; i++)
+        if (set->at[i].kind != KL_COMMAND_CHAT) set->at[kept++] = set->at[i];
+    set->count = kept;
+    if (!kept) f->flags &= (uint8_t)~KL_FRAME_COMMANDS;
+}
+
 bool kl_pieces_add(struct kl_pieces *p, const struct kl_frame *f, const struct kl_commands *commands) {
     struct kl_frame *place = &p->frame[f->number % KL_PIECE_FRAMES];
     if (f->number != p->next) {
@@ -56,8 +67,10 @@ bool kl_pieces_add(struct kl_pieces *p, const struct kl_frame *f, const struct k
     if (f->number - p->coded + KL_SPACING_MAX >= KL_PIECE_FRAMES) code(p, p->whole);
     if (f->number - p->coded >= KL_PIECE_FRAMES) return false;
     *place = *f;
-    p->commands[f->number % KL_PIECE_FRAMES].count = 0;
-    if (f->flags & KL_FRAME_COMMANDS && commands) p->commands[f->number % KL_PIECE_FRAMES] = *commands;
+    struct kl_commands *set = &p->commands[f->number % KL_PIECE_FRAMES];
+    set->count = 0;
+    if (f->flags & KL_FRAME_COMMANDS && commands) *set = *commands;
+    if (set->count && !p->chat) drop_chat(place, set);
     if (f->flags & KL_FRAME_COMMANDS && !commands) {
         place->flags &= (uint8_t)~KL_FRAME_COMMANDS;
         p->knows = false;

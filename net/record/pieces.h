@@ -1,6 +1,6 @@
 /* pieces.h - frames gathered for the next PIECES of a recording, and the digest over them. net/RECORD.md.
  *
- * Frames come in order. Whole intervals are coded as they come; take what is there as often as a file is to
+ * Chat stays out of the body, unless it is wanted; it is under no digest. Frames come in order. Whole intervals are coded as they come; take what is there as often as a file is to
  * grow. Pure; some 300 KB: the caller allocates it. */
 #ifndef KL_PIECES_H
 #define KL_PIECES_H
@@ -13,6 +13,7 @@
 struct kl_pieces {
     uint8_t room_id[KL_DIGEST_ROOM_ID];
     struct kl_digest chain;                 /* of the whole intervals, if it is known */
+    bool chat;                              /* stays in the body */
     bool knows;                             /* chain: from a room's frame 0, or from a snapshot's */
     uint32_t coded, next;                   /* frames below are in the body, or taken; the next one to come */
     uint32_t whole;                         /* whole intervals end there */
@@ -24,7 +25,7 @@ struct kl_pieces {
 
 /* before: of the frames below the first one to come, frame before->end. */
 void kl_pieces_init(struct kl_pieces *p, const uint8_t room_id[KL_DIGEST_ROOM_ID],
-                    const struct kl_digest *before);
+                    const struct kl_digest *before, bool chat);
 
 /* The next frame, and the commands before it (NULL: it has none, whatever its flags say; then there are no
  * more digests). A frame that is not the next one begins anew there, without digests. False: no place, take

@@ -14,6 +14,7 @@ from session import blake, fingerprint, prove_door
 POLICY_STRICT, POLICY_BOUNDED, POLICY_OPTIMISTIC = 0, 1, 2
 HEAL, PAUSE, IGNORE = 0, 1, 2
 DOOR_PASSWORD, DOOR_AGAIN = 2, 32
+CHAT = 19
 CONTENT = "xxh3 0123456789abcdef (4 bytes, game)"
 FILES = [["file bios", "xxh3 fedcba9876543210 (9 bytes, bios)"]]
 
@@ -27,8 +28,9 @@ def facts(pairs):
 
 
 def coded(frames):
-    """As UPDATE codes them, from `offset` on."""
+    """As UPDATE codes them, from `offset` on, but without chat: for digests."""
     w = Writer()
+    frames = [(*f[:6], [c for c in f[6] if c[1] != CHAT] if f[6] else f[6], *f[7:]) for f in frames]
     if frames:
         write_frames(w, frames, LONGEST)
     return bytes(w.out)

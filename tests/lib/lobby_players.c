@@ -144,7 +144,8 @@ void cut(unsigned who) {
 }
 
 static size_t coded(uint32_t first, uint32_t count, uint8_t bytes[KL_INTERVAL_BYTES]) {
-    struct kl_frames_from from = {.ring = canon, .places = FRAMES, .sets = order_at, .set_count = orders};
+    struct kl_frames_from from = {
+        .ring = canon, .places = FRAMES, .sets = order_at, .set_count = orders, .for_digest = true};
     struct kl_writer w;
     kl_writer_init(&w, bytes, KL_INTERVAL_BYTES);
     if (count) kl_frames_write(&w, &from, first, count);

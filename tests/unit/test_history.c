@@ -142,7 +142,8 @@ static uint32_t first_of_interval(uint32_t n) {
 static void check_interval(uint32_t n) {
     static uint8_t is[KL_INTERVAL_BYTES], must[KL_INTERVAL_BYTES];
     const struct kl_commands *set = commands_at(first_of_interval(n));
-    struct kl_frames_from from = {.ring = past, .places = FRAMES, .sets = set, .set_count = set != NULL};
+    struct kl_frames_from from = {
+        .ring = past, .places = FRAMES, .sets = set, .set_count = set != NULL, .for_digest = true};
     struct kl_writer w;
     kl_writer_init(&w, must, sizeof must);
     kl_frames_write(&w, &from, first_of_interval(n), past[n].spacing);

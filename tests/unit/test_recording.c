@@ -381,6 +381,47 @@ TEST(any_changed_bit_of_a_packed_one_is_found_and_named) {
     }
 }
 
+/* --- chat --- */
+
+static struct kl_command command_of(uint8_t kind, const char *text) {
+    struct kl_command c = {.client = 1, .kind = kind, .len = (uint8_t)strlen(text)};
+    memcpy(c.data, text, c.len);
+    return c;
+}
+
+/* Twelve frames, with two lines of chat: with a save, and alone. said: they were given to the room. */
+static void gather(struct kl_pieces *p, bool said, bool chat) {
+    static const uint8_t room[KL_DIGEST_ROOM_ID] = {7};
+    const struct kl_command save = command_of(KL_COMMAND_SAVE, ""),
+                            hello = command_of(KL_COMMAND_CHAT, "hello"),
+                            bye = command_of(KL_COMMAND_CHAT, "goodbye");
+    kl_pieces_init(p, room, &(struct kl_digest){0}, chat);
+    for (uint32_t n = 0; n < 12; n++) {
+        struct kl_frame f = {n, n - n % 4, 4, (uint8_t)(n % 4 ? 0 : KL_FRAME_KEY), 3, {{0}}};
+        struct kl_commands set = {.keyframe = n};
+        if (n == 4 && said) set.at[set.count++] = hello;
+        if (n == 4) set.at[set.count++] = save;
+        if (n == 8 && said) set.at[set.count++] = bye;
+        if (set.count) f.flags |= KL_FRAME_COMMANDS;
+        assert_true(kl_pieces_add(p, &f, set.count ? &set : NULL));
+    }
+}
+
+TEST(without_chat_it_is_whole_and_has_the_same_digest) {
+    static struct kl_pieces with, without, silent;
+    gather(&with, true, true);
+    gather(&without, true, false);
+    gather(&silent, false, true);
+    size_t len = kl_pieces_take(&with, true), bare = kl_pieces_take(&without, true);
+    assert_non_null(memmem(with.body, len, "hello", 5));
+    assert_non_null(memmem(with.body, len, "goodbye", 7));
+    assert_int_equal(bare, kl_pieces_take(&silent, true));
+    assert_memory_equal(without.body, silent.body, bare);
+    assert_int_equal(with.chain.intervals, 3);
+    assert_memory_equal(&with.chain, &silent.chain, sizeof with.chain);
+    assert_memory_equal(&without.chain, &silent.chain, sizeof with.chain);
+}
+
 /* --- seals --- */
 
 static struct kl_relay_key relay;
@@ -402,7 +443,7 @@ static void write_sealed(uint8_t room, uint16_t pad, uint32_t cut, bool own_dige
     kl_proof_start("", 0, of.start);
     assert_int_equal(kl_recorder_open(&w, path), 0);
     kl_recorder_head(&w, 0, &head, &described, NULL, 0);
-    kl_pieces_init(&p, head.room_id, &(struct kl_digest){0});
+    kl_pieces_init(&p, head.room_id, &(struct kl_digest){0}, true);
     for (uint32_t n = 0; n < 100; n++) {
         struct kl_frame f = {n, n - n % 4, 4, (uint8_t)(n % 4 ? 0 : KL_FRAME_KEY), 3, {{0}}};
         f.in[0].joypad = (uint16_t)(n / 8 % 2 ? (own_digest ? pad : 1) : 0);

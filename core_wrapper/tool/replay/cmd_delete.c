@@ -21,8 +21,8 @@
 const char cmd_delete_help[] =
     "Usage: keylock delete [FILE | ROOM-ID] [--relay HOST[:PORT] | --relay LINK]\n"
     "\n"
-    "Has a relay delete the recording that it keeps of a match of yours: with the players' names, inputs and "
-    "chat, and what\n"
+    "Has a relay delete the recording that it keeps of a match of yours: with the players' names and inputs, "
+    "and what\n"
     "its verifier has written down of it. FILE: a recording of that match. ROOM-ID: of its room, 32 digits. "
     "Without one it\n"
     "lists the matches whose recordings you may have deleted, the newest last.\n"

@@ -187,7 +187,7 @@ static struct kl_pieces pieces; /* of the next block */
 static bool gather(const struct kl_lobby_room *r, struct kl_pieces *p, uint32_t end) {
     static struct kl_history_cursor c;
     struct kl_frame f;
-    kl_pieces_init(p, r->id, &r->journal.base.chain);
+    kl_pieces_init(p, r->id, &r->journal.base.chain, r->lobby->limits.record_chat);
     kl_history_seek(&c, &r->past.history, p->next);
     while (p->next < end && !kl_pieces_due(p)) {
         if (!kl_history_next(&c, &f)) return false;

@@ -456,7 +456,7 @@ bool kl_journal_take_over(struct kl_lobby_room *r, struct kl_pieces *p, char *wh
         r->journal.file = f.recording.file;
         r->journal.base = f.base;
         f.recording.file.handle = -1;
-        kl_pieces_init(p, r->id, &f.base.chain);
+        kl_pieces_init(p, r->id, &f.base.chain, r->lobby->limits.record_chat);
         whole = add_tail(&f, r, p, why, why_len);
     }
     end(&f);

@@ -191,6 +191,7 @@ static int open_lobby(struct server *s, const struct kl_server_config *o, const 
     limits.rooms = o->rooms;
     limits.seats = o->seats;
     limits.record_days = o->record[0] ? o->record_days : 0;
+    limits.record_chat = o->record_chat;
     limits.no_delete = o->no_delete;
     struct kl_lobby_net net = {.ctx = s,
                                .send = net_send,

@@ -74,6 +74,8 @@ static const struct option_kind {
      "the most MiB of kept recordings; above it the oldest goes", NULL},
     {"record-days", KIND_NUMBER, FIELD(server.record_days), 1, UINT16_MAX, NULL, "N",
      "the days for which a recording is kept", NULL},
+    {"record-chat", KIND_FLAG, FIELD(server.record_chat), 0, 0, "off", NULL,
+     "recordings have what was said in the match", NULL},
     {"no-delete", KIND_FLAG, FIELD(server.no_delete), 0, 0, "off", NULL,
      "a match's players may not delete its recording (`keylock delete`)", NULL},
     {"insecure-lan", KIND_FLAG, FIELD(server.insecure_lan), 0, 0, "off", NULL,

@@ -16,6 +16,7 @@ struct kl_lobby_limits {
     unsigned watchers;    /* of one room; of all rooms a quarter of the peers. 0: a spectator is one of the
                           room's clients */
     unsigned record_days; /* for which recordings of ended rooms are kept; 0: they are not kept */
+    unsigned record_chat; /* 1: the recordings have what was said in the match */
     unsigned no_delete;   /* 1: players may not delete the recordings of their matches */
     /* 0 in one of these, from rooms_per_address on: its value in kl_lobby_defaults */
     unsigned rooms_per_address;

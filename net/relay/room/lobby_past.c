@@ -131,7 +131,7 @@ static bool read_interval(struct kl_history_cursor *c, uint32_t end, struct inte
 
 static size_t code_interval(const struct interval *t, uint8_t bytes[KL_INTERVAL_BYTES]) {
     struct kl_frames_from from = {
-        .ring = t->frame, .places = KL_SPACING_MAX, .sets = &t->commands, .set_count = 1};
+        .ring = t->frame, .places = KL_SPACING_MAX, .sets = &t->commands, .set_count = 1, .for_digest = true};
     struct kl_writer w;
     kl_writer_init(&w, bytes, KL_INTERVAL_BYTES);
     if (t->next > t->first) kl_frames_write(&w, &from, t->first, t->next - t->first);
