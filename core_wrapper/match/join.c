@@ -54,6 +54,7 @@ static void fill_hello(struct kl_match *m, struct kl_hello *hello, bool any_vers
     m->emu.core.get_system_info(&info);
     player_name(m, hello->name, sizeof hello->name);
     snprintf(hello->room, sizeof hello->room, "%s", m->config.room);
+    snprintf(hello->match, sizeof hello->match, "%s", m->config.match);
     hello->seats_wanted = m->config.seats;
     hello->params = m->config.params;
     follow_wishes(m, &hello->params);

@@ -35,10 +35,7 @@ void kl_phase_local(struct kl_match *m) {
 /* Gives the seat up if the relay knows so: by our goodbye, or by its own message. */
 void kl_phase_leave(struct kl_match *m, unsigned linger_ms) {
     const struct kl_participant_status *s = &m->status;
-    if (m->link) {
-        kl_participant_status(kl_link_hold(m->link), &m->status);
-        kl_link_release(m->link);
-    }
+    if (m->link) kl_link_status(m->link, &m->status);
     bool is_in = s->phase >= KL_PARTICIPANT_WAITING && s->phase <= KL_PARTICIPANT_PLAYING;
     if (m->record.owed) kl_record_desync(&m->record); /* no more frames will come */
     m->record.owed = false;

@@ -55,6 +55,7 @@ static void describe_room(struct kl_record *r, struct kl_klr_room *room) {
     memset(r->seats, 0, sizeof r->seats);
     room->has_params = true;
     room->params = r->status->welcome.params;
+    snprintf(room->match, sizeof room->match, "%s", r->status->welcome.match);
     room->facts = *r->facts;
     kl_facts_add(&room->facts, KL_RECORDING_SYSTEM, kl_world_system);
     for (unsigned i = 0; i < roster->count; i++) {

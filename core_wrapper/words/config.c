@@ -99,6 +99,10 @@ static bool set_name(const struct kl_config_row *row, struct kl_config *c, const
     return *v && kl_characters(v) <= KL_NAME_CHARS && set_text(row, c, v);
 }
 
+static bool set_match(const struct kl_config_row *row, struct kl_config *c, const char *v) {
+    return kl_match_fits(v) && set_text(row, c, v);
+}
+
 /* HOST, HOST:PORT, [V6]:PORT. */
 static bool take_place(char host[KL_CONFIG_HOST_MAX], uint16_t *to, const char *v) {
     const char *colon = strrchr(v, ':'), *bracket = strchr(v, ']');
@@ -181,6 +185,7 @@ static int set(const struct kl_config_row *row, struct kl_config *c, const char 
     case KL_KIND_NONE: break;
     case KL_KIND_TEXT: good = set_text(row, c, v); break;
     case KL_KIND_NAME: good = set_name(row, c, v); break;
+    case KL_KIND_MATCH: good = set_match(row, c, v); break;
     case KL_KIND_NUMBER: good = set_number(row, c, v); break;
     case KL_KIND_WORD: good = set_word(row, c, v); break;
     case KL_KIND_SWITCH: good = set_switch(row, c, v); break;

@@ -37,6 +37,7 @@ struct kl_config {
     enum kl_practice practice; /* the core runs while the room waits, else it stands at its first picture */
     char room[KL_NAME_MAX], name[KL_NAME_MAX]; /* room "": that of the game (room_name.h); name "": the
                                                 * frontend's user name, else the system's */
+    char match[KL_MATCH_MAX];                  /* its id, in a room made here; "": none */
     uint8_t seats;                             /* wanted, 0: spectator */
     char password[KL_DOOR_PASSWORD_MAX + 1];   /* of the room; "": none */
     bool unlisted;                             /* the relay does not list a room made here */

@@ -47,6 +47,9 @@ const struct kl_config_row kl_config_rows[] = {
     {KEY("room", "ROOM"), .kind = KL_KIND_NAME, FIELD(room), FLAG(BOTH, "room", "NAME"),
      .shown = "the room of the game, or the next one of that game if it is full",
      .help = "the name of the room, of at most 23 characters, made by the first player who names it"},
+    {KEY("match", "MATCH"), .kind = KL_KIND_MATCH, FIELD(match), FLAG(BOTH, "match", "ID"),
+     .want = KL_MATCH_WANT, .shown = "none", .see = "testers.md#judging-a-tournament-match",
+     .help = "an organiser's id of the match, in a room made here: it stands in all recordings of it"},
     {KEY("link", "LINK"), .kind = KL_KIND_LINK, FLAG(BOTH, "link", "LINK"), .shown = "none",
      .help = "a link `keylock://HOST[:PORT]/ROOM[#FINGERPRINT]`, in place of relay and room; `keylock "
              "play` also takes it as an argument, and finds the core and game that it names"},

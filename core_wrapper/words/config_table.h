@@ -20,6 +20,7 @@ enum kl_config_kind {
     KL_KIND_NONE, /* a flag of `keylock play` alone */
     KL_KIND_TEXT, /* also paths */
     KL_KIND_NAME,
+    KL_KIND_MATCH,
     KL_KIND_NUMBER,
     KL_KIND_WORD,   /* one of `words`: the first one is `min`, the next ones count up from there */
     KL_KIND_SWITCH, /* `words` NULL: on or off; else the word for false, then the one for true */

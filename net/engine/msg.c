@@ -32,10 +32,22 @@ static const struct kl_field hello[] = {KL_NUMBER(kl_hello, version),
                                         KL_UPTO(kl_hello, consent, KL_CONSENT_ROOM),
                                         KL_NUMBER(kl_hello, seat_time_s),
                                         KL_BYTES(kl_hello, seat_key),
+                                        KL_STRING(kl_hello, match),
                                         {0}};
 
+bool kl_match_fits(const char *match) {
+    bool word = !*match;
+    for (char c; (c = *match); match++) {
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        bool mark = c == '-' || c == '.' || c == '_' || c == ':' || c == '#' || c == '/';
+        if (!letter && !mark) return false;
+        word |= letter;
+    }
+    return word;
+}
+
 static bool hello_fits(const struct kl_msg *m) {
-    return !(m->hello.door & KL_DOOR_LOCKED);
+    return !(m->hello.door & KL_DOOR_LOCKED) && kl_match_fits(m->hello.match);
 }
 
 static const struct kl_field data[] = {
@@ -144,10 +156,12 @@ static const struct kl_field welcome[] = {KL_NUMBER(kl_welcome, session),
                                           KL_BYTES(kl_welcome, room_id),
                                           KL_BYTES(kl_welcome, token),
                                           KL_NUMBER(kl_welcome, seat_time_s),
+                                          KL_STRING(kl_welcome, match),
                                           {0}};
 
 static bool welcome_fits(const struct kl_msg *m) {
-    return m->welcome.client != KL_WATCHER || (!m->welcome.seats && !m->welcome.host);
+    bool watches = m->welcome.client == KL_WATCHER;
+    return kl_match_fits(m->welcome.match) && (!watches || (!m->welcome.seats && !m->welcome.host));
 }
 
 static const struct kl_field text[] = {KL_NUMBER(kl_text, code), KL_STRING(kl_text, text), {0}};

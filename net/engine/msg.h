@@ -17,6 +17,7 @@
 #define KL_BULK_MAX   4000                    /* bytes of one piece of a snapshot */
 
 #define KL_ROOM_ID_BYTES   16 /* random, made with the room */
+#define KL_MATCH_MAX       48 /* of a match's id, NUL included */
 #define KL_TOKEN_BYTES     16 /* random: proves a kept seat; new at each return */
 #define KL_SEAT_KEY_BYTES  32 /* Ed25519 public key of one running client */
 #define KL_SIGNATURE_BYTES 64
@@ -79,7 +80,11 @@ struct kl_hello {
     uint8_t consent;      /* enum kl_consent */
     uint16_t seat_time_s; /* wished time that seats are kept; 0: the relay's default */
     uint8_t seat_key[KL_SEAT_KEY_BYTES];
+    char match[KL_MATCH_MAX]; /* the maker's own id of the match; valid if this client makes the room */
 };
+/* "" or letters and digits, with any of -._:#/ between them. */
+#define KL_MATCH_WANT "1 to 47 letters, digits and -._:#/"
+bool kl_match_fits(const char *match);
 enum {
     KL_DOOR_UNLISTED = 1,
     KL_DOOR_PASSWORD = 2,
@@ -155,7 +160,8 @@ struct kl_welcome {
     bool host;
     struct kl_params params;
     uint8_t room_id[KL_ROOM_ID_BYTES], token[KL_TOKEN_BYTES];
-    uint16_t seat_time_s; /* time that the seat is kept after the link is lost */
+    uint16_t seat_time_s;     /* time that the seat is kept after the link is lost */
+    char match[KL_MATCH_MAX]; /* of the room's maker */
 };
 /* Each ends the connection, and for good. */
 enum kl_refuse {

@@ -1,7 +1,8 @@
 /* pieces.h - frames gathered for the next PIECES of a recording, and the digest over them. net/RECORD.md.
  *
- * Chat stays out of the body, unless it is wanted; it is under no digest. Frames come in order. Whole intervals are coded as they come; take what is there as often as a file is to
- * grow. Pure; some 300 KB: the caller allocates it. */
+ * Frames come in order. Whole intervals are coded as they come; take what is there as often as a file is to
+ * grow. Chat stays out of the body, unless it is wanted; it is under no digest. Pure; some 300 KB: the caller
+ * allocates it. */
 #ifndef KL_PIECES_H
 #define KL_PIECES_H
 

@@ -128,6 +128,11 @@ void kl_link_release(struct kl_link *l) {
     if (due) kl_wake(l->kick_fd);
 }
 
+void kl_link_status(struct kl_link *l, struct kl_participant_status *out) {
+    kl_participant_status(kl_link_hold(l), out);
+    kl_link_release(l);
+}
+
 void kl_link_wait(struct kl_link *l, uint32_t timeout_us) {
     uint64_t until_us = kl_now_us() + timeout_us;
     kl_link_lock(l);

@@ -53,6 +53,9 @@ void kl_link_close(struct kl_link *l, unsigned linger_ms);
 struct kl_participant *kl_link_hold(struct kl_link *l);
 void kl_link_release(struct kl_link *l);
 
+/* The status as it is now. */
+void kl_link_status(struct kl_link *l, struct kl_participant_status *out);
+
 /* Waits until a frame is closed or the phase changes, since the last kl_participant_plan() or kl_link_wait();
  * or until timeout_us has passed. */
 void kl_link_wait(struct kl_link *l, uint32_t timeout_us);

@@ -35,6 +35,10 @@ def u32(rng, most=2**32 - 1):
     return rng.choice([0, 1, 127, 128, most, rng.randint(0, most)])
 
 
+def any_match(rng):
+    return "".join(rng.choice("azAZ09") + rng.choice(["", "-", "._", ":#/"]) for _ in range(rng.choice([0, 1, 11]))).encode().hex()
+
+
 def any_echo(rng):
     return [u32(rng), u32(rng)] if rng.random() < 0.7 else None
 
@@ -137,7 +141,7 @@ def any_message(rng):
             rng.choice([0, 2**64 - 1]) for _ in range(bin(has).count("1"))] + [some(64)]
     make = {
         1: lambda: [VERSION, any_name(rng, 1), any_name(rng, 1), rng.randint(0, 8), any_params(rng), any_facts(rng),
-                    rng.choice([0, 1, 2, 3, 8, 9, 11]), rng.randrange(3), rng.randrange(65536), some(32)],
+                    rng.choice([0, 1, 2, 3, 8, 9, 11]), rng.randrange(3), rng.randrange(65536), some(32), any_match(rng)],
         2: lambda: [1000, 5000, rng.randbytes(rng.choice([0, 1, 1000])).hex()],
         3: lambda: [any_facts(rng)],
         4: lambda: (lambda values: [u32(rng), u32(rng)] + values + [0 if values[1] is None else rng.randrange(3)])(
@@ -151,7 +155,7 @@ def any_message(rng):
                                 [[u32(rng), some(16)] for _ in range(rng.choice([0, 1, 8]))]]]) +
                    [any_facts(rng), rng.randrange(3)],
         16: lambda: [u32(rng)] + rng.choice([[255, 0, 0], [rng.randrange(16), rng.randrange(256), rng.randrange(2)]]) +
-                    [any_params(rng), some(16), some(16), rng.randrange(65536)],
+                    [any_params(rng), some(16), some(16), rng.randrange(65536), any_match(rng)],
         18: lambda: [rng.randint(0, 8), rng.randint(0, 8), rng.randrange(8), rng.choice([255, rng.randrange(16)]),
                      [[rng.randrange(16), rng.randrange(256), rng.randint(0, 6), rng.randrange(2), any_name(rng)]
                       for _ in range(rng.choice([0, 2, 16]))], rng.randrange(65536), rng.randint(0, 300),

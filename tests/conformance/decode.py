@@ -173,8 +173,9 @@ def wrong_messages():
     params = bytes([1, 3, 2, 0, 0]) + bytes(4) + (60000000).to_bytes(4, "little") + bytes(1)
     name, frame = b"\x01a", b"\x00\x01\xff\x00"
     yield lay(6, 16, bytes(97))
-    hello = lambda door, consent=0: lay(1, VERSION, 0, name, name, 1, params, 0, door, consent, bytes(34))
+    hello = lambda door, consent=0, match=b"\0": lay(1, VERSION, 0, name, name, 1, params, 0, door, consent, bytes(34), match)
     assert decode("message", 0, hello(251)) != "malformed"
+    yield from (hello(0, 0, match) for match in (b"\x03a b", b"\x02--", b"\x02\xc3\xa9", b"\x01\"", b"\x30" + b"a" * 48))
     yield from (hello(4), hello(12), hello(20), hello(68), hello(0, 3))                                     # HELLO: locked
     yield lay(7, 2, bytes(48))                                                      # PROVE: what
     back = lambda flags, have, intervals, room=name, first=0, consent=2, states=0: lay(
@@ -192,9 +193,9 @@ def wrong_messages():
         18, 1, 2, doors, farthest, 1, 0, 1, state, 0, name, 0, 0, delay.to_bytes(2, "little"), 30, 0, 1, client, turn, name)
     assert decode("message", 0, roster()) != "malformed"
     yield from (roster(doors=8), roster(state=7), roster(delay=301), roster(client=16), roster(client=254), roster(turn=2), roster(farthest=16), roster(farthest=254))
-    welcome = lambda client, seats=0, host=0: lay(16, bytes(4), client, seats, host, params, bytes(34))
+    welcome = lambda client, seats=0, host=0, match=b"\0": lay(16, bytes(4), client, seats, host, params, bytes(34), match)
     assert decode("message", 0, welcome(255)) != "malformed"
-    yield from (welcome(16), welcome(254), welcome(255, seats=1), welcome(255, host=1))
+    yield from (welcome(16), welcome(254), welcome(255, seats=1), welcome(255, host=1), welcome(1, match=b"\x03a b"))
     yield lay(23, 2, bytes(48))
     history = lambda first=0, count=1, rest=frame: lay(25, first.to_bytes(4, "little"), count, rest)
     assert decode("message", 0, history()) != "malformed"

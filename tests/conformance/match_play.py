@@ -98,8 +98,9 @@ def from_nothing(m, ann, bob, token_before):
 
 def seal(program, seed):
     with Match(program, seed, journal=True) as m:
-        ann, bob = m.client("ann", fps=180), m.client("bob", fps=180)
+        ann, bob = m.client("ann", fps=180, match="cup/r2.m1"), m.client("bob", fps=180, match="none")
         m.until(lambda: all(c.seals and c.lock.ran >= c.seals[0][1] for c in (ann, bob)), 60)
+        assert ann.match == bob.match == "cup/r2.m1"
         assert ann.seals == bob.seals and ann.seals[0][1] >= 1024
         for c in (ann, bob):
             c.check_seals()

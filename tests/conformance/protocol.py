@@ -196,6 +196,12 @@ def read_params(r):
     return p
 
 
+def read_match(r):
+    match = r.str(47)
+    need(not match or bytes.fromhex(match).translate(None, b"-._:#/").isalnum())
+    return match
+
+
 def write_params(w, p):
     w.u(1, p[0]), w.u(1, p[1] + 2 * p[2] + 4 * p[3]), w.u(1, p[4]), w.u(1, p[5]), w.u(1, p[6])
     w.u(2, p[7]), w.u(2, p[8]), w.u(4, p[9]), w.u(1, p[10])
@@ -290,7 +296,7 @@ def read_message(r, _seats):
         m.append(r.u(2))
         if m[1] != VERSION:
             raise Version
-        m += [r.name(23, 1), r.name(23, 1), r.u(1, 8), read_params(r), read_facts(r), r.u(1, 251), r.u(1, 2), r.u(2), r.hex(32)]
+        m += [r.name(23, 1), r.name(23, 1), r.u(1, 8), read_params(r), read_facts(r), r.u(1, 251), r.u(1, 2), r.u(2), r.hex(32), read_match(r)]
         need(not m[7] & 4)
     elif kind == 2:
         m += [r.u(4), r.u(4)]
@@ -327,7 +333,7 @@ def read_message(r, _seats):
     elif kind == 13:
         m += [r.u(4), r.u(4), r.u(1, 2)]
     elif kind == 16:
-        m += [r.u(4), r.u(1), r.u(1), r.u(1, 1), read_params(r), r.hex(16), r.hex(16), r.u(2)]
+        m += [r.u(4), r.u(1), r.u(1), r.u(1, 1), read_params(r), r.hex(16), r.hex(16), r.u(2), read_match(r)]
         need(m[2] <= 15 or (m[2] == 255 and m[3] == m[4] == 0))
     elif kind == 18:
         m += [r.u(1, 8), r.u(1, 8), r.u(1, 7), r.u(1)]
@@ -382,7 +388,7 @@ def write_message(m, rng):
     w.u(1, kind)
     if kind == 1:
         w.u(2, m[1]), w.str(m[2]), w.str(m[3]), w.u(1, m[4])
-        write_params(w, m[5]), write_facts(w, m[6]), w.u(1, m[7]), w.u(1, m[8]), w.u(2, m[9]), w.hex(m[10])
+        write_params(w, m[5]), write_facts(w, m[6]), w.u(1, m[7]), w.u(1, m[8]), w.u(2, m[9]), w.hex(m[10]), w.str(m[11])
     elif kind == 2:
         w.u(4, m[1]), w.u(4, m[2])
         w.out += bytes.fromhex(m[3])
@@ -400,7 +406,7 @@ def write_message(m, rng):
         w.out += bytes.fromhex(m[2])
     elif kind == 16:
         w.u(4, m[1]), w.u(1, m[2]), w.u(1, m[3]), w.u(1, m[4])
-        write_params(w, m[5]), w.hex(m[6]), w.hex(m[7]), w.u(2, m[8])
+        write_params(w, m[5]), w.hex(m[6]), w.hex(m[7]), w.u(2, m[8]), w.str(m[9])
     elif kind == 18:
         w.u(1, m[1]), w.u(1, m[2]), w.u(1, m[3]), w.u(1, m[4]), w.u(1, len(m[5]))
         for client, seats, state, host, name in m[5]:

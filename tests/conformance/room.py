@@ -109,7 +109,7 @@ class Client:
         door = w.get("door", 0) | (DOOR_PASSWORD if w["password"] else 0) | (DOOR_AGAIN if self.watches else 0)
         key = curves.ed25519_public(self.seat_seed).hex()
         seats = 0 if self.watches else w["seats"]
-        self.say(1, VERSION, text(self.name), text(w["room"]), seats, params, facts(self.facts), door, w.get("consent", 2), 0, key)
+        self.say(1, VERSION, text(self.name), text(w["room"]), seats, params, facts(self.facts), door, w.get("consent", 2), 0, key, text(w.get("match", "")))
         self.state = "entering"
 
     def come_back(self):
@@ -147,7 +147,8 @@ class Client:
     def on_24(self, mac):  # PROVED
         assert bytes.fromhex(mac) == self.proved, "the relay knows the password"
 
-    def on_16(self, session, client, seats, host, params, room_id, token, seat_time):  # WELCOME
+    def on_16(self, session, client, seats, host, params, room_id, token, seat_time, match):  # WELCOME
+        self.match = bytes.fromhex(match).decode()
         assert session == self.link.session.number
         self.welcome, self.client, self.seats, self.host, self.room_id = True, client, seats, host, room_id
         seated, self.watches = self.watches and client != 255, client == 255  # seated: a watcher has got a seat

@@ -99,10 +99,10 @@ said_by() { tail -n 1 "$tmp/$1.json" | python3 -c 'import json, sys; print(json.
 
 start_relay --journal "$tmp/journal" --record "$tmp/records" --console --catch-up 1
 game=(--core "$gambatte" --content "$content/pads.gb" --room match --speed real --frames $FRAMES --wait 60 --trust on)
-run_in_room ann "${game[@]}" --input random:1 --hash-every 60 --record "$tmp/ann.klr"
+run_in_room ann "${game[@]}" --input random:1 --hash-every 60 --record "$tmp/ann.klr" --match cup/r1.m2
 said relay 'joined room="match"' 10
 mkdir "$tmp/recordings"
-KEYLOCK_RECORD=$tmp/recordings run_in_room bob "${game[@]}" --input random:2
+KEYLOCK_RECORD=$tmp/recordings KEYLOCK_RECORD_CHAT=on run_in_room bob "${game[@]}" --input random:2
 
 # Beside it, one with a planted desync, at full speed.
 export KEYLOCK_DESYNC=ignore KEYLOCK_PROFILE=off
@@ -118,6 +118,7 @@ ended erik 30
 
 reaches ann $LATE
 "$keylock" command --pid "${pid[ann]}" places 3 >"$tmp/places.log" 2>&1 || fail "verify/places: $(cat "$tmp/places.log")"
+"$keylock" command --pid "${pid[ann]}" say well met, bob >"$tmp/say.log" 2>&1 || fail "verify/say: $(cat "$tmp/say.log")"
 "$keylock" command --pid "${pid[ann]}" report bob is two people >"$tmp/report.log" 2>&1 || fail "verify/report: $(cat "$tmp/report.log")"
 run_in_room carl "${game[@]}" --input random:5 --record "$tmp/carl.klr"
 said relay 'event=catch_up room="match".*name="carl".* by=snapshot' 30 || { show carl relay; die "verify: carl does not come by a snapshot"; }
@@ -158,6 +159,21 @@ for who in ann bob; do
     check verify/$who-signed "$(cat "$tmp/signed")" grep -qE "; $who signed all hashes up to that of frame $((FRAMES - 1))(;|\$)" "$tmp/signed"
 done
 
+# Chat is in the one recording whose player wants that, and under no seal; the maker's id of the match is in all.
+has_chat() {
+    PYTHONPATH=tests/conformance python3 -B -c '
+import sys, recording
+sys.exit(not any(b"well met" in body for _, _, body in recording.blocks(open(sys.argv[1], "rb").read()) if isinstance(body, bytes)))' "$1"
+}
+check verify/chat "bob's recording has none" has_chat "$tmp/bob.klr"
+cp "$tmp"/records/new/*-reported.klr "$tmp/reported.klr"
+for who in ann reported; do
+    check "verify/no-chat-$who" "it has what was said" eval '! has_chat "$tmp/$who.klr"'
+    "$keylock" replay --info "$tmp/$who.klr" >"$tmp/info"
+    check "verify/match-$who" "$(cat "$tmp/info")" grep -qx "match    cup/r1.m2" "$tmp/info"
+done
+check verify/match "$(said_by bob match)" test "$(said_by bob match)" = cup/r1.m2
+
 # The relay deletes a match for its players: by the keys of their seats, and not one that was reported.
 # deleted NAME STATUS WORDS ARGUMENTS
 deleted() {
@@ -168,7 +184,7 @@ deleted() {
 }
 kept() { find "$tmp/records" -name "*-$1*" | wc -l; }
 planted=$("$keylock" replay --json "$tmp/dora.klr" | python3 -c 'import json, sys; print(json.load(sys.stdin)["room_id"])')
-check verify/keys "$("$keylock" delete)" test "$("$keylock" delete | grep -c "^$planted  .* planted$")" = 2
+check verify/keys "$("$keylock" delete --list)" test "$("$keylock" delete --list | grep -c "^$planted  .* planted$")" = 2
 XDG_STATE_HOME=$tmp/nobody deleted nobody 1 "no key of a seat of that match" "$tmp/dora.klr"
 deleted reported 1 "has reported that match" "$tmp/ann.klr"
 deleted no-room 2 "played in no room" "$tmp/alone.klr"

@@ -61,7 +61,7 @@ static void nudge(struct list *l, uint8_t what) {
 }
 static void welcome(struct list *l, bool as_host) {
     static struct kl_msg m;
-    m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {7, 0, 1, as_host, params, {1}, {2}, 60}};
+    m = (struct kl_msg){.kind = KL_MSG_WELCOME, .welcome = {7, 0, 1, as_host, params, {1}, {2}, 60, ""}};
     tell(l, &m);
     m = (struct kl_msg){.kind = KL_MSG_ROSTER};
     m.roster = (struct kl_roster){1,

@@ -297,7 +297,7 @@ static void a_player_has_it_deleted(void **state) {
     (void)state;
     struct kl_msg m = {.kind = KL_MSG_SIGN, .sign = {.count = 1, .label = 1, .has = KL_HASH_RAM, .ram = 5}};
     uint8_t id[KL_STORE_ID], key[2][KL_SEAT_PUB];
-    char room[KL_STORE_NAME], from[200], to[200];
+    char room[KL_STORE_NAME], from[700], to[800];
     begin_game(KL_POLICY_BOUNDED);
     memcpy(id, the_room()->id, sizeof id);
     kl_sign_make(&m.sign, id, seat_key(player[0].peer));

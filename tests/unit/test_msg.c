@@ -69,6 +69,7 @@ static struct kl_msg a_hello(void) {
     m.hello.params = params;
     m.hello.door = KL_DOOR_UNLISTED | KL_DOOR_PASSWORD;
     m.hello.seat_time_s = 300;
+    strcpy(m.hello.match, "cup-9:R2/m1.#3_a");
     fill(m.hello.seat_key, KL_SEAT_KEY_BYTES, 9);
     kl_facts_add(&m.hello.facts, "core", "nestopia 1.52");
     kl_facts_add(&m.hello.facts, "content", "xxh3 0123 (24592 bytes, croom.nes)");
@@ -83,6 +84,7 @@ TEST(hello) {
     assert_int_equal(got.hello.facts.count, 2);
     assert_int_equal(got.hello.door, KL_DOOR_UNLISTED | KL_DOOR_PASSWORD);
     assert_int_equal(got.hello.seat_time_s, 300);
+    assert_string_equal(got.hello.match, "cup-9:R2/m1.#3_a");
     assert_memory_equal(got.hello.seat_key, m.hello.seat_key, KL_SEAT_KEY_BYTES);
     assert_string_equal(got.hello.facts.fact[1].key, "content");
     assert_int_equal(got.hello.params.fps_uhz, 60098800);
@@ -186,6 +188,10 @@ TEST(hello_out_of_range) {
     } while (0)
     REJECTED(m.hello.room[0] = 0);
     REJECTED(m.hello.name[0] = 0);
+    REJECTED(strcpy(m.hello.match, "round 2"));
+    REJECTED(strcpy(m.hello.match, "$(reboot)"));
+    REJECTED(strcpy(m.hello.match, "--"));
+    REJECTED(strcpy(m.hello.match, "\xc3\xa9"));
     REJECTED(m.hello.seats_wanted = KL_MAX_SEATS + 1);
     REJECTED(m.hello.door = KL_DOOR_LOCKED);
     REJECTED(m.hello.params.policy = 3);

@@ -19,13 +19,12 @@
 
 /* clang-format off: a line here is a line there */
 const char cmd_delete_help[] =
-    "Usage: keylock delete [FILE | ROOM-ID] [--relay HOST[:PORT] | --relay LINK]\n"
+    "Usage: keylock delete FILE | ROOM-ID [--relay HOST[:PORT] | --relay LINK]\n"
+    "       keylock delete --list\n"
     "\n"
     "Has a relay delete the recording that it keeps of a match of yours: with the players' names and inputs, "
     "and what\n"
-    "its verifier has written down of it. FILE: a recording of that match. ROOM-ID: of its room, 32 digits. "
-    "Without one it\n"
-    "lists the matches whose recordings you may have deleted, the newest last.\n"
+    "its verifier has written down of it. FILE: a recording of that match. ROOM-ID: of its room, 32 digits.\n"
     "\n"
     "You may if your machine has played in the match, as this user, in the last 400 days: the key of your "
     "seat is the proof,\n"
@@ -34,6 +33,8 @@ const char cmd_delete_help[] =
     "relay's host wants that.\n"
     "\n"
     "  --relay HOST[:PORT]  the relay (default: the one where you played)\n"
+    "  --list               lists the rooms of the matches whose recordings you may have deleted, the newest "
+    "last\n"
     "\n"
     "Exit status:\n"
     "  0  it is deleted\n"
@@ -110,8 +111,7 @@ static uint8_t ask(struct wish *w, const struct kl_seat_key *key, char why[KL_TE
     if (!open) return 0;
     do {
         kl_link_wait(link, WAIT_US);
-        kl_participant_status(kl_link_hold(link), &status);
-        kl_link_release(link);
+        kl_link_status(link, &status);
     } while (status.phase != KL_PARTICIPANT_ENDED);
     kl_link_close(link, 0);
     snprintf(why, KL_TEXT_MAX, "%s", status.reason);
@@ -165,14 +165,18 @@ static bool is_id(struct wish *w, const char *text) {
 }
 
 int cmd_delete(int argc, char **argv) {
-    static const struct option longs[] = {{"relay", required_argument, NULL, 'r'}, {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {
+        {"relay", required_argument, NULL, 'r'}, {"list", no_argument, NULL, 'l'}, {NULL, 0, NULL, 0}};
     static struct wish wish; /* large */
     struct wish *w = &wish;
     char place[KL_SEAT_WHERE];
-    while (tool_next(argc, argv, "", longs) != -1)
-        (void)take_relay(w, optarg);
-    if (argc - optind > 1) return tool_usage("expected one recording or room, got %d", argc - optind);
-    w->lists = optind == argc;
+    for (int o; (o = tool_next(argc, argv, "", longs)) != -1;) {
+        if (o == 'l') w->lists = true;
+        if (o == 'r') (void)take_relay(w, optarg);
+    }
+    if (argc - optind != !w->lists)
+        return tool_usage("expected %s, got %d",
+                          w->lists ? "no recording with --list" : "one recording or room", argc - optind);
     if (sodium_init() < 0) return tool_fail(KLT_FAILED, "delete", "libsodium does not start");
     int code = w->lists || is_id(w, argv[optind]) ? KLT_OK : read_file(w, argv[optind]);
     if (code == KLT_OK) code = find_keys(w);

@@ -111,6 +111,7 @@ static int tell(struct replay *p) {
     printf("core     %s\ncontent  %s\n", r->core, r->content);
     if (*r->room.name) printf("room     %s\n", r->room.name);
     if (*room_id(r, room)) printf("room id  %s\n", room);
+    if (*r->room.match) printf("match    %s\n", kl_plain(r->room.match));
     if (r->head.flags & KL_KLR_HAS_EPOCH) printf("epoch    %" PRIu64 "\n", r->head.epoch_s);
     tell_players(r);
     if (r->frames)
@@ -180,6 +181,7 @@ static int tell_json(const struct replay *p) {
     add_text(j, "content", r->content);
     add_text(j, "room", r->room.name);
     add_text(j, "room_id", room_id(r, room));
+    add_text(j, "match", r->room.match);
     add_number(j, "epoch", r->head.flags & KL_KLR_HAS_EPOCH, r->head.epoch_s);
     json_object_object_add(j, "players", players_of(r));
     add_number(j, "first", r->frames, r->first);

@@ -155,6 +155,7 @@ static size_t code_room(const struct kl_lobby_ticket *t, uint8_t *out) {
     struct kl_writer w;
     room = (struct kl_klr_room){.has_params = true, .params = t->params, .facts = t->facts};
     memcpy(room.name, t->name, sizeof room.name);
+    memcpy(room.match, t->match, sizeof t->match);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         const struct kl_ticket_member *m = &t->member[i];
         struct kl_klr_member *to = &room.member[room.members];

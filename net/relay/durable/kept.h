@@ -9,8 +9,8 @@
  * has come, and once an hour. Recordings that are too old go; above the bytes the oldest go. One whose name
  * ends with `-reported.klr` never becomes too old, and goes after all others. Other files are left alone.
  *
- * The same thread deletes a match's recording if one of its players wants that: it reads the file, which would
- * hold up the rooms. DIR/forget/ROOMID then tells `keylock verify --watch`, which makes that folder. */
+ * The same thread deletes a match's recording if one of its players wants that: it reads the file, which
+ * would hold up the rooms. DIR/forget/ROOMID then tells `keylock verify --watch`, which makes that folder. */
 #ifndef KL_KEPT_H
 #define KL_KEPT_H
 
@@ -67,7 +67,7 @@ enum kl_kept_fate kl_kept_delete(const char *dir, const struct kl_kept_wish *w);
 /* Is this the name of a recording, and one that was reported? */
 bool kl_kept_is_name(const char *name);
 bool kl_kept_is_reported(const char *name);
-/* Where the room's id stands in a recording's name. */
+/* The place of the room's id in a recording's name. */
 #define KL_KEPT_ROOM_AT 16
 
 /* The thread's work for the bounds, once. */

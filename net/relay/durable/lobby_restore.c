@@ -64,6 +64,7 @@ static void take_door(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) 
     for (unsigned i = 0; i < t->bans; i++)
         kl_lobby_bar(r, KL_BAR_BAN, &t->ban[i], 0);
     r->door.flags = t->doors;
+    memcpy(r->door.match, t->match, sizeof r->door.match);
     r->door.recorded = t->recorded && r->lobby->limits.record_days;
     r->watch.delay_s = t->delay_s;
     r->host = t->host;

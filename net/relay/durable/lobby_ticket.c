@@ -25,6 +25,7 @@ void kl_lobby_ticket_of(struct kl_lobby_ticket *t, const struct kl_lobby_room *r
     t->number = r->past.ticket_number;
     t->frame = r->lock.next_close;
     memcpy(t->name, r->name, sizeof t->name);
+    memcpy(t->match, r->door.match, sizeof t->match);
     memcpy(t->maker, r->maker, sizeof t->maker);
     memcpy(t->id, r->id, sizeof t->id);
     t->doors = r->door.flags;
@@ -79,6 +80,7 @@ static const struct kl_field member[] = {
     {0}};
 static const struct kl_field person[] = {
     KL_BYTES(kl_lobby_person, seat_key), KL_STRING(kl_lobby_person, host), {0}};
+static const struct kl_field match[] = {KL_STRING(kl_lobby_ticket, match), {0}};
 static const struct kl_field bans[] = {KL_LIST(kl_lobby_ticket, ban, bans, person), {0}};
 
 int kl_lobby_ticket_encode(const struct kl_lobby_ticket *t, uint8_t *buf, size_t cap) {
@@ -89,7 +91,8 @@ int kl_lobby_ticket_encode(const struct kl_lobby_ticket *t, uint8_t *buf, size_t
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         kl_fields_write(&w, member, &t->member[i]);
     kl_fields_write(&w, bans, t);
-    if (t->recorded) kl_write_u8(&w, 1); /* older tickets do not have it */
+    if (t->recorded || *t->match) kl_write_u8(&w, t->recorded); /* older tickets do not have it, */
+    if (*t->match) kl_fields_write(&w, match, t);               /* nor this */
     return w.failed ? KL_E_SPACE : (int)(w.at - buf);
 }
 
@@ -116,8 +119,14 @@ int kl_lobby_ticket_decode(struct kl_lobby_ticket *t, const uint8_t *buf, size_t
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         kl_fields_read(&r, member, &t->member[i]);
     kl_fields_read(&r, bans, t);
-    t->recorded = kl_reader_left(&r) > 0;
-    if (t->recorded && kl_read_u8(&r) != 1) return KL_E_MALFORMED;
+    bool more = kl_reader_left(&r) > 0;
+    uint8_t recorded = more ? kl_read_u8(&r) : 0;
+    bool has_match = kl_reader_left(&r) > 0;
+    t->recorded = recorded == 1;
+    if (has_match) kl_fields_read(&r, match, t);
+    if (recorded > 1 || (more && !recorded && !has_match) || has_match != !!*t->match ||
+        !kl_match_fits(t->match))
+        return KL_E_MALFORMED;
     return !r.failed && kl_reader_left(&r) == 0 && fits_together(t) ? KL_OK : KL_E_MALFORMED;
 }
 

@@ -35,6 +35,7 @@ struct kl_lobby_ticket {
     uint8_t bans;
     struct kl_lobby_person ban[KL_BANS_MAX];
     bool recorded;
+    char match[KL_MATCH_MAX];
 };
 
 /* Rooms whose history had become too long without a snapshot have no start data any more, and need none. */

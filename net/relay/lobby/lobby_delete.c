@@ -42,9 +42,10 @@ void kl_lobby_delete(struct kl_lobby *l, unsigned peer, const struct kl_delete *
     memcpy(w.room_id, d->room_id, sizeof w.room_id);
     memcpy(w.seat_key, d->seat_key, sizeof w.seat_key);
     if (!kl_journal_wish(l->journal, &w)) {
-        kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT,
-                           l->limits.record_days ? "too many wishes wait; try again in a minute"
-                                                 : "this relay keeps no recordings");
+        bool keeps = l->limits.record_days;
+        kl_lobby_turn_away(l, peer, keeps ? KL_REFUSE_LIMIT : KL_REFUSE_SEAT, "%s",
+                           keeps ? "too many wishes wait; try again in a minute"
+                                 : "this relay keeps no recordings");
         return;
     }
     c->wish = w.number;

@@ -21,6 +21,7 @@ static uint16_t seat_time_s(const struct kl_lobby_limits *limits, uint16_t wish_
 
 static void describe(struct kl_lobby_room *r, const struct kl_hello *h, const char *address) {
     memcpy(r->name, h->room, sizeof r->name);
+    memcpy(r->door.match, h->match, sizeof r->door.match);
     randombytes_buf(r->id, sizeof r->id);
     memcpy(r->maker, kl_address_host(address).text, sizeof r->maker);
     r->door.flags = h->door & (KL_DOOR_UNLISTED | KL_DOOR_LET_GO | KL_DOOR_ONCE | KL_DOOR_QUICK);

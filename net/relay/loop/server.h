@@ -31,7 +31,7 @@ struct kl_server_config {
     unsigned journal_mib, journal_total_mib;   /* of one room; of all */
     char record[KL_RELAY_PATH];                /* folder of kept recordings; "": none is kept */
     unsigned record_mib, record_days;          /* of all */
-    bool record_chat;                          /* what was said is in them */
+    bool record_chat;                          /* chat is in them */
     bool no_delete;                            /* players may not delete those of their matches */
     struct kl_lobby_limits lobby;              /* but for peers, rooms and seats */
     char host[KL_URL_HOST_MAX + 1];            /* of this relay, for players' links; "": not known */

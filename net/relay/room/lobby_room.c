@@ -19,6 +19,10 @@ struct kl_lobby_room *kl_lobby_find(const struct kl_lobby *l, const char *name) 
     return NULL;
 }
 
+const char *kl_lobby_match(const struct kl_lobby_room *r) {
+    return r->door.match;
+}
+
 bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent) {
     return consent == KL_CONSENT_ROOM || (consent == KL_CONSENT_UNLISTED && r->door.flags & KL_DOOR_UNLISTED);
 }

@@ -186,7 +186,8 @@ struct kl_lobby_gone {
  * Salt and secret are set if, and only if, KL_DOOR_PASSWORD is in the flags.
  * lobby_bar.c owns the bars, oldest first. */
 struct kl_lobby_door {
-    uint8_t flags; /* KL_DOOR_* */
+    uint8_t flags;            /* KL_DOOR_* */
+    char match[KL_MATCH_MAX]; /* the maker's id of the match; "" */
     bool recorded; /* the match's recording is kept (limits.record_days), and newcomers are told so */
     uint8_t salt[KL_DOOR_SALT], secret[KL_DOOR_SECRET];
     struct kl_bucket wrong[KL_TRIES];          /* passwords and returns */
@@ -387,6 +388,8 @@ static inline unsigned kl_lobby_next(const struct kl_lobby_room *r, unsigned fro
     unsigned i = kl_lobby_next(r, 0, is);                                                                    \
     i < KL_MAX_CLIENTS;                                                                                      \
     i = kl_lobby_next(r, i + 1, is)
+/* The maker's id of the match; "". */
+const char *kl_lobby_match(const struct kl_lobby_room *r);
 struct kl_lobby_room *kl_lobby_find(const struct kl_lobby *l, const char *name); /* NULL: there is none */
 /* True: a client with this consent (enum kl_consent) loads other players' bytes in this room. */
 bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent);

@@ -38,6 +38,7 @@ void kl_visitor_welcome(struct kl_lobby_room *r, struct kl_visitor *v, struct kl
     m.welcome.session = r->lobby->net.session(r->lobby->net.ctx, v->peer);
     m.welcome.params = r->params;
     memcpy(m.welcome.room_id, r->id, sizeof m.welcome.room_id);
+    snprintf(m.welcome.match, sizeof m.welcome.match, "%s", kl_lobby_match(r));
     kl_lobby_send(r->lobby, v->peer, &m);
 }
 
