@@ -110,7 +110,7 @@ static int tell(struct replay *p) {
     uint64_t s = duration_s(r);
     printf("core     %s\ncontent  %s\n", r->core, r->content);
     if (*r->room.name) printf("room     %s\n", r->room.name);
-    if (*room_id(r, room)) printf("room id  %s\n", room);
+    if (*room_id(r, room)) printf("id       %s\n", room);
     if (*r->room.match) printf("match    %s\n", kl_plain(r->room.match));
     if (r->head.flags & KL_KLR_HAS_EPOCH) printf("epoch    %" PRIu64 "\n", r->head.epoch_s);
     tell_players(r);
