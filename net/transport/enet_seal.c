@@ -38,6 +38,8 @@ static void seal_buffers(ENetBuffer *buffers, size_t count) {
     if (sealed == 0) return;
     if (seal->send) {
         seal->send(seal->ctx, connect_id, seal->out, sealed);
+        buffers[0].dataLength = 0; /* Windows' call takes no datagram of no buffer */
+        host->bufferCount = 1;
         return;
     }
     buffers[0].data = seal->out;
