@@ -407,14 +407,20 @@ static void gather(struct kl_pieces *p, bool said, bool chat) {
     }
 }
 
+static bool holds(const uint8_t *bytes, size_t len, const char *word) {
+    for (size_t i = 0; i + strlen(word) <= len; i++)
+        if (memcmp(bytes + i, word, strlen(word)) == 0) return true;
+    return false;
+}
+
 TEST(without_chat_it_is_whole_and_has_the_same_digest) {
     static struct kl_pieces with, without, silent;
     gather(&with, true, true);
     gather(&without, true, false);
     gather(&silent, false, true);
     size_t len = kl_pieces_take(&with, true), bare = kl_pieces_take(&without, true);
-    assert_non_null(memmem(with.body, len, "hello", 5));
-    assert_non_null(memmem(with.body, len, "goodbye", 7));
+    assert_true(holds(with.body, len, "hello"));
+    assert_true(holds(with.body, len, "goodbye"));
     assert_int_equal(bare, kl_pieces_take(&silent, true));
     assert_memory_equal(without.body, silent.body, bare);
     assert_int_equal(with.chain.intervals, 3);
