@@ -97,7 +97,8 @@ static void expect(const struct form *f, const char *what, uint64_t place, size_
 
 static void tear(const struct form *f, size_t len) {
     unsigned part = parts_below(f, len);
-    expect(f, "torn at", len, len, part, part && f->part[part - 1].end == len);
+    uint64_t end = part ? f->part[part - 1].end : f->packed ? 0 : KL_KLR_MAGIC;
+    expect(f, "torn at", len, len, part, len == end);
 }
 
 /* --- without the frames in the blocks --- */
@@ -199,7 +200,7 @@ int main(int argc, char **argv) {
         die("it is damaged");
     flat.bytes = u.bytes;
     flat.len = u.len;
-    look(&packed);
     look(&flat);
+    look(&packed);
     return 0;
 }
