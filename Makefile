@@ -186,8 +186,9 @@ format: ## format the C code
 format-check: ## say where the format differs
 	$(Q)if clang-format --version | grep -q ' version 14\.'; then clang-format --dry-run -Werror $(C_FILES); \
 	    else echo "skip format: expected clang-format 14, got $$(clang-format --version)"; fi
-lint: ## static analysis; comments in plain words
+lint: ## static analysis; comments in plain words; how each test runs
 	$(Q)tests/tools/comments.py
+	$(Q)tests/tools/plan.py check test all trials tools >/dev/null
 	@mkdir -p $(BUILD)/lint
 	$(Q)cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability -j2 --cppcheck-build-dir=$(BUILD)/lint \
 	    --suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches -D_GNU_SOURCE -I. net core_wrapper

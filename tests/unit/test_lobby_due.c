@@ -1,4 +1,4 @@
-/* Which rooms a turn runs: those that are due, by a heap, and the busy ones. */
+/* The rooms that a turn takes are those that are due, by a heap, and the busy ones. */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
