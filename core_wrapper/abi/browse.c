@@ -30,7 +30,7 @@ static unsigned relays;
 /* --- a thread: the only part that waits --- */
 
 static void copy(struct keylock_room *to, const struct kl_room_line *from, const struct relay *r, float ms) {
-    snprintf(to->relay, sizeof to->relay, "%s:%u", r->host, r->port);
+    snprintf(to->relay, sizeof to->relay, "%s", kl_host_port(r->host, r->port).text);
     snprintf(to->name, sizeof to->name, "%s", from->name);
     kl_fact_name(to->content, from->content);
     snprintf(to->core, sizeof to->core, "%s", from->core);
@@ -60,7 +60,7 @@ static void ask(struct relay *r, char why[KEYLOCK_LINE]) {
     if (s < 0) return;
     r->ms = (float)kl_ask_distance(&r->asker, s, &ignored);
     if (r->ms < 0 || kl_ask_rooms(&r->asker, s, &r->piece, add_piece, r) != 0)
-        snprintf(why, KEYLOCK_LINE, "no answer from %.200s:%u", r->host, r->port);
+        snprintf(why, KEYLOCK_LINE, "no answer from %.200s", kl_host_port(r->host, r->port).text);
     kl_socket_close(s);
 }
 

@@ -6,6 +6,7 @@
 
 #include <sodium.h>
 
+#include "net/platform/address.h"
 #include "net/platform/environment.h"
 #include "core_wrapper/match/control.h"
 #include "core_wrapper/start/identity.h"
@@ -112,8 +113,8 @@ static void open_seat(struct kl_match *m) {
     kl_seat_file_id(id, m->config.host, m->config.port, &m->join.config.hello);
     bool open = kl_state_folder("seats", dir, err, sizeof err) == 0 &&
                 kl_seat_file_open(&m->join.seat, dir, id, err, sizeof err) == 0;
-    snprintf(m->join.seat.where, sizeof m->join.seat.where, "%.253s:%u %s", m->config.host, m->config.port,
-             m->join.config.hello.room);
+    snprintf(m->join.seat.where, sizeof m->join.seat.where, "%s %s",
+             kl_host_port(m->config.host, m->config.port).text, m->join.config.hello.room);
     if (open) return;
     kl_seat_make(&m->join.seat.key);
     kl_frontend_log(&m->front, "a restart would lose this seat: %s", err);

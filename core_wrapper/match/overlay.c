@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/platform/address.h"
 #include "net/platform/clock.h"
 #include "net/platform/file.h"
 #include "core_wrapper/screen/away.h"
@@ -183,6 +184,7 @@ static void follow_state(struct kl_match *m, uint64_t now_us) {
 
 static void fill(struct kl_match *m, uint64_t now_us) {
     uint8_t plays[KL_MAX_SEATS];
+    char host[56];
     struct kl_panel *p = &m->overlay.panel;
     const struct kl_params *params = m->emu.phase == KL_PHASE_PLAYING ? &m->room : &m->status.welcome.params;
     bool paused = p->paused;
@@ -192,7 +194,8 @@ static void fill(struct kl_match *m, uint64_t now_us) {
     if (paused && !p->paused) p->question[0] = 0;
     p->saves_recorded = m->status.welcome.host && m->config.saves;
     snprintf(p->room, sizeof p->room, "%s", m->config.room);
-    snprintf(p->relay, sizeof p->relay, "%.56s:%u", m->config.host, m->config.port);
+    snprintf(host, sizeof host, "%.55s", m->config.host);
+    snprintf(p->relay, sizeof p->relay, "%.63s", kl_host_port(host, m->config.port).text);
     snprintf(p->beside, sizeof p->beside, "%s", kl_choice_beside(m));
     kl_join_link(m, p->link, sizeof p->link);
     p->any_version = kl_join_any_version(m);

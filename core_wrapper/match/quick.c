@@ -91,7 +91,8 @@ static enum kl_quick_news look(struct kl_quick *q) {
     int failed = kl_ask_rooms(&q->asker, s, &q->piece, pick, q);
     kl_socket_close(s);
     if (!failed) return *q->found ? KL_QUICK_FOUND : KL_QUICK_NONE;
-    snprintf(q->found, sizeof q->found, "no answer from %.200s:%u", q->want.host, q->want.port);
+    snprintf(q->found, sizeof q->found, "no answer from %.200s",
+             kl_host_port(q->want.host, q->want.port).text);
     return KL_QUICK_FAILED;
 }
 

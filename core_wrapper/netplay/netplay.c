@@ -156,7 +156,7 @@ static bool locked(struct kl_netplay *n) {
 
 static bool write_ticket(struct kl_netplay *n, struct kl_url *out) {
     struct kl_url u = {.port = n->config->port};
-    char link[KL_URL_MAX + 1], address[KL_REACH_TEXT];
+    char link[KL_URL_MAX + 1], address[KL_ADDRESS_TEXT];
     kl_reach_own(address);
     snprintf(u.host, sizeof u.host, "%.*s", KL_URL_HOST_MAX, n->hosted ? address : n->config->host);
     snprintf(u.room, sizeof u.room, "%s", n->config->room);
@@ -279,7 +279,7 @@ static void end_looking(struct kl_netplay *n) {
 
 /* True: it was found, or is lost. */
 static bool find_host(struct kl_netplay *n) {
-    char address[KL_REACH_TEXT];
+    char address[KL_ADDRESS_TEXT];
     if (!n->reach) look_for_host(n);
     enum kl_reach_news news = n->reach ? kl_reach_look(n->reach, address) : KL_REACH_NOWHERE;
     if (news == KL_REACH_ASKING) return false;
@@ -299,7 +299,7 @@ static bool enter_room(struct kl_netplay *n) {
         say_outcome(n, KL_CHANNEL_FAILED);
         return true;
     }
-    kl_frontend_log(n->front, "netplay: a ticket for a room on %s:%u", t->host, t->port);
+    kl_frontend_log(n->front, "netplay: a ticket for a room on %s", kl_host_port(t->host, t->port).text);
     enter(n, t->host, t->port, t->fingerprint, t->room);
     return true;
 }

@@ -13,25 +13,27 @@
 /* --- addresses --- */
 
 void kl_reach_add(struct kl_reach_list *list, const char *address) {
-    uint32_t host;
+    struct kl_address host;
+    char text[KL_ADDRESS_TEXT];
     if (list->count == KL_REACH_MAX || !kl_address_parse(address, &host)) return;
+    kl_address_text(text, &host);
     for (unsigned i = 0; i < list->count; i++)
-        if (!strcmp(list->address[i], address)) return;
-    snprintf(list->address[list->count++], KL_REACH_TEXT, "%s", address);
+        if (!strcmp(list->address[i], text)) return;
+    memcpy(list->address[list->count++], text, sizeof text);
 }
 
 void kl_reach_add_peers(struct kl_reach_list *list) {
-    uint32_t host[CONNECTIONS];
+    struct kl_address host[CONNECTIONS];
     char text[KL_ADDRESS_TEXT];
     unsigned count = kl_address_peers(host, CONNECTIONS);
     for (unsigned i = 0; i < count; i++)
-        kl_reach_add(list, kl_address_text(text, host[i]));
+        kl_reach_add(list, kl_address_text(text, &host[i]));
 }
 
-void kl_reach_own(char out[KL_REACH_TEXT]) {
-    uint32_t host = kl_address_loopback(0).host;
+void kl_reach_own(char out[KL_ADDRESS_TEXT]) {
+    struct kl_address host = kl_address_loopback(0);
     (void)kl_address_own(&host);
-    kl_address_text(out, host);
+    kl_address_text(out, &host);
 }
 
 /* --- asking --- */
@@ -63,7 +65,7 @@ static void run(void *arg) {
     int fd[KL_REACH_MAX], found = -1;
     open_sockets(r, fd);
     while (found < 0 && !r->asker.leaving && kl_now_us() < until_us)
-        found = kl_ask_first(&r->asker, fd, r->list.count);
+        found = kl_ask_first(&r->asker, fd, r->list.count, 0);
     close_sockets(r, fd);
     if (found >= 0) r->found = (unsigned)found;
     r->news = found >= 0 ? KL_REACH_FOUND : KL_REACH_NOWHERE;
@@ -79,9 +81,9 @@ struct kl_reach *kl_reach_open(const struct kl_reach_list *list, uint16_t port) 
     return NULL;
 }
 
-enum kl_reach_news kl_reach_look(struct kl_reach *r, char address[KL_REACH_TEXT]) {
+enum kl_reach_news kl_reach_look(struct kl_reach *r, char address[KL_ADDRESS_TEXT]) {
     enum kl_reach_news news = r->news;
-    if (news == KL_REACH_FOUND) memcpy(address, r->list.address[r->found], KL_REACH_TEXT);
+    if (news == KL_REACH_FOUND) memcpy(address, r->list.address[r->found], KL_ADDRESS_TEXT);
     return news;
 }
 

@@ -11,6 +11,7 @@
 
 #include "core_wrapper/words/config_table.h"
 #include "core_wrapper/words/hotkeys.h"
+#include "net/platform/address.h"
 #include "net/platform/environment.h"
 #include "net/platform/cfg_file.h"
 #include "net/platform/file.h"
@@ -103,7 +104,7 @@ static bool set_match(const struct kl_config_row *row, struct kl_config *c, cons
     return kl_match_fits(v) && set_text(row, c, v);
 }
 
-/* HOST, HOST:PORT, [V6]:PORT. */
+/* HOST, HOST:PORT, [V6]:PORT, V6. An address is written as the links have it. */
 static bool take_place(char host[KL_CONFIG_HOST_MAX], uint16_t *to, const char *v) {
     const char *colon = strrchr(v, ':'), *bracket = strchr(v, ']');
     bool v6 = v[0] == '[' && bracket;
@@ -113,9 +114,13 @@ static bool take_place(char host[KL_CONFIG_HOST_MAX], uint16_t *to, const char *
     if (colon && (!number(colon + 1, 65535, &port) || port == 0)) return false;
     const char *from = v6 ? v + 1 : v;
     size_t len = v6 ? (size_t)(bracket - from) : colon ? (size_t)(colon - from) : strlen(from);
-    if (len == 0 || len >= KL_CONFIG_HOST_MAX) return false;
-    memcpy(host, from, len);
-    host[len] = 0;
+    char text[KL_CONFIG_HOST_MAX];
+    struct kl_address a;
+    if (len == 0 || len >= sizeof text) return false;
+    memcpy(text, from, len);
+    text[len] = 0;
+    if (kl_address_parse(text, &a)) kl_address_text(text, &a);
+    memcpy(host, text, sizeof text);
     *to = (uint16_t)port;
     return true;
 }

@@ -64,9 +64,10 @@ void kl_dial_trust(struct kl_dial *d, const char *why, uint64_t now_us) {
     sodium_memzero(&s->asked, sizeof s->asked);
 }
 
-static void receive_answer(struct kl_dial *d, const uint8_t *bytes, size_t len, uint64_t now_us) {
+static bool receive_answer(struct kl_dial *d, const uint8_t *bytes, size_t len, uint64_t now_us) {
     struct kl_hs_outcome out;
-    switch (kl_hs_client_receive(&d->s.handshake, bytes, len, &out)) {
+    enum kl_hs_client_result result = kl_hs_client_receive(&d->s.handshake, bytes, len, &out);
+    switch (result) {
     case KL_HS_IGNORED: break;
     case KL_HS_AGAIN: d->s.init_wanted = true; break;
     case KL_HS_ESTABLISHED: judge(d, &out, now_us); break;
@@ -76,6 +77,7 @@ static void receive_answer(struct kl_dial *d, const uint8_t *bytes, size_t len, 
         break;
     }
     sodium_memzero(&out, sizeof out);
+    return result != KL_HS_IGNORED;
 }
 
 /* --- probes --- */
@@ -116,9 +118,10 @@ static void receive_found(struct kl_dial *d, const uint8_t *bytes, size_t len, u
     sodium_memzero(&out, sizeof out);
 }
 
-void kl_dial_receive(struct kl_dial *d, const uint8_t *bytes, size_t len, uint64_t now_us) {
+bool kl_dial_receive(struct kl_dial *d, const uint8_t *bytes, size_t len, uint64_t now_us) {
     if (d->s.probing && !d->s.found_us) receive_found(d, bytes, len, now_us);
-    if (d->s.stage == KL_DIAL_HANDSHAKE && !d->s.asking) receive_answer(d, bytes, len, now_us);
+    bool awaited = d->s.stage == KL_DIAL_HANDSHAKE && !d->s.asking;
+    return awaited && receive_answer(d, bytes, len, now_us);
 }
 
 /* --- giving up --- */

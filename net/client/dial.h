@@ -62,8 +62,9 @@ bool kl_dial_is_lost(const struct kl_dial *d, uint64_t now_us);
 void kl_dial_probe(struct kl_dial *d, uint64_t now_us);
 void kl_dial_probe_end(struct kl_dial *d);
 
-/* Feeds a datagram from outside of a session (handshake.h), from the relay's address. */
-void kl_dial_receive(struct kl_dial *d, const uint8_t *bytes, size_t len, uint64_t now_us);
+/* Feeds a datagram from outside of a session (handshake.h), from the relay's address. True: it is an
+ * answer of somebody who has got our INIT. */
+bool kl_dial_receive(struct kl_dial *d, const uint8_t *bytes, size_t len, uint64_t now_us);
 /* True while an answer waits for kl_dial_trust(); pub: the relay's key. */
 bool kl_dial_asks(const struct kl_dial *d, uint8_t pub[32]);
 /* why: NULL if that relay is trusted. */

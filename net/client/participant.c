@@ -78,9 +78,10 @@ static void note_keys(struct kl_participant *s) {
     memcpy(s->status.relay_key, d->known, sizeof s->status.relay_key);
 }
 
-void kl_participant_stranger(struct kl_participant *s, const uint8_t *bytes, size_t len, uint64_t now_us) {
-    kl_dial_receive(&s->dial, bytes, len, now_us);
+bool kl_participant_stranger(struct kl_participant *s, const uint8_t *bytes, size_t len, uint64_t now_us) {
+    bool answered = kl_dial_receive(&s->dial, bytes, len, now_us);
     note_keys(s);
+    return answered;
 }
 
 void kl_participant_trust(struct kl_participant *s, const char *why, uint64_t now_us) {

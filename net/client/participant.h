@@ -251,8 +251,9 @@ static inline bool kl_participant_is_over(const struct kl_participant *s) {
 
 /* --- events --- */
 
-/* A datagram from outside of any session, from the relay's address. Then kl_dial_asks(). */
-void kl_participant_stranger(struct kl_participant *s, const uint8_t *bytes, size_t len, uint64_t now_us);
+/* A datagram from outside of any session, from the relay's address: kl_dial_receive(). Then
+ * kl_dial_asks(). */
+bool kl_participant_stranger(struct kl_participant *s, const uint8_t *bytes, size_t len, uint64_t now_us);
 void kl_participant_trust(struct kl_participant *s, const char *why, uint64_t now_us); /* kl_dial_trust() */
 /* A datagram of the session was opened; of any kind. */
 void kl_participant_heard(struct kl_participant *s, uint64_t now_us);
@@ -262,9 +263,9 @@ void kl_participant_update(struct kl_participant *s, const uint8_t *body, size_t
 void kl_participant_challenge(struct kl_participant *s, const uint8_t *body, size_t len);
 /* A datagram from another address than the relay's. Changed while it is opened. Most are strangers':
  * kl_participant_knows() is quick, and needs no lock in the thread that calls kl_participant_message(). */
-bool kl_participant_knows(const struct kl_participant *s, const uint8_t host[4], uint16_t port);
-void kl_participant_direct_in(struct kl_participant *s, const uint8_t host[4], uint16_t port, uint8_t *bytes,
-                              size_t len, uint64_t now_us);
+bool kl_participant_knows(const struct kl_participant *s, const uint8_t host[KL_PEER_HOST], uint16_t port);
+void kl_participant_direct_in(struct kl_participant *s, const uint8_t host[KL_PEER_HOST], uint16_t port,
+                              uint8_t *bytes, size_t len, uint64_t now_us);
 /* ENet: is being connected with the keys of dial.s.outcome (possible false: cannot be); is connected; has
  * hung up. bye: the relay hung up on purpose. */
 void kl_participant_connecting(struct kl_participant *s, bool possible);
@@ -305,8 +306,8 @@ size_t kl_participant_send(struct kl_participant *s, uint64_t now_us, uint8_t *k
                            size_t cap);
 /* The next datagram straight to a player, sealed: its length, or 0. */
 #define KL_PARTICIPANT_DIRECT_BYTES (KL_DIRECT_BYTES + KL_SEAL_OVERHEAD)
-size_t kl_participant_direct_out(struct kl_participant *s, uint64_t now_us, uint8_t host[4], uint16_t *port,
-                                 uint8_t out[KL_PARTICIPANT_DIRECT_BYTES]);
+size_t kl_participant_direct_out(struct kl_participant *s, uint64_t now_us, uint8_t host[KL_PEER_HOST],
+                                 uint16_t *port, uint8_t out[KL_PARTICIPANT_DIRECT_BYTES]);
 
 /* --- the wrapper's requests --- */
 

@@ -76,11 +76,11 @@ unsigned kl_participant_direct_heard(const struct kl_participant *s) {
 
 /* --- datagrams --- */
 
-static bool is_at(const struct kl_participant_peer *p, const uint8_t host[4], uint16_t port) {
+static bool is_at(const struct kl_participant_peer *p, const uint8_t host[KL_PEER_HOST], uint16_t port) {
     return p->is.port == port && memcmp(p->is.host, host, sizeof p->is.host) == 0;
 }
 
-bool kl_participant_knows(const struct kl_participant *s, const uint8_t host[4], uint16_t port) {
+bool kl_participant_knows(const struct kl_participant *s, const uint8_t host[KL_PEER_HOST], uint16_t port) {
     for (unsigned i = 0; i < s->direct.count; i++)
         if (is_at(&s->direct.peer[i], host, port)) return true;
     return false;
@@ -94,8 +94,8 @@ static bool may_try(struct kl_participant_peer *p, uint64_t now_us) {
     return p->tries++ < TRIES_MOST;
 }
 
-void kl_participant_direct_in(struct kl_participant *s, const uint8_t host[4], uint16_t port, uint8_t *bytes,
-                              size_t len, uint64_t now_us) {
+void kl_participant_direct_in(struct kl_participant *s, const uint8_t host[KL_PEER_HOST], uint16_t port,
+                              uint8_t *bytes, size_t len, uint64_t now_us) {
     struct kl_opened o;
     struct kl_direct d;
     uint32_t session = kl_seal_session(bytes, len);
@@ -119,8 +119,8 @@ static bool is_due(const struct kl_participant_peer *p, const struct kl_direct *
     return !p->sent_us || now_us >= p->sent_us + every_us;
 }
 
-size_t kl_participant_direct_out(struct kl_participant *s, uint64_t now_us, uint8_t host[4], uint16_t *port,
-                                 uint8_t out[KL_PARTICIPANT_DIRECT_BYTES]) {
+size_t kl_participant_direct_out(struct kl_participant *s, uint64_t now_us, uint8_t host[KL_PEER_HOST],
+                                 uint16_t *port, uint8_t out[KL_PARTICIPANT_DIRECT_BYTES]) {
     struct kl_direct d;
     if (s->direct.count == 0 || s->said_bye || kl_participant_is_over(s)) return 0;
     kl_client_direct_out(&s->lock, &d);

@@ -316,11 +316,12 @@ struct kl_check {
 };
 
 #define KL_PEERS_MAX (KL_MAX_CLIENTS - 1)
+#define KL_PEER_HOST 16 /* bytes of an address */
 /* A player that samples go to straight, and come from. */
 struct kl_peer {
-    uint8_t seats;    /* its seats: no others' samples are taken from it */
-    uint32_t session; /* its own: the number in its datagrams */
-    uint8_t host[4];  /* IPv4, as on the wire */
+    uint8_t seats;              /* its seats: no others' samples are taken from it */
+    uint32_t session;           /* its own: the number in its datagrams */
+    uint8_t host[KL_PEER_HOST]; /* IPv6; IPv4 as ::ffff:0:0/96 */
     uint16_t port;
     uint8_t out[32], in[32]; /* keys of the datagrams to it, and from it */
 };

@@ -1,6 +1,7 @@
-/* socket.h - IPv4 addresses and UDP sockets. Only IPv4, because ENet 1.3 has no IPv6.
+/* socket.h - UDP sockets for IPv6 and IPv4, and this machine's addresses.
  *
- * A socket is a number, -1 if there is none; its owner closes it. No call waits; wait.h does. */
+ * A socket is a number, -1 if there is none; its owner closes it. No call waits; wait.h does. Each socket
+ * speaks both kinds; where the system has no IPv6 it speaks IPv4 alone, and nothing else changes. */
 #ifndef KL_PLATFORM_SOCKET_H
 #define KL_PLATFORM_SOCKET_H
 
@@ -8,39 +9,36 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct kl_address {
-    uint32_t host; /* network byte order, as in an ENetAddress */
-    uint16_t port; /* host byte order */
-};
+#include "net/platform/address.h"
 
-#define KL_ADDRESS_TEXT 16 /* "255.255.255.255" and NUL */
-/* Writes the host as four numbers. Returns out. */
-const char *kl_address_text(char out[KL_ADDRESS_TEXT], uint32_t host);
-/* Reads four numbers. False for any other text, names included. */
-bool kl_address_parse(const char *text, uint32_t *host);
-/* This machine's loopback address. */
-struct kl_address kl_address_loopback(uint16_t port);
-/* This machine's first address for other machines. False: there is none. */
-bool kl_address_own(uint32_t *host);
-/* The peers of this process's TCP connections, at most max; one may appear twice. Returns their number. */
-unsigned kl_address_peers(uint32_t *host, unsigned max);
+/* This machine's first IPv4 address for other machines. False: there is none. */
+bool kl_address_own(struct kl_address *out);
+/* The address of this machine from which datagrams to that host would leave; none is sent. False: no way
+ * leads there. */
+bool kl_address_towards(const struct kl_address *to, struct kl_address *out);
+/* The peers of this process's TCP connections, at most max, without ports; one may appear twice. Returns
+ * their number. */
+unsigned kl_address_peers(struct kl_address *out, unsigned max);
 
+/* False: this system has no IPv6, as the last socket opened has shown. */
+bool kl_socket_has_ipv6(void);
 /* -1 with errno set: no descriptor or no memory. */
 int kl_socket_open(void);
-/* Makes a UDP socket that another library opened behave as one of kl_socket_open(). */
+/* Makes a UDP socket that another library opened, for IPv4, behave as one of kl_socket_open(). */
 void kl_socket_adopt(int s);
 /* -1 is allowed. */
 void kl_socket_close(int s);
-/* Binds the socket to an address of this machine; port 0: any free port. *at becomes the address taken. 0, or
- * -1 with errno: EADDRINUSE, EACCES, EADDRNOTAVAIL, or another. */
+/* Binds the socket to an address of this machine: "::" for all of both kinds, 0.0.0.0 for all of IPv4;
+ * port 0: any free port. *at becomes the address taken. 0, or -1 with errno: EADDRINUSE, EACCES,
+ * EADDRNOTAVAIL, or another. */
 int kl_socket_bind(int s, struct kl_address *at);
 /* From now on the socket sends to this address and receives only from it. 0, or -1 with errno. */
 int kl_socket_connect(int s, const struct kl_address *to);
 /* Asks for buffers of these sizes; the system may give less. 0: unchanged. */
 void kl_socket_enlarge(int s, int receive_bytes, int send_bytes);
 
-/* Sends one datagram. to: NULL on a connected socket. False if the datagram was not accepted: full buffer, or
- * (connected) the peer refused an earlier one. */
+/* Sends one datagram. to: NULL on a connected socket. False if the datagram was not accepted: full buffer, no
+ * way to that address, or (connected) the peer refused an earlier one. */
 bool kl_socket_send(int s, const struct kl_address *to, const void *bytes, size_t len);
 /* Receives one datagram, if one waits. from: NULL, or gets the sender. Returns the length, or a number above
  * cap if the datagram was cut off; below 0: none waits, or (connected) the peer refused an earlier one. */

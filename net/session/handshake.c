@@ -182,15 +182,16 @@ static void renew_secret(struct kl_hs_relay *r, uint64_t now_us) {
 }
 
 /* Over the address and all of INIT in front of the cookie. */
-static void make_cookie(const uint8_t secret[32], const uint8_t address[6], const uint8_t *init,
+static void make_cookie(const uint8_t secret[32], const uint8_t address[KL_HS_ADDRESS], const uint8_t *init,
                         uint8_t out[16]) {
-    uint8_t text[6 + INIT_COOKIE];
-    memcpy(text, address, 6);
-    memcpy(text + 6, init, INIT_COOKIE);
+    uint8_t text[KL_HS_ADDRESS + INIT_COOKIE];
+    memcpy(text, address, KL_HS_ADDRESS);
+    memcpy(text + KL_HS_ADDRESS, init, INIT_COOKIE);
     crypto_generichash(out, 16, text, sizeof text, secret, 32);
 }
 
-static bool cookie_fits(const struct kl_hs_relay *r, const uint8_t address[6], const uint8_t *init) {
+static bool cookie_fits(const struct kl_hs_relay *r, const uint8_t address[KL_HS_ADDRESS],
+                        const uint8_t *init) {
     for (unsigned i = 0; i < 2; i++) {
         uint8_t cookie[16];
         make_cookie(r->secret[i], address, init, cookie);
@@ -220,9 +221,10 @@ void kl_hs_relay_refuse(const struct kl_hs_request *req, uint8_t code, uint8_t *
     write_refusal(req->init, code, reply, reply_len);
 }
 
-enum kl_hs_relay_result kl_hs_relay_receive(struct kl_hs_relay *r, uint64_t now_us, const uint8_t address[6],
-                                            const uint8_t *bytes, size_t len, struct kl_hs_request *req,
-                                            uint8_t *reply, size_t *reply_len) {
+enum kl_hs_relay_result kl_hs_relay_receive(struct kl_hs_relay *r, uint64_t now_us,
+                                            const uint8_t address[KL_HS_ADDRESS], const uint8_t *bytes,
+                                            size_t len, struct kl_hs_request *req, uint8_t *reply,
+                                            size_t *reply_len) {
     if (len < KL_INIT_BYTES || len > KL_STRANGER_MAX) return KL_HS_DROP;
     if (bytes[0] != KL_SEAL_MAGIC || bytes[1] != KL_HS_INIT) return KL_HS_DROP;
     unsigned version = bytes[INIT_VERSION] | (unsigned)bytes[INIT_VERSION + 1] << 8;

@@ -85,11 +85,14 @@ enum kl_hs_relay_result {
 /* ciphers: as offers above. If both ends accept KL_CIPHER_CLEAR it is chosen; otherwise AES before
  * ChaCha20. */
 void kl_hs_relay_begin(struct kl_hs_relay *r, const struct kl_keypair *own, uint8_t ciphers, uint64_t now_us);
-/* address: 6 bytes (IPv4 and port, as on the wire). reply: room for len bytes; never longer than that.
- * INIT of another version (256..1,200 bytes) is answered with REFUSAL; req is written to with WANTS only. */
-enum kl_hs_relay_result kl_hs_relay_receive(struct kl_hs_relay *r, uint64_t now_us, const uint8_t address[6],
-                                            const uint8_t *bytes, size_t len, struct kl_hs_request *req,
-                                            uint8_t *reply, size_t *reply_len);
+#define KL_HS_ADDRESS 18
+/* address: host (IPv6; IPv4 as ::ffff:0:0/96) and port, as on the wire. reply: room for len bytes; never
+ * longer than that. INIT of another version (256..1,200 bytes) is answered with REFUSAL; req is written to
+ * with WANTS only. */
+enum kl_hs_relay_result kl_hs_relay_receive(struct kl_hs_relay *r, uint64_t now_us,
+                                            const uint8_t address[KL_HS_ADDRESS], const uint8_t *bytes,
+                                            size_t len, struct kl_hs_request *req, uint8_t *reply,
+                                            size_t *reply_len);
 /* Makes the session's keys and the ANSWER (at most KL_INIT_BYTES). session: not 0. 0, or KL_E_MALFORMED for
  * an invalid key (forget keys and reply then). A repeated INIT (its 256 bytes equal) must get the bytes of
  * the first ANSWER again, so the caller keeps both until the session is proved. */

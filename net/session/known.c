@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "net/session/keys.h"
+#include "net/platform/address.h"
 #include "net/platform/dir.h"
 #include "net/platform/file.h"
 
@@ -94,10 +95,11 @@ enum kl_known_result kl_known_check(const char *dir, const char *host, uint16_t 
                                     char *err, size_t err_len) {
     struct known k = {.text = NULL};
     struct kl_file lock;
-    char key[253 + 7], lock_path[KL_FILE_PATH];
+    char lock_path[KL_FILE_PATH];
     unsigned lines;
-    int n = snprintf(key, sizeof key, "%s:%u", host, port);
-    if (n >= (int)sizeof key || strpbrk(host, " \n") || !*host) {
+    const struct kl_host_port place = kl_host_port(host, port);
+    const char *key = place.text;
+    if (strlen(host) > 253 || strpbrk(host, " \n") || !*host) {
         snprintf(err, err_len, "expected a host of 1 to 253 characters without blanks, found \"%.40s\"",
                  host);
         return KL_KNOWN_FAILED;
@@ -117,14 +119,15 @@ enum kl_known_result kl_known_check(const char *dir, const char *host, uint16_t 
 
 bool kl_known_has(const char *dir, const char *host, uint16_t port) {
     struct known k = {.text = NULL};
-    char key[253 + 8], ignored[KL_FILE_PATH + 64];
+    char ignored[KL_FILE_PATH + 64];
     bool found = false;
-    int n = snprintf(key, sizeof key, "%s:%u ", host, port);
-    if (n >= (int)sizeof key || kl_file_join(k.path, sizeof k.path, dir, NAME, ignored, sizeof ignored) != 0)
+    const struct kl_host_port key = kl_host_port(host, port);
+    size_t n = strlen(key.text);
+    if (strlen(host) > 253 || kl_file_join(k.path, sizeof k.path, dir, NAME, ignored, sizeof ignored) != 0)
         return false;
     if (read_known(&k, ignored, sizeof ignored) == 0)
         for (const char *at = k.text; !found && *at; at += strcspn(at, "\n") + (at[strcspn(at, "\n")] != 0))
-            found = strncasecmp(at, key, (size_t)n) == 0;
+            found = strncasecmp(at, key.text, n) == 0 && at[n] == ' ';
     free(k.text);
     return found;
 }

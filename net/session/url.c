@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "net/engine/wire.h"
+#include "net/platform/address.h"
 
 #define SCHEME      "keylock://"
 #define SHOWN_BYTES 60 /* of the given text, in an error */
@@ -52,9 +53,20 @@ static bool has_scheme(const char *text) {
     return true;
 }
 
+static int parse_v6(struct part p, char host[KL_URL_HOST_MAX + 1], char *err, size_t err_len) {
+    char text[KL_ADDRESS_TEXT + 8]; /* the last four bytes may be numbers */
+    struct kl_address a;
+    size_t len = p.len > 2 && p.at[p.len - 1] == ']' ? p.len - 2 : 0;
+    if (len < sizeof text) memcpy(text, p.at + 1, len);
+    text[len < sizeof text ? len : 0] = 0;
+    if (!memchr(text, ':', strlen(text)) || !kl_address_parse(text, &a))
+        return refuse(err, err_len, "an IPv6 address between '[' and ']'", p);
+    kl_address_text(host, &a);
+    return 0;
+}
+
 static int parse_host(struct part p, char *host, char *err, size_t err_len) {
-    if (p.len && p.at[0] == '[')
-        return refuse(err, err_len, "a name or an IPv4 address (IPv6 is not spoken)", p);
+    if (p.len && p.at[0] == '[') return parse_v6(p, host, err, err_len);
     if (memchr(p.at, '@', p.len)) return refuse(err, err_len, "a host without a user or a password", p);
     if (p.len == 0 || p.len > KL_URL_HOST_MAX)
         return refuse(err, err_len, "a host of 1 to 253 characters after keylock://", p);
@@ -214,7 +226,11 @@ int kl_url_parse(const char *text, struct kl_url *out, char *err, size_t err_len
     if (whole.len > KL_URL_MAX) return refuse(err, err_len, "a shorter link", whole);
     text += strlen(SCHEME);
     struct part host = {text, strcspn(text, "/?#")}; /* up to there, '@' and '[' are the host's business */
-    if (!memchr(host.at, '@', host.len) && !(host.len && *host.at == '[')) host.len = strcspn(text, ":/?#");
+    const char *bracket = host.len && *text == '[' ? memchr(text, ']', host.len) : NULL;
+    if (bracket)
+        host.len = (size_t)(bracket + 1 - text);
+    else if (!memchr(host.at, '@', host.len) && *text != '[')
+        host.len = strcspn(text, ":/?#");
     text += host.len;
     if (parse_host(host, u.host, err, err_len) != 0) return -1;
     if (*text == ':') {
@@ -281,11 +297,13 @@ static bool is_same(const struct kl_url *a, const struct kl_url *b) {
 
 int kl_url_write(const struct kl_url *u, char *out, size_t cap) {
     char *at = out, port[8] = "", err[8];
+    bool v6 = strchr(u->host, ':') != NULL;
     const char *end = out + cap;
     struct kl_url back;
     if (u->port) snprintf(port, sizeof port, ":%u", u->port);
-    bool fits = append(&at, end, SCHEME) && append(&at, end, u->host) && append(&at, end, port) &&
-                append(&at, end, "/") && append_text(&at, end, u->room) && append_query(&at, end, u) &&
+    bool fits = append(&at, end, SCHEME) && append(&at, end, v6 ? "[" : "") && append(&at, end, u->host) &&
+                append(&at, end, v6 ? "]" : "") && append(&at, end, port) && append(&at, end, "/") &&
+                append_text(&at, end, u->room) && append_query(&at, end, u) &&
                 (!u->fingerprint[0] || (append(&at, end, "#") && append(&at, end, u->fingerprint)));
     if (!fits || kl_url_parse(out, &back, err, sizeof err) != 0) return -1;
     return is_same(&back, u) ? 0 : -1;

@@ -14,7 +14,7 @@
 #include "net/engine/msg.h"
 #include "net/session/keys.h"
 
-#define KL_URL_HOST_MAX 253 /* bytes: letters, digits, '-', '.' */
+#define KL_URL_HOST_MAX 253 /* bytes: letters, digits, '-', '.'; or an IPv6 address */
 #define KL_URL_ROOM_MAX                                                                                      \
     (KL_NAME_MAX - 1)      /* bytes of 1 to KL_NAME_CHARS characters, none of them a control character */
 #define KL_URL_CORE_MAX 63 /* bytes: small letters, digits, '_' */
@@ -25,7 +25,7 @@
      13 + 16 + 1 + KL_FINGERPRINT_CHARS)
 
 struct kl_url {
-    char host[KL_URL_HOST_MAX + 1]; /* in lower case */
+    char host[KL_URL_HOST_MAX + 1]; /* in lower case; an IPv6 address without its brackets */
     uint16_t port;                  /* 0: the link names none */
     char room[KL_URL_ROOM_MAX + 1];
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* in lower case; "": the link names none */

@@ -55,18 +55,39 @@ static uint32_t wait_for_any(struct kl_asker *a, const int *s, unsigned count, u
 
 /* --- questions --- */
 
+static int connect_to(struct kl_address to, uint16_t port) {
+    int s = kl_socket_open();
+    to.port = port;
+    if (s >= 0 && kl_socket_connect(s, &to) == 0) return s;
+    kl_socket_close(s);
+    return -1;
+}
+
+/* All but one are closed; the first that there is, if nobody answers. */
+static int keep_one(struct kl_asker *a, int *s, unsigned count) {
+    int best = count > 1 ? kl_ask_first(a, s, count, KL_ASK_NEXT_MS) : -1, kept = -1;
+    for (unsigned i = 0; i < count; i++) {
+        if (kept < 0 && s[i] >= 0 && (best < 0 || (unsigned)best == i))
+            kept = s[i];
+        else
+            kl_socket_close(s[i]);
+    }
+    return kept;
+}
+
 int kl_ask_open(struct kl_asker *a, const char *host, uint16_t port, char *err, size_t err_len) {
-    struct kl_address to = {.port = port};
+    struct kl_addresses to;
     char why[128] = "";
-    if (kl_lookup(host, &to.host, is_wanted, a, why, sizeof why) != KL_LOOKUP_FOUND) {
+    int s[KL_ADDRESSES_MAX];
+    if (kl_lookup(host, &to, is_wanted, a, why, sizeof why) != KL_LOOKUP_FOUND) {
         snprintf(err, err_len, "cannot find the relay %s: %s", host, why);
         return -1;
     }
-    int s = kl_socket_open();
-    if (s >= 0 && kl_socket_connect(s, &to) == 0) return s;
-    snprintf(err, err_len, "cannot reach the relay %s:%u", host, port);
-    kl_socket_close(s);
-    return -1;
+    for (unsigned i = 0; i < to.count; i++)
+        s[i] = connect_to(to.at[i], port);
+    int kept = keep_one(a, s, to.count);
+    if (kept < 0) snprintf(err, err_len, "cannot reach the relay %s", kl_host_port(host, port).text);
+    return kept;
 }
 
 /* Whether these bytes are the answer to a question with this echo; fills out. */
@@ -134,18 +155,26 @@ static int first_answer(const int *s, uint32_t readable, const struct kl_questio
     return -1;
 }
 
-int kl_ask_first(struct kl_asker *a, const int *s, unsigned count) {
+/* False: no way leads there. The first try may tell of an error before it. */
+static bool ask_one(int s, struct kl_question *q) {
+    *q = (struct kl_question){.kind = KL_STRANGER_PING};
+    return s >= 0 && (put(s, q) || put(s, q));
+}
+
+int kl_ask_first(struct kl_asker *a, const int *s, unsigned count, unsigned next_ms) {
     struct kl_question q[KL_ASK_MANY];
-    uint64_t until_us = kl_now_us() + KL_ASK_MS * 1000;
+    uint64_t until_us = 0;
     uint32_t readable;
     int found = -1;
     if (count > KL_ASK_MANY) count = KL_ASK_MANY;
-    for (unsigned i = 0; i < count; i++) {
-        q[i] = (struct kl_question){.kind = KL_STRANGER_PING};
-        if (s[i] >= 0 && !put(s[i], &q[i])) (void)put(s[i], &q[i]); /* the first told of an error before */
+    for (unsigned asked = 0; asked < count && found < 0 && is_wanted(a);) {
+        uint64_t now_us = kl_now_us();
+        bool sent = ask_one(s[asked], &q[asked]);
+        asked++;
+        until_us = now_us + (asked < count ? sent * next_ms : KL_ASK_MS) * UINT64_C(1000);
+        while (found < 0 && (readable = wait_for_any(a, s, asked, until_us)))
+            found = first_answer(s, readable, q, asked);
     }
-    while (found < 0 && (readable = wait_for_any(a, s, count, until_us)))
-        found = first_answer(s, readable, q, count);
     return found;
 }
 

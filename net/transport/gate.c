@@ -22,7 +22,7 @@ struct kl_gate *kl_gate_make(const struct kl_hub_limits *limits, const struct kl
     if (!g) return NULL;
     kl_hs_relay_begin(&g->handshake, own, ciphers, now_us);
     g->limits = *limits;
-    g->seed = randombytes_random();
+    randombytes_buf(&g->seed, sizeof g->seed);
     g->holder = calloc(limits->peers, sizeof g->holder[0]);
     g->init = calloc(limits->peers, sizeof g->init[0]);
     g->half_open = kl_half_open_make(limits->half_open);
@@ -42,10 +42,10 @@ void kl_gate_free(struct kl_gate *g) {
 
 /* --- slots --- */
 
-static unsigned sessions_of(const struct kl_gate *g, uint32_t host) {
+static unsigned sessions_of(const struct kl_gate *g, uint64_t who) {
     unsigned count = 0;
     for (unsigned n = 0; n < g->limits.peers; n++)
-        count += g->holder[n] == host;
+        count += g->holder[n] == who;
     return count;
 }
 
@@ -62,7 +62,7 @@ static unsigned vacant(struct kl_gate *g) {
 }
 
 void kl_gate_moved(struct kl_gate *g, unsigned slot, const struct kl_address *to) {
-    g->holder[slot] = to->host;
+    g->holder[slot] = kl_address_person(to);
 }
 void kl_gate_leave(struct kl_gate *g, unsigned slot) {
     g->holder[slot] = 0;
@@ -70,31 +70,26 @@ void kl_gate_leave(struct kl_gate *g, unsigned slot) {
 
 /* --- limits --- */
 
-/* The address's cell. If all its possible cells are taken, the oldest gives way. An attacker with many
+/* The person's cell. If all its possible cells are taken, the oldest gives way. An attacker with many
  * addresses gets past this limit, but not past those on sessions. */
-static struct kl_gate_cell *cell_of(const struct kl_gate *g, struct kl_gate_cell *cells, uint32_t host,
+static struct kl_gate_cell *cell_of(const struct kl_gate *g, struct kl_gate_cell *cells, uint64_t who,
                                     uint64_t now_us) {
-    uint32_t hash = (host ^ g->seed) * 2654435761U;
+    uint64_t hash = (who ^ g->seed) * UINT64_C(0x9e3779b97f4a7c15);
     struct kl_gate_cell *best = NULL;
     for (unsigned i = 0; i < PROBES; i++) {
-        struct kl_gate_cell *c = &cells[(hash / 65536 + i) % KL_GATE_CELLS];
-        if (c->host == host) return c;
+        struct kl_gate_cell *c = &cells[((hash >> 48) + i) % KL_GATE_CELLS];
+        if (c->who == who) return c;
         if (!best || c->since_us < best->since_us) best = c;
     }
-    *best = (struct kl_gate_cell){.host = host, .since_us = now_us};
+    *best = (struct kl_gate_cell){.who = who, .since_us = now_us};
     return best;
 }
 
-static struct kl_gate_cell *cell_now(const struct kl_gate *g, struct kl_gate_cell *cells, uint32_t host,
+static struct kl_gate_cell *cell_now(const struct kl_gate *g, struct kl_gate_cell *cells, uint64_t who,
                                      uint64_t now_us) {
-    struct kl_gate_cell *c = cell_of(g, cells, host, now_us);
-    if (now_us - c->since_us >= RATE_US) *c = (struct kl_gate_cell){.host = host, .since_us = now_us};
+    struct kl_gate_cell *c = cell_of(g, cells, who, now_us);
+    if (now_us - c->since_us >= RATE_US) *c = (struct kl_gate_cell){.who = who, .since_us = now_us};
     return c;
-}
-
-static uint32_t network_of(uint32_t host) {
-    ((uint8_t *)&host)[3] = 0; /* network byte order */
-    return host;
 }
 
 /* Handshakes of the last ten seconds, this one included. A client that was not answered asks again, and asks
@@ -102,10 +97,10 @@ static uint32_t network_of(uint32_t host) {
 struct often {
     unsigned address, network;
 };
-static struct often how_often(struct kl_gate *g, uint32_t host, const struct kl_hs_request *req,
+static struct often how_often(struct kl_gate *g, uint64_t who, const struct kl_hs_request *req,
                               uint64_t now_us) {
-    struct kl_gate_cell *address = cell_now(g, g->rate, host, now_us);
-    struct kl_gate_cell *network = cell_now(g, g->net_rate, network_of(host), now_us);
+    struct kl_gate_cell *address = cell_now(g, g->rate, who, now_us);
+    struct kl_gate_cell *network = cell_now(g, g->net_rate, kl_address_around(who), now_us);
     uint32_t mark;
     memcpy(&mark, req->init + KL_INIT_CHANCE, sizeof mark);
     if (address->count == 0 || address->last != mark) {
@@ -136,9 +131,9 @@ static bool affordable(struct kl_gate *g, uint64_t now_us, bool seldom) {
 /* --- INIT --- */
 
 /* This very INIT has made a session. */
-static bool has_made(const struct kl_gate *g, uint32_t host, const struct kl_hs_request *req) {
+static bool has_made(const struct kl_gate *g, uint64_t who, const struct kl_hs_request *req) {
     for (unsigned n = 0; n < g->limits.peers; n++)
-        if (g->holder[n] == host && memcmp(g->init[n], req->init, sizeof req->init) == 0) return true;
+        if (g->holder[n] == who && memcmp(g->init[n], req->init, sizeof req->init) == 0) return true;
     return false;
 }
 
@@ -169,15 +164,16 @@ static size_t make_half_open(struct kl_gate *g, uint64_t now_us, const struct kl
 static size_t on_request(struct kl_gate *g, uint64_t now_us, const struct kl_address *from,
                          const struct kl_hs_request *req, uint8_t *reply) {
     const struct kl_half_open *h = kl_half_open_of(g->half_open, req->init);
+    const uint64_t who = kl_address_person(from);
     if (h) return again(h, reply);
-    if (has_made(g, from->host, req)) {
+    if (has_made(g, who, req)) {
         g->stats.replayed++;
         return 0;
     }
-    struct often often = how_often(g, from->host, req, now_us);
+    struct often often = how_often(g, who, req, now_us);
     bool seldom = often.address <= SELDOM && often.network <= SELDOM_NET;
     unsigned slot;
-    if (often.address > g->limits.handshakes || sessions_of(g, from->host) >= g->limits.per_address)
+    if (often.address > g->limits.handshakes || sessions_of(g, who) >= g->limits.per_address)
         return refuse(g, req, KL_HS_REFUSED_LIMIT, reply);
     slot = vacant(g);
     if (slot == g->limits.peers && g->make_room && g->make_room(g->ctx)) slot = vacant(g);
@@ -189,10 +185,10 @@ static size_t on_request(struct kl_gate *g, uint64_t now_us, const struct kl_add
 
 size_t kl_gate_ask(struct kl_gate *g, uint64_t now_us, const struct kl_address *from, const uint8_t *bytes,
                    size_t len, uint8_t reply[KL_STRANGER_MAX]) {
-    uint8_t address[6] = {0, 0, 0, 0, (uint8_t)(from->port >> 8), (uint8_t)from->port};
+    uint8_t address[KL_HS_ADDRESS] = {[16] = (uint8_t)(from->port >> 8), [17] = (uint8_t)from->port};
     struct kl_hs_request req;
     size_t reply_len = 0;
-    memcpy(address, &from->host, 4);
+    memcpy(address, from->host, sizeof from->host);
     switch (kl_hs_relay_receive(&g->handshake, now_us, address, bytes, len, &req, reply, &reply_len)) {
     case KL_HS_DROP: g->stats.malformed++; return 0;
     case KL_HS_REPLY: g->stats.cookies += reply[1] == KL_HS_COOKIE; return reply_len;
@@ -208,7 +204,8 @@ int kl_gate_enter(struct kl_gate *g, uint8_t *bytes, size_t len, struct kl_gate_
     struct kl_half_open *h = kl_half_open_find(g->half_open, kl_seal_session(bytes, len));
     if (!h) return KL_E_STATE;
     unsigned slot = kl_gate_slot(h->number);
-    if (g->holder[slot] || sessions_of(g, h->from.host) >= g->limits.per_address) return KL_E_STATE;
+    const uint64_t who = kl_address_person(&h->from);
+    if (g->holder[slot] || sessions_of(g, who) >= g->limits.per_address) return KL_E_STATE;
     kl_opener_init(&out->opener, &h->keys, h->keys.up);
     if (kl_open(&out->opener, bytes, len, first) != 0) {
         sodium_memzero(&out->opener, sizeof out->opener);
@@ -216,7 +213,7 @@ int kl_gate_enter(struct kl_gate *g, uint8_t *bytes, size_t len, struct kl_gate_
     }
     out->keys = h->keys;
     out->home = h->from;
-    g->holder[slot] = h->from.host;
+    g->holder[slot] = who;
     memcpy(g->init[slot], h->init, sizeof g->init[slot]);
     kl_half_open_forget(g->half_open, h);
     g->stats.handshakes++;

@@ -14,8 +14,9 @@
 #define KL_PEER_BITS 12 /* a session's low bits are its slot, so that finding it costs nothing */
 
 #define KL_GATE_CELLS 8192
-struct kl_gate_cell {    /* handshakes of one address, or of one network of 256 */
-    uint32_t host, last; /* last: of the newest INIT of an address, so that its repetitions do not count */
+struct kl_gate_cell { /* handshakes of one person's addresses, or of the network around */
+    uint64_t who;     /* kl_address_person(), or kl_address_around() */
+    uint32_t last;    /* of the newest INIT of an address, so that its repetitions do not count */
     unsigned count;
     uint64_t since_us;
 };
@@ -31,13 +32,13 @@ struct kl_gate {
     void *ctx;
     struct kl_half_opens *half_open;
     struct kl_gate_stats stats;
-    uint32_t seed;      /* of the cells' order */
+    uint64_t seed;      /* of the cells' order */
     unsigned next;      /* the slot to look at first for a new session */
     unsigned curves;    /* handshakes computed at the time of the last one */
     uint64_t curves_us; /* that time */
     uint64_t curves_ns; /* the end of the accepted ones at their rate */
     struct kl_gate_cell rate[KL_GATE_CELLS], net_rate[KL_GATE_CELLS];
-    uint32_t *holder;               /* by slot: the IPv4 address of its session, 0: free */
+    uint64_t *holder;               /* by slot: kl_address_person() of its session, 0: free */
     uint8_t (*init)[KL_INIT_BYTES]; /* by slot: of its session's handshake, for repetitions */
 };
 

@@ -11,7 +11,6 @@
 #include "net/platform/socket.h"
 #include "net/transport/hub_state.h"
 #include "net/transport/link.h"
-#include "net/transport/udp_filter.h"
 
 /* In one service: then the rooms have a turn. */
 #define DATAGRAMS_MAX 1024
@@ -21,8 +20,8 @@
 
 static void take(struct kl_hub *hub, const struct kl_address *from, uint8_t *bytes, size_t len) {
     struct kl_opened o;
-    if (kl_udp_source_bad(ENET_NET_TO_HOST_32(from->host), from->port) || len < 2 || len > KL_SOCKET_BYTES ||
-        bytes[0] != KL_SEAL_MAGIC) {
+    if (from->port == 0 || kl_address_audience(from) == KL_AUDIENCE_NOBODY || len < 2 ||
+        len > KL_SOCKET_BYTES || bytes[0] != KL_SEAL_MAGIC) {
         hub->stats.malformed++;
         return;
     }
@@ -86,19 +85,24 @@ static void explain_bind(int error, const char *bind, uint16_t port, char *err, 
 }
 
 static int bind_socket(struct kl_hub *hub, const struct kl_hub_config *config, char *err, size_t err_len) {
-    struct kl_address at = {.port = config->port};
+    struct kl_addresses found;
     char why[128];
-    if (kl_lookup(config->bind, &at.host, NULL, NULL, why, sizeof why) != KL_LOOKUP_FOUND) {
-        snprintf(err, err_len, "cannot listen on '%s': %s (an IPv4 address or a name that has one is needed)",
+    if (kl_lookup(config->bind, &found, NULL, NULL, why, sizeof why) != KL_LOOKUP_FOUND) {
+        snprintf(err, err_len, "cannot listen on '%s': %s (an address of this machine or its name is needed)",
                  config->bind, why);
         return -1;
     }
+    unsigned i = 0; /* of a name with both kinds the IPv4 address */
+    while (i + 1 < found.count && !kl_address_is_v4(&found.at[i]))
+        i++;
+    struct kl_address at = found.at[kl_address_is_v4(&found.at[i]) ? i : 0];
+    at.port = config->port;
     if (kl_socket_bind(hub->socket, &at) != 0) {
         explain_bind(errno, config->bind, config->port, err, err_len);
         return -1;
     }
     hub->port = at.port;
-    kl_address_text(hub->address, at.host);
+    kl_address_text(hub->address, &at);
     return 0;
 }
 
@@ -116,7 +120,7 @@ static struct kl_hub *allocate(const struct kl_hub_config *config) {
     hub->limits = config->limits;
     hub->now_us = kl_now_us();
     hub->gate = kl_gate_make(&config->limits, &config->key, config->ciphers, hub->now_us);
-    hub->socket = hub->sink = -1;
+    hub->socket = hub->sink.socket = -1;
     if (hub->gate) hub->socket = kl_socket_open();
     if (hub->socket >= 0 && kl_hub_enet_open(hub)) {
         kl_socket_enlarge(hub->socket, KL_SOCKET_BUFFER_BYTES, KL_SOCKET_BUFFER_BYTES);

@@ -16,8 +16,7 @@
 #include "net/session/seal.h"
 #include "net/transport/strangers.h"
 
-#define KL_HUB_PEERS_MAX   4095 /* ENet's limit */
-#define KL_HUB_ADDRESS_MAX 24   /* "255.255.255.255:65535" and NUL */
+#define KL_HUB_PEERS_MAX 4095 /* ENet's limit */
 
 struct kl_hub;
 
@@ -33,7 +32,7 @@ struct kl_hub_limits {
 };
 
 struct kl_hub_config {
-    const char *bind; /* IPv4 address or name */
+    const char *bind; /* an address of this machine, or a name; "::": all, of IPv6 and IPv4 */
     uint16_t port;    /* 0: any free one */
     struct kl_keypair key;
     uint8_t ciphers; /* accepted: kl_ciphers_here(), and KL_CIPHER_CLEAR if the operator allows it */
@@ -44,6 +43,7 @@ struct kl_hub_config {
  * kl_hub_service() and kl_hub_close() may be called from within. */
 struct kl_hub_handler {
     void *ctx;
+    /* address: with its port, as of kl_address_place() */
     void (*opened)(void *ctx, unsigned peer, const char *address);
     void (*lost)(void *ctx, unsigned peer); /* timed out or hung up; not after kl_hub_disconnect() */
     void (*moved)(void *ctx, unsigned peer, const char *address); /* may be NULL */
@@ -69,7 +69,7 @@ void kl_hub_close(struct kl_hub *hub);
 
 int kl_hub_fd(const struct kl_hub *hub); /* to poll for reading */
 uint16_t kl_hub_port(const struct kl_hub *hub);
-const char *kl_hub_address(const struct kl_hub *hub);
+const char *kl_hub_address(const struct kl_hub *hub); /* the one bound to, without its port */
 
 /* Receives all that waits in the socket, calls the handler, sends ENet's packets. Call it when the descriptor
  * is readable, and at kl_hub_due_us() at the latest. */

@@ -1,9 +1,6 @@
 /* ENet for the relay's sessions: a host for each 64 of them, made when the first of these comes, and served
- * only when it has work; one host for all would walk over every place for each datagram. A host has no part
- * in the network: its datagrams leave by the hub's socket, sealed (enet_seal.h), and those that come are
- * opened by the hub and handed in. ENet reads datagrams from its socket alone, so the hub sends that socket a
- * byte for each, and ENet gets the opened datagram in the byte's place. All its peers have one address:
- * nobody's. */
+ * only when it has work; one host for all would walk over every place for each datagram. The hub hands them
+ * their datagrams (enet_feed.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,12 +19,9 @@
 
 struct kl_hub_enet {
     struct kl_hub *hub;
-    ENetHost *host;
-    struct kl_enet_seal seal;
-    struct kl_address own;           /* of its socket, for the byte */
-    const struct kl_opened *arrived; /* in place of the next byte; NULL: nothing */
-    uint64_t due_us;                 /* of ENet's own times */
-    bool queued;                     /* messages that ENet has not been asked to send yet */
+    struct kl_enet_feed feed;
+    uint64_t due_us; /* of ENet's own times */
+    bool queued;     /* messages that ENet has not been asked to send yet */
 };
 
 static struct kl_hub_enet **place_of(struct kl_hub *hub, const struct kl_hub_session *s) {
@@ -47,33 +41,14 @@ static void send_sealed(void *ctx, uint32_t connect_id, const uint8_t *bytes, si
     if (s) kl_hub_send_raw(hub, &s->home, bytes, len);
 }
 
-static int intercept(ENetHost *host, ENetEvent *event) {
-    (void)event;
-    struct kl_hub_enet *e = ((struct kl_enet_seal *)host->compressor.context)->ctx;
-    const struct kl_opened *o = e->arrived;
-    if (!o) return 1;
-    e->arrived = NULL;
-    const ENetAddress from = {.host = e->hub->nobody.host, .port = e->hub->nobody.port};
-    kl_enet_seal_deliver(host, o, &from);
-    return 0;
-}
-
 static struct kl_hub_enet *make(struct kl_hub *hub) {
     struct kl_hub_enet *e = calloc(1, sizeof *e);
     if (!e) return NULL;
-    *e = (struct kl_hub_enet){.hub = hub, .own = kl_address_loopback(0)};
-    e->host = kl_enet_host_create(KL_HUB_ENET_PEERS);
-    if (!e->host || kl_socket_bind(kl_enet_socket(e->host), &e->own) != 0) {
-        if (e->host) enet_host_destroy(e->host);
-        free(e);
-        return NULL;
-    }
-    e->seal.ctx = e;
-    e->seal.sealer = sealer_of;
-    e->seal.send = send_sealed;
-    kl_enet_seal_attach(e->host, &e->seal);
-    e->host->intercept = intercept;
-    return e;
+    const struct kl_enet_seal seal = {.ctx = e, .sealer = sealer_of, .send = send_sealed};
+    e->hub = hub;
+    if (kl_enet_feed_open(&e->feed, KL_HUB_ENET_PEERS, &hub->sink, &seal)) return e;
+    free(e);
+    return NULL;
 }
 
 /* --- events --- */
@@ -90,8 +65,8 @@ static void on_connect(struct kl_hub *hub, ENetPeer *enet) {
         return;
     }
     unsigned n = kl_gate_slot(s->number);
-    char address[KL_HUB_ADDRESS_MAX];
-    kl_hub_write_address(&s->home, address);
+    char address[KL_PLACE_TEXT];
+    kl_address_place(address, &s->home);
     kl_enet_peer_setup(enet);
     s->enet = enet;
     enet->data = (void *)(uintptr_t)n;
@@ -121,7 +96,7 @@ static void serve(struct kl_hub_enet *e) {
     ENetEvent event;
     e->due_us = hub->now_us + (hub->stats.peers || hub->gate->half_open->count ? BUSY_US : IDLE_US);
     if (e->due_us < hub->enet_us) hub->enet_us = e->due_us;
-    for (int i = 0; i < EVENTS_MAX && kl_enet_service(e->host, &event); i++)
+    for (int i = 0; i < EVENTS_MAX && kl_enet_service(e->feed.host, &event); i++)
         switch (event.type) {
         case ENET_EVENT_TYPE_CONNECT: on_connect(hub, event.peer); break;
         case ENET_EVENT_TYPE_DISCONNECT: on_disconnect(hub, event.peer); break;
@@ -166,11 +141,10 @@ static bool may_have(struct kl_hub *hub, const ENetHost *host, struct kl_hub_ses
 void kl_hub_enet_take(struct kl_hub *hub, struct kl_hub_session *s, const struct kl_opened *o) {
     struct kl_hub_enet **place = place_of(hub, s), *e = *place ? *place : make(hub);
     *place = e;
-    if (!e || !may_have(hub, e->host, s, o)) return;
-    e->arrived = o;
-    (void)kl_socket_send(kl_enet_socket(e->host), &e->own, "", 1);
+    if (!e || !may_have(hub, e->feed.host, s, o)) return;
+    kl_enet_feed_begin(&e->feed, o);
     serve(e);
-    e->arrived = NULL; /* the byte may have been lost: then the datagram is */
+    kl_enet_feed_end(&e->feed);
 }
 
 /* --- for the hub --- */
@@ -193,7 +167,7 @@ void kl_hub_enet_queued(struct kl_hub *hub, const struct kl_hub_session *s) {
 void kl_hub_enet_flush(struct kl_hub *hub) {
     for (unsigned i = 0; hub->queued && i < KL_HUB_ENETS; i++)
         if (hub->enet[i] && hub->enet[i]->queued) {
-            enet_host_flush(hub->enet[i]->host);
+            enet_host_flush(hub->enet[i]->feed.host);
             hub->enet[i]->queued = false;
         }
     hub->queued = false;
@@ -201,24 +175,23 @@ void kl_hub_enet_flush(struct kl_hub *hub) {
 
 ENetPeer *kl_hub_enet_peer(struct kl_hub *hub, const struct kl_hub_session *s) {
     const struct kl_hub_enet *e = *place_of(hub, s);
-    for (size_t i = 0; e && i < e->host->peerCount; i++)
-        if (e->host->peers[i].connectID == s->number) return &e->host->peers[i];
+    for (size_t i = 0; e && i < e->feed.host->peerCount; i++)
+        if (e->feed.host->peers[i].connectID == s->number) return &e->feed.host->peers[i];
     return NULL;
 }
 
 ENetPeer *kl_hub_enet_nth(const struct kl_hub *hub, unsigned n) {
     for (unsigned i = 0; i < KL_HUB_ENETS; i++) {
         if (!hub->enet[i]) continue;
-        if (n < hub->enet[i]->host->peerCount) return &hub->enet[i]->host->peers[n];
-        n -= (unsigned)hub->enet[i]->host->peerCount;
+        ENetHost *host = hub->enet[i]->feed.host;
+        if (n < host->peerCount) return &host->peers[n];
+        n -= (unsigned)host->peerCount;
     }
     return NULL;
 }
 
 bool kl_hub_enet_open(struct kl_hub *hub) {
-    hub->nobody = kl_address_loopback(0);
-    hub->sink = kl_socket_open();
-    hub->enet[0] = hub->sink >= 0 && kl_socket_bind(hub->sink, &hub->nobody) == 0 ? make(hub) : NULL;
+    hub->enet[0] = kl_enet_sink_open(&hub->sink) ? make(hub) : NULL;
     return hub->enet[0];
 }
 
@@ -231,8 +204,8 @@ void kl_hub_enet_hang_up(struct kl_hub *hub, uint32_t data) {
 void kl_hub_enet_close(struct kl_hub *hub) {
     for (unsigned i = 0; i < KL_HUB_ENETS; i++)
         if (hub->enet[i]) {
-            enet_host_destroy(hub->enet[i]->host);
+            kl_enet_feed_close(&hub->enet[i]->feed);
             free(hub->enet[i]);
         }
-    kl_socket_close(hub->sink);
+    kl_socket_close(hub->sink.socket);
 }

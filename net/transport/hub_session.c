@@ -11,11 +11,6 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define EXCESS_NS (10 * SECOND_NS) /* of excess, after which the sender is put out */
 
-void kl_hub_write_address(const struct kl_address *address, char out[KL_HUB_ADDRESS_MAX]) {
-    char host[KL_ADDRESS_TEXT];
-    snprintf(out, KL_HUB_ADDRESS_MAX, "%s:%u", kl_address_text(host, address->host), address->port);
-}
-
 /* --- slots --- */
 
 struct kl_hub_session *kl_hub_find(struct kl_hub *hub, uint32_t number) {
@@ -68,20 +63,21 @@ static bool is_idle(const struct kl_hub *hub, const struct kl_hub_session *s) {
     return s->state != KL_SESSION_FREE && !s->settled && hub->now_us >= s->since_us + IDLE_US;
 }
 
-/* Idle sessions by address, in a table of twice as many places as there are sessions. */
+/* Idle sessions by person (kl_address_person()), in a table of twice as many places as there are sessions. */
 struct tally {
     struct {
-        uint32_t host;
+        uint64_t who;
         uint16_t count;
     } at[2 * (KL_HUB_PEERS_MAX + 1)];
 };
 
-static uint16_t *count_of(struct tally *t, uint32_t host) {
+static uint16_t *count_of(struct tally *t, const struct kl_hub_session *s) {
     const size_t places = sizeof t->at / sizeof t->at[0];
-    size_t i = host * 2654435761U % places;
-    while (t->at[i].count && t->at[i].host != host)
+    const uint64_t who = kl_address_person(&s->home);
+    size_t i = (who * UINT64_C(0x9e3779b97f4a7c15) >> 32) % places;
+    while (t->at[i].count && t->at[i].who != who)
         i = (i + 1) % places;
-    t->at[i].host = host;
+    t->at[i].who = who;
     return &t->at[i].count;
 }
 
@@ -92,7 +88,7 @@ static struct kl_hub_session *most_idle(struct kl_hub *hub, struct tally *t, uns
     for (unsigned n = 0; n < hub->limits.peers; n++) {
         struct kl_hub_session *s = &hub->session[n];
         if (!is_idle(hub, s)) continue;
-        unsigned count = *count_of(t, s->home.host);
+        unsigned count = *count_of(t, s);
         if (count < *most || (best && count == *most && s->since_us >= best->since_us)) continue;
         best = s;
         *most = count;
@@ -112,11 +108,11 @@ bool kl_hub_make_room(void *ctx) {
     struct tally t = {0};
     unsigned most, freed = 0;
     for (unsigned n = 0; n < hub->limits.peers; n++)
-        if (is_idle(hub, &hub->session[n])) ++*count_of(&t, hub->session[n].home.host);
+        if (is_idle(hub, &hub->session[n])) ++*count_of(&t, &hub->session[n]);
     for (; freed < AT_ONCE; freed++) {
         struct kl_hub_session *s = most_idle(hub, &t, &most);
         if (!s || (freed && most < 2)) break;
-        --*count_of(&t, s->home.host);
+        --*count_of(&t, s);
         end_idle(hub, s);
     }
     return freed;
@@ -165,8 +161,8 @@ void kl_hub_path(struct kl_hub *hub, struct kl_hub_session *s, const struct kl_a
     kl_gate_moved(hub->gate, kl_gate_slot(s->number), from);
     hub->stats.moves++;
     if (!s->enet || s->state != KL_SESSION_OPEN || !hub->handler.moved) return;
-    char address[KL_HUB_ADDRESS_MAX];
-    kl_hub_write_address(&s->home, address);
+    char address[KL_PLACE_TEXT];
+    kl_address_place(address, &s->home);
     hub->handler.moved(hub->handler.ctx, kl_gate_slot(s->number), address);
 }
 

@@ -5,7 +5,7 @@
 #define KL_HUB_STATE_H
 
 #include "net/platform/socket.h"
-#include "net/transport/enet_seal.h"
+#include "net/transport/enet_feed.h"
 #include "net/transport/gate.h"
 #include "net/transport/hub.h"
 #include "net/transport/path.h"
@@ -46,12 +46,11 @@ struct kl_hub {
     struct kl_socket_batch in, out;         /* read last; to be sent with the next flush */
     unsigned in_next;                       /* the next of `in` */
     struct kl_hub_enet *enet[KL_HUB_ENETS]; /* by 64 slots each; NULL: none of them was needed yet */
-    int sink;                               /* takes ENet's empty datagrams, and is never read .. */
-    struct kl_address nobody;               /* .. at this address */
+    struct kl_enet_sink sink;
     struct kl_hub_handler handler;
     struct kl_hub_limits limits;
     struct kl_gate *gate;
-    char address[64];
+    char address[KL_ADDRESS_TEXT];
     uint16_t port;
     uint64_t now_us, sweep_us, enet_us; /* time of this service; due times */
     bool queued;                        /* messages that ENet has not been asked to send yet */
@@ -60,7 +59,6 @@ struct kl_hub {
     struct kl_hub_session session[];    /* limits.peers of them; a slot's number is the caller's peer */
 };
 
-void kl_hub_write_address(const struct kl_address *address, char out[KL_HUB_ADDRESS_MAX]);
 void kl_hub_send_raw(struct kl_hub *hub, const struct kl_address *to, const void *bytes, size_t len);
 
 /* --- hub_session.c --- */

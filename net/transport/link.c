@@ -12,7 +12,9 @@
 #include "net/transport/link_state.h"
 
 void kl_link_destroy(struct kl_link *l) {
-    if (l->enet) enet_host_destroy(l->enet);
+    kl_enet_feed_close(&l->enet);
+    kl_socket_close(l->sink.socket);
+    kl_socket_close(l->socket);
     kl_socket_close(l->kick_fd);
     kl_participant_free(&l->participant);
     free(l->held);
@@ -45,7 +47,7 @@ static void copy_config(struct kl_link *l, const struct kl_link_config *config) 
     l->welcomed = config->welcomed;
     l->trust = config->trust;
     l->ctx = config->ctx;
-    snprintf(relay, sizeof relay, "%s:%u", l->host, l->port);
+    snprintf(relay, sizeof relay, "%s", kl_host_port(l->host, l->port).text);
     struct kl_participant_config participant = {
         .relay = relay,
         .fingerprint = config->fingerprint,
@@ -80,12 +82,14 @@ int kl_link_make(struct kl_link **out, const struct kl_link_config *config, char
         return -1;
     }
     copy_config(l, config);
-    l->enet = kl_enet_host_create(1);
-    if (!l->enet) {
+    l->sink.socket = -1;
+    l->socket = kl_socket_open();
+    if (l->socket < 0 || !kl_enet_sink_open(&l->sink) || !kl_link_open_enet(l)) {
         snprintf(err, err_len, "no socket for a connection: %s", strerror(errno));
         kl_link_destroy(l);
         return -1;
     }
+    kl_socket_enlarge(l->socket, KL_SOCKET_BUFFER_BYTES, KL_SOCKET_BUFFER_BYTES);
     *out = l;
     return 0;
 }

@@ -15,7 +15,7 @@
 struct kl_link;
 
 struct kl_link_config {
-    const char *host; /* IPv4 address or name */
+    const char *host; /* an address, without brackets, or a name */
     uint16_t port;
     const char *fingerprint; /* required of the relay; NULL: any, see status.fingerprint */
     bool insecure_lan;       /* without encryption if the relay allows that too */

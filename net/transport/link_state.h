@@ -5,7 +5,8 @@
 
 #include "net/client/participant.h"
 #include "net/platform/thread.h"
-#include "net/transport/enet_seal.h"
+#include "net/platform/address.h"
+#include "net/transport/enet_feed.h"
 #include "net/transport/link.h"
 
 #define KL_HELD_FRAMES   16384 /* a menu may stay open for some 4.5 minutes at 60 fps */
@@ -31,11 +32,14 @@ struct kl_link {
     bool held_by_caller; /* the frontend's thread alone reads and writes it: kl_link_hold() is not nested */
 
     /* the network thread's own */
-    ENetHost *enet;
-    struct kl_enet_seal seal;
-    ENetAddress relay;
-    uint32_t number; /* participant.dial.number of the fields below */
-    ENetPeer *peer;  /* NULL: none */
+    int socket;
+    struct kl_enet_sink sink;
+    struct kl_enet_feed enet;
+    struct kl_addresses names; /* the addresses of `host`, in the order in which they are tried */
+    unsigned tried;            /* that have got this handshake's INIT */
+    struct kl_address relay;   /* the one of them that answered first; port 0: none has */
+    uint32_t number;           /* participant.dial.number of the fields below */
+    ENetPeer *peer;            /* NULL: none */
     bool has_keys;
     struct kl_sealer sealer;
     struct kl_opener opener;
@@ -58,6 +62,8 @@ static inline void kl_link_unlock(struct kl_link *l) {
 int kl_link_make(struct kl_link **out, const struct kl_link_config *config, char *err, size_t err_len);
 void kl_link_destroy(struct kl_link *l);
 
+/* Its ENet host, once the sink is open. False: no memory or no socket. */
+bool kl_link_open_enet(struct kl_link *l);
 /* The network thread; arg is the link. */
 void kl_link_thread(void *arg);
 /* Its parts. Looks the relay up and begins the handshake; false if the participant ended before. */

@@ -9,6 +9,8 @@
 #include "net/transport/link_state.h"
 #include "net/transport/udp_filter.h"
 
+#define DATAGRAMS_MAX 1024 /* in one turn */
+
 static bool is_over(struct kl_link *l) {
     kl_link_lock(l);
     bool over = kl_participant_is_over(&l->participant);
@@ -19,8 +21,24 @@ static bool is_over(struct kl_link *l) {
 /* --- datagrams out --- */
 
 static void send_raw(struct kl_link *l, const void *bytes, size_t len) {
-    ENetBuffer buffer = {.data = (void *)bytes, .dataLength = len};
-    (void)enet_socket_send(l->enet->socket, &l->relay, &buffer, 1);
+    if (l->relay.port) (void)kl_socket_send(l->socket, &l->relay, bytes, len);
+}
+
+/* Until one of the relay's addresses has answered, each INIT goes to one more of them: the next after 250 ms,
+ * at once if no way leads to one (RFC 8305 §5). */
+static void send_init(struct kl_link *l, const uint8_t init[KL_INIT_BYTES]) {
+    send_raw(l, init, KL_INIT_BYTES);
+    if (l->relay.port) return;
+    for (unsigned i = 0; i < l->tried; i++)
+        (void)kl_socket_send(l->socket, &l->names.at[i], init, KL_INIT_BYTES);
+    for (bool sent = false; !sent && l->tried < l->names.count; l->tried++)
+        sent = kl_socket_send(l->socket, &l->names.at[l->tried], init, KL_INIT_BYTES);
+}
+
+/* ENet's, sealed. */
+static void send_sealed(void *ctx, uint32_t connect_id, const uint8_t *bytes, size_t len) {
+    (void)connect_id;
+    send_raw(ctx, bytes, len);
 }
 
 static struct kl_sealer *sealer_of(void *ctx, uint32_t connect_id) {
@@ -31,36 +49,28 @@ static struct kl_sealer *sealer_of(void *ctx, uint32_t connect_id) {
 
 /* An address of a local network means nothing to a player, unless the relay is in one as well: it may be
  * another network's, or this very machine's. */
-static bool is_local(const uint8_t host[4]) {
-    return host[0] == 10 || host[0] == 127 || (host[0] == 172 && host[1] / 16 == 1) ||
-           (host[0] == 192 && host[1] == 168) || (host[0] == 169 && host[1] == 254);
-}
-
-static bool may_send_to(const struct kl_link *l, const uint8_t host[4]) {
-    uint8_t relay[4];
-    memcpy(relay, &l->relay.host, sizeof relay);
-    return host[0] != 0 && host[0] < 224 && (!is_local(host) || is_local(relay));
+static bool may_send_to(const struct kl_link *l, const struct kl_address *to) {
+    enum kl_audience whom = kl_address_audience(to);
+    return whom == KL_AUDIENCE_ALL ||
+           (whom != KL_AUDIENCE_NOBODY && kl_address_audience(&l->relay) != KL_AUDIENCE_ALL);
 }
 
 static void send_straight(struct kl_link *l) {
-    uint8_t bytes[KL_PARTICIPANT_DIRECT_BYTES], host[4];
-    uint16_t port;
+    uint8_t bytes[KL_PARTICIPANT_DIRECT_BYTES];
+    struct kl_address to = {.zone = l->relay.zone};
     for (unsigned i = 0; l->has_keys && i < KL_PEERS_MAX; i++) {
         kl_link_lock(l);
-        size_t len = kl_participant_direct_out(&l->participant, kl_now_us(), host, &port, bytes);
+        size_t len = kl_participant_direct_out(&l->participant, kl_now_us(), to.host, &to.port, bytes);
         kl_link_unlock(l);
         if (len == 0) return;
-        ENetAddress to = {.port = port};
-        memcpy(&to.host, host, sizeof host);
-        ENetBuffer buffer = {.data = bytes, .dataLength = len};
-        if (may_send_to(l, host)) (void)enet_socket_send(l->enet->socket, &to, &buffer, 1);
+        if (may_send_to(l, &to)) (void)kl_socket_send(l->socket, &to, bytes, len);
     }
 }
 
 static void send_datagrams(struct kl_link *l) {
     uint8_t init[KL_INIT_BYTES], body[KL_DATAGRAM_MAX], bytes[KL_DATAGRAM_MAX + KL_SEAL_OVERHEAD], kind;
     while (kl_dial_send(&l->participant.dial, init))
-        send_raw(l, init, sizeof init);
+        send_init(l, init);
     for (unsigned i = 0; l->has_keys && i < KL_BURST_MAX; i++) {
         kl_link_lock(l);
         size_t len = kl_participant_send(&l->participant, kl_now_us(), &kind, body, sizeof body);
@@ -83,10 +93,21 @@ static void ask_trust(struct kl_link *l, const uint8_t pub[32]) {
     kl_link_unlock(l);
 }
 
-static void take_stranger(struct kl_link *l, const uint8_t *bytes, size_t len) {
+/* The first of the relay's addresses that answers is tried first from then on. */
+static void choose(struct kl_link *l, const struct kl_address *is) {
+    struct kl_addresses others = l->names;
+    l->relay = *is;
+    l->names = (struct kl_addresses){.count = 1, .at = {*is}};
+    for (unsigned i = 0; i < others.count; i++)
+        kl_addresses_add(&l->names, &others.at[i]);
+}
+
+static void take_stranger(struct kl_link *l, const struct kl_address *from, const uint8_t *bytes,
+                          size_t len) {
     uint8_t pub[32];
     kl_link_lock(l);
-    kl_participant_stranger(&l->participant, bytes, len, kl_now_us());
+    bool answered = kl_participant_stranger(&l->participant, bytes, len, kl_now_us());
+    if (answered && !l->relay.port) choose(l, from);
     bool asks = kl_dial_asks(&l->participant.dial, pub);
     kl_link_unlock(l);
     if (asks) ask_trust(l, pub);
@@ -104,34 +125,31 @@ static bool take_sealed(struct kl_link *l, uint8_t *bytes, size_t len, struct kl
     return o->kind == KL_SEAL_ENET && kl_udp_judge(KL_UDP_CLIENT, o->body, o->len, NULL).pass;
 }
 
-static void take_straight(struct kl_link *l, const ENetAddress *from, uint8_t *bytes, size_t len) {
-    uint8_t host[4];
-    memcpy(host, &from->host, sizeof host);
-    if (!kl_participant_knows(&l->participant, host, from->port)) return;
+static void take_straight(struct kl_link *l, const struct kl_address *from, uint8_t *bytes, size_t len) {
+    if (!kl_participant_knows(&l->participant, from->host, from->port)) return;
     kl_link_lock(l);
-    kl_participant_direct_in(&l->participant, host, from->port, bytes, len, kl_now_us());
+    kl_participant_direct_in(&l->participant, from->host, from->port, bytes, len, kl_now_us());
     kl_link_unlock(l);
 }
 
-static int intercept(ENetHost *host, ENetEvent *event) {
-    (void)event;
-    struct kl_link *l = ((struct kl_enet_seal *)host->compressor.context)->ctx;
-    const ENetAddress *from = &host->receivedAddress;
-    uint8_t *bytes = host->receivedData;
-    size_t len = host->receivedDataLength;
-    struct kl_opened o;
-    if (from->host != l->relay.host || from->port != l->relay.port) {
+static bool is_of_relay(const struct kl_link *l, const struct kl_address *from) {
+    if (l->relay.port) return kl_address_same(from, &l->relay);
+    for (unsigned i = 0; i < l->tried; i++)
+        if (kl_address_same(from, &l->names.at[i])) return true;
+    return false;
+}
+
+/* True if o is for ENet. */
+static bool take_datagram(struct kl_link *l, const struct kl_address *from, uint8_t *bytes, size_t len,
+                          struct kl_opened *o) {
+    if (!is_of_relay(l, from)) {
         take_straight(l, from, bytes, len);
-        return 1;
+        return false;
     }
-    if (len < 2 || bytes[0] != KL_SEAL_MAGIC) return 1;
-    if (bytes[1] >= KL_HS_INIT)
-        take_stranger(l, bytes, len);
-    else if (take_sealed(l, bytes, len, &o)) {
-        kl_enet_seal_deliver(host, &o, &l->relay);
-        return 0;
-    }
-    return 1;
+    if (len < 2 || bytes[0] != KL_SEAL_MAGIC) return false;
+    if (bytes[1] < KL_HS_INIT) return take_sealed(l, bytes, len, o);
+    take_stranger(l, from, bytes, len);
+    return false;
 }
 
 /* --- sessions --- */
@@ -139,6 +157,7 @@ static int intercept(ENetHost *host, ENetEvent *event) {
 static void forget_session(struct kl_link *l) {
     l->peer = NULL;
     l->has_keys = false;
+    l->tried = 0;
     sodium_memzero(&l->sealer, sizeof l->sealer);
     sodium_memzero(&l->opener, sizeof l->opener);
     memset(l->sent, 0, sizeof l->sent);
@@ -150,11 +169,11 @@ static void connect_enet(struct kl_link *l, const struct kl_session_keys *keys) 
     l->has_keys = true;
     /* The relay takes these from our CONNECT. Deceleration 0: the throttle also shrinks the window of
      * reliable data when the RTT jitters, which would slow start data down on just the slow links. */
-    ENetPeer *peer = &l->enet->peers[0];
+    ENetPeer *peer = &l->enet.host->peers[0];
     peer->packetThrottleInterval = ENET_PEER_PACKET_THROTTLE_INTERVAL;
     peer->packetThrottleAcceleration = ENET_PEER_PACKET_THROTTLE_SCALE;
     peer->packetThrottleDeceleration = 0;
-    l->peer = kl_enet_seal_connect(l->enet, &l->relay, keys->session);
+    l->peer = kl_enet_feed_connect(&l->enet, keys->session);
     if (l->peer) kl_enet_peer_setup(l->peer);
     kl_link_lock(l);
     kl_participant_connecting(&l->participant, l->peer != NULL);
@@ -168,13 +187,14 @@ static void follow(struct kl_link *l) {
         if (l->peer) enet_peer_reset(l->peer);
         forget_session(l);
         l->number = d->number;
+        if (d->s.stage == KL_DIAL_HANDSHAKE) l->relay.port = 0; /* any of its addresses may be the way now */
     }
     if (d->s.stage == KL_DIAL_ANSWERED) connect_enet(l, &d->s.outcome.keys);
 }
 
 static void end_session(struct kl_link *l) {
     if (l->peer) {
-        enet_host_flush(l->enet); /* acknowledges the last message */
+        enet_host_flush(l->enet.host); /* acknowledges the last message */
         if (l->peer->state != ENET_PEER_STATE_DISCONNECTED) enet_peer_disconnect_now(l->peer, KL_ENET_BYE);
     }
     forget_session(l);
@@ -199,11 +219,11 @@ static void send_messages(struct kl_link *l) {
         if (m.kind == KL_MSG_PROVE) sodium_memzero(&m, sizeof m);
         some = true;
         if (m.kind == KL_MSG_BYE) {
-            enet_host_flush(l->enet);
+            enet_host_flush(l->enet.host);
             enet_peer_disconnect_later(l->peer, KL_ENET_BYE);
         }
     }
-    if (some) enet_host_flush(l->enet);
+    if (some) enet_host_flush(l->enet.host);
 }
 
 static void stretch(struct kl_link *l, const uint8_t salt[KL_DOOR_SALT]) {
@@ -250,14 +270,33 @@ static void rest(struct kl_link *l) {
     kl_link_lock(l);
     uint64_t until_us = kl_participant_wake_at(&l->participant, kl_now_us());
     kl_link_unlock(l);
-    const int what[] = {l->kick_fd, kl_enet_socket(l->enet)};
+    const int what[] = {l->kick_fd, l->socket};
     if (kl_wait_for(what, 2, until_us) & 1) kl_wake_clear(l->kick_fd);
 }
 
-void kl_link_turn(struct kl_link *l) {
+static void serve_enet(struct kl_link *l) {
     ENetEvent event;
-    while (!is_over(l) && kl_enet_service(l->enet, &event))
+    while (!is_over(l) && kl_enet_service(l->enet.host, &event))
         dispatch(l, &event);
+}
+
+static void receive(struct kl_link *l) {
+    uint8_t bytes[KL_SOCKET_BYTES];
+    struct kl_address from;
+    struct kl_opened o;
+    for (unsigned i = 0; i < DATAGRAMS_MAX && !is_over(l); i++) {
+        int len = kl_socket_receive(l->socket, bytes, sizeof bytes, &from);
+        if (len < 0) return;
+        if ((size_t)len > sizeof bytes || !take_datagram(l, &from, bytes, (size_t)len, &o)) continue;
+        kl_enet_feed_begin(&l->enet, &o);
+        serve_enet(l);
+        kl_enet_feed_end(&l->enet);
+    }
+}
+
+void kl_link_turn(struct kl_link *l) {
+    receive(l);
+    serve_enet(l);
     kl_link_lock(l);
     kl_participant_turn(&l->participant, kl_now_us());
     kl_link_unlock(l);
@@ -275,9 +314,16 @@ static bool is_wanted(void *ctx) {
     return !leaving;
 }
 
+bool kl_link_open_enet(struct kl_link *l) {
+    const struct kl_enet_seal seal = {.ctx = l, .sealer = sealer_of, .send = send_sealed};
+    return kl_enet_feed_open(&l->enet, 1, &l->sink, &seal);
+}
+
 bool kl_link_begin(struct kl_link *l) {
     char why[128], reason[KL_TEXT_MAX];
-    enum kl_lookup found = kl_lookup(l->host, &l->relay.host, is_wanted, l, why, sizeof why);
+    enum kl_lookup found = kl_lookup(l->host, &l->names, is_wanted, l, why, sizeof why);
+    for (unsigned i = 0; i < l->names.count; i++)
+        l->names.at[i].port = l->port;
     kl_link_lock(l);
     if (found == KL_LOOKUP_FAILED) {
         snprintf(reason, sizeof reason, "cannot find the relay %s: %s", l->host, why);
@@ -285,10 +331,6 @@ bool kl_link_begin(struct kl_link *l) {
     }
     if (found == KL_LOOKUP_FOUND) kl_participant_begin(&l->participant, kl_now_us());
     kl_link_unlock(l);
-    l->relay.port = l->port;
-    l->seal = (struct kl_enet_seal){.ctx = l, .sealer = sealer_of};
-    kl_enet_seal_attach(l->enet, &l->seal);
-    l->enet->intercept = intercept;
     return found == KL_LOOKUP_FOUND;
 }
 

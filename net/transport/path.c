@@ -7,10 +7,6 @@
 /* An unproved address gets at most so many times the bytes that came from there. */
 #define AMPLIFICATION 3
 
-static bool same(const struct kl_address *a, const struct kl_address *b) {
-    return a->host == b->host && a->port == b->port;
-}
-
 void kl_path_init(struct kl_path *p, const struct kl_address *proved) {
     memset(p, 0, sizeof *p);
     p->proved = *proved;
@@ -22,7 +18,7 @@ bool kl_path_moving(const struct kl_path *p) {
 
 static struct kl_path_claim *claim_of(struct kl_path *p, const struct kl_address *at) {
     for (unsigned i = 0; i < KL_PATH_CLAIMS; i++)
-        if (p->claim[i].at.port && same(&p->claim[i].at, at)) return &p->claim[i];
+        if (p->claim[i].at.port && kl_address_same(&p->claim[i].at, at)) return &p->claim[i];
     return NULL;
 }
 
@@ -38,7 +34,7 @@ static struct kl_path_claim *new_claim(struct kl_path *p, const struct kl_addres
 void kl_path_heard(struct kl_path *p, uint64_t now_us, const struct kl_address *from, uint32_t counter,
                    bool newest, bool repeated, size_t len) {
     bool present = newest || (kl_path_moving(p) && repeated && counter >= p->since);
-    if (same(from, &p->proved)) {
+    if (kl_address_same(from, &p->proved)) {
         for (unsigned i = 0; present && i < KL_PATH_CLAIMS; i++)
             p->claim[i].open = false;
         return;

@@ -129,8 +129,3 @@ struct kl_udp_verdict kl_udp_judge(enum kl_udp_side side, const uint8_t *bytes, 
     verdict.pass = true;
     return verdict;
 }
-
-bool kl_udp_source_bad(uint32_t address, uint16_t port) {
-    uint8_t first = (uint8_t)(address >> 24);
-    return port == 0 || first == 0 || first >= 224;
-}

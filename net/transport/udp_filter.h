@@ -31,8 +31,4 @@ struct kl_udp_verdict kl_udp_judge(enum kl_udp_side side, const uint8_t *bytes, 
 /* The peer number in an ENet header; 0xfff if there is none. */
 uint16_t kl_udp_peer(const uint8_t *bytes, size_t len);
 
-/* True if a reply could not be sent to this source: port 0, and addresses of no host (0.0.0.0/8, multicast,
- * broadcast). address is in host byte order. */
-bool kl_udp_source_bad(uint32_t address, uint16_t port);
-
 #endif

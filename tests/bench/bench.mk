@@ -47,4 +47,4 @@ $(OUT)/bench/eye.so: tests/bench/eye.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(MY_CPPFLAGS) -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -o $@ $< -ldl
 $(OUT)/bench/load: $(call obj,tests/bench/load.c) $(OUT)/libtests.a $(OUT)/libkeylock.a
-	$(link) $(TEST_LIBS) -Wl,--wrap=kl_participant_update
+	$(link) $(TEST_LIBS) -Wl,--wrap=kl_participant_update,--wrap=kl_socket_send,--wrap=kl_socket_receive

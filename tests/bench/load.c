@@ -11,8 +11,8 @@
  * and sends one to each: plain sockets, as many and as large as a relay's.
  * --callgrind: the relay runs under callgrind, which counts while it is measured.
  *
- * The clients are the wrapper's links (net/transport) without their threads. ENet reads and writes datagrams
- * through the two functions below in the place of its own. */
+ * The clients are the wrapper's links (net/transport) without their threads. Links and ENet read and write
+ * datagrams through functions here, in the place of net/platform/socket.h's and of ENet's own. */
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -173,33 +173,43 @@ static void send_up(struct client *c, const void *bytes, size_t len) {
         put_on_wire(c, bytes, len);
 }
 
-/* --- ENet's two functions --- */
+/* --- the links' sockets, and ENet's --- */
 
 static const struct under_way *arrived; /* for the client whose turn it is; NULL: nothing more */
+static bool enet_byte;                  /* for its ENet: enet_feed.h */
 
-__attribute__((visibility("default"))) int enet_socket_receive(ENetSocket s, ENetAddress *from,
-                                                               ENetBuffer *to, size_t buffers) {
+bool __wrap_kl_socket_send(int s, const struct kl_address *to, const void *bytes, size_t len);
+int __wrap_kl_socket_receive(int s, void *bytes, size_t cap, struct kl_address *from);
+
+bool __wrap_kl_socket_send(int s, const struct kl_address *to, const void *bytes, size_t len) {
+    (void)to;
+    if (by_fd[s])
+        send_up(by_fd[s], bytes, len);
+    else
+        enet_byte = true; /* by its sink */
+    return true;
+}
+int __wrap_kl_socket_receive(int s, void *bytes, size_t cap, struct kl_address *from) {
     (void)s;
-    (void)buffers;
     const struct under_way *u = arrived;
     arrived = NULL;
-    if (!u || u->len > to->dataLength) return 0;
-    memcpy(to->data, u->bytes, u->len);
-    *from = (ENetAddress){.host = relay_at.sin_addr.s_addr, .port = ntohs(relay_at.sin_port)};
+    if (!u || u->len > cap) return -1;
+    memcpy(bytes, u->bytes, u->len);
+    *from = kl_address_v4((const uint8_t *)&relay_at.sin_addr, ntohs(relay_at.sin_port));
     return u->len;
 }
 
+__attribute__((visibility("default"))) int enet_socket_receive(ENetSocket s, ENetAddress *from,
+                                                               ENetBuffer *to, size_t buffers) {
+    (void)s, (void)from, (void)to, (void)buffers;
+    bool has_one = enet_byte;
+    enet_byte = false;
+    return has_one;
+}
 __attribute__((visibility("default"))) int enet_socket_send(ENetSocket s, const ENetAddress *to,
                                                             const ENetBuffer *from, size_t buffers) {
-    uint8_t bytes[DATAGRAM];
-    size_t len = 0;
-    (void)to;
-    for (size_t i = 0; i < buffers && len + from[i].dataLength <= sizeof bytes; i++) {
-        if (from[i].dataLength) memcpy(bytes + len, from[i].data, from[i].dataLength);
-        len += from[i].dataLength;
-    }
-    if (len) send_up(by_fd[s], bytes, len);
-    return (int)len;
+    (void)s, (void)to, (void)from, (void)buffers;
+    return 0; /* it is empty: the datagram has left by the link's socket */
 }
 
 /* --- clients --- */
@@ -322,7 +332,7 @@ static void open_client(struct client *c, int sockets) {
             fprintf(stderr, "load: %s\n", err);
             exit(1);
         }
-        c->fd = kl_enet_socket(c->p.link->enet);
+        c->fd = c->p.link->socket;
         (void)kl_link_begin(c->p.link);
     }
     by_fd[c->fd] = c;

@@ -177,7 +177,7 @@ def any_message(rng):
         33: lambda: [u32(rng), rng.randrange(2)],
         34: lambda: [rng.randrange(65536)],
         15: lambda: [],
-        35: lambda: [[[rng.randrange(256), rng.randint(1, 2**32 - 1), some(4), rng.randint(1, 65535), some(32), some(32)]
+        35: lambda: [[[rng.randrange(256), rng.randint(1, 2**32 - 1), some(16), rng.randint(1, 65535), some(32), some(32)]
                       for _ in range(rng.choice([0, 1, 2, 15]))]],
         36: lambda: any_seal(),
         9: lambda: any_sign(),

@@ -237,11 +237,14 @@ def wrong_channels():
     ticket = lambda link, hosted=0: lay(2, hosted, link)
     assert decode("channel", 0, ticket(name + after)) == [2, 0, "68", 1, "72", after.hex()]
     assert decode("channel", 0, ticket(b"KeyLock://H.:65535/%72#" + after.upper(), 1)) == [2, 1, "682e", 65535, "72", after.hex()]
+    for host, read in ((b"[2001:DB8:0:0::1]", b"2001:db8::1"), (b"[::FFFF:192.0.2.1]", b"192.0.2.1")):
+        assert decode("channel", 0, ticket(b"keylock://" + host + b":1/r#" + after)) == [2, 0, read.hex(), 1, "72", after.hex()]
     yield from (ticket(name + after, 2), ticket(b""), ticket(name), ticket(name + after[:31]), ticket(name + after + b"a"))
     yield from (ticket(name + after[:31] + b"1"), ticket(name + after + b"#"), ticket(name + after + b"\0"))
     for link in (b"keylock://h/r#", b"keylock://h:/r#", b"keylock://h:0/r#", b"keylock://h:01/r#", b"keylock://h:65536/r#",
                  b"keylock://h:1/#", b"keylock://h:1#", b"keylock://:1/r#", b"keylock://-h:1/r#", b"keylock://.h:1/r#",
-                 b"keylock://a..b:1/r#", b"keylock://a.-b:1/r#", b"keylock://h..:1/r#", b"keylock://a@h:1/r#", b"keylock://[::1]:1/r#",
+                 b"keylock://a..b:1/r#", b"keylock://a.-b:1/r#", b"keylock://h..:1/r#", b"keylock://a@h:1/r#", b"keylock://[::1:1/r#",
+                 b"keylock://[h]:1/r#", b"keylock://[::1%25lo]:1/r#", b"keylock://[1::2::3]:1/r#", b"keylock://[192.0.2.1]:1/r#",
                  b"keylock://h:1/a%2#", b"keylock://h:1/%00#", b"keylock://h:1/%7f#", b"keylock://h:1/%ff#", b"keylock://h:1/a b#",
                  b"keylock://h:1/a/b#", b"keylock://h:1/" + b"r" * 24 + b"#", b"https://h:1/r#", b"keylock:/h:1/r#",
                  b"keylock://" + b"h" * 254 + b":1/r#"):

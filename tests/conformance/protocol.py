@@ -2,6 +2,8 @@
 
 The layout of the fields is that of vectors.c: lists and dictionaries of numbers, strings as hex."""
 
+import ipaddress
+
 from primitives import Malformed, NEUTRAL, Reader, VERSION, Version, Writer, need, read_stream, write_stream
 
 
@@ -360,7 +362,7 @@ def read_message(r, _seats):
     elif kind == 34:
         m.append(r.u(2))
     elif kind == 35:
-        m.append([[r.u(1), r.u(4), r.hex(4), r.u(2), r.hex(32), r.hex(32)] for _ in range(r.u(1, 15))])
+        m.append([[r.u(1), r.u(4), r.hex(16), r.u(2), r.hex(32), r.hex(32)] for _ in range(r.u(1, 15))])
         need(all(p[1] and p[3] for p in m[1]))
     elif kind == 36:
         m += read_seal(r)
@@ -499,16 +501,33 @@ def read_room(text):
     return out.hex()
 
 
+def need_name(host):
+    need(1 <= len(host) <= 253 and all(c in LETTERS + DIGITS + b"-." for c in host))
+    need(all(label[:1] not in (b"-", b"") for label in host.rstrip(b".").split(b".")))
+    need(not host.endswith(b".."))
+
+
+def read_ipv6(host):
+    """"[2001:db8::1]", written as RFC 5952 has it; IPv4 in it as four numbers alone."""
+    need(host[-1:] == b"]" and b"%" not in host)
+    try:
+        address = ipaddress.IPv6Address(host[1:-1].decode("ascii"))
+    except ValueError:
+        raise Malformed from None
+    return str(address.ipv4_mapped or address.compressed).encode()
+
+
 def read_link(text):
     """All parts are there: host, port, room, fingerprint."""
     need(text[:10].lower() == b"keylock://")
     address, slash, rest = text[10:].partition(b"/")
-    host, colon, port = address.lower().partition(b":")
+    host, colon, port = address.lower().rpartition(b":")
     room, hash_sign, fingerprint = rest.partition(b"#")
     need(slash and colon and hash_sign)
-    need(1 <= len(host) <= 253 and all(c in LETTERS + DIGITS + b"-." for c in host))
-    need(all(label[:1] not in (b"-", b"") for label in host.rstrip(b".").split(b".")))
-    need(not host.endswith(b".."))
+    if host[:1] == b"[":
+        host = read_ipv6(host)
+    else:
+        need_name(host)
     need(1 <= len(port) <= 5 and all(c in DIGITS for c in port) and port[:1] != b"0" and int(port) <= 65535)
     fingerprint = fingerprint.lower()
     need(len(fingerprint) == 32 and all(c in LETTERS + b"234567" for c in fingerprint))

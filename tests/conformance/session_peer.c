@@ -78,7 +78,7 @@ static void open_session(const struct kl_session_keys *k, const uint8_t pub[32])
 }
 
 static void relay_takes(size_t len) {
-    static const uint8_t address[6] = {127, 0, 0, 1, 0xd8, 0x5b};
+    static const uint8_t address[KL_HS_ADDRESS] = {127, 0, 0, 1, 0xd8, 0x5b};
     uint8_t reply[KL_STRANGER_MAX];
     struct kl_hs_request request;
     struct kl_session_keys keys;

@@ -90,7 +90,7 @@ static int socket_of(unsigned which) {
     return which == STRANGER ? stranger : enet[which]->socket;
 }
 static void throw_from(unsigned which, const void *bytes, size_t len) {
-    struct kl_address to = {.host = c.relay.host, .port = c.relay.port};
+    const struct kl_address to = kl_address_v4((const uint8_t *)&c.relay.host, c.relay.port);
     wire_send(socket_of(which), &to, bytes, len);
     sent[which] += len;
 }
@@ -171,9 +171,9 @@ static void turn(void) {
 /* --- from the first datagram to ENet's connection --- */
 
 static int bound(int s, const char *address) {
-    uint32_t host;
+    struct kl_address host;
     MUST(kl_address_parse(address, &host));
-    wire_bind(s, host);
+    wire_bind(s, &host);
     return s;
 }
 

@@ -163,7 +163,7 @@ static void end(void) {
 }
 
 static void say_straight(void) {
-    uint8_t bytes[KL_PARTICIPANT_DIRECT_BYTES], host[4];
+    uint8_t bytes[KL_PARTICIPANT_DIRECT_BYTES], host[KL_PEER_HOST];
     uint16_t port;
     unsigned n = 0;
     while (kl_participant_direct_out(&l->participant, now_us, host, &port, bytes) > 0)

@@ -15,7 +15,7 @@
 #include "net/session/url.h"
 
 enum { INIT_COOKIE = 40 };
-static const uint8_t address[6] = {192, 0, 2, 7, 0xd8, 0x5b};
+static const uint8_t address[KL_HS_ADDRESS] = {192, 0, 2, 7, 0xd8, 0x5b};
 static const uint8_t secret[32] = "the fuzzed relay's";
 
 /* --- random numbers --- */

@@ -144,6 +144,7 @@ struct kl_link_config player_config(struct player *p, const struct kl_hello *hel
     struct player kept = *p;
     *p = (struct player){.hello = *hello, .digest_cap = frames_max};
     p->pads = kept.pads;
+    p->host = kept.host;
     p->insecure_lan = kept.insecure_lan;
     p->ciphers = kept.ciphers;
     p->seat = kept.seat;
@@ -152,7 +153,7 @@ struct kl_link_config player_config(struct player *p, const struct kl_hello *hel
     memcpy(p->fingerprint, kept.fingerprint, sizeof p->fingerprint);
     p->digest = calloc(frames_max, sizeof p->digest[0]);
     kl_facts_add(&p->ready, "system files", "none");
-    struct kl_link_config config = {.host = "127.0.0.1", .port = port, .hello = *hello};
+    struct kl_link_config config = {.host = p->host ? p->host : "127.0.0.1", .port = port, .hello = *hello};
     config.fingerprint = p->fingerprint[0] ? p->fingerprint : NULL;
     config.insecure_lan = p->insecure_lan;
     config.ciphers = p->ciphers;

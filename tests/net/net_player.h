@@ -56,6 +56,7 @@ struct player {
     uint64_t due_us; /* of the next turn, in a room with a clock */
     struct kl_facts ready;
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* set before player_open(), which keeps it: the relay's */
+    const char *host;                           /* the same; NULL: 127.0.0.1 */
     bool insecure_lan;                          /* the same */
     uint8_t ciphers;                            /* the same; enum kl_cipher bits */
     bool pads;                                  /* the same: nothing but buttons is used */

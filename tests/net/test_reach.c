@@ -19,16 +19,19 @@ TEST(addresses) {
     kl_reach_add(&list, "192.0.2.1");
     kl_reach_add(&list, "192.0.2.1");
     kl_reach_add(&list, "relay.example.org");
-    kl_reach_add(&list, "::1");
+    kl_reach_add(&list, "2001:db8::1");
+    kl_reach_add(&list, "2001:DB8:0::1");
+    kl_reach_add(&list, "::ffff:192.0.2.1");
     kl_reach_add(&list, "");
-    assert_int_equal(list.count, 1);
+    assert_int_equal(list.count, 2);
+    assert_string_equal(list.address[1], "2001:db8::1");
     for (unsigned i = 2; i < 20; i++) {
         char text[24];
         snprintf(text, sizeof text, "192.0.2.%u", i);
         kl_reach_add(&list, text);
     }
     assert_int_equal(list.count, KL_REACH_MAX);
-    char own[KL_REACH_TEXT];
+    char own[KL_ADDRESS_TEXT];
     struct in_addr a;
     kl_reach_own(own);
     assert_int_equal(inet_pton(AF_INET, own, &a), 1);
@@ -62,7 +65,7 @@ TEST(the_far_ends_of_connections) {
     close(listens);
 }
 
-static enum kl_reach_news wait_for(struct kl_reach *r, char address[KL_REACH_TEXT]) {
+static enum kl_reach_news wait_for(struct kl_reach *r, char address[KL_ADDRESS_TEXT]) {
     enum kl_reach_news news = KL_REACH_ASKING;
     for (unsigned i = 0; i < 600 && news == KL_REACH_ASKING; i++) {
         usleep(10000);
@@ -73,7 +76,7 @@ static enum kl_reach_news wait_for(struct kl_reach *r, char address[KL_REACH_TEX
 
 TEST(a_relay_for_one_match) {
     char dir[] = "/tmp/keylock-hosted-XXXXXX", fingerprint[KL_FINGERPRINT_CHARS + 1], err[256] = "",
-         address[KL_REACH_TEXT] = "";
+         address[KL_ADDRESS_TEXT] = "";
     uint16_t port = 0;
     assert_non_null(mkdtemp(dir));
     struct kl_hosted *h = kl_hosted_open(dir);
@@ -113,7 +116,7 @@ TEST(all_are_asked_at_once) {
     struct kl_reach_list list = {.count = 0};
     struct sockaddr_in at = {.sin_family = AF_INET};
     socklen_t len = sizeof at;
-    char address[KL_REACH_TEXT] = "";
+    char address[KL_ADDRESS_TEXT] = "";
     uint8_t question[KL_LIST_BYTES], answer[KL_LIST_BYTES];
     int quiet[KL_REACH_MAX];
     for (unsigned i = 0; i < KL_REACH_MAX; i++) {

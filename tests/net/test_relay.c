@@ -1,5 +1,6 @@
 /* test_relay.c - a real relay process, real links over loopback UDP, synthetic players.
  * runs: waiting, test, 60 s */
+#include <netdb.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,6 +16,24 @@
 
 static struct program relay, proxy;
 static struct player player[PLAYERS_MAX];
+
+/* In place of the C library's, so that a name has both kinds of addresses; other names as ever. */
+int getaddrinfo_a(int mode, struct gaicb *list[], int n, struct sigevent *event) {
+    struct gaicb *r = list[0];
+    (void)mode, (void)n, (void)event;
+    bool both = !strcmp(r->ar_name, "both.test");
+    r->__return = getaddrinfo(both ? "::1" : r->ar_name, NULL, r->ar_request, &r->ar_result);
+    if (both && r->__return == 0)
+        r->__return = getaddrinfo("127.0.0.1", NULL, r->ar_request, &r->ar_result->ai_next);
+    return 0;
+}
+int gai_error(struct gaicb *request) {
+    return request->__return;
+}
+int gai_cancel(struct gaicb *request) {
+    (void)request;
+    return EAI_ALLDONE;
+}
 
 static void open_players(unsigned count, unsigned seats, uint16_t port, uint32_t frames,
                          const struct kl_params *params) {
@@ -50,7 +69,8 @@ static void expect_lock(unsigned count, uint32_t frames, unsigned timeout_s) {
 }
 
 static void play_through(unsigned count, unsigned seats, uint32_t frames, const struct kl_params *params) {
-    relay = relay_start(NULL);
+    const char *const both[] = {"--bind", "::", NULL};
+    relay = relay_start(player[0].host ? both : NULL);
     assert_int_not_equal(relay.port, 0);
     open_players(count, seats, relay.port, frames, params);
     expect_lock(count, frames, 60);
@@ -59,6 +79,8 @@ static void play_through(unsigned count, unsigned seats, uint32_t frames, const 
         assert_false(player[i].status.desync);
     }
     close_players(count);
+    for (unsigned i = 0; i < count; i++)
+        player[i].host = NULL;
     assert_true(program_said(&relay, "event=room_ended"));
     assert_int_equal(program_stop(&relay, SIGTERM), 0);
 }
@@ -66,8 +88,26 @@ static void play_through(unsigned count, unsigned seats, uint32_t frames, const 
 TEST(two_players) {
     play_through(2, 1, 10000, NULL);
 }
+/* By both kinds of addresses, each written in two ways. */
 TEST(four_players) {
+    static const char *const host[] = {"::1", "127.0.0.1", "both.test", "::ffff:127.0.0.1"};
+    for (unsigned i = 0; i < 4; i++)
+        player[i].host = host[i];
     play_through(4, 1, 3000, NULL);
+}
+/* Nobody listens at the first address of that name. */
+TEST(a_name_whose_ipv6_is_dead) {
+    relay = relay_start(NULL);
+    struct kl_hello h = hello_make("ann", "room", 1, 1);
+    player[0].host = "both.test";
+    hitch_watch(0);
+    uint64_t begin_us = kl_now_us(), still_us = hitch_us();
+    player_open(&player[0], &h, relay.port, 10);
+    assert_true(player_joins(&player[0]));
+    assert_in_time(kl_now_us() - begin_us, 1000000, still_us);
+    player[0].host = NULL;
+    close_players(1);
+    assert_int_equal(program_stop(&relay, SIGTERM), 0);
 }
 TEST(eight_players) {
     play_through(8, 1, 2000, NULL);

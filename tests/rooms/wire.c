@@ -290,7 +290,7 @@ void wire_stranger(struct client *c, const uint8_t *bytes, size_t len) {
 
 static void deliver_stranger(struct client *c, bool to_relay, const uint8_t *bytes, size_t len) {
     static uint32_t number;
-    const uint8_t address[6] = {192, 0, 2, 1, (uint8_t)c->number};
+    const uint8_t address[KL_HS_ADDRESS] = {192, 0, 2, 1, (uint8_t)c->number};
     uint8_t reply[KL_STRANGER_MAX];
     struct kl_hs_request req;
     struct kl_session_keys keys;

@@ -33,13 +33,13 @@ int wire_open(void) {
 void wire_close(int s) {
     wire[s].open = false;
 }
-void wire_bind(int s, uint32_t host) {
-    wire[s].at.host = host;
+void wire_bind(int s, const struct kl_address *host) {
+    memcpy(wire[s].at.host, host->host, sizeof host->host);
 }
 
 static struct wire_socket *wire_at(const struct kl_address *to) {
     struct wire_socket *w = &wire[(uint16_t)(to->port - WIRE_PORT) % WIRE_SOCKETS];
-    return w->open && w->at.port == to->port && w->at.host == to->host ? w : NULL;
+    return w->open && kl_address_same(&w->at, to) ? w : NULL;
 }
 
 void wire_send(int s, const struct kl_address *to, const void *bytes, size_t len) {
@@ -102,7 +102,7 @@ void __wrap_kl_socket_send_batch(int s, struct kl_socket_batch *b) {
     b->count = 0;
 }
 int __wrap_kl_socket_bind(int s, struct kl_address *at) {
-    wire_bind(s, at->host);
+    wire_bind(s, at);
     *at = wire[s].at;
     return 0;
 }
@@ -144,7 +144,8 @@ SEEN int enet_socket_send(ENetSocket s, const ENetAddress *to, const ENetBuffer 
         if (buffers[i].dataLength) memcpy(bytes + len, buffers[i].data, buffers[i].dataLength);
         len += buffers[i].dataLength;
     }
-    wire_send(s, &(struct kl_address){.host = to->host, .port = to->port}, bytes, len);
+    const struct kl_address at = kl_address_v4((const uint8_t *)&to->host, to->port);
+    wire_send(s, &at, bytes, len);
     return (int)len;
 }
 SEEN int enet_socket_receive(ENetSocket s, ENetAddress *from, ENetBuffer *buffers, size_t count) {
@@ -152,6 +153,7 @@ SEEN int enet_socket_receive(ENetSocket s, ENetAddress *from, ENetBuffer *buffer
     MUST(count == 1);
     int len = wire_receive(s, buffers[0].data, buffers[0].dataLength, &at);
     if (len < 0) return 0;
-    *from = (ENetAddress){.host = at.host, .port = at.port};
+    *from = (ENetAddress){.port = at.port};
+    memcpy(&from->host, at.host + 12, sizeof from->host);
     return len > (int)buffers[0].dataLength ? -1 : len;
 }

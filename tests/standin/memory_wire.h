@@ -11,7 +11,7 @@
 
 int wire_open(void);
 void wire_close(int s);
-void wire_bind(int s, uint32_t host);
+void wire_bind(int s, const struct kl_address *host); /* its port stays */
 void wire_send(int s, const struct kl_address *to, const void *bytes, size_t len);
 /* The length of the first datagram, which is taken; below 0: none waits. */
 int wire_receive(int s, void *bytes, size_t cap, struct kl_address *from);

@@ -40,7 +40,7 @@ RELAY = ["net/relay/loop/hosted", "net/relay/loop/invitation"]
 LAYERS = {
     "net/platform": [],
     "net/engine": [],
-    "net/session": ["net/engine", "net/platform/dir", "net/platform/file", "net/platform/file_shared"],
+    "net/session": ["net/engine", "net/platform/address", "net/platform/dir", "net/platform/file", "net/platform/file_shared"],
     "net/record": ["net/engine", "net/session", "net/platform/file", "net/platform/file_shared"],
     "net/client": ["net/engine", "net/session"],
     "net/transport": ["net/platform", "net/engine", "net/session", "net/client"],

@@ -4,7 +4,8 @@
 #include "net/engine/engine.h"
 #include "net/session/handshake.h"
 
-static const uint8_t here[6] = {127, 0, 0, 1, 0x30, 0x39}, elsewhere[6] = {127, 0, 0, 1, 0x30, 0x40};
+static const uint8_t here[KL_HS_ADDRESS] = {127, 0, 0, 1, 0x30, 0x39},
+                     elsewhere[KL_HS_ADDRESS] = {127, 0, 0, 1, 0x30, 0x40};
 
 struct pair {
     struct kl_hs_client client;
@@ -26,7 +27,7 @@ static struct pair fresh(uint8_t client_offers, uint8_t relay_ciphers) {
 }
 
 /* Sends INIT once; the reply goes back. */
-static enum kl_hs_relay_result ask(struct pair *p, uint64_t now_us, const uint8_t address[6],
+static enum kl_hs_relay_result ask(struct pair *p, uint64_t now_us, const uint8_t address[KL_HS_ADDRESS],
                                    enum kl_hs_client_result *client, struct kl_hs_outcome *out) {
     uint8_t init[KL_INIT_BYTES], reply[KL_INIT_BYTES];
     size_t len = 0;

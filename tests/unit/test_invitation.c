@@ -22,7 +22,7 @@ static void logged(const char *host, const char *bound, uint16_t port) {
 }
 #define says(part) assert_non_null(strstr(text, part))
 
-TEST(an_address_tells_whom_it_serves) {
+TEST(a_host_tells_whom_it_serves) {
     static const struct {
         const char *host;
         enum kl_audience audience;
@@ -30,6 +30,7 @@ TEST(an_address_tells_whom_it_serves) {
         {"relay.example.org", KL_AUDIENCE_ALL}, {"203.0.113.7", KL_AUDIENCE_ALL},
         {"172.15.0.1", KL_AUDIENCE_ALL},        {"172.32.0.1", KL_AUDIENCE_ALL},
         {"100.63.0.1", KL_AUDIENCE_ALL},        {"100.128.0.1", KL_AUDIENCE_ALL},
+        {"2001:db8::1", KL_AUDIENCE_ALL},       {"fe80::1", KL_AUDIENCE_NETWORK},
         {"10.1.2.3", KL_AUDIENCE_NETWORK},      {"172.16.0.1", KL_AUDIENCE_NETWORK},
         {"172.31.9.9", KL_AUDIENCE_NETWORK},    {"192.168.1.5", KL_AUDIENCE_NETWORK},
         {"169.254.8.8", KL_AUDIENCE_NETWORK},   {"100.64.0.1", KL_AUDIENCE_NETWORK},
@@ -50,9 +51,19 @@ TEST(the_link_and_the_port_are_told) {
     says("event=local_address host=192.168.1.5 text=\"only machines of its own network reach 192.168.1.5");
     logged("", "127.0.0.1", 55435);
     says("only programs of this machine reach 127.0.0.1");
+    logged("", "2001:db8::1", 7000);
+    says("link=keylock://[2001:db8::1]:7000/friends#" KEY " ");
+    assert_null(strstr(text, "local_address"));
+    logged("", "::1", 55435);
+    says("link=keylock://[::1]/friends#");
+    says("only programs of this machine reach ::1");
     logged("", "0.0.0.0", 55435);
     says("link=keylock://");
     assert_null(strstr(text, "keylock://0.0.0.0"));
+    assert_null(strstr(text, "keylock://["));
+    logged("", "::", 55435);
+    says("link=keylock://");
+    assert_null(strstr(text, "[::]"));
 }
 
 int main(void) {

@@ -134,7 +134,7 @@ TEST_WITH(the_table_is_bounded, set_up, tear_down) {
     kl_lobby_bar(r, KL_BAR_BAN, &p, now_us);
     kl_lobby_bar(r, KL_BAR_BAN, &p, now_us); /* is one */
     for (unsigned i = 0; i < 3 * KL_TIMED_MAX; i++) {
-        char host[KL_ADDRESS_MAX];
+        char host[KL_NET_TEXT];
         snprintf(host, sizeof host, "10.0.0.%u:7", i);
         key[0] = (uint8_t)(i + 1);
         p = kl_lobby_person(key, host);

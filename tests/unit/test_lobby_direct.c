@@ -35,13 +35,13 @@ static const struct kl_peer *only_peer_of(unsigned peer) {
 }
 
 TEST_WITH(both_must_say_so, three_players, tear_down) {
-    static const uint8_t ann_is_at[4] = {192, 0, 2, 1};
+    static const uint8_t ann_is_at[KL_PEER_HOST] = {[10] = 0xff, 0xff, 192, 0, 2, 1};
     say_direct(0);
     assert_int_equal(peers_of(0)->count, 0);
     say_direct(1);
     struct kl_peer bob = *only_peer_of(0), ann = *only_peer_of(1);
     assert_null(peers_of(2));
-    assert_memory_equal(ann.host, ann_is_at, 4);
+    assert_memory_equal(ann.host, ann_is_at, sizeof ann_is_at);
     assert_int_equal(ann.port, 1001);
     assert_int_equal(ann.seats, 1);
     assert_int_equal(bob.seats, 2);
@@ -64,6 +64,13 @@ TEST_WITH(changes_are_told_once, three_players, tear_down) {
     kl_lobby_moved(lobby, 1, "192.0.2.9:77");
     pass(SECOND);
     assert_int_equal(only_peer_of(0)->port, 77);
+    kl_lobby_moved(lobby, 1, "[2001:db8::9]:78"); /* nobody at an IPv4 address can use that */
+    pass(SECOND);
+    assert_int_equal(peers_of(0)->count, 0);
+    kl_lobby_moved(lobby, 0, "[2001:db8::1]:79");
+    pass(SECOND);
+    assert_int_equal(only_peer_of(0)->host[15], 9);
+    assert_int_equal(only_peer_of(1)->port, 79);
     lose(1);
     pass(SECOND);
     assert_int_equal(peers_of(0)->count, 0);

@@ -411,23 +411,35 @@ TEST_WITH(kicked_may_come_again_and_banned_may_not, set_up, tear_down) {
     assert_non_null(heard(1, KL_MSG_WELCOME));
 }
 
-/* Wherever he was when he came, and wherever he is when he is banned. */
-TEST_WITH(a_client_that_moves_is_banned_all_the_same, set_up, tear_down) {
+/* Wherever he was when he came, and wherever he is when he is banned. at: came there, moved to the same
+ * place, and to another; then others come from both places, and from a third. */
+static void is_banned_at(const char *const at[6]) {
     hello(0, "room", 1, 4, "x");
-    address_of_peers = "192.0.2.9:5";
+    address_of_peers = at[0];
     hello(1, "room", 1, 4, "x");
-    kl_lobby_moved(lobby, 1, "192.0.2.9:6"); /* another port is no other place */
-    kl_lobby_moved(lobby, 1, "192.0.2.10:7");
+    kl_lobby_moved(lobby, 1, at[1]);
+    kl_lobby_moved(lobby, 1, at[2]);
     order(0, KL_COMMAND_BAN, 1);
     expect_refusal(1, KL_REFUSE_DOOR, "banned");
+    address_of_peers = at[3];
     hello(2, "room", 1, 4, "x"); /* another key, where he came from */
     expect_refusal(2, KL_REFUSE_DOOR, "you are banned from it");
-    address_of_peers = "192.0.2.10:8";
+    address_of_peers = at[4];
     hello(3, "room", 1, 4, "x"); /* another key, at the address that he went to */
     expect_refusal(3, KL_REFUSE_DOOR, "you are banned from it");
-    address_of_peers = "192.0.2.11:8";
+    address_of_peers = at[5];
     hello(4, "room", 1, 4, "x");
     assert_non_null(heard(4, KL_MSG_WELCOME));
+}
+
+TEST_WITH(a_client_that_moves_is_banned_all_the_same, set_up, tear_down) {
+    is_banned_at((const char *const[]){"192.0.2.9:5", "192.0.2.9:6", "192.0.2.10:7", "[::ffff:192.0.2.9]:5",
+                                       "192.0.2.10:8", "192.0.2.11:8"});
+}
+
+TEST_WITH(a_ban_is_of_64_bits_of_ipv6, set_up, tear_down) {
+    is_banned_at((const char *const[]){"[2001:db8:0:1::9]:5", "[2001:db8:0:1:a:b:c:d]:5", "192.0.2.10:7",
+                                       "[2001:db8:0:1::1]:9", "192.0.2.10:8", "[2001:db8:0:2::9]:5"});
 }
 
 /* A client that has used up its tries somewhere has none for a session that it began elsewhere. */

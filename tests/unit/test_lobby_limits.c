@@ -15,9 +15,23 @@ TEST_WITH(so_many_rooms_to_one_address, set_up, tear_down) {
     expect_refusal(3, KL_REFUSE_LIMIT, "your address has 3 rooms");
     hello(3, "c", 1, 2, "x"); /* others' are open to him */
     assert_non_null(heard(3, KL_MSG_WELCOME));
+    address_of_peers = "[::ffff:192.0.2.1]:6";
+    hello(5, "d", 1, 2, "x");
+    expect_refusal(5, KL_REFUSE_LIMIT, "your address has 3 rooms");
     address_of_peers = "192.0.2.2:5";
     hello(4, "d", 1, 2, "x");
     assert_non_null(heard(4, KL_MSG_WELCOME));
+    static const char *const in_one_64[] = {"[2001:db8:0:1::1]:5", "[2001:db8:0:1::2]:5",
+                                            "[2001:db8:0:1:3::]:5", "[2001:db8:0:1:ffff::4]:5"};
+    for (unsigned i = 0; i < 4; i++) {
+        address_of_peers = in_one_64[i];
+        hello(6 + i, (const char *const[]){"e", "f", "g", "h"}[i], 1, 2, "x");
+    }
+    assert_non_null(heard(8, KL_MSG_WELCOME));
+    expect_refusal(9, KL_REFUSE_LIMIT, "your address has 3 rooms");
+    address_of_peers = "[2001:db8:0:2::1]:5";
+    hello(10, "h", 1, 2, "x");
+    assert_non_null(heard(10, KL_MSG_WELCOME));
 }
 
 static void chat(unsigned peer) {

@@ -85,7 +85,7 @@ TEST(the_longest_fits) {
     }
     t.bans = KL_BANS_MAX;
     for (unsigned i = 0; i < KL_BANS_MAX; i++)
-        memset(t.ban[i].host, '9', KL_ADDRESS_MAX - 1);
+        memset(t.ban[i].host, '9', KL_NET_TEXT - 1);
     int len = kl_lobby_ticket_encode(&t, buf, sizeof buf);
     assert_true(len > 15000);
     assert_int_equal(kl_lobby_ticket_decode(&got, buf, (size_t)len), KL_OK);
@@ -151,9 +151,12 @@ TEST(a_bucket_leaks) {
 
 TEST(triers_are_told_apart) {
     static struct kl_triers triers;
-    char host[KL_ADDRESS_MAX];
+    char host[KL_NET_TEXT];
     memcpy(host, kl_address_host("192.0.2.1:5555").text, sizeof host);
     assert_string_equal(host, "192.0.2.1");
+    assert_string_equal(kl_address_host("[::ffff:192.0.2.1]:7").text, host);
+    assert_string_equal(kl_address_host("[2001:db8::1:0:0:7]:5555").text, "2001:db8::/64");
+    assert_string_equal(kl_address_host("2001:db8::/64").text, "2001:db8::/64"); /* as it is kept */
     struct kl_trier *one = kl_triers_of(&triers, host, 1);
     assert_true(kl_bucket_take(&one->wrong, 1, 1));
     for (unsigned i = 0; i < KL_TRIERS - 1; i++) {

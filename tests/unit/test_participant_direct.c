@@ -12,7 +12,8 @@
 
 static struct kl_participant *participant[2];
 static struct kl_held held[2][KL_WINDOW_FRAMES];
-static const uint8_t host[2][4] = {{192, 0, 2, 1}, {192, 0, 2, 2}};
+static const uint8_t host[2][KL_PEER_HOST] = {{[10] = 0xff, 0xff, 192, 0, 2, 1},
+                                              {[0] = 0x20, 0x01, 0x0d, 0xb8, [15] = 2}};
 static struct kl_peers peers[2]; /* that each is told */
 
 static void begin(unsigned i, bool direct, uint8_t consent) {
@@ -44,7 +45,7 @@ static int make_two(void **state) {
         struct kl_msg m;
         struct kl_peer *other = &peers[i].peer[0];
         *other = (struct kl_peer){.seats = (uint8_t)(2u >> i), .session = 101 - i, .port = 1000};
-        memcpy(other->host, host[1 - i], 4);
+        memcpy(other->host, host[1 - i], sizeof host[0]);
         memset(other->out, (int)(7 + i), 32);
         memset(other->in, (int)(8 - i), 32);
         if (!kl_participant_next_direct(participant[i], &m) || m.kind != KL_MSG_DIRECT) return -1;
@@ -63,10 +64,10 @@ static int drop_two(void **state) {
 
 /* The next datagram of one, to the other's address; 0: none. */
 static size_t next_of(unsigned i, uint64_t now_us, uint8_t bytes[KL_PARTICIPANT_DIRECT_BYTES]) {
-    uint8_t to[4];
+    uint8_t to[KL_PEER_HOST];
     uint16_t port;
     size_t len = kl_participant_direct_out(participant[i], now_us, to, &port, bytes);
-    if (len) assert_true(memcmp(to, host[1 - i], 4) == 0 && port == 1000);
+    if (len) assert_true(memcmp(to, host[1 - i], sizeof host[0]) == 0 && port == 1000);
     return len;
 }
 static void bring(unsigned from, uint8_t *bytes, size_t len, uint64_t now_us) {
@@ -145,7 +146,7 @@ TEST_WITH(silence_ends_it, make_two, drop_two) {
 
 TEST_WITH(strangers_forgers_and_repetitions_are_dropped, make_two, drop_two) {
     uint8_t bytes[KL_PARTICIPANT_DIRECT_BYTES + 1], copy[sizeof bytes];
-    static const uint8_t elsewhere[4] = {192, 0, 2, 3};
+    static const uint8_t elsewhere[KL_PEER_HOST] = {[10] = 0xff, 0xff, 192, 0, 2, 3};
     uint64_t now_us = SECOND;
     participant[1]->lock.guesses = true;
     sample(0, 9);

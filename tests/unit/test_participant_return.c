@@ -35,7 +35,7 @@ static unsigned inits_at(uint64_t now_us, uint8_t init[KL_INIT_BYTES]) {
 
 /* The relay answers this INIT, once it has sent a cookie. */
 static void answer(uint8_t init[KL_INIT_BYTES], uint64_t now_us) {
-    static const uint8_t address[6] = {1};
+    static const uint8_t address[KL_HS_ADDRESS] = {1};
     struct kl_hs_request req;
     struct kl_session_keys keys;
     uint8_t reply[KL_STRANGER_MAX];

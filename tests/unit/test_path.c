@@ -40,7 +40,7 @@ static struct world {
 } w;
 
 static struct kl_address address(unsigned n) {
-    return (struct kl_address){.host = 0x0100007f, .port = (uint16_t)n};
+    return kl_address_loopback((uint16_t)n);
 }
 
 static void fly(struct flying *all, unsigned count, struct flying f) {

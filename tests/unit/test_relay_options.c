@@ -24,7 +24,7 @@ static enum kl_relay_action parse(const char *const args[]) {
 
 TEST(defaults) {
     assert_int_equal(PARSE(), KL_RELAY_RUN);
-    assert_string_equal(options.server.bind, "0.0.0.0");
+    assert_string_equal(options.server.bind, "::");
     assert_int_equal(options.server.port, 55435);
     assert_int_equal(options.server.rooms, 256);
     assert_int_equal(options.server.seats, 8);

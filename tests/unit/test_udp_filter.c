@@ -191,12 +191,3 @@ TEST(distance_is_measured) {
     assert_int_equal(kl_udp_judge(KL_UDP_RELAY, bytes, len, wraps).ahead, 10);
     assert_int_equal(kl_udp_judge(KL_UDP_RELAY, bytes, len, passed).ahead, 0); /* behind: repetitions */
 }
-
-TEST(some_sources_are_nobody) {
-    assert_false(kl_udp_source_bad(0x7f000001, 1000));
-    assert_false(kl_udp_source_bad(0xc0a80001, 1));
-    assert_true(kl_udp_source_bad(0x7f000001, 0));
-    assert_true(kl_udp_source_bad(0x00000001, 1000));
-    assert_true(kl_udp_source_bad(0xe0000001, 1000));
-    assert_true(kl_udp_source_bad(0xffffffff, 1000));
-}

@@ -6,6 +6,7 @@
 #include "net/engine/plain.h"
 #include "net/engine/spacing.h"
 #include "net/engine/wire.h"
+#include "net/platform/address.h"
 #include "net/platform/socket.h"
 #include "net/transport/ask.h"
 #include "core_wrapper/words/config.h"
@@ -129,8 +130,8 @@ static json_object *relay_json(const struct kl_config *where, const struct kl_po
 }
 
 static void print_all(const struct kl_config *where, const struct kl_pong *pong, struct list *l) {
-    printf("relay %s:%u  %.1f ms  protocol %u  rooms %u  clients %u\n", where->host, where->port, l->ms,
-           pong->version, pong->rooms, pong->clients);
+    printf("relay %s  %.1f ms  protocol %u  rooms %u  clients %u\n",
+           kl_host_port(where->host, where->port).text, l->ms, pong->version, pong->rooms, pong->clients);
     if (l->count)
         printf("%-23s  %-7s  %-7s  %-8s  %7s  %s\n", "room", "players", "state", "door", "delay",
                "game, core");
@@ -152,8 +153,8 @@ static int tell(int fd, const struct kl_config *where, bool json) {
     struct list l = {.ms = kl_ask_distance(NULL, fd, &pong)};
     int code = KLT_OK;
     if (l.ms < 0)
-        return tool_fail(KLT_ROOM, "rooms", "no answer from %s:%u: check that keylock-relay runs there",
-                         where->host, where->port);
+        return tool_fail(KLT_ROOM, "rooms", "no answer from %s: check that keylock-relay runs there",
+                         kl_host_port(where->host, where->port).text);
     if (kl_ask_rooms(NULL, fd, &piece, add_rooms, &l) != 0) {
         free(l.line);
         if (pong.version != KL_PROTOCOL_VERSION)

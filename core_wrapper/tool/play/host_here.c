@@ -64,7 +64,8 @@ static void say_near(const struct kl_host_here *h, const char *why) {
 
 static void say_mapped(struct kl_host_here *h, const struct kl_router_news *n) {
     char host[KL_ADDRESS_TEXT], why[200];
-    kl_address_text(host, n->host);
+    const struct kl_address outside = kl_address_v4((const uint8_t *)&n->host, 0);
+    kl_address_text(host, &outside);
     if (!n->host) {
         snprintf(why, sizeof why, "the router forwards UDP port %u, but does not tell its outside address",
                  n->port);
@@ -185,24 +186,20 @@ static bool allows(void) {
 
 static void export_room(struct kl_host_here *h) {
     struct kl_url own = h->link;
-    char link[KL_URL_MAX + 1], reached[KL_URL_HOST_MAX + 8];
+    char link[KL_URL_MAX + 1];
     snprintf(own.host, sizeof own.host, "127.0.0.1");
     own.port = h->port;
     (void)kl_url_write(&own, link, sizeof link);
-    snprintf(reached, sizeof reached, "%s:%u", h->link.host, h->link.port);
     kl_environment_set("KEYLOCK_LINK", link);
-    kl_environment_set("KEYLOCK_REACHED_AT", reached);
+    kl_environment_set("KEYLOCK_REACHED_AT", kl_host_port(h->link.host, h->link.port).text);
     kl_environment_set("KEYLOCK_MODE", "room");
     kl_environment_set("KEYLOCK_UNLISTED", "on");
 }
 
 int kl_host_here_open(struct kl_host_here *h, const char *room, enum kl_map_port map) {
-    uint32_t own;
     memset(h, 0, sizeof *h);
     h->quit = h->router.channel = h->game.channel = -1;
-    bool near = !kl_address_own(&own);
-    if (near) own = kl_address_loopback(0).host;
-    kl_address_text(h->link.host, own);
+    kl_invitation_own(h->link.host, map == KL_MAP_ON); /* only IPv4 is forwarded */
     bool public = kl_invitation_audience(h->link.host) == KL_AUDIENCE_ALL;
     if (!public && map == KL_MAP_ASK) map = allows() ? KL_MAP_ON : KL_MAP_OFF;
     if (sodium_init() < 0) return tool_fail(KLT_FAILED, "play", "the crypto library does not start");

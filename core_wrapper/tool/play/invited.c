@@ -11,6 +11,7 @@
 #include "core_wrapper/tool/common/tool.h"
 #include "net/transport/link.h"
 #include "net/engine/plain.h"
+#include "net/platform/address.h"
 #include "net/platform/dir.h"
 #include "net/platform/file.h"
 #include "net/session/known.h"
@@ -58,11 +59,11 @@ bool kl_invited_find(const struct kl_url *url, char core[KLT_PATH], char content
 
 /* --- the question --- */
 
-static bool is_set_relay(const struct kl_url *url, unsigned port) {
-    char relay[KLT_RELAY_BYTES], err[2048], own[KL_URL_HOST_MAX + 8];
+static bool is_set_relay(const struct kl_url *url, uint16_t port) {
+    char relay[KLT_RELAY_BYTES], err[2048];
     if (kl_set_relay(relay, err, sizeof err) != 1) return false;
-    snprintf(own, sizeof own, "%s:%u", url->host, port);
-    return !strcasecmp(relay, own) || (port == KL_DEFAULT_PORT && !strcasecmp(relay, url->host));
+    return !strcasecmp(relay, kl_host_port(url->host, port).text) ||
+           (port == KL_DEFAULT_PORT && !strcasecmp(relay, url->host));
 }
 
 static bool is_known(const struct kl_url *url) {
@@ -75,17 +76,17 @@ static bool is_known(const struct kl_url *url) {
 
 bool kl_invited_agreed(const struct kl_url *url) {
     char room[sizeof url->room], game[sizeof url->game], answer[16] = "";
-    unsigned port = url->port ? url->port : KL_DEFAULT_PORT;
+    uint16_t port = url->port ? url->port : KL_DEFAULT_PORT;
     if (is_known(url)) return true;
     snprintf(room, sizeof room, "%s", url->room);
     snprintf(game, sizeof game, "%s", url->game);
     printf("This link leads to a relay that you have not used by its name.\n"
-           "  relay  %s:%u\n"
+           "  relay  %s\n"
            "  room   %s\n"
            "  game   %s%s%s\n"
            "Play there? [y/N] ",
-           url->host, port, kl_plain(room), *game ? kl_plain(game) : "-", url->core[0] ? ", core " : "",
-           url->core);
+           kl_host_port(url->host, port).text, kl_plain(room), *game ? kl_plain(game) : "-",
+           url->core[0] ? ", core " : "", url->core);
     fflush(stdout);
     if (!fgets(answer, sizeof answer, stdin)) answer[0] = 0;
     answer[strcspn(answer, "\r\n")] = 0;

@@ -11,7 +11,6 @@
 #include "net/platform/clock.h"
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"
-#include "net/relay/loop/invitation.h"
 
 #define NATPMP_US       750000 /* for an answer: the question goes out twice, after 250 ms again */
 #define LOOK_US         20000
@@ -43,13 +42,24 @@ struct kl_router *kl_router_open(uint16_t port, uint32_t lease_s) {
     return r;
 }
 
+/* Forwarding is for IPv4 alone: four numbers. 0: they are none. */
+static uint32_t read_host(const char *text) {
+    struct kl_address a;
+    uint32_t host;
+    if (!kl_address_parse(text, &a) || !kl_address_is_v4(&a)) return 0;
+    memcpy(&host, a.host + 12, sizeof host);
+    return host;
+}
+
+static enum kl_audience audience_of(uint32_t host) {
+    const struct kl_address a = kl_address_v4((const uint8_t *)&host, 0);
+    return kl_address_audience(&a);
+}
+
 /* An outside address that can be one: no loopback, no multicast. 0: it is none. */
 static uint32_t outside_address(uint32_t host) {
-    char text[KL_ADDRESS_TEXT];
-    uint8_t first;
-    memcpy(&first, &host, 1);
-    return first >= 224 || kl_invitation_audience(kl_address_text(text, host)) == KL_AUDIENCE_MACHINE ? 0
-                                                                                                      : host;
+    enum kl_audience whom = audience_of(host);
+    return whom == KL_AUDIENCE_ALL || whom == KL_AUDIENCE_NETWORK ? host : 0;
 }
 
 /* --- NAT-PMP --- */
@@ -136,14 +146,13 @@ static void natpmp_remove(const struct kl_router *r) {
  * machine's pages are none of ours to ask for. 0: it is none. */
 static uint32_t near_host(const char *url) {
     char text[KL_ADDRESS_TEXT];
-    uint32_t host;
     if (!url || strncmp(url, "http://", 7) != 0) return 0;
     size_t len = strspn(url + 7, "0123456789.");
     if (len >= sizeof text || !strchr(":/", url[7 + len])) return 0;
     memcpy(text, url + 7, len);
     text[len] = 0;
-    bool is_near = kl_address_parse(text, &host) && kl_invitation_audience(text) == KL_AUDIENCE_NETWORK;
-    return is_near ? host : 0;
+    uint32_t host = read_host(text);
+    return audience_of(host) == KL_AUDIENCE_NETWORK ? host : 0;
 }
 
 static bool is_connection(const char *service) {
@@ -173,15 +182,15 @@ static void choose_connection(struct kl_router *r, const char *url, uint32_t hos
 
 static void look_at(struct kl_router *r, const char *url) {
     char here[64] = "";
-    uint32_t host = near_host(url), own;
+    uint32_t host = near_host(url);
     if (!host || UPNP_GetIGDFromUrl(url, &r->urls, &r->igd, here, sizeof here) != 1) return;
     r->found = is_connection(r->igd.first.servicetype) && near_host(r->urls.controlURL) == host &&
-               kl_address_parse(here, &own);
+               read_host(here) && strlen(here) < sizeof r->here;
     if (!r->found) {
         FreeUPNPUrls(&r->urls);
         return;
     }
-    kl_address_text(r->here, own);
+    snprintf(r->here, sizeof r->here, "%s", here);
     choose_connection(r, url, host);
 }
 
@@ -222,9 +231,8 @@ static bool has_entry(struct kl_router *r, uint16_t outside) {
 
 static uint32_t upnp_address(struct kl_router *r) {
     char text[KL_ADDRESS_TEXT] = ""; /* the library writes 16 bytes */
-    uint32_t host;
     if (UPNP_GetExternalIPAddress(r->urls.controlURL, r->igd.first.servicetype, text) != 0) return 0;
-    return kl_address_parse(text, &host) ? outside_address(host) : 0;
+    return outside_address(read_host(text));
 }
 
 static void upnp_add(struct kl_router *r, struct kl_router_news *out) {

@@ -5,6 +5,7 @@
 #include "core_wrapper/tool/headless/headless.h"
 #include "core_wrapper/words/config.h"
 #include "net/engine/plain.h"
+#include "net/platform/address.h"
 #include "net/session/known.h"
 #include "net/transport/link.h"
 
@@ -126,7 +127,8 @@ static int delete_match(struct wish *w) {
         if (answer == KL_REFUSE_DELETED) drop_key(&w->key[i]);
     }
     if (answer == KL_REFUSE_DELETED)
-        return printf("deleted by %s:%u\n", w->where.host, w->where.port) < 0 ? KLT_OUTPUT : tool_show("");
+        return printf("deleted by %s\n", kl_host_port(w->where.host, w->where.port).text) < 0 ? KLT_OUTPUT
+                                                                                              : tool_show("");
     return tool_fail(answer ? KLT_FAILED : KLT_ROOM, "delete", "%s", kl_plain(why));
 }
 

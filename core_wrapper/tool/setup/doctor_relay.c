@@ -84,9 +84,9 @@ static void judge(struct kl_doctor *d, const struct kl_config *c, const struct p
                 : NULL;
     kl_doctor_find(
         d, far || shaky ? KL_ODD : KL_WELL, code, "relay", todo,
-        "%.200s:%u answers after %.1f ms (%.1f to %.1f, jitter %.1f; %u of %d lost): about %u frame%s from a "
+        "%.200s answers after %.1f ms (%.1f to %.1f, jitter %.1f; %u of %d lost): about %u frame%s from a "
         "press to its play, if nobody is farther away; %u rooms, %u players",
-        c->host, c->port, middle, p->ms[0], p->ms[p->came - 1], p->jitter_ms, lost, PINGS,
+        kl_host_port(c->host, c->port).text, middle, p->ms[0], p->ms[p->came - 1], p->jitter_ms, lost, PINGS,
         frames ? frames : 1, frames > 1 ? "s" : "", p->pong.rooms, p->pong.clients);
     if (kl_protocol_serves(p->pong.version, KL_PROTOCOL_VERSION)) return;
     kl_doctor_find(d, KL_WRONG, "relay_protocol", "relay",
@@ -114,5 +114,5 @@ void kl_doctor_relay(struct kl_doctor *d) {
     else
         kl_doctor_find(d, KL_WRONG, "relay_silent", "relay",
                        "Check that keylock-relay runs there and that its firewall lets this UDP port in.",
-                       "no answer from %.200s:%u", c.host, c.port);
+                       "no answer from %.200s", kl_host_port(c.host, c.port).text);
 }

@@ -1,14 +1,12 @@
 #include "net/platform/lookup.h"
 
 #include <netdb.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "net/platform/clock.h"
-#include "net/platform/socket.h"
+#include "net/platform/posix/system_address.h"
 
 #define LOOK_US 20000
 
@@ -26,7 +24,7 @@ static struct question *ask(const char *name, char *why, size_t why_len) {
     snprintf(why, why_len, "no memory");
     if (!q) return NULL;
     snprintf(q->name, sizeof q->name, "%s", name);
-    q->hints.ai_family = AF_INET;
+    q->hints.ai_family = AF_UNSPEC;
     q->hints.ai_socktype = SOCK_DGRAM;
     q->request.ar_name = q->name;
     q->request.ar_request = &q->hints;
@@ -38,25 +36,29 @@ static struct question *ask(const char *name, char *why, size_t why_len) {
 }
 
 /* The result of a finished question. */
-static enum kl_lookup take(struct question *q, uint32_t *host, char *why, size_t why_len) {
+static enum kl_lookup take(struct question *q, struct kl_addresses *out, char *why, size_t why_len) {
     int error = gai_error(&q->request);
+    struct kl_address a;
     if (error == 0) {
-        struct sockaddr_in in;
-        memcpy(&in, q->request.ar_result->ai_addr, sizeof in);
+        for (const struct addrinfo *i = q->request.ar_result; i; i = i->ai_next)
+            if (kl_address_from_system(i->ai_addr, &a)) kl_addresses_add(out, &a);
         freeaddrinfo(q->request.ar_result);
-        *host = in.sin_addr.s_addr;
-    } else {
-        snprintf(why, why_len, "%s", gai_strerror(error));
+        kl_addresses_mix(out);
+        if (out->count == 0) error = EAI_NONAME;
     }
+    if (error != 0) snprintf(why, why_len, "%s", gai_strerror(error));
     free(q);
     return error == 0 ? KL_LOOKUP_FOUND : KL_LOOKUP_FAILED;
 }
 
-enum kl_lookup kl_lookup(const char *name, uint32_t *host, bool (*still)(void *ctx), void *ctx, char *why,
-                         size_t why_len) {
+enum kl_lookup kl_lookup(const char *name, struct kl_addresses *out, bool (*still)(void *ctx), void *ctx,
+                         char *why, size_t why_len) {
     uint64_t until_us = kl_now_us() + KL_LOOKUP_US;
     bool wanted = true;
-    if (kl_address_parse(name, host)) return KL_LOOKUP_FOUND;
+    *out = (struct kl_addresses){0};
+    out->count = kl_address_parse(name, &out->at[0]) ||
+                 (kl_address_parse_place(name, &out->at[0]) && !out->at[0].port);
+    if (out->count) return KL_LOOKUP_FOUND;
     struct question *q = ask(name, why, why_len);
     if (!q) return KL_LOOKUP_FAILED;
     while (gai_error(&q->request) == EAI_INPROGRESS) {
@@ -70,5 +72,5 @@ enum kl_lookup kl_lookup(const char *name, uint32_t *host, bool (*still)(void *c
         snprintf(why, why_len, "the name server does not answer");
         return wanted ? KL_LOOKUP_FAILED : KL_LOOKUP_LEFT;
     }
-    return take(q, host, why, why_len);
+    return take(q, out, why, why_len);
 }

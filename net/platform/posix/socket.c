@@ -1,85 +1,132 @@
 #include "net/platform/socket.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/platform/posix/system_address.h"
+
 #define DESCRIPTORS 1024 /* limit of the search for connections */
 
-static struct sockaddr_in to_system(const struct kl_address *a) {
-    return (struct sockaddr_in){
-        .sin_family = AF_INET, .sin_port = htons(a->port), .sin_addr.s_addr = a->host};
-}
-static struct kl_address from_system(const struct sockaddr_in *in) {
-    return (struct kl_address){.host = in->sin_addr.s_addr, .port = ntohs(in->sin_port)};
+static atomic_bool lacks_ipv6; /* sockets are of IPv4 */
+
+union system_address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+/* For a socket of IPv6, or of IPv4: an IPv6 address stays one there, and is refused. Returns the length. */
+static inline socklen_t to_system(union system_address *out, const struct kl_address *a, bool v6) {
+    static const uint8_t any[KL_HOST_BYTES];
+    if (v6 || !(kl_address_is_v4(a) || memcmp(a->host, any, sizeof any) == 0)) {
+        out->v6 = (struct sockaddr_in6){
+            .sin6_family = AF_INET6, .sin6_port = htons(a->port), .sin6_scope_id = a->zone};
+        memcpy(&out->v6.sin6_addr, a->host, sizeof out->v6.sin6_addr);
+        return sizeof out->v6;
+    }
+    out->v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(a->port)};
+    memcpy(&out->v4.sin_addr, a->host + 12, sizeof out->v4.sin_addr);
+    return sizeof out->v4;
 }
 
-/* --- addresses --- */
-
-const char *kl_address_text(char out[KL_ADDRESS_TEXT], uint32_t host) {
-    struct in_addr in = {.s_addr = host};
-    return inet_ntop(AF_INET, &in, out, KL_ADDRESS_TEXT);
+static inline void from_system(const union system_address *in, struct kl_address *out) {
+    if (in->any.sa_family == AF_INET6) {
+        memcpy(out->host, &in->v6.sin6_addr, sizeof out->host);
+        out->zone = in->v6.sin6_scope_id;
+        out->port = ntohs(in->v6.sin6_port);
+    } else {
+        *out = kl_address_v4((const uint8_t *)&in->v4.sin_addr, ntohs(in->v4.sin_port));
+    }
 }
 
-bool kl_address_parse(const char *text, uint32_t *host) {
-    struct in_addr in;
-    if (inet_pton(AF_INET, text, &in) != 1) return false;
-    *host = in.s_addr;
+bool kl_address_from_system(const struct sockaddr *in, struct kl_address *out) {
+    union system_address a;
+    if (!in || (in->sa_family != AF_INET && in->sa_family != AF_INET6)) return false;
+    memcpy(&a, in, in->sa_family == AF_INET ? sizeof a.v4 : sizeof a.v6);
+    from_system(&a, out);
     return true;
 }
 
-struct kl_address kl_address_loopback(uint16_t port) {
-    return (struct kl_address){.host = htonl(INADDR_LOOPBACK), .port = port};
-}
+/* --- this machine's addresses --- */
 
-bool kl_address_own(uint32_t *host) {
+bool kl_address_own(struct kl_address *out) {
     struct ifaddrs *all = NULL;
     bool found = false;
     if (getifaddrs(&all) != 0) return false;
     for (const struct ifaddrs *i = all; i && !found; i = i->ifa_next) {
         if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET) continue;
         if (i->ifa_flags & IFF_LOOPBACK || !(i->ifa_flags & IFF_UP)) continue;
-        *host = ((const struct sockaddr_in *)(const void *)i->ifa_addr)->sin_addr.s_addr;
-        found = true;
+        found = kl_address_from_system(i->ifa_addr, out);
     }
     freeifaddrs(all);
     return found;
 }
 
-/* Reads the IPv4 address, also one mapped into IPv6. */
-static bool has_host(const struct sockaddr_storage *s, uint32_t *host) {
-    const struct sockaddr_in *v4 = (const struct sockaddr_in *)s;
-    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)s;
-    if (s->ss_family == AF_INET)
-        *host = v4->sin_addr.s_addr;
-    else if (s->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr))
-        memcpy(host, v6->sin6_addr.s6_addr + 12, sizeof *host);
-    else
-        return false;
+static bool own_name(int s, struct kl_address *out) {
+    union system_address in;
+    socklen_t len = sizeof in;
+    if (getsockname(s, &in.any, &len) != 0) return false;
+    from_system(&in, out);
     return true;
 }
 
-unsigned kl_address_peers(uint32_t *host, unsigned max) {
+bool kl_address_towards(const struct kl_address *to, struct kl_address *out) {
+    int s = kl_socket_open();
+    bool found = s >= 0 && kl_socket_connect(s, to) == 0 && own_name(s, out);
+    kl_socket_close(s);
+    return found;
+}
+
+unsigned kl_address_peers(struct kl_address *out, unsigned max) {
     unsigned count = 0;
     for (int fd = 0; fd < DESCRIPTORS && count < max; fd++) {
-        struct sockaddr_storage peer;
+        union system_address peer = {.any = {.sa_family = AF_UNSPEC}};
         socklen_t len = sizeof peer, type_len = sizeof(int);
         int type = 0;
         if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_len) != 0 || type != SOCK_STREAM) continue;
-        if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 && has_host(&peer, &host[count])) count++;
+        if (getpeername(fd, &peer.any, &len) != 0 || !kl_address_from_system(&peer.any, &out[count]))
+            continue;
+        out[count++].port = 0;
     }
     return count;
 }
 
 /* --- sockets --- */
 
+/* A system without IPv6, and one that does not let this program have it. */
+static bool is_lacking(int error) {
+    return error == EAFNOSUPPORT || error == EPROTONOSUPPORT || error == EACCES || error == EPERM ||
+           error == ENOPROTOOPT;
+}
+
 int kl_socket_open(void) {
-    return socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const int type = SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+    int off = 0, s = socket(AF_INET6, type, 0);
+    bool lacking = s < 0 && is_lacking(errno);
+    if (s >= 0 && setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0) {
+        lacking = true;
+        close(s);
+    }
+    lacks_ipv6 = lacking;
+    return lacking ? socket(AF_INET, type, 0) : s;
+}
+
+bool kl_socket_has_ipv6(void) {
+    return !lacks_ipv6;
+}
+
+static bool is_v6(int s) {
+    int family = 0;
+    socklen_t len = sizeof family;
+    return getsockopt(s, SOL_SOCKET, SO_DOMAIN, &family, &len) == 0 && family == AF_INET6;
 }
 
 void kl_socket_adopt(int s) {
@@ -92,17 +139,15 @@ void kl_socket_close(int s) {
 }
 
 int kl_socket_bind(int s, struct kl_address *at) {
-    struct sockaddr_in in = to_system(at);
-    socklen_t len = sizeof in;
-    if (bind(s, (struct sockaddr *)&in, sizeof in) != 0) return -1;
-    if (getsockname(s, (struct sockaddr *)&in, &len) != 0) return -1;
-    *at = from_system(&in);
-    return 0;
+    union system_address in;
+    socklen_t len = to_system(&in, at, is_v6(s));
+    return bind(s, &in.any, len) == 0 && own_name(s, at) ? 0 : -1;
 }
 
 int kl_socket_connect(int s, const struct kl_address *to) {
-    struct sockaddr_in in = to_system(to);
-    return connect(s, (struct sockaddr *)&in, sizeof in);
+    union system_address in;
+    socklen_t len = to_system(&in, to, is_v6(s));
+    return connect(s, &in.any, len);
 }
 
 /* Only root may exceed net.core.*mem_max. */
@@ -117,23 +162,28 @@ void kl_socket_enlarge(int s, int receive_bytes, int send_bytes) {
 }
 
 bool kl_socket_send(int s, const struct kl_address *to, const void *bytes, size_t len) {
-    if (!to) return send(s, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
-    struct sockaddr_in in = to_system(to);
-    return sendto(s, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&in, sizeof in) >= 0;
+    const int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+    union system_address in;
+    if (!to) return send(s, bytes, len, flags) >= 0;
+    socklen_t in_len = to_system(&in, to, !lacks_ipv6);
+    if (sendto(s, bytes, len, flags, &in.any, in_len) >= 0) return true;
+    if (errno != EAFNOSUPPORT || !kl_address_is_v4(to)) return false;
+    in_len = to_system(&in, to, false); /* a socket of another library */
+    return sendto(s, bytes, len, flags, &in.any, in_len) >= 0;
 }
 
 int kl_socket_receive(int s, void *bytes, size_t cap, struct kl_address *from) {
-    struct sockaddr_in in = {.sin_family = AF_INET};
+    union system_address in = {.any = {.sa_family = AF_INET}};
     socklen_t size = sizeof in;
-    ssize_t len = recvfrom(s, bytes, cap, MSG_DONTWAIT | MSG_TRUNC, (struct sockaddr *)&in, &size);
-    if (len >= 0 && from) *from = from_system(&in);
+    ssize_t len = recvfrom(s, bytes, cap, MSG_DONTWAIT | MSG_TRUNC, &in.any, &size);
+    if (len >= 0 && from) from_system(&in, from);
     return (int)len;
 }
 
 bool kl_socket_receive_batch(int s, struct kl_socket_batch *b) {
     struct mmsghdr m[KL_SOCKET_BATCH];
     struct iovec v[KL_SOCKET_BATCH];
-    struct sockaddr_in in[KL_SOCKET_BATCH];
+    union system_address in[KL_SOCKET_BATCH];
     for (unsigned i = 0; i < KL_SOCKET_BATCH; i++) {
         v[i] = (struct iovec){.iov_base = b->bytes[i], .iov_len = KL_SOCKET_BYTES};
         m[i].msg_hdr = (struct msghdr){
@@ -142,7 +192,7 @@ bool kl_socket_receive_batch(int s, struct kl_socket_batch *b) {
     int got = recvmmsg(s, m, KL_SOCKET_BATCH, MSG_DONTWAIT | MSG_TRUNC, NULL);
     b->count = got > 0 ? (unsigned)got : 0;
     for (unsigned i = 0; i < b->count; i++) {
-        b->at[i] = from_system(&in[i]);
+        from_system(&in[i], &b->at[i]);
         b->len[i] = m[i].msg_len;
     }
     return b->count > 0;
@@ -151,12 +201,12 @@ bool kl_socket_receive_batch(int s, struct kl_socket_batch *b) {
 void kl_socket_send_batch(int s, struct kl_socket_batch *b) {
     struct mmsghdr m[KL_SOCKET_BATCH];
     struct iovec v[KL_SOCKET_BATCH];
-    struct sockaddr_in in[KL_SOCKET_BATCH];
+    union system_address in[KL_SOCKET_BATCH];
     for (unsigned i = 0; i < b->count; i++) {
-        in[i] = to_system(&b->at[i]);
+        socklen_t len = to_system(&in[i], &b->at[i], !lacks_ipv6);
         v[i] = (struct iovec){.iov_base = b->bytes[i], .iov_len = b->len[i]};
-        m[i].msg_hdr = (struct msghdr){
-            .msg_name = &in[i], .msg_namelen = sizeof in[i], .msg_iov = &v[i], .msg_iovlen = 1};
+        m[i].msg_hdr =
+            (struct msghdr){.msg_name = &in[i], .msg_namelen = len, .msg_iov = &v[i], .msg_iovlen = 1};
     }
     for (unsigned at = 0; at < b->count;) {
         int sent = sendmmsg(s, m + at, b->count - at, MSG_DONTWAIT | MSG_NOSIGNAL);

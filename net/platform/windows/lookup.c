@@ -2,13 +2,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <winsock2.h>
 #include <ws2tcpip.h>
 #include <windows.h>
 
 #include "net/platform/clock.h"
-#include "net/platform/socket.h"
 #include "net/platform/windows/handle.h"
 #include "net/platform/windows/wide.h"
 #include "net/platform/windows/winsock.h"
@@ -37,7 +35,7 @@ static void free_question(struct question *q) {
 
 /* Begins a look-up. Returns WSA_IO_PENDING, or the result. */
 static int ask(struct question *q, const char *name) {
-    q->hints.ai_family = AF_INET;
+    q->hints.ai_family = AF_UNSPEC;
     q->hints.ai_socktype = SOCK_DGRAM;
     q->io.hEvent = CreateEventW(NULL, TRUE, FALSE, NULL);
     if (!q->io.hEvent || !kl_wide_text(q->name, KL_LOOKUP_NAME_MAX, name)) return (int)GetLastError();
@@ -46,15 +44,14 @@ static int ask(struct question *q, const char *name) {
 }
 
 /* The result of a finished question. */
-static enum kl_lookup take(struct question *q, int failed, uint32_t *host, char *why, size_t why_len) {
-    if (!failed && (!q->result || !q->result->ai_addr)) failed = WSANO_DATA;
-    if (failed) {
-        kl_windows_error((unsigned long)failed, why, why_len);
-    } else {
-        struct sockaddr_in in;
-        memcpy(&in, q->result->ai_addr, sizeof in);
-        *host = in.sin_addr.s_addr;
-    }
+static enum kl_lookup take(struct question *q, int failed, struct kl_addresses *out, char *why,
+                           size_t why_len) {
+    struct kl_address a;
+    for (const ADDRINFOEXW *i = failed ? NULL : q->result; i; i = (const void *)i->ai_next)
+        if (kl_address_from_system(i->ai_addr, &a)) kl_addresses_add(out, &a);
+    kl_addresses_mix(out);
+    if (!failed && out->count == 0) failed = WSANO_DATA;
+    if (failed) kl_windows_error((unsigned long)failed, why, why_len);
     free_question(q);
     return failed ? KL_LOOKUP_FAILED : KL_LOOKUP_FOUND;
 }
@@ -65,17 +62,20 @@ static void leave(struct question *q) {
     if (kl_handle_wait(q->io.hEvent, kl_now_us() + CANCEL_US)) free_question(q);
 }
 
-enum kl_lookup kl_lookup(const char *name, uint32_t *host, bool (*still)(void *ctx), void *ctx, char *why,
-                         size_t why_len) {
+enum kl_lookup kl_lookup(const char *name, struct kl_addresses *out, bool (*still)(void *ctx), void *ctx,
+                         char *why, size_t why_len) {
     uint64_t until_us = kl_now_us() + KL_LOOKUP_US;
-    if (kl_address_parse(name, host)) return KL_LOOKUP_FOUND;
+    *out = (struct kl_addresses){0};
+    out->count = kl_address_parse(name, &out->at[0]) ||
+                 (kl_address_parse_place(name, &out->at[0]) && !out->at[0].port);
+    if (out->count) return KL_LOOKUP_FOUND;
     struct question *q = calloc(1, sizeof *q);
     if (!q) {
         kl_windows_error(ERROR_NOT_ENOUGH_MEMORY, why, why_len);
         return KL_LOOKUP_FAILED;
     }
     int failed = ask(q, name);
-    if (failed != WSA_IO_PENDING) return take(q, failed, host, why, why_len);
+    if (failed != WSA_IO_PENDING) return take(q, failed, out, why, why_len);
     while (!kl_handle_wait(q->io.hEvent, kl_now_us() + LOOK_US)) {
         bool wanted = !still || still(ctx);
         if (wanted && kl_now_us() < until_us) continue;
@@ -83,5 +83,5 @@ enum kl_lookup kl_lookup(const char *name, uint32_t *host, bool (*still)(void *c
         snprintf(why, why_len, "the name server does not answer");
         return wanted ? KL_LOOKUP_FAILED : KL_LOOKUP_LEFT;
     }
-    return take(q, GetAddrInfoExOverlappedResult(&q->io), host, why, why_len);
+    return take(q, GetAddrInfoExOverlappedResult(&q->io), out, why, why_len);
 }

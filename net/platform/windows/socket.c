@@ -1,7 +1,9 @@
 #include "net/platform/socket.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <winsock2.h>
 #include <ws2tcpip.h>
 #include <mswsock.h>
@@ -19,13 +21,42 @@
 #define TABLE_BYTES 16384 /* first try for a list of the system's */
 #define TABLE_TRIES 4     /* a list may grow meanwhile */
 
-static struct sockaddr_in to_system(const struct kl_address *a) {
-    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(a->port)};
-    in.sin_addr.s_addr = a->host;
-    return in;
+static atomic_bool lacks_ipv6; /* sockets are of IPv4 */
+
+union system_address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+/* For a socket of IPv6, or of IPv4: an IPv6 address stays one there, and is refused. Returns the length. */
+static int to_system(union system_address *out, const struct kl_address *a, bool v6) {
+    static const uint8_t any[KL_HOST_BYTES];
+    memset(out, 0, sizeof *out);
+    if (v6 || !(kl_address_is_v4(a) || memcmp(a->host, any, sizeof any) == 0)) {
+        out->v6.sin6_family = AF_INET6;
+        out->v6.sin6_port = htons(a->port);
+        out->v6.sin6_scope_id = a->zone;
+        memcpy(&out->v6.sin6_addr, a->host, sizeof out->v6.sin6_addr);
+        return sizeof out->v6;
+    }
+    out->v4.sin_family = AF_INET;
+    out->v4.sin_port = htons(a->port);
+    memcpy(&out->v4.sin_addr, a->host + 12, sizeof out->v4.sin_addr);
+    return sizeof out->v4;
 }
-static struct kl_address from_system(const struct sockaddr_in *in) {
-    return (struct kl_address){.host = in->sin_addr.s_addr, .port = ntohs(in->sin_port)};
+
+bool kl_address_from_system(const struct sockaddr *in, struct kl_address *out) {
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)in;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)in;
+    if (in && in->sa_family == AF_INET) {
+        *out = kl_address_v4((const uint8_t *)&v4->sin_addr, ntohs(v4->sin_port));
+        return true;
+    }
+    if (!in || in->sa_family != AF_INET6) return false;
+    *out = (struct kl_address){.zone = v6->sin6_scope_id, .port = ntohs(v6->sin6_port)};
+    memcpy(out->host, &v6->sin6_addr, sizeof out->host);
+    return true;
 }
 
 /* --- the system's sockets --- */
@@ -49,34 +80,7 @@ int kl_winsock_fail(void) {
     return -1;
 }
 
-int kl_winsock_open(int type) {
-    u_long on = 1;
-    kl_winsock_start();
-    SOCKET s = WSASocketW(AF_INET, type, 0, NULL, 0, WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
-    if (s == INVALID_SOCKET) return kl_winsock_fail();
-    (void)ioctlsocket(s, (long)FIONBIO, &on);
-    return (int)s;
-}
-
 /* --- addresses --- */
-
-const char *kl_address_text(char out[KL_ADDRESS_TEXT], uint32_t host) {
-    struct in_addr in = {.s_addr = host};
-    kl_winsock_start();
-    return inet_ntop(AF_INET, &in, out, KL_ADDRESS_TEXT);
-}
-
-bool kl_address_parse(const char *text, uint32_t *host) {
-    struct in_addr in;
-    kl_winsock_start();
-    if (inet_pton(AF_INET, text, &in) != 1) return false;
-    *host = in.s_addr;
-    return true;
-}
-
-struct kl_address kl_address_loopback(uint16_t port) {
-    return (struct kl_address){.host = htonl(INADDR_LOOPBACK), .port = port};
-}
 
 /* From malloc; NULL on failure. */
 static IP_ADAPTER_ADDRESSES *list_adapters(void) {
@@ -96,7 +100,7 @@ static IP_ADAPTER_ADDRESSES *list_adapters(void) {
 
 /* The addresses of virtual machines' networks often come first. So an adapter with a way to other networks is
  * preferred. */
-bool kl_address_own(uint32_t *host) {
+bool kl_address_own(struct kl_address *out) {
     IP_ADAPTER_ADDRESSES *all = list_adapters();
     bool found = false, routed = false;
     for (const IP_ADAPTER_ADDRESSES *a = all; a && !routed; a = a->Next) {
@@ -104,29 +108,56 @@ bool kl_address_own(uint32_t *host) {
         if (a->IfType == IF_TYPE_SOFTWARE_LOOPBACK || a->OperStatus != IfOperStatusUp || !first) continue;
         routed = a->FirstGatewayAddress != NULL;
         if (found && !routed) continue;
-        *host = ((const struct sockaddr_in *)(const void *)first->Address.lpSockaddr)->sin_addr.s_addr;
-        found = true;
+        found = kl_address_from_system(first->Address.lpSockaddr, out);
     }
     free(all);
     return found;
 }
 
-/* The table of IPv4 has the IPv4 connections of sockets for both, too. */
-unsigned kl_address_peers(uint32_t *host, unsigned max) {
-    MIB_TCPTABLE_OWNER_PID *all = NULL;
+static bool own_name(int s, struct kl_address *out) {
+    union system_address in;
+    int len = sizeof in;
+    return getsockname((SOCKET)s, &in.any, &len) == 0 && kl_address_from_system(&in.any, out);
+}
+
+bool kl_address_towards(const struct kl_address *to, struct kl_address *out) {
+    int s = kl_socket_open();
+    bool found = s >= 0 && kl_socket_connect(s, to) == 0 && own_name(s, out);
+    kl_socket_close(s);
+    return found;
+}
+
+/* A list of TCP connections from malloc; NULL on failure. */
+static void *list_connections(ULONG family) {
+    void *all = NULL;
     DWORD size = TABLE_BYTES, failed = ERROR_INSUFFICIENT_BUFFER;
-    unsigned count = 0;
     for (unsigned i = 0; failed == ERROR_INSUFFICIENT_BUFFER && i < TABLE_TRIES; i++) {
         free(all);
         all = malloc(size);
-        failed = all ? GetExtendedTcpTable(all, &size, FALSE, AF_INET, TCP_TABLE_OWNER_PID_CONNECTIONS, 0)
+        failed = all ? GetExtendedTcpTable(all, &size, FALSE, family, TCP_TABLE_OWNER_PID_CONNECTIONS, 0)
                      : ERROR_OUTOFMEMORY;
     }
-    for (DWORD i = 0; !failed && i < all->dwNumEntries && count < max; i++)
-        if (all->table[i].dwOwningPid == GetCurrentProcessId() &&
-            all->table[i].dwState == MIB_TCP_STATE_ESTAB)
-            host[count++] = all->table[i].dwRemoteAddr;
+    if (!failed) return all;
     free(all);
+    return NULL;
+}
+
+/* The table of IPv4 has the IPv4 connections of sockets for both, too. */
+unsigned kl_address_peers(struct kl_address *out, unsigned max) {
+    MIB_TCPTABLE_OWNER_PID *v4 = list_connections(AF_INET);
+    MIB_TCP6TABLE_OWNER_PID *v6 = list_connections(AF_INET6);
+    DWORD own = GetCurrentProcessId();
+    unsigned count = 0;
+    for (DWORD i = 0; v4 && i < v4->dwNumEntries && count < max; i++)
+        if (v4->table[i].dwOwningPid == own && v4->table[i].dwState == MIB_TCP_STATE_ESTAB)
+            out[count++] = kl_address_v4((const uint8_t *)&v4->table[i].dwRemoteAddr, 0);
+    for (DWORD i = 0; v6 && i < v6->dwNumEntries && count < max; i++)
+        if (v6->table[i].dwOwningPid == own && v6->table[i].dwState == MIB_TCP_STATE_ESTAB) {
+            out[count] = (struct kl_address){.zone = v6->table[i].dwRemoteScopeId};
+            memcpy(out[count++].host, v6->table[i].ucRemoteAddr, KL_HOST_BYTES);
+        }
+    free(v4);
+    free(v6);
     return count;
 }
 
@@ -140,10 +171,36 @@ static void hear_refusals(SOCKET s, BOOL on) {
     (void)WSAIoctl(s, SIO_UDP_NETRESET, &on, sizeof on, NULL, 0, &ignored, NULL, NULL);
 }
 
+static SOCKET open_for(int family) {
+    return WSASocketW(family, SOCK_DGRAM, 0, NULL, 0, WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
+}
+
 int kl_socket_open(void) {
-    int s = kl_winsock_open(SOCK_DGRAM);
-    if (s >= 0) kl_socket_adopt(s);
-    return s;
+    DWORD off = 0;
+    kl_winsock_start();
+    SOCKET s = open_for(AF_INET6);
+    bool lacking = s == INVALID_SOCKET && WSAGetLastError() != WSAEMFILE && WSAGetLastError() != WSAENOBUFS;
+    if (s != INVALID_SOCKET &&
+        setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, (const char *)&off, sizeof off) != 0) {
+        lacking = true;
+        closesocket(s);
+    }
+    lacks_ipv6 = lacking;
+    if (lacking) s = open_for(AF_INET);
+    if (s == INVALID_SOCKET) return kl_winsock_fail();
+    kl_socket_adopt((int)s);
+    return (int)s;
+}
+
+bool kl_socket_has_ipv6(void) {
+    return !lacks_ipv6;
+}
+
+static bool is_v6(int s) {
+    WSAPROTOCOL_INFOW is;
+    int len = sizeof is;
+    return getsockopt((SOCKET)s, SOL_SOCKET, SO_PROTOCOL_INFOW, (char *)&is, &len) == 0 &&
+           is.iAddressFamily == AF_INET6;
 }
 
 void kl_socket_adopt(int s) {
@@ -161,17 +218,15 @@ void kl_socket_close(int s) {
 }
 
 int kl_socket_bind(int s, struct kl_address *at) {
-    struct sockaddr_in in = to_system(at);
-    int len = sizeof in;
-    if (bind((SOCKET)s, (struct sockaddr *)&in, sizeof in) != 0) return kl_winsock_fail();
-    if (getsockname((SOCKET)s, (struct sockaddr *)&in, &len) != 0) return kl_winsock_fail();
-    *at = from_system(&in);
-    return 0;
+    union system_address in;
+    int len = to_system(&in, at, is_v6(s));
+    return bind((SOCKET)s, &in.any, len) == 0 && own_name(s, at) ? 0 : kl_winsock_fail();
 }
 
 int kl_socket_connect(int s, const struct kl_address *to) {
-    struct sockaddr_in in = to_system(to);
-    if (connect((SOCKET)s, (struct sockaddr *)&in, sizeof in) != 0) return kl_winsock_fail();
+    union system_address in;
+    int len = to_system(&in, to, is_v6(s));
+    if (connect((SOCKET)s, &in.any, len) != 0) return kl_winsock_fail();
     hear_refusals((SOCKET)s, TRUE);
     return 0;
 }
@@ -186,19 +241,24 @@ void kl_socket_enlarge(int s, int receive_bytes, int send_bytes) {
 }
 
 bool kl_socket_send(int s, const struct kl_address *to, const void *bytes, size_t len) {
+    union system_address in;
     if (!to) return send((SOCKET)s, bytes, (int)len, 0) >= 0;
-    struct sockaddr_in in = to_system(to);
-    return sendto((SOCKET)s, bytes, (int)len, 0, (struct sockaddr *)&in, sizeof in) >= 0;
+    int in_len = to_system(&in, to, !lacks_ipv6);
+    if (sendto((SOCKET)s, bytes, (int)len, 0, &in.any, in_len) >= 0) return true;
+    int error = WSAGetLastError();
+    if ((error != WSAEAFNOSUPPORT && error != WSAEFAULT) || !kl_address_is_v4(to)) return false;
+    in_len = to_system(&in, to, false); /* a socket of another library */
+    return sendto((SOCKET)s, bytes, (int)len, 0, &in.any, in_len) >= 0;
 }
 
 /* The system does not say how long a datagram was that it cut off. */
 int kl_socket_receive(int s, void *bytes, size_t cap, struct kl_address *from) {
-    struct sockaddr_in in = {.sin_family = AF_INET};
+    union system_address in = {.any = {.sa_family = AF_INET}};
     int size = sizeof in;
-    int len = recvfrom((SOCKET)s, bytes, (int)cap, 0, (struct sockaddr *)&in, &size);
+    int len = recvfrom((SOCKET)s, bytes, (int)cap, 0, &in.any, &size);
     if (len < 0 && WSAGetLastError() == WSAEMSGSIZE) len = (int)cap + 1;
     if (len < 0) return kl_winsock_fail();
-    if (from) *from = from_system(&in);
+    if (from) (void)kl_address_from_system(&in.any, from);
     return len;
 }
 

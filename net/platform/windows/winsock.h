@@ -2,11 +2,14 @@
 #ifndef KL_PLATFORM_WINDOWS_WINSOCK_H
 #define KL_PLATFORM_WINDOWS_WINSOCK_H
 
+#include <stdbool.h>
+
 /* Call it before the first socket; later calls do nothing. Not from DllMain. */
 void kl_winsock_start(void);
-/* A SOCKET that no child program inherits and no call waits for, as a number; -1 with errno. type:
- * SOCK_DGRAM, SOCK_STREAM. */
-int kl_winsock_open(int type);
+struct kl_address;
+struct sockaddr;
+/* False, with *out unchanged: it is neither IPv4 nor IPv6, or NULL. */
+bool kl_address_from_system(const struct sockaddr *in, struct kl_address *out);
 /* Sets errno from WSAGetLastError(). Returns -1. */
 int kl_winsock_fail(void);
 

@@ -20,7 +20,7 @@ struct kl_ticket_member {
 struct kl_lobby_ticket {
     uint32_t number,
         frame; /* number: grows with each ticket of the room; frame: the next to close when it was made */
-    char name[KL_NAME_MAX], maker[KL_ADDRESS_MAX];
+    char name[KL_NAME_MAX], maker[KL_NET_TEXT];
     uint8_t id[KL_ROOM_ID_BYTES];
     uint8_t doors, salt[KL_DOOR_SALT], secret[KL_DOOR_SECRET];
     uint16_t seat_time_s, delay_s;

@@ -1,11 +1,10 @@
 /* Players that send their samples straight to each other as well: they learn each other's addresses and keys
  * from the relay, if both have said that they may. net/PROTOCOL.md §7, Straight datagrams. */
-#include <stdlib.h>
 #include <string.h>
 
 #include <sodium.h>
 
-#include "net/platform/socket.h"
+#include "net/platform/address.h"
 #include "net/relay/lobby/lobby_parts.h"
 
 #define PEERS_UNDER_WAY 64 /* no PEERS is sent to a client with so many messages under way */
@@ -18,12 +17,14 @@ void kl_lobby_direct_said(struct kl_lobby_room *r, unsigned member) {
     client_of(r, member)->direct = !(r->door.flags & KL_DOOR_QUICK);
 }
 
-static bool read_address(const char *address, struct kl_peer *to) {
-    uint32_t host;
-    const char *port = strchr(address, ':');
-    if (!port || !kl_address_parse(kl_address_host(address).text, &host)) return false;
-    memcpy(to->host, &host, sizeof to->host);
-    to->port = (uint16_t)strtoul(port + 1, NULL, 10);
+/* An IPv6 address means nothing to a client that the relay sees by IPv4: its datagrams would leave from an
+ * address that nobody was told of. */
+static bool read_address(const char *own, const char *other, struct kl_peer *to) {
+    struct kl_address a, b;
+    if (!kl_address_parse_place(own, &a) || !kl_address_parse_place(other, &b)) return false;
+    if (kl_address_is_v4(&a) != kl_address_is_v4(&b)) return false;
+    memcpy(to->host, b.host, sizeof to->host);
+    to->port = b.port;
     return to->port > 0;
 }
 
@@ -45,7 +46,8 @@ static struct kl_msg peers_of(const struct kl_lobby_room *r, unsigned member) {
     for (KL_MEMBERS(i, r, kl_lobby_reaches)) {
         unsigned other = r->member[i].v.peer;
         struct kl_peer *p = &m.peers.peer[m.peers.count];
-        if (i == member || !l->client[other].direct || !read_address(l->client[other].address, p)) continue;
+        if (i == member || !l->client[other].direct) continue;
+        if (!read_address(l->client[own].address, l->client[other].address, p)) continue;
         p->seats = r->member[i].seats;
         p->session = l->net.session(l->net.ctx, other);
         derive_key(p->out, l, own, other);

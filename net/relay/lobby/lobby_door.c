@@ -18,7 +18,7 @@ static bool was_right(const struct kl_lobby_room *r, const char *host) {
 
 static void note_right(struct kl_lobby_room *r, const char *host) {
     if (was_right(r, host)) return;
-    snprintf(r->door.right[r->door.rights++ % KL_RIGHT_KEPT], KL_ADDRESS_MAX, "%s", host);
+    snprintf(r->door.right[r->door.rights++ % KL_RIGHT_KEPT], KL_NET_TEXT, "%s", host);
 }
 
 static enum kl_try kind_of(const struct kl_lobby_room *r, const struct kl_trier *t, const char *host) {

@@ -45,7 +45,14 @@ struct kl_trier *kl_triers_of(struct kl_triers *t, const char *host, uint64_t no
 
 struct kl_host kl_address_host(const char *address) {
     struct kl_host host = {0};
-    snprintf(host.text, sizeof host.text, "%.*s", (int)strcspn(address, ":"), address);
+    struct kl_address a;
+    if (kl_address_parse_place(address, &a) || kl_address_parse(address, &a)) {
+        kl_address_net(host.text, &a);
+    } else {
+        bool v6 = strchr(address, ':') != strrchr(address, ':');
+        int len = (int)(v6 ? strlen(address) : strcspn(address, ":"));
+        snprintf(host.text, sizeof host.text, "%.*s", len, address);
+    }
     return host;
 }
 
@@ -66,9 +73,13 @@ static size_t token(const char *at) {
 void kl_log_key(char out[KL_LOG_KEY], const char *event, const char *rest) {
     size_t len = token(rest);
     const char *next = rest[len] ? rest + len + 1 : "";
+    char address[KL_PLACE_TEXT];
+    if (strncmp(rest, "address=", 8) == 0) {
+        snprintf(address, sizeof address, "%.*s", (int)(len - 8), rest + 8);
+        snprintf(out, KL_LOG_KEY, "%s address=%s", event, kl_address_host(address).text);
+        return;
+    }
     if (strncmp(next, "client=", 7) == 0) len += 1 + token(next);
-    const char *port = strncmp(rest, "address=", 8) == 0 ? strchr(rest + 8, ':') : NULL;
-    if (port && port < rest + len) len = (size_t)(port - rest);
     snprintf(out, KL_LOG_KEY, "%s%s%.*s", event, len ? " " : "", (int)len, rest);
 }
 

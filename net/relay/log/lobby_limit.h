@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/platform/address.h"
+
 /* Holds a minute's worth, and leaks as much in a minute. All zero: empty. */
 struct kl_bucket {
     uint32_t level; /* thousandths of one */
@@ -16,23 +18,23 @@ bool kl_bucket_take(struct kl_bucket *b, unsigned per_min, uint64_t now_us);
 /* Seconds until one more fits, rounded up; 0: now. */
 unsigned kl_bucket_wait_s(struct kl_bucket *b, unsigned per_min, uint64_t now_us);
 
-/* Buckets of wrong tries by address; the one longest unused makes way. */
-#define KL_ADDRESS_MAX 24 /* bytes of an IPv4 address (and port) as text */
-#define KL_TRIERS      256
+/* Buckets of wrong tries by person; the one longest unused makes way. */
+#define KL_TRIERS 256
 struct kl_triers {
     struct kl_trier {
-        char host[KL_ADDRESS_MAX];
+        char host[KL_NET_TEXT];
         struct kl_bucket wrong;
         bool failed; /* it has been wrong */
         uint64_t used_us;
     } at[KL_TRIERS];
 };
-/* host: without the port. */
+/* host: of kl_address_host(). */
 struct kl_trier *kl_triers_of(struct kl_triers *t, const char *host, uint64_t now_us);
 
-/* "192.0.2.1" of "192.0.2.1:5". */
+/* The person of an address, with or without its port: "192.0.2.1" of "192.0.2.1:5", "2001:db8:0:1::/64" of
+ * "[2001:db8:0:1::7]:5". That of a person is the same. */
 struct kl_host {
-    char text[KL_ADDRESS_MAX];
+    char text[KL_NET_TEXT];
 } kl_address_host(const char *address);
 
 /* --- log lines ---
@@ -57,7 +59,7 @@ struct kl_log_limit {
 };
 
 /* The key under which a line is counted: its event, its first key=value, and the client if that is second; an
- * address without its port. */
+ * address as its person. */
 void kl_log_key(char out[KL_LOG_KEY], const char *event, const char *rest);
 
 /* True: write the line. If *left_out is not 0, first report that so many like it are missing. */

@@ -12,33 +12,38 @@
 #define ROOM "friends" /* of the link: players put any other name there */
 
 enum kl_audience kl_invitation_audience(const char *host) {
-    uint32_t address;
-    uint8_t b[4];
-    if (!kl_address_parse(host, &address))
-        return strcmp(host, "localhost") ? KL_AUDIENCE_ALL : KL_AUDIENCE_MACHINE;
-    memcpy(b, &address, sizeof b); /* as written: network byte order */
-    if (b[0] == 127 || b[0] == 0) return KL_AUDIENCE_MACHINE;
-    if (b[0] == 10 || (b[0] == 172 && b[1] >> 4 == 1) || (b[0] == 192 && b[1] == 168))
-        return KL_AUDIENCE_NETWORK;
-    if (b[0] == 169 && b[1] == 254) return KL_AUDIENCE_NETWORK;    /* given by nobody */
-    if (b[0] == 100 && b[1] >> 6 == 1) return KL_AUDIENCE_NETWORK; /* a provider's NAT */
-    return KL_AUDIENCE_ALL;
+    struct kl_address a;
+    if (kl_address_parse(host, &a)) return kl_address_audience(&a);
+    return strcmp(host, "localhost") ? KL_AUDIENCE_ALL : KL_AUDIENCE_MACHINE;
+}
+
+/* The one that datagrams to another network would leave from. */
+static bool public_v6(struct kl_address *out) {
+    struct kl_address far;
+    return kl_address_parse("2001:db8::1", &far) && (far.port = 9) && kl_address_towards(&far, out) &&
+           !kl_address_is_v4(out) && kl_address_audience(out) == KL_AUDIENCE_ALL;
+}
+
+void kl_invitation_own(char out[KL_ADDRESS_TEXT], bool v4_only) {
+    struct kl_address own, v6;
+    if (!kl_address_own(&own)) own = kl_address_loopback(0);
+    if (!v4_only && kl_address_audience(&own) != KL_AUDIENCE_ALL && public_v6(&v6)) own = v6;
+    kl_address_text(out, &own);
 }
 
 static void choose_host(struct kl_url *url, const char *host, const char *bound) {
-    uint32_t own;
-    if (!*host && strcmp(bound, "0.0.0.0") != 0) host = bound;
+    bool v4 = strcmp(bound, "0.0.0.0") == 0;
+    if (!*host && !v4 && strcmp(bound, "::") != 0) host = bound;
     if (*host)
         snprintf(url->host, sizeof url->host, "%s", host);
-    else if (kl_address_own(&own))
-        kl_address_text(url->host, own);
     else
-        strcpy(url->host, "127.0.0.1");
+        kl_invitation_own(url->host, v4);
 }
 
 void kl_invitation_log(const char *host, const char *bound, uint16_t port, const char *fingerprint) {
     static const char *const near[] = {[KL_AUDIENCE_NETWORK] = "machines of its own network",
-                                       [KL_AUDIENCE_MACHINE] = "programs of this machine"};
+                                       [KL_AUDIENCE_MACHINE] = "programs of this machine",
+                                       [KL_AUDIENCE_NOBODY] = "nobody's machines"};
     struct kl_url url = {.port = port == KL_DEFAULT_PORT ? 0 : port, .room = ROOM};
     char link[KL_URL_MAX + 1];
     choose_host(&url, host, bound);

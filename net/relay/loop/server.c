@@ -7,6 +7,7 @@
 #include "net/engine/msg.h"
 #include "net/platform/dir.h"
 #include "net/platform/clock.h"
+#include "net/platform/socket.h"
 #include "net/platform/wait.h"
 #include "net/session/seal.h"
 #include "net/transport/hub.h"
@@ -56,7 +57,7 @@ struct server {
 /* --- defaults --- */
 
 void kl_server_defaults(struct kl_server_config *out) {
-    *out = (struct kl_server_config){.bind = "0.0.0.0",
+    *out = (struct kl_server_config){.bind = "::",
                                      .port = KL_DEFAULT_PORT,
                                      .rooms = ROOMS_DEFAULT,
                                      .seats = KL_MAX_SEATS,
@@ -344,6 +345,9 @@ int kl_server_run(const struct kl_server_config *config, int quit, char *err, si
     struct server s = {.operator_lines = config->operator_lines};
     if (open_server(&s, config, err, err_len) != 0) return -1;
     log_listening(&s, config);
+    if (!kl_socket_has_ipv6())
+        kl_log(KL_LOG_INFO, "no_ipv6",
+               "text=\"this system has no IPv6: players reach this relay by IPv4 alone\"");
     kl_invitation_log(config->host, kl_hub_address(s.hub), kl_hub_port(s.hub), s.fingerprint);
     if (config->listening) config->listening(config->ctx, kl_hub_port(s.hub), s.fingerprint);
     loop(&s, quit);

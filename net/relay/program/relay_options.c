@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "net/engine/engine.h"
+#include "net/platform/address.h"
 #include "net/platform/cfg_file.h"
 #include "net/platform/file.h"
 #include "net/platform/help_line.h"
@@ -40,9 +41,10 @@ static const struct option_kind {
      "reads options from a file first, a line `key = value` each, as in `port = 55436` and `console = on`; "
      "an option of the command line counts before the file's",
      "none"},
-    {"bind", TEXT(server.bind), NULL, "ADDR", "the IPv4 address to listen on", "0.0.0.0: every address"},
+    {"bind", TEXT(server.bind), NULL, "ADDR", "the address to listen on",
+     "::, every address; 0.0.0.0 is every one of IPv4"},
     {"host", KIND_HOST, FIELD(server.host), 1, KL_URL_HOST_MAX, NULL, "NAME",
-     "the name or IPv4 address by which players reach this relay, for the link that it logs at its start",
+     "the name or address by which players reach this relay, for the link that it logs at its start",
      "this machine's address"},
     {"port", KIND_PORT, FIELD(server.port), 0, 65535, NULL, "N",
      "the UDP port; 0 takes any free port, and the log's line `listening` names it", NULL},
@@ -167,7 +169,10 @@ static bool set_text(const struct option_kind *k, const char *value, char *field
 static bool set_host(const struct option_kind *k, const char *value, char *field) {
     struct kl_url url = {.room = "any"};
     char link[KL_URL_MAX + 1];
+    struct kl_address a;
     if (!set_text(k, value, field)) return false;
+    if (kl_address_parse(field, &a) || (kl_address_parse_place(field, &a) && !a.port))
+        kl_address_text(field, &a);
     strcpy(url.host, field);
     return kl_url_write(&url, link, sizeof link) == 0;
 }
@@ -199,7 +204,7 @@ static bool set(struct kl_relay_options *out, const struct option_kind *k, const
         good = kl_log_level_parse(value, field);
         break;
     case KIND_HOST:
-        strcpy(expected, "a name or an IPv4 address");
+        strcpy(expected, "a name or an address");
         good = set_host(k, value, field);
         break;
     case KIND_FLAG: good = set_flag(value, field); break;

@@ -20,7 +20,7 @@ struct kl_lobby_room;
 
 struct kl_lobby_person {
     uint8_t seat_key[KL_SEAT_KEY_BYTES];
-    char host[KL_ADDRESS_MAX]; /* address without port */
+    char host[KL_NET_TEXT]; /* kl_address_host() */
 };
 
 enum kl_bar {

@@ -105,8 +105,8 @@ struct kl_lobby_member {
     uint64_t leaving_us;
     uint8_t seats;
     uint32_t joined;                     /* number in the room's order of joining */
-    char former[KL_ADDRESS_MAX];         /* the address before the present one, without port; "": none */
-    char home[KL_ADDRESS_MAX];           /* address at the start of the game, or at joining it */
+    char former[KL_NET_TEXT];            /* the address before the present one, without port; "": none */
+    char home[KL_NET_TEXT];              /* address at the start of the game, or at joining it */
     uint8_t token_hash[2][KL_SEAT_HASH]; /* of the newest token, of the one before */
     bool any_token; /* the room was made again; its record may be older than the token, so the key suffices
                      */
@@ -190,10 +190,10 @@ struct kl_lobby_door {
     char match[KL_MATCH_MAX]; /* the maker's id of the match; "" */
     bool recorded; /* the match's recording is kept (limits.record_days), and newcomers are told so */
     uint8_t salt[KL_DOOR_SALT], secret[KL_DOOR_SECRET];
-    struct kl_bucket wrong[KL_TRIES];          /* passwords and returns */
-    char right[KL_RIGHT_KEPT][KL_ADDRESS_MAX]; /* addresses, a ring */
-    unsigned rights;                           /* so many have been written */
-    unsigned wrong_count;                      /* since the room was made, for the log */
+    struct kl_bucket wrong[KL_TRIES];       /* passwords and returns */
+    char right[KL_RIGHT_KEPT][KL_NET_TEXT]; /* addresses, a ring */
+    unsigned rights;                        /* so many have been written */
+    unsigned wrong_count;                   /* since the room was made, for the log */
     unsigned bars;
     struct kl_lobby_bar *bar; /* KL_BANS_MAX + KL_TIMED_MAX; NULL: nobody has been barred */
 };
@@ -278,8 +278,8 @@ struct kl_lobby_room {
     struct kl_lobby *lobby;
     char name[KL_NAME_MAX];
     uint8_t id[KL_ROOM_ID_BYTES];
-    uint8_t identity[16];       /* of facts */
-    char maker[KL_ADDRESS_MAX]; /* the room counts for this address */
+    uint8_t identity[16];    /* of facts */
+    char maker[KL_NET_TEXT]; /* the room counts for this address */
     struct kl_lobby_door door;
     uint16_t seat_time_s;
     uint32_t joins;
@@ -332,7 +332,7 @@ struct kl_lobby_client { /* by peer */
     uint8_t consent;   /* enum kl_consent, of its HELLO or RETURN */
     bool direct;       /* it has said DIRECT */
     uint8_t peers[16]; /* hash of the newest PEERS to it; all 0: none so far */
-    char address[KL_ADDRESS_MAX];
+    char address[KL_PLACE_TEXT];
 };
 
 struct kl_lobby {

@@ -43,7 +43,7 @@ struct kl_visitor {
         struct kl_lobby_person who;
         struct {
             uint8_t seat_key[KL_SEAT_KEY_BYTES];
-            char host[KL_ADDRESS_MAX]; /* address without port */
+            char host[KL_NET_TEXT]; /* kl_address_host() */
         };
     };
     uint8_t state; /* enum kl_member_state, but for GONE and AWAY; READY: how it catches up is undecided */
