@@ -101,4 +101,25 @@ check usage/relay-check "$(cat "$tmp/out" "$tmp/err")" grep -q '^in order: 50 ro
 call setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource sh -c 'ulimit -n 64 && exec "$0" --check --rooms 500' "$relay_program"
 check usage/relay-few-files "exit status $status: $(cat "$tmp/out" "$tmp/err")" grep -q '500 rooms need [0-9]* open files, the system allows 64' "$tmp/err"
 refuses "keylock-relay --help" "$relay_program" nonsense
+
+# A kernel without IPv6: one line, and IPv4 as ever.
+cat >"$tmp/no6.c" <<'END'
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int socket(int domain, int type, int protocol) {
+    if (domain != 10) return (int)syscall(SYS_socket, domain, type, protocol);
+    errno = EAFNOSUPPORT;
+    return -1;
+}
+END
+gcc -shared -fPIC -o "$tmp/no6.so" "$tmp/no6.c"
+start_relay --bind ::
+stop relay
+check usage/relay-both-kinds "$(cat "$tmp/relay.log")" test "$(grep -ac 'event=no_ipv6\|listening address=0' "$tmp/relay.log")" = 0
+LD_PRELOAD=$tmp/no6.so start_relay --bind ::
+LD_PRELOAD=$tmp/no6.so timeout 20 "$keylock" rooms "localhost:$port" >"$tmp/out" 2>"$tmp/err"
+check usage/rooms-without-ipv6 "exit status $?: $(cat "$tmp/out" "$tmp/err")" grep -q "^relay localhost:$port " "$tmp/out"
+stop relay
+check usage/relay-without-ipv6 "$(cat "$tmp/relay.log")" test "$(grep -ac 'event=no_ipv6' "$tmp/relay.log")" = 1
 finish

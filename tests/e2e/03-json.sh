@@ -23,7 +23,8 @@ print("; ".join(f"{path}: {text}" for path, text in texts(found, "") if BAD.sear
     check "json/$1" "${why:-no object: $(tail -n 1 "$2")}" test -z "$why" -a -n "$(grep -a '^{' "$2")"
 }
 
-start_relay
+start_relay --bind ::
+relay6="[::1]:$port"
 "$keylock" probe "${game[@]}" --frames 60 --json - >"$tmp/probe" 2>/dev/null
 bare probe "$tmp/probe"
 check json/probe-content "$(head -c 300 "$tmp/probe")" grep -q '"content":{"xxh3":"[0-9a-f]\{16\}","bytes":[0-9]*,"name":"shooter.nes"}' "$tmp/probe"
@@ -40,9 +41,9 @@ bare run "$tmp/a"
 bare blame "$tmp/blame"
 "$keylock" bisect "$tmp/a.rec" "$tmp/b.rec" "${game[@]}" --json >"$tmp/bisect" 2>/dev/null
 bare bisect "$tmp/bisect"
-run_in_room ann "${game[@]}" --room json --frames 100000 --input random:1
+run_in_room ann "${game[@]}" --room json --frames 100000 --input random:1 --hash-every 30
 said relay 'joined room="json"' 10
-"$keylock" rooms --json "$relay" >"$tmp/rooms" 2>/dev/null
+"$keylock" rooms --json "$relay6" >"$tmp/rooms" 2>/dev/null
 bare rooms "$tmp/rooms"
 env -u XDG_CONFIG_HOME HOME="$tmp/none" KEYLOCK_RELAY="$relay" "$keylock" rooms --json >"$tmp/rooms-set" 2>/dev/null
 check json/rooms-set-relay "rooms without a relay does not ask the one that is set" grep -q '"name":"json"' "$tmp/rooms-set"
@@ -50,9 +51,18 @@ env -u XDG_CONFIG_HOME -u KEYLOCK_RELAY HOME="$tmp/none" "$keylock" rooms >"$tmp
 status=$?
 check json/rooms-no-relay "exit status $status, expected 2" test $status = 2
 check json/rooms-content "$(cat "$tmp/rooms")" grep -q '"content":{"xxh3":"[0-9a-f]\{16\}","bytes":[0-9]*,"name":"shooter.nes"}' "$tmp/rooms"
-run_in_room bob "${game[@]}" --room json --frames 120 --input random:2 --wait 20
+run_in_room bob --relay "$relay6" "${game[@]}" --room json --frames 120 --input random:2 --hash-every 30 --wait 20
 ended bob 40
 bare run-in-a-room "$tmp/bob.log"
-"$keylock" doctor --json --relay "$relay" >"$tmp/doctor" 2>/dev/null
+# ann is there by IPv4, bob by IPv6
+check json/both-kinds "$(grep -a 'event=joined' "$tmp/relay.log" | grep -o 'address=[^ ]*' | tr '\n' ' ')" \
+    test "$(grep -acE 'event=joined .*address=127\.0\.0\.1:[0-9]+ ' "$tmp/relay.log")$(grep -acE 'event=joined .*address=\[::1\]:[0-9]+ ' \
+    "$tmp/relay.log")" = 11
+stop ann
+head -n "$(wc -l <"$tmp/bob.hash")" "$tmp/ann.hash" >"$tmp/ann-then.hash"
+check json/both-kinds-equal "$(diff "$tmp/ann-then.hash" "$tmp/bob.hash" | head -n 3)" \
+    test "$(wc -l <"$tmp/bob.hash")" -ge 4 -a "$(cmp "$tmp/ann-then.hash" "$tmp/bob.hash" 2>&1)" = ""
+"$keylock" doctor --json --relay "$relay6" >"$tmp/doctor" 2>/dev/null
 bare doctor "$tmp/doctor"
+check json/doctor-ipv6 "$(grep -o 'answers after' "$tmp/doctor")" grep -qF "$relay6 answers after" "$tmp/doctor"
 finish

@@ -210,7 +210,8 @@ part_question() {
     nobody question
 }
 
-# Nobody is asked for a port; the port is taken; and the guest is at home, too. Then a router behind a provider's NAT.
+# Nobody is asked for a port; the port is taken; and the guest is at home, too. Then a router behind a provider's NAT. Then a
+# public IPv6 address.
 part_near() {
     playable near || return
     router --upnp yes --address 100.64.3.4
@@ -239,6 +240,16 @@ s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("", 55436)); print
     check near/killed "$(tail -n 1 "$tmp/router.log")" eventually 5 at_least router 'upnp delete port=55436' 1
     ip netns pids $home_net | xargs -r kill
     ended cgn 5
+    ip -n $home_net addr add 2001:db8:77::2/64 dev lan nodad && ip -n $home_net -6 route add default dev lan &&
+        ip -n $at_router addr add 2001:db8:77::1/64 dev lan nodad 2>"$tmp/nets.log" || { skip "near/ipv6: $(cat "$tmp/nets.log")"; return; }
+    host eve --room six
+    said eve 'keylock://' 20 || show eve
+    check near/ipv6-says "$(grep -a 'keylock play' "$tmp/eve.log")" grep -aq "address 2001:db8:77::2 is public, so no router needs to be asked" "$tmp/eve.log"
+    check near/ipv6-link "$(link_of eve)" grep -aqE '^ *keylock://\[2001:db8:77::2\]:55436/six[?#]' "$tmp/eve.log"
+    guest dan $at_router "$(link_of eve)" 120
+    ended dan 30
+    check near/ipv6-guest "the guest's exit status: $?" test $? = 0
+    stop eve
 }
 
 # A router that never ends its answer holds up neither the game nor its end.

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "net/platform/clock.h"
+#include "net/platform/socket.h"
 
 void (*intruder_meanwhile)(void);
 
@@ -173,15 +174,19 @@ void intruder_send(struct intruder *n, int fd, uint8_t kind, const void *body, s
 }
 
 int stranger(const char *address) {
-    struct sockaddr_in in = {.sin_family = AF_INET};
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    inet_pton(AF_INET, address, &in.sin_addr);
-    if (bind(fd, (struct sockaddr *)&in, sizeof in) != 0) abort();
+    struct kl_address at;
+    if (!kl_address_parse(address, &at)) abort();
+    int family = kl_address_is_v4(&at) ? AF_INET : AF_INET6;
+    int fd = socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (kl_socket_bind(fd, &at) != 0) abort();
     return fd;
 }
 
 void throw_at(int fd, uint16_t port, const void *bytes, size_t len) {
-    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
-    in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    (void)!sendto(fd, bytes, len, 0, (struct sockaddr *)&in, sizeof in);
+    struct kl_address to = kl_address_loopback(port);
+    int family = AF_INET;
+    socklen_t family_len = sizeof family;
+    (void)getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &family_len);
+    if (family == AF_INET6) to = (struct kl_address){.host = {[15] = 1}, .port = port};
+    (void)kl_socket_send(fd, &to, bytes, len);
 }

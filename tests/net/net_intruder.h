@@ -53,8 +53,9 @@ void intruder_push(struct intruder *n, const void *bytes, size_t len);
 /* Seals and sends. fd: from another socket; -1: its own. */
 void intruder_send(struct intruder *n, int fd, uint8_t kind, const void *body, size_t len);
 
-/* A socket at this address of the loopback, any port. */
+/* A socket at this address of the loopback, 127.0.0.0/8 or ::1, any port. */
 int stranger(const char *address);
+/* To the relay of this machine, by the socket's kind of address. */
 void throw_at(int fd, uint16_t port, const void *bytes, size_t len);
 
 #endif

@@ -94,7 +94,7 @@ TEST(a_nat_that_forgets) {
 static void wait_in_a_room(struct intruder *n) {
     uint8_t bytes[KL_MSG_MAX];
     struct kl_msg m = {.kind = KL_MSG_HELLO, .hello = hello_make("eve", "alone", 1, 2)};
-    relay = relay_start(NULL);
+    relay = relay_start((const char *const[]){"--bind", "::", NULL});
     intruder_enter(n, relay.port);
     int len = kl_msg_encode(&m, bytes, sizeof bytes);
     assert_true(len > 0);
@@ -242,7 +242,7 @@ TEST(a_copier_before_everybody) {
     uint8_t bytes[64], one[2048], answer[9] = {1};
     size_t there = 0, sent = 0;
     wait_in_a_room(&n);
-    int copier = stranger("127.0.0.5"), next = stranger("127.0.0.6");
+    int copier = stranger("127.0.0.5"), next = stranger("::1");
     for (unsigned i = 0; i < 100; i++) {
         size_t len = kl_seal(&n.sealer, KL_SEAL_CTRL, ctrl, sizeof ctrl, bytes);
         unsigned updates = n.updates;
@@ -266,7 +266,7 @@ TEST(a_copier_before_everybody) {
     throw_at(copier, relay.port, one, len);
     throw_at(next, relay.port, one, len);
     assert_true(program_said(&relay, "event=moved"));
-    assert_non_null(strstr(program_log(&relay), "127.0.0.6:"));
+    assert_non_null(strstr(program_log(&relay), "[::1]:"));
     close(copier);
     close(next);
     intruder_leave(&n);

@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #endif
 
@@ -40,6 +41,14 @@ static bool is_inherited(int s) {
 }
 static bool binds_anything(void) {
     return false;
+}
+
+/* In place of the C library's: a kernel without IPv6. */
+static bool no_ipv6;
+int socket(int domain, int type, int protocol) {
+    if (!no_ipv6 || domain != AF_INET6) return (int)syscall(SYS_socket, domain, type, protocol);
+    errno = EAFNOSUPPORT;
+    return -1;
 }
 #endif
 
@@ -97,6 +106,30 @@ TEST(one_port_for_both_kinds) {
         kl_socket_close(client[i]);
     kl_socket_close(relay);
 }
+
+#ifndef _WIN32
+TEST(without_ipv6_there_is_ipv4) {
+    char bytes[8];
+    struct kl_address all = {.port = 0}, from, v6 = {.host = {[15] = 1}, .port = 9};
+    no_ipv6 = true;
+    int relay = kl_socket_open(), client = kl_socket_open();
+    no_ipv6 = false;
+    assert_false(kl_socket_has_ipv6());
+    assert_int_equal(kl_socket_bind(relay, &all), 0);
+    struct kl_address at = kl_address_loopback(all.port);
+    assert_true(kl_socket_send(client, &at, "hello", 5));
+    assert_int_equal(receive(relay, bytes, sizeof bytes, &from), 5);
+    assert_true(kl_address_is_v4(&from));
+    assert_true(kl_socket_send(relay, &from, "you", 3));
+    assert_int_equal(receive(client, bytes, sizeof bytes, &from), 3);
+    assert_true(kl_address_same(&from, &at));
+    assert_false(kl_socket_send(client, &v6, "x", 1));
+    assert_int_equal(kl_socket_connect(client, &v6), -1);
+    kl_socket_close(client);
+    kl_socket_close(relay);
+    kl_socket_close(kl_socket_open());
+}
+#endif
 
 TEST_WITH(a_datagram_comes_whole_with_its_sender, open_two, close_two) {
     char bytes[8];
