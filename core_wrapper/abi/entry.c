@@ -5,6 +5,7 @@
 
 #include "net/platform/clock.h"
 #include "core_wrapper/abi/browse.h"
+#include "core_wrapper/match/challenge.h"
 #include "core_wrapper/match/choice.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/env/env.h"
@@ -192,6 +193,7 @@ RETRO_API bool retro_load_game_special(unsigned type, const struct retro_game_in
 RETRO_API void retro_unload_game(void) {
     if (!core()) return;
     kl_play_lasting(m, true);
+    kl_challenge_end(m);
     kl_phase_leave(m, 300);
     if (m->emu.core.game_loaded) m->emu.core.unload_game();
     m->emu.core.game_loaded = false;

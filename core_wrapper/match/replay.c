@@ -29,13 +29,20 @@
 
 /* --- opening --- */
 
+static bool is_token(const struct kl_recording *r) {
+    bool is = false;
+    for (unsigned i = 0; i < r->room.facts.count; i++)
+        is |= !strcmp(r->room.facts.fact[i].key, KL_KLR_CHALLENGE);
+    return is && !r->frames;
+}
+
 /* The reason why this program does not play it; NULL: none. */
 static const char *refusal(struct kl_match *m, const struct kl_recording *r, char *err, size_t err_len) {
     struct kl_facts file = {0}, here = {0};
     struct retro_system_info info = {0};
     if (r->first || (r->deeds && r->deed[0].kind == KL_DEED_ALIEN && !r->deed[0].frame))
         return "it begins with a state of another machine: take a recording from frame 0";
-    if (!r->start || !r->frames) return *r->damage ? r->damage : "it has no frames";
+    if (!r->start || !(r->frames || is_token(r))) return *r->damage ? r->damage : "it has no frames";
     if (r->head.rules != KL_KLR_RULES) return "it was made by a Keylock of other rules";
     m->emu.core.get_system_info(&info);
     kl_facts_add(&file, "core", r->core);
@@ -68,6 +75,7 @@ bool kl_replay_open(struct kl_match *m) {
     }
     if (rec->whole < rec->frames) rec->frames = rec->whole;
     m->play.replay.rec = rec;
+    m->play.replay.token = is_token(rec);
     m->play.replay.seat = seat ? (unsigned)strtoul(seat, NULL, 10) : 0;
     if (m->play.replay.seat > KL_MAX_SEATS) m->play.replay.seat = 0;
     m->config.consent = m->config.trust == KL_TRUST_ON ? KL_CONSENT_ROOM : KL_CONSENT_NONE;
@@ -115,8 +123,7 @@ static void fail(struct kl_match *m, const char *why) {
     m->emu.phase = KL_PHASE_DEAD;
 }
 
-/* The match's beginning, as in a room. */
-static bool begin(struct kl_match *m) {
+bool kl_replay_begin(struct kl_match *m) {
     struct kl_replay *r = &m->play.replay;
     const struct kl_klr_head *head = &r->rec->head;
     char err[KLW_TEXT_MAX];
@@ -228,7 +235,7 @@ static void seek(struct kl_match *m, uint32_t frame) {
     bool ahead = !r->again && m->play.next_frame <= frame && (!s || s->frame <= m->play.next_frame);
     r->again = false;
     if (!r->seeking) r->sought_us = kl_now_us();
-    if (!ahead && !(s && load_state(m, s)) && !begin(m)) return;
+    if (!ahead && !(s && load_state(m, s)) && !kl_replay_begin(m)) return;
     r->target = frame;
     r->seeking = true;
     r->told_end = false;
@@ -399,7 +406,7 @@ static void show_next(struct kl_match *m, uint64_t now_us) {
 
 static bool begin_first(struct kl_match *m) {
     struct kl_replay *r = &m->play.replay;
-    if (!begin(m)) return false;
+    if (!kl_replay_begin(m)) return false;
     r->begun = true;
     r->bar_until_us = kl_now_us() + BAR_US;
     if (*r->rec->damage) kl_frontend_log(&m->front, "replay damaged: %s", r->rec->damage);

@@ -15,6 +15,7 @@ struct kl_match;
 
 struct kl_replay {
     struct kl_recording *rec; /* NULL: nothing is replayed */
+    bool token;               /* it is that of a challenge, which is played (challenge.h) */
     struct kl_replay_states states;
     bool begun;           /* the core stands at frame 0, or later */
     bool loaded;          /* the state of the next frame was taken as it was hashed */
@@ -41,6 +42,8 @@ struct kl_replay {
 bool kl_replay_open(struct kl_match *m);
 /* A recording is open. */
 bool kl_replay_on(const struct kl_match *m);
+/* The core stands at the match's beginning, as in a room. False: it cannot, and the player knows why. */
+bool kl_replay_begin(struct kl_match *m);
 /* In place of the room's turn. */
 void kl_replay_turn(struct kl_match *m, uint64_t now_us);
 void kl_replay_close(struct kl_match *m);

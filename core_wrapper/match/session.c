@@ -7,6 +7,7 @@
 
 #include "net/platform/clock.h"
 #include "net/platform/local.h"
+#include "core_wrapper/match/challenge.h"
 #include "core_wrapper/match/choice.h"
 #include "core_wrapper/match/command.h"
 #include "net/session/command_words.h"
@@ -379,7 +380,10 @@ void kl_session_run(struct kl_match *m) {
     m->play.report.event[0] = 0;
     if (kl_replay_on(m)) {
         kl_overlay_turn(m, from_us);
-        kl_replay_turn(m, from_us);
+        if (m->play.replay.token)
+            kl_challenge_turn(m, from_us);
+        else
+            kl_replay_turn(m, from_us);
     } else {
         run(m, from_us);
     }

@@ -57,7 +57,8 @@ void kl_hash_line(struct kl_spool *s, const struct klw_hash *h);
 
 /* --- reading --- */
 
-#define KL_RECORDING_SYSTEM "system" /* a fact of a client's: its own machine's; the host's may be another */
+/* A fact of a client's: its own machine's; the host's may be another. */
+#define KL_RECORDING_SYSTEM KL_KLR_SYSTEM
 
 struct kl_recorded_input { /* counts from that frame to the seat's next one */
     uint32_t frame;

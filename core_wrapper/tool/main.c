@@ -30,10 +30,19 @@ static const struct kl_tool_command commands[] = {
 };
 #define COMMANDS (sizeof commands / sizeof *commands)
 
+/* `keylock play --challenge`: of the folder of recordings. */
+static const struct kl_tool_command challenge = {"play", NULL, cmd_challenge_help, cmd_challenge};
+
 static const struct kl_tool_command *find(const char *name) {
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(name, commands[i].name) == 0) return &commands[i];
     tool_usage("expected a known command, got \"%s\"", name);
+}
+
+static const struct kl_tool_command *find_command(int argc, char **argv) {
+    for (int i = 2; i < argc && !strcmp(argv[1], "play") && strcmp(argv[i], "--") != 0; i++)
+        if (strncmp(argv[i], "--challenge", 11) == 0) return &challenge;
+    return find(argv[1]);
 }
 
 static int show_commands(void) {
@@ -54,7 +63,7 @@ int main(int argc, char **argv) {
     bool help = !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
     bool version = !strcmp(word, "--version") || !strcmp(word, "-V");
     if (argc < 2) tool_usage("expected a command, got none");
-    if (!help && !version) return tool_run(find(word), argc - 1, argv + 1);
+    if (!help && !version) return tool_run(find_command(argc, argv), argc - 1, argv + 1);
     bool one = argc == 3 && !strcmp(word, "help");
     if (argc > 2 && !one) tool_usage("expected nothing more behind %s, got \"%s\"", word, argv[argc - 1]);
     if (one) return tool_show(find(argv[2])->help);

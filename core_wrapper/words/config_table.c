@@ -32,6 +32,8 @@ const struct kl_config_row kl_config_rows[] = {
     {FLAG(KL_BY_PLAY, "host-here", NULL),
      .help =
          "this machine is the relay while the game runs; the host's invitation has the address for friends"},
+    {FLAG(KL_BY_PLAY, "challenge", "RELAY/NAME"),
+     .help = "a relay's challenge, HOST[:PORT]/NAME, played alone; `-`: only hands in runs that wait"},
     {FLAG(KL_BY_PLAY, "map-port", "on|off"), .shown = "asks at a terminal, else off",
      .help = "with `--host-here`: asks the router by NAT-PMP or UPnP to forward the relay's UDP port until "
              "the game ends, `on` or `off`"},

@@ -26,12 +26,14 @@ void kl_participant_init(struct kl_participant *s, const struct kl_participant_c
     if (sodium_is_zero(s->seat.pub, sizeof s->seat.pub)) kl_seat_make(&s->seat);
     memcpy(s->hello.seat_key, s->seat.pub, sizeof s->hello.seat_key);
     s->fresh = config->fresh;
-    s->deletes = config->deletes != NULL;
-    if (s->deletes) memcpy(s->deleted, config->deletes, sizeof s->deleted);
     memcpy(s->token, config->token, sizeof s->token);
     s->sparing = config->sparing;
     s->direct.allowed = config->direct && !config->sparing;
     s->heap = config->heap;
+    if (config->errand) s->errand = *config->errand;
+    s->given = config->run ? s->heap.get(config->run_len) : NULL;
+    if (s->given) memcpy(s->given, config->run, s->given_len = config->run_len);
+    s->is_given = s->given;
     s->held = config->held;
     s->held_frames = config->held_frames;
     kl_history_init(&s->past, 0, 0);
@@ -163,11 +165,11 @@ bool kl_participant_is_due(struct kl_participant *s) {
 
 void kl_participant_status(const struct kl_participant *s, struct kl_participant_status *out) {
     *out = s->status;
-    if (!s->joined) return;
     if (s->start && s->start_len == s->status.data_total) {
         out->start = s->start;
         out->start_len = s->start_len;
     }
+    if (!s->joined) return;
     out->lock = s->lock.stats;
     out->behind = kl_client_behind(&s->lock);
     out->direct_named = s->direct.count;

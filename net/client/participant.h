@@ -152,9 +152,8 @@ struct kl_participant {
     /* constant after kl_participant_init(), but for dial */
     struct kl_hello hello;
     struct kl_seat_key seat;
-    bool fresh;   /* begins with RETURN */
-    bool deletes; /* says DELETE instead, of this match's recording: */
-    uint8_t deleted[KL_ROOM_ID_BYTES];
+    bool fresh;                    /* begins with RETURN */
+    struct kl_msg errand;          /* is said instead; kind 0: a room is entered */
     uint8_t token[KL_TOKEN_BYTES]; /* with fresh, until the first WELCOME */
     bool sparing;
     struct kl_heap heap;
@@ -227,8 +226,13 @@ struct kl_participant_config {
     struct kl_seat_key seat;       /* signs RETURN. All zero: one is made */
     bool fresh;                    /* begins with RETURN: the seat of a process that died */
     uint8_t token[KL_TOKEN_BYTES]; /* with fresh: of the last WELCOME */
-    const uint8_t *deletes;        /* says DELETE alone, of the room with this id; NULL: does not */
-    bool has_password;             /* kl_participant_secret() will be able to prove it */
+    /* NULL, or goes into no room, but says this, and the relay's answer is status.refused and status.reason:
+     * DELETE (room_id; it is signed here); CHALLENGE, and its token is status.start at KL_PARTICIPANT_LOAD;
+     * RUN, with the run's recording. Both are copied. */
+    const struct kl_msg *errand;
+    const void *run;
+    size_t run_len;
+    bool has_password; /* kl_participant_secret() will be able to prove it */
     bool sparing; /* a metered link: nothing is repeated half a frame later, even if the room does that */
     bool
         direct; /* players whose bytes this client loads may know its address, and get its samples straight */

@@ -112,6 +112,8 @@ static void on_prepare(struct kl_participant *s, const struct kl_prepare *p, uin
 }
 
 static void on_data(struct kl_participant *s, const struct kl_data *d) {
+    if (s->errand.kind && s->status.phase == KL_PARTICIPANT_CONNECTING) /* a challenge's token */
+        fetch(s, &(struct kl_prepare){.data_bytes = d->total});
     if (s->status.phase != KL_PARTICIPANT_FETCHING) return;
     if (d->total != s->status.data_total || d->offset != s->start_len || d->len > d->total - d->offset) {
         kl_participant_end(s, "the relay's start data does not fit together");
@@ -203,7 +205,8 @@ void kl_participant_begin_at(struct kl_participant *s, const struct kl_offer *o,
 
 void kl_participant_take_message(struct kl_participant *s, const struct kl_msg *m, uint64_t now_us) {
     if (kl_participant_is_over(s) || kl_participant_door_take(s, m)) return;
-    bool before_welcome = m->kind == KL_MSG_WELCOME || m->kind == KL_MSG_REFUSE || m->kind == KL_MSG_NOTICE;
+    bool before_welcome = m->kind == KL_MSG_WELCOME || m->kind == KL_MSG_REFUSE || m->kind == KL_MSG_NOTICE ||
+                          (m->kind == KL_MSG_DATA && s->errand.kind == KL_MSG_CHALLENGE);
     if (!s->joined && !before_welcome) return;
     switch (m->kind) {
     case KL_MSG_WELCOME: on_welcome(s, &m->welcome, now_us); break;

@@ -238,10 +238,10 @@ bool kl_participant_next_entry(struct kl_participant *s, struct kl_msg *m) {
         make_return(s, m);
         return true;
     }
-    if (s->deletes) {
-        *m = (struct kl_msg){.kind = KL_MSG_DELETE};
-        memcpy(m->wish.room_id, s->deleted, sizeof m->wish.room_id);
-        kl_delete_sign(&m->wish, s->status.relay_key, &s->seat);
+    if (s->errand.kind) {
+        *m = s->errand;
+        s->uploaded = 0;
+        if (m->kind == KL_MSG_DELETE) kl_delete_sign(&m->wish, s->status.relay_key, &s->seat);
         return true;
     }
     *m = (struct kl_msg){.kind = KL_MSG_HELLO, .hello = s->hello};

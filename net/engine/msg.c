@@ -276,6 +276,10 @@ const struct kl_field kl_sign_fields[] = {KL_RANGE(kl_sign, count, 1, UINT32_MAX
 
 static const struct kl_field wish[] = {
     KL_BYTES(kl_delete, room_id), KL_BYTES(kl_delete, seat_key), KL_BYTES(kl_delete, signature), {0}};
+static const struct kl_field wanted[] = {
+    KL_NAME(kl_wanted, name, 1, KL_NAME_CHARS), KL_NAME(kl_wanted, player, 1, KL_NAME_CHARS), {0}};
+static const struct kl_field run[] = {
+    KL_BYTES(kl_run, room_id), KL_BYTES(kl_run, seat_key), KL_PART(kl_run, sign, kl_sign_fields), {0}};
 
 /* --- all of them --- */
 
@@ -315,6 +319,8 @@ static const struct kl_msg_form form[KL_MSG_LAST + 1] = {
     [KL_MSG_CHECK] = {.table = check, AT(check)},
     [KL_MSG_PEERS] = {.table = peers, AT(peers)},
     [KL_MSG_SEAL] = {.table = kl_proof_fields, AT(seal), .fits = seal_fits},
+    [KL_MSG_CHALLENGE] = {.table = wanted, AT(wanted)},
+    [KL_MSG_RUN] = {.table = run, AT(run)},
 };
 
 const struct kl_msg_form *kl_msg_form(uint8_t kind) {

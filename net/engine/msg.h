@@ -34,7 +34,7 @@
 enum kl_msg_kind {
     /* client to relay */
     KL_MSG_HELLO = 1,   /* version, name, room, seat wish, params wish, identity facts */
-    KL_MSG_DATA = 2,    /* a piece of start data (host to relay, relay to clients) */
+    KL_MSG_DATA = 2,    /* a piece of start data (host to relay, relay to clients), a token, a run */
     KL_MSG_READY = 3,   /* loaded afresh, with the facts known only then (system files) */
     KL_MSG_HASH = 4,    /* hashes of a marked keyframe */
     KL_MSG_BYE = 5,     /* leaving on purpose, with a reason */
@@ -67,7 +67,10 @@ enum kl_msg_kind {
     KL_MSG_CHECK = 34,    /* say the checksum of a disk */
     KL_MSG_PEERS = 35,    /* the players to send samples to straight */
     KL_MSG_SEAL = 36,     /* the relay's signature under the match so far */
-    KL_MSG_LAST = KL_MSG_SEAL
+    /* client to relay, instead of HELLO */
+    KL_MSG_CHALLENGE = 37, /* wants a token of a challenge; DATA has it */
+    KL_MSG_RUN = 38,       /* hands a run of one in; DATA has its recording */
+    KL_MSG_LAST = KL_MSG_RUN
 };
 
 struct kl_hello {
@@ -176,7 +179,8 @@ enum kl_refuse {
     KL_REFUSE_DESYNC,    /* repeatedly out of sync, alone against the others */
     KL_REFUSE_DOOR = 10, /* password, lock, ban, or a forbidden name */
     KL_REFUSE_FAR,       /* the link needs a longer lead than the room allows */
-    KL_REFUSE_DELETED    /* nothing is refused: the recording of DELETE is gone */
+    KL_REFUSE_DELETED,   /* nothing is refused: the recording of DELETE is gone */
+    KL_REFUSE_TAKEN      /* nothing is refused: the run of RUN will be verified */
 };
 struct kl_text {
     uint8_t code;
@@ -357,6 +361,16 @@ struct kl_delete {
     uint8_t room_id[KL_ROOM_ID_BYTES], seat_key[KL_SEAT_KEY_BYTES], signature[KL_SIGNATURE_BYTES];
 };
 
+/* CHALLENGE: the player wants a token of the relay's challenge of that name, to play it alone. */
+struct kl_wanted {
+    char name[KL_NAME_MAX], player[KL_NAME_MAX];
+};
+/* RUN: a run of the token with that room's id; its hashes, signed by the player. */
+struct kl_run {
+    uint8_t room_id[KL_ROOM_ID_BYTES], seat_key[KL_SEAT_KEY_BYTES];
+    struct kl_sign sign;
+};
+
 struct kl_msg {
     uint8_t kind; /* enum kl_msg_kind */
     union {
@@ -389,6 +403,8 @@ struct kl_msg {
         struct kl_proof seal;
         struct kl_sign sign;
         struct kl_delete wish;
+        struct kl_wanted wanted;
+        struct kl_run run;
     };
 };
 #define KL_MSG_MAX 6000 /* bytes of the longest message */

@@ -37,6 +37,11 @@ struct kl_klr_room {
     char match[KL_KLR_TEXT]; /* the maker's own words for the match; "" */
 };
 
+/* Facts of recordings alone. SYSTEM: of the machine that wrote it; it is no part of the identity. CHALLENGE,
+ * "NAME FPS_UHZ SECONDS": the room is a token of that challenge, good for so long from the epoch on. */
+#define KL_KLR_SYSTEM    "system"
+#define KL_KLR_CHALLENGE "challenge"
+
 /* A state that frames from `frame` on began with, by its bytes before packing. */
 struct kl_klr_snapshot {
     uint32_t frame, bytes;

@@ -192,14 +192,14 @@ static bool put_blocks(struct kl_klr_unpacked *u, struct kl_klr_place *end, cons
     return true;
 }
 
-static int too_large(const char *name, uint64_t bytes, char *err, size_t err_len) {
-    snprintf(err, err_len, "%s: expected a recording of %u bytes at most, unpacked; got %" PRIu64, name,
-             KL_KLR_BYTES_MAX, bytes);
+static int too_large(const char *name, size_t most, uint64_t bytes, char *err, size_t err_len) {
+    snprintf(err, err_len, "%s: expected a recording of %zu bytes at most, unpacked; got %" PRIu64, name,
+             most, bytes);
     return -1;
 }
 
-int kl_klr_unpack(struct kl_klr_unpacked *u, const uint8_t *packed, size_t len, const char *name, char *err,
-                  size_t err_len) {
+int kl_klr_unpack_most(struct kl_klr_unpacked *u, size_t most, const uint8_t *packed, size_t len,
+                       const char *name, char *err, size_t err_len) {
     struct kl_klr_place p = beginning(), end = kl_klr_begin();
     uint32_t from = 0, to = 0;
     uint8_t *bare;
@@ -208,7 +208,7 @@ int kl_klr_unpack(struct kl_klr_unpacked *u, const uint8_t *packed, size_t len, 
         const uint8_t *bytes = packed + p.at;
         u->damage = look_at(&p, bytes, len - p.at, &from, &to);
         if (*u->damage) break;
-        if (to > KL_KLR_BYTES_MAX - u->len) return too_large(name, (uint64_t)u->len + to, err, err_len);
+        if (to > most - u->len) return too_large(name, most, (uint64_t)u->len + to, err, err_len);
         bare = malloc((size_t)to + 1);
         if (!bare || !grow(u, to)) {
             free(bare);
@@ -223,10 +223,15 @@ int kl_klr_unpack(struct kl_klr_unpacked *u, const uint8_t *packed, size_t len, 
             u->damage = "it does not unpack to the blocks that it should have";
             break;
         }
-        if (u->len > KL_KLR_BYTES_MAX) return too_large(name, u->len, err, err_len); /* with the checks */
+        if (u->len > most) return too_large(name, most, u->len, err, err_len); /* with the checks */
         memcpy(p.check, bytes + 8, sizeof p.check);
         p.at += BEFORE + (uint64_t)from;
     }
     u->at = p.at;
     return 0;
+}
+
+int kl_klr_unpack(struct kl_klr_unpacked *u, const uint8_t *packed, size_t len, const char *name, char *err,
+                  size_t err_len) {
+    return kl_klr_unpack_most(u, KL_KLR_BYTES_MAX, packed, len, name, err, err_len);
 }

@@ -33,5 +33,8 @@ struct kl_klr_unpacked {
 /* name: of the file, for err. 0; -1 with a line in err: it is larger than KL_KLR_BYTES_MAX, or no memory. */
 int kl_klr_unpack(struct kl_klr_unpacked *u, const uint8_t *packed, size_t len, const char *name, char *err,
                   size_t err_len);
+/* The same, of `most` bytes at most. */
+int kl_klr_unpack_most(struct kl_klr_unpacked *u, size_t most, const uint8_t *packed, size_t len,
+                       const char *name, char *err, size_t err_len);
 
 #endif

@@ -27,9 +27,9 @@ struct kl_link_config {
     struct kl_seat_key seat;
     bool fresh;                    /* begins with RETURN instead of HELLO: the seat of a process that died */
     uint8_t token[KL_TOKEN_BYTES]; /* with fresh: of the last WELCOME */
-    /* Of a room's id, or NULL: goes into no room, but asks the relay to delete the recording of that match.
-     * Signed by `seat`. The answer is status.refused and status.reason. */
-    const uint8_t *deletes;
+    const struct kl_msg *errand;   /* NULL, or goes into no room, but says this (participant.h) */
+    const void *run;               /* with RUN: its recording */
+    size_t run_len;
     /* NULL, or called by the network's thread at each WELCOME, outside of the mutex: the token is new */
     void (*welcomed)(void *ctx, const struct kl_welcome *w);
     const char *password; /* of the room: proved to the relay, or set with the room; NULL: none */

@@ -182,6 +182,8 @@ def any_message(rng):
         36: lambda: any_seal(),
         9: lambda: any_sign(),
         10: lambda: [some(16), some(32), some(64)],
+        37: lambda: [any_name(rng, 1), any_name(rng, 1)],
+        38: lambda: [some(16), some(32)] + any_sign(),
         14: lambda: rng.choice([[0, rng.randrange(65536), rng.randrange(5)], [1, 0, rng.randint(1, 2)]]) +
                     [rng.choice([0, 2**64 - 1]), rng.choice([0, 2**64 - 1]), any_text(rng, 47, 1) or "61"],
     }

@@ -370,6 +370,11 @@ def read_message(r, _seats):
         m += read_sign(r)
     elif kind == 10:
         m += [r.hex(16), r.hex(32), r.hex(64)]
+    elif kind == 37:
+        m += [r.name(23, 1), r.name(23, 1)]
+    elif kind == 38:
+        m += [r.hex(16), r.hex(32)]
+        m += read_sign(r)
     elif kind == 14:
         m += [r.u(1, 1), r.u(2), r.u(1, 4), r.u(8), r.u(8), r.str(47)]
         need(not m[1] or (m[2] == 0 and m[6] and m[3] in (1, 2)))
@@ -461,11 +466,16 @@ def write_message(m, rng):
         for value in m[6:-2]:
             w.u(8, value)
         w.hex(m[-2]), w.hex(m[-1])
-    elif kind == 9:
-        w.u(4, m[1]), w.hex(m[2]), w.u(4, m[3]), w.u(1, m[4])
-        for value in m[5:-1]:
+    elif kind in (9, 38):
+        if kind == 38:
+            w.hex(m[1]), w.hex(m[2])
+        sign = m[3:] if kind == 38 else m[1:]
+        w.u(4, sign[0]), w.hex(sign[1]), w.u(4, sign[2]), w.u(1, sign[3])
+        for value in sign[4:-1]:
             w.u(8, value)
-        w.hex(m[-1])
+        w.hex(sign[-1])
+    elif kind == 37:
+        w.str(m[1]), w.str(m[2])
     elif kind == 10:
         w.hex(m[1]), w.hex(m[2]), w.hex(m[3])
     elif kind == 14:

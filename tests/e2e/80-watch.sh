@@ -89,6 +89,42 @@ second() { ! "$keylock" "${watching[@]}" >"$tmp/second.log" 2>&1 && grep -q "ano
 eventually 10 second || fail "watch/second: $(cat "$tmp/second.log")"
 stop first
 
+# A challenge: the relay gives a token, its link is cut while the game is played alone, and the run is handed in later. In RetroArch's
+# place stands the headless frontend. tests/conformance has what a relay does not take.
+start_relay --journal "$tmp/journal" --record "$dir" --state "$tmp/relay-state"
+"$keylock" run --quiet "${game[@]}" --frames 1 --record "$dir/challenges/attack.klr" >"$tmp/challenge.log" 2>&1 || die "challenge/made: $(cat "$tmp/challenge.log")"
+cat >"$tmp/retroarch" <<END
+#!/bin/sh
+for content; do :; done
+: >"$tmp/plays"
+read _ <"$tmp/gate"
+"$keylock" run --quiet --core "\$KEYLOCK_CORE" --wrapper "\$2" --content "\$content" --frames 150 --input random:9 --seats 1 --speed max --told-out /dev/null
+true
+END
+chmod +x "$tmp/retroarch"
+mkfifo "$tmp/gate"
+challenged() { XDG_STATE_HOME=$tmp/ann-state "$keylock" play --challenge "$@" --name ann --retroarch "$tmp/retroarch" --wrapper "$wrapper"; }
+challenged $relay/nothing --content "$content" >"$tmp/none.log" 2>&1
+check challenge/none "exit status $?: $(cat "$tmp/none.log")" grep -q 'no challenge nothing: this relay has no such challenge' "$tmp/none.log"
+challenged $relay/attack --content "$tmp/retroarch" >"$tmp/none.log" 2>&1
+check challenge/no-content "exit status $?: $(cat "$tmp/none.log")" grep -q 'content missing' "$tmp/none.log"
+start play challenged $relay/attack --content "$content"
+eventually 20 test -e "$tmp/plays" || die "challenge/plays: $(cat "$tmp/play.log")"
+stop relay
+echo >"$tmp/gate"
+ended play 60
+check challenge/waits "$(cat "$tmp/play.log")" grep -q 'not handed in: .*It waits: keylock play --challenge -' "$tmp/play.log"
+start_relay --port "$port" --journal "$tmp/journal" --record "$dir" --state "$tmp/relay-state"
+challenged - >"$tmp/handed.log" 2>&1
+check challenge/handed-in "exit status $?: $(cat "$tmp/handed.log")" grep -q '^handed in: 150 frames of the challenge attack' "$tmp/handed.log"
+check challenge/once "$(ls "$tmp/ann-state/keylock")" test -z "$(ls "$tmp/ann-state/keylock/challenges")" -a -n "$(ls "$tmp/ann-state/keylock/recordings")"
+"$keylock" "${watching[@]}" >"$tmp/challenge.log" 2>&1
+"$keylock" verify --database "$db" --list players >"$tmp/list" 2>&1
+check challenge/verified "$(cat "$tmp/challenge.log"; head -n 1 "$tmp/list")" \
+    eval 'head -n 1 "$tmp/list" | grep -qE "name=ann  key=[0-9a-f]{64}  room=attack  match=challenge attack  .*verdict=verified"'
+check challenge/sealed "$(asked 'SELECT sealed_by, sealed FROM verdict ORDER BY id DESC LIMIT 1')" test "$(asked 'SELECT sealed > 0 FROM verdict ORDER BY id DESC LIMIT 1')" = 1
+stop relay
+
 # None but an opened database needs SQLite.
 linked=$(for f in "$keylock" "$relay_program" "$wrapper"; do ldd "$f" | grep -c sqlite; done | tr '\n' ' ')
 check watch/not-linked "$linked" test "$linked" = "0 0 0 "

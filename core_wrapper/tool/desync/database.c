@@ -111,7 +111,7 @@ static const char tables[] =
     "CREATE INDEX match_seen ON match(seen);"
     "CREATE TABLE player(id INTEGER PRIMARY KEY, match INTEGER NOT NULL REFERENCES match(id) ON DELETE "
     "CASCADE, "
-    "client INTEGER, name TEXT, presses INTEGER, fastest INTEGER, away INTEGER, desyncs INTEGER);"
+    "client INTEGER, name TEXT, key TEXT, presses INTEGER, fastest INTEGER, away INTEGER, desyncs INTEGER);"
     "CREATE INDEX player_match ON player(match);"
     "CREATE INDEX player_name ON player(name);"
     "CREATE TABLE report(id INTEGER PRIMARY KEY, match INTEGER NOT NULL REFERENCES match(id) ON DELETE "
@@ -194,9 +194,9 @@ static bool put_lists(struct kl_database *d, long long match, json_object *found
     json_object *j;
     for (size_t i = 0; (j = at_of(found, "players", i)); i++)
         if (!finish(prepare(d,
-                            "INSERT INTO player(match, client, name, presses, fastest, away, desyncs) "
-                            "VALUES(?, ?, ?, ?, ?, ?, ?)",
-                            "iitnnnn", match, number_of(j, "client"), text_of(j, "name"),
+                            "INSERT INTO player(match, client, name, key, presses, fastest, away, desyncs) "
+                            "VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+                            "iittnnnn", match, number_of(j, "client"), text_of(j, "name"), text_of(j, "key"),
                             number_of(j, "presses"), number_of(j, "fastest"), number_of(j, "away"),
                             number_of(j, "desyncs"))))
             return false;
@@ -303,7 +303,8 @@ static const struct {
      "m.id) AS players, m.core, m.frames, m.reported, v.verdict, m.file FROM match m LEFT JOIN verdict v ON "
      "v.match = m.id ORDER BY m.id" NEWEST},
     {"players",
-     "SELECT m.seen, p.name, m.room, p.presses, p.fastest, p.away, p.desyncs, v.verdict, m.file FROM player "
+     "SELECT m.seen, p.name, p.key, m.room, m.words AS match, p.presses, p.fastest, p.away, p.desyncs, "
+     "v.verdict, m.file FROM player "
      "p JOIN match m ON m.id = p.match LEFT JOIN verdict v ON v.match = m.id ORDER BY p.id" NEWEST},
     {"reports",
      "SELECT m.seen, r.name, r.frame, r.text, m.room, v.verdict, m.file FROM report r JOIN match m ON m.id "

@@ -47,7 +47,8 @@ static int compare_files(struct kl_verify *v, const struct kl_facts *facts) {
     bool files = false;
     for (unsigned i = 0; i < said->count; i++) {
         const char *key = said->fact[i].key;
-        if (!strcmp(key, "core") || !strcmp(key, KL_RECORDING_SYSTEM) || !strcmp(key, KL_IDENTITY_RAND))
+        if (!strcmp(key, "core") || !strcmp(key, KL_RECORDING_SYSTEM) || !strcmp(key, KL_IDENTITY_RAND) ||
+            !strcmp(key, KL_KLR_CHALLENGE))
             continue;
         files |= strncmp(key, "content", 7) != 0;
         kl_facts_add(&room, key, said->fact[i].value);

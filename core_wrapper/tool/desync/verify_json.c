@@ -5,6 +5,7 @@
 #include "core_wrapper/tool/desync/counts.h"
 #include "core_wrapper/tool/desync/verify.h"
 
+#define KEY         (2 * KL_SEAT_KEY_BYTES + 1)
 #define REPORTS_MAX 1000 /* of one recording */
 
 const char *kl_verify_word(enum kl_verdict_code code) {
@@ -33,7 +34,7 @@ static json_object *signers(const struct kl_recording *r) {
     static const char *const word[] = {
         [KL_SIGNED_FALSE] = "false", [KL_SIGNED_ONE] = "one", [KL_SIGNED_ALL] = "all"};
     json_object *list = json_object_new_array();
-    char key[2 * KL_SEAT_KEY_BYTES + 1];
+    char key[KEY];
     const struct kl_klr_sign *s;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         enum kl_signed is = kl_recording_signed(r, i, &s);
@@ -52,14 +53,23 @@ static void add_number(json_object *j, const char *key, int64_t number) {
     json_object_object_add(j, key, json_object_new_int64(number));
 }
 
+/* "": it has signed nothing. */
+static const char *key_of(const struct kl_recording *r, unsigned client, char key[KEY]) {
+    const struct kl_klr_sign *s;
+    bool is = kl_recording_signed(r, client, &s) > KL_SIGNED_FALSE;
+    return is ? sodium_bin2hex(key, KEY, s->seat_pub, sizeof(s->seat_pub)) : "";
+}
+
 static json_object *players_of(const struct kl_recording *r) {
     struct kl_counted player[KLT_COUNTED];
+    char key[KEY];
     json_object *list = json_object_new_array();
     unsigned count = kl_counts(r, player);
     for (unsigned i = 0; i < count; i++) {
         json_object *j = json_object_new_object();
         add_number(j, "client", player[i].client);
         add_text(j, "name", player[i].name);
+        add_text(j, "key", key_of(r, player[i].client, key));
         add_number(j, "presses", player[i].presses);
         add_number(j, "fastest", player[i].fastest);
         add_number(j, "away", player[i].away);

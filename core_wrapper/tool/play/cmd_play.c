@@ -1,3 +1,4 @@
+#include "net/platform/wait.h"
 #include "net/platform/environment.h"
 #include "net/platform/process.h"
 #include "core_wrapper/tool/play/host_here.h"
@@ -20,6 +21,7 @@ const char cmd_play_help[] =
     "Usage: keylock play LINK [OPTIONS] [-- RETROARCH ARGUMENTS]\n"
     "       keylock play --ask -- LINK\n"
     "       keylock play [LINK] --core NAME_OR_PATH --content FILE [OPTIONS] [-- RETROARCH ARGUMENTS]\n"
+    "       keylock play --challenge RELAY/NAME --content DIR [OPTIONS]: a challenge, alone\n"
     "\n"
     "Starts this machine's RetroArch on the wrapper, in lock with the other players of a room.\n"
     "\n"
@@ -64,7 +66,7 @@ static const char replay_settings[] = "rewind_enable = \"false\"\n"
                                       "config_save_on_exit = \"false\"\n";
 
 struct play {
-    bool host_here, replays;
+    bool host_here, replays, waits; /* waits: until RetroArch has ended */
     enum kl_map_port map_port;
     const char *core, *content, *retroarch, *wrapper;
     bool ask;
@@ -275,6 +277,18 @@ static int host_here(const struct play *p, const char *const *args) {
     return code;
 }
 
+static int wait_for(const struct play *p, const char *const *args) {
+    struct kl_process game;
+    struct kl_process_end how;
+    char err[512];
+    if (kl_process_run(&game, p->retroarch_path, args, err, sizeof err) != 0)
+        return tool_fail(KLT_LOAD, "play", "%s", err);
+    kl_process_ignore_stop(); /* RetroArch has heard of it, too */
+    (void)kl_wait_for(&game.channel, 1, KL_WAIT_FOREVER);
+    kl_process_end(&game, 1000, &how);
+    return how.crashed ? tool_fail(KLT_FAILED, "play", "RetroArch ended by a signal: %s", how.why) : how.code;
+}
+
 static int hand_over(struct play *p, int count, char **given) {
     export_room(p);
     if (make_config(p) != 0) return 1;
@@ -283,6 +297,7 @@ static int hand_over(struct play *p, int count, char **given) {
     if (!args) return tool_fail(1, "play", "out of memory");
     if (p->host_here) return host_here(p, args);
     char err[KLT_PATH + 64];
+    if (p->waits) return wait_for(p, args);
     kl_process_become(p->retroarch_path, args, err, sizeof(err));
     return tool_fail(KLT_LOAD, "play", "%s", err);
 }
@@ -300,6 +315,7 @@ int kl_play_replay(const struct kl_play_replay *w, int count, char **given) {
     static struct play play;
     struct play *p = &play;
     p->replays = true;
+    p->waits = w->run;
     p->core = w->core;
     p->content = w->content;
     p->retroarch = w->retroarch;
@@ -308,6 +324,7 @@ int kl_play_replay(const struct kl_play_replay *w, int count, char **given) {
     kl_environment_set("KEYLOCK_RELAY", NULL);
     kl_environment_set("KEYLOCK_LINK", NULL);
     kl_environment_set("KEYLOCK_REPLAY", w->recording);
+    if (w->run) kl_environment_set("KEYLOCK_RECORD", w->run);
     return hand_over(p, count, given);
 }
 

@@ -6,9 +6,10 @@
 struct kl_play_replay {
     const char *recording, *core, *content; /* paths */
     const char *retroarch, *wrapper;        /* NULL: those that are found */
+    const char *run; /* NULL; or `recording` is a challenge's token, and the run's file is this */
 };
-/* given: arguments for RetroArch. Returns only if it cannot be started: the exit status, after a line on
- * standard error. */
+/* given: arguments for RetroArch. Returns only if it cannot be started, or after a challenge: the exit
+ * status, after a line on standard error. */
 int kl_play_replay(const struct kl_play_replay *w, int count, char **given);
 
 #endif

@@ -3,11 +3,10 @@
 #include "core_wrapper/start/seat_file.h"
 #include "core_wrapper/tool/common/tool.h"
 #include "core_wrapper/tool/headless/headless.h"
+#include "core_wrapper/tool/play/errand.h"
 #include "core_wrapper/words/config.h"
 #include "net/engine/plain.h"
 #include "net/platform/address.h"
-#include "net/session/known.h"
-#include "net/transport/link.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -15,8 +14,6 @@
 #include <string.h>
 
 #include <sodium.h>
-
-#define WAIT_US 100000
 
 /* clang-format off: a line here is a line there */
 const char cmd_delete_help[] =
@@ -92,38 +89,14 @@ static void drop_key(const struct kl_seat_file *f) {
 
 /* --- the relay --- */
 
-static int trust(void *ctx, const uint8_t pub[32], char *err, size_t err_len) {
-    const struct wish *w = ctx;
-    char dir[KL_FILE_PATH];
-    if (kl_state_folder(NULL, dir, err, err_len) != 0) return -1;
-    return kl_known_check(dir, w->where.host, w->where.port, pub, err, err_len) < 0 ? -1 : 0;
-}
-
-/* Its answer: status.refused, or 0 if there was none. why: a line for people. */
-static uint8_t ask(struct wish *w, const struct kl_seat_key *key, char why[KL_TEXT_MAX]) {
-    struct kl_link_config config = {.host = w->where.host, .port = w->where.port, .seat = *key, .ctx = w};
-    struct kl_participant_status status;
-    struct kl_link *link;
-    config.fingerprint = *w->named ? w->named : *w->where.fingerprint ? w->where.fingerprint : NULL;
-    config.deletes = w->room;
-    config.trust = trust;
-    bool open = kl_link_open(&link, &config, why, KL_TEXT_MAX) == 0;
-    sodium_memzero(&config, sizeof(config));
-    if (!open) return 0;
-    do {
-        kl_link_wait(link, WAIT_US);
-        kl_link_status(link, &status);
-    } while (status.phase != KL_PARTICIPANT_ENDED);
-    kl_link_close(link, 0);
-    snprintf(why, KL_TEXT_MAX, "%s", status.reason);
-    return status.refused;
-}
-
 static int delete_match(struct wish *w) {
     char why[KL_TEXT_MAX] = "";
+    struct kl_msg say = {.kind = KL_MSG_DELETE};
     uint8_t answer = 0;
+    memcpy(say.wish.room_id, w->room, sizeof(say.wish.room_id));
+    if (*w->named) snprintf(w->where.fingerprint, sizeof(w->where.fingerprint), "%s", w->named);
     for (unsigned i = w->keys; i-- > 0 && answer != KL_REFUSE_DELETED;) {
-        answer = ask(w, &w->key[i].key, why);
+        answer = kl_errand(&(struct kl_errand){.where = &w->where, .key = &w->key[i].key, .say = &say}, why);
         if (answer == KL_REFUSE_DELETED) drop_key(&w->key[i]);
     }
     if (answer == KL_REFUSE_DELETED)

@@ -63,6 +63,9 @@ static int record_head(struct kl_run_trail *t, const struct kl_headless *h) {
     kl_facts_add(&room.facts, "core", t->origin.core);
     kl_facts_add(&room.facts, "content", t->origin.content);
     kl_facts_add(&room.facts, KL_RECORDING_SYSTEM, kl_world_system);
+    room.has_params = h->av.timing.fps * 1e6 >= KL_FPS_MIN && h->av.timing.fps * 1e6 <= KL_FPS_MAX;
+    room.params = (struct kl_params){
+        .clocked = true, .players = 1, .fps_uhz = (uint32_t)(h->av.timing.fps * 1e6 + 0.5)};
     struct kl_start *start = calloc(1, sizeof(*start));
     uint8_t *bytes = NULL;
     int len = -1;

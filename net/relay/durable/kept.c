@@ -22,7 +22,7 @@ static const char *const folder[] = {"new", "kept"};
 #define FOLDERS (sizeof folder / sizeof *folder)
 
 struct kl_kept_recordings {
-    char dir[DIR_BYTES], new[DIR_BYTES + 8];
+    char dir[DIR_BYTES], new[DIR_BYTES + 16];
     struct kl_kept_limits limits;
     struct kl_thread thread;
     struct kl_mutex lock; /* of the rest */
@@ -144,8 +144,12 @@ void kl_kept_tidy(const char *dir, struct kl_kept_limits limits, uint64_t wall_u
 static void grant(struct kl_kept_recordings *a) {
     struct kl_kept_wish *w = &a->wish[a->done % WISHES];
     kl_mutex_unlock(&a->lock);
-    w->fate = kl_kept_delete(a->dir, w);
+    if (w->challenge)
+        kl_kept_challenge(a->dir, w->challenge, kl_wall_us() / 1000000);
+    else
+        w->fate = kl_kept_delete(a->dir, w);
     kl_mutex_lock(&a->lock);
+    a->grew |= w->challenge && w->challenge->code == KL_REFUSE_TAKEN;
     a->done++;
 }
 
@@ -206,8 +210,10 @@ int kl_kept_open(struct kl_kept_recordings **out, const char *dir, struct kl_kep
     if (a) {
         a->limits = limits;
         snprintf(a->dir, sizeof a->dir, "%s", dir);
-        snprintf(a->new, sizeof a->new, "%s/%s", a->dir, folder[0]);
+        snprintf(a->new, sizeof a->new, "%s/challenges", a->dir);
         made = kl_dir_make(a->new, true, err, err_len);
+        snprintf(a->new, sizeof a->new, "%s/%s", a->dir, folder[0]);
+        if (made == 0) made = kl_dir_make(a->new, true, err, err_len);
         if (made == 0 && kl_thread_start(&a->thread, "keylock-kept", run, a) == 0) {
             *out = a;
             return 0;
@@ -222,5 +228,7 @@ void kl_kept_close(struct kl_kept_recordings *a) {
     if (!a) return;
     wake(a, &a->closing);
     kl_thread_join(&a->thread);
+    for (; a->got != a->put; a->got++)
+        kl_kept_challenge_free(a->wish[a->got % WISHES].challenge);
     free(a);
 }

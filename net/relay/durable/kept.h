@@ -10,7 +10,11 @@
  * ends with `-reported.klr` never becomes too old, and goes after all others. Other files are left alone.
  *
  * The same thread deletes a match's recording if one of its players wants that: it reads the file, which
- * would hold up the rooms. DIR/forget/ROOMID then tells `keylock verify --watch`, which makes that folder. */
+ * would hold up the rooms. DIR/forget/ROOMID then tells `keylock verify --watch`, which makes that folder.
+ *
+ * And it gives tokens of challenges, and takes their runs (net/PROTOCOL.md §9, Challenges). A recording
+ * DIR/challenges/NAME.klr is a challenge: its beginning is what is played. DIR/challenges/given has an empty
+ * file for each token that is still good, and of which no run has been taken. */
 #ifndef KL_KEPT_H
 #define KL_KEPT_H
 
@@ -19,6 +23,7 @@
 #include <stdint.h>
 
 #include "net/engine/msg.h"
+#include "net/session/keys.h"
 
 struct kl_kept_recordings;
 
@@ -49,8 +54,28 @@ enum kl_kept_fate {
     KL_KEPT_REPORTED, /* it stays for the host */
     KL_KEPT_STAYS     /* it cannot be read or removed; the log says why */
 };
+#define KL_CHALLENGE_BYTES    (8u << 20)   /* a run's file at most, */
+#define KL_CHALLENGE_UNPACKED (64u << 20)  /* and its blocks */
+#define KL_CHALLENGE_START    (256u << 10) /* a challenge's start data at most */
+#define KL_CHALLENGE_GOOD_S   86400
+#define KL_CHALLENGE_GIVEN    4096 /* tokens at once */
+
+/* A token that is wanted, or a run that is handed in. */
+struct kl_kept_challenge {
+    struct kl_relay_key key; /* of the relay */
+    struct kl_wanted wanted; /* name "": it is a run */
+    struct kl_run run;
+    uint8_t *bytes; /* from malloc: the run's file; then the token's */
+    size_t len;
+    enum kl_refuse code; /* of the answer; 0: the token is in bytes */
+    char why[KL_TEXT_MAX];
+};
+void kl_kept_challenge_free(struct kl_kept_challenge *c); /* NULL is allowed */
+
 struct kl_kept_wish {
     uint64_t number; /* the caller's own */
+    /* From malloc; NULL: a recording is to be deleted. The thread's until kl_kept_next() gives it back. */
+    struct kl_kept_challenge *challenge;
     uint8_t room_id[KL_ROOM_ID_BYTES], seat_key[KL_SEAT_KEY_BYTES];
     enum kl_kept_fate fate;
 };
@@ -63,6 +88,9 @@ bool kl_kept_next(struct kl_kept_recordings *a, struct kl_kept_wish *out);
 
 /* kept_delete.c: the thread's work for one wish. */
 enum kl_kept_fate kl_kept_delete(const char *dir, const struct kl_kept_wish *w);
+
+/* kept_challenge.c: the thread's work for one token or run. */
+void kl_kept_challenge(const char *dir, struct kl_kept_challenge *c, uint64_t now_s);
 
 /* Is this the name of a recording, and one that was reported? */
 bool kl_kept_is_name(const char *name);

@@ -140,10 +140,15 @@ void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
 /* --- arriving messages --- */
 
 static void greeting(struct kl_lobby *l, unsigned peer, int result, const struct kl_msg *m, uint64_t now_us) {
-    if (l->client[peer].back || l->client[peer].wish) {
+    struct kl_lobby_client *c = &l->client[peer];
+    if (c->challenge && !*c->challenge->wanted.name && result == KL_OK && m->kind == KL_MSG_DATA) {
+        kl_lobby_hand_in_data(l, peer, &m->data, now_us);
+    } else if (result == KL_OK && m->kind == KL_MSG_BYE) {
+        kl_lobby_turn_away(l, peer, KL_REFUSE_CLOSED, "left");
+    } else if (c->back || c->wish || c->challenge) {
         kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL,
                            "expected nothing before the answer to %s, got a message",
-                           l->client[peer].back ? "RETURN" : "DELETE");
+                           c->back ? "RETURN" : "your wish");
     } else if (result == KL_E_VERSION) {
         kl_lobby_turn_away(l, peer, KL_REFUSE_VERSION, "this relay speaks protocol %d, you speak %u: %s",
                            KL_PROTOCOL_VERSION, m->hello.version,
@@ -154,6 +159,10 @@ static void greeting(struct kl_lobby *l, unsigned peer, int result, const struct
         kl_lobby_return(l, peer, &m->back, now_us);
     } else if (result == KL_OK && m->kind == KL_MSG_DELETE) {
         kl_lobby_delete(l, peer, &m->wish, now_us);
+    } else if (result == KL_OK && m->kind == KL_MSG_CHALLENGE) {
+        kl_lobby_challenge(l, peer, &m->wanted, now_us);
+    } else if (result == KL_OK && m->kind == KL_MSG_RUN) {
+        kl_lobby_hand_in(l, peer, &m->run, now_us);
     } else {
         kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL, "expected a HELLO, got another message");
     }
@@ -309,7 +318,8 @@ static void put_out_the_silent(struct kl_lobby *l, uint64_t now_us) {
         const struct kl_lobby_client *c = &l->client[i];
         bool late = now_us >= c->greet_by_us;
         if (late && c->state == KL_CLIENT_GREETING)
-            kl_lobby_turn_away(l, i, KL_REFUSE_PROTOCOL, "no HELLO within 5 s");
+            kl_lobby_turn_away(l, i, KL_REFUSE_PROTOCOL,
+                               c->challenge ? "your run did not come in time" : "no HELLO within 5 s");
         else if (late && c->state == KL_CLIENT_KNOCKING)
             kl_lobby_turn_away(l, i, KL_REFUSE_PROTOCOL, "no PROVE within 15 s");
     }
@@ -325,7 +335,7 @@ static void unpack_snapshots(struct kl_lobby *l, uint64_t now_us) {
 void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
     if (now_us >= l->chores_us) put_out_the_silent(l, now_us);
     if (l->returns_wait) kl_lobby_return_next(l, now_us);
-    if (l->wishes_wait) kl_lobby_deleted(l, now_us);
+    if (l->wishes_wait || l->tokens_wait) kl_lobby_wishes_turn(l, now_us);
     const unsigned rooms = kl_lobby_dues_next(l, now_us);
     for (unsigned i = 0; i < rooms; i++)
         if (l->dues.run[i]) run_room(l->dues.run[i], now_us);
@@ -340,7 +350,7 @@ void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
 uint64_t kl_lobby_due_us(const struct kl_lobby *l) {
     uint64_t due_us = kl_lobby_snapshot_due_us(l);
     if (l->chores_us < due_us) due_us = l->chores_us;
-    if (l->wishes_wait && l->wishes_us < due_us) due_us = l->wishes_us;
+    if ((l->wishes_wait || l->tokens_wait) && l->wishes_us < due_us) due_us = l->wishes_us;
     if (l->returns_wait || l->ends_wait) due_us = 0;
     if (kl_lobby_dues_us(l) < due_us) due_us = kl_lobby_dues_us(l);
     return due_us;

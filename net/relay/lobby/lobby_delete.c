@@ -26,9 +26,25 @@ static const char *objection(struct kl_lobby *l, unsigned peer, const struct kl_
     return NULL;
 }
 
+bool kl_lobby_ask_kept(struct kl_lobby *l, unsigned peer, struct kl_kept_wish *w, uint64_t now_us) {
+    struct kl_lobby_client *c = &l->client[peer];
+    w->number = ++l->wishes;
+    if (!kl_journal_wish(l->journal, w)) {
+        bool keeps = l->limits.record_days;
+        kl_lobby_turn_away(l, peer, keeps ? KL_REFUSE_LIMIT : KL_REFUSE_SEAT, "%s",
+                           keeps ? "too many wishes wait; try again in a minute"
+                                 : "this relay keeps no recordings");
+        return false;
+    }
+    c->wish = w->number;
+    c->greet_by_us = now_us + ANSWER_US;
+    l->wishes_wait++;
+    return true;
+}
+
 void kl_lobby_delete(struct kl_lobby *l, unsigned peer, const struct kl_delete *d, uint64_t now_us) {
     struct kl_lobby_client *c = &l->client[peer];
-    struct kl_kept_wish w = {.number = ++l->wishes};
+    struct kl_kept_wish w = {0};
     unsigned wait_s = kl_lobby_tries_wait_s(l, NULL, c->address, now_us);
     if (wait_s) {
         kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, "too many wrong tries; try again in %u s", wait_s);
@@ -41,16 +57,7 @@ void kl_lobby_delete(struct kl_lobby *l, unsigned peer, const struct kl_delete *
     }
     memcpy(w.room_id, d->room_id, sizeof w.room_id);
     memcpy(w.seat_key, d->seat_key, sizeof w.seat_key);
-    if (!kl_journal_wish(l->journal, &w)) {
-        bool keeps = l->limits.record_days;
-        kl_lobby_turn_away(l, peer, keeps ? KL_REFUSE_LIMIT : KL_REFUSE_SEAT, "%s",
-                           keeps ? "too many wishes wait; try again in a minute"
-                                 : "this relay keeps no recordings");
-        return;
-    }
-    c->wish = w.number;
-    c->greet_by_us = now_us + ANSWER_US;
-    l->wishes_wait++;
+    (void)kl_lobby_ask_kept(l, peer, &w, now_us);
 }
 
 static void tell(struct kl_lobby *l, unsigned peer, enum kl_kept_fate fate, uint64_t now_us) {
@@ -68,14 +75,27 @@ static void tell(struct kl_lobby *l, unsigned peer, enum kl_kept_fate fate, uint
     kl_lobby_turn_away(l, peer, answer[fate].code, "%s", answer[fate].text);
 }
 
-void kl_lobby_deleted(struct kl_lobby *l, uint64_t now_us) {
+/* The client that waits for it; limits.peers: none does any more. */
+static unsigned client_of(const struct kl_lobby *l, uint64_t wish) {
+    unsigned i = 0;
+    while (i < l->limits.peers && (l->client[i].state != KL_CLIENT_GREETING || l->client[i].wish != wish))
+        i++;
+    return i;
+}
+
+void kl_lobby_wishes_turn(struct kl_lobby *l, uint64_t now_us) {
     struct kl_kept_wish w;
     if (now_us < l->wishes_us) return;
     l->wishes_us = now_us + LOOK_US;
     while (kl_journal_next_wish(l->journal, &w)) {
+        unsigned peer = client_of(l, w.number);
         l->wishes_wait--;
-        for (unsigned i = 0; i < l->limits.peers; i++)
-            if (l->client[i].state == KL_CLIENT_GREETING && l->client[i].wish == w.number)
-                tell(l, i, w.fate, now_us);
+        if (peer == l->limits.peers)
+            kl_kept_challenge_free(w.challenge);
+        else if (w.challenge)
+            kl_lobby_challenge_told(l, peer, w.challenge, now_us);
+        else
+            tell(l, peer, w.fate, now_us);
     }
+    l->tokens_wait = kl_lobby_challenge_turn(l);
 }

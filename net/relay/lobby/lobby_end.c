@@ -14,6 +14,8 @@
 void kl_lobby_door_leave(struct kl_lobby_client *c) {
     free(c->back);
     c->back = NULL;
+    kl_kept_challenge_free(c->challenge);
+    c->challenge = NULL;
     if (!c->knock) return;
     sodium_memzero(c->knock, sizeof *c->knock);
     free(c->knock);

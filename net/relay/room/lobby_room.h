@@ -322,7 +322,10 @@ struct kl_lobby_client { /* by peer */
     uint64_t greet_by_us;
     struct kl_lobby_knock *knock; /* while knocking */
     struct kl_return *back;       /* while its room is read; still GREETING */
-    uint64_t wish;                /* the number of its DELETE; still GREETING. 0: none */
+    uint64_t wish;                /* the number of its wish; still GREETING. 0: none */
+    struct kl_kept_challenge
+        *challenge; /* the run that it hands in, or the token that it is sent; GREETING */
+    uint32_t total; /* bytes of that run; those of the token that were sent */
     struct kl_lobby_room *room;
     unsigned member;
     struct kl_lobby_watcher *watcher; /* with KL_CLIENT_WATCHER */
@@ -350,12 +353,14 @@ struct kl_lobby {
     unsigned watch_turn;                                 /* the room whose watchers are served first */
     uint64_t start_bytes, history_bytes, snapshot_bytes; /* held for all rooms */
     bool returns_wait;                                   /* a client's `back` is set */
-    uint64_t wishes, wishes_us; /* DELETEs so far; the time of the next look at the answers */
-    unsigned wishes_wait;       /* for their answers */
-    bool ends_wait;             /* a room without members waits for a later turn */
-    bool packed_waits;          /* a room has bytes to unpack */
-    unsigned unpack_turn;       /* the room to unpack next, or the first with bytes after it */
-    uint64_t unpack_ns;         /* the unpacked work would end then at the allowed pace */
+    uint64_t wishes, wishes_us;   /* wishes so far (kept.h); the time of the next look at the answers */
+    unsigned wishes_wait;         /* for their answers */
+    bool tokens_wait;             /* they are on their way to clients */
+    struct kl_triers challengers; /* tokens and runs, by address and challenge */
+    bool ends_wait;               /* a room without members waits for a later turn */
+    bool packed_waits;            /* a room has bytes to unpack */
+    unsigned unpack_turn;         /* the room to unpack next, or the first with bytes after it */
+    uint64_t unpack_ns;           /* the unpacked work would end then at the allowed pace */
     uint64_t chores_us;
     struct kl_lobby_client client[]; /* limits.peers of them */
 };
