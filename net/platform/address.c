@@ -194,9 +194,8 @@ uint64_t kl_address_around(uint64_t person) {
 const char *kl_address_net(char out[KL_NET_TEXT], const struct kl_address *a) {
     char text[KL_ADDRESS_TEXT];
     struct kl_address net = *a;
-    bool v4 = kl_address_is_v4(a);
-    if (!v4) memset(net.host + 8, 0, 8);
-    snprintf(out, KL_NET_TEXT, "%.22s%s", kl_address_text(text, &net), v4 ? "" : "/64");
+    if (!kl_address_is_v4(a)) memset(net.host + 8, 0, 8);
+    snprintf(out, KL_NET_TEXT, "%.23s", kl_address_text(text, &net));
     return out;
 }
 

@@ -19,7 +19,7 @@ struct kl_address {
 
 #define KL_ADDRESS_TEXT 40 /* bytes of a host, NUL included */
 #define KL_PLACE_TEXT   48 /* of "[host]:port" */
-#define KL_NET_TEXT     26 /* of a network of 64 bits, "2001:db8:0:1::/64", or of an IPv4 address */
+#define KL_NET_TEXT     24 /* of a network of 64 bits, "2001:db8:0:1::", or of an IPv4 address */
 
 /* Reads an IPv4 address of four numbers, or an IPv6 address without brackets and zone; port and zone become
  * 0. False, with *out unchanged, for any other text, names included. */
@@ -56,7 +56,8 @@ static inline bool kl_address_same(const struct kl_address *a, const struct kl_a
 uint64_t kl_address_person(const struct kl_address *a);
 /* The network around a person: 256 IPv4 addresses; 48 bits of IPv6. */
 uint64_t kl_address_around(uint64_t person);
-/* A person in words: "192.0.2.1", "2001:db8:0:1::/64". Returns out. */
+/* A person in words, which read as an address are the same person: "192.0.2.1", "2001:db8:0:1::". Returns
+ * out. */
 const char *kl_address_net(char out[KL_NET_TEXT], const struct kl_address *a);
 
 /* The addresses of one host, in the order in which they are to be tried. */

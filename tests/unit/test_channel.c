@@ -107,6 +107,9 @@ TEST(tickets_name_all) {
     bytes[len - 3] = 0; /* a NUL within */
     assert_int_equal(take(bytes, (size_t)len), KL_E_MALFORMED);
     strcpy(is.url.host, "2001:db8::1");
+    len = kl_channel_encode(&is, bytes, sizeof bytes);
+    assert_int_equal(take(bytes, (size_t)len), KL_OK);
+    strcpy(is.url.host, "2001:db8::g");
     assert_int_equal(kl_channel_encode(&is, bytes, sizeof bytes), KL_E_SPACE);
 }
 

@@ -155,8 +155,8 @@ TEST(triers_are_told_apart) {
     memcpy(host, kl_address_host("192.0.2.1:5555").text, sizeof host);
     assert_string_equal(host, "192.0.2.1");
     assert_string_equal(kl_address_host("[::ffff:192.0.2.1]:7").text, host);
-    assert_string_equal(kl_address_host("[2001:db8::1:0:0:7]:5555").text, "2001:db8::/64");
-    assert_string_equal(kl_address_host("2001:db8::/64").text, "2001:db8::/64"); /* as it is kept */
+    assert_string_equal(kl_address_host("[2001:db8::1:0:0:7]:5555").text, "2001:db8::");
+    assert_string_equal(kl_address_host("2001:db8::").text, "2001:db8::"); /* as it is kept */
     struct kl_trier *one = kl_triers_of(&triers, host, 1);
     assert_true(kl_bucket_take(&one->wrong, 1, 1));
     for (unsigned i = 0; i < KL_TRIERS - 1; i++) {

@@ -34,7 +34,7 @@ TEST_WITH(a_key_is_the_event_and_who, begin, NULL) {
     is_key("desync", "room=\"a b\" frame=3 first=1", "desync room=\"a b\"");
     is_key("back", "room=\"a \\\" b\" client=2 name=\"x\"", "back room=\"a \\\" b\" client=2");
     is_key("refused", "address=192.0.2.1:77 code=3", "refused address=192.0.2.1");
-    is_key("refused", "address=[2001:db8::7]:77 code=3", "refused address=2001:db8::/64");
+    is_key("refused", "address=[2001:db8::7]:77 code=3", "refused address=2001:db8::");
     is_key("moved", "session=00000001 address=192.0.2.1:77", "moved session=00000001");
     is_key("stopped", "", "stopped");
     is_key("odd", "room=\"never ends client=1", "odd room=\"never ends client=1");

@@ -93,14 +93,14 @@ TEST(a_network_of_64_bits_is_one_person) {
         const char *a, *b, *person;
         bool one, around;
     } pairs[] = {
-        {"2001:db8:0:1::7", "2001:db8:0:1:ffff::9", "2001:db8:0:1::/64", true, true},
-        {"2001:db8:0:1::7", "2001:db8:0:2::7", "2001:db8:0:1::/64", false, true},
-        {"2001:db8:0:1::7", "2001:db8:1:1::7", "2001:db8:0:1::/64", false, false},
-        {"ffff:ffff:ffff:ffff::1", "ffff:ffff:ffff:fffe::1", "ffff:ffff:ffff:ffff::/64", false, true},
+        {"2001:db8:0:1::7", "2001:db8:0:1:ffff::9", "2001:db8:0:1::", true, true},
+        {"2001:db8:0:1::7", "2001:db8:0:2::7", "2001:db8:0:1::", false, true},
+        {"2001:db8:0:1::7", "2001:db8:1:1::7", "2001:db8:0:1::", false, false},
+        {"ffff:ffff:ffff:ffff::1", "ffff:ffff:ffff:fffe::1", "ffff:ffff:ffff:ffff::", false, true},
         {"192.0.2.1", "::ffff:192.0.2.1", "192.0.2.1", true, true},
         {"192.0.2.1", "192.0.2.2", "192.0.2.1", false, true},
         {"192.0.2.1", "192.0.3.1", "192.0.2.1", false, false},
-        {"::1", "127.0.0.1", "::/64", false, false},
+        {"::1", "127.0.0.1", "::", false, false},
     };
     char text[KL_NET_TEXT];
     for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i++) {

@@ -46,13 +46,10 @@ struct kl_trier *kl_triers_of(struct kl_triers *t, const char *host, uint64_t no
 struct kl_host kl_address_host(const char *address) {
     struct kl_host host = {0};
     struct kl_address a;
-    if (kl_address_parse_place(address, &a) || kl_address_parse(address, &a)) {
+    if (kl_address_parse_place(address, &a) || kl_address_parse(address, &a))
         kl_address_net(host.text, &a);
-    } else {
-        bool v6 = strchr(address, ':') != strrchr(address, ':');
-        int len = (int)(v6 ? strlen(address) : strcspn(address, ":"));
-        snprintf(host.text, sizeof host.text, "%.*s", len, address);
-    }
+    else
+        snprintf(host.text, sizeof host.text, "%.*s", (int)strcspn(address, ":"), address);
     return host;
 }
 

@@ -31,7 +31,7 @@ struct kl_triers {
 /* host: of kl_address_host(). */
 struct kl_trier *kl_triers_of(struct kl_triers *t, const char *host, uint64_t now_us);
 
-/* The person of an address, with or without its port: "192.0.2.1" of "192.0.2.1:5", "2001:db8:0:1::/64" of
+/* The person of an address, with or without its port: "192.0.2.1" of "192.0.2.1:5", "2001:db8:0:1::" of
  * "[2001:db8:0:1::7]:5". That of a person is the same. */
 struct kl_host {
     char text[KL_NET_TEXT];
