@@ -3,7 +3,7 @@
 # hashes, and RetroArch's own run of the .replay comes to our state, but for the bytes that hold the clock. RetroArch opens on a
 # recording: whatever way the player seeks, each hash there is the recording's, also of a core whose states are not all of it; and the
 # player plays on from there.
-# runs: working, all, 40 s: KL_RETROARCH=1.20
+# runs: working, all, 50 s: KL_RETROARCH=1.20
 . "$(dirname "$0")/lib.sh"
 
 FRAMES=600
@@ -78,6 +78,25 @@ check replay/buttons-and-bar "a picture of ${colours:-no} colours" test "${colou
 stop ann
 check replay/retroarch-hashes "$(grep -vxFf "$tmp/gambatte-long.hash" "$tmp/ann.hash" | head -n 3)" \
     eval '[ "$(wc -l <"$tmp/ann.hash")" -ge 5 ] && ! grep -vxqFf "$tmp/gambatte-long.hash" "$tmp/ann.hash"'
+
+# A challenge is played in RetroArch, alone, and handed in as it closes: by a service's end, too.
+start_relay --journal "$tmp/journal" --record "$tmp/records" --state "$tmp/relay-state"
+"$keylock" run --quiet --core gambatte --content "$content/pads.gb" --frames 1 --record "$tmp/records/challenges/pads.klr" >"$tmp/pads.log" 2>&1 ||
+    die "replay/challenge: $(cat "$tmp/pads.log")"
+start eve env "${home[@]}" KEYLOCK_TRACE="$tmp/eve.csv" "$keylock" play --challenge $relay/pads --content "$content" --name eve -- -v
+said eve 'recording file=' 30 || { show eve; die "replay: RetroArch does not open on the challenge"; }
+plays eve 60 || fail "replay/challenge-begins: it does not play"
+window=$(xdotool search --onlyvisible --pid "$(pgrep -P "${pid[eve]}")" | head -n 1)
+press "$window" z 0.5
+press "$window" F2 # no states
+plays eve 60 || fail "replay/challenge-plays: it does not play on"
+kill -TERM "${pid[eve]}"
+ended eve 30
+check replay/challenge-handed-in "exit status $?: $(tail -n 3 "$tmp/eve.log")" grep -aq '^handed in: [0-9]* frames of the challenge pads' "$tmp/eve.log"
+"$keylock" verify --core gambatte --content "$content" "$tmp"/records/new/*.klr >"$tmp/pads.log" 2>&1
+check replay/challenge-verified "exit status $?: $(cat "$tmp/pads.log")" test $? = 0
+check replay/challenge-pressed "$("$keylock" replay --info "$tmp"/records/new/*.klr)" eval '"$keylock" replay --info "$tmp"/records/new/*.klr | grep -qE "^inputs   [1-9]"'
+stop relay
 
 # RetroArch 1.14 has another form.
 with_retroarch 1.20 || { skip "replay/retroarch: $(tail -n 1 "$tmp/fetch.log")"; finish; }

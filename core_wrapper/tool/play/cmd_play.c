@@ -278,15 +278,10 @@ static int host_here(const struct play *p, const char *const *args) {
 }
 
 static int wait_for(const struct play *p, const char *const *args) {
-    struct kl_process game;
-    struct kl_process_end how;
-    char err[512];
-    if (kl_process_run(&game, p->retroarch_path, args, err, sizeof err) != 0)
-        return tool_fail(KLT_LOAD, "play", "%s", err);
-    kl_process_ignore_stop(); /* RetroArch has heard of it, too */
-    (void)kl_wait_for(&game.channel, 1, KL_WAIT_FOREVER);
-    kl_process_end(&game, 1000, &how);
-    return how.crashed ? tool_fail(KLT_FAILED, "play", "RetroArch ended by a signal: %s", how.why) : how.code;
+    struct kl_host_here alone = {.quit = kl_wake_at_quit(), .router.channel = -1, .game.channel = -1};
+    int code = kl_host_here_play(&alone, p->retroarch_path, args);
+    kl_host_here_close(&alone);
+    return code;
 }
 
 static int hand_over(struct play *p, int count, char **given) {
