@@ -38,9 +38,9 @@ def frames(count, seat=0):
     return out
 
 
-def run_of(token, count, seat=0, extra=()):
+def run_of(token, count, seat=0, extra=(), words=lambda room: room):
     """The run's file; each hash is of RAM, 7."""
-    parts = [(kind, body) for _, kind, body in blocks(token)]
+    parts = [(kind, words(body) if kind == ROOM else body) for _, kind, body in blocks(token)]
     return sealed([*parts, (PIECES, frames(count, seat)), (HASH, struct.pack("<IHBQ", count - 1, 1, 1, 7)), *extra,
                    (END, struct.pack("<I", count) + b"\0")])
 
@@ -125,6 +125,7 @@ def challenges(program, seed):
         refused("no token", hands_in(m, challenge(start), 60), 10, "does not begin with a token")
         refused("too early", hands_in(m, run_of(ann.token, 60 * 3600), 60 * 3600), 5, "too early")
         refused("torn", hands_in(m, run[:-5], 60), 10, "damaged or has no end")
+        refused("another challenge's words", hands_in(m, run_of(ann.token, 60, words=lambda room: room[:-1] + b"m"), 60), 10, "not the token's")
         refused("another room's", hands_in(m, run, 60, room_id=bytes(16)), 10, "not the token's")
         refused("other hashes", hands_in(m, run, 61), 10, "not those that its player has signed")
         refused("not signed", hands_in(m, run, 60, forged=True), 10, "not signed by the key")

@@ -19,6 +19,7 @@
 #include "net/session/proof.h"
 
 #define GIVEN "challenges/given"
+#define FLAGS (KL_KLR_BY_CLIENT | KL_KLR_HAS_EPOCH)
 
 /* A recording, read from its beginning on. */
 struct reading {
@@ -87,7 +88,8 @@ static bool read_beginning(struct reading *r, const uint8_t *bytes, size_t len) 
     struct kl_reader b;
     if (!kl_klr_open(&r->at, bytes, len) || !next_is(r, KL_KLR_HEAD, &b)) return false;
     kl_klr_read_head(&b, &r->head);
-    if (!is_read(&b) || r->head.version != KL_KLR_VERSION || !next_is(r, KL_KLR_ROOM, &b)) return false;
+    bool ours = r->head.version == KL_KLR_VERSION && r->head.rules == KL_KLR_RULES;
+    if (!is_read(&b) || !ours || !next_is(r, KL_KLR_ROOM, &b)) return false;
     kl_klr_read_room(&b, &r->room);
     if (!is_read(&b) || !next_is(r, KL_KLR_START, &b)) return false;
     r->start = r->at.body;
@@ -166,12 +168,17 @@ static bool read_challenge(const char *dir, struct kl_kept_challenge *c) {
     return true;
 }
 
+/* No room's maker may say so: it has a blank. */
+static void match_words(char out[KL_KLR_TEXT], const char *name) {
+    snprintf(out, KL_KLR_TEXT, "challenge %s", name);
+}
+
 /* The recording's beginning becomes that of a token. */
 static bool make_token(struct kl_kept_challenge *c, struct reading *r, uint64_t now_s) {
     struct kl_klr_room *room = &r->room;
     struct kl_facts facts = {0};
     char rules[KL_FACT_VAL_MAX];
-    r->head.flags = KL_KLR_BY_CLIENT | KL_KLR_HAS_EPOCH;
+    r->head.flags = FLAGS;
     r->head.epoch_s = now_s;
     memcpy(r->head.relay_key, c->key.exchange.pub, sizeof r->head.relay_key);
     randombytes_buf(r->head.room_id, sizeof r->head.room_id);
@@ -186,8 +193,7 @@ static bool make_token(struct kl_kept_challenge *c, struct reading *r, uint64_t 
     room->facts = facts;
     room->params.players = 1;
     snprintf(room->name, sizeof room->name, "%s", c->wanted.name);
-    snprintf(room->match, sizeof room->match, "challenge %s",
-             c->wanted.name); /* no room's maker may say so */
+    match_words(room->match, c->wanted.name);
     room->members = 1;
     room->member[0] = (struct kl_klr_member){.client = 0, .seats = 1};
     snprintf(room->member[0].name, sizeof room->member[0].name, "%s", c->wanted.player);
@@ -255,7 +261,7 @@ static bool give(const char *dir, struct kl_kept_challenge *c, struct reading *r
     if (!read_beginning(r, c->bytes, c->len) || r->start_len > KL_CHALLENGE_START || r->head.epoch_s == 0 ||
         !r->room.has_params || !make_token(c, r, now_s))
         return refuse(c, KL_REFUSE_SEAT,
-                      "this relay's file of the challenge is no recording of keylock run: tell the host");
+                      "this relay's file of the challenge is not of this keylock run: tell the host");
     return write_token(c, r) && note_given(dir, c, r, now_s);
 }
 
@@ -264,6 +270,8 @@ static bool give(const char *dir, struct kl_kept_challenge *c, struct reading *r
 /* The token: its relay, its match, its rules. */
 static bool check_token(struct kl_kept_challenge *c, struct reading *r, uint32_t *good_s) {
     char ours[KL_FINGERPRINT_CHARS + 1], theirs[KL_FINGERPRINT_CHARS + 1], name[KL_NAME_MAX] = "";
+    char words[KL_KLR_TEXT];
+    const struct kl_klr_room *room = &r->room;
     struct kl_proof_match of = match_of(r);
     struct kl_reader b;
     uint32_t fps_uhz = 0;
@@ -276,15 +284,19 @@ static bool check_token(struct kl_kept_challenge *c, struct reading *r, uint32_t
         kl_fingerprint(r->head.relay_key, theirs);
         return refuse(c, KL_REFUSE_DOOR, "expected a token of this relay, %s, got one of %s", ours, theirs);
     }
-    if (!is_read(&b) || r->token.end || kl_proof_check(&r->token, &of, r->head.relay_key) != KL_PROOF_GOOD)
+    if (!is_read(&b) || r->token.end || r->head.flags != FLAGS ||
+        kl_proof_check(&r->token, &of, r->head.relay_key) != KL_PROOF_GOOD)
         return refuse(c, KL_REFUSE_DOOR,
                       "its token is not signed for this core, content, start data and epoch");
     for (unsigned i = 0; i < r->room.facts.count; i++)
         if (!strcmp(r->room.facts.fact[i].key, KL_KLR_CHALLENGE)) rules = r->room.facts.fact[i].value;
     if (sscanf(rules, "%92s %" SCNu32 " %" SCNu32, name, &fps_uhz, good_s) != 3 || !fps_uhz)
         return refuse(c, KL_REFUSE_DOOR, "its token is of a match, not of a challenge");
+    match_words(words, name);
     if (memcmp(r->head.room_id, c->run.room_id, sizeof r->head.room_id) != 0 ||
-        strcmp(name, r->room.name) != 0 || !r->room.has_params || r->room.params.fps_uhz != fps_uhz)
+        strcmp(name, room->name) != 0 || strcmp(words, room->match) != 0 || !room->has_params ||
+        room->params.fps_uhz != fps_uhz || room->members != 1 || room->member[0].client ||
+        room->member[0].seats != 1)
         return refuse(c, KL_REFUSE_DOOR, "its room is not the token's");
     return true;
 }
