@@ -6,6 +6,7 @@
  *   crash-load    … crashes
  *   crash:N       crashes in frame N
  *   entropy:N     from frame N on, RAM takes random bytes that no world can turn (a direct system call)
+ *   fault:N       goes wrong in frame N, each time that it runs it: a state of a later frame heals it
  *   state-entropy the state takes such bytes in 4 of its fields, RAM does not
  *   state-entropy-much  … in 64 bytes
  *   no-state      no savestate
@@ -450,6 +451,7 @@ API void retro_run(void) {
     if (names_frame(getenv("PROBE_CORE"), "late", ram.seen.frame)) stir(go_by_file("late.dat"));
     stir(hidden_frames + forgotten + (asked("rand-low") ? remainder_of_rand() : 0) +
          (asked("rand-upper") ? share_of_rand() : 0) + (is_time("entropy") ? real_entropy() : 0) +
+         (names_frame(getenv("PROBE_CORE"), "fault", ram.seen.frame) ? 77 : 0) +
          (asked("files") ? use_file() : 0));
     tell_hand(HAND_WORKS);
     ram.seen.frame++;

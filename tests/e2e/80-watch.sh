@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # 80-watch.sh - `keylock verify --watch` beside a relay: it takes recordings from a folder, the reported one first, writes down what it
-# found, and is killed again and again at chance moments. No verdict is lost, and none is written twice.
+# found, and is killed again and again at chance moments. No verdict is lost, and none is written twice. It decides the ties of two
+# rooms: in one the host's machine is wrong, in one the other's.
 # runs: working, test, 40 s
 . "$(dirname "$0")/lib.sh"
 
 FILES=20 FRAMES=600
-needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
+needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"
 nestopia=$(core_path nestopia) || die "watch: no nestopia"
 dir=$tmp/matches db=$tmp/matches.db
 mkdir -p "$dir/new"
@@ -26,6 +27,22 @@ END
 # asked SQL: of the database, by another reader than the verifier.
 asked() { python3 -c 'import sqlite3, sys; print(*[" ".join(map(str, row)) for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2])], sep="\n")' "$db" "$1"; }
 watching=(verify --watch "$dir" --database "$db" --once --core nestopia --core "$nestopia" --content "$content" --on-verdict "cat >>'$tmp/told'")
+
+# Two rooms of two play beside all that follows. One machine of each goes wrong in a frame, however often it runs it.
+tied=$tmp/tied
+start_relay --journal "$tmp/tied-journal" --record "$tied"
+PROBE_CORE=no-clock start verifier "$keylock" verify --watch "$tied" --database "$tied/matches.db" --core "$test_core" --content "$content"
+eventually 10 test -e "$tied/lock" || show verifier
+for room in first second; do
+    for i in 1 2; do
+        mood=no-clock
+        [ $room$i != first1 ] && [ $room$i != second2 ] || mood=no-clock,fault:150
+        PROBE_CORE=$mood start "$room-$i" "$keylock" run --relay "$relay" --name "$room-$i" --core "$test_core" \
+            --content "$content/shooter.nes" --room $room --frames 1200 --speed real --players 2 --input "random:$i" --hash-every 30 \
+            --wait 60 --trust on
+        [ $i != 1 ] || said relay "event=joined room=\"$room\"" 10
+    done
+done
 
 "$keylock" run --quiet "${game[@]}" --frames $FRAMES --input random:7 --hash-every 60 --record "$tmp/one.klr" >/dev/null 2>&1 ||
     die "watch/run: exit status $?"
@@ -88,6 +105,36 @@ eventually 10 test -e "$dir/lock"
 second() { ! "$keylock" "${watching[@]}" >"$tmp/second.log" 2>&1 && grep -q "another keylock verify watches it" "$tmp/second.log"; }
 eventually 10 second || fail "watch/second: $(cat "$tmp/second.log")"
 stop first
+
+# The one whose machine is right gives its state, and the other one is healed by it.
+told() { grep -a "event=$1 room=\"$2\"" "$tmp/relay.log"; }
+for room in first second; do
+    [ $room = first ] && right=$room-2 wrong=$room-1 || right=$room-1 wrong=$room-2
+    for i in 1 2; do ended "$room-$i" 60 || true; done
+    check watch/tie-$room "$(told 'tie_[a-z]*' $room; tail -n 3 "$tmp/verifier.log")" \
+        eval 'told tie_decided $room | grep -q "right=\"$right ([12])\" wrong=\"$wrong ([12])\" apart=1" &&
+            ! told tie_decided $room | grep -q "right=\"$wrong"'
+    check watch/tie-$room-healed "$(told healed $room; told loaded $room)" eval 'told healed $room | grep -q "own=0"'
+    check watch/tie-$room-giver "$(told snapshot_kept $room)" eval '! told snapshot_kept $room | grep -q "name=\"$wrong\""'
+    for what in ram state; do
+        check watch/tie-$room-$what "$(json $room-1 $what) and $(json $room-2 $what)" test "$(json $room-1 $what)" = "$(json $room-2 $what)"
+    done
+done
+for name in first-1 first-2 second-1 second-2; do
+    [ ${name%-*} = first ] && right=first-2 || right=second-1
+    check watch/tie-$name-asked "$(grep -a message: "$tmp/$name.log")" grep -aq "message: .*who is right? The relay runs the match again" "$tmp/$name.log"
+    check watch/tie-$name-told "$(grep -a message: "$tmp/$name.log")" grep -aq "message: .*the relay's own run agrees with $right ([12]), not with" "$tmp/$name.log"
+done
+# By hand, of the recording that the relay keeps.
+stop verifier
+kept=$(ls "$tied"/new/*.klr "$tied"/kept/*.klr 2>/dev/null | head -n 1)
+if [ -z "$kept" ]; then
+    fail "watch/tie-by-hand: no recording is kept: $(ls -R "$tied" | tr '\n' ' ')"
+else
+    PROBE_CORE=no-clock "$keylock" verify --tie --core "$test_core" --content "$content" "$kept" >"$tmp/hand" 2>&1
+    check watch/tie-by-hand "exit status $?: $(cat "$tmp/hand")" grep -qE ': decided: after frame [0-9]+ the run here has the hash of (first-2|second-1)' "$tmp/hand"
+fi
+stop relay
 
 # A challenge: the relay gives a token, its link is cut while the game is played alone, and the run is handed in later. In RetroArch's
 # place stands the headless frontend. tests/conformance has what a relay does not take.

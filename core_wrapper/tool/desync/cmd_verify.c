@@ -41,6 +41,10 @@ const char cmd_verify_help[] =
     "run at\n"
     "                       once, if the last state of each is the first of the next\n"
     "  --json               prints a JSON object for each file instead of text\n"
+    "  --tie                runs up to the first frame on which the players of a relay's recording differ, "
+    "and says who\n"
+    "                       of them is right\n"
+    "  --label N            with --tie: the frame whose hashes are judged\n"
     "\n"
     "A recording that begins with a room's state is verified from there, if one of the same match that "
     "begins with\n"
@@ -49,7 +53,9 @@ const char cmd_verify_help[] =
     "Beside a relay, on Linux:\n"
     "  --watch DIR          takes the recordings that are moved into DIR/new, those with a player's report "
     "first, and moves\n"
-    "                       them to DIR/kept; goes on until it is stopped\n"
+    "                       them to DIR/kept; goes on until it is stopped. Decides the ties that the relay "
+    "asks about\n"
+    "                       in DIR/ask, in DIR/verdicts\n"
     "  --database FILE      what was found, in SQLite; with --watch it is made\n"
     "  --share P            percent of the files without a report that are run, by chance (default 100)\n"
     "  --keep WHICH         all, or parted: those that are reported, or not verified (default all)\n"
@@ -60,8 +66,8 @@ const char cmd_verify_help[] =
     "  --list WHAT          prints the newest 50: matches, players, reports or verdicts\n"
     "\n"
     "Exit status, the highest of all files:\n"
-    "  0  verified: all hashes are those of the run here; with --watch: it was stopped, or has no file "
-    "left\n"
+    "  0  verified: all hashes are those of the run here; with --tie: decided; with --watch: it was stopped, "
+    "or has no file left\n"
     "  1  parted: a hash is not, and two runs here are equal. The line has its frame, whose it is, and which "
     "part "
     "differs;\n"
@@ -122,23 +128,34 @@ static void tell_signers(const struct kl_recording *r, char *out, size_t len) {
     }
 }
 
+/* "after frame 599 the run here has the hash of ada" */
+static void tell_tie(const struct kl_verify *v, char *out, size_t len) {
+    size_t at = (size_t)snprintf(out, len, ": after frame %" PRIu32 " the run here has the hash of", v->tie);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS && at < len; i++)
+        if (v->found.clients >> i & 1)
+            at += (size_t)snprintf(out + at, len - at, " %s", *v->rec.name[i] ? v->rec.name[i] : "?");
+}
+
 static void tell_text(const struct kl_verify *v) {
-    char line[8192], frames[128] = "", notes[512] = "", seal[160] = "", signers[KL_MAX_CLIENTS * 96];
+    char line[8192], frames[512] = "", notes[512] = "", seal[160] = "", signers[KL_MAX_CLIENTS * 96];
     if (v->hashes)
         snprintf(frames, sizeof(frames), "%sframes %" PRIu32 " to %" PRIu32 ", %u hashes (%s)",
                  v->code == KLT_VERIFIED ? ": " : "; equal before: ", v->from,
                  v->code == KLT_VERIFIED || v->code == KLT_DAMAGED ? v->rec.whole - 1 : v->agreed, v->hashes,
                  kl_verify_parts(v->parts));
+    if (v->found.clients) tell_tie(v, frames, sizeof(frames));
     if (!*v->unsealed)
         snprintf(seal, sizeof(seal), "; sealed by %s up to frame %" PRIu32, v->sealer, v->rec.seal.end - 1);
     else if (v->code != KLT_UNSEALED)
         snprintf(seal, sizeof(seal), "; not sealed: %s", v->unsealed);
     if (*v->base) snprintf(notes, sizeof(notes), "; begun with a state of the run of %.300s", v->base);
     tell_signers(&v->rec, signers, sizeof(signers));
-    snprintf(line, sizeof(line), "%s: %s%s%s%s%s%s%s%s%s%s%s%s", v->path, kl_verify_word(v->code),
-             *v->why ? ": " : "", v->why, frames, notes, *v->note ? "; " : "", v->note,
-             v->rec.ended || *v->rec.damage || v->code != KLT_VERIFIED ? "" : "; it broke off there", seal,
-             signers, *v->state ? "; the state here: " : "", v->state);
+    snprintf(
+        line, sizeof(line), "%s: %s%s%s%s%s%s%s%s%s%s%s%s", v->path, kl_verify_word(v->code, v->wish->tie),
+        *v->why ? ": " : "", v->why, frames, notes, *v->note ? "; " : "", v->note,
+        v->rec.ended || *v->rec.damage || v->wish->tie || v->code != KLT_VERIFIED ? ""
+                                                                                  : "; it broke off there",
+        seal, signers, *v->state ? "; the state here: " : "", v->state);
     puts(kl_plain(line));
 }
 
@@ -261,6 +278,14 @@ static int take_list(struct verify *c, const char *what) {
     return tool_usage("--list: expected matches, players, reports or verdicts, got \"%s\"", what);
 }
 
+static int take_label(struct verify *c, const char *text) {
+    uint64_t label;
+    c->wish.labelled = true;
+    if (tool_number("label", text, 0, UINT32_MAX - 1, &label) != 0) return -1;
+    c->wish.label = (uint32_t)label;
+    return 0;
+}
+
 static int take(struct verify *c, int o) {
     switch (o) {
     case 'c': return take_place("core", c->wish.core, &c->wish.cores, (char *)pass(c, "--core", optarg));
@@ -285,6 +310,8 @@ static int take(struct verify *c, int o) {
     case 'l': return take_list(c, optarg);
     case 'L': c->wish.look = true; return 0;
     case 'P': c->wish.pieces = tool_path(optarg); return 0;
+    case 't': c->wish.tie = true; return 0;
+    case 'n': return take_label(c, optarg);
     default: c->json = true; return 0;
     }
 }
@@ -307,7 +334,8 @@ static int watch_folder(struct verify *c) {
 
 #define LONGS                                                                                                \
     {"core", required_argument, NULL, 'c'}, {"content", required_argument, NULL, 'f'},                       \
-        {"system", required_argument, NULL, 's'}, {"states", required_argument, NULL, 'T'}, {                \
+        {"system", required_argument, NULL, 's'}, {"states", required_argument, NULL, 'T'},                  \
+        {"tie", no_argument, NULL, 't'}, {"label", required_argument, NULL, 'n'}, {                          \
         "relay", required_argument, NULL, 'r'                                                                \
     }
 
@@ -336,6 +364,9 @@ int cmd_verify(int argc, char **argv) {
     if (beside && strcmp(kl_world_system, "Linux") != 0)
         return tool_fail(KLT_FAILED, "verify", "--watch and --list work on Linux alone, not on %s",
                          kl_world_system);
+    if (c->wish.labelled && !c->wish.tie) return tool_usage("--label: expected --tie with it");
+    if (c->wish.tie && (beside || c->wish.relay || c->wish.pieces))
+        return tool_usage("--tie: expected no --watch, --list, --relay or --pieces with it");
     if (beside && !c->beside.database) return tool_usage("expected --database FILE, got none");
     if (beside && optind < argc) return tool_usage("expected no recording here, got %s", argv[optind]);
     if (c->list) return list(c);

@@ -299,6 +299,62 @@ static int parts_at(struct kl_verify *v, const struct kl_hashline *line) {
     return -1;
 }
 
+/* --- a tie --- */
+
+/* Players differ there in more than their states, which need not be equal. */
+static bool differs_at(const struct kl_recording *rec, const struct kl_klr_hash *h) {
+    for (unsigned i = 0; i < rec->others; i++) {
+        const struct kl_klr_hash *o = &rec->other[i];
+        unsigned both = o->has & h->has;
+        if (o->label == h->label && ((both & KL_HASH_RAM && o->ram != h->ram) ||
+                                     (both & KL_HASH_PICTURE && o->picture != h->picture)))
+            return true;
+    }
+    return false;
+}
+
+/* The run ends after it, and ties before are no hashes. */
+static int prepare_tie(struct kl_verify *v) {
+    struct kl_recording *rec = &v->rec;
+    unsigned kept = 0;
+    for (unsigned i = 0; i < rec->hashes && v->tie == NEVER; i++)
+        if (differs_at(rec, &rec->hash[i])) v->tie = rec->hash[i].label;
+    if (v->wish->labelled) v->tie = v->wish->label;
+    if (v->tie == NEVER) return cannot(v, "no tie: its players differ nowhere");
+    if (v->tie < rec->first || v->tie >= rec->whole)
+        return cannot(v, "no frame %" PRIu32 " in it: it has %" PRIu32 " to %" PRIu32, v->tie, rec->first,
+                      rec->whole - 1);
+    rec->whole = v->tie + 1;
+    for (unsigned i = 0; i < rec->hashes; i++)
+        if (rec->hash[i].label >= v->tie || !differs_at(rec, &rec->hash[i])) rec->hash[kept++] = rec->hash[i];
+    rec->hashes = kept;
+    return 0;
+}
+
+static void note_equal(struct kl_verify *v, const struct kl_hashline *l, const struct kl_klr_hash *h) {
+    bool equal = h->label == l->frame && compared(l, h) & v->counts && !(unequal(l, h) & v->counts);
+    if (equal) v->found.clients |= h->clients;
+}
+
+/* After v->tie. One run will do if it has somebody's hash. */
+static void decide(struct kl_verify *v, const struct kl_hashline *l) {
+    const struct kl_hashline first = *l;
+    v->found =
+        (struct kl_klr_hash){.label = l->frame, .ram = l->ram, .state = l->state, .picture = l->picture};
+    v->found.has = (uint8_t)v->counts & ((l->has_ram ? KL_HASH_RAM : 0) | (l->has_state ? KL_HASH_STATE : 0) |
+                                         (l->has_picture ? KL_HASH_PICTURE : 0));
+    for (unsigned i = 0; i < v->rec.hashes; i++)
+        note_equal(v, &first, &v->rec.hash[i]);
+    for (unsigned i = 0; i < v->rec.others; i++)
+        note_equal(v, &first, &v->rec.other[i]);
+    v->label = v->tie;
+    v->differs = v->found.has;
+    if (v->found.clients || run_twice(v, &first) < 0) return;
+    v->code = KLT_PARTED;
+    snprintf(v->why, sizeof(v->why), "after frame %" PRIu32 " nobody's hash is that of two runs here",
+             v->label);
+}
+
 static void run(struct kl_verify *v, struct kl_machine *m) {
     if (kl_verify_pieces(v) || kl_verify_begin(v, m) != 0) return;
     while (m->frame < v->rec.whole) {
@@ -306,7 +362,10 @@ static void run(struct kl_verify *v, struct kl_machine *m) {
         int n = kl_verify_run_on(v, m, to);
         if (n < 0) return;
         for (int i = 0; i < n; i++) {
-            if (v->what[at - v->from + (uint32_t)i] != KLT_HASH_FULL || kl_verify_agrees(v, &v->line[i]))
+            bool judged = v->line[i].frame == v->tie;
+            if (judged) decide(v, &v->line[i]);
+            if (judged || v->what[at - v->from + (uint32_t)i] != KLT_HASH_FULL ||
+                kl_verify_agrees(v, &v->line[i]))
                 continue;
             struct kl_hashline rest[KLT_MACHINE_BATCH];
             memcpy(rest, v->line, sizeof(rest)); /* the second run writes there */
@@ -316,7 +375,7 @@ static void run(struct kl_verify *v, struct kl_machine *m) {
         }
         if (m->frame == to) kl_verify_pieces_keep(v, m);
     }
-    if (!v->hashes) cannot(v, "no agreed hash in it");
+    if (!v->hashes && !v->wish->tie) cannot(v, "no agreed hash in it");
 }
 
 /* --- all of it --- */
@@ -335,8 +394,10 @@ static int prepare(struct kl_verify *v) {
     if (rec->head.rules != KL_KLR_RULES)
         return cannot(v, "rules differ: the recording has those of number %u, this keylock those of %d",
                       rec->head.rules, KL_KLR_RULES);
-    if (!rec->hashes || rec->whole == rec->first) return cannot(v, "no agreed hash in it");
+    if ((!rec->hashes && !v->wish->tie) || rec->whole == rec->first) return cannot(v, "no agreed hash in it");
+    if (v->wish->tie && prepare_tie(v) != 0) return -1;
     if (!(v->what = plan(rec))) return cannot(v, "out of memory");
+    if (v->tie != NEVER) v->what[v->tie - rec->first] = KLT_HASH_FULL;
     v->setup = (struct kl_machine_setup){
         .core = v->core, .recording = v->path, .system_dir = v->wish->system_dir, .verifies = true};
     return find_content(v);
@@ -356,14 +417,18 @@ static void run_cores(struct kl_verify *v) {
         else if (compare_core(v) == 0 && (!v->from || v->begin.bytes || run_base(v) == 0))
             run(v, &m);
         kl_machine_stop(&m);
-        if (v->code != KLT_CANNOT || m.frame || kl_process_stopped()) return;
+        if (v->code != KLT_CANNOT || m.frame || kl_process_stopped()) break;
     }
+    if (!v->wish->tie || v->code != KLT_PARTED || v->found.has) return;
+    memcpy(err, v->why, sizeof(err));
+    err[sizeof(err) - 1] = 0;
+    cannot(v, "it is no judge of frame %" PRIu32 ": %s", v->tie, err);
 }
 
 static void look_at_seal(struct kl_verify *v) {
     v->unsealed = kl_recording_sealed(&v->rec);
     kl_fingerprint(v->rec.head.relay_key, v->sealer);
-    if (!v->wish->relay) return;
+    if (!v->wish->relay || v->wish->tie) return; /* a match that goes on has no seal perhaps */
     if (!*v->unsealed && !kl_fingerprint_is(v->wish->relay, v->rec.head.relay_key))
         v->unsealed = "another relay sealed it";
     if (!*v->unsealed) return;
@@ -373,7 +438,7 @@ static void look_at_seal(struct kl_verify *v) {
 
 void kl_verify_run(struct kl_verify *v) {
     char err[KLT_ERR];
-    v->label = v->planted = v->agreed = NEVER;
+    v->label = v->planted = v->agreed = v->tie = NEVER;
     v->unsealed = "it cannot be read";
     int read = kl_recording_read(&v->rec, v->path, err, sizeof(err));
     atomic_store(&v->frames, v->rec.whole);

@@ -23,13 +23,16 @@ struct kl_verify_wish {
     uint64_t jobs;      /* pieces at once, if there is one file */
     char **file;        /* the recordings */
     unsigned files;
-    bool look;  /* reads them, and runs nothing */
-    bool child; /* this process works for a parent, and stops without it */
+    bool look; /* reads them, and runs nothing */
+    bool tie;  /* runs up to a frame whose hashes differ, and says who is right */
+    bool labelled;
+    uint32_t label; /* if labelled: that frame; else the first one on which the players differ */
+    bool child;     /* this process works for a parent, and stops without it */
 };
 
 enum kl_verdict_code {
-    KLT_VERIFIED = 0,
-    KLT_PARTED = 1, /* from the hashes that it says; and two runs here are equal */
+    KLT_VERIFIED = 0, /* of a tie: decided, somebody is right */
+    KLT_PARTED = 1,   /* from the hashes that it says; and two runs here are equal */
     KLT_CANNOT = 2,
     KLT_DAMAGED = 3,   /* and all before it verified */
     KLT_UNSEALED = 4,  /* by the relay that the user named; nothing was run */
@@ -47,13 +50,17 @@ struct kl_verify {
     char sealer[KL_FINGERPRINT_CHARS + 1]; /* this relay; else why not */
     char why[2048];                        /* CANNOT's reason, PARTED's words, DAMAGED's block */
     uint32_t from;                         /* the frame that the run began with */
-    char base[KL_FILE_PATH];  /* the recording whose run gave the state of that frame; "": from power-on */
-    unsigned hashes, parts;   /* labels that were equal; KL_HASH_…, all that were compared at them */
-    char note[256];           /* on a part that does not count; or "" */
-    uint32_t label, agreed;   /* PARTED: the first one that differs, the last one before; UINT32_MAX: none */
-    uint32_t planted;         /* PARTED: before that frame by the file's own word; UINT32_MAX: none was */
-    unsigned differs;         /* PARTED: KL_HASH_… */
-    uint16_t clients;         /* PARTED: whose hash, a bit each; 0: a watcher's, or a run's without a room */
+    char base[KL_FILE_PATH]; /* the recording whose run gave the state of that frame; "": from power-on */
+    unsigned hashes, parts;  /* labels that were equal; KL_HASH_…, all that were compared at them */
+    char note[256];          /* on a part that does not count; or "" */
+    uint32_t label, agreed;  /* PARTED: the first one that differs, the last one before; UINT32_MAX: none */
+    uint32_t planted;        /* PARTED: before that frame by the file's own word; UINT32_MAX: none was */
+    unsigned differs;        /* PARTED: KL_HASH_… */
+    uint16_t clients;        /* PARTED: whose hash, a bit each; 0: a watcher's, or a run's without a room */
+    uint32_t tie;            /* its label; UINT32_MAX: none is to be decided */
+    struct kl_klr_hash
+        found; /* the run's hashes after it, by those that said the same; has 0: the run did not
+                                 come so far */
     char state[KL_FILE_PATH]; /* PARTED: the state of the run here after `label`; "": not kept */
 
     /* of the run */
@@ -85,8 +92,8 @@ uint32_t kl_verify_pieces_next(const struct kl_verify *v, uint32_t at);
 /* Keeps it. A failure is noted, and costs a later run its time. */
 void kl_verify_pieces_keep(struct kl_verify *v, struct kl_machine *m);
 
-/* "verified"; "" of KLT_LOOKED_AT. */
-const char *kl_verify_word(enum kl_verdict_code code);
+/* "verified"; "" of KLT_LOOKED_AT. tie: "decided". */
+const char *kl_verify_word(enum kl_verdict_code code, bool tie);
 /* An object for --json. */
 json_object *kl_verify_json(const struct kl_verify *v);
 

@@ -8,10 +8,10 @@
 #define KEY         (2 * KL_SEAT_KEY_BYTES + 1)
 #define REPORTS_MAX 1000 /* of one recording */
 
-const char *kl_verify_word(enum kl_verdict_code code) {
+const char *kl_verify_word(enum kl_verdict_code code, bool tie) {
     static const char *const words[] = {
         "verified", "parted", "cannot be told", "damaged", "not sealed by that relay", ""};
-    return words[code];
+    return tie && code == KLT_VERIFIED ? "decided" : words[code];
 }
 
 static json_object *list_of(unsigned parts) {
@@ -92,11 +92,30 @@ static json_object *reports_of(const struct kl_recording *r) {
     return list;
 }
 
+/* The run's hashes of a tie, 0 of those that it has not, and the names of those that said the same. */
+static json_object *tie_of(const struct kl_verify *v) {
+    json_object *j = json_object_new_object(), *right = json_object_new_array();
+    const struct kl_klr_hash *h = &v->found;
+    char text[KLT_HASH_TEXT];
+    add_number(j, "label", v->tie);
+    add_number(j, "has", h->has);
+    kl_hash_text(text, true, h->ram);
+    add_text(j, "ram", text);
+    kl_hash_text(text, true, h->state);
+    add_text(j, "state", text);
+    kl_hash_text(text, true, h->picture);
+    add_text(j, "picture", text);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (h->clients >> i & 1) json_object_array_add(right, json_object_new_string(v->rec.name[i]));
+    json_object_object_add(j, "right", right);
+    return j;
+}
+
 json_object *kl_verify_json(const struct kl_verify *v) {
     json_object *j = json_object_new_object(), *who = json_object_new_array();
     bool whole = v->code == KLT_VERIFIED || v->code == KLT_DAMAGED;
     add_text(j, "file", v->path);
-    add_text(j, "verdict", kl_verify_word(v->code));
+    add_text(j, "verdict", kl_verify_word(v->code, v->wish->tie));
     add_frame(j, "exit", v->code == KLT_LOOKED_AT ? UINT32_MAX : v->code);
     add_text(j, "why", v->why);
     add_frame(j, "from", v->from);
@@ -111,6 +130,7 @@ json_object *kl_verify_json(const struct kl_verify *v) {
     add_frame(j, "sealed", *v->unsealed ? UINT32_MAX : v->rec.seal.end);
     add_text(j, "unsealed", v->unsealed);
     json_object_object_add(j, "signed", signers(&v->rec));
+    if (v->found.has) json_object_object_add(j, "tie", tie_of(v));
     add_frame(j, "label", v->code == KLT_PARTED ? v->label : UINT32_MAX);
     json_object_object_add(j, "differs", list_of(v->code == KLT_PARTED ? v->differs : 0));
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)

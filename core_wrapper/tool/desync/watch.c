@@ -10,6 +10,7 @@
 #include "core_wrapper/tool/common/report.h"
 #include "core_wrapper/tool/desync/database.h"
 #include "net/engine/plain.h"
+#include "net/record/tie.h"
 #include "net/platform/clock.h"
 #include "net/platform/dir.h"
 #include "net/platform/file.h"
@@ -34,6 +35,8 @@ struct watch {
     struct kl_database *db;
     struct kl_file lock;
     char in[KL_FILE_PATH], kept[KL_FILE_PATH], deleted[KL_FILE_PATH];
+    char asked[KL_FILE_PATH], verdicts[KL_FILE_PATH];
+    bool decides;       /* a tie, now */
     struct entry *file; /* in DIR/new, in order of names */
     unsigned files;
     uint64_t forget_us;
@@ -50,19 +53,23 @@ static int fail(struct watch *w) {
 static json_object *nothing_said(const char *path, const char *why) {
     json_object *j = json_object_new_object();
     json_object_object_add(j, "file", json_object_new_string(path));
-    json_object_object_add(j, "verdict", json_object_new_string(kl_verify_word(KLT_CANNOT)));
+    json_object_object_add(j, "verdict", json_object_new_string(kl_verify_word(KLT_CANNOT, false)));
     json_object_object_add(j, "exit", json_object_new_int(KLT_CANNOT));
     json_object_object_add(j, "why", json_object_new_string(why));
     return j;
 }
 
-/* The child's object of this file; look: it runs nothing. NULL: this program is to stop. */
-static json_object *ask(struct watch *w, const char *path, bool look) {
+static void take_ties(struct watch *w);
+
+/* The child's object of this file, with these options more. Ties are decided meanwhile. NULL: this program is
+ * to stop. */
+static json_object *ask_for(struct watch *w, const char *path, unsigned seconds, const char *const *more) {
     const char *args[OPTIONS] = {"keylock", "verify-child"}, *const *o = w->wish->options;
-    unsigned n = 2, seconds = look ? LOOK_MAX_S : RUN_MAX_S;
+    unsigned n = 2;
     while (*o)
         args[n++] = *o++;
-    if (look) args[n++] = "--look";
+    while (*more)
+        args[n++] = *more++;
     args[n++] = "--";
     args[n++] = path;
     struct kl_process_setup setup = {.arguments = args};
@@ -75,8 +82,10 @@ static json_object *ask(struct watch *w, const char *path, bool look) {
     size_t len;
     if (kl_process_start(&child, &setup, why, sizeof(why)) != 0) return nothing_said(path, why);
     int channel = child.channel;
-    for (unsigned i = 0; i < seconds && !speaks && !kl_process_stopped(); i++)
+    for (unsigned i = 0; i < seconds && !speaks && !kl_process_stopped(); i++) {
         speaks = kl_wait_for(&channel, 1, kl_now_us() + TURN_MS * 1000u);
+        if (!speaks) take_ties(w);
+    }
     if (speaks) got = kl_process_answer(&child, ANSWER_MAX, 10 * TURN_MS, &bytes, &len);
     kl_process_end(&child, got == KL_PROCESS_OK ? TURN_MS : 0, &how);
     json_object *j = bytes ? json_tokener_parse(bytes) : NULL;
@@ -85,9 +94,14 @@ static json_object *ask(struct watch *w, const char *path, bool look) {
     if (got == KL_PROCESS_LATE)
         snprintf(why, sizeof(why), "it takes more than %u s", seconds);
     else
-        snprintf(why, sizeof(why), "the process that %s it has ended%s%s", look ? "read" : "ran",
-                 how.crashed ? ": " : "", how.why);
+        snprintf(why, sizeof(why), "the process that ran it has ended%s%s", how.crashed ? ": " : "", how.why);
     return nothing_said(path, why);
+}
+
+/* look: it runs nothing. */
+static json_object *ask(struct watch *w, const char *path, bool look) {
+    const char *const more[] = {look ? "--look" : NULL, NULL};
+    return ask_for(w, path, look ? LOOK_MAX_S : RUN_MAX_S, more);
 }
 
 static bool is_reported(json_object *found) {
@@ -150,6 +164,71 @@ static const struct entry *next_file(const struct watch *w) {
     for (unsigned i = 0; i < w->files; i++)
         if (w->file[i].reported) return &w->file[i];
     return w->files ? &w->file[0] : NULL;
+}
+
+/* --- ties --- */
+
+static uint64_t hash_of(json_object *tie, const char *key) {
+    json_object *text = NULL;
+    return json_object_object_get_ex(tie, key, &text) && text
+               ? strtoull(json_object_get_string(text), NULL, 16)
+               : 0;
+}
+
+/* The run's hashes of a tie. has 0, with why: there are none. */
+static struct kl_klr_hash hashes_of(json_object *found, const char **why) {
+    json_object *tie, *has = NULL, *text = NULL;
+    *why = json_object_object_get_ex(found, "why", &text) && text ? json_object_get_string(text) : "";
+    if (!json_object_object_get_ex(found, "tie", &tie)) return (struct kl_klr_hash){0};
+    (void)json_object_object_get_ex(tie, "has", &has);
+    return (struct kl_klr_hash){.has = (uint8_t)json_object_get_int(has),
+                                .ram = hash_of(tie, "ram"),
+                                .state = hash_of(tie, "state"),
+                                .picture = hash_of(tie, "picture")};
+}
+
+static void print(const struct watch *w, const char *name, json_object *found);
+
+/* The answer is there before the question goes: killed at any moment, this loses none. */
+static void decide(struct watch *w, const char *name, const struct kl_tie_question *q) {
+    char path[KL_FILE_PATH], to[KL_FILE_PATH], verdict[KL_TIE_NAME], label[16], text[KL_TIE_ANSWER];
+    const char *const more[] = {"--tie", "--label", label, NULL};
+    const char *why;
+    kl_tie_name(verdict, q, KL_TIE_VERDICT);
+    if (path_in(w, w->asked, name, path) != 0 || path_in(w, w->verdicts, verdict, to) != 0) return;
+    snprintf(label, sizeof(label), "%" PRIu32, q->label);
+    json_object *found = ask_for(w, path, KL_TIE_ANSWERS_S, more);
+    if (!found) return;
+    struct kl_klr_hash h = hashes_of(found, &why);
+    size_t len = kl_tie_write_answer(text, &h, why);
+    bool wanted = kl_file_kind_here(path) == KL_FILE_IS_PLAIN; /* the relay may not wait any more */
+    if (wanted &&
+        kl_file_write_whole(to, text, len, KL_FILE_NO_LINK | KL_FILE_QUICK, w->err, sizeof(w->err)) == 0)
+        print(w, name, found);
+    json_object_put(found);
+    (void)kl_file_remove(path, w->err, sizeof(w->err));
+}
+
+/* The oldest question of DIR/ask, if there is one. */
+static void take_ties(struct watch *w) {
+    struct kl_dir_list list;
+    struct kl_tie_question q, oldest_q;
+    const char *oldest = NULL;
+    uint64_t bytes, changed, oldest_changed = 0;
+    char path[KL_FILE_PATH];
+    if (w->decides || kl_dir_list(&list, w->asked, KL_TIE_ASKED, w->err, sizeof(w->err)) != 0) return;
+    for (unsigned i = 0; i < list.count; i++) {
+        bool good = kl_tie_read_name(list.name[i], KL_TIE_ASKED, &q) &&
+                    path_in(w, w->asked, list.name[i], path) == 0 && kl_file_stamp(path, &bytes, &changed);
+        if (!good || (oldest && changed >= oldest_changed)) continue;
+        oldest = list.name[i];
+        oldest_q = q;
+        oldest_changed = changed;
+    }
+    w->decides = true;
+    if (oldest) decide(w, oldest, &oldest_q);
+    w->decides = false;
+    kl_dir_list_free(&list);
 }
 
 /* --- one file --- */
@@ -309,8 +388,12 @@ static int open_all(struct watch *w) {
     char lock[KL_FILE_PATH];
     if (path_in(w, w->wish->dir, "new", w->in) != 0 || path_in(w, w->wish->dir, "kept", w->kept) != 0 ||
         path_in(w, w->wish->dir, "lock", lock) != 0 || path_in(w, w->wish->dir, "forget", w->deleted) != 0 ||
+        path_in(w, w->wish->dir, KL_TIE_ASK, w->asked) != 0 ||
+        path_in(w, w->wish->dir, KL_TIE_VERDICTS, w->verdicts) != 0 ||
         kl_dir_make(w->deleted, false, w->err, sizeof(w->err)) != 0 ||
         kl_dir_make(w->in, false, w->err, sizeof(w->err)) != 0 ||
+        kl_dir_make(w->asked, false, w->err, sizeof(w->err)) != 0 ||
+        kl_dir_make(w->verdicts, false, w->err, sizeof(w->err)) != 0 ||
         kl_dir_make(w->kept, false, w->err, sizeof(w->err)) != 0)
         return -1;
     if (lock_folder(w, lock) != 0) return -1;
@@ -329,6 +412,7 @@ int kl_watch(const struct kl_watch_wish *wish) {
         const struct entry *e;
         result = forget(w);
         if (result == 0) result = forget_deleted(w);
+        take_ties(w);
         if (result == 0) result = look_at_folder(w);
         if (result != 0 || kl_process_stopped()) break;
         if ((e = next_file(w)))

@@ -380,11 +380,37 @@ void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us) {
     }
 }
 
+/* --- a tie --- */
+
+int kl_journal_ask(struct kl_lobby_room *r, uint32_t label, uint64_t now_us) {
+    const struct kl_journal *j = r->lobby->journal;
+    struct kl_tie_question q = {.label = label};
+    if (!j || !j->kept || !r->door.recorded || r->journal.state != KL_JOURNAL_OPEN) return -1;
+    if (r->journal.base.chain.end <= label && !r->journal.failing) kl_journal_roll(r, now_us);
+    if (r->journal.state != KL_JOURNAL_OPEN) return -1;
+    if (r->journal.base.chain.end <= label) return 1;
+    memcpy(q.room, r->id, sizeof q.room);
+    return kl_kept_ask(j->kept, &q, j->store, r->journal.base.klr.at) ? 0 : -1;
+}
+
+enum kl_kept_ask kl_journal_answer(const struct kl_lobby_room *r, uint32_t label, struct kl_klr_hash *found,
+                                   char why[KL_TIE_WHY]) {
+    struct kl_tie_question q = {.label = label};
+    memcpy(q.room, r->id, sizeof q.room);
+    return kl_kept_answer(r->lobby->journal->kept, &q, found, why);
+}
+
+void kl_journal_ask_no_more(const struct kl_lobby_room *r) {
+    const struct kl_journal *j = r->lobby->journal;
+    if (j && j->kept) kl_kept_ask_no_more(j->kept, r->id);
+}
+
 /* --- the end --- */
 
 void kl_journal_leave(struct kl_lobby_room *r) {
     struct kl_journal_room *j = &r->journal;
     kl_journal_stop_reading(r);
+    kl_journal_ask_no_more(r);
     if (j->state != KL_JOURNAL_NONE) kl_file_close(&j->file);
     kl_tail_free(j->tail);
     free(j->said);

@@ -87,6 +87,15 @@ void kl_journal_signed(struct kl_lobby_room *r, unsigned member, const struct kl
  * recording that stays. */
 bool kl_journal_report(struct kl_lobby_room *r, unsigned member, const char *text);
 
+/* Asks the verifier beside the relay about the hashes of this label (kl_kept_ask()). 0; 1: not yet, since the
+ * recording does not go so far; -1: this match has no recording that stays, or one that is too long, or too
+ * many questions are open. */
+int kl_journal_ask(struct kl_lobby_room *r, uint32_t label, uint64_t now_us);
+/* kl_kept_answer() and kl_kept_ask_no_more(). */
+enum kl_kept_ask kl_journal_answer(const struct kl_lobby_room *r, uint32_t label, struct kl_klr_hash *found,
+                                   char why[KL_TIE_WHY]);
+void kl_journal_ask_no_more(const struct kl_lobby_room *r);
+
 /* Writes the frames that the room has closed, and a new ticket. Each time before frames go out. */
 void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us);
 /* The room has ended: its recording gets the last frames, and END with the reason, unless it broke off

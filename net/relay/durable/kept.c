@@ -30,6 +30,7 @@ struct kl_kept_recordings {
     bool grew, closing;
     struct kl_kept_wish wish[WISHES];
     unsigned put, done, got; /* wishes so far: of players, with their fates, that were told */
+    struct kl_kept_question question[KL_TIE_OPEN];
 };
 
 /* --- names --- */
@@ -153,6 +154,27 @@ static void grant(struct kl_kept_recordings *a) {
     a->done++;
 }
 
+/* The same. The next question that has its files to go, or to come: a new one may have the names of a dropped
+ * one. False: none has. */
+static bool serve(struct kl_kept_recordings *a) {
+    for (unsigned i = 0; i < 2 * KL_TIE_OPEN; i++) {
+        struct kl_kept_question *t = &a->question[i % KL_TIE_OPEN], now = *t;
+        bool comes = !now.dropped && now.state == KL_KEPT_UNASKED && i >= KL_TIE_OPEN;
+        if (!now.open || !(now.dropped || comes)) continue;
+        kl_mutex_unlock(&a->lock);
+        if (now.dropped)
+            kl_kept_ask_remove(a->dir, &now.is);
+        else
+            now.state = kl_kept_ask_copy(a->dir, &now, now.why) ? KL_KEPT_ASKED : KL_KEPT_CANNOT;
+        kl_mutex_lock(&a->lock);
+        now.open = !now.dropped;
+        now.dropped = now.open && t->dropped; /* meanwhile */
+        *t = now;
+        return true;
+    }
+    return false;
+}
+
 static void run(void *arg) {
     struct kl_kept_recordings *a = arg;
     uint64_t tidy_us = 0;
@@ -163,6 +185,8 @@ static void run(void *arg) {
         a->grew = false;
         if (a->done != a->put) {
             grant(a);
+        } else if (serve(a)) {
+            continue;
         } else if (now_us >= tidy_us) {
             kl_mutex_unlock(&a->lock);
             kl_kept_tidy(a->dir, a->limits, kl_wall_us());
@@ -203,6 +227,56 @@ bool kl_kept_next(struct kl_kept_recordings *a, struct kl_kept_wish *out) {
     return any;
 }
 
+/* --- questions --- */
+
+static struct kl_kept_question *question_of(struct kl_kept_recordings *a, const uint8_t room[KL_STORE_ID]) {
+    for (unsigned i = 0; i < KL_TIE_OPEN; i++) {
+        struct kl_kept_question *t = &a->question[i];
+        if (t->open && !t->dropped && memcmp(t->is.room, room, KL_STORE_ID) == 0) return t;
+    }
+    return NULL;
+}
+
+static void drop(struct kl_kept_recordings *a, const uint8_t room[KL_STORE_ID]) {
+    struct kl_kept_question *t = question_of(a, room);
+    if (!t) return;
+    t->dropped = true;
+    kl_cond_wake(&a->changed);
+}
+
+bool kl_kept_ask(struct kl_kept_recordings *a, const struct kl_tie_question *q, const struct kl_store *store,
+                 uint64_t bytes) {
+    struct kl_kept_question *t = NULL;
+    kl_mutex_lock(&a->lock);
+    drop(a, q->room);
+    for (unsigned i = 0; i < KL_TIE_OPEN && bytes <= KL_TIE_BYTES; i++)
+        if (!a->question[i].open) t = &a->question[i];
+    if (t) *t = (struct kl_kept_question){.open = true, .is = *q, .store = store, .bytes = bytes};
+    kl_cond_wake(&a->changed);
+    kl_mutex_unlock(&a->lock);
+    return t;
+}
+
+enum kl_kept_ask kl_kept_answer(struct kl_kept_recordings *a, const struct kl_tie_question *q,
+                                struct kl_klr_hash *found, char why[KL_TIE_WHY]) {
+    enum kl_kept_ask state = KL_KEPT_CANNOT;
+    snprintf(why, KL_TIE_WHY, "it is not asked");
+    kl_mutex_lock(&a->lock);
+    const struct kl_kept_question *t = question_of(a, q->room);
+    if (t && t->is.label == q->label) {
+        state = t->state;
+        memcpy(why, t->why, KL_TIE_WHY);
+    }
+    kl_mutex_unlock(&a->lock);
+    return state == KL_KEPT_ASKED ? kl_kept_ask_look(a->dir, q, found, why) : state;
+}
+
+void kl_kept_ask_no_more(struct kl_kept_recordings *a, const uint8_t room[KL_STORE_ID]) {
+    kl_mutex_lock(&a->lock);
+    drop(a, room);
+    kl_mutex_unlock(&a->lock);
+}
+
 int kl_kept_open(struct kl_kept_recordings **out, const char *dir, struct kl_kept_limits limits, char *err,
                  size_t err_len) {
     struct kl_kept_recordings *a = calloc(1, sizeof *a);
@@ -214,6 +288,7 @@ int kl_kept_open(struct kl_kept_recordings **out, const char *dir, struct kl_kep
         made = kl_dir_make(a->new, true, err, err_len);
         snprintf(a->new, sizeof a->new, "%s/%s", a->dir, folder[0]);
         if (made == 0) made = kl_dir_make(a->new, true, err, err_len);
+        if (made == 0) kl_kept_ask_clear(a->dir);
         if (made == 0 && kl_thread_start(&a->thread, "keylock-kept", run, a) == 0) {
             *out = a;
             return 0;
@@ -230,5 +305,6 @@ void kl_kept_close(struct kl_kept_recordings *a) {
     kl_thread_join(&a->thread);
     for (; a->got != a->put; a->got++)
         kl_kept_challenge_free(a->wish[a->got % WISHES].challenge);
+    kl_kept_ask_clear(a->dir);
     free(a);
 }

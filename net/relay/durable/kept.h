@@ -14,7 +14,11 @@
  *
  * And it gives tokens of challenges, and takes their runs (net/PROTOCOL.md §9, Challenges). A recording
  * DIR/challenges/NAME.klr is a challenge: its beginning is what is played. DIR/challenges/given has an empty
- * file for each token that is still good, and of which no run has been taken. */
+ * file for each token that is still good, and of which no run has been taken.
+ *
+ * And it copies recordings of matches that go on for questions to that verifier (net/record/tie.h), which
+ * makes the folders for them. Whoever can write there can give answers, and that alone: an answer is bounded,
+ * and believed only by the rules of net/relay/heal/heal_tie.c. */
 #ifndef KL_KEPT_H
 #define KL_KEPT_H
 
@@ -23,6 +27,8 @@
 #include <stdint.h>
 
 #include "net/engine/msg.h"
+#include "net/record/tie.h"
+#include "net/relay/durable/store.h"
 #include "net/session/keys.h"
 
 struct kl_kept_recordings;
@@ -91,6 +97,39 @@ enum kl_kept_fate kl_kept_delete(const char *dir, const struct kl_kept_wish *w);
 
 /* kept_challenge.c: the thread's work for one token or run. */
 void kl_kept_challenge(const char *dir, struct kl_kept_challenge *c, uint64_t now_s);
+
+/* --- questions to the verifier --- */
+
+enum kl_kept_ask {
+    KL_KEPT_UNASKED,  /* the thread has not come to it yet */
+    KL_KEPT_ASKED,    /* the recording lies there, and no answer yet */
+    KL_KEPT_ANSWERED, /* found */
+    KL_KEPT_CANNOT    /* why; nobody watches the folder, for example */
+};
+struct kl_kept_question {
+    bool open, dropped; /* dropped: its files go with the thread's next turn */
+    enum kl_kept_ask state;
+    struct kl_tie_question is;
+    const struct kl_store *store;
+    uint64_t bytes;
+    char why[KL_TIE_WHY];
+};
+/* Asks about the first `bytes` bytes of that room's recording in the store, which is borrowed until `a` is
+ * closed. An older question of the room is dropped. False: it is too long, or KL_TIE_OPEN are open. */
+bool kl_kept_ask(struct kl_kept_recordings *a, const struct kl_tie_question *q, const struct kl_store *store,
+                 uint64_t bytes);
+/* Looks for the answer, a small file. CANNOT also of a question that is not open. */
+enum kl_kept_ask kl_kept_answer(struct kl_kept_recordings *a, const struct kl_tie_question *q,
+                                struct kl_klr_hash *found, char why[KL_TIE_WHY]);
+/* The room needs no answer. */
+void kl_kept_ask_no_more(struct kl_kept_recordings *a, const uint8_t room[KL_STORE_ID]);
+
+/* kept_ask.c: the files of a question. Copying is the thread's work. */
+bool kl_kept_ask_copy(const char *dir, const struct kl_kept_question *t, char why[KL_TIE_WHY]);
+enum kl_kept_ask kl_kept_ask_look(const char *dir, const struct kl_tie_question *q, struct kl_klr_hash *found,
+                                  char why[KL_TIE_WHY]);
+void kl_kept_ask_remove(const char *dir, const struct kl_tie_question *q);
+void kl_kept_ask_clear(const char *dir); /* of all: an earlier relay's */
 
 /* Is this the name of a recording, and one that was reported? */
 bool kl_kept_is_name(const char *name);

@@ -142,6 +142,21 @@ static int give(const char *from, const char *to, char *why, size_t why_len) {
     return reason == ENOENT && kl_file_kind_here(from) == KL_FILE_IS_NONE ? KL_FILE_ABSENT : -1;
 }
 
+bool kl_store_copy(const struct kl_store *s, const uint8_t id[KL_STORE_ID], uint64_t bytes, const char *to,
+                   char *err, size_t err_len) {
+    char path[KL_FILE_PATH];
+    void *all;
+    size_t len;
+    path_of(s, id, KL_STORE_RECORDING, path);
+    if (kl_file_read(path, SIZE_MAX, KL_FILE_NO_LINK, &all, &len, err, err_len) != 0) return false;
+    bool whole = len >= bytes;
+    if (!whole) snprintf(err, err_len, "cannot read %s: it became shorter", path);
+    bool good = whole && kl_file_write_whole(to, all, (size_t)bytes, KL_FILE_PRIVATE | KL_FILE_QUICK, err,
+                                             err_len) == 0;
+    free(all);
+    return good;
+}
+
 int kl_store_give(const struct kl_store *s, const uint8_t id[KL_STORE_ID], const char *to, char *why,
                   size_t why_len) {
     char path[KL_FILE_PATH];

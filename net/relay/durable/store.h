@@ -55,6 +55,11 @@ void kl_store_look_away(const void *bytes, size_t len);
 bool kl_store_remove(const struct kl_store *s, const uint8_t id[KL_STORE_ID], bool tail_alone, char *err,
                      size_t err_len);
 
+/* Writes the first `bytes` bytes of a recording, which may grow meanwhile, as a new file at that path. From
+ * any thread. False with one line in err. */
+bool kl_store_copy(const struct kl_store *s, const uint8_t id[KL_STORE_ID], uint64_t bytes, const char *to,
+                   char *err, size_t err_len);
+
 /* A closed recording's file gets this path, on the same file system. 0; KL_FILE_ABSENT; -1. */
 int kl_store_give(const struct kl_store *s, const uint8_t id[KL_STORE_ID], const char *to, char *why,
                   size_t why_len);

@@ -225,11 +225,34 @@ static void begin(struct kl_lobby_room *r, const struct kl_verdict_camps *c, uin
     if (!tells || !h->wrong) {
         kl_heal_stop(r); /* until the next hashes differ */
     } else if (!h->right) {
+        kl_heal_tie_keep(r, now_us);
         settle_tie(r, now_us);
     } else if (!too_often(r, c, now_us)) {
         heal_those_alone(r, now_us);
         heal_by_others(r, now_us);
     }
+}
+
+void kl_lobby_heal_answered(struct kl_lobby_room *r, const struct kl_klr_hash *found, uint64_t now_us) {
+    struct kl_lobby_heal *h = &r->heal;
+    struct kl_verdict_camps c = {.ram = h->ram};
+    uint16_t wrong;
+    if (!is_idle(r)) return;
+    c.right = kl_heal_tie_sides(r, found, &wrong);
+    bool apart = h->verdicts.any_bad && h->label == h->tie->label && r->params.desync == KL_DESYNC_HEAL;
+    kl_heal_tie_tell(r, c.right, wrong, apart);
+    kl_heal_tie_end(r);
+    if (!apart || !c.right || !wrong) return;
+    h->hopeless = false;
+    h->right = c.right;
+    h->play_on.between = wrong;
+    h->play_on.tied = false;
+    h->wrong = in_the_wrong(r, wrong);
+    kl_lobby_play_on_end(r, "a run of the match decides", now_us);
+    note_apart(r, wrong);
+    if (too_often(r, &c, now_us)) return;
+    heal_those_alone(r, now_us);
+    heal_by_others(r, now_us);
 }
 
 /* The keyframe after a label on which all agree, while nothing differs: to it machines can go back. */

@@ -5,6 +5,7 @@
  * visitor_catchup.c  a visitor, member or watcher, catches up: room/catchup.h decides how
  * lobby_heal.c       members that are out of sync: by the others' state if a majority has one, by their own
  *                    states on a tie
+ * heal_tie.c         what a tie is about, until a verifier decides it
  * heal_deed.c        what these members are ordered to do, and its end
  * lobby_play_on.c    playing on though machines differ; the members that vote, and the hashes that count */
 #ifndef KL_LOBBY_HEAL_H
@@ -12,6 +13,7 @@
 
 #include "net/engine/clients.h"
 #include "net/engine/msg.h"
+#include "net/record/klr_body.h"
 #include "net/relay/room/lobby_room.h"
 
 /* --- lobby_snapshot.c --- */
@@ -79,6 +81,22 @@ struct kl_heal_deeds kl_lobby_heal_run(struct kl_lobby_room *r, uint64_t now_us)
 /* policy: KL_DESYNC_*. who: the giver of the order, for the screens. False: the policy is the same, and what
  * has failed is not tried again: a minute has not passed since the last time. */
 bool kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *who, uint64_t now_us);
+
+/* The verifier's hashes of the tie's label (r->heal.tie): if they differ still, those that said the same are
+ * right, and the others get their state. Then r->heal.tie is NULL. Nothing while somebody is being healed. */
+void kl_lobby_heal_answered(struct kl_lobby_room *r, const struct kl_klr_hash *found, uint64_t now_us);
+
+/* --- heal_tie.c --- */
+
+/* The tie that is decided by no verifier. */
+void kl_heal_tie_end(struct kl_lobby_room *r);
+/* For lobby_heal.c. A tie at r->heal.label: what each client said of it, in the place of the one before. */
+void kl_heal_tie_keep(struct kl_lobby_room *r, uint64_t now_us);
+/* The clients that said what the verifier found, in all parts that differ; and those that did not. Both
+ * none if it found no such part. Of those that are still here. */
+uint16_t kl_heal_tie_sides(const struct kl_lobby_room *r, const struct kl_klr_hash *found, uint16_t *wrong);
+/* apart: their machines differ still. */
+void kl_heal_tie_tell(struct kl_lobby_room *r, uint16_t right, uint16_t wrong, bool apart);
 
 /* --- heal_deed.c --- */
 

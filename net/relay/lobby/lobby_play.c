@@ -294,4 +294,5 @@ void kl_lobby_play_chores(struct kl_lobby_room *r, uint64_t now_us) {
     kl_lobby_rate_look(r);
     kl_lobby_late_chores(r, now_us);
     kl_lobby_turn_run(r, now_us);
+    kl_lobby_tie_chores(r, now_us);
 }

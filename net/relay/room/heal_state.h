@@ -74,6 +74,18 @@ struct kl_lobby_play_on {
     bool tied;         /* from each other */
 };
 
+/* A tie that a verifier beside the relay may decide (net/relay/heal/heal_tie.c). */
+struct kl_lobby_tie {
+    uint32_t label;                  /* of the hashes that differ */
+    uint8_t parts;                   /* KL_HASH_…: those that do */
+    uint16_t reported;               /* clients */
+    uint32_t joined[KL_MAX_CLIENTS]; /* theirs then: another may come to a place */
+    struct kl_hash said[KL_MAX_CLIENTS];
+    uint64_t until_us; /* for an answer */
+    bool asked;        /* the verifier is, or was */
+    bool told;         /* the players know that */
+};
+
 /* The lobby's part in a healing. Each member stands in at most one of the masks. */
 struct kl_heal_deeds {
     uint16_t put_out; /* clients to be put out, with KL_REFUSE_DESYNC and the text */
@@ -99,12 +111,13 @@ struct kl_lobby_heal {
     uint64_t again_us;           /* no attempt before then; set after some failures */
     bool any_apart;              /* members other than newcomers were out of sync, last at label `apart` */
     uint32_t apart;
-    uint32_t agreed;     /* keyframe before which all machines were last equal; 0: none */
-    uint16_t agreed_by;  /* clients: those machines; they have a state of it */
-    uint32_t rewound;    /* keyframe to which machines went back last; 0: none did */
-    bool began_anew;     /* all in a tie have run the game from the beginning */
-    uint64_t renewed_us; /* the host last had all tried again; 0: never */
-    uint8_t parts;       /* of the verdict on `label` */
+    uint32_t agreed;          /* keyframe before which all machines were last equal; 0: none */
+    uint16_t agreed_by;       /* clients: those machines; they have a state of it */
+    uint32_t rewound;         /* keyframe to which machines went back last; 0: none did */
+    bool began_anew;          /* all in a tie have run the game from the beginning */
+    uint64_t renewed_us;      /* the host last had all tried again; 0: never */
+    uint8_t parts;            /* of the verdict on `label` */
+    struct kl_lobby_tie *tie; /* heap; NULL: none is open */
     struct kl_lobby_play_on play_on;
     struct kl_heal_deeds deeds; /* not handed to the lobby yet */
 };

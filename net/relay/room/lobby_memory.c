@@ -112,6 +112,7 @@ void kl_lobby_memory_free(struct kl_lobby_room *r) {
     free(r->start.ready);
     free(r->start.files);
     free(r->facts);
+    free(r->heal.tie);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         free(r->lock.place[i]);
         free(r->heal.verdicts.words[i]);
@@ -126,6 +127,7 @@ uint64_t kl_lobby_memory_bytes(const struct kl_lobby_room *r) {
                      a->truth_places * sizeof *a->truth + (a->desk ? sizeof *a->desk : 0) +
                      kl_facts_size(r->facts) + (r->start.ready ? kl_facts_size(r->start.ready) : 0) +
                      (r->start.files ? sizeof *r->start.files : 0) + r->past.ticket_len +
+                     (r->heal.tie ? sizeof *r->heal.tie : 0) +
                      (r->door.bar ? (KL_BANS_MAX + KL_TIMED_MAX) * sizeof *r->door.bar : 0);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         bytes += (r->lock.place[i] ? sizeof(struct kl_lock_place) : 0) +
