@@ -245,8 +245,7 @@ bool kl_socket_send(int s, const struct kl_address *to, const void *bytes, size_
     if (!to) return send((SOCKET)s, bytes, (int)len, 0) >= 0;
     int in_len = to_system(&in, to, !lacks_ipv6);
     if (sendto((SOCKET)s, bytes, (int)len, 0, &in.any, in_len) >= 0) return true;
-    int error = WSAGetLastError();
-    if ((error != WSAEAFNOSUPPORT && error != WSAEFAULT) || !kl_address_is_v4(to)) return false;
+    if (!kl_address_is_v4(to) || is_v6(s)) return false;
     in_len = to_system(&in, to, false); /* a socket of another library */
     return sendto((SOCKET)s, bytes, (int)len, 0, &in.any, in_len) >= 0;
 }
