@@ -22,7 +22,7 @@ import re, sys
 rows = dict(re.findall(r"^\| `--([a-z-]+)[^|]*\|.*\| ([^|]*?) \|$", open("docs/options.md").read(), re.M))
 for line in open(sys.argv[1]):
     key, value = line.strip().split(" = ")
-    if not re.match(re.escape(value) + r"\b", rows.get(key, "nothing")):
+    if not re.match(re.escape(value) + r"(?!\w)", rows.get(key, "nothing")):
         print(f"{key}: {value} here, {rows.get(key)} in docs/options.md", end="; ")
 END
 )

@@ -73,7 +73,7 @@ void kl_log_key(char out[KL_LOG_KEY], const char *event, const char *rest) {
     char address[KL_PLACE_TEXT];
     if (strncmp(rest, "address=", 8) == 0) {
         snprintf(address, sizeof address, "%.*s", (int)(len - 8), rest + 8);
-        snprintf(out, KL_LOG_KEY, "%s address=%s", event, kl_address_host(address).text);
+        snprintf(out, KL_LOG_KEY, "%s %.8s%s", event, rest, kl_address_host(address).text);
         return;
     }
     if (strncmp(next, "client=", 7) == 0) len += 1 + token(next);
