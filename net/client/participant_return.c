@@ -19,6 +19,7 @@ void kl_participant_past_forget(struct kl_participant *s, const struct kl_digest
     void *block;
     while ((block = kl_history_drop(&s->past)) != NULL)
         s->heap.put(block);
+    s->heap.put(s->past.devices);
     kl_history_init(&s->past, before->end, before->intervals);
     s->chain = *before;
     s->marks = s->owns = 0;
@@ -73,18 +74,31 @@ static unsigned blocks_of(const struct kl_history *h) {
     return count;
 }
 
-/* Without memory for more, the oldest goes: RETURN needs the newest only. */
+/* Without memory for more, the oldest goes: RETURN needs the newest only. False: there is none that could. */
+static bool make_place(struct kl_participant *s, const struct kl_frame *f) {
+    struct kl_history *h = &s->past;
+    if (kl_history_wants_devices(h, f)) {
+        struct kl_history_devices *devices = s->heap.get(sizeof *devices);
+        if (devices) kl_history_give_devices(h, devices);
+        return devices;
+    }
+    void *block = blocks_of(h) < PAST_BLOCKS ? s->heap.get(KL_HISTORY_BLOCK) : NULL;
+    if (!block) block = kl_history_drop(h);
+    kl_history_give(h, block);
+    return block;
+}
+
 void kl_participant_past_keep(struct kl_participant *s, const struct kl_frame *f) {
     struct kl_history *h = &s->past;
-    if (kl_history_wants_block(h)) {
-        void *block = blocks_of(h) < PAST_BLOCKS ? s->heap.get(KL_HISTORY_BLOCK) : NULL;
-        kl_history_give(h, block ? block : kl_history_drop(h));
-    }
     uint8_t bytes[KL_INTERVAL_BYTES];
     if (f->flags & KL_FRAME_HASH && f->number == s->chain.end && f->number > 0) note_mark(s);
     const struct kl_commands *commands =
         f->flags & KL_FRAME_COMMANDS ? kl_client_commands(&s->lock, f->number) : NULL;
-    if (kl_history_append(h, f, commands) == 1)
+    int result;
+    do
+        result = kl_history_append(h, f, commands);
+    while (result == KL_E_SPACE && make_place(s, f));
+    if (result == 1)
         kl_digest_next(&s->chain, s->status.welcome.room_id, bytes,
                        kl_history_interval(h, bytes, sizeof bytes), h->next);
 }

@@ -13,36 +13,25 @@ static const struct kl_frame *frame_at(const struct kl_frames_from *from, uint32
     return &from->ring[f % from->places];
 }
 
-/* One seat's inputs, in either form. */
-struct column {
-    const uint8_t *in;
-    size_t stride;
-    uint32_t places;
-};
-
-static struct column column_of(const struct kl_frames_from *from, unsigned seat) {
+static struct kl_frame_head head_at(const struct kl_frames_from *from, uint32_t f) {
     const struct kl_frame_columns *c = from->columns;
-    if (c) return (struct column){(const uint8_t *)c->in[seat], sizeof(struct kl_input), c->places};
-    return (struct column){(const uint8_t *)&from->ring->in[seat], sizeof(struct kl_frame), from->places};
-}
-
-static const struct kl_input *input_at(const struct column *c, uint32_t f) {
-    return (const struct kl_input *)(const void *)(c->in + f % c->places * c->stride);
+    return c ? c->head[f % c->places] : kl_frame_head_of(frame_at(from, f));
 }
 
 /* An untouched seat is all zeros: most seats of most rooms. */
-static bool is_neutral(const struct kl_input *in) {
+static bool is_neutral(const struct kl_frames_from *from, unsigned seat, uint32_t f) {
     static const struct kl_input neutral;
+    if (from->columns) return kl_inputs_neutral(&from->columns->in[seat], f);
+    const struct kl_input *in = &frame_at(from, f)->in[seat];
     return memcmp(in, &neutral, sizeof neutral) == 0 || kl_input_equal(in, &neutral);
 }
 
 static uint8_t seats_used(const struct kl_frames_from *from, uint32_t first, uint32_t count) {
     uint8_t seats = 0;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        struct column c = column_of(from, s);
         uint32_t f = first;
-        if (from->columns && !from->columns->in[s]) continue;
-        while (f < first + count && is_neutral(input_at(&c, f)))
+        if (from->columns && !from->columns->in[s].pad) continue;
+        while (f < first + count && is_neutral(from, s, f))
             f++;
         if (f < first + count) seats |= (uint8_t)(1u << s);
     }
@@ -79,8 +68,8 @@ static void write_commands(struct kl_writer *w, const struct kl_frames_from *fro
     }
 }
 
-static uint8_t interval_head(const struct kl_frame *f) {
-    uint8_t head = (uint8_t)f->spacing;
+static uint8_t interval_head(const struct kl_frame_head *f) {
+    uint8_t head = f->spacing;
     if (f->flags & KL_FRAME_HASH) head |= INTERVAL_HASH;
     if (f->flags & KL_FRAME_BY_CLOCK) head |= INTERVAL_BY_CLOCK;
     if (f->flags & KL_FRAME_COMMANDS) head |= INTERVAL_COMMANDS;
@@ -89,16 +78,16 @@ static uint8_t interval_head(const struct kl_frame *f) {
 
 static void write_intervals(struct kl_writer *w, const struct kl_frames_from *from, uint32_t first,
                             uint32_t count) {
-    const struct kl_frame *f = frame_at(from, first);
-    kl_write_u8(w, (uint8_t)(first - f->keyframe));
-    for (uint32_t at = first; at < first + count; at = f->keyframe + f->spacing) {
-        f = frame_at(from, at);
-        bool marked = f->flags & KL_FRAME_COMMANDS;
-        const struct kl_commands *set = marked ? commands_at(from, f->number) : NULL;
+    struct kl_frame_head f = head_at(from, first);
+    kl_write_u8(w, (uint8_t)(first - f.keyframe));
+    for (uint32_t at = first; at < first + count; at = f.keyframe + f.spacing) {
+        f = head_at(from, at);
+        bool marked = f.flags & KL_FRAME_COMMANDS;
+        const struct kl_commands *set = marked ? commands_at(from, at) : NULL;
         bool any = set && count_commands(from, set);
         w->failed |= marked && !set;
-        kl_write_u8(w, interval_head(f) & (uint8_t) ~(any ? 0 : INTERVAL_COMMANDS));
-        kl_write_u8(w, f->active);
+        kl_write_u8(w, interval_head(&f) & (uint8_t) ~(any ? 0 : INTERVAL_COMMANDS));
+        kl_write_u8(w, f.active);
         if (any) write_commands(w, from, set);
     }
 }
@@ -109,11 +98,13 @@ void kl_frames_write(struct kl_writer *w, const struct kl_frames_from *from, uin
     kl_write_u8(w, seats);
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         if (!(seats >> s & 1)) continue;
-        struct column in = column_of(from, s);
         struct kl_input_coder c;
         kl_input_coder_init(&c);
         for (uint32_t f = first; f < first + count; f++)
-            kl_input_encode(&c, w, input_at(&in, f));
+            if (from->columns)
+                kl_inputs_encode(&c, w, &from->columns->in[s], f);
+            else
+                kl_input_encode(&c, w, &frame_at(from, f)->in[s]);
     }
 }
 
@@ -134,6 +125,7 @@ static void skip(struct kl_input_decoder *d, struct kl_reader *r, uint32_t count
 void kl_streams_open(struct kl_streams *s, struct kl_reader *r, unsigned streams, uint32_t count,
                      uint32_t known) {
     s->count = streams;
+    s->devices = 0;
     for (unsigned i = 0; i < streams; i++) {
         struct kl_input_decoder d;
         kl_input_decoder_init(&d);
@@ -142,6 +134,7 @@ void kl_streams_open(struct kl_streams *s, struct kl_reader *r, unsigned streams
         s->decoder[i] = d;
         skip(&d, r, count - known);
         if (d.run_left > 0) r->failed = true;
+        s->devices |= (uint8_t)(d.devices << i);
     }
 }
 

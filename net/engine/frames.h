@@ -6,21 +6,32 @@
 #ifndef KL_FRAMES_H
 #define KL_FRAMES_H
 
+#include "net/engine/inputs.h"
 #include "net/engine/lock_wire.h"
 
-/* Inputs of frames by seat: those of frame f are in[seat][f % places]; NULL: the seat is neutral in all. */
+/* All of a frame but its number and inputs: as in struct kl_frame. */
+struct kl_frame_head {
+    uint32_t keyframe;
+    uint8_t spacing, flags, active;
+};
+static inline struct kl_frame_head kl_frame_head_of(const struct kl_frame *f) {
+    return (struct kl_frame_head){f->keyframe, (uint8_t)f->spacing, f->flags, f->active};
+}
+
+/* Frames in compact form: that of frame f is head[f % places]; inputs are by seat, and in it by f. */
 struct kl_frame_columns {
-    const struct kl_input *in[KL_MAX_SEATS];
+    const struct kl_frame_head *head;
     uint32_t places;
+    struct kl_inputs in[KL_MAX_SEATS];
 };
 
-/* The frames to write: frame f is ring[f % places]; its commands are in one of the sets. */
+/* The frames to write: frame f is ring[f % places], or in columns; its commands are in one of the sets. */
 struct kl_frames_from {
     const struct kl_frame *ring;
     uint32_t places;
     const struct kl_commands *sets;
     unsigned set_count;
-    const struct kl_frame_columns *columns; /* NULL: inputs are in the ring */
+    const struct kl_frame_columns *columns; /* NULL: they are in the ring */
     const uint8_t *coded; /* NULL, or the frames as kl_frames_write() has written them: then no more counts */
     size_t coded_len;
     bool for_digest; /* as digests have them: chat is left out */

@@ -55,20 +55,59 @@ static struct kl_history_block *block_to_fill(struct kl_history *h) {
 
 /* --- frames in --- */
 
-static struct kl_frames_from open_frames(const struct kl_history *h) {
-    return (struct kl_frames_from){
-        .ring = h->open, .places = KL_PIECE_FRAMES, .sets = h->commands, .set_count = KL_PIECE_FRAMES};
+bool kl_history_wants_devices(const struct kl_history *h, const struct kl_frame *f) {
+    for (unsigned s = 0; s < KL_MAX_SEATS && !h->devices; s++)
+        if (kl_input_has_devices(&f->in[s])) return true;
+    return false;
+}
+
+void kl_history_give_devices(struct kl_history *h, struct kl_history_devices *devices) {
+    memset(devices, 0, sizeof *devices);
+    h->devices = devices;
+}
+
+static struct kl_inputs column_of(const struct kl_history *h, unsigned seat) {
+    return (struct kl_inputs){.places = KL_PIECE_FRAMES,
+                              .pad = (struct kl_pad *)h->pad[seat],
+                              .devices = h->devices ? h->devices->of[seat] : NULL};
+}
+
+/* The open frames, to be written. */
+struct open_frames {
+    struct kl_frames_from from;
+    struct kl_frame_columns columns;
+    struct kl_commands set[KL_HISTORY_SETS];
+};
+
+static const struct kl_frames_from *open_frames(const struct kl_history *h, struct open_frames *o) {
+    o->from = (struct kl_frames_from){.columns = &o->columns, .sets = o->set};
+    o->columns.head = h->open;
+    o->columns.places = KL_PIECE_FRAMES;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        o->columns.in[s] = column_of(h, s);
+    for (unsigned i = 0; i < KL_HISTORY_SETS; i++)
+        if (h->set[i].count > 0) kl_packed_set_get(&h->set[i], &o->set[o->from.set_count++]);
+    return &o->from;
+}
+
+static void keep_frame(struct kl_history *h, const struct kl_frame *f, const struct kl_commands *commands) {
+    h->open[f->number % KL_PIECE_FRAMES] = kl_frame_head_of(f);
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        struct kl_inputs in = column_of(h, s);
+        kl_inputs_put(&in, f->number, &f->in[s]);
+    }
+    if (f->flags & KL_FRAME_COMMANDS) kl_packed_set_put(&h->set[h->sets++ % KL_HISTORY_SETS], commands);
 }
 
 /* As many of the open frames as a piece holds go into a block. */
 static int seal(struct kl_history *h) {
     struct kl_history_block *b = block_to_fill(h);
     if (!b) return KL_E_SPACE;
-    struct kl_frames_from from = open_frames(h);
+    struct open_frames open;
     uint32_t count;
     uint8_t *at = b->bytes + b->used;
-    size_t len =
-        kl_piece_write(&from, h->sealed, h->next - h->sealed, at + LENGTH_BYTES, KL_PIECE_BYTES, &count);
+    size_t len = kl_piece_write(open_frames(h, &open), h->sealed, h->next - h->sealed, at + LENGTH_BYTES,
+                                KL_PIECE_BYTES, &count);
     if (len == 0) return KL_E_MALFORMED; /* cannot be: kl_history_append() has seen that there are commands */
     at[0] = (uint8_t)len;
     at[1] = (uint8_t)(len >> 8);
@@ -78,18 +117,24 @@ static int seal(struct kl_history *h) {
     return KL_OK;
 }
 
-static const struct kl_frame *last_frame(const struct kl_history *h) {
+static const struct kl_frame_head *last_frame(const struct kl_history *h) {
     return h->begun ? &h->open[(h->next - 1) % KL_PIECE_FRAMES] : NULL;
 }
 
 /* True if the frame cannot follow the last one. */
 static bool out_of_order(const struct kl_history *h, const struct kl_frame *f) {
-    const struct kl_frame *last = last_frame(h);
+    const struct kl_frame_head *last = last_frame(h);
     bool key = f->number == f->keyframe;
     if (f->number != h->next || f->number - f->keyframe >= f->spacing || f->spacing > KL_SPACING_MAX)
         return true;
-    if (!last || last->number + 1 == last->keyframe + last->spacing) return !key;
+    if (!last || h->next == last->keyframe + last->spacing) return !key;
     return f->keyframe != last->keyframe || f->spacing != last->spacing;
+}
+
+/* The place of the next commands has some of an open frame. */
+static bool sets_full(const struct kl_history *h) {
+    const struct kl_packed_set *oldest = &h->set[h->sets % KL_HISTORY_SETS];
+    return oldest->count > 0 && oldest->keyframe >= h->sealed;
 }
 
 int kl_history_append(struct kl_history *h, const struct kl_frame *f, const struct kl_commands *commands) {
@@ -97,12 +142,12 @@ int kl_history_append(struct kl_history *h, const struct kl_frame *f, const stru
     bool marked = f->flags & KL_FRAME_COMMANDS;
     if (marked && (!commands || commands->count == 0 || commands->keyframe != f->number))
         return KL_E_MALFORMED;
-    if (h->next - h->sealed == KL_PIECE_FRAMES) {
+    if (kl_history_wants_devices(h, f)) return KL_E_SPACE;
+    while (h->next - h->sealed == KL_PIECE_FRAMES || (marked && sets_full(h))) {
         int result = seal(h);
         if (result != KL_OK) return result;
     }
-    if (marked) h->commands[h->next % KL_PIECE_FRAMES] = *commands;
-    h->open[h->next % KL_PIECE_FRAMES] = *f;
+    keep_frame(h, f, commands);
     h->next++;
     h->begun = true;
     if (h->next < f->keyframe + f->spacing) return 0;
@@ -111,19 +156,20 @@ int kl_history_append(struct kl_history *h, const struct kl_frame *f, const stru
 }
 
 size_t kl_history_so_far(const struct kl_history *h, uint8_t *buf, size_t cap, uint32_t *keyframe) {
-    const struct kl_frame *last = last_frame(h);
+    const struct kl_frame_head *last = last_frame(h);
+    struct open_frames open;
     if (!last) return 0;
-    struct kl_frames_from from = open_frames(h);
+    open_frames(h, &open);
     struct kl_writer w;
-    from.for_digest = true;
+    open.from.for_digest = true;
     *keyframe = last->keyframe;
     kl_writer_init(&w, buf, cap);
-    kl_frames_write(&w, &from, last->keyframe, h->next - last->keyframe);
+    kl_frames_write(&w, &open.from, last->keyframe, h->next - last->keyframe);
     return w.failed ? 0 : (size_t)(w.at - buf);
 }
 
 size_t kl_history_interval(const struct kl_history *h, uint8_t *buf, size_t cap) {
-    const struct kl_frame *last = last_frame(h);
+    const struct kl_frame_head *last = last_frame(h);
     uint32_t keyframe;
     if (!last || h->next != last->keyframe + last->spacing) return 0;
     return kl_history_so_far(h, buf, cap, &keyframe);
@@ -170,9 +216,9 @@ static size_t read_block(const struct kl_history_block *b, uint32_t from, uint8_
 size_t kl_history_read(const struct kl_history *h, uint32_t from, uint8_t *buf, size_t cap, uint32_t *end) {
     if (from < h->first || from >= h->next) return 0;
     if (from >= h->sealed) {
-        struct kl_frames_from open = open_frames(h);
+        struct open_frames open;
         uint32_t count;
-        size_t len = kl_piece_write(&open, from, h->next - from, buf, cap, &count);
+        size_t len = kl_piece_write(open_frames(h, &open), from, h->next - from, buf, cap, &count);
         *end = from + count;
         return len;
     }
@@ -213,15 +259,15 @@ static void unseal(struct kl_history *h, uint32_t frame) {
     bool opens = used < b->used;
     h->sealed = opens ? first_of(at + LENGTH_BYTES) : b->end;
     if (opens && kl_piece_open(&frames, at + LENGTH_BYTES, length_at(at)) == KL_OK)
-        while (kl_frames_next(&frames, &f) && f.number < frame) {
-            h->open[f.number % KL_PIECE_FRAMES] = f;
-            if (f.flags & KL_FRAME_COMMANDS) h->commands[f.number % KL_PIECE_FRAMES] = frames.commands;
-        }
+        while (kl_frames_next(&frames, &f) && f.number < frame)
+            keep_frame(h, &f, &frames.commands);
     b->used = used;
     b->end = h->sealed;
 }
 
 void kl_history_cut(struct kl_history *h, uint32_t keyframe, uint32_t interval) {
+    for (unsigned i = 0; i < KL_HISTORY_SETS; i++)
+        if (h->set[i].keyframe >= keyframe || keyframe < h->sealed) h->set[i].count = 0;
     if (keyframe < h->sealed) unseal(h, keyframe);
     h->next = keyframe;
     h->intervals = interval;

@@ -5,12 +5,14 @@
  * gets them back. Frames are held in pieces (frames.h), the newest ones uncoded until they fill a piece.
  *
  *     for each frame that kl_lock_take() hands out:
- *         if (kl_history_wants_block(h)) kl_history_give(h, malloc(KL_HISTORY_BLOCK));
- *         if (kl_history_append(h, &frame, commands) == 1)
- * n = kl_history_interval(h, bytes, sizeof bytes); // the bytes under the interval's digest */
+ *         while ((result = kl_history_append(h, &frame, commands)) == KL_E_SPACE)
+ *             kl_history_give(h, malloc(KL_HISTORY_BLOCK)); // or kl_history_give_devices()
+ *         if (result == 1)
+ *             n = kl_history_interval(h, bytes, sizeof bytes); // the bytes under the interval's digest */
 #ifndef KL_HISTORY_H
 #define KL_HISTORY_H
 
+#include "net/engine/command_store.h"
 #include "net/engine/frames.h"
 
 #define KL_HISTORY_BLOCK 65536
@@ -24,23 +26,37 @@ struct kl_history_block {
     uint8_t bytes[KL_HISTORY_BLOCK - 32]; /* u16 length and piece, again and again */
 };
 
+/* The part of devices in frames that are in no piece yet. */
+struct kl_history_devices {
+    struct kl_devices of[KL_MAX_SEATS][KL_PIECE_FRAMES];
+};
+#define KL_HISTORY_SETS 4 /* a piece ends before one more */
+
 struct kl_history {
     uint32_t first, next; /* frames [first, next) are held */
     uint32_t sealed;      /* those below are in blocks */
     bool begun;           /* some frame has come, and none was adopted since */
     uint32_t intervals;   /* complete ones since frame 0 (or since kl_history_init's) */
     struct kl_history_block *oldest, *newest, *spare;
-    struct kl_frame
-        open[KL_PIECE_FRAMES]; /* by number: [sealed, next), and before them the newest interval's */
-    struct kl_commands commands[KL_PIECE_FRAMES]; /* the same, before keyframes */
+    /* by number: [sealed, next), and before them the newest interval's */
+    struct kl_frame_head open[KL_PIECE_FRAMES];
+    struct kl_pad pad[KL_MAX_SEATS][KL_PIECE_FRAMES];
+    struct kl_history_devices *devices;        /* NULL: pads gave all */
+    struct kl_packed_set set[KL_HISTORY_SETS]; /* the newest commands, a ring */
+    unsigned sets;                             /* so many were put there */
 };
 
 /* Begins at `first`, the keyframe of interval number `interval` (0, 0: the room's beginning). */
 void kl_history_init(struct kl_history *h, uint32_t first, uint32_t interval);
 
-/* True if an append may need a block; kl_history_give() gives one (NULL: nothing happens). */
+/* True if an append that seals a piece needs a block; kl_history_give() gives one (NULL: nothing happens). */
 bool kl_history_wants_block(const struct kl_history *h);
 void kl_history_give(struct kl_history *h, void *block);
+
+/* True if an append of this frame needs memory for devices, which is given once. It stays the caller's, and
+ * kl_history_init() forgets it. */
+bool kl_history_wants_devices(const struct kl_history *h, const struct kl_frame *f);
+void kl_history_give_devices(struct kl_history *h, struct kl_history_devices *devices);
 
 /* Takes the oldest block away with its frames (h->first rises); NULL if there is none. To free everything,
  * call it until it gives NULL. */
@@ -48,7 +64,8 @@ void *kl_history_drop(struct kl_history *h);
 
 /* Appends the next frame, and the commands before it (NULL: it has none). 1 if it is the last of its
  * interval, else 0; or, with nothing changed: KL_E_WINDOW (not frame h->next, or not the interval's next),
- * KL_E_MALFORMED (a frame with KL_FRAME_COMMANDS and none given), KL_E_SPACE (it wants a block). */
+ * KL_E_MALFORMED (a frame with KL_FRAME_COMMANDS and none given), KL_E_SPACE (it needs a block, or
+ * memory for devices). */
 int kl_history_append(struct kl_history *h, const struct kl_frame *f, const struct kl_commands *commands);
 
 /* Takes a piece as it is, unread: it begins at frame h->next, and no appended frame waits for a piece.

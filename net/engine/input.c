@@ -1,6 +1,4 @@
-#include "net/engine/input.h"
-
-#include <string.h>
+#include "net/engine/inputs.h"
 
 /* Token of the coded stream (PROTOCOL.md §3): bit 7 set: a run of (low 7 bits + 1) inputs that repeat the one
  * before (kl_input_repeat); clear: a mask of the groups that follow, never 0. */
@@ -14,6 +12,7 @@ enum {
     GROUP_KEYS = 64,
     RUN = 128,
     RUN_MAX = 128,
+    DEVICES = GROUP_MOUSE | GROUP_TOUCH | GROUP_GUN | GROUP_KEYS,
 };
 #define KEYS_UP         0x80 /* beside the count of key events */
 #define GUN_BUTTONS_MAX ((1u << 20) - 1)
@@ -167,6 +166,26 @@ void kl_input_encode(struct kl_input_coder *c, struct kl_writer *w, const struct
     kl_input_repeat(&c->last);
 }
 
+/* Nearly always it is a pad's, and the one before. */
+void kl_inputs_encode(struct kl_input_coder *c, struct kl_writer *w, const struct kl_inputs *r, uint32_t n) {
+    struct kl_input in;
+    if (!r->devices && c->run && *c->run < RUN + RUN_MAX - 1 && !w->failed &&
+        memcmp(&c->last, &r->pad[n % r->places], sizeof r->pad[0]) == 0) {
+        ++*c->run;
+        return;
+    }
+    kl_inputs_get(r, n, &in);
+    kl_input_encode(c, w, &in);
+}
+
+bool kl_inputs_neutral(const struct kl_inputs *r, uint32_t n) {
+    static const struct kl_input neutral;
+    struct kl_input in;
+    if (!r->devices) return memcmp(&r->pad[n % r->places], &neutral, sizeof r->pad[0]) == 0;
+    kl_inputs_get(r, n, &in);
+    return kl_input_equal(&in, &neutral);
+}
+
 void kl_input_decoder_init(struct kl_input_decoder *d) {
     memset(d, 0, sizeof *d);
 }
@@ -246,6 +265,7 @@ void kl_input_decode(struct kl_input_decoder *d, struct kl_reader *r, struct kl_
     }
     for (unsigned g = 1; g < RUN; g <<= 1)
         if (token & g) read_group(r, out, (uint8_t)g);
+    d->devices |= (token & DEVICES) != 0;
     /* A group that says nothing new would be a second form of the same input. */
     if (token == 0 || (!r->failed && differing(&d->last, out) != token)) r->failed = true;
     d->last = *out;

@@ -27,18 +27,19 @@ struct kl_touch {
     bool pressed;
 };
 
+/* The first bytes, up to the mouse, are a struct kl_pad (inputs.h). */
 struct kl_input {
     uint16_t joypad;        /* level; bit RETRO_DEVICE_ID_JOYPAD_* */
     int16_t stick[4];       /* absolute; left x, left y, right x, right y */
     int16_t trigger[2];     /* absolute; L2, R2 */
+    bool all_up;            /* before its key events: all keys that this seat holds go up */
+    uint8_t key_count;      /* 0..KL_KEYS */
     int16_t mouse_x;        /* relative */
     int16_t mouse_y;        /* relative */
     uint16_t mouse_buttons; /* level; bit RETRO_DEVICE_ID_MOUSE_* (wheel steps are buttons) */
     int16_t gun_x, gun_y;   /* absolute; screen coordinates */
     uint32_t gun_buttons; /* level; bit RETRO_DEVICE_ID_LIGHTGUN_* (IS_OFFSCREEN among them), below bit 20 */
     struct kl_touch touch[KL_TOUCHES];
-    bool all_up;       /* before its key events: all keys that this seat holds go up */
-    uint8_t key_count; /* 0..KL_KEYS */
     struct kl_key key[KL_KEYS];
 };
 
@@ -73,6 +74,7 @@ void kl_input_encode(struct kl_input_coder *c, struct kl_writer *w, const struct
 struct kl_input_decoder {
     struct kl_input last;
     unsigned run_left;
+    bool devices; /* some input had more than a pad gives (inputs.h) */
 };
 void kl_input_decoder_init(struct kl_input_decoder *d);
 void kl_input_decode(struct kl_input_decoder *d, struct kl_reader *r, struct kl_input *out);

@@ -33,7 +33,7 @@ static bool may_have(const struct kl_lock_relay *r, unsigned client, uint8_t sea
 
 static bool has_memory(const struct kl_lock_relay *r, unsigned client, uint8_t seats) {
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if ((seats >> s & 1) && !r->sample[s]) return false;
+        if ((seats >> s & 1) && !r->sample[s].pad) return false;
     return r->place[client];
 }
 
@@ -172,7 +172,7 @@ void kl_lock_hints(const struct kl_lock_relay *r, unsigned client, struct kl_hin
         if (end > lo + KL_HINTS_MAX) end = lo + KL_HINTS_MAX;
         h->count[port] = (uint8_t)(end - lo);
         for (uint32_t i = lo; i < end; i++) {
-            h->joypad[port][i - lo] = r->sample[s][i % KL_WINDOW_FRAMES].joypad;
+            h->joypad[port][i - lo] = r->sample[s].pad[i % KL_WINDOW_FRAMES].joypad;
             held = held && h->joypad[port][i - lo] == now;
         }
         h->ports |= (uint8_t)(1u << port);
@@ -182,13 +182,15 @@ void kl_lock_hints(const struct kl_lock_relay *r, unsigned client, struct kl_hin
 
 void kl_lock_fold(struct kl_lock_relay *r, unsigned pad, uint32_t lo, uint32_t hi, bool again,
                   struct kl_input *out) {
-    const struct kl_input *ring = r->sample[pad];
-    *out = ring[lo % KL_WINDOW_FRAMES];
-    for (uint32_t i = lo + 1; i < hi; i++)
-        kl_input_fold(out, &ring[i % KL_WINDOW_FRAMES]);
+    struct kl_input next;
+    kl_inputs_get(&r->sample[pad], lo, out);
+    for (uint32_t i = lo + 1; i < hi; i++) {
+        kl_inputs_get(&r->sample[pad], i, &next);
+        kl_input_fold(out, &next);
+    }
     if (again) kl_input_repeat(out);
     kl_lock_keys_put(r, pad, hi);
-    kl_keys_take(r->keys[pad], out);
+    kl_lock_keys_take(r, pad, out);
 }
 
 /* Returns the pads that the frame is made from. */

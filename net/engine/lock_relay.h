@@ -18,6 +18,7 @@
 #include "net/engine/clock.h"
 #include "net/engine/command_store.h"
 #include "net/engine/frames.h"
+#include "net/engine/inputs.h"
 #include "net/engine/keyboard.h"
 #include "net/engine/lock_wire.h"
 #include "net/engine/spacing.h"
@@ -115,17 +116,16 @@ struct kl_interval {
 /* All of a closed frame but its inputs. */
 struct kl_near_frame {
     uint32_t end; /* the frame after it; 0: an empty place */
-    uint32_t keyframe;
-    uint8_t spacing, flags, active; /* as in struct kl_frame */
-    uint8_t all_up;                 /* seats that let all keys go, and whose pads have no memory */
-    uint8_t plays[KL_MAX_SEATS];    /* as in struct kl_lock_relay, when it closed */
+    struct kl_frame_head head;
+    uint8_t all_up;              /* seats that let all keys go, and whose pads have no memory */
+    uint8_t plays[KL_MAX_SEATS]; /* as in struct kl_lock_relay, when it closed */
 };
 
 /* Frames laid out to be written, one UPDATE at a time: one for all locks. A client that lacks frames of long
  * ago is sent them again and again; they are read from the history once. */
 struct kl_laid_out {
-    struct kl_frame head[KL_WINDOW_FRAMES]; /* without inputs, which are in columns */
-    struct kl_frame_columns columns;
+    struct kl_frame_head head[KL_WINDOW_FRAMES];
+    struct kl_frame_columns columns;         /* of these heads */
     struct kl_frame whole[KL_WINDOW_FRAMES]; /* frames [first, end) of this lock */
     const struct kl_lock_relay *of;          /* NULL: of none */
     uint32_t first, end;
@@ -143,7 +143,7 @@ struct kl_laid_out {
 struct kl_near {
     uint32_t places;
     struct kl_near_frame *frame;
-    struct kl_input *input[KL_MAX_SEATS]; /* by seat: what its pads gave; NULL: it never had an owner */
+    struct kl_inputs input[KL_MAX_SEATS]; /* by seat: what its pads gave; no pad: it never had an owner */
     const struct kl_history *history;     /* has the older ones; NULL: there are none */
     struct kl_laid_out *laid_out;
 };
@@ -160,8 +160,10 @@ struct kl_lock_relay {
     struct kl_lock_place *place[KL_MAX_CLIENTS]; /* NULL: none was handed in */
     uint8_t owner[KL_MAX_SEATS];                 /* client index, or KL_NOBODY */
     uint8_t plays[KL_MAX_SEATS];                 /* the seat that the pads of seat s play: s, until a swap */
-    struct kl_input *sample[KL_MAX_SEATS];       /* ring of KL_WINDOW_FRAMES by sample number */
-    struct kl_keys *keys[KL_MAX_SEATS];          /* events of samples that no frame has yet */
+    struct kl_inputs sample[KL_MAX_SEATS];       /* KL_WINDOW_FRAMES by sample number */
+    struct kl_keys *keys[KL_MAX_SEATS]; /* events of samples that no frame has yet; NULL: no devices */
+    uint8_t up;                         /* pads without such memory whose next frame lets all keys go */
+    uint8_t wants;                      /* pads that gave what needs such memory */
     uint8_t keyed; /* seats that had keys in a frame, and have not let all of them go in one since */
     struct kl_interval before, now; /* the feeding interval, the closing one */
     uint32_t next_close, next_hand; /* frames: to close, to hand out */
@@ -203,8 +205,13 @@ void kl_lock_init(struct kl_lock_relay *r, const struct kl_params *params);
  * and memory for all seats are needed. */
 void kl_lock_give_ring(struct kl_lock_relay *r, struct kl_near_frame *frames, uint32_t places,
                        const struct kl_history *history, struct kl_laid_out *laid_out);
-/* Hands in a seat's inputs: KL_WINDOW_FRAMES of them and one for each place of the ring; and its keys. */
-void kl_lock_give_seat(struct kl_lock_relay *r, unsigned seat, struct kl_input *inputs, struct kl_keys *keys);
+/* Hands in memory for what a seat's pads give: KL_WINDOW_FRAMES of them and one for each place of the
+ * ring. */
+void kl_lock_give_seat(struct kl_lock_relay *r, unsigned seat, struct kl_pad *pads);
+/* The same for its other devices, once kl_lock_receive() wants it; and for its keys. In a room without a
+ * history, at once. */
+void kl_lock_give_devices(struct kl_lock_relay *r, unsigned seat, struct kl_devices *devices,
+                          struct kl_keys *keys);
 void kl_lock_give_place(struct kl_lock_relay *r, unsigned client, struct kl_lock_place *place);
 
 /* Adds a client with the seats of its mask. KL_E_STATE if a seat is taken or the index is in use; KL_E_SPACE
@@ -252,8 +259,8 @@ void kl_lock_remove(struct kl_lock_relay *r, unsigned client, uint64_t now_us);
 int kl_lock_start(struct kl_lock_relay *r, uint64_t now_us);
 
 /* Feeds the body of a CTRL datagram. missing: datagrams that the client has sent before it, in this session,
- * and that have not come. Returns 0, or without any effect KL_E_STATE (no such client), KL_E_MALFORMED or
- * KL_E_WINDOW. */
+ * and that have not come. Returns 0, or without any effect KL_E_STATE (no such client), KL_E_MALFORMED,
+ * KL_E_WINDOW, or KL_E_SPACE: r->wants are seats without memory for devices that it uses. */
 int kl_lock_receive(struct kl_lock_relay *r, unsigned client, const uint8_t *body, size_t len,
                     uint32_t missing, uint64_t now_us);
 

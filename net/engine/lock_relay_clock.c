@@ -26,17 +26,23 @@ static uint64_t buttons(const struct kl_input *in) {
            (uint64_t)in->touch[0].pressed << 62 | (uint64_t)in->touch[1].pressed << 63;
 }
 
+static uint64_t buttons_at(const struct kl_inputs *ring, uint32_t sample) {
+    struct kl_input in;
+    kl_inputs_get(ring, sample, &in);
+    return buttons(&in);
+}
+
 /* Number of the samples [from, end) that one frame can show without hiding an edge: a press after a release
  * of the same button waits until a frame has shown the release. `shown`: buttons of the last frame; `last`:
  * buttons of its last sample. A button in `shown` but not in `last` was released within that frame. */
-static uint32_t foldable(const struct kl_input *ring, uint64_t shown, uint64_t last, uint32_t from,
+static uint32_t foldable(const struct kl_inputs *ring, uint64_t shown, uint64_t last, uint32_t from,
                          uint32_t end) {
-    uint64_t down = buttons(&ring[from % KL_WINDOW_FRAMES]);
+    uint64_t down = buttons_at(ring, from);
     if (down & shown & ~last) return from;
     uint64_t shows_released = shown & ~down; /* by this very frame */
     uint64_t released = 0;                   /* after being down in this frame */
     for (uint32_t i = from + 1; i < end; i++) {
-        uint64_t b = buttons(&ring[i % KL_WINDOW_FRAMES]);
+        uint64_t b = buttons_at(ring, i);
         if (b & shows_released) return i;
         if (b & released) return i - 1; /* the sample before shows it released, in the next frame */
         released |= down & ~b;
@@ -54,8 +60,8 @@ static uint32_t take_to(const struct kl_lock_relay *r, const struct kl_lock_clie
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         if (!(c->seats >> s & 1)) continue;
         uint64_t shown = buttons(&last->in[r->plays[s]]), known = shown;
-        if (c->used > c->resumed_at) known = buttons(&r->sample[s][(c->used - 1) % KL_WINDOW_FRAMES]);
-        uint32_t to = foldable(r->sample[s], shown, known, c->used, most);
+        if (c->used > c->resumed_at) known = buttons_at(&r->sample[s], c->used - 1);
+        uint32_t to = foldable(&r->sample[s], shown, known, c->used, most);
         if (to < end) end = to;
     }
     return most - end > PENDING_MAX || c->crowded ? most : end;
@@ -67,14 +73,15 @@ void kl_lock_make_place(struct kl_lock_relay *r, struct kl_lock_client *c) {
     if (!r->now.by_clock || c->next_sample - c->used < KL_WINDOW_FRAMES) return;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         if (!(c->seats >> s & 1)) continue;
-        struct kl_input *ring = r->sample[s], sum = ring[c->used % KL_WINDOW_FRAMES];
-        struct kl_input *next = &ring[(c->used + 1) % KL_WINDOW_FRAMES];
+        struct kl_input sum, next;
+        kl_inputs_get(&r->sample[s], c->used, &sum);
+        kl_inputs_get(&r->sample[s], c->used + 1, &next);
         kl_lock_keys_put(r, s, c->used + 1);
-        kl_input_fold(&sum, next);
-        sum.all_up = next->all_up;
-        sum.key_count = next->key_count;
-        memcpy(sum.key, next->key, sizeof sum.key);
-        *next = sum;
+        kl_input_fold(&sum, &next);
+        sum.all_up = next.all_up;
+        sum.key_count = next.key_count;
+        memcpy(sum.key, next.key, sizeof sum.key);
+        kl_inputs_put(&r->sample[s], c->used + 1, &sum);
     }
     c->used++;
     c->crowded = true;

@@ -11,31 +11,36 @@ void kl_lock_give_ring(struct kl_lock_relay *r, struct kl_near_frame *frames, ui
     laid_out->of = laid_out->coded.of = NULL; /* maybe an earlier lock at the same address */
 }
 
-void kl_lock_give_seat(struct kl_lock_relay *r, unsigned seat, struct kl_input *inputs,
-                       struct kl_keys *keys) {
-    r->sample[seat] = inputs;
-    r->keys[seat] = keys;
-    kl_keys_clear(keys);
-    keys->next = 0;
-    r->near.input[seat] = inputs + KL_WINDOW_FRAMES;
+void kl_lock_give_seat(struct kl_lock_relay *r, unsigned seat, struct kl_pad *pads) {
+    r->sample[seat] = (struct kl_inputs){.places = KL_WINDOW_FRAMES, .pad = pads};
+    r->near.input[seat] = (struct kl_inputs){.places = r->near.places, .pad = pads + KL_WINDOW_FRAMES};
     /* Frames that have closed have nothing from it. */
-    if (r->next_close > 0) memset(r->near.input[seat], 0, r->near.places * sizeof *inputs);
+    if (r->next_close > 0) memset(r->near.input[seat].pad, 0, r->near.places * sizeof *pads);
+}
+
+void kl_lock_give_devices(struct kl_lock_relay *r, unsigned seat, struct kl_devices *devices,
+                          struct kl_keys *keys) {
+    memset(devices, 0, (KL_WINDOW_FRAMES + r->near.places) * sizeof *devices);
+    r->sample[seat].devices = devices;
+    r->near.input[seat].devices = devices + KL_WINDOW_FRAMES;
+    kl_keys_clear(keys);
+    keys->all_up = r->up >> seat & 1;
+    keys->next = r->owner[seat] != KL_NOBODY ? r->client[r->owner[seat]].next_sample : 0; /* none before */
+    r->keys[seat] = keys;
+    r->up &= (uint8_t) ~(1u << seat);
+    r->wants &= (uint8_t) ~(1u << seat);
 }
 
 void kl_lock_keep_near(struct kl_lock_relay *r, const struct kl_frame *f) {
     struct kl_near *n = &r->near;
     uint32_t place = f->number % n->places;
     struct kl_near_frame *to = &n->frame[place];
-    *to = (struct kl_near_frame){.end = f->number + 1,
-                                 .keyframe = f->keyframe,
-                                 .spacing = (uint8_t)f->spacing,
-                                 .flags = f->flags,
-                                 .active = f->active};
+    *to = (struct kl_near_frame){.end = f->number + 1, .head = kl_frame_head_of(f)};
     memcpy(to->plays, r->plays, sizeof to->plays);
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         const struct kl_input *in = &f->in[r->plays[s]];
-        if (n->input[s])
-            n->input[s][place] = *in;
+        if (n->input[s].pad)
+            kl_inputs_put(&n->input[s], place, in);
         else if (in->all_up)
             to->all_up |= (uint8_t)(1u << r->plays[s]);
     }
@@ -48,28 +53,22 @@ static bool is_near(const struct kl_near *n, uint32_t number) {
 bool kl_lock_newest_pad(const struct kl_lock_relay *r, unsigned pad, uint16_t *joypad) {
     const struct kl_near *n = &r->near;
     uint32_t place = (r->next_close - 1) % n->places;
-    if (r->next_close == 0 || !is_near(n, r->next_close - 1) || !n->input[pad]) return false;
-    *joypad = n->input[pad][place].joypad;
+    if (r->next_close == 0 || !is_near(n, r->next_close - 1) || !n->input[pad].pad) return false;
+    *joypad = n->input[pad].pad[place].joypad;
     return n->frame[place].plays[pad] == r->plays[pad];
-}
-
-/* All but the inputs. */
-static void read_head(const struct kl_near *n, uint32_t number, struct kl_frame *out) {
-    const struct kl_near_frame *from = &n->frame[number % n->places];
-    out->number = number;
-    out->keyframe = from->keyframe;
-    out->spacing = from->spacing;
-    out->flags = from->flags;
-    out->active = from->active;
 }
 
 static void read_near(const struct kl_near *n, uint32_t number, struct kl_frame *out) {
     uint32_t place = number % n->places;
     const uint8_t *plays = n->frame[place].plays;
-    memset(out, 0, sizeof *out);
-    read_head(n, number, out);
+    const struct kl_frame_head *head = &n->frame[place].head;
+    *out = (struct kl_frame){.number = number,
+                             .keyframe = head->keyframe,
+                             .spacing = head->spacing,
+                             .flags = head->flags,
+                             .active = head->active};
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        if (n->input[s]) out->in[plays[s]] = n->input[s][place];
+        if (n->input[s].pad) kl_inputs_get(&n->input[s], place, &out->in[plays[s]]);
         if (n->frame[place].all_up >> s & 1) out->in[s].all_up = true;
     }
 }
@@ -103,28 +102,27 @@ static bool find_columns(const struct kl_near *n, uint32_t first, uint32_t end) 
     for (uint32_t f = first; f < end; f++) {
         const struct kl_near_frame *at = &n->frame[f % n->places];
         if (at->end != f + 1 || at->all_up || memcmp(at->plays, plays, sizeof at->plays) != 0) return false;
-        read_head(n, f, &m->head[f % KL_WINDOW_FRAMES]);
+        m->head[f % KL_WINDOW_FRAMES] = at->head;
     }
-    m->columns = (struct kl_frame_columns){.places = n->places};
+    m->columns.head = m->head;
+    m->columns.places = KL_WINDOW_FRAMES;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (n->input[s]) m->columns.in[plays[s]] = n->input[s];
+        m->columns.in[plays[s]] = n->input[s];
     return true;
 }
 
 uint32_t kl_lock_lay_out(const struct kl_lock_relay *r, uint32_t first, uint32_t count,
                          struct kl_frames_from *from) {
     struct kl_laid_out *m = r->near.laid_out;
-    *from = (struct kl_frames_from){.ring = m->head, .places = KL_WINDOW_FRAMES, .sets = m->sets};
+    *from = (struct kl_frames_from){.ring = m->whole, .places = KL_WINDOW_FRAMES, .sets = m->sets};
     if (count == 0) return 0;
-    if (find_columns(&r->near, first, first + count)) {
+    if (find_columns(&r->near, first, first + count))
         from->columns = &m->columns;
-    } else {
+    else
         count = read_whole(r, first, first + count) - first;
-        from->ring = m->whole;
-    }
     uint8_t flags = 0;
     for (uint32_t f = first; f < first + count; f++)
-        flags |= from->ring[f % KL_WINDOW_FRAMES].flags;
+        flags |= from->columns ? m->head[f % KL_WINDOW_FRAMES].flags : m->whole[f % KL_WINDOW_FRAMES].flags;
     for (unsigned i = 0; i < KL_COMMAND_SETS && flags & KL_FRAME_COMMANDS; i++)
         if (r->commands[i].count > 0 && r->commands[i].keyframe - first < count)
             kl_packed_set_get(&r->commands[i], &m->sets[from->set_count++]);

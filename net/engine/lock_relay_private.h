@@ -79,6 +79,8 @@ kl_lock_absence_at(const struct kl_lock_relay *r); /* the next useful time for k
 void kl_lock_keys_anew(struct kl_lock_relay *r, uint8_t pads, uint32_t sample);
 /* The keys of this pad's samples below `end`, each once. */
 void kl_lock_keys_put(struct kl_lock_relay *r, unsigned pad, uint32_t end);
+/* As many of them as a frame's input has. */
+void kl_lock_keys_take(struct kl_lock_relay *r, unsigned pad, struct kl_input *in);
 /* A pad's sample of that number is about to come. */
 void kl_lock_keys_keep(struct kl_lock_relay *r, unsigned pad, uint32_t sample);
 /* The pads of two seats have changed places. */

@@ -91,7 +91,7 @@ static void keep_samples(struct kl_lock_relay *r, struct kl_lock_client *c, stru
         for (unsigned s = 0, k = 0; s < KL_MAX_SEATS; s++)
             if (c->seats >> s & 1) {
                 kl_lock_keys_keep(r, s, c->next_sample);
-                r->sample[s][c->next_sample % KL_WINDOW_FRAMES] = in[k++];
+                kl_inputs_put(&r->sample[s], c->next_sample, &in[k++]);
             }
         uint32_t late = r->params.clocked ? taken_late(r, c, m, i, had) : 0;
         uint64_t late_us = (uint64_t)(late * kl_lock_period_us(r) / 16);
@@ -204,6 +204,15 @@ static bool impossible(const struct kl_lock_relay *r, const struct kl_ctrl *m) {
     return frames || samples;
 }
 
+/* Seats of it whose devices have no memory yet. */
+static uint8_t wanting(const struct kl_lock_relay *r, const struct kl_lock_client *c,
+                       const struct kl_ctrl *m) {
+    uint8_t seats = 0, stream = 0;
+    for (KL_EACH(s, m->streams.devices ? c->seats : 0))
+        if (m->streams.devices >> stream++ & 1 && !r->sample[s].devices) seats |= (uint8_t)(1u << s);
+    return seats;
+}
+
 int kl_lock_receive(struct kl_lock_relay *r, unsigned client, const uint8_t *body, size_t len,
                     uint32_t missing, uint64_t now_us) {
     if (client >= KL_MAX_CLIENTS || !r->client[client].present) return KL_E_STATE;
@@ -213,6 +222,8 @@ int kl_lock_receive(struct kl_lock_relay *r, unsigned client, const uint8_t *bod
     int result = kl_ctrl_open(&m, c->seat_count, c->next_sample, body, len);
     if (result != KL_OK) return result;
     if (impossible(r, &m)) return KL_E_WINDOW;
+    r->wants = wanting(r, c, &m);
+    if (r->wants) return KL_E_SPACE;
 
     const unsigned echoed = echoed_by(c, &m);
     const bool true_echo = echoed < KL_SENT_KEPT;

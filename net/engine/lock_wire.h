@@ -45,6 +45,7 @@ struct kl_streams {
     unsigned count;
     struct kl_reader reader[KL_MAX_SEATS];
     struct kl_input_decoder decoder[KL_MAX_SEATS];
+    uint8_t devices; /* bit per stream: some input has more than a pad gives */
 };
 
 /* A run of closed frames that is being read (frames.h). */

@@ -4,7 +4,8 @@
 
 static struct {
     struct kl_near_frame frame[KL_KEPT_FRAMES];
-    struct kl_input input[KL_MAX_SEATS][KL_WINDOW_FRAMES + KL_KEPT_FRAMES];
+    struct kl_pad pad[KL_MAX_SEATS][KL_WINDOW_FRAMES + KL_KEPT_FRAMES];
+    struct kl_devices devices[KL_MAX_SEATS][KL_WINDOW_FRAMES + KL_KEPT_FRAMES];
     struct kl_keys keys[KL_MAX_SEATS];
     struct kl_lock_place place[KL_MAX_CLIENTS];
     struct kl_laid_out laid_out;
@@ -14,8 +15,19 @@ void lock_begin(struct kl_lock_relay *r, const struct kl_params *params, const s
     memset(&memory, 0, sizeof memory);
     kl_lock_init(r, params);
     kl_lock_give_ring(r, memory.frame, history ? KL_NEAR_FRAMES : KL_KEPT_FRAMES, history, &memory.laid_out);
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        kl_lock_give_seat(r, s, memory.input[s], &memory.keys[s]);
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        kl_lock_give_seat(r, s, memory.pad[s]);
+        if (!history) kl_lock_give_devices(r, s, memory.devices[s], &memory.keys[s]);
+    }
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         kl_lock_give_place(r, i, &memory.place[i]);
+}
+
+int lock_receive(struct kl_lock_relay *r, unsigned client, const uint8_t *body, size_t len, uint32_t missing,
+                 uint64_t now_us) {
+    int result = kl_lock_receive(r, client, body, len, missing, now_us);
+    if (result != KL_E_SPACE) return result;
+    for (KL_EACH(s, r->wants))
+        kl_lock_give_devices(r, s, memory.devices[s], &memory.keys[s]);
+    return kl_lock_receive(r, client, body, len, missing, now_us);
 }

@@ -17,16 +17,19 @@
 
 /* --- history --- */
 
-static void append(struct world *w, struct kl_history *h, const struct kl_frame *f) {
-    const struct kl_commands *given = &w->truth.commands[f->number % REF_RING];
-    if (kl_history_wants_block(h)) kl_history_give(h, malloc(KL_HISTORY_BLOCK));
-    int result = kl_history_append(h, f, f->flags & KL_FRAME_COMMANDS ? given : NULL);
+static void append(struct world *w, struct kl_history *h, const struct kl_frame *f,
+                   const struct kl_commands *commands) {
+    int result;
+    if (kl_history_wants_devices(h, f)) kl_history_give_devices(h, malloc(sizeof *h->devices));
+    while ((result = kl_history_append(h, f, commands)) == KL_E_SPACE)
+        kl_history_give(h, malloc(KL_HISTORY_BLOCK));
     if (result < 0) world_fail(w, "history refuses frame %u: %d", f->number, result);
 }
 
 static void free_history(struct kl_history *h) {
     for (void *b; h && (b = kl_history_drop(h));)
         free(b);
+    if (h) free(h->devices);
     free(h);
 }
 
@@ -65,7 +68,7 @@ void comeback_clear(struct world *w) {
 
 void comeback_collect(struct world *w, uint32_t from) {
     for (uint32_t n = from; n < w->truth.next && !w->failed; n++)
-        append(w, w->history, &w->truth.frame[n % REF_RING]);
+        append(w, w->history, &w->truth.frame[n % REF_RING], &w->truth.commands[n % REF_RING]);
 }
 
 /* When something reliable and in order arrives that is sent now. */
@@ -294,8 +297,7 @@ static void reopen(struct world *w, const struct happening *h) {
         if (truth_print(&f, &cursor.frames.commands) != w->truth.print[n])
             world_fail(w, "history changed frame %u", n);
         adopt(w, &f, &cursor.frames.commands);
-        if (kl_history_wants_block(w->history)) kl_history_give(w->history, malloc(KL_HISTORY_BLOCK));
-        kl_history_append(w->history, &f, f.flags & KL_FRAME_COMMANDS ? &cursor.frames.commands : NULL);
+        append(w, w->history, &f, &cursor.frames.commands);
     }
     free_history(old);
     w->relay_down = false;

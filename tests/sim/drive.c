@@ -1,3 +1,4 @@
+#include "tests/lib/lock_memory.h"
 #include "tests/sim/drive.h"
 
 #include <math.h>
@@ -287,7 +288,7 @@ void drive_to_relay(struct world *w, struct packet *p) {
     struct kl_ctrl m;
     drive_before(w);
     uint32_t missing = c->up_window.highest - c->up_window.fresh;
-    int r = kl_lock_receive(&w->room, p->client, p->bytes, p->len, missing, drive_relay_clock(w));
+    int r = lock_receive(&w->room, p->client, p->bytes, p->len, missing, drive_relay_clock(w));
     if (r != KL_OK) { /* nothing has happened in the room, though a frame may be due at this very moment */
         if (!c->setting->lie.from_us) world_fail(w, "relay refuses a CTRL of client=%u: %d", p->client, r);
         return;

@@ -96,8 +96,15 @@ static void give_block(void) {
 }
 
 static int append(uint32_t n) {
-    if (kl_history_wants_block(&h)) give_block();
-    return kl_history_append(&h, &past[n], past[n].flags & KL_FRAME_COMMANDS ? commands_at(n) : NULL);
+    static struct kl_history_devices devices;
+    int result;
+    while ((result = kl_history_append(
+                &h, &past[n], past[n].flags & KL_FRAME_COMMANDS ? commands_at(n) : NULL)) == KL_E_SPACE)
+        if (kl_history_wants_devices(&h, &past[n]))
+            kl_history_give_devices(&h, &devices);
+        else
+            give_block();
+    return result;
 }
 
 static void begin(void) {
@@ -234,13 +241,18 @@ TEST(test_says_what_it_wants) {
     make_past((struct manner){.seats = 8, .spacing = 10, .everything = true}, 9);
     begin();
     assert_true(kl_history_wants_block(&h));
-    uint32_t n = 0;
+    uint32_t n = 1;
+    assert_int_equal(kl_history_append(&h, &past[0], NULL), KL_E_SPACE);
+    assert_true(kl_history_wants_devices(&h, &past[0]));
+    assert_int_equal(append(0), 0);
+    assert_false(kl_history_wants_devices(&h, &past[1]));
     while (kl_history_append(&h, &past[n], NULL) >= 0)
         n++;
     assert_int_equal(n, KL_PIECE_FRAMES);
     assert_int_equal(kl_history_append(&h, &past[n], NULL), KL_E_SPACE);
     assert_int_equal(h.next, n);
     kl_history_give(&h, NULL);
+    assert_true(kl_history_wants_block(&h));
     assert_int_equal(kl_history_append(&h, &past[n], NULL), KL_E_SPACE);
     for (; n < 2000; n++)
         assert_true(append(n) >= 0);

@@ -12,7 +12,7 @@
 static void begin(void) {
     hand_begin(hand_params(KL_POLICY_OPTIMISTIC, 2, 0));
     for (unsigned s = 2; s < KL_MAX_SEATS; s++) {
-        r.sample[s] = r.near.input[s] = NULL;
+        r.sample[s] = r.near.input[s] = (struct kl_inputs){0};
         r.keys[s] = NULL;
     }
     assert_int_equal(kl_lock_add(&r, 0, 1, 0), 0);
@@ -295,7 +295,7 @@ TEST(samples_that_have_not_come_are_not_used_up) {
         hand_ctrl(3, n, 1, 0, hand_line(n + 4));
         kl_lock_tick(&r, hand_line(n + 4));
         for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++)
-            r.sample[0][i].joypad = 0xbad;
+            r.sample[0].pad[i].joypad = 0xbad;
         while (kl_lock_take(&r, &hand_last))
             assert_int_equal(hand_last.in[0].joypad, 0);
         if (!r.now.by_clock) continue;
@@ -324,7 +324,7 @@ TEST(a_client_that_comes_back_in_between_fits_in_first) {
     }
     assert_true(r.now.by_clock);
     for (unsigned i = 0; i < KL_WINDOW_FRAMES; i++)
-        r.sample[0][i].joypad = 0xbad; /* of long ago */
+        r.sample[0].pad[i].joypad = 0xbad; /* of long ago */
     assert_int_equal(hand_ctrl(0, r.now.sample_first + 1, 1, HAND_RESUME, hand_line(r.next_close)), 0);
     assert_int_equal(r.client[0].presence, KL_RETURNING);
     uint32_t end = r.now.first + 3 * r.now.length;

@@ -108,7 +108,7 @@ TEST(a_swap_lets_both_seats_go) {
     for (unsigned i = 0; i < COUNT(with); i++) {
         const uint8_t swap[] = {0, with[i]};
         begin(KL_POLICY_BOUNDED, 4);
-        r.sample[5] = r.near.input[5] = NULL;
+        r.sample[5] = r.near.input[5] = (struct kl_inputs){0};
         r.keys[5] = NULL;
         assert_int_equal(kl_lock_command(&r, 0, KL_COMMAND_SWAP, swap, sizeof swap), 0);
         play(7, 50);
@@ -163,7 +163,7 @@ TEST(a_relay_that_begins_again_lets_go) {
         for (unsigned i = 0; i < 3; i++)
             assert_int_equal(kl_lock_add(&r, i, (uint8_t)(1u << i), 0), 0);
         kl_lock_remove(&r, 0, 0); /* its player is gone since, and it has no memory */
-        r.sample[0] = r.near.input[0] = NULL;
+        r.sample[0] = r.near.input[0] = (struct kl_inputs){0};
         r.keys[0] = NULL;
         for (uint32_t f = 0; f < frames;) {
             if (skims && kept[f].keyframe == f && f + kept[f].spacing <= 20) {

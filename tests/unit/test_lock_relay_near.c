@@ -141,14 +141,13 @@ TEST(a_history_that_stops_leaves_the_newest) {
 
 TEST(nobody_comes_without_memory) {
     static struct kl_lock_place place;
-    static struct kl_input inputs[KL_WINDOW_FRAMES + KL_NEAR_FRAMES];
-    static struct kl_keys keys;
+    static struct kl_pad pads[KL_WINDOW_FRAMES + KL_NEAR_FRAMES];
     struct kl_params p = hand_params(KL_POLICY_BOUNDED, 2, 4);
     kl_lock_init(&r, &p);
     assert_int_equal(kl_lock_add(&r, 0, 0, 0), KL_E_SPACE);
     kl_lock_give_place(&r, 0, &place);
     assert_int_equal(kl_lock_add(&r, 0, 2, 0), KL_E_SPACE);
-    kl_lock_give_seat(&r, 1, inputs, &keys);
+    kl_lock_give_seat(&r, 1, pads);
     assert_int_equal(kl_lock_add(&r, 0, 3, 0), KL_E_SPACE);
     assert_int_equal(kl_lock_add(&r, 0, 2, 0), 0);
 }

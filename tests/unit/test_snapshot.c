@@ -219,9 +219,11 @@ static void take_frame(uint32_t n) {
     struct kl_frame f = {.number = n, .keyframe = n / 5 * 5, .spacing = 5};
     if (n % 5 == 0) f.flags = KL_FRAME_KEY;
     if (n == 5) f.flags |= KL_FRAME_COMMANDS;
-    if (kl_history_wants_block(&l->participant.past))
-        kl_history_give(&l->participant.past, malloc(KL_HISTORY_BLOCK));
-    assert_true(kl_history_append(&l->participant.past, &f, n == 5 ? &at_five : NULL) >= 0);
+    struct kl_history *h = &l->participant.past;
+    int result;
+    while ((result = kl_history_append(h, &f, n == 5 ? &at_five : NULL)) == KL_E_SPACE)
+        kl_history_give(h, malloc(KL_HISTORY_BLOCK));
+    assert_true(result >= 0);
 }
 
 /* Somebody else's, of frame 5. */

@@ -246,6 +246,8 @@ void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, s
     struct kl_lobby_room *r = c->room;
     struct kl_lobby_member *m = &r->member[c->member];
     int result = kl_lock_receive(&r->lock, c->member, body, len, missing, now_us);
+    if (result == KL_E_SPACE && kl_lobby_memory_devices(r)) /* else it is as if lost */
+        result = kl_lock_receive(&r->lock, c->member, body, len, missing, now_us);
     if (result == KL_OK) {
         m->v.malformed = 0;
         kl_lobby_busy(r);

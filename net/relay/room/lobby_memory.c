@@ -5,8 +5,9 @@
 
 /* Memory comes by malloc(), uncleared, wherever that will do: pages that a waiting room never writes to stay
  * untouched. */
-struct seat {
-    struct kl_input inputs[KL_WINDOW_FRAMES + KL_NEAR_FRAMES]; /* first: the room frees it by its samples */
+#define SEAT_PLACES (KL_WINDOW_FRAMES + KL_NEAR_FRAMES)
+struct devices {
+    struct kl_devices at[SEAT_PLACES]; /* first: the room frees it by them */
     struct kl_keys keys;
 };
 
@@ -62,12 +63,25 @@ static bool take_words(struct kl_verdict_table *t, unsigned member) {
 }
 
 static bool take_seat(struct kl_lobby_room *r, unsigned seat) {
-    if (r->lock.sample[seat]) return true;
-    struct seat *memory = malloc(sizeof *memory);
-    if (!memory) return false;
-    kl_lock_give_seat(&r->lock, seat, memory->inputs, &memory->keys);
-    /* cppcheck-suppress memleak ; the lock has both parts of it */
+    if (r->lock.sample[seat].pad) return true;
+    struct kl_pad *pads = malloc(SEAT_PLACES * sizeof *pads);
+    if (pads) kl_lock_give_seat(&r->lock, seat, pads);
+    return pads;
+}
+
+bool kl_lobby_memory_devices(struct kl_lobby_room *r) {
+    for (KL_EACH(s, r->lock.wants)) {
+        struct devices *devices = malloc(sizeof *devices);
+        if (!devices) return false;
+        kl_lock_give_devices(&r->lock, s, devices->at, &devices->keys);
+    }
     return true;
+}
+
+bool kl_lobby_memory_past(struct kl_lobby_room *r) {
+    struct kl_history_devices *devices = malloc(sizeof *devices);
+    if (devices) kl_history_give_devices(&r->past.history, devices);
+    return devices;
 }
 
 bool kl_lobby_memory_take(struct kl_lobby_room *r, unsigned member, uint8_t seats) {
@@ -117,8 +131,10 @@ void kl_lobby_memory_free(struct kl_lobby_room *r) {
         free(r->lock.place[i]);
         free(r->heal.verdicts.words[i]);
     }
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        free(r->lock.sample[s]);
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+        free(r->lock.sample[s].pad);
+        free(r->lock.sample[s].devices);
+    }
 }
 
 uint64_t kl_lobby_memory_bytes(const struct kl_lobby_room *r) {
@@ -133,6 +149,7 @@ uint64_t kl_lobby_memory_bytes(const struct kl_lobby_room *r) {
         bytes += (r->lock.place[i] ? sizeof(struct kl_lock_place) : 0) +
                  (r->heal.verdicts.words[i] ? sizeof(struct kl_verdict_words) : 0);
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (r->lock.sample[s]) bytes += sizeof(struct seat);
-    return bytes;
+        bytes += (r->lock.sample[s].pad ? SEAT_PLACES * sizeof(struct kl_pad) : 0) +
+                 (r->lock.sample[s].devices ? sizeof(struct devices) : 0);
+    return bytes + (r->past.history.devices ? sizeof *r->past.history.devices : 0);
 }

@@ -17,6 +17,8 @@ void kl_lobby_past_free(struct kl_lobby_room *r) {
     void *block;
     while ((block = kl_history_drop(&r->past.history)))
         free(block);
+    free(r->past.history.devices);
+    r->past.history.devices = NULL;
     r->lobby->history_bytes -= r->past.bytes;
     r->past.bytes = 0;
 }
@@ -72,14 +74,24 @@ static void make_place(struct kl_lobby_room *r) {
     kl_history_give(h, block ? block : reuse_oldest(r));
 }
 
+/* False: there is no memory for it. */
+static bool make_place_for(struct kl_lobby_room *r, const struct kl_frame *f) {
+    struct kl_history *h = &r->past.history;
+    if (kl_history_wants_devices(h, f)) return kl_lobby_memory_past(r);
+    make_place(r);
+    return !kl_history_wants_block(h);
+}
+
 void kl_lobby_past_keep(struct kl_lobby_room *r, const struct kl_frame *f) {
     struct kl_lobby_past *p = &r->past;
     if (p->broken) return;
-    make_place(r);
     struct kl_commands set;
     const struct kl_commands *commands =
         f->flags & KL_FRAME_COMMANDS ? kl_lock_commands(&r->lock, f->number, &set) : NULL;
-    int result = kl_history_append(&p->history, f, commands);
+    int result;
+    do
+        result = kl_history_append(&p->history, f, commands);
+    while (result == KL_E_SPACE && make_place_for(r, f));
     if (result == 1) digest_interval(r);
     if (result >= 0) return;
     p->broken = true;

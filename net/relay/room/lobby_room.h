@@ -449,6 +449,9 @@ bool kl_lobby_memory_begin(struct kl_lobby_room *r, const struct kl_facts *facts
  * room holds what as many seats and clients need as it ever had at once. False: there is none, and nothing
  * has changed for the others. */
 bool kl_lobby_memory_take(struct kl_lobby_room *r, unsigned member, uint8_t seats);
+/* For what devices give: what r->lock.wants; and the same for the history, which wants it. */
+bool kl_lobby_memory_devices(struct kl_lobby_room *r);
+bool kl_lobby_memory_past(struct kl_lobby_room *r);
 /* The same for watchers that see the game so many seconds later. */
 bool kl_lobby_memory_delay(struct kl_lobby_room *r, unsigned delay_s);
 /* A copy, of so many facts as there are; NULL: there is no memory. */
