@@ -1,6 +1,6 @@
 #include "net/transport/enet_common.h"
 
-#include <stddef.h>
+#include <string.h>
 
 #include "net/engine/msg.h"
 #include "net/platform/clock.h"
@@ -46,15 +46,24 @@ bool kl_enet_service(ENetHost *host, ENetEvent *event) {
     return result > 0;
 }
 
+static uint32_t bit_of(uint32_t number) {
+    return UINT32_C(1) << number % 32;
+}
+static uint32_t *word_of(struct kl_sent *sent, uint32_t number) {
+    return &sent->done[number % KL_SENT_MAX / 32];
+}
+
+/* Its number stands behind its data. */
 static void acknowledged(ENetPacket *packet) {
-    struct kl_sent_one *one = packet->userData;
-    struct kl_sent *sent = (struct kl_sent *)((uint8_t *)(one - one->at) - offsetof(struct kl_sent, one));
-    one->done = true;
+    struct kl_sent *sent = packet->userData;
+    uint32_t number;
+    memcpy(&number, packet->data + packet->dataLength, sizeof number);
+    *word_of(sent, number) |= bit_of(number);
     sent->bytes -= packet->dataLength;
 }
 
 unsigned kl_sent_span(struct kl_sent *sent) {
-    while (sent->oldest != sent->next && sent->one[sent->oldest % KL_SENT_MAX].done)
+    while (sent->oldest != sent->next && *word_of(sent, sent->oldest) & bit_of(sent->oldest))
         sent->oldest++;
     return sent->next - sent->oldest;
 }
@@ -71,17 +80,20 @@ size_t kl_bulk_room(struct kl_sent sent[KL_ENET_CHANNELS]) {
 
 static void count(struct kl_sent *sent, ENetPacket *packet) {
     if (kl_sent_span(sent) >= KL_SENT_MAX) return;
-    uint16_t at = (uint16_t)(sent->next++ % KL_SENT_MAX);
-    sent->one[at] = (struct kl_sent_one){.at = at};
+    uint32_t number = sent->next++;
+    memcpy(packet->data + packet->dataLength, &number, sizeof number);
+    *word_of(sent, number) &= ~bit_of(number);
     sent->bytes += packet->dataLength;
-    packet->userData = &sent->one[at];
+    packet->userData = sent;
     packet->freeCallback = acknowledged;
 }
 
 int kl_enet_send(ENetPeer *peer, struct kl_sent sent[KL_ENET_CHANNELS], uint8_t channel, const void *bytes,
                  size_t len) {
-    ENetPacket *packet = enet_packet_create(bytes, len, ENET_PACKET_FLAG_RELIABLE);
+    ENetPacket *packet = enet_packet_create(NULL, len + sizeof(uint32_t), ENET_PACKET_FLAG_RELIABLE);
     if (!packet) return -1;
+    packet->dataLength = len;
+    memcpy(packet->data, bytes, len);
     count(&sent[channel], packet);
     if (enet_peer_send(peer, channel, packet) == 0) return 0;
     enet_packet_destroy(packet);

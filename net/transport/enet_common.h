@@ -56,11 +56,8 @@ enum { KL_CHANNEL_CONTROL, KL_CHANNEL_BULK, KL_ENET_CHANNELS };
 #define KL_SENT_MAX 512
 struct kl_sent {
     uint32_t next, oldest;
-    size_t bytes; /* not acknowledged */
-    struct kl_sent_one {
-        uint16_t at;
-        bool done;
-    } one[KL_SENT_MAX]; /* by number, from oldest on */
+    size_t bytes;                    /* not acknowledged */
+    uint32_t done[KL_SENT_MAX / 32]; /* a bit each, by number, from oldest on */
 };
 
 /* Queues a reliable message; -1 if the peer is gone or there is no memory. sent: by channel. */

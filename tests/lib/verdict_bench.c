@@ -9,10 +9,12 @@ uint16_t has_loaded;
 
 int verdict_fresh(void **state) {
     (void)state;
-    static struct kl_verdict_words words[KL_MAX_CLIENTS];
+    static struct kl_verdict_word words[KL_MAX_CLIENTS][KL_VERDICT_LABELS_MOST + KL_MAX_CLIENTS];
+    static struct kl_verdict_label label[KL_VERDICT_LABELS_MOST];
     memset(&table, 0, sizeof table);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        table.words[i] = &words[i];
+        table.words[i] = words[i];
+    kl_verdict_begin(&table, label, KL_VERDICT_LABELS_MOST);
     has_loaded = 0;
     return 0;
 }

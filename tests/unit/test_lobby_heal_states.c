@@ -199,7 +199,7 @@ TEST_WITH(hashes_from_before_prepare_do_not_count, set_up, tear_down) {
     late_by_us[0] = late_by_us[2] = 100000;
     for (uint32_t end = t->end; t->end == end;)
         go_on(20000);
-    say_hash(1, t->label[(t->end - 1) % KL_VERDICT_LABELS].frame);
+    say_hash(1, t->label[(t->end - 1) % t->places].frame);
     go_on(SECOND);
     assert_int_equal(the_room()->member[1].heal.anew, 1);
     assert_false(t->any_bad);

@@ -375,12 +375,12 @@ TEST_WITH(a_flood_of_labels_pushes_nothing_out, verdict_fresh, NULL) {
 }
 
 TEST_WITH(a_full_table_forgets_the_oldest, verdict_fresh, NULL) {
-    for (uint32_t n = 0; n <= KL_VERDICT_LABELS; n++)
+    for (uint32_t n = 0; n <= KL_VERDICT_LABELS_MOST; n++)
         kl_verdict_expect(&table, n * 10 + 9);
     for (unsigned c = 0; c < 2; c++)
-        report(c, ram_state(KL_VERDICT_LABELS * 10 + 9, 1, 1));
-    assert_int_equal(verdict_next(3, SOON).frame, KL_VERDICT_LABELS * 10 + 9);
-    assert_int_equal(table.end - table.begin, KL_VERDICT_LABELS);
+        report(c, ram_state(KL_VERDICT_LABELS_MOST * 10 + 9, 1, 1));
+    assert_int_equal(verdict_next(3, SOON).frame, KL_VERDICT_LABELS_MOST * 10 + 9);
+    assert_int_equal(table.end - table.begin, KL_VERDICT_LABELS_MOST);
 }
 
 /* A core may keep more than its states hold. */

@@ -31,12 +31,9 @@ struct kl_lobby_room;
 struct kl_lobby;
 
 /* Of clients that left. */
-struct kl_lobby_debts {
-    uint64_t forgave_us; /* a part of all debts was forgiven last */
-    struct kl_lobby_debtor {
-        struct kl_lobby_person who; /* the last one that left from there */
-        uint64_t bytes;             /* 0: a free place */
-    } at[KL_DEBTORS];
+struct kl_lobby_debtor {
+    struct kl_lobby_person who; /* the last one that left from there */
+    uint64_t bytes;             /* 0: a free place */
 };
 
 /* Bytes that go to a client that begins with nothing now. no_states: it loads no snapshots. */

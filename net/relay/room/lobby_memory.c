@@ -11,12 +11,21 @@ struct devices {
     struct kl_keys keys;
 };
 
+/* Labels that its hashes are compared at. */
+static uint32_t verdict_labels(const struct kl_params *p) {
+    uint32_t labels = p->hash_every ? KL_WINDOW_FRAMES / p->hash_every : 0;
+    return labels > KL_VERDICT_LABELS_LEAST ? labels : KL_VERDICT_LABELS_LEAST;
+}
+
 bool kl_lobby_memory_begin(struct kl_lobby_room *r, const struct kl_facts *facts) {
     struct kl_near_frame *frames = malloc(KL_NEAR_FRAMES * sizeof *frames);
+    uint32_t places = verdict_labels(&r->params);
+    struct kl_verdict_label *labels = malloc(places * sizeof *labels);
     kl_lock_init(&r->lock, &r->params);
     if (frames) kl_lock_give_ring(&r->lock, frames, KL_NEAR_FRAMES, &r->past.history, r->lobby->laid_out);
+    if (labels) kl_verdict_begin(&r->heal.verdicts, labels, places);
     r->facts = kl_lobby_memory_facts(facts);
-    return frames && r->facts && kl_lobby_memory_delay(r, r->watch.delay_s);
+    return frames && labels && r->facts && kl_lobby_memory_delay(r, r->watch.delay_s);
 }
 
 /* A ring of at least `more` places; entries [first, next) of the one before keep their numbers. NULL: there
@@ -57,8 +66,11 @@ static bool take_place(struct kl_lobby_room *r, unsigned member) {
     return place;
 }
 
+/* Reports of a client. */
+#define WORDS(table) ((table)->places + KL_MAX_CLIENTS)
+
 static bool take_words(struct kl_verdict_table *t, unsigned member) {
-    if (!t->words[member]) t->words[member] = malloc(sizeof *t->words[member]);
+    if (!t->words[member]) t->words[member] = malloc(WORDS(t) * sizeof *t->words[member]);
     return t->words[member];
 }
 
@@ -67,6 +79,11 @@ static bool take_seat(struct kl_lobby_room *r, unsigned seat) {
     struct kl_pad *pads = malloc(SEAT_PLACES * sizeof *pads);
     if (pads) kl_lock_give_seat(&r->lock, seat, pads);
     return pads;
+}
+
+bool kl_lobby_memory_gone(struct kl_lobby_room *r) {
+    if (!r->gone) r->gone = calloc(1, sizeof *r->gone);
+    return r->gone;
 }
 
 bool kl_lobby_memory_devices(struct kl_lobby_room *r) {
@@ -119,10 +136,12 @@ bool kl_lobby_memory_bars(struct kl_lobby_room *r) {
 
 void kl_lobby_memory_free(struct kl_lobby_room *r) {
     free(r->lock.near.frame);
+    free(r->heal.verdicts.label);
     free(r->watch.cut);
     free(r->watch.truth);
     free(r->past.ticket);
     free(r->door.bar);
+    free(r->gone);
     free(r->start.ready);
     free(r->start.files);
     free(r->facts);
@@ -139,15 +158,17 @@ void kl_lobby_memory_free(struct kl_lobby_room *r) {
 
 uint64_t kl_lobby_memory_bytes(const struct kl_lobby_room *r) {
     const struct kl_lobby_watch *a = &r->watch;
-    uint64_t bytes = sizeof *r + KL_NEAR_FRAMES * sizeof(struct kl_near_frame) + a->cuts * sizeof *a->cut +
-                     a->truth_places * sizeof *a->truth + (a->desk ? sizeof *a->desk : 0) +
-                     kl_facts_size(r->facts) + (r->start.ready ? kl_facts_size(r->start.ready) : 0) +
-                     (r->start.files ? sizeof *r->start.files : 0) + r->past.ticket_len +
-                     (r->heal.tie ? sizeof *r->heal.tie : 0) +
-                     (r->door.bar ? (KL_BANS_MAX + KL_TIMED_MAX) * sizeof *r->door.bar : 0);
+    const struct kl_verdict_table *t = &r->heal.verdicts;
+    uint64_t bytes =
+        sizeof *r + t->places * sizeof *t->label + KL_NEAR_FRAMES * sizeof(struct kl_near_frame) +
+        a->cuts * sizeof *a->cut + a->truth_places * sizeof *a->truth + (a->desk ? sizeof *a->desk : 0) +
+        kl_facts_size(r->facts) + (r->start.ready ? kl_facts_size(r->start.ready) : 0) +
+        (r->start.files ? sizeof *r->start.files : 0) + (r->gone ? sizeof *r->gone : 0) + r->past.ticket_len +
+         (r->heal.tie ? sizeof *r->heal.tie : 0) +
+        (r->door.bar ? (KL_BANS_MAX + KL_TIMED_MAX) * sizeof *r->door.bar : 0);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         bytes += (r->lock.place[i] ? sizeof(struct kl_lock_place) : 0) +
-                 (r->heal.verdicts.words[i] ? sizeof(struct kl_verdict_words) : 0);
+                 (t->words[i] ? WORDS(t) * sizeof *t->words[i] : 0);
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         bytes += (r->lock.sample[s].pad ? SEAT_PLACES * sizeof(struct kl_pad) : 0) +
                  (r->lock.sample[s].devices ? sizeof(struct devices) : 0);

@@ -179,7 +179,7 @@ struct kl_lobby_left {
 /* Clients that left. */
 struct kl_lobby_gone {
     struct kl_lobby_left left[KL_LEFT_MAX]; /* that used up something */
-    struct kl_lobby_debts debts;
+    struct kl_lobby_debtor debtor[KL_DEBTORS];
 };
 
 /* The door decides on newcomers. lobby_door.c owns it; of a room made again it comes from the ticket.
@@ -300,7 +300,8 @@ struct kl_lobby_room {
     struct kl_journal_room journal;
     struct kl_lobby_watch watch;
     struct kl_lobby_report report;
-    struct kl_lobby_gone gone;
+    struct kl_lobby_gone *gone; /* NULL: nobody who owes anything has left */
+    uint64_t forgave_us;        /* a part of all debts was forgiven last */
 };
 
 /* A client between DOOR and PROVE. */
@@ -449,6 +450,8 @@ bool kl_lobby_memory_begin(struct kl_lobby_room *r, const struct kl_facts *facts
  * room holds what as many seats and clients need as it ever had at once. False: there is none, and nothing
  * has changed for the others. */
 bool kl_lobby_memory_take(struct kl_lobby_room *r, unsigned member, uint8_t seats);
+/* For the account or debt of a client that leaves; without it they are forgotten. */
+bool kl_lobby_memory_gone(struct kl_lobby_room *r);
 /* For what devices give: what r->lock.wants; and the same for the history, which wants it. */
 bool kl_lobby_memory_devices(struct kl_lobby_room *r);
 bool kl_lobby_memory_past(struct kl_lobby_room *r);

@@ -8,8 +8,14 @@ enum { SAID_NOTHING = 0, SAID_INCOMPLETE = 1, SAID_COMPLETE = 2 };
 enum { EQUAL = 0, DIFFERS = 1, NOTED = KL_VERDICT_NOTED };
 enum { SEEN = KL_HASH_RAM | KL_HASH_PICTURE };
 
+void kl_verdict_begin(struct kl_verdict_table *t, struct kl_verdict_label *label, uint32_t places) {
+    memset(label, 0, places * sizeof *label);
+    t->label = label;
+    t->places = places;
+}
+
 static struct kl_verdict_label *label_at(struct kl_verdict_table *t, uint32_t n) {
-    return &t->label[n % KL_VERDICT_LABELS];
+    return &t->label[n % t->places];
 }
 
 /* The labels that are kept, and then those that were asked for; NULL: no more. */
@@ -23,30 +29,29 @@ static struct kl_verdict_label *nth(struct kl_verdict_table *t, uint32_t n) {
 
 static unsigned place_of(const struct kl_verdict_table *t, const struct kl_verdict_label *l) {
     bool asked = l >= t->asked && l < t->asked + KL_MAX_CLIENTS;
-    return (unsigned)(asked ? KL_VERDICT_LABELS + (l - t->asked) : l - t->label);
+    return (unsigned)(asked ? t->places + (l - t->asked) : l - t->label);
 }
 
-static void keep_word(struct kl_verdict_words *w, unsigned place, const struct kl_hash *h) {
-    w->ram[place] = h->ram;
-    w->state[place] = h->state;
-    w->picture[place] = h->picture;
-    w->sound[place] = h->sound;
-    w->layout[place] = (uint16_t)(h->layout ^ h->layout >> 16);
-    w->has[place] = h->has;
+static void keep_word(struct kl_verdict_word *w, const struct kl_hash *h) {
+    *w = (struct kl_verdict_word){.ram = h->ram,
+                                  .state = h->state,
+                                  .picture = h->picture,
+                                  .sound = h->sound,
+                                  .layout = (uint16_t)(h->layout ^ h->layout >> 16),
+                                  .has = h->has};
 }
 
 /* The client has reported this label. */
 static struct kl_hash word_of(const struct kl_verdict_table *t, const struct kl_verdict_label *l,
                               unsigned client) {
-    const struct kl_verdict_words *w = t->words[client];
-    unsigned place = place_of(t, l);
+    const struct kl_verdict_word *w = &t->words[client][place_of(t, l)];
     return (struct kl_hash){.frame = l->frame,
-                            .layout = w->layout[place],
-                            .has = w->has[place],
-                            .ram = w->ram[place],
-                            .state = w->state[place],
-                            .picture = w->picture[place],
-                            .sound = w->sound[place]};
+                            .layout = w->layout,
+                            .has = w->has,
+                            .ram = w->ram,
+                            .state = w->state,
+                            .picture = w->picture,
+                            .sound = w->sound};
 }
 
 static void move_label(struct kl_verdict_table *t, struct kl_verdict_label *to,
@@ -55,7 +60,7 @@ static void move_label(struct kl_verdict_table *t, struct kl_verdict_label *to,
     *to = *from;
     for (KL_EACH(i, from->reported)) {
         struct kl_hash h = word_of(t, from, i);
-        keep_word(t->words[i], place, &h);
+        keep_word(&t->words[i][place], &h);
     }
     from->reported = 0;
 }
@@ -63,7 +68,7 @@ static void move_label(struct kl_verdict_table *t, struct kl_verdict_label *to,
 /* --- labels --- */
 
 void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame) {
-    if (t->end - t->begin == KL_VERDICT_LABELS) t->begin++;
+    if (t->end - t->begin == t->places) t->begin++;
     struct kl_verdict_label *l = label_at(t, t->end++);
     *l = (struct kl_verdict_label){.frame = frame};
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
@@ -86,7 +91,7 @@ static bool is_open(const struct kl_verdict_table *t, uint32_t frame) {
 
 /* True if the label's complete verdict is sent; later reports of it are refused. */
 static bool is_settled(const struct kl_verdict_table *t, uint32_t frame) {
-    for (uint32_t n = 0; n < KL_VERDICT_LABELS; n++)
+    for (uint32_t n = 0; n < t->places; n++)
         if (t->label[n].said == SAID_COMPLETE && t->label[n].frame == frame) return true;
     return false;
 }
@@ -108,13 +113,13 @@ int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct 
     if (loaded) l->loaded |= bit;
     if (loaded && !(t->loaded & bit)) t->masked_equal = 0;
     if (loaded) t->loaded |= bit;
-    keep_word(t->words[client], place_of(t, l), h);
+    keep_word(&t->words[client][place_of(t, l)], h);
     return KL_OK;
 }
 
 bool kl_verdict_waits(const struct kl_verdict_table *t) {
     for (uint32_t n = t->begin; n != t->end; n++)
-        if (t->label[n % KL_VERDICT_LABELS].reported) return true;
+        if (t->label[n % t->places].reported) return true;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         if (t->asked[i].reported) return true;
     return false;
@@ -341,7 +346,7 @@ bool kl_verdict_next(struct kl_verdict_table *t, const struct kl_verdict_members
 /* --- the decision --- */
 
 static const struct kl_verdict_label *look(const struct kl_verdict_table *t, uint32_t frame) {
-    for (uint32_t n = 0; n < KL_VERDICT_LABELS; n++) /* also settled labels, until their place is taken */
+    for (uint32_t n = 0; n < t->places; n++) /* also settled labels, until their place is taken */
         if (t->label[n].reported && t->label[n].frame == frame) return &t->label[n];
     return NULL;
 }

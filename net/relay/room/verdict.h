@@ -16,8 +16,10 @@
 
 #include "net/engine/msg.h"
 
-/* Labels kept: a label is at a keyframe, and clients are within KL_WINDOW_FRAMES of each other. */
-#define KL_VERDICT_LABELS KL_WINDOW_FRAMES
+/* Labels kept: those of KL_WINDOW_FRAMES, for clients are within so many frames of each other; and at least
+ * about a minute's. */
+#define KL_VERDICT_LABELS_LEAST 64
+#define KL_VERDICT_LABELS_MOST  KL_WINDOW_FRAMES
 /* Masked states count once they have been equal at so many labels in a row; not any more after so many
  * healings of differences in them alone, for then the mask lacks bytes. */
 #define KL_MASKED_LABELS   3
@@ -52,19 +54,20 @@ struct kl_verdict_label {
     uint64_t first_us; /* of the first report */
 };
 
-/* One client's reports, by the label's place: those of `label`, then those of `asked`. Need not be cleared.
- */
-#define KL_VERDICT_PLACES (KL_VERDICT_LABELS + KL_MAX_CLIENTS)
-struct kl_verdict_words {
-    uint64_t ram[KL_VERDICT_PLACES], state[KL_VERDICT_PLACES];
-    uint64_t picture[KL_VERDICT_PLACES];
-    uint16_t layout[KL_VERDICT_PLACES]; /* folded */
-    uint16_t sound[KL_VERDICT_PLACES];
-    uint8_t has[KL_VERDICT_PLACES];
+/* A client's report of a label. */
+struct kl_verdict_word {
+    uint64_t ram, state, picture;
+    uint16_t layout; /* folded */
+    uint16_t sound;
+    uint8_t has;
 };
 
-struct kl_verdict_table {                           /* all zero: empty */
-    struct kl_verdict_words *words[KL_MAX_CLIENTS]; /* the caller's; NULL: the client reports nothing */
+struct kl_verdict_table {
+    /* By the label's place: `places` of them, then KL_MAX_CLIENTS, those of `asked`. The caller's, not cleared;
+     * NULL: the client reports nothing. */
+    struct kl_verdict_word *words[KL_MAX_CLIENTS];
+    struct kl_verdict_label *label; /* `places` of them: kl_verdict_begin() */
+    uint32_t places;
     uint32_t begin, end; /* labels [begin, end), by order of announcement, are kept */
     struct kl_verdict_label asked[KL_MAX_CLIENTS]; /* by the first asker; reported == 0: none */
     bool any_open;
@@ -76,8 +79,10 @@ struct kl_verdict_table {                           /* all zero: empty */
     bool states_agreed; /* those of two clients were once equal, so they hold nothing of the machines' own */
     bool seen;          /* RAM or pictures of two clients were once compared */
     struct kl_verdict first_bad;
-    struct kl_verdict_label label[KL_VERDICT_LABELS];
 };
+
+/* Hands in memory for labels, to an empty table: all zero. It is cleared. */
+void kl_verdict_begin(struct kl_verdict_table *t, struct kl_verdict_label *label, uint32_t places);
 
 /* The room has marked a keyframe: hashes labelled `frame` will come. Labels ascend. If the table is full, the
  * oldest one makes way. */
