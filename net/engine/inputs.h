@@ -1,5 +1,5 @@
-/* inputs.h - a ring of one seat's inputs, 16 bytes each: what a pad gives. What other devices give (mouse, light
- * gun, touches, keys) has memory of its own, which most seats never want.
+/* inputs.h - a ring of one seat's inputs, 16 bytes each: the part that a pad gives. The part of other devices
+ * (mouse, light gun, touches, keys) has memory of its own, which most seats never want.
  *
  * Pure. The memory is the caller's; without that for devices, their part of an input is lost. */
 #ifndef KL_INPUTS_H

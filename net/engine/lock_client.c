@@ -5,7 +5,7 @@
 #define DUE_EARLY         0.25   /* frames */
 #define DUE_RETREAT       2.0    /* frames: if the schedule moved later by more, due frames are due no more */
 #define LOBBY_FAST_US     15000  /* between heartbeats until LOBBY_SAMPLES round trips are known */
-#define LOBBY_SLOW_US     100000 /* between heartbeats after that */
+#define LOBBY_SLOW_US     500000 /* between heartbeats after that: thousands may wait at a relay */
 #define LOBBY_SAMPLES     8
 #define WATCHING_US       100000
 #define FREE_RUN_TIMER_US 5000  /* repetition timer of a room without a clock */

@@ -25,7 +25,7 @@ enum { KL_CHANNEL_CONTROL, KL_CHANNEL_BULK, KL_ENET_CHANNELS };
  * whatever its length. */
 #define KL_ENET_AHEAD_MAX 1024
 
-/* A peer is given up when a reliable packet (a ping each 500 ms at least) has had no answer for 5 to 10 s:
+/* A peer is given up when a reliable packet (a ping each second at least) has had no answer for 5 to 10 s:
  * ENet asks again at doubling intervals, and looks at the limits only then. Under 5 s, a Wi-Fi that roams or
  * a phone that changes cells would cost the session; over 10 s, the others of a strict room see a still
  * picture because of a player that is gone. 32: that many doublings (5) must have gone by, so that one long
@@ -34,7 +34,7 @@ enum { KL_CHANNEL_CONTROL, KL_CHANNEL_BULK, KL_ENET_CHANNELS };
 #define KL_ENET_TIMEOUT_MIN_MS 5000
 #define KL_ENET_TIMEOUT_MAX_MS 10000
 /* Keeps NAT entries alive too (the shortest in the field last 20 to 30 s). */
-#define KL_ENET_PING_MS 500
+#define KL_ENET_PING_MS 1000
 
 /* A socket's default buffer holds some 630 small datagrams: less than one burst of a full relay. */
 #define KL_SOCKET_BUFFER_BYTES (4 * 1024 * 1024)

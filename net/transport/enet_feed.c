@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
+struct kl_enet_ends kl_enet_ends;
+
 bool kl_enet_sink_open(struct kl_enet_sink *s) {
     s->at = kl_address_loopback(0);
     s->socket = kl_socket_open();
@@ -55,7 +57,10 @@ ENetPeer *kl_enet_feed_connect(struct kl_enet_feed *f, uint32_t session) {
 
 void kl_enet_feed_begin(struct kl_enet_feed *f, const struct kl_opened *o) {
     f->arrived = o;
-    (void)kl_socket_send(f->sink->socket, &f->own, "", 1);
+    if (kl_enet_ends.replaced)
+        kl_enet_ends.arrived = true;
+    else
+        (void)kl_socket_send(f->sink->socket, &f->own, "", 1);
 }
 
 void kl_enet_feed_end(struct kl_enet_feed *f) {

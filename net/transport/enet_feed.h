@@ -2,13 +2,22 @@
  * (enet_seal.h); the owner opens those that come, and hands them in.
  *
  * ENet reads datagrams from its own socket alone, so that socket gets a byte for each, over this machine's
- * loop, and ENet gets the opened datagram in the byte's place. ENet knows IPv4 alone; its peers have one
- * address, nobody's. */
+ * loop, unless kl_enet_ends says otherwise, and ENet gets the opened datagram in the byte's place. ENet knows
+ * IPv4 alone; its peers have one address, nobody's. */
 #ifndef KL_ENET_FEED_H
 #define KL_ENET_FEED_H
 
 #include "net/platform/socket.h"
 #include "net/transport/enet_seal.h"
+
+/* ENet reads and writes by two functions. A program may have put others in their place
+ * (net/relay/program/enet_sockets.c), and says so here before it opens its feeds, which are all of one
+ * thread. Then a datagram of ENet costs no system call. */
+struct kl_enet_ends {
+    bool replaced;
+    bool arrived; /* one waits for ENet: the next one that it reads, of any bytes */
+};
+extern struct kl_enet_ends kl_enet_ends;
 
 /* A socket at an address of this machine's loop that takes ENet's empty datagrams, and is never read. */
 struct kl_enet_sink {

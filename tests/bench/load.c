@@ -1,7 +1,7 @@
 /* load.c - load on a relay: many real clients in one thread, and the cost of the relay's process.
  *
  *   load [--clients N] [--room N] [--rtt MS] [--loss PERCENT] [--fps F] [--seconds S] [--warm S]
- *        [--at-once N] [--cipher aes|chacha|clear] [--callgrind] [--raw] [-- RELAY'S OPTIONS]
+ *        [--at-once N] [--cipher aes|chacha|clear] [--callgrind] [--raw] [--wait] [-- RELAY'S OPTIONS]
  *
  * It starts the relay that $KEYLOCK_RELAY_BIN names and brings N clients into rooms of `--room`, so many at
  * once. They play for --warm and --seconds; delay and loss are made here, in both directions. Prints CSV: the
@@ -9,6 +9,7 @@
  *
  * --raw: not a relay but the yardstick. A child process collects a sealed datagram of each client of a room
  * and sends one to each: plain sockets, as many and as large as a relay's.
+ * --wait: each room lacks a player, so nobody ever plays.
  * --callgrind: the relay runs under callgrind, which counts while it is measured.
  *
  * The clients are the wrapper's links (net/transport) without their threads. Links and ENet read and write
@@ -40,7 +41,8 @@
 #define RAW_DOWN   90
 #define EVENTS     256
 #define NAP_NS     50000
-#define LOOK_US    5000 /* between turns of a client that does not play yet */
+#define LOOK_US    5000   /* between turns of a client that does not play yet */
+#define WAITS_US   100000 /* the same with --wait, once it is in */
 #define SLOWEST_US 200000
 #define HELD_US    1500 /* an UPDATE whose echo the relay held longer waited for another player */
 
@@ -48,7 +50,7 @@ static struct {
     unsigned clients, room, at_once;
     double rtt_ms, loss, fps, seconds, warm;
     uint8_t cipher;
-    bool raw, callgrind;
+    bool raw, callgrind, wait;
     const char *const *relay_args;
 } opt = {.clients = 16,
          .room = 2,
@@ -232,7 +234,9 @@ static void link_turn(struct client *c) {
 
 static void frame_turn(struct client *c) {
     player_turn(&c->p);
-    c->frame_us = c->p.status.phase == KL_PARTICIPANT_PLAYING ? c->p.due_us : now_us + LOOK_US;
+    bool waits = opt.wait && c->p.status.phase != KL_PARTICIPANT_CONNECTING;
+    c->frame_us =
+        c->p.status.phase == KL_PARTICIPANT_PLAYING ? c->p.due_us : now_us + (waits ? WAITS_US : LOOK_US);
     link_turn(c);
 }
 
@@ -321,7 +325,7 @@ static void open_client(struct client *c, int sockets) {
     } else {
         snprintf(room, sizeof room, "r%u", n / opt.room);
         snprintf(name, sizeof name, "p%u", n);
-        struct kl_hello h = hello_make(name, room, 1, opt.room);
+        struct kl_hello h = hello_make(name, room, 1, (uint8_t)(opt.room + opt.wait));
         h.params.clocked = true;
         h.params.fps_uhz = (uint32_t)(opt.fps * 1e6);
         c->p.ciphers = opt.cipher;
@@ -355,8 +359,9 @@ static double join(int sockets) {
         while (opened < opt.clients && (opt.raw || coming++ < opt.at_once))
             open_client(&client[opened], sockets);
         turn(sockets);
-        if (opened == opt.clients && (opt.raw || count_in(KL_PARTICIPANT_PLAYING) == opened))
-            return (double)(kl_now_us() - from_us) / 1e6;
+        bool all_in =
+            opt.wait ? count_in(KL_PARTICIPANT_CONNECTING) == 0 : count_in(KL_PARTICIPANT_PLAYING) == opened;
+        if (opened == opt.clients && (opt.raw || all_in)) return (double)(kl_now_us() - from_us) / 1e6;
     }
     for (unsigned i = 0, told = 0; i < opened && told < 4; i++)
         if (client[i].p.status.phase != KL_PARTICIPANT_PLAYING && ++told)
@@ -501,17 +506,26 @@ static int usage(void) {
         stderr,
         "usage: load [--clients N] [--room N] [--rtt MS] [--loss PERCENT] [--fps F] [--seconds S] [--warm "
         "S]\n"
-        "            [--at-once N] [--cipher aes|chacha|clear] [--callgrind] [--raw] [-- RELAY'S OPTIONS]\n");
+        "            [--at-once N] [--cipher aes|chacha|clear] [--callgrind] [--raw] [--wait] [-- RELAY'S "
+        "OPTIONS]\n");
     return 2;
 }
 
 int main(int argc, char **argv) {
-    enum { CLIENTS, ROOM, RTT, LOSS, FPS, SECONDS, WARM, AT_ONCE, CIPHER, CALLGRIND, RAW };
-    static const struct option options[] = {
-        {"clients", 1, 0, CLIENTS},     {"room", 1, 0, ROOM},       {"rtt", 1, 0, RTT},
-        {"loss", 1, 0, LOSS},           {"fps", 1, 0, FPS},         {"seconds", 1, 0, SECONDS},
-        {"warm", 1, 0, WARM},           {"at-once", 1, 0, AT_ONCE}, {"cipher", 1, 0, CIPHER},
-        {"callgrind", 0, 0, CALLGRIND}, {"raw", 0, 0, RAW},         {0}};
+    enum { CLIENTS, ROOM, RTT, LOSS, FPS, SECONDS, WARM, AT_ONCE, CIPHER, CALLGRIND, RAW, WAIT };
+    static const struct option options[] = {{"clients", 1, 0, CLIENTS},
+                                            {"room", 1, 0, ROOM},
+                                            {"rtt", 1, 0, RTT},
+                                            {"loss", 1, 0, LOSS},
+                                            {"fps", 1, 0, FPS},
+                                            {"seconds", 1, 0, SECONDS},
+                                            {"warm", 1, 0, WARM},
+                                            {"at-once", 1, 0, AT_ONCE},
+                                            {"cipher", 1, 0, CIPHER},
+                                            {"callgrind", 0, 0, CALLGRIND},
+                                            {"raw", 0, 0, RAW},
+                                            {"wait", 0, 0, WAIT},
+                                            {0}};
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
         switch (o) {
         case CLIENTS: opt.clients = (unsigned)atoi(optarg); break;
@@ -529,10 +543,11 @@ int main(int argc, char **argv) {
             break;
         case CALLGRIND: opt.callgrind = true; break;
         case RAW: opt.raw = true; break;
+        case WAIT: opt.wait = true; break;
         default: return usage();
         }
     struct rlimit files = {65536, 65536};
-    if (!opt.clients || !opt.room || opt.room > KL_MAX_SEATS) return usage();
+    if (!opt.clients || !opt.room || opt.room + opt.wait > KL_MAX_SEATS) return usage();
     (void)setrlimit(RLIMIT_NOFILE, &files);
     opt.relay_args = (const char *const *)argv + optind;
     relay_at = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

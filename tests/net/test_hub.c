@@ -592,7 +592,7 @@ TEST_WITH(replayed_words_of_the_relay, begin, finish) {
     }
     assert_int_equal(messages, 1); /* HELLO */
     assert_in_range(b.count, 2, 64);
-    for (unsigned i = 0; i < 1500; i++) { /* pings go by meanwhile */
+    for (unsigned i = 0; i < 3000; i++) { /* pings go by meanwhile */
         if (i % 50 == 0) say_it_all_again(&b);
         carry(&b);
         serve();

@@ -359,7 +359,7 @@ static struct packet *next_due(void) {
 /* ENet's pings: an empty datagram stands for one, and tells the client no more than that the relay is there.
  */
 static void ping(void) {
-    if (now_us % (SECOND / 2) >= STEP_US) return;
+    if (now_us % SECOND >= STEP_US) return;
     for (unsigned n = 1; n <= sessions; n++)
         if (session[n].client && session[n].peer < PEERS && !session[n].learns_us)
             put(n, false, INPUTS, now_us + delay(&session[n]), NULL, 0);

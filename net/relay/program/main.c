@@ -11,6 +11,7 @@
 #include "net/platform/wait.h"
 #include "net/relay/log/outlet.h"
 #include "net/relay/program/console.h"
+#include "net/relay/program/enet_sockets.h"
 #include "net/relay/program/relay_options.h"
 #include "net/relay/loop/server.h"
 
@@ -115,5 +116,6 @@ int main(int argc, char **argv) {
     case KL_RELAY_CHECK: return check(&options);
     case KL_RELAY_RUN: break;
     }
+    kl_enet_sockets_begin();
     return run(&options);
 }

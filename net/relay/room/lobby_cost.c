@@ -6,7 +6,7 @@
 
 #define HEADERS 40 /* of a piece on the wire */
 #define STREAM  64 /* bytes of frames for each byte up: of more, some client plays none */
-#define SILENT  4  /* chores without a byte: a ghost, for ENet of a client answers twice a second at least */
+#define SILENT  4  /* chores without a byte: a ghost, for a client that watches says ten CTRL a second */
 #define GHOST_S 15 /* a ghost is heard again until then, or it is put out */
 
 /* --- the bytes of a joining --- */

@@ -63,8 +63,8 @@ struct kl_verdict_word {
 };
 
 struct kl_verdict_table {
-    /* By the label's place: `places` of them, then KL_MAX_CLIENTS, those of `asked`. The caller's, not cleared;
-     * NULL: the client reports nothing. */
+    /* By the label's place: `places` of them, then KL_MAX_CLIENTS, those of `asked`. The caller's, not
+     * cleared; NULL: the client reports nothing. */
     struct kl_verdict_word *words[KL_MAX_CLIENTS];
     struct kl_verdict_label *label; /* `places` of them: kl_verdict_begin() */
     uint32_t places;
