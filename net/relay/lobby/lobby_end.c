@@ -50,10 +50,10 @@ void kl_lobby_keep_account(struct kl_lobby_room *r, unsigned member) {
     struct kl_account account = kl_lock_account(&r->lock, member);
     bool again = false, spent = m->v.spent.commands.at_us || m->v.spent.chat.at_us || m->v.spent.healed_us;
     if ((account.cost_us == 0 && account.pauses == 0 && !spent) || !kl_lobby_memory_gone(r)) return;
-    struct kl_lobby_left *to = &r->gone->left[0];
+    struct kl_lobby_left *to = &r->door.gone->left[0];
     for (unsigned i = 0; i < KL_LEFT_MAX && !again; i++) {
-        again = kl_lobby_is_same(&r->gone->left[i].who, &m->v.who);
-        if (again || makes_way(&r->gone->left[i], to)) to = &r->gone->left[i];
+        again = kl_lobby_is_same(&r->door.gone->left[i].who, &m->v.who);
+        if (again || makes_way(&r->door.gone->left[i], to)) to = &r->door.gone->left[i];
     }
     *to = (struct kl_lobby_left){m->v.who, account, m->v.spent};
 }
@@ -79,8 +79,8 @@ static void take_worse(struct kl_lobby_left *worst, struct kl_account account,
 
 struct kl_lobby_left kl_lobby_account_of(const struct kl_lobby_room *r, const struct kl_lobby_person *who) {
     struct kl_lobby_left worst = {0};
-    for (unsigned i = 0; r->gone && i < KL_LEFT_MAX; i++) {
-        const struct kl_lobby_left *l = &r->gone->left[i];
+    for (unsigned i = 0; r->door.gone && i < KL_LEFT_MAX; i++) {
+        const struct kl_lobby_left *l = &r->door.gone->left[i];
         if (kl_lobby_is_same(&l->who, who)) take_worse(&worst, l->account, &l->spent);
     }
     for (KL_MEMBERS(i, r, kl_lobby_here)) {

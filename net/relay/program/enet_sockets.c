@@ -2,8 +2,6 @@
  * left already (enet_seal.h), and the one that it reads is at hand in its feed (enet_feed.h). */
 #include "net/relay/program/enet_sockets.h"
 
-#include <enet/enet.h>
-
 #include "net/transport/enet_feed.h"
 
 #ifndef _WIN32
@@ -38,6 +36,5 @@ void kl_enet_sockets_begin(void) {
 }
 
 #else
-void kl_enet_sockets_begin(void) {
-}
+void kl_enet_sockets_begin(void) {}
 #endif

@@ -95,8 +95,8 @@ void kl_lobby_hang_up(struct kl_lobby *l, unsigned peer) {
 /* Of those that left; theirs no longer if taken. */
 static uint64_t debts_of_gone(struct kl_lobby_room *r, const struct kl_lobby_person *who, bool take) {
     uint64_t bytes = 0;
-    for (unsigned i = 0; r->gone && i < KL_DEBTORS; i++) {
-        struct kl_lobby_debtor *d = &r->gone->debtor[i];
+    for (unsigned i = 0; r->door.gone && i < KL_DEBTORS; i++) {
+        struct kl_lobby_debtor *d = &r->door.gone->debtor[i];
         if (!kl_lobby_is_same(&d->who, who)) continue;
         bytes += d->bytes;
         if (take) d->bytes = 0;
@@ -148,9 +148,9 @@ unsigned kl_lobby_cost_newcomer_wait_s(struct kl_lobby_room *r, const struct kl_
 void kl_lobby_debt_keep(struct kl_lobby_room *r, const struct kl_lobby_person *who, uint64_t bytes) {
     uint64_t most = KL_COST_JOININGS * kl_lobby_joining_bytes(r, false);
     if (bytes == 0 || !kl_lobby_memory_gone(r)) return;
-    struct kl_lobby_debtor *to = &r->gone->debtor[0];
+    struct kl_lobby_debtor *to = &r->door.gone->debtor[0];
     for (unsigned i = 0; i < KL_DEBTORS; i++) {
-        struct kl_lobby_debtor *d = &r->gone->debtor[i];
+        struct kl_lobby_debtor *d = &r->door.gone->debtor[i];
         if (d->bytes < to->bytes) to = d;
         if (!d->bytes || strcmp(d->who.host, who->host)) continue;
         to = d;
@@ -161,9 +161,9 @@ void kl_lobby_debt_keep(struct kl_lobby_room *r, const struct kl_lobby_person *w
 }
 
 void kl_lobby_cost_chores(struct kl_lobby_room *r, uint64_t now_us) {
-    uint64_t us = r->forgave_us ? now_us - r->forgave_us : 0;
+    uint64_t us = r->door.forgave_us ? now_us - r->door.forgave_us : 0;
     uint64_t bytes = kl_lobby_joining_bytes(r, false) * us / KL_COST_AGAIN_US;
-    r->forgave_us = now_us;
+    r->door.forgave_us = now_us;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         struct kl_lobby_member *m = &r->member[i];
         if (kl_lobby_reaches(m)) kl_lobby_cost_count(r->lobby, m->v.peer);
@@ -174,6 +174,6 @@ void kl_lobby_cost_chores(struct kl_lobby_room *r, uint64_t now_us) {
         kl_lobby_cost_count(r->lobby, r->watch.at[i]->v.peer);
         r->watch.at[i]->v.owed = less(r->watch.at[i]->v.owed, bytes);
     }
-    for (unsigned i = 0; r->gone && i < KL_DEBTORS; i++)
-        r->gone->debtor[i].bytes = less(r->gone->debtor[i].bytes, bytes);
+    for (unsigned i = 0; r->door.gone && i < KL_DEBTORS; i++)
+        r->door.gone->debtor[i].bytes = less(r->door.gone->debtor[i].bytes, bytes);
 }

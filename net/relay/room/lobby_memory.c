@@ -82,8 +82,8 @@ static bool take_seat(struct kl_lobby_room *r, unsigned seat) {
 }
 
 bool kl_lobby_memory_gone(struct kl_lobby_room *r) {
-    if (!r->gone) r->gone = calloc(1, sizeof *r->gone);
-    return r->gone;
+    if (!r->door.gone) r->door.gone = calloc(1, sizeof *r->door.gone);
+    return r->door.gone;
 }
 
 bool kl_lobby_memory_devices(struct kl_lobby_room *r) {
@@ -141,7 +141,7 @@ void kl_lobby_memory_free(struct kl_lobby_room *r) {
     free(r->watch.truth);
     free(r->past.ticket);
     free(r->door.bar);
-    free(r->gone);
+    free(r->door.gone);
     free(r->start.ready);
     free(r->start.files);
     free(r->facts);
@@ -163,8 +163,8 @@ uint64_t kl_lobby_memory_bytes(const struct kl_lobby_room *r) {
         sizeof *r + t->places * sizeof *t->label + KL_NEAR_FRAMES * sizeof(struct kl_near_frame) +
         a->cuts * sizeof *a->cut + a->truth_places * sizeof *a->truth + (a->desk ? sizeof *a->desk : 0) +
         kl_facts_size(r->facts) + (r->start.ready ? kl_facts_size(r->start.ready) : 0) +
-        (r->start.files ? sizeof *r->start.files : 0) + (r->gone ? sizeof *r->gone : 0) + r->past.ticket_len +
-         (r->heal.tie ? sizeof *r->heal.tie : 0) +
+        (r->start.files ? sizeof *r->start.files : 0) + (r->door.gone ? sizeof *r->door.gone : 0) +
+        r->past.ticket_len + (r->heal.tie ? sizeof *r->heal.tie : 0) +
         (r->door.bar ? (KL_BANS_MAX + KL_TIMED_MAX) * sizeof *r->door.bar : 0);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         bytes += (r->lock.place[i] ? sizeof(struct kl_lock_place) : 0) +

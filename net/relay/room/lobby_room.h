@@ -194,6 +194,8 @@ struct kl_lobby_door {
     char right[KL_RIGHT_KEPT][KL_NET_TEXT]; /* addresses, a ring */
     unsigned rights;                        /* so many have been written */
     unsigned wrong_count;                   /* since the room was made, for the log */
+    struct kl_lobby_gone *gone;             /* NULL: nobody who used up or owes anything has left */
+    uint64_t forgave_us;                    /* a part of all debts was forgiven last */
     unsigned bars;
     struct kl_lobby_bar *bar; /* KL_BANS_MAX + KL_TIMED_MAX; NULL: nobody has been barred */
 };
@@ -300,8 +302,6 @@ struct kl_lobby_room {
     struct kl_journal_room journal;
     struct kl_lobby_watch watch;
     struct kl_lobby_report report;
-    struct kl_lobby_gone *gone; /* NULL: nobody who owes anything has left */
-    uint64_t forgave_us;        /* a part of all debts was forgiven last */
 };
 
 /* A client between DOOR and PROVE. */
