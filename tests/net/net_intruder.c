@@ -183,10 +183,10 @@ int stranger(const char *address) {
 }
 
 void throw_at(int fd, uint16_t port, const void *bytes, size_t len) {
-    struct kl_address to = kl_address_loopback(port);
-    int family = AF_INET;
-    socklen_t family_len = sizeof family;
-    (void)getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &family_len);
-    if (family == AF_INET6) to = (struct kl_address){.host = {[15] = 1}, .port = port};
-    (void)kl_socket_send(fd, &to, bytes, len);
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
+    in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (sendto(fd, bytes, len, 0, (struct sockaddr *)&in, sizeof in) >= 0) return;
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+    in6.sin6_addr = in6addr_loopback;
+    (void)!sendto(fd, bytes, len, 0, (struct sockaddr *)&in6, sizeof in6);
 }

@@ -1,7 +1,6 @@
 /* test_doorway.c - fifty rooms of two and a pair of `keylock run` play, while others leave handshakes half
- * open: 60,000 in 10 s from 4,000 addresses of their own, half of them of one IPv6 network, and 60,000 in
- * 30 s from 15,000. Newcomers are in within 2 s, and so are those who return; the rooms play on.
- * net/PROTOCOL.md §9. runs: alone, all, 70 s */
+ * open: 60,000 in 10 s from 4,000 addresses of their own, and 60,000 in 30 s from 15,000. Newcomers are in
+ * within 2 s, and so are those who return; the rooms play on. net/PROTOCOL.md §9. runs: alone, all, 70 s */
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -50,17 +49,9 @@ static void turns_for(unsigned ms) {
 }
 
 static void play(void) {
-    const char *const args[] = {"--per-address",
-                                "1000",
-                                "--handshakes",
-                                "100000",
-                                "--rooms-per-address",
-                                "1000",
-                                "--mib-per-address",
-                                "4096",
-                                "--bind",
-                                "::",
-                                NULL};
+    const char *const args[] = {
+        "--per-address", "1000", "--handshakes", "100000", "--rooms-per-address", "1000", "--mib-per-address",
+        "4096",          NULL};
     relay = relay_start(args);
     for (unsigned i = 0; i < 2; i++)
         far[i] = proxy_start(relay.port, (const char *const[]){"--delay", "75", NULL});
@@ -141,14 +132,14 @@ static void prove(unsigned owner) {
 }
 
 /* In a process of its own: each address in turn, and again. */
-static void flood(unsigned owners, unsigned seconds, bool v6) {
+static void flood(unsigned owners, unsigned seconds) {
     struct rlimit most = {.rlim_cur = OWNERS_MAX + 1000, .rlim_max = OWNERS_MAX + 1000};
     struct kl_hs_client c;
     char at[32];
     if (setrlimit(RLIMIT_NOFILE, &most) != 0) _exit(1);
     for (unsigned i = 0; i < owners; i++) {
         snprintf(at, sizeof at, "127.1.%u.%u", i / 250, 1 + i % 250);
-        fd[i] = stranger(v6 && i % 2 ? "::1" : at);
+        fd[i] = stranger(at);
     }
     kl_hs_client_begin(&c, kl_ciphers_here()); /* one curve for all: it takes its time */
     uint64_t begin_us = kl_now_us();
@@ -223,8 +214,7 @@ static void tell(const char *when, uint64_t from_us) {
                   (double)(hitch_us() - from_us) / 1e3);
 }
 
-/* v6: every second one is at ::1, one of its ports. */
-static void doorway(unsigned owners, unsigned seconds, bool v6) {
+static void doorway(unsigned owners, unsigned seconds) {
     struct runner pair[2];
     char when[64];
     int status;
@@ -242,7 +232,7 @@ static void doorway(unsigned owners, unsigned seconds, bool v6) {
     newcomers.longest_us = returners.longest_us = gap.longest_us = 0;
     pid_t child = fork();
     assert_true(child >= 0);
-    if (child == 0) flood(owners, seconds, v6);
+    if (child == 0) flood(owners, seconds);
     turns_for(1500);
     while (waitpid(child, &status, WNOHANG) == 0)
         let_some_in();
@@ -273,11 +263,11 @@ static int clear(void **state) {
 
 static void four_thousand(void **state) {
     (void)state;
-    doorway(4000, 10, true);
+    doorway(4000, 10);
 }
 static void fifteen_thousand(void **state) {
     (void)state;
-    doorway(15000, 30, false);
+    doorway(15000, 30);
 }
 
 int main(void) {
