@@ -151,6 +151,11 @@ static uint64_t missed_us(const struct world *w, const struct sim_client *c, uin
     return (uint64_t)((double)length_us * fps / fmax(run - fps, 5));
 }
 
+/* The rest of an earlier excuse: it may still be running what it missed then. */
+static uint64_t still_excused_us(const struct world *w, const struct sim_client *c) {
+    return c->obstacle_us > w->now_us ? c->obstacle_us - w->now_us : 0;
+}
+
 /* A command sets out: reliable, in order. */
 static void order(struct world *w, const struct happening *h) {
     struct sim_client *c = &w->client[h->client];
@@ -195,7 +200,7 @@ static void happen(struct world *w, const struct happening *h) {
     case HAPPEN_CALLS:
         c->calls_until_us = until;
         c->calls_us = h->tick_us;
-        excuse(w, c, until + missed_us(w, c, h->length_us));
+        excuse(w, c, until + missed_us(w, c, h->length_us) + still_excused_us(w, c));
         break;
     case HAPPEN_RELAY_FREEZE:
         w->relay_frozen_until_us = later(w->relay_frozen_until_us, until);
