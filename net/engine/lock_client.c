@@ -5,8 +5,10 @@
 #define DUE_EARLY         0.25   /* frames */
 #define DUE_RETREAT       2.0    /* frames: if the schedule moved later by more, due frames are due no more */
 #define LOBBY_FAST_US     15000  /* between heartbeats until LOBBY_SAMPLES round trips are known */
-#define LOBBY_SLOW_US     500000 /* between heartbeats after that: thousands may wait at a relay */
+#define LOBBY_SLOW_US     100000 /* until LOBBY_SURE are */
+#define LOBBY_WAIT_US     500000 /* after that: thousands may wait at a relay */
 #define LOBBY_SAMPLES     8
+#define LOBBY_SURE        128 /* twelve seconds: a start soon after finds the link well measured */
 #define WATCHING_US       100000
 #define FREE_RUN_TIMER_US 5000  /* repetition timer of a room without a clock */
 #define HEARTBEAT_US      50000 /* while frames close by the clock and nothing changes */
@@ -418,9 +420,13 @@ void kl_client_rate(struct kl_client *c, uint32_t fps_uhz) {
 
 /* --- datagrams out --- */
 
+static uint64_t lobby_us(uint32_t trips) {
+    return trips < LOBBY_SAMPLES ? LOBBY_FAST_US : trips < LOBBY_SURE ? LOBBY_SLOW_US : LOBBY_WAIT_US;
+}
+
 static uint64_t timer_us(const struct kl_client *c) {
     if (c->watching) return WATCHING_US;
-    if (!c->started) return c->clock.rtt.count < LOBBY_SAMPLES ? LOBBY_FAST_US : LOBBY_SLOW_US;
+    if (!c->started) return lobby_us(c->clock.rtt.count);
     if (!c->params.clocked) return FREE_RUN_TIMER_US;
     bool lacks = c->stats.next_closed < c->room_next; /* each CTRL pays for frames again */
     if (c->by_clock && c->sample_acked >= c->news_below && !lacks) return HEARTBEAT_US;

@@ -189,7 +189,7 @@ class Lock:
         if self.frames and not self.clocked:
             return 0.005
         if not self.frames:
-            return 0.015 if self.rtts < 8 else 0.5
+            return 0.015 if self.rtts < 8 else 0.1 if self.rtts < 128 else 0.5
         new = [n for n in self.samples if self.samples[n] != self.said.get(n - 1, 0)]
         whole = (self.closed or 0) <= self.next
         return 0.05 if self.frames[-1][5] and not new and whole else 1.25 / self.fps
