@@ -10,15 +10,10 @@
 #define ROOM_FOR_TWO (88 * 1024)
 #define REQUESTS_MAX 100 /* of one newcomer: many more than there are */
 
-/* Bytes of a room without the blocks of its history. */
-static uint64_t held(const struct kl_lobby_room *r) {
-    return kl_lobby_memory_bytes(r);
-}
-
 TEST_WITH(a_room_for_two_holds_88_kib, set_up, tear_down) {
     start_game_of(2);
     pass(60 * SECOND);
-    assert_in_range(held(the_room()), 1, ROOM_FOR_TWO);
+    assert_in_range(kl_lobby_memory_bytes(the_room()), 1, ROOM_FOR_TWO);
 }
 
 /* Printed for docs/measured.md. */
@@ -31,8 +26,8 @@ TEST_WITH(larger_rooms_hold_more, set_up, tear_down) {
         for (unsigned i = 0; i < players[n]; i++)
             hello(i, "room", 1, players[n], "x");
         assert_int_equal(kl_size(kl_lobby_seats_filled(the_room())), players[n]);
-        assert_true(held(the_room()) > before);
-        before = held(the_room());
+        assert_true(kl_lobby_memory_bytes(the_room()) > before);
+        before = kl_lobby_memory_bytes(the_room());
         print_message("%u players: %llu bytes\n", players[n], (unsigned long long)before);
     }
 }
@@ -44,14 +39,14 @@ TEST_WITH(a_room_holds_what_its_clients_need, set_up, tear_down) {
              seat = (KL_WINDOW_FRAMES + KL_NEAR_FRAMES) * sizeof(struct kl_pad);
     for (unsigned i = 0; i < 4; i++) {
         hello(i, "room", 1, 4, "x");
-        if (i) assert_int_equal(held(the_room()) - before, client + seat);
-        before = held(the_room());
+        if (i) assert_int_equal(kl_lobby_memory_bytes(the_room()) - before, client + seat);
+        before = kl_lobby_memory_bytes(the_room());
     }
     for (unsigned i = 0; i < 40; i++) { /* whoever comes and goes */
         bye(3);
         run();
         hello(3, "room", 1, 4, "x");
-        assert_int_equal(held(the_room()), before);
+        assert_int_equal(kl_lobby_memory_bytes(the_room()), before);
     }
 }
 
@@ -59,13 +54,14 @@ TEST_WITH(a_room_holds_what_its_clients_need, set_up, tear_down) {
 TEST_WITH(no_command_makes_a_room_larger, set_up, tear_down) {
     start_game_of(2);
     pass(SECOND);
-    uint64_t before = held(the_room());
+    uint64_t before = kl_lobby_memory_bytes(the_room());
     for (uint8_t a = 0; a < KL_MAX_SEATS; a++) {
         struct kl_order swap = {KL_COMMAND_SWAP, 2, {a, (uint8_t)(KL_MAX_SEATS - 1 - a)}};
         say(0, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = swap});
         pass(SECOND);
     }
-    assert_in_range(held(the_room()), 1, before + 1024); /* its ticket may have become longer */
+    assert_in_range(kl_lobby_memory_bytes(the_room()), 1,
+                    before + 1024); /* its ticket may have become longer */
 }
 
 /* Each request for memory of a newcomer is refused once. The room that there is loses nothing. */
