@@ -23,7 +23,7 @@
 #define HONEST    400
 #define PLAYERS   100 /* of 50 rooms, before the flood */
 #define AGAIN_US  250000
-#define IN_US     (2 * SECOND_US)
+#define IN_US     (2 * SECOND_US) /* and AGAIN_US for each datagram that its link loses */
 
 /* --- chance: the test's and libsodium's, both from the seed --- */
 
@@ -88,7 +88,7 @@ static struct world {
         struct kl_dial dial;
         struct kl_sealer sealer;
         struct kl_address at;
-        uint64_t trip_us, begun_us, again_us;
+        uint64_t trip_us, begun_us, again_us, until_us;
         unsigned loss, slot, old_slot; /* old_slot: of the session before, PEERS: none */
         bool comes, in;
     } honest[HONEST];
@@ -164,8 +164,11 @@ static void flood_turn(void) {
 /* --- the honest --- */
 
 static void fly(struct flying *all, unsigned n, const uint8_t *bytes, size_t len) {
-    const struct honest *h = &w.honest[n];
-    if (any(100) < h->loss) return;
+    struct honest *h = &w.honest[n];
+    if (any(100) < h->loss) {
+        h->until_us += AGAIN_US; /* its link's doing, not the flood's */
+        return;
+    }
     for (unsigned i = 0; i < FLYING; i++)
         if (!all[i].due_us) {
             all[i] =
@@ -181,7 +184,7 @@ static void honest_turn(unsigned n) {
     char why[KL_TEXT_MAX] = "";
     uint8_t bytes[KL_INIT_BYTES];
     if (!h->comes || h->in) return;
-    if (!kl_dial_turn(&h->dial, false, w.now_us, why) || w.now_us - h->begun_us > IN_US)
+    if (!kl_dial_turn(&h->dial, false, w.now_us, why) || w.now_us > h->until_us)
         fail_msg("seed %llu, %s: a %s with a round trip of %llu ms is not in after %llu ms%s%s",
                  (unsigned long long)w.seed, w.flood->name, h->old_slot < PEERS ? "returner" : "newcomer",
                  (unsigned long long)h->trip_us / 1000, (unsigned long long)(w.now_us - h->begun_us) / 1000,
@@ -239,6 +242,7 @@ static void one_comes(void) {
     h->dial = dial;
     h->comes = true;
     h->begun_us = w.now_us;
+    h->until_us = w.now_us + IN_US;
     kl_dial_begin(&h->dial, w.now_us);
 }
 
@@ -271,7 +275,7 @@ static void run(uint64_t seed, const struct flood *flood) {
         .peers = PEERS, .per_address = 64, .handshakes = 128, .half_open = KL_HALF_OPEN_MAX};
     struct kl_keypair own;
     memset(&w, 0, sizeof w);
-    chance.state = seed * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)(flood - floods);
+    chance.state = rng_mix(seed * COUNT(floods) + (uint64_t)(flood - floods));
     w.seed = seed;
     w.flood = flood;
     w.now_us = 100 * SECOND_US;
