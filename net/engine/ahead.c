@@ -300,7 +300,7 @@ void kl_ahead_doubt_see(struct kl_ahead_doubt *d, bool wrong, uint64_t now_us) {
     d->shown++;
     d->wrong += wrong;
     if (now_us < d->since_us + KL_AHEAD_DOUBT_US) return;
-    bool many = d->wrong * 3 > d->shown, few = d->wrong * 6 < d->shown;
+    bool many = d->wrong * 5 > d->shown * 2, few = d->wrong * 6 < d->shown;
     d->calm = few ? d->calm + 1 : 0;
     if (many && d->fewer < KL_AHEAD_FEWER) d->fewer++;
     if (d->calm == KL_AHEAD_CALM) {

@@ -93,7 +93,7 @@ uint16_t kl_ahead_lag(const struct kl_client *c);
 int64_t kl_ahead_sample_in(const struct kl_client *c, uint32_t f);
 
 /* Guesses that are wrong for long make the shown core guess fewer frames. The pictures that were shown are
- * counted for KL_AHEAD_DOUBT_US at a time. More than a third of them wrong: one frame fewer is guessed, up to
+ * counted for KL_AHEAD_DOUBT_US at a time. More than 40 % of them wrong: one frame fewer is guessed, up to
  * KL_AHEAD_FEWER. Less than a sixth wrong in KL_AHEAD_CALM counts in a row: one more again. */
 #define KL_AHEAD_DOUBT_US 5000000
 #define KL_AHEAD_FEWER    4

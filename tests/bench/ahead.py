@@ -192,7 +192,10 @@ def measure(cases):
 
 
 def here(case):
-    path = CORES[case.split(":")[0]][0]
+    core, *numbers = case.split(":")
+    if core not in CORES or len(numbers) < 3:
+        sys.exit(f"bench-ahead: expected CORE:RTT:JITTER:LOSS with CORE one of {', '.join(CORES)}, got {case!r}")
+    path = CORES[core][0]
     found = path if "/" in path else bench.core_path(path)
     if not found or not os.path.exists(found):
         bench.say(f"skip {case}: the core is not here")
