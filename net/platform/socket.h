@@ -36,6 +36,9 @@ int kl_socket_bind(int s, struct kl_address *at);
 int kl_socket_connect(int s, const struct kl_address *to);
 /* Asks for buffers of these sizes; the system may give less. 0: unchanged. */
 void kl_socket_enlarge(int s, int receive_bytes, int send_bytes);
+/* The part of so many bytes that this system gives to a program without rights, the lesser of both buffers.
+ * 0: no socket. */
+int kl_socket_allowed(int bytes);
 
 /* Sends one datagram. to: NULL on a connected socket. False if the datagram was not accepted: full buffer, no
  * way to that address, or (connected) the peer refused an earlier one. */

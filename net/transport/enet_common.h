@@ -36,7 +36,8 @@ enum { KL_CHANNEL_CONTROL, KL_CHANNEL_BULK, KL_ENET_CHANNELS };
 /* Keeps NAT entries alive too (the shortest in the field last 20 to 30 s). */
 #define KL_ENET_PING_MS 1000
 
-/* A socket's default buffer holds some 630 small datagrams: less than one burst of a full relay. */
+/* A socket's default buffer holds some 256 small datagrams, the largest that Linux gives by itself some 512:
+ * less than one burst of a full relay. */
 #define KL_SOCKET_BUFFER_BYTES (4 * 1024 * 1024)
 
 /* Data of a DISCONNECT: on purpose; or by a relay that will be started again, so the client comes back. */

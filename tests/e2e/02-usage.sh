@@ -97,7 +97,23 @@ cp "$tmp/out" "$tmp/help"
 each "$relay_program"
 shows "$tmp/help" "$relay_program" help
 call "$relay_program" --check --rooms 50
-check usage/relay-check "$(cat "$tmp/out" "$tmp/err")" grep -q '^in order: 50 rooms' "$tmp/out"
+check usage/relay-check "$(cat "$tmp/out" "$tmp/err")" grep -q '^in order: 50 rooms, 400 players, ' "$tmp/out"
+# A system as Debian is without the package's sysctl.d file.
+cat >"$tmp/small.c" <<'END'
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int getsockopt(int s, int level, int name, void *value, socklen_t *len) {
+    int result = (int)syscall(SYS_getsockopt, s, level, name, value, len);
+    if (level == SOL_SOCKET && (name == SO_RCVBUF || name == SO_SNDBUF)) *(int *)value = 2 * 212992;
+    return result;
+}
+END
+gcc -shared -fPIC -o "$tmp/small.so" "$tmp/small.c"
+call env LD_PRELOAD="$tmp/small.so" "$relay_program" --check
+check usage/relay-small-buffer "exit status $status: $(cat "$tmp/out" "$tmp/err")" \
+    grep -q '2048 players need 510848 bytes .* allows 212992; as root: sysctl -w net.core.rmem_max=4194304 net.core.wmem_max=4194304$' "$tmp/err"
+check usage/relay-small-buffer-status "$status" test "$status" = 1
 call setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource sh -c 'ulimit -n 64 && exec "$0" --check --rooms 500' "$relay_program"
 check usage/relay-few-files "exit status $status: $(cat "$tmp/out" "$tmp/err")" grep -q '500 rooms need [0-9]* open files, the system allows 64' "$tmp/err"
 refuses "keylock-relay --help" "$relay_program" nonsense

@@ -32,7 +32,7 @@ check package/defaults "$other" test -z "$other"
 
 unit=$parts/keylock-relay.service
 check package/unit-settings "the unit does not read the file that the package installs" \
-    grep -q "^ExecStart=/usr/bin/keylock-relay --config /$(awk '/relay.conf/ { print $2 }' $parts/keylock-relay.install)/relay.conf$" $unit
+    grep -q "^ExecStart=/usr/bin/keylock-relay --config /$(awk '/\/relay.conf/ { print $2 }' $parts/keylock-relay.install)/relay.conf$" $unit
 verifier=core_wrapper/debian/keylock.keylock-verify.service
 read -ra words < <(sed -n 's|^ExecStart=/usr/bin/keylock ||p' $verifier)
 "$keylock" "${words[@]}" --list matches >"$tmp/verifier.log" 2>&1
@@ -48,6 +48,32 @@ if command -v systemd-analyze >/dev/null; then
 else
     skip "package/unit: no systemd-analyze"
 fi
+
+# --- the kernel's limits --------------------------------------------------------------------------------------------
+
+limits=$parts/10-keylock-relay.conf
+mkdir -p "$tmp/proc/sys/net/core"
+sed "s|/proc/sys|$tmp/proc/sys|; s|/usr/lib/sysctl.d/10-keylock-relay.conf|$limits|; s|^#DEBHELPER#$||" $parts/keylock-relay.postinst >"$tmp/postinst"
+installed() { # NAME RMEM WMEM EXPECTED: after the installation on a machine with these limits
+    echo "$2" >"$tmp/proc/sys/net/core/rmem_max"
+    echo "$3" >"$tmp/proc/sys/net/core/wmem_max"
+    sh "$tmp/postinst" configure >"$tmp/postinst.log" 2>&1
+    status=$?
+    check "package/$1" "exit status $status: $(cat "$tmp/postinst.log" "$tmp"/proc/sys/net/core/*)" \
+        test $status = 0 -a "$(cat "$tmp"/proc/sys/net/core/* | tr '\n' ' ')" = "$4 "
+}
+installed limits-raised 212992 212992 "4194304 4194304"
+installed limits-larger 8388608 212992 "8388608 4194304"
+rm -r "$tmp/proc/sys/net/core" # as in a container
+sh "$tmp/postinst" configure >"$tmp/postinst.log" 2>&1
+status=$?
+check package/limits-none "exit status $status: $(cat "$tmp/postinst.log")" test $status = 0 -a ! -s "$tmp/postinst.log"
+check package/limits-file "$(grep -v '^#' $limits)" \
+    test "$(sed -n 's/^-\(.*\) = /\1=/p' $limits | tr '\n' ' ')" = "net.core.rmem_max=4194304 net.core.wmem_max=4194304 "
+# The relay on the package's defaults, with what the system gives.
+"$relay_program" --check >"$tmp/check" 2>&1
+check package/burst "$(cat "$tmp/check")" grep -qE '^in order: 256 rooms, 2048 players|2048 players need 510848 bytes' "$tmp/check"
+sed 's/^/     /' "$tmp/check"
 
 # --- the desktop entry, the image -----------------------------------------------------------------------------------
 

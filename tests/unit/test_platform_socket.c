@@ -217,6 +217,27 @@ TEST_WITH(a_buffer_grows_and_the_child_programs_get_no_socket, open_two, close_t
     assert_false(is_inherited(a));
 }
 
+#ifndef _WIN32
+/* 10 ms of 2,000 players at 60 fps, as keylock-relay --check counts them. */
+TEST_WITH(a_burst_of_a_full_relay_waits_whole_if_the_system_allows_it, open_two, close_two) {
+    enum { BURST = 1200, DATAGRAM = 60, EACH = 416, ASKED = 4 * 1024 * 1024 };
+    int allowed = kl_socket_allowed(ASKED), count = 0;
+    uint8_t bytes[DATAGRAM] = {0};
+    assert_in_range(allowed, 1, ASKED);
+    assert_true(kl_socket_allowed(4096) <= 4096);
+    assert_int_equal(setsockopt(a, SOL_SOCKET, SO_RCVBUF, &allowed, sizeof allowed), 0);
+    for (unsigned i = 0; i < BURST; i++)
+        assert_true(kl_socket_send(b, &at_a, bytes, sizeof bytes));
+    while (kl_socket_receive(a, bytes, sizeof bytes, NULL) >= 0)
+        count++;
+    if (allowed < BURST * EACH)
+        print_message("           %d of %d datagrams fit: net.core.rmem_max or wmem_max is %d\n", count,
+                      BURST, allowed);
+    else
+        assert_int_equal(count, BURST);
+}
+#endif
+
 /* The connections of test_reach.c, without a wrapper. */
 TEST_WITH(the_other_ends_of_tcp_connections_are_found, open_two, close_two) {
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

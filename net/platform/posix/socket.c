@@ -161,6 +161,20 @@ void kl_socket_enlarge(int s, int receive_bytes, int send_bytes) {
     enlarge(s, SO_SNDBUFFORCE, SO_SNDBUF, send_bytes);
 }
 
+int kl_socket_allowed(int bytes) {
+    const int option[] = {SO_RCVBUF, SO_SNDBUF};
+    int s = kl_socket_open(), least = s < 0 ? 0 : bytes;
+    for (unsigned i = 0; i < 2 && s >= 0; i++) {
+        int doubled = 0; /* Linux counts its own use of memory, too */
+        socklen_t len = sizeof doubled;
+        (void)setsockopt(s, SOL_SOCKET, option[i], &bytes, sizeof bytes);
+        (void)getsockopt(s, SOL_SOCKET, option[i], &doubled, &len);
+        if (doubled / 2 < least) least = doubled / 2;
+    }
+    kl_socket_close(s);
+    return least;
+}
+
 bool kl_socket_send(int s, const struct kl_address *to, const void *bytes, size_t len) {
     const int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
     union system_address in;

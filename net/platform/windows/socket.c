@@ -240,6 +240,11 @@ void kl_socket_enlarge(int s, int receive_bytes, int send_bytes) {
     enlarge(s, SO_SNDBUF, send_bytes);
 }
 
+/* Windows has no such limit. */
+int kl_socket_allowed(int bytes) {
+    return bytes;
+}
+
 bool kl_socket_send(int s, const struct kl_address *to, const void *bytes, size_t len) {
     union system_address in;
     if (!to) return send((SOCKET)s, bytes, (int)len, 0) >= 0;

@@ -8,12 +8,15 @@
 #include "net/engine/engine.h"
 #include "net/platform/input.h"
 #include "net/platform/process.h"
+#include "net/platform/socket.h"
 #include "net/platform/wait.h"
 #include "net/relay/log/outlet.h"
 #include "net/relay/program/console.h"
 #include "net/relay/program/enet_sockets.h"
 #include "net/relay/program/relay_options.h"
 #include "net/relay/loop/server.h"
+#include "net/transport/enet_common.h"
+#include "net/transport/hub.h"
 
 #define LAST_LINES_MS   500
 #define LAST_ANSWERS_MS 500
@@ -66,14 +69,30 @@ static unsigned files_of(const struct kl_relay_options *options) {
     return OTHER_FILES + 2 * options->server.rooms;
 }
 
+#define BURSTS_A_SECOND 100 /* the loop may rest for 10 ms while all players of all rooms speak */
+#define FRAMES_A_SECOND 60
+#define DATAGRAM_BYTES  416 /* a small datagram's share of a buffer: Linux counts 832 of twice the buffer */
+
 static int check(const struct kl_relay_options *options) {
+    const unsigned rooms = options->server.rooms, most = rooms * options->server.seats;
+    const unsigned players = most < KL_HUB_PEERS_MAX ? most : KL_HUB_PEERS_MAX;
     unsigned wanted = files_of(options), has = kl_process_raise_files(wanted);
-    if (has >= wanted)
-        return printf("in order: %u rooms, %u open files\n", options->server.rooms, wanted) < 0;
-    fprintf(stderr,
+    int burst = (int)(players * FRAMES_A_SECOND / BURSTS_A_SECOND * DATAGRAM_BYTES);
+    int allowed = kl_socket_allowed(KL_SOCKET_BUFFER_BYTES);
+    if (has < wanted)
+        fprintf(
+            stderr,
             "keylock-relay: %u rooms need %u open files, the system allows %u (ulimit -n, LimitNOFILE=)\n",
-            options->server.rooms, wanted, has);
-    return EXIT_CANNOT_LISTEN;
+            rooms, wanted, has);
+    if (allowed < burst)
+        fprintf(
+            stderr,
+            "keylock-relay: %u players need %d bytes of a socket's buffers, the system allows %d; as root: "
+            "sysctl -w net.core.rmem_max=%d net.core.wmem_max=%d\n",
+            players, burst, allowed, KL_SOCKET_BUFFER_BYTES, KL_SOCKET_BUFFER_BYTES);
+    if (has < wanted || allowed < burst) return EXIT_CANNOT_LISTEN;
+    return printf("in order: %u rooms, %u players, %u open files, %d bytes of a socket's buffers\n", rooms,
+                  players, wanted, allowed) < 0;
 }
 
 static int run(struct kl_relay_options *options) {
