@@ -85,12 +85,22 @@ for what in matches players verdicts; do
 done
 check watch/newest "$(wc -l <"$tmp/list") lines" test "$(wc -l <"$tmp/list")" = $FILES
 
+# The database's version counts: a list says that an older one is to be brought up, the verifier (below) does it, and a newer one is refused.
+altering() { python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).executescript(sys.argv[2])' "$db" "$1"; }
+refused() { ! "$keylock" verify --database "$db" --list players >"$tmp/list" 2>&1 && grep -q "$1" "$tmp/list"; }
+altering 'PRAGMA user_version=3'
+check watch/newer "$(cat "$tmp/list")" refused 'expected a database of version 2, got 3$'
+altering 'ALTER TABLE player DROP COLUMN key; PRAGMA user_version=1'
+check watch/older "$(cat "$tmp/list")" refused 'expected a database of version 2, got 1: keylock verify --watch brings it up'
+
 # Known files are only moved; a share of none runs the reported ones alone; those that are verified are not kept; another holds the folder.
 altered "$tmp/one.klr" "$dir/new/30.klr" 'parts.insert(-1, (EVENT, bytes([200, 0, 0, 0, 0, 99])))'
 altered "$tmp/one.klr" "$dir/new/31.klr" 'parts.insert(-1, (EVENT, bytes([8, 1, 0, 0, 0, 0, 3]) + b"bad"))'
 cp "$dir/kept/08.klr" "$dir/new/again.klr"
 "$keylock" "${watching[@]}" --share 0 --keep parted >"$tmp/share.log" 2>&1
 check watch/share "exit status $?: $(cat "$tmp/share.log")" cmp -s <(sort "$tmp/share.log") <(printf '30.klr: not in the share\n31.klr: verified\n')
+"$keylock" verify --database "$db" --list players >"$tmp/list" 2>&1
+check watch/brought-up "exit status $?: $(head -n 1 "$tmp/list")" test $? = 0 -a "$(asked 'SELECT count(*) FROM match')" -gt $FILES
 check watch/keep-parted "$(ls "$dir/new" "$dir/kept" | tr '\n' ' ')" test ! -e "$dir/kept/30.klr" -a -e "$dir/kept/31-reported.klr" -a -e "$dir/kept/08.klr" -a -z "$(ls "$dir/new")"
 room=0123456789abcdef0123456789abcdef # of a match that its players had the relay delete
 altered "$tmp/one.klr" "$dir/new/20240506-070809-$room.klr" 'parts.insert(-1, (EVENT, bytes([200, 0, 0, 0, 0, 100])))'
@@ -154,9 +164,13 @@ challenged() { XDG_STATE_HOME=$tmp/ann-state "$keylock" play --challenge "$@" --
 challenged $relay/nothing --content "$content" >"$tmp/none.log" 2>&1
 check challenge/none "exit status $?: $(cat "$tmp/none.log")" grep -q 'no challenge nothing: this relay has no such challenge' "$tmp/none.log"
 challenged $relay/attack --content "$tmp/retroarch" >"$tmp/none.log" 2>&1
-check challenge/no-content "exit status $?: $(cat "$tmp/none.log")" grep -q 'content missing' "$tmp/none.log"
+check challenge/no-content "exit status $?: $(cat "$tmp/none.log")" eval \
+    'grep -q "content missing" "$tmp/none.log" && grep -q "the challenge.s token waits" "$tmp/none.log"'
 start play challenged $relay/attack --content "$content"
 eventually 20 test -e "$tmp/plays" || die "challenge/plays: $(cat "$tmp/play.log")"
+check challenge/token-kept "$(grep -a challenge_ "$tmp/relay.log")" test "$(grep -ac challenge_given "$tmp/relay.log")" = 1
+challenged - >"$tmp/none.log" 2>&1
+check challenge/played-now "exit status $?: $(cat "$tmp/none.log")" test ! -s "$tmp/none.log"
 stop relay
 echo >"$tmp/gate"
 ended play 60

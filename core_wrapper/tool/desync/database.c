@@ -103,7 +103,7 @@ static bool do_all(struct kl_database *d, const char *sql) {
 
 /* --- the tables --- */
 
-#define VERSION 1
+#define VERSION 2
 static const char tables[] =
     "CREATE TABLE match(id INTEGER PRIMARY KEY, sum TEXT NOT NULL UNIQUE, seen TEXT NOT NULL, file TEXT, "
     "room TEXT, words TEXT, core TEXT, content TEXT, frames INTEGER, ended INTEGER, reported INTEGER);"
@@ -122,7 +122,7 @@ static const char tables[] =
     "match(id) "
     "ON DELETE CASCADE, at TEXT NOT NULL, code INTEGER NOT NULL, verdict TEXT NOT NULL, why TEXT, "
     "label INTEGER, agreed INTEGER, hashes INTEGER, sealed_by TEXT, sealed INTEGER);"
-    "PRAGMA user_version=1;";
+    "PRAGMA user_version=2;";
 
 static long long version_of(struct kl_database *d) {
     sqlite3_stmt *s = prepare(d, "PRAGMA user_version", "");
@@ -131,18 +131,29 @@ static long long version_of(struct kl_database *d) {
     return version;
 }
 
-/* Makes the tables of a new file. */
+/* Version 1 may lack the players' keys. */
+static bool bring_up(struct kl_database *d) {
+    sqlite3_stmt *key = prepare(d, "SELECT key FROM player", "");
+    bool good = key || do_all(d, "ALTER TABLE player ADD COLUMN key TEXT");
+    sq.finalize(key);
+    return good && do_all(d, "PRAGMA user_version=2");
+}
+
+/* Makes the tables of a new file, and brings those of an older one up. */
 static int look_at_tables(struct kl_database *d, bool writes, char *err, size_t err_len) {
     long long version = version_of(d);
-    if (version == 0 && writes) {
-        bool good = do_all(d, "BEGIN IMMEDIATE") && (version_of(d) != 0 || do_all(d, tables));
+    if ((version == 0 || version == 1) && writes) {
+        bool good = do_all(d, "BEGIN IMMEDIATE");
+        version = good ? version_of(d) : -1; /* another may have done it meanwhile */
+        good = good && (version != 0 || do_all(d, tables)) && (version != 1 || bring_up(d));
         good &= do_all(d, good ? "COMMIT" : "ROLLBACK");
         if (!good) return fail(d, err, err_len);
         version = version_of(d);
     }
     if (version < 0) return fail(d, err, err_len);
     if (version == VERSION) return 0;
-    snprintf(err, err_len, "%s: expected a database of version %d, got %lld", d->path, VERSION, version);
+    snprintf(err, err_len, "%s: expected a database of version %d, got %lld%s", d->path, VERSION, version,
+             version < VERSION ? ": keylock verify --watch brings it up" : "");
     return -1;
 }
 
