@@ -184,6 +184,23 @@ check challenge/once "$(ls "$tmp/ann-state/keylock")" test -z "$(ls "$tmp/ann-st
 check challenge/verified "$(cat "$tmp/challenge.log"; head -n 1 "$tmp/list")" \
     eval 'head -n 1 "$tmp/list" | grep -qE "name=ann  key=[0-9a-f]{64}  room=attack  match=challenge attack  .*verdict=verified"'
 check challenge/sealed "$(asked 'SELECT sealed_by, sealed FROM verdict ORDER BY id DESC LIMIT 1')" test "$(asked 'SELECT sealed > 0 FROM verdict ORDER BY id DESC LIMIT 1')" = 1
+# RetroArch crashes: what the recording holds is handed in.
+cat >"$tmp/crashing" <<END
+#!/bin/sh
+for content; do :; done
+"$keylock" run --quiet --core "\$KEYLOCK_CORE" --wrapper "\$2" --content "\$content" --frames 6000 --input random:9 --seats 1 --speed real --told-out /dev/null &
+echo \$! >"$tmp/crashing.pid"
+wait \$!
+END
+chmod +x "$tmp/crashing"
+start crash env XDG_STATE_HOME=$tmp/ann-state "$keylock" play --challenge $relay/attack --content "$content" --name ann --retroarch "$tmp/crashing" --wrapper "$wrapper"
+hashed() { "$keylock" replay --info "$tmp"/ann-state/keylock/challenges/*.klr 2>/dev/null | grep -q '^hashes   [2-9]'; }
+eventually 30 hashed || fail "challenge/crashing: $(cat "$tmp/crash.log")"
+kill -KILL "$(cat "$tmp/crashing.pid")"
+ended crash 30
+check challenge/crashed "exit status $?: $(cat "$tmp/crash.log")" grep -qE '^handed in: [0-9]+ frames of the challenge attack' "$tmp/crash.log"
+"$keylock" "${watching[@]}" >"$tmp/challenge.log" 2>&1
+check challenge/crashed-verified "$(cat "$tmp/challenge.log")" grep -q ': verified$' "$tmp/challenge.log"
 stop relay
 
 # None but an opened database needs SQLite.

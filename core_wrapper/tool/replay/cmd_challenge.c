@@ -1,8 +1,8 @@
 /* `keylock play --challenge`: a challenge is played alone, and its run handed in. net/PROTOCOL.md §9.
  *
- * In the state's folder challenges: ROOMID.klr, a run that is not handed in yet; ROOMID.token while it is
- * played.
- * The seat file of that room has the key that signs it, and the relay's address. */
+ * In the state's folder challenges: ROOMID.klr, a run that is not handed in yet; ROOMID.token until it was
+ * played. The seat file of that room has the key that signs it, and the relay's address; it is locked while
+ * the challenge is played. */
 #include "core_wrapper/record/recording.h"
 #include "core_wrapper/start/seat_file.h"
 #include "core_wrapper/tool/common/tool.h"
@@ -17,6 +17,8 @@
 #include "net/platform/dir.h"
 #include "net/platform/environment.h"
 #include "net/platform/file.h"
+#include "net/record/klr.h"
+#include "net/record/klr_body.h"
 #include "net/session/proof.h"
 
 #include <getopt.h>
@@ -41,6 +43,8 @@ const char cmd_challenge_help[] =
     "waits, and `-' does\n"
     "nothing else. A relay takes it once, within a day, and not before as much time has passed as its frames "
     "take.\n"
+    "If RetroArch crashes, the frames until then are handed in. If content or core is missing, the token "
+    "waits half a day.\n"
     "\n"
     "  --content DIR        a folder, or a file, that has the content: found by its checksum, whatever its "
     "name\n"
@@ -63,7 +67,8 @@ const char cmd_challenge_help[] =
 #define RUN_BYTES_MAX (8u << 20) /* that a relay takes */
 #define SECOND_US     UINT64_C(1000000)
 #define DAY_S         86400
-#define WAIT_S        60 /* for a run that is too early */
+#define TOKEN_S       (DAY_S / 2) /* a token that was not played is good for so long here */
+#define WAIT_S        60          /* for a run that is too early */
 
 struct challenge {
     const char *relay, *core, *content, *name, *retroarch, *wrapper;
@@ -72,8 +77,9 @@ struct challenge {
     bool trust;
     char dir[KL_FILE_PATH], seats[KL_FILE_PATH]; /* of the state */
     char run[KL_FILE_PATH], token[KL_FILE_PATH];
-    uint64_t given_us;
-    struct kl_recording rec; /* the token, or a run */
+    struct kl_seat_file seat; /* of the token, open while it is played */
+    uint64_t given_us;        /* or later */
+    struct kl_recording rec;  /* the token, or a run */
 };
 
 static int open_state(struct challenge *c) {
@@ -119,6 +125,35 @@ static void move_away(const struct challenge *c, const char *path) {
         (void)tool_fail(0, "play", "%s stays: it cannot be moved to your recordings", path);
 }
 
+/* RetroArch has crashed, or the machine: puts END behind the last frames that are in the file. */
+static int end_run(const struct challenge *c, const char *path, char *err, size_t err_len) {
+    const struct kl_recording *r = &c->rec;
+    struct kl_klr_end end = {.frames = r->frames, .why = "it broke off"};
+    struct kl_klr_cursor at;
+    struct kl_klr_place p = {0};
+    struct kl_writer body;
+    uint8_t small[KL_KLR_SMALL];
+    if (kl_klr_open(&at, r->bytes, r->len))
+        while (kl_klr_next(&at) == KL_KLR_BLOCK)
+            if (at.type == KL_KLR_PIECES) p = at.place;
+    uint8_t *bytes = p.at ? malloc(p.at + sizeof(small) + KL_KLR_AROUND) : NULL;
+    if (!bytes) {
+        snprintf(err, err_len, "it broke off before a frame of it was written");
+        return -1;
+    }
+    memcpy(bytes, r->bytes, p.at);
+    kl_writer_init(&body, small, sizeof(small));
+    kl_klr_write_end(&body, &end);
+    size_t len = (size_t)(body.at - small), begin = p.at;
+    struct kl_klr_around a = kl_klr_around(&p, KL_KLR_END, small, (uint32_t)len);
+    memcpy(bytes + begin, a.before, sizeof(a.before));
+    memcpy(bytes + begin + sizeof(a.before), small, len);
+    memcpy(bytes + begin + sizeof(a.before) + len, a.check, sizeof(a.check));
+    int result = kl_file_write_whole(path, bytes, p.at, KL_FILE_PRIVATE, err, err_len);
+    free(bytes);
+    return result;
+}
+
 /* The relay's answer; 0: there was none. Its address stands in the seat file. */
 static uint8_t say_run(struct challenge *c, const struct kl_seat_file *seat, const void *bytes, size_t len,
                        char why[KL_TEXT_MAX]) {
@@ -142,6 +177,22 @@ static uint8_t say_run(struct challenge *c, const struct kl_seat_file *seat, con
         why);
 }
 
+/* A run that broke off is closed and read anew. 0, or -1 with a line in err. */
+static int read_closed(struct challenge *c, const char *path, char *err, size_t err_len) {
+    if (c->rec.ended) return 0;
+    if (end_run(c, path, err, err_len) != 0) return -1;
+    kl_recording_free(&c->rec);
+    return kl_recording_read(&c->rec, path, err, err_len);
+}
+
+/* Nothing of it waits any more. */
+static void settle(const struct challenge *c, const char *path) {
+    char token[KL_FILE_PATH], ignored[KLT_ERR];
+    move_away(c, path);
+    if (name_in(token, c->dir, c->rec.head.room_id, "token"))
+        (void)kl_file_remove(token, ignored, sizeof(ignored));
+}
+
 static int hand_in(struct challenge *c, const char *path) {
     char err[KLT_ERR], why[KL_TEXT_MAX] = "no key of it is in your state's folder seats";
     struct kl_seat_file seat = {.lock.handle = -1};
@@ -149,26 +200,33 @@ static int hand_in(struct challenge *c, const char *path) {
     size_t len;
     uint8_t answer = KL_REFUSE_SEAT;
     int read = kl_recording_read(&c->rec, path, err, sizeof(err));
-    if (read == 0 && !c->rec.ended) {
-        if (kl_wall_us() / SECOND_US > c->rec.head.epoch_s + DAY_S) move_away(c, path);
-        return tool_fail(KLT_FAILED, "play", "%s: it broke off, or is played now", path);
-    }
-    if (read == 0) read = kl_file_read(path, RUN_BYTES_MAX, 0, &bytes, &len, err, sizeof(err));
-    if (read == 0 && kl_seat_file_open(&seat, c->seats, c->rec.head.room_id, err, sizeof(err)) == 0 &&
-        seat.left)
-        answer = say_run(c, &seat, bytes, len, why);
-    free(bytes);
-    bool settled = read == 0 && answer != 0 && answer != KL_REFUSE_LIMIT;
-    if (settled) move_away(c, path);
-    if (settled && seat.left) kl_seat_file_retire(&seat);
-    kl_seat_file_close(&seat, settled);
     if (read != 0)
         return tool_fail(KLT_FAILED, "play", "%s cannot be handed in: %s", path,
                          read < 0 ? err : "it is no recording");
+    bool mine = kl_seat_file_open(&seat, c->seats, c->rec.head.room_id, err, sizeof(err)) == 0 && seat.left;
+    bool late = kl_wall_us() / SECOND_US > c->rec.head.epoch_s + DAY_S;
+    if (!mine && !c->rec.ended && !late) {
+        kl_seat_file_close(&seat, true);
+        return tool_fail(KLT_FAILED, "play", "%s: it is played now", path);
+    }
+    if (mine) {
+        read = read_closed(c, path, err, sizeof(err));
+        if (read == 0) read = kl_file_read(path, RUN_BYTES_MAX, 0, &bytes, &len, err, sizeof(err));
+        if (read == 0)
+            answer = say_run(c, &seat, bytes, len, why);
+        else
+            snprintf(why, sizeof(why), "%.180s", err);
+        free(bytes);
+    }
+    bool settled = answer != 0 && answer != KL_REFUSE_LIMIT;
+    if (settled) settle(c, path);
+    if (settled && mine) kl_seat_file_retire(&seat);
+    kl_seat_file_close(&seat, settled || !mine);
     if (answer == KL_REFUSE_TAKEN) return printf("handed in: %s\n", kl_plain(why)) < 0 ? KLT_OUTPUT : KLT_OK;
     return tool_fail(answer ? KLT_FAILED : KLT_ROOM, "play", "%s: %s%s",
                      answer ? "not taken" : "not handed in", kl_plain(why),
-                     settled ? "" : ". It waits: keylock play --challenge -");
+                     settled ? ". It stays in your folder of recordings"
+                             : ". It waits: keylock play --challenge -");
 }
 
 /* All that waits. The worst result. */
@@ -190,17 +248,57 @@ static int hand_in_all(struct challenge *c) {
 
 /* --- the token --- */
 
+/* Of the seat file. */
+static void write_where(const struct challenge *c, char out[KL_SEAT_WHERE]) {
+    snprintf(out, KL_SEAT_WHERE, "%s challenge", kl_host_port(c->where.host, c->where.port).text);
+}
+
+/* The paths of c->rec. */
+static bool name_files(struct challenge *c) {
+    return name_in(c->run, c->dir, c->rec.head.room_id, "klr") &&
+           name_in(c->token, c->dir, c->rec.head.room_id, "token");
+}
+
+/* c->rec is a token of that challenge, for that player, which nobody plays now or has played. */
+static bool token_waits(struct challenge *c) {
+    char where[KL_SEAT_WHERE], err[KLT_ERR];
+    const struct kl_klr_room *room = &c->rec.room;
+    write_where(c, where);
+    return !*c->rec.damage && kl_wall_us() / SECOND_US < c->rec.head.epoch_s + TOKEN_S &&
+           !strcmp(room->name, c->wanted.name) && !strcmp(room->member[0].name, c->wanted.player) &&
+           name_files(c) && kl_file_kind(c->run) == KL_FILE_IS_NONE &&
+           kl_seat_file_open(&c->seat, c->seats, c->rec.head.room_id, err, sizeof(err)) == 0 &&
+           c->seat.left && !strcmp(c->seat.where, where);
+}
+
+/* One that was got before: something was missing to play it. The wait for its time begins now. */
+static bool find_token(struct challenge *c) {
+    struct kl_dir_list list;
+    char path[KL_FILE_PATH], err[KLT_ERR];
+    bool found = false;
+    if (kl_dir_list(&list, c->dir, ".token", err, sizeof(err)) != 0) return false;
+    for (unsigned i = 0; i < list.count && !found; i++) {
+        if (kl_file_join(path, sizeof(path), c->dir, list.name[i], err, sizeof(err)) != 0) continue;
+        found = kl_recording_read(&c->rec, path, err, sizeof(err)) == 0 && token_waits(c);
+        if (found) break;
+        if (c->rec.head.epoch_s && kl_wall_us() / SECOND_US > c->rec.head.epoch_s + DAY_S)
+            (void)kl_file_remove(path, err, sizeof(err));
+        kl_seat_file_close(&c->seat, false);
+        kl_recording_free(&c->rec);
+    }
+    kl_dir_list_free(&list);
+    c->given_us = kl_now_us();
+    return found;
+}
+
 static int write_token(struct challenge *c, const uint8_t *bytes, size_t len, const struct kl_seat_key *key) {
-    struct kl_seat_file seat;
     char err[KLT_ERR];
     const uint8_t *room_id = c->rec.head.room_id, none[KL_SEAT_TOKEN] = {0};
-    int result = kl_seat_file_open(&seat, c->seats, room_id, err, sizeof(err));
-    seat.key = *key;
-    snprintf(seat.where, sizeof(seat.where), "%s challenge", kl_host_port(c->where.host, c->where.port).text);
-    if (result == 0) result = kl_seat_file_keep(&seat, none, room_id, err, sizeof(err));
-    kl_seat_file_close(&seat, false);
-    if (result == 0 &&
-        (!name_in(c->run, c->dir, room_id, "klr") || !name_in(c->token, c->dir, room_id, "token")))
+    int result = kl_seat_file_open(&c->seat, c->seats, room_id, err, sizeof(err));
+    c->seat.key = *key;
+    write_where(c, c->seat.where);
+    if (result == 0) result = kl_seat_file_keep(&c->seat, none, room_id, err, sizeof(err));
+    if (result == 0 && !name_files(c))
         result = -1, snprintf(err, sizeof(err), "%.900s: too long a name", c->dir);
     if (result == 0) result = kl_file_write_whole(c->token, bytes, len, KL_FILE_PRIVATE, err, sizeof(err));
     return result == 0 ? KLT_OK : tool_fail(KLT_OUTPUT, "play", "%s", err);
@@ -254,13 +352,9 @@ static void wait_for_time(const struct challenge *c, const struct kl_recording *
         }
 }
 
-/* Nothing was played: neither token nor key has any use. */
-static int drop(struct challenge *c, int code) {
-    struct kl_seat_file seat;
-    char err[KLT_ERR];
-    (void)kl_file_remove(c->token, err, sizeof(err));
-    if (kl_seat_file_open(&seat, c->seats, c->rec.head.room_id, err, sizeof(err)) == 0)
-        kl_seat_file_close(&seat, true);
+/* Nothing was played: the token is as good as before. */
+static int keep_token(int code) {
+    (void)tool_fail(code, "play", "the challenge's token waits: the next call plays it");
     return code;
 }
 
@@ -268,7 +362,7 @@ static int play(struct challenge *c, int count, char **given) {
     static char core[KL_FILE_PATH], content[KL_FILE_PATH];
     char err[KLT_ERR];
     int code = find_run(c, core, content);
-    if (code != KLT_OK) return drop(c, code);
+    if (code != KLT_OK) return keep_token(code);
     if (c->trust) kl_environment_set("KEYLOCK_TRUST", "on");
     code = kl_play_replay(&(struct kl_play_replay){.recording = c->token,
                                                    .core = core,
@@ -278,11 +372,12 @@ static int play(struct challenge *c, int count, char **given) {
                                                    .run = c->run},
                           count, given);
     if (kl_file_kind(c->run) == KL_FILE_IS_NONE)
-        return drop(c, code ? code : tool_fail(KLT_FAILED, "play", "nothing was played"));
+        return keep_token(code ? code : tool_fail(KLT_FAILED, "play", "nothing was played"));
     (void)kl_file_remove(c->token, err, sizeof(err));
     kl_recording_free(&c->rec);
     if (kl_recording_read(&c->rec, c->run, err, sizeof(err)) == 0) wait_for_time(c, &c->rec);
     kl_recording_free(&c->rec);
+    kl_seat_file_close(&c->seat, false);
     int handed = hand_in(c, c->run);
     return handed ? handed : code;
 }
@@ -337,8 +432,10 @@ int cmd_challenge(int argc, char **argv) {
     if (code != KLT_OK) return code;
     int waited = hand_in_all(c);
     if (!c->relay) return waited;
-    code = fetch(c);
+    c->seat.lock.handle = -1;
+    code = find_token(c) ? KLT_OK : fetch(c);
     if (code == KLT_OK) code = play(c, argc - optind, argv + optind);
+    kl_seat_file_close(&c->seat, false);
     kl_recording_free(&c->rec);
     return code;
 }
