@@ -76,8 +76,9 @@ struct kl_lock_client {
                          none was seen */
     bool heard;
     uint32_t stamp;       /* its newest time stamp */
-    uint64_t heard_at_us; /* arrival of that time stamp */
+    uint64_t heard_at_us; /* that time stamp was read .. */
     uint64_t last_send_us;
+    uint32_t waited_us;       /* .. after so long on the relay's machine */
     uint8_t unheard;          /* UPDATEs that no CTRL has made up for */
     uint32_t debt;            /* bytes of frames sent again that its CTRLs have not made up for */
     uint32_t sent_end;        /* frames below have been sent in this session, or need not be */
@@ -259,10 +260,11 @@ void kl_lock_remove(struct kl_lock_relay *r, unsigned client, uint64_t now_us);
 int kl_lock_start(struct kl_lock_relay *r, uint64_t now_us);
 
 /* Feeds the body of a CTRL datagram. missing: datagrams that the client has sent before it, in this session,
- * and that have not come. Returns 0, or without any effect KL_E_STATE (no such client), KL_E_MALFORMED,
- * KL_E_WINDOW, or KL_E_SPACE: r->wants are seats without memory for devices that it uses. */
+ * and that have not come. waited_us: since it came to the relay's machine, which is no part of a round trip.
+ * Returns 0, or without any effect KL_E_STATE (no such client), KL_E_MALFORMED, KL_E_WINDOW, or KL_E_SPACE:
+ * r->wants are seats without memory for devices that it uses. */
 int kl_lock_receive(struct kl_lock_relay *r, unsigned client, const uint8_t *body, size_t len,
-                    uint32_t missing, uint64_t now_us);
+                    uint32_t missing, uint32_t waited_us, uint64_t now_us);
 
 /* Closes frames by the clock and ends the wait for late clients. Call it at kl_lock_tick_at(). */
 void kl_lock_tick(struct kl_lock_relay *r, uint64_t now_us);

@@ -150,8 +150,10 @@ static void keep_needs(struct kl_lock_relay *r, unsigned client, const struct kl
 
 /* An echo that no UPDATE had measures nothing: a client that returned with one would choose its round trip,
  * and with it the guess of the spacing. */
-static void keep_times(struct kl_lock_client *c, const struct kl_ctrl *m, bool true_echo, uint64_t now_us) {
+static void keep_times(struct kl_lock_client *c, const struct kl_ctrl *m, bool true_echo, uint32_t waited_us,
+                       uint64_t now_us) {
     uint32_t trip_us = (uint32_t)now_us - m->echo;
+    trip_us -= waited_us < trip_us ? waited_us : trip_us;
     if (true_echo) {
         kl_rtt_sample(&c->rtt, trip_us > m->hold_us ? trip_us - m->hold_us : 0);
         if (c->trip_us == 0 || trip_us < c->trip_us) c->trip_us = trip_us;
@@ -161,6 +163,7 @@ static void keep_times(struct kl_lock_client *c, const struct kl_ctrl *m, bool t
     c->heard = true;
     c->stamp = m->stamp;
     c->heard_at_us = now_us;
+    c->waited_us = waited_us;
 }
 
 static void note_shown(struct kl_lock_client *c, uint32_t end, uint64_t now_us) {
@@ -214,7 +217,7 @@ static uint8_t wanting(const struct kl_lock_relay *r, const struct kl_lock_clien
 }
 
 int kl_lock_receive(struct kl_lock_relay *r, unsigned client, const uint8_t *body, size_t len,
-                    uint32_t missing, uint64_t now_us) {
+                    uint32_t missing, uint32_t waited_us, uint64_t now_us) {
     if (client >= KL_MAX_CLIENTS || !r->client[client].present) return KL_E_STATE;
     struct kl_lock_client *c = &r->client[client];
     struct kl_ctrl m;
@@ -227,7 +230,7 @@ int kl_lock_receive(struct kl_lock_relay *r, unsigned client, const uint8_t *bod
 
     const unsigned echoed = echoed_by(c, &m);
     const bool true_echo = echoed < KL_SENT_KEPT;
-    keep_times(c, &m, true_echo, now_us);
+    keep_times(c, &m, true_echo, waited_us, now_us);
     uint32_t pays = EACH_BYTE * ((uint32_t)len + HEADER_BYTES);
     c->debt -= c->debt < pays ? c->debt : pays;
     if (missing != c->missing) c->lost_us = now_us;
@@ -378,7 +381,7 @@ size_t kl_lock_send(struct kl_lock_relay *r, unsigned client, uint64_t now_us, u
     struct kl_update u = {.stamp = (uint32_t)now_us,
                           .has_echo = c->heard,
                           .echo = c->stamp,
-                          .hold_us = (uint32_t)(now_us - c->heard_at_us),
+                          .hold_us = (uint32_t)(now_us - c->heard_at_us) + c->waited_us,
                           .next_sample = c->next_sample,
                           .presence = c->presence,
                           .paused = r->paused,

@@ -55,9 +55,13 @@ int kl_socket_peek(int s, void *bytes, size_t cap);
 struct kl_socket_batch {
     unsigned count;
     struct kl_address at[KL_SOCKET_BATCH];
-    size_t len[KL_SOCKET_BATCH]; /* received: above KL_SOCKET_BYTES if it was cut off */
+    size_t len[KL_SOCKET_BATCH];          /* received: above KL_SOCKET_BYTES if it was cut off */
+    uint64_t arrived_us[KL_SOCKET_BATCH]; /* received: when this machine had it, kl_now_us() */
     uint8_t bytes[KL_SOCKET_BATCH][KL_SOCKET_BYTES];
 };
+/* From now on batches say when their datagrams came to this machine. False, as on Windows: the system does
+ * not tell, so they say when they were read. */
+bool kl_socket_time_arrivals(int s);
 /* Receives what waits, a batch at most. False: nothing waits. */
 bool kl_socket_receive_batch(int s, struct kl_socket_batch *b);
 /* Sends the batch, and empties it. A datagram that is not accepted is left out. */

@@ -18,7 +18,8 @@
 
 /* --- arriving datagrams --- */
 
-static void take(struct kl_hub *hub, const struct kl_address *from, uint8_t *bytes, size_t len) {
+static void take(struct kl_hub *hub, const struct kl_address *from, uint8_t *bytes, size_t len,
+                 uint64_t arrived_us) {
     struct kl_opened o;
     if (from->port == 0 || kl_address_audience(from) == KL_AUDIENCE_NOBODY || len < 2 ||
         len > KL_SOCKET_BYTES || bytes[0] != KL_SEAL_MAGIC) {
@@ -36,7 +37,8 @@ static void take(struct kl_hub *hub, const struct kl_address *from, uint8_t *byt
         kl_hub_enet_take(hub, s, &o);
     } else if (o.kind == KL_SEAL_CTRL && known) {
         hub->stats.datagrams_in++;
-        hub->handler.datagram(hub->handler.ctx, kl_gate_slot(s->number), o.body, o.len, o.missing);
+        hub->handler.datagram(hub->handler.ctx, kl_gate_slot(s->number), o.body, o.len, o.missing,
+                              arrived_us);
     } else if (o.kind == KL_SEAL_PATH) {
         kl_hub_path(hub, s, from, &o);
     } else {
@@ -54,7 +56,7 @@ static bool take_next(struct kl_hub *hub) {
         if (emptied || !kl_socket_receive_batch(hub->socket, in)) return false;
     }
     unsigned i = hub->in_next++;
-    take(hub, &in->at[i], in->bytes[i], in->len[i]);
+    take(hub, &in->at[i], in->bytes[i], in->len[i], in->arrived_us[i]);
     return true;
 }
 
@@ -124,6 +126,7 @@ static struct kl_hub *allocate(const struct kl_hub_config *config) {
     if (hub->gate) hub->socket = kl_socket_open();
     if (hub->socket >= 0 && kl_hub_enet_open(hub)) {
         kl_socket_enlarge(hub->socket, KL_SOCKET_BUFFER_BYTES, KL_SOCKET_BUFFER_BYTES);
+        (void)kl_socket_time_arrivals(hub->socket);
         return hub;
     }
     release(hub);

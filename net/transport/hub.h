@@ -51,8 +51,10 @@ struct kl_hub_handler {
      * and the log. May be NULL. */
     void (*flooded)(void *ctx, unsigned peer, const char *why);
     void (*message)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len);
-    /* Authentic and fresh; missing: datagrams that the peer sent before and that have not come. */
-    void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len, uint32_t missing);
+    /* Authentic and fresh; missing: datagrams that the peer sent before and that have not come; arrived_us:
+     * when this machine had it. */
+    void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len, uint32_t missing,
+                     uint64_t arrived_us);
     /* For strangers (strangers.h): the number of rooms; the next public room. Either may be NULL. */
     unsigned (*rooms)(void *ctx);
     bool (*next_line)(void *ctx, unsigned *from, struct kl_room_line *out);

@@ -139,7 +139,7 @@ static void frames(struct list *l, unsigned steps) {
         }
         frontend(l);
         while ((len = kl_client_send(&player, now_us, buf, sizeof buf)) > 0)
-            kl_lock_receive(&room, 0, buf, len, 0, now_us);
+            kl_lock_receive(&room, 0, buf, len, 0, 0, now_us);
         while (kl_lock_take(&room, &f))
             ring[f.number % RING] = f;
         nudge(l, WAIT);

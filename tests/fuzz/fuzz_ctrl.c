@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (struct record rec; next_record(&data, &size, &rec);) {
         now_us += 500 * (uint64_t)(rec.extra >> 2);
         before = r;
-        int result = kl_lock_receive(&r, sender[rec.extra & 3], rec.bytes, rec.len, 0, now_us);
+        int result = kl_lock_receive(&r, sender[rec.extra & 3], rec.bytes, rec.len, 0, 0, now_us);
         MUST(result == 0 || memcmp(&r, &before, sizeof r) == 0);
         while (kl_lock_take(&r, &f)) {
             MUST(f.number == next++);

@@ -54,7 +54,9 @@ static void on_message(void *ctx, unsigned peer, const uint8_t *bytes, size_t le
     (void)ctx;
     MUST(known == (int)peer && len <= KL_MSG_MAX && bytes);
 }
-static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len, uint32_t missing) {
+static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len, uint32_t missing,
+                        uint64_t arrived_us) {
+    (void)arrived_us;
     (void)ctx, (void)missing;
     MUST(known == (int)peer && len <= 2048 && body);
 }

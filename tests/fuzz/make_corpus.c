@@ -106,7 +106,7 @@ static void play(const char *name, uint8_t kind, unsigned steps, bool rich) {
             turn(i, now, rich);
             while ((len = kl_client_send(&client[i], now, buf, sizeof buf)) > 0) {
                 add(&up, (uint8_t)(i | 11 << 2), buf, len);
-                kl_lock_receive(&room, at_index[i], buf, len, 0, now);
+                kl_lock_receive(&room, at_index[i], buf, len, 0, 0, now);
             }
         }
     }

@@ -159,7 +159,7 @@ void say(unsigned peer, const struct kl_msg *m) {
 
 void say_datagram(unsigned peer, const uint8_t *body, size_t len) {
     wire_count_up(&inbox[peer].traffic, false, len);
-    kl_lobby_datagram(lobby, peer, body, len, 0, now_us);
+    kl_lobby_datagram(lobby, peer, body, len, 0, 0, now_us);
 }
 
 const struct kl_msg *heard(unsigned peer, uint8_t kind) {

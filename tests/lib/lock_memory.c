@@ -25,9 +25,9 @@ void lock_begin(struct kl_lock_relay *r, const struct kl_params *params, const s
 
 int lock_receive(struct kl_lock_relay *r, unsigned client, const uint8_t *body, size_t len, uint32_t missing,
                  uint64_t now_us) {
-    int result = kl_lock_receive(r, client, body, len, missing, now_us);
+    int result = kl_lock_receive(r, client, body, len, missing, 0, now_us);
     if (result != KL_E_SPACE) return result;
     for (KL_EACH(s, r->wants))
         kl_lock_give_devices(r, s, memory.devices[s], &memory.keys[s]);
-    return kl_lock_receive(r, client, body, len, missing, now_us);
+    return kl_lock_receive(r, client, body, len, missing, 0, now_us);
 }

@@ -12,7 +12,7 @@ uint32_t interval;
 
 uint16_t hand_late, hand_turn_late;
 uint8_t hand_batch;
-uint32_t hand_missing;
+uint32_t hand_missing, hand_waited_us;
 bool hand_has_echo;
 uint32_t hand_echo;
 
@@ -34,7 +34,7 @@ void hand_begin(struct kl_params p) {
     lock_begin(&r, &p, NULL);
     memset(ring, 0, sizeof ring);
     hand_late = hand_turn_late = hand_batch = 0;
-    hand_missing = 0;
+    hand_missing = hand_waited_us = 0;
     hand_has_echo = false;
 }
 
@@ -55,7 +55,7 @@ int hand_ctrl(unsigned client, uint32_t first, uint32_t count, unsigned word, ui
     size_t len = kl_ctrl_write(&m, (const struct kl_input(*)[KL_MAX_SEATS])ring, r.client[client].seat_count,
                                buf, sizeof buf);
     MUST(len > 0);
-    return kl_lock_receive(&r, client, buf, len, hand_missing, now_us);
+    return kl_lock_receive(&r, client, buf, len, hand_missing, hand_waited_us, now_us);
 }
 
 uint32_t hand_take_all(void) {

@@ -12,8 +12,9 @@ extern struct kl_frame hand_last;                            /* taken last */
 extern uint32_t interval; /* length of interval 0 */
 
 extern uint16_t hand_late, hand_turn_late;
-extern uint8_t hand_batch;    /* the batch in the next CTRLs */
-extern uint32_t hand_missing; /* datagrams that have not come */
+extern uint8_t hand_batch;      /* the batch in the next CTRLs */
+extern uint32_t hand_missing;   /* datagrams that have not come */
+extern uint32_t hand_waited_us; /* time of the next CTRLs in the relay's socket */
 extern bool hand_has_echo;
 extern uint32_t hand_echo; /* the echo in the next CTRLs, if hand_has_echo */
 

@@ -37,7 +37,9 @@ static void on_message(void *ctx, unsigned peer, const uint8_t *bytes, size_t le
     (void)ctx, (void)peer, (void)bytes, (void)len;
     messages++;
 }
-static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len, uint32_t missing) {
+static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len, uint32_t missing,
+                        uint64_t arrived_us) {
+    (void)arrived_us;
     (void)ctx, (void)peer, (void)body, (void)len, (void)missing;
 }
 

@@ -336,7 +336,7 @@ static void deliver(struct packet *p) {
         if (reliable)
             kl_lobby_message(lobby, s->peer, bytes, len, now_us);
         else
-            kl_lobby_datagram(lobby, s->peer, bytes, len, missing, now_us);
+            kl_lobby_datagram(lobby, s->peer, bytes, len, missing, 0, now_us);
     }
     if (to_relay || !s->client) return;
     if (reliable)

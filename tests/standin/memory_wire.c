@@ -4,6 +4,7 @@
 
 #include <enet/enet.h>
 
+#include "net/platform/clock.h"
 #include "tests/lib/must.h"
 
 #define WIRE_SOCKETS 16
@@ -76,6 +77,7 @@ int __wrap_kl_socket_open(void);
 void __wrap_kl_socket_close(int s);
 bool __wrap_kl_socket_receive_batch(int s, struct kl_socket_batch *b);
 void __wrap_kl_socket_send_batch(int s, struct kl_socket_batch *b);
+bool __wrap_kl_socket_time_arrivals(int s);
 int __wrap_kl_socket_bind(int s, struct kl_address *at);
 void __wrap_kl_socket_enlarge(int s, int receive_bytes, int send_bytes);
 bool __wrap_kl_socket_send(int s, const struct kl_address *to, const void *bytes, size_t len);
@@ -93,6 +95,7 @@ bool __wrap_kl_socket_receive_batch(int s, struct kl_socket_batch *b) {
     for (b->count = 0; b->count < KL_SOCKET_BATCH; b->len[b->count++] = (size_t)len) {
         len = wire_receive(s, b->bytes[b->count], KL_SOCKET_BYTES, &b->at[b->count]);
         if (len < 0) break;
+        b->arrived_us[b->count] = kl_now_us();
     }
     return b->count > 0;
 }
@@ -105,6 +108,9 @@ int __wrap_kl_socket_bind(int s, struct kl_address *at) {
     wire_bind(s, at);
     *at = wire[s].at;
     return 0;
+}
+bool __wrap_kl_socket_time_arrivals(int s) {
+    return s < 0;
 }
 void __wrap_kl_socket_enlarge(int s, int receive_bytes, int send_bytes) {
     (void)s, (void)receive_bytes, (void)send_bytes;

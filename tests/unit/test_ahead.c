@@ -97,7 +97,7 @@ static void carry(uint64_t now_us) {
         while ((len = kl_client_send(&player[i].lock, now_us, buf, sizeof buf)) > 0)
             put(&player[i].up, buf, len, now_us + way_us[i]);
         while ((d = come(&player[i].up, now_us)))
-            assert_int_equal(kl_lock_receive(&relay, i, d->bytes, d->len, 0, now_us), 0);
+            assert_int_equal(kl_lock_receive(&relay, i, d->bytes, d->len, 0, 0, now_us), 0);
     }
     carry_straight(now_us);
     kl_lock_tick(&relay, now_us);

@@ -54,7 +54,7 @@ static void deliver(uint64_t now_us) {
         if (!p->at_us || p->at_us > now_us) continue;
         p->at_us = 0;
         if (p->up)
-            assert_int_equal(kl_lock_receive(&room, 0, p->body, p->len, 0, now_us), 0);
+            assert_int_equal(kl_lock_receive(&room, 0, p->body, p->len, 0, 0, now_us), 0);
         else
             assert_int_equal(kl_client_receive(&client, p->body, p->len, now_us), 0);
     }

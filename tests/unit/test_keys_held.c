@@ -67,7 +67,7 @@ static void carry(uint64_t now_us) {
     size_t len;
     for (struct packet *p; (p = next_packet(now_us)) != NULL; p->len = 0)
         if (p->up)
-            (void)kl_lock_receive(&room, p->client, p->bytes, p->len, 0,
+            (void)kl_lock_receive(&room, p->client, p->bytes, p->len, 0, 0,
                                   now_us); /* of a lost session, perhaps */
         else
             (void)kl_client_receive(&player[p->client].lock, p->bytes, p->len, now_us);

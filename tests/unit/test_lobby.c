@@ -267,10 +267,10 @@ TEST_WITH(malformed_datagrams_are_dropped_and_then_tell, set_up, tear_down) {
     start_game();
     uint8_t body[3] = {255, 255, 255};
     for (unsigned i = 0; i < 63; i++)
-        kl_lobby_datagram(lobby, 1, body, sizeof body, 0, now_us);
+        kl_lobby_datagram(lobby, 1, body, sizeof body, 0, 0, now_us);
     run();
     assert_false(inbox[1].hung_up);
-    kl_lobby_datagram(lobby, 1, body, sizeof body, 0, now_us);
+    kl_lobby_datagram(lobby, 1, body, sizeof body, 0, 0, now_us);
     run();
     expect_refusal(1, KL_REFUSE_PROTOCOL, "malformed input datagrams");
     assert_false(inbox[0].hung_up);

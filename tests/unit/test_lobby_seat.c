@@ -123,7 +123,7 @@ TEST_WITH(the_newest_session_has_the_seat, set_up, tear_down) {
     assert_false(inbox[11].hung_up);
     uint8_t body[3] = {255, 255, 255};
     for (unsigned i = 0; i < 100; i++)
-        kl_lobby_datagram(lobby, 1, body, sizeof body, 0, now_us);
+        kl_lobby_datagram(lobby, 1, body, sizeof body, 0, 0, now_us);
     run();
     assert_false(inbox[11].hung_up);
     lose(11);

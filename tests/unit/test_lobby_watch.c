@@ -405,9 +405,9 @@ TEST_WITH(malformed_words, set_up_watched, tear_down) {
     begin_watched();
     watches(0);
     for (unsigned i = 0; i < 63; i++)
-        kl_lobby_datagram(lobby, AT_PEER, bad, sizeof bad, 0, now_us);
+        kl_lobby_datagram(lobby, AT_PEER, bad, sizeof bad, 0, 0, now_us);
     assert_false(inbox[AT_PEER].hung_up);
-    kl_lobby_datagram(lobby, AT_PEER, bad, sizeof bad, 0, now_us);
+    kl_lobby_datagram(lobby, AT_PEER, bad, sizeof bad, 0, 0, now_us);
     goes(0);
     expect_refusal(AT_PEER, KL_REFUSE_PROTOCOL, "malformed input datagrams");
 }

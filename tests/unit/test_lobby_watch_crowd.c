@@ -46,7 +46,7 @@ static void read_on(unsigned i) {
     struct kl_ctrl c = {.stamp = (uint32_t)now_us, .frame_acked = w->have};
     size_t len = kl_ctrl_write(&c, NULL, 0, body, sizeof body);
     assert_true(len > 0);
-    kl_lobby_datagram(lobby, AT_PEER + i, body, len, 0, now_us);
+    kl_lobby_datagram(lobby, AT_PEER + i, body, len, 0, 0, now_us);
 }
 
 /* --- links of the players --- */
@@ -142,7 +142,7 @@ static void step_far(unsigned i) {
            (len = kl_client_send(&p->lock, now_us, buf, sizeof buf)) > 0)
         put(&up[i], buf, len);
     while ((l = due(&up[i])))
-        kl_lobby_datagram(lobby, i, l->body, l->len, 0, now_us);
+        kl_lobby_datagram(lobby, i, l->body, l->len, 0, 0, now_us);
 }
 
 static void turn_of_the_relay(void) {

@@ -36,7 +36,7 @@ static int ctrl(unsigned client, uint32_t acked, uint32_t first, uint32_t count,
         .stamp = (uint32_t)now_us, .frame_acked = acked, .sample_first = first, .sample_count = count};
     size_t len = kl_ctrl_write(&m, ring, r.client[client].seat_count, buf, sizeof buf);
     assert_true(len > 0);
-    return kl_lock_receive(&r, client, buf, len, 0, now_us);
+    return kl_lock_receive(&r, client, buf, len, 0, 0, now_us);
 }
 
 static uint32_t take_all(struct kl_frame *last) {
@@ -61,8 +61,8 @@ TEST(only_free_seats_can_be_taken) {
     assert_int_equal(kl_lock_add(&r, 5, 0x04, 0), KL_E_STATE); /* a seat that is taken */
     kl_lock_remove(&r, 77, 0);
     kl_lock_remove(&r, 8, 0);
-    assert_int_equal(kl_lock_receive(&r, 8, buf, 1, 0, 0), KL_E_STATE);
-    assert_int_equal(kl_lock_receive(&r, 800, buf, 1, 0, 0), KL_E_STATE);
+    assert_int_equal(kl_lock_receive(&r, 8, buf, 1, 0, 0, 0), KL_E_STATE);
+    assert_int_equal(kl_lock_receive(&r, 800, buf, 1, 0, 0, 0), KL_E_STATE);
 }
 
 TEST(interval_0_waits_for_nobody_the_next_for_all) {
@@ -149,7 +149,7 @@ TEST(impossible_samples_do_not_count) {
     assert_int_equal(ctrl(0, 5, 0, 1, 2000), KL_E_WINDOW); /* has more than was closed */
     struct kl_ctrl m = {.frame_acked = 4, .need_first = 2, .need_count = 3};
     size_t len = kl_ctrl_write(&m, ring, 1, buf, sizeof buf);
-    assert_int_equal(kl_lock_receive(&r, 0, buf, len, 0, 2000),
+    assert_int_equal(kl_lock_receive(&r, 0, buf, len, 0, 0, 2000),
                      KL_E_WINDOW); /* needs of frames it cannot know */
     assert_memory_equal(&r, &before, sizeof r);
     assert_int_equal(ctrl(0, 4, 0, KL_WINDOW_FRAMES, 2000), 0);
@@ -158,7 +158,7 @@ TEST(impossible_samples_do_not_count) {
     len = kl_ctrl_write(&m, ring, 1, buf, sizeof buf);
     before = r;
     for (size_t cut = 0; cut < len; cut++)
-        assert_int_equal(kl_lock_receive(&r, 3, buf, cut, 0, 2000), KL_E_MALFORMED);
+        assert_int_equal(kl_lock_receive(&r, 3, buf, cut, 0, 0, 2000), KL_E_MALFORMED);
     assert_memory_equal(&r, &before, sizeof r);
 }
 
@@ -177,7 +177,7 @@ TEST(a_spectator_has_no_samples) {
     assert_int_equal(ctrl(9, 4, 0, 0, 2000), 0);
     struct kl_ctrl m = {.frame_acked = 4, .sample_count = 1};
     size_t len = kl_ctrl_write(&m, ring, 0, buf, sizeof buf);
-    assert_int_equal(kl_lock_receive(&r, 9, buf, len, 0, 2000), KL_E_MALFORMED);
+    assert_int_equal(kl_lock_receive(&r, 9, buf, len, 0, 0, 2000), KL_E_MALFORMED);
 }
 
 static struct kl_update sent(unsigned client, uint64_t now_us) {
@@ -320,7 +320,7 @@ TEST(the_shortest_exchange) {
             assert_int_equal(f.in[0].joypad, f.number < 3 ? 0 : f.number - 2);
         }
         while ((len = kl_client_send(&c, now, buf, sizeof buf)) > 0)
-            assert_int_equal(kl_lock_receive(&r, 0, buf, len, 0, now), 0);
+            assert_int_equal(kl_lock_receive(&r, 0, buf, len, 0, 0, now), 0);
     }
     assert_in_range(c.stats.next_run, 94, 100);
     assert_int_equal(c.stats.stalls, 0);

@@ -295,7 +295,7 @@ TEST(needs_are_kept_by_client) {
                         .need_count = 2,
                         .need = {9, 11}};
     size_t len = kl_ctrl_write(&m, (const struct kl_input(*)[KL_MAX_SEATS])ring, 1, buf, sizeof buf);
-    assert_int_equal(kl_lock_receive(&r, 3, buf, len, 0, 190000), 0);
+    assert_int_equal(kl_lock_receive(&r, 3, buf, len, 0, 0, 190000), 0);
     assert_int_equal(r.spacing.need[3][6], 11);
     assert_int_equal(r.spacing.next[3], 7);
     assert_int_equal(r.spacing.next[0], 0);

@@ -4,6 +4,7 @@
 
 #include "net/engine/lock_relay.h"
 #include "net/engine/lock_relay_return.h"
+#include "net/engine/lock_wire.h"
 #include "tests/lib/relay_hand.h"
 
 static uint32_t need_echo = 8960000;
@@ -76,7 +77,7 @@ static uint8_t kept_need_of(uint32_t frame, uint8_t told) {
                         .need = {told},
                         .sample_first = r.client[0].next_sample};
     size_t len = kl_ctrl_write(&m, (const struct kl_input(*)[KL_MAX_SEATS])ring, 1, buf, sizeof buf);
-    assert_int_equal(kl_lock_receive(&r, 0, buf, len, 0, 9000000), 0);
+    assert_int_equal(kl_lock_receive(&r, 0, buf, len, 0, 0, 9000000), 0);
     return r.spacing.need[0][frame % KL_SPACING_HISTORY];
 }
 
@@ -146,6 +147,33 @@ TEST(needs_without_a_true_echo_say_nothing) {
     need_echo--;
     assert_int_equal(kept_need(interval + 2, 9), 9);
     assert_int_equal(r.client[0].rtt.count, trips + 1);
+}
+
+/* Time in the relay's socket makes no round trip longer, neither the relay's nor the client's. */
+TEST(the_time_in_the_relays_socket_enters_no_round_trip) {
+    uint8_t buf[KL_DATAGRAM_MAX];
+    struct kl_update u;
+    begin(KL_POLICY_STRICT);
+    for (uint32_t n = 0; n < 3; n++)
+        hand_all_say(7, n);
+    struct kl_lock_client *c = &r.client[0];
+    uint64_t sent_us = hand_line(interval + 1), heard_us = sent_us + 90000;
+    assert_true(kl_lock_send(&r, 0, sent_us, buf, sizeof buf) > 0);
+    hand_has_echo = true;
+    hand_echo = (uint32_t)sent_us;
+    hand_waited_us = 60000;
+    c->rtt = (struct kl_rtt){0};
+    c->trip_us = 0;
+    assert_int_equal(hand_ctrl(0, 3, 0, 0, heard_us), 0);
+    assert_int_equal(c->rtt.srtt_us, 30000);
+    assert_int_equal(c->trip_us, 30000);
+    size_t len = kl_lock_send(&r, 0, heard_us + 20000, buf, sizeof buf);
+    assert_int_equal(kl_update_open(&u, buf, len), 0);
+    assert_int_equal(u.hold_us, 80000);
+    hand_waited_us = UINT32_MAX; /* more than all of it */
+    hand_echo = (uint32_t)heard_us + 20000;
+    assert_int_equal(hand_ctrl(0, 3, 0, 0, heard_us + 90000), 0);
+    assert_int_equal(c->trip_us, 0);
 }
 
 /* Client 2 sends sample 2 long after its time. */

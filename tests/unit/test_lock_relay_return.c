@@ -42,7 +42,7 @@ static void acked(unsigned client, uint32_t frames, uint32_t backlog, uint64_t n
     struct kl_ctrl m = {.stamp = (uint32_t)now_us, .frame_acked = frames, .backlog = backlog};
     size_t len = kl_ctrl_write(&m, (const struct kl_input(*)[KL_MAX_SEATS])ring, r.client[client].seat_count,
                                buf, sizeof buf);
-    assert_int_equal(kl_lock_receive(&r, client, buf, len, 0, now_us), 0);
+    assert_int_equal(kl_lock_receive(&r, client, buf, len, 0, 0, now_us), 0);
 }
 
 TEST(a_client_that_is_cut_gets_nothing_and_holds_nobody_up) {
@@ -123,7 +123,7 @@ TEST(one_comes_back_with_another_clock) {
     assert_false(sent(2, hand_line(40)).has_echo);
     struct kl_ctrl m = {.stamp = 7, .frame_acked = r.next_close, .resume = true, .sample_first = 24};
     size_t len = kl_ctrl_write(&m, (const struct kl_input(*)[KL_MAX_SEATS])ring, 1, buf, sizeof buf);
-    assert_int_equal(kl_lock_receive(&r, 2, buf, len, 0, hand_line(41)), 0);
+    assert_int_equal(kl_lock_receive(&r, 2, buf, len, 0, 0, hand_line(41)), 0);
     assert_int_equal(r.client[2].presence, KL_RETURNING);
     assert_int_equal(sent(2, hand_line(41)).echo, 7);
 }
@@ -180,7 +180,7 @@ TEST(nobody_resumes_who_still_fetches) {
     struct kl_ctrl m = {
         .stamp = (uint32_t)hand_line(601), .frame_acked = 30, .resume = true, .sample_first = 600};
     size_t len = kl_ctrl_write(&m, (const struct kl_input(*)[KL_MAX_SEATS])ring, 1, buf, sizeof buf);
-    assert_int_equal(kl_lock_receive(&r, 2, buf, len, 0, hand_line(601)), 0);
+    assert_int_equal(kl_lock_receive(&r, 2, buf, len, 0, 0, hand_line(601)), 0);
     assert_int_equal(r.client[2].presence, KL_ABSENT);
     assert_int_equal(r.client[2].link, KL_LINK_BACK);
 }

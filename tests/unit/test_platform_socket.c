@@ -217,6 +217,31 @@ TEST_WITH(a_buffer_grows_and_the_child_programs_get_no_socket, open_two, close_t
     assert_false(is_inherited(a));
 }
 
+/* A batch is read 20 ms after its datagrams came: this time by its own word, at most. */
+static uint64_t lain_us(void) {
+    static struct kl_socket_batch batch;
+    uint64_t before_us = kl_now_us(), lain = 0;
+    assert_true(kl_socket_send(b, &at_a, "now", 3));
+    assert_true(kl_socket_send(b, &at_a, "and", 3));
+    kl_sleep_us(20000);
+    assert_true(kl_socket_receive_batch(a, &batch));
+    uint64_t read_us = kl_now_us();
+    assert_int_equal(batch.count, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_in_range(batch.arrived_us[i], before_us - 1000, read_us);
+        if (read_us - batch.arrived_us[i] > lain) lain = read_us - batch.arrived_us[i];
+    }
+    return lain;
+}
+
+TEST_WITH(a_batch_says_when_its_datagrams_came, open_two, close_two) {
+    uint64_t us = lain_us();
+    if (!kl_socket_time_arrivals(a)) skip();         /* an emulator's kernel, or Windows */
+    for (unsigned i = 0; i < 100 && us < 20000; i++) /* the kernel begins with it some time later */
+        us = lain_us();
+    assert_true(us >= 20000);
+}
+
 #ifndef _WIN32
 /* 10 ms of 2,000 players at 60 fps, as keylock-relay --check counts them. */
 TEST_WITH(a_burst_of_a_full_relay_waits_whole_if_the_system_allows_it, open_two, close_two) {

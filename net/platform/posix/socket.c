@@ -11,9 +11,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/platform/clock.h"
 #include "net/platform/posix/system_address.h"
 
-#define DESCRIPTORS 1024 /* limit of the search for connections */
+#define DESCRIPTORS  1024    /* limit of the search for connections */
+#define LAIN_MOST_US 5000000 /* a datagram in a socket: more is a clock that was set */
 
 static atomic_bool lacks_ipv6; /* sockets are of IPv4 */
 
@@ -194,22 +196,51 @@ int kl_socket_receive(int s, void *bytes, size_t cap, struct kl_address *from) {
     return (int)len;
 }
 
+bool kl_socket_time_arrivals(int s) {
+    const int on = 1;
+    return setsockopt(s, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) == 0;
+}
+
+union arrival {
+    struct cmsghdr head;
+    uint8_t room[CMSG_SPACE(sizeof(struct timespec))];
+};
+
+/* How long it has lain in the socket. The kernel tells by the wall clock, which may have been set since. */
+static uint64_t lain_us(const union arrival *a, const struct msghdr *m, uint64_t wall_us) {
+    struct timespec t;
+    if (m->msg_controllen < CMSG_LEN(sizeof t) || a->head.cmsg_level != SOL_SOCKET ||
+        a->head.cmsg_type != SCM_TIMESTAMPNS)
+        return 0;
+    memcpy(&t, CMSG_DATA(&a->head), sizeof t);
+    uint64_t at_us = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+    return at_us < wall_us && wall_us - at_us < LAIN_MOST_US ? wall_us - at_us : 0;
+}
+
 bool kl_socket_receive_batch(int s, struct kl_socket_batch *b) {
     struct mmsghdr m[KL_SOCKET_BATCH];
     struct iovec v[KL_SOCKET_BATCH];
     union system_address in[KL_SOCKET_BATCH];
+    union arrival a[KL_SOCKET_BATCH];
     for (unsigned i = 0; i < KL_SOCKET_BATCH; i++) {
         v[i] = (struct iovec){.iov_base = b->bytes[i], .iov_len = KL_SOCKET_BYTES};
-        m[i].msg_hdr = (struct msghdr){
-            .msg_name = &in[i], .msg_namelen = sizeof in[i], .msg_iov = &v[i], .msg_iovlen = 1};
+        m[i].msg_hdr = (struct msghdr){.msg_name = &in[i],
+                                       .msg_namelen = sizeof in[i],
+                                       .msg_iov = &v[i],
+                                       .msg_iovlen = 1,
+                                       .msg_control = &a[i],
+                                       .msg_controllen = sizeof a[i]};
     }
     int got = recvmmsg(s, m, KL_SOCKET_BATCH, MSG_DONTWAIT | MSG_TRUNC, NULL);
     b->count = got > 0 ? (unsigned)got : 0;
+    if (b->count == 0) return false;
+    uint64_t now_us = kl_now_us(), wall_us = kl_wall_us();
     for (unsigned i = 0; i < b->count; i++) {
         from_system(&in[i], &b->at[i]);
         b->len[i] = m[i].msg_len;
+        b->arrived_us[i] = now_us - lain_us(&a[i], &m[i].msg_hdr, wall_us);
     }
-    return b->count > 0;
+    return true;
 }
 
 void kl_socket_send_batch(int s, struct kl_socket_batch *b) {

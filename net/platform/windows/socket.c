@@ -10,6 +10,7 @@
 #include <windows.h>
 #include <iphlpapi.h>
 
+#include "net/platform/clock.h"
 #include "net/platform/thread.h"
 #include "net/platform/windows/wide.h"
 #include "net/platform/windows/winsock.h"
@@ -272,11 +273,17 @@ int kl_socket_peek(int s, void *bytes, size_t cap) {
     return WSAGetLastError() == WSAEMSGSIZE ? (int)cap : kl_winsock_fail();
 }
 
+bool kl_socket_time_arrivals(int s) {
+    (void)s;
+    return false;
+}
+
 bool kl_socket_receive_batch(int s, struct kl_socket_batch *b) {
     for (b->count = 0; b->count < KL_SOCKET_BATCH; b->count++) {
         int len = kl_socket_receive(s, b->bytes[b->count], KL_SOCKET_BYTES, &b->at[b->count]);
         if (len < 0) break;
         b->len[b->count] = (size_t)len;
+        b->arrived_us[b->count] = kl_now_us();
     }
     return b->count > 0;
 }

@@ -239,15 +239,15 @@ void kl_lobby_message(struct kl_lobby *l, unsigned peer, const uint8_t *bytes, s
 }
 
 void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, size_t len, uint32_t missing,
-                       uint64_t now_us) {
+                       uint32_t waited_us, uint64_t now_us) {
     struct kl_lobby_client *c = &l->client[peer];
     if (c->state == KL_CLIENT_WATCHER) kl_lobby_watch_datagram(c->room, c->watcher, body, len, now_us);
     if (c->state != KL_CLIENT_MEMBER) return;
     struct kl_lobby_room *r = c->room;
     struct kl_lobby_member *m = &r->member[c->member];
-    int result = kl_lock_receive(&r->lock, c->member, body, len, missing, now_us);
+    int result = kl_lock_receive(&r->lock, c->member, body, len, missing, waited_us, now_us);
     if (result == KL_E_SPACE && kl_lobby_memory_devices(r)) /* else it is as if lost */
-        result = kl_lock_receive(&r->lock, c->member, body, len, missing, now_us);
+        result = kl_lock_receive(&r->lock, c->member, body, len, missing, waited_us, now_us);
     if (result == KL_OK) {
         m->v.malformed = 0;
         kl_lobby_busy(r);

@@ -31,13 +31,13 @@ void kl_lobby_set_signer(struct kl_lobby *l, const struct kl_relay_key *key);
  * kl_lobby_set_secret(), before the first client; the journal must outlive the lobby. */
 void kl_lobby_set_journal(struct kl_lobby *l, struct kl_journal *journal, uint64_t now_us);
 
-/* The network's events. bytes are borrowed. */
+/* The network's events. bytes are borrowed. waited_us: since the datagram came to this machine. */
 void kl_lobby_opened(struct kl_lobby *l, unsigned peer, const char *address, uint64_t now_us);
 void kl_lobby_moved(struct kl_lobby *l, unsigned peer, const char *address); /* its new address is proved */
 void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us);
 void kl_lobby_message(struct kl_lobby *l, unsigned peer, const uint8_t *bytes, size_t len, uint64_t now_us);
 void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, size_t len, uint32_t missing,
-                       uint64_t now_us);
+                       uint32_t waited_us, uint64_t now_us);
 
 /* For a peer that exceeds the network's limits: tells it why, hangs up, and takes it out of its room. */
 void kl_lobby_put_out_peer(struct kl_lobby *l, unsigned peer, const char *why, uint64_t now_us);

@@ -96,8 +96,11 @@ static void on_moved(void *ctx, unsigned peer, const char *address) {
 static void on_message(void *ctx, unsigned peer, const uint8_t *bytes, size_t len) {
     kl_lobby_message(((struct server *)ctx)->lobby, peer, bytes, len, kl_now_us());
 }
-static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len, uint32_t missing) {
-    kl_lobby_datagram(((struct server *)ctx)->lobby, peer, body, len, missing, kl_now_us());
+static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len, uint32_t missing,
+                        uint64_t arrived_us) {
+    uint64_t now_us = kl_now_us();
+    uint32_t waited_us = now_us > arrived_us ? (uint32_t)(now_us - arrived_us) : 0;
+    kl_lobby_datagram(((struct server *)ctx)->lobby, peer, body, len, missing, waited_us, now_us);
 }
 
 static void on_flooded(void *ctx, unsigned peer, const char *why) {
