@@ -12,6 +12,12 @@
 
 /* --- the handshake --- */
 
+/* Says the room's bucket, by the relay's key: the proved one, or what COOKIE has said. */
+static void set_bucket(const struct kl_dial *d, struct kl_hs_client *c) {
+    const uint8_t *pub = d->is_known ? d->known : c->told_pub;
+    if (!sodium_is_zero(pub, 32)) c->bucket = kl_bucket(pub, d->room);
+}
+
 static void use_keys(struct kl_dial *d, const struct kl_hs_outcome *out, uint64_t now_us) {
     struct kl_dial_session *s = &d->s;
     s->outcome = *out;
@@ -69,7 +75,10 @@ static bool receive_answer(struct kl_dial *d, const uint8_t *bytes, size_t len, 
     enum kl_hs_client_result result = kl_hs_client_receive(&d->s.handshake, bytes, len, &out);
     switch (result) {
     case KL_HS_IGNORED: break;
-    case KL_HS_AGAIN: d->s.init_wanted = true; break;
+    case KL_HS_AGAIN:
+        set_bucket(d, &d->s.handshake);
+        d->s.init_wanted = true;
+        break;
     case KL_HS_ESTABLISHED: judge(d, &out, now_us); break;
     case KL_HS_REFUSED:
         refuse(d, now_us);
@@ -94,6 +103,7 @@ void kl_dial_probe(struct kl_dial *d, uint64_t now_us) {
     struct kl_dial_session *s = &d->s;
     if (!s->probing) {
         kl_hs_client_begin(&s->probe, d->offers);
+        set_bucket(d, &s->probe);
         s->probing = true;
         s->probe_us = now_us;
     }
@@ -202,6 +212,7 @@ void kl_dial_begin(struct kl_dial *d, uint64_t now_us) {
     d->tries = is_connecting(d) ? tries : 0;
     sodium_memzero(s, sizeof *s);
     kl_hs_client_begin(&s->handshake, d->offers);
+    set_bucket(d, &s->handshake);
     s->begun_us = s->init_us = s->heard_us = now_us;
     s->pause_us = INIT_FIRST_US;
     d->number++;

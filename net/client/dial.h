@@ -45,6 +45,7 @@ struct kl_dial {
     bool asks_trust;                            /* without a fingerprint: the caller decides on trust */
     bool is_known;
     uint8_t known[32];           /* public key of the relay of the first session, required from then on */
+    char room[KL_NAME_MAX];      /* the wanted room; "": none */
     char untrusted[KL_TEXT_MAX]; /* why the relay that answered is not trusted; empty: it is */
     unsigned tries;              /* sessions in a row with which ENet did not connect */
     uint32_t number;             /* of sessions begun. After a change the caller forgets ENet's connection */

@@ -21,6 +21,7 @@ void kl_participant_init(struct kl_participant *s, const struct kl_participant_c
     s->dial.offers = config->offers;
     s->hello = config->hello;
     s->hello.version = KL_PROTOCOL_VERSION;
+    memcpy(s->dial.room, s->hello.room, sizeof s->dial.room);
     if (config->has_password) s->hello.door |= KL_DOOR_PASSWORD;
     s->seat = config->seat;
     if (sodium_is_zero(s->seat.pub, sizeof s->seat.pub)) kl_seat_make(&s->seat);

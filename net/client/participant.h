@@ -153,6 +153,7 @@ struct kl_participant {
     struct kl_hello hello;
     struct kl_seat_key seat;
     bool fresh;                    /* begins with RETURN */
+    bool moved;                    /* REFUSE MOVED has come; a second one is final */
     struct kl_msg errand;          /* is said instead; kind 0: a room is entered */
     uint8_t token[KL_TOKEN_BYTES]; /* with fresh, until the first WELCOME */
     bool sparing;

@@ -189,8 +189,13 @@ static void on_seat(struct kl_participant *s, const struct kl_reseat *m) {
     kl_participant_happened(s);
 }
 
-static void on_refuse(struct kl_participant *s, const struct kl_text *t) {
+static void on_refuse(struct kl_participant *s, const struct kl_text *t, uint64_t now_us) {
     if (kl_participant_refused_for_now(s, t)) return;
+    if (t->code == KL_REFUSE_MOVED && !s->moved) { /* COOKIE told a wrong key; now it is proved */
+        s->moved = true;
+        kl_dial_begin(&s->dial, now_us);
+        return;
+    }
     s->status.refused = t->code;
     kl_participant_end(s, t->text[0] ? t->text : "the relay closed the connection without a reason");
 }
@@ -210,7 +215,7 @@ void kl_participant_take_message(struct kl_participant *s, const struct kl_msg *
     if (!s->joined && !before_welcome) return;
     switch (m->kind) {
     case KL_MSG_WELCOME: on_welcome(s, &m->welcome, now_us); break;
-    case KL_MSG_REFUSE: on_refuse(s, &m->text); break;
+    case KL_MSG_REFUSE: on_refuse(s, &m->text, now_us); break;
     case KL_MSG_ROSTER: on_roster(s, &m->roster); break;
     case KL_MSG_SEAT: on_seat(s, &m->seat); break;
     case KL_MSG_SEND: on_send(s, m->bare); break;

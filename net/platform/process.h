@@ -1,7 +1,8 @@
 /* process.h - child processes, and this process itself.
  *
- * A child is a new program, never a bare fork. Parent and child exchange messages: a mark, a length, the
- * bytes. Every wait of the parent has a deadline. So a core crashes or hangs only its own process. */
+ * A child is a new program, never a bare fork (copies.h has those). Parent and child exchange messages: a
+ * mark, a length, the bytes. Every wait of the parent has a deadline. So a core crashes or hangs only its own
+ * process. */
 #ifndef KL_PLATFORM_PROCESS_H
 #define KL_PLATFORM_PROCESS_H
 

@@ -32,6 +32,8 @@ void kl_socket_close(int s);
  * port 0: any free port. *at becomes the address taken. 0, or -1 with errno: EADDRINUSE, EACCES,
  * EADDRNOTAVAIL, or another. */
 int kl_socket_bind(int s, struct kl_address *at);
+/* The address that the socket is bound to. False: none. */
+bool kl_socket_name(int s, struct kl_address *at);
 /* From now on the socket sends to this address and receives only from it. 0, or -1 with errno. */
 int kl_socket_connect(int s, const struct kl_address *to);
 /* Asks for buffers of these sizes; the system may give less. 0: unchanged. */

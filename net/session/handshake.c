@@ -14,11 +14,11 @@ enum {
     INIT_OFFERS = 36,
     INIT_ZERO = 37,
     INIT_COOKIE = 40,
-    INIT_PAD = 56
+    INIT_PAD = KL_INIT_BUCKET + 1
 };
 /* Every reply: magic, kind, the first 16 bytes of e_c (proof that the sender saw INIT), then its own. */
 enum { ECHO = 16, REPLY_BODY = 2 + ECHO };
-enum { COOKIE_BYTES = REPLY_BODY + 16, ANSWER_PROOF = REPLY_BODY + 4 + 1 + 32 + 32 };
+enum { COOKIE_BYTES = REPLY_BODY + 16 + 32, ANSWER_PROOF = REPLY_BODY + 4 + 1 + 32 + 32 };
 enum { ANSWER_BYTES = ANSWER_PROOF + 16, REFUSAL_BYTES = REPLY_BODY + 1 + 2 };
 
 #define COOKIE_LIFE_US 120000000u /* a secret makes cookies for so long, and takes them twice as long */
@@ -35,6 +35,13 @@ static void start_reply(struct kl_writer *w, uint8_t *out, size_t cap, uint8_t k
 
 static bool all_zero(const uint8_t *b, size_t len) {
     return sodium_is_zero(b, len) == 1;
+}
+
+uint8_t kl_bucket(const uint8_t relay_pub[32], const char *room) {
+    uint8_t hash[crypto_generichash_BYTES_MIN];
+    if (!*room) return 0;
+    crypto_generichash(hash, sizeof hash, (const uint8_t *)room, strlen(room), relay_pub, 32);
+    return hash[0] % KL_BUCKETS;
 }
 
 /* --- keys, derived by both ends --- */
@@ -85,13 +92,15 @@ void kl_hs_client_init(const struct kl_hs_client *c, uint8_t out[KL_INIT_BYTES])
     kl_write_bytes(&w, c->ephemeral.pub, 32);
     kl_write_u8(&w, c->offers);
     memcpy(out + INIT_COOKIE, c->cookie, sizeof c->cookie);
+    out[KL_INIT_BUCKET] = c->bucket;
 }
 
 static enum kl_hs_client_result take_cookie(struct kl_hs_client *c, struct kl_reader *r) {
-    const uint8_t *cookie = kl_read_bytes(r, sizeof c->cookie);
-    if (!cookie || kl_reader_left(r) || all_zero(cookie, sizeof c->cookie)) return KL_HS_IGNORED;
+    const uint8_t *cookie = kl_read_bytes(r, sizeof c->cookie), *pub = kl_read_bytes(r, sizeof c->told_pub);
+    if (r->failed || kl_reader_left(r) || all_zero(cookie, sizeof c->cookie)) return KL_HS_IGNORED;
     if (memcmp(c->cookie, cookie, sizeof c->cookie) == 0) return KL_HS_IGNORED;
     memcpy(c->cookie, cookie, sizeof c->cookie);
+    memcpy(c->told_pub, pub, sizeof c->told_pub);
     if (c->cookies == COOKIES_MAX) return KL_HS_IGNORED; /* two machines shall not chase each other */
     c->cookies++;
     return KL_HS_AGAIN;
@@ -159,26 +168,31 @@ void kl_hs_client_end(struct kl_hs_client *c) {
 
 /* --- relay --- */
 
+static void make_secrets(struct kl_hs_relay *r, uint64_t period) {
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t n = period - i;
+        crypto_generichash(r->secret[i], sizeof r->secret[i], (const uint8_t *)&n, sizeof n, r->base,
+                           sizeof r->base);
+    }
+    r->period = period;
+}
+
 void kl_hs_relay_begin(struct kl_hs_relay *r, const struct kl_keypair *own, uint8_t ciphers,
                        uint64_t now_us) {
     if (sodium_init() < 0) abort(); /* no random numbers: no secrets */
     r->own = *own;
     r->ciphers = ciphers;
-    randombytes_buf(r->secret, sizeof r->secret);
-    r->secret_us = now_us;
+    randombytes_buf(r->base, sizeof r->base);
+    make_secrets(r, now_us / COOKIE_LIFE_US);
+}
+
+void kl_hs_relay_share(struct kl_hs_relay *r, const uint8_t base[32]) {
+    memcpy(r->base, base, sizeof r->base);
+    make_secrets(r, r->period);
 }
 
 void kl_hs_relay_end(struct kl_hs_relay *r) {
     sodium_memzero(r, sizeof *r);
-}
-
-static void renew_secret(struct kl_hs_relay *r, uint64_t now_us) {
-    if (now_us < r->secret_us || now_us - r->secret_us < COOKIE_LIFE_US) return;
-    bool long_ago = now_us - r->secret_us >= 2 * COOKIE_LIFE_US;
-    memcpy(r->secret[1], r->secret[0], 32);
-    randombytes_buf(r->secret[0], 32);
-    if (long_ago) randombytes_buf(r->secret[1], 32);
-    r->secret_us = now_us;
 }
 
 /* Over the address and all of INIT in front of the cookie. */
@@ -233,13 +247,13 @@ enum kl_hs_relay_result kl_hs_relay_receive(struct kl_hs_relay *r, uint64_t now_
         return KL_HS_REPLY;
     }
     if (len != KL_INIT_BYTES || !all_zero(bytes + INIT_ZERO, INIT_COOKIE - INIT_ZERO) ||
-        !all_zero(bytes + INIT_PAD, KL_INIT_BYTES - INIT_PAD))
+        !all_zero(bytes + INIT_PAD, KL_INIT_BYTES - INIT_PAD) || bytes[KL_INIT_BUCKET] >= KL_BUCKETS)
         return KL_HS_DROP;
     if (!choose(bytes[INIT_OFFERS], r->ciphers)) {
         write_refusal(bytes, KL_HS_REFUSED_CIPHER, reply, reply_len);
         return KL_HS_REPLY;
     }
-    renew_secret(r, now_us);
+    if (r->period != now_us / COOKIE_LIFE_US) make_secrets(r, now_us / COOKIE_LIFE_US);
     if (cookie_fits(r, address, bytes)) {
         req->offers = bytes[INIT_OFFERS];
         memcpy(req->init, bytes, KL_INIT_BYTES);
@@ -250,6 +264,7 @@ enum kl_hs_relay_result kl_hs_relay_receive(struct kl_hs_relay *r, uint64_t now_
     make_cookie(r->secret[0], address, bytes, cookie);
     start_reply(&w, reply, COOKIE_BYTES, KL_HS_COOKIE, bytes);
     kl_write_bytes(&w, cookie, sizeof cookie);
+    kl_write_bytes(&w, r->own.pub, 32);
     assert(!w.failed);
     *reply_len = COOKIE_BYTES;
     return KL_HS_REPLY;

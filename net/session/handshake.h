@@ -22,6 +22,7 @@
 #include "net/session/seal.h"
 
 #define KL_INIT_BYTES   256  /* exactly */
+#define KL_INIT_BUCKET  56   /* there is the room's bucket */
 #define KL_INIT_CHANCE  4    /* from here on, 32 bytes of e_c: no two handshakes have the same */
 #define KL_STRANGER_MAX 1200 /* of any datagram outside a session */
 
@@ -35,16 +36,23 @@ enum {
 };
 enum { KL_HS_REFUSED_VERSION = 1, KL_HS_REFUSED_FULL = 2, KL_HS_REFUSED_LIMIT = 3, KL_HS_REFUSED_CIPHER = 4 };
 
+/* A relay's rooms lie in so many buckets by their names, and processes of one relay share the buckets. The
+ * bucket of a room by its name, with a NUL; "": 0. */
+#define KL_BUCKETS 64
+uint8_t kl_bucket(const uint8_t relay_pub[32], const char *room);
+
 /* --- client --- */
 struct kl_hs_client {
     uint8_t offers;  /* enum kl_cipher bits */
     uint8_t cookies; /* cookies answered at once */
+    uint8_t bucket;  /* of the wanted room, as far as is known; set by the caller; 0: not known */
     struct kl_keypair ephemeral;
     uint8_t cookie[16];
+    uint8_t told_pub[32]; /* the relay's key as COOKIE says it, unproved; zeros: no COOKIE so far */
 };
 enum kl_hs_client_result {
     KL_HS_IGNORED,     /* not for us, or damaged: go on waiting */
-    KL_HS_AGAIN,       /* send kl_hs_client_init() again now */
+    KL_HS_AGAIN,       /* a COOKIE: set the bucket, then send kl_hs_client_init() again now */
     KL_HS_ESTABLISHED, /* keys and relay_pub are filled in; the caller checks relay_pub */
     KL_HS_REFUSED,     /* see code; unauthenticated: go on for a while, then show it as the reason */
 };
@@ -56,7 +64,7 @@ struct kl_hs_outcome {
 };
 /* Makes the ephemeral key. offers: kl_ciphers_here(), with KL_CIPHER_CLEAR if the user asked for it. */
 void kl_hs_client_begin(struct kl_hs_client *c, uint8_t offers);
-/* Writes INIT; the same at every repetition until a cookie has come. */
+/* Writes INIT; the same at every repetition until a cookie or another bucket has come. */
 void kl_hs_client_init(const struct kl_hs_client *c, uint8_t out[KL_INIT_BYTES]);
 /* Feeds a datagram of one of the kinds above. out is written to with KL_HS_ESTABLISHED and KL_HS_REFUSED
  * only. Stays usable after ESTABLISHED: after the answer of a wrong relay the caller may go on. */
@@ -69,8 +77,9 @@ void kl_hs_client_end(struct kl_hs_client *c);
 struct kl_hs_relay {
     struct kl_keypair own;
     uint8_t ciphers;       /* accepted ciphers */
-    uint8_t secret[2][32]; /* of the cookies: the present and the former one */
-    uint64_t secret_us;
+    uint8_t base[32];      /* of the cookies' secrets */
+    uint8_t secret[2][32]; /* the present and the former one */
+    uint64_t period;       /* the present one's */
 };
 struct kl_hs_request { /* an INIT whose address is proved */
     uint8_t offers;
@@ -85,6 +94,8 @@ enum kl_hs_relay_result {
 /* ciphers: as offers above. If both ends accept KL_CIPHER_CLEAR it is chosen; otherwise AES before
  * ChaCha20. */
 void kl_hs_relay_begin(struct kl_hs_relay *r, const struct kl_keypair *own, uint8_t ciphers, uint64_t now_us);
+/* Relays with the same base, and the same clock, take each other's cookies. */
+void kl_hs_relay_share(struct kl_hs_relay *r, const uint8_t base[32]);
 #define KL_HS_ADDRESS 18
 /* address: host (IPv6; IPv4 as ::ffff:0:0/96) and port, as on the wire. reply: room for len bytes; never
  * longer than that. INIT of another version (256..1,200 bytes) is answered with REFUSAL; req is written to

@@ -7,7 +7,9 @@
 #include "net/transport/rate.h"
 
 #define RATE_US (10 * 1000000ULL)
-#define PROBES  4
+
+#define GET(x)    atomic_load_explicit(&(x), memory_order_relaxed)
+#define PUT(x, v) atomic_store_explicit(&(x), (v), memory_order_relaxed)
 
 /* Handshakes cost 0.1 ms each. So many a second take a fifth of a processor. */
 #define CURVES_PER_S   2000
@@ -17,16 +19,18 @@
 #define SECOND_NS      UINT64_C(1000000000)
 
 struct kl_gate *kl_gate_make(const struct kl_hub_limits *limits, const struct kl_keypair *own,
-                             uint8_t ciphers, uint64_t now_us) {
+                             uint8_t ciphers, struct kl_shards *shards, uint64_t now_us) {
     struct kl_gate *g = calloc(1, sizeof *g);
     if (!g) return NULL;
     kl_hs_relay_begin(&g->handshake, own, ciphers, now_us);
     g->limits = *limits;
-    randombytes_buf(&g->seed, sizeof g->seed);
-    g->holder = calloc(limits->peers, sizeof g->holder[0]);
+    g->shards = shards ? shards : &g->alone;
+    if (!shards) kl_shards_begin(&g->alone, calloc(1, sizeof *g->own), 1);
+    if (g->shards->all) g->own = &g->shards->all[g->shards->own];
+    kl_hs_relay_share(&g->handshake, g->shards->secret);
     g->init = calloc(limits->peers, sizeof g->init[0]);
     g->half_open = kl_half_open_make(limits->half_open);
-    if (g->holder && g->init && g->half_open) return g;
+    if (g->own && g->init && g->half_open) return g;
     kl_gate_free(g);
     return NULL;
 }
@@ -35,26 +39,19 @@ void kl_gate_free(struct kl_gate *g) {
     if (!g) return;
     kl_hs_relay_end(&g->handshake);
     kl_half_open_free(g->half_open);
-    free(g->holder);
+    free(g->alone.all);
     free(g->init);
     free(g);
 }
 
 /* --- slots --- */
 
-static unsigned sessions_of(const struct kl_gate *g, uint64_t who) {
-    unsigned count = 0;
-    for (unsigned n = 0; n < g->limits.peers; n++)
-        count += g->holder[n] == who;
-    return count;
-}
-
 /* In turn: until a slot comes again, whoever it was for has had the time to take it. limits.peers if the
  * relay is full. */
 static unsigned vacant(struct kl_gate *g) {
     for (unsigned i = 0; i < g->limits.peers; i++) {
         unsigned n = (g->next + i) % g->limits.peers;
-        if (g->holder[n]) continue;
+        if (GET(g->own->holder[n])) continue;
         g->next = n + 1;
         return n;
     }
@@ -62,34 +59,29 @@ static unsigned vacant(struct kl_gate *g) {
 }
 
 void kl_gate_moved(struct kl_gate *g, unsigned slot, const struct kl_address *to) {
-    g->holder[slot] = kl_address_person(to);
+    PUT(g->own->holder[slot], kl_address_person(to));
 }
 void kl_gate_leave(struct kl_gate *g, unsigned slot) {
-    g->holder[slot] = 0;
+    PUT(g->own->holder[slot], 0);
 }
 
 /* --- limits --- */
 
 /* The person's cell. If all its possible cells are taken, the oldest gives way. An attacker with many
  * addresses gets past this limit, but not past those on sessions. */
-static struct kl_gate_cell *cell_of(const struct kl_gate *g, struct kl_gate_cell *cells, uint64_t who,
-                                    uint64_t now_us) {
-    uint64_t hash = (who ^ g->seed) * UINT64_C(0x9e3779b97f4a7c15);
-    struct kl_gate_cell *best = NULL;
-    for (unsigned i = 0; i < PROBES; i++) {
-        struct kl_gate_cell *c = &cells[((hash >> 48) + i) % KL_GATE_CELLS];
-        if (c->who == who) return c;
-        if (!best || c->since_us < best->since_us) best = c;
-    }
-    *best = (struct kl_gate_cell){.who = who, .since_us = now_us};
-    return best;
+static struct kl_shard_cell *cell_now(const struct kl_gate *g, struct kl_shard_cell *cells, uint64_t who,
+                                      uint64_t now_us) {
+    struct kl_shard_cell *c = kl_shards_cell(g->shards, cells, who);
+    if (GET(c->who) == who && now_us - GET(c->since_us) < RATE_US) return c;
+    PUT(c->count, 0);
+    PUT(c->last, 0);
+    PUT(c->who, who);
+    PUT(c->since_us, now_us);
+    return c;
 }
 
-static struct kl_gate_cell *cell_now(const struct kl_gate *g, struct kl_gate_cell *cells, uint64_t who,
-                                     uint64_t now_us) {
-    struct kl_gate_cell *c = cell_of(g, cells, who, now_us);
-    if (now_us - c->since_us >= RATE_US) *c = (struct kl_gate_cell){.who = who, .since_us = now_us};
-    return c;
+static void add_one(struct kl_shard_cell *c) {
+    PUT(c->count, GET(c->count) + 1);
 }
 
 /* Handshakes of the last ten seconds, this one included. A client that was not answered asks again, and asks
@@ -99,16 +91,19 @@ struct often {
 };
 static struct often how_often(struct kl_gate *g, uint64_t who, const struct kl_hs_request *req,
                               uint64_t now_us) {
-    struct kl_gate_cell *address = cell_now(g, g->rate, who, now_us);
-    struct kl_gate_cell *network = cell_now(g, g->net_rate, kl_address_around(who), now_us);
+    const uint64_t around = kl_address_around(who), since_us = now_us > RATE_US ? now_us - RATE_US : 0;
+    struct kl_shard_cell *address = cell_now(g, g->own->rate, who, now_us);
+    struct kl_shard_cell *network = cell_now(g, g->own->net_rate, around, now_us);
     uint32_t mark;
     memcpy(&mark, req->init + KL_INIT_CHANCE, sizeof mark);
-    if (address->count == 0 || address->last != mark) {
-        address->count++;
-        network->count++;
+    mark ^= req->init[KL_INIT_BUCKET]; /* the cookie is good for each of them */
+    if (GET(address->count) == 0 || GET(address->last) != mark) {
+        add_one(address);
+        add_one(network);
     }
-    address->last = mark;
-    return (struct often){address->count, network->count};
+    PUT(address->last, mark);
+    return (struct often){GET(address->count) + kl_shards_asked(g->shards, false, who, since_us),
+                          GET(network->count) + kl_shards_asked(g->shards, true, around, since_us)};
 }
 
 unsigned kl_gate_curves(const struct kl_gate *g, uint64_t now_us) {
@@ -133,7 +128,8 @@ static bool affordable(struct kl_gate *g, uint64_t now_us, bool seldom) {
 /* This very INIT has made a session. */
 static bool has_made(const struct kl_gate *g, uint64_t who, const struct kl_hs_request *req) {
     for (unsigned n = 0; n < g->limits.peers; n++)
-        if (g->holder[n] == who && memcmp(g->init[n], req->init, sizeof req->init) == 0) return true;
+        if (GET(g->own->holder[n]) == who && memcmp(g->init[n], req->init, sizeof req->init) == 0)
+            return true;
     return false;
 }
 
@@ -149,10 +145,17 @@ static size_t refuse(struct kl_gate *g, const struct kl_hs_request *req, uint8_t
     return len;
 }
 
+/* Never 0: there are at least two that lead to each shard. */
+static uint32_t shard_bits(const struct kl_gate *g) {
+    const unsigned count = g->shards->count, own = g->shards->own;
+    const unsigned choices = ((1U << KL_SHARD_BITS) - own + count - 1) / count;
+    return own ? own + count * randombytes_uniform(choices) : count * (1 + randombytes_uniform(choices - 1));
+}
+
 static size_t make_half_open(struct kl_gate *g, uint64_t now_us, const struct kl_address *from,
                              const struct kl_hs_request *req, bool seldom, unsigned slot, uint8_t *reply) {
     struct kl_half_open *h =
-        kl_half_open_add(g->half_open, req->init, from, seldom, slot, KL_PEER_BITS, now_us);
+        kl_half_open_add(g->half_open, req->init, from, seldom, shard_bits(g) << KL_PEER_BITS | slot, now_us);
     if (kl_hs_relay_answer(&g->handshake, req, h->number, &h->keys, h->answer, &h->answer_len) == 0)
         return again(h, reply);
     kl_half_open_forget(g->half_open, h);
@@ -173,7 +176,8 @@ static size_t on_request(struct kl_gate *g, uint64_t now_us, const struct kl_add
     struct often often = how_often(g, who, req, now_us);
     bool seldom = often.address <= SELDOM && often.network <= SELDOM_NET;
     unsigned slot;
-    if (often.address > g->limits.handshakes || sessions_of(g, who) >= g->limits.per_address)
+    if (often.address > g->limits.handshakes ||
+        kl_shards_sessions(g->shards, g->limits.peers, who) >= g->limits.per_address)
         return refuse(g, req, KL_HS_REFUSED_LIMIT, reply);
     slot = vacant(g);
     if (slot == g->limits.peers && g->make_room && g->make_room(g->ctx)) slot = vacant(g);
@@ -205,7 +209,9 @@ int kl_gate_enter(struct kl_gate *g, uint8_t *bytes, size_t len, struct kl_gate_
     if (!h) return KL_E_STATE;
     unsigned slot = kl_gate_slot(h->number);
     const uint64_t who = kl_address_person(&h->from);
-    if (g->holder[slot] || sessions_of(g, who) >= g->limits.per_address) return KL_E_STATE;
+    if (GET(g->own->holder[slot]) ||
+        kl_shards_sessions(g->shards, g->limits.peers, who) >= g->limits.per_address)
+        return KL_E_STATE;
     kl_opener_init(&out->opener, &h->keys, h->keys.up);
     if (kl_open(&out->opener, bytes, len, first) != 0) {
         sodium_memzero(&out->opener, sizeof out->opener);
@@ -213,7 +219,7 @@ int kl_gate_enter(struct kl_gate *g, uint8_t *bytes, size_t len, struct kl_gate_
     }
     out->keys = h->keys;
     out->home = h->from;
-    g->holder[slot] = who;
+    PUT(g->own->holder[slot], who);
     memcpy(g->init[slot], h->init, sizeof g->init[slot]);
     kl_half_open_forget(g->half_open, h);
     g->stats.handshakes++;

@@ -10,16 +10,12 @@
 #include "net/session/handshake.h"
 #include "net/transport/half_open.h"
 #include "net/transport/hub.h"
+#include "net/transport/shards.h"
 
-#define KL_PEER_BITS 12 /* a session's low bits are its slot, so that finding it costs nothing */
-
-#define KL_GATE_CELLS 8192
-struct kl_gate_cell { /* handshakes of one person's addresses, or of the network around */
-    uint64_t who;     /* kl_address_person(), or kl_address_around() */
-    uint32_t last;    /* of the newest INIT of an address, so that its repetitions do not count */
-    unsigned count;
-    uint64_t since_us;
-};
+/* A session's low bits are its slot, so that finding it costs nothing; then bits of chance, which lead to its
+ * shard: they are its number, modulo the number of shards; then the cell of half_open.h. */
+#define KL_PEER_BITS  12
+#define KL_SHARD_BITS 6
 
 struct kl_gate_stats { /* as in struct kl_hub_stats */
     uint64_t malformed, replayed, cookies, handshakes, refused;
@@ -32,19 +28,18 @@ struct kl_gate {
     void *ctx;
     struct kl_half_opens *half_open;
     struct kl_gate_stats stats;
-    uint64_t seed;      /* of the cells' order */
-    unsigned next;      /* the slot to look at first for a new session */
-    unsigned curves;    /* handshakes computed at the time of the last one */
-    uint64_t curves_us; /* that time */
-    uint64_t curves_ns; /* the end of the accepted ones at their rate */
-    struct kl_gate_cell rate[KL_GATE_CELLS], net_rate[KL_GATE_CELLS];
-    uint64_t *holder;               /* by slot: kl_address_person() of its session, 0: free */
-    uint8_t (*init)[KL_INIT_BYTES]; /* by slot: of its session's handshake, for repetitions */
+    struct kl_shards *shards, alone; /* alone: if the caller has none */
+    unsigned next;                   /* the slot to look at first for a new session */
+    unsigned curves;                 /* handshakes computed at the time of the last one */
+    uint64_t curves_us;              /* that time */
+    uint64_t curves_ns;              /* the end of the accepted ones at their rate */
+    struct kl_shard *own;            /* of shards, this process's */
+    uint8_t (*init)[KL_INIT_BYTES];  /* by slot: of its session's handshake, for repetitions */
 };
 
-/* limits: 1..KL_HUB_PEERS_MAX peers. NULL: no memory. */
+/* limits: 1..KL_HUB_PEERS_MAX peers. shards: outlive it; NULL: this process is alone. NULL: no memory. */
 struct kl_gate *kl_gate_make(const struct kl_hub_limits *limits, const struct kl_keypair *own,
-                             uint8_t ciphers, uint64_t now_us);
+                             uint8_t ciphers, struct kl_shards *shards, uint64_t now_us);
 void kl_gate_free(struct kl_gate *g);
 
 /* A datagram of one of the handshake's kinds. Returns the length of the reply, never above len; 0: none. */

@@ -36,9 +36,8 @@ struct kl_half_open *kl_half_open_of(struct kl_half_opens *t, const uint8_t init
     return NULL;
 }
 
-/* A number's upper bits are the cell, and above it a number of chance. */
 struct kl_half_open *kl_half_open_find(struct kl_half_opens *t, uint32_t number) {
-    unsigned cell = number >> (32 - KL_HALF_OPEN_CHANCE - KL_HALF_OPEN_BITS) & (KL_HALF_OPEN_MAX - 1);
+    unsigned cell = number >> (32 - KL_HALF_OPEN_BITS);
     return number && cell < t->cells && t->cell[cell].number == number ? &t->cell[cell] : NULL;
 }
 
@@ -56,14 +55,12 @@ static unsigned cell_for(const struct kl_half_opens *t, const uint8_t init[KL_IN
 }
 
 struct kl_half_open *kl_half_open_add(struct kl_half_opens *t, const uint8_t init[KL_INIT_BYTES],
-                                      const struct kl_address *from, bool seldom, unsigned slot,
-                                      unsigned slot_bits, uint64_t now_us) {
+                                      const struct kl_address *from, bool seldom, uint32_t low,
+                                      uint64_t now_us) {
     unsigned cell = cell_for(t, init);
     struct kl_half_open *h = &t->cell[cell];
     if (h->number) kl_half_open_forget(t, h);
-    h->number = ((1 + randombytes_uniform((1U << KL_HALF_OPEN_CHANCE) - 1)) << KL_HALF_OPEN_BITS | cell)
-                    << slot_bits |
-                slot;
+    h->number = (uint32_t)cell << (32 - KL_HALF_OPEN_BITS) | low;
     h->from = *from;
     h->seldom = seldom;
     h->until_us = now_us + KL_HALF_OPEN_US;

@@ -11,10 +11,9 @@
 #include "net/platform/socket.h"
 #include "net/session/handshake.h"
 
-#define KL_HALF_OPEN_BITS   14
-#define KL_HALF_OPEN_CHANCE 6 /* bits of a number, above those of its cell */
-#define KL_HALF_OPEN_MAX    (1U << KL_HALF_OPEN_BITS)
-#define KL_HALF_OPEN_US     (3 * 1000000ULL)
+#define KL_HALF_OPEN_BITS 14 /* of a number: the uppermost are its cell */
+#define KL_HALF_OPEN_MAX  (1U << KL_HALF_OPEN_BITS)
+#define KL_HALF_OPEN_US   (3 * 1000000ULL)
 
 struct kl_half_open {
     uint32_t number; /* of the session to be; 0: free */
@@ -39,10 +38,11 @@ void kl_half_open_free(struct kl_half_opens *t);
 struct kl_half_open *kl_half_open_of(struct kl_half_opens *t, const uint8_t init[KL_INIT_BYTES]);
 /* The one of this number, or NULL. */
 struct kl_half_open *kl_half_open_find(struct kl_half_opens *t, uint32_t number);
-/* A new one with a number whose low slot_bits are slot; the caller fills in keys and answer. Never NULL. */
+/* A new one with a number whose low bits, all but KL_HALF_OPEN_BITS, are `low`, which is not 0; the caller
+ * fills in keys and answer. Never NULL. */
 struct kl_half_open *kl_half_open_add(struct kl_half_opens *t, const uint8_t init[KL_INIT_BYTES],
-                                      const struct kl_address *from, bool seldom, unsigned slot,
-                                      unsigned slot_bits, uint64_t now_us);
+                                      const struct kl_address *from, bool seldom, uint32_t low,
+                                      uint64_t now_us);
 void kl_half_open_forget(struct kl_half_opens *t, struct kl_half_open *h);
 /* Forgets those whose time is up. */
 void kl_half_open_sweep(struct kl_half_opens *t, uint64_t now_us);

@@ -14,7 +14,8 @@
 
 /* In one service: then the rooms have a turn. */
 #define DATAGRAMS_MAX 1024
-#define CURVES_MAX    16 /* handshakes, of 0.1 ms each */
+#define CURVES_MAX    16   /* handshakes, of 0.1 ms each */
+#define STALE_MAX     1024 /* batches */
 
 /* --- arriving datagrams --- */
 
@@ -86,25 +87,45 @@ static void explain_bind(int error, const char *bind, uint16_t port, char *err, 
     }
 }
 
-static int bind_socket(struct kl_hub *hub, const struct kl_hub_config *config, char *err, size_t err_len) {
+int kl_hub_bind(const char *bind, uint16_t *port, char *err, size_t err_len) {
     struct kl_addresses found;
     char why[128];
-    if (kl_lookup(config->bind, &found, NULL, NULL, why, sizeof why) != KL_LOOKUP_FOUND) {
+    if (kl_lookup(bind, &found, NULL, NULL, why, sizeof why) != KL_LOOKUP_FOUND) {
         snprintf(err, err_len, "cannot listen on '%s': %s (an address of this machine or its name is needed)",
-                 config->bind, why);
+                 bind, why);
         return -1;
     }
     unsigned i = 0; /* of a name with both kinds the IPv4 address */
     while (i + 1 < found.count && !kl_address_is_v4(&found.at[i]))
         i++;
     struct kl_address at = found.at[kl_address_is_v4(&found.at[i]) ? i : 0];
-    at.port = config->port;
-    if (kl_socket_bind(hub->socket, &at) != 0) {
-        explain_bind(errno, config->bind, config->port, err, err_len);
-        return -1;
+    int s = kl_socket_open();
+    at.port = *port;
+    if (s >= 0 && kl_socket_bind(s, &at) == 0) {
+        *port = at.port;
+        return s;
     }
-    hub->port = at.port;
-    kl_address_text(hub->address, &at);
+    explain_bind(errno, bind, *port, err, err_len);
+    kl_socket_close(s);
+    return -1;
+}
+
+/* Datagrams that came while nobody was here are of sessions that are gone, or come again. */
+static void empty(struct kl_hub *hub) {
+    for (unsigned i = 0; i < STALE_MAX && kl_socket_receive_batch(hub->socket, &hub->in); i++)
+        continue;
+    hub->in.count = 0;
+}
+
+static int take_socket(struct kl_hub *hub, const struct kl_hub_config *config, char *err, size_t err_len) {
+    struct kl_address at;
+    hub->port = config->port;
+    hub->socket = config->shards ? config->socket : kl_hub_bind(config->bind, &hub->port, err, err_len);
+    if (hub->socket < 0) return -1;
+    kl_socket_enlarge(hub->socket, KL_SOCKET_BUFFER_BYTES, KL_SOCKET_BUFFER_BYTES);
+    (void)kl_socket_time_arrivals(hub->socket);
+    if (kl_socket_name(hub->socket, &at)) kl_address_text(hub->address, &at);
+    if (config->shards) empty(hub);
     return 0;
 }
 
@@ -121,14 +142,9 @@ static struct kl_hub *allocate(const struct kl_hub_config *config) {
     if (!hub) return NULL;
     hub->limits = config->limits;
     hub->now_us = kl_now_us();
-    hub->gate = kl_gate_make(&config->limits, &config->key, config->ciphers, hub->now_us);
+    hub->gate = kl_gate_make(&config->limits, &config->key, config->ciphers, config->shards, hub->now_us);
     hub->socket = hub->sink.socket = -1;
-    if (hub->gate) hub->socket = kl_socket_open();
-    if (hub->socket >= 0 && kl_hub_enet_open(hub)) {
-        kl_socket_enlarge(hub->socket, KL_SOCKET_BUFFER_BYTES, KL_SOCKET_BUFFER_BYTES);
-        (void)kl_socket_time_arrivals(hub->socket);
-        return hub;
-    }
+    if (hub->gate && kl_hub_enet_open(hub)) return hub;
     release(hub);
     return NULL;
 }
@@ -141,7 +157,7 @@ int kl_hub_open(struct kl_hub **out, const struct kl_hub_config *config, const s
         return -1;
     }
     hub->handler = *handler;
-    if (bind_socket(hub, config, err, err_len) != 0) {
+    if (take_socket(hub, config, err, err_len) != 0) {
         release(hub);
         return -1;
     }
@@ -184,6 +200,7 @@ static void put_out_the_stuffed(struct kl_hub *hub) {
 void kl_hub_service(struct kl_hub *hub) {
     hub->now_us = kl_now_us();
     if (hub->now_us >= hub->sweep_us) kl_hub_sweep(hub);
+    atomic_store_explicit(&hub->gate->own->clients, hub->stats.peers, memory_order_relaxed);
     if (hub->stuffed) put_out_the_stuffed(hub);
     for (int i = 0; i < DATAGRAMS_MAX; i++)
         if (kl_gate_curves(hub->gate, hub->now_us) >= CURVES_MAX || !take_next(hub)) break;

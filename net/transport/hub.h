@@ -14,6 +14,7 @@
 
 #include "net/session/keys.h"
 #include "net/session/seal.h"
+#include "net/transport/shards.h"
 #include "net/transport/strangers.h"
 
 #define KL_HUB_PEERS_MAX 4095 /* ENet's limit */
@@ -37,6 +38,8 @@ struct kl_hub_config {
     struct kl_keypair key;
     uint8_t ciphers; /* accepted: kl_ciphers_here(), and KL_CIPHER_CLEAR if the operator allows it */
     struct kl_hub_limits limits;
+    struct kl_shards *shards; /* outlive the hub; NULL: this process is alone */
+    int socket;               /* with shards: bound already, and the hub's own now; bind and port say where */
 };
 
 /* Called from kl_hub_service(). bytes are borrowed for the call. Every function of the hub but
@@ -60,6 +63,8 @@ struct kl_hub_handler {
     bool (*next_line)(void *ctx, unsigned *from, struct kl_room_line *out);
 };
 
+/* A socket bound to that address: its number, and its port in *port. -1 with one line for people in err. */
+int kl_hub_bind(const char *bind, uint16_t *port, char *err, size_t err_len);
 /* 0, or -1 with one line for people in err. handler is copied. */
 int kl_hub_open(struct kl_hub **out, const struct kl_hub_config *config, const struct kl_hub_handler *handler,
                 char *err, size_t err_len);

@@ -18,7 +18,7 @@ static size_t answer_question(struct kl_hub *hub, const uint8_t *bytes, size_t l
     memcpy(pong.echo, q.echo, sizeof pong.echo);
     pong.insecure_lan = hub->gate->handshake.ciphers & KL_CIPHER_CLEAR;
     pong.rooms = (uint16_t)(h->rooms ? h->rooms(h->ctx) : 0);
-    pong.clients = (uint16_t)hub->stats.peers;
+    pong.clients = (uint16_t)kl_shards_clients(hub->gate->shards);
     return kl_pong_write(&pong, out);
 }
 

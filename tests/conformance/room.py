@@ -42,7 +42,7 @@ class Client:
         self.wish = dict(room="python", seats=1, players=2, policy=POLICY_BOUNDED, spacing=0, lead_max=0, budget=10000, hash_every=15,
                          subframes=1, clock=1, fps=30, desync=IGNORE, password=None, machine=Digests, content=CONTENT, files=FILES) | wishes
         self.facts = [["core", self.wish["machine"].NAME], ["content", self.wish["content"]]]
-        self.link, self.seat_seed = Link(port, rng, now), rng.randbytes(32)
+        self.link, self.seat_seed = Link(port, rng, now, self.wish["room"]), rng.randbytes(32)
         self.new_process()
         self.token, self.seat_time, self.watches = None, 0, False
         self.forge = self.forge_frame = lambda what: what  # by the judge

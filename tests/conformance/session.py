@@ -103,8 +103,12 @@ class Way:
 
 # --- §9, the handshake -----------------------------------------------------------------------------------------
 
-def make_init(public, offers, cookie=bytes(16), version=VERSION):
-    return struct.pack("<BBH", 0x4b, 0x10, version) + public + bytes([offers]) + bytes(3) + cookie + bytes(200)
+def bucket(key, room):
+    return blake(128, room.encode(), key)[0] % 64 if room else 0
+
+
+def make_init(public, offers, cookie=bytes(16), version=VERSION, bucket=0):
+    return struct.pack("<BBH", 0x4b, 0x10, version) + public + bytes([offers]) + bytes(3) + cookie + bytes([bucket]) + bytes(199)
 
 
 def schedule(ee, es, init, answer):
@@ -133,8 +137,8 @@ def play_client(program, rng, offers, ciphers, expected):
     (word, reply), = peer.ask("in", make_init(public, offers))
     reply = bytes.fromhex(reply)
     assert by_table("COOKIE", reply)["echo"] == echo
-    assert word == "out" and len(reply) == 34 and reply[:18] == b"\x4b\x11" + echo and any(reply[18:])
-    init = make_init(public, offers, reply[18:])
+    assert word == "out" and len(reply) == 66 and reply[:18] == b"\x4b\x11" + echo and any(reply[18:34]) and reply[34:] == own
+    init = make_init(public, offers, reply[18:34], bucket=rng.randrange(64))
     for _ in range(FLIPS):  # a cookie is good for this INIT alone
         bit = rng.randrange(8 * 36)
         answers = peer.ask("in", flip(init, 32 + bit))
@@ -161,11 +165,12 @@ def play_relay(program, rng, offers, cipher):
     by_table("REFUSAL", b"\x4b\x13" + public[:16] + struct.pack("<BH", 2, 9))
     assert init == make_init(public, offers)
     assert peer.ask("in", b"\x4b\x13" + public[:16] + struct.pack("<BH", 2, 9)) == [["refused", "2", "9"]]
-    assert peer.ask("in", b"\x4b\x11" + bytes(16) + cookie) == []  # a partner that has not seen INIT
-    again = peer.ask("in", b"\x4b\x11" + public[:16] + cookie)
+    own = curves.x25519(own_secret)
+    assert peer.ask("in", b"\x4b\x11" + bytes(16) + cookie + own) == []  # a partner that has not seen INIT
+    assert peer.ask("in", b"\x4b\x11" + public[:16] + cookie) == []
+    again = peer.ask("in", b"\x4b\x11" + public[:16] + cookie + own)
     init = make_init(public, offers, cookie)
     assert again == [["out", init.hex()]]
-    own = curves.x25519(own_secret)
     answer = b"\x4b\x12" + public[:16] + struct.pack("<IB", session, cipher) + curves.x25519(secret) + own
     keys = schedule(curves.x25519(secret, public), curves.x25519(own_secret, public), init, answer)
     for _ in range(FLIPS):

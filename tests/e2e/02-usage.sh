@@ -117,6 +117,7 @@ check usage/relay-small-buffer-status "$status" test "$status" = 1
 call setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource sh -c 'ulimit -n 64 && exec "$0" --check --rooms 500' "$relay_program"
 check usage/relay-few-files "exit status $status: $(cat "$tmp/out" "$tmp/err")" grep -q '500 rooms need [0-9]* open files, the system allows 64' "$tmp/err"
 refuses "keylock-relay --help" "$relay_program" nonsense
+refuses "keylock-relay --help" "$relay_program" --shards 2 --console
 
 # A kernel without IPv6: one line, and IPv4 as ever.
 cat >"$tmp/no6.c" <<'END'

@@ -224,7 +224,7 @@ static void sessions(void) {
     l.len = 0;
     for (uint8_t i = 0; i < 6; i++) {
         reply[20] = i;
-        add(&l, i % 2 ? 3 : 2, reply, 34);
+        add(&l, i % 2 ? 3 : 2, reply, 66);
     }
     reply[1] = KL_HS_REFUSAL, add(&l, 3, reply, 21);
     reply[1] = KL_HS_ANSWER, reply[18] = 1, reply[22] = KL_CIPHER_CHACHA20;

@@ -280,7 +280,7 @@ static void run(uint64_t seed, const struct flood *flood) {
     w.flood = flood;
     w.now_us = 100 * SECOND_US;
     kl_keypair_make(&own);
-    w.gate = kl_gate_make(&limits, &own, KL_CIPHER_CHACHA20, w.now_us);
+    w.gate = kl_gate_make(&limits, &own, KL_CIPHER_CHACHA20, NULL, w.now_us);
     assert_non_null(w.gate);
     while (w.coming < PLAYERS)
         one_comes();

@@ -74,6 +74,35 @@ TEST(both_ends_agree) {
     assert_memory_equal(got.body, "hello", 5);
 }
 
+/* A relay's processes find a room's by its bucket, and no two relays have the same buckets. */
+TEST(a_cookie_tells_the_key_by_which_init_has_the_bucket) {
+    static const char *const room[] = {"lobby", "a", "b", "c", "d", "e"};
+    struct pair p = fresh(KL_CIPHER_CHACHA20, KL_CIPHER_CHACHA20);
+    struct kl_hs_outcome out;
+    enum kl_hs_client_result c;
+    unsigned differ = 0;
+    assert_int_equal(ask(&p, 1000, here, &c, &out), KL_HS_REPLY);
+    assert_memory_equal(p.client.told_pub, p.relay.own.pub, 32);
+    for (uint8_t b = 0; b < KL_BUCKETS; b++) {
+        p.client.bucket = b;
+        assert_int_equal(ask(&p, 1000, elsewhere, &c, &out), KL_HS_REPLY); /* another cookie */
+        assert_int_equal(ask(&p, 1000, elsewhere, &c, &out), KL_HS_WANTS);
+        assert_int_equal(p.request.init[KL_INIT_BUCKET], b);
+        p.client.cookies = 0;
+        memset(p.client.cookie, 0, sizeof p.client.cookie);
+    }
+    p.client.bucket = KL_BUCKETS;
+    assert_int_equal(ask(&p, 1000, here, &c, &out), KL_HS_DROP);
+    for (unsigned i = 0; i < 6; i++) {
+        uint8_t one = kl_bucket(p.relay.own.pub, room[i]), other = kl_bucket(p.client.ephemeral.pub, room[i]);
+        assert_true(one < KL_BUCKETS && other < KL_BUCKETS);
+        assert_int_equal(one, kl_bucket(p.relay.own.pub, room[i]));
+        differ += one != other;
+    }
+    assert_true(differ > 0);
+    assert_int_equal(kl_bucket(p.relay.own.pub, ""), 0);
+}
+
 TEST(keys_are_fresh_every_time) {
     struct pair p = up_to_answer(KL_CIPHER_CHACHA20, KL_CIPHER_CHACHA20);
     struct kl_session_keys again;
@@ -111,12 +140,13 @@ TEST(every_flipped_bit_of_init_gives_no_session) {
     unsigned answered = 0;
     kl_hs_client_init(&p.client, init);
     for (size_t bit = 0; bit < 8 * sizeof init; bit++) {
+        bool bucket = bit / 8 == KL_INIT_BUCKET && bit % 8 < 6; /* the cookie is good for each */
         struct kl_hs_client client = p.client;
         memcpy(copy, init, sizeof copy);
         copy[bit / 8] ^= (uint8_t)(1u << bit % 8);
         enum kl_hs_relay_result r =
             kl_hs_relay_receive(&p.relay, 1002, here, copy, sizeof copy, &p.request, reply, &len);
-        assert_int_not_equal(r, KL_HS_WANTS); /* the cookie is over all in front of it */
+        assert_int_equal(r == KL_HS_WANTS, bucket); /* the cookie is over all in front of it */
         /* Even an on-path attacker who has a cookie made for the changed one */
         struct kl_hs_relay trusting = p.relay;
         memcpy(p.request.init, copy, sizeof copy);
@@ -209,7 +239,7 @@ TEST(a_cookie_is_for_one_address_and_a_time) {
 
 TEST(a_cookie_is_taken_from_the_path_only_and_not_for_ever) {
     struct pair p = fresh(KL_CIPHER_CHACHA20, KL_CIPHER_CHACHA20);
-    uint8_t init[KL_INIT_BYTES], cookie[34] = {KL_SEAL_MAGIC, KL_HS_COOKIE};
+    uint8_t init[KL_INIT_BYTES], cookie[66] = {KL_SEAL_MAGIC, KL_HS_COOKIE};
     struct kl_hs_outcome out;
     cookie[20] = 1;
     assert_int_equal(kl_hs_client_receive(&p.client, cookie, sizeof cookie, &out), KL_HS_IGNORED);

@@ -58,6 +58,25 @@ static void connect(struct kl_msg *said) {
     assert_true(kl_participant_say(s, &room, HEARD, said));
 }
 
+/* By a relay of several processes; the key is proved by now. */
+TEST_WITH(a_session_in_another_process_than_the_rooms_is_tried_again_once, play, drop) {
+    const struct kl_msg moved = {.kind = KL_MSG_REFUSE, .text = {.code = KL_REFUSE_MOVED, .text = "moved"}};
+    uint8_t init[KL_INIT_BYTES];
+    unsigned room_number = 0;
+    do
+        snprintf(s->dial.room, sizeof s->dial.room, "room%u", room_number++);
+    while (kl_bucket(s->dial.known, s->dial.room) == 0);
+    uint32_t number = s->dial.number;
+    kl_participant_take_message(s, &moved, HEARD);
+    assert_int_equal(s->status.phase, KL_PARTICIPANT_PLAYING);
+    assert_int_equal(s->dial.number, number + 1);
+    assert_int_equal(inits_at(HEARD, init), 1);
+    assert_int_equal(init[KL_INIT_BUCKET], kl_bucket(s->dial.known, s->dial.room));
+    kl_participant_take_message(s, &moved, HEARD);
+    assert_int_equal(s->status.phase, KL_PARTICIPANT_ENDED);
+    assert_string_equal(s->status.reason, "moved");
+}
+
 TEST_WITH(a_new_session_after_four_seconds, play, drop) {
     uint8_t init[KL_INIT_BYTES];
     struct kl_msg m;

@@ -131,6 +131,10 @@ static bool is_v6(int s) {
     return getsockopt(s, SOL_SOCKET, SO_DOMAIN, &family, &len) == 0 && family == AF_INET6;
 }
 
+bool kl_socket_name(int s, struct kl_address *at) {
+    return own_name(s, at);
+}
+
 void kl_socket_adopt(int s) {
     (void)fcntl(s, F_SETFD, FD_CLOEXEC);
     (void)fcntl(s, F_SETFL, fcntl(s, F_GETFL) | O_NONBLOCK);

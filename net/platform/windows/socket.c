@@ -121,6 +121,10 @@ static bool own_name(int s, struct kl_address *out) {
     return getsockname((SOCKET)s, &in.any, &len) == 0 && kl_address_from_system(&in.any, out);
 }
 
+bool kl_socket_name(int s, struct kl_address *at) {
+    return own_name(s, at);
+}
+
 bool kl_address_towards(const struct kl_address *to, struct kl_address *out) {
     int s = kl_socket_open();
     bool found = s >= 0 && kl_socket_connect(s, to) == 0 && own_name(s, out);

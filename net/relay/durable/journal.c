@@ -15,20 +15,30 @@
 
 #define RETRY_US 1000000
 
-int kl_journal_open(struct kl_journal **out, const char *dir, struct kl_journal_limits limits, char *err,
-                    size_t err_len) {
+static int open_in(struct kl_journal **out, const char *dir, struct kl_journal_limits limits, bool held,
+                   char *err, size_t err_len) {
     struct kl_journal *j = calloc(1, sizeof *j);
     if (!j) {
         snprintf(err, err_len, "no memory for the journal");
         return -1;
     }
     j->limits = limits;
-    if (kl_store_open(&j->store, dir, err, err_len) != 0) {
+    if (kl_store_open(&j->store, dir, held, err, err_len) != 0) {
         free(j);
         return -1;
     }
     *out = j;
     return 0;
+}
+
+int kl_journal_open(struct kl_journal **out, const char *dir, struct kl_journal_limits limits, char *err,
+                    size_t err_len) {
+    return open_in(out, dir, limits, false, err, err_len);
+}
+
+int kl_journal_open_held(struct kl_journal **out, const char *dir, struct kl_journal_limits limits, char *err,
+                         size_t err_len) {
+    return open_in(out, dir, limits, true, err, err_len);
 }
 
 int kl_journal_keep_in(struct kl_journal *j, const char *dir, struct kl_kept_limits limits, char *err,

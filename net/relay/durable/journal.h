@@ -50,6 +50,9 @@ struct kl_journal_limits {
  * holds it, or it cannot be used. */
 int kl_journal_open(struct kl_journal **out, const char *dir, struct kl_journal_limits limits, char *err,
                     size_t err_len);
+/* The same for one of several processes, whose parent holds the folder. */
+int kl_journal_open_held(struct kl_journal **out, const char *dir, struct kl_journal_limits limits, char *err,
+                         size_t err_len);
 /* Recordings of rooms whose door says `recorded` are kept in this folder from now on. -1, with one line in
  * err, if it cannot be used, or is not on the journal's file system. */
 int kl_journal_keep_in(struct kl_journal *j, const char *dir, struct kl_kept_limits limits, char *err,

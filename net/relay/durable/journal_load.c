@@ -471,10 +471,12 @@ static bool has_tail(const struct kl_dir_list *list, const char *recording) {
     return kl_dir_list_has(list, tail);
 }
 
+/* Files of other shards are theirs: they are perhaps being written. */
 static void look_at(struct kl_lobby *l, const struct kl_dir_list *list, const char *name, uint64_t now_us) {
     char quoted[64];
-    uint8_t id[KL_STORE_ID];
+    uint8_t id[KL_STORE_ID] = {0};
     enum kl_store_kind kind = kl_store_kind_of(name, id);
+    if (!kl_lobby_has_bucket(l, id[0])) return;
     if (kind == KL_STORE_TAIL) {
         if (!index_room(&one, l, id, now_us)) load_room(&one, l, id, now_us); /* says what is wrong */
     } else if (name[0] != '.' && !(kind == KL_STORE_RECORDING && has_tail(list, name))) {

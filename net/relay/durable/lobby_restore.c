@@ -18,6 +18,7 @@ static bool start_fits(const struct kl_lobby_ticket *t, const uint8_t *start, si
 static const char *objection(const struct kl_lobby *l, const struct kl_lobby_ticket *t, const uint8_t *start,
                              size_t len) {
     if (kl_lobby_find(l, t->name)) return "there is a room of that name";
+    if (!kl_lobby_has_name(l, t->name)) return "it is of an older Keylock: start once with --shards 1";
     if (kl_lobby_place(l) == l->limits.rooms) return "all places for rooms are taken";
     if (!start) return NULL; /* it comes later */
     if (!kl_lobby_start_fits(l, (uint32_t)len)) return "no memory for its start data";

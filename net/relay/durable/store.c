@@ -27,7 +27,7 @@ static int fail(struct kl_store *s, char *err, size_t err_len, const char *what)
     return -1;
 }
 
-int kl_store_open(struct kl_store **out, const char *dir, char *err, size_t err_len) {
+int kl_store_open(struct kl_store **out, const char *dir, bool held, char *err, size_t err_len) {
     char lock[sizeof((struct kl_store *)0)->dir + 16], why[sizeof lock + 64];
     if (kl_dir_make(dir, true, err, err_len) != 0) return -1;
     struct kl_store *s = calloc(1, sizeof *s);
@@ -40,7 +40,7 @@ int kl_store_open(struct kl_store **out, const char *dir, char *err, size_t err_
         return fail(s, err, err_len, "its name is too long");
     if (kl_dir_others_write(dir)) return fail(s, err, err_len, "others may write there");
     lock_path(s, lock, sizeof lock);
-    int result = kl_file_lock(&s->lock, lock, false, why, sizeof why);
+    int result = held ? 0 : kl_file_lock(&s->lock, lock, false, why, sizeof why);
     if (result < 0) return fail(s, err, err_len, why);
     if (result == KL_FILE_KEPT) return fail(s, err, err_len, "another relay keeps its journal there");
     *out = s;
@@ -51,7 +51,7 @@ void kl_store_close(struct kl_store *s) {
     char lock[sizeof s->dir + 16];
     if (!s) return;
     lock_path(s, lock, sizeof lock);
-    kl_file_unlock(&s->lock, lock);
+    if (s->lock.handle >= 0) kl_file_unlock(&s->lock, lock);
     free(s);
 }
 

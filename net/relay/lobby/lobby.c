@@ -60,11 +60,24 @@ struct kl_lobby *kl_lobby_create(const struct kl_lobby_limits *limits, const str
     }
     l->net = *net;
     randombytes_buf(l->secret, sizeof l->secret);
+    crypto_scalarmult_base(l->pub, l->secret);
     return l;
 }
 
 void kl_lobby_set_secret(struct kl_lobby *l, const uint8_t secret[32]) {
     memcpy(l->secret, secret, sizeof l->secret);
+    crypto_scalarmult_base(l->pub, l->secret);
+}
+
+void kl_lobby_shards_publish(struct kl_lobby *l) {
+    struct kl_shard *own = &l->shards->all[l->shards->own];
+    for (unsigned i = 0; i < l->limits.rooms; i++)
+        if (l->room[i])
+            atomic_store_explicit(&own->room[i].bytes, kl_lobby_room_bytes(l->room[i]), memory_order_relaxed);
+}
+
+void kl_lobby_set_shards(struct kl_lobby *l, struct kl_shards *shards) {
+    l->shards = shards;
 }
 
 void kl_lobby_set_signer(struct kl_lobby *l, const struct kl_relay_key *key) {

@@ -15,6 +15,7 @@
 #include "net/relay/durable/journal.h"
 #include "net/relay/room/lobby_net.h"
 #include "net/session/keys.h"
+#include "net/transport/shards.h"
 
 struct kl_lobby;
 
@@ -24,6 +25,10 @@ void kl_lobby_destroy(struct kl_lobby *l);
 /* The relay's long-term secret: the keys of tickets and journals come from it (ticket.h, tail.h).
  * Before the first client; without it they come from a random secret of this process. */
 void kl_lobby_set_secret(struct kl_lobby *l, const uint8_t secret[32]);
+/* This process is one of several: their table, which outlives the lobby. Before kl_lobby_set_journal(). */
+void kl_lobby_set_shards(struct kl_lobby *l, struct kl_shards *shards);
+/* From time to time: the memory of its rooms, for the others. */
+void kl_lobby_shards_publish(struct kl_lobby *l);
 /* The key of seals (proof.h); without it there are none. Before the first client. */
 void kl_lobby_set_signer(struct kl_lobby *l, const struct kl_relay_key *key);
 

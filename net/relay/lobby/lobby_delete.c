@@ -15,9 +15,7 @@ static bool still_plays(const struct kl_lobby *l, const uint8_t room_id[KL_ROOM_
 
 /* NULL: nothing is against it yet. */
 static const char *objection(struct kl_lobby *l, unsigned peer, const struct kl_delete *d, uint64_t now_us) {
-    uint8_t pub[32];
-    crypto_scalarmult_base(pub, l->secret);
-    if (!kl_delete_is_good(d, pub)) {
+    if (!kl_delete_is_good(d, l->pub)) {
         kl_lobby_tries_wrong(l, NULL, l->client[peer].address, now_us);
         return "the wish is not signed by the key that it names, or not for this relay";
     }

@@ -22,7 +22,7 @@ static uint16_t seat_time_s(const struct kl_lobby_limits *limits, uint16_t wish_
 static void describe(struct kl_lobby_room *r, const struct kl_hello *h, const char *address) {
     memcpy(r->name, h->room, sizeof r->name);
     memcpy(r->door.match, h->match, sizeof r->door.match);
-    randombytes_buf(r->id, sizeof r->id);
+    kl_lobby_draw_id(r);
     memcpy(r->maker, kl_address_host(address).text, sizeof r->maker);
     r->door.flags = h->door & (KL_DOOR_UNLISTED | KL_DOOR_LET_GO | KL_DOOR_ONCE | KL_DOOR_QUICK);
     r->door.recorded = r->lobby->limits.record_days > 0;
@@ -160,7 +160,7 @@ static int objection_new(struct kl_lobby *l, const struct kl_hello *h, const cha
     if (most > l->limits.seats) {
         snprintf(text, cap, "room %s wants %u seats, this relay's rooms have %u", h->room, most,
                  l->limits.seats);
-    } else if (l->rooms >= l->limits.rooms) {
+    } else if (l->rooms >= l->limits.rooms || kl_lobby_rooms_in_all(l) >= l->limits.rooms) {
         snprintf(text, cap, "this relay is full: it has %u rooms, and no place for room %s", l->limits.rooms,
                  h->room);
     } else if (kl_lobby_rooms_of(l, address) >= l->limits.rooms_per_address) {
@@ -311,7 +311,10 @@ void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
     const char *address = l->client[peer].address;
     int code = 0;
     l->client[peer].consent = h->consent;
-    if (kl_name_reserved(h->name)) {
+    if (!kl_lobby_has_name(l, h->room)) {
+        snprintf(text, sizeof text, "room %s is with another process of this relay", h->room);
+        code = KL_REFUSE_MOVED;
+    } else if (kl_name_reserved(h->name)) {
         snprintf(text, sizeof text, "the name \"%s\" is the relay's own; choose another name", h->name);
         code = KL_REFUSE_DOOR;
     } else if (kl_name_speaks(h->name) || (!r && kl_name_speaks(h->room))) {

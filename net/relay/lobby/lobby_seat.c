@@ -198,6 +198,11 @@ void kl_lobby_return_next(struct kl_lobby *l, uint64_t now_us) {
 
 void kl_lobby_return(struct kl_lobby *l, unsigned peer, const struct kl_return *b, uint64_t now_us) {
     struct kl_lobby_room *r = kl_lobby_find(l, b->room);
+    if (!kl_lobby_has_name(l, b->room)) {
+        kl_lobby_turn_away(l, peer, KL_REFUSE_MOVED, "room %s is with another process of this relay",
+                           b->room);
+        return;
+    }
     if (r && kl_journal_is_unread(r)) {
         wait_for_room(l, peer, b, now_us);
         return;

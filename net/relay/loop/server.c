@@ -36,6 +36,7 @@
 #define MESSAGES_DEFAULT    500   /* a second: hashes of a room without a clock; a game at 60 fps sends one */
 #define PIECES_DEFAULT      4096  /* a second: 3 MiB of start data at once */
 
+#define PUBLISH_US       250000  /* between lists of rooms for the other processes */
 #define LEFT_OUT_US      1000000 /* between reports of log lines left out */
 #define FAREWELL_US      1000000 /* for clients to acknowledge the relay's end */
 #define FAREWELL_LOOK_US 10000
@@ -45,8 +46,11 @@ enum { FD_HUB, FD_QUIT, FD_OPERATOR, FDS };
 struct server {
     struct kl_hub *hub;
     struct kl_lobby *lobby;
-    struct kl_journal *journal;             /* NULL: none is kept */
-    char usual_journal[KL_RELAY_PATH + 32]; /* its folder, unless it was named */
+    struct kl_journal *journal; /* NULL: none is kept */
+    char journal_folder[KL_SERVER_JOURNAL];
+    struct kl_shards *shards; /* NULL: this process is alone */
+    unsigned places;          /* of rooms, in each shard */
+    uint64_t publish_us;
     char fingerprint[KL_FINGERPRINT_CHARS + 1];
     struct kl_server_operator *operator_lines;
     uint32_t readable;    /* of FDS, a bit each */
@@ -108,12 +112,14 @@ static void on_flooded(void *ctx, unsigned peer, const char *why) {
 }
 
 static unsigned on_rooms(void *ctx) {
-    return kl_lobby_rooms(((struct server *)ctx)->lobby);
+    const struct server *s = ctx;
+    return s->shards ? kl_shards_rooms(s->shards) : kl_lobby_rooms(s->lobby);
 }
 
-static bool on_next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
+/* Of this process. */
+static bool next_line(const struct server *s, unsigned *from, struct kl_room_line *out) {
     struct kl_lobby_listing r;
-    if (kl_lobby_list(((struct server *)ctx)->lobby, from, &r, 1) == 0) return false;
+    if (kl_lobby_list(s->lobby, from, &r, 1) == 0) return false;
     *out = (struct kl_room_line){.players = r.players,
                                  .filled = r.filled,
                                  .open = r.open,
@@ -131,6 +137,40 @@ static bool on_next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
     snprintf(out->core, sizeof out->core, "%.*s", (int)sizeof out->core - 1, r.core);
     memcpy(out->identity, r.identity, sizeof out->identity);
     return true;
+}
+
+/* Places are counted through all processes. */
+static bool on_next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
+    const struct server *s = ctx;
+    const unsigned shards = s->shards ? s->shards->count : 1, own = s->shards ? s->shards->own : 0;
+    while (*from < shards * s->places) {
+        unsigned shard = *from / s->places, place = *from % s->places;
+        bool found = shard == own && next_line(s, &place, out);
+        if (shard == own) {
+            *from = shard * s->places + (found ? place : s->places);
+        } else {
+            found = kl_shards_line(s->shards, shard, place, out);
+            ++*from;
+        }
+        if (found) return true;
+    }
+    return false;
+}
+
+/* For the other processes. */
+static void publish(struct server *s, uint64_t now_us) {
+    struct kl_room_line line;
+    unsigned from = 0;
+    if (!s->shards || now_us < s->publish_us) return;
+    s->publish_us = now_us + PUBLISH_US;
+    kl_lobby_shards_publish(s->lobby);
+    for (unsigned place = 0; place < s->places; place = from) {
+        bool found = next_line(s, &from, &line);
+        for (unsigned last = found ? from - 1 : s->places; place < last; place++)
+            kl_shards_list(s->shards, place, NULL);
+        if (!found) break;
+        kl_shards_list(s->shards, place, &line);
+    }
 }
 
 /* --- from the rooms to the network --- */
@@ -168,10 +208,20 @@ static uint32_t net_session(void *ctx, unsigned peer) {
 
 /* --- the loop --- */
 
+/* Of a limit for all rooms. */
+static unsigned share(unsigned all, const struct kl_server_config *o) {
+    unsigned each = o->shards ? all / o->shards->count : all;
+    return each > 0 ? each : 1;
+}
+
 static int open_hub(struct server *s, const struct kl_server_config *o, const struct kl_relay_key *key,
                     unsigned peers, char *err, size_t err_len) {
-    struct kl_hub_config config = {
-        .bind = o->bind, .port = o->port, .limits = o->limits, .key = key->exchange};
+    struct kl_hub_config config = {.bind = o->bind,
+                                   .port = o->port,
+                                   .limits = o->limits,
+                                   .key = key->exchange,
+                                   .shards = o->shards,
+                                   .socket = o->socket};
     struct kl_hub_handler handler = {.ctx = s,
                                      .opened = on_opened,
                                      .lost = on_lost,
@@ -197,6 +247,7 @@ static int open_lobby(struct server *s, const struct kl_server_config *o, const 
     limits.record_days = o->record[0] ? o->record_days : 0;
     limits.record_chat = o->record_chat;
     limits.no_delete = o->no_delete;
+    limits.start_mib = share(o->lobby.start_mib, o);
     struct kl_lobby_net net = {.ctx = s,
                                .send = net_send,
                                .send_bulk = net_send_bulk,
@@ -212,6 +263,7 @@ static int open_lobby(struct server *s, const struct kl_server_config *o, const 
     if (s->lobby) {
         kl_lobby_set_secret(s->lobby, key->exchange.secret);
         kl_lobby_set_signer(s->lobby, key);
+        kl_lobby_set_shards(s->lobby, o->shards);
         kl_lobby_set_journal(s->lobby, s->journal, kl_now_us());
         return 0;
     }
@@ -219,42 +271,54 @@ static int open_lobby(struct server *s, const struct kl_server_config *o, const 
     return -1;
 }
 
+void kl_server_journal_folder(const struct kl_server_config *o, const char *state, uint16_t port,
+                              char out[KL_SERVER_JOURNAL]) {
+    if (o->journal[0])
+        snprintf(out, KL_SERVER_JOURNAL, "%s", o->journal);
+    else
+        snprintf(out, KL_SERVER_JOURNAL, "%s/journal/%u", state, port);
+}
+
 /* Once the port is known. */
 static int open_journal(struct server *s, const struct kl_server_config *o, const char *state, char *err,
                         size_t err_len) {
-    const char *dir = o->journal;
+    const char *dir = s->journal_folder;
+    kl_server_journal_folder(o, state, kl_hub_port(s->hub), s->journal_folder);
     if (strcmp(dir, "off") == 0 && o->record[0]) {
         snprintf(err, err_len, "--record keeps what the journal has, and --journal is off");
         return -1;
     }
     if (strcmp(dir, "off") == 0) return 0;
-    if (!dir[0]) {
-        snprintf(s->usual_journal, sizeof s->usual_journal, "%s/journal/%u", state, kl_hub_port(s->hub));
-        dir = s->usual_journal;
-    }
     const struct kl_journal_limits limits = {.room_bytes = o->journal_mib * MIB,
-                                             .all_bytes = o->journal_total_mib * MIB};
-    if (kl_journal_open(&s->journal, dir, limits, err, err_len) != 0) return -1;
+                                             .all_bytes = share(o->journal_total_mib, o) * MIB};
+    if ((o->shards ? kl_journal_open_held : kl_journal_open)(&s->journal, dir, limits, err, err_len) != 0)
+        return -1;
     const struct kl_kept_limits kept = {.all_bytes = o->record_mib * MIB, .days = o->record_days};
     return o->record[0] ? kl_journal_keep_in(s->journal, o->record, kept, err, err_len) : 0;
 }
 
 /* A relay at any free port leaves no empty folder behind. */
-static void close_journal(struct server *s) {
+static void close_journal(struct server *s, const struct kl_server_config *o) {
     kl_journal_close(s->journal);
-    kl_dir_remove_empty(s->usual_journal);
+    if (s->journal && !o->shards && !o->journal[0]) kl_dir_remove_empty(s->journal_folder);
+}
+
+int kl_server_key_folder(const struct kl_server_config *o, char out[KL_RELAY_PATH], char *err,
+                         size_t err_len) {
+    snprintf(out, KL_RELAY_PATH, "%s", o->state);
+    if (out[0] || kl_server_state(out, KL_RELAY_PATH) == 0) return 0;
+    snprintf(err, err_len, "no folder for the relay's key: expected --state DIR or HOME");
+    return -1;
 }
 
 static int open_server(struct server *s, const struct kl_server_config *o, char *err, size_t err_len) {
     struct kl_relay_key key;
     unsigned peers = o->rooms * o->seats + PEERS_SPARE + PEERS_WATCHERS * o->lobby.watchers;
     if (peers > KL_HUB_PEERS_MAX) peers = KL_HUB_PEERS_MAX;
-    char usual[KL_RELAY_PATH];
-    const char *state = o->state[0] ? o->state : usual;
-    if (state == usual && kl_server_state(usual, sizeof usual) != 0) {
-        snprintf(err, err_len, "no folder for the relay's key: expected --state DIR or HOME");
-        return -1;
-    }
+    char state[KL_RELAY_PATH];
+    s->shards = o->shards;
+    s->places = o->rooms;
+    if (kl_server_key_folder(o, state, err, err_len) != 0) return -1;
     if (kl_keys_open(state, &key, err, err_len) != 0) return -1;
     kl_fingerprint(key.exchange.pub, s->fingerprint);
     if (!key.signs)
@@ -266,7 +330,7 @@ static int open_server(struct server *s, const struct kl_server_config *o, char 
     if (result == 0) result = open_lobby(s, o, &key, peers, err, err_len);
     sodium_memzero(&key, sizeof key);
     if (result != 0 && s->hub) {
-        close_journal(s);
+        close_journal(s, o);
         kl_hub_close(s->hub);
     }
     return result;
@@ -298,6 +362,7 @@ static void serve(struct server *s) {
     tell_left_out(s);
     kl_lobby_run(s->lobby, kl_now_us());
     kl_hub_flush(s->hub);
+    publish(s, kl_now_us());
 }
 
 static void say_farewell(struct server *s) {
@@ -311,11 +376,13 @@ static void say_farewell(struct server *s) {
 }
 
 static void log_listening(const struct server *s, const struct kl_server_config *o) {
+    char shard[32] = "";
+    if (o->shards) snprintf(shard, sizeof shard, " shard=%u/%u", o->shards->own, o->shards->count);
     kl_log(KL_LOG_INFO, "listening",
-           "address=%s port=%u rooms=%u max_seats=%u protocol=%d journal=%s record=%s fingerprint=%s%s",
+           "address=%s port=%u rooms=%u max_seats=%u protocol=%d journal=%s record=%s fingerprint=%s%s%s",
            kl_hub_address(s->hub), kl_hub_port(s->hub), o->rooms, o->seats, KL_PROTOCOL_VERSION,
            s->journal ? "on" : "off", o->record[0] ? "on" : "off", s->fingerprint,
-           o->insecure_lan ? " insecure_lan=1" : "");
+           o->insecure_lan ? " insecure_lan=1" : "", shard);
 }
 
 #define LLU(x) ((unsigned long long)(x))
@@ -348,10 +415,11 @@ int kl_server_run(const struct kl_server_config *config, int quit, char *err, si
     struct server s = {.operator_lines = config->operator_lines};
     if (open_server(&s, config, err, err_len) != 0) return -1;
     log_listening(&s, config);
-    if (!kl_socket_has_ipv6())
+    bool first = !config->shards || (config->shards->own == 0 && !config->again); /* says what all share */
+    if (first && !kl_socket_has_ipv6())
         kl_log(KL_LOG_INFO, "no_ipv6",
                "text=\"this system has no IPv6: players reach this relay by IPv4 alone\"");
-    kl_invitation_log(config->host, kl_hub_address(s.hub), kl_hub_port(s.hub), s.fingerprint);
+    if (first) kl_invitation_log(config->host, kl_hub_address(s.hub), kl_hub_port(s.hub), s.fingerprint);
     if (config->listening) config->listening(config->ctx, kl_hub_port(s.hub), s.fingerprint);
     loop(&s, quit);
     char name[KL_QUIT_NAME];
@@ -364,7 +432,7 @@ int kl_server_run(const struct kl_server_config *config, int quit, char *err, si
         say_farewell(&s);
     log_stopped(&s);
     kl_lobby_destroy(s.lobby);
-    close_journal(&s);
+    close_journal(&s, config);
     kl_hub_close(s.hub);
     return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "net/session/url.h"
 #include "net/transport/hub.h"
+#include "net/transport/shards.h"
 #include "net/relay/lobby/lobby.h"
 
 #define KL_RELAY_PATH 512
@@ -36,6 +37,11 @@ struct kl_server_config {
     struct kl_lobby_limits lobby;              /* but for peers, rooms and seats */
     char host[KL_URL_HOST_MAX + 1];            /* of this relay, for players' links; "": not known */
     struct kl_server_operator *operator_lines; /* NULL: none */
+    /* This process is one of several, whose parent has bound the socket and holds the journal's folder. NULL:
+     * it is alone. */
+    struct kl_shards *shards;
+    int socket; /* with shards */
+    bool again; /* another process was here before */
     /* NULL, or called once the relay listens, before it serves */
     void (*listening)(void *ctx, uint16_t port, const char *fingerprint);
     void *ctx;
@@ -45,6 +51,13 @@ void kl_server_defaults(struct kl_server_config *out);
 /* The default folder of the relay's key: $XDG_STATE_HOME/keylock-relay, else ~/.local/state/keylock-relay.
  * -1: neither is known. */
 int kl_server_state(char *out, size_t cap);
+
+/* The folder of the relay's key; -1 with one line in err. And of its journal: "off": none is kept. */
+int kl_server_key_folder(const struct kl_server_config *config, char out[KL_RELAY_PATH], char *err,
+                         size_t err_len);
+#define KL_SERVER_JOURNAL (KL_RELAY_PATH + 32)
+void kl_server_journal_folder(const struct kl_server_config *config, const char *state, uint16_t port,
+                              char out[KL_SERVER_JOURNAL]);
 
 /* Listens and serves until `quit` (of kl_wake_at_quit(), or any wake-up) can be read, or the operator ends
  * it. Then it ends all rooms, tells all clients and returns 0. With a journal and KL_QUIT_SERVICE the rooms

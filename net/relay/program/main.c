@@ -6,6 +6,7 @@
 #include <sodium.h>
 
 #include "net/engine/engine.h"
+#include "net/platform/copies.h"
 #include "net/platform/input.h"
 #include "net/platform/process.h"
 #include "net/platform/socket.h"
@@ -13,6 +14,7 @@
 #include "net/relay/log/outlet.h"
 #include "net/relay/program/console.h"
 #include "net/relay/program/enet_sockets.h"
+#include "net/relay/program/group.h"
 #include "net/relay/program/relay_options.h"
 #include "net/relay/loop/server.h"
 #include "net/transport/enet_common.h"
@@ -56,10 +58,31 @@ static int serve_with_console(const struct kl_server_config *config, int quit, c
     return result;
 }
 
-static int serve(const struct kl_relay_options *options, int quit, char *err, size_t err_len) {
-    const struct kl_server_config *config = &options->server;
-    if (options->console) return serve_with_console(config, quit, err, err_len);
-    return kl_server_run(config, quit, err, err_len);
+/* Each process has a thread of its own that writes the log. Returns the program's status. */
+static int serve_logged(const struct kl_server_config *config, int quit, bool console) {
+    char err[256] = "";
+    struct kl_outlet *log = kl_outlet_open(STDERR_FILENO);
+    kl_log_through(log);
+    int result = console ? serve_with_console(config, quit, err, sizeof err)
+                         : kl_server_run(config, quit, err, sizeof err);
+    kl_log_left_out(true);
+    kl_log_through(NULL);
+    kl_outlet_close(log, LAST_LINES_MS);
+    if (result == 0) return 0;
+    fprintf(stderr, "keylock-relay: %s\n", err);
+    return EXIT_CANNOT_LISTEN;
+}
+
+static int serve_as_shard(const struct kl_server_config *config, int quit) {
+    return serve_logged(config, quit, false);
+}
+
+static int serve(const struct kl_relay_options *options, int quit) {
+    char err[256] = "";
+    if (options->shards == 1) return serve_logged(&options->server, quit, options->console);
+    if (kl_group_run(&options->server, options->shards, quit, serve_as_shard, err, sizeof err) == 0) return 0;
+    fprintf(stderr, "keylock-relay: %s\n", err);
+    return EXIT_CANNOT_LISTEN;
 }
 
 #define OTHER_FILES 64 /* sockets, the log, the key, the console */
@@ -96,28 +119,26 @@ static int check(const struct kl_relay_options *options) {
 }
 
 static int run(struct kl_relay_options *options) {
-    char err[256] = "";
     unsigned wanted = files_of(options), has = kl_process_raise_files(wanted);
     int quit = kl_wake_at_quit(); /* before there are threads */
 #ifdef SIGPIPE                    /* Windows has neither */
     signal(SIGXFSZ, SIG_IGN);     /* a journal that may not grow is no reason to die */
     signal(SIGPIPE, SIG_IGN);     /* a log reader that goes away ends nothing */
 #endif
-    struct kl_outlet *log = kl_outlet_open(STDERR_FILENO);
     kl_log_set_level(options->log);
     kl_log_set_lines(options->log_lines);
     if (sodium_init() >= 0 && options->hash_addresses) kl_log_hash_addresses();
-    kl_log_through(log);
     if (has < wanted)
         kl_log(KL_LOG_ERROR, "few_files", "wanted=%u allowed=%u reason=\"journals of later rooms will fail\"",
                wanted, has);
-    int result = serve(options, quit, err, sizeof err);
-    kl_log_left_out(true);
-    kl_log_through(NULL);
-    kl_outlet_close(log, LAST_LINES_MS);
-    if (result == 0) return 0;
-    fprintf(stderr, "keylock-relay: %s\n", err);
-    return EXIT_CANNOT_LISTEN;
+    return serve(options, quit);
+}
+
+/* NULL, or why there cannot be so many processes. */
+static const char *objection(const struct kl_relay_options *options) {
+    if (options->shards == 1) return NULL;
+    if (!kl_copies_possible()) return "--shards: expected 1 on this system, got more";
+    return options->console ? "--console: expected --shards 1 beside it, got more" : NULL;
 }
 
 int main(int argc, char **argv) {
@@ -134,6 +155,10 @@ int main(int argc, char **argv) {
         return EXIT_BAD_OPTION;
     case KL_RELAY_CHECK: return check(&options);
     case KL_RELAY_RUN: break;
+    }
+    if (objection(&options)) {
+        fprintf(stderr, "keylock-relay: %s; see keylock-relay --help\n", objection(&options));
+        return EXIT_BAD_OPTION;
     }
     kl_enet_sockets_begin();
     return run(&options);

@@ -61,6 +61,7 @@ void kl_lobby_add_room(struct kl_lobby_room *r, unsigned place) {
     struct kl_lobby *l = r->lobby;
     l->room[place] = r;
     l->rooms++;
+    kl_lobby_shards_note(l, place);
     r->due.due_us = 0;
     rise(&l->dues, r, l->dues.count++);
 }
@@ -68,8 +69,12 @@ void kl_lobby_add_room(struct kl_lobby_room *r, unsigned place) {
 void kl_lobby_drop_room(struct kl_lobby_room *r) {
     struct kl_lobby *l = r->lobby;
     struct kl_lobby_dues *d = &l->dues;
-    for (unsigned i = 0; i < l->limits.rooms; i++)
-        if (l->room[i] == r) l->room[i] = NULL;
+    l->rooms--;
+    for (unsigned i = 0; i < l->limits.rooms; i++) {
+        if (l->room[i] != r) continue;
+        l->room[i] = NULL;
+        kl_lobby_shards_note(l, i);
+    }
     for (unsigned i = 0; i < d->busy_count; i++)
         if (d->busy[i] == r) d->busy[i] = d->busy[--d->busy_count];
     for (unsigned i = 0; i < d->run_count; i++)
@@ -80,7 +85,6 @@ void kl_lobby_drop_room(struct kl_lobby_room *r) {
         rise(d, last, last->due.place);
         sink(d, last, last->due.place);
     }
-    l->rooms--;
 }
 
 void kl_lobby_busy(struct kl_lobby_room *r) {

@@ -31,9 +31,9 @@ static uint64_t most_bytes(const struct kl_lobby_room *r) {
 
 static void *new_block(struct kl_lobby_room *r) {
     struct kl_lobby *l = r->lobby;
+    const unsigned share = KL_HISTORY_BYTES_TOTAL / (l->shards ? l->shards->count : 1);
     bool fits =
-        r->past.bytes + KL_HISTORY_BLOCK <= most_bytes(r) &&
-        l->history_bytes + KL_HISTORY_BLOCK <= KL_HISTORY_BYTES_TOTAL &&
+        r->past.bytes + KL_HISTORY_BLOCK <= most_bytes(r) && l->history_bytes + KL_HISTORY_BLOCK <= share &&
         (r->past.bytes + KL_HISTORY_BLOCK <= KL_HISTORY_LEAST || kl_lobby_maker_has(r, KL_HISTORY_BLOCK));
     void *block = fits ? malloc(KL_HISTORY_BLOCK) : NULL;
     if (!block) return NULL;

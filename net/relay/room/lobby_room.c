@@ -33,19 +33,26 @@ bool kl_lobby_counts_for(const struct kl_lobby_room *r, const char *host) {
 
 unsigned kl_lobby_rooms_of(const struct kl_lobby *l, const char *address) {
     const struct kl_host host = kl_address_host(address);
-    unsigned count = 0;
+    uint64_t ignored;
+    unsigned count = l->shards ? kl_shards_made(l->shards, kl_shards_maker(host.text), &ignored) : 0;
     for (unsigned i = 0; i < l->limits.rooms; i++)
         if (l->room[i] && kl_lobby_counts_for(l->room[i], host.text)) count++;
     return count;
 }
 
+uint64_t kl_lobby_room_bytes(const struct kl_lobby_room *r) {
+    return kl_lobby_memory_bytes(r) + r->past.bytes + (r->start.data ? r->start.bytes : 0) +
+           r->snapshot.bytes;
+}
+
 bool kl_lobby_address_has(const struct kl_lobby *l, const char *address, uint64_t bytes) {
     const struct kl_host host = kl_address_host(address);
+    uint64_t others = 0;
+    if (l->shards) (void)kl_shards_made(l->shards, kl_shards_maker(host.text), &others);
+    bytes += others;
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         const struct kl_lobby_room *r = l->room[i];
-        if (r && kl_lobby_counts_for(r, host.text))
-            bytes += kl_lobby_memory_bytes(r) + r->past.bytes + (r->start.data ? r->start.bytes : 0) +
-                     r->snapshot.bytes;
+        if (r && kl_lobby_counts_for(r, host.text)) bytes += kl_lobby_room_bytes(r);
     }
     return bytes <= l->limits.mib_per_address * UINT64_C(1048576);
 }

@@ -37,6 +37,7 @@
 #include "net/relay/room/verdict.h"
 #include "net/relay/room/visitor.h"
 #include "net/relay/room/catchup.h"
+#include "net/transport/shards.h"
 
 #define KL_START_SMALL         (256U * 1024) /* each room may have, whatever others hold */
 #define KL_HISTORY_BYTES_TOTAL (512U * 1024 * 1024)
@@ -342,7 +343,8 @@ struct kl_lobby_client { /* by peer */
 struct kl_lobby {
     struct kl_lobby_limits limits;
     struct kl_lobby_net net;
-    uint8_t secret[32];
+    uint8_t secret[32], pub[32];
+    struct kl_shards *shards;     /* NULL: this process is alone */
     struct kl_relay_key signer;   /* signs false: nothing is signed */
     struct kl_journal *journal;   /* NULL: no journal */
     struct kl_laid_out *laid_out; /* for the locks of all rooms */
@@ -403,6 +405,8 @@ bool kl_lobby_consents(const struct kl_lobby_room *r, uint8_t consent);
 unsigned kl_lobby_rooms_of(const struct kl_lobby *l, const char *address);
 /* True if the start data of all rooms may have `bytes` more. */
 bool kl_lobby_start_fits(const struct kl_lobby *l, uint32_t bytes);
+/* Memory that counts for the room's maker. */
+uint64_t kl_lobby_room_bytes(const struct kl_lobby_room *r);
 /* True if the room counts for this address (without port). */
 bool kl_lobby_counts_for(const struct kl_lobby_room *r, const char *host);
 /* True if these rooms may hold `bytes` more. */
@@ -427,6 +431,17 @@ void kl_lobby_start_free(struct kl_lobby_room *r);
 bool kl_lobby_start_is_kept(const struct kl_lobby_room *r); /* all of it */
 /* True if the member's hashes are expected: it is linked, and does not replay missed frames. */
 bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member);
+
+/* --- lobby_shards.c --- */
+/* Rooms whose ids begin with this byte, or with this name, belong to this process. */
+bool kl_lobby_has_bucket(const struct kl_lobby *l, uint8_t first);
+bool kl_lobby_has_name(const struct kl_lobby *l, const char *name);
+/* A new room's id, of chance but for its bucket. */
+void kl_lobby_draw_id(struct kl_lobby_room *r);
+/* The room at this place is new, or gone. */
+void kl_lobby_shards_note(struct kl_lobby *l, unsigned place);
+/* Rooms of all processes together. */
+unsigned kl_lobby_rooms_in_all(const struct kl_lobby *l);
 
 /* --- lobby_due.c --- */
 bool kl_lobby_dues_make(struct kl_lobby *l); /* false: there is no memory */

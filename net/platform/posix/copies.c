@@ -1,0 +1,98 @@
+#include "net/platform/copies.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/platform/socket.h"
+
+bool kl_copies_possible(void) {
+    return true;
+}
+
+void *kl_copies_memory(size_t bytes) {
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+/* --- sockets --- */
+
+/* Numbers stand in the order of binding, from the datagram's first byte on; a byte that is not there gives
+ * socket 0. */
+static int steer(int s, unsigned count, const struct kl_copies_key *key) {
+    struct sock_filter step[] = {
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, key->kind_at),
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, key->kind_from, 8, 0),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, key->six_at + 1),
+        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 3),
+        BPF_STMT(BPF_ALU | BPF_LSH | BPF_K, 4),
+        BPF_STMT(BPF_MISC | BPF_TAX, 0),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, key->six_at),
+        BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 4),
+        BPF_STMT(BPF_ALU | BPF_OR | BPF_X, 0),
+        BPF_STMT(BPF_JMP | BPF_JA, 1),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, key->other_at),
+        BPF_STMT(BPF_ALU | BPF_MOD | BPF_K, count),
+        BPF_STMT(BPF_RET | BPF_A, 0),
+    };
+    const struct sock_fprog program = {.len = sizeof step / sizeof *step, .filter = step};
+    return setsockopt(s, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof program);
+}
+
+static int share(int s) {
+    const int on = 1;
+    return setsockopt(s, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+}
+
+/* The first one was bound alone, so it is known that nobody else has the address. */
+int kl_copies_sockets(int *s, unsigned count, const struct kl_copies_key *key) {
+    struct kl_address at;
+    unsigned made = 1;
+    bool good = kl_socket_name(s[0], &at) && share(s[0]) == 0;
+    for (; good && made < count; made++) {
+        s[made] = kl_socket_open();
+        good = s[made] >= 0 && share(s[made]) == 0 && kl_socket_bind(s[made], &at) == 0;
+    }
+    if (good && steer(s[0], count, key) == 0) return 0;
+    int why = errno;
+    while (--made > 0)
+        kl_socket_close(s[made]);
+    errno = why;
+    return -1;
+}
+
+/* --- processes --- */
+
+/* The parent may have ended before this one asked for its signal. */
+static void live_with(pid_t parent) {
+    if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent) _exit(0);
+}
+
+int kl_copy_start(struct kl_process *p, int (*work)(void *ctx), void *ctx, char *err, size_t err_len) {
+    const pid_t parent = getpid();
+    *p = (struct kl_process){.channel = -1};
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        live_with(parent);
+        exit(work(ctx));
+    }
+    if (pid > 0) *p = (struct kl_process){.id = pid, .channel = pidfd_open(pid, 0)};
+    if (p->channel >= 0) return 0;
+    snprintf(err, err_len, "cannot start another process: %s", strerror(errno));
+    if (pid > 0) kl_process_ask_end(p);
+    kl_process_end(p, 1000, NULL);
+    return -1;
+}
+
+void kl_copy_quit(const struct kl_process *p, enum kl_quit quit) {
+    if (p->id > 0) kill((pid_t)p->id, quit == KL_QUIT_KEY ? SIGINT : SIGTERM);
+}

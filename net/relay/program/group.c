@@ -1,0 +1,146 @@
+#include "net/relay/program/group.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "net/platform/clock.h"
+#include "net/platform/copies.h"
+#include "net/platform/socket.h"
+#include "net/relay/durable/store.h"
+#include "net/relay/log/relay_log.h"
+#include "net/session/handshake.h"
+#include "net/session/keys.h"
+#include "net/transport/gate.h"
+
+#define AGAIN_US 250000 /* from the start of a process to its next one at the least */
+#define GRACE_MS 3000   /* for all to end */
+
+struct group {
+    struct kl_server_config config; /* of the process that starts next */
+    struct kl_shards shards;
+    int (*serve)(const struct kl_server_config *config, int quit);
+    int quit;
+    struct kl_store *store; /* the journal's folder; NULL: none is kept */
+    int socket[KL_SHARDS_MAX];
+    struct kl_process process[KL_SHARDS_MAX];
+    uint64_t again_us[KL_SHARDS_MAX]; /* it may start then; UINT64_MAX: it runs */
+};
+
+/* --- a process --- */
+
+static int work(void *ctx) {
+    struct group *g = ctx;
+    for (unsigned i = 0; i < g->shards.count; i++)
+        if (i != g->shards.own) kl_socket_close(g->socket[i]);
+    return g->serve(&g->config, g->quit);
+}
+
+static bool start(struct group *g, unsigned i, bool again, char *err, size_t err_len) {
+    memset(&g->shards.all[i], 0, sizeof g->shards.all[i]); /* counts of one that is dead */
+    g->shards.own = i;
+    g->config.socket = g->socket[i];
+    g->config.again = again;
+    bool good = kl_copy_start(&g->process[i], work, g, err, err_len) == 0;
+    g->again_us[i] = good ? UINT64_MAX : kl_now_us() + AGAIN_US;
+    return good;
+}
+
+static void start_again(struct group *g, unsigned i) {
+    char err[256];
+    if (!start(g, i, true, err, sizeof err))
+        kl_log(KL_LOG_ERROR, "shard_fails", "shard=%u reason=\"%s\"", i, err);
+}
+
+/* --- all of them --- */
+
+static int open_sockets(struct group *g, char *err, size_t err_len) {
+    static const struct kl_copies_key key = {
+        .kind_at = 1, .kind_from = KL_HS_INIT, .six_at = 3, .other_at = KL_INIT_BUCKET};
+    _Static_assert(KL_PEER_BITS == 12 && KL_SHARD_BITS == 6, "a session's number stands in byte 2 and on");
+    g->socket[0] = kl_hub_bind(g->config.bind, &g->config.port, err, err_len);
+    if (g->socket[0] < 0) return -1;
+    if (kl_copies_sockets(g->socket, g->shards.count, &key) == 0) return 0;
+    snprintf(err, err_len, "cannot open %u sockets at UDP port %u: %s", g->shards.count, g->config.port,
+             strerror(errno));
+    kl_socket_close(g->socket[0]);
+    return -1;
+}
+
+/* All have one key, and one folder of journals. */
+static int open_folders(struct group *g, char *err, size_t err_len) {
+    char state[KL_RELAY_PATH], journal[KL_SERVER_JOURNAL];
+    struct kl_relay_key key;
+    if (kl_server_key_folder(&g->config, state, err, err_len) != 0) return -1;
+    if (kl_keys_open(state, &key, err, err_len) != 0) return -1;
+    sodium_memzero(&key, sizeof key);
+    kl_server_journal_folder(&g->config, state, g->config.port, journal);
+    return strcmp(journal, "off") == 0 ? 0 : kl_store_open(&g->store, journal, false, err, err_len);
+}
+
+static void note_end(struct group *g, unsigned i) {
+    struct kl_process_end how;
+    kl_process_end(&g->process[i], 0, &how);
+    g->again_us[i] = kl_now_us() + AGAIN_US;
+    kl_log(KL_LOG_ERROR, "shard_ended", "shard=%u of=%u code=%d signal=\"%s\"", i, g->shards.count, how.code,
+           how.crashed ? how.why : "none");
+}
+
+/* Until a request to end. */
+static void watch(struct group *g) {
+    int what[KL_SHARDS_MAX + 1];
+    for (;;) {
+        uint64_t next_us = UINT64_MAX;
+        for (unsigned i = 0; i < g->shards.count; i++) {
+            if (kl_now_us() >= g->again_us[i]) start_again(g, i);
+            if (g->again_us[i] < next_us) next_us = g->again_us[i];
+            what[i] = g->process[i].channel;
+        }
+        what[g->shards.count] = g->quit;
+        uint32_t readable = kl_wait_for(what, g->shards.count + 1, next_us);
+        if (readable >> g->shards.count & 1) return;
+        for (unsigned i = 0; i < g->shards.count; i++)
+            if (readable >> i & 1) note_end(g, i);
+    }
+}
+
+static void end_all(struct group *g, enum kl_quit quit) {
+    const uint64_t until_us = kl_now_us() + GRACE_MS * UINT64_C(1000);
+    for (unsigned i = 0; i < g->shards.count; i++)
+        kl_copy_quit(&g->process[i], quit);
+    for (unsigned i = 0; i < g->shards.count; i++) {
+        uint64_t now_us = kl_now_us();
+        kl_process_end(&g->process[i], until_us > now_us ? (unsigned)((until_us - now_us) / 1000) : 0, NULL);
+    }
+}
+
+static int run_all(struct group *g, char *err, size_t err_len) {
+    char name[KL_QUIT_NAME];
+    int result = 0;
+    for (unsigned i = 0; i < g->shards.count && result == 0; i++)
+        result = start(g, i, false, err, err_len) ? 0 : -1;
+    if (result == 0) watch(g);
+    end_all(g, kl_wake_quit(g->quit, name));
+    return result;
+}
+
+int kl_group_run(const struct kl_server_config *config, unsigned count, int quit,
+                 int (*serve)(const struct kl_server_config *config, int quit), char *err, size_t err_len) {
+    struct group g = {.config = *config, .serve = serve, .quit = quit};
+    struct kl_shard *memory = kl_copies_memory(count * sizeof *memory);
+    if (!memory) {
+        snprintf(err, err_len, "no memory for %u processes", count);
+        return -1;
+    }
+    kl_shards_begin(&g.shards, memory, count);
+    g.config.shards = &g.shards;
+    for (unsigned i = 0; i < count; i++)
+        g.process[i].channel = -1;
+    if (open_sockets(&g, err, err_len) != 0) return -1;
+    int result = open_folders(&g, err, err_len);
+    if (result == 0) result = run_all(&g, err, err_len);
+    kl_store_close(g.store);
+    for (unsigned i = 0; i < count; i++)
+        kl_socket_close(g.socket[i]);
+    return result;
+}
