@@ -95,18 +95,18 @@ static void pause(struct kl_lock_client *c, uint64_t now_us) {
 }
 
 void kl_lock_find_holding_up(struct kl_lock_relay *r, uint64_t now_us) {
-    uint8_t missing = kl_lock_missing(r), out = 0;
+    bool waits = false;
     for (KL_EACH(i, r->clients)) {
         struct kl_lock_client *c = &r->client[i];
         if (!ran_over(r, c)) continue;
         c->holds_up = true;
         if (r->params.policy != KL_POLICY_BOUNDED) continue;
-        out |= c->seats;
+        waits = waits || (kl_lock_missing(r) & c->seats);
         pause(c, now_us);
         kl_lock_set_absent(r, c);
         kl_lock_paid(c);
     }
-    if (missing & out) kl_schedule_move(&r->schedule, r->next_close, now_us);
+    if (waits) kl_schedule_move(&r->schedule, r->next_close, now_us);
 }
 
 /* May be a moment early, because some drains meanwhile. */

@@ -374,20 +374,28 @@ static enum choice choose_frames(const struct kl_lock_relay *r, struct kl_lock_c
     return choice;
 }
 
+/* What is for reading, and the hints of ports without any, is left as it is: nobody looks at it. */
+static void begin_update(const struct kl_lock_relay *r, const struct kl_lock_client *c, uint64_t now_us,
+                         struct kl_update *u) {
+    u->stamp = (uint32_t)now_us;
+    u->has_echo = c->heard;
+    u->echo = c->stamp;
+    u->hold_us = (uint32_t)(now_us - c->heard_at_us) + c->waited_us;
+    u->next_sample = c->next_sample;
+    u->presence = c->presence;
+    u->paused = r->paused;
+    u->waiting_for = kl_lock_waiting_for(r);
+    u->away = kl_lock_away(r);
+    u->has_schedule = r->started && r->params.clocked;
+    u->hints.ports = u->hints.held = 0;
+}
+
 size_t kl_lock_send(struct kl_lock_relay *r, unsigned client, uint64_t now_us, uint8_t *buf, size_t cap) {
     if (client >= KL_MAX_CLIENTS || !r->client[client].present) return 0;
     struct kl_lock_client *c = &r->client[client];
     if (c->link == KL_LINK_CUT || now_us < send_at(r, c)) return 0;
-    struct kl_update u = {.stamp = (uint32_t)now_us,
-                          .has_echo = c->heard,
-                          .echo = c->stamp,
-                          .hold_us = (uint32_t)(now_us - c->heard_at_us) + c->waited_us,
-                          .next_sample = c->next_sample,
-                          .presence = c->presence,
-                          .paused = r->paused,
-                          .waiting_for = kl_lock_waiting_for(r),
-                          .away = kl_lock_away(r),
-                          .has_schedule = r->started && r->params.clocked};
+    struct kl_update u;
+    begin_update(r, c, now_us, &u);
     bool bare = c->fetching || is_unheard(c);
     enum choice choice = choose_frames(r, c, &u, bare, now_us);
     if (c->guesses) kl_lock_hints(r, client, &u.hints);

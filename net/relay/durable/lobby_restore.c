@@ -44,6 +44,7 @@ static void take_member(struct kl_lobby_room *r, unsigned i, const struct kl_tic
                                   .checked = true,
                                   .any_token = true,
                                   .cut_us = now_us};
+    r->here |= kl_only(i);
     memcpy(m->v.name, from->name, sizeof m->v.name);
     memcpy(m->v.seat_key, from->seat_key, sizeof m->v.seat_key);
     memcpy(m->token_hash, from->token_hash, sizeof m->token_hash);

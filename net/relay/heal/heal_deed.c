@@ -172,7 +172,7 @@ static void end_loading(struct kl_lobby_room *r, unsigned member, bool loaded, u
 }
 
 void kl_heal_loading_run(struct kl_lobby_room *r, uint64_t now_us) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_MEMBERS(i, r, kl_lobby_here)) {
         const struct kl_lobby_healing *h = &r->member[i].heal;
         if (!h->loads || now_us < h->by_us) continue;
         kl_lobby_log_member(KL_LOG_INFO, "not_loaded", r, i, "snapshot=%u", h->keyframe);

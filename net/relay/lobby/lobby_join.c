@@ -211,6 +211,7 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
                                   .place = KL_PLACE_LINKED,
                                   .seats = seats,
                                   .joined = r->joins++};
+    r->here |= kl_only(i);
     m->v.owed = kl_lobby_debt_take(r, &who);
     m->consents = kl_lobby_consents(r, c->consent);
     m->v.catchup.no_states = !m->consents;

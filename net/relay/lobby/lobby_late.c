@@ -78,9 +78,9 @@ static bool has_caught_up(const struct kl_lobby_room *r, unsigned member) {
 }
 
 void kl_lobby_late_run(struct kl_lobby_room *r, uint64_t now_us) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_MEMBERS(i, r, kl_lobby_here)) {
         struct kl_lobby_member *m = &r->member[i];
-        if (!kl_lobby_here(m) || !m->late.since_us || !has_caught_up(r, i)) continue;
+        if (!m->late.since_us || !has_caught_up(r, i)) continue;
         kl_lobby_log_member(KL_LOG_INFO, "caught_up", r, i, "frame=%u took_ms=%llu from=%u fps=%.0f",
                             r->lock.next_close, (unsigned long long)(now_us - m->late.since_us) / 1000,
                             m->v.catchup.begins, m->v.catchup.fps);
@@ -101,10 +101,10 @@ void kl_lobby_late_said(struct kl_lobby_room *r, unsigned member, uint32_t frame
 /* The member's state was found equal to the room's. One that differs is healed instead. */
 void kl_lobby_late_checked(struct kl_lobby_room *r, uint32_t frame) {
     uint16_t proved = kl_verdict_proved(&r->heal.verdicts, frame);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_MEMBERS(i, r, kl_lobby_here)) {
         struct kl_lobby_late *late = &r->member[i].late;
         bool said = late->check == KL_LATE_SAID && frame >= late->label && kl_has(proved, i);
-        if (!kl_lobby_here(&r->member[i]) || !said) continue;
+        if (!said) continue;
         late->check = KL_LATE_CHECKED;
         kl_lobby_log_member(KL_LOG_INFO, "checked", r, i, "frame=%u equal=yes", frame);
     }
@@ -149,11 +149,11 @@ static void look_at(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
 }
 
 void kl_lobby_late_chores(struct kl_lobby_room *r, uint64_t now_us) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_MEMBERS(i, r, kl_lobby_reaches)) {
         const struct kl_lobby_member *m = &r->member[i];
         bool runs = m->v.state == KL_MEMBER_PLAYING && m->v.catchup.step != KL_CATCHUP_LOADS &&
                     !r->lock.client[i].away && r->params.clocked;
-        if (!kl_lobby_reaches(m) || !m->seats || !m->late.since_us || !runs) continue;
+        if (!m->seats || !m->late.since_us || !runs) continue;
         if (now_us >= m->late.looked_us + LOOK_US) look_at(r, i, now_us);
     }
 }

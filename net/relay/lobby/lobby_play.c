@@ -120,17 +120,17 @@ static void take_frames(struct kl_lobby_room *r, uint64_t now_us) {
 static void send_frames(struct kl_lobby_room *r, uint64_t now_us) {
     const struct kl_lobby_net *net = &r->lobby->net;
     uint8_t body[KL_DATAGRAM_MAX];
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_MEMBERS(i, r, kl_lobby_here)) {
         const struct kl_lobby_member *m = &r->member[i];
         size_t len;
-        while (kl_lobby_here(m) && (len = kl_lock_send(&r->lock, i, now_us, body, sizeof body)) > 0)
+        while ((len = kl_lock_send(&r->lock, i, now_us, body, sizeof body)) > 0)
             if (kl_lobby_reaches(m)) net->datagram(net->ctx, m->v.peer, body, len);
     }
 }
 
 /* A member that said BYE goes when the room would have to wait for it. */
 static void let_go(struct kl_lobby_room *r, uint64_t now_us) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_MEMBERS(i, r, kl_lobby_here)) {
         const struct kl_lobby_member *m = &r->member[i];
         if (m->place != KL_PLACE_LEAVING) continue;
         bool used_up = m->seats == 0 || (kl_lock_missing(&r->lock) & m->seats);
@@ -153,12 +153,12 @@ static void help_the_lost(struct kl_lobby_room *r, uint64_t now_us) {
 /* Logs members that become absent or come back; screens get that from UPDATE. All members are told about one
  * that is too slow. */
 static void tell_absence(struct kl_lobby_room *r) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (KL_MEMBERS(i, r, kl_lobby_here)) {
         struct kl_lobby_member *m = &r->member[i];
         const struct kl_lock_client *c = &r->lock.client[i];
         bool out = !kl_lobby_reaches(m) || c->away || c->presence != KL_PRESENT;
-        bool absent = kl_lobby_here(m) && m->seats && !c->joining && out;
-        bool slow = kl_lobby_here(m) && kl_lock_holds_up(&r->lock, i);
+        bool absent = m->seats && !c->joining && out;
+        bool slow = kl_lock_holds_up(&r->lock, i);
         if (slow && !m->slow)
             kl_lobby_notice(r, "%s holds the game up: %s", kl_lobby_name(r, i).text,
                             kl_lock_late_itself(&r->lock, i) ? "its machine is too slow or too busy"

@@ -291,6 +291,7 @@ struct kl_lobby_room {
     struct kl_params params;
     struct kl_facts *facts; /* identity, by the client that made the room */
     unsigned host;          /* member, or KL_NO_HOST */
+    uint16_t here;          /* members whose place is not empty, a bit each */
     struct kl_lobby_member member[KL_MAX_CLIENTS];
     struct kl_lobby_start start;
     struct kl_lobby_talk talk;
@@ -387,9 +388,9 @@ static inline bool kl_lobby_has_seat(const struct kl_lobby_member *m) {
 /* The first member from this number on of which that is true; KL_MAX_CLIENTS: none. */
 static inline unsigned kl_lobby_next(const struct kl_lobby_room *r, unsigned from,
                                      bool (*is)(const struct kl_lobby_member *m)) {
-    while (from < KL_MAX_CLIENTS && !is(&r->member[from]))
-        from++;
-    return from;
+    for (KL_EACH_FROM(i, r->here >> from << from))
+        if (is(&r->member[i])) return i;
+    return KL_MAX_CLIENTS;
 }
 /* for (KL_MEMBERS(i, r, kl_lobby_here)): their numbers, in their order. */
 #define KL_MEMBERS(i, r, is)                                                                                 \
