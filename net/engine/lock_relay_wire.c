@@ -143,6 +143,7 @@ static void keep_needs(struct kl_lock_relay *r, unsigned client, const struct kl
     const struct kl_lock_client *c = &r->client[client];
     if (c->seats == 0 || !r->params.clocked || c->presence != KL_PRESENT) return;
     for (unsigned i = 0; i < m->need_count; i++) {
+        if (kl_spacing_has(&r->spacing, client, m->need_first + i, m->need[i])) continue;
         uint8_t need = of_links(r, c, m->need_first + i, m->need[i], now_us);
         if (need > 0) kl_spacing_need(&r->spacing, client, m->need_first + i, need);
     }
@@ -374,7 +375,7 @@ static enum choice choose_frames(const struct kl_lock_relay *r, struct kl_lock_c
     return choice;
 }
 
-/* What is for reading, and the hints of ports without any, is left as it is: nobody looks at it. */
+/* Fields for reading, and the hints of ports without any, are left as they are: nobody looks at them. */
 static void begin_update(const struct kl_lock_relay *r, const struct kl_lock_client *c, uint64_t now_us,
                          struct kl_update *u) {
     u->stamp = (uint32_t)now_us;

@@ -143,7 +143,7 @@ static void read_needs(struct kl_ctrl *c, struct kl_reader *r) {
 int kl_ctrl_open(struct kl_ctrl *c, unsigned seat_count, uint32_t known, const uint8_t *body, size_t len) {
     struct kl_reader r;
     kl_reader_init(&r, body, len);
-    memset(c, 0, offsetof(struct kl_ctrl, need)); /* what follows is written before it is read */
+    memset(c, 0, offsetof(struct kl_ctrl, need)); /* all behind it is written before it is read */
     uint8_t flags = read_times(&r, CTRL_FLAGS, &c->stamp, &c->echo, &c->hold_us);
     c->has_echo = flags & HAS_ECHO;
     c->away = flags & CTRL_AWAY;

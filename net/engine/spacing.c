@@ -72,6 +72,10 @@ static bool reach(struct kl_spacing *s, uint32_t frame) {
     return frame + KL_SPACING_HISTORY >= s->cleared;
 }
 
+bool kl_spacing_has(const struct kl_spacing *s, unsigned client, uint32_t frame, uint8_t need_quarters) {
+    return frame < s->cleared && s->need[client][frame % KL_SPACING_HISTORY] >= need_quarters;
+}
+
 void kl_spacing_need(struct kl_spacing *s, unsigned client, uint32_t frame, uint8_t need_quarters) {
     if (!reach(s, frame)) return;
     if (need_quarters > NEED_MOST) need_quarters = NEED_MOST;

@@ -20,6 +20,12 @@ struct kl_hub_session *kl_hub_find(struct kl_hub *hub, uint32_t number) {
     return s->state != KL_SESSION_FREE && s->number == number ? s : NULL;
 }
 
+static void set_used(struct kl_hub *hub, const struct kl_hub_session *s, bool used) {
+    size_t n = (size_t)(s - hub->session);
+    uint64_t bit = UINT64_C(1) << n % 64;
+    hub->used[n / 64] = used ? hub->used[n / 64] | bit : hub->used[n / 64] & ~bit;
+}
+
 /* A session whose first datagram has come. Results as of kl_gate_enter(). */
 static int enter(struct kl_hub *hub, uint8_t *bytes, size_t len, struct kl_opened *first,
                  struct kl_hub_session **out) {
@@ -30,6 +36,7 @@ static int enter(struct kl_hub *hub, uint8_t *bytes, size_t len, struct kl_opene
     memset(s, 0, sizeof *s);
     s->number = g.keys.session;
     s->state = KL_SESSION_OPEN;
+    set_used(hub, s, true);
     s->until_us = hub->now_us + KL_UNCONNECTED_US;
     s->since_us = hub->now_us;
     s->home = g.home;
@@ -51,6 +58,7 @@ void kl_hub_free(struct kl_hub *hub, struct kl_hub_session *s) {
     sodium_memzero(&s->sealer, sizeof s->sealer);
     sodium_memzero(&s->opener, sizeof s->opener);
     s->state = KL_SESSION_FREE;
+    set_used(hub, s, false);
     s->enet = NULL;
 }
 
@@ -244,6 +252,7 @@ static void sweep_session(struct kl_hub *hub, struct kl_hub_session *s) {
 void kl_hub_sweep(struct kl_hub *hub) {
     hub->sweep_us = hub->now_us + SWEEP_US;
     kl_gate_sweep(hub->gate, hub->now_us);
-    for (unsigned n = 0; n < hub->limits.peers; n++)
-        if (hub->session[n].state != KL_SESSION_FREE) sweep_session(hub, &hub->session[n]);
+    for (unsigned i = 0; i < sizeof hub->used / sizeof hub->used[0]; i++)
+        for (uint64_t left = hub->used[i]; left; left &= left - 1)
+            sweep_session(hub, &hub->session[64 * i + (unsigned)__builtin_ctzll(left)]);
 }

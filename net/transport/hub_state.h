@@ -52,11 +52,12 @@ struct kl_hub {
     struct kl_gate *gate;
     char address[KL_ADDRESS_TEXT];
     uint16_t port;
-    uint64_t now_us, sweep_us, enet_us; /* time of this service; due times */
-    bool queued;                        /* messages that ENet has not been asked to send yet */
-    bool stuffed;                       /* some session is */
-    struct kl_hub_stats stats;          /* without the gate's */
-    struct kl_hub_session session[];    /* limits.peers of them; a slot's number is the caller's peer */
+    uint64_t now_us, sweep_us, enet_us;       /* time of this service; due times */
+    bool queued;                              /* messages that ENet has not been asked to send yet */
+    bool stuffed;                             /* some session is */
+    struct kl_hub_stats stats;                /* without the gate's */
+    uint64_t used[KL_HUB_PEERS_MAX / 64 + 1]; /* sessions that are not free, a bit each */
+    struct kl_hub_session session[];          /* limits.peers of them; a slot's number is the caller's peer */
 };
 
 void kl_hub_send_raw(struct kl_hub *hub, const struct kl_address *to, const void *bytes, size_t len);

@@ -44,7 +44,7 @@ static void take_member(struct kl_lobby_room *r, unsigned i, const struct kl_tic
                                   .checked = true,
                                   .any_token = true,
                                   .cut_us = now_us};
-    r->here |= kl_only(i);
+    kl_lobby_set_here(r, i, true);
     memcpy(m->v.name, from->name, sizeof m->v.name);
     memcpy(m->v.seat_key, from->seat_key, sizeof m->v.seat_key);
     memcpy(m->token_hash, from->token_hash, sizeof m->token_hash);
@@ -79,7 +79,7 @@ static void describe(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
     memcpy(r->door.salt, t->salt, sizeof r->door.salt);
     memcpy(r->door.secret, t->secret, sizeof r->door.secret);
     r->seat_time_s = t->seat_time_s;
-    r->joins = t->joins;
+    r->places.joins = t->joins;
     r->params = t->params;
     kl_identity(&t->facts, r->identity);
     take_door(r, t);

@@ -41,7 +41,7 @@ void kl_lobby_ticket_of(struct kl_lobby_ticket *t, const struct kl_lobby_room *r
     memcpy(&t->facts, r->facts, kl_facts_size(r->facts));
     if (r->start.ready) memcpy(&t->ready, r->start.ready, kl_facts_size(r->start.ready));
     t->host = (uint8_t)r->host;
-    t->joins = r->joins;
+    t->joins = r->places.joins;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         take_member(&t->member[i], &r->member[i]);
     t->bans = 0;

@@ -125,6 +125,7 @@ void kl_lobby_opened(struct kl_lobby *l, unsigned peer, const char *address, uin
     struct kl_lobby_client *c = &l->client[peer];
     kl_lobby_door_leave(c);
     *c = (struct kl_lobby_client){.state = KL_CLIENT_GREETING, .greet_by_us = now_us + KL_GREET_US};
+    if (l->door_us > now_us + KL_CHORES_US) l->door_us = now_us + KL_CHORES_US;
     snprintf(c->address, sizeof c->address, "%s", address);
     kl_log(KL_LOG_DEBUG, "connected", "address=%s", kl_log_address(address));
 }
@@ -328,16 +329,18 @@ static void run_watchers(struct kl_lobby *l, unsigned rooms, uint64_t now_us) {
 }
 
 static void put_out_the_silent(struct kl_lobby *l, uint64_t now_us) {
-    l->chores_us = now_us + KL_CHORES_US;
+    bool waits = false;
     for (unsigned i = 0; i < l->limits.peers; i++) {
         const struct kl_lobby_client *c = &l->client[i];
         bool late = now_us >= c->greet_by_us;
+        waits = waits || c->state == KL_CLIENT_GREETING || c->state == KL_CLIENT_KNOCKING;
         if (late && c->state == KL_CLIENT_GREETING)
             kl_lobby_turn_away(l, i, KL_REFUSE_PROTOCOL,
                                c->challenge ? "your run did not come in time" : "no HELLO within 5 s");
         else if (late && c->state == KL_CLIENT_KNOCKING)
             kl_lobby_turn_away(l, i, KL_REFUSE_PROTOCOL, "no PROVE within 15 s");
     }
+    l->door_us = waits ? now_us + KL_CHORES_US : UINT64_MAX;
 }
 
 static void unpack_snapshots(struct kl_lobby *l, uint64_t now_us) {
@@ -348,7 +351,7 @@ static void unpack_snapshots(struct kl_lobby *l, uint64_t now_us) {
 }
 
 void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
-    if (now_us >= l->chores_us) put_out_the_silent(l, now_us);
+    if (now_us >= l->door_us) put_out_the_silent(l, now_us);
     if (l->returns_wait) kl_lobby_return_next(l, now_us);
     if (l->wishes_wait || l->tokens_wait) kl_lobby_wishes_turn(l, now_us);
     const unsigned rooms = kl_lobby_dues_next(l, now_us);
@@ -364,7 +367,7 @@ void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
 
 uint64_t kl_lobby_due_us(const struct kl_lobby *l) {
     uint64_t due_us = kl_lobby_snapshot_due_us(l);
-    if (l->chores_us < due_us) due_us = l->chores_us;
+    if (l->door_us < due_us) due_us = l->door_us;
     if ((l->wishes_wait || l->tokens_wait) && l->wishes_us < due_us) due_us = l->wishes_us;
     if (l->returns_wait || l->ends_wait) due_us = 0;
     if (kl_lobby_dues_us(l) < due_us) due_us = kl_lobby_dues_us(l);

@@ -159,7 +159,7 @@ static void forget(struct kl_lobby_room *r, unsigned member, const char *why, co
     kl_lobby_start_drop_ready(m);
     kl_lock_remove(&r->lock, member, now_us);
     m->place = KL_PLACE_EMPTY;
-    r->here &= (uint16_t)~kl_only(member);
+    kl_lobby_set_here(r, member, false);
     m->absent = false;
     kl_lobby_heal_left(r, member, now_us);
     r->lobby->members--;

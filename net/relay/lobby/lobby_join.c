@@ -91,7 +91,7 @@ unsigned kl_lobby_member_free(const struct kl_lobby_room *r) {
 }
 
 static bool comes_to_watch(const struct kl_lobby_room *r, const struct kl_hello *h) {
-    if (!r->joins) return false; /* the room's maker is its client */
+    if (!r->places.joins) return false; /* the room's maker is its client */
     if (h->seats_wanted == 0 || h->door & KL_DOOR_AGAIN) return true;
     return r->phase == KL_ROOM_PLAYING && !kl_lobby_open_seats(r, h->seats_wanted);
 }
@@ -210,8 +210,8 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
     *m = (struct kl_lobby_member){.v = {.peer = peer, .who = who, .spent = left.spent},
                                   .place = KL_PLACE_LINKED,
                                   .seats = seats,
-                                  .joined = r->joins++};
-    r->here |= kl_only(i);
+                                  .joined = r->places.joins++};
+    kl_lobby_set_here(r, i, true);
     m->v.owed = kl_lobby_debt_take(r, &who);
     m->consents = kl_lobby_consents(r, c->consent);
     m->v.catchup.no_states = !m->consents;

@@ -277,6 +277,12 @@ struct kl_lobby_report {
 };
 
 /* Everything before `lock` is cleared when the room is freed: secrets stand there. */
+/* Places of members: those that are not empty, a bit each; and how many have joined so far. */
+struct kl_lobby_places {
+    uint16_t here;
+    uint32_t joins;
+};
+
 struct kl_lobby_room {
     struct kl_lobby *lobby;
     char name[KL_NAME_MAX];
@@ -285,13 +291,12 @@ struct kl_lobby_room {
     char maker[KL_NET_TEXT]; /* the room counts for this address */
     struct kl_lobby_door door;
     uint16_t seat_time_s;
-    uint32_t joins;
 
     enum kl_room_phase phase;
     struct kl_params params;
     struct kl_facts *facts; /* identity, by the client that made the room */
     unsigned host;          /* member, or KL_NO_HOST */
-    uint16_t here;          /* members whose place is not empty, a bit each */
+    struct kl_lobby_places places;
     struct kl_lobby_member member[KL_MAX_CLIENTS];
     struct kl_lobby_start start;
     struct kl_lobby_talk talk;
@@ -365,7 +370,7 @@ struct kl_lobby {
     bool packed_waits;            /* a room has bytes to unpack */
     unsigned unpack_turn;         /* the room to unpack next, or the first with bytes after it */
     uint64_t unpack_ns;           /* the unpacked work would end then at the allowed pace */
-    uint64_t chores_us;
+    uint64_t door_us; /* the next look at clients that greet or knock; UINT64_MAX: there are none */
     struct kl_lobby_client client[]; /* limits.peers of them */
 };
 
@@ -385,10 +390,14 @@ static inline bool kl_lobby_reaches(const struct kl_lobby_member *m) {
 static inline bool kl_lobby_has_seat(const struct kl_lobby_member *m) {
     return kl_lobby_here(m) && m->seats;
 }
+static inline void kl_lobby_set_here(struct kl_lobby_room *r, unsigned member, bool here) {
+    uint16_t others = r->places.here & (uint16_t)~kl_only(member);
+    r->places.here = here ? others | kl_only(member) : others;
+}
 /* The first member from this number on of which that is true; KL_MAX_CLIENTS: none. */
 static inline unsigned kl_lobby_next(const struct kl_lobby_room *r, unsigned from,
                                      bool (*is)(const struct kl_lobby_member *m)) {
-    for (KL_EACH_FROM(i, r->here >> from << from))
+    for (KL_EACH_FROM(i, r->places.here >> from << from))
         if (is(&r->member[i])) return i;
     return KL_MAX_CLIENTS;
 }
