@@ -7,6 +7,8 @@
 #include "net/platform/wait.h"
 
 bool kl_copies_possible(void);
+/* Processors that this process may run on; 1 where there are no copies. */
+unsigned kl_copies_processors(void);
 
 /* Memory with zeros, which copies made from now on share with this process and each other. NULL: none. */
 void *kl_copies_memory(size_t bytes);

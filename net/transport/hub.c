@@ -125,7 +125,7 @@ static int take_socket(struct kl_hub *hub, const struct kl_hub_config *config, c
     kl_socket_enlarge(hub->socket, KL_SOCKET_BUFFER_BYTES, KL_SOCKET_BUFFER_BYTES);
     (void)kl_socket_time_arrivals(hub->socket);
     if (kl_socket_name(hub->socket, &at)) kl_address_text(hub->address, &at);
-    if (config->shards) empty(hub);
+    if (config->shards && config->again) empty(hub);
     return 0;
 }
 

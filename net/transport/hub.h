@@ -40,6 +40,7 @@ struct kl_hub_config {
     struct kl_hub_limits limits;
     struct kl_shards *shards; /* outlive the hub; NULL: this process is alone */
     int socket;               /* with shards: bound already, and the hub's own now; bind and port say where */
+    bool again;               /* with shards: what waits in it was for another process */
 };
 
 /* Called from kl_hub_service(). bytes are borrowed for the call. Every function of the hub but

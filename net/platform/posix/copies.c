@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/filter.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,11 @@
 
 bool kl_copies_possible(void) {
     return true;
+}
+
+unsigned kl_copies_processors(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
 }
 
 void *kl_copies_memory(size_t bytes) {

@@ -7,6 +7,10 @@ bool kl_copies_possible(void) {
     return false;
 }
 
+unsigned kl_copies_processors(void) {
+    return 1;
+}
+
 void *kl_copies_memory(size_t bytes) {
     (void)bytes;
     return NULL;

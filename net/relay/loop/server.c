@@ -51,6 +51,7 @@ struct server {
     struct kl_shards *shards; /* NULL: this process is alone */
     unsigned places;          /* of rooms, in each shard */
     uint64_t publish_us;
+    unsigned published; /* rooms */
     char fingerprint[KL_FINGERPRINT_CHARS + 1];
     struct kl_server_operator *operator_lines;
     uint32_t readable;    /* of FDS, a bit each */
@@ -161,8 +162,9 @@ static bool on_next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
 static void publish(struct server *s, uint64_t now_us) {
     struct kl_room_line line;
     unsigned from = 0;
-    if (!s->shards || now_us < s->publish_us) return;
+    if (!s->shards || (now_us < s->publish_us && kl_lobby_rooms(s->lobby) == s->published)) return;
     s->publish_us = now_us + PUBLISH_US;
+    s->published = kl_lobby_rooms(s->lobby);
     kl_lobby_shards_publish(s->lobby);
     for (unsigned place = 0; place < s->places; place = from) {
         bool found = next_line(s, &from, &line);
@@ -221,7 +223,8 @@ static int open_hub(struct server *s, const struct kl_server_config *o, const st
                                    .limits = o->limits,
                                    .key = key->exchange,
                                    .shards = o->shards,
-                                   .socket = o->socket};
+                                   .socket = o->socket,
+                                   .again = o->again};
     struct kl_hub_handler handler = {.ctx = s,
                                      .opened = on_opened,
                                      .lost = on_lost,

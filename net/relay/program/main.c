@@ -77,10 +77,17 @@ static int serve_as_shard(const struct kl_server_config *config, int quit) {
     return serve_logged(config, quit, false);
 }
 
+static unsigned shards_of(const struct kl_relay_options *options) {
+    const unsigned processors = options->console ? 1 : kl_copies_processors();
+    const unsigned most = processors < KL_SHARDS_MAX ? processors : KL_SHARDS_MAX;
+    return options->shards ? options->shards : most;
+}
+
 static int serve(const struct kl_relay_options *options, int quit) {
+    const unsigned shards = shards_of(options);
     char err[256] = "";
-    if (options->shards == 1) return serve_logged(&options->server, quit, options->console);
-    if (kl_group_run(&options->server, options->shards, quit, serve_as_shard, err, sizeof err) == 0) return 0;
+    if (shards == 1) return serve_logged(&options->server, quit, options->console);
+    if (kl_group_run(&options->server, shards, quit, serve_as_shard, err, sizeof err) == 0) return 0;
     fprintf(stderr, "keylock-relay: %s\n", err);
     return EXIT_CANNOT_LISTEN;
 }
@@ -136,7 +143,7 @@ static int run(struct kl_relay_options *options) {
 
 /* NULL, or why there cannot be so many processes. */
 static const char *objection(const struct kl_relay_options *options) {
-    if (options->shards == 1) return NULL;
+    if (options->shards <= 1) return NULL;
     if (!kl_copies_possible()) return "--shards: expected 1 on this system, got more";
     return options->console ? "--console: expected --shards 1 beside it, got more" : NULL;
 }
