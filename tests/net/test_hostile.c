@@ -366,7 +366,7 @@ TEST_WITH(start_data_without_end, begin_alone, finish_alone) {
             ENetPacket *packet = enet_packet_create(bytes, (size_t)len, ENET_PACKET_FLAG_RELIABLE);
             assert_int_equal(enet_peer_send(bad[i].peer, KL_CHANNEL_BULK, packet), 0);
         }
-    for (unsigned k = 0; k < 200 && resident_kb(relay.pid) - before_kb < 8 * 3000; k++)
+    for (unsigned k = 0; k < 800 && resident_kb(relay.pid) - before_kb < 8 * 3000; k++)
         serve_all(50);
     weighs("start data without end", HOSTILE, before_kb, 8 * 3000);
 }

@@ -65,9 +65,10 @@ void kl_outlet_put(struct kl_outlet *o, const char *lines, size_t len) {
 static bool write_lines(int fd, const char *bytes, size_t len) {
     bool good = true;
     while (good && len) {
-        size_t n = len < AT_ONCE ? len : AT_ONCE;
-        while (n < len && n > 1 && bytes[n - 1] != '\n')
-            n--;
+        size_t n = len < AT_ONCE ? len : AT_ONCE, whole = n;
+        while (n < len && whole > 0 && bytes[whole - 1] != '\n')
+            whole--;
+        if (whole > 0) n = whole;
         good = kl_output_write(fd, bytes, n);
         bytes += n;
         len -= n;
