@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # 98-windows-world.sh - a core's world on Windows, under Wine: the unit programs of the world, of its archives, of cores and of two
 # cores by turns, with the test core linked to msvcrt.dll and to ucrtbase.dll; and what it says of recordings of Linux and of Windows.
-#   PARTS='units recordings'  only these
-# runs: working, all, 70 s
+# Real cores verify a recording of the other system by its RAM.
+#   PARTS='units recordings across'  only these
+# runs: working, all, 80 s
 # limit: 2400
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/lib_wine.sh
 
-PARTS=${PARTS:-units recordings}
+PARTS=${PARTS:-units recordings across}
 needs "$keylock" "$test_core" "$content/shooter.nes"
 windows_builds keylock.exe cores/probe_core_libretro.dll cores/probe_ucrt_libretro.dll tests/test_{world,emulator,core,world_archive}.exe
 
@@ -65,6 +66,20 @@ recordings() {
     status=$?
     check windows-world/watch "exit status $status: $(cat "$tmp/watched.log")" \
         eval '[ $status = 1 ] && grep -q "work on Linux alone" "$tmp/watched.log"'
+}
+
+across() {
+    local core game here
+    windows_fetches cores cores-of-debian nestopia gambatte
+    for core in nestopia gambatte; do
+        game=$content/shooter.nes && [ $core = nestopia ] || game=$content/pads.gb
+        here=$(core_path $core) || { skip "windows-world/$core: not on this machine"; continue; }
+        there run --quiet --core "$windows/cores-of-debian/${core}_libretro.dll" --content "$game" --frames 600 --input random:7 --hash-every 60 \
+            --record "$tmp/$core.klr" >"$tmp/run.log" 2>&1 || show run
+        verified "$core-of-windows" 0 '(RAM); states do not count: they are of Windows' "$keylock" verify --core "$here" "$tmp/$core.klr"
+        verified "$core-of-linux" 0 '(RAM); states do not count: they are of Linux' there verify \
+            --core "$windows/cores-of-debian/${core}_libretro.dll" "tests/content/recordings/$core.klr"
+    done
 }
 
 for part in $PARTS; do $part; done
