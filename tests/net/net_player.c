@@ -372,3 +372,12 @@ long players_differ(const struct player *p, unsigned count, uint32_t frames) {
             if (p[i].digest[f] != p[0].digest[f]) return (long)f;
     return -1;
 }
+
+void players_turn(struct player *p, unsigned count, double s) {
+    uint64_t end_us = kl_now_us() + (uint64_t)(s * 1e6);
+    while (kl_now_us() < end_us) {
+        for (unsigned i = 0; i < count; i++)
+            player_turn(&p[i]);
+        poll(NULL, 0, 1);
+    }
+}

@@ -86,6 +86,8 @@ bool player_joins(struct player *p);
 bool players_pair(struct player *p, unsigned count, uint16_t port, uint32_t frames_max);
 /* Drives all until each has taken `frames` frames or ended. False after timeout_s. */
 bool players_run(struct player *p, unsigned count, uint32_t frames, unsigned timeout_s);
+/* Gives them turns for so many seconds. */
+void players_turn(struct player *p, unsigned count, double s);
 /* Drives all until p[which] is in this phase (or over). */
 bool players_reach(struct player *p, unsigned count, unsigned which, enum kl_participant_phase phase,
                    unsigned timeout_s);

@@ -56,15 +56,6 @@ static struct program begin_relay(uint16_t port) {
     return relay_start(args);
 }
 
-static void turn_for(double s) {
-    uint64_t end_us = kl_now_us() + (uint64_t)(s * 1e6);
-    while (kl_now_us() < end_us) {
-        for (unsigned i = 0; i < COUNT; i++)
-            player_turn(&player[i]);
-        poll(NULL, 0, 1);
-    }
-}
-
 static unsigned files(void) {
     unsigned count = 0;
     DIR *dir = opendir(folder);
@@ -132,7 +123,7 @@ static void expect_no_session_keys(void) {
 /* Until each has run 30 frames past what it had; ms. */
 static unsigned until_all_go_on(const uint32_t *had, uint64_t from_us, unsigned *late) {
     do {
-        turn_for(0.02);
+        players_turn(player, COUNT, 0.02);
         *late = 0;
         for (unsigned i = 0; i < COUNT; i++)
             *late += player[i].frames < had[i] + 30;
@@ -152,7 +143,7 @@ static void fifty_rooms_go_on(void **state) {
     uint16_t port = relay.port;
     expect_no_session_keys();
     assert_int_equal(program_stop(&relay, SIGKILL), -SIGKILL);
-    turn_for(1);
+    players_turn(player, COUNT, 1);
     for (unsigned i = 0; i < COUNT; i++)
         had[i] = player[i].frames;
     uint64_t begun_us = kl_now_us(), still_us = hitch_us();
@@ -167,7 +158,7 @@ static void fifty_rooms_go_on(void **state) {
     assert_in_time(ms * UINT64_C(1000), 3500000, still_us); /* 3 s, and the 30 frames */
     assert_int_equal(program_lines(&relay, "event=journal_loaded"), ROOMS);
     assert_int_equal(program_lines(&relay, "event=returned"), COUNT);
-    turn_for(2);
+    players_turn(player, COUNT, 2);
     for (unsigned i = 0; i < COUNT; i += 2) {
         uint32_t a = player[i].frames, b = player[i + 1].frames, both = a < b ? a : b;
         assert_true(both > had[i]);

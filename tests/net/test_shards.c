@@ -88,22 +88,13 @@ static void all_listen(const struct program *relay, unsigned shards) {
     }
 }
 
-static void turn_for(double s) {
-    uint64_t end_us = kl_now_us() + (uint64_t)(s * 1e6);
-    while (kl_now_us() < end_us) {
-        for (unsigned i = 0; i < COUNT; i++)
-            player_turn(&player[i]);
-        poll(NULL, 0, 1);
-    }
-}
-
 static void all_go_on(void) {
     uint32_t had[COUNT];
     unsigned late = COUNT;
     for (unsigned i = 0; i < COUNT; i++)
         had[i] = player[i].frames;
     for (uint64_t end_us = kl_now_us() + 15000000; late && kl_now_us() < end_us;) {
-        turn_for(0.02);
+        players_turn(player, COUNT, 0.02);
         late = 0;
         for (unsigned i = 0; i < COUNT; i++)
             late += player[i].frames < had[i] + 60;
@@ -128,7 +119,8 @@ static void expect_list(uint16_t port) {
     unsigned rooms = 0;
     int s = kl_ask_open(NULL, "::1", port, err, sizeof err);
     assert_true(s >= 0);
-    for (uint64_t end_us = kl_now_us() + 5000000; rooms != ROOMS && kl_now_us() < end_us; turn_for(0.1)) {
+    for (uint64_t end_us = kl_now_us() + 5000000; rooms != ROOMS && kl_now_us() < end_us;
+         players_turn(player, COUNT, 0.1)) {
         rooms = 0;
         assert_int_equal(kl_ask_rooms(NULL, s, &piece, count_rooms, &rooms), 0);
     }
@@ -150,7 +142,7 @@ static void kill_one(const struct program *relay, unsigned shards, unsigned vict
     kill(pid[victim], SIGKILL);
     for (uint64_t end_us = kl_now_us() + 10000000;
          kl_now_us() < end_us && program_lines(relay, "event=returned") < returned + 2 * mine;)
-        turn_for(0.1);
+        players_turn(player, COUNT, 0.1);
     all_go_on();
     assert_int_equal(program_lines(relay, "event=returned"), returned + 2 * mine);
     assert_int_equal(program_lines(relay, "event=shard_ended"), 1);
@@ -178,11 +170,11 @@ static void rooms_of_several_processes(void **state) {
     for (unsigned i = 0; i < sizeof next / sizeof *next; i++) {
         int how = i == 1 ? SIGTERM : SIGKILL;
         assert_int_equal(program_stop(&relay, how), how == SIGTERM ? 0 : -SIGKILL);
-        turn_for(0.5);
+        players_turn(player, COUNT, 0.5);
         relay = begin_relay(port, next[i], "8");
         for (uint64_t end_us = kl_now_us() + 10000000;
              kl_now_us() < end_us && program_lines(&relay, "event=returned") < COUNT;)
-            turn_for(0.1);
+            players_turn(player, COUNT, 0.1);
         assert_int_equal(program_lines(&relay, "event=journal_loaded"), ROOMS);
         assert_int_equal(program_lines(&relay, "event=returned"), COUNT);
         assert_int_equal(program_lines(&relay, "event=journal_left_alone"), 0);

@@ -72,7 +72,7 @@ bool kl_address_own(struct kl_address *out) {
     return found;
 }
 
-static bool own_name(int s, struct kl_address *out) {
+bool kl_socket_name(int s, struct kl_address *out) {
     union system_address in;
     socklen_t len = sizeof in;
     if (getsockname(s, &in.any, &len) != 0) return false;
@@ -82,7 +82,7 @@ static bool own_name(int s, struct kl_address *out) {
 
 bool kl_address_towards(const struct kl_address *to, struct kl_address *out) {
     int s = kl_socket_open();
-    bool found = s >= 0 && kl_socket_connect(s, to) == 0 && own_name(s, out);
+    bool found = s >= 0 && kl_socket_connect(s, to) == 0 && kl_socket_name(s, out);
     kl_socket_close(s);
     return found;
 }
@@ -131,10 +131,6 @@ static bool is_v6(int s) {
     return getsockopt(s, SOL_SOCKET, SO_DOMAIN, &family, &len) == 0 && family == AF_INET6;
 }
 
-bool kl_socket_name(int s, struct kl_address *at) {
-    return own_name(s, at);
-}
-
 void kl_socket_adopt(int s) {
     (void)fcntl(s, F_SETFD, FD_CLOEXEC);
     (void)fcntl(s, F_SETFL, fcntl(s, F_GETFL) | O_NONBLOCK);
@@ -147,7 +143,7 @@ void kl_socket_close(int s) {
 int kl_socket_bind(int s, struct kl_address *at) {
     union system_address in;
     socklen_t len = to_system(&in, at, is_v6(s));
-    return bind(s, &in.any, len) == 0 && own_name(s, at) ? 0 : -1;
+    return bind(s, &in.any, len) == 0 && kl_socket_name(s, at) ? 0 : -1;
 }
 
 int kl_socket_connect(int s, const struct kl_address *to) {

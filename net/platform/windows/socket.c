@@ -115,19 +115,15 @@ bool kl_address_own(struct kl_address *out) {
     return found;
 }
 
-static bool own_name(int s, struct kl_address *out) {
+bool kl_socket_name(int s, struct kl_address *out) {
     union system_address in;
     int len = sizeof in;
     return getsockname((SOCKET)s, &in.any, &len) == 0 && kl_address_from_system(&in.any, out);
 }
 
-bool kl_socket_name(int s, struct kl_address *at) {
-    return own_name(s, at);
-}
-
 bool kl_address_towards(const struct kl_address *to, struct kl_address *out) {
     int s = kl_socket_open();
-    bool found = s >= 0 && kl_socket_connect(s, to) == 0 && own_name(s, out);
+    bool found = s >= 0 && kl_socket_connect(s, to) == 0 && kl_socket_name(s, out);
     kl_socket_close(s);
     return found;
 }
@@ -225,7 +221,7 @@ void kl_socket_close(int s) {
 int kl_socket_bind(int s, struct kl_address *at) {
     union system_address in;
     int len = to_system(&in, at, is_v6(s));
-    return bind((SOCKET)s, &in.any, len) == 0 && own_name(s, at) ? 0 : kl_winsock_fail();
+    return bind((SOCKET)s, &in.any, len) == 0 && kl_socket_name(s, at) ? 0 : kl_winsock_fail();
 }
 
 int kl_socket_connect(int s, const struct kl_address *to) {
