@@ -19,21 +19,23 @@ static struct kl_frame_head head_at(const struct kl_frames_from *from, uint32_t 
 }
 
 /* An untouched seat is all zeros: most seats of most rooms. */
-static bool is_neutral(const struct kl_frames_from *from, unsigned seat, uint32_t f) {
+static bool is_neutral(const struct kl_frames_from *from, unsigned seat, uint32_t first, uint32_t count) {
     static const struct kl_input neutral;
-    if (from->columns) return kl_inputs_neutral(&from->columns->in[seat], f);
-    const struct kl_input *in = &frame_at(from, f)->in[seat];
-    return memcmp(in, &neutral, sizeof neutral) == 0 || kl_input_equal(in, &neutral);
+    for (uint32_t f = first; f < first + count; f++) {
+        const struct kl_input *in = &frame_at(from, f)->in[seat];
+        if (memcmp(in, &neutral, sizeof neutral) != 0 && !kl_input_equal(in, &neutral)) return false;
+    }
+    return true;
 }
 
 static uint8_t seats_used(const struct kl_frames_from *from, uint32_t first, uint32_t count) {
+    const struct kl_frame_columns *c = from->columns;
     uint8_t seats = 0;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        uint32_t f = first;
-        if (from->columns && !from->columns->in[s].pad) continue;
-        while (f < first + count && is_neutral(from, s, f))
-            f++;
-        if (f < first + count) seats |= (uint8_t)(1u << s);
+        bool neutral = !c             ? is_neutral(from, s, first, count)
+                       : c->in[s].pad ? kl_inputs_neutral(&c->in[s], first, count)
+                                      : true;
+        if (!neutral) seats |= (uint8_t)(1u << s);
     }
     return seats;
 }
@@ -98,28 +100,18 @@ void kl_frames_write(struct kl_writer *w, const struct kl_frames_from *from, uin
     kl_write_u8(w, seats);
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         if (!(seats >> s & 1)) continue;
+        if (from->columns) {
+            kl_inputs_write(w, &from->columns->in[s], first, count);
+            continue;
+        }
         struct kl_input_coder c;
         kl_input_coder_init(&c);
         for (uint32_t f = first; f < first + count; f++)
-            if (from->columns)
-                kl_inputs_encode(&c, w, &from->columns->in[s], f);
-            else
-                kl_input_encode(&c, w, &frame_at(from, f)->in[s]);
+            kl_input_encode(&c, w, &frame_at(from, f)->in[s]);
     }
 }
 
 /* --- reading --- */
-
-/* Checks so many inputs and leaves the reader behind them. */
-static void skip(struct kl_input_decoder *d, struct kl_reader *r, uint32_t count) {
-    struct kl_input in;
-    for (uint32_t left = count; left > 0 && !r->failed; left--) {
-        kl_input_decode(d, r, &in);
-        uint32_t run = d->run_left < left - 1 ? d->run_left : left - 1; /* they are equal */
-        d->run_left -= run;
-        left -= run;
-    }
-}
 
 /* A run may not reach past the end. */
 void kl_streams_open(struct kl_streams *s, struct kl_reader *r, unsigned streams, uint32_t count,
@@ -127,12 +119,11 @@ void kl_streams_open(struct kl_streams *s, struct kl_reader *r, unsigned streams
     s->count = streams;
     s->devices = 0;
     for (unsigned i = 0; i < streams; i++) {
-        struct kl_input_decoder d;
-        kl_input_decoder_init(&d);
-        skip(&d, r, known);
+        kl_input_decoder_init(&s->decoder[i]);
+        kl_input_skip(&s->decoder[i], r, known);
         s->reader[i] = *r;
-        s->decoder[i] = d;
-        skip(&d, r, count - known);
+        struct kl_input_decoder d = s->decoder[i];
+        kl_input_skip(&d, r, count - known);
         if (d.run_left > 0) r->failed = true;
         s->devices |= (uint8_t)(d.devices << i);
     }

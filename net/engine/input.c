@@ -94,12 +94,6 @@ void kl_input_fold(struct kl_input *acc, const struct kl_input *next) {
     }
 }
 
-void kl_input_map(uint32_t o, uint32_t n, uint32_t m, uint32_t *lo, uint32_t *hi) {
-    *lo = (uint32_t)((uint64_t)o * n / m);
-    *hi = (uint32_t)((uint64_t)(o + 1) * n / m);
-    if (*hi < *lo + 1) *hi = *lo + 1;
-}
-
 void kl_input_coder_init(struct kl_input_coder *c) {
     memset(c, 0, sizeof *c);
 }
@@ -166,24 +160,63 @@ void kl_input_encode(struct kl_input_coder *c, struct kl_writer *w, const struct
     kl_input_repeat(&c->last);
 }
 
-/* Nearly always it is a pad's, and the one before. */
-void kl_inputs_encode(struct kl_input_coder *c, struct kl_writer *w, const struct kl_inputs *r, uint32_t n) {
-    struct kl_input in;
-    if (!r->devices && c->run && *c->run < RUN + RUN_MAX - 1 && !w->failed &&
-        memcmp(&c->last, &r->pad[n % r->places], sizeof r->pad[0]) == 0) {
-        ++*c->run;
-        return;
-    }
-    kl_inputs_get(r, n, &in);
-    kl_input_encode(c, w, &in);
+/* The groups in which these pads differ. */
+static uint8_t differing_pads(const struct kl_pad *a, const struct kl_pad *b) {
+    uint8_t mask = a->joypad != b->joypad ? GROUP_JOYPAD : 0;
+    if (memcmp(a->stick, b->stick, sizeof a->stick) != 0) mask |= GROUP_STICKS;
+    if (memcmp(a->trigger, b->trigger, sizeof a->trigger) != 0) mask |= GROUP_TRIGGERS;
+    if (a->all_up != b->all_up) mask |= GROUP_KEYS;
+    return mask;
 }
 
-bool kl_inputs_neutral(const struct kl_inputs *r, uint32_t n) {
+static void write_pads(struct kl_writer *w, const struct kl_inputs *r, uint32_t first, uint32_t count) {
+    struct kl_pad last = {0};
+    uint8_t *run = NULL;
+    for (uint32_t n = first; n < first + count && !w->failed; n++) {
+        const struct kl_pad *pad = &r->pad[n % r->places];
+        uint8_t mask = differing_pads(&last, pad);
+        if (mask == 0 && run && *run < RUN + RUN_MAX - 1) {
+            ++*run;
+            continue;
+        }
+        run = mask == 0 ? w->at : NULL;
+        kl_write_u8(w, mask == 0 ? RUN : mask);
+        if (mask & GROUP_JOYPAD) kl_write_u16(w, pad->joypad);
+        if (mask & (uint8_t)~GROUP_JOYPAD) {
+            struct kl_input in;
+            kl_inputs_get(r, n, &in);
+            for (unsigned g = GROUP_STICKS; g < RUN; g <<= 1)
+                if (mask & g) write_group(w, &in, (uint8_t)g);
+        }
+        last = *pad;
+        last.all_up = false;
+    }
+}
+
+void kl_inputs_write(struct kl_writer *w, const struct kl_inputs *r, uint32_t first, uint32_t count) {
+    if (!r->devices) {
+        write_pads(w, r, first, count);
+        return;
+    }
+    struct kl_input_coder c;
+    kl_input_coder_init(&c);
+    for (uint32_t n = first; n < first + count; n++) {
+        struct kl_input in;
+        kl_inputs_get(r, n, &in);
+        kl_input_encode(&c, w, &in);
+    }
+}
+
+bool kl_inputs_neutral(const struct kl_inputs *r, uint32_t first, uint32_t count) {
     static const struct kl_input neutral;
-    struct kl_input in;
-    if (!r->devices) return memcmp(&r->pad[n % r->places], &neutral, sizeof r->pad[0]) == 0;
-    kl_inputs_get(r, n, &in);
-    return kl_input_equal(&in, &neutral);
+    for (uint32_t n = first; n < first + count; n++) {
+        struct kl_input in;
+        if (!r->devices && memcmp(&r->pad[n % r->places], &neutral, sizeof r->pad[0]) != 0) return false;
+        if (!r->devices) continue;
+        kl_inputs_get(r, n, &in);
+        if (!kl_input_equal(&in, &neutral)) return false;
+    }
+    return true;
 }
 
 void kl_input_decoder_init(struct kl_input_decoder *d) {
@@ -250,24 +283,54 @@ static void read_group(struct kl_reader *r, struct kl_input *in, uint8_t group) 
     }
 }
 
-void kl_input_decode(struct kl_input_decoder *d, struct kl_reader *r, struct kl_input *out) {
-    if (d->run_left > 0) {
-        d->run_left--;
-        *out = d->last;
-        return;
-    }
-    uint8_t token = kl_read_u8(r);
+/* The groups of a token. A group that says nothing new would be a second form of the same input. */
+static void read_groups(struct kl_input_decoder *d, struct kl_reader *r, uint8_t token,
+                        struct kl_input *out) {
     *out = d->last;
-    if (r->failed) return;
-    if (token & RUN) {
-        d->run_left = token & (RUN - 1); /* this one, and as many more */
-        return;
-    }
     for (unsigned g = 1; g < RUN; g <<= 1)
         if (token & g) read_group(r, out, (uint8_t)g);
     d->devices |= (token & DEVICES) != 0;
-    /* A group that says nothing new would be a second form of the same input. */
     if (token == 0 || (!r->failed && differing(&d->last, out) != token)) r->failed = true;
     d->last = *out;
     kl_input_repeat(&d->last);
+}
+
+/* The same for buttons alone, as nearly always. */
+static void read_joypad(struct kl_input_decoder *d, struct kl_reader *r) {
+    uint16_t joypad = kl_read_u16(r);
+    if (joypad == d->last.joypad) r->failed = true;
+    d->last.joypad = joypad;
+}
+
+void kl_input_decode(struct kl_input_decoder *d, struct kl_reader *r, struct kl_input *out) {
+    uint8_t token = d->run_left > 0 ? RUN : kl_read_u8(r);
+    if (d->run_left > 0)
+        d->run_left--;
+    else if (token & RUN)
+        d->run_left = token & (RUN - 1); /* this one, and as many more */
+    else if (token == GROUP_JOYPAD)
+        read_joypad(d, r);
+    if (token & RUN || token == GROUP_JOYPAD || r->failed)
+        *out = d->last;
+    else
+        read_groups(d, r, token, out);
+}
+
+void kl_input_skip(struct kl_input_decoder *d, struct kl_reader *r, uint32_t count) {
+    while (count > 0 && !r->failed) {
+        uint8_t token = d->run_left > 0 ? RUN : kl_read_u8(r);
+        struct kl_input in;
+        if (token & RUN) { /* all of it that is wanted */
+            uint32_t run = d->run_left > 0 ? d->run_left : 1u + (token & (RUN - 1)),
+                     now = run < count ? run : count;
+            d->run_left = run - now;
+            count -= now;
+            continue;
+        }
+        if (token == GROUP_JOYPAD)
+            read_joypad(d, r);
+        else
+            read_groups(d, r, token, &in);
+        count--;
+    }
 }

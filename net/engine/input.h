@@ -58,7 +58,11 @@ void kl_input_fold(struct kl_input *acc, const struct kl_input *next);
 
 /* docs/design.md §3, "Sub-frames": frame `o` of an interval of `m` frames takes samples [lo, hi) of the
  * interval before, which has `n` samples. 0 <= o < m; n, m >= 1. */
-void kl_input_map(uint32_t o, uint32_t n, uint32_t m, uint32_t *lo, uint32_t *hi);
+static inline void kl_input_map(uint32_t o, uint32_t n, uint32_t m, uint32_t *lo, uint32_t *hi) {
+    *lo = n == m ? o : (uint32_t)((uint64_t)o * n / m);
+    *hi = n == m ? o + 1 : (uint32_t)((uint64_t)(o + 1) * n / m);
+    if (*hi < *lo + 1) *hi = *lo + 1;
+}
 
 /* Writes `count` inputs in order (in[0], in[stride], …), each coded against the one before, the first
  * against neutral; runs of unchanged ones share a byte. Sets w->failed if it does not fit. */
@@ -78,5 +82,7 @@ struct kl_input_decoder {
 };
 void kl_input_decoder_init(struct kl_input_decoder *d);
 void kl_input_decode(struct kl_input_decoder *d, struct kl_reader *r, struct kl_input *out);
+/* The same for `count` inputs that nobody wants to see. */
+void kl_input_skip(struct kl_input_decoder *d, struct kl_reader *r, uint32_t count);
 
 #endif

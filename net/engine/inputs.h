@@ -55,8 +55,8 @@ static inline bool kl_input_has_devices(const struct kl_input *in) {
     return in->key_count > 0 || memcmp(&in->mouse_x, none, sizeof none) != 0;
 }
 
-/* Input n of the ring, as kl_input_encode(). */
-void kl_inputs_encode(struct kl_input_coder *c, struct kl_writer *w, const struct kl_inputs *r, uint32_t n);
-bool kl_inputs_neutral(const struct kl_inputs *r, uint32_t n);
+/* Writes inputs [first, first + count) of the ring, as kl_input_encode(). */
+void kl_inputs_write(struct kl_writer *w, const struct kl_inputs *r, uint32_t first, uint32_t count);
+bool kl_inputs_neutral(const struct kl_inputs *r, uint32_t first, uint32_t count);
 
 #endif

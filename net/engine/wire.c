@@ -2,19 +2,9 @@
 
 #include <string.h>
 
-void kl_writer_init(struct kl_writer *w, uint8_t *buf, size_t cap) {
-    w->at = buf;
-    w->end = buf + cap;
-    w->failed = false;
-}
-
 void kl_write_bytes(struct kl_writer *w, const void *p, size_t len) {
-    if (w->failed || (size_t)(w->end - w->at) < len) {
-        w->failed = true;
-        return;
-    }
-    if (len) memcpy(w->at, p, len);
-    w->at += len;
+    uint8_t *place = kl_write_place(w, len);
+    if (place && len) memcpy(place, p, len);
 }
 
 void kl_write_number(struct kl_writer *w, uint64_t v, unsigned bytes) {
@@ -24,30 +14,17 @@ void kl_write_number(struct kl_writer *w, uint64_t v, unsigned bytes) {
     kl_write_bytes(w, b, bytes);
 }
 
-void kl_write_u8(struct kl_writer *w, uint8_t v) {
-    kl_write_number(w, v, 1);
-}
-void kl_write_u16(struct kl_writer *w, uint16_t v) {
-    kl_write_number(w, v, 2);
-}
-void kl_write_u32(struct kl_writer *w, uint32_t v) {
-    kl_write_number(w, v, 4);
-}
 void kl_write_u64(struct kl_writer *w, uint64_t v) {
     kl_write_number(w, v, 8);
 }
 
-void kl_write_var(struct kl_writer *w, uint64_t v) {
+void kl_write_long_var(struct kl_writer *w, uint64_t v) {
     uint8_t b[10];
     size_t n = 0;
     for (; v > 0x7f; v >>= 7)
         b[n++] = (uint8_t)(v | 0x80);
     b[n++] = (uint8_t)v;
     kl_write_bytes(w, b, n);
-}
-
-void kl_write_svar(struct kl_writer *w, int64_t v) {
-    kl_write_var(w, ((uint64_t)v << 1) ^ (v < 0 ? UINT64_MAX : 0));
 }
 
 /* Length of the UTF-8 sequence at p (of `left` bytes), or 0 if it is none: RFC 3629, no surrogates, shortest
@@ -73,25 +50,6 @@ void kl_write_string(struct kl_writer *w, const char *s) {
     }
 }
 
-void kl_reader_init(struct kl_reader *r, const void *buf, size_t len) {
-    r->at = buf;
-    r->end = r->at + len;
-    r->failed = false;
-}
-
-size_t kl_reader_left(const struct kl_reader *r) {
-    return r->failed ? 0 : (size_t)(r->end - r->at);
-}
-
-const uint8_t *kl_read_bytes(struct kl_reader *r, size_t len) {
-    if (r->failed || (size_t)(r->end - r->at) < len) {
-        r->failed = true;
-        return NULL;
-    }
-    r->at += len;
-    return r->at - len;
-}
-
 void kl_read_into(struct kl_reader *r, uint8_t *out, size_t len) {
     const uint8_t *p = kl_read_bytes(r, len);
     if (p && len) memcpy(out, p, len);
@@ -105,21 +63,11 @@ uint64_t kl_read_number(struct kl_reader *r, unsigned bytes) {
     return v;
 }
 
-uint8_t kl_read_u8(struct kl_reader *r) {
-    const uint8_t *b = kl_read_bytes(r, 1);
-    return b ? *b : 0;
-}
-uint16_t kl_read_u16(struct kl_reader *r) {
-    return (uint16_t)kl_read_number(r, 2);
-}
-uint32_t kl_read_u32(struct kl_reader *r) {
-    return (uint32_t)kl_read_number(r, 4);
-}
 uint64_t kl_read_u64(struct kl_reader *r) {
     return kl_read_number(r, 8);
 }
 
-uint64_t kl_read_var(struct kl_reader *r, uint64_t max) {
+uint64_t kl_read_long_var(struct kl_reader *r, uint64_t max) {
     uint64_t v = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {
         uint8_t b = kl_read_u8(r);
@@ -134,11 +82,6 @@ uint64_t kl_read_var(struct kl_reader *r, uint64_t max) {
     }
     r->failed = true;
     return 0;
-}
-
-int64_t kl_read_svar(struct kl_reader *r) {
-    uint64_t v = kl_read_var(r, UINT64_MAX);
-    return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
 }
 
 void kl_read_string(struct kl_reader *r, char *out, size_t cap) {
