@@ -45,6 +45,7 @@ enum kl_dir_known {
     KL_DIR_HOME,      /* $HOME */
     KL_DIR_STATE,     /* programs' data between runs: $XDG_STATE_HOME, or ~/.local/state */
     KL_DIR_CONFIG,    /* settings: $XDG_CONFIG_HOME, or ~/.config */
+    KL_DIR_RUN,       /* sockets of running programs: $XDG_RUNTIME_DIR; root: /run; or that of FALLBACK */
     KL_DIR_TEMPORARY, /* $TMPDIR, or /tmp */
     KL_DIR_FALLBACK,  /* this user's folder below the temporary one, for a user without a home */
 };

@@ -1,7 +1,8 @@
 /* local.h - short messages between one user's programs on this machine. Each socket has a name.
  *
  * A socket's name exists while its process has it open, and leaves no file. Every user may take a name or
- * send to one, so the system tells the receiver the sender of each message. Wait with kl_wait_for(). */
+ * send to one, so the system tells the receiver the sender of each message. Only a private name is a file.
+ * Wait with kl_wait_for(). */
 #ifndef KL_PLATFORM_LOCAL_H
 #define KL_PLATFORM_LOCAL_H
 
@@ -18,9 +19,14 @@ struct kl_local_peer {
     uint32_t len;
 };
 
-#define KL_LOCAL_NONE  (-1) /* this system has no such sockets */
+/* A name to which only this user and root can send: a file of mode 0600 in this folder. Windows: every name
+ * is private, so it is the name alone. False: the path is not whole, or too long. */
+bool kl_local_private(char out[KL_LOCAL_NAME_MAX], const char *folder, const char *name);
+
+#define KL_LOCAL_NONE  (-1) /* this system has no such sockets, or the file cannot be made */
 #define KL_LOCAL_TAKEN (-2) /* another process has the name */
-/* Opens a socket with this name. NULL: the system chooses a name, so that others can answer. */
+/* Opens a socket with this name, also where a process that was killed has left its file. NULL: the system
+ * chooses a name, so that others can answer. */
 int kl_local_open(const char *name);
 /* -1 is allowed. */
 void kl_local_close(int s);
@@ -30,8 +36,8 @@ unsigned kl_local_find(const char *begins, long *number, unsigned max);
 /* True if this user is root, which may command every user's programs. Windows: false. */
 bool kl_local_is_root(void);
 
-/* 0, or an errno: ECONNREFUSED, no process has the name; EAGAIN, too many messages wait; EACCES, another user
- * has the name. Waits 20 ms at most. */
+/* 0, or an errno: ECONNREFUSED or ENOENT, no process has the name; EAGAIN, too many messages wait; EACCES,
+ * another user has the name. Waits 20 ms at most. */
 int kl_local_send(int s, const char *name, const void *bytes, size_t len);
 /* A message that cannot be delivered is dropped. */
 void kl_local_answer(int s, const struct kl_local_peer *to, const void *bytes, size_t len);

@@ -42,7 +42,7 @@ refuses() {
 # each COMMAND…: the checks that all commands share; their help is in $tmp/help.
 each() {
     local hint="keylock $name --help" option value
-    [ "$1" != "$relay_program" ] || hint="keylock-relay --help"
+    [ "$1" != "$relay_program" ] || hint="${name/-ctl/ ctl} --help"
     faults=0
     check "usage/$name-help" "status $status: $(head -n 1 "$tmp/err")" \
         test "$status" = 0 -a ! -s "$tmp/err" -a "$(head -c 6 "$tmp/help")" = Usage:
@@ -96,6 +96,14 @@ call "$relay_program" --help
 cp "$tmp/out" "$tmp/help"
 each "$relay_program"
 shows "$tmp/help" "$relay_program" help
+name=keylock-relay-ctl
+call "$relay_program" ctl --help
+cp "$tmp/out" "$tmp/help"
+each "$relay_program" ctl
+for words in "" dance "who" "kick ${tmp//\//x} $(printf %500s | tr ' ' x)"; do
+    # shellcheck disable=SC2086
+    refuses "keylock-relay ctl --help" "$relay_program" ctl $words
+done
 call "$relay_program" --check --rooms 50
 check usage/relay-check "$(cat "$tmp/out" "$tmp/err")" grep -q '^in order: 50 rooms, 400 players, ' "$tmp/out"
 # A system as Debian is without the package's sysctl.d file.
@@ -118,6 +126,31 @@ call setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource sh -c 'ulimit
 check usage/relay-few-files "exit status $status: $(cat "$tmp/out" "$tmp/err")" grep -q '500 rooms need [0-9]* open files, the system allows 64' "$tmp/err"
 refuses "keylock-relay --help" "$relay_program" nonsense
 refuses "keylock-relay --help" "$relay_program" --shards 2 --console
+
+# The operator's words for a relay that runs: of two processes, then of one.
+ctl() { call "$relay_program" ctl --control "$tmp/control" "$@"; }
+for processes in 2 1; do
+    name=ctl-$processes
+    start_relay --shards $processes --control "$tmp/control"
+    [ $processes = 1 ] || { said relay 'shard=0/2' 5 && said relay 'shard=1/2' 5; }
+    ctl rooms
+    check "usage/$name-rooms" "status $status: $(cat "$tmp/out" "$tmp/err")" test "$status $(cat "$tmp/out")" = "0 ok rooms=0 members=0"
+    ctl status
+    check "usage/$name-status" "status $status: $(cat "$tmp/out" "$tmp/err")" \
+        test "$status $(cut -d ' ' -f 1 "$tmp/out" | tr '\n' ' ')" = "0 sessions taken dropped strangers turned_away held ok "
+    ctl say nobody "good evening"
+    check "usage/$name-no-room" "status $status: $(cat "$tmp/out" "$tmp/err")" test "$status $(cat "$tmp/err")" = '1 error: there is no room "nobody"'
+    call setpriv --reuid=65534 --clear-groups "$relay_program" ctl --control "$tmp/control" --port "$port" rooms
+    check "usage/$name-other-user" "status $status: $(cat "$tmp/out" "$tmp/err")" grep -q 'no relay of port .*: Permission denied$' "$tmp/err"
+    ctl help
+    check "usage/$name-help" "status $status: $(cat "$tmp/err")" grep -q '^kick ROOM NAME  ' "$tmp/out"
+    ctl quit
+    check "usage/$name-quit" "status $status: $(cat "$tmp/out" "$tmp/err")" test "$status $(cat "$tmp/out")" = "0 ok"
+    ended relay 10
+    check "usage/$name-ends" "exit status $?" test $? = 0 -a -z "$(ls "$tmp/control")"
+    ctl rooms
+    check "usage/$name-none" "status $status: $(cat "$tmp/out" "$tmp/err")" test "$status" = 3
+done
 
 # A kernel without IPv6: one line, and IPv4 as ever.
 cat >"$tmp/no6.c" <<'END'

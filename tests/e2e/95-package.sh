@@ -14,9 +14,9 @@ sed -n 's/^#\{0,1\}\([a-z-]* = .*\)/\1/p' $parts/relay.conf >"$tmp/all.conf"
 "$relay_program" --help | grep -oE '^  --[a-z-]+' | tr -d ' ' | sed 's/^--//' | grep -vxE 'config|check' | sort >"$tmp/options"
 cut -d ' ' -f 1 "$tmp/all.conf" | sort >"$tmp/keys"
 check package/options "$(diff "$tmp/options" "$tmp/keys" | tr '\n' ' ')" cmp -s "$tmp/options" "$tmp/keys"
-start_relay --config "$tmp/all.conf" --state "$tmp/state" --journal "$tmp/journal" --record "$tmp/record"
+start_relay --config "$tmp/all.conf" --control "$tmp/control" --state "$tmp/state" --journal "$tmp/journal" --record "$tmp/record"
 stop relay
-grep -vE '^(host|state|journal|record) ' "$tmp/all.conf" >"$tmp/values"
+grep -vE '^(host|state|journal|record|control) ' "$tmp/all.conf" >"$tmp/values"
 other=$(python3 - "$tmp/values" <<'END'
 import re, sys
 rows = dict(re.findall(r"^\| `--([a-z-]+)[^|]*\|.*\| ([^|]*?) \|$", open("docs/options.md").read(), re.M))

@@ -357,6 +357,11 @@ service() {
     wine_runs 'C:\windows\system32\sc.exe' start keylock-relay >"$tmp/sc.log" 2>&1
     check windows-player/service "$(tail -n 8 "$tmp/sc.log")" eventually 10 answers "$port"
     check windows-player/service-runs "the system does not know that it runs" eventually 10 service_is RUNNING
+    wine_runs "$windows/keylock-relay.exe" ctl --port "$port" rooms >"$tmp/ctl.log" 2>&1
+    check windows-player/service-ctl "$(cat "$tmp/ctl.log")" test "$(tr -d '\r' <"$tmp/ctl.log")" = "ok rooms=0 members=0"
+    wine_runs "$windows/keylock-relay.exe" ctl --port 1 rooms >"$tmp/ctl.log" 2>&1
+    status=$?
+    check windows-player/service-ctl-none "exit status $status: $(cat "$tmp/ctl.log")" test $status = 3
     wine_runs 'C:\windows\system32\sc.exe' stop keylock-relay >/dev/null 2>&1
     check windows-player/service-stops "it does not stop" eventually 10 service_is STOPPED
     check windows-player/service-silent "it still answers" eval '! answers "$port"'

@@ -62,8 +62,9 @@ static struct program begin_relay(uint16_t port, unsigned shards, const char *pe
     char number[8], count[8];
     snprintf(number, sizeof number, "%u", port);
     snprintf(count, sizeof count, "%u", shards);
-    const char *const args[] = {"--port",        number,      "--bind",   "::",  "--journal", folder,
-                                "--per-address", per_address, "--shards", count, NULL};
+    const char *const args[] = {"--port",    number,        "--bind",        "::",        "--journal", folder,
+                                "--control", relay_state(), "--per-address", per_address, "--shards",  count,
+                                NULL};
     return relay_start(args);
 }
 
@@ -131,6 +132,44 @@ static void expect_list(uint16_t port) {
     kl_socket_close(s);
 }
 
+/* --- keylock-relay ctl, whatever process has the room --- */
+
+static const char *ctl(const struct program *relay, const char *words) {
+    static char out[65536];
+    const char *program = getenv("KEYLOCK_RELAY_BIN");
+    char line[512];
+    snprintf(line, sizeof line, "%s ctl --control %s --port %u %s 2>&1",
+             program ? program : "build/keylock-relay", relay_state(), relay->port, words);
+    FILE *f = popen(line, "r");
+    assert_non_null(f);
+    out[fread(out, 1, sizeof out - 1, f)] = 0;
+    snprintf(out + strlen(out), sizeof out - strlen(out), "status=%d", pclose(f) >> 8);
+    return out;
+}
+
+static void expect(const struct program *relay, const char *words, const char *text) {
+    const char *answer = ctl(relay, words);
+    if (!strstr(answer, text)) fail_msg("ctl %s: expected \"%s\", got \"%s\"", words, text, answer);
+}
+
+static void control_all(const struct program *relay) {
+    char words[64], text[64];
+    for (unsigned i = 0; i < ROOMS; i++) {
+        snprintf(words, sizeof words, "who %s", room_name(i));
+        expect(relay, words, "ok members=2 watchers=0\nstatus=0");
+        snprintf(text, sizeof text, "room=\"%s\" state=playing", room_name(i));
+        expect(relay, "rooms", text);
+    }
+    snprintf(text, sizeof text, "\nok rooms=%u members=%u\nstatus=0", ROOMS, COUNT);
+    expect(relay, "rooms", text);
+    expect(relay, "status", text);
+    snprintf(text, sizeof text, "sessions open=%u ", COUNT);
+    expect(relay, "status", text);
+    snprintf(words, sizeof words, "say %s good   evening", room_name(1));
+    expect(relay, words, "ok\nstatus=0");
+    expect(relay, "who 'no room'", "error: there is no room \"no room\"\nstatus=1");
+}
+
 /* Its rooms come back, and no other client notices. */
 static void kill_one(const struct program *relay, unsigned shards, unsigned victim) {
     pid_t pid[SHARDS_MAX + 1];
@@ -164,7 +203,9 @@ static void rooms_of_several_processes(void **state) {
     assert_true(players_run(player, COUNT, 100, 30));
     assert_int_equal(program_lines(&relay, "event=refused"), 0); /* each INIT had the right bucket */
     expect_list(port);
+    control_all(&relay);
     kill_one(&relay, 4, shard_of(room_name(0), 4));
+    control_all(&relay); /* the dead one's socket is another's */
     /* The parent dies, and its processes end, for the next one has the port. Then there are other numbers. */
     static const unsigned next[] = {2, 1, 4};
     for (unsigned i = 0; i < sizeof next / sizeof *next; i++) {
@@ -183,7 +224,9 @@ static void rooms_of_several_processes(void **state) {
     }
     for (unsigned i = 0; i < COUNT; i++)
         player_close(&player[i], 0);
-    assert_int_equal(program_stop(&relay, SIGINT), 0); /* ends all rooms */
+    expect(&relay, "quit", "ok\nstatus=0"); /* ends all rooms */
+    assert_int_equal(program_stop(&relay, 0), 0);
+    expect(&relay, "rooms", "status=3");
     struct kl_dir_list left;
     char err[128];
     assert_int_equal(kl_dir_list(&left, folder, "", err, sizeof err), 0);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "net/engine/command.h"
@@ -75,6 +76,30 @@ static bool obey(const char *line) {
 static const struct kl_command *queued(unsigned count) {
     assert_int_equal(room->lock.relay.queued, count);
     return &room->lock.relay.queue[count - 1];
+}
+
+TEST(words_of_a_program_become_a_line) {
+    static const struct {
+        const char *line, *words[6];
+    } table[] = {
+        {"", {NULL}},
+        {"rooms", {"rooms"}},
+        {"who \"my room\"", {"who", "my room"}},
+        {"kick \"my room\" \" \\\"ann\\\" b\"", {"kick", "my room", " \"ann\" b"}},
+        {"say \"my room\" good evening \"ann\"", {"say", "my room", "good", "evening \"ann\""}},
+        {"kick \"my room\" ann", {"kick \"my room\" ann"}}, /* a whole line */
+        {"dance a  b", {"dance", "a ", "b"}},
+    };
+    char line[KL_CONSOLE_LINE], text[KL_CONSOLE_LINE];
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        assert_true(kl_console_join(line, (char *const *)table[i].words));
+        assert_string_equal(line, table[i].line);
+    }
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    assert_true(kl_console_join(line, (char *const[]){text, NULL}));
+    assert_false(kl_console_join(line, (char *const[]){text, "y", NULL}));
+    assert_false(kl_console_join(line, (char *const[]){"say", text, "y", NULL}));
 }
 
 TEST_WITH(lines, open_room, close_room) {

@@ -180,6 +180,7 @@ TEST_WITH(known_places, make_folder, remove_folder) {
     known(KL_DIR_CONFIG, NULL, "C:/Users/ann/Roaming");
     known(KL_DIR_TEMPORARY, "x", "C:/tmp/x");
     known(KL_DIR_FALLBACK, "s", "C:/tmp/keylock/s");
+    known(KL_DIR_RUN, "s", "C:/tmp/keylock/s");
     kl_environment_set("HOME", "/c/Users/ann"); /* of another kind of program: no drive */
     kl_environment_set("USERPROFILE", "C:\\Users\\ann");
     known(KL_DIR_HOME, NULL, "C:/Users/ann");
@@ -197,5 +198,9 @@ TEST_WITH(known_places, make_folder, remove_folder) {
     assert_int_equal(kl_dir_known(KL_DIR_HOME, NULL, out, sizeof out, err, sizeof err), -1);
     snprintf(text, sizeof text, "/tmp/keylock-%u/s", (unsigned)getuid());
     known(KL_DIR_FALLBACK, "s", text);
+    kl_environment_set("XDG_RUNTIME_DIR", "/run/user/7");
+    known(KL_DIR_RUN, "s", getuid() == 0 ? "/run/s" : "/run/user/7/s");
+    kl_environment_set("XDG_RUNTIME_DIR", NULL);
+    known(KL_DIR_RUN, "s", getuid() == 0 ? "/run/s" : text);
 #endif
 }

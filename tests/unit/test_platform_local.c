@@ -4,7 +4,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+#ifndef _WIN32
+#include <fcntl.h>
+#include <sys/stat.h>
+#endif
 
 #include "net/platform/clock.h"
 #include "net/platform/local.h"
@@ -64,6 +70,43 @@ TEST_WITH(a_line_comes_with_its_sender_and_is_answered, open_named, close_named)
     kl_local_close(other);
     kl_local_answer(here, &from, "ok", 2); /* nobody is there any more */
 }
+
+#ifndef _WIN32
+TEST(a_private_name_is_a_file_of_its_user_alone) {
+    char folder[] = "/tmp/test_local.XXXXXX", path[KL_LOCAL_NAME_MAX], other_path[KL_LOCAL_NAME_MAX];
+    char too_long[KL_LOCAL_NAME_MAX];
+    struct kl_local_peer from;
+    struct stat st;
+    bool trusted = false;
+    char line[8];
+    assert_non_null(mkdtemp(folder));
+    assert_true(kl_local_private(path, folder, "a"));
+    assert_false(kl_local_private(other_path, "relative", "a"));
+    memset(too_long, '/', sizeof too_long - 1);
+    too_long[sizeof too_long - 1] = 0;
+    assert_false(kl_local_private(other_path, too_long, "a"));
+    int first = kl_local_open(path), other = kl_local_open(NULL);
+    assert_int_equal(lstat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(kl_local_open(path), KL_LOCAL_TAKEN);
+    close(first); /* as a process that is killed: the file stays */
+    assert_int_equal(kl_local_send(other, path, "x", 1), ECONNREFUSED);
+    int second = kl_local_open(path);
+    assert_true(second >= 0);
+    assert_int_equal(kl_local_send(other, path, "y", 1), 0);
+    assert_int_equal(receive(second, line, sizeof line, &from, &trusted), 1);
+    assert_true(trusted);
+    kl_local_close(second);
+    assert_int_equal(kl_local_send(other, path, "z", 1), ENOENT);
+    kl_local_close(other);
+    close(creat(path, 0600)); /* a file that is no socket stays */
+    assert_true(kl_local_open(path) < 0);
+    assert_int_equal(lstat(path, &st), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(kl_local_open(path), KL_LOCAL_NONE); /* no such folder */
+}
+#endif
 
 TEST_WITH(a_line_outlasts_its_sender, open_named, close_named) {
     struct kl_local_peer from;

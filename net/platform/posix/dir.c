@@ -125,7 +125,9 @@ int kl_dir_known(enum kl_dir_known which, const char *sub, char *out, size_t cap
     const char *home = absolute("HOME"), *tmp = getenv("TMPDIR"), *set = NULL;
     if (which == KL_DIR_TEMPORARY) {
         snprintf(base, sizeof base, "%s", tmp && *tmp ? tmp : "/tmp");
-    } else if (which == KL_DIR_FALLBACK) {
+    } else if (which == KL_DIR_RUN && (getuid() == 0 || absolute("XDG_RUNTIME_DIR"))) {
+        snprintf(base, sizeof base, "%s", getuid() == 0 ? "/run" : absolute("XDG_RUNTIME_DIR"));
+    } else if (which == KL_DIR_FALLBACK || which == KL_DIR_RUN) {
         snprintf(base, sizeof base, "/tmp/keylock-%u", (unsigned)getuid());
     } else if (table[which].variable && (set = absolute(table[which].variable))) {
         snprintf(base, sizeof base, "%s", set);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -14,27 +15,48 @@
 
 static_assert(sizeof(struct sockaddr_un) <= sizeof(((struct kl_local_peer *)0)->of_system), "kl_local_peer");
 
-/* Writes an abstract name: it begins with a zero byte and has no file. */
+/* Writes the path of a file, or an abstract name: it begins with a zero byte and has no file. */
 static socklen_t write_name(struct sockaddr_un *a, const char *name) {
+    const size_t at = *name != '/';
     *a = (struct sockaddr_un){.sun_family = AF_UNIX};
-    int n = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "%s", name);
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    int n = snprintf(a->sun_path + at, sizeof a->sun_path - at, "%s", name);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + at + (size_t)n);
 }
 
-/* An abstract name has no permissions; instead the kernel reports the sender of each message. */
+bool kl_local_private(char out[KL_LOCAL_NAME_MAX], const char *folder, const char *name) {
+    int n = snprintf(out, KL_LOCAL_NAME_MAX, "%s/%s", folder, name);
+    return *folder == '/' && n > 0 && n < KL_LOCAL_NAME_MAX;
+}
+
+/* A process that was killed has left its file. s: not bound yet. */
+static void remove_dead(int s, const struct sockaddr_un *a, socklen_t len) {
+    struct stat st;
+    if (connect(s, (const struct sockaddr *)a, len) != 0 && errno == ECONNREFUSED &&
+        lstat(a->sun_path, &st) == 0 && S_ISSOCK(st.st_mode))
+        (void)unlink(a->sun_path);
+}
+
+/* An abstract name has no permissions; instead the kernel reports the sender of each message. A file takes
+ * the permissions that its socket has before. */
 int kl_local_open(const char *name) {
     struct sockaddr_un a;
     int on = 1, s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (s < 0) return KL_LOCAL_NONE;
     socklen_t len = name ? write_name(&a, name) : sizeof(sa_family_t);
     if (!name) a = (struct sockaddr_un){.sun_family = AF_UNIX};
-    bool told = setsockopt(s, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0;
+    if (name && *name == '/') remove_dead(s, &a, len);
+    bool told = setsockopt(s, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0 && fchmod(s, 0600) == 0;
     if (told && bind(s, (struct sockaddr *)&a, len) == 0) return s;
+    told = told && errno == EADDRINUSE;
     close(s);
     return told ? KL_LOCAL_TAKEN : KL_LOCAL_NONE;
 }
 
 void kl_local_close(int s) {
+    struct sockaddr_un a = {0};
+    socklen_t len = sizeof a;
+    if (s >= 0 && getsockname(s, (struct sockaddr *)&a, &len) == 0 && *a.sun_path == '/')
+        (void)unlink(a.sun_path);
     kl_socket_close(s);
 }
 

@@ -229,8 +229,7 @@ static bool find_known(enum kl_dir_known which, char out[KL_FILE_PATH]) {
                  [KL_DIR_STATE] = {L"XDG_STATE_HOME", L"LOCALAPPDATA", CSIDL_LOCAL_APPDATA},
                  [KL_DIR_CONFIG] = {L"XDG_CONFIG_HOME", L"APPDATA", CSIDL_APPDATA}};
     wchar_t path[MAX_PATH];
-    if (which == KL_DIR_TEMPORARY || which == KL_DIR_FALLBACK)
-        return read_variable(out, L"TMPDIR") || read_temporary(out);
+    if (which >= KL_DIR_RUN) return read_variable(out, L"TMPDIR") || read_temporary(out);
     return read_variable(out, table[which].first) || read_variable(out, table[which].then) ||
            (SHGetFolderPathW(NULL, table[which].folder, NULL, SHGFP_TYPE_CURRENT, path) == S_OK &&
             kl_narrow_path(out, KL_FILE_PATH, path));
@@ -244,8 +243,8 @@ int kl_dir_known(enum kl_dir_known which, const char *sub, char *out, size_t cap
     }
     for (size_t n = strlen(base); n > 3 && base[n - 1] == '/';)
         base[--n] = 0;
-    int n = snprintf(out, cap, "%s%s%s%s", base, which == KL_DIR_FALLBACK ? "/keylock" : "", sub ? "/" : "",
-                     sub ? sub : "");
+    const bool ours = which == KL_DIR_FALLBACK || which == KL_DIR_RUN;
+    int n = snprintf(out, cap, "%s%s%s%s", base, ours ? "/keylock" : "", sub ? "/" : "", sub ? sub : "");
     if (n > 0 && (size_t)n < cap) return 0;
     snprintf(err, err_len, "the path %.200s is longer than %zu bytes", base, cap - 1);
     return -1;

@@ -180,6 +180,11 @@ static bool write_path(WCHAR out[PATH_MAX_W], const char *name) {
     return n < PATH_MAX_W && kl_wide_text(out, PATH_MAX_W, path);
 }
 
+bool kl_local_private(char out[KL_LOCAL_NAME_MAX], const char *folder, const char *name) {
+    (void)folder;
+    return snprintf(out, KL_LOCAL_NAME_MAX, "%s", name) < KL_LOCAL_NAME_MAX;
+}
+
 /* True if some process has the name. 1 ms: a time of 0 would be the other side's choice. */
 static bool is_taken(const WCHAR *path) {
     return WaitNamedPipeW(path, 1) || GetLastError() == ERROR_SEM_TIMEOUT;

@@ -41,7 +41,7 @@
 #define FAREWELL_US      1000000 /* for clients to acknowledge the relay's end */
 #define FAREWELL_LOOK_US 10000
 
-enum { FD_HUB, FD_QUIT, FD_OPERATOR, FDS };
+enum { FD_HUB, FD_QUIT, FD_OPERATORS, FDS = FD_OPERATORS + KL_SERVER_OPERATORS };
 
 struct server {
     struct kl_hub *hub;
@@ -53,9 +53,9 @@ struct server {
     uint64_t publish_us;
     unsigned published; /* rooms */
     char fingerprint[KL_FINGERPRINT_CHARS + 1];
-    struct kl_server_operator *operator_lines;
+    struct kl_server_operator *const *operators;
     uint32_t readable;    /* of FDS, a bit each */
-    bool quit;            /* by the operator */
+    bool quit;            /* by an operator */
     uint64_t left_out_us; /* next report of log lines left out */
 };
 
@@ -340,15 +340,19 @@ static int open_server(struct server *s, const struct kl_server_config *o, char 
 }
 
 static void rest(struct server *s, int quit) {
-    const struct kl_server_operator *o = s->operator_lines;
-    const int what[FDS] = {[FD_HUB] = kl_hub_fd(s->hub), [FD_QUIT] = quit, [FD_OPERATOR] = o ? o->fd : -1};
+    int what[FDS] = {[FD_HUB] = kl_hub_fd(s->hub), [FD_QUIT] = quit};
+    for (unsigned i = 0; i < KL_SERVER_OPERATORS; i++)
+        what[FD_OPERATORS + i] = s->operators[i] ? s->operators[i]->fd : -1;
     uint64_t until_us = kl_lobby_due_us(s->lobby), hub_us = kl_hub_due_us(s->hub);
     s->readable = kl_wait_for(what, FDS, hub_us < until_us ? hub_us : until_us);
 }
 
-static void read_operator(struct server *s) {
-    struct kl_hub_stats network = kl_hub_stats(s->hub);
-    s->quit = !s->operator_lines->read(s->operator_lines, s->lobby, &network, kl_now_us());
+static void read_operators(struct server *s) {
+    for (unsigned i = 0; i < KL_SERVER_OPERATORS && !s->quit; i++) {
+        if (!(s->readable >> (FD_OPERATORS + i) & 1)) continue;
+        struct kl_hub_stats network = kl_hub_stats(s->hub);
+        s->quit = !s->operators[i]->read(s->operators[i], s->lobby, &network, kl_now_us());
+    }
 }
 
 static void tell_left_out(struct server *s) {
@@ -361,7 +365,7 @@ static void tell_left_out(struct server *s) {
 /* All that waits is taken in first, then each room that is concerned speaks once. */
 static void serve(struct server *s) {
     kl_hub_service(s->hub);
-    if (s->readable >> FD_OPERATOR & 1) read_operator(s);
+    read_operators(s);
     tell_left_out(s);
     kl_lobby_run(s->lobby, kl_now_us());
     kl_hub_flush(s->hub);
@@ -415,7 +419,7 @@ static void loop(struct server *s, int quit) {
 }
 
 int kl_server_run(const struct kl_server_config *config, int quit, char *err, size_t err_len) {
-    struct server s = {.operator_lines = config->operator_lines};
+    struct server s = {.operators = config->operators};
     if (open_server(&s, config, err, err_len) != 0) return -1;
     log_listening(&s, config);
     bool first = !config->shards || (config->shards->own == 0 && !config->again); /* says what all share */

@@ -13,13 +13,15 @@
 
 #define KL_RELAY_PATH 512
 
-/* The operator's lines, read from a descriptor that does not block. */
+/* An operator's lines, read from a descriptor that does not block. */
 struct kl_server_operator {
-    int fd; /* -1: there is none, or it has ended, which read() sets */
+    int fd; /* -1: there is none, or it has ended, which read() sets; listening() may set it */
     /* Called when fd can be read. network: the counts as they are now. False: the relay shall end. */
     bool (*read)(struct kl_server_operator *self, struct kl_lobby *l, const struct kl_hub_stats *network,
                  uint64_t now_us);
 };
+
+#define KL_SERVER_OPERATORS 2
 
 struct kl_server_config {
     char bind[64];
@@ -28,15 +30,15 @@ struct kl_server_config {
     struct kl_hub_limits limits; /* but for `peers`, which follows from rooms and seats */
     char state[KL_RELAY_PATH];   /* folder of the relay's key; "": kl_server_state() */
     bool insecure_lan;
-    char journal[KL_RELAY_PATH];               /* folder; "": STATE/journal/PORT; "off": none is kept */
-    unsigned journal_mib, journal_total_mib;   /* of one room; of all */
-    char record[KL_RELAY_PATH];                /* folder of kept recordings; "": none is kept */
-    unsigned record_mib, record_days;          /* of all */
-    bool record_chat;                          /* chat is in them */
-    bool no_delete;                            /* players may not delete those of their matches */
-    struct kl_lobby_limits lobby;              /* but for peers, rooms and seats */
-    char host[KL_URL_HOST_MAX + 1];            /* of this relay, for players' links; "": not known */
-    struct kl_server_operator *operator_lines; /* NULL: none */
+    char journal[KL_RELAY_PATH];             /* folder; "": STATE/journal/PORT; "off": none is kept */
+    unsigned journal_mib, journal_total_mib; /* of one room; of all */
+    char record[KL_RELAY_PATH];              /* folder of kept recordings; "": none is kept */
+    unsigned record_mib, record_days;        /* of all */
+    bool record_chat;                        /* chat is in them */
+    bool no_delete;                          /* players may not delete those of their matches */
+    struct kl_lobby_limits lobby;            /* but for peers, rooms and seats */
+    char host[KL_URL_HOST_MAX + 1];          /* of this relay, for players' links; "": not known */
+    struct kl_server_operator *operators[KL_SERVER_OPERATORS]; /* NULL: none */
     /* This process is one of several, whose parent has bound the socket and holds the journal's folder. NULL:
      * it is alone. */
     struct kl_shards *shards;

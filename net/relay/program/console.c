@@ -59,6 +59,15 @@ static int word_length(const char *usage) {
     return (int)strcspn(usage, " ");
 }
 
+/* VERBS: there is none with this first word. */
+static size_t find_verb(const char *first) {
+    size_t i = 0;
+    while (i < VERBS && (word_length(verbs[i].usage) != (int)strlen(first) ||
+                         strncmp(first, verbs[i].usage, strlen(first)) != 0))
+        i++;
+    return i;
+}
+
 static const char *skip(const char *at) {
     while (isblank((unsigned char)*at))
         at++;
@@ -123,24 +132,37 @@ static void parse_verb(struct kl_console_line *out, size_t verb, const char *fir
     if (!good) bad(out, verbs[verb].usage, why);
 }
 
+/* Words behind a room's name stay as they are: a text has quotes of its own. */
+bool kl_console_join(char out[KL_CONSOLE_LINE], char *const *words) {
+    char quoted[KL_LOG_QUOTED(KL_CONSOLE_LINE)];
+    const size_t verb = *words ? find_verb(*words) : VERBS;
+    size_t n = 0;
+    *out = 0;
+    for (size_t i = 0; words[i] && n < KL_CONSOLE_LINE; i++) {
+        bool name = verb < VERBS && (i == 1 || (i == 2 && verbs[verb].then == A_MEMBER));
+        if (name) kl_log_quote(quoted, sizeof quoted, words[i]);
+        n += (size_t)snprintf(out + n, KL_CONSOLE_LINE - n, "%s%s", i ? " " : "", name ? quoted : words[i]);
+    }
+    return n < KL_CONSOLE_LINE;
+}
+
 void kl_console_parse(struct kl_console_line *out, const char *line) {
     char first[KL_CONSOLE_LINE], all[KL_CONSOLE_LINE];
     size_t n = 0;
     memset(out, 0, sizeof *out);
     const char *at = word(skip(line), first);
     if (!*first) return;
-    for (size_t i = 0; i < VERBS; i++) {
-        int len = word_length(verbs[i].usage);
-        if (len == (int)strlen(first) && !strncmp(first, verbs[i].usage, strlen(first))) {
-            parse_verb(out, i, first, at);
-            return;
-        }
+    const size_t verb = find_verb(first);
+    if (verb < VERBS) {
+        parse_verb(out, verb, first, at);
+        return;
+    }
+    for (size_t i = 0; i < VERBS; i++)
         n += (size_t)snprintf(all + n, sizeof all - n, "%s%.*s",
                               i + 1 == VERBS ? " or "
                               : i            ? ", "
                                              : "",
-                              len, verbs[i].usage);
-    }
+                              word_length(verbs[i].usage), verbs[i].usage);
     bad(out, all, "");
 }
 
@@ -249,10 +271,13 @@ static void show_members(const struct kl_lobby_room *r, struct kl_buffer *to) {
 static void tell(struct kl_buffer *to, int result) {
     switch (result) {
     case KL_OK: kl_buffer_add(to, "ok\n"); break;
-    case KL_E_FULL: kl_buffer_add(to, "error: too many commands wait in this room\n"); break;
-    case KL_E_SPACE: kl_buffer_add(to, "error: expected at most %d bytes\n", KL_COMMAND_BYTES); break;
+    case KL_E_FULL: kl_buffer_add(to, KL_CONSOLE_ERROR "too many commands wait in this room\n"); break;
+    case KL_E_SPACE:
+        kl_buffer_add(to, KL_CONSOLE_ERROR "expected at most %d bytes\n", KL_COMMAND_BYTES);
+        break;
     default:
-        kl_buffer_add(to, "error: not possible: the room is not playing, or has nothing to act on\n");
+        kl_buffer_add(to,
+                      KL_CONSOLE_ERROR "not possible: the room is not playing, or has nothing to act on\n");
         break;
     }
 }
@@ -263,7 +288,7 @@ static void order_member(struct kl_lobby_room *r, enum kl_lobby_order order, con
     if (kl_lobby_order_member(r, order, name, err, sizeof err, now_us) == KL_OK)
         kl_buffer_add(to, "ok\n");
     else
-        kl_buffer_add(to, "error: %s\n", err);
+        kl_buffer_add(to, KL_CONSOLE_ERROR "%s\n", err);
 }
 
 static void give_order(struct kl_lobby_room *r, const struct kl_words *w, struct kl_buffer *to,
@@ -309,13 +334,13 @@ bool kl_console_obey(struct kl_lobby *l, const struct kl_hub_stats *network, con
     case KL_CONSOLE_QUIT: kl_buffer_add(to, "ok\n"); break;
     case KL_CONSOLE_ROOMS: show_rooms(l, to); break;
     case KL_CONSOLE_STATUS: show_status(l, network, to); break;
-    case KL_CONSOLE_BAD: kl_buffer_add(to, "error: %s\n", c.room); break;
+    case KL_CONSOLE_BAD: kl_buffer_add(to, KL_CONSOLE_ERROR "%s\n", c.room); break;
     default: {
         struct kl_lobby_room *r = kl_lobby_find(l, c.room);
         if (r)
             in_room(r, &c, to, now_us);
         else
-            kl_buffer_add(to, "error: there is no room \"%s\"\n", c.room);
+            kl_buffer_add(to, KL_CONSOLE_NO_ROOM " \"%s\"\n", c.room);
     }
     }
     return c.verb != KL_CONSOLE_QUIT;
@@ -333,7 +358,7 @@ static bool take_byte(struct kl_console *c, char byte, struct kl_lobby *l, struc
     c->line[c->len] = 0;
     bool go_on = true;
     if (c->too_long)
-        kl_buffer_add(to, "error: expected a line of at most %zu bytes\n", sizeof c->line - 1);
+        kl_buffer_add(to, KL_CONSOLE_ERROR "expected a line of at most %zu bytes\n", sizeof c->line - 1);
     else
         go_on = kl_console_obey(l, &c->network, c->line, to, now_us);
     c->len = 0;

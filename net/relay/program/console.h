@@ -1,4 +1,4 @@
-/* console.h - the operator's lines on the relay's standard input (--console), and the answers.
+/* console.h - the operator's lines, from standard input (--console) or by control.h, and the answers.
  *
  *     rooms | who ROOM | say ROOM TEXT | pause ROOM | resume ROOM | policy ROOM NAME [BUDGET_MS] |
  *     reset ROOM | save ROOM | load ROOM | snapshot ROOM | option ROOM KEY=VALUE | disk ROOM N | swap ROOM A
@@ -14,7 +14,10 @@
 #include "net/transport/hub.h"
 #include "net/relay/lobby/lobby.h"
 
-#define KL_CONSOLE_LINE 512 /* bytes of a line; a longer one is refused */
+#define KL_CONSOLE_LINE  512       /* bytes of a line; a longer one is refused */
+#define KL_CONSOLE_ERROR "error: " /* begins the answer to a line that was refused */
+#define KL_CONSOLE_NO_ROOM                                                                                   \
+    KL_CONSOLE_ERROR "there is no room" /* so a room of that name may be in another process */
 
 enum kl_console_verb {
     KL_CONSOLE_NOTHING, /* an empty line */
@@ -35,6 +38,9 @@ struct kl_console_line {
     struct kl_words words;      /* KL_CONSOLE_ORDER */
     bool on;                    /* KL_CONSOLE_RECORD */
 };
+
+/* A line of a program's words, the names in quotes. NULL ends them. False: it is longer than a line. */
+bool kl_console_join(char out[KL_CONSOLE_LINE], char *const *words);
 
 /* Parses a line without its line end. */
 void kl_console_parse(struct kl_console_line *out, const char *line);

@@ -1,6 +1,7 @@
 /* keylock-relay: the program. */
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <sodium.h>
@@ -13,6 +14,7 @@
 #include "net/platform/wait.h"
 #include "net/relay/log/outlet.h"
 #include "net/relay/program/console.h"
+#include "net/relay/program/control.h"
 #include "net/relay/program/enet_sockets.h"
 #include "net/relay/program/group.h"
 #include "net/relay/program/relay_options.h"
@@ -51,30 +53,52 @@ static int serve_with_console(const struct kl_server_config *config, int quit, c
     int input = kl_input_open();
     struct console_lines o = {.lines = {input, read_lines}, .console.fd = input};
     o.outlet = kl_outlet_open(STDOUT_FILENO);
-    with_console.operator_lines = &o.lines;
+    with_console.operators[1] = &o.lines;
     int result = kl_server_run(&with_console, quit, err, err_len);
     kl_outlet_close(o.outlet, LAST_ANSWERS_MS);
     kl_buffer_free(&o.answers);
     return result;
 }
 
+/* Of all processes. */
+struct setup {
+    bool console;
+    char control[KL_RELAY_PATH]; /* kl_control_folder() */
+    long parent;                 /* of several */
+};
+
+static void open_control(void *ctx, uint16_t port, const char *fingerprint) {
+    (void)fingerprint;
+    kl_control_open(ctx, port);
+}
+
+static int serve_with_control(const struct kl_server_config *config, int quit, char *err, size_t err_len) {
+    const struct setup *setup = config->ctx;
+    struct kl_server_config with_control = *config;
+    struct kl_control control = {.folder = setup->control, .shards = 1, .lines.fd = -1};
+    if (config->shards) control.own = config->shards->own;
+    if (config->shards) control.shards = config->shards->count;
+    if (config->shards) control.parent = setup->parent;
+    with_control.operators[0] = &control.lines;
+    with_control.listening = open_control;
+    with_control.ctx = &control;
+    int result = (setup->console ? serve_with_console : kl_server_run)(&with_control, quit, err, err_len);
+    kl_control_close(&control);
+    return result;
+}
+
 /* Each process has a thread of its own that writes the log. Returns the program's status. */
-static int serve_logged(const struct kl_server_config *config, int quit, bool console) {
+static int serve_logged(const struct kl_server_config *config, int quit) {
     char err[256] = "";
     struct kl_outlet *log = kl_outlet_open(STDERR_FILENO);
     kl_log_through(log);
-    int result = console ? serve_with_console(config, quit, err, sizeof err)
-                         : kl_server_run(config, quit, err, sizeof err);
+    int result = serve_with_control(config, quit, err, sizeof err);
     kl_log_left_out(true);
     kl_log_through(NULL);
     kl_outlet_close(log, LAST_LINES_MS);
     if (result == 0) return 0;
     fprintf(stderr, "keylock-relay: %s\n", err);
     return EXIT_CANNOT_LISTEN;
-}
-
-static int serve_as_shard(const struct kl_server_config *config, int quit) {
-    return serve_logged(config, quit, false);
 }
 
 static unsigned shards_of(const struct kl_relay_options *options) {
@@ -85,9 +109,14 @@ static unsigned shards_of(const struct kl_relay_options *options) {
 
 static int serve(const struct kl_relay_options *options, int quit) {
     const unsigned shards = shards_of(options);
+    struct setup setup = {.console = options->console, .parent = kl_process_self()};
+    struct kl_server_config config = options->server;
     char err[256] = "";
-    if (shards == 1) return serve_logged(&options->server, quit, options->console);
-    if (kl_group_run(&options->server, shards, quit, serve_as_shard, err, sizeof err) == 0) return 0;
+    config.ctx = &setup;
+    if (kl_control_folder(options->control, setup.control, err, sizeof err) != 0)
+        kl_log(KL_LOG_INFO, "no_control", "reason=\"%s\"", err);
+    if (shards == 1) return serve_logged(&config, quit);
+    if (kl_group_run(&config, shards, quit, serve_logged, err, sizeof err) == 0) return 0;
     fprintf(stderr, "keylock-relay: %s\n", err);
     return EXIT_CANNOT_LISTEN;
 }
@@ -152,6 +181,7 @@ int main(int argc, char **argv) {
     struct kl_relay_options options = {0};
     char err[256];
     kl_process_begin(&argc, &argv);
+    if (argc > 1 && !strcmp(argv[1], "ctl")) return kl_ctl(argc - 1, argv + 1);
     switch (kl_relay_options_parse(&options, argc, argv, err, sizeof err)) {
     case KL_RELAY_HELP: kl_relay_help(stdout); return fflush(stdout) != 0 || ferror(stdout);
     case KL_RELAY_VERSION:

@@ -145,6 +145,12 @@ static const struct option_kind {
     {"console", KIND_FLAG, FIELD(console), 0, 0, "off", NULL,
      "takes the operator's lines from standard input (`help` lists them); answers go to standard output",
      NULL},
+    {"control", TEXT(control), NULL, "DIR",
+     "the folder of the sockets for `keylock-relay ctl`, which gives the console's words to a relay that "
+     "runs; "
+     "only the relay's user and root can use them; `off`: none",
+     "`$RUNTIME_DIRECTORY`, else `$XDG_RUNTIME_DIR/keylock-relay`, else one in `/tmp`; for root "
+     "`/run/keylock-relay`"},
 };
 #define KNOWN  (sizeof known / sizeof known[0])
 #define CONFIG 0 /* of these: not for the file itself */
@@ -358,8 +364,10 @@ bool kl_relay_option_at(size_t i, struct kl_relay_option_text *out) {
 static const char help_begin[] =
     "Usage: keylock-relay [OPTION]...\n"
     "       keylock-relay help\n"
+    "       keylock-relay ctl [OPTION]... WORD...\n"
     "Closes the frames of Keylock rooms: the one machine that all players' machines "
-    "talk to.\n"
+    "talk to. With `ctl` it asks\n"
+    "the relay that runs here (`keylock-relay ctl --help`).\n"
     "\n";
 
 /* clang-format off: a line here is a line there */

@@ -18,7 +18,8 @@ struct kl_relay_options {
     unsigned log_lines;  /* kl_log_set_lines() */
     bool hash_addresses; /* kl_log_hash_addresses() */
     bool console;
-    unsigned shards; /* processes; 0: as many as there are processors */
+    char control[KL_RELAY_PATH]; /* kl_control_folder() */
+    unsigned shards;             /* processes; 0: as many as there are processors */
 };
 
 enum kl_relay_action { KL_RELAY_RUN, KL_RELAY_CHECK, KL_RELAY_HELP, KL_RELAY_VERSION, KL_RELAY_BAD };
