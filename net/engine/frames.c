@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "net/engine/clients.h"
 #include "net/engine/command.h"
 
 enum { INTERVAL_HASH = 0x80, INTERVAL_BY_CLOCK = 0x40, INTERVAL_COMMANDS = 0x20, INTERVAL_LENGTH = 0x1f };
@@ -98,8 +99,7 @@ void kl_frames_write(struct kl_writer *w, const struct kl_frames_from *from, uin
     uint8_t seats = seats_used(from, first, count);
     write_intervals(w, from, first, count);
     kl_write_u8(w, seats);
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        if (!(seats >> s & 1)) continue;
+    for (KL_EACH(s, seats)) {
         if (from->columns) {
             kl_inputs_write(w, &from->columns->in[s], first, count);
             continue;

@@ -162,6 +162,7 @@ void kl_input_encode(struct kl_input_coder *c, struct kl_writer *w, const struct
 
 /* The groups in which these pads differ. */
 static uint8_t differing_pads(const struct kl_pad *a, const struct kl_pad *b) {
+    if (kl_pad_equal(a, b)) return 0;
     uint8_t mask = a->joypad != b->joypad ? GROUP_JOYPAD : 0;
     if (memcmp(a->stick, b->stick, sizeof a->stick) != 0) mask |= GROUP_STICKS;
     if (memcmp(a->trigger, b->trigger, sizeof a->trigger) != 0) mask |= GROUP_TRIGGERS;
@@ -172,8 +173,10 @@ static uint8_t differing_pads(const struct kl_pad *a, const struct kl_pad *b) {
 static void write_pads(struct kl_writer *w, const struct kl_inputs *r, uint32_t first, uint32_t count) {
     struct kl_pad last = {0};
     uint8_t *run = NULL;
+    uint32_t place = first % r->places;
     for (uint32_t n = first; n < first + count && !w->failed; n++) {
-        const struct kl_pad *pad = &r->pad[n % r->places];
+        const struct kl_pad *pad = &r->pad[place];
+        if (++place == r->places) place = 0;
         uint8_t mask = differing_pads(&last, pad);
         if (mask == 0 && run && *run < RUN + RUN_MAX - 1) {
             ++*run;
@@ -209,10 +212,15 @@ void kl_inputs_write(struct kl_writer *w, const struct kl_inputs *r, uint32_t fi
 
 bool kl_inputs_neutral(const struct kl_inputs *r, uint32_t first, uint32_t count) {
     static const struct kl_input neutral;
+    static const struct kl_pad pad;
+    uint32_t place = first % r->places;
     for (uint32_t n = first; n < first + count; n++) {
         struct kl_input in;
-        if (!r->devices && memcmp(&r->pad[n % r->places], &neutral, sizeof r->pad[0]) != 0) return false;
-        if (!r->devices) continue;
+        if (!r->devices) {
+            if (!kl_pad_equal(&r->pad[place], &pad)) return false;
+            if (++place == r->places) place = 0;
+            continue;
+        }
         kl_inputs_get(r, n, &in);
         if (!kl_input_equal(&in, &neutral)) return false;
     }

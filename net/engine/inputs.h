@@ -59,4 +59,11 @@ static inline bool kl_input_has_devices(const struct kl_input *in) {
 void kl_inputs_write(struct kl_writer *w, const struct kl_inputs *r, uint32_t first, uint32_t count);
 bool kl_inputs_neutral(const struct kl_inputs *r, uint32_t first, uint32_t count);
 
+static inline bool kl_pad_equal(const struct kl_pad *a, const struct kl_pad *b) {
+    uint64_t x[2], y[2];
+    memcpy(x, a, sizeof x);
+    memcpy(y, b, sizeof y);
+    return x[0] == y[0] && x[1] == y[1];
+}
+
 #endif

@@ -120,12 +120,12 @@ uint8_t kl_lock_played(const struct kl_lock_relay *r, uint8_t pads) {
 /* --- closing --- */
 
 /* Seats whose samples feed the interval being closed. A seat's first interval is neutral. */
-static uint8_t feeding(const struct kl_lock_relay *r) {
+static inline uint8_t feeding(const struct kl_lock_relay *r) {
     return r->now.first == 0 ? 0 : r->before.present & r->now.present & r->owned;
 }
 
 /* Samples [lo, hi), by number, that frame f of the interval being closed is made from. */
-static void samples_of(const struct kl_lock_relay *r, uint32_t f, uint32_t *lo, uint32_t *hi) {
+static inline void samples_of(const struct kl_lock_relay *r, uint32_t f, uint32_t *lo, uint32_t *hi) {
     kl_input_map(f - r->now.first, r->before.samples, r->now.length, lo, hi);
     *lo += r->before.sample_first;
     *hi += r->before.sample_first;

@@ -54,6 +54,12 @@ void kl_lock_keys_swapped(struct kl_lock_relay *r, unsigned a, unsigned b) {
 
 /* Frames without keys stay as they are: "all up" costs bytes only where keys may be down. */
 void kl_lock_keys_settle(struct kl_lock_relay *r, uint8_t made, uint8_t played, struct kl_frame *f) {
+    if (!r->keyed && !r->keyboards) { /* as nearly always: no keys, and none to let go */
+        for (KL_EACH(s, played))
+            f->in[s].all_up = false;
+        r->up &= made;
+        return;
+    }
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         struct kl_input *in = &f->in[s];
         if (!(made >> s & 1) && r->keys[s]) kl_keys_clear(r->keys[s]);

@@ -27,6 +27,7 @@ void kl_lock_give_devices(struct kl_lock_relay *r, unsigned seat, struct kl_devi
     keys->all_up = r->up >> seat & 1;
     keys->next = r->owner[seat] != KL_NOBODY ? r->client[r->owner[seat]].next_sample : 0; /* none before */
     r->keys[seat] = keys;
+    r->keyboards |= (uint8_t)(1u << seat);
     r->up &= (uint8_t) ~(1u << seat);
     r->wants &= (uint8_t) ~(1u << seat);
 }

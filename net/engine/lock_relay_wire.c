@@ -88,11 +88,11 @@ static void keep_samples(struct kl_lock_relay *r, struct kl_lock_client *c, stru
         kl_ctrl_sample(m, in);
         if (m->sample_first + i != c->next_sample) continue; /* behind a gap */
         kl_lock_make_place(r, c);
-        for (unsigned s = 0, k = 0; s < KL_MAX_SEATS; s++)
-            if (c->seats >> s & 1) {
-                kl_lock_keys_keep(r, s, c->next_sample);
-                kl_inputs_put(&r->sample[s], c->next_sample, &in[k++]);
-            }
+        unsigned k = 0;
+        for (KL_EACH(s, c->seats)) {
+            kl_lock_keys_keep(r, s, c->next_sample);
+            kl_inputs_put(&r->sample[s], c->next_sample, &in[k++]);
+        }
         uint32_t late = r->params.clocked ? taken_late(r, c, m, i, had) : 0;
         uint64_t late_us = (uint64_t)(late * kl_lock_period_us(r) / 16);
         bool itself = late > 16 || m->turn_late > 16;

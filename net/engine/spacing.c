@@ -72,10 +72,6 @@ static bool reach(struct kl_spacing *s, uint32_t frame) {
     return frame + KL_SPACING_HISTORY >= s->cleared;
 }
 
-bool kl_spacing_has(const struct kl_spacing *s, unsigned client, uint32_t frame, uint8_t need_quarters) {
-    return frame < s->cleared && s->need[client][frame % KL_SPACING_HISTORY] >= need_quarters;
-}
-
 void kl_spacing_need(struct kl_spacing *s, unsigned client, uint32_t frame, uint8_t need_quarters) {
     if (!reach(s, frame)) return;
     if (need_quarters > NEED_MOST) need_quarters = NEED_MOST;
@@ -361,6 +357,7 @@ static uint16_t give_back(struct kl_spacing *s, double seconds, unsigned near, u
 static uint16_t give_back_soon(struct kl_spacing *s) {
     if (!settled(s, s->since, LOWER_FAST_S)) return s->current;
     uint16_t n = give_back(s, LOWER_FAST_S, 0, 1);
+    if (n == s->current) return n;
     return give_back(s, LOWER_FAST_S - STILL_S, 0, 1) == n ? n : s->current;
 }
 

@@ -80,7 +80,10 @@ void kl_spacing_init(struct kl_spacing *s, uint16_t first, uint16_t most, double
  * delays. Frames older than the history are ignored. */
 void kl_spacing_need(struct kl_spacing *s, unsigned client, uint32_t frame, uint8_t need_quarters);
 /* This need, or a greater one, is known already. */
-bool kl_spacing_has(const struct kl_spacing *s, unsigned client, uint32_t frame, uint8_t need_quarters);
+static inline bool kl_spacing_has(const struct kl_spacing *s, unsigned client, uint32_t frame,
+                                  uint8_t need_quarters) {
+    return frame < s->cleared && s->need[client][frame % KL_SPACING_HISTORY] >= need_quarters;
+}
 
 /* A newcomer's link may need so much: if that is more than the spacing, it is the new guess. */
 void kl_spacing_newcomer(struct kl_spacing *s, uint16_t frames);

@@ -19,12 +19,13 @@ void kl_write_u64(struct kl_writer *w, uint64_t v) {
 }
 
 void kl_write_long_var(struct kl_writer *w, uint64_t v) {
-    uint8_t b[10];
-    size_t n = 0;
-    for (; v > 0x7f; v >>= 7)
-        b[n++] = (uint8_t)(v | 0x80);
-    b[n++] = (uint8_t)v;
-    kl_write_bytes(w, b, n);
+    size_t len = 1;
+    for (uint64_t left = v >> 7; left > 0; left >>= 7)
+        len++;
+    uint8_t *b = kl_write_place(w, len);
+    for (; b && v > 0x7f; v >>= 7)
+        *b++ = (uint8_t)(v | 0x80);
+    if (b) *b = (uint8_t)v;
 }
 
 /* Length of the UTF-8 sequence at p (of `left` bytes), or 0 if it is none: RFC 3629, no surrogates, shortest
@@ -68,16 +69,17 @@ uint64_t kl_read_u64(struct kl_reader *r) {
 }
 
 uint64_t kl_read_long_var(struct kl_reader *r, uint64_t max) {
+    const uint8_t *at = r->at, *end = r->failed ? at : r->end;
     uint64_t v = 0;
-    for (unsigned shift = 0; shift < 70; shift += 7) {
-        uint8_t b = kl_read_u8(r);
-        if (r->failed) return 0;
+    for (unsigned shift = 0; shift < 70 && at < end; shift += 7) {
+        uint8_t b = *at++;
         bool overflow = shift == 63 && b > 1;
         bool padded = b == 0 && shift > 0; /* not the shortest form */
         if (overflow || padded) break;
         v |= (uint64_t)(b & 0x7f) << shift;
         if (b & 0x80) continue;
         if (v > max) break;
+        r->at = at;
         return v;
     }
     r->failed = true;
