@@ -184,10 +184,6 @@ void kl_schedule_start(struct kl_schedule *s, uint64_t first_due_us, double peri
     s->period_us = period_us;
 }
 
-double kl_schedule_line_us(const struct kl_schedule *s, uint32_t f) {
-    return s->t0_us + f * s->period_us;
-}
-
 void kl_schedule_rate(struct kl_schedule *s, uint32_t f, double period_us) {
     s->t0_us += f * (s->period_us - period_us);
     s->period_us = period_us;

@@ -100,7 +100,9 @@ struct kl_schedule {
     uint32_t counted;
 };
 void kl_schedule_start(struct kl_schedule *s, uint64_t first_due_us, double period_us);
-double kl_schedule_line_us(const struct kl_schedule *s, uint32_t f);
+static inline double kl_schedule_line_us(const struct kl_schedule *s, uint32_t f) {
+    return s->t0_us + f * s->period_us;
+}
 /* As kl_clock_rate(). */
 void kl_schedule_rate(struct kl_schedule *s, uint32_t f, double period_us);
 /* Moves the schedule so that frame f is due at due_us: after a pause, or after a wait for a seat that never

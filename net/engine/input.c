@@ -210,17 +210,10 @@ void kl_inputs_write(struct kl_writer *w, const struct kl_inputs *r, uint32_t fi
     }
 }
 
-bool kl_inputs_neutral(const struct kl_inputs *r, uint32_t first, uint32_t count) {
+bool kl_inputs_neutral_devices(const struct kl_inputs *r, uint32_t first, uint32_t count) {
     static const struct kl_input neutral;
-    static const struct kl_pad pad;
-    uint32_t place = first % r->places;
     for (uint32_t n = first; n < first + count; n++) {
         struct kl_input in;
-        if (!r->devices) {
-            if (!kl_pad_equal(&r->pad[place], &pad)) return false;
-            if (++place == r->places) place = 0;
-            continue;
-        }
         kl_inputs_get(r, n, &in);
         if (!kl_input_equal(&in, &neutral)) return false;
     }

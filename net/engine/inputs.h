@@ -57,13 +57,22 @@ static inline bool kl_input_has_devices(const struct kl_input *in) {
 
 /* Writes inputs [first, first + count) of the ring, as kl_input_encode(). */
 void kl_inputs_write(struct kl_writer *w, const struct kl_inputs *r, uint32_t first, uint32_t count);
-bool kl_inputs_neutral(const struct kl_inputs *r, uint32_t first, uint32_t count);
 
 static inline bool kl_pad_equal(const struct kl_pad *a, const struct kl_pad *b) {
     uint64_t x[2], y[2];
     memcpy(x, a, sizeof x);
     memcpy(y, b, sizeof y);
-    return x[0] == y[0] && x[1] == y[1];
+    return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
+}
+
+bool kl_inputs_neutral_devices(const struct kl_inputs *r, uint32_t first, uint32_t count);
+static inline bool kl_inputs_neutral(const struct kl_inputs *r, uint32_t first, uint32_t count) {
+    static const struct kl_pad neutral;
+    if (r->devices) return kl_inputs_neutral_devices(r, first, count);
+    const struct kl_pad *pad = r->pad + first % r->places, *end = r->pad + r->places;
+    for (; count > 0 && kl_pad_equal(pad, &neutral); count--)
+        if (++pad == end) pad = r->pad;
+    return count == 0;
 }
 
 #endif

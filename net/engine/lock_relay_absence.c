@@ -28,11 +28,6 @@ void kl_lock_leave_out(struct kl_lock_relay *r, unsigned client) {
     if (c && c->present && c->seats) kl_lock_set_absent(r, c);
 }
 
-uint64_t kl_lock_waiting_since(const struct kl_lock_relay *r) {
-    double line_us = r->params.clocked ? kl_schedule_line_us(&r->schedule, r->next_close) : 0;
-    return line_us > (double)r->last_close_us ? (uint64_t)line_us : r->last_close_us;
-}
-
 static uint64_t budget_us(const struct kl_lock_relay *r) {
     return r->params.wait_budget_ms * UINT64_C(1000);
 }

@@ -152,10 +152,6 @@ uint32_t kl_lock_oldest(const struct kl_lock_relay *r) {
     return from < near ? from : near;
 }
 
-bool kl_lock_is_full(const struct kl_lock_relay *r) {
-    return r->near.history && r->next_close - r->next_hand >= r->near.places;
-}
-
 bool kl_lock_take(struct kl_lock_relay *r, struct kl_frame *out) {
     if (r->next_hand == r->next_close && r->full_us) kl_lock_close_frames(r, r->full_us);
     if (r->next_hand + r->near.places < r->next_close) r->next_hand = r->next_close - r->near.places;

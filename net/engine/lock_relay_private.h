@@ -25,7 +25,9 @@ void kl_lock_keep_near(struct kl_lock_relay *r, const struct kl_frame *f);
 /* The buttons of a pad in the newest frame. False: it is not kept, or the pad played another port there. */
 bool kl_lock_newest_pad(const struct kl_lock_relay *r, unsigned pad, uint16_t *joypad);
 /* The ring is full of frames that were not taken yet. */
-bool kl_lock_is_full(const struct kl_lock_relay *r);
+static inline bool kl_lock_is_full(const struct kl_lock_relay *r) {
+    return r->near.history && r->next_close - r->next_hand >= r->near.places;
+}
 /* The oldest frame that is kept. */
 uint32_t kl_lock_oldest(const struct kl_lock_relay *r);
 /* Frames [first, first + count), to be written before anything else happens. Returns how many there are from
@@ -69,7 +71,10 @@ void kl_lock_paid(struct kl_lock_client *c); /* the pause pays for its delays; i
 bool kl_lock_may_return(const struct kl_lock_relay *r, const struct kl_lock_client *c, uint64_t now_us);
 
 /* The begin of the room's present wait for samples: the later of the frame's own time and the last close. */
-uint64_t kl_lock_waiting_since(const struct kl_lock_relay *r);
+static inline uint64_t kl_lock_waiting_since(const struct kl_lock_relay *r) {
+    double line_us = r->params.clocked ? kl_schedule_line_us(&r->schedule, r->next_close) : 0;
+    return line_us > (double)r->last_close_us ? (uint64_t)line_us : r->last_close_us;
+}
 
 void kl_lock_set_absent(struct kl_lock_relay *r, struct kl_lock_client *c);
 void kl_lock_find_absent(struct kl_lock_relay *r, uint64_t now_us);
@@ -97,9 +102,12 @@ void kl_lock_hints(const struct kl_lock_relay *r, unsigned client, struct kl_hin
 /* The client's samples go on at this number. */
 void kl_lock_resumed(struct kl_lock_relay *r, struct kl_lock_client *c, uint32_t sample);
 
-/* Pads that the room waits for because their owners are cut or not yet caught up, even with samples in. */
-uint8_t kl_lock_held_for(const struct kl_lock_relay *r);
 uint8_t kl_lock_out(const struct kl_lock_relay *r);
+/* Pads that the room waits for because their owners are cut or not yet caught up, even with samples in. */
+static inline uint8_t kl_lock_held_for(const struct kl_lock_relay *r) {
+    bool holds = r->params.policy == KL_POLICY_STRICT || r->hold_until_us > 0;
+    return r->started && !r->paused && holds ? kl_lock_out(r) : 0;
+}
 /* To be called after the client's acknowledgement moved: UPDATEs may take over from the history. */
 void kl_lock_note_acked(const struct kl_lock_relay *r, struct kl_lock_client *c);
 

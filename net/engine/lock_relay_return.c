@@ -22,11 +22,6 @@ uint8_t kl_lock_out(const struct kl_lock_relay *r) {
     return pads;
 }
 
-uint8_t kl_lock_held_for(const struct kl_lock_relay *r) {
-    bool holds = r->params.policy == KL_POLICY_STRICT || r->hold_until_us > 0;
-    return r->started && !r->paused && holds ? kl_lock_out(r) : 0;
-}
-
 void kl_lock_cut(struct kl_lock_relay *r, unsigned client, uint64_t now_us) {
     struct kl_lock_client *c = client_at(r, client);
     if (!c) return;

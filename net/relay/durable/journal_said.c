@@ -12,6 +12,7 @@
 
 struct kl_journal_said {
     uint8_t seats[KL_MAX_CLIENTS]; /* as written last */
+    uint16_t seated;               /* those with some */
     uint8_t signs[KL_MAX_CLIENTS];
     struct kl_klr_hash agreed;
     uint32_t used;
@@ -131,12 +132,13 @@ bool kl_journal_report(struct kl_lobby_room *r, unsigned member, const char *tex
 
 void kl_journal_seats(struct kl_lobby_room *r) {
     struct kl_journal_said *s = r->journal.said;
-    for (unsigned i = 0; s && i < KL_MAX_CLIENTS; i++) {
+    for (KL_EACH(i, s ? r->places.here | s->seated : 0)) {
         const struct kl_lobby_member *m = &r->member[i];
         uint8_t seats = kl_lobby_here(m) ? m->seats : 0;
         if (seats == s->seats[i]) continue;
         struct kl_klr_event e = {.kind = KL_KLR_SEATS, .frame = r->past.history.next, .client = (uint8_t)i};
         e.seats = s->seats[i] = seats;
+        s->seated = (uint16_t)(seats ? s->seated | kl_only(i) : s->seated & ~kl_only(i));
         if (seats) memcpy(e.text, m->v.name, sizeof m->v.name);
         add_event(r, &e);
     }

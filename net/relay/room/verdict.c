@@ -22,7 +22,7 @@ static struct kl_verdict_label *label_at(struct kl_verdict_table *t, uint32_t n)
 static struct kl_verdict_label *nth(struct kl_verdict_table *t, uint32_t n) {
     uint32_t kept = t->end - t->begin;
     if (n < kept) return label_at(t, t->begin + n);
-    return n - kept < KL_MAX_CLIENTS ? &t->asked[n - kept] : NULL;
+    return n - kept < t->asked_end ? &t->asked[n - kept] : NULL;
 }
 
 /* --- words --- */
@@ -71,7 +71,7 @@ void kl_verdict_expect(struct kl_verdict_table *t, uint32_t frame) {
     if (t->end - t->begin == t->places) t->begin++;
     struct kl_verdict_label *l = label_at(t, t->end++);
     *l = (struct kl_verdict_label){.frame = frame};
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (unsigned i = 0; i < t->asked_end; i++) {
         if (!t->asked[i].reported || t->asked[i].frame != frame) continue;
         move_label(t, l, &t->asked[i]); /* a client stopped at this frame before the mark was known */
         break;
@@ -105,6 +105,7 @@ int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct 
     if (!l) {
         l = &t->asked[client];
         *l = (struct kl_verdict_label){.frame = h->frame};
+        if (client >= t->asked_end) t->asked_end = client + 1;
     }
     if (l->reported & bit) return KL_E_STATE;
     if (l->reported == 0) l->first_us = now_us;
@@ -120,7 +121,7 @@ int kl_verdict_report(struct kl_verdict_table *t, unsigned client, const struct 
 bool kl_verdict_waits(const struct kl_verdict_table *t) {
     for (uint32_t n = t->begin; n != t->end; n++)
         if (t->label[n % t->places].reported) return true;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+    for (unsigned i = 0; i < t->asked_end; i++)
         if (t->asked[i].reported) return true;
     return false;
 }
@@ -328,7 +329,7 @@ static bool next_expected(struct kl_verdict_table *t, const struct kl_verdict_me
 
 static bool next_asked(struct kl_verdict_table *t, const struct kl_verdict_members *members, uint64_t now_us,
                        struct kl_verdict *out) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+    for (unsigned i = 0; i < t->asked_end; i++) {
         struct kl_verdict_label *l = &t->asked[i];
         if (!is_due(t, l, members->present, now_us)) continue;
         speak(t, l, members, out);

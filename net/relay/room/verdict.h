@@ -70,6 +70,7 @@ struct kl_verdict_table {
     uint32_t places;
     uint32_t begin, end; /* labels [begin, end), by order of announcement, are kept */
     struct kl_verdict_label asked[KL_MAX_CLIENTS]; /* by the first asker; reported == 0: none */
+    unsigned asked_end;                            /* none from here on */
     bool any_open;
     uint32_t open; /* labels up to this one are open; valid if any_open */
     bool any_bad;
