@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "net/engine/clients.h"
+
 #define LENGTH_BYTES 2
 
 /* --- blocks --- */
@@ -66,6 +68,7 @@ void kl_history_give_devices(struct kl_history *h, struct kl_history_devices *de
     h->devices = devices;
 }
 
+/* Of a seat that was touched. */
 static struct kl_inputs column_of(const struct kl_history *h, unsigned seat) {
     return (struct kl_inputs){.places = KL_PIECE_FRAMES,
                               .pad = (struct kl_pad *)h->pad[seat],
@@ -84,6 +87,8 @@ static const struct kl_frames_from *open_frames(const struct kl_history *h, stru
     o->columns.head = h->open;
     o->columns.places = KL_PIECE_FRAMES;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        o->columns.in[s].pad = NULL;
+    for (KL_EACH(s, h->touched))
         o->columns.in[s] = column_of(h, s);
     for (unsigned i = 0; i < KL_HISTORY_SETS; i++)
         if (h->set[i].count > 0) kl_packed_set_get(&h->set[i], &o->set[o->from.set_count++]);
@@ -92,7 +97,9 @@ static const struct kl_frames_from *open_frames(const struct kl_history *h, stru
 
 static void keep_frame(struct kl_history *h, const struct kl_frame *f, const struct kl_commands *commands) {
     h->open[f->number % KL_PIECE_FRAMES] = kl_frame_head_of(f);
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (h->devices || !kl_pad_neutral(&f->in[s])) h->touched |= (uint8_t)(1u << s);
+    for (KL_EACH(s, h->touched)) {
         struct kl_inputs in = column_of(h, s);
         kl_inputs_put(&in, f->number, &f->in[s]);
     }

@@ -41,6 +41,7 @@ struct kl_history {
     /* by number: [sealed, next), and before them the newest interval's */
     struct kl_frame_head open[KL_PIECE_FRAMES];
     struct kl_pad pad[KL_MAX_SEATS][KL_PIECE_FRAMES];
+    uint8_t touched;                           /* the pads of all other seats are neutral */
     struct kl_history_devices *devices;        /* NULL: pads gave all */
     struct kl_packed_set set[KL_HISTORY_SETS]; /* the newest commands, a ring */
     unsigned sets;                             /* so many were put there */

@@ -162,7 +162,6 @@ void kl_input_encode(struct kl_input_coder *c, struct kl_writer *w, const struct
 
 /* The groups in which these pads differ. */
 static uint8_t differing_pads(const struct kl_pad *a, const struct kl_pad *b) {
-    if (kl_pad_equal(a, b)) return 0;
     uint8_t mask = a->joypad != b->joypad ? GROUP_JOYPAD : 0;
     if (memcmp(a->stick, b->stick, sizeof a->stick) != 0) mask |= GROUP_STICKS;
     if (memcmp(a->trigger, b->trigger, sizeof a->trigger) != 0) mask |= GROUP_TRIGGERS;
@@ -170,29 +169,34 @@ static uint8_t differing_pads(const struct kl_pad *a, const struct kl_pad *b) {
     return mask;
 }
 
+static void write_pad(struct kl_writer *w, const struct kl_pad *last, const struct kl_pad *pad) {
+    uint8_t mask = differing_pads(last, pad);
+    kl_write_u8(w, mask);
+    if (mask & GROUP_JOYPAD) kl_write_u16(w, pad->joypad);
+    if (mask == GROUP_JOYPAD) return;
+    struct kl_input in = {0};
+    memcpy(&in, pad, sizeof *pad);
+    for (unsigned g = GROUP_STICKS; g < RUN; g <<= 1)
+        if (mask & g) write_group(w, &in, (uint8_t)g);
+}
+
 static void write_pads(struct kl_writer *w, const struct kl_inputs *r, uint32_t first, uint32_t count) {
+    const struct kl_pad *pad = r->pad + first % r->places, *end = r->pad + r->places;
     struct kl_pad last = {0};
-    uint8_t *run = NULL;
-    uint32_t place = first % r->places;
-    for (uint32_t n = first; n < first + count && !w->failed; n++) {
-        const struct kl_pad *pad = &r->pad[place];
-        if (++place == r->places) place = 0;
-        uint8_t mask = differing_pads(&last, pad);
-        if (mask == 0 && run && *run < RUN + RUN_MAX - 1) {
-            ++*run;
+    while (count > 0 && !w->failed) {
+        uint32_t run = 0;
+        for (; run < count && run < RUN_MAX && kl_pad_equal(pad, &last); run++)
+            if (++pad == end) pad = r->pad;
+        if (run > 0) {
+            kl_write_u8(w, (uint8_t)(RUN + run - 1));
+            count -= run;
             continue;
         }
-        run = mask == 0 ? w->at : NULL;
-        kl_write_u8(w, mask == 0 ? RUN : mask);
-        if (mask & GROUP_JOYPAD) kl_write_u16(w, pad->joypad);
-        if (mask & (uint8_t)~GROUP_JOYPAD) {
-            struct kl_input in;
-            kl_inputs_get(r, n, &in);
-            for (unsigned g = GROUP_STICKS; g < RUN; g <<= 1)
-                if (mask & g) write_group(w, &in, (uint8_t)g);
-        }
+        write_pad(w, &last, pad);
         last = *pad;
         last.all_up = false;
+        count--;
+        if (++pad == end) pad = r->pad;
     }
 }
 

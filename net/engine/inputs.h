@@ -65,6 +65,13 @@ static inline bool kl_pad_equal(const struct kl_pad *a, const struct kl_pad *b) 
     return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
 }
 
+/* Of an input, what a pad gives. */
+static inline bool kl_pad_neutral(const struct kl_input *in) {
+    uint64_t x[2];
+    memcpy(x, in, sizeof x);
+    return (x[0] | x[1]) == 0;
+}
+
 bool kl_inputs_neutral_devices(const struct kl_inputs *r, uint32_t first, uint32_t count);
 static inline bool kl_inputs_neutral(const struct kl_inputs *r, uint32_t first, uint32_t count) {
     static const struct kl_pad neutral;

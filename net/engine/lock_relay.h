@@ -165,7 +165,7 @@ struct kl_lock_relay {
     struct kl_keys *keys[KL_MAX_SEATS]; /* events of samples that no frame has yet; NULL: no devices */
     uint8_t up;                         /* pads without such memory whose next frame lets all keys go */
     uint8_t wants;                      /* pads that gave what needs such memory */
-    uint8_t keyboards; /* seats that have such memory */
+    uint8_t keyboards;                  /* seats that have such memory */
     uint8_t keyed; /* seats that had keys in a frame, and have not let all of them go in one since */
     struct kl_interval before, now; /* the feeding interval, the closing one */
     uint32_t next_close, next_hand; /* frames: to close, to hand out */

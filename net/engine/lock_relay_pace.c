@@ -47,7 +47,8 @@ struct kl_lock_event kl_lock_event_begins(struct kl_lock_relay *r, uint64_t now_
     struct kl_lock_event e = {r->schedule.t0_us, r->schedule.period_us, 0, most_us(r)};
     if (!r->started || !r->params.clocked) return e;
     r->waited_for = kl_lock_missing(r);
-    uint64_t free_until = free_until_us(r), from = charged_from(r, free_until), elapsed_us = now_us - r->charged_us;
+    uint64_t free_until = free_until_us(r), from = charged_from(r, free_until),
+             elapsed_us = now_us - r->charged_us;
     e.waited_us = now_us > free_until ? now_us - free_until : 0;
     for (KL_EACH(i, r->clients)) {
         struct kl_lock_client *c = &r->client[i];
@@ -115,7 +116,8 @@ uint64_t kl_lock_runs_over_at(const struct kl_lock_relay *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS && r->params.clocked; i++) {
         const struct kl_lock_client *c = &r->client[i];
         if (!(c->seats & missing) || !plays(c) || !another_keeps_pace(r, c)) continue;
-        uint64_t at_us = charged_from(r, free_until_us(r)) + (c->cost_us < most_us(r) ? most_us(r) - c->cost_us : 0);
+        uint64_t at_us =
+            charged_from(r, free_until_us(r)) + (c->cost_us < most_us(r) ? most_us(r) - c->cost_us : 0);
         if (at_us < first) first = at_us;
     }
     return first;

@@ -217,29 +217,41 @@ static uint64_t lain_us(const union arrival *a, const struct msghdr *m, uint64_t
     return at_us < wall_us && wall_us - at_us < LAIN_MOST_US ? wall_us - at_us : 0;
 }
 
-bool kl_socket_receive_batch(int s, struct kl_socket_batch *b) {
+/* What recvmmsg() asks for, made ready for the batch that the thread read last: the kernel changes no more of
+ * it than it uses. */
+static _Thread_local struct {
+    const struct kl_socket_batch *of;
     struct mmsghdr m[KL_SOCKET_BATCH];
     struct iovec v[KL_SOCKET_BATCH];
     union system_address in[KL_SOCKET_BATCH];
     union arrival a[KL_SOCKET_BATCH];
-    for (unsigned i = 0; i < KL_SOCKET_BATCH; i++) {
-        v[i] = (struct iovec){.iov_base = b->bytes[i], .iov_len = KL_SOCKET_BYTES};
-        m[i].msg_hdr = (struct msghdr){.msg_name = &in[i],
-                                       .msg_namelen = sizeof in[i],
-                                       .msg_iov = &v[i],
-                                       .msg_iovlen = 1,
-                                       .msg_control = &a[i],
-                                       .msg_controllen = sizeof a[i]};
+} ask;
+
+static void make_ready(struct kl_socket_batch *b, unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        ask.v[i] = (struct iovec){.iov_base = b->bytes[i], .iov_len = KL_SOCKET_BYTES};
+        ask.m[i].msg_hdr = (struct msghdr){.msg_name = &ask.in[i],
+                                           .msg_namelen = sizeof ask.in[i],
+                                           .msg_iov = &ask.v[i],
+                                           .msg_iovlen = 1,
+                                           .msg_control = &ask.a[i],
+                                           .msg_controllen = sizeof ask.a[i]};
     }
-    int got = recvmmsg(s, m, KL_SOCKET_BATCH, MSG_DONTWAIT | MSG_TRUNC, NULL);
+}
+
+bool kl_socket_receive_batch(int s, struct kl_socket_batch *b) {
+    if (ask.of != b) make_ready(b, KL_SOCKET_BATCH);
+    ask.of = b;
+    int got = recvmmsg(s, ask.m, KL_SOCKET_BATCH, MSG_DONTWAIT | MSG_TRUNC, NULL);
     b->count = got > 0 ? (unsigned)got : 0;
     if (b->count == 0) return false;
     uint64_t now_us = kl_now_us(), wall_us = kl_wall_us();
     for (unsigned i = 0; i < b->count; i++) {
-        from_system(&in[i], &b->at[i]);
-        b->len[i] = m[i].msg_len;
-        b->arrived_us[i] = now_us - lain_us(&a[i], &m[i].msg_hdr, wall_us);
+        from_system(&ask.in[i], &b->at[i]);
+        b->len[i] = ask.m[i].msg_len;
+        b->arrived_us[i] = now_us - lain_us(&ask.a[i], &ask.m[i].msg_hdr, wall_us);
     }
+    make_ready(b, b->count);
     return true;
 }
 
