@@ -217,8 +217,8 @@ static uint64_t lain_us(const union arrival *a, const struct msghdr *m, uint64_t
     return at_us < wall_us && wall_us - at_us < LAIN_MOST_US ? wall_us - at_us : 0;
 }
 
-/* What recvmmsg() asks for, made ready for the batch that the thread read last: the kernel changes no more of
- * it than it uses. */
+/* The question of recvmmsg(), made ready for the batch that this thread read last. The kernel changes no more
+ * of it than it uses. */
 static _Thread_local struct {
     const struct kl_socket_batch *of;
     struct mmsghdr m[KL_SOCKET_BATCH];

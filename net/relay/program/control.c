@@ -97,7 +97,8 @@ void kl_control_open(struct kl_control *c, uint16_t port) {
     c->lines = (struct kl_server_operator){.fd = -1, .read = read_question};
     if (!*c->folder) return;
     if (!kl_control_name(name, c->folder, port, c->own))
-        snprintf(why, sizeof why, "expected a whole path of at most %d bytes with the name", KL_LOCAL_NAME_MAX - 1);
+        snprintf(why, sizeof why, "expected a whole path of at most %d bytes with the name",
+                 KL_LOCAL_NAME_MAX - 1);
     else if (*name != '/' || kl_dir_make(c->folder, true, why, sizeof why) == 0)
         c->lines.fd = kl_local_open(name);
     if (c->lines.fd >= 0) return;

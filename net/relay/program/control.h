@@ -14,10 +14,10 @@
 #include "net/relay/loop/server.h"
 #include "net/relay/program/console.h"
 
-#define KL_CONTROL_ASKS    "keylock-ctl %16llx %u %n"     /* ID, AT, where the line begins */
+#define KL_CONTROL_ASKS    "keylock-ctl %16llx %u %n"        /* ID, AT, where the line begins */
 #define KL_CONTROL_ANSWERS "keylock-ctl %016llx %u %zu %u\n" /* ID, AT, BYTES, SHARDS */
-#define KL_CONTROL_HEAD    64                              /* bytes of either head at most */
-#define KL_CONTROL_AT_ONCE 4                               /* answers; the oldest gives way */
+#define KL_CONTROL_HEAD    64                                /* bytes of either head at most */
+#define KL_CONTROL_AT_ONCE 4                                 /* answers; the oldest gives way */
 
 struct kl_control {
     struct kl_server_operator lines; /* first */

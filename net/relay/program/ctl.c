@@ -23,21 +23,21 @@
 enum { EXIT_DONE, EXIT_REFUSED, EXIT_BAD_USAGE, EXIT_NO_RELAY };
 
 /* clang-format off: a line here is a line there */
-static const char help[] =
-    "Usage: keylock-relay ctl [OPTION]... WORD...\n"
-    "Gives the operator's words to a relay of this user that runs on this machine, root's to any user's, and prints\n"
-    "the answer. `keylock-relay ctl help` asks the relay for its words.\n"
-    "\n"
-    "  --port N       the relay's port (of the relay that runs, if there is one)\n"
-    "  --control DIR  the folder of its sockets, as for the relay\n"
-    "  -h, --help     prints this text\n"
-    "  -V, --version  prints version and protocol\n"
-    "\n"
-    "Exit status:\n"
-    "  0  done\n"
-    "  1  the relay has refused it\n"
-    "  2  wrong usage\n"
-    "  3  no relay answers\n";
+static const char help[] = "Usage: keylock-relay ctl [OPTION]... WORD...\n"
+                           "Gives the operator's words to a relay of this user that runs on this machine, "
+                           "root's to any user's, and prints\n"
+                           "the answer. `keylock-relay ctl help` asks the relay for its words.\n"
+                           "\n"
+                           "  --port N       the relay's port (of the relay that runs, if there is one)\n"
+                           "  --control DIR  the folder of its sockets, as for the relay\n"
+                           "  -h, --help     prints this text\n"
+                           "  -V, --version  prints version and protocol\n"
+                           "\n"
+                           "Exit status:\n"
+                           "  0  done\n"
+                           "  1  the relay has refused it\n"
+                           "  2  wrong usage\n"
+                           "  3  no relay answers\n";
 /* clang-format on */
 
 static int complain(int status, const char *format, ...) __attribute__((format(__printf__, 2, 3)));
@@ -62,7 +62,8 @@ struct asked {
 };
 
 /* Sends the question and appends the next piece to out. whole: the length of the answer. 0, or an errno. */
-static int fetch(struct asked *a, const char *name, unsigned long long id, struct kl_buffer *out, size_t *whole) {
+static int fetch(struct asked *a, const char *name, unsigned long long id, struct kl_buffer *out,
+                 size_t *whole) {
     char message[KL_LOCAL_BYTES], head[KL_CONTROL_HEAD];
     struct kl_local_peer from = {.len = 0};
     bool trusted = false;
@@ -207,7 +208,8 @@ static unsigned find_port(int socket, const char *folder) {
     unsigned count = 0, found = KL_DEFAULT_PORT, port;
     (void)kl_dir_list(&list, folder, ".0", ignored, sizeof ignored);
     for (unsigned i = 0; i < list.count; i++) {
-        if (sscanf(list.name[i], "keylock-relay-%u.0", &port) != 1 || !is_there(socket, folder, port)) continue;
+        if (sscanf(list.name[i], "keylock-relay-%u.0", &port) != 1 || !is_there(socket, folder, port))
+            continue;
         size_t n = strlen(ports);
         snprintf(ports + n, sizeof ports - n, " %u", port);
         found = port;
@@ -233,7 +235,8 @@ static int start(struct asked *a, char *const *words) {
     if (!kl_console_join(line, words))
         return complain(EXIT_BAD_USAGE, "expected a line of at most %d bytes, got more", KL_CONSOLE_LINE - 1);
     kl_console_parse(&parsed, line);
-    if (parsed.verb == KL_CONSOLE_NOTHING) return complain(EXIT_BAD_USAGE, "expected a word for the relay, got none");
+    if (parsed.verb == KL_CONSOLE_NOTHING)
+        return complain(EXIT_BAD_USAGE, "expected a word for the relay, got none");
     if (parsed.verb == KL_CONSOLE_BAD) return complain_about(&parsed, line);
     a->line = line;
     a->socket = kl_local_open(NULL);
@@ -258,7 +261,8 @@ static int refuse(int option, const char *word) {
     const char *equals = strchr(word, '=');
     if (option == ':') return complain(EXIT_BAD_USAGE, "%s: expected a value, got none", word);
     if (optopt && equals)
-        return complain(EXIT_BAD_USAGE, "%.*s: expected no value, got \"%s\"", (int)(equals - word), word, equals + 1);
+        return complain(EXIT_BAD_USAGE, "%.*s: expected no value, got \"%s\"", (int)(equals - word), word,
+                        equals + 1);
     return complain(EXIT_BAD_USAGE, "expected one of its options, got \"%s\"", word);
 }
 
@@ -277,11 +281,13 @@ int kl_ctl(int argc, char **argv) {
         switch (option) {
         case 'h': return fputs(help, stdout) < 0 || fflush(stdout) != 0;
         case 'V':
-            return printf("keylock-relay %s, protocol %d\n", KL_VERSION, KL_PROTOCOL_VERSION) < 0 || fflush(stdout) != 0;
+            return printf("keylock-relay %s, protocol %d\n", KL_VERSION, KL_PROTOCOL_VERSION) < 0 ||
+                   fflush(stdout) != 0;
         case 'c': control = optarg; break;
         case 'p':
             if (read_port(optarg, &a.port) == 0) break;
-            return complain(EXIT_BAD_USAGE, "--port: expected a number from 1 to 65535, got \"%.64s\"", optarg);
+            return complain(EXIT_BAD_USAGE, "--port: expected a number from 1 to 65535, got \"%.64s\"",
+                            optarg);
         default: return refuse(option, argv[optind - 1]);
         }
     }
