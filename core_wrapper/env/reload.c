@@ -1,10 +1,13 @@
 #include "core_wrapper/env/reload.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core_wrapper/core/snapshot_pack.h"
 #include "core_wrapper/core/statehash.h"
 #include "core_wrapper/env/core_log.h"
+#include "core_wrapper/env/env_answers.h"
 #include "core_wrapper/start/rand_use.h"
 
 enum kl_rand_use kl_emulator_rand_use(const struct kl_emulator *e) {
@@ -95,6 +98,38 @@ static int set_devices(struct kl_emulator *e, const struct kl_start *s, char *er
     return 0;
 }
 
+void kl_emulator_put_options(struct kl_emulator *e, struct kl_start *s) {
+    for (unsigned i = 0; i < e->options.count && s->option_count < KL_START_OPTIONS; i++) {
+        struct retro_variable v = {.key = e->options.at[i].key};
+        struct kl_start_option *o = &s->option[s->option_count];
+        if (!kl_env_variable(e, RETRO_ENVIRONMENT_GET_VARIABLE, &v)) continue;
+        if (!kl_start_text_ok(v.key, sizeof o->key) || !kl_start_text_ok(v.value, sizeof o->value)) continue;
+        strcpy(o->key, v.key);
+        strcpy(o->value, v.value);
+        s->option_count++;
+    }
+}
+
+/* The game begins with it. Unseen frames at frame 0 first, if the core takes none before it has run. */
+static int load_state(struct kl_emulator *e, const struct kl_start_state *s, char *err, size_t err_len) {
+    const struct kl_frame still = {0};
+    if (!s->bytes) return 0;
+    uint8_t *state = kl_snapshot_unpack(s->packed, s->packed_len, s->bytes, s->hash);
+    bool good = state && e->core.unserialize(state, s->bytes);
+    for (unsigned i = 0; state && !good && i < KL_START_WARM_UP; i++) {
+        kl_world_frame(e->world, 0);
+        kl_emulator_run(e, &still, true);
+        good = e->core.unserialize(state, s->bytes);
+    }
+    free(state);
+    kl_world_frame(e->world, 0);
+    kl_world_chance_set(e->world, s->chance);
+    if (good) return 0;
+    snprintf(err, err_len, "the core does not take the state that the room begins with%s",
+             state ? "" : ": it is damaged");
+    return -1;
+}
+
 int kl_emulator_reload(struct kl_emulator *e, const struct kl_start *s, uint64_t epoch_s, char *err,
                        size_t err_len) {
     struct retro_system_info info = {0};
@@ -120,5 +155,6 @@ int kl_emulator_reload(struct kl_emulator *e, const struct kl_start *s, uint64_t
         return -1;
     }
     if (fill_memory(e, s, err, err_len) != 0) return -1;
-    return set_devices(e, s, err, err_len);
+    if (set_devices(e, s, err, err_len) != 0) return -1;
+    return load_state(e, &s->state, err, err_len);
 }

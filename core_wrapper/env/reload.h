@@ -17,9 +17,12 @@ bool kl_emulator_load_content(struct kl_emulator *e);
  * nor state, and nothing to lock. "": the game has loaded. */
 const char *kl_emulator_refusal(struct kl_emulator *e);
 
-/* Opens the library anew, and loads the content with the options, devices and save memory of the start data.
- * The save folder stands already. From then on the core sees the session's view of files. Returns 0, or -1
- * with a line in err. */
+/* The core's options, as they are in force, into start data that has none. */
+void kl_emulator_put_options(struct kl_emulator *e, struct kl_start *s);
+
+/* Opens the library anew, and loads the content with the options, devices and save memory of the start data,
+ * and its state if it has one. The save folder stands already. From then on the core sees the session's view
+ * of files. Returns 0, or -1 with a line in err. */
 int kl_emulator_reload(struct kl_emulator *e, const struct kl_start *s, uint64_t epoch_s, char *err,
                        size_t err_len);
 

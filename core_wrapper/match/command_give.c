@@ -257,6 +257,10 @@ static int leave(struct kl_match *m, char *answer, size_t cap) {
 }
 
 static int try_again(struct kl_match *m, char *answer, size_t cap) {
+    if (kl_take_over_agree(m)) {
+        snprintf(answer, cap, "agreed");
+        return 0;
+    }
     if (!m->command.again || !m->command.again(m))
         return refuse(answer, cap, "there is nothing to try again");
     snprintf(answer, cap, "trying again");

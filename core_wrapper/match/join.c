@@ -146,6 +146,7 @@ bool kl_join_open(struct kl_match *m) {
     m->join.invited = m->join.read_game = m->join.told_direct = false;
     memset(&m->join.game, 0, sizeof m->join.game);
     kl_checks_joins(m);
+    kl_take_over_joins(m);
     fill_hello(m, &m->join.config.hello, kl_join_any_version(m));
     if (!kl_room_profile_find(m, &m->join.config.hello.facts)) return false;
     kl_room_profile_wish(m, &m->join.config.hello.params);

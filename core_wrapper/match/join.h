@@ -4,6 +4,7 @@
 #define KLW_JOIN_H
 
 #include "core_wrapper/match/checks.h"
+#include "core_wrapper/match/take_over.h"
 #include "core_wrapper/start/seat_file.h"
 #include "net/session/url.h"
 #include "net/transport/link.h"
@@ -19,6 +20,7 @@ struct kl_join {
     struct kl_url game; /* core and game of the invitation; read once, as `read_game` says */
     bool read_game;
     bool told_direct; /* the player was, that others see this address */
+    struct kl_take_over take_over;
 };
 
 /* Opens the link: to the seat that a killed process left, else as somebody new. False after

@@ -276,18 +276,6 @@ bool kl_load_first(struct kl_match *m, bool special, unsigned type, const struct
 
 /* --- start data --- */
 
-static void put_options(struct kl_match *m, struct kl_start *s) {
-    for (unsigned i = 0; i < m->emu.options.count && s->option_count < KL_START_OPTIONS; i++) {
-        struct retro_variable v = {.key = m->emu.options.at[i].key};
-        struct kl_start_option *o = &s->option[s->option_count];
-        if (!kl_env_variable(&m->emu, RETRO_ENVIRONMENT_GET_VARIABLE, &v)) continue;
-        if (!kl_start_text_ok(v.key, sizeof o->key) || !kl_start_text_ok(v.value, sizeof o->value)) continue;
-        strcpy(o->key, v.key);
-        strcpy(o->value, v.value);
-        s->option_count++;
-    }
-}
-
 static void put_devices(struct kl_match *m, struct kl_start *s) {
     for (unsigned p = 0; p < KL_MAX_SEATS; p++)
         if (m->devices.set >> p & 1 && kl_declared_device(&m->emu.told.controllers, p, m->devices.of[p]))
@@ -337,7 +325,7 @@ int kl_load_start_data(struct kl_match *m, bool bare, uint8_t **out, size_t *len
     *out = NULL;
     if (s && files) {
         kl_room_profile_put(m, &s->profile);
-        put_options(m, s);
+        kl_emulator_put_options(&m->emu, s);
         kl_start_put_system(s, kl_world_system);
         put_devices(m, s);
         if (!bare) {
@@ -366,6 +354,11 @@ int kl_load_start_data(struct kl_match *m, bool bare, uint8_t **out, size_t *len
 
 /* Another's bytes are loaded only with the player's consent. */
 static int may_load(struct kl_match *m, const struct kl_start *s, char *err, size_t err_len) {
+    if (s->state.bytes && !kl_take_over_agreed(m, &s->state)) {
+        snprintf(err, err_len,
+                 "it begins with a state that another machine made, which this one loads with trust alone");
+        return -1;
+    }
     bool bare = s->memory_count == 0 && s->file_count == 0;
     if (bare || kl_participant_consents(&m->status, m->config.consent)) return 0;
     snprintf(err, err_len,

@@ -192,6 +192,8 @@ static void fill(struct kl_match *m, uint64_t now_us) {
         plays[s] = (uint8_t)kl_command_seat(m, s);
     kl_panel_fill(p, &m->status, m->overlay.away.shown, plays);
     if (paused && !p->paused) p->question[0] = 0;
+    snprintf(p->asks, sizeof p->asks, "%s", kl_take_over_asks(m));
+    if (*p->asks) p->stage = KL_PANEL_ASKING;
     p->saves_recorded = m->status.welcome.host && m->config.saves;
     snprintf(p->room, sizeof p->room, "%s", m->config.room);
     snprintf(host, sizeof host, "%.55s", m->config.host);

@@ -13,6 +13,7 @@
 #include "core_wrapper/match/phase.h"
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/match/slot.h"
+#include "core_wrapper/match/take_over.h"
 #include "core_wrapper/start/identity.h"
 #include "net/platform/clock.h"
 #include "net/platform/environment.h"
@@ -26,6 +27,8 @@
 #define MOVE_US       50000 /* between moves of a held button */
 #define MOVES         200   /* of them along all of the recording, at least */
 #define HELP_MS       6000
+#define PRESSES_NAME  10  /* characters of a name before its buttons */
+#define PRESSES_WIDE  230 /* units from which on both have place in one row */
 
 /* --- opening --- */
 
@@ -78,6 +81,7 @@ bool kl_replay_open(struct kl_match *m) {
     m->play.replay.token = is_token(rec);
     m->play.replay.seat = seat ? (unsigned)strtoul(seat, NULL, 10) : 0;
     if (m->play.replay.seat > KL_MAX_SEATS) m->play.replay.seat = 0;
+    m->play.replay.room = kl_environment_get("KEYLOCK_TAKE_OVER_ROOM");
     m->config.consent = m->config.trust == KL_TRUST_ON ? KL_CONSENT_ROOM : KL_CONSENT_NONE;
     kl_record_open(&m->record);
     m->emu.phase = KL_PHASE_WAITING;
@@ -261,7 +265,7 @@ static bool down(uint16_t pad, unsigned id) {
     return pad >> id & 1;
 }
 
-/* The players' buttons, a row for each seat. */
+/* The players' buttons: a row for each seat, behind the name or, on a narrow picture, below it. */
 static void paint_presses(struct kl_match *m, const struct kl_canvas *c) {
     static const char *const label[] = {"B", "Y", "Sel", "Sta", "^", "v", "<", ">",
                                         "A", "X", "L",   "R",   "l", "r", "",  ""};
@@ -269,16 +273,19 @@ static void paint_presses(struct kl_match *m, const struct kl_canvas *c) {
     const struct kl_roster *players = &m->status.roster;
     const struct kl_input *in =
         kl_recording_at(m->play.replay.rec, m->play.next_frame ? m->play.next_frame - 1 : 0);
-    int y = 2, high = KL_FONT_HEIGHT + 3;
+    bool narrow = c->columns < PRESSES_WIDE;
+    int y = 2, line = KL_FONT_HEIGHT + 1, high = line * (1 + narrow) + 2;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
         const char *name = NULL;
         for (unsigned i = 0; i < players->count; i++)
             if (players->member[i].seats >> s & 1) name = players->member[i].name;
         if (!name && !(players->count == 0 && s < 2)) continue;
         kl_canvas_shade(c, 0, y - 2, c->columns, high);
-        int x = kl_canvas_text(c, 2, y, 10, 0xffffff, name ? name : s ? "2" : "1") + KL_FONT_WIDTH;
+        int cells = narrow ? KL_NAME_CHARS : PRESSES_NAME, below = narrow ? line : 0;
+        int x = kl_canvas_text(c, 2, y, cells, 0xffffff, name ? name : s ? "2" : "1") + KL_FONT_WIDTH;
+        if (narrow) x = 2;
         for (unsigned i = 0; i < sizeof order; i++)
-            x = kl_canvas_text(c, x, y, 3, down(in[s].joypad, order[i]) ? 0xffe040 : 0x505458,
+            x = kl_canvas_text(c, x, y + below, 3, down(in[s].joypad, order[i]) ? 0xffe040 : 0x505458,
                                label[order[i]]) +
                 KL_FONT_WIDTH / 2;
         y += high;
@@ -319,8 +326,20 @@ static void follow_bar(struct kl_match *m, uint64_t now_us) {
 
 /* The game goes on from here, with the first pad in that seat. */
 static void take_over(struct kl_match *m) {
+    const char *room = m->play.replay.room;
+    char why[KLW_TEXT_MAX];
+    if (room && !kl_take_over_make(m, room, m->play.replay.seat, why, sizeof why)) {
+        kl_frontend_say(&m->front, KL_SCREEN_WARNING, HELP_MS, "no room from here: %s", why);
+        return;
+    }
     m->play.replay.taken = true;
     m->play.replay.above = NULL;
+    kl_screen_forget(&m->front.screen); /* they tell how to replay */
+    if (room) {
+        kl_frontend_log(&m->front, "replay opens room=%s frame=%" PRIu32 " seat=%u", room, m->play.next_frame,
+                        m->play.replay.seat);
+        return;
+    }
     m->status.welcome.seats = (uint8_t)(1u << (m->play.replay.seat - 1));
     kl_phase_local(m);
     kl_frontend_log(&m->front, "replay taken over frame=%" PRIu32 " seat=%u", m->play.next_frame,
@@ -411,7 +430,9 @@ static bool begin_first(struct kl_match *m) {
     r->bar_until_us = kl_now_us() + BAR_US;
     if (*r->rec->damage) kl_frontend_log(&m->front, "replay damaged: %s", r->rec->damage);
     kl_frontend_say(&m->front, KL_SCREEN_INFO, HELP_MS, "Start pause, Left/Right seek, L/R step, A buttons%s",
-                    r->seat ? ", Y play on" : "");
+                    !r->seat  ? ""
+                    : r->room ? ", Y room"
+                              : ", Y play on");
     return true;
 }
 
@@ -428,6 +449,11 @@ void kl_replay_turn(struct kl_match *m, uint64_t now_us) {
     struct kl_replay *r = &m->play.replay;
     if (m->emu.phase == KL_PHASE_DEAD || (!r->begun && !begin_first(m))) {
         kl_play_idle(m, now_us);
+        return;
+    }
+    if (r->taken && r->room) {
+        kl_play_idle(m, now_us);
+        kl_replay_close(m);
         return;
     }
     if (r->taken) {
@@ -447,5 +473,5 @@ void kl_replay_turn(struct kl_match *m, uint64_t now_us) {
         kl_play_idle(m, now_us);
     else
         show_next(m, now_us);
-    show_bar(m, now_us);
+    if (!r->taken) show_bar(m, now_us);
 }

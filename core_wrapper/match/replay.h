@@ -32,7 +32,8 @@ struct kl_replay {
     uint64_t held_us, moved_us; /* since when; the last move */
     uint64_t bar_until_us;      /* the bar shows */
     unsigned seat;              /* the seat that the player may take over, plus one; 0: none */
-    bool taken;                 /* has done so: the game goes on alone */
+    const char *room;           /* the room that begins there; NULL: the player goes on alone */
+    bool taken;                 /* has done so */
     bool told_end, told_parted;
     /* Draws over the picture, at the top; NULL: nothing. */
     void (*above)(struct kl_match *m, const struct kl_canvas *c);
@@ -44,7 +45,8 @@ bool kl_replay_open(struct kl_match *m);
 bool kl_replay_on(const struct kl_match *m);
 /* The core stands at the match's beginning, as in a room. False: it cannot, and the player knows why. */
 bool kl_replay_begin(struct kl_match *m);
-/* In place of the room's turn. */
+/* In place of the room's turn. Once a room was to begin there, nothing is open any more, and the
+ * configuration is that room's. */
 void kl_replay_turn(struct kl_match *m, uint64_t now_us);
 void kl_replay_close(struct kl_match *m);
 

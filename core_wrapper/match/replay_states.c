@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core_wrapper/match/snapshot_pack.h"
+#include "core_wrapper/core/snapshot_pack.h"
 
 #define GROUP_FRAMES (KL_REPLAY_GROUP * KL_REPLAY_APART)
 

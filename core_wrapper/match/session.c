@@ -53,7 +53,10 @@ static void give_start(struct kl_match *m) {
     char err[KLW_TEXT_MAX];
     uint8_t *data;
     size_t len;
-    if (kl_load_start_data(m, m->status.bare || !m->config.saves, &data, &len, err, sizeof err) != 0) {
+    bool bare = m->status.bare || !m->config.saves;
+    int made = kl_take_over_start_data(m, bare, &data, &len, err, sizeof err);
+    if (made > 0) made = kl_load_start_data(m, bare, &data, &len, err, sizeof err);
+    if (made != 0) {
         die(m, err);
         return;
     }
@@ -85,6 +88,14 @@ static void note_delay(struct kl_match *m, const struct kl_participant_status *w
         kl_frontend_say(&m->front, KL_SCREEN_INFO, 5000, "you watch, %u s behind the players", is_s);
 }
 
+/* From 1; 0: any. */
+static void take_seat(struct kl_match *m, unsigned seat) {
+    char words[32];
+    unsigned own = m->own_seats ? (unsigned)__builtin_ctz(m->status.welcome.seats) + 1 : seat;
+    snprintf(words, sizeof words, "swap %u %u", own, seat);
+    if (seat && seat != own) kl_command_key(m, words);
+}
+
 static void begin(struct kl_match *m) {
     kl_choice_begun(m);
     m->own_seats = (unsigned)__builtin_popcount(m->status.welcome.seats);
@@ -96,6 +107,7 @@ static void begin(struct kl_match *m) {
     kl_record_begin(&m->record, m->status.start, m->status.start_len);
     kl_phase_hold_pace(m, true);
     kl_overlay_begin(m);
+    take_seat(m, kl_take_over_begin(m));
 }
 
 static void end(struct kl_match *m) {
@@ -298,12 +310,28 @@ static void follow_seats(struct kl_match *m) {
         load_afresh(m);
 }
 
+/* The room may begin with a state of another machine. */
+static void load_if_agreed(struct kl_match *m) {
+    static const char why[] = "not begun: you have not agreed to another's state";
+    switch (kl_take_over_answer(m, kl_now_us())) {
+    case KL_TAKE_OVER_GO: load_afresh(m); break;
+    case KL_TAKE_OVER_WAIT: break;
+    case KL_TAKE_OVER_NO:
+        if (m->emu.runner) {
+            die(m, why);
+        } else {
+            kl_frontend_say(&m->front, KL_SCREEN_WARNING, ASKED_MS, "%s", why);
+            kl_choice_leave(m);
+        }
+    }
+}
+
 /* Acts on the newest status. May end the session. */
 static void follow(struct kl_match *m, enum kl_participant_phase before) {
     switch (m->status.phase) {
     case KL_PARTICIPANT_SEND_START: give_start(m); break;
     case KL_PARTICIPANT_LOAD:
-        if (!m->join.checks.owed) load_afresh(m);
+        if (!m->join.checks.owed) load_if_agreed(m);
         break;
     case KL_PARTICIPANT_READY: follow_seats(m); break;
     case KL_PARTICIPANT_PLAYING:
@@ -375,6 +403,13 @@ static void run(struct kl_match *m, uint64_t from_us) {
     kl_netplay_send(&m->netplay);
 }
 
+/* A recording was taken over, for a room. */
+static void open_room(struct kl_match *m) {
+    kl_command_end(m);
+    memset(&m->status, 0, sizeof m->status);
+    if (!kl_choice_open(m)) m->emu.phase = KL_PHASE_DEAD;
+}
+
 void kl_session_run(struct kl_match *m) {
     uint64_t from_us = kl_now_us();
     m->play.report.event[0] = 0;
@@ -384,6 +419,7 @@ void kl_session_run(struct kl_match *m) {
             kl_challenge_turn(m, from_us);
         else
             kl_replay_turn(m, from_us);
+        if (!kl_replay_on(m)) open_room(m);
     } else {
         run(m, from_us);
     }
@@ -397,6 +433,7 @@ void kl_session_close(struct kl_match *m) {
     kl_phase_leave(m, LINGER_MS);
     kl_record_end(&m->record);
     kl_replay_close(m);
+    kl_take_over_free(m);
     kl_choice_close(m);
     m->emu.phase = KL_PHASE_IDLE;
     kl_overlay_reset(m);

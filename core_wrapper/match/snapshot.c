@@ -10,7 +10,7 @@
 #include "core_wrapper/match/files.h"
 #include "core_wrapper/match/own_states.h"
 #include "core_wrapper/match/snapshot_form.h"
-#include "core_wrapper/match/snapshot_pack.h"
+#include "core_wrapper/core/snapshot_pack.h"
 #include "core_wrapper/match/match.h"
 
 /* --- the thread --- */

@@ -88,6 +88,7 @@ static bool take_start(struct kl_recording *r, const struct kl_start *s) {
     memcpy(r->memory, s->memory, s->memory_count * sizeof *s->memory);
     r->memories = s->memory_count;
     r->mask = s->profile.mask;
+    r->begun = s->state;
     if (!*r->system) kl_copy_cut(r->system, sizeof r->system, kl_start_system(s));
     free(r->file);
     r->file = malloc((s->file_count + 1) * sizeof *r->file);

@@ -118,7 +118,9 @@ struct kl_recording {
     uint32_t mask_from;   /* from this label on */
     const uint8_t *start; /* the start data, in bytes; NULL: none */
     size_t start_len;
-    struct kl_mask_said heard;              /* of a mask that comes in pieces */
+    struct kl_start_state begun; /* of the start data: the match began with it; in bytes. begun.bytes 0: it
+                                    began at power-on */
+    struct kl_mask_said heard;   /* of a mask that comes in pieces */
     char name[KL_MAX_CLIENTS][KL_NAME_MAX]; /* the last one of each client; "": there was none */
     struct kl_recorded_input *input;
     unsigned inputs;

@@ -19,6 +19,7 @@ enum kl_panel_stage {
     KL_PANEL_REACHING, /* the relay has not answered yet */
     KL_PANEL_FILLING,  /* seats are being filled */
     KL_PANEL_FETCHING, /* the start data comes */
+    KL_PANEL_ASKING,   /* the player is to agree to a state of another machine: asks says which */
     KL_PANEL_READYING, /* we are ready, others load */
     KL_PANEL_PLAYING,
     KL_PANEL_RETURNING, /* the connection is lost and being made anew */
@@ -53,6 +54,7 @@ struct kl_panel {
     } again, leave, panel;    /* hot keys: try again, leave, turn the panel on or off */
     unsigned leave_s;         /* for which the hot key for leaving is to be held */
     char goes_on[48];         /* the hot key that ends a pause; "": there is none, or not for us */
+    char asks[KL_PANEL_LINE]; /* KL_PANEL_ASKING: "frame 600 of match cup-3: ann (1), bob (2)" */
     char beside[KL_NAME_MAX]; /* KL_PANEL_FILLING: another open room of this game; "": none is known */
     char room[KL_NAME_MAX], relay[64], reason[KL_PANEL_LINE];
     char link[KL_PANEL_LINE];   /* by which others come in; "": not for us to tell */

@@ -84,6 +84,17 @@ static void fill_returning(const struct kl_panel *p, struct kl_card *card, const
     add(card, "Your place is kept for %u s more", left_s);
 }
 
+static void fill_asking(const struct kl_panel *p, struct kl_card *card) {
+    card->tone = KL_PANEL_WARNING;
+    add(card, "Begin with a state of another match?");
+    add(card, "It is %.400s", p->asks);
+    add(card, "A state can do harm: agree if you trust its maker");
+    if (*p->again.pad)
+        add_key(card, "Yes", &p->again, "");
+    else
+        add(card, "Yes: keylock command again");
+}
+
 static void fill_ended(const struct kl_panel *p, struct kl_card *card) {
     card->tone = KL_PANEL_ERROR;
     add(card, "%.400s", *p->reason ? p->reason : "The room is over");
@@ -110,6 +121,7 @@ bool kl_panel_card(const struct kl_panel *p, struct kl_card *card) {
             add_state(p, card);
         break;
     case KL_PANEL_FETCHING: add_state(p, card); break;
+    case KL_PANEL_ASKING: fill_asking(p, card); break;
     case KL_PANEL_RETURNING: fill_returning(p, card, since); break;
     case KL_PANEL_ENDED: fill_ended(p, card); return true;
     case KL_PANEL_BROKEN:

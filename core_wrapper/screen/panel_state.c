@@ -168,6 +168,10 @@ enum kl_panel_tone kl_panel_state(const struct kl_panel *p, char out[KL_PANEL_LI
         *percent = percent_of(p->data_done, p->data_total);
         snprintf(out, KL_PANEL_LINE, "loading (%u of %u KB)", p->data_done / 1024, p->data_total / 1024);
         break;
+    case KL_PANEL_ASKING:
+        snprintf(out, KL_PANEL_LINE, "begin with %.330s?%s%s", p->asks, *p->again.pad ? " Yes: hold " : "",
+                 p->again.pad);
+        return KL_PANEL_WARNING;
     case KL_PANEL_READYING:
         if (p->waits_way)
             snprintf(out, KL_PANEL_LINE, "waiting for the room's state  %s", since);

@@ -138,6 +138,11 @@ void kl_screen_say(struct kl_screen *s, retro_environment_t environment, enum kl
     kl_screen_news(s, environment, tone, ms, said, words);
 }
 
+void kl_screen_forget(struct kl_screen *s) {
+    memset(s->news, 0, sizeof s->news);
+    memset(&s->state, 0, sizeof s->state);
+}
+
 void kl_screen_wait(struct kl_screen *s, unsigned ms) {
     s->clear_us = ms ? kl_now_us() + ms * UINT64_C(1000) : 0;
 }

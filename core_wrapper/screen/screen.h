@@ -54,6 +54,8 @@ void kl_screen_last(struct kl_screen *s, retro_environment_t environment, const 
  */
 void kl_screen_show(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
                     unsigned ms, const char *line, size_t words, int percent);
+/* No line stands any more, nor is to: they were of something that is over. */
+void kl_screen_forget(struct kl_screen *s);
 /* The frontend shows lines of its own for this time from now on: drawn news begin after it. */
 void kl_screen_wait(struct kl_screen *s, unsigned ms);
 /* The lines that stand now, from the lowest to the highest, and their number. If something is wrong, they are

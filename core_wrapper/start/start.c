@@ -3,11 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/engine/plain.h"
 #include "net/engine/wire.h"
 
 static const uint8_t magic[4] = {'K', 'L', 'S', '2'};
 
-enum { SHOW_ALL = 1, LOAD_OWN = 2, STATES_EQUAL = 4, NO_SNAPSHOTS = 8, KNOWN = 15 };
+enum { SHOW_ALL = 1, LOAD_OWN = 2, STATES_EQUAL = 4, NO_SNAPSHOTS = 8, HAS_STATE = 16, KNOWN = 31 };
 
 bool kl_start_path_ok(const char *path) {
     size_t len = strlen(path);
@@ -38,6 +39,7 @@ bool kl_start_text_ok(const char *text, size_t cap) {
 }
 
 #define USUAL_SYSTEM "Linux"
+#define STATE_BOUND  (KL_MATCH_MAX + KL_START_WHO_MAX + 128) /* bytes without the state's own */
 
 void kl_start_put_system(struct kl_start *s, const char *system) {
     if (!strcmp(system, USUAL_SYSTEM) || s->option_count == KL_START_OPTIONS) return;
@@ -52,6 +54,20 @@ const char *kl_start_system(const struct kl_start *s) {
     return USUAL_SYSTEM;
 }
 
+void kl_start_state_words(const struct kl_start_state *s, char out[KL_START_WORDS]) {
+    char of[KL_MATCH_MAX + 8] = "a recording";
+    unsigned any = 0;
+    for (unsigned i = 0; i < sizeof s->room_id; i++)
+        any |= s->room_id[i];
+    if (*s->match)
+        snprintf(of, sizeof of, "match %s", s->match);
+    else if (any)
+        snprintf(of, sizeof of, "room %02x%02x%02x%02x%02x%02x", s->room_id[0], s->room_id[1], s->room_id[2],
+                 s->room_id[3], s->room_id[4], s->room_id[5]);
+    snprintf(out, KL_START_WORDS, "frame %u of %s%s%s", s->frame, of, *s->players ? ": " : "", s->players);
+    (void)kl_plain(out);
+}
+
 size_t kl_start_bound(const struct kl_start *s) {
     size_t n = sizeof magic + 1 + 6 * 10 + s->profile.mask.count * KL_MASK_BOUND;
     for (unsigned i = 0; i < s->option_count; i++)
@@ -61,20 +77,34 @@ size_t kl_start_bound(const struct kl_start *s) {
         n += 14 + s->memory[i].len;
     for (unsigned i = 0; i < s->file_count; i++)
         n += 20 + strlen(s->file[i].path) + s->file[i].len;
-    return n;
+    return n + STATE_BOUND + s->state.packed_len;
 }
 
-static void encode_profile(struct kl_writer *w, const struct kl_profile_room *p) {
-    kl_write_u8(w, (uint8_t)(p->show_all * SHOW_ALL | p->load_own * LOAD_OWN |
-                             p->states_equal * STATES_EQUAL | p->no_snapshots * NO_SNAPSHOTS));
+static void encode_profile(struct kl_writer *w, const struct kl_start *s) {
+    const struct kl_profile_room *p = &s->profile;
+    kl_write_u8(w,
+                (uint8_t)(p->show_all * SHOW_ALL | p->load_own * LOAD_OWN | p->states_equal * STATES_EQUAL |
+                          p->no_snapshots * NO_SNAPSHOTS | (s->state.bytes > 0) * HAS_STATE));
     kl_mask_write(w, &p->mask);
+}
+
+static void encode_state(struct kl_writer *w, const struct kl_start_state *s) {
+    kl_write_u32(w, s->frame);
+    kl_write_bytes(w, s->room_id, sizeof s->room_id);
+    kl_write_string(w, s->match);
+    kl_write_string(w, s->players);
+    kl_write_u64(w, s->chance);
+    kl_write_u32(w, s->bytes);
+    kl_write_bytes(w, s->hash, sizeof s->hash);
+    kl_write_var(w, s->packed_len);
+    kl_write_bytes(w, s->packed, s->packed_len);
 }
 
 int kl_start_encode(const struct kl_start *s, uint8_t *buf, size_t cap) {
     struct kl_writer w;
     kl_writer_init(&w, buf, cap);
     kl_write_bytes(&w, magic, sizeof magic);
-    encode_profile(&w, &s->profile);
+    encode_profile(&w, s);
     kl_write_var(&w, s->option_count);
     for (unsigned i = 0; i < s->option_count; i++) {
         kl_write_string(&w, s->option[i].key);
@@ -97,10 +127,12 @@ int kl_start_encode(const struct kl_start *s, uint8_t *buf, size_t cap) {
         kl_write_var(&w, s->file[i].len);
         kl_write_bytes(&w, s->file[i].bytes, s->file[i].len);
     }
+    if (s->state.bytes) encode_state(&w, &s->state);
     return w.failed ? KL_E_SPACE : (int)(w.at - buf);
 }
 
-static void decode_profile(struct kl_profile_room *p, struct kl_reader *r) {
+/* Returns whether a state follows the files. */
+static bool decode_profile(struct kl_profile_room *p, struct kl_reader *r) {
     uint8_t flags = kl_read_u8(r);
     p->show_all = flags & SHOW_ALL;
     p->load_own = flags & LOAD_OWN;
@@ -108,6 +140,7 @@ static void decode_profile(struct kl_profile_room *p, struct kl_reader *r) {
     p->no_snapshots = flags & NO_SNAPSHOTS;
     kl_mask_read(r, &p->mask);
     if (flags & ~KNOWN || (p->states_equal && p->mask.count)) r->failed = true;
+    return flags & HAS_STATE;
 }
 
 static void decode_options(struct kl_start *s, struct kl_reader *r) {
@@ -163,17 +196,34 @@ static void decode_files(struct kl_start *s, struct kl_reader *r) {
     }
 }
 
+static void decode_state(struct kl_start_state *s, struct kl_reader *r) {
+    s->frame = kl_read_u32(r);
+    const uint8_t *id = kl_read_bytes(r, sizeof s->room_id);
+    if (id) memcpy(s->room_id, id, sizeof s->room_id);
+    kl_read_string(r, s->match, sizeof s->match);
+    kl_read_string(r, s->players, sizeof s->players);
+    s->chance = kl_read_u64(r);
+    s->bytes = kl_read_u32(r);
+    const uint8_t *hash = kl_read_bytes(r, sizeof s->hash);
+    if (hash) memcpy(s->hash, hash, sizeof s->hash);
+    s->packed_len = (size_t)kl_read_var(r, KL_START_MAX);
+    s->packed = kl_read_bytes(r, s->packed_len);
+    if (!s->bytes || s->bytes > KL_SNAPSHOT_MAX || !s->packed_len) r->failed = true;
+}
+
 int kl_start_decode(struct kl_start *s, const uint8_t *buf, size_t len) {
     s->option_count = s->device_count = s->memory_count = s->file_count = 0;
     memset(&s->profile, 0, sizeof s->profile);
+    memset(&s->state, 0, sizeof s->state);
     struct kl_reader r;
     kl_reader_init(&r, buf, len);
     const uint8_t *m = kl_read_bytes(&r, sizeof magic);
     if (!m || memcmp(m, magic, sizeof magic) != 0) return KL_E_MALFORMED;
-    decode_profile(&s->profile, &r);
+    bool has_state = decode_profile(&s->profile, &r);
     decode_options(s, &r);
     decode_devices(s, &r);
     decode_memories(s, &r);
     decode_files(s, &r);
+    if (has_state) decode_state(&s->state, &r);
     return r.failed || kl_reader_left(&r) ? KL_E_MALFORMED : 0;
 }

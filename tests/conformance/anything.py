@@ -239,9 +239,14 @@ def any_start(rng):
     devices = [bytes([port]) + u32(rng).to_bytes(4, "little") for port in rng.sample(range(8), rng.randrange(4))]
     memories = [n.to_bytes(4, "little") + lay(("var", 3), b"abc") for n in rng.sample(range(9), rng.randrange(3))]
     files = [lay_str(b"%d/%s" % (n, name)) + lay(("var", 0)) for n, name in enumerate(rng.choice([[], [b"a.srm"], [b"x/y", b"b..c"]]))]
-    data = b"KLS2" + lay(rng.choice([0, 11] if ranges else [0, 15, 4]), ("var", size))
+    begun = 16 * rng.randrange(2)
+    data = b"KLS2" + lay(rng.choice([0, 11] if ranges else [0, 15, 4]) + begun, ("var", size))
     for part in (ranges, options, devices, memories, files):
         data += lay(("var", len(part)), b"".join(part))
+    if begun:
+        packed = rng.randbytes(rng.choice([1, 200]))
+        data += lay(u32(rng).to_bytes(4, "little"), rng.randbytes(16), lay_str(text(47)), lay_str(text(159)), rng.randbytes(8),
+                    rng.choice([1, 67108864]).to_bytes(4, "little"), rng.randbytes(32), ("var", len(packed)), packed)
     return "start", 0, None, data
 
 

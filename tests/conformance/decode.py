@@ -54,8 +54,9 @@ def layout_mask(k):
 
 
 def layout_start(k):
+    begun = [[v.hex() if isinstance(v, bytes) else v for n, v in k["begun"].items() if n not in ("size", "packed")]] if "begun" in k else []
     return [k["flags"], k["state_size"], layout_mask(k), pairs(k["option_list"], "key", "value"), pairs(k["device_list"], "port", "device"),
-            pairs(k["memory_list"], "id", "content"), pairs(k["file_list"], "path", "content")]
+            pairs(k["memory_list"], "id", "content"), pairs(k["file_list"], "path", "content")] + begun
 
 
 def layout_snapshot(k):
@@ -268,6 +269,10 @@ def wrong_data():
     assert decode("start", 0, good) != "malformed"
     yield from (start(4, mask=[(0, 4)]), start(mask=[(0, 4), (0, 4)]), start(mask=[(996, 5)]), start(mask=[(0, 11)]))
     yield from (start(devices=[3, 3]), start(memories=[1, 1]), start(files=[b"a", b"a"]), b"KLS1" + good[4:])
+    begun = lambda length=9, packed=b"packed": start(16) + lay(bytes(20), lay_str(b"cup-3"), lay_str(b"ann (1)"), bytes(8),
+                                                               struct.pack("<I", length), bytes(32), ("var", len(packed)), packed)
+    assert decode("start", 0, begun()) != "malformed"
+    yield from (begun(0), begun(67108865), begun(packed=b""), start(16), start(32), begun() + b"\0")
     yield from (start(files=[path]) for path in (b"/a", b"a/", b"a//b", b".", b"../a", b"a/..", b"a\\b", b"a\nb", b"a" * 256))
 
 

@@ -232,16 +232,24 @@ static void print_mask(const struct kl_mask *m) {
     putchar(']');
 }
 
-static void print_profile(const struct kl_profile_room *p) {
-    printf("[%d,%u,", p->show_all | p->load_own << 1 | p->states_equal << 2 | p->no_snapshots << 3,
+static void print_profile(const struct kl_profile_room *p, bool has_state) {
+    printf("[%d,%u,",
+           p->show_all | p->load_own << 1 | p->states_equal << 2 | p->no_snapshots << 3 | has_state << 4,
            p->mask.state_bytes);
     print_mask(&p->mask);
+}
+
+static void print_state(const struct kl_start_state *s) {
+    printf(",[%u,", s->frame), print_hex(s->room_id, sizeof s->room_id);
+    putchar(','), print_string(s->match), putchar(','), print_string(s->players);
+    printf(",%llu,%u,", (unsigned long long)s->chance, s->bytes), print_hex(s->hash, sizeof s->hash);
+    putchar(','), print_hex(s->packed, s->packed_len), putchar(']');
 }
 
 static int print_start(const uint8_t *b, size_t len) {
     static struct kl_start s;
     if (kl_start_decode(&s, b, len) != 0) return KL_E_MALFORMED;
-    print_profile(&s.profile);
+    print_profile(&s.profile, s.state.bytes);
     printf(",[");
     for (unsigned i = 0; i < s.option_count; i++) {
         printf(i ? ",[" : "["), print_string(s.option[i].key);
@@ -260,7 +268,9 @@ static int print_start(const uint8_t *b, size_t len) {
         printf(i ? ",[" : "["), print_string(s.file[i].path);
         putchar(','), print_hex(s.file[i].bytes, s.file[i].len), putchar(']');
     }
-    printf("]]");
+    putchar(']');
+    if (s.state.bytes) print_state(&s.state);
+    putchar(']');
     return 0;
 }
 

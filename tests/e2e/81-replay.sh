@@ -2,7 +2,7 @@
 # 81-replay.sh - `keylock replay` describes a recording and exports it: `keylock run` plays the inputs with the recording's
 # hashes, and RetroArch's own run of the .replay comes to our state, but for the bytes that hold the clock. RetroArch opens on a
 # recording: whatever way the player seeks, each hash there is the recording's, also of a core whose states are not all of it; and the
-# player plays on from there.
+# player plays on from there, alone or in a room whose others agree to that.
 # runs: working, all, 50 s: KL_RETROARCH=1.20
 . "$(dirname "$0")/lib.sh"
 
@@ -96,7 +96,38 @@ check replay/challenge-handed-in "exit status $?: $(tail -n 3 "$tmp/eve.log")" g
 "$keylock" verify --core gambatte --content "$content" "$tmp"/records/new/*.klr >"$tmp/pads.log" 2>&1
 check replay/challenge-verified "exit status $?: $(cat "$tmp/pads.log")" test $? = 0
 check replay/challenge-pressed "$("$keylock" replay --info "$tmp"/records/new/*.klr)" eval '"$keylock" replay --info "$tmp"/records/new/*.klr | grep -qE "^inputs   [1-9]"'
+
+# A room begins with frame 300 of a match of two. Its guests are asked; the match is verified from that state on.
+# comes NAME OPTION…
+comes() {
+    start "$1" "$keylock" run --core gambatte --wrapper "$wrapper" --content "$content/pads.gb" --relay "$relay" --name "$1" --players 2 --seats 1 \
+        --frames $FRAMES --wait 60 --hash-every 60 "${@:2}"
+}
+printf '%s\n' '300 0 2' '301 0 0' >"$tmp/keys"
+export KEYLOCK_TAKE_OVER=2 KEYLOCK_TAKE_OVER_ROOM=anew
+KEYLOCK_REPLAY=tests/content/recordings/gambatte.klr comes fay --input "$tmp/keys"
+unset KEYLOCK_TAKE_OVER KEYLOCK_TAKE_OVER_ROOM
+said fay 'replay opens room=anew frame=300 seat=2$' 20 || { show fay; die "replay: no room"; }
+said relay 'joined room="anew"' 10
+KEYLOCK_TRUST=off comes gus --room anew --input random:4
+ended gus 20
+status=$?
+check replay/room-trusts-nobody "exit status $status" eval '[ $status = 4 ] && grep -q "have not agreed to another" "$tmp/gus.log"'
+comes gil --room anew --input random:5
+said gil 'asked: begin with frame 300 of room [0-9a-f]{12}: [^ ]+ \(1\), ' 20
+check replay/room-asks "$(tail -n 2 "$tmp/gil.log")" test $? = 0
+"$keylock" command --pid "${pid[gil]}" again >"$tmp/agreed" 2>&1
+check replay/room-agreed "$(cat "$tmp/agreed")" grep -qx agreed "$tmp/agreed"
+ends_well replay gil 60
+ends_well replay fay 30
+check replay/room-seat "fay plays as another" grep -aq 'players 1 and 2 swap seats' "$tmp/gil.log"
+eventually 20 eval 'ls "$tmp"/records/new/*.klr | grep -q . && [ "$(ls "$tmp"/records/new/*.klr | wc -l)" = 2 ]'
+"$keylock" verify --core gambatte --content "$content" "$(ls -t "$tmp"/records/new/*.klr | head -n 1)" >"$tmp/room.log" 2>&1
+status=$?
+check replay/room-verified "exit status $status: $(cat "$tmp/room.log")" eval '[ $status = 0 ] && grep -q "begun with a state, not at power-on: frame 300 of room" "$tmp/room.log"'
 stop relay
+"$keylock" verify --watch "$tmp/records" --database "$tmp/database" --once --json --core gambatte --content "$content" >"$tmp/beside.log" 2>&1
+check replay/room-beside-the-relay "$(tail -n 2 "$tmp/beside.log")" grep -q 'state that a player.s machine made, which is run by hand alone' "$tmp/beside.log"
 
 # RetroArch 1.14 has another form.
 with_retroarch 1.20 || { skip "replay/retroarch: $(tail -n 1 "$tmp/fetch.log")"; finish; }

@@ -25,6 +25,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     MUST(memcmp(&again.profile, &s.profile, sizeof s.profile) == 0);
     MUST(again.option_count == s.option_count && again.file_count == s.file_count &&
          again.memory_count == s.memory_count && again.device_count == s.device_count);
+    char words[KL_START_WORDS];
+    kl_start_state_words(&s.state, words);
+    MUST(again.state.bytes == s.state.bytes && again.state.packed_len == s.state.packed_len);
+    MUST(s.state.bytes <= KL_SNAPSHOT_MAX && strlen(words) < sizeof words);
     free(buf);
     return 0;
 }

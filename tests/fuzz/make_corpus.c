@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "core_wrapper/match/snapshot_form.h"
-#include "core_wrapper/match/snapshot_pack.h"
+#include "core_wrapper/core/snapshot_pack.h"
 #include "tests/fuzz/corpus.h"
 #include "tests/lib/any_message.h"
 #include "tests/lib/engine_turn.h"
@@ -327,6 +327,16 @@ static void start_data(void) {
     s = (struct kl_start){0};
     len = kl_start_encode(&s, buf, sizeof buf);
     save("fuzz_start", "empty", buf, (size_t)len);
+    s.state = (struct kl_start_state){.frame = 600,
+                                      .room_id = {1, 2},
+                                      .match = "cup-3",
+                                      .players = "ann (1), bob (2)",
+                                      .chance = 3,
+                                      .bytes = 7,
+                                      .packed = (const uint8_t *)"packed",
+                                      .packed_len = 6};
+    len = kl_start_encode(&s, buf, sizeof buf);
+    save("fuzz_start", "begun", buf, (size_t)len);
 }
 
 int main(int argc, char **argv) {

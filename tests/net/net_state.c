@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "core_wrapper/match/snapshot_pack.h"
+#include "core_wrapper/core/snapshot_pack.h"
 #include "net/engine/command.h"
 #include "tests/lib/rng.h"
 

@@ -3,7 +3,7 @@
 #include <sodium.h>
 #include <zstd.h>
 
-#include "core_wrapper/match/snapshot_pack.h"
+#include "core_wrapper/core/snapshot_pack.h"
 #include "tests/rooms/liar.h"
 
 void shot_forget(struct client *c) {

@@ -5,7 +5,7 @@
 #include <sodium.h>
 #include <zstd.h>
 
-#include "core_wrapper/match/snapshot_pack.h"
+#include "core_wrapper/core/snapshot_pack.h"
 #include "net/engine/command.h"
 
 #define BYTES 50000

@@ -271,6 +271,9 @@ TEST_WITH(news_wait_for_the_frontends_own_lines, set_up, tear_down) {
     kl_screen_wait(&match.front.screen, 0);
     say(KL_SCREEN_INFO, "later");
     assert_int_equal(standing(false, kl_now_us()), 2);
+    kl_screen_forget(&match.front.screen);
+    assert_int_equal(standing(false, kl_now_us()), 0);
+    assert_int_equal(standing(false, now_us + 5100000), 0); /* nor those that were to come */
 }
 
 /* Over everything else that is to be said, in RetroArch and drawn. */

@@ -223,6 +223,28 @@ TEST(a_card_says_what_is_awaited_and_what_to_do) {
     check_card(&p, "Waiting for bob (2) to load  2 s/Leave: Core Options, Play, Alone");
 }
 
+TEST(a_state_of_another_match_is_asked_about) {
+    struct kl_panel p = panel_pair();
+    p.stage = KL_PANEL_ASKING;
+    strcpy(p.asks, "frame 600 of match cup-3: ann (1), bob (2)");
+    p.leave = (struct kl_panel_key){"Select+B", "right Shift+Z"};
+    p.leave_s = 2;
+    check_words(&p, KL_PANEL_WARNING, "begin with frame 600 of match cup-3: ann (1), bob (2)?", -1);
+#define ASKED                                                                                                \
+    "Begin with a state of another match?/It is frame 600 of match cup-3: ann (1), bob (2)/A state can do "  \
+    "harm: agree if you trust its maker/Yes: "
+    check_card(&p, ASKED "keylock command again" LEAVE); /* no hot keys */
+    p.again = (struct kl_panel_key){"Select 0.4 s, press X", "right Shift, S"};
+    check_words(&p, KL_PANEL_WARNING,
+                "begin with frame 600 of match cup-3: ann (1), bob (2)? Yes: hold Select 0.4 s, press X", -1);
+    check_card(&p, ASKED "hold Select 0.4 s, press X (right Shift, S)" LEAVE);
+    memset(p.asks, 'a', sizeof p.asks - 1);
+    char line[KL_PANEL_LINE];
+    int percent;
+    kl_panel_state(&p, line, &percent);
+    assert_true(strlen(line) < KL_PANEL_LINE);
+}
+
 TEST(the_begin_names_all_players) {
     struct kl_panel p = panel_pair();
     char line[KL_PANEL_LINE];

@@ -4,7 +4,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#include "core_wrapper/match/snapshot_pack.h"
+#include "core_wrapper/core/snapshot_pack.h"
 #include "core_wrapper/match/snapshot_form.h"
 #include "net/engine/msg.h"
 

@@ -57,6 +57,62 @@ TEST(comes_back) {
     free(t);
 }
 
+static void put_state(struct kl_start *s) {
+    s->state = (struct kl_start_state){.frame = 600,
+                                       .room_id = {0x1a, 0x2b},
+                                       .match = "cup-3",
+                                       .players = "ann (1), bob (2)",
+                                       .chance = 77,
+                                       .bytes = 9,
+                                       .hash = {5},
+                                       .packed = save_ram,
+                                       .packed_len = sizeof save_ram};
+}
+
+TEST(a_state_comes_back) {
+    struct kl_start *s = sample(), *t = sample();
+    put_state(s);
+    assert_int_equal(through(s, t), 0);
+    assert_int_equal(t->state.frame, 600);
+    assert_int_equal(t->state.room_id[1], 0x2b);
+    assert_string_equal(t->state.match, "cup-3");
+    assert_string_equal(t->state.players, "ann (1), bob (2)");
+    assert_int_equal(t->state.chance, 77);
+    assert_int_equal(t->state.bytes, 9);
+    assert_int_equal(t->state.hash[0], 5);
+    assert_int_equal(t->state.packed_len, sizeof save_ram);
+    assert_memory_equal(t->state.packed, save_ram, sizeof save_ram);
+    assert_int_equal(t->file_count, 2);
+    s->state.bytes = KL_SNAPSHOT_MAX + 1;
+    assert_int_equal(through(s, t), KL_E_MALFORMED);
+    s->state.bytes = 9;
+    s->state.packed_len = 0;
+    assert_int_equal(through(s, t), KL_E_MALFORMED);
+    s->state.bytes = 0; /* none */
+    assert_int_equal(through(s, t), 0);
+    assert_int_equal(t->state.bytes, 0);
+    free(s);
+    free(t);
+}
+
+TEST(a_state_in_words) {
+    char out[KL_START_WORDS];
+    struct kl_start *s = sample();
+    put_state(s);
+    kl_start_state_words(&s->state, out);
+    assert_string_equal(out, "frame 600 of match cup-3: ann (1), bob (2)");
+    strcpy(s->state.match, "");
+    strcpy(s->state.players, "a\xe2\x80\xae"
+                             "b"); /* turns the text around */
+    kl_start_state_words(&s->state, out);
+    assert_string_equal(out, "frame 600 of room 1a2b00000000: a?b");
+    memset(s->state.room_id, 0, sizeof s->state.room_id);
+    s->state.players[0] = 0;
+    kl_start_state_words(&s->state, out);
+    assert_string_equal(out, "frame 600 of a recording");
+    free(s);
+}
+
 /* Among the options, so that a client that knows nothing of it can read the data. */
 TEST(the_host_s_system_comes_along) {
     struct kl_start *s = sample(), *t = sample();
@@ -78,6 +134,7 @@ TEST(the_host_s_system_comes_along) {
 TEST(every_cut_is_refused) {
     static uint8_t buf[8192];
     struct kl_start *s = sample(), *t = sample();
+    put_state(s);
     int len = kl_start_encode(s, buf, sizeof buf);
     for (int cut = 0; cut < len; cut++) {
         uint8_t *exact = malloc((size_t)cut + 1); /* a byte read past the end shows under a sanitizer */
@@ -95,6 +152,7 @@ TEST(every_cut_is_refused) {
 TEST(any_byte_changed_is_survived) {
     static uint8_t buf[8192];
     struct kl_start *s = sample(), *t = sample();
+    put_state(s);
     int len = kl_start_encode(s, buf, sizeof buf);
     for (int i = 0; i < len; i++)
         for (unsigned v = 0; v < 256; v++) {
@@ -172,7 +230,8 @@ TEST(a_mask_from_outside) {
     } of[] = {
         {{0, 0, 0}, 3, true},                             /* no profile */
         {{15, 0, 0}, 3, true},                            /* all that there is */
-        {{16, 0, 0}, 3, false},                           /* a flag that nobody knows */
+        {{16, 0, 0}, 3, false},                           /* a state, and none follows */
+        {{32, 0, 0}, 3, false},                           /* a flag that nobody knows */
         {{0, 0xe8, 0x07, 1, 0, 10}, 6, true},             /* 10 of 1000 bytes */
         {{0, 0xe8, 0x07, 1, 0, 11}, 6, false},            /* more than 1 % */
         {{4, 0xe8, 0x07, 1, 0, 10}, 6, false},            /* equal states, and a mask */

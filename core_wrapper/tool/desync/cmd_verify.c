@@ -48,7 +48,10 @@ const char cmd_verify_help[] =
     "\n"
     "A recording that begins with a room's state is verified from there, if one of the same match that "
     "begins with\n"
-    "frame 0 is among the files. On another system than the recording's machine, states do not count.\n"
+    "frame 0 is among the files. One of a room that was begun with a frame of another recording (keylock "
+    "replay --room)\n"
+    "has that state itself, and is verified from there on: the line says so. On another system than the "
+    "recording's machine, states do not count.\n"
     "\n"
     "Beside a relay, on Linux:\n"
     "  --watch DIR          takes the recordings that are moved into DIR/new, those with a player's report "
@@ -137,7 +140,8 @@ static void tell_tie(const struct kl_verify *v, char *out, size_t len) {
 }
 
 static void tell_text(const struct kl_verify *v) {
-    char line[8192], frames[512] = "", notes[512] = "", seal[160] = "", signers[KL_MAX_CLIENTS * 96];
+    char line[8192], frames[512] = "", notes[512] = "", seal[160] = "", begun[KL_START_WORDS],
+                     signers[KL_MAX_CLIENTS * 96];
     if (v->hashes)
         snprintf(frames, sizeof(frames), "%sframes %" PRIu32 " to %" PRIu32 ", %u hashes (%s)",
                  v->code == KLT_VERIFIED ? ": " : "; equal before: ", v->from,
@@ -148,6 +152,9 @@ static void tell_text(const struct kl_verify *v) {
         snprintf(seal, sizeof(seal), "; sealed by %s up to frame %" PRIu32, v->sealer, v->rec.seal.end - 1);
     else if (v->code != KLT_UNSEALED)
         snprintf(seal, sizeof(seal), "; not sealed: %s", v->unsealed);
+    kl_start_state_words(&v->rec.begun, begun);
+    if (v->rec.begun.bytes)
+        snprintf(notes, sizeof(notes), "; begun with a state, not at power-on: %s, its maker says", begun);
     if (*v->base) snprintf(notes, sizeof(notes), "; begun with a state of the run of %.300s", v->base);
     tell_signers(&v->rec, signers, sizeof(signers));
     snprintf(

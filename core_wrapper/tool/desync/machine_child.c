@@ -2,6 +2,7 @@
 #include "core_wrapper/tool/desync/machine.h"
 #include "core_wrapper/tool/common/tool.h"
 
+#include "core_wrapper/core/snapshot_pack.h"
 #include "core_wrapper/record/corrupt.h"
 #include "core_wrapper/start/gifts.h"
 #include "core_wrapper/start/identity.h"
@@ -316,6 +317,26 @@ static void fill_memory(struct child *c) {
     }
 }
 
+/* As core_wrapper/env/reload.c does it in a room. */
+static int load_begun(struct child *c, char *err, size_t err_len) {
+    const struct kl_start_state *s = &c->rec.begun;
+    if (!s->bytes) return 0;
+    uint8_t *state = kl_snapshot_unpack(s->packed, s->packed_len, s->bytes, s->hash);
+    bool good = state && c->h.core.unserialize(state, s->bytes);
+    kl_headless_input(&c->h, NULL, 0);
+    for (unsigned i = 0; state && !good && i < KL_START_WARM_UP; i++) {
+        c->h.frame = 0;
+        kl_headless_run(&c->h);
+        good = c->h.core.unserialize(state, s->bytes);
+    }
+    free(state);
+    kl_headless_rewind(&c->h, 0, s->chance);
+    if (good) return 0;
+    snprintf(err, err_len, "%s does not take the state that the match begins with%s", c->h.name,
+             state ? "" : ": it is damaged");
+    return -1;
+}
+
 static int start(struct child *c, char *err, size_t err_len) {
     struct kl_machine_setup *s = &c->setup;
     if (s->recording && take_recording(c, err, err_len) != 0) return -1;
@@ -338,6 +359,7 @@ static int start(struct child *c, char *err, size_t err_len) {
     if (kl_input_source_open(&c->input, s->input ? s->input : "none", err, err_len) != 0) return -1;
     if (kl_headless_open(&c->h, &setup, err, err_len) != 0) return -1;
     fill_memory(c);
+    if (load_begun(c, err, err_len) != 0) return -1;
     kl_chain_begin(&c->chain);
     for (unsigned i = 0; s->verifies && i < c->rec.hashes; i++)
         if (c->rec.hash[i].has & KL_HASH_PICTURE) c->h.chain = &c->chain;

@@ -394,6 +394,8 @@ static int prepare(struct kl_verify *v) {
     if (rec->head.rules != KL_KLR_RULES)
         return cannot(v, "rules differ: the recording has those of number %u, this keylock those of %d",
                       rec->head.rules, KL_KLR_RULES);
+    if (rec->begun.bytes && v->wish->child)
+        return cannot(v, "it begins with a state that a player's machine made, which is run by hand alone");
     if ((!rec->hashes && !v->wish->tie) || rec->whole == rec->first) return cannot(v, "no agreed hash in it");
     if (v->wish->tie && prepare_tie(v) != 0) return -1;
     if (!(v->what = plan(rec))) return cannot(v, "out of memory");

@@ -111,6 +111,17 @@ static json_object *tie_of(const struct kl_verify *v) {
     return j;
 }
 
+/* The state that the match began with, by the word of its maker. */
+static json_object *begun_of(const struct kl_start_state *s) {
+    json_object *j = json_object_new_object();
+    char id[2 * sizeof(s->room_id) + 1];
+    add_number(j, "frame", s->frame);
+    add_text(j, "room_id", sodium_bin2hex(id, sizeof(id), s->room_id, sizeof(s->room_id)));
+    add_text(j, "match", s->match);
+    add_text(j, "players", s->players);
+    return j;
+}
+
 json_object *kl_verify_json(const struct kl_verify *v) {
     json_object *j = json_object_new_object(), *who = json_object_new_array();
     bool whole = v->code == KLT_VERIFIED || v->code == KLT_DAMAGED;
@@ -119,6 +130,7 @@ json_object *kl_verify_json(const struct kl_verify *v) {
     add_frame(j, "exit", v->code == KLT_LOOKED_AT ? UINT32_MAX : v->code);
     add_text(j, "why", v->why);
     add_frame(j, "from", v->from);
+    json_object_object_add(j, "begun", v->rec.begun.bytes ? begun_of(&v->rec.begun) : NULL);
     add_frame(j, "agreed", v->agreed);
     add_frame(j, "frames", whole ? v->rec.whole : UINT32_MAX);
     json_object_object_add(j, "hashes", json_object_new_int64(v->hashes));

@@ -67,6 +67,7 @@ static const char replay_settings[] = "rewind_enable = \"false\"\n"
 
 struct play {
     bool host_here, replays, waits; /* waits: until RetroArch has ended */
+    bool begins;                    /* replays, and a room may begin there */
     enum kl_map_port map_port;
     const char *core, *content, *retroarch, *wrapper;
     bool ask;
@@ -220,7 +221,7 @@ static void export_room(const struct play *p) {
 /* The settings live in memory that RetroArch inherits: nothing is left behind on any disk. */
 static int make_config(struct play *p) {
     char err[512];
-    const char *text = p->replays ? replay_settings : settings;
+    const char *text = p->replays && !p->begins ? replay_settings : settings;
     if (kl_file_hand_down(text, strlen(text), p->config_path, sizeof(p->config_path), err, sizeof(err)) == 0)
         return 0;
     return tool_fail(-1, "play", "%s", err);
@@ -311,14 +312,16 @@ int kl_play_replay(const struct kl_play_replay *w, int count, char **given) {
     struct play *p = &play;
     p->replays = true;
     p->waits = w->run;
+    p->begins = w->room;
     p->core = w->core;
     p->content = w->content;
     p->retroarch = w->retroarch;
     p->wrapper = w->wrapper;
     if (find_all(p) != 0) return KLT_LOAD;
-    kl_environment_set("KEYLOCK_RELAY", NULL);
+    kl_environment_set("KEYLOCK_RELAY", w->relay);
     kl_environment_set("KEYLOCK_LINK", NULL);
     kl_environment_set("KEYLOCK_REPLAY", w->recording);
+    kl_environment_set("KEYLOCK_TAKE_OVER_ROOM", w->room);
     if (w->run) kl_environment_set("KEYLOCK_RECORD", w->run);
     return hand_over(p, count, given);
 }

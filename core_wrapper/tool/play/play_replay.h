@@ -6,7 +6,8 @@
 struct kl_play_replay {
     const char *recording, *core, *content; /* paths */
     const char *retroarch, *wrapper;        /* NULL: those that are found */
-    const char *run; /* NULL; or `recording` is a challenge's token, and the run's file is this */
+    const char *relay, *room; /* a room that begins with one of its frames; NULL: none, keylock.cfg's relay */
+    const char *run;          /* NULL; or `recording` is a challenge's token, and the run's file is this */
 };
 /* given: arguments for RetroArch. Returns only if it cannot be started, or after a challenge: the exit
  * status, after a line on standard error. */

@@ -34,7 +34,15 @@ const char cmd_replay_help[] =
     "  --content DIR        a folder, or a file, that has the content: found by its checksum, whatever its "
     "name\n"
     "  --take-over N        player 1 to 8: with Y you play on in that seat, alone\n"
-    "  --trust              loads the saves of the match's host that are in the recording\n"
+    "  --room NAME          with --take-over: with Y a room of that name begins there. Those who come are "
+    "asked "
+    "whether they\n"
+    "                       agree to its state\n"
+    "  --relay HOST[:PORT]  with --room: the relay (default: keylock.cfg's)\n"
+    "  --players N          with --room: seats that are filled before it begins, 1 to 8 (default 2)\n"
+    "  --trust              loads the saves of the match's host that are in the recording, and a state with "
+    "which\n"
+    "                       it begins\n"
     "  --retroarch FILE     the RetroArch to start\n"
     "  --wrapper FILE       keylock_libretro.so\n"
     "  --info               players, frames, inputs, hashes, seal, end\n"
@@ -64,7 +72,8 @@ struct replay {
     struct kl_recording rec;
     const char *path, *to, *core, *content, *system_dir, *retroarch, *wrapper;
     bool trust;
-    uint64_t seat;
+    uint64_t seat, players;
+    const char *room, *relay;
     enum job job;
 };
 
@@ -106,12 +115,14 @@ static void tell_players(struct kl_recording *r) {
 
 static int tell(struct replay *p) {
     struct kl_recording *r = &p->rec;
-    char digest[2 * KL_DIGEST + 1], room[ROOM_ID];
+    char digest[2 * KL_DIGEST + 1], room[ROOM_ID], begun[KL_START_WORDS];
     uint64_t s = duration_s(r);
     printf("core     %s\ncontent  %s\n", r->core, r->content);
     if (*r->room.name) printf("room     %s\n", r->room.name);
     if (*room_id(r, room)) printf("id       %s\n", room);
     if (*r->room.match) printf("match    %s\n", kl_plain(r->room.match));
+    kl_start_state_words(&r->begun, begun);
+    if (r->begun.bytes) printf("begun    with a state: %s, its maker says\n", begun);
     if (r->head.flags & KL_KLR_HAS_EPOCH) printf("epoch    %" PRIu64 "\n", r->head.epoch_s);
     tell_players(r);
     if (r->frames)
@@ -172,7 +183,8 @@ static int tell_json(const struct replay *p) {
     const struct kl_recording *r = &p->rec;
     json_object *j = json_object_new_object();
     const char *unsealed = kl_recording_sealed(r);
-    char digest[2 * KL_DIGEST + 1], fingerprint[KL_FINGERPRINT_CHARS + 1] = "", room[ROOM_ID];
+    char digest[2 * KL_DIGEST + 1], fingerprint[KL_FINGERPRINT_CHARS + 1] = "", room[ROOM_ID],
+                                                                       begun[KL_START_WORDS];
     if (!sodium_is_zero(r->head.relay_key, sizeof(r->head.relay_key)))
         kl_fingerprint(r->head.relay_key, fingerprint);
     sodium_bin2hex(digest, sizeof(digest), r->digest.digest, KL_DIGEST);
@@ -184,6 +196,8 @@ static int tell_json(const struct replay *p) {
     add_text(j, "match", r->room.match);
     add_number(j, "epoch", r->head.flags & KL_KLR_HAS_EPOCH, r->head.epoch_s);
     json_object_object_add(j, "players", players_of(r));
+    kl_start_state_words(&r->begun, begun);
+    add_text(j, "begun", r->begun.bytes ? begun : "");
     add_number(j, "first", r->frames, r->first);
     add_number(j, "frames", true, r->frames);
     add_number(j, "seconds", duration_s(r), duration_s(r));
@@ -226,6 +240,8 @@ static int export(struct replay *p) {
         return tool_fail(KLT_USAGE, "replay",
                          "it begins with the room's state of frame %" PRIu32 ", not at power-on",
                          p->rec.first);
+    if (p->rec.begun.bytes)
+        return tool_fail(KLT_USAGE, "replay", "it begins with a state of another match, not at power-on");
     if (p->job == JOB_REPLAY && find_run(p, core, content) != KLT_OK) return KLT_LOAD;
     setup.content = *content ? content : NULL;
     FILE *out = kl_file_stream(p->to, "wb");
@@ -252,11 +268,14 @@ static int play(struct replay *p, int count, char **given) {
         return tool_fail(KLT_USAGE, "replay", "%s: %s", p->path, strerror(errno));
     if (p->trust) kl_environment_set("KEYLOCK_TRUST", "on");
     if (p->seat) tool_export_number("KEYLOCK_TAKE_OVER", p->seat);
+    if (p->room) tool_export_number("KEYLOCK_PLAYERS", p->players ? p->players : 2);
     kl_recording_free(&p->rec);
     return kl_play_replay(&(struct kl_play_replay){.recording = path,
                                                    .core = core,
                                                    .content = content,
                                                    .retroarch = p->retroarch,
+                                                   .relay = p->relay,
+                                                   .room = p->room,
                                                    .wrapper = p->wrapper},
                           count, given);
 }
@@ -272,6 +291,9 @@ static int take(struct replay *p, int o) {
     case 'w': p->wrapper = tool_path(optarg); return 0;
     case 't': p->trust = true; return 0;
     case 'T': return tool_number("take-over", optarg, 1, KL_MAX_SEATS, &p->seat);
+    case 'P': return tool_number("players", optarg, 1, KL_MAX_SEATS, &p->players);
+    case 'R': p->room = optarg; return 0;
+    case 'H': p->relay = optarg; return 0;
     default: break;
     }
     if (p->job) return tool_usage("expected one of --info, --json, --text and --export-..., got two");
@@ -304,6 +326,9 @@ int cmd_replay(int argc, char **argv) {
                                           {"content", required_argument, NULL, 'f'},
                                           {"system", required_argument, NULL, 's'},
                                           {"take-over", required_argument, NULL, 'T'},
+                                          {"room", required_argument, NULL, 'R'},
+                                          {"relay", required_argument, NULL, 'H'},
+                                          {"players", required_argument, NULL, 'P'},
                                           {"trust", no_argument, NULL, 't'},
                                           {"retroarch", required_argument, NULL, 'r'},
                                           {"wrapper", required_argument, NULL, 'w'},
@@ -317,6 +342,8 @@ int cmd_replay(int argc, char **argv) {
     int names = argc - optind;
     if (names < 1 || (names > 1 && (p->job || !dashes)))
         return tool_usage("expected one recording, got %d names", names);
+    if ((p->room && !p->seat) || ((p->relay || p->players) && !p->room))
+        return tool_usage("expected --relay and --players with --room, and --room with --take-over");
     p->path = tool_path(argv[optind]);
     int read = kl_recording_read(&p->rec, p->path, err, sizeof(err));
     if (read < 0) return tool_fail(KLT_USAGE, "replay", "%s", err);

@@ -1,4 +1,4 @@
-#include "core_wrapper/match/snapshot_pack.h"
+#include "core_wrapper/core/snapshot_pack.h"
 
 #include <sodium.h>
 #include <stdlib.h>
