@@ -305,6 +305,32 @@ static void killed_between_any_two_steps(void **state) {
     begin_life(now_us);
 }
 
+/* The older one could not be read when the relay started last, so its players made another. */
+static void the_later_room_of_that_name_comes_back(void **state) {
+    (void)state;
+    char older[KL_STORE_NAME], later[KL_STORE_NAME];
+    make_journal(800000);
+    memcpy(whole, bytes, whole_len = bytes_len);
+    memcpy(whole_tail, tail, sizeof whole_tail);
+    memcpy(older, room_name, sizeof older);
+    assert_int_equal(unlink(file_of(KL_ENDING_TAIL)), 0);
+    assert_int_equal(unlink(file_of(KL_ENDING_RECORDING)), 0);
+    begin_life(now_us);
+    make_journal(800000);
+    memcpy(later, room_name, sizeof later);
+    memcpy(room_name, older, sizeof room_name);
+    memcpy(bytes, whole, bytes_len = whole_len);
+    memcpy(tail, whole_tail, tail_len = sizeof whole_tail);
+    put_files();
+    begin_life(now_us);
+    assert_int_equal(kl_lobby_rooms(lobby), 1);
+    sodium_bin2hex(older, sizeof older, the_room()->id, sizeof the_room()->id);
+    assert_string_equal(older, later);
+    die();
+    assert_int_equal(file_read(file_of(KL_ENDING_TAIL), tail, sizeof tail), KL_TAIL_BYTES); /* left alone */
+    begin_life(now_us);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         T(a_torn_recording),
@@ -316,6 +342,7 @@ int main(void) {
         T(a_recording_of_its_own),
         T(a_torn_journal_is_written_on),
         T(killed_between_any_two_steps),
+        T(the_later_room_of_that_name_comes_back),
     };
     return cmocka_run_group_tests_name("journal_torn", tests, NULL, NULL);
 }

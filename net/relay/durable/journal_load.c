@@ -494,7 +494,7 @@ void kl_journal_load(struct kl_lobby *l, uint64_t now_us) {
         kl_log(KL_LOG_ERROR, "journal_unreadable", "reason=\"%s\"", err);
         return;
     }
-    for (unsigned i = 0; i < list.count; i++)
+    for (unsigned i = list.count; i-- > 0;) /* a room that was left alone once may have a successor */
         look_at(l, &list, list.name[i], now_us);
     kl_dir_list_free(&list);
     if (l->rooms) kl_log(KL_LOG_INFO, "journal_found", "rooms=%u", l->rooms);
