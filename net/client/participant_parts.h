@@ -16,7 +16,7 @@ void kl_participant_end_with(struct kl_participant *s, const char *format);
 /* True if a watcher that tries to come back may try again after this REFUSE. */
 bool kl_participant_refused_for_now(struct kl_participant *s, const struct kl_text *t);
 /* Silence of the relay, and a new handshake is begun beside the session; commands wait. */
-#define KL_PARTICIPANT_PROBE_US 1000000
+#define KL_PARTICIPANT_PROBE_US 700000
 /* Silence, deadlines, the greeting. */
 void kl_participant_return_turn(struct kl_participant *s, uint64_t now_us);
 bool kl_participant_is_returning(const struct kl_participant *s);

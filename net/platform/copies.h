@@ -6,6 +6,7 @@
 #include "net/platform/process.h"
 #include "net/platform/wait.h"
 
+/* Whether the system can; an emulated one may not. */
 bool kl_copies_possible(void);
 /* Processors that this process may run on; 1 where there are no copies. */
 unsigned kl_copies_processors(void);
@@ -20,7 +21,8 @@ struct kl_copies_key {
     unsigned other_at;           /* otherwise: this byte. A datagram without it has 0 */
 };
 /* socket[0] is bound, and alone at its address. count - 1 more are opened there, and each datagram goes to
- * socket[key mod count], as long as all stay open: in any process. 0, or -1 with errno. */
+ * socket[key mod count], as long as all stay open: in any process. 0; or -1 with errno, and those that were
+ * opened are the caller's. */
 int kl_copies_sockets(int *socket, unsigned count, const struct kl_copies_key *key);
 
 /* Starts a copy of this process, which calls work(ctx) and ends with its result; it gets SIGTERM if this

@@ -105,8 +105,10 @@ int kl_hub_bind(const char *bind, uint16_t *port, char *err, size_t err_len) {
         *port = at.port;
         return s;
     }
-    explain_bind(errno, bind, *port, err, err_len);
+    int why_not = errno;
+    explain_bind(why_not, bind, *port, err, err_len);
     kl_socket_close(s);
+    errno = why_not;
     return -1;
 }
 

@@ -64,7 +64,8 @@ struct kl_hub_handler {
     bool (*next_line)(void *ctx, unsigned *from, struct kl_room_line *out);
 };
 
-/* A socket bound to that address: its number, and its port in *port. -1 with one line for people in err. */
+/* A socket bound to that address: its number, and its port in *port. -1 with one line for people in err, and
+ * errno. */
 int kl_hub_bind(const char *bind, uint16_t *port, char *err, size_t err_len);
 /* 0, or -1 with one line for people in err. handler is copied. */
 int kl_hub_open(struct kl_hub **out, const struct kl_hub_config *config, const struct kl_hub_handler *handler,

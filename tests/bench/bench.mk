@@ -2,7 +2,7 @@
 
 BENCHES := latency wrapper catchup bytes relay pace
 
-.PHONY: bench bench-build bench-ahead bench-pages bench-database $(BENCHES:%=bench-%)
+.PHONY: bench bench-build bench-ahead bench-pages bench-database bench-beyond $(BENCHES:%=bench-%)
 bench: $(BENCHES:%=bench-%) ## measure: CSV and plots into build/bench (QUICK=1: a few minutes, says less)
 
 bench-latency:  ## lead and press-to-play over the table's links, beside the bound and the original
@@ -10,7 +10,7 @@ bench-wrapper:  ## cost of a frame in the wrapper against the bare core: instruc
 bench-catchup:  ## how fast a backlog is run off against the bare core's unthrottled speed; JOIN=10: by a newcomer at minute 10
 bench-catchup: bench_args = $(if $(JOIN),--join $(JOIN))
 bench-bytes:    ## on the wire for each client, up and down, idle and mashing
-bench-relay:    ## what a relay costs an UPDATE: instructions by callgrind, processor time beside sealed plain sockets; DOCUMENT=1: into docs/measured.md; ONLY=instructions or sockets
+bench-relay:    ## what a relay costs an UPDATE: instructions by callgrind, processor time beside sealed plain sockets; DOCUMENT=1: into docs/measured.md; ONLY=instructions, sockets, or verifier (latency beside one)
 bench-relay: bench_args = $(ONLY)
 bench-ahead:    ## running ahead beside the lock and RetroArch's netplay; CASES="CORE:RTT:JITTER:LOSS …"; DOCUMENT=1: into docs/measured.md; EQUAL=MINUTES ROOMS="…": are the hashes equal? FEEL=MINUTES: wrong pictures by `feel`; TRIANGLES=MINUTES: hints and the direct path on unequal links
 bench-ahead: bench_args = $(if $(TRIANGLES),--triangles $(TRIANGLES) $(ROOMS),$(if $(FEEL),--feel $(FEEL) $(ROOMS),$(if $(EQUAL),--equal $(EQUAL) $(ROOMS),$(CASES))))
@@ -18,10 +18,11 @@ bench-pages: $(OUT)/bench/pages ## cores that go back by the pages of their memo
 bench-pages: bench_args = $(ONLY)
 bench-pace:     ## cores of odd rates under displays of odd rates for MINUTES=10: hitches that come back
 
+bench-beyond:   ## what 10,000 and 1,000,000 players would take, computed from docs/measured.md; DOCUMENT=1: into it
 bench-database: ## a list of the verifier's database with 100,000 matches, beside the program's start
 
 # They share the machine's cores, so never two at once, with any -j.
-$(BENCHES:%=bench-%) bench-ahead bench-pages bench-database: bench-%: bench-build
+$(BENCHES:%=bench-%) bench-ahead bench-pages bench-database bench-beyond: bench-%: bench-build
 	$(Q)flock --no-fork $(OUT)/bench/.lock env KL_BUILD=$(OUT) KL_CONTENT=$(BUILD)/content QUICK=$(QUICK) DOCUMENT=$(DOCUMENT) $(if $(MINUTES),MINUTES=$(MINUTES)) python3 tests/bench/$*.py $(bench_args)
 
 bench-guess: $(OUT)/bench/guess ## rules of guessing the others' buttons, on play-like input

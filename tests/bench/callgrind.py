@@ -1,4 +1,4 @@
-"""callgrind.py FILE - what a file of callgrind says, for a relay: instructions an UPDATE, by folder or library, and by function.
+"""callgrind.py FILE… - what files of callgrind, one for each process, say, for a relay: instructions an UPDATE, by folder or library, and by function.
 
 Read here and not by callgrind_annotate, for that does not count calls."""
 import collections
@@ -12,8 +12,14 @@ UPDATE = "kl_hub_send_update"
 class Counts:
     """self: instructions of a function itself; all: with what it calls; calls; part: instructions by folder or library."""
 
-    def __init__(self, path):
+    def __init__(self, *paths):
         self.self, self.all, self.calls, self.part = (collections.Counter() for _ in range(4))
+        for path in paths:
+            self.read(path)
+        self.updates = self.calls[UPDATE] or 1
+        self.total = sum(self.self.values())
+
+    def read(self, path):
         names, function, called, calls, ob, fl = {}, None, None, None, "", ""
 
         def name(kind, text):
@@ -45,8 +51,6 @@ class Counts:
                         self.calls[called] += calls
                         self.all[called] += cost if called != function else 0
                         calls = None
-        self.updates = self.calls[UPDATE] or 1
-        self.total = sum(self.self.values())
 
     @staticmethod
     def folder(ob, fl):
@@ -55,7 +59,7 @@ class Counts:
 
 
 def main():
-    c = Counts(sys.argv[1])
+    c = Counts(*sys.argv[1:])
     print(f"{c.total / c.updates:.0f} instructions an UPDATE, {c.updates} of them")
     for part, cost in c.part.most_common(8):
         print(f"  {cost / c.updates:8.0f}  {part}")

@@ -1,15 +1,17 @@
 /* load.c - load on a relay: many real clients in one thread, and the cost of the relay's process.
  *
  *   load [--clients N] [--room N] [--rtt MS] [--loss PERCENT] [--fps F] [--seconds S] [--warm S]
- *        [--at-once N] [--cipher aes|chacha|clear] [--callgrind] [--raw] [--wait] [-- RELAY'S OPTIONS]
+ *        [--at-once N] [--cipher aes|chacha|clear] [--callgrind] [--raw] [--wait] [--again]
+ *        [-- RELAY'S OPTIONS]
  *
  * It starts the relay that $KEYLOCK_RELAY_BIN names and brings N clients into rooms of `--room`, so many at
  * once. They play for --warm and --seconds; delay and loss are made here, in both directions. Prints CSV: the
- * time that the relay's process took between the two, by the scheduler's count, and the clients' figures.
+ * time that the relay's processes took between the two, by the scheduler's count, and the clients' figures.
  *
  * --raw: not a relay but the yardstick. A child process collects a sealed datagram of each client of a room
  * and sends one to each: plain sockets, as many and as large as a relay's.
  * --wait: each room lacks a player, so nobody ever plays.
+ * --again: at the end the relay is killed and starts again; again_s: seconds from then until all play on.
  * --callgrind: the relay runs under callgrind, which counts while it is measured.
  *
  * The clients are the wrapper's links (net/transport) without their threads. Links and ENet read and write
@@ -32,25 +34,27 @@
 #include "net/engine/lock_wire.h"
 #include "net/platform/clock.h"
 #include "net/session/seal.h"
+#include "net/transport/shards.h"
 #include "net/transport/link_state.h"
 #include "tests/lib/rng.h"
 #include "tests/net/net_player.h"
 
-#define DATAGRAM   1300
-#define RAW_UP     72 /* as CTRL and UPDATE of two players who mash, RTT 50 */
-#define RAW_DOWN   90
-#define EVENTS     256
-#define NAP_NS     50000
-#define LOOK_US    5000   /* between turns of a client that does not play yet */
-#define WAITS_US   100000 /* the same with --wait, once it is in */
-#define SLOWEST_US 200000
-#define HELD_US    1500 /* an UPDATE whose echo the relay held longer waited for another player */
+#define DATAGRAM     1300
+#define RAW_UP       72 /* as CTRL and UPDATE of two players who mash, RTT 50 */
+#define RAW_DOWN     90
+#define EVENTS       256
+#define NAP_NS       50000
+#define LOOK_US      5000   /* between turns of a client that does not play yet */
+#define WAITS_US     100000 /* the same with --wait, once it is in */
+#define SLOWEST_US   200000
+#define AGAIN_FRAMES 30
+#define HELD_US      1500 /* an UPDATE whose echo the relay held longer waited for another player */
 
 static struct {
     unsigned clients, room, at_once;
     double rtt_ms, loss, fps, seconds, warm;
     uint8_t cipher;
-    bool raw, callgrind, wait;
+    bool raw, callgrind, wait, again;
     const char *const *relay_args;
 } opt = {.clients = 16,
          .room = 2,
@@ -95,26 +99,42 @@ static unsigned percentile(double part) {
     return SLOWEST_US;
 }
 
-static double on_processor_s(pid_t pid) {
-    char path[64];
-    unsigned long long ns = 0;
-    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
-    FILE *f = fopen(path, "r");
-    if (f && fscanf(f, "%llu", &ns) != 1) ns = 0;
-    if (f) fclose(f);
-    return (double)ns / 1e9;
+static struct program relay; /* or the yardstick */
+static struct {
+    pid_t pid[KL_SHARDS_MAX + 1];
+    unsigned count;
+} measured; /* its processes */
+
+static void note_processes(void) {
+    measured.pid[0] = relay.pid;
+    measured.count = 1 + program_children(&relay, measured.pid + 1, KL_SHARDS_MAX);
 }
 
-/* A number of /proc/PID/status. */
-static double status_of(pid_t pid, const char *name) {
-    char path[64], line[256];
-    double value = 0;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    FILE *f = fopen(path, "r");
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, name, strlen(name)) == 0) value = atof(line + strlen(name) + 1);
-    if (f) fclose(f);
-    return value;
+static double on_processor_s(void) {
+    double sum_s = 0;
+    for (unsigned i = 0; i < measured.count; i++) {
+        char path[64];
+        unsigned long long ns = 0;
+        snprintf(path, sizeof path, "/proc/%d/schedstat", (int)measured.pid[i]);
+        FILE *f = fopen(path, "r");
+        if (f && fscanf(f, "%llu", &ns) == 1) sum_s += (double)ns / 1e9;
+        if (f) fclose(f);
+    }
+    return sum_s;
+}
+
+/* A number of /proc/PID/status, of all processes together. */
+static double status_of(const char *name) {
+    double sum = 0;
+    for (unsigned i = 0; i < measured.count; i++) {
+        char path[64], line[256];
+        snprintf(path, sizeof path, "/proc/%d/status", (int)measured.pid[i]);
+        FILE *f = fopen(path, "r");
+        while (f && fgets(line, sizeof line, f))
+            if (strncmp(line, name, strlen(name)) == 0) sum += atof(line + strlen(name) + 1);
+        if (f) fclose(f);
+    }
+    return sum;
 }
 
 static double own_s(void) {
@@ -428,17 +448,26 @@ static pid_t start_raw(void) {
         serve_raw(s);
     }
     close(s);
-    return pid;
+    return relay.pid = pid;
 }
 
 /* --- the run --- */
 
-static struct program relay;
-
-static pid_t start_relay(void) {
-    static const char *const wide[] = {
-        "--log",        "info",    "--per-address",     "4000",  "--rooms-per-address", "4000",
-        "--handshakes", "1000000", "--mib-per-address", "100000"};
+static pid_t start_relay(uint16_t port) {
+    char number[8];
+    snprintf(number, sizeof number, "%u", port);
+    const char *const wide[] = {"--port",
+                                number,
+                                "--log",
+                                "info",
+                                "--per-address",
+                                "4000",
+                                "--rooms-per-address",
+                                "4000",
+                                "--handshakes",
+                                "1000000",
+                                "--mib-per-address",
+                                "100000"};
     const char *args[24] = {0};
     unsigned n = 0;
     for (; n < sizeof wide / sizeof wide[0]; n++)
@@ -451,10 +480,13 @@ static pid_t start_relay(void) {
     return relay.pid;
 }
 
-static void count_instructions(pid_t pid, const char *on) {
-    char command[64];
-    snprintf(command, sizeof command, "callgrind_control -i %s %d >/dev/null 2>&1", on, (int)pid);
-    if (opt.callgrind && system(command) != 0) fprintf(stderr, "load: no answer of callgrind\n");
+static void count_instructions(const char *on) {
+    for (unsigned i = 0; opt.callgrind && i < measured.count; i++) {
+        char command[64];
+        snprintf(command, sizeof command, "callgrind_control -i %s %d >/dev/null 2>&1", on,
+                 (int)measured.pid[i]);
+        if (system(command) != 0) fprintf(stderr, "load: no answer of callgrind\n");
+    }
 }
 
 static double frames_taken(void) {
@@ -464,40 +496,57 @@ static double frames_taken(void) {
     return sum;
 }
 
+/* The relay is killed, and starts again at its port: seconds until each client has half a second of frames
+ * more. Below 0: they do not get them. */
+static double go_on_again(int sockets) {
+    uint32_t *had = calloc(opened, sizeof *had);
+    uint16_t port = relay.port;
+    program_stop(&relay, SIGKILL);
+    for (unsigned i = 0; had && i < opened; i++)
+        had[i] = client[i].p.frames;
+    uint64_t from_us = kl_now_us(), until_us = from_us + 120 * UINT64_C(1000000);
+    if (!had || start_relay(port) <= 0) return -1;
+    unsigned late = opened;
+    while (late && kl_now_us() < until_us) {
+        turn_for(sockets, 0.05);
+        while (late && client[late - 1].p.frames >= had[late - 1] + AGAIN_FRAMES)
+            late--;
+    }
+    free(had);
+    return late ? -1 : (double)(kl_now_us() - from_us) / 1e6;
+}
+
 static int run(void) {
     int sockets = epoll_create1(EPOLL_CLOEXEC);
-    pid_t pid = opt.raw ? start_raw() : start_relay();
-    if (pid <= 0) return 1;
-    double empty_kib = status_of(pid, "VmRSS"), join_s = join(sockets);
+    if ((opt.raw ? start_raw() : start_relay(0)) <= 0) return 1;
+    note_processes();
+    double empty_kib = status_of("VmRSS"), join_s = join(sockets), again_s = 0;
     if (join_s < 0) return 1;
     turn_for(sockets, opt.warm);
-    count_instructions(pid, "on");
-    double from_s = on_processor_s(pid), from_own_s = own_s(), frames = frames_taken(),
-           sleeps = status_of(pid, "voluntary_ctxt_switches");
+    note_processes();
+    count_instructions("on");
+    double from_s = on_processor_s(), from_own_s = own_s(), frames = frames_taken(),
+           sleeps = status_of("voluntary_ctxt_switches");
     uint64_t from_us = kl_now_us();
     seen.on = true;
     turn_for(sockets, opt.seconds);
     seen.on = false;
-    double wall_s = (double)(kl_now_us() - from_us) / 1e6, took_s = on_processor_s(pid) - from_s,
+    double wall_s = (double)(kl_now_us() - from_us) / 1e6, took_s = on_processor_s() - from_s,
            idle = 1 - (own_s() - from_own_s) / wall_s, updates = seen.updates ? (double)seen.updates : 1;
-    sleeps = (status_of(pid, "voluntary_ctxt_switches") - sleeps) / wall_s;
+    sleeps = (status_of("voluntary_ctxt_switches") - sleeps) / wall_s;
     frames = frames_taken() - frames;
-    double kib = status_of(pid, "VmRSS");
-    count_instructions(pid, "off");
+    double kib = status_of("VmRSS");
+    count_instructions("off");
+    if (opt.again) again_s = go_on_again(sockets);
     printf("what,clients,room,rtt_ms,loss,join_s,updates,us_per_update,core_share,sleeps_s,p50_us,p99_us,fps,"
-           "generator_idle,kib,room_kib,desyncs,ended\n");
-    printf("%s,%u,%u,%g,%g,%.2f,%.0f,%.3f,%.4f,%.0f,%u,%u,%.2f,%.3f,%.0f,%.1f,%u,%u\n",
+           "generator_idle,kib,room_kib,desyncs,ended,again_s\n");
+    printf("%s,%u,%u,%g,%g,%.2f,%.0f,%.3f,%.4f,%.0f,%u,%u,%.2f,%.3f,%.0f,%.1f,%u,%u,%.2f\n",
            opt.raw ? "raw" : "relay", opt.clients, opt.room, opt.rtt_ms, opt.loss, join_s, updates,
            took_s * 1e6 / updates, took_s / wall_s, sleeps, percentile(0.5), percentile(0.99),
            frames / opt.clients / wall_s, idle, kib, (kib - empty_kib) * opt.room / opt.clients,
-           opt.raw ? 0 : program_lines(&relay, "event=desync"), count_in(KL_PARTICIPANT_ENDED));
+           opt.raw ? 0 : program_lines(&relay, "event=desync"), count_in(KL_PARTICIPANT_ENDED), again_s);
     fflush(stdout);
-    if (opt.raw) {
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
-        return 0;
-    }
-    program_stop(&relay, SIGTERM);
+    program_stop(&relay, opt.raw ? SIGKILL : SIGTERM);
     return 0;
 }
 
@@ -506,26 +555,20 @@ static int usage(void) {
         stderr,
         "usage: load [--clients N] [--room N] [--rtt MS] [--loss PERCENT] [--fps F] [--seconds S] [--warm "
         "S]\n"
-        "            [--at-once N] [--cipher aes|chacha|clear] [--callgrind] [--raw] [--wait] [-- RELAY'S "
-        "OPTIONS]\n");
+        "            [--at-once N] [--cipher aes|chacha|clear] [--callgrind] [--raw] [--wait] [--again] [-- "
+        "RELAY'S OPTIONS]\n");
     return 2;
 }
 
 int main(int argc, char **argv) {
-    enum { CLIENTS, ROOM, RTT, LOSS, FPS, SECONDS, WARM, AT_ONCE, CIPHER, CALLGRIND, RAW, WAIT };
-    static const struct option options[] = {{"clients", 1, 0, CLIENTS},
-                                            {"room", 1, 0, ROOM},
-                                            {"rtt", 1, 0, RTT},
-                                            {"loss", 1, 0, LOSS},
-                                            {"fps", 1, 0, FPS},
-                                            {"seconds", 1, 0, SECONDS},
-                                            {"warm", 1, 0, WARM},
-                                            {"at-once", 1, 0, AT_ONCE},
-                                            {"cipher", 1, 0, CIPHER},
-                                            {"callgrind", 0, 0, CALLGRIND},
-                                            {"raw", 0, 0, RAW},
-                                            {"wait", 0, 0, WAIT},
-                                            {0}};
+    enum { CLIENTS, ROOM, RTT, LOSS, FPS, SECONDS, WARM, AT_ONCE, CIPHER, CALLGRIND, RAW, WAIT, AGAIN };
+    static const struct option options[] = {{"clients", 1, 0, CLIENTS}, {"room", 1, 0, ROOM},
+                                            {"rtt", 1, 0, RTT},         {"loss", 1, 0, LOSS},
+                                            {"fps", 1, 0, FPS},         {"seconds", 1, 0, SECONDS},
+                                            {"warm", 1, 0, WARM},       {"at-once", 1, 0, AT_ONCE},
+                                            {"cipher", 1, 0, CIPHER},   {"callgrind", 0, 0, CALLGRIND},
+                                            {"raw", 0, 0, RAW},         {"wait", 0, 0, WAIT},
+                                            {"again", 0, 0, AGAIN},     {0}};
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
         switch (o) {
         case CLIENTS: opt.clients = (unsigned)atoi(optarg); break;
@@ -544,6 +587,7 @@ int main(int argc, char **argv) {
         case CALLGRIND: opt.callgrind = true; break;
         case RAW: opt.raw = true; break;
         case WAIT: opt.wait = true; break;
+        case AGAIN: opt.again = true; break;
         default: return usage();
         }
     struct rlimit files = {65536, 65536};

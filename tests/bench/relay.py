@@ -5,15 +5,21 @@
   tests/bench/callgrind.py reads.
 - Processor time an UPDATE over sockets, beside the yardstick (sealed plain sockets, as many datagrams of the same sizes), by turns;
   medians. A run is void if the generator was idle for less than 20 %; latencies count only where the yardstick's p99 is at most
-  0.2 ms. DOCUMENT=1 writes both into docs/measured.md.
+  0.2 ms.
+- Only by its name: added latency of 50 recorded rooms, with and without a verifier of the relay's recordings at work, by turns,
+  and the yardstick's beside both. The verifier has the classes of its unit.
 
-  relay.py [instructions|sockets]        one of the two"""
+DOCUMENT=1 writes what was measured into docs/measured.md.
+
+  relay.py [instructions|sockets|verifier]        one of them"""
 import csv
+import glob
 import os
 import shutil
 import statistics
 import subprocess
 import sys
+import textwrap
 
 import ahead_paper
 import bench
@@ -21,7 +27,7 @@ import callgrind
 
 PROGRAM = os.path.join(bench.BUILD, "bench", "load")
 RTT = 50
-COUNTED = [(16, 2, 8), (16, 8, 8), (16, 2, 4096)] # clients, players of a room, --rooms
+COUNTED = [(16, 2, 8, 1), (16, 8, 8, 1), (16, 2, 4096, 1), (16, 2, 8, 2), (16, 2, 8, 4)] # clients, players of a room, --rooms, --shards
 CLIENTS, RUNS, SECONDS, WARM = ((16, 64, 256), 1, 3, 2) if bench.QUICK else ((16, 64, 256, 1024), 3, 8, 3)
 IDLE_LEAST, YARDSTICK_P99_US = 0.2, 200
 
@@ -42,7 +48,7 @@ def counting_relay(out):
     """A program that runs the relay under callgrind."""
     path = os.path.join(bench.tmp, "counting-relay")
     with open(path, "w") as f:
-        f.write(f'#!/bin/sh\nexec valgrind --tool=callgrind --callgrind-out-file="{out}" --instr-atstart=no "{bench.RELAY}" "$@"\n')
+        f.write(f'#!/bin/sh\nexec valgrind --tool=callgrind --callgrind-out-file="{out}.%p" --instr-atstart=no "{bench.RELAY}" "$@"\n')
     os.chmod(path, 0o755)
     return path
 
@@ -51,16 +57,16 @@ def instructions():
     if not shutil.which("valgrind"):
         return bench.say("skip: no valgrind, so no instructions (apt-get install valgrind)")
     rows = []
-    for clients, room, rooms in COUNTED:
+    for clients, room, rooms, shards in COUNTED:
         keep = os.environ.get("KEEP") or bench.tmp
-        out = os.path.join(os.path.abspath(keep), f"callgrind.{clients}-{room}-{rooms}")
-        run = load("--clients", clients, "--room", room, "--warm", 6, "--seconds", 8, "--callgrind", relay=counting_relay(out), options=("--rooms", rooms))
+        out = os.path.join(os.path.abspath(keep), f"callgrind.{clients}-{room}-{rooms}-{shards}")
+        run = load("--clients", clients, "--room", room, "--warm", 6, "--seconds", 8, "--callgrind", relay=counting_relay(out), options=("--rooms", rooms, "--shards", shards))
         if not run:
             continue
-        c = callgrind.Counts(out)
+        c = callgrind.Counts(*glob.glob(out + ".*"))
         parts = {part: cost / c.updates for part, cost in c.part.most_common(6)}
-        rows.append({"clients": clients, "room": room, "rooms": rooms, "instructions": c.total / c.updates, "updates": c.updates, "fps": run["fps"], **parts})
-        bench.say(f"{clients} clients in rooms of {room}, --rooms {rooms}: {c.total / c.updates:.0f} instructions an UPDATE at {run['fps']:.1f} frames a second"
+        rows.append({"clients": clients, "room": room, "rooms": rooms, "shards": shards, "instructions": c.total / c.updates, "updates": c.updates, "fps": run["fps"], **parts})
+        bench.say(f"{clients} clients in rooms of {room}, --rooms {rooms}, --shards {shards}: {c.total / c.updates:.0f} instructions an UPDATE at {run['fps']:.1f} frames a second"
                   f" ({', '.join(f'{part} {cost:.0f}' for part, cost in parts.items())})")
     bench.write_csv("relay-instructions", rows)
     return rows
@@ -96,6 +102,55 @@ def sockets():
     return rows
 
 
+# --- beside a verifier ---
+
+ROOMS, LONG = 50, 40000 # frames of the recording: they take a verifier longer than a run
+
+
+def verifier(turn):
+    """At work on a recording of its own in a folder; and that folder."""
+    folder = os.path.join(bench.tmp, f"records-{turn}")
+    os.makedirs(os.path.join(folder, "new"))
+    shutil.copy(os.path.join(bench.tmp, "long.klr"), os.path.join(folder, "new"))
+    p = bench.start("verifier", "ionice", "-c", "3", bench.KEYLOCK, "verify", "--watch", folder, "--database", os.path.join(folder, "matches.db"), "--core", "nestopia",
+                    "--content", bench.CONTENT, priority=("chrt", "--idle", "0"))
+    return p, folder
+
+
+def one_of(turn, what, beside):
+    p, folder = verifier(turn) if beside else (None, os.path.join(bench.tmp, f"records-{turn}"))
+    args = ("--clients", 2 * ROOMS, "--seconds", SECONDS, "--warm", WARM)
+    run = load("--raw", *args) if what == "raw" else load(*args, options=("--rooms", ROOMS, "--record", folder))
+    works = p and p.poll() is None and os.path.exists(os.path.join(folder, "new", "long.klr"))
+    if p:
+        bench.stop(p)
+    if beside and not works:
+        return bench.say("void: the verifier was at its end before the run was")
+    return run and {**run, "verifier": int(beside)}
+
+
+def beside_verifier():
+    bench.needs(bench.KEYLOCK, os.path.join(bench.CONTENT, "shooter.nes"))
+    subprocess.run([bench.KEYLOCK, "run", "--quiet", "--core", "nestopia", "--content", os.path.join(bench.CONTENT, "shooter.nes"), "--frames", str(LONG), "--input", "random:7",
+                    "--hash-every", "60", "--record", os.path.join(bench.tmp, "long.klr")], check=True, stdout=subprocess.DEVNULL, env=bench.environment())
+    rows = []
+    for turn in range(RUNS):
+        for beside in (False, True):
+            rows += [row for what in ("raw", "relay") if (row := one_of(f"{turn}-{what}-{int(beside)}", what, beside))]
+    bench.write_csv("relay-verifier", rows)
+    p99 = {(what, beside): [r["p99_us"] / 1e3 for r in rows if r["what"] == what and r["verifier"] == beside] for what in ("relay", "raw") for beside in (0, 1)}
+    if not all(p99.values()):
+        return bench.say("no whole turn")
+    words = [", ".join(f"{ms:.2f}" for ms in p99[key]) for key in (("relay", 0), ("relay", 1), ("raw", 0), ("raw", 1))]
+    more = statistics.median(p99["relay", 1]) - statistics.median(p99["relay", 0])
+    text = (f"{ROOMS} recorded rooms of two, commit {bench.commit()}, {bench.machine()}: p99 of the added latency {words[0]} ms without a verifier, {words[1]} ms beside one at work:"
+            f" {more:+.2f} ms by the medians (goal +1). The yardstick's p99: {words[2]} ms, {words[3]} ms.")
+    bench.say(text)
+    if os.environ.get("DOCUMENT"):
+        ahead_paper.replace("bench-relay-verifier", "\n" + textwrap.fill(text, 118) + "\n\n")
+    return None
+
+
 def picture(rows):
     script = bench.head("relay", 900, 760) + "set logscale x 2\nset xtics (" + ", ".join(str(r["clients"]) for r in rows) + ")\nset xlabel \"clients\"\nset multiplot layout 2,1\n"
     script += bench.block("d", rows, ("clients", "us", "yardstick_us", "p50_us", "yardstick_p50_us", "room_kib"))
@@ -113,30 +168,34 @@ def table(head, rows):
 
 
 def document(counted, timed):
-    text = f"\nCommit {bench.commit()}, {bench.machine()}. RTT {RTT}, AES-256-GCM, journal on.\n\n"
+    at = f"\nCommit {bench.commit()}, {bench.machine()}. RTT {RTT}, AES-256-GCM, journal on.\n\n"
     if counted:
-        text += table(("clients", "players of a room", "`--rooms`", "instructions an UPDATE", "frames a second under callgrind"),
-                      [(f"{r['clients']}", f"{r['room']}", f"{r['rooms']}", f"{r['instructions']:,.0f}", f"{r['fps']:.1f}") for r in counted]) + "\n"
+        ahead_paper.replace("bench-relay-instructions", at + table(
+            ("clients", "players of a room", "`--rooms`", "`--shards`", "instructions an UPDATE", "frames a second under callgrind"),
+            [(f"{r['clients']}", f"{r['room']}", f"{r['rooms']}", f"{r['shards']}", f"{r['instructions']:,.0f}", f"{r['fps']:.1f}") for r in counted]) + "\n")
     if timed:
-        text += table(("clients", "µs an UPDATE", "sealed plain sockets", "times", "of a core", "added latency, p50 and p99, ms", "of the yardstick", "KiB a room", "generator idle"),
+        text = at + table(("clients", "µs an UPDATE", "sealed plain sockets", "times", "of a core", "added latency, p50 and p99, ms", "of the yardstick", "KiB a room", "generator idle"),
                       [(f"{r['clients']}", f"{r['us']:.1f}", f"{r['yardstick_us']:.1f}", f"{r['ratio']:.2f}", f"{100 * r['core_share']:.0f} %",
                         f"{r['p50_us'] / 1e3:.2f}, {r['p99_us'] / 1e3:.2f}", f"{r['yardstick_p50_us'] / 1e3:.2f}, {r['yardstick_p99_us'] / 1e3:.2f}{'' if r['latency_counts'] else ' (not quiet)'}",
                         f"{r['room_kib']:.0f}", f"{100 * r['generator_idle']:.0f} %{' (void)' if r['void'] else ''}") for r in timed])
         text += "\n![A relay's cost](../tests/bench/pictures/relay.png)\n"
         shutil.copy(os.path.join(bench.OUT, "relay.png"), os.path.join(bench.ROOT, "tests", "bench", "pictures"))
-    ahead_paper.replace("bench-relay", text + "\n")
+        ahead_paper.replace("bench-relay-sockets", text + "\n")
 
 
 def main():
     only = sys.argv[1] if len(sys.argv) > 1 else None
     bench.needs(PROGRAM, bench.RELAY)
     bench.begin("relay")
+    if only == "verifier":
+        return beside_verifier()
     counted = instructions() if only != "sockets" else []
     timed = sockets() if only != "instructions" else []
     if timed:
         picture(timed)
     if os.environ.get("DOCUMENT"):
         document(counted, timed)
+    return None
 
 
 if __name__ == "__main__":

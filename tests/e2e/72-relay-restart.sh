@@ -68,7 +68,7 @@ END
 # Of each room, 1,000 frames at least, and ten hashes that both players said.
 recordings() {
     local file room sealed fingerprint
-    fingerprint=$(sed -n 's/.*event=listening.* fingerprint=\([a-z2-7]*\).*/\1/p' "$tmp/relay1.log")
+    fingerprint=$(sed -n 's/.*event=listening.* fingerprint=\([a-z2-7]*\).*/\1/p' "$tmp/relay1.log" | head -n 1)
     for file in "$tmp"/journal/*.klr; do
         "$keylock" replay --text "$file" >"$tmp/record.txt" 2>"$tmp/record.err" || { cat "$tmp/record.err"; return 1; }
         room=$(sed -n 's/^room //p' "$tmp/record.txt")
@@ -132,7 +132,7 @@ check restart/names "$(ls "$tmp/recordings/new" | tr '\n' ' ')" \
 # Each recording has all frames of the match and its end, no address, and its relay's seals.
 whole() {
     local file room fingerprint
-    fingerprint=$(sed -n 's/.*event=listening.* fingerprint=\([a-z2-7]*\).*/\1/p' "$tmp/relay1.log")
+    fingerprint=$(sed -n 's/.*event=listening.* fingerprint=\([a-z2-7]*\).*/\1/p' "$tmp/relay1.log" | head -n 1)
     "$keylock" verify --core "$(core_path nestopia)" --content "$content" --relay "$fingerprint" \
         "$tmp"/recordings/new/*.klr >"$tmp/verify.txt" 2>&1 || { cat "$tmp/verify.txt"; return 1; }
     for file in "$tmp"/recordings/new/*.klr; do

@@ -17,8 +17,8 @@ player() { # NAME: behind a link of its own, so that its address can change
         --hash-every 60 --wait 30 --frames $(((LASTS + 12) * 60))
 }
 
-# counted KEY: of the relay's last line.
-counted() { grep -a 'event=stopped' "$tmp/relay.log" | grep -o " $1=[0-9]*" | cut -d = -f 2; }
+# counted KEY: of the last lines of the relay's processes.
+counted() { grep -a 'event=stopped' "$tmp/relay.log" | grep -o " $1=[0-9]*" | awk -F = '{ sum += $2 } END { printf "%d\n", sum }'; }
 
 one_storm() {
     local a b

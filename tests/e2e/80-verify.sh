@@ -132,7 +132,7 @@ for who in ann bob carl; do ends_well verify $who 60; done
 bobs=("$tmp"/recordings/*)
 check verify/a-file-of-its-own "${bobs[*]##*/}" eval '[ ${#bobs[@]} = 1 ] && [[ ${bobs[0]##*/} =~ ^[0-9-]{10}T[0-9.]{10}Z\ match\ 1\.klr$ ]]'
 cp "${bobs[0]}" "$tmp/bob.klr"
-fingerprint=$(sed -n 's/.*event=listening.* fingerprint=\([a-z2-7]*\).*/\1/p' "$tmp/relay.log")
+fingerprint=$(sed -n 's/.*event=listening.* fingerprint=\([a-z2-7]*\).*/\1/p' "$tmp/relay.log" | head -n 1)
 gb=(--content "$content/pads.gb") nes=(--content "$content/shooter.nes")
 verified ann 0 "frames=$FRAMES;from=0;ended=True;parts=ram,state" "${gb[@]}" "$tmp/ann.klr"
 verified bob 0 "frames=$FRAMES;from=0" "${gb[@]}" "$tmp/bob.klr"

@@ -11,6 +11,7 @@
 #include "net/platform/socket.h"
 
 void (*intruder_meanwhile)(void);
+const char *intruder_room;
 
 static struct kl_sealer *sealer_of(void *ctx, uint32_t connect_id) {
     (void)connect_id;
@@ -35,6 +36,7 @@ static void take_stranger(struct intruder *n) {
         break;
     case KL_HS_AGAIN: {
         uint8_t init[KL_INIT_BYTES];
+        if (intruder_room) n->handshake.bucket = kl_bucket(n->handshake.told_pub, intruder_room);
         kl_hs_client_init(&n->handshake, init);
         throw_at(n->host->socket, n->relay.port, init, sizeof init);
         n->asked += sizeof init;

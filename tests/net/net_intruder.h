@@ -9,6 +9,8 @@
 
 /* Called while an intruder waits: the game that shall go on. */
 extern void (*intruder_meanwhile)(void);
+/* He says this room's bucket; NULL: 0. */
+extern const char *intruder_room;
 
 struct intruder {
     ENetHost *host;

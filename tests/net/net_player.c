@@ -74,10 +74,10 @@ const char *relay_state(void) {
 }
 
 struct program relay_start(const char *const args[]) {
-    const char *argv[ARGS_MAX] = {"keylock-relay", "--bind", "127.0.0.1", "--port",     "0",
-                                  "--log",         "debug",  "--state",   relay_state()};
+    const char *argv[ARGS_MAX] = {"keylock-relay", "--bind",  "127.0.0.1",   "--port",   "0", "--log",
+                                  "debug",         "--state", relay_state(), "--shards", "1"};
     for (unsigned i = 0; args && args[i]; i++)
-        argv[9 + i] = args[i];
+        argv[11 + i] = args[i];
     return program_start(binary("KEYLOCK_RELAY_BIN", "build/keylock-relay"), argv, " port=");
 }
 
@@ -88,6 +88,17 @@ struct program proxy_start(uint16_t to, const char *const args[]) {
     for (unsigned i = 0; args && args[i]; i++)
         argv[5 + i] = args[i];
     return program_start(binary("KEYLOCK_FAULTPROXY_BIN", "build/faultproxy"), argv, "listening 127.0.0.1:");
+}
+
+unsigned program_children(const struct program *p, pid_t *pid, unsigned most) {
+    char path[64];
+    unsigned count = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)p->pid, (int)p->pid);
+    FILE *f = fopen(path, "r");
+    while (f && count < most && fscanf(f, "%d", &pid[count]) == 1)
+        count++;
+    if (f) fclose(f);
+    return count;
 }
 
 int program_stop(struct program *p, int signal) {

@@ -19,7 +19,8 @@ struct program { /* a child process that says on which port it listens */
     uint16_t port;
     char log[64]; /* file with what it wrote */
 };
-/* Starts the relay that $KEYLOCK_RELAY_BIN names, or build/keylock-relay; args end with NULL. */
+/* Starts the relay that $KEYLOCK_RELAY_BIN names, or build/keylock-relay, as one process unless args, which
+ * end with NULL, say more. */
 struct program relay_start(const char *const args[]);
 /* The folder that those relays have their key in. */
 const char *relay_state(void);
@@ -27,6 +28,8 @@ const char *relay_state(void);
 struct program proxy_start(uint16_t to, const char *const args[]);
 /* Ends it by this signal; its exit status, or -signal where it was killed by one. */
 int program_stop(struct program *p, int signal);
+/* Its own children, in the order of their start: how many of `most`. */
+unsigned program_children(const struct program *p, pid_t *pid, unsigned most);
 /* True once the log holds this text; waits up to 2 s. */
 bool program_said(const struct program *p, const char *text);
 /* Its output so far, a MiB of it; good until the next call. */

@@ -148,6 +148,7 @@ static void learn(struct kl_facts *facts, char *text) {
 }
 
 static void enter(struct intruder *n, struct kl_hello *h) {
+    intruder_room = h->room;
     intruder_enter(n, port);
     sessions++;
     intruder_hello(n, h);

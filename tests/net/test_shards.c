@@ -68,19 +68,6 @@ static struct program begin_relay(uint16_t port, unsigned shards, const char *pe
     return relay_start(args);
 }
 
-/* The processes of the relay, in the order of their start. */
-static unsigned processes(const struct program *relay, pid_t pid[SHARDS_MAX + 1]) {
-    char path[64];
-    unsigned count = 0;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)relay->pid, (int)relay->pid);
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    while (count <= SHARDS_MAX && fscanf(f, "%d", &pid[count]) == 1)
-        count++;
-    fclose(f);
-    return count;
-}
-
 static void all_listen(const struct program *relay, unsigned shards) {
     for (unsigned i = 0; i < shards && shards > 1; i++) {
         char text[32];
@@ -174,20 +161,22 @@ static void control_all(const struct program *relay) {
 static void kill_one(const struct program *relay, unsigned shards, unsigned victim) {
     pid_t pid[SHARDS_MAX + 1];
     unsigned mine = 0;
-    assert_int_equal(processes(relay, pid), shards);
+    assert_int_equal(program_children(relay, pid, SHARDS_MAX + 1), shards);
     unsigned returned = program_lines(relay, "event=returned");
     for (unsigned i = 0; i < ROOMS; i++)
         mine += shard_of(room_name(i), shards) == victim;
+    uint64_t from_us = kl_now_us();
     kill(pid[victim], SIGKILL);
-    for (uint64_t end_us = kl_now_us() + 10000000;
-         kl_now_us() < end_us && program_lines(relay, "event=returned") < returned + 2 * mine;)
-        players_turn(player, COUNT, 0.1);
+    while (kl_now_us() < from_us + 10000000 && program_lines(relay, "event=returned") < returned + 2 * mine)
+        players_turn(player, COUNT, 0.02);
+    print_message("%u rooms of a killed process: all back after %u ms\n", mine,
+                  (unsigned)((kl_now_us() - from_us) / 1000));
     all_go_on();
     assert_int_equal(program_lines(relay, "event=returned"), returned + 2 * mine);
     assert_int_equal(program_lines(relay, "event=shard_ended"), 1);
     assert_int_equal(program_lines(relay, "event=journal_left_alone"), 0);
     assert_int_equal(program_lines(relay, "event=journal_torn"), 0);
-    assert_int_equal(processes(relay, pid), shards);
+    assert_int_equal(program_children(relay, pid, SHARDS_MAX + 1), shards);
     expect_list(relay->port);
 }
 
@@ -211,7 +200,6 @@ static void rooms_of_several_processes(void **state) {
     for (unsigned i = 0; i < sizeof next / sizeof *next; i++) {
         int how = i == 1 ? SIGTERM : SIGKILL;
         assert_int_equal(program_stop(&relay, how), how == SIGTERM ? 0 : -SIGKILL);
-        players_turn(player, COUNT, 0.5);
         relay = begin_relay(port, next[i], "8");
         for (uint64_t end_us = kl_now_us() + 10000000;
              kl_now_us() < end_us && program_lines(&relay, "event=returned") < COUNT;)

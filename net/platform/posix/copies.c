@@ -15,10 +15,6 @@
 
 #include "net/platform/socket.h"
 
-bool kl_copies_possible(void) {
-    return true;
-}
-
 unsigned kl_copies_processors(void) {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
@@ -59,20 +55,22 @@ static int share(int s) {
 }
 
 /* The first one was bound alone, so it is known that nobody else has the address. */
+bool kl_copies_possible(void) {
+    static const struct kl_copies_key any;
+    int s = kl_socket_open();
+    bool possible = s >= 0 && share(s) == 0 && steer(s, 2, &any) == 0;
+    kl_socket_close(s);
+    return possible;
+}
+
 int kl_copies_sockets(int *s, unsigned count, const struct kl_copies_key *key) {
     struct kl_address at;
-    unsigned made = 1;
     bool good = kl_socket_name(s[0], &at) && share(s[0]) == 0;
-    for (; good && made < count; made++) {
-        s[made] = kl_socket_open();
-        good = s[made] >= 0 && share(s[made]) == 0 && kl_socket_bind(s[made], &at) == 0;
+    for (unsigned i = 1; good && i < count; i++) {
+        s[i] = kl_socket_open();
+        good = s[i] >= 0 && share(s[i]) == 0 && kl_socket_bind(s[i], &at) == 0;
     }
-    if (good && steer(s[0], count, key) == 0) return 0;
-    int why = errno;
-    while (--made > 0)
-        kl_socket_close(s[made]);
-    errno = why;
-    return -1;
+    return good ? steer(s[0], count, key) : -1;
 }
 
 /* --- processes --- */

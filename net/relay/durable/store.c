@@ -42,7 +42,11 @@ int kl_store_open(struct kl_store **out, const char *dir, bool held, char *err, 
     lock_path(s, lock, sizeof lock);
     int result = held ? 0 : kl_file_lock(&s->lock, lock, false, why, sizeof why);
     if (result < 0) return fail(s, err, err_len, why);
-    if (result == KL_FILE_KEPT) return fail(s, err, err_len, "another relay keeps its journal there");
+    if (result == KL_FILE_KEPT) {
+        fail(s, err, err_len, "another relay keeps its journal there");
+        errno = EBUSY;
+        return -1;
+    }
     *out = s;
     return 0;
 }

@@ -18,8 +18,8 @@ enum kl_store_kind { KL_STORE_OTHER, KL_STORE_RECORDING, KL_STORE_TAIL };
 
 struct kl_store; /* NULL: closed */
 
-/* Makes the folder (mode 0700) if it is missing, and holds it. -1 also if another relay holds it, or others
- * may write there. held: the process that this one is a copy of holds it. */
+/* Makes the folder (mode 0700) if it is missing, and holds it. -1 also if another relay holds it (errno is
+ * EBUSY), or others may write there. held: the process that this one is a copy of holds it. */
 int kl_store_open(struct kl_store **out, const char *dir, bool held, char *err, size_t err_len);
 void kl_store_close(struct kl_store *s);
 

@@ -15,6 +15,7 @@
 
 #define AGAIN_US 250000 /* from the start of a process to its next one at the least */
 #define GRACE_MS 3000   /* for all to end */
+#define LOOK_US  20000
 
 struct group {
     struct kl_server_config config; /* of the process that starts next */
@@ -24,7 +25,8 @@ struct group {
     struct kl_store *store; /* the journal's folder; NULL: none is kept */
     int socket[KL_SHARDS_MAX];
     struct kl_process process[KL_SHARDS_MAX];
-    uint64_t again_us[KL_SHARDS_MAX]; /* it may start then; UINT64_MAX: it runs */
+    bool runs[KL_SHARDS_MAX];
+    uint64_t again_us[KL_SHARDS_MAX]; /* it may start again then */
 };
 
 /* --- a process --- */
@@ -42,8 +44,8 @@ static bool start(struct group *g, unsigned i, bool again, char *err, size_t err
     g->config.socket = g->socket[i];
     g->config.again = again;
     bool good = kl_copy_start(&g->process[i], work, g, err, err_len) == 0;
-    g->again_us[i] = good ? UINT64_MAX : kl_now_us() + AGAIN_US;
-    return good;
+    g->again_us[i] = kl_now_us() + AGAIN_US;
+    return g->runs[i] = good;
 }
 
 static void start_again(struct group *g, unsigned i) {
@@ -63,7 +65,6 @@ static int open_sockets(struct group *g, char *err, size_t err_len) {
     if (kl_copies_sockets(g->socket, g->shards.count, &key) == 0) return 0;
     snprintf(err, err_len, "cannot open %u sockets at UDP port %u: %s", g->shards.count, g->config.port,
              strerror(errno));
-    kl_socket_close(g->socket[0]);
     return -1;
 }
 
@@ -78,10 +79,33 @@ static int open_folders(struct group *g, char *err, size_t err_len) {
     return strcmp(journal, "off") == 0 ? 0 : kl_store_open(&g->store, journal, false, err, err_len);
 }
 
+static void close_all(struct group *g) {
+    kl_store_close(g->store);
+    g->store = NULL;
+    for (unsigned i = 0; i < g->shards.count; i++) {
+        kl_socket_close(g->socket[i]);
+        g->socket[i] = -1;
+    }
+}
+
+/* The processes of a parent that was killed a moment ago have port and folder until they have ended. */
+static int open_all(struct group *g, char *err, size_t err_len) {
+    const uint64_t until_us = kl_now_us() + GRACE_MS * UINT64_C(1000);
+    for (;;) {
+        int result = open_sockets(g, err, err_len);
+        if (result == 0) result = open_folders(g, err, err_len);
+        if (result == 0) return 0;
+        bool held = errno == EADDRINUSE || errno == EBUSY;
+        close_all(g);
+        if (!held || kl_now_us() >= until_us) return -1;
+        kl_sleep_us(LOOK_US);
+    }
+}
+
 static void note_end(struct group *g, unsigned i) {
     struct kl_process_end how;
     kl_process_end(&g->process[i], 0, &how);
-    g->again_us[i] = kl_now_us() + AGAIN_US;
+    g->runs[i] = false;
     kl_log(KL_LOG_ERROR, "shard_ended", "shard=%u of=%u code=%d signal=\"%s\"", i, g->shards.count, how.code,
            how.crashed ? how.why : "none");
 }
@@ -92,8 +116,8 @@ static void watch(struct group *g) {
     for (;;) {
         uint64_t next_us = UINT64_MAX;
         for (unsigned i = 0; i < g->shards.count; i++) {
-            if (kl_now_us() >= g->again_us[i]) start_again(g, i);
-            if (g->again_us[i] < next_us) next_us = g->again_us[i];
+            if (!g->runs[i] && kl_now_us() >= g->again_us[i]) start_again(g, i);
+            if (!g->runs[i] && g->again_us[i] < next_us) next_us = g->again_us[i];
             what[i] = g->process[i].channel;
         }
         what[g->shards.count] = g->quit;
@@ -135,12 +159,9 @@ int kl_group_run(const struct kl_server_config *config, unsigned count, int quit
     kl_shards_begin(&g.shards, memory, count);
     g.config.shards = &g.shards;
     for (unsigned i = 0; i < count; i++)
-        g.process[i].channel = -1;
-    if (open_sockets(&g, err, err_len) != 0) return -1;
-    int result = open_folders(&g, err, err_len);
-    if (result == 0) result = run_all(&g, err, err_len);
-    kl_store_close(g.store);
-    for (unsigned i = 0; i < count; i++)
-        kl_socket_close(g.socket[i]);
+        g.process[i].channel = g.socket[i] = -1;
+    if (open_all(&g, err, err_len) != 0) return -1;
+    int result = run_all(&g, err, err_len);
+    close_all(&g);
     return result;
 }

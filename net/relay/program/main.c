@@ -102,7 +102,8 @@ static int serve_logged(const struct kl_server_config *config, int quit) {
 }
 
 static unsigned shards_of(const struct kl_relay_options *options) {
-    const unsigned processors = options->console ? 1 : kl_copies_processors();
+    const bool one = options->console || !kl_copies_possible();
+    const unsigned processors = one ? 1 : kl_copies_processors();
     const unsigned most = processors < KL_SHARDS_MAX ? processors : KL_SHARDS_MAX;
     return options->shards ? options->shards : most;
 }

@@ -49,9 +49,10 @@ static const struct option_kind {
     {"port", KIND_PORT, FIELD(server.port), 0, 65535, NULL, "N",
      "the UDP port; 0 takes any free port, and the log's line `listening` names it", NULL},
     {"rooms", KIND_NUMBER, FIELD(server.rooms), 1, ROOMS_MAX, NULL, "N", "rooms at once", NULL},
-    {"shards", KIND_NUMBER, FIELD(shards), 0, KL_SHARDS_MAX, "1", "N",
+    {"shards", KIND_NUMBER, FIELD(shards), 0, KL_SHARDS_MAX, NULL, "N",
      "processes that share the port and the rooms; 0: as many as there are processors; a process that "
-     "ends is started anew, and its rooms go on from the journal; not on Windows, and not with `--console`",
+     "ends is started anew, and its rooms go on from the journal; one with `--console`, on Windows, and on a "
+     "system that cannot",
      NULL},
     {"max-seats", KIND_NUMBER, FIELD(server.seats), 1, KL_MAX_SEATS, NULL, "N", "seats of one room, {range}",
      NULL},
