@@ -1,5 +1,5 @@
-/* control.h - the sockets of `keylock-relay ctl`: the operator's lines (console.h) from another program of the
- * relay's user, or of root.
+/* control.h - the sockets of `keylock-relay ctl`: the operator's lines (console.h) from another program of
+ * the relay's user, or of root.
  *
  * Each process of the relay has one. A message is text. With AT 0 the line is carried out, and the asker
  * fetches the answer in pieces, each from AT on: so the relay waits for no reader.
@@ -31,14 +31,14 @@ struct kl_control {
     uint64_t asked;
 };
 
-/* option: a folder; "off": no sockets, and out is ""; "": $RUNTIME_DIRECTORY, or the user's own. 0, or -1 with
- * a line in err. */
+/* option: a folder; "off": no sockets, and out is ""; "": $RUNTIME_DIRECTORY, or the user's own. 0, or -1
+ * with a line in err. */
 int kl_control_folder(const char *option, char out[KL_RELAY_PATH], char *err, size_t err_len);
 /* The socket of a relay's process. False: the folder's path is too long. */
 bool kl_control_name(char out[KL_LOCAL_NAME_MAX], const char *folder, unsigned port, unsigned shard);
 
-/* Opens the socket of the relay at this port; the log tells if that fails, and the relay runs without. folder,
- * own, shards and parent are set. */
+/* Opens the socket of the relay at this port; the log tells if that fails, and the relay runs without.
+ * folder, own, shards and parent are set. */
 void kl_control_open(struct kl_control *c, uint16_t port);
 void kl_control_close(struct kl_control *c);
 

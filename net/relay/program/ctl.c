@@ -1,4 +1,4 @@
-/* `keylock-relay ctl WORD...`: one line of the operator's for a relay that runs here, in whatever process of it. */
+/* `keylock-relay ctl WORD...`: one line of the operator's for a relay that runs here, in all its processes. */
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
