@@ -1,4 +1,4 @@
-/* `keylock-relay ctl WORD...`: one line of the operator's for a relay that runs here, in all its processes. */
+/* `keylock-relay ctl WORD...`: one line of the operator's for a running relay, in all its processes. */
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -162,7 +162,7 @@ static unsigned ask_all(struct asked *a, enum kl_console_verb verb, struct kl_bu
         int why = ask(a, i, &one);
         if (why && (!*failed || i < a->shards)) *failed = why;
         if (!why) answered++;
-        if (!why && !is_of_all(verb)) kl_buffer_clear(out); /* which says that the room is in another */
+        if (!why && !is_of_all(verb)) kl_buffer_clear(out); /* the others say: no such room */
         if (!why) join_answers(verb, out, &one);
         kl_buffer_free(&one);
         if (why == ETIMEDOUT && !a->shards) break;
