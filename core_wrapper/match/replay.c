@@ -89,6 +89,7 @@ bool kl_replay_open(struct kl_match *m) {
 }
 
 void kl_replay_close(struct kl_match *m) {
+    if (m->play.replay.locked) kl_file_unlock(&m->play.replay.lock, NULL);
     if (m->play.replay.rec) kl_recording_free(m->play.replay.rec);
     free(m->play.replay.rec);
     kl_replay_states_free(&m->play.replay.states);

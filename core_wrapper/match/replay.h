@@ -10,12 +10,15 @@
 #include "core_wrapper/draw/canvas.h"
 #include "core_wrapper/match/replay_states.h"
 #include "core_wrapper/record/recording.h"
+#include "net/platform/file.h"
 
 struct kl_match;
 
 struct kl_replay {
     struct kl_recording *rec; /* NULL: nothing is replayed */
     bool token;               /* it is that of a challenge, which is played (challenge.h) */
+    struct kl_file lock;      /* of the challenge's run, if */
+    bool locked;              /* it is held */
     struct kl_replay_states states;
     bool begun;           /* the core stands at frame 0, or later */
     bool loaded;          /* the state of the next frame was taken as it was hashed */

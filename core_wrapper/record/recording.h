@@ -16,6 +16,7 @@
 #include "net/record/pieces.h"
 
 #define KL_RECORDING_TEXT KL_KLR_TEXT /* bytes of a text, NUL included */
+#define KL_RECORDING_LOCK ".lock"     /* behind the name of a challenge's run: locked while it is played */
 
 /* --- writing --- */
 

@@ -201,6 +201,24 @@ ended crash 30
 check challenge/crashed "exit status $?: $(cat "$tmp/crash.log")" grep -qE '^handed in: [0-9]+ frames of the challenge attack' "$tmp/crash.log"
 "$keylock" "${watching[@]}" >"$tmp/challenge.log" 2>&1
 check challenge/crashed-verified "$(cat "$tmp/challenge.log")" grep -q ': verified$' "$tmp/challenge.log"
+# RetroArch dies before its first frame: the token is played by the next call. There keylock play is killed, and RetroArch goes on.
+printf '#!/bin/sh\ncp "$KEYLOCK_REPLAY" "$KEYLOCK_RECORD"\nexit 3\n' >"$tmp/dying"
+chmod +x "$tmp/dying"
+again() { env XDG_STATE_HOME="$tmp/ann-state" "$keylock" play --challenge $relay/attack --content "$content" --name ann --wrapper "$wrapper" --retroarch "$@"; }
+again "$tmp/dying" >"$tmp/dying.log" 2>&1
+check challenge/died "exit status $?: $(cat "$tmp/dying.log")" grep -q "token waits" "$tmp/dying.log"
+given=$(grep -ac challenge_given "$tmp/relay.log")
+start alone env XDG_STATE_HOME=$tmp/ann-state "$keylock" play --challenge $relay/attack --content "$content" --name ann --retroarch "$tmp/crashing" --wrapper "$wrapper"
+eventually 30 hashed || fail "challenge/again: $(cat "$tmp/alone.log")"
+check challenge/same-token "$(grep -a challenge_ "$tmp/relay.log")" test "$(grep -ac challenge_given "$tmp/relay.log")" = "$given"
+stop alone KILL
+challenged - >"$tmp/none.log" 2>&1
+check challenge/still-played "exit status $?: $(cat "$tmp/none.log")" grep -q 'it is played now' "$tmp/none.log"
+kill -KILL "$(cat "$tmp/crashing.pid")"
+eventually 10 eval '! kill -0 "$(cat "$tmp/crashing.pid")" 2>/dev/null'
+challenged - >"$tmp/none.log" 2>&1
+check challenge/then-handed-in "exit status $?: $(cat "$tmp/none.log")" grep -qE '^handed in: [0-9]+ frames of the challenge attack' "$tmp/none.log"
+check challenge/nothing-left "$(ls "$tmp/ann-state/keylock/challenges")" test -z "$(ls "$tmp/ann-state/keylock/challenges")"
 stop relay
 
 # None but an opened database needs SQLite.

@@ -1,7 +1,7 @@
 /* `keylock play --challenge`: a challenge is played alone, and its run handed in. net/PROTOCOL.md §9.
  *
- * In the state's folder challenges: ROOMID.klr, a run that is not handed in yet; ROOMID.token until it was
- * played. The seat file of that room has the key that signs it, and the relay's address; it is locked while
+ * In the state's folder challenges: ROOMID.klr, a run that is not handed in yet; ROOMID.token until it is.
+ * The seat file of that room has the key that signs it, and the relay's address; it is locked while
  * the challenge is played. */
 #include "core_wrapper/record/recording.h"
 #include "core_wrapper/start/seat_file.h"
@@ -43,8 +43,9 @@ const char cmd_challenge_help[] =
     "waits, and `-' does\n"
     "nothing else. A relay takes it once, within a day, and not before as much time has passed as its frames "
     "take.\n"
-    "If RetroArch crashes, the frames until then are handed in. If content or core is missing, the token "
-    "waits half a day.\n"
+    "If RetroArch crashes, the frames until then are handed in. If that was within its first second, or "
+    "content or core is\n"
+    "missing, the token waits half a day.\n"
     "\n"
     "  --content DIR        a folder, or a file, that has the content: found by its checksum, whatever its "
     "name\n"
@@ -154,6 +155,23 @@ static int end_run(const struct challenge *c, const char *path, char *err, size_
     return result;
 }
 
+/* Nothing was played: the token is as good as before. */
+static int keep_token(int code) {
+    (void)tool_fail(code, "play", "the challenge's token waits: the next call plays it");
+    return code;
+}
+
+/* The wrapper holds a lock while it plays (match/challenge.c), also without the `keylock play` that has
+ * started it. */
+static bool is_played_now(const char *path) {
+    struct kl_file lock;
+    char name[KL_FILE_PATH + 8], err[KLT_ERR];
+    snprintf(name, sizeof(name), "%s" KL_RECORDING_LOCK, path);
+    if (kl_file_lock(&lock, name, false, err, sizeof(err)) != 0) return true;
+    kl_file_unlock(&lock, name);
+    return false;
+}
+
 /* The relay's answer; 0: there was none. Its address stands in the seat file. */
 static uint8_t say_run(struct challenge *c, const struct kl_seat_file *seat, const void *bytes, size_t len,
                        char why[KL_TEXT_MAX]) {
@@ -205,9 +223,14 @@ static int hand_in(struct challenge *c, const char *path) {
                          read < 0 ? err : "it is no recording");
     bool mine = kl_seat_file_open(&seat, c->seats, c->rec.head.room_id, err, sizeof(err)) == 0 && seat.left;
     bool late = kl_wall_us() / SECOND_US > c->rec.head.epoch_s + DAY_S;
-    if (!mine && !c->rec.ended && !late) {
-        kl_seat_file_close(&seat, true);
+    if ((!mine && !c->rec.ended && !late) || is_played_now(path)) {
+        kl_seat_file_close(&seat, !mine);
         return tool_fail(KLT_FAILED, "play", "%s: it is played now", path);
+    }
+    if (mine && !c->rec.hashes && !*c->rec.damage) { /* it ended within its first second */
+        kl_seat_file_close(&seat, false);
+        bool gone = kl_file_remove(path, err, sizeof(err)) == 0;
+        return gone ? keep_token(KLT_FAILED) : tool_fail(KLT_OUTPUT, "play", "%s", err);
     }
     if (mine) {
         read = read_closed(c, path, err, sizeof(err));
@@ -352,12 +375,6 @@ static void wait_for_time(const struct challenge *c, const struct kl_recording *
         }
 }
 
-/* Nothing was played: the token is as good as before. */
-static int keep_token(int code) {
-    (void)tool_fail(code, "play", "the challenge's token waits: the next call plays it");
-    return code;
-}
-
 static int play(struct challenge *c, int count, char **given) {
     static char core[KL_FILE_PATH], content[KL_FILE_PATH];
     char err[KLT_ERR];
@@ -373,7 +390,6 @@ static int play(struct challenge *c, int count, char **given) {
                           count, given);
     if (kl_file_kind(c->run) == KL_FILE_IS_NONE)
         return keep_token(code ? code : tool_fail(KLT_FAILED, "play", "nothing was played"));
-    (void)kl_file_remove(c->token, err, sizeof(err));
     kl_recording_free(&c->rec);
     if (kl_recording_read(&c->rec, c->run, err, sizeof(err)) == 0) wait_for_time(c, &c->rec);
     kl_recording_free(&c->rec);
