@@ -28,6 +28,8 @@ int kl_copies_sockets(int *socket, unsigned count, const struct kl_copies_key *k
 /* Starts a copy of this process, which calls work(ctx) and ends with its result; it gets SIGTERM if this
  * process ends. Only before there are threads. As after kl_process_run(). 0, or -1 with a line in err. */
 int kl_copy_start(struct kl_process *p, int (*work)(void *ctx), void *ctx, char *err, size_t err_len);
+/* This process's processor time so far, and the memory that it holds now. */
+void kl_copy_cost(uint64_t *processor_us, uint64_t *resident_bytes);
 /* Passes a request to end on. */
 void kl_copy_quit(const struct kl_process *p, enum kl_quit quit);
 

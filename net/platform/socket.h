@@ -34,6 +34,9 @@ void kl_socket_close(int s);
 int kl_socket_bind(int s, struct kl_address *at);
 /* The address that the socket is bound to. False: none. */
 bool kl_socket_name(int s, struct kl_address *at);
+/* A TCP socket that takes connections at this address of this machine, as kl_socket_bind(). -1 with errno.
+ * Windows: not yet. */
+int kl_socket_listen(struct kl_address *at);
 /* From now on the socket sends to this address and receives only from it. 0, or -1 with errno. */
 int kl_socket_connect(int s, const struct kl_address *to);
 /* Asks for buffers of these sizes; the system may give less. 0: unchanged. */

@@ -54,6 +54,16 @@ TEST(values) {
     assert_true(options.console);
     assert_int_equal(PARSE("--log", "debug"), KL_RELAY_RUN);
     assert_int_equal(options.log, KL_LOG_DEBUG);
+    assert_int_equal(options.http.port, 0);
+    static const char *const places[][2] = {
+        {"9435", "127.0.0.1:9435"}, {"192.0.2.1:80", "192.0.2.1:80"}, {"[::1]:80", "[::1]:80"}};
+    for (unsigned i = 0; i < 3; i++) {
+        char place[KL_PLACE_TEXT];
+        assert_int_equal(PARSE("--http", places[i][0]), KL_RELAY_RUN);
+        assert_string_equal(kl_address_place(place, &options.http), places[i][1]);
+    }
+    assert_int_equal(PARSE("--http", "80", "--http=off"), KL_RELAY_RUN);
+    assert_int_equal(options.http.port, 0);
     assert_int_equal(PARSE("--state", "/x", "--insecure-lan", "--handshakes=7", "--half-open", "8",
                            "--datagrams", "900", "--kbytes=64", "--per-address", "9"),
                      KL_RELAY_RUN);
@@ -163,6 +173,9 @@ TEST(errors_name_the_option_and_what_came) {
     bad("--rooms", "0", "--rooms: expected a number from 1");
     bad("--history-kib", "100", "--history-kib: expected a number from 192");
     bad("--max-seats", "9", "--max-seats: expected a number from 1 to 8");
+    bad("--http", "0", "--http: expected off, a port, or an address with its port, got \"0\"");
+    bad("--http", "127.0.0.1", "got \"127.0.0.1\"");
+    bad("--http", "localhost:80", "got \"localhost:80\"");
     bad("--log", "loud", "--log: expected error, info or debug, got \"loud\"");
     bad("--nope", NULL, "expected one of its options, got \"--nope\"");
     bad("--port", NULL, "--port: expected a value, got none");

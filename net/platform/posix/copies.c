@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -95,6 +96,19 @@ int kl_copy_start(struct kl_process *p, int (*work)(void *ctx), void *ctx, char 
     if (pid > 0) kl_process_ask_end(p);
     kl_process_end(p, 1000, NULL);
     return -1;
+}
+
+void kl_copy_cost(uint64_t *processor_us, uint64_t *resident_bytes) {
+    struct rusage used;
+    long pages = 0;
+    *processor_us = 0;
+    if (getrusage(RUSAGE_SELF, &used) == 0)
+        *processor_us = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
+                        (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f && fscanf(f, "%*d %ld", &pages) != 1) pages = 0;
+    if (f) fclose(f);
+    *resident_bytes = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 void kl_copy_quit(const struct kl_process *p, enum kl_quit quit) {

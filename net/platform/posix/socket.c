@@ -146,6 +146,21 @@ int kl_socket_bind(int s, struct kl_address *at) {
     return bind(s, &in.any, len) == 0 && kl_socket_name(s, at) ? 0 : -1;
 }
 
+#define BACKLOG 128
+
+int kl_socket_listen(struct kl_address *at) {
+    const int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, on = 1, off = 0;
+    int s = socket(kl_address_is_v4(at) ? AF_INET : AF_INET6, type, 0);
+    if (s < 0) return -1;
+    (void)setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    (void)setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (kl_socket_bind(s, at) == 0 && listen(s, BACKLOG) == 0) return s;
+    int why = errno;
+    close(s);
+    errno = why;
+    return -1;
+}
+
 int kl_socket_connect(int s, const struct kl_address *to) {
     union system_address in;
     socklen_t len = to_system(&in, to, is_v6(s));

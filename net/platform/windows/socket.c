@@ -224,6 +224,12 @@ int kl_socket_bind(int s, struct kl_address *at) {
     return bind((SOCKET)s, &in.any, len) == 0 && kl_socket_name(s, at) ? 0 : kl_winsock_fail();
 }
 
+int kl_socket_listen(struct kl_address *at) {
+    (void)at;
+    errno = ENOSYS;
+    return -1;
+}
+
 int kl_socket_connect(int s, const struct kl_address *to) {
     union system_address in;
     int len = to_system(&in, to, is_v6(s));

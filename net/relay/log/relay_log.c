@@ -1,6 +1,7 @@
 #include "net/relay/log/relay_log.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ static struct kl_outlet *through;
 static struct kl_mutex
     lock; /* of the limit, and for one line at a time: not all are the relay's own thread's */
 static struct kl_log_limit limit;
+static struct kl_log_count *counts; /* NULL: nobody counts */
 static bool hashes;
 static uint8_t hash_key[crypto_shorthash_siphashx24_KEYBYTES];
 static const char *const names[] = {"error", "info", "debug"};
@@ -77,6 +79,22 @@ static void put_left_out(const char *key, uint64_t lines) {
     put(KL_LOG_INFO, "left_out", rest);
 }
 
+/* A table that is full of others counts no more kinds. Under the lock. */
+static void count(const char *event) {
+    char name[sizeof counts->event];
+    uint32_t hash = 2166136261U;
+    snprintf(name, sizeof name, "%s", event);
+    for (const char *at = name; *at; at++)
+        hash = (hash ^ (unsigned char)*at) * 16777619U;
+    for (unsigned i = 0; i < KL_LOG_EVENTS; i++) {
+        struct kl_log_count *c = &counts[(hash + i) % KL_LOG_EVENTS];
+        if (*c->event && strcmp(c->event, name) != 0) continue;
+        if (!*c->event) memcpy(c->event, name, sizeof name);
+        atomic_fetch_add(&c->lines, 1);
+        return;
+    }
+}
+
 void kl_log(enum kl_log_level level, const char *event, const char *format, ...) {
     if (!kl_log_wants(level)) return;
     char line[LINE_BYTES], key[KL_LOG_KEY];
@@ -87,10 +105,15 @@ void kl_log(enum kl_log_level level, const char *event, const char *format, ...)
     va_end(args);
     kl_log_key(key, event, line);
     kl_mutex_lock(&lock);
+    if (counts) count(event);
     bool taken = level == KL_LOG_ERROR || kl_log_take(&limit, key, kl_now_us(), &missing);
     if (missing) put_left_out(key, missing);
     if (taken) put(level, event, line);
     kl_mutex_unlock(&lock);
+}
+
+void kl_log_count(struct kl_log_count *at) {
+    counts = at;
 }
 
 void kl_log_set_lines(unsigned per_min) {

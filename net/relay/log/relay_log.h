@@ -27,6 +27,16 @@ void kl_log_set_lines(unsigned per_min);
  * now and then. */
 void kl_log_left_out(bool all);
 
+/* Counts of lines by their event, also of those that the limit left out. One process at a time writes a
+ * table; others may read it. */
+#define KL_LOG_EVENTS 256
+struct kl_log_count {
+    char event[24];          /* "": free. Before lines */
+    _Atomic(uint64_t) lines; /* 0: not yet */
+};
+/* From now on lines are counted in count[KL_LOG_EVENTS], which the caller keeps; NULL: no more. */
+void kl_log_count(struct kl_log_count *count);
+
 /* From now on kl_log_address() hashes, with a key made now, which no file and no line ever has. So equal
  * addresses are equal in this run's log, and nobody can find an address by hashing them all. */
 void kl_log_hash_addresses(void);

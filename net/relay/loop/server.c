@@ -54,6 +54,8 @@ struct server {
     unsigned published; /* rooms */
     char fingerprint[KL_FINGERPRINT_CHARS + 1];
     struct kl_server_operator *const *operators;
+    struct kl_server_onlooker *onlooker;
+    uint64_t look_us;     /* its next look */
     uint32_t readable;    /* of FDS, a bit each */
     bool quit;            /* by an operator */
     uint64_t left_out_us; /* next report of log lines left out */
@@ -85,6 +87,18 @@ int kl_server_state(char *out, size_t cap) {
     return kl_dir_known(KL_DIR_STATE, "keylock-relay", out, cap, ignored, sizeof ignored);
 }
 
+/* --- times --- */
+
+const uint32_t kl_server_upto_us[KL_SERVER_UPTO] = {50, 100, 250, 500, 1000, 2500, 10000, 50000};
+
+void kl_server_time(struct kl_server_times *t, uint64_t us) {
+    unsigned i = 0;
+    while (i < KL_SERVER_UPTO && us > kl_server_upto_us[i])
+        i++;
+    t->count[i]++;
+    t->sum_us += us;
+}
+
 /* --- from the network to the rooms --- */
 
 static void on_opened(void *ctx, unsigned peer, const char *address) {
@@ -105,6 +119,8 @@ static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t le
                         uint64_t arrived_us) {
     uint64_t now_us = kl_now_us();
     uint32_t waited_us = now_us > arrived_us ? (uint32_t)(now_us - arrived_us) : 0;
+    struct kl_server_onlooker *onlooker = ((struct server *)ctx)->onlooker;
+    if (onlooker) kl_server_time(&onlooker->waited, waited_us);
     kl_lobby_datagram(((struct server *)ctx)->lobby, peer, body, len, missing, waited_us, now_us);
 }
 
@@ -344,7 +360,9 @@ static void rest(struct server *s, int quit) {
     for (unsigned i = 0; i < KL_SERVER_OPERATORS; i++)
         what[FD_OPERATORS + i] = s->operators[i] ? s->operators[i]->fd : -1;
     uint64_t until_us = kl_lobby_due_us(s->lobby), hub_us = kl_hub_due_us(s->hub);
-    s->readable = kl_wait_for(what, FDS, hub_us < until_us ? hub_us : until_us);
+    if (hub_us < until_us) until_us = hub_us;
+    if (s->onlooker && s->look_us < until_us) until_us = s->look_us;
+    s->readable = kl_wait_for(what, FDS, until_us);
 }
 
 static void read_operators(struct server *s) {
@@ -411,15 +429,27 @@ static void log_stopped(const struct server *s) {
            LLU(rooms.journal.bytes), LLU(rooms.journal.failures), LLU(rooms.journal.over));
 }
 
+static void look_on(struct server *s, uint64_t began_us) {
+    struct kl_server_onlooker *o = s->onlooker;
+    const uint64_t now_us = kl_now_us();
+    kl_server_time(&o->turn, now_us - began_us);
+    if (now_us < s->look_us) return;
+    struct kl_hub_stats network = kl_hub_stats(s->hub);
+    s->look_us = now_us + KL_SERVER_LOOK_US;
+    o->look(o, s->lobby, &network, now_us);
+}
+
 static void loop(struct server *s, int quit) {
     do {
+        const uint64_t began_us = s->onlooker ? kl_now_us() : 0;
         serve(s);
+        if (s->onlooker) look_on(s, began_us);
         if (!s->quit) rest(s, quit);
     } while (!s->quit && !(s->readable >> FD_QUIT & 1));
 }
 
 int kl_server_run(const struct kl_server_config *config, int quit, char *err, size_t err_len) {
-    struct server s = {.operators = config->operators};
+    struct server s = {.operators = config->operators, .onlooker = config->onlooker};
     if (open_server(&s, config, err, err_len) != 0) return -1;
     log_listening(&s, config);
     bool first = !config->shards || (config->shards->own == 0 && !config->again); /* says what all share */

@@ -23,6 +23,24 @@ struct kl_server_operator {
 
 #define KL_SERVER_OPERATORS 2
 
+/* How many of something took up to kl_server_upto_us[i], and longer than the one before; the last: longer. */
+#define KL_SERVER_UPTO 8
+extern const uint32_t kl_server_upto_us[KL_SERVER_UPTO];
+struct kl_server_times {
+    uint64_t count[KL_SERVER_UPTO + 1], sum_us;
+};
+void kl_server_time(struct kl_server_times *t, uint64_t us);
+
+/* Looks at the relay, for statistics. */
+#define KL_SERVER_LOOK_US 250000
+struct kl_server_onlooker {
+    /* Called every KL_SERVER_LOOK_US, between two turns of the loop. */
+    void (*look)(struct kl_server_onlooker *self, const struct kl_lobby *l,
+                 const struct kl_hub_stats *network, uint64_t now_us);
+    struct kl_server_times turn;   /* of the loop, without its rest */
+    struct kl_server_times waited; /* players' datagrams: since they came to this machine */
+};
+
 struct kl_server_config {
     char bind[64];
     uint16_t port;
@@ -39,6 +57,7 @@ struct kl_server_config {
     struct kl_lobby_limits lobby;            /* but for peers, rooms and seats */
     char host[KL_URL_HOST_MAX + 1];          /* of this relay, for players' links; "": not known */
     struct kl_server_operator *operators[KL_SERVER_OPERATORS]; /* NULL: none */
+    struct kl_server_onlooker *onlooker;                       /* NULL: none */
     /* This process is one of several, whose parent has bound the socket and holds the journal's folder. NULL:
      * it is alone. */
     struct kl_shards *shards;

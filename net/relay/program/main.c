@@ -18,6 +18,7 @@
 #include "net/relay/program/enet_sockets.h"
 #include "net/relay/program/group.h"
 #include "net/relay/program/relay_options.h"
+#include "net/relay/program/window.h"
 #include "net/relay/loop/server.h"
 #include "net/transport/enet_common.h"
 #include "net/transport/hub.h"
@@ -65,6 +66,7 @@ struct setup {
     bool console;
     char control[KL_RELAY_PATH]; /* kl_control_folder() */
     long parent;                 /* of several */
+    struct kl_window window;
 };
 
 static void open_control(void *ctx, uint16_t port, const char *fingerprint) {
@@ -82,6 +84,11 @@ static int serve_with_control(const struct kl_server_config *config, int quit, c
     with_control.operators[0] = &control.lines;
     with_control.listening = open_control;
     with_control.ctx = &control;
+    struct kl_figures_writer figures;
+    if (setup->window.place) {
+        kl_figures_begin(&figures, &setup->window.place[control.own], config);
+        with_control.onlooker = &figures.onlooker;
+    }
     int result = (setup->console ? serve_with_console : kl_server_run)(&with_control, quit, err, err_len);
     kl_control_close(&control);
     return result;
@@ -116,10 +123,13 @@ static int serve(const struct kl_relay_options *options, int quit) {
     config.ctx = &setup;
     if (kl_control_folder(options->control, setup.control, err, sizeof err) != 0)
         kl_log(KL_LOG_INFO, "no_control", "reason=\"%s\"", err);
-    if (shards == 1) return serve_logged(&config, quit);
-    if (kl_group_run(&config, shards, quit, serve_logged, err, sizeof err) == 0) return 0;
-    fprintf(stderr, "keylock-relay: %s\n", err);
-    return EXIT_CANNOT_LISTEN;
+    int result = kl_window_start(&setup.window, &options->http, shards, quit, err, sizeof err);
+    if (result == 0 && shards > 1)
+        result = kl_group_run(&config, shards, quit, serve_logged, err, sizeof err);
+    int status = result == 0 && shards == 1 ? serve_logged(&config, quit) : 0;
+    if (result != 0) fprintf(stderr, "keylock-relay: %s\n", err);
+    kl_window_end(&setup.window);
+    return result != 0 ? EXIT_CANNOT_LISTEN : status;
 }
 
 #define OTHER_FILES 64 /* sockets, the log, the key, the console */
@@ -173,6 +183,7 @@ static int run(struct kl_relay_options *options) {
 
 /* NULL, or why there cannot be so many processes. */
 static const char *objection(const struct kl_relay_options *options) {
+    if (options->http.port && !kl_copies_possible()) return "--http: expected off on this system, got more";
     if (options->shards <= 1) return NULL;
     if (!kl_copies_possible()) return "--shards: expected 1 on this system, got more";
     return options->console ? "--console: expected --shards 1 beside it, got more" : NULL;

@@ -18,7 +18,7 @@
 #define CONFIG_BYTES 65536
 #define HELP_COLUMN  25
 
-enum kind { KIND_TEXT, KIND_NUMBER, KIND_PORT, KIND_FLAG, KIND_LEVEL, KIND_HOST };
+enum kind { KIND_TEXT, KIND_NUMBER, KIND_PORT, KIND_FLAG, KIND_LEVEL, KIND_HOST, KIND_PLACE };
 
 #define FIELD(field) offsetof(struct kl_relay_options, field)
 #define TEXT(field)  KIND_TEXT, FIELD(field), 1, sizeof((struct kl_relay_options *)0)->field - 1
@@ -152,6 +152,11 @@ static const struct option_kind {
      "only the relay's user and root can use them; `off`: none",
      "`$RUNTIME_DIRECTORY`, else `$XDG_RUNTIME_DIR/keylock-relay`, else one in `/tmp`; for root "
      "`/run/keylock-relay`"},
+    {"http", KIND_PLACE, FIELD(http), 0, 0, "off", "ADDR:PORT",
+     "answers HTTP there, by a process of its own: `/metrics` for Prometheus, `/healthz` and `/readyz`; a "
+     "port alone "
+     "is one of 127.0.0.1; everybody who reaches it can read it; needs libmicrohttpd; not on Windows",
+     NULL},
 };
 #define KNOWN  (sizeof known / sizeof known[0])
 #define CONFIG 0 /* of these: not for the file itself */
@@ -188,6 +193,18 @@ static bool set_host(const struct option_kind *k, const char *value, char *field
     return kl_url_write(&url, link, sizeof link) == 0;
 }
 
+/* A port is one of this machine alone. */
+static bool set_place(const char *value, struct kl_address *field) {
+    char local[32];
+    struct kl_address at = {.port = 0};
+    bool off = !strcmp(value, "off");
+    snprintf(local, sizeof local, "127.0.0.1:%s", value);
+    if (!off && !kl_address_parse_place(value, &at) && !kl_address_parse_place(local, &at)) return false;
+    if (!off && !at.port) return false;
+    *field = at;
+    return true;
+}
+
 /* On a command line, a flag has no value. */
 static bool set_flag(const char *value, bool *field) {
     *field = !value || !strcmp(value, "on");
@@ -217,6 +234,10 @@ static bool set(struct kl_relay_options *out, const struct option_kind *k, const
     case KIND_HOST:
         strcpy(expected, "a name or an address");
         good = set_host(k, value, field);
+        break;
+    case KIND_PLACE:
+        strcpy(expected, "off, a port, or an address with its port");
+        good = set_place(value, field);
         break;
     case KIND_FLAG: good = set_flag(value, field); break;
     }

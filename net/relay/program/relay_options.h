@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "net/platform/address.h"
 #include "net/relay/log/relay_log.h"
 #include "net/relay/loop/server.h"
 
@@ -18,6 +19,7 @@ struct kl_relay_options {
     unsigned log_lines;  /* kl_log_set_lines() */
     bool hash_addresses; /* kl_log_hash_addresses() */
     bool console;
+    struct kl_address http;      /* kl_window_start() */
     char control[KL_RELAY_PATH]; /* kl_control_folder() */
     unsigned shards;             /* processes; 0: as many as there are processors */
 };

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# 04-window.sh - --http of a relay of two processes: figures for Prometheus, health, readers that are slow, many or hostile; and word to
+# systemd.
+# runs: waiting, test, 15 s
+. "$(dirname "$0")/lib.sh"
+
+needs "$relay_program" "$keylock" "$content/shooter.nes"
+python3 -c 'import ctypes; ctypes.CDLL("libmicrohttpd.so.12")' 2>/dev/null || { skip "window: no libmicrohttpd"; finish; }
+
+# The datagrams that systemd would get.
+cat >"$tmp/systemd.py" <<'END'
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+print("listening", flush=True)
+while True:
+    print(s.recv(100).decode(), flush=True)
+END
+start systemd python3 "$tmp/systemd.py" "$tmp/notify"
+said systemd listening 5
+export NOTIFY_SOCKET=$tmp/notify WATCHDOG_USEC=2000000
+start_relay --shards 2 --http "$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')"
+unset NOTIFY_SOCKET WATCHDOG_USEC
+http=$(sed -n 's/.*event=window address=\([0-9.:]*\).*/\1/p' "$tmp/relay.log")
+check window/address "no line with its address" test -n "$http"
+
+# gets STATUS PATH [OPTION…]: the body in $tmp/body.
+gets() {
+    local wanted=$1 path=$2
+    shift 2
+    [ "$(curl -sS -m 5 -o "$tmp/body" -w '%{http_code}' "$@" "http://$http$path" 2>"$tmp/curl.log")" = "$wanted" ]
+}
+figure() { # NAME{LABELS}: all processes together
+    gets 200 /metrics && awk -v name="$1" '$1 ~ "^" name "[{]" && (label == "" || index($1, label)) { sum += $NF } END { print sum + 0 }' label="${2:-}" "$tmp/body"
+}
+
+check window/ready "$(cat "$tmp/body" "$tmp/curl.log" 2>&1)" eventually 10 gets 200 /readyz
+check window/healthy "$(cat "$tmp/body")" gets 200 /healthz
+check window/notified "$(cat "$tmp/systemd.log")" eventually 5 grep -qx READY=1 "$tmp/systemd.log"
+check window/watchdog "$(cat "$tmp/systemd.log")" eventually 5 grep -qx WATCHDOG=1 "$tmp/systemd.log"
+check window/head "$(cat "$tmp/curl.log")" gets 200 /metrics -I
+check window/not-there "$(cat "$tmp/body")" gets 404 /etc/passwd
+check window/no-post "$(cat "$tmp/body")" gets 405 /metrics -d kick=all
+
+# --- a match: its figures --------------------------------------------------------------------------------------------
+
+for name in ann bob; do
+    start $name "$keylock" run --quiet --relay "$relay" --room "the \"room\"" --name $name --core "$test_core" --content "$content/shooter.nes" \
+        --input random:1 --speed real --frames 1200 --hash-every 60 --hash-out "$tmp/$name.hash" --wait 20
+done
+playing() { [ "$(figure keylock_rooms 'state="playing"')" = 1 ]; }
+check window/room "$(grep '^keylock_rooms' "$tmp/body")" eventually 20 playing
+rtt_counted() { [ "$(figure keylock_rtt_seconds_count)" -ge 2 ] && [ "$(figure keylock_lead_frames_count)" -ge 1 ]; }
+check window/rtt "$(grep -E '^keylock_(rtt|lead)' "$tmp/body")" eventually 10 rtt_counted
+check window/members "$(grep ^keylock_members "$tmp/body")" test "$(figure keylock_members)" = 2
+check window/inputs "$(grep ^keylock_input "$tmp/body")" test "$(figure keylock_input_datagrams_total)" -gt 10
+check window/events "$(grep ^keylock_events "$tmp/body")" test "$(figure keylock_events_total 'event="joined"')" = 2
+check window/no-words "a label has a client's words" eval '! grep -qE "bob|the " <(grep -v "^#" "$tmp/body")'
+if command -v promtool >/dev/null; then
+    promtool check metrics <"$tmp/body" >"$tmp/promtool.log" 2>&1
+    status=$?
+    check window/promtool "exit status $status: $(cat "$tmp/promtool.log")" test $status = 0 -a ! -s "$tmp/promtool.log"
+else
+    skip "window/promtool: no promtool"
+fi
+
+# --- readers that cost the rooms nothing ------------------------------------------------------------------------------
+
+# A thousand connections: half of them send a byte a second, some send garbage; and then one more reader gets its answer.
+cat >"$tmp/hostile.py" <<'END'
+import random, select, socket, sys
+host, port = sys.argv[1].rsplit(":", 1)
+chance = random.Random(1)
+all = []
+for i in range(1000):
+    s = socket.socket()
+    s.setblocking(False)
+    s.connect_ex((host, int(port)))
+    all.append(s)
+print("open", flush=True)
+request = b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-" + b"a" * 100
+for turn in range(40):
+    for i, s in enumerate(all):
+        try:
+            if i % 2 == 0:
+                s.send(request[turn:turn + 1])
+            elif turn == i % 40:
+                s.send(bytes(chance.randrange(256) for _ in range(2000)))
+        except OSError:
+            pass
+    select.select([], [], [], 0.1)
+END
+start hostile python3 "$tmp/hostile.py" "$http"
+said hostile open 10
+ended hostile 30
+check window/hostile "exit status $?: $(cat "$tmp/hostile.log")" test $? = 0
+check window/after-hostile "$(cat "$tmp/body" "$tmp/curl.log")" eventually 15 gets 200 /metrics
+for name in ann bob; do
+    ended $name 40
+    check window/match-$name "exit status $?: $(tail -n 3 "$tmp/$name.log")" test $? = 0
+done
+check window/match-equal "other hashes" cmp -s "$tmp/ann.hash" "$tmp/bob.hash"
+check window/no-stall "$(grep -a event=stall "$tmp/relay.log")" test "$(grep -ac event=stall "$tmp/relay.log")" = 0
+
+# --- processes that stand still, or die -------------------------------------------------------------------------------
+
+mapfile -t children < <(pgrep -P "${pid[relay]}")
+shard=$(pgrep -P "${pid[relay]}" | tail -n 1)
+check window/processes "${#children[@]} children" test ${#children[@]} = 3
+kill -STOP "$shard"
+check window/unhealthy "$(cat "$tmp/body")" eventually 5 gets 503 /healthz
+check window/says-who "$(cat "$tmp/body")" grep -qE '^process [01] has had no turn for [0-9.]+ s$' "$tmp/body"
+words=$(wc -l <"$tmp/systemd.log")
+check window/no-word "the watchdog is fed while a process hangs" stays 1.5 eval 'test "$(wc -l <"$tmp/systemd.log")" = '"$words"
+kill -CONT "$shard"
+check window/healthy-again "$(cat "$tmp/body")" eventually 5 gets 200 /healthz
+keeper=${children[0]}
+kill -KILL "$(pgrep -P "$keeper")"
+check window/dies "no line" said relay event=window_ended 5
+check window/lives-again "$(cat "$tmp/curl.log")" eventually 10 gets 200 /readyz
+stop relay
+check window/leaves-nothing "processes are left" test -z "$(ps -o pid= -p "${children[@]}" | tr -d '\n')"
+
+# Without --http there is no such process; an address that is taken is said.
+start_relay --shards 1
+check window/off "$(pgrep -P "${pid[relay]}")" test -z "$(pgrep -P "${pid[relay]}")"
+stop relay
+"$relay_program" --bind 127.0.0.1 --port 0 --http 192.0.2.1:80 >"$tmp/taken.log" 2>&1
+status=$?
+check window/cannot-listen "exit status $status: $(cat "$tmp/taken.log")" \
+    test "$status $(tail -n 1 "$tmp/taken.log")" = "1 keylock-relay: cannot listen for --http at 192.0.2.1:80: Cannot assign requested address"
+ldd "$relay_program" >"$tmp/ldd.log"
+check window/plain "$(cat "$tmp/ldd.log")" eval '! grep -q microhttpd "$tmp/ldd.log"'
+finish

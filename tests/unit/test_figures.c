@@ -1,0 +1,104 @@
+/* The figures that a relay's processes share: read whole, and told for Prometheus. */
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/relay/program/figures.h"
+
+static struct kl_figures_place place[2];
+static struct kl_figures figures[2];
+static struct kl_buffer text;
+
+static int begin(void **state) {
+    static struct kl_figures_writer w;
+    static struct kl_server_config config = {.rooms = 7, .journal_total_mib = 3};
+    (void)state;
+    for (unsigned i = 2; i-- > 0;)
+        kl_figures_begin(&w, &place[i], &config);
+    return 0;
+}
+static int end(void **state) {
+    (void)state;
+    kl_log_count(NULL);
+    kl_buffer_free(&text);
+    return 0;
+}
+
+static void has(const char *line) {
+    if (!strstr(text.at, line)) fail_msg("expected \"%s\" in:\n%s", line, text.at);
+}
+
+TEST_WITH(one_that_is_being_written_is_not_read, begin, end) {
+    figures[0].seats = 42;
+    place[0].turn = 5;
+    assert_false(kl_figures_read(&place[0], &figures[0]));
+    assert_int_equal(figures[0].seats, 42);
+    place[0].turn = 6;
+    assert_true(kl_figures_read(&place[0], &figures[0]));
+    assert_int_equal(figures[0].seats, 0);
+    assert_int_equal(figures[0].rooms_most, 7);
+    assert_int_equal(figures[0].journal_most_bytes, 3 * 1048576);
+}
+
+TEST_WITH(a_process_is_fresh_for_a_second_after_its_look, begin, end) {
+    figures[0] = (struct kl_figures){.at_us = 5000000};
+    figures[1] = (struct kl_figures){.at_us = 5900000};
+    assert_true(kl_figures_fresh(&text, figures, 2, 5999999));
+    assert_int_equal(text.len, 0);
+    assert_false(kl_figures_fresh(&text, figures, 2, 6500000));
+    assert_string_equal(text.at, "process 0 has had no turn for 1.5 s\n");
+    kl_buffer_clear(&text);
+    figures[1].at_us = 0;
+    assert_false(kl_figures_fresh(&text, figures + 1, 1, 6000000));
+    assert_string_equal(text.at, "process 0 does not listen yet\n");
+}
+
+TEST_WITH(figures_become_text, begin, end) {
+    memset(figures, 0, sizeof figures);
+    kl_server_time(&figures[1].turn, 50);
+    kl_server_time(&figures[1].turn, 51);
+    kl_server_time(&figures[1].turn, 700000);
+    figures[0].rooms[KL_FIGURES_PAUSED] = 3;
+    figures[1].network.peers = 9;
+    figures[1].processor_us = 2500000;
+    figures[1].lead[KL_FIGURES_LEAD] = 4;
+    figures[1].lead_sum = 120;
+    kl_figures_tell(&text, place, figures, 2, 1);
+    has("# TYPE keylock_rooms gauge\nkeylock_rooms{shard=\"0\",state=\"gathering\"} 0\n");
+    has("\nkeylock_rooms{shard=\"0\",state=\"paused\"} 3\n");
+    has("\nkeylock_sessions{shard=\"1\"} 9\n");
+    has("\nkeylock_processor_seconds_total{shard=\"1\"} 2.5\n");
+    has("\nkeylock_loop_seconds_bucket{shard=\"1\",le=\"5e-05\"} 1\n");
+    has("\nkeylock_loop_seconds_bucket{shard=\"1\",le=\"0.0001\"} 2\n");
+    has("\nkeylock_loop_seconds_bucket{shard=\"1\",le=\"0.05\"} 2\n");
+    has("\nkeylock_loop_seconds_bucket{shard=\"1\",le=\"+Inf\"} 3\n");
+    has("\nkeylock_loop_seconds_sum{shard=\"1\"} 0.700101");
+    has("\nkeylock_loop_seconds_count{shard=\"1\"} 3\n");
+    has("\nkeylock_lead_frames_bucket{shard=\"1\",le=\"20\"} 0\n");
+    has("\nkeylock_lead_frames_sum{shard=\"1\"} 120\n");
+    assert_null(strstr(text.at, "keylock_events_total{"));
+}
+
+/* Of the process that began last; more kinds than there is place for are left out. */
+TEST_WITH(lines_are_counted_by_event, begin, end) {
+    char event[32];
+    kl_log_to(fopen("/dev/null", "w"));
+    kl_log_set_lines(1);
+    for (unsigned i = 0; i < 3; i++)
+        kl_log(KL_LOG_INFO, "stall", "room=\"x\"");
+    kl_log(KL_LOG_DEBUG, "unwanted", "%s", "");
+    kl_figures_tell(&text, place, figures, 2, 1);
+    has("\nkeylock_events_total{shard=\"0\",event=\"stall\"} 3\n");
+    assert_null(strstr(text.at, "unwanted"));
+    assert_null(strstr(text.at, "keylock_events_total{shard=\"1\""));
+    for (unsigned i = 0; i < 2 * KL_LOG_EVENTS; i++) {
+        snprintf(event, sizeof event, "event_number_%u", i);
+        kl_log(KL_LOG_INFO, event, "%s", "");
+    }
+    kl_log(KL_LOG_INFO, "stall", "room=\"x\"");
+    kl_buffer_clear(&text);
+    kl_figures_tell(&text, place, figures, 2, 1);
+    has("\nkeylock_events_total{shard=\"0\",event=\"stall\"} 4\n");
+    kl_log_set_lines(0);
+}
