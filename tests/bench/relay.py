@@ -28,6 +28,7 @@ import callgrind
 PROGRAM = os.path.join(bench.BUILD, "bench", "load")
 RTT = 50
 COUNTED = [(16, 2, 8, 1), (16, 8, 8, 1), (16, 2, 4096, 1), (16, 2, 8, 2), (16, 2, 8, 4)] # clients, players of a room, --rooms, --shards
+INTERVAL_S = 1024 / 60 # from one block of a room's recording to the next: a shorter run may have none
 CLIENTS, RUNS, SECONDS, WARM = ((16, 64, 256), 1, 3, 2) if bench.QUICK else ((16, 64, 256, 1024), 3, 8, 3)
 IDLE_LEAST, YARDSTICK_P99_US = 0.2, 200
 
@@ -44,29 +45,41 @@ def load(*args, relay=bench.RELAY, options=()):
 
 # --- instructions ---
 
-def counting_relay(out):
+def counting_relay(out, at_start):
     """A program that runs the relay under callgrind."""
     path = os.path.join(bench.tmp, "counting-relay")
     with open(path, "w") as f:
-        f.write(f'#!/bin/sh\nexec valgrind --tool=callgrind --callgrind-out-file="{out}.%p" --instr-atstart=no "{bench.RELAY}" "$@"\n')
+        f.write(f'#!/bin/sh\nexec valgrind --tool=callgrind --callgrind-out-file="{out}.%p" --instr-atstart={at_start} "{bench.RELAY}" "$@"\n')
     os.chmod(path, 0o755)
     return path
 
 
+def count(clients, room, rooms, shards, seconds, at_start):
+    """A run's row, and what its processes did."""
+    out = os.path.join(os.path.abspath(os.environ.get("KEEP") or bench.tmp), f"callgrind.{clients}-{room}-{rooms}-{shards}-{seconds:.0f}")
+    for old in glob.glob(out + ".*"):
+        os.remove(old)
+    run = load("--clients", clients, "--room", room, "--warm", 6, "--seconds", seconds, *(["--callgrind"] if at_start == "no" else []),
+               relay=counting_relay(out, at_start), options=("--rooms", rooms, "--shards", shards))
+    return run, callgrind.Counts(*glob.glob(out + ".*"))
+
+
 def instructions():
+    """Callgrind cannot be told to begin in a process's copies: with several processes, a longer run less a shorter one."""
     if not shutil.which("valgrind"):
         return bench.say("skip: no valgrind, so no instructions (apt-get install valgrind)")
     rows = []
-    for clients, room, rooms, shards in COUNTED:
-        keep = os.environ.get("KEEP") or bench.tmp
-        out = os.path.join(os.path.abspath(keep), f"callgrind.{clients}-{room}-{rooms}-{shards}")
-        run = load("--clients", clients, "--room", room, "--warm", 6, "--seconds", 8, "--callgrind", relay=counting_relay(out), options=("--rooms", rooms, "--shards", shards))
-        if not run:
+    for case in COUNTED:
+        clients, room, rooms, shards = case
+        run, c = count(*case, INTERVAL_S, "no") if shards == 1 else count(*case, 6 + INTERVAL_S, "yes")
+        less, before = (None, None) if shards == 1 else count(*case, 6, "yes")
+        if not run or (before and not less):
             continue
-        c = callgrind.Counts(*glob.glob(out + ".*"))
-        parts = {part: cost / c.updates for part, cost in c.part.most_common(6)}
-        rows.append({"clients": clients, "room": room, "rooms": rooms, "shards": shards, "instructions": c.total / c.updates, "updates": c.updates, "fps": run["fps"], **parts})
-        bench.say(f"{clients} clients in rooms of {room}, --rooms {rooms}, --shards {shards}: {c.total / c.updates:.0f} instructions an UPDATE at {run['fps']:.1f} frames a second"
+        updates = c.updates - (before.updates if before else 0)
+        parts = {part: (cost - (before.part[part] if before else 0)) / updates for part, cost in c.part.most_common(6)}
+        total = (c.total - (before.total if before else 0)) / updates
+        rows.append({"clients": clients, "room": room, "rooms": rooms, "shards": shards, "instructions": total, "updates": updates, "fps": run["fps"], **parts})
+        bench.say(f"{clients} clients in rooms of {room}, --rooms {rooms}, --shards {shards}: {total:.0f} instructions an UPDATE at {run['fps']:.1f} frames a second"
                   f" ({', '.join(f'{part} {cost:.0f}' for part, cost in parts.items())})")
     bench.write_csv("relay-instructions", rows)
     return rows

@@ -1,6 +1,7 @@
 #include "net/platform/copies.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <sched.h>
 #include <signal.h>
@@ -8,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -83,19 +83,20 @@ static void live_with(pid_t parent) {
 
 int kl_copy_start(struct kl_process *p, int (*work)(void *ctx), void *ctx, char *err, size_t err_len) {
     const pid_t parent = getpid();
+    int ends[2] = {-1, -1}; /* the copy's end closes when it ends */
     *p = (struct kl_process){.channel = -1};
     fflush(NULL);
-    pid_t pid = fork();
+    const pid_t pid = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
     if (pid == 0) {
         live_with(parent);
+        close(ends[0]);
         exit(work(ctx));
     }
-    if (pid > 0) *p = (struct kl_process){.id = pid, .channel = pidfd_open(pid, 0)};
-    if (p->channel >= 0) return 0;
-    snprintf(err, err_len, "cannot start another process: %s", strerror(errno));
-    if (pid > 0) kl_process_ask_end(p);
-    kl_process_end(p, 1000, NULL);
-    return -1;
+    if (pid < 0) snprintf(err, err_len, "cannot start another process: %s", strerror(errno));
+    if (ends[1] >= 0) close(ends[1]);
+    if (pid < 0 && ends[0] >= 0) close(ends[0]);
+    if (pid > 0) *p = (struct kl_process){.id = pid, .channel = ends[0]};
+    return pid > 0 ? 0 : -1;
 }
 
 void kl_copy_cost(uint64_t *processor_us, uint64_t *resident_bytes) {

@@ -15,7 +15,7 @@
 
 #define AGAIN_US 250000 /* from the start of a process to its next one at the least */
 #define GRACE_MS 3000   /* for all to end */
-#define LOOK_US  20000
+#define LOOK_MS  20
 
 struct group {
     struct kl_server_config config; /* of the process that starts next */
@@ -98,13 +98,13 @@ static int open_all(struct group *g, char *err, size_t err_len) {
         bool held = errno == EADDRINUSE || errno == EBUSY;
         close_all(g);
         if (!held || kl_now_us() >= until_us) return -1;
-        kl_sleep_us(LOOK_US);
+        kl_sleep_us(LOOK_MS * UINT64_C(1000));
     }
 }
 
 static void note_end(struct group *g, unsigned i) {
     struct kl_process_end how;
-    kl_process_end(&g->process[i], 0, &how);
+    kl_process_end(&g->process[i], GRACE_MS, &how); /* at once, nearly always */
     g->runs[i] = false;
     kl_log(KL_LOG_ERROR, "shard_ended", "shard=%u of=%u code=%d signal=\"%s\"", i, g->shards.count, how.code,
            how.crashed ? how.why : "none");
