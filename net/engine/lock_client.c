@@ -445,7 +445,6 @@ static void fill_needs(struct kl_client *c, struct kl_ctrl *m) {
     if (!c->params.clocked || c->seat_count == 0)
         return; /* a spectator's link is no reason to change the lead */
     if (to > from + KL_NEEDS_MAX) from = to - KL_NEEDS_MAX;
-    m->need_first = from;
     m->need_count = (uint8_t)(to - from);
     for (uint32_t f = from; f < to; f++)
         m->need[f - from] = held_at(c, f)->need;

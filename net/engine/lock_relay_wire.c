@@ -142,10 +142,11 @@ static uint8_t of_links(const struct kl_lock_relay *r, const struct kl_lock_clie
 static void keep_needs(struct kl_lock_relay *r, unsigned client, const struct kl_ctrl *m, uint64_t now_us) {
     const struct kl_lock_client *c = &r->client[client];
     if (c->seats == 0 || !r->params.clocked || c->presence != KL_PRESENT) return;
+    uint32_t first = kl_ctrl_need_first(m);
     for (unsigned i = 0; i < m->need_count; i++) {
-        if (kl_spacing_has(&r->spacing, client, m->need_first + i, m->need[i])) continue;
-        uint8_t need = of_links(r, c, m->need_first + i, m->need[i], now_us);
-        if (need > 0) kl_spacing_need(&r->spacing, client, m->need_first + i, need);
+        if (kl_spacing_has(&r->spacing, client, first + i, m->need[i])) continue;
+        uint8_t need = of_links(r, c, first + i, m->need[i], now_us);
+        if (need > 0) kl_spacing_need(&r->spacing, client, first + i, need);
     }
 }
 
@@ -202,7 +203,7 @@ static void keep_acked(struct kl_lock_relay *r, struct kl_lock_client *c, const 
 /* True if the message names frames that never closed, or samples out of all bounds. */
 static bool impossible(const struct kl_lock_relay *r, const struct kl_ctrl *m) {
     uint32_t oldest = r->before.sample_first, most = oldest + KL_WINDOW_FRAMES;
-    bool frames = m->frame_acked > r->next_close || m->need_first + m->need_count > m->frame_acked;
+    bool frames = m->frame_acked > r->next_close;
     bool samples =
         (m->sample_count > 0 || m->resume) && (!r->started || m->sample_first + m->sample_count > most);
     return frames || samples;

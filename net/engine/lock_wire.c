@@ -10,7 +10,8 @@ enum {
     UPDATE_RETURNING = 8,
     UPDATE_PAUSED = 16,
     UPDATE_HINTS = 32,
-    UPDATE_FLAGS = 63
+    UPDATE_AWAY = 64,
+    UPDATE_FLAGS = 127
 };
 enum {
     CTRL_AWAY = 2,
@@ -18,7 +19,8 @@ enum {
     CTRL_SPARING = 8,
     CTRL_TURN_LATE = 16,
     CTRL_GUESSES = 32,
-    CTRL_FLAGS = 63
+    CTRL_BATCH = 64,
+    CTRL_FLAGS = 127
 };
 #define NUMBER_MAX                                                                                           \
     (UINT32_MAX - KL_WINDOW_FRAMES - KL_SPACING_MAX) /* of the first of several frames or samples */
@@ -44,22 +46,34 @@ static uint8_t read_times(struct kl_reader *r, uint8_t allowed, uint32_t *stamp,
     return flags;
 }
 
+/* A number that is near another one, as the difference to it. */
+static void write_near(struct kl_writer *w, uint32_t number, uint32_t to) {
+    kl_write_svar(w, (int64_t)number - to);
+}
+
+static uint32_t read_near(struct kl_reader *r, uint32_t to, uint32_t most) {
+    int64_t difference = kl_read_svar(r);
+    if (difference < -(int64_t)to || difference > (int64_t)most - to) r->failed = true;
+    return r->failed ? 0 : (uint32_t)(to + difference);
+}
+
 /* --- UPDATE --- */
 
 size_t kl_update_write(const struct kl_update *u, const struct kl_frames_from *from, uint8_t *buf,
                        size_t cap) {
     struct kl_writer w;
     kl_writer_init(&w, buf, cap);
-    uint8_t flags = (uint8_t)((u->has_echo ? HAS_ECHO : 0) | (u->has_schedule ? UPDATE_SCHEDULE : 0) |
-                              (u->presence == KL_ABSENT ? UPDATE_ABSENT : 0) |
-                              (u->presence == KL_RETURNING ? UPDATE_RETURNING : 0) |
-                              (u->paused ? UPDATE_PAUSED : 0) | (u->hints.ports ? UPDATE_HINTS : 0));
+    uint8_t flags =
+        (uint8_t)((u->has_echo ? HAS_ECHO : 0) | (u->has_schedule ? UPDATE_SCHEDULE : 0) |
+                  (u->presence == KL_ABSENT ? UPDATE_ABSENT : 0) |
+                  (u->presence == KL_RETURNING ? UPDATE_RETURNING : 0) | (u->paused ? UPDATE_PAUSED : 0) |
+                  (u->hints.ports ? UPDATE_HINTS : 0) | (u->away ? UPDATE_AWAY : 0));
     write_times(&w, u->stamp, flags, u->echo, u->hold_us);
-    kl_write_var(&w, u->next_sample);
     kl_write_u8(&w, u->waiting_for);
-    kl_write_u8(&w, u->away);
+    if (u->away) kl_write_u8(&w, u->away);
     kl_write_var(&w, u->first);
     kl_write_var(&w, u->count);
+    write_near(&w, u->next_sample, u->first + u->count);
     if (u->has_schedule) kl_write_svar(&w, u->due_us);
     if (u->hints.ports) kl_hints_write(&w, &u->hints, u->first + u->count);
     if (u->count > 0 && from->coded)
@@ -79,11 +93,11 @@ int kl_update_open(struct kl_update *u, const uint8_t *body, size_t len) {
     u->paused = flags & UPDATE_PAUSED;
     u->presence = flags & UPDATE_ABSENT ? KL_ABSENT : flags & UPDATE_RETURNING ? KL_RETURNING : KL_PRESENT;
     if ((flags & UPDATE_ABSENT) && (flags & UPDATE_RETURNING)) r.failed = true;
-    u->next_sample = (uint32_t)kl_read_var(&r, UINT32_MAX);
     u->waiting_for = kl_read_u8(&r);
-    u->away = kl_read_u8(&r);
+    u->away = flags & UPDATE_AWAY ? kl_read_u8(&r) : 0;
     u->first = (uint32_t)kl_read_var(&r, NUMBER_MAX);
     u->count = (uint32_t)kl_read_var(&r, KL_WINDOW_FRAMES);
+    u->next_sample = read_near(&r, u->first + u->count, UINT32_MAX);
     if (u->has_schedule) u->due_us = kl_read_svar(&r);
     if (flags & UPDATE_HINTS) kl_hints_read(&r, &u->hints, u->first + u->count);
     if (u->count > 0) kl_frames_open(&u->frames, &r, u->first, u->count);
@@ -101,23 +115,22 @@ size_t kl_ctrl_write(const struct kl_ctrl *c, const struct kl_input (*ring)[KL_M
     struct kl_writer w;
     kl_writer_init(&w, buf, cap);
     bool turn_late = c->turn_late > 0 && c->sample_count > 0;
-    uint8_t flags = (uint8_t)((c->has_echo ? HAS_ECHO : 0) | (c->away ? CTRL_AWAY : 0) |
-                              (c->resume ? CTRL_RESUME : 0) | (c->sparing ? CTRL_SPARING : 0) |
-                              (c->guesses ? CTRL_GUESSES : 0) | (turn_late ? CTRL_TURN_LATE : 0));
+    bool batch = c->sample_batch != 1 && c->sample_count > 0;
+    uint8_t flags =
+        (uint8_t)((c->has_echo ? HAS_ECHO : 0) | (c->away ? CTRL_AWAY : 0) | (c->resume ? CTRL_RESUME : 0) |
+                  (c->sparing ? CTRL_SPARING : 0) | (c->guesses ? CTRL_GUESSES : 0) |
+                  (turn_late ? CTRL_TURN_LATE : 0) | (batch ? CTRL_BATCH : 0));
     write_times(&w, c->stamp, flags, c->echo, c->hold_us);
     kl_write_var(&w, c->frame_acked);
     kl_write_var(&w, c->backlog);
     kl_write_u8(&w, c->need_count);
-    if (c->need_count > 0) {
-        kl_write_var(&w, c->need_first);
-        kl_write_bytes(&w, c->need, c->need_count);
-    }
-    kl_write_var(&w, c->sample_first);
+    kl_write_bytes(&w, c->need, c->need_count);
+    write_near(&w, c->sample_first, c->frame_acked);
     kl_write_var(&w, c->sample_count);
     if (c->sample_count > 0) {
         kl_write_var(&w, c->sample_late);
         if (turn_late) kl_write_var(&w, c->turn_late);
-        kl_write_u8(&w, c->sample_batch);
+        if (batch) kl_write_u8(&w, c->sample_batch);
     }
     for (unsigned s = 0; s < seat_count; s++) {
         struct kl_input_coder coder;
@@ -131,11 +144,10 @@ size_t kl_ctrl_write(const struct kl_ctrl *c, const struct kl_input (*ring)[KL_M
 static void read_needs(struct kl_ctrl *c, struct kl_reader *r) {
     c->need_count = kl_read_u8(r);
     if (c->need_count == 0) return;
-    if (c->need_count > KL_NEEDS_MAX) {
+    if (c->need_count > KL_NEEDS_MAX || c->need_count > c->frame_acked - c->backlog) {
         r->failed = true;
         return;
     }
-    c->need_first = (uint32_t)kl_read_var(r, NUMBER_MAX);
     const uint8_t *needs = kl_read_bytes(r, c->need_count);
     if (needs) memcpy(c->need, needs, c->need_count);
 }
@@ -153,12 +165,12 @@ int kl_ctrl_open(struct kl_ctrl *c, unsigned seat_count, uint32_t known, const u
     c->frame_acked = (uint32_t)kl_read_var(&r, UINT32_MAX);
     c->backlog = (uint32_t)kl_read_var(&r, c->frame_acked);
     read_needs(c, &r);
-    c->sample_first = (uint32_t)kl_read_var(&r, NUMBER_MAX);
+    c->sample_first = read_near(&r, c->frame_acked, NUMBER_MAX);
     c->sample_count = (uint32_t)kl_read_var(&r, seat_count > 0 ? KL_WINDOW_FRAMES : 0);
     if (c->sample_count > 0) {
         c->sample_late = (uint16_t)kl_read_var(&r, UINT16_MAX);
         if (flags & CTRL_TURN_LATE) c->turn_late = (uint16_t)kl_read_var(&r, UINT16_MAX);
-        c->sample_batch = kl_read_u8(&r);
+        c->sample_batch = flags & CTRL_BATCH ? kl_read_u8(&r) : 1;
     }
     uint32_t skipped = known > c->sample_first ? known - c->sample_first : 0;
     if (skipped > c->sample_count) skipped = c->sample_count;

@@ -102,13 +102,17 @@ struct kl_ctrl {
     uint16_t sample_late; /* how late after its time the newest sample was taken, sixteenths of a frame */
     uint16_t turn_late;   /* lateness of the turn that took it, against this machine's usual; same unit */
     uint8_t sample_batch; /* samples taken in that turn, the newest included; 0: unknown */
-    uint32_t need_first;
-    uint8_t need_count; /* 0..KL_NEEDS_MAX */
+    uint8_t need_count;   /* 0..KL_NEEDS_MAX: of the newest frames that it has run */
     uint8_t need[KL_NEEDS_MAX];
     uint32_t sample_first, sample_count;
     uint32_t sample_next;      /* reading: the first sample that kl_ctrl_sample() gives */
     struct kl_streams streams; /* reading */
 };
+
+/* The frame of the first need. */
+static inline uint32_t kl_ctrl_need_first(const struct kl_ctrl *c) {
+    return c->frame_acked - c->backlog - c->need_count;
+}
 
 /* Samples [sample_first, sample_first + sample_count) from the ring, `seat_count` seats each. */
 size_t kl_ctrl_write(const struct kl_ctrl *c, const struct kl_input (*ring)[KL_MAX_SEATS],

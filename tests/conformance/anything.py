@@ -46,11 +46,12 @@ def any_echo(rng):
 def any_ctrl(rng):
     seats, acked = rng.randint(0, 8), u32(rng)
     count = rng.choice([0, 1, 2, 9]) if seats else 0
-    needs = [rng.randrange(256) for _ in range(rng.choice([0, 1, 32]))]
+    backlog = rng.randint(0, acked)
+    needs = [rng.randrange(256) for _ in range(min(rng.choice([0, 1, 32]), acked - backlog))]
     streams = [any_stream(rng, count) for _ in range(seats)]
-    f = {"stamp": u32(rng), "away": rng.randrange(2), "resume": rng.randrange(2), "sparing": rng.randrange(2), "guesses": rng.randrange(2), "echo": any_echo(rng), "acked": acked, "backlog": rng.randint(0, acked),
-         "need_first": u32(rng, NUMBER_MAX) if needs else 0, "needs": needs, "first": u32(rng, NUMBER_MAX),
-         "late": rng.randrange(2**16) if count else 0, "turn_late": rng.choice([0, 1, 2**16 - 1]) if count else 0, "batch": rng.randrange(256) if count else 0,
+    f = {"stamp": u32(rng), "away": rng.randrange(2), "resume": rng.randrange(2), "sparing": rng.randrange(2), "guesses": rng.randrange(2), "echo": any_echo(rng), "acked": acked, "backlog": backlog,
+         "needs": needs, "first": u32(rng, NUMBER_MAX),
+         "late": rng.randrange(2**16) if count else 0, "turn_late": rng.choice([0, 1, 2**16 - 1]) if count else 0, "batch": rng.choice([1, rng.randrange(256)]) if count else 0,
          "samples": [[streams[s][n] for s in range(seats)] for n in range(count)]}
     return "ctrl", seats, f, write_ctrl(f, seats, rng)
 
@@ -91,7 +92,7 @@ def any_update(rng):
     first, count = u32(rng, NUMBER_MAX), rng.choice([0, 1, 2, 7, 40])
     presence = rng.randrange(3)
     f = {"stamp": u32(rng), "absent": int(presence == 1), "returning": int(presence == 2), "paused": rng.randrange(2),
-         "echo": any_echo(rng), "next_sample": u32(rng), "waiting": rng.randrange(256), "away": rng.randrange(256),
+         "echo": any_echo(rng), "next_sample": u32(rng), "waiting": rng.randrange(256), "away": rng.choice([0, rng.randrange(256)]),
          "first": first, "due": rng.choice([None, 0, -1, 2**63 - 1, -2**63, rng.randint(-10**9, 10**9)]), "frames": []}
     f["frames"] = any_frames(rng, first, count)
     f["hints"] = any_hints(rng, first + count) if first + count and rng.random() < 0.4 else None

@@ -118,37 +118,48 @@ def wrong_streams():
     yield from (b"\x40\x85" + b"\x01\x00\x00\x00" * 5, b"\x40\x01\x58\x01\x00\x00")  # five events; code 344
 
 
+def near(number, to):
+    return ("var", 2 * (number - to) if number >= to else 2 * (to - number) - 1)
+
+
 def wrong_ctrls():
-    def ctrl(flags=0, acked=9, backlog=0, needs=b"\x00", first=0, count=1, rest=b"\x00\x01\x80"):
-        return lay(bytes(4), flags, ("var", acked), ("var", backlog), needs, ("var", first), ("var", count), rest)
-    yield ctrl(flags=64)
-    yield ctrl(flags=16, rest=lay(0, ("var", 2**16), 1, b"\x80"))
-    yield ctrl(rest=lay(("var", 2**16), 1, b"\x80"))
+    def ctrl(flags=0, acked=9, backlog=0, needs=b"\x00", first=0, count=1, rest=b"\x00\x80"):
+        return lay(bytes(4), flags, ("var", acked), ("var", backlog), needs, near(first, acked), ("var", count), rest)
+    for good in (ctrl(), ctrl(flags=64, rest=b"\x00\x02\x80"), ctrl(needs=lay(9, bytes(9))), ctrl(first=NUMBER_MAX)):
+        assert decode("ctrl", 1, good) != "malformed"
+    yield ctrl(flags=128)
+    yield ctrl(flags=16, rest=lay(0, ("var", 2**16), b"\x80"))
+    yield ctrl(rest=lay(("var", 2**16), b"\x80"))
     yield ctrl(flags=1)
     yield ctrl(acked=2**32)
     yield ctrl(backlog=10)
-    yield ctrl(needs=lay(33, 0, bytes(33)))
-    yield ctrl(needs=lay(1, ("var", NUMBER_MAX + 1), 0))
+    yield ctrl(acked=40, needs=lay(33, bytes(33)))
+    yield ctrl(needs=lay(10, bytes(10)))
+    yield ctrl(backlog=1, needs=lay(9, bytes(9)))
     yield ctrl(first=NUMBER_MAX + 1)
-    yield ctrl(count=257, rest=b"\x00\x01\xff\xff\x80")
-    yield ctrl(rest=b"\x00\x01\x80\x00")
+    yield ctrl(first=-1)
+    yield ctrl(count=257, rest=b"\x00\xff\xff\x80")
+    yield ctrl(rest=b"\x00\x80\x00")
     yield ctrl(count=0)
-    yield from (ctrl(rest=b"\x00\x01" + s) for s in wrong_streams())
+    yield from (ctrl(rest=b"\x00" + s) for s in wrong_streams())
 
 
 def wrong_updates():
-    def update(flags=0, next_sample=0, first=9, count=1, due=b"", offset=1, intervals=b"\x04\xff", rest=b"\x00"):
-        return lay(bytes(4), flags, ("var", next_sample), 0, 0, ("var", first), ("var", count), due, offset, intervals, rest)
-    yield update(flags=64)
+    def update(flags=0, next_sample=0, away=b"", first=9, count=1, due=b"", offset=1, intervals=b"\x04\xff", rest=b"\x00"):
+        return lay(bytes(4), flags, 0, away, ("var", first), ("var", count), near(next_sample, first + count), due, offset, intervals, rest)
+    yield update(flags=128)
     nothing = {"count": 0, "offset": b"", "intervals": b"", "rest": b""}
     assert decode("update", 0, update(**nothing)) != "malformed"
-    yield update(flags=64, due=bytes(8), **nothing)
+    assert decode("update", 0, update(flags=64, away=b"\x05", next_sample=2**32 - 1, **nothing)) != "malformed"
+    yield update(flags=64, **nothing)
+    yield update(flags=128, due=bytes(8), **nothing)
     assert decode("update", 0, update(flags=32, due=b"\x01\x09\x81", **nothing)) != "malformed"
     for hints in (b"\x00\x01", b"\x01\x00\x81", b"\x01\x0a\x81", b"\x01\x01\x80", b"\x01\x01\x00", b"\x01\x01\xa1", b"\x01\x01\x21\x21\x00\x00",
                   b"\x01\x01\x02\x00\x00\x00", b"\x01\x01\x02\x03\x00\x00", b"\x01\x01\x02\x01\x00\x00", b"\x03\x01\x81"):
         yield update(flags=32, due=hints, **nothing)
     yield update(flags=12)
     yield update(next_sample=2**32)
+    yield update(next_sample=-1)
     yield update(first=NUMBER_MAX + 1)
     yield update(count=257)
     yield update(offset=4)

@@ -49,8 +49,7 @@ static int print_ctrl(const uint8_t *b, size_t len, unsigned seats) {
     printf("{\"stamp\":%u,\"away\":%d,\"resume\":%d,\"sparing\":%d,\"guesses\":%d,", c.stamp, c.away,
            c.resume, c.sparing, c.guesses);
     print_echo(c.has_echo, c.echo, c.hold_us);
-    printf("\"acked\":%u,\"backlog\":%u,\"need_first\":%u,\"needs\":[", c.frame_acked, c.backlog,
-           c.need_first);
+    printf("\"acked\":%u,\"backlog\":%u,\"needs\":[", c.frame_acked, c.backlog);
     for (unsigned i = 0; i < c.need_count; i++)
         printf("%s%u", i ? "," : "", c.need[i]);
     printf("],\"first\":%u,\"late\":%u,\"turn_late\":%u,\"batch\":%u,\"samples\":[", c.sample_first,

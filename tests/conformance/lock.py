@@ -199,7 +199,7 @@ class Lock:
         first = numbers[0] if numbers else self.taken
         f = {"stamp": int(now * 1e6) % U32, "away": 0, "resume": int(self.state == "resuming"), "sparing": 0, "guesses": 0,
              "echo": [self.echo[0], int((now - self.echo[1]) * 1e6)] if self.echo else None,
-             "acked": self.next, "backlog": self.next - self.ran, "need_first": 0, "needs": [], "first": first,
+             "acked": self.next, "backlog": self.next - self.ran, "needs": [], "first": first,
              "late": min(65535, round(self.late * 16)) if numbers else 0, "turn_late": 0, "batch": min(255, self.batch) if numbers else 0,
              "samples": [[[self.samples[n]] + remainder(NEUTRAL)[1:]] * self.seats for n in numbers] if self.seats else []}
         self.ctrl_at = now + self.wait()

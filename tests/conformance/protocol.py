@@ -16,23 +16,29 @@ def read_echo(r, flags):
     return [r.u(4), r.var(2**32 - 1)] if flags & 1 else None
 
 
+def read_near(r, to, most):
+    number = to + r.svar()
+    need(0 <= number <= most)
+    return number
+
+
 def read_ctrl(r, seats):
     f = {"stamp": r.u(4)}
     flags = r.u(1)
-    need(flags & ~63 == 0)
+    need(flags & ~127 == 0)
     f["away"], f["resume"], f["sparing"], f["guesses"] = flags >> 1 & 1, flags >> 2 & 1, flags >> 3 & 1, flags >> 5 & 1
     f["echo"] = read_echo(r, flags)
     f["acked"] = r.var(2**32 - 1)
     f["backlog"] = r.var(f["acked"])
     needs = r.u(1, 32)
-    f["need_first"] = r.var(NUMBER_MAX) if needs else 0
+    need(needs <= f["acked"] - f["backlog"])
     f["needs"] = list(r.take(needs))
-    f["first"] = r.var(NUMBER_MAX)
+    f["first"] = read_near(r, f["acked"], NUMBER_MAX)
     count = r.var(256)
     need(count == 0 or seats > 0)
     f["late"] = r.var(2**16 - 1) if count else 0
     f["turn_late"] = r.var(2**16 - 1) if count and flags & 16 else 0
-    f["batch"] = r.u(1) if count else 0
+    f["batch"] = (r.u(1) if flags & 64 else 1) if count else 0
     streams = [read_stream(r, count) for _ in range(seats)]
     f["samples"] = [[streams[s][n] for s in range(seats)] for n in range(count)]
     r.end()
@@ -115,14 +121,14 @@ def write_hints(w, hints, rng):
 def read_update(r, _seats):
     f = {"stamp": r.u(4)}
     flags = r.u(1)
-    need(flags & ~0x3f == 0 and flags & 0x0c != 0x0c)
+    need(flags & ~0x7f == 0 and flags & 0x0c != 0x0c)
     f["absent"], f["returning"], f["paused"] = flags >> 2 & 1, flags >> 3 & 1, flags >> 4 & 1
     f["echo"] = read_echo(r, flags)
-    f["next_sample"] = r.var(2**32 - 1)
     f["waiting"] = r.u(1)
-    f["away"] = r.u(1)
+    f["away"] = r.u(1) if flags & 64 else 0
     f["first"] = first = r.var(NUMBER_MAX)
     count = r.var(256)
+    f["next_sample"] = read_near(r, first + count, 2**32 - 1)
     f["due"] = r.svar() if flags & 2 else None
     f["hints"] = read_hints(r, first + count) if flags & 32 else None
     f["frames"] = read_frames(r, first, count) if count else []
@@ -132,20 +138,19 @@ def read_update(r, _seats):
 
 def write_ctrl(f, seats, rng):
     w = Writer()
-    w.u(4, f["stamp"]), w.u(1, (1 if f["echo"] else 0) + 2 * f["away"] + 4 * f["resume"] + 8 * f["sparing"] + (16 if f["turn_late"] else 0) + 32 * f["guesses"])
+    w.u(4, f["stamp"]), w.u(1, (1 if f["echo"] else 0) + 2 * f["away"] + 4 * f["resume"] + 8 * f["sparing"] + (16 if f["turn_late"] else 0) + 32 * f["guesses"] + (64 if f["samples"] and f["batch"] != 1 else 0))
     if f["echo"]:
         w.u(4, f["echo"][0]), w.var(f["echo"][1])
     w.var(f["acked"]), w.var(f["backlog"])
     w.u(1, len(f["needs"]))
-    if f["needs"]:
-        w.var(f["need_first"])
-        w.out += bytes(f["needs"])
-    w.var(f["first"]), w.var(len(f["samples"]))
+    w.out += bytes(f["needs"])
+    w.svar(f["first"] - f["acked"]), w.var(len(f["samples"]))
     if f["samples"]:
         w.var(f["late"])
         if f["turn_late"]:
             w.var(f["turn_late"])
-        w.u(1, f["batch"])
+        if f["batch"] != 1:
+            w.u(1, f["batch"])
     for s in range(seats):
         write_stream(w, [sample[s] for sample in f["samples"]], rng)
     return bytes(w.out)
@@ -175,10 +180,13 @@ def write_update(f, rng):
     w = Writer()
     w.u(4, f["stamp"])
     w.u(1, (1 if f["echo"] else 0) + (0 if f["due"] is None else 2) + 4 * f["absent"] + 8 * f["returning"] +
-        16 * f["paused"] + (32 if f["hints"] else 0))
+        16 * f["paused"] + (32 if f["hints"] else 0) + (64 if f["away"] else 0))
     if f["echo"]:
         w.u(4, f["echo"][0]), w.var(f["echo"][1])
-    w.var(f["next_sample"]), w.u(1, f["waiting"]), w.u(1, f["away"]), w.var(f["first"]), w.var(len(f["frames"]))
+    w.u(1, f["waiting"])
+    if f["away"]:
+        w.u(1, f["away"])
+    w.var(f["first"]), w.var(len(f["frames"])), w.svar(f["next_sample"] - f["first"] - len(f["frames"]))
     if f["due"] is not None:
         w.svar(f["due"])
     if f["hints"]:

@@ -68,7 +68,6 @@ static void ctrl_vectors(void) {
                                 .sample_first = 250 + count};
             c.sample_count = seats ? count : 0;
             c.need_count = (uint8_t)(count * 2);
-            c.need_first = c.need_count ? 999000 : 0;
             for (unsigned i = 0; i < c.need_count; i++)
                 c.need[i] = (uint8_t)(i * 11);
             size_t len = kl_ctrl_write(&c, ring, seats, buf, sizeof buf);

@@ -102,6 +102,7 @@ size_t lie_forge(const struct lie *l, uint64_t now_us, uint32_t counter, uint32_
     lie_about_times(l, held_us, &c);
     c.frame_acked = shifted(c.frame_acked, l->is[LIE_ACKED], UINT32_MAX / 2);
     c.backlog = shifted(c.backlog, l->is[LIE_BACKLOG], c.frame_acked);
+    if (c.need_count > c.frame_acked - c.backlog) c.need_count = (uint8_t)(c.frame_acked - c.backlog);
     if (l->is[LIE_NEEDS]) memset(c.need, l->is[LIE_NEEDS], c.need_count);
     if ((int64_t)(now_us / 1000 % 1000) < l->is[LIE_AWAY_MS]) c.away = true;
     if (percent(counter ^ 0x5a5a, l->is[LIE_RESUME])) c.resume = true;

@@ -359,8 +359,8 @@ TEST(a_turn_that_comes_late_is_told_apart_from_a_phase) {
     struct kl_ctrl m = sent(now);
     assert_int_equal(m.turn_late, 0);
     for (uint32_t f = 39; f < 43; f++)
-        if (f >= m.need_first && f < m.need_first + m.need_count)
-            assert_int_equal(m.need[f - m.need_first] == 0, f == 40);
+        if (f >= kl_ctrl_need_first(&m) && f < kl_ctrl_need_first(&m) + m.need_count)
+            assert_int_equal(m.need[f - kl_ctrl_need_first(&m)] == 0, f == 40);
 }
 
 /* A machine that has the frames and does not run them is not held back by anybody. */

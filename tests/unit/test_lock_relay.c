@@ -147,10 +147,10 @@ TEST(impossible_samples_do_not_count) {
     take_all(&f);
     before = r;
     assert_int_equal(ctrl(0, 5, 0, 1, 2000), KL_E_WINDOW); /* has more than was closed */
-    struct kl_ctrl m = {.frame_acked = 4, .need_first = 2, .need_count = 3};
+    struct kl_ctrl m = {.frame_acked = 4, .backlog = 2, .need_count = 3};
     size_t len = kl_ctrl_write(&m, ring, 1, buf, sizeof buf);
     assert_int_equal(kl_lock_receive(&r, 0, buf, len, 0, 0, 2000),
-                     KL_E_WINDOW); /* needs of frames it cannot know */
+                     KL_E_MALFORMED); /* needs of more frames than it has run */
     assert_memory_equal(&r, &before, sizeof r);
     assert_int_equal(ctrl(0, 4, 0, KL_WINDOW_FRAMES, 2000), 0);
     assert_int_equal(ctrl(0, 4, KL_WINDOW_FRAMES, 1, 2000), KL_E_WINDOW); /* out of the window */

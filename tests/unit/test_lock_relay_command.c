@@ -291,7 +291,7 @@ TEST(needs_are_kept_by_client) {
                         .echo = 180000,
                         .frame_acked = 8,
                         .sample_first = 4,
-                        .need_first = 5,
+                        .backlog = 1,
                         .need_count = 2,
                         .need = {9, 11}};
     size_t len = kl_ctrl_write(&m, (const struct kl_input(*)[KL_MAX_SEATS])ring, 1, buf, sizeof buf);

@@ -72,7 +72,7 @@ static uint8_t kept_need_of(uint32_t frame, uint8_t told) {
                         .has_echo = true,
                         .echo = need_echo,
                         .frame_acked = r.next_close,
-                        .need_first = frame,
+                        .backlog = r.next_close - frame - 1,
                         .need_count = 1,
                         .need = {told},
                         .sample_first = r.client[0].next_sample};
