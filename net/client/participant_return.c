@@ -10,7 +10,7 @@
 
 #define WELCOME_US  (60 * 1000000ULL) /* for WELCOME to come: the relay itself says no in good time */
 #define PROBED_US   250000            /* after its ANSWER, for the old session to be heard all the same */
-#define PAST_BLOCKS 128               /* 8 MiB: hours */
+#define PAST_BLOCKS 512               /* 8 MiB: hours */
 #define AGAIN_US    2000000           /* between two tries of a watcher whose room is not there (yet) */
 
 /* --- our past --- */

@@ -15,7 +15,7 @@ void kl_history_init(struct kl_history *h, uint32_t first, uint32_t interval) {
 }
 
 static bool fits(const struct kl_history_block *b) {
-    return b && b->used + LENGTH_BYTES + KL_PIECE_BYTES <= sizeof b->bytes;
+    return b && b->used + LENGTH_BYTES + KL_PIECE_BYTES <= KL_HISTORY_BLOCK_BYTES;
 }
 
 bool kl_history_wants_block(const struct kl_history *h) {
@@ -49,7 +49,7 @@ static struct kl_history_block *block_to_fill(struct kl_history *h) {
     h->spare = b->next;
     b->next = NULL;
     b->first = b->end = h->sealed;
-    b->used = 0;
+    b->used = b->packed = 0;
     *(h->newest ? &h->newest->next : &h->oldest) = b;
     h->newest = b;
     return b;
@@ -208,9 +208,10 @@ int kl_history_adopt(struct kl_history *h, const uint8_t *piece, size_t len, uin
 }
 
 /* In this block, which holds the frame. */
-static size_t read_block(const struct kl_history_block *b, uint32_t from, uint8_t *buf, size_t cap,
-                         uint32_t *end) {
-    const uint8_t *at = b->bytes;
+static size_t read_block(const struct kl_history *h, const struct kl_history_block *b, uint32_t from,
+                         uint8_t *buf, size_t cap, uint32_t *end) {
+    const uint8_t *at = b->packed ? h->unpack(h->ctx, b) : b->bytes;
+    if (!at) return 0;
     for (; first_of(at + LENGTH_BYTES) + at[LENGTH_BYTES + 4] <= from; at += LENGTH_BYTES + length_at(at)) {
     }
     size_t len = length_at(at);
@@ -229,10 +230,10 @@ size_t kl_history_read(const struct kl_history *h, uint32_t from, uint8_t *buf, 
         *end = from + count;
         return len;
     }
-    const struct kl_history_block *b = h->oldest;
+    const struct kl_history_block *b = from >= h->newest->first ? h->newest : h->oldest;
     while (from >= b->end)
         b = b->next;
-    return read_block(b, from, buf, cap, end);
+    return read_block(h, b, from, buf, cap, end);
 }
 
 /* --- cutting --- */

@@ -15,16 +15,18 @@
 #include "net/engine/command_store.h"
 #include "net/engine/frames.h"
 
-#define KL_HISTORY_BLOCK 65536
+#define KL_HISTORY_BLOCK 16384
 #define KL_INTERVAL_BYTES                                                                                    \
     24576 /* of the longest interval: 30 frames, 8 seats, everything in motion, commands */
 
 struct kl_history_block {
     struct kl_history_block *next;
     uint32_t first, end; /* frames [first, end) */
-    uint32_t used;
-    uint8_t bytes[KL_HISTORY_BLOCK - 32]; /* u16 length and piece, again and again */
+    uint32_t used;       /* bytes of the pieces */
+    uint32_t packed;     /* the same as the caller has packed them; 0: they are not packed */
+    uint8_t bytes[];     /* u16 length and piece, again and again */
 };
+#define KL_HISTORY_BLOCK_BYTES (KL_HISTORY_BLOCK - sizeof(struct kl_history_block))
 
 /* The part of devices in frames that are in no piece yet. */
 struct kl_history_devices {
@@ -45,6 +47,10 @@ struct kl_history {
     struct kl_history_devices *devices;        /* NULL: pads gave all */
     struct kl_packed_set set[KL_HISTORY_SETS]; /* the newest commands, a ring */
     unsigned sets;                             /* so many were put there */
+    /* The caller may put a packed copy in the place of a block before the newest; then nothing may be cut.
+     * This gives the copy's pieces, good until the next call; NULL: it cannot be read. */
+    const uint8_t *(*unpack)(void *ctx, const struct kl_history_block *b);
+    void *ctx;
 };
 
 /* Begins at `first`, the keyframe of interval number `interval` (0, 0: the room's beginning). */

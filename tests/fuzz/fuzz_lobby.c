@@ -116,9 +116,9 @@ static void count_blocks(void) {
         if (!lobby->room[i]) continue;
         const struct kl_lobby_past *p = &lobby->room[i]->past;
         for (const struct kl_history_block *b = p->history.oldest; b; b = b->next)
-            bytes += KL_HISTORY_BLOCK;
+            bytes += kl_lobby_past_block_bytes(b);
         for (const struct kl_history_block *b = p->history.spare; b; b = b->next)
-            bytes += KL_HISTORY_BLOCK;
+            bytes += kl_lobby_past_block_bytes(b);
         counted += p->bytes;
     }
     MUST(bytes == counted && bytes == lobby->history_bytes);

@@ -268,7 +268,7 @@ static void mash(void) {
 
 /* Before history takes all the memory that it may, a snapshot is made; then the beginning may go. */
 TEST_WITH(the_beginning_makes_way, set_up, tear_down) {
-    begin_with(192, KL_POLICY_BOUNDED);
+    begin_with(64, KL_POLICY_BOUNDED);
     mash();
     play(60 * SECOND);
     assert_true(the_room()->past.history.first > 0);
@@ -294,7 +294,7 @@ TEST_WITH(the_beginning_makes_way, set_up, tear_down) {
 
 /* A core without states closes the room to newcomers, and everybody is told. */
 TEST_WITH(no_beginning_and_no_states, set_up, tear_down) {
-    begin_with(192, KL_POLICY_BOUNDED);
+    begin_with(64, KL_POLICY_BOUNDED);
     stateless = true;
     mash();
     play(60 * SECOND);

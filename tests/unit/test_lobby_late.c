@@ -205,7 +205,7 @@ TEST_WITH(verdicts_go_on, set_up, tear_down) {
 TEST_WITH(a_game_that_has_lost_its_beginning, set_up, tear_down) {
     kl_lobby_destroy(lobby);
     struct kl_lobby_limits limits = limits_for_tests;
-    limits.history_kib = 128;
+    limits.history_kib = 64;
     open_lobby(&limits);
     start_room(KL_POLICY_BOUNDED);
     lobby->room[0]->snapshot.unfit = true;

@@ -50,6 +50,61 @@ TEST_WITH(a_room_holds_what_its_clients_need, set_up, tear_down) {
     }
 }
 
+/* Frame f of two players who press or let go of one of 16 buttons every 12 frames. */
+static struct kl_frame play_like(uint32_t f) {
+    static uint16_t held[2];
+    static uint32_t seed;
+    if (f == 0) seed = held[0] = held[1] = 0;
+    for (unsigned s = 0; s < 2; s++) {
+        seed = seed * 1664525u + 1013904223u;
+        if (f % 12 == 0) held[s] ^= (uint16_t)(1u << (seed >> 16 & 15));
+    }
+    struct kl_frame frame = {.number = f, .keyframe = f - f % 5, .spacing = 5};
+    for (unsigned s = 0; s < 2; s++)
+        frame.in[s].joypad = held[s];
+    return frame;
+}
+
+/* Printed for docs/measured.md: full blocks are packed, and read as they were. */
+TEST_WITH(an_hour_takes_little_and_reads_as_it_was, set_up, tear_down) {
+    enum { HOUR = 216000 };
+    static struct kl_history_cursor c;
+    start_game_of(2);
+    struct kl_lobby_room *r = the_room();
+    kl_lobby_past_free(r);
+    assert_int_equal(lobby->history_bytes, 0);
+    kl_lobby_past_begin(r, now_us);
+    for (uint32_t f = 0; f < HOUR; f++) {
+        struct kl_frame frame = play_like(f);
+        kl_lobby_past_keep(r, &frame);
+    }
+    assert_false(r->past.broken);
+    uint64_t used = 0, packed = 0;
+    for (const struct kl_history_block *b = r->past.history.oldest; b; b = b->next) {
+        used += b->used;
+        packed += b->packed ? b->packed : b->used;
+        assert_int_equal(b->packed > 0, b->next != NULL);
+    }
+    print_message("an hour's history: %llu KiB, unpacked %llu, memory %llu\n",
+                  (unsigned long long)packed / 1024, (unsigned long long)used / 1024,
+                  (unsigned long long)r->past.bytes / 1024);
+    assert_true(packed <= 130 * 1024 && r->past.bytes < packed + KL_HISTORY_BLOCK);
+    kl_history_seek(&c, &r->past.history, 0);
+    for (uint32_t f = 0; f < HOUR; f++) {
+        struct kl_frame is, expected = play_like(f);
+        assert_true(kl_history_next(&c, &is));
+        assert_int_equal(is.number, f);
+        assert_memory_equal(is.in, expected.in, 2 * sizeof is.in[0]);
+    }
+    for (uint32_t f = HOUR; f-- > 0;) { /* from another block each time */
+        struct kl_frame is;
+        if (f % 9973) continue;
+        kl_history_seek(&c, &r->past.history, f);
+        assert_true(kl_history_next(&c, &is));
+        assert_int_equal(is.number, f);
+    }
+}
+
 /* A swap is of seats that nobody has, too: it needs no memory. */
 TEST_WITH(no_command_makes_a_room_larger, set_up, tear_down) {
     start_game_of(2);

@@ -133,7 +133,7 @@ TEST_WITH(history_has_its_measure, set_up, tear_down) {
     lobby->room[0]->snapshot.unfit = true;
     for (unsigned i = 0; i < PLAYERS; i++)
         player[i].mashes = true;
-    play(60 * SECOND);
+    play(180 * SECOND);
     const struct kl_lobby_room *r = kl_lobby_find(lobby, "room");
     assert_true(r->past.history.first > 0);
     assert_in_range(lobby->history_bytes, 64 * 1024, 192 * 1024);

@@ -472,7 +472,7 @@ TEST_WITH(not_for_members, set_up, tear_down) {
 /* A history that fills asks for one by itself. */
 TEST_WITH(before_history_is_full, set_up, tear_down) {
     begin();
-    lobby->limits.history_kib = 80;
+    lobby->limits.history_kib = 20;
     play(SECOND);
     give_state(who_is_asked());
     expect_kept(0);

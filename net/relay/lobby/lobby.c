@@ -99,6 +99,7 @@ void kl_lobby_destroy(struct kl_lobby *l) {
     kl_lobby_dues_free(l);
     free(l->room);
     free(l->laid_out);
+    kl_lobby_past_end(l);
     free(l);
 }
 

@@ -7,6 +7,8 @@
 void kl_lobby_past_begin(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_past *p = &r->past;
     kl_history_init(&p->history, 0, 0);
+    p->history.unpack = kl_lobby_past_unpack;
+    p->history.ctx = r->lobby;
     p->digest = (struct kl_digest){0};
     memset(p->kept, 0, sizeof p->kept);
     p->ticket_us = now_us;
@@ -16,11 +18,9 @@ void kl_lobby_past_begin(struct kl_lobby_room *r, uint64_t now_us) {
 void kl_lobby_past_free(struct kl_lobby_room *r) {
     void *block;
     while ((block = kl_history_drop(&r->past.history)))
-        free(block);
+        kl_lobby_past_free_block(r, block);
     free(r->past.history.devices);
     r->past.history.devices = NULL;
-    r->lobby->history_bytes -= r->past.bytes;
-    r->past.bytes = 0;
 }
 
 /* --- keeping --- */
@@ -43,11 +43,11 @@ static void *new_block(struct kl_lobby_room *r) {
 }
 
 /* Drops the oldest frames if memory runs out. From then on newcomers begin with a snapshot, or cannot
- * join. */
-static void *reuse_oldest(struct kl_lobby_room *r) {
+ * join. False: there are none. */
+static bool drop_oldest(struct kl_lobby_room *r) {
     bool whole = r->past.history.first == 0;
     void *block = kl_history_drop(&r->past.history);
-    if (!block) return NULL;
+    if (!block) return false;
     if (whole)
         kl_lobby_log_room(KL_LOG_INFO, "history_full", r, "frame=%u kib=%llu", r->lock.next_close,
                           (unsigned long long)r->past.bytes / 1024);
@@ -56,7 +56,8 @@ static void *reuse_oldest(struct kl_lobby_room *r) {
         kl_lobby_notice(r, "nobody can join this room any more: the relay dropped its first frames, and the "
                            "core gives no state");
     }
-    return block;
+    kl_lobby_past_free_block(r, block);
+    return true;
 }
 
 static void digest_interval(struct kl_lobby_room *r) {
@@ -70,8 +71,11 @@ static void digest_interval(struct kl_lobby_room *r) {
 static void make_place(struct kl_lobby_room *r) {
     struct kl_history *h = &r->past.history;
     if (!kl_history_wants_block(h)) return;
-    void *block = new_block(r);
-    kl_history_give(h, block ? block : reuse_oldest(r));
+    void *block;
+    do
+        block = new_block(r);
+    while (!block && drop_oldest(r));
+    kl_history_give(h, block);
 }
 
 /* False: there is no memory for it. */
@@ -88,10 +92,12 @@ void kl_lobby_past_keep(struct kl_lobby_room *r, const struct kl_frame *f) {
     struct kl_commands set;
     const struct kl_commands *commands =
         f->flags & KL_FRAME_COMMANDS ? kl_lock_commands(&r->lock, f->number, &set) : NULL;
+    const struct kl_history_block *newest = p->history.newest;
     int result;
     do
         result = kl_history_append(&p->history, f, commands);
     while (result == KL_E_SPACE && make_place_for(r, f));
+    if (p->history.newest != newest) kl_lobby_past_pack(r);
     if (result == 1) digest_interval(r);
     if (result >= 0) return;
     p->broken = true;
@@ -101,7 +107,10 @@ void kl_lobby_past_keep(struct kl_lobby_room *r, const struct kl_frame *f) {
 bool kl_lobby_past_adopt(struct kl_lobby_room *r, const uint8_t *piece, size_t len, uint32_t intervals) {
     struct kl_lobby_past *p = &r->past;
     make_place(r);
-    return kl_history_adopt(&p->history, piece, len, intervals) == KL_OK;
+    const struct kl_history_block *newest = p->history.newest;
+    bool adopted = kl_history_adopt(&p->history, piece, len, intervals) == KL_OK;
+    if (p->history.newest != newest) kl_lobby_past_pack(r);
+    return adopted;
 }
 
 void kl_lobby_past_adopt_digest(struct kl_lobby_room *r, const struct kl_digest *c) {

@@ -4,6 +4,7 @@
  * lobby_memory.c   memory by the seats and clients that are there
  * lobby_say.c      messages and log lines
  * lobby_past.c     history and its digests
+ * past_pack.c      full blocks of the history, packed
  * visitor.h        what a member and a watcher share, and are sent
  * lobby_bar.h      bans and bars for a time
  * lobby_files.h    checksums of disks, and of other files that are opened in play
@@ -350,10 +351,11 @@ struct kl_lobby {
     struct kl_lobby_limits limits;
     struct kl_lobby_net net;
     uint8_t secret[32], pub[32];
-    struct kl_shards *shards;     /* NULL: this process is alone */
-    struct kl_relay_key signer;   /* signs false: nothing is signed */
-    struct kl_journal *journal;   /* NULL: no journal */
-    struct kl_laid_out *laid_out; /* for the locks of all rooms */
+    struct kl_shards *shards;       /* NULL: this process is alone */
+    struct kl_relay_key signer;     /* signs false: nothing is signed */
+    struct kl_journal *journal;     /* NULL: no journal */
+    struct kl_laid_out *laid_out;   /* for the locks of all rooms */
+    struct kl_lobby_packer *packer; /* past_pack.c; NULL: nothing is packed yet */
     struct kl_triers triers;
     uint64_t wrong_passwords, wrong_returns, put_out; /* counted for the log */
     struct kl_lobby_room **room;                      /* limits.rooms of them; NULL: free */
@@ -510,6 +512,16 @@ bool kl_lobby_past_digest(const struct kl_lobby_room *r, uint32_t intervals, str
 /* Compares the room's record with a client's frames and own states. `can_catch_up` and `state_can_catch_up`
  * are left false. */
 struct kl_record_facts kl_lobby_past_facts(const struct kl_lobby_room *r, const struct kl_return *b);
+
+/* --- past_pack.c --- */
+/* Packs the block before the newest one, which has just begun. Without memory it stays as it is. */
+void kl_lobby_past_pack(struct kl_lobby_room *r);
+/* The pieces of a packed block, good until the next call: kl_history.unpack. */
+const uint8_t *kl_lobby_past_unpack(void *lobby, const struct kl_history_block *b);
+/* Frees a block that has left the history. */
+void kl_lobby_past_free_block(struct kl_lobby_room *r, struct kl_history_block *b);
+uint64_t kl_lobby_past_block_bytes(const struct kl_history_block *b);
+void kl_lobby_past_end(struct kl_lobby *l); /* frees what all rooms share */
 
 /* --- lobby_say.c --- */
 /* "ann (1)": a member's name, as shown to people. */
