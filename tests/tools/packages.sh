@@ -191,7 +191,7 @@ walk() {
     check walk/verdict "$(on_server 'ls -lR /var/lib/keylock-relay/recordings; journalctl --no-pager -u keylock-verify' 2>&1 | tail -n 12)" eventually 90 is_verified
     on_server 'keylock verify --database /var/lib/keylock-relay/recordings/matches.db --list verdicts' | sed 's/^/     /'
     on_server 'journalctl --no-pager -u keylock-relay' >"$root.log" 2>/dev/null
-    check walk/lives "$(grep -c event=listening "$root.log") lives" test "$(grep -c event=listening "$root.log")" = 4
+    check walk/lives "$(grep -c event=invitation "$root.log") lives" test "$(grep -c event=invitation "$root.log")" = 4
     check walk/kept "a restart kept no room" test "$(grep -c 'event=stopping .*rooms=1 .*kept=1' "$root.log")" = 2
     check walk/purges "apt-get purge fails" on_server 'apt-get purge -y -qq keylock-relay >/dev/null 2>&1; ! systemctl is-active -q keylock-relay; test ! -e /var/lib/private/keylock-relay'
 }

@@ -5,6 +5,7 @@
 #include "net/engine/lock_return.h"
 
 #define SECOND UINT64_C(1000000)
+#define SILENT UINT64_C(700000)
 #define HEARD  (100 * SECOND) /* the relay, for the last time */
 
 static const struct kl_channels room = {.bulk_room = 1};
@@ -80,8 +81,8 @@ TEST_WITH(a_session_in_another_process_than_the_rooms_is_tried_again_once, play,
 TEST_WITH(a_new_session_after_four_seconds, play, drop) {
     uint8_t init[KL_INIT_BYTES];
     struct kl_msg m;
-    assert_int_equal(inits_at(HEARD + SECOND - 1, init), 0);
-    assert_int_equal(inits_at(HEARD + SECOND, init), 1); /* a probe, beside the session */
+    assert_int_equal(inits_at(HEARD + SILENT - 1, init), 0);
+    assert_int_equal(inits_at(HEARD + SILENT, init), 1); /* a probe, beside the session */
     assert_int_equal(inits_at(HEARD + 4 * SECOND - 1, init), 1);
     assert_int_equal(s->status.phase, KL_PARTICIPANT_PLAYING);
     uint32_t number = s->dial.number;
@@ -284,7 +285,7 @@ TEST_WITH(a_command_waits_for_the_way_back, play, drop) {
 TEST_WITH(a_command_waits_while_the_relay_is_silent, play, drop) {
     struct kl_msg m;
     assert_int_equal(kl_participant_order(s, KL_COMMAND_CHAT, "here", 4), KL_OK);
-    assert_false(kl_participant_say(s, &room, HEARD + SECOND, &m));
-    assert_true(kl_participant_say(s, &room, HEARD + SECOND - 1, &m));
+    assert_false(kl_participant_say(s, &room, HEARD + SILENT, &m));
+    assert_true(kl_participant_say(s, &room, HEARD + SILENT - 1, &m));
     assert_int_equal(m.kind, KL_MSG_COMMAND);
 }

@@ -57,7 +57,7 @@ static void start_server(struct kl_window *w, struct kl_process *server, uint64_
 
 static void note_end(struct kl_window *w, struct kl_process *server) {
     struct kl_process_end how;
-    kl_process_end(server, 0, &how);
+    kl_process_end(server, GRACE_MS, &how); /* at once, nearly always */
     if (how.code == KL_WINDOW_NO_LIBRARY && !how.crashed) {
         kl_socket_close(w->listener);
         w->listener = -1;
