@@ -29,7 +29,7 @@ def figures(text):
     up, down = (float(v) for v in bytes_of["mashing"].split(" / "))
     room = int({row[0]: row[1] for row in tables(text, "Memory of a room")}["2"].replace(",", ""))
     session = int(re.search(r"session of the hub has ([\d,]+) bytes", text).group(1).replace(",", ""))
-    hour = int(re.search(r"history of two pads takes ([\d,]+) bytes an hour", text).group(1).replace(",", ""))
+    hour = 1024 * int(re.search(r"The history of an hour, [^:]*: (\d+) KiB", text).group(1))
     return {"us": us, "at": int(timed[-1][0]), "up": up, "down": down, "room": room, "session": session, "hour": hour}
 
 
