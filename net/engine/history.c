@@ -212,10 +212,11 @@ static size_t read_block(const struct kl_history *h, const struct kl_history_blo
                          uint8_t *buf, size_t cap, uint32_t *end) {
     const uint8_t *at = b->packed ? h->unpack(h->ctx, b) : b->bytes;
     if (!at) return 0;
-    for (; first_of(at + LENGTH_BYTES) + at[LENGTH_BYTES + 4] <= from; at += LENGTH_BYTES + length_at(at)) {
-    }
-    size_t len = length_at(at);
-    if (len > cap) return 0;
+    const uint8_t *const behind = at + b->used;
+    while (at < behind && first_of(at + LENGTH_BYTES) + at[LENGTH_BYTES + 4] <= from)
+        at += LENGTH_BYTES + length_at(at);
+    size_t len = at < behind ? length_at(at) : 0;
+    if (!len || len > cap) return 0;
     memcpy(buf, at + LENGTH_BYTES, len);
     *end = first_of(buf) + buf[4];
     return len;
