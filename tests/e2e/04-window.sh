@@ -21,7 +21,7 @@ said systemd listening 5
 export NOTIFY_SOCKET=$tmp/notify WATCHDOG_USEC=2000000
 start_relay --shards 2 --http "$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')"
 unset NOTIFY_SOCKET WATCHDOG_USEC
-http=$(sed -n 's/.*event=window address=\([0-9.:]*\).*/\1/p' "$tmp/relay.log")
+http=$(sed -n 's/.*event=window http=\([0-9.:]*\).*/\1/p' "$tmp/relay.log")
 check window/address "no line with its address" test -n "$http"
 
 # gets STATUS PATH [OPTION…]: the body in $tmp/body.

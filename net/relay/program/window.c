@@ -97,7 +97,7 @@ static int listen_at(struct kl_window *w, const struct kl_address *http, char *e
                  strerror(errno));
         return -1;
     }
-    kl_log(KL_LOG_INFO, "window", "address=%s", kl_address_place(place, &at));
+    kl_log(KL_LOG_INFO, "window", "http=%s", kl_address_place(place, &at));
     return 0;
 }
 
