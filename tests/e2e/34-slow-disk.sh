@@ -14,7 +14,7 @@ gcc -shared -fPIC -O1 -Wall -Wextra -D_GNU_SOURCE -o "$tmp/slow_disk.so" tests/t
 
 retroarch_home ann "${no_sound[@]}" 'video_driver = "null"' 'input_driver = "null"'
 start_xvfb 640x480
-start_relay
+start_relay --shards 1 # one that can be stopped
 start bob "$keylock" run --core nestopia --content "$content/shooter.nes" --relay "$relay" --room slow --name bob --speed real \
     --policy strict --frames 100000 --wait 60 --hash-every 10
 said relay 'event=(room_made|joined).*room="slow"' 20
