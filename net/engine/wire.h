@@ -4,7 +4,7 @@
  * look once. After a failure a writer writes nothing more and a reader yields zeros. Little-endian; varints
  * are base-128, least significant group first, at most 10 bytes, shortest form required.
  *
- * What a frame's datagrams are made of stands here, for the compiler to put it in place. */
+ * The parts of a frame's datagrams stand here, for the compiler to put it in place. */
 #ifndef KL_WIRE_H
 #define KL_WIRE_H
 
