@@ -165,7 +165,10 @@ def beside_verifier():
 
 
 def picture(rows):
-    script = bench.head("relay", 900, 760) + "set logscale x 2\nset xtics (" + ", ".join(str(r["clients"]) for r in rows) + ")\nset xlabel \"clients\"\nset multiplot layout 2,1\n"
+    rows = [r for r in rows if not r["void"]]
+    if not rows:
+        return
+    script = bench.head("relay", 900, 760) + "set logscale x 2\nset xtics (" + ", ".join(str(r["clients"]) for r in rows) + ")\nset xlabel \"clients\"\nset xrange [*:" + str(1.05 * rows[-1]["clients"]) + "]\nset multiplot layout 2,1\n"
     script += bench.block("d", rows, ("clients", "us", "yardstick_us", "p50_us", "yardstick_p50_us", "room_kib"))
     script += f'set title "A relay\'s processor time for an UPDATE: rooms of two at 60 Hz, RTT {RTT}" font "Sans,13"\nset ylabel "us of one core"\nset yrange [0:*]\n'
     script += 'plot $d using 1:2 with linespoints lw 2 title "relay", $d using 1:3 with linespoints lw 2 dt 2 lc rgb "#222222" title "sealed plain sockets, same runs"\n'
