@@ -154,6 +154,8 @@ struct kl_participant {
     struct kl_seat_key seat;
     bool fresh;                    /* begins with RETURN */
     bool moved;                    /* REFUSE MOVED has come; a second one is final */
+    bool sent_on;                  /* REFUSE ELSEWHERE has come since the last WELCOME; the next is final */
+    char elsewhere[KL_TEXT_MAX];   /* its addresses, with which the link begins anew; "": none */
     struct kl_msg errand;          /* is said instead; kind 0: a room is entered */
     uint8_t token[KL_TOKEN_BYTES]; /* with fresh, until the first WELCOME */
     bool sparing;

@@ -196,6 +196,12 @@ static void on_refuse(struct kl_participant *s, const struct kl_text *t, uint64_
         kl_dial_begin(&s->dial, now_us);
         return;
     }
+    if (t->code == KL_REFUSE_ELSEWHERE && !s->sent_on) {
+        s->sent_on = true;
+        memcpy(s->elsewhere, t->text, sizeof s->elsewhere);
+        kl_dial_begin(&s->dial, now_us);
+        return;
+    }
     s->status.refused = t->code;
     kl_participant_end(s, t->text[0] ? t->text : "the relay closed the connection without a reason");
 }

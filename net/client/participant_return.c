@@ -267,6 +267,7 @@ bool kl_participant_next_entry(struct kl_participant *s, struct kl_msg *m) {
 /* A watcher tries to come back for KL_WATCH_AGAIN_S. */
 void kl_participant_take_welcome(struct kl_participant *s, const struct kl_welcome *w) {
     s->status.welcome = *w;
+    s->sent_on = false;
     if (w->client == KL_WATCHER) s->status.welcome.seat_time_s = KL_WATCH_AGAIN_S;
 }
 

@@ -181,7 +181,8 @@ enum kl_refuse {
     KL_REFUSE_FAR,       /* the link needs a longer lead than the room allows */
     KL_REFUSE_DELETED,   /* nothing is refused: the recording of DELETE is gone */
     KL_REFUSE_TAKEN,     /* nothing is refused: the run of RUN will be verified */
-    KL_REFUSE_MOVED      /* the session is of another bucket than the room's */
+    KL_REFUSE_MOVED,     /* the session is of another bucket than the room's */
+    KL_REFUSE_ELSEWHERE  /* a relay of the same key has the room: the text is its addresses */
 };
 struct kl_text {
     uint8_t code;

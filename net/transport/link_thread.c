@@ -180,10 +180,34 @@ static void connect_enet(struct kl_link *l, const struct kl_session_keys *keys) 
     kl_link_unlock(l);
 }
 
+/* The addresses of the relay that has the room, and the same key. */
+static void go_elsewhere(struct kl_link *l) {
+    struct kl_addresses names = {0};
+    struct kl_address a;
+    char why[2 * KL_TEXT_MAX], text[KL_TEXT_MAX];
+    kl_link_lock(l);
+    snprintf(text, sizeof text, "%s", l->participant.elsewhere);
+    l->participant.elsewhere[0] = 0;
+    for (char *at = text, *end; *at; at = end) {
+        end = at + strcspn(at, " ");
+        if (*end) *end++ = 0;
+        if (kl_address_parse_place(at, &a) && a.port && may_send_to(l, &a)) kl_addresses_add(&names, &a);
+    }
+    if (names.count) {
+        l->names = names;
+    } else {
+        snprintf(why, sizeof why, "the relay %s names no address of the relay that has the room",
+                 l->participant.dial.relay);
+        kl_participant_end(&l->participant, why);
+    }
+    kl_link_unlock(l);
+}
+
 /* Applies the participant's decisions to ENet. */
 static void follow(struct kl_link *l) {
     const struct kl_dial *d = &l->participant.dial; /* this thread alone changes it */
     if (l->number != d->number) {
+        if (l->participant.elsewhere[0]) go_elsewhere(l);
         if (l->peer) enet_peer_reset(l->peer);
         forget_session(l);
         l->number = d->number;
@@ -251,6 +275,7 @@ static void on_receive(struct kl_link *l, ENetPacket *packet) {
 static void dispatch(struct kl_link *l, const ENetEvent *event) {
     if (event->type == ENET_EVENT_TYPE_RECEIVE) {
         on_receive(l, event->packet);
+        follow(l); /* a refusal may begin another session: the end of this one means nothing then */
         return;
     }
     kl_link_lock(l);

@@ -4,8 +4,6 @@
 
 #include <sodium.h>
 
-#define TRIES 16 /* for a line that is being written */
-
 #define GET(x)    atomic_load_explicit(&(x), memory_order_relaxed)
 #define PUT(x, v) atomic_store_explicit(&(x), (v), memory_order_relaxed)
 
@@ -79,28 +77,18 @@ uint64_t kl_shards_maker(const char *host) {
     return hash ? hash : 1;
 }
 
-/* --- a line: its turn is odd while it is written, and two more behind --- */
+/* --- lines --- */
 
-void kl_shards_list(struct kl_shards *s, unsigned place, const struct kl_room_line *line) {
-    struct kl_shard_line *l = &s->all[s->own].line[place];
-    uint32_t turn = GET(l->turn) & ~1U; /* a writer before this one may have died inside */
-    if (!line && !l->listed) return;
-    PUT(l->turn, turn + 1);
-    atomic_thread_fence(memory_order_release);
-    l->listed = line;
-    if (line) l->line = *line;
-    atomic_store_explicit(&l->turn, turn + 2, memory_order_release);
+void kl_shards_list(struct kl_shards *s, unsigned place, const struct kl_shard_line *line) {
+    struct kl_shard *own = &s->all[s->own];
+    if (line->is == KL_SHARD_NO_ROOM && own->line[place].is == KL_SHARD_NO_ROOM) return;
+    kl_seqlock_write(&own->line_lock[place], &own->line[place], line, sizeof *line);
 }
 
-bool kl_shards_line(const struct kl_shards *s, unsigned shard, unsigned place, struct kl_room_line *out) {
-    const struct kl_shard_line *l = &s->all[shard].line[place];
-    for (unsigned i = 0; i < TRIES; i++) {
-        uint32_t turn = atomic_load_explicit(&l->turn, memory_order_acquire);
-        bool listed = l->listed;
-        if (turn & 1) continue;
-        if (listed) *out = l->line;
-        atomic_thread_fence(memory_order_acquire);
-        if (GET(l->turn) == turn) return listed;
-    }
-    return false;
+struct kl_shard_line kl_shards_line(const struct kl_shards *s, unsigned shard, unsigned place) {
+    const struct kl_shard *from = &s->all[shard];
+    struct kl_shard_line line;
+    if (!kl_seqlock_read(&from->line_lock[place], &line, &from->line[place], sizeof line))
+        line.is = KL_SHARD_NO_ROOM;
+    return line;
 }

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/platform/seqlock.h"
 #include "net/transport/strangers.h"
 
 #define KL_SHARDS_MAX   15   /* so that LIST can name each place of a room */
@@ -28,9 +29,9 @@ struct kl_shard_cell { /* handshakes of one person's addresses, or of the networ
 struct kl_shard_room {
     _Atomic uint64_t maker, bytes; /* kl_shards_maker(); 0: no room. Bytes that count for the maker */
 };
+enum kl_shard_listed { KL_SHARD_NO_ROOM, KL_SHARD_UNLISTED, KL_SHARD_LISTED };
 struct kl_shard_line {
-    _Atomic uint32_t turn; /* odd: it is being written */
-    bool listed;
+    enum kl_shard_listed is;
     struct kl_room_line line;
 };
 
@@ -39,6 +40,7 @@ struct kl_shard {
     _Atomic uint64_t holder[KL_SHARD_PEERS]; /* by slot: kl_address_person() of its session, 0: free */
     struct kl_shard_cell rate[KL_SHARD_CELLS], net_rate[KL_SHARD_CELLS];
     struct kl_shard_room room[KL_SHARD_ROOMS]; /* by place */
+    kl_seqlock line_lock[KL_SHARD_ROOMS];
     struct kl_shard_line line[KL_SHARD_ROOMS];
 };
 
@@ -67,9 +69,9 @@ unsigned kl_shards_made(const struct kl_shards *s, uint64_t maker, uint64_t *byt
 /* A number that stands for an address's text (kl_address_host()); never 0. */
 uint64_t kl_shards_maker(const char *host);
 
-/* This shard's room at `place` < KL_SHARD_ROOMS. line NULL: no room, or an unlisted one. */
-void kl_shards_list(struct kl_shards *s, unsigned place, const struct kl_room_line *line);
-/* The line of another shard. False: there is none, or it is being written. */
-bool kl_shards_line(const struct kl_shards *s, unsigned shard, unsigned place, struct kl_room_line *out);
+/* This shard's room at `place` < KL_SHARD_ROOMS. */
+void kl_shards_list(struct kl_shards *s, unsigned place, const struct kl_shard_line *line);
+/* A shard's line. KL_SHARD_NO_ROOM also if it is being written. */
+struct kl_shard_line kl_shards_line(const struct kl_shards *s, unsigned shard, unsigned place);
 
 #endif

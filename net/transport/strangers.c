@@ -8,8 +8,6 @@
 #include "net/engine/field.h"
 #include "net/session/seal.h"
 
-#define LINE_MAX_BYTES (1 + KL_NAME_MAX + 2 * (1 + KL_LINE_TEXT) + 10 + 16)
-
 static const struct kl_field ping[] = {KL_NUMBER(kl_question, version), {0}};
 static const struct kl_field list[] = {KL_NUMBER(kl_question, version), KL_NUMBER(kl_question, from), {0}};
 
@@ -112,6 +110,21 @@ int kl_pong_read(struct kl_pong *p, const uint8_t *bytes, size_t len) {
 
 /* --- ROOMS --- */
 
+size_t kl_room_line_write(const struct kl_room_line *line, uint8_t out[KL_ROOM_LINE_BYTES]) {
+    struct kl_writer w;
+    kl_writer_init(&w, out, KL_ROOM_LINE_BYTES);
+    kl_fields_write(&w, line_of_room, line);
+    return (size_t)(w.at - out);
+}
+
+int kl_room_line_read(struct kl_room_line *line, const uint8_t *bytes, size_t len) {
+    struct kl_reader r;
+    memset(line, 0, sizeof *line);
+    kl_reader_init(&r, bytes, len);
+    kl_fields_read(&r, line_of_room, line);
+    return r.failed || kl_reader_left(&r) ? KL_E_MALFORMED : KL_OK;
+}
+
 size_t kl_rooms_write(const struct kl_question *q,
                       bool (*next_line)(void *, unsigned *, struct kl_room_line *), void *ctx,
                       uint8_t out[KL_LIST_BYTES]) {
@@ -123,7 +136,7 @@ size_t kl_rooms_write(const struct kl_question *q,
     begin(&w, out, KL_LIST_BYTES, KL_STRANGER_ROOMS, q->echo);
     uint8_t *head = w.at;
     w.at += 3; /* next, count */
-    while ((more = next_line(ctx, &from, &line)) && (size_t)(w.end - w.at) >= LINE_MAX_BYTES &&
+    while ((more = next_line(ctx, &from, &line)) && (size_t)(w.end - w.at) >= KL_ROOM_LINE_BYTES &&
            count < KL_ROOMS_MAX) {
         kl_fields_write(&w, line_of_room, &line);
         here = from;

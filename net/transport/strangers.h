@@ -43,6 +43,11 @@ struct kl_room_line {
     uint16_t rtt_ms;      /* the longest round trip to the relay of a player there; KL_RTT_UNKNOWN */
     uint8_t identity[16]; /* of the room's facts (net/PROTOCOL.md §7, facts) */
 };
+/* The line alone, as ROOMS has it. Its length; and 0, or KL_E_MALFORMED. */
+#define KL_ROOM_LINE_BYTES (1 + KL_NAME_MAX + 2 * (1 + KL_LINE_TEXT) + 10 + 16)
+size_t kl_room_line_write(const struct kl_room_line *line, uint8_t out[KL_ROOM_LINE_BYTES]);
+int kl_room_line_read(struct kl_room_line *line, const uint8_t *bytes, size_t len);
+
 struct kl_rooms {
     uint8_t echo[KL_ECHO_BYTES];
     uint16_t next; /* `from` of the next LIST; KL_ROOMS_END: the list is complete */

@@ -126,6 +126,12 @@ call setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource sh -c 'ulimit
 check usage/relay-few-files "exit status $status: $(cat "$tmp/out" "$tmp/err")" grep -q '500 rooms need [0-9]* open files, the system allows 64' "$tmp/err"
 refuses "keylock-relay --help" "$relay_program" nonsense
 refuses "keylock-relay --help" "$relay_program" --shards 2 --console
+refuses "keylock-relay --help" "$relay_program" --fleet http://127.0.0.1
+refuses "keylock-relay --help" "$relay_program" --fleet rediss://127.0.0.1
+refuses "keylock-relay --help" "$relay_program" --fleet redis://127.0.0.1
+touch "$tmp/login" && chmod 644 "$tmp/login"
+call "$relay_program" --fleet redis://127.0.0.1 --host 127.0.0.1 --fleet-login "$tmp/login"
+check usage/relay-open-login "exit status $status: $(cat "$tmp/err")" test "$status" = 1 -a "$(grep -c 'login' "$tmp/err")" = 1
 
 # The operator's words for a relay that runs: of two processes, then of one.
 ctl() { call "$relay_program" ctl --control "$tmp/control" "$@"; }

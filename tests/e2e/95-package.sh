@@ -16,7 +16,7 @@ cut -d ' ' -f 1 "$tmp/all.conf" | sort >"$tmp/keys"
 check package/options "$(diff "$tmp/options" "$tmp/keys" | tr '\n' ' ')" cmp -s "$tmp/options" "$tmp/keys"
 start_relay --config "$tmp/all.conf" --control "$tmp/control" --state "$tmp/state" --journal "$tmp/journal" --record "$tmp/record"
 stop relay
-grep -vE '^(host|state|journal|record|control) ' "$tmp/all.conf" >"$tmp/values"
+grep -vE '^(host|state|journal|record|control|fleet-login) ' "$tmp/all.conf" >"$tmp/values"
 other=$(python3 - "$tmp/values" <<'END'
 import re, sys
 rows = dict(re.findall(r"^\| `--([a-z-]+)[^|]*\|.*\| ([^|]*?) \|$", open("docs/options.md").read(), re.M))

@@ -90,6 +90,13 @@ struct program proxy_start(uint16_t to, const char *const args[]) {
     return program_start(binary("KEYLOCK_FAULTPROXY_BIN", "build/faultproxy"), argv, "listening 127.0.0.1:");
 }
 
+struct program redis_start(const char *const args[]) {
+    const char *argv[ARGS_MAX] = {"redis-server"};
+    for (unsigned i = 0; args && args[i]; i++)
+        argv[1 + i] = args[i];
+    return program_start("/usr/bin/redis-server", argv, " port=");
+}
+
 unsigned program_children(const struct program *p, pid_t *pid, unsigned most) {
     char path[64];
     unsigned count = 0;

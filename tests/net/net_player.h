@@ -26,6 +26,8 @@ struct program relay_start(const char *const args[]);
 const char *relay_state(void);
 /* The same for the fault proxy ($KEYLOCK_FAULTPROXY_BIN, build/faultproxy) in front of `to`. */
 struct program proxy_start(uint16_t to, const char *const args[]);
+/* The same for Debian's redis-server. */
+struct program redis_start(const char *const args[]);
 /* Ends it by this signal; its exit status, or -signal where it was killed by one. */
 int program_stop(struct program *p, int signal);
 /* Its own children, in the order of their start: how many of `most`. */

@@ -45,13 +45,14 @@ LAYERS = {
     "net/client": ["net/engine", "net/session"],
     "net/transport": ["net/platform", "net/engine", "net/session", "net/client"],
     "net/relay/log": ["net/platform", "net/engine"],
-    "net/relay/room": NET + ["net/relay/log"],
+    "net/relay/fleet": NET + ["net/relay/log"],
+    "net/relay/room": NET + ["net/relay/log", "net/relay/fleet/fleet"],
     "net/relay/heal": NET + ["net/relay/log", "net/relay/room"],
     "net/relay/watch": NET + ["net/relay/log", "net/relay/room", "net/relay/heal"],
     "net/relay/durable": NET + ["net/relay/log", "net/relay/room"],
-    "net/relay/lobby": NET + ["net/relay/" + name for name in ("log", "room", "heal", "watch", "durable")],
-    "net/relay/loop": NET + ["net/relay/" + name for name in ("log", "room", "durable", "lobby")],
-    "net/relay/program": NET + ["net/relay/" + name for name in ("log", "room", "heal", "durable", "lobby", "loop")],
+    "net/relay/lobby": NET + ["net/relay/" + name for name in ("log", "fleet/fleet", "room", "heal", "watch", "durable")],
+    "net/relay/loop": NET + ["net/relay/" + name for name in ("log", "fleet/fleet", "room", "durable", "lobby")],
+    "net/relay/program": NET + ["net/relay/" + name for name in ("log", "fleet", "room", "heal", "durable", "lobby", "loop")],
     "core_wrapper/draw": ["net/platform", "net/engine"],
     "core_wrapper/words": NET,
     "core_wrapper/world": ["net/platform"],
@@ -96,6 +97,7 @@ OUTSIDE = {
     "miniupnpc/": ["core_wrapper/tool"],
     "natpmp.h": ["core_wrapper/tool"],
     "json-c/": ["core_wrapper"],
+    "hiredis/": ["net/relay/fleet"],
 }
 # The system's headers for files, folders, processes and libraries, then for clocks, threads, sockets and waiting. Only net/platform
 # may include them, and the modules that LIST names with their reason.

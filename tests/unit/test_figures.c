@@ -31,10 +31,10 @@ static void has(const char *line) {
 
 TEST_WITH(one_that_is_being_written_is_not_read, begin, end) {
     figures[0].seats = 42;
-    place[0].turn = 5;
+    place[0].lock = 5;
     assert_false(kl_figures_read(&place[0], &figures[0]));
     assert_int_equal(figures[0].seats, 42);
-    place[0].turn = 6;
+    place[0].lock = 6;
     assert_true(kl_figures_read(&place[0], &figures[0]));
     assert_int_equal(figures[0].seats, 0);
     assert_int_equal(figures[0].rooms_most, 7);

@@ -78,6 +78,19 @@ TEST_WITH(a_session_in_another_process_than_the_rooms_is_tried_again_once, play,
     assert_string_equal(s->status.reason, "moved");
 }
 
+TEST_WITH(a_relay_that_has_the_room_is_tried_once, play, drop) {
+    const struct kl_msg on = {.kind = KL_MSG_REFUSE,
+                              .text = {.code = KL_REFUSE_ELSEWHERE, .text = "192.0.2.1:5 [2001:db8::1]:5"}};
+    uint32_t number = s->dial.number;
+    kl_participant_take_message(s, &on, HEARD);
+    assert_int_equal(s->status.phase, KL_PARTICIPANT_PLAYING);
+    assert_int_equal(s->dial.number, number + 1);
+    assert_string_equal(s->elsewhere, on.text.text);
+    kl_participant_take_message(s, &on, HEARD);
+    assert_int_equal(s->status.phase, KL_PARTICIPANT_ENDED);
+    assert_string_equal(s->status.reason, on.text.text);
+}
+
 TEST_WITH(a_new_session_after_four_seconds, play, drop) {
     uint8_t init[KL_INIT_BYTES];
     struct kl_msg m;

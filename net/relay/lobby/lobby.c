@@ -59,6 +59,7 @@ struct kl_lobby *kl_lobby_create(const struct kl_lobby_limits *limits, const str
         return NULL;
     }
     l->net = *net;
+    l->fleet_us = UINT64_MAX;
     randombytes_buf(l->secret, sizeof l->secret);
     crypto_scalarmult_base(l->pub, l->secret);
     return l;
@@ -80,6 +81,10 @@ void kl_lobby_set_shards(struct kl_lobby *l, struct kl_shards *shards) {
     l->shards = shards;
 }
 
+void kl_lobby_set_fleet(struct kl_lobby *l, struct kl_fleet *fleet) {
+    l->fleet = fleet;
+}
+
 void kl_lobby_set_signer(struct kl_lobby *l, const struct kl_relay_key *key) {
     l->signer = *key;
 }
@@ -91,7 +96,7 @@ void kl_lobby_set_journal(struct kl_lobby *l, struct kl_journal *journal, uint64
 
 void kl_lobby_destroy(struct kl_lobby *l) {
     for (unsigned i = 0; i < l->limits.peers; i++)
-        kl_lobby_door_leave(&l->client[i]);
+        kl_lobby_door_leave(l, &l->client[i]);
     for (unsigned i = 0; i < l->limits.rooms; i++)
         if (l->room[i]) kl_lobby_free_room(l->room[i]);
     sodium_memzero(l->secret, sizeof l->secret);
@@ -124,7 +129,7 @@ struct kl_lobby_stats kl_lobby_stats(const struct kl_lobby *l) {
 
 void kl_lobby_opened(struct kl_lobby *l, unsigned peer, const char *address, uint64_t now_us) {
     struct kl_lobby_client *c = &l->client[peer];
-    kl_lobby_door_leave(c);
+    kl_lobby_door_leave(l, c);
     *c = (struct kl_lobby_client){.state = KL_CLIENT_GREETING, .greet_by_us = now_us + KL_GREET_US};
     if (l->door_us > now_us + KL_CHORES_US) l->door_us = now_us + KL_CHORES_US;
     snprintf(c->address, sizeof c->address, "%s", address);
@@ -148,7 +153,7 @@ void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
     if (c->state == KL_CLIENT_MEMBER || c->state == KL_CLIENT_WATCHER)
         kl_lobby_busy(c->room); /* it may be empty now */
     if (c->state == KL_CLIENT_WATCHER) kl_lobby_watch_lost(c->room, c->watcher, "link lost");
-    kl_lobby_door_leave(c);
+    kl_lobby_door_leave(l, c);
     c->state = KL_CLIENT_NONE;
 }
 
@@ -160,7 +165,7 @@ static void greeting(struct kl_lobby *l, unsigned peer, int result, const struct
         kl_lobby_hand_in_data(l, peer, &m->data, now_us);
     } else if (result == KL_OK && m->kind == KL_MSG_BYE) {
         kl_lobby_turn_away(l, peer, KL_REFUSE_CLOSED, "left");
-    } else if (c->back || c->wish || c->challenge) {
+    } else if (c->back || c->asks || c->wish || c->challenge) {
         kl_lobby_turn_away(l, peer, KL_REFUSE_PROTOCOL,
                            "expected nothing before the answer to %s, got a message",
                            c->back ? "RETURN" : "your wish");
@@ -168,6 +173,9 @@ static void greeting(struct kl_lobby *l, unsigned peer, int result, const struct
         kl_lobby_turn_away(l, peer, KL_REFUSE_VERSION, "this relay speaks protocol %d, you speak %u: %s",
                            KL_PROTOCOL_VERSION, m->hello.version,
                            kl_protocol_remedy(m->hello.version, KL_PROTOCOL_VERSION));
+    } else if (result == KL_OK && (m->kind == KL_MSG_HELLO || m->kind == KL_MSG_RETURN) &&
+               kl_lobby_fleet_asks(l, peer, m, now_us)) {
+        return;
     } else if (result == KL_OK && m->kind == KL_MSG_HELLO) {
         kl_lobby_hello(l, peer, &m->hello, now_us);
     } else if (result == KL_OK && m->kind == KL_MSG_RETURN) {
@@ -354,6 +362,7 @@ static void unpack_snapshots(struct kl_lobby *l, uint64_t now_us) {
 void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
     if (now_us >= l->door_us) put_out_the_silent(l, now_us);
     if (l->returns_wait) kl_lobby_return_next(l, now_us);
+    if (now_us >= l->fleet_us) kl_lobby_fleet_turn(l, now_us);
     if (l->wishes_wait || l->tokens_wait) kl_lobby_wishes_turn(l, now_us);
     const unsigned rooms = kl_lobby_dues_next(l, now_us);
     for (unsigned i = 0; i < rooms; i++)
@@ -369,6 +378,7 @@ void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
 uint64_t kl_lobby_due_us(const struct kl_lobby *l) {
     uint64_t due_us = kl_lobby_snapshot_due_us(l);
     if (l->door_us < due_us) due_us = l->door_us;
+    if (l->fleet_us < due_us) due_us = l->fleet_us;
     if ((l->wishes_wait || l->tokens_wait) && l->wishes_us < due_us) due_us = l->wishes_us;
     if (l->returns_wait || l->ends_wait) due_us = 0;
     if (kl_lobby_dues_us(l) < due_us) due_us = kl_lobby_dues_us(l);

@@ -15,6 +15,7 @@
 #include "net/relay/durable/journal.h"
 #include "net/relay/room/lobby_net.h"
 #include "net/session/keys.h"
+#include "net/relay/fleet/fleet.h"
 #include "net/transport/shards.h"
 
 struct kl_lobby;
@@ -27,6 +28,8 @@ void kl_lobby_destroy(struct kl_lobby *l);
 void kl_lobby_set_secret(struct kl_lobby *l, const uint8_t secret[32]);
 /* This process is one of several: their table, which outlives the lobby. Before kl_lobby_set_journal(). */
 void kl_lobby_set_shards(struct kl_lobby *l, struct kl_shards *shards);
+/* The relays that it knows; with shards. */
+void kl_lobby_set_fleet(struct kl_lobby *l, struct kl_fleet *fleet);
 /* From time to time: the memory of its rooms, for the others. */
 void kl_lobby_shards_publish(struct kl_lobby *l);
 /* The key of seals (proof.h); without it there are none. Before the first client. */
@@ -64,7 +67,7 @@ struct kl_lobby_stats {
 };
 struct kl_lobby_stats kl_lobby_stats(const struct kl_lobby *l);
 
-/* The public facts of a listed room. */
+/* The public facts of a room. */
 struct kl_lobby_listing {
     char name[KL_NAME_MAX];
     char content[KL_FACT_VAL_MAX], core[KL_FACT_VAL_MAX]; /* the facts with their parts for people; or "" */
@@ -78,7 +81,9 @@ struct kl_lobby_listing {
     bool playing, recorded;
     uint8_t identity[16]; /* kl_identity() of its facts */
 };
-/* Up to cap rooms from place *from on; *from moves past the last one. Returns their number; 0: no more. */
+/* Up to cap listed rooms from place *from on; *from moves past the last one. Their number; 0: no more. */
 unsigned kl_lobby_list(const struct kl_lobby *l, unsigned *from, struct kl_lobby_listing *out, unsigned cap);
+/* The room at this place, an unlisted one, too. False: there is none. */
+bool kl_lobby_listing_at(const struct kl_lobby *l, unsigned place, struct kl_lobby_listing *out);
 
 #endif

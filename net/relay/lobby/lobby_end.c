@@ -11,7 +11,14 @@
 
 /* --- a connection --- */
 
-void kl_lobby_door_leave(struct kl_lobby_client *c) {
+void kl_lobby_ask_no_more(struct kl_lobby *l, struct kl_lobby_client *c) {
+    if (c->asks && c->asks->place != KL_LOBBY_NO_PLACE) l->fleet_asks &= ~(1u << c->asks->place);
+    free(c->asks);
+    c->asks = NULL;
+}
+
+void kl_lobby_door_leave(struct kl_lobby *l, struct kl_lobby_client *c) {
+    kl_lobby_ask_no_more(l, c);
     free(c->back);
     c->back = NULL;
     kl_kept_challenge_free(c->challenge);
@@ -32,7 +39,7 @@ void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, 
     kl_log(KL_LOG_INFO, "refused", "address=%s code=%d reason=%s", kl_log_address(c->address), code,
            kl_log_quote(quoted, sizeof quoted, text));
     kl_lobby_refuse(l, peer, code, text);
-    kl_lobby_door_leave(c);
+    kl_lobby_door_leave(l, c);
     c->state = KL_CLIENT_NONE;
 }
 

@@ -395,6 +395,11 @@ static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *ou
     memcpy(out->identity, r->identity, sizeof out->identity);
 }
 
+bool kl_lobby_listing_at(const struct kl_lobby *l, unsigned place, struct kl_lobby_listing *out) {
+    if (l->room[place]) list_room(l->room[place], out);
+    return l->room[place];
+}
+
 unsigned kl_lobby_list(const struct kl_lobby *l, unsigned *from, struct kl_lobby_listing *out, unsigned cap) {
     unsigned count = 0;
     for (; *from < l->limits.rooms && count < cap; ++*from) {

@@ -4,6 +4,7 @@
  * lobby_end.c        ends of connections, memberships and rooms; rooms that give way
  * lobby_join.c       HELLO: rooms are made and entered
  * lobby_door.c       passwords, locks, bans
+ * lobby_fleet.c      rooms that are at other relays
  * lobby_seat.c       seats that are kept, RETURN
  * lobby_start.c      start data, READY, start
  * lobby_late.c       members that join a game under way
@@ -30,7 +31,19 @@
 /* Turns away a connection that is in no room. */
 void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *format, ...)
     __attribute__((format(__printf__, 4, 5)));
-void kl_lobby_door_leave(struct kl_lobby_client *c); /* it no longer knocks, nor waits */
+void kl_lobby_door_leave(struct kl_lobby *l, struct kl_lobby_client *c); /* neither knocks nor waits */
+/* A client that waits for the fleet's word on its room. */
+#define KL_LOBBY_NO_PLACE KL_FLEET_ASKS
+struct kl_lobby_asking {
+    unsigned place; /* of its question; KL_LOBBY_NO_PLACE: none yet */
+    uint64_t until_us;
+    bool returns, claims;
+    union {
+        struct kl_hello hello;
+        struct kl_return back; /* if it returns */
+    };
+};
+void kl_lobby_ask_no_more(struct kl_lobby *l, struct kl_lobby_client *c);
 /* Sends the reason, hangs up, and takes the member out of the room. (The next kl_lobby_run() frees an empty
  * room; a pointer to it stays valid until then.) */
 void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
@@ -90,6 +103,14 @@ int kl_lobby_objection(struct kl_lobby *l, const struct kl_lobby_room *r, const 
                        const char *address, char *text, size_t cap, uint64_t now_us);
 /* Tells the room, if code is KL_REFUSE_IDENTITY, the player's name and what differs. r NULL: nothing. */
 void kl_lobby_tell_refused(struct kl_lobby_room *r, const struct kl_hello *h, int code, uint64_t now_us);
+
+/* --- lobby_fleet.c --- */
+
+/* True: this client, with HELLO or RETURN, waits for the fleet's word on its room, or was turned away. */
+bool kl_lobby_fleet_asks(struct kl_lobby *l, unsigned peer, const struct kl_msg *m, uint64_t now_us);
+/* Those whose answer is here go on. */
+void kl_lobby_fleet_turn(struct kl_lobby *l, uint64_t now_us);
+
 /* --- lobby_door.c --- */
 /* True: the client must prove or set a password first, or it is too early for another try; it is answered.
  * False: it may enter. r: the room, or NULL to make one. */

@@ -48,8 +48,9 @@ struct server {
     struct kl_lobby *lobby;
     struct kl_journal *journal; /* NULL: none is kept */
     char journal_folder[KL_SERVER_JOURNAL];
-    struct kl_shards *shards; /* NULL: this process is alone */
-    unsigned places;          /* of rooms, in each shard */
+    struct kl_shards *shards;     /* NULL: this process is alone */
+    const struct kl_fleet *fleet; /* NULL: this relay is */
+    unsigned places;              /* of rooms, in each shard */
     uint64_t publish_us;
     unsigned published; /* rooms */
     char fingerprint[KL_FINGERPRINT_CHARS + 1];
@@ -133,60 +134,70 @@ static unsigned on_rooms(void *ctx) {
     return s->shards ? kl_shards_rooms(s->shards) : kl_lobby_rooms(s->lobby);
 }
 
+static void describe(struct kl_room_line *out, const struct kl_lobby_listing *r) {
+    *out = (struct kl_room_line){.players = r->players,
+                                 .filled = r->filled,
+                                 .open = r->open,
+                                 .watchers = r->watchers,
+                                 .waiting = r->waiting,
+                                 .lead_max = r->lead_max,
+                                 .playing = r->playing,
+                                 .password = r->doors & KL_DOOR_PASSWORD,
+                                 .locked = r->doors & KL_DOOR_LOCKED,
+                                 .quick = r->doors & KL_DOOR_QUICK,
+                                 .recorded = r->recorded,
+                                 .rtt_ms = r->rtt_ms};
+    snprintf(out->name, sizeof out->name, "%s", r->name);
+    snprintf(out->content, sizeof out->content, "%.*s", (int)sizeof out->content - 1, r->content);
+    snprintf(out->core, sizeof out->core, "%.*s", (int)sizeof out->core - 1, r->core);
+    memcpy(out->identity, r->identity, sizeof out->identity);
+}
+
 /* Of this process. */
 static bool next_line(const struct server *s, unsigned *from, struct kl_room_line *out) {
     struct kl_lobby_listing r;
     if (kl_lobby_list(s->lobby, from, &r, 1) == 0) return false;
-    *out = (struct kl_room_line){.players = r.players,
-                                 .filled = r.filled,
-                                 .open = r.open,
-                                 .watchers = r.watchers,
-                                 .waiting = r.waiting,
-                                 .lead_max = r.lead_max,
-                                 .playing = r.playing,
-                                 .password = r.doors & KL_DOOR_PASSWORD,
-                                 .locked = r.doors & KL_DOOR_LOCKED,
-                                 .quick = r.doors & KL_DOOR_QUICK,
-                                 .recorded = r.recorded,
-                                 .rtt_ms = r.rtt_ms};
-    snprintf(out->name, sizeof out->name, "%s", r.name);
-    snprintf(out->content, sizeof out->content, "%.*s", (int)sizeof out->content - 1, r.content);
-    snprintf(out->core, sizeof out->core, "%.*s", (int)sizeof out->core - 1, r.core);
-    memcpy(out->identity, r.identity, sizeof out->identity);
+    describe(out, &r);
     return true;
 }
 
-/* Places are counted through all processes. */
+/* Of another one. */
+static bool line_at(const struct server *s, unsigned shard, unsigned place, struct kl_room_line *out) {
+    struct kl_shard_line line = kl_shards_line(s->shards, shard, place);
+    *out = line.line;
+    return line.is == KL_SHARD_LISTED;
+}
+
+/* Places are counted through all processes, and then come those of the fleet. */
 static bool on_next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
     const struct server *s = ctx;
     const unsigned shards = s->shards ? s->shards->count : 1, own = s->shards ? s->shards->own : 0;
     while (*from < shards * s->places) {
         unsigned shard = *from / s->places, place = *from % s->places;
-        bool found = shard == own && next_line(s, &place, out);
-        if (shard == own) {
-            *from = shard * s->places + (found ? place : s->places);
-        } else {
-            found = kl_shards_line(s->shards, shard, place, out);
-            ++*from;
-        }
+        bool found = shard == own ? next_line(s, &place, out) : line_at(s, shard, place, out);
+        *from = shard == own ? shard * s->places + (found ? place : s->places) : *from + 1;
         if (found) return true;
+    }
+    for (unsigned room; s->fleet && (room = *from - shards * s->places) < KL_FLEET_ROOMS;) {
+        ++*from;
+        if (kl_fleet_line(s->fleet, room, out)) return true;
     }
     return false;
 }
 
 /* For the other processes. */
 static void publish(struct server *s, uint64_t now_us) {
-    struct kl_room_line line;
-    unsigned from = 0;
+    struct kl_lobby_listing r;
     if (!s->shards || (now_us < s->publish_us && kl_lobby_rooms(s->lobby) == s->published)) return;
     s->publish_us = now_us + PUBLISH_US;
     s->published = kl_lobby_rooms(s->lobby);
     kl_lobby_shards_publish(s->lobby);
-    for (unsigned place = 0; place < s->places; place = from) {
-        bool found = next_line(s, &from, &line);
-        for (unsigned last = found ? from - 1 : s->places; place < last; place++)
-            kl_shards_list(s->shards, place, NULL);
-        if (!found) break;
+    for (unsigned place = 0; place < s->places; place++) {
+        struct kl_shard_line line = {.is = KL_SHARD_NO_ROOM};
+        if (kl_lobby_listing_at(s->lobby, place, &r)) {
+            line.is = r.doors & KL_DOOR_UNLISTED ? KL_SHARD_UNLISTED : KL_SHARD_LISTED;
+            describe(&line.line, &r);
+        }
         kl_shards_list(s->shards, place, &line);
     }
 }
@@ -283,6 +294,7 @@ static int open_lobby(struct server *s, const struct kl_server_config *o, const 
         kl_lobby_set_secret(s->lobby, key->exchange.secret);
         kl_lobby_set_signer(s->lobby, key);
         kl_lobby_set_shards(s->lobby, o->shards);
+        kl_lobby_set_fleet(s->lobby, o->fleet);
         kl_lobby_set_journal(s->lobby, s->journal, kl_now_us());
         return 0;
     }
@@ -336,6 +348,7 @@ static int open_server(struct server *s, const struct kl_server_config *o, char 
     if (peers > KL_HUB_PEERS_MAX) peers = KL_HUB_PEERS_MAX;
     char state[KL_RELAY_PATH];
     s->shards = o->shards;
+    s->fleet = o->fleet;
     s->places = o->rooms;
     if (kl_server_key_folder(o, state, err, err_len) != 0) return -1;
     if (kl_keys_open(state, &key, err, err_len) != 0) return -1;

@@ -61,8 +61,9 @@ struct kl_server_config {
     /* This process is one of several, whose parent has bound the socket and holds the journal's folder. NULL:
      * it is alone. */
     struct kl_shards *shards;
-    int socket; /* with shards */
-    bool again; /* another process was here before */
+    int socket;             /* with shards */
+    struct kl_fleet *fleet; /* with shards; NULL: this relay knows no others */
+    bool again;             /* another process was here before */
     /* NULL, or called once the relay listens, before it serves */
     void (*listening)(void *ctx, uint16_t port, const char *fingerprint);
     void *ctx;

@@ -4,7 +4,6 @@
 
 #include "net/platform/copies.h"
 
-#define TRIES    16
 #define COUNT_US 1000000
 #define MIB      UINT64_C(1048576)
 
@@ -44,13 +43,8 @@ static void look_at_room(struct kl_figures *f, const struct kl_lobby_room *r, bo
     if (count) count_players(f, r);
 }
 
-/* As net/transport/shards.c writes its lines. */
 static void publish(struct kl_figures_place *p, const struct kl_figures *f) {
-    uint32_t turn = atomic_load_explicit(&p->turn, memory_order_relaxed) & ~1U;
-    atomic_store_explicit(&p->turn, turn + 1, memory_order_relaxed);
-    atomic_thread_fence(memory_order_release);
-    p->figures = *f;
-    atomic_store_explicit(&p->turn, turn + 2, memory_order_release);
+    kl_seqlock_write(&p->lock, &p->figures, f, sizeof *f);
 }
 
 static void look(struct kl_server_onlooker *self, const struct kl_lobby *l,
@@ -88,16 +82,9 @@ void kl_figures_begin(struct kl_figures_writer *w, struct kl_figures_place *plac
 
 bool kl_figures_read(const struct kl_figures_place *p, struct kl_figures *out) {
     struct kl_figures copy;
-    for (unsigned i = 0; i < TRIES; i++) {
-        uint32_t turn = atomic_load_explicit(&p->turn, memory_order_acquire);
-        if (turn & 1) continue;
-        copy = p->figures;
-        atomic_thread_fence(memory_order_acquire);
-        if (atomic_load_explicit(&p->turn, memory_order_relaxed) != turn) continue;
-        *out = copy;
-        return true;
-    }
-    return false;
+    bool whole = kl_seqlock_read(&p->lock, &copy, &p->figures, sizeof copy);
+    if (whole) *out = copy;
+    return whole;
 }
 
 /* --- the text --- */

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "net/platform/buffer.h"
+#include "net/platform/seqlock.h"
 #include "net/relay/log/relay_log.h"
 #include "net/relay/loop/server.h"
 #include "net/relay/room/lobby_room.h"
@@ -33,7 +34,7 @@ struct kl_figures {
 };
 
 struct kl_figures_place {
-    _Atomic uint32_t turn; /* odd: it is being written */
+    kl_seqlock lock; /* of the figures */
     struct kl_figures figures;
     struct kl_log_count event[KL_LOG_EVENTS];
 };

@@ -123,10 +123,15 @@ static int serve(const struct kl_relay_options *options, int quit) {
     config.ctx = &setup;
     if (kl_control_folder(options->control, setup.control, err, sizeof err) != 0)
         kl_log(KL_LOG_INFO, "no_control", "reason=\"%s\"", err);
-    int result = kl_window_start(&setup.window, &options->http, shards, quit, err, sizeof err);
-    if (result == 0 && shards > 1)
-        result = kl_group_run(&config, shards, quit, serve_logged, err, sizeof err);
-    int status = result == 0 && shards == 1 ? serve_logged(&config, quit) : 0;
+    const bool fleet = options->fleet.host[0], group = shards > 1 || fleet;
+    struct kl_redis_place redis = options->fleet;
+    int result = 0;
+    if (fleet && options->fleet_login[0] && !kl_redis_login(options->fleet_login, &redis, err, sizeof err))
+        result = -1;
+    if (result == 0) result = kl_window_start(&setup.window, &options->http, shards, quit, err, sizeof err);
+    if (result == 0 && group)
+        result = kl_group_run(&config, shards, fleet ? &redis : NULL, quit, serve_logged, err, sizeof err);
+    int status = result == 0 && !group ? serve_logged(&config, quit) : 0;
     if (result != 0) fprintf(stderr, "keylock-relay: %s\n", err);
     kl_window_end(&setup.window);
     return result != 0 ? EXIT_CANNOT_LISTEN : status;
@@ -184,6 +189,12 @@ static int run(struct kl_relay_options *options) {
 /* NULL, or why there cannot be so many processes. */
 static const char *objection(const struct kl_relay_options *options) {
     if (options->http.port && !kl_copies_possible()) return "--http: expected off on this system, got more";
+    if (options->fleet.host[0] && !kl_copies_possible())
+        return "--fleet: expected none on this system, got more";
+    if (options->fleet.host[0] && !options->server.host[0])
+        return "--fleet: expected --host beside it, got none";
+    if (options->fleet.host[0] && options->console)
+        return "--console: expected no --fleet beside it, got one";
     if (options->shards <= 1) return NULL;
     if (!kl_copies_possible()) return "--shards: expected 1 on this system, got more";
     return options->console ? "--console: expected --shards 1 beside it, got more" : NULL;

@@ -18,7 +18,7 @@
 #define CONFIG_BYTES 65536
 #define HELP_COLUMN  25
 
-enum kind { KIND_TEXT, KIND_NUMBER, KIND_PORT, KIND_FLAG, KIND_LEVEL, KIND_HOST, KIND_PLACE };
+enum kind { KIND_TEXT, KIND_NUMBER, KIND_PORT, KIND_FLAG, KIND_LEVEL, KIND_HOST, KIND_PLACE, KIND_REDIS };
 
 #define FIELD(field) offsetof(struct kl_relay_options, field)
 #define TEXT(field)  KIND_TEXT, FIELD(field), 1, sizeof((struct kl_relay_options *)0)->field - 1
@@ -54,6 +54,14 @@ static const struct option_kind {
      "ends is started anew, and its rooms go on from the journal; one with `--console`, on Windows, and on a "
      "system that cannot",
      NULL},
+    {"fleet", KIND_REDIS, FIELD(fleet), 0, 0, "off", "URL",
+     "relays that share this Redis, redis://HOST:PORT/DB, are one: each lists the rooms of all, and sends "
+     "players on to the relay that has theirs; they have one relay.key, and each its own `--host`; needs "
+     "hiredis; not on Windows",
+     NULL},
+    {"fleet-login", TEXT(fleet_login), NULL, "FILE",
+     "a file that nobody else can read (mode 0600) with one line for that Redis, PASSWORD or USER PASSWORD",
+     "none"},
     {"max-seats", KIND_NUMBER, FIELD(server.seats), 1, KL_MAX_SEATS, NULL, "N", "seats of one room, {range}",
      NULL},
     {"watchers", LOBBY(watchers), 0, KL_HUB_PEERS_MAX / 4, NULL, "N",
@@ -216,7 +224,7 @@ static bool set_flag(const char *value, bool *field) {
 static bool set(struct kl_relay_options *out, const struct option_kind *k, const char *value, char *why,
                 size_t why_len) {
     void *field = (char *)out + k->field;
-    char expected[64] = "on or off";
+    char expected[192] = "on or off";
     bool good = false;
     switch (k->kind) {
     case KIND_TEXT:
@@ -240,6 +248,10 @@ static bool set(struct kl_relay_options *out, const struct option_kind *k, const
         strcpy(expected, "off, a port, or an address with its port");
         good = set_place(value, field);
         break;
+    case KIND_REDIS:
+        if (kl_redis_parse(value, field, expected, sizeof expected)) return true;
+        snprintf(why, why_len, "%s: %s", k->name, expected);
+        return false;
     case KIND_FLAG: good = set_flag(value, field); break;
     }
     if (!good) snprintf(why, why_len, "%s: expected %s, got \"%.64s\"", k->name, expected, value);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "net/platform/address.h"
+#include "net/relay/fleet/redis.h"
 #include "net/relay/log/relay_log.h"
 #include "net/relay/loop/server.h"
 
@@ -22,6 +23,8 @@ struct kl_relay_options {
     struct kl_address http;      /* kl_window_start() */
     char control[KL_RELAY_PATH]; /* kl_control_folder() */
     unsigned shards;             /* processes; 0: as many as there are processors */
+    struct kl_redis_place fleet; /* host "": no fleet */
+    char fleet_login[KL_RELAY_PATH];
 };
 
 enum kl_relay_action { KL_RELAY_RUN, KL_RELAY_CHECK, KL_RELAY_HELP, KL_RELAY_VERSION, KL_RELAY_BAD };

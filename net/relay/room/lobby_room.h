@@ -38,6 +38,7 @@
 #include "net/relay/room/verdict.h"
 #include "net/relay/room/visitor.h"
 #include "net/relay/room/catchup.h"
+#include "net/relay/fleet/fleet.h"
 #include "net/transport/shards.h"
 
 #define KL_START_SMALL         (256U * 1024) /* each room may have, whatever others hold */
@@ -331,6 +332,7 @@ struct kl_lobby_client { /* by peer */
     uint64_t greet_by_us;
     struct kl_lobby_knock *knock; /* while knocking */
     struct kl_return *back;       /* while its room is read; still GREETING */
+    struct kl_lobby_asking *asks; /* while the fleet is asked for its room; still GREETING */
     uint64_t wish;                /* the number of its wish; still GREETING. 0: none */
     struct kl_kept_challenge
         *challenge; /* the run that it hands in, or the token that it is sent; GREETING */
@@ -352,6 +354,9 @@ struct kl_lobby {
     struct kl_lobby_net net;
     uint8_t secret[32], pub[32];
     struct kl_shards *shards;       /* NULL: this process is alone */
+    struct kl_fleet *fleet;         /* NULL: this relay is alone */
+    uint32_t fleet_asks;            /* its places with a question, as bits */
+    uint64_t fleet_us;              /* the next look at answers; UINT64_MAX: none is awaited */
     struct kl_relay_key signer;     /* signs false: nothing is signed */
     struct kl_journal *journal;     /* NULL: no journal */
     struct kl_laid_out *laid_out;   /* for the locks of all rooms */

@@ -34,7 +34,7 @@ void kl_lobby_shards_note(struct kl_lobby *l, unsigned place) {
     PUT(own->rooms, l->rooms);
     PUT(own->room[place].bytes, 0);
     PUT(own->room[place].maker, r ? kl_shards_maker(r->maker) : 0);
-    if (!r) kl_shards_list(l->shards, place, NULL);
+    if (!r) kl_shards_list(l->shards, place, &(struct kl_shard_line){.is = KL_SHARD_NO_ROOM});
 }
 
 unsigned kl_lobby_rooms_in_all(const struct kl_lobby *l) {

@@ -1,0 +1,101 @@
+/* A room that is not here may be at another relay (net/relay/fleet/fleet.h): whoever comes for it waits for
+ * the fleet's word, and is sent on. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/relay/lobby/lobby_parts.h"
+
+#define LOOK_US   2000
+#define ANSWER_US 1000000 /* then the newest list says where the room is */
+
+static const char *room_of(const struct kl_lobby_asking *a) {
+    return a->returns ? a->back.room : a->hello.room;
+}
+
+static bool has_place(const struct kl_lobby *l) {
+    return kl_lobby_place(l) < l->limits.rooms;
+}
+
+bool kl_lobby_fleet_asks(struct kl_lobby *l, unsigned peer, const struct kl_msg *m, uint64_t now_us) {
+    const bool returns = m->kind == KL_MSG_RETURN;
+    const char *room = returns ? m->back.room : m->hello.room;
+    if (!l->fleet || kl_lobby_find(l, room) || !kl_lobby_has_name(l, room)) return false;
+    struct kl_lobby_asking *a = calloc(1, sizeof *a);
+    if (!a) {
+        kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, "this relay is out of memory; try again later");
+        return true;
+    }
+    a->place = KL_LOBBY_NO_PLACE;
+    a->until_us = now_us + ANSWER_US;
+    a->returns = returns;
+    if (returns)
+        a->back = m->back;
+    else
+        a->hello = m->hello;
+    kl_lobby_end_empty_rooms(l, l->room, l->limits.rooms, now_us);
+    a->claims = !returns && !(m->hello.door & KL_DOOR_AGAIN) && has_place(l);
+    l->client[peer].asks = a;
+    l->fleet_us = now_us;
+    return true;
+}
+
+/* --- the answer --- */
+
+static void ask(struct kl_lobby *l, struct kl_lobby_asking *a) {
+    _Static_assert(KL_FLEET_ASKS == 32, "places are bits");
+    if (a->place != KL_LOBBY_NO_PLACE || l->fleet_asks == UINT32_MAX) return;
+    a->place = (unsigned)__builtin_ctz(~l->fleet_asks);
+    l->fleet_asks |= 1u << a->place;
+    kl_fleet_ask(l->fleet, a->place, room_of(a), a->claims);
+}
+
+static void send_on(struct kl_lobby *l, unsigned peer, const struct kl_addresses *at) {
+    char text[KL_TEXT_MAX] = "", place[KL_PLACE_TEXT];
+    _Static_assert(KL_ADDRESSES_MAX * KL_PLACE_TEXT <= KL_TEXT_MAX, "they fit");
+    for (unsigned i = 0; i < at->count; i++) {
+        if (i) strcat(text, " ");
+        strcat(text, kl_address_place(place, &at->at[i]));
+    }
+    kl_lobby_turn_away(l, peer, KL_REFUSE_ELSEWHERE, "%s", text);
+}
+
+/* Redis has the word; without it, the newest list. */
+static enum kl_fleet_answer look(const struct kl_lobby *l, const struct kl_lobby_asking *a, uint64_t now_us,
+                                 struct kl_addresses *at) {
+    enum kl_fleet_answer answer = a->place == KL_LOBBY_NO_PLACE ? KL_FLEET_WAIT : kl_fleet_answer(l->fleet, a->place, at);
+    if (answer == KL_FLEET_WAIT && now_us >= a->until_us) answer = KL_FLEET_SILENT;
+    if (answer != KL_FLEET_SILENT) return answer;
+    return kl_fleet_find(l->fleet, room_of(a), at) ? KL_FLEET_ELSEWHERE : KL_FLEET_NOWHERE;
+}
+
+static void go_on(struct kl_lobby *l, unsigned peer, struct kl_lobby_asking *a, uint64_t now_us) {
+    struct kl_addresses at;
+    bool makes = !a->returns && !(a->hello.door & KL_DOOR_AGAIN) && !kl_lobby_find(l, a->hello.room);
+    if (makes && !has_place(l) && kl_fleet_with_place(l->fleet, &at))
+        send_on(l, peer, &at);
+    else if (a->returns)
+        kl_lobby_return(l, peer, &a->back, now_us);
+    else
+        kl_lobby_hello(l, peer, &a->hello, now_us);
+}
+
+void kl_lobby_fleet_turn(struct kl_lobby *l, uint64_t now_us) {
+    bool waits = false;
+    for (unsigned i = 0; i < l->limits.peers; i++) {
+        struct kl_lobby_client *c = &l->client[i];
+        struct kl_addresses at = {0};
+        if (!c->asks) continue;
+        ask(l, c->asks);
+        enum kl_fleet_answer answer = look(l, c->asks, now_us, &at);
+        waits = waits || answer == KL_FLEET_WAIT;
+        if (answer == KL_FLEET_WAIT) continue;
+        struct kl_lobby_asking a = *c->asks;
+        kl_lobby_ask_no_more(l, c);
+        if (answer == KL_FLEET_ELSEWHERE)
+            send_on(l, i, &at);
+        else
+            go_on(l, i, &a, now_us);
+    }
+    l->fleet_us = waits ? now_us + LOOK_US : UINT64_MAX;
+}

@@ -1,0 +1,211 @@
+/* test_fleet.c - relays that share a Redis: a player comes to any of them and gets to the room; Redis goes and
+ * comes back; a relay dies. docs/design.md §8, Fleet.
+ * runs: waiting, test, 25 s */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "net/platform/clock.h"
+#include "net/platform/socket.h"
+#include "net/transport/ask.h"
+#include "tests/net/net_player.h"
+
+#define RELAYS     3
+#define FRAMES_MAX 4000
+
+static struct program redis, relay[RELAYS];
+static struct player player[8];
+static char url[64];
+static const char *const host[RELAYS] = {"127.0.0.1", "127.0.0.2", "127.0.0.3"};
+
+/* Redis takes no port 0. */
+static uint16_t free_port(void) {
+    struct kl_address at = kl_address_loopback(0);
+    int s = kl_socket_listen(&at);
+    assert_true(s >= 0);
+    kl_socket_close(s);
+    return at.port;
+}
+
+static void begin_redis(uint16_t port) {
+    char number[8];
+    snprintf(number, sizeof number, "%u", port);
+    const char *const args[] = {"--port", number, "--bind", "127.0.0.1", "--save", "", "--dir", "/tmp", NULL};
+    redis = redis_start(args);
+    snprintf(url, sizeof url, "redis://127.0.0.1:%u/1", port);
+}
+
+static void begin_relay(unsigned i, const char *shards, const char *rooms, const char *state) {
+    const char *const args[] = {"--bind",  host[i],     "--host",      host[i], "--shards", shards,
+                                "--rooms", rooms,       "--fleet",     url,     "--state",  state,
+                                "--control", "off",     NULL};
+    relay[i] = relay_start(args);
+    assert_true(program_said(&relay[i], "event=fleet_found"));
+}
+
+static void begin(const char *shards, const char *rooms) {
+    begin_redis(free_port());
+    for (unsigned i = 0; i < RELAYS; i++)
+        begin_relay(i, shards, rooms, relay_state());
+    for (unsigned i = 0; i < RELAYS; i++)
+        for (uint64_t end_us = kl_now_us() + 5000000;
+             program_lines(&relay[i], "event=fleet_relay ") < RELAYS - 1 && kl_now_us() < end_us;)
+            kl_sleep_us(20000);
+}
+
+static void end(unsigned players) {
+    for (unsigned i = 0; i < players; i++)
+        player_close(&player[i], 0);
+    for (unsigned i = 0; i < RELAYS; i++)
+        if (relay[i].pid) assert_int_equal(program_stop(&relay[i], SIGTERM), 0);
+    program_stop(&redis, SIGTERM);
+}
+
+static void come(unsigned p, unsigned at, const char *room, unsigned players) {
+    static const char *const names[] = {"ann", "bob", "cid", "dot", "eve", "fay", "gus", "hal"};
+    struct kl_hello hello = hello_make(names[p], room, 1, players);
+    hello.params.clocked = true;
+    player[p] = (struct player){.host = host[at]};
+    kl_seat_make(&player[p].seat);
+    player_open(&player[p], &hello, relay[at].port, FRAMES_MAX);
+}
+
+static bool count_rooms(void *ctx, struct kl_rooms *piece) {
+    *(unsigned *)ctx += piece->count;
+    return true;
+}
+
+static unsigned listed(unsigned at) {
+    static struct kl_rooms piece;
+    char err[128];
+    unsigned rooms = 0;
+    int s = kl_ask_open(NULL, host[at], relay[at].port, err, sizeof err);
+    assert_true(s >= 0);
+    assert_int_equal(kl_ask_rooms(NULL, s, &piece, count_rooms, &rooms), 0);
+    kl_socket_close(s);
+    return rooms;
+}
+
+/* By every relay that runs. */
+static void expect_listed(unsigned rooms) {
+    for (unsigned i = 0; i < RELAYS; i++) {
+        unsigned got = rooms + 1;
+        for (uint64_t end_us = kl_now_us() + 8000000; relay[i].pid && kl_now_us() < end_us;) {
+            if ((got = listed(i)) == rooms) break;
+            players_turn(player, 2, 0.1);
+        }
+        if (relay[i].pid) assert_int_equal(got, rooms);
+    }
+}
+
+static unsigned all_lines(const char *text) {
+    unsigned lines = 0;
+    for (unsigned i = 0; i < RELAYS; i++)
+        if (relay[i].pid) lines += program_lines(&relay[i], text);
+    return lines;
+}
+
+static void play_on(unsigned first) {
+    uint32_t had = player[first].frames;
+    assert_true(players_run(&player[first], 2, had + 60, 20));
+    assert_int_equal(players_differ(&player[first], 2, had + 60), -1);
+}
+
+static void a_player_at_any_relay_gets_to_the_room(void **state) {
+    (void)state;
+    begin("2", "8");
+    come(0, 0, "friends", 2);
+    assert_true(player_joins(&player[0]));
+    come(1, 1, "friends", 2);
+    assert_true(players_run(player, 2, 120, 20));
+    assert_int_equal(players_differ(player, 2, 120), -1);
+    assert_int_equal(program_lines(&relay[0], "event=joined"), 2);
+    assert_int_equal(program_lines(&relay[1], "code=15"), 1);
+    expect_listed(1);
+
+    /* Two make one room at the same moment. */
+    come(2, 1, "both", 2);
+    come(3, 2, "both", 2);
+    assert_true(players_run(&player[2], 2, 60, 20));
+    assert_int_equal(all_lines("event=room_made"), 2);
+    expect_listed(2);
+
+    /* A process that was killed comes back with its seat, at another relay than before. */
+    player_look(&player[1]);
+    player[4] = (struct player){.host = host[2], .seat = player[1].seat, .fresh = true};
+    memcpy(player[4].token, player[1].status.welcome.token, sizeof player[4].token);
+    struct kl_hello bob = hello_make("bob", "friends", 1, 2);
+    bob.params.clocked = true;
+    player_open(&player[4], &bob, relay[2].port, FRAMES_MAX);
+    assert_true(players_run(&player[4], 1, 120, 20));
+    assert_int_equal(program_lines(&relay[0], "event=returned"), 1);
+    player_close(&player[4], 0);
+    end(4);
+}
+
+static void a_full_relay_sends_its_rooms_on(void **state) {
+    (void)state;
+    begin("1", "1");
+    for (unsigned i = 0; i < RELAYS; i++) {
+        char room[16];
+        snprintf(room, sizeof room, "room%u", i);
+        come(i, 0, room, 2);
+        assert_true(player_joins(&player[i]));
+        players_turn(player, i + 1, 2.2); /* until all know that this one is full */
+    }
+    assert_int_equal(all_lines("event=room_made"), RELAYS);
+    end(RELAYS);
+}
+
+static void rooms_outlive_redis_and_no_name_a_dead_relay(void **state) {
+    (void)state;
+    begin("2", "8");
+    come(0, 0, "friends", 2);
+    assert_true(player_joins(&player[0]));
+    come(1, 0, "friends", 2);
+    assert_true(players_run(player, 2, 60, 20));
+    expect_listed(1);
+    uint16_t port = redis.port;
+    program_stop(&redis, SIGKILL);
+    for (unsigned i = 0; i < RELAYS; i++)
+        assert_true(program_said(&relay[i], "event=fleet_lost"));
+    play_on(0);
+    expect_listed(1); /* by the list of before */
+    come(2, 1, "friends", 2);
+    for (uint64_t end_us = kl_now_us() + 5000000; !player[2].status.refused && kl_now_us() < end_us;)
+        players_turn(player, 3, 0.05);
+    assert_int_equal(program_lines(&relay[1], "code=15"), 1); /* it was sent on, and is full there */
+    player_close(&player[2], 0);
+
+    begin_redis(port); /* it has forgotten all */
+    for (unsigned i = 0; i < RELAYS; i++)
+        assert_true(program_said(&relay[i], "event=fleet_found"));
+    expect_listed(1);
+    play_on(0);
+
+    program_stop(&relay[0], SIGKILL);
+    expect_listed(0);
+    come(2, 1, "friends", 1);
+    assert_true(player_joins(&player[2]));
+    expect_listed(1);
+    player_close(&player[2], 0);
+    end(2);
+}
+
+int main(void) {
+    if (sodium_init() < 0) return 1;
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_player_at_any_relay_gets_to_the_room),
+                                       cmocka_unit_test(a_full_relay_sends_its_rooms_on),
+                                       cmocka_unit_test(rooms_outlive_redis_and_no_name_a_dead_relay)};
+    cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
+    return cmocka_run_group_tests_name("fleet", tests, NULL, NULL);
+}
