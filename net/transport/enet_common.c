@@ -34,6 +34,13 @@ void kl_enet_peer_setup(ENetPeer *peer) {
     enet_peer_ping_interval(peer, KL_ENET_PING_MS);
 }
 
+/* ENet's clock is kl_now_us() in milliseconds: kl_enet_service() sets it. 0 stands for none acknowledged yet:
+ * the first one sets the round trip. */
+void kl_enet_heard(ENetPeer *peer, uint64_t now_us) {
+    enet_uint32 now_ms = (enet_uint32)(now_us / 1000);
+    if (peer->lastReceiveTime > 0 && now_ms > 0) peer->lastReceiveTime = now_ms;
+}
+
 bool kl_enet_service(ENetHost *host, ENetEvent *event) {
     int result = -1;
     enet_time_set((enet_uint32)(kl_now_us() / 1000));

@@ -25,7 +25,7 @@ enum { KL_CHANNEL_CONTROL, KL_CHANNEL_BULK, KL_ENET_CHANNELS };
  * whatever its length. */
 #define KL_ENET_AHEAD_MAX 1024
 
-/* A peer is given up when a reliable packet (a ping each second at least) has had no answer for 5 to 10 s:
+/* A peer is given up when a reliable packet (a ping in each silent second) has had no answer for 5 to 10 s:
  * ENet asks again at doubling intervals, and looks at the limits only then. Under 5 s, a Wi-Fi that roams or
  * a phone that changes cells would cost the session; over 10 s, the others of a strict room see a still
  * picture because of a player that is gone. 32: that many doublings (5) must have gone by, so that one long
@@ -33,7 +33,8 @@ enum { KL_CHANNEL_CONTROL, KL_CHANNEL_BULK, KL_ENET_CHANNELS };
 #define KL_ENET_TIMEOUT_LIMIT  32
 #define KL_ENET_TIMEOUT_MIN_MS 5000
 #define KL_ENET_TIMEOUT_MAX_MS 10000
-/* Keeps NAT entries alive too (the shortest in the field last 20 to 30 s). */
+/* After so long a silence there is a ping each so often: it keeps NAT entries alive too (the shortest in the
+ * field last 20 to 30 s). */
 #define KL_ENET_PING_MS 1000
 
 /* A socket's default buffer holds some 256 small datagrams, the largest that Linux gives by itself some 512:
@@ -60,6 +61,9 @@ struct kl_sent {
     size_t bytes;                    /* not acknowledged */
     uint32_t done[KL_SENT_MAX / 32]; /* a bit each, by number, from oldest on */
 };
+
+/* The other end was heard by a datagram that is not ENet's: no ping is due for KL_ENET_PING_MS. */
+void kl_enet_heard(ENetPeer *peer, uint64_t now_us);
 
 /* Queues a reliable message; -1 if the peer is gone or there is no memory. sent: by channel. */
 int kl_enet_send(ENetPeer *peer, struct kl_sent sent[KL_ENET_CHANNELS], uint8_t channel, const void *bytes,

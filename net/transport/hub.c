@@ -38,6 +38,7 @@ static void take(struct kl_hub *hub, const struct kl_address *from, uint8_t *byt
         kl_hub_enet_take(hub, s, &o);
     } else if (o.kind == KL_SEAL_CTRL && known) {
         hub->stats.datagrams_in++;
+        kl_enet_heard(s->enet, hub->now_us);
         hub->handler.datagram(hub->handler.ctx, kl_gate_slot(s->number), o.body, o.len, o.missing,
                               arrived_us);
     } else if (o.kind == KL_SEAL_PATH) {
@@ -284,6 +285,7 @@ void kl_hub_disconnect(struct kl_hub *hub, unsigned peer) {
     s->until_us = hub->now_us + KL_ENDING_US;
     hub->stats.peers--;
     enet_peer_disconnect_later(s->enet, KL_ENET_BYE);
+    kl_hub_enet_queued(hub, s);
 }
 
 void kl_hub_settle(struct kl_hub *hub, unsigned peer) {

@@ -8,8 +8,8 @@
 #include "net/transport/hub_state.h"
 #include "net/transport/udp_filter.h"
 
-#define BUSY_US 10000 /* ENet's repetitions are due to the millisecond, ours are not */
-#define IDLE_US 500000
+#define BUSY_US 10000  /* ENet's repetitions are due to the millisecond, ours are not */
+#define IDLE_US 500000 /* nothing is on its way: all hosts have their turn together, for pings */
 
 /* In one service: then the rooms have a turn. */
 #define EVENTS_MAX 1024
@@ -91,18 +91,33 @@ static void on_receive(struct kl_hub *hub, const ENetPeer *enet, ENetPacket *pac
     enet_packet_destroy(packet);
 }
 
+static void set_due(struct kl_hub_enet *e, uint64_t due_us) {
+    e->due_us = due_us;
+    if (due_us < e->hub->enet_us) e->hub->enet_us = due_us;
+}
+
+/* True if ENet may have to say something again, or to give a peer up. */
+static bool is_busy(const ENetHost *host) {
+    for (const ENetPeer *p = host->peers; p < host->peers + host->peerCount; p++)
+        if (p->state != ENET_PEER_STATE_DISCONNECTED &&
+            (p->state != ENET_PEER_STATE_CONNECTED || !enet_list_empty(&p->sentReliableCommands)))
+            return true;
+    return false;
+}
+
 static void serve(struct kl_hub_enet *e) {
     struct kl_hub *hub = e->hub;
     ENetEvent event;
-    e->due_us = hub->now_us + (hub->stats.peers || hub->gate->half_open->count ? BUSY_US : IDLE_US);
-    if (e->due_us < hub->enet_us) hub->enet_us = e->due_us;
-    for (int i = 0; i < EVENTS_MAX && kl_enet_service(e->feed.host, &event); i++)
+    int i = 0;
+    for (; i < EVENTS_MAX && kl_enet_service(e->feed.host, &event); i++)
         switch (event.type) {
         case ENET_EVENT_TYPE_CONNECT: on_connect(hub, event.peer); break;
         case ENET_EVENT_TYPE_DISCONNECT: on_disconnect(hub, event.peer); break;
         case ENET_EVENT_TYPE_RECEIVE: on_receive(hub, event.peer, event.packet); break;
         case ENET_EVENT_TYPE_NONE: break;
         }
+    bool busy = i == EVENTS_MAX || is_busy(e->feed.host);
+    set_due(e, busy ? hub->now_us + BUSY_US : (hub->now_us / IDLE_US + 1) * IDLE_US);
 }
 
 /* --- arriving datagrams --- */
@@ -169,6 +184,7 @@ void kl_hub_enet_flush(struct kl_hub *hub) {
         if (hub->enet[i] && hub->enet[i]->queued) {
             enet_host_flush(hub->enet[i]->feed.host);
             hub->enet[i]->queued = false;
+            if (hub->now_us + BUSY_US < hub->enet[i]->due_us) set_due(hub->enet[i], hub->now_us + BUSY_US);
         }
     hub->queued = false;
 }

@@ -122,6 +122,7 @@ static bool take_sealed(struct kl_link *l, uint8_t *bytes, size_t len, struct kl
     if (o->kind == KL_SEAL_UPDATE) kl_participant_update(&l->participant, o->body, o->len, now_us);
     if (o->kind == KL_SEAL_PATH) kl_participant_challenge(&l->participant, o->body, o->len);
     kl_link_unlock(l);
+    if (l->peer && o->kind == KL_SEAL_UPDATE) kl_enet_heard(l->peer, now_us);
     return o->kind == KL_SEAL_ENET && kl_udp_judge(KL_UDP_CLIENT, o->body, o->len, NULL).pass;
 }
 

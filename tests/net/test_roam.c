@@ -222,8 +222,8 @@ TEST(an_answered_challenge_moves_all) {
     intruder_send(&n, elsewhere, KL_SEAL_PATH, answer, sizeof answer);
     assert_true(program_said(&relay, "event=moved"));
     drain(elsewhere, &came);
-    unsigned enet = 0; /* pings now come here */
-    for (int i = 0; i < 20; i++) {
+    unsigned enet = 0; /* pings now come here, once nothing has come for a second */
+    for (int i = 0; i < 60 && enet == 0; i++) {
         usleep(50000);
         while ((len = (size_t)recv(elsewhere, one, sizeof one, MSG_DONTWAIT)) <= sizeof one)
             enet += one[1] == KL_SEAL_ENET;

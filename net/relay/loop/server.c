@@ -407,6 +407,7 @@ static void say_farewell(struct server *s) {
     uint64_t until_us = kl_now_us() + FAREWELL_US;
     int fd = kl_hub_fd(s->hub);
     kl_lobby_shut_down(s->lobby, kl_now_us());
+    kl_hub_flush(s->hub);
     do {
         kl_hub_service(s->hub);
         (void)kl_wait_for(&fd, 1, kl_now_us() + FAREWELL_LOOK_US);
