@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "net/client/participant_parts.h"
+#include "net/engine/clients.h"
 #include "net/engine/lock_return.h"
 #include "net/session/proof.h"
 
@@ -20,6 +21,8 @@ void kl_participant_past_forget(struct kl_participant *s, const struct kl_digest
     while ((block = kl_history_drop(&s->past)) != NULL)
         s->heap.put(block);
     s->heap.put(s->past.devices);
+    for (KL_EACH(seat, s->past.touched))
+        s->heap.put(s->past.pad[seat]);
     kl_history_init(&s->past, before->end, before->intervals);
     s->chain = *before;
     s->marks = s->owns = 0;
@@ -77,6 +80,12 @@ static unsigned blocks_of(const struct kl_history *h) {
 /* Without memory for more, the oldest goes: RETURN needs the newest only. False: there is none that could. */
 static bool make_place(struct kl_participant *s, const struct kl_frame *f) {
     struct kl_history *h = &s->past;
+    uint8_t seats = kl_history_wants_pads(h, f);
+    if (seats) {
+        struct kl_pad *pads = s->heap.get(KL_PIECE_FRAMES * sizeof *pads);
+        if (pads) kl_history_give_pads(h, kl_first(seats), pads);
+        return pads;
+    }
     if (kl_history_wants_devices(h, f)) {
         struct kl_history_devices *devices = s->heap.get(sizeof *devices);
         if (devices) kl_history_give_devices(h, devices);

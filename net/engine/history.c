@@ -57,6 +57,19 @@ static struct kl_history_block *block_to_fill(struct kl_history *h) {
 
 /* --- frames in --- */
 
+uint8_t kl_history_wants_pads(const struct kl_history *h, const struct kl_frame *f) {
+    uint8_t wants = 0;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (!kl_pad_neutral(&f->in[s]) || kl_input_has_devices(&f->in[s])) wants |= (uint8_t)(1u << s);
+    return wants & (uint8_t)~h->touched;
+}
+
+void kl_history_give_pads(struct kl_history *h, unsigned seat, struct kl_pad *pads) {
+    memset(pads, 0, KL_PIECE_FRAMES * sizeof *pads);
+    h->pad[seat] = pads;
+    h->touched |= (uint8_t)(1u << seat);
+}
+
 bool kl_history_wants_devices(const struct kl_history *h, const struct kl_frame *f) {
     for (unsigned s = 0; s < KL_MAX_SEATS && !h->devices; s++)
         if (kl_input_has_devices(&f->in[s])) return true;
@@ -70,9 +83,8 @@ void kl_history_give_devices(struct kl_history *h, struct kl_history_devices *de
 
 /* Of a seat that was touched. */
 static struct kl_inputs column_of(const struct kl_history *h, unsigned seat) {
-    return (struct kl_inputs){.places = KL_PIECE_FRAMES,
-                              .pad = (struct kl_pad *)h->pad[seat],
-                              .devices = h->devices ? h->devices->of[seat] : NULL};
+    return (struct kl_inputs){
+        .places = KL_PIECE_FRAMES, .pad = h->pad[seat], .devices = h->devices ? h->devices->of[seat] : NULL};
 }
 
 /* The open frames, to be written. */
@@ -97,8 +109,6 @@ static const struct kl_frames_from *open_frames(const struct kl_history *h, stru
 
 static void keep_frame(struct kl_history *h, const struct kl_frame *f, const struct kl_commands *commands) {
     h->open[f->number % KL_PIECE_FRAMES] = kl_frame_head_of(f);
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (h->devices || !kl_pad_neutral(&f->in[s])) h->touched |= (uint8_t)(1u << s);
     for (KL_EACH(s, h->touched)) {
         struct kl_inputs in = column_of(h, s);
         kl_inputs_put(&in, f->number, &f->in[s]);
@@ -149,7 +159,7 @@ int kl_history_append(struct kl_history *h, const struct kl_frame *f, const stru
     bool marked = f->flags & KL_FRAME_COMMANDS;
     if (marked && (!commands || commands->count == 0 || commands->keyframe != f->number))
         return KL_E_MALFORMED;
-    if (kl_history_wants_devices(h, f)) return KL_E_SPACE;
+    if (kl_history_wants_pads(h, f) || kl_history_wants_devices(h, f)) return KL_E_SPACE;
     while (h->next - h->sealed == KL_PIECE_FRAMES || (marked && sets_full(h))) {
         int result = seal(h);
         if (result != KL_OK) return result;

@@ -6,7 +6,7 @@
  *
  *     for each frame that kl_lock_take() hands out:
  *         while ((result = kl_history_append(h, &frame, commands)) == KL_E_SPACE)
- *             kl_history_give(h, malloc(KL_HISTORY_BLOCK)); // or kl_history_give_devices()
+ *             kl_history_give(h, malloc(KL_HISTORY_BLOCK)); // or kl_history_give_pads(), .._devices()
  *         if (result == 1)
  *             n = kl_history_interval(h, bytes, sizeof bytes); // the bytes under the interval's digest */
 #ifndef KL_HISTORY_H
@@ -42,8 +42,8 @@ struct kl_history {
     struct kl_history_block *oldest, *newest, *spare;
     /* by number: [sealed, next), and before them the newest interval's */
     struct kl_frame_head open[KL_PIECE_FRAMES];
-    struct kl_pad pad[KL_MAX_SEATS][KL_PIECE_FRAMES];
-    uint8_t touched;                           /* the pads of all other seats are neutral */
+    struct kl_pad *pad[KL_MAX_SEATS];          /* KL_PIECE_FRAMES of them; NULL: all are neutral */
+    uint8_t touched;                           /* seats that have such memory */
     struct kl_history_devices *devices;        /* NULL: pads gave all */
     struct kl_packed_set set[KL_HISTORY_SETS]; /* the newest commands, a ring */
     unsigned sets;                             /* so many were put there */
@@ -60,8 +60,12 @@ void kl_history_init(struct kl_history *h, uint32_t first, uint32_t interval);
 bool kl_history_wants_block(const struct kl_history *h);
 void kl_history_give(struct kl_history *h, void *block);
 
-/* True if an append of this frame needs memory for devices, which is given once. It stays the caller's, and
- * kl_history_init() forgets it. */
+/* The seats whose inputs have been neutral so far, and are not in this frame: each needs memory for
+ * KL_PIECE_FRAMES pads, once. It stays the caller's, and kl_history_init() forgets it. */
+uint8_t kl_history_wants_pads(const struct kl_history *h, const struct kl_frame *f);
+void kl_history_give_pads(struct kl_history *h, unsigned seat, struct kl_pad *pads);
+
+/* The same of memory for devices: true if an append of this frame needs it. */
 bool kl_history_wants_devices(const struct kl_history *h, const struct kl_frame *f);
 void kl_history_give_devices(struct kl_history *h, struct kl_history_devices *devices);
 
@@ -72,7 +76,7 @@ void *kl_history_drop(struct kl_history *h);
 /* Appends the next frame, and the commands before it (NULL: it has none). 1 if it is the last of its
  * interval, else 0; or, with nothing changed: KL_E_WINDOW (not frame h->next, or not the interval's next),
  * KL_E_MALFORMED (a frame with KL_FRAME_COMMANDS and none given), KL_E_SPACE (it needs a block, or
- * memory for devices). */
+ * memory for pads or devices). */
 int kl_history_append(struct kl_history *h, const struct kl_frame *f, const struct kl_commands *commands);
 
 /* Takes a piece as it is, unread: it begins at frame h->next, and no appended frame waits for a piece.

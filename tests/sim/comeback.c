@@ -20,6 +20,8 @@
 static void append(struct world *w, struct kl_history *h, const struct kl_frame *f,
                    const struct kl_commands *commands) {
     int result;
+    for (KL_EACH(s, kl_history_wants_pads(h, f)))
+        kl_history_give_pads(h, s, malloc(KL_PIECE_FRAMES * sizeof *h->pad[s]));
     if (kl_history_wants_devices(h, f)) kl_history_give_devices(h, malloc(sizeof *h->devices));
     while ((result = kl_history_append(h, f, commands)) == KL_E_SPACE)
         kl_history_give(h, malloc(KL_HISTORY_BLOCK));
@@ -30,6 +32,8 @@ static void free_history(struct kl_history *h) {
     for (void *b; h && (b = kl_history_drop(h));)
         free(b);
     if (h) free(h->devices);
+    for (KL_EACH(s, h ? h->touched : 0))
+        free(h->pad[s]);
     free(h);
 }
 

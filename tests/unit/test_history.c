@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "net/engine/clients.h"
 #include "net/engine/history.h"
 
 #define FRAMES   20000
@@ -97,7 +98,10 @@ static void give_block(void) {
 
 static int append(uint32_t n) {
     static struct kl_history_devices devices;
+    static struct kl_pad pads[KL_MAX_SEATS][KL_PIECE_FRAMES];
     int result;
+    for (KL_EACH(s, kl_history_wants_pads(&h, &past[n])))
+        kl_history_give_pads(&h, s, pads[s]);
     while ((result = kl_history_append(
                 &h, &past[n], past[n].flags & KL_FRAME_COMMANDS ? commands_at(n) : NULL)) == KL_E_SPACE)
         if (kl_history_wants_devices(&h, &past[n]))
@@ -243,8 +247,10 @@ TEST(test_says_what_it_wants) {
     assert_true(kl_history_wants_block(&h));
     uint32_t n = 1;
     assert_int_equal(kl_history_append(&h, &past[0], NULL), KL_E_SPACE);
+    assert_int_equal(kl_history_wants_pads(&h, &past[0]), 0xff);
     assert_true(kl_history_wants_devices(&h, &past[0]));
     assert_int_equal(append(0), 0);
+    assert_int_equal(kl_history_wants_pads(&h, &past[1]), 0);
     assert_false(kl_history_wants_devices(&h, &past[1]));
     while (kl_history_append(&h, &past[n], NULL) >= 0)
         n++;

@@ -34,8 +34,11 @@ static void take(void) {
     struct kl_frame f;
     while (kl_lock_take(&r, &f)) {
         struct kl_commands set;
+        static struct kl_pad pads[KL_MAX_SEATS][KL_PIECE_FRAMES];
         assert_int_equal(f.number, taken);
         played[taken++] = f;
+        for (KL_EACH(s, kl_history_wants_pads(&history, &f)))
+            kl_history_give_pads(&history, s, pads[s]);
         assert_true(kl_history_append(&history, &f, kl_lock_commands(&r, f.number, &set)) >= 0);
     }
 }

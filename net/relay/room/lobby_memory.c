@@ -95,10 +95,26 @@ bool kl_lobby_memory_devices(struct kl_lobby_room *r) {
     return true;
 }
 
-bool kl_lobby_memory_past(struct kl_lobby_room *r) {
+bool kl_lobby_memory_past(struct kl_lobby_room *r, const struct kl_frame *f) {
+    struct kl_history *h = &r->past.history;
+    for (KL_EACH(s, kl_history_wants_pads(h, f))) {
+        struct kl_pad *pads = malloc(KL_PIECE_FRAMES * sizeof *pads);
+        if (!pads) return false;
+        kl_history_give_pads(h, s, pads);
+    }
+    if (!kl_history_wants_devices(h, f)) return true;
     struct kl_history_devices *devices = malloc(sizeof *devices);
-    if (devices) kl_history_give_devices(&r->past.history, devices);
+    if (devices) kl_history_give_devices(h, devices);
     return devices;
+}
+
+void kl_lobby_memory_past_free(struct kl_lobby_room *r) {
+    struct kl_history *h = &r->past.history;
+    free(h->devices);
+    h->devices = NULL;
+    for (KL_EACH(s, h->touched))
+        free(h->pad[s]);
+    h->touched = 0;
 }
 
 bool kl_lobby_memory_take(struct kl_lobby_room *r, unsigned member, uint8_t seats) {
@@ -172,5 +188,6 @@ uint64_t kl_lobby_memory_bytes(const struct kl_lobby_room *r) {
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         bytes += (r->lock.sample[s].pad ? SEAT_PLACES * sizeof(struct kl_pad) : 0) +
                  (r->lock.sample[s].devices ? sizeof(struct devices) : 0);
-    return bytes + (r->past.history.devices ? sizeof *r->past.history.devices : 0);
+    return bytes + kl_size(r->past.history.touched) * KL_PIECE_FRAMES * sizeof(struct kl_pad) +
+           (r->past.history.devices ? sizeof *r->past.history.devices : 0);
 }

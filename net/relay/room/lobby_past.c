@@ -19,8 +19,7 @@ void kl_lobby_past_free(struct kl_lobby_room *r) {
     void *block;
     while ((block = kl_history_drop(&r->past.history)))
         kl_lobby_past_free_block(r, block);
-    free(r->past.history.devices);
-    r->past.history.devices = NULL;
+    kl_lobby_memory_past_free(r);
 }
 
 /* --- keeping --- */
@@ -81,7 +80,7 @@ static void make_place(struct kl_lobby_room *r) {
 /* False: there is no memory for it. */
 static bool make_place_for(struct kl_lobby_room *r, const struct kl_frame *f) {
     struct kl_history *h = &r->past.history;
-    if (kl_history_wants_devices(h, f)) return kl_lobby_memory_past(r);
+    if (kl_history_wants_pads(h, f) || kl_history_wants_devices(h, f)) return kl_lobby_memory_past(r, f);
     make_place(r);
     return !kl_history_wants_block(h);
 }

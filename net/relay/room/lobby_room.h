@@ -484,9 +484,11 @@ bool kl_lobby_memory_begin(struct kl_lobby_room *r, const struct kl_facts *facts
 bool kl_lobby_memory_take(struct kl_lobby_room *r, unsigned member, uint8_t seats);
 /* For the account or debt of a client that leaves; without it they are forgotten. */
 bool kl_lobby_memory_gone(struct kl_lobby_room *r);
-/* For what devices give: what r->lock.wants; and the same for the history, which wants it. */
+/* For what devices give: what r->lock.wants. */
 bool kl_lobby_memory_devices(struct kl_lobby_room *r);
-bool kl_lobby_memory_past(struct kl_lobby_room *r);
+/* The pads and devices that the history wants for this frame. */
+bool kl_lobby_memory_past(struct kl_lobby_room *r, const struct kl_frame *f);
+void kl_lobby_memory_past_free(struct kl_lobby_room *r);
 /* The same for watchers that see the game so many seconds later. */
 bool kl_lobby_memory_delay(struct kl_lobby_room *r, unsigned delay_s);
 /* A copy, of so many facts as there are; NULL: there is no memory. */
