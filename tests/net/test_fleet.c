@@ -45,9 +45,8 @@ static void begin_redis(uint16_t port) {
 }
 
 static void begin_relay(unsigned i, const char *shards, const char *rooms, const char *state) {
-    const char *const args[] = {"--bind",  host[i],     "--host",      host[i], "--shards", shards,
-                                "--rooms", rooms,       "--fleet",     url,     "--state",  state,
-                                "--control", "off",     NULL};
+    const char *const args[] = {"--bind",  host[i], "--host",  host[i], "--shards",  shards, "--rooms", rooms,
+                                "--fleet", url,     "--state", state,   "--control", "off",  NULL};
     relay[i] = relay_start(args);
     assert_true(program_said(&relay[i], "event=fleet_found"));
 }

@@ -176,7 +176,7 @@ static void step_spare(void) {
     if (now_us < spare_us) return;
     spare_us = now_us + SPARE_US;
     if (c->state == OFF) client_enter(c);
-    if (waits && r->member[c->participant.status.welcome.client].v.turn.until_us)
+    if (waits && r->member[c->participant.status.welcome.client]->v.turn.until_us)
         client_order(c, KL_COMMAND_SEAT, &one, 1);
 }
 

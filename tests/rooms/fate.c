@@ -135,7 +135,7 @@ static bool is_on_record(const struct client *c) {
     const struct kl_lobby_room *r = the_room();
     if (disk_proves() >= canon_end) return true;
     for (unsigned i = 0; r && i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i]) && strcmp(r->member[i].v.name, c->name) == 0) return true;
+        if (kl_lobby_here(r->member[i]) && strcmp(r->member[i]->v.name, c->name) == 0) return true;
     return false;
 }
 

@@ -178,7 +178,7 @@ static void expect_in_sync(const struct client *c) {
 /* No player is left. Its watchers see the last frames for some seconds more. */
 static bool is_over(const struct kl_lobby_room *r) {
     for (unsigned i = 0; r && i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i])) return false;
+        if (kl_lobby_here(r->member[i])) return false;
     return true;
 }
 
@@ -186,8 +186,8 @@ static bool is_over(const struct kl_lobby_room *r) {
  * relay lets it do so KL_STRIKES - 1 times, and then puts it out. The room may end before. */
 static bool tries_again(const struct kl_lobby_room *r, const struct client *c) {
     unsigned member = c->participant.status.welcome.client;
-    bool tries = member < KL_MAX_CLIENTS && r->member[member].heal.anew > 0;
-    if (tries && r->member[member].heal.anew >= KL_STRIKES) fail("%s begins anew without end", c->name);
+    bool tries = member < KL_MAX_CLIENTS && r->member[member]->heal.anew > 0;
+    if (tries && r->member[member]->heal.anew >= KL_STRIKES) fail("%s begins anew without end", c->name);
     return tries && !c->consents && rewritten;
 }
 

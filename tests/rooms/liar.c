@@ -217,7 +217,7 @@ static void let_turns_pass(const struct client *c) {
     uint64_t *at_us = &next_us[c->number][LIAR_PASS];
     if (!liar_is(c, LIAR_PASS) || !r || now_us < *at_us) return;
     *at_us = now_us + 500000;
-    bool waits = r->member[c->participant.status.welcome.client].v.turn.number;
+    bool waits = r->member[c->participant.status.welcome.client]->v.turn.number;
     if (!waits && (c->participant.lock.seats || kl_lobby_waiting(r, NULL)))
         order(c, KL_COMMAND_SEAT, &seat, 1);
 }

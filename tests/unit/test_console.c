@@ -242,7 +242,7 @@ TEST_WITH(a_member_is_put_out, open_room, close_room) {
     start_game();
     obey("kick \"my room\" cid");
     assert_non_null(strstr(answer, "nobody in this room is called \"cid\""));
-    strcpy(room->member[1].v.name, "ANN");
+    strcpy(room->member[1]->v.name, "ANN");
     obey("kick \"my room\" ann");
     assert_string_equal(answer, "error: ann (1) and ANN (2): give the number\n");
     assert_false(inbox[0].hung_up || inbox[1].hung_up);

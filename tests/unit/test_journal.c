@@ -146,7 +146,7 @@ static void the_recording_has_hashes_and_seats(void **state) {
             kl_klr_read_event(&r, &e);
             assert_int_equal(e.kind, KL_KLR_SEATS);
             assert_int_equal(e.seats, 1u << e.client);
-            assert_string_equal(e.text, the_room()->member[e.client].v.name);
+            assert_string_equal(e.text, the_room()->member[e.client]->v.name);
             seats++;
         }
         assert_false(r.failed);
@@ -194,7 +194,7 @@ static void the_recording_has_signatures(void **state) {
         kl_klr_read_sign(&r, &s);
         assert_false(r.failed || kl_reader_left(&r));
         assert_true(kl_sign_is_good(&s.sign, the_room()->id, s.seat_pub));
-        assert_memory_equal(s.seat_pub, the_room()->member[s.client].v.seat_key, sizeof s.seat_pub);
+        assert_memory_equal(s.seat_pub, the_room()->member[s.client]->v.seat_key, sizeof s.seat_pub);
         signs[s.client]++;
     }
     assert_int_equal(signs[0], 2);
@@ -724,8 +724,8 @@ static void nothing_in_clear(void **state) {
     const struct kl_lobby_room *r = the_room();
     for (unsigned i = 0; i < PLAYERS; i++) {
         assert_false(holds(player[i].token, KL_TOKEN_BYTES));
-        assert_false(holds(r->member[i].token_hash[0], KL_SEAT_HASH));
-        assert_false(holds(r->member[i].v.seat_key, KL_SEAT_KEY_BYTES));
+        assert_false(holds(r->member[i]->token_hash[0], KL_SEAT_HASH));
+        assert_false(holds(r->member[i]->v.seat_key, KL_SEAT_KEY_BYTES));
     }
     assert_false(holds(secret, sizeof secret));
     assert_false(holds(r->journal.tail->key, 32));

@@ -195,8 +195,10 @@ TEST_WITH(too_many_clients, set_up, tear_down) {
     hello(0, "room", 1, 2, "x");
     hello(1, "room", 0, 2, "x");
     expect_refusal(1, KL_REFUSE_FULL, "this relay takes no watchers");
-    for (unsigned i = 1; i < KL_MAX_CLIENTS; i++)
-        the_room()->member[i].place = KL_PLACE_LEAVING; /* without seats */
+    for (unsigned i = 1; i < KL_MAX_CLIENTS; i++) {
+        assert_true(kl_lobby_memory_take(the_room(), i, 0));
+        the_room()->member[i]->place = KL_PLACE_LEAVING; /* without seats */
+    }
     hello(20, "room", 1, 2, "x");
     expect_refusal(20, KL_REFUSE_FULL, "is full: it has 16 clients");
 }

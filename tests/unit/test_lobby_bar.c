@@ -116,7 +116,7 @@ TEST_WITH(a_latecomer_that_is_never_ready, set_up, tear_down) {
 
 TEST_WITH(put_out_by_the_others_hashes, set_up, tear_down) {
     start_game_of(2);
-    strcpy(the_room()->member[1].v.host, "192.0.2.9");
+    strcpy(the_room()->member[1]->v.host, "192.0.2.9");
     kl_lobby_put_out(the_room(), 1, KL_REFUSE_DESYNC, "out of sync with all others", now_us);
     comes_again(5, 9, "room room is closed to you for 60 s: out of sync again and again");
     comes_again(1, 3, "out of sync again and again");

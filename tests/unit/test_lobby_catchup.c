@@ -132,7 +132,7 @@ static bool presses_lately(unsigned seat) {
 static void expect_begun_at(unsigned who, uint32_t keyframe) {
     assert_true(keyframe > 0);
     assert_int_equal(fetch[who].begun, keyframe);
-    assert_int_equal(the_room()->member[2].v.catchup.step == KL_CATCHUP_LOADS, false);
+    assert_int_equal(the_room()->member[2]->v.catchup.step == KL_CATCHUP_LOADS, false);
     expect_all_at_the_end();
     assert_true(presses_lately(who));
 }
@@ -339,7 +339,7 @@ TEST_WITH(lost_before_it_is_loaded, set_up, tear_down) {
     fetch[2].slow = true;
     join_late(2, 12, 1);
     play(SECOND);
-    assert_true(the_room()->member[2].v.catchup.step == KL_CATCHUP_LOADS);
+    assert_true(the_room()->member[2]->v.catchup.step == KL_CATCHUP_LOADS);
     assert_int_equal(player[2].lock.stats.next_run, fetch[2].offer.keyframe);
     player[2].linked = false;
     lose(12);

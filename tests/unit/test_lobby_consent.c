@@ -66,12 +66,12 @@ TEST_WITH(from_the_beginning, set_up, all_consent_again) {
     go_on(2 * SECOND);
     machine[1] = 8;
     at_once[1] = true;
-    for (uint64_t end_us = now_us + 10 * SECOND; !the_room()->member[1].heal.anew && now_us < end_us;)
+    for (uint64_t end_us = now_us + 10 * SECOND; !the_room()->member[1]->heal.anew && now_us < end_us;)
         go_on(20000);
     assert_int_equal(rewinds[1], 1);
     assert_int_equal(offers[1], 0);
-    assert_int_equal(the_room()->member[1].heal.anew, 1);
-    assert_int_equal(the_room()->member[1].v.state, KL_MEMBER_LOADING);
+    assert_int_equal(the_room()->member[1]->heal.anew, 1);
+    assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_LOADING);
 }
 
 TEST_WITH(else_it_is_put_out, set_up, all_consent_again) {

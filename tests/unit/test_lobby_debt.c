@@ -250,7 +250,7 @@ TEST_WITH(the_games_own_stream, set_up_many, tear_down) {
     play_long();
     watches(0);
     go(90 * SECOND);
-    assert_int_equal(the_room()->member[1].v.owed, 0);
+    assert_int_equal(the_room()->member[1]->v.owed, 0);
     assert_int_equal(the_room()->watch.at[0]->v.owed, 0); /* they have paid for their joinings by now */
     double player_ratio = stream(1, 30 * SECOND), watcher_ratio = stream(AT_PEER, 30 * SECOND);
     on_step = longer_frames;

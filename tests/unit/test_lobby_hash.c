@@ -75,10 +75,10 @@ TEST_WITH(hashes_of_before_a_given_state_do_not_count, set_up, tear_down) {
     says[1] = false;
     go_on(SECOND);
     m.hash.frame = the_room()->lock.next_close - 10;
-    the_room()->member[1].v.catchup.begins = m.hash.frame + 1;
+    the_room()->member[1]->v.catchup.begins = m.hash.frame + 1;
     say(player[1].peer, &m);
     assert_int_equal(the_room()->heal.verdicts.asked[1].reported, 0);
-    the_room()->member[1].v.catchup.begins = m.hash.frame;
+    the_room()->member[1]->v.catchup.begins = m.hash.frame;
     say(player[1].peer, &m);
     assert_int_equal(the_room()->heal.verdicts.asked[1].reported, 2);
 }
@@ -88,12 +88,12 @@ TEST_WITH(a_client_that_is_back_in_time_is_not_missed, set_up, tear_down) {
     begin_machines();
     machine[1] = 8;
     loads[1] = false;
-    while (!the_room()->member[1].heal.loads)
+    while (!the_room()->member[1]->heal.loads)
         go_on(20000);
     to_load[1] = false;
     late_us[1] = 0;
     come_back(1, 11);
-    assert_false(the_room()->member[1].heal.loads);
+    assert_false(the_room()->member[1]->heal.loads);
     to_load[1] = false;
     loads[1] = true;
     go_on(5 * SECOND);
@@ -110,7 +110,7 @@ TEST_WITH(whose_place_it_was, set_up, tear_down) {
     cut(1);
     player[1].plays = false;
     the_room()->seat_time_s = 0;
-    while (kl_lobby_here(&the_room()->member[1]))
+    while (kl_lobby_here(the_room()->member[1]))
         play(STEP_US);
     struct kl_msg m = a_hello(12, "room", 1, PLAYERS, "x");
     connect_peer(12);
@@ -118,7 +118,7 @@ TEST_WITH(whose_place_it_was, set_up, tear_down) {
     assert_int_equal(heard(12, KL_MSG_WELCOME)->welcome.client, 1);
     play(1500000);
     assert_null(heard(12, KL_MSG_OFFER));
-    assert_int_equal(the_room()->member[1].heal.strike_us[0], 0);
+    assert_int_equal(the_room()->member[1]->heal.strike_us[0], 0);
     assert_int_equal(the_room()->heal.phase, KL_HEAL_NONE);
 }
 
@@ -184,7 +184,7 @@ TEST_WITH(a_copied_state_does_not_count, set_up, tear_down) {
         machine[1] = 8;
         copies[1] = true;
         gives[1] = given;
-        the_room()->member[0].failed_gives = the_room()->member[2].failed_gives =
+        the_room()->member[0]->failed_gives = the_room()->member[2]->failed_gives =
             1; /* so that he is asked first */
         assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us));
         while (!to_give[1] && the_room()->snapshot.phase != KL_SNAPSHOT_NONE)

@@ -40,7 +40,7 @@ TEST_WITH(hashes_of_a_client_under_healing_are_not_heard, set_up, tear_down) {
     machine[1] = 8;
     loads[1] = false;
     go_on(4 * SECOND);
-    assert_true(the_room()->member[1].heal.loads);
+    assert_true(the_room()->member[1]->heal.loads);
     assert_true(verdict.complete && !verdict.differs); /* of the others */
     assert_int_equal(verdict.healed, 0);
     assert_int_equal(offers[1], 1);
@@ -85,13 +85,13 @@ TEST_WITH(on_a_second_tie_both_run_the_game_again, set_up, tear_down) {
     machine_leaves(2);
     machine[1] = 8;
     at_once[1] = true;
-    for (uint64_t end_us = now_us + 20 * SECOND; !the_room()->member[1].heal.anew && now_us < end_us;)
+    for (uint64_t end_us = now_us + 20 * SECOND; !the_room()->member[1]->heal.anew && now_us < end_us;)
         go_on(20000);
     assert_true(rewinds[0] == 1 && rewinds[1] == 1);
     assert_int_equal(offers[0] + offers[1], 0);
     for (unsigned i = 0; i < 2; i++) {
-        assert_int_equal(the_room()->member[i].heal.anew, 1);
-        assert_int_equal(the_room()->member[i].v.state, KL_MEMBER_LOADING);
+        assert_int_equal(the_room()->member[i]->heal.anew, 1);
+        assert_int_equal(the_room()->member[i]->v.state, KL_MEMBER_LOADING);
         assert_non_null(strstr(heard(player[i].peer, KL_MSG_NOTICE)->text.text,
                                "p0 (1), p1 (2) runs the game from the beginning"));
     }
@@ -124,10 +124,10 @@ TEST_WITH(on_a_tie_a_client_without_own_states_runs_the_game_again_alone, set_up
     machine_leaves(2);
     has_own[0] = false;
     machine[1] = 8;
-    for (uint64_t end_us = now_us + 5 * SECOND; !the_room()->member[0].heal.anew && now_us < end_us;)
+    for (uint64_t end_us = now_us + 5 * SECOND; !the_room()->member[0]->heal.anew && now_us < end_us;)
         go_on(20000);
-    assert_int_equal(the_room()->member[0].v.state, KL_MEMBER_LOADING);
-    assert_int_equal(the_room()->member[1].v.state, KL_MEMBER_PLAYING);
+    assert_int_equal(the_room()->member[0]->v.state, KL_MEMBER_LOADING);
+    assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_PLAYING);
     assert_int_equal(machine[1], 7);
 }
 
@@ -136,12 +136,12 @@ TEST_WITH(a_client_that_missed_the_last_agreement_runs_the_game_again, set_up, t
     begin_machines();
     machine_leaves(2);
     machine[0] = 8;
-    for (uint64_t end_us = now_us + 5 * SECOND; !the_room()->member[1].heal.anew && now_us < end_us;) {
+    for (uint64_t end_us = now_us + 5 * SECOND; !the_room()->member[1]->heal.anew && now_us < end_us;) {
         the_room()->heal.agreed_by = 1;
         play(STEP_US);
     }
-    assert_int_equal(the_room()->member[1].v.state, KL_MEMBER_LOADING);
-    assert_int_equal(the_room()->member[0].v.state, KL_MEMBER_PLAYING);
+    assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_LOADING);
+    assert_int_equal(the_room()->member[0]->v.state, KL_MEMBER_PLAYING);
     assert_int_equal(rewinds[0] + rewinds[1], 0);
 }
 
@@ -151,17 +151,17 @@ TEST_WITH(a_client_that_never_goes_back_holds_up_nobody_else, set_up, tear_down)
     loads[1] = false;
     machine[1] = 8;
     go_on(4 * SECOND);
-    assert_false(the_room()->member[0].heal.loads);
-    assert_true(the_room()->member[1].heal.loads);
+    assert_false(the_room()->member[0]->heal.loads);
+    assert_true(the_room()->member[1]->heal.loads);
     go_on(10 * SECOND);
-    assert_false(the_room()->member[1].heal.loads);
+    assert_false(the_room()->member[1]->heal.loads);
 }
 
 /* Two seats of one address, which tell equal false hashes, do not have the honest third load their state, nor
  * put it out; and an address to which one of them moves in the game changes nothing. */
 TEST_WITH(two_clients_of_one_address_are_no_majority, set_up, tear_down) {
     begin_machines();
-    snprintf(the_room()->member[0].home, sizeof the_room()->member[0].home, "198.51.100.7");
+    snprintf(the_room()->member[0]->home, sizeof the_room()->member[0]->home, "198.51.100.7");
     kl_lobby_moved(lobby, player[2].peer, "203.0.113.9:7");
     go_on(2 * SECOND);
     for (unsigned i = 1; i <= 3; i++) {
@@ -172,18 +172,18 @@ TEST_WITH(two_clients_of_one_address_are_no_majority, set_up, tear_down) {
     assert_false(inbox[player[0].peer].hung_up);
     assert_null(the_room()->snapshot.kept);
     assert_int_equal(rewinds[0], 3); /* its own states are all that it gets */
-    assert_int_equal(the_room()->member[0].heal.anew, 0);
+    assert_int_equal(the_room()->member[0]->heal.anew, 0);
 }
 
 /* Nor do they give a newcomer a state on which the third does not agree. */
 TEST_WITH(two_clients_of_one_address_give_no_state_against_a_third, set_up, tear_down) {
     begin_machines();
-    snprintf(the_room()->member[0].home, sizeof the_room()->member[0].home, "198.51.100.7");
+    snprintf(the_room()->member[0]->home, sizeof the_room()->member[0]->home, "198.51.100.7");
     false_state[0] = true; /* to them, what it says differs */
     assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us));
     go_on(5 * SECOND);
     assert_null(the_room()->snapshot.kept);
-    memcpy(the_room()->member[0].home, the_room()->member[1].home, sizeof the_room()->member[0].home);
+    memcpy(the_room()->member[0]->home, the_room()->member[1]->home, sizeof the_room()->member[0]->home);
     assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us)); /* siblings: each has a vote */
     go_on(5 * SECOND);
     assert_non_null(the_room()->snapshot.kept);

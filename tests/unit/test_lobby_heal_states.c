@@ -13,10 +13,10 @@ TEST_WITH(a_client_that_parts_after_two_loads_runs_the_game_again, set_up, tear_
     picture[0] = picture[1] = picture[2] = 5;
     machine[1] = 8;
     at_once[1] = true;
-    for (uint64_t end_us = now_us + 20 * SECOND; !the_room()->member[1].heal.anew && now_us < end_us;)
+    for (uint64_t end_us = now_us + 20 * SECOND; !the_room()->member[1]->heal.anew && now_us < end_us;)
         go_on(20000);
     assert_int_equal(loaded[1], 2);
-    assert_int_equal(the_room()->member[1].v.state, KL_MEMBER_LOADING);
+    assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_LOADING);
     assert_non_null(
         strstr(heard(player[1].peer, KL_MSG_NOTICE)->text.text, "p1 (2) runs the game from the beginning"));
     assert_false(inbox[player[1].peer].hung_up || the_room()->heal.hopeless);
@@ -57,7 +57,7 @@ TEST_WITH(healing_ends_if_the_wrong_client_leaves, set_up, tear_down) {
     machine[1] = 8;
     loads[1] = false;
     go_on(3 * SECOND);
-    assert_true(the_room()->member[1].heal.loads);
+    assert_true(the_room()->member[1]->heal.loads);
     machine_leaves(1);
     go_on(2 * SECOND);
     assert_int_equal(the_room()->heal.phase, KL_HEAL_NONE);
@@ -70,10 +70,10 @@ TEST_WITH(a_client_that_never_loads_does_not_keep_others_from_healing, set_up, t
     machine[1] = 8;
     loads[1] = false;
     go_on(3 * SECOND);
-    assert_true(the_room()->member[1].heal.loads);
+    assert_true(the_room()->member[1]->heal.loads);
     machine[2] = 9;
     go_on(3 * SECOND);
-    assert_true(the_room()->member[1].heal.loads); /* still the first time */
+    assert_true(the_room()->member[1]->heal.loads); /* still the first time */
     assert_int_equal(offers[1], 1);
     assert_int_equal(offers[2], 0);
     assert_true(rewinds[0] == 1 && rewinds[2] == 1); /* of the other two, nobody can say who is right */
@@ -87,12 +87,12 @@ TEST_WITH(a_client_that_never_loads_is_put_out_after_three_tries, set_up, tear_d
     machine[1] = 8;
     loads[1] = false;
     for (unsigned tries = 1; tries <= 2; tries++) {
-        for (uint64_t end_us = now_us + 10 * SECOND; !the_room()->member[1].heal.loads && now_us < end_us;)
+        for (uint64_t end_us = now_us + 10 * SECOND; !the_room()->member[1]->heal.loads && now_us < end_us;)
             go_on(20000);
         assert_int_equal(offers[1], tries);
-        the_room()->member[1].heal.by_us += 30 * SECOND; /* as for a large state */
+        the_room()->member[1]->heal.by_us += 30 * SECOND; /* as for a large state */
         go_on(35 * SECOND);
-        assert_true(the_room()->member[1].heal.loads);
+        assert_true(the_room()->member[1]->heal.loads);
         go_on(6 * SECOND);
     }
     go_on(4 * SECOND);
@@ -106,7 +106,7 @@ TEST_WITH(a_client_cut_off_while_it_heals_is_out_of_sync_once, set_up, tear_down
     machine[1] = 8;
     loads[1] = false;
     for (unsigned peer = 11; peer < 11 + 4; peer++) {
-        while (!the_room()->member[1].heal.loads)
+        while (!the_room()->member[1]->heal.loads)
             go_on(20000);
         late_us[1] = 0;
         to_load[1] = false;
@@ -124,7 +124,7 @@ TEST_WITH(a_host_without_a_seat_has_no_vote, set_up, tear_down) {
     begin_machines();
     order(0, KL_COMMAND_SEAT, 0);
     go_on(2 * SECOND);
-    assert_int_equal(the_room()->member[0].seats, 0);
+    assert_int_equal(the_room()->member[0]->seats, 0);
     assert_int_equal(the_room()->host, 0);
     late_by_us[0] = 300000;
     machine[1] = 8;
@@ -156,7 +156,7 @@ TEST_WITH(a_snapshot_without_words_is_ordered_again, set_up, tear_down) {
     while (the_room()->snapshot.failures == 0)
         go_on(20000);
     mute[0] = mute[2] = false;
-    assert_int_equal(the_room()->member[1].v.state, KL_MEMBER_PLAYING);
+    assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_PLAYING);
     go_on(4 * SECOND);
     expect_in_sync(1);
     assert_int_equal(offers[1], 1);
@@ -168,12 +168,12 @@ TEST_WITH(without_any_state_the_wrong_client_runs_the_game_again, set_up, tear_d
     machine[0] = 8;
     has_own[0] = false;
     false_state[2] = true;
-    for (uint64_t end_us = now_us + 20 * SECOND; the_room()->member[0].heal.anew == 0 && now_us < end_us;)
+    for (uint64_t end_us = now_us + 20 * SECOND; the_room()->member[0]->heal.anew == 0 && now_us < end_us;)
         go_on(20000);
     assert_non_null(
         strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "runs the game from the beginning"));
     assert_int_equal(offers[0], 0);
-    assert_int_equal(the_room()->member[0].v.state, KL_MEMBER_LOADING);
+    assert_int_equal(the_room()->member[0]->v.state, KL_MEMBER_LOADING);
     assert_int_equal(the_room()->heal.phase, KL_HEAL_NONE);
 }
 
@@ -182,12 +182,12 @@ TEST_WITH(without_states_of_the_core_the_wrong_client_runs_the_game_again, set_u
     begin_machines();
     no_states = true;
     machine[1] = 8;
-    for (uint64_t end_us = now_us + 20 * SECOND; !the_room()->member[1].heal.anew && now_us < end_us;)
+    for (uint64_t end_us = now_us + 20 * SECOND; !the_room()->member[1]->heal.anew && now_us < end_us;)
         go_on(20000);
     assert_true(the_room()->snapshot.unfit && !the_room()->heal.hopeless);
     assert_non_null(strstr(heard(player[1].peer, KL_MSG_NOTICE)->text.text,
                            "this core gives no state: p1 (2) runs the game from the beginning"));
-    assert_int_equal(the_room()->member[1].v.state, KL_MEMBER_LOADING);
+    assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_LOADING);
     assert_int_equal(the_room()->heal.phase, KL_HEAL_NONE);
     assert_int_equal(offers[1], 0);
 }
@@ -201,7 +201,7 @@ TEST_WITH(hashes_from_before_prepare_do_not_count, set_up, tear_down) {
         go_on(20000);
     say_hash(1, t->label[(t->end - 1) % t->places].frame);
     go_on(SECOND);
-    assert_int_equal(the_room()->member[1].heal.anew, 1);
+    assert_int_equal(the_room()->member[1]->heal.anew, 1);
     assert_false(t->any_bad);
 }
 
@@ -213,7 +213,7 @@ TEST_WITH(without_states_and_start_data_nothing_is_healed, set_up, tear_down) {
     machine[1] = 8;
     go_on(20 * SECOND);
     assert_true(the_room()->heal.hopeless);
-    assert_int_equal(the_room()->member[1].v.state, KL_MEMBER_PLAYING);
+    assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_PLAYING);
     assert_false(inbox[player[1].peer].hung_up);
 }
 
@@ -255,7 +255,7 @@ TEST_WITH(a_client_that_nobody_gives_a_state_is_not_put_out, set_up, tear_down) 
 
 /* It has begun with a state of now, and says nothing yet. */
 static void comes_new(unsigned who) {
-    struct kl_lobby_member *m = &the_room()->member[who];
+    struct kl_lobby_member *m = the_room()->member[who];
     says[who] = false;
     go_on(2 * SECOND);
     m->late.check = KL_LATE_SILENT;
@@ -288,7 +288,7 @@ TEST_WITH(a_newcomer_whose_snapshot_held_too_little_begins_anew, set_up, tear_do
     go_on(2 * SECOND);
     assert_int_equal(the_room()->snapshot.begins_apart, 1);
     assert_int_equal(offers[2], 0);
-    assert_int_equal(the_room()->member[2].v.state, KL_MEMBER_LOADING);
+    assert_int_equal(the_room()->member[2]->v.state, KL_MEMBER_LOADING);
 }
 
 /* Without RAM the picture judges. Before a newcomer has drawn, its state alone says nothing: the state may be
@@ -302,13 +302,13 @@ TEST_WITH(a_newcomer_without_ram_is_in_sync_once_its_picture_is, set_up, tear_do
     picture[2] = 0;
     says[2] = true;
     go_on(2 * SECOND);
-    assert_int_equal(the_room()->member[2].late.check, KL_LATE_SAID);
+    assert_int_equal(the_room()->member[2]->late.check, KL_LATE_SAID);
     assert_int_equal(the_room()->heal.agreed_by, 3);
     picture[2] = 6;
     go_on(2 * SECOND);
     assert_int_equal(the_room()->snapshot.begins_apart, 1);
     assert_int_equal(offers[2] + rewinds[2], 0);
-    assert_int_equal(the_room()->member[2].v.state, KL_MEMBER_LOADING);
+    assert_int_equal(the_room()->member[2]->v.state, KL_MEMBER_LOADING);
 }
 
 /* A newcomer that waits for a snapshot orders one as soon as one is done: the one that healing ordered is

@@ -122,7 +122,7 @@ TEST_WITH(a_client_that_runs_nothing_watches, set_up, tear_down) {
     assert_int_equal(member_of(0, 2)->seats, 0);
     order(12, KL_COMMAND_SEAT, 1); /* nor does it keep the seat from others by asking again */
     assert_non_null(strstr(heard(12, KL_MSG_NOTICE)->text.text, "a seat went to waste: ask again in"));
-    assert_int_equal(the_room()->member[2].seats, 0);
+    assert_int_equal(the_room()->member[2]->seats, 0);
 }
 
 /* A slow machine is let go if the room's maker has it so. */

@@ -74,7 +74,7 @@ TEST_WITH(so_many_commands, set_up, tear_down) {
 /* A player who pauses again after each resume. */
 TEST_WITH(so_many_pauses, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
-    strcpy(kl_lobby_find(lobby, "room")->member[0].v.host, "192.0.2.200");
+    strcpy(kl_lobby_find(lobby, "room")->member[0]->v.host, "192.0.2.200");
     play(5 * SECOND);
     for (unsigned i = 0; i < 6; i++) {
         order(player[1].peer, KL_COMMAND_PAUSE, 1);
@@ -150,7 +150,7 @@ static const struct kl_lobby_room *room_is(void) {
  * back. */
 TEST_WITH(a_pause_has_an_end, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
-    strcpy(kl_lobby_find(lobby, "room")->member[0].v.host, "192.0.2.200");
+    strcpy(kl_lobby_find(lobby, "room")->member[0]->v.host, "192.0.2.200");
     play(5 * SECOND);
     pause_by(1);
     assert_true(room_is()->lock.paused);
@@ -195,7 +195,7 @@ TEST_WITH(a_pause_alone_stands, set_up, tear_down) {
     pause_by(0);
     play(30 * SECOND);
     assert_string_equal(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "p0 (1) pauses. Go on?");
-    assert_true(room_is()->member[0].v.spent.paused_us == 0);
+    assert_true(room_is()->member[0]->v.spent.paused_us == 0);
     play(40 * SECOND);
     assert_true(room_is()->lock.paused);
 }

@@ -44,7 +44,7 @@ TEST_WITH(larger_rooms_hold_more, set_up, tear_down) {
 
 TEST_WITH(a_room_holds_what_its_clients_need, set_up, tear_down) {
     uint64_t before = 0,
-             client = sizeof(struct kl_lock_place) +
+             client = sizeof(struct kl_lobby_member) + sizeof(struct kl_lock_place) +
                       (KL_VERDICT_LABELS_LEAST + KL_MAX_CLIENTS) * sizeof(struct kl_verdict_word),
              seat = (KL_WINDOW_FRAMES + KL_NEAR_FRAMES) * sizeof(struct kl_pad);
     for (unsigned i = 0; i < 4; i++) {
@@ -177,8 +177,8 @@ TEST_WITH(no_memory_for_a_watcher_that_wants_to_play, set_up_watched, tear_down)
     order(2, KL_COMMAND_SEAT, 0); /* the seat is free, and its client stays */
     watches(0);
     go(3 * SECOND);
-    for (unsigned n = 1; n <= 2; n++) { /* for its place, for its hashes */
-        scarce_at = n;
+    for (unsigned n = 0; n < 3; n++) { /* for it, for its place, for its hashes */
+        scarce_at = n == 0 ? 1 : 2;    /* the one before it is there by now */
         order(AT_PEER, KL_COMMAND_SEAT, 1);
         assert_int_equal(scarce_at, 0);
         assert_non_null(strstr(got(AT_PEER, KL_MSG_NOTICE)->text.text, "no memory for another player"));
@@ -188,7 +188,7 @@ TEST_WITH(no_memory_for_a_watcher_that_wants_to_play, set_up_watched, tear_down)
     }
     order(AT_PEER, KL_COMMAND_SEAT, 1);
     assert_int_equal(the_room()->watch.count, 0);
-    assert_int_equal(the_room()->member[3].seats, 4);
+    assert_int_equal(the_room()->member[3]->seats, 4);
     assert_false(inbox[AT_PEER].hung_up);
 }
 

@@ -229,7 +229,7 @@ TEST_WITH(separate_differences_are_each_healed_by_own_states, set_up, tear_down)
         assert_int_equal(rewinds[0], i);
         expect_in_sync(i);
     }
-    assert_int_equal(the_room()->member[0].heal.anew + the_room()->member[1].heal.anew, 0);
+    assert_int_equal(the_room()->member[0]->heal.anew + the_room()->member[1]->heal.anew, 0);
 }
 
 /* So many ties, each of which takes the second machine so long; each is over when the next one comes. */
@@ -259,7 +259,7 @@ TEST_WITH(the_time_that_own_states_cost_is_bounded, set_up, tear_down) {
     } c[] = {{20, 2 * SECOND, 4}, {6, 1800000, 3}, {40, 2 * SECOND, 0}, {6, 300000, 0}};
     for (unsigned i = 0; i < sizeof c / sizeof *c; i++) {
         assert_int_equal(ties_until_asked(c[i].seconds_apart, c[i].heals_us, 8), c[i].asked_at);
-        assert_int_equal(the_room()->member[0].heal.anew + the_room()->member[1].heal.anew, 0);
+        assert_int_equal(the_room()->member[0]->heal.anew + the_room()->member[1]->heal.anew, 0);
         tear_down(NULL);
         set_up(NULL);
     }
@@ -268,9 +268,9 @@ TEST_WITH(the_time_that_own_states_cost_is_bounded, set_up, tear_down) {
 /* As waits do. */
 TEST_WITH(the_time_is_kept_for_a_player_who_comes_again, set_up, tear_down) {
     (void)ties_until_asked(20, 2 * SECOND, 1);
-    uint64_t spent_us = the_room()->member[1].v.spent.healed_us;
+    uint64_t spent_us = the_room()->member[1]->v.spent.healed_us;
     assert_true(spent_us > now_us);
     machine_leaves(1);
     join_late(1, player[1].peer, 1);
-    assert_int_equal(the_room()->member[1].v.spent.healed_us, spent_us);
+    assert_int_equal(the_room()->member[1]->v.spent.healed_us, spent_us);
 }

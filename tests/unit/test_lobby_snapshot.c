@@ -102,7 +102,7 @@ TEST_WITH(is_kept_and_sent_on, set_up, tear_down) {
     unsigned giver = who_is_asked();
     give_state(giver);
     expect_kept(giver);
-    assert_true(kl_visitor_offer(the_room(), &the_room()->member[2].v, the_room()->snapshot.kept, false));
+    assert_true(kl_visitor_offer(the_room(), &the_room()->member[2]->v, the_room()->snapshot.kept, false));
     play(SECOND);
     const struct kl_msg *offer = heard(player[2].peer, KL_MSG_OFFER);
     assert_non_null(offer);
@@ -151,7 +151,7 @@ TEST_WITH(a_difference_is_enough, set_up, tear_down) {
     play(SECOND / 10);
     expect_kept(giver);
     assert_memory_equal(the_room()->snapshot.kept->hash, the_room()->snapshot.wanted.hash, KL_SNAPSHOT_HASH);
-    assert_true(kl_visitor_offer(the_room(), &the_room()->member[2].v, the_room()->snapshot.kept,
+    assert_true(kl_visitor_offer(the_room(), &the_room()->member[2]->v, the_room()->snapshot.kept,
                                  false)); /* whole: he may have no base */
     play(SECOND);
     assert_int_equal(ZSTD_decompress(before, BYTES, got, got_len), BYTES);

@@ -307,7 +307,7 @@ TEST_WITH(an_answer_is_for_those_who_said_the_hashes, begin, finish) {
     found.label = the_room()->heal.tie->label;
     assert_int_equal(kl_heal_tie_sides(the_room(), &found, &wrong), 1);
     assert_int_equal(wrong, 2);
-    the_room()->member[1].joined++;
+    the_room()->member[1]->joined++;
     assert_int_equal(kl_heal_tie_sides(the_room(), &found, &wrong), 1);
     assert_int_equal(wrong, 0);
     found.has = KL_HASH_PICTURE; /* no part that differs */

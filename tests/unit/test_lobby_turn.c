@@ -217,13 +217,21 @@ TEST_WITH(whoever_goes_with_the_turn_is_barred, set_up_watched, tear_down) {
     assert_string_equal(queue_is(), "");
 }
 
+/* As if there were as many clients: those from this number on have lost their links. */
+static void as_if_kept(struct kl_lobby_room *r, unsigned from) {
+    for (unsigned i = from; i < KL_MAX_CLIENTS; i++) {
+        assert_true(kl_lobby_memory_take(r, i, 0));
+        r->member[i]->place = KL_PLACE_KEPT;
+        r->member[i]->cut_us = now_us;
+    }
+}
+
 /* A queue that is full has room for an address that has fewer places in it. */
 TEST_WITH(places_are_shared_among_addresses, set_up_watched, tear_down) {
     begin_watched();
     go(3 * SECOND);
     struct kl_lobby_room *r = the_room();
-    for (unsigned i = 6; i < KL_MAX_CLIENTS; i++) /* as if there were as many clients: three may wait */
-        r->member[i].place = KL_PLACE_KEPT, r->member[i].cut_us = now_us;
+    as_if_kept(r, 6); /* three may wait */
     come_as(0, 50);
     come_as(1, 60);
     come_as(2, 50);
@@ -236,7 +244,7 @@ TEST_WITH(places_are_shared_among_addresses, set_up_watched, tear_down) {
                         "your address had most places in a full queue: you watch");
     assert_string_equal(queue_is(), "p20 p21 p24");
     for (unsigned i = 6; i < KL_MAX_CLIENTS; i++)
-        r->member[i].place = KL_PLACE_EMPTY;
+        r->member[i]->place = KL_PLACE_EMPTY;
 }
 
 /* The host's ban takes those with it that watch from the same address. */
@@ -270,13 +278,12 @@ TEST_WITH(the_queue_is_bounded, set_up_watched, tear_down) {
     go(3 * SECOND);
     struct kl_lobby_room *r = the_room();
     wants_to_play(0);
-    for (unsigned i = 4; i < KL_MAX_CLIENTS; i++) /* as if there were as many clients */
-        r->member[i].place = KL_PLACE_KEPT;
+    as_if_kept(r, 4);
     comes(1, 1);
     assert_string_equal(newest_notice(AT_PEER + 1)->text,
                         "3 of 3 seats taken, and the queue is full: you watch");
     for (unsigned i = 4; i < KL_MAX_CLIENTS; i++)
-        r->member[i].place = KL_PLACE_EMPTY;
+        r->member[i]->place = KL_PLACE_EMPTY;
     go(SECOND);
     assert_string_equal(queue_is(), "p20");
 }

@@ -105,7 +105,7 @@ void kl_journal_verdict(struct kl_lobby_room *r, const struct kl_verdict *v) {
 void kl_journal_signed(struct kl_lobby_room *r, unsigned member, const struct kl_sign *s) {
     struct kl_journal_said *said = r->journal.said;
     struct kl_klr_sign out = {.client = (uint8_t)member, .sign = *s};
-    memcpy(out.seat_pub, r->member[member].v.seat_key, sizeof out.seat_pub);
+    memcpy(out.seat_pub, r->member[member]->v.seat_key, sizeof out.seat_pub);
     if (!said || said->signs[member] == SIGNS || !kl_sign_is_good(s, r->id, out.seat_pub)) return;
     said->signs[member]++;
     struct kl_writer w = begin(said);
@@ -133,7 +133,7 @@ bool kl_journal_report(struct kl_lobby_room *r, unsigned member, const char *tex
 void kl_journal_seats(struct kl_lobby_room *r) {
     struct kl_journal_said *s = r->journal.said;
     for (KL_EACH(i, s ? r->places.here | s->seated : 0)) {
-        const struct kl_lobby_member *m = &r->member[i];
+        const struct kl_lobby_member *m = r->member[i];
         uint8_t seats = kl_lobby_here(m) ? m->seats : 0;
         if (seats == s->seats[i]) continue;
         struct kl_klr_event e = {.kind = KL_KLR_SEATS, .frame = r->past.history.next, .client = (uint8_t)i};

@@ -35,9 +35,10 @@ static bool take_memory(struct kl_lobby_room *r, const struct kl_lobby_ticket *t
 
 static void take_member(struct kl_lobby_room *r, unsigned i, const struct kl_ticket_member *from,
                         uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[i];
+    struct kl_lobby_member *m = r->member[i];
     if (!from->here || kl_lobby_here(m)) return;
-    *m = (struct kl_lobby_member){.place = KL_PLACE_KEPT,
+    *m = (struct kl_lobby_member){.number = (uint8_t)i,
+                                  .place = KL_PLACE_KEPT,
                                   .seats = from->seats,
                                   .v.state = KL_MEMBER_PLAYING,
                                   .joined = from->joined,
@@ -55,10 +56,10 @@ static void take_member(struct kl_lobby_room *r, unsigned i, const struct kl_tic
 /* Before the game goes on: seats belong to the members that the newest ticket names. */
 static void seat_members(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (!kl_lobby_here(&r->member[i]) || r->member[i].seats != r->lock.client[i].seats)
+        if (!kl_lobby_here(r->member[i]) || r->member[i]->seats != r->lock.client[i].seats)
             kl_lock_remove(&r->lock, i, now_us);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(&r->member[i])) (void)kl_lock_add(&r->lock, i, r->member[i].seats, now_us);
+        if (kl_lobby_here(r->member[i])) (void)kl_lock_add(&r->lock, i, r->member[i]->seats, now_us);
 }
 
 /* Takes the door from the ticket; there is memory for its bans. */
@@ -108,7 +109,7 @@ static void free_all(struct kl_lobby_room *r) {
 void kl_lobby_restore_drop(struct kl_lobby_room *r) {
     struct kl_lobby *l = r->lobby;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        l->members -= kl_lobby_here(&r->member[i]);
+        l->members -= kl_lobby_here(r->member[i]);
     kl_lobby_drop_room(r);
     free_all(r);
 }
@@ -175,8 +176,8 @@ int kl_lobby_restore_open(struct kl_lobby_room *r, uint64_t hold_us, uint64_t no
     int result = kl_lock_reopen(&r->lock, hold_us, now_us);
     if (result != KL_OK) return result;
     r->phase = KL_ROOM_PLAYING;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        r->member[i].cut_us = now_us;
+    for (KL_MEMBERS(i, r, kl_lobby_here))
+        r->member[i]->cut_us = now_us;
     r->past.ticket_changed = true;
     kl_lobby_busy(r);
     r->report.stall.since_us = r->report.told.status_us = now_us;

@@ -43,7 +43,7 @@ void kl_lobby_ticket_of(struct kl_lobby_ticket *t, const struct kl_lobby_room *r
     t->host = (uint8_t)r->host;
     t->joins = r->places.joins;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        take_member(&t->member[i], &r->member[i]);
+        take_member(&t->member[i], r->member[i]);
     t->bans = 0;
     for (unsigned i = 0; i < r->door.bars; i++)
         if (r->door.bar[i].why == KL_BAR_BAN) t->ban[t->bans++] = r->door.bar[i].who;

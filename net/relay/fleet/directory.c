@@ -11,35 +11,34 @@
 #include "net/relay/log/relay_log.h"
 #include "net/session/url.h"
 
-#define TIMEOUT_MS  500
-#define RENEW_US    (KL_DIRECTORY_RENEW_MS * UINT64_C(1000))
-#define LEASE_US    (KL_DIRECTORY_LEASE_MS * UINT64_C(1000))
-#define LOOK_UP_US  60000000 /* between two look-ups of the own name */
-#define CLAIM_US    30000000 /* a claimed name waits so long for its room: it may ask for a password first */
-#define CLAIMS      1024     /* names that wait so */
-#define NAME_BYTES  (KL_URL_HOST_MAX + 10)
-#define KEY_BYTES   (NAME_BYTES + 16)
-#define TEXT_BYTES  1024 /* of an entry */
+#define TIMEOUT_MS 500
+#define RENEW_US   (KL_DIRECTORY_RENEW_MS * UINT64_C(1000))
+#define LEASE_US   (KL_DIRECTORY_LEASE_MS * UINT64_C(1000))
+#define LOOK_UP_US 60000000 /* between two look-ups of the own name */
+#define CLAIM_US   30000000 /* a claimed name waits so long for its room: it may ask for a password first */
+#define CLAIMS     1024     /* names that wait so */
+#define NAME_BYTES (KL_URL_HOST_MAX + 10)
+#define KEY_BYTES  (NAME_BYTES + 16)
+#define TEXT_BYTES 1024 /* of an entry */
 
 static const char key_relays[] = "keylock:relays";
 
 /* ARGV: this relay, the lease in ms, its text. Answers: 1 if its rooms were still there; then names and texts
  * of all others. */
-static const char renew_script[] =
-    "local me = ARGV[1]\n"
-    "local kept = redis.call('HEXISTS', 'keylock:rooms:' .. me, '')\n"
-    "if kept == 0 then redis.call('DEL', 'keylock:rooms:' .. me) end\n"
-    "redis.call('SADD', KEYS[1], me)\n"
-    "redis.call('SET', 'keylock:relay:' .. me, ARGV[3], 'PX', ARGV[2])\n"
-    "redis.call('HSET', 'keylock:rooms:' .. me, '', '')\n"
-    "redis.call('PEXPIRE', 'keylock:rooms:' .. me, ARGV[2])\n"
-    "local out = {kept}\n"
-    "for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do\n"
-    "  local text = redis.call('GET', 'keylock:relay:' .. id)\n"
-    "  if not text then redis.call('SREM', KEYS[1], id)\n"
-    "  elseif id ~= me then out[#out + 1] = id; out[#out + 1] = text end\n"
-    "end\n"
-    "return out\n";
+static const char renew_script[] = "local me = ARGV[1]\n"
+                                   "local kept = redis.call('HEXISTS', 'keylock:rooms:' .. me, '')\n"
+                                   "if kept == 0 then redis.call('DEL', 'keylock:rooms:' .. me) end\n"
+                                   "redis.call('SADD', KEYS[1], me)\n"
+                                   "redis.call('SET', 'keylock:relay:' .. me, ARGV[3], 'PX', ARGV[2])\n"
+                                   "redis.call('HSET', 'keylock:rooms:' .. me, '', '')\n"
+                                   "redis.call('PEXPIRE', 'keylock:rooms:' .. me, ARGV[2])\n"
+                                   "local out = {kept}\n"
+                                   "for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do\n"
+                                   "  local text = redis.call('GET', 'keylock:relay:' .. id)\n"
+                                   "  if not text then redis.call('SREM', KEYS[1], id)\n"
+                                   "  elseif id ~= me then out[#out + 1] = id; out[#out + 1] = text end\n"
+                                   "end\n"
+                                   "return out\n";
 
 /* ARGV: this relay, a room, "1" to claim it. Answers: the text of the other relay that has it; "": none. */
 static const char claim_script[] =
@@ -78,10 +77,10 @@ struct directory {
     struct kl_addresses at; /* this relay's */
     uint64_t look_up_us;
     struct kl_redis *redis;
-    unsigned owed; /* answers, of add() */
-    bool lost; /* the log says that Redis is away */
-    uint64_t confirmed_us; /* the newest renewal that succeeded was sent then; 0: none */
-    unsigned long turn;    /* of changes of the rooms' lines */
+    unsigned owed;                    /* answers, of add() */
+    bool lost;                        /* the log says that Redis is away */
+    uint64_t confirmed_us;            /* the newest renewal that succeeded was sent then; 0: none */
+    unsigned long turn;               /* of changes of the rooms' lines */
     struct told *told[KL_SHARDS_MAX]; /* fleet->rooms_most of each */
     struct {
         char room[KL_NAME_MAX];
@@ -102,8 +101,8 @@ static const char *quoted(const char *text) {
 /* --- commands --- */
 
 static void add_script(struct directory *d, const char *script, const char *a, const char *b, const char *c) {
-    const struct kl_redis_arg arg[] = {KL_REDIS_TEXT("EVAL"), KL_REDIS_TEXT(script), KL_REDIS_TEXT("1"),
-                                       KL_REDIS_TEXT(key_relays), KL_REDIS_TEXT(a), KL_REDIS_TEXT(b),
+    const struct kl_redis_arg arg[] = {KL_REDIS_TEXT("EVAL"),     KL_REDIS_TEXT(script), KL_REDIS_TEXT("1"),
+                                       KL_REDIS_TEXT(key_relays), KL_REDIS_TEXT(a),      KL_REDIS_TEXT(b),
                                        KL_REDIS_TEXT(c)};
     kl_redis_add(d->redis, arg, 7);
 }
@@ -171,7 +170,8 @@ static void look_up(struct directory *d, uint64_t now_us) {
     if (now_us < d->look_up_us) return;
     d->look_up_us = now_us + LOOK_UP_US;
     if (kl_lookup(d->config->host, &found, NULL, NULL, why, sizeof why) != KL_LOOKUP_FOUND) {
-        if (!d->at.count) kl_log(KL_LOG_ERROR, "fleet_host", "host=%s reason=%s", d->config->host, quoted(why));
+        if (!d->at.count)
+            kl_log(KL_LOG_ERROR, "fleet_host", "host=%s reason=%s", d->config->host, quoted(why));
         if (!d->at.count) d->look_up_us = now_us + RENEW_US;
         return;
     }
@@ -272,8 +272,8 @@ static void tell(struct directory *d, struct told *t, const struct kl_shard_line
     if (line->is == KL_SHARD_NO_ROOM || !own || strcmp(line->line.name, t->line.line.name) != 0) return;
     value[0] = (uint8_t)line->is;
     size_t len = 1 + kl_room_line_write(&line->line, value + 1);
-    const struct kl_redis_arg arg[] = {KL_REDIS_TEXT("HSET"), KL_REDIS_TEXT(d->rooms_key),
-                                       KL_REDIS_TEXT(line->line.name), {value, len}};
+    const struct kl_redis_arg arg[] = {
+        KL_REDIS_TEXT("HSET"), KL_REDIS_TEXT(d->rooms_key), KL_REDIS_TEXT(line->line.name), {value, len}};
     add(d, arg, 4);
     t->line = *line;
     t->what = TOLD_LINE;
@@ -366,8 +366,7 @@ static bool read_line(const struct kl_redis_answer *value, struct kl_shard_line 
 static bool read_rooms(struct directory *d, struct other *o) {
     char key[KEY_BYTES];
     struct kl_redis_answer all;
-    const struct kl_redis_arg arg[] = {KL_REDIS_TEXT("HVALS"),
-                                       KL_REDIS_TEXT(key_of(key, "rooms", o->name))};
+    const struct kl_redis_arg arg[] = {KL_REDIS_TEXT("HVALS"), KL_REDIS_TEXT(key_of(key, "rooms", o->name))};
     if (!o->fresh) return true;
     kl_redis_add(d->redis, arg, 2);
     if (!next(d, &all)) return false;

@@ -42,10 +42,10 @@ struct kl_fleet_ask {
 };
 
 struct kl_fleet {
-    _Atomic uint32_t speaks;   /* Redis has answered within the last lease */
-    int wake;                  /* the directory's wake-up for questions */
-    struct kl_shards *shards;  /* this relay's */
-    unsigned rooms_most;       /* of this relay */
+    _Atomic uint32_t speaks;  /* Redis has answered within the last lease */
+    int wake;                 /* the directory's wake-up for questions */
+    struct kl_shards *shards; /* this relay's */
+    unsigned rooms_most;      /* of this relay */
     kl_seqlock others_lock;
     struct kl_fleet_others others;
     kl_seqlock room_lock[KL_FLEET_ROOMS];

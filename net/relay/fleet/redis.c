@@ -41,9 +41,10 @@ bool kl_redis_parse(const char *url, struct kl_redis_place *out, char *err, size
     *out = (struct kl_redis_place){0};
     if (!strcmp(url, "off")) return true;
     if (!strncmp(url, sealed, strlen(sealed))) {
-        snprintf(err, err_len,
-                 "expected redis://HOST:PORT/DB, got %.80s: for Redis with TLS use stunnel, and its address here",
-                 url);
+        snprintf(
+            err, err_len,
+            "expected redis://HOST:PORT/DB, got %.80s: for Redis with TLS use stunnel, and its address here",
+            url);
         return false;
     }
     bool good = !strncmp(url, scheme, strlen(scheme)) && strlen(url) < sizeof text && !strchr(url, '@');
@@ -82,10 +83,11 @@ bool kl_redis_login(const char *path, struct kl_redis_place *out, char *err, siz
 #if __has_include(<hiredis/hiredis.h>)
 #include <hiredis/hiredis.h>
 
-#define NAME(version)   NAME_(version)
-#define NAME_(version)  "libhiredis.so." #version
-#define LIBRARY         NAME(HIREDIS_SONAME)
-#define WANT(symbol)    {"redis" #symbol, (void **)&hi.symbol}
+#define NAME(version)  NAME_(version)
+#define NAME_(version) "libhiredis.so." #version
+#define LIBRARY        NAME(HIREDIS_SONAME)
+#define WANT(symbol)                                                                                         \
+    { "redis" #symbol, (void **)&hi.symbol }
 
 static struct {
     redisContext *(*ConnectWithTimeout)(const char *host, int port, struct timeval tv);
@@ -105,12 +107,8 @@ static bool load(char *err, size_t err_len) {
     static const struct {
         const char *name;
         void **to;
-    } want[] = {WANT(ConnectWithTimeout),
-                WANT(SetTimeout),
-                WANT(AppendCommandArgv),
-                WANT(GetReply),
-                WANT(Free),
-                {"freeReplyObject", (void **)&free_reply}};
+    } want[] = {WANT(ConnectWithTimeout), WANT(SetTimeout), WANT(AppendCommandArgv),
+                WANT(GetReply),           WANT(Free),       {"freeReplyObject", (void **)&free_reply}};
     if (free_reply) return true;
     void *library = kl_library_open(LIBRARY, err, err_len);
     for (size_t i = 0; library && i < sizeof want / sizeof *want; i++) {

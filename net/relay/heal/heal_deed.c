@@ -37,7 +37,7 @@ static void forget_newest_strike(struct kl_lobby_healing *h) {
 /* The members that wait for a state lose nothing by it. */
 void kl_heal_failed(struct kl_lobby_room *r, const char *why, uint64_t now_us) {
     for (KL_EACH(i, r->heal.wrong))
-        forget_newest_strike(&r->member[i].heal);
+        forget_newest_strike(&r->member[i]->heal);
     if (++r->heal.vain >= KL_STRIKES) r->heal.again_us = now_us + REST_US;
     log_failure(r, why);
     kl_lobby_notice(r, "not brought back in sync: %s", why);
@@ -55,7 +55,7 @@ void kl_heal_no_more(struct kl_lobby_room *r, const char *why, uint64_t now_us) 
 
 /* False: that is not kept, or has been tried too often. */
 static bool begins_anew(struct kl_lobby_room *r, unsigned member) {
-    struct kl_lobby_healing *h = &r->member[member].heal;
+    struct kl_lobby_healing *h = &r->member[member]->heal;
     if (h->anew >= KL_STRIKES - 1 || !kl_lobby_catchup_has_beginning(r)) return false;
     h->anew++;
     r->heal.agreed_by &= (uint16_t)~kl_only(member);
@@ -89,7 +89,7 @@ bool kl_heal_all_anew(struct kl_lobby_room *r, const char *why) {
 /* for_us: that the member has for it. */
 static void begin_loading(struct kl_lobby_room *r, unsigned member, bool own, uint32_t keyframe,
                           uint64_t for_us, uint64_t now_us) {
-    struct kl_lobby_healing *h = &r->member[member].heal;
+    struct kl_lobby_healing *h = &r->member[member]->heal;
     h->loads = true;
     h->own = own;
     h->loaded = false;
@@ -103,7 +103,7 @@ static void begin_loading(struct kl_lobby_room *r, unsigned member, bool own, ui
 void kl_heal_offer(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_packed *k = r->snapshot.kept;
     for (KL_EACH(i, r->heal.wrong)) {
-        struct kl_lobby_member *m = &r->member[i];
+        struct kl_lobby_member *m = r->member[i];
         if (!kl_lobby_reaches(m) || !kl_visitor_offer(r, &m->v, k, false)) continue; /* it has said BYE */
         begin_loading(r, i, false, k->keyframe, k->len * UINT64_C(1000000) / LOAD_LEAST, now_us);
     }
@@ -118,7 +118,7 @@ void kl_heal_go_back(struct kl_lobby_room *r, uint16_t members, uint64_t now_us)
     for (KL_EACH(i, members)) {
         kl_lobby_snapshot_again(r, i, now_us);
         begin_loading(r, i, true, to, (uint64_t)(r->lock.next_close - to) * AGAIN_LEAST_US, now_us);
-        kl_lobby_send(r->lobby, r->member[i].v.peer, &m);
+        kl_lobby_send(r->lobby, r->member[i]->v.peer, &m);
     }
     r->heal.rewound = to;
     kl_lobby_log_room(KL_LOG_INFO, "rewind", r, "frame=%u to=%u", r->heal.label, to);
@@ -133,7 +133,7 @@ static void charge(struct kl_lobby_member *m, uint64_t now_us) {
 
 bool kl_heal_parts_often(const struct kl_lobby_room *r, uint16_t members, uint64_t now_us) {
     for (KL_EACH(i, members))
-        if (r->member[i].v.spent.healed_us > now_us + HEALS_US * DRAINS) return true;
+        if (r->member[i]->v.spent.healed_us > now_us + HEALS_US * DRAINS) return true;
     return false;
 }
 
@@ -142,7 +142,7 @@ static void look_for_end(struct kl_lobby_room *r, const struct kl_lobby_healing 
     char who[KL_LOBBY_NAMES];
     uint16_t healed = 0;
     for (KL_MEMBERS(i, r, kl_lobby_here)) {
-        const struct kl_lobby_healing *h = &r->member[i].heal;
+        const struct kl_lobby_healing *h = &r->member[i]->heal;
         if (h->keyframe != one->keyframe || h->own != one->own) continue;
         if (h->loads) return;
         if (h->loaded) healed |= kl_only(i);
@@ -158,11 +158,11 @@ static void look_for_end(struct kl_lobby_room *r, const struct kl_lobby_healing 
 
 /* The time that loading took is none in which it could have been in sync. */
 static void end_loading(struct kl_lobby_room *r, unsigned member, bool loaded, uint64_t now_us) {
-    struct kl_lobby_healing *h = &r->member[member].heal;
+    struct kl_lobby_healing *h = &r->member[member]->heal;
     h->loads = false;
     h->loaded = loaded;
     h->has_loaded = h->has_loaded || loaded;
-    if (h->own) charge(&r->member[member], now_us);
+    if (h->own) charge(r->member[member], now_us);
     if (loaded) h->spared = 0;
     if (loaded && !h->own) r->heal.agreed_by &= (uint16_t)~kl_only(member); /* its own states are gone */
     for (unsigned i = 0; i < KL_STRIKES - 1; i++)
@@ -173,7 +173,7 @@ static void end_loading(struct kl_lobby_room *r, unsigned member, bool loaded, u
 
 void kl_heal_loading_run(struct kl_lobby_room *r, uint64_t now_us) {
     for (KL_MEMBERS(i, r, kl_lobby_here)) {
-        const struct kl_lobby_healing *h = &r->member[i].heal;
+        const struct kl_lobby_healing *h = &r->member[i]->heal;
         if (!h->loads || now_us < h->by_us) continue;
         kl_lobby_log_member(KL_LOG_INFO, "not_loaded", r, i, "snapshot=%u", h->keyframe);
         kl_lobby_notice(r, "%s did not %s in time", kl_lobby_name(r, i).text,
@@ -185,7 +185,7 @@ void kl_heal_loading_run(struct kl_lobby_room *r, uint64_t now_us) {
 bool kl_lobby_heal_loaded(struct kl_lobby_room *r, unsigned member, const struct kl_healed *m,
                           uint64_t now_us) {
     static const char *const how[] = {"same", "other", "not"};
-    struct kl_lobby_healing *h = &r->member[member].heal;
+    struct kl_lobby_healing *h = &r->member[member]->heal;
     if (r->phase != KL_ROOM_PLAYING || m->keyframe > r->lock.next_close || m->next > r->lock.next_close)
         return false;
     kl_lobby_log_member(KL_LOG_INFO, "loaded", r, member, "snapshot=%u frame=%u how=%s", m->keyframe, m->next,
@@ -208,7 +208,7 @@ static void take_strike_back(struct kl_lobby_healing *h) {
 
 void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     uint16_t others = (uint16_t)~kl_only(member);
     if (kl_lobby_heal_busy(r, member)) take_strike_back(&m->heal);
     h->wrong &= others;

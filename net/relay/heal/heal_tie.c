@@ -24,7 +24,7 @@ void kl_heal_tie_keep(struct kl_lobby_room *r, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (!kl_verdict_said(&h->verdicts, h->label, i, &t->said[i])) continue;
         t->reported |= kl_only(i);
-        t->joined[i] = r->member[i].joined;
+        t->joined[i] = r->member[i]->joined;
     }
     r->heal.tie = t;
 }
@@ -41,7 +41,7 @@ uint16_t kl_heal_tie_sides(const struct kl_lobby_room *r, const struct kl_klr_ha
     uint16_t right = 0;
     *wrong = 0;
     for (KL_EACH(i, parts ? t->reported : 0)) {
-        bool here = kl_lobby_here(&r->member[i]) && r->member[i].joined == t->joined[i];
+        bool here = kl_lobby_here(r->member[i]) && r->member[i]->joined == t->joined[i];
         bool equal = is_equal(&t->said[i], found, parts);
         if (here && equal) right |= kl_only(i);
         if (here && !equal) *wrong |= kl_only(i);

@@ -54,13 +54,13 @@ static unsigned strikes(uint64_t at_us[KL_STRIKES - 1], uint64_t now_us) {
  * incomplete only if all others were in sync since then; otherwise the member may be the one that is still
  * right. */
 static bool is_apart(const struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_member *m = r->member[member];
     return m->late.check != KL_LATE_CHECKED && !(r->heal.any_apart && m->v.catchup.begins <= r->heal.apart);
 }
 
 static void note_apart(struct kl_lobby_room *r, uint16_t wrong) {
     for (KL_EACH(i, wrong)) {
-        if (r->member[i].late.check != KL_LATE_CHECKED) continue;
+        if (r->member[i]->late.check != KL_LATE_CHECKED) continue;
         r->heal.any_apart = true;
         r->heal.apart = r->heal.label;
     }
@@ -75,7 +75,7 @@ static void order_replays(struct kl_lobby_room *r) {
     struct kl_lobby_heal *h = &r->heal;
     uint16_t replay = 0;
     for (KL_EACH(i, h->wrong))
-        if (is_apart(r, i) && can_replay(r, &r->member[i].v.catchup)) replay |= kl_only(i);
+        if (is_apart(r, i) && can_replay(r, &r->member[i]->v.catchup)) replay |= kl_only(i);
     if (!replay) return;
     h->deeds.apart |= replay;
     h->wrong &= (uint16_t)~replay;
@@ -99,7 +99,7 @@ static bool too_often(struct kl_lobby_room *r, const struct kl_verdict_camps *c,
     uint16_t wrong = r->heal.wrong;
     bool alone = kl_size(wrong) == 1;
     for (KL_EACH(i, wrong)) {
-        struct kl_lobby_healing *h = &r->member[i].heal;
+        struct kl_lobby_healing *h = &r->member[i]->heal;
         if (strikes(h->strike_us, now_us) < KL_STRIKES) continue;
         memset(h->strike_us, 0, sizeof h->strike_us);
         if (!c->ram) { /* the core does not keep all in its state: nobody is to blame, and no state helps */
@@ -132,7 +132,7 @@ static bool send_strangers(struct kl_lobby_room *r) {
     bool some = false;
     if (strangers == r->heal.wrong) return false;
     for (KL_EACH(i, strangers))
-        if (!r->member[i].heal.anew) some |= kl_heal_one_anew(r, i);
+        if (!r->member[i]->heal.anew) some |= kl_heal_one_anew(r, i);
     return some;
 }
 
@@ -169,7 +169,7 @@ static void heal_those_alone(struct kl_lobby_room *r, uint64_t now_us) {
     uint16_t wrong = h->wrong, alone = 0;
     uint32_t rewound = h->rewound;
     for (KL_EACH(i, wrong))
-        if (!r->member[i].consents) alone |= kl_only(i);
+        if (!r->member[i]->consents) alone |= kl_only(i);
     for (KL_EACH(i, alone)) {
         bool own = h->agreed && kl_has(h->agreed_by, i) && !r->snapshot.unfit;
         h->rewound = rewound;
@@ -189,7 +189,7 @@ static void heal_those_alone(struct kl_lobby_room *r, uint64_t now_us) {
 static uint16_t in_the_wrong(const struct kl_lobby_room *r, uint16_t members) {
     uint16_t wrong = 0;
     for (KL_EACH(i, members))
-        if (kl_lobby_reaches(&r->member[i]) && r->member[i].v.catchup.step != KL_CATCHUP_LOADS)
+        if (kl_lobby_reaches(r->member[i]) && r->member[i]->v.catchup.step != KL_CATCHUP_LOADS)
             wrong |= kl_only(i);
     return wrong;
 }
@@ -357,8 +357,8 @@ static bool renew(struct kl_lobby_room *r, uint64_t now_us) {
     h->again_us = 0;
     h->rewound = 0;
     h->began_anew = false;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        r->member[i].heal.anew = 0;
+    for (KL_MEMBERS(i, r, kl_lobby_here))
+        r->member[i]->heal.anew = 0;
     return true;
 }
 
@@ -367,8 +367,8 @@ bool kl_lobby_heal_policy(struct kl_lobby_room *r, uint8_t policy, const char *w
     bool again = renew(r, now_us);
     if (again || policy != KL_DESYNC_HEAL) kl_lobby_play_on_end(r, "the host's word", now_us);
     if (policy != KL_DESYNC_HEAL) kl_heal_stop(r);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (policy != KL_DESYNC_HEAL) r->member[i].heal.loads = false;
+    for (KL_MEMBERS(i, r, kl_lobby_here))
+        if (policy != KL_DESYNC_HEAL) r->member[i]->heal.loads = false;
     if (r->params.desync == policy) return again;
     r->params.desync = policy;
     r->past.ticket_changed = true;

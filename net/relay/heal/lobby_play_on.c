@@ -19,7 +19,7 @@
 static uint16_t between(const struct kl_lobby_room *r) {
     uint16_t here = 0;
     for (KL_EACH(i, r->heal.play_on.between))
-        if (kl_lobby_stays(&r->member[i])) here |= kl_only(i);
+        if (kl_lobby_stays(r->member[i])) here |= kl_only(i);
     return here;
 }
 
@@ -33,7 +33,7 @@ static void difference(const struct kl_lobby_room *r, char out[WHAT_MAX]) {
 
 /* A member that watches, joins, has lost its link or is in its menu is not waited for. */
 static bool is_asked(const struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_member *m = r->member[member];
     const struct kl_lock_client *c = &r->lock.client[member];
     return kl_lobby_reaches(m) && m->seats && m->v.state == KL_MEMBER_PLAYING && !c->away && !c->joining;
 }
@@ -84,7 +84,7 @@ bool kl_lobby_play_on_agree(struct kl_lobby_room *r, unsigned member, uint64_t n
     if (!p->until_us) return false;
     if (member == KL_RELAY_CLIENT) {
         go_on(r, "the operator's word", now_us);
-    } else if (!r->member[member].seats) {
+    } else if (!r->member[member]->seats) {
         kl_lobby_tell(r, member, 0, "the players decide whether the game goes on");
     } else if (!(p->agreed & kl_only(member))) {
         p->agreed |= kl_only(member);
@@ -102,7 +102,7 @@ void kl_lobby_play_on_end(struct kl_lobby_room *r, const char *why, uint64_t now
 void kl_lobby_play_on_left(struct kl_lobby_room *r, unsigned member) {
     struct kl_lobby_play_on *p = &r->heal.play_on;
     p->agreed &= (uint16_t)~kl_only(member);
-    if (!kl_lobby_stays(&r->member[member])) p->between &= (uint16_t)~kl_only(member);
+    if (!kl_lobby_stays(r->member[member])) p->between &= (uint16_t)~kl_only(member);
 }
 
 void kl_lobby_play_on_run(struct kl_lobby_room *r, uint64_t now_us) {
@@ -136,14 +136,14 @@ void kl_lobby_play_on_note(struct kl_lobby_room *r, struct kl_verdict *v, uint64
 /* --- the members that vote, and the hashes that count --- */
 
 bool kl_lobby_heal_busy(const struct kl_lobby_room *r, unsigned member) {
-    return (r->heal.wrong >> member & 1) || r->member[member].heal.loads;
+    return (r->heal.wrong >> member & 1) || r->member[member]->heal.loads;
 }
 
 static void find_homes(const struct kl_lobby_room *r, uint8_t home[KL_MAX_CLIENTS]) {
     for (uint8_t i = 0; i < KL_MAX_CLIENTS; i++) {
         home[i] = i;
         for (uint8_t j = 0; j < i && home[i] == i; j++)
-            if (kl_lobby_here(&r->member[j]) && strcmp(r->member[i].home, r->member[j].home) == 0)
+            if (kl_lobby_here(r->member[j]) && strcmp(r->member[i]->home, r->member[j]->home) == 0)
                 home[i] = home[j];
     }
 }
@@ -164,7 +164,7 @@ struct kl_verdict_members kl_lobby_heal_members(const struct kl_lobby_room *r) {
     c.host = host_of(r);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         uint16_t bit = kl_only(i);
-        if (kl_lobby_has_seat(&r->member[i])) c.voters |= bit;
+        if (kl_lobby_has_seat(r->member[i])) c.voters |= bit;
         if (kl_lobby_heal_busy(r, i)) continue;
         if (kl_lobby_play_reports(r, i)) c.present |= bit;
         if (kl_lobby_plays_now(r, i)) c.awaited |= bit;
@@ -173,12 +173,12 @@ struct kl_verdict_members kl_lobby_heal_members(const struct kl_lobby_room *r) {
 }
 
 bool kl_lobby_heal_counts(const struct kl_lobby_room *r, unsigned member, uint32_t label) {
-    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_member *m = r->member[member];
     bool begins = m->v.state == KL_MEMBER_LOADING; /* its hashes on the way are older than PREPARE */
     return !begins && !kl_lobby_heal_busy(r, member) && label + 1 >= m->heal.from;
 }
 
 bool kl_lobby_heal_has_loaded(const struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_member *m = r->member[member];
     return m->v.catchup.begins || m->heal.has_loaded || r->past.reopened;
 }

@@ -70,8 +70,8 @@ static void end(struct kl_lobby_room *r, const char *why) {
 void kl_lobby_snapshot_free(struct kl_lobby_room *r) {
     end(r, NULL);
     kl_lobby_packed_drop(r, &r->snapshot.kept);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        kl_lobby_fetch_end(r, &r->member[i].v.fetch);
+    for (KL_MEMBERS(i, r, kl_lobby_here))
+        kl_lobby_fetch_end(r, &r->member[i]->v.fetch);
 }
 
 /* --- reports --- */
@@ -155,15 +155,15 @@ void kl_lobby_snapshot_said(struct kl_lobby_room *r, unsigned member, const stru
 
 /* True if a is the better giver than b: first fewer failed requests, then the shorter RTT. */
 static bool gives_better(const struct kl_lobby_room *r, unsigned a, unsigned b) {
-    const struct kl_lobby_member *m = r->member;
-    if (m[a].failed_gives != m[b].failed_gives) return m[a].failed_gives < m[b].failed_gives;
+    uint8_t failed = r->member[a]->failed_gives, others = r->member[b]->failed_gives;
+    if (failed != others) return failed < others;
     return r->lock.client[a].rtt.srtt_us < r->lock.client[b].rtt.srtt_us;
 }
 
 static unsigned choose_giver(const struct kl_lobby_room *r, uint16_t among) {
     unsigned best = KL_MAX_CLIENTS;
     for (KL_EACH(i, among)) {
-        if (!kl_lobby_reaches(&r->member[i])) continue;
+        if (!kl_lobby_reaches(r->member[i])) continue;
         if (best == KL_MAX_CLIENTS || gives_better(r, i, best)) best = i;
     }
     return best;
@@ -178,7 +178,7 @@ static void send_ask(struct kl_lobby_room *r) {
         m.ask.base = s->kept->keyframe;
         memcpy(m.ask.hash, s->kept->hash, sizeof m.ask.hash);
     }
-    kl_lobby_send(r->lobby, r->member[s->giver].v.peer, &m);
+    kl_lobby_send(r->lobby, r->member[s->giver]->v.peer, &m);
 }
 
 /* Asks the same giver again, for the whole snapshot. */
@@ -347,7 +347,7 @@ static void keep(struct kl_lobby_room *r, uint32_t len) {
     kl_lobby_packed_drop(r, &s->kept);
     s->kept = k;
     k->good = true;
-    r->member[s->giver].failed_gives = 0;
+    r->member[s->giver]->failed_gives = 0;
     s->phase = KL_SNAPSHOT_NONE;
     s->in_a_row = 0;
     kl_lobby_busy(r);
@@ -415,7 +415,7 @@ uint64_t kl_lobby_snapshot_due_us(const struct kl_lobby *l) {
 void kl_lobby_snapshot_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_snapshot *s = &r->snapshot;
     uint16_t bit = kl_only(member);
-    kl_lobby_fetch_end(r, &r->member[member].v.fetch);
+    kl_lobby_fetch_end(r, &r->member[member]->v.fetch);
     s->said &= (uint16_t)~bit;
     s->has &= (uint16_t)~bit;
     s->agreed &= (uint16_t)~bit;
@@ -445,10 +445,10 @@ void kl_lobby_snapshot_run(struct kl_lobby_room *r, uint64_t now_us) {
     }
     if (s->phase == KL_SNAPSHOT_HASHING) decide(r, now_us);
     if (s->phase == KL_SNAPSHOT_GIVING && is_late(s, now_us)) {
-        struct kl_lobby_member *giver = &r->member[s->giver];
+        struct kl_lobby_member *giver = r->member[s->giver];
         if (giver->failed_gives < UINT8_MAX) giver->failed_gives++;
         next_giver(r, now_us);
     }
     for (KL_MEMBERS(i, r, kl_lobby_reaches))
-        if (kl_visitor_send_snapshot(r, &r->member[i].v)) kl_lobby_busy(r);
+        if (kl_visitor_send_snapshot(r, &r->member[i]->v)) kl_lobby_busy(r);
 }

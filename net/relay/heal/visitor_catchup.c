@@ -68,11 +68,11 @@ bool kl_visitor_begin(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t no
         w->hashes = 0;
         w->caught_up = false;
     } else {
-        struct kl_lobby_member *m = &r->member[kl_visitor_member(r, v)];
+        struct kl_lobby_member *m = r->member[kl_visitor_member(v)];
         m->heal.has_loaded = false; /* its core begins anew */
         m->checked = false;
         r->talk.roster_changed = true;
-        kl_lobby_snapshot_again(r, kl_visitor_member(r, v), now_us);
+        kl_lobby_snapshot_again(r, kl_visitor_member(v), now_us);
     }
     v->catchup = t;
     if (kl_lobby_catchup_by(r, &t) == KL_CATCHUP_ORDER) order(r, t.watches, now_us);
@@ -93,7 +93,7 @@ static const struct kl_text *begin_or_go(struct kl_lobby_room *r, struct kl_visi
 }
 
 void kl_visitor_anew(struct kl_lobby_room *r, struct kl_visitor *v, bool apart, uint64_t now_us) {
-    unsigned member = kl_visitor_member(r, v);
+    unsigned member = kl_visitor_member(v);
     v->catchup.no_states = true;
     if (apart) {
         const struct kl_name_shown name = kl_lobby_name(r, member);
@@ -113,7 +113,7 @@ void kl_visitor_anew(struct kl_lobby_room *r, struct kl_visitor *v, bool apart, 
 static const struct kl_text *by_history(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us) {
     const struct kl_catchup *t = &v->catchup;
     uint32_t frames = (t->watches ? r->watch.end : r->lock.next_close) - t->have;
-    if (!t->watches && kl_lock_return(&r->lock, kl_visitor_member(r, v), t->have, now_us) != KL_OK)
+    if (!t->watches && kl_lock_return(&r->lock, kl_visitor_member(v), t->have, now_us) != KL_OK)
         return NULL; /* it was asked before */
     v->state = KL_MEMBER_PLAYING;
     kl_visitor_log("catch_up", r, v, "by=history from=%u frames_to_run=%u", t->have, frames);
@@ -128,7 +128,7 @@ static const struct kl_text *by_snapshot(struct kl_lobby_room *r, struct kl_visi
                                          struct kl_lobby_packed *k, uint64_t now_us) {
     struct kl_catchup *t = &v->catchup;
     uint32_t end = t->watches ? r->watch.end : r->lock.next_close;
-    if (!t->watches && kl_lock_return(&r->lock, kl_visitor_member(r, v), k->keyframe, now_us) != KL_OK)
+    if (!t->watches && kl_lock_return(&r->lock, kl_visitor_member(v), k->keyframe, now_us) != KL_OK)
         return NULL;
     (void)kl_visitor_offer(r, v, k, !t->heals);
     kl_catchup_load(t, k->keyframe, k->len, now_us);
@@ -145,7 +145,7 @@ static const struct kl_text *turn_away(struct kl_lobby_room *r, struct kl_visito
     if (v->catchup.watches)
         return begin_or_go(r, v, KL_REFUSE_STARTED, "this relay does not keep the game's beginning any more",
                            now_us);
-    kl_lobby_catchup_closed(r, r->member[kl_visitor_member(r, v)].consents, text, sizeof text);
+    kl_lobby_catchup_closed(r, r->member[kl_visitor_member(v)]->consents, text, sizeof text);
     return refuse(KL_REFUSE_STARTED, text);
 }
 
@@ -159,7 +159,7 @@ static const struct kl_text *go(struct kl_lobby_room *r, struct kl_visitor *v, e
     }
     kl_catchup_go(t);
     if (!t->watches) {
-        r->member[kl_visitor_member(r, v)].ran_us = 0;
+        r->member[kl_visitor_member(v)]->ran_us = 0;
         r->talk.roster_changed = true;
     }
     if (snapshot) return by_snapshot(r, v, kl_lobby_catchup_snapshot(r, t, by), now_us);
@@ -172,7 +172,7 @@ static const struct kl_text *go(struct kl_lobby_room *r, struct kl_visitor *v, e
 /* A player who has the game's state, or may come back with it. */
 static bool somebody_can_give(const struct kl_lobby_room *r) {
     for (KL_MEMBERS(i, r, kl_lobby_has_seat))
-        if (r->member[i].v.state == KL_MEMBER_PLAYING) return true;
+        if (r->member[i]->v.state == KL_MEMBER_PLAYING) return true;
     return false;
 }
 
@@ -180,8 +180,8 @@ static bool somebody_can_give(const struct kl_lobby_room *r) {
  * without it, as without a newcomer. */
 static void go_on_without(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     bool strict = r->lock.params.policy == KL_POLICY_STRICT;
-    if (!strict || !r->member[member].seats || kl_lock_joining(&r->lock, member)) return;
-    (void)kl_lock_reseat(&r->lock, member, r->member[member].seats, now_us);
+    if (!strict || !r->member[member]->seats || kl_lock_joining(&r->lock, member)) return;
+    (void)kl_lock_reseat(&r->lock, member, r->member[member]->seats, now_us);
 }
 
 static const struct kl_text *look(struct kl_lobby_room *r, struct kl_visitor *v, uint64_t now_us) {
@@ -192,7 +192,7 @@ static const struct kl_text *look(struct kl_lobby_room *r, struct kl_visitor *v,
     enum kl_catchup_by by = kl_catchup_choose(&f);
     if (by == KL_CATCHUP_ORDER && f.stuck && !t->watches) {
         if (!somebody_can_give(r)) return go(r, v, KL_CATCHUP_NONE, now_us);
-        go_on_without(r, kl_visitor_member(r, v), now_us);
+        go_on_without(r, kl_visitor_member(v), now_us);
     }
     if (by != KL_CATCHUP_ORDER) return go(r, v, by, now_us);
     order(r, t->watches, now_us);
@@ -209,7 +209,7 @@ static void wait_to_catch_up(struct kl_lobby_room *r, struct kl_visitor *v, bool
         kl_visitor_watcher(v)->hashes = 0;
         kl_lobby_busy(r);
     } else {
-        kl_lock_cut(&r->lock, kl_visitor_member(r, v), now_us); /* it gets nothing until it catches up */
+        kl_lock_cut(&r->lock, kl_visitor_member(v), now_us); /* it gets nothing until it catches up */
     }
 }
 
@@ -229,7 +229,7 @@ const struct kl_text *kl_visitor_ready(struct kl_lobby_room *r, struct kl_visito
     if (r->start.ready && kl_facts_differ(r->start.ready, f, why, sizeof why) > 0)
         return refuse(KL_REFUSE_IDENTITY, why);
     if (!v->catchup.watches) {
-        r->member[kl_visitor_member(r, v)].checked = true;
+        r->member[kl_visitor_member(v)]->checked = true;
         r->talk.roster_changed = true;
         kl_visitor_log("ready", r, v, "facts=%u frame=%u", f->count, r->lock.next_close);
     }
@@ -273,7 +273,7 @@ const struct kl_text *kl_visitor_loaded(struct kl_lobby_room *r, struct kl_visit
     if (watches)
         kl_visitor_log("loaded", r, v, "snapshot=%u how=%s", h->keyframe, how[h->how]);
     else
-        r->member[kl_visitor_member(r, v)].late.looked_us = 0;
+        r->member[kl_visitor_member(v)]->late.looked_us = 0;
     if (loaded == KL_CATCHUP_LOADED && watches) {
         struct kl_lobby_watcher *w = kl_visitor_watcher(v);
         w->healed_from = h->next;
@@ -282,7 +282,7 @@ const struct kl_text *kl_visitor_loaded(struct kl_lobby_room *r, struct kl_visit
     }
     if (loaded == KL_CATCHUP_LOADED) return NULL;
     if (watches) return turn_away(r, v, now_us);
-    kl_lock_cut(&r->lock, kl_visitor_member(r, v), now_us);
+    kl_lock_cut(&r->lock, kl_visitor_member(v), now_us);
     return begin_or_go(r, v, KL_REFUSE_STARTED,
                        "the room's state could not be loaded on this machine, and this relay does not keep "
                        "the game's beginning any more",
@@ -291,7 +291,7 @@ const struct kl_text *kl_visitor_loaded(struct kl_lobby_room *r, struct kl_visit
 
 /* How fast the member replays, for the next time. */
 static void measure(struct kl_lobby_room *r, struct kl_lobby_member *m, uint64_t now_us) {
-    unsigned member = kl_visitor_member(r, &m->v);
+    unsigned member = kl_visitor_member(&m->v);
     uint32_t ran = kl_lobby_ran(r, member);
     uint32_t from = m->v.catchup.begins > m->v.catchup.have ? m->v.catchup.begins : m->v.catchup.have;
     if (m->ran_us == 0 && ran > from) {
@@ -315,6 +315,6 @@ const struct kl_text *kl_visitor_catchup_run(struct kl_lobby_room *r, struct kl_
     }
     if (kl_catchup_is_late(t, now_us))
         return refuse(KL_REFUSE_LIMIT, "the room's state did not reach you in time");
-    if (!t->watches && t->step != KL_CATCHUP_LOADS) measure(r, &r->member[kl_visitor_member(r, v)], now_us);
+    if (!t->watches && t->step != KL_CATCHUP_LOADS) measure(r, r->member[kl_visitor_member(v)], now_us);
     return NULL;
 }

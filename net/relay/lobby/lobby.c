@@ -140,7 +140,7 @@ void kl_lobby_opened(struct kl_lobby *l, unsigned peer, const char *address, uin
 void kl_lobby_moved(struct kl_lobby *l, unsigned peer, const char *address) {
     struct kl_lobby_client *c = &l->client[peer];
     snprintf(c->address, sizeof c->address, "%s", address);
-    if (c->state == KL_CLIENT_MEMBER) kl_lobby_note_address(&c->room->member[c->member], address);
+    if (c->state == KL_CLIENT_MEMBER) kl_lobby_note_address(c->room->member[c->member], address);
     if (c->state == KL_CLIENT_WATCHER) c->watcher->v.who = kl_lobby_person(c->watcher->v.seat_key, address);
 }
 
@@ -210,7 +210,7 @@ static bool member_says(struct kl_lobby_room *r, unsigned member, const struct k
     case KL_MSG_HEALED:
         if (!kl_lobby_heal_loaded(r, member, &m->healed, now_us)) return true;
         kl_journal_loaded(r, member, &m->healed);
-        kl_lobby_put_out_for(r, member, kl_visitor_loaded(r, &r->member[member].v, &m->healed, now_us),
+        kl_lobby_put_out_for(r, member, kl_visitor_loaded(r, &r->member[member]->v, &m->healed, now_us),
                              now_us);
         return true;
     case KL_MSG_SIGN: kl_journal_signed(r, member, &m->sign); return true;
@@ -267,7 +267,7 @@ void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, s
     if (c->state == KL_CLIENT_WATCHER) kl_lobby_watch_datagram(c->room, c->watcher, body, len, now_us);
     if (c->state != KL_CLIENT_MEMBER) return;
     struct kl_lobby_room *r = c->room;
-    struct kl_lobby_member *m = &r->member[c->member];
+    struct kl_lobby_member *m = r->member[c->member];
     int result = kl_lock_receive(&r->lock, c->member, body, len, missing, waited_us, now_us);
     if (result == KL_E_SPACE && kl_lobby_memory_devices(r)) /* else it is as if lost */
         result = kl_lock_receive(&r->lock, c->member, body, len, missing, waited_us, now_us);
@@ -289,7 +289,7 @@ void kl_lobby_put_out_peer(struct kl_lobby *l, unsigned peer, const char *why, u
 
 static void put_out_the_slow(struct kl_lobby_room *r, unsigned i, uint64_t now_us) {
     enum kl_refuse code;
-    const char *late = kl_visitor_is_late(r, &r->member[i].v, &code, now_us);
+    const char *late = kl_visitor_is_late(r, &r->member[i]->v, &code, now_us);
     if (late) kl_lobby_put_out(r, i, code, late, now_us);
 }
 
@@ -391,7 +391,7 @@ void kl_lobby_shut_down(struct kl_lobby *l, uint64_t now_us) {
         put_out_client(l, i, KL_REFUSE_CLOSED, text, now_us);
     for (unsigned i = 0; i < l->limits.rooms; i++) /* without waiting for members that are away */
         for (unsigned k = 0; l->room[i] && k < KL_MAX_CLIENTS; k++)
-            if (kl_lobby_here(&l->room[i]->member[k])) kl_lobby_forget(l->room[i], k, "is away", now_us);
+            if (kl_lobby_here(l->room[i]->member[k])) kl_lobby_forget(l->room[i], k, "is away", now_us);
     for (unsigned i = 0; i < l->limits.rooms; i++)
         if (l->room[i]) kl_lobby_end_room(l->room[i], text, now_us);
 }

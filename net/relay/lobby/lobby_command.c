@@ -16,12 +16,12 @@
 
 /* Behind so many messages under way no answer is sent. */
 static void answer(struct kl_lobby_room *r, unsigned member, const char *format, const char *what) {
-    if (kl_lobby_is_behind(r, r->member[member].v.peer, 64)) return;
+    if (kl_lobby_is_behind(r, r->member[member]->v.peer, 64)) return;
     kl_lobby_tell(r, member, 0, format, what);
 }
 
 static int hand_over(struct kl_lobby_room *r, unsigned to, const char *who) {
-    if (!kl_lobby_reaches(&r->member[to]) || kl_lobby_start_under_way(r)) return KL_E_STATE;
+    if (!kl_lobby_reaches(r->member[to]) || kl_lobby_start_under_way(r)) return KL_E_STATE;
     if (to == r->host) return KL_OK;
     kl_lobby_notice(r, "%s makes %s the host", who, kl_lobby_name(r, to).text);
     r->host = to;
@@ -108,7 +108,7 @@ static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const str
         kl_lobby_lock(r, whom, who);
         return KL_OK;
     }
-    const struct kl_lobby_member *m = &r->member[whom];
+    const struct kl_lobby_member *m = r->member[whom];
     if (!kl_lobby_stays(m)) return KL_E_STATE;
     if (o->kind == KL_COMMAND_HOST) {
         if (kl_lobby_start_under_way(r))
@@ -129,7 +129,7 @@ static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const str
 static int put_in_disk(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
     if (o->len != 2) return KL_E_MALFORMED;
     uint16_t disk = (uint16_t)(o->data[0] | o->data[1] << 8);
-    if (!kl_bucket_take(&r->member[member].v.spent.disks, DISKS_PER_MIN, now_us)) {
+    if (!kl_bucket_take(&r->member[member]->v.spent.disks, DISKS_PER_MIN, now_us)) {
         answer(r, member, "too many disks a minute: the last one %s", "was dropped");
         return KL_E_STATE;
     }
@@ -154,7 +154,7 @@ static int report(struct kl_lobby_room *r, unsigned member, const struct kl_orde
     if (!o->len) return KL_E_MALFORMED;
     memcpy(said.data, o->data, o->len);
     kl_words_text(&said, text);
-    if (!kl_bucket_take(&r->member[member].v.spent.reports, REPORTS_PER_MIN, now_us)) {
+    if (!kl_bucket_take(&r->member[member]->v.spent.reports, REPORTS_PER_MIN, now_us)) {
         answer(r, member, "one report a minute: this one %s", "was dropped");
         return KL_E_STATE;
     }
@@ -183,7 +183,7 @@ static int order_of_seats(struct kl_lobby_room *r, unsigned member, const struct
 static bool most_say(const struct kl_lobby_room *r, uint32_t rate_uhz) {
     uint16_t all = 0, same = 0;
     for (KL_MEMBERS(i, r, kl_lobby_reaches)) {
-        const struct kl_lobby_member *m = &r->member[i];
+        const struct kl_lobby_member *m = r->member[i];
         if (!m->seats) continue;
         all |= kl_only(i); /* also who runs old frames, and has no word yet */
         if (m->rate_uhz == rate_uhz && kl_lobby_plays_now(r, i)) same |= kl_only(i);
@@ -192,13 +192,13 @@ static bool most_say(const struct kl_lobby_room *r, uint32_t rate_uhz) {
 }
 
 static int change_rate(struct kl_lobby_room *r, unsigned member) {
-    uint32_t rate_uhz = r->member[member].rate_uhz;
+    uint32_t rate_uhz = r->member[member]->rate_uhz;
     uint8_t data[4];
     struct kl_writer w;
     kl_writer_init(&w, data, sizeof data);
     kl_write_u32(&w, rate_uhz);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].rate_uhz == rate_uhz) r->member[i].rate_uhz = 0;
+    for (KL_MEMBERS(i, r, kl_lobby_here))
+        if (r->member[i]->rate_uhz == rate_uhz) r->member[i]->rate_uhz = 0;
     return kl_lock_command(&r->lock, member, KL_COMMAND_RATE, data, sizeof data);
 }
 
@@ -208,13 +208,13 @@ static int rate_said(struct kl_lobby_room *r, unsigned member, const struct kl_o
     uint32_t rate_uhz = kl_read_u32(&in);
     if (in.failed || kl_reader_left(&in) || rate_uhz < KL_FPS_MIN || rate_uhz > KL_FPS_MAX)
         return KL_E_MALFORMED;
-    r->member[member].rate_uhz = rate_uhz;
+    r->member[member]->rate_uhz = rate_uhz;
     return kl_lobby_plays_now(r, member) && most_say(r, rate_uhz) ? change_rate(r, member) : KL_OK;
 }
 
 void kl_lobby_rate_look(struct kl_lobby_room *r) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].rate_uhz && kl_lobby_plays_now(r, i) && most_say(r, r->member[i].rate_uhz))
+        if (r->member[i]->rate_uhz && kl_lobby_plays_now(r, i) && most_say(r, r->member[i]->rate_uhz))
             (void)change_rate(r, i);
 }
 
@@ -227,7 +227,7 @@ void kl_lobby_rate_look(struct kl_lobby_room *r) {
  * LOAD does not wait for it, unless it has reported that it could not save. */
 
 static int slot_said(struct kl_lobby_room *r, unsigned member, const struct kl_order *o) {
-    struct kl_lobby_slot *s = &r->member[member].slot;
+    struct kl_lobby_slot *s = &r->member[member]->slot;
     struct kl_reader in;
     if (o->len != KL_SAVED_BYTES) return KL_E_MALFORMED;
     kl_reader_init(&in, o->data, o->len);
@@ -242,7 +242,7 @@ static int slot_said(struct kl_lobby_room *r, unsigned member, const struct kl_o
 static bool slot_newest(const struct kl_lobby_room *r, uint32_t *keyframe) {
     bool any = false;
     for (KL_MEMBERS(i, r, kl_lobby_stays)) {
-        const struct kl_lobby_slot *slot = &r->member[i].slot;
+        const struct kl_lobby_slot *slot = &r->member[i]->slot;
         if (!slot->said || (any && slot->keyframe <= *keyframe)) continue;
         *keyframe = slot->keyframe;
         any = true;
@@ -253,7 +253,7 @@ static bool slot_newest(const struct kl_lobby_room *r, uint32_t *keyframe) {
 /* The reason why this member cannot load; NULL: it can. */
 static const char *objection(const struct kl_lobby_room *r, unsigned member, uint32_t keyframe,
                              uint64_t hash) {
-    const struct kl_lobby_slot *s = &r->member[member].slot;
+    const struct kl_lobby_slot *s = &r->member[member]->slot;
     if (!s->said || s->keyframe < keyframe)
         return kl_lobby_plays_now(r, member) ? "has not run that save yet" : NULL;
     if (s->keyframe > keyframe) return "has a newer save";
@@ -264,7 +264,7 @@ static const char *objection(const struct kl_lobby_room *r, unsigned member, uin
 /* The hash of the first member that has a copy. */
 static uint64_t hash_of(const struct kl_lobby_room *r, uint32_t keyframe) {
     for (KL_MEMBERS(i, r, kl_lobby_stays)) {
-        const struct kl_lobby_slot *slot = &r->member[i].slot;
+        const struct kl_lobby_slot *slot = &r->member[i]->slot;
         if (slot->said && slot->has && slot->keyframe == keyframe) return slot->hash;
     }
     return 0;
@@ -334,7 +334,7 @@ void kl_lobby_play_command(struct kl_lobby_room *r, unsigned member, const struc
                            uint64_t now_us) {
     bool answers = o->kind == KL_COMMAND_SAVED; /* others' SAVE: not counted as its own */
     enum kl_visitor_order taken =
-        answers ? KL_ORDER_TAKEN : kl_visitor_orders(r, &r->member[member].v, o->kind, now_us);
+        answers ? KL_ORDER_TAKEN : kl_visitor_orders(r, &r->member[member]->v, o->kind, now_us);
     if (taken == KL_ORDER_TOO_MANY) kl_lobby_put_out(r, member, KL_REFUSE_LIMIT, "too many commands", now_us);
     if (taken != KL_ORDER_TAKEN) return;
     int result = obey(r, member, o, now_us);
@@ -423,7 +423,7 @@ static int find(const struct kl_lobby_room *r, const char *who, char *err, size_
     struct kl_name_entry e[KL_MAX_CLIENTS + 1];
     unsigned at[KL_MAX_CLIENTS + 1], n = 0;
     for (KL_MEMBERS(i, r, kl_lobby_stays)) {
-        const struct kl_lobby_member *m = &r->member[i];
+        const struct kl_lobby_member *m = r->member[i];
         at[n] = i;
         e[n++] = (struct kl_name_entry){m->v.name, kl_lock_played(&r->lock, m->seats)};
     }

@@ -10,7 +10,7 @@
 #define PEERS_UNDER_WAY 64 /* no PEERS is sent to a client with so many messages under way */
 
 static struct kl_lobby_client *client_of(const struct kl_lobby_room *r, unsigned member) {
-    return &r->lobby->client[r->member[member].v.peer];
+    return &r->lobby->client[r->member[member]->v.peer];
 }
 
 void kl_lobby_direct_said(struct kl_lobby_room *r, unsigned member) {
@@ -42,13 +42,13 @@ static void derive_key(uint8_t out[32], const struct kl_lobby *l, unsigned from_
 static struct kl_msg peers_of(const struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby *l = r->lobby;
     struct kl_msg m = {.kind = KL_MSG_PEERS};
-    unsigned own = r->member[member].v.peer;
+    unsigned own = r->member[member]->v.peer;
     for (KL_MEMBERS(i, r, kl_lobby_reaches)) {
-        unsigned other = r->member[i].v.peer;
+        unsigned other = r->member[i]->v.peer;
         struct kl_peer *p = &m.peers.peer[m.peers.count];
         if (i == member || !l->client[other].direct) continue;
         if (!read_address(l->client[own].address, l->client[other].address, p)) continue;
-        p->seats = r->member[i].seats;
+        p->seats = r->member[i]->seats;
         p->session = l->net.session(l->net.ctx, other);
         derive_key(p->out, l, own, other);
         derive_key(p->in, l, other, own);
@@ -61,11 +61,11 @@ void kl_lobby_direct_chores(struct kl_lobby_room *r) {
     for (KL_MEMBERS(i, r, kl_lobby_reaches)) {
         struct kl_lobby_client *c = client_of(r, i);
         uint8_t hash[sizeof c->peers], bytes[KL_MSG_MAX];
-        if (!c->direct || kl_lobby_is_behind(r, r->member[i].v.peer, PEERS_UNDER_WAY)) continue;
+        if (!c->direct || kl_lobby_is_behind(r, r->member[i]->v.peer, PEERS_UNDER_WAY)) continue;
         struct kl_msg m = peers_of(r, i);
         int len = kl_msg_encode(&m, bytes, sizeof bytes);
         crypto_generichash(hash, sizeof hash, bytes, (size_t)len, NULL, 0);
-        if (memcmp(hash, c->peers, sizeof hash) != 0) kl_lobby_send(r->lobby, r->member[i].v.peer, &m);
+        if (memcmp(hash, c->peers, sizeof hash) != 0) kl_lobby_send(r->lobby, r->member[i]->v.peer, &m);
         memcpy(c->peers, hash, sizeof hash);
         sodium_memzero(&m, sizeof m);
         sodium_memzero(bytes, sizeof bytes);

@@ -206,7 +206,7 @@ void kl_lobby_kick(struct kl_lobby_room *r, unsigned member, const char *who, ui
 }
 
 void kl_lobby_ban(struct kl_lobby_room *r, unsigned member, const char *who, uint64_t now_us) {
-    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_member *m = r->member[member];
     char text[KL_TEXT_MAX];
     const struct kl_lobby_person q = kl_lobby_person(m->v.seat_key, m->former);
     kl_lobby_bar(r, KL_BAR_BAN, &m->v.who, now_us);
@@ -218,7 +218,7 @@ void kl_lobby_ban(struct kl_lobby_room *r, unsigned member, const char *who, uin
 
 /* At the host's own address there are the host's friends. */
 static bool is_banned(const struct kl_lobby_room *r, const struct kl_lobby_person *p, uint64_t now_us) {
-    bool beside_host = r->host != KL_NO_HOST && !strcmp(r->member[r->host].v.host, p->host);
+    bool beside_host = r->host != KL_NO_HOST && !strcmp(r->member[r->host]->v.host, p->host);
     return !beside_host && kl_lobby_barred_s(r, false, p, NULL, now_us) == KL_BAR_EVER;
 }
 
@@ -230,7 +230,7 @@ void kl_lobby_put_out_banned(struct kl_lobby_room *r, const char *who, uint64_t 
         if (is_banned(r, &w->v.who, now_us)) kl_lobby_watch_put_out(r, w, KL_REFUSE_DOOR, text);
     }
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *m = &r->member[i];
+        const struct kl_lobby_member *m = r->member[i];
         if (!kl_lobby_stays(m) || m->seats || i == r->host) continue;
         if (is_banned(r, &m->v.who, now_us)) kl_lobby_put_out(r, i, KL_REFUSE_DOOR, text, now_us);
     }

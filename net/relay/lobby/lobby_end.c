@@ -53,7 +53,7 @@ static bool makes_way(const struct kl_lobby_left *a, const struct kl_lobby_left 
 }
 
 void kl_lobby_keep_account(struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_member *m = r->member[member];
     struct kl_account account = kl_lock_account(&r->lock, member);
     bool again = false, spent = m->v.spent.commands.at_us || m->v.spent.chat.at_us || m->v.spent.healed_us;
     if ((account.cost_us == 0 && account.pauses == 0 && !spent) || !kl_lobby_memory_gone(r)) return;
@@ -91,7 +91,7 @@ struct kl_lobby_left kl_lobby_account_of(const struct kl_lobby_room *r, const st
         if (kl_lobby_is_same(&l->who, who)) take_worse(&worst, l->account, &l->spent);
     }
     for (KL_MEMBERS(i, r, kl_lobby_here)) {
-        const struct kl_lobby_member *m = &r->member[i];
+        const struct kl_lobby_member *m = r->member[i];
         const struct kl_lobby_spent shared = {.pauses = m->v.spent.pauses, .paused_us = m->v.spent.paused_us};
         if (!kl_lobby_is_same(&m->v.who, who)) continue;
         if (kl_lobby_reaches(m))
@@ -115,7 +115,7 @@ bool kl_lobby_start_under_way(const struct kl_lobby_room *r) {
 
 /* So nobody has the others wait again and again. The time of a lost link counts, too. */
 static void note_wait(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_member *m = r->member[member];
     bool gives = member == r->host && kl_lobby_start_under_way(r);
     bool late = r->phase == KL_ROOM_PLAYING && m->seats && m->v.state == KL_MEMBER_LOADING;
     uint64_t waited_us = now_us - m->v.waited_us, away_us = m->away_us + now_us - m->cut_us;
@@ -142,7 +142,7 @@ void kl_lobby_lose_turn(struct kl_lobby_room *r, struct kl_visitor *v) {
 /* --- a membership --- */
 
 void kl_lobby_unlink(struct kl_lobby_room *r, unsigned member) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     if (!kl_lobby_reaches(m)) return;
     struct kl_lobby_client *c = &r->lobby->client[m->v.peer];
     m->place = KL_PLACE_KEPT;
@@ -154,7 +154,7 @@ void kl_lobby_unlink(struct kl_lobby_room *r, unsigned member) {
 /* news: for the other members' screens. */
 static void forget(struct kl_lobby_room *r, unsigned member, const char *why, const char *news,
                    uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     kl_lobby_log_member(KL_LOG_INFO, "left", r, member, "frame=%u reason=\"%s\"", r->lock.next_close, why);
     note_wait(r, member, now_us);
     kl_lobby_lose_turn(r, &m->v);
@@ -185,7 +185,7 @@ void kl_lobby_forget(struct kl_lobby_room *r, unsigned member, const char *why, 
 
 void kl_lobby_put_out(struct kl_lobby_room *r, unsigned member, enum kl_refuse code, const char *text,
                       uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     char quoted[2 * KL_TEXT_MAX], news[KL_TEXT_MAX] = "was put out";
     const char *values = strstr(text, ": room has "); /* of the first fact that differs */
     if (code == KL_REFUSE_IDENTITY && values)
@@ -205,7 +205,7 @@ void kl_lobby_put_out_for(struct kl_lobby_room *r, unsigned member, const struct
 
 /* In the game the member stays until its last samples are used up, so that they count. */
 void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     kl_lobby_hang_up(r->lobby, m->v.peer);
     if (r->phase != KL_ROOM_PLAYING) {
         kl_lobby_forget(r, member, "left", now_us);
@@ -227,8 +227,8 @@ void kl_lobby_take_leave(struct kl_lobby_room *r, unsigned member, uint64_t now_
 /* --- a room --- */
 
 void kl_lobby_free_room(struct kl_lobby_room *r) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        kl_lobby_start_drop_ready(&r->member[i]);
+    for (KL_MEMBERS(i, r, kl_lobby_here))
+        kl_lobby_start_drop_ready(r->member[i]);
     kl_lobby_start_free(r);
     kl_lobby_past_free(r);
     kl_lobby_snapshot_free(r);
@@ -271,8 +271,8 @@ void kl_lobby_end_empty_rooms(struct kl_lobby *l, struct kl_lobby_room **room, u
 static uint64_t linkless_since_us(const struct kl_lobby_room *r) {
     uint64_t since_us = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].place == KL_PLACE_KEPT && r->member[i].cut_us > since_us)
-            since_us = r->member[i].cut_us;
+        if (r->member[i]->place == KL_PLACE_KEPT && r->member[i]->cut_us > since_us)
+            since_us = r->member[i]->cut_us;
     return since_us;
 }
 

@@ -63,7 +63,8 @@ static void send_on(struct kl_lobby *l, unsigned peer, const struct kl_addresses
 /* Redis has the word; without it, the newest list. */
 static enum kl_fleet_answer look(const struct kl_lobby *l, const struct kl_lobby_asking *a, uint64_t now_us,
                                  struct kl_addresses *at) {
-    enum kl_fleet_answer answer = a->place == KL_LOBBY_NO_PLACE ? KL_FLEET_WAIT : kl_fleet_answer(l->fleet, a->place, at);
+    enum kl_fleet_answer answer =
+        a->place == KL_LOBBY_NO_PLACE ? KL_FLEET_WAIT : kl_fleet_answer(l->fleet, a->place, at);
     if (answer == KL_FLEET_WAIT && now_us >= a->until_us) answer = KL_FLEET_SILENT;
     if (answer != KL_FLEET_SILENT) return answer;
     return kl_fleet_find(l->fleet, room_of(a), at) ? KL_FLEET_ELSEWHERE : KL_FLEET_NOWHERE;

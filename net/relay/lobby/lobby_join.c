@@ -85,7 +85,7 @@ uint8_t kl_lobby_free_seats(const struct kl_lobby_room *r, unsigned wanted) {
 
 unsigned kl_lobby_member_free(const struct kl_lobby_room *r) {
     unsigned i = 0;
-    while (i < KL_MAX_CLIENTS && kl_lobby_here(&r->member[i]))
+    while (i < KL_MAX_CLIENTS && kl_lobby_here(r->member[i]))
         i++;
     return i;
 }
@@ -204,10 +204,11 @@ unsigned kl_lobby_admit(struct kl_lobby_room *r, unsigned peer, const char *name
                         uint8_t seats, uint64_t now_us) {
     unsigned i = kl_lobby_member_free(r);
     struct kl_lobby_client *c = &r->lobby->client[peer];
-    struct kl_lobby_member *m = &r->member[i];
+    struct kl_lobby_member *m = r->member[i];
     const struct kl_lobby_person who = kl_lobby_person(seat_key, c->address);
     struct kl_lobby_left left = kl_lobby_account_of(r, &who);
-    *m = (struct kl_lobby_member){.v = {.peer = peer, .who = who, .spent = left.spent},
+    *m = (struct kl_lobby_member){.number = (uint8_t)i,
+                                  .v = {.peer = peer, .who = who, .spent = left.spent},
                                   .place = KL_PLACE_LINKED,
                                   .seats = seats,
                                   .joined = r->places.joins++};
@@ -242,7 +243,7 @@ static void join(struct kl_lobby_room *r, unsigned peer, const struct kl_hello *
         return;
     }
     unsigned i = kl_lobby_admit(r, peer, h->name, h->seat_key, seats, now_us);
-    const struct kl_lobby_member *m = &r->member[i];
+    const struct kl_lobby_member *m = r->member[i];
     if (r->phase == KL_ROOM_PLAYING) {
         kl_lobby_late_join(r, i, now_us);
     } else {
@@ -343,7 +344,7 @@ void kl_lobby_hello(struct kl_lobby *l, unsigned peer, const struct kl_hello *h,
 static uint16_t rtt_ms(const struct kl_lobby_room *r) {
     uint32_t most_us = 0, spread_us;
     for (KL_MEMBERS(i, r, kl_lobby_reaches)) {
-        if (!r->member[i].seats) continue;
+        if (!r->member[i]->seats) continue;
         uint32_t us = kl_rtt_least_us(&r->lock.client[i].rtt, &spread_us);
         if (us > most_us) most_us = us;
     }
@@ -355,7 +356,7 @@ static uint16_t rtt_ms(const struct kl_lobby_room *r) {
 void kl_lobby_join_measured(struct kl_lobby_room *r, uint64_t now_us) {
     uint16_t most = kl_lock_lead_max(&r->lock);
     for (KL_MEMBERS(i, r, kl_lobby_has_seat)) {
-        const struct kl_lobby_member *m = &r->member[i];
+        const struct kl_lobby_member *m = r->member[i];
         if (r->phase >= KL_ROOM_PLAYING && !kl_lock_joining(&r->lock, i)) continue; /* no newcomer */
         uint16_t least = kl_lobby_reaches(m) ? kl_lock_lead_least(&r->lock, i) : 0;
         if (least <= most || most == KL_SPACING_MAX) continue;

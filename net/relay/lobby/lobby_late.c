@@ -16,7 +16,7 @@
 /* --- coming --- */
 
 static void begin_watch(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    struct kl_lobby_late *late = &r->member[member].late;
+    struct kl_lobby_late *late = &r->member[member]->late;
     *late =
         (struct kl_lobby_late){.since_us = now_us, .reseated_us = late->reseated_us, .check = KL_LATE_SILENT};
 }
@@ -24,11 +24,11 @@ static void begin_watch(struct kl_lobby_room *r, unsigned member, uint64_t now_u
 void kl_lobby_late_join(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     kl_lobby_news(r, now_us, "%s joins the game", kl_lobby_name(r, member).text);
     begin_watch(r, member, now_us);
-    (void)kl_visitor_begin(r, &r->member[member].v, now_us); /* it can catch up: that has been asked */
+    (void)kl_visitor_begin(r, &r->member[member]->v, now_us); /* it can catch up: that has been asked */
 }
 
 void kl_lobby_late_goes_on(struct kl_lobby_room *r, unsigned member, uint32_t have, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     begin_watch(r, member, now_us);
     m->v.state = KL_MEMBER_PLAYING;
     m->checked = true;
@@ -38,7 +38,7 @@ void kl_lobby_late_goes_on(struct kl_lobby_room *r, unsigned member, uint32_t ha
 
 int kl_lobby_reseat(struct kl_lobby_room *r, unsigned member, uint8_t seats, const char *why,
                     uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     if (!kl_lobby_memory_take(r, member, seats)) return KL_E_SPACE;
     int result = kl_lock_reseat(&r->lock, member, seats, now_us);
     if (result != KL_OK) return result;
@@ -70,7 +70,7 @@ int kl_lobby_set_places(struct kl_lobby_room *r, unsigned places, const char *wh
 
 /* A spectator has no seat that could count: it has caught up when it is near. */
 static bool has_caught_up(const struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_member *m = r->member[member];
     if (m->v.state != KL_MEMBER_PLAYING || m->v.catchup.step == KL_CATCHUP_LOADS ||
         kl_lock_fetching(&r->lock, member))
         return false;
@@ -79,7 +79,7 @@ static bool has_caught_up(const struct kl_lobby_room *r, unsigned member) {
 
 void kl_lobby_late_run(struct kl_lobby_room *r, uint64_t now_us) {
     for (KL_MEMBERS(i, r, kl_lobby_here)) {
-        struct kl_lobby_member *m = &r->member[i];
+        struct kl_lobby_member *m = r->member[i];
         if (!m->late.since_us || !has_caught_up(r, i)) continue;
         kl_lobby_log_member(KL_LOG_INFO, "caught_up", r, i, "frame=%u took_ms=%llu from=%u fps=%.0f",
                             r->lock.next_close, (unsigned long long)(now_us - m->late.since_us) / 1000,
@@ -92,7 +92,7 @@ void kl_lobby_late_run(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 void kl_lobby_late_said(struct kl_lobby_room *r, unsigned member, uint32_t frame) {
-    struct kl_lobby_late *late = &r->member[member].late;
+    struct kl_lobby_late *late = &r->member[member]->late;
     if (late->check != KL_LATE_SILENT) return;
     late->check = KL_LATE_SAID;
     late->label = frame;
@@ -102,7 +102,7 @@ void kl_lobby_late_said(struct kl_lobby_room *r, unsigned member, uint32_t frame
 void kl_lobby_late_checked(struct kl_lobby_room *r, uint32_t frame) {
     uint16_t proved = kl_verdict_proved(&r->heal.verdicts, frame);
     for (KL_MEMBERS(i, r, kl_lobby_here)) {
-        struct kl_lobby_late *late = &r->member[i].late;
+        struct kl_lobby_late *late = &r->member[i]->late;
         bool said = late->check == KL_LATE_SAID && frame >= late->label && kl_has(proved, i);
         if (!said) continue;
         late->check = KL_LATE_CHECKED;
@@ -112,7 +112,7 @@ void kl_lobby_late_checked(struct kl_lobby_room *r, uint32_t frame) {
 
 /* It will never get there: a seat is no use to it, and of use to others. */
 static void give_up(struct kl_lobby_room *r, unsigned member, double fps, double room_fps, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     bool let_go = r->door.flags & KL_DOOR_LET_GO;
     char text[KL_TEXT_MAX];
     if (let_go)
@@ -135,7 +135,7 @@ static void give_up(struct kl_lobby_room *r, unsigned member, double fps, double
 }
 
 static void look_at(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    struct kl_lobby_late *late = &r->member[member].late;
+    struct kl_lobby_late *late = &r->member[member]->late;
     uint32_t run = kl_lobby_ran(r, member), closed = r->lock.next_close;
     double seconds = (double)(now_us - late->looked_us) / 1e6;
     double fps = (run - late->ran) / seconds, room_fps = (closed - late->closed) / seconds;
@@ -150,7 +150,7 @@ static void look_at(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
 
 void kl_lobby_late_chores(struct kl_lobby_room *r, uint64_t now_us) {
     for (KL_MEMBERS(i, r, kl_lobby_reaches)) {
-        const struct kl_lobby_member *m = &r->member[i];
+        const struct kl_lobby_member *m = r->member[i];
         bool runs = m->v.state == KL_MEMBER_PLAYING && m->v.catchup.step != KL_CATCHUP_LOADS &&
                     !r->lock.client[i].away && r->params.clocked;
         if (!m->seats || !m->late.since_us || !runs) continue;

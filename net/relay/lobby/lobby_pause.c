@@ -13,14 +13,14 @@
 #define SECOND_US      UINT64_C(1000000)
 
 static bool is_beside(const struct kl_lobby_room *r, unsigned member, unsigned other) {
-    return kl_lobby_here(&r->member[other]) && !strcmp(r->member[other].v.host, r->member[member].v.host);
+    return kl_lobby_here(r->member[other]) && !strcmp(r->member[other]->v.host, r->member[member]->v.host);
 }
 
 /* The member that this pause is charged to; KL_MAX_CLIENTS: none, or it has gone. */
 static unsigned pauser(const struct kl_lobby_room *r) {
     const struct kl_lobby_pause *p = &r->talk.pause;
-    bool there = p->asked && p->by < KL_MAX_CLIENTS && kl_lobby_here(&r->member[p->by]) &&
-                 r->member[p->by].joined == p->joined;
+    bool there = p->asked && p->by < KL_MAX_CLIENTS && kl_lobby_here(r->member[p->by]) &&
+                 r->member[p->by]->joined == p->joined;
     return there ? p->by : KL_MAX_CLIENTS;
 }
 
@@ -28,7 +28,7 @@ static unsigned pauser(const struct kl_lobby_room *r) {
 static bool keeps_others(const struct kl_lobby_room *r) {
     bool others = false;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        others = others || (i != pauser(r) && kl_lobby_reaches(&r->member[i]) && r->member[i].seats);
+        others = others || (i != pauser(r) && kl_lobby_reaches(r->member[i]) && r->member[i]->seats);
     return others;
 }
 
@@ -36,8 +36,8 @@ static bool keeps_others(const struct kl_lobby_room *r) {
 static uint64_t left_us(const struct kl_lobby_room *r, unsigned member) {
     uint64_t most_us = r->lobby->limits.pauses_s * SECOND_US, spent_us = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (is_beside(r, member, i) && r->member[i].v.spent.paused_us > spent_us)
-            spent_us = r->member[i].v.spent.paused_us;
+        if (is_beside(r, member, i) && r->member[i]->v.spent.paused_us > spent_us)
+            spent_us = r->member[i]->v.spent.paused_us;
     return spent_us < most_us ? most_us - spent_us : 0;
 }
 
@@ -52,13 +52,13 @@ static bool may_pause(struct kl_lobby_room *r, unsigned member, uint64_t now_us)
     }
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         unsigned of_it_s = is_beside(r, member, i)
-                               ? kl_bucket_wait_s(&r->member[i].v.spent.pauses, PAUSES_PER_MIN, now_us)
+                               ? kl_bucket_wait_s(&r->member[i]->v.spent.pauses, PAUSES_PER_MIN, now_us)
                                : 0;
         if (of_it_s > wait_s) wait_s = of_it_s;
     }
     for (unsigned i = 0; i < KL_MAX_CLIENTS && wait_s == 0; i++)
         if (is_beside(r, member, i))
-            (void)kl_bucket_take(&r->member[i].v.spent.pauses, PAUSES_PER_MIN, now_us);
+            (void)kl_bucket_take(&r->member[i]->v.spent.pauses, PAUSES_PER_MIN, now_us);
     if (wait_s > 0) kl_lobby_tell(r, member, 0, "you have paused too often: try again in %u s", wait_s);
     return wait_s == 0;
 }
@@ -68,7 +68,7 @@ static int begin(struct kl_lobby_room *r, unsigned client) {
     bool asked = r->talk.pause.asked && (r->talk.pause.by == KL_RELAY_CLIENT || pauser(r) < KL_MAX_CLIENTS);
     if (result != KL_OK || asked) return result;
     r->talk.pause = (struct kl_lobby_pause){.asked = true, .by = client};
-    if (client < KL_MAX_CLIENTS) r->talk.pause.joined = r->member[client].joined;
+    if (client < KL_MAX_CLIENTS) r->talk.pause.joined = r->member[client]->joined;
     return result;
 }
 
@@ -108,7 +108,7 @@ static void tell_begin(struct kl_lobby_room *r) {
 static void charge(struct kl_lobby_room *r, uint64_t us) {
     unsigned by = pauser(r);
     for (unsigned i = 0; i < KL_MAX_CLIENTS && by < KL_MAX_CLIENTS; i++)
-        if (is_beside(r, by, i)) r->member[i].v.spent.paused_us += us;
+        if (is_beside(r, by, i)) r->member[i]->v.spent.paused_us += us;
 }
 
 static void end(struct kl_lobby_room *r, uint64_t now_us) {

@@ -15,8 +15,8 @@
 /* Not of the past that it runs through, nor of before the state that it was given. */
 static bool counts(const struct kl_lobby_room *r, unsigned member, uint32_t frame) {
     bool known = r->phase == KL_ROOM_PLAYING && frame < r->lock.next_close &&
-                 frame >= r->member[member].v.catchup.begins;
-    if (r->member[member].v.catchup.step == KL_CATCHUP_BACK)
+                 frame >= r->member[member]->v.catchup.begins;
+    if (r->member[member]->v.catchup.step == KL_CATCHUP_BACK)
         return false; /* of frames that the record lost */
     return known && frame + KL_KEPT_FRAMES >= r->lock.next_close && kl_lobby_heal_counts(r, member, frame);
 }
@@ -38,7 +38,7 @@ void kl_lobby_play_hash(struct kl_lobby_room *r, unsigned member, const struct k
 /* With a client whose link is behind, verdicts wait; meanwhile those that are equal become one. */
 static bool verdicts_may_go(const struct kl_lobby_room *r) {
     for (KL_MEMBERS(i, r, kl_lobby_reaches))
-        if (kl_lobby_is_behind(r, r->member[i].v.peer, KL_VERDICTS_UNDER_WAY)) return false;
+        if (kl_lobby_is_behind(r, r->member[i]->v.peer, KL_VERDICTS_UNDER_WAY)) return false;
     return true;
 }
 
@@ -121,7 +121,7 @@ static void send_frames(struct kl_lobby_room *r, uint64_t now_us) {
     const struct kl_lobby_net *net = &r->lobby->net;
     uint8_t body[KL_DATAGRAM_MAX];
     for (KL_MEMBERS(i, r, kl_lobby_here)) {
-        const struct kl_lobby_member *m = &r->member[i];
+        const struct kl_lobby_member *m = r->member[i];
         size_t len;
         while ((len = kl_lock_send(&r->lock, i, now_us, body, sizeof body)) > 0)
             if (kl_lobby_reaches(m)) net->datagram(net->ctx, m->v.peer, body, len);
@@ -131,7 +131,7 @@ static void send_frames(struct kl_lobby_room *r, uint64_t now_us) {
 /* A member that said BYE goes when the room would have to wait for it. */
 static void let_go(struct kl_lobby_room *r, uint64_t now_us) {
     for (KL_MEMBERS(i, r, kl_lobby_here)) {
-        const struct kl_lobby_member *m = &r->member[i];
+        const struct kl_lobby_member *m = r->member[i];
         if (m->place != KL_PLACE_LEAVING) continue;
         bool used_up = m->seats == 0 || (kl_lock_missing(&r->lock) & m->seats);
         bool alone = kl_lobby_next(r, 0, kl_lobby_stays) == KL_MAX_CLIENTS;
@@ -154,7 +154,7 @@ static void help_the_lost(struct kl_lobby_room *r, uint64_t now_us) {
  * that is too slow. */
 static void tell_absence(struct kl_lobby_room *r) {
     for (KL_MEMBERS(i, r, kl_lobby_here)) {
-        struct kl_lobby_member *m = &r->member[i];
+        struct kl_lobby_member *m = r->member[i];
         const struct kl_lock_client *c = &r->lock.client[i];
         bool out = !kl_lobby_reaches(m) || c->away || c->presence != KL_PRESENT;
         bool absent = m->seats && !c->joining && out;
@@ -176,16 +176,16 @@ static void carry_out(struct kl_lobby_room *r, const struct kl_heal_deeds *d, ui
         if (kl_has(d->put_out, i))
             kl_lobby_put_out(r, i, KL_REFUSE_DESYNC, d->text, now_us);
         else
-            kl_visitor_anew(r, &r->member[i].v, kl_has(d->apart, i), now_us);
+            kl_visitor_anew(r, &r->member[i]->v, kl_has(d->apart, i), now_us);
 }
 
 static void run_ways(struct kl_lobby_room *r, uint64_t now_us) {
     for (KL_MEMBERS(i, r, kl_lobby_reaches))
-        kl_lobby_put_out_for(r, i, kl_visitor_catchup_run(r, &r->member[i].v, now_us), now_us);
+        kl_lobby_put_out_for(r, i, kl_visitor_catchup_run(r, &r->member[i]->v, now_us), now_us);
 }
 
 static void send_history(struct kl_lobby_room *r, unsigned member) {
-    const struct kl_visitor *v = &r->member[member].v;
+    const struct kl_visitor *v = &r->member[member]->v;
     struct kl_visitor_piece p;
     uint32_t from;
     if (!kl_lock_wants_history(&r->lock, member, &from)) return;
@@ -207,9 +207,9 @@ void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us) {
         if (r->past.ticket_changed) kl_lobby_ticket_renew(r);
     }
     for (KL_MEMBERS(i, r, kl_lobby_reaches))
-        if (r->member[i].v.state == KL_MEMBER_PLAYING) {
+        if (r->member[i]->v.state == KL_MEMBER_PLAYING) {
             send_history(r, i);
-            kl_visitor_send_seal(r, &r->member[i].v, r->lock.client[i].frame_acked);
+            kl_visitor_send_seal(r, &r->member[i]->v, r->lock.client[i].frame_acked);
         }
 }
 

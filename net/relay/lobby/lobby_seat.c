@@ -8,7 +8,7 @@
 /* --- seats that are kept --- */
 
 void kl_lobby_cut(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     kl_lobby_unlink(r, member);
     kl_lobby_snapshot_left(r, member, now_us);
     kl_lobby_heal_left(r, member, now_us);
@@ -27,7 +27,7 @@ void kl_lobby_seat_chores(struct kl_lobby_room *r, uint64_t now_us) {
     uint64_t kept_us = r->seat_time_s * UINT64_C(1000000);
     if (before && kept_us > KL_LOAD_US) kept_us = KL_LOAD_US;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *m = &r->member[i];
+        const struct kl_lobby_member *m = r->member[i];
         bool over = now_us + m->away_us >= m->cut_us + kept_us;
         if (m->place == KL_PLACE_KEPT && (ends || over))
             kl_lobby_forget(r, i, "did not come back in time", now_us);
@@ -36,7 +36,7 @@ void kl_lobby_seat_chores(struct kl_lobby_room *r, uint64_t now_us) {
 
 /* The hash of the token is all that stays here. */
 void kl_lobby_welcome(struct kl_lobby_room *r, unsigned member) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     struct kl_welcome w = {.client = (uint8_t)member,
                            .seats = m->seats,
                            .host = member == r->host,
@@ -53,7 +53,7 @@ void kl_lobby_welcome(struct kl_lobby_room *r, unsigned member) {
 /* The member whose seat this is, by key and token; KL_MAX_CLIENTS: none. *which: of the two tokens. */
 static unsigned owner_of(const struct kl_lobby_room *r, const struct kl_return *b, unsigned *which) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *m = &r->member[i];
+        const struct kl_lobby_member *m = r->member[i];
         if (!kl_lobby_stays(m) || memcmp(m->v.seat_key, b->seat_key, sizeof m->v.seat_key) != 0) continue;
         for (*which = 0; *which < 2; ++*which)
             if (m->any_token || kl_seat_token_is(b->token, m->token_hash[*which])) return i;
@@ -77,7 +77,7 @@ static void turn_back(struct kl_lobby *l, unsigned peer, struct kl_lobby_room *r
 }
 
 static void displace(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     if (!kl_lobby_reaches(m)) return;
     kl_lobby_log_member(KL_LOG_INFO, "displaced", r, member, "by=a_newer_session");
     kl_lobby_refuse(r->lobby, m->v.peer, KL_REFUSE_CLOSED,
@@ -90,18 +90,18 @@ static void displace(struct kl_lobby_room *r, unsigned member, uint64_t now_us) 
 /* Not so if the link was lost while the client fetched or loaded. A relay that was started anew cannot know
  * that: a client without a frame gets PREPARE, and sends READY again if it has loaded. */
 static bool has_loaded(const struct kl_lobby_room *r, unsigned member, const struct kl_return *b) {
-    return !b->fresh && r->member[member].checked && (b->have > 0 || !r->past.reopened);
+    return !b->fresh && r->member[member]->checked && (b->have > 0 || !r->past.reopened);
 }
 
 static bool can_catch_up(const struct kl_lobby_room *r, unsigned member, uint32_t have) {
-    const struct kl_catchup *c = &r->member[member].v.catchup;
+    const struct kl_catchup *c = &r->member[member]->v.catchup;
     const struct kl_catchup t = {.have = have, .fps = c->fps, .no_states = c->no_states};
     return kl_lobby_catchup_by(r, &t) != KL_CATCHUP_NONE;
 }
 
 /* During the game: the member goes on from its frames, from an own state, or gets everything anew. */
 static void catch_up(struct kl_lobby_room *r, unsigned member, const struct kl_return *b, uint64_t now_us) {
-    struct kl_visitor *v = &r->member[member].v;
+    struct kl_visitor *v = &r->member[member]->v;
     struct kl_record_facts f = kl_lobby_past_facts(r, b);
     f.fresh = !has_loaded(r, member, b);
     f.can_catch_up = can_catch_up(r, member, f.have);
@@ -121,7 +121,7 @@ static void catch_up(struct kl_lobby_room *r, unsigned member, const struct kl_r
 
 static void take_back(struct kl_lobby_room *r, unsigned member, unsigned which, unsigned peer,
                       const struct kl_return *b, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     struct kl_lobby_client *c = &r->lobby->client[peer];
     uint64_t away_us = kl_lobby_reaches(m) ? 0 : now_us - m->cut_us;
     displace(r, member, now_us);
@@ -155,7 +155,7 @@ static void take_back(struct kl_lobby_room *r, unsigned member, unsigned which, 
 
 /* It begins with nothing. One with frames may always come back: it gets what it missed. */
 static unsigned again_in_s(struct kl_lobby_room *r, unsigned member) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     if (kl_lobby_reaches(m)) kl_lobby_cost_count(r->lobby, m->v.peer);
     return kl_lobby_cost_wait_s(r, m->v.owed, KL_COST_JOININGS, m->v.catchup.no_states);
 }

@@ -17,12 +17,12 @@ static bool seats_are_filled(const struct kl_lobby_room *r) {
 /* One machine that does not load the host's saves, and no machine begins with them. */
 static bool all_consent(const struct kl_lobby_room *r) {
     for (KL_MEMBERS(i, r, kl_lobby_here))
-        if (!r->member[i].consents) return false;
+        if (!r->member[i]->consents) return false;
     return true;
 }
 
 static void ask_host(struct kl_lobby_room *r) {
-    struct kl_lobby_member *host = &r->member[r->host];
+    struct kl_lobby_member *host = r->member[r->host];
     struct kl_msg m = {.kind = KL_MSG_SEND, .bare = !all_consent(r)};
     r->phase = KL_ROOM_ASKED;
     host->v.deadline_us = kl_visitor_waits_until_us(&host->v, 0);
@@ -33,9 +33,9 @@ static void ask_host(struct kl_lobby_room *r) {
 
 /* had: it has the start data, for it gave it. */
 static void prepare(struct kl_lobby_room *r, unsigned member, bool had, uint64_t now_us) {
-    r->member[member].checked = false;
+    r->member[member]->checked = false;
     r->talk.roster_changed = true;
-    kl_visitor_prepare(r, &r->member[member].v, had, now_us);
+    kl_visitor_prepare(r, &r->member[member]->v, had, now_us);
 }
 
 static void begin_loading(struct kl_lobby_room *r, uint64_t now_us) {
@@ -43,9 +43,9 @@ static void begin_loading(struct kl_lobby_room *r, uint64_t now_us) {
     r->start.epoch_s = kl_wall_us() / 1000000;
     kl_lobby_log_room(KL_LOG_INFO, "prepare", r, "data_bytes=%u epoch_s=%llu", r->start.bytes,
                       (unsigned long long)r->start.epoch_s);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        kl_visitor_wait(&r->member[i].v, now_us);
-        if (kl_lobby_reaches(&r->member[i])) prepare(r, i, r->member[i].gave, now_us);
+    for (KL_MEMBERS(i, r, kl_lobby_here)) {
+        kl_visitor_wait(&r->member[i]->v, now_us);
+        if (kl_lobby_reaches(r->member[i])) prepare(r, i, r->member[i]->gave, now_us);
     }
 }
 
@@ -61,7 +61,7 @@ static const char *open_start(struct kl_lobby_room *r, uint32_t total, uint64_t 
 }
 
 bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct kl_data *d, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     char text[KL_TEXT_MAX];
     uint32_t most = r->lobby->limits.start_kib * 1024;
     if (r->phase != KL_ROOM_ASKED || member != r->host || kl_lobby_start_is_kept(r)) return false;
@@ -93,7 +93,7 @@ bool kl_lobby_start_data(struct kl_lobby_room *r, unsigned member, const struct 
 
 /* False: the member is put out, for there is no memory. */
 static bool keep_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     kl_lobby_start_drop_ready(m);
     m->ready = kl_lobby_memory_facts(f);
     if (!m->ready)
@@ -103,7 +103,7 @@ static bool keep_ready(struct kl_lobby_room *r, unsigned member, const struct kl
 
 bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct kl_facts *f,
                           uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     if (m->v.state == KL_MEMBER_READY || m->v.state == KL_MEMBER_PLAYING)
         return true;                                   /* said again after a return */
     if (m->v.state != KL_MEMBER_LOADING) return false; /* not all may be sent again: it has loaded before */
@@ -121,14 +121,14 @@ bool kl_lobby_start_ready(struct kl_lobby_room *r, unsigned member, const struct
 
 /* Compares the members' facts after loading with the host's, once those are known. */
 static void check_ready(struct kl_lobby_room *r, uint64_t now_us) {
-    struct kl_lobby_member *host = r->host == KL_NO_HOST ? NULL : &r->member[r->host];
+    struct kl_lobby_member *host = r->host == KL_NO_HOST ? NULL : r->member[r->host];
     if (!r->start.ready && host && host->v.state == KL_MEMBER_READY && host->ready) {
         r->start.ready = host->ready;
         host->ready = NULL;
         host->checked = true;
     }
     for (unsigned i = 0; i < KL_MAX_CLIENTS && r->start.ready; i++) {
-        struct kl_lobby_member *m = &r->member[i];
+        struct kl_lobby_member *m = r->member[i];
         if (!kl_lobby_here(m) || m->checked || m->v.state != KL_MEMBER_READY || !m->ready) continue;
         char why[KL_TEXT_MAX];
         bool differs = kl_facts_differ(r->start.ready, m->ready, why, sizeof why) > 0;
@@ -140,7 +140,7 @@ static void check_ready(struct kl_lobby_room *r, uint64_t now_us) {
 
 static bool all_are_ready(const struct kl_lobby_room *r) {
     for (KL_MEMBERS(i, r, kl_lobby_here))
-        if (!r->member[i].checked) return false;
+        if (!r->member[i]->checked) return false;
     return true;
 }
 
@@ -150,7 +150,7 @@ static void start(struct kl_lobby_room *r, uint64_t now_us) {
     r->phase = KL_ROOM_PLAYING; /* the start data is kept for members that come back without it */
     kl_lobby_past_begin(r, now_us);
     for (KL_MEMBERS(i, r, kl_lobby_here)) {
-        struct kl_lobby_member *m = &r->member[i];
+        struct kl_lobby_member *m = r->member[i];
         m->v.state = KL_MEMBER_PLAYING;
         memcpy(m->home, m->v.host, sizeof m->home); /* later moves change no votes */
         if (!kl_lobby_reaches(m)) kl_lock_cut(&r->lock, i, now_us);
@@ -163,19 +163,19 @@ static void start(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 static bool host_is_here(const struct kl_lobby_room *r) {
-    return r->host != KL_NO_HOST && kl_lobby_reaches(&r->member[r->host]);
+    return r->host != KL_NO_HOST && kl_lobby_reaches(r->member[r->host]);
 }
 
 void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->phase == KL_ROOM_GATHERING && host_is_here(r) && seats_are_filled(r)) {
-        kl_visitor_wait(&r->member[r->host].v, now_us);
+        kl_visitor_wait(&r->member[r->host]->v, now_us);
         ask_host(r);
     }
     if (r->phase == KL_ROOM_ASKED && kl_lobby_start_is_kept(r) && seats_are_filled(r))
         begin_loading(r, now_us);
     for (KL_MEMBERS(i, r, kl_lobby_reaches))
-        if (r->member[i].v.state == KL_MEMBER_LOADING)
-            if (kl_visitor_send_start(r, &r->member[i].v, now_us)) kl_lobby_busy(r);
+        if (r->member[i]->v.state == KL_MEMBER_LOADING)
+            if (kl_visitor_send_start(r, &r->member[i]->v, now_us)) kl_lobby_busy(r);
     if (r->phase != KL_ROOM_LOADING) return;
     check_ready(r, now_us);
     if (seats_are_filled(r) && all_are_ready(r)) start(r, now_us);
@@ -184,12 +184,12 @@ void kl_lobby_start_run(struct kl_lobby_room *r, uint64_t now_us) {
 /* --- comings and goings in between --- */
 
 void kl_lobby_start_joined(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    kl_visitor_wait(&r->member[member].v, now_us);
+    kl_visitor_wait(&r->member[member]->v, now_us);
     if (r->phase == KL_ROOM_LOADING) prepare(r, member, false, now_us);
 }
 
 void kl_lobby_start_returned(struct kl_lobby_room *r, unsigned member, bool fresh, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     if (member == r->host && kl_lobby_start_under_way(r)) {
         kl_lobby_start_free(r); /* the part that had arrived is lost */
         m->v.again = true;

@@ -24,7 +24,7 @@ static struct kl_visitor *behind(struct kl_lobby_room *r, uint32_t number) {
     struct kl_visitor *first = NULL;
     if (r->watch.turns == 0) return NULL; /* nobody has ever waited here */
     for (KL_MEMBERS(i, r, kl_lobby_stays))
-        if (is_earlier(&r->member[i].v, number, first)) first = &r->member[i].v;
+        if (is_earlier(&r->member[i]->v, number, first)) first = &r->member[i]->v;
     for (unsigned i = 0; i < r->watch.count; i++)
         if (is_earlier(&r->watch.at[i]->v, number, first)) first = &r->watch.at[i]->v;
     return first;
@@ -41,9 +41,9 @@ unsigned kl_lobby_waiting(const struct kl_lobby_room *room, struct kl_waiter *ou
     for (EACH_WAITER(w, r)) {
         if (n == KL_QUEUE_MAX) break;
         if (out) {
-            out[n] = (struct kl_waiter){.client = w->catchup.watches ? KL_WATCHER
-                                                                     : (uint8_t)kl_visitor_member(r, w),
-                                        .turn = w->turn.until_us > 0};
+            out[n] =
+                (struct kl_waiter){.client = w->catchup.watches ? KL_WATCHER : (uint8_t)kl_visitor_member(w),
+                                   .turn = w->turn.until_us > 0};
             memcpy(out[n].name, w->name, sizeof out[n].name);
         }
         n++;
@@ -63,7 +63,7 @@ static unsigned seats_taken(const struct kl_lobby_room *r) {
 static bool has_place(struct kl_lobby_room *r, struct kl_visitor *more) {
     unsigned clients = 0, watchers = more->catchup.watches;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        clients += kl_lobby_here(&r->member[i]);
+        clients += kl_lobby_here(r->member[i]);
     for (EACH_WAITER(w, r))
         watchers += w->catchup.watches;
     return kl_lobby_waiting(r, NULL) < KL_QUEUE_MAX &&
@@ -139,17 +139,16 @@ static void leave_queue(struct kl_lobby_room *r, struct kl_visitor *w) {
 static unsigned first_giver(const struct kl_lobby_room *r) {
     unsigned first = KL_MAX_CLIENTS;
     for (KL_MEMBERS(i, r, kl_lobby_stays)) {
-        const struct kl_lobby_member *m = &r->member[i];
+        const struct kl_lobby_member *m = r->member[i];
         bool gives = m->seats && m->hands_on;
-        if (gives && (first == KL_MAX_CLIENTS || m->hands_on < r->member[first].hands_on)) first = i;
+        if (gives && (first == KL_MAX_CLIENTS || m->hands_on < r->member[first]->hands_on)) first = i;
     }
     return first;
 }
 
 /* Caught up with the game, nothing on its way, and not barred. */
 static bool can_play(const struct kl_lobby_room *r, const struct kl_visitor *w, uint64_t now_us) {
-    bool has_place = w->catchup.watches ? kl_lobby_member_free(r) < KL_MAX_CLIENTS
-                                        : kl_lobby_reaches(&r->member[kl_visitor_member(r, w)]);
+    bool has_place = w->catchup.watches ? kl_lobby_member_free(r) < KL_MAX_CLIENTS : kl_visitor_reaches(w);
     return has_place && w->state == KL_MEMBER_PLAYING && !w->catchup.step &&
            !kl_lobby_barred_s(r, true, &w->who, NULL, now_us);
 }
@@ -171,14 +170,14 @@ static void sit(struct kl_lobby_room *r, struct kl_visitor *w, uint8_t seats, ui
     if (w->catchup.watches)
         seat_watcher(r, kl_visitor_watcher(w), seats, now_us);
     else
-        (void)kl_lobby_reseat(r, kl_visitor_member(r, w), seats, "takes a seat", now_us);
+        (void)kl_lobby_reseat(r, kl_visitor_member(w), seats, "takes a seat", now_us);
 }
 
 /* The seat of the player who hands it on, who goes to the queue's end. */
 static uint8_t taken_over(struct kl_lobby_room *r, uint64_t now_us) {
     unsigned giver = first_giver(r);
     if (giver == KL_MAX_CLIENTS) return 0;
-    struct kl_lobby_member *m = &r->member[giver];
+    struct kl_lobby_member *m = r->member[giver];
     uint8_t seats = m->seats;
     m->hands_on = 0;
     if (kl_lobby_reseat(r, giver, 0, "hands on the seat", now_us) != KL_OK) return 0;
@@ -195,7 +194,7 @@ static void wants_seat(struct kl_lobby_room *r, struct kl_visitor *w, unsigned w
     if (can_play(r, w, now_us) && (offered || !first || first == w)) {
         seats = kl_lobby_free_seats(r, wanted);
         if (!seats) seats = kl_lobby_free_seats(r, 1);
-        unsigned member = w->catchup.watches ? kl_lobby_member_free(r) : kl_visitor_member(r, w);
+        unsigned member = w->catchup.watches ? kl_lobby_member_free(r) : kl_visitor_member(w);
         if (!kl_lobby_memory_take(r, member, seats)) {
             kl_visitor_tell(r, w, 0, "this relay has no memory for another player: you watch");
             return;
@@ -211,7 +210,7 @@ static void wants_seat(struct kl_lobby_room *r, struct kl_visitor *w, unsigned w
 
 /* The last player stays: a game that nobody plays is over. */
 static int step_back(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_member *m = r->member[member];
     if (!(kl_lobby_seats_filled(r) & ~m->seats)) {
         kl_lobby_tell(r, member, 0, "you are the only player: the game would end");
         return KL_E_STATE;
@@ -223,7 +222,7 @@ static int step_back(struct kl_lobby_room *r, unsigned member, uint64_t now_us) 
 }
 
 static int hand_on(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     if (!m->seats || m->hands_on) return KL_E_STATE;
     if (!kl_lobby_waiting(r, NULL)) {
         kl_lobby_tell(r, member, 0, "nobody waits for a seat");
@@ -236,7 +235,7 @@ static int hand_on(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
 }
 
 int kl_lobby_take_seat(struct kl_lobby_room *r, unsigned member, unsigned wanted, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     if (r->phase != KL_ROOM_PLAYING || m->v.state != KL_MEMBER_PLAYING) return KL_E_STATE;
     if (wanted == KL_SEAT_NEXT) return hand_on(r, member, now_us);
     if (wanted == 0 && m->seats) return step_back(r, member, now_us);
@@ -265,7 +264,7 @@ void kl_lobby_watcher_seat(struct kl_lobby_room *r, struct kl_lobby_watcher *wat
 static unsigned seats_on_offer(const struct kl_lobby_room *r) {
     unsigned taken = seats_taken(r), n = r->params.players > taken ? r->params.players - taken : 0;
     for (KL_MEMBERS(i, r, kl_lobby_stays))
-        if (r->member[i].hands_on) n += kl_size(r->member[i].seats);
+        if (r->member[i]->hands_on) n += kl_size(r->member[i]->seats);
     return n;
 }
 
@@ -290,8 +289,8 @@ static void pass_over(struct kl_lobby_room *r, struct kl_visitor *w) {
 
 static void keep_seats(struct kl_lobby_room *r) {
     for (KL_MEMBERS(i, r, kl_lobby_here)) {
-        if (!r->member[i].hands_on) continue;
-        r->member[i].hands_on = 0;
+        if (!r->member[i]->hands_on) continue;
+        r->member[i]->hands_on = 0;
         kl_lobby_tell(r, i, 0, "nobody takes your seat: you play on");
     }
 }
@@ -326,7 +325,7 @@ static struct kl_msg roster_of(const struct kl_lobby_room *r) {
     roster->doors = r->door.flags & (KL_DOOR_UNLISTED | KL_DOOR_PASSWORD | KL_DOOR_LOCKED);
     roster->farthest = r->report.told.farthest < KL_MAX_CLIENTS ? r->report.told.farthest : KL_WATCHER;
     for (KL_MEMBERS(i, r, kl_lobby_here)) {
-        const struct kl_lobby_member *from = &r->member[i];
+        const struct kl_lobby_member *from = r->member[i];
         struct kl_member *to = &roster->member[roster->count++];
         *to = (struct kl_member){.client = (uint8_t)i, .seats = from->seats, .state = from->v.state};
         to->host = i == r->host;
@@ -350,11 +349,11 @@ void kl_lobby_send_roster(struct kl_lobby_room *r) {
     r->talk.roster_changed = false;
     r->talk.roster_owed = 0;
     for (KL_EACH(i, owed)) {
-        if (!kl_lobby_reaches(&r->member[i])) continue;
-        if (kl_lobby_is_behind(r, r->member[i].v.peer, ROSTERS_UNDER_WAY))
+        if (!kl_lobby_reaches(r->member[i])) continue;
+        if (kl_lobby_is_behind(r, r->member[i]->v.peer, ROSTERS_UNDER_WAY))
             r->talk.roster_owed |= kl_only(i);
         else
-            kl_lobby_send(r->lobby, r->member[i].v.peer, &m);
+            kl_lobby_send(r->lobby, r->member[i]->v.peer, &m);
     }
 }
 

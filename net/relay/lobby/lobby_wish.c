@@ -27,7 +27,7 @@ static bool is_same(const struct kl_order *a, const struct kl_order *b) {
 
 /* A mark ends with its time; a newcomer to a member's place has none. */
 static bool shares(const struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_member *m = r->member[member];
     return kl_lobby_here(m) && m->seats && now_us < m->wish_us;
 }
 
@@ -38,7 +38,7 @@ static bool is_open(const struct kl_lobby_room *r, uint64_t now_us) {
 
 /* One that is away is not asked; one that has just been seated is. */
 static bool is_asked(const struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_member *m = r->member[member];
     return kl_lobby_reaches(m) && m->seats && !r->lock.client[member].away;
 }
 
@@ -52,16 +52,16 @@ static bool is_alone(const struct kl_lobby_room *r, unsigned member) {
 static int grant(struct kl_lobby_room *r) {
     const struct kl_lobby_wish w = r->talk.wish;
     r->talk.wish = (struct kl_lobby_wish){0};
-    r->member[w.by].v.spent.wish_us = 0;
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        r->member[i].wish_us = 0;
+    r->member[w.by]->v.spent.wish_us = 0;
+    for (KL_MEMBERS(i, r, kl_lobby_here))
+        r->member[i]->wish_us = 0;
     if (w.order.kind == KL_COMMAND_LOAD && !kl_lobby_slot_agreed(r, &w.order)) return KL_E_STATE;
     return kl_lock_command(&r->lock, w.by, w.order.kind, w.order.data, w.order.len);
 }
 
 /* Begins a wish of this player. If that cannot be, it is told why. */
 static bool begin(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     char what[WHAT_MAX];
     if (is_open(r, now_us)) {
         describe(&r->talk.wish.order, what);
@@ -96,13 +96,13 @@ static void ask_others(struct kl_lobby_room *r, unsigned agreed, unsigned player
 
 int kl_lobby_wish(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
     uint16_t players = 0, agreed = 0;
-    if (!r->member[member].seats) {
+    if (!r->member[member]->seats) {
         kl_lobby_tell(r, member, 0, "only players can ask for that");
         return KL_E_STATE;
     }
     bool agrees = is_open(r, now_us) && (o->kind == KL_COMMAND_RESET || is_same(o, &r->talk.wish.order));
     if (!agrees && !begin(r, member, o, now_us)) return KL_E_STATE;
-    r->member[member].wish_us = r->talk.wish.until_us;
+    r->member[member]->wish_us = r->talk.wish.until_us;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         if (shares(r, i, now_us)) agreed |= kl_only(i);
         if (is_asked(r, i)) players |= kl_only(i);

@@ -249,7 +249,7 @@ static void show_members(const struct kl_lobby_room *r, struct kl_buffer *to) {
     char name[KL_LOG_QUOTED(KL_NAME_MAX)], seats[20], player[KL_NAME_NUMBERS];
     unsigned n = 0;
     for (KL_MEMBERS(i, r, kl_lobby_here)) {
-        const struct kl_lobby_member *m = &r->member[i];
+        const struct kl_lobby_member *m = r->member[i];
         const struct kl_lock_client *c = &r->lock.client[i];
         n++;
         kl_name_numbers(kl_lock_played(&r->lock, m->seats), player);

@@ -124,7 +124,7 @@ static uint64_t debts_of_lost(const struct kl_lobby_room *r, const struct kl_lob
                               bool no_states) {
     uint64_t bytes = 0, joining = kl_lobby_joining_bytes(r, no_states);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        const struct kl_lobby_member *m = &r->member[i];
+        const struct kl_lobby_member *m = r->member[i];
         if (!kl_lobby_here(m) || kl_lobby_reaches(m)) continue;
         if (!memcmp(m->v.seat_key, who->seat_key, sizeof who->seat_key))
             bytes += m->v.owed;
@@ -165,7 +165,7 @@ void kl_lobby_cost_chores(struct kl_lobby_room *r, uint64_t now_us) {
     uint64_t bytes = kl_lobby_joining_bytes(r, false) * us / KL_COST_AGAIN_US;
     r->door.forgave_us = now_us;
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        struct kl_lobby_member *m = &r->member[i];
+        struct kl_lobby_member *m = r->member[i];
         if (kl_lobby_reaches(m)) kl_lobby_cost_count(r->lobby, m->v.peer);
         if (kl_lobby_here(m)) m->v.owed = less(m->v.owed, bytes);
     }

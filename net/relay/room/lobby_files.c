@@ -16,13 +16,13 @@ static bool equal(const struct kl_file_word *a, const struct kl_file_word *b) {
 }
 
 static bool said(const struct kl_lobby_room *r, const struct kl_file_word *w, unsigned member) {
-    return kl_lobby_here(&r->member[member]) && w[member].joined &&
-           w[member].joined == r->member[member].joined + 1;
+    return kl_lobby_here(r->member[member]) && w[member].joined &&
+           w[member].joined == r->member[member]->joined + 1;
 }
 
 static void put_word(const struct kl_lobby_room *r, unsigned member, const struct kl_file_said *f,
                      struct kl_file_word *to) {
-    *to = (struct kl_file_word){r->member[member].joined + 1, f->is, f->bytes, f->hash};
+    *to = (struct kl_file_word){r->member[member]->joined + 1, f->is, f->bytes, f->hash};
 }
 
 /* The word that the others are measured by: that of most machines, of a file rather than of none; of two such
@@ -77,7 +77,7 @@ static void log_word(const struct kl_lobby_room *r, const char *event, unsigned 
 /* Also a member that catches up. One that is gone, or still loads, is not asked: what it opens is compared
  * as a late file. */
 static bool is_asked(const struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_member *m = r->member[member];
     return kl_lobby_reaches(m) && m->v.state == KL_MEMBER_PLAYING;
 }
 
@@ -90,9 +90,9 @@ static int give(struct kl_lobby_room *r, unsigned by, uint16_t disk) {
 static void ask(struct kl_lobby_room *r, struct kl_lobby_check *c) {
     const struct kl_msg m = {.kind = KL_MSG_CHECK, .check.disk = c->disk};
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        if (!is_asked(r, i) || c->peer[i] == r->member[i].v.peer + 1) continue;
-        c->peer[i] = r->member[i].v.peer + 1;
-        kl_lobby_send(r->lobby, r->member[i].v.peer, &m);
+        if (!is_asked(r, i) || c->peer[i] == r->member[i]->v.peer + 1) continue;
+        c->peer[i] = r->member[i]->v.peer + 1;
+        kl_lobby_send(r->lobby, r->member[i]->v.peer, &m);
     }
 }
 
@@ -107,7 +107,7 @@ int kl_lobby_files_disk(struct kl_lobby_room *r, unsigned by, uint16_t disk, uin
     c->on = true;
     c->disk = disk;
     c->by = by;
-    c->by_joined = by == KL_RELAY_CLIENT ? 0 : r->member[by].joined;
+    c->by_joined = by == KL_RELAY_CLIENT ? 0 : r->member[by]->joined;
     c->since_us = now_us;
     c->until_us = now_us + KL_CHECK_US;
     kl_lobby_log_room(KL_LOG_INFO, "disk_check", r, "disk=%u frame=%u", disk + 1u, r->lock.next_close);
@@ -151,7 +151,7 @@ static bool agree(struct kl_lobby_room *r, const struct kl_lobby_check *c) {
         log_word(r, bad ? "disk_differs" : "disk_said", i, c->name[i], w);
         if (!bad) continue;
         good = false;
-        const char *name = r->member[i].v.name;
+        const char *name = r->member[i]->v.name;
         if (w->is == KL_FILE_NO_DISK)
             tell(r, "", "%s has no disk %u: it stays out", name, disk);
         else
@@ -165,7 +165,7 @@ static void end_check(struct kl_lobby_room *r, struct kl_lobby_check *c) {
     bool relays = c->by == KL_RELAY_CLIENT;
     c->on = false;
     if (!agree(r, c)) return;
-    if (!relays && (!kl_lobby_here(&r->member[c->by]) || r->member[c->by].joined != c->by_joined))
+    if (!relays && (!kl_lobby_here(r->member[c->by]) || r->member[c->by]->joined != c->by_joined))
         kl_lobby_notice(r, "disk %u stays out: its player has left", c->disk + 1u);
     else if (give(r, c->by, c->disk) != KL_OK)
         kl_lobby_notice(r, "disk %u stays out: too many commands at once", c->disk + 1u);
@@ -235,8 +235,8 @@ static void said_late(struct kl_lobby_room *r, unsigned member, const struct kl_
 /* A line of a member's file is one that the member causes, as its chat. Nothing is told of one that has said
  * BYE: its account is closed, and it could come and go for ever more lines. */
 static bool may_cause_line(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    return kl_lobby_stays(&r->member[member]) &&
-           kl_bucket_take(&r->member[member].v.spent.chat, r->lobby->limits.chat_per_min, now_us);
+    return kl_lobby_stays(r->member[member]) &&
+           kl_bucket_take(&r->member[member]->v.spent.chat, r->lobby->limits.chat_per_min, now_us);
 }
 
 static void judge_late(struct kl_lobby_room *r, struct kl_late_file *l, uint64_t now_us) {
@@ -250,9 +250,9 @@ static void judge_late(struct kl_lobby_room *r, struct kl_late_file *l, uint64_t
         l->told |= kl_only(i);
         if (!may_cause_line(r, i, now_us)) continue;
         if (l->word[i].is == KL_FILE_MISSING)
-            kl_lobby_notice(r, "%s lacks the file %s", r->member[i].v.name, l->name);
+            kl_lobby_notice(r, "%s lacks the file %s", r->member[i]->v.name, l->name);
         else
-            kl_lobby_notice(r, "%s's file %s differs", r->member[i].v.name, l->name);
+            kl_lobby_notice(r, "%s's file %s differs", r->member[i]->v.name, l->name);
     }
 }
 
@@ -260,7 +260,7 @@ static void judge_late(struct kl_lobby_room *r, struct kl_late_file *l, uint64_t
 
 void kl_lobby_files_said(struct kl_lobby_room *r, unsigned member, const struct kl_file_said *f,
                          uint64_t now_us) {
-    struct kl_lobby_member *m = &r->member[member];
+    struct kl_lobby_member *m = r->member[member];
     if (r->phase != KL_ROOM_PLAYING || !kl_lobby_memory_files(r)) return;
     if (!kl_bucket_take(&m->v.spent.commands, r->lobby->limits.commands_per_min, now_us)) return;
     if (f->late)

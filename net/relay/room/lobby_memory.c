@@ -18,6 +18,7 @@ static uint32_t verdict_labels(const struct kl_params *p) {
 }
 
 bool kl_lobby_memory_begin(struct kl_lobby_room *r, const struct kl_facts *facts) {
+    kl_lobby_members_begin(r);
     struct kl_near_frame *frames = malloc(KL_NEAR_FRAMES * sizeof *frames);
     uint32_t places = verdict_labels(&r->params);
     struct kl_verdict_label *labels = malloc(places * sizeof *labels);
@@ -118,7 +119,8 @@ void kl_lobby_memory_past_free(struct kl_lobby_room *r) {
 }
 
 bool kl_lobby_memory_take(struct kl_lobby_room *r, unsigned member, uint8_t seats) {
-    bool has = take_place(r, member) && take_words(&r->heal.verdicts, member);
+    bool has =
+        kl_lobby_members_take(r, member) && take_place(r, member) && take_words(&r->heal.verdicts, member);
     for (unsigned s = 0; s < KL_MAX_SEATS && has; s++)
         if (seats >> s & 1) has = take_seat(r, s);
     return has;
@@ -162,6 +164,7 @@ void kl_lobby_memory_free(struct kl_lobby_room *r) {
     free(r->start.files);
     free(r->facts);
     free(r->heal.tie);
+    kl_lobby_members_free(r);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
         free(r->lock.place[i]);
         free(r->heal.verdicts.words[i]);
@@ -178,9 +181,10 @@ uint64_t kl_lobby_memory_bytes(const struct kl_lobby_room *r) {
     uint64_t bytes =
         sizeof *r + t->places * sizeof *t->label + KL_NEAR_FRAMES * sizeof(struct kl_near_frame) +
         a->cuts * sizeof *a->cut + a->truth_places * sizeof *a->truth + (a->desk ? sizeof *a->desk : 0) +
-        kl_facts_size(r->facts) + (r->start.ready ? kl_facts_size(r->start.ready) : 0) +
-        (r->start.files ? sizeof *r->start.files : 0) + (r->door.gone ? sizeof *r->door.gone : 0) +
-        r->past.ticket_len + (r->heal.tie ? sizeof *r->heal.tie : 0) +
+        kl_lobby_members_bytes(r) + kl_facts_size(r->facts) +
+        (r->start.ready ? kl_facts_size(r->start.ready) : 0) + (r->start.files ? sizeof *r->start.files : 0) +
+        (r->door.gone ? sizeof *r->door.gone : 0) + r->past.ticket_len +
+        (r->heal.tie ? sizeof *r->heal.tie : 0) +
         (r->door.bar ? (KL_BANS_MAX + KL_TIMED_MAX) * sizeof *r->door.bar : 0);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         bytes += (r->lock.place[i] ? sizeof(struct kl_lock_place) : 0) +

@@ -9,7 +9,7 @@
 uint8_t kl_lobby_seats_filled(const struct kl_lobby_room *r) {
     uint8_t filled = 0;
     for (KL_MEMBERS(i, r, kl_lobby_here))
-        filled |= r->member[i].seats;
+        filled |= r->member[i]->seats;
     return filled;
 }
 
@@ -81,7 +81,7 @@ static bool rather(const struct kl_lobby_member *a, const struct kl_lobby_member
 void kl_lobby_choose_host(struct kl_lobby_room *r) {
     r->host = KL_NO_HOST;
     for (KL_MEMBERS(i, r, kl_lobby_stays))
-        if (r->host == KL_NO_HOST || rather(&r->member[i], &r->member[r->host])) r->host = i;
+        if (r->host == KL_NO_HOST || rather(r->member[i], r->member[r->host])) r->host = i;
     r->past.ticket_changed = true;
     if (r->host == KL_NO_HOST) return;
     kl_lobby_log_member(KL_LOG_INFO, "host", r, r->host, "phase=%d", r->phase);
@@ -117,7 +117,7 @@ uint32_t kl_lobby_behind(const struct kl_lobby_room *r, unsigned member) {
 }
 
 bool kl_lobby_plays_now(const struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_member *m = r->member[member];
     const struct kl_lock_client *c = &r->lock.client[member];
     return kl_lobby_reaches(m) && m->seats && !c->away && c->presence == KL_PRESENT;
 }
@@ -129,13 +129,13 @@ bool kl_lobby_has_members(const struct kl_lobby_room *r) {
 bool kl_lobby_has_link(const struct kl_lobby_room *r) {
     bool has = r->watch.count > 0;
     for (KL_MEMBERS(i, r, kl_lobby_here))
-        has = has || r->member[i].place != KL_PLACE_KEPT;
+        has = has || r->member[i]->place != KL_PLACE_KEPT;
     return has;
 }
 
 /* False for members that are away or replay missed frames. */
 bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_member *m = r->member[member];
     bool plays = r->phase != KL_ROOM_PLAYING || m->v.state == KL_MEMBER_PLAYING;
     bool now = m->v.catchup.step != KL_CATCHUP_LOADS && !kl_lock_fetching(&r->lock, member) &&
                kl_lobby_behind(r, member) < KL_KEPT_FRAMES;

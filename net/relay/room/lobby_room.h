@@ -1,6 +1,7 @@
 /* lobby_room.h - one room, and what all parts of the relay use of it. Only inside net/relay.
  *
  * lobby_room.c     questions that need nothing but the room
+ * lobby_members.c  its members' memory
  * lobby_memory.c   memory by the seats and clients that are there
  * lobby_say.c      messages and log lines
  * lobby_past.c     history and its digests
@@ -102,6 +103,7 @@ enum kl_lobby_place {
 
 struct kl_lobby_member {
     struct kl_visitor v;
+    uint8_t number; /* its place in the room */
     enum kl_lobby_place place;
     uint64_t cut_us, back_us;
     uint64_t away_us; /* used up of its seat time, in cuts that followed closely */
@@ -299,7 +301,7 @@ struct kl_lobby_room {
     struct kl_facts *facts; /* identity, by the client that made the room */
     unsigned host;          /* member, or KL_NO_HOST */
     struct kl_lobby_places places;
-    struct kl_lobby_member member[KL_MAX_CLIENTS];
+    struct kl_lobby_member *member[KL_MAX_CLIENTS]; /* none is NULL: kl_lobby_members_begin() */
     struct kl_lobby_start start;
     struct kl_lobby_talk talk;
     struct kl_lobby_due due;
@@ -381,6 +383,14 @@ struct kl_lobby {
     struct kl_lobby_client client[]; /* limits.peers of them */
 };
 
+/* --- lobby_members.c --- */
+/* Memory for members: at the room's begin nobody has any, and all read an empty place, which nothing may be
+ * written to; for one of them, unless it has some (false: there is none); freed; its bytes. */
+void kl_lobby_members_begin(struct kl_lobby_room *r);
+bool kl_lobby_members_take(struct kl_lobby_room *r, unsigned member);
+void kl_lobby_members_free(struct kl_lobby_room *r);
+uint64_t kl_lobby_members_bytes(const struct kl_lobby_room *r);
+
 /* --- lobby_room.c --- */
 uint8_t kl_lobby_seats_filled(const struct kl_lobby_room *r); /* as a mask */
 static inline bool kl_lobby_here(const struct kl_lobby_member *m) {
@@ -405,7 +415,7 @@ static inline void kl_lobby_set_here(struct kl_lobby_room *r, unsigned member, b
 static inline unsigned kl_lobby_next(const struct kl_lobby_room *r, unsigned from,
                                      bool (*is)(const struct kl_lobby_member *m)) {
     for (KL_EACH_FROM(i, r->places.here >> from << from))
-        if (is(&r->member[i])) return i;
+        if (is(r->member[i])) return i;
     return KL_MAX_CLIENTS;
 }
 /* for (KL_MEMBERS(i, r, kl_lobby_here)): their numbers, in their order. */

@@ -23,7 +23,7 @@ void kl_lobby_settle(struct kl_lobby *l, unsigned peer) {
 
 void kl_lobby_send_all(struct kl_lobby_room *r, const struct kl_msg *m) {
     for (KL_MEMBERS(i, r, kl_lobby_reaches))
-        kl_lobby_send(r->lobby, r->member[i].v.peer, m);
+        kl_lobby_send(r->lobby, r->member[i]->v.peer, m);
 }
 
 void kl_lobby_changed(struct kl_lobby_room *r, bool kept) {
@@ -64,7 +64,7 @@ void kl_lobby_news(struct kl_lobby_room *r, uint64_t now_us, const char *format,
 }
 
 struct kl_name_shown kl_lobby_name(const struct kl_lobby_room *r, unsigned member) {
-    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_member *m = r->member[member];
     return kl_name_shown(m->v.name, kl_lock_played(&r->lock, m->seats));
 }
 
@@ -85,7 +85,7 @@ void kl_lobby_log_member(enum kl_log_level level, const char *event, const struc
     va_start(args, format);
     vsnprintf(rest, sizeof rest, format, args);
     va_end(args);
-    const struct kl_lobby_member *m = &r->member[member];
+    const struct kl_lobby_member *m = r->member[member];
     kl_log(level, event, "room=%s client=%u name=%s seats=%s%s%s", kl_log_quote(room, sizeof room, r->name),
            member, kl_log_quote(name, sizeof name, m->v.name), kl_log_seats(seats, m->seats),
            rest[0] ? " " : "", rest);
@@ -102,7 +102,7 @@ void kl_visitor_log(const char *event, const struct kl_lobby_room *r, const stru
         kl_lobby_log_room(KL_LOG_INFO, event, r, "client=watcher name=%s watchers=%u frame=%u %s",
                           kl_log_quote(name, sizeof name, v->name), r->watch.count, r->lock.next_close, rest);
     else
-        kl_lobby_log_member(KL_LOG_INFO, event, r, kl_visitor_member(r, v), "%s", rest);
+        kl_lobby_log_member(KL_LOG_INFO, event, r, kl_visitor_member(v), "%s", rest);
 }
 
 void kl_lobby_log_room(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,

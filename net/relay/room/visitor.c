@@ -10,7 +10,7 @@
 
 struct kl_visitor *kl_visitor_of(struct kl_lobby_client *c) {
     if (c->state == KL_CLIENT_WATCHER) return &c->watcher->v;
-    return c->state == KL_CLIENT_MEMBER ? &c->room->member[c->member].v : NULL;
+    return c->state == KL_CLIENT_MEMBER ? &c->room->member[c->member]->v : NULL;
 }
 
 struct kl_lobby_person kl_lobby_person(const uint8_t *seat_key, const char *address) {
@@ -24,8 +24,12 @@ bool kl_lobby_is_same(const struct kl_lobby_person *a, const struct kl_lobby_per
     return !memcmp(a->seat_key, b->seat_key, sizeof a->seat_key) || (*a->host && !strcmp(a->host, b->host));
 }
 
-unsigned kl_visitor_member(const struct kl_lobby_room *r, const struct kl_visitor *v) {
-    return (unsigned)((const struct kl_lobby_member *)v - r->member);
+unsigned kl_visitor_member(const struct kl_visitor *v) {
+    return ((const struct kl_lobby_member *)v)->number;
+}
+
+bool kl_visitor_reaches(const struct kl_visitor *v) {
+    return v->catchup.watches || kl_lobby_reaches((const struct kl_lobby_member *)v);
 }
 
 struct kl_lobby_watcher *kl_visitor_watcher(struct kl_visitor *v) {
@@ -59,9 +63,8 @@ void kl_visitor_send_seal(struct kl_lobby_room *r, struct kl_visitor *v, uint32_
 void kl_visitor_tell(struct kl_lobby_room *r, const struct kl_visitor *v, uint8_t code, const char *format,
                      ...) {
     struct kl_msg m = {.kind = KL_MSG_NOTICE, .text.code = code};
-    bool linked = v->catchup.watches || kl_lobby_reaches(&r->member[kl_visitor_member(r, v)]);
     va_list args;
-    if (!linked || kl_lobby_is_behind(r, v->peer, KL_NOTICES_UNDER_WAY)) return;
+    if (!kl_visitor_reaches(v) || kl_lobby_is_behind(r, v->peer, KL_NOTICES_UNDER_WAY)) return;
     va_start(args, format);
     vsnprintf(m.text.text, sizeof m.text.text, format, args);
     va_end(args);

@@ -147,8 +147,10 @@ struct kl_lobby;
 /* NULL: the connection is in no room. */
 struct kl_visitor *kl_visitor_of(struct kl_lobby_client *c);
 /* A member's number, and the watcher that a watcher's part is of. */
-unsigned kl_visitor_member(const struct kl_lobby_room *r, const struct kl_visitor *v);
+unsigned kl_visitor_member(const struct kl_visitor *v);
 struct kl_lobby_watcher *kl_visitor_watcher(struct kl_visitor *v);
+/* It is linked: messages reach it. */
+bool kl_visitor_reaches(const struct kl_visitor *v);
 /* Sends WELCOME; w: without the room's part. */
 void kl_visitor_welcome(struct kl_lobby_room *r, struct kl_visitor *v, struct kl_welcome w);
 /* Sends the newest seal of frames below `have`, unless the client has got it. */
@@ -156,7 +158,7 @@ void kl_visitor_send_seal(struct kl_lobby_room *r, struct kl_visitor *v, uint32_
 /* A line for its screen, with a code of NOTICE (0: none); not sent if it has no link, or one far behind. */
 void kl_visitor_tell(struct kl_lobby_room *r, const struct kl_visitor *v, uint8_t code, const char *format,
                      ...) __attribute__((format(__printf__, 4, 5)));
-#define kl_lobby_tell(r, member_, ...) kl_visitor_tell(r, &(r)->member[member_].v, __VA_ARGS__)
+#define kl_lobby_tell(r, member_, ...) kl_visitor_tell(r, &(r)->member[member_]->v, __VA_ARGS__)
 /* Says why, and hangs up. */
 void kl_lobby_refuse(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *text);
 /* Counts a command or a line. */
