@@ -149,6 +149,10 @@ struct kl_near {
     struct kl_laid_out *laid_out;
 };
 
+/* Places for commands: a room whose clients are near gets by on the first ones. */
+#define KL_SETS_LEAST 4
+#define KL_SETS_MORE  (KL_COMMAND_SETS - KL_SETS_LEAST)
+
 struct kl_lock_relay {
     struct kl_params params;
     bool started;
@@ -174,7 +178,9 @@ struct kl_lock_relay {
     uint64_t hold_until_us; /* nothing closes before, while clients are missing; 0: no limit */
     uint32_t hash_next;     /* the next keyframe at or after this frame is marked; 0: none */
     struct kl_near near;
-    struct kl_packed_set commands[KL_COMMAND_SETS];
+    struct kl_packed_set commands[KL_SETS_LEAST]; /* see kl_lock_set() */
+    struct kl_packed_set *more_commands;          /* KL_SETS_MORE; NULL: they were not handed in */
+    bool wants_commands;                          /* it has no free place among the first ones */
     uint32_t commands_from;            /* all commands of keyframes from this one on are still there */
     uint32_t commands_given, given_at; /* bytes of commands beyond KL_COMMAND_PACE, as of frame given_at */
     struct kl_schedule schedule;
@@ -215,6 +221,9 @@ void kl_lock_give_seat(struct kl_lock_relay *r, unsigned seat, struct kl_pad *pa
 void kl_lock_give_devices(struct kl_lock_relay *r, unsigned seat, struct kl_devices *devices,
                           struct kl_keys *keys);
 void kl_lock_give_place(struct kl_lock_relay *r, unsigned client, struct kl_lock_place *place);
+/* Hands in KL_SETS_MORE places for commands; wanted with wants_commands. Without them commands wait until all
+ * clients have some of the earlier ones. */
+void kl_lock_give_sets(struct kl_lock_relay *r, struct kl_packed_set *more);
 
 /* Adds a client with the seats of its mask. KL_E_STATE if a seat is taken or the index is in use; KL_E_SPACE
  * if memory was not handed in. In a room that has started the client has no session yet (kl_lock_return()

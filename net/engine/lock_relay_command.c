@@ -97,9 +97,15 @@ static bool is_free(const struct kl_lock_relay *r, const struct kl_packed_set *s
 }
 
 static struct kl_packed_set *free_set(struct kl_lock_relay *r) {
-    for (unsigned i = 0; i < KL_COMMAND_SETS; i++)
-        if (is_free(r, &r->commands[i])) return &r->commands[i];
+    for (unsigned i = 0; i < kl_lock_sets(r); i++)
+        if (is_free(r, kl_lock_set(r, i))) return (struct kl_packed_set *)kl_lock_set(r, i);
     return NULL;
+}
+
+void kl_lock_give_sets(struct kl_lock_relay *r, struct kl_packed_set *more) {
+    memset(more, 0, KL_SETS_MORE * sizeof *more);
+    r->more_commands = more;
+    r->wants_commands = false;
 }
 
 /* Puts one command of this client into the set; false if it has none or there is no place for it. */
@@ -135,6 +141,7 @@ void kl_lock_give_commands(struct kl_lock_relay *r, struct kl_interval *next) {
     kl_packed_set_put(place, &set);
     next->commands = set.count > 0;
     if (set.count > 0) r->commands_given += kl_command_store_size(&set);
+    r->wants_commands = !r->more_commands && set.count > 0 && !free_set(r);
     for (unsigned i = 0; i < set.count; i++)
         kl_lock_act(r, &set.at[i]);
 }

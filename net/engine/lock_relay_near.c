@@ -124,9 +124,11 @@ uint32_t kl_lock_lay_out(const struct kl_lock_relay *r, uint32_t first, uint32_t
     uint8_t flags = 0;
     for (uint32_t f = first; f < first + count; f++)
         flags |= from->columns ? m->head[f % KL_WINDOW_FRAMES].flags : m->whole[f % KL_WINDOW_FRAMES].flags;
-    for (unsigned i = 0; i < KL_COMMAND_SETS && flags & KL_FRAME_COMMANDS; i++)
-        if (r->commands[i].count > 0 && r->commands[i].keyframe - first < count)
-            kl_packed_set_get(&r->commands[i], &m->sets[from->set_count++]);
+    for (unsigned i = 0; i < kl_lock_sets(r) && flags & KL_FRAME_COMMANDS; i++) {
+        const struct kl_packed_set *set = kl_lock_set(r, i);
+        if (set->count > 0 && set->keyframe - first < count)
+            kl_packed_set_get(set, &m->sets[from->set_count++]);
+    }
     return count;
 }
 

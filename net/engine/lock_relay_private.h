@@ -113,6 +113,12 @@ void kl_lock_note_acked(const struct kl_lock_relay *r, struct kl_lock_client *c)
 
 /* False if earlier commands fill the bytes that clients have space for. */
 bool kl_lock_affords(struct kl_lock_relay *r, uint32_t frame);
+static inline unsigned kl_lock_sets(const struct kl_lock_relay *r) {
+    return r->more_commands ? KL_COMMAND_SETS : KL_SETS_LEAST;
+}
+static inline const struct kl_packed_set *kl_lock_set(const struct kl_lock_relay *r, unsigned i) {
+    return i < KL_SETS_LEAST ? &r->commands[i] : &r->more_commands[i - KL_SETS_LEAST];
+}
 /* A place for commands; those that it holds are lost to clients that lack them. */
 static inline void kl_lock_drop_commands(struct kl_lock_relay *r, struct kl_packed_set *set) {
     if (set->count > 0 && set->keyframe >= r->commands_from) r->commands_from = set->keyframe + 1;

@@ -37,9 +37,10 @@ void kl_lock_cut(struct kl_lock_relay *r, unsigned client, uint64_t now_us) {
 
 const struct kl_commands *kl_lock_commands(const struct kl_lock_relay *r, uint32_t keyframe,
                                            struct kl_commands *out) {
-    for (unsigned i = 0; i < KL_COMMAND_SETS; i++) {
-        if (r->commands[i].count == 0 || r->commands[i].keyframe != keyframe) continue;
-        kl_packed_set_get(&r->commands[i], out);
+    for (unsigned i = 0; i < kl_lock_sets(r); i++) {
+        const struct kl_packed_set *set = kl_lock_set(r, i);
+        if (set->count == 0 || set->keyframe != keyframe) continue;
+        kl_packed_set_get(set, out);
         return out;
     }
     return NULL;
@@ -113,8 +114,8 @@ static uint8_t pads_of(const struct kl_lock_relay *r, uint8_t seats) {
 
 static void adopt_commands(struct kl_lock_relay *r, const struct kl_commands *commands) {
     struct kl_packed_set *oldest = &r->commands[0];
-    for (unsigned i = 0; i < KL_COMMAND_SETS; i++) {
-        struct kl_packed_set *set = &r->commands[i];
+    for (unsigned i = 0; i < kl_lock_sets(r); i++) {
+        struct kl_packed_set *set = (struct kl_packed_set *)kl_lock_set(r, i);
         if (set->count == 0 || (oldest->count > 0 && set->keyframe < oldest->keyframe)) oldest = set;
     }
     kl_lock_drop_commands(r, oldest);

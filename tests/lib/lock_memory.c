@@ -8,6 +8,7 @@ static struct {
     struct kl_devices devices[KL_MAX_SEATS][KL_WINDOW_FRAMES + KL_KEPT_FRAMES];
     struct kl_keys keys[KL_MAX_SEATS];
     struct kl_lock_place place[KL_MAX_CLIENTS];
+    struct kl_packed_set more[KL_SETS_MORE];
     struct kl_laid_out laid_out;
 } memory;
 
@@ -19,6 +20,7 @@ void lock_begin(struct kl_lock_relay *r, const struct kl_params *params, const s
         kl_lock_give_seat(r, s, memory.pad[s]);
         if (!history) kl_lock_give_devices(r, s, memory.devices[s], &memory.keys[s]);
     }
+    kl_lock_give_sets(r, memory.more);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         kl_lock_give_place(r, i, &memory.place[i]);
 }

@@ -99,17 +99,40 @@ TEST(forbidden_commands_are_refused) {
     assert_int_equal(order(0, KL_COMMAND_FREE, 0, 0), KL_E_STATE); /* not started */
 }
 
+/* A command, and an interval in which the spectator acknowledges nothing: the keyframes with commands. */
+static unsigned unheard_interval(void) {
+    unsigned sets = 0;
+    order(0, 30, 0, 1);
+    uint32_t n = r.next_close - interval;
+    for (unsigned i = 0; i < 2; i++)
+        hand_ctrl(i, n, 4, 0, 1000 + r.next_close * UINT64_C(20000));
+    while (kl_lock_take(&r, &hand_last))
+        sets += (hand_last.flags & KL_FRAME_COMMANDS) != 0;
+    return sets;
+}
+
+TEST(more_places_are_wanted_when_the_first_are_full) {
+    static struct kl_packed_set more[KL_SETS_MORE];
+    unsigned sets = 0;
+    begin();
+    r.more_commands = NULL;
+    for (unsigned k = 0; k < KL_SETS_LEAST + 4; k++)
+        sets += unheard_interval();
+    assert_int_equal(sets, KL_SETS_LEAST);
+    assert_true(r.wants_commands);
+    kl_lock_give_sets(&r, more);
+    assert_false(r.wants_commands);
+    for (unsigned k = 0; k < KL_COMMAND_SETS; k++)
+        sets += unheard_interval();
+    assert_int_equal(sets, KL_COMMAND_SETS);
+    assert_false(r.wants_commands);
+}
+
 TEST(a_place_is_kept_until_everybody_has_it) {
     begin();
     uint32_t sets = 0;
-    for (unsigned k = 0; k < KL_COMMAND_SETS + 4; k++) {
-        order(0, 30, 0, 1);
-        uint32_t n = r.next_close - interval;
-        for (unsigned i = 0; i < 2; i++)
-            hand_ctrl(i, n, 4, 0, 1000 + r.next_close * UINT64_C(20000));
-        while (kl_lock_take(&r, &hand_last))
-            sets += (hand_last.flags & KL_FRAME_COMMANDS) != 0;
-    }
+    for (unsigned k = 0; k < KL_COMMAND_SETS + 4; k++)
+        sets += unheard_interval();
     assert_int_equal(sets, KL_COMMAND_SETS); /* the spectator has acknowledged none of them */
     hand_ctrl(9, 0, 0, 0, 9000000);
     next_interval();

@@ -27,7 +27,8 @@ static const char *objection(const struct kl_lobby *l, const struct kl_lobby_tic
 
 /* For all that the ticket names. */
 static bool take_memory(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
-    bool has = kl_lobby_memory_delay(r, t->delay_s) && (!t->bans || kl_lobby_memory_bars(r));
+    bool has = kl_lobby_memory_delay(r, t->delay_s) && kl_lobby_memory_commands(r) &&
+               (!t->bans || kl_lobby_memory_bars(r));
     for (unsigned i = 0; i < KL_MAX_CLIENTS && has; i++)
         if (t->member[i].here) has = kl_lobby_memory_take(r, i, t->member[i].seats);
     return has;

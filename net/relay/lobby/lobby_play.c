@@ -223,6 +223,7 @@ static void tell_verdicts(struct kl_lobby_room *r, uint64_t now_us) {
 
 void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->phase == KL_ROOM_PLAYING) {
+        if (r->lock.wants_commands) (void)kl_lobby_memory_commands(r);
         let_go(r, now_us);
         if (now_us >= kl_lock_tick_at(&r->lock)) kl_lock_tick(&r->lock, now_us);
         run_ways(r, now_us);

@@ -96,6 +96,24 @@ bool kl_lobby_memory_devices(struct kl_lobby_room *r) {
     return true;
 }
 
+struct kl_digest *kl_lobby_memory_digest(struct kl_lobby_room *r) {
+    struct kl_lobby_past *p = &r->past;
+    unsigned more = p->keeps ? 2 * p->keeps : KL_DIGESTS_LEAST;
+    bool full = p->kept_next == p->keeps && more <= KL_DIGESTS_KEPT;
+    struct kl_digest *kept = full ? realloc(p->kept, more * sizeof *kept) : NULL;
+    if (kept) {
+        p->kept = kept;
+        p->keeps = more;
+    }
+    return p->keeps ? &p->kept[p->kept_next++ % p->keeps] : NULL;
+}
+
+bool kl_lobby_memory_commands(struct kl_lobby_room *r) {
+    struct kl_packed_set *more = malloc(KL_SETS_MORE * sizeof *more);
+    if (more) kl_lock_give_sets(&r->lock, more);
+    return more;
+}
+
 bool kl_lobby_memory_past(struct kl_lobby_room *r, const struct kl_frame *f) {
     struct kl_history *h = &r->past.history;
     for (KL_EACH(s, kl_history_wants_pads(h, f))) {
@@ -154,10 +172,12 @@ bool kl_lobby_memory_bars(struct kl_lobby_room *r) {
 
 void kl_lobby_memory_free(struct kl_lobby_room *r) {
     free(r->lock.near.frame);
+    free(r->lock.more_commands);
     free(r->heal.verdicts.label);
     free(r->watch.cut);
     free(r->watch.truth);
     free(r->past.ticket);
+    free(r->past.kept);
     free(r->door.bar);
     free(r->door.gone);
     free(r->start.ready);
@@ -178,14 +198,15 @@ void kl_lobby_memory_free(struct kl_lobby_room *r) {
 uint64_t kl_lobby_memory_bytes(const struct kl_lobby_room *r) {
     const struct kl_lobby_watch *a = &r->watch;
     const struct kl_verdict_table *t = &r->heal.verdicts;
-    uint64_t bytes =
-        sizeof *r + t->places * sizeof *t->label + KL_NEAR_FRAMES * sizeof(struct kl_near_frame) +
-        a->cuts * sizeof *a->cut + a->truth_places * sizeof *a->truth + (a->desk ? sizeof *a->desk : 0) +
-        kl_lobby_members_bytes(r) + kl_facts_size(r->facts) +
-        (r->start.ready ? kl_facts_size(r->start.ready) : 0) + (r->start.files ? sizeof *r->start.files : 0) +
-        (r->door.gone ? sizeof *r->door.gone : 0) + r->past.ticket_len +
-        (r->heal.tie ? sizeof *r->heal.tie : 0) +
-        (r->door.bar ? (KL_BANS_MAX + KL_TIMED_MAX) * sizeof *r->door.bar : 0);
+    uint64_t bytes = sizeof *r + (r->lock.more_commands ? KL_SETS_MORE * sizeof *r->lock.more_commands : 0) +
+                     t->places * sizeof *t->label + KL_NEAR_FRAMES * sizeof(struct kl_near_frame) +
+                     a->cuts * sizeof *a->cut + a->truth_places * sizeof *a->truth +
+                     (a->desk ? sizeof *a->desk : 0) + kl_lobby_members_bytes(r) + kl_facts_size(r->facts) +
+                     (r->start.ready ? kl_facts_size(r->start.ready) : 0) +
+                     (r->start.files ? sizeof *r->start.files : 0) +
+                     (r->door.gone ? sizeof *r->door.gone : 0) + r->past.ticket_len +
+                     r->past.keeps * sizeof *r->past.kept + (r->heal.tie ? sizeof *r->heal.tie : 0) +
+                     (r->door.bar ? (KL_BANS_MAX + KL_TIMED_MAX) * sizeof *r->door.bar : 0);
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         bytes += (r->lock.place[i] ? sizeof(struct kl_lock_place) : 0) +
                  (t->words[i] ? WORDS(t) * sizeof *t->words[i] : 0);

@@ -10,7 +10,7 @@ void kl_lobby_past_begin(struct kl_lobby_room *r, uint64_t now_us) {
     p->history.unpack = kl_lobby_past_unpack;
     p->history.ctx = r->lobby;
     p->digest = (struct kl_digest){0};
-    memset(p->kept, 0, sizeof p->kept);
+    p->kept_next = 0;
     p->ticket_us = now_us;
     p->ticket_changed = true;
 }
@@ -115,7 +115,8 @@ bool kl_lobby_past_adopt(struct kl_lobby_room *r, const uint8_t *piece, size_t l
 void kl_lobby_past_adopt_digest(struct kl_lobby_room *r, const struct kl_digest *c) {
     struct kl_lobby_past *p = &r->past;
     bool first = c->intervals / KL_DIGESTS_APART > p->digest.intervals / KL_DIGESTS_APART;
-    if (first) p->kept[c->intervals / KL_DIGESTS_APART % KL_DIGESTS_KEPT] = *c;
+    struct kl_digest *place = first ? kl_lobby_memory_digest(r) : NULL;
+    if (place) *place = *c;
     p->digest = *c;
 }
 
@@ -162,7 +163,7 @@ static size_t code_interval(const struct interval *t, uint8_t bytes[KL_INTERVAL_
 static struct kl_digest kept_digest(const struct kl_lobby_past *p, uint32_t intervals) {
     struct kl_digest best = {0};
     if (p->digest.intervals <= intervals) return p->digest;
-    for (unsigned i = 0; i < KL_DIGESTS_KEPT; i++)
+    for (unsigned i = 0; i < p->keeps && i < p->kept_next; i++)
         if (p->kept[i].intervals > best.intervals && p->kept[i].intervals <= intervals) best = p->kept[i];
     return best;
 }

@@ -81,8 +81,9 @@ enum kl_try {
 
 #define KL_LOBBY_NAMES (KL_MAX_CLIENTS * (KL_NAME_SHOWN + 2))
 
-#define KL_SEALS_KEPT    8   /* of one room, a minute each */
-#define KL_LEFT_MAX      16  /* of one room: the one whose bar ends first makes way */
+#define KL_SEALS_KEPT    8  /* of one room, a minute each */
+#define KL_LEFT_MAX      16 /* of one room: the one whose bar ends first makes way */
+#define KL_DIGESTS_LEAST 16
 #define KL_DIGESTS_KEPT  128 /* of one room: minutes, at the shortest spacing */
 #define KL_DIGESTS_APART 64  /* intervals from one of them to the next */
 
@@ -163,10 +164,10 @@ struct kl_lobby_past {
     bool broken;   /* memory ran out: no more frames are kept */
     bool reopened; /* the room was made again: clients may have frames that it lacks */
     uint64_t bytes;
-    struct kl_digest digest; /* of all whole intervals */
-    struct kl_digest
-        kept[KL_DIGESTS_KEPT];          /* older ones, a ring by `intervals / KL_DIGESTS_APART`: the others
-                                               are computed from the history */
+    struct kl_digest digest;            /* of all whole intervals */
+    struct kl_digest *kept;             /* older ones, a ring; the others are computed from the history */
+    unsigned keeps;                     /* places of the ring: it grows to KL_DIGESTS_KEPT */
+    unsigned kept_next;                 /* so many have been kept */
     uint64_t ticket_us;                 /* time of the next ticket */
     uint8_t *ticket;                    /* ticket_len bytes */
     uint32_t ticket_len, ticket_number; /* number: from 1 */
@@ -496,9 +497,13 @@ bool kl_lobby_memory_take(struct kl_lobby_room *r, unsigned member, uint8_t seat
 bool kl_lobby_memory_gone(struct kl_lobby_room *r);
 /* For what devices give: what r->lock.wants. */
 bool kl_lobby_memory_devices(struct kl_lobby_room *r);
+/* More places for commands, which r->lock.wants_commands; without memory commands wait. */
+bool kl_lobby_memory_commands(struct kl_lobby_room *r);
 /* The pads and devices that the history wants for this frame. */
 bool kl_lobby_memory_past(struct kl_lobby_room *r, const struct kl_frame *f);
 void kl_lobby_memory_past_free(struct kl_lobby_room *r);
+/* A place for a digest; NULL: there is no memory. */
+struct kl_digest *kl_lobby_memory_digest(struct kl_lobby_room *r);
 /* The same for watchers that see the game so many seconds later. */
 bool kl_lobby_memory_delay(struct kl_lobby_room *r, unsigned delay_s);
 /* A copy, of so many facts as there are; NULL: there is no memory. */
