@@ -42,7 +42,7 @@ static void copy(struct keylock_room *to, const struct kl_room_line *from, const
     to->locked = from->locked;
     to->quick = from->quick;
     to->ping_ms = ms;
-    to->delay_ms = kl_spacing_delay_ms(ms, from->rtt_ms);
+    to->delay_ms = kl_spacing_delay_ms(ms, from->rtt_ms, from->economy);
 }
 
 static bool add_piece(void *relay_asked, struct kl_rooms *piece) {

@@ -20,7 +20,7 @@
  *     KEYLOCK_SPEED       "max": no schedule; "real": the core's own rate
  *     KEYLOCK_HASH_EVERY  wished number of frames between hashes, 0: never
  *     KEYLOCK_SPACING     fixed spacing in frames, 0: follows the link
- *     KEYLOCK_SUBFRAMES KEYLOCK_HALF_STEPS   "on" or "off"
+ *     KEYLOCK_SUBFRAMES KEYLOCK_HALF_STEPS KEYLOCK_ECONOMY   "on" or "off"
  *     KEYLOCK_POLICY      "strict", "bounded", "optimistic"; unset: bounded with a clock, else strict
  *     KEYLOCK_BUDGET_MS   the wait budget
  *     KEYLOCK_DESYNC      "heal", "pause", "ignore": the room's action if hashes differ

@@ -53,6 +53,7 @@ void kl_panel_fill(struct kl_panel *p, const struct kl_participant_status *s, ui
     p->watchers = s->roster.watchers;
     p->delay_s = s->roster.delay_s;
     p->record_days = s->roster.record_days;
+    p->economy = s->welcome.params.economy;
     p->players = s->roster.players;
     p->count = 0;
     for (unsigned i = 0; i < s->roster.count && i < KL_MAX_CLIENTS; i++)

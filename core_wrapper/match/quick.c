@@ -34,7 +34,8 @@ struct kl_quick {
 /* A room of the game that lets us in. */
 static bool is_open(const struct kl_room_line *l, const struct kl_quick_want *want) {
     return memcmp(l->identity, want->identity, sizeof l->identity) == 0 && !l->password && !l->locked &&
-           l->open >= want->seats && kl_spacing_least((uint32_t)(want->rtt_ms * 1000), FPS) <= l->lead_max;
+           l->open >= want->seats &&
+           kl_spacing_least((uint32_t)(want->rtt_ms * 1000), FPS) + l->economy <= l->lead_max;
 }
 
 bool kl_quick_fits(const struct kl_room_line *l, const struct kl_quick_want *want, const char *mine,

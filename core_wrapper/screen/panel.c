@@ -221,6 +221,7 @@ static void fill_chips(struct chips *s, const struct kl_panel *p, bool wide) {
     add_watchers(s, p);
     add_recorded(s, p, wide);
     if (p->any_version) add(s, YELLOW, "any version");
+    if (p->economy) add(s, GREY, wide ? "economy room" : "economy");
     add(s, WHITE, wide ? "round trip %.0f \xc2\xb1%.0f ms" : "%.0f \xc2\xb1%.0f ms", p->rtt_ms, p->jitter_ms);
     add_delay(s, p, wide, wide);
     if (wide && p->feels <= 0 && *p->not_ahead) add(s, GREY, "not ahead: %s", p->not_ahead);

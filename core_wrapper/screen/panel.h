@@ -45,6 +45,7 @@ struct kl_panel {
     enum kl_panel_stage stage;
     bool begun;         /* the game has, in this room */
     bool any_version;   /* the players may have other versions of the core */
+    bool economy;       /* the room sends fewer datagrams, for a longer delay */
     bool practises;     /* the core runs for the player alone until the match begins */
     bool retries;       /* KL_PANEL_REACHING: the relay did not answer, and is asked again */
     bool found_matches; /* KL_PANEL_FILLING: a room of a quick match, which strangers find by themselves */

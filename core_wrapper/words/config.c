@@ -316,6 +316,14 @@ int kl_config_settle(struct kl_config *c, char *err, size_t err_len) {
     c->spacing_set = c->spacing_set && p->spacing_fixed > 0;
     c->sparing = c->sparing && !p->half_steps;
     if (!c->policy_set) p->policy = p->clocked ? KL_POLICY_BOUNDED : KL_POLICY_STRICT;
+    if (p->economy && (p->half_steps || !p->clocked || !p->subframes)) {
+        snprintf(err, err_len,
+                 "KEYLOCK_ECONOMY: two frames go in one datagram, at the core's rate: expected %s",
+                 p->half_steps ? "KEYLOCK_HALF_STEPS=off"
+                 : p->clocked  ? "KEYLOCK_SUBFRAMES=on"
+                               : "KEYLOCK_SPEED=real");
+        return -1;
+    }
     if (p->policy != KL_POLICY_OPTIMISTIC || (p->clocked && p->subframes)) return 0;
     snprintf(err, err_len,
              "KEYLOCK_POLICY: optimistic closes frames by the clock, with a sample a frame: expected %s",

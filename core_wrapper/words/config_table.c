@@ -133,6 +133,10 @@ const struct kl_config_row kl_config_rows[] = {
      FLAG(BOTH, "half-steps", "on|off"),
      .help = "unacknowledged input goes out again after half a frame; a joiner's off counts for the joiner "
              "alone, whatever the room has"},
+    {KEY("economy", "ECONOMY"), .kind = KL_KIND_SWITCH, FIELD(params.economy),
+     FLAG(BOTH, "economy", "on|off"),
+     .help = "a room made here is an economy room, for mobile data and capped lines: half the datagrams, and "
+             "a frame more of delay"},
     {KEY("line", "LINE"), .kind = KL_KIND_SWITCH, FIELD(line), FLAG(KL_BY_PLAY, "line", "on|off"),
      .help = "one line shows players, round trip and delay from the start"},
     {KEY("panel", "PANEL"), .kind = KL_KIND_SWITCH, FIELD(panel), FLAG(KL_BY_PLAY, "panel", "on|off"),

@@ -16,7 +16,8 @@
 bool kl_participant_next_direct(struct kl_participant *s, struct kl_msg *m) {
     const struct kl_participant_status *st = &s->status;
     bool member = s->joined && st->welcome.client != KL_WATCHER && st->roster.count > 0;
-    if (!s->direct.allowed || s->direct.said || !member || !kl_participant_consents(st, s->hello.consent))
+    if (!s->direct.allowed || st->welcome.params.economy || s->direct.said || !member ||
+        !kl_participant_consents(st, s->hello.consent))
         return false;
     *m = (struct kl_msg){.kind = KL_MSG_DIRECT};
     return s->direct.said = true;

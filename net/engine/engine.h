@@ -77,7 +77,21 @@ struct kl_params {
     uint16_t hash_every;     /* frames between marked keyframes, rounded up to keyframes; 0: never */
     uint32_t fps_uhz;        /* the core's frame rate, 1,000,000..1,000,000,000 */
     bool half_steps;         /* unacknowledged data is repeated half a frame later, too */
+    bool economy;            /* fewer datagrams for a longer lead: kl_group_frames() */
     uint8_t desync;          /* enum kl_desync_policy */
 };
+
+/* Samples, and closed frames, that go in one datagram: one; in an economy room as many as make no more than
+ * KL_ECONOMY_RATE groups a second. A group ends with a number before a multiple of this, so all clients send
+ * at the same time of the schedule, and frames close in groups too. Without a clock, or a sample a frame,
+ * there are no groups. */
+#define KL_ECONOMY_RATE 40 /* a second */
+#define KL_GROUP_MAX    4  /* frames: what the lead may grow by is limited */
+static inline unsigned kl_group_frames(const struct kl_params *p) {
+    if (!p->economy || !p->clocked || !p->subframes) return 1;
+    unsigned rate_uhz = KL_ECONOMY_RATE * 1000000u;
+    unsigned frames = (unsigned)((p->fps_uhz + (uint64_t)rate_uhz - 1) / rate_uhz);
+    return frames < KL_GROUP_MAX ? frames : KL_GROUP_MAX;
+}
 
 #endif

@@ -112,7 +112,7 @@ static void follow_presence(struct kl_client *c, const struct kl_update *u) {
     if ((c->standing == KL_STANDING_IN || unheard) && u->presence == KL_ABSENT) {
         c->standing = KL_STANDING_OUT;
         c->sample_acked = c->stats.next_sample; /* nobody wants them any more */
-        c->sample_owed = false;
+        c->sample_owed = c->sample_waits = false;
         c->cursor = NO_BURST;
     } else if (c->standing == KL_STANDING_BACK && u->presence != KL_ABSENT &&
                u->next_sample >= c->sample_acked) {
@@ -321,7 +321,8 @@ int kl_client_sample(struct kl_client *c, const struct kl_input *in, uint64_t no
     bool news = !c->by_clock || !same_as_before(c);
     s->next_sample++;
     if (news) c->news_below = s->next_sample;
-    c->sample_owed = c->sample_owed || (c->seat_count > 0 && news);
+    c->sample_waits = c->sample_waits || (c->seat_count > 0 && news);
+    if (s->next_sample % kl_group_frames(&c->params) == 0) c->sample_owed = c->sample_owed || c->sample_waits;
     if (c->seat_count == 0) c->sample_acked = s->next_sample; /* a spectator's samples go nowhere */
     return KL_OK;
 }
@@ -430,7 +431,9 @@ static uint64_t timer_us(const struct kl_client *c) {
     if (!c->params.clocked) return FREE_RUN_TIMER_US;
     bool lacks = c->stats.next_closed < c->room_next; /* each CTRL pays for frames again */
     if (c->by_clock && c->sample_acked >= c->news_below && !lacks) return HEARTBEAT_US;
-    return (uint64_t)(c->period_us * (c->params.half_steps && !c->sparing ? HALF_STEP : TIMER_FRAMES));
+    unsigned group = kl_group_frames(&c->params);
+    bool half_steps = c->params.half_steps && !c->sparing && group == 1;
+    return (uint64_t)(c->period_us * (half_steps ? HALF_STEP : TIMER_FRAMES * group));
 }
 
 uint64_t kl_client_send_at(const struct kl_client *c) {
@@ -488,7 +491,7 @@ size_t kl_client_send(struct kl_client *c, uint64_t now_us, uint8_t *buf, size_t
                 (c->burst > 0 || may_burst(c, now_us));
     c->cursor = more ? first + m.sample_count : NO_BURST;
     c->burst = more ? (uint8_t)(c->burst + 1) : 0;
-    c->sample_owed = false;
+    c->sample_owed = c->sample_waits = false;
     c->unacknowledged = 0;
     c->last_send_us = now_us;
     s->sent_bytes += len;

@@ -112,6 +112,7 @@ struct kl_client {
     uint64_t last_send_us;
     uint32_t unacknowledged; /* frames that arrived since the last send */
     bool sample_owed;
+    bool sample_waits; /* for its group to be whole */
 };
 
 /* For lock_return.c: keeps the next closed frame and the commands before it; ignores a frame that we have.

@@ -222,13 +222,17 @@ uint16_t kl_lock_lead_least(const struct kl_lock_relay *r, unsigned client) {
     const struct kl_rtt *rtt = &r->client[client].rtt;
     uint32_t unused;
     if (rtt->count < KL_RTT_RECENT) return 0;
-    return kl_spacing_least(kl_rtt_least_us(rtt, &unused), r->params.fps_uhz / 1e6);
+    uint16_t least = kl_spacing_least(kl_rtt_least_us(rtt, &unused), r->params.fps_uhz / 1e6);
+    return (uint16_t)(least + kl_group_frames(&r->params) - 1);
 }
 
 /* The spacing that this client's link needs, guessed from its round trips. */
 static uint16_t first_spacing(const struct kl_lock_relay *r, const struct kl_lock_client *c) {
     uint32_t spread_us, rtt_us = kl_rtt_least_us(&c->rtt, &spread_us);
-    return kl_spacing_from_rtt(c->rtt.count ? rtt_us : UNKNOWN_RTT_US, spread_us, r->params.fps_uhz / 1e6);
+    uint16_t guess =
+        kl_spacing_from_rtt(c->rtt.count ? rtt_us : UNKNOWN_RTT_US, spread_us, r->params.fps_uhz / 1e6);
+    guess = (uint16_t)(guess + kl_group_frames(&r->params) - 1);
+    return guess < KL_SPACING_MAX ? guess : KL_SPACING_MAX;
 }
 
 /* The spacing that this client asks for when its samples begin to count. A client that was here before asks
@@ -344,8 +348,7 @@ static uint64_t closes_at(const struct kl_lock_relay *r) {
     if (!r->started || r->paused || r->now.first == 0 || !by_clock || !anybody(r) || outruns_somebody(r))
         return UINT64_MAX;
     if (kl_lock_missing(r)) return UINT64_MAX;
-    double line_us =
-        r->now.by_clock ? kl_lock_clock_line_us(r) : kl_schedule_line_us(&r->schedule, r->next_close);
+    double line_us = kl_lock_clock_line_us(r);
     return r->params.clocked && line_us > 0 ? (uint64_t)line_us : 0;
 }
 

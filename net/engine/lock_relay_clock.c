@@ -9,11 +9,14 @@
     32 /* samples that may wait for an edge to show; beyond, edges are lost rather than time */
 
 static unsigned group_frames(const struct kl_lock_relay *r) {
+    unsigned least = kl_group_frames(&r->params);
     uint32_t slowest_us = 0;
+    if (!r->now.by_clock) return least; /* no samples to wait for */
     for (KL_EACH(i, r->clients))
         if (r->client[i].present && r->client[i].seats && r->client[i].rtt.srtt_us > slowest_us)
             slowest_us = r->client[i].rtt.srtt_us;
-    return slowest_us <= FAST_RTT_US ? 1 : slowest_us <= SLOW_RTT_US ? 2 : 3;
+    unsigned frames = slowest_us <= FAST_RTT_US ? 1 : slowest_us <= SLOW_RTT_US ? 2 : 3;
+    return frames > least ? frames : least;
 }
 
 double kl_lock_clock_line_us(const struct kl_lock_relay *r) {

@@ -4,6 +4,7 @@
 
 #define TIMER_FRAMES  1.25 /* frame times after the last send; usually a frame closes before */
 #define HALF_STEP     0.5
+#define ECHO_EVERY    4    /* UPDATEs of an economy room; a client needs few round trips */
 #define TIMER_FREE_US 5000 /* repetition timer of a room without a clock */
 #define PHASE                                                                                                \
     13 /* sixteenths of a frame: a sample's lateness by a frontend's phase and early or late due times */
@@ -65,15 +66,17 @@ static uint32_t most_of(uint32_t a, uint32_t b) {
 /* By how much the i-th sample of this datagram was taken or told late by its player's machine, in sixteenths
  * of a frame: later than by its frontend's phase, or because that turn came late. Samples of earlier turns
  * may have been in a lost datagram, if one was lost since they were due; else the client kept them. A CTRL
- * without a sample that it could have had shows that too. had: had_us(). */
+ * without a sample that it could have had shows that too. A sample may wait for its group to be whole. had:
+ * had_us(). */
 static uint32_t taken_late(const struct kl_lock_relay *r, const struct kl_lock_client *c,
                            const struct kl_ctrl *m, uint32_t i, uint64_t had) {
     uint32_t sample = m->sample_first + i, last = m->sample_first + m->sample_count - 1;
-    uint32_t newer = last - sample, each = 16 * (r->params.subframes ? 1 : r->before.length);
-    bool told_before =
-        newer > 0 && newer >= m->sample_batch && (double)c->lost_us > sample_line_us(r, sample);
+    uint32_t group = kl_group_frames(&r->params), whole = sample - sample % group + group - 1;
+    uint32_t newer = last > whole ? last - whole : 0,
+             each = 16 * (r->params.subframes ? 1 : r->before.length);
+    bool told_before = newer > 0 && newer >= m->sample_batch && (double)c->lost_us > sample_line_us(r, whole);
     uint32_t late = told_before ? 0 : most_of(left_late(r, last, had), m->sample_late) + newer * each;
-    late = most_of(late, left_late(r, sample, c->untold_us));
+    late = most_of(late, left_late(r, whole, c->untold_us));
     uint32_t held = late < m->turn_late ? late : m->turn_late;
     if (held) held += ROUNDED_UP;
     return late > held + PHASE ? late - PHASE : held;
@@ -128,7 +131,8 @@ static uint32_t greatest_need(const struct kl_lock_relay *r, const struct kl_loc
     return quarters < 1 ? 1 : quarters < KL_NO_NEED ? (uint32_t)quarters : KL_NO_NEED;
 }
 
-/* The part of a need that is owed to the links, 1 at least; 0: the need says nothing. */
+/* The part of a need that is owed to the links, 1 at least; 0: the need says nothing. The later frames of a
+ * group come with the first, which needs the most: they count as much, so that needs show the link alone. */
 static uint8_t of_links(const struct kl_lock_relay *r, const struct kl_lock_client *c, uint32_t frame,
                         uint8_t need, uint64_t now_us) {
     bool old = frame + KL_KEPT_FRAMES < r->next_close || frame + KL_WINDOW_FRAMES < c->frame_acked;
@@ -136,7 +140,9 @@ static uint8_t of_links(const struct kl_lock_relay *r, const struct kl_lock_clie
     if (need == 0 || excuse == KL_NO_NEED || frame < c->needs_from) return 0;
     uint32_t most = greatest_need(r, c, frame, now_us);
     if (need > most) need = (uint8_t)most;
-    return need > excuse ? (uint8_t)(need - excuse) : 1;
+    uint32_t sample = frame - r->lead[frame % KL_KEPT_FRAMES], all = need > excuse ? need - excuse : 1;
+    all += 4 * (sample % kl_group_frames(&r->params));
+    return (uint8_t)(all < KL_NO_NEED ? all : KL_NO_NEED - 1);
 }
 
 static void keep_needs(struct kl_lock_relay *r, unsigned client, const struct kl_ctrl *m, uint64_t now_us) {
@@ -253,8 +259,9 @@ int kl_lock_receive(struct kl_lock_relay *r, unsigned client, const uint8_t *bod
 
 static uint64_t timer_us(const struct kl_lock_relay *r, const struct kl_lock_client *c) {
     if (!r->params.clocked) return TIMER_FREE_US;
-    bool half_steps = r->params.half_steps && !c->sparing;
-    return (uint64_t)(kl_lock_period_us(r) * (half_steps ? HALF_STEP : TIMER_FRAMES));
+    unsigned group = kl_group_frames(&r->params);
+    bool half_steps = r->params.half_steps && !c->sparing && group == 1;
+    return (uint64_t)(kl_lock_period_us(r) * (half_steps ? HALF_STEP : TIMER_FRAMES * group));
 }
 
 /* Much would go to it for nothing. */
@@ -380,7 +387,7 @@ static enum choice choose_frames(const struct kl_lock_relay *r, struct kl_lock_c
 static void begin_update(const struct kl_lock_relay *r, const struct kl_lock_client *c, uint64_t now_us,
                          struct kl_update *u) {
     u->stamp = (uint32_t)now_us;
-    u->has_echo = c->heard;
+    u->has_echo = c->heard && (kl_group_frames(&r->params) == 1 || c->sent_next % ECHO_EVERY == 0);
     u->echo = c->stamp;
     u->hold_us = (uint32_t)(now_us - c->heard_at_us) + c->waited_us;
     u->next_sample = c->next_sample;

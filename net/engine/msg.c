@@ -7,8 +7,11 @@
 static const struct kl_field fact[] = {KL_STRING(kl_fact, key), KL_STRING(kl_fact, value), {0}};
 const struct kl_field kl_facts_fields[] = {KL_LIST(kl_facts, fact, count, fact), {0}};
 
-static const struct kl_field flags[] = {
-    KL_BOOL(kl_params, subframes), KL_BOOL(kl_params, clocked), KL_BOOL(kl_params, half_steps), {0}};
+static const struct kl_field flags[] = {KL_BOOL(kl_params, subframes),
+                                        KL_BOOL(kl_params, clocked),
+                                        KL_BOOL(kl_params, half_steps),
+                                        KL_BOOL(kl_params, economy),
+                                        {0}};
 const struct kl_field kl_params_fields[] = {KL_UPTO(kl_params, policy, KL_POLICY_OPTIMISTIC),
                                             KL_FLAGS(flags),
                                             KL_RANGE(kl_params, players, 1, KL_MAX_SEATS),

@@ -455,8 +455,8 @@ uint16_t kl_spacing_from_rtt(uint32_t rtt_us, uint32_t spread_us, double fps) {
     return (uint16_t)(whole > KL_SPACING_MAX ? KL_SPACING_MAX : whole);
 }
 
-unsigned kl_spacing_delay_ms(double own_ms, uint16_t theirs_ms) {
+unsigned kl_spacing_delay_ms(double own_ms, uint16_t theirs_ms, bool economy) {
     double rtt_ms = theirs_ms != KL_RTT_UNKNOWN && theirs_ms > own_ms ? theirs_ms : own_ms;
-    unsigned frames = (unsigned)(rtt_ms * 60 / 1000) + 1;
+    unsigned frames = (unsigned)(rtt_ms * 60 / 1000) + 1 + economy;
     return (frames * 1000 + 30) / 60;
 }

@@ -103,8 +103,8 @@ uint16_t kl_spacing_from_rtt(uint32_t rtt_us, uint32_t spread_us, double fps);
 /* For lists of rooms: the delay in ms, at 60 frames a second, from a press to its picture that a player with
  * the round trip own_ms meets among players whose longest one is theirs_ms (KL_RTT_UNKNOWN: the own alone
  * counts). A press waits for the slowest way up and the slowest way down, to the next whole frame
- * (docs/measured.md). Jitter adds to it. */
+ * (docs/measured.md), and in an economy room for a frame more. Jitter adds to it. */
 #define KL_RTT_UNKNOWN 0xffff
-unsigned kl_spacing_delay_ms(double own_ms, uint16_t theirs_ms);
+unsigned kl_spacing_delay_ms(double own_ms, uint16_t theirs_ms, bool economy);
 
 #endif

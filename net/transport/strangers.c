@@ -17,9 +17,13 @@ static const struct kl_field pong[] = {KL_NUMBER(kl_pong, version),
                                        KL_NUMBER(kl_pong, clients),
                                        {0}};
 
-static const struct kl_field flags[] = {KL_BOOL(kl_room_line, playing),  KL_BOOL(kl_room_line, password),
-                                        KL_BOOL(kl_room_line, locked),   KL_BOOL(kl_room_line, quick),
-                                        KL_BOOL(kl_room_line, recorded), {0}};
+static const struct kl_field flags[] = {KL_BOOL(kl_room_line, playing),
+                                        KL_BOOL(kl_room_line, password),
+                                        KL_BOOL(kl_room_line, locked),
+                                        KL_BOOL(kl_room_line, quick),
+                                        KL_BOOL(kl_room_line, recorded),
+                                        KL_BOOL(kl_room_line, economy),
+                                        {0}};
 static const struct kl_field line_of_room[] = {
     KL_NAME(kl_room_line, name, 1, KL_NAME_CHARS),
     KL_STRING(kl_room_line, content),

@@ -40,6 +40,7 @@ struct kl_room_line {
     bool playing, password, locked;
     bool quick;           /* opened for a quick match */
     bool recorded;        /* the relay keeps the match's recording */
+    bool economy;         /* fewer datagrams, and a frame more of delay at 60 frames a second */
     uint16_t rtt_ms;      /* the longest round trip to the relay of a player there; KL_RTT_UNKNOWN */
     uint8_t identity[16]; /* of the room's facts (net/PROTOCOL.md §7, facts) */
 };

@@ -118,12 +118,14 @@ def room(tag, players, rtt, link, pads, *options):
 
 def cells():
     """(algorithm, players, rtt, link, pads, options)"""
-    off, half = ("--subframes", "off"), ("--half-steps", "on")
+    off, half, economy = ("--subframes", "off"), ("--half-steps", "on"), ("--economy", "on")
     if bench.QUICK:
-        return [("keylock", 2, 100, (0, 0), "idle", ()), ("keylock", 2, 100, (0, 0), "mashing", ()), ("original", 2, 100, (0, 0), "mashing", off)]
+        return [("keylock", 2, 100, (0, 0), "idle", ()), ("keylock", 2, 100, (0, 0), "mashing", ()), ("original", 2, 100, (0, 0), "mashing", off),
+                ("economy", 2, 100, (0, 0), "mashing", economy)]
     rows = [("keylock", players, rtt, (0, 0), pads, ()) for players in (2, 4, 8) for rtt in bench.RTTS for pads in ("idle", "mashing")]
     for players in (2, 8):
         rows += [("original", players, 100, (0, 0), "mashing", off), ("keylock", players, 100, (10, 3), "mashing", ()),
+                 ("economy", players, 100, (0, 0), "mashing", economy), ("economy", players, 100, (10, 3), "mashing", economy),
                  ("half steps", players, 100, (0, 0), "mashing", half), ("half steps", players, 100, (10, 3), "mashing", half)]
     return rows
 

@@ -402,7 +402,8 @@ static int print_rooms(const uint8_t *b, size_t len) {
         putchar(','), print_string(l->core);
         printf(",%u,%u,%u,%u,%u,%u,%u,%d,", l->rtt_ms, l->players, l->filled, l->open, l->watchers,
                l->waiting, l->lead_max,
-               l->playing | l->password << 1 | l->locked << 2 | l->quick << 3 | l->recorded << 4);
+               l->playing | l->password << 1 | l->locked << 2 | l->quick << 3 | l->recorded << 4 |
+                   l->economy << 5);
         print_hex(l->identity, sizeof l->identity), putchar(']');
     }
     printf("]]");

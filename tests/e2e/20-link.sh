@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# 20-link.sh - a pair in real time over 50 ms RTT, 5 ms jitter and 1 % loss, then over a link that is gone for 1 s.
+# 20-link.sh - a pair in real time over 50 ms RTT, 5 ms jitter and 1 % loss, then over a link that is gone for 1 s,
+# then in an economy room.
 #   SECONDS_OF_PLAY=600  instead of 25
-# runs: waiting, test, 50 s
+# runs: waiting, test, 60 s
 # limit: 900
 . "$(dirname "$0")/lib.sh"
 
@@ -9,13 +10,14 @@ PLAY=${SECONDS_OF_PLAY:-25}
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
 start_relay
 
-# real_pair ROOM SECONDS: two players behind $link, in the background; and a watch over the machine's hitches.
+# real_pair ROOM SECONDS [OPTION…]: two players behind $link, in the background; and a watch over the machine's hitches.
 real_pair() {
     local relay=$link room=$1 frames=$(($2 * 60)) who seed=0
+    shift 2
     for who in a b; do
         seed=$((seed + 1))
         run_in_room "$room-$who" --core nestopia --content "$content/shooter.nes" --room "$room" --frames $frames \
-            --speed real --input random:$seed --hash-every 60 --wait 30
+            --speed real --input random:$seed --hash-every 60 --wait 30 "$@"
         [ $who = b ] || next_second
     done
     watch "$room-watch" "$room-a" "$room-b" relay "$room"
@@ -68,4 +70,16 @@ kill -USR1 "${pid[gone]}" # everything is dropped from here
 lasts 1 "the outage"
 kill -USR1 "${pid[gone]}" # and passed again
 in_sync link/outage-hashes gone 10 && judge_gone gone
+
+# Two frames in a datagram: half the bytes.
+per_second() { python3 -c 'import sys; print(round(int(sys.argv[1]) / float(sys.argv[2])))' "$(json thrift-a "$1")" "$(json thrift-a wall_s)"; }
+stop gone
+through thrift --delay 25 --jitter 5 --loss 1
+real_pair thrift 6 --economy on
+reaches thrift-a 60
+check link/economy-listed "$("$keylock" rooms "$relay" 2>&1)" eval '"$keylock" rooms "$relay" | grep -q "^thrift .*, economy"'
+check link/economy-log "the relay's log does not say it" grep -aq 'event=room_made.* room="thrift".* economy=on' "$tmp/relay.log"
+in_sync link/economy-hashes thrift 6
+check link/economy-bytes "$(per_second sent_bytes) sent, $(per_second received_bytes) received a second, without headers" \
+    test "$(per_second sent_bytes)" -le 1200 -a "$(per_second received_bytes)" -le 1500
 finish

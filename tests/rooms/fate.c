@@ -230,6 +230,7 @@ void fate_begin(void) {
     params.policy = (uint8_t)rng_range(&fate_rng, 0, 2);
     params.wait_budget_ms = 250;
     params.players = (uint8_t)players;
+    params.economy = economy;
     for (unsigned k = 0; k < FIRST_KINDS; k++)
         if (k == CORRUPT || rng_chance(&fate_rng, 0.5)) rate[k] = 1 / usual_s[k];
     relay_lives = rng_chance(&fate_rng, 0.3) ? rng_range(&fate_rng, 1, 2) : 0;

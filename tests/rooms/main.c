@@ -20,11 +20,12 @@ static const char usage[] =
     "rooms --lie NAME=VALUE,...              plays one of these, with its story\n"
     "      --plain                           without watchers, and nobody begins with a snapshot: as seeds "
     "of old\n"
+    "      --economy                         all are economy rooms\n"
     "Exit status: 0 all held, 1 some room failed, 2 usage.\n";
 
 uint64_t now_us;
 struct rng fate_rng, wire_rng;
-bool verbose, plain;
+bool verbose, plain, economy;
 char *fail_to;
 struct kl_lobby *lobby;
 const uint8_t relay_secret[32] = {7, 7, 7};
@@ -167,11 +168,17 @@ static int run_rooms(uint64_t first, uint64_t seeds, const struct kept *kept, un
 }
 
 int main(int argc, char **argv) {
-    static const struct option options[] = {{"seeds", 1, NULL, 'n'},  {"first", 1, NULL, 'f'},
-                                            {"jobs", 1, NULL, 'j'},   {"seed", 1, NULL, 's'},
-                                            {"plain", 0, NULL, 'p'},  {"kept", 1, NULL, 'k'},
-                                            {"help", 0, NULL, 'h'},   {"lie", 1, NULL, 'l'},
-                                            {"search", 1, NULL, 'a'}, {0}};
+    static const struct option options[] = {{"seeds", 1, NULL, 'n'},
+                                            {"first", 1, NULL, 'f'},
+                                            {"jobs", 1, NULL, 'j'},
+                                            {"seed", 1, NULL, 's'},
+                                            {"plain", 0, NULL, 'p'},
+                                            {"kept", 1, NULL, 'k'},
+                                            {"help", 0, NULL, 'h'},
+                                            {"lie", 1, NULL, 'l'},
+                                            {"search", 1, NULL, 'a'},
+                                            {"economy", 0, NULL, 'e'},
+                                            {0}};
     static struct kept kept[KEPT_MAX];
     uint64_t first = 1, seeds = 0, one = 0, attacks = 0;
     const char *lie = NULL;
@@ -185,6 +192,8 @@ int main(int argc, char **argv) {
             jobs = (unsigned)strtoul(optarg, NULL, 10);
         else if (o == 'p')
             plain = true;
+        else if (o == 'e')
+            economy = true;
         else if (o == 'k')
             first = 0, seeds = kept_read(optarg, kept);
         else if (o == 's')

@@ -44,7 +44,8 @@
 extern uint64_t now_us;
 extern struct rng fate_rng, wire_rng; /* streams of their own: what one draws does not shift the other's */
 extern bool verbose;
-extern bool plain; /* without what came later: watchers outside the lock, beginning with a snapshot */
+extern bool economy; /* all are economy rooms; else the same */
+extern bool plain;   /* without what came later: watchers outside the lock, beginning with a snapshot */
 extern struct kl_lobby *lobby;
 extern const uint8_t relay_secret[32];
 

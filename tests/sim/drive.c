@@ -58,7 +58,11 @@ static void count_rate(struct world *w, struct rate *r, const char *who, unsigne
     const struct kl_params *p = &w->scenario.params;
     uint64_t second = w->now_us / 1000000;
     if (second != r->second) *r = (struct rate){.second = second};
-    double most = (p->clocked ? (p->half_steps ? 4e-6 : 2e-6) * p->fps_uhz + r->work / ACK_FRAMES
+    double most = (p->clocked ? (p->half_steps ? 4e-6
+                                 : p->economy  ? 1e-6
+                                               : 2e-6) *
+                                        p->fps_uhz +
+                                    r->work / ACK_FRAMES
                               : 2 * r->work + 2 * 200) +
                   8 * KL_BURST_MAX;
     r->moments += r->last_us != w->now_us;

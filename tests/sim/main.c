@@ -36,10 +36,11 @@ static const char usage[] =
     "sim --seeds N [--first S] [--jobs J]  plays N rooms, of the seeds from S (1) on, in J (1) processes\n"
     "sim --kept FILE [--jobs J]            plays the seeds that the file lists\n"
     "sim --seed N                          plays one room with its log, a line of key=value an event\n"
+    "    [--economy]                        of any of these: all are economy rooms\n"
     "sim --cell RTT_MS,JITTER_MS,LOSS%,PLAYERS [--seconds S] [--hz TICKS] [--fps FPS] [--off] [--log]\n"
     "                                      measures one steady link (jitter per hop half that, half-normal,\n"
     "                                      added; loss per hop); --off: subframes=off\n"
-    "    [--policy strict|bounded|optimistic] [--half-steps]\n"
+    "    [--policy strict|bounded|optimistic] [--half-steps] [--economy]\n"
     "sim --table [--seconds S] [--seeds N] [--first F]  all links of the table, beside the bound; the "
     "options\n"
     "                                      above as well; the average over N (1) rooms a link, of the seeds "
@@ -54,9 +55,17 @@ static const char usage[] =
     "each measures\n"
     "Exit status: 0 all held, 1 some room failed, 2 usage.\n";
 
+static bool economy; /* all rooms are economy rooms; else the same */
+
+static void draw(struct scenario *s, uint64_t seed) {
+    scenario_draw(s, seed);
+    s->params.economy = economy;
+    if (economy) s->params.half_steps = false;
+}
+
 static void play(struct worker *me, struct world *w, uint64_t seed) {
     static struct scenario s;
-    scenario_draw(&s, seed);
+    draw(&s, seed);
     me->seed = seed;
     crew_limit_s(ROOM_LIMIT_S);
     bool held = world_run(w, &s, NULL, NULL, NULL);
@@ -170,7 +179,7 @@ static int play_one(uint64_t seed) {
     static struct scenario s;
     struct world *w = malloc(sizeof *w);
     if (!w) return 2;
-    scenario_draw(&s, seed);
+    draw(&s, seed);
     bool held = world_run(w, &s, stdout, NULL, NULL);
     free(w);
     return !held;
@@ -190,6 +199,7 @@ enum {
     OPT_LOG,
     OPT_POLICY,
     OPT_HALF,
+    OPT_ECONOMY,
     OPT_STEP,
     OPT_PACE,
     OPT_HANG,
@@ -206,35 +216,17 @@ enum {
     OPT_KEPT,
     OPT_HELP
 };
-static const struct option options[] = {{"seeds", 1, 0, OPT_SEEDS},
-                                        {"first", 1, 0, OPT_FIRST},
-                                        {"jobs", 1, 0, OPT_JOBS},
-                                        {"seed", 1, 0, OPT_SEED},
-                                        {"cell", 1, 0, OPT_CELL},
-                                        {"table", 0, 0, OPT_TABLE},
-                                        {"seconds", 1, 0, OPT_SECONDS},
-                                        {"hz", 1, 0, OPT_HZ},
-                                        {"fps", 1, 0, OPT_FPS},
-                                        {"off", 0, 0, OPT_OFF},
-                                        {"log", 0, 0, OPT_LOG},
-                                        {"policy", 1, 0, OPT_POLICY},
-                                        {"half-steps", 0, 0, OPT_HALF},
-                                        {"step", 0, 0, OPT_STEP},
-                                        {"pace", 0, 0, OPT_PACE},
-                                        {"hang", 1, 0, OPT_HANG},
-                                        {"menu", 1, 0, OPT_MENU},
-                                        {"hour", 0, 0, OPT_HOUR},
-                                        {"unequal", 0, 0, OPT_UNEQUAL},
-                                        {"return", 0, 0, OPT_RETURN},
-                                        {"slow", 0, 0, OPT_SLOW},
-                                        {"hitch", 0, 0, OPT_HITCH},
-                                        {"coarse", 0, 0, OPT_COARSE},
-                                        {"liar", 0, 0, OPT_LIAR},
-                                        {"lie", 1, 0, OPT_LIE},
-                                        {"search", 1, 0, OPT_SEARCH},
-                                        {"kept", 1, 0, OPT_KEPT},
-                                        {"help", 0, 0, OPT_HELP},
-                                        {0}};
+static const struct option options[] = {
+    {"seeds", 1, 0, OPT_SEEDS},     {"first", 1, 0, OPT_FIRST},     {"jobs", 1, 0, OPT_JOBS},
+    {"seed", 1, 0, OPT_SEED},       {"cell", 1, 0, OPT_CELL},       {"table", 0, 0, OPT_TABLE},
+    {"seconds", 1, 0, OPT_SECONDS}, {"hz", 1, 0, OPT_HZ},           {"fps", 1, 0, OPT_FPS},
+    {"off", 0, 0, OPT_OFF},         {"log", 0, 0, OPT_LOG},         {"policy", 1, 0, OPT_POLICY},
+    {"half-steps", 0, 0, OPT_HALF}, {"economy", 0, 0, OPT_ECONOMY}, {"step", 0, 0, OPT_STEP},
+    {"pace", 0, 0, OPT_PACE},       {"hang", 1, 0, OPT_HANG},       {"menu", 1, 0, OPT_MENU},
+    {"hour", 0, 0, OPT_HOUR},       {"unequal", 0, 0, OPT_UNEQUAL}, {"return", 0, 0, OPT_RETURN},
+    {"slow", 0, 0, OPT_SLOW},       {"hitch", 0, 0, OPT_HITCH},     {"coarse", 0, 0, OPT_COARSE},
+    {"liar", 0, 0, OPT_LIAR},       {"lie", 1, 0, OPT_LIE},         {"search", 1, 0, OPT_SEARCH},
+    {"kept", 1, 0, OPT_KEPT},       {"help", 0, 0, OPT_HELP},       {0}};
 
 struct request {
     uint64_t seeds, first, seed;
@@ -293,6 +285,7 @@ static int read_options(struct request *q, int argc, char **argv) {
             if (!kl_policy_of(optarg, &q->cell.policy)) return 2;
             break;
         case OPT_HALF: q->cell.half_steps = true; break;
+        case OPT_ECONOMY: q->cell.economy = economy = true; break;
         case OPT_MENU:
         case OPT_HANG: q->hang_s = strtod(optarg, NULL); /* fall through */
         case OPT_STEP:

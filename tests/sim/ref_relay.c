@@ -3,6 +3,7 @@
 #include "tests/sim/ref_pace.h"
 
 #include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 #define LAY(r, ...) ((r)->error[0] ? 0 : snprintf((r)->error, sizeof(r)->error, __VA_ARGS__))
@@ -432,7 +433,11 @@ bool ref_room_holds_still(const struct ref_relay *r, uint64_t now_us) {
 }
 
 static uint32_t group(const struct ref_relay *r) {
-    return r->slowest_rtt_us > 120000 ? 3 : r->slowest_rtt_us > 60000 ? 2 : 1;
+    uint32_t least = r->params.economy && r->params.clocked && r->params.subframes
+                         ? (uint32_t)fmin(ceil(r->params.fps_uhz / 40e6), 4)
+                         : 1;
+    if (!r->now.by_clock) return least;
+    return (uint32_t)fmax(least, r->slowest_rtt_us > 120000 ? 3 : r->slowest_rtt_us > 60000 ? 2 : 1);
 }
 
 /* Without a clock, nobody is left behind by more than half of what the room keeps. */
@@ -451,7 +456,7 @@ static uint64_t closes_at(const struct ref_relay *r, uint64_t now_us) {
     if (ref_room_held_for(r, now_us) && r->params.policy != KL_POLICY_STRICT) return r->hold_until_us;
     if (ref_room_holds_still(r, now_us) || !laid_out || r->now.number == 0) return UINT64_MAX;
     if (outruns(r) || (!r->now.by_clock && !nobody_feeds(r)) || ref_room_missing(r)) return UINT64_MAX;
-    double at = !r->params.clocked ? 0 : line_us(r, r->now.by_clock ? r->next - r->next % group(r) : r->next);
+    double at = !r->params.clocked ? 0 : line_us(r, r->next - r->next % group(r));
     return at > 0 ? (uint64_t)at : 0;
 }
 

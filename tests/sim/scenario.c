@@ -290,6 +290,7 @@ void scenario_cell(struct scenario *s, const struct cell *c, uint64_t seed) {
     s->held_frames = 4 * KL_WINDOW_FRAMES;
     s->params = (struct kl_params){.policy = c->policy,
                                    .half_steps = c->half_steps,
+                                   .economy = c->economy,
                                    .subframes = c->subframes,
                                    .clocked = true,
                                    .players = (uint8_t)c->players,

@@ -103,7 +103,7 @@ struct cell {
     double tick_hz, fps;
     double seconds, settle_seconds;
     uint8_t policy;
-    bool half_steps;
+    bool half_steps, economy;
 };
 /* One client a seat on a steady link. */
 void scenario_cell(struct scenario *s, const struct cell *c, uint64_t seed);

@@ -178,7 +178,17 @@ TEST_WITH(policies, setup, teardown) {
     assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), 0);
     assert_true(!c.params.half_steps && c.sparing); /* said: not to and from here */
     unsetenv("KEYLOCK_HALF_STEPS");
+    setenv("KEYLOCK_ECONOMY", "on", 1);
+    assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), 0);
+    assert_true(c.params.economy);
+    setenv("KEYLOCK_HALF_STEPS", "on", 1);
+    assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), -1);
+    assert_non_null(strstr(err, "KEYLOCK_HALF_STEPS=off"));
+    unsetenv("KEYLOCK_HALF_STEPS");
     setenv("KEYLOCK_SPEED", "max", 1);
+    assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), -1);
+    assert_non_null(strstr(err, "KEYLOCK_SPEED=real"));
+    unsetenv("KEYLOCK_ECONOMY");
     assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), 0);
     assert_int_equal(c.params.policy, KL_POLICY_STRICT);
     write_file("policy = bounded\nbudget_ms = 1000\nhalf_steps = on\nhotkeys = select+x:save\n");

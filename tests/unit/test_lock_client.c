@@ -386,6 +386,47 @@ TEST(on_a_metered_link_nothing_goes_out_at_half_steps) {
     assert_true(m.sparing);
 }
 
+/* 50 frames a second: two in a group. */
+TEST(in_an_economy_room_a_datagram_takes_two_samples) {
+    begin(true, true, 1);
+    c.params.economy = true;
+    told(KL_PRESENT, 0, 4, 0, 1000000);
+    sent(1100000);
+    assert_int_equal(kl_client_send_at(&c), 1150000); /* two frames and a half later */
+    sample(1, 1100000);
+    assert_int_equal(kl_client_send_at(&c), 1150000); /* it waits for the next one */
+    sample(2, 1120000);
+    assert_true(kl_client_send_at(&c) <= 1120000);
+    struct kl_ctrl m = sent(1120000);
+    assert_true(m.sample_first == 0 && m.sample_count == 2);
+    sample(3, 1140000);
+    kl_client_set_away(&c, true); /* at once all the same */
+    m = sent(1140000);
+    assert_true(m.away && m.sample_first == 0 && m.sample_count == 3);
+    sample(4, 1160000);
+    m = sent(1160000); /* and what was in a lost datagram comes again */
+    assert_true(m.sample_first == 0 && m.sample_count == 4);
+    c.params.half_steps = true; /* counts for nothing here */
+    assert_int_equal(kl_client_send_at(&c), 1210000);
+    c.params.clocked = false; /* nor do groups, without a clock */
+    sample(5, 1165000);
+    assert_true(kl_client_send_at(&c) <= 1165000);
+}
+
+TEST(a_group_has_as_many_frames_as_make_forty_a_second) {
+    static const struct {
+        uint32_t fps;
+        unsigned frames;
+    } rate[] = {{1, 1}, {40, 1}, {41, 2}, {60, 2}, {80, 2}, {120, 3}, {144, 4}, {1000, KL_GROUP_MAX}};
+    for (unsigned i = 0; i < COUNT(rate); i++) {
+        struct kl_params p = {
+            .subframes = true, .clocked = true, .economy = true, .fps_uhz = rate[i].fps * 1000000};
+        assert_int_equal(kl_group_frames(&p), rate[i].frames);
+        p.economy = false;
+        assert_int_equal(kl_group_frames(&p), 1);
+    }
+}
+
 TEST(away_is_said_at_once) {
     begin(true, true, 1);
     told(KL_PRESENT, 0, 8, 0, 1000000);

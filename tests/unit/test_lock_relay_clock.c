@@ -151,6 +151,20 @@ TEST(on_a_slow_link_frames_close_in_twos_and_threes) {
     }
 }
 
+TEST(in_an_economy_room_they_close_in_twos_at_least) {
+    static const struct { uint32_t rtt_us, group; } link[] = {{10000, 2}, {100000, 2}, {120001, 3}};
+    for (unsigned i = 0; i < COUNT(link); i++) {
+        begin();
+        r.params.economy = true;
+        r.client[3].rtt.srtt_us = link[i].rtt_us;
+        uint32_t first = (r.next_close + link[i].group) / link[i].group * link[i].group;
+        kl_lock_tick(&r, hand_line(first) - 1);
+        hand_take_all();
+        kl_lock_tick(&r, hand_line(first));
+        assert_int_equal(hand_take_all(), link[i].group);
+    }
+}
+
 TEST(silence_for_the_budget_is_absence) {
     begin();
     says((uint16_t[]){A}, 1, 0, 60000);

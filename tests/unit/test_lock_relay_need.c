@@ -100,6 +100,29 @@ TEST(a_need_counts_without_what_the_frame_owes_to_it) {
     assert_int_equal(kept_need(interval + 3, 20), 1);
 }
 
+/* Groups of two. A sample that waits for its group is not late; the frame of the group's second counts as
+ * that of its first. */
+TEST(in_an_economy_room_a_sample_may_wait_for_its_group) {
+    struct kl_params p = hand_params(KL_POLICY_STRICT, 3, 4);
+    p.economy = true;
+    hand_begin_three(p);
+    assert_int_equal(r.now.length, 4);
+    hand_batch = 1;
+    hand_late = 0;
+    for (unsigned i = 0; i < 3; i++)
+        hand_ctrl(i, 0, 2, 0, hand_line(1));
+    assert_int_equal(hand_take_all(), 2); /* both frames at once */
+    assert_int_equal(r.excuse[(interval + 0) % KL_KEPT_FRAMES], 0);
+    assert_int_equal(r.excuse[(interval + 1) % KL_KEPT_FRAMES], 0);
+    assert_int_equal(kept_need(interval + 0, 9), 9);
+    assert_int_equal(kept_need(interval + 1, 5), 9);
+    for (unsigned i = 0; i < 3; i++) /* one that holds back a whole group is late by all that is newer */
+        hand_ctrl(i, 2, 4, 0, hand_line(5));
+    hand_take_all();
+    assert_int_equal(r.excuse[(interval + 2) % KL_KEPT_FRAMES], 4 * 2 - 3);
+    assert_int_equal(r.excuse[(interval + 3) % KL_KEPT_FRAMES], 4 * 2 - 3);
+}
+
 /* The lead is four frames, and the client had the frame one and a half before it was due, or one round trip
  * before that. */
 TEST(a_need_is_no_greater_than_the_acknowledgement_shows) {

@@ -237,5 +237,8 @@ TEST_WITH(only_where_trust_is_given, make_two, drop_two) {
     begin(0, true, KL_CONSENT_ROOM);
     participant[0]->status.welcome.client = KL_WATCHER;
     assert_false(kl_participant_next_direct(participant[0], &m));
+    begin(0, true, KL_CONSENT_ROOM);
+    participant[0]->status.welcome.params.economy = true; /* they would be datagrams */
+    assert_false(kl_participant_next_direct(participant[0], &m));
     participant[0]->status.welcome.client = 0;
 }

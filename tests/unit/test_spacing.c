@@ -34,10 +34,11 @@ TEST(from_rtt) {
 
 /* docs/measured.md: at round trips of 20, 100 and 150 ms a press shows after 33, 117 and 168 ms. */
 TEST(delay_to_expect) {
-    assert_int_equal(kl_spacing_delay_ms(20, KL_RTT_UNKNOWN), 33);
-    assert_int_equal(kl_spacing_delay_ms(100.2, 3), 117); /* the own round trip is the longer */
-    assert_int_equal(kl_spacing_delay_ms(3, 150), 167);   /* the other's is */
-    assert_int_equal(kl_spacing_delay_ms(0, 0), 17);
+    assert_int_equal(kl_spacing_delay_ms(20, KL_RTT_UNKNOWN, false), 33);
+    assert_int_equal(kl_spacing_delay_ms(100.2, 3, false), 117); /* the own round trip is the longer */
+    assert_int_equal(kl_spacing_delay_ms(3, 150, false), 167);   /* the other's is */
+    assert_int_equal(kl_spacing_delay_ms(0, 0, false), 17);
+    assert_int_equal(kl_spacing_delay_ms(3, 150, true), 183);
 }
 
 TEST(nothing_reported_changes_nothing) {

@@ -23,6 +23,7 @@ static bool next_line(void *ctx, unsigned *from, struct kl_room_line *out) {
                                  .password = *from % 4 == 0,
                                  .quick = true,
                                  .recorded = true,
+                                 .economy = *from % 3 == 0,
                                  .rtt_ms = (uint16_t)*from,
                                  .identity = {7}};
     snprintf(out->name, sizeof out->name, "room %u", *from);
@@ -96,6 +97,7 @@ TEST(all_rooms_once) {
                 assert_int_equal(rooms.line[i].watchers, 300);
                 assert_int_equal(rooms.line[i].waiting, 16);
                 assert_true(rooms.line[i].quick && rooms.line[i].recorded &&
+                            rooms.line[i].economy == (rooms.line[i].rtt_ms % 3 == 0) &&
                             rooms.line[i].rtt_ms == expected);
                 assert_int_equal(strncmp(rooms.line[i].core, "core ", 5), 0);
                 assert_int_equal(rooms.line[i].identity[0], 7);

@@ -48,7 +48,7 @@ struct list {
 };
 
 static unsigned delay_ms(const struct list *l, const struct kl_room_line *line) {
-    return kl_spacing_delay_ms(l->ms, line->rtt_ms);
+    return kl_spacing_delay_ms(l->ms, line->rtt_ms, line->economy);
 }
 
 /* The own round trip is the same for all rooms of a relay. */
@@ -70,7 +70,7 @@ static bool add_rooms(void *list, struct kl_rooms *r) {
 
 /* The room allows a shorter lead than a link of this round trip needs. */
 static bool too_far(const struct list *all, const struct kl_room_line *l) {
-    return kl_spacing_least((uint32_t)(all->ms * 1000), 60) > l->lead_max;
+    return kl_spacing_least((uint32_t)(all->ms * 1000), 60) + l->economy > l->lead_max;
 }
 
 static const char *state_of(const struct kl_room_line *l) {
@@ -88,12 +88,13 @@ static void print_room(const struct list *all, struct kl_room_line *l) {
     if (l->waiting) snprintf(queue, sizeof queue, ", %u wait", l->waiting);
     if (l->watchers) snprintf(watched, sizeof watched, ", %u watch", l->watchers);
     int width = (int)(KL_NAME_CHARS + strlen(l->name) - kl_characters(l->name)); /* %s counts bytes */
-    printf("%-*s  %u/%u      %-7s  %-8s  %4u ms  %s, %s%s%s%s%s\n", width, l->name, l->filled, l->players,
+    printf("%-*s  %u/%u      %-7s  %-8s  %4u ms  %s, %s%s%s%s%s%s\n", width, l->name, l->filled, l->players,
            state_of(l),
            l->password ? "password"
            : l->quick  ? "quick"
                        : "-",
-           delay_ms(all, l), game, l->core, queue, watched, l->recorded ? ", recorded" : "", far);
+           delay_ms(all, l), game, l->core, queue, watched, l->recorded ? ", recorded" : "",
+           l->economy ? ", economy" : "", far);
 }
 
 static json_object *room_json(const struct list *all, const struct kl_room_line *l) {
@@ -115,6 +116,7 @@ static json_object *room_json(const struct list *all, const struct kl_room_line 
     json_object_object_add(j, "password", json_object_new_boolean(l->password));
     json_object_object_add(j, "quick", json_object_new_boolean(l->quick));
     json_object_object_add(j, "recorded", json_object_new_boolean(l->recorded));
+    json_object_object_add(j, "economy", json_object_new_boolean(l->economy));
     json_object_object_add(j, "identity", json_object_new_string(hex));
     return j;
 }

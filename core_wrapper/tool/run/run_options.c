@@ -272,7 +272,7 @@ static bool any(const struct kl_run_options *o, const char *const keys[]) {
 
 static int check_alone(const struct kl_run_options *o) {
     static const char *const place[] = {"room", "spacing", NULL},
-                             *const rules[] = {"policy", "budget_ms", "half_steps", NULL},
+                             *const rules[] = {"policy", "budget_ms", "half_steps", "economy", NULL},
                              *const door[] = {"password",  "password_file", "unlisted",
                                               "seat_time", "insecure_lan",  NULL};
     if (o->wait_s || any(o, place))
@@ -282,7 +282,8 @@ static int check_alone(const struct kl_run_options *o) {
                           "--insecure-lan; got none");
     if (o->command_count || any(o, rules))
         return tool_usage(
-            "expected --relay HOST[:PORT] beside --policy, --budget, --half-steps and --command; got none");
+            "expected --relay HOST[:PORT] beside --policy, --budget, --half-steps, --economy and --command; "
+            "got none");
     return 0;
 }
 

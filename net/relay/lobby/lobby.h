@@ -78,7 +78,7 @@ struct kl_lobby_listing {
     uint8_t lead_max;                                     /* frames: the longest lead that it allows */
     uint8_t doors;                                        /* KL_DOOR_* */
     uint16_t rtt_ms; /* the longest round trip of a player here; KL_RTT_UNKNOWN */
-    bool playing, recorded;
+    bool playing, recorded, economy;
     uint8_t identity[16]; /* kl_identity() of its facts */
 };
 /* Up to cap listed rooms from place *from on; *from moves past the last one. Their number; 0: no more. */

@@ -30,6 +30,8 @@ static void describe(struct kl_lobby_room *r, const struct kl_hello *h, const ch
     r->params = h->params;
     if (r->params.policy == KL_POLICY_OPTIMISTIC && !(r->params.clocked && r->params.subframes))
         r->params.policy = KL_POLICY_BOUNDED; /* without a clock or samples of every frame it means nothing */
+    r->params.economy = r->params.economy && r->params.clocked && r->params.subframes;
+    r->params.half_steps = r->params.half_steps && !r->params.economy;
     kl_identity(&h->facts, r->identity);
 }
 
@@ -38,11 +40,11 @@ static void log_made(const struct kl_lobby_room *r) {
     kl_lobby_log_room(
         KL_LOG_INFO, "room_made", r,
         "policy=%s budget_ms=%u players=%u subframes=%s clock=%s spacing=%u lead_max=%u fps_uhz=%u "
-        "hash_every=%u listed=%s password=%s slow=%s seat_time_s=%u",
+        "hash_every=%u listed=%s password=%s slow=%s seat_time_s=%u%s",
         kl_policy_name(p->policy), p->wait_budget_ms, p->players, p->subframes ? "on" : "off",
         p->clocked ? "on" : "off", p->spacing_fixed, p->lead_max, p->fps_uhz, p->hash_every,
         r->door.flags & KL_DOOR_UNLISTED ? "no" : "yes", r->door.flags & KL_DOOR_PASSWORD ? "yes" : "no",
-        r->door.flags & KL_DOOR_LET_GO ? "out" : "watch", r->seat_time_s);
+        r->door.flags & KL_DOOR_LET_GO ? "out" : "watch", r->seat_time_s, p->economy ? " economy=on" : "");
 }
 
 static struct kl_lobby_room *make_room(struct kl_lobby *l, const struct kl_hello *h, const char *address,
@@ -389,6 +391,7 @@ static void list_room(const struct kl_lobby_room *r, struct kl_lobby_listing *ou
                                      .doors = r->door.flags,
                                      .rtt_ms = rtt_ms(r),
                                      .recorded = r->door.recorded,
+                                     .economy = r->params.economy,
                                      .playing = r->phase >= KL_ROOM_PLAYING};
     memcpy(out->name, r->name, sizeof out->name);
     snprintf(out->content, sizeof out->content, "%s", fact_of(r->facts, "content"));

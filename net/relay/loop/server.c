@@ -146,6 +146,7 @@ static void describe(struct kl_room_line *out, const struct kl_lobby_listing *r)
                                  .locked = r->doors & KL_DOOR_LOCKED,
                                  .quick = r->doors & KL_DOOR_QUICK,
                                  .recorded = r->recorded,
+                                 .economy = r->economy,
                                  .rtt_ms = r->rtt_ms};
     snprintf(out->name, sizeof out->name, "%s", r->name);
     snprintf(out->content, sizeof out->content, "%.*s", (int)sizeof out->content - 1, r->content);
