@@ -155,7 +155,9 @@ struct kl_participant {
     bool fresh;                    /* begins with RETURN */
     bool moved;                    /* REFUSE MOVED has come; a second one is final */
     bool sent_on;                  /* REFUSE ELSEWHERE has come since the last WELCOME; the next is final */
-    char elsewhere[KL_TEXT_MAX];   /* its addresses, with which the link begins anew; "": none */
+    bool goes_on;                  /* the link begins anew with these addresses: */
+    char elsewhere[KL_TEXT_MAX];   /* of the relay that has the room; "": one of: */
+    char relays[KL_TEXT_MAX];      /* of those that may go on with the room, the likeliest first; "": none */
     struct kl_msg errand;          /* is said instead; kind 0: a room is entered */
     uint8_t token[KL_TOKEN_BYTES]; /* with fresh, until the first WELCOME */
     bool sparing;

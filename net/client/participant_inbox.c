@@ -196,10 +196,13 @@ static void on_refuse(struct kl_participant *s, const struct kl_text *t, uint64_
         kl_dial_begin(&s->dial, now_us);
         return;
     }
-    if (t->code == KL_REFUSE_ELSEWHERE && !s->sent_on) {
-        s->sent_on = true;
+    if (t->code == KL_REFUSE_ELSEWHERE && (!s->sent_on || s->joined)) {
+        s->sent_on = s->goes_on = true;
         memcpy(s->elsewhere, t->text, sizeof s->elsewhere);
-        kl_dial_begin(&s->dial, now_us);
+        if (s->joined)
+            kl_participant_look_for_relay(s, now_us);
+        else
+            kl_dial_begin(&s->dial, now_us);
         return;
     }
     s->status.refused = t->code;
@@ -242,7 +245,12 @@ void kl_participant_take_message(struct kl_participant *s, const struct kl_msg *
         s->status.seal = m->seal;
         s->sign_wanted = true;
         break;
-    case KL_MSG_NOTICE: put_notice(s, &m->text); break;
+    case KL_MSG_NOTICE:
+        if (m->text.code == KL_NOTICE_RELAYS)
+            memcpy(s->relays, m->text.text, sizeof s->relays);
+        else
+            put_notice(s, &m->text);
+        break;
     default: break; /* a client's message: nothing to do with it */
     }
 }

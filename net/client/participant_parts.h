@@ -20,6 +20,8 @@ bool kl_participant_refused_for_now(struct kl_participant *s, const struct kl_te
 /* Silence, deadlines, the greeting. */
 void kl_participant_return_turn(struct kl_participant *s, uint64_t now_us);
 bool kl_participant_is_returning(const struct kl_participant *s);
+/* The room is at another relay: RETURN goes there. */
+void kl_participant_look_for_relay(struct kl_participant *s, uint64_t now_us);
 /* HELLO or RETURN, once after the connection. */
 bool kl_participant_next_entry(struct kl_participant *s, struct kl_msg *m);
 void kl_participant_take_welcome(struct kl_participant *s, const struct kl_welcome *w);

@@ -172,6 +172,10 @@ static void begin_return(struct kl_participant *s, bool found, uint64_t now_us) 
         kl_dial_begin(&s->dial, now_us);
 }
 
+void kl_participant_look_for_relay(struct kl_participant *s, uint64_t now_us) {
+    begin_return(s, false, now_us);
+}
+
 bool kl_participant_refused_for_now(struct kl_participant *s, const struct kl_text *t) {
     bool now = t->code == KL_REFUSE_FULL || t->code == KL_REFUSE_STARTED || t->code == KL_REFUSE_SEAT;
     if (!now || !kl_participant_is_returning(s) || !watches(s)) return false;

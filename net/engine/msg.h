@@ -189,7 +189,13 @@ struct kl_text {
     char text[KL_TEXT_MAX];
 }; /* REFUSE, NOTICE, BYE */
 /* Codes of NOTICE: the command that answers it. */
-enum { KL_NOTICE_PLAIN, KL_NOTICE_AGAIN, KL_NOTICE_SEAT, KL_NOTICE_PLAY_ON };
+enum {
+    KL_NOTICE_PLAIN,
+    KL_NOTICE_AGAIN,
+    KL_NOTICE_SEAT,
+    KL_NOTICE_PLAY_ON,
+    KL_NOTICE_RELAYS /* for no screen */
+};
 enum kl_member_state {
     KL_MEMBER_WAITING = 0,
     KL_MEMBER_LOADING,

@@ -35,11 +35,13 @@ struct kl_link {
     int socket;
     struct kl_enet_sink sink;
     struct kl_enet_feed enet;
-    struct kl_addresses names; /* the addresses of `host`, in the order in which they are tried */
-    unsigned tried;            /* that have got this handshake's INIT */
-    struct kl_address relay;   /* the one of them that answered first; port 0: none has */
-    uint32_t number;           /* participant.dial.number of the fields below */
-    ENetPeer *peer;            /* NULL: none */
+    struct kl_addresses names;  /* the addresses of `host`, in the order in which they are tried */
+    unsigned tried;             /* that have got this handshake's INIT */
+    struct kl_address relay;    /* the one of them that answered first; port 0: none has */
+    struct kl_addresses others; /* of relays that may go on with the room */
+    struct kl_address found;    /* the one that answered the probe; port 0: none has */
+    uint32_t number;            /* participant.dial.number of the fields below */
+    ENetPeer *peer;             /* NULL: none */
     bool has_keys;
     struct kl_sealer sealer;
     struct kl_opener opener;

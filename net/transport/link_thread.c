@@ -9,7 +9,8 @@
 #include "net/transport/link_state.h"
 #include "net/transport/udp_filter.h"
 
-#define DATAGRAMS_MAX 1024 /* in one turn */
+#define DATAGRAMS_MAX 1024    /* in one turn */
+#define OTHERS_US     1000000 /* silence of the relay, and others are asked */
 
 static bool is_over(struct kl_link *l) {
     kl_link_lock(l);
@@ -24,11 +25,45 @@ static void send_raw(struct kl_link *l, const void *bytes, size_t len) {
     if (l->relay.port) (void)kl_socket_send(l->socket, &l->relay, bytes, len);
 }
 
+/* An address of a local network means nothing to a player, unless the relay is in one as well: it may be
+ * another network's, or this very machine's. */
+static bool may_send_to(const struct kl_link *l, const struct kl_address *to) {
+    enum kl_audience whom = kl_address_audience(to);
+    return whom == KL_AUDIENCE_ALL ||
+           (whom != KL_AUDIENCE_NOBODY && kl_address_audience(&l->relay) != KL_AUDIENCE_ALL);
+}
+
+/* Addresses of relays with the same key, in a relay's words. */
+static void read_places(const struct kl_link *l, const char *places, struct kl_addresses *out) {
+    char text[KL_TEXT_MAX];
+    struct kl_address a;
+    snprintf(text, sizeof text, "%s", places);
+    for (char *at = text, *end; *at; at = end) {
+        end = at + strcspn(at, " ");
+        if (*end) *end++ = 0;
+        if (kl_address_parse_place(at, &a) && a.port && may_send_to(l, &a)) kl_addresses_add(out, &a);
+    }
+}
+
+/* Beside a session that is silent: the relay that goes on with the room if this one is gone. */
+static void probe_others(struct kl_link *l, const uint8_t init[KL_INIT_BYTES]) {
+    if (kl_now_us() < l->participant.dial.s.heard_us + OTHERS_US) return;
+    kl_link_lock(l);
+    l->others.count = 0;
+    read_places(l, l->participant.relays, &l->others);
+    kl_link_unlock(l);
+    for (unsigned i = 0; i < l->others.count; i++)
+        (void)kl_socket_send(l->socket, &l->others.at[i], init, KL_INIT_BYTES);
+}
+
 /* Until one of the relay's addresses has answered, each INIT goes to one more of them: the next after 250 ms,
  * at once if no way leads to one (RFC 8305 §5). */
 static void send_init(struct kl_link *l, const uint8_t init[KL_INIT_BYTES]) {
     send_raw(l, init, KL_INIT_BYTES);
-    if (l->relay.port) return;
+    if (l->relay.port) {
+        probe_others(l, init);
+        return;
+    }
     for (unsigned i = 0; i < l->tried; i++)
         (void)kl_socket_send(l->socket, &l->names.at[i], init, KL_INIT_BYTES);
     for (bool sent = false; !sent && l->tried < l->names.count; l->tried++)
@@ -45,14 +80,6 @@ static struct kl_sealer *sealer_of(void *ctx, uint32_t connect_id) {
     (void)connect_id; /* the only one */
     struct kl_link *l = ctx;
     return l->has_keys ? &l->sealer : NULL;
-}
-
-/* An address of a local network means nothing to a player, unless the relay is in one as well: it may be
- * another network's, or this very machine's. */
-static bool may_send_to(const struct kl_link *l, const struct kl_address *to) {
-    enum kl_audience whom = kl_address_audience(to);
-    return whom == KL_AUDIENCE_ALL ||
-           (whom != KL_AUDIENCE_NOBODY && kl_address_audience(&l->relay) != KL_AUDIENCE_ALL);
 }
 
 static void send_straight(struct kl_link *l) {
@@ -106,8 +133,11 @@ static void take_stranger(struct kl_link *l, const struct kl_address *from, cons
                           size_t len) {
     uint8_t pub[32];
     kl_link_lock(l);
+    const struct kl_dial_session *d = &l->participant.dial.s;
+    bool found = d->found_us;
     bool answered = kl_participant_stranger(&l->participant, bytes, len, kl_now_us());
     if (answered && !l->relay.port) choose(l, from);
+    if (!found && d->found_us) l->found = *from;
     bool asks = kl_dial_asks(&l->participant.dial, pub);
     kl_link_unlock(l);
     if (asks) ask_trust(l, pub);
@@ -133,16 +163,25 @@ static void take_straight(struct kl_link *l, const struct kl_address *from, uint
     kl_link_unlock(l);
 }
 
+static bool is_among(const struct kl_address *a, const struct kl_addresses *all, unsigned count) {
+    for (unsigned i = 0; i < count; i++)
+        if (kl_address_same(a, &all->at[i])) return true;
+    return false;
+}
+
 static bool is_of_relay(const struct kl_link *l, const struct kl_address *from) {
     if (l->relay.port) return kl_address_same(from, &l->relay);
-    for (unsigned i = 0; i < l->tried; i++)
-        if (kl_address_same(from, &l->names.at[i])) return true;
-    return false;
+    return is_among(from, &l->names, l->tried);
 }
 
 /* True if o is for ENet. */
 static bool take_datagram(struct kl_link *l, const struct kl_address *from, uint8_t *bytes, size_t len,
                           struct kl_opened *o) {
+    bool probed = l->participant.dial.s.probing && is_among(from, &l->others, l->others.count);
+    if (probed && len >= 2 && bytes[0] == KL_SEAL_MAGIC && bytes[1] >= KL_HS_INIT) {
+        take_stranger(l, from, bytes, len);
+        return false;
+    }
     if (!is_of_relay(l, from)) {
         take_straight(l, from, bytes, len);
         return false;
@@ -181,26 +220,22 @@ static void connect_enet(struct kl_link *l, const struct kl_session_keys *keys) 
     kl_link_unlock(l);
 }
 
-/* The addresses of the relay that has the room, and the same key. */
-static void go_elsewhere(struct kl_link *l) {
+/* A new handshake: with the relay that has the room, else with the one so far; and with those that may go on
+ * with the room. */
+static void choose_names(struct kl_link *l) {
+    struct kl_participant *s = &l->participant;
     struct kl_addresses names = {0};
-    struct kl_address a;
-    char why[2 * KL_TEXT_MAX], text[KL_TEXT_MAX];
     kl_link_lock(l);
-    snprintf(text, sizeof text, "%s", l->participant.elsewhere);
-    l->participant.elsewhere[0] = 0;
-    for (char *at = text, *end; *at; at = end) {
-        end = at + strcspn(at, " ");
-        if (*end) *end++ = 0;
-        if (kl_address_parse_place(at, &a) && a.port && may_send_to(l, &a)) kl_addresses_add(&names, &a);
-    }
-    if (names.count) {
-        l->names = names;
-    } else {
-        snprintf(why, sizeof why, "the relay %s names no address of the relay that has the room",
-                 l->participant.dial.relay);
-        kl_participant_end(&l->participant, why);
-    }
+    l->others.count = 0;
+    read_places(l, s->relays, &l->others);
+    if (s->goes_on) read_places(l, s->elsewhere, &names);
+    const struct kl_addresses *more = s->goes_on ? &l->others : &l->names;
+    for (unsigned i = 0; i < more->count; i++)
+        kl_addresses_add(&names, &more->at[i]);
+    for (unsigned i = 0; i < l->others.count && s->status.phase == KL_PARTICIPANT_RETURNING; i++)
+        kl_addresses_add(&names, &l->others.at[i]);
+    s->goes_on = false;
+    if (names.count) l->names = names;
     kl_link_unlock(l);
 }
 
@@ -208,7 +243,11 @@ static void go_elsewhere(struct kl_link *l) {
 static void follow(struct kl_link *l) {
     const struct kl_dial *d = &l->participant.dial; /* this thread alone changes it */
     if (l->number != d->number) {
-        if (l->participant.elsewhere[0]) go_elsewhere(l);
+        if (d->s.stage == KL_DIAL_HANDSHAKE)
+            choose_names(l);
+        else if (l->found.port) /* with the probe's keys */
+            choose(l, &l->found);
+        l->found.port = 0;
         if (l->peer) enet_peer_reset(l->peer);
         forget_session(l);
         l->number = d->number;

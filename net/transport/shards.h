@@ -32,6 +32,7 @@ struct kl_shard_room {
 enum kl_shard_listed { KL_SHARD_NO_ROOM, KL_SHARD_UNLISTED, KL_SHARD_LISTED };
 struct kl_shard_line {
     enum kl_shard_listed is;
+    uint8_t id[KL_ROOM_ID_BYTES];
     struct kl_room_line line;
 };
 

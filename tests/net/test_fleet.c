@@ -1,6 +1,6 @@
-/* test_fleet.c - relays that share a Redis: a player comes to any of them and gets to the room; Redis goes and
- * comes back; a relay dies. docs/design.md §8, Fleet.
- * runs: waiting, test, 25 s */
+/* test_fleet.c - relays that share a Redis: a player comes to any of them and gets to the room; Redis goes
+ * and comes back; a relay dies, and its match goes on. docs/design.md §8, Fleet.
+ * runs: waiting, test, 95 s */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "net/platform/clock.h"
@@ -20,9 +21,10 @@
 #include "tests/net/net_player.h"
 
 #define RELAYS     3
-#define FRAMES_MAX 4000
+#define FRAMES_MAX 20000
+#define FPS        240 /* so that a match is soon longer than a slot of its tail */
 
-static struct program redis, relay[RELAYS];
+static struct program redis_program, relay[RELAYS];
 static struct player player[8];
 static char url[64];
 static const char *const host[RELAYS] = {"127.0.0.1", "127.0.0.2", "127.0.0.3"};
@@ -39,14 +41,25 @@ static uint16_t free_port(void) {
 static void begin_redis(uint16_t port) {
     char number[8];
     snprintf(number, sizeof number, "%u", port);
-    const char *const args[] = {"--port", number, "--bind", "127.0.0.1", "--save", "", "--dir", "/tmp", NULL};
-    redis = redis_start(args);
+    const char *const args[] = {"--port", number, "--bind", "127.0.0.1",     "--save", "",
+                                "--dir",  "/tmp", "--user", "one",           "on",     ">secret",
+                                "~*",     "&*",   "+@all",  "--requirepass", "secret", NULL};
+    redis_program = redis_start(args);
     snprintf(url, sizeof url, "redis://127.0.0.1:%u/1", port);
 }
 
+/* The first has a user of its own. */
 static void begin_relay(unsigned i, const char *shards, const char *rooms, const char *state) {
-    const char *const args[] = {"--bind",  host[i], "--host",  host[i], "--shards",  shards, "--rooms", rooms,
-                                "--fleet", url,     "--state", state,   "--control", "off",  NULL};
+    char login[128];
+    snprintf(login, sizeof login, "%s/login%u", relay_state(), i);
+    FILE *f = fopen(login, "w");
+    assert_non_null(f);
+    fprintf(f, i ? "secret\n" : "one secret\n");
+    fclose(f);
+    chmod(login, 0600);
+    const char *const args[] = {"--bind",    host[i], "--host",        host[i], "--shards", shards,
+                                "--rooms",   rooms,   "--fleet",       url,     "--state",  state,
+                                "--control", "off",   "--fleet-login", login,   NULL};
     relay[i] = relay_start(args);
     assert_true(program_said(&relay[i], "event=fleet_found"));
 }
@@ -66,13 +79,14 @@ static void end(unsigned players) {
         player_close(&player[i], 0);
     for (unsigned i = 0; i < RELAYS; i++)
         if (relay[i].pid) assert_int_equal(program_stop(&relay[i], SIGTERM), 0);
-    program_stop(&redis, SIGTERM);
+    program_stop(&redis_program, SIGTERM);
 }
 
 static void come(unsigned p, unsigned at, const char *room, unsigned players) {
     static const char *const names[] = {"ann", "bob", "cid", "dot", "eve", "fay", "gus", "hal"};
     struct kl_hello hello = hello_make(names[p], room, 1, players);
     hello.params.clocked = true;
+    hello.params.fps_uhz = FPS * 1000000;
     player[p] = (struct player){.host = host[at]};
     kl_seat_make(&player[p].seat);
     player_open(&player[p], &hello, relay[at].port, FRAMES_MAX);
@@ -144,6 +158,7 @@ static void a_player_at_any_relay_gets_to_the_room(void **state) {
     memcpy(player[4].token, player[1].status.welcome.token, sizeof player[4].token);
     struct kl_hello bob = hello_make("bob", "friends", 1, 2);
     bob.params.clocked = true;
+    bob.params.fps_uhz = FPS * 1000000;
     player_open(&player[4], &bob, relay[2].port, FRAMES_MAX);
     assert_true(players_run(&player[4], 1, 120, 20));
     assert_int_equal(program_lines(&relay[0], "event=returned"), 1);
@@ -173,8 +188,8 @@ static void rooms_outlive_redis_and_no_name_a_dead_relay(void **state) {
     come(1, 0, "friends", 2);
     assert_true(players_run(player, 2, 60, 20));
     expect_listed(1);
-    uint16_t port = redis.port;
-    program_stop(&redis, SIGKILL);
+    uint16_t port = redis_program.port;
+    program_stop(&redis_program, SIGKILL);
     for (unsigned i = 0; i < RELAYS; i++)
         assert_true(program_said(&relay[i], "event=fleet_lost"));
     play_on(0);
@@ -200,11 +215,139 @@ static void rooms_outlive_redis_and_no_name_a_dead_relay(void **state) {
     end(2);
 }
 
+/* --- matches move --- */
+
+static void signal_all(unsigned at, int how) {
+    pid_t pid[8];
+    unsigned count = program_children(&relay[at], pid, 8);
+    kill(relay[at].pid, how == SIGCONT ? 0 : how);
+    for (unsigned i = 0; i < count; i++)
+        kill(pid[i], how);
+    kill(relay[at].pid, how);
+}
+
+/* As the power goes: nobody says good bye. */
+static void lose_power(unsigned at) {
+    signal_all(at, SIGSTOP); /* so that none sees another one's end */
+    signal_all(at, SIGKILL);
+    program_stop(&relay[at], SIGKILL);
+}
+
+static uint64_t gone_us;
+
+/* Two play at the first relay: for longer than a slot of the tail is. */
+static void begin_match(void) {
+    begin("2", "8");
+    come(0, 0, "friends", 2);
+    assert_true(player_joins(&player[0]));
+    come(1, 1, "friends", 2);
+    assert_true(players_run(player, 2, 1300, 60));
+    players_turn(player, 2, 1.0);
+    gone_us = kl_now_us();
+}
+
+/* Once another relay has taken it, with all frames that anybody had. */
+static void expect_match(const char *after) {
+    while (kl_now_us() < gone_us + 30000000 && !all_lines("event=fleet_room_taken"))
+        players_turn(player, 2, 0.02);
+    assert_int_equal(all_lines("event=fleet_room_taken"), 1);
+    assert_true(players_run(player, 2, player[0].frames + FPS, 30));
+    print_message("%s: the match has gone on for a second after %u ms\n", after,
+                  (unsigned)((kl_now_us() - gone_us) / 1000));
+    assert_int_equal(players_differ(player, 2, player[0].frames), -1);
+}
+
+static void a_relay_that_ends_hands_its_match_on(void **state) {
+    (void)state;
+    begin_match();
+    assert_int_equal(program_stop(&relay[0], SIGTERM), 0);
+    expect_match("a relay ends");
+    /* It comes back with files that are old by now. */
+    begin_relay(0, "2", "8", relay_state());
+    expect_match("and comes back");
+    expect_listed(1);
+    assert_int_equal(all_lines("event=fleet_room_twice"), 0);
+    end(2);
+}
+
+/* Nobody says good bye; and the relay does not know that it was gone. */
+static void a_relay_that_stood_still_has_lost_its_match(void **state) {
+    (void)state;
+    begin_match();
+    signal_all(0, SIGSTOP);
+    expect_match("a relay stands still");
+    signal_all(0, SIGCONT);
+    gone_us = kl_now_us();
+    assert_true(program_said(&relay[0], "event=fleet_room_lost"));
+    expect_match("and goes on");
+    assert_int_equal(all_lines("event=returned"), 2);
+    expect_listed(1);
+    end(2);
+}
+
+static void redis(const char *words) {
+    char line[128];
+    snprintf(line, sizeof line, "redis-cli --no-auth-warning -a secret -p %u -n 1 %s >/dev/null",
+             redis_program.port, words);
+    assert_int_equal(system(line), 0);
+}
+
+static void a_match_outlives_its_relay(void **state) {
+    (void)state;
+    begin_match();
+    lose_power(0);
+    expect_match("a relay loses its power");
+    end(2);
+}
+
+/* The copy is made anew: then the relay dies. */
+static void redis_loses_all_and_then_the_relay_dies(void **state) {
+    (void)state;
+    begin_match();
+    redis("FLUSHALL");
+    players_turn(player, 2, 2.5);
+    gone_us = kl_now_us();
+    lose_power(0);
+    expect_match("Redis loses all, and a relay its power");
+    end(2);
+}
+
+/* The first relay alone does not reach Redis any more, which its players do not notice. Then one of them
+ * loses it, and finds another one: nothing is played without him, and all go there. */
+static void a_relay_without_redis_gives_its_match_up(void **state) {
+    (void)state;
+    begin("2", "8");
+    static const char *const none[] = {NULL};
+    struct program way = proxy_start(relay[0].port, none);
+    const uint16_t port = relay[0].port;
+    come(0, 0, "friends", 2);
+    assert_true(player_joins(&player[0]));
+    relay[0].port = way.port;
+    come(1, 0, "friends", 2);
+    relay[0].port = port;
+    assert_true(players_run(player, 2, 300, 60));
+    redis("ACL SETUSER one off");
+    redis("CLIENT KILL USER one");
+    players_turn(player, 2, 4.0);
+    assert_true(program_said(&relay[0], "event=fleet_lost"));
+    play_on(0);
+    program_stop(&way, SIGKILL);
+    gone_us = kl_now_us();
+    expect_match("a player finds another relay");
+    assert_int_equal(program_lines(&relay[0], "event=fleet_sent_on"), 1);
+    end(2);
+}
+
 int main(void) {
     if (sodium_init() < 0) return 1;
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_player_at_any_relay_gets_to_the_room),
                                        cmocka_unit_test(a_full_relay_sends_its_rooms_on),
-                                       cmocka_unit_test(rooms_outlive_redis_and_no_name_a_dead_relay)};
+                                       cmocka_unit_test(rooms_outlive_redis_and_no_name_a_dead_relay),
+                                       cmocka_unit_test(a_relay_that_ends_hands_its_match_on),
+                                       cmocka_unit_test(a_match_outlives_its_relay),
+                                       cmocka_unit_test(a_relay_that_stood_still_has_lost_its_match),
+                                       cmocka_unit_test(redis_loses_all_and_then_the_relay_dies),
+                                       cmocka_unit_test(a_relay_without_redis_gives_its_match_up)};
     cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
     return cmocka_run_group_tests_name("fleet", tests, NULL, NULL);
 }

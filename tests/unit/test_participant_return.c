@@ -78,17 +78,35 @@ TEST_WITH(a_session_in_another_process_than_the_rooms_is_tried_again_once, play,
     assert_string_equal(s->status.reason, "moved");
 }
 
-TEST_WITH(a_relay_that_has_the_room_is_tried_once, play, drop) {
-    const struct kl_msg on = {.kind = KL_MSG_REFUSE,
-                              .text = {.code = KL_REFUSE_ELSEWHERE, .text = "192.0.2.1:5 [2001:db8::1]:5"}};
+static const struct kl_msg sent_on = {
+    .kind = KL_MSG_REFUSE, .text = {.code = KL_REFUSE_ELSEWHERE, .text = "192.0.2.1:5 [2001:db8::1]:5"}};
+
+TEST_WITH(a_newcomer_is_sent_on_once, play, drop) {
     uint32_t number = s->dial.number;
-    kl_participant_take_message(s, &on, HEARD);
+    s->joined = false;
+    kl_participant_take_message(s, &sent_on, HEARD);
     assert_int_equal(s->status.phase, KL_PARTICIPANT_PLAYING);
     assert_int_equal(s->dial.number, number + 1);
-    assert_string_equal(s->elsewhere, on.text.text);
-    kl_participant_take_message(s, &on, HEARD);
+    assert_true(s->goes_on);
+    assert_string_equal(s->elsewhere, sent_on.text.text);
+    kl_participant_take_message(s, &sent_on, HEARD);
     assert_int_equal(s->status.phase, KL_PARTICIPANT_ENDED);
-    assert_string_equal(s->status.reason, on.text.text);
+    assert_string_equal(s->status.reason, sent_on.text.text);
+}
+
+TEST_WITH(a_member_returns_to_whatever_relay_has_the_room, play, drop) {
+    const struct kl_msg relays = {.kind = KL_MSG_NOTICE,
+                                  .text = {.code = KL_NOTICE_RELAYS, .text = "192.0.2.2:5"}};
+    uint32_t number = s->dial.number;
+    unsigned notices = s->notice_put;
+    kl_participant_take_message(s, &relays, HEARD);
+    assert_string_equal(s->relays, "192.0.2.2:5");
+    assert_int_equal(s->notice_put, notices); /* it is for no screen */
+    for (unsigned i = 1; i <= 3; i++) {
+        kl_participant_take_message(s, &sent_on, HEARD);
+        assert_int_equal(s->status.phase, KL_PARTICIPANT_RETURNING);
+        assert_int_equal(s->dial.number, number + i);
+    }
 }
 
 TEST_WITH(a_new_session_after_four_seconds, play, drop) {

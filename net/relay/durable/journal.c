@@ -372,6 +372,17 @@ static bool wants(const struct kl_lobby_room *r) {
            (j->ticket != r->past.ticket_number && r->past.ticket_len && j->state == KL_JOURNAL_OPEN);
 }
 
+/* The fleet copies the files. */
+static void note(const struct kl_lobby_room *r) {
+    const struct kl_tail *t = r->journal.state == KL_JOURNAL_OPEN ? r->journal.tail : NULL;
+    struct kl_fleet_record record = {.recording = r->journal.base.klr.at};
+    if (!r->lobby->fleet) return;
+    memcpy(record.id, r->id, sizeof record.id);
+    memcpy(record.room, r->name, sizeof record.room);
+    if (t) record.slot = t->slot.number, record.which = t->slot.which, record.bytes = (uint32_t)t->slot.used;
+    kl_fleet_note(r->lobby->fleet, r->due.index, &record);
+}
+
 void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_journal_room *j = &r->journal;
     if (!r->lobby->journal || j->state == KL_JOURNAL_OVER || j->state == KL_JOURNAL_UNREAD ||
@@ -388,6 +399,7 @@ void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us) {
         bool due = full || r->past.digest.end >= j->base.chain.end + KL_JOURNAL_FRAMES;
         if (due && may_roll) kl_journal_roll(r, now_us);
     }
+    note(r);
 }
 
 /* --- a tie --- */
@@ -470,4 +482,13 @@ void kl_journal_end(struct kl_lobby_room *r, const char *reason, uint64_t now_us
     if (whole) add_end(r, reason, why, sizeof why);
     if (*why) note_failure(r, why, now_us);
     if (j->state != KL_JOURNAL_NONE) lose_files(r);
+    note(r);
+}
+
+void kl_journal_forget(struct kl_lobby_room *r) {
+    char err[KL_FILE_PATH + 64];
+    kl_journal_leave(r);
+    if (r->lobby->journal && !kl_store_remove(r->lobby->journal->store, r->id, false, err, sizeof err))
+        kl_lobby_log_room(KL_LOG_ERROR, "journal_stays", r, "reason=\"%s\"", err);
+    note(r);
 }

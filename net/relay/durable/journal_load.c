@@ -478,12 +478,16 @@ static void look_at(struct kl_lobby *l, const struct kl_dir_list *list, const ch
     enum kl_store_kind kind = kl_store_kind_of(name, id);
     if (!kl_lobby_has_bucket(l, id[0])) return;
     if (kind == KL_STORE_TAIL) {
-        if (!index_room(&one, l, id, now_us)) load_room(&one, l, id, now_us); /* says what is wrong */
+        kl_journal_take(l, id, now_us);
     } else if (name[0] != '.' && !(kind == KL_STORE_RECORDING && has_tail(list, name))) {
         kl_log(KL_LOG_ERROR, "journal_left_alone", "file=%s reason=\"%s\"",
                kl_log_quote(quoted, sizeof quoted, name),
                kind == KL_STORE_RECORDING ? "it has no tail" : "it has no journal's name");
     }
+}
+
+void kl_journal_take(struct kl_lobby *l, const uint8_t id[KL_STORE_ID], uint64_t now_us) {
+    if (!index_room(&one, l, id, now_us)) load_room(&one, l, id, now_us); /* says what is wrong */
 }
 
 void kl_journal_load(struct kl_lobby *l, uint64_t now_us) {

@@ -50,6 +50,16 @@ static void code_base(const struct kl_tail_base *b, uint64_t number, uint8_t out
 
 /* --- writing --- */
 
+static void put_head(uint8_t *head) {
+    memcpy(head, magic, sizeof magic);
+    head[sizeof magic] = KL_TAIL_VERSION;
+}
+
+void kl_tail_image(uint8_t *image, const void *slot, size_t len) {
+    put_head(image);
+    memcpy(image + place_of(0), slot, len);
+}
+
 struct kl_tail *kl_tail_make(const uint8_t key[32], const struct kl_file *file,
                              const struct kl_tail_slot *newest, char *why, size_t why_len) {
     uint8_t head[KL_TAIL_HEAD] = {0};
@@ -61,8 +71,7 @@ struct kl_tail *kl_tail_make(const uint8_t key[32], const struct kl_file *file,
         free(t);
         return NULL;
     }
-    memcpy(head, magic, sizeof magic);
-    head[sizeof magic] = KL_TAIL_VERSION;
+    put_head(head);
     memcpy(t->key, key, sizeof t->key);
     t->slot = newest ? *newest : (struct kl_tail_slot){.which = 1};
     t->dirty[0] = t->dirty[1] = newest ? KL_TAIL_SLOT : 0;

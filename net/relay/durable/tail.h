@@ -64,6 +64,9 @@ void kl_tail_drop(struct kl_tail *t);
 /* False: the slot has no place for it, or the disk fails. */
 bool kl_tail_add(struct kl_tail *t, enum kl_tail_type type, const void *body, size_t len);
 
+/* The file of a tail with this one slot; image: KL_TAIL_BYTES zeros. */
+void kl_tail_image(uint8_t *image, const void *slot, size_t len);
+
 /* Reads a slot, record by record. */
 struct kl_tail_cursor {
     const uint8_t *key, *bytes; /* borrowed */

@@ -8,13 +8,15 @@
  *                          empty (the name is claimed), or a byte, 1: unlisted, 2: listed, and the line of
  *                          LIST (net/PROTOCOL.md §10)
  *
- * Scripts, which Redis runs one at a time, renew an entry and claim a name. So two relays never have one name,
- * unless Redis was away or has lost it: both rooms play on then, and the log says so. */
+ *     keylock:asks:NAME    a set of that relay's rooms to which somebody has come back elsewhere
+ *
+ * Scripts, which Redis runs one at a time, renew an entry and claim a name. So two relays never have one
+ * name, unless Redis was away or has lost it: both rooms play on then, and the log says so. */
 #ifndef KL_DIRECTORY_H
 #define KL_DIRECTORY_H
 
-#include "net/relay/fleet/fleet.h"
 #include "net/relay/fleet/redis.h"
+#include "net/relay/room/fleet.h"
 #include "net/session/keys.h"
 
 #define KL_DIRECTORY_RENEW_MS 1000
@@ -25,6 +27,8 @@ struct kl_directory_config {
     const char *host; /* by which players reach this relay */
     uint16_t port;
     char fingerprint[KL_FINGERPRINT_CHARS + 1];
+    const char
+        *journal; /* the folder of the rooms' files; "off": there is none, and no room outlives its relay */
 };
 
 /* Serves the fleet's memory until `quit` can be read. Redis may be away for any time. Returns 0. */

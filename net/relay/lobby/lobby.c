@@ -302,9 +302,11 @@ static void run_chores(struct kl_lobby_room *r, uint64_t now_us) {
     kl_lobby_watch_chores(r, now_us);
     kl_lobby_direct_chores(r);
     kl_lobby_cost_chores(r, now_us);
+    kl_lobby_fleet_tell(r);
 }
 
 static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
+    kl_lobby_fleet_stand(r, now_us);
     if (now_us >= r->due.chores_us) run_chores(r, now_us);
     kl_lobby_join_measured(r, now_us);
     kl_lobby_start_run(r, now_us);
@@ -363,6 +365,7 @@ void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
     if (now_us >= l->door_us) put_out_the_silent(l, now_us);
     if (l->returns_wait) kl_lobby_return_next(l, now_us);
     if (now_us >= l->fleet_us) kl_lobby_fleet_turn(l, now_us);
+    if (l->fleet) kl_lobby_fleet_lose(l, now_us);
     if (l->wishes_wait || l->tokens_wait) kl_lobby_wishes_turn(l, now_us);
     const unsigned rooms = kl_lobby_dues_next(l, now_us);
     for (unsigned i = 0; i < rooms; i++)

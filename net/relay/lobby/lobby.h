@@ -15,7 +15,7 @@
 #include "net/relay/durable/journal.h"
 #include "net/relay/room/lobby_net.h"
 #include "net/session/keys.h"
-#include "net/relay/fleet/fleet.h"
+#include "net/relay/room/fleet.h"
 #include "net/transport/shards.h"
 
 struct kl_lobby;
@@ -32,6 +32,8 @@ void kl_lobby_set_shards(struct kl_lobby *l, struct kl_shards *shards);
 void kl_lobby_set_fleet(struct kl_lobby *l, struct kl_fleet *fleet);
 /* From time to time: the memory of its rooms, for the others. */
 void kl_lobby_shards_publish(struct kl_lobby *l);
+/* The id of the room at this place. */
+void kl_lobby_shards_id(const struct kl_lobby *l, unsigned place, uint8_t id[KL_ROOM_ID_BYTES]);
 /* The key of seals (proof.h); without it there are none. Before the first client. */
 void kl_lobby_set_signer(struct kl_lobby *l, const struct kl_relay_key *key);
 

@@ -232,7 +232,7 @@ void kl_lobby_free_room(struct kl_lobby_room *r) {
     kl_lobby_start_free(r);
     kl_lobby_past_free(r);
     kl_lobby_snapshot_free(r);
-    kl_lobby_watch_end(r, "the room is gone");
+    kl_lobby_watch_end(r, KL_REFUSE_CLOSED, "the room is gone");
     kl_journal_leave(r);
     kl_lobby_memory_free(r);
     sodium_memzero(r, offsetof(struct kl_lobby_room, lock)); /* the secrets */
@@ -302,7 +302,7 @@ static bool give_way(struct kl_lobby *l, const char *host, bool start, uint64_t 
     kl_lobby_log_room(KL_LOG_INFO, "gives_way", least, "frame=%u", least->lock.next_close);
     for (KL_MEMBERS(i, least, kl_lobby_here))
         kl_lobby_put_out(least, i, KL_REFUSE_CLOSED, why, now_us);
-    kl_lobby_watch_end(least, why);
+    kl_lobby_watch_end(least, KL_REFUSE_CLOSED, why);
     kl_lobby_end_room(least, why, now_us);
     return true;
 }

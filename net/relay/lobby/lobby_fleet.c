@@ -1,4 +1,4 @@
-/* A room that is not here may be at another relay (net/relay/fleet/fleet.h): whoever comes for it waits for
+/* A room that is not here may be at another relay (net/relay/room/fleet.h): whoever comes for it waits for
  * the fleet's word, and is sent on. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static bool has_place(const struct kl_lobby *l) {
 bool kl_lobby_fleet_asks(struct kl_lobby *l, unsigned peer, const struct kl_msg *m, uint64_t now_us) {
     const bool returns = m->kind == KL_MSG_RETURN;
     const char *room = returns ? m->back.room : m->hello.room;
-    if (!l->fleet || kl_lobby_find(l, room) || !kl_lobby_has_name(l, room)) return false;
+    const struct kl_lobby_room *r = kl_lobby_find(l, room);
+    if (!l->fleet || (r && !kl_journal_is_unread(r)) || !kl_lobby_has_name(l, room)) return false;
     struct kl_lobby_asking *a = calloc(1, sizeof *a);
     if (!a) {
         kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, "this relay is out of memory; try again later");
@@ -34,7 +35,10 @@ bool kl_lobby_fleet_asks(struct kl_lobby *l, unsigned peer, const struct kl_msg 
     else
         a->hello = m->hello;
     kl_lobby_end_empty_rooms(l, l->room, l->limits.rooms, now_us);
-    a->claims = !returns && !(m->hello.door & KL_DOOR_AGAIN) && has_place(l);
+    if (returns)
+        a->how = KL_FLEET_BACK;
+    else if (!(m->hello.door & KL_DOOR_AGAIN) && has_place(l))
+        a->how = KL_FLEET_CLAIM;
     l->client[peer].asks = a;
     l->fleet_us = now_us;
     return true;
@@ -47,24 +51,19 @@ static void ask(struct kl_lobby *l, struct kl_lobby_asking *a) {
     if (a->place != KL_LOBBY_NO_PLACE || l->fleet_asks == UINT32_MAX) return;
     a->place = (unsigned)__builtin_ctz(~l->fleet_asks);
     l->fleet_asks |= 1u << a->place;
-    kl_fleet_ask(l->fleet, a->place, room_of(a), a->claims);
+    kl_fleet_ask(l->fleet, a->place, room_of(a), a->how);
 }
 
 static void send_on(struct kl_lobby *l, unsigned peer, const struct kl_addresses *at) {
-    char text[KL_TEXT_MAX] = "", place[KL_PLACE_TEXT];
-    _Static_assert(KL_ADDRESSES_MAX * KL_PLACE_TEXT <= KL_TEXT_MAX, "they fit");
-    for (unsigned i = 0; i < at->count; i++) {
-        if (i) strcat(text, " ");
-        strcat(text, kl_address_place(place, &at->at[i]));
-    }
-    kl_lobby_turn_away(l, peer, KL_REFUSE_ELSEWHERE, "%s", text);
+    char text[KL_TEXT_MAX];
+    kl_lobby_turn_away(l, peer, KL_REFUSE_ELSEWHERE, "%s", kl_fleet_places(text, at));
 }
 
 /* Redis has the word; without it, the newest list. */
 static enum kl_fleet_answer look(const struct kl_lobby *l, const struct kl_lobby_asking *a, uint64_t now_us,
-                                 struct kl_addresses *at) {
+                                 struct kl_addresses *at, uint8_t id[KL_ROOM_ID_BYTES]) {
     enum kl_fleet_answer answer =
-        a->place == KL_LOBBY_NO_PLACE ? KL_FLEET_WAIT : kl_fleet_answer(l->fleet, a->place, at);
+        a->place == KL_LOBBY_NO_PLACE ? KL_FLEET_WAIT : kl_fleet_answer(l->fleet, a->place, at, id);
     if (answer == KL_FLEET_WAIT && now_us >= a->until_us) answer = KL_FLEET_SILENT;
     if (answer != KL_FLEET_SILENT) return answer;
     return kl_fleet_find(l->fleet, room_of(a), at) ? KL_FLEET_ELSEWHERE : KL_FLEET_NOWHERE;
@@ -81,18 +80,41 @@ static void go_on(struct kl_lobby *l, unsigned peer, struct kl_lobby_asking *a, 
         kl_lobby_hello(l, peer, &a->hello, now_us);
 }
 
+/* This relay's own files of the room are older than those of another one, which has it or had it. taken: the
+ * files of that room are new. */
+static void give_up_unread(struct kl_lobby *l, const char *room, const uint8_t *taken) {
+    struct kl_lobby_room *r = kl_lobby_find(l, room);
+    if (!r || !kl_journal_is_unread(r)) return;
+    if (taken && !memcmp(r->id, taken, sizeof r->id))
+        kl_journal_leave(r);
+    else
+        kl_journal_forget(r);
+    kl_lobby_restore_drop(r);
+}
+
+static void take(struct kl_lobby *l, const struct kl_lobby_asking *a, const uint8_t id[KL_ROOM_ID_BYTES],
+                 uint64_t now_us) {
+    if (!kl_lobby_find(l, room_of(a))) kl_journal_take(l, id, now_us);
+    struct kl_lobby_room *r = kl_lobby_find(l, room_of(a));
+    if (r) kl_lobby_log_room(KL_LOG_INFO, "fleet_room_taken", r, "return=%d", a->returns);
+}
+
 void kl_lobby_fleet_turn(struct kl_lobby *l, uint64_t now_us) {
     bool waits = false;
     for (unsigned i = 0; i < l->limits.peers; i++) {
         struct kl_lobby_client *c = &l->client[i];
         struct kl_addresses at = {0};
+        uint8_t id[KL_ROOM_ID_BYTES];
         if (!c->asks) continue;
         ask(l, c->asks);
-        enum kl_fleet_answer answer = look(l, c->asks, now_us, &at);
+        enum kl_fleet_answer answer = look(l, c->asks, now_us, &at, id);
         waits = waits || answer == KL_FLEET_WAIT;
         if (answer == KL_FLEET_WAIT) continue;
         struct kl_lobby_asking a = *c->asks;
         kl_lobby_ask_no_more(l, c);
+        if (answer == KL_FLEET_ELSEWHERE || answer == KL_FLEET_TAKEN)
+            give_up_unread(l, room_of(&a), answer == KL_FLEET_TAKEN ? id : NULL);
+        if (answer == KL_FLEET_TAKEN) take(l, &a, id, now_us);
         if (answer == KL_FLEET_ELSEWHERE)
             send_on(l, i, &at);
         else

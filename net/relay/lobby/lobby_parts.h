@@ -4,7 +4,8 @@
  * lobby_end.c        ends of connections, memberships and rooms; rooms that give way
  * lobby_join.c       HELLO: rooms are made and entered
  * lobby_door.c       passwords, locks, bans
- * lobby_fleet.c      rooms that are at other relays
+ * lobby_fleet.c      people for rooms that are at other relays
+ * lobby_fleet_rooms.c  rooms that other relays may have
  * lobby_seat.c       seats that are kept, RETURN
  * lobby_start.c      start data, READY, start
  * lobby_late.c       members that join a game under way
@@ -37,7 +38,8 @@ void kl_lobby_door_leave(struct kl_lobby *l, struct kl_lobby_client *c); /* neit
 struct kl_lobby_asking {
     unsigned place; /* of its question; KL_LOBBY_NO_PLACE: none yet */
     uint64_t until_us;
-    bool returns, claims;
+    bool returns;
+    enum kl_fleet_how how;
     union {
         struct kl_hello hello;
         struct kl_return back; /* if it returns */
@@ -110,6 +112,16 @@ void kl_lobby_tell_refused(struct kl_lobby_room *r, const struct kl_hello *h, in
 bool kl_lobby_fleet_asks(struct kl_lobby *l, unsigned peer, const struct kl_msg *m, uint64_t now_us);
 /* Those whose answer is here go on. */
 void kl_lobby_fleet_turn(struct kl_lobby *l, uint64_t now_us);
+
+/* --- lobby_fleet_rooms.c; nothing without a fleet --- */
+
+/* Tells a room's members the relays that may go on with it, if there are others than before. */
+void kl_lobby_fleet_tell(struct kl_lobby_room *r);
+/* While this relay's entry in Redis does not stand, no frame closes without all players; the others are sent
+ * on where one is missing for long. */
+void kl_lobby_fleet_stand(struct kl_lobby_room *r, uint64_t now_us);
+/* Rooms that another relay has by now, or shall have, end here, and their people are sent on. */
+void kl_lobby_fleet_lose(struct kl_lobby *l, uint64_t now_us);
 
 /* --- lobby_door.c --- */
 /* True: the client must prove or set a password first, or it is too early for another try; it is answered.

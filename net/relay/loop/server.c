@@ -198,6 +198,7 @@ static void publish(struct server *s, uint64_t now_us) {
         if (kl_lobby_listing_at(s->lobby, place, &r)) {
             line.is = r.doors & KL_DOOR_UNLISTED ? KL_SHARD_UNLISTED : KL_SHARD_LISTED;
             describe(&line.line, &r);
+            kl_lobby_shards_id(s->lobby, place, line.id);
         }
         kl_shards_list(s->shards, place, &line);
     }

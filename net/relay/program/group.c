@@ -29,6 +29,7 @@ struct group {
     struct kl_process process[KL_SHARDS_MAX + 1];
     bool runs[KL_SHARDS_MAX + 1];
     uint64_t again_us[KL_SHARDS_MAX + 1]; /* it may start again then */
+    char journal[KL_SERVER_JOURNAL];
     struct kl_directory_config directory;
 };
 
@@ -86,7 +87,7 @@ static int open_sockets(struct group *g, char *err, size_t err_len) {
 
 /* All have one key, and one folder of journals. */
 static int open_folders(struct group *g, char *err, size_t err_len) {
-    char state[KL_RELAY_PATH], journal[KL_SERVER_JOURNAL];
+    char state[KL_RELAY_PATH], *journal = g->journal;
     struct kl_relay_key key;
     if (kl_server_key_folder(&g->config, state, err, err_len) != 0) return -1;
     if (kl_keys_open(state, &key, err, err_len) != 0) return -1;
@@ -152,10 +153,12 @@ static void watch(struct group *g) {
 
 static void end_all(struct group *g, enum kl_quit quit) {
     const uint64_t until_us = kl_now_us() + GRACE_MS * UINT64_C(1000);
-    for (unsigned i = 0; i < g->processes; i++)
+    for (unsigned i = 0; i < g->shards.count; i++)
         kl_copy_quit(&g->process[i], quit);
     for (unsigned i = 0; i < g->processes; i++) {
         uint64_t now_us = kl_now_us();
+        if (i == g->shards.count)
+            kl_copy_quit(&g->process[i], quit); /* it has the rooms' last frames to copy */
         kl_process_end(&g->process[i], until_us > now_us ? (unsigned)((until_us - now_us) / 1000) : 0, NULL);
     }
 }
@@ -179,6 +182,7 @@ static bool begin_fleet(struct group *g, const struct kl_redis_place *redis) {
     g->config.fleet = fleet;
     g->directory.redis = *redis;
     g->directory.host = g->config.host;
+    g->directory.journal = g->journal;
     g->processes++;
     return fleet->wake >= 0;
 }

@@ -60,6 +60,7 @@ unsigned kl_lobby_place(const struct kl_lobby *l) {
 void kl_lobby_add_room(struct kl_lobby_room *r, unsigned place) {
     struct kl_lobby *l = r->lobby;
     l->room[place] = r;
+    r->due.index = place;
     l->rooms++;
     kl_lobby_shards_note(l, place);
     r->due.due_us = 0;

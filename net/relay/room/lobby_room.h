@@ -39,7 +39,7 @@
 #include "net/relay/room/verdict.h"
 #include "net/relay/room/visitor.h"
 #include "net/relay/room/catchup.h"
-#include "net/relay/fleet/fleet.h"
+#include "net/relay/room/fleet.h"
 #include "net/transport/shards.h"
 
 #define KL_START_SMALL         (256U * 1024) /* each room may have, whatever others hold */
@@ -245,6 +245,7 @@ struct kl_lobby_talk {
     uint64_t chat_us;         /* earliest next chat line while the room pauses */
     struct kl_lobby_wish wish;
     struct kl_lobby_pause pause;
+    uint32_t relays; /* kl_fleet_turn() of the list that members know */
 };
 
 /* The room runs at due_us, or with the next turn if it is busy. lobby_due.c owns it. */
@@ -252,6 +253,7 @@ struct kl_lobby_due {
     bool busy;      /* it is in the lobby's list of busy ones: kl_lobby_busy() */
     bool runs;      /* in this turn */
     unsigned place; /* in the lobby's heap */
+    unsigned index; /* in the lobby's list of rooms */
     uint64_t due_us, chores_us;
 };
 
@@ -356,14 +358,15 @@ struct kl_lobby {
     struct kl_lobby_limits limits;
     struct kl_lobby_net net;
     uint8_t secret[32], pub[32];
-    struct kl_shards *shards;       /* NULL: this process is alone */
-    struct kl_fleet *fleet;         /* NULL: this relay is alone */
-    uint32_t fleet_asks;            /* its places with a question, as bits */
-    uint64_t fleet_us;              /* the next look at answers; UINT64_MAX: none is awaited */
-    struct kl_relay_key signer;     /* signs false: nothing is signed */
-    struct kl_journal *journal;     /* NULL: no journal */
-    struct kl_laid_out *laid_out;   /* for the locks of all rooms */
-    struct kl_lobby_packer *packer; /* past_pack.c; NULL: nothing is packed yet */
+    struct kl_shards *shards;           /* NULL: this process is alone */
+    struct kl_fleet *fleet;             /* NULL: this relay is alone */
+    uint32_t fleet_asks;                /* its places with a question, as bits */
+    uint32_t fleet_losses, fleet_wants; /* that have been looked at */
+    uint64_t fleet_us;                  /* the next look at answers; UINT64_MAX: none is awaited */
+    struct kl_relay_key signer;         /* signs false: nothing is signed */
+    struct kl_journal *journal;         /* NULL: no journal */
+    struct kl_laid_out *laid_out;       /* for the locks of all rooms */
+    struct kl_lobby_packer *packer;     /* past_pack.c; NULL: nothing is packed yet */
     struct kl_triers triers;
     uint64_t wrong_passwords, wrong_returns, put_out; /* counted for the log */
     struct kl_lobby_room **room;                      /* limits.rooms of them; NULL: free */

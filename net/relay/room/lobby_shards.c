@@ -1,4 +1,6 @@
 /* The rooms of a relay of several processes (net/transport/shards.h): each has those of its buckets. */
+#include <string.h>
+
 #include <sodium.h>
 
 #include "net/platform/clock.h"
@@ -35,6 +37,10 @@ void kl_lobby_shards_note(struct kl_lobby *l, unsigned place) {
     PUT(own->room[place].bytes, 0);
     PUT(own->room[place].maker, r ? kl_shards_maker(r->maker) : 0);
     if (!r) kl_shards_list(l->shards, place, &(struct kl_shard_line){.is = KL_SHARD_NO_ROOM});
+}
+
+void kl_lobby_shards_id(const struct kl_lobby *l, unsigned place, uint8_t id[KL_ROOM_ID_BYTES]) {
+    memcpy(id, l->room[place]->id, KL_ROOM_ID_BYTES);
 }
 
 unsigned kl_lobby_rooms_in_all(const struct kl_lobby *l) {

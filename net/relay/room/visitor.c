@@ -44,6 +44,15 @@ void kl_visitor_welcome(struct kl_lobby_room *r, struct kl_visitor *v, struct kl
     memcpy(m.welcome.room_id, r->id, sizeof m.welcome.room_id);
     snprintf(m.welcome.match, sizeof m.welcome.match, "%s", kl_lobby_match(r));
     kl_lobby_send(r->lobby, v->peer, &m);
+    if (r->lobby->fleet) kl_visitor_relays(r, v->peer);
+}
+
+void kl_visitor_relays(struct kl_lobby_room *r, unsigned peer) {
+    struct kl_msg m = {.kind = KL_MSG_NOTICE, .text.code = KL_NOTICE_RELAYS};
+    struct kl_addresses at;
+    kl_fleet_successors(r->lobby->fleet, r->name, &at);
+    kl_fleet_places(m.text.text, &at);
+    kl_lobby_send(r->lobby, peer, &m);
 }
 
 void kl_visitor_send_seal(struct kl_lobby_room *r, struct kl_visitor *v, uint32_t have) {

@@ -153,6 +153,8 @@ struct kl_lobby_watcher *kl_visitor_watcher(struct kl_visitor *v);
 bool kl_visitor_reaches(const struct kl_visitor *v);
 /* Sends WELCOME; w: without the room's part. */
 void kl_visitor_welcome(struct kl_lobby_room *r, struct kl_visitor *v, struct kl_welcome w);
+/* Tells it the relays that may go on with the room. In a fleet. */
+void kl_visitor_relays(struct kl_lobby_room *r, unsigned peer);
 /* Sends the newest seal of frames below `have`, unless the client has got it. */
 void kl_visitor_send_seal(struct kl_lobby_room *r, struct kl_visitor *v, uint32_t have);
 /* A line for its screen, with a code of NOTICE (0: none); not sent if it has no link, or one far behind. */

@@ -103,9 +103,9 @@ bool kl_lobby_watch_stays(struct kl_lobby_room *r, struct kl_lobby_watcher *w, c
     return !why;
 }
 
-void kl_lobby_watch_end(struct kl_lobby_room *r, const char *why) {
+void kl_lobby_watch_end(struct kl_lobby_room *r, enum kl_refuse code, const char *why) {
     while (r->watch.count > 0)
-        kl_lobby_watch_put_out(r, r->watch.at[r->watch.count - 1], KL_REFUSE_CLOSED, why);
+        kl_lobby_watch_put_out(r, r->watch.at[r->watch.count - 1], code, why);
     free(r->watch.at);
     free(r->watch.desk);
     r->watch.at = NULL;
@@ -123,7 +123,7 @@ static void see_it_end(struct kl_lobby_room *r, uint64_t now_us) {
     if (a->left_us == 0) a->left_us = now_us;
     uint64_t until_us = a->left_us + LAST_US + a->delay_s * UINT64_C(1000000);
     if (r->phase != KL_ROOM_PLAYING || now_us >= until_us)
-        kl_lobby_watch_end(r, "all players have left the game");
+        kl_lobby_watch_end(r, KL_REFUSE_CLOSED, "all players have left the game");
 }
 
 /* --- a watcher's messages --- */

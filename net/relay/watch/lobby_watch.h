@@ -39,7 +39,7 @@ int kl_lobby_watch_delay(struct kl_lobby_room *r, unsigned seconds, const char *
 void kl_lobby_watch_run(struct kl_lobby_room *r, unsigned *left, uint64_t now_us);
 void kl_lobby_watch_chores(struct kl_lobby_room *r, uint64_t now_us);
 /* Puts out all watchers. */
-void kl_lobby_watch_end(struct kl_lobby_room *r, const char *why);
+void kl_lobby_watch_end(struct kl_lobby_room *r, enum kl_refuse code, const char *why);
 
 /* --- lobby_watch_frames.c --- */
 void kl_lobby_watch_datagram(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const uint8_t *body,

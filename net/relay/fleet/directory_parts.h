@@ -1,0 +1,82 @@
+/* directory_parts.h - shared by the files of the directory. Only inside net/relay/fleet. */
+#ifndef KL_DIRECTORY_PARTS_H
+#define KL_DIRECTORY_PARTS_H
+
+#include "net/relay/fleet/directory.h"
+#include "net/relay/fleet/replica.h"
+#include "net/session/url.h"
+
+#define CLAIMS     1024 /* names that wait for their rooms */
+#define NAME_BYTES (KL_URL_HOST_MAX + 10)
+#define KEY_BYTES  (NAME_BYTES + 16)
+#define TEXT_BYTES 1024 /* of an entry */
+
+/* A room of this relay as Redis has it. */
+struct told {
+    struct kl_shard_line line;
+    enum { TOLD_NOTHING, TOLD_CLAIM, TOLD_LINE, TOLD_TWICE /* another relay has one of that name */ } what;
+    bool asks; /* whether another relay has the name */
+};
+
+struct other {
+    char name[NAME_BYTES];
+    unsigned long turn;
+    bool seen, wrong_key, fresh; /* fresh: its rooms are to be read */
+    struct kl_fleet_other is;
+    struct kl_shard_line *line; /* from malloc */
+    size_t lines;
+};
+
+struct directory {
+    struct kl_fleet *fleet;
+    const struct kl_directory_config *config;
+    char name[NAME_BYTES], rooms_key[KEY_BYTES];
+    struct kl_addresses at; /* this relay's */
+    uint64_t look_up_us;
+    struct kl_redis *redis;
+    struct kl_replica *replica;       /* NULL: there is no journal */
+    unsigned owed;                    /* answers, of add() */
+    bool lost;                        /* the log says that Redis is away */
+    uint64_t confirmed_us;            /* the newest renewal that succeeded was sent then; 0: none */
+    unsigned long turn;               /* of changes of the rooms' lines */
+    struct told *told[KL_SHARDS_MAX]; /* fleet->rooms_most of each */
+    struct {
+        char room[KL_NAME_MAX];
+        uint64_t until_us; /* 0: free */
+    } claim[CLAIMS];
+    struct other other[KL_FLEET_RELAYS];
+    unsigned others;
+    struct kl_fleet_others told_others;
+    struct kl_fleet_room now, listed[KL_FLEET_ROOMS];
+    char err[256];
+};
+
+/* --- directory.c --- */
+/* For the log; good until the next call. */
+const char *kl_directory_quoted(const char *text);
+const char *kl_directory_key(char out[KEY_BYTES], const char *kind, const char *name);
+void kl_directory_script(struct directory *d, const char *script, const char *a, const char *b,
+                         const char *c);
+/* An answer that is no error; else false with d->err. */
+bool kl_directory_next(struct directory *d, struct kl_redis_answer *a);
+
+/* --- directory_own.c: this relay's rooms --- */
+extern const char kl_directory_claim[];
+/* Redis gets what has changed. False with d->err. */
+bool kl_directory_tell(struct directory *d, uint64_t now_us);
+/* It has nothing any more. */
+void kl_directory_tell_anew(struct directory *d);
+/* The name waits for its room. */
+void kl_directory_keep_claim(struct directory *d, const char *room, uint64_t now_us);
+
+/* --- directory_others.c: other relays, and their rooms --- */
+/* The value of a word key=value; "": there is none. Returns out. */
+const char *kl_directory_word(const char *text, const char *key, char *out, size_t cap);
+void kl_directory_addresses(const char *text, struct kl_addresses *out);
+void kl_directory_take_entry(struct directory *d, const char *name, const char *text);
+void kl_directory_drop_unseen(struct directory *d);
+bool kl_directory_read_rooms(struct directory *d, struct other *o);
+/* Into the memory that the rooms' processes read. */
+void kl_directory_list(struct directory *d);
+
+#endif

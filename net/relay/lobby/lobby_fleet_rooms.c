@@ -1,0 +1,86 @@
+/* Rooms of a fleet's relay that may go on at another one (docs/design.md §8, Fleet): their people know the
+ * others, the room stands still where another relay may have it by now, and ends here where one has it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "net/relay/lobby/lobby_parts.h"
+
+#define DESERTED_US 1000000
+#define STAND_US    500000
+#define MISSING_US  UINT64_C(3000000) /* a player without a link may have found another relay by then */
+
+void kl_lobby_fleet_tell(struct kl_lobby_room *r) {
+    const struct kl_fleet *f = r->lobby->fleet;
+    if (!f || r->talk.relays == kl_fleet_turn(f)) return;
+    for (KL_MEMBERS(i, r, kl_lobby_reaches))
+        kl_visitor_relays(r, r->member[i]->v.peer);
+    r->talk.relays = kl_fleet_turn(f);
+}
+
+/* --- rooms that are another relay's --- */
+
+static void end_here(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_addresses at;
+    char text[KL_TEXT_MAX];
+    if (!kl_fleet_find(r->lobby->fleet, r->name, &at)) at.count = 0;
+    kl_fleet_places(text, &at);
+    kl_lobby_log_room(KL_LOG_INFO, "fleet_room_lost", r, "frame=%u to=\"%s\"", r->lock.next_close, text);
+    for (KL_MEMBERS(i, r, kl_lobby_here))
+        kl_lobby_put_out(r, i, KL_REFUSE_ELSEWHERE, text, now_us);
+    kl_lobby_watch_end(r, KL_REFUSE_ELSEWHERE, text);
+    kl_journal_forget(r);
+    kl_lobby_drop_room(r);
+    kl_lobby_free_room(r);
+}
+
+static bool is_tagged(const struct kl_lobby_room *r, const _Atomic uint32_t tag[KL_SHARD_ROOMS]) {
+    return r && atomic_load(&tag[r->due.index]) == kl_fleet_tag(r->id);
+}
+
+/* No player has been heard for a while: another relay may have the room. */
+static bool is_deserted(const struct kl_lobby_room *r, uint64_t now_us) {
+    for (KL_MEMBERS(i, r, kl_lobby_has_seat))
+        if (kl_lobby_reaches(r->member[i]) && now_us < r->lock.client[i].heard_at_us + DESERTED_US)
+            return false;
+    return r->phase == KL_ROOM_PLAYING;
+}
+
+static void let_go(struct kl_lobby_room *r, uint64_t now_us) {
+    kl_fleet_lose(r->lobby->fleet, r->lobby->shards->own, r->due.index, r->id);
+    end_here(r, now_us);
+}
+
+void kl_lobby_fleet_lose(struct kl_lobby *l, uint64_t now_us) {
+    struct kl_fleet *f = l->fleet;
+    const unsigned own = l->shards->own;
+    const uint32_t losses = atomic_load(&f->losses), wants = atomic_load(&f->wants);
+    if (losses == l->fleet_losses && wants == l->fleet_wants) return;
+    for (unsigned i = 0; i < l->limits.rooms; i++) {
+        if (is_tagged(l->room[i], f->lost[own])) end_here(l->room[i], now_us);
+        if (is_tagged(l->room[i], f->wanted[own]) && is_deserted(l->room[i], now_us))
+            let_go(l->room[i], now_us);
+        atomic_store(&f->wanted[own][i], 0);
+    }
+    l->fleet_losses = losses;
+    l->fleet_wants = wants;
+}
+
+/* --- without a lease another relay may go on with a room once its players ask there --- */
+
+static bool somebody_is_missing(const struct kl_lobby_room *r, uint64_t since_us) {
+    for (KL_MEMBERS(i, r, kl_lobby_has_seat))
+        if (r->member[i]->place == KL_PLACE_KEPT && r->member[i]->cut_us <= since_us) return true;
+    return false;
+}
+
+void kl_lobby_fleet_stand(struct kl_lobby_room *r, uint64_t now_us) {
+    const struct kl_fleet *f = r->lobby->fleet;
+    if (!f || r->phase != KL_ROOM_PLAYING || atomic_load_explicit(&f->speaks, memory_order_relaxed)) return;
+    r->lock.hold_until_us = now_us + STAND_US;
+    if (!somebody_is_missing(r, now_us - MISSING_US)) return;
+    for (KL_MEMBERS(i, r, kl_lobby_reaches)) {
+        kl_lobby_log_member(KL_LOG_INFO, "fleet_sent_on", r, i, "frame=%u", r->lock.next_close);
+        kl_lobby_refuse(r->lobby, r->member[i]->v.peer, KL_REFUSE_ELSEWHERE, "");
+        kl_lobby_cut(r, i, now_us);
+    }
+}
