@@ -28,6 +28,7 @@ static struct program redis_program, relay[RELAYS];
 static struct player player[8];
 static char url[64];
 static const char *const host[RELAYS] = {"127.0.0.1", "127.0.0.2", "127.0.0.3"};
+static const char *first_host = "127.0.0.1"; /* as the first tells the others */
 
 /* Redis takes no port 0. */
 static uint16_t free_port(void) {
@@ -57,9 +58,11 @@ static void begin_relay(unsigned i, const char *shards, const char *rooms, const
     fprintf(f, i ? "secret\n" : "one secret\n");
     fclose(f);
     chmod(login, 0600);
-    const char *const args[] = {"--bind",    host[i], "--host",        host[i], "--shards", shards,
-                                "--rooms",   rooms,   "--fleet",       url,     "--state",  state,
-                                "--control", "off",   "--fleet-login", login,   NULL};
+    const char *const args[] = {"--bind",    host[i], "--host",        i ? host[i] : first_host,
+                                "--shards",  shards,  "--rooms",       rooms,
+                                "--fleet",   url,     "--state",       state,
+                                "--control", "off",   "--fleet-login", login,
+                                NULL};
     relay[i] = relay_start(args);
     assert_true(program_said(&relay[i], "event=fleet_found"));
 }
@@ -338,6 +341,32 @@ static void a_relay_without_redis_gives_its_match_up(void **state) {
     end(2);
 }
 
+/* The first relay reaches Redis, and no player reaches it: its name's address is nobody's, and the ways that
+ * they came by are gone. */
+static void a_relay_that_no_player_reaches_lets_its_match_go(void **state) {
+    (void)state;
+    static const char *const none[] = {NULL};
+    struct program way[2];
+    first_host = "127.0.0.9";
+    begin("2", "8");
+    const uint16_t port = relay[0].port;
+    for (unsigned i = 0; i < 2; i++) {
+        way[i] = proxy_start(port, none);
+        relay[0].port = way[i].port;
+        come(i, 0, "friends", 2);
+        relay[0].port = port;
+        assert_true(player_joins(&player[i]));
+    }
+    assert_true(players_run(player, 2, 300, 60));
+    for (unsigned i = 0; i < 2; i++)
+        program_stop(&way[i], SIGKILL);
+    gone_us = kl_now_us();
+    expect_match("no player reaches a relay");
+    assert_int_equal(program_lines(&relay[0], "event=fleet_room_lost"), 1);
+    first_host = host[0];
+    end(2);
+}
+
 int main(void) {
     if (sodium_init() < 0) return 1;
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_player_at_any_relay_gets_to_the_room),
@@ -347,7 +376,8 @@ int main(void) {
                                        cmocka_unit_test(a_match_outlives_its_relay),
                                        cmocka_unit_test(a_relay_that_stood_still_has_lost_its_match),
                                        cmocka_unit_test(redis_loses_all_and_then_the_relay_dies),
-                                       cmocka_unit_test(a_relay_without_redis_gives_its_match_up)};
+                                       cmocka_unit_test(a_relay_without_redis_gives_its_match_up),
+                                       cmocka_unit_test(a_relay_that_no_player_reaches_lets_its_match_go)};
     cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
     return cmocka_run_group_tests_name("fleet", tests, NULL, NULL);
 }

@@ -123,7 +123,7 @@ static bool renew(struct directory *d, uint64_t now_us) {
     snprintf(ms, sizeof ms, "%d", KL_DIRECTORY_LEASE_MS);
     kl_directory_script(d, renew_script, d->name, ms, text);
     if (!kl_directory_next(d, &all)) return false;
-    if (kl_redis_part(&all, 0).number == 0) kl_directory_tell_anew(d);
+    const bool kept = kl_redis_part(&all, 0).number;
     const struct kl_redis_answer asks = kl_redis_part(&all, 1);
     for (size_t i = 0; i < asks.len; i++)
         want(d, kl_redis_part(&asks, i).text);
@@ -133,6 +133,8 @@ static bool renew(struct directory *d, uint64_t now_us) {
             kl_directory_take_entry(d, name.text, entry.text);
     }
     kl_directory_drop_unseen(d);
+    if (!kept) kl_directory_tell_anew(d);
+    if (!kept && d->replica && !kl_replica_begin(d->replica, d->redis, d->err, sizeof d->err)) return false;
     if (!kl_directory_tell(d, now_us)) return false;
     for (unsigned i = 0; i < d->others; i++)
         if (!kl_directory_read_rooms(d, &d->other[i])) return false;
@@ -201,7 +203,7 @@ static bool answer(struct directory *d, struct kl_fleet_ask *q, uint64_t number_
     } else if (good && a.kind == KL_REDIS_STRING) {
         kl_directory_addresses(a.text, &q->at);
         q->answer = q->at.count ? KL_FLEET_ELSEWHERE : KL_FLEET_NOWHERE;
-        if (q->how == KL_FLEET_CLAIM && !q->at.count) kl_directory_keep_claim(d, room, kl_now_us());
+        if (q->how == KL_FLEET_CLAIM && !q->at.count) good = kl_directory_keep_claim(d, room, kl_now_us());
     }
     atomic_store_explicit(&q->answered, number_of, memory_order_release);
     return good;

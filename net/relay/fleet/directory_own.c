@@ -41,14 +41,6 @@ const char kl_directory_claim[] =
     "if ARGV[3] ~= 'back' then redis.call('HSETNX', 'keylock:rooms:' .. me, room, '') end\n"
     "return ''\n";
 
-void kl_directory_keep_claim(struct directory *d, const char *room, uint64_t now_us) {
-    unsigned oldest = 0;
-    for (unsigned i = 0; i < CLAIMS; i++)
-        if (d->claim[i].until_us < d->claim[oldest].until_us) oldest = i;
-    d->claim[oldest].until_us = now_us + CLAIM_US;
-    snprintf(d->claim[oldest].room, sizeof d->claim[oldest].room, "%s", room);
-}
-
 static void forget_claim(struct directory *d, const char *room) {
     for (unsigned i = 0; i < CLAIMS; i++)
         if (d->claim[i].until_us && !strcmp(d->claim[i].room, room)) d->claim[i].until_us = 0;
@@ -72,6 +64,16 @@ static void add_delete(struct directory *d, const char *room) {
     const struct kl_redis_arg arg[] = {KL_REDIS_TEXT("HDEL"), KL_REDIS_TEXT(d->rooms_key),
                                        KL_REDIS_TEXT(room)};
     add(d, arg, 3);
+}
+
+bool kl_directory_keep_claim(struct directory *d, const char *room, uint64_t now_us) {
+    unsigned oldest = 0;
+    for (unsigned i = 0; i < CLAIMS; i++)
+        if (d->claim[i].until_us < d->claim[oldest].until_us) oldest = i;
+    if (d->claim[oldest].until_us) add_delete(d, d->claim[oldest].room); /* too many */
+    d->claim[oldest].until_us = now_us + CLAIM_US;
+    snprintf(d->claim[oldest].room, sizeof d->claim[oldest].room, "%s", room);
+    return take_answers(d);
 }
 
 /* Those without a room. */

@@ -66,8 +66,8 @@ extern const char kl_directory_claim[];
 bool kl_directory_tell(struct directory *d, uint64_t now_us);
 /* It has nothing any more. */
 void kl_directory_tell_anew(struct directory *d);
-/* The name waits for its room. */
-void kl_directory_keep_claim(struct directory *d, const char *room, uint64_t now_us);
+/* The name waits for its room. False with d->err. */
+bool kl_directory_keep_claim(struct directory *d, const char *room, uint64_t now_us);
 
 /* --- directory_others.c: other relays, and their rooms --- */
 /* The value of a word key=value; "": there is none. Returns out. */

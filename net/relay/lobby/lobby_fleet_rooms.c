@@ -9,8 +9,17 @@
 #define STAND_US    500000
 #define MISSING_US  UINT64_C(3000000) /* a player without a link may have found another relay by then */
 
+static bool speaks(const struct kl_fleet *f) {
+    return atomic_load_explicit(&f->speaks, memory_order_relaxed);
+}
+
 void kl_lobby_fleet_tell(struct kl_lobby_room *r) {
     const struct kl_fleet *f = r->lobby->fleet;
+    if (f && r->talk.alone == speaks(f)) {
+        r->talk.alone = !r->talk.alone;
+        kl_lobby_notice(r, r->talk.alone ? "this relay is cut off from its fleet: the match cannot move"
+                                         : "the relay is back in its fleet");
+    }
     if (!f || r->talk.relays == kl_fleet_turn(f)) return;
     for (KL_MEMBERS(i, r, kl_lobby_reaches))
         kl_visitor_relays(r, r->member[i]->v.peer);
@@ -75,7 +84,7 @@ static bool somebody_is_missing(const struct kl_lobby_room *r, uint64_t since_us
 
 void kl_lobby_fleet_stand(struct kl_lobby_room *r, uint64_t now_us) {
     const struct kl_fleet *f = r->lobby->fleet;
-    if (!f || r->phase != KL_ROOM_PLAYING || atomic_load_explicit(&f->speaks, memory_order_relaxed)) return;
+    if (!f || r->phase != KL_ROOM_PLAYING || speaks(f)) return;
     r->lock.hold_until_us = now_us + STAND_US;
     if (!somebody_is_missing(r, now_us - MISSING_US)) return;
     for (KL_MEMBERS(i, r, kl_lobby_reaches)) {

@@ -61,6 +61,8 @@ static void look(struct kl_server_onlooker *self, const struct kl_lobby *l,
     f->watchers = l->watchers;
     f->network = *network;
     f->lobby = kl_lobby_stats(l);
+    f->fleet = l->fleet != NULL;
+    if (l->fleet) f->fleet_relays = kl_fleet_relays(l->fleet, &f->fleet_speaks);
     f->turn = self->turn;
     f->waited = self->waited;
     if (count) kl_copy_cost(&f->processor_us, &f->resident_bytes);
@@ -154,6 +156,10 @@ static const struct row {
      AT(lobby.journal.over), 1, 0},
     {"keylock_journal_limit_bytes", GAUGE, "The most that the journal may take; 0: none is kept.", "",
      AT(journal_most_bytes), 1, 0},
+    {"keylock_fleet_redis_answers", GAUGE, "1 if the fleet's Redis has answered within 3 s.", "",
+     AT(fleet_speaks), 1, 0},
+    {"keylock_fleet_relays", GAUGE, "Relays of the fleet with this one; 0: it is in none.", "",
+     AT(fleet_relays), 1, 0},
     {"keylock_processor_seconds_total", COUNTER, "Processor time of the process.", "", AT(processor_us), 1e6,
      0},
     {"keylock_resident_memory_bytes", GAUGE, "Memory of the process.", "", AT(resident_bytes), 1, 0},

@@ -26,7 +26,8 @@ struct kl_figures {
     uint64_t seats, filled, members, watchers, holding_up;
     struct kl_hub_stats network;
     struct kl_lobby_stats lobby;
-    uint64_t journal_most_bytes; /* 0: no journal */
+    uint64_t journal_most_bytes;                /* 0: no journal */
+    uint64_t fleet, fleet_speaks, fleet_relays; /* 1: it is in one; Redis answers; relays there */
     struct kl_server_times turn, waited;
     /* One count a second of each player, and of each room that plays. */
     uint64_t rtt[KL_FIGURES_RTT + 1], rtt_sum_us, lead[KL_FIGURES_LEAD + 1], lead_sum;

@@ -25,6 +25,7 @@
 
 #define LAST_LINES_MS   500
 #define LAST_ANSWERS_MS 500
+#define REDIS_MS        2000 /* for --check */
 
 enum { EXIT_CANNOT_LISTEN = 1, EXIT_BAD_OPTION = 2 };
 
@@ -148,6 +149,21 @@ static unsigned files_of(const struct kl_relay_options *options) {
 #define FRAMES_A_SECOND 60
 #define DATAGRAM_BYTES  416 /* a small datagram's share of a buffer: Linux counts 832 of twice the buffer */
 
+/* False with a line on standard error. */
+static bool check_fleet(const struct kl_relay_options *options) {
+    struct kl_redis_place place = options->fleet;
+    char err[256];
+    struct kl_redis *r = NULL;
+    if (!place.host[0]) return true;
+    if (!options->fleet_login[0] || kl_redis_login(options->fleet_login, &place, err, sizeof err))
+        r = kl_redis_open(&place, REDIS_MS, err, sizeof err);
+    if (!r)
+        fprintf(stderr, "keylock-relay: no Redis at %s: %s\n", kl_host_port(place.host, place.port).text,
+                err);
+    kl_redis_close(r);
+    return r;
+}
+
 static int check(const struct kl_relay_options *options) {
     const unsigned rooms = options->server.rooms, most = rooms * options->server.seats;
     const unsigned players = most < KL_HUB_PEERS_MAX ? most : KL_HUB_PEERS_MAX;
@@ -165,7 +181,8 @@ static int check(const struct kl_relay_options *options) {
             "keylock-relay: %u players need %d bytes of a socket's buffers, the system allows %d; as root: "
             "sysctl -w net.core.rmem_max=%d net.core.wmem_max=%d\n",
             players, burst, allowed, KL_SOCKET_BUFFER_BYTES, KL_SOCKET_BUFFER_BYTES);
-    if (has < wanted || allowed < burst) return EXIT_CANNOT_LISTEN;
+    const bool fleet = check_fleet(options);
+    if (has < wanted || allowed < burst || !fleet) return EXIT_CANNOT_LISTEN;
     return printf("in order: %u rooms, %u players, %u open files, %d bytes of a socket's buffers\n", rooms,
                   players, wanted, allowed) < 0;
 }

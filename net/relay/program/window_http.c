@@ -100,6 +100,10 @@ static int put_health(struct MHD_Connection *c, const struct kl_window *w, bool 
         kl_buffer_add(&text, "all of %llu rooms are taken\n", (unsigned long long)kept.figures[0].rooms_most);
         good = false;
     }
+    if (to_be_ready && good && kept.figures[0].fleet && !kept.figures[0].fleet_speaks) {
+        kl_buffer_add(&text, "the fleet's Redis does not answer: no room goes to another relay\n");
+        good = false;
+    }
     int result = put_text(c, good ? 200 : 503, good || !text.at ? "ok\n" : text.at);
     kl_buffer_free(&text);
     return result;

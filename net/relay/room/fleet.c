@@ -83,6 +83,12 @@ bool kl_fleet_with_place(const struct kl_fleet *f, struct kl_addresses *at) {
     return at->count;
 }
 
+unsigned kl_fleet_relays(const struct kl_fleet *f, uint64_t *speaks) {
+    struct kl_fleet_others all;
+    *speaks = GET(f->speaks);
+    return others(f, &all) ? 1 + all.count : 1;
+}
+
 uint32_t kl_fleet_turn(const struct kl_fleet *f) {
     return atomic_load_explicit(&f->others_lock, memory_order_relaxed) | 1;
 }

@@ -99,6 +99,8 @@ void kl_fleet_want(struct kl_fleet *f, unsigned shard, unsigned place, const uin
  * rooms, a first address of each. False: none. */
 bool kl_fleet_find(const struct kl_fleet *f, const char *room, struct kl_addresses *at);
 bool kl_fleet_with_place(const struct kl_fleet *f, struct kl_addresses *at);
+/* Relays in the newest list, with this one; speaks: 1 if Redis answers, else 0. */
+unsigned kl_fleet_relays(const struct kl_fleet *f, uint64_t *speaks);
 /* A number that changes with the list of relays; never 0. */
 uint32_t kl_fleet_turn(const struct kl_fleet *f);
 /* All others' addresses, in an order that is the same for this room's name at all relays. */

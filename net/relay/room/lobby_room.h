@@ -246,6 +246,7 @@ struct kl_lobby_talk {
     struct kl_lobby_wish wish;
     struct kl_lobby_pause pause;
     uint32_t relays; /* kl_fleet_turn() of the list that members know */
+    bool alone;      /* they know that the fleet's Redis does not answer */
 };
 
 /* The room runs at due_us, or with the next turn if it is busy. lobby_due.c owns it. */
