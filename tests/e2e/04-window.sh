@@ -53,8 +53,25 @@ check window/room "$(grep '^keylock_rooms' "$tmp/body")" eventually 20 playing
 rtt_counted() { [ "$(figure keylock_rtt_seconds_count)" -ge 2 ] && [ "$(figure keylock_lead_frames_count)" -ge 1 ]; }
 check window/rtt "$(grep -E '^keylock_(rtt|lead)' "$tmp/body")" eventually 10 rtt_counted
 check window/members "$(grep ^keylock_members "$tmp/body")" test "$(figure keylock_members)" = 2
+shown() {
+    gets 200 /api/rooms && python3 - "$tmp/body" <<'END'
+import json, sys
+text = open(sys.argv[1], encoding="utf-8").read()
+rooms = json.loads(text)
+room, = rooms["rooms"]
+assert rooms["next"] is None and room["name"] == 'the "room"' and room["state"] == "playing", room
+assert sorted(m["name"] for m in room["members"]) == ["ann", "bob"] and room["filled"] == 2, room
+assert all(0 <= m["rtt_ms"] < 1000 for m in room["members"]) and room["content"] and room["frame"] > 0, room
+assert "127.0.0.1" not in text
+END
+}
+check window/rooms "$(cat "$tmp/body")" eventually 10 shown
+check window/rooms-bad "$(cat "$tmp/body")" gets 400 '/api/rooms?from=-1'
+check window/rooms-end "$(cat "$tmp/body")" gets 200 '/api/rooms?from=8192'
+check window/rooms-none "$(cat "$tmp/body")" grep -qxF '{"rooms":[],"next":null}' "$tmp/body"
 check window/inputs "$(grep ^keylock_input "$tmp/body")" test "$(figure keylock_input_datagrams_total)" -gt 10
 check window/events "$(grep ^keylock_events "$tmp/body")" test "$(figure keylock_events_total 'event="joined"')" = 2
+gets 200 /metrics
 check window/no-words "a label has a client's words" eval '! grep -qE "bob|the " <(grep -v "^#" "$tmp/body")'
 if command -v promtool >/dev/null; then
     promtool check metrics <"$tmp/body" >"$tmp/promtool.log" 2>&1

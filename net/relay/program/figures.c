@@ -68,6 +68,7 @@ static void look(struct kl_server_onlooker *self, const struct kl_lobby *l,
     if (count) kl_copy_cost(&f->processor_us, &f->resident_bytes);
     f->at_us = now_us;
     publish(w->place, f);
+    kl_rooms_text_look(&w->place->rooms, l, w->looks++);
 }
 
 void kl_figures_begin(struct kl_figures_writer *w, struct kl_figures_place *place,
@@ -78,6 +79,7 @@ void kl_figures_begin(struct kl_figures_writer *w, struct kl_figures_place *plac
     if (config->shards) w->now.journal_most_bytes /= config->shards->count;
     if (!strcmp(config->journal, "off")) w->now.journal_most_bytes = 0;
     publish(place, &w->now);
+    kl_rooms_text_begin(&place->rooms);
     memset(place->event, 0, sizeof place->event);
     kl_log_count(place->event);
 }

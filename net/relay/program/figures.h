@@ -11,6 +11,7 @@
 #include "net/platform/seqlock.h"
 #include "net/relay/log/relay_log.h"
 #include "net/relay/loop/server.h"
+#include "net/relay/program/rooms_text.h"
 #include "net/relay/room/lobby_room.h"
 
 #define KL_FIGURES_FRESH_US 1000000 /* a process without a look for so long does not serve */
@@ -38,6 +39,7 @@ struct kl_figures_place {
     kl_seqlock lock; /* of the figures */
     struct kl_figures figures;
     struct kl_log_count event[KL_LOG_EVENTS];
+    struct kl_shown_rooms rooms;
 };
 
 struct kl_figures_writer {
@@ -45,6 +47,7 @@ struct kl_figures_writer {
     struct kl_figures_place *place;
     struct kl_figures now;
     uint64_t count_us; /* the next count of players and rooms */
+    unsigned looks;    /* so far */
 };
 
 /* The figures of this process begin anew in its place, and so do the log's counts. */

@@ -1,6 +1,8 @@
 /* The process of --http: HTTP by libmicrohttpd, which is loaded when it is wanted. */
+#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "net/platform/clock.h"
@@ -20,6 +22,7 @@ enum { NO = 0, YES = 1 };
 enum { USE_INTERNAL_POLLING_THREAD = 8, USE_AUTO = 65536 };
 enum { OPTION_END, OPTION_MEMORY_LIMIT, OPTION_CONNECTION_LIMIT, OPTION_TIMEOUT, OPTION_LISTEN_SOCKET = 12 };
 enum { MUST_COPY = 2 };
+enum { ARGUMENT_KIND = 8 };
 
 struct MHD_Daemon;
 struct MHD_Connection;
@@ -34,6 +37,7 @@ static struct {
     int (*add_response_header)(struct MHD_Response *r, const char *name, const char *value);
     int (*queue_response)(struct MHD_Connection *c, unsigned status, struct MHD_Response *r);
     void (*destroy_response)(struct MHD_Response *r);
+    const char *(*lookup_connection_value)(struct MHD_Connection *c, int kind, const char *key);
 } mhd;
 
 static bool load(char *err, size_t err_len) {
@@ -42,8 +46,9 @@ static bool load(char *err, size_t err_len) {
     static const struct {
         const char *name;
         void **to;
-    } want[] = {WANT(start_daemon),        WANT(stop_daemon),    WANT(create_response_from_buffer),
-                WANT(add_response_header), WANT(queue_response), WANT(destroy_response)};
+    } want[] = {WANT(start_daemon),           WANT(stop_daemon),    WANT(create_response_from_buffer),
+                WANT(add_response_header),    WANT(queue_response), WANT(destroy_response),
+                WANT(lookup_connection_value)};
     void *library = kl_library_open(LIBRARY, err, err_len);
     for (size_t i = 0; library && i < sizeof want / sizeof *want; i++) {
         if ((*want[i].to = kl_library_find(library, want[i].name))) continue;
@@ -109,6 +114,23 @@ static int put_health(struct MHD_Connection *c, const struct kl_window *w, bool 
     return result;
 }
 
+static const struct kl_shown_rooms *rooms_of(const void *window, unsigned shard) {
+    return &((const struct kl_window *)window)->place[shard].rooms;
+}
+
+static int put_rooms(struct MHD_Connection *c, const struct kl_window *w) {
+    struct kl_buffer text = {0};
+    const char *from = mhd.lookup_connection_value(c, ARGUMENT_KIND, "from");
+    char *end = NULL;
+    unsigned long first = from ? strtoul(from, &end, 10) : 0;
+    if (from && (!isdigit((unsigned char)*from) || *end || first > KL_SHARDS_MAX * KL_SHARD_ROOMS))
+        return put_text(c, 400, "expected from=N, the number that the answer before has as \"next\"\n");
+    kl_rooms_text_tell(&text, rooms_of, w, w->count, (unsigned)first);
+    int result = text.failed ? NO : put(c, 200, "application/json", text.at, text.len);
+    kl_buffer_free(&text);
+    return result;
+}
+
 static int answer(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
                   const char *version, const char *body, size_t *body_len, void **of_request) {
     const struct kl_window *w = ctx;
@@ -121,7 +143,8 @@ static int answer(void *ctx, struct MHD_Connection *c, const char *url, const ch
     if (!strcmp(url, "/metrics")) return put_metrics(c, w, now_us);
     if (!strcmp(url, "/healthz")) return put_health(c, w, false, now_us);
     if (!strcmp(url, "/readyz")) return put_health(c, w, true, now_us);
-    return put_text(c, 404, "expected /metrics, /healthz or /readyz\n");
+    if (!strcmp(url, "/api/rooms")) return put_rooms(c, w);
+    return put_text(c, 404, "expected /api/rooms, /metrics, /healthz or /readyz\n");
 }
 
 int kl_window_serve(void *ctx) {

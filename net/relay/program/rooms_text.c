@@ -1,0 +1,142 @@
+#include "net/relay/program/rooms_text.h"
+
+#include <string.h>
+
+#define APART 4 /* looks from one writing of a place to the next */
+
+/* --- a process's own --- */
+
+static void describe(struct kl_shown_room *out, const struct kl_lobby_room *r) {
+    out->phase = (uint8_t)r->phase;
+    out->paused = r->phase == KL_ROOM_PLAYING && r->lock.paused;
+    out->frame = r->lock.next_close;
+    out->lead = out->frame ? r->lock.lead[(out->frame - 1) % KL_KEPT_FRAMES] : 0;
+    out->stalls = r->report.stall.count;
+    for (KL_MEMBERS(i, r, kl_lobby_here)) {
+        const struct kl_lock_client *c = &r->lock.client[i];
+        struct kl_shown_player *p = &out->member[out->members++];
+        memcpy(p->name, r->member[i]->v.name, sizeof p->name);
+        p->seats = r->member[i]->seats;
+        p->rtt_known = c->rtt.count != 0;
+        p->rtt_us = c->rtt.srtt_us;
+        p->backlog = c->backlog;
+        p->holds_up = r->phase == KL_ROOM_PLAYING && kl_lock_holds_up(&r->lock, i);
+    }
+}
+
+static void put(struct kl_shown_rooms *rooms, unsigned place, const struct kl_shown_room *room) {
+    if (!room->listed && !rooms->at[place].listed) return;
+    kl_seqlock_write(&rooms->lock[place], &rooms->at[place], room, sizeof *room);
+}
+
+void kl_rooms_text_begin(struct kl_shown_rooms *rooms) {
+    const struct kl_shown_room none = {0};
+    for (unsigned i = 0; i < atomic_load(&rooms->end); i++)
+        kl_seqlock_write(&rooms->lock[i], &rooms->at[i], &none, sizeof none);
+}
+
+void kl_rooms_text_look(struct kl_shown_rooms *rooms, const struct kl_lobby *l, unsigned turn) {
+    const unsigned most = l->limits.rooms < KL_SHARD_ROOMS ? l->limits.rooms : KL_SHARD_ROOMS;
+    for (unsigned place = turn % APART; place < most; place += APART) {
+        struct kl_shown_room room = {0};
+        if (!l->room[place] && place >= atomic_load(&rooms->end)) continue;
+        room.listed = l->room[place] && kl_lobby_listing_at(l, place, &room.line) &&
+                      !(room.line.doors & KL_DOOR_UNLISTED);
+        if (room.listed) describe(&room, l->room[place]);
+        if (place >= atomic_load(&rooms->end)) atomic_store(&rooms->end, place + 1);
+        put(rooms, place, &room);
+    }
+}
+
+/* --- the text --- */
+
+/* The length of the character at the beginning of a text, and *c gets it. 0: no UTF-8 (RFC 3629). */
+static unsigned read_character(const unsigned char *at, uint32_t *c) {
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned n = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+    if (n < 2) {
+        *c = at[0];
+        return n;
+    }
+    *c = at[0] & (0x7fU >> n);
+    for (unsigned i = 1; i < n; i++) { /* a NUL ends it, too */
+        if ((at[i] & 0xc0) != 0x80) return 0;
+        *c = *c << 6 | (at[i] & 0x3f);
+    }
+    return *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000) ? 0 : n;
+}
+
+void kl_rooms_text_quote(struct kl_buffer *to, const char *text) {
+    kl_buffer_add(to, "\"");
+    for (const char *at = text; *at;) {
+        uint32_t c;
+        const unsigned n = read_character((const unsigned char *)at, &c);
+        const bool plain = n && c >= 0x20 && !(c >= 0x7f && c < 0xa0) && c != 0x2028 && c != 0x2029 &&
+                           (c >= 0x80 || !strchr("\"\\<>&", (int)c));
+        if (plain)
+            kl_buffer_add_bytes(to, at, n);
+        else
+            kl_buffer_add(to, "\\u%04x", n ? c : 0xfffd);
+        at += n ? n : 1;
+    }
+    kl_buffer_add(to, "\"");
+}
+
+static const char *state_name(const struct kl_shown_room *r) {
+    static const char *const names[] = {"gathering", "asked", "loading", "playing", "reopening"};
+    return r->paused ? "paused" : names[r->phase % 5];
+}
+
+static const char *yes(bool is) {
+    return is ? "true" : "false";
+}
+
+static void tell_player(struct kl_buffer *to, const struct kl_shown_player *p) {
+    kl_buffer_add(to, "{\"name\":");
+    kl_rooms_text_quote(to, p->name);
+    kl_buffer_add(to, ",\"seats\":%u,\"rtt_ms\":", p->seats);
+    kl_buffer_add(to, p->rtt_known ? "%.1f" : "null", p->rtt_us / 1e3);
+    kl_buffer_add(to, ",\"backlog\":%u,\"holds_up\":%s}", p->backlog, yes(p->holds_up));
+}
+
+static void tell_room(struct kl_buffer *to, const struct kl_shown_room *r) {
+    const struct kl_lobby_listing *l = &r->line;
+    kl_buffer_add(to, "{\"name\":");
+    kl_rooms_text_quote(to, l->name);
+    kl_buffer_add(to, ",\"content\":");
+    kl_rooms_text_quote(to, l->content);
+    kl_buffer_add(to, ",\"core\":");
+    kl_rooms_text_quote(to, l->core);
+    kl_buffer_add(to,
+                  ",\"state\":\"%s\",\"frame\":%u,\"lead\":%u,\"stalls\":%u,\"players\":%u,\"filled\":%u,"
+                  "\"watchers\":%u,\"password\":%s,\"locked\":%s,\"recorded\":%s,\"members\":[",
+                  state_name(r), r->frame, r->lead, r->stalls, l->players, l->filled, l->watchers,
+                  yes(l->doors & KL_DOOR_PASSWORD), yes(l->doors & KL_DOOR_LOCKED), yes(l->recorded));
+    for (unsigned i = 0; i < r->members && i < KL_MAX_CLIENTS; i++) {
+        if (i) kl_buffer_add(to, ",");
+        tell_player(to, &r->member[i]);
+    }
+    kl_buffer_add(to, "]}");
+}
+
+void kl_rooms_text_tell(struct kl_buffer *to,
+                        const struct kl_shown_rooms *(*rooms_of)(const void *, unsigned), const void *ctx,
+                        unsigned count, unsigned from) {
+    struct kl_shown_room room;
+    bool any = false;
+    kl_buffer_add(to, "{\"rooms\":[");
+    for (; from < count * KL_SHARD_ROOMS && to->len < KL_ROOMS_TEXT_BYTES; from++) {
+        const struct kl_shown_rooms *rooms = rooms_of(ctx, from / KL_SHARD_ROOMS);
+        const unsigned place = from % KL_SHARD_ROOMS;
+        if (place >= atomic_load(&((struct kl_shown_rooms *)(uintptr_t)rooms)->end)) continue;
+        if (!kl_seqlock_read(&rooms->lock[place], &room, &rooms->at[place], sizeof room) || !room.listed)
+            continue;
+        if (any) kl_buffer_add(to, ",");
+        any = true;
+        tell_room(to, &room);
+    }
+    if (from < count * KL_SHARD_ROOMS)
+        kl_buffer_add(to, "],\"next\":%u}\n", from);
+    else
+        kl_buffer_add(to, "],\"next\":null}\n");
+}

@@ -1,0 +1,50 @@
+/* rooms_text.h - a relay's rooms in memory that all its processes share, and their text for /api/rooms.
+ *
+ * A process writes a place of its own about once a second. A reader copies a place in a bounded number of
+ * tries. Only listed rooms are told, and no address. */
+#ifndef KL_ROOMS_TEXT_H
+#define KL_ROOMS_TEXT_H
+
+#include "net/platform/buffer.h"
+#include "net/platform/seqlock.h"
+#include "net/relay/lobby/lobby.h"
+#include "net/relay/room/lobby_room.h"
+
+#define KL_ROOMS_TEXT_BYTES (128U * 1024) /* of one answer; the room that passes it is the last */
+
+struct kl_shown_player {
+    char name[KL_NAME_MAX];
+    uint8_t seats;
+    bool rtt_known, holds_up;
+    uint32_t rtt_us, backlog; /* backlog: frames sent and not yet run */
+};
+
+struct kl_shown_room {
+    bool listed; /* false: no room, or one that is not told */
+    uint8_t phase;
+    bool paused;
+    uint32_t frame, lead, stalls; /* lead: frames, of the last one closed */
+    struct kl_lobby_listing line;
+    unsigned members;
+    struct kl_shown_player member[KL_MAX_CLIENTS];
+};
+
+struct kl_shown_rooms {
+    _Atomic uint32_t end; /* places below have had a room */
+    kl_seqlock lock[KL_SHARD_ROOMS];
+    struct kl_shown_room at[KL_SHARD_ROOMS];
+};
+
+/* Forgets the rooms of a process before this one. */
+void kl_rooms_text_begin(struct kl_shown_rooms *rooms);
+/* Writes each fourth place, from place turn % 4 on. */
+void kl_rooms_text_look(struct kl_shown_rooms *rooms, const struct kl_lobby *l, unsigned turn);
+/* An object: its rooms from place `from` of all processes on, and "next", the place to go on with, or null.
+ * rooms_of(ctx, shard): of process shard < count. */
+void kl_rooms_text_tell(struct kl_buffer *to,
+                        const struct kl_shown_rooms *(*rooms_of)(const void *, unsigned), const void *ctx,
+                        unsigned count, unsigned from);
+/* A string of JSON. Bytes that are no UTF-8 become U+FFFD. */
+void kl_rooms_text_quote(struct kl_buffer *to, const char *text);
+
+#endif
