@@ -58,10 +58,10 @@ static void begin_relay(unsigned i, const char *shards, const char *rooms, const
     fprintf(f, i ? "secret\n" : "one secret\n");
     fclose(f);
     chmod(login, 0600);
-    const char *const args[] = {"--bind",    host[i], "--host",        i ? host[i] : first_host,
-                                "--shards",  shards,  "--rooms",       rooms,
-                                "--fleet",   url,     "--state",       state,
-                                "--control", "off",   "--fleet-login", login,
+    const char *const args[] = {"--bind",    host[i],       "--host",        i ? host[i] : first_host,
+                                "--shards",  shards,        "--rooms",       rooms,
+                                "--fleet",   url,           "--state",       state,
+                                "--control", relay_state(), "--fleet-login", login,
                                 NULL};
     relay[i] = relay_start(args);
     assert_true(program_said(&relay[i], "event=fleet_found"));
@@ -273,6 +273,24 @@ static void a_relay_that_ends_hands_its_match_on(void **state) {
     end(2);
 }
 
+/* Its operator hands its matches on, and then ends it. */
+static void a_relay_that_is_drained_hands_its_match_on(void **state) {
+    (void)state;
+    begin_match();
+    char line[256];
+    const char *program = getenv("KEYLOCK_RELAY_BIN");
+    snprintf(line, sizeof line, "%s ctl --control %s --port %u drain >/dev/null",
+             program ? program : "build/keylock-relay", relay_state(), relay[0].port);
+    assert_int_equal(system(line), 0);
+    expect_match("a relay is drained");
+    come(2, 0, "other", 1);
+    assert_true(player_joins(&player[2]));
+    assert_int_equal(program_lines(&relay[0], "event=room_made"), 1); /* its own, of before */
+    expect_listed(2);
+    player_close(&player[2], 0);
+    end(2);
+}
+
 /* Nobody says good bye; and the relay does not know that it was gone. */
 static void a_relay_that_stood_still_has_lost_its_match(void **state) {
     (void)state;
@@ -373,6 +391,7 @@ int main(void) {
                                        cmocka_unit_test(a_full_relay_sends_its_rooms_on),
                                        cmocka_unit_test(rooms_outlive_redis_and_no_name_a_dead_relay),
                                        cmocka_unit_test(a_relay_that_ends_hands_its_match_on),
+                                       cmocka_unit_test(a_relay_that_is_drained_hands_its_match_on),
                                        cmocka_unit_test(a_match_outlives_its_relay),
                                        cmocka_unit_test(a_relay_that_stood_still_has_lost_its_match),
                                        cmocka_unit_test(redis_loses_all_and_then_the_relay_dies),

@@ -41,6 +41,25 @@ TEST_WITH(one_that_is_being_written_is_not_read, begin, end) {
     assert_int_equal(figures[0].journal_most_bytes, 3 * 1048576);
 }
 
+TEST_WITH(a_string_of_json_is_one_whatever_a_player_is_called, begin, end) {
+    static const struct {
+        const char *is, *told;
+    } names[] = {{"a\"b\\", "\"a\\u0022b\\u005c\""},
+                 {"</script>&", "\"\\u003c/script\\u003e\\u0026\""},
+                 {"\x01\x7f\n", "\"\\u0001\\u007f\\u000a\""},
+                 {"\xc3\xa4\xf0\x9f\x98\x80", "\"\xc3\xa4\xf0\x9f\x98\x80\""},
+                 {"\xc3", "\"\\ufffd\""},                                    /* cut */
+                 {"\xc0\xaf", "\"\\ufffd\\ufffd\""},                         /* longer than it need be */
+                 {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""},              /* a surrogate */
+                 {"\xf4\x90\x80\x80x", "\"\\ufffd\\ufffd\\ufffd\\ufffdx\""}, /* above all characters */
+                 {"\xe2\x80\xa8", "\"\\u2028\""}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        kl_buffer_clear(&text);
+        kl_rooms_text_quote(&text, names[i].is);
+        assert_string_equal(text.at, names[i].told);
+    }
+}
+
 TEST_WITH(a_process_is_fresh_for_a_second_after_its_look, begin, end) {
     figures[0] = (struct kl_figures){.at_us = 5000000};
     figures[1] = (struct kl_figures){.at_us = 5900000};

@@ -372,15 +372,25 @@ static bool wants(const struct kl_lobby_room *r) {
            (j->ticket != r->past.ticket_number && r->past.ticket_len && j->state == KL_JOURNAL_OPEN);
 }
 
-/* The fleet copies the files. */
-static void note(const struct kl_lobby_room *r) {
+static struct kl_fleet_record record_of(const struct kl_lobby_room *r) {
     const struct kl_tail *t = r->journal.state == KL_JOURNAL_OPEN ? r->journal.tail : NULL;
     struct kl_fleet_record record = {.recording = r->journal.base.klr.at};
-    if (!r->lobby->fleet) return;
     memcpy(record.id, r->id, sizeof record.id);
     memcpy(record.room, r->name, sizeof record.room);
     if (t) record.slot = t->slot.number, record.which = t->slot.which, record.bytes = (uint32_t)t->slot.used;
-    kl_fleet_note(r->lobby->fleet, r->due.index, &record);
+    return record;
+}
+
+/* The fleet copies the files. */
+static void note(const struct kl_lobby_room *r) {
+    const struct kl_fleet_record record = record_of(r);
+    if (r->lobby->fleet) kl_fleet_note(r->lobby->fleet, r->due.index, &record);
+}
+
+bool kl_journal_is_copied(const struct kl_lobby_room *r) {
+    const struct kl_fleet_record record = record_of(r);
+    const struct kl_fleet *f = r->lobby->fleet;
+    return record.slot && atomic_load(&f->copied[f->shards->own][r->due.index]) == kl_fleet_mark(&record);
 }
 
 void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us) {

@@ -108,6 +108,8 @@ void kl_journal_end(struct kl_lobby_room *r, const char *reason, uint64_t now_us
 void kl_journal_leave(struct kl_lobby_room *r);
 /* Its files go, without END: another relay of the fleet has the match by now. */
 void kl_journal_forget(struct kl_lobby_room *r);
+/* The fleet has a copy of all that its files have. */
+bool kl_journal_is_copied(const struct kl_lobby_room *r);
 /* Makes the room of these files as kl_journal_load() does. */
 void kl_journal_take(struct kl_lobby *l, const uint8_t id[16], uint64_t now_us);
 

@@ -76,8 +76,8 @@ static void write_entry(const struct directory *d, char out[TEXT_BYTES]) {
     }
     snprintf(out, TEXT_BYTES, "key=%s at=%s rooms=%u most=%u clients=%u turn=%lu version=%s",
              d->config->fingerprint, at, kl_shards_rooms(d->fleet->shards),
-             d->fleet->rooms_most * d->fleet->shards->count, kl_shards_clients(d->fleet->shards), d->turn,
-             KL_VERSION);
+             atomic_load(&d->fleet->draining) ? 0 : d->fleet->rooms_most * d->fleet->shards->count,
+             kl_shards_clients(d->fleet->shards), d->turn, KL_VERSION);
 }
 
 static void look_up(struct directory *d, uint64_t now_us) {
@@ -230,7 +230,9 @@ static bool copy_rooms(struct directory *d) {
 }
 
 static void turn(struct directory *d, uint64_t *next_us) {
-    if (kl_now_us() >= *next_us) {
+    const uint32_t losses = atomic_load(&d->fleet->losses);
+    if (kl_now_us() >= *next_us || losses != d->losses) { /* the names of rooms that are given are free */
+        d->losses = losses;
         *next_us = kl_now_us() + RENEW_US;
         speak(d);
     }

@@ -36,6 +36,7 @@ struct directory {
     struct kl_redis *redis;
     struct kl_replica *replica;       /* NULL: there is no journal */
     unsigned owed;                    /* answers, of add() */
+    uint32_t losses;                  /* that Redis knows of */
     bool lost;                        /* the log says that Redis is away */
     uint64_t confirmed_us;            /* the newest renewal that succeeded was sent then; 0: none */
     unsigned long turn;               /* of changes of the rooms' lines */

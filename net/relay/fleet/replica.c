@@ -367,6 +367,8 @@ static bool take_written(struct kl_replica *c, char *err, size_t err_len) {
             p->recording = s->recording;
             p->slot = s->slot;
             p->bytes = s->bytes;
+            atomic_store(&c->fleet->copied[s->shard][s->place],
+                         kl_fleet_mark(&(struct kl_fleet_record){.slot = s->slot, .bytes = s->bytes}));
             if (p->recording == p->now.recording) done(c, s->shard, s->place);
         }
     }

@@ -59,7 +59,7 @@ struct kl_lobby *kl_lobby_create(const struct kl_lobby_limits *limits, const str
         return NULL;
     }
     l->net = *net;
-    l->fleet_us = UINT64_MAX;
+    l->fleet_us = l->drain_us = UINT64_MAX;
     randombytes_buf(l->secret, sizeof l->secret);
     crypto_scalarmult_base(l->pub, l->secret);
     return l;
@@ -366,6 +366,7 @@ void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
     if (l->returns_wait) kl_lobby_return_next(l, now_us);
     if (now_us >= l->fleet_us) kl_lobby_fleet_turn(l, now_us);
     if (l->fleet) kl_lobby_fleet_lose(l, now_us);
+    if (now_us >= l->drain_us) kl_lobby_fleet_drain_turn(l, now_us);
     if (l->wishes_wait || l->tokens_wait) kl_lobby_wishes_turn(l, now_us);
     const unsigned rooms = kl_lobby_dues_next(l, now_us);
     for (unsigned i = 0; i < rooms; i++)
@@ -382,6 +383,7 @@ uint64_t kl_lobby_due_us(const struct kl_lobby *l) {
     uint64_t due_us = kl_lobby_snapshot_due_us(l);
     if (l->door_us < due_us) due_us = l->door_us;
     if (l->fleet_us < due_us) due_us = l->fleet_us;
+    if (l->drain_us < due_us) due_us = l->drain_us;
     if ((l->wishes_wait || l->tokens_wait) && l->wishes_us < due_us) due_us = l->wishes_us;
     if (l->returns_wait || l->ends_wait) due_us = 0;
     if (kl_lobby_dues_us(l) < due_us) due_us = kl_lobby_dues_us(l);

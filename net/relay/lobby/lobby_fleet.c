@@ -14,7 +14,7 @@ static const char *room_of(const struct kl_lobby_asking *a) {
 }
 
 static bool has_place(const struct kl_lobby *l) {
-    return kl_lobby_place(l) < l->limits.rooms;
+    return !atomic_load(&l->fleet->draining) && kl_lobby_place(l) < l->limits.rooms;
 }
 
 bool kl_lobby_fleet_asks(struct kl_lobby *l, unsigned peer, const struct kl_msg *m, uint64_t now_us) {

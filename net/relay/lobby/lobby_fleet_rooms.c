@@ -7,7 +7,10 @@
 
 #define DESERTED_US 1000000
 #define STAND_US    500000
-#define MISSING_US  UINT64_C(3000000) /* a player without a link may have found another relay by then */
+
+#define DRAIN_LOOK_US 2000
+#define DRAIN_NEXT_US 20000             /* between two rooms of one process */
+#define MISSING_US    UINT64_C(3000000) /* a player without a link may have found another relay by then */
 
 static bool speaks(const struct kl_fleet *f) {
     return atomic_load_explicit(&f->speaks, memory_order_relaxed);
@@ -63,6 +66,7 @@ void kl_lobby_fleet_lose(struct kl_lobby *l, uint64_t now_us) {
     struct kl_fleet *f = l->fleet;
     const unsigned own = l->shards->own;
     const uint32_t losses = atomic_load(&f->losses), wants = atomic_load(&f->wants);
+    if (l->drain_us == UINT64_MAX && atomic_load(&f->draining)) l->drain_us = now_us;
     if (losses == l->fleet_losses && wants == l->fleet_wants) return;
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         if (is_tagged(l->room[i], f->lost[own])) end_here(l->room[i], now_us);
@@ -72,6 +76,31 @@ void kl_lobby_fleet_lose(struct kl_lobby *l, uint64_t now_us) {
     }
     l->fleet_losses = losses;
     l->fleet_wants = wants;
+}
+
+/* --- this relay is to end --- */
+
+bool kl_lobby_fleet_drain(struct kl_lobby *l, uint64_t now_us) {
+    struct kl_addresses at;
+    if (!l->fleet || !kl_fleet_with_place(l->fleet, &at)) return false;
+    kl_log(KL_LOG_INFO, "fleet_drains", "rooms=%u", kl_lobby_rooms_in_all(l));
+    atomic_store(&l->fleet->draining, 1);
+    l->drain_us = now_us;
+    return true;
+}
+
+/* A match whose copy is whole, at the end of a turn in which no frame has closed. */
+void kl_lobby_fleet_drain_turn(struct kl_lobby *l, uint64_t now_us) {
+    struct kl_addresses at;
+    l->drain_us = now_us + DRAIN_LOOK_US;
+    if (!speaks(l->fleet) || !kl_fleet_with_place(l->fleet, &at)) return;
+    for (unsigned i = 0; i < l->limits.rooms; i++) {
+        struct kl_lobby_room *r = l->room[i];
+        if (!r || r->phase != KL_ROOM_PLAYING || !kl_journal_is_copied(r)) continue;
+        let_go(r, now_us);
+        l->drain_us = now_us + DRAIN_NEXT_US;
+        return;
+    }
 }
 
 /* --- without a lease another relay may go on with a room once its players ask there --- */

@@ -120,6 +120,10 @@ void kl_lobby_fleet_tell(struct kl_lobby_room *r);
 /* While this relay's entry in Redis does not stand, no frame closes without all players; the others are sent
  * on where one is missing for long. */
 void kl_lobby_fleet_stand(struct kl_lobby_room *r, uint64_t now_us);
+/* False: there is no other relay. All its processes hand their matches on then. */
+bool kl_lobby_fleet_drain(struct kl_lobby *l, uint64_t now_us);
+/* The next one, at drain_us. */
+void kl_lobby_fleet_drain_turn(struct kl_lobby *l, uint64_t now_us);
 /* Rooms that another relay has by now, or shall have, end here, and their people are sent on. */
 void kl_lobby_fleet_lose(struct kl_lobby *l, uint64_t now_us);
 

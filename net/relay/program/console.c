@@ -50,6 +50,8 @@ static const struct {
      "  turned_away  clients put out, wrong passwords, wrong returns\n"
      "  held         memory of rooms, the journal",
      KL_CONSOLE_STATUS, 0},
+    {"drain", "hands the matches on to the other relays of the fleet, and takes no new rooms",
+     KL_CONSOLE_DRAIN, 0},
     {"quit", "ends the relay", KL_CONSOLE_QUIT, 0},
     {"help", NULL, KL_CONSOLE_HELP, 0},
 };
@@ -332,6 +334,12 @@ bool kl_console_obey(struct kl_lobby *l, const struct kl_hub_stats *network, con
     case KL_CONSOLE_NOTHING: return true;
     case KL_CONSOLE_HELP: show_help(to); break;
     case KL_CONSOLE_QUIT: kl_buffer_add(to, "ok\n"); break;
+    case KL_CONSOLE_DRAIN:
+        if (kl_lobby_fleet_drain(l, now_us))
+            kl_buffer_add(to, "ok\n");
+        else
+            kl_buffer_add(to, KL_CONSOLE_ERROR "expected another relay in this one's fleet, got none\n");
+        break;
     case KL_CONSOLE_ROOMS: show_rooms(l, to); break;
     case KL_CONSOLE_STATUS: show_status(l, network, to); break;
     case KL_CONSOLE_BAD: kl_buffer_add(to, KL_CONSOLE_ERROR "%s\n", c.room); break;

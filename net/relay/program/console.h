@@ -23,6 +23,7 @@ enum kl_console_verb {
     KL_CONSOLE_NOTHING, /* an empty line */
     KL_CONSOLE_HELP,
     KL_CONSOLE_QUIT,
+    KL_CONSOLE_DRAIN,
     KL_CONSOLE_ROOMS,
     KL_CONSOLE_STATUS,
     KL_CONSOLE_WHO,

@@ -35,6 +35,10 @@ void kl_fleet_note(struct kl_fleet *f, unsigned place, const struct kl_fleet_rec
     if (!atomic_exchange(&f->awake, 1)) kl_wake(f->wake);
 }
 
+uint64_t kl_fleet_mark(const struct kl_fleet_record *record) {
+    return record->slot << 32 | record->bytes;
+}
+
 uint32_t kl_fleet_tag(const uint8_t id[KL_ROOM_ID_BYTES]) {
     uint32_t tag;
     memcpy(&tag, &id[KL_ROOM_ID_BYTES / 2], sizeof tag); /* bytes of chance */
@@ -44,6 +48,7 @@ uint32_t kl_fleet_tag(const uint8_t id[KL_ROOM_ID_BYTES]) {
 void kl_fleet_lose(struct kl_fleet *f, unsigned shard, unsigned place, const uint8_t id[KL_ROOM_ID_BYTES]) {
     atomic_store(&f->lost[shard][place], kl_fleet_tag(id));
     atomic_fetch_add(&f->losses, 1);
+    kl_wake(f->wake);
 }
 
 void kl_fleet_want(struct kl_fleet *f, unsigned shard, unsigned place, const uint8_t id[KL_ROOM_ID_BYTES]) {

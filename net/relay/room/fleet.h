@@ -78,7 +78,9 @@ struct kl_fleet {
     _Atomic uint64_t changed[KL_SHARDS_MAX][KL_SHARD_ROOMS / 64];
     _Atomic uint32_t lost[KL_SHARDS_MAX][KL_SHARD_ROOMS], losses;
     _Atomic uint32_t wanted[KL_SHARDS_MAX][KL_SHARD_ROOMS], wants;
-    _Atomic uint32_t awake; /* the directory looks soon */
+    _Atomic uint64_t copied[KL_SHARDS_MAX][KL_SHARD_ROOMS]; /* kl_fleet_mark() of what Redis has */
+    _Atomic uint32_t awake;                                 /* the directory looks soon */
+    _Atomic uint32_t draining; /* this relay takes no new rooms, and hands its matches on */
 };
 
 /* Asks, in the own process's place `i`, for a room of that name. A question there before is forgotten. */
@@ -89,7 +91,8 @@ enum kl_fleet_answer kl_fleet_answer(const struct kl_fleet *f, unsigned i, struc
 
 /* The own process's room at this place has written its files, or has ended. */
 void kl_fleet_note(struct kl_fleet *f, unsigned place, const struct kl_fleet_record *record);
-uint32_t kl_fleet_tag(const uint8_t id[KL_ROOM_ID_BYTES]); /* never 0 */
+uint64_t kl_fleet_mark(const struct kl_fleet_record *record); /* grows with its files */
+uint32_t kl_fleet_tag(const uint8_t id[KL_ROOM_ID_BYTES]);    /* never 0 */
 /* The room of that id at this place is another relay's by now, or to be had by one. */
 void kl_fleet_lose(struct kl_fleet *f, unsigned shard, unsigned place, const uint8_t id[KL_ROOM_ID_BYTES]);
 /* Somebody asks another relay for it. */

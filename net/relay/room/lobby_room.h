@@ -364,6 +364,7 @@ struct kl_lobby {
     uint32_t fleet_asks;                /* its places with a question, as bits */
     uint32_t fleet_losses, fleet_wants; /* that have been looked at */
     uint64_t fleet_us;                  /* the next look at answers; UINT64_MAX: none is awaited */
+    uint64_t drain_us;                  /* the next match is handed on; UINT64_MAX: none is */
     struct kl_relay_key signer;         /* signs false: nothing is signed */
     struct kl_journal *journal;         /* NULL: no journal */
     struct kl_laid_out *laid_out;       /* for the locks of all rooms */
