@@ -84,6 +84,8 @@ $(OUT)/obj/%.o: %.c
 	@$(if $(Q),echo "CC    $<")
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
+$(call obj,net/relay/program/window_page.c): net/relay/program/page.html
+
 # Everything but the programs' own mains, what stands before their libraries, and the wrapper's exported symbols, for the tests to link from.
 $(OUT)/libkeylock.a: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(RECORD) $(CLIENT) $(TRANSPORT) $(filter-out %/main.c %/enet_sockets.c,$(RELAY)) $(filter-out %/main.c,$(TOOL)) $(WRAPPER))
 	@rm -f $@

@@ -11,7 +11,7 @@ vpath test_%.c tests/unit tests/net
 vpath fuzz_%.c tests/fuzz
 
 .SECONDARY: # objects of tests are kept: make would take them for intermediate
-.PHONY: check test test-all test-rest test-debian13 big-endian check-build test-build test-frontends unit sim rooms conformance fuzz fuzz-smoke corpus strange \
+.PHONY: test-fleet check test test-all test-rest test-debian13 big-endian check-build test-build test-frontends unit sim rooms conformance fuzz fuzz-smoke corpus strange \
     borders purity draw e2e e2e-san e2e-tsan soak soak-verify test-fbneo trials options
 
 # The programs under test are named to the tests, which may stand in another folder than build/.
@@ -195,6 +195,10 @@ soak-verify: all $(OUT)/torn ## recordings: an hour of every core verified, a fi
 screens: all test-build frontend ## the documents' pictures of every state, from real RetroArch
 	$(Q)KL_BUILD=$(OUT) tests/e2e/screens.sh
 	$(Q)KL_BUILD=$(OUT) PICTURES=tests/e2e/pictures tests/e2e/93-patch.sh
+	$(Q)KL_BUILD=$(OUT) PICTURES=tests/e2e/pictures tests/e2e/04-window.sh
+test-fleet: all $(OUT)/tests/test_fleet ## three relays and a Redis: matches move, relays die, Redis goes and comes back
+	$(Q)$(OUT)/tests/test_fleet
+	$(Q)KL_BUILD=$(OUT) tests/e2e/75-fleet.sh
 screenshots: screens ## the same
 
 include tests/bench/bench.mk

@@ -109,7 +109,7 @@ def any_name(rng, shortest=0):
 
 
 def any_params(rng):
-    return [rng.randrange(3), rng.randrange(2), rng.randrange(2), rng.randrange(2), rng.randint(1, 8), rng.randint(0, 30), rng.randint(0, 30),
+    return [rng.randrange(3), rng.randrange(2), rng.randrange(2), rng.randrange(2), rng.randrange(2), rng.randint(1, 8), rng.randint(0, 30), rng.randint(0, 30),
             rng.randrange(65536), rng.randrange(65536), rng.choice([1000000, 1000000000, 60098800]),
             rng.randrange(3)]
 

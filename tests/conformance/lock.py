@@ -38,7 +38,7 @@ class Clock:
 
 class Lock:
     def __init__(self, rng, params, seats, watches):
-        self.subframes, self.clocked, self.fps = params[1], params[2], params[9] / 1e6
+        self.subframes, self.clocked, self.fps = params[1], params[2], params[10] / 1e6
         self.seats, self.watches = seats, watches
         self.pad = lambda number: rng.choice([0, 0, 1, 2, 3])
         # For the judge: every sample that was taken; the frames [from, to) of each absence; how many frames came in UPDATE;

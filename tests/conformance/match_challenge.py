@@ -13,7 +13,7 @@ from room import coded, text
 
 HEAD, ROOM, START, PIECES, HASH, EVENT, END, SEAL, SIGN = 1, 2, 3, 5, 7, 8, 9, 10, 11
 FPS, LONG = 60000000, 8 << 20
-PARAMS = [0, 0, 1, 0, 1, 0, 0, 0, 0, FPS, 0]
+PARAMS = [0, 0, 1, 0, 0, 1, 0, 0, 0, 0, FPS, 0]
 
 
 def room(name, facts, match=""):
@@ -88,7 +88,7 @@ def check_token(m, token, start, relay_key, now):
     epoch, = struct.unpack("<Q", head[-8:])
     assert head[20:52] == relay_key and head[4:20] != bytes(16) and abs(epoch - now) < 60 and data == start
     r = Reader(said)
-    assert bytes.fromhex(r.name(23)) == b"python" and r.u(1) == 1 and read_params(r)[9] == FPS
+    assert bytes.fromhex(r.name(23)) == b"python" and r.u(1) == 1 and read_params(r)[10] == FPS
     facts = {bytes.fromhex(r.str(47)): bytes.fromhex(r.str(159)) for _ in range(r.u(1))}
     assert facts == {b"core": b"stand-in 1", b"content": b"none", b"challenge": b"python %d 86400" % FPS}
     identity = blake(128, b"".join(key + b"\0" + facts[key] + b"\0" for key in sorted(facts)))

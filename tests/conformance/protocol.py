@@ -199,10 +199,10 @@ def write_update(f, rng):
 # --- section 7: reliable messages ------------------------------------------------------------------------------
 
 def read_params(r):
-    policy, flags = r.u(1, 2), r.u(1, 7)
-    p = [policy, flags & 1, flags >> 1 & 1, flags >> 2, r.u(1, 8), r.u(1, 30), r.u(1, 30), r.u(2), r.u(2),
+    policy, flags = r.u(1, 2), r.u(1, 15)
+    p = [policy, flags & 1, flags >> 1 & 1, flags >> 2 & 1, flags >> 3, r.u(1, 8), r.u(1, 30), r.u(1, 30), r.u(2), r.u(2),
          r.u(4), r.u(1, 2)]
-    need(p[4] >= 1 and 1000000 <= p[9] <= 1000000000)
+    need(p[5] >= 1 and 1000000 <= p[10] <= 1000000000)
     return p
 
 
@@ -213,8 +213,8 @@ def read_match(r):
 
 
 def write_params(w, p):
-    w.u(1, p[0]), w.u(1, p[1] + 2 * p[2] + 4 * p[3]), w.u(1, p[4]), w.u(1, p[5]), w.u(1, p[6])
-    w.u(2, p[7]), w.u(2, p[8]), w.u(4, p[9]), w.u(1, p[10])
+    w.u(1, p[0]), w.u(1, p[1] + 2 * p[2] + 4 * p[3] + 8 * p[4]), w.u(1, p[5]), w.u(1, p[6]), w.u(1, p[7])
+    w.u(2, p[8]), w.u(2, p[9]), w.u(4, p[10]), w.u(1, p[11])
 
 
 def read_facts(r):

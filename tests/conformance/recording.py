@@ -153,7 +153,7 @@ class Recording:
     def read_room(self, r):
         self.name = text_of(r.name(23))
         if r.u(1, 1):
-            self.minute = read_params(r)[9] * 60 // 1000000
+            self.minute = read_params(r)[10] * 60 // 1000000
         facts = {text_of(key): text_of(value) for key, value in read_facts(r)}
         self.core, self.content = facts.get("core", ""), facts.get("content", "")
         self.members = [(r.u(1, 15), r.u(1), text_of(r.name(23))) for _ in range(r.u(1, 16))]

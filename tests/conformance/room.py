@@ -105,7 +105,7 @@ class Client:
             self.come_back()
             return
         w = self.wish
-        params = [w["policy"], w["subframes"], w["clock"], 0, w["players"], w["spacing"], w["lead_max"], w["budget"], w["hash_every"], round(w["fps"] * 1000000), w["desync"]]
+        params = [w["policy"], w["subframes"], w["clock"], 0, 0, w["players"], w["spacing"], w["lead_max"], w["budget"], w["hash_every"], round(w["fps"] * 1000000), w["desync"]]
         door = w.get("door", 0) | (DOOR_PASSWORD if w["password"] else 0) | (DOOR_AGAIN if self.watches else 0)
         key = curves.ed25519_public(self.seat_seed).hex()
         seats = 0 if self.watches else w["seats"]

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # 04-window.sh - --http of a relay of two processes: figures for Prometheus, health, readers that are slow, many or hostile; and word to
-# systemd.
-# runs: waiting, test, 15 s
+# systemd. The page of rooms in Chromium.
+#   PICTURES=DIR  the page's pictures go there
+# runs: waiting, test, 40 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$relay_program" "$keylock" "$content/shooter.nes"
@@ -66,6 +67,12 @@ assert "127.0.0.1" not in text
 END
 }
 check window/rooms "$(cat "$tmp/body")" eventually 10 shown
+check window/page "$(cat "$tmp/body")" gets 200 / -D "$tmp/head"
+check window/page-policy "$(cat "$tmp/head")" \
+    grep -qE "^Content-Security-Policy: default-src 'none'; style-src 'sha256-.{43}='; script-src 'sha256-.{43}='; connect-src 'self';" "$tmp/head"
+check window/page-host "$(cat "$tmp/body")" gets 421 / -H 'Host: elsewhere.example'
+check window/page-named "$(cat "$tmp/curl.log")" gets 200 /api/rooms -H "Host: localhost:${http##*:}"
+
 check window/rooms-bad "$(cat "$tmp/body")" gets 400 '/api/rooms?from=-1'
 check window/rooms-end "$(cat "$tmp/body")" gets 200 '/api/rooms?from=8192'
 check window/rooms-none "$(cat "$tmp/body")" grep -qxF '{"rooms":[],"next":null}' "$tmp/body"
@@ -118,6 +125,38 @@ for name in ann bob; do
 done
 check window/match-equal "other hashes" cmp -s "$tmp/ann.hash" "$tmp/bob.hash"
 check window/no-stall "$(grep -a event=stall "$tmp/relay.log")" test "$(grep -ac event=stall "$tmp/relay.log")" = 0
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+# looks NAME SIZE SCHEME: the page as a browser shows it, with the room open; its text in $tmp/NAME.html. 0: dark, 1: light.
+looks() {
+    local name=$1
+    timeout 60 chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$tmp/chromium" --window-size="$2" \
+        --blink-settings=preferredColorScheme="$3" --virtual-time-budget=8000 --screenshot="$tmp/$name.png" --dump-dom \
+        "http://$http/#the%20%22room%22" >"$tmp/$name.html" 2>"$tmp/chromium.log"
+    [ -z "${PICTURES:-}" ] || cp "$tmp/$name.png" "$PICTURES/window-$name.png"
+}
+# The brightness of a picture's corner, 0 to 100.
+brightness() { convert "$1" -crop 8x8+0+0 -colorspace Gray -format '%[fx:int(100*mean)]' info:; }
+if command -v chromium >/dev/null; then
+    for name in ann bob; do
+        start page-$name "$keylock" run --quiet --relay "$relay" --room "the \"room\"" --name $name --core "$test_core" \
+            --content "$content/shooter.nes" --input random:1 --speed real --frames 100000 --wait 20
+    done
+    eventually 20 playing
+    looks desk 1440,900 1
+    looks phone 390,844 0
+    for shape in desk phone; do
+        check window/page-$shape "$(tail -n 3 "$tmp/chromium.log") $(sed -n '/<header>/,/<script>/p' "$tmp/$shape.html")" \
+            eval 'grep -q "1 room, 2 seats taken" "$tmp/$shape.html" && grep -q "RTT of bob" "$tmp/$shape.html" && grep -q "aria-expanded=\"true\"" "$tmp/$shape.html"'
+    done
+    stop page-ann
+    stop page-bob
+    check window/page-light "$(brightness "$tmp/desk.png")" test "$(brightness "$tmp/desk.png")" -gt 80
+    check window/page-dark "$(brightness "$tmp/phone.png")" test "$(brightness "$tmp/phone.png")" -lt 20
+else
+    skip "window/page: no chromium"
+fi
 
 # --- processes that stand still, or die -------------------------------------------------------------------------------
 

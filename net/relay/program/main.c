@@ -129,7 +129,9 @@ static int serve(const struct kl_relay_options *options, int quit) {
     int result = 0;
     if (fleet && options->fleet_login[0] && !kl_redis_login(options->fleet_login, &redis, err, sizeof err))
         result = -1;
-    if (result == 0) result = kl_window_start(&setup.window, &options->http, shards, quit, err, sizeof err);
+    if (result == 0)
+        result = kl_window_start(&setup.window, &options->http, options->server.host, shards, quit, err,
+                                 sizeof err);
     if (result == 0 && group)
         result = kl_group_run(&config, shards, fleet ? &redis : NULL, quit, serve_logged, err, sizeof err);
     int status = result == 0 && !group ? serve_logged(&config, quit) : 0;

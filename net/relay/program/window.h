@@ -13,17 +13,22 @@ struct kl_window {
     struct kl_figures_place *place; /* of each process of the relay; NULL: nobody asks for figures */
     unsigned count;
     int quit, listener; /* listener: -1: no --http */
+    const char *host;   /* --host; "": not known */
     struct kl_process keeper;
 };
 
-/* http: the address to listen at; port 0: none. quit: of kl_wake_at_quit(). If --http is on or a service
- * manager wants to be told, starts a process that answers GET /metrics, /healthz and /readyz, starts it anew
+/* http: the address to listen at; port 0: none. host: by which people reach this machine, borrowed; "": not known. quit: of kl_wake_at_quit(). If --http is on or a service
+ * manager wants to be told, starts a process that answers GET of a page, figures and health, starts it anew
  * if it ends, and says when the relay is ready and that it goes on. Only before there are threads. 0, or -1
  * with a line in err. */
-int kl_window_start(struct kl_window *w, const struct kl_address *http, unsigned count, int quit, char *err,
-                    size_t err_len);
+int kl_window_start(struct kl_window *w, const struct kl_address *http, const char *host, unsigned count,
+                    int quit, char *err, size_t err_len);
 /* Ends it. One that was not started is allowed. */
 void kl_window_end(struct kl_window *w);
+
+/* The page, and its Content-Security-Policy. Both stay. window_page.c */
+const char *kl_window_page(size_t *len);
+const char *kl_window_policy(void);
 
 /* Serves w->listener until w->quit can be read. The process's status. window_http.c */
 int kl_window_serve(void *w);

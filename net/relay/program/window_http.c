@@ -22,7 +22,7 @@ enum { NO = 0, YES = 1 };
 enum { USE_INTERNAL_POLLING_THREAD = 8, USE_AUTO = 65536 };
 enum { OPTION_END, OPTION_MEMORY_LIMIT, OPTION_CONNECTION_LIMIT, OPTION_TIMEOUT, OPTION_LISTEN_SOCKET = 12 };
 enum { MUST_COPY = 2 };
-enum { ARGUMENT_KIND = 8 };
+enum { HEADER_KIND = 1, ARGUMENT_KIND = 8 };
 
 struct MHD_Daemon;
 struct MHD_Connection;
@@ -72,10 +72,23 @@ static int put(struct MHD_Connection *c, unsigned status, const char *type, cons
     mhd.add_response_header(r, "Content-Type", type);
     mhd.add_response_header(r, "Cache-Control", "no-store");
     mhd.add_response_header(r, "X-Content-Type-Options", "nosniff");
+    mhd.add_response_header(r, "Referrer-Policy", "no-referrer");
+    mhd.add_response_header(r, "Content-Security-Policy", kl_window_policy());
     if (status == 405) mhd.add_response_header(r, "Allow", "GET, HEAD");
     int result = mhd.queue_response(c, status, r);
     mhd.destroy_response(r);
     return result;
+}
+
+/* The page and what it asks for are for browsers, which send the name that they were given: another name than
+ * this relay's is a trick to read it from elsewhere (DNS rebinding). An address cannot be one. */
+static bool is_own_host(struct MHD_Connection *c, const struct kl_window *w) {
+    const char *host = mhd.lookup_connection_value(c, HEADER_KIND, "Host");
+    struct kl_address ignored;
+    if (!host) return true; /* no browser */
+    size_t len = strcspn(host, ":");
+    bool own = *w->host && len == strlen(w->host) && !strncmp(host, w->host, len);
+    return own || kl_address_parse_place(host, &ignored) || (len == 9 && !strncmp(host, "localhost", len));
 }
 
 static int put_text(struct MHD_Connection *c, unsigned status, const char *text) {
@@ -131,6 +144,12 @@ static int put_rooms(struct MHD_Connection *c, const struct kl_window *w) {
     return result;
 }
 
+static int put_page(struct MHD_Connection *c) {
+    size_t len;
+    const char *page = kl_window_page(&len);
+    return put(c, 200, "text/html; charset=utf-8", page, len);
+}
+
 static int answer(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
                   const char *version, const char *body, size_t *body_len, void **of_request) {
     const struct kl_window *w = ctx;
@@ -143,8 +162,11 @@ static int answer(void *ctx, struct MHD_Connection *c, const char *url, const ch
     if (!strcmp(url, "/metrics")) return put_metrics(c, w, now_us);
     if (!strcmp(url, "/healthz")) return put_health(c, w, false, now_us);
     if (!strcmp(url, "/readyz")) return put_health(c, w, true, now_us);
-    if (!strcmp(url, "/api/rooms")) return put_rooms(c, w);
-    return put_text(c, 404, "expected /api/rooms, /metrics, /healthz or /readyz\n");
+    if (strcmp(url, "/") != 0 && strcmp(url, "/api/rooms") != 0)
+        return put_text(c, 404, "expected /, /api/rooms, /metrics, /healthz or /readyz\n");
+    if (!is_own_host(c, w))
+        return put_text(c, 421, "expected this relay's --host, localhost or an address\n");
+    return *++url ? put_rooms(c, w) : put_page(c);
 }
 
 int kl_window_serve(void *ctx) {
