@@ -17,10 +17,10 @@ struct kl_window {
     struct kl_process keeper;
 };
 
-/* http: the address to listen at; port 0: none. host: by which people reach this machine, borrowed; "": not known. quit: of kl_wake_at_quit(). If --http is on or a service
- * manager wants to be told, starts a process that answers GET of a page, figures and health, starts it anew
- * if it ends, and says when the relay is ready and that it goes on. Only before there are threads. 0, or -1
- * with a line in err. */
+/* http: the address to listen at; port 0: none. host: by which people reach this machine, borrowed; "": not
+ * known. quit: of kl_wake_at_quit(). If --http is on or a service manager wants to be told, starts a process
+ * that answers GET of a page, figures and health, starts it anew if it ends, and says when the relay is ready
+ * and that it goes on. Only before there are threads. 0, or -1 with a line in err. */
 int kl_window_start(struct kl_window *w, const struct kl_address *http, const char *host, unsigned count,
                     int quit, char *err, size_t err_len);
 /* Ends it. One that was not started is allowed. */

@@ -7,20 +7,19 @@
 #include "net/relay/program/window.h"
 
 #ifdef _WIN32 /* it has no --http */
-static const char kl_window_page_begin[] = "", *const kl_window_page_end = kl_window_page_begin;
+static const char kl_window_page_begin[] = "";
 #else
 /* The file becomes part of the program: GNU as, .incbin. */
 __asm__(".section .rodata\n"
         "kl_window_page_begin:\n"
         ".incbin \"net/relay/program/page.html\"\n"
-        "kl_window_page_end: .byte 0\n"
+        ".byte 0\n"
         ".previous\n");
 extern const char kl_window_page_begin[] __attribute__((visibility("hidden")));
-extern const char kl_window_page_end[] __attribute__((visibility("hidden")));
 #endif
 
 const char *kl_window_page(size_t *len) {
-    *len = (size_t)(kl_window_page_end - kl_window_page_begin);
+    *len = strlen(kl_window_page_begin);
     return kl_window_page_begin;
 }
 
