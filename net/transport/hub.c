@@ -288,6 +288,12 @@ void kl_hub_disconnect(struct kl_hub *hub, unsigned peer) {
     kl_hub_enet_queued(hub, s);
 }
 
+void kl_hub_ping(struct kl_hub *hub, unsigned peer) {
+    if (!is_open(hub, peer)) return;
+    enet_peer_ping(hub->session[peer].enet);
+    kl_hub_enet_queued(hub, &hub->session[peer]);
+}
+
 void kl_hub_settle(struct kl_hub *hub, unsigned peer) {
     hub->session[peer].settled = true;
 }

@@ -114,6 +114,9 @@ void kl_hub_disconnect(struct kl_hub *hub, unsigned peer);
 /* The peer has what it came for: until then its session gives way to others if the relay is full. */
 void kl_hub_settle(struct kl_hub *hub, unsigned peer);
 
+/* The peer hears something that is ENet's own. */
+void kl_hub_ping(struct kl_hub *hub, unsigned peer);
+
 /* Connections whose hanging up is not yet over. */
 unsigned kl_hub_lingering(const struct kl_hub *hub);
 

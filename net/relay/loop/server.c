@@ -230,6 +230,9 @@ static struct kl_traffic net_traffic(void *ctx, unsigned peer) {
 static void net_settle(void *ctx, unsigned peer) {
     kl_hub_settle(((struct server *)ctx)->hub, peer);
 }
+static void net_ping(void *ctx, unsigned peer) {
+    kl_hub_ping(((struct server *)ctx)->hub, peer);
+}
 static void net_hang_up(void *ctx, unsigned peer) {
     kl_hub_disconnect(((struct server *)ctx)->hub, peer);
 }
@@ -289,6 +292,7 @@ static int open_lobby(struct server *s, const struct kl_server_config *o, const 
                                .datagram = net_datagram,
                                .traffic = net_traffic,
                                .settle = net_settle,
+                               .ping = net_ping,
                                .hang_up = net_hang_up,
                                .session = net_session};
     s->lobby = kl_lobby_create(&limits, &net);

@@ -50,6 +50,7 @@ struct kl_lobby_net {
     /* Bytes of the peer's session so far; good in kl_lobby_lost(), too. NULL: not counted. */
     struct kl_traffic (*traffic)(void *ctx, unsigned peer);
     void (*settle)(void *ctx, unsigned peer);  /* it is in a room; NULL: nobody need know */
+    void (*ping)(void *ctx, unsigned peer);    /* it hears something; NULL: it does all the same */
     void (*hang_up)(void *ctx, unsigned peer); /* once everything sent has been delivered */
     uint32_t (*session)(void *ctx, unsigned peer);
     const uint8_t *(*binding)(void *ctx, unsigned peer); /* 32 bytes: of its session's keys (seal.h) */
