@@ -237,7 +237,6 @@ static void turn(struct directory *d, uint64_t *next_us) {
         speak(d);
     }
     if (kl_now_us() >= d->confirmed_us + LEASE_US) atomic_store(&d->fleet->speaks, 0);
-    answer_all(d);
 }
 
 /* The others need not wait for the lease. */
@@ -278,6 +277,7 @@ int kl_directory_run(struct kl_fleet *fleet, const struct kl_directory_config *c
     for (uint32_t readable = 0; !(readable & 1);) {
         turn(d, &next_us);
         bool all = copy_rooms(d);
+        answer_all(d); /* last: a room that was given up is free by then */
         const int what[] = {quit, fleet->wake};
         readable = kl_wait_for(what, 2, all ? next_us : 0);
         if (readable & 2) kl_wake_clear(fleet->wake);

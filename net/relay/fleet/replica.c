@@ -72,8 +72,15 @@ static const char end_script[] = "local rec = 'keylock:record:' .. ARGV[1]\n"
                                  "redis.call('DEL', rec)\n"
                                  "return 'ok'\n";
 
-enum { BEGIN, WRITE, END, SCRIPTS };
-static const char *const scripts[SCRIPTS] = {begin_script, write_script, end_script};
+/* ARGV: room, id, relay. Any relay may take the room then. */
+static const char give_script[] =
+    "local rec = 'keylock:record:' .. ARGV[1]\n"
+    "local have = redis.call('HMGET', rec, 'id', 'owner')\n"
+    "if have[1] == ARGV[2] and have[2] == ARGV[3] then redis.call('HSET', rec, 'owner', '') end\n"
+    "return 'ok'\n";
+
+enum { BEGIN, WRITE, END, GIVE, SCRIPTS };
+static const char *const scripts[SCRIPTS] = {begin_script, write_script, end_script, give_script};
 
 /* A room's copy. */
 struct copy {
@@ -278,9 +285,10 @@ static void add_begin(struct kl_replica *c, unsigned shard, unsigned place) {
     c->step[c->steps++] = (struct step){.shard = shard, .place = place};
 }
 
-static void add_end(struct kl_replica *c, unsigned shard, unsigned place) {
+/* END, or GIVE if another relay shall have the room. */
+static void add_end(struct kl_replica *c, unsigned shard, unsigned place, unsigned script) {
     struct words w;
-    start(c, &w, END, &c->copy[shard][place]);
+    start(c, &w, script, &c->copy[shard][place]);
     kl_redis_add(c->redis, w.arg, w.args);
     c->step[c->steps++] = (struct step){.shard = shard, .place = place};
 }
@@ -316,10 +324,8 @@ static void begin_one(struct kl_replica *c, unsigned shard, unsigned place) {
         return;
     }
     const bool given = atomic_load(&c->fleet->lost[shard][place]) == kl_fleet_tag(p->id);
-    if (!p->now.slot && given)
-        clear(c, shard, place);
-    else if (!p->now.slot)
-        add_end(c, shard, place);
+    if (!p->now.slot)
+        add_end(c, shard, place, given ? GIVE : END);
     else if (!p->number)
         add_begin(c, shard, place);
 }

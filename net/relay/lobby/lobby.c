@@ -293,16 +293,8 @@ static void put_out_the_slow(struct kl_lobby_room *r, unsigned i, uint64_t now_u
     if (late) kl_lobby_put_out(r, i, code, late, now_us);
 }
 
-/* A returned member gets no UPDATE before it catches up, and must not take the relay for a silent one. */
-static void speak_to_the_returned(const struct kl_lobby_room *r) {
-    const struct kl_lobby_net *net = &r->lobby->net;
-    for (KL_MEMBERS(i, r, kl_lobby_reaches))
-        if (r->lock.client[i].link == KL_LINK_CUT && net->ping) net->ping(net->ctx, r->member[i]->v.peer);
-}
-
 static void run_chores(struct kl_lobby_room *r, uint64_t now_us) {
     r->due.chores_us = now_us + KL_CHORES_US;
-    if (r->phase == KL_ROOM_PLAYING) speak_to_the_returned(r);
     for (KL_MEMBERS(i, r, kl_lobby_reaches))
         put_out_the_slow(r, i, now_us);
     kl_lobby_seat_chores(r, now_us);

@@ -35,9 +35,9 @@ bool kl_lobby_fleet_asks(struct kl_lobby *l, unsigned peer, const struct kl_msg 
     else
         a->hello = m->hello;
     kl_lobby_end_empty_rooms(l, l->room, l->limits.rooms, now_us);
-    if (returns)
+    if (returns && !atomic_load(&l->fleet->draining))
         a->how = KL_FLEET_BACK;
-    else if (!(m->hello.door & KL_DOOR_AGAIN) && has_place(l))
+    else if (!returns && !(m->hello.door & KL_DOOR_AGAIN) && has_place(l))
         a->how = KL_FLEET_CLAIM;
     l->client[peer].asks = a;
     l->fleet_us = now_us;
@@ -71,8 +71,9 @@ static enum kl_fleet_answer look(const struct kl_lobby *l, const struct kl_lobby
 
 static void go_on(struct kl_lobby *l, unsigned peer, struct kl_lobby_asking *a, uint64_t now_us) {
     struct kl_addresses at;
-    bool makes = !a->returns && !(a->hello.door & KL_DOOR_AGAIN) && !kl_lobby_find(l, a->hello.room);
-    if (makes && !has_place(l) && kl_fleet_with_place(l->fleet, &at))
+    bool makes = !a->returns && !(a->hello.door & KL_DOOR_AGAIN);
+    bool goes = atomic_load(&l->fleet->draining) || (makes && !has_place(l));
+    if (goes && !kl_lobby_find(l, room_of(a)) && kl_fleet_with_place(l->fleet, &at))
         send_on(l, peer, &at);
     else if (a->returns)
         kl_lobby_return(l, peer, &a->back, now_us);
