@@ -9,10 +9,11 @@
 #include "net/engine/lock_return.h"
 #include "net/session/proof.h"
 
-#define WELCOME_US  (60 * 1000000ULL) /* for WELCOME to come: the relay itself says no in good time */
-#define PROBED_US   250000            /* after its ANSWER, for the old session to be heard all the same */
-#define PAST_BLOCKS 512               /* 8 MiB: hours */
-#define AGAIN_US    2000000           /* between two tries of a watcher whose room is not there (yet) */
+#define WELCOME_US   (60 * 1000000ULL) /* for WELCOME to come: the relay itself says no in good time */
+#define PROBED_US    250000            /* after its ANSWER, for the old session to be heard all the same */
+#define PAST_BLOCKS  512               /* 8 MiB: hours */
+#define ELSEWHERE_US 100000            /* to the next try, where relays send us to each other */
+#define AGAIN_US     2000000           /* between two tries of a watcher whose room is not there (yet) */
 
 /* --- our past --- */
 
@@ -173,7 +174,9 @@ static void begin_return(struct kl_participant *s, bool found, uint64_t now_us) 
 }
 
 void kl_participant_look_for_relay(struct kl_participant *s, uint64_t now_us) {
+    bool again = kl_participant_is_returning(s);
     begin_return(s, false, now_us);
+    if (again) s->dial.s.init_us = now_us + ELSEWHERE_US;
 }
 
 bool kl_participant_refused_for_now(struct kl_participant *s, const struct kl_text *t) {

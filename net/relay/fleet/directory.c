@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "net/engine/engine.h"
 #include "net/platform/clock.h"
 #include "net/platform/lookup.h"
@@ -194,7 +196,12 @@ static bool answer(struct directory *d, struct kl_fleet_ask *q, uint64_t number_
                             how[q->how <= KL_FLEET_BACK ? q->how : KL_FLEET_LOOK]);
         good = kl_directory_next(d, &a);
     }
-    if (good && a.kind == KL_REDIS_LIST) {
+    if (good && a.kind == KL_REDIS_LIST && a.len == 1) {
+        const struct kl_redis_answer id = kl_redis_part(&a, 0);
+        bool is = id.kind == KL_REDIS_STRING &&
+                  sodium_hex2bin(q->id, sizeof q->id, id.text, id.len, NULL, NULL, NULL) == 0;
+        q->answer = is ? KL_FLEET_MINE : KL_FLEET_NOWHERE;
+    } else if (good && a.kind == KL_REDIS_LIST) {
         if (d->replica && kl_replica_take(d->replica, &a, q->id, d->err, sizeof d->err))
             q->answer = KL_FLEET_TAKEN;
         else

@@ -12,7 +12,8 @@
 
 /* ARGV: this relay, a room, "look", "claim" or "back"; or the id of one that is here. Answers: the text of
  * the other relay that has it; "": none. Or id, recording and slot of a room whose relay is gone (replica.h):
- * it is this relay's from now on. Or "stale": another relay went on with the room that is here. */
+ * it is this relay's from now on; the id alone: it was before. Or "stale": another relay went on with the
+ * room that is here. */
 const char kl_directory_claim[] =
     "local me, room = ARGV[1], ARGV[2]\n"
     "local rec = 'keylock:record:' .. room\n"
@@ -29,6 +30,7 @@ const char kl_directory_claim[] =
     "  end\n"
     "end\n"
     "if ARGV[3] == 'look' or redis.call('EXISTS', 'keylock:rooms:' .. me) == 0 then return '' end\n"
+    "if have[4] and have[2] == me and ARGV[3] == 'back' then return {have[1]} end\n"
     "if have[4] and have[2] ~= me and (ARGV[3] == 'claim' or ARGV[3] == 'back') then\n"
     "  local klr = redis.call('GET', 'keylock:klr:' .. have[1] .. ':' .. have[4])\n"
     "  local tail = redis.call('GET', 'keylock:tail:' .. have[1] .. ':' .. have[4])\n"

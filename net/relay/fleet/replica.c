@@ -432,7 +432,10 @@ bool kl_replica_take(struct kl_replica *c, const struct kl_redis_answer *answer,
            put(c, id, KL_STORE_RECORDING, klr.text, klr.len, err, err_len);
     free(tail);
     for (unsigned s = 0; s < c->fleet->shards->count; s++)
-        for (unsigned i = 0; i < c->fleet->rooms_most; i++)
+        for (unsigned i = 0; i < c->fleet->rooms_most; i++) {
+            uint32_t tag = kl_fleet_tag(id);
             if (!memcmp(c->copy[s][i].id, id, KL_ROOM_ID_BYTES)) c->copy[s][i].refused = false;
+            (void)atomic_compare_exchange_strong(&c->fleet->lost[s][i], &tag, 0); /* it was lost before */
+        }
     return good;
 }

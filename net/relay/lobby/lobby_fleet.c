@@ -94,10 +94,11 @@ static void give_up_unread(struct kl_lobby *l, const char *room, const uint8_t *
 }
 
 static void take(struct kl_lobby *l, const struct kl_lobby_asking *a, const uint8_t id[KL_ROOM_ID_BYTES],
-                 uint64_t now_us) {
-    if (!kl_lobby_find(l, room_of(a))) kl_journal_take(l, id, now_us);
+                 bool news, uint64_t now_us) {
+    if (kl_lobby_find(l, room_of(a))) return;
+    kl_journal_take(l, id, now_us);
     struct kl_lobby_room *r = kl_lobby_find(l, room_of(a));
-    if (r) kl_lobby_log_room(KL_LOG_INFO, "fleet_room_taken", r, "return=%d", a->returns);
+    if (r && news) kl_lobby_log_room(KL_LOG_INFO, "fleet_room_taken", r, "return=%d", a->returns);
 }
 
 void kl_lobby_fleet_turn(struct kl_lobby *l, uint64_t now_us) {
@@ -115,7 +116,8 @@ void kl_lobby_fleet_turn(struct kl_lobby *l, uint64_t now_us) {
         kl_lobby_ask_no_more(l, c);
         if (answer == KL_FLEET_ELSEWHERE || answer == KL_FLEET_TAKEN)
             give_up_unread(l, room_of(&a), answer == KL_FLEET_TAKEN ? id : NULL);
-        if (answer == KL_FLEET_TAKEN) take(l, &a, id, now_us);
+        if (answer == KL_FLEET_TAKEN || answer == KL_FLEET_MINE)
+            take(l, &a, id, answer == KL_FLEET_TAKEN, now_us);
         if (answer == KL_FLEET_ELSEWHERE)
             send_on(l, i, &at);
         else

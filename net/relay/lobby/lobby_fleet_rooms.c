@@ -58,8 +58,13 @@ static bool is_deserted(const struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 static void let_go(struct kl_lobby_room *r, uint64_t now_us) {
-    kl_fleet_lose(r->lobby->fleet, r->lobby->shards->own, r->due.index, r->id);
+    struct kl_fleet *f = r->lobby->fleet;
+    const unsigned index = r->due.index;
+    uint8_t id[KL_ROOM_ID_BYTES];
+    memcpy(id, r->id, sizeof id);
+    kl_fleet_lose(f, f->shards->own, index, id); /* its copy stays in Redis */
     end_here(r, now_us);
+    kl_fleet_lose(f, f->shards->own, index, id); /* and now its name is free */
 }
 
 void kl_lobby_fleet_lose(struct kl_lobby *l, uint64_t now_us) {

@@ -50,6 +50,7 @@ enum kl_fleet_answer {
     KL_FLEET_NOWHERE,   /* no other relay has it; if it was claimed, it is this relay's now */
     KL_FLEET_ELSEWHERE, /* another relay has it */
     KL_FLEET_TAKEN,     /* another relay had it: its files lie in this relay's journal */
+    KL_FLEET_MINE,      /* the same, a moment ago, for somebody else */
     KL_FLEET_SILENT,    /* Redis does not answer */
 };
 struct kl_fleet_ask {
@@ -85,7 +86,7 @@ struct kl_fleet {
 
 /* Asks, in the own process's place `i`, for a room of that name. A question there before is forgotten. */
 void kl_fleet_ask(struct kl_fleet *f, unsigned i, const char *room, enum kl_fleet_how how);
-/* The answer. at: the other relay's addresses, with KL_FLEET_ELSEWHERE; id: with KL_FLEET_TAKEN. */
+/* The answer. at: the other relay's addresses, with KL_FLEET_ELSEWHERE; id: with KL_FLEET_TAKEN and MINE. */
 enum kl_fleet_answer kl_fleet_answer(const struct kl_fleet *f, unsigned i, struct kl_addresses *at,
                                      uint8_t id[KL_ROOM_ID_BYTES]);
 
