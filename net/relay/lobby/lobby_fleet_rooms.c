@@ -94,7 +94,7 @@ bool kl_lobby_fleet_drain(struct kl_lobby *l, uint64_t now_us) {
     return true;
 }
 
-/* A match whose copy is whole, at the end of a turn in which no frame has closed. */
+/* The first match whose copy is whole. */
 void kl_lobby_fleet_drain_turn(struct kl_lobby *l, uint64_t now_us) {
     struct kl_addresses at;
     l->drain_us = now_us + DRAIN_LOOK_US;

@@ -3,7 +3,7 @@
  *
  * A process of its own speaks with Redis (directory.h), so no room waits for it. This is the memory that it
  * shares with the processes of the rooms. Each of those has places for questions; the newest list of relays
- * and rooms is read whole. Nothing here is looked at for a frame. */
+ * and rooms is read whole. For a frame a room says how far its files stand, and reads nothing. */
 #ifndef KL_FLEET_H
 #define KL_FLEET_H
 
