@@ -29,6 +29,14 @@ bool kl_library_loaded(const char *path);
 /* The address of a symbol; NULL: no such symbol. */
 void *kl_library_find(void *library, const char *symbol);
 
+/* Loads a library for this process's lifetime, with all these symbols. False with a line in err. */
+struct kl_library_symbol {
+    const char *name;
+    void **to;
+};
+bool kl_library_load(const char *path, const struct kl_library_symbol *want, size_t count, char *err,
+                     size_t err_len);
+
 /* The file that a library was loaded from. False: unknown, or longer than cap. */
 bool kl_library_file(void *library, char *out, size_t cap);
 /* The file that holds this address: the program, or a library. False: unknown, or longer than cap. */

@@ -55,12 +55,8 @@ void kl_directory_script(struct directory *d, const char *script, const char *a,
     kl_redis_add(d->redis, arg, 7);
 }
 
-/* An answer that is no error. */
 bool kl_directory_next(struct directory *d, struct kl_redis_answer *a) {
-    if (!kl_redis_next(d->redis, a, d->err, sizeof d->err)) return false;
-    if (a->kind != KL_REDIS_ERROR) return true;
-    snprintf(d->err, sizeof d->err, "%s", a->text);
-    return false;
+    return kl_redis_next(d->redis, a, d->err, sizeof d->err);
 }
 
 const char *kl_directory_key(char out[KEY_BYTES], const char *kind, const char *name) {

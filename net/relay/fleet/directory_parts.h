@@ -58,7 +58,7 @@ const char *kl_directory_quoted(const char *text);
 const char *kl_directory_key(char out[KEY_BYTES], const char *kind, const char *name);
 void kl_directory_script(struct directory *d, const char *script, const char *a, const char *b,
                          const char *c);
-/* An answer that is no error; else false with d->err. */
+/* kl_redis_next(); false with d->err. */
 bool kl_directory_next(struct directory *d, struct kl_redis_answer *a);
 
 /* --- directory_own.c: this relay's rooms --- */

@@ -104,19 +104,10 @@ struct kl_redis {
 };
 
 static bool load(char *err, size_t err_len) {
-    static const struct {
-        const char *name;
-        void **to;
-    } want[] = {WANT(ConnectWithTimeout), WANT(SetTimeout), WANT(AppendCommandArgv),
-                WANT(GetReply),           WANT(Free),       {"freeReplyObject", (void **)&free_reply}};
-    if (free_reply) return true;
-    void *library = kl_library_open(LIBRARY, err, err_len);
-    for (size_t i = 0; library && i < sizeof want / sizeof *want; i++) {
-        if ((*want[i].to = kl_library_find(library, want[i].name))) continue;
-        snprintf(err, err_len, LIBRARY " lacks %s", want[i].name);
-        return false;
-    }
-    return library != NULL;
+    static const struct kl_library_symbol want[] = {
+        WANT(ConnectWithTimeout), WANT(SetTimeout), WANT(AppendCommandArgv),
+        WANT(GetReply),           WANT(Free),       {"freeReplyObject", (void **)&free_reply}};
+    return free_reply || kl_library_load(LIBRARY, want, sizeof want / sizeof *want, err, err_len);
 }
 
 /* --- a connection --- */
@@ -136,12 +127,11 @@ static struct kl_redis_answer answer_of(const redisReply *reply) {
     switch (reply->type) {
     case REDIS_REPLY_STRING:
     case REDIS_REPLY_STATUS: a.kind = KL_REDIS_STRING; break;
-    case REDIS_REPLY_ERROR: a.kind = KL_REDIS_ERROR; break;
     case REDIS_REPLY_INTEGER: a.kind = KL_REDIS_NUMBER; break;
     case REDIS_REPLY_ARRAY: a.kind = KL_REDIS_LIST; break;
     default: break;
     }
-    if (a.kind == KL_REDIS_STRING || a.kind == KL_REDIS_ERROR) a.text = reply->str, a.len = reply->len;
+    if (a.kind == KL_REDIS_STRING) a.text = reply->str, a.len = reply->len;
     if (a.kind == KL_REDIS_LIST) a.len = reply->elements;
     return a;
 }
@@ -154,8 +144,10 @@ bool kl_redis_next(struct kl_redis *r, struct kl_redis_answer *out, char *err, s
         r->reply = NULL;
         return false;
     }
-    *out = answer_of(r->reply);
-    return true;
+    const redisReply *reply = r->reply;
+    if (reply->type == REDIS_REPLY_ERROR) snprintf(err, err_len, "%s", reply->str);
+    *out = answer_of(reply);
+    return reply->type != REDIS_REPLY_ERROR;
 }
 
 struct kl_redis_answer kl_redis_part(const struct kl_redis_answer *list, size_t i) {
@@ -169,9 +161,7 @@ static bool says_yes(struct kl_redis *r, const struct kl_redis_arg *arg, unsigne
                      size_t err_len) {
     struct kl_redis_answer a;
     kl_redis_add(r, arg, args);
-    if (!kl_redis_next(r, &a, err, err_len)) return false;
-    if (a.kind == KL_REDIS_ERROR) snprintf(err, err_len, "%s", a.text);
-    return a.kind != KL_REDIS_ERROR;
+    return kl_redis_next(r, &a, err, err_len);
 }
 
 static bool greet(struct kl_redis *r, const struct kl_redis_place *place, char *err, size_t err_len) {

@@ -32,10 +32,10 @@ struct kl_redis_arg {
 #define KL_REDIS_ARGS       64 /* of one command at most */
 
 /* An answer. Its memory is the library's. */
-enum kl_redis_kind { KL_REDIS_NONE, KL_REDIS_STRING, KL_REDIS_LIST, KL_REDIS_NUMBER, KL_REDIS_ERROR };
+enum kl_redis_kind { KL_REDIS_NONE, KL_REDIS_STRING, KL_REDIS_LIST, KL_REDIS_NUMBER };
 struct kl_redis_answer {
     enum kl_redis_kind kind;
-    const char *text; /* of a string or an error, with a NUL behind it */
+    const char *text; /* of a string, with a NUL behind it */
     size_t len;       /* its bytes; or the parts of a list */
     int64_t number;
     const void *reply;
@@ -51,7 +51,8 @@ void kl_redis_close(struct kl_redis *r);
 
 /* Adds a command. It goes out with the first kl_redis_next(). */
 void kl_redis_add(struct kl_redis *r, const struct kl_redis_arg *arg, unsigned args);
-/* The next answer; it stays until the next call. False: the connection is broken, and err says how. */
+/* The next answer; it stays until the next call. False with err: it is an error of the server's, or the
+ * connection is broken. */
 bool kl_redis_next(struct kl_redis *r, struct kl_redis_answer *out, char *err, size_t err_len);
 /* Part i of a list; KL_REDIS_NONE: there is none. */
 struct kl_redis_answer kl_redis_part(const struct kl_redis_answer *list, size_t i);

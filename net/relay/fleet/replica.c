@@ -130,12 +130,6 @@ struct kl_replica *kl_replica_open(struct kl_fleet *fleet, const char *relay, co
 
 /* --- commands --- */
 
-static bool next(struct kl_replica *c, struct kl_redis_answer *a, char *err, size_t err_len) {
-    if (!kl_redis_next(c->redis, a, err, err_len)) return false;
-    if (a->kind == KL_REDIS_ERROR) snprintf(err, err_len, "%s", a->text);
-    return a->kind != KL_REDIS_ERROR;
-}
-
 bool kl_replica_begin(struct kl_replica *c, struct kl_redis *redis, char *err, size_t err_len) {
     struct kl_redis_answer a;
     c->redis = redis;
@@ -143,7 +137,7 @@ bool kl_replica_begin(struct kl_replica *c, struct kl_redis *redis, char *err, s
         const struct kl_redis_arg arg[] = {KL_REDIS_TEXT("SCRIPT"), KL_REDIS_TEXT("LOAD"),
                                            KL_REDIS_TEXT(scripts[i])};
         kl_redis_add(redis, arg, 3);
-        if (!next(c, &a, err, err_len)) return false;
+        if (!kl_redis_next(c->redis, &a, err, err_len)) return false;
         snprintf(c->hash[i], sizeof c->hash[i], "%s", a.kind == KL_REDIS_STRING ? a.text : "");
     }
     for (unsigned s = 0; s < c->fleet->shards->count; s++)
@@ -335,7 +329,7 @@ static bool take_begun(struct kl_replica *c, char *err, size_t err_len) {
     for (unsigned i = 0; i < c->steps; i++) {
         const unsigned shard = c->step[i].shard, place = c->step[i].place;
         struct copy *p = &c->copy[shard][place];
-        if (!next(c, &a, err, err_len)) return false;
+        if (!kl_redis_next(c->redis, &a, err, err_len)) return false;
         if (!p->now.slot) {
             clear(c, shard, place);
         } else if (a.kind == KL_REDIS_NUMBER) {
@@ -361,7 +355,7 @@ static bool take_written(struct kl_replica *c, char *err, size_t err_len) {
     for (unsigned i = 0; i < c->steps; i++) {
         const struct step *s = &c->step[i];
         struct copy *p = &c->copy[s->shard][s->place];
-        if (!next(c, &a, err, err_len)) return false;
+        if (!kl_redis_next(c->redis, &a, err, err_len)) return false;
         const char *word = a.kind == KL_REDIS_STRING ? a.text : "gap";
         if (!strcmp(word, "other")) {
             lose(c, s->shard, s->place);

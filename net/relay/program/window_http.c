@@ -43,19 +43,11 @@ static struct {
 static bool load(char *err, size_t err_len) {
 #define WANT(symbol)                                                                                         \
     { "MHD_" #symbol, (void **)&mhd.symbol }
-    static const struct {
-        const char *name;
-        void **to;
-    } want[] = {WANT(start_daemon),           WANT(stop_daemon),    WANT(create_response_from_buffer),
-                WANT(add_response_header),    WANT(queue_response), WANT(destroy_response),
-                WANT(lookup_connection_value)};
-    void *library = kl_library_open(LIBRARY, err, err_len);
-    for (size_t i = 0; library && i < sizeof want / sizeof *want; i++) {
-        if ((*want[i].to = kl_library_find(library, want[i].name))) continue;
-        snprintf(err, err_len, LIBRARY " lacks %s", want[i].name);
-        return false;
-    }
-    return library != NULL;
+    static const struct kl_library_symbol want[] = {
+        WANT(start_daemon),           WANT(stop_daemon),    WANT(create_response_from_buffer),
+        WANT(add_response_header),    WANT(queue_response), WANT(destroy_response),
+        WANT(lookup_connection_value)};
+    return kl_library_load(LIBRARY, want, sizeof want / sizeof *want, err, err_len);
 }
 
 /* --- answers; the library calls from one thread --- */
