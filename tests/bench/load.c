@@ -1,7 +1,7 @@
 /* load.c - load on a relay: many real clients in one thread, and the cost of the relay's process.
  *
  *   load [--clients N] [--room N] [--rtt MS] [--loss PERCENT] [--fps F] [--seconds S] [--warm S]
- *        [--at-once N] [--cipher aes|chacha|clear] [--callgrind] [--raw] [--wait] [--again]
+ *        [--at-once N] [--cipher aes|chacha|clear] [--held US] [--callgrind] [--raw] [--wait] [--again]
  *        [-- RELAY'S OPTIONS]
  *
  * It starts the relay that $KEYLOCK_RELAY_BIN names and brings N clients into rooms of `--room`, so many at
@@ -12,6 +12,7 @@
  * and sends one to each: plain sockets, as many and as large as a relay's.
  * --wait: each room lacks a player, so nobody ever plays.
  * --again: at the end the relay is killed and starts again; again_s: seconds from then until all play on.
+ * --held: an UPDATE whose echo the relay held longer waited for another player, and is not counted.
  * --callgrind: the relay runs under callgrind, which counts while it is measured.
  *
  * The clients are the wrapper's links (net/transport) without their threads. Links and ENet read and write
@@ -48,10 +49,9 @@
 #define WAITS_US     100000 /* the same with --wait, once it is in */
 #define SLOWEST_US   200000
 #define AGAIN_FRAMES 30
-#define HELD_US      1500 /* an UPDATE whose echo the relay held longer waited for another player */
 
 static struct {
-    unsigned clients, room, at_once;
+    unsigned clients, room, at_once, held_us;
     double rtt_ms, loss, fps, seconds, warm;
     uint8_t cipher;
     bool raw, callgrind, wait, again;
@@ -59,6 +59,7 @@ static struct {
 } opt = {.clients = 16,
          .room = 2,
          .at_once = 16,
+         .held_us = 1500,
          .fps = 60,
          .seconds = 10,
          .warm = 3,
@@ -241,7 +242,7 @@ void __wrap_kl_participant_update(struct kl_participant *s, const uint8_t *body,
 void __wrap_kl_participant_update(struct kl_participant *s, const uint8_t *body, size_t len, uint64_t at_us) {
     struct kl_update u;
     seen.updates += seen.on;
-    if (seen.on && kl_update_open(&u, body, len) == 0 && u.has_echo && u.hold_us < HELD_US)
+    if (seen.on && kl_update_open(&u, body, len) == 0 && u.has_echo && u.hold_us < opt.held_us)
         note_latency(u.echo);
     __real_kl_participant_update(s, body, len, at_us);
 }
@@ -555,20 +556,20 @@ static int usage(void) {
         stderr,
         "usage: load [--clients N] [--room N] [--rtt MS] [--loss PERCENT] [--fps F] [--seconds S] [--warm "
         "S]\n"
-        "            [--at-once N] [--cipher aes|chacha|clear] [--callgrind] [--raw] [--wait] [--again] [-- "
+        "            [--at-once N] [--cipher aes|chacha|clear] [--held US] [--callgrind] [--raw] [--wait] "
+        "[--again] [-- "
         "RELAY'S OPTIONS]\n");
     return 2;
 }
 
 int main(int argc, char **argv) {
-    enum { CLIENTS, ROOM, RTT, LOSS, FPS, SECONDS, WARM, AT_ONCE, CIPHER, CALLGRIND, RAW, WAIT, AGAIN };
-    static const struct option options[] = {{"clients", 1, 0, CLIENTS}, {"room", 1, 0, ROOM},
-                                            {"rtt", 1, 0, RTT},         {"loss", 1, 0, LOSS},
-                                            {"fps", 1, 0, FPS},         {"seconds", 1, 0, SECONDS},
-                                            {"warm", 1, 0, WARM},       {"at-once", 1, 0, AT_ONCE},
-                                            {"cipher", 1, 0, CIPHER},   {"callgrind", 0, 0, CALLGRIND},
-                                            {"raw", 0, 0, RAW},         {"wait", 0, 0, WAIT},
-                                            {"again", 0, 0, AGAIN},     {0}};
+    enum { CLIENTS, ROOM, RTT, LOSS, FPS, SECONDS, WARM, AT_ONCE, CIPHER, CALLGRIND, RAW, WAIT, AGAIN, HELD };
+    static const struct option options[] = {
+        {"clients", 1, 0, CLIENTS},     {"room", 1, 0, ROOM},       {"rtt", 1, 0, RTT},
+        {"loss", 1, 0, LOSS},           {"fps", 1, 0, FPS},         {"seconds", 1, 0, SECONDS},
+        {"warm", 1, 0, WARM},           {"at-once", 1, 0, AT_ONCE}, {"cipher", 1, 0, CIPHER},
+        {"callgrind", 0, 0, CALLGRIND}, {"raw", 0, 0, RAW},         {"wait", 0, 0, WAIT},
+        {"again", 0, 0, AGAIN},         {"held", 1, 0, HELD},       {0}};
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
         switch (o) {
         case CLIENTS: opt.clients = (unsigned)atoi(optarg); break;
@@ -584,6 +585,7 @@ int main(int argc, char **argv) {
                          : optarg[1] == 'h'                   ? KL_CIPHER_CHACHA20
                                                               : KL_CIPHER_CLEAR;
             break;
+        case HELD: opt.held_us = (unsigned)atoi(optarg); break;
         case CALLGRIND: opt.callgrind = true; break;
         case RAW: opt.raw = true; break;
         case WAIT: opt.wait = true; break;

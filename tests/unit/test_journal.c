@@ -7,6 +7,8 @@
 #include "net/record/klr_body.h"
 #include "net/session/identity.h"
 #include "net/session/proof.h"
+#include "net/platform/socket.h"
+#include "net/platform/wait.h"
 #include "net/session/ticket.h"
 #include "tests/lib/files.h"
 
@@ -733,6 +735,65 @@ static void nothing_in_clear(void **state) {
     assert_true(holds(r->id, 16)); /* holds() finds what there is */
 }
 
+/* --- a fleet's Redis gets a copy --- */
+
+static struct kl_fleet *fleet;
+static unsigned uncopied; /* datagrams with frames of which it has no copy */
+
+static bool is_copied(void) {
+    return atomic_load(&fleet->copied[0][the_room()->due.index]) == kl_journal_mark(the_room());
+}
+
+static void watch_copies(unsigned peer, const uint8_t *body, size_t len) {
+    uncopied += !is_copied();
+    listen_update(peer, body, len);
+}
+
+static void copy(void) {
+    kl_fleet_copied(fleet, 0, the_room()->due.index, kl_journal_mark(the_room()));
+    kl_fleet_copied_all(fleet);
+}
+
+static void frames_wait_for_their_copy(void **state) {
+    (void)state;
+    struct kl_shards shards = {.count = 1};
+    fleet = calloc(1, sizeof *fleet);
+    assert_non_null(fleet);
+    fleet->speaks = 1;
+    fleet->shards = &shards;
+    fleet->wake = kl_wake_open();
+    fleet->copied_wake[0] = kl_wake_open();
+    begin_game(KL_POLICY_BOUNDED);
+    play(SECOND);
+    kl_lobby_set_fleet(lobby, fleet);
+    play(SECOND); /* Redis gets nothing: one frame has waited */
+    on_update = watch_copies;
+    assert_true(the_room()->due.lags);
+    uint32_t before = canon_end;
+    play(SECOND);
+    assert_true(canon_end > before + 50);
+    copy(); /* until here none waits */
+    pass(0);
+    uncopied = 0;
+    before = canon_end;
+    for (unsigned i = 0; i < 1000; i++, copy())
+        play(STEP_US);
+    assert_true(canon_end > before + 200);
+    assert_int_equal(uncopied, 0);
+    assert_true(kl_wait_for(fleet->copied_wake, 1, 0));
+    const uint64_t from_us = now_us;
+    while (!uncopied)
+        play(1000);
+    assert_in_range(now_us - from_us, 5000, 50000); /* that is all that it waits, with the frame's own time */
+    atomic_store(&fleet->speaks, 0);
+    play(20000);
+    assert_false(the_room()->due.lags); /* without Redis it waits for none */
+    kl_lobby_set_fleet(lobby, NULL);
+    kl_socket_close(fleet->wake);
+    kl_socket_close(fleet->copied_wake[0]);
+    free(fleet);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         T(a_tail_is_read_as_written),
@@ -759,6 +820,7 @@ int main(void) {
         T(what_nobody_played_is_removed),
         T(one_relay_a_folder),
         T(nothing_in_clear),
+        T(frames_wait_for_their_copy),
     };
     return cmocka_run_group_tests_name("journal", tests, NULL, NULL);
 }

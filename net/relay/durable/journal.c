@@ -387,10 +387,9 @@ static void note(const struct kl_lobby_room *r) {
     if (r->lobby->fleet) kl_fleet_note(r->lobby->fleet, r->due.index, &record);
 }
 
-bool kl_journal_is_copied(const struct kl_lobby_room *r) {
-    const struct kl_fleet_record record = record_of(r);
-    const struct kl_fleet *f = r->lobby->fleet;
-    return record.slot && atomic_load(&f->copied[f->shards->own][r->due.index]) == kl_fleet_mark(&record);
+uint64_t kl_journal_mark(const struct kl_lobby_room *r) {
+    const struct kl_tail *t = r->journal.state == KL_JOURNAL_OPEN ? r->journal.tail : NULL;
+    return t && t->slot.number ? kl_fleet_mark(r->id, t->slot.number, (uint32_t)t->slot.used) : 0;
 }
 
 void kl_journal_write(struct kl_lobby_room *r, uint64_t now_us) {

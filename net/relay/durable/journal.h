@@ -108,8 +108,8 @@ void kl_journal_end(struct kl_lobby_room *r, const char *reason, uint64_t now_us
 void kl_journal_leave(struct kl_lobby_room *r);
 /* Its files go, without END: another relay of the fleet has the match by now. */
 void kl_journal_forget(struct kl_lobby_room *r);
-/* The fleet has a copy of all that its files have. */
-bool kl_journal_is_copied(const struct kl_lobby_room *r);
+/* kl_fleet_mark() of its files; 0: it has none. */
+uint64_t kl_journal_mark(const struct kl_lobby_room *r);
 /* Makes the room of these files as kl_journal_load() does. */
 void kl_journal_take(struct kl_lobby *l, const uint8_t id[16], uint64_t now_us);
 

@@ -336,6 +336,7 @@ static bool take_begun(struct kl_replica *c, char *err, size_t err_len) {
             p->number = (unsigned long)a.number;
             if (p->number) p->known = p->number;
             p->recording = p->slot = p->bytes = 0;
+            kl_fleet_copied(c->fleet, shard, place, 0);
         } else {
             lose(c, shard, place);
             done(c, shard, place);
@@ -367,8 +368,7 @@ static bool take_written(struct kl_replica *c, char *err, size_t err_len) {
             p->recording = s->recording;
             p->slot = s->slot;
             p->bytes = s->bytes;
-            atomic_store(&c->fleet->copied[s->shard][s->place],
-                         kl_fleet_mark(&(struct kl_fleet_record){.slot = s->slot, .bytes = s->bytes}));
+            kl_fleet_copied(c->fleet, s->shard, s->place, kl_fleet_mark(p->id, s->slot, s->bytes));
             if (p->recording == p->now.recording) done(c, s->shard, s->place);
         }
     }
@@ -389,6 +389,7 @@ bool kl_replica_turn(struct kl_replica *c, bool *more, char *err, size_t err_len
     if (!take_begun(c, err, err_len)) return false;
     each_left(c, write_one);
     if (!take_written(c, err, err_len)) return false;
+    if (c->moved) kl_fleet_copied_all(c->fleet);
     *more = c->moved && any_left(c);
     return true;
 }

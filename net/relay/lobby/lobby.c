@@ -311,7 +311,7 @@ static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
     kl_lobby_join_measured(r, now_us);
     kl_lobby_start_run(r, now_us);
     kl_lobby_play_run(r, now_us);
-    if (r->phase == KL_ROOM_PLAYING) kl_lobby_past_run(r, now_us);
+    if (r->phase == KL_ROOM_PLAYING && !r->due.hold_us) kl_lobby_past_run(r, now_us);
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_snapshot_run(r, now_us);
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_files_run(r, now_us);
     if (r->talk.roster_changed || r->talk.roster_owed) kl_lobby_send_roster(r);
@@ -319,8 +319,10 @@ static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
 
 static void set_due(struct kl_lobby_room *r, uint64_t now_us) {
     uint64_t verdict_us = kl_verdict_due_us(&r->heal.verdicts);
+    const uint64_t hold_us = r->due.hold_us;
     uint64_t due_us = r->due.chores_us,
-             at_us[] = {kl_lock_send_at(&r->lock), kl_lock_tick_at(&r->lock), r->watch.due_us,
+             at_us[] = {hold_us ? hold_us : kl_lock_send_at(&r->lock), kl_lock_tick_at(&r->lock),
+                        hold_us ? hold_us : r->watch.due_us,
                         verdict_us > now_us ? verdict_us : UINT64_MAX /* it is held back */};
     for (unsigned i = 0; i < sizeof at_us / sizeof at_us[0]; i++)
         if (at_us[i] < due_us) due_us = at_us[i];
@@ -334,7 +336,7 @@ static void run_watchers(struct kl_lobby *l, unsigned rooms, uint64_t now_us) {
         struct kl_lobby_room *r = l->dues.run[(first + i) % rooms];
         if (!r) continue;
         r->due.runs = false;
-        kl_lobby_watch_run(r, &left, now_us);
+        if (!r->due.hold_us) kl_lobby_watch_run(r, &left, now_us);
         set_due(r, now_us);
     }
 }
@@ -367,6 +369,7 @@ void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
     if (now_us >= l->fleet_us) kl_lobby_fleet_turn(l, now_us);
     if (l->fleet) kl_lobby_fleet_lose(l, now_us);
     if (now_us >= l->drain_us) kl_lobby_fleet_drain_turn(l, now_us);
+    kl_lobby_fleet_release(l);
     if (l->wishes_wait || l->tokens_wait) kl_lobby_wishes_turn(l, now_us);
     const unsigned rooms = kl_lobby_dues_next(l, now_us);
     for (unsigned i = 0; i < rooms; i++)

@@ -7,6 +7,7 @@
 
 #define DESERTED_US 1000000
 #define STAND_US    500000
+#define HOLD_US     5000 /* a frame waits for its copy */
 
 #define DRAIN_LOOK_US 2000
 #define DRAIN_NEXT_US 20000             /* between two rooms of one process */
@@ -69,7 +70,7 @@ static void let_go(struct kl_lobby_room *r, uint64_t now_us) {
 
 void kl_lobby_fleet_lose(struct kl_lobby *l, uint64_t now_us) {
     struct kl_fleet *f = l->fleet;
-    const unsigned own = l->shards->own;
+    const unsigned own = f->shards->own;
     const uint32_t losses = atomic_load(&f->losses), wants = atomic_load(&f->wants);
     if (l->drain_us == UINT64_MAX && atomic_load(&f->draining)) l->drain_us = now_us;
     if (losses == l->fleet_losses && wants == l->fleet_wants) return;
@@ -81,6 +82,42 @@ void kl_lobby_fleet_lose(struct kl_lobby *l, uint64_t now_us) {
     }
     l->fleet_losses = losses;
     l->fleet_wants = wants;
+}
+
+/* --- frames wait for Redis --- */
+
+static bool awaits_copy(const struct kl_lobby_room *r) {
+    struct kl_fleet *f = r->lobby->fleet;
+    const uint64_t mark = r->phase == KL_ROOM_PLAYING && speaks(f) ? kl_journal_mark(r) : 0;
+    return mark && kl_fleet_awaits(f, r->due.index, mark);
+}
+
+bool kl_lobby_fleet_holds(struct kl_lobby_room *r, uint64_t now_us) {
+    struct kl_lobby_due *d = &r->due;
+    if (!r->lobby->fleet) return false;
+    if (!awaits_copy(r)) {
+        d->hold_us = 0;
+        d->lags = false;
+        return false;
+    }
+    if (!d->hold_us && !d->lags) d->hold_us = now_us + HOLD_US;
+    d->lags = d->lags || now_us >= d->hold_us;
+    if (d->lags) d->hold_us = 0;
+    r->lobby->holds = r->lobby->holds || d->hold_us;
+    return d->hold_us;
+}
+
+void kl_lobby_fleet_release(struct kl_lobby *l) {
+    if (!l->holds) return;
+    l->holds = false;
+    for (unsigned i = 0; i < l->limits.rooms; i++) {
+        struct kl_lobby_room *r = l->room[i];
+        if (!r || !r->due.hold_us) continue;
+        if (awaits_copy(r))
+            l->holds = true;
+        else
+            kl_lobby_due_at(r, 0);
+    }
 }
 
 /* --- this relay is to end --- */
@@ -101,7 +138,7 @@ void kl_lobby_fleet_drain_turn(struct kl_lobby *l, uint64_t now_us) {
     if (!speaks(l->fleet) || !kl_fleet_with_place(l->fleet, &at)) return;
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         struct kl_lobby_room *r = l->room[i];
-        if (!r || r->phase != KL_ROOM_PLAYING || !kl_journal_is_copied(r)) continue;
+        if (!r || !kl_journal_mark(r) || awaits_copy(r)) continue;
         let_go(r, now_us);
         l->drain_us = now_us + DRAIN_NEXT_US;
         return;

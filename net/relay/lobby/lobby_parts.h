@@ -114,6 +114,11 @@ bool kl_lobby_fleet_asks(struct kl_lobby *l, unsigned peer, const struct kl_msg 
 void kl_lobby_fleet_turn(struct kl_lobby *l, uint64_t now_us);
 
 /* --- lobby_fleet_rooms.c; nothing without a fleet --- */
+/* Nobody gets the room's frames, for Redis has not all of its files yet: for 5 ms, and then not again until
+ * Redis has them. */
+bool kl_lobby_fleet_holds(struct kl_lobby_room *r, uint64_t now_us);
+/* Rooms that need not wait any more are due. */
+void kl_lobby_fleet_release(struct kl_lobby *l);
 
 /* Tells a room's members the relays that may go on with it, if there are others than before. */
 void kl_lobby_fleet_tell(struct kl_lobby_room *r);

@@ -226,14 +226,14 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
         if (r->lock.wants_commands) (void)kl_lobby_memory_commands(r);
         let_go(r, now_us);
         if (now_us >= kl_lock_tick_at(&r->lock)) kl_lock_tick(&r->lock, now_us);
-        run_ways(r, now_us);
+        if (!kl_lobby_fleet_holds(r, now_us)) run_ways(r, now_us);
         kl_lobby_late_run(r, now_us);
         tell_absence(r);
         help_the_lost(r, now_us); /* may put members out that hold frames up, so before frames are taken */
         take_frames(r, now_us);
         kl_journal_write(r, now_us); /* before anybody gets them */
     }
-    send_frames(r, now_us);
+    if (!kl_lobby_fleet_holds(r, now_us)) send_frames(r, now_us);
     if (kl_verdict_waits(&r->heal.verdicts)) tell_verdicts(r, now_us);
     if (r->phase != KL_ROOM_PLAYING) return;
     const struct kl_heal_deeds deeds = kl_lobby_heal_run(r, now_us);

@@ -41,7 +41,7 @@
 #define FAREWELL_US      1000000 /* for clients to acknowledge the relay's end */
 #define FAREWELL_LOOK_US 10000
 
-enum { FD_HUB, FD_QUIT, FD_OPERATORS, FDS = FD_OPERATORS + KL_SERVER_OPERATORS };
+enum { FD_HUB, FD_QUIT, FD_COPIED, FD_OPERATORS, FDS = FD_OPERATORS + KL_SERVER_OPERATORS };
 
 struct server {
     struct kl_hub *hub;
@@ -376,12 +376,14 @@ static int open_server(struct server *s, const struct kl_server_config *o, char 
 
 static void rest(struct server *s, int quit) {
     int what[FDS] = {[FD_HUB] = kl_hub_fd(s->hub), [FD_QUIT] = quit};
+    what[FD_COPIED] = s->fleet ? s->fleet->copied_wake[s->shards->own] : -1;
     for (unsigned i = 0; i < KL_SERVER_OPERATORS; i++)
         what[FD_OPERATORS + i] = s->operators[i] ? s->operators[i]->fd : -1;
     uint64_t until_us = kl_lobby_due_us(s->lobby), hub_us = kl_hub_due_us(s->hub);
     if (hub_us < until_us) until_us = hub_us;
     if (s->onlooker && s->look_us < until_us) until_us = s->look_us;
     s->readable = kl_wait_for(what, FDS, until_us);
+    if (s->readable >> FD_COPIED & 1) kl_wake_clear(what[FD_COPIED]);
 }
 
 static void read_operators(struct server *s) {

@@ -177,6 +177,8 @@ static bool begin_fleet(struct group *g, const struct kl_redis_place *redis) {
     struct kl_fleet *fleet = kl_copies_memory(sizeof *fleet);
     if (!fleet) return false;
     fleet->wake = kl_wake_open();
+    for (unsigned i = 0; i < g->shards.count; i++)
+        if ((fleet->copied_wake[i] = kl_wake_open()) < 0) return false;
     fleet->shards = &g->shards;
     fleet->rooms_most = g->config.rooms;
     g->config.fleet = fleet;

@@ -35,8 +35,24 @@ void kl_fleet_note(struct kl_fleet *f, unsigned place, const struct kl_fleet_rec
     if (!atomic_exchange(&f->awake, 1)) kl_wake(f->wake);
 }
 
-uint64_t kl_fleet_mark(const struct kl_fleet_record *record) {
-    return record->slot << 32 | record->bytes;
+/* A slot has less than 2^18 bytes, and its number is of the same room. */
+uint64_t kl_fleet_mark(const uint8_t id[KL_ROOM_ID_BYTES], uint64_t slot, uint32_t bytes) {
+    return (uint64_t)kl_fleet_tag(id) << 32 | (uint32_t)(slot << 18) | bytes;
+}
+
+bool kl_fleet_awaits(struct kl_fleet *f, unsigned place, uint64_t mark) {
+    const unsigned own = f->shards->own;
+    atomic_store(&f->holds[own], 1); /* before the look: what comes after it wakes this process */
+    return atomic_load(&f->copied[own][place]) != mark;
+}
+
+void kl_fleet_copied(struct kl_fleet *f, unsigned shard, unsigned place, uint64_t mark) {
+    atomic_store(&f->copied[shard][place], mark);
+}
+
+void kl_fleet_copied_all(struct kl_fleet *f) {
+    for (unsigned s = 0; s < f->shards->count; s++)
+        if (atomic_exchange(&f->holds[s], 0)) kl_wake(f->copied_wake[s]);
 }
 
 uint32_t kl_fleet_tag(const uint8_t id[KL_ROOM_ID_BYTES]) {

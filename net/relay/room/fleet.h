@@ -63,10 +63,11 @@ struct kl_fleet_ask {
 };
 
 struct kl_fleet {
-    _Atomic uint32_t speaks;  /* Redis has answered within the last lease */
-    int wake;                 /* the directory's wake-up for questions */
-    struct kl_shards *shards; /* this relay's */
-    unsigned rooms_most;      /* of this relay */
+    _Atomic uint32_t speaks;        /* Redis has answered within the last lease */
+    int wake;                       /* the directory's wake-up for questions */
+    int copied_wake[KL_SHARDS_MAX]; /* of a room's process that waits for copies */
+    struct kl_shards *shards;       /* this relay's */
+    unsigned rooms_most;            /* of this relay */
     kl_seqlock others_lock;
     struct kl_fleet_others others;
     kl_seqlock room_lock[KL_FLEET_ROOMS];
@@ -80,6 +81,7 @@ struct kl_fleet {
     _Atomic uint32_t lost[KL_SHARDS_MAX][KL_SHARD_ROOMS], losses;
     _Atomic uint32_t wanted[KL_SHARDS_MAX][KL_SHARD_ROOMS], wants;
     _Atomic uint64_t copied[KL_SHARDS_MAX][KL_SHARD_ROOMS]; /* kl_fleet_mark() of what Redis has */
+    _Atomic uint32_t holds[KL_SHARDS_MAX];                  /* that process waits for a copy */
     _Atomic uint32_t awake;                                 /* the directory looks soon */
     _Atomic uint32_t draining; /* this relay takes no new rooms, and hands its matches on */
 };
@@ -92,8 +94,14 @@ enum kl_fleet_answer kl_fleet_answer(const struct kl_fleet *f, unsigned i, struc
 
 /* The own process's room at this place has written its files, or has ended. */
 void kl_fleet_note(struct kl_fleet *f, unsigned place, const struct kl_fleet_record *record);
-uint64_t kl_fleet_mark(const struct kl_fleet_record *record); /* grows with its files */
-uint32_t kl_fleet_tag(const uint8_t id[KL_ROOM_ID_BYTES]);    /* never 0 */
+/* Of a room whose files stand so far: another one for each record. */
+uint64_t kl_fleet_mark(const uint8_t id[KL_ROOM_ID_BYTES], uint64_t slot, uint32_t bytes);
+uint32_t kl_fleet_tag(const uint8_t id[KL_ROOM_ID_BYTES]); /* never 0 */
+/* The own process's room at this place waits until Redis has its files so far. False: it has. */
+bool kl_fleet_awaits(struct kl_fleet *f, unsigned place, uint64_t mark);
+/* Redis has them so far; kl_fleet_copied_all(): those of this turn. */
+void kl_fleet_copied(struct kl_fleet *f, unsigned shard, unsigned place, uint64_t mark);
+void kl_fleet_copied_all(struct kl_fleet *f);
 /* The room of that id at this place is another relay's by now, or to be had by one. */
 void kl_fleet_lose(struct kl_fleet *f, unsigned shard, unsigned place, const uint8_t id[KL_ROOM_ID_BYTES]);
 /* Somebody asks another relay for it. */

@@ -256,6 +256,8 @@ struct kl_lobby_due {
     unsigned place; /* in the lobby's heap */
     unsigned index; /* in the lobby's list of rooms */
     uint64_t due_us, chores_us;
+    uint64_t hold_us; /* its frames wait for their copy until then; 0: they do not */
+    bool lags;        /* they have waited so long, and the copy is still not whole */
 };
 
 /* A lobby's rooms by their times, so that a turn looks at those alone that have something to do. */
@@ -381,6 +383,7 @@ struct kl_lobby {
     unsigned wishes_wait;         /* for their answers */
     bool tokens_wait;             /* they are on their way to clients */
     struct kl_triers challengers; /* tokens and runs, by address and challenge */
+    bool holds;                   /* a room's frames may wait for their copy */
     bool ends_wait;               /* a room without members waits for a later turn */
     bool packed_waits;            /* a room has bytes to unpack */
     unsigned unpack_turn;         /* the room to unpack next, or the first with bytes after it */
