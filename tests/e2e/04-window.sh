@@ -76,6 +76,29 @@ check window/page-named "$(cat "$tmp/curl.log")" gets 200 /api/rooms -H "Host: l
 check window/rooms-bad "$(cat "$tmp/body")" gets 400 '/api/rooms?from=-1'
 check window/rooms-end "$(cat "$tmp/body")" gets 200 '/api/rooms?from=8192'
 check window/rooms-none "$(cat "$tmp/body")" grep -qxF '{"rooms":[],"next":null}' "$tmp/body"
+# --- the host's words -------------------------------------------------------------------------------------------------
+
+state=$tmp/home/.local/state/keylock-relay
+bearer="Authorization: Bearer $(cat "$state/http.token")"
+line='Content-Type: application/x-keylock-line'
+check window/token-private "$(ls -l "$state")" test "$(stat -c %a "$state/http.token")" = 600
+check window/token-addresses "$(cat "$tmp/body")" eval 'gets 200 /api/rooms -H "$bearer" && grep -q "\"address\":\"127.0.0.1:" "$tmp/body"'
+check window/token-wrong "$(cat "$tmp/body")" gets 401 /api/rooms -H "${bearer}x"
+check window/token-missing "$(cat "$tmp/body")" gets 401 /api/control -H "$line" -d rooms
+check window/token-not-in-url "$(cat "$tmp/body")" gets 401 "/api/control?token=${bearer##* }" -H "$line" -d rooms
+check window/words "$(cat "$tmp/body")" eval 'gets 200 /api/control -H "$bearer" -H "$line" -d "who \"the \\\"room\\\"\"" && grep -q "name=\"bob\"" "$tmp/body"'
+check window/words-refused "$(cat "$tmp/body")" eval 'gets 409 /api/control -H "$bearer" -H "$line" -d "kick nowhere bob" && grep -q "there is no room" "$tmp/body"'
+check window/words-form "$(cat "$tmp/body")" gets 415 /api/control -H "$bearer" -d rooms
+check window/words-host "$(cat "$tmp/body")" gets 421 /api/control -H "$bearer" -H "$line" -H 'Host: elsewhere.example' -d rooms
+check window/words-long "$(cat "$tmp/body")" gets 413 /api/control -H "$bearer" -H "$line" -d "say $(printf %0600d 0)"
+check window/words-quit "$(cat "$tmp/body")" gets 403 /api/control -H "$bearer" -H "$line" -d quit
+check window/words-get "$(cat "$tmp/body")" gets 405 /api/control -H "$bearer"
+check window/words-no-cors "$(cat "$tmp/head")" \
+    eval 'gets 405 /api/control -X OPTIONS -H "Origin: http://elsewhere.example" -D "$tmp/head" && ! grep -qi access-control "$tmp/head"'
+curl -sN -m 2.5 "http://$http/api/stream" >"$tmp/stream" 2>/dev/null
+check window/stream "$(cat "$tmp/stream")" \
+    eval '[ "$(grep -c "\"name\":\"bob\"" "$tmp/stream")" -ge 2 ] && tail -n 1 "$tmp/stream" | python3 -m json.tool >/dev/null'
+
 check window/inputs "$(grep ^keylock_input "$tmp/body")" test "$(figure keylock_input_datagrams_total)" -gt 10
 check window/events "$(grep ^keylock_events "$tmp/body")" test "$(figure keylock_events_total 'event="joined"')" = 2
 gets 200 /metrics
@@ -102,6 +125,11 @@ for i in range(1000):
     s.connect_ex((host, int(port)))
     all.append(s)
 print("open", flush=True)
+for s in all[1::5]: # streams that nobody reads, more than there may be
+    try:
+        s.send(b"GET /api/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    except OSError:
+        pass
 request = b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-" + b"a" * 100
 for turn in range(40):
     for i, s in enumerate(all):
@@ -128,13 +156,12 @@ check window/no-stall "$(grep -a event=stall "$tmp/relay.log")" test "$(grep -ac
 
 # --- the page ---------------------------------------------------------------------------------------------------------
 
-# looks NAME SIZE SCHEME: the page as a browser shows it, with the room open; its text in $tmp/NAME.html. 0: dark, 1: light.
+# looks NAME SIZE [OPTION…]: the page as a browser shows it, with the room open; its text in $tmp/NAME.txt.
 looks() {
-    local name=$1
-    timeout 60 chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$tmp/chromium" --window-size="$2" \
-        --blink-settings=preferredColorScheme="$3" --virtual-time-budget=8000 --screenshot="$tmp/$name.png" --dump-dom \
-        "http://$http/#the%20%22room%22" >"$tmp/$name.html" 2>"$tmp/chromium.log"
-    [ -z "${PICTURES:-}" ] || cp "$tmp/$name.png" "$PICTURES/window-$name.png"
+    local name=$1 size=$2
+    shift 2
+    timeout 120 python3 -B tests/e2e/page.py "http://$http/#the%20%22room%22" --size "$size" --png "$tmp/$name.png" ${PICTURES:+--seconds 30} "$@" >"$tmp/$name.txt" 2>&1
+    [ -z "${PICTURES:-}" ] || [ "$name" = host ] || cp "$tmp/$name.png" "$PICTURES/window-$name.png"
 }
 # The brightness of a picture's corner, 0 to 100.
 brightness() { convert "$1" -crop 8x8+0+0 -colorspace Gray -format '%[fx:int(100*mean)]' info:; }
@@ -144,14 +171,25 @@ if command -v chromium >/dev/null; then
             --content "$content/shooter.nes" --input random:1 --speed real --frames 100000 --wait 20
     done
     eventually 20 playing
-    looks desk 1440,900 1
-    looks phone 390,844 0
+    looks desk 1440x900 --token "${bearer##* }" --type 'good "evening"' --press 'say the line to room the "room"' --press 'lock room the "room"'
+    looks phone 390x844 --dark
     for shape in desk phone; do
-        check window/page-$shape "$(tail -n 3 "$tmp/chromium.log") $(sed -n '/<header>/,/<script>/p' "$tmp/$shape.html")" \
-            eval 'grep -q "1 room, 2 seats taken" "$tmp/$shape.html" && grep -q "RTT of bob" "$tmp/$shape.html" && grep -q "aria-expanded=\"true\"" "$tmp/$shape.html"'
+        check window/page-$shape "$(cat "$tmp/$shape.txt")" eval 'grep -q "1 room, 2 seats taken" "$tmp/$shape.txt" && grep -q "RTT of bob" "$tmp/$shape.txt"'
+        check window/page-$shape-whole "$(cat "$tmp/$shape.txt")" eval '! grep -qE "^(scrolls|exception|never)" "$tmp/$shape.txt"'
     done
-    stop page-ann
-    stop page-bob
+    check window/page-says "$(head -n 3 "$tmp/desk.txt")" grep -qxF 'said: done: say "the \"room\"" good "evening"' "$tmp/desk.txt"
+    check window/page-locks "$(cat "$tmp/desk.txt")" grep -qxF 'said: done: lock "the \"room\""' "$tmp/desk.txt"
+    check window/page-locked "$(tail -n 5 "$tmp/relay.log")" said relay "event=locked.*relay's operator" 5
+    check window/page-addresses "$(cat "$tmp/desk.txt")" grep -q 'bob, 127.0.0.1:' "$tmp/desk.txt"
+    check window/page-public "$(cat "$tmp/phone.txt")" eval '! grep -qE "127.0.0.1|^(kick|ban|close)$" "$tmp/phone.txt"'
+    check window/page-keeps-nothing "$(tail -n 1 "$tmp/desk.txt")" grep -qx 'kept: {}' "$tmp/desk.txt"
+    looks host 1440x900 --token "${bearer##* }" --press 'kick bob' --press 'close room the "room"'
+    for name in ann bob; do
+        ended page-$name 10
+        check window/page-puts-out-$name "exit status $?" test $? != 0
+    done
+    check window/page-kicked "$(cat "$tmp/page-bob.log")" grep -q "put out by the relay's operator" "$tmp/page-bob.log"
+    check window/page-closed "$(cat "$tmp/page-ann.log")" grep -q "the relay's operator has closed the room" "$tmp/page-ann.log"
     check window/page-light "$(brightness "$tmp/desk.png")" test "$(brightness "$tmp/desk.png")" -gt 80
     check window/page-dark "$(brightness "$tmp/phone.png")" test "$(brightness "$tmp/phone.png")" -lt 20
 else
@@ -181,6 +219,15 @@ check window/leaves-nothing "processes are left" test -z "$(ps -o pid= -p "${chi
 start_relay --shards 1
 check window/off "$(pgrep -P "${pid[relay]}")" test -z "$(pgrep -P "${pid[relay]}")"
 stop relay
+# Beyond this machine the token counts only behind TLS.
+for behind in "" --http-behind-tls; do
+    start_relay --shards 1 --http "0.0.0.0:${http##*:}" $behind
+    check "window/beyond$behind" "$(cat "$tmp/body" "$tmp/curl.log")" eventually 5 gets $([ -z "$behind" ] && echo 403 || echo 200) /api/rooms -H "$bearer"
+    stop relay
+done
+chmod 644 "$state/http.token"
+"$relay_program" --bind 127.0.0.1 --port 0 --http 127.0.0.1:1 >"$tmp/open.log" 2>&1
+check window/token-open "$(cat "$tmp/open.log")" grep -q "http.token: it may be read by others: expected mode 600, found 644" "$tmp/open.log"
 "$relay_program" --bind 127.0.0.1 --port 0 --http 192.0.2.1:80 >"$tmp/taken.log" 2>&1
 status=$?
 check window/cannot-listen "exit status $status: $(cat "$tmp/taken.log")" \

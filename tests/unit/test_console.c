@@ -432,3 +432,16 @@ TEST_WITH(commands_like_the_members, open_room, close_room) {
     assert_non_null(strstr(answer, "error: not possible"));
     queued(6);
 }
+
+TEST_WITH(a_room_is_closed, open_room, close_room) {
+    start_game();
+    obey("close \"my room\"");
+    assert_string_equal(answer, "ok\n");
+    assert_null(kl_lobby_find(lobby, "my room"));
+    for (unsigned i = 0; i < 2; i++)
+        assert_string_equal(heard(i, KL_MSG_REFUSE)->text.text, "the relay's operator has closed the room");
+    obey("close \"my room\"");
+    assert_string_equal(answer, "error: there is no room \"my room\"\n");
+    obey("close \"my room\" now");
+    assert_string_equal(answer, "error: expected: close ROOM\n");
+}

@@ -287,6 +287,14 @@ static bool may_go(const struct kl_lobby_room *r, uint64_t now_us) {
     return r->phase == KL_ROOM_PLAYING && !kl_lobby_has_link(r) && now_us >= linkless_since_us(r) + waits_us;
 }
 
+void kl_lobby_close(struct kl_lobby_room *r, const char *why, uint64_t now_us) {
+    kl_lobby_log_room(KL_LOG_INFO, "closed", r, "frame=%u reason=\"%s\"", r->lock.next_close, why);
+    for (KL_MEMBERS(i, r, kl_lobby_here))
+        kl_lobby_put_out(r, i, KL_REFUSE_CLOSED, why, now_us);
+    kl_lobby_watch_end(r, KL_REFUSE_CLOSED, why);
+    kl_lobby_end_room(r, why, now_us);
+}
+
 /* Ends a room without a link, the one that was played least, of this maker (NULL: of any). start: it holds
  * start data. False: none may go yet. */
 static bool give_way(struct kl_lobby *l, const char *host, bool start, uint64_t now_us) {
@@ -299,11 +307,7 @@ static bool give_way(struct kl_lobby *l, const char *host, bool start, uint64_t 
         if (!least || played_us(r) < played_us(least)) least = r;
     }
     if (!least) return false;
-    kl_lobby_log_room(KL_LOG_INFO, "gives_way", least, "frame=%u", least->lock.next_close);
-    for (KL_MEMBERS(i, least, kl_lobby_here))
-        kl_lobby_put_out(least, i, KL_REFUSE_CLOSED, why, now_us);
-    kl_lobby_watch_end(least, KL_REFUSE_CLOSED, why);
-    kl_lobby_end_room(least, why, now_us);
+    kl_lobby_close(least, why, now_us);
     return true;
 }
 

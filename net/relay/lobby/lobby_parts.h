@@ -73,6 +73,8 @@ void kl_lobby_start_drop_ready(struct kl_lobby_member *m);
 void kl_lobby_free_room(struct kl_lobby_room *r);
 /* The room has no members: its journal ends with this reason, and r is freed. */
 void kl_lobby_end_room(struct kl_lobby_room *r, const char *reason, uint64_t now_us);
+/* Puts all of the room out with this reason, and ends it: r is freed. */
+void kl_lobby_close(struct kl_lobby_room *r, const char *why, uint64_t now_us);
 /* Of these rooms (NULL: none) those without members, but for such as would take the turn's time: l->ends_wait
  * then. */
 void kl_lobby_end_empty_rooms(struct kl_lobby *l, struct kl_lobby_room **room, unsigned rooms,

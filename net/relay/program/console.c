@@ -34,6 +34,7 @@ static const struct {
     {"kick ROOM NAME", "puts a member out; or the number of a player", KL_CONSOLE_ORDER, A_MEMBER},
     {"ban ROOM NAME", "puts a member out, and refuses the member and its address from then on",
      KL_CONSOLE_ORDER, A_MEMBER},
+    {"close ROOM", "puts all out of a room, which ends", KL_CONSOLE_CLOSE, 0},
     {"host ROOM NAME", "makes a member the host", KL_CONSOLE_ORDER, A_MEMBER},
     {"delay ROOM SECONDS", "sets the delay of watchers, 0 to 300", KL_CONSOLE_ORDER, WORDS},
     {"record ROOM on|off", "keeps the match's recording, if the game has not begun, or does not",
@@ -322,6 +323,10 @@ static void in_room(struct kl_lobby_room *r, const struct kl_console_line *c, st
     case KL_CONSOLE_SNAPSHOT: tell(to, kl_lobby_snapshot_order(r, 0, now_us) ? KL_OK : KL_E_STATE); break;
     case KL_CONSOLE_RECORD: tell(to, kl_lobby_order_record(r, c->on)); break;
     case KL_CONSOLE_ORDER: give_order(r, &c->words, to, now_us); break;
+    case KL_CONSOLE_CLOSE:
+        kl_lobby_close(r, "the relay's operator has closed the room", now_us);
+        tell(to, KL_OK);
+        break;
     default: break;
     }
 }

@@ -2,8 +2,8 @@
  *
  *     rooms | who ROOM | say ROOM TEXT | pause ROOM | resume ROOM | policy ROOM NAME [BUDGET_MS] |
  *     reset ROOM | save ROOM | load ROOM | snapshot ROOM | option ROOM KEY=VALUE | disk ROOM N | swap ROOM A
- * B | lock ROOM | unlock ROOM | kick ROOM NAME | ban ROOM NAME | host ROOM NAME | delay ROOM SECONDS |
- *     record ROOM on|off | status | quit | help
+ * B | lock ROOM | unlock ROOM | kick ROOM NAME | ban ROOM NAME | close ROOM | host ROOM NAME |
+ *     delay ROOM SECONDS | record ROOM on|off | status | drain | quit | help
  *
  * A name with blanks stands in double quotes. Every line is answered by one or more lines. */
 #ifndef KL_CONSOLE_H
@@ -29,6 +29,7 @@ enum kl_console_verb {
     KL_CONSOLE_WHO,
     KL_CONSOLE_SNAPSHOT,
     KL_CONSOLE_RECORD,
+    KL_CONSOLE_CLOSE,
     KL_CONSOLE_ORDER, /* a command like the members' */
     KL_CONSOLE_BAD    /* `room` holds the error for people */
 };

@@ -95,6 +95,7 @@ static bool read_question(struct kl_server_operator *self, struct kl_lobby *l,
 void kl_control_open(struct kl_control *c, uint16_t port) {
     char name[KL_LOCAL_NAME_MAX] = "", why[256] = "";
     c->lines = (struct kl_server_operator){.fd = -1, .read = read_question};
+    if (c->port) atomic_store(c->port, port);
     if (!*c->folder) return;
     if (!kl_control_name(name, c->folder, port, c->own))
         snprintf(why, sizeof why, "expected a whole path of at most %d bytes with the name",

@@ -24,6 +24,7 @@ struct kl_control {
     const char *folder;              /* kl_control_folder() */
     unsigned own, shards;            /* this process is one of so many */
     long parent;                     /* their parent, which `quit` ends; 0: this process is alone */
+    _Atomic uint32_t *port;          /* gets the relay's port; NULL: nobody asks */
     struct kl_control_answer {
         uint64_t id, order; /* order 0: free */
         struct kl_buffer text;
@@ -41,6 +42,20 @@ bool kl_control_name(char out[KL_LOCAL_NAME_MAX], const char *folder, unsigned p
  * folder, own, shards and parent are set. */
 void kl_control_open(struct kl_control *c, uint16_t port);
 void kl_control_close(struct kl_control *c);
+
+/* One line for the relay of this port. The caller opens the socket by kl_local_open(NULL). */
+struct kl_ctl {
+    const char *folder, *line;
+    unsigned port;
+    int socket;
+    unsigned wait_us; /* for a piece of an answer */
+    unsigned shards;  /* 0: no process has said yet */
+};
+/* The answer of all processes that the line concerns, in an empty out. verb: the line's. Returns the number
+ * of those that answered; *failed: an errno of one that did not, or 0. ctl_ask.c */
+unsigned kl_ctl_ask(struct kl_ctl *a, enum kl_console_verb verb, struct kl_buffer *out, int *failed);
+/* Whether an answer says that the line was not carried out. */
+bool kl_ctl_refused(const struct kl_buffer *answer);
 
 /* `keylock-relay ctl`: argv[0] is "ctl". Returns the program's status. */
 int kl_ctl(int argc, char **argv);

@@ -39,6 +39,7 @@ struct kl_figures_place {
     kl_seqlock lock; /* of the figures */
     struct kl_figures figures;
     struct kl_log_count event[KL_LOG_EVENTS];
+    _Atomic uint32_t port; /* of the relay; 0: not known yet */
     struct kl_shown_rooms rooms;
 };
 

@@ -88,6 +88,7 @@ static int serve_with_control(const struct kl_server_config *config, int quit, c
     struct kl_figures_writer figures;
     if (setup->window.place) {
         kl_figures_begin(&figures, &setup->window.place[control.own], config);
+        control.port = &setup->window.place[control.own].port;
         with_control.onlooker = &figures.onlooker;
     }
     int result = (setup->console ? serve_with_console : kl_server_run)(&with_control, quit, err, err_len);
@@ -116,6 +117,20 @@ static unsigned shards_of(const struct kl_relay_options *options) {
     return options->shards ? options->shards : most;
 }
 
+/* Beyond this machine there are no controls, unless something before the relay seals what is said. */
+static int begin_window(struct kl_window *w, const struct kl_relay_options *options, const char *control,
+                        unsigned shards, int quit, char *err, size_t err_len) {
+    struct kl_window_config config = {
+        .http = options->http, .host = options->server.host, .control = control};
+    char dir[KL_RELAY_PATH];
+    const bool here = kl_address_audience(&config.http) == KL_AUDIENCE_MACHINE;
+    if (config.http.port && (here || options->http_behind_tls) &&
+        (kl_server_key_folder(&options->server, dir, err, err_len) != 0 ||
+         kl_window_token(dir, config.token, err, err_len) != 0))
+        return -1;
+    return kl_window_start(w, &config, shards, quit, err, err_len);
+}
+
 static int serve(const struct kl_relay_options *options, int quit) {
     const unsigned shards = shards_of(options);
     struct setup setup = {.console = options->console, .parent = kl_process_self()};
@@ -130,8 +145,7 @@ static int serve(const struct kl_relay_options *options, int quit) {
     if (fleet && options->fleet_login[0] && !kl_redis_login(options->fleet_login, &redis, err, sizeof err))
         result = -1;
     if (result == 0)
-        result = kl_window_start(&setup.window, &options->http, options->server.host, shards, quit, err,
-                                 sizeof err);
+        result = begin_window(&setup.window, options, setup.control, shards, quit, err, sizeof err);
     if (result == 0 && group)
         result = kl_group_run(&config, shards, fleet ? &redis : NULL, quit, serve_logged, err, sizeof err);
     int status = result == 0 && !group ? serve_logged(&config, quit) : 0;

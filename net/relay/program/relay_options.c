@@ -162,9 +162,15 @@ static const struct option_kind {
      "`$RUNTIME_DIRECTORY`, else `$XDG_RUNTIME_DIR/keylock-relay`, else one in `/tmp`; for root "
      "`/run/keylock-relay`"},
     {"http", KIND_PLACE, FIELD(http), 0, 0, "off", "ADDR:PORT",
-     "answers HTTP there, by a process of its own: `/metrics` for Prometheus, `/healthz` and `/readyz`; a "
-     "port alone "
-     "is one of 127.0.0.1; everybody who reaches it can read it; needs libmicrohttpd; not on Windows",
+     "answers HTTP there, by a process of its own: a page of rooms, `/metrics` for Prometheus, `/healthz` "
+     "and "
+     "`/readyz`; a port alone is one of 127.0.0.1; everybody who reaches it can read it; with the token of "
+     "STATE/http.token, which the relay makes, it also takes the host's orders; needs libmicrohttpd; not on "
+     "Windows",
+     NULL},
+    {"http-behind-tls", KIND_FLAG, FIELD(http_behind_tls), 0, 0, "off", NULL,
+     "takes the host's orders also where `--http` is no address of this machine alone: only behind a server "
+     "that speaks TLS to all others, because the token is not sealed",
      NULL},
 };
 #define KNOWN  (sizeof known / sizeof known[0])

@@ -20,7 +20,8 @@ struct kl_relay_options {
     unsigned log_lines;  /* kl_log_set_lines() */
     bool hash_addresses; /* kl_log_hash_addresses() */
     bool console;
-    struct kl_address http;      /* kl_window_start() */
+    struct kl_address http; /* struct kl_window_config */
+    bool http_behind_tls;
     char control[KL_RELAY_PATH]; /* kl_control_folder() */
     unsigned shards;             /* processes; 0: as many as there are processors */
     struct kl_redis_place fleet; /* host "": no fleet */

@@ -16,6 +16,9 @@ static void describe(struct kl_shown_room *out, const struct kl_lobby_room *r) {
         const struct kl_lock_client *c = &r->lock.client[i];
         struct kl_shown_player *p = &out->member[out->members++];
         memcpy(p->name, r->member[i]->v.name, sizeof p->name);
+        if (kl_lobby_reaches(r->member[i]))
+            snprintf(p->address, sizeof p->address, "%s",
+                     kl_log_address(r->lobby->client[r->member[i]->v.peer].address));
         p->seats = r->member[i]->seats;
         p->rtt_known = c->rtt.count != 0;
         p->rtt_us = c->rtt.srtt_us;
@@ -25,7 +28,7 @@ static void describe(struct kl_shown_room *out, const struct kl_lobby_room *r) {
 }
 
 static void put(struct kl_shown_rooms *rooms, unsigned place, const struct kl_shown_room *room) {
-    if (!room->listed && !rooms->at[place].listed) return;
+    if (!room->is && !rooms->at[place].is) return;
     kl_seqlock_write(&rooms->lock[place], &rooms->at[place], room, sizeof *room);
 }
 
@@ -40,9 +43,10 @@ void kl_rooms_text_look(struct kl_shown_rooms *rooms, const struct kl_lobby *l, 
     for (unsigned place = turn % APART; place < most; place += APART) {
         struct kl_shown_room room = {0};
         if (!l->room[place] && place >= atomic_load(&rooms->end)) continue;
-        room.listed = l->room[place] && kl_lobby_listing_at(l, place, &room.line) &&
-                      !(room.line.doors & KL_DOOR_UNLISTED);
-        if (room.listed) describe(&room, l->room[place]);
+        if (l->room[place] && kl_lobby_listing_at(l, place, &room.line)) {
+            room.is = room.line.doors & KL_DOOR_UNLISTED ? KL_SHARD_UNLISTED : KL_SHARD_LISTED;
+            describe(&room, l->room[place]);
+        }
         if (place >= atomic_load(&rooms->end)) atomic_store(&rooms->end, place + 1);
         put(rooms, place, &room);
     }
@@ -91,15 +95,16 @@ static const char *yes(bool is) {
     return is ? "true" : "false";
 }
 
-static void tell_player(struct kl_buffer *to, const struct kl_shown_player *p) {
+static void tell_player(struct kl_buffer *to, const struct kl_shown_player *p, bool to_host) {
     kl_buffer_add(to, "{\"name\":");
     kl_rooms_text_quote(to, p->name);
+    if (to_host) kl_buffer_add(to, ",\"address\":\"%s\"", p->address);
     kl_buffer_add(to, ",\"seats\":%u,\"rtt_ms\":", p->seats);
     kl_buffer_add(to, p->rtt_known ? "%.1f" : "null", p->rtt_us / 1e3);
     kl_buffer_add(to, ",\"backlog\":%u,\"holds_up\":%s}", p->backlog, yes(p->holds_up));
 }
 
-static void tell_room(struct kl_buffer *to, const struct kl_shown_room *r) {
+static void tell_room(struct kl_buffer *to, const struct kl_shown_room *r, bool to_host) {
     const struct kl_lobby_listing *l = &r->line;
     kl_buffer_add(to, "{\"name\":");
     kl_rooms_text_quote(to, l->name);
@@ -107,6 +112,7 @@ static void tell_room(struct kl_buffer *to, const struct kl_shown_room *r) {
     kl_rooms_text_quote(to, l->content);
     kl_buffer_add(to, ",\"core\":");
     kl_rooms_text_quote(to, l->core);
+    if (to_host) kl_buffer_add(to, ",\"listed\":%s", yes(r->is == KL_SHARD_LISTED));
     kl_buffer_add(to,
                   ",\"state\":\"%s\",\"frame\":%u,\"lead\":%u,\"stalls\":%u,\"players\":%u,\"filled\":%u,"
                   "\"watchers\":%u,\"password\":%s,\"locked\":%s,\"recorded\":%s,\"members\":[",
@@ -114,28 +120,26 @@ static void tell_room(struct kl_buffer *to, const struct kl_shown_room *r) {
                   yes(l->doors & KL_DOOR_PASSWORD), yes(l->doors & KL_DOOR_LOCKED), yes(l->recorded));
     for (unsigned i = 0; i < r->members && i < KL_MAX_CLIENTS; i++) {
         if (i) kl_buffer_add(to, ",");
-        tell_player(to, &r->member[i]);
+        tell_player(to, &r->member[i], to_host);
     }
     kl_buffer_add(to, "]}");
 }
 
-void kl_rooms_text_tell(struct kl_buffer *to,
-                        const struct kl_shown_rooms *(*rooms_of)(const void *, unsigned), const void *ctx,
-                        unsigned count, unsigned from) {
+void kl_rooms_text_tell(struct kl_buffer *to, const struct kl_rooms_told *of, unsigned from, size_t bytes) {
     struct kl_shown_room room;
     bool any = false;
     kl_buffer_add(to, "{\"rooms\":[");
-    for (; from < count * KL_SHARD_ROOMS && to->len < KL_ROOMS_TEXT_BYTES; from++) {
-        const struct kl_shown_rooms *rooms = rooms_of(ctx, from / KL_SHARD_ROOMS);
+    for (; from < of->count * KL_SHARD_ROOMS && to->len < bytes; from++) {
+        const struct kl_shown_rooms *rooms = of->rooms_of(of->ctx, from / KL_SHARD_ROOMS);
         const unsigned place = from % KL_SHARD_ROOMS;
         if (place >= atomic_load(&((struct kl_shown_rooms *)(uintptr_t)rooms)->end)) continue;
-        if (!kl_seqlock_read(&rooms->lock[place], &room, &rooms->at[place], sizeof room) || !room.listed)
-            continue;
+        if (!kl_seqlock_read(&rooms->lock[place], &room, &rooms->at[place], sizeof room)) continue;
+        if (room.is != KL_SHARD_LISTED && (room.is != KL_SHARD_UNLISTED || !of->to_host)) continue;
         if (any) kl_buffer_add(to, ",");
         any = true;
-        tell_room(to, &room);
+        tell_room(to, &room, of->to_host);
     }
-    if (from < count * KL_SHARD_ROOMS)
+    if (from < of->count * KL_SHARD_ROOMS)
         kl_buffer_add(to, "],\"next\":%u}\n", from);
     else
         kl_buffer_add(to, "],\"next\":null}\n");

@@ -1,7 +1,7 @@
 /* rooms_text.h - a relay's rooms in memory that all its processes share, and their text for /api/rooms.
  *
  * A process writes a place of its own about once a second. A reader copies a place in a bounded number of
- * tries. Only listed rooms are told, and no address. */
+ * tries. Rooms that are not listed, and addresses, are told to the host alone. */
 #ifndef KL_ROOMS_TEXT_H
 #define KL_ROOMS_TEXT_H
 
@@ -10,17 +10,17 @@
 #include "net/relay/lobby/lobby.h"
 #include "net/relay/room/lobby_room.h"
 
-#define KL_ROOMS_TEXT_BYTES (128U * 1024) /* of one answer; the room that passes it is the last */
+#define KL_ROOMS_TEXT_BYTES ((size_t)128 * 1024) /* of an answer */
 
 struct kl_shown_player {
-    char name[KL_NAME_MAX];
+    char name[KL_NAME_MAX], address[KL_PLACE_TEXT]; /* address: as in the log; "": it has no link now */
     uint8_t seats;
     bool rtt_known, holds_up;
     uint32_t rtt_us, backlog; /* backlog: frames sent and not yet run */
 };
 
 struct kl_shown_room {
-    bool listed; /* false: no room, or one that is not told */
+    enum kl_shard_listed is;
     uint8_t phase;
     bool paused;
     uint32_t frame, lead, stalls; /* lead: frames, of the last one closed */
@@ -40,10 +40,15 @@ void kl_rooms_text_begin(struct kl_shown_rooms *rooms);
 /* Writes each fourth place, from place turn % 4 on. */
 void kl_rooms_text_look(struct kl_shown_rooms *rooms, const struct kl_lobby *l, unsigned turn);
 /* An object: its rooms from place `from` of all processes on, and "next", the place to go on with, or null.
- * rooms_of(ctx, shard): of process shard < count. */
-void kl_rooms_text_tell(struct kl_buffer *to,
-                        const struct kl_shown_rooms *(*rooms_of)(const void *, unsigned), const void *ctx,
-                        unsigned count, unsigned from);
+ * It ends behind so many bytes. rooms_of(ctx, shard): of process shard < count. to_host: unlisted rooms and
+ * addresses, too. */
+struct kl_rooms_told {
+    const struct kl_shown_rooms *(*rooms_of)(const void *ctx, unsigned shard);
+    const void *ctx;
+    unsigned count;
+    bool to_host;
+};
+void kl_rooms_text_tell(struct kl_buffer *to, const struct kl_rooms_told *of, unsigned from, size_t bytes);
 /* A string of JSON. Bytes that are no UTF-8 become U+FFFD. */
 void kl_rooms_text_quote(struct kl_buffer *to, const char *text);
 

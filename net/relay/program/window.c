@@ -101,9 +101,11 @@ static int listen_at(struct kl_window *w, const struct kl_address *http, char *e
     return 0;
 }
 
-int kl_window_start(struct kl_window *w, const struct kl_address *http, const char *host, unsigned count,
-                    int quit, char *err, size_t err_len) {
-    *w = (struct kl_window){.count = count, .host = host, .quit = quit, .listener = -1, .keeper.channel = -1};
+int kl_window_start(struct kl_window *w, const struct kl_window_config *config, unsigned count, int quit,
+                    char *err, size_t err_len) {
+    const struct kl_address *http = &config->http;
+    *w = (struct kl_window){
+        .count = count, .config = *config, .quit = quit, .listener = -1, .keeper.channel = -1};
     if (!http->port && !(kl_environment_get("NOTIFY_SOCKET") && kl_copies_possible())) return 0;
     w->place = kl_copies_memory(count * sizeof *w->place);
     if (!w->place) {

@@ -9,20 +9,32 @@
 #include "net/platform/copies.h"
 #include "net/relay/program/figures.h"
 
+#define KL_WINDOW_TOKEN 128 /* bytes of the host's token, with its NUL */
+
+struct kl_window_config {
+    struct kl_address http;      /* to listen at; port 0: nowhere */
+    const char *host;            /* by which people reach this machine; "": not known. Borrowed, as control */
+    const char *control;         /* the folder of the control sockets (control.h); "": there are none */
+    char token[KL_WINDOW_TOKEN]; /* "": there are no controls */
+};
+
 struct kl_window {
     struct kl_figures_place *place; /* of each process of the relay; NULL: nobody asks for figures */
     unsigned count;
     int quit, listener; /* listener: -1: no --http */
-    const char *host;   /* --host; "": not known */
+    struct kl_window_config config;
     struct kl_process keeper;
 };
 
-/* http: the address to listen at; port 0: none. host: by which people reach this machine, borrowed; "": not
- * known. quit: of kl_wake_at_quit(). If --http is on or a service manager wants to be told, starts a process
- * that answers GET of a page, figures and health, starts it anew if it ends, and says when the relay is ready
- * and that it goes on. Only before there are threads. 0, or -1 with a line in err. */
-int kl_window_start(struct kl_window *w, const struct kl_address *http, const char *host, unsigned count,
-                    int quit, char *err, size_t err_len);
+/* Reads the host's token in DIR/http.token, and makes file and folder if they are missing. 0, or -1 with a
+ * line in err; a file that others may read, or of another form, is an error and is left alone. */
+int kl_window_token(const char *dir, char out[KL_WINDOW_TOKEN], char *err, size_t err_len);
+
+/* quit: of kl_wake_at_quit(). If --http is on or a service manager wants to be told, starts a process that
+ * answers HTTP with a page, figures, health and the host's controls, starts it anew if it ends, and says when
+ * the relay is ready and that it goes on. Only before there are threads. 0, or -1 with a line in err. */
+int kl_window_start(struct kl_window *w, const struct kl_window_config *config, unsigned count, int quit,
+                    char *err, size_t err_len);
 /* Ends it. One that was not started is allowed. */
 void kl_window_end(struct kl_window *w);
 

@@ -1,4 +1,4 @@
-/* The process of --http: HTTP by libmicrohttpd, which is loaded when it is wanted. */
+/* The process of --http: HTTP by libmicrohttpd. */
 #include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,49 +8,51 @@
 #include "net/platform/clock.h"
 #include "net/platform/library.h"
 #include "net/platform/wait.h"
-#include "net/relay/program/window.h"
+#include "net/relay/program/window_http.h"
 
 #define CONNECTIONS  512
 #define TIMEOUT_S    10   /* of a silent connection */
 #define MEMORY_BYTES 8192 /* of a connection's request and head */
 #define KEPT_US      250000
+#define TURN_US      1000000 /* of the streams */
 
-/* --- the library: its own names and numbers, the same since 2013 --- */
+/* --- the library --- */
 
 #define LIBRARY "libmicrohttpd.so.12"
-enum { NO = 0, YES = 1 };
-enum { USE_INTERNAL_POLLING_THREAD = 8, USE_AUTO = 65536 };
-enum { OPTION_END, OPTION_MEMORY_LIMIT, OPTION_CONNECTION_LIMIT, OPTION_TIMEOUT, OPTION_LISTEN_SOCKET = 12 };
+enum { USE_EPOLL = 512, USE_ITC = 1024, ALLOW_SUSPEND_RESUME = 8192 | USE_ITC };
+enum {
+    OPTION_END,
+    OPTION_MEMORY_LIMIT,
+    OPTION_CONNECTION_LIMIT,
+    OPTION_TIMEOUT,
+    OPTION_NOTIFY_COMPLETED,
+    OPTION_LISTEN_SOCKET = 12
+};
 enum { MUST_COPY = 2 };
-enum { HEADER_KIND = 1, ARGUMENT_KIND = 8 };
+enum { INFO_EPOLL_FD = 3 };
 
-struct MHD_Daemon;
-struct MHD_Connection;
-struct MHD_Response;
-typedef int on_request(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
-                       const char *version, const char *body, size_t *body_len, void **of_request);
-static struct {
-    struct MHD_Daemon *(*start_daemon)(unsigned flags, uint16_t port, void *accept, void *accept_ctx,
-                                       on_request *answer, void *ctx, ...);
-    void (*stop_daemon)(struct MHD_Daemon *d);
-    struct MHD_Response *(*create_response_from_buffer)(size_t len, void *bytes, int mode);
-    int (*add_response_header)(struct MHD_Response *r, const char *name, const char *value);
-    int (*queue_response)(struct MHD_Connection *c, unsigned status, struct MHD_Response *r);
-    void (*destroy_response)(struct MHD_Response *r);
-    const char *(*lookup_connection_value)(struct MHD_Connection *c, int kind, const char *key);
-} mhd;
+struct kl_mhd kl_mhd;
 
 static bool load(char *err, size_t err_len) {
 #define WANT(symbol)                                                                                         \
-    { "MHD_" #symbol, (void **)&mhd.symbol }
-    static const struct kl_library_symbol want[] = {
-        WANT(start_daemon),           WANT(stop_daemon),    WANT(create_response_from_buffer),
-        WANT(add_response_header),    WANT(queue_response), WANT(destroy_response),
-        WANT(lookup_connection_value)};
+    { "MHD_" #symbol, (void **)&kl_mhd.symbol }
+    static const struct kl_library_symbol want[] = {WANT(start_daemon),
+                                                    WANT(stop_daemon),
+                                                    WANT(run),
+                                                    WANT(get_timeout),
+                                                    WANT(get_daemon_info),
+                                                    WANT(suspend_connection),
+                                                    WANT(resume_connection),
+                                                    WANT(create_response_from_buffer),
+                                                    WANT(create_response_from_callback),
+                                                    WANT(add_response_header),
+                                                    WANT(queue_response),
+                                                    WANT(destroy_response),
+                                                    WANT(lookup_connection_value)};
     return kl_library_load(LIBRARY, want, sizeof want / sizeof *want, err, err_len);
 }
 
-/* --- answers; the library calls from one thread --- */
+/* --- answers --- */
 
 static struct {
     struct kl_figures figures[KL_SHARDS_MAX]; /* the newest of each process that could be read */
@@ -58,33 +60,37 @@ static struct {
     uint64_t metrics_us;
 } kept;
 
-static int put(struct MHD_Connection *c, unsigned status, const char *type, const char *text, size_t len) {
-    struct MHD_Response *r = mhd.create_response_from_buffer(len, (void *)(uintptr_t)text, MUST_COPY);
+int kl_window_queue(struct MHD_Connection *c, unsigned status, const char *type, struct MHD_Response *r) {
     if (!r) return NO;
-    mhd.add_response_header(r, "Content-Type", type);
-    mhd.add_response_header(r, "Cache-Control", "no-store");
-    mhd.add_response_header(r, "X-Content-Type-Options", "nosniff");
-    mhd.add_response_header(r, "Referrer-Policy", "no-referrer");
-    mhd.add_response_header(r, "Content-Security-Policy", kl_window_policy());
-    if (status == 405) mhd.add_response_header(r, "Allow", "GET, HEAD");
-    int result = mhd.queue_response(c, status, r);
-    mhd.destroy_response(r);
+    kl_mhd.add_response_header(r, "Content-Type", type);
+    kl_mhd.add_response_header(r, "Cache-Control", "no-store");
+    kl_mhd.add_response_header(r, "X-Content-Type-Options", "nosniff");
+    kl_mhd.add_response_header(r, "Referrer-Policy", "no-referrer");
+    kl_mhd.add_response_header(r, "Content-Security-Policy", kl_window_policy());
+    int result = kl_mhd.queue_response(c, status, r);
+    kl_mhd.destroy_response(r);
     return result;
+}
+
+int kl_window_put(struct MHD_Connection *c, unsigned status, const char *type, const char *text, size_t len) {
+    return kl_window_queue(c, status, type,
+                           kl_mhd.create_response_from_buffer(len, (void *)(uintptr_t)text, MUST_COPY));
+}
+
+int kl_window_put_text(struct MHD_Connection *c, unsigned status, const char *text) {
+    return kl_window_put(c, status, "text/plain; charset=utf-8", text, strlen(text));
 }
 
 /* The page and what it asks for are for browsers, which send the name that they were given: another name than
  * this relay's is a trick to read it from elsewhere (DNS rebinding). An address cannot be one. */
 static bool is_own_host(struct MHD_Connection *c, const struct kl_window *w) {
-    const char *host = mhd.lookup_connection_value(c, HEADER_KIND, "Host");
+    const char *host = kl_mhd.lookup_connection_value(c, HEADER_KIND, "Host");
     struct kl_address ignored;
     if (!host) return true; /* no browser */
     size_t len = strcspn(host, ":");
-    bool own = *w->host && len == strlen(w->host) && !strncmp(host, w->host, len);
+    const char *name = w->config.host;
+    bool own = *name && len == strlen(name) && !strncmp(host, name, len);
     return own || kl_address_parse_place(host, &ignored) || (len == 9 && !strncmp(host, "localhost", len));
-}
-
-static int put_text(struct MHD_Connection *c, unsigned status, const char *text) {
-    return put(c, status, "text/plain; charset=utf-8", text, strlen(text));
 }
 
 /* All readers together have a new text every KEPT_US. */
@@ -95,7 +101,8 @@ static int put_metrics(struct MHD_Connection *c, const struct kl_window *w, uint
         kept.metrics_us = now_us;
     }
     if (kept.metrics.failed) return NO;
-    return put(c, 200, "text/plain; version=0.0.4; charset=utf-8", kept.metrics.at, kept.metrics.len);
+    return kl_window_put(c, 200, "text/plain; version=0.0.4; charset=utf-8", kept.metrics.at,
+                         kept.metrics.len);
 }
 
 static int put_health(struct MHD_Connection *c, const struct kl_window *w, bool to_be_ready,
@@ -114,7 +121,7 @@ static int put_health(struct MHD_Connection *c, const struct kl_window *w, bool 
         kl_buffer_add(&text, "the fleet's Redis does not answer: no room goes to another relay\n");
         good = false;
     }
-    int result = put_text(c, good ? 200 : 503, good || !text.at ? "ok\n" : text.at);
+    int result = kl_window_put_text(c, good ? 200 : 503, good || !text.at ? "ok\n" : text.at);
     kl_buffer_free(&text);
     return result;
 }
@@ -123,15 +130,25 @@ static const struct kl_shown_rooms *rooms_of(const void *window, unsigned shard)
     return &((const struct kl_window *)window)->place[shard].rooms;
 }
 
-static int put_rooms(struct MHD_Connection *c, const struct kl_window *w) {
+struct kl_rooms_told kl_window_rooms(const struct kl_window *w, bool to_host) {
+    return (struct kl_rooms_told){rooms_of, w, w->count, to_host};
+}
+
+static int put_rooms(struct MHD_Connection *c, const struct kl_window *w, bool stream) {
     struct kl_buffer text = {0};
-    const char *from = mhd.lookup_connection_value(c, ARGUMENT_KIND, "from");
+    const char *from = kl_mhd.lookup_connection_value(c, ARGUMENT_KIND, "from");
     char *end = NULL;
     unsigned long first = from ? strtoul(from, &end, 10) : 0;
+    int result = NO;
+    enum kl_window_reader reader = kl_window_reader(w, c, &result);
+    const struct kl_rooms_told told = kl_window_rooms(w, reader == KL_WINDOW_HOST);
+    if (reader == KL_WINDOW_WRONG) return result;
+    if (stream) return kl_window_stream(c, w, told.to_host);
     if (from && (!isdigit((unsigned char)*from) || *end || first > KL_SHARDS_MAX * KL_SHARD_ROOMS))
-        return put_text(c, 400, "expected from=N, the number that the answer before has as \"next\"\n");
-    kl_rooms_text_tell(&text, rooms_of, w, w->count, (unsigned)first);
-    int result = text.failed ? NO : put(c, 200, "application/json", text.at, text.len);
+        return kl_window_put_text(c, 400,
+                                  "expected from=N, the number that the answer before has as \"next\"\n");
+    kl_rooms_text_tell(&text, &told, (unsigned)first, KL_ROOMS_TEXT_BYTES);
+    result = text.failed ? NO : kl_window_put(c, 200, "application/json", text.at, text.len);
     kl_buffer_free(&text);
     return result;
 }
@@ -139,26 +156,61 @@ static int put_rooms(struct MHD_Connection *c, const struct kl_window *w) {
 static int put_page(struct MHD_Connection *c) {
     size_t len;
     const char *page = kl_window_page(&len);
-    return put(c, 200, "text/html; charset=utf-8", page, len);
+    return kl_window_put(c, 200, "text/html; charset=utf-8", page, len);
 }
 
-static int answer(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
-                  const char *version, const char *body, size_t *body_len, void **of_request) {
-    const struct kl_window *w = ctx;
+static int get(const struct kl_window *w, struct MHD_Connection *c, const char *url) {
     const uint64_t now_us = kl_now_us();
-    (void)version, (void)body, (void)body_len, (void)of_request;
-    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-        return put_text(c, 405, "expected GET or HEAD\n");
     for (unsigned i = 0; i < w->count; i++)
         (void)kl_figures_read(&w->place[i], &kept.figures[i]);
     if (!strcmp(url, "/metrics")) return put_metrics(c, w, now_us);
     if (!strcmp(url, "/healthz")) return put_health(c, w, false, now_us);
     if (!strcmp(url, "/readyz")) return put_health(c, w, true, now_us);
-    if (strcmp(url, "/") != 0 && strcmp(url, "/api/rooms") != 0)
-        return put_text(c, 404, "expected /, /api/rooms, /metrics, /healthz or /readyz\n");
     if (!is_own_host(c, w))
-        return put_text(c, 421, "expected this relay's --host, localhost or an address\n");
-    return *++url ? put_rooms(c, w) : put_page(c);
+        return kl_window_put_text(c, 421, "expected this relay's --host, localhost or an address\n");
+    return url[1] ? put_rooms(c, w, !strcmp(url, "/api/stream")) : put_page(c);
+}
+
+static int answer(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
+                  const char *version, const char *body, size_t *body_len, void **of_request) {
+    static const char *const paths[] = {"/",        "/api/rooms", "/api/stream", "/metrics",
+                                        "/healthz", "/readyz",    "/api/control"};
+    const size_t last = sizeof paths / sizeof *paths - 1;
+    size_t i = 0;
+    (void)version;
+    while (i <= last && strcmp(url, paths[i]) != 0)
+        i++;
+    if (*of_request) return kl_window_control(ctx, c, body, body_len, of_request);
+    if (i > last)
+        return kl_window_put_text(
+            c, 404, "expected /, /api/rooms, /api/stream, /api/control, /metrics, /healthz or /readyz\n");
+    if (i == last && strcmp(method, "POST") != 0) return kl_window_put_text(c, 405, "expected POST\n");
+    if (i < last && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+        return kl_window_put_text(c, 405, "expected GET or HEAD\n");
+    if (i < last) return get(ctx, c, url);
+    if (!is_own_host(c, ctx))
+        return kl_window_put_text(c, 421, "expected this relay's --host, localhost or an address\n");
+    return kl_window_control(ctx, c, body, body_len, of_request);
+}
+
+static void forget_request(void *ctx, struct MHD_Connection *c, void **of_request, int how) {
+    (void)ctx, (void)c, (void)how;
+    free(*of_request);
+    *of_request = NULL;
+}
+
+static void serve(const struct kl_window *w, struct MHD_Daemon *d) {
+    const int what[] = {w->quit, kl_mhd.get_daemon_info(d, INFO_EPOLL_FD)->epoll_fd};
+    uint64_t turn_us = 0;
+    for (;;) {
+        unsigned long long ms;
+        uint64_t now_us = kl_now_us(), until_us = turn_us;
+        if (now_us >= turn_us) kl_window_stream_turn(w);
+        if (now_us >= turn_us) until_us = turn_us = now_us + TURN_US;
+        if (kl_mhd.get_timeout(d, &ms) && now_us + ms * 1000 < until_us) until_us = now_us + ms * 1000;
+        if (kl_wait_for(what, 2, until_us) & 1) return;
+        kl_mhd.run(d);
+    }
 }
 
 int kl_window_serve(void *ctx) {
@@ -169,13 +221,14 @@ int kl_window_serve(void *ctx) {
         kl_log(KL_LOG_ERROR, "no_window", "reason=\"--http needs libmicrohttpd: %s\"", err);
         return KL_WINDOW_NO_LIBRARY;
     }
-    struct MHD_Daemon *d = mhd.start_daemon(USE_AUTO | USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, answer, w,
-                                            OPTION_LISTEN_SOCKET, w->listener, OPTION_CONNECTION_LIMIT,
-                                            (unsigned)CONNECTIONS, OPTION_TIMEOUT, (unsigned)TIMEOUT_S,
-                                            OPTION_MEMORY_LIMIT, (size_t)MEMORY_BYTES, OPTION_END);
+    struct MHD_Daemon *d = kl_mhd.start_daemon(
+        USE_EPOLL | ALLOW_SUSPEND_RESUME, 0, NULL, NULL, answer, w, OPTION_LISTEN_SOCKET, w->listener,
+        OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, OPTION_TIMEOUT, (unsigned)TIMEOUT_S,
+        OPTION_MEMORY_LIMIT, (size_t)MEMORY_BYTES, OPTION_NOTIFY_COMPLETED, forget_request, NULL, OPTION_END);
     if (!d) return 1;
-    while (!(kl_wait_for(&w->quit, 1, KL_WAIT_FOREVER) & 1)) {
-    }
-    mhd.stop_daemon(d);
+    serve(w, d);
+    kl_window_stream_end();
+    kl_mhd.run(d);
+    kl_mhd.stop_daemon(d);
     return 0;
 }
