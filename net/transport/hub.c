@@ -48,6 +48,16 @@ static void take(struct kl_hub *hub, const struct kl_address *from, uint8_t *byt
     }
 }
 
+static void count(struct kl_hub_count counts[KL_HUB_KINDS], const uint8_t *bytes, size_t len) {
+    const bool known = len >= 2 && bytes[0] == KL_SEAL_MAGIC;
+    const unsigned kind = !known                                                 ? KL_HUB_OTHER
+                          : bytes[1] >= KL_HS_INIT                               ? KL_HUB_HANDSHAKES
+                          : bytes[1] >= KL_SEAL_CTRL && bytes[1] <= KL_SEAL_PATH ? bytes[1]
+                                                                                 : KL_HUB_OTHER;
+    counts[kind].datagrams++;
+    counts[kind].bytes += len;
+}
+
 /* False: nothing waits. */
 static bool take_next(struct kl_hub *hub) {
     struct kl_socket_batch *in = &hub->in;
@@ -58,6 +68,7 @@ static bool take_next(struct kl_hub *hub) {
         if (emptied || !kl_socket_receive_batch(hub->socket, in)) return false;
     }
     unsigned i = hub->in_next++;
+    count(hub->stats.in, in->bytes[i], in->len[i]);
     take(hub, &in->at[i], in->bytes[i], in->len[i], in->arrived_us[i]);
     return true;
 }
@@ -65,6 +76,7 @@ static bool take_next(struct kl_hub *hub) {
 void kl_hub_send_raw(struct kl_hub *hub, const struct kl_address *to, const void *bytes, size_t len) {
     struct kl_socket_batch *out = &hub->out;
     if (len > KL_SOCKET_BYTES) return;
+    count(hub->stats.out, bytes, len);
     if (out->count == KL_SOCKET_BATCH) kl_socket_send_batch(hub->socket, out);
     out->at[out->count] = *to;
     out->len[out->count] = len;

@@ -120,7 +120,22 @@ void kl_hub_ping(struct kl_hub *hub, unsigned peer);
 /* Connections whose hanging up is not yet over. */
 unsigned kl_hub_lingering(const struct kl_hub *hub);
 
+/* All datagrams by their kind, and the bytes of each without the network's own heads. */
+enum {
+    KL_HUB_OTHER, /* no kind of the protocol's */
+    KL_HUB_INPUTS = KL_SEAL_CTRL,
+    KL_HUB_FRAMES = KL_SEAL_UPDATE,
+    KL_HUB_MESSAGES = KL_SEAL_ENET,
+    KL_HUB_PATHS = KL_SEAL_PATH,
+    KL_HUB_HANDSHAKES,
+    KL_HUB_KINDS
+};
+struct kl_hub_count {
+    uint64_t datagrams, bytes;
+};
+
 struct kl_hub_stats {
+    struct kl_hub_count in[KL_HUB_KINDS], out[KL_HUB_KINDS];
     uint64_t datagrams_in, datagrams_out; /* input datagrams */
     uint64_t messages_in;
     /* Dropped datagrams: malformed; of no session; not sealed with the session's keys; seen before; above the

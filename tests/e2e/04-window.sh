@@ -62,6 +62,7 @@ rooms = json.loads(text)
 room, = rooms["rooms"]
 assert rooms["next"] is None and room["name"] == 'the "room"' and room["state"] == "playing", room
 assert sorted(m["name"] for m in room["members"]) == ["ann", "bob"] and room["filled"] == 2, room
+assert all(100 < m["bytes_up_s"] < 100000 and 100 < m["bytes_down_s"] < 100000 and m["bytes_up"] > 1000 for m in room["members"]), room
 assert all(0 <= m["rtt_ms"] < 1000 for m in room["members"]) and room["content"] and room["frame"] > 0, room
 assert "127.0.0.1" not in text
 END
@@ -100,6 +101,12 @@ check window/stream "$(cat "$tmp/stream")" \
     eval '[ "$(grep -c "\"name\":\"bob\"" "$tmp/stream")" -ge 2 ] && tail -n 1 "$tmp/stream" | python3 -m json.tool >/dev/null'
 
 check window/inputs "$(grep ^keylock_input "$tmp/body")" test "$(figure keylock_input_datagrams_total)" -gt 10
+counted() { # KIND DIRECTION: datagrams, and some bytes of each
+    [ "$(figure keylock_datagrams_total "kind=\"$1\",direction=\"$2\"")" -ge "$3" ] &&
+        [ "$(figure keylock_datagram_bytes_total "kind=\"$1\",direction=\"$2\"")" -ge $((20 * $3)) ]
+}
+check window/kinds "$(grep ^keylock_datagram "$tmp/body")" \
+    eval 'counted inputs in 100 && counted frames out 100 && counted messages in 5 && counted messages out 5 && counted handshakes in 2'
 check window/events "$(grep ^keylock_events "$tmp/body")" test "$(figure keylock_events_total 'event="joined"')" = 2
 gets 200 /metrics
 check window/no-words "a label has a client's words" eval '! grep -qE "bob|the " <(grep -v "^#" "$tmp/body")'
@@ -174,7 +181,7 @@ if command -v chromium >/dev/null; then
     looks desk 1440x900 --token "${bearer##* }" --type 'good "evening"' --press 'say the line to room the "room"' --press 'lock room the "room"'
     looks phone 390x844 --dark
     for shape in desk phone; do
-        check window/page-$shape "$(cat "$tmp/$shape.txt")" eval 'grep -q "1 room, 2 seats taken" "$tmp/$shape.txt" && grep -q "RTT of bob" "$tmp/$shape.txt"'
+        check window/page-$shape "$(cat "$tmp/$shape.txt")" eval 'grep -q "1 room, 2 seats taken" "$tmp/$shape.txt" && grep -q "RTT of bob" "$tmp/$shape.txt" && grep -qE "B/s up, .*B/s down" "$tmp/$shape.txt"'
         check window/page-$shape-whole "$(cat "$tmp/$shape.txt")" eval '! grep -qE "^(scrolls|exception|never)" "$tmp/$shape.txt"'
     done
     check window/page-says "$(head -n 3 "$tmp/desk.txt")" grep -qxF 'said: done: say "the \"room\"" good "evening"' "$tmp/desk.txt"

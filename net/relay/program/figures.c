@@ -31,6 +31,10 @@ static void count_players(struct kl_figures *f, const struct kl_lobby_room *r) {
     const unsigned lead = r->lock.lead[(r->lock.next_close - 1) % KL_KEPT_FRAMES];
     sort_in(f->lead, lead_upto, KL_FIGURES_LEAD, lead);
     f->lead_sum += lead;
+    const unsigned setter = r->report.told.farthest;
+    if (setter >= KL_MAX_CLIENTS || !r->lock.client[setter].rtt.count) return;
+    sort_in(f->setter_rtt, rtt_upto_us, KL_FIGURES_RTT, r->lock.client[setter].rtt.srtt_us);
+    f->setter_rtt_sum_us += r->lock.client[setter].rtt.srtt_us;
 }
 
 static void look_at_room(struct kl_figures *f, const struct kl_lobby_room *r, bool count) {
@@ -68,7 +72,7 @@ static void look(struct kl_server_onlooker *self, const struct kl_lobby *l,
     if (count) kl_copy_cost(&f->processor_us, &f->resident_bytes);
     f->at_us = now_us;
     publish(w->place, f);
-    kl_rooms_text_look(&w->place->rooms, l, w->looks++);
+    kl_rooms_text_look(&w->place->rooms, l, w->looks++, now_us);
 }
 
 void kl_figures_begin(struct kl_figures_writer *w, struct kl_figures_place *place,
@@ -212,10 +216,29 @@ static void tell_histograms(struct kl_buffer *to, const struct kl_figures *f, un
     for (unsigned i = 0; i < count; i++)
         tell_buckets(to, "keylock_rtt_seconds", i, f[i].rtt, rtt_upto_us, KL_FIGURES_RTT, 1e6,
                      (double)f[i].rtt_sum_us);
+    begin(to, "keylock_lead_setter_rtt_seconds", "histogram",
+          "Round trips of players whose link alone sets their room's lead, each counted once a second.");
+    for (unsigned i = 0; i < count; i++)
+        tell_buckets(to, "keylock_lead_setter_rtt_seconds", i, f[i].setter_rtt, rtt_upto_us, KL_FIGURES_RTT,
+                     1e6, (double)f[i].setter_rtt_sum_us);
     begin(to, "keylock_lead_frames", "histogram", "Leads of rooms that play, each counted once a second.");
     for (unsigned i = 0; i < count; i++)
         tell_buckets(to, "keylock_lead_frames", i, f[i].lead, lead_upto, KL_FIGURES_LEAD, 1,
                      (double)f[i].lead_sum);
+}
+
+static void tell_kinds(struct kl_buffer *to, const struct kl_figures *f, unsigned count, bool bytes) {
+    static const char *const kinds[KL_HUB_KINDS] = {"other",    "inputs", "frames",
+                                                    "messages", "paths",  "handshakes"};
+    const char *name = bytes ? "keylock_datagram_bytes_total" : "keylock_datagrams_total";
+    begin(to, name, COUNTER,
+          bytes ? "Bytes of all datagrams, without the network's heads." : "All datagrams, by kind.");
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned k = 0; k < 2 * KL_HUB_KINDS; k++) {
+            const struct kl_hub_count *c = &(k % 2 ? f[i].network.out : f[i].network.in)[k / 2];
+            kl_buffer_add(to, "%s{shard=\"%u\",kind=\"%s\",direction=\"%s\"} %llu\n", name, i, kinds[k / 2],
+                          k % 2 ? "out" : "in", (unsigned long long)(bytes ? c->bytes : c->datagrams));
+        }
 }
 
 /* The names of events are the relay's own. */
@@ -245,6 +268,8 @@ void kl_figures_tell(struct kl_buffer *to, const struct kl_figures_place *place,
                       kl_figures_fresh(NULL, &figures[i], 1, now_us));
     for (size_t i = 0; i < ROWS; i++)
         tell_row(to, &rows[i], figures, count);
+    tell_kinds(to, figures, count, false);
+    tell_kinds(to, figures, count, true);
     tell_histograms(to, figures, count);
     tell_events(to, place, count);
 }

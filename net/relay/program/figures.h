@@ -32,6 +32,8 @@ struct kl_figures {
     struct kl_server_times turn, waited;
     /* One count a second of each player, and of each room that plays. */
     uint64_t rtt[KL_FIGURES_RTT + 1], rtt_sum_us, lead[KL_FIGURES_LEAD + 1], lead_sum;
+    /* The same of players that set their room's lead alone. */
+    uint64_t setter_rtt[KL_FIGURES_RTT + 1], setter_rtt_sum_us;
     uint64_t processor_us, resident_bytes;
 };
 

@@ -2,11 +2,32 @@
 
 #include <string.h>
 
+#define LLU(x) ((unsigned long long)(x))
+
 #define APART 4 /* looks from one writing of a place to the next */
 
 /* --- a process's own --- */
 
-static void describe(struct kl_shown_room *out, const struct kl_lobby_room *r) {
+/* before: what was shown of the same place the last time. */
+static void describe_traffic(struct kl_shown_player *p, const struct kl_lobby_room *r, unsigned peer,
+                             const struct kl_shown_room *before, uint64_t now_us) {
+    const struct kl_lobby_net *net = &r->lobby->net;
+    if (!net->traffic) return;
+    const struct kl_traffic t = net->traffic(net->ctx, peer);
+    p->up = t.up;
+    p->down = t.down;
+    for (unsigned i = 0; i < before->members; i++) {
+        const struct kl_shown_player *was = &before->member[i];
+        if (was->number != p->number || strcmp(was->address, p->address) != 0) continue;
+        if (was->up > t.up || was->down > t.down || now_us == before->at_us) continue;
+        p->up_s = (t.up - was->up) * 1000000 / (now_us - before->at_us);
+        p->down_s = (t.down - was->down) * 1000000 / (now_us - before->at_us);
+    }
+}
+
+static void describe(struct kl_shown_room *out, const struct kl_lobby_room *r,
+                     const struct kl_shown_room *before, uint64_t now_us) {
+    out->at_us = now_us;
     out->phase = (uint8_t)r->phase;
     out->paused = r->phase == KL_ROOM_PLAYING && r->lock.paused;
     out->frame = r->lock.next_close;
@@ -19,6 +40,9 @@ static void describe(struct kl_shown_room *out, const struct kl_lobby_room *r) {
         if (kl_lobby_reaches(r->member[i]))
             snprintf(p->address, sizeof p->address, "%s",
                      kl_log_address(r->lobby->client[r->member[i]->v.peer].address));
+        p->number = (uint8_t)i;
+        if (kl_lobby_reaches(r->member[i])) describe_traffic(p, r, r->member[i]->v.peer, before, now_us);
+        p->sets_lead = i == r->report.told.farthest;
         p->seats = r->member[i]->seats;
         p->rtt_known = c->rtt.count != 0;
         p->rtt_us = c->rtt.srtt_us;
@@ -38,14 +62,15 @@ void kl_rooms_text_begin(struct kl_shown_rooms *rooms) {
         kl_seqlock_write(&rooms->lock[i], &rooms->at[i], &none, sizeof none);
 }
 
-void kl_rooms_text_look(struct kl_shown_rooms *rooms, const struct kl_lobby *l, unsigned turn) {
+void kl_rooms_text_look(struct kl_shown_rooms *rooms, const struct kl_lobby *l, unsigned turn,
+                        uint64_t now_us) {
     const unsigned most = l->limits.rooms < KL_SHARD_ROOMS ? l->limits.rooms : KL_SHARD_ROOMS;
     for (unsigned place = turn % APART; place < most; place += APART) {
         struct kl_shown_room room = {0};
         if (!l->room[place] && place >= atomic_load(&rooms->end)) continue;
         if (l->room[place] && kl_lobby_listing_at(l, place, &room.line)) {
             room.is = room.line.doors & KL_DOOR_UNLISTED ? KL_SHARD_UNLISTED : KL_SHARD_LISTED;
-            describe(&room, l->room[place]);
+            describe(&room, l->room[place], &rooms->at[place], now_us);
         }
         if (place >= atomic_load(&rooms->end)) atomic_store(&rooms->end, place + 1);
         put(rooms, place, &room);
@@ -101,7 +126,11 @@ static void tell_player(struct kl_buffer *to, const struct kl_shown_player *p, b
     if (to_host) kl_buffer_add(to, ",\"address\":\"%s\"", p->address);
     kl_buffer_add(to, ",\"seats\":%u,\"rtt_ms\":", p->seats);
     kl_buffer_add(to, p->rtt_known ? "%.1f" : "null", p->rtt_us / 1e3);
-    kl_buffer_add(to, ",\"backlog\":%u,\"holds_up\":%s}", p->backlog, yes(p->holds_up));
+    kl_buffer_add(to,
+                  ",\"backlog\":%u,\"holds_up\":%s,\"sets_lead\":%s,\"bytes_up\":%llu,\"bytes_down\":%llu,"
+                  "\"bytes_up_s\":%llu,\"bytes_down_s\":%llu}",
+                  p->backlog, yes(p->holds_up), yes(p->sets_lead), LLU(p->up), LLU(p->down), LLU(p->up_s),
+                  LLU(p->down_s));
 }
 
 static void tell_room(struct kl_buffer *to, const struct kl_shown_room *r, bool to_host) {

@@ -14,12 +14,14 @@
 
 struct kl_shown_player {
     char name[KL_NAME_MAX], address[KL_PLACE_TEXT]; /* address: as in the log; "": it has no link now */
-    uint8_t seats;
-    bool rtt_known, holds_up;
-    uint32_t rtt_us, backlog; /* backlog: frames sent and not yet run */
+    uint8_t number, seats;                          /* number: its place in the room */
+    bool rtt_known, holds_up, sets_lead;            /* sets_lead: its link alone */
+    uint64_t up, down, up_s, down_s;                /* bytes of its session; in a second, lately */
+    uint32_t rtt_us, backlog;                       /* backlog: frames sent and not yet run */
 };
 
 struct kl_shown_room {
+    uint64_t at_us;
     enum kl_shard_listed is;
     uint8_t phase;
     bool paused;
@@ -38,7 +40,8 @@ struct kl_shown_rooms {
 /* Forgets the rooms of a process before this one. */
 void kl_rooms_text_begin(struct kl_shown_rooms *rooms);
 /* Writes each fourth place, from place turn % 4 on. */
-void kl_rooms_text_look(struct kl_shown_rooms *rooms, const struct kl_lobby *l, unsigned turn);
+void kl_rooms_text_look(struct kl_shown_rooms *rooms, const struct kl_lobby *l, unsigned turn,
+                        uint64_t now_us);
 /* An object: its rooms from place `from` of all processes on, and "next", the place to go on with, or null.
  * It ends behind so many bytes. rooms_of(ctx, shard): of process shard < count. to_host: unlisted rooms and
  * addresses, too. */
