@@ -36,7 +36,7 @@ static enum kl_play_mode said(struct kl_match *m) {
     enum kl_play_mode mode = m->config.mode;
     const char *menu = ask(m, KL_OWN_MODE);
     if (m->choice.left) return KL_PLAY_ALONE;
-    if (mode == KL_PLAY_AUTO && menu) (void)kl_config_mode(menu, &mode);
+    if (mode == KL_PLAY_AUTO && menu) return kl_config_word("mode", menu, KL_PLAY_AUTO);
     return mode;
 }
 
@@ -49,7 +49,7 @@ static enum kl_play_mode wanted(struct kl_match *m) {
 static bool practises(struct kl_match *m) {
     enum kl_practice p = m->config.practice;
     const char *menu = ask(m, KL_OWN_PRACTICE);
-    if (p == KL_PRACTICE_AUTO && menu) (void)kl_config_practice(menu, &p);
+    if (p == KL_PRACTICE_AUTO && menu) p = kl_config_word("practice", menu, p);
     return p != KL_PRACTICE_OFF;
 }
 

@@ -179,7 +179,7 @@ static void show_here(struct kl_match *m, unsigned i, bool on) {
         (void)kl_config_set(&m->config, "record", on ? "on" : "off", ignored, sizeof ignored);
     if (!strcmp(kl_own_option[i].key, KL_OWN_LINE)) kl_screen_strip(&m->front.screen, on);
     if (!strcmp(kl_own_option[i].key, KL_OWN_AHEAD))
-        kl_config_ahead(m->control.menu.own[i], &m->config.ahead);
+        (void)kl_config_set(&m->config, "ahead", m->control.menu.own[i], ignored, sizeof ignored);
     if (!strcmp(kl_own_option[i].key, KL_OWN_FEEL))
         (void)kl_config_set(&m->config, "feel", m->control.menu.own[i], ignored, sizeof ignored);
 }

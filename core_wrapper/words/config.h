@@ -85,12 +85,8 @@ struct kl_config {
  * Returns 0, or -1 with one line in err that names the key, the expected and the actual value. */
 int kl_config_read(struct kl_config *c, const char *system_dir, char *err, size_t err_len);
 
-/* "alone", "quick", "room", "spectate"; "on", "off". False for anything else, and nothing changes. */
-bool kl_config_mode(const char *name, enum kl_play_mode *out);
-bool kl_config_practice(const char *name, enum kl_practice *out);
-
-/* "off", "auto", or frames: 0, KL_AHEAD_AUTO, 1 to 30. False for anything else. */
-bool kl_config_ahead(const char *value, uint8_t *out);
+/* The value of one of a key's words (mode, practice); for another word `otherwise`. */
+uint8_t kl_config_word(const char *key, const char *word, uint8_t otherwise);
 
 /* Sets one key (without KEYLOCK_, small letters). Returns as kl_config_read(), or -2 for a key that does not
  * exist. */

@@ -1,40 +1,159 @@
 #include "core_wrapper/words/config_table.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "core_wrapper/words/config.h"
 #include "core_wrapper/words/hotkeys.h"
+#include "net/platform/address.h"
+#include "net/platform/file.h"
 #include "net/session/command_words.h"
+#include "net/session/url.h"
+#include "net/transport/link.h"
 
-#define KEY(name, upper)   .key = name, .variable = "KEYLOCK_" upper
+/* --- values with rules of their own --- */
+
+static bool store(const struct kl_row *row, char *field, const char *v) {
+    size_t len = strlen(v);
+    if (len < row->size) memcpy(field, v, len + 1);
+    return len < row->size;
+}
+
+static bool take_name(const struct kl_row *row, void *field, const char *v, char why[KL_ROW_TEXT]) {
+    (void)why;
+    for (const char *p = v; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f) return false;
+    return *v && kl_characters(v) <= KL_NAME_CHARS && store(row, field, v);
+}
+
+static bool take_match(const struct kl_row *row, void *field, const char *v, char why[KL_ROW_TEXT]) {
+    (void)why;
+    return kl_match_fits(v) && store(row, field, v);
+}
+
+/* HOST, HOST:PORT, [V6]:PORT, V6. An address is written as the links have it. */
+static bool take_place(char host[KL_CONFIG_HOST_MAX], uint16_t *to, const char *v) {
+    const char *colon = strrchr(v, ':'), *bracket = strchr(v, ']');
+    bool v6 = v[0] == '[' && bracket;
+    if (!v6 && colon && strchr(v, ':') != colon) colon = NULL; /* a bare IPv6 address */
+    if (v6 && colon && colon < bracket) colon = NULL;
+    uint64_t port = KL_DEFAULT_PORT;
+    if (colon && (!kl_number(colon + 1, 1, 65535, &port))) return false;
+    const char *from = v6 ? v + 1 : v;
+    size_t len = v6 ? (size_t)(bracket - from) : colon ? (size_t)(colon - from) : strlen(from);
+    char text[KL_CONFIG_HOST_MAX];
+    struct kl_address a;
+    if (len == 0 || len >= sizeof text) return false;
+    memcpy(text, from, len);
+    text[len] = 0;
+    if (kl_address_parse(text, &a)) kl_address_text(text, &a);
+    memcpy(host, text, sizeof text);
+    *to = (uint16_t)port;
+    return true;
+}
+
+static bool take_relay(const struct kl_row *row, void *config, const char *v, char why[KL_ROW_TEXT]) {
+    struct kl_config *c = config;
+    (void)row, (void)why;
+    if (!take_place(c->host, &c->port, v)) return false;
+    c->fingerprint[0] = 0;
+    return true;
+}
+
+static bool take_reached_at(const struct kl_row *row, void *config, const char *v, char why[KL_ROW_TEXT]) {
+    struct kl_config *c = config;
+    (void)row, (void)why;
+    return take_place(c->reached_host, &c->reached_port, v);
+}
+
+/* Of a stranger's making: relay, room, fingerprint and nothing else. */
+static bool take_link(const struct kl_row *row, void *config, const char *v, char why[KL_ROW_TEXT]) {
+    struct kl_config *c = config;
+    struct kl_url url;
+    (void)row;
+    if (kl_url_parse(v, &url, why, KL_ROW_TEXT) != 0) return false;
+    snprintf(c->host, sizeof c->host, "%s", url.host);
+    c->port = url.port ? url.port : KL_DEFAULT_PORT;
+    snprintf(c->room, sizeof c->room, "%s", url.room);
+    snprintf(c->fingerprint, sizeof c->fingerprint, "%s", url.fingerprint);
+    c->linked = *url.room;
+    return true;
+}
+
+static bool store_password(struct kl_config *c, const char *v) {
+    size_t len = strlen(v);
+    if (len == 0 || len > KL_DOOR_PASSWORD_MAX) return false;
+    memcpy(c->password, v, len + 1);
+    return true;
+}
+
+/* The value is not shown in errors. */
+static bool take_password(const struct kl_row *row, void *config, const char *v, char why[KL_ROW_TEXT]) {
+    (void)row;
+    if (store_password(config, v)) return true;
+    snprintf(why, KL_ROW_TEXT, "expected 1 to %d bytes, got %zu", KL_DOOR_PASSWORD_MAX, strlen(v));
+    return false;
+}
+
+static bool take_password_file(const struct kl_row *row, void *config, const char *v, char why[KL_ROW_TEXT]) {
+    char line[KL_DOOR_PASSWORD_MAX + 3] = "";
+    FILE *f = kl_file_stream(v, "r");
+    bool read = f && fgets(line, sizeof line, f);
+    (void)row, (void)why;
+    if (f) fclose(f);
+    line[strcspn(line, "\r\n")] = 0;
+    bool good = read && store_password(config, line);
+    sodium_memzero(line, sizeof line);
+    return good;
+}
+
+static bool take_hotkeys(const struct kl_row *row, void *field, const char *v, char why[KL_ROW_TEXT]) {
+    struct kl_hotkeys keys;
+    return kl_hotkeys_parse(&keys, v, why, KL_ROW_TEXT) == 0 && store(row, field, v);
+}
+
+static bool take_ahead(const struct kl_row *row, void *field, const char *v, char why[KL_ROW_TEXT]) {
+    uint64_t n = !strcmp(v, "auto") ? KL_AHEAD_AUTO : 0;
+    bool good = !strcmp(v, "off") || n || kl_number(v, 1, KL_SPACING_MAX, &n);
+    (void)row, (void)why;
+    if (good) *(uint8_t *)field = (uint8_t)n;
+    return good;
+}
+
+/* --- the rows --- */
+
+#define KEY(word, upper)   .key = word, .variable = "KEYLOCK_" upper
 #define FIELD(f)           .field = offsetof(struct kl_config, f), .size = sizeof(((struct kl_config *)0)->f)
 #define SAID(f)            .said = offsetof(struct kl_config, f)
 #define RANGE(lo, hi, of)  .kind = KL_KIND_NUMBER, .min = lo, .max = hi, .unit = of
-#define FLAG(who, name, v) .by = who, .flag = name, .value = v
+#define FLAG(who, word, v) .by = who, .name = word, .value = v
 #define BOTH               (KL_BY_PLAY | KL_BY_RUN)
 #define PLACE              "HOST or HOST:PORT with a port from 1 to 65535"
 #define TEXT_OF(number)    #number
 #define STANDARD(number)   .standard = TEXT_OF(number)
+#define NAME_WANT          "a name of 1 to 23 characters"
+_Static_assert(KL_NAME_CHARS == 23, "NAME_WANT");
 
 /* In the order in which they take effect: a link counts before relay and room, and so stands behind both. */
-const struct kl_config_row kl_config_rows[] = {
+const struct kl_row kl_config_rows[] = {
     {KEY("core", "CORE"), .kind = KL_KIND_TEXT, FIELD(core), FLAG(KL_BY_PLAY, "core", "NAME_OR_PATH"),
-     .itself = true, .shown = "none",
+     .shown = "none",
      .help = "the emulator core, by name or path; a wrapper named `NAME_keylock_libretro.so` always takes "
              "`NAME_libretro.so`"},
-    {FLAG(KL_BY_PLAY, "content", "FILE"), .help = "the content that the core plays"},
-    {KEY("relay", "RELAY"), .kind = KL_KIND_RELAY, .want = PLACE, FLAG(BOTH, "relay", "HOST[:PORT]"),
+    {FLAG(KL_BY_PLAY, "content", "FILE"), .kind = KL_KIND_NONE, .help = "the content that the core plays"},
+    {KEY("relay", "RELAY"), .take = take_relay, .want = PLACE, FLAG(BOTH, "relay", "HOST[:PORT]"),
      .shown = "none, plays alone", .help = "the relay, HOST[:PORT]"},
-    {KEY("reached_at", "REACHED_AT"), .kind = KL_KIND_REACHED_AT, .want = PLACE, .shown = "the relay",
+    {KEY("reached_at", "REACHED_AT"), .take = take_reached_at, .want = PLACE, .shown = "the relay",
      .help = "the relay as friends reach it, HOST[:PORT], for the invitation"},
     {FLAG(KL_BY_PLAY, "host-here", NULL),
      .help =
          "this machine is the relay while the game runs; the host's invitation has the address for friends"},
     {FLAG(KL_BY_PLAY, "challenge", "RELAY/NAME"),
      .help = "a relay's challenge, HOST[:PORT]/NAME, played alone; `-`: only hands in runs that wait"},
-    {FLAG(KL_BY_PLAY, "map-port", "on|off"), .shown = "asks at a terminal, else off",
+    {FLAG(KL_BY_PLAY, "map-port", "on|off"), .kind = KL_KIND_WORD, .words = "on off",
+     .shown = "asks at a terminal, else off",
      .help = "with `--host-here`: asks the router by NAT-PMP or UPnP to forward the relay's UDP port until "
              "the game ends, `on` or `off`"},
     {KEY("mode", "MODE"), .kind = KL_KIND_WORD, .words = "alone quick room spectate", .min = KL_PLAY_ALONE,
@@ -46,20 +165,20 @@ const struct kl_config_row kl_config_rows[] = {
      FIELD(practice), FLAG(KL_BY_PLAY, "practice", "on|off"), .shown = "on",
      .help = "the game runs while the room waits, and then starts afresh; off: it stands still at its "
              "first picture"},
-    {KEY("room", "ROOM"), .kind = KL_KIND_NAME, FIELD(room), FLAG(BOTH, "room", "NAME"),
+    {KEY("room", "ROOM"), .take = take_name, .want = NAME_WANT, FIELD(room), FLAG(BOTH, "room", "NAME"),
      .shown = "the room of the game, or the next one of that game if it is full",
      .help = "the name of the room, of at most 23 characters, made by the first player who names it"},
-    {KEY("match", "MATCH"), .kind = KL_KIND_MATCH, FIELD(match), FLAG(BOTH, "match", "ID"),
+    {KEY("match", "MATCH"), .take = take_match, FIELD(match), FLAG(BOTH, "match", "ID"),
      .want = KL_MATCH_WANT, .shown = "none", .see = "testers.md#judging-a-tournament-match",
      .help = "an organiser's id of the match, in a room made here: it stands in all recordings of it"},
-    {KEY("link", "LINK"), .kind = KL_KIND_LINK, FLAG(BOTH, "link", "LINK"), .shown = "none",
+    {KEY("link", "LINK"), .take = take_link, FLAG(BOTH, "link", "LINK"), .shown = "none",
      .help = "a link `keylock://HOST[:PORT]/ROOM[#FINGERPRINT]`, in place of relay and room; `keylock "
              "play` also takes it as an argument, and finds the core and game that it names"},
-    {KEY("password", "PASSWORD"), .kind = KL_KIND_PASSWORD, FLAG(BOTH, "password", "TEXT|-"), .shown = "none",
+    {KEY("password", "PASSWORD"), .take = take_password, .secret = true, FLAG(BOTH, "password", "TEXT|-"),
+     .shown = "none",
      .help = "the password of the room: its maker sets it, all others need it; a flag's `-` reads the "
              "first line of standard input"},
-    {KEY("password_file", "PASSWORD_FILE"), .kind = KL_KIND_PASSWORD_FILE,
-     FLAG(BOTH, "password-file", "FILE"),
+    {KEY("password_file", "PASSWORD_FILE"), .take = take_password_file, FLAG(BOTH, "password-file", "FILE"),
      .want = "a file with a password of 1 to 128 bytes in its first line", .shown = "none",
      .help = "a file whose first line is the password"},
     {KEY("unlisted", "UNLISTED"), .kind = KL_KIND_SWITCH, FIELD(unlisted), FLAG(BOTH, "unlisted", NULL),
@@ -94,7 +213,7 @@ const struct kl_config_row kl_config_rows[] = {
     {KEY("invite", "INVITE"), .kind = KL_KIND_SWITCH, FIELD(invite),
      .shown = "off; on with `keylock play` and `run`",
      .help = "the wrapper writes the host's invitation to standard error, and why it could not enter a room"},
-    {KEY("name", "NAME"), .kind = KL_KIND_NAME, FIELD(name), FLAG(BOTH, "name", "NAME"),
+    {KEY("name", "NAME"), .take = take_name, .want = NAME_WANT, FIELD(name), FLAG(BOTH, "name", "NAME"),
      .shown = "RetroArch's user name, else the system's",
      .help = "the name that the others see, of at most 23 characters"},
     {KEY("seats", "SEATS"), RANGE(0, KL_MAX_SEATS, "seats"), .zero = "to watch", FIELD(seats),
@@ -141,7 +260,7 @@ const struct kl_config_row kl_config_rows[] = {
      .help = "one line shows players, round trip and delay from the start"},
     {KEY("panel", "PANEL"), .kind = KL_KIND_SWITCH, FIELD(panel), FLAG(KL_BY_PLAY, "panel", "on|off"),
      .help = "the panel shows from the start"},
-    {KEY("ahead", "AHEAD"), .kind = KL_KIND_AHEAD, FIELD(ahead), FLAG(BOTH, "ahead", "off|auto|N"),
+    {KEY("ahead", "AHEAD"), .take = take_ahead, FIELD(ahead), FLAG(BOTH, "ahead", "off|auto|N"),
      .standard = "auto", .want = "off, auto, or 1 to 30 frames", .see = "design.md#running-ahead",
      .help = "own presses show at once: this machine shows frames ahead of the lock, `auto` (as many as it "
              "can, if it has measured that the core can be had twice), or 1 to 30; a second core guesses the "
@@ -155,7 +274,7 @@ const struct kl_config_row kl_config_rows[] = {
     {KEY("font", "FONT"), .kind = KL_KIND_TEXT, FIELD(font),
      .shown = "the file of Debian's package `unifont`",
      .help = "the file with the letters of other scripts for chat, a `.hex` file as GNU Unifont has it"},
-    {KEY("hotkeys", "HOTKEYS"), .kind = KL_KIND_HOTKEYS, FIELD(hotkeys), SAID(hotkeys_set),
+    {KEY("hotkeys", "HOTKEYS"), .take = take_hotkeys, FIELD(hotkeys), SAID(hotkeys_set),
      FLAG(KL_BY_PLAY, "hotkeys", "LIST"), .standard = KL_HOTKEYS_DEFAULT,
      .shown = "as in the table of commands",
      .help = "the list of hot keys, BUTTON+BUTTON:COMMAND with commas between, as in "
@@ -195,82 +314,13 @@ const struct kl_config_row kl_config_rows[] = {
     {FLAG(KL_BY_PLAY, "retroarch", "PATH"), .shown = "the one on PATH", .help = "the RetroArch to start"},
     {FLAG(KL_BY_PLAY, "wrapper", "PATH"), .shown = "beside `keylock`, else in its lib folder",
      .help = "the wrapper, `keylock_libretro.so`"},
+    {.name = NULL},
 };
 
-#define ROWS (sizeof kl_config_rows / sizeof *kl_config_rows)
-_Static_assert(ROWS <= KL_CONFIG_ROWS_MAX, "a row for each");
-const size_t kl_config_row_count = ROWS;
+_Static_assert(sizeof kl_config_rows / sizeof *kl_config_rows <= KL_CONFIG_ROWS_MAX, "a place for each");
 
-const struct kl_config_row *kl_config_row(const char *key) {
-    for (size_t i = 0; i < ROWS; i++)
-        if (kl_config_rows[i].key && !strcmp(kl_config_rows[i].key, key)) return &kl_config_rows[i];
+const struct kl_row *kl_config_row(const char *word) {
+    for (const struct kl_row *row = kl_config_rows; kl_row_is(row); row++)
+        if (!strcmp(row->key ? row->key : row->name, word)) return row;
     return NULL;
-}
-
-int kl_config_word(const struct kl_config_row *row, const char *word) {
-    size_t len;
-    int place = 0;
-    for (const char *w = row->words; *w; w += len, w += *w == ' ', place++) {
-        len = strcspn(w, " ");
-        if (strlen(word) == len && !strncmp(w, word, len)) return place;
-    }
-    return -1;
-}
-
-/* "strict, bounded or optimistic". */
-static void list_words(const char *words, char out[KL_CONFIG_TEXT_MAX]) {
-    size_t used = 0, len;
-    for (const char *w = words; *w && used < KL_CONFIG_TEXT_MAX; w += len, w += *w == ' ') {
-        len = strcspn(w, " ");
-        const char *before = w == words ? "" : w[len] ? ", " : " or ";
-        used += (size_t)snprintf(out + used, KL_CONFIG_TEXT_MAX - used, "%s%.*s", before, (int)len, w);
-    }
-}
-
-static void list_switch(const struct kl_config_row *row, char out[KL_CONFIG_TEXT_MAX]) {
-    const char *words = row->words ? row->words : "off on";
-    int len = (int)strcspn(words, " ");
-    snprintf(out, KL_CONFIG_TEXT_MAX, "%s or %.*s", words + len + 1, len, words);
-}
-
-static void say_range(const struct kl_config_row *row, char out[KL_CONFIG_TEXT_MAX]) {
-    if (row->zero)
-        snprintf(out, KL_CONFIG_TEXT_MAX, "0 (%s) to %" PRIu64 " %s", row->zero, row->max, row->unit);
-    else
-        snprintf(out, KL_CONFIG_TEXT_MAX, "%" PRIu64 " to %" PRIu64 " %s", row->min, row->max, row->unit);
-}
-
-void kl_config_expected(const struct kl_config_row *row, char out[KL_CONFIG_TEXT_MAX]) {
-    *out = 0;
-    if (row->want)
-        snprintf(out, KL_CONFIG_TEXT_MAX, "%s", row->want);
-    else if (row->kind == KL_KIND_WORD)
-        list_words(row->words, out);
-    else if (row->kind == KL_KIND_SWITCH)
-        list_switch(row, out);
-    else if (row->kind == KL_KIND_NUMBER)
-        say_range(row, out);
-    else if (row->kind == KL_KIND_NAME)
-        snprintf(out, KL_CONFIG_TEXT_MAX, "a name of 1 to %d characters", KL_NAME_CHARS);
-    else
-        snprintf(out, KL_CONFIG_TEXT_MAX, "at most %zu bytes", row->size - 1);
-}
-
-void kl_config_help(const struct kl_config_row *row, char out[KL_CONFIG_TEXT_MAX]) {
-    const char *at = strstr(row->help, "{range}");
-    uint64_t lowest = row->zero ? 1 : row->min;
-    if (at)
-        snprintf(out, KL_CONFIG_TEXT_MAX, "%.*s%" PRIu64 " to %" PRIu64 "%s", (int)(at - row->help),
-                 row->help, lowest, row->max, at + strlen("{range}"));
-    else
-        snprintf(out, KL_CONFIG_TEXT_MAX, "%s", row->help);
-}
-
-void kl_config_shown(const struct kl_config_row *row, char out[KL_CONFIG_TEXT_MAX]) {
-    const char *text = row->shown                    ? row->shown
-                       : row->standard               ? row->standard
-                       : row->kind == KL_KIND_SWITCH ? "off"
-                                                     : "";
-    bool zero = row->zero && !row->shown && !strcmp(text, "0");
-    snprintf(out, KL_CONFIG_TEXT_MAX, "%s%s%s", text, zero ? ", " : "", zero ? row->zero : "");
 }

@@ -23,15 +23,14 @@ static void cell(const char *before, const char *text) {
 static void write_settings(void) {
     printf("| setting | `keylock play` | variable | keylock.cfg | core option | default |\n"
            "| --- | --- | --- | --- | --- | --- |\n");
-    for (size_t i = 0; i < kl_config_row_count; i++) {
-        const struct kl_config_row *row = &kl_config_rows[i];
-        char help[KL_CONFIG_TEXT_MAX], shown[KL_CONFIG_TEXT_MAX];
-        kl_config_help(row, help);
-        kl_config_shown(row, shown);
+    for (const struct kl_row *row = kl_config_rows; kl_row_is(row); row++) {
+        char help[KL_ROW_TEXT], shown[KL_ROW_TEXT];
+        kl_row_help(row, help);
+        kl_row_shown(row, NULL, shown);
         printf("| %s", help);
         if (row->see) printf(" ([why](%s))", row->see);
         printf(" |");
-        cell("--", row->by & KL_BY_PLAY ? row->flag : NULL);
+        cell("--", row->by & KL_BY_PLAY ? row->name : NULL);
         cell("", row->variable);
         cell("", row->key);
         cell("", core_option(row->key));
@@ -40,11 +39,15 @@ static void write_settings(void) {
 }
 
 static void write_relay(void) {
-    struct kl_relay_option_text t;
+    char flag[KL_ROW_TEXT], help[KL_ROW_TEXT], shown[KL_ROW_TEXT];
     printf("| option | meaning | default |\n"
            "| --- | --- | --- |\n");
-    for (size_t i = 0; kl_relay_option_at(i, &t); i++)
-        printf("| `%s` | %s | %s |\n", t.flag, t.help, t.shown);
+    for (const struct kl_row *row = kl_relay_rows; kl_row_is(row); row++) {
+        kl_row_flag(row, flag);
+        kl_row_help(row, help);
+        kl_row_shown(row, kl_relay_usual(), shown);
+        printf("| `%s` | %s | %s |\n", flag, help, shown);
+    }
 }
 
 int main(void) {

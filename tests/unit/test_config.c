@@ -308,7 +308,7 @@ TEST_WITH(the_first_line_of_a_key_counts, setup, teardown) {
 }
 
 /* A value just inside the range is taken, and one just outside is not. */
-static void check_range(const struct kl_config_row *row) {
+static void check_range(const struct kl_row *row) {
     struct kl_config c = {0};
     char text[32];
     for (int outside = 0; outside < 2; outside++) {
@@ -321,11 +321,11 @@ static void check_range(const struct kl_config_row *row) {
 }
 
 /* Help and error have each word. */
-static void check_words(const struct kl_config_row *row) {
-    char words[128], help[KL_CONFIG_TEXT_MAX], *rest = NULL;
+static void check_words(const struct kl_row *row) {
+    char words[128], help[KL_ROW_TEXT], *rest = NULL;
     struct kl_config c = {0};
     snprintf(words, sizeof words, "%s", row->words);
-    kl_config_help(row, help);
+    kl_row_help(row, help);
     assert_int_equal(kl_config_set(&c, row->key, "neither", err, sizeof err), -1);
     for (char *w = strtok_r(words, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
         if (!strstr(help, w) && !(row->value && strstr(row->value, w))) print_error("%s: %s\n", row->key, w);
@@ -339,20 +339,19 @@ static void check_words(const struct kl_config_row *row) {
 TEST(rows_hold_together) {
     for (uint8_t i = KL_POLICY_STRICT, policy; i <= KL_POLICY_OPTIMISTIC; i++)
         assert_true(kl_policy_of(kl_policy_name(i), &policy) && policy == i);
-    for (size_t i = 0; i < kl_config_row_count; i++) {
-        const struct kl_config_row *row = &kl_config_rows[i];
+    for (const struct kl_row *row = kl_config_rows; kl_row_is(row); row++) {
         struct kl_config c = {0};
-        char name[64] = "KEYLOCK_", text[KL_CONFIG_TEXT_MAX];
-        kl_config_help(row, text);
+        char name[64] = "KEYLOCK_", text[KL_ROW_TEXT];
+        kl_row_help(row, text);
         assert_true(strlen(text) < sizeof text - 1 && !strchr(text, '{') && !strchr(text, '|'));
         if (!row->key) continue;
         assert_ptr_equal(kl_config_row(row->key), row);
         for (size_t k = 0; k <= strlen(row->key); k++)
             name[8 + k] = (char)toupper((unsigned char)row->key[k]);
         assert_string_equal(row->variable, name);
-        kl_config_shown(row, text);
+        kl_row_shown(row, NULL, text);
         assert_true(*text);
-        assert_true(!row->flag == !row->by);
+        assert_true(!row->name == !row->by);
         if (row->standard) assert_int_equal(kl_config_set(&c, row->key, row->standard, err, sizeof err), 0);
         if (row->kind == KL_KIND_NUMBER) check_range(row);
         if (row->words) check_words(row);

@@ -50,7 +50,7 @@ static void export_fixed(void) {
     static const char *const fixed[] = {"players", "spacing", "subframes"};
     const char *user = kl_environment_get("USER");
     for (unsigned i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        const struct kl_config_row *row = kl_config_row(fixed[i]);
+        const struct kl_row *row = kl_config_row(fixed[i]);
         kl_environment_set(row->variable, row->standard);
     }
     kl_environment_set("KEYLOCK_NAME", user && *user ? user : "player");

@@ -40,15 +40,6 @@ bool kl_log_wants(enum kl_log_level level) {
     return level <= wanted;
 }
 
-bool kl_log_level_parse(const char *name, enum kl_log_level *out) {
-    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(name, names[i]) != 0) continue;
-        *out = (enum kl_log_level)i;
-        return true;
-    }
-    return false;
-}
-
 void kl_log_hash_addresses(void) {
     randombytes_buf(hash_key, sizeof hash_key);
     hashes = true;

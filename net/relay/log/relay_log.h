@@ -16,8 +16,6 @@ void kl_log_set_level(enum kl_log_level level);
 void kl_log_to(FILE *to);
 /* Sends the lines through an outlet instead, which is borrowed; NULL: no more. */
 void kl_log_through(struct kl_outlet *outlet);
-/* "error", "info", "debug"; false for anything else. */
-bool kl_log_level_parse(const char *name, enum kl_log_level *out);
 bool kl_log_wants(enum kl_log_level level);
 
 /* Limits the lines of one kind a minute about one client, room or address (lobby_limit.h); 0, the default: no

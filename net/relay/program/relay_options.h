@@ -1,5 +1,5 @@
-/* relay_options.h - keylock-relay's command line and configuration file: one table of options, from which the
- * parsing of both, the checks, --help and the table of docs/options.md are made. */
+/* relay_options.h - keylock-relay's command line and configuration file, from one table
+ * (net/platform/options.h). */
 #ifndef KL_RELAY_OPTIONS_H
 #define KL_RELAY_OPTIONS_H
 
@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "net/platform/address.h"
+#include "net/platform/options.h"
 #include "net/relay/fleet/redis.h"
 #include "net/relay/log/relay_log.h"
 #include "net/relay/loop/server.h"
@@ -19,7 +20,7 @@ struct kl_relay_options {
     enum kl_log_level log;
     unsigned log_lines;  /* kl_log_set_lines() */
     bool hash_addresses; /* kl_log_hash_addresses() */
-    bool console;
+    bool console, check;
     struct kl_address http; /* struct kl_window_config */
     bool http_behind_tls;
     char control[KL_RELAY_PATH]; /* kl_control_folder() */
@@ -37,10 +38,8 @@ enum kl_relay_action kl_relay_options_parse(struct kl_relay_options *out, int ar
                                             size_t err_len);
 void kl_relay_help(FILE *out);
 
-/* A row of the table for people, counted from 0. False: there is none. */
-struct kl_relay_option_text {
-    char flag[64], help[512], shown[128]; /* "--port N"; its meaning; its default */
-};
-bool kl_relay_option_at(size_t i, struct kl_relay_option_text *out);
+extern const struct kl_row kl_relay_rows[];
+/* The defaults, until the next call. */
+const struct kl_relay_options *kl_relay_usual(void);
 
 #endif
