@@ -1,6 +1,6 @@
 /* test_fleet.c - relays that share a Redis: a player comes to any of them and gets to the room; Redis goes
  * and comes back; a relay dies, and its match goes on. docs/design.md §8, Fleet.
- * runs: waiting, test, 95 s */
+ * runs: waiting, test, 150 s */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,9 +42,9 @@ static uint16_t free_port(void) {
 static void begin_redis(uint16_t port) {
     char number[8];
     snprintf(number, sizeof number, "%u", port);
-    const char *const args[] = {"--port", number, "--bind", "127.0.0.1",     "--save", "",
-                                "--dir",  "/tmp", "--user", "one",           "on",     ">secret",
-                                "~*",     "&*",   "+@all",  "--requirepass", "secret", NULL};
+    const char *const args[] = {"--port", number,        "--bind", "127.0.0.1",     "--save", "",
+                                "--dir",  relay_state(), "--user", "one",           "on",     ">secret",
+                                "~*",     "&*",          "+@all",  "--requirepass", "secret", NULL};
     redis_program = redis_start(args);
     snprintf(url, sizeof url, "redis://127.0.0.1:%u/1", port);
 }
@@ -191,10 +191,20 @@ static void rooms_outlive_redis_and_no_name_a_dead_relay(void **state) {
     come(1, 0, "friends", 2);
     assert_true(players_run(player, 2, 60, 20));
     expect_listed(1);
-    uint16_t port = redis_program.port;
-    program_stop(&redis_program, SIGKILL);
+    kill(redis_program.pid, SIGSTOP);
+    play_on(0); /* for once a frame waits for it */
     for (unsigned i = 0; i < RELAYS; i++)
         assert_true(program_said(&relay[i], "event=fleet_lost"));
+    play_on(0);
+    kill(redis_program.pid, SIGCONT);
+    uint16_t port = redis_program.port;
+    players_turn(player, 2, 2.5);
+    for (unsigned i = 0; i < RELAYS; i++)
+        assert_int_equal(program_lines(&relay[i], "event=fleet_found"), 2);
+    program_stop(&redis_program, SIGKILL);
+    for (unsigned i = 0; i < RELAYS; i++)
+        while (program_lines(&relay[i], "event=fleet_lost") < 2)
+            players_turn(player, 2, 0.1);
     play_on(0);
     expect_listed(1); /* by the list of before */
     come(2, 1, "friends", 2);
@@ -321,16 +331,74 @@ static void a_match_outlives_its_relay(void **state) {
     end(2);
 }
 
-/* The copy is made anew: then the relay dies. */
+static uint64_t anew_us; /* Redis has begun anew */
+
+static void expect_no_haste(void) {
+    if (kl_now_us() < anew_us + 9000000)
+        fail_msg("a room was taken %u ms after Redis began anew", (unsigned)((kl_now_us() - anew_us) / 1000));
+}
+
+/* The copy is made anew: then the relay dies. No other one takes its match before all that are alive can be
+ * in Redis again. */
 static void redis_loses_all_and_then_the_relay_dies(void **state) {
     (void)state;
     begin_match();
     redis("FLUSHALL");
+    anew_us = kl_now_us();
     players_turn(player, 2, 2.5);
     gone_us = kl_now_us();
     lose_power(0);
     expect_match("Redis loses all, and a relay its power");
+    expect_no_haste();
     end(2);
+}
+
+/* Another process, which remembers what the one before wrote down. */
+static void redis_and_a_relay_die_and_redis_comes_back(void **state) {
+    (void)state;
+    char path[128];
+    begin_match();
+    redis("SAVE");
+    const uint16_t port = redis_program.port;
+    program_stop(&redis_program, SIGKILL);
+    gone_us = kl_now_us();
+    lose_power(0);
+    players_turn(player, 2, 1.0);
+    begin_redis(port);
+    anew_us = kl_now_us();
+    snprintf(path, sizeof path, "%s/dump.rdb", relay_state());
+    assert_int_equal(unlink(path), 0);
+    expect_match("Redis and a relay die, and Redis comes back");
+    expect_no_haste();
+    end(2);
+}
+
+/* A relay with another key is none of this fleet: nobody is sent to it, and it takes no room. */
+static void another_key_is_another_fleet(void **state) {
+    (void)state;
+    char other[] = "/tmp/test_fleet.XXXXXX";
+    assert_non_null(mkdtemp(other));
+    begin_redis(free_port());
+    begin_relay(0, "1", "8", relay_state());
+    begin_relay(1, "1", "8", other);
+    assert_true(program_said(&relay[0], "event=fleet_key"));
+    assert_true(program_said(&relay[1], "event=fleet_key"));
+    for (unsigned i = 0; i < 2; i++) { /* one name, two rooms */
+        come(i, i, "friends", 1);
+        assert_true(player_joins(&player[i]));
+    }
+    assert_true(players_run(player, 2, 600, 20));
+    assert_int_equal(all_lines("event=room_made"), 2);
+    players_turn(player, 2, 11.0); /* until rooms may be taken */
+    expect_listed(1);
+    lose_power(0);
+    players_turn(player, 2, 5.0);
+    assert_int_equal(program_lines(&relay[1], "event=fleet_room_taken"), 0);
+    assert_int_equal(all_lines("event=fleet_room_lost"), 0);
+    end(2);
+    char line[64];
+    snprintf(line, sizeof line, "rm -rf %s", other);
+    assert_int_equal(system(line), 0);
 }
 
 /* The first relay alone does not reach Redis any more, which its players do not notice. Then one of them
@@ -395,6 +463,8 @@ int main(void) {
                                        cmocka_unit_test(a_match_outlives_its_relay),
                                        cmocka_unit_test(a_relay_that_stood_still_has_lost_its_match),
                                        cmocka_unit_test(redis_loses_all_and_then_the_relay_dies),
+                                       cmocka_unit_test(redis_and_a_relay_die_and_redis_comes_back),
+                                       cmocka_unit_test(another_key_is_another_fleet),
                                        cmocka_unit_test(a_relay_without_redis_gives_its_match_up),
                                        cmocka_unit_test(a_relay_that_no_player_reaches_lets_its_match_go)};
     cmocka_set_test_filter(getenv("KEYLOCK_TEST"));

@@ -22,22 +22,23 @@
 static const char key_relays[] = "keylock:relays";
 
 /* ARGV: this relay, the lease in ms, its text. Answers: 1 if its rooms were still there; its rooms that
- * others were asked for; then names and texts of all others. */
-static const char renew_script[] = "local me = ARGV[1]\n"
-                                   "local kept = redis.call('HEXISTS', 'keylock:rooms:' .. me, '')\n"
-                                   "if kept == 0 then redis.call('DEL', 'keylock:rooms:' .. me) end\n"
-                                   "redis.call('SADD', KEYS[1], me)\n"
-                                   "redis.call('SET', 'keylock:relay:' .. me, ARGV[3], 'PX', ARGV[2])\n"
-                                   "redis.call('HSET', 'keylock:rooms:' .. me, '', '')\n"
-                                   "redis.call('PEXPIRE', 'keylock:rooms:' .. me, ARGV[2])\n"
-                                   "local out = {kept, redis.call('SMEMBERS', 'keylock:asks:' .. me)}\n"
-                                   "redis.call('DEL', 'keylock:asks:' .. me)\n"
-                                   "for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do\n"
-                                   "  local text = redis.call('GET', 'keylock:relay:' .. id)\n"
-                                   "  if not text then redis.call('SREM', KEYS[1], id)\n"
-                                   "  elseif id ~= me then out[#out + 1] = id; out[#out + 1] = text end\n"
-                                   "end\n"
-                                   "return out\n";
+ * others were asked for; 1 if Redis has begun anew; then names and texts of all others. */
+static const char renew_script[] = KL_DIRECTORY_FRESH
+    "local me = ARGV[1]\n"
+    "local kept = redis.call('HEXISTS', 'keylock:rooms:' .. me, '')\n"
+    "if kept == 0 then redis.call('DEL', 'keylock:rooms:' .. me) end\n"
+    "redis.call('SADD', KEYS[1], me)\n"
+    "redis.call('SET', 'keylock:relay:' .. me, ARGV[3], 'PX', ARGV[2])\n"
+    "redis.call('HSET', 'keylock:rooms:' .. me, '', '')\n"
+    "redis.call('PEXPIRE', 'keylock:rooms:' .. me, ARGV[2])\n"
+    "local out = {kept, redis.call('SMEMBERS', 'keylock:asks:' .. me), fresh() and 1 or 0}\n"
+    "redis.call('DEL', 'keylock:asks:' .. me)\n"
+    "for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do\n"
+    "  local text = redis.call('GET', 'keylock:relay:' .. id)\n"
+    "  if not text then redis.call('SREM', KEYS[1], id)\n"
+    "  elseif id ~= me then out[#out + 1] = id; out[#out + 1] = text end\n"
+    "end\n"
+    "return out\n";
 
 /* For the log; good until the next call. */
 const char *kl_directory_quoted(const char *text) {
@@ -125,7 +126,8 @@ static bool renew(struct directory *d, uint64_t now_us) {
     const struct kl_redis_answer asks = kl_redis_part(&all, 1);
     for (size_t i = 0; i < asks.len; i++)
         want(d, kl_redis_part(&asks, i).text);
-    for (size_t i = 2; i + 1 < all.len; i += 2) {
+    atomic_store(&d->fleet->fresh, kl_redis_part(&all, 2).number != 0);
+    for (size_t i = 3; i + 1 < all.len; i += 2) {
         struct kl_redis_answer name = kl_redis_part(&all, i), entry = kl_redis_part(&all, i + 1);
         if (name.kind == KL_REDIS_STRING && entry.kind == KL_REDIS_STRING)
             kl_directory_take_entry(d, name.text, entry.text);
@@ -192,7 +194,10 @@ static bool answer(struct directory *d, struct kl_fleet_ask *q, uint64_t number_
                             how[q->how <= KL_FLEET_BACK ? q->how : KL_FLEET_LOOK]);
         good = kl_directory_next(d, &a);
     }
-    if (good && a.kind == KL_REDIS_LIST && a.len == 1) {
+    if (good && a.kind == KL_REDIS_LIST && a.len == 0) {
+        q->answer = KL_FLEET_LATER;
+        q->at = d->at;
+    } else if (good && a.kind == KL_REDIS_LIST && a.len == 1) {
         const struct kl_redis_answer id = kl_redis_part(&a, 0);
         bool is = id.kind == KL_REDIS_STRING &&
                   sodium_hex2bin(q->id, sizeof q->id, id.text, id.len, NULL, NULL, NULL) == 0;
@@ -272,7 +277,8 @@ int kl_directory_run(struct kl_fleet *fleet, const struct kl_directory_config *c
     snprintf(d->name, sizeof d->name, "%s", kl_host_port(config->host, config->port).text);
     kl_directory_key(d->rooms_key, "rooms", d->name);
     bool records = strcmp(config->journal, "off") != 0;
-    if (records) d->replica = kl_replica_open(fleet, d->name, config->journal, d->err, sizeof d->err);
+    if (records)
+        d->replica = kl_replica_open(fleet, d->name, config->journal, config->copies, d->err, sizeof d->err);
     if (!make(d) || (records && !d->replica)) {
         kl_log(KL_LOG_ERROR, "fleet_fails", "reason=%s", kl_directory_quoted(*d->err ? d->err : "no memory"));
         return 1;

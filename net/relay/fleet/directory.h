@@ -8,6 +8,7 @@
  *                          empty (the name is claimed), or a byte, 1: unlisted, 2: listed, and the line of
  *                          LIST (net/PROTOCOL.md §10)
  *
+ *     keylock:begun        a hash: `run`, the Redis process by its own id, and `since` when it has these keys
  *     keylock:asks:NAME    a set of that relay's rooms to which somebody has come back elsewhere
  *
  * Scripts, which Redis runs one at a time, renew an entry and claim a name. So two relays never have one
@@ -27,6 +28,7 @@ struct kl_directory_config {
     const char *host; /* by which players reach this relay */
     uint16_t port;
     char fingerprint[KL_FINGERPRINT_CHARS + 1];
+    uint8_t copies[32]; /* kl_copy_fleet_key() */
     const char
         *journal; /* the folder of the rooms' files; "off": there is none, and no room outlives its relay */
 };

@@ -11,17 +11,21 @@
 #define CLAIM_US 30000000 /* a claimed name waits so long for its room: it may ask for a password first */
 
 /* ARGV: this relay, a room, "look", "claim" or "back"; or the id of one that is here. Answers: the text of
- * the other relay that has it; "": none. Or id, recording and slot of a room whose relay is gone (replica.h):
- * it is this relay's from now on; the id alone: it was before. Or "stale": another relay went on with the
- * room that is here. */
-const char kl_directory_claim[] =
+ * the other relay that has it; "": none. Or id, recording, slot and number of a room whose relay is gone
+ * (replica.h): it is this relay's from now on; the id alone: it was before; nothing: not yet, for Redis has
+ * begun anew. Or "stale": another relay went on with the room that is here. Relays with another key are none
+ * of this fleet. */
+const char kl_directory_claim[] = KL_DIRECTORY_FRESH
     "local me, room = ARGV[1], ARGV[2]\n"
     "local rec = 'keylock:record:' .. room\n"
-    "local have = redis.call('HMGET', rec, 'id', 'owner', 'number', 'copy')\n"
+    "local have = redis.call('HMGET', rec, 'id', 'owner', 'number', 'copy', 'key')\n"
+    "local own = redis.call('GET', 'keylock:relay:' .. me)\n"
+    "local key = string.match(own or '', 'key=%S+')\n"
     "if have[1] == ARGV[3] and have[2] ~= me then return 'stale' end\n"
     "for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do\n"
     "  if id ~= me and redis.call('HEXISTS', 'keylock:rooms:' .. id, room) == 1 then\n"
     "    local text = redis.call('GET', 'keylock:relay:' .. id)\n"
+    "    if text and string.match(text, 'key=%S+') ~= key then text = nil end\n"
     "    if text and ARGV[3] == 'back' then\n"
     "      redis.call('SADD', 'keylock:asks:' .. id, room)\n"
     "      redis.call('EXPIRE', 'keylock:asks:' .. id, 5)\n"
@@ -31,13 +35,15 @@ const char kl_directory_claim[] =
     "end\n"
     "if ARGV[3] == 'look' or redis.call('EXISTS', 'keylock:rooms:' .. me) == 0 then return '' end\n"
     "if have[4] and have[2] == me and ARGV[3] == 'back' then return {have[1]} end\n"
-    "if have[4] and have[2] ~= me and (ARGV[3] == 'claim' or ARGV[3] == 'back') then\n"
+    "local other = have[4] and have[2] ~= me and have[5] == key\n"
+    "if (other or ARGV[3] == 'back') and fresh() then return {} end\n"
+    "if other and (ARGV[3] == 'claim' or ARGV[3] == 'back') then\n"
     "  local klr = redis.call('GET', 'keylock:klr:' .. have[1] .. ':' .. have[4])\n"
     "  local tail = redis.call('GET', 'keylock:tail:' .. have[1] .. ':' .. have[4])\n"
     "  if klr and tail then\n"
     "    redis.call('HSET', rec, 'owner', me, 'number', tonumber(have[3]) + 1)\n"
     "    redis.call('HSETNX', 'keylock:rooms:' .. me, room, '')\n"
-    "    return {have[1], klr, tail}\n"
+    "    return {have[1], klr, tail, have[4]}\n"
     "  end\n"
     "end\n"
     "if ARGV[3] ~= 'back' then redis.call('HSETNX', 'keylock:rooms:' .. me, room, '') end\n"

@@ -11,6 +11,18 @@
 #define KEY_BYTES  (NAME_BYTES + 16)
 #define TEXT_BYTES 1024 /* of an entry */
 
+/* In scripts: true for 10 s after Redis has begun anew, empty or as another process. Relays that are alive
+ * may be missing in it until then. */
+#define KL_DIRECTORY_FRESH                                                                                   \
+    "local function fresh()\n"                                                                               \
+    "  local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')\n"                             \
+    "  local now = tonumber(redis.call('TIME')[1])\n"                                                        \
+    "  local was = redis.call('HMGET', 'keylock:begun', 'run', 'since')\n"                                   \
+    "  if was[1] == run and now >= tonumber(was[2]) then return now < was[2] + 10 end\n"                     \
+    "  redis.call('HSET', 'keylock:begun', 'run', run, 'since', now)\n"                                      \
+    "  return true\n"                                                                                        \
+    "end\n"
+
 /* A room of this relay as Redis has it. */
 struct told {
     struct kl_shard_line line;

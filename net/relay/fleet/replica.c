@@ -6,81 +6,16 @@
 
 #include <sodium.h>
 
+#include "net/engine/wire.h"
 #include "net/relay/durable/store.h"
 #include "net/relay/durable/tail.h"
+#include "net/relay/fleet/copy_seal.h"
+#include "net/relay/fleet/replica_scripts.h"
 #include "net/relay/log/relay_log.h"
 
 #define AT_ONCE     64      /* rooms in one pipeline */
 #define CHUNK_BYTES 262144u /* of one recording in one command */
 #define ID_DIGITS   (2 * KL_ROOM_ID_BYTES + 1)
-
-/* ARGV: room, id, relay, the number known here, seconds. Answers the copy's number; 0: not
- * without an entry of this relay; "": the room is another relay's. */
-static const char begin_script[] =
-    "local rec = 'keylock:record:' .. ARGV[1]\n"
-    "local have = redis.call('HMGET', rec, 'id', 'owner', 'number')\n"
-    "if redis.call('EXISTS', 'keylock:relay:' .. ARGV[3]) == 0 then return 0 end\n"
-    "if have[1] == ARGV[2] and have[2] ~= ARGV[3] then return '' end\n"
-    "for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do\n"
-    "  if id ~= ARGV[3] and redis.call('EXISTS', 'keylock:relay:' .. id) == 1 and\n"
-    "     redis.call('HEXISTS', 'keylock:rooms:' .. id, ARGV[1]) == 1 then return '' end\n"
-    "end\n"
-    "local number = math.max(tonumber(have[3] or '0'), tonumber(ARGV[4])) + 1\n"
-    "if have[1] ~= ARGV[2] then redis.call('HDEL', rec, 'copy') end\n"
-    "redis.call('HSET', rec, 'id', ARGV[2], 'owner', ARGV[3], 'number', number)\n"
-    "redis.call('EXPIRE', rec, ARGV[5])\n"
-    "return number\n";
-
-/* ARGV: room, id, relay, number, place in the recording, its bytes, place in the slot, its bytes, "1" if the
- * copy is whole then, seconds. Answers "ok"; "other": the room is another relay's; "gap". */
-static const char write_script[] =
-    "local rec = 'keylock:record:' .. ARGV[1]\n"
-    "local have = redis.call('HMGET', rec, 'id', 'owner', 'number', 'copy')\n"
-    "if have[1] ~= ARGV[2] or have[2] ~= ARGV[3] or have[3] ~= ARGV[4] then return have[1] and 'other' or "
-    "'gap' end\n"
-    "local suffix = ARGV[2] .. ':' .. ARGV[4]\n"
-    "local klr, tail = 'keylock:klr:' .. suffix, 'keylock:tail:' .. suffix\n"
-    "if ARGV[6] ~= '' then\n"
-    "  if redis.call('STRLEN', klr) ~= tonumber(ARGV[5]) then return 'gap' end\n"
-    "  redis.call('APPEND', klr, ARGV[6])\n"
-    "end\n"
-    "if ARGV[8] ~= '' and ARGV[7] == '0' then redis.call('SET', tail, ARGV[8])\n"
-    "elseif ARGV[8] ~= '' then\n"
-    "  if redis.call('STRLEN', tail) ~= tonumber(ARGV[7]) then return 'gap' end\n"
-    "  redis.call('APPEND', tail, ARGV[8])\n"
-    "end\n"
-    "if ARGV[9] == '1' and have[4] ~= ARGV[4] then\n"
-    "  if have[4] then\n"
-    "    redis.call('DEL', 'keylock:klr:' .. ARGV[2] .. ':' .. have[4], 'keylock:tail:' .. ARGV[2] .. ':' .. "
-    "have[4])\n"
-    "  end\n"
-    "  redis.call('HSET', rec, 'copy', ARGV[4])\n"
-    "end\n"
-    "if ARGV[6] ~= '' or ARGV[7] == '0' then\n"
-    "  for _, key in ipairs({rec, klr, tail}) do redis.call('EXPIRE', key, ARGV[10]) end\n"
-    "end\n"
-    "return 'ok'\n";
-
-/* ARGV: room, id, relay, number. */
-static const char end_script[] = "local rec = 'keylock:record:' .. ARGV[1]\n"
-                                 "local have = redis.call('HMGET', rec, 'id', 'owner', 'copy')\n"
-                                 "if have[1] ~= ARGV[2] or have[2] ~= ARGV[3] then return 'other' end\n"
-                                 "for _, number in ipairs({ARGV[4], have[3] or ARGV[4]}) do\n"
-                                 "  redis.call('DEL', 'keylock:klr:' .. ARGV[2] .. ':' .. number, "
-                                 "'keylock:tail:' .. ARGV[2] .. ':' .. number)\n"
-                                 "end\n"
-                                 "redis.call('DEL', rec)\n"
-                                 "return 'ok'\n";
-
-/* ARGV: room, id, relay. Any relay may take the room then. */
-static const char give_script[] =
-    "local rec = 'keylock:record:' .. ARGV[1]\n"
-    "local have = redis.call('HMGET', rec, 'id', 'owner')\n"
-    "if have[1] == ARGV[2] and have[2] == ARGV[3] then redis.call('HSET', rec, 'owner', '') end\n"
-    "return 'ok'\n";
-
-enum { BEGIN, WRITE, END, GIVE, SCRIPTS };
-static const char *const scripts[SCRIPTS] = {begin_script, write_script, end_script, give_script};
 
 /* A room's copy. */
 struct copy {
@@ -88,7 +23,9 @@ struct copy {
     uint8_t id[KL_ROOM_ID_BYTES];
     unsigned long number, known; /* of the copy, 0: not begun; the highest so far */
     uint64_t recording, slot;
-    uint32_t bytes;   /* of the slot; all three: in Redis */
+    uint32_t bytes;           /* of the slot; all three: in Redis */
+    uint64_t klr_at, tail_at; /* bytes in Redis: sealed */
+    uint8_t key[32], salt[KL_COPY_SALT];
     bool refused;     /* it is another relay's */
     bool again;       /* the place has another room by now */
     const void *tail; /* its file, mapped; NULL: not yet */
@@ -97,7 +34,7 @@ struct copy {
 
 struct step { /* a command under way */
     unsigned shard, place;
-    uint64_t recording, slot;
+    uint64_t recording, slot, klr_at, tail_at;
     uint32_t bytes;
 };
 
@@ -106,17 +43,20 @@ struct kl_replica {
     const char *relay;
     struct kl_store *store;
     struct kl_redis *redis;
-    char hash[SCRIPTS][44];
+    char hash[KL_REPLICA_SCRIPTS][44];
     struct copy *copy[KL_SHARDS_MAX];                  /* fleet->rooms_most of each */
     uint64_t left[KL_SHARDS_MAX][KL_SHARD_ROOMS / 64]; /* to be copied, as bits */
     struct step step[AT_ONCE];
     unsigned steps;
     bool moved;     /* in this turn */
     uint8_t *chunk; /* CHUNK_BYTES */
+    uint8_t sealed[KL_COPY_HEAD + CHUNK_BYTES + KL_COPY_AROUND],
+        sealed_tail[KL_COPY_SLOT + KL_TAIL_SLOT + KL_COPY_AROUND];
+    const uint8_t *key; /* of the fleet's copies */
 };
 
-struct kl_replica *kl_replica_open(struct kl_fleet *fleet, const char *relay, const char *journal, char *err,
-                                   size_t err_len) {
+struct kl_replica *kl_replica_open(struct kl_fleet *fleet, const char *relay, const char *journal,
+                                   const uint8_t key[32], char *err, size_t err_len) {
     struct kl_replica *c = calloc(1, sizeof *c);
     bool good = c && (c->chunk = malloc(CHUNK_BYTES));
     for (unsigned i = 0; good && i < fleet->shards->count; i++)
@@ -125,6 +65,7 @@ struct kl_replica *kl_replica_open(struct kl_fleet *fleet, const char *relay, co
     if (!good || kl_store_open(&c->store, journal, true, err, err_len) != 0) return NULL;
     c->fleet = fleet;
     c->relay = relay;
+    c->key = key;
     return c;
 }
 
@@ -133,9 +74,9 @@ struct kl_replica *kl_replica_open(struct kl_fleet *fleet, const char *relay, co
 bool kl_replica_begin(struct kl_replica *c, struct kl_redis *redis, char *err, size_t err_len) {
     struct kl_redis_answer a;
     c->redis = redis;
-    for (unsigned i = 0; i < SCRIPTS; i++) {
+    for (unsigned i = 0; i < KL_REPLICA_SCRIPTS; i++) {
         const struct kl_redis_arg arg[] = {KL_REDIS_TEXT("SCRIPT"), KL_REDIS_TEXT("LOAD"),
-                                           KL_REDIS_TEXT(scripts[i])};
+                                           KL_REDIS_TEXT(kl_replica_script[i])};
         kl_redis_add(redis, arg, 3);
         if (!kl_redis_next(c->redis, &a, err, err_len)) return false;
         snprintf(c->hash[i], sizeof c->hash[i], "%s", a.kind == KL_REDIS_STRING ? a.text : "");
@@ -244,26 +185,54 @@ static size_t read_recording(struct kl_replica *c, const struct copy *p) {
     return part;
 }
 
+/* The chunk, into c->sealed; the first with the head. */
+static size_t seal_recording(struct kl_replica *c, const struct copy *p, size_t part) {
+    const size_t head = p->klr_at ? 0 : KL_COPY_HEAD;
+    c->sealed[0] = KL_COPY_VERSION;
+    memcpy(&c->sealed[1], p->salt, sizeof p->salt);
+    return head + kl_copy_seal(p->key, 0, p->recording, c->chunk, part, c->sealed + head);
+}
+
+/* The slot's bytes from there on, into c->sealed_tail; the first with the head. */
+static size_t seal_slot(struct kl_replica *c, const struct copy *p, const struct step *s, uint32_t from,
+                        const uint8_t *slot) {
+    struct kl_writer w;
+    const size_t head = from ? 0 : KL_COPY_SLOT;
+    kl_writer_init(&w, c->sealed_tail, KL_COPY_SLOT);
+    kl_write_u32(&w, (uint32_t)s->slot);
+    return head +
+           kl_copy_seal(p->key, (uint32_t)s->slot, from, slot + from, s->bytes - from, c->sealed_tail + head);
+}
+
 /* 1: a command is under way; 0: there is nothing to say. */
 static int add_write(struct kl_replica *c, unsigned shard, unsigned place) {
     struct copy *p = &c->copy[shard][place];
     struct words w;
-    char klr_at[24], tail_at[16];
+    char klr_at[24], tail_at[24];
     const uint8_t *slot = slot_of(c, p);
     const size_t part = read_recording(c, p);
-    struct step s = {shard, place, p->recording + part, p->slot, p->bytes};
+    struct step s = {.shard = shard,
+                     .place = place,
+                     .recording = p->recording + part,
+                     .slot = p->slot,
+                     .bytes = p->bytes,
+                     .klr_at = p->klr_at,
+                     .tail_at = p->tail_at};
     const bool whole = s.recording == p->now.recording && slot;
     uint32_t from = p->slot == p->now.slot ? p->bytes : 0;
     size_t bytes = whole && p->now.bytes > from ? p->now.bytes - from : 0;
     if (!part && !bytes) return 0;
     if (bytes) s.slot = p->now.slot, s.bytes = p->now.bytes;
-    start(c, &w, WRITE, p);
-    snprintf(klr_at, sizeof klr_at, "%llu", (unsigned long long)p->recording);
-    snprintf(tail_at, sizeof tail_at, "%u", from);
+    start(c, &w, KL_REPLICA_WRITE, p);
+    const uint64_t from_tail = from ? p->tail_at : 0;
+    snprintf(klr_at, sizeof klr_at, "%llu", (unsigned long long)p->klr_at);
+    snprintf(tail_at, sizeof tail_at, "%llu", (unsigned long long)from_tail);
     say_text(&w, klr_at);
-    say(&w, c->chunk, part);
+    if (part) s.klr_at += seal_recording(c, p, part);
+    say(&w, c->sealed, s.klr_at - p->klr_at);
     say_text(&w, bytes ? tail_at : "-");
-    say(&w, bytes ? slot + from : c->chunk, bytes);
+    if (bytes) s.tail_at = from_tail + seal_slot(c, p, &s, from, slot);
+    say(&w, c->sealed_tail, bytes ? s.tail_at - from_tail : 0);
     say_text(&w, whole ? "1" : "0");
     say_text(&w, w.seconds);
     kl_redis_add(c->redis, w.arg, w.args);
@@ -273,13 +242,13 @@ static int add_write(struct kl_replica *c, unsigned shard, unsigned place) {
 
 static void add_begin(struct kl_replica *c, unsigned shard, unsigned place) {
     struct words w;
-    start(c, &w, BEGIN, &c->copy[shard][place]);
+    start(c, &w, KL_REPLICA_BEGIN, &c->copy[shard][place]);
     say_text(&w, w.seconds);
     kl_redis_add(c->redis, w.arg, w.args);
     c->step[c->steps++] = (struct step){.shard = shard, .place = place};
 }
 
-/* END, or GIVE if another relay shall have the room. */
+/* KL_REPLICA_END, or KL_REPLICA_GIVE if another relay shall have the room. */
 static void add_end(struct kl_replica *c, unsigned shard, unsigned place, unsigned script) {
     struct words w;
     start(c, &w, script, &c->copy[shard][place]);
@@ -319,7 +288,7 @@ static void begin_one(struct kl_replica *c, unsigned shard, unsigned place) {
     }
     const bool given = atomic_load(&c->fleet->lost[shard][place]) == kl_fleet_tag(p->id);
     if (!p->now.slot)
-        add_end(c, shard, place, given ? GIVE : END);
+        add_end(c, shard, place, given ? KL_REPLICA_GIVE : KL_REPLICA_END);
     else if (!p->number)
         add_begin(c, shard, place);
 }
@@ -336,6 +305,9 @@ static bool take_begun(struct kl_replica *c, char *err, size_t err_len) {
             p->number = (unsigned long)a.number;
             if (p->number) p->known = p->number;
             p->recording = p->slot = p->bytes = 0;
+            p->klr_at = p->tail_at = 0;
+            randombytes_buf(p->salt, sizeof p->salt);
+            kl_copy_key(c->key, p->id, p->number, p->salt, p->key);
             kl_fleet_copied(c->fleet, shard, place, 0);
         } else {
             lose(c, shard, place);
@@ -368,6 +340,8 @@ static bool take_written(struct kl_replica *c, char *err, size_t err_len) {
             p->recording = s->recording;
             p->slot = s->slot;
             p->bytes = s->bytes;
+            p->klr_at = s->klr_at;
+            p->tail_at = s->tail_at;
             kl_fleet_copied(c->fleet, s->shard, s->place, kl_fleet_mark(p->id, s->slot, s->bytes));
             if (p->recording == p->now.recording) done(c, s->shard, s->place);
         }
@@ -406,26 +380,50 @@ static bool put(struct kl_replica *c, const uint8_t id[KL_ROOM_ID_BYTES], enum k
     return good;
 }
 
+/* The room's files, of what Redis had. */
+static bool write_taken(struct kl_replica *c, const uint8_t id[KL_ROOM_ID_BYTES],
+                        const struct kl_redis_answer *klr, const struct kl_redis_answer *tail,
+                        uint64_t number, char *err, size_t err_len) {
+    const uint8_t *from = (const uint8_t *)klr->text;
+    uint8_t key[32], *recording = malloc(klr->len), *slot = malloc(tail->len),
+                     *image = calloc(1, KL_TAIL_BYTES);
+    struct kl_reader r;
+    size_t recorded = SIZE_MAX, used = SIZE_MAX;
+    kl_reader_init(&r, (const uint8_t *)tail->text, tail->len);
+    if (recording && slot && image) {
+        kl_copy_key(c->key, id, number, from + 1, key);
+        recorded = kl_copy_open(key, 0, from + KL_COPY_HEAD, klr->len - KL_COPY_HEAD, recording);
+        used = kl_copy_open(key, kl_read_u32(&r), tail->text + KL_COPY_SLOT, tail->len - KL_COPY_SLOT, slot);
+    }
+    bool good = recorded != SIZE_MAX && used <= KL_TAIL_SLOT;
+    if (!good) snprintf(err, err_len, "expected a copy sealed by this fleet's key, got other bytes");
+    if (good) kl_tail_image(image, slot, used);
+    good = good && kl_store_remove(c->store, id, false, err, err_len) &&
+           put(c, id, KL_STORE_TAIL, image, KL_TAIL_BYTES, err, err_len) &&
+           put(c, id, KL_STORE_RECORDING, recording, recorded, err, err_len);
+    free(recording);
+    free(slot);
+    free(image);
+    return good;
+}
+
 bool kl_replica_take(struct kl_replica *c, const struct kl_redis_answer *answer, uint8_t id[KL_ROOM_ID_BYTES],
                      char *err, size_t err_len) {
-    const struct kl_redis_answer digits = kl_redis_part(answer, 0), klr = kl_redis_part(answer, 1),
-                                 slot = kl_redis_part(answer, 2);
+    struct kl_redis_answer part[4];
     size_t len;
-    if (digits.kind != KL_REDIS_STRING || klr.kind != KL_REDIS_STRING || slot.kind != KL_REDIS_STRING ||
-        slot.len > KL_TAIL_SLOT ||
-        sodium_hex2bin(id, KL_ROOM_ID_BYTES, digits.text, digits.len, NULL, &len, NULL) != 0 ||
-        len != KL_ROOM_ID_BYTES) {
-        snprintf(err, err_len, "expected a room's id, recording and tail, got something else");
+    for (unsigned i = 0; i < 4; i++) {
+        part[i] = kl_redis_part(answer, i);
+        if (part[i].kind == KL_REDIS_STRING) continue;
+        snprintf(err, err_len, "expected a room's id, recording, tail and number, got something else");
         return false;
     }
-    uint8_t *tail = calloc(1, KL_TAIL_BYTES);
-    bool good = tail != NULL;
-    if (!good) snprintf(err, err_len, "no memory");
-    if (good) kl_tail_image(tail, slot.text, slot.len);
-    good = good && kl_store_remove(c->store, id, false, err, err_len) &&
-           put(c, id, KL_STORE_TAIL, tail, KL_TAIL_BYTES, err, err_len) &&
-           put(c, id, KL_STORE_RECORDING, klr.text, klr.len, err, err_len);
-    free(tail);
+    if (sodium_hex2bin(id, KL_ROOM_ID_BYTES, part[0].text, part[0].len, NULL, &len, NULL) != 0 ||
+        len != KL_ROOM_ID_BYTES || part[1].len < KL_COPY_HEAD || part[1].text[0] != KL_COPY_VERSION ||
+        part[2].len < KL_COPY_SLOT) {
+        snprintf(err, err_len, "expected a copy of version %d, got another", KL_COPY_VERSION);
+        return false;
+    }
+    const bool good = write_taken(c, id, &part[1], &part[2], strtoull(part[3].text, NULL, 10), err, err_len);
     for (unsigned s = 0; s < c->fleet->shards->count; s++)
         for (unsigned i = 0; i < c->fleet->rooms_most; i++) {
             uint32_t tag = kl_fleet_tag(id);

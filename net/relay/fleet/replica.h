@@ -2,14 +2,13 @@
  * relay is gone. docs/design.md §8, Fleet. In Redis:
  *
  *     keylock:record:ROOM   a hash: `id` of the room (32 digits), `owner`, the relay that writes it,
- *                           `number`, which grows with each owner and each copy begun, and `copy`, the number
- *                           of the copy that is whole
+ *                           `key`, of its fleet, `number`, which grows with each owner and each copy begun,
+ *                           and `copy`, the number of the copy that is whole
  *     keylock:klr:ID:N      the recording (net/RECORD.md) of copy N, so far
  *     keylock:tail:ID:N     the newest slot of its tail (net/relay/durable/tail.h), so far
  *
  * Each write is a script that looks at owner and number first: a relay that was given up for dead writes
- * nothing any more, and is told. Files and copies are bytes for byte the same; they are sealed, keyed and
- * chained by the fleet's key, as the journal's are. */
+ * nothing any more, and is told. The bytes are those of the journal's files, sealed (copy_seal.h). */
 #ifndef KL_REPLICA_H
 #define KL_REPLICA_H
 
@@ -20,16 +19,17 @@
 
 struct kl_replica;
 
-/* journal: the folder of the rooms' files, which somebody else holds; relay: this relay's name. NULL with a
- * line in err. For the process's lifetime. */
-struct kl_replica *kl_replica_open(struct kl_fleet *fleet, const char *relay, const char *journal, char *err,
-                                   size_t err_len);
+/* journal: the folder of the rooms' files, which somebody else holds; relay: this relay's name; key: of the
+ * fleet's copies, borrowed. NULL with a line in err. For the process's lifetime. */
+struct kl_replica *kl_replica_open(struct kl_fleet *fleet, const char *relay, const char *journal,
+                                   const uint8_t key[32], char *err, size_t err_len);
 /* Another connection: all copies begin anew. False with err: it is broken. */
 bool kl_replica_begin(struct kl_replica *c, struct kl_redis *redis, char *err, size_t err_len);
 /* Copies the next bytes of rooms that have changed, some at a time. more: there are more. False with err: the
  * connection is broken. */
 bool kl_replica_turn(struct kl_replica *c, bool *more, char *err, size_t err_len);
-/* Writes the files of a room that was taken: an answer of ID, recording and slot. False with err. */
+/* Writes the files of a room that was taken: an answer of ID, recording, slot and the copy's
+ * number. False with err. */
 bool kl_replica_take(struct kl_replica *c, const struct kl_redis_answer *answer, uint8_t id[KL_ROOM_ID_BYTES],
                      char *err, size_t err_len);
 

@@ -112,14 +112,17 @@ void kl_lobby_fleet_turn(struct kl_lobby *l, uint64_t now_us) {
         enum kl_fleet_answer answer = look(l, c->asks, now_us, &at, id);
         waits = waits || answer == KL_FLEET_WAIT;
         if (answer == KL_FLEET_WAIT) continue;
+        if (answer == KL_FLEET_LATER && kl_lobby_find(l, room_of(c->asks))) answer = KL_FLEET_NOWHERE;
         struct kl_lobby_asking a = *c->asks;
         kl_lobby_ask_no_more(l, c);
         if (answer == KL_FLEET_ELSEWHERE || answer == KL_FLEET_TAKEN)
             give_up_unread(l, room_of(&a), answer == KL_FLEET_TAKEN ? id : NULL);
         if (answer == KL_FLEET_TAKEN || answer == KL_FLEET_MINE)
             take(l, &a, id, answer == KL_FLEET_TAKEN, now_us);
-        if (answer == KL_FLEET_ELSEWHERE)
-            send_on(l, i, &at);
+        if (answer == KL_FLEET_LATER && !a.returns)
+            kl_lobby_turn_away(l, i, KL_REFUSE_LIMIT, "the fleet has just begun: try again in 10 s");
+        else if (answer == KL_FLEET_ELSEWHERE || answer == KL_FLEET_LATER)
+            send_on(l, i, &at); /* a client that returns asks again */
         else
             go_on(l, i, &a, now_us);
     }

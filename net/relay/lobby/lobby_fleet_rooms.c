@@ -135,7 +135,7 @@ bool kl_lobby_fleet_drain(struct kl_lobby *l, uint64_t now_us) {
 void kl_lobby_fleet_drain_turn(struct kl_lobby *l, uint64_t now_us) {
     struct kl_addresses at;
     l->drain_us = now_us + DRAIN_LOOK_US;
-    if (!speaks(l->fleet) || !kl_fleet_with_place(l->fleet, &at)) return;
+    if (!speaks(l->fleet) || atomic_load(&l->fleet->fresh) || !kl_fleet_with_place(l->fleet, &at)) return;
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         struct kl_lobby_room *r = l->room[i];
         if (!r || !kl_journal_mark(r) || awaits_copy(r)) continue;

@@ -8,6 +8,7 @@
 #include "net/platform/copies.h"
 #include "net/platform/socket.h"
 #include "net/relay/durable/store.h"
+#include "net/relay/fleet/copy_seal.h"
 #include "net/relay/fleet/directory.h"
 #include "net/relay/log/relay_log.h"
 #include "net/session/handshake.h"
@@ -92,6 +93,7 @@ static int open_folders(struct group *g, char *err, size_t err_len) {
     if (kl_server_key_folder(&g->config, state, err, err_len) != 0) return -1;
     if (kl_keys_open(state, &key, err, err_len) != 0) return -1;
     kl_fingerprint(key.exchange.pub, g->directory.fingerprint);
+    kl_copy_fleet_key(key.exchange.secret, g->directory.copies);
     sodium_memzero(&key, sizeof key);
     kl_server_journal_folder(&g->config, state, g->config.port, journal);
     return strcmp(journal, "off") == 0 ? 0 : kl_store_open(&g->store, journal, false, err, err_len);

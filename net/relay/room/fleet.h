@@ -51,6 +51,7 @@ enum kl_fleet_answer {
     KL_FLEET_ELSEWHERE, /* another relay has it */
     KL_FLEET_TAKEN,     /* another relay had it: its files lie in this relay's journal */
     KL_FLEET_MINE,      /* the same, a moment ago, for somebody else */
+    KL_FLEET_LATER,     /* another relay may have it: Redis has begun anew. at: this relay */
     KL_FLEET_SILENT,    /* Redis does not answer */
 };
 struct kl_fleet_ask {
@@ -64,6 +65,7 @@ struct kl_fleet_ask {
 
 struct kl_fleet {
     _Atomic uint32_t speaks;        /* Redis has answered within the last lease */
+    _Atomic uint32_t fresh;         /* Redis has begun anew within the last 10 s: no relay takes a room */
     int wake;                       /* the directory's wake-up for questions */
     int copied_wake[KL_SHARDS_MAX]; /* of a room's process that waits for copies */
     struct kl_shards *shards;       /* this relay's */
