@@ -20,7 +20,8 @@ END
 start systemd python3 "$tmp/systemd.py" "$tmp/notify"
 said systemd listening 5
 export NOTIFY_SOCKET=$tmp/notify WATCHDOG_USEC=2000000
-start_relay --shards 2 --http "$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')"
+matches=$tmp/matches/matches.db
+start_relay --shards 2 --record "$tmp/matches" --http-matches "$matches" --http "$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')"
 unset NOTIFY_SOCKET WATCHDOG_USEC
 http=$(sed -n 's/.*event=window http=\([0-9.:]*\).*/\1/p' "$tmp/relay.log")
 check window/address "no line with its address" test -n "$http"
@@ -46,7 +47,7 @@ check window/no-post "$(cat "$tmp/body")" gets 405 /metrics -d kick=all
 # --- a match: its figures --------------------------------------------------------------------------------------------
 
 for name in ann bob; do
-    start $name "$keylock" run --quiet --relay "$relay" --room "the \"room\"" --name $name --core "$test_core" --content "$content/shooter.nes" \
+    PROBE_CORE=no-clock start $name "$keylock" run --quiet --relay "$relay" --room "the \"room\"" --name $name --core "$test_core" --content "$content/shooter.nes" \
         --input random:1 --speed real --frames 1200 --hash-every 60 --hash-out "$tmp/$name.hash" --wait 20
 done
 playing() { [ "$(figure keylock_rooms 'state="playing"')" = 1 ]; }
@@ -55,7 +56,7 @@ rtt_counted() { [ "$(figure keylock_rtt_seconds_count)" -ge 2 ] && [ "$(figure k
 check window/rtt "$(grep -E '^keylock_(rtt|lead)' "$tmp/body")" eventually 10 rtt_counted
 check window/members "$(grep ^keylock_members "$tmp/body")" test "$(figure keylock_members)" = 2
 shown() {
-    gets 200 /api/rooms && python3 - "$tmp/body" <<'END'
+    gets 200 /api/rooms && python3 - "$tmp/body" 2>"$tmp/shown.log" <<'END'
 import json, sys
 text = open(sys.argv[1], encoding="utf-8").read()
 rooms = json.loads(text)
@@ -67,7 +68,7 @@ assert all(0 <= m["rtt_ms"] < 1000 for m in room["members"]) and room["content"]
 assert "127.0.0.1" not in text
 END
 }
-check window/rooms "$(cat "$tmp/body")" eventually 10 shown
+check window/rooms "$(cat "$tmp/shown.log")" eventually 10 shown
 check window/page "$(cat "$tmp/body")" gets 200 / -D "$tmp/head"
 check window/page-policy "$(cat "$tmp/head")" \
     grep -qE "^Content-Security-Policy: default-src 'none'; style-src 'sha256-.{43}='; script-src 'sha256-.{43}='; connect-src 'self';" "$tmp/head"
@@ -84,7 +85,7 @@ bearer="Authorization: Bearer $(cat "$state/http.token")"
 line='Content-Type: application/x-keylock-line'
 check window/token-private "$(ls -l "$state")" test "$(stat -c %a "$state/http.token")" = 600
 check window/token-addresses "$(cat "$tmp/body")" eval 'gets 200 /api/rooms -H "$bearer" && grep -q "\"address\":\"127.0.0.1:" "$tmp/body"'
-check window/token-wrong "$(cat "$tmp/body")" gets 401 /api/rooms -H "${bearer}x"
+check window/token-wrong "$(cat "$tmp/body")" gets 401 /api/rooms -H "${bearer%????}AAAA"
 check window/token-missing "$(cat "$tmp/body")" gets 401 /api/control -H "$line" -d rooms
 check window/token-not-in-url "$(cat "$tmp/body")" gets 401 "/api/control?token=${bearer##* }" -H "$line" -d rooms
 check window/words "$(cat "$tmp/body")" eval 'gets 200 /api/control -H "$bearer" -H "$line" -d "who \"the \\\"room\\\"\"" && grep -q "name=\"bob\"" "$tmp/body"'
@@ -159,6 +160,20 @@ for name in ann bob; do
     check window/match-$name "exit status $?: $(tail -n 3 "$tmp/$name.log")" test $? = 0
 done
 check window/match-equal "other hashes" cmp -s "$tmp/ann.hash" "$tmp/bob.hash"
+# The verifier finds the recording once the room has ended.
+verified() {
+    PROBE_CORE=no-clock "$keylock" verify --watch "$tmp/matches" --database "$matches" --once --core "$test_core" --content "$content" \
+        >"$tmp/verify.log" 2>&1
+    gets 200 /api/matches -H "$bearer" && python3 - "$tmp/body" <<'END'
+import json, sys
+match, = json.load(open(sys.argv[1], encoding="utf-8"))["matches"]
+assert match["verdict"] == "verified" and sorted(match["players"].split(", ")) == ["ann", "bob"], match
+assert match["frames"] >= 1200 and match["reported"] == 0 and match["file"].endswith(".klr"), match
+END
+}
+check window/matches-none "$(cat "$tmp/body")" gets 503 /api/matches -H "$bearer"
+check window/matches "$(cat "$tmp/body" "$tmp/verify.log" 2>&1)" eventually 20 verified
+check window/matches-token "$(cat "$tmp/body")" gets 401 /api/matches
 check window/no-stall "$(grep -a event=stall "$tmp/relay.log")" test "$(grep -ac event=stall "$tmp/relay.log")" = 0
 
 # --- the page ---------------------------------------------------------------------------------------------------------
@@ -188,6 +203,7 @@ if command -v chromium >/dev/null; then
     check window/page-locks "$(cat "$tmp/desk.txt")" grep -qxF 'said: done: lock "the \"room\""' "$tmp/desk.txt"
     check window/page-locked "$(tail -n 5 "$tmp/relay.log")" said relay "event=locked.*relay's operator" 5
     check window/page-addresses "$(cat "$tmp/desk.txt")" grep -q 'bob, 127.0.0.1:' "$tmp/desk.txt"
+    check window/page-matches "$(cat "$tmp/desk.txt")" grep -qE 'bob.*shooter.nes.*verified.*\.klr' "$tmp/desk.txt"
     check window/page-public "$(cat "$tmp/phone.txt")" eval '! grep -qE "127.0.0.1|^(kick|ban|close)$" "$tmp/phone.txt"'
     check window/page-keeps-nothing "$(tail -n 1 "$tmp/desk.txt")" grep -qx 'kept: {}' "$tmp/desk.txt"
     looks host 1440x900 --token "${bearer##* }" --press 'kick bob' --press 'close room the "room"'

@@ -120,8 +120,10 @@ static unsigned shards_of(const struct kl_relay_options *options) {
 /* Beyond this machine there are no controls, unless something before the relay seals what is said. */
 static int begin_window(struct kl_window *w, const struct kl_relay_options *options, const char *control,
                         unsigned shards, int quit, char *err, size_t err_len) {
-    struct kl_window_config config = {
-        .http = options->http, .host = options->server.host, .control = control};
+    struct kl_window_config config = {.http = options->http,
+                                      .host = options->server.host,
+                                      .control = control,
+                                      .matches = options->http_matches};
     char dir[KL_RELAY_PATH];
     const bool here = kl_address_audience(&config.http) == KL_AUDIENCE_MACHINE;
     if (config.http.port && (here || options->http_behind_tls) &&

@@ -205,6 +205,11 @@ const struct kl_row kl_relay_rows[] = {
              "STATE/http.token, which the relay makes, it also takes the host's orders; needs libmicrohttpd; "
              "not on "
              "Windows"},
+    {NAME("http-matches"), TEXT(http_matches), .value = "FILE",
+     .help =
+         "the database of `keylock verify --watch`, whose matches and verdicts the page shows to the host; "
+         "needs SQLite",
+     .shown = "none"},
     {NAME("http-behind-tls"), SWITCH(http_behind_tls),
      .help = "takes the host's orders also where `--http` is no address of this machine alone: only behind a "
              "server "

@@ -23,6 +23,7 @@ struct kl_relay_options {
     bool console, check;
     struct kl_address http; /* struct kl_window_config */
     bool http_behind_tls;
+    char http_matches[KL_RELAY_PATH];
     char control[KL_RELAY_PATH]; /* kl_control_folder() */
     unsigned shards;             /* processes; 0: as many as there are processors */
     struct kl_redis_place fleet; /* host "": no fleet */

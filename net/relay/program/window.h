@@ -15,6 +15,7 @@ struct kl_window_config {
     struct kl_address http;      /* to listen at; port 0: nowhere */
     const char *host;            /* by which people reach this machine; "": not known. Borrowed, as control */
     const char *control;         /* the folder of the control sockets (control.h); "": there are none */
+    const char *matches;         /* a verifier's database; "": none */
     char token[KL_WINDOW_TOKEN]; /* "": there are no controls */
 };
 

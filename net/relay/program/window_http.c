@@ -168,13 +168,14 @@ static int get(const struct kl_window *w, struct MHD_Connection *c, const char *
     if (!strcmp(url, "/readyz")) return put_health(c, w, true, now_us);
     if (!is_own_host(c, w))
         return kl_window_put_text(c, 421, "expected this relay's --host, localhost or an address\n");
+    if (!strcmp(url, "/api/matches")) return kl_window_matches(c, w);
     return url[1] ? put_rooms(c, w, !strcmp(url, "/api/stream")) : put_page(c);
 }
 
 static int answer(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
                   const char *version, const char *body, size_t *body_len, void **of_request) {
-    static const char *const paths[] = {"/",        "/api/rooms", "/api/stream", "/metrics",
-                                        "/healthz", "/readyz",    "/api/control"};
+    static const char *const paths[] = {"/",        "/api/rooms", "/api/stream", "/api/matches",
+                                        "/metrics", "/healthz",   "/readyz",     "/api/control"};
     const size_t last = sizeof paths / sizeof *paths - 1;
     size_t i = 0;
     (void)version;
@@ -182,8 +183,9 @@ static int answer(void *ctx, struct MHD_Connection *c, const char *url, const ch
         i++;
     if (*of_request) return kl_window_control(ctx, c, body, body_len, of_request);
     if (i > last)
-        return kl_window_put_text(
-            c, 404, "expected /, /api/rooms, /api/stream, /api/control, /metrics, /healthz or /readyz\n");
+        return kl_window_put_text(c, 404,
+                                  "expected /, /api/rooms, /api/stream, /api/matches, /api/control, "
+                                  "/metrics, /healthz or /readyz\n");
     if (i == last && strcmp(method, "POST") != 0) return kl_window_put_text(c, 405, "expected POST\n");
     if (i < last && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
         return kl_window_put_text(c, 405, "expected GET or HEAD\n");

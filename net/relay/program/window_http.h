@@ -3,7 +3,8 @@
  *
  * window_http.c     the library, the paths and their answers
  * window_stream.c   /api/stream: rooms, a line each second
- * window_control.c  the host's token, and /api/control */
+ * window_control.c  the host's token, and /api/control
+ * window_matches.c  /api/matches */
 #ifndef KL_WINDOW_HTTP_H
 #define KL_WINDOW_HTTP_H
 
@@ -68,5 +69,8 @@ enum kl_window_reader kl_window_reader(const struct kl_window *w, struct MHD_Con
 /* POST /api/control with a line of the console in its body: called again and again, as kl_mhd_request. */
 int kl_window_control(const struct kl_window *w, struct MHD_Connection *c, const char *body, size_t *body_len,
                       void **of_request);
+
+/* --- window_matches.c --- */
+int kl_window_matches(struct MHD_Connection *c, const struct kl_window *w);
 
 #endif
