@@ -309,6 +309,8 @@ const struct kl_row kl_config_rows[] = {
     {KEY("epoch", "EPOCH"), RANGE(0, 8000000000u, "seconds"), .want = "seconds since 1970", FIELD(epoch_s),
      SAID(epoch_set), .shown = "the machine's own clock",
      .help = "alone: the start of the core's clock, seconds since 1970"},
+    {FLAG(KL_BY_PLAY, "relays", "FILE|URL"), .shown = "none", .see = "hosting.md#a-list-of-relays",
+     .help = "a signed list of relays, of which the nearest is taken in place of `--relay`"},
     {FLAG(KL_BY_PLAY, "ask", NULL), .help = "asks before it follows a link to a relay that is neither set "
                                             "nor used before, for links from a browser"},
     {FLAG(KL_BY_PLAY, "retroarch", "PATH"), .shown = "the one on PATH", .help = "the RetroArch to start"},

@@ -6,7 +6,7 @@
 
 needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
 nestopia=$(core_path nestopia) || die "doors: no nestopia"
-PARTS=${PARTS:-link key password host names hashed console clear}
+PARTS=${PARTS:-link key password host names hashed console clear list}
 game=(--core "$nestopia" --content "$content/shooter.nes" --hash-every 60 --wait 20)
 start_relay
 
@@ -67,6 +67,68 @@ link() {
     "$keylock" run "${game[@]}" --frames 9 --link "keylock://$relay/x?save=evil" >"$tmp/link.log" 2>&1
     check doors/link-nothing-else "exit status $?" test $? = 2
     note "$(head -n 1 "$tmp/link.log")"
+}
+
+# --- a community's list of relays, signed by minisign, as a file and by https ------------------------------------------
+
+sign() { minisign -SWm "$tmp/relays.txt" -s "$tmp/$1.sec" >"$tmp/minisign.log" 2>&1 || show minisign; }
+
+refused_list() { # WHAT REGEX LIST
+    local status
+    "$keylock" rooms --relays "$3" >"$tmp/list.log" 2>&1
+    status=$?
+    check "doors/list-$1" "exit status $status: $(tail -n 1 "$tmp/list.log")" \
+        test "$status $(grep -c -- "$2" "$tmp/list.log")" = "2 1"
+}
+
+list() {
+    local key silent
+    silent=$(free_port)
+    for key in keeper thief; do minisign -GWf -p "$tmp/$key.pub" -s "$tmp/$key.sec" >"$tmp/minisign.log" 2>&1 || show minisign; done
+    printf '# ours\nkey %s\n127.0.0.1:%s asleep\n%s Berlin, by Ada\n' "$(sed -n 2p "$tmp/keeper.pub")" "$silent" "$relay" >"$tmp/relays.txt"
+    refused_list unsigned 'relays.txt.minisig: No such file' "$tmp/relays.txt"
+    sign keeper
+    "$keylock" rooms --relays "$tmp/relays.txt" --json >"$tmp/list.log" 2>&1
+    check doors/list "$(cat "$tmp/list.log")" python3 -c 'import json, sys
+near, far = json.load(open(sys.argv[1]))["relays"]
+assert near["words"] == "Berlin, by Ada" and near["ping_ms"] > 0 and near["rooms"] == [], near
+assert far["words"] == "asleep" and far["ping_ms"] is None, far' "$tmp/list.log"
+    "$keylock" doctor --relays "$tmp/relays.txt" --json >"$tmp/list.log" 2>&1
+    check doors/list-doctor "$(grep -o 'in the list.*' "$tmp/list.log")" grep -q "1 of 2 in the list answer: $relay (Berlin" "$tmp/list.log"
+    sed -i s/Berlin/Munich/ "$tmp/relays.txt"
+    refused_list changed 'expected a signature by its key' "$tmp/relays.txt"
+    sign thief
+    refused_list other-signer 'expected a signature by its key' "$tmp/relays.txt"
+    sed -i "s|^key .*|key $(sed -n 2p "$tmp/thief.pub")|" "$tmp/relays.txt"
+    sign thief
+    refused_list other-key 'another key than before' "$tmp/relays.txt"
+    printf 'one:two\n' >>"$tmp/relays.txt"
+    refused_list line 'line 5: expected HOST\[:PORT\] \[WORDS\] of at most 64 relays, got "one:two"' "$tmp/relays.txt"
+    list_by_https
+}
+
+list_by_https() {
+    local at
+    at=$(free_port)
+    sed -i /one:two/d "$tmp/relays.txt"
+    sign thief
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost \
+        -keyout "$tmp/web.key" -out "$tmp/web.crt" >"$tmp/openssl.log" 2>&1 || show openssl
+    start web python3 -c 'import http.server, os, ssl, sys
+os.chdir(sys.argv[1])
+server = http.server.HTTPServer(("127.0.0.1", int(sys.argv[2])), http.server.SimpleHTTPRequestHandler)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain("web.crt", "web.key")
+server.socket = context.wrap_socket(server.socket, server_side=True)
+print("listening", flush=True)
+server.serve_forever()' "$tmp" "$at"
+    said web listening 5 || show web
+    CURL_CA_BUNDLE=$tmp/web.crt "$keylock" rooms --relays "https://localhost:$at/relays.txt" >"$tmp/list.log" 2>&1
+    check doors/list-https "$(tail -n 1 "$tmp/list.log")" grep -q "^relay $relay  .* rooms 0" "$tmp/list.log"
+    refused_list https-unknown 'curl got none: curl: (60)' "https://localhost:$at/relays.txt"
+    CURL_CA_BUNDLE=$tmp/web.crt refused_list https-absent 'curl got none: curl: (22)' "https://localhost:$at/none.txt"
+    stop web
+    refused_list http 'begins with https://, got http://localhost' "http://localhost:$at/relays.txt"
 }
 
 # --- another relay at the same place ---------------------------------------------------------------------------------

@@ -75,6 +75,16 @@ stop late
 check retry/late-ends "RetroArch does not end in peace" test $? = 0
 stop later
 
+# --- the nearest relay of a signed list --------------------------------------------------------------------------------
+
+minisign -GWf -p "$tmp/list.pub" -s "$tmp/list.sec" >"$tmp/minisign.log" 2>&1
+printf 'key %s\n%s ours\n' "$(sed -n 2p "$tmp/list.pub")" "$relay" >"$tmp/relays.txt"
+minisign -SWm "$tmp/relays.txt" -s "$tmp/list.sec" >>"$tmp/minisign.log" 2>&1
+start near env "${home[@]}" "$keylock" play --relays "$tmp/relays.txt" --mode quick --core nestopia --content "$game"
+check retry/nearest "$(cat "$tmp/near.log" "$tmp/minisign.log")" said near "The nearest relay of $tmp/relays.txt is $relay: " 10
+check retry/nearest-plays "no quick match is opened there" said relay 'event=joined room="quick-.*name="ann"' 40
+stop near
+
 # --- a game that is none: RetroArch ends, and says nothing without --verbose ---------------------------------------
 
 head -c 100 /dev/zero >"$tmp/broken.nes"

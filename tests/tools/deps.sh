@@ -9,7 +9,7 @@ retroarch-dev libretro-core-info cc65'
 tests='libcmocka-dev retroarch libretro-nestopia libretro-gambatte libretro-mgba
 libretro-beetle-pce-fast libretro-beetle-wswan libretro-bsnes-mercury-performance
 sdcc gcc-arm-none-eabi python3 clang libclang-rt-dev
-libmicrohttpd12 prometheus curl libhiredis-dev redis-server chromium
+libmicrohttpd12 prometheus curl libhiredis-dev redis-server chromium minisign openssl
 xvfb xdotool imagemagick x11-utils dbus-daemon dbus-session-bus-common iproute2 tcpdump gnuplot-nox fonts-dejavu-core unifont valgrind
 cppcheck clang-format patch procps xz-utils debian-archive-keyring libx11-dev libx11-xcb-dev libxext-dev libgl1-mesa-dev libfreetype-dev libasound2-dev'
 demo="$play retroarch libretro-nestopia python3 iproute2 xvfb xdotool x11-utils imagemagick fonts-dejavu-core dbus-daemon dbus-session-bus-common"

@@ -4,6 +4,8 @@
 #include "core_wrapper/tool/play/host_here.h"
 #include "core_wrapper/tool/play/play_replay.h"
 #include "core_wrapper/tool/setup/place_system.h"
+#include "core_wrapper/tool/setup/relay_list.h"
+#include "core_wrapper/tool/setup/set_relay.h"
 #include "net/platform/file.h"
 #include "core_wrapper/tool/play/invited.h"
 #include "core_wrapper/tool/common/forward.h"
@@ -69,24 +71,31 @@ struct play {
     bool host_here, replays, waits; /* waits: until RetroArch has ended */
     bool begins;                    /* replays, and a room may begin there */
     enum kl_map_port map_port;
-    const char *core, *content, *retroarch, *wrapper;
+    const char *core, *content, *retroarch, *wrapper, *relays;
     bool ask;
     struct kl_forward settings;
     char core_path[4096], wrapper_path[4096], retroarch_path[4096], content_path[4096], config_path[64];
     char ascii[3][4096]; /* wrapper, config and content for RetroArch's command line */
 };
 
-enum { O_CORE = 256, O_CONTENT, O_RETROARCH, O_WRAPPER, O_SPECTATE, O_HOST_HERE, O_MAP_PORT, O_ASK };
+enum {
+    O_CORE = 256,
+    O_CONTENT,
+    O_RETROARCH,
+    O_WRAPPER,
+    O_SPECTATE,
+    O_HOST_HERE,
+    O_MAP_PORT,
+    O_ASK,
+    O_RELAYS
+};
 
-static const struct option own_longs[] = {{"core", required_argument, NULL, O_CORE},
-                                          {"content", required_argument, NULL, O_CONTENT},
-                                          {"retroarch", required_argument, NULL, O_RETROARCH},
-                                          {"wrapper", required_argument, NULL, O_WRAPPER},
-                                          {"spectate", no_argument, NULL, O_SPECTATE},
-                                          {"host-here", no_argument, NULL, O_HOST_HERE},
-                                          {"map-port", required_argument, NULL, O_MAP_PORT},
-                                          {"ask", no_argument, NULL, O_ASK},
-                                          {NULL, 0, NULL, 0}};
+static const struct option own_longs[] = {
+    {"core", required_argument, NULL, O_CORE},           {"content", required_argument, NULL, O_CONTENT},
+    {"retroarch", required_argument, NULL, O_RETROARCH}, {"wrapper", required_argument, NULL, O_WRAPPER},
+    {"spectate", no_argument, NULL, O_SPECTATE},         {"host-here", no_argument, NULL, O_HOST_HERE},
+    {"map-port", required_argument, NULL, O_MAP_PORT},   {"ask", no_argument, NULL, O_ASK},
+    {"relays", required_argument, NULL, O_RELAYS},       {NULL, 0, NULL, 0}};
 
 static const char *value_of(const struct play *p, const char *key) {
     return kl_forward_value(&p->settings, key);
@@ -108,6 +117,7 @@ static int take(struct play *p, int c) {
     case O_RETROARCH: p->retroarch = tool_path(optarg); return 0;
     case O_WRAPPER: p->wrapper = tool_path(optarg); return 0;
     case O_ASK: p->ask = true; return 0;
+    case O_RELAYS: p->relays = tool_path(optarg); return 0;
     case O_SPECTATE: kl_forward_set(&p->settings, "mode", spectate); return 0;
     case O_HOST_HERE: p->host_here = true; return 0;
     case O_MAP_PORT: return take_map_port(p, optarg);
@@ -135,6 +145,23 @@ static int check_host_here(const struct play *p) {
         return tool_usage("expected --map-port with --host-here, got it alone");
     for (unsigned i = 0; p->host_here && i < sizeof others / sizeof *others; i++)
         if (value_of(p, others[i])) return tool_usage("expected --host-here or --%s, got both", others[i]);
+    return 0;
+}
+
+/* The nearest of a list becomes the relay, as if the player had named it. */
+static int choose_relay(struct play *p) {
+    static struct kl_relay_list list;
+    static char nearest[KLT_RELAY_BYTES];
+    static const char *const others[] = {"relay", "link"};
+    char err[1024];
+    if (!p->relays) return 0;
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
+        if (value_of(p, others[i])) return tool_usage("expected --relays or --%s, got both", others[i]);
+    if (p->host_here) return tool_usage("expected --relays or --host-here, got both");
+    if (kl_relay_list_nearest(&list, p->relays, nearest, sizeof nearest, err, sizeof err) != 0)
+        return tool_fail(KLT_USAGE, "play", "%s", err);
+    fprintf(stderr, "The nearest relay of %s is %s: %.1f ms.\n", p->relays, nearest, list.relay[0].ms);
+    kl_forward_set(&p->settings, "relay", nearest);
     return 0;
 }
 
@@ -351,5 +378,6 @@ int cmd_play(int argc, char **argv) {
                                                                                          ? "only --content"
                                                                                          : "neither");
     if (find_all(p) != 0) return wait_for_enter(p, KLT_LOAD);
+    if (choose_relay(p) != 0) return KLT_USAGE;
     return hand_over(p, argc - optind, argv + optind);
 }

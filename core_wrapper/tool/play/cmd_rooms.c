@@ -11,6 +11,7 @@
 #include "net/transport/ask.h"
 #include "core_wrapper/words/config.h"
 #include "core_wrapper/tool/common/report.h"
+#include "core_wrapper/tool/setup/relay_list.h"
 #include "core_wrapper/tool/setup/set_relay.h"
 
 #include <getopt.h>
@@ -22,7 +23,7 @@
 
 /* clang-format off: a line here is a line there */
 const char cmd_rooms_help[] =
-    "Usage: keylock rooms [HOST[:PORT]] [--json]\n"
+    "Usage: keylock rooms [HOST[:PORT] | --relays FILE|URL] [--json]\n"
     "\n"
     "Asks a relay (default: the one that is set) for its public rooms and measures the "
     "way to it. The answer is not proved:\n"
@@ -33,11 +34,17 @@ const char cmd_rooms_help[] =
     "expect from a press to its picture: the slowest\n"
     "player counts, or this machine.\n"
     "\n"
-    "  --json  prints one JSON object instead of lines\n"
+    "  --relays FILE|URL  the relays of a list, the nearest first: a text file with a line \"key ...\" of "
+    "minisign and a line\n"
+    "                     \"HOST[:PORT] WORDS\" for each relay, and beside it its signature "
+    "FILE.minisig. An https:// address\n"
+    "                     is read by curl. The key of a list is accepted the first time, and no other "
+    "from then on\n"
+    "  --json             prints one JSON object instead of lines\n"
     "\n"
     "Exit status:\n"
-    "  0  the relay answered\n"
-    "  2  wrong usage\n"
+    "  0  the relay answered, or one of the list\n"
+    "  2  wrong usage, or a list that is not as it should be\n"
     "  4  no relay answers\n";
 /* clang-format on */
 
@@ -141,19 +148,20 @@ static void print_all(const struct kl_config *where, const struct kl_pong *pong,
         print_room(l, &l->line[i]);
 }
 
-static int print_json(const struct kl_config *where, const struct kl_pong *pong, const struct list *l) {
+static json_object *all_json(const struct kl_config *where, const struct kl_pong *pong,
+                             const struct list *l) {
     json_object *all = relay_json(where, pong, l->ms), *rooms = json_object_new_array();
     for (size_t i = 0; i < l->count; i++)
         json_object_array_add(rooms, room_json(l, &l->line[i]));
     json_object_object_add(all, "rooms", rooms);
-    return kl_report_put(stdout, all) == 0 ? KLT_OK : KLT_OUTPUT;
+    return all;
 }
 
-static int tell(int fd, const struct kl_config *where, bool json) {
+/* json: NULL, or becomes the relay's object. */
+static int tell(int fd, const struct kl_config *where, json_object **json) {
     static struct kl_rooms piece;
     struct kl_pong pong = {.version = 0};
     struct list l = {.ms = kl_ask_distance(NULL, fd, &pong)};
-    int code = KLT_OK;
     if (l.ms < 0)
         return tool_fail(KLT_ROOM, "rooms", "no answer from %s: check that keylock-relay runs there",
                          kl_host_port(where->host, where->port).text);
@@ -167,11 +175,63 @@ static int tell(int fd, const struct kl_config *where, bool json) {
     }
     if (l.count) qsort(l.line, l.count, sizeof *l.line, by_delay);
     if (json)
-        code = print_json(where, &pong, &l);
+        *json = all_json(where, &pong, &l);
     else
         print_all(where, &pong, &l);
     free(l.line);
+    return KLT_OK;
+}
+
+static int ask(const struct kl_config *where, json_object **json) {
+    char err[512];
+    int fd = kl_ask_open(NULL, where->host, where->port, err, sizeof err);
+    if (fd < 0) return tool_fail(KLT_ROOM, "rooms", "%s", err);
+    int code = tell(fd, where, json);
+    kl_socket_close(fd);
     return code;
+}
+
+static json_object *silent_json(const struct kl_config *where) {
+    json_object *j = json_object_new_object();
+    json_object_object_add(j, "host", json_object_new_string(where->host));
+    json_object_object_add(j, "port", json_object_new_int(where->port));
+    json_object_object_add(j, "ping_ms", NULL);
+    return j;
+}
+
+/* One relay of a list; a silent one was told from the round trips. */
+static bool tell_listed(const struct kl_listed *r, json_object *all) {
+    static struct kl_config where;
+    json_object *json = NULL;
+    snprintf(where.host, sizeof where.host, "%s", r->host);
+    where.port = r->port;
+    if (!all && *r->words) printf("%s:\n", r->words);
+    if (!all && r->ms < 0) printf("relay %s  no answer\n", kl_host_port(r->host, r->port).text);
+    bool answered = r->ms >= 0 && ask(&where, all ? &json : NULL) == KLT_OK;
+    if (!all) return answered;
+    if (!json) json = silent_json(&where);
+    json_object_object_add(json, "words", json_object_new_string(r->words));
+    json_object_array_add(all, json);
+    return answered;
+}
+
+static int tell_list(const char *from, bool json) {
+    static struct kl_relay_list list;
+    char err[1024];
+    unsigned answered = 0;
+    if (kl_relay_list_read(&list, from, err, sizeof err) != 0)
+        return tool_fail(KLT_USAGE, "rooms", "%s", err);
+    json_object *all = json ? json_object_new_array() : NULL;
+    for (unsigned i = 0; i < list.count; i++)
+        answered += tell_listed(&list.relay[i], all);
+    if (json) {
+        json_object *whole = json_object_new_object();
+        json_object_object_add(whole, "list", json_object_new_string(from));
+        json_object_object_add(whole, "relays", all);
+        if (kl_report_put(stdout, whole) != 0) return KLT_OUTPUT;
+    }
+    if (answered) return KLT_OK;
+    return tool_fail(KLT_ROOM, "rooms", "no answer from any of the %u relays of %s", list.count, from);
 }
 
 static int find_relay(struct kl_config *where, int words, char **word) {
@@ -188,16 +248,20 @@ static int find_relay(struct kl_config *where, int words, char **word) {
 
 int cmd_rooms(int argc, char **argv) {
     static struct kl_config where;
-    static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
-    char err[512];
+    static const struct option longs[] = {
+        {"json", no_argument, NULL, 'j'}, {"relays", required_argument, NULL, 'l'}, {NULL, 0, NULL, 0}};
+    const char *relays = NULL;
     bool json = false;
-    while (tool_next(argc, argv, "", longs) != -1)
-        json = true;
+    json_object *object = NULL;
+    for (int c; (c = tool_next(argc, argv, "", longs)) != -1;) {
+        if (c == 'l') relays = tool_path(optarg);
+        json = json || c == 'j';
+    }
+    if (relays && optind < argc) return tool_usage("expected HOST[:PORT] or --relays, got both");
+    if (relays) return tell_list(relays, json);
     if (find_relay(&where, argc - optind, argv + optind) != 0) return KLT_USAGE;
     if (sodium_init() < 0) return tool_fail(KLT_FAILED, "rooms", "libsodium does not start");
-    int fd = kl_ask_open(NULL, where.host, where.port, err, sizeof(err));
-    if (fd < 0) return tool_fail(KLT_ROOM, "rooms", "%s", err);
-    int code = tell(fd, &where, json);
-    kl_socket_close(fd);
+    int code = ask(&where, json ? &object : NULL);
+    if (object && kl_report_put(stdout, object) != 0) return KLT_OUTPUT;
     return code;
 }

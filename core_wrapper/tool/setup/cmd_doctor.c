@@ -19,6 +19,8 @@ const char cmd_doctor_help[] =
     "\n"
     "  --relay HOST[:PORT]  the relay (default: KEYLOCK_RELAY, else keylock.cfg in RetroArch's system "
     "folder)\n"
+    "  --relays FILE|URL    the nearest relay of a signed list (see keylock rooms --help), in place of "
+    "--relay\n"
     "  --wrapper PATH       keylock_libretro.so (default: beside this program, else in its lib folder)\n"
     "  --json               prints one JSON object; the code of a finding stays the same in later versions\n"
     "\n"
@@ -85,6 +87,7 @@ int cmd_doctor(int argc, char **argv) {
     static struct kl_doctor d;
     static struct kl_config scratch;
     static const struct option longs[] = {{"relay", required_argument, NULL, 'r'},
+                                          {"relays", required_argument, NULL, 'l'},
                                           {"wrapper", required_argument, NULL, 'w'},
                                           {"json", no_argument, NULL, 'j'},
                                           {NULL, 0, NULL, 0}};
@@ -94,10 +97,12 @@ int cmd_doctor(int argc, char **argv) {
         if (c == 'r' && kl_config_set(&scratch, "relay", optarg, err, sizeof err) != 0)
             return tool_usage("--relay: %s", strstr(err, "expected"));
         if (c == 'r') d.relay = optarg;
+        if (c == 'l') d.relays = tool_path(optarg);
         if (c == 'w') d.wrapper = tool_path(optarg);
         json = json || c == 'j';
     }
     if (optind < argc) return tool_usage("expected options only, got \"%s\"", argv[optind]);
+    if (d.relay && d.relays) return tool_usage("expected --relay or --relays, got both");
     kl_doctor_retroarch(&d);
     kl_doctor_session(&d);
     kl_doctor_wrapper(&d);

@@ -26,6 +26,7 @@ struct kl_doctor {
     int places;
     const char *wrapper; /* path; NULL: as tool_find_wrapper() finds it */
     const char *relay;   /* HOST[:PORT]; NULL: as environment and keylock.cfg have it */
+    const char *relays;  /* a list (relay_list.h), of which the nearest becomes relay; or NULL */
     char wrapper_path[KLT_PATH];
     struct kl_finding finding[KLT_FINDINGS];
     unsigned count;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core_wrapper/tool/setup/relay_list.h"
+#include "core_wrapper/tool/setup/set_relay.h"
 #include "net/engine/engine.h"
 #include "net/platform/clock.h"
 #include "net/platform/socket.h"
@@ -96,10 +98,38 @@ static void judge(struct kl_doctor *d, const struct kl_config *c, const struct p
                    p->pong.version);
 }
 
+/* All that answer, with what their keeper says of them. */
+static void tell_list(struct kl_doctor *d, const struct kl_relay_list *l) {
+    char text[800] = "";
+    for (unsigned i = 0; i < l->answered && strlen(text) < sizeof text / 2; i++) {
+        const struct kl_listed *r = &l->relay[i];
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%s%s%s%s %.1f ms", i ? ", " : "",
+                 kl_host_port(r->host, r->port).text, *r->words ? " (" : "", r->words, *r->words ? ")" : "",
+                 r->ms);
+    }
+    kl_doctor_find(d, KL_WELL, "relays", "relays", NULL, "%u of %u in the list answer: %s", l->answered,
+                   l->count, text);
+}
+
+static bool find_nearest(struct kl_doctor *d) {
+    static struct kl_relay_list list;
+    static char nearest[KLT_RELAY_BYTES];
+    char err[1024];
+    if (kl_relay_list_nearest(&list, d->relays, nearest, sizeof nearest, err, sizeof err) != 0) {
+        kl_doctor_find(d, KL_WRONG, "relays_wrong", "relays", "Ask the keeper of the list.", "%s", err);
+        return false;
+    }
+    tell_list(d, &list);
+    d->relay = nearest;
+    return true;
+}
+
 void kl_doctor_relay(struct kl_doctor *d) {
     static struct kl_config c;
     static struct pings p;
     char err[1024];
+    if (d->relays && !find_nearest(d)) return;
     if (!find_relay(d, &c)) return;
     int fd = sodium_init() < 0 ? -1 : kl_ask_open(NULL, c.host, c.port, err, sizeof err);
     if (fd < 0) {
