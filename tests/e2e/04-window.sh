@@ -111,6 +111,14 @@ check window/kinds "$(grep ^keylock_datagram "$tmp/body")" \
 check window/events "$(grep ^keylock_events "$tmp/body")" test "$(figure keylock_events_total 'event="joined"')" = 2
 gets 200 /metrics
 check window/no-words "a label has a client's words" eval '! grep -qE "bob|the " <(grep -v "^#" "$tmp/body")'
+# Each metric of the dashboard is one that the relay tells.
+check window/dashboard "$(cat "$tmp/board.log" 2>&1)" python3 - docs/grafana.json "$tmp/body" 2>"$tmp/board.log" <<'END'
+import json, re, sys
+board = json.load(open(sys.argv[1], encoding="utf-8"))
+told = {re.split("[ {]", line)[0] for line in open(sys.argv[2], encoding="utf-8")}
+asked = [m for p in board["panels"] for t in p["targets"] for m in re.findall("keylock_[a-z_]+", t["expr"])]
+assert len(asked) > 20 and not set(asked) - told, set(asked) - told
+END
 if command -v promtool >/dev/null; then
     promtool check metrics <"$tmp/body" >"$tmp/promtool.log" 2>&1
     status=$?

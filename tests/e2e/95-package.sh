@@ -16,7 +16,7 @@ cut -d ' ' -f 1 "$tmp/all.conf" | sort >"$tmp/keys"
 check package/options "$(diff "$tmp/options" "$tmp/keys" | tr '\n' ' ')" cmp -s "$tmp/options" "$tmp/keys"
 start_relay --config "$tmp/all.conf" --control "$tmp/control" --state "$tmp/state" --journal "$tmp/journal" --record "$tmp/record"
 stop relay
-grep -vE '^(host|state|journal|record|control|fleet-login) ' "$tmp/all.conf" >"$tmp/values"
+grep -vE '^(host|state|journal|record|control|fleet-login|http-matches) ' "$tmp/all.conf" >"$tmp/values"
 other=$(python3 - "$tmp/values" <<'END'
 import re, sys
 rows = dict(re.findall(r"^\| `--([a-z-]+)[^|]*\|.*\| ([^|]*?) \|$", open("docs/options.md").read(), re.M))
@@ -84,9 +84,17 @@ check package/desktop-scheme "it is not for keylock://" grep -qx 'MimeType=x-sch
 ! command -v desktop-file-validate >/dev/null || check package/desktop "$(desktop-file-validate $entry)" desktop-file-validate $entry
 
 file=net/relay/Containerfile
-check package/container-words "$(grep -vE '^(#|$|FROM|RUN|COPY|WORKDIR|USER|ENV|VOLUME|EXPOSE|ENTRYPOINT) ?' $file | head -n 1)" \
-    test -z "$(grep -vE '^(#|$|FROM|RUN|COPY|WORKDIR|USER|ENV|VOLUME|EXPOSE|ENTRYPOINT) ?' $file)"
+check package/container-words "$(grep -vE '^(#|$|FROM|RUN|COPY|WORKDIR|USER|ENV|VOLUME|EXPOSE|HEALTHCHECK|ENTRYPOINT) ?' $file | head -n 1)" \
+    test -z "$(grep -vE '^(#|$|FROM|RUN|COPY|WORKDIR|USER|ENV|VOLUME|EXPOSE|HEALTHCHECK|ENTRYPOINT) ?' $file)"
 check package/container-user "$(grep '^USER' $file)" test "$(grep '^USER' $file)" = "USER 65532:65532"
+# As in the container: no folder of the session's, so both take the user's in /tmp.
+read -ra words < <(python3 -c 'import json, sys; print(*json.loads(open(sys.argv[1]).read().split(" CMD ", 1)[1].splitlines()[0])[1:])' $file)
+unset XDG_RUNTIME_DIR RUNTIME_DIRECTORY
+start_relay
+check package/container-healthy "$("$relay_program" "${words[0]}" --port "$port" "${words[@]:1}" 2>&1)" \
+    eval '"$relay_program" "${words[0]}" --port "$port" "${words[@]:1}" >/dev/null 2>&1'
+stop relay
+check package/container-unhealthy "it finds a relay that has ended" eval '! "$relay_program" "${words[0]}" --port "$port" "${words[@]:1}" 2>/dev/null'
 check package/container-no-shell "$(grep '^ENTRYPOINT' $file)" python3 -c '
 import json, re, sys
 words = json.loads(re.search(r"^ENTRYPOINT (.*)$", open(sys.argv[1]).read(), re.M)[1])
