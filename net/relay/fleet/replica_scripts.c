@@ -1,9 +1,9 @@
 /* A relay's writes to rooms' copies (replica.h), as Lua that Redis runs alone. */
 #include "net/relay/fleet/replica_scripts.h"
 
-/* ARGV: room, id, relay, the number known here, seconds. Answers the copy's number; 0: not
- * without an entry of this relay, or over another fleet's; "": the room is another relay's. Of two that both have it, one has stood
- * still while Redis forgot all: the other one knows a higher number. */
+/* ARGV: room, id, relay, the number known here, seconds. Answers the copy's number; 0: not without an entry
+ * of this relay, or over another fleet's; "": the room is another relay's. Of two that both have it, one has
+ * stood still while Redis forgot all: the other one knows a higher number. */
 static const char begin_script[] =
     "local rec = 'keylock:record:' .. ARGV[1]\n"
     "local have = redis.call('HMGET', rec, 'id', 'owner', 'number', 'key')\n"
