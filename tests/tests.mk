@@ -11,7 +11,7 @@ vpath test_%.c tests/unit tests/net
 vpath fuzz_%.c tests/fuzz
 
 .SECONDARY: # objects of tests are kept: make would take them for intermediate
-.PHONY: test-fleet check test test-all test-rest test-debian13 big-endian check-build test-build test-frontends unit sim rooms conformance fuzz fuzz-smoke corpus strange \
+.PHONY: test-fleet soak-fleet check test test-all test-rest test-debian13 big-endian check-build test-build test-frontends unit sim rooms conformance fuzz fuzz-smoke corpus strange \
     borders purity draw e2e e2e-san e2e-tsan soak soak-verify test-fbneo trials options
 
 # The programs under test are named to the tests, which may stand in another folder than build/.
@@ -199,6 +199,8 @@ screens: all test-build frontend ## the documents' pictures of every state, from
 test-fleet: all $(OUT)/tests/test_fleet ## three relays and a Redis: matches move, relays die, Redis goes and comes back
 	$(Q)$(OUT)/tests/test_fleet
 	$(Q)KL_BUILD=$(OUT) tests/e2e/75-fleet.sh
+soak-fleet: all $(OUT)/tests/test_fleet ## 50 rooms on three relays that are cut off, killed and stopped, as their Redis is, for SECONDS=600: never two truths; as root
+	$(Q)KEYLOCK_TEST='never_two_truths' FLEET_PAIRS=50 FLEET_SECONDS=$(or $(SECONDS),600) $(OUT)/tests/test_fleet
 screenshots: screens ## the same
 
 include tests/bench/bench.mk

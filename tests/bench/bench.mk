@@ -2,7 +2,7 @@
 
 BENCHES := latency wrapper catchup bytes relay pace
 
-.PHONY: bench bench-build bench-ahead bench-pages bench-database bench-beyond $(BENCHES:%=bench-%)
+.PHONY: bench bench-build bench-ahead bench-pages bench-database bench-beyond bench-fleet $(BENCHES:%=bench-%)
 bench: $(BENCHES:%=bench-%) ## measure: CSV and plots into build/bench (QUICK=1: a few minutes, says less)
 
 bench-latency:  ## lead and press-to-play over the table's links, beside the bound and the original
@@ -21,8 +21,11 @@ bench-pace:     ## cores of odd rates under displays of odd rates for MINUTES=10
 bench-beyond:   ## what 10,000 and 1,000,000 players would take, computed from docs/measured.md; DOCUMENT=1: into it
 bench-database: ## a list of the verifier's database with 100,000 matches, beside the program's start
 
+bench-fleet:    ## what a frame waits for Redis in a fleet, and how many rooms fill one Redis; ROOMS="1 16 …"; DOCUMENT=1: into docs/measured.md
+bench-fleet: bench_args = $(ROOMS)
+
 # They share the machine's cores, so never two at once, with any -j.
-$(BENCHES:%=bench-%) bench-ahead bench-pages bench-database bench-beyond: bench-%: bench-build
+$(BENCHES:%=bench-%) bench-ahead bench-pages bench-database bench-beyond bench-fleet: bench-%: bench-build
 	$(Q)flock --no-fork $(OUT)/bench/.lock env KL_BUILD=$(OUT) KL_CONTENT=$(BUILD)/content QUICK=$(QUICK) DOCUMENT=$(DOCUMENT) $(if $(MINUTES),MINUTES=$(MINUTES)) python3 tests/bench/$*.py $(bench_args)
 
 bench-guess: $(OUT)/bench/guess ## rules of guessing the others' buttons, on play-like input
