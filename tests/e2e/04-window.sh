@@ -68,7 +68,7 @@ assert all(0 <= m["rtt_ms"] < 1000 for m in room["members"]) and room["content"]
 assert "127.0.0.1" not in text
 END
 }
-check window/rooms "$(cat "$tmp/shown.log")" eventually 10 shown
+check window/rooms "$(cat "$tmp/shown.log" 2>&1)" eventually 10 shown
 check window/page "$(cat "$tmp/body")" gets 200 / -D "$tmp/head"
 check window/page-policy "$(cat "$tmp/head")" \
     grep -qE "^Content-Security-Policy: default-src 'none'; style-src 'sha256-.{43}='; script-src 'sha256-.{43}='; connect-src 'self';" "$tmp/head"
