@@ -29,7 +29,8 @@ TEST(pieces_are_opened_in_their_order) {
     assert_int_equal(kl_copy_open(key, 1, sealed, first, out), 9); /* so far */
     assert_int_equal(kl_copy_open(key, 1, sealed, 0, out), 0);
     assert_int_equal(kl_copy_open(key, 1, sealed + first, len - first, out), SIZE_MAX);
-    assert_null(memmem(sealed, len, "first", 5));
+    for (size_t i = 0; i + 5 <= len; i++)
+        assert_memory_not_equal(sealed + i, "first", 5);
 }
 
 TEST(other_bytes_are_not_opened) {
