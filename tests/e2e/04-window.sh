@@ -2,7 +2,7 @@
 # 04-window.sh - --http of a relay of two processes: figures for Prometheus, health, readers that are slow, many or hostile; and word to
 # systemd. The page of rooms in Chromium.
 #   PICTURES=DIR  the page's pictures go there
-# runs: waiting, test, 40 s
+# runs: waiting, test, 75 s
 . "$(dirname "$0")/lib.sh"
 
 needs "$relay_program" "$keylock" "$content/shooter.nes"
