@@ -66,6 +66,6 @@ int main(int argc, char **argv) {
     if (!help && !version) return tool_run(find_command(argc, argv), argc - 1, argv + 1);
     bool one = argc == 3 && !strcmp(word, "help");
     if (argc > 2 && !one) tool_usage("expected nothing more behind %s, got \"%s\"", word, argv[argc - 1]);
-    if (one) return tool_show(find(argv[2])->help);
+    if (one) return tool_run(find(argv[2]), 2, (char *[]){argv[2], (char *)"--help", NULL});
     return help ? show_commands() : tool_show_version();
 }

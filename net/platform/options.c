@@ -93,17 +93,30 @@ static bool set(const struct kl_row *row, void *field, const char *v) {
         good = kl_number(v, row->min, row->max, &n);
         if (good) put_number(row, field, n);
         break;
+    case KL_KIND_LIST: break;
     case KL_KIND_WORD: return set_word(row, field, v);
     case KL_KIND_SWITCH: return set_switch(row, field, v);
     }
     return good;
 }
 
+static bool add(const struct kl_row *row, const char **list, unsigned *count, const char *v,
+                char why[KL_ROW_TEXT]) {
+    const char *sign = row->words ? strstr(v, row->words) : NULL;
+    if (row->words && (!sign || sign == v)) return false;
+    if (*count < row->max) return list[(*count)++] = v, true;
+    snprintf(why, KL_ROW_TEXT, "expected at most %u of them, got one more", *count);
+    return false;
+}
+
 static bool set_unsaid(const struct kl_row *row, void *fields, const char *v, char why[KL_ROW_TEXT]) {
     void *field = (char *)fields + row->field;
     char want[KL_ROW_TEXT];
     *why = 0;
-    if (row->take ? row->take(row, field, v, why) : set(row, field, v)) return true;
+    if (row->kind == KL_KIND_LIST ? add(row, field, (unsigned *)(void *)((char *)fields + row->count), v, why)
+        : row->take               ? row->take(row, field, v, why)
+                                  : set(row, field, v))
+        return true;
     if (*why) return false;
     kl_row_expected(row, want);
     snprintf(why, KL_ROW_TEXT, "expected %.480s, got \"%.480s\"", want, v);

@@ -19,6 +19,7 @@ enum kl_kind {
     KL_KIND_PATH,   /* as STRING; on a command line its slashes become ours */
     KL_KIND_NUMBER,
     KL_KIND_WORD,   /* one of `words`: the first one is `min`, the next ones count up from there */
+    KL_KIND_LIST,   /* borrowed, one more: const char *[max]. `words`: a sign that stands within, or NULL */
     KL_KIND_SWITCH, /* bool. `words` NULL: on or off; else the word for false, then the one for true */
 };
 
@@ -30,6 +31,7 @@ struct kl_row {
     const char *variable; /* of the environment; NULL: none */
     enum kl_kind kind;
     size_t field, size, said; /* in the struct that is set; said: a bool that there was a value, 0: none */
+    size_t count;             /* of a list: an unsigned */
     uint64_t min, max;        /* of a number; max 0: no other than the field's */
     const char *unit;         /* of a number */
     const char *zero;         /* the meaning of the number 0, which then stands beside the range */

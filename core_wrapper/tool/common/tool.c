@@ -8,7 +8,6 @@
 #include "net/engine/plain.h"
 #include "net/platform/clock.h"
 #include "core_wrapper/core/core.h"
-#include "core_wrapper/tool/common/forward.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -33,6 +32,7 @@ int tool_fail(int code, const char *command, const char *format, ...) {
 /* --- the command line --- */
 
 #define OPTIONS_MAX 64 /* of one command */
+#define COLUMN      23 /* of an option's help */
 
 static const struct kl_tool_command *command; /* the one that runs */
 
@@ -42,13 +42,18 @@ int tool_run(const struct kl_tool_command *c, int argc, char **argv) {
 }
 
 int tool_show(const char *text) {
-    const char *mark = strstr(text, KLT_ROWS);
-    if (mark) {
-        fwrite(text, 1, (size_t)(mark - text), stdout);
-        kl_forward_help(mark == strstr(text, KLT_ROWS_PLAY) ? KL_BY_PLAY : KL_BY_RUN, stdout);
-        text = strchr(mark, '\n') + 1;
-    }
     return fputs(text, stdout) < 0 || fflush(stdout) != 0 ? KLT_OUTPUT : KLT_OK;
+}
+
+static int show_help(const struct kl_table *tables) {
+    size_t len;
+    for (const char *line = command->help; *line; line += len) {
+        len = strcspn(line, "\n") + 1;
+        const struct kl_table *t = *line == '@' ? &tables[line[1] - '0'] : NULL;
+        if (t) kl_rows_help(t->rows, t->by, NULL, COLUMN, false, stdout);
+        if (!t) fwrite(line, 1, len, stdout);
+    }
+    return tool_show("");
 }
 
 int tool_show_version(void) {
@@ -93,6 +98,18 @@ int tool_next(int argc, char **argv, const char *order, const struct option *lon
     case ':': tool_usage("%s: expected a value, got none", argv[optind - 1]);
     case '?': refuse(argv[optind - 1]); return -1;
     default: return c;
+    }
+}
+
+void tool_parse(int argc, char **argv, bool in_order, const struct kl_table *tables, void *base) {
+    char err[KL_ROW_TEXT];
+    for (const struct kl_table *t = tables; t->rows; t++)
+        if (!t->given) kl_rows_standard(t->rows, (char *)base + t->fields);
+    switch (kl_tables_parse(tables, base, argc, argv, in_order, "a known option", err)) {
+    case KL_LINE_HELP: exit(show_help(tables));
+    case KL_LINE_VERSION: exit(tool_show_version());
+    case KL_LINE_BAD: tool_usage("%s", err);
+    case KL_LINE_DONE: break;
     }
 }
 
@@ -149,20 +166,6 @@ int tool_find_core(const char *name, char *out, size_t cap, char *err, size_t er
     char own[2048];
     const char *dirs[] = {tool_own_dir(own, sizeof(own)) == 0 ? own : NULL, NULL};
     return kl_core_find(name, dirs, out, cap, err, err_len);
-}
-
-const char *tool_take_password(char *arg) {
-    static char kept[256];
-    size_t len = strlen(arg);
-    kept[0] = 0;
-    if (strcmp(arg, "-") != 0) {
-        snprintf(kept, sizeof(kept), "%s", arg);
-        memset(arg, '*', len);
-    } else if (!fgets(kept, sizeof(kept), stdin)) {
-        kept[0] = 0;
-    }
-    kept[strcspn(kept, "\r\n")] = 0;
-    return kept;
 }
 
 void tool_export_number(const char *name, uint64_t value) {

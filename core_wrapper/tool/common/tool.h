@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/platform/options.h"
+
 /* `keylock run`; diff, blame, bisect and probe have some of their own, see their --help. 2 is wrong usage in
  * all. */
 enum {
@@ -52,12 +54,6 @@ struct kl_tool_command {
 /* Runs the command; tool_usage() then speaks in its name. */
 int tool_run(const struct kl_tool_command *c, int argc, char **argv);
 
-/* A line of a help that stands for the options that the table of settings has for that command (forward.h).
- */
-#define KLT_ROWS      "@table "
-#define KLT_ROWS_PLAY KLT_ROWS "play\n"
-#define KLT_ROWS_RUN  KLT_ROWS "run\n"
-
 /* Text or version on standard output. KLT_OK or KLT_OUTPUT. */
 int tool_show(const char *text);
 int tool_show_version(void);
@@ -65,6 +61,11 @@ int tool_show_version(void);
 /* Wrong usage: one line on standard error with a hint at --help, and the program ends with KLT_USAGE. The
  * line names the expected and the actual value. */
 int tool_usage(const char *format, ...) __attribute__((format(__printf__, 1, 2), noreturn));
+
+/* Reads the command's options into base, after the rows' defaults: optind is then the first word behind them. --help, -h, --version and -V end the program; so does wrong usage. A line "@0" of
+ * the command's help stands for the rows of the first table, "@1" for those of the second. in_order: options
+ * end at the first word that is none. */
+void tool_parse(int argc, char **argv, bool in_order, const struct kl_table *tables, void *base);
 
 /* The next option of the command, by getopt_long: its val, or -1 behind the last one. --help, -h, --version
  * and -V end the program; so does wrong usage. order "+": options end at the first word that is none; else
@@ -90,10 +91,6 @@ int tool_find_wrapper(char *out, size_t cap, char *err, size_t err_len);
 
 /* A core by name or path, also beside this program. */
 int tool_find_core(const char *name, char *out, size_t cap, char *err, size_t err_len);
-
-/* A room's password from the command line: arg, or with "-" the first line of standard input. arg is wiped,
- * so that lists of processes show it only for a moment. Kept until the next call. */
-const char *tool_take_password(char *arg);
 
 /* Sets a number in the environment of programs that we start. */
 void tool_export_number(const char *name, uint64_t value);

@@ -16,7 +16,8 @@
 /* --- the command line --- */
 
 static int take_device(struct kl_machine_setup *s, const char *text) {
-    if (kl_headless_take_device(&s->devices, text) == 0) return 0;
+    char why[KL_ROW_TEXT];
+    if (kl_headless_take_device(NULL, &s->devices, text, why)) return 0;
     return tool_usage("--device: expected PORT:ID with a port from 0 to %d, got \"%s\"", KL_MAX_SEATS - 1,
                       text);
 }

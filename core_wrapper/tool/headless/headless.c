@@ -226,7 +226,9 @@ static int settle_av(struct kl_headless *h, char *err, size_t err_len) {
     return 0;
 }
 
-int kl_headless_take_device(struct kl_headless_devices *d, const char *text) {
+bool kl_headless_take_device(const struct kl_row *row, void *devices, const char *text,
+                             char why[KL_ROW_TEXT]) {
+    struct kl_headless_devices *d = devices;
     char *end = NULL;
     unsigned long long port = strtoull(text, &end, 10), id = 0;
     bool good = *text >= '0' && *text <= '9' && *end == ':' && port < KL_MAX_SEATS;
@@ -235,10 +237,11 @@ int kl_headless_take_device(struct kl_headless_devices *d, const char *text) {
         id = strtoull(from, &end, 0);
         good = *from >= '0' && *from <= '9' && !*end && id <= UINT32_MAX;
     }
-    if (!good) return -1;
+    (void)row, (void)why;
+    if (!good) return false;
     d->set |= (uint8_t)(1u << port);
     d->id[port] = (uint32_t)id;
-    return 0;
+    return true;
 }
 
 static void set_devices(struct kl_headless *h) {

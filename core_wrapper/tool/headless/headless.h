@@ -6,6 +6,7 @@
 #ifndef KLT_HEADLESS_H
 #define KLT_HEADLESS_H
 
+#include "net/platform/options.h"
 #include "net/engine/engine.h"
 #include "core_wrapper/core/core.h"
 #include "core_wrapper/frame/chain.h"
@@ -28,8 +29,10 @@ struct kl_headless_devices {
     uint32_t id[KL_MAX_SEATS];
 };
 
-/* Takes PORT:ID. 0, or -1 if it is something else. */
-int kl_headless_take_device(struct kl_headless_devices *d, const char *text);
+/* PORT:ID; of a row whose field is a struct kl_headless_devices. */
+bool kl_headless_take_device(const struct kl_row *row, void *devices, const char *text,
+                             char why[KL_ROW_TEXT]);
+#define KLT_DEVICE_WANT "PORT:ID with a port from 0 to 7"
 
 struct kl_headless_setup {
     const char *core_path, *content_path;

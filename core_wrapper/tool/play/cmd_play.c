@@ -31,7 +31,9 @@ const char cmd_play_help[] =
     "game. "
     "Core and game\n"
     "                       are looked for among yours. With a fingerprint, no other relay is "
-    "accepted\n" KLT_ROWS_PLAY "\n"
+    "accepted\n"
+    "@0\n"
+    "\n"
     "A setting without an option comes from KEYLOCK_* in the environment, else from keylock.cfg in "
     "RetroArch's system\n"
     "folder. Spacing, policy, budget and desync are for rooms made here; the host may change them in play.\n"
@@ -78,51 +80,25 @@ struct play {
     char ascii[3][4096]; /* wrapper, config and content for RetroArch's command line */
 };
 
-enum {
-    O_CORE = 256,
-    O_CONTENT,
-    O_RETROARCH,
-    O_WRAPPER,
-    O_SPECTATE,
-    O_HOST_HERE,
-    O_MAP_PORT,
-    O_ASK,
-    O_RELAYS
-};
-
-static const struct option own_longs[] = {
-    {"core", required_argument, NULL, O_CORE},           {"content", required_argument, NULL, O_CONTENT},
-    {"retroarch", required_argument, NULL, O_RETROARCH}, {"wrapper", required_argument, NULL, O_WRAPPER},
-    {"spectate", no_argument, NULL, O_SPECTATE},         {"host-here", no_argument, NULL, O_HOST_HERE},
-    {"map-port", required_argument, NULL, O_MAP_PORT},   {"ask", no_argument, NULL, O_ASK},
-    {"relays", required_argument, NULL, O_RELAYS},       {NULL, 0, NULL, 0}};
-
 static const char *value_of(const struct play *p, const char *key) {
     return kl_forward_value(&p->settings, key);
 }
 
-static int take_map_port(struct play *p, const char *text) {
-    bool on = !strcmp(text, "on");
-    if (!on && strcmp(text, "off") != 0)
-        return tool_usage("--map-port: expected on or off, got \"%s\"", text);
-    p->map_port = on ? KL_MAP_ON : KL_MAP_OFF;
-    return 0;
+static const char *path_of(const struct play *p, const char *flag) {
+    return value_of(p, flag) ? tool_path((char *)value_of(p, flag)) : NULL;
 }
 
-static int take(struct play *p, int c) {
-    static char spectate[] = "spectate";
-    switch (c) {
-    case O_CORE: p->core = tool_path(optarg); return 0;
-    case O_CONTENT: p->content = tool_path(optarg); return 0;
-    case O_RETROARCH: p->retroarch = tool_path(optarg); return 0;
-    case O_WRAPPER: p->wrapper = tool_path(optarg); return 0;
-    case O_ASK: p->ask = true; return 0;
-    case O_RELAYS: p->relays = tool_path(optarg); return 0;
-    case O_SPECTATE: kl_forward_set(&p->settings, "mode", spectate); return 0;
-    case O_HOST_HERE: p->host_here = true; return 0;
-    case O_MAP_PORT: return take_map_port(p, optarg);
-    default: return kl_forward_take(&p->settings, c, optarg) ? 0 : -1;
-    }
+static void take_flags(struct play *p) {
+    const char *map_port = value_of(p, "map-port");
+    if (map_port) p->map_port = strcmp(map_port, "on") ? KL_MAP_OFF : KL_MAP_ON;
+    p->core = path_of(p, "core");
+    p->content = path_of(p, "content");
+    p->retroarch = path_of(p, "retroarch");
+    p->wrapper = path_of(p, "wrapper");
+    p->relays = path_of(p, "relays");
+    p->ask = value_of(p, "ask");
+    p->host_here = value_of(p, "host-here");
+    if (value_of(p, "spectate")) kl_forward_set(&p->settings, "mode", "spectate");
 }
 
 /* A link stands before RetroArch's arguments, without an option's name. 1: it was one; 0: it was not. */
@@ -235,14 +211,14 @@ static int find_all(struct play *p) {
 /* --- handing over --- */
 
 static void export_room(const struct play *p) {
+    if (value_of(p, "relay") || value_of(p, "room")) kl_environment_set("KEYLOCK_LINK", NULL);
+    kl_forward_export(&p->settings);
     kl_environment_set("KEYLOCK_CORE", p->core_path);
     kl_environment_set("KEYLOCK_SPEED", "real");
     tool_export_usual("DBUS_FATAL_WARNINGS", "0"); /* RetroArch 1.14 aborts without a session bus */
     tool_export_usual("KEYLOCK_INVITE", "on");
     char own[4096];
     if (kl_process_own_path(own, sizeof own) == 0) tool_export_usual("KEYLOCK_LEARN", own);
-    if (value_of(p, "relay") || value_of(p, "room")) kl_environment_set("KEYLOCK_LINK", NULL);
-    kl_forward_export(&p->settings);
 }
 
 /* The settings live in memory that RetroArch inherits: nothing is left behind on any disk. */
@@ -356,10 +332,9 @@ int kl_play_replay(const struct kl_play_replay *w, int count, char **given) {
 int cmd_play(int argc, char **argv) {
     static struct play play;
     struct play *p = &play;
-    struct option longs[KLT_FORWARD_LONGS];
-    kl_forward_longs(KL_BY_PLAY, own_longs, longs);
-    for (int c; (c = tool_next(argc, argv, "", longs)) != -1;)
-        if (take(p, c) != 0) return KLT_USAGE;
+    static const struct kl_table tables[] = {KLT_FORWARD(struct play, settings, KL_BY_PLAY), {.rows = NULL}};
+    tool_parse(argc, argv, false, tables, p);
+    take_flags(p);
     int linked = optind < argc ? take_link(p, argv[optind]) : 0;
     if (check_link(p) != 0 || check_host_here(p) != 0) return KLT_USAGE;
     if (p->ask && (!linked || argc - optind != 1))
