@@ -125,12 +125,12 @@ static void forget_menu(struct kl_match *m) {
 }
 
 static bool is_neutral(struct kl_match *m, unsigned i) {
-    return !strcmp(m->control.menu.own[i], kl_own_option[i].neutral);
+    return !strcmp(m->control.menu.own[i], kl_own_option(i)->neutral);
 }
 
 /* A frontend that cannot has the player do it. */
 static void set_back(struct kl_match *m, unsigned i) {
-    const struct kl_own_option *o = &kl_own_option[i];
+    const struct kl_own_option *o = kl_own_option(i);
     struct retro_variable back = {o->key, o->neutral};
     if (o->once && !is_neutral(m, i) && m->front.call.environment(RETRO_ENVIRONMENT_SET_VARIABLE, &back))
         snprintf(m->control.menu.own[i], KL_CONTROL_OWN_MAX, "%s", o->neutral);
@@ -138,9 +138,9 @@ static void set_back(struct kl_match *m, unsigned i) {
 
 static void see_menu(struct kl_match *m) {
     forget_menu(m);
-    for (unsigned i = 0; i < KL_OWN_COUNT; i++) {
-        const char *v = kl_control_ask(m, kl_own_option[i].key);
-        snprintf(m->control.menu.own[i], KL_CONTROL_OWN_MAX, "%s", v ? v : kl_own_option[i].neutral);
+    for (unsigned i = 0; i < kl_own_count(); i++) {
+        const char *v = kl_control_ask(m, kl_own_option(i)->key);
+        snprintf(m->control.menu.own[i], KL_CONTROL_OWN_MAX, "%s", v ? v : kl_own_option(i)->neutral);
         set_back(m, i); /* of a session that ended before it was given */
     }
     m->control.menu.at = calloc(m->emu.options.count ? m->emu.options.count : 1, sizeof *m->control.menu.at);
@@ -155,7 +155,7 @@ static void see_menu(struct kl_match *m) {
 
 /* True if the value has changed. */
 static bool turned(struct kl_match *m, unsigned i) {
-    const char *v = kl_control_ask(m, kl_own_option[i].key);
+    const char *v = kl_control_ask(m, kl_own_option(i)->key);
     if (!v || !strncmp(m->control.menu.own[i], v, KL_CONTROL_OWN_MAX - 1)) return false;
     snprintf(m->control.menu.own[i], KL_CONTROL_OWN_MAX, "%s", v);
     return true;
@@ -163,31 +163,30 @@ static bool turned(struct kl_match *m, unsigned i) {
 
 static void give_own(struct kl_match *m) {
     char words[KL_WORDS_MAX];
-    for (unsigned i = 0; i < KL_OWN_COUNT; i++) {
-        if (!kl_own_option[i].verb || !turned(m, i) || is_neutral(m, i)) continue;
-        snprintf(words, sizeof words, "%s%s", kl_own_option[i].verb, m->control.menu.own[i]);
+    for (unsigned i = 0; i < kl_own_count(); i++) {
+        if (!kl_own_option(i)->verb || !turned(m, i) || is_neutral(m, i)) continue;
+        snprintf(words, sizeof words, "%s%s", kl_own_option(i)->verb, m->control.menu.own[i]);
         kl_command_key(m, words);
         set_back(m, i);
     }
 }
 
-/* The option at i, if it is one of this screen alone. */
+/* The option at i is one of this screen alone. */
 static void show_here(struct kl_match *m, unsigned i, bool on) {
     char ignored[KL_WORDS_MAX];
-    if (!strcmp(kl_own_option[i].key, KL_OWN_PANEL)) kl_screen_panel(&m->front.screen, on);
-    if (!strcmp(kl_own_option[i].key, KL_OWN_RECORD) && on != kl_record_wanted(&m->config))
-        (void)kl_config_set(&m->config, "record", on ? "on" : "off", ignored, sizeof ignored);
-    if (!strcmp(kl_own_option[i].key, KL_OWN_LINE)) kl_screen_strip(&m->front.screen, on);
-    if (!strcmp(kl_own_option[i].key, KL_OWN_AHEAD))
-        (void)kl_config_set(&m->config, "ahead", m->control.menu.own[i], ignored, sizeof ignored);
-    if (!strcmp(kl_own_option[i].key, KL_OWN_FEEL))
-        (void)kl_config_set(&m->config, "feel", m->control.menu.own[i], ignored, sizeof ignored);
+    const struct kl_own_option *o = kl_own_option(i);
+    if (!strcmp(o->key, KL_OWN_PANEL))
+        kl_screen_panel(&m->front.screen, on);
+    else if (!strcmp(o->key, KL_OWN_LINE))
+        kl_screen_strip(&m->front.screen, on);
+    else if (strcmp(o->key, KL_OWN_RECORD) != 0 || on != kl_record_wanted(&m->config))
+        (void)kl_config_set(&m->config, o->setting, m->control.menu.own[i], ignored, sizeof ignored);
 }
 
 /* They are nobody else's: at once. */
 static void follow_screen(struct kl_match *m) {
-    for (unsigned i = 0; i < KL_OWN_COUNT; i++)
-        if (kl_own_option[i].here && turned(m, i)) show_here(m, i, !is_neutral(m, i));
+    for (unsigned i = 0; i < kl_own_count(); i++)
+        if (kl_own_option(i)->here && turned(m, i)) show_here(m, i, !is_neutral(m, i));
 }
 
 /* Gives a changed menu option to the room, because the game is everybody's. One option a call; true: there
@@ -231,10 +230,10 @@ static void look_at_menu(struct kl_match *m, uint64_t now_us) {
 /* The command of that option as the frontend has it. */
 static bool wished(struct kl_match *m, const char *key, struct kl_words *w) {
     char line[KL_WORDS_MAX], ignored[KL_WORDS_MAX];
-    for (unsigned i = 0; i < KL_OWN_COUNT; i++) {
-        const char *v = strcmp(key, kl_own_option[i].key) ? NULL : kl_control_ask(m, key);
+    for (unsigned i = 0; i < kl_own_count(); i++) {
+        const char *v = strcmp(key, kl_own_option(i)->key) ? NULL : kl_control_ask(m, key);
         if (!v) continue;
-        snprintf(line, sizeof line, "%s%s", kl_own_option[i].verb, v);
+        snprintf(line, sizeof line, "%s%s", kl_own_option(i)->verb, v);
         return kl_words_parse(w, line, ignored, sizeof ignored) == 0;
     }
     return false;
@@ -282,8 +281,8 @@ static bool take_line(struct kl_match *m) {
 void kl_control_begin(struct kl_match *m) {
     see_menu(m);
     m->control.menu.turned = false;
-    for (unsigned i = 0; i < KL_OWN_COUNT; i++)
-        if (kl_own_option[i].here && !is_neutral(m, i)) show_here(m, i, true);
+    for (unsigned i = 0; i < kl_own_count(); i++)
+        if (kl_own_option(i)->here && !is_neutral(m, i)) show_here(m, i, true);
 }
 
 void kl_control_turn(struct kl_match *m, uint64_t now_us) {

@@ -35,7 +35,7 @@ struct kl_control {
             char *key, *value;
         } * at;
         unsigned count;
-        char own[KL_OWN_COUNT][KL_CONTROL_OWN_MAX];
+        char own[KL_OWN_MAX][KL_CONTROL_OWN_MAX];
         unsigned calls, wait;
         bool turned;        /* the frontend has said so since the last look */
         uint64_t turned_us; /* when something was turned last; 0: all of it has been seen to */

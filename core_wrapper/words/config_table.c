@@ -133,7 +133,12 @@ static bool take_ahead(const struct kl_row *row, void *field, const char *v, cha
 #define PLACE              "HOST or HOST:PORT with a port from 1 to 65535"
 #define TEXT_OF(number)    #number
 #define STANDARD(number)   .standard = TEXT_OF(number)
-#define NAME_WANT          "a name of 1 to 23 characters"
+#define MENU(name, text, ...)                                                                                \
+    .menu = &(const struct kl_menu) {                                                                        \
+        .title = name, .info = text, ##__VA_ARGS__                                                           \
+    }
+#define AS_IT_IS  .extra = "room=As it is"
+#define NAME_WANT "a name of 1 to 23 characters"
 _Static_assert(KL_NAME_CHARS == 23, "NAME_WANT");
 
 /* In the order in which they take effect: a link counts before relay and room, and so stands behind both. */
@@ -159,15 +164,26 @@ const struct kl_row kl_config_rows[] = {
     {KEY("mode", "MODE"), .kind = KL_KIND_WORD, .words = "alone quick room spectate", .min = KL_PLAY_ALONE,
      FIELD(mode), FLAG(KL_BY_PLAY, "mode", "MODE"), .shown = "room; without a relay alone",
      .help = "the mode: `room` (the named room), `quick` (joins or opens a match of this very game), "
-             "`spectate` (the named room without a seat), `alone`"},
+             "`spectate` (the named room without a seat), `alone`",
+     MENU("Play",
+          "Alone; a quick match with somebody else who wants one of this very game; the room named below; or "
+          "watch that room. Automatic: alone until a relay is set, then the room.",
+          .extra = "auto=Automatic", .labels = "Alone|Quick match|Named room|Watch the named room")},
     {FLAG(KL_BY_PLAY, "spectate", NULL), .help = "the same as mode `spectate`"},
+    {KEY("room", "ROOM"), .take = take_name, .want = NAME_WANT, FIELD(room), FLAG(BOTH, "room", "NAME"),
+     .shown = "the room of the game, or the next one of that game if it is full",
+     .help = "the name of the room, of at most 23 characters, made by the first player who names it",
+     MENU("Named room",
+          "Players who choose the same room on the same relay meet there. As set up: room = NAME in "
+          "keylock.cfg, else the room of this game.",
+          .extra = "own=As set up", .values = "red orange yellow green blue violet white black")},
     {KEY("practice", "PRACTICE"), .kind = KL_KIND_WORD, .words = "on off", .min = KL_PRACTICE_ON,
      FIELD(practice), FLAG(KL_BY_PLAY, "practice", "on|off"), .shown = "on",
      .help = "the game runs while the room waits, and then starts afresh; off: it stands still at its "
-             "first picture"},
-    {KEY("room", "ROOM"), .take = take_name, .want = NAME_WANT, FIELD(room), FLAG(BOTH, "room", "NAME"),
-     .shown = "the room of the game, or the next one of that game if it is full",
-     .help = "the name of the room, of at most 23 characters, made by the first player who names it"},
+             "first picture",
+     MENU("Practise while waiting",
+          "The game runs until another player comes. The match then starts from power-on, without what you "
+          "did before. Off: the game stands still at its first picture.")},
     {KEY("match", "MATCH"), .take = take_match, FIELD(match), FLAG(BOTH, "match", "ID"),
      .want = KL_MATCH_WANT, .shown = "none", .see = "testers.md#judging-a-tournament-match",
      .help = "an organiser's id of the match, in a room made here: it stands in all recordings of it"},
@@ -229,21 +245,33 @@ const struct kl_row kl_config_rows[] = {
      .min = KL_POLICY_STRICT, FIELD(params.policy), SAID(policy_set), FLAG(BOTH, "policy", "NAME"),
      .shown = "bounded; at speed `max` strict",
      .help = "the policy of the room: strict (a frame waits for all players), bounded (a player who is too "
-             "late is absent) or optimistic (frames close by the clock; only at speed `real`)"},
+             "late is absent) or optimistic (frames close by the clock; only at speed `real`)",
+     MENU("Room policy (host only)",
+          "When a frame closes. Strict: waits for every player. Bounded: waits for a limited time. "
+          "Optimistic: waits for no player.",
+          AS_IT_IS, .verb = "policy ")},
     {KEY("desync", "DESYNC"), .kind = KL_KIND_WORD, .words = "heal pause ignore", .min = KL_DESYNC_HEAL,
      FIELD(params.desync), FLAG(KL_BY_PLAY, "desync", "WHAT"), .standard = "heal",
      .help = "the room's action when hashes differ: heal (the wrong machine gets the others' state), pause "
              "or ignore"},
     {KEY("budget_ms", "BUDGET_MS"), RANGE(KL_BUDGET_MIN_MS, KL_BUDGET_MAX_MS, "milliseconds"),
      FIELD(params.wait_budget_ms), SAID(budget_set), FLAG(BOTH, "budget", "MS"), .standard = "250",
-     .help = "the wait budget: how long a bounded or optimistic room waits, {range} ms"},
+     .help = "the wait budget: how long a bounded or optimistic room waits, {range} ms",
+     MENU("Wait budget (host only)",
+          "How long a bounded room waits for a player, and how long an optimistic room repeats a silent "
+          "player's input.",
+          AS_IT_IS, .labels = "* ms", .verb = "budget ",
+          .values = "50 100 150 200 250 300 400 500 750 1000 1500 2000 3000 5000 10000")},
     {KEY("lead_max", "LEAD_MAX"), RANGE(KL_SPACING_MIN, KL_SPACING_MAX, "frames"), FIELD(params.lead_max),
      FLAG(BOTH, "lead-max", "N"), STANDARD(KL_LEAD_MAX_USUAL),
      .help = "the longest spacing that follows the link, {range} frames; players with longer links are not "
              "let in; strict rooms have no such limit"},
     {KEY("spacing", "SPACING"), RANGE(0, KL_SPACING_MAX, "frames"), .zero = "follows the link",
      FIELD(params.spacing_fixed), SAID(spacing_set), FLAG(BOTH, "spacing", "N"), .standard = "0",
-     .help = "the fixed spacing of the room, {range} frames"},
+     .help = "the fixed spacing of the room, {range} frames",
+     MENU("Spacing (host only)",
+          "The number of frames from a press to its play. It follows the link unless it is fixed here.",
+          AS_IT_IS, .labels = "Follows the link|Fixed at *", .verb = "spacing ")},
     {KEY("subframes", "SUBFRAMES"), .kind = KL_KIND_SWITCH, FIELD(params.subframes),
      FLAG(BOTH, "subframes", "on|off"), .standard = "on",
      .help = "on: a sample each frame; off: a sample each keyframe (the original algorithm: fewer packets, "
@@ -256,19 +284,36 @@ const struct kl_row kl_config_rows[] = {
      FLAG(BOTH, "economy", "on|off"),
      .help = "a room made here is an economy room, for mobile data and capped lines: half the datagrams, and "
              "a frame more of delay"},
-    {KEY("line", "LINE"), .kind = KL_KIND_SWITCH, FIELD(line), FLAG(KL_BY_PLAY, "line", "on|off"),
-     .help = "one line shows players, round trip and delay from the start"},
-    {KEY("panel", "PANEL"), .kind = KL_KIND_SWITCH, FIELD(panel), FLAG(KL_BY_PLAY, "panel", "on|off"),
-     .help = "the panel shows from the start"},
     {KEY("ahead", "AHEAD"), .take = take_ahead, FIELD(ahead), FLAG(BOTH, "ahead", "off|auto|N"),
      .standard = "auto", .want = "off, auto, or 1 to 30 frames", .see = "design.md#running-ahead",
      .help = "own presses show at once: this machine shows frames ahead of the lock, `auto` (as many as it "
              "can, if it has measured that the core can be had twice), or 1 to 30; a second core guesses the "
-             "others' input and corrects itself; the others notice nothing"},
+             "others' input and corrects itself; the others notice nothing",
+     MENU("Show my presses at once",
+          "Your own presses are on your screen in the next picture, whatever the link: a second copy of the "
+          "game runs ahead and guesses the others' buttons, and corrects itself as their news comes. Your "
+          "screen alone does this; the match itself stays as it is. It takes processor time: automatic uses "
+          "what is there.",
+          .values = "off auto 1 2 3 4 5 6 7 8 9 10 11 12", .labels = "Off|Automatic|At most * frames ahead",
+          .here = true)},
     {KEY("feel", "FEEL"), RANGE(0, KL_FEEL_MAX, "frames"), FIELD(feel), FLAG(BOTH, "feel", "N"),
      .standard = "1", .see = "design.md#running-ahead",
      .help = "with `ahead`: frames that an own press waits, from 0 (sharper: more pictures are guessed, and "
-             "more of them wrong) to 4 (calmer)"},
+             "more of them wrong) to 4 (calmer)",
+     MENU("Sharper or calmer",
+          "While your presses show at once: the frames that they wait. Sharper: none, and more pictures are "
+          "guessed wrong and jump. Calmer: a few, and fewer pictures jump.",
+          .labels = "0 frames: sharper|1 frame|2 frames|3 frames|4 frames: calmer", .here = true)},
+    {KEY("line", "LINE"), .kind = KL_KIND_SWITCH, FIELD(line), FLAG(KL_BY_PLAY, "line", "on|off"),
+     .help = "one line shows players, round trip and delay from the start",
+     MENU("One line",
+          "Shows the players, the round trip and the delay in one line at the bottom, for as long as you "
+          "like.",
+          .here = true)},
+    {KEY("panel", "PANEL"), .kind = KL_KIND_SWITCH, FIELD(panel), FLAG(KL_BY_PLAY, "panel", "on|off"),
+     .help = "the panel shows from the start",
+     MENU("Panel", "Shows the players, round trip, delay, stops and the last ten seconds as a graph.",
+          .here = true)},
     {KEY("draw", "DRAW"), .kind = KL_KIND_SWITCH, FIELD(draw), FLAG(KL_BY_PLAY, "draw", "on|off"),
      .standard = "on", .help = "the wrapper draws messages into the picture and gives none to the frontend"},
     {KEY("font", "FONT"), .kind = KL_KIND_TEXT, FIELD(font),
@@ -299,7 +344,11 @@ const struct kl_row kl_config_rows[] = {
     {KEY("record", "RECORD"), .kind = KL_KIND_TEXT, FIELD(record), FLAG(KL_BY_PLAY, "record", "off|on|DIR"),
      .standard = "off", .see = "testers.md#does-a-recording-tell-the-truth",
      .help = "each match is recorded, for `keylock verify`: on (in the folder `recordings` of this user's "
-             "state), a folder that is there, or one file; the host's saves are in a recording"},
+             "state), a folder that is there, or one file; the host's saves are in a recording",
+     MENU("Record matches",
+          "Writes each match from its beginning into a file on this machine, with the inputs and names of "
+          "all players and the host's saves. From the next match on.",
+          .values = "off on", .here = true)},
     {KEY("record_chat", "RECORD_CHAT"), .kind = KL_KIND_SWITCH, FIELD(record_chat),
      FLAG(BOTH, "record-chat", "on|off"), .standard = "off",
      .help = "this machine's recordings of matches have what was said in them"},

@@ -15,7 +15,18 @@
 /* The commands that may set it. File, environment and frontend may set every row with a key. */
 enum { KL_BY_PLAY = 1, KL_BY_RUN = 2 };
 
-/* In the order in which they take effect. */
+/* A row that is one of the wrapper's core options, too (own_options.h). Labels stand by value with | between;
+ * the last one is that of all values that follow, * in it stands for the value. */
+struct kl_menu {
+    const char *title, *info;
+    const char *extra;  /* VALUE=LABEL, before the row's values: asks for nothing. NULL: the default does */
+    const char *values; /* with blanks between; NULL: the row's words, off and on, or its range */
+    const char *labels; /* NULL: the value itself, with a capital */
+    const char *verb;   /* its value behind this word is a command; NULL: a local setting */
+    bool here;          /* it counts on this screen alone, at once */
+};
+
+/* In the order in which they take effect, and in which they stand in the menu. */
 extern const struct kl_row kl_config_rows[];
 
 /* The row of a key, or of a flag without a key; NULL if there is none. */

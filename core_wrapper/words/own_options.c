@@ -1,39 +1,20 @@
 #include "core_wrapper/words/own_options.h"
 
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define POOL        8192 /* bytes of the settings' keys, values and labels */
 #define CATEGORY    "keylock"
 #define OPTIONS_MAX 4096 /* of a core: more is a core gone wrong */
 #define V0_MAX      1024 /* bytes of an option in the oldest form */
 
-const struct kl_own_option kl_own_option[KL_OWN_COUNT] = {
-    {KL_OWN_MODE, "mode", "auto", NULL, false, false},
-    {KL_OWN_ROOM, "room", "own", NULL, false, false},
-    {KL_OWN_PRACTICE, "practice", "on", NULL, false, false},
-    {KL_OWN_POLICY, "policy", "room", "policy ", false, false},
-    {KL_OWN_BUDGET, "budget_ms", "room", "budget ", false, false},
-    {KL_OWN_SPACING, "spacing", "room", "spacing ", false, false},
-    {KL_OWN_AHEAD, "ahead", "auto", NULL, false, true},
-    {KL_OWN_FEEL, "feel", "1", NULL, false, true},
-    {KL_OWN_LINE, "line", "off", NULL, false, true},
-    {KL_OWN_PANEL, "panel", "off", NULL, false, true},
-    {KL_OWN_RECORD, "record", "off", NULL, false, true},
-    {KL_OWN_DO, NULL, "nothing", "", true, false},
-    {KL_OWN_SWAP, NULL, "nothing", "swap ", true, false},
-    {KL_OWN_HOST, NULL, "nothing", "host ", true, false},
-    {KL_OWN_SAY, NULL, "nothing", "say ", true, false},
-};
-
 #define V(value, label)                                                                                      \
     { value, label }
 #define NOTHING    V("nothing", "Nothing")
-#define ROOM       V("room", "As it is")
-#define MS(n)      V(#n, #n " ms")
-#define LINK       V("0", "Follows the link")
-#define FR(n)      V(#n, "Fixed at " #n)
-#define AHEAD(n)   V(#n, "At most " #n " frames ahead")
 #define WITH(a, b) V(#a " " #b, "Players " #a " and " #b)
 #define PLAYER(a)  V(#a, "Player " #a)
 #define SAY(text)  V(text, text)
@@ -42,82 +23,8 @@ const struct kl_own_option kl_own_option[KL_OWN_COUNT] = {
     "Done by everybody's machine at the same frame, once this has stood still for a moment; then it goes "   \
     "back."
 
-/* In the order of kl_own_option. */
-static const struct retro_core_option_definition own_v1[KL_OWN_COUNT] = {
-    {KL_OWN_MODE,
-     "Play",
-     "Alone; a quick match with somebody else who wants one of this very game; the room named below; or "
-     "watch "
-     "that room. Automatic: alone until a relay is set, then the room.",
-     {V("auto", "Automatic"), V("alone", "Alone"), V("quick", "Quick match"), V("room", "Named room"),
-      V("spectate", "Watch the named room"), END},
-     "auto"},
-    {KL_OWN_ROOM,
-     "Named room",
-     "Players who choose the same room on the same relay meet there. As set up: room = NAME in keylock.cfg, "
-     "else "
-     "the room of this game.",
-     {V("own", "As set up"), V("red", "Red"), V("orange", "Orange"), V("yellow", "Yellow"),
-      V("green", "Green"), V("blue", "Blue"), V("violet", "Violet"), V("white", "White"), V("black", "Black"),
-      END},
-     "own"},
-    {KL_OWN_PRACTICE,
-     "Practise while waiting",
-     "The game runs until another player comes. The match then starts from power-on, without what you did "
-     "before. Off: the game stands still at its first picture.",
-     {V("on", "On"), V("off", "Off"), END},
-     "on"},
-    {KL_OWN_POLICY,
-     "Room policy (host only)",
-     "When a frame closes. Strict: waits for every player. Bounded: waits for a limited time. Optimistic: "
-     "waits for no player.",
-     {ROOM, V("strict", "Strict"), V("bounded", "Bounded"), V("optimistic", "Optimistic"), END},
-     "room"},
-    {KL_OWN_BUDGET,
-     "Wait budget (host only)",
-     "How long a bounded room waits for a player, and how long an optimistic room repeats a silent player's "
-     "input.",
-     {ROOM, MS(50), MS(100), MS(150), MS(200), MS(250), MS(300), MS(400), MS(500), MS(750), MS(1000),
-      MS(1500), MS(2000), MS(3000), MS(5000), MS(10000), END},
-     "room"},
-    {KL_OWN_SPACING,
-     "Spacing (host only)",
-     "The number of frames from a press to its play. It follows the link unless it is fixed here.",
-     {ROOM,   LINK,   FR(1),  FR(2),  FR(3),  FR(4),  FR(5),  FR(6),  FR(7),  FR(8),  FR(9),
-      FR(10), FR(11), FR(12), FR(13), FR(14), FR(15), FR(16), FR(17), FR(18), FR(19), FR(20),
-      FR(21), FR(22), FR(23), FR(24), FR(25), FR(26), FR(27), FR(28), FR(29), FR(30), END},
-     "room"},
-    {KL_OWN_AHEAD,
-     "Show my presses at once",
-     "Your own presses are on your screen in the next picture, whatever the link: a second copy of the game "
-     "runs ahead and guesses the others' buttons, and corrects itself as their news comes. Your screen alone "
-     "does this; the match itself stays as it is. It takes processor time: automatic uses what is there.",
-     {V("off", "Off"), V("auto", "Automatic"), AHEAD(1), AHEAD(2), AHEAD(3), AHEAD(4), AHEAD(5), AHEAD(6),
-      AHEAD(7), AHEAD(8), AHEAD(9), AHEAD(10), AHEAD(11), AHEAD(12), END},
-     "auto"},
-    {KL_OWN_FEEL,
-     "Sharper or calmer",
-     "While your presses show at once: the frames that they wait. Sharper: none, and more pictures are "
-     "guessed wrong and jump. Calmer: a few, and fewer pictures jump.",
-     {V("0", "0 frames: sharper"), V("1", "1 frame"), V("2", "2 frames"), V("3", "3 frames"),
-      V("4", "4 frames: calmer"), END},
-     "1"},
-    {KL_OWN_LINE,
-     "One line",
-     "Shows the players, the round trip and the delay in one line at the bottom, for as long as you like.",
-     {V("off", "Off"), V("on", "On"), END},
-     "off"},
-    {KL_OWN_PANEL,
-     "Panel",
-     "Shows the players, round trip, delay, stops and the last ten seconds as a graph.",
-     {V("off", "Off"), V("on", "On"), END},
-     "off"},
-    {KL_OWN_RECORD,
-     "Record matches",
-     "Writes each match from its beginning into a file on this machine, with the inputs and names of all "
-     "players and the host's saves. From the next match on.",
-     {V("off", "Off"), V("on", "On"), END},
-     "off"},
+/* Behind the settings. */
+static const struct retro_core_option_definition actions[] = {
     {KL_OWN_DO,
      "Do for the whole room",
      AFTER,
@@ -147,10 +54,94 @@ static const struct retro_core_option_definition own_v1[KL_OWN_COUNT] = {
      "nothing"},
 };
 
+static const char *const verbs[] = {"", "swap ", "host ", "say "};
+
+/* --- the options --- */
+
+static struct retro_core_option_definition own_v1[KL_OWN_MAX];
+static struct kl_own_option own[KL_OWN_MAX];
+static unsigned count; /* 0: not made yet */
+
+__attribute__((format(__printf__, 1, 2))) static const char *keep(const char *format, ...) {
+    static char pool[POOL];
+    static size_t used;
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(pool + used, POOL - used, format, args);
+    va_end(args);
+    const char *text = pool + used;
+    if (len >= 0 && used + (size_t)len + 1 < POOL) used += (size_t)len + 1;
+    return text;
+}
+
+static const char *label_of(const char *label, unsigned place, const char *value) {
+    for (; label && place && strchr(label, '|'); place--)
+        label = strchr(label, '|') + 1;
+    if (!label) return keep("%c%s", toupper((unsigned char)*value), value + 1);
+    int len = (int)strcspn(label, "|"), before = (int)strcspn(label, "*|");
+    if (before == len) return keep("%.*s", len, label);
+    return keep("%.*s%s%.*s", before, label, value, len - before - 1, label + before + 1);
+}
+
+static const char *values_of(const struct kl_row *row) {
+    static char numbers[KL_ROW_TEXT];
+    size_t used = 0;
+    if (row->menu->values || row->words) return row->menu->values ? row->menu->values : row->words;
+    if (row->kind == KL_KIND_SWITCH) return "off on";
+    for (uint64_t n = row->min; n <= row->max && used < sizeof numbers; n++)
+        used += (size_t)snprintf(numbers + used, sizeof numbers - used, "%s%" PRIu64, used ? " " : "", n);
+    return numbers;
+}
+
+static void make_setting(const struct kl_row *row) {
+    const struct kl_menu *m = row->menu;
+    struct retro_core_option_definition *d = &own_v1[count];
+    char shown[KL_ROW_TEXT];
+    unsigned n = 0, place = 0;
+    size_t len;
+    kl_row_shown(row, NULL, shown);
+    d->key = keep("keylock_%s", row->name);
+    d->desc = m->title;
+    d->info = m->info;
+    if (m->extra) {
+        d->values[n].value = keep("%.*s", (int)strcspn(m->extra, "="), m->extra);
+        d->values[n++].label = strchr(m->extra, '=') + 1;
+    }
+    for (const char *v = values_of(row); *v && n < RETRO_NUM_CORE_OPTION_VALUES_MAX - 1;
+         v += len, v += *v == ' ') {
+        len = strcspn(v, " ");
+        d->values[n].value = keep("%.*s", (int)len, v);
+        d->values[n].label = label_of(m->labels, place++, d->values[n].value);
+        n++;
+    }
+    d->default_value = m->extra ? d->values[0].value : keep("%s", shown);
+    own[count++] = (struct kl_own_option){d->key, row->key, d->default_value, m->verb, false, m->here};
+}
+
+static void make_own(void) {
+    if (count) return;
+    for (const struct kl_row *row = kl_config_rows; kl_row_is(row); row++)
+        if (row->menu && count < KL_OWN_MAX) make_setting(row);
+    for (unsigned i = 0; i < sizeof actions / sizeof *actions && count < KL_OWN_MAX; i++) {
+        own_v1[count] = actions[i];
+        own[count++] = (struct kl_own_option){actions[i].key, NULL, "nothing", verbs[i], true, false};
+    }
+}
+
+unsigned kl_own_count(void) {
+    make_own();
+    return count;
+}
+
+const struct kl_own_option *kl_own_option(unsigned i) {
+    make_own();
+    return &own[i];
+}
+
 /* "Panel; off|on": the oldest form has values without labels, and begins with the default. */
-static void make_v0(struct retro_variable out[KL_OWN_COUNT]) {
-    static char text[KL_OWN_COUNT][V0_MAX];
-    for (unsigned i = 0; i < KL_OWN_COUNT; i++) {
+static void make_v0(struct retro_variable out[KL_OWN_MAX]) {
+    static char text[KL_OWN_MAX][V0_MAX];
+    for (unsigned i = 0; i < count; i++) {
         const char *standard = own_v1[i].default_value;
         size_t used = (size_t)snprintf(text[i], V0_MAX, "%s; %s", own_v1[i].desc, standard);
         for (unsigned k = 0; own_v1[i].values[k].value && used < V0_MAX; k++)
@@ -162,9 +153,9 @@ static void make_v0(struct retro_variable out[KL_OWN_COUNT]) {
 
 /* --- lists with ours at the end: malloced, ended by zeros; NULL without memory --- */
 
-static void *grown(const void *theirs, size_t count, size_t size) {
-    char *list = calloc(count + KL_OWN_COUNT + 1, size);
-    if (list && count) memcpy(list, theirs, count * size);
+static void *grown(const void *theirs, size_t n, size_t size) {
+    char *list = calloc(n + kl_own_count() + 1, size);
+    if (list && n) memcpy(list, theirs, n * size);
     return list;
 }
 
@@ -182,7 +173,7 @@ static struct retro_core_option_definition *join_v1(const struct retro_core_opti
     while (theirs && n < OPTIONS_MAX && theirs[n].key)
         n++;
     struct retro_core_option_definition *all = grown(theirs, n, sizeof *all);
-    if (all) memcpy(all + n, own_v1, sizeof own_v1);
+    if (all) memcpy(all + n, own_v1, count * sizeof *own_v1);
     return all;
 }
 
@@ -214,7 +205,7 @@ static bool join_v2(struct retro_core_options_v2 *out, const struct retro_core_o
         n++;
     out->categories = join_categories(theirs ? theirs->categories : NULL);
     out->definitions = grown(n ? theirs->definitions : NULL, n, sizeof *out->definitions);
-    for (unsigned i = 0; out->definitions && i < KL_OWN_COUNT; i++)
+    for (unsigned i = 0; out->definitions && i < count; i++)
         own_v2(&out->definitions[n + i], &own_v1[i]);
     return out->categories && out->definitions;
 }
@@ -265,7 +256,7 @@ static void forward_v2_intl(retro_environment_t front, unsigned cmd,
 }
 
 bool kl_own_options_declare(retro_environment_t front, unsigned cmd, const void *data) {
-    switch (cmd & ~RETRO_ENVIRONMENT_EXPERIMENTAL) {
+    switch (cmd & ~(unsigned)RETRO_ENVIRONMENT_EXPERIMENTAL) {
     case RETRO_ENVIRONMENT_SET_VARIABLES: forward_v0(front, cmd, data); return true;
     case RETRO_ENVIRONMENT_SET_CORE_OPTIONS: forward_v1(front, cmd, data); return true;
     case RETRO_ENVIRONMENT_SET_CORE_OPTIONS_INTL: forward_v1_intl(front, cmd, data); return true;

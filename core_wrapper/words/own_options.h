@@ -9,6 +9,8 @@
 #include <libretro.h>
 #include <stdbool.h>
 
+#include "core_wrapper/words/config_table.h"
+
 #define KL_OWN_MODE     "keylock_mode"     /* auto, alone, quick, room, spectate: choice.h */
 #define KL_OWN_ROOM     "keylock_room"     /* own (as configured), or a name */
 #define KL_OWN_PRACTICE "keylock_practice" /* on, off */
@@ -16,25 +18,25 @@
 #define KL_OWN_BUDGET   "keylock_budget"   /* room, or milliseconds */
 #define KL_OWN_SPACING  "keylock_spacing"  /* room, 0 (follows the link), or frames */
 #define KL_OWN_LINE     "keylock_line"     /* off, on */
-#define KL_OWN_AHEAD    "keylock_ahead"    /* off, auto, or frames */
-#define KL_OWN_FEEL     "keylock_feel"     /* frames */
 #define KL_OWN_PANEL    "keylock_panel"    /* off, on */
 #define KL_OWN_RECORD   "keylock_record"   /* off, on */
 #define KL_OWN_DO       "keylock_do"       /* nothing, or a command */
 #define KL_OWN_SWAP     "keylock_swap"     /* nothing, or "A B" */
 #define KL_OWN_HOST     "keylock_host"     /* nothing, or a player's number */
 #define KL_OWN_SAY      "keylock_say"      /* nothing, or a chat line */
-#define KL_OWN_COUNT    15
+#define KL_OWN_MAX      32
 
 struct kl_own_option {
     const char *key;
-    const char *setting; /* of config_table.h: its values are that row's, besides neutral; NULL: an action */
+    const char *setting; /* of config_table.h; NULL: an action */
     const char *neutral; /* the value that asks for nothing */
     const char *verb; /* its value behind these words is a command; NULL: it is none, and a local setting */
     bool once;        /* it goes back to neutral once it is given; else it stays, and new rooms begin so */
     bool here;        /* it counts on this screen alone, at once: control.c, show_here() */
 };
-extern const struct kl_own_option kl_own_option[KL_OWN_COUNT];
+/* The rows of config_table.h that have a menu, then the actions. */
+unsigned kl_own_count(void);
+const struct kl_own_option *kl_own_option(unsigned i);
 
 /* Forwards one of the declaring calls with our options at its end. True if cmd is one. */
 bool kl_own_options_declare(retro_environment_t front, unsigned cmd, const void *data);

@@ -21,17 +21,16 @@ static struct kl_match match;
 static struct {
     const char *key;
     char value[32];
-} menu[] = {{"speed", ""},      {KL_OWN_POLICY, ""},   {KL_OWN_BUDGET, ""},  {KL_OWN_MODE, ""},
-            {KL_OWN_ROOM, ""},  {KL_OWN_PRACTICE, ""}, {KL_OWN_SPACING, ""}, {KL_OWN_LINE, ""},
-            {KL_OWN_AHEAD, ""}, {KL_OWN_FEEL, ""},     {KL_OWN_PANEL, ""},   {KL_OWN_RECORD, ""},
-            {KL_OWN_DO, ""},    {KL_OWN_SWAP, ""},     {KL_OWN_HOST, ""},    {KL_OWN_SAY, ""}};
-static char shown[512], all[4096]; /* the newest line on the screen; all of them */
+} menu[1 + KL_OWN_MAX] = {{"speed", ""}}; /* and all of ours */
+static char shown[512], all[4096];        /* the newest line on the screen; all of them */
 static bool changed, can_set;
 static unsigned told_count;
 static uint64_t now_us;
 
 static char *value(const char *key) {
-    for (size_t i = 0; i < COUNT(menu); i++)
+    for (unsigned i = 0; i < kl_own_count(); i++)
+        menu[1 + i].key = kl_own_option(i)->key;
+    for (size_t i = 0; i <= kl_own_count(); i++)
         if (!strcmp(menu[i].key, key)) return menu[i].value;
     return NULL;
 }
@@ -71,8 +70,8 @@ static int set_up(void **state) {
     strcpy(match.config.hotkeys, "select+r:reset");
     assert_true(kl_options_declare(&match.emu.options, RETRO_ENVIRONMENT_SET_VARIABLES, options));
     strcpy(value("speed"), "normal");
-    for (unsigned i = 0; i < KL_OWN_COUNT; i++)
-        strcpy(value(kl_own_option[i].key), kl_own_option[i].neutral);
+    for (unsigned i = 0; i < kl_own_count(); i++)
+        strcpy(value(kl_own_option(i)->key), kl_own_option(i)->neutral);
     changed = false;
     now_us = 1000000;
     can_set = true;

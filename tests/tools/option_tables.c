@@ -8,8 +8,9 @@
 #include "net/relay/program/relay_options.h"
 
 static const char *core_option(const char *key) {
-    for (unsigned i = 0; key && i < KL_OWN_COUNT; i++)
-        if (kl_own_option[i].setting && !strcmp(kl_own_option[i].setting, key)) return kl_own_option[i].key;
+    for (unsigned i = 0; key && i < kl_own_count(); i++)
+        if (kl_own_option(i)->setting && !strcmp(kl_own_option(i)->setting, key))
+            return kl_own_option(i)->key;
     return NULL;
 }
 

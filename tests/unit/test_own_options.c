@@ -45,10 +45,10 @@ static int tear_down(void **state) {
 }
 
 static void both_are_there(unsigned cores) {
-    assert_int_equal(heard.count, cores + KL_OWN_COUNT);
+    assert_int_equal(heard.count, cores + kl_own_count());
     if (cores) assert_string_equal(kl_options_get(&heard, "speed"), "normal");
-    for (unsigned i = 0; i < KL_OWN_COUNT; i++)
-        assert_string_equal(kl_options_get(&heard, kl_own_option[i].key), kl_own_option[i].neutral);
+    for (unsigned i = 0; i < kl_own_count(); i++)
+        assert_string_equal(kl_options_get(&heard, kl_own_option(i)->key), kl_own_option(i)->neutral);
     char err[200];
     assert_int_equal(kl_options_check(&heard, KL_OWN_SWAP, "7 8", err, sizeof err), 0);
     assert_int_equal(kl_options_check(&heard, KL_OWN_SPACING, "30", err, sizeof err), 0);
@@ -118,7 +118,7 @@ TEST_WITH(values_are_commands, set_up, tear_down) {
     kl_own_options_alone(front);
     unsigned commands = 0;
     for (unsigned i = 0; i < heard.count; i++) {
-        const struct kl_own_option *o = &kl_own_option[i];
+        const struct kl_own_option *o = kl_own_option(i);
         assert_string_equal(heard.at[i].key, o->key);
         for (unsigned k = 0; o->verb && k < heard.at[i].choice_count; k++) {
             char line[KL_WORDS_MAX], err[KL_WORDS_MAX];
@@ -145,7 +145,7 @@ TEST_WITH(values_are_those_of_the_setting, set_up, tear_down) {
     kl_own_options_alone(front);
     unsigned settings = 0;
     for (unsigned i = 0; i < heard.count; i++) {
-        const struct kl_own_option *o = &kl_own_option[i];
+        const struct kl_own_option *o = kl_own_option(i);
         if (!o->setting) continue;
         const struct kl_row *row = kl_config_row(o->setting);
         char err[512], shown[KL_ROW_TEXT];

@@ -3,6 +3,12 @@
 #include "core_wrapper/tool/common/tool.h"
 #include "net/platform/environment.h"
 
+bool kl_forward_check(const struct kl_row *row, void *field, const char *value, char why[KL_ROW_TEXT]) {
+    static struct kl_config scratch;
+    *(const char **)field = value;
+    return kl_row_set(kl_config_row(row->name), &scratch, value, why);
+}
+
 void kl_forward_set(struct kl_forward *f, const char *key, const char *value) {
     const struct kl_row *row = kl_config_row(key);
     char why[KL_ROW_TEXT];

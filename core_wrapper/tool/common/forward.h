@@ -15,6 +15,9 @@ struct kl_forward {
 #define KLT_FORWARD(s, f, by)                                                                                \
     { kl_config_rows, by, offsetof(s, f.config), offsetof(s, f.value) }
 
+/* Of a row with another field (const char *): checked as the row of its name, and borrowed. */
+bool kl_forward_check(const struct kl_row *row, void *field, const char *value, char why[KL_ROW_TEXT]);
+
 /* Gives a row a value, as its flag would. A bad value is wrong usage. */
 void kl_forward_set(struct kl_forward *f, const char *key, const char *value);
 /* NULL: not given. key: or a flag without one. */

@@ -31,8 +31,7 @@ int tool_fail(int code, const char *command, const char *format, ...) {
 
 /* --- the command line --- */
 
-#define OPTIONS_MAX 64 /* of one command */
-#define COLUMN      23 /* of an option's help */
+#define COLUMN 23 /* of an option's help */
 
 static const struct kl_tool_command *command; /* the one that runs */
 
@@ -75,32 +74,6 @@ int tool_usage(const char *format, ...) {
     exit(KLT_USAGE);
 }
 
-/* Of getopt_long's '?': an option that there is not, or a value for one that takes none. */
-static void refuse(const char *word) {
-    const char *equals = strchr(word, '=');
-    if (strncmp(word, "--", 2) != 0) tool_usage("expected a known option, got \"-%c\"", optopt);
-    if (optopt && equals)
-        tool_usage("%.*s: expected no value, got \"%s\"", (int)(equals - word), word, equals + 1);
-    tool_usage("expected a known option, got \"%s\"", word);
-}
-
-int tool_next(int argc, char **argv, const char *order, const struct option *longs) {
-    struct option all[OPTIONS_MAX + 3] = {{"help", no_argument, NULL, 'h'},
-                                          {"version", no_argument, NULL, 'V'}};
-    char shorts[8];
-    for (unsigned n = 0; n < OPTIONS_MAX && longs[n].name; n++)
-        all[n + 2] = longs[n];
-    snprintf(shorts, sizeof shorts, "%s:hV%s", *order == '+' ? order : "", *order == '+' ? "" : order);
-    int c = getopt_long(argc, argv, shorts, all, NULL);
-    switch (c) {
-    case 'h': exit(tool_show(command->help));
-    case 'V': exit(tool_show_version());
-    case ':': tool_usage("%s: expected a value, got none", argv[optind - 1]);
-    case '?': refuse(argv[optind - 1]); return -1;
-    default: return c;
-    }
-}
-
 void tool_parse(int argc, char **argv, bool in_order, const struct kl_table *tables, void *base) {
     char err[KL_ROW_TEXT];
     for (const struct kl_table *t = tables; t->rows; t++)
@@ -111,17 +84,6 @@ void tool_parse(int argc, char **argv, bool in_order, const struct kl_table *tab
     case KL_LINE_BAD: tool_usage("%s", err);
     case KL_LINE_DONE: break;
     }
-}
-
-int tool_number(const char *option, const char *text, uint64_t lo, uint64_t hi, uint64_t *out) {
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || value < lo || value > hi)
-        tool_usage("--%s: expected a number from %llu to %llu, got \"%s\"", option, (unsigned long long)lo,
-                   (unsigned long long)hi, text);
-    *out = value;
-    return 0;
 }
 
 /* --- places --- */

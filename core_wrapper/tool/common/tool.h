@@ -62,18 +62,11 @@ int tool_show_version(void);
  * line names the expected and the actual value. */
 int tool_usage(const char *format, ...) __attribute__((format(__printf__, 1, 2), noreturn));
 
-/* Reads the command's options into base, after the rows' defaults: optind is then the first word behind them. --help, -h, --version and -V end the program; so does wrong usage. A line "@0" of
- * the command's help stands for the rows of the first table, "@1" for those of the second. in_order: options
- * end at the first word that is none. */
+/* Reads the command's options into base, after the rows' defaults: optind is then the first word behind them.
+ * --help, -h, --version and -V end the program; so does wrong usage. A line "@0" of the command's help stands
+ * for the rows of the first table, "@1" for those of the second. in_order: options end at the first word that
+ * is none. */
 void tool_parse(int argc, char **argv, bool in_order, const struct kl_table *tables, void *base);
-
-/* The next option of the command, by getopt_long: its val, or -1 behind the last one. --help, -h, --version
- * and -V end the program; so does wrong usage. order "+": options end at the first word that is none; else
- * short options, as getopt has them, or "". */
-int tool_next(int argc, char **argv, const char *order, const struct option *longs);
-
-/* A decimal number from `text` within [lo, hi], or wrong usage that names the option. 0. */
-int tool_number(const char *option, const char *text, uint64_t lo, uint64_t hi, uint64_t *out);
 
 /* One line on standard error: "keylock COMMAND: …". Returns `code`. */
 int tool_fail(int code, const char *command, const char *format, ...)

@@ -53,8 +53,8 @@ enum { BISECT_EQUAL = 0, BISECT_PART = 1, BISECT_FAILED = 2 };
 #define NEVER         UINT32_MAX
 
 struct bisect {
-    struct kl_side side[2];
-    const char *words[2]; /* of --a and --b */
+    struct kl_side side[2], common; /* common: of the options outside --a and --b */
+    const char *words[2];           /* of --a and --b */
     uint64_t frames, every, lines;
     bool json;
     uint8_t *what;                                  /* by frame: the hashes that are taken */
@@ -401,36 +401,21 @@ static int bisect(struct bisect *b) {
 
 /* --- the command line --- */
 
-static const struct option longs[] = {KLT_MACHINE_LONGS,
-                                      {"hashes", required_argument, NULL, 'H'},
-                                      {"states", required_argument, NULL, 'T'},
-                                      {"a", required_argument, NULL, 'a'},
-                                      {"b", required_argument, NULL, 'b'},
-                                      {"frames", required_argument, NULL, 'n'},
-                                      {"hash-every", required_argument, NULL, 'v'},
-                                      {"lines", required_argument, NULL, 'l'},
-                                      {"json", no_argument, NULL, 'j'},
-                                      {NULL, 0, NULL, 0}};
+#define SIDE(f)           .kind = KL_KIND_STRING, .field = offsetof(struct kl_side, f)
+#define FIELD(f)          .field = offsetof(struct bisect, f), .size = sizeof(((struct bisect *)0)->f)
+#define NUMBER(f, lo, hi) .kind = KL_KIND_NUMBER, FIELD(f), .min = lo, .max = hi
 
-static int take_own(struct kl_side *s, int c, char **argv) {
-    int taken = kl_machine_take(&s->setup, c, optarg);
-    if (taken <= 0) return taken;
-    if (c == 'H') return s->hashes = optarg, 0;
-    if (c == 'T') return s->states = optarg, 0;
-    return tool_usage("expected options of one side in --a and --b, got \"%s\"", argv[optind - 1]);
-}
-
-static int take(struct bisect *b, struct kl_side *common, int c, char **argv) {
-    switch (c) {
-    case 'a': b->words[0] = optarg; return 0;
-    case 'b': b->words[1] = optarg; return 0;
-    case 'n': return tool_number("frames", optarg, 1, KLT_BISECT_FRAMES_MAX, &b->frames);
-    case 'v': return tool_number("hash-every", optarg, 1, 65535, &b->every);
-    case 'l': return tool_number("lines", optarg, 0, 1000000, &b->lines);
-    case 'j': b->json = true; return 0;
-    default: return take_own(common, c, argv);
-    }
-}
+static const struct kl_row side_rows[] = {{.name = "hashes", .value = "FILE", SIDE(hashes)},
+                                          {.name = "states", .value = "DIR", SIDE(states)},
+                                          {.name = NULL}};
+static const struct kl_row rows[] = {
+    {.name = "a", .value = "OPTIONS", .kind = KL_KIND_STRING, FIELD(words[0])},
+    {.name = "b", .value = "OPTIONS", .kind = KL_KIND_STRING, FIELD(words[1])},
+    {.name = "frames", .value = "N", NUMBER(frames, 1, KLT_BISECT_FRAMES_MAX)},
+    {.name = "hash-every", .value = "H", NUMBER(every, 1, 65535), .standard = "60"},
+    {.name = "lines", .value = "K", NUMBER(lines, 0, 1000000)},
+    {.name = "json", .kind = KL_KIND_SWITCH, FIELD(json)},
+    {.name = NULL}};
 
 /* Cuts the text up in place: blanks part its words, and quotes ('…' or "…") keep them together. Returns the
  * number of words, or -1: more than max, or a quote is open. */
@@ -469,18 +454,26 @@ static int take_words(struct kl_side *s, const char *words) {
                           s->letter - 'A' + 'a', words);
     }
     argv[n + 1] = NULL;
-    optind = 0;
-    for (int c; (c = tool_next(n + 1, argv, "", longs)) != -1;)
-        if (take_own(s, c, argv) != 0) return -1;
+    static const struct kl_table tables[] = {
+        {.rows = kl_machine_rows, .fields = offsetof(struct kl_side, setup)},
+        {.rows = side_rows},
+        {.rows = NULL}};
+    char err[KL_ROW_TEXT];
+    if (kl_tables_parse(tables, s, n + 1, argv, false, "options of one side in --a and --b", err) !=
+        KL_LINE_DONE)
+        return tool_usage("%s", err);
     if (optind <= n)
         return tool_usage("--%c: expected options only, got \"%s\"", s->letter - 'A' + 'a', argv[optind]);
     return 0;
 }
 
 static int parse(struct bisect *b, int argc, char **argv) {
-    struct kl_side common = {.letter = 'A'};
-    for (int c; (c = tool_next(argc, argv, "", longs)) != -1;)
-        if (take(b, &common, c, argv) != 0) return -1;
+    static const struct kl_table tables[] = {
+        {.rows = kl_machine_rows, .fields = offsetof(struct bisect, common.setup)},
+        {.rows = side_rows, .fields = offsetof(struct bisect, common)},
+        {.rows = rows},
+        {.rows = NULL}};
+    tool_parse(argc, argv, false, tables, b);
     if (b->lines == NOT_SAID) b->lines = b->json ? 0 : LINES_DEFAULT;
     int named = argc - optind, first = optind;
     if (named != 0 && named != 2)
@@ -489,7 +482,7 @@ static int parse(struct bisect *b, int argc, char **argv) {
     if (!named && !b->words[0] && !b->words[1])
         return tool_usage("expected two recordings, or --a and --b; got neither");
     for (int i = 0; i < 2; i++) {
-        b->side[i] = common;
+        b->side[i] = b->common;
         b->side[i].letter = (char)('A' + i);
         if (named) b->side[i].setup.recording = argv[first + i];
         if (take_words(&b->side[i], b->words[i]) != 0) return -1;
@@ -500,7 +493,6 @@ static int parse(struct bisect *b, int argc, char **argv) {
 int cmd_bisect(int argc, char **argv) {
     static struct bisect state; /* large, and zero */
     struct bisect *b = &state;
-    b->every = 60;
     b->lines = NOT_SAID;
     b->first = b->ram_first = b->looked = NEVER;
     if (parse(b, argc, argv) != 0) return BISECT_FAILED;

@@ -196,25 +196,17 @@ static int blame(struct blame *b) {
 
 /* --- the command line --- */
 
-static int take(struct blame *b, int c) {
-    int taken = kl_machine_take(&b->setup, c, optarg);
-    if (taken <= 0) return taken;
-    switch (c) {
-    case 'n': return tool_number("frames", optarg, 1, 10000000, &b->frames);
-    case 'l': return tool_number("lines", optarg, 0, 1000000, &b->lines);
-    case 'j': b->json = true; return 0;
-    default: return -1;
-    }
-}
+#define FIELD(f)          .field = offsetof(struct blame, f), .size = sizeof(((struct blame *)0)->f)
+#define NUMBER(f, lo, hi) .kind = KL_KIND_NUMBER, FIELD(f), .min = lo, .max = hi
 
 static int parse(struct blame *b, int argc, char **argv) {
-    static const struct option longs[] = {KLT_MACHINE_LONGS,
-                                          {"frames", required_argument, NULL, 'n'},
-                                          {"lines", required_argument, NULL, 'l'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {NULL, 0, NULL, 0}};
-    for (int c; (c = tool_next(argc, argv, "", longs)) != -1;)
-        if (take(b, c) != 0) return -1;
+    static const struct kl_row rows[] = {{.name = "frames", .value = "N", NUMBER(frames, 1, 10000000)},
+                                         {.name = "lines", .value = "K", NUMBER(lines, 0, 1000000)},
+                                         {.name = "json", .kind = KL_KIND_SWITCH, FIELD(json)},
+                                         {.name = NULL}};
+    static const struct kl_table tables[] = {
+        {.rows = kl_machine_rows, .fields = offsetof(struct blame, setup)}, {.rows = rows}, {.rows = NULL}};
+    tool_parse(argc, argv, false, tables, b);
     if (b->lines == NOT_SAID) b->lines = b->json ? 0 : LINES_DEFAULT;
     if (argc - optind != 2)
         return tool_usage("expected two states or two folders of them, got %d names", argc - optind);

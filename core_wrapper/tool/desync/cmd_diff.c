@@ -61,10 +61,10 @@ static int tell(const struct kl_hashdiff *d, const char *a, const char *b) {
 }
 
 int cmd_diff(int argc, char **argv) {
-    static const struct option longs[] = {{NULL, 0, NULL, 0}};
+    static const struct kl_table none[] = {{.rows = NULL}};
     struct kl_hashdiff d;
     char err[1024];
-    tool_next(argc, argv, "", longs);
+    tool_parse(argc, argv, false, none, NULL);
     if (argc - optind != 2) return tool_usage("expected two files, got %d", argc - optind);
     if (kl_hashdiff(&d, argv[optind], argv[optind + 1], err, sizeof(err)) != 0)
         return tool_fail(DIFF_ERROR, "diff", "%s", err);

@@ -25,26 +25,9 @@ const char cmd_verify_help[] =
     "speed, and\n"
     "holds the runs against the hashes that the recordings say. One line a file says what was found.\n"
     "\n"
-    "  --core NAME_OR_PATH  the core; more than once: the one that fits (default: by the name in the "
-    "recording)\n"
-    "  --content DIR        a folder, or a file, that has the content: found by its checksum, whatever its "
-    "name; may be\n"
-    "                       given more than once\n"
-    "  --system DIR         the core's system folder (default: an empty one)\n"
-    "  --states DIR         at a parting, keeps the state of the run here in DIR/RECORDING, for keylock "
-    "blame\n"
-    "  --relay FINGERPRINT  the relay that must have sealed them; the fingerprint is behind the # of its "
-    "links\n"
-    "  --jobs N, -j N       files at once (default 1); of one file with --pieces, pieces\n"
-    "  --pieces DIR         keeps states of the run in DIR; with those of an earlier run of the file, its "
-    "pieces "
-    "run at\n"
-    "                       once, if the last state of each is the first of the next\n"
-    "  --json               prints a JSON object for each file instead of text\n"
-    "  --tie                runs up to the first frame on which the players of a relay's recording differ, "
-    "and says who\n"
-    "                       of them is right\n"
-    "  --label N            with --tie: the frame whose hashes are judged\n"
+    "@0\n"
+    "@1\n"
+    "@2\n"
     "\n"
     "A recording that begins with a room's state is verified from there, if one of the same match that "
     "begins with\n"
@@ -54,19 +37,7 @@ const char cmd_verify_help[] =
     "recording's machine, states do not count.\n"
     "\n"
     "Beside a relay, on Linux:\n"
-    "  --watch DIR          takes the recordings that are moved into DIR/new, those with a player's report "
-    "first, and moves\n"
-    "                       them to DIR/kept; goes on until it is stopped. Decides the ties that the relay "
-    "asks about\n"
-    "                       in DIR/ask, in DIR/verdicts\n"
-    "  --database FILE      what was found, in SQLite; with --watch it is made\n"
-    "  --share P            percent of the files without a report that are run, by chance (default 100)\n"
-    "  --keep WHICH         all, or parted: those that are reported, or not verified (default all)\n"
-    "  --days N             days after which a file without a report is removed and forgotten; 0: never "
-    "(default 30)\n"
-    "  --on-verdict COMMAND  a shell's command that gets each verdict as JSON on its input\n"
-    "  --once               ends when DIR/new has no file left\n"
-    "  --list WHAT          prints the newest 50: matches, players, reports or verdicts\n"
+    "@3\n"
     "\n"
     "Exit status, the highest of all files:\n"
     "  0  verified: all hashes are those of the run here; with --tie: decided; with --watch: it was stopped, "
@@ -257,70 +228,161 @@ static int verify(struct verify *c) {
     return c->worst;
 }
 
-static int take_place(const char *option, const char **list, unsigned *count, char *value) {
-    if (*count == KLT_VERIFY_PLACES)
-        return tool_usage("--%s: expected at most %d of them, got one more", option, KLT_VERIFY_PLACES);
-    list[(*count)++] = tool_path(value);
-    return 0;
+static bool take_relay(const struct kl_row *row, void *field, const char *text, char why[KL_ROW_TEXT]) {
+    (void)row;
+    *(const char **)field = text;
+    if (kl_fingerprint_valid(text)) return true;
+    snprintf(why, KL_ROW_TEXT, "expected the 32 characters of a fingerprint, got %.400s", text);
+    return false;
 }
 
-/* Also for the watcher's children. */
-static const char *pass(struct verify *c, const char *option, const char *value) {
-    if (c->passes + 2 < sizeof(c->passed) / sizeof(*c->passed)) {
-        c->passed[c->passes++] = option;
-        c->passed[c->passes++] = value;
-    }
-    return value;
+static bool take_list(const struct kl_row *row, void *field, const char *text, char why[KL_ROW_TEXT]) {
+    (void)row, (void)why;
+    *(const char **)field = text;
+    return kl_database_lists(text);
 }
 
-static int take_keep(struct verify *c, const char *which) {
-    c->beside.keep_parted = !strcmp(which, "parted");
-    if (c->beside.keep_parted || !strcmp(which, "all")) return 0;
-    return tool_usage("--keep: expected all or parted, got \"%s\"", which);
+#define FIELD(f)          .field = offsetof(struct verify, f), .size = sizeof(((struct verify *)0)->f)
+#define NUMBER(f, lo, hi) .kind = KL_KIND_NUMBER, FIELD(f), .min = lo, .max = hi
+
+/* Also of the watcher's children. */
+static const struct kl_row run_rows[] = {
+    {.name = "core",
+     .value = "NAME_OR_PATH",
+     .kind = KL_KIND_LIST,
+     FIELD(wish.core),
+     .max = KLT_VERIFY_PLACES,
+     .count = offsetof(struct verify, wish.cores),
+     .help = "the core; more than once: the one that fits (default: by the name in the recording)"},
+    {.name = "content",
+     .value = "DIR",
+     .kind = KL_KIND_LIST,
+     FIELD(wish.content),
+     .max = KLT_VERIFY_PLACES,
+     .count = offsetof(struct verify, wish.contents),
+     .help = "a folder, or a file, that has the content: found by its checksum, whatever its name; may be "
+             "given more than once"},
+    {.name = "system",
+     .value = "DIR",
+     .kind = KL_KIND_PATH,
+     FIELD(wish.system_dir),
+     .help = "the core's system folder (default: an empty one)"},
+    {.name = "states",
+     .value = "DIR",
+     .kind = KL_KIND_PATH,
+     FIELD(wish.states),
+     .help = "at a parting, keeps the state of the run here in DIR/RECORDING, for keylock blame"},
+    {.name = "relay",
+     .value = "FINGERPRINT",
+     .take = take_relay,
+     FIELD(wish.relay),
+     .help = "the relay that must have sealed them; the fingerprint is behind the # of its links"},
+    {.name = NULL},
+};
+static const struct kl_row rows[] = {
+    {.name = "jobs",
+     .value = "N",
+     .letter = 'j',
+     NUMBER(jobs, 1, JOBS_MAX),
+     .shown = "none",
+     .standard = "1",
+     .help = "files at once (default 1); of one file with --pieces, pieces"},
+    {.name = "pieces",
+     .value = "DIR",
+     .kind = KL_KIND_PATH,
+     FIELD(wish.pieces),
+     .help = "keeps states of the run in DIR; with those of an earlier run of the file, its pieces run at "
+             "once, if the last state of each is the first of the next"},
+    {.name = "json",
+     .kind = KL_KIND_SWITCH,
+     FIELD(json),
+     .help = "prints a JSON object for each file instead of text"},
+    {.name = NULL},
+};
+static const struct kl_row tie_rows[] = {
+    {.name = "tie",
+     .kind = KL_KIND_SWITCH,
+     FIELD(wish.tie),
+     .help = "runs up to the first frame on which the players of a relay's recording differ, and says who of "
+             "them is right"},
+    {.name = "label",
+     .value = "N",
+     .kind = KL_KIND_NUMBER,
+     .max = UINT32_MAX - 1,
+     FIELD(wish.label),
+     .said = offsetof(struct verify, wish.labelled),
+     .help = "with --tie: the frame whose hashes are judged"},
+    {.name = NULL},
+};
+static const struct kl_row beside_rows[] = {
+    {.name = "watch",
+     .value = "DIR",
+     .kind = KL_KIND_PATH,
+     FIELD(beside.dir),
+     .help = "takes the recordings that are moved into DIR/new, those with a player's report first, and "
+             "moves them to DIR/kept; goes on until it is stopped. Decides the ties that the relay asks "
+             "about in DIR/ask, in DIR/verdicts"},
+    {.name = "database",
+     .value = "FILE",
+     .kind = KL_KIND_PATH,
+     FIELD(beside.database),
+     .help = "what was found, in SQLite; with --watch it is made"},
+    {.name = "share",
+     .value = "P",
+     NUMBER(beside.share, 0, 100),
+     .standard = "100",
+     .help = "percent of the files without a report that are run, by chance"},
+    {.name = "keep",
+     .value = "WHICH",
+     .kind = KL_KIND_SWITCH,
+     FIELD(beside.keep_parted),
+     .words = "all parted",
+     .want = "all or parted",
+     .shown = "none",
+     .help = "all, or parted: those that are reported, or not verified (default all)"},
+    {.name = "days",
+     .value = "N",
+     NUMBER(beside.days, 0, 36500),
+     .standard = "30",
+     .help = "days after which a file without a report is removed and forgotten; 0: never"},
+    {.name = "on-verdict",
+     .value = "COMMAND",
+     .kind = KL_KIND_STRING,
+     FIELD(beside.on_verdict),
+     .help = "a shell's command that gets each verdict as JSON on its input"},
+    {.name = "once",
+     .kind = KL_KIND_SWITCH,
+     FIELD(beside.once),
+     .help = "ends when DIR/new has no file left"},
+    {.name = "list",
+     .value = "WHAT",
+     .take = take_list,
+     FIELD(list),
+     .want = "matches, players, reports or verdicts",
+     .help = "prints the newest 50: matches, players, reports or verdicts"},
+    {.name = NULL},
+};
+static const struct kl_row child_rows[] = {{.name = "look", .kind = KL_KIND_SWITCH, FIELD(wish.look)},
+                                           {.name = NULL}};
+
+/* The order of the tables is that of --help. */
+static void parse(struct verify *c, bool child, int argc, char **argv) {
+    static const struct kl_table tables[] = {
+        {.rows = run_rows}, {.rows = rows}, {.rows = tie_rows}, {.rows = beside_rows}, {.rows = NULL}};
+    static const struct kl_table childs[] = {
+        {.rows = run_rows}, {.rows = tie_rows}, {.rows = child_rows}, {.rows = NULL}};
+    tool_parse(argc, argv, false, child ? childs : tables, c);
+    for (unsigned i = 0; i < c->wish.cores; i++)
+        (void)tool_path((char *)c->wish.core[i]);
+    for (unsigned i = 0; i < c->wish.contents; i++)
+        (void)tool_path((char *)c->wish.content[i]);
 }
 
-static int take_list(struct verify *c, const char *what) {
-    c->list = what;
-    if (kl_database_lists(what)) return 0;
-    return tool_usage("--list: expected matches, players, reports or verdicts, got \"%s\"", what);
-}
-
-static int take_label(struct verify *c, const char *text) {
-    uint64_t label;
-    c->wish.labelled = true;
-    if (tool_number("label", text, 0, UINT32_MAX - 1, &label) != 0) return -1;
-    c->wish.label = (uint32_t)label;
-    return 0;
-}
-
-static int take(struct verify *c, int o) {
-    switch (o) {
-    case 'c': return take_place("core", c->wish.core, &c->wish.cores, (char *)pass(c, "--core", optarg));
-    case 'f':
-        return take_place("content", c->wish.content, &c->wish.contents,
-                          (char *)pass(c, "--content", optarg));
-    case 's': c->wish.system_dir = pass(c, "--system", tool_path(optarg)); return 0;
-    case 'T': c->wish.states = pass(c, "--states", tool_path(optarg)); return 0;
-    case 'r':
-        c->wish.relay = pass(c, "--relay", optarg);
-        return kl_fingerprint_valid(optarg)
-                   ? 0
-                   : tool_usage("--relay: expected the 32 characters of a fingerprint, got %s", optarg);
-    case 'j': return tool_number("jobs", optarg, 1, JOBS_MAX, &c->jobs);
-    case 'w': c->beside.dir = tool_path(optarg); return 0;
-    case 'd': c->beside.database = tool_path(optarg); return 0;
-    case 'p': return tool_number("share", optarg, 0, 100, &c->beside.share);
-    case 'k': return take_keep(c, optarg);
-    case 'D': return tool_number("days", optarg, 0, 36500, &c->beside.days);
-    case 'v': c->beside.on_verdict = optarg; return 0;
-    case 'o': c->beside.once = true; return 0;
-    case 'l': return take_list(c, optarg);
-    case 'L': c->wish.look = true; return 0;
-    case 'P': c->wish.pieces = tool_path(optarg); return 0;
-    case 't': c->wish.tie = true; return 0;
-    case 'n': return take_label(c, optarg);
-    default: c->json = true; return 0;
-    }
+/* To the watcher's children. */
+static void pass(struct verify *c, const char *option, const char *value) {
+    if (!value) return;
+    c->passed[c->passes++] = option;
+    c->passed[c->passes++] = value;
 }
 
 static int list(struct verify *c) {
@@ -333,40 +395,23 @@ static int list(struct verify *c) {
 }
 
 static int watch_folder(struct verify *c) {
+    for (unsigned i = 0; i < c->wish.cores; i++)
+        pass(c, "--core", c->wish.core[i]);
+    for (unsigned i = 0; i < c->wish.contents; i++)
+        pass(c, "--content", c->wish.content[i]);
+    pass(c, "--system", c->wish.system_dir);
+    pass(c, "--states", c->wish.states);
+    pass(c, "--relay", c->wish.relay);
     c->beside.json = c->json;
     c->beside.options = c->passed;
     kl_process_catch_stop();
     return kl_watch(&c->beside);
 }
 
-#define LONGS                                                                                                \
-    {"core", required_argument, NULL, 'c'}, {"content", required_argument, NULL, 'f'},                       \
-        {"system", required_argument, NULL, 's'}, {"states", required_argument, NULL, 'T'},                  \
-        {"tie", no_argument, NULL, 't'}, {"label", required_argument, NULL, 'n'}, {                          \
-        "relay", required_argument, NULL, 'r'                                                                \
-    }
-
 int cmd_verify(int argc, char **argv) {
-    static const struct option longs[] = {LONGS,
-                                          {"jobs", required_argument, NULL, 'j'},
-                                          {"pieces", required_argument, NULL, 'P'},
-                                          {"json", no_argument, NULL, 'J'},
-                                          {"watch", required_argument, NULL, 'w'},
-                                          {"database", required_argument, NULL, 'd'},
-                                          {"share", required_argument, NULL, 'p'},
-                                          {"keep", required_argument, NULL, 'k'},
-                                          {"days", required_argument, NULL, 'D'},
-                                          {"on-verdict", required_argument, NULL, 'v'},
-                                          {"once", no_argument, NULL, 'o'},
-                                          {"list", required_argument, NULL, 'l'},
-                                          {NULL, 0, NULL, 0}};
     static struct verify state; /* large, and zero */
     struct verify *c = &state;
-    c->jobs = 1;
-    c->beside.share = 100;
-    c->beside.days = 30;
-    for (int o; (o = tool_next(argc, argv, "j:", longs)) != -1;)
-        (void)take(c, o);
+    parse(c, false, argc, argv);
     bool beside = c->beside.dir || c->list;
     if (beside && strcmp(kl_world_system, "Linux") != 0)
         return tool_fail(KLT_FAILED, "verify", "--watch and --list work on Linux alone, not on %s",
@@ -389,12 +434,10 @@ int cmd_verify(int argc, char **argv) {
 
 /* Of the watcher: one file, and the object goes to the parent. */
 int cmd_verify_child(int argc, char **argv) {
-    static const struct option longs[] = {LONGS, {"look", no_argument, NULL, 'L'}, {NULL, 0, NULL, 0}};
     static struct verify state;
     static struct kl_verify one;
     struct verify *c = &state;
-    for (int o; (o = tool_next(argc, argv, "", longs)) != -1;)
-        (void)take(c, o);
+    parse(c, true, argc, argv);
     if (optind != argc - 1) return tool_usage("expected one recording, got %d", argc - optind);
     c->wish.file = argv + optind;
     c->wish.files = 1;

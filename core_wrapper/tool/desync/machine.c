@@ -15,43 +15,46 @@
 
 /* --- the command line --- */
 
-static int take_device(struct kl_machine_setup *s, const char *text) {
-    char why[KL_ROW_TEXT];
-    if (kl_headless_take_device(NULL, &s->devices, text, why)) return 0;
-    return tool_usage("--device: expected PORT:ID with a port from 0 to %d, got \"%s\"", KL_MAX_SEATS - 1,
-                      text);
-}
+#define FIELD(f)                                                                                             \
+    .field = offsetof(struct kl_machine_setup, f), .size = sizeof(((struct kl_machine_setup *)0)->f)
+#define PATH(f) .kind = KL_KIND_PATH, FIELD(f)
 
-static int take_option(struct kl_machine_setup *s, const char *text) {
-    if (s->option_count == KLT_MACHINE_OPTIONS || !strchr(text, '=') || *text == '=')
-        return tool_usage("--option: expected KEY=VALUE, %d at most, got \"%s\"", KLT_MACHINE_OPTIONS, text);
-    s->option[s->option_count++] = text;
-    return 0;
-}
-
-static int take_clock(struct kl_machine_setup *s, const char *text) {
-    s->host_clock = strcmp(text, "host") == 0;
-    if (s->host_clock || strcmp(text, "virtual") == 0) return 0;
-    return tool_usage("--clock: expected virtual or host, got \"%s\"", text);
-}
-
-int kl_machine_take(struct kl_machine_setup *s, int c, char *value) {
-    switch (c) {
-    case 'c': return s->core = tool_path(value), 0;
-    case 'f': return s->content = tool_path(value), 0;
-    case 's': return s->system_dir = tool_path(value), 0;
-    case 'S': return s->save_dir = tool_path(value), 0;
-    case 'i': return s->input = value, 0;
-    case 'r': return s->recording = tool_path(value), 0;
-    case 'x': return s->corrupt = value, 0;
-    case 'o': return take_option(s, value);
-    case 'd': return take_device(s, value);
-    case 'C': return take_clock(s, value);
-    case 'p': return tool_number("seats", value, 1, KL_MAX_SEATS, &s->ports);
-    case 'e': s->has_epoch = true; return tool_number("epoch", value, 0, 8000000000u, &s->epoch_s);
-    default: return 1;
-    }
-}
+const struct kl_row kl_machine_rows[] = {
+    {.name = "core", .value = "NAME_OR_PATH", PATH(core)},
+    {.name = "content", .value = "FILE", PATH(content)},
+    {.name = "system", .value = "DIR", PATH(system_dir)},
+    {.name = "save", .value = "DIR", PATH(save_dir)},
+    {.name = "option",
+     .value = "KEY=VALUE",
+     .kind = KL_KIND_LIST,
+     FIELD(option),
+     .max = KLT_MACHINE_OPTIONS,
+     .count = offsetof(struct kl_machine_setup, option_count),
+     .words = "=",
+     .want = "KEY=VALUE"},
+    {.name = "device",
+     .value = "PORT:ID",
+     .take = kl_headless_take_device,
+     FIELD(devices),
+     .want = KLT_DEVICE_WANT},
+    {.name = "clock",
+     .value = "WHICH",
+     .kind = KL_KIND_SWITCH,
+     FIELD(host_clock),
+     .words = "virtual host",
+     .want = "virtual or host"},
+    {.name = "epoch",
+     .value = "SECONDS",
+     .kind = KL_KIND_NUMBER,
+     FIELD(epoch_s),
+     .max = 8000000000u,
+     .said = offsetof(struct kl_machine_setup, has_epoch)},
+    {.name = "input", .value = "SOURCE", .kind = KL_KIND_STRING, FIELD(input)},
+    {.name = "seats", .value = "K", .kind = KL_KIND_NUMBER, FIELD(ports), .min = 1, .max = KL_MAX_SEATS},
+    {.name = "recording", .value = "FILE", PATH(recording)},
+    {.name = "corrupt", .value = "WHERE", .kind = KL_KIND_STRING, FIELD(corrupt)},
+    {.name = NULL},
+};
 
 /* --- its files --- */
 

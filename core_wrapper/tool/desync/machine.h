@@ -4,8 +4,6 @@
 #ifndef KLT_MACHINE_H
 #define KLT_MACHINE_H
 
-#include <getopt.h>
-
 #include "net/engine/facts.h"
 #include "net/platform/process.h"
 #include "core_wrapper/core/statefile.h"
@@ -28,18 +26,8 @@ struct kl_machine_setup {
     bool verifies; /* the recording's planted desyncs are left out; hashes are those that its writer says */
 };
 
-/* getopt_long() entries of a setup, for the commands that have them. */
-#define KLT_MACHINE_LONGS                                                                                    \
-    {"core", required_argument, NULL, 'c'}, {"content", required_argument, NULL, 'f'},                       \
-        {"system", required_argument, NULL, 's'}, {"save", required_argument, NULL, 'S'},                    \
-        {"option", required_argument, NULL, 'o'}, {"device", required_argument, NULL, 'd'},                  \
-        {"clock", required_argument, NULL, 'C'}, {"epoch", required_argument, NULL, 'e'},                    \
-        {"input", required_argument, NULL, 'i'}, {"seats", required_argument, NULL, 'p'},                    \
-        {"recording", required_argument, NULL, 'r'}, {                                                       \
-        "corrupt", required_argument, NULL, 'x'                                                              \
-    }
-/* Takes one of them. 0; 1 for another option; -1 after a line on standard error. */
-int kl_machine_take(struct kl_machine_setup *s, int c, char *value);
+/* The flags of a setup (net/platform/options.h), without help. */
+extern const struct kl_row kl_machine_rows[];
 
 /* The core's description of itself, and the values of the run. */
 struct kl_machine_info {

@@ -390,19 +390,17 @@ static bool introduce(struct child *c) {
 }
 
 int cmd_machine(int argc, char **argv) {
-    static const struct option longs[] = {KLT_MACHINE_LONGS,
-                                          {"verifies", no_argument, NULL, 'v'},
-                                          {"asks", no_argument, NULL, 'a'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct kl_row rows[] = {
+        {.name = "verifies", .kind = KL_KIND_SWITCH, .field = offsetof(struct child, setup.verifies)},
+        {.name = "asks", .kind = KL_KIND_SWITCH, .field = offsetof(struct child, setup.asks)},
+        {.name = NULL}};
+    static const struct kl_table tables[] = {
+        {.rows = kl_machine_rows, .fields = offsetof(struct child, setup)}, {.rows = rows}, {.rows = NULL}};
     static struct child child; /* large, and zero */
     struct child *c = &child;
     char err[KLT_ERR];
-    for (int o; (o = getopt_long(argc, argv, ":", longs, NULL)) != -1;)
-        if (o == 'v' || o == 'a')
-            *(o == 'v' ? &c->setup.verifies : &c->setup.asks) = true;
-        else if (kl_machine_take(&c->setup, o, optarg) != 0)
-            return tool_fail(KLT_USAGE, "machine", "only another command of keylock may start this");
-    if (!c->setup.core)
+    char why[KL_ROW_TEXT];
+    if (kl_tables_parse(tables, c, argc, argv, false, "one of ours", why) != KL_LINE_DONE || !c->setup.core)
         return tool_fail(KLT_USAGE, "machine", "only another command of keylock may start this");
     kl_process_ignore_stop();
     if (start(c, err, sizeof(err)) != 0) {

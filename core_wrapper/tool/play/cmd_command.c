@@ -61,7 +61,7 @@ const char cmd_command_help[] =
     "  desync heal|pause|ignore   sets the room's action when hashes differ (host only)\n"
     "  panel                      turns the panel on this machine's screen on or off\n"
     "\n"
-    "  --pid PID                  the process, if several are in play\n"
+    "@0\n"
     "\n"
     "Exit status:\n"
     "  0  the command was taken\n"
@@ -142,12 +142,19 @@ static int join_words(char *out, size_t cap, char **words) {
 }
 
 int cmd_command(int argc, char **argv) {
-    static const struct option longs[] = {{"pid", required_argument, NULL, 'p'}, {NULL, 0, NULL, 0}};
+    static const struct kl_row rows[] = {{.name = "pid",
+                                          .value = "PID",
+                                          .kind = KL_KIND_NUMBER,
+                                          .size = sizeof(uint64_t),
+                                          .min = 1,
+                                          .max = INT32_MAX,
+                                          .help = "the process, if several are in play"},
+                                         {.name = NULL}};
+    static const struct kl_table tables[] = {{.rows = rows}, {.rows = NULL}};
     char words[KL_WORDS_MAX], err[KL_WORDS_MAX];
     struct kl_words parsed;
     uint64_t number = 0;
-    while (tool_next(argc, argv, "+", longs) != -1) /* +: the words may have dashes */
-        tool_number("pid", optarg, 1, INT32_MAX, &number);
+    tool_parse(argc, argv, true, tables, &number); /* in order: the words may have dashes */
     if (optind == argc) return tool_usage("expected " KL_WORDS_HELP "; got nothing");
     if (join_words(words, sizeof(words), argv + optind) != 0) return KLT_USAGE;
     if (kl_words_parse(&parsed, words, err, sizeof(err)) != 0) return tool_usage("%s", err);

@@ -14,7 +14,6 @@
 #include "core_wrapper/tool/setup/relay_list.h"
 #include "core_wrapper/tool/setup/set_relay.h"
 
-#include <getopt.h>
 #include <json-c/json.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -34,13 +33,7 @@ const char cmd_rooms_help[] =
     "expect from a press to its picture: the slowest\n"
     "player counts, or this machine.\n"
     "\n"
-    "  --relays FILE|URL  the relays of a list, the nearest first: a text file with a line \"key ...\" of "
-    "minisign and a line\n"
-    "                     \"HOST[:PORT] WORDS\" for each relay, and beside it its signature "
-    "FILE.minisig. An https:// address\n"
-    "                     is read by curl. The key of a list is accepted the first time, and no other "
-    "from then on\n"
-    "  --json             prints one JSON object instead of lines\n"
+    "@0\n"
     "\n"
     "Exit status:\n"
     "  0  the relay answered, or one of the list\n"
@@ -246,22 +239,39 @@ static int find_relay(struct kl_config *where, int words, char **word) {
     return 0;
 }
 
+struct wish {
+    const char *relays; /* a list; NULL: none */
+    bool json;
+};
+
+static const struct kl_row rows[] = {
+    {.name = "relays",
+     .value = "FILE|URL",
+     .kind = KL_KIND_PATH,
+     .field = offsetof(struct wish, relays),
+     .help = "the relays of a list, the nearest first: a text file with a line \"key ...\" of minisign and a "
+             "line "
+             "\"HOST[:PORT] WORDS\" for each relay, and beside it its signature FILE.minisig. An https:// "
+             "address "
+             "is read by curl. The key of a list is accepted the first time, and no other from then on"},
+    {.name = "json",
+     .kind = KL_KIND_SWITCH,
+     .field = offsetof(struct wish, json),
+     .help = "prints one JSON object instead of lines"},
+    {.name = NULL},
+};
+
 int cmd_rooms(int argc, char **argv) {
     static struct kl_config where;
-    static const struct option longs[] = {
-        {"json", no_argument, NULL, 'j'}, {"relays", required_argument, NULL, 'l'}, {NULL, 0, NULL, 0}};
-    const char *relays = NULL;
-    bool json = false;
+    static const struct kl_table tables[] = {{.rows = rows}, {.rows = NULL}};
+    struct wish wish = {.json = false};
     json_object *object = NULL;
-    for (int c; (c = tool_next(argc, argv, "", longs)) != -1;) {
-        if (c == 'l') relays = tool_path(optarg);
-        json = json || c == 'j';
-    }
-    if (relays && optind < argc) return tool_usage("expected HOST[:PORT] or --relays, got both");
-    if (relays) return tell_list(relays, json);
+    tool_parse(argc, argv, false, tables, &wish);
+    if (wish.relays && optind < argc) return tool_usage("expected HOST[:PORT] or --relays, got both");
+    if (wish.relays) return tell_list(wish.relays, wish.json);
     if (find_relay(&where, argc - optind, argv + optind) != 0) return KLT_USAGE;
     if (sodium_init() < 0) return tool_fail(KLT_FAILED, "rooms", "libsodium does not start");
-    int code = ask(&where, json ? &object : NULL);
+    int code = ask(&where, wish.json ? &object : NULL);
     if (object && kl_report_put(stdout, object) != 0) return KLT_OUTPUT;
     return code;
 }

@@ -46,9 +46,9 @@ static void keep_open(struct kl_router *r, uint32_t lease_s, int quit) {
 
 int cmd_router(int argc, char **argv) {
     uint64_t port, lease_s;
-    if (argc != 3) tool_usage("expected a port and a lease, got %d words", argc - 1);
-    tool_number("port", argv[1], 1, UINT16_MAX, &port);
-    tool_number("lease", argv[2], 1, UINT32_MAX, &lease_s);
+    if (argc != 3 || !kl_number(argv[1], 1, UINT16_MAX, &port) ||
+        !kl_number(argv[2], 1, UINT32_MAX, &lease_s))
+        tool_usage("expected a port and a lease, got %d words", argc - 1);
     int quit = kl_wake_at_quit();
     kl_process_leave_terminal();
     kl_process_limit_memory(MEMORY_BYTES);

@@ -12,7 +12,6 @@
 #include "core_wrapper/start/seat_file.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -35,19 +34,7 @@ const char cmd_probe_help[] =
     "for a player who\n"
     "runs ahead of the lock.\n"
     "\n"
-    "  --core NAME_OR_PATH the libretro core; a name is looked for in the usual core folders\n"
-    "  --content FILE      the content that the core plays\n"
-    "  --frames N          frames of each run (default 1800)\n"
-    "  --input SOURCE      the input, as for keylock run (default random:1)\n"
-    "  --options           tries each value of each core option, in a run of 300 frames: which change the "
-    "game?\n"
-    "  --json FILE         writes the profile as a JSON object (-: to standard output, and nothing else "
-    "there)\n"
-    "  --keep              keeps the profile for the rooms that are made on this machine\n"
-    "  --learn             a short probe in the background: keeps what a load changes for all games of the "
-    "core\n"
-    "  --system DIR        system folder (BIOS images)\n"
-    "  --option KEY=VALUE  a core option; repeat for more\n"
+    "@0\n"
     "\n"
     "Exit status:\n"
     "  0  fit for locking\n"
@@ -85,7 +72,7 @@ struct probe {
     struct kl_join_result join;
     struct kl_options_result options;
     struct kl_findings profile;
-    const char *json;
+    const char *wanted, *json; /* wanted: the core as it was named */
     bool try_options, keep, learn;
     bool by_addresses; /* two runs differ, and are equal with the same addresses of memory */
     bool quiet;        /* standard output is the profile's alone */
@@ -540,35 +527,73 @@ static int probe(struct probe *p) {
     return code;
 }
 
-static int take(struct probe *p, const char **core, int c) {
-    uint64_t frames;
-    switch (c) {
-    case 'c': *core = tool_path(optarg); return 0;
-    case 'f': p->setup.content = tool_path(optarg); return 0;
-    case 's': p->setup.system_dir = tool_path(optarg); return 0;
-    case 'i': p->setup.input = optarg; return 0;
-    case 'O': p->try_options = true; return 0;
-    case 'k': p->keep = true; return 0;
-    case 'l':
-        p->learn = true;
-        p->setup.frames = LEARN_FRAMES;
-        return 0;
-    case 'j':
-        p->json = tool_path(optarg);
-        p->quiet = strcmp(optarg, "-") == 0;
-        return 0;
-    case 'n':
-        if (tool_number("frames", optarg, 10, 10000000, &frames) != 0) return -1;
-        p->setup.frames = (uint32_t)frames;
-        return 0;
-    case 'o':
-        if (p->setup.option_count == sizeof(p->option) / sizeof(p->option[0]) || !strchr(optarg, '='))
-            return tool_usage("--option: expected KEY=VALUE, 256 at most, got \"%s\"", optarg);
-        p->option[p->setup.option_count++] = optarg;
-        return 0;
-    default: return -1;
-    }
+static bool take_learn(const struct kl_row *row, void *probe, const char *text, char why[KL_ROW_TEXT]) {
+    struct probe *p = probe;
+    (void)row, (void)text, (void)why;
+    p->learn = true;
+    p->setup.frames = LEARN_FRAMES;
+    return true;
 }
+
+#define FIELD(f) .field = offsetof(struct probe, f), .size = sizeof(((struct probe *)0)->f)
+
+static const struct kl_row rows[] = {
+    {.name = "core",
+     .value = "NAME_OR_PATH",
+     .kind = KL_KIND_PATH,
+     FIELD(wanted),
+     .help = "the libretro core; a name is looked for in the usual core folders"},
+    {.name = "content",
+     .value = "FILE",
+     .kind = KL_KIND_PATH,
+     FIELD(setup.content),
+     .help = "the content that the core plays"},
+    {.name = "frames",
+     .value = "N",
+     .kind = KL_KIND_NUMBER,
+     FIELD(setup.frames),
+     .min = 10,
+     .max = 10000000,
+     .standard = "1800",
+     .help = "frames of each run"},
+    {.name = "input",
+     .value = "SOURCE",
+     .kind = KL_KIND_STRING,
+     FIELD(setup.input),
+     .standard = "random:1",
+     .help = "the input, as for keylock run"},
+    {.name = "options",
+     .kind = KL_KIND_SWITCH,
+     FIELD(try_options),
+     .help = "tries each value of each core option, in a run of 300 frames: which change the game?"},
+    {.name = "json",
+     .value = "FILE",
+     .kind = KL_KIND_PATH,
+     FIELD(json),
+     .help = "writes the profile as a JSON object (-: to standard output, and nothing else there)"},
+    {.name = "keep",
+     .kind = KL_KIND_SWITCH,
+     FIELD(keep),
+     .help = "keeps the profile for the rooms that are made on this machine"},
+    {.name = "learn",
+     .take = take_learn,
+     .help = "a short probe in the background: keeps what a load changes for all games of the core"},
+    {.name = "system",
+     .value = "DIR",
+     .kind = KL_KIND_PATH,
+     FIELD(setup.system_dir),
+     .help = "system folder (BIOS images)"},
+    {.name = "option",
+     .value = "KEY=VALUE",
+     .kind = KL_KIND_LIST,
+     FIELD(option),
+     .max = sizeof(((struct probe *)0)->option) / sizeof(char *),
+     .count = offsetof(struct probe, setup.option_count),
+     .words = "=",
+     .want = "KEY=VALUE",
+     .help = "a core option; repeat for more"},
+    {.name = NULL},
+};
 
 static void set_machine(struct probe *p) {
     p->machine = (struct kl_machine_setup){.core = p->core,
@@ -581,28 +606,16 @@ static void set_machine(struct probe *p) {
 }
 
 int cmd_probe(int argc, char **argv) {
-    static const struct option longs[] = {{"core", required_argument, NULL, 'c'},
-                                          {"content", required_argument, NULL, 'f'},
-                                          {"frames", required_argument, NULL, 'n'},
-                                          {"system", required_argument, NULL, 's'},
-                                          {"option", required_argument, NULL, 'o'},
-                                          {"input", required_argument, NULL, 'i'},
-                                          {"options", no_argument, NULL, 'O'},
-                                          {"json", required_argument, NULL, 'j'},
-                                          {"keep", no_argument, NULL, 'k'},
-                                          {"learn", no_argument, NULL, 'l'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct kl_table tables[] = {{.rows = rows}, {.rows = NULL}};
     static struct probe state; /* large, and zero */
     struct probe *p = &state;
-    const char *core = NULL;
     char err[KLT_ERR];
-    p->setup =
-        (struct kl_probe_setup){.options = p->option, .frames = 1800, .every = EVERY, .input = "random:1"};
-    for (int c; (c = tool_next(argc, argv, "", longs)) != -1;)
-        if (take(p, &core, c) != 0) return KLT_USAGE;
-    if (!core) return tool_usage("expected --core NAME_OR_PATH, got none");
+    p->setup = (struct kl_probe_setup){.options = p->option, .every = EVERY};
+    tool_parse(argc, argv, false, tables, p);
+    p->quiet = p->json && strcmp(p->json, "-") == 0;
+    if (!p->wanted) return tool_usage("expected --core NAME_OR_PATH, got none");
     if (optind < argc) return tool_usage("expected options only, got \"%s\"", argv[optind]);
-    if (tool_find_core(core, p->core, sizeof(p->core), err, sizeof(err)) != 0)
+    if (tool_find_core(p->wanted, p->core, sizeof(p->core), err, sizeof(err)) != 0)
         return tool_fail(KLT_LOAD, "probe", "%s", err);
     p->setup.core = p->core;
     set_machine(p);

@@ -11,6 +11,7 @@
 #include "core_wrapper/tool/play/errand.h"
 #include "core_wrapper/tool/play/play_replay.h"
 #include "core_wrapper/words/config.h"
+#include "core_wrapper/words/config_table.h"
 #include "net/engine/plain.h"
 #include "net/platform/address.h"
 #include "net/platform/clock.h"
@@ -21,7 +22,6 @@
 #include "net/record/klr_body.h"
 #include "net/session/proof.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,13 +47,7 @@ const char cmd_challenge_help[] =
     "content or core is\n"
     "missing, the token waits half a day.\n"
     "\n"
-    "  --content DIR        a folder, or a file, that has the content: found by its checksum, whatever its "
-    "name\n"
-    "  --core NAME_OR_PATH  the core (default: by the name in the challenge)\n"
-    "  --name NAME          your name (default: KEYLOCK_NAME, else your user's)\n"
-    "  --trust              loads the save data that the challenge begins with\n"
-    "  --retroarch FILE     the RetroArch to start\n"
-    "  --wrapper FILE       keylock_libretro.so\n"
+    "@0\n"
     "\n"
     "Exit status:\n"
     "  0  all runs are handed in\n"
@@ -400,18 +394,53 @@ static int play(struct challenge *c, int count, char **given) {
 
 /* --- the command line --- */
 
-static int take_challenge(struct challenge *c, char *text) {
-    char err[2048], *slash = strrchr(text, '/');
-    if (!strcmp(text, "-")) return 0;
-    if (!slash || !slash[1] || slash == text || strlen(slash + 1) > KL_NAME_CHARS)
-        return tool_usage("--challenge: expected HOST[:PORT]/NAME, NAME of at most %d characters, got \"%s\"",
-                          KL_NAME_CHARS, text);
+static bool take_challenge(const struct kl_row *row, void *challenge, const char *text,
+                           char why[KL_ROW_TEXT]) {
+    struct challenge *c = challenge;
+    char *slash = strrchr(text, '/');
+    (void)row;
+    if (!strcmp(text, "-")) return true;
+    if (!slash || !slash[1] || slash == text || strlen(slash + 1) > KL_NAME_CHARS) return false;
     snprintf(c->wanted.name, sizeof(c->wanted.name), "%s", slash + 1);
     *slash = 0;
     c->relay = text;
-    if (kl_config_set(&c->where, "relay", text, err, sizeof(err)) != 0) return tool_usage("%s", err);
-    return 0;
+    return kl_row_set(kl_config_row("relay"), &c->where, text, why);
 }
+
+#define FIELD(f) .field = offsetof(struct challenge, f), .size = sizeof(((struct challenge *)0)->f)
+
+static const struct kl_row rows[] = {
+    {.name = "challenge",
+     .value = "RELAY/NAME",
+     .take = take_challenge,
+     .want = "HOST[:PORT]/NAME, NAME of at most 23 characters"},
+    {.name = "content",
+     .value = "DIR",
+     .kind = KL_KIND_PATH,
+     FIELD(content),
+     .help = "a folder, or a file, that has the content: found by its checksum, whatever its name"},
+    {.name = "core",
+     .value = "NAME_OR_PATH",
+     .kind = KL_KIND_PATH,
+     FIELD(core),
+     .help = "the core (default: by the name in the challenge)"},
+    {.name = "name",
+     .value = "NAME",
+     .kind = KL_KIND_STRING,
+     FIELD(name),
+     .help = "your name (default: KEYLOCK_NAME, else your user's)"},
+    {.name = "trust",
+     .kind = KL_KIND_SWITCH,
+     FIELD(trust),
+     .help = "loads the save data that the challenge begins with"},
+    {.name = "retroarch",
+     .value = "FILE",
+     .kind = KL_KIND_PATH,
+     FIELD(retroarch),
+     .help = "the RetroArch to start"},
+    {.name = "wrapper", .value = "FILE", .kind = KL_KIND_PATH, FIELD(wrapper), .help = "keylock_libretro.so"},
+    {.name = NULL},
+};
 
 static void name_player(struct challenge *c) {
     const char *user = kl_environment_get("USER"), *set = kl_environment_get("KEYLOCK_NAME");
@@ -422,22 +451,10 @@ static void name_player(struct challenge *c) {
 }
 
 int cmd_challenge(int argc, char **argv) {
-    static const struct option longs[] = {
-        {"challenge", required_argument, NULL, 'C'}, {"core", required_argument, NULL, 'c'},
-        {"content", required_argument, NULL, 'f'},   {"name", required_argument, NULL, 'n'},
-        {"trust", no_argument, NULL, 't'},           {"retroarch", required_argument, NULL, 'r'},
-        {"wrapper", required_argument, NULL, 'w'},   {NULL, 0, NULL, 0}};
+    static const struct kl_table tables[] = {{.rows = rows}, {.rows = NULL}};
     static struct challenge state; /* large, and zero */
     struct challenge *c = &state;
-    for (int o; (o = tool_next(argc, argv, "", longs)) != -1;) {
-        if (o == 'C') (void)take_challenge(c, optarg);
-        if (o == 'c') c->core = tool_path(optarg);
-        if (o == 'f') c->content = tool_path(optarg);
-        if (o == 'n') c->name = optarg;
-        if (o == 't') c->trust = true;
-        if (o == 'r') c->retroarch = tool_path(optarg);
-        if (o == 'w') c->wrapper = tool_path(optarg);
-    }
+    tool_parse(argc, argv, false, tables, c);
     bool dashes = optind > 0 && strcmp(argv[optind - 1], "--") == 0;
     if (optind < argc && !dashes)
         return tool_usage("expected RetroArch's arguments behind --, got \"%s\"", argv[optind]);

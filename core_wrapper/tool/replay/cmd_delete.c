@@ -5,10 +5,10 @@
 #include "core_wrapper/tool/headless/headless.h"
 #include "core_wrapper/tool/play/errand.h"
 #include "core_wrapper/words/config.h"
+#include "core_wrapper/words/config_table.h"
 #include "net/engine/plain.h"
 #include "net/platform/address.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +30,7 @@ const char cmd_delete_help[] =
     "do all if the\n"
     "relay's host wants that.\n"
     "\n"
-    "  --relay HOST[:PORT]  the relay (default: the one where you played)\n"
-    "  --list               lists the rooms of the matches whose recordings you may have deleted, the newest "
-    "last\n"
+    "@0\n"
     "\n"
     "Exit status:\n"
     "  0  it is deleted\n"
@@ -107,13 +105,24 @@ static int delete_match(struct wish *w) {
 
 /* --- the command line --- */
 
-static int take_relay(struct wish *w, const char *text) {
-    char err[2048];
-    const char *key = strstr(text, "://") ? "link" : "relay";
-    if (kl_config_set(&w->where, key, text, err, sizeof(err)) != 0)
-        return tool_usage("%s", strstr(err, "expected") ? strstr(err, "expected") : err);
-    return 0;
+static bool take_relay(const struct kl_row *row, void *where, const char *text, char why[KL_ROW_TEXT]) {
+    (void)row;
+    return kl_row_set(kl_config_row(strstr(text, "://") ? "link" : "relay"), where, text, why);
 }
+
+#define FIELD(f) .field = offsetof(struct wish, f)
+static const struct kl_row rows[] = {
+    {.name = "relay",
+     .value = "HOST[:PORT]",
+     .take = take_relay,
+     FIELD(where),
+     .help = "the relay (default: the one where you played)"},
+    {.name = "list",
+     .kind = KL_KIND_SWITCH,
+     FIELD(lists),
+     .help = "lists the rooms of the matches whose recordings you may have deleted, the newest last"},
+    {.name = NULL},
+};
 
 /* The room's id and the relay's fingerprint, as the file says. */
 static int read_file(struct wish *w, char *path) {
@@ -140,15 +149,11 @@ static bool is_id(struct wish *w, const char *text) {
 }
 
 int cmd_delete(int argc, char **argv) {
-    static const struct option longs[] = {
-        {"relay", required_argument, NULL, 'r'}, {"list", no_argument, NULL, 'l'}, {NULL, 0, NULL, 0}};
+    static const struct kl_table tables[] = {{.rows = rows}, {.rows = NULL}};
     static struct wish wish; /* large */
     struct wish *w = &wish;
-    char place[KL_SEAT_WHERE];
-    for (int o; (o = tool_next(argc, argv, "", longs)) != -1;) {
-        if (o == 'l') w->lists = true;
-        if (o == 'r') (void)take_relay(w, optarg);
-    }
+    char place[KL_SEAT_WHERE], why[KL_ROW_TEXT];
+    tool_parse(argc, argv, false, tables, w);
     if (argc - optind != !w->lists)
         return tool_usage("expected %s, got %d",
                           w->lists ? "no recording with --list" : "one recording or room", argc - optind);
@@ -160,7 +165,7 @@ int cmd_delete(int argc, char **argv) {
         snprintf(place, sizeof(place), "%s", w->key[w->keys - 1].where);
         place[strcspn(place, " ")] = 0;
         if (!*place) return tool_usage("expected --relay HOST[:PORT]: it is not known where you played");
-        (void)take_relay(w, place);
+        if (!take_relay(NULL, &w->where, place, why)) return tool_usage("%s", why);
     }
     code = delete_match(w);
     sodium_memzero(w, sizeof(*w));

@@ -30,31 +30,7 @@ const char cmd_replay_help[] =
     "fast-forward\n"
     "work, too.\n"
     "\n"
-    "  --core NAME_OR_PATH  the core (default: by the name in the recording)\n"
-    "  --content DIR        a folder, or a file, that has the content: found by its checksum, whatever its "
-    "name\n"
-    "  --take-over N        player 1 to 8: with Y you play on in that seat, alone\n"
-    "  --room NAME          with --take-over: with Y a room of that name begins there. Those who come are "
-    "asked "
-    "whether they\n"
-    "                       agree to its state\n"
-    "  --relay HOST[:PORT]  with --room: the relay (default: keylock.cfg's)\n"
-    "  --players N          with --room: seats that are filled before it begins, 1 to 8 (default 2)\n"
-    "  --trust              loads the saves of the match's host that are in the recording, and a state with "
-    "which\n"
-    "                       it begins\n"
-    "  --retroarch FILE     the RetroArch to start\n"
-    "  --wrapper FILE       keylock_libretro.so\n"
-    "  --info               players, frames, inputs, hashes, seal, end\n"
-    "  --json               the same as a JSON object\n"
-    "  --text               all of it as lines of text: options, inputs, hashes, commands\n"
-    "  --export-inputs FILE the pads, for keylock run as its input\n"
-    "  --export-fm2 FILE    the pads of two players, as FCEUX has them; nothing verifies that it plays the "
-    "same\n"
-    "  --export-replay FILE a .replay of version 1, for retroarch -P (RetroArch 1.15 and later); the "
-    "recording is run\n"
-    "                       here first, to learn which inputs the core asks for\n"
-    "  --system DIR         for --export-replay: the core's system folder (default: an empty one)\n"
+    "@0\n"
     "\n"
     "Exit status:\n"
     "  0  whole\n"
@@ -282,25 +258,89 @@ static int play(struct replay *p, int count, char **given) {
 
 /* --- the command --- */
 
-static int take(struct replay *p, int o) {
-    switch (o) {
-    case 'c': p->core = tool_path(optarg); return 0;
-    case 'f': p->content = tool_path(optarg); return 0;
-    case 's': p->system_dir = tool_path(optarg); return 0;
-    case 'r': p->retroarch = tool_path(optarg); return 0;
-    case 'w': p->wrapper = tool_path(optarg); return 0;
-    case 't': p->trust = true; return 0;
-    case 'T': return tool_number("take-over", optarg, 1, KL_MAX_SEATS, &p->seat);
-    case 'P': return tool_number("players", optarg, 1, KL_MAX_SEATS, &p->players);
-    case 'R': p->room = optarg; return 0;
-    case 'H': p->relay = optarg; return 0;
-    default: break;
-    }
-    if (p->job) return tool_usage("expected one of --info, --json, --text and --export-..., got two");
-    p->job = (enum job)o;
-    p->to = optarg ? tool_path(optarg) : NULL;
-    return 0;
+static bool take_job(const struct kl_row *row, void *replay, const char *to, char why[KL_ROW_TEXT]) {
+    struct replay *p = replay;
+    if (p->job)
+        snprintf(why, KL_ROW_TEXT, "expected one of --info, --json, --text and --export-..., got two");
+    if (p->job) return false;
+    p->job = (enum job)row->min;
+    p->to = row->value ? tool_path((char *)to) : NULL;
+    return true;
 }
+
+#define FIELD(f)          .field = offsetof(struct replay, f), .size = sizeof(((struct replay *)0)->f)
+#define NUMBER(f, lo, hi) .kind = KL_KIND_NUMBER, FIELD(f), .min = lo, .max = hi
+
+static const struct kl_row rows[] = {
+    {.name = "core",
+     .value = "NAME_OR_PATH",
+     .kind = KL_KIND_PATH,
+     FIELD(core),
+     .help = "the core (default: by the name in the recording)"},
+    {.name = "content",
+     .value = "DIR",
+     .kind = KL_KIND_PATH,
+     FIELD(content),
+     .help = "a folder, or a file, that has the content: found by its checksum, whatever its name"},
+    {.name = "take-over",
+     .value = "N",
+     NUMBER(seat, 1, KL_MAX_SEATS),
+     .help = "player 1 to 8: with Y you play on in that seat, alone"},
+    {.name = "room",
+     .value = "NAME",
+     .kind = KL_KIND_STRING,
+     FIELD(room),
+     .help = "with --take-over: with Y a room of that name begins there. Those who come are asked whether "
+             "they agree to its state"},
+    {.name = "relay",
+     .value = "HOST[:PORT]",
+     .kind = KL_KIND_STRING,
+     FIELD(relay),
+     .help = "with --room: the relay (default: keylock.cfg's)"},
+    {.name = "players",
+     .value = "N",
+     NUMBER(players, 1, KL_MAX_SEATS),
+     .help = "with --room: seats that are filled before it begins, 1 to 8 (default 2)"},
+    {.name = "trust",
+     .kind = KL_KIND_SWITCH,
+     FIELD(trust),
+     .help =
+         "loads the saves of the match's host that are in the recording, and a state with which it begins"},
+    {.name = "retroarch",
+     .value = "FILE",
+     .kind = KL_KIND_PATH,
+     FIELD(retroarch),
+     .help = "the RetroArch to start"},
+    {.name = "wrapper", .value = "FILE", .kind = KL_KIND_PATH, FIELD(wrapper), .help = "keylock_libretro.so"},
+    {.name = "info", .take = take_job, .min = JOB_INFO, .help = "players, frames, inputs, hashes, seal, end"},
+    {.name = "json", .take = take_job, .min = JOB_JSON, .help = "the same as a JSON object"},
+    {.name = "text",
+     .take = take_job,
+     .min = JOB_TEXT,
+     .help = "all of it as lines of text: options, inputs, hashes, commands"},
+    {.name = "export-inputs",
+     .value = "FILE",
+     .take = take_job,
+     .min = JOB_INPUTS,
+     .help = "the pads, for keylock run as its input"},
+    {.name = "export-fm2",
+     .value = "FILE",
+     .take = take_job,
+     .min = JOB_FM2,
+     .help = "   the pads of two players, as FCEUX has them; nothing verifies that it plays the same"},
+    {.name = "export-replay",
+     .value = "FILE",
+     .take = take_job,
+     .min = JOB_REPLAY,
+     .help = "a .replay of version 1, for retroarch -P (RetroArch 1.15 and later); the recording is run here "
+             "first, to learn which inputs the core asks for"},
+    {.name = "system",
+     .value = "DIR",
+     .kind = KL_KIND_PATH,
+     FIELD(system_dir),
+     .help = "for --export-replay: the core's system folder (default: an empty one)"},
+    {.name = NULL},
+};
 
 static int do_job(struct replay *p) {
     int code = 0;
@@ -316,28 +356,11 @@ static int do_job(struct replay *p) {
 }
 
 int cmd_replay(int argc, char **argv) {
-    static const struct option longs[] = {{"info", no_argument, NULL, JOB_INFO},
-                                          {"json", no_argument, NULL, JOB_JSON},
-                                          {"text", no_argument, NULL, JOB_TEXT},
-                                          {"export-inputs", required_argument, NULL, JOB_INPUTS},
-                                          {"export-fm2", required_argument, NULL, JOB_FM2},
-                                          {"export-replay", required_argument, NULL, JOB_REPLAY},
-                                          {"core", required_argument, NULL, 'c'},
-                                          {"content", required_argument, NULL, 'f'},
-                                          {"system", required_argument, NULL, 's'},
-                                          {"take-over", required_argument, NULL, 'T'},
-                                          {"room", required_argument, NULL, 'R'},
-                                          {"relay", required_argument, NULL, 'H'},
-                                          {"players", required_argument, NULL, 'P'},
-                                          {"trust", no_argument, NULL, 't'},
-                                          {"retroarch", required_argument, NULL, 'r'},
-                                          {"wrapper", required_argument, NULL, 'w'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct kl_table tables[] = {{.rows = rows}, {.rows = NULL}};
     static struct replay state; /* large, and zero */
     struct replay *p = &state;
     char err[KLT_ERR];
-    for (int o; (o = tool_next(argc, argv, "", longs)) != -1;)
-        (void)take(p, o);
+    tool_parse(argc, argv, false, tables, p);
     bool dashes = optind > 0 && strcmp(argv[optind - 1], "--") == 0;
     int names = argc - optind;
     if (names < 1 || (names > 1 && (p->job || !dashes)))

@@ -1,10 +1,10 @@
 /* `keylock doctor`: checks everything that a match needs, and names a remedy for each problem. */
+#include "core_wrapper/tool/common/forward.h"
 #include "core_wrapper/tool/common/tool.h"
 
 #include "core_wrapper/tool/setup/doctor.h"
 #include "core_wrapper/tool/common/report.h"
 
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +17,7 @@ const char cmd_doctor_help[] =
     "Checks RetroArch, its display and session bus, the installed cores, the wrapper, the relay and this\n"
     "machine's clock, and names a remedy for each problem. Changes nothing.\n"
     "\n"
-    "  --relay HOST[:PORT]  the relay (default: KEYLOCK_RELAY, else keylock.cfg in RetroArch's system "
-    "folder)\n"
-    "  --relays FILE|URL    the nearest relay of a signed list (see keylock rooms --help), in place of "
-    "--relay\n"
-    "  --wrapper PATH       keylock_libretro.so (default: beside this program, else in its lib folder)\n"
-    "  --json               prints one JSON object; the code of a finding stays the same in later versions\n"
+    "@0\n"
     "\n"
     "Exit status:\n"
     "  0  no problem, notes at most\n"
@@ -83,24 +78,35 @@ static int print_json(const struct kl_doctor *d) {
     return kl_report_put(stdout, all);
 }
 
+#define FIELD(f) .field = offsetof(struct kl_doctor, f), .size = sizeof(((struct kl_doctor *)0)->f)
+
+static const struct kl_row rows[] = {
+    {.name = "relay",
+     .value = "HOST[:PORT]",
+     .take = kl_forward_check,
+     FIELD(relay),
+     .help = "the relay (default: KEYLOCK_RELAY, else keylock.cfg in RetroArch's system folder)"},
+    {.name = "relays",
+     .value = "FILE|URL",
+     .kind = KL_KIND_PATH,
+     FIELD(relays),
+     .help = "the nearest relay of a signed list (see keylock rooms --help), in place of --relay"},
+    {.name = "wrapper",
+     .value = "PATH",
+     .kind = KL_KIND_PATH,
+     FIELD(wrapper),
+     .help = "keylock_libretro.so (default: beside this program, else in its lib folder)"},
+    {.name = "json",
+     .kind = KL_KIND_SWITCH,
+     FIELD(json),
+     .help = "prints one JSON object; the code of a finding stays the same in later versions"},
+    {.name = NULL},
+};
+
 int cmd_doctor(int argc, char **argv) {
     static struct kl_doctor d;
-    static struct kl_config scratch;
-    static const struct option longs[] = {{"relay", required_argument, NULL, 'r'},
-                                          {"relays", required_argument, NULL, 'l'},
-                                          {"wrapper", required_argument, NULL, 'w'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {NULL, 0, NULL, 0}};
-    bool json = false;
-    char err[512];
-    for (int c; (c = tool_next(argc, argv, "", longs)) != -1;) {
-        if (c == 'r' && kl_config_set(&scratch, "relay", optarg, err, sizeof err) != 0)
-            return tool_usage("--relay: %s", strstr(err, "expected"));
-        if (c == 'r') d.relay = optarg;
-        if (c == 'l') d.relays = tool_path(optarg);
-        if (c == 'w') d.wrapper = tool_path(optarg);
-        json = json || c == 'j';
-    }
+    static const struct kl_table tables[] = {{.rows = rows}, {.rows = NULL}};
+    tool_parse(argc, argv, false, tables, &d);
     if (optind < argc) return tool_usage("expected options only, got \"%s\"", argv[optind]);
     if (d.relay && d.relays) return tool_usage("expected --relay or --relays, got both");
     kl_doctor_retroarch(&d);
@@ -109,7 +115,7 @@ int cmd_doctor(int argc, char **argv) {
     kl_doctor_cores(&d);
     kl_doctor_relay(&d);
     kl_doctor_clock(&d);
-    if (!json) print(&d);
-    if (json && print_json(&d) != 0) return KLT_OUTPUT;
+    if (!d.json) print(&d);
+    if (d.json && print_json(&d) != 0) return KLT_OUTPUT;
     return count_of(&d, KL_WRONG) ? KLT_FAILED : KLT_OK;
 }

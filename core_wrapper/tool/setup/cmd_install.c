@@ -2,6 +2,7 @@
 #include "net/platform/desktop.h"
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
+#include "core_wrapper/tool/common/forward.h"
 #include "core_wrapper/tool/common/tool.h"
 
 #include "core_wrapper/draw/font.h"
@@ -12,7 +13,6 @@
 #include "core_wrapper/tool/setup/travel.h"
 #include "net/platform/library.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,16 +33,7 @@ const char cmd_install_help[] =
     "options have the rest, under Keylock. The bare core's options and saves are copied for it, once.\n"
     "\n"
     "  CORE             its name (fbneo, of the file fbneo_libretro.so), or the path of that file\n"
-    "  --all            all cores of RetroArch's folder\n"
-    "  --remove         takes cores out of the list; their options and saves stay\n"
-    "  --list           lists the cores that are there, and says which are installed\n"
-    "  --relay HOST[:PORT]  also sets the relay, in keylock.cfg in RetroArch's system folder\n"
-    "  --room NAME      sets the room there\n"
-    "  --name NAME      sets the name there that the others see\n"
-    "  --for WHICH      only in this RetroArch: native, flatpak, steam, or the folder that has its settings "
-    "and cores\n"
-    "                   (default: in each that is found)\n"
-    "  --wrapper PATH   keylock_libretro.so (default: beside this program, else in its lib folder)\n"
+    "@0\n"
     "\n"
     "Run it again after an update of RetroArch, of a core or of Keylock. If RetroArch's folder of cores "
     "belongs to root,\n"
@@ -369,54 +360,60 @@ static int work(struct job *j) {
 
 /* --- the command line --- */
 
-enum { O_ALL = 256, O_REMOVE, O_LIST, O_FOR, O_WRAPPER, O_WISH };
-
-static int take_wish(struct job *j, size_t i) {
-    static struct kl_config scratch;
-    char err[512];
-    if (kl_config_set(&scratch, wishes[i], optarg, err, sizeof err) == 0 && !strpbrk(optarg, "\"\n")) {
-        j->setting[i] = optarg;
-        return 0;
-    }
-    const char *why = strstr(err, ": ");
-    return tool_usage("--%s: %s", wishes[i], why ? why + 2 : err);
+static bool take_wish(const struct kl_row *row, void *field, const char *text, char why[KL_ROW_TEXT]) {
+    return kl_forward_check(row, field, text, why) && !strpbrk(text, "\"\n");
 }
 
-static int take(struct job *j, int c) {
-    switch (c) {
-    case O_ALL: j->all = true; return 0;
-    case O_REMOVE: j->remove = true; return 0;
-    case O_LIST: j->list = true; return 0;
-    case O_WRAPPER: j->wrapper = tool_path(optarg); return 0;
-    case O_FOR:
-        j->only = tool_path(optarg);
-        if (!strcmp(optarg, "native") || !strcmp(optarg, "flatpak") || !strcmp(optarg, "steam") ||
-            names_folder(optarg))
-            return 0;
-        return tool_usage("--for: expected native, flatpak, steam or the path of a folder, got \"%s\"",
-                          optarg);
-    default:
-        if (c >= O_WISH && c < O_WISH + (int)WISHES) return take_wish(j, (size_t)(c - O_WISH));
-        return -1;
-    }
+static bool take_for(const struct kl_row *row, void *field, const char *which, char why[KL_ROW_TEXT]) {
+    (void)row, (void)why;
+    *(const char **)field = tool_path((char *)which);
+    return !strcmp(which, "native") || !strcmp(which, "flatpak") || !strcmp(which, "steam") ||
+           names_folder(which);
 }
+
+#define FIELD(f) .field = offsetof(struct job, f), .size = sizeof(((struct job *)0)->f)
+
+static const struct kl_row rows[] = {
+    {.name = "all", .kind = KL_KIND_SWITCH, FIELD(all), .help = "all cores of RetroArch's folder"},
+    {.name = "remove",
+     .kind = KL_KIND_SWITCH,
+     FIELD(remove),
+     .help = "takes cores out of the list; their options and saves stay"},
+    {.name = "list",
+     .kind = KL_KIND_SWITCH,
+     FIELD(list),
+     .help = "lists the cores that are there, and says which are installed"},
+    {.name = "relay",
+     .value = "HOST[:PORT]",
+     .take = take_wish,
+     FIELD(setting[0]),
+     .help = "also sets the relay, in keylock.cfg in RetroArch's system folder"},
+    {.name = "room", .value = "NAME", .take = take_wish, FIELD(setting[1]), .help = "sets the room there"},
+    {.name = "name",
+     .value = "NAME",
+     .take = take_wish,
+     FIELD(setting[2]),
+     .help = "sets the name there that the others see"},
+    {.name = "for",
+     .value = "WHICH",
+     .take = take_for,
+     FIELD(only),
+     .want = "native, flatpak, steam or the path of a folder",
+     .help = "only in this RetroArch: native, flatpak, steam, or the folder that has its settings and cores "
+             "(default: in each that is found)"},
+    {.name = "wrapper",
+     .value = "PATH",
+     .kind = KL_KIND_PATH,
+     FIELD(wrapper),
+     .help = "keylock_libretro.so (default: beside this program, else in its lib folder)"},
+    {.name = NULL},
+};
 
 int cmd_install(int argc, char **argv) {
     static struct job j;
-    static const struct option longs[] = {{"all", no_argument, NULL, O_ALL},
-                                          {"remove", no_argument, NULL, O_REMOVE},
-                                          {"list", no_argument, NULL, O_LIST},
-                                          {"for", required_argument, NULL, O_FOR},
-                                          {"wrapper", required_argument, NULL, O_WRAPPER},
-                                          {"relay", required_argument, NULL, O_WISH},
-                                          {"room", required_argument, NULL, O_WISH + 1},
-                                          {"name", required_argument, NULL, O_WISH + 2},
-                                          {NULL, 0, NULL, 0}};
-    bool wish = false;
-    for (int c; (c = tool_next(argc, argv, "", longs)) != -1;) {
-        if (take(&j, c) != 0) return KLT_USAGE;
-        wish = wish || c >= O_WISH;
-    }
+    static const struct kl_table tables[] = {{.rows = rows}, {.rows = NULL}};
+    tool_parse(argc, argv, false, tables, &j);
+    bool wish = j.setting[0] || j.setting[1] || j.setting[2];
     j.core = argv + optind;
     j.cores = argc - optind;
     for (int i = 0; i < j.cores; i++)

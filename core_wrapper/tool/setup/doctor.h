@@ -22,6 +22,7 @@ struct kl_finding {
 };
 
 struct kl_doctor {
+    bool json; /* the answer is one JSON object */
     struct kl_place place[KL_PLACES];
     int places;
     const char *wrapper; /* path; NULL: as tool_find_wrapper() finds it */

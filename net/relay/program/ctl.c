@@ -1,6 +1,7 @@
 /* `keylock-relay ctl WORD...`: one line of the operator's for a running relay, in all its processes. */
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <sodium.h>
 
 #include "net/engine/engine.h"
+#include "net/platform/options.h"
 #include "net/platform/dir_list.h"
 #include "net/platform/dir.h"
 #include "net/relay/program/control.h"
@@ -19,21 +21,20 @@
 enum { EXIT_DONE, EXIT_REFUSED, EXIT_BAD_USAGE, EXIT_NO_RELAY };
 
 /* clang-format off: a line here is a line there */
-static const char help[] = "Usage: keylock-relay ctl [OPTION]... WORD...\n"
-                           "Gives the operator's words to a relay of this user that runs on this machine, "
-                           "root's to any user's, and prints\n"
-                           "the answer. `keylock-relay ctl help` asks the relay for its words.\n"
-                           "\n"
-                           "  --port N       the relay's port (of the relay that runs, if there is one)\n"
-                           "  --control DIR  the folder of its sockets, as for the relay\n"
-                           "  -h, --help     prints this text\n"
-                           "  -V, --version  prints version and protocol\n"
-                           "\n"
-                           "Exit status:\n"
-                           "  0  done\n"
-                           "  1  the relay has refused it\n"
-                           "  2  wrong usage\n"
-                           "  3  no relay answers\n";
+static const char help_begin[] =
+    "Usage: keylock-relay ctl [OPTION]... WORD...\n"
+    "Gives the operator's words to a relay of this user that runs on this machine, "
+    "root's to any user's, and prints\n"
+    "the answer. `keylock-relay ctl help` asks the relay for its words.\n"
+    "\n";
+static const char help_end[] = "  -h, --help     prints this text\n"
+                               "  -V, --version  prints version and protocol\n"
+                               "\n"
+                               "Exit status:\n"
+                               "  0  done\n"
+                               "  1  the relay has refused it\n"
+                               "  2  wrong usage\n"
+                               "  3  no relay answers\n";
 /* clang-format on */
 
 static int complain(int status, const char *format, ...) __attribute__((format(__printf__, 2, 3)));
@@ -125,49 +126,44 @@ static int start(struct kl_ctl *a, char *const *words) {
 
 /* --- the command line --- */
 
-static int read_port(const char *value, unsigned *out) {
-    char *end;
-    long port = strtol(value, &end, 10);
-    if (end == value || *end || port < 1 || port > 65535) return -1;
-    *out = (unsigned)port;
-    return 0;
-}
+#define HELP_COLUMN 17
 
-static int refuse(int option, const char *word) {
-    const char *equals = strchr(word, '=');
-    if (option == ':') return complain(EXIT_BAD_USAGE, "%s: expected a value, got none", word);
-    if (optopt && equals)
-        return complain(EXIT_BAD_USAGE, "%.*s: expected no value, got \"%s\"", (int)(equals - word), word,
-                        equals + 1);
-    return complain(EXIT_BAD_USAGE, "expected one of its options, got \"%s\"", word);
+static const struct kl_row rows[] = {
+    {.name = "port",
+     .value = "N",
+     .kind = KL_KIND_NUMBER,
+     .field = offsetof(struct kl_ctl, port),
+     .size = sizeof(unsigned),
+     .min = 1,
+     .max = 65535,
+     .help = "the relay's port (of the relay that runs, if there is one)"},
+    {.name = "control",
+     .value = "DIR",
+     .kind = KL_KIND_STRING,
+     .field = offsetof(struct kl_ctl, folder),
+     .help = "the folder of its sockets, as for the relay"},
+    {.name = NULL},
+};
+
+static int show_help(void) {
+    fputs(help_begin, stdout);
+    kl_rows_help(rows, 0, NULL, HELP_COLUMN, true, stdout);
+    return fputs(help_end, stdout) < 0 || fflush(stdout) != 0;
 }
 
 int kl_ctl(int argc, char **argv) {
-    static const struct option names[] = {{"port", required_argument, NULL, 'p'},
-                                          {"control", required_argument, NULL, 'c'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {"version", no_argument, NULL, 'V'},
-                                          {0}};
-    struct kl_ctl a = {.wait_us = ANSWER_US};
-    char folder[KL_RELAY_PATH], err[256];
-    const char *control = "";
-    int option;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "+:hV", names, NULL)) != -1) {
-        switch (option) {
-        case 'h': return fputs(help, stdout) < 0 || fflush(stdout) != 0;
-        case 'V':
-            return printf("keylock-relay %s, protocol %d\n", KL_VERSION, KL_PROTOCOL_VERSION) < 0 ||
-                   fflush(stdout) != 0;
-        case 'c': control = optarg; break;
-        case 'p':
-            if (read_port(optarg, &a.port) == 0) break;
-            return complain(EXIT_BAD_USAGE, "--port: expected a number from 1 to 65535, got \"%.64s\"",
-                            optarg);
-        default: return refuse(option, argv[optind - 1]);
-        }
+    static const struct kl_table tables[] = {{.rows = rows}, {.rows = NULL}};
+    struct kl_ctl a = {.wait_us = ANSWER_US, .folder = ""};
+    char folder[KL_RELAY_PATH], err[256], why[KL_ROW_TEXT];
+    switch (kl_tables_parse(tables, &a, argc, argv, true, "one of its options", why)) {
+    case KL_LINE_HELP: return show_help();
+    case KL_LINE_VERSION:
+        return printf("keylock-relay %s, protocol %d\n", KL_VERSION, KL_PROTOCOL_VERSION) < 0 ||
+               fflush(stdout) != 0;
+    case KL_LINE_BAD: return complain(EXIT_BAD_USAGE, "%s", why);
+    case KL_LINE_DONE: break;
     }
-    if (kl_control_folder(control, folder, err, sizeof err) != 0) return complain(EXIT_NO_RELAY, "%s", err);
+    if (kl_control_folder(a.folder, folder, err, sizeof err) != 0) return complain(EXIT_NO_RELAY, "%s", err);
     if (!*folder) return complain(EXIT_BAD_USAGE, "--control: expected a folder, got \"off\"");
     if (sodium_init() < 0) return complain(EXIT_NO_RELAY, "no random numbers");
     a.folder = folder;
