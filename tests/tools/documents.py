@@ -306,7 +306,8 @@ def check_tables(commands):
     options, words = table("setting"), table("words")
     of_rooms, of_console = [r for r in words if "allowed for" in r], [r for r in words if "allowed for" not in r]
     console = re.findall(r'\n    \{"(\w+)', read("net/relay/program/console.c"))
-    own = re.findall(r'#define KL_OWN_\w+ +"(keylock_\w+)"', read("core_wrapper/words/own_options.h"))
+    made = subprocess.run([f"{BUILD}/option_tables"], capture_output=True, text=True, timeout=20, check=True).stdout
+    own = sorted(set(re.findall(r'#define KL_OWN_\w+ +"(keylock_\w+)"', read("core_wrapper/words/own_options.h")) + re.findall(r"`(keylock_\w+)`", made)))
     verbs = re.findall(r'\{"([\w-]+)", parse_', read("net/session/command_words.c"))
     literals = re.search(r'#define KL_HOTKEYS_DEFAULT((?:\s*\\?\s*".*")+)', read("core_wrapper/words/hotkeys.h")).group(1)
     keys = "".join(re.findall(r'"(.*)"', literals))
