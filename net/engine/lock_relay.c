@@ -371,7 +371,7 @@ static bool next_interval(struct kl_lock_relay *r) {
 
 void kl_lock_close_frames(struct kl_lock_relay *r, uint64_t now_us) {
     uint32_t closed_before = r->next_close;
-    if (now_us >= r->hold_until_us) r->hold_until_us = 0;
+    if (now_us >= r->hold_until_us) r->hold_until_us = r->hold_for = 0;
     r->full_us = 0;
     while (r->started && !kl_lock_is_full(r) && r->owned && next_interval(r) && can_close(r, now_us))
         close_frame(r, now_us);

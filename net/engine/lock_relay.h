@@ -176,6 +176,7 @@ struct kl_lock_relay {
     uint64_t last_close_us;
     uint64_t full_us; /* the ring was full at this event, and more frames may close as of it; 0: it was not */
     uint64_t hold_until_us; /* nothing closes before, while clients are missing; 0: no limit */
+    uint8_t hold_for;       /* until then these pads are missing, too: silent ones may be at another relay */
     uint32_t hash_next;     /* the next keyframe at or after this frame is marked; 0: none */
     struct kl_near near;
     struct kl_packed_set commands[KL_SETS_LEAST]; /* see kl_lock_set() */

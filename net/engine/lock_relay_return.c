@@ -14,7 +14,7 @@ static struct kl_lock_client *client_at(struct kl_lock_relay *r, unsigned client
 }
 
 uint8_t kl_lock_out(const struct kl_lock_relay *r) {
-    uint8_t pads = 0;
+    uint8_t pads = r->hold_for;
     for (KL_EACH(i, r->clients)) {
         const struct kl_lock_client *c = &r->client[i];
         if (c->present && !c->joining && c->link != KL_LINK_UP) pads |= c->seats;

@@ -43,7 +43,8 @@ void kl_lock_gave_history(struct kl_lock_relay *r, unsigned client, uint32_t end
 /* True if the client is so far behind that its frames come by history, not by UPDATE. */
 bool kl_lock_fetching(const struct kl_lock_relay *r, unsigned client);
 
-/* Pads whose owners are cut, or back and not yet caught up. Without those of joining clients. */
+/* Pads whose owners are cut, or back and not yet caught up, and those of hold_for. Without those of joining
+ * clients. */
 uint8_t kl_lock_out(const struct kl_lock_relay *r);
 
 /* Takes a frame that was closed in an earlier life, before kl_lock_reopen(): in order, from frame 0 on, with

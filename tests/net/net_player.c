@@ -253,7 +253,9 @@ static void take_frame(struct player *p, const struct kl_frame *f) {
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         pressed |= f->in[s].joypad != 0;
     p->presses += pressed;
-    p->digest[p->frames++] = player_digest(before, f);
+    const uint64_t digest = player_digest(before, f), was = p->digest[p->frames];
+    if (was && was != digest) p->unmade++;
+    p->digest[p->frames++] = digest;
 }
 
 static bool next_frame(struct player *p, struct kl_frame *f) {

@@ -46,6 +46,7 @@ struct player {
     uint32_t frames, samples; /* taken, given */
     uint64_t *digest;         /* by frame */
     uint32_t digest_cap;
+    uint32_t unmade;     /* frames that it ran once more, otherwise than before */
     uint32_t presses;    /* frames in which somebody had something pressed */
     uint32_t wrong_from; /* hashes are wrong from this frame on; 0: never */
     unsigned wrong_next; /* so many of the next ones are, or until it has loaded a state */

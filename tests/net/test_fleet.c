@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -455,8 +456,10 @@ static void a_relay_that_no_player_reaches_lets_its_match_go(void **state) {
 
 /* --- never two truths: relays in network namespaces of their own, cut off and killed while many play --- */
 
-#define PAIRS_MAX 64
-#define FAULT_US  9000000
+#define PAIRS_MAX    64
+#define FAULT_US     9000000
+#define LEASE_FRAMES 240 /* of 3 s, and a second to see it */
+#define SECOND_ID    4321 /* the user of each second player's sockets, so that the way of theirs alone is cut */
 
 static struct program replica;
 static struct player crowd[2 * PAIRS_MAX];
@@ -475,6 +478,7 @@ static void remove_networks(void) {
     for (unsigned i = 0; i < RELAYS; i++)
         (void)shell("ip netns del klf%u 2>/dev/null; ip link del klf%u 2>/dev/null", i, i);
     (void)shell("ip addr del 10.77.0.1/32 dev lo 2>/dev/null");
+    (void)shell("ip rule del pref 77 2>/dev/null");
 }
 
 /* Relay I is at 10.77.I+1.2, and Redis at 10.77.0.1. False: this machine does not let us. */
@@ -562,9 +566,13 @@ static void promote(uint16_t port) {
 }
 
 static void fault(unsigned kind, unsigned at, unsigned pairs, uint16_t port) {
-    static const char *const name[] = {"the network of a relay goes", "a relay loses its power",
-                                       "a relay stands still",        "Redis forgets all",
-                                       "Redis stands still",          "a replica is promoted"};
+    static const char *const name[] = {"the network of a relay goes",
+                                       "a relay loses its power",
+                                       "a relay stands still",
+                                       "Redis forgets all",
+                                       "Redis stands still",
+                                       "a replica is promoted",
+                                       "a relay loses Redis, and one player of each of its rooms"};
     print_message("%s (relay %u)\n", name[kind], at);
     if (kind == 0) assert_true(shell("ip link set klf%u down", at));
     if (kind == 1) lose_power(at);
@@ -572,6 +580,12 @@ static void fault(unsigned kind, unsigned at, unsigned pairs, uint16_t port) {
     if (kind == 3) assert_true(shell("redis-cli -h 10.77.0.1 -p %u flushall >/dev/null", port));
     if (kind == 4) kill(redis_program.pid, SIGSTOP);
     if (kind == 5) promote(port);
+    if (kind == 6) {
+        assert_true(shell("ip -n klf%u route add blackhole 10.77.0.1/32", at));
+        assert_true(shell("ip rule add pref 77 uidrange %d-%d to 10.77.%u.2 unreachable", SECOND_ID,
+                          SECOND_ID, at + 1));
+        players_turn(crowd, 2 * pairs, FAULT_US / 1e6); /* until its lease is over, and the match elsewhere */
+    }
     players_turn(crowd, 2 * pairs, FAULT_US / 2e6);
     if (kind == 0)
         assert_true(shell("ip link set klf%u up && ip -n klf%u route replace default via 10.77.%u.1", at, at,
@@ -579,6 +593,7 @@ static void fault(unsigned kind, unsigned at, unsigned pairs, uint16_t port) {
     if (kind == 1) begin_relay_apart(at);
     if (kind == 2) signal_all(at, SIGCONT);
     if (kind == 4) kill(redis_program.pid, SIGCONT);
+    if (kind == 6) assert_true(shell("ip rule del pref 77 && ip -n klf%u route del blackhole 10.77.0.1", at));
     players_turn(crowd, 2 * pairs, FAULT_US / 2e6);
 }
 
@@ -610,20 +625,25 @@ static void never_two_truths(void **state) {
         struct kl_hello hello = hello_make(name, room, 1, 2);
         hello.params.clocked = true;
         hello.params.fps_uhz = 60000000;
+        hello.params.policy = KL_POLICY_OPTIMISTIC; /* a missing player holds no frame up */
+        hello.params.wait_budget_ms = 100;
         snprintf(place, sizeof place, "10.77.%u.2", i / 2 % RELAYS + 1);
         crowd[i] = (struct player){.host = strdup(place)};
         kl_seat_make(&crowd[i].seat);
+        setfsuid(i % 2 ? SECOND_ID : 0);
         player_open(&crowd[i], &hello, 55998, 60 * (seconds + 120));
+        setfsuid(0);
         assert_true(player_joins(&crowd[i]));
     }
     assert_true(players_run(crowd, 2 * pairs, 60, 30));
     players_turn(crowd, 2 * pairs, 10.0); /* until rooms may be taken */
     const uint64_t end_us = kl_now_us() + seconds * UINT64_C(1000000);
-    unsigned kind = 0, differ = 0, ended = 0;
+    unsigned kind = 0, differ = 0, ended = 0, unmade = 0;
     do {
-        fault(kind % 6 == 5 && !replica.pid ? 0 : kind % 6, kind % RELAYS, pairs, port);
+        const unsigned which = seconds ? kind % 7 : 6 * kind; /* two of them, if there is no time */
+        fault(which == 5 && !replica.pid ? 0 : which, kind % RELAYS, pairs, port);
         kind++;
-    } while (kl_now_us() < end_us);
+    } while (kl_now_us() < end_us || kind < 2);
     players_turn(crowd, 2 * pairs, 12.0);
     for (unsigned i = 0; i < 2 * pairs; i += 2) {
         struct player *p = &crowd[i];
@@ -638,10 +658,12 @@ static void never_two_truths(void **state) {
                 print_message("room%u: player %u has ended at frame %u: %s\n", i / 2, k, p[k].frames,
                               p[k].status.reason);
             ended += over;
+            if (p[k].unmade > unmade) unmade = p[k].unmade;
         }
     }
-    print_message("%u rooms, %u faults: %u rooms with two truths, %u players ended\n", pairs, kind, differ,
-                  ended);
+    print_message("%u rooms, %u faults: %u rooms with two truths, %u players ended, at most %u frames of one "
+                  "played otherwise later\n",
+                  pairs, kind, differ, ended, unmade);
     const unsigned taken = all_lines("event=fleet_room_taken");
     for (unsigned i = 0; i < 2 * pairs; i++)
         player_close(&crowd[i], 0);
@@ -652,6 +674,7 @@ static void never_two_truths(void **state) {
     remove_networks();
     assert_int_equal(differ, 0);
     assert_int_equal(ended, 0);
+    assert_in_range(unmade, 0, LEASE_FRAMES); /* those that only a relay had that lost its lease then */
     assert_true(seconds || taken);
 }
 

@@ -157,6 +157,11 @@ void kl_lobby_fleet_stand(struct kl_lobby_room *r, uint64_t now_us) {
     const struct kl_fleet *f = r->lobby->fleet;
     if (!f || r->phase != KL_ROOM_PLAYING || speaks(f)) return;
     r->lock.hold_until_us = now_us + STAND_US;
+    r->lock.hold_for = 0;
+    for (KL_MEMBERS(i, r, kl_lobby_has_seat)) {
+        const struct kl_lock_client *c = &r->lock.client[i];
+        if (c->present && !c->joining && now_us >= c->heard_at_us + STAND_US) r->lock.hold_for |= c->seats;
+    }
     if (!somebody_is_missing(r, now_us - MISSING_US)) return;
     for (KL_MEMBERS(i, r, kl_lobby_reaches)) {
         kl_lobby_log_member(KL_LOG_INFO, "fleet_sent_on", r, i, "frame=%u", r->lock.next_close);
