@@ -25,10 +25,10 @@ int kl_config_set(struct kl_config *c, const char *key, const char *value, char 
     return row ? -1 : -2;
 }
 
-uint8_t kl_config_word(const char *key, const char *word, uint8_t otherwise) {
+unsigned kl_config_word(const char *key, const char *word, unsigned otherwise) {
     const struct kl_row *row = kl_config_row(key);
     int place = kl_row_word(row, word);
-    return place < 0 ? otherwise : (uint8_t)(row->min + (uint64_t)place);
+    return place < 0 ? otherwise : (unsigned)row->min + (unsigned)place;
 }
 
 /* --- all values --- */

@@ -86,7 +86,7 @@ struct kl_config {
 int kl_config_read(struct kl_config *c, const char *system_dir, char *err, size_t err_len);
 
 /* The value of one of a key's words (mode, practice); for another word `otherwise`. */
-uint8_t kl_config_word(const char *key, const char *word, uint8_t otherwise);
+unsigned kl_config_word(const char *key, const char *word, unsigned otherwise);
 
 /* Sets one key (without KEYLOCK_, small letters). Returns as kl_config_read(), or -2 for a key that does not
  * exist. */

@@ -458,8 +458,8 @@ static void a_relay_that_no_player_reaches_lets_its_match_go(void **state) {
 
 #define PAIRS_MAX    64
 #define FAULT_US     9000000
-#define LEASE_FRAMES 240 /* of 3 s, and a second to see it */
-#define SECOND_ID    4321 /* the user of each second player's sockets, so that the way of theirs alone is cut */
+#define LEASE_FRAMES 240  /* of 3 s, and a second to see it */
+#define SECOND_ID    4321 /* the user of each second player's sockets: so their way alone is cut */
 
 static struct program replica;
 static struct player crowd[2 * PAIRS_MAX];
