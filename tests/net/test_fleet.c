@@ -265,10 +265,11 @@ static void expect_match(const char *after) {
     while (kl_now_us() < gone_us + 30000000 && !all_lines("event=fleet_room_taken"))
         players_turn(player, 2, 0.02);
     assert_int_equal(all_lines("event=fleet_room_taken"), 1);
-    assert_true(players_run(player, 2, player[0].frames + FPS, 30));
+    const uint32_t frames = player[0].frames + FPS;
+    assert_true(players_run(player, 2, frames, 30));
     print_message("%s: the match has gone on for a second after %u ms\n", after,
                   (unsigned)((kl_now_us() - gone_us) / 1000));
-    assert_int_equal(players_differ(player, 2, player[0].frames), -1);
+    assert_int_equal(players_differ(player, 2, frames), -1);
 }
 
 static void a_relay_that_ends_hands_its_match_on(void **state) {
