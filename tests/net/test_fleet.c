@@ -603,6 +603,27 @@ static unsigned number_of(const char *variable, unsigned otherwise) {
     return text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
 }
 
+/* Each pair has a room of its own; its second player's sockets are of another user. */
+static void open_crowd(unsigned pairs, uint32_t frames) {
+    for (unsigned i = 0; i < 2 * pairs; i++) {
+        char room[16], name[16], place[16];
+        snprintf(room, sizeof room, "room%u", i / 2);
+        snprintf(name, sizeof name, "p%u", i);
+        struct kl_hello hello = hello_make(name, room, 1, 2);
+        hello.params.clocked = true;
+        hello.params.fps_uhz = 60000000;
+        hello.params.policy = KL_POLICY_OPTIMISTIC; /* a missing player holds no frame up */
+        hello.params.wait_budget_ms = 100;
+        snprintf(place, sizeof place, "10.77.%u.2", i / 2 % RELAYS + 1);
+        crowd[i] = (struct player){.host = strdup(place)};
+        kl_seat_make(&crowd[i].seat);
+        setfsuid(i % 2 ? SECOND_ID : 0);
+        player_open(&crowd[i], &hello, 55998, frames);
+        setfsuid(0);
+        assert_true(player_joins(&crowd[i]));
+    }
+}
+
 /* FLEET_PAIRS and FLEET_SECONDS: make soak-fleet. */
 static void never_two_truths(void **state) {
     (void)state;
@@ -619,23 +640,7 @@ static void never_two_truths(void **state) {
     for (unsigned i = 0; i < RELAYS; i++)
         begin_relay_apart(i);
     players_turn(crowd, 0, 3.0);
-    for (unsigned i = 0; i < 2 * pairs; i++) {
-        char room[16], name[16], place[16];
-        snprintf(room, sizeof room, "room%u", i / 2);
-        snprintf(name, sizeof name, "p%u", i);
-        struct kl_hello hello = hello_make(name, room, 1, 2);
-        hello.params.clocked = true;
-        hello.params.fps_uhz = 60000000;
-        hello.params.policy = KL_POLICY_OPTIMISTIC; /* a missing player holds no frame up */
-        hello.params.wait_budget_ms = 100;
-        snprintf(place, sizeof place, "10.77.%u.2", i / 2 % RELAYS + 1);
-        crowd[i] = (struct player){.host = strdup(place)};
-        kl_seat_make(&crowd[i].seat);
-        setfsuid(i % 2 ? SECOND_ID : 0);
-        player_open(&crowd[i], &hello, 55998, 60 * (seconds + 120));
-        setfsuid(0);
-        assert_true(player_joins(&crowd[i]));
-    }
+    open_crowd(pairs, 60 * (seconds + 120));
     assert_true(players_run(crowd, 2 * pairs, 60, 30));
     players_turn(crowd, 2 * pairs, 10.0); /* until rooms may be taken */
     const uint64_t end_us = kl_now_us() + seconds * UINT64_C(1000000);

@@ -116,7 +116,7 @@ static int check_link(const struct play *p) {
 
 /* The room is on the relay here, and the player has a seat in it or none (--seats 0). */
 static int check_host_here(const struct play *p) {
-    static const char *const others[] = {"relay", "link", "mode"};
+    static const char *const others[] = {"relay", "relays", "link", "mode"};
     if (!p->host_here && p->map_port != KL_MAP_ASK)
         return tool_usage("expected --map-port with --host-here, got it alone");
     for (unsigned i = 0; p->host_here && i < sizeof others / sizeof *others; i++)
@@ -133,7 +133,6 @@ static int choose_relay(struct play *p) {
     if (!p->relays) return 0;
     for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
         if (value_of(p, others[i])) return tool_usage("expected --relays or --%s, got both", others[i]);
-    if (p->host_here) return tool_usage("expected --relays or --host-here, got both");
     if (kl_relay_list_nearest(&list, p->relays, nearest, sizeof nearest, err, sizeof err) != 0)
         return tool_fail(KLT_USAGE, "play", "%s", err);
     fprintf(stderr, "The nearest relay of %s is %s: %.1f ms.\n", p->relays, nearest, list.relay[0].ms);
