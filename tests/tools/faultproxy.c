@@ -2,7 +2,7 @@
  *
  *   faultproxy --listen PORT --to HOST:PORT [--delay MS] [--jitter MS] [--loss PCT] [--dup PCT]
  *              [--reorder PCT] [--order keep|any] [--truncate PCT] [--replay PCT] [--garbage PCT]
- *              [--rate KBIT] [--ahead MS] [--straight MS] [--others MS] [--seed N] [--for S]
+ *              [--rate KBIT] [--ahead MS] [--straight MS] [--others MS] [--own N] [--seed N] [--for S]
  *
  * Per datagram and in each direction: the delay (one way, so an RTT has it twice), plus the absolute value of
  * a normal variate times the jitter (half-normal: mean 0.8, 99.9 % below 3.3 times the jitter). With --order
@@ -17,8 +17,9 @@
  * copier on, and off again: the relay gets each client's datagrams from another port, too, and so long before
  * the true ones; the copier hears nothing. With --straight the proxy is the clients' router too: a datagram
  * of one to another's port towards the relay gets there so much later, from its own such port; else none
- * does; jitter, copies and garbage are its as well. --others: the delay of all clients but the first. Ends
- * with 0 on SIGTERM, SIGINT or after --for; counters go to standard error. */
+ * does; jitter, copies and garbage are its as well. --others: the delay of all clients but the first. --own:
+ * each client comes to the relay from an address of its own, 127.N.CLIENT.1. Ends with 0 on SIGTERM, SIGINT or
+ * after --for; counters go to standard error. */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -59,6 +60,7 @@ struct options {
     uint64_t ahead_us;
     bool straight;
     uint64_t straight_us;
+    uint32_t own;     /* 0: all clients have the proxy's own address */
     double others_us; /* below 0: as the first */
     bool keep;
     uint64_t seed;
@@ -311,13 +313,12 @@ static int open_socket(void) {
     return fd;
 }
 
-static int open_towards(const struct proxy *p) {
+static int open_towards(const struct proxy *p, unsigned flow) {
     int fd = open_socket();
-    struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    if (p->o.straight) {
-        if (bind(fd, (struct sockaddr *)&any, sizeof any) != 0) fail("bind");
-        return fd;
-    }
+    struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    if (p->o.own) from.sin_addr.s_addr = htonl(127U << 24 | p->o.own << 16 | flow << 8 | 1);
+    if ((p->o.straight || p->o.own) && bind(fd, (struct sockaddr *)&from, sizeof from) != 0) fail("bind");
+    if (p->o.straight) return fd;
     if (connect(fd, (const struct sockaddr *)&p->o.to, sizeof p->o.to) != 0) fail("connect");
     return fd;
 }
@@ -325,7 +326,7 @@ static int open_towards(const struct proxy *p) {
 static void rebind(struct proxy *p) {
     for (unsigned i = 0; i < p->flows; i++) {
         int was = p->flow[i].fd; /* closed last, so that the port cannot be the same */
-        p->flow[i].fd = open_towards(p);
+        p->flow[i].fd = open_towards(p, i);
         close(was);
     }
     fprintf(stderr, "faultproxy: rebound\n");
@@ -342,8 +343,8 @@ static unsigned flow_of(struct proxy *p, const struct sockaddr_in *client) {
     if (p->flows == FLOWS_MAX) return FLOWS_MAX;
     struct flow *f = &p->flow[p->flows];
     f->client = *client;
-    f->fd = open_towards(p);
-    f->copier = p->o.ahead_us ? open_towards(p) : 0;
+    f->fd = open_towards(p, p->flows);
+    f->copier = p->o.ahead_us ? open_towards(p, p->flows) : 0;
     return p->flows++;
 }
 
@@ -400,7 +401,8 @@ static void usage(const char *why) {
     fprintf(stderr,
             "faultproxy: %s\nusage: faultproxy --listen PORT --to HOST:PORT [--delay MS] [--jitter MS] "
             "[--loss PCT] [--dup PCT] [--reorder PCT] [--order keep|any] [--truncate PCT] [--replay PCT] "
-            "[--garbage PCT] [--rate KBIT] [--ahead MS] [--straight MS] [--others MS] [--seed N] [--for S]\n",
+            "[--garbage PCT] [--rate KBIT] [--ahead MS] [--straight MS] [--others MS] [--own N] [--seed N] "
+            "[--for S]\n",
             why);
     exit(2);
 }
@@ -447,6 +449,7 @@ static void set_option(struct options *o, int option) {
         break;
     case 'O': o->others_us = number(optarg, 10000) * 1000; break;
     case 's': o->seed = (uint64_t)number(optarg, 9e15); break;
+    case 'w': o->own = (uint32_t)number(optarg, 255); break;
     case 'f': o->for_s = number(optarg, 1e6); break;
     default: usage("bad option");
     }
@@ -459,7 +462,8 @@ static void parse(struct options *o, int argc, char **argv) {
         {"reorder", 1, NULL, 'r'},  {"order", 1, NULL, 'o'},   {"truncate", 1, NULL, 'T'},
         {"replay", 1, NULL, 'R'},   {"garbage", 1, NULL, 'G'}, {"seed", 1, NULL, 's'},
         {"for", 1, NULL, 'f'},      {"rate", 1, NULL, 'b'},    {"ahead", 1, NULL, 'a'},
-        {"straight", 1, NULL, 'S'}, {"others", 1, NULL, 'O'},  {NULL, 0, NULL, 0}};
+        {"straight", 1, NULL, 'S'}, {"others", 1, NULL, 'O'},  {"own", 1, NULL, 'w'},
+        {NULL, 0, NULL, 0}};
     int option;
     *o = (struct options){.keep = true, .seed = 1, .for_s = 1e6, .others_us = -1};
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1)
