@@ -1,6 +1,6 @@
 /* udp_filter.h - the opened datagrams that ENet may see. net/PROTOCOL.md §8.
  *
- * ENet 1.3.17 trusts much of its input (docs/design.md §10: fragments that make half a gigabyte of 100
+ * ENet 1.3.17 trusts much of its input (docs/porting.md: fragments that make half a gigabyte of 100
  * kB, a source port of 0 that breaks sending for everybody, bandwidth limits set by the peer), and a client
  * with a session may still be hostile. Keylock uses a small part of ENet: two channels, reliable packets of
  * at most KL_MSG_MAX bytes. This filter drops the rest before ENet allocates anything. Pure: bytes in,
