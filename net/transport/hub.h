@@ -21,15 +21,33 @@
 
 struct kl_hub;
 
+/* Limits that are options of the relay: LIMIT(field, option, value, lowest, highest, default, meaning). Eight
+ * players behind one NAT, each with a link that comes and goes, must never meet one of these. The defaults:
+ * - connections: a LAN party; 64 addresses fill the relay. Handshakes: two each for that party, 0.1 ms of
+ *   processor time each. Half open: those of three seconds of a flood, thrice; 11 MB at most
+ * - datagrams, messages: a room without a clock, and its hashes; a game at 60 fps sends 60 to 240, and one
+ * - kbytes: start data over a LAN; pieces: 3 MiB of start data at once
+ * messages: 0 is no limit, for tests. */
+#define KL_HUB_LIMITS(LIMIT)                                                                                 \
+    LIMIT(per_address, "per-address", "N", 1, KL_HUB_PEERS_MAX, 64, "connections from one address")          \
+    LIMIT(handshakes, "handshakes", "N", 1, 1000000, 128, "new connections from one address in 10 s")        \
+    LIMIT(half_open, "half-open", "N", 1, 16384, 16384,                                                      \
+          "new connections at once that have sent nothing yet; above it one of them at random is lost, "     \
+          "first of those from addresses that ask often")                                                    \
+    LIMIT(datagrams, "datagrams", "N", 100, 1000000, 5000,                                                   \
+          "datagrams a second from one connection; the relay drops more")                                    \
+    LIMIT(kbytes, "kbytes", "N", 64, 1000000, 16384,                                                         \
+          "KiB a second from one connection; the relay drops more")                                          \
+    LIMIT(messages, "messages", "N", 100, 1000000, 500,                                                      \
+          "reliable messages a second from one connection; more have to wait")                               \
+    LIMIT(pieces, "pieces", "N", 100, 1000000, 4096,                                                         \
+          "pieces of start data and history a second from one connection; more have to wait")
+
 struct kl_hub_limits {
-    unsigned peers;       /* sessions at most, 1..KL_HUB_PEERS_MAX */
-    unsigned per_address; /* sessions at most from one address */
-    unsigned handshakes;  /* of one address in 10 s */
-    unsigned half_open;   /* sessions at most without a datagram so far */
-    unsigned datagrams;   /* of one session in a second; more are dropped */
-    unsigned kbytes;      /* KiB, the same */
-    unsigned messages;    /* the same, of control; more of them wait at the sender. 0: no limit */
-    unsigned pieces;      /* the same, of bulk */
+    unsigned peers; /* sessions at most, 1..KL_HUB_PEERS_MAX */
+#define FIELD(field, ...) unsigned field;
+    KL_HUB_LIMITS(FIELD)
+#undef FIELD
 };
 
 struct kl_hub_config {

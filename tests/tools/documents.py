@@ -8,20 +8,23 @@ sections  sections of net/PROTOCOL.md that any file refers to are there
 commands  `make`, `keylock` and `keylock-relay` are named with targets, sub-commands and options that they have
 lengths   README.md: 150 lines of 120 characters; prose elsewhere: 120 characters
 words     no sentence begins with who, what or where as its subject
-tables    docs/options.md has the tables of build/option_tables, and lists exactly what the sources and the programs have
+tables    docs/options.md has the tables of build/option_tables, and lists exactly what the sources and the programs have;
+          net/relay/debian/relay.conf has the relay's options with their defaults
 
 --blocks DIR writes each block to run into DIR/DOCUMENT.NUMBER.sh. --write-options puts the tables of build/option_tables into
-docs/options.md, and checks nothing."""
+docs/options.md, the options into relay.conf, and checks nothing."""
 import glob
 import os
 import re
 import shlex
 import subprocess
 import sys
+import textwrap
 
 BUILD = os.environ.get("KL_BUILD", "build")
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *sorted(glob.glob("docs/*.md")), "net/PROTOCOL.md", "frontend_patch/README.md",
              "tests/content/README.md"]
+RELAY_CONF = "net/relay/debian/relay.conf"
 MAKEFILES = {".": ["Makefile", "tests/tests.mk", "tests/bench/bench.mk"], "frontend_patch": ["frontend_patch/Makefile"]}
 COMMAND = r"(?:\$ )?(?:sudo |[A-Z_]+=\S+ )*(?:make|keylock|keylock-relay|retroarch|git|apt-get|tests/\S+|build/\S+|python3|bash|sh) "
 failed = False
@@ -280,6 +283,9 @@ def write_options():
         lines[begin:end] = made
     with open("docs/options.md", "w", encoding="utf-8") as f:
         f.write("\n".join(lines))
+    settings = relay_conf(read(RELAY_CONF))
+    with open(RELAY_CONF, "w", encoding="utf-8") as f:
+        f.write(settings)
 
 
 def check_made():
@@ -294,12 +300,30 @@ def check_made():
     say("options/made", wrong, f"{rows} rows")
 
 
+def relay_conf(text):
+    """The package's settings with each option of the relay: a default that is a value is put right, and an option that is
+    missing comes to the end, with its meaning; a line of an option that is gone goes."""
+    made = {r["option"].split()[0].strip("`-"): r for r in table("option")}
+    lines = []
+    for line in text.rstrip("\n").split("\n"):
+        key, value = (re.findall(r"^#([a-z-]+) = (.*)$", line) or [("", "")])[0]
+        default = made.pop(key, {"default": None})["default"] if key else ""
+        if default is None:
+            continue
+        fixed = re.match(r"([\w:]+)(,|$)", default)
+        if fixed and fixed[1] != "none":
+            value = fixed[1]
+        lines.append(f"#{key} = {value}" if key else line)
+    for key in [k for k in made if k != "config"]:
+        lines += textwrap.wrap(made[key]["meaning"], 118, initial_indent="# ", subsequent_indent="# ")
+        lines.append(f"#{key} = {made[key]['default']}")
+    return "\n".join(lines) + "\n"
+
+
 def check_relay_conf():
-    """A default in a comment of the package's settings is the relay's."""
-    made = {r["option"].split()[0].strip("`-"): r["default"] for r in table("option")}
-    said = re.findall(r"^#([a-z-]+) = (\w+)$", read("net/relay/debian/relay.conf"), re.M)
-    say("options/relay.conf", [f"{key} = {value}: the default is {made.get(key)}" for key, value in said if made.get(key) != value],
-        f"{len(said)} defaults")
+    said = read(RELAY_CONF)
+    wrong = sorted(set(said.split("\n")) ^ set(relay_conf(said).split("\n"))) or ["it says an option twice"]
+    say("options/relay.conf", [f"make options would change {line}" for line in wrong if said != relay_conf(said)])
 
 
 def check_tables(commands):

@@ -18,8 +18,8 @@
  * the true ones; the copier hears nothing. With --straight the proxy is the clients' router too: a datagram
  * of one to another's port towards the relay gets there so much later, from its own such port; else none
  * does; jitter, copies and garbage are its as well. --others: the delay of all clients but the first. --own:
- * each client comes to the relay from an address of its own, 127.N.CLIENT.1. Ends with 0 on SIGTERM, SIGINT or
- * after --for; counters go to standard error. */
+ * each client comes to the relay from an address of its own, 127.N.CLIENT.1. Ends with 0 on SIGTERM, SIGINT
+ * or after --for; counters go to standard error. */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>

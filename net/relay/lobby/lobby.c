@@ -11,38 +11,15 @@
 
 #define WATCHERS_AT_ONCE 16 /* of all rooms, before the players have their turn again */
 
-/* Eight players behind one NAT, each in a room of their own or all in one, must never meet one of these. */
+#define STANDARD(field, option, value, lowest, highest, standard, meaning) .field = (standard),
 const struct kl_lobby_limits kl_lobby_defaults = {
-    .peers = 4095,
-    .rooms = 256,
-    .seats = KL_MAX_SEATS,
-    .watchers = 128,
-    .rooms_per_address = 16,
-    .mib_per_address = 64,
-    .seat_time_s = 60,
-    .seat_time_max_s = 600,
-    .pause_s = 60,
-    .pauses_s = 180,
-    .chat_per_min = 60,
-    .commands_per_min = 240,
-    .password_tries = 20,
-    .malformed = 64,
-    .start_mib = 256,
-    .start_kib = 3072,   /* these two and the room itself: */
-    .history_kib = 2560, /* less than 8 MiB */
-    .snapshot_kib = 8192,
-    .catch_up_s = 10,
-};
+    .peers = 4095, .rooms = 256, .seats = KL_MAX_SEATS, .watchers = 128, KL_LOBBY_LIMITS(STANDARD)};
 
-static struct kl_lobby_limits complete(const struct kl_lobby_limits *l) {
-    union {
-        struct kl_lobby_limits limits;
-        unsigned each[sizeof *l / sizeof(unsigned)];
-    } is = {*l}, standard = {kl_lobby_defaults};
-    for (size_t i = offsetof(struct kl_lobby_limits, rooms_per_address) / sizeof(unsigned);
-         i < sizeof is.each / sizeof is.each[0]; i++)
-        if (!is.each[i]) is.each[i] = standard.each[i];
-    return is.limits;
+static struct kl_lobby_limits complete(struct kl_lobby_limits l) {
+#define COMPLETE(field, ...)                                                                                 \
+    if (!l.field) l.field = kl_lobby_defaults.field;
+    KL_LOBBY_LIMITS(COMPLETE)
+    return l;
 }
 
 struct kl_lobby *kl_lobby_create(const struct kl_lobby_limits *limits, const struct kl_lobby_net *net) {
@@ -51,7 +28,7 @@ struct kl_lobby *kl_lobby_create(const struct kl_lobby_limits *limits, const str
     if (!l) return NULL;
     l->room = calloc(limits->rooms, sizeof l->room[0]);
     l->laid_out = calloc(1, sizeof *l->laid_out);
-    l->limits = complete(limits);
+    l->limits = complete(*limits);
     if (!l->room || !l->laid_out || !kl_lobby_dues_make(l)) {
         free(l->room);
         free(l->laid_out);

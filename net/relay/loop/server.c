@@ -27,15 +27,6 @@
 #define RECORD_DAYS_DEFAULT       30
 #define MIB                       UINT64_C(1048576)
 
-/* Eight players behind one NAT, each with a link that comes and goes, must never meet one of these. */
-#define PER_ADDRESS_DEFAULT 64    /* a LAN party; 64 addresses to fill the relay */
-#define HANDSHAKES_DEFAULT  128   /* in 10 s: two each for that party; 0.1 ms of processor time each */
-#define HALF_OPEN_DEFAULT   16384 /* those of three seconds of a flood, thrice; 11 MB at most */
-#define DATAGRAMS_DEFAULT   5000  /* a second: a room without a clock; a game at 60 fps sends 60 to 240 */
-#define KBYTES_DEFAULT      16384 /* a second: start data over a LAN */
-#define MESSAGES_DEFAULT    500   /* a second: hashes of a room without a clock; a game at 60 fps sends one */
-#define PIECES_DEFAULT      4096  /* a second: 3 MiB of start data at once */
-
 #define PUBLISH_US       250000  /* between lists of rooms for the other processes */
 #define LEFT_OUT_US      1000000 /* between reports of log lines left out */
 #define FAREWELL_US      1000000 /* for clients to acknowledge the relay's end */
@@ -64,6 +55,7 @@ struct server {
 
 /* --- defaults --- */
 
+#define STANDARD(field, option, value, lowest, highest, standard, meaning) .field = (standard),
 void kl_server_defaults(struct kl_server_config *out) {
     *out = (struct kl_server_config){.bind = "::",
                                      .port = KL_DEFAULT_PORT,
@@ -73,13 +65,7 @@ void kl_server_defaults(struct kl_server_config *out) {
                                      .journal_total_mib = JOURNAL_TOTAL_MIB_DEFAULT,
                                      .record_mib = RECORD_MIB_DEFAULT,
                                      .record_days = RECORD_DAYS_DEFAULT,
-                                     .limits = {.per_address = PER_ADDRESS_DEFAULT,
-                                                .handshakes = HANDSHAKES_DEFAULT,
-                                                .half_open = HALF_OPEN_DEFAULT,
-                                                .datagrams = DATAGRAMS_DEFAULT,
-                                                .kbytes = KBYTES_DEFAULT,
-                                                .messages = MESSAGES_DEFAULT,
-                                                .pieces = PIECES_DEFAULT},
+                                     .limits = {KL_HUB_LIMITS(STANDARD)},
                                      .lobby = kl_lobby_defaults};
 }
 

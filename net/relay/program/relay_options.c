@@ -53,12 +53,14 @@ static bool take_redis(const struct kl_row *row, void *field, const char *value,
 #define NAME(word) .name = word, .key = word
 #define FIELD(f)                                                                                             \
     .field = offsetof(struct kl_relay_options, f), .size = sizeof((struct kl_relay_options *)0)->f
-#define TEXT(f)           .min = 1, FIELD(f), .kind = KL_KIND_TEXT
-#define SWITCH(f)         .kind = KL_KIND_SWITCH, FIELD(f)
-#define NUMBER(f, lo, hi) .kind = KL_KIND_NUMBER, FIELD(f), .min = lo, .max = hi
+#define TEXT(f)                                           .min = 1, FIELD(f), .kind = KL_KIND_TEXT
+#define SWITCH(f)                                         .kind = KL_KIND_SWITCH, FIELD(f)
+#define NUMBER(f, lo, hi)                                 .kind = KL_KIND_NUMBER, FIELD(f), .min = lo, .max = hi
+#define LIMIT(f, option, v, lo, hi, text)                 {NAME(option), NUMBER(f, lo, hi), .value = v, .help = text},
+#define HUB_LIMIT(f, option, v, lo, hi, standard, text)   LIMIT(server.limits.f, option, v, lo, hi, text)
+#define LOBBY_LIMIT(f, option, v, lo, hi, standard, text) LIMIT(server.lobby.f, option, v, lo, hi, text)
 
-/* --NAME of the command line, and the key NAME of a configuration file. Eight players behind one NAT, each
- * with a link that comes and goes, must never meet one of the limits for an address. */
+/* --NAME of the command line, and the key NAME of a configuration file. */
 const struct kl_row kl_relay_rows[] = {
     {.name = "config",
      TEXT(config),
@@ -126,58 +128,9 @@ const struct kl_row kl_relay_rows[] = {
     {NAME("insecure-lan"), SWITCH(server.insecure_lan),
      .help =
          "no encryption with clients that were started with `--insecure-lan`; for a network that you trust"},
-    {NAME("per-address"), NUMBER(server.limits.per_address, 1, KL_HUB_PEERS_MAX), .value = "N",
-     .help = "connections from one address"},
-    {NAME("handshakes"), NUMBER(server.limits.handshakes, 1, 1000000), .value = "N",
-     .help = "new connections from one address in 10 s"},
-    {NAME("half-open"), NUMBER(server.limits.half_open, 1, 16384), .value = "N",
-     .help = "new connections at once that have sent nothing yet; above it one of them at random is lost, "
-             "first of "
-             "those from addresses that ask often"},
-    {NAME("datagrams"), NUMBER(server.limits.datagrams, 100, 1000000), .value = "N",
-     .help = "datagrams a second from one connection; the relay drops more"},
-    {NAME("kbytes"), NUMBER(server.limits.kbytes, 64, 1000000), .value = "N",
-     .help = "KiB a second from one connection; the relay drops more"},
-    {NAME("messages"), NUMBER(server.limits.messages, 100, 1000000), .value = "N",
-     .help = "reliable messages a second from one connection; more have to wait"},
-    {NAME("pieces"), NUMBER(server.limits.pieces, 100, 1000000), .value = "N",
-     .help = "pieces of start data and history a second from one connection; more have to wait"},
-    {NAME("rooms-per-address"), NUMBER(server.lobby.rooms_per_address, 1, ROOMS_MAX), .value = "N",
-     .help = "rooms made from one address"},
-    {NAME("mib-per-address"), NUMBER(server.lobby.mib_per_address, 1, 1048576), .value = "N",
-     .help = "MiB of all rooms made from one address, with start data, history and snapshots"},
-    {NAME("seat-time"), NUMBER(server.lobby.seat_time_s, 1, 65535), .value = "S",
-     .help = "seconds that a seat is kept for a lost player, unless the room says otherwise"},
-    {NAME("seat-time-max"), NUMBER(server.lobby.seat_time_max_s, 1, 65535), .value = "S",
-     .help = "the most that a room may say"},
-    {NAME("pause"), NUMBER(server.lobby.pause_s, 1, 86400), .value = "S",
-     .help = "the longest pause; then the game goes on without the player who paused"},
-    {NAME("pauses"), NUMBER(server.lobby.pauses_s, 1, 86400), .value = "S",
-     .help = "all pauses of one player in a match"},
-    {NAME("chat"), NUMBER(server.lobby.chat_per_min, 1, 100000), .value = "N",
-     .help = "chat lines a minute of one client"},
-    {NAME("commands"), NUMBER(server.lobby.commands_per_min, 1, 100000), .value = "N",
-     .help = "other commands a minute of one client"},
-    {NAME("password-tries"), NUMBER(server.lobby.password_tries, 1, 100000), .value = "N",
-     .help =
-         "wrong passwords a minute from one address; at one room twice that from addresses that failed, once "
-         "from new ones, once from those that were right"},
-    {NAME("malformed"), NUMBER(server.lobby.malformed, 1, 1000000), .value = "N",
-     .help = "malformed input datagrams in a row before a client is put out"},
-    {NAME("start-mib"), NUMBER(server.lobby.start_mib, 1, 65536), .value = "N",
-     .help = "MiB of start data of all rooms; above it a room has at most 256 KiB of its own"},
-    {NAME("start-kib"), NUMBER(server.lobby.start_kib, 1, 65536), .value = "N",
-     .help = "KiB of start data (saves) of one room"},
-    {NAME("history-kib"), NUMBER(server.lobby.history_kib, 192, 1048576), .value = "N",
-     .help = "KiB of history of one room; an hour with two pads takes about 110 KiB, with two sticks in "
-             "motion 2000"},
-    {NAME("snapshot-kib"), NUMBER(server.lobby.snapshot_kib, 16, 65536), .value = "N",
-     .help = "KiB of the newest snapshot of one room, packed; twice that while the next one comes"},
-    {NAME("catch-up"), NUMBER(server.lobby.catch_up_s, 1, 86400), .value = "S",
-     .help = "a newcomer replays the game if that takes at most S seconds, else loads a snapshot; the relay "
-             "expects 5 times the game's pace from a machine that it does not know"},
-    {NAME("log"), .kind = KL_KIND_WORD, FIELD(log), .words = "error info debug", .standard = "info",
-     .value = "LEVEL", .help = "error, info or debug; to standard error"},
+    KL_HUB_LIMITS(HUB_LIMIT) KL_LOBBY_LIMITS(LOBBY_LIMIT){
+        NAME("log"), .kind = KL_KIND_WORD, FIELD(log), .words = "error info debug", .standard = "info",
+        .value = "LEVEL", .help = "error, info or debug; to standard error"},
     {NAME("log-lines"), NUMBER(log_lines, 0, 1000000), .standard = "120", .value = "N",
      .help =
          "log lines a minute of one kind about one client, room or address; 0: any number; a line `left_out` "

@@ -9,6 +9,38 @@
 #include "net/engine/msg.h"
 #include "net/session/seal.h"
 
+/* Limits that are options of the relay: LIMIT(field, option, value, lowest, highest, default, meaning). Eight
+ * players behind one NAT, each in a room of their own or all in one, must never meet one of these. By default
+ * start data, history and the room itself take less than 8 MiB. password_tries: wrong returns count too. */
+#define KL_LOBBY_LIMITS(LIMIT)                                                                               \
+    LIMIT(rooms_per_address, "rooms-per-address", "N", 1, 4096, 16, "rooms made from one address")           \
+    LIMIT(mib_per_address, "mib-per-address", "N", 1, 1048576, 64,                                           \
+          "MiB of all rooms made from one address, with start data, history and snapshots")                  \
+    LIMIT(seat_time_s, "seat-time", "S", 1, 65535, 60,                                                       \
+          "seconds that a seat is kept for a lost player, unless the room says otherwise")                   \
+    LIMIT(seat_time_max_s, "seat-time-max", "S", 1, 65535, 600, "the most that a room may say")              \
+    LIMIT(pause_s, "pause", "S", 1, 86400, 60,                                                               \
+          "the longest pause; then the game goes on without the player who paused")                          \
+    LIMIT(pauses_s, "pauses", "S", 1, 86400, 180, "all pauses of one player in a match")                     \
+    LIMIT(chat_per_min, "chat", "N", 1, 100000, 60, "chat lines a minute of one client")                     \
+    LIMIT(commands_per_min, "commands", "N", 1, 100000, 240, "other commands a minute of one client")        \
+    LIMIT(password_tries, "password-tries", "N", 1, 100000, 20,                                              \
+          "wrong passwords a minute from one address; at one room twice that from addresses that "           \
+          "failed, once from new ones, once from those that were right")                                     \
+    LIMIT(malformed, "malformed", "N", 1, 1000000, 64,                                                       \
+          "malformed input datagrams in a row before a client is put out")                                   \
+    LIMIT(start_mib, "start-mib", "N", 1, 65536, 256,                                                        \
+          "MiB of start data of all rooms; above it a room has at most 256 KiB of its own")                  \
+    LIMIT(start_kib, "start-kib", "N", 1, 65536, 3072, "KiB of start data (saves) of one room")              \
+    LIMIT(history_kib, "history-kib", "N", 192, 1048576, 2560,                                               \
+          "KiB of history of one room; an hour with two pads takes about 110 KiB, with two sticks in "       \
+          "motion 2000")                                                                                     \
+    LIMIT(snapshot_kib, "snapshot-kib", "N", 16, 65536, 8192,                                                \
+          "KiB of the newest snapshot of one room, packed; twice that while the next one comes")             \
+    LIMIT(catch_up_s, "catch-up", "S", 1, 86400, 10,                                                         \
+          "a newcomer replays the game if that takes at most S seconds, else loads a snapshot; the "         \
+          "relay expects 5 times the game's pace from a machine that it does not know")
+
 struct kl_lobby_limits {
     unsigned peers;       /* connections the network can hold */
     unsigned rooms;       /* at once */
@@ -18,22 +50,9 @@ struct kl_lobby_limits {
     unsigned record_days; /* for which recordings of ended rooms are kept; 0: they are not kept */
     unsigned record_chat; /* 1: the recordings have what was said in the match */
     unsigned no_delete;   /* 1: players may not delete the recordings of their matches */
-    /* 0 in one of these, from rooms_per_address on: its value in kl_lobby_defaults */
-    unsigned rooms_per_address;
-    unsigned mib_per_address;   /* of those rooms, with their start data, history and snapshots */
-    unsigned seat_time_s;       /* time that a seat is kept, if the room's maker has no wish */
-    unsigned pause_s, pauses_s; /* the longest pause; all pauses of one member */
-    unsigned seat_time_max_s;   /* the longest time that a maker may wish */
-    unsigned chat_per_min;      /* lines of one client */
-    unsigned commands_per_min;  /* others of one client */
-    unsigned password_tries;    /* wrong ones a minute from one address; KL_ROOM_TRIES has a room's. Wrong
-                                  returns count too */
-    unsigned malformed;         /* input datagrams in a row that end the connection */
-    unsigned start_kib;         /* start data of one room */
-    unsigned start_mib;         /* of all rooms, without those of at most KL_START_SMALL that came above it */
-    unsigned history_kib;       /* of one room; above it the oldest frames go */
-    unsigned snapshot_kib;      /* packed, of one room; the one before is kept while the next one comes */
-    unsigned catch_up_s; /* a past is replayed if that takes so long at most; else a snapshot is loaded */
+#define FIELD(field, ...) unsigned field;
+    KL_LOBBY_LIMITS(FIELD) /* 0 in one of these: its default */
+#undef FIELD
 };
 extern const struct kl_lobby_limits kl_lobby_defaults;
 
