@@ -1,5 +1,5 @@
 /* shown.h - the shown core: a second instance of the core in this process, which plays ahead of the lock and
- * is shown in the true core's place. docs/design.md §3 "Running ahead".
+ * is shown in the true core's place. README.md "Running ahead".
  *
  * It has a world, options, pads and a save folder of its own, and the frontend hears nothing of it. It goes
  * back by the pages of its memory, or to states that it saved itself. Nothing that it does reaches the true

@@ -1,5 +1,5 @@
 /* quirks.h - a core's word on its own savestates (SET_SERIALIZATION_QUIRKS), and the meaning of each quirk
- * for every use of a state. One table; docs/design.md §6, "Quirks of savestates", has it in words. Pure. */
+ * for every use of a state. One table; env/README.md has it in words. Pure. */
 #ifndef KLW_QUIRKS_H
 #define KLW_QUIRKS_H
 

@@ -1,5 +1,5 @@
-/* pages.h - a core that goes back by the pages of its memory, without savestates. docs/design.md §3 "Going
- * back without savestates".
+/* pages.h - a core that goes back by the pages of its memory, without savestates. README.md "Going back
+ * without savestates".
  *
  * Its memory is the writable segments of its library, its thread-local block and its heap, which is an arena
  * of ours. All pages are write-protected; the first write to one keeps its bytes and opens it for good: the

@@ -1,5 +1,5 @@
 /* shards.h - the table of a relay's processes, its shards, in memory that all of them have: sessions and
- * rooms by address, and the list of rooms. docs/design.md §8, Shards.
+ * rooms by address, and the list of rooms. net/relay/program/README.md, Shards.
  *
  * A shard writes its own part alone. Others read its numbers one by one, each of them whole by itself, and a
  * line of its list of rooms in a bounded number of tries: the writer may have died inside. A relay of one

@@ -12,7 +12,7 @@ way between the two. A case is core:rtt:jitter:loss, and at its end perhaps
 - :slow   the core takes four times its time (eye.c burns what is missing; a quota of a cgroup pauses for up to 13 ms)
 
   ahead.py [CASE …]      these cases, or those of the table
-  ahead.py --document    picture and table from what has been measured, the table into docs/measured.md
+  ahead.py --document    picture and table from what has been measured, the table into docs/measured-ahead.md
   ahead.py --equal MINUTES [ROOM …]   rooms of one player ahead and one not: equal hashes (ahead_equal.py)
   ahead.py --feel MINUTES [ROOM …]    wrong pictures by `feel`, with a plot
   ahead.py --triangles MINUTES [CORE] unequal links: the relay's hints and the direct path (ahead_triangles.py)

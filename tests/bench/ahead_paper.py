@@ -1,4 +1,4 @@
-"""ahead_paper.py - the table, the judgement and the picture of ahead.py, from its rows; the blocks of docs/measured.md between
+"""ahead_paper.py - the table, the judgement and the picture of ahead.py, from its rows; the blocks of docs/measured-ahead.md between
 <!-- NAME --> and <!-- end of NAME --> are replaced."""
 import os
 import re
@@ -52,10 +52,9 @@ def table(cases):
 
 
 def aim(title, cases, holds, failure):
-    """A line: in how many cases it holds, and what was measured in the others."""
+    """A row: in how many cases it holds, and what was measured in the others."""
     bad = [f"{name(case)}: {failure(of)}" for case, of in cases.items() if not holds(of)]
-    text = f"{title}: in {len(cases) - len(bad)} of {len(cases)} cases."
-    return wrapped("- " + text + (" Not so: " + "; ".join(bad) + "." if bad else ""))
+    return f"| {title} | {len(cases) - len(bad)} of {len(cases)} | {'; '.join(bad)} |\n"
 
 
 def wrapped(text, width=116):
@@ -75,9 +74,10 @@ def most_wrong(netplay_percent):
 def aims(cases):
     plain = {c: of for c, of in cases.items() if not c[4]}
     stalls = {c: of for c, of in cases.items() if c[4] == "stall"}
-    text = aim("The own press's 95th percentile is at most half a frame above RetroArch's", plain,
-               lambda of: of["ahead"]["own_p95_ms"] <= of["netplay"]["own_p95_ms"] + FRAME_MS / 2,
-               lambda of: f"{of['ahead']['own_p95_ms']:.0f} against {of['netplay']['own_p95_ms']:.0f} ms at {of['ahead']['ahead_frames']:.1f} frames ahead")
+    text = "| aim | holds in | not so |\n| --- | --- | --- |\n"
+    text += aim("The own press's 95th percentile is at most half a frame above RetroArch's", plain,
+                lambda of: of["ahead"]["own_p95_ms"] <= of["netplay"]["own_p95_ms"] + FRAME_MS / 2,
+                lambda of: f"{of['ahead']['own_p95_ms']:.0f} against {of['netplay']['own_p95_ms']:.0f} ms at {of['ahead']['ahead_frames']:.1f} frames ahead")
     text += aim("At most 0.7 of RetroArch's wrong pictures where it has 10 % or more, else at most 15 %", plain,
                 lambda of: of["ahead"]["wrong_percent"] <= most_wrong(of["netplay"]["wrong_percent"] or 0),
                 lambda of: f"{of['ahead']['wrong_percent']:.0f} against {of['netplay']['wrong_percent'] or 0:.0f} %")
@@ -99,15 +99,16 @@ def aims(cases):
 
 
 def replace(block, text):
-    path = os.path.join(bench.ROOT, "docs", "measured.md")
-    with open(path) as f:
-        old = f.read()
-    new, n = re.subn(f"(<!-- {block} -->\n).*?(<!-- end of {block} -->)", lambda m: m.group(1) + text + m.group(2), old, flags=re.S)
-    if n != 1:
-        return bench.say(f"docs/measured.md has no block {block}")
-    with open(path, "w") as f:
-        f.write(new)
-    return bench.say(f"wrote the block {block} of docs/measured.md")
+    for name in ("measured.md", "measured-ahead.md"):
+        path = os.path.join(bench.ROOT, "docs", name)
+        with open(path) as f:
+            old = f.read()
+        new, n = re.subn(f"(<!-- {block} -->\n).*?(<!-- end of {block} -->)", lambda m: m.group(1) + text + m.group(2), old, flags=re.S)
+        if n == 1:
+            with open(path, "w") as f:
+                f.write(new)
+            return bench.say(f"wrote the block {block} of docs/{name}")
+    return bench.say(f"no document of figures has a block {block}")
 
 
 def document(rows):
@@ -144,10 +145,10 @@ def document_triangles(rows):
     for ways, by in of.items():
         if len(by) == len(TRIANGLE):
             lock, hints, direct = (by[s] for s in TRIANGLE)
-            aims.append(f"{ways[0]} / {ways[1]}; {ways[2]}: direct {direct['press_ms']:.0f} ms, one way and a frame {ways[2] + FRAME_MS:.0f}; wrong pictures "
-                        f"{100 * (1 - direct['wrong_percent'] / hints['wrong_percent']):.0f} % fewer than by hints; hints show the press {lock['press_ms'] - hints['press_ms']:.0f} ms sooner than the lock")
+            aims.append(f"{ways[0]} / {ways[1]}; {ways[2]}: one way and a frame is {ways[2] + FRAME_MS:.0f} ms, direct took {direct['press_ms']:.0f}, and had "
+                        f"{100 * (1 - direct['wrong_percent'] / hints['wrong_percent']):.0f} % fewer wrong pictures than hints; these showed the press {lock['press_ms'] - hints['press_ms']:.0f} ms before the lock")
     measured = f"Commit {rows[0]['commit']}, {rows[0]['core']}, {rows[0]['minutes']:g} minutes a room, {min(r['presses'] for r in rows)} presses or more in each, {rows[0]['machine']}."
-    replace("ahead-triangles", "\n" + wrapped(measured) + "\n" + "\n".join(lines) + "\n\n" + "".join(wrapped("- " + a + ".") for a in aims) + "\n")
+    replace("ahead-triangles", "\n" + wrapped(measured) + "\n" + "\n".join(lines) + "\n\n" + wrapped(". ".join(aims) + ".") + "\n")
 
 
 # --- pictures that were wrong --------------------------------------------------------------------------------------

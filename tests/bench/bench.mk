@@ -12,9 +12,9 @@ bench-catchup: bench_args = $(if $(JOIN),--join $(JOIN))
 bench-bytes:    ## on the wire for each client, up and down, idle and mashing
 bench-relay:    ## what a relay costs an UPDATE: instructions by callgrind, processor time beside sealed plain sockets; DOCUMENT=1: into docs/measured.md; ONLY=instructions, sockets, or verifier (latency beside one)
 bench-relay: bench_args = $(ONLY)
-bench-ahead:    ## running ahead beside the lock and RetroArch's netplay; CASES="CORE:RTT:JITTER:LOSS …"; DOCUMENT=1: into docs/measured.md; EQUAL=MINUTES ROOMS="…": are the hashes equal? FEEL=MINUTES: wrong pictures by `feel`; TRIANGLES=MINUTES: hints and the direct path on unequal links
+bench-ahead:    ## running ahead beside the lock and RetroArch's netplay; CASES="CORE:RTT:JITTER:LOSS …"; DOCUMENT=1: into docs/measured-ahead.md; EQUAL=MINUTES ROOMS="…": are the hashes equal? FEEL=MINUTES: wrong pictures by `feel`; TRIANGLES=MINUTES: hints and the direct path on unequal links
 bench-ahead: bench_args = $(if $(TRIANGLES),--triangles $(TRIANGLES) $(ROOMS),$(if $(FEEL),--feel $(FEEL) $(ROOMS),$(if $(EQUAL),--equal $(EQUAL) $(ROOMS),$(CASES))))
-bench-pages: $(OUT)/bench/pages ## cores that go back by the pages of their memory, beside savestates: ONLY="nestopia …"; DOCUMENT=1: into docs/measured.md
+bench-pages: $(OUT)/bench/pages ## cores that go back by the pages of their memory, beside savestates: ONLY="nestopia …"; DOCUMENT=1: into docs/measured-ahead.md
 bench-pages: bench_args = $(ONLY)
 bench-pace:     ## cores of odd rates under displays of odd rates for MINUTES=10: hitches that come back
 

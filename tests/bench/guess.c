@@ -1,6 +1,6 @@
 /* guess.c - rules of guessing the others' buttons, on play-like input: `make bench-guess`.
  *
- *   guess [SECONDS [SEED]]     prints a table for docs/measured.md
+ *   guess [SECONDS [SEED]]     prints a table for docs/measured-ahead.md
  *
  * Running ahead shows frames up to LAG beyond the last closed one. As a frame closes that was guessed
  * otherwise, all later ones are guessed anew. A picture is wrong if one of the frames up to it is. Each kind

@@ -1,5 +1,5 @@
 /* test_cost.c - one client that makes a real relay send much by little, over UDP: it comes back with nothing,
- * joins and goes, watches, again and again. Bytes are counted at its socket. docs/design.md §3, Bounds for
+ * joins and goes, watches, again and again. Bytes are counted at its socket. docs/security.md, Bounds for
  * one player. runs: waiting, test, 40 s */
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define SAVES   100000 /* bytes of start data */
 #define TIMES   31
 #define EACH_MS 480 /* 31 in 15 s */
-/* docs/design.md, Bounds for one player: bytes down for each byte up, and so many joinings. */
+/* docs/security.md, Bounds for one player: bytes down for each byte up, and so many joinings. */
 #define RATIO 10
 #define FREE  3
 

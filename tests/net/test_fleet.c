@@ -1,5 +1,5 @@
 /* test_fleet.c - relays that share a Redis: a player comes to any of them and gets to the room; Redis goes
- * and comes back; a relay dies, and its match goes on. docs/design.md §8, Fleet.
+ * and comes back; a relay dies, and its match goes on. net/relay/fleet/README.md.
  * runs: waiting, test, 185 s */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* test_shards.c - a relay of several processes on one port: its rooms lie in all of them; one is killed with
- * -9, then the parent; their number changes. docs/design.md §8, Shards.
+ * -9, then the parent; their number changes. net/relay/program/README.md, Shards.
  * runs: waiting, test, 20 s */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* attack.h - a room of honest players on steady links and one or more who lie (liar.h), and what the honest
- * lose. docs/design.md §3 "Bounds for one player". */
+ * lose. docs/security.md "Bounds for one player". */
 #ifndef ROOMS_ATTACK_H
 #define ROOMS_ATTACK_H
 

@@ -29,7 +29,7 @@ struct damage {
 bool attack_read(struct attack *a, const char *spec);
 void attack_write(const struct attack *a, char *out, size_t cap);
 
-/* Plays it for two minutes and judges by docs/design.md §3 "Bounds for one player". */
+/* Plays it for two minutes and judges by docs/security.md "Bounds for one player". */
 struct damage attack_play(struct world *w, const struct cell *like, const struct attack *a);
 
 #endif

@@ -1,6 +1,6 @@
-/* test_durability.c - the table of docs/design.md, "Loss of the relay": each of its cells is played, with the
- * real journal in a folder of its own. The test reads the page, and takes the words in ** ** for what is to
- * happen. So no row of the page is without a test, and no test without its row.
+/* test_durability.c - the table of net/relay/durable/README.md, "Loss of the relay": each of its cells is
+ * played, with the real journal in a folder of its own. The test reads the page, and takes the words in ** **
+ * for what is to happen. So no row of the page is without a test, and no test without its row.
  *
  * The relay's half is the real one, and a client is its RETURN: core_wrapper goes back in
  * tests/e2e/72-relay-restart.sh and in tests/rooms. */
@@ -13,8 +13,8 @@
 #include "net/engine/lock_relay_private.h"
 #include "net/platform/file.h"
 
-#define PAGE    "docs/design.md"
-#define SECTION "### Loss of the relay"
+#define PAGE    "net/relay/durable/README.md"
+#define SECTION "## Loss of the relay"
 #define CELL    400
 #define LOST    90 /* frames that a client has and the record lacks, at least */
 

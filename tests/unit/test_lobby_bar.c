@@ -1,4 +1,4 @@
-/* test_lobby_bar.c - people who are kept out of a room for a time. docs/design.md §3, Bounds for one
+/* test_lobby_bar.c - people who are kept out of a room for a time. docs/security.md, Bounds for one
  * player. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_net.h"

@@ -1,6 +1,6 @@
 /* test_lobby_debt.c - the bytes that one client can make the relay send, by the bytes that came up: a client
  * that comes back with nothing, joins, watches, again and again; and that crashes of honest players cost them
- * no wait. docs/design.md §3, Bounds for one player. */
+ * no wait. docs/security.md, Bounds for one player. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_watchers.h"
 

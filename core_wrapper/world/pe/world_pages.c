@@ -1,4 +1,4 @@
-/* No core goes back by its pages here yet: docs/design.md §3 "Going back without savestates". */
+/* No core goes back by its pages here yet: core_wrapper/world/README.md "Going back without savestates". */
 #include "core_wrapper/world/pages.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* directory.h - the process that keeps a relay's entry in the fleet's Redis, and reads those of the others.
- * docs/design.md §8, Fleet. In Redis:
+ * README.md. In Redis:
  *
  *     keylock:relays       the set of all relays' names, "HOST:PORT"
  *     keylock:relay:NAME   a text, `key=FINGERPRINT at=ADDRESS,… rooms=N most=N clients=N turn=N version=V`;

@@ -1,5 +1,5 @@
 /* replica.h - a copy of rooms' files in the fleet's Redis, so that another relay can go on with a room whose
- * relay is gone. docs/design.md §8, Fleet. In Redis:
+ * relay is gone. README.md. In Redis:
  *
  *     keylock:record:ROOM   a hash: `id` of the room (32 digits), `owner`, the relay that writes it,
  *                           `key`, of its fleet, `number`, which grows with each owner and each copy begun,

@@ -1,4 +1,4 @@
-/* Rooms of a fleet's relay that may go on at another one (docs/design.md §8, Fleet): their people know the
+/* Rooms of a fleet's relay that may go on at another one (net/relay/fleet/README.md): their people know the
  * others, the room stands still where another relay may have it by now, and ends here where one has it. */
 #include <stdio.h>
 #include <string.h>

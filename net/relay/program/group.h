@@ -1,4 +1,4 @@
-/* group.h - a relay of several processes on one port (docs/design.md §8, Shards). This one is their parent:
+/* group.h - a relay of several processes on one port (README.md, Shards). This one is their parent:
  * it binds their sockets, keeps them open, starts a process anew that has ended, and ends with all of
  * them. In a fleet, one more process is its directory (net/relay/fleet/directory.h). */
 #ifndef KL_GROUP_H

@@ -1,5 +1,5 @@
-/* fleet.h - relays that know each other through a Redis: where a room is that is not here. docs/design.md §8,
- * Fleet.
+/* fleet.h - relays that know each other through a Redis: where a room is that is not here.
+ * net/relay/fleet/README.md.
  *
  * A process of its own speaks with Redis (directory.h), so no room waits for it. This is the memory that it
  * shares with the processes of the rooms. Each of those has places for questions; the newest list of relays

@@ -1,5 +1,5 @@
 /* lobby_bar.h - people who may not come into a room, or wait for a seat in it: for a time, or for the room's
- * life. A room has one table of them, by seat key and address. docs/design.md §3, Bounds for one player. Only
+ * life. A room has one table of them, by seat key and address. docs/security.md, Bounds for one player. Only
  * inside net/relay. */
 #ifndef KL_LOBBY_BAR_H
 #define KL_LOBBY_BAR_H

@@ -1,4 +1,4 @@
-/* lobby_cost.h - a client's cost to the relay's link: bytes down against bytes up. docs/design.md §3, Bounds
+/* lobby_cost.h - a client's cost to the relay's link: bytes down against bytes up. docs/security.md, Bounds
  * for one player. Only inside net/relay.
  *
  * Each client owes the bytes that went down to it, all channels, repetitions and seals included. Each byte
