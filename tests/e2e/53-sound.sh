@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # 53-sound.sh - the sound of sessions over bad links against that of one without faults: two pure tones, as WAV files.
 #   SECONDS_OF_PLAY=120  instead of 20
+# instead: `test_audio`, in virtual time; `20-link`, the pace over the same link
 # runs: waiting, all, 95 s
 . "$(dirname "$0")/lib.sh"
 

@@ -2,6 +2,7 @@
 # 84-watch.sh - a hundred people watch a room of two from outside the game: they come when it is on, see the same to the
 # bit, and the two notice nothing. The host says how much later they see it; one of them takes a seat that is given up.
 #   WATCHERS=100
+# instead: `86-watch-catchup`, three spectators: a desync, a late spectator, a kick, a killed relay
 # runs: alone, all, 120 s
 . "$(dirname "$0")/lib.sh"
 

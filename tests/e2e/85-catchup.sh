@@ -3,6 +3,7 @@
 # with a state of 16 MiB, over links of 10 Mbit/s. The match is replayed if a core gives no state, or if its states prove
 # incomplete. The others notice nothing, and all hashes are equal in the frames that both have run.
 # LONG=MINUTES: the newcomer to the first comes so many minutes into the match.
+# instead: `82-join`, late players by history; `86-watch-catchup`, late watchers by a snapshot; `make check`'s rooms
 # runs: waiting, all, 45 s
 . "$(dirname "$0")/lib.sh"
 

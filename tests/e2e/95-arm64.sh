@@ -6,6 +6,7 @@
 #   FRAMES=N  frames of each pair, and of a match with a late machine, in place of its own number
 #   WAYS='nestopia gambatte'  the cores of such matches (gambatte), side by side: two emulated machines play in each
 #   PARTS='pairs way ahead probe'  only these
+# instead: nothing
 # runs: emulated, all, 130 s: PARTS='pairs probe'
 # runs: emulated, all, 110 s: PARTS='way ahead'
 # limit: 1200

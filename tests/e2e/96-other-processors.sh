@@ -4,6 +4,7 @@
 # Logs and vectors are the same bytes as this machine's.
 #   PARTS='unit arm64 s390x'  only these; builds: what they and 95-arm64 run
 #   SEEDS='1 2'  of the rooms
+# instead: nothing
 # runs: spare, all, 300 s
 # limit: 900
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # 97-arm64-package.sh - `make deb ARCH=arm64`: packages for arm64 from this machine, whose programs run under qemu-user. Installing
 # them is not tried: bare roots of arm64 are not at hand.
+# instead: nothing
 # runs: spare, all, 100 s
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/lib_arm64.sh

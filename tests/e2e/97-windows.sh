@@ -3,6 +3,7 @@
 # vectors, unit programs. Logs and vectors are the same bytes as this machine's. The programs need the system's own DLLs alone.
 #   PARTS='rooms unit'  only these; builds: what they run, and the zip's programs
 #   SEEDS='1 2'  of the engine's rooms; ROOMS='200 201' of the relay's
+# instead: nothing
 # runs: working, all, 95 s
 # limit: 2400
 . "$(dirname "$0")/lib.sh"

@@ -2,6 +2,7 @@
 # 98-windows-player.sh - a player on Windows, under Wine, from the zip to a match: the zip's bytes, `keylock install`, `doctor` and
 # `play`, keylock:// links, letters of Japanese and Turkish in all names; and the testers' commands, which start processes.
 #   PARTS='zip install testers'  only these; of the others, links to portable need zip and install, the rest zip
+# instead: nothing
 # runs: working, all, 120 s
 # limit: 2400
 . "$(dirname "$0")/lib.sh"

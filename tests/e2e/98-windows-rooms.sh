@@ -8,6 +8,7 @@
 #   WAYS='nestopia gambatte mgba bsnes_mercury_performance'  the cores of such matches (gambatte), side by side; it builds
 #             those that are missing
 #   PARTS='pairs three way ahead states chance waits'  only these
+# instead: nothing
 # runs: working, all, 170 s: PARTS='pairs three waits'
 # runs: working, all, 150 s: PARTS='way ahead states chance'
 # limit: 2400

@@ -3,6 +3,7 @@
 # cores by turns, with the test core linked to msvcrt.dll and to ucrtbase.dll; and what it says of recordings of Linux and of Windows.
 # Real cores verify a recording of the other system by its RAM.
 #   PARTS='units recordings across'  only these
+# instead: nothing
 # runs: working, all, 80 s
 # limit: 2400
 . "$(dirname "$0")/lib.sh"

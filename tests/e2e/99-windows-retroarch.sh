@@ -5,6 +5,7 @@
 # host on Linux.
 #   PARTS='room netplay'  only these
 #   PICTURE=FILE          keeps a picture of the three windows in the room
+# instead: nothing
 # runs: working, all, 120 s
 # limit: 2400
 . "$(dirname "$0")/lib.sh"

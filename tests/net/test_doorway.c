@@ -1,7 +1,9 @@
 /* test_doorway.c - fifty rooms of two and a pair of `keylock run` play, while others leave handshakes half
  * open: 60,000 in 10 s from 4,000 addresses of their own, and 60,000 in 30 s from 15,000. Each second
  * is of IPv6, in a /64 of its own. Newcomers and those who return, each from an address of their own, are in
- * within 2 s; the rooms play on. net/PROTOCOL.md §9. runs: alone, all, 70 s */
+ * within 2 s; the rooms play on. net/PROTOCOL.md §9.
+ * instead: test_gate in virtual time; test_hub, a table that is full
+ * runs: alone, all, 70 s */
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>

@@ -1,6 +1,7 @@
 /* test_flood.c - a stranger's cheap floods cost a relay nothing, and nobody's game: sixty thousand
  * spoofed handshakes, answers never longer than questions, and somebody on the wire who repeats, turns, cuts
  * and makes up what two players say. net/PROTOCOL.md §8 to §10.
+ * instead: test_gate in virtual time; test_hostile, test_hub, test_strangers
  * runs: alone, all, 50 s */
 #include <arpa/inet.h>
 #include <poll.h>

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """plan.py SUITE… - what those suites run, for tests/run.sh: a line "HOW<TAB>COMMAND" each, the longest first.
+plan.py --instead - the tests of which only `make test-all` has any run, each with the cheaper tests of `make test`.
 
 A test file says in its first 20 lines how it runs, once for each run of it:
 
@@ -18,6 +19,8 @@ SUITE    check     under a minute in all: no sockets, no processes beside
                    built beside "test"
 SECONDS  about how long it takes; orders the runs, and judges nothing
 
+A file whose runs are all of "all" says in the same lines, in one of them, what `make test` has in its place: "instead: WORDS".
+
 A file of tests/unit or tests/fuzz that says nothing is "working" in "check" or "test". Every other test file must say it.
 Commands that have no file of their own stand in tests/suites.txt."""
 import glob
@@ -27,6 +30,7 @@ import sys
 
 HOWS = ("spare", "working", "waiting", "emulated", "alone")
 SUITES = ("check", "test", "all", "trials", "tools")
+INSTEAD = re.compile(r"\binstead: (.+?)\s*(?:\*/)?$")
 LINE = re.compile(r"\bruns: (\w+), (\w+), (\d+) s(?:: (.*?))?\s*(?:\*/)?$")
 
 
@@ -36,10 +40,12 @@ def refuse(text):
 
 
 def said(path, default):
-    """[(how, suite, seconds, variables)] of a test file."""
-    runs = []
+    """[(how, suite, seconds, variables)] of a test file, and its words on what `make test` has in its place."""
+    runs, instead = [], ""
     with open(path, encoding="utf-8") as f:
         for number, line in zip(range(20), f):
+            if found := INSTEAD.search(line.rstrip()):
+                instead = found[1]
             if "runs: " not in line:
                 continue
             found = LINE.search(line.rstrip())
@@ -48,7 +54,9 @@ def said(path, default):
             runs.append((found[1], found[2], int(found[3]), found[4] or ""))
     if not runs and not default:
         refuse(f"{path}: expected a line \"runs: HOW, SUITE, SECONDS s\" among its first 20, found none")
-    return runs or [default]
+    if runs and all(suite == "all" for _, suite, _, _ in runs) and not instead:
+        refuse(f"{path}: only `make test-all` runs it; expected a line \"instead: WORDS\" among its first 20, found none")
+    return runs or [default], instead
 
 
 def files():
@@ -75,19 +83,29 @@ def listed():
             yield found[1], found[2], int(found[3]), found[4].strip()
 
 
+def print_instead():
+    for path, _, default in files():
+        runs, instead = said(path, default)
+        if all(suite == "all" for _, suite, _, _ in runs):
+            print(f"{path}: {instead}")
+
+
 def main():
     wanted = sys.argv[1:]
+    if wanted == ["--instead"]:
+        return print_instead()
     if not wanted or set(wanted) - set(SUITES):
         refuse(f"expected suites of {', '.join(SUITES)}, got \"{' '.join(wanted)}\"")
     runs = list(listed())
     for path, command, default in files():
-        for how, suite, seconds, variables in said(path, default):
+        for how, suite, seconds, variables in said(path, default)[0]:
             runs.append((how, suite, seconds, f"{variables} {command}".strip()))
     for how in HOWS:
         of_how = sorted((r for r in runs if r[0] == how and r[1] in wanted), key=lambda r: -r[2])
         for _, _, _, command in of_how:
             print(f"{how}\t{command}")
+    return None
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
