@@ -1,4 +1,4 @@
-/* snapshot_pack.h - packed snapshots: whole, or as the difference to an older one. net/PROTOCOL.md §7,
+/* snapshot_pack.h - packed snapshots: whole, or as the difference to an older one. net/ROOMS.md §7,
  * Snapshots. */
 #ifndef KLW_SNAPSHOT_PACK_H
 #define KLW_SNAPSHOT_PACK_H

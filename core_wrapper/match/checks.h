@@ -1,6 +1,6 @@
 /* checks.h - the files of this match that the room compares: those of the start, for HELLO and READY; the
  * disk that is to go in; others that the core opens in play. Their checksums come from a thread (sums.h).
- * net/PROTOCOL.md §7, Files in play. */
+ * net/ROOMS.md §7, Files in play. */
 #ifndef KLW_CHECKS_H
 #define KLW_CHECKS_H
 

@@ -1,5 +1,5 @@
 /* own_states.h - this machine's newest states of marked keyframes, to which it can go back if the room's
- * machines part. docs/design.md §5, net/PROTOCOL.md §7, Healing.
+ * machines part. docs/design.md §5, net/ROOMS.md §7, Healing.
  *
  * The room says in each VERDICT before which keyframe all machines were last equal. The newest state up to
  * that keyframe is kept until a newer one is agreed; states after it wait for their verdict. If there is no

@@ -1,7 +1,7 @@
 /* take_over.h - a room that begins with a frame of a recording. Its maker plays the recording (replay.h) up
  * to that frame; the state of this machine's own run goes into the start data, and no relay knows of it. All
  * others are asked before they load it, each for this one state: a state may crash a core, or worse
- * (docs/security.md). net/PROTOCOL.md §7, "Consent", and §12, "Start data". */
+ * (docs/security.md). net/ROOMS.md, "Consent"; net/PROTOCOL.md §12. */
 #ifndef KLW_TAKE_OVER_H
 #define KLW_TAKE_OVER_H
 

@@ -355,7 +355,7 @@ bool kl_participant_notice(struct kl_participant *s, struct kl_text *out);
 /* Begins to leave: our newest samples and hashes go out first, until by_us. Then kl_participant_is_over(). */
 void kl_participant_leave(struct kl_participant *s, uint64_t by_us);
 
-/* Reports this machine's state at the SNAPSHOT command of a keyframe. net/PROTOCOL.md §7, Snapshots. */
+/* Reports this machine's state at the SNAPSHOT command of a keyframe. net/ROOMS.md §7, Snapshots. */
 void kl_participant_say_state(struct kl_participant *s, const struct kl_state_said *said);
 /* True once if the relay asks us for the snapshot of a keyframe, whole or as the difference to another. */
 bool kl_participant_asked(struct kl_participant *s, struct kl_ask *ask);

@@ -1,4 +1,4 @@
-/* Samples straight from player to player, as hints for guesses. net/PROTOCOL.md §7, Straight datagrams.
+/* Samples straight from player to player, as hints for guesses. net/ROOMS.md §7, Straight datagrams.
  *
  * The relay names the others' addresses and keys. Both ends send at once and go on, so that each router lets
  * the other's datagrams in. If that fails nothing comes, and the relay's hints are all there is. */

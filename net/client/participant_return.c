@@ -1,6 +1,6 @@
 /* The return of a player: all that is sent, and when. kl_participant_return_turn() notices that the relay is
  * silent, begin_return() begins a new session, kl_participant_next_entry() makes RETURN,
- * kl_participant_returned() acts on the WELCOME. net/PROTOCOL.md §7, kept seats. */
+ * kl_participant_returned() acts on the WELCOME. net/ROOMS.md §7, kept seats. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The messages that go out, and their order. net/PROTOCOL.md §7, Hashes and Healing.
+/* The messages that go out, and their order. net/ROOMS.md §7, Hashes and Healing.
  *
  * HEALED and STATE go before every HASH that waits: the relay does not look at hashes of a client that is
  * being healed, and one that it has not looked at does not come again. */

@@ -1,4 +1,4 @@
-/* Snapshots: the client reports its own, gives it if asked, and gets others'. net/PROTOCOL.md §7, Snapshots.
+/* Snapshots: the client reports its own, gives it if asked, and gets others'. net/ROOMS.md §7, Snapshots.
  *
  * An upload shares the player's uplink with their inputs. It begins slowly, grows as long as round trips
  * stay as they were, quickly until they grow for the first time, and gives way when they do: so it uses the

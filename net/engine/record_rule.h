@@ -1,5 +1,5 @@
 /* record_rule.h - the rule for a client that comes back to a room, by what the relay's record of the match
- * covers. docs/design.md, Loss of the relay; net/PROTOCOL.md §7, Kept seats.
+ * covers. docs/design.md, Loss of the relay; net/ROOMS.md §7, Kept seats.
  *
  * Pure: facts come in, the decision goes out. Digests are bytes here; net/session/digest.h computes them, and
  * the relay and each client do so for themselves. So a lie gains nothing: a client that claims an older state

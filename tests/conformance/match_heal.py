@@ -1,5 +1,5 @@
 """match_heal.py - a machine that differs from most gets their state; of two that differ each goes back to its own. §7 of
-net/PROTOCOL.md, Healing."""
+net/ROOMS.md, Healing."""
 from judge import Match, equal_at
 from match_late import FPS, REPLAYED
 from room import HEAL

@@ -1,4 +1,4 @@
-"""match_watch.py - seeing a room from outside the game, and stepping into it. §7 of net/PROTOCOL.md, Watching."""
+"""match_watch.py - seeing a room from outside the game, and stepping into it. §7 of net/ROOMS.md, Watching."""
 from judge import Match, equal_at, plays_past, same_frames
 from match_heal import in_sync
 from room import HEAL

@@ -1,4 +1,4 @@
-"""packing.py - snapshots as they go over the wire: zstd (RFC 8878) whole or against a base. §7 of net/PROTOCOL.md, Snapshots.
+"""packing.py - snapshots as they go over the wire: zstd (RFC 8878) whole or against a base. §7 of net/ROOMS.md, Snapshots.
 
 The library is the system's zstd, over its documented functions."""
 import ctypes

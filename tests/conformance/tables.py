@@ -11,6 +11,7 @@ from primitives import Malformed, Reader, Version, read_stream
 from protocol import read_frames, read_hints
 
 PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../net/PROTOCOL.md")
+ROOMS = os.path.join(os.path.dirname(PATH), "ROOMS.md") # its second part: state tables, and no field tables
 
 
 SAFE = {"__builtins__": {}, "len": len, "max": max, "sum": sum, "any": any, "zip": zip}  # that conditions use
@@ -283,10 +284,12 @@ ENDS = {"over", "failed", "the same", "the state before"}
 
 def look_at_states():
     """Every next state of a state table is a state of some table, and every state of a table can be reached in it."""
-    with open(PATH, encoding="utf-8") as f:
-        lines = f.read().split("\n")
+    lines = []
+    for path in (PATH, ROOMS):
+        with open(path, encoding="utf-8") as f:
+            lines += [(f"{os.path.basename(path)}:{number}", line) for number, line in enumerate(f.read().split("\n"), 1)]
     found, rows = [], None
-    for number, line in enumerate(lines, 1):
+    for number, line in lines:
         cells = [c.strip() for c in line[1:-1].split("|")] if line.startswith("|") else None
         if not cells:
             rows = None
@@ -298,8 +301,8 @@ def look_at_states():
     bad = []
     for number, rows in found:
         reached = {s for _, following in rows for s in following} | set(rows[0][0])
-        bad += ["line %d: no state is called %s" % (number, s) for _, following in rows for s in following if s not in known | {""}]
-        bad += ["line %d: nothing leads to %s" % (number, s) for states, _ in rows for s in states
+        bad += ["%s: no state is called %s" % (number, s) for _, following in rows for s in following if s not in known | {""}]
+        bad += ["%s: nothing leads to %s" % (number, s) for states, _ in rows for s in states
                 if s not in reached and not s.startswith("any")]
     print("%s state tables of the document: %d %s" % ("FAIL" if bad or len(found) < 10 else "ok", len(found), "; ".join(bad)))
     return not bad

@@ -1,5 +1,5 @@
 /* test_liar.c - players who lie about their machines, to a real relay over UDP: what they are told, what it
- * logs, and that the honest ones play on, equal. net/PROTOCOL.md §7, Hashes, Snapshots and Healing.
+ * logs, and that the honest ones play on, equal. net/ROOMS.md §7, Hashes, Snapshots and Healing.
  * runs: waiting, test, 78 s */
 #include <poll.h>
 #include <signal.h>

@@ -4,7 +4,7 @@
 blocks    a fenced block is ```sh (tests/e2e/60-documents.sh runs it), ```sh not-run: WHY, or ```text without commands;
           blocks are never indented
 links     links, pictures, #headings and `paths` lead to something that is there
-sections  sections of net/PROTOCOL.md that any file refers to are there
+sections  sections of net/PROTOCOL.md and net/ROOMS.md that any file refers to are there
 commands  `make`, `keylock` and `keylock-relay` are named with targets, sub-commands and options that they have
 lengths   README.md: 150 lines of 120 characters; prose elsewhere: 120 characters
 words     no sentence begins with who, what or where as its subject
@@ -22,7 +22,7 @@ import sys
 import textwrap
 
 BUILD = os.environ.get("KL_BUILD", "build")
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", *sorted(glob.glob("docs/*.md")), "net/PROTOCOL.md",
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", *sorted(glob.glob("docs/*.md")), "net/PROTOCOL.md", "net/ROOMS.md",
              *sorted(p for top in ("net", "core_wrapper", "frontend_patch", "tests") for p in glob.glob(f"{top}/**/README.md", recursive=True))]
 RELAY_CONF = "net/relay/debian/relay.conf"
 MAKEFILES = {".": ["Makefile", "tests/tests.mk", "tests/bench/bench.mk"], "frontend_patch": ["frontend_patch/Makefile"]}
@@ -157,27 +157,30 @@ def check_links(documents, tree):
 
 
 def check_sections(tree):
-    """PROTOCOL.md §N, Name, in any file, and §N in the document itself: section N is there, with a heading of that word."""
-    wrong, count, sections, number = [], 0, {}, None
-    for line in read("net/PROTOCOL.md").split("\n"):
-        if head := re.match(r"## (\d+)\. ", line):
-            number = head[1]
-            sections[number] = []
-        elif number and (head := re.match(r"###+ (.*)|(?:- )?\*\*([^*|]*)\*\*", line)):
-            sections[number].append((head[1] or head[2]).lower())
+    """PROTOCOL.md or ROOMS.md §N, Name, in any file, and §N in these: section N is there, with a heading of that word."""
+    wrong, count, of = [], 0, {"PROTOCOL.md": {}, "ROOMS.md": {}}
+    for page, sections in of.items():
+        number = None
+        for line in read(f"net/{page}").split("\n"):
+            if head := re.match(r"## (\d+)\. ", line):
+                number = head[1]
+                sections[number] = []
+            elif number and (head := re.match(r"###+ (.*)|(?:- )?\*\*([^*|]*)\*\*", line)):
+                sections[number].append((head[1] or head[2]).lower())
     for path in sorted(tree):
         if not re.search(r"\.(c|h|md|py|sh)$", path):
             continue
         text = re.sub(r"\n\s*(\*|#|//)?\s*", " ", read(path))
-        found = re.findall(r"PROTOCOL\.md((?:[ ,]+(?:and |to )?§\d+)+)(?:, (?!docs/)([A-Za-z]+))?", text)
-        if path in ("net/PROTOCOL.md", "docs/protocol-reasons.md"):
-            found += [(m, "") for m in re.findall(r"§\d+", re.sub(r"RFC \d+ §\d+", "", text))]
-        for cited, name in found:
+        found = re.findall(r"(PROTOCOL\.md|ROOMS\.md)((?:[ ,]+(?:and |to )?§\d+)+)(?:, (?!docs/)([A-Za-z]+))?", text)
+        if path in ("net/PROTOCOL.md", "net/ROOMS.md", "docs/protocol-reasons.md"):
+            found += [("PROTOCOL.md", m, "") for m in re.findall(r"§\d+", re.sub(r"RFC \d+ §\d+", "", text))]
+        for page, cited, name in found:
+            sections = of[page]
             numbers = re.findall(r"\d+", cited)
             count += len(numbers)
-            wrong += [f"{path}: PROTOCOL.md §{n}: no such section" for n in numbers if n not in sections]
+            wrong += [f"{path}: {page} §{n}: no such section" for n in numbers if n not in sections]
             if name and not any(name.lower() in head for n in numbers for head in sections.get(n, [])):
-                wrong.append(f"{path}: PROTOCOL.md{cited}, {name}: no such heading")
+                wrong.append(f"{path}: {page}{cited}, {name}: no such heading")
     say("sections", wrong, f"{count} of the protocol are referred to")
 
 

@@ -1,5 +1,5 @@
 /* How a client catches up: each kind of case by name, then all combinations against what must always hold.
- * net/PROTOCOL.md §7, Joining a game under way. */
+ * net/ROOMS.md §7, Joining a game under way. */
 #include "tests/unit/unit.h"
 
 #include "net/relay/room/catchup.h"

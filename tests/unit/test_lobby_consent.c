@@ -1,4 +1,4 @@
-/* Players who load no bytes of others. net/PROTOCOL.md §7, Consent. */
+/* Players who load no bytes of others. net/ROOMS.md §7, Consent. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_machines.h"
 

@@ -1,5 +1,5 @@
 /* test_lobby_deadline.c - a client that is slow, or comes and goes, makes the others wait for so long and no
- * longer: while start data goes over, while a game is loaded, and with every lost link. PROTOCOL.md §7, kept
+ * longer: while start data goes over, while a game is loaded, and with every lost link. ROOMS.md §7, kept
  * seats, and §8. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_net.h"

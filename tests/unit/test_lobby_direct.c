@@ -1,5 +1,5 @@
 /* test_lobby_direct.c - the relay tells players of each other's addresses if both have said that it may.
- * net/PROTOCOL.md §7, Straight datagrams. runs: working, check, 1 s */
+ * net/ROOMS.md §7, Straight datagrams. runs: working, check, 1 s */
 #include "tests/lib/lobby_net.h"
 #include "tests/unit/unit.h"
 

@@ -1,4 +1,4 @@
-/* Hashes that the relay keeps to itself until everybody's are in, or their time is up. net/PROTOCOL.md §7,
+/* Hashes that the relay keeps to itself until everybody's are in, or their time is up. net/ROOMS.md §7,
  * Hashes. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_machines.h"

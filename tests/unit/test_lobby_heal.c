@@ -1,4 +1,4 @@
-/* Out of sync in the lobby, and back: three who play, one of whom says other hashes. net/PROTOCOL.md §7,
+/* Out of sync in the lobby, and back: three who play, one of whom says other hashes. net/ROOMS.md §7,
  * Healing. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_machines.h"

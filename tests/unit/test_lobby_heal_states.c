@@ -1,5 +1,5 @@
 /* Out of sync in the lobby: states that hold too little, givers and loaders that fail, newcomers, and what
- * nobody asked for. net/PROTOCOL.md §7, Healing. */
+ * nobody asked for. net/ROOMS.md §7, Healing. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_machines.h"
 

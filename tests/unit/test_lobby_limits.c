@@ -1,4 +1,4 @@
-/* test_lobby_limits.c - the share of the relay that one client or one address may take. PROTOCOL.md §7,
+/* test_lobby_limits.c - the share of the relay that one client or one address may take. ROOMS.md §7,
  * limits. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_players.h"

@@ -1,6 +1,6 @@
 /* test_lobby_past.c - rooms that play for real: links are lost, clients come back with what they have or with
  * nothing, and every frame that anybody runs is the same; tickets. The engine is the real one on both
- * sides, the network is a function call. PROTOCOL.md §7, kept seats. */
+ * sides, the network is a function call. ROOMS.md §7, kept seats. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_players.h"
 

@@ -1,5 +1,5 @@
 /* test_lobby_play_on.c - machines differ for good in the lobby: the players are asked, and the room never
- * stands for long. net/PROTOCOL.md §7, Healing. */
+ * stands for long. net/ROOMS.md §7, Healing. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_machines.h"
 

@@ -1,5 +1,5 @@
 /* test_lobby_again.c - the relay dies in the middle of a game and is started again: the room is made again
- * from its ticket, its start data and its frames, and the match goes on. PROTOCOL.md §7, kept seats. */
+ * from its ticket, its start data and its frames, and the match goes on. ROOMS.md §7, kept seats. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_players.h"
 

@@ -1,4 +1,4 @@
-/* Snapshots in the lobby: three who play, what they say, what they give. net/PROTOCOL.md §7, Snapshots. */
+/* Snapshots in the lobby: three who play, what they say, what they give. net/ROOMS.md §7, Snapshots. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_states.h"
 

@@ -1,5 +1,5 @@
 /* test_lobby_watch.c - watchers from outside the game: they see the game later, say little, and no player
- * notices them. The engine is the real one on both sides. net/PROTOCOL.md §7, Watching. */
+ * notices them. The engine is the real one on both sides. net/ROOMS.md §7, Watching. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_watchers.h"
 

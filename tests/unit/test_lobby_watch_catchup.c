@@ -1,6 +1,6 @@
 /* test_lobby_watch_catchup.c - how a watcher comes to what may be seen, and back into sync: by history, by a
  * snapshot that the players' machines agree on, and never by one that is newer than he may see. And how he
- * comes again. The engine is the real one on both sides. net/PROTOCOL.md §7, Watching. */
+ * comes again. The engine is the real one on both sides. net/ROOMS.md §7, Watching. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_states.h"
 #include "tests/lib/lobby_watchers.h"

@@ -1,7 +1,7 @@
 /* test_lobby_watch_crowd.c - a hundred watch, and nobody who plays notices: with them and without, the same
  * UPDATEs go to the players at the same microsecond, so leads and late frames are the same by count; and in
  * every turn of the relay the players of all its rooms come first. The watchers only read: what they cost is
- * the relay's. net/PROTOCOL.md §7, Watching. */
+ * the relay's. net/ROOMS.md §7, Watching. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_players.h"
 

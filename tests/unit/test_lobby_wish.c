@@ -1,5 +1,5 @@
 /* test_lobby_wish.c - a rematch, a load and a core option need more than half of the players; one wish at a
- * time, and one that nobody shared bars the player for a while. net/PROTOCOL.md §7, Wishes. */
+ * time, and one that nobody shared bars the player for a while. net/ROOMS.md §7, Wishes. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_watchers.h"
 

@@ -1,5 +1,5 @@
 /* test_participant_direct.c - two clients that send their samples straight to each other, and all that others
- * may send them. net/PROTOCOL.md §7, Straight datagrams. runs: working, check, 1 s */
+ * may send them. net/ROOMS.md §7, Straight datagrams. runs: working, check, 1 s */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

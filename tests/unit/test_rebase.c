@@ -1,5 +1,5 @@
 /* A snapshot given as what differs from another: what comes of it is the same as if it had come whole, and
- * what is not so is found. net/PROTOCOL.md §7, Snapshots. */
+ * what is not so is found. net/ROOMS.md §7, Snapshots. */
 #include "tests/unit/unit.h"
 
 #include <sodium.h>

@@ -1,4 +1,4 @@
-/* A packed snapshot, looked at as it comes. net/PROTOCOL.md §7, Snapshots. */
+/* A packed snapshot, looked at as it comes. net/ROOMS.md §7, Snapshots. */
 #include "tests/unit/unit.h"
 
 #include <sodium.h>

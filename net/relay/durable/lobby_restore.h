@@ -1,5 +1,5 @@
 /* lobby_restore.h - makes a room again from its journal: sealed ticket, start data, pieces of frames
- * (net/engine/frames.h). net/PROTOCOL.md §7, kept seats.
+ * (net/engine/frames.h). net/ROOMS.md §7, kept seats.
  *
  *     kl_lobby_ticket_open(&ticket, secret, sealed, len);
  *     r = kl_lobby_restore(l, &ticket, start, len, now_us);

@@ -1,6 +1,6 @@
 /* Healing: a member that is out of sync gets the state of the majority. On a tie nobody gets another's state:
  * all members go back to their own states of the last keyframe at which they agreed, and run the frames since
- * again. net/PROTOCOL.md §7, Healing.
+ * again. net/ROOMS.md §7, Healing.
  *
  *     found -> (all players have reported, or a second is over) -> ordered
  *           -> (a snapshot is kept) -> offered

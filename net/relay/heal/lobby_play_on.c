@@ -1,7 +1,7 @@
 /* Playing on though machines differ: the last resort, so that no room stands because they do. The room pauses
  * and tells its players what differs. It goes on once each player that is there agrees, or ASK_US later: one
  * that has not answered by then may be gone, and one that does not want to play on can leave. From then on
- * nothing is healed, until the host says `desync heal' or all machines are equal again. net/PROTOCOL.md §7,
+ * nothing is healed, until the host says `desync heal' or all machines are equal again. net/ROOMS.md §7,
  * Playing on. */
 #include <string.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Snapshots: all clients serialize at one keyframe and report size and hash. If enough trusted clients agree,
- * one of them gives its state, and the relay keeps it if its hash is the agreed one. net/PROTOCOL.md §7,
+ * one of them gives its state, and the relay keeps it if its hash is the agreed one. net/ROOMS.md §7,
  * Snapshots.
  *
  *     ordered -> (the keyframe has closed) -> hashing -> (they agree) -> giving -> kept

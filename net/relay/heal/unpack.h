@@ -1,5 +1,5 @@
 /* unpack.h - checks a packed snapshot as it comes, and puts one together from an older one and the difference
- * to it. net/PROTOCOL.md §7, Snapshots. */
+ * to it. net/ROOMS.md §7, Snapshots. */
 #ifndef KL_UNPACK_H
 #define KL_UNPACK_H
 

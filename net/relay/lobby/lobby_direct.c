@@ -1,5 +1,5 @@
 /* Players that send their samples straight to each other as well: they learn each other's addresses and keys
- * from the relay, if both have said that they may. net/PROTOCOL.md §7, Straight datagrams. */
+ * from the relay, if both have said that they may. net/ROOMS.md §7, Straight datagrams. */
 #include <string.h>
 
 #include <sodium.h>

@@ -1,4 +1,4 @@
-/* lobby_pause.c - pauses of a match, and their ends. net/PROTOCOL.md §7, Pauses.
+/* lobby_pause.c - pauses of a match, and their ends. net/ROOMS.md §7, Pauses.
  *
  * A pause that a member began, or the room's rule for differing hashes, ends after a while by itself: nobody
  * keeps the others from their game. One without others may stand. The time that a member may pause is spent

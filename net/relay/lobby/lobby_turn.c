@@ -1,5 +1,5 @@
 /* lobby_turn.c - seats that change hands, and the queue of clients and watchers that wait for a seat.
- * net/PROTOCOL.md §7, The queue for seats.
+ * net/ROOMS.md §7, The queue for seats.
  *
  * A place in the queue is a number in the member or watcher itself, so one that goes leaves no trace. */
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* lobby_wish.c - no player alone begins the game again, loads the saved state, or changes a core option.
- * net/PROTOCOL.md §7, Wishes.
+ * net/ROOMS.md §7, Wishes.
  *
  * The room has one wish at a time. A player's own mark, wish_us, says until when it shares the wish, so one
  * that goes leaves no trace. */

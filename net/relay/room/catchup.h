@@ -1,4 +1,4 @@
-/* catchup.h - how a client catches up with a game under way. net/PROTOCOL.md §7, Catching up.
+/* catchup.h - how a client catches up with a game under way. net/ROOMS.md §7, Catching up.
  *
  * The decision is pure: facts come in as plain numbers, the decision goes out. heal/visitor_catchup.c carries
  * it out. Members and watchers use the same decision and the same steps. They differ in their facts:

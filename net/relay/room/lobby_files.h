@@ -1,6 +1,6 @@
 /* lobby_files.h - files that the machines of a room open in play: the disks that the players put in, and
  * others that a core opens late. Their checksums are compared before a difference can part the game, or
- * while its cause can still be named. net/PROTOCOL.md §7, Files in play. Only inside net/relay. */
+ * while its cause can still be named. net/ROOMS.md §7, Files in play. Only inside net/relay. */
 #ifndef KL_LOBBY_FILES_H
 #define KL_LOBBY_FILES_H
 

@@ -1,4 +1,4 @@
-/* lobby_watch.h - the watchers of a room. net/PROTOCOL.md §7, Watching. Only inside net/relay.
+/* lobby_watch.h - the watchers of a room. net/ROOMS.md §7, Watching. Only inside net/relay.
  *
  * A watcher is no client of the engine: it sends no samples and nothing waits for it. Its data goes out after
  * the clients', to a few watchers at a time. Its frames come by HISTORY, some intervals at once, with the
