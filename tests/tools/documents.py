@@ -22,7 +22,7 @@ import sys
 import textwrap
 
 BUILD = os.environ.get("KL_BUILD", "build")
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", *sorted(glob.glob("docs/*.md")), "net/PROTOCOL.md", "net/ROOMS.md",
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", *sorted(glob.glob("docs/*.md")), "net/PROTOCOL.md", "net/ROOMS.md", "net/RECORD.md",
              *sorted(p for top in ("net", "core_wrapper", "frontend_patch", "tests") for p in glob.glob(f"{top}/**/README.md", recursive=True))]
 RELAY_CONF = "net/relay/debian/relay.conf"
 MAKEFILES = {".": ["Makefile", "tests/tests.mk", "tests/bench/bench.mk"], "frontend_patch": ["frontend_patch/Makefile"]}
