@@ -51,6 +51,22 @@ struct kl_row {
     bool (*take)(const struct kl_row *row, void *field, const char *value, char why[KL_ROW_TEXT]);
 };
 
+/* Usual rows of a command's table, for fields of KL_ROWS_OF: a struct that the table's file names before.
+ * text: the help. More designators may follow. */
+#define KL_ROW_FIELD(f) .field = offsetof(KL_ROWS_OF, f), .size = sizeof(((KL_ROWS_OF *)0)->f)
+#define KL_ROW_SAID(f)  .said = offsetof(KL_ROWS_OF, f)
+#define KL_ROW_STRING(flag, v, f, text, ...)                                                                 \
+    { .name = flag, .value = v, .kind = KL_KIND_STRING, KL_ROW_FIELD(f), .help = text, ##__VA_ARGS__ }
+#define KL_ROW_PATH(flag, v, f, text, ...)                                                                   \
+    { .name = flag, .value = v, .kind = KL_KIND_PATH, KL_ROW_FIELD(f), .help = text, ##__VA_ARGS__ }
+#define KL_ROW_SWITCH(flag, f, text)                                                                         \
+    { .name = flag, .kind = KL_KIND_SWITCH, KL_ROW_FIELD(f), .help = text }
+#define KL_ROW_NUMBER(flag, v, f, lo, hi, text, ...)                                                         \
+    {                                                                                                        \
+        .name = flag, .value = v, .kind = KL_KIND_NUMBER, .min = lo, .max = hi, KL_ROW_FIELD(f),             \
+        .help = text, ##__VA_ARGS__                                                                          \
+    }
+
 /* Tables end with a row of zeros. */
 bool kl_row_is(const struct kl_row *row);
 /* NULL: there is none. */

@@ -401,20 +401,20 @@ static int bisect(struct bisect *b) {
 
 /* --- the command line --- */
 
-#define SIDE(f)           .kind = KL_KIND_STRING, .field = offsetof(struct kl_side, f)
-#define FIELD(f)          .field = offsetof(struct bisect, f), .size = sizeof(((struct bisect *)0)->f)
-#define NUMBER(f, lo, hi) .kind = KL_KIND_NUMBER, FIELD(f), .min = lo, .max = hi
+#define KL_ROWS_OF struct kl_side
 
-static const struct kl_row side_rows[] = {{.name = "hashes", .value = "FILE", SIDE(hashes)},
-                                          {.name = "states", .value = "DIR", SIDE(states)},
+static const struct kl_row side_rows[] = {KL_ROW_STRING("hashes", "FILE", hashes, NULL),
+                                          KL_ROW_STRING("states", "DIR", states, NULL),
                                           {.name = NULL}};
+#undef KL_ROWS_OF
+#define KL_ROWS_OF struct bisect
 static const struct kl_row rows[] = {
-    {.name = "a", .value = "OPTIONS", .kind = KL_KIND_STRING, FIELD(words[0])},
-    {.name = "b", .value = "OPTIONS", .kind = KL_KIND_STRING, FIELD(words[1])},
-    {.name = "frames", .value = "N", NUMBER(frames, 1, KLT_BISECT_FRAMES_MAX)},
-    {.name = "hash-every", .value = "H", NUMBER(every, 1, 65535), .standard = "60"},
-    {.name = "lines", .value = "K", NUMBER(lines, 0, 1000000)},
-    {.name = "json", .kind = KL_KIND_SWITCH, FIELD(json)},
+    KL_ROW_STRING("a", "OPTIONS", words[0], NULL),
+    KL_ROW_STRING("b", "OPTIONS", words[1], NULL),
+    KL_ROW_NUMBER("frames", "N", frames, 1, KLT_BISECT_FRAMES_MAX, NULL),
+    KL_ROW_NUMBER("hash-every", "H", every, 1, 65535, NULL, .standard = "60"),
+    KL_ROW_NUMBER("lines", "K", lines, 0, 1000000, NULL),
+    KL_ROW_SWITCH("json", json, NULL),
     {.name = NULL}};
 
 /* Cuts the text up in place: blanks part its words, and quotes ('…' or "…") keep them together. Returns the

@@ -196,13 +196,12 @@ static int blame(struct blame *b) {
 
 /* --- the command line --- */
 
-#define FIELD(f)          .field = offsetof(struct blame, f), .size = sizeof(((struct blame *)0)->f)
-#define NUMBER(f, lo, hi) .kind = KL_KIND_NUMBER, FIELD(f), .min = lo, .max = hi
+#define KL_ROWS_OF struct blame
 
 static int parse(struct blame *b, int argc, char **argv) {
-    static const struct kl_row rows[] = {{.name = "frames", .value = "N", NUMBER(frames, 1, 10000000)},
-                                         {.name = "lines", .value = "K", NUMBER(lines, 0, 1000000)},
-                                         {.name = "json", .kind = KL_KIND_SWITCH, FIELD(json)},
+    static const struct kl_row rows[] = {KL_ROW_NUMBER("frames", "N", frames, 1, 10000000, NULL),
+                                         KL_ROW_NUMBER("lines", "K", lines, 0, 1000000, NULL),
+                                         KL_ROW_SWITCH("json", json, NULL),
                                          {.name = NULL}};
     static const struct kl_table tables[] = {
         {.rows = kl_machine_rows, .fields = offsetof(struct blame, setup)}, {.rows = rows}, {.rows = NULL}};

@@ -15,19 +15,17 @@
 
 /* --- the command line --- */
 
-#define FIELD(f)                                                                                             \
-    .field = offsetof(struct kl_machine_setup, f), .size = sizeof(((struct kl_machine_setup *)0)->f)
-#define PATH(f) .kind = KL_KIND_PATH, FIELD(f)
+#define KL_ROWS_OF struct kl_machine_setup
 
 const struct kl_row kl_machine_rows[] = {
-    {.name = "core", .value = "NAME_OR_PATH", PATH(core)},
-    {.name = "content", .value = "FILE", PATH(content)},
-    {.name = "system", .value = "DIR", PATH(system_dir)},
-    {.name = "save", .value = "DIR", PATH(save_dir)},
+    KL_ROW_PATH("core", "NAME_OR_PATH", core, NULL),
+    KL_ROW_PATH("content", "FILE", content, NULL),
+    KL_ROW_PATH("system", "DIR", system_dir, NULL),
+    KL_ROW_PATH("save", "DIR", save_dir, NULL),
     {.name = "option",
      .value = "KEY=VALUE",
      .kind = KL_KIND_LIST,
-     FIELD(option),
+     KL_ROW_FIELD(option),
      .max = KLT_MACHINE_OPTIONS,
      .count = offsetof(struct kl_machine_setup, option_count),
      .words = "=",
@@ -35,24 +33,19 @@ const struct kl_row kl_machine_rows[] = {
     {.name = "device",
      .value = "PORT:ID",
      .take = kl_headless_take_device,
-     FIELD(devices),
+     KL_ROW_FIELD(devices),
      .want = KLT_DEVICE_WANT},
     {.name = "clock",
      .value = "WHICH",
      .kind = KL_KIND_SWITCH,
-     FIELD(host_clock),
+     KL_ROW_FIELD(host_clock),
      .words = "virtual host",
      .want = "virtual or host"},
-    {.name = "epoch",
-     .value = "SECONDS",
-     .kind = KL_KIND_NUMBER,
-     FIELD(epoch_s),
-     .max = 8000000000u,
-     .said = offsetof(struct kl_machine_setup, has_epoch)},
-    {.name = "input", .value = "SOURCE", .kind = KL_KIND_STRING, FIELD(input)},
-    {.name = "seats", .value = "K", .kind = KL_KIND_NUMBER, FIELD(ports), .min = 1, .max = KL_MAX_SEATS},
-    {.name = "recording", .value = "FILE", PATH(recording)},
-    {.name = "corrupt", .value = "WHERE", .kind = KL_KIND_STRING, FIELD(corrupt)},
+    KL_ROW_NUMBER("epoch", "SECONDS", epoch_s, 0, 8000000000u, NULL, KL_ROW_SAID(has_epoch)),
+    KL_ROW_STRING("input", "SOURCE", input, NULL),
+    KL_ROW_NUMBER("seats", "K", ports, 1, KL_MAX_SEATS, NULL),
+    KL_ROW_PATH("recording", "FILE", recording, NULL),
+    KL_ROW_STRING("corrupt", "WHERE", corrupt, NULL),
     {.name = NULL},
 };
 

@@ -389,11 +389,12 @@ static bool introduce(struct child *c) {
     return answer(c, 0, &info, sizeof(info));
 }
 
+#define KL_ROWS_OF struct child
+
 int cmd_machine(int argc, char **argv) {
-    static const struct kl_row rows[] = {
-        {.name = "verifies", .kind = KL_KIND_SWITCH, .field = offsetof(struct child, setup.verifies)},
-        {.name = "asks", .kind = KL_KIND_SWITCH, .field = offsetof(struct child, setup.asks)},
-        {.name = NULL}};
+    static const struct kl_row rows[] = {KL_ROW_SWITCH("verifies", setup.verifies, NULL),
+                                         KL_ROW_SWITCH("asks", setup.asks, NULL),
+                                         {.name = NULL}};
     static const struct kl_table tables[] = {
         {.rows = kl_machine_rows, .fields = offsetof(struct child, setup)}, {.rows = rows}, {.rows = NULL}};
     static struct child child; /* large, and zero */

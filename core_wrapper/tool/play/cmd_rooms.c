@@ -121,13 +121,12 @@ static json_object *room_json(const struct list *all, const struct kl_room_line 
     return j;
 }
 
-static json_object *relay_json(const struct kl_config *where, const struct kl_pong *pong, double ms) {
+/* ms: below 0 there was no answer. */
+static json_object *relay_json(const struct kl_config *where, double ms) {
     json_object *j = json_object_new_object();
     json_object_object_add(j, "host", json_object_new_string(where->host));
     json_object_object_add(j, "port", json_object_new_int(where->port));
-    json_object_object_add(j, "ping_ms", json_object_new_double(ms));
-    json_object_object_add(j, "protocol", json_object_new_int(pong->version));
-    json_object_object_add(j, "clients", json_object_new_int(pong->clients));
+    json_object_object_add(j, "ping_ms", ms < 0 ? NULL : json_object_new_double(ms));
     return j;
 }
 
@@ -143,7 +142,9 @@ static void print_all(const struct kl_config *where, const struct kl_pong *pong,
 
 static json_object *all_json(const struct kl_config *where, const struct kl_pong *pong,
                              const struct list *l) {
-    json_object *all = relay_json(where, pong, l->ms), *rooms = json_object_new_array();
+    json_object *all = relay_json(where, l->ms), *rooms = json_object_new_array();
+    json_object_object_add(all, "protocol", json_object_new_int(pong->version));
+    json_object_object_add(all, "clients", json_object_new_int(pong->clients));
     for (size_t i = 0; i < l->count; i++)
         json_object_array_add(rooms, room_json(l, &l->line[i]));
     json_object_object_add(all, "rooms", rooms);
@@ -184,14 +185,6 @@ static int ask(const struct kl_config *where, json_object **json) {
     return code;
 }
 
-static json_object *silent_json(const struct kl_config *where) {
-    json_object *j = json_object_new_object();
-    json_object_object_add(j, "host", json_object_new_string(where->host));
-    json_object_object_add(j, "port", json_object_new_int(where->port));
-    json_object_object_add(j, "ping_ms", NULL);
-    return j;
-}
-
 /* One relay of a list; a silent one was told from the round trips. */
 static bool tell_listed(const struct kl_listed *r, json_object *all) {
     static struct kl_config where;
@@ -202,7 +195,7 @@ static bool tell_listed(const struct kl_listed *r, json_object *all) {
     if (!all && r->ms < 0) printf("relay %s  no answer\n", kl_host_port(r->host, r->port).text);
     bool answered = r->ms >= 0 && ask(&where, all ? &json : NULL) == KLT_OK;
     if (!all) return answered;
-    if (!json) json = silent_json(&where);
+    if (!json) json = relay_json(&where, -1);
     json_object_object_add(json, "words", json_object_new_string(r->words));
     json_object_array_add(all, json);
     return answered;
@@ -244,20 +237,14 @@ struct wish {
     bool json;
 };
 
+#define KL_ROWS_OF struct wish
 static const struct kl_row rows[] = {
-    {.name = "relays",
-     .value = "FILE|URL",
-     .kind = KL_KIND_PATH,
-     .field = offsetof(struct wish, relays),
-     .help = "the relays of a list, the nearest first: a text file with a line \"key ...\" of minisign and a "
-             "line "
-             "\"HOST[:PORT] WORDS\" for each relay, and beside it its signature FILE.minisig. An https:// "
-             "address "
-             "is read by curl. The key of a list is accepted the first time, and no other from then on"},
-    {.name = "json",
-     .kind = KL_KIND_SWITCH,
-     .field = offsetof(struct wish, json),
-     .help = "prints one JSON object instead of lines"},
+    KL_ROW_PATH(
+        "relays", "FILE|URL", relays,
+        "the relays of a list, the nearest first: a text file with a line \"key ...\" of minisign and a line "
+        "\"HOST[:PORT] WORDS\" for each relay, and beside it its signature FILE.minisig. An https:// address "
+        "is read by curl. The key of a list is accepted the first time, and no other from then on"),
+    KL_ROW_SWITCH("json", json, "prints one JSON object instead of lines"),
     {.name = NULL},
 };
 

@@ -407,38 +407,20 @@ static bool take_challenge(const struct kl_row *row, void *challenge, const char
     return kl_row_set(kl_config_row("relay"), &c->where, text, why);
 }
 
-#define FIELD(f) .field = offsetof(struct challenge, f), .size = sizeof(((struct challenge *)0)->f)
+#define KL_ROWS_OF struct challenge
 
 static const struct kl_row rows[] = {
     {.name = "challenge",
      .value = "RELAY/NAME",
      .take = take_challenge,
      .want = "HOST[:PORT]/NAME, NAME of at most 23 characters"},
-    {.name = "content",
-     .value = "DIR",
-     .kind = KL_KIND_PATH,
-     FIELD(content),
-     .help = "a folder, or a file, that has the content: found by its checksum, whatever its name"},
-    {.name = "core",
-     .value = "NAME_OR_PATH",
-     .kind = KL_KIND_PATH,
-     FIELD(core),
-     .help = "the core (default: by the name in the challenge)"},
-    {.name = "name",
-     .value = "NAME",
-     .kind = KL_KIND_STRING,
-     FIELD(name),
-     .help = "your name (default: KEYLOCK_NAME, else your user's)"},
-    {.name = "trust",
-     .kind = KL_KIND_SWITCH,
-     FIELD(trust),
-     .help = "loads the save data that the challenge begins with"},
-    {.name = "retroarch",
-     .value = "FILE",
-     .kind = KL_KIND_PATH,
-     FIELD(retroarch),
-     .help = "the RetroArch to start"},
-    {.name = "wrapper", .value = "FILE", .kind = KL_KIND_PATH, FIELD(wrapper), .help = "keylock_libretro.so"},
+    KL_ROW_PATH("content", "DIR", content,
+                "a folder, or a file, that has the content: found by its checksum, whatever its name"),
+    KL_ROW_PATH("core", "NAME_OR_PATH", core, "the core (default: by the name in the challenge)"),
+    KL_ROW_STRING("name", "NAME", name, "your name (default: KEYLOCK_NAME, else your user's)"),
+    KL_ROW_SWITCH("trust", trust, "loads the save data that the challenge begins with"),
+    KL_ROW_PATH("retroarch", "FILE", retroarch, "the RetroArch to start"),
+    KL_ROW_PATH("wrapper", "FILE", wrapper, "keylock_libretro.so"),
     {.name = NULL},
 };
 

@@ -110,17 +110,15 @@ static bool take_relay(const struct kl_row *row, void *where, const char *text, 
     return kl_row_set(kl_config_row(strstr(text, "://") ? "link" : "relay"), where, text, why);
 }
 
-#define FIELD(f) .field = offsetof(struct wish, f)
+#define KL_ROWS_OF struct wish
 static const struct kl_row rows[] = {
     {.name = "relay",
      .value = "HOST[:PORT]",
      .take = take_relay,
-     FIELD(where),
+     KL_ROW_FIELD(where),
      .help = "the relay (default: the one where you played)"},
-    {.name = "list",
-     .kind = KL_KIND_SWITCH,
-     FIELD(lists),
-     .help = "lists the rooms of the matches whose recordings you may have deleted, the newest last"},
+    KL_ROW_SWITCH("list", lists,
+                  "lists the rooms of the matches whose recordings you may have deleted, the newest last"),
     {.name = NULL},
 };
 

@@ -268,50 +268,26 @@ static bool take_job(const struct kl_row *row, void *replay, const char *to, cha
     return true;
 }
 
-#define FIELD(f)          .field = offsetof(struct replay, f), .size = sizeof(((struct replay *)0)->f)
-#define NUMBER(f, lo, hi) .kind = KL_KIND_NUMBER, FIELD(f), .min = lo, .max = hi
+#define KL_ROWS_OF struct replay
 
 static const struct kl_row rows[] = {
-    {.name = "core",
-     .value = "NAME_OR_PATH",
-     .kind = KL_KIND_PATH,
-     FIELD(core),
-     .help = "the core (default: by the name in the recording)"},
-    {.name = "content",
-     .value = "DIR",
-     .kind = KL_KIND_PATH,
-     FIELD(content),
-     .help = "a folder, or a file, that has the content: found by its checksum, whatever its name"},
-    {.name = "take-over",
-     .value = "N",
-     NUMBER(seat, 1, KL_MAX_SEATS),
-     .help = "player 1 to 8: with Y you play on in that seat, alone"},
-    {.name = "room",
-     .value = "NAME",
-     .kind = KL_KIND_STRING,
-     FIELD(room),
-     .help = "with --take-over: with Y a room of that name begins there. Those who come are asked whether "
-             "they agree to its state"},
-    {.name = "relay",
-     .value = "HOST[:PORT]",
-     .kind = KL_KIND_STRING,
-     FIELD(relay),
-     .help = "with --room: the relay (default: keylock.cfg's)"},
-    {.name = "players",
-     .value = "N",
-     NUMBER(players, 1, KL_MAX_SEATS),
-     .help = "with --room: seats that are filled before it begins, 1 to 8 (default 2)"},
-    {.name = "trust",
-     .kind = KL_KIND_SWITCH,
-     FIELD(trust),
-     .help =
-         "loads the saves of the match's host that are in the recording, and a state with which it begins"},
-    {.name = "retroarch",
-     .value = "FILE",
-     .kind = KL_KIND_PATH,
-     FIELD(retroarch),
-     .help = "the RetroArch to start"},
-    {.name = "wrapper", .value = "FILE", .kind = KL_KIND_PATH, FIELD(wrapper), .help = "keylock_libretro.so"},
+    KL_ROW_PATH("core", "NAME_OR_PATH", core, "the core (default: by the name in the recording)"),
+    KL_ROW_PATH("content", "DIR", content,
+                "a folder, or a file, that has the content: found by its checksum, whatever its name"),
+    KL_ROW_NUMBER("take-over", "N", seat, 1, KL_MAX_SEATS,
+                  "player 1 to 8: with Y you play on in that seat, alone"),
+    KL_ROW_STRING(
+        "room", "NAME", room,
+        "with --take-over: with Y a room of that name begins there. Those who come are asked whether "
+        "they agree to its state"),
+    KL_ROW_STRING("relay", "HOST[:PORT]", relay, "with --room: the relay (default: keylock.cfg's)"),
+    KL_ROW_NUMBER("players", "N", players, 1, KL_MAX_SEATS,
+                  "with --room: seats that are filled before it begins, 1 to 8 (default 2)"),
+    KL_ROW_SWITCH(
+        "trust", trust,
+        "loads the saves of the match's host that are in the recording, and a state with which it begins"),
+    KL_ROW_PATH("retroarch", "FILE", retroarch, "the RetroArch to start"),
+    KL_ROW_PATH("wrapper", "FILE", wrapper, "keylock_libretro.so"),
     {.name = "info", .take = take_job, .min = JOB_INFO, .help = "players, frames, inputs, hashes, seal, end"},
     {.name = "json", .take = take_job, .min = JOB_JSON, .help = "the same as a JSON object"},
     {.name = "text",
@@ -334,11 +310,8 @@ static const struct kl_row rows[] = {
      .min = JOB_REPLAY,
      .help = "a .replay of version 1, for retroarch -P (RetroArch 1.15 and later); the recording is run here "
              "first, to learn which inputs the core asks for"},
-    {.name = "system",
-     .value = "DIR",
-     .kind = KL_KIND_PATH,
-     FIELD(system_dir),
-     .help = "for --export-replay: the core's system folder (default: an empty one)"},
+    KL_ROW_PATH("system", "DIR", system_dir,
+                "for --export-replay: the core's system folder (default: an empty one)"),
     {.name = NULL},
 };
 

@@ -89,35 +89,25 @@ static bool take_command(const struct kl_row *row, void *options, const char *te
     return true;
 }
 
-#define FIELD(f)          .field = offsetof(struct kl_run_options, f), .size = sizeof(((struct kl_run_options *)0)->f)
-#define SAID(f)           .said = offsetof(struct kl_run_options, f)
-#define NUMBER(f, lo, hi) .kind = KL_KIND_NUMBER, FIELD(f), .min = lo, .max = hi
+#define KL_ROWS_OF struct kl_run_options
 
 static const struct kl_row rows[] = {
-    {.name = "core",
-     .value = "NAME_OR_PATH",
-     .kind = KL_KIND_PATH,
-     FIELD(core),
-     .help = "the libretro core; a name is looked for in the usual core folders"},
-    {.name = "content",
-     .value = "FILE",
-     .kind = KL_KIND_PATH,
-     FIELD(content),
-     .help = "the content that the core plays; it is not unpacked (no .zip for a core that reads none)"},
-    {.name = "frames", .value = "N", NUMBER(frames, 1, UINT32_MAX), .help = "frames to run"},
-    {.name = "input",
-     .value = "SOURCE",
-     .kind = KL_KIND_STRING,
-     FIELD(input),
-     .help = "none (default); random:SEED, plausible play; any:SEED, the same with a keyboard, mice, sticks "
-             "and touches; or a file of lines FRAME PORT MASK: from that frame on the port holds the buttons "
-             "of the hexadecimal mask (1 B, 2 Y, 4 Select, 8 Start, 10 Up, 20 Down, 40 Left, 80 Right, 100 "
-             "A, 200 X, 400 L, 800 R, 1000 L2, 2000 R2, 4000 L3, 8000 R3). In a room a frame is a sample of "
-             "this machine, and port 0 is its first seat"},
+    KL_ROW_PATH("core", "NAME_OR_PATH", core,
+                "the libretro core; a name is looked for in the usual core folders"),
+    KL_ROW_PATH("content", "FILE", content,
+                "the content that the core plays; it is not unpacked (no .zip for a core that reads none)"),
+    KL_ROW_NUMBER("frames", "N", frames, 1, UINT32_MAX, "frames to run"),
+    KL_ROW_STRING(
+        "input", "SOURCE", input,
+        "none (default); random:SEED, plausible play; any:SEED, the same with a keyboard, mice, sticks "
+        "and touches; or a file of lines FRAME PORT MASK: from that frame on the port holds the buttons "
+        "of the hexadecimal mask (1 B, 2 Y, 4 Select, 8 Start, 10 Up, 20 Down, 40 Left, 80 Right, 100 "
+        "A, 200 X, 400 L, 800 R, 1000 L2, 2000 R2, 4000 L3, 8000 R3). In a room a frame is a sample of "
+        "this machine, and port 0 is its first seat"),
     {.name = "speed",
      .value = "max|real",
      .kind = KL_KIND_SWITCH,
-     FIELD(real_speed),
+     KL_ROW_FIELD(real_speed),
      .words = "max real",
      .want = "max or real",
      .shown = "none",
@@ -125,73 +115,48 @@ static const struct kl_row rows[] = {
     {.name = "hz",
      .value = "RATE",
      .take = take_hz,
-     FIELD(hz),
+     KL_ROW_FIELD(hz),
      .want = "1 to 1000 calls a second",
      .help = "calls a second, like a display of that rate (default: the core's rate at --speed real, else as "
              "many as go)"},
-    {.name = "wav",
-     .value = "FILE",
-     .kind = KL_KIND_PATH,
-     FIELD(wav),
-     .help = "writes the sound that the frontend gets"},
-    {.name = "hash-every",
-     .value = "H",
-     NUMBER(hash_every, 0, 65535),
-     SAID(has_hash_every),
-     .help = "alone: hashes after each frame f with (f+1) divisible by H (default 60 with --hash-out); in a "
-             "room: the wish of its first member, and the relay settles the frames"},
-    {.name = "hash-out",
-     .value = "FILE",
-     .kind = KL_KIND_PATH,
-     FIELD(hash_out),
-     .help = "writes lines FRAME RAM STATE: XXH3-64 of system RAM and of the serialized state after that "
-             "frame, as 16 hexadecimal digits; - for none"},
-    {.name = "told-out",
-     .value = "FILE",
-     .kind = KL_KIND_PATH,
-     FIELD(told_out),
-     .help = "writes what the frontend was told last, as far as it lasts: picture, rate, rotation, options, "
-             "rumble, lights; a line each"},
-    {.name = "record",
-     .value = "FILE",
-     .kind = KL_KIND_PATH,
-     FIELD(record),
-     .help = "writes a recording (keylock replay, bisect): the core, its options, every input, and the "
-             "hashes of each --hash-every"},
-    {.name = "states",
-     .value = "DIR",
-     .kind = KL_KIND_PATH,
-     FIELD(states),
-     .help = "writes states for keylock blame. Alone: the state after each hashed frame, DIR/FRAME.state; in "
-             "a room: the last states, when hashes differ"},
+    KL_ROW_PATH("wav", "FILE", wav, "writes the sound that the frontend gets"),
+    KL_ROW_NUMBER(
+        "hash-every", "H", hash_every, 0, 65535,
+        "alone: hashes after each frame f with (f+1) divisible by H (default 60 with --hash-out); in a "
+        "room: the wish of its first member, and the relay settles the frames",
+        KL_ROW_SAID(has_hash_every)),
+    KL_ROW_PATH("hash-out", "FILE", hash_out,
+                "writes lines FRAME RAM STATE: XXH3-64 of system RAM and of the serialized state after that "
+                "frame, as 16 hexadecimal digits; - for none"),
+    KL_ROW_PATH(
+        "told-out", "FILE", told_out,
+        "writes what the frontend was told last, as far as it lasts: picture, rate, rotation, options, "
+        "rumble, lights; a line each"),
+    KL_ROW_PATH("record", "FILE", record,
+                "writes a recording (keylock replay, bisect): the core, its options, every input, and the "
+                "hashes of each --hash-every"),
+    KL_ROW_PATH(
+        "states", "DIR", states,
+        "writes states for keylock blame. Alone: the state after each hashed frame, DIR/FRAME.state; in "
+        "a room: the last states, when hashes differ"),
     {.name = "corrupt",
      .value = "FRAME[:[state:]OFFSET]",
      .take = take_corrupt,
-     FIELD(corrupt),
+     KL_ROW_FIELD(corrupt),
      .help =
          "plants a desync once: before that frame, on this machine only, turns over all bits of one byte, at "
          "OFFSET in system RAM, else or with state: in the serialized state (default: its middle)"},
-    {.name = "trace",
-     .value = "FILE",
-     .kind = KL_KIND_PATH,
-     FIELD(trace),
-     .help =
-         "writes CSV, a line for each retro_run: wall_us,first,last,run,backlog,lead,spacing,stall,event"},
-    {.name = "system",
-     .value = "DIR",
-     .kind = KL_KIND_PATH,
-     FIELD(system_dir),
-     .help = "system folder (BIOS images; default: an empty one)"},
-    {.name = "save",
-     .value = "DIR",
-     .kind = KL_KIND_PATH,
-     FIELD(save_dir),
-     .help =
-         "save folder; DIR/<content>.srm is loaded and stored (default: an empty one, dropped at the end)"},
+    KL_ROW_PATH(
+        "trace", "FILE", trace,
+        "writes CSV, a line for each retro_run: wall_us,first,last,run,backlog,lead,spacing,stall,event"),
+    KL_ROW_PATH("system", "DIR", system_dir, "system folder (BIOS images; default: an empty one)"),
+    KL_ROW_PATH(
+        "save", "DIR", save_dir,
+        "save folder; DIR/<content>.srm is loaded and stored (default: an empty one, dropped at the end)"),
     {.name = "option",
      .value = "KEY=VALUE",
      .kind = KL_KIND_LIST,
-     FIELD(option),
+     KL_ROW_FIELD(option),
      .count = offsetof(struct kl_run_options, option_count),
      .max = KLT_CORE_OPTIONS,
      .words = "=",
@@ -200,37 +165,30 @@ static const struct kl_row rows[] = {
     {.name = "device",
      .value = "PORT:ID",
      .take = kl_headless_take_device,
-     FIELD(devices),
+     KL_ROW_FIELD(devices),
      .want = KLT_DEVICE_WANT,
      .help = "the controller in a port, as the core numbers them (retro_set_controller_port_device); repeat "
              "for more. In a room the host's devices count for all"},
     {.name = "clock",
      .value = "virtual|host",
      .kind = KL_KIND_SWITCH,
-     FIELD(host_clock),
-     SAID(has_clock),
+     KL_ROW_FIELD(host_clock),
+     KL_ROW_SAID(has_clock),
      .words = "virtual host",
      .want = "virtual or host",
      .shown = "none",
      .help = "alone: the core's time and chance are virtual (default: equal in every run), or the host's"},
-    {.name = "epoch",
-     .value = "SECONDS",
-     NUMBER(epoch_s, 0, 4102444800u),
-     SAID(has_clock),
-     .help = "alone: the start of the virtual clock (default 946684800, 2000-01-01 UTC)"},
-    {.name = "seats",
-     .value = "K",
-     NUMBER(seats, 0, KL_MAX_SEATS),
-     SAID(has_seats),
-     .help = "alone: pads that get input (default 2); in a room: seats wanted, 0 to watch (default 1)"},
+    KL_ROW_NUMBER("epoch", "SECONDS", epoch_s, 0, 4102444800u,
+                  "alone: the start of the virtual clock (default 946684800, 2000-01-01 UTC)",
+                  KL_ROW_SAID(has_clock)),
+    KL_ROW_NUMBER("seats", "K", seats, 0, KL_MAX_SEATS,
+                  "alone: pads that get input (default 2); in a room: seats wanted, 0 to watch (default 1)",
+                  KL_ROW_SAID(has_seats)),
     {.name = "spectate",
      .take = take_spectate,
-     SAID(has_seats),
+     KL_ROW_SAID(has_seats),
      .help = "watches a room, also one that plays: the same as --seats 0"},
-    {.name = "quiet",
-     .kind = KL_KIND_SWITCH,
-     FIELD(quiet),
-     .help = "drops the core's messages below warnings"},
+    KL_ROW_SWITCH("quiet", quiet, "drops the core's messages below warnings"),
     {.name = NULL},
 };
 static const struct kl_row room_rows[] = {
@@ -240,16 +198,12 @@ static const struct kl_row room_rows[] = {
      .want = "FRAME[+MS]:WORDS",
      .help = "gives the room a command of keylock command once FRAME is next (and MS milliseconds later); "
              "repeat for more"},
-    {.name = "wait",
-     .value = "SECONDS",
-     NUMBER(wait_s, 0, 1000000),
-     .help = "gives up if frame 0 has not come by then (default 0: never)"},
-    {.name = "wrapper",
-     .value = "PATH",
-     .kind = KL_KIND_PATH,
-     FIELD(wrapper),
-     .help = "keylock_libretro.so (default: beside this program, else in its lib folder); without --relay: "
-             "runs alone, but through the wrapper"},
+    KL_ROW_NUMBER("wait", "SECONDS", wait_s, 0, 1000000,
+                  "gives up if frame 0 has not come by then (default 0: never)"),
+    KL_ROW_PATH(
+        "wrapper", "PATH", wrapper,
+        "keylock_libretro.so (default: beside this program, else in its lib folder); without --relay: "
+        "runs alone, but through the wrapper"),
     {.name = NULL},
 };
 

@@ -78,28 +78,20 @@ static int print_json(const struct kl_doctor *d) {
     return kl_report_put(stdout, all);
 }
 
-#define FIELD(f) .field = offsetof(struct kl_doctor, f), .size = sizeof(((struct kl_doctor *)0)->f)
+#define KL_ROWS_OF struct kl_doctor
 
 static const struct kl_row rows[] = {
     {.name = "relay",
      .value = "HOST[:PORT]",
      .take = kl_forward_check,
-     FIELD(relay),
+     KL_ROW_FIELD(relay),
      .help = "the relay (default: KEYLOCK_RELAY, else keylock.cfg in RetroArch's system folder)"},
-    {.name = "relays",
-     .value = "FILE|URL",
-     .kind = KL_KIND_PATH,
-     FIELD(relays),
-     .help = "the nearest relay of a signed list (see keylock rooms --help), in place of --relay"},
-    {.name = "wrapper",
-     .value = "PATH",
-     .kind = KL_KIND_PATH,
-     FIELD(wrapper),
-     .help = "keylock_libretro.so (default: beside this program, else in its lib folder)"},
-    {.name = "json",
-     .kind = KL_KIND_SWITCH,
-     FIELD(json),
-     .help = "prints one JSON object; the code of a finding stays the same in later versions"},
+    KL_ROW_PATH("relays", "FILE|URL", relays,
+                "the nearest relay of a signed list (see keylock rooms --help), in place of --relay"),
+    KL_ROW_PATH("wrapper", "PATH", wrapper,
+                "keylock_libretro.so (default: beside this program, else in its lib folder)"),
+    KL_ROW_SWITCH("json", json,
+                  "prints one JSON object; the code of a finding stays the same in later versions"),
     {.name = NULL},
 };
 

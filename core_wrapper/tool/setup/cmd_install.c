@@ -371,41 +371,36 @@ static bool take_for(const struct kl_row *row, void *field, const char *which, c
            names_folder(which);
 }
 
-#define FIELD(f) .field = offsetof(struct job, f), .size = sizeof(((struct job *)0)->f)
+#define KL_ROWS_OF struct job
 
 static const struct kl_row rows[] = {
-    {.name = "all", .kind = KL_KIND_SWITCH, FIELD(all), .help = "all cores of RetroArch's folder"},
-    {.name = "remove",
-     .kind = KL_KIND_SWITCH,
-     FIELD(remove),
-     .help = "takes cores out of the list; their options and saves stay"},
-    {.name = "list",
-     .kind = KL_KIND_SWITCH,
-     FIELD(list),
-     .help = "lists the cores that are there, and says which are installed"},
+    KL_ROW_SWITCH("all", all, "all cores of RetroArch's folder"),
+    KL_ROW_SWITCH("remove", remove, "takes cores out of the list; their options and saves stay"),
+    KL_ROW_SWITCH("list", list, "lists the cores that are there, and says which are installed"),
     {.name = "relay",
      .value = "HOST[:PORT]",
      .take = take_wish,
-     FIELD(setting[0]),
+     KL_ROW_FIELD(setting[0]),
      .help = "also sets the relay, in keylock.cfg in RetroArch's system folder"},
-    {.name = "room", .value = "NAME", .take = take_wish, FIELD(setting[1]), .help = "sets the room there"},
+    {.name = "room",
+     .value = "NAME",
+     .take = take_wish,
+     KL_ROW_FIELD(setting[1]),
+     .help = "sets the room there"},
     {.name = "name",
      .value = "NAME",
      .take = take_wish,
-     FIELD(setting[2]),
+     KL_ROW_FIELD(setting[2]),
      .help = "sets the name there that the others see"},
     {.name = "for",
      .value = "WHICH",
      .take = take_for,
-     FIELD(only),
+     KL_ROW_FIELD(only),
      .want = "native, flatpak, steam or the path of a folder",
      .help = "only in this RetroArch: native, flatpak, steam, or the folder that has its settings and cores "
              "(default: in each that is found)"},
-    {.name = "wrapper",
-     .value = "PATH",
-     .kind = KL_KIND_PATH,
-     FIELD(wrapper),
-     .help = "keylock_libretro.so (default: beside this program, else in its lib folder)"},
+    KL_ROW_PATH("wrapper", "PATH", wrapper,
+                "keylock_libretro.so (default: beside this program, else in its lib folder)"),
     {.name = NULL},
 };
 

@@ -128,20 +128,10 @@ static int start(struct kl_ctl *a, char *const *words) {
 
 #define HELP_COLUMN 17
 
+#define KL_ROWS_OF struct kl_ctl
 static const struct kl_row rows[] = {
-    {.name = "port",
-     .value = "N",
-     .kind = KL_KIND_NUMBER,
-     .field = offsetof(struct kl_ctl, port),
-     .size = sizeof(unsigned),
-     .min = 1,
-     .max = 65535,
-     .help = "the relay's port (of the relay that runs, if there is one)"},
-    {.name = "control",
-     .value = "DIR",
-     .kind = KL_KIND_STRING,
-     .field = offsetof(struct kl_ctl, folder),
-     .help = "the folder of its sockets, as for the relay"},
+    KL_ROW_NUMBER("port", "N", port, 1, 65535, "the relay's port (of the relay that runs, if there is one)"),
+    KL_ROW_STRING("control", "DIR", folder, "the folder of its sockets, as for the relay"),
     {.name = NULL},
 };
 
