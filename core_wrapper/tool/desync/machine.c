@@ -13,44 +13,6 @@
 #define ANSWER_MS 300000 /* of some hundred frames on a slow machine, with a sanitizer */
 #define END_MS    20000  /* for a core that is unloaded, or whose crash is written down */
 
-/* --- the command line --- */
-
-#define KL_ROWS_OF struct kl_machine_setup
-
-const struct kl_row kl_machine_rows[] = {
-    KL_ROW_PATH("core", "NAME_OR_PATH", core, NULL),
-    KL_ROW_PATH("content", "FILE", content, NULL),
-    KL_ROW_PATH("system", "DIR", system_dir, NULL),
-    KL_ROW_PATH("save", "DIR", save_dir, NULL),
-    {.name = "option",
-     .value = "KEY=VALUE",
-     .kind = KL_KIND_LIST,
-     KL_ROW_FIELD(option),
-     .max = KLT_MACHINE_OPTIONS,
-     .count = offsetof(struct kl_machine_setup, option_count),
-     .words = "=",
-     .want = "KEY=VALUE"},
-    {.name = "device",
-     .value = "PORT:ID",
-     .take = kl_headless_take_device,
-     KL_ROW_FIELD(devices),
-     .want = KLT_DEVICE_WANT},
-    {.name = "clock",
-     .value = "WHICH",
-     .kind = KL_KIND_SWITCH,
-     KL_ROW_FIELD(host_clock),
-     .words = "virtual host",
-     .want = "virtual or host"},
-    KL_ROW_NUMBER("epoch", "SECONDS", epoch_s, 0, 8000000000u, NULL, KL_ROW_SAID(has_epoch)),
-    KL_ROW_STRING("input", "SOURCE", input, NULL),
-    KL_ROW_NUMBER("seats", "K", ports, 1, KL_MAX_SEATS, NULL),
-    KL_ROW_PATH("recording", "FILE", recording, NULL),
-    KL_ROW_STRING("corrupt", "WHERE", corrupt, NULL),
-    {.name = NULL},
-};
-
-/* --- its files --- */
-
 /* A core that crashes leaves its folders behind. */
 static void remove_scratch(struct kl_machine *m) {
     kl_dir_remove_tree(m->scratch);

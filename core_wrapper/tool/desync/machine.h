@@ -11,24 +11,6 @@
 #include "core_wrapper/tool/common/hashfile.h"
 #include "core_wrapper/tool/headless/headless.h"
 
-#define KLT_MACHINE_OPTIONS 256
-
-/* The core, content and options of a run. Strings are borrowed. */
-struct kl_machine_setup {
-    const char *core; /* name or path */
-    const char *content, *system_dir, *save_dir, *input, *recording, *corrupt;
-    const char *option[KLT_MACHINE_OPTIONS];
-    unsigned option_count;
-    struct kl_headless_devices devices;
-    bool host_clock, has_epoch;
-    uint64_t epoch_s, ports; /* ports: pads that get input */
-    bool asks;               /* notes the core's questions for inputs */
-    bool verifies; /* the recording's planted desyncs are left out; hashes are those that its writer says */
-};
-
-/* The flags of a setup (net/platform/options.h), without help. */
-extern const struct kl_row kl_machine_rows[];
-
 /* The core's description of itself, and the values of the run. */
 struct kl_machine_info {
     char name[128], version[128], content[KL_STATEFILE_TEXT];

@@ -226,8 +226,7 @@ static int settle_av(struct kl_headless *h, char *err, size_t err_len) {
     return 0;
 }
 
-bool kl_headless_take_device(const struct kl_row *row, void *devices, const char *text,
-                             char why[KL_ROW_TEXT]) {
+static bool take_device(const struct kl_row *row, void *devices, const char *text, char why[KL_ROW_TEXT]) {
     struct kl_headless_devices *d = devices;
     char *end = NULL;
     unsigned long long port = strtoull(text, &end, 10), id = 0;
@@ -243,6 +242,58 @@ bool kl_headless_take_device(const struct kl_row *row, void *devices, const char
     d->id[port] = (uint32_t)id;
     return true;
 }
+
+#define KL_ROWS_OF struct kl_machine_setup
+#define OF_BOTH    .by = KLT_OF_RUN | KLT_OF_PROBE
+
+const struct kl_row kl_machine_rows[] = {
+    KL_ROW_PATH("core", "NAME_OR_PATH", core,
+                "the libretro core; a name is looked for in the usual core folders", OF_BOTH),
+    KL_ROW_PATH("content", "FILE", content,
+                "the content that the core plays; it is not unpacked (no .zip for a core that reads none)",
+                OF_BOTH),
+    KL_ROW_PATH("system", "DIR", system_dir, "system folder (BIOS images; default: an empty one)", OF_BOTH),
+    KL_ROW_PATH(
+        "save", "DIR", save_dir,
+        "save folder; DIR/<content>.srm is loaded and stored (default: an empty one, dropped at the end)",
+        .by = KLT_OF_RUN),
+    {.name = "option",
+     .value = "KEY=VALUE",
+     .kind = KL_KIND_LIST,
+     KL_ROW_FIELD(option),
+     .count = offsetof(struct kl_machine_setup, option_count),
+     .max = KLT_MACHINE_OPTIONS,
+     .words = "=",
+     .want = "KEY=VALUE",
+     .help = "a core option; repeat for more",
+     OF_BOTH},
+    {.name = "device",
+     .value = "PORT:ID",
+     .take = take_device,
+     KL_ROW_FIELD(devices),
+     .want = "PORT:ID with a port from 0 to 7",
+     .help = "the controller in a port, as the core numbers them (retro_set_controller_port_device); repeat "
+             "for more. In a room the host's devices count for all",
+     .by = KLT_OF_RUN},
+    {.name = "clock",
+     .value = "virtual|host",
+     .kind = KL_KIND_SWITCH,
+     KL_ROW_FIELD(host_clock),
+     KL_ROW_SAID(has_clock),
+     .words = "virtual host",
+     .want = "virtual or host",
+     .shown = "none",
+     .help = "alone: the core's time and chance are virtual (default: equal in every run), or the host's",
+     .by = KLT_OF_RUN},
+    KL_ROW_NUMBER("epoch", "SECONDS", epoch_s, 0, 8000000000u,
+                  "alone: the start of the virtual clock (default 946684800, 2000-01-01 UTC)",
+                  KL_ROW_SAID(has_epoch), .by = KLT_OF_RUN),
+    KL_ROW_STRING("input", "SOURCE", input, NULL),
+    KL_ROW_NUMBER("seats", "K", ports, 1, KL_MAX_SEATS, NULL),
+    KL_ROW_PATH("recording", "FILE", recording, NULL),
+    KL_ROW_STRING("corrupt", "WHERE", corrupt, NULL),
+    {.name = NULL},
+};
 
 static void set_devices(struct kl_headless *h) {
     const struct kl_headless_devices *d = &h->setup.devices;

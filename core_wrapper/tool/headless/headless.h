@@ -29,10 +29,25 @@ struct kl_headless_devices {
     uint32_t id[KL_MAX_SEATS];
 };
 
-/* PORT:ID; of a row whose field is a struct kl_headless_devices. */
-bool kl_headless_take_device(const struct kl_row *row, void *devices, const char *text,
-                             char why[KL_ROW_TEXT]);
-#define KLT_DEVICE_WANT "PORT:ID with a port from 0 to 7"
+#define KLT_MACHINE_OPTIONS 256
+
+/* The core, content and options of a run. Strings are borrowed. */
+struct kl_machine_setup {
+    const char *core; /* name or path */
+    const char *content, *system_dir, *save_dir, *input, *recording, *corrupt;
+    const char *option[KLT_MACHINE_OPTIONS];
+    unsigned option_count;
+    struct kl_headless_devices devices;
+    bool host_clock, has_clock, has_epoch;
+    uint64_t epoch_s, ports; /* ports: pads that get input */
+    bool asks;               /* notes the core's questions for inputs */
+    bool verifies; /* the recording's planted desyncs are left out; hashes are those that its writer says */
+};
+
+/* The flags of a setup (net/platform/options.h), for all commands that run cores. by: those of `run`, those
+ * of `probe`; 0: all. */
+extern const struct kl_row kl_machine_rows[];
+enum { KLT_OF_RUN = 1, KLT_OF_PROBE = 2 };
 
 struct kl_headless_setup {
     const char *core_path, *content_path;

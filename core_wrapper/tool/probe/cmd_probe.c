@@ -35,6 +35,7 @@ const char cmd_probe_help[] =
     "runs ahead of the lock.\n"
     "\n"
     "@0\n"
+    "@1\n"
     "\n"
     "Exit status:\n"
     "  0  fit for locking\n"
@@ -64,15 +65,14 @@ static const char *const titles[KL_PROBE_MODES] = {
 
 struct probe {
     struct kl_probe_setup setup;
-    const char *option[256];
     char scratch[256], core[4096];
     struct kl_probe_result first, run[KL_PROBE_MODES]; /* run[PLAIN]: the second plain run */
     struct kl_probe_bytes unstable;                    /* between the two plain runs */
-    struct kl_machine_setup machine;                   /* the same, for joins and options */
+    struct kl_machine_setup machine;                   /* the command line's, for joins and options */
     struct kl_join_result join;
     struct kl_options_result options;
     struct kl_findings profile;
-    const char *wanted, *json; /* wanted: the core as it was named */
+    const char *json;
     bool try_options, keep, learn;
     bool by_addresses; /* two runs differ, and are equal with the same addresses of memory */
     bool quiet;        /* standard output is the profile's alone */
@@ -538,11 +538,8 @@ static bool take_learn(const struct kl_row *row, void *probe, const char *text, 
 #define KL_ROWS_OF struct probe
 
 static const struct kl_row rows[] = {
-    KL_ROW_PATH("core", "NAME_OR_PATH", wanted,
-                "the libretro core; a name is looked for in the usual core folders"),
-    KL_ROW_PATH("content", "FILE", setup.content, "the content that the core plays"),
     KL_ROW_NUMBER("frames", "N", setup.frames, 10, 10000000, "frames of each run", .standard = "1800"),
-    KL_ROW_STRING("input", "SOURCE", setup.input, "the input, as for keylock run", .standard = "random:1"),
+    KL_ROW_STRING("input", "SOURCE", machine.input, "the input, as for keylock run", .standard = "random:1"),
     KL_ROW_SWITCH("options", try_options,
                   "tries each value of each core option, in a run of 300 frames: which change the game?"),
     KL_ROW_PATH("json", "FILE", json,
@@ -551,43 +548,28 @@ static const struct kl_row rows[] = {
     {.name = "learn",
      .take = take_learn,
      .help = "a short probe in the background: keeps what a load changes for all games of the core"},
-    KL_ROW_PATH("system", "DIR", setup.system_dir, "system folder (BIOS images)"),
-    {.name = "option",
-     .value = "KEY=VALUE",
-     .kind = KL_KIND_LIST,
-     KL_ROW_FIELD(option),
-     .max = sizeof(((struct probe *)0)->option) / sizeof(char *),
-     .count = offsetof(struct probe, setup.option_count),
-     .words = "=",
-     .want = "KEY=VALUE",
-     .help = "a core option; repeat for more"},
     {.name = NULL},
 };
 
-static void set_machine(struct probe *p) {
-    p->machine = (struct kl_machine_setup){.core = p->core,
-                                           .content = p->setup.content,
-                                           .system_dir = p->setup.system_dir,
-                                           .input = p->setup.input,
-                                           .option_count = p->setup.option_count,
-                                           .ports = 2};
-    memcpy(p->machine.option, p->option, sizeof(p->option));
-}
-
 int cmd_probe(int argc, char **argv) {
-    static const struct kl_table tables[] = {{.rows = rows}, {.rows = NULL}};
+    static const struct kl_table tables[] = {
+        {kl_machine_rows, KLT_OF_PROBE, offsetof(struct probe, machine), 0}, {.rows = rows}, {.rows = NULL}};
     static struct probe state; /* large, and zero */
     struct probe *p = &state;
     char err[KLT_ERR];
-    p->setup = (struct kl_probe_setup){.options = p->option, .every = EVERY};
+    p->setup = (struct kl_probe_setup){.options = p->machine.option, .every = EVERY};
+    p->machine.ports = 2;
     tool_parse(argc, argv, false, tables, p);
     p->quiet = p->json && strcmp(p->json, "-") == 0;
-    if (!p->wanted) return tool_usage("expected --core NAME_OR_PATH, got none");
+    if (!p->machine.core) return tool_usage("expected --core NAME_OR_PATH, got none");
     if (optind < argc) return tool_usage("expected options only, got \"%s\"", argv[optind]);
-    if (tool_find_core(p->wanted, p->core, sizeof(p->core), err, sizeof(err)) != 0)
+    if (tool_find_core(p->machine.core, p->core, sizeof(p->core), err, sizeof(err)) != 0)
         return tool_fail(KLT_LOAD, "probe", "%s", err);
-    p->setup.core = p->core;
-    set_machine(p);
+    p->setup.core = p->machine.core = p->core;
+    p->setup.content = p->machine.content;
+    p->setup.system_dir = p->machine.system_dir;
+    p->setup.input = p->machine.input;
+    p->setup.option_count = p->machine.option_count;
     if (p->learn) kl_process_yield();
     kl_process_catch_stop();
     return probe(p);

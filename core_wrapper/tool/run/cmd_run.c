@@ -83,7 +83,8 @@ static void export_room(const struct kl_run_options *o) {
 static int choose_core(struct run *r, const char **load) {
     const struct kl_run_options *o = &r->options;
     *load = r->core;
-    if (tool_find_core(o->core, r->core, sizeof(r->core), r->error, sizeof(r->error)) != 0) return KLT_LOAD;
+    if (tool_find_core(o->machine.core, r->core, sizeof(r->core), r->error, sizeof(r->error)) != 0)
+        return KLT_LOAD;
     if (!o->in_room && !o->wrapper) return KLT_OK;
     if (o->wrapper)
         snprintf(r->wrapper, sizeof(r->wrapper), "%s", o->wrapper);
@@ -112,20 +113,20 @@ static void on_room_hash(void *user, const struct klw_hash *h) {
 
 static int set_up(struct run *r) {
     const struct kl_run_options *o = &r->options;
-    struct kl_headless_setup setup = {.content_path = o->content,
-                                      .system_dir = o->system_dir,
-                                      .save_dir = o->save_dir,
-                                      .options = o->option,
-                                      .option_count = o->option_count,
-                                      .devices = o->devices,
-                                      .virtual_clock = !o->host_clock && !o->in_room,
-                                      .epoch_s = o->epoch_s,
+    struct kl_headless_setup setup = {.content_path = o->machine.content,
+                                      .system_dir = o->machine.system_dir,
+                                      .save_dir = o->machine.save_dir,
+                                      .options = o->machine.option,
+                                      .option_count = o->machine.option_count,
+                                      .devices = o->machine.devices,
+                                      .virtual_clock = !o->machine.host_clock && !o->in_room,
+                                      .epoch_s = o->machine.epoch_s,
                                       .in_room = o->in_room,
                                       .frame_limit = (uint32_t)o->frames,
                                       .on_hash = on_room_hash,
                                       .on_hash_user = r,
                                       .quiet = o->quiet};
-    if (kl_input_source_open(&r->input, o->input, r->error, sizeof(r->error)) != 0) return KLT_USAGE;
+    if (kl_input_source_open(&r->input, o->machine.input, r->error, sizeof(r->error)) != 0) return KLT_USAGE;
     if (kl_run_output_open(&r->out, o->hash_out, o->trace) != 0) return failed(r, KLT_OUTPUT, r->out.error);
     if (o->wav && kl_wav_open(&r->wav, o->wav) != 0) {
         snprintf(r->error, sizeof(r->error), "cannot write %s: %s", o->wav, strerror(errno));
@@ -305,8 +306,8 @@ static int summarise(struct run *r, int code) {
     code = close_all(r, code);
     s->frames = r->frames;
     s->wall_s = r->frames ? (double)(r->last_us - r->first_us) / 1e6 : 0;
-    s->core = r->frontend.name[0] ? r->frontend.name : r->options.core;
-    s->content = r->options.content;
+    s->core = r->frontend.name[0] ? r->frontend.name : r->options.machine.core;
+    s->content = r->options.machine.content;
     s->turned = wrapped ? s->final.turned : world.turned;
     s->left = wrapped ? s->final.left : world.left;
     s->exit_code = code;

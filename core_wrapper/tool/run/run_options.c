@@ -19,10 +19,11 @@ const char cmd_run_help[] =
     "wrapper.\n"
     "\n"
     "@0\n"
+    "@1\n"
     "\n"
     "In a room:\n"
-    "@1\n"
     "@2\n"
+    "@3\n"
     "\n"
     "The last line on standard output is a JSON object: frames, ram and state (hashes after the last frame, "
     "null for none),\n"
@@ -92,13 +93,9 @@ static bool take_command(const struct kl_row *row, void *options, const char *te
 #define KL_ROWS_OF struct kl_run_options
 
 static const struct kl_row rows[] = {
-    KL_ROW_PATH("core", "NAME_OR_PATH", core,
-                "the libretro core; a name is looked for in the usual core folders"),
-    KL_ROW_PATH("content", "FILE", content,
-                "the content that the core plays; it is not unpacked (no .zip for a core that reads none)"),
     KL_ROW_NUMBER("frames", "N", frames, 1, UINT32_MAX, "frames to run"),
     KL_ROW_STRING(
-        "input", "SOURCE", input,
+        "input", "SOURCE", machine.input,
         "none (default); random:SEED, plausible play; any:SEED, the same with a keyboard, mice, sticks "
         "and touches; or a file of lines FRAME PORT MASK: from that frame on the port holds the buttons "
         "of the hexadecimal mask (1 B, 2 Y, 4 Select, 8 Start, 10 Up, 20 Down, 40 Left, 80 Right, 100 "
@@ -142,45 +139,13 @@ static const struct kl_row rows[] = {
     {.name = "corrupt",
      .value = "FRAME[:[state:]OFFSET]",
      .take = take_corrupt,
-     KL_ROW_FIELD(corrupt),
+     KL_ROW_FIELD(machine.corrupt),
      .help =
          "plants a desync once: before that frame, on this machine only, turns over all bits of one byte, at "
          "OFFSET in system RAM, else or with state: in the serialized state (default: its middle)"},
     KL_ROW_PATH(
         "trace", "FILE", trace,
         "writes CSV, a line for each retro_run: wall_us,first,last,run,backlog,lead,spacing,stall,event"),
-    KL_ROW_PATH("system", "DIR", system_dir, "system folder (BIOS images; default: an empty one)"),
-    KL_ROW_PATH(
-        "save", "DIR", save_dir,
-        "save folder; DIR/<content>.srm is loaded and stored (default: an empty one, dropped at the end)"),
-    {.name = "option",
-     .value = "KEY=VALUE",
-     .kind = KL_KIND_LIST,
-     KL_ROW_FIELD(option),
-     .count = offsetof(struct kl_run_options, option_count),
-     .max = KLT_CORE_OPTIONS,
-     .words = "=",
-     .want = "KEY=VALUE",
-     .help = "a core option; repeat for more"},
-    {.name = "device",
-     .value = "PORT:ID",
-     .take = kl_headless_take_device,
-     KL_ROW_FIELD(devices),
-     .want = KLT_DEVICE_WANT,
-     .help = "the controller in a port, as the core numbers them (retro_set_controller_port_device); repeat "
-             "for more. In a room the host's devices count for all"},
-    {.name = "clock",
-     .value = "virtual|host",
-     .kind = KL_KIND_SWITCH,
-     KL_ROW_FIELD(host_clock),
-     KL_ROW_SAID(has_clock),
-     .words = "virtual host",
-     .want = "virtual or host",
-     .shown = "none",
-     .help = "alone: the core's time and chance are virtual (default: equal in every run), or the host's"},
-    KL_ROW_NUMBER("epoch", "SECONDS", epoch_s, 0, 4102444800u,
-                  "alone: the start of the virtual clock (default 946684800, 2000-01-01 UTC)",
-                  KL_ROW_SAID(has_clock)),
     KL_ROW_NUMBER("seats", "K", seats, 0, KL_MAX_SEATS,
                   "alone: pads that get input (default 2); in a room: seats wanted, 0 to watch (default 1)",
                   KL_ROW_SAID(has_seats)),
@@ -234,13 +199,13 @@ static int check(const struct kl_run_options *o) {
     const struct kl_config *c = &o->settings.config;
     bool relay = kl_forward_value(&o->settings, "relay"), link = kl_forward_value(&o->settings, "link");
     bool one_a_keyframe = kl_forward_value(&o->settings, "subframes") && !c->params.subframes;
-    if (!o->core) return tool_usage("expected --core NAME_OR_PATH, got none");
+    if (!o->machine.core) return tool_usage("expected --core NAME_OR_PATH, got none");
     if (!o->frames) return tool_usage("expected --frames N, got none");
     if (link && (relay || kl_forward_value(&o->settings, "room")))
         return tool_usage("expected --link, or --relay and --room; got --link and %s",
                           relay ? "--relay" : "--room");
     if (!relay && !link) return check_alone(o);
-    if (o->has_clock)
+    if (o->machine.has_clock || o->machine.has_epoch)
         return tool_usage(
             "expected no --clock and no --epoch in a room, whose clock the relay sets; got one");
     if (c->policy_set && c->params.policy == KL_POLICY_OPTIMISTIC && (!o->real_speed || one_a_keyframe))
@@ -250,18 +215,20 @@ static int check(const struct kl_run_options *o) {
 }
 
 static void fill_in(struct kl_run_options *o) {
-    if (!o->input) o->input = "none";
+    if (!o->machine.input) o->machine.input = "none";
     o->in_room = kl_forward_value(&o->settings, "relay") || kl_forward_value(&o->settings, "link");
     if (!o->has_hash_every && (o->hash_out || o->states || o->record) && !o->in_room) o->hash_every = 60;
     if (!o->has_seats) o->seats = o->in_room ? 1 : 2;
 }
 
 int kl_run_options_parse(struct kl_run_options *o, int argc, char **argv) {
-    static const struct kl_table tables[] = {{.rows = rows},
-                                             KLT_FORWARD(struct kl_run_options, settings, KL_BY_RUN),
-                                             {.rows = room_rows},
-                                             {.rows = NULL}};
-    *o = (struct kl_run_options){.epoch_s = KLT_EPOCH_DEFAULT};
+    static const struct kl_table tables[] = {
+        {kl_machine_rows, KLT_OF_RUN, offsetof(struct kl_run_options, machine), 0},
+        {.rows = rows},
+        KLT_FORWARD(struct kl_run_options, settings, KL_BY_RUN),
+        {.rows = room_rows},
+        {.rows = NULL}};
+    *o = (struct kl_run_options){.machine.epoch_s = KLT_EPOCH_DEFAULT};
     tool_parse(argc, argv, false, tables, o);
     if (optind < argc) return tool_usage("expected options only, got \"%s\"", argv[optind]);
     if (check(o) != 0) return -1;

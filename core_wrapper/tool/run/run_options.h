@@ -8,8 +8,7 @@
 #include "core_wrapper/tool/common/forward.h"
 #include "core_wrapper/tool/headless/headless.h"
 
-#define KLT_CORE_OPTIONS 256 /* --option at most */
-#define KLT_COMMANDS     64  /* --command at most */
+#define KLT_COMMANDS 64 /* --command at most */
 
 /* --command FRAME[+MS]:WORDS: given once that frame is next, and so long after. */
 struct kl_run_command {
@@ -18,19 +17,16 @@ struct kl_run_command {
 };
 
 struct kl_run_options {
-    const char *core, *content, *input, *hash_out, *told_out, *trace, *system_dir, *save_dir;
-    const char *wrapper, *wav;
+    struct kl_machine_setup machine; /* but for `ports` */
+    const char *hash_out, *told_out, *trace, *wrapper, *wav;
     struct kl_forward settings; /* of the wrapper in a room */
-    const char *record, *states, *corrupt;
-    const char *option[KLT_CORE_OPTIONS];
-    unsigned option_count;
+    const char *record, *states;
     struct kl_run_command command[KLT_COMMANDS];
     unsigned command_count;
-    struct kl_headless_devices devices;
     double hz; /* calls a second; 0: the core's rate at --speed real, else no limit */
-    uint64_t frames, hash_every, epoch_s, seats, wait_s;
-    bool real_speed, host_clock, quiet;
-    bool has_hash_every, has_seats, has_clock;
+    uint64_t frames, hash_every, seats, wait_s;
+    bool real_speed, quiet;
+    bool has_hash_every, has_seats;
     bool in_room; /* by relay or link */
 };
 

@@ -17,7 +17,7 @@ static void export_one(const char *name, const char *value) {
 void kl_run_trail_export(const struct kl_run_options *o) {
     export_one("KEYLOCK_RECORD", o->record);
     export_one("KEYLOCK_STATES", o->states);
-    export_one("KEYLOCK_CORRUPT", o->corrupt);
+    export_one("KEYLOCK_CORRUPT", o->machine.corrupt);
 }
 
 __attribute__((format(__printf__, 2, 3))) static int failed(struct kl_run_trail *t, const char *format, ...) {
@@ -84,7 +84,7 @@ int kl_run_trail_begin(struct kl_run_trail *t, const struct kl_run_options *o, s
     find_origin(t, h);
     t->states = o->states;
     t->record = o->record;
-    if (o->corrupt && kl_corrupt_parse(&t->corrupt, o->corrupt, why, sizeof(why)) != 0)
+    if (o->machine.corrupt && kl_corrupt_parse(&t->corrupt, o->machine.corrupt, why, sizeof(why)) != 0)
         return failed(t, "%s", why);
     if (t->states && kl_dir_make(t->states, false, why, sizeof(why)) != 0) return failed(t, "%s", why);
     if (!t->record) return 0;
