@@ -196,7 +196,6 @@ static bool answer(struct directory *d, struct kl_fleet_ask *q, uint64_t number_
     }
     if (good && a.kind == KL_REDIS_LIST && a.len == 0) {
         q->answer = KL_FLEET_LATER;
-        q->at = d->at;
     } else if (good && a.kind == KL_REDIS_LIST && a.len == 1) {
         const struct kl_redis_answer id = kl_redis_part(&a, 0);
         bool is = id.kind == KL_REDIS_STRING &&

@@ -322,7 +322,7 @@ static void put_out_the_silent(struct kl_lobby *l, uint64_t now_us) {
     bool waits = false;
     for (unsigned i = 0; i < l->limits.peers; i++) {
         const struct kl_lobby_client *c = &l->client[i];
-        bool late = now_us >= c->greet_by_us;
+        bool late = !c->asks && now_us >= c->greet_by_us; /* the fleet is asked */
         waits = waits || c->state == KL_CLIENT_GREETING || c->state == KL_CLIENT_KNOCKING;
         if (late && c->state == KL_CLIENT_GREETING)
             kl_lobby_turn_away(l, i, KL_REFUSE_PROTOCOL,

@@ -8,6 +8,7 @@
 
 #define LOOK_US   2000
 #define ANSWER_US 1000000 /* then the newest list says where the room is */
+#define AGAIN_US  500000  /* between two questions for a room that another relay may have */
 
 static const char *room_of(const struct kl_lobby_asking *a) {
     return a->returns ? a->back.room : a->hello.room;
@@ -46,12 +47,34 @@ bool kl_lobby_fleet_asks(struct kl_lobby *l, unsigned peer, const struct kl_msg 
 
 /* --- the answer --- */
 
-static void ask(struct kl_lobby *l, struct kl_lobby_asking *a) {
+static void ask(struct kl_lobby *l, struct kl_lobby_asking *a, uint64_t now_us) {
     _Static_assert(KL_FLEET_ASKS == 32, "places are bits");
-    if (a->place != KL_LOBBY_NO_PLACE || l->fleet_asks == UINT32_MAX) return;
+    if (a->place != KL_LOBBY_NO_PLACE || l->fleet_asks == UINT32_MAX || now_us < a->again_us) return;
     a->place = (unsigned)__builtin_ctz(~l->fleet_asks);
     l->fleet_asks |= 1u << a->place;
     kl_fleet_ask(l->fleet, a->place, room_of(a), a->how);
+}
+
+static void give_place(struct kl_lobby *l, struct kl_lobby_asking *a) {
+    if (a->place != KL_LOBBY_NO_PLACE) l->fleet_asks &= ~(1u << a->place);
+    a->place = KL_LOBBY_NO_PLACE;
+}
+
+void kl_lobby_ask_no_more(struct kl_lobby *l, struct kl_lobby_client *c) {
+    if (c->asks) give_place(l, c->asks);
+    free(c->asks);
+    c->asks = NULL;
+}
+
+/* Redis has begun anew. A newcomer hears so; who returns waits here until the match may move. */
+static void come_later(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
+    struct kl_lobby_asking *a = l->client[peer].asks;
+    give_place(l, a);
+    a->again_us = now_us + AGAIN_US;
+    a->until_us = a->again_us + ANSWER_US;
+    if (a->returns) return;
+    kl_lobby_ask_no_more(l, &l->client[peer]);
+    kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, "the fleet has just begun: try again in 10 s");
 }
 
 static void send_on(struct kl_lobby *l, unsigned peer, const struct kl_addresses *at) {
@@ -108,21 +131,20 @@ void kl_lobby_fleet_turn(struct kl_lobby *l, uint64_t now_us) {
         struct kl_addresses at = {0};
         uint8_t id[KL_ROOM_ID_BYTES];
         if (!c->asks) continue;
-        ask(l, c->asks);
+        ask(l, c->asks, now_us);
         enum kl_fleet_answer answer = look(l, c->asks, now_us, &at, id);
-        waits = waits || answer == KL_FLEET_WAIT;
-        if (answer == KL_FLEET_WAIT) continue;
         if (answer == KL_FLEET_LATER && kl_lobby_find(l, room_of(c->asks))) answer = KL_FLEET_NOWHERE;
+        if (answer == KL_FLEET_LATER) come_later(l, i, now_us);
+        waits = waits || c->asks;
+        if (answer == KL_FLEET_WAIT || answer == KL_FLEET_LATER) continue;
         struct kl_lobby_asking a = *c->asks;
         kl_lobby_ask_no_more(l, c);
         if (answer == KL_FLEET_ELSEWHERE || answer == KL_FLEET_TAKEN)
             give_up_unread(l, room_of(&a), answer == KL_FLEET_TAKEN ? id : NULL);
         if (answer == KL_FLEET_TAKEN || answer == KL_FLEET_MINE)
             take(l, &a, id, answer == KL_FLEET_TAKEN, now_us);
-        if (answer == KL_FLEET_LATER && !a.returns)
-            kl_lobby_turn_away(l, i, KL_REFUSE_LIMIT, "the fleet has just begun: try again in 10 s");
-        else if (answer == KL_FLEET_ELSEWHERE || answer == KL_FLEET_LATER)
-            send_on(l, i, &at); /* a client that returns asks again */
+        if (answer == KL_FLEET_ELSEWHERE)
+            send_on(l, i, &at);
         else
             go_on(l, i, &a, now_us);
     }

@@ -36,8 +36,8 @@ void kl_lobby_door_leave(struct kl_lobby *l, struct kl_lobby_client *c); /* neit
 /* A client that waits for the fleet's word on its room. */
 #define KL_LOBBY_NO_PLACE KL_FLEET_ASKS
 struct kl_lobby_asking {
-    unsigned place; /* of its question; KL_LOBBY_NO_PLACE: none yet */
-    uint64_t until_us;
+    unsigned place;              /* of its question; KL_LOBBY_NO_PLACE: none yet */
+    uint64_t again_us, until_us; /* it is asked at the one, and given up at the other */
     bool returns;
     enum kl_fleet_how how;
     union {

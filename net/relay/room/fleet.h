@@ -51,7 +51,7 @@ enum kl_fleet_answer {
     KL_FLEET_ELSEWHERE, /* another relay has it */
     KL_FLEET_TAKEN,     /* another relay had it: its files lie in this relay's journal */
     KL_FLEET_MINE,      /* the same, a moment ago, for somebody else */
-    KL_FLEET_LATER,     /* another relay may have it: Redis has begun anew. at: this relay */
+    KL_FLEET_LATER,     /* another relay may have it: Redis has begun anew */
     KL_FLEET_SILENT,    /* Redis does not answer */
 };
 struct kl_fleet_ask {
