@@ -1,6 +1,6 @@
 #include "net/platform/clock.h"
 #include "core_wrapper/match/command.h"
-#include "core_wrapper/match/phase.h"
+#include "core_wrapper/match/join.h"
 #include "core_wrapper/match/heal.h"
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/match/session.h"
@@ -22,7 +22,7 @@ static void set_hash_callback(klw_hash_fn fn, void *user) {
 }
 
 static enum klw_phase phase(void) {
-    if (m->mode != KL_MODE_ROOM) return m->mode == KL_MODE_ALONE ? KLW_ALONE : KLW_ENDED;
+    if (m->state == KL_MATCH_BARE) return KLW_ALONE;
     switch (m->emu.phase) {
     case KL_PHASE_WAITING:
     case KL_PHASE_READY: return KLW_CONNECTING;
@@ -43,7 +43,7 @@ static void report(struct klw_report *out) {
 }
 
 static uint32_t next_sample(void) {
-    return m->mode == KL_MODE_ROOM ? m->play.stats.next_sample : m->play.next_frame;
+    return kl_match_lockable(m->state) ? m->play.stats.next_sample : m->play.next_frame;
 }
 
 static double ratio(uint64_t a, uint64_t b) {
@@ -125,18 +125,18 @@ static int finish(unsigned timeout_ms, struct klw_final *out) {
         heal(timeout_ms);
         kl_play_hash(m, label);
         result = wait_for_verdict(label, timeout_ms);
-    } else if (m->mode == KL_MODE_ROOM)
+    } else if (kl_match_lockable(m->state))
         result = -1;
     fill_final(out);
     if (m->link) {
-        kl_phase_leave(m, timeout_ms < 1000 ? timeout_ms : 1000);
-        m->emu.phase = KL_PHASE_DEAD;
+        kl_join_leave(m, timeout_ms < 1000 ? timeout_ms : 1000);
+        kl_match_on(m, KL_ON_DIE);
     }
     return result;
 }
 
 static int command(const char *words, char *answer, size_t cap) {
-    if (m->mode == KL_MODE_ROOM) return kl_command_do(m, words, answer, cap);
+    if (kl_match_lockable(m->state)) return kl_command_do(m, words, answer, cap);
     snprintf(answer, cap, "this core plays in no room");
     return -1;
 }

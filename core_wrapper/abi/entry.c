@@ -11,7 +11,7 @@
 #include "core_wrapper/env/env.h"
 #include "core_wrapper/match/load.h"
 #include "core_wrapper/netplay/netplay.h"
-#include "core_wrapper/match/phase.h"
+#include "core_wrapper/match/join.h"
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/match/session.h"
 #include "core_wrapper/draw/unifont.h"
@@ -25,13 +25,13 @@ __attribute__((constructor)) static void begin(void) {
 }
 
 static bool alone(void) {
-    return m->mode == KL_MODE_ALONE;
+    return m->state == KL_MATCH_BARE;
 }
 static bool room(void) {
-    return m->mode == KL_MODE_ROOM;
+    return kl_match_lockable(m->state);
 }
 static bool core(void) {
-    return m->mode != KL_MODE_NONE;
+    return m->state != KL_MATCH_NONE;
 }
 
 /* --- before content --- */
@@ -46,7 +46,7 @@ RETRO_API void retro_set_environment(retro_environment_t callback) {
     kl_load_open(m, false);
     if (alone())
         m->emu.core.set_environment(kl_emulator_environment(&m->emu));
-    else if (room() && m->emu.phase == KL_PHASE_IDLE)
+    else if (m->state == KL_MATCH_IDLE)
         m->emu.core.set_environment(kl_emulator_environment(&m->emu));
 }
 
@@ -131,7 +131,7 @@ RETRO_API void retro_deinit(void) {
     kl_unifont_drop();
 #ifdef _WIN32 /* once it goes itself, it may not unload the core */
     if (m->emu.core.handle) kl_core_close(&m->emu.core);
-    m->mode = KL_MODE_NONE;
+    kl_match_on(m, KL_ON_CLOSED_CORE);
 #endif
 }
 
@@ -194,7 +194,7 @@ RETRO_API void retro_unload_game(void) {
     if (!core()) return;
     kl_play_lasting(m, true);
     kl_challenge_end(m);
-    kl_phase_leave(m, 300);
+    kl_join_leave(m, 300);
     if (m->emu.core.game_loaded) m->emu.core.unload_game();
     m->emu.core.game_loaded = false;
     kl_wish_forget(&m->wish);

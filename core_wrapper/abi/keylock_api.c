@@ -40,10 +40,9 @@ static enum keylock_state of_link(void) {
 }
 
 static enum keylock_state find_state(void) {
-    if (!m->emu.core.game_loaded || m->mode == KL_MODE_NONE) return KEYLOCK_IDLE;
-    if (m->mode == KL_MODE_ALONE) return KEYLOCK_ALONE;
-    if (m->emu.phase == KL_PHASE_DEAD) return KEYLOCK_ENDED;
-    if (kl_choice_looking(m)) return KEYLOCK_LOOKING;
+    if (!m->emu.core.game_loaded || m->state == KL_MATCH_NONE) return KEYLOCK_IDLE;
+    if (m->state == KL_MATCH_DEAD) return KEYLOCK_ENDED;
+    if (kl_match_looks(m->state)) return KEYLOCK_LOOKING;
     return m->link ? of_link() : KEYLOCK_ALONE;
 }
 

@@ -1,6 +1,6 @@
 /* core_only.h - declarations that only the core can make: they hold pointers into it (keyboard, frame time,
  * disks, memory maps). No other machine can give them, so a snapshot has their names, and a machine whose
- * core has not made the same by itself does not load it. docs/design.md §6, "Outside of the savestate".
+ * core has not made the same by itself does not load it. README.md, "Outside of the savestate".
  *
  * All distinct declarations since the core's load are kept, so that going back puts the earlier one in force
  * again. Pure but for the hash. */

@@ -33,6 +33,7 @@ struct kl_front {
     retro_input_state_t input_state;
 };
 
+/* The owner of the core, and whether it runs; of a match by its state (match/state.h). */
 enum kl_phase {
     KL_PHASE_IDLE,    /* no content */
     KL_PHASE_WAITING, /* in a room that does not play yet; the core stands still */

@@ -1,5 +1,5 @@
 /* lasting.h - outputs of a core that last: motors and lights. A core says a value once, and the frontend
- * keeps it until the next. docs/design.md §6 "Outputs that last".
+ * keeps it until the next. README.md, Outputs that last.
  *
  * The core's values follow frames. They are noted here by the core's port, and the frontend is told at the
  * end of a call, so that frames on the way (of catching up, of healing, of running ahead) move nothing. While

@@ -1,5 +1,5 @@
 /* outside.h - the machine beside the core's savestate: the core's declarations to its frontend, and the
- * values that the wrapper holds for it. docs/design.md §6, "Outside of the savestate"; net/PROTOCOL.md §12,
+ * values that the wrapper holds for it. README.md, "Outside of the savestate"; net/PROTOCOL.md §12,
  * "A snapshot's bytes".
  *
  * Everything here follows from locked frames alone, so equal machines have equal values. They are integers,

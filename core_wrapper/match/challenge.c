@@ -5,7 +5,6 @@
 
 #include "core_wrapper/match/core_run.h"
 #include "core_wrapper/match/match.h"
-#include "core_wrapper/match/phase.h"
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/record/record.h"
 
@@ -29,14 +28,14 @@ static bool begin(struct kl_match *m) {
     kl_record_begin(&m->record, token->start, token->start_len);
     if (!m->record.recorder.on) {
         kl_frontend_fail(&m->front, "the run cannot be recorded: %s", m->config.record);
-        m->emu.phase = KL_PHASE_DEAD;
+        kl_match_on(m, KL_ON_DIE);
         return false;
     }
     kl_recorder_seal(&m->record.recorder, &token->seal);
     char lock[sizeof m->config.record + sizeof KL_RECORDING_LOCK], ignored[KLW_TEXT_MAX];
     snprintf(lock, sizeof lock, "%s" KL_RECORDING_LOCK, m->config.record);
     r->locked = kl_file_lock(&r->lock, lock, false, ignored, sizeof ignored) == 0;
-    kl_phase_hold_pace(m, true);
+    kl_play_hold_pace(m, true);
     r->begun = true;
     kl_frontend_say(&m->front, KL_SCREEN_INFO, HELP_MS, "the challenge %s begins: you play alone",
                     token->room.name);

@@ -169,7 +169,7 @@ void kl_checks_connected(struct kl_match *m) {
 bool kl_checks_checking(struct kl_match *m, unsigned *disk, unsigned *percent) {
     struct kl_checks *f = &m->join.checks;
     uint64_t done, all;
-    bool start = (f->owed && m->link) || m->choice.reads;
+    bool start = (f->owed && m->link) || kl_match_reads(m->state);
     if (!start && !f->check.on) return false;
     kl_sums_progress(&f->sums, &done, &all);
     *disk = start ? 0 : f->check.disk + 1u;

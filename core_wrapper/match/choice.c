@@ -10,7 +10,6 @@
 #include "core_wrapper/match/quick.h"
 #include "core_wrapper/record/record.h"
 #include "core_wrapper/match/room_name.h"
-#include "core_wrapper/match/phase.h"
 #include "core_wrapper/match/wish.h"
 #include "core_wrapper/match/match.h"
 #include "net/engine/facts.h"
@@ -124,9 +123,9 @@ static bool join_beside(struct kl_match *m, bool wandering) {
     bool taken = s->refused == KL_REFUSE_FULL || s->refused == KL_REFUSE_FAR ||
                  (s->refused == KL_REFUSE_DOOR && !*m->config.password);
     if (!unnamed || !taken || ++m->choice.nth == KL_ROOM_NAMES) return false;
-    kl_phase_leave(m, 0);
-    if (m->emu.phase == KL_PHASE_READY) m->emu.phase = KL_PHASE_WAITING;
-    if (wandering) kl_phase_free(m);
+    kl_join_leave(m, 0);
+    kl_match_on(m, KL_ON_PUT_BACK);
+    if (wandering) kl_match_on(m, KL_ON_FREE);
     return join_named(m, m->choice.said.seats);
 }
 
@@ -138,8 +137,11 @@ static bool look_for_match(struct kl_match *m) {
     m->choice.barred[0] = 0;
     m->choice.made = false;
     m->choice.quick = kl_quick_open(&want);
-    if (!m->choice.quick) kl_frontend_fail(&m->front, "no memory for a quick match: close other programs");
-    return m->choice.quick != NULL;
+    if (m->choice.quick)
+        kl_match_on(m, KL_ON_LOOK);
+    else
+        kl_frontend_fail(&m->front, "no memory for a quick match: close other programs");
+    return m->choice.quick;
 }
 
 /* --- another room of this game --- */
@@ -197,8 +199,8 @@ static void leave(struct kl_match *m) {
     forget_beside(m);
     kl_quick_close(m->choice.quick);
     m->choice.quick = NULL;
-    m->choice.made = m->choice.reads = false;
-    kl_phase_leave(m, 100);
+    m->choice.made = false;
+    kl_join_leave(m, 100);
     memset(&m->status, 0, sizeof m->status);
     if (m->choice.netplay) m->config = m->choice.said;
     m->choice.netplay = false;
@@ -208,19 +210,16 @@ static void leave(struct kl_match *m) {
  * runs, and its picture says why (overlay.c adds the file's name). */
 static bool go(struct kl_match *m, enum kl_play_mode mode) {
     if (*m->emu.content.refusal) mode = KL_PLAY_ALONE;
-    m->choice.reads = false;
     m->choice.mode = mode;
     m->choice.nth = 0;
     bool runs = m->emu.phase == KL_PHASE_FREE || m->emu.phase == KL_PHASE_LOCAL;
     m->choice.end.advice[0] = 0;
-    m->choice.retry_us = 0;
-    if (mode == KL_PLAY_ALONE || runs || !m->emu.runner)
-        kl_phase_free(m);
-    else
-        m->emu.phase = KL_PHASE_WAITING;
+    kl_match_on(m, mode == KL_PLAY_ALONE || runs || !m->emu.runner ? KL_ON_FREE : KL_ON_STAND);
     bool away = mode != KL_PLAY_AUTO && mode != KL_PLAY_ALONE;
-    m->choice.reads = away && !kl_checks_known(m);
-    if (m->choice.reads) return true; /* a large game's checksum; kl_choice_turn() goes on */
+    if (away && !kl_checks_known(m)) { /* a large game's checksum; kl_choice_turn() goes on */
+        kl_match_on(m, KL_ON_READ);
+        return true;
+    }
     switch (mode) {
     case KL_PLAY_AUTO:
     case KL_PLAY_ALONE: return true;
@@ -237,17 +236,17 @@ static bool go(struct kl_match *m, enum kl_play_mode mode) {
 bool kl_choice_netplay(struct kl_match *m, const char *host, uint16_t port, const char *fingerprint,
                        const char *room) {
     struct kl_config to = m->choice.said;
-    if (!m->emu.core.game_loaded || m->mode != KL_MODE_ROOM || *m->emu.content.refusal) return false;
+    if (!m->emu.core.game_loaded || !kl_match_lockable(m->state) || *m->emu.content.refusal) return false;
     snprintf(to.host, sizeof to.host, "%s", host);
     to.port = port;
     snprintf(to.fingerprint, sizeof to.fingerprint, "%s", fingerprint);
-    if (m->emu.phase == KL_PHASE_PLAYING) kl_phase_local(m);
+    kl_match_on(m, KL_ON_GONE);
     leave(m);
     m->choice.netplay = true;
     m->choice.left = false;
     m->choice.mode = KL_PLAY_ROOM;
     m->config = to;
-    kl_phase_free(m); /* the game runs until the match begins */
+    kl_match_on(m, KL_ON_FREE); /* the game runs until the match begins */
     if (join(m, room, m->choice.said.seats ? m->choice.said.seats : 1)) return true;
     leave(m);
     return false;
@@ -256,7 +255,7 @@ bool kl_choice_netplay(struct kl_match *m, const char *host, uint16_t port, cons
 void kl_choice_netplay_over(struct kl_match *m) {
     if (!m->choice.netplay || m->emu.phase == KL_PHASE_PLAYING) return;
     leave(m);
-    kl_phase_free(m);
+    kl_match_on(m, KL_ON_FREE);
     m->choice.mode = KL_PLAY_ALONE;
 }
 
@@ -272,7 +271,7 @@ bool kl_choice_open(struct kl_match *m) {
 static void enter(struct kl_match *m, const char *room) {
     char name[KL_NAME_MAX];
     snprintf(name, sizeof name, "%s", room);
-    if (m->link) kl_phase_leave(m, 100);
+    if (m->link) kl_join_leave(m, 100);
     if (!join(m, name, m->choice.said.seats ? m->choice.said.seats : 1)) leave(m);
 }
 
@@ -327,13 +326,17 @@ static void fail(struct kl_match *m) {
     kl_frontend_log(&m->front, "%s", reason);
     tell_terminal(m);
     leave(m);
-    kl_phase_free(m);
-    if (unreached) m->choice.retry_us = kl_now_us() + RETRY_US;
-    if (!unreached) m->choice.mode = KL_PLAY_ALONE;
+    kl_match_on(m, KL_ON_FREE);
+    if (!unreached) {
+        m->choice.mode = KL_PLAY_ALONE;
+        return;
+    }
+    m->choice.retry_us = kl_now_us() + RETRY_US;
+    kl_match_on(m, KL_ON_SILENCE);
 }
 
 bool kl_choice_ended(struct kl_match *m) {
-    bool wandering = m->emu.phase == KL_PHASE_FREE || kl_phase_ran_free(m);
+    bool wandering = m->emu.phase == KL_PHASE_FREE || m->state == KL_MATCH_READY;
     if (join_beside(m, wandering)) return true;
     if (m->choice.quick) { /* taken by another in the meantime: look on */
         snprintf(m->choice.barred, sizeof m->choice.barred, "%s", m->choice.made ? "" : m->config.room);
@@ -341,10 +344,11 @@ bool kl_choice_ended(struct kl_match *m) {
             kl_quick_bar(m->choice.quick, m->config.room);
         kl_frontend_say(&m->front, KL_SCREEN_WARNING, 3000, "quick match: %s", m->status.reason);
         m->choice.made = false;
-        kl_phase_leave(m, 0);
+        kl_join_leave(m, 0);
+        kl_match_on(m, KL_ON_PUT_BACK);
+        if (!m->emu.runner) kl_match_on(m, KL_ON_FREE);
         kl_quick_look(m->choice.quick, "", m->choice.barred);
-        if (m->emu.phase == KL_PHASE_READY) m->emu.phase = KL_PHASE_WAITING;
-        if (!m->emu.runner) kl_phase_free(m);
+        kl_match_on(m, KL_ON_LOOK);
         return true;
     }
     if (!wandering) return false;
@@ -352,16 +356,8 @@ bool kl_choice_ended(struct kl_match *m) {
     return true;
 }
 
-bool kl_choice_looking(struct kl_match *m) {
-    return m->choice.quick && !m->link;
-}
-
 bool kl_choice_quick(struct kl_match *m) {
     return m->choice.quick;
-}
-
-bool kl_choice_retries(struct kl_match *m) {
-    return m->choice.retry_us;
 }
 
 bool kl_choice_still(struct kl_match *m) {
@@ -385,43 +381,40 @@ static void change(struct kl_match *m, enum kl_play_mode mode) {
         return;
     }
     if (!m->emu.core.game_loaded) return;
-    if (mode == KL_PLAY_ALONE && kl_choice_away(m))
+    if (mode == KL_PLAY_ALONE && kl_match_away(m->state))
         kl_frontend_say(&m->front, KL_SCREEN_INFO, 4000, "you left; the game goes on alone");
     leave(m);
     if (playing)
-        kl_phase_local(m);
+        kl_match_on(m, KL_ON_GONE);
     else if (!go(m, mode))
-        kl_phase_free(m);
-}
-
-bool kl_choice_away(struct kl_match *m) {
-    return m->link || m->choice.quick || m->choice.retry_us || m->choice.reads;
+        kl_match_on(m, KL_ON_FREE);
 }
 
 void kl_choice_leave(struct kl_match *m) {
     m->choice.leaves = false;
-    if (m->mode != KL_MODE_ROOM || !kl_choice_away(m)) return;
+    if (!kl_match_away(m->state)) return;
     m->choice.left = true;
     change(m, KL_PLAY_ALONE);
 }
 
 bool kl_choice_leave_soon(struct kl_match *m) {
-    m->choice.leaves = m->mode == KL_MODE_ROOM && kl_choice_away(m);
+    m->choice.leaves = kl_match_away(m->state);
     return m->choice.leaves;
 }
 
 bool kl_choice_again(struct kl_match *m) {
     static struct kl_config now;
     char err[KLW_TEXT_MAX];
-    bool stands = m->emu.phase == KL_PHASE_FREE || m->emu.phase == KL_PHASE_LOCAL;
-    if (m->mode != KL_MODE_ROOM || m->link || m->choice.quick || !stands || wanted(m) == KL_PLAY_ALONE)
-        return false;
+    const enum kl_match_state s = m->state;
+    bool stays =
+        s != KL_MATCH_ALONE && s != KL_MATCH_READING && s != KL_MATCH_RETRYING && s != KL_MATCH_AFTER;
+    if (stays || wanted(m) == KL_PLAY_ALONE) return false;
     if (kl_config_read(&now, m->front.system_dir, err, sizeof err) == 0 &&
         kl_wish_apply(&m->wish, &now, err, sizeof err) == 0)
         m->config = m->choice.said = now;
     else
         kl_frontend_say(&m->front, KL_SCREEN_WARNING, 4000, "%s", err);
-    if (!go(m, wanted(m))) kl_phase_free(m);
+    if (!go(m, wanted(m))) kl_match_on(m, KL_ON_FREE);
     return true;
 }
 
@@ -458,13 +451,13 @@ void kl_choice_turn(struct kl_match *m, uint64_t now_us) {
     if (m->choice.leaves) kl_choice_leave(m);
     if (m->choice.quick) follow_quick(m);
     follow_beside(m);
-    bool read = m->choice.reads && kl_sums_idle(&m->join.checks.sums, 0);
-    if (read && !go(m, m->choice.mode)) kl_phase_free(m);
-    if (m->choice.retry_us && now_us >= m->choice.retry_us) (void)kl_choice_again(m);
+    bool read = kl_match_reads(m->state) && kl_sums_idle(&m->join.checks.sums, 0);
+    if (read && !go(m, m->choice.mode)) kl_match_on(m, KL_ON_FREE);
+    if (m->state == KL_MATCH_RETRYING && now_us >= m->choice.retry_us) (void)kl_choice_again(m);
     if (m->emu.runner || now_us - m->choice.looked_us < LOOK_US) return;
     m->choice.looked_us = now_us;
     say_no_relay(m);
-    if (m->mode == KL_MODE_ROOM) look(m, now_us);
+    if (kl_match_lockable(m->state)) look(m, now_us);
 }
 
 void kl_choice_close(struct kl_match *m) {

@@ -5,8 +5,8 @@
  * core options. A core option that changes while the game runs counts before all of these. Without a choice:
  * the named room as soon as a relay is known, else alone. Without a name it is the room of this game
  * (room_name.h), or the next one of this game if that is full. A quick match in the core options is for this
- * once: if the frontend has kept it from the last time, the game begins alone. Without a relay m->mode is
- * KL_MODE_ALONE, and this module only says so. */
+ * once: if the frontend has kept it from the last time, the game begins alone. Without a relay the core is
+ * bare, and this module only says so. */
 #ifndef KLW_CHOICE_H
 #define KLW_CHOICE_H
 
@@ -30,12 +30,11 @@ struct kl_choice {
     } beside;
     char barred[KL_NAME_MAX]; /* a room that we were refused */
     bool made;                /* the room that we are in is ours, for a quick match */
-    bool reads;               /* the way to a room waits for the checksums of a large game (checks.h) */
     bool told_no_relay;
     bool netplay;      /* in a room that RetroArch's netplay led to */
     bool left;         /* by a command or the frontend's menu: alone, until a core option is chosen */
     bool leaves;       /* with the next turn */
-    uint64_t retry_us; /* the relay did not answer and is asked again then; 0: it is not */
+    uint64_t retry_us; /* KL_MATCH_RETRYING: the relay is asked again then */
     struct {
         char advice[KL_ADVICE_MAX];
         uint64_t at_us;
@@ -58,14 +57,10 @@ bool kl_choice_netplay(struct kl_match *m, const char *host, uint16_t port, cons
                        const char *room);
 /* RetroArch's netplay is over: leaves its room, if no match has begun in it. */
 void kl_choice_netplay_over(struct kl_match *m);
-/* True while a match is looked for and no room is found yet. */
-bool kl_choice_looking(struct kl_match *m);
 /* While a room waits for players: another open room of its game; "": none is known. */
 const char *kl_choice_beside(struct kl_match *m);
 /* True while a match is looked for, in a room of our own or in none. */
 bool kl_choice_quick(struct kl_match *m);
-/* True while the relay does not answer and is asked again in a moment. */
-bool kl_choice_retries(struct kl_match *m);
 /* True if the core is to stand still now: a room waits, the first picture is there, and the player does not
  * want to practise. */
 bool kl_choice_still(struct kl_match *m);
@@ -73,8 +68,6 @@ bool kl_choice_still(struct kl_match *m);
 /* Tries the same way again, with the settings of keylock.cfg as they are now. False if there is nothing to
  * try: in a room, on the way to one, or none was wanted. */
 bool kl_choice_again(struct kl_match *m);
-/* True in a room, on the way to one, and while a match is looked for. */
-bool kl_choice_away(struct kl_match *m);
 /* Leaves the room or stops looking, whatever the options say. The game goes on alone until the options
  * change. Harmless in no room. */
 void kl_choice_leave(struct kl_match *m);

@@ -42,7 +42,7 @@ const struct kl_hotkey *kl_control_key(struct kl_match *m, const char *words) {
 }
 
 unsigned kl_control_leave_s(struct kl_match *m) {
-    uint64_t left_us = kl_choice_away(m) ? kl_hotkeys_leave_us(hotkeys(m), kl_now_us()) : 0;
+    uint64_t left_us = kl_match_away(m->state) ? kl_hotkeys_leave_us(hotkeys(m), kl_now_us()) : 0;
     return (unsigned)((left_us + 999999) / 1000000);
 }
 
@@ -90,7 +90,7 @@ static bool pad_rests(struct kl_match *m, uint16_t pad) {
 
 uint16_t kl_control_pad(struct kl_match *m, unsigned port, uint16_t pad) {
     const char *words;
-    bool alone = m->emu.phase == KL_PHASE_FREE && !kl_choice_away(m);
+    bool alone = m->emu.phase == KL_PHASE_FREE && !kl_match_away(m->state);
     if (alone && !*m->choice.end.advice) return pad;
     if (port == 0 && pad_rests(m, pad)) return 0;
     uint16_t shown = kl_hotkeys_filter(hotkeys(m), port, pad, kl_now_us(), &words);

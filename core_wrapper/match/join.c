@@ -137,7 +137,10 @@ static bool open_link(struct kl_match *m) {
     m->join.config.ctx = m;
     m->join.config.trust = trust;
     m->join.config.welcomed = welcomed;
-    if (kl_link_open(&m->link, &m->join.config, err, sizeof err) == 0) return true;
+    if (kl_link_open(&m->link, &m->join.config, err, sizeof err) == 0) {
+        kl_match_on(m, KL_ON_DIAL);
+        return true;
+    }
     kl_frontend_fail(&m->front, "cannot join the room: %s", err);
     return false;
 }
@@ -209,4 +212,22 @@ void kl_join_close(struct kl_match *m, bool forget) {
     if (forget && s->roster.record_days && s->prepare.epoch_s) kl_seat_file_retire(&m->join.seat);
     kl_seat_file_close(&m->join.seat, forget);
     sodium_memzero(&m->join.config.seat, sizeof m->join.config.seat);
+}
+
+/* Gives the seat up if the relay knows so: by our goodbye, or by its own message. */
+void kl_join_leave(struct kl_match *m, unsigned linger_ms) {
+    const struct kl_participant_status *s = &m->status;
+    if (m->link) kl_link_status(m->link, &m->status);
+    bool is_in = s->phase >= KL_PARTICIPANT_WAITING && s->phase <= KL_PARTICIPANT_PLAYING;
+    if (m->record.owed) kl_record_desync(&m->record); /* no more frames will come */
+    m->record.owed = false;
+    const struct kl_play *p = &m->play;
+    kl_record_close(&m->record,
+                    &(struct kl_record_sum){p->next_frame, p->stalls, p->stall_longest_us,
+                                            p->report.desync ? (int64_t)p->report.desync_first : -1});
+    kl_run_ahead_close(m);
+    kl_link_close(m->link, linger_ms);
+    m->link = NULL;
+    kl_join_close(m, is_in || s->refused);
+    kl_match_on(m, KL_ON_HANG_UP);
 }

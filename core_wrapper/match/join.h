@@ -45,5 +45,8 @@ bool kl_join_write_link(struct kl_match *m, char *out, size_t cap, const char *f
 void kl_join_link(struct kl_match *m, char *out, size_t cap);
 /* The link is closed. forget: the seat is given up; else a process to come finds it. */
 void kl_join_close(struct kl_match *m, bool forget);
+/* Leaves the room; the core is not touched. Waits at most linger_ms for the goodbye. Harmless without a
+ * room. */
+void kl_join_leave(struct kl_match *m, unsigned linger_ms);
 
 #endif

@@ -163,12 +163,12 @@ void kl_load_open(struct kl_match *m, bool final) {
     char err[KLW_TEXT_MAX], system_dir[4096] = "";
     ask_folder(m, RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, system_dir, sizeof system_dir);
     /* a program that only asks for our name has no interface; the frontend that loads us may have one */
-    bool lockable = m->mode != KL_MODE_NONE && may_lock(m);
-    bool news = is_news(m, system_dir) || kl_wish_new(&m->wish) || (m->mode == KL_MODE_ALONE && lockable);
+    bool lockable = m->state != KL_MATCH_NONE && may_lock(m);
+    bool news = is_news(m, system_dir) || kl_wish_new(&m->wish) || (m->state == KL_MATCH_BARE && lockable);
     bool stands = m->emu.core.initialised || !news;
-    if (m->mode != KL_MODE_NONE && stands) return;
-    if (m->mode != KL_MODE_NONE) kl_core_close(&m->emu.core);
-    m->mode = KL_MODE_NONE;
+    if (m->state != KL_MATCH_NONE && stands) return;
+    if (m->state != KL_MATCH_NONE) kl_core_close(&m->emu.core);
+    kl_match_on(m, KL_ON_CLOSED_CORE);
     strcpy(m->front.system_dir, system_dir);
     if (!*m->front.own_path) find_own_path(m);
     if (kl_config_read(&m->config, m->front.system_dir, err, sizeof err) != 0 ||
@@ -176,8 +176,8 @@ void kl_load_open(struct kl_match *m, bool final) {
         if (final) kl_frontend_fail(&m->front, "%s", err);
         return;
     }
-    m->mode = may_lock(m) ? KL_MODE_ROOM : KL_MODE_ALONE;
-    m->emu.alone = m->mode == KL_MODE_ALONE;
+    m->emu.alone = !may_lock(m);
+    kl_match_on(m, m->emu.alone ? KL_ON_BARE : KL_ON_LOCKABLE);
 }
 
 /* --- the first load --- */

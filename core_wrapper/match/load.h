@@ -11,8 +11,8 @@
 struct kl_match;
 
 /* Reads the configuration and opens the core, unless that is done. With final false a missing core is no
- * error yet, because the frontend may tell its system folder later. Without a core, m->mode stays
- * KL_MODE_NONE. */
+ * error yet, because the frontend may tell its system folder later. Without a core the match's state stays
+ * KL_MATCH_NONE. */
 void kl_load_open(struct kl_match *m, bool final);
 
 /* The first load of a room, from retro_load_game: the core becomes known (options, system files, timing), and

@@ -20,18 +20,13 @@
 #include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/match/slot.h"
 #include "core_wrapper/match/snapshot.h"
+#include "core_wrapper/match/state.h"
 #include "core_wrapper/match/wish.h"
 #include "core_wrapper/netplay/netplay.h"
 #include "core_wrapper/record/record.h"
 #include "core_wrapper/start/savedir.h"
 #include "core_wrapper/words/config.h"
 #include "net/transport/link.h"
-
-enum kl_mode {
-    KL_MODE_NONE,  /* nothing is known yet, or there is no core: every entry point is safe and does nothing */
-    KL_MODE_ALONE, /* no relay: exactly the bare core */
-    KL_MODE_ROOM,
-};
 
 /* Frames and figures of the session. */
 struct kl_play {
@@ -65,7 +60,7 @@ struct kl_play {
 };
 
 struct kl_match {
-    enum kl_mode mode;
+    enum kl_match_state state;
     struct kl_frontend front;
     struct kl_config config;
     struct kl_emulator emu;
@@ -96,7 +91,6 @@ struct kl_match {
     struct {
         bool own_saves; /* the core works on the player's own save RAM and files: no match has begun yet */
         bool begins;    /* KL_PHASE_FREE: no frame has run in it */
-        bool ran;       /* before the load for the room */
     } free;             /* the core is the player's own */
     struct {
         bool states, loads, cheats, disk, desync, files, left; /* lines that are shown once in a session */

@@ -147,27 +147,26 @@ static void put_keys(struct kl_match *m, struct kl_panel *p) {
 
 static void follow_phase(struct kl_match *m, uint64_t now_us) {
     struct kl_panel *p = &m->overlay.panel;
-    p->retries = kl_choice_retries(m);
+    p->retries = m->state == KL_MATCH_RETRYING;
     p->found_matches = kl_choice_quick(m);
-    p->practises = m->emu.phase == KL_PHASE_FREE && !kl_choice_still(m);
+    p->practises = kl_match_phase(m->state) == KL_PHASE_FREE && !kl_choice_still(m);
     put_keys(m, p);
-    switch (m->emu.phase) {
-    case KL_PHASE_DEAD:
+    switch (m->state) {
+    case KL_MATCH_DEAD:
         p->stage = KL_PANEL_ENDED;
         snprintf(p->reason, sizeof p->reason, "%.*s", KL_PANEL_LINE - 1, m->front.error);
         p->again.pad[0] = 0;
         break;
-    case KL_PHASE_WAITING:
-    case KL_PHASE_FREE:
-    case KL_PHASE_LOCAL:
-        if (kl_choice_looking(m))
-            p->stage = KL_PANEL_LOOKING;
-        else if (!m->link)
-            follow_outside(m, now_us);
-        break;
-    case KL_PHASE_IDLE:
-    case KL_PHASE_READY:
-    case KL_PHASE_PLAYING: break;
+    case KL_MATCH_LOOKING:
+    case KL_MATCH_LOOKING_STILL: p->stage = KL_PANEL_LOOKING; break;
+    case KL_MATCH_ALONE:
+    case KL_MATCH_READING:
+    case KL_MATCH_RETRYING:
+    case KL_MATCH_STILL:
+    case KL_MATCH_READING_STILL:
+    case KL_MATCH_AFTER:
+    case KL_MATCH_REPLAY: follow_outside(m, now_us); break;
+    default: break; /* the link says it */
     }
 }
 
@@ -186,7 +185,8 @@ static void fill(struct kl_match *m, uint64_t now_us) {
     uint8_t plays[KL_MAX_SEATS];
     char host[56];
     struct kl_panel *p = &m->overlay.panel;
-    const struct kl_params *params = m->emu.phase == KL_PHASE_PLAYING ? &m->room : &m->status.welcome.params;
+    const struct kl_params *params =
+        kl_match_phase(m->state) == KL_PHASE_PLAYING ? &m->room : &m->status.welcome.params;
     bool paused = p->paused;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         plays[s] = (uint8_t)kl_command_seat(m, s);

@@ -386,6 +386,13 @@ void kl_play_lasting(struct kl_match *m, bool over) {
     kl_lasting_tell(&m->play.lasting, kl_lasting_stands(&g) ? NULL : &from->lasting, &front, g.now_us);
 }
 
+/* The player's fast-forward and slow motion would only make the machine stall and stutter. */
+void kl_play_hold_pace(struct kl_match *m, bool hold) {
+    struct retro_fastforwarding_override o = {.ratio = -1.0f, .inhibit_toggle = hold};
+    if (m->config.params.clocked && !m->emu.runner)
+        m->front.call.environment(RETRO_ENVIRONMENT_SET_FASTFORWARDING_OVERRIDE, &o);
+}
+
 void kl_play_begin(struct kl_match *m) {
     m->play.press = (struct kl_press){0};
     m->play.returns = 0;

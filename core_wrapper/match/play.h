@@ -34,5 +34,8 @@ void kl_play_lasting(struct kl_match *m, bool over);
 
 /* The hashes of the core as it stands, given to relay and runner. */
 void kl_play_hash(struct kl_match *m, uint32_t label);
+/* The player's fast-forward and slow motion would only make the machine stall and stutter: they rest, or are
+ * the player's again. */
+void kl_play_hold_pace(struct kl_match *m, bool hold);
 
 #endif

@@ -10,7 +10,6 @@
 #include "core_wrapper/match/heal.h"
 #include "core_wrapper/match/load.h"
 #include "core_wrapper/match/match.h"
-#include "core_wrapper/match/phase.h"
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/match/slot.h"
 #include "core_wrapper/match/take_over.h"
@@ -84,7 +83,7 @@ bool kl_replay_open(struct kl_match *m) {
     m->play.replay.room = kl_environment_get("KEYLOCK_TAKE_OVER_ROOM");
     m->config.consent = m->config.trust == KL_TRUST_ON ? KL_CONSENT_ROOM : KL_CONSENT_NONE;
     kl_record_open(&m->record);
-    m->emu.phase = KL_PHASE_WAITING;
+    kl_match_on(m, KL_ON_REPLAY);
     return true;
 }
 
@@ -125,7 +124,7 @@ static void seat_all(struct kl_match *m, uint32_t frame) {
 
 static void fail(struct kl_match *m, const char *why) {
     kl_frontend_fail(&m->front, "%s", why);
-    m->emu.phase = KL_PHASE_DEAD;
+    kl_match_on(m, KL_ON_DIE);
 }
 
 bool kl_replay_begin(struct kl_match *m) {
@@ -143,7 +142,7 @@ bool kl_replay_begin(struct kl_match *m) {
         fail(m, err);
         return false;
     }
-    m->emu.phase = KL_PHASE_PLAYING;
+    kl_match_on(m, KL_ON_SHOW);
     kl_command_begin(m);
     kl_play_begin(m);
     seat_all(m, 0);
@@ -342,7 +341,7 @@ static void take_over(struct kl_match *m) {
         return;
     }
     m->status.welcome.seats = (uint8_t)(1u << (m->play.replay.seat - 1));
-    kl_phase_local(m);
+    kl_match_on(m, KL_ON_GONE);
     kl_frontend_log(&m->front, "replay taken over frame=%" PRIu32 " seat=%u", m->play.next_frame,
                     m->play.replay.seat);
     kl_frontend_say(&m->front, KL_SCREEN_INFO, HELP_MS, "you play on as player %u", m->play.replay.seat);

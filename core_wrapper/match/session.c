@@ -17,7 +17,6 @@
 #include "core_wrapper/match/load.h"
 #include "core_wrapper/netplay/netplay.h"
 #include "core_wrapper/match/overlay.h"
-#include "core_wrapper/match/phase.h"
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/record/record.h"
 #include "core_wrapper/match/run_ahead.h"
@@ -45,8 +44,8 @@ bool kl_session_open(struct kl_match *m) {
 
 static void die(struct kl_match *m, const char *why) {
     kl_frontend_fail(&m->front, "%s", why);
-    m->emu.phase = KL_PHASE_DEAD;
-    kl_phase_leave(m, 0);
+    kl_match_on(m, KL_ON_DIE);
+    kl_join_leave(m, 0);
 }
 
 static void give_start(struct kl_match *m) {
@@ -67,13 +66,12 @@ static void give_start(struct kl_match *m) {
 
 static void load_afresh(struct kl_match *m) {
     char err[KLW_TEXT_MAX];
-    kl_phase_loads(m);
     if (kl_load_afresh(m, m->status.start, m->status.start_len, m->status.prepare.epoch_s, err, sizeof err) !=
         0) {
         die(m, err);
         return;
     }
-    m->emu.phase = KL_PHASE_READY;
+    kl_match_on(m, KL_ON_LOADED);
     if (kl_run_ahead_wants(m)) kl_load_shown(m);
     m->free.own_saves = m->free.begins = false;
     kl_frontend_log(&m->front, "world turned=%s left=%s", m->emu.turned.turned, m->emu.turned.left);
@@ -99,13 +97,13 @@ static void take_seat(struct kl_match *m, unsigned seat) {
 static void begin(struct kl_match *m) {
     kl_choice_begun(m);
     m->own_seats = (unsigned)__builtin_popcount(m->status.welcome.seats);
-    m->emu.phase = KL_PHASE_PLAYING;
+    kl_match_on(m, KL_ON_BEGIN);
     kl_command_begin(m);
     kl_command_give_begin(m);
     kl_play_begin(m);
     kl_control_begin(m);
     kl_record_begin(&m->record, m->status.start, m->status.start_len);
-    kl_phase_hold_pace(m, true);
+    kl_play_hold_pace(m, true);
     kl_overlay_begin(m);
     take_seat(m, kl_take_over_begin(m));
 }
@@ -127,8 +125,8 @@ static void end(struct kl_match *m) {
     snprintf(m->front.error, sizeof m->front.error, "%s", m->status.reason);
     kl_frontend_say(&m->front, KL_SCREEN_WARNING, 6000, "the room is gone, the game goes on alone: %s",
                     *lacked ? lacked : m->status.reason);
-    kl_phase_leave(m, 0);
-    kl_phase_local(m);
+    kl_join_leave(m, 0);
+    kl_match_on(m, KL_ON_GONE);
 }
 
 /* --- messages --- */
@@ -304,8 +302,8 @@ static void follow_seats(struct kl_match *m) {
     const struct kl_roster *r = &m->status.roster;
     bool ready = m->status.phase == KL_PARTICIPANT_READY, begins = m->status.phase == KL_PARTICIPANT_PLAYING;
     bool lacks = ready && r->filled < r->players && !room_plays(m);
-    if (lacks && kl_phase_ran_free(m))
-        kl_phase_free(m);
+    if (lacks)
+        kl_match_on(m, KL_ON_UNSEATED);
     else if (m->emu.phase == KL_PHASE_FREE && ((ready && !lacks) || begins))
         load_afresh(m);
 }
@@ -352,6 +350,8 @@ void kl_session_update(struct kl_match *m) {
     kl_participant_status(kl_link_hold(m->link), &m->status);
     kl_link_release(m->link);
     m->play.stats = m->status.lock;
+    if (m->status.phase >= KL_PARTICIPANT_WAITING && m->status.phase <= KL_PARTICIPANT_PLAYING)
+        kl_match_on(m, KL_ON_WELCOME);
     note_roster(m, &was.roster);
     note_figures(m, &was);
     note_link(m, &was);
@@ -407,7 +407,7 @@ static void run(struct kl_match *m, uint64_t from_us) {
 static void open_room(struct kl_match *m) {
     kl_command_end(m);
     memset(&m->status, 0, sizeof m->status);
-    if (!kl_choice_open(m)) m->emu.phase = KL_PHASE_DEAD;
+    if (!kl_choice_open(m)) kl_match_on(m, KL_ON_DIE);
 }
 
 void kl_session_run(struct kl_match *m) {
@@ -429,13 +429,13 @@ void kl_session_run(struct kl_match *m) {
 
 void kl_session_close(struct kl_match *m) {
     kl_play_lasting(m, true);
-    if (m->emu.phase == KL_PHASE_PLAYING) kl_phase_hold_pace(m, false);
-    kl_phase_leave(m, LINGER_MS);
+    if (m->emu.phase == KL_PHASE_PLAYING) kl_play_hold_pace(m, false);
+    kl_join_leave(m, LINGER_MS);
     kl_record_end(&m->record);
     kl_replay_close(m);
     kl_take_over_free(m);
     kl_choice_close(m);
-    m->emu.phase = KL_PHASE_IDLE;
+    kl_match_on(m, KL_ON_CLOSE);
     kl_overlay_reset(m);
     kl_checks_close(m);
     kl_savedir_close(&m->dir);

@@ -1,5 +1,5 @@
 /* session.h - one room, from joining to leaving: the actions at each change of the link's phase, and the
- * messages to the player. The phases are m->emu.phase; play.h has the frames. */
+ * messages to the player. state.h has the states, play.h the frames. */
 #ifndef KLW_SESSION_H
 #define KLW_SESSION_H
 

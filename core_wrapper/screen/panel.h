@@ -1,4 +1,4 @@
-/* panel.h - the session on the screen: the panel, the card and the line of a state. docs/design.md §8 "The
+/* panel.h - the session on the screen: the panel, the card and the line of a state. README.md "The
  * panel".
  *
  * panel_fill.c copies the session's figures into struct kl_panel. panel_state.c makes the line of a state

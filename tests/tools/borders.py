@@ -15,6 +15,7 @@ What stands behind an interface of net/platform, in its posix/, is part of that 
   REACH    the most members of a struct of STRUCTS that a file may touch: one that needs more is handed what it needs
   CIRCLE   the most modules of one folder that may reach each other in a circle, by calls
   STRAIGHT modules that are in no circle: each calls those before it in the list, and none of the others
+  OWNED    what only one file may assign
   HELD     what the wrapper may call between kl_link_hold() and kl_link_release(): nothing that waits
 
 Today's exceptions stand in tests/tools/exceptions.txt: forbidden arrows counted by their folders, the system's headers, circles,
@@ -130,6 +131,7 @@ STRUCTS = {"kl_match": "core_wrapper/match/match.h", "kl_lobby_room": "net/relay
 REACH = 8
 CIRCLE = 6
 STRAIGHT = ["core_wrapper/match/" + name for name in ("snapshot", "command", "core_run", "run_ahead", "heal", "play")]
+OWNED = {"core_wrapper/match/state.c": r"\b(?:m->state|emu(?:\.|->)phase) = [^=]"}
 HELD = r"kl_(participant|client|ahead|pace|history|link)_\w+|kl_shown_depth|clocked|most_runs|goal|of|if|for|memcpy|sizeof"
 LIST = "tests/tools/exceptions.txt"
 failed = False
@@ -262,6 +264,12 @@ def reach(struct, names):
     return numbers, places
 
 
+def owned():
+    bad = [f"{path}: {assigned}: only {owner} may" for owner, pattern in OWNED.items() for path in sources() if path != owner
+           for assigned in re.findall(pattern, without_comments(path))]
+    say(not bad, "owned", "; ".join(bad))
+
+
 def held():
     """Forbidden calls while the wrapper holds the session, and ways out that do not release it."""
     bad = []
@@ -382,6 +390,7 @@ def main():
     say(not gone, "system-shrinks", f"no longer there, so take out of {LIST}: " + "; ".join(gone) if gone else "")
     system_calls(outside, excepted)
     straight(calls)
+    owned()
     held()
     for arrow, name in calls.items():
         found.setdefault(arrow, f"by {name}")

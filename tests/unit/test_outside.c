@@ -1,6 +1,6 @@
 /* The machine beside the core's savestate: declarations made in play reach a machine that loads a
  * snapshot, and its frontend, once; those that only a core can make keep it from loading.
- * core_wrapper/env/outside.h, docs/design.md §6. runs: working, check, 1 s */
+ * core_wrapper/env/outside.h, core_wrapper/env/README.md. runs: working, check, 1 s */
 #include "tests/unit/unit.h"
 
 #include <math.h>

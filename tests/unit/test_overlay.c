@@ -70,7 +70,8 @@ static int set_up(void **state) {
     match.play.run.number = 7;
     match.control.socket = -1;
     match.front.call.environment = front;
-    match.emu.phase = KL_PHASE_PLAYING;
+    match.state = KL_MATCH_PLAYING;
+    match.emu.phase = kl_match_phase(match.state);
     match.status.phase = KL_PARTICIPANT_PLAYING;
     match.status.welcome.seats = 1;
     match.status.roster.count = 2;
@@ -280,7 +281,6 @@ TEST_WITH(news_wait_for_the_frontends_own_lines, set_up, tear_down) {
 TEST_WITH(leaving_counts_down, set_up, tear_down) {
     const uint16_t select = 1u << RETRO_DEVICE_ID_JOYPAD_SELECT, b = 1u << RETRO_DEVICE_ID_JOYPAD_B;
     strcpy(match.config.hotkeys, KL_HOTKEYS_DEFAULT);
-    match.choice.reads = true; /* on the way to a room */
     match.config.draw = true;
     kl_control_pad(&match, 0, select);
     match.control.hotkeys.pad[0].since_us[RETRO_DEVICE_ID_JOYPAD_SELECT] -= KL_HOTKEYS_HOLD_US;

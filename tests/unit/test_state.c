@@ -1,0 +1,131 @@
+/* test_state.c - the states of a match: the table of docs/design.md, "States of a match", says of each
+ * event what it does in each state, and the wrapper's own table does just that. runs: check, unit, 1 s */
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+
+#include "core_wrapper/match/match.h"
+
+#define PAGE    "docs/design.md"
+#define SECTION "### States of a match"
+#define LINE    600
+
+static enum kl_match_state expected[KL_MATCH_STATES][KL_ON_EVENTS];
+static bool has_row[KL_ON_EVENTS];
+
+static bool is_word(const char *at, size_t len, const char *word) {
+    return strlen(word) == len && !strncmp(at, word, len);
+}
+
+/* A state's name; or of all that are lockable, of those in which the core runs, or stands, before a match. */
+static bool is_of(const char *at, size_t len, enum kl_match_state s) {
+    if (is_word(at, len, kl_match_state_name(s))) return true;
+    if (is_word(at, len, "*any*")) return true;
+    if (is_word(at, len, "*lockable*")) return kl_match_lockable(s);
+    if (is_word(at, len, "*running*")) return kl_match_phase(s) == KL_PHASE_FREE;
+    return is_word(at, len, "*standing*") && kl_match_phase(s) == KL_PHASE_WAITING && s != KL_MATCH_REPLAY;
+}
+
+/* "from, from → to" */
+static void read_arrow(enum kl_match_event e, char *arrow) {
+    char *to = strstr(arrow, " → ");
+    enum kl_match_state next = KL_MATCH_STATES;
+    assert_non_null(to);
+    *to = 0;
+    to += strlen(" → ");
+    for (enum kl_match_state s = 0; s < KL_MATCH_STATES; s++)
+        if (!strcmp(to, kl_match_state_name(s))) next = s;
+    if (next == KL_MATCH_STATES) fail_msg("%s: no state: %s", kl_match_event_name(e), to);
+    for (char *at = arrow, *end; *at; at = end + strspn(end, ", ")) {
+        unsigned found = 0;
+        end = at + strcspn(at, ",");
+        for (enum kl_match_state s = 0; s < KL_MATCH_STATES; s++) {
+            if (!is_of(at, (size_t)(end - at), s)) continue;
+            expected[s][e] = next;
+            found++;
+        }
+        if (!found) fail_msg("%s: no state: %s", kl_match_event_name(e), at);
+    }
+}
+
+/* "| event | when | arrow; arrow |" */
+static bool read_row(char *line) {
+    char *cell[3], *rest = line, *arrow;
+    for (unsigned i = 0; i < 3; i++)
+        if (!(cell[i] = strtok_r(i ? NULL : line, "|", &rest))) return false;
+    for (enum kl_match_event e = 0; e < KL_ON_EVENTS; e++) {
+        if (!is_word(cell[0] + 1, strlen(cell[0]) - 2, kl_match_event_name(e))) continue;
+        has_row[e] = true;
+        cell[2][strlen(cell[2]) - 1] = 0;
+        for (rest = cell[2] + 1; (arrow = strtok_r(NULL, ";", &rest));)
+            read_arrow(e, arrow + strspn(arrow, " "));
+        return true;
+    }
+    return false;
+}
+
+static void read_page(void) {
+    char line[LINE];
+    bool inside = false;
+    FILE *f = fopen(PAGE, "r");
+    assert_non_null(f);
+    for (enum kl_match_state s = 0; s < KL_MATCH_STATES; s++)
+        for (enum kl_match_event e = 0; e < KL_ON_EVENTS; e++)
+            expected[s][e] = s;
+    while (fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = 0;
+        if (*line == '#') inside = !strcmp(line, SECTION);
+        if (inside && *line == '|') (void)read_row(line);
+    }
+    fclose(f);
+}
+
+TEST(each_event_in_each_state_is_as_the_page_says) {
+    read_page();
+    for (enum kl_match_event e = 0; e < KL_ON_EVENTS; e++) {
+        if (!has_row[e]) fail_msg(PAGE " has no row for %s", kl_match_event_name(e));
+        for (enum kl_match_state s = 0; s < KL_MATCH_STATES; s++)
+            if (kl_match_next(s, e) != expected[s][e])
+                fail_msg("%s in %s: " PAGE " says %s, the match goes to %s", kl_match_event_name(e),
+                         kl_match_state_name(s), kl_match_state_name(expected[s][e]),
+                         kl_match_state_name(kl_match_next(s, e)));
+    }
+}
+
+/* The core is nobody's or the room's by the state alone, whatever came before. */
+TEST(the_core_follows) {
+    static struct kl_match match;
+    for (enum kl_match_state s = 0; s < KL_MATCH_STATES; s++)
+        for (enum kl_match_event e = 0; e < KL_ON_EVENTS; e++) {
+            const enum kl_phase was = kl_match_phase(s);
+            match.state = s;
+            match.emu.phase = was;
+            match.emu.runner = true; /* no frontend to tell of its pace */
+            match.free.begins = false;
+            kl_match_on(&match, e);
+            assert_int_equal(match.emu.phase, kl_match_phase(kl_match_next(s, e)));
+            bool begins = match.emu.phase == KL_PHASE_FREE && was != KL_PHASE_FREE && was != KL_PHASE_LOCAL;
+            assert_int_equal(match.free.begins, begins);
+        }
+}
+
+/* From a closed core to a match and back, as a frontend and a runner go. */
+TEST(a_match_from_its_first_event_to_its_last) {
+    static const enum kl_match_event of_frontend[] = {
+        KL_ON_LOCKABLE, KL_ON_FREE,     KL_ON_LOOK,       KL_ON_DIAL,  KL_ON_WELCOME,
+        KL_ON_LOADED,   KL_ON_UNSEATED, KL_ON_LOADED,     KL_ON_BEGIN, KL_ON_GONE,
+        KL_ON_HANG_UP,  KL_ON_CLOSE,    KL_ON_CLOSED_CORE};
+    static const enum kl_match_state of_player[] = {
+        KL_MATCH_IDLE,  KL_MATCH_ALONE,   KL_MATCH_LOOKING, KL_MATCH_ASKING,  KL_MATCH_WAITING,
+        KL_MATCH_READY, KL_MATCH_WAITING, KL_MATCH_READY,   KL_MATCH_PLAYING, KL_MATCH_AFTER,
+        KL_MATCH_AFTER, KL_MATCH_IDLE,    KL_MATCH_NONE};
+    enum kl_match_state s = KL_MATCH_NONE;
+    for (unsigned i = 0; i < COUNT(of_frontend); i++) {
+        s = kl_match_next(s, of_frontend[i]);
+        assert_string_equal(kl_match_state_name(s), kl_match_state_name(of_player[i]));
+    }
+    s = kl_match_next(KL_MATCH_IDLE, KL_ON_STAND);
+    s = kl_match_next(kl_match_next(s, KL_ON_DIAL), KL_ON_WELCOME);
+    assert_int_equal(s, KL_MATCH_WAITING_STILL);
+    assert_int_equal(kl_match_next(kl_match_next(s, KL_ON_LOADED), KL_ON_UNSEATED), KL_MATCH_READY_STILL);
+}
