@@ -69,6 +69,18 @@ assert "127.0.0.1" not in text
 END
 }
 check window/rooms "$(cat "$tmp/shown.log" 2>&1)" eventually 10 shown
+# The story of a room: with addresses for the host alone.
+told_story() { # PYTHON [OPTION…]
+    gets 200 '/api/rooms?room=the%20%22room%22' "${@:2}" && python3 -c 'import json, sys
+told = json.load(open(sys.argv[1], encoding="utf-8"))
+story = [line["event"] + " " + line["text"] for line in told["story"]]
+joined = [line for line in story if line.startswith("joined client=")]
+assert story[0].startswith("room_made ") and len(joined) == 2 and any("started " in line for line in story), story
+assert told["room"]["members"] and told["room"]["lines"] >= 4 and "matches" not in told, told
+assert '"$1" "$tmp/body" 2>"$tmp/shown.log"
+}
+check window/story "$(cat "$tmp/body" "$tmp/shown.log")" told_story 'not any("127.0.0.1" in line or "address=" in line for line in story)'
+check window/story-none "$(cat "$tmp/body")" gets 404 '/api/rooms?room=the'
 check window/page "$(cat "$tmp/body")" gets 200 / -D "$tmp/head"
 check window/page-policy "$(cat "$tmp/head")" \
     grep -qE "^Content-Security-Policy: default-src 'none'; style-src 'sha256-.{43}='; script-src 'sha256-.{43}='; connect-src 'self';" "$tmp/head"
@@ -85,6 +97,7 @@ bearer="Authorization: Bearer $(cat "$state/http.token")"
 line='Content-Type: application/x-keylock-line'
 check window/token-private "$(ls -l "$state")" test "$(stat -c %a "$state/http.token")" = 600
 check window/token-addresses "$(cat "$tmp/body")" eval 'gets 200 /api/rooms -H "$bearer" && grep -q "\"address\":\"127.0.0.1:" "$tmp/body"'
+check window/story-addresses "$(cat "$tmp/body" "$tmp/shown.log")" told_story 'all("address=127.0.0.1:" in line for line in joined)' -H "$bearer"
 check window/token-wrong "$(cat "$tmp/body")" gets 401 /api/rooms -H "${bearer%????}AAAA"
 check window/token-missing "$(cat "$tmp/body")" gets 401 /api/control -H "$line" -d rooms
 check window/token-not-in-url "$(cat "$tmp/body")" gets 401 "/api/control?token=${bearer##* }" -H "$line" -d rooms
@@ -196,12 +209,14 @@ looks() {
 # The brightness of a picture's corner, 0 to 100.
 brightness() { convert "$1" -crop 8x8+0+0 -colorspace Gray -format '%[fx:int(100*mean)]' info:; }
 if command -v chromium >/dev/null; then
+    declare -A called=([ann]='<b>"ann"</b> address=7' [bob]=bob)
+    [ -z "${PICTURES:-}" ] || called[ann]=ann
     for name in ann bob; do
-        start page-$name "$keylock" run --quiet --relay "$relay" --room "the \"room\"" --name $name --core "$test_core" \
+        start page-$name "$keylock" run --quiet --relay "$relay" --room "the \"room\"" --name "${called[$name]}" --core "$test_core" \
             --content "$content/shooter.nes" --input random:1 --speed real --frames 100000 --wait 20
     done
     eventually 20 playing
-    looks desk 1440x900 --token "${bearer##* }" --type 'good "evening"' --press 'say the line to room the "room"' --press 'lock room the "room"'
+    looks desk 1440x900 --token "${bearer##* }" --type 'good "evening"' --press 'say the line to room the "room"' --press 'lock room the "room"' --until 'locked by='
     looks phone 390x844 --dark
     for shape in desk phone; do
         check window/page-$shape "$(cat "$tmp/$shape.txt")" eval 'grep -q "1 room, 2 seats taken" "$tmp/$shape.txt" && grep -q "RTT of bob" "$tmp/$shape.txt" && grep -qE "B/s up, .*B/s down" "$tmp/$shape.txt"'
@@ -210,9 +225,16 @@ if command -v chromium >/dev/null; then
     check window/page-says "$(head -n 3 "$tmp/desk.txt")" grep -qxF 'said: done: say "the \"room\"" good "evening"' "$tmp/desk.txt"
     check window/page-locks "$(cat "$tmp/desk.txt")" grep -qxF 'said: done: lock "the \"room\""' "$tmp/desk.txt"
     check window/page-locked "$(tail -n 5 "$tmp/relay.log")" said relay "event=locked.*relay's operator" 5
+    # The names are text, and the matches of the room's name stand in it.
+    for shape in desk phone; do
+        check window/page-$shape-story "$(cat "$tmp/$shape.txt")" grep -qF "name=\"${called[ann]//\"/\\\"}\" seats=" "$tmp/$shape.txt"
+        check window/page-$shape-matches "$(cat "$tmp/$shape.txt")" grep -qE 'shooter.nes.*verified' "$tmp/$shape.txt"
+    done
+    check window/page-story-new "$(cat "$tmp/desk.txt")" grep -qF "locked by=\"the relay's operator\"" "$tmp/desk.txt"
+    check window/page-story-address "$(cat "$tmp/desk.txt")" grep -qE 'joined .* address=127.0.0.1:' "$tmp/desk.txt"
     check window/page-addresses "$(cat "$tmp/desk.txt")" grep -q 'bob, 127.0.0.1:' "$tmp/desk.txt"
     check window/page-matches "$(cat "$tmp/desk.txt")" grep -qE 'bob.*shooter.nes.*verified.*\.klr' "$tmp/desk.txt"
-    check window/page-public "$(cat "$tmp/phone.txt")" eval '! grep -qE "127.0.0.1|^(kick|ban|close)$" "$tmp/phone.txt"'
+    check window/page-public "$(cat "$tmp/phone.txt")" eval '! grep -qE "127.0.0.1|\.klr|^(kick|ban|close)$" "$tmp/phone.txt"'
     check window/page-keeps-nothing "$(tail -n 1 "$tmp/desk.txt")" grep -qx 'kept: {}' "$tmp/desk.txt"
     looks host 1440x900 --token "${bearer##* }" --press 'kick bob' --press 'close room the "room"'
     for name in ann bob; do

@@ -1,8 +1,9 @@
-"""page.py URL --size WxH [--dark] [--token T] [--press NAME]... [--seconds S] [--png FILE]: the page of --http in Chromium.
+"""page.py URL --size WxH [--dark] [--token T] [--press NAME]... [--until TEXT] [--seconds S] [--png FILE]: the page
+of --http in Chromium.
 
 Gives the token by the page's own button, moves the focus to each button of this name (the one that a screen reader says), presses
-Enter, agrees to what is asked, and prints the page's answer. At the end: the page's text, a picture, and "scrolls" if it is wider
-than the window."""
+Enter, agrees to what is asked, and prints the page's answer. At the end, once the page has TEXT: the page's text, a picture, and
+"scrolls" if it is wider than the window."""
 import argparse, base64, json, os, subprocess, sys, tempfile, time
 
 say = argparse.ArgumentParser()
@@ -12,6 +13,7 @@ say.add_argument("--dark", action="store_true")
 say.add_argument("--token")
 say.add_argument("--press", action="append", default=[])
 say.add_argument("--type", default="")
+say.add_argument("--until", default="")
 say.add_argument("--seconds", type=float, default=2)
 say.add_argument("--png")
 say = say.parse_args()
@@ -112,6 +114,7 @@ try:
         wait("at('said').textContent")
         print("said:", js("at('said').textContent"))
     wait(f"[...rooms.values()].some(r => r.graphs.get('lead').values.length > {say.seconds})", 60)
+    wait(f"document.body.innerText.includes({json.dumps(say.until)})")
     print(js("document.body.innerText"))
     if js("document.documentElement.scrollWidth > innerWidth"):
         print("scrolls")

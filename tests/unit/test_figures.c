@@ -21,6 +21,7 @@ static int begin(void **state) {
 static int end(void **state) {
     (void)state;
     kl_log_count(NULL);
+    kl_log_stories(NULL, 0);
     kl_buffer_free(&text);
     return 0;
 }
@@ -97,6 +98,84 @@ TEST_WITH(figures_become_text, begin, end) {
     has("\nkeylock_lead_frames_bucket{shard=\"1\",le=\"20\"} 0\n");
     has("\nkeylock_lead_frames_sum{shard=\"1\"} 120\n");
     assert_null(strstr(text.at, "keylock_events_total{"));
+}
+
+static const struct kl_shown_rooms *rooms_of(const void *ctx, unsigned shard) {
+    (void)ctx;
+    return &place[shard].rooms;
+}
+
+static void show_room(unsigned at, enum kl_shard_listed is, const char *name) {
+    struct kl_shown_rooms *rooms = &place[0].rooms;
+    kl_log_story_begin(at);
+    rooms->at[at] = (struct kl_shown_room){.is = is, .story = rooms->story[at].told.number};
+    snprintf(rooms->at[at].line.name, sizeof rooms->at[at].line.name, "%s", name);
+    if (rooms->end <= at) rooms->end = at + 1;
+}
+
+static void log_joined(unsigned at, const char *room, const char *name) {
+    char quoted[2][256];
+    kl_log_of_room(at, KL_LOG_INFO, "joined", "room=%s client=0 name=%s address=[2001:db8::1]:5 host=1",
+                   kl_log_quote(quoted[0], sizeof quoted[0], room),
+                   kl_log_quote(quoted[1], sizeof quoted[1], name));
+}
+
+/* The answer from "story" on, and without the times. NULL: the room is not told. */
+static const char *story(bool to_host, const char *room) {
+    const struct kl_rooms_told told = {.rooms_of = rooms_of, .count = 2, .to_host = to_host};
+    kl_buffer_clear(&text);
+    if (!kl_rooms_text_tell_one(&text, &told, room)) return NULL;
+    char *from = strstr(text.at, ",\"story\":"), *at = from;
+    while ((at = strstr(at, "\"at\":\"2")))
+        memmove(at, at + 32, strlen(at + 32) + 1);
+    return from + 9;
+}
+
+TEST_WITH(a_room_has_a_story_whatever_it_and_its_players_are_called, begin, end) {
+    static const char room[] = "a \"room\" address=1";
+    kl_log_to(fopen("/dev/null", "w"));
+    kl_log_set_level(KL_LOG_DEBUG);
+    show_room(1, KL_SHARD_LISTED, "other");
+    show_room(3, KL_SHARD_LISTED, room);
+    assert_string_equal(story(false, room), "[]");
+    log_joined(1, "other", "eve");
+    log_joined(3, room, "<b>\" address=7 \\");
+    kl_log_of_room(3, KL_LOG_DEBUG, "link", "room=x");
+    kl_log_of_room(3, KL_LOG_ERROR, "alone", "room=x");
+    kl_log_of_room(KL_LOG_NO_PLACE, KL_LOG_INFO, "elsewhere", "room=x");
+#define NAME "\"text\":\"client=0 name=\\u0022\\u003cb\\u003e\\u005c\\u0022 address=7 \\u005c\\u005c\\u0022 "
+#define LAST "host=1\"},{\"event\":\"alone\",\"text\":\"\"}]"
+    assert_string_equal(story(false, room), "[{\"event\":\"joined\"," NAME LAST);
+    assert_string_equal(story(true, room), "[{\"event\":\"joined\"," NAME "address=[2001:db8::1]:5 " LAST);
+    kl_log_set_level(KL_LOG_INFO);
+}
+
+TEST_WITH(a_story_is_of_its_room_alone, begin, end) {
+    kl_log_to(fopen("/dev/null", "w"));
+    show_room(0, KL_SHARD_UNLISTED, "secret");
+    log_joined(0, "secret", "ann");
+    assert_null(story(false, "secret"));
+    assert_non_null(strstr(story(true, "secret"), "ann"));
+    assert_null(story(true, "sec"));
+    kl_log_story_begin(0); /* a newer room, which is not shown yet */
+    log_joined(0, "new", "bob");
+    assert_string_equal(story(true, "secret"), "[]");
+}
+
+TEST_WITH(a_long_story_keeps_its_end, begin, end) {
+    char name[32];
+    kl_log_to(fopen("/dev/null", "w"));
+    show_room(0, KL_SHARD_LISTED, "room");
+    for (unsigned i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "player %u.", i);
+        log_joined(0, "room", name);
+    }
+    const char *told = story(false, "room");
+    assert_non_null(strstr(told, "player 999."));
+    assert_null(strstr(told, "player 900."));
+    assert_memory_equal(told, "[{\"event\":\"joined\",", 19);
+    assert_int_equal(place[0].rooms.story[0].told.lines, 1000);
+    assert_in_range(place[0].rooms.story[0].told.len, KL_LOG_STORY_BYTES - 200, KL_LOG_STORY_BYTES);
 }
 
 /* Of the process that began last; more kinds than there is place for are left out. */

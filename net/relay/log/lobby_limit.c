@@ -57,8 +57,7 @@ struct kl_host kl_address_host(const char *address) {
 
 #define TELL_US 10000000 /* after the last one that was written or told */
 
-/* The length of one key=value; blanks may stand in quotes. */
-static size_t token(const char *at) {
+size_t kl_log_token(const char *at) {
     size_t n = 0;
     for (bool quoted = false; at[n] && (quoted || at[n] != ' '); n++) {
         if (at[n] == '"') quoted = !quoted;
@@ -68,7 +67,7 @@ static size_t token(const char *at) {
 }
 
 void kl_log_key(char out[KL_LOG_KEY], const char *event, const char *rest) {
-    size_t len = token(rest);
+    size_t len = kl_log_token(rest);
     const char *next = rest[len] ? rest + len + 1 : "";
     char address[KL_PLACE_TEXT];
     if (strncmp(rest, "address=", 8) == 0) {
@@ -76,7 +75,7 @@ void kl_log_key(char out[KL_LOG_KEY], const char *event, const char *rest) {
         snprintf(out, KL_LOG_KEY, "%s %.8s%s", event, rest, kl_address_host(address).text);
         return;
     }
-    if (strncmp(next, "client=", 7) == 0) len += 1 + token(next);
+    if (strncmp(next, "client=", 7) == 0) len += 1 + kl_log_token(next);
     snprintf(out, KL_LOG_KEY, "%s%s%.*s", event, len ? " " : "", (int)len, rest);
 }
 

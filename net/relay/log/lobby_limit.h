@@ -58,6 +58,9 @@ struct kl_log_limit {
     struct kl_log_cell cell[KL_LOG_CELLS];
 };
 
+/* The length of the key=value at the beginning of a line's rest; blanks may stand in quotes. */
+size_t kl_log_token(const char *at);
+
 /* The key under which a line is counted: its event, its first key=value, and the client if that is second; an
  * address as its person. */
 void kl_log_key(char out[KL_LOG_KEY], const char *event, const char *rest);

@@ -23,6 +23,8 @@ static struct kl_mutex
     lock; /* of the limit, and for one line at a time: not all are the relay's own thread's */
 static struct kl_log_limit limit;
 static struct kl_log_count *counts; /* NULL: nobody counts */
+static struct kl_log_story *stories;
+static unsigned stories_count;
 static bool hashes;
 static uint8_t hash_key[crypto_shorthash_siphashx24_KEYBYTES];
 static const char *const names[] = {"error", "info", "debug"};
@@ -54,7 +56,45 @@ const char *kl_log_address(const char *address) {
     return sodium_bin2hex(out, sizeof out, hash, HASH_SHOWN);
 }
 
-static void put(enum kl_log_level level, const char *event, const char *rest) {
+/* --- stories --- */
+
+static void write_told(struct kl_log_story *s, const struct kl_log_told *told) {
+    kl_seqlock_write(&s->lock, &s->told, told, offsetof(struct kl_log_told, text) + told->len);
+}
+
+/* The oldest lines make way. Under the lock. */
+static void remember(struct kl_log_story *s, const char *when, const char *event, const char *rest) {
+    static struct kl_log_told next;
+    char line[LINE_BYTES + 128];
+    rest += kl_log_token(rest); /* the room's name */
+    const size_t len = (size_t)snprintf(line, sizeof line, "%s %.64s%s\n", when, event, rest);
+    const char *from = s->told.text, *end = from + s->told.len;
+    while (from < end && (size_t)(end - from) + len > sizeof next.text) {
+        const char *line_end = memchr(from, '\n', (size_t)(end - from));
+        from = line_end ? line_end + 1 : end;
+    }
+    next = (struct kl_log_told){.number = s->told.number, .lines = s->told.lines + 1};
+    memcpy(next.text, from, (size_t)(end - from));
+    memcpy(next.text + (end - from), line, len);
+    next.len = (uint32_t)((size_t)(end - from) + len);
+    write_told(s, &next);
+}
+
+void kl_log_stories(struct kl_log_story *story, unsigned count) {
+    stories = story;
+    stories_count = count;
+}
+
+void kl_log_story_begin(unsigned place) {
+    if (place >= stories_count) return;
+    kl_mutex_lock(&lock);
+    write_told(&stories[place], &(struct kl_log_told){.number = stories[place].told.number + 1});
+    kl_mutex_unlock(&lock);
+}
+
+/* --- lines --- */
+
+static void put(unsigned place, enum kl_log_level level, const char *event, const char *rest) {
     char when[KL_WALL_TEXT], line[LINE_BYTES + 128];
     int n = snprintf(line, sizeof line, "%s %s event=%s%s%s\n", kl_wall_text(when, kl_wall_us()),
                      names[level], event, rest[0] ? " " : "", rest);
@@ -62,12 +102,13 @@ static void put(enum kl_log_level level, const char *event, const char *rest) {
         kl_outlet_put(through, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
     else
         fputs(line, stream ? stream : stderr);
+    if (place < stories_count && level <= KL_LOG_INFO) remember(&stories[place], when, event, rest);
 }
 
 static void put_left_out(const char *key, uint64_t lines) {
     char rest[KL_LOG_KEY + 64];
     snprintf(rest, sizeof rest, "lines=%llu of=%s", (unsigned long long)lines, key);
-    put(KL_LOG_INFO, "left_out", rest);
+    put(KL_LOG_NO_PLACE, KL_LOG_INFO, "left_out", rest);
 }
 
 /* A table that is full of others counts no more kinds. Under the lock. */
@@ -86,21 +127,34 @@ static void count(const char *event) {
     }
 }
 
-void kl_log(enum kl_log_level level, const char *event, const char *format, ...) {
-    if (!kl_log_wants(level)) return;
+static void say(unsigned place, enum kl_log_level level, const char *event, const char *format,
+                va_list args) {
     char line[LINE_BYTES], key[KL_LOG_KEY];
     uint64_t missing = 0;
-    va_list args;
-    va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
-    va_end(args);
     kl_log_key(key, event, line);
     kl_mutex_lock(&lock);
     if (counts) count(event);
     bool taken = level == KL_LOG_ERROR || kl_log_take(&limit, key, kl_now_us(), &missing);
     if (missing) put_left_out(key, missing);
-    if (taken) put(level, event, line);
+    if (taken) put(place, level, event, line);
     kl_mutex_unlock(&lock);
+}
+
+void kl_log(enum kl_log_level level, const char *event, const char *format, ...) {
+    if (!kl_log_wants(level)) return;
+    va_list args;
+    va_start(args, format);
+    say(KL_LOG_NO_PLACE, level, event, format, args);
+    va_end(args);
+}
+
+void kl_log_of_room(unsigned place, enum kl_log_level level, const char *event, const char *format, ...) {
+    if (!kl_log_wants(level)) return;
+    va_list args;
+    va_start(args, format);
+    say(place, level, event, format, args);
+    va_end(args);
 }
 
 void kl_log_count(struct kl_log_count *at) {

@@ -2,10 +2,13 @@
 #ifndef KL_RELAY_LOG_H
 #define KL_RELAY_LOG_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "net/platform/seqlock.h"
 
 struct kl_outlet;
 
@@ -35,6 +38,22 @@ struct kl_log_count {
 /* From now on lines are counted in count[KL_LOG_EVENTS], which the caller keeps; NULL: no more. */
 void kl_log_count(struct kl_log_count *count);
 
+/* A room's story: its newest lines, "TIME EVENT THE REST\n" without its name, oldest first; no debug lines.
+ * Its relay's process writes it, others may read it. */
+#define KL_LOG_STORY_BYTES 8000
+struct kl_log_story {
+    kl_seqlock lock;
+    struct kl_log_told {
+        uint32_t number;     /* another room of this place has another one */
+        uint32_t lines, len; /* lines: so far, with those that are forgotten */
+        char text[KL_LOG_STORY_BYTES];
+    } told;
+};
+/* From now on the room at place i has story[i], which the caller keeps; NULL, 0: there are none. */
+void kl_log_stories(struct kl_log_story *story, unsigned count);
+/* The room at this place is a new one. */
+void kl_log_story_begin(unsigned place);
+
 /* From now on kl_log_address() hashes, with a key made now, which no file and no line ever has. So equal
  * addresses are equal in this run's log, and nobody can find an address by hashing them all. */
 void kl_log_hash_addresses(void);
@@ -46,6 +65,10 @@ const char *kl_log_address(const char *address);
  * relay's own. */
 void kl_log(enum kl_log_level level, const char *event, const char *format, ...)
     __attribute__((format(__printf__, 3, 4)));
+/* The same of a room: the rest begins with room="…", and the line stands in the story of its place, too. */
+#define KL_LOG_NO_PLACE UINT_MAX
+void kl_log_of_room(unsigned place, enum kl_log_level level, const char *event, const char *format, ...)
+    __attribute__((format(__printf__, 4, 5)));
 
 #define KL_LOG_QUOTED(bytes) (4 * (bytes) + 3) /* the most that a text with its NUL takes in quotes */
 /* Writes s in quotes. Quotes and backslashes have a backslash before them, and each byte of an unfit

@@ -86,6 +86,7 @@ void kl_figures_begin(struct kl_figures_writer *w, struct kl_figures_place *plac
     kl_rooms_text_begin(&place->rooms);
     memset(place->event, 0, sizeof place->event);
     kl_log_count(place->event);
+    kl_log_stories(place->rooms.story, KL_SHARD_ROOMS);
 }
 
 bool kl_figures_read(const struct kl_figures_place *p, struct kl_figures *out) {
@@ -244,7 +245,7 @@ static void tell_kinds(struct kl_buffer *to, const struct kl_figures *f, unsigne
 /* The names of events are the relay's own. */
 static void tell_events(struct kl_buffer *to, const struct kl_figures_place *place, unsigned count) {
     begin(to, "keylock_events_total", COUNTER,
-          "Lines of the log by their event: stall, verdict, healed and others; those left out, too.");
+          "Lines of the log by their event: stall, desync, healed and others; those left out, too.");
     for (unsigned i = 0; i < count; i++)
         for (unsigned n = 0; n < KL_LOG_EVENTS; n++) {
             const struct kl_log_count *c = &place[i].event[n];

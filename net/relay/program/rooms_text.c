@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "net/relay/log/lobby_limit.h"
+
 #define LLU(x) ((unsigned long long)(x))
 
 #define APART 4 /* looks from one writing of a place to the next */
@@ -71,6 +73,8 @@ void kl_rooms_text_look(struct kl_shown_rooms *rooms, const struct kl_lobby *l, 
         if (l->room[place] && kl_lobby_listing_at(l, place, &room.line)) {
             room.is = room.line.doors & KL_DOOR_UNLISTED ? KL_SHARD_UNLISTED : KL_SHARD_LISTED;
             describe(&room, l->room[place], &rooms->at[place], now_us);
+            room.story = rooms->story[place].told.number;
+            room.lines = rooms->story[place].told.lines;
         }
         if (place >= atomic_load(&rooms->end)) atomic_store(&rooms->end, place + 1);
         put(rooms, place, &room);
@@ -142,11 +146,12 @@ static void tell_room(struct kl_buffer *to, const struct kl_shown_room *r, bool 
     kl_buffer_add(to, ",\"core\":");
     kl_rooms_text_quote(to, l->core);
     if (to_host) kl_buffer_add(to, ",\"listed\":%s", yes(r->is == KL_SHARD_LISTED));
-    kl_buffer_add(to,
-                  ",\"state\":\"%s\",\"frame\":%u,\"lead\":%u,\"stalls\":%u,\"players\":%u,\"filled\":%u,"
-                  "\"watchers\":%u,\"password\":%s,\"locked\":%s,\"recorded\":%s,\"members\":[",
-                  state_name(r), r->frame, r->lead, r->stalls, l->players, l->filled, l->watchers,
-                  yes(l->doors & KL_DOOR_PASSWORD), yes(l->doors & KL_DOOR_LOCKED), yes(l->recorded));
+    kl_buffer_add(
+        to,
+        ",\"state\":\"%s\",\"frame\":%u,\"lead\":%u,\"stalls\":%u,\"lines\":%u,\"players\":%u,\"filled\":%u,"
+        "\"watchers\":%u,\"password\":%s,\"locked\":%s,\"recorded\":%s,\"members\":[",
+        state_name(r), r->frame, r->lead, r->stalls, r->lines, l->players, l->filled, l->watchers,
+        yes(l->doors & KL_DOOR_PASSWORD), yes(l->doors & KL_DOOR_LOCKED), yes(l->recorded));
     for (unsigned i = 0; i < r->members && i < KL_MAX_CLIENTS; i++) {
         if (i) kl_buffer_add(to, ",");
         tell_player(to, &r->member[i], to_host);
@@ -154,16 +159,63 @@ static void tell_room(struct kl_buffer *to, const struct kl_shown_room *r, bool 
     kl_buffer_add(to, "]}");
 }
 
+/* "TIME EVENT THE REST" as an object. */
+static void tell_line(struct kl_buffer *to, char *line, bool to_host) {
+    char *event = line + strcspn(line, " "), *rest;
+    if (*event) *event++ = 0;
+    rest = event + strcspn(event, " ");
+    if (*rest) *rest++ = 0;
+    for (char *at = rest; !to_host && *at;) {
+        char *next = at + kl_log_token(at);
+        next += *next == ' ';
+        if (!strncmp(at, "address=", 8))
+            memmove(at, next, strlen(next) + 1);
+        else
+            at = next;
+    }
+    kl_buffer_add(to, "{\"at\":");
+    kl_rooms_text_quote(to, line);
+    kl_buffer_add(to, ",\"event\":");
+    kl_rooms_text_quote(to, event);
+    kl_buffer_add(to, ",\"text\":");
+    kl_rooms_text_quote(to, rest);
+    kl_buffer_add(to, "}");
+}
+
+/* number: of the room that was found there; by now there may be another one. */
+static void tell_story(struct kl_buffer *to, const struct kl_log_story *s, uint32_t number, bool to_host) {
+    struct kl_log_told told;
+    const bool whole = kl_seqlock_read(&s->lock, &told, &s->told, sizeof told) && told.number == number;
+    const char *begin = "[";
+    for (size_t at = 0; whole && at < told.len && at < sizeof told.text;) {
+        char *line = told.text + at, *end = memchr(line, '\n', sizeof told.text - at);
+        if (!end) break;
+        *end = 0;
+        kl_buffer_add(to, "%s", begin);
+        tell_line(to, line, to_host);
+        begin = ",";
+        at = (size_t)(end - told.text) + 1;
+    }
+    kl_buffer_add(to, *begin == '[' ? "[]" : "]");
+}
+
+/* The first room from place *from on that is told; *from gets its place. False: there is none. */
+static bool find(const struct kl_rooms_told *of, unsigned *from, struct kl_shown_room *room) {
+    for (; *from < of->count * KL_SHARD_ROOMS; ++*from) {
+        const struct kl_shown_rooms *rooms = of->rooms_of(of->ctx, *from / KL_SHARD_ROOMS);
+        const unsigned place = *from % KL_SHARD_ROOMS;
+        if (place >= atomic_load(&((struct kl_shown_rooms *)(uintptr_t)rooms)->end)) continue;
+        if (!kl_seqlock_read(&rooms->lock[place], room, &rooms->at[place], sizeof *room)) continue;
+        if (room->is == KL_SHARD_LISTED || (room->is == KL_SHARD_UNLISTED && of->to_host)) return true;
+    }
+    return false;
+}
+
 void kl_rooms_text_tell(struct kl_buffer *to, const struct kl_rooms_told *of, unsigned from, size_t bytes) {
     struct kl_shown_room room;
     bool any = false;
     kl_buffer_add(to, "{\"rooms\":[");
-    for (; from < of->count * KL_SHARD_ROOMS && to->len < bytes; from++) {
-        const struct kl_shown_rooms *rooms = of->rooms_of(of->ctx, from / KL_SHARD_ROOMS);
-        const unsigned place = from % KL_SHARD_ROOMS;
-        if (place >= atomic_load(&((struct kl_shown_rooms *)(uintptr_t)rooms)->end)) continue;
-        if (!kl_seqlock_read(&rooms->lock[place], &room, &rooms->at[place], sizeof room)) continue;
-        if (room.is != KL_SHARD_LISTED && (room.is != KL_SHARD_UNLISTED || !of->to_host)) continue;
+    for (; to->len < bytes && find(of, &from, &room); from++) {
         if (any) kl_buffer_add(to, ",");
         any = true;
         tell_room(to, &room, of->to_host);
@@ -172,4 +224,18 @@ void kl_rooms_text_tell(struct kl_buffer *to, const struct kl_rooms_told *of, un
         kl_buffer_add(to, "],\"next\":%u}\n", from);
     else
         kl_buffer_add(to, "],\"next\":null}\n");
+}
+
+bool kl_rooms_text_tell_one(struct kl_buffer *to, const struct kl_rooms_told *of, const char *name) {
+    struct kl_shown_room room;
+    unsigned at = 0;
+    while (find(of, &at, &room) && strcmp(room.line.name, name) != 0)
+        at++;
+    if (at >= of->count * KL_SHARD_ROOMS) return false;
+    kl_buffer_add(to, "{\"room\":");
+    tell_room(to, &room, of->to_host);
+    kl_buffer_add(to, ",\"story\":");
+    tell_story(to, &of->rooms_of(of->ctx, at / KL_SHARD_ROOMS)->story[at % KL_SHARD_ROOMS], room.story,
+               of->to_host);
+    return true;
 }

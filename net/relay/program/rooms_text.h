@@ -26,6 +26,7 @@ struct kl_shown_room {
     uint8_t phase;
     bool paused;
     uint32_t frame, lead, stalls; /* lead: frames, of the last one closed */
+    uint32_t story, lines;        /* its story's number and lines so far */
     struct kl_lobby_listing line;
     unsigned members;
     struct kl_shown_player member[KL_MAX_CLIENTS];
@@ -35,6 +36,7 @@ struct kl_shown_rooms {
     _Atomic uint32_t end; /* places below have had a room */
     kl_seqlock lock[KL_SHARD_ROOMS];
     struct kl_shown_room at[KL_SHARD_ROOMS];
+    struct kl_log_story story[KL_SHARD_ROOMS]; /* written by the log */
 };
 
 /* Forgets the rooms of a process before this one. */
@@ -52,6 +54,9 @@ struct kl_rooms_told {
     bool to_host;
 };
 void kl_rooms_text_tell(struct kl_buffer *to, const struct kl_rooms_told *of, unsigned from, size_t bytes);
+/* {"room":{…},"story":[…]: of the room of this name; its lines lack their addresses unless told to the host.
+ * The caller ends the object. False: it has no such room, and to is as it was. */
+bool kl_rooms_text_tell_one(struct kl_buffer *to, const struct kl_rooms_told *of, const char *name);
 /* A string of JSON. Bytes that are no UTF-8 become U+FFFD. */
 void kl_rooms_text_quote(struct kl_buffer *to, const char *text);
 

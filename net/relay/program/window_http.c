@@ -134,9 +134,22 @@ struct kl_rooms_told kl_window_rooms(const struct kl_window *w, bool to_host) {
     return (struct kl_rooms_told){rooms_of, w, w->count, to_host};
 }
 
+static int put_room(struct MHD_Connection *c, const struct kl_window *w, const struct kl_rooms_told *told,
+                    const char *name) {
+    struct kl_buffer text = {0};
+    if (!kl_rooms_text_tell_one(&text, told, name))
+        return kl_window_put_text(c, 404, "expected room=NAME of a room of /api/rooms\n");
+    kl_window_matches_of(&text, w, name, told->to_host);
+    kl_buffer_add(&text, "}\n");
+    int result = text.failed ? NO : kl_window_put(c, 200, "application/json", text.at, text.len);
+    kl_buffer_free(&text);
+    return result;
+}
+
 static int put_rooms(struct MHD_Connection *c, const struct kl_window *w, bool stream) {
     struct kl_buffer text = {0};
     const char *from = kl_mhd.lookup_connection_value(c, ARGUMENT_KIND, "from");
+    const char *room = kl_mhd.lookup_connection_value(c, ARGUMENT_KIND, "room");
     char *end = NULL;
     unsigned long first = from ? strtoul(from, &end, 10) : 0;
     int result = NO;
@@ -144,6 +157,7 @@ static int put_rooms(struct MHD_Connection *c, const struct kl_window *w, bool s
     const struct kl_rooms_told told = kl_window_rooms(w, reader == KL_WINDOW_HOST);
     if (reader == KL_WINDOW_WRONG) return result;
     if (stream) return kl_window_stream(c, w, told.to_host);
+    if (room) return put_room(c, w, &told, room);
     if (from && (!isdigit((unsigned char)*from) || *end || first > KL_SHARDS_MAX * KL_SHARD_ROOMS))
         return kl_window_put_text(c, 400,
                                   "expected from=N, the number that the answer before has as \"next\"\n");

@@ -72,5 +72,7 @@ int kl_window_control(const struct kl_window *w, struct MHD_Connection *c, const
 
 /* --- window_matches.c --- */
 int kl_window_matches(struct MHD_Connection *c, const struct kl_window *w);
+/* ,"matches":[…]: those of a room's name; nothing if they cannot be read. */
+void kl_window_matches_of(struct kl_buffer *to, const struct kl_window *w, const char *room, bool to_host);
 
 #endif

@@ -62,6 +62,7 @@ void kl_lobby_add_room(struct kl_lobby_room *r, unsigned place) {
     l->room[place] = r;
     r->due.index = place;
     l->rooms++;
+    kl_log_story_begin(place);
     kl_lobby_shards_note(l, place);
     r->due.due_us = 0;
     rise(&l->dues, r, l->dues.count++);

@@ -77,6 +77,12 @@ void kl_lobby_names_of(const struct kl_lobby_room *r, uint16_t clients, char *ou
 
 #define QUOTED_NAME_MAX KL_LOG_QUOTED(KL_NAME_MAX)
 
+/* A room that is being made, or is gone, has no place. */
+static unsigned story_of(const struct kl_lobby_room *r) {
+    const struct kl_lobby *l = r->lobby;
+    return l->room[r->due.index] == r ? r->due.index : KL_LOG_NO_PLACE;
+}
+
 void kl_lobby_log_member(enum kl_log_level level, const char *event, const struct kl_lobby_room *r,
                          unsigned member, const char *format, ...) {
     if (!kl_log_wants(level)) return;
@@ -86,9 +92,10 @@ void kl_lobby_log_member(enum kl_log_level level, const char *event, const struc
     vsnprintf(rest, sizeof rest, format, args);
     va_end(args);
     const struct kl_lobby_member *m = r->member[member];
-    kl_log(level, event, "room=%s client=%u name=%s seats=%s%s%s", kl_log_quote(room, sizeof room, r->name),
-           member, kl_log_quote(name, sizeof name, m->v.name), kl_log_seats(seats, m->seats),
-           rest[0] ? " " : "", rest);
+    kl_log_of_room(story_of(r), level, event, "room=%s client=%u name=%s seats=%s%s%s",
+                   kl_log_quote(room, sizeof room, r->name), member,
+                   kl_log_quote(name, sizeof name, m->v.name), kl_log_seats(seats, m->seats),
+                   rest[0] ? " " : "", rest);
 }
 
 void kl_visitor_log(const char *event, const struct kl_lobby_room *r, const struct kl_visitor *v,
@@ -113,5 +120,6 @@ void kl_lobby_log_room(enum kl_log_level level, const char *event, const struct 
     va_start(args, format);
     vsnprintf(rest, sizeof rest, format, args);
     va_end(args);
-    kl_log(level, event, "room=%s%s%s", kl_log_quote(room, sizeof room, r->name), rest[0] ? " " : "", rest);
+    kl_log_of_room(story_of(r), level, event, "room=%s%s%s", kl_log_quote(room, sizeof room, r->name),
+                   rest[0] ? " " : "", rest);
 }
