@@ -11,6 +11,12 @@
 
 /* --- a connection --- */
 
+void kl_lobby_ask_no_more(struct kl_lobby *l, struct kl_lobby_client *c) {
+    if (c->asks && c->asks->place != KL_LOBBY_NO_PLACE) l->fleet_asks &= ~(1u << c->asks->place);
+    free(c->asks);
+    c->asks = NULL;
+}
+
 void kl_lobby_door_leave(struct kl_lobby *l, struct kl_lobby_client *c) {
     kl_lobby_ask_no_more(l, c);
     free(c->back);

@@ -60,12 +60,6 @@ static void give_place(struct kl_lobby *l, struct kl_lobby_asking *a) {
     a->place = KL_LOBBY_NO_PLACE;
 }
 
-void kl_lobby_ask_no_more(struct kl_lobby *l, struct kl_lobby_client *c) {
-    if (c->asks) give_place(l, c->asks);
-    free(c->asks);
-    c->asks = NULL;
-}
-
 /* Redis has begun anew. A newcomer hears so; who returns waits here until the match may move. */
 static void come_later(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
     struct kl_lobby_asking *a = l->client[peer].asks;
