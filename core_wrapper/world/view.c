@@ -9,7 +9,7 @@
 
 #include "core_wrapper/world/world_private.h"
 #include "net/platform/dir.h"
-#include "net/platform/file_stamp.h"
+#include "net/platform/file.h"
 
 #ifdef _WIN32
 #define same_text(a, b, n) (_strnicmp(a, b, n) == 0)

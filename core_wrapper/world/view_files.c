@@ -7,7 +7,7 @@
 #include "core_wrapper/world/view.h"
 #include "core_wrapper/world/world_private.h"
 #include "net/platform/dir.h"
-#include "net/platform/file_stamp.h"
+#include "net/platform/file.h"
 
 /* --- open files --- */
 

@@ -1,4 +1,4 @@
-#include "net/platform/dir_list.h"
+#include "net/platform/dir.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -153,4 +153,12 @@ void kl_process_crash_handlers(char *out, size_t cap);
 /* Prints this line (borrowed, with its newline) before a crash ends the process by its signal. */
 void kl_process_catch_crashes(const char *line);
 
+/* --- the channel's bytes, for process_message.c alone; only kl_channel_ready() waits --- */
+
+/* Waits up to `ms` until the channel can be read or written. 1; 0: not yet; -1: there is no such channel. */
+int kl_channel_ready(int channel, bool to_write, unsigned ms);
+/* Returns the number of bytes read or written; 0: none yet; -1: the other end is closed. */
+long kl_channel_get(int channel, void *out, size_t cap);
+long kl_channel_put(int channel, const void *bytes, size_t len);
+
 #endif

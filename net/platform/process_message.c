@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "net/platform/clock.h"
-#include "net/platform/process_channel.h"
 
 #define MARK     0x4b4c6d31 /* first word of a message; printed text never begins with it */
 #define SLICE_MS 200        /* interval of checks of kl_process_stopped() */

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "net/platform/clock.h"
-#include "net/platform/dir_list.h"
+#include "net/platform/dir.h"
 #include "net/platform/socket.h"
 #include "net/session/keys.h"
 #include "net/transport/ask.h"

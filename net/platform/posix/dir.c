@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "net/platform/dir_list.h"
 #include "net/platform/file.h"
 
 #define OPEN_AT_ONCE 16 /* folders held open while a tree is removed */

@@ -21,7 +21,6 @@
 #include "net/platform/dir.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"
-#include "net/platform/process_channel.h"
 
 #define CHILD_FD 3  /* the channel's number in the child */
 #define ABOVE    10 /* lowest number of a descriptor that is passed to a child */

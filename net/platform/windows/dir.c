@@ -9,7 +9,6 @@
 #include <shlobj.h>
 
 #include "net/platform/clock.h"
-#include "net/platform/dir_list.h"
 #include "net/platform/file.h"
 #include "net/platform/windows/disk.h"
 #include "net/platform/windows/rights.h"

@@ -1,4 +1,4 @@
-#include "net/platform/file_stamp.h"
+#include "net/platform/file.h"
 
 #include <windows.h>
 

@@ -8,7 +8,6 @@
 #include <windows.h>
 
 #include "net/platform/file.h"
-#include "net/platform/process_channel.h"
 #include "net/platform/socket.h"
 #include "net/platform/windows/command_line.h"
 #include "net/platform/windows/disk.h"

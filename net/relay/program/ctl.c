@@ -11,7 +11,6 @@
 
 #include "net/engine/engine.h"
 #include "net/platform/options.h"
-#include "net/platform/dir_list.h"
 #include "net/platform/dir.h"
 #include "net/relay/program/control.h"
 #include "net/transport/link.h"
