@@ -53,7 +53,8 @@ enum kl_dir_known {
  * with a line in err. */
 int kl_dir_known(enum kl_dir_known which, const char *sub, char *out, size_t cap, char *err, size_t err_len);
 
-/* How a list grows, on every system: for kl_dir_list() alone. */
+/* --- how a list grows, on every system: for kl_dir_list() alone --- */
+
 /* Adds a copy of the name if it has this ending and is not "." or "..". 0; -1 without memory, with errno. */
 int kl_dir_list_add(struct kl_dir_list *list, const char *name, const char *ending);
 /* By bytes. */

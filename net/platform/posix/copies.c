@@ -76,11 +76,6 @@ int kl_copies_sockets(int *s, unsigned count, const struct kl_copies_key *key) {
 
 /* --- processes --- */
 
-/* The parent may have ended before this one asked for its signal. */
-static void live_with(pid_t parent) {
-    if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent) _exit(0);
-}
-
 int kl_copy_start(struct kl_process *p, int (*work)(void *ctx), void *ctx, char *err, size_t err_len) {
     const pid_t parent = getpid();
     int ends[2] = {-1, -1}; /* the copy's end closes when it ends */
@@ -88,7 +83,8 @@ int kl_copy_start(struct kl_process *p, int (*work)(void *ctx), void *ctx, char 
     fflush(NULL);
     const pid_t pid = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
     if (pid == 0) {
-        live_with(parent);
+        /* the parent may have ended before this one asked for its signal */
+        if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent) _exit(0);
         close(ends[0]);
         exit(work(ctx));
     }

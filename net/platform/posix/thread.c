@@ -87,11 +87,6 @@ static uint64_t read_line(const char *text, const char *name) {
     return at ? strtoull(at + strlen(name), NULL, 10) : 0;
 }
 
-/* Linux's number of that thread's clock, which pthread_getcpuclockid() gives only for a pthread_t. */
-static clockid_t clock_of(int number) {
-    return (clockid_t)(~(unsigned)number << 3 | 6);
-}
-
 bool kl_thread_look(int number, struct kl_thread_seen *seen) {
     struct timespec ran;
     char path[64], text[4096];
@@ -105,7 +100,8 @@ bool kl_thread_look(int number, struct kl_thread_seen *seen) {
     seen->sleeps = strstr(text, "\nState:\tS") != NULL;
     seen->switches =
         read_line(text, "\nvoluntary_ctxt_switches:") + read_line(text, "\nnonvoluntary_ctxt_switches:");
-    if (clock_gettime(clock_of(number), &ran) != 0) return false;
+    /* Linux's number of that thread's clock, which pthread_getcpuclockid() gives only for a pthread_t */
+    if (clock_gettime((clockid_t)(~(unsigned)number << 3 | 6), &ran) != 0) return false;
     seen->ran_ns = (uint64_t)ran.tv_sec * 1000000000 + (uint64_t)ran.tv_nsec;
     return true;
 }

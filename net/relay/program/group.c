@@ -50,16 +50,14 @@ static int keep_directory(void *ctx) {
     return kl_directory_run(g->config.fleet, &g->directory, g->quit);
 }
 
-static void begin_shard(struct group *g, unsigned i, bool again) {
-    memset(&g->shards.all[i], 0, sizeof g->shards.all[i]); /* counts of one that is dead */
-    g->shards.own = i;
-    g->config.socket = g->socket[i];
-    g->config.again = again;
-}
-
 static bool start(struct group *g, unsigned i, bool again, char *err, size_t err_len) {
     const bool shard = i < g->shards.count;
-    if (shard) begin_shard(g, i, again);
+    if (shard) {
+        memset(&g->shards.all[i], 0, sizeof g->shards.all[i]); /* counts of one that is dead */
+        g->shards.own = i;
+        g->config.socket = g->socket[i];
+        g->config.again = again;
+    }
     bool good = kl_copy_start(&g->process[i], shard ? work : keep_directory, g, err, err_len) == 0;
     g->again_us[i] = kl_now_us() + AGAIN_US;
     return g->runs[i] = good;

@@ -53,11 +53,6 @@ static void describe(struct kl_shown_room *out, const struct kl_lobby_room *r,
     }
 }
 
-static void put(struct kl_shown_rooms *rooms, unsigned place, const struct kl_shown_room *room) {
-    if (!room->is && !rooms->at[place].is) return;
-    kl_seqlock_write(&rooms->lock[place], &rooms->at[place], room, sizeof *room);
-}
-
 void kl_rooms_text_begin(struct kl_shown_rooms *rooms) {
     const struct kl_shown_room none = {0};
     for (unsigned i = 0; i < atomic_load(&rooms->end); i++)
@@ -77,7 +72,8 @@ void kl_rooms_text_look(struct kl_shown_rooms *rooms, const struct kl_lobby *l, 
             room.lines = rooms->story[place].told.lines;
         }
         if (place >= atomic_load(&rooms->end)) atomic_store(&rooms->end, place + 1);
-        put(rooms, place, &room);
+        if (room.is || rooms->at[place].is)
+            kl_seqlock_write(&rooms->lock[place], &rooms->at[place], &room, sizeof room);
     }
 }
 

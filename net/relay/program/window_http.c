@@ -167,12 +167,6 @@ static int put_rooms(struct MHD_Connection *c, const struct kl_window *w, bool s
     return result;
 }
 
-static int put_page(struct MHD_Connection *c) {
-    size_t len;
-    const char *page = kl_window_page(&len);
-    return kl_window_put(c, 200, "text/html; charset=utf-8", page, len);
-}
-
 static int get(const struct kl_window *w, struct MHD_Connection *c, const char *url) {
     const uint64_t now_us = kl_now_us();
     for (unsigned i = 0; i < w->count; i++)
@@ -183,7 +177,10 @@ static int get(const struct kl_window *w, struct MHD_Connection *c, const char *
     if (!is_own_host(c, w))
         return kl_window_put_text(c, 421, "expected this relay's --host, localhost or an address\n");
     if (!strcmp(url, "/api/matches")) return kl_window_matches(c, w);
-    return url[1] ? put_rooms(c, w, !strcmp(url, "/api/stream")) : put_page(c);
+    if (url[1]) return put_rooms(c, w, !strcmp(url, "/api/stream"));
+    size_t len;
+    const char *page = kl_window_page(&len);
+    return kl_window_put(c, 200, "text/html; charset=utf-8", page, len);
 }
 
 static int answer(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
