@@ -1,5 +1,5 @@
 /* test_state.c - the states of a match: the table of docs/design.md, "States of a match", says of each
- * event what it does in each state, and the wrapper's own table does just that. runs: check, unit, 1 s */
+ * event what it does in each state, and the wrapper's own table does just that. */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
