@@ -62,7 +62,7 @@ unit: $(UNIT) cores ## unit tests alone
 $(OUT)/tests/sim$(EXE): $(call obj,$(wildcard tests/sim/*.c) $(ENGINE) net/session/command_words.c core_wrapper/frame/pace.c $(patsubst %,net/platform/$(SYSTEM)/%.c,clock output)) $(OUT)/libtests.a
 	$(link) -lm $(SYSTEM_LIBS)
 $(OUT)/tests/rooms$(EXE): $(call obj,$(wildcard tests/rooms/*.c)) $(OUT)/libtests.a $(OUT)/libkeylock.a
-	$(link) $(LIBS) -lm -Wl,--wrap=kl_file_append,--wrap=kl_file_open,--wrap=kl_slab_take,--wrap=kl_wall_us
+	$(link) $(LIBS) -lm -Wl,--wrap=kl_file_append,--wrap=kl_file_open,--wrap=kl_slab_take,--wrap=kl_wall_us,--wrap=kl_now_us,--wrap=kl_wait_for,--wrap=kl_redis_open,--wrap=kl_redis_close,--wrap=kl_redis_add,--wrap=kl_redis_next,--wrap=kl_redis_part
 sim: $(OUT)/tests/sim ## a room in virtual time: SEEDS=1000 rooms, or SEED=n replayed with its log
 	$(Q)$(OUT)/tests/sim $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --jobs 2)
 rooms: $(OUT)/tests/rooms ## a whole relay's room in virtual time, with crashes and desyncs: SEEDS=1000 rooms, or SEED=n with its story

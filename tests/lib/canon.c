@@ -3,6 +3,14 @@
 struct kl_frame canon[CANON_FRAMES];
 uint32_t canon_end;
 
+bool canon_same(const struct kl_frame *a, const struct kl_frame *b) {
+    bool equal = a->keyframe == b->keyframe && a->spacing == b->spacing && a->active == b->active &&
+                 a->flags == b->flags;
+    for (unsigned s = 0; equal && s < KL_MAX_SEATS; s++)
+        equal = kl_input_equal(&a->in[s], &b->in[s]);
+    return equal;
+}
+
 bool canon_run(const struct kl_frame *f) {
     if (f->number >= CANON_FRAMES || f->number > canon_end) return false;
     struct kl_frame *same = &canon[f->number];
@@ -11,9 +19,5 @@ bool canon_run(const struct kl_frame *f) {
         canon_end++;
         return true;
     }
-    bool equal = f->keyframe == same->keyframe && f->spacing == same->spacing && f->active == same->active &&
-                 f->flags == same->flags;
-    for (unsigned s = 0; equal && s < KL_MAX_SEATS; s++)
-        equal = kl_input_equal(&f->in[s], &same->in[s]);
-    return equal;
+    return canon_same(f, same);
 }

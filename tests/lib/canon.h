@@ -13,6 +13,7 @@
 extern struct kl_frame canon[CANON_FRAMES];
 extern uint32_t canon_end; /* frames that some machine has run */
 
+bool canon_same(const struct kl_frame *a, const struct kl_frame *b);
 /* A machine runs this frame. False: it is not what others ran, or not the next. */
 bool canon_run(const struct kl_frame *f);
 

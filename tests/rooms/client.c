@@ -2,6 +2,7 @@
  * thread do, without threads, files and sockets. It feeds the participant, does what the participant wants,
  * and runs the frames on a small machine. */
 #include "net/client/participant_parts.h"
+#include "tests/rooms/fleet.h"
 #include "tests/rooms/liar.h"
 
 struct client client[CLIENTS];
@@ -47,6 +48,7 @@ static void begin_participant(struct client *c, bool fresh) {
     kl_participant_begin(&c->participant, now_us);
     c->state = ENTERING;
     c->number_here = c->participant.dial.number;
+    if (fleet) fleet_enters(c);
     c->session = 0;
     c->crashed = false;
     c->steady_us = c->turn_us = now_us;
@@ -131,6 +133,7 @@ static bool deserves_it(const struct client *c) {
 static bool may_end(const struct client *c) {
     const struct kl_participant_status *st = &c->participant.status;
     if (c->participant.said_bye || c->participant.leaving || c->forges || c->lies) return true;
+    if (fleet) return fleet_may_end(c);
     if (attack_is_on()) return c->spare && st->refused == KL_REFUSE_FULL;
     if (st->refused == KL_REFUSE_DESYNC) return deserves_it(c);
     if (strstr(st->reason, "is closed to you for")) return true; /* all live at one address */
@@ -172,6 +175,27 @@ static void agree(struct client *c) {
 
 /* --- messages and datagrams that come --- */
 
+/* Does with the wire what the participant has decided. */
+static void follow(struct client *c) {
+    const struct kl_dial *d = &c->participant.dial;
+    if (c->number_here != d->number) {
+        if (c->session) wire_break(c->session, rng_range(&wire_rng, 0, 6000000));
+        c->session = 0;
+        c->number_here = d->number;
+        if (fleet) fleet_dials(c);
+        c->connected_us = c->dead_us = 0;
+        shot_forget(c);
+    }
+    if (d->s.stage == KL_DIAL_ANSWERED) {
+        kl_participant_connecting(&c->participant, true);
+        c->connected_us = now_us + rng_range(&wire_rng, 2000, 180000);
+    }
+    if (d->s.stage != KL_DIAL_CONNECTING || now_us < c->connected_us || now_us < c->cut_us) return;
+    if (fleet && !fleet_connects(c)) return;
+    c->session = wire_open(c, fleet ? fleet_relay(c) : 0, d->s.outcome.keys.binding);
+    kl_participant_connected(&c->participant);
+}
+
 static bool hears(const struct client *c) {
     return c->state != OFF && !c->crashed && !kl_participant_is_over(&c->participant);
 }
@@ -181,6 +205,7 @@ void client_hears(struct client *c, const uint8_t *bytes, size_t len) {
     if (!hears(c)) return;
     kl_participant_heard(&c->participant, now_us);
     kl_participant_message(&c->participant, bytes, len, now_us);
+    if (fleet) follow(c); /* a refusal begins another session: the end of this one means nothing then */
     if (kl_participant_welcomed(&c->participant)) c->steady_us = now_us;
     while (kl_participant_notice(&c->participant, &notice)) {
         story("%s hears: %s", c->name, notice.text);
@@ -198,8 +223,12 @@ void client_update(struct client *c, const uint8_t *body, size_t len) {
     if (len) kl_participant_update(&c->participant, body, len, now_us);
 }
 
-void client_stranger(struct client *c, const uint8_t *bytes, size_t len) {
-    if (hears(c)) kl_participant_stranger(&c->participant, bytes, len, now_us);
+void client_stranger(struct client *c, unsigned relay, const uint8_t *bytes, size_t len) {
+    if (!hears(c)) return;
+    if (fleet)
+        fleet_answers(c, relay, bytes, len);
+    else
+        kl_participant_stranger(&c->participant, bytes, len, now_us);
 }
 
 /* --- playing --- */
@@ -224,7 +253,7 @@ static void run_frame(struct client *c) {
         hash(c, f.number - 1);
         shot_keep(c);
     }
-    canon_check(c->name, &f, set);
+    fleet ? fleet_ran(c, &f) : canon_check(c->name, &f, set);
     if (begun_here)
         machine_run_behind(&c->machine, f.number);
     else if (machine_run(&c->machine, &f, set, snapshot))
@@ -274,32 +303,13 @@ static void load(struct client *c) {
 
 /* --- a step: the network thread's turn --- */
 
-/* Does with the wire what the participant has decided. */
-static void follow(struct client *c) {
-    const struct kl_dial *d = &c->participant.dial;
-    if (c->number_here != d->number) {
-        if (c->session) wire_break(c->session, rng_range(&wire_rng, 0, 6000000));
-        c->session = 0;
-        c->number_here = d->number;
-        c->connected_us = c->dead_us = 0;
-        shot_forget(c);
-    }
-    if (d->s.stage == KL_DIAL_ANSWERED) {
-        kl_participant_connecting(&c->participant, true);
-        c->connected_us = now_us + rng_range(&wire_rng, 2000, 180000);
-    }
-    if (d->s.stage != KL_DIAL_CONNECTING || now_us < c->connected_us || now_us < c->cut_us) return;
-    c->session = wire_open(c, d->s.outcome.keys.binding);
-    kl_participant_connected(&c->participant);
-}
-
 static void send(struct client *c) {
     static struct kl_msg m;
     uint8_t bytes[KL_MSG_MAX], init[KL_INIT_BYTES], kind;
     struct kl_channels room;
     size_t got;
     while (kl_dial_send(&c->participant.dial, init))
-        wire_stranger(c, init, sizeof init);
+        fleet ? fleet_init(c, init) : wire_stranger(c, 0, init, sizeof init);
     for (unsigned i = 0; i < KL_BURST_MAX; i++)
         if ((got = kl_participant_send(&c->participant, now_us, &kind, bytes, KL_DATAGRAM_MAX)) > 0)
             wire_datagram(c->session, bytes, got);

@@ -240,8 +240,8 @@ void disk_relay_begins(bool again) {
     if (kl_journal_open(&journal, folder, (struct kl_journal_limits){64 * MIB, 256 * MIB}, err, sizeof err) !=
         0)
         fail("%s", err);
-    kl_lobby_set_journal(lobby, journal, now_us);
-    journal_read_rooms(lobby, now_us);
+    kl_lobby_set_journal(lobby[0], journal, now_us);
+    journal_read_rooms(lobby[0], now_us);
     unreadable = false;
     proven = frames_found(the_room());
     uint32_t back = the_room() ? the_room()->lock.next_close : 0;

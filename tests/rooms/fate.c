@@ -154,7 +154,7 @@ static void relay_dies(void) {
         known[i] = is_playing(c) && c->loaded_us + 2 * SECOND < now_us;
         if (c->state != OFF) client_relay_died(c, now_us + rng_range(&fate_rng, 100000, 3500000));
     }
-    relay_begin();
+    relay_begin(0);
     for (unsigned i = 0; i < CLIENTS; i++)
         known[i] = known[i] && is_on_record(&client[i]);
 }

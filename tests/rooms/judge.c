@@ -24,7 +24,7 @@ static uint64_t doubt_us[64];
 static unsigned doubt_count;
 
 struct kl_lobby_room *the_room(void) {
-    return kl_lobby_find(lobby, "room");
+    return kl_lobby_find(lobby[0], "room");
 }
 
 static bool is_steady(const struct client *c) {

@@ -6,9 +6,11 @@
 #include "net/platform/stream.h"
 #include "tests/lib/crew.h"
 #include "tests/rooms/attack.h"
+#include "tests/rooms/fleet.h"
 #include "tests/lib/kept.h"
 
-#define LIMIT_S 60 /* of processor time for one room: beyond it hangs */
+#define COMPARED 3000 /* commands */
+#define LIMIT_S  60   /* of processor time for one room: beyond it hangs */
 
 static const char usage[] =
     "rooms --seeds N [--first S] [--jobs J]  plays N rooms, of the seeds from S (1) on, J (1) at a time\n"
@@ -21,13 +23,18 @@ static const char usage[] =
     "      --plain                           without watchers, and nobody begins with a snapshot: as seeds "
     "of old\n"
     "      --economy                         all are economy rooms\n"
+    "      --fleet                           several relays and a Redis (fleet.h)\n"
+    "      --unfenced                        with --fleet: Redis does not look whose a room is, so rooms "
+    "fail\n"
+    "rooms --redis PORT [--first S]          compares the model of Redis with a real one at 127.0.0.1: its "
+    "database 9 is emptied\n"
     "Exit status: 0 all held, 1 some room failed, 2 usage.\n";
 
 uint64_t now_us;
 struct rng fate_rng, wire_rng;
-bool verbose, plain, economy;
+bool verbose, plain, economy, fleet;
 char *fail_to;
-struct kl_lobby *lobby;
+struct kl_lobby *lobby[RELAYS];
 const uint8_t relay_secret[32] = {7, 7, 7};
 
 static uint64_t seed_now;
@@ -54,6 +61,7 @@ void fail(const char *format, ...) {
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     disk_end();
+    fleet_folders_end();
     if (fail_to) {
         snprintf(fail_to, FAIL_BYTES, "at_s=%.3f frame=%u reason=\"%s\"", (double)now_us / 1e6, canon_end,
                  text);
@@ -68,7 +76,8 @@ void fail(const char *format, ...) {
 /* The log's lines have the room's time, so that a seed writes the same bytes again. */
 uint64_t __wrap_kl_wall_us(void);
 uint64_t __wrap_kl_wall_us(void) {
-    return UINT64_C(1700000000) * SECOND + now_us;
+    const int64_t ahead_us = fleet_relay_now() < RELAYS ? fleet_clock_us[fleet_relay_now()] : 0;
+    return UINT64_C(1700000000) * SECOND + now_us + (uint64_t)ahead_us;
 }
 
 /* libsodium's random numbers for the lobby: of the seed, too. */
@@ -95,13 +104,14 @@ void rooms_play(uint64_t seed, void (*begin)(void), void (*step)(void), bool (*i
     kl_log_set_level(verbose ? KL_LOG_DEBUG : KL_LOG_ERROR);
     machine_begin(&truth);
     wire_begin();
-    relay_begin();
+    for (unsigned i = 0; i < (fleet ? RELAYS : 1); i++)
+        relay_begin(i);
     begin();
-    for (; !is_over(); now_us += STEP_US) {
+    for (; !is_over(); now_us += fleet ? FLEET_STEP_US : STEP_US) {
         wire_step();
         for (unsigned i = 0; i < CLIENTS; i++)
             client_step(&client[i]);
-        kl_lobby_run(lobby, now_us);
+        fleet ? fleet_turn() : kl_lobby_run(lobby[0], now_us);
         step();
     }
 }
@@ -111,11 +121,22 @@ static void step(void) {
     judge_step();
 }
 
+static void play_fleet(uint64_t seed) {
+    fleet_choose(seed);
+    rooms_play(seed, fleet_begin, fleet_step, fleet_is_over);
+    fleet_judge_end();
+    fleet_folders_end();
+}
+
 static void play(uint64_t seed) {
+    if (fleet) {
+        play_fleet(seed);
+        return;
+    }
     fate_choose(seed);
     rooms_play(seed, fate_begin, step, fate_is_over);
     judge_end();
-    kl_lobby_destroy(lobby);
+    kl_lobby_destroy(lobby[0]);
     disk_end();
 }
 
@@ -168,21 +189,18 @@ static int run_rooms(uint64_t first, uint64_t seeds, const struct kept *kept, un
 }
 
 int main(int argc, char **argv) {
-    static const struct option options[] = {{"seeds", 1, NULL, 'n'},
-                                            {"first", 1, NULL, 'f'},
-                                            {"jobs", 1, NULL, 'j'},
-                                            {"seed", 1, NULL, 's'},
-                                            {"plain", 0, NULL, 'p'},
-                                            {"kept", 1, NULL, 'k'},
-                                            {"help", 0, NULL, 'h'},
-                                            {"lie", 1, NULL, 'l'},
-                                            {"search", 1, NULL, 'a'},
-                                            {"economy", 0, NULL, 'e'},
-                                            {0}};
+    static const struct option options[] = {{"seeds", 1, NULL, 'n'},  {"first", 1, NULL, 'f'},
+                                            {"jobs", 1, NULL, 'j'},   {"seed", 1, NULL, 's'},
+                                            {"plain", 0, NULL, 'p'},  {"kept", 1, NULL, 'k'},
+                                            {"help", 0, NULL, 'h'},   {"lie", 1, NULL, 'l'},
+                                            {"search", 1, NULL, 'a'}, {"economy", 0, NULL, 'e'},
+                                            {"fleet", 0, NULL, 'F'},  {"unfenced", 0, NULL, 'u'},
+                                            {"redis", 1, NULL, 'r'},  {0}};
     static struct kept kept[KEPT_MAX];
     uint64_t first = 1, seeds = 0, one = 0, attacks = 0;
     const char *lie = NULL;
     unsigned jobs = 1;
+    unsigned long redis = 0;
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (o == 'n')
             seeds = strtoull(optarg, NULL, 10);
@@ -194,6 +212,12 @@ int main(int argc, char **argv) {
             plain = true;
         else if (o == 'e')
             economy = true;
+        else if (o == 'F')
+            fleet = true;
+        else if (o == 'r')
+            redis = strtoul(optarg, NULL, 10);
+        else if (o == 'u')
+            unfenced = true;
         else if (o == 'k')
             first = 0, seeds = kept_read(optarg, kept);
         else if (o == 's')
@@ -205,8 +229,9 @@ int main(int argc, char **argv) {
         else
             return fputs(usage, o == 'h' ? stdout : stderr), o == 'h' ? 0 : 2;
     }
-    if ((!seeds && !one && !attacks && !lie) || !jobs || (!first && !kept[0].seed) || optind < argc)
+    if ((!seeds && !one && !attacks && !lie && !redis) || !jobs || (!first && !kept[0].seed) || optind < argc)
         return fputs(usage, stderr), 2;
+    if (redis) return redis_compare((uint16_t)redis, COMPARED, first);
     if (!one && !crew_forks()) return fputs("rooms: this system cannot fork: expected --seed\n", stderr), 2;
     kl_output_plain();
     totals = crew_memory(sizeof *totals);

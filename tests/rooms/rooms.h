@@ -12,6 +12,7 @@
  * liar.c     a player who lies
  * attack.c   a room with liars, and what the others lose
  * judge.c    what must hold
+ * fleet.h    several relays and a Redis
  * main.c     seeds
  *
  * Single-threaded; a failure ends the process of that room (fail()). */
@@ -34,6 +35,7 @@
 
 #define CLIENTS    6
 #define PEERS      64
+#define RELAYS     3 /* of a fleet; else one */
 #define FRAMES     8000
 #define STEP_US    4000
 #define HELD       FRAMES
@@ -45,8 +47,9 @@ extern uint64_t now_us;
 extern struct rng fate_rng, wire_rng; /* streams of their own: what one draws does not shift the other's */
 extern bool verbose;
 extern bool economy; /* all are economy rooms; else the same */
+extern bool fleet;   /* fleet.h: several relays, and a Redis */
 extern bool plain;   /* without what came later: watchers outside the lock, beginning with a snapshot */
-extern struct kl_lobby *lobby;
+extern struct kl_lobby *lobby[RELAYS];
 extern const uint8_t relay_secret[32];
 
 extern char *fail_to; /* it writes to these FAIL_BYTES, and not to stdout; NULL */
@@ -165,7 +168,7 @@ void client_relay_died(struct client *c, uint64_t up_us);
 void client_order(struct client *c, uint8_t kind, const uint8_t *data, size_t len);
 void client_hears(struct client *c, const uint8_t *bytes, size_t len);
 void client_update(struct client *c, const uint8_t *body, size_t len);
-void client_stranger(struct client *c, const uint8_t *bytes, size_t len);
+void client_stranger(struct client *c, unsigned relay, const uint8_t *bytes, size_t len);
 void client_hung_up(struct client *c);
 void client_step(struct client *c);
 
@@ -183,11 +186,12 @@ void shot_step(struct client *c);
 
 /* --- wire.c --- */
 void wire_begin(void);
-void relay_begin(void); /* a process of the relay; the one before is gone, with all its sessions */
+void relay_begin(unsigned relay); /* its process; the one before is gone, with all its sessions */
+void wire_relay_gone(unsigned relay);
 /* A session of this client with the relay; its number. */
-unsigned wire_open(struct client *c, const uint8_t binding[32]);
+unsigned wire_open(struct client *c, unsigned relay, const uint8_t binding[32]);
 /* A datagram from outside of a session, to the relay. */
-void wire_stranger(struct client *c, const uint8_t *bytes, size_t len);
+void wire_stranger(struct client *c, unsigned relay, const uint8_t *bytes, size_t len);
 void wire_room(unsigned session, struct kl_channels *c);
 /* Nothing more goes either way; the relay learns of it after so long (or by itself, from a newer session). */
 void wire_break(unsigned session, uint64_t learns_us);

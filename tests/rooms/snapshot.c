@@ -4,6 +4,7 @@
 #include <zstd.h>
 
 #include "core_wrapper/core/snapshot_pack.h"
+#include "tests/rooms/fleet.h"
 #include "tests/rooms/liar.h"
 
 void shot_forget(struct client *c) {
@@ -161,9 +162,9 @@ static void go_back(struct client *c) {
         counts.resumed += c->rewind.lost;
     }
     while (c->machine.next < end) {
-        const struct kl_frame *f = &canon[c->machine.next];
+        const struct kl_frame *f = fleet ? fleet_frame(c, c->machine.next) : &canon[c->machine.next];
         if (f->flags & KL_FRAME_HASH) shot_keep(c);
-        machine_run(&c->machine, f, canon_commands(f->number), NULL);
+        machine_run(&c->machine, f, fleet ? NULL : canon_commands(f->number), NULL);
     }
     if (own && c->rewind.lost) kl_participant_begun(&c->participant, end, 0);
     kl_participant_say_healed(&c->participant, &healed);

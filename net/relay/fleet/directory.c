@@ -23,7 +23,7 @@ static const char key_relays[] = "keylock:relays";
 
 /* ARGV: this relay, the lease in ms, its text. Answers: 1 if its rooms were still there; its rooms that
  * others were asked for; 1 if Redis has begun anew; then names and texts of all others. */
-static const char renew_script[] = KL_DIRECTORY_FRESH
+const char kl_directory_renew[] = KL_DIRECTORY_FRESH
     "local me = ARGV[1]\n"
     "local kept = redis.call('HEXISTS', 'keylock:rooms:' .. me, '')\n"
     "if kept == 0 then redis.call('DEL', 'keylock:rooms:' .. me) end\n"
@@ -120,7 +120,7 @@ static bool renew(struct directory *d, uint64_t now_us) {
     struct kl_redis_answer all;
     write_entry(d, text);
     snprintf(ms, sizeof ms, "%d", KL_DIRECTORY_LEASE_MS);
-    kl_directory_script(d, renew_script, d->name, ms, text);
+    kl_directory_script(d, kl_directory_renew, d->name, ms, text);
     if (!kl_directory_next(d, &all)) return false;
     const bool kept = kl_redis_part(&all, 0).number;
     const struct kl_redis_answer asks = kl_redis_part(&all, 1);

@@ -65,6 +65,7 @@ struct directory {
 };
 
 /* --- directory.c --- */
+extern const char kl_directory_renew[];
 /* For the log; good until the next call. */
 const char *kl_directory_quoted(const char *text);
 const char *kl_directory_key(char out[KEY_BYTES], const char *kind, const char *name);

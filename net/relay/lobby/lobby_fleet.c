@@ -76,14 +76,18 @@ static void send_on(struct kl_lobby *l, unsigned peer, const struct kl_addresses
     kl_lobby_turn_away(l, peer, KL_REFUSE_ELSEWHERE, "%s", kl_fleet_places(text, at));
 }
 
-/* Redis has the word; without it, the newest list. */
-static enum kl_fleet_answer look(const struct kl_lobby *l, const struct kl_lobby_asking *a, uint64_t now_us,
+/* Redis has the word; without it, the newest list. A room that neither has may be at a relay that is new to
+ * this one: a player who comes back to it goes on to the next relay. */
+static enum kl_fleet_answer look(struct kl_lobby *l, const struct kl_lobby_asking *a, uint64_t now_us,
                                  struct kl_addresses *at, uint8_t id[KL_ROOM_ID_BYTES]) {
     enum kl_fleet_answer answer =
         a->place == KL_LOBBY_NO_PLACE ? KL_FLEET_WAIT : kl_fleet_answer(l->fleet, a->place, at, id);
     if (answer == KL_FLEET_WAIT && now_us >= a->until_us) answer = KL_FLEET_SILENT;
     if (answer != KL_FLEET_SILENT) return answer;
-    return kl_fleet_find(l->fleet, room_of(a), at) ? KL_FLEET_ELSEWHERE : KL_FLEET_NOWHERE;
+    if (kl_fleet_find(l->fleet, room_of(a), at)) return KL_FLEET_ELSEWHERE;
+    at->count = 0;
+    return a->returns && !a->back.fresh && !kl_lobby_find(l, room_of(a)) ? KL_FLEET_ELSEWHERE
+                                                                         : KL_FLEET_NOWHERE;
 }
 
 static void go_on(struct kl_lobby *l, unsigned peer, struct kl_lobby_asking *a, uint64_t now_us) {
