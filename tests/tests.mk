@@ -4,7 +4,7 @@ UNIT     := $(patsubst %.c,$(OUT)/tests/%$(EXE),$(notdir $(wildcard tests/unit/t
 NET      := $(patsubst %.c,$(OUT)/tests/%$(EXE),$(notdir $(wildcard tests/net/test_*.c)))
 FUZZ     := $(patsubst %.c,$(OUT)/fuzz/%,$(notdir $(wildcard tests/fuzz/fuzz_*.c)))
 CORES    := $(patsubst tests/cores/%.c,$(OUT)/cores/%_libretro.$(DLL),$(wildcard tests/cores/*.c))
-E2E      := $(sort $(wildcard tests/e2e/[0-9]*.sh))
+E2E      := $(sort $(wildcard tests/e2e/*/*.sh))
 RETROARCH_E2E = $(shell grep -lE "start_retroarch|with_retroarch|_RETROARCH=|NO_RELAY=" $(E2E))
 TEST_LIBS := -lcmocka $(LIBS)
 vpath test_%.c tests/unit tests/net
@@ -19,9 +19,13 @@ RUN = KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_
 
 check: check-build ## under a minute: unit tests, 100 simulated rooms, the protocol's document, borders, lint, format
 	$(Q)$(RUN) --suite check
-test: deps ## installs what is missing, builds, tests: real RetroArch, real cores, the relay; 15 minutes
+# make test T=relay/restart, T=test_lobby: that scenario or program alone. A variable of the environment is not meant.
+ALONE = $(if $(filter command,$(origin T)),$(T))
+only = $(foreach t,$(ALONE),$(or $(wildcard tests/e2e/$t.sh),$(if $(wildcard tests/unit/$t.c tests/net/$t.c),$(OUT)/tests/$t$(EXE)), \
+    $(error expected T=FOLDER/NAME of tests/e2e, or the name of a test program, got "$t")))
+test: deps ## installs what is missing, builds, tests: real RetroArch, real cores, the relay; 15 minutes. T=relay/restart: one alone
 	$(Q)$(MAKE) $(JOBS) --no-print-directory test-build test-frontends
-	$(Q)$(RUN) --suite check --suite test $(BESIDE:%=--suite %)
+	$(Q)$(RUN) $(or $(only),--suite check --suite test $(BESIDE:%=--suite %))
 test-all: deps ## everything that is tested; forty minutes
 	$(Q)$(MAKE) $(JOBS) --no-print-directory test-build test-frontends
 	$(Q)$(RUN) --suite check --suite test --suite all --suite trials
@@ -172,7 +176,7 @@ $(OUT)/storm: $(call obj,tests/net/storm.c) $(OUT)/libtests.a $(OUT)/libkeylock.
 e2e: all test-build frontend ## only the end-to-end scenarios
 	$(Q)$(RUN) $(E2E)
 # The same with programs that watch themselves; RetroArch gets the sanitizer's library put before it. Judgements that depend on
-# the machine's speed are left out. make e2e-san E2E='tests/e2e/31-saves.sh …': only these.
+# the machine's speed are left out. make e2e-san E2E='tests/e2e/lock/saves.sh …': only these.
 sanitized = $(Q)KL_SAN=$(1) KL_JUDGE_TIME=off RUN_LIMIT=1200 $(MAKE) --no-print-directory SAN=$(2) e2e
 e2e-san: ## the end-to-end scenarios with ASan and UBSan, leaks too (half an hour)
 	$(call sanitized,address,address$(comma)undefined)
@@ -181,8 +185,8 @@ e2e-tsan: ## the same with TSan, for those that need no RetroArch
 test-fbneo: all ## the arcade scenario on a real core: FBNEO=core CONTENT=zip SYSTEM=folder, each a path
 	$(Q)KL_BUILD=$(OUT) tests/e2e/fbneo.sh "$(FBNEO)" "$(CONTENT)" "$(SYSTEM)"
 soak: all test-build ## what takes longer: 10,000 frames on every core, ten minutes of two RetroArch, joining at minute ten, 50 rooms of an hour, 1,000 simulated rooms and 10,000 with their relay
-	$(Q)FRAMES=10000 SECONDS_OF_PLAY=600 RUN_LIMIT=1500 $(RUN) tests/e2e/10-cores.sh tests/e2e/11-four.sh \
-	    tests/e2e/50-retroarch.sh tests/e2e/53-sound.sh "LONG=1 $(OUT)/tests/test_return" "LONG=10 tests/e2e/82-join.sh" "LONG=10 tests/e2e/85-catchup.sh" \
+	$(Q)FRAMES=10000 SECONDS_OF_PLAY=600 RUN_LIMIT=1500 $(RUN) tests/e2e/lock/cores.sh tests/e2e/lock/four.sh \
+	    tests/e2e/retroarch/room.sh tests/e2e/retroarch/sound.sh "LONG=1 $(OUT)/tests/test_return" "LONG=10 tests/e2e/late/history.sh" "LONG=10 tests/e2e/late/snapshot.sh" \
 	    "HOURS=50 $(OUT)/tests/test_restart" "$(OUT)/tests/sim --seeds 1000 --jobs 2" "$(OUT)/tests/rooms --seeds 10000 --jobs 2"
 
 # An hour of each core is longer than a test may be.
@@ -194,11 +198,11 @@ soak-verify: all $(OUT)/torn ## recordings: an hour of every core verified, a fi
 
 screens: all test-build frontend ## the documents' pictures of every state, from real RetroArch
 	$(Q)KL_BUILD=$(OUT) tests/e2e/screens.sh
-	$(Q)KL_BUILD=$(OUT) PICTURES=tests/e2e/pictures tests/e2e/93-patch.sh
-	$(Q)KL_BUILD=$(OUT) PICTURES=tests/e2e/pictures tests/e2e/04-window.sh
+	$(Q)KL_BUILD=$(OUT) PICTURES=tests/e2e/pictures tests/e2e/retroarch/patch.sh
+	$(Q)KL_BUILD=$(OUT) PICTURES=tests/e2e/pictures tests/e2e/relay/window.sh
 test-fleet: all $(OUT)/tests/test_fleet ## three relays and a Redis: matches move, relays die, Redis goes and comes back
 	$(Q)$(OUT)/tests/test_fleet
-	$(Q)KL_BUILD=$(OUT) tests/e2e/75-fleet.sh
+	$(Q)KL_BUILD=$(OUT) tests/e2e/relay/fleet.sh
 soak-fleet: all $(OUT)/tests/test_fleet ## 50 rooms on three relays that are cut off, killed and stopped, as their Redis is, for SECONDS=600: never two truths; as root
 	$(Q)KEYLOCK_TEST='never_two_truths' FLEET_PAIRS=50 FLEET_SECONDS=$(or $(SECONDS),600) $(OUT)/tests/test_fleet
 screenshots: screens ## the same

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""fake_router.py [OPTIONS] INSIDE OUTSIDE - a home's router for the scenario 95-host-here.
+"""fake_router.py [OPTIONS] INSIDE OUTSIDE - a home's router for the scenario setup/host-here.
 
 It answers at the address INSIDE to NAT-PMP and to UPnP (search by multicast, description, SOAP), and forwards UDP from its
 address OUTSIDE, as its mappings say. It logs each question, a line each.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# fbneo.sh CORE ZIP SYSTEM - the tests of 12-arcade.sh and 13-arcade-missing.sh with a real arcade core and a set of the
+# fbneo.sh CORE ZIP SYSTEM - the tests of arcade/match.sh and arcade/missing.sh with a real arcade core and a set of the
 # caller's: `make test-fbneo`. The tools load the zip alone; a set that lacks a member opens no room; sets that differ in nothing that
-# the core reads play together (18-arcade-members.sh); two players play for an hour in a room at full speed, and a third comes
+# the core reads play together (arcade/members.sh); two players play for an hour in a room at full speed, and a third comes
 # at minute ten. SYSTEM is a system folder as the core wants it; it is copied.
 #   MINUTES=60  of the match, by the core's own clock
 #   JOIN=10     the minute at which the third comes

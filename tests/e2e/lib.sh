@@ -1,4 +1,4 @@
-# lib.sh - functions of the end-to-end scenarios; sourced first: . "$(dirname "$0")/lib.sh"
+# lib.sh - functions of the end-to-end scenarios; sourced first: . "$(dirname "$0")/../lib.sh"
 #
 # Each scenario has a folder, ports and a display of its own. Its processes end with it, however it ends. No file of the user is
 # read or written.
@@ -88,7 +88,7 @@ not_in_time() {
         note "played again: nothing but the above has failed, and the machine stood still for $still ms"
         trap - EXIT
         clear_away || exit 1
-        exec env HOME="$user_home" TMPDIR="$user_tmp" PATH="$on_path" KL_PLAYED=$((${KL_PLAYED:-1} + 1)) "tests/e2e/$(basename "$0")" "${arguments[@]}"
+        exec env HOME="$user_home" TMPDIR="$user_tmp" PATH="$on_path" KL_PLAYED=$((${KL_PLAYED:-1} + 1)) "tests/e2e/$(basename "$(dirname "$0")")/$(basename "$0")" "${arguments[@]}"
     fi
     cat "$tmp/not_in_time"
     checks_failed=$((checks_failed + $(wc -l <"$tmp/not_in_time")))

@@ -93,7 +93,7 @@ ahead_room() { # ROOM FRAMES [OPTION…]: of hal, who is ahead
     check "$name/ran" "$(json $it-hal ahead_avg) frames ahead: $(grep -ao 'presses wait for the link.*' "$tmp/$it-hal.log")" is_ahead "$it"
     [ "$AUTO" = may ] || check "$name/straight" "$(json $it-hal direct_datagrams) datagrams came straight from gil" \
         test "$(json $it-hal direct_datagrams)" -ge 300
-    # 21-ahead judges what a player feels of running ahead, on this machine: an emulated one has no time for it.
+    # lock/ahead judges what a player feels of running ahead, on this machine: an emulated one has no time for it.
     note "ahead $(json $it-hal ahead_avg), felt $(json $it-hal felt_frames_avg) and $(json $it-gil felt_frames_avg) frames"
 }
 

@@ -1,5 +1,5 @@
 /* RetroArch's netplay as a way into a room: what the wrapper answers there, and whom it does not. No room
- * comes about here: that is 58-netplay.sh's.
+ * comes about here: that is netplay/room.sh's.
  * runs: waiting, test, 1 s */
 #include "tests/unit/unit.h"
 
@@ -193,7 +193,7 @@ TEST_WITH(a_guest_takes_none_from_a_stranger, begin, NULL) {
     assert_string_equal(match.front.error, "the host has no room for you: another version");
 }
 
-/* --- the match over the channel (59-netplay-tcp.sh has the rest) --- */
+/* --- the match over the channel (netplay/tcp.sh has the rest) --- */
 
 TEST_WITH(nobody_is_carried_without_a_ticket_for_it, begin, NULL) {
     struct kl_channel_packet hello = greeting(), p = {.kind = KL_CHANNEL_CARRY, .len = 60};

@@ -1,7 +1,7 @@
 /* test_return.c - links that are cut and come back: by themselves after an outage, and as a new process with
  * what it kept; all of it at once to eight players of one house. net/ROOMS.md §7, kept seats.
  *
- *   LONG=1  cut for 10 and 30 s as well, which tests/e2e/70-return.sh does with the programs themselves
+ *   LONG=1  cut for 10 and 30 s as well, which tests/e2e/relay/return.sh does with the programs themselves
  *
  * runs: waiting, test, 65 s */
 #include <poll.h>

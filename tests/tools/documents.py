@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """documents.py [--blocks DIR] - checks the documents against the tree and the programs ($KL_BUILD, default build).
 
-blocks    a fenced block is ```sh (tests/e2e/60-documents.sh runs it), ```sh not-run: WHY, or ```text without commands;
+blocks    a fenced block is ```sh (tests/e2e/project/documents.sh runs it), ```sh not-run: WHY, or ```text without commands;
           blocks are never indented
 links     links, pictures, #headings and `paths` lead to something that is there
 sections  sections of net/PROTOCOL.md and net/ROOMS.md that any file refers to are there

@@ -1,6 +1,6 @@
 /* loads.c - `loads FILE.so…`: checks that each file loads, with all libraries that it needs, and answers as
- * a libretro core. Needs the C library alone, so that it runs in a bare root (90-install.sh). Exit status 0,
- * or 1 with a line for each file that fails. */
+ * a libretro core. Needs the C library alone, so that it runs in a bare root (setup/install.sh). Exit status
+ * 0, or 1 with a line for each file that fails. */
 #include <dlfcn.h>
 #include <stdio.h>
 

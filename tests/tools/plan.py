@@ -67,7 +67,7 @@ def files():
         for path in sorted(glob.glob(f"tests/{folder}/{'fuzz' if folder == 'fuzz' else 'test'}_*.c")):
             smoke = " --smoke" if folder == "fuzz" else ""
             yield path, f"{out}/{built}/{os.path.basename(path)[:-2]}{smoke}", default
-    for path in sorted(glob.glob("tests/e2e/[0-9]*.sh")):
+    for path in sorted(glob.glob("tests/e2e/*/*.sh")):
         yield path, path, None
 
 

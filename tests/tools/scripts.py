@@ -31,7 +31,7 @@ def grammar():
 
 def main():
     scripts, syntax = grammar()
-    sleeps, lasts, times, files = [], [], 0, sorted(glob.glob("tests/e2e/*.sh"))
+    sleeps, lasts, times, files = [], [], 0, sorted(glob.glob("tests/e2e/**/*.sh", recursive=True))
     files = [f for f in files if not f.endswith(("/lib.sh", "/lib_retroarch.sh", "/screens.sh"))]
     for path in files:
         with open(path, encoding="utf-8") as f:

@@ -3,7 +3,7 @@
  * for what is to happen. So no row of the page is without a test, and no test without its row.
  *
  * The relay's half is the real one, and a client is its RETURN: core_wrapper goes back in
- * tests/e2e/72-relay-restart.sh and in tests/rooms. */
+ * tests/e2e/relay/restart.sh and in tests/rooms. */
 #include "tests/unit/unit.h"
 #include "tests/lib/journal_lives.h"
 

@@ -1,7 +1,0 @@
-#!/usr/bin/env bash
-# 57-versions.sh - two versions of RetroArch in one room: this machine's, and 1.20 as Debian 13 has it (tests/tools/retroarch_120.sh,
-# which fetches it once). The same play, the same abuse and the same judgement as in 50-retroarch.sh.
-# instead: `50-retroarch`, a room with one version; `58-netplay`, a room with the other version
-# runs: waiting, all, 50 s
-cd "$(dirname "$0")/../.." || exit 1
-OTHER_RETROARCH=1.20 exec tests/e2e/50-retroarch.sh

@@ -1,6 +1,0 @@
-#!/usr/bin/env bash
-# 59-netplay-host.sh - RetroArch's own Netplay menu without a known relay: the host's wrapper is the relay of the match, and the
-# guest finds it at the address that its RetroArch is connected to. Otherwise as 58-netplay.sh.
-# runs: waiting, test, 25 s
-cd "$(dirname "$0")/../.." || exit 1
-NO_RELAY=1 exec tests/e2e/58-netplay.sh

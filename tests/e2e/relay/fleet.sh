@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# relay/fleet.sh - three relays and a Redis: two pairs come to different relays, and play. One relay loses its power, and its match
+# goes on at another one, with equal hashes. --check looks at Redis; without --fleet nothing of it is loaded.
+# runs: waiting, test, 40 s
+. "$(dirname "$0")/../lib.sh"
+
+needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
+command -v redis-server >/dev/null || { skip "fleet: no redis-server"; finish; }
+
+for file in "$relay_program" "$wrapper" "$keylock"; do
+    ldd "$file" >"$tmp/ldd.log"
+    check "fleet/plain: $(basename "$file") needs no hiredis" "$(cat "$tmp/ldd.log")" eval '! grep -q hiredis "$tmp/ldd.log"'
+done
+
+port=$(free_port)
+echo "one secret" >"$tmp/login" && chmod 600 "$tmp/login"
+fleet=(--fleet "redis://127.0.0.1:$port/3" --fleet-login "$tmp/login")
+"$relay_program" --check "${fleet[@]}" >"$tmp/check" 2>&1
+status=$?
+check fleet/check-none "exit status $status: $(cat "$tmp/check")" \
+    eval "[ $status = 1 ] && grep -q 'no Redis at 127.0.0.1:$port: Connection refused' '$tmp/check'"
+# The line that docs/hosting.md tells a host to write.
+read -ra user <<<"$(sed -n '/^ACL SETUSER/,/^```/p' docs/hosting.md | tr -d '`\n' | sed 's/.*~keylock/~keylock/')"
+user=(--user one on '>secret' "${user[@]}")
+start redis redis-server --port "$port" --bind 127.0.0.1 --save '' --dir "$tmp" "${user[@]}"
+said redis 'Ready to accept' 5 || { show redis; die "fleet: redis does not start"; }
+"$relay_program" --check "${fleet[@]}" >"$tmp/check" 2>&1
+check fleet/check "$(cat "$tmp/check")" grep -q '^in order' "$tmp/check"
+
+begin_relay() { # NUMBER
+    start "relay$1" setsid "$relay_program" --bind "127.0.0.$1" --host "127.0.0.$1" --port $((port + 1)) --state "$tmp/state" \
+        --journal "$tmp/journal$1" --control off "${fleet[@]}"
+    said "relay$1" 'event=fleet_found' 5 || { show "relay$1"; die "fleet: relay$1 does not find Redis"; }
+}
+for i in 1 2 3; do begin_relay $i; done
+relays_known() { [ "$(cat "$tmp"/relay[123].log | grep -ac 'event=fleet_relay ')" = 6 ]; }
+check fleet/known "$(grep -ah fleet_relay "$tmp"/relay[123].log)" eventually 5 relays_known
+
+FRAMES=1500
+for i in 1 2; do
+    for who in a b; do
+        at=$i
+        [ $who = a ] || at=$((i + 1))
+        relay=127.0.0.$at:$((port + 1))
+        run_in_room "pair$i-$who" --core nestopia --content "$content/shooter.nes" --room "pair$i" --frames $FRAMES \
+            --speed real --input "random:$i$RANDOM" --hash-every 60 --wait 30
+        [ $who = b ] || said "relay$i" "event=joined room=\"pair$i\"" 10
+    done
+done
+reaches pair1-a 200
+check fleet/sent-on "$(grep -ah 'code=15' "$tmp"/relay[123].log)" \
+    test "$(cat "$tmp"/relay[23].log | grep -ac 'event=refused.*code=15')" = 2
+both_listed() { [ "$("$keylock" rooms "127.0.0.3:$((port + 1))" | grep -cE '^ *pair[12] ')" = 2 ]; }
+check fleet/list "$("$keylock" rooms "127.0.0.3:$((port + 1))" 2>&1)" eventually 5 both_listed
+
+# All its processes at once.
+group=${pid[relay1]}
+kill -STOP -- -"$group"
+kill -KILL -- -"$group"
+gone=$(now_ms)
+stop relay1 KILL 2>/dev/null
+taken() { cat "$tmp"/relay[23].log | grep -aq 'event=fleet_room_taken room="pair1"'; }
+eventually 10 taken
+check fleet/taken "no relay has taken the room" taken
+note "the room is another relay's after $(($(now_ms) - gone)) ms"
+
+for i in 1 2; do
+    ended "pair$i-a" 60; a=$?
+    ended "pair$i-b" 20; b=$?
+    if [ $a != 0 ] || [ $b != 0 ]; then
+        fail "fleet/pair$i: exit status $a and $b"
+        show "pair$i-a" "pair$i-b" relay2 relay3
+    elif ! "$keylock" diff "$tmp/pair$i-a.hash" "$tmp/pair$i-b.hash" >"$tmp/diff" 2>&1 ||
+        ! hashes_move "$tmp/pair$i-a.hash"; then
+        fail "fleet/pair$i: $(head -n 1 "$tmp/diff")"
+    else
+        ok "fleet/pair$i: $(wc -l <"$tmp/pair$i-a.hash") equal hashes"
+    fi
+done
+left() { redis-cli -p "$port" -n 3 keys 'keylock:[krt]*' | grep -vE 'relays?|rooms'; }
+none_left() { [ -z "$(left)" ]; }
+check fleet/removed "$(left | tr '\n' ' ')" eventually 10 none_left
+finish

@@ -1,0 +1,232 @@
+#!/usr/bin/env bash
+# relay/roam.sh - players whose address changes while they play: from Wi-Fi to mobile and back (network namespaces, two
+# links, the address of the one goes), without and with a second in which there is none; and a NAT that forgets. Nobody
+# loses his session, nobody waits longer than there was no link, and all hashes are equal. Needs root, for namespaces.
+# PARTS=copy: somebody on the path has each datagram of a player sent from another port, too, a millisecond before the true one.
+# runs: waiting, test, 65 s
+# runs: waiting, all, 35 s: PARTS=copy
+. "$(dirname "$0")/../lib.sh"
+
+PARTS=${PARTS:-walk nat}
+needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
+nestopia=$(core_path nestopia) || die "roam: no nestopia"
+
+# --- a relay, a desk, and a phone with two networks ---------------------------------------------------------------
+
+nets=()
+drop_nets() { for n in "${nets[@]}"; do ip netns del "$n" 2>/dev/null; done; }
+trap 'left=$?; drop_nets; (exit $left); cleanup' EXIT
+
+net() { ip netns add "$1" && nets+=("$1") && ip -n "$1" link set lo up; } # NAME
+cable() { # NET DEVICE NUMBER: from there to the relay's, by 10.77.NUMBER.0/24
+    ip link add "$2" netns "$1" type veth peer name "to-$2" netns "$at_relay" &&
+        ip -n "$1" addr add "10.77.$3.2/24" dev "$2" && ip -n "$1" link set "$2" up &&
+        ip -n "$at_relay" addr add "10.77.$3.1/24" dev "to-$2" && ip -n "$at_relay" link set "to-$2" up
+}
+at_relay=kl$$-relay at_desk=kl$$-desk phone=kl$$-phone
+build_nets() {
+    net $at_relay && net $at_desk && net $phone && ip -n $at_relay addr add 10.77.0.1/32 dev lo &&
+        cable $at_desk desk 1 && cable $phone wifi 2 && cable $phone mobile 3 &&
+        ip -n $at_desk route add 10.77.0.1 via 10.77.1.1 && ip -n $phone route add 10.77.0.1 via 10.77.2.1
+}
+
+# The one network is there, then the route leads there, then the address of the other is gone.
+walk_to() { # DEVICE NUMBER OTHER NUMBER
+    ip -n $phone addr replace "10.77.$2.2/24" dev "$1"
+    ip -n $phone route replace 10.77.0.1 via "10.77.$2.1" dev "$1"
+    ip -n $phone addr del "10.77.$4.2/24" dev "$3"
+}
+# Between the two there is none for a second.
+walk_through_a_hole() { # DEVICE NUMBER OTHER NUMBER
+    ip -n $phone addr del "10.77.$4.2/24" dev "$3" # and with it the route
+    lasts 1 "the time without a network"
+    ip -n $phone addr replace "10.77.$2.2/24" dev "$1"
+    ip -n $phone route replace 10.77.0.1 via "10.77.$2.1" dev "$1"
+}
+
+# change NAME HOLE COMMAND…: noted with the time at which it begins, and with HOLE 1 how long it took: so long there was no
+# link. That player then plays on.
+change() {
+    local from=${EPOCHREALTIME/./} without=0
+    "${@:3}"
+    [ "$2" = 0 ] || without=$(((${EPOCHREALTIME/./} - from) / 1000))
+    echo "$from $without" >>"$tmp/changes"
+    plays "$1" 200
+}
+
+# --- judging ---------------------------------------------------------------------------------------------------
+
+# judge WHAT NAME EXTRA_MS [BUDGET_MS]: around every change, the longest time without a frame is that without a link (not more
+# than the budget), a frame, 50 ms and EXTRA_MS at most, less the machine's own hitches. A trace's last line is as old as its
+# file.
+judge() {
+    in_time python3 - "$1" "$tmp/$2.csv" "$3" "${4:-10000}" "$tmp/changes" "$tmp/watch.log" <<'END'
+import csv, os, sys
+what, trace, extra, budget, changes, watch = sys.argv[1:]
+rows = list(csv.DictReader(open(trace, newline="")))
+zero = os.stat(trace).st_mtime_ns / 1e3 - int(rows[-1]["wall_us"])
+ran = [zero + int(r["wall_us"]) for r in rows if int(r["run"]) > 0]
+hitches = [(float(l.split()[0]), float(l.split()[1])) for l in open(watch) if l.strip()]
+bad = False
+for number, line in enumerate(open(changes), 1):
+    at, without = map(int, line.split())
+    begin, end = at - 500000, at + without * 1000 + 2500000
+    still = lambda a, b: sum(ms for us, ms in hitches if a - 200000 <= us and us - 100000 <= b)  # it has consequences for a while
+    gaps = [((b - a) / 1000, still(a, b)) for a, b in zip(ran, ran[1:]) if b > begin and a < end]
+    gap, held = max(gaps, key=lambda g: g[0] - g[1], default=(1e9, 0))
+    most = min(without, int(budget)) + 17 + 50 + float(extra)
+    good = gap <= most + held
+    bad |= not good
+    print(f"{'ok' if good else 'FAIL'} {what}-{number}: longest gap {gap:.0f} ms, without a link {without} ms,"
+          f" the machine stood still for {held:.0f} ms of it (expected {most:.0f} at most, and that)")
+sys.exit(bad)
+END
+}
+
+ends() { # WHAT NAME
+    local status
+    ended "$2" 60
+    status=$?
+    [ $status = 0 ] || show "$2"
+    check "$1/$2-ends" "exit status $status" test $status = 0
+}
+
+# Equal, and the session is the one they began with.
+same_session() { # WHAT MOVES NAME NAME
+    local status
+    stop watch
+    "$keylock" diff "$tmp/$3.hash" "$tmp/$4.hash" >"$tmp/diff.log" 2>&1
+    status=$?
+    check "$1/hashes" "$(head -n 1 "$tmp/diff.log")" test $status = 0
+    note "$(tail -n 1 "$tmp/diff.log")"
+    check "$1/moves" "the hashes do not change" hashes_move "$tmp/$3.hash" 5
+    check "$1/moved: $(grep -ac 'event=moved' "$tmp/relay.log") times" "expected $2 at least" \
+        test "$(grep -ac 'event=moved' "$tmp/relay.log")" -ge "$2"
+    check "$1/session" "$(grep -aE "event=(cut|returned|displaced|put_out)" "$tmp/relay.log" | head -n 1)" \
+        test "$(grep -acE 'event=(cut|returned|displaced|put_out)' "$tmp/relay.log")" = 0
+    check "$1/joined" "joined more than twice" test "$(grep -ac 'event=joined' "$tmp/relay.log")" = 2
+}
+
+common=(--core "$nestopia" --content "$content/shooter.nes")
+run_options=("${common[@]}" --quiet --speed real --hash-every 60 --wait 40)
+
+# --- from network to network: real RetroArch on the phone ---------------------------------------------------------
+
+retroarch_on_the_phone() {
+    local program
+    for program in retroarch Xvfb; do
+        command -v $program >/dev/null || die "roam/walk: no $program"
+    done
+    start_xvfb 600x500
+    retroarch_home bob "${no_sound[@]}" 'pause_nonactive = "false"'
+    home_of bob
+    start bob ip netns exec $phone env "${home[@]}" KEYLOCK_HASH_OUT="$tmp/bob.hash" KEYLOCK_TRACE="$tmp/bob.csv" \
+        "$keylock" play --name bob "${common[@]}" --relay 10.77.0.1:55435 --room walk
+    said relay 'event=started' 40
+}
+
+walk() {
+    build_nets >"$tmp/nets.log" 2>&1 || { skip "roam/walk: no network namespaces: $(head -n 1 "$tmp/nets.log")"; return; }
+    start relay ip netns exec $at_relay "$relay_program" --bind 10.77.0.1 --port 55435 --state "$tmp/relay-state"
+    said relay 'event=listening' 5 || { show relay; die "roam: the relay does not start"; }
+    start ann ip netns exec $at_desk "$keylock" run "${run_options[@]}" --relay 10.77.0.1:55435 --room walk --name ann \
+        --frames 2077 --input random:1 --hash-out "$tmp/ann.hash" --trace "$tmp/ann.csv"
+    said relay 'event=joined' 10
+    retroarch_on_the_phone || {
+        show bob ann relay
+        die "roam/walk: RetroArch does not play"
+    }
+    watch watch ann bob relay xvfb
+    : >"$tmp/changes"
+    reaches ann 180
+    change ann 0 walk_to mobile 3 wifi 2
+    change ann 0 walk_to wifi 2 mobile 3
+    change ann 1 walk_through_a_hole mobile 3 wifi 2
+    change ann 1 walk_through_a_hole wifi 2 mobile 3
+    ends roam/walk ann
+    stop bob
+    same_session roam/walk 4 ann bob
+    judge roam/walk/phone bob 0
+    judge roam/walk/desk ann 0 250 # the wait budget: nobody waits for a second
+    stop relay
+}
+
+# --- a NAT that forgets -------------------------------------------------------------------------------------------
+
+nat() {
+    local i
+    start_relay
+    through wire --delay 20 --jitter 2
+    for who in carl dora; do
+        start $who "$keylock" run "${run_options[@]}" --relay "$link" --room nat --name $who --frames 1200 \
+            --input "random:$RANDOM" --hash-out "$tmp/$who.hash" --trace "$tmp/$who.csv"
+        said relay "event=joined .*name=\"$who\"" 10
+    done
+    said relay 'event=started' 20 || { show relay; die "roam/nat: the room does not start"; }
+    watch watch carl dora relay wire
+    : >"$tmp/changes"
+    reaches carl 180
+    for i in 1 2 3; do change carl 0 kill -USR2 "${pid[wire]}"; done
+    for who in carl dora; do ends roam/nat $who; done
+    same_session roam/nat 6 carl dora
+    judge roam/nat/carl carl 40 # datagrams under way to the old port are lost: a round trip
+    judge roam/nat/dora dora 40
+}
+
+# --- a copier on the path -----------------------------------------------------------------------------------------
+
+# The 4 s before, the 8 s of it, and the 5 s after: no fewer frames, no longer gap, no longer lead than before.
+judge_copied() { # NAME
+    in_time python3 - "$1" "$tmp/$1.csv" "$tmp/watch.log" "$copied_us" "$left_us" <<'END'
+import csv, os, sys
+name, trace, watch, on, off = *sys.argv[1:4], *map(int, sys.argv[4:])
+rows = list(csv.DictReader(open(trace, newline="")))
+zero = os.stat(trace).st_mtime_ns / 1e3 - int(rows[-1]["wall_us"])
+hitches = [(float(l.split()[0]), float(l.split()[1])) for l in open(watch) if l.strip()]
+ran = [(zero + int(r["wall_us"]), r) for r in rows if int(r["run"]) > 0]
+still = lambda a, b: sum(ms for us, ms in hitches if a - 200000 <= us and us - 100000 <= b)
+bad, before = False, None
+for phase, begin, end in ("before", on - 4e6, on), ("during", on, off), ("after", off + 5e5, off + 5e6):
+    inside = [at for at in ran if begin <= at[0] < end]
+    at_begin, at_end = (max((int(r["last"]) for us, r in ran if us <= t), default=0) for t in (begin, end))
+    fps = (at_end - at_begin) / (end - begin) * 1e6
+    gaps = [((b[0] - a[0]) / 1000, still(a[0], b[0])) for a, b in zip(ran, ran[1:]) if b[0] > begin and a[0] < end]
+    gap, held = max(gaps, key=lambda g: g[0] - g[1])
+    lead = sum(float(r["lead"]) for _, r in inside) / max(1, len(inside))
+    stalls = sum(int(r["stall"]) for _, r in inside)
+    before = before or lead
+    good = fps >= 59 - still(begin, end) * 60000 / (end - begin) and gap <= 67 + held and lead <= before + 1.5
+    bad |= not good
+    print(f"{'ok' if good else 'FAIL'} roam/copy/{name}-{phase}: {fps:.2f} frames a second, longest gap {gap:.0f} ms ({held:.0f} of it the"
+          f" machine's), lead {lead:.2f}, stalls {stalls} (expected 59, 67 ms, lead {before + 1.5:.2f} at most)")
+sys.exit(bad)
+END
+}
+
+copy() {
+    start_relay
+    through wire --delay 20 --jitter 2 --ahead 1
+    for who in carl dora; do
+        start $who "$keylock" run "${run_options[@]}" --relay "$([ $who = carl ] && echo "$link" || echo "$relay")" --room copy \
+            --name $who --frames 1300 --input random:1 --hash-out "$tmp/$who.hash" --trace "$tmp/$who.csv"
+        said relay "event=joined .*name=\"$who\"" 10
+    done
+    said relay 'event=started' 20 || { show relay; die "roam/copy: the room does not start"; }
+    watch watch carl dora relay wire
+    reaches carl 360
+    copied_us=${EPOCHREALTIME/./}
+    kill -HUP "${pid[wire]}"
+    lasts 8 "the copier"
+    kill -HUP "${pid[wire]}"
+    left_us=${EPOCHREALTIME/./}
+    for who in carl dora; do ends roam/copy $who; done
+    same_session roam/copy 0 carl dora
+    for who in carl dora; do judge_copied $who; done
+    stop wire
+    note "$(tail -n 1 "$tmp/wire.log")"
+    check roam/copy/copied "no datagram was copied" grep -aqE ' copied=[0-9]{3,}' "$tmp/wire.log"
+    stop relay
+}
+
+for part in $PARTS; do $part; done
+finish
