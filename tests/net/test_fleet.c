@@ -319,7 +319,7 @@ static void a_relay_that_stood_still_has_lost_its_match(void **state) {
 }
 
 static void redis(const char *words) {
-    char line[128];
+    char line[200];
     snprintf(line, sizeof line, "redis-cli --no-auth-warning -a secret -p %u -n 1 %s >/dev/null",
              redis_program.port, words);
     assert_int_equal(system(line), 0);
@@ -330,6 +330,19 @@ static void a_match_outlives_its_relay(void **state) {
     begin_match();
     lose_power(0);
     expect_match("a relay loses its power");
+    end(2);
+}
+
+/* Redis had given the room to the relay to which its players come; the answer, with the copy, was lost. */
+static void a_copy_that_was_lost_on_its_way_is_fetched_again(void **state) {
+    (void)state;
+    char words[100];
+    begin_match();
+    lose_power(0);
+    lose_power(2);
+    snprintf(words, sizeof words, "HSET keylock:record:friends owner %s:%u", host[1], relay[1].port);
+    redis(words);
+    expect_match("an answer of Redis is lost");
     end(2);
 }
 
@@ -710,6 +723,7 @@ int main(void) {
                                        cmocka_unit_test(a_relay_that_ends_hands_its_match_on),
                                        cmocka_unit_test(a_relay_that_is_drained_hands_its_match_on),
                                        cmocka_unit_test(a_match_outlives_its_relay),
+                                       cmocka_unit_test(a_copy_that_was_lost_on_its_way_is_fetched_again),
                                        cmocka_unit_test(a_relay_that_stood_still_has_lost_its_match),
                                        cmocka_unit_test(redis_loses_all_and_then_the_relay_dies),
                                        cmocka_unit_test(redis_and_a_relay_die_and_redis_comes_back),

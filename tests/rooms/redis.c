@@ -244,21 +244,21 @@ static struct reply *claim(const struct kl_redis_arg *v) {
     const struct key record = key_of("record", room);
     const char *rec = record.text, *mine = fleet_of(me, &own);
     const char *id = get(rec, "id"), *owner = get(rec, "owner"), *copy = get(rec, "copy");
-    const bool back = is(how, "back"), claims = is(how, "claim");
+    const bool brings = is(how, "bring"), back = is(how, "back") || brings, claims = is(how, "claim");
     if (is(id, how) && !is(owner, me) && !unfenced) return say("stale");
     const char *other = holder(me, mine, room);
-    if (other && back) {
+    if (other && is(how, "back")) {
         put_text(key_of("asks", other).text, room, "");
         expire(key_of("asks", other).text, 5 * SECOND);
     }
     if (other) return say(get(key_of("relay", other).text, ""));
     if (is(how, "look") || !next(store, key_of("rooms", me).text)) return say("");
     struct reply *out = reply(KL_REDIS_LIST);
-    if (copy && is(owner, me) && back) {
+    if (copy && is(owner, me) && is(how, "back")) {
         add(out, say(id));
         return out;
     }
-    const bool takes = copy && !is(owner, me) && is(get(rec, "key"), mine);
+    const bool takes = copy && (brings || !is(owner, me)) && is(get(rec, "key"), mine);
     if ((takes || back) && fresh()) return out;
     const struct item *klr = takes ? find(copy_of("klr", id, copy).text, "") : NULL;
     const struct item *tail = takes ? find(copy_of("tail", id, copy).text, "") : NULL;
@@ -686,7 +686,7 @@ static void draw(struct line *l, int *script) {
     static const char *const relays[] = {"a:1", "b:1", "c:1"}, *const rooms[] = {"r", "s"},
                              *const ids[] = {"00112233445566778899aabbccddeeff",
                                              "ff112233445566778899aabbccddee00"},
-                             *const hows[] = {"look", "claim", "back", "back"};
+                             *const hows[] = {"look", "claim", "back", "bring"};
     const char *relay = one_of(relays, 3), *room = one_of(rooms, 2), *id = one_of(ids, 2);
     const struct key rec = key_of("record", room);
     const char *has = get(rec.text, "number"), *owner = get(rec.text, "owner"), *own = get(rec.text, "id");

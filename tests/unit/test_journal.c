@@ -759,7 +759,7 @@ static void frames_wait_for_their_copy(void **state) {
     struct kl_shards shards = {.count = 1};
     fleet = calloc(1, sizeof *fleet);
     assert_non_null(fleet);
-    fleet->speaks = 1;
+    fleet->lease_us = UINT64_MAX;
     fleet->shards = &shards;
     fleet->wake = kl_wake_open();
     fleet->copied_wake[0] = kl_wake_open();
@@ -785,7 +785,7 @@ static void frames_wait_for_their_copy(void **state) {
     while (!uncopied)
         play(1000);
     assert_in_range(now_us - from_us, 5000, 50000); /* that is all that it waits, with the frame's own time */
-    atomic_store(&fleet->speaks, 0);
+    atomic_store(&fleet->lease_us, 0);
     play(20000);
     assert_false(the_room()->due.lags); /* without Redis it waits for none */
     kl_lobby_set_fleet(lobby, NULL);

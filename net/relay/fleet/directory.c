@@ -139,12 +139,11 @@ static bool renew(struct directory *d, uint64_t now_us) {
     for (unsigned i = 0; i < d->others; i++)
         if (!kl_directory_read_rooms(d, &d->other[i])) return false;
     kl_directory_list(d);
-    d->confirmed_us = now_us;
     return true;
 }
 
 static void note_found(struct directory *d) {
-    if (d->lost || !atomic_load(&d->fleet->speaks))
+    if (d->lost || !kl_fleet_speaks(d->fleet, kl_now_us()))
         kl_log(KL_LOG_INFO, "fleet_found", "redis=%s relays=%u",
                kl_host_port(d->config->redis.host, d->config->redis.port).text, d->others + 1);
     d->lost = false;
@@ -163,22 +162,35 @@ static bool connect(struct directory *d) {
 
 /* Connects if need be, and renews. */
 static void speak(struct directory *d) {
-    const uint64_t now_us = kl_now_us();
-    look_up(d, now_us);
+    look_up(d, kl_now_us());
     if (!d->at.count) return;
     if (!d->redis && !connect(d)) {
         lose(d);
         return;
     }
-    if (!renew(d, now_us)) {
+    const uint64_t sent_us = kl_now_us();
+    if (!renew(d, sent_us)) {
         lose(d);
         return;
     }
     note_found(d);
-    atomic_store(&d->fleet->speaks, 1);
+    atomic_store(&d->fleet->lease_us, sent_us + LEASE_US);
 }
 
 /* --- questions --- */
+
+static bool read_id(const struct kl_redis_answer *a, uint8_t id[KL_ROOM_ID_BYTES]) {
+    const struct kl_redis_answer text = kl_redis_part(a, 0);
+    return text.kind == KL_REDIS_STRING &&
+           sodium_hex2bin(id, KL_ROOM_ID_BYTES, text.text, text.len, NULL, NULL, NULL) == 0;
+}
+
+/* This relay took the room before, and the answer with its files was lost. */
+static bool lacks_files(const struct directory *d, const struct kl_redis_answer *a) {
+    uint8_t id[KL_ROOM_ID_BYTES];
+    return a->kind == KL_REDIS_LIST && a->len == 1 && d->replica && read_id(a, id) &&
+           !kl_replica_has(d->replica, id);
+}
 
 static bool answer(struct directory *d, struct kl_fleet_ask *q, uint64_t number_of) {
     struct kl_redis_answer a;
@@ -193,14 +205,15 @@ static bool answer(struct directory *d, struct kl_fleet_ask *q, uint64_t number_
         kl_directory_script(d, kl_directory_claim, d->name, room,
                             how[q->how <= KL_FLEET_BACK ? q->how : KL_FLEET_LOOK]);
         good = kl_directory_next(d, &a);
+        if (good && lacks_files(d, &a)) {
+            kl_directory_script(d, kl_directory_claim, d->name, room, "bring");
+            good = kl_directory_next(d, &a);
+        }
     }
     if (good && a.kind == KL_REDIS_LIST && a.len == 0) {
         q->answer = KL_FLEET_LATER;
     } else if (good && a.kind == KL_REDIS_LIST && a.len == 1) {
-        const struct kl_redis_answer id = kl_redis_part(&a, 0);
-        bool is = id.kind == KL_REDIS_STRING &&
-                  sodium_hex2bin(q->id, sizeof q->id, id.text, id.len, NULL, NULL, NULL) == 0;
-        q->answer = is ? KL_FLEET_MINE : KL_FLEET_NOWHERE;
+        q->answer = read_id(&a, q->id) ? KL_FLEET_MINE : KL_FLEET_NOWHERE;
     } else if (good && a.kind == KL_REDIS_LIST) {
         if (d->replica && kl_replica_take(d->replica, &a, q->id, d->err, sizeof d->err))
             q->answer = KL_FLEET_TAKEN;
@@ -243,7 +256,6 @@ static void turn(struct directory *d, uint64_t *next_us) {
         *next_us = kl_now_us() + RENEW_US;
         speak(d);
     }
-    if (kl_now_us() >= d->confirmed_us + LEASE_US) atomic_store(&d->fleet->speaks, 0);
 }
 
 /* The others need not wait for the lease. */
@@ -292,7 +304,7 @@ int kl_directory_run(struct kl_fleet *fleet, const struct kl_directory_config *c
     }
     for (unsigned i = 0; i < LAST_TURNS && d->redis && !copy_rooms(d); i++) {
     }
-    atomic_store(&fleet->speaks, 0);
+    atomic_store(&fleet->lease_us, 0);
     take_leave(d);
     return 0;
 }

@@ -12,9 +12,9 @@
 
 /* ARGV: this relay, a room, "look", "claim" or "back"; or the id of one that is here. Answers: the text of
  * the other relay that has it; "": none. Or id, recording, slot and number of a room whose relay is gone
- * (replica.h): it is this relay's from now on; the id alone: it was before; nothing: not yet, for Redis has
- * begun anew. Or "stale": another relay went on with the room that is here. Relays with another key are none
- * of this fleet. */
+ * (replica.h): it is this relay's from now on; the id alone: it was before ("bring": the copy once more);
+ * nothing: not yet, for Redis has begun anew. Or "stale": another relay went on with the room that is here.
+ * Relays with another key are none of this fleet. */
 const char kl_directory_claim[] = KL_DIRECTORY_FRESH
     "local me, room = ARGV[1], ARGV[2]\n"
     "local rec = 'keylock:record:' .. room\n"
@@ -35,9 +35,10 @@ const char kl_directory_claim[] = KL_DIRECTORY_FRESH
     "end\n"
     "if ARGV[3] == 'look' or redis.call('EXISTS', 'keylock:rooms:' .. me) == 0 then return '' end\n"
     "if have[4] and have[2] == me and ARGV[3] == 'back' then return {have[1]} end\n"
-    "local other = have[4] and have[2] ~= me and have[5] == key\n"
-    "if (other or ARGV[3] == 'back') and fresh() then return {} end\n"
-    "if other and (ARGV[3] == 'claim' or ARGV[3] == 'back') then\n"
+    "local back = ARGV[3] == 'back' or ARGV[3] == 'bring'\n"
+    "local takes = have[4] and (have[2] ~= me or ARGV[3] == 'bring') and have[5] == key\n"
+    "if (takes or back) and fresh() then return {} end\n"
+    "if takes and (back or ARGV[3] == 'claim') then\n"
     "  local klr = redis.call('GET', 'keylock:klr:' .. have[1] .. ':' .. have[4])\n"
     "  local tail = redis.call('GET', 'keylock:tail:' .. have[1] .. ':' .. have[4])\n"
     "  if klr and tail then\n"
@@ -46,7 +47,7 @@ const char kl_directory_claim[] = KL_DIRECTORY_FRESH
     "    return {have[1], klr, tail, have[4]}\n"
     "  end\n"
     "end\n"
-    "if ARGV[3] ~= 'back' then redis.call('HSETNX', 'keylock:rooms:' .. me, room, '') end\n"
+    "if not back then redis.call('HSETNX', 'keylock:rooms:' .. me, room, '') end\n"
     "return ''\n";
 
 static void forget_claim(struct directory *d, const char *room) {

@@ -50,7 +50,6 @@ struct directory {
     unsigned owed;                    /* answers, of add() */
     uint32_t losses;                  /* that Redis knows of */
     bool lost;                        /* the log says that Redis is away */
-    uint64_t confirmed_us;            /* the newest renewal that succeeded was sent then; 0: none */
     unsigned long turn;               /* of changes of the rooms' lines */
     struct told *told[KL_SHARDS_MAX]; /* fleet->rooms_most of each */
     struct {

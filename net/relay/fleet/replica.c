@@ -432,3 +432,11 @@ bool kl_replica_take(struct kl_replica *c, const struct kl_redis_answer *answer,
         }
     return good;
 }
+
+bool kl_replica_has(const struct kl_replica *c, const uint8_t id[KL_ROOM_ID_BYTES]) {
+    const void *bytes;
+    size_t len;
+    if (!kl_store_look(c->store, id, KL_STORE_RECORDING, &bytes, &len)) return false;
+    kl_store_look_away(bytes, len);
+    return true;
+}

@@ -32,5 +32,7 @@ bool kl_replica_turn(struct kl_replica *c, bool *more, char *err, size_t err_len
  * number. False with err. */
 bool kl_replica_take(struct kl_replica *c, const struct kl_redis_answer *answer, uint8_t id[KL_ROOM_ID_BYTES],
                      char *err, size_t err_len);
+/* This relay's journal has the files of that room. */
+bool kl_replica_has(const struct kl_replica *c, const uint8_t id[KL_ROOM_ID_BYTES]);
 
 #endif

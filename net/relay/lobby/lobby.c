@@ -279,7 +279,7 @@ static void run_chores(struct kl_lobby_room *r, uint64_t now_us) {
     kl_lobby_watch_chores(r, now_us);
     kl_lobby_direct_chores(r);
     kl_lobby_cost_chores(r, now_us);
-    kl_lobby_fleet_tell(r);
+    kl_lobby_fleet_tell(r, now_us);
 }
 
 static void run_room(struct kl_lobby_room *r, uint64_t now_us) {
@@ -346,7 +346,7 @@ void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
     if (now_us >= l->fleet_us) kl_lobby_fleet_turn(l, now_us);
     if (l->fleet) kl_lobby_fleet_lose(l, now_us);
     if (now_us >= l->drain_us) kl_lobby_fleet_drain_turn(l, now_us);
-    kl_lobby_fleet_release(l);
+    kl_lobby_fleet_release(l, now_us);
     if (l->wishes_wait || l->tokens_wait) kl_lobby_wishes_turn(l, now_us);
     const unsigned rooms = kl_lobby_dues_next(l, now_us);
     for (unsigned i = 0; i < rooms; i++)

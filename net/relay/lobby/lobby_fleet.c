@@ -81,7 +81,7 @@ static void send_on(struct kl_lobby *l, unsigned peer, const struct kl_addresses
 static enum kl_fleet_answer look(struct kl_lobby *l, const struct kl_lobby_asking *a, uint64_t now_us,
                                  struct kl_addresses *at, uint8_t id[KL_ROOM_ID_BYTES]) {
     enum kl_fleet_answer answer =
-        a->place == KL_LOBBY_NO_PLACE ? KL_FLEET_WAIT : kl_fleet_answer(l->fleet, a->place, at, id);
+        a->place == KL_LOBBY_NO_PLACE ? KL_FLEET_WAIT : kl_fleet_answer(l->fleet, a->place, now_us, at, id);
     if (answer == KL_FLEET_WAIT && now_us >= a->until_us) answer = KL_FLEET_SILENT;
     if (answer != KL_FLEET_SILENT) return answer;
     if (kl_fleet_find(l->fleet, room_of(a), at)) return KL_FLEET_ELSEWHERE;

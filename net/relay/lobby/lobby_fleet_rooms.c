@@ -13,13 +13,9 @@
 #define DRAIN_NEXT_US 20000             /* between two rooms of one process */
 #define MISSING_US    UINT64_C(3000000) /* a player without a link may have found another relay by then */
 
-static bool speaks(const struct kl_fleet *f) {
-    return atomic_load_explicit(&f->speaks, memory_order_relaxed);
-}
-
-void kl_lobby_fleet_tell(struct kl_lobby_room *r) {
+void kl_lobby_fleet_tell(struct kl_lobby_room *r, uint64_t now_us) {
     const struct kl_fleet *f = r->lobby->fleet;
-    if (f && r->talk.alone == speaks(f)) {
+    if (f && r->talk.alone == kl_fleet_speaks(f, now_us)) {
         r->talk.alone = !r->talk.alone;
         kl_lobby_notice(r, r->talk.alone ? "this relay is cut off from its fleet: the match cannot move"
                                          : "the relay is back in its fleet");
@@ -86,16 +82,16 @@ void kl_lobby_fleet_lose(struct kl_lobby *l, uint64_t now_us) {
 
 /* --- frames wait for Redis --- */
 
-static bool awaits_copy(const struct kl_lobby_room *r) {
+static bool awaits_copy(const struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_fleet *f = r->lobby->fleet;
-    const uint64_t mark = r->phase == KL_ROOM_PLAYING && speaks(f) ? kl_journal_mark(r) : 0;
+    const uint64_t mark = r->phase == KL_ROOM_PLAYING && kl_fleet_speaks(f, now_us) ? kl_journal_mark(r) : 0;
     return mark && kl_fleet_awaits(f, r->due.index, mark);
 }
 
 bool kl_lobby_fleet_holds(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_due *d = &r->due;
     if (!r->lobby->fleet) return false;
-    if (!awaits_copy(r)) {
+    if (!awaits_copy(r, now_us)) {
         d->hold_us = 0;
         d->lags = false;
         return false;
@@ -107,13 +103,13 @@ bool kl_lobby_fleet_holds(struct kl_lobby_room *r, uint64_t now_us) {
     return d->hold_us;
 }
 
-void kl_lobby_fleet_release(struct kl_lobby *l) {
+void kl_lobby_fleet_release(struct kl_lobby *l, uint64_t now_us) {
     if (!l->holds) return;
     l->holds = false;
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         struct kl_lobby_room *r = l->room[i];
         if (!r || !r->due.hold_us) continue;
-        if (awaits_copy(r))
+        if (awaits_copy(r, now_us))
             l->holds = true;
         else
             kl_lobby_due_at(r, 0);
@@ -135,10 +131,12 @@ bool kl_lobby_fleet_drain(struct kl_lobby *l, uint64_t now_us) {
 void kl_lobby_fleet_drain_turn(struct kl_lobby *l, uint64_t now_us) {
     struct kl_addresses at;
     l->drain_us = now_us + DRAIN_LOOK_US;
-    if (!speaks(l->fleet) || atomic_load(&l->fleet->fresh) || !kl_fleet_with_place(l->fleet, &at)) return;
+    if (!kl_fleet_speaks(l->fleet, now_us) || atomic_load(&l->fleet->fresh) ||
+        !kl_fleet_with_place(l->fleet, &at))
+        return;
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         struct kl_lobby_room *r = l->room[i];
-        if (!r || !kl_journal_mark(r) || awaits_copy(r)) continue;
+        if (!r || !kl_journal_mark(r) || awaits_copy(r, now_us)) continue;
         let_go(r, now_us);
         l->drain_us = now_us + DRAIN_NEXT_US;
         return;
@@ -155,7 +153,7 @@ static bool somebody_is_missing(const struct kl_lobby_room *r, uint64_t since_us
 
 void kl_lobby_fleet_stand(struct kl_lobby_room *r, uint64_t now_us) {
     const struct kl_fleet *f = r->lobby->fleet;
-    if (!f || r->phase != KL_ROOM_PLAYING || speaks(f)) return;
+    if (!f || r->phase != KL_ROOM_PLAYING || kl_fleet_speaks(f, now_us)) return;
     r->lock.hold_until_us = now_us + STAND_US;
     r->lock.hold_for = 0;
     for (KL_MEMBERS(i, r, kl_lobby_has_seat)) {

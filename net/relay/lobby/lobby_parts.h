@@ -120,10 +120,10 @@ void kl_lobby_fleet_turn(struct kl_lobby *l, uint64_t now_us);
  * Redis has them. */
 bool kl_lobby_fleet_holds(struct kl_lobby_room *r, uint64_t now_us);
 /* Rooms that need not wait any more are due. */
-void kl_lobby_fleet_release(struct kl_lobby *l);
+void kl_lobby_fleet_release(struct kl_lobby *l, uint64_t now_us);
 
 /* Tells a room's members the relays that may go on with it, if there are others than before. */
-void kl_lobby_fleet_tell(struct kl_lobby_room *r);
+void kl_lobby_fleet_tell(struct kl_lobby_room *r, uint64_t now_us);
 /* While this relay's entry in Redis does not stand, no frame closes without all players; the others are sent
  * on where one is missing for long. */
 void kl_lobby_fleet_stand(struct kl_lobby_room *r, uint64_t now_us);

@@ -66,7 +66,8 @@ static void look(struct kl_server_onlooker *self, const struct kl_lobby *l,
     f->network = *network;
     f->lobby = kl_lobby_stats(l);
     f->fleet = l->fleet != NULL;
-    if (l->fleet) f->fleet_relays = kl_fleet_relays(l->fleet, &f->fleet_speaks);
+    f->fleet_relays = l->fleet ? kl_fleet_relays(l->fleet) : 0;
+    f->fleet_speaks = l->fleet && kl_fleet_speaks(l->fleet, now_us);
     f->turn = self->turn;
     f->waited = self->waited;
     if (count) kl_copy_cost(&f->processor_us, &f->resident_bytes);

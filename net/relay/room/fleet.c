@@ -16,10 +16,14 @@ void kl_fleet_ask(struct kl_fleet *f, unsigned i, const char *room, enum kl_flee
     kl_wake(f->wake);
 }
 
-enum kl_fleet_answer kl_fleet_answer(const struct kl_fleet *f, unsigned i, struct kl_addresses *at,
-                                     uint8_t id[KL_ROOM_ID_BYTES]) {
+bool kl_fleet_speaks(const struct kl_fleet *f, uint64_t now_us) {
+    return now_us < GET(f->lease_us);
+}
+
+enum kl_fleet_answer kl_fleet_answer(const struct kl_fleet *f, unsigned i, uint64_t now_us,
+                                     struct kl_addresses *at, uint8_t id[KL_ROOM_ID_BYTES]) {
     const struct kl_fleet_ask *a = &f->ask[f->shards->own][i];
-    if (!GET(f->speaks)) return KL_FLEET_SILENT;
+    if (!kl_fleet_speaks(f, now_us)) return KL_FLEET_SILENT;
     if (GET(a->answered) != GET(a->asked)) return KL_FLEET_WAIT;
     *at = a->at;
     memcpy(id, a->id, sizeof a->id);
@@ -104,9 +108,8 @@ bool kl_fleet_with_place(const struct kl_fleet *f, struct kl_addresses *at) {
     return at->count;
 }
 
-unsigned kl_fleet_relays(const struct kl_fleet *f, uint64_t *speaks) {
+unsigned kl_fleet_relays(const struct kl_fleet *f) {
     struct kl_fleet_others all;
-    *speaks = GET(f->speaks);
     return others(f, &all) ? 1 + all.count : 1;
 }
 

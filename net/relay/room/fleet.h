@@ -64,7 +64,7 @@ struct kl_fleet_ask {
 };
 
 struct kl_fleet {
-    _Atomic uint32_t speaks;        /* Redis has answered within the last lease */
+    _Atomic uint64_t lease_us;      /* until then Redis keeps this relay's entry, counted from its renewal */
     _Atomic uint32_t fresh;         /* Redis has begun anew within the last 10 s: no relay takes a room */
     int wake;                       /* the directory's wake-up for questions */
     int copied_wake[KL_SHARDS_MAX]; /* of a room's process that waits for copies */
@@ -91,8 +91,10 @@ struct kl_fleet {
 /* Asks, in the own process's place `i`, for a room of that name. A question there before is forgotten. */
 void kl_fleet_ask(struct kl_fleet *f, unsigned i, const char *room, enum kl_fleet_how how);
 /* The answer. at: the other relay's addresses, with KL_FLEET_ELSEWHERE; id: with KL_FLEET_TAKEN and MINE. */
-enum kl_fleet_answer kl_fleet_answer(const struct kl_fleet *f, unsigned i, struct kl_addresses *at,
-                                     uint8_t id[KL_ROOM_ID_BYTES]);
+enum kl_fleet_answer kl_fleet_answer(const struct kl_fleet *f, unsigned i, uint64_t now_us,
+                                     struct kl_addresses *at, uint8_t id[KL_ROOM_ID_BYTES]);
+/* This relay has its lease: nobody else has its rooms. The directory may stand still meanwhile. */
+bool kl_fleet_speaks(const struct kl_fleet *f, uint64_t now_us);
 
 /* The own process's room at this place has written its files, or has ended. */
 void kl_fleet_note(struct kl_fleet *f, unsigned place, const struct kl_fleet_record *record);
@@ -113,8 +115,8 @@ void kl_fleet_want(struct kl_fleet *f, unsigned shard, unsigned place, const uin
  * rooms, a first address of each. False: none. */
 bool kl_fleet_find(const struct kl_fleet *f, const char *room, struct kl_addresses *at);
 bool kl_fleet_with_place(const struct kl_fleet *f, struct kl_addresses *at);
-/* Relays in the newest list, with this one; speaks: 1 if Redis answers, else 0. */
-unsigned kl_fleet_relays(const struct kl_fleet *f, uint64_t *speaks);
+/* Relays in the newest list, with this one. */
+unsigned kl_fleet_relays(const struct kl_fleet *f);
 /* A number that changes with the list of relays; never 0. */
 uint32_t kl_fleet_turn(const struct kl_fleet *f);
 /* All others' addresses, in an order that is the same for this room's name at all relays. */

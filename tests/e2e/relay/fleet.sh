@@ -4,7 +4,7 @@
 # runs: waiting, test, 40 s
 . "$(dirname "$0")/../lib.sh"
 
-needs "$keylock" "$relay_program" "$wrapper" "$content/shooter.nes"
+needs "$keylock" "$relay_program" "$wrapper" "$build/tests/rooms" "$content/shooter.nes"
 command -v redis-server >/dev/null || { skip "fleet: no redis-server"; finish; }
 
 for file in "$relay_program" "$wrapper" "$keylock"; do
@@ -26,6 +26,11 @@ start redis redis-server --port "$port" --bind 127.0.0.1 --save '' --dir "$tmp" 
 said redis 'Ready to accept' 5 || { show redis; die "fleet: redis does not start"; }
 "$relay_program" --check "${fleet[@]}" >"$tmp/check" 2>&1
 check fleet/check "$(cat "$tmp/check")" grep -q '^in order' "$tmp/check"
+
+# The Redis of `rooms --fleet` is a model: it answers as this one does, and without the fence rooms come apart.
+"$build/tests/rooms" --redis "$port" >"$tmp/model" 2>&1
+check fleet/model "exit status $?: $(tail -n 3 "$tmp/model")" grep -q 'the same answers' "$tmp/model"
+check fleet/unfenced "no room failed" eval '! "$build/tests/rooms" --fleet --unfenced --seeds 30 >"$tmp/unfenced" 2>&1'
 
 begin_relay() { # NUMBER
     start "relay$1" setsid "$relay_program" --bind "127.0.0.$1" --host "127.0.0.$1" --port $((port + 1)) --state "$tmp/state" \
