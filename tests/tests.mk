@@ -63,7 +63,7 @@ $(OUT)/obj/test/%.o: %.c
 unit: $(UNIT) cores ## unit tests alone
 	$(Q)$(RUN) $(UNIT)
 
-$(OUT)/tests/sim$(EXE): $(call obj,$(wildcard tests/sim/*.c) $(ENGINE) net/session/command_words.c core_wrapper/frame/pace.c $(patsubst %,net/platform/$(SYSTEM)/%.c,clock stream)) $(OUT)/libtests.a
+$(OUT)/tests/sim$(EXE): $(call obj,$(wildcard tests/sim/*.c) $(ENGINE) net/session/command_words.c core_wrapper/frame/pace.c $(patsubst %,net/platform/$(SYSTEM)/%.c,clock output)) $(OUT)/libtests.a
 	$(link) -lm $(SYSTEM_LIBS)
 $(OUT)/tests/rooms$(EXE): $(call obj,$(wildcard tests/rooms/*.c)) $(OUT)/libtests.a $(OUT)/libkeylock.a
 	$(link) $(LIBS) -lm -Wl,--wrap=kl_file_append,--wrap=kl_file_open,--wrap=kl_slab_take,--wrap=kl_wall_us,--wrap=kl_now_us,--wrap=kl_wait_for,--wrap=kl_redis_open,--wrap=kl_redis_close,--wrap=kl_redis_add,--wrap=kl_redis_next,--wrap=kl_redis_part
@@ -82,7 +82,7 @@ $(OUT)/option_tables: $(call obj,tests/tools/option_tables.c) $(OUT)/libkeylock.
 options: $(OUT)/option_tables ## write the tables of docs/options.md anew, after a change of the tables of options
 	$(Q)KL_BUILD=$(OUT) tests/tools/documents.py --write-options
 
-$(OUT)/vectors$(EXE): $(call obj,tests/conformance/vectors.c tests/conformance/fields.c tests/lib/any_message.c net/platform/$(SYSTEM)/stream.c) $(OUT)/libkeylock.a
+$(OUT)/vectors$(EXE): $(call obj,tests/conformance/vectors.c tests/conformance/fields.c tests/lib/any_message.c net/platform/$(SYSTEM)/output.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS)
 # A machine whose numbers begin with the high byte (s390x, run by qemu-user): the engine and the codec. They link
 # without any library; the linker leaves out what nobody calls.

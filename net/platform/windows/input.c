@@ -1,7 +1,5 @@
-#include "net/platform/stream.h"
+#include "net/platform/input.h"
 
-#include <fcntl.h>
-#include <io.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -10,8 +8,7 @@
 #include "net/platform/thread.h"
 #include "net/platform/wait.h"
 
-#define PIECE   512
-#define WRITTEN 32768 /* of one call; a console takes no more than 64 KiB at once */
+#define PIECE 512
 
 /* Neither a console nor a pipe can be waited for beside sockets: a thread reads, and wakes the reader. */
 static struct {
@@ -63,20 +60,4 @@ int kl_input_read(int number, void *bytes, size_t cap) {
     if (left == n) kl_cond_wake(&input.taken);
     kl_mutex_unlock(&input.lock);
     return ended ? -1 : (int)n;
-}
-
-bool kl_output_write(int descriptor, const void *bytes, size_t len) {
-    const char *at = bytes;
-    while (len) {
-        int n = _write(descriptor, at, len < WRITTEN ? (unsigned)len : WRITTEN);
-        if (n <= 0) return false;
-        at += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
-void kl_output_plain(void) {
-    (void)_setmode(1, _O_BINARY);
-    (void)_setmode(2, _O_BINARY);
 }
