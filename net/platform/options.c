@@ -340,10 +340,11 @@ static void list_options(struct line *l, const struct kl_table *t, bool in_order
     l->longs[l->count + 1] = (struct option){"version", no_argument, NULL, 'V'};
 }
 
-/* Of getopt_long's ':' and '?': no value, an option that there is not, or a value for one that takes none. */
+/* Of getopt_long's ':' and '?': no value, an option that there is not, or a value for one that takes none
+ * (Windows says ':' for it, too). */
 static void refuse(int result, const char *word, const char *known, char err[KL_ROW_TEXT]) {
-    const char *equals = strchr(word, '=');
-    if (result == ':')
+    const char *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
+    if (result == ':' && !equals)
         snprintf(err, KL_ROW_TEXT, "%s: expected a value, got none", word);
     else if (strncmp(word, "--", 2) != 0)
         snprintf(err, KL_ROW_TEXT, "expected %s, got \"-%c\"", known, optopt);
