@@ -61,59 +61,6 @@ enum kl_phase kl_match_phase(enum kl_match_state s) {
     return s == KL_MATCH_DEAD ? KL_PHASE_DEAD : KL_PHASE_IDLE;
 }
 
-const char *kl_match_state_name(enum kl_match_state s) {
-    static const char *const name[KL_MATCH_STATES] = {
-        [KL_MATCH_NONE] = "none",
-        [KL_MATCH_BARE] = "bare",
-        [KL_MATCH_IDLE] = "idle",
-        [KL_MATCH_ALONE] = "alone",
-        [KL_MATCH_READING] = "reading",
-        [KL_MATCH_LOOKING] = "looking",
-        [KL_MATCH_ASKING] = "asking",
-        [KL_MATCH_WAITING] = "waiting",
-        [KL_MATCH_RETRYING] = "retrying",
-        [KL_MATCH_STILL] = "still",
-        [KL_MATCH_READING_STILL] = "reading still",
-        [KL_MATCH_LOOKING_STILL] = "looking still",
-        [KL_MATCH_ASKING_STILL] = "asking still",
-        [KL_MATCH_WAITING_STILL] = "waiting still",
-        [KL_MATCH_READY] = "ready",
-        [KL_MATCH_READY_STILL] = "ready still",
-        [KL_MATCH_PLAYING] = "playing",
-        [KL_MATCH_AFTER] = "after",
-        [KL_MATCH_REPLAY] = "replay",
-        [KL_MATCH_REPLAYING] = "replaying",
-        [KL_MATCH_DEAD] = "dead",
-    };
-    return name[s];
-}
-
-const char *kl_match_event_name(enum kl_match_event e) {
-    static const char *const name[KL_ON_EVENTS] = {
-        [KL_ON_CLOSED_CORE] = "closed core",
-        [KL_ON_BARE] = "bare",
-        [KL_ON_LOCKABLE] = "lockable",
-        [KL_ON_FREE] = "free",
-        [KL_ON_STAND] = "stand",
-        [KL_ON_READ] = "read",
-        [KL_ON_LOOK] = "look",
-        [KL_ON_DIAL] = "dial",
-        [KL_ON_WELCOME] = "welcome",
-        [KL_ON_HANG_UP] = "hang up",
-        [KL_ON_SILENCE] = "silence",
-        [KL_ON_LOADED] = "loaded",
-        [KL_ON_UNSEATED] = "unseated",
-        [KL_ON_PUT_BACK] = "put back",
-        [KL_ON_BEGIN] = "begin",
-        [KL_ON_GONE] = "gone",
-        [KL_ON_REPLAY] = "replay",
-        [KL_ON_SHOW] = "show",
-        [KL_ON_DIE] = "die",
-        [KL_ON_CLOSE] = "close",
-    };
-    return name[e];
-}
-
 void kl_match_on(struct kl_match *m, enum kl_match_event e) {
     const enum kl_phase was = m->emu.phase;
     m->state = kl_match_next(m->state, e);

@@ -67,9 +67,6 @@ enum kl_match_event {
 enum kl_match_state kl_match_next(enum kl_match_state s, enum kl_match_event e);
 /* Pure: who has the core in that state, and whether it runs. */
 enum kl_phase kl_match_phase(enum kl_match_state s);
-/* Pure: their names in docs/design.md. */
-const char *kl_match_state_name(enum kl_match_state s);
-const char *kl_match_event_name(enum kl_match_event e);
 
 /* Takes the match to the next state. A core that begins to run as the player's own gets the player's save
  * with its next frame; when a room is gone, the player's fast-forward is the player's again. */

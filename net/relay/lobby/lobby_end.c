@@ -11,8 +11,13 @@
 
 /* --- a connection --- */
 
+void kl_lobby_ask_rests(struct kl_lobby *l, struct kl_lobby_asking *a) {
+    if (a->place != KL_LOBBY_NO_PLACE) l->fleet_asks &= ~(1u << a->place);
+    a->place = KL_LOBBY_NO_PLACE;
+}
+
 void kl_lobby_ask_no_more(struct kl_lobby *l, struct kl_lobby_client *c) {
-    if (c->asks && c->asks->place != KL_LOBBY_NO_PLACE) l->fleet_asks &= ~(1u << c->asks->place);
+    if (c->asks) kl_lobby_ask_rests(l, c->asks);
     free(c->asks);
     c->asks = NULL;
 }

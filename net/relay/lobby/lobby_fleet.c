@@ -55,20 +55,16 @@ static void ask(struct kl_lobby *l, struct kl_lobby_asking *a, uint64_t now_us) 
     kl_fleet_ask(l->fleet, a->place, room_of(a), a->how);
 }
 
-static void give_place(struct kl_lobby *l, struct kl_lobby_asking *a) {
-    if (a->place != KL_LOBBY_NO_PLACE) l->fleet_asks &= ~(1u << a->place);
-    a->place = KL_LOBBY_NO_PLACE;
-}
-
-/* Redis has begun anew. A newcomer hears so; who returns waits here until the match may move. */
+/* Redis has begun anew. A newcomer hears so; a player who returns waits here until the match may move. */
 static void come_later(struct kl_lobby *l, unsigned peer, uint64_t now_us) {
     struct kl_lobby_asking *a = l->client[peer].asks;
-    give_place(l, a);
+    if (!a->returns) {
+        kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, "the fleet has just begun: try again in 10 s");
+        return;
+    }
+    kl_lobby_ask_rests(l, a);
     a->again_us = now_us + AGAIN_US;
     a->until_us = a->again_us + ANSWER_US;
-    if (a->returns) return;
-    kl_lobby_ask_no_more(l, &l->client[peer]);
-    kl_lobby_turn_away(l, peer, KL_REFUSE_LIMIT, "the fleet has just begun: try again in 10 s");
 }
 
 static void send_on(struct kl_lobby *l, unsigned peer, const struct kl_addresses *at) {

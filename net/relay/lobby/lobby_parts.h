@@ -45,6 +45,8 @@ struct kl_lobby_asking {
         struct kl_return back; /* if it returns */
     };
 };
+/* Its place is another's, until it asks again. */
+void kl_lobby_ask_rests(struct kl_lobby *l, struct kl_lobby_asking *a);
 void kl_lobby_ask_no_more(struct kl_lobby *l, struct kl_lobby_client *c);
 /* Sends the reason, hangs up, and takes the member out of the room. (The next kl_lobby_run() frees an empty
  * room; a pointer to it stays valid until then.) */
