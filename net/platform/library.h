@@ -26,6 +26,10 @@ void kl_library_move(const char *path);
 /* True if a library of this path is loaded in this process. */
 bool kl_library_loaded(const char *path);
 
+/* Libraries that are loaded from now on find the symbols of this one, which is loaded. False: it is not. No
+ * effect on Windows. */
+bool kl_library_share(const char *path);
+
 /* The address of a symbol; NULL: no such symbol. */
 void *kl_library_find(void *library, const char *symbol);
 

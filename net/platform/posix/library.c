@@ -27,6 +27,12 @@ bool kl_library_loaded(const char *path) {
     return library != NULL;
 }
 
+bool kl_library_share(const char *path) {
+    void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+    kl_library_close(library);
+    return library != NULL;
+}
+
 void *kl_library_find(void *library, const char *symbol) {
     return dlsym(library, symbol);
 }

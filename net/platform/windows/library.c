@@ -45,6 +45,10 @@ bool kl_library_loaded(const char *path) {
 }
 
 /* A function's address; ISO C has no conversion of one into a pointer to data, Windows and Linux have. */
+bool kl_library_share(const char *path) {
+    return kl_library_loaded(path);
+}
+
 void *kl_library_find(void *library, const char *symbol) {
     return (void *)(uintptr_t)GetProcAddress(library, symbol);
 }

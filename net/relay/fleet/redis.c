@@ -7,6 +7,7 @@
 #include "net/platform/address.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"
+#include "net/relay/fleet/redis_tls.h"
 
 #define PORT 6379
 
@@ -35,18 +36,16 @@ static bool read_host(char *text, struct kl_redis_place *out) {
 }
 
 bool kl_redis_parse(const char *url, struct kl_redis_place *out, char *err, size_t err_len) {
-    static const char scheme[] = "redis://", sealed[] = "rediss://";
+    static const char plain[] = "redis://", sealed[] = "rediss://";
     char text[KL_REDIS_URL];
     unsigned long database = 0;
-    *out = (struct kl_redis_place){0};
+    *out = (struct kl_redis_place){.tls = !strncmp(url, sealed, strlen(sealed))};
     if (!strcmp(url, "off")) return true;
-    if (!strncmp(url, sealed, strlen(sealed))) {
-        snprintf(
-            err, err_len,
-            "expected redis://HOST:PORT/DB, got %.80s: for Redis with TLS use stunnel, and its address here",
-            url);
+    if (out->tls && !kl_redis_tls_is_built()) {
+        snprintf(err, err_len, "expected redis://HOST:PORT/DB, got %.80s: " KL_REDIS_NO_TLS, url);
         return false;
     }
+    const char *scheme = out->tls ? sealed : plain;
     bool good = !strncmp(url, scheme, strlen(scheme)) && strlen(url) < sizeof text && !strchr(url, '@');
     if (good) {
         strcpy(text, url + strlen(scheme));
@@ -56,7 +55,8 @@ bool kl_redis_parse(const char *url, struct kl_redis_place *out, char *err, size
         good = good && read_host(text, out);
         out->database = (unsigned)database;
     }
-    if (!good) snprintf(err, err_len, "expected off or redis://HOST:PORT/DB, got \"%.80s\"", url);
+    if (!good)
+        snprintf(err, err_len, "expected off, redis://HOST:PORT/DB or rediss:// for TLS, got \"%.80s\"", url);
     return good;
 }
 
@@ -184,7 +184,9 @@ struct kl_redis *kl_redis_open(const struct kl_redis_place *place, unsigned time
     if (r) r->context = hi.ConnectWithTimeout(place->host, place->port, tv);
     if (r && r->context && !r->context->err) {
         hi.SetTimeout(r->context, tv);
-        if (greet(r, place, err, err_len)) return r;
+        if ((!place->tls || kl_redis_tls_begin(r->context, place->host, err, err_len)) &&
+            greet(r, place, err, err_len))
+            return r;
     } else {
         snprintf(err, err_len, "%s", r && r->context ? r->context->errstr : "no memory");
     }

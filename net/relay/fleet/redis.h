@@ -16,9 +16,11 @@ struct kl_redis_place {
     char host[256];
     uint16_t port;
     unsigned database;
+    bool tls;
     char user[KL_REDIS_WORD], password[KL_REDIS_WORD]; /* "": none */
 };
-/* Reads redis://HOST[:PORT][/DB], or off: an empty host. False: err says what was expected. */
+/* Reads redis://HOST[:PORT][/DB], rediss:// for TLS, or off: an empty host. False: err says what was
+ * expected. */
 bool kl_redis_parse(const char *url, struct kl_redis_place *out, char *err, size_t err_len);
 /* Reads a private file with one line, "PASSWORD" or "USER PASSWORD". False with a line in err. */
 bool kl_redis_login(const char *path, struct kl_redis_place *out, char *err, size_t err_len);
@@ -44,7 +46,7 @@ struct kl_redis_answer {
 struct kl_redis; /* NULL: closed */
 
 /* Connects within timeout_ms, and gives each answer as long. NULL with a line in err: no library of this
- * build's version, no server, or one that refuses. */
+ * build's version, no server, one that refuses, or a certificate that is not the server's. */
 struct kl_redis *kl_redis_open(const struct kl_redis_place *place, unsigned timeout_ms, char *err,
                                size_t err_len);
 void kl_redis_close(struct kl_redis *r);

@@ -85,8 +85,8 @@ const struct kl_row kl_relay_rows[] = {
          "system that cannot"},
     {NAME("fleet"), .take = take_redis, FIELD(fleet), .standard = "off", .value = "URL",
      .help =
-         "relays that share this Redis, redis://HOST:PORT/DB, are one: each lists the rooms of all, and "
-         "sends "
+         "relays that share this Redis, redis://HOST:PORT/DB, or rediss:// for TLS, are one: each lists the "
+         "rooms of all, and sends "
          "players on to the relay that has theirs; they have one relay.key, and each its own `--host`; needs "
          "hiredis; not on Windows"},
     {NAME("fleet-login"), TEXT(fleet_login), .value = "FILE",

@@ -14,6 +14,16 @@ done
 
 port=$(free_port)
 echo "one secret" >"$tmp/login" && chmod 600 "$tmp/login"
+# Redis gets a certificate for its address, of a CA that this machine does not know.
+certify() { # NAME EXTENSION ARGUMENT...
+    local name=$1 extension=$2 && shift 2
+    openssl req -x509 -newkey ed25519 -nodes -days 2 -subj "/CN=$name" -addext "$extension" "$@" -keyout "$tmp/$name.key" -out "$tmp/$name.pem" \
+        >"$tmp/openssl.log" 2>&1 || die "fleet: $(cat "$tmp/openssl.log")"
+}
+certify ca basicConstraints=critical,CA:TRUE
+certify redis subjectAltName=IP:127.0.0.1 -CA "$tmp/ca.pem" -CAkey "$tmp/ca.key"
+tls_port=$(free_port)
+tls=(--tls-port "$tls_port" --tls-cert-file "$tmp/redis.pem" --tls-key-file "$tmp/redis.key" --tls-ca-cert-file "$tmp/ca.pem" --tls-auth-clients no)
 fleet=(--fleet "redis://127.0.0.1:$port/3" --fleet-login "$tmp/login")
 "$relay_program" --check "${fleet[@]}" >"$tmp/check" 2>&1
 status=$?
@@ -22,22 +32,41 @@ check fleet/check-none "exit status $status: $(cat "$tmp/check")" \
 # The line that docs/hosting.md tells a host to write.
 read -ra user <<<"$(sed -n '/^ACL SETUSER/,/^```/p' docs/hosting.md | tr -d '`\n' | sed 's/.*~keylock/~keylock/')"
 user=(--user one on '>secret' "${user[@]}")
-start redis redis-server --port "$port" --bind 127.0.0.1 --save '' --dir "$tmp" "${user[@]}"
+start redis redis-server --port "$port" --bind 127.0.0.1 --save '' --dir "$tmp" "${tls[@]}" "${user[@]}"
 said redis 'Ready to accept' 5 || { show redis; die "fleet: redis does not start"; }
 "$relay_program" --check "${fleet[@]}" >"$tmp/check" 2>&1
 check fleet/check "$(cat "$tmp/check")" grep -q '^in order' "$tmp/check"
+
+# Relays speak TLS if hiredis can, from its version 1.0 on: Debian 13's does (make test-debian13), Debian 12's does not.
+check_tls() { # HOST CA; the exit status is the relay's
+    SSL_CERT_FILE=$2 "$relay_program" --check --host 127.0.0.1 --fleet "rediss://$1:$tls_port/3" --fleet-login "$tmp/login" >"$tmp/check" 2>&1
+}
+sealed=("${fleet[@]}")
+# shellcheck disable=SC2086
+if [ "$(echo HIREDIS_MAJOR | gcc ${CPPFLAGS:-} -include hiredis/hiredis.h -E -P - | tail -n 1)" -ge 1 ]; then
+    sealed=(--fleet "rediss://127.0.0.1:$tls_port/3" --fleet-login "$tmp/login")
+    export SSL_CERT_FILE=$tmp/ca.pem
+    check fleet/tls "$(cat "$tmp/check")" check_tls 127.0.0.1 "$tmp/ca.pem"
+    check fleet/tls-stranger "$(cat "$tmp/check")" eval '! check_tls 127.0.0.1 /etc/ssl/certs/ca-certificates.crt && grep -q verify "$tmp/check"'
+    check fleet/tls-other-name "$(cat "$tmp/check")" eval '! check_tls localhost "$tmp/ca.pem" && grep -q verify "$tmp/check"'
+else
+    check fleet/no-tls "$(cat "$tmp/check")" eval '! check_tls 127.0.0.1 "$tmp/ca.pem" && grep -q stunnel "$tmp/check"'
+fi
 
 # The Redis of `rooms --fleet` is a model: it answers as this one does, and without the fence rooms come apart.
 "$build/tests/rooms" --redis "$port" >"$tmp/model" 2>&1
 check fleet/model "exit status $?: $(tail -n 3 "$tmp/model")" grep -q 'the same answers' "$tmp/model"
 check fleet/unfenced "no room failed" eval '! "$build/tests/rooms" --fleet --unfenced --seeds 30 >"$tmp/unfenced" 2>&1'
 
-begin_relay() { # NUMBER
-    start "relay$1" setsid "$relay_program" --bind "127.0.0.$1" --host "127.0.0.$1" --port $((port + 1)) --state "$tmp/state" \
-        --journal "$tmp/journal$1" --control off "${fleet[@]}"
-    said "relay$1" 'event=fleet_found' 5 || { show "relay$1"; die "fleet: relay$1 does not find Redis"; }
+begin_relay() { # NUMBER FLEET...
+    local i=$1 && shift
+    start "relay$i" setsid "$relay_program" --bind "127.0.0.$i" --host "127.0.0.$i" --port $((port + 1)) --state "$tmp/state" \
+        --journal "$tmp/journal$i" --control off "$@"
+    said "relay$i" 'event=fleet_found' 5 || { show "relay$i"; die "fleet: relay$i does not find Redis"; }
 }
-for i in 1 2 3; do begin_relay $i; done
+begin_relay 1 "${sealed[@]}"
+begin_relay 2 "${sealed[@]}"
+begin_relay 3 "${fleet[@]}"
 relays_known() { [ "$(cat "$tmp"/relay[123].log | grep -ac 'event=fleet_relay ')" = 6 ]; }
 check fleet/known "$(grep -ah fleet_relay "$tmp"/relay[123].log)" eventually 5 relays_known
 
