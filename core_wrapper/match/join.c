@@ -97,9 +97,10 @@ static int trust(void *ctx, const uint8_t pub[32], char *err, size_t err_len) {
     return kl_known_check(dir, m->config.host, m->config.port, pub, err, err_len) < 0 ? -1 : 0;
 }
 
-static void welcomed(void *ctx, const struct kl_welcome *w) {
+static void keep(void *ctx, const struct kl_welcome *w, const char *relays) {
     struct kl_match *m = ctx;
     char err[256];
+    snprintf(m->join.seat.relays, sizeof m->join.seat.relays, "%s", relays);
     if (kl_seat_file_keep(&m->join.seat, w->token, w->room_id, err, sizeof err) != 0)
         fprintf(stderr, "[Keylock] %s\n", err);
 }
@@ -133,10 +134,11 @@ static bool open_link(struct kl_match *m) {
     m->join.config.password = *c->password ? c->password : NULL;
     m->join.config.seat = m->join.seat.key;
     m->join.config.fresh = m->join.back;
+    m->join.config.relays = m->join.seat.relays;
     memcpy(m->join.config.token, m->join.seat.token, sizeof m->join.config.token);
     m->join.config.ctx = m;
     m->join.config.trust = trust;
-    m->join.config.welcomed = welcomed;
+    m->join.config.keep = keep;
     if (kl_link_open(&m->link, &m->join.config, err, sizeof err) == 0) {
         kl_match_on(m, KL_ON_DIAL);
         return true;

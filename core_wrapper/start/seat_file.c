@@ -9,12 +9,14 @@
 #include "net/platform/clock.h"
 #include "net/platform/dir.h"
 
-/* "keylock seat 2", a line for the key's seed, the token, the room's id, each hexadecimal; one for people */
+/* "keylock seat 2", a line for the key's seed, the token, the room's id, each hexadecimal; for people;
+ * one
+ * with the relays, if any */
 #define HEAD      "keylock seat 2\n"
 #define TOKEN_AT  (sizeof HEAD - 1 + 2 * KL_SEAT_SEED + 1)
 #define ROOM_AT   (TOKEN_AT + 2 * KL_SEAT_TOKEN + 1)
 #define WHERE_AT  (ROOM_AT + 2 * KL_SEAT_ROOM + 1)
-#define FILE_MAX  (WHERE_AT + KL_SEAT_WHERE)
+#define FILE_MAX  (WHERE_AT + KL_SEAT_WHERE + KL_SEAT_RELAYS)
 #define LOCK_TAIL ".lock"
 #define KEPT      "kept-"
 #define DAY_S     86400
@@ -80,7 +82,12 @@ static bool parse(struct kl_seat_file *f, const char *text, size_t len) {
                 from_hex(f->token, sizeof f->token, text + TOKEN_AT) &&
                 from_hex(f->room, sizeof f->room, text + ROOM_AT);
     if (good) kl_seat_from_seed(&f->key, seed);
-    if (good) snprintf(f->where, sizeof f->where, "%.*s", (int)(len - 1 - WHERE_AT), text + WHERE_AT);
+    if (good) {
+        const char *where = text + WHERE_AT, *end = text + len - 1,
+                   *line = memchr(where, '\n', len - WHERE_AT);
+        snprintf(f->where, sizeof f->where, "%.*s", (int)(line - where), where);
+        snprintf(f->relays, sizeof f->relays, "%.*s", line < end ? (int)(end - line - 1) : 0, line + 1);
+    }
     sodium_memzero(seed, sizeof seed);
     return good;
 }
@@ -209,6 +216,7 @@ void kl_seat_file_renew(struct kl_seat_file *f) {
     if (f->left) kl_seat_file_retire(f);
     kl_seat_make(&f->key);
     memset(f->room, 0, sizeof f->room);
+    f->relays[0] = 0;
     f->left = false;
     if (f->lock.handle >= 0) take_away(f);
 }
@@ -222,7 +230,8 @@ int kl_seat_file_keep(struct kl_seat_file *f, const uint8_t token[KL_SEAT_TOKEN]
     sodium_bin2hex(seed, sizeof seed, f->key.secret, KL_SEAT_SEED);
     sodium_bin2hex(hex, sizeof hex, token, KL_SEAT_TOKEN);
     sodium_bin2hex(id, sizeof id, room, KL_SEAT_ROOM);
-    int len = snprintf(text, sizeof text, HEAD "%s\n%s\n%s\n%s\n", seed, hex, id, f->where);
+    int len = snprintf(text, sizeof text, HEAD "%s\n%s\n%s\n%s\n%s%s", seed, hex, id, f->where, f->relays,
+                       *f->relays ? "\n" : "");
     int result = kl_file_join(path, sizeof path, f->dir, f->name, err, err_len);
     if (result == 0) result = kl_file_write_whole(path, text, (size_t)len, KL_FILE_PRIVATE, err, err_len);
     sodium_memzero(text, sizeof text);

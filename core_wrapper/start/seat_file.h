@@ -1,5 +1,5 @@
-/* seat_file.h - the file from which a killed client gets its seat back: the seat's key and its newest token.
- * net/PROTOCOL.md §9.
+/* seat_file.h - the file from which a killed client gets its seat back: the seat's key, its newest token, and
+ * the relays that may have the room. net/PROTOCOL.md §9.
  *
  * DIR/ID-N holds them, mode 0600. ID stands for relay, room, player and game; N counts the processes of this
  * user with the same ID. The process holds DIR/ID-N.lock (flock) while it lives, so that two processes never
@@ -23,10 +23,13 @@
 #define KL_SEAT_KEPT_DAYS 400
 #define KL_SEAT_ROOM      16  /* bytes of a room's id */
 #define KL_SEAT_WHERE     384 /* of a text, NUL included */
+#define KL_SEAT_RELAYS    KL_TEXT_MAX
 
 struct kl_seat_file {
     char dir[KL_FILE_PATH], name[64];
-    char where[KL_SEAT_WHERE];  /* "HOST:PORT ROOM", for people; of the caller, behind kl_seat_file_open() */
+    char where[KL_SEAT_WHERE]; /* "HOST:PORT ROOM", for people; of the caller, behind kl_seat_file_open() */
+    char relays
+        [KL_SEAT_RELAYS]; /* those that may have the room, by kl_link_config's keep(); the caller's, too */
     uint8_t room[KL_SEAT_ROOM]; /* its id; zero: not known */
     struct kl_file lock;        /* closed: the seat is not open */
     struct kl_seat_key key;
@@ -49,7 +52,8 @@ int kl_seat_file_open(struct kl_seat_file *f, const char *dir, const uint8_t id[
 /* The seat is somebody else's, or none's: its key is kept, if it had one in a room, and there is a new one.
  */
 void kl_seat_file_renew(struct kl_seat_file *f);
-/* Writes key and token, in this room. May be called in another thread than the rest, not at the same time. */
+/* Writes key and token, in this room, and relays. May be called in another thread than the rest, not at the
+ * same time. */
 int kl_seat_file_keep(struct kl_seat_file *f, const uint8_t token[KL_SEAT_TOKEN],
                       const uint8_t room[KL_SEAT_ROOM], char *err, size_t err_len);
 /* The seat is given up, but its key is kept. Before kl_seat_file_close(); harmless if not open. */
@@ -60,7 +64,7 @@ void kl_seat_file_close(struct kl_seat_file *f, bool forget);
 /* True if its seat was given up. */
 bool kl_seat_file_is_kept(const struct kl_seat_file *f);
 /* Calls each() for every key of the folder, until it gives false: of seats left and of those given up. Fields
- * of its argument but dir, name, key, token, room and where are zero. -1 with a line in err. */
+ * of its argument but dir, name, key, token, room, where and relays are zero. -1 with a line in err. */
 int kl_seat_file_each(const char *dir, bool (*each)(void *ctx, const struct kl_seat_file *f), void *ctx,
                       char *err, size_t err_len);
 

@@ -7,8 +7,9 @@
 #include "net/engine/command.h"
 #include "net/engine/lock_return.h"
 
-#define AWAY_US  150000        /* a frontend that has not called for so long does not run */
-#define GREET_US (5 * 1000000) /* for the relay to greet, after the first handshake */
+#define AWAY_US  150000         /* a frontend that has not called for so long does not run */
+#define GREET_US (5 * 1000000)  /* for the relay to greet, after the first handshake */
+#define TAKEN_US (20 * 1000000) /* the same, if another relay may first have to take the room */
 
 /* --- from beginning to end --- */
 
@@ -28,6 +29,7 @@ void kl_participant_init(struct kl_participant *s, const struct kl_participant_c
     memcpy(s->hello.seat_key, s->seat.pub, sizeof s->hello.seat_key);
     s->fresh = config->fresh;
     memcpy(s->token, config->token, sizeof s->token);
+    snprintf(s->relays, sizeof s->relays, "%s", config->relays ? config->relays : "");
     s->sparing = config->sparing;
     s->direct.allowed = config->direct && !config->sparing;
     s->heap = config->heap;
@@ -126,7 +128,7 @@ static void notice_absence(struct kl_participant *s, uint64_t now_us) {
 
 static void check_greeting(struct kl_participant *s, uint64_t now_us) {
     if (s->joined || s->dial.s.stage == KL_DIAL_HANDSHAKE) return;
-    if (!s->greet_by_us) s->greet_by_us = s->dial.s.answered_us + GREET_US;
+    if (!s->greet_by_us) s->greet_by_us = s->dial.s.answered_us + (*s->relays ? TAKEN_US : GREET_US);
     if (now_us >= s->greet_by_us)
         kl_participant_end_with(s, "%s answers, but does not greet");
     else if (kl_dial_is_lost(&s->dial, now_us))

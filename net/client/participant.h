@@ -154,7 +154,7 @@ struct kl_participant {
     struct kl_seat_key seat;
     bool fresh;                    /* begins with RETURN */
     bool moved;                    /* REFUSE MOVED has come; a second one is final */
-    bool sent_on;                  /* REFUSE ELSEWHERE has come since the last WELCOME; the next is final */
+    bool sent_on;                  /* REFUSE ELSEWHERE has come since the last WELCOME */
     bool goes_on;                  /* the link begins anew with these addresses: */
     char elsewhere[KL_TEXT_MAX];   /* of the relay that has the room; "": one of: */
     char relays[KL_TEXT_MAX];      /* of those that may go on with the room, the likeliest first; "": none */
@@ -176,7 +176,7 @@ struct kl_participant {
     uint64_t wake_us;   /* the caller's next turn, by kl_participant_wake_at() */
     uint64_t turned_us; /* the last kl_participant_turn() of a connected player; 0: none */
     bool enter_wanted, said_bye;
-    bool new_token; /* kl_participant_welcomed() */
+    bool new_token, new_relays; /* kl_participant_welcomed(), kl_participant_has_new_relays() */
     uint8_t path[16], path_len;
 
     struct kl_hash hash[KL_PARTICIPANT_HASHES]; /* that wait to be sent */
@@ -231,6 +231,7 @@ struct kl_participant_config {
     struct kl_seat_key seat;       /* signs RETURN. All zero: one is made */
     bool fresh;                    /* begins with RETURN: the seat of a process that died */
     uint8_t token[KL_TOKEN_BYTES]; /* with fresh: of the last WELCOME */
+    const char *relays;            /* with fresh: of the last NOTICE 4; NULL: none. Copied */
     /* NULL, or goes into no room, but says this, and the relay's answer is status.refused and status.reason:
      * DELETE (room_id; it is signed here); CHALLENGE, and its token is status.start at KL_PARTICIPANT_LOAD;
      * RUN, with the run's recording. Both are copied. */
@@ -254,6 +255,10 @@ void kl_participant_begin(struct kl_participant *s, uint64_t now_us);
 void kl_participant_end(struct kl_participant *s, const char *reason);
 /* Gives back all memory, forgets all secrets. */
 void kl_participant_free(struct kl_participant *s);
+/* True for a player who asks for their seat: after a lost link, or a process that died. */
+static inline bool kl_participant_comes_back(const struct kl_participant *s) {
+    return s->status.phase == KL_PARTICIPANT_RETURNING || (s->fresh && !s->joined);
+}
 static inline bool kl_participant_is_over(const struct kl_participant *s) {
     return s->status.phase == KL_PARTICIPANT_ENDED;
 }
@@ -288,6 +293,8 @@ void kl_participant_take_message(struct kl_participant *s, const struct kl_msg *
 /* True once after a WELCOME to the game: status.welcome has a new token, to be saved before anything is
  * sent. */
 bool kl_participant_welcomed(struct kl_participant *s);
+/* True once after a player got other `relays`, to be saved with the token. */
+bool kl_participant_has_new_relays(struct kl_participant *s);
 /* True if the caller is to stretch the password with this salt (door.h: some 0.1 s and 64 MiB) and to give it
  * to kl_participant_secret(). */
 bool kl_participant_wants_secret(const struct kl_participant *s, uint8_t salt[KL_DOOR_SALT]);

@@ -196,13 +196,9 @@ static void on_refuse(struct kl_participant *s, const struct kl_text *t, uint64_
         kl_dial_begin(&s->dial, now_us);
         return;
     }
-    if (t->code == KL_REFUSE_ELSEWHERE && (!s->sent_on || s->joined)) {
-        s->sent_on = s->goes_on = true;
+    if (t->code == KL_REFUSE_ELSEWHERE && (!s->sent_on || s->joined || s->fresh)) {
         memcpy(s->elsewhere, t->text, sizeof s->elsewhere);
-        if (s->joined)
-            kl_participant_look_for_relay(s, now_us);
-        else
-            kl_dial_begin(&s->dial, now_us);
+        kl_participant_look_for_relay(s, now_us);
         return;
     }
     s->status.refused = t->code;
@@ -215,6 +211,12 @@ void kl_participant_begin_at(struct kl_participant *s, const struct kl_offer *o,
     kl_participant_past_forget(s, &before);
     kl_client_begin_at(&s->lock, o->keyframe, o->interval, now_us);
     enter(s, KL_PARTICIPANT_PLAYING);
+}
+
+static void take_relays(struct kl_participant *s, const char text[KL_TEXT_MAX]) {
+    const bool plays = s->joined && s->status.welcome.client != KL_WATCHER;
+    s->new_relays = s->new_relays || (plays && strcmp(s->relays, text) != 0);
+    memcpy(s->relays, text, sizeof s->relays);
 }
 
 void kl_participant_take_message(struct kl_participant *s, const struct kl_msg *m, uint64_t now_us) {
@@ -247,7 +249,7 @@ void kl_participant_take_message(struct kl_participant *s, const struct kl_msg *
         break;
     case KL_MSG_NOTICE:
         if (m->text.code == KL_NOTICE_RELAYS)
-            memcpy(s->relays, m->text.text, sizeof s->relays);
+            take_relays(s, m->text.text);
         else
             put_notice(s, &m->text);
         break;
@@ -274,4 +276,10 @@ void kl_participant_update(struct kl_participant *s, const uint8_t *body, size_t
     if (!s->joined || kl_client_receive(&s->lock, body, len, now_us) != KL_OK)
         return; /* the missing frames come again */
     note_progress(s, closed);
+}
+
+bool kl_participant_has_new_relays(struct kl_participant *s) {
+    bool has = s->new_relays;
+    s->new_relays = false;
+    return has;
 }

@@ -174,8 +174,12 @@ static void begin_return(struct kl_participant *s, bool found, uint64_t now_us) 
 }
 
 void kl_participant_look_for_relay(struct kl_participant *s, uint64_t now_us) {
-    bool again = kl_participant_is_returning(s);
-    begin_return(s, false, now_us);
+    bool again = s->joined ? kl_participant_is_returning(s) : s->sent_on;
+    s->sent_on = s->goes_on = true;
+    if (s->joined)
+        begin_return(s, false, now_us);
+    else
+        kl_dial_begin(&s->dial, now_us);
     if (again) s->dial.s.init_us = now_us + ELSEWHERE_US;
 }
 

@@ -44,7 +44,7 @@ static void copy_config(struct kl_link *l, const struct kl_link_config *config) 
     snprintf(l->host, sizeof l->host, "%s", config->host);
     l->port = config->port;
     snprintf(l->password, sizeof l->password, "%s", config->password ? config->password : "");
-    l->welcomed = config->welcomed;
+    l->keep = config->keep;
     l->trust = config->trust;
     l->ctx = config->ctx;
     snprintf(relay, sizeof relay, "%s", kl_host_port(l->host, l->port).text);
@@ -58,6 +58,7 @@ static void copy_config(struct kl_link *l, const struct kl_link_config *config) 
         .hello = config->hello,
         .seat = config->seat,
         .fresh = config->fresh,
+        .relays = config->relays,
         .errand = config->errand,
         .run = config->run,
         .run_len = config->run_len,

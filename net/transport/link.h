@@ -30,8 +30,10 @@ struct kl_link_config {
     const struct kl_msg *errand;   /* NULL, or goes into no room, but says this (participant.h) */
     const void *run;               /* with RUN: its recording */
     size_t run_len;
-    /* NULL, or called by the network's thread at each WELCOME, outside of the mutex: the token is new */
-    void (*welcomed)(void *ctx, const struct kl_welcome *w);
+    const char *relays; /* with fresh: as keep() got them; NULL: none */
+    /* NULL, or called by the network's thread, outside of the mutex: the token, or the relays that have the
+     * room or may go on with it, are new. "": there is the one alone. */
+    void (*keep)(void *ctx, const struct kl_welcome *w, const char *relays);
     const char *password; /* of the room: proved to the relay, or set with the room; NULL: none */
     /* Decides to go on with a relay of this key: 0, or -1 with the reason in err. Called if fingerprint is
      * NULL, in the network's thread, which waits for it (so it may read files). NULL: always go on. */

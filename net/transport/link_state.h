@@ -17,7 +17,7 @@ struct kl_link {
     char host[KL_LINK_HOST_MAX];
     uint16_t port;
     char password[KL_DOOR_PASSWORD_MAX + 1]; /* of the room; "": none */
-    void (*welcomed)(void *ctx, const struct kl_welcome *w);
+    void (*keep)(void *ctx, const struct kl_welcome *w, const char *relays);
     int (*trust)(void *ctx, const uint8_t pub[32], char *err, size_t err_len);
     void *ctx;
     int kick_fd;

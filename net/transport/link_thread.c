@@ -232,7 +232,7 @@ static void choose_names(struct kl_link *l) {
     const struct kl_addresses *more = s->goes_on ? &l->others : &l->names;
     for (unsigned i = 0; i < more->count; i++)
         kl_addresses_add(&names, &more->at[i]);
-    for (unsigned i = 0; i < l->others.count && s->status.phase == KL_PARTICIPANT_RETURNING; i++)
+    for (unsigned i = 0; i < l->others.count && kl_participant_comes_back(s); i++)
         kl_addresses_add(&names, &l->others.at[i]);
     s->goes_on = false;
     if (names.count) l->names = names;
@@ -299,16 +299,31 @@ static void stretch(struct kl_link *l, const uint8_t salt[KL_DOOR_SALT]) {
     sodium_memzero(secret, sizeof secret);
 }
 
+/* For a process that comes back: this relay, and those that may go on with the room. */
+static void tell_to_keep(struct kl_link *l) {
+    char text[KL_TEXT_MAX] = "", place[KL_PLACE_TEXT];
+    struct kl_addresses at = {.count = 1, .at = {l->relay}};
+    kl_link_lock(l);
+    struct kl_welcome welcome = l->participant.status.welcome;
+    read_places(l, l->participant.relays, &at);
+    kl_link_unlock(l);
+    for (unsigned i = 0; i < at.count && at.count > 1; i++) {
+        size_t len = strlen(text);
+        snprintf(text + len, sizeof text - len, "%s%s", i ? " " : "", kl_address_place(place, &at.at[i]));
+    }
+    l->keep(l->ctx, &welcome, text);
+}
+
 static void on_receive(struct kl_link *l, ENetPacket *packet) {
     uint8_t salt[KL_DOOR_SALT];
     kl_link_lock(l);
     kl_participant_message(&l->participant, packet->data, packet->dataLength, kl_now_us());
     bool welcomed = kl_participant_welcomed(&l->participant),
+         changed = kl_participant_has_new_relays(&l->participant),
          wants = kl_participant_wants_secret(&l->participant, salt);
-    struct kl_welcome welcome = l->participant.status.welcome;
     kl_link_unlock(l);
     enet_packet_destroy(packet);
-    if (welcomed && l->welcomed) l->welcomed(l->ctx, &welcome);
+    if ((welcomed || changed) && l->keep) tell_to_keep(l);
     if (wants) stretch(l, salt);
 }
 

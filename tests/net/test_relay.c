@@ -440,8 +440,8 @@ TEST(nobody_there) {
 static atomic_bool asked;
 static atomic_int was_asked; /* as the call saw it: 0 not called, 1 in time, 2 never */
 
-static void write_slowly(void *ctx, const struct kl_welcome *w) {
-    (void)ctx, (void)w;
+static void write_slowly(void *ctx, const struct kl_welcome *w, const char *relays) {
+    (void)ctx, (void)w, (void)relays;
     for (unsigned i = 0; i < 5000 && !asked; i++)
         kl_sleep_us(1000);
     was_asked = asked ? 1 : 2;
@@ -452,7 +452,7 @@ TEST(a_disk_is_not_waited_for) {
     struct kl_participant_status status = {0};
     char err[200];
     relay = relay_start(NULL);
-    struct kl_link_config config = {.host = "127.0.0.1", .port = relay.port, .welcomed = write_slowly};
+    struct kl_link_config config = {.host = "127.0.0.1", .port = relay.port, .keep = write_slowly};
     config.hello = hello_make("ann", "room", 1, 2);
     assert_int_equal(kl_link_open(&l, &config, err, sizeof err), 0);
     for (unsigned i = 0; i < 5000 && status.phase != KL_PARTICIPANT_WAITING; i++) {

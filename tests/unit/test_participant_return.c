@@ -94,6 +94,17 @@ TEST_WITH(a_newcomer_is_sent_on_once, play, drop) {
     assert_string_equal(s->status.reason, sent_on.text.text);
 }
 
+TEST_WITH(a_process_that_takes_its_seat_back_is_sent_on_until_a_relay_has_the_room, play, drop) {
+    uint32_t number = s->dial.number;
+    s->joined = false;
+    s->fresh = true;
+    for (unsigned i = 1; i <= 3; i++) {
+        kl_participant_take_message(s, &sent_on, HEARD);
+        assert_int_equal(s->status.phase, KL_PARTICIPANT_PLAYING);
+        assert_int_equal(s->dial.number, number + i);
+    }
+}
+
 TEST_WITH(a_member_returns_to_whatever_relay_has_the_room, play, drop) {
     const struct kl_msg relays = {.kind = KL_MSG_NOTICE,
                                   .text = {.code = KL_NOTICE_RELAYS, .text = "192.0.2.2:5"}};
@@ -101,6 +112,9 @@ TEST_WITH(a_member_returns_to_whatever_relay_has_the_room, play, drop) {
     unsigned notices = s->notice_put;
     kl_participant_take_message(s, &relays, HEARD);
     assert_string_equal(s->relays, "192.0.2.2:5");
+    assert_true(kl_participant_has_new_relays(s));
+    kl_participant_take_message(s, &relays, HEARD);
+    assert_false(kl_participant_has_new_relays(s));
     assert_int_equal(s->notice_put, notices); /* it is for no screen */
     for (unsigned i = 1; i <= 3; i++) {
         kl_participant_take_message(s, &sent_on, HEARD);

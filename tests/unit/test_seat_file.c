@@ -122,6 +122,7 @@ TEST_WITH(the_same_key_and_the_newest_token, make_folder, remove_folder) {
     uint8_t pub[KL_SEAT_PUB];
     take(&f, id);
     memcpy(pub, f.key.pub, sizeof pub);
+    strcpy(f.where, "relay:7 room");
     keep(&f, 1);
     keep(&f, 9);
     kl_seat_file_close(&f, false);
@@ -129,8 +130,17 @@ TEST_WITH(the_same_key_and_the_newest_token, make_folder, remove_folder) {
     assert_true(f.left);
     assert_memory_equal(f.key.pub, pub, sizeof pub);
     assert_int_equal(f.token[0], 9);
+    assert_string_equal(f.relays, ""); /* as in a file of a program that kept none */
+    assert_string_equal(f.where, "relay:7 room");
+    strcpy(f.relays, "192.0.2.1:5 [2001:db8::1]:5");
+    keep(&f, 9);
+    kl_seat_file_close(&f, false);
+    take(&f, id);
+    assert_string_equal(f.relays, "192.0.2.1:5 [2001:db8::1]:5");
+    assert_string_equal(f.where, "relay:7 room");
     kl_seat_file_renew(&f); /* the relay knows it no more */
     assert_false(f.left);
+    assert_string_equal(f.relays, "");
     assert_memory_not_equal(f.key.pub, pub, sizeof pub);
     kl_seat_file_close(&f, false);
     take(&f, id);

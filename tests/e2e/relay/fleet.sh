@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# relay/fleet.sh - three relays and a Redis: two pairs come to different relays, and play. One relay loses its power, and its match
-# goes on at another one, with equal hashes. --check looks at Redis; without --fleet nothing of it is loaded.
+# relay/fleet.sh - three relays and a Redis: two pairs come to different relays, and play. One relay loses its power, and a player
+# his process: the match goes on at another relay, with equal hashes. --check looks at Redis; without --fleet nothing of it is loaded.
 # runs: waiting, test, 40 s
 . "$(dirname "$0")/../lib.sh"
 
@@ -70,14 +70,16 @@ begin_relay 3 "${fleet[@]}"
 relays_known() { [ "$(cat "$tmp"/relay[123].log | grep -ac 'event=fleet_relay ')" = 6 ]; }
 check fleet/known "$(grep -ah fleet_relay "$tmp"/relay[123].log)" eventually 5 relays_known
 
-FRAMES=1500
+play() { # NAME PAIR WHO RELAY
+    relay=127.0.0.$4:$((port + 1))
+    run_in_room "$1" --name "$3" --core nestopia --content "$content/shooter.nes" --room "pair$2" --frames 1500 \
+        --speed real --input "random:$2$RANDOM" --hash-every 60 --wait 30
+}
 for i in 1 2; do
     for who in a b; do
         at=$i
         [ $who = a ] || at=$((i + 1))
-        relay=127.0.0.$at:$((port + 1))
-        run_in_room "pair$i-$who" --core nestopia --content "$content/shooter.nes" --room "pair$i" --frames $FRAMES \
-            --speed real --input "random:$i$RANDOM" --hash-every 60 --wait 30
+        play "pair$i-$who" $i $who $at
         [ $who = b ] || said "relay$i" "event=joined room=\"pair$i\"" 10
     done
 done
@@ -87,28 +89,34 @@ check fleet/sent-on "$(grep -ah 'code=15' "$tmp"/relay[123].log)" \
 both_listed() { [ "$("$keylock" rooms "127.0.0.3:$((port + 1))" | grep -cE '^ *pair[12] ')" = 2 ]; }
 check fleet/list "$("$keylock" rooms "127.0.0.3:$((port + 1))" 2>&1)" eventually 5 both_listed
 
-# All its processes at once.
+# All its processes at once; and so goes a player, who starts anew at the relay that is gone.
+stop pair1-a KILL
 group=${pid[relay1]}
 kill -STOP -- -"$group"
 kill -KILL -- -"$group"
 gone=$(now_ms)
 stop relay1 KILL 2>/dev/null
+play pair1-again 1 a 1
 taken() { cat "$tmp"/relay[23].log | grep -aq 'event=fleet_room_taken room="pair1"'; }
 eventually 10 taken
 check fleet/taken "no relay has taken the room" taken
 note "the room is another relay's after $(($(now_ms) - gone)) ms"
 
+back() { [ "$(cat "$tmp"/relay[23].log | grep -ac 'event=returned room="pair1"')" = 2 ]; }
+check fleet/seats "$(grep -ah 'room="pair1"' "$tmp"/relay[23].log)" eventually 10 back
+first=(none pair1-again pair2-a)
 for i in 1 2; do
-    ended "pair$i-a" 60; a=$?
+    one=${first[i]}
+    ended "$one" 60; a=$?
     ended "pair$i-b" 20; b=$?
     if [ $a != 0 ] || [ $b != 0 ]; then
         fail "fleet/pair$i: exit status $a and $b"
-        show "pair$i-a" "pair$i-b" relay2 relay3
-    elif ! "$keylock" diff "$tmp/pair$i-a.hash" "$tmp/pair$i-b.hash" >"$tmp/diff" 2>&1 ||
-        ! hashes_move "$tmp/pair$i-a.hash"; then
+        show "$one" "pair$i-b" relay2 relay3
+    elif ! "$keylock" diff "$tmp/$one.hash" "$tmp/pair$i-b.hash" >"$tmp/diff" 2>&1 ||
+        ! hashes_move "$tmp/$one.hash"; then
         fail "fleet/pair$i: $(head -n 1 "$tmp/diff")"
     else
-        ok "fleet/pair$i: $(wc -l <"$tmp/pair$i-a.hash") equal hashes"
+        ok "fleet/pair$i: $(wc -l <"$tmp/$one.hash") equal hashes"
     fi
 done
 left() { redis-cli -p "$port" -n 3 keys 'keylock:[krt]*' | grep -vE 'relays?|rooms'; }
