@@ -2,7 +2,7 @@
 
 BENCHES := latency wrapper catchup bytes relay pace
 
-.PHONY: bench bench-build bench-ahead bench-pages bench-database bench-beyond bench-fleet $(BENCHES:%=bench-%)
+.PHONY: bench bench-build bench-ahead bench-pages bench-database bench-beyond bench-fleet bench-window $(BENCHES:%=bench-%)
 bench: $(BENCHES:%=bench-%) ## measure: CSV and plots into build/bench (QUICK=1: a few minutes, says less)
 
 bench-latency:  ## lead and press-to-play over the table's links, beside the bound and the original
@@ -24,8 +24,11 @@ bench-database: ## a list of the verifier's database with 100,000 matches, besid
 bench-fleet:    ## what a frame waits for Redis in a fleet, and how many rooms fill one Redis; ROOMS="1 16 …"; DOCUMENT=1: into docs/measured.md
 bench-fleet: bench_args = $(ROOMS)
 
+bench-window: bench_args = $(ONLY)
+bench-window:   ## ONLY="readers" or "page": what hostile readers of --http cost 128 rooms that play, and how quick its page is with 1,000 rooms
+
 # They share the machine's cores, so never two at once, with any -j.
-$(BENCHES:%=bench-%) bench-ahead bench-pages bench-database bench-beyond bench-fleet: bench-%: bench-build
+$(BENCHES:%=bench-%) bench-ahead bench-pages bench-database bench-beyond bench-fleet bench-window: bench-%: bench-build
 	$(Q)flock --no-fork $(OUT)/bench/.lock env KL_BUILD=$(OUT) KL_CONTENT=$(BUILD)/content QUICK=$(QUICK) DOCUMENT=$(DOCUMENT) $(if $(MINUTES),MINUTES=$(MINUTES)) python3 tests/bench/$*.py $(bench_args)
 
 bench-guess: $(OUT)/bench/guess ## rules of guessing the others' buttons, on play-like input

@@ -1,5 +1,5 @@
 """page.py URL --size WxH [--dark] [--token T] [--press NAME]... [--until TEXT] [--seconds S] [--png FILE]: the page
-of --http in Chromium.
+of --http in Chromium. --rooms N: says how long N rooms take until they stand there, and the page's longest task in the seconds after.
 
 Gives the token by the page's own button, moves the focus to each button of this name (the one that a screen reader says), presses
 Enter, agrees to what is asked, and prints the page's answer. At the end, once the page has TEXT: the page's text, a picture, and
@@ -15,6 +15,7 @@ say.add_argument("--press", action="append", default=[])
 say.add_argument("--type", default="")
 say.add_argument("--until", default="")
 say.add_argument("--seconds", type=float, default=2)
+say.add_argument("--rooms", type=int)
 say.add_argument("--png")
 say = say.parse_args()
 
@@ -102,6 +103,10 @@ try:
     do("Runtime.enable")
     do("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
     do("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if say.dark else "light"}])
+    if say.rooms:
+        do("Page.addScriptToEvaluateOnNewDocument", source="var tasks = []; new PerformanceObserver(l => tasks.push(...l.getEntries().map("
+           "t => t.duration))).observe({type: 'longtask', buffered: true});")
+    began = time.monotonic()
     do("Page.navigate", url=say.url)
     wait("document.readyState === 'complete' && rooms.size > 0")
     if say.token:
@@ -113,6 +118,13 @@ try:
         press(name)
         wait("at('said').textContent")
         print("said:", js("at('said').textContent"))
+    if say.rooms:
+        wait(f"rooms.size >= {say.rooms}", 60)
+        shown, first = time.monotonic() - began, js("Math.max(0, ...tasks)")
+        js("tasks = []")
+        time.sleep(say.seconds)
+        print(f"{js('rooms.size')} rooms: shown after {shown:.2f} s, longest task {first:.0f} ms, then {js('Math.max(0, ...tasks)'):.0f} ms")
+        say.seconds = 0
     wait(f"[...rooms.values()].some(r => r.graphs.get('lead').values.length > {say.seconds})", 60)
     wait(f"document.body.innerText.includes({json.dumps(say.until)})")
     print(js("document.body.innerText"))

@@ -143,35 +143,7 @@ fi
 # --- readers that cost the rooms nothing ------------------------------------------------------------------------------
 
 # A thousand connections: half of them send a byte a second, some send garbage; and then one more reader gets its answer.
-cat >"$tmp/hostile.py" <<'END'
-import random, select, socket, sys
-host, port = sys.argv[1].rsplit(":", 1)
-chance = random.Random(1)
-all = []
-for i in range(1000):
-    s = socket.socket()
-    s.setblocking(False)
-    s.connect_ex((host, int(port)))
-    all.append(s)
-print("open", flush=True)
-for s in all[1::5]: # streams that nobody reads, more than there may be
-    try:
-        s.send(b"GET /api/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-    except OSError:
-        pass
-request = b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-" + b"a" * 100
-for turn in range(40):
-    for i, s in enumerate(all):
-        try:
-            if i % 2 == 0:
-                s.send(request[turn:turn + 1])
-            elif turn == i % 40:
-                s.send(bytes(chance.randrange(256) for _ in range(2000)))
-        except OSError:
-            pass
-    select.select([], [], [], 0.1)
-END
-start hostile python3 "$tmp/hostile.py" "$http"
+start hostile python3 tests/e2e/hostile_readers.py "$http" 4
 said hostile open 10
 ended hostile 30
 check window/hostile "exit status $?: $(cat "$tmp/hostile.log")" test $? = 0
