@@ -10,6 +10,7 @@
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/env/env.h"
 #include "core_wrapper/match/load.h"
+#include "core_wrapper/match/open_core.h"
 #include "core_wrapper/netplay/netplay.h"
 #include "core_wrapper/match/join.h"
 #include "core_wrapper/match/play.h"
@@ -43,7 +44,7 @@ RETRO_API unsigned retro_api_version(void) {
 RETRO_API void retro_set_environment(retro_environment_t callback) {
     m->front.call.environment = callback;
     m->front.screen.asked = false;
-    kl_load_open(m, false);
+    kl_open_core(m, false);
     if (alone())
         m->emu.core.set_environment(kl_emulator_environment(&m->emu));
     else if (m->state == KL_MATCH_IDLE)
@@ -91,7 +92,7 @@ static void rename_core(struct retro_system_info *info) {
 
 RETRO_API void retro_get_system_info(struct retro_system_info *info) {
     memset(info, 0, sizeof *info);
-    kl_load_open(m, false);
+    kl_open_core(m, false);
     if (core()) {
         m->emu.core.get_system_info(info);
         rename_core(info);
@@ -106,7 +107,7 @@ RETRO_API void retro_get_system_info(struct retro_system_info *info) {
  * repeat them. */
 static void catch_up(void) {
     const void *before = m->emu.core.handle;
-    kl_load_open(m, true);
+    kl_open_core(m, true);
     if (m->emu.core.handle == before || !core()) return;
     retro_set_environment(m->front.call.environment);
     if (m->front.call.video) retro_set_video_refresh(m->front.call.video);
@@ -161,7 +162,7 @@ static bool load_room(bool special, unsigned type, const struct retro_game_info 
     }
     kl_memory_free(&m->emu.memory);
     kl_content_free(&m->emu.content);
-    m->free.own_saves = !kl_config_replay() && kl_choice_alone(m);
+    m->play.own_saves = !kl_config_replay() && kl_choice_alone(m);
     if (kl_load_first(m, special, type, info, count) && kl_session_open(m)) return true;
     kl_session_close(m);
     return false;
@@ -169,7 +170,7 @@ static bool load_room(bool special, unsigned type, const struct retro_game_info 
 
 static bool load(bool special, unsigned type, const struct retro_game_info *info, size_t count) {
     m->front.error[0] = 0;
-    kl_load_open(m, true);
+    kl_open_core(m, true);
     bool loaded =
         alone() ? load_alone(special, type, info, count) : room() && load_room(special, type, info, count);
     if (!loaded) {
@@ -231,9 +232,9 @@ RETRO_API void retro_run(void) {
 RETRO_API void retro_set_controller_port_device(unsigned port, unsigned device) {
     if (alone()) m->emu.core.set_controller_port_device(port, device);
     if (!room() || port >= KL_MAX_SEATS) return;
-    bool changed = !(m->devices.set >> port & 1) || m->devices.of[port] != device;
-    m->devices.of[port] = device;
-    m->devices.set |= (uint8_t)(1u << port);
+    bool changed = !(m->front.devices.set >> port & 1) || m->front.devices.of[port] != device;
+    m->front.devices.of[port] = device;
+    m->front.devices.set |= (uint8_t)(1u << port);
     if (kl_emulator_local(&m->emu))
         m->emu.core.set_controller_port_device(port, device);
     else if (changed && m->emu.phase == KL_PHASE_PLAYING)
@@ -264,13 +265,15 @@ RETRO_API size_t retro_serialize_size(void) {
 
 RETRO_API bool retro_serialize(void *data, size_t size) {
     if (own_states()) return m->emu.core.serialize(data, size);
-    kl_frontend_say_once(&m->front, &m->said.states, "savestates, rewind and run-ahead are off in a room");
+    kl_frontend_say_once(&m->front, &m->front.said.states,
+                         "savestates, rewind and run-ahead are off in a room");
     return false;
 }
 
 RETRO_API bool retro_unserialize(const void *data, size_t size) {
     if (own_states()) return m->emu.core.unserialize(data, size);
-    if (room()) kl_frontend_say_once(&m->front, &m->said.loads, "your own states cannot be loaded in a room");
+    if (room())
+        kl_frontend_say_once(&m->front, &m->front.said.loads, "your own states cannot be loaded in a room");
     return false;
 }
 
@@ -282,7 +285,7 @@ RETRO_API void retro_cheat_set(unsigned index, bool enabled, const char *code) {
     if (own_states())
         m->emu.core.cheat_set(index, enabled, code);
     else if (room() && enabled)
-        kl_frontend_say_once(&m->front, &m->said.cheats, "cheats are off in a room");
+        kl_frontend_say_once(&m->front, &m->front.said.cheats, "cheats are off in a room");
 }
 
 RETRO_API void *retro_get_memory_data(unsigned id) {

@@ -48,13 +48,13 @@ static enum keylock_state find_state(void) {
 
 static void describe(enum keylock_state s, char *line) {
     const struct kl_roster *r = &m->status.roster;
-    const char *room = m->config.room;
+    const char *room = m->join.request.room;
     switch (s) {
     case KEYLOCK_IDLE: snprintf(line, KEYLOCK_LINE, "no content is loaded"); break;
     case KEYLOCK_ALONE: snprintf(line, KEYLOCK_LINE, "in no room"); break;
     case KEYLOCK_LOOKING: snprintf(line, KEYLOCK_LINE, "looking for a match"); break;
     case KEYLOCK_JOINING:
-        snprintf(line, KEYLOCK_LINE, "room %s: reaching the relay %.120s", room, m->config.host);
+        snprintf(line, KEYLOCK_LINE, "room %s: reaching the relay %.120s", room, m->join.request.host);
         break;
     case KEYLOCK_WAITING:
         snprintf(line, KEYLOCK_LINE, "room %s: waiting for players, %u of %u", room, r->filled, r->players);

@@ -12,6 +12,13 @@ struct kl_frontend {
     struct kl_screen screen;
     char error[KLW_TEXT_MAX];                                /* the newest failure, for klw_api.error() */
     char own_path[4096], system_dir[4096], player_dir[4096]; /* our file; its folders, as it said */
+    struct {
+        unsigned of[KL_MAX_SEATS]; /* by port */
+        uint8_t set;               /* bit per port */
+    } devices;                     /* that it set for the pads */
+    struct {
+        bool states, loads, cheats, disk, desync, files, left;
+    } said; /* lines that are shown once in a session */
 };
 
 /* Keeps the line in f->error and shows it. */

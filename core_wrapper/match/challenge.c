@@ -16,7 +16,7 @@ static bool begin(struct kl_match *m) {
     struct kl_replay *r = &m->play.replay;
     struct kl_recording *token = r->rec;
     struct kl_participant_status *s = &m->status;
-    kl_copy_cut(m->config.room, sizeof m->config.room, token->room.name);
+    kl_copy_cut(m->join.request.room, sizeof m->join.request.room, token->room.name);
     m->join.config.hello.facts = token->room.facts;
     if (!kl_replay_begin(m)) return false;
     s->welcome.client = 0;
@@ -24,7 +24,7 @@ static bool begin(struct kl_match *m) {
     memcpy(s->welcome.room_id, token->head.room_id, sizeof s->welcome.room_id);
     memcpy(s->relay_key, token->head.relay_key, sizeof s->relay_key);
     kl_copy_cut(s->welcome.match, sizeof s->welcome.match, token->room.match);
-    m->own_seats = 1;
+    m->play.own_seats = 1;
     kl_record_begin(&m->record, token->start, token->start_len);
     if (!m->record.recorder.on) {
         kl_frontend_fail(&m->front, "the run cannot be recorded: %s", m->config.record);

@@ -8,9 +8,8 @@
 #include "core_wrapper/match/join.h"
 #include "core_wrapper/words/own_options.h"
 #include "core_wrapper/match/quick.h"
-#include "core_wrapper/record/record.h"
 #include "core_wrapper/match/room_name.h"
-#include "core_wrapper/match/wish.h"
+#include "core_wrapper/match/open_core.h"
 #include "core_wrapper/match/match.h"
 #include "net/engine/facts.h"
 #include "net/platform/clock.h"
@@ -20,34 +19,36 @@
 #define SETTLED_US 1500000 /* a menu is stepped through */
 #define RETRY_US   3000000 /* until a relay that did not answer is asked again */
 
-/* The player's own settings. */
-static const struct kl_config *own(struct kl_match *m) {
-    return m->choice.netplay ? &m->choice.said : &m->config;
-}
-
 /* --- the options' values --- */
 
 static const char *ask(struct kl_match *m, const char *key) {
     return m->emu.runner ? NULL : kl_control_ask(m, key);
 }
 
+/* A recording was left for a room that begins with its frame. */
+static bool takes_over(struct kl_match *m) {
+    return m->join.take_over.start && !m->choice.by_menu;
+}
+
 static enum kl_play_mode said(struct kl_match *m) {
-    enum kl_play_mode mode = m->config.mode;
+    enum kl_play_mode mode = m->choice.by_menu ? KL_PLAY_AUTO : m->config.mode;
     const char *menu = ask(m, KL_OWN_MODE);
     if (m->choice.left) return KL_PLAY_ALONE;
+    if (takes_over(m)) return KL_PLAY_ROOM;
     if (mode == KL_PLAY_AUTO && menu) return kl_config_word("mode", menu, KL_PLAY_AUTO);
     return mode;
 }
 
 static enum kl_play_mode wanted(struct kl_match *m) {
     enum kl_play_mode mode = said(m);
-    if (!*own(m)->host) return KL_PLAY_ALONE;
+    if (!*m->config.host) return KL_PLAY_ALONE;
     return mode == KL_PLAY_AUTO ? KL_PLAY_ROOM : mode;
 }
 
 static bool practises(struct kl_match *m) {
     enum kl_practice p = m->config.practice;
     const char *menu = ask(m, KL_OWN_PRACTICE);
+    if (takes_over(m)) return false; /* the picture stands where the match begins */
     if (p == KL_PRACTICE_AUTO && menu) p = kl_config_word("practice", menu, p);
     return p != KL_PRACTICE_OFF;
 }
@@ -81,57 +82,57 @@ bool kl_choice_alone(struct kl_match *m) {
 /* --- going somewhere --- */
 
 /* named: by the player, not by a list or by the game. */
-static uint8_t consent(struct kl_match *m, const struct kl_config *is, bool quick, bool named) {
-    if (quick || is->trust == KL_TRUST_OFF) return KL_CONSENT_NONE;
-    if (is->trust == KL_TRUST_ON || *is->password) return KL_CONSENT_ROOM;
+static uint8_t consent(struct kl_match *m, const struct kl_room_request *r, bool named) {
+    const struct kl_config *c = &m->config;
+    if (r->quick || c->trust == KL_TRUST_OFF) return KL_CONSENT_NONE;
+    if (c->trust == KL_TRUST_ON || *r->password) return KL_CONSENT_ROOM;
     if (m->choice.netplay) return KL_CONSENT_NONE;
-    if (named && is->linked) return KL_CONSENT_ROOM;
-    return named || is->unlisted ? KL_CONSENT_UNLISTED : KL_CONSENT_NONE;
+    if (named && c->linked) return KL_CONSENT_ROOM;
+    return named || r->unlisted ? KL_CONSENT_UNLISTED : KL_CONSENT_NONE;
 }
 
+/* The relay of m->join.request. room: NULL: the player's own. */
 static bool join(struct kl_match *m, const char *room, uint8_t seats) {
-    struct kl_config *is = &m->config;
-    bool quick = m->choice.mode == KL_PLAY_QUICK;
-    bool named = !room && *is->room;
-    if (room) snprintf(is->room, sizeof is->room, "%s", room);
-    bool unnamed = !*is->room;
-    if (unnamed) kl_join_room(m, is->room, m->choice.nth);
-    is->seats = seats;
-    is->quick = quick;
-    is->seated = (quick || unnamed) && seats;
-    is->unlisted = m->choice.netplay || (!quick && m->choice.said.unlisted);
-    is->once = m->choice.netplay;
-    if (quick || m->choice.netplay) is->password[0] = 0;
-    is->consent = consent(m, is, quick, named);
+    struct kl_room_request *r = &m->join.request;
+    bool named = !room && *r->room;
+    if (room) snprintf(r->room, sizeof r->room, "%s", room);
+    bool unnamed = !*r->room;
+    if (unnamed) kl_join_room(m, r->room, m->choice.nth);
+    r->seats = seats;
+    r->quick = m->choice.mode == KL_PLAY_QUICK;
+    r->seated = (r->quick || unnamed) && seats;
+    r->unlisted = m->choice.netplay || (!r->quick && m->config.unlisted);
+    r->once = m->choice.netplay;
+    if (r->quick || m->choice.netplay) r->password[0] = 0;
+    r->consent = consent(m, r, named);
     memset(&m->status, 0, sizeof m->status);
-    if (!kl_join_open(m)) return false;
-    kl_record_open(&m->record);
-    return true;
+    return kl_join_open(m);
 }
 
 static bool join_named(struct kl_match *m, uint8_t seats) {
+    struct kl_room_request *r = &m->join.request;
     const char *room = ask(m, KL_OWN_ROOM);
     bool own = !room || !strcmp(room, "own");
-    m->config = m->choice.said;
+    kl_room_request_own(r, &m->config);
+    if (takes_over(m)) snprintf(r->room, sizeof r->room, "%s", m->join.take_over.room);
     return join(m, own ? NULL : room, seats);
 }
 
 /* Full, or others' own: the next room of this game. */
 static bool join_beside(struct kl_match *m, bool wandering) {
     const struct kl_participant_status *s = &m->status;
-    bool unnamed = m->config.seated && m->choice.mode == KL_PLAY_ROOM && !m->choice.netplay;
+    bool unnamed = m->join.request.seated && m->choice.mode == KL_PLAY_ROOM && !m->choice.netplay;
     bool taken = s->refused == KL_REFUSE_FULL || s->refused == KL_REFUSE_FAR ||
-                 (s->refused == KL_REFUSE_DOOR && !*m->config.password);
+                 (s->refused == KL_REFUSE_DOOR && !*m->join.request.password);
     if (!unnamed || !taken || ++m->choice.nth == KL_ROOM_NAMES) return false;
     kl_join_leave(m, 0);
     kl_match_on(m, KL_ON_PUT_BACK);
     if (wandering) kl_match_on(m, KL_ON_FREE);
-    return join_named(m, m->choice.said.seats);
+    return join_named(m, m->config.seats);
 }
 
 static bool look_for_match(struct kl_match *m) {
-    struct kl_quick_want want = {.port = m->config.port,
-                                 .seats = m->choice.said.seats ? m->choice.said.seats : 1};
+    struct kl_quick_want want = {.port = m->config.port, .seats = m->config.seats ? m->config.seats : 1};
     snprintf(want.host, sizeof want.host, "%s", m->config.host);
     kl_join_identity(m, want.identity);
     m->choice.barred[0] = 0;
@@ -147,10 +148,10 @@ static bool look_for_match(struct kl_match *m) {
 /* --- another room of this game --- */
 
 static void look_beside(struct kl_match *m) {
-    struct kl_quick_want want = {
-        .port = m->config.port, .seats = m->config.seats ? m->config.seats : 1, .named = m->choice.quick};
-    snprintf(want.host, sizeof want.host, "%s", m->config.host);
-    snprintf(want.beside, sizeof want.beside, "%s", m->config.room);
+    const struct kl_room_request *r = &m->join.request;
+    struct kl_quick_want want = {.port = r->port, .seats = r->seats ? r->seats : 1, .named = m->choice.quick};
+    snprintf(want.host, sizeof want.host, "%s", r->host);
+    snprintf(want.beside, sizeof want.beside, "%s", r->room);
     kl_identity(&m->join.config.hello.facts, want.identity);
     m->choice.beside.look = kl_quick_open(&want);
 }
@@ -202,7 +203,7 @@ static void leave(struct kl_match *m) {
     m->choice.made = false;
     kl_join_leave(m, 100);
     memset(&m->status, 0, sizeof m->status);
-    if (m->choice.netplay) m->config = m->choice.said;
+    if (m->choice.netplay) kl_room_request_own(&m->join.request, &m->config);
     m->choice.netplay = false;
 }
 
@@ -224,7 +225,7 @@ static bool go(struct kl_match *m, enum kl_play_mode mode) {
     case KL_PLAY_AUTO:
     case KL_PLAY_ALONE: return true;
     case KL_PLAY_QUICK: return look_for_match(m);
-    case KL_PLAY_ROOM: return join_named(m, m->choice.said.seats);
+    case KL_PLAY_ROOM: return join_named(m, m->config.seats);
     case KL_PLAY_SPECTATE:
         return join_named(m, 0); /* watches a game under way, if the relay lets spectators in */
     }
@@ -235,19 +236,19 @@ static bool go(struct kl_match *m, enum kl_play_mode mode) {
 
 bool kl_choice_netplay(struct kl_match *m, const char *host, uint16_t port, const char *fingerprint,
                        const char *room) {
-    struct kl_config to = m->choice.said;
+    struct kl_room_request *r = &m->join.request;
     if (!m->emu.core.game_loaded || !kl_match_lockable(m->state) || *m->emu.content.refusal) return false;
-    snprintf(to.host, sizeof to.host, "%s", host);
-    to.port = port;
-    snprintf(to.fingerprint, sizeof to.fingerprint, "%s", fingerprint);
     kl_match_on(m, KL_ON_GONE);
     leave(m);
     m->choice.netplay = true;
     m->choice.left = false;
     m->choice.mode = KL_PLAY_ROOM;
-    m->config = to;
+    kl_room_request_own(r, &m->config);
+    snprintf(r->host, sizeof r->host, "%s", host);
+    r->port = port;
+    snprintf(r->fingerprint, sizeof r->fingerprint, "%s", fingerprint);
     kl_match_on(m, KL_ON_FREE); /* the game runs until the match begins */
-    if (join(m, room, m->choice.said.seats ? m->choice.said.seats : 1)) return true;
+    if (join(m, room, m->config.seats ? m->config.seats : 1)) return true;
     leave(m);
     return false;
 }
@@ -261,7 +262,7 @@ void kl_choice_netplay_over(struct kl_match *m) {
 
 bool kl_choice_open(struct kl_match *m) {
     kl_command_on(m, kl_choice_again, kl_choice_leave_soon);
-    m->choice.said = m->config;
+    kl_room_request_own(&m->join.request, &m->config);
     see_menu(m, m->choice.menu);
     return go(m, wanted(m));
 }
@@ -272,7 +273,8 @@ static void enter(struct kl_match *m, const char *room) {
     char name[KL_NAME_MAX];
     snprintf(name, sizeof name, "%s", room);
     if (m->link) kl_join_leave(m, 100);
-    if (!join(m, name, m->choice.said.seats ? m->choice.said.seats : 1)) leave(m);
+    kl_room_request_own(&m->join.request, &m->config);
+    if (!join(m, name, m->config.seats ? m->config.seats : 1)) leave(m);
 }
 
 /* In a room of ours somebody may have come by now. */
@@ -296,7 +298,7 @@ static void follow_quick(struct kl_match *m) {
         enter(m, mine);
         return;
     case KL_QUICK_FOUND:
-        if (m->link && (!m->choice.made || !is_alone(m) || !strcmp(room, m->config.room))) return;
+        if (m->link && (!m->choice.made || !is_alone(m) || !strcmp(room, m->join.request.room))) return;
         m->choice.made = false;
         enter(m, room);
         return;
@@ -319,7 +321,7 @@ static void fail(struct kl_match *m) {
     char reason[KL_TEXT_MAX];
     bool unreached = !s->refused && !*s->fingerprint && !m->choice.netplay;
     snprintf(reason, sizeof reason, "%s", s->reason);
-    kl_advice(s->refused, reason, m->config.room, m->choice.end.advice);
+    kl_advice(s->refused, reason, m->join.request.room, m->choice.end.advice);
     m->choice.end.at_us = kl_now_us();
     if (!unreached) snprintf(m->front.error, sizeof m->front.error, "%.199s", m->choice.end.advice);
     kl_frontend_log(&m->front, "%s", m->choice.end.advice);
@@ -339,9 +341,9 @@ bool kl_choice_ended(struct kl_match *m) {
     bool wandering = m->emu.phase == KL_PHASE_FREE || m->state == KL_MATCH_READY;
     if (join_beside(m, wandering)) return true;
     if (m->choice.quick) { /* taken by another in the meantime: look on */
-        snprintf(m->choice.barred, sizeof m->choice.barred, "%s", m->choice.made ? "" : m->config.room);
+        snprintf(m->choice.barred, sizeof m->choice.barred, "%s", m->choice.made ? "" : m->join.request.room);
         if (!m->choice.made && m->status.refused == KL_REFUSE_IDENTITY)
-            kl_quick_bar(m->choice.quick, m->config.room);
+            kl_quick_bar(m->choice.quick, m->join.request.room);
         kl_frontend_say(&m->front, KL_SCREEN_WARNING, 3000, "quick match: %s", m->status.reason);
         m->choice.made = false;
         kl_join_leave(m, 0);
@@ -409,10 +411,10 @@ bool kl_choice_again(struct kl_match *m) {
     bool stays =
         s != KL_MATCH_ALONE && s != KL_MATCH_READING && s != KL_MATCH_RETRYING && s != KL_MATCH_AFTER;
     if (stays || wanted(m) == KL_PLAY_ALONE) return false;
-    if (kl_config_read(&now, m->front.system_dir, err, sizeof err) == 0 &&
-        kl_wish_apply(&m->wish, &now, err, sizeof err) == 0)
-        m->config = m->choice.said = now;
-    else
+    if (kl_open_core_settings(m, &now, err, sizeof err) == 0) {
+        m->config = now;
+        m->choice.by_menu = false;
+    } else
         kl_frontend_say(&m->front, KL_SCREEN_WARNING, 4000, "%s", err);
     if (!go(m, wanted(m))) kl_match_on(m, KL_ON_FREE);
     return true;
@@ -420,7 +422,7 @@ bool kl_choice_again(struct kl_match *m) {
 
 /* A change in the core options is the player's newest choice and counts over any earlier one. */
 static void heed_menu(struct kl_match *m) {
-    m->choice.said.mode = m->config.mode = KL_PLAY_AUTO;
+    m->choice.by_menu = true;
     m->choice.left = false;
 }
 
@@ -440,7 +442,7 @@ static void look(struct kl_match *m, uint64_t now_us) {
 }
 
 static void say_no_relay(struct kl_match *m) {
-    bool alone = *own(m)->host || said(m) == KL_PLAY_AUTO || said(m) == KL_PLAY_ALONE;
+    bool alone = *m->config.host || said(m) == KL_PLAY_AUTO || said(m) == KL_PLAY_ALONE;
     if (!alone && !m->choice.told_no_relay)
         kl_frontend_say(&m->front, KL_SCREEN_WARNING, 6000,
                         "no relay is set: run keylock install --relay HOST");
@@ -463,7 +465,6 @@ void kl_choice_turn(struct kl_match *m, uint64_t now_us) {
 void kl_choice_close(struct kl_match *m) {
     forget_beside(m);
     kl_quick_close(m->choice.quick);
-    if (m->choice.said.seats || *m->choice.said.host) m->config = m->choice.said;
     m->choice.end.advice[0] = 0;
     memset(&m->choice, 0, sizeof m->choice);
 }

@@ -21,8 +21,7 @@ struct kl_choice {
     char menu[64], room[KL_NAME_MAX]; /* the options as last seen; their room */
     uint64_t looked_us, turned_us;
     unsigned nth; /* of the rooms of this game, for a player who named none */
-    struct kl_config
-        said; /* room, seats, password, unlisted as they were before a quick match changed them */
+    bool by_menu; /* a core option that was changed counts, whatever the settings say */
     struct kl_quick *quick;
     struct {
         struct kl_quick *look;  /* while a room waits for players; NULL: it does not */

@@ -57,7 +57,7 @@ tell(struct kl_match *m, const struct kl_core_run *r, const struct kl_command *c
 }
 
 static void do_policy(struct kl_match *m, struct kl_core_run *r, const struct kl_command *c) {
-    struct kl_params was = m->room, now = was;
+    struct kl_params was = m->command.params, now = was;
     if (!kl_words_get_policy(c, &now)) return;
     if (now.policy == KL_POLICY_OPTIMISTIC && !(was.clocked && was.subframes))
         return; /* the relay passes over it as well */
@@ -66,7 +66,7 @@ static void do_policy(struct kl_match *m, struct kl_core_run *r, const struct kl
     if (now.spacing_fixed) snprintf(fixed, sizeof fixed, ", spacing %u", now.spacing_fixed);
     if (!now.spacing_fixed && was.spacing_fixed) strcpy(fixed, ", spacing follows the link");
     if (now.lead_max != was.lead_max) snprintf(most, sizeof most, ", lead-max %u", now.lead_max);
-    m->room = now;
+    m->command.params = now;
     tell(m, r, c, "policy %s%s%s%s", kl_policy_name(now.policy), wait, fixed, most);
 }
 
@@ -200,7 +200,7 @@ uint8_t kl_command_pads(struct kl_match *m, uint8_t played) {
 
 void kl_command_begin(struct kl_match *m) {
     kl_command_end(m);
-    m->room = m->status.welcome.params;
+    m->command.params = m->status.welcome.params;
 }
 
 void kl_command_end(struct kl_match *m) {

@@ -12,6 +12,7 @@
 struct kl_match;
 
 struct kl_command_state {
+    struct kl_params params; /* in force: welcome.params and the policy commands since */
     struct { /* the newest policy that was given from here: a second one may come before the room has done it
               */
         bool any;

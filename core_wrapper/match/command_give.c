@@ -45,7 +45,7 @@ static const struct kl_member *find(struct kl_match *m, const char *who, char *a
 
 static int fit_policy(struct kl_match *m, struct kl_words *w, char *answer, size_t cap) {
     bool newer = m->command.given.any && m->play.next_frame - m->command.given.frame < GIVEN_FRAMES;
-    struct kl_params p = newer ? m->command.given.params : m->room;
+    struct kl_params p = newer ? m->command.given.params : m->command.params;
     struct kl_command said = {.len = w->order.len};
     struct kl_params want;
     memcpy(said.data, w->order.data, w->order.len);

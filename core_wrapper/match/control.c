@@ -239,7 +239,8 @@ static bool wished(struct kl_match *m, const char *key, struct kl_words *w) {
     return false;
 }
 
-void kl_control_wish(struct kl_match *m, struct kl_params *p, const struct kl_config *said) {
+void kl_control_wish(struct kl_match *m, struct kl_params *p) {
+    const struct kl_config *said = &m->config;
     struct kl_words w;
     if (!said->policy_set && wished(m, KL_OWN_POLICY, &w) &&
         (w.order.data[0] != KL_POLICY_OPTIMISTIC || p->subframes))
@@ -251,12 +252,17 @@ void kl_control_wish(struct kl_match *m, struct kl_params *p, const struct kl_co
 
 /* --- the socket --- */
 
-bool kl_control_claim(int *out) {
+bool kl_control_claim(struct kl_match *m) {
     char name[KL_LOCAL_NAME_MAX];
     snprintf(name, sizeof name, KL_CONTROL_NAME "%ld", (long)getpid());
     int fd = kl_local_open(name);
-    if (fd >= 0) *out = fd;
+    if (fd >= 0) m->control.socket = fd;
     return fd != KL_LOCAL_TAKEN; /* without such sockets, instances cannot be told apart */
+}
+
+void kl_control_release(struct kl_match *m) {
+    kl_local_close(m->control.socket);
+    m->control.socket = -1;
 }
 
 /* False if no line waits. */

@@ -43,9 +43,10 @@ struct kl_control {
     } menu;
 };
 
-/* Makes the socket. False if this process has one, so this is a second instance. *fd stays -1 if this system
- * has no such sockets. */
-bool kl_control_claim(int *fd);
+/* Makes the socket. False if this process has one, so this is a second instance. It stays -1 if this system
+ * has no such sockets. kl_control_release() closes it. */
+bool kl_control_claim(struct kl_match *m);
+void kl_control_release(struct kl_match *m);
 
 /* The room's game begins: later values of the frontend's menu that differ from the present ones count as
  * changes. */
@@ -76,6 +77,6 @@ uint16_t kl_control_pad(struct kl_match *m, unsigned port, uint16_t pad);
 
 /* Fills in the menu's policy, budget and spacing for a new room that has a clock, unless the player has set
  * them elsewhere. */
-void kl_control_wish(struct kl_match *m, struct kl_params *p, const struct kl_config *said);
+void kl_control_wish(struct kl_match *m, struct kl_params *p);
 
 #endif

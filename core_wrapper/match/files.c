@@ -6,8 +6,8 @@
 #include "core_wrapper/match/match.h"
 
 static void say_history_only(struct kl_match *m, const char *why) {
-    if (!m->said.files) kl_frontend_log(&m->front, "files kept=no reason=\"%s\"", why);
-    kl_frontend_say_once(&m->front, &m->said.files, "files: history only, no states of this game");
+    if (!m->front.said.files) kl_frontend_log(&m->front, "files kept=no reason=\"%s\"", why);
+    kl_frontend_say_once(&m->front, &m->front.said.files, "files: history only, no states of this game");
 }
 
 bool kl_files_keep(struct kl_match *m, struct kl_fileset **out) {

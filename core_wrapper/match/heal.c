@@ -70,9 +70,9 @@ static uint8_t load(struct kl_match *m, const struct kl_snapshot_view *v, const 
     kl_chain_loaded(&m->play.chain);
     kl_world_chance_set(m->emu.world, v->head.chance);
     kl_world_time_set(m->emu.world, &v->head.time);
-    m->room.policy = v->head.policy;
-    m->room.wait_budget_ms = v->head.wait_budget_ms;
-    m->room.spacing_fixed = v->head.spacing_fixed;
+    m->command.params.policy = v->head.policy;
+    m->command.params.wait_budget_ms = v->head.wait_budget_ms;
+    m->command.params.spacing_fixed = v->head.spacing_fixed;
     if (v->head.mask.count) m->profile.room.mask = v->head.mask;
     return how;
 }
@@ -299,4 +299,8 @@ void kl_heal_turn(struct kl_match *m) {
     kl_link_release(m->link);
     if (rewinds) go_back(m, &to);
     if (shots->got.bytes && !shots->back.running) load_got(m);
+}
+
+bool kl_heal_runs(const struct kl_match *m) {
+    return m->snapshots.back.running;
 }

@@ -21,4 +21,7 @@ bool kl_heal_rerun(struct kl_match *m, uint64_t from_us);
  * and may stand anywhere. */
 bool kl_heal_put(struct kl_match *m, const uint8_t *bytes, size_t len, const struct kl_fileset *files);
 
+/* True while frames are run again. */
+bool kl_heal_runs(const struct kl_match *m);
+
 #endif

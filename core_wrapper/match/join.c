@@ -42,28 +42,29 @@ static void player_name(struct kl_match *m, char *out, size_t cap) {
 static void follow_wishes(struct kl_match *m, struct kl_params *p) {
     if (!m->emu.told.options) kl_own_options_alone(m->front.call.environment);
     m->emu.told.options = true;
-    if (p->clocked) kl_control_wish(m, p, &m->config);
+    if (p->clocked) kl_control_wish(m, p);
 }
 
 bool kl_join_any_version(struct kl_match *m) {
-    return m->config.other_version && !m->config.quick;
+    return m->config.other_version && !m->join.request.quick;
 }
 
 static void fill_hello(struct kl_match *m, struct kl_hello *hello, bool any_version) {
+    const struct kl_room_request *r = &m->join.request;
     struct retro_system_info info = {0};
     memset(hello, 0, sizeof *hello);
     m->emu.core.get_system_info(&info);
     player_name(m, hello->name, sizeof hello->name);
-    snprintf(hello->room, sizeof hello->room, "%s", m->config.room);
+    snprintf(hello->room, sizeof hello->room, "%s", r->room);
     snprintf(hello->match, sizeof hello->match, "%s", m->config.match);
-    hello->seats_wanted = m->config.seats;
+    hello->seats_wanted = r->seats;
     hello->params = m->config.params;
     follow_wishes(m, &hello->params);
     hello->params.fps_uhz = kl_emulator_fps_uhz(m->emu.av.timing.fps);
-    hello->door = (uint8_t)((m->config.unlisted ? KL_DOOR_UNLISTED : 0) |
-                            (m->config.let_go ? KL_DOOR_LET_GO : 0) | (m->config.once ? KL_DOOR_ONCE : 0) |
-                            (m->config.quick ? KL_DOOR_QUICK : 0) | (m->config.seated ? KL_DOOR_SEAT : 0));
-    hello->consent = m->config.consent;
+    hello->door = (uint8_t)((r->unlisted ? KL_DOOR_UNLISTED : 0) | (m->config.let_go ? KL_DOOR_LET_GO : 0) |
+                            (r->once ? KL_DOOR_ONCE : 0) | (r->quick ? KL_DOOR_QUICK : 0) |
+                            (r->seated ? KL_DOOR_SEAT : 0));
+    hello->consent = r->consent;
     hello->seat_time_s = m->config.seat_time_s;
     if (any_version)
         kl_identity_any_version(&hello->facts, &info);
@@ -78,7 +79,7 @@ void kl_join_room(struct kl_match *m, char out[KL_NAME_MAX], unsigned nth) {
     struct retro_system_info info = {0};
     m->emu.core.get_system_info(&info);
     kl_identity_content(&facts, &m->emu.content, &m->join.checks.sums);
-    kl_room_name(out, info.library_name ? info.library_name : "", &facts, *m->config.password, nth);
+    kl_room_name(out, info.library_name ? info.library_name : "", &facts, *m->join.request.password, nth);
 }
 
 void kl_join_identity(struct kl_match *m, uint8_t out[16]) {
@@ -94,7 +95,7 @@ static int trust(void *ctx, const uint8_t pub[32], char *err, size_t err_len) {
     struct kl_match *m = ctx;
     char dir[KL_FILE_PATH];
     if (kl_state_folder(NULL, dir, err, err_len) != 0) return -1;
-    return kl_known_check(dir, m->config.host, m->config.port, pub, err, err_len) < 0 ? -1 : 0;
+    return kl_known_check(dir, m->join.request.host, m->join.request.port, pub, err, err_len) < 0 ? -1 : 0;
 }
 
 static void keep(void *ctx, const struct kl_welcome *w, const char *relays) {
@@ -111,11 +112,11 @@ static void keep(void *ctx, const struct kl_welcome *w, const char *relays) {
 static void open_seat(struct kl_match *m) {
     uint8_t id[KL_SEAT_FILE_ID];
     char dir[KL_FILE_PATH], err[256];
-    kl_seat_file_id(id, m->config.host, m->config.port, &m->join.config.hello);
+    kl_seat_file_id(id, m->join.request.host, m->join.request.port, &m->join.config.hello);
     bool open = kl_state_folder("seats", dir, err, sizeof err) == 0 &&
                 kl_seat_file_open(&m->join.seat, dir, id, err, sizeof err) == 0;
     snprintf(m->join.seat.where, sizeof m->join.seat.where, "%s %s",
-             kl_host_port(m->config.host, m->config.port).text, m->join.config.hello.room);
+             kl_host_port(m->join.request.host, m->join.request.port).text, m->join.config.hello.room);
     if (open) return;
     kl_seat_make(&m->join.seat.key);
     kl_frontend_log(&m->front, "a restart would lose this seat: %s", err);
@@ -124,14 +125,15 @@ static void open_seat(struct kl_match *m) {
 static bool open_link(struct kl_match *m) {
     char err[KLW_TEXT_MAX];
     const struct kl_config *c = &m->config;
+    const struct kl_room_request *r = &m->join.request;
     m->join.back = m->join.seat.left;
-    m->join.config.host = c->host;
-    m->join.config.port = c->port;
-    m->join.config.fingerprint = *c->fingerprint ? c->fingerprint : NULL;
+    m->join.config.host = r->host;
+    m->join.config.port = r->port;
+    m->join.config.fingerprint = *r->fingerprint ? r->fingerprint : NULL;
     m->join.config.insecure_lan = c->insecure_lan;
     m->join.config.sparing = c->sparing;
     m->join.config.direct = c->direct;
-    m->join.config.password = *c->password ? c->password : NULL;
+    m->join.config.password = *r->password ? r->password : NULL;
     m->join.config.seat = m->join.seat.key;
     m->join.config.fresh = m->join.back;
     m->join.config.relays = m->join.seat.relays;
@@ -160,6 +162,7 @@ bool kl_join_open(struct kl_match *m) {
         kl_frontend_log(&m->front, "this machine has a seat of an earlier run: taking it again");
     if (open_link(m)) {
         kl_learn_begin(m);
+        kl_record_open(&m->record);
         return true;
     }
     kl_join_close(m, false);
@@ -178,6 +181,7 @@ bool kl_join_anew(struct kl_match *m) {
 
 bool kl_join_write_link(struct kl_match *m, char *out, size_t cap, const char *fingerprint) {
     const struct kl_config *c = &m->config;
+    const struct kl_room_request *r = &m->join.request;
     bool other = *c->reached_host;
     struct kl_url url = {.port = 0};
     if (!m->link || !m->status.welcome.host) return false;
@@ -186,16 +190,18 @@ bool kl_join_write_link(struct kl_match *m, char *out, size_t cap, const char *f
         m->join.read_game = true;
     }
     if (*fingerprint) url = m->join.game;
-    url.port = other ? c->reached_port : c->port;
+    url.port = other ? c->reached_port : r->port;
     if (url.port == KL_DEFAULT_PORT) url.port = 0;
-    snprintf(url.host, sizeof url.host, "%.*s", KL_URL_HOST_MAX, other ? c->reached_host : c->host);
-    snprintf(url.room, sizeof url.room, "%s", m->config.room);
+    snprintf(url.host, sizeof url.host, "%.*s", KL_URL_HOST_MAX, other ? c->reached_host : r->host);
+    snprintf(url.room, sizeof url.room, "%s", r->room);
     snprintf(url.fingerprint, sizeof url.fingerprint, "%s", fingerprint);
     return kl_url_write(&url, out, cap) == 0;
 }
 
 void kl_join_invite(struct kl_match *m) {
     char link[KL_URL_MAX + 1];
+    if (m->status.direct_named)
+        kl_frontend_say_once(&m->front, &m->join.told_direct, "direct: these players see your address");
     if (m->join.invited || !m->config.invite || m->status.phase < KL_PARTICIPANT_WAITING) return;
     m->join.invited = true;
     if (!kl_join_write_link(m, link, sizeof link, m->status.fingerprint)) return;

@@ -6,12 +6,14 @@
 #include "core_wrapper/match/checks.h"
 #include "core_wrapper/match/take_over.h"
 #include "core_wrapper/start/seat_file.h"
+#include "core_wrapper/words/room_request.h"
 #include "net/session/url.h"
 #include "net/transport/link.h"
 
 struct kl_match;
 
 struct kl_join {
+    struct kl_room_request request; /* the room that we are in, or on the way to */
     struct kl_link_config config;
     struct kl_seat_file seat;
     struct kl_checks checks; /* the room compares them */
@@ -33,7 +35,8 @@ void kl_join_identity(struct kl_match *m, uint8_t out[16]);
 /* The link has ended. True if the reason was that the relay no longer knows the seat of the earlier process,
  * or that of a game that has not begun: a link for a new player is then open. */
 bool kl_join_anew(struct kl_match *m);
-/* Writes the room's link to standard error, once it is known whom we reached and it was asked for. */
+/* Writes the room's link to standard error, once it is known whom we reached and it was asked for. Says once
+ * that others see this address. */
 void kl_join_invite(struct kl_match *m);
 /* True if the rooms that we go to are those whose players may have other versions of the core. */
 bool kl_join_any_version(struct kl_match *m);

@@ -1,4 +1,4 @@
-/* load.h - the core's loads: finding and opening it, the first load in the frontend's call, the load afresh
+/* load.h - the core's loads: the first load in the frontend's call, the load afresh
  * at a room's start. */
 #ifndef KLW_LOAD_H
 #define KLW_LOAD_H
@@ -9,11 +9,6 @@
 #include <stdint.h>
 
 struct kl_match;
-
-/* Reads the configuration and opens the core, unless that is done. With final false a missing core is no
- * error yet, because the frontend may tell its system folder later. Without a core the match's state stays
- * KL_MATCH_NONE. */
-void kl_load_open(struct kl_match *m, bool final);
 
 /* The first load of a room, from retro_load_game: the core becomes known (options, system files, timing), and
  * then stands still. False after kl_frontend_fail(). */
@@ -31,5 +26,8 @@ int kl_load_afresh(struct kl_match *m, const uint8_t *data, size_t len, uint64_t
 /* If the player runs ahead: loads the core that the room has loaded once more, as the shown core, with the
  * same start data and a copy of the room's save files. */
 void kl_load_shown(struct kl_match *m);
+
+/* The session is over: the folders of its loads go. */
+void kl_load_close(struct kl_match *m);
 
 #endif

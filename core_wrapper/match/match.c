@@ -7,7 +7,7 @@ void kl_match_init(struct kl_match *m) {
         m->play.run.plays[s] = s;
     m->play.run.emu = &m->emu;
     m->play.run.record = &m->record;
-    kl_netplay_init(&m->netplay, &m->front, &m->config, &m->link, &m->status, &m->emu);
-    kl_record_init(&m->record, &m->front, &m->emu, &m->config, &m->status, &m->join.checks.sums,
-                   &m->join.config.hello.facts);
+    kl_netplay_init(&m->netplay, &m->front, &m->config, &m->join.request, &m->link, &m->status, &m->emu);
+    kl_record_init(&m->record, &m->front, &m->emu, &m->config, m->join.request.room, &m->status,
+                   &m->join.checks.sums, &m->join.config.hello.facts);
 }

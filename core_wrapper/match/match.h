@@ -32,8 +32,11 @@
 struct kl_play {
     struct kl_client_stats stats; /* of the turn before */
     uint32_t next_frame;          /* frames run since frame 0, or passed over */
-    uint32_t from;  /* the core was loaded in the middle of this frame's commands; 0: it was not */
-    uint32_t limit; /* of the runner; 0: none */
+    uint32_t from;      /* the core was loaded in the middle of this frame's commands; 0: it was not */
+    uint32_t limit;     /* of the runner; 0: none */
+    unsigned own_seats; /* how many this machine plays */
+    bool own_saves;     /* the core works on the player's own save RAM and files: no match has begun yet */
+    bool begins_free;   /* KL_PHASE_FREE: no frame has run in it */
     struct kl_core_run run;
     struct kl_pace pace;
     struct kl_press press;
@@ -68,8 +71,6 @@ struct kl_match {
 
     struct kl_link *link; /* NULL: in no room */
     struct kl_participant_status status;
-    struct kl_params room; /* in force: welcome.params and the policy commands since */
-    unsigned own_seats;    /* how many */
 
     struct kl_wish wish;
     struct kl_choice choice;
@@ -83,18 +84,6 @@ struct kl_match {
     struct kl_overlay overlay;
     struct kl_record record;
     struct kl_netplay netplay;
-
-    struct {
-        unsigned of[KL_MAX_SEATS]; /* of the frontend, by port */
-        uint8_t set;               /* bit per port */
-    } devices;
-    struct {
-        bool own_saves; /* the core works on the player's own save RAM and files: no match has begun yet */
-        bool begins;    /* KL_PHASE_FREE: no frame has run in it */
-    } free;             /* the core is the player's own */
-    struct {
-        bool states, loads, cheats, disk, desync, files, left; /* lines that are shown once in a session */
-    } said;
 };
 
 /* All zero before. Its parts learn of each other. */

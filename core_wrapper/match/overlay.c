@@ -51,7 +51,8 @@ static double lead_of(struct kl_match *m, const struct kl_client_stats *s,
                       const struct kl_overlay_second *c) {
     uint64_t counted = s->lead_count - c->lead_count;
     if (counted) return (double)(s->lead_sum - c->lead_sum) / (double)counted;
-    if (m->room.policy != KL_POLICY_OPTIMISTIC) return m->overlay.panel.lead_frames; /* of before the stall */
+    if (m->overlay.panel.policy != KL_POLICY_OPTIMISTIC)
+        return m->overlay.panel.lead_frames; /* of before the stall */
     return m->play.pace.period_us > 0 ? (double)m->play.press.took_us / m->play.pace.period_us : 0;
 }
 
@@ -182,27 +183,13 @@ static void follow_state(struct kl_match *m, uint64_t now_us) {
 }
 
 static void fill(struct kl_match *m, uint64_t now_us) {
-    uint8_t plays[KL_MAX_SEATS];
-    char host[56];
     struct kl_panel *p = &m->overlay.panel;
-    const struct kl_params *params =
-        kl_match_phase(m->state) == KL_PHASE_PLAYING ? &m->room : &m->status.welcome.params;
     bool paused = p->paused;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        plays[s] = (uint8_t)kl_command_seat(m, s);
-    kl_panel_fill(p, &m->status, m->overlay.away.shown, plays);
+    kl_panel_fill(m, p);
     if (paused && !p->paused) p->question[0] = 0;
     snprintf(p->asks, sizeof p->asks, "%s", kl_take_over_asks(m));
     if (*p->asks) p->stage = KL_PANEL_ASKING;
-    p->saves_recorded = m->status.welcome.host && m->config.saves;
-    snprintf(p->room, sizeof p->room, "%s", m->config.room);
-    snprintf(host, sizeof host, "%.55s", m->config.host);
-    snprintf(p->relay, sizeof p->relay, "%.63s", kl_host_port(host, m->config.port).text);
     snprintf(p->beside, sizeof p->beside, "%s", kl_choice_beside(m));
-    kl_join_link(m, p->link, sizeof p->link);
-    p->any_version = kl_join_any_version(m);
-    p->policy = params->policy;
-    p->budget_ms = params->wait_budget_ms;
     p->stalls = m->play.stalls;
     p->longest_stall_ms = (unsigned)(m->play.stall_longest_us / 1000);
     if (m->play.report.run) p->stalled = false;

@@ -46,9 +46,8 @@ void kl_overlay_ask(struct kl_match *m, const char *line);
 /* The words for the desync that the relay has found. */
 void kl_overlay_desync(struct kl_match *m, char line[KL_PANEL_LINE]);
 
-/* Pure: copies the link's status into the panel's numbers (panel_fill.c). away: mask of the seats shown as
- * away (away.h). plays[s]: the seat that the pads of seat s play. All other members of p stay as they are. */
-void kl_panel_fill(struct kl_panel *p, const struct kl_participant_status *s, uint8_t away,
-                   const uint8_t plays[KL_MAX_SEATS]);
+/* Copies the numbers of the link and of the room into the panel (panel_fill.c). All other members of p stay
+ * as they are. */
+void kl_panel_fill(struct kl_match *m, struct kl_panel *p);
 
 #endif

@@ -1,7 +1,9 @@
-/* The panel's numbers, copied from the status of the link. panel.h. */
+/* The panel's numbers of the link and the room. panel.h. */
 #include <stdio.h>
 #include <string.h>
 
+#include "core_wrapper/match/command.h"
+#include "core_wrapper/match/join.h"
 #include "core_wrapper/match/overlay.h"
 #include "core_wrapper/match/match.h"
 
@@ -45,8 +47,26 @@ static enum kl_panel_stage stage_of(enum kl_participant_phase phase) {
     return KL_PANEL_ENDED;
 }
 
-void kl_panel_fill(struct kl_panel *p, const struct kl_participant_status *s, uint8_t away,
-                   const uint8_t plays[KL_MAX_SEATS]) {
+static void fill_room(struct kl_match *m, struct kl_panel *p) {
+    const struct kl_room_request *r = &m->join.request;
+    bool plays = kl_match_phase(m->state) == KL_PHASE_PLAYING;
+    const struct kl_params *params = plays ? &m->command.params : &m->status.welcome.params;
+    char host[56];
+    p->saves_recorded = m->status.welcome.host && m->config.saves;
+    snprintf(p->room, sizeof p->room, "%s", r->room);
+    snprintf(host, sizeof host, "%.55s", r->host);
+    snprintf(p->relay, sizeof p->relay, "%.63s", kl_host_port(host, r->port).text);
+    kl_join_link(m, p->link, sizeof p->link);
+    p->any_version = kl_join_any_version(m);
+    p->policy = params->policy;
+    p->budget_ms = params->wait_budget_ms;
+}
+
+void kl_panel_fill(struct kl_match *m, struct kl_panel *p) {
+    const struct kl_participant_status *s = &m->status;
+    uint8_t plays[KL_MAX_SEATS];
+    for (unsigned seat = 0; seat < KL_MAX_SEATS; seat++)
+        plays[seat] = (uint8_t)kl_command_seat(m, seat);
     p->stage = stage_of(s->phase);
     snprintf(p->reason, sizeof p->reason, "%.*s", KL_PANEL_LINE - 1, s->reason);
     p->filled = s->roster.filled;
@@ -58,7 +78,7 @@ void kl_panel_fill(struct kl_panel *p, const struct kl_participant_status *s, ui
     p->count = 0;
     for (unsigned i = 0; i < s->roster.count && i < KL_MAX_CLIENTS; i++)
         if (s->roster.member[i].state != KL_MEMBER_GONE)
-            fill_member(&p->member[p->count++], &s->roster.member[i], s, away, plays);
+            fill_member(&p->member[p->count++], &s->roster.member[i], s, m->overlay.away.shown, plays);
     p->waits_way = false;
     for (unsigned i = 0; i < s->roster.count && i < KL_MAX_CLIENTS; i++)
         p->waits_way = p->waits_way || s->roster.member[i].state == KL_MEMBER_PLAYING;
@@ -83,4 +103,5 @@ void kl_panel_fill(struct kl_panel *p, const struct kl_participant_status *s, ui
     p->desync_frame = s->first_bad.frame;
     p->desync_part = kl_parts_name(s->first_bad.parts);
     p->plays_on = s->desync && s->verdict.parts & KL_PARTS_LEFT;
+    fill_room(m, p);
 }

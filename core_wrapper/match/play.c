@@ -122,9 +122,9 @@ static void poll_frontend(struct kl_match *m, unsigned seats) {
 static void give_samples(struct kl_match *m, uint32_t count, uint64_t now_us) {
     struct kl_input in[KL_MAX_SEATS] = {0}; /* the relay may give us more seats at any time */
     for (uint32_t i = 0; i < count; i++) {
-        if (m->emu.runner) poll_frontend(m, m->own_seats);
-        kl_latch_sample(&m->emu.latch, in, m->own_seats);
-        if (m->own_seats) kl_press_sample(&m->play.press, in[0].joypad, now_us);
+        if (m->emu.runner) poll_frontend(m, m->play.own_seats);
+        kl_latch_sample(&m->emu.latch, in, m->play.own_seats);
+        if (m->play.own_seats) kl_press_sample(&m->play.press, in[0].joypad, now_us);
         int result = kl_participant_sample(kl_link_hold(m->link), in, now_us);
         kl_link_release(m->link);
         if (result != KL_OK) return;
@@ -218,7 +218,7 @@ static uint32_t up_to_limit(struct kl_match *m, uint32_t runs) {
 static uint32_t most_runs(struct kl_match *m, uint64_t now_us) {
     const struct kl_client_stats *s = &m->play.stats;
     if (!clocked(m)) return up_to_limit(m, FREE_RUNS);
-    bool awaited = m->own_seats && !s->absent;
+    bool awaited = m->play.own_seats && !s->absent;
     return up_to_limit(
         m, kl_pace_most(&m->play.pace, s->next_closed - s->next_run, awaited ? s->spacing : 0, now_us));
 }
@@ -266,7 +266,7 @@ static void note_return(struct kl_match *m) {
 void kl_play_turn(struct kl_match *m, uint64_t from_us) {
     uint64_t now_us = from_us, end_us;
     note_return(m);
-    if (!m->emu.runner) poll_frontend(m, m->own_seats);
+    if (!m->emu.runner) poll_frontend(m, m->play.own_seats);
     bool again = kl_heal_rerun(m, from_us);
     if (up_to_limit(m, 1) == 0) {
         m->play.ran_us = from_us; /* a runner looks at motors and lights once it has run all frames */
@@ -335,14 +335,14 @@ static unsigned local_seats(struct kl_match *m) {
 
 /* The first frame: the core gets the save that the frontend has read from the player's file. */
 static void begin_free(struct kl_match *m) {
-    m->free.begins = false;
+    m->play.begins_free = false;
     kl_play_begin(m);
     kl_world_rate(m->emu.world, kl_emulator_fps_uhz(m->emu.av.timing.fps));
     kl_memory_give_saves(&m->emu.memory, &m->emu.core);
 }
 
 void kl_play_local(struct kl_match *m, bool still, uint64_t now_us) {
-    if (m->emu.phase == KL_PHASE_FREE && m->free.begins) begin_free(m);
+    if (m->emu.phase == KL_PHASE_FREE && m->play.begins_free) begin_free(m);
     if (m->emu.phase == KL_PHASE_FREE && m->play.next_frame >= STILL_FRAMES && still) {
         kl_play_idle(m, now_us);
         return;
@@ -361,7 +361,7 @@ void kl_play_local(struct kl_match *m, bool still, uint64_t now_us) {
     }
     kl_pace_call(&m->play.pace, now_us);
     now_us = run_frame(m, &f, false, now_us);
-    if (m->free.own_saves) kl_memory_take_saves(&m->emu.memory, &m->emu.core); /* the frontend's to write */
+    if (m->play.own_saves) kl_memory_take_saves(&m->emu.memory, &m->emu.core); /* the frontend's to write */
     kl_audio_call(&m->emu.audio, 1, now_us, m->play.pace.interval_us, m->front.call.audio_batch);
     refresh_memory(m, now_us);
 }
@@ -379,7 +379,7 @@ void kl_play_lasting(struct kl_match *m, bool over) {
     struct kl_lasting_game g = {
         .runs = !over && (m->emu.phase == KL_PHASE_PLAYING || m->emu.phase == KL_PHASE_FREE ||
                           m->emu.phase == KL_PHASE_LOCAL),
-        .healing = m->snapshots.back.running,
+        .healing = kl_heal_runs(m),
         .catching_up = clocked(m) && m->emu.phase == KL_PHASE_PLAYING && m->play.pace.mode >= KL_PACE_BRISK,
         .ran_us = m->play.ran_us,
         .now_us = kl_now_us()};

@@ -81,7 +81,7 @@ bool kl_replay_open(struct kl_match *m) {
     m->play.replay.seat = seat ? (unsigned)strtoul(seat, NULL, 10) : 0;
     if (m->play.replay.seat > KL_MAX_SEATS) m->play.replay.seat = 0;
     m->play.replay.room = kl_environment_get("KEYLOCK_TAKE_OVER_ROOM");
-    m->config.consent = m->config.trust == KL_TRUST_ON ? KL_CONSENT_ROOM : KL_CONSENT_NONE;
+    m->join.request.consent = m->config.trust == KL_TRUST_ON ? KL_CONSENT_ROOM : KL_CONSENT_NONE;
     kl_record_open(&m->record);
     kl_match_on(m, KL_ON_REPLAY);
     return true;

@@ -102,7 +102,8 @@ const char *kl_run_ahead_not(struct kl_match *m) {
 }
 
 const char *kl_run_ahead_toggle(struct kl_match *m) {
-    m->config.ahead = m->config.ahead ? 0 : KL_AHEAD_AUTO;
+    char ignored[KLW_TEXT_MAX];
+    (void)kl_config_set(&m->config, "ahead", m->config.ahead ? "off" : "auto", ignored, sizeof ignored);
     if (!m->config.ahead || of(m)->failed) return "your presses show once the lock plays them";
     return "your presses show at once, the others' are guessed";
 }
@@ -155,7 +156,7 @@ static bool may_run(struct kl_match *m) {
     const struct kl_client_stats *s = &m->play.stats;
     bool steady = m->play.pace.mode == KL_PACE_STEADY || m->play.pace.mode == KL_PACE_GENTLE;
     bool wanted = m->config.ahead || of(m)->plan.frames > 0; /* it goes back frame by frame */
-    return wanted && m->own_seats && !s->absent && m->status.phase == KL_PARTICIPANT_PLAYING &&
+    return wanted && m->play.own_seats && !s->absent && m->status.phase == KL_PARTICIPANT_PLAYING &&
            m->status.welcome.params.subframes && m->status.welcome.client != KL_WATCHER &&
            (steady || !m->status.welcome.params.clocked);
 }
@@ -442,7 +443,7 @@ void kl_run_ahead_compare(struct kl_match *m, uint32_t frame, bool drawn) {
 
 void kl_run_ahead_felt(struct kl_match *m, uint32_t shown) {
     struct kl_run_ahead *a = of(m);
-    if (!m->link || !m->own_seats || !shown) return;
+    if (!m->link || !m->play.own_seats || !shown) return;
     const struct kl_client *c = &kl_link_hold(m->link)->lock;
     int64_t newest = kl_ahead_sample_in(c, shown - 1), frames = (int64_t)c->stats.next_sample - newest;
     kl_link_release(m->link);

@@ -107,9 +107,9 @@ static void fill_head(struct kl_match *m, struct kl_snapshot_head *h, uint32_t f
     h->frame = frame;
     h->chance = kl_world_chance(m->emu.world);
     h->time = kl_world_time(m->emu.world);
-    h->policy = m->room.policy;
-    h->wait_budget_ms = m->room.wait_budget_ms;
-    h->spacing_fixed = m->room.spacing_fixed;
+    h->policy = m->command.params.policy;
+    h->wait_budget_ms = m->command.params.wait_budget_ms;
+    h->spacing_fixed = m->command.params.spacing_fixed;
     memcpy(h->plays, m->play.run.plays, sizeof h->plays);
     h->mask = m->profile.room.mask;
 }
@@ -269,4 +269,8 @@ void kl_snapshot_clear(struct kl_match *m) {
     kl_own_states_clear(&shots->mine);
     kl_outside_free(&shots->outside);
     m->emu.quiet = false;
+}
+
+const char *kl_snapshot_lacked(const struct kl_match *m) {
+    return m->snapshots.lacked;
 }

@@ -109,4 +109,7 @@ bool kl_snapshot_busy(struct kl_match *m);
 /* Nothing is under way; all is freed. Waits for the thread. */
 void kl_snapshot_clear(struct kl_match *m);
 
+/* The files that a snapshot needed and this machine lacks, in words; "": none. */
+const char *kl_snapshot_lacked(const struct kl_match *m);
+
 #endif

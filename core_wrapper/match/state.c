@@ -65,7 +65,8 @@ void kl_match_on(struct kl_match *m, enum kl_match_event e) {
     const enum kl_phase was = m->emu.phase;
     m->state = kl_match_next(m->state, e);
     m->emu.phase = kl_match_phase(m->state);
-    if (m->emu.phase == KL_PHASE_FREE && was != KL_PHASE_FREE && was != KL_PHASE_LOCAL) m->free.begins = true;
+    if (m->emu.phase == KL_PHASE_FREE && was != KL_PHASE_FREE && was != KL_PHASE_LOCAL)
+        m->play.begins_free = true;
     if (m->emu.phase != KL_PHASE_LOCAL || was == KL_PHASE_LOCAL) return;
     kl_play_hold_pace(m, false);
     kl_latch_press_again(&m->emu.latch); /* samples under way are lost */

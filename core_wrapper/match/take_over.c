@@ -132,23 +132,22 @@ static const char *make_start(struct kl_match *m, struct kl_take_over *t, struct
 
 bool kl_take_over_make(struct kl_match *m, const char *room, unsigned seat, char *err, size_t err_len) {
     struct kl_take_over *t = &m->join.take_over;
+    static struct kl_config scratch;
     struct kl_start *s = calloc(1, sizeof *s);
     kl_take_over_free(m);
     const char *why = !s ? "out of memory" : !*m->config.host ? "no relay is set" : make_start(m, t, s);
     free(s);
     if (why) snprintf(err, err_len, "%s", why);
-    if (why || kl_config_set(&m->config, "room", room, err, err_len) != 0) return false;
-    snprintf(t->room, sizeof t->room, "%s", m->config.room);
+    if (why || kl_config_set(&scratch, "room", room, err, err_len) != 0) return false;
+    snprintf(t->room, sizeof t->room, "%s", scratch.room);
     t->seat = seat;
-    m->config.mode = KL_PLAY_ROOM;
-    m->config.practice = KL_PRACTICE_OFF; /* the picture stands where the match begins */
     return true;
 }
 
-int kl_take_over_start_data(struct kl_match *m, bool bare, uint8_t **out, size_t *len, char *err,
-                            size_t err_len) {
+int kl_take_over_start_data(struct kl_match *m, uint8_t **out, size_t *len, char *err, size_t err_len) {
+    bool bare = m->status.bare || !m->config.saves;
     const struct kl_take_over *t = &m->join.take_over;
-    if (!t->start || strcmp(t->room, m->config.room) != 0) return 1;
+    if (!t->start || strcmp(t->room, m->join.request.room) != 0) return 1;
     struct kl_start *s = calloc(1, sizeof *s);
     int n = -1;
     *out = malloc(t->len); /* with fewer saves it is no longer */
@@ -170,7 +169,7 @@ int kl_take_over_start_data(struct kl_match *m, bool bare, uint8_t **out, size_t
 /* --- the question --- */
 
 bool kl_take_over_agreed(struct kl_match *m, const struct kl_start_state *s) {
-    if (m->play.replay.rec) return m->config.consent == KL_CONSENT_ROOM;
+    if (m->play.replay.rec) return m->join.request.consent == KL_CONSENT_ROOM;
     return memcmp(m->join.take_over.agreed, s->hash, sizeof s->hash) == 0;
 }
 
@@ -215,7 +214,7 @@ unsigned kl_take_over_begin(struct kl_match *m) {
     const struct kl_take_over *t = &m->join.take_over;
     if (!*t->words) return 0;
     kl_frontend_say(&m->front, KL_SCREEN_INFO, TOLD_MS, "begun with %s", t->words);
-    bool ours = t->start && !strcmp(t->room, m->config.room) && m->status.welcome.host;
+    bool ours = t->start && !strcmp(t->room, m->join.request.room) && m->status.welcome.host;
     return ours ? t->seat : 0;
 }
 

@@ -20,13 +20,13 @@ struct kl_take_over {
     char words[KL_START_WORDS]; /* of the state that the room begins with; "": it begins at power-on */
 };
 
-/* The recording stands before a frame: makes the start data of a room of this name, and sets the
- * configuration for it. False, with a line in err, if this core or its files cannot be given. */
+/* The recording stands before a frame: makes the start data of a room of this name, which is the player's
+ * choice from now on (choice.h), without practice. False, with a line in err, if this core or its files
+ * cannot be given. */
 bool kl_take_over_make(struct kl_match *m, const char *room, unsigned seat, char *err, size_t err_len);
 
 /* The start data made for the room that we are in: 0, as kl_load_start_data(); 1 if it is another room. */
-int kl_take_over_start_data(struct kl_match *m, bool bare, uint8_t **out, size_t *len, char *err,
-                            size_t err_len);
+int kl_take_over_start_data(struct kl_match *m, uint8_t **out, size_t *len, char *err, size_t err_len);
 
 /* The start data has come: may it be loaded? Each turn until then. NO: the player has not answered in time,
  * or their settings say so. */

@@ -133,8 +133,8 @@ static bool carry(struct kl_netplay *n) {
 
 /* RetroArch has connected again, and the link waits for it. */
 static bool carry_again(struct kl_netplay *n, const struct kl_url *ticket) {
-    bool same = n->carrier[0] && *n->link && !strcmp(ticket->room, n->config->room) &&
-                !strcmp(ticket->fingerprint, n->config->fingerprint);
+    bool same = n->carrier[0] && *n->link && !strcmp(ticket->room, n->room->room) &&
+                !strcmp(ticket->fingerprint, n->room->fingerprint);
     if (same) kl_carrier_again(n->carrier[0]);
     n->cut = n->cut && !same;
     return same;
@@ -155,11 +155,11 @@ static bool locked(struct kl_netplay *n) {
 }
 
 static bool write_ticket(struct kl_netplay *n, struct kl_url *out) {
-    struct kl_url u = {.port = n->config->port};
+    struct kl_url u = {.port = n->room->port};
     char link[KL_URL_MAX + 1], address[KL_ADDRESS_TEXT];
     kl_reach_own(address);
-    snprintf(u.host, sizeof u.host, "%.*s", KL_URL_HOST_MAX, n->hosted ? address : n->config->host);
-    snprintf(u.room, sizeof u.room, "%s", n->config->room);
+    snprintf(u.host, sizeof u.host, "%.*s", KL_URL_HOST_MAX, n->hosted ? address : n->room->host);
+    snprintf(u.room, sizeof u.room, "%s", n->room->room);
     snprintf(u.fingerprint, sizeof u.fingerprint, "%s", n->status->fingerprint);
     *out = u;
     return *u.fingerprint && kl_url_write(&u, link, sizeof link) == 0;
@@ -507,10 +507,11 @@ static void turn(struct kl_netplay *n, uint64_t now_us) {
 }
 
 void kl_netplay_init(struct kl_netplay *n, struct kl_frontend *front, const struct kl_config *config,
-                     struct kl_link *const *link, const struct kl_participant_status *status,
-                     const struct kl_emulator *emu) {
+                     const struct kl_room_request *room, struct kl_link *const *link,
+                     const struct kl_participant_status *status, const struct kl_emulator *emu) {
     n->front = front;
     n->config = config;
+    n->room = room;
     n->link = link;
     n->status = status;
     n->emu = emu;
@@ -556,5 +557,5 @@ void kl_netplay_close(struct kl_netplay *n) {
     kl_hosted_close(n->hosted);
     struct kl_netplay was = *n;
     memset(n, 0, sizeof *n);
-    kl_netplay_init(n, was.front, was.config, was.link, was.status, was.emu);
+    kl_netplay_init(n, was.front, was.config, was.room, was.link, was.status, was.emu);
 }

@@ -18,7 +18,7 @@
 #include "core_wrapper/frontend/frontend.h"
 #include "core_wrapper/netplay/carrier.h"
 #include "core_wrapper/netplay/reach.h"
-#include "core_wrapper/words/config.h"
+#include "core_wrapper/words/room_request.h"
 #include "net/relay/loop/hosted.h"
 #include "net/session/url.h"
 #include "net/transport/link.h"
@@ -53,6 +53,7 @@ struct kl_netplay {
     /* handed in by kl_netplay_init() */
     struct kl_frontend *front;
     const struct kl_config *config;
+    const struct kl_room_request *room; /* that we are in */
     struct kl_link *const *link;
     const struct kl_participant_status *status;
     const struct kl_emulator *emu;
@@ -85,8 +86,8 @@ struct kl_netplay {
 
 /* Before anything else: netplay is to go by these, which are the match's. */
 void kl_netplay_init(struct kl_netplay *n, struct kl_frontend *front, const struct kl_config *config,
-                     struct kl_link *const *link, const struct kl_participant_status *status,
-                     const struct kl_emulator *emu);
+                     const struct kl_room_request *room, struct kl_link *const *link,
+                     const struct kl_participant_status *status, const struct kl_emulator *emu);
 
 /* Registers with the frontend, unless it was already asked. True if the frontend has taken the interface:
  * then a room may come about at any time, with or without a known relay. */

@@ -10,11 +10,13 @@
 #include "net/session/seal.h"
 
 void kl_record_init(struct kl_record *r, struct kl_frontend *front, struct kl_emulator *emu,
-                    const struct kl_config *config, const struct kl_participant_status *status,
-                    struct kl_sums *sums, const struct kl_facts *facts) {
+                    const struct kl_config *config, const char *room,
+                    const struct kl_participant_status *status, struct kl_sums *sums,
+                    const struct kl_facts *facts) {
     r->front = front;
     r->emu = emu;
     r->config = config;
+    r->room = room;
     r->status = status;
     r->sums = sums;
     r->facts = facts;
@@ -42,8 +44,8 @@ void kl_record_begin(struct kl_record *r, const uint8_t *start, size_t len) {
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         if (r->status->welcome.seats >> s & 1)
             used += (size_t)snprintf(seats + used, sizeof seats - used, "%s%u", used ? "," : "", s);
-    snprintf(line, sizeof line, "keylock: playing seats=%s room=%s spacing=%u cipher=%s", seats,
-             r->config->room, r->status->lock.spacing, kl_cipher_name(r->status->cipher));
+    snprintf(line, sizeof line, "keylock: playing seats=%s room=%s spacing=%u cipher=%s", seats, r->room,
+             r->status->lock.spacing, kl_cipher_name(r->status->cipher));
     kl_frontend_log(r->front, "%s", line);
     kl_record_run_begin(r, start, len);
     r->begun = true;

@@ -37,6 +37,7 @@ struct kl_record {
     struct kl_frontend *front;
     struct kl_emulator *emu;
     const struct kl_config *config;
+    const char *room; /* its name */
     const struct kl_participant_status *status;
     struct kl_sums *sums;         /* has read the content */
     const struct kl_facts *facts; /* of identity, as the room knows them */
@@ -58,8 +59,9 @@ struct kl_record {
 
 /* Before anything else: records are of this match. All is borrowed. */
 void kl_record_init(struct kl_record *r, struct kl_frontend *front, struct kl_emulator *emu,
-                    const struct kl_config *config, const struct kl_participant_status *status,
-                    struct kl_sums *sums, const struct kl_facts *facts);
+                    const struct kl_config *config, const char *room,
+                    const struct kl_participant_status *status, struct kl_sums *sums,
+                    const struct kl_facts *facts);
 
 /* Whether matches are recorded: `record` names a folder or a file, or is on. */
 bool kl_record_wanted(const struct kl_config *c);

@@ -51,7 +51,7 @@ static void record_options(struct kl_record *r, const struct kl_start *start) {
 
 static void describe_room(struct kl_record *r, struct kl_klr_room *room) {
     const struct kl_roster *roster = &r->status->roster;
-    kl_copy_cut(room->name, sizeof room->name, r->config->room);
+    kl_copy_cut(room->name, sizeof room->name, r->room);
     memset(r->seats, 0, sizeof r->seats);
     room->has_params = true;
     room->params = r->status->welcome.params;
@@ -90,7 +90,7 @@ bool kl_record_wanted(const struct kl_config *c) {
 static bool name_in(const struct kl_record *r, const char *dir, char *out, size_t cap) {
     char when[KL_WALL_TEXT], name[KL_WALL_TEXT + KL_NAME_MAX + 16], ignored[KLW_TEXT_MAX];
     size_t len = 0;
-    snprintf(name, sizeof name, "%s %s %u.klr", kl_wall_text(when, kl_wall_us()), r->config->room,
+    snprintf(name, sizeof name, "%s %s %u.klr", kl_wall_text(when, kl_wall_us()), r->room,
              r->status->welcome.client);
     for (char *c = name; *c; c++)
         if (*c != ':') name[len++] = (unsigned char)*c < ' ' || strchr("/\\*?\"<>|", *c) ? '_' : *c;

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "core_wrapper/words/config_table.h"
+#include "core_wrapper/words/room_request.h"
 #include "net/platform/environment.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"
@@ -90,4 +91,13 @@ bool kl_config_core_from_file_name(const char *wrapper_path, char *out, size_t c
 const char *kl_config_replay(void) {
     const char *path = kl_environment_get("KEYLOCK_REPLAY");
     return path && *path ? path : NULL;
+}
+
+void kl_room_request_own(struct kl_room_request *r, const struct kl_config *c) {
+    memset(r, 0, sizeof *r);
+    snprintf(r->host, sizeof r->host, "%s", c->host);
+    r->port = c->port;
+    snprintf(r->fingerprint, sizeof r->fingerprint, "%s", c->fingerprint);
+    snprintf(r->room, sizeof r->room, "%s", c->room);
+    snprintf(r->password, sizeof r->password, "%s", c->password);
 }

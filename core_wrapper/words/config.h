@@ -43,13 +43,8 @@ struct kl_config {
     bool unlisted;                             /* the relay does not list a room made here */
     enum kl_trust trust;                       /* in the players of a room */
     bool saves;                                /* of the host: the game begins with them */
-    bool direct; /* presses go straight to these players as well, and they may know this machine's address */
-    bool linked; /* the room is that of a link */
-    uint8_t consent; /* enum kl_consent; only choice.c sets this */
-    bool once;    /* a room made here lets in one player at a time, when its host opens it; only choice.c sets
-                     this */
-    bool quick;   /* a room for quick matches; only choice.c sets this and the next one */
-    bool seated;  /* only a room with free seats is entered: no watching instead */
+    bool direct;  /* presses go straight to these players as well, and they may know this machine's address */
+    bool linked;  /* the room is that of a link */
     bool netplay; /* RetroArch's own Netplay menu leads to rooms */
     bool let_go;  /* in a room made here: a late player that cannot catch up leaves (true) or watches */
     bool insecure_lan; /* no encryption, if the relay agrees */

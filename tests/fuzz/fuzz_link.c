@@ -285,13 +285,13 @@ static void panel(unsigned turn) {
     static struct kl_panel p;
     static struct kl_graph graph;
     static struct kl_card card;
-    static const uint8_t plays[KL_MAX_SEATS] = {1, 0, 2, 3, 4, 5, 6, 7};
     struct kl_canvas c = {.pixels = pixels, .width = 160, .height = 100, .pitch = 320, .turn = turn};
     char line[KL_PANEL_LINE];
     int percent;
     c.format = RETRO_PIXEL_FORMAT_RGB565;
     kl_canvas_measure(&c);
-    kl_panel_fill(&p, &match.status, (uint8_t)match.status.lock.away, plays);
+    match.overlay.away.shown = (uint8_t)match.status.lock.away;
+    kl_panel_fill(&match, &p);
     enum kl_panel_tone tone = kl_panel_state(&p, line, &percent);
     MUST(memchr(line, 0, sizeof line) && percent >= -1 && percent <= 100);
     kl_panel_draw_line(&c, c.rows, &(struct kl_panel_words){line, 0, tone, percent});

@@ -224,21 +224,22 @@ TEST_WITH(choices_of_an_earlier_match_are_set_back, set_up, tear_down) {
 }
 
 TEST_WITH(wishes, set_up, tear_down) {
-    struct kl_config said = {0};
+    struct kl_config *said = &match.config;
+    memset(said, 0, sizeof *said);
     struct kl_params p = {.policy = KL_POLICY_BOUNDED, .wait_budget_ms = 250, .subframes = true};
-    kl_control_wish(&match, &p, &said);
+    kl_control_wish(&match, &p);
     assert_true(p.policy == KL_POLICY_BOUNDED && p.wait_budget_ms == 250 && p.spacing_fixed == 0);
     turn(KL_OWN_POLICY, "optimistic");
     turn(KL_OWN_BUDGET, "1000");
     turn(KL_OWN_SPACING, "30");
-    said.policy_set = said.budget_set = said.spacing_set = true; /* by flag, variable or file */
-    kl_control_wish(&match, &p, &said);
+    said->policy_set = said->budget_set = said->spacing_set = true; /* by flag, variable or file */
+    kl_control_wish(&match, &p);
     assert_true(p.policy == KL_POLICY_BOUNDED && p.wait_budget_ms == 250 && p.spacing_fixed == 0);
-    memset(&said, 0, sizeof said);
-    kl_control_wish(&match, &p, &said);
+    memset(said, 0, sizeof *said);
+    kl_control_wish(&match, &p);
     assert_true(p.policy == KL_POLICY_OPTIMISTIC && p.wait_budget_ms == 1000 && p.spacing_fixed == 30);
     p = (struct kl_params){.policy = KL_POLICY_BOUNDED}; /* without sub-frames it has no meaning */
-    kl_control_wish(&match, &p, &said);
+    kl_control_wish(&match, &p);
     assert_int_equal(p.policy, KL_POLICY_BOUNDED);
 }
 
@@ -271,12 +272,14 @@ static const char *ask(int fd, const char *line) {
 TEST_WITH(the_socket, set_up, tear_down) {
     struct sockaddr_un own = {.sun_family = AF_UNIX};
     char big[600];
-    int second = -1, fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+    static struct kl_match second;
+    int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&own, sizeof(sa_family_t)), 0);
-    assert_true(kl_control_claim(&match.control.socket));
+    second.control.socket = -1;
+    assert_true(kl_control_claim(&match));
     assert_true(match.control.socket >= 0);
     assert_false(kl_control_claim(&second)); /* one a process */
-    assert_int_equal(second, -1);
+    assert_int_equal(second.control.socket, -1);
     assert_string_equal(ask(fd, "reset"), "error the game has not begun");
     assert_string_equal(ask(fd, "panel"), "ok the panel is on");
     assert_string_equal(ask(fd, "panel"), "ok the panel is off");

@@ -326,7 +326,7 @@ TEST_WITH(a_host_is_made_by_name_or_seat, set_up, tear_down) {
 TEST_WITH(values_that_are_not_named_stay, set_up, tear_down) {
     struct kl_words w;
     four_here();
-    match.room.wait_budget_ms = 250;
+    match.command.params.wait_budget_ms = 250;
     match.play.next_frame = 1000;
     assert_int_equal(fit("spacing 4", &w), 0);
     assert_memory_equal(w.order.data, ((uint8_t[]){KL_POLICY_BOUNDED, 250, 0, 4}), 4);
@@ -381,20 +381,20 @@ TEST_WITH(impossible_commands_are_refused_at_once, set_up, tear_down) {
 
 TEST_WITH(policies, set_up, tear_down) {
     obey("policy optimistic 300", 10);
-    assert_int_equal(match.room.policy, KL_POLICY_OPTIMISTIC);
-    assert_int_equal(match.room.wait_budget_ms, 300);
+    assert_int_equal(match.command.params.policy, KL_POLICY_OPTIMISTIC);
+    assert_int_equal(match.command.params.wait_budget_ms, 300);
     assert_string_equal(shown, "ann (1): policy optimistic, 300 ms");
     obey("policy strict", 11);
     assert_string_equal(shown, "ann (1): policy strict");
     obey("policy strict spacing 5", 12);
-    assert_int_equal(match.room.spacing_fixed, 5);
+    assert_int_equal(match.command.params.spacing_fixed, 5);
     assert_string_equal(shown, "ann (1): policy strict, spacing 5");
     obey("policy bounded 100", 12);
     assert_string_equal(shown, "ann (1): policy bounded, 100 ms, spacing follows the link");
     obey("policy strict", 12);
-    match.room.subframes = false; /* the relay passes over it there, so do we */
+    match.command.params.subframes = false; /* the relay passes over it there, so do we */
     obey("policy optimistic 300", 12);
-    assert_int_equal(match.room.policy, KL_POLICY_STRICT);
+    assert_int_equal(match.command.params.policy, KL_POLICY_STRICT);
 }
 
 TEST_WITH(talk, set_up, tear_down) {
@@ -426,14 +426,14 @@ TEST_WITH(not_now, set_up, tear_down) {
 /* Its core alone changes, and nothing is told. */
 TEST_WITH(ahead_of_the_lock_nothing_of_the_room_changes, set_up, tear_down) {
     struct kl_core_run was = match.play.run;
-    struct kl_params room = match.room;
+    struct kl_params room = match.command.params;
     match.play.run.how = KL_RUN_AHEAD;
     obey("reset", 10);
     assert_int_equal(resets, 1);
     obey("swap 1 2", 11);
     assert_int_equal(match.play.run.plays[0], 1);
     obey("policy strict", 12);
-    assert_memory_equal(&match.room, &room, sizeof room);
+    assert_memory_equal(&match.command.params, &room, sizeof room);
     obey("save", 13);
     assert_false(match.slot.any);
     struct kl_command load = {.client = 2, .kind = KL_COMMAND_LOAD, .len = KL_LOAD_BYTES, .data = {13}};

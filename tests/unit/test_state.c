@@ -147,11 +147,11 @@ TEST(the_core_follows) {
             match.state = s;
             match.emu.phase = was;
             match.emu.runner = true; /* no frontend to tell of its pace */
-            match.free.begins = false;
+            match.play.begins_free = false;
             kl_match_on(&match, e);
             assert_int_equal(match.emu.phase, kl_match_phase(kl_match_next(s, e)));
             bool begins = match.emu.phase == KL_PHASE_FREE && was != KL_PHASE_FREE && was != KL_PHASE_LOCAL;
-            assert_int_equal(match.free.begins, begins);
+            assert_int_equal(match.play.begins_free, begins);
         }
 }
 

@@ -39,7 +39,8 @@ static void enter(enum kl_trust trust) {
     match.front.call.environment = front;
     match.emu.runner = true;
     match.config.trust = trust;
-    strcpy(match.config.room, "anew");
+    match.config.saves = true;
+    strcpy(match.join.request.room, "anew");
     kl_take_over_joins(&match);
 }
 
@@ -107,16 +108,17 @@ TEST(its_maker_gives_it_in_that_room_alone) {
     assert_non_null(t->start);
     memcpy(t->start, came, t->len);
     strcpy(t->room, "anew");
-    assert_int_equal(kl_take_over_start_data(&match, false, &out, &len, err, sizeof err), 0);
+    assert_int_equal(kl_take_over_start_data(&match, &out, &len, err, sizeof err), 0);
     assert_int_equal(len, t->len);
     assert_memory_equal(out, came, len);
     free(out);
-    assert_int_equal(kl_take_over_start_data(&match, true, &out, &len, err, sizeof err), 0);
+    match.status.bare = true;
+    assert_int_equal(kl_take_over_start_data(&match, &out, &len, err, sizeof err), 0);
     assert_int_equal(kl_start_decode(&start, out, len), 0);
     assert_int_equal(start.memory_count, 0); /* bare: the state stays, for each is asked */
     assert_int_equal(start.state.frame, 600);
     free(out);
-    strcpy(match.config.room, "other");
-    assert_int_equal(kl_take_over_start_data(&match, false, &out, &len, err, sizeof err), 1);
+    strcpy(match.join.request.room, "other");
+    assert_int_equal(kl_take_over_start_data(&match, &out, &len, err, sizeof err), 1);
     kl_take_over_free(&match);
 }
