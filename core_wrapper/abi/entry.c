@@ -11,6 +11,7 @@
 #include "core_wrapper/env/env.h"
 #include "core_wrapper/match/load.h"
 #include "core_wrapper/match/open_core.h"
+#include "core_wrapper/match/state.h"
 #include "core_wrapper/netplay/netplay.h"
 #include "core_wrapper/match/join.h"
 #include "core_wrapper/match/play.h"

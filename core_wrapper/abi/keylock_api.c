@@ -9,6 +9,7 @@
 #include "core_wrapper/match/choice.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/join.h"
+#include "core_wrapper/match/state.h"
 #include "core_wrapper/match/wish.h"
 #include "core_wrapper/abi/the_match.h"
 

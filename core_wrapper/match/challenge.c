@@ -6,6 +6,8 @@
 #include "core_wrapper/match/core_run.h"
 #include "core_wrapper/match/match.h"
 #include "core_wrapper/match/play.h"
+#include "core_wrapper/match/replay.h"
+#include "core_wrapper/match/state.h"
 #include "core_wrapper/record/record.h"
 
 #define HASH_FRAMES 60
@@ -57,7 +59,7 @@ static void run_next(struct kl_match *m) {
                          .active = 1};
     if (n && n % HASH_FRAMES == 0) hash(m);
     kl_latch_sample(&m->emu.latch, f.in, 1);
-    (void)kl_core_run(m, &m->play.run, &f, NULL, false, false);
+    (void)kl_core_run_frame(m, &m->play.run, &f, NULL, false, false);
     m->play.next_frame = n + 1;
     m->play.report.run = 1;
     m->play.report.first = m->play.report.last = n;

@@ -4,30 +4,13 @@
 #ifndef KLW_CHECKS_H
 #define KLW_CHECKS_H
 
-#include "core_wrapper/start/sums.h"
-#include "net/engine/facts.h"
-#include "net/engine/msg.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define KL_LATE_BYTES (UINT64_C(8) << 30) /* of one file opened in play; a larger one is not compared */
 
 struct kl_match;
-
-struct kl_checks {
-    struct kl_sums sums;
-    bool owed; /* the core is loaded for the room, and READY waits for checksums */
-    uint64_t looked_us;
-    unsigned seen; /* files of the world that are compared, or are among `late` */
-    struct {
-        bool on;
-        uint16_t disk;
-        uint64_t looked_us, said_us; /* the next look; the last word on its progress */
-    } check;
-    unsigned lates;
-    struct kl_checks_late {
-        unsigned at; /* kl_world_file() */
-        bool said;
-    } late[KL_LATE_FILES];
-};
 
 /* Begins to read what HELLO needs. True: it is read; a small game's files are within the call. */
 bool kl_checks_known(struct kl_match *m);

@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core_wrapper/match/checks.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/control.h"
 #include "core_wrapper/match/join.h"
+#include "core_wrapper/match/state.h"
 #include "core_wrapper/words/own_options.h"
 #include "core_wrapper/match/quick.h"
 #include "core_wrapper/match/room_name.h"

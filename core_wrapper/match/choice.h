@@ -10,35 +10,11 @@
 #ifndef KLW_CHOICE_H
 #define KLW_CHOICE_H
 
-#include "core_wrapper/match/advice.h"
-#include "core_wrapper/words/config.h"
-#include "core_wrapper/match/quick.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct kl_match;
-
-struct kl_choice {
-    enum kl_play_mode mode;           /* as it is played */
-    char menu[64], room[KL_NAME_MAX]; /* the options as last seen; their room */
-    uint64_t looked_us, turned_us;
-    unsigned nth; /* of the rooms of this game, for a player who named none */
-    bool by_menu; /* a core option that was changed counts, whatever the settings say */
-    struct kl_quick *quick;
-    struct {
-        struct kl_quick *look;  /* while a room waits for players; NULL: it does not */
-        char room[KL_NAME_MAX]; /* another open room of the game; "": none is known */
-    } beside;
-    char barred[KL_NAME_MAX]; /* a room that we were refused */
-    bool made;                /* the room that we are in is ours, for a quick match */
-    bool told_no_relay;
-    bool netplay;      /* in a room that RetroArch's netplay led to */
-    bool left;         /* by a command or the frontend's menu: alone, until a core option is chosen */
-    bool leaves;       /* with the next turn */
-    uint64_t retry_us; /* KL_MATCH_RETRYING: the relay is asked again then */
-    struct {
-        char advice[KL_ADVICE_MAX];
-        uint64_t at_us;
-    } end; /* of the last room, or of the way to it. advice "": there is none */
-};
 
 /* Before the first load of a core: true if the game is to be the player's own, in the player's own
  * folders. */

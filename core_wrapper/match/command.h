@@ -5,22 +5,10 @@
 #ifndef KLW_COMMAND_H
 #define KLW_COMMAND_H
 
-#include "core_wrapper/match/core_run.h"
 #include "net/session/command_words.h"
-#include "net/session/name.h"
 
 struct kl_match;
-
-struct kl_command_state {
-    struct kl_params params; /* in force: welcome.params and the policy commands since */
-    struct { /* the newest policy that was given from here: a second one may come before the room has done it
-              */
-        bool any;
-        uint32_t frame;
-        struct kl_params params;
-    } given;
-    bool (*again)(struct kl_match *m), (*leave)(struct kl_match *m); /* see kl_command_on() */
-};
+struct kl_core_run;
 
 /* --- giving: command_give.c --- */
 

@@ -5,8 +5,10 @@
 #include "core_wrapper/match/command.h"
 #include "net/session/command_words.h"
 #include "core_wrapper/match/control.h"
+#include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/match/slot.h"
 #include "core_wrapper/match/match.h"
+#include "core_wrapper/match/take_over.h"
 
 #define SHOWN_MS     4000
 #define GIVEN_FRAMES 120 /* by then a given command has taken effect, or never will */

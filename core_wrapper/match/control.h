@@ -13,35 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core_wrapper/words/config.h"
-#include "core_wrapper/words/hotkeys.h"
-#include "core_wrapper/words/own_options.h"
 #include "core_wrapper/screen/chat.h"
 
 struct kl_match;
-
-#define KL_CONTROL_OWN_MAX 32 /* bytes of a value of ours, NUL included */
-
-struct kl_control {
-    int socket; /* that marks this process as being in a room, and takes commands; -1: none */
-    struct kl_chat chat;
-    uint16_t pad;   /* the first pad's buttons, as the game would get them */
-    bool pads_rest; /* a line of chat is open, or keys of it are still down */
-    struct kl_hotkeys hotkeys;
-    char hotkey_list[KL_CONFIG_HOTKEYS_MAX]; /* that `hotkeys` was made of */
-    /* The frontend's values as last seen, by place; looked up by key if the core has declared anew. */
-    struct {
-        struct kl_control_seen {
-            char *key, *value;
-        } * at;
-        unsigned count;
-        char own[KL_OWN_MAX][KL_CONTROL_OWN_MAX];
-        unsigned calls, wait;
-        bool turned;        /* the frontend has said so since the last look */
-        uint64_t turned_us; /* when something was turned last; 0: all of it has been seen to */
-        bool given;         /* given to the room since then */
-    } menu;
-};
 
 /* Makes the socket. False if this process has one, so this is a second instance. It stays -1 if this system
  * has no such sockets. kl_control_release() closes it. */

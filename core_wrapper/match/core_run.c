@@ -12,8 +12,8 @@ static unsigned in_snapshot(const struct kl_commands *set) {
     return i < set->count ? i + 1 : i;
 }
 
-bool kl_core_run(struct kl_match *m, struct kl_core_run *r, const struct kl_frame *f,
-                 const struct kl_commands *set, bool from_snapshot, bool hidden) {
+bool kl_core_run_frame(struct kl_match *m, struct kl_core_run *r, const struct kl_frame *f,
+                       const struct kl_commands *set, bool from_snapshot, bool hidden) {
     r->number = f->number;
     r->hidden = hidden;
     kl_world_frame(r->emu->world, f->number);

@@ -3,33 +3,16 @@
 #ifndef KLW_CORE_RUN_H
 #define KLW_CORE_RUN_H
 
-#include "core_wrapper/env/emulator.h"
-#include "core_wrapper/frame/cost.h"
-#include "core_wrapper/record/record.h"
 #include "net/engine/command.h"
 
 struct kl_match;
-
-enum kl_run_how {
-    KL_RUN_NEW,   /* the true core's next frame: on the screen, told, recorded */
-    KL_RUN_AGAIN, /* the true core has run it before: unseen, unheard, untold */
-    KL_RUN_AHEAD, /* the shown core's: the room, the record and the true core stay as they are */
-};
-
-struct kl_core_run {
-    struct kl_emulator *emu;
-    struct kl_record *record; /* NULL: no recording has its frames */
-    enum kl_run_how how;
-    uint32_t number;             /* of the newest frame */
-    bool hidden;                 /* the frame that runs will not be seen */
-    uint8_t plays[KL_MAX_SEATS]; /* by whose pads: the seat they play */
-};
+struct kl_core_run;
 
 /* Runs frame f after its commands, which are in `set`; NULL: it has none. from_snapshot: only after the
  * commands behind SNAPSHOT, because the core is in that snapshot's state. hidden: the core may leave out its
  * picture. False, for KL_RUN_AHEAD alone: the core cannot follow a command, and the frame has not run. */
-bool kl_core_run(struct kl_match *m, struct kl_core_run *r, const struct kl_frame *f,
-                 const struct kl_commands *set, bool from_snapshot, bool hidden);
+bool kl_core_run_frame(struct kl_match *m, struct kl_core_run *r, const struct kl_frame *f,
+                       const struct kl_commands *set, bool from_snapshot, bool hidden);
 
 /* Shows a picture, of whichever core is on the screen; m->play.showing grows by what that took. */
 void kl_core_show(struct kl_match *m, const void *data, unsigned width, unsigned height, size_t pitch,

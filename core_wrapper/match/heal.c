@@ -89,7 +89,7 @@ static void mark_again(struct kl_match *m, uint32_t frame) {
 static void run_unseen(struct kl_match *m, const struct kl_frame *f, const struct kl_commands *set,
                        bool from_snapshot) {
     m->play.run.how = KL_RUN_AGAIN;
-    (void)kl_core_run(m, &m->play.run, f, set, from_snapshot, true);
+    (void)kl_core_run_frame(m, &m->play.run, f, set, from_snapshot, true);
     m->play.run.how = KL_RUN_NEW;
 }
 

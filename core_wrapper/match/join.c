@@ -8,7 +8,11 @@
 
 #include "net/platform/address.h"
 #include "net/platform/environment.h"
+#include "core_wrapper/match/checks.h"
 #include "core_wrapper/match/control.h"
+#include "core_wrapper/match/run_ahead.h"
+#include "core_wrapper/match/state.h"
+#include "core_wrapper/match/take_over.h"
 #include "core_wrapper/start/identity.h"
 #include "core_wrapper/match/invite.h"
 #include "core_wrapper/words/own_options.h"

@@ -3,27 +3,9 @@
 #ifndef KLW_JOIN_H
 #define KLW_JOIN_H
 
-#include "core_wrapper/match/checks.h"
-#include "core_wrapper/match/take_over.h"
-#include "core_wrapper/start/seat_file.h"
-#include "core_wrapper/words/room_request.h"
-#include "net/session/url.h"
 #include "net/transport/link.h"
 
 struct kl_match;
-
-struct kl_join {
-    struct kl_room_request request; /* the room that we are in, or on the way to */
-    struct kl_link_config config;
-    struct kl_seat_file seat;
-    struct kl_checks checks; /* the room compares them */
-    bool back;               /* the link began with a seat that was left behind */
-    bool invited;
-    struct kl_url game; /* core and game of the invitation; read once, as `read_game` says */
-    bool read_game;
-    bool told_direct; /* the player was, that others see this address */
-    struct kl_take_over take_over;
-};
 
 /* Opens the link: to the seat that a killed process left, else as somebody new. False after
  * kl_frontend_fail(). */

@@ -10,16 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "net/platform/process.h"
-
 struct kl_match;
-
-struct kl_learn {
-    struct kl_process measuring; /* id 0: none runs */
-    uint64_t begun_us, given_us; /* given_us: 0: the mask was not given yet */
-    bool found;                  /* there are findings, of now or of earlier */
-    unsigned tries;              /* the mask was given so often */
-};
 
 /* After kl_room_profile_find(). Does nothing if the findings are there, or a measurement is under way. */
 void kl_learn_begin(struct kl_match *m);

@@ -1,5 +1,5 @@
-/* news.h - what the link's newest status has of news: lines for the player, words for the run's report and for
- * the recording. */
+/* news.h - the news in the link's newest status: lines for the player, words for the run's report and for the
+ * recording. */
 #ifndef KLW_NEWS_H
 #define KLW_NEWS_H
 

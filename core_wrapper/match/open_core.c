@@ -13,6 +13,7 @@
 #include "core_wrapper/match/control.h"
 #include "core_wrapper/match/match.h"
 #include "core_wrapper/match/play.h"
+#include "core_wrapper/match/state.h"
 #include "core_wrapper/match/wish.h"
 #include "core_wrapper/netplay/netplay.h"
 

@@ -17,8 +17,8 @@ void kl_open_core(struct kl_match *m, bool final);
  * in err. */
 int kl_open_core_settings(struct kl_match *m, struct kl_config *out, char *err, size_t err_len);
 
-/* One of the frontend's folders, as it says now (cmd: RETRO_ENVIRONMENT_GET_…_DIRECTORY), with slashes. out stays
- * if it says none. */
+/* One of the frontend's folders, as it says now (cmd: RETRO_ENVIRONMENT_GET_…_DIRECTORY), with slashes. out
+ * stays if it says none. */
 void kl_open_core_folder(const struct kl_match *m, unsigned cmd, char *out, size_t cap);
 
 #endif

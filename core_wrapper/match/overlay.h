@@ -3,34 +3,9 @@
 #ifndef KLW_OVERLAY_H
 #define KLW_OVERLAY_H
 
-#include "net/transport/link.h"
 #include "core_wrapper/screen/panel.h"
-#include "core_wrapper/draw/graph.h"
-#include "core_wrapper/screen/away.h"
-#include "core_wrapper/screen/remaining.h"
 
 struct kl_match;
-
-/* The counts of the present second. */
-struct kl_overlay_second {
-    uint64_t since_us, lead_sum, lead_count;
-    unsigned frames;
-};
-struct kl_overlay {
-    struct kl_graph history;
-    struct kl_panel panel;
-    struct kl_overlay_second second;
-    unsigned state;    /* the state that panel.state_us counts for */
-    uint64_t since_us; /* its begin */
-    uint64_t told_us, desync_us;
-    struct kl_away away;
-    struct kl_remaining remaining, fetching; /* frames; bytes of a state to begin with */
-    char told[KL_PANEL_LINE];
-    struct kl_card card;
-    unsigned lost;      /* clients whose link is lost */
-    bool trouble_above; /* the panel or a card says that something is wrong */
-    bool said_hardware, font_read;
-};
 
 /* A session begins or ends: forget all figures. */
 void kl_overlay_reset(struct kl_match *m);

@@ -6,6 +6,7 @@
 #include "core_wrapper/match/join.h"
 #include "core_wrapper/match/overlay.h"
 #include "core_wrapper/match/match.h"
+#include "core_wrapper/match/state.h"
 
 static uint8_t played(uint8_t seats, const uint8_t plays[KL_MAX_SEATS]) {
     uint8_t mask = 0;

@@ -101,7 +101,7 @@ static uint64_t run_frame(struct kl_match *m, const struct kl_frame *f, bool hid
     bool any = take_commands(m, f, &set);
     struct kl_spent since = kl_core_spent((struct kl_spent){0});
     m->play.showing = (struct kl_spent){0};
-    (void)kl_core_run(m, &m->play.run, f, any ? &set : NULL, begun_here, hidden);
+    (void)kl_core_run_frame(m, &m->play.run, f, any ? &set : NULL, begun_here, hidden);
     kl_cost_add(&m->play.cost, kl_core_spent(since), m->play.showing);
     m->play.next_frame = f->number + 1;
     uint64_t end_us = m->play.ran_us = kl_now_us();

@@ -7,11 +7,14 @@
 
 #include "core_wrapper/draw/font.h"
 #include "core_wrapper/match/command.h"
+#include "core_wrapper/match/core_run.h"
 #include "core_wrapper/match/heal.h"
 #include "core_wrapper/match/load.h"
 #include "core_wrapper/match/match.h"
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/match/slot.h"
+#include "core_wrapper/match/snapshot.h"
+#include "core_wrapper/match/state.h"
 #include "core_wrapper/match/take_over.h"
 #include "core_wrapper/start/identity.h"
 #include "net/platform/clock.h"
@@ -213,7 +216,7 @@ static void run_next(struct kl_match *m, bool hidden) {
     memcpy(f.in, kl_recording_at(r->rec, f.number), sizeof f.in);
     bool any = kl_recording_commands(r->rec, f.number, &set);
     m->play.run.how = hidden ? KL_RUN_AGAIN : KL_RUN_NEW;
-    (void)kl_core_run(m, &m->play.run, &f, any ? &set : NULL, false, hidden);
+    (void)kl_core_run_frame(m, &m->play.run, &f, any ? &set : NULL, false, hidden);
     m->play.run.how = KL_RUN_NEW;
     m->play.next_frame = f.number + 1;
 }

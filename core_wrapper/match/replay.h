@@ -7,40 +7,11 @@
 #ifndef KLW_REPLAY_H
 #define KLW_REPLAY_H
 
-#include "core_wrapper/draw/canvas.h"
-#include "core_wrapper/match/replay_states.h"
-#include "core_wrapper/record/recording.h"
-#include "net/platform/file.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct kl_match;
-
-struct kl_replay {
-    struct kl_recording *rec; /* NULL: nothing is replayed */
-    bool token;               /* it is that of a challenge, which is played (challenge.h) */
-    struct kl_file lock;      /* of the challenge's run, if */
-    bool locked;              /* it is held */
-    struct kl_replay_states states;
-    bool begun;           /* the core stands at frame 0, or later */
-    bool loaded;          /* the state of the next frame was taken as it was hashed */
-    bool from_state;      /* the core has been in a loaded state since its beginning */
-    bool no_states;       /* those of this core are not all of it: from the beginning to each frame */
-    bool again;           /* it parted because of that: to the same frame from the beginning */
-    bool paused, seeking; /* seeking: frames before `target` run unseen */
-    unsigned steps;       /* frames that run all the same while it is paused */
-    uint32_t target;
-    uint64_t sought_us;         /* since when */
-    uint16_t pad;               /* the first pad's buttons of the last turn */
-    bool moves;                 /* left or right is held: */
-    uint32_t wish;              /* the frame to seek once it is let go */
-    uint64_t held_us, moved_us; /* since when; the last move */
-    uint64_t bar_until_us;      /* the bar shows */
-    unsigned seat;              /* the seat that the player may take over, plus one; 0: none */
-    const char *room;           /* the room that begins there; NULL: the player goes on alone */
-    bool taken;                 /* has done so */
-    bool told_end, told_parted;
-    /* Draws over the picture, at the top; NULL: nothing. */
-    void (*above)(struct kl_match *m, const struct kl_canvas *c);
-};
 
 /* The content is loaded. False: it cannot be replayed, and the frontend knows why. */
 bool kl_replay_open(struct kl_match *m);

@@ -3,26 +3,10 @@
 #ifndef KLW_ROOM_PROFILE_H
 #define KLW_ROOM_PROFILE_H
 
-#include "net/engine/command.h"
 #include "net/engine/msg.h"
-#include "core_wrapper/match/learn.h"
 #include "core_wrapper/profile/profile.h"
 
 struct kl_match;
-
-struct kl_room_profile {
-    struct kl_profile own;       /* the profile of the loaded core and content; room zero: none */
-    struct kl_profile for_core;  /* of all games of the core with states of this size; room zero: none */
-    struct kl_profile_room room; /* in force */
-    bool foreign;      /* the host's system is another than this one: unequal states are only noted */
-    bool show_all;     /* in force: the core is not told of hidden frames; the host's wish, or ours */
-    bool load_own;     /* in force: at a snapshot every machine loads its own; the host's wish */
-    bool no_snapshots; /* in force: the core's state does not hold all of it, none is taken */
-    bool said_size;
-    size_t size_bytes; /* of a state; asked before the match, for some cores serialize to know it */
-    struct kl_learn learn;
-    struct kl_mask_said said; /* the mask that comes by commands */
-};
 
 /* Looks for a profile of the loaded core and the content of these facts in KEYLOCK_PROFILE, a file or a
  * folder of profiles, else in the folder "profiles" beside the seats. Ignores, with a line, a profile that

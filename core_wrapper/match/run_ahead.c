@@ -6,6 +6,7 @@
 #include "core_wrapper/match/files.h"
 #include "core_wrapper/match/learn.h"
 #include "core_wrapper/match/match.h"
+#include "core_wrapper/match/room_profile.h"
 #include "net/engine/lock_relay.h"
 #include "net/platform/clock.h"
 
@@ -202,7 +203,7 @@ static bool run_next(struct kl_match *m) {
     a->audible = f.number >= a->plan.shown;
     bool hidden = f.number + 1 < a->plan.want;
     kl_shown_enter(&a->shown, &ours);
-    bool good = kl_core_run(m, &a->run, &f, &set, false, hidden);
+    bool good = kl_core_run_frame(m, &a->run, &f, &set, false, hidden);
     kl_shown_leave(&a->shown, &ours);
     if (!good) return false; /* it waits for the next marked keyframe */
     if (a->hardware) {

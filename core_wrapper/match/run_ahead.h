@@ -6,66 +6,11 @@
 #ifndef KLW_RUN_AHEAD_H
 #define KLW_RUN_AHEAD_H
 
-#include "core_wrapper/ahead/fade.h"
-#include "core_wrapper/ahead/shown.h"
-#include "core_wrapper/core/statehash.h"
-#include "core_wrapper/frame/cost.h"
 #include "core_wrapper/match/core_run.h"
-#include "net/engine/ahead.h"
 
 struct kl_match;
-
-#define KL_RUN_AHEAD_SEEN 128 /* frames whose pictures are compared */
-#define KL_RUN_AHEAD_BINS 500 /* of replay times, 0.1 ms each; the last one has all longer ones */
-
-struct kl_run_ahead {
-    struct kl_shown shown;
-    struct kl_ahead plan;
-    struct kl_core_run run;      /* the shown core's; plays: as its newest closed frame has them */
-    bool displays;               /* its frames are on the screen */
-    bool anew;                   /* it is to begin with the next marked keyframe's state */
-    bool failed;                 /* given up for this match */
-    char why[96];                /* the newest reason why it was not ahead; "": none */
-    struct kl_ahead_doubt doubt; /* with `auto` */
-    uint16_t lag;                /* frames from an own sample to the frame that it plays in */
-    bool idle;                   /* no frame is to be ahead */
-    uint64_t idle_us, rest_us;   /* since then; up to then it costs too much. 0: it does not */
-    uint64_t fit_us;             /* since then some frame was ahead */
-    uint32_t rest_s;             /* length of the last rest */
-    double again;                /* frames run again in a call, on average */
-    struct kl_cost frame, load;  /* of a frame with its state, without its picture; of a load */
-    unsigned parted; /* grows as the shown core parts from the true one without a wrong guess, else shrinks */
-    bool parts_now;  /* since the last marked keyframe */
-    uint8_t liars;   /* ports with a false straight sample so far, a bit each */
-
-    /* the frame that runs */
-    bool audible;
-    bool hardware;                            /* its picture lies in the frontend's framebuffer */
-    uint64_t picture;                         /* hash of the shown core's newest picture */
-    uint64_t picture_before[KL_AHEAD_FRAMES]; /* as it was before a frame */
-    struct {
-        uint32_t frame;
-        bool shown, again; /* on the screen; run again since */
-        uint64_t picture;
-        bool has_ram;
-        uint64_t ram; /* before the frame */
-    } seen[KL_RUN_AHEAD_SEEN];
-
-    bool fades; /* the next sound is to fade in */
-    struct kl_fade fade;
-
-    double feels; /* frames, smoothed; 0: unknown */
-    struct kl_run_ahead_sum {
-        uint64_t breaks;            /* the true core came back onto the screen */
-        uint64_t by_pages;          /* times that it went back by the pages of its memory */
-        uint64_t calls, frames_sum; /* calls in which it was on the screen; frames ahead in them */
-        uint64_t felt_count, felt_sum;
-        uint64_t compared, wrong; /* shown frames; those with another picture than the true core's */
-        uint64_t replayed, replays;
-        uint32_t replay_bins[KL_RUN_AHEAD_BINS];
-        uint64_t first_us, last_us;
-    } sum;
-};
+struct kl_statehash;
+struct kl_run_ahead_sum;
 
 /* Before the true core's frames of a call, which its samples were given for; due: the schedule's next frame.
  * Runs the shown core. Returns the number of frames that it has newly shown; -1: the true core is to be

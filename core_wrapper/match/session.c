@@ -7,6 +7,7 @@
 
 #include "net/platform/clock.h"
 #include "core_wrapper/match/challenge.h"
+#include "core_wrapper/match/checks.h"
 #include "core_wrapper/match/choice.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/control.h"
@@ -14,6 +15,10 @@
 #include "core_wrapper/match/learn.h"
 #include "core_wrapper/match/load.h"
 #include "core_wrapper/match/news.h"
+#include "core_wrapper/match/replay.h"
+#include "core_wrapper/match/snapshot.h"
+#include "core_wrapper/match/state.h"
+#include "core_wrapper/match/take_over.h"
 #include "core_wrapper/netplay/netplay.h"
 #include "core_wrapper/match/overlay.h"
 #include "core_wrapper/match/play.h"

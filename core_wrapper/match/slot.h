@@ -15,16 +15,6 @@
 struct kl_match;
 struct kl_fileset;
 
-struct kl_slot {
-    bool any, told;           /* a SAVE has been done; the relay knows */
-    uint32_t frame;           /* its keyframe */
-    uint8_t *state;           /* NULL: the core did not serialize */
-    struct kl_fileset *files; /* NULL: it had written none */
-    size_t bytes;
-    struct kl_outside outside; /* of the core at that frame */
-    uint64_t hash;
-};
-
 struct kl_command;
 struct kl_order;
 

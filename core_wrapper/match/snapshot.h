@@ -11,74 +11,9 @@
 
 #include <stdatomic.h>
 
-#include "core_wrapper/match/own_states.h"
 #include "core_wrapper/match/snapshot_form.h"
-#include "net/engine/history.h"
-#include "net/engine/msg.h"
-#include "net/platform/thread.h"
 
 struct kl_match;
-
-#define KL_SNAPSHOT_LACKED 64 /* bytes, NUL included */
-
-struct kl_snapshots {
-    /* The thread's job; one at a time. A snapshot taken meanwhile does not wait for it. */
-    struct {
-        enum { KL_JOB_NONE, KL_JOB_HASH, KL_JOB_PACK, KL_JOB_UNPACK } kind;
-        bool threaded;
-        struct kl_thread thread;
-        atomic_bool done;
-        const uint8_t *in, *base; /* base: KL_JOB_PACK: the older snapshot to pack against, or NULL */
-        size_t in_len, base_len;
-        struct kl_offer offer; /* KL_JOB_UNPACK: the expected snapshot */
-        uint8_t *freed;        /* freed after the job; or NULL */
-        bool stale;            /* nobody wants it any more */
-        uint8_t *out;          /* NULL: it came to nothing */
-        size_t out_len;
-        uint8_t hash[KL_SNAPSHOT_HASH];
-    } job;
-
-    struct {
-        uint8_t *bytes; /* the newest that was taken here; NULL: the core gave none */
-        size_t len;
-        uint32_t frame;
-        bool taken, said; /* said: or being hashed */
-        bool asked;       /* the relay wants it */
-        bool hashed;
-        uint8_t hash[KL_SNAPSHOT_HASH];
-    } own;
-
-    /* The snapshot taken before `own`. The difference to it is smaller to give, if the relay has that one. */
-    struct {
-        uint8_t *bytes; /* NULL: none */
-        size_t len;
-        uint32_t frame;
-        uint8_t hash[KL_SNAPSHOT_HASH];
-    } before;
-    struct kl_ask ask; /* own.asked: the relay's question */
-
-    struct kl_outside outside;       /* this machine's, as collected last */
-    char lacked[KL_SNAPSHOT_LACKED]; /* why the room's state was not loaded, for a screen; "": it was */
-    struct kl_own_states mine;       /* as snapshots, but of the keyframe's beginning: before its commands */
-
-    struct {
-        uint8_t *bytes; /* unpacked and checked, to be loaded; NULL: none */
-        size_t len;
-        struct kl_offer offer;
-    } got;
-
-    /* Going back to a state of the past (heal.h). */
-    struct {
-        bool running;           /* frames [at, end) are to be run again */
-        bool own;               /* from an own state; else from a snapshot of the room's */
-        bool lost;              /* the relay has lost the frames from `keyframe` on; others follow there */
-        uint32_t rate;          /* the core's before, millionths of a hertz */
-        uint32_t from, at, end; /* the state's frame; the next one; the first that was not run before */
-        uint32_t keyframe;      /* of OFFER or REWIND */
-        uint8_t how;
-        struct kl_history_cursor past;
-    } back;
-};
 
 /* True if this room's machines give each other states: neither the profile nor the core says otherwise. */
 bool kl_snapshot_given(const struct kl_match *m);

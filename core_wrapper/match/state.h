@@ -1,7 +1,7 @@
-/* state.h - the states of a match on this machine: one enum, and one table of each event's effect on each
- * state (docs/design.md, States of a match). The choice, a quick match, netplay, the room and the frontend's
- * calls are where events come from. Nothing else assigns m->state, or the phase of the match's emulator: it
- * follows from the state.
+/* state.h - the states of a match on this machine (enum kl_match_state, match.h): one table of each event's
+ * effect on each state (docs/design.md, States of a match). The choice, a quick match, netplay, the room and
+ * the frontend's calls are where events come from. Nothing else assigns m->state, or the phase of the match's
+ * emulator: it follows from the state.
  *
  * In a frontend the core runs as the player's own until a match begins. For a runner (`keylock run`) it
  * stands still on the way to a room: the same states with _STILL. */
@@ -10,34 +10,9 @@
 
 #include <stdbool.h>
 
-#include "core_wrapper/env/emulator.h"
+#include "core_wrapper/match/match.h"
 
 struct kl_match;
-
-enum kl_match_state {
-    KL_MATCH_NONE, /* nothing is known yet, or there is no core: every entry point is safe and does nothing */
-    KL_MATCH_BARE, /* no relay: exactly the bare core */
-    KL_MATCH_IDLE, /* a core that may come into a room, without content */
-    KL_MATCH_ALONE,    /* the player's own game, on no way to a room */
-    KL_MATCH_READING,  /* a large game's checksum, before anything else */
-    KL_MATCH_LOOKING,  /* for a quick match; no room is found yet */
-    KL_MATCH_ASKING,   /* the relay, for the room */
-    KL_MATCH_WAITING,  /* in a room that does not play yet */
-    KL_MATCH_RETRYING, /* the relay did not answer, and is asked again in a moment */
-    KL_MATCH_STILL,    /* as the five before RETRYING, and the core stands still */
-    KL_MATCH_READING_STILL,
-    KL_MATCH_LOOKING_STILL,
-    KL_MATCH_ASKING_STILL,
-    KL_MATCH_WAITING_STILL,
-    KL_MATCH_READY, /* the core is loaded for the room, and stands; it ran as the player's own before */
-    KL_MATCH_READY_STILL,
-    KL_MATCH_PLAYING,
-    KL_MATCH_AFTER,  /* the room is gone, and its game goes on alone */
-    KL_MATCH_REPLAY, /* a recording is to be shown, or a challenge to be played */
-    KL_MATCH_REPLAYING,
-    KL_MATCH_DEAD, /* refused, or the load failed: a still picture */
-    KL_MATCH_STATES
-};
 
 enum kl_match_event {
     KL_ON_CLOSED_CORE, /* there is no core any more */

@@ -9,17 +9,6 @@
 
 struct kl_match;
 
-struct kl_take_over {
-    uint8_t *start; /* heap: the start data that we give in `room`; NULL: none */
-    size_t len;
-    char room[KL_NAME_MAX];
-    unsigned seat; /* that we play there, from 1 */
-    bool asks;     /* the player is to answer for the state that has come: */
-    uint64_t asked_us;
-    uint8_t asked[KL_SNAPSHOT_HASH], agreed[KL_SNAPSHOT_HASH]; /* agreed: all zero: none */
-    char words[KL_START_WORDS]; /* of the state that the room begins with; "": it begins at power-on */
-};
-
 /* The recording stands before a frame: makes the start data of a room of this name, which is the player's
  * choice from now on (choice.h), without practice. False, with a line in err, if this core or its files
  * cannot be given. */

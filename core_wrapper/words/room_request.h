@@ -20,7 +20,7 @@ struct kl_room_request {
     bool seated; /* only a room with free seats is entered: no watching instead */
 };
 
-/* What the settings say of relay, room and password; the rest is 0. */
+/* Relay, room and password as the settings have them; the rest is 0. */
 void kl_room_request_own(struct kl_room_request *r, const struct kl_config *c);
 
 #endif

@@ -5,10 +5,12 @@
 #include <stdio.h>
 
 #include "core_wrapper/match/command.h"
+#include "core_wrapper/match/control.h"
 #include "core_wrapper/match/overlay.h"
 #include "core_wrapper/draw/unifont.h"
 #include "net/platform/clock.h"
 #include "core_wrapper/match/match.h"
+#include "core_wrapper/match/state.h"
 #include "tests/lib/own_font.h"
 
 static struct kl_match match;

@@ -6,6 +6,7 @@
 
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/match.h"
+#include "core_wrapper/match/room_profile.h"
 #include "net/engine/command.h"
 
 #define STATE  100000

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "core_wrapper/match/match.h"
+#include "core_wrapper/match/state.h"
 
 #define PAGE    "docs/design.md"
 #define SECTION "### States of a match"
