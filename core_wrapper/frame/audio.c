@@ -35,7 +35,7 @@ static void clear(struct kl_audio *a) {
     a->pos = (double)a->end;
     a->frame_end = a->begun = a->end;
     a->elastic = a->muted = false;
-    a->voice = KL_VOICE_FULL;
+    a->audible = KL_AUDIBLE_FULL;
     a->phase = a->speed = 1;
     a->owed = a->quiet_for = a->clean_s = a->bridged = 0;
     a->mirrored = 0;
@@ -87,7 +87,7 @@ static void forget_old(struct kl_audio *a, double keep) {
 
 /* Without room in the buffer, the sound being heard comes first. */
 static size_t place_for(struct kl_audio *a, size_t frames) {
-    if (a->elastic && a->voice == KL_VOICE_NONE)
+    if (a->elastic && a->audible == KL_AUDIBLE_NONE)
         forget_old(a, frames < RING_WAITS ? RING_WAITS - (double)frames : 0);
     double room = RING_WAITS - ((double)a->end - a->pos);
     return (double)frames <= room ? frames : (size_t)room;
@@ -250,17 +250,17 @@ static void play(struct kl_audio *a, const struct portion *p, retro_audio_sample
     struct source s = {.at = 0, .has = 0};
     double step_phase = 1 / (a->rate * FADE_S), v[2] = {0, 0};
     for (unsigned i = 0; i < p->want; i++) {
-        if (a->voice != KL_VOICE_NONE && !next(a, &s, p, i, v)) a->voice = KL_VOICE_FALLS;
-        if (a->voice == KL_VOICE_FULL && i >= p->fall_from) a->voice = KL_VOICE_FALLS;
-        a->phase += a->voice == KL_VOICE_FULL ? step_phase : -step_phase;
+        if (a->audible != KL_AUDIBLE_NONE && !next(a, &s, p, i, v)) a->audible = KL_AUDIBLE_FALLS;
+        if (a->audible == KL_AUDIBLE_FULL && i >= p->fall_from) a->audible = KL_AUDIBLE_FALLS;
+        a->phase += a->audible == KL_AUDIBLE_FULL ? step_phase : -step_phase;
         if (a->phase > 1) a->phase = 1;
         if (a->phase <= 0) {
             a->phase = 0;
-            a->voice = KL_VOICE_NONE;
+            a->audible = KL_AUDIBLE_NONE;
         }
         double g = a->phase < 1 ? 0.5 * (1 - cos(M_PI * a->phase)) : 1;
         put(a, v[0] * g, v[1] * g, front);
-        a->quiet_for = a->voice == KL_VOICE_NONE ? a->quiet_for + 1 : 0;
+        a->quiet_for = a->audible == KL_AUDIBLE_NONE ? a->quiet_for + 1 : 0;
     }
 }
 
@@ -301,7 +301,7 @@ static unsigned due(struct kl_audio *a, uint64_t now_us, double call_s) {
 
 static void enter(struct kl_audio *a) {
     a->elastic = true;
-    a->voice = KL_VOICE_FULL;
+    a->audible = KL_AUDIBLE_FULL;
     a->phase = 1;
     a->owed = a->quiet_for = 0;
     jump(a, a->pos);
@@ -335,16 +335,16 @@ static bool may_rise(const struct kl_audio *a, unsigned want) {
 static void rise(struct kl_audio *a, unsigned want) {
     forget_old(a, want + target(a) + a->worth / 2);
     jump(a, a->pos);
-    a->voice = KL_VOICE_FULL;
+    a->audible = KL_AUDIBLE_FULL;
 }
 
 static void give(struct kl_audio *a, unsigned want, double call_s, retro_audio_sample_batch_t front) {
-    if (a->voice == KL_VOICE_NONE && may_rise(a, want)) rise(a, want);
+    if (a->audible == KL_AUDIBLE_NONE && may_rise(a, want)) rise(a, want);
     struct portion p = {.want = want, .speed = a->left_known ? speed_for(a) : 1};
     bool let_go = a->muted || waiting(a) > MUCH_S * a->rate;
     double lasts = (waiting(a) - look(p.speed)) / fmax(a->speed, p.speed), lacks = want - fmax(lasts, 0);
     p.fall_from = let_go ? 0 : want;
-    if (!let_go && lacks > 0 && a->voice == KL_VOICE_FULL) {
+    if (!let_go && lacks > 0 && a->audible == KL_AUDIBLE_FULL) {
         double fade = a->rate * FADE_S, left = BRIDGE_S * a->rate - a->bridged - lacks;
         /* Keep enough samples for a fade, if possible: a fade on backward sound begins with a kink. */
         double kept = fmin(fmin(fade, left), fmax(lasts, 0));
@@ -353,7 +353,7 @@ static void give(struct kl_audio *a, unsigned want, double call_s, retro_audio_s
         p.fall_from = left >= 0 ? want : fmax(lasts - fade, 0);
     }
     play(a, &p, front);
-    if (a->voice == KL_VOICE_NONE) forget_old(a, target(a) + 2 * a->worth + want);
+    if (a->audible == KL_AUDIBLE_NONE) forget_old(a, target(a) + 2 * a->worth + want);
     a->bridged = fmax(a->bridged - want * STEADY, 0);
     note_left(a, call_s);
 }
@@ -378,7 +378,7 @@ void kl_audio_call(struct kl_audio *a, unsigned runs, uint64_t now_us, double in
         flush(a, front);
     } else if (!a->elastic && usual)
         kl_audio_pass(a, front);
-    else if (a->elastic && a->clean_s > CLEAN_S && a->voice == KL_VOICE_FULL && left < a->rate * EMPTY_S)
+    else if (a->elastic && a->clean_s > CLEAN_S && a->audible == KL_AUDIBLE_FULL && left < a->rate * EMPTY_S)
         leave(a, front);
     else {
         if (!a->elastic) enter(a);

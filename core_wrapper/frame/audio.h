@@ -24,8 +24,8 @@
 
 #define KL_AUDIO_BATCH 2048 /* frames given to the frontend at once in the elastic mode */
 
-/* KL_VOICE_FULL: heard, or fading in; _FALLS: fading out; _NONE: silence. */
-enum kl_voice { KL_VOICE_FULL, KL_VOICE_FALLS, KL_VOICE_NONE };
+/* KL_AUDIBLE_FULL: heard, or fading in; _FALLS: fading out; _NONE: silence. */
+enum kl_audible { KL_AUDIBLE_FULL, KL_AUDIBLE_FALLS, KL_AUDIBLE_NONE };
 
 struct kl_audio {
     double rate, fps;
@@ -38,7 +38,7 @@ struct kl_audio {
 
     bool elastic; /* the sound goes through the converter; false: bit for bit */
     bool muted;
-    enum kl_voice voice;
+    enum kl_audible audible;
     double phase; /* of the fade: 1: full volume, 0: silence */
     SRC_STATE *src;
     uint64_t fed;      /* number of the first sample that the converter has not got yet */
