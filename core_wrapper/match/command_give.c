@@ -149,6 +149,7 @@ static bool is_the_hosts(uint8_t kind) {
     case KL_COMMAND_PLACES:
     case KL_COMMAND_DELAY:
     case KL_COMMAND_WATCHERS:
+    case KL_COMMAND_VOICE:
     case KL_COMMAND_HOST:
     case KL_COMMAND_LOCK:
     case KL_COMMAND_KICK:

@@ -227,7 +227,8 @@ const struct kl_commands *kl_participant_commands(struct kl_participant *s, uint
 
 bool kl_participant_takes_early(uint8_t kind) {
     return kind == KL_COMMAND_HOST || (kind >= KL_COMMAND_LOCK && kind <= KL_COMMAND_BAN) ||
-           kind == KL_COMMAND_DESYNC || kind == KL_COMMAND_DELAY || kind == KL_COMMAND_WATCHERS;
+           kind == KL_COMMAND_DESYNC || kind == KL_COMMAND_DELAY || kind == KL_COMMAND_WATCHERS ||
+           kind == KL_COMMAND_VOICE;
 }
 
 static bool may_order(const struct kl_participant *s, uint8_t kind) {

@@ -17,12 +17,13 @@
  *
  * The files: participant.c (the wrapper's requests), participant_inbox.c (the relay's messages),
  * participant_return.c (coming back), participant_snapshot.c, participant_door.c, participant_direct.c
- * (samples straight to other players), participant_say.c (the order of all that goes out), dial.c
- * (handshakes). */
+ * (samples straight to other players), participant_voice.c (HEAR and VOICES), participant_say.c (the order of
+ * all that goes out), dial.c (handshakes). */
 #ifndef KL_PARTICIPANT_H
 #define KL_PARTICIPANT_H
 
 #include "net/client/dial.h"
+#include "net/client/voice.h"
 #include "net/engine/history.h"
 #include "net/engine/lock_client.h"
 #include "net/engine/msg.h"
@@ -148,6 +149,12 @@ struct kl_participant_direct {
     struct kl_participant_peer peer[KL_PEERS_MAX];
 };
 
+struct kl_participant_voice {
+    struct kl_hear wish, heard; /* the voice thread's; that of the session's newest HEAR, if it was said */
+    bool said, answered;        /* in this session: HEAR went out, VOICES has come */
+    struct kl_voices voices;
+};
+
 struct kl_participant {
     /* constant after kl_participant_init(), but for dial */
     struct kl_hello hello;
@@ -215,6 +222,7 @@ struct kl_participant {
 
     struct kl_participant_door door;
     struct kl_participant_direct direct;
+    struct kl_participant_voice voice;
     struct kl_participant_snapshot snapshot;
     bool unloaded; /* a session ended before its snapshot was loaded: no frame of ours counts */
 
@@ -280,6 +288,9 @@ void kl_participant_challenge(struct kl_participant *s, const uint8_t *body, siz
 bool kl_participant_knows(const struct kl_participant *s, const uint8_t host[KL_PEER_HOST], uint16_t port);
 void kl_participant_direct_in(struct kl_participant *s, const uint8_t host[KL_PEER_HOST], uint16_t port,
                               uint8_t *bytes, size_t len, uint64_t now_us);
+/* The wish of the voice thread, which the relay is told; then the state for that thread. */
+void kl_participant_hear(struct kl_participant *s, const struct kl_hear *wish);
+void kl_participant_voices(const struct kl_participant *s, struct kl_voice_told *out);
 /* ENet: is being connected with the keys of dial.s.outcome (possible false: cannot be); is connected; has
  * hung up. bye: the relay hung up on purpose. */
 void kl_participant_connecting(struct kl_participant *s, bool possible);

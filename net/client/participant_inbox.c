@@ -238,6 +238,7 @@ void kl_participant_take_message(struct kl_participant *s, const struct kl_msg *
     case KL_MSG_SNAPSHOT: kl_participant_take_snapshot(s, &m->snapshot); break;
     case KL_MSG_REWIND: kl_participant_take_rewind(s, &m->rewind, now_us); break;
     case KL_MSG_PEERS: kl_participant_take_peers(s, &m->peers, now_us); break;
+    case KL_MSG_VOICES: kl_participant_take_voices(s, &m->voices); break;
     case KL_MSG_CHECK:
         s->check = m->check;
         s->check_wanted = true;

@@ -162,6 +162,7 @@ static void begin_return(struct kl_participant *s, bool found, uint64_t now_us) 
     if (s->snapshot.begins || s->snapshot.goes_back) s->unloaded = true; /* until all is done again */
     kl_participant_snapshot_forget(s);
     kl_participant_direct_forget(s);
+    kl_participant_voice_forget(s);
     if (s->is_given) s->uploaded = SIZE_MAX; /* until SEND asks again */
     s->enter_wanted = s->door.prove_wanted = false;
     s->path_len = 0;

@@ -102,7 +102,8 @@ bool kl_participant_say(struct kl_participant *s, const struct kl_channels *c, u
     if (s->said_bye) return false;
     if (!kl_participant_is_returning(s)) {
         if (kl_participant_next_word(s, c->control_span < HASH_WINDOW, m) || next_order(s, now_us, m) ||
-            next_ready(s, m) || next_file(s, m) || kl_participant_next_direct(s, m))
+            next_ready(s, m) || next_file(s, m) || kl_participant_next_direct(s, m) ||
+            kl_participant_next_hear(s, m))
             return true;
         if (bulk && (next_start(s, m) || kl_participant_next_given(s, now_us, m))) return true;
     }

@@ -31,4 +31,12 @@ struct kl_voice_news {
     bool economy;                  /* an economy room: packets of 40 ms are wanted */
 };
 
+/* The link's word to the voice thread. */
+struct kl_voice_told {
+    bool in_room, economy;
+    uint8_t client, room_id[16];
+    bool answered; /* VOICES has come in this session: */
+    struct kl_voices voices;
+};
+
 #endif

@@ -1,7 +1,7 @@
 /* command.h - the kinds of commands that the engine itself does not act on. net/PROTOCOL.md §5, Commands.
  *
- * The engine's own (policy, swap, pause) are in lock_relay.h. Kinds 4 to 15 are the relay's and stand at no
- * keyframe; the others are the clients'. net/session/command_words.h writes and reads their data. */
+ * The engine's own (policy, swap, pause) are in lock_relay.h. Kinds 4 to 15 and 24 are the relay's and stand
+ * at no keyframe; the others are the clients'. net/session/command_words.h writes and reads their data. */
 #ifndef KL_COMMAND_H
 #define KL_COMMAND_H
 
@@ -28,6 +28,7 @@ enum {
     KL_COMMAND_SNAPSHOT =
         22,               /* nothing, the relay's only: every machine serializes, and reports size and hash */
     KL_COMMAND_MASK = 23, /* u8 number, u8 pieces, a piece of a mask of states: the host's finding */
+    KL_COMMAND_VOICE = 24, /* u8 enum kl_voice_allowed: listeners to the players' voices; the relay's, too */
 };
 #define KL_SEAT_NEXT   255
 #define KL_DISK_NONE   0xffff /* an index: the disk goes out, none comes in */

@@ -14,7 +14,7 @@
 
 #define KL_VERSION "0.1" /* of all programs */
 
-#define KL_PROTOCOL_VERSION 5
+#define KL_PROTOCOL_VERSION 6
 #define KL_PROTOCOL_FIRST   5 /* nobody serves an earlier one */
 /* A relay serves its own version and the one before it, from the first one's on. net/PROTOCOL.md §9,
  * Versions, says where the differences of a version go. */

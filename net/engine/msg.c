@@ -284,6 +284,22 @@ static const struct kl_field wanted[] = {
 static const struct kl_field run[] = {
     KL_BYTES(kl_run, room_id), KL_BYTES(kl_run, seat_key), KL_PART(kl_run, sign, kl_sign_fields), {0}};
 
+static const struct kl_field hear[] = {
+    KL_BOOL(kl_hear, on), KL_NUMBER(kl_hear, mask), KL_BYTES(kl_hear, id), {0}};
+
+static bool hear_fits(const struct kl_msg *m) {
+    return m->hear.on || !m->hear.mask;
+}
+
+static const struct kl_field speaker[] = {
+    KL_UPTO(kl_speaker, client, KL_MAX_CLIENTS - 1), KL_BYTES(kl_speaker, id), {0}};
+static const struct kl_field voices[] = {KL_UPTO(kl_voices, allowed, KL_VOICE_ALL),
+                                         KL_NUMBER(kl_voices, hearers),
+                                         KL_NUMBER(kl_voices, watchers),
+                                         KL_BYTES(kl_voices, salt),
+                                         KL_LIST(kl_voices, speaker, count, speaker),
+                                         {0}};
+
 /* --- all of them --- */
 
 #define AT(member) .place = offsetof(struct kl_msg, member)
@@ -324,6 +340,8 @@ static const struct kl_msg_form form[KL_MSG_LAST + 1] = {
     [KL_MSG_SEAL] = {.table = kl_proof_fields, AT(seal), .fits = seal_fits},
     [KL_MSG_CHALLENGE] = {.table = wanted, AT(wanted)},
     [KL_MSG_RUN] = {.table = run, AT(run)},
+    [KL_MSG_HEAR] = {.table = hear, AT(hear), .fits = hear_fits},
+    [KL_MSG_VOICES] = {.table = voices, AT(voices)},
 };
 
 const struct kl_msg_form *kl_msg_form(uint8_t kind) {

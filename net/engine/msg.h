@@ -9,6 +9,7 @@
 #include "net/engine/frames.h"
 #include "net/engine/lock_wire.h"
 #include "net/engine/record_rule.h"
+#include "net/engine/voice.h"
 
 #define KL_NAME_CHARS 23                      /* characters of a player's or room's name */
 #define KL_NAME_MAX   (4 * KL_NAME_CHARS + 1) /* its bytes, NUL included */
@@ -70,7 +71,9 @@ enum kl_msg_kind {
     /* client to relay, instead of HELLO */
     KL_MSG_CHALLENGE = 37, /* wants a token of a challenge; DATA has it */
     KL_MSG_RUN = 38,       /* hands a run of one in; DATA has its recording */
-    KL_MSG_LAST = KL_MSG_RUN
+    KL_MSG_HEAR = 39,      /* client to relay: it takes part in voice, and wants these voices */
+    KL_MSG_VOICES = 40,    /* relay to client: its hearers, the other speakers, the host's permission */
+    KL_MSG_LAST = KL_MSG_VOICES
 };
 
 struct kl_hello {
@@ -413,6 +416,8 @@ struct kl_msg {
         struct kl_delete wish;
         struct kl_wanted wanted;
         struct kl_run run;
+        struct kl_hear hear;
+        struct kl_voices voices;
     };
 };
 #define KL_MSG_MAX 6000 /* bytes of the longest message */

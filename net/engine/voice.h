@@ -29,8 +29,8 @@ struct kl_voice {
     uint8_t bytes[KL_VOICE_WIRE];
 };
 
-/* Listeners that the host allows: none; the players; watchers too, if they see the game at once. */
-enum kl_voice_allowed { KL_VOICE_NONE, KL_VOICE_PLAYERS, KL_VOICE_ALL };
+/* Listeners that the host allows: the players; none; watchers too, if they see the game at once. */
+enum kl_voice_allowed { KL_VOICE_PLAYERS, KL_VOICE_NONE, KL_VOICE_ALL };
 
 /* HEAR: this client takes part, or no longer, and wants these clients' voices. */
 struct kl_hear {

@@ -69,7 +69,7 @@ struct kl_socket_batch {
 bool kl_socket_time_arrivals(int s);
 /* Receives what waits, a batch at most. False: nothing waits. */
 bool kl_socket_receive_batch(int s, struct kl_socket_batch *b);
-/* Sends the batch, and empties it. A datagram that is not accepted is left out. */
-void kl_socket_send_batch(int s, struct kl_socket_batch *b);
+/* Sends the batch, and empties it. False: the system did not accept all datagrams; those are left out. */
+bool kl_socket_send_batch(int s, struct kl_socket_batch *b);
 
 #endif

@@ -394,6 +394,16 @@ static int parse_delay(struct parser *p, const char *rest) {
     return 0;
 }
 
+static int parse_voice(struct parser *p, const char *rest) {
+    static const char *const names[3] = {"players", "none", "all"};
+    uint8_t allowed;
+    if (!name_of(names, rest, &allowed)) return refuse(p, "voice none, players or all", rest);
+    p->out->order.kind = KL_COMMAND_VOICE;
+    p->out->order.len = 1;
+    p->out->order.data[0] = allowed;
+    return 0;
+}
+
 static int parse_watchers(struct parser *p, const char *rest) {
     return plain(p, rest, KL_COMMAND_WATCHERS);
 }
@@ -425,6 +435,7 @@ static const struct {
     {"places", parse_places},     {"delay", parse_delay},   {"watchers", parse_watchers},
     {"report", parse_report},     {"again", parse_again},   {"next", parse_next},
     {"queue", parse_queue},       {"chat", parse_chat},     {"leave", parse_leave},
+    {"voice", parse_voice},
 };
 
 int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len) {

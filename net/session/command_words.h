@@ -3,7 +3,8 @@
  *     pause | resume | reset | again | leave | chat | save | load | panel | ahead | option KEY=VALUE |
  * disk N|next|previous | swap [A B] | give A NAME | policy NAME [BUDGET_MS] [spacing N] | budget MS |
  * spacing N | lead-max N | host NAME|A | say TEXT | report TEXT | lock | unlock | kick NAME|A | ban NAME|A |
- * desync heal|pause|ignore | watch | play | next | queue | places N | delay SECONDS | watchers
+ * desync heal|pause|ignore | watch | play | next | queue | places N | delay SECONDS | watchers |
+ * voice none|players|all
  *
  * Disks and players (A, B) count from 1, as frontends show them; disk 0 is none. `swap` alone means players
  * 1 and 2. Spacing 0 follows the link. Pure. */
@@ -24,8 +25,8 @@
     "[BUDGET_MS] [spacing N], budget MS, spacing N, lead-max N, host NAME, say TEXT, report TEXT, lock, "    \
     "unlock, kick "                                                                                          \
     "NAME, ban "                                                                                             \
-    "NAME, desync heal|pause|ignore, watch, play, next, queue, places N, delay SECONDS or "                  \
-    "watchers"
+    "NAME, desync heal|pause|ignore, watch, play, next, queue, places N, delay SECONDS, "                    \
+    "watchers or voice none|players|all"
 
 /* A parsed command. The caller fills open values into order.data. */
 struct kl_words {

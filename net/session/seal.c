@@ -113,7 +113,7 @@ size_t kl_seal(struct kl_sealer *s, uint8_t kind, const void *body, size_t len, 
 
 uint32_t kl_seal_session(const uint8_t *bytes, size_t len) {
     if (len < KL_SEAL_OVERHEAD || bytes[0] != KL_SEAL_MAGIC) return 0;
-    return bytes[1] >= KL_SEAL_CTRL && bytes[1] <= KL_SEAL_DIRECT ? get32(bytes + 2) : 0;
+    return bytes[1] >= KL_SEAL_CTRL && bytes[1] <= KL_SEAL_VOICE ? get32(bytes + 2) : 0;
 }
 
 /* --- the replay window: one bit a counter, in a ring of words of which the oldest is being reused --- */

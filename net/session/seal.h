@@ -19,7 +19,14 @@
 #define KL_REPLAY_WINDOW 2048
 
 /* Kinds of sealed datagrams. */
-enum { KL_SEAL_CTRL = 1, KL_SEAL_UPDATE = 2, KL_SEAL_ENET = 3, KL_SEAL_PATH = 4, KL_SEAL_DIRECT = 5 };
+enum {
+    KL_SEAL_CTRL = 1,
+    KL_SEAL_UPDATE = 2,
+    KL_SEAL_ENET = 3,
+    KL_SEAL_PATH = 4,
+    KL_SEAL_DIRECT = 5,
+    KL_SEAL_VOICE = 6
+};
 
 /* As bits in the offer of an end; one of them in force. */
 enum kl_cipher {
@@ -59,7 +66,7 @@ struct kl_opener {
 /* Bytes of a session's sealed datagrams. */
 struct kl_traffic {
     uint64_t up, down;
-    uint64_t frames; /* of those down: UPDATEs */
+    uint64_t frames; /* of those down: UPDATEs, and VOICE */
 };
 
 /* key: keys->up or keys->down, by the direction. Both structs hold secrets, and an AES state that needs

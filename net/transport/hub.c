@@ -41,6 +41,9 @@ static void take(struct kl_hub *hub, const struct kl_address *from, uint8_t *byt
         kl_enet_heard(s->enet, hub->now_us);
         hub->handler.datagram(hub->handler.ctx, kl_gate_slot(s->number), o.body, o.len, o.missing,
                               arrived_us);
+    } else if (o.kind == KL_SEAL_VOICE && known) {
+        if (hub->handler.voice)
+            hub->handler.voice(hub->handler.ctx, kl_gate_slot(s->number), o.body, o.len, arrived_us);
     } else if (o.kind == KL_SEAL_PATH) {
         kl_hub_path(hub, s, from, &o);
     } else {
@@ -53,6 +56,7 @@ static void count(struct kl_hub_count counts[KL_HUB_KINDS], const uint8_t *bytes
     const unsigned kind = !known                                                 ? KL_HUB_OTHER
                           : bytes[1] >= KL_HS_INIT                               ? KL_HUB_HANDSHAKES
                           : bytes[1] >= KL_SEAL_CTRL && bytes[1] <= KL_SEAL_PATH ? bytes[1]
+                          : bytes[1] == KL_SEAL_VOICE                            ? KL_HUB_VOICES
                                                                                  : KL_HUB_OTHER;
     counts[kind].datagrams++;
     counts[kind].bytes += len;
@@ -73,11 +77,27 @@ static bool take_next(struct kl_hub *hub) {
     return true;
 }
 
+static void send_batch(struct kl_hub *hub) {
+    hub->crowded = !kl_socket_send_batch(hub->socket, &hub->out) || hub->crowded;
+}
+
+/* Frames and messages go first: what is said now means nothing later. */
+static void send_voices(struct kl_hub *hub) {
+    if (hub->crowded) {
+        hub->stats.voices_unsent += hub->voice.count;
+        hub->voice.count = 0;
+    }
+    hub->crowded = false;
+    for (unsigned i = 0; i < hub->voice.count; i++)
+        count(hub->stats.out, hub->voice.bytes[i], hub->voice.len[i]);
+    (void)kl_socket_send_batch(hub->socket, &hub->voice);
+}
+
 void kl_hub_send_raw(struct kl_hub *hub, const struct kl_address *to, const void *bytes, size_t len) {
     struct kl_socket_batch *out = &hub->out;
     if (len > KL_SOCKET_BYTES) return;
     count(hub->stats.out, bytes, len);
-    if (out->count == KL_SOCKET_BATCH) kl_socket_send_batch(hub->socket, out);
+    if (out->count == KL_SOCKET_BATCH) send_batch(hub);
     out->at[out->count] = *to;
     out->len[out->count] = len;
     memcpy(out->bytes[out->count++], bytes, len);
@@ -184,12 +204,12 @@ int kl_hub_open(struct kl_hub **out, const struct kl_hub_config *config, const s
 
 void kl_hub_drop(struct kl_hub *hub) {
     kl_hub_enet_hang_up(hub, KL_ENET_LOST);
-    kl_socket_send_batch(hub->socket, &hub->out);
+    send_batch(hub);
 }
 
 void kl_hub_close(struct kl_hub *hub) {
     kl_hub_enet_hang_up(hub, KL_ENET_BYE);
-    kl_socket_send_batch(hub->socket, &hub->out);
+    send_batch(hub);
     release(hub);
 }
 
@@ -220,12 +240,13 @@ void kl_hub_service(struct kl_hub *hub) {
     for (int i = 0; i < DATAGRAMS_MAX; i++)
         if (kl_gate_curves(hub->gate, hub->now_us) >= CURVES_MAX || !take_next(hub)) break;
     if (hub->now_us >= hub->enet_us) kl_hub_enet_service(hub);
-    kl_socket_send_batch(hub->socket, &hub->out);
+    send_batch(hub);
 }
 
 void kl_hub_flush(struct kl_hub *hub) {
     kl_hub_enet_flush(hub);
-    kl_socket_send_batch(hub->socket, &hub->out);
+    send_batch(hub);
+    send_voices(hub);
 }
 
 uint64_t kl_hub_due_us(const struct kl_hub *hub) {
@@ -286,6 +307,21 @@ void kl_hub_send_datagram(struct kl_hub *hub, unsigned peer, const uint8_t *body
     if (!is_open(hub, peer)) return;
     kl_hub_send_update(hub, &hub->session[peer], body, len);
     hub->stats.datagrams_out++;
+}
+
+void kl_hub_send_voice(struct kl_hub *hub, unsigned peer, const uint8_t *body, size_t len) {
+    struct kl_socket_batch *to = &hub->voice;
+    if (!is_open(hub, peer) || len + KL_SEAL_OVERHEAD > KL_SOCKET_BYTES) return;
+    struct kl_hub_session *s = &hub->session[peer];
+    if (to->count == KL_SOCKET_BATCH) {
+        hub->stats.voices_unsent++;
+        return;
+    }
+    size_t sealed = kl_seal(&s->sealer, KL_SEAL_VOICE, body, len, to->bytes[to->count]);
+    if (!sealed) return;
+    s->traffic.frames += sealed;
+    to->at[to->count] = s->home;
+    to->len[to->count++] = sealed;
 }
 
 void kl_hub_disconnect(struct kl_hub *hub, unsigned peer) {

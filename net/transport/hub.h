@@ -77,6 +77,8 @@ struct kl_hub_handler {
      * when this machine had it. */
     void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len, uint32_t missing,
                      uint64_t arrived_us);
+    /* A VOICE, in the same way. May be NULL. */
+    void (*voice)(void *ctx, unsigned peer, const uint8_t *body, size_t len, uint64_t arrived_us);
     /* For strangers (strangers.h): the number of rooms; the next public room. Either may be NULL. */
     unsigned (*rooms)(void *ctx);
     bool (*next_line)(void *ctx, unsigned *from, struct kl_room_line *out);
@@ -126,6 +128,8 @@ size_t kl_hub_bulk_room(struct kl_hub *hub, unsigned peer);
 int kl_hub_send_bulk(struct kl_hub *hub, unsigned peer, const void *bytes, size_t len);
 /* Sends an UPDATE datagram now. One that the kernel refuses is lost as on any link. */
 void kl_hub_send_datagram(struct kl_hub *hub, unsigned peer, const uint8_t *body, size_t len);
+/* Sends a VOICE datagram with the next kl_hub_flush(), behind all others, if the kernel takes those. */
+void kl_hub_send_voice(struct kl_hub *hub, unsigned peer, const uint8_t *body, size_t len);
 /* Hangs up once everything queued has been delivered. Nothing of this peer is reported any more. */
 void kl_hub_disconnect(struct kl_hub *hub, unsigned peer);
 
@@ -146,6 +150,7 @@ enum {
     KL_HUB_MESSAGES = KL_SEAL_ENET,
     KL_HUB_PATHS = KL_SEAL_PATH,
     KL_HUB_HANDSHAKES,
+    KL_HUB_VOICES = KL_SEAL_VOICE,
     KL_HUB_KINDS
 };
 struct kl_hub_count {
@@ -165,6 +170,7 @@ struct kl_hub_stats {
     uint64_t handshakes, refused;         /* completed; turned away by a limit */
     uint64_t flooded;                     /* sessions hung up on, see flooded() */
     uint64_t moves;                       /* to other addresses */
+    uint64_t voices_unsent;               /* VOICE datagrams left out: the kernel, or a turn, had no place */
     unsigned peers;                       /* connected */
 };
 struct kl_hub_stats kl_hub_stats(const struct kl_hub *hub);

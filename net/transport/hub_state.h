@@ -44,6 +44,8 @@ struct kl_hub_session {
 struct kl_hub {
     int socket;
     struct kl_socket_batch in, out;         /* read last; to be sent with the next flush */
+    struct kl_socket_batch voice;           /* to be sent behind `out` */
+    bool crowded;                           /* the kernel left datagrams out since the last flush */
     unsigned in_next;                       /* the next of `in` */
     struct kl_hub_enet *enet[KL_HUB_ENETS]; /* by 64 slots each; NULL: none of them was needed yet */
     struct kl_enet_sink sink;
@@ -73,7 +75,7 @@ struct kl_hub_session *kl_hub_take(struct kl_hub *hub, const struct kl_address *
 /* Takes a possible answer to a path challenge. */
 void kl_hub_path(struct kl_hub *hub, struct kl_hub_session *s, const struct kl_address *from,
                  const struct kl_opened *o);
-/* Seals and sends to the proved address, and to claimed ones within their credit. */
+/* UPDATE: seals and sends to the proved address, and to claimed ones within their credit. */
 void kl_hub_send_update(struct kl_hub *hub, struct kl_hub_session *s, const void *body, size_t len);
 /* False: more messages than its limits, so they shall come again; counted. pieces: by channel. */
 bool kl_hub_paced(struct kl_hub *hub, struct kl_hub_session *s, const uint16_t pieces[KL_ENET_CHANNELS]);

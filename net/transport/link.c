@@ -16,6 +16,8 @@ void kl_link_destroy(struct kl_link *l) {
     kl_socket_close(l->sink.socket);
     kl_socket_close(l->socket);
     kl_socket_close(l->kick_fd);
+    if (l->voice) kl_voice_box_tell(l->voice, &(struct kl_voice_told){.client = KL_WATCHER});
+    kl_voice_box_drop(l->voice);
     kl_participant_free(&l->participant);
     free(l->held);
     sodium_memzero(l, sizeof *l);
@@ -47,6 +49,8 @@ static void copy_config(struct kl_link *l, const struct kl_link_config *config) 
     l->keep = config->keep;
     l->trust = config->trust;
     l->ctx = config->ctx;
+    l->voice = kl_voice_box_hold(config->voice);
+    if (l->voice) kl_voice_box_begin(l->voice, l->password);
     snprintf(relay, sizeof relay, "%s", kl_host_port(l->host, l->port).text);
     struct kl_participant_config participant = {
         .relay = relay,

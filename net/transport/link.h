@@ -9,6 +9,7 @@
 #define KL_LINK_H
 
 #include "net/client/participant.h"
+#include "net/transport/voice_box.h"
 
 #define KL_DEFAULT_PORT 55435
 
@@ -39,6 +40,7 @@ struct kl_link_config {
      * NULL, in the network's thread, which waits for it (so it may read files). NULL: always go on. */
     int (*trust)(void *ctx, const uint8_t pub[32], char *err, size_t err_len);
     void *ctx;
+    struct kl_voice_box *voice; /* NULL: none. The link holds it, too, until its end */
 };
 
 /* Starts the thread and returns at once; name look-up happens in the thread. config is copied.

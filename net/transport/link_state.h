@@ -21,6 +21,7 @@ struct kl_link {
     int (*trust)(void *ctx, const uint8_t pub[32], char *err, size_t err_len);
     void *ctx;
     int kick_fd;
+    struct kl_voice_box *voice; /* NULL: none */
     struct kl_thread thread;
 
     struct kl_mutex mutex;

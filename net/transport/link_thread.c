@@ -108,6 +108,27 @@ static void send_datagrams(struct kl_link *l) {
     }
 }
 
+/* Wishes and news go both ways, and speech goes out. */
+static void serve_voice(struct kl_link *l) {
+    uint8_t body[KL_VOICE_DATAGRAM], bytes[KL_VOICE_DATAGRAM + KL_SEAL_OVERHEAD];
+    struct kl_voice_told told;
+    struct kl_hear wish;
+    struct kl_voice v;
+    if (!l->voice) return;
+    kl_voice_box_wish(l->voice, &wish);
+    kl_link_lock(l);
+    kl_participant_hear(&l->participant, &wish);
+    kl_participant_voices(&l->participant, &told);
+    kl_link_unlock(l);
+    kl_voice_box_tell(l->voice, &told);
+    while (kl_voice_box_take(l->voice, &v)) {
+        if (!l->has_keys || !told.in_room) continue;
+        size_t len = kl_voice_write(&v, false, body);
+        size_t sealed = kl_seal(&l->sealer, KL_SEAL_VOICE, body, len, bytes);
+        if (sealed) send_raw(l, bytes, sealed);
+    }
+}
+
 /* --- datagrams in --- */
 
 /* The caller of the link is asked whether this relay is the right one. It may read files: not under the
@@ -143,6 +164,11 @@ static void take_stranger(struct kl_link *l, const struct kl_address *from, cons
     if (asks) ask_trust(l, pub);
 }
 
+static void take_voice(struct kl_link *l, const struct kl_opened *o) {
+    struct kl_voice v;
+    if (kl_voice_read(&v, true, o->body, o->len) == KL_OK) kl_voice_box_put(l->voice, &v);
+}
+
 /* True if o is for ENet. */
 static bool take_sealed(struct kl_link *l, uint8_t *bytes, size_t len, struct kl_opened *o) {
     if (!l->has_keys || kl_open(&l->opener, bytes, len, o) != 0) return false;
@@ -152,6 +178,7 @@ static bool take_sealed(struct kl_link *l, uint8_t *bytes, size_t len, struct kl
     if (o->kind == KL_SEAL_UPDATE) kl_participant_update(&l->participant, o->body, o->len, now_us);
     if (o->kind == KL_SEAL_PATH) kl_participant_challenge(&l->participant, o->body, o->len);
     kl_link_unlock(l);
+    if (l->voice && o->kind == KL_SEAL_VOICE) take_voice(l, o);
     if (l->peer && o->kind == KL_SEAL_UPDATE) kl_enet_heard(l->peer, now_us);
     return o->kind == KL_SEAL_ENET && kl_udp_judge(KL_UDP_CLIENT, o->body, o->len, NULL).pass;
 }
@@ -345,13 +372,16 @@ static void dispatch(struct kl_link *l, const ENetEvent *event) {
 
 /* --- turns --- */
 
-/* Sleeps until a datagram comes, the frontend's thread has something, or the time has come. */
+/* Sleeps until a datagram comes, the frontend's thread or the voice thread has something, or the time has
+ * come. */
 static void rest(struct kl_link *l) {
     kl_link_lock(l);
     uint64_t until_us = kl_participant_wake_at(&l->participant, kl_now_us());
     kl_link_unlock(l);
-    const int what[] = {l->kick_fd, l->socket};
-    if (kl_wait_for(what, 2, until_us) & 1) kl_wake_clear(l->kick_fd);
+    const int what[] = {l->kick_fd, l->socket, l->voice ? kl_voice_box_wake(l->voice) : -1};
+    uint32_t came = kl_wait_for(what, 3, until_us);
+    if (came & 1) kl_wake_clear(what[0]);
+    if (came & 4) kl_wake_clear(what[2]);
 }
 
 static void serve_enet(struct kl_link *l) {
@@ -383,6 +413,7 @@ void kl_link_turn(struct kl_link *l) {
     follow(l);
     send_datagrams(l);
     send_straight(l);
+    serve_voice(l);
     send_messages(l);
 }
 

@@ -20,7 +20,8 @@ void kl_voice_box_drop(struct kl_voice_box *b);
 /* --- the voice thread: one thread alone calls these --- */
 
 /* on: this client takes part: others may hear it, and it asks to hear the clients of the mask. Its own bit
- * means nothing. Not on, as a new box is: nothing comes, and nothing is sent. Takes effect within a second. */
+ * means nothing. Not on, as a new box is: nothing comes, and nothing is sent. Takes effect within
+ * a second. */
 void kl_voice_box_hear(struct kl_voice_box *b, bool on, uint16_t mask);
 /* The present state. In a room with a password the first call makes the key: 0.1 to 2 s, 64 MB. Other
  * calls return within microseconds. Call it ten times a second or so: keys of others come by it, too. */
@@ -47,12 +48,6 @@ bool kl_voice_box_take(struct kl_voice_box *b, struct kl_voice *out);
 /* A packet of the relay has come. */
 void kl_voice_box_put(struct kl_voice_box *b, const struct kl_voice *v);
 /* The link's state. */
-struct kl_voice_told {
-    bool in_room, economy;
-    uint8_t client, room_id[16];
-    bool answered; /* VOICES has come in this session: */
-    struct kl_voices voices;
-};
 void kl_voice_box_tell(struct kl_voice_box *b, const struct kl_voice_told *told);
 
 #endif

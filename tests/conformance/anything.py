@@ -181,6 +181,9 @@ def any_message(rng):
         35: lambda: [[[rng.randrange(256), rng.randint(1, 2**32 - 1), some(16), rng.randint(1, 65535), some(32), some(32)]
                       for _ in range(rng.choice([0, 1, 2, 15]))]],
         36: lambda: any_seal(),
+        39: lambda: rng.choice([[0, 0], [1, rng.randrange(65536)]]) + [some(16)],
+        40: lambda: [rng.randrange(3), rng.randrange(65536), rng.randrange(65536), some(16),
+                     [[rng.randrange(16), some(16)] for _ in range(rng.choice([0, 1, 16]))]],
         9: lambda: any_sign(),
         10: lambda: [some(16), some(32), some(64)],
         37: lambda: [any_name(rng, 1), any_name(rng, 1)],

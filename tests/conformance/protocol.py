@@ -304,7 +304,7 @@ def read_message(r, _seats):
     m = [kind]
     if kind == 1:
         m.append(r.u(2))
-        if m[1] != VERSION:
+        if m[1] not in (VERSION - 1, VERSION):
             raise Version
         m += [r.name(23, 1), r.name(23, 1), r.u(1, 8), read_params(r), read_facts(r), r.u(1, 251), r.u(1, 2), r.u(2), r.hex(32), read_match(r)]
         need(not m[7] & 4)
@@ -374,6 +374,11 @@ def read_message(r, _seats):
         need(all(p[1] and p[3] for p in m[1]))
     elif kind == 36:
         m += read_seal(r)
+    elif kind == 39:
+        m += [r.u(1, 1), r.u(2), r.hex(16)]
+        need(m[1] or not m[2])
+    elif kind == 40:
+        m += [r.u(1, 2), r.u(2), r.u(2), r.hex(16), [[r.u(1, 15), r.hex(16)] for _ in range(r.u(1, 16))]]
     elif kind == 9:
         m += read_sign(r)
     elif kind == 10:
@@ -469,6 +474,12 @@ def write_message(m, rng):
         w.u(1, len(m[1]))
         for seats, session, host, port, key_out, key_in in m[1]:
             w.u(1, seats), w.u(4, session), w.hex(host), w.u(2, port), w.hex(key_out), w.hex(key_in)
+    elif kind == 39:
+        w.u(1, m[1]), w.u(2, m[2]), w.hex(m[3])
+    elif kind == 40:
+        w.u(1, m[1]), w.u(2, m[2]), w.u(2, m[3]), w.hex(m[4]), w.u(1, len(m[5]))
+        for client, speaker in m[5]:
+            w.u(1, client), w.hex(speaker)
     elif kind == 36:
         w.u(4, m[1]), w.u(4, m[2]), w.hex(m[3]), w.u(4, m[4]), w.u(1, m[5])
         for value in m[6:-2]:

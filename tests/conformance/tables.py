@@ -132,7 +132,7 @@ class Walk:
             if low == 0 and any(measure) or field.exact not in (None, measure):
                 raise Refused(table.name, field.name, "high")
         elif isinstance(measure, int):
-            if field.name == "version" and high is not None and measure != high:
+            if field.name == "version" and high is not None and not low <= measure <= high:
                 raise Version
             if low is not None and measure < low:
                 raise Refused(table.name, field.name, "low")

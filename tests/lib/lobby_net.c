@@ -11,6 +11,7 @@ unsigned inbox_keeps = QUEUE;
 uint32_t strangers;
 void (*on_message)(unsigned peer, const struct kl_msg *m);
 void (*on_update)(unsigned peer, const uint8_t *body, size_t len);
+void (*on_voice)(unsigned peer, const uint8_t *body, size_t len);
 size_t (*on_bulk_room)(unsigned peer);
 static uint8_t sessions; /* so far: each has a binding of its own */
 
@@ -60,6 +61,12 @@ static void net_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t l
     wire_count_down(&inbox[peer].traffic, false, len);
     if (on_update) on_update(peer, body, len);
 }
+static void net_voice(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
+    (void)ctx;
+    MUST(!inbox[peer].hung_up);
+    wire_count_down(&inbox[peer].traffic, false, len);
+    if (on_voice) on_voice(peer, body, len);
+}
 static void net_hang_up(void *ctx, unsigned peer) {
     (void)ctx;
     MUST(!inbox[peer].hung_up);
@@ -83,6 +90,7 @@ void open_newborn(const struct kl_lobby_limits *limits, uint64_t time_us) {
                                             .binding = net_binding,
                                             .pending = net_pending,
                                             .datagram = net_datagram,
+                                            .voice = net_voice,
                                             .traffic = net_traffic,
                                             .hang_up = net_hang_up,
                                             .session = net_session};
@@ -98,6 +106,7 @@ void open_newborn(const struct kl_lobby_limits *limits, uint64_t time_us) {
     address_of_peers = "192.0.2.1:5";
     on_message = NULL;
     on_update = NULL;
+    on_voice = NULL;
     on_bulk_room = NULL;
     lobby = kl_lobby_create(limits, &net);
     MUST(lobby);
@@ -160,6 +169,11 @@ void say(unsigned peer, const struct kl_msg *m) {
 void say_datagram(unsigned peer, const uint8_t *body, size_t len) {
     wire_count_up(&inbox[peer].traffic, false, len);
     kl_lobby_datagram(lobby, peer, body, len, 0, 0, now_us);
+}
+
+void say_voice(unsigned peer, const uint8_t *body, size_t len) {
+    wire_count_up(&inbox[peer].traffic, false, len);
+    kl_lobby_voice(lobby, peer, body, len, 0, now_us);
 }
 
 const struct kl_msg *heard(unsigned peer, uint8_t kind) {

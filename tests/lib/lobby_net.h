@@ -42,6 +42,7 @@ extern struct inbox inbox[PEERS_MAX];
 /* A test may listen in; open_lobby() sets these to NULL. */
 extern void (*on_message)(unsigned peer, const struct kl_msg *m);
 extern void (*on_update)(unsigned peer, const uint8_t *body, size_t len);
+extern void (*on_voice)(unsigned peer, const uint8_t *body, size_t len);
 extern size_t (*on_bulk_room)(unsigned peer); /* NULL: as the inbox says */
 
 /* A lobby that is no newborn, at 160 s. Nobody is connected. */
@@ -63,6 +64,8 @@ void speak(unsigned peer, const struct kl_msg *m);
 void say(unsigned peer, const struct kl_msg *m);
 /* A datagram of input from this peer. */
 void say_datagram(unsigned peer, const uint8_t *body, size_t len);
+/* The body of a VOICE from this peer. */
+void say_voice(unsigned peer, const uint8_t *body, size_t len);
 
 /* The newest message of this kind to this peer, or NULL. */
 const struct kl_msg *heard(unsigned peer, uint8_t kind);

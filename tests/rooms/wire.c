@@ -192,6 +192,10 @@ static void relay_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t
     if (!calm && rng_chance(&wire_rng, session[s].loss)) return;
     put(s, false, INPUTS, now_us + delay(&session[s]), body, len);
 }
+static void relay_voice(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
+    (void)body, (void)len;
+    if (!session_at(ctx, peer)) fail("the relay sends speech to a peer that it hung up on");
+}
 static void relay_hang_up(void *ctx, unsigned peer) {
     struct session *s = &session[session_at(ctx, peer)];
     s->hung_up = true;
@@ -229,6 +233,7 @@ void relay_begin(unsigned relay) {
                                      .pending = relay_pending,
                                      .traffic = relay_traffic,
                                      .datagram = relay_datagram,
+                                     .voice = relay_voice,
                                      .hang_up = relay_hang_up,
                                      .session = relay_session,
                                      .binding = relay_binding};

@@ -76,7 +76,7 @@ int wire_receive(int s, void *bytes, size_t cap, struct kl_address *from) {
 int __wrap_kl_socket_open(void);
 void __wrap_kl_socket_close(int s);
 bool __wrap_kl_socket_receive_batch(int s, struct kl_socket_batch *b);
-void __wrap_kl_socket_send_batch(int s, struct kl_socket_batch *b);
+bool __wrap_kl_socket_send_batch(int s, struct kl_socket_batch *b);
 bool __wrap_kl_socket_time_arrivals(int s);
 int __wrap_kl_socket_bind(int s, struct kl_address *at);
 void __wrap_kl_socket_enlarge(int s, int receive_bytes, int send_bytes);
@@ -99,10 +99,11 @@ bool __wrap_kl_socket_receive_batch(int s, struct kl_socket_batch *b) {
     }
     return b->count > 0;
 }
-void __wrap_kl_socket_send_batch(int s, struct kl_socket_batch *b) {
+bool __wrap_kl_socket_send_batch(int s, struct kl_socket_batch *b) {
     for (unsigned i = 0; i < b->count; i++)
         wire_send(s, &b->at[i], b->bytes[i], b->len[i]);
     b->count = 0;
+    return true;
 }
 int __wrap_kl_socket_bind(int s, struct kl_address *at) {
     wire_bind(s, at);

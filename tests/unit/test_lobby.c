@@ -261,7 +261,7 @@ TEST_WITH(protocol_errors_put_out, set_up, tear_down) {
     connect_peer(2);
     kl_lobby_message(lobby, 2, (const uint8_t *)"\1\143\0", 3, now_us);
     expect_refusal(2, KL_REFUSE_VERSION,
-                   "this relay speaks protocol 5, you speak 99: the relay must be updated");
+                   "this relay speaks protocol 6, you speak 99: the relay must be updated");
     assert_int_equal(kl_lobby_members(lobby), 0);
 }
 

@@ -71,6 +71,13 @@ TEST(there_and_back) {
     assert_int_equal(kl_lobby_ticket_encode(&t, buf, sizeof buf), len + 1);
     assert_int_equal(kl_lobby_ticket_decode(&got, buf, (size_t)len + 1), KL_OK);
     assert_memory_equal(&got, &t, sizeof t);
+    t.recorded = false;
+    t.voice = KL_VOICE_NONE; /* and before that */
+    assert_int_equal(kl_lobby_ticket_encode(&t, buf, sizeof buf), len + 3);
+    assert_int_equal(kl_lobby_ticket_decode(&got, buf, (size_t)len + 3), KL_OK);
+    assert_memory_equal(&got, &t, sizeof t);
+    buf[len + 2] = KL_VOICE_ALL + 1;
+    assert_int_equal(kl_lobby_ticket_decode(&got, buf, (size_t)len + 3), KL_E_MALFORMED);
 }
 
 TEST(the_longest_fits) {

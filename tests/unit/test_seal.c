@@ -207,7 +207,7 @@ TEST(unsealed_datagrams_have_no_session) {
     struct ends e = ends_of(KL_CIPHER_CHACHA20);
     uint8_t sealed[40];
     struct kl_opened o;
-    static const uint8_t kinds[] = {0, 6, 0x0f, 0x10, 0x13, 0xff};
+    static const uint8_t kinds[] = {0, 7, 0x0f, 0x10, 0x13, 0xff};
     for (size_t i = 0; i < COUNT(kinds); i++) {
         size_t len = kl_seal(&e.sealer, kinds[i], "x", 1, sealed);
         assert_int_equal(kl_seal_session(sealed, len), 0);

@@ -53,6 +53,8 @@ const char cmd_command_help[] =
     "  places N                   the game has N seats, 1 to 8, so more players can join (host only)\n"
     "  delay SECONDS              watchers from outside see the game SECONDS later, 0 to 300 (host only)\n"
     "  watchers                   lists the watchers from outside the game (host only)\n"
+    "  voice none|players|all     lets nobody hear voices, the players, or watchers without delay, too (host "
+    "only)\n"
     "  host NAME | A              makes another player the host, by name or number (host only)\n"
     "  lock                       closes the room to newcomers (host only)\n"
     "  unlock                     opens the room again (host only)\n"

@@ -270,7 +270,8 @@ bool kl_socket_receive_batch(int s, struct kl_socket_batch *b) {
     return true;
 }
 
-void kl_socket_send_batch(int s, struct kl_socket_batch *b) {
+bool kl_socket_send_batch(int s, struct kl_socket_batch *b) {
+    bool all = true;
     struct mmsghdr m[KL_SOCKET_BATCH];
     struct iovec v[KL_SOCKET_BATCH];
     union system_address in[KL_SOCKET_BATCH];
@@ -283,8 +284,10 @@ void kl_socket_send_batch(int s, struct kl_socket_batch *b) {
     for (unsigned at = 0; at < b->count;) {
         int sent = sendmmsg(s, m + at, b->count - at, MSG_DONTWAIT | MSG_NOSIGNAL);
         at += sent > 0 ? (unsigned)sent : 1;
+        all = all && sent > 0;
     }
     b->count = 0;
+    return all;
 }
 
 int kl_socket_peek(int s, void *bytes, size_t cap) {

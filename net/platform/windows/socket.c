@@ -294,8 +294,10 @@ bool kl_socket_receive_batch(int s, struct kl_socket_batch *b) {
     return b->count > 0;
 }
 
-void kl_socket_send_batch(int s, struct kl_socket_batch *b) {
+bool kl_socket_send_batch(int s, struct kl_socket_batch *b) {
+    bool all = true;
     for (unsigned i = 0; i < b->count; i++)
-        (void)kl_socket_send(s, &b->at[i], b->bytes[i], b->len[i]);
+        all = kl_socket_send(s, &b->at[i], b->bytes[i], b->len[i]) && all;
     b->count = 0;
+    return all;
 }

@@ -71,6 +71,7 @@ static void take_door(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) 
     memcpy(r->door.match, t->match, sizeof r->door.match);
     r->door.recorded = t->recorded && r->lobby->limits.record_days;
     r->watch.delay_s = t->delay_s;
+    r->watch.voice = t->voice;
     r->host = t->host;
 }
 

@@ -30,6 +30,7 @@ void kl_lobby_ticket_of(struct kl_lobby_ticket *t, const struct kl_lobby_room *r
     memcpy(t->id, r->id, sizeof t->id);
     t->doors = r->door.flags;
     t->recorded = r->door.recorded;
+    t->voice = r->watch.voice;
     memcpy(t->salt, r->door.salt, sizeof t->salt);
     memcpy(t->secret, r->door.secret, sizeof t->secret);
     t->seat_time_s = r->seat_time_s;
@@ -91,8 +92,10 @@ int kl_lobby_ticket_encode(const struct kl_lobby_ticket *t, uint8_t *buf, size_t
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
         kl_fields_write(&w, member, &t->member[i]);
     kl_fields_write(&w, bans, t);
-    if (t->recorded || *t->match) kl_write_u8(&w, t->recorded); /* older tickets do not have it, */
-    if (*t->match) kl_fields_write(&w, match, t);               /* nor this */
+    if (t->recorded || *t->match || t->voice)
+        kl_write_u8(&w, t->recorded);                         /* older tickets do not have it, */
+    if (*t->match || t->voice) kl_fields_write(&w, match, t); /* nor this */
+    if (t->voice) kl_write_u8(&w, t->voice);
     return w.failed ? KL_E_SPACE : (int)(w.at - buf);
 }
 
@@ -124,8 +127,10 @@ int kl_lobby_ticket_decode(struct kl_lobby_ticket *t, const uint8_t *buf, size_t
     bool has_match = kl_reader_left(&r) > 0;
     t->recorded = recorded == 1;
     if (has_match) kl_fields_read(&r, match, t);
-    if (recorded > 1 || (more && !recorded && !has_match) || has_match != !!*t->match ||
-        !kl_match_fits(t->match))
+    bool has_voice = kl_reader_left(&r) > 0;
+    if (has_voice) t->voice = kl_read_u8(&r);
+    if (recorded > 1 || (more && !recorded && !has_match) || has_match != (*t->match || has_voice) ||
+        !kl_match_fits(t->match) || has_voice != !!t->voice || t->voice > KL_VOICE_ALL)
         return KL_E_MALFORMED;
     return !r.failed && kl_reader_left(&r) == 0 && fits_together(t) ? KL_OK : KL_E_MALFORMED;
 }

@@ -36,6 +36,7 @@ struct kl_lobby_ticket {
     struct kl_lobby_person ban[KL_BANS_MAX];
     bool recorded;
     char match[KL_MATCH_MAX];
+    uint8_t voice; /* enum kl_voice_allowed */
 };
 
 /* Rooms whose history had become too long without a snapshot have no start data any more, and need none. */

@@ -99,6 +99,7 @@ struct kl_lobby_stats kl_lobby_stats(const struct kl_lobby *l) {
                                    .start_bytes = l->start_bytes,
                                    .history_bytes = l->history_bytes,
                                    .snapshot_bytes = l->snapshot_bytes,
+                                   .voice = l->voice,
                                    .journal = kl_journal_stats(l->journal)};
 }
 
@@ -193,9 +194,16 @@ static bool member_says(struct kl_lobby_room *r, unsigned member, const struct k
     case KL_MSG_SIGN: kl_journal_signed(r, member, &m->sign); return true;
     case KL_MSG_DIRECT: kl_lobby_direct_said(r, member); return true;
     case KL_MSG_FILE: kl_lobby_files_said(r, member, &m->file, now_us); return true;
+    case KL_MSG_HEAR: kl_lobby_hear(r, &r->member[member]->v, &m->hear, now_us); return true;
     case KL_MSG_GIVE: return kl_lobby_snapshot_given(r, member, &m->snapshot, now_us);
     default: return false;
     }
+}
+
+static bool watcher_says(struct kl_lobby_client *c, const struct kl_msg *m, unsigned *wish, uint64_t now_us) {
+    if (m->kind != KL_MSG_HEAR) return kl_lobby_watch_says(c->room, c->watcher, m, wish, now_us);
+    kl_lobby_hear(c->room, &c->watcher->v, &m->hear, now_us);
+    return true;
 }
 
 static void put_out_client(struct kl_lobby *l, unsigned peer, enum kl_refuse code, const char *why,
@@ -217,8 +225,8 @@ static void message_in_room(struct kl_lobby *l, unsigned peer, int result, const
     unsigned wish = KL_WATCH_NO_WISH;
     char text[KL_TEXT_MAX];
     kl_lobby_busy(c->room);
-    bool good = result == KL_OK && (watches ? kl_lobby_watch_says(c->room, c->watcher, m, &wish, now_us)
-                                            : member_says(c->room, c->member, m, now_us));
+    bool good = result == KL_OK &&
+                (watches ? watcher_says(c, m, &wish, now_us) : member_says(c->room, c->member, m, now_us));
     if (good && wish != KL_WATCH_NO_WISH) kl_lobby_watcher_seat(c->room, c->watcher, wish, now_us);
     if (good) return;
     snprintf(text, sizeof text, "protocol error: message kind %u of %zu bytes is %s", m->kind, len,
@@ -278,6 +286,7 @@ static void run_chores(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_play_chores(r, now_us);
     kl_lobby_watch_chores(r, now_us);
     kl_lobby_direct_chores(r);
+    kl_lobby_voice_chores(r);
     kl_lobby_cost_chores(r, now_us);
     kl_lobby_fleet_tell(r, now_us);
 }

@@ -48,6 +48,8 @@ void kl_lobby_lost(struct kl_lobby *l, unsigned peer, uint64_t now_us);
 void kl_lobby_message(struct kl_lobby *l, unsigned peer, const uint8_t *bytes, size_t len, uint64_t now_us);
 void kl_lobby_datagram(struct kl_lobby *l, unsigned peer, const uint8_t *body, size_t len, uint32_t missing,
                        uint32_t waited_us, uint64_t now_us);
+void kl_lobby_voice(struct kl_lobby *l, unsigned peer, const uint8_t *body, size_t len, uint32_t waited_us,
+                    uint64_t now_us);
 
 /* For a peer that exceeds the network's limits: tells it why, hangs up, and takes it out of its room. */
 void kl_lobby_put_out_peer(struct kl_lobby *l, unsigned peer, const char *why, uint64_t now_us);
@@ -65,6 +67,7 @@ unsigned kl_lobby_members(const struct kl_lobby *l); /* of all rooms, those away
 struct kl_lobby_stats {
     uint64_t put_out, wrong_passwords, wrong_returns;    /* since the start */
     uint64_t start_bytes, history_bytes, snapshot_bytes; /* held */
+    struct kl_voice_count voice;
     struct kl_journal_stats journal;
 };
 struct kl_lobby_stats kl_lobby_stats(const struct kl_lobby *l);

@@ -91,7 +91,7 @@ static int set_delay(struct kl_lobby_room *r, unsigned member, const struct kl_o
     return result;
 }
 
-/* Kinds 4, 6 to 8, 10 and 14: the relay's alone, they stand at no keyframe and need no game. */
+/* Kinds 4, 6 to 8, 10, 14 and 24: the relay's alone, they stand at no keyframe and need no game. */
 static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const struct kl_order *o,
                              uint64_t now_us) {
     char who[KL_NAME_SHOWN + 10];
@@ -100,6 +100,7 @@ static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const str
         return put_out_watcher(r, member, o, who, now_us);
     if (o->kind == KL_COMMAND_DELAY) return set_delay(r, member, o, who);
     if (o->len != 1) return KL_E_MALFORMED;
+    if (o->kind == KL_COMMAND_VOICE) return kl_lobby_voice_allow(r, o->data[0], who);
     if (o->kind == KL_COMMAND_DESYNC) return about_desyncs(r, member, o, who, now_us);
     if (o->data[0] >= KL_MAX_CLIENTS) return KL_E_MALFORMED;
     unsigned whom = o->data[0];
@@ -290,7 +291,8 @@ bool kl_lobby_slot_agreed(struct kl_lobby_room *r, const struct kl_order *o) {
 
 static bool for_the_relay(uint8_t kind) {
     return kind == KL_COMMAND_HOST || kind == KL_COMMAND_LOCK || kind == KL_COMMAND_KICK ||
-           kind == KL_COMMAND_BAN || kind == KL_COMMAND_DESYNC || kind == KL_COMMAND_DELAY;
+           kind == KL_COMMAND_BAN || kind == KL_COMMAND_DESYNC || kind == KL_COMMAND_DELAY ||
+           kind == KL_COMMAND_VOICE;
 }
 
 static bool for_the_host(uint8_t kind) {

@@ -13,6 +13,7 @@
  * lobby_wish.c       what more than half of the players must want
  * lobby_play.c       frames, history, verdicts, stalls
  * lobby_direct.c     players that may send samples straight to each other
+ * lobby_voice.c      speech, on its way from player to player
  * lobby_delete.c     players who want the recording of their match deleted
  * lobby_challenge.c  players of challenges: their tokens and runs
  * lobby_command.c    commands of members and operator; the room's saved state
@@ -87,6 +88,14 @@ void kl_lobby_end_empty_rooms(struct kl_lobby *l, struct kl_lobby_room **room, u
 void kl_lobby_direct_said(struct kl_lobby_room *r, unsigned member);
 /* Tells the members that said so of each other, once something has changed. */
 void kl_lobby_direct_chores(struct kl_lobby_room *r);
+
+/* --- lobby_voice.c --- */
+/* HEAR of a member or a watcher; above the limits of commands it is ignored, unless it ends that. */
+void kl_lobby_hear(struct kl_lobby_room *r, struct kl_visitor *v, const struct kl_hear *h, uint64_t now_us);
+/* Tells those that take part of each other, once something has changed. */
+void kl_lobby_voice_chores(struct kl_lobby_room *r);
+/* The host's command. KL_E_MALFORMED: there is no such value. */
+int kl_lobby_voice_allow(struct kl_lobby_room *r, uint8_t allowed, const char *who);
 
 /* --- lobby_join.c --- */
 /* Puts out newcomers whose links need a longer lead than the room allows. */

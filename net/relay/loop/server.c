@@ -111,6 +111,12 @@ static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t le
     kl_lobby_datagram(((struct server *)ctx)->lobby, peer, body, len, missing, waited_us, now_us);
 }
 
+static void on_voice(void *ctx, unsigned peer, const uint8_t *body, size_t len, uint64_t arrived_us) {
+    uint64_t now_us = kl_now_us();
+    uint32_t waited_us = now_us > arrived_us ? (uint32_t)(now_us - arrived_us) : 0;
+    kl_lobby_voice(((struct server *)ctx)->lobby, peer, body, len, waited_us, now_us);
+}
+
 static void on_flooded(void *ctx, unsigned peer, const char *why) {
     kl_lobby_put_out_peer(((struct server *)ctx)->lobby, peer, why, kl_now_us());
 }
@@ -210,6 +216,9 @@ static unsigned net_pending(void *ctx, unsigned peer) {
 static void net_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
     kl_hub_send_datagram(((struct server *)ctx)->hub, peer, body, len);
 }
+static void net_voice(void *ctx, unsigned peer, const uint8_t *body, size_t len) {
+    kl_hub_send_voice(((struct server *)ctx)->hub, peer, body, len);
+}
 static struct kl_traffic net_traffic(void *ctx, unsigned peer) {
     return kl_hub_traffic(((struct server *)ctx)->hub, peer);
 }
@@ -250,6 +259,7 @@ static int open_hub(struct server *s, const struct kl_server_config *o, const st
                                      .flooded = on_flooded,
                                      .message = on_message,
                                      .datagram = on_datagram,
+                                     .voice = on_voice,
                                      .rooms = on_rooms,
                                      .next_line = on_next_line};
     config.ciphers = kl_ciphers_here() | (o->insecure_lan ? KL_CIPHER_CLEAR : 0);
@@ -276,6 +286,7 @@ static int open_lobby(struct server *s, const struct kl_server_config *o, const 
                                .pending = net_pending,
                                .bulk_room = net_bulk_room,
                                .datagram = net_datagram,
+                               .voice = net_voice,
                                .traffic = net_traffic,
                                .settle = net_settle,
                                .ping = net_ping,

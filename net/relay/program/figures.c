@@ -150,6 +150,16 @@ static const struct row {
     {"keylock_dropped_datagrams_total", COUNTER, "", "reason=\"limited\"", AT(network.limited), 1, 0},
     {"keylock_dropped_datagrams_total", COUNTER, "", "reason=\"slowed\"", AT(network.slowed), 1, 0},
     {"keylock_dropped_datagrams_total", COUNTER, "", "reason=\"unfit\"", AT(network.unfit), 1, 0},
+    {"keylock_voices_total", COUNTER, "Packets of speech: taken; sent on, one for each listener.",
+     "direction=\"in\"", AT(lobby.voice.in), 1, 0},
+    {"keylock_voices_total", COUNTER, "", "direction=\"out\"", AT(lobby.voice.out), 1, 0},
+    {"keylock_dropped_voices_total", COUNTER, "Packets of speech left out, by reason.",
+     "reason=\"malformed\"", AT(lobby.voice.malformed), 1, 0},
+    {"keylock_dropped_voices_total", COUNTER, "", "reason=\"unheard\"", AT(lobby.voice.unheard), 1, 0},
+    {"keylock_dropped_voices_total", COUNTER, "", "reason=\"limited\"", AT(lobby.voice.limited), 1, 0},
+    {"keylock_dropped_voices_total", COUNTER, "", "reason=\"crowded\"", AT(lobby.voice.crowded), 1, 0},
+    {"keylock_dropped_voices_total", COUNTER, "", "reason=\"late\"", AT(lobby.voice.late), 1, 0},
+    {"keylock_dropped_voices_total", COUNTER, "", "reason=\"unsent\"", AT(network.voices_unsent), 1, 0},
     {"keylock_put_out_total", COUNTER, "Clients put out.", "", AT(lobby.put_out), 1, 0},
     {"keylock_wrong_passwords_total", COUNTER, "Wrong passwords.", "", AT(lobby.wrong_passwords), 1, 0},
     {"keylock_wrong_returns_total", COUNTER, "Wrong returns.", "", AT(lobby.wrong_returns), 1, 0},
@@ -230,8 +240,8 @@ static void tell_histograms(struct kl_buffer *to, const struct kl_figures *f, un
 }
 
 static void tell_kinds(struct kl_buffer *to, const struct kl_figures *f, unsigned count, bool bytes) {
-    static const char *const kinds[KL_HUB_KINDS] = {"other",    "inputs", "frames",
-                                                    "messages", "paths",  "handshakes"};
+    static const char *const kinds[KL_HUB_KINDS] = {"other", "inputs",     "frames", "messages",
+                                                    "paths", "handshakes", "voices"};
     const char *name = bytes ? "keylock_datagram_bytes_total" : "keylock_datagrams_total";
     begin(to, name, COUNTER,
           bytes ? "Bytes of all datagrams, without the network's heads." : "All datagrams, by kind.");

@@ -56,6 +56,14 @@ struct kl_lobby_limits {
 };
 extern const struct kl_lobby_limits kl_lobby_defaults;
 
+/* Packets of speech. */
+struct kl_voice_count {
+    uint64_t in, out; /* that came and were sent on; each of them once for each listener */
+    /* Left out: malformed; nobody hears them, or may; above the client's limits; of more talkers than a room
+     * has; they have waited for the relay too long. */
+    uint64_t malformed, unheard, limited, crowded, late;
+};
+
 /* The network. A peer that was hung up on may not be named again. */
 struct kl_lobby_net {
     void *ctx;
@@ -66,6 +74,8 @@ struct kl_lobby_net {
     int (*send_bulk)(void *ctx, unsigned peer, const uint8_t *bytes, size_t len);
     unsigned (*pending)(void *ctx, unsigned peer); /* messages, from the oldest unacknowledged on */
     void (*datagram)(void *ctx, unsigned peer, const uint8_t *body, size_t len);
+    /* A VOICE: the first to be dropped. */
+    void (*voice)(void *ctx, unsigned peer, const uint8_t *body, size_t len);
     /* Bytes of the peer's session so far; good in kl_lobby_lost(), too. NULL: not counted. */
     struct kl_traffic (*traffic)(void *ctx, unsigned peer);
     void (*settle)(void *ctx, unsigned peer);  /* it is in a room; NULL: nobody need know */

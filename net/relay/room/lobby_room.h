@@ -238,6 +238,7 @@ struct kl_lobby_wish {
 /* The members are told of each other, and agree. Each part may set roster_changed; lobby_turn.c
  * clears it. */
 struct kl_lobby_talk {
+    uint64_t talks_us[KL_MAX_CLIENTS]; /* a member is one of the talkers until then */
     bool roster_changed;
     uint16_t roster_owed;     /* clients that get the roster once their queue is shorter */
     struct kl_bucket news;    /* kl_lobby_news() */
@@ -354,6 +355,11 @@ struct kl_lobby_client { /* by peer */
     uint8_t consent;   /* enum kl_consent, of its HELLO or RETURN */
     bool direct;       /* it has said DIRECT */
     uint8_t peers[16]; /* hash of the newest PEERS to it; all 0: none so far */
+    struct kl_lobby_hear {
+        struct kl_hear said;             /* its newest HEAR */
+        uint8_t voices[16];              /* hash of the newest VOICES to it; all 0: none so far */
+        uint64_t datagrams_ns, bytes_ns; /* the end of its accepted speech at the rate of the limits */
+    } hear;
     char address[KL_PLACE_TEXT];
 };
 
@@ -378,7 +384,8 @@ struct kl_lobby {
     unsigned rooms, members, watchers;
     unsigned watch_turn;                                 /* the room whose watchers are served first */
     uint64_t start_bytes, history_bytes, snapshot_bytes; /* held for all rooms */
-    bool returns_wait;                                   /* a client's `back` is set */
+    struct kl_voice_count voice;
+    bool returns_wait;            /* a client's `back` is set */
     uint64_t wishes, wishes_us;   /* wishes so far (kept.h); the time of the next look at the answers */
     unsigned wishes_wait;         /* for their answers */
     bool tokens_wait;             /* they are on their way to clients */

@@ -108,6 +108,7 @@ struct kl_lobby_watch {
     uint64_t told_us; /* time at which they were told */
     uint32_t turns;   /* the last number of the queue for seats; 0: nobody has waited yet */
     uint16_t delay_s;
+    uint8_t voice;    /* listeners that the host allows: enum kl_voice_allowed */
     uint16_t spacing; /* the longest interval so far, frames */
     uint32_t end;     /* frames below are visible to watchers */
     uint32_t batch;   /* counts the changes of `end` */
