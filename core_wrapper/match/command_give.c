@@ -7,6 +7,7 @@
 #include "core_wrapper/match/control.h"
 #include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/match/slot.h"
+#include "core_wrapper/match/talking.h"
 #include "core_wrapper/match/match.h"
 #include "core_wrapper/match/take_over.h"
 
@@ -221,6 +222,15 @@ static int show_panel(struct kl_match *m, char *answer, size_t cap) {
     return 0;
 }
 
+static int mute(struct kl_match *m, const char *who, char *answer, size_t cap) {
+    const struct kl_member *member = m->link ? find(m, who, answer, cap) : NULL;
+    if (!m->link) return refuse(answer, cap, "you are in no room");
+    if (!member) return -1;
+    snprintf(answer, cap, "%s is %s", kl_command_shown(m, member).text,
+             kl_talking_mute(m, member->client) ? "muted" : "heard again");
+    return 0;
+}
+
 static size_t add_name(char *out, size_t cap, size_t used, bool first, const char *name) {
     int n = used < cap ? snprintf(out + used, cap - used, "%s%s", first ? "" : ", ", name) : 0;
     return used + (n > 0 ? (size_t)n : 0);
@@ -284,6 +294,9 @@ int kl_command_do(struct kl_match *m, const char *words, char *answer, size_t ca
         snprintf(answer, cap, "%s", kl_run_ahead_toggle(m));
         return 0;
     }
+    if (w.voice) return kl_talking_switch(m, w.voice, answer, cap);
+    if (w.mute) return mute(m, w.who, answer, cap);
+    if (w.talk) return kl_talking_key(m, answer, cap);
     if (w.queue) return tell_queue(m, answer, cap);
     if (w.chat) return kl_control_chat(m, answer, cap);
     if (w.leave) return leave(m, answer, cap);

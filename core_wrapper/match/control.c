@@ -41,6 +41,10 @@ const struct kl_hotkey *kl_control_key(struct kl_match *m, const char *words) {
     return kl_hotkeys_find(hotkeys(m), words);
 }
 
+bool kl_control_holds(struct kl_match *m, const char *words) {
+    return kl_hotkeys_held(hotkeys(m), words);
+}
+
 unsigned kl_control_leave_s(struct kl_match *m) {
     uint64_t left_us = kl_match_away(m->state) ? kl_hotkeys_leave_us(hotkeys(m), kl_now_us()) : 0;
     return (unsigned)((left_us + 999999) / 1000000);

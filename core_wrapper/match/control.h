@@ -44,6 +44,8 @@ const char *kl_control_chat_line(struct kl_match *m);
 
 /* The hot key for these words; NULL: there is none. Borrowed until the next call. */
 const struct kl_hotkey *kl_control_key(struct kl_match *m, const char *words);
+/* True while the hot key for these words is held. */
+bool kl_control_holds(struct kl_match *m, const char *words);
 /* Seconds for which the hot key for leaving must still be held, rounded up; 0: it is not being held. */
 unsigned kl_control_leave_s(struct kl_match *m);
 /* Returns the game's part of a polled pad, and carries out hot keys. */

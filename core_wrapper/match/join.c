@@ -13,6 +13,7 @@
 #include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/match/state.h"
 #include "core_wrapper/match/take_over.h"
+#include "core_wrapper/match/talking.h"
 #include "core_wrapper/start/identity.h"
 #include "core_wrapper/match/invite.h"
 #include "core_wrapper/words/own_options.h"
@@ -145,6 +146,7 @@ static bool open_link(struct kl_match *m) {
     m->join.config.ctx = m;
     m->join.config.trust = trust;
     m->join.config.keep = keep;
+    m->join.config.voice = kl_talking_joins(m);
     if (kl_link_open(&m->link, &m->join.config, err, sizeof err) == 0) {
         kl_match_on(m, KL_ON_DIAL);
         return true;
@@ -238,6 +240,7 @@ void kl_join_leave(struct kl_match *m, unsigned linger_ms) {
                     &(struct kl_record_sum){p->next_frame, p->stalls, p->stall_longest_us,
                                             p->report.desync ? (int64_t)p->report.desync_first : -1});
     kl_run_ahead_close(m);
+    kl_talking_leave(m);
     kl_link_close(m->link, linger_ms);
     m->link = NULL;
     kl_join_close(m, is_in || s->refused);

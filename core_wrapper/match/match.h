@@ -40,6 +40,7 @@
 #include "core_wrapper/start/seat_file.h"
 #include "core_wrapper/start/start.h"
 #include "core_wrapper/start/sums.h"
+#include "core_wrapper/voice/talk.h"
 #include "core_wrapper/words/config.h"
 #include "core_wrapper/words/hotkeys.h"
 #include "core_wrapper/words/own_options.h"
@@ -283,6 +284,20 @@ struct kl_replay {
     void (*above)(struct kl_match *m, const struct kl_canvas *c);
 };
 
+/* The player's voice (talking.h). */
+struct kl_talking {
+    struct kl_voice_box *box; /* of the link; NULL: no link, or no memory */
+    struct kl_talk *talk;     /* NULL: voice is off */
+    bool failed;              /* it could not be switched on */
+    struct kl_talk_news news; /* of this turn */
+    uint16_t muted;           /* clients */
+    struct {
+        bool open, listens;
+        enum kl_voice_why why;
+        char error[KL_TALK_ERROR];
+    } told;
+};
+
 /* The way into a room (join.h). */
 struct kl_join {
     struct kl_room_request request; /* the room that we are in, or on the way to */
@@ -295,6 +310,7 @@ struct kl_join {
     bool read_game;
     bool told_direct; /* the player was, that others see this address */
     struct kl_take_over take_over;
+    struct kl_talking talking;
 };
 
 /* The player's choice of a way (choice.h). */

@@ -7,6 +7,7 @@
 #include "core_wrapper/match/overlay.h"
 #include "core_wrapper/match/match.h"
 #include "core_wrapper/match/state.h"
+#include "core_wrapper/match/talking.h"
 
 static uint8_t played(uint8_t seats, const uint8_t plays[KL_MAX_SEATS]) {
     uint8_t mask = 0;
@@ -105,4 +106,5 @@ void kl_panel_fill(struct kl_match *m, struct kl_panel *p) {
     p->desync_part = kl_parts_name(s->first_bad.parts);
     p->plays_on = s->desync && s->verdict.parts & KL_PARTS_LEFT;
     fill_room(m, p);
+    kl_talking_show(m, p);
 }

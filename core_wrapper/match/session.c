@@ -19,6 +19,7 @@
 #include "core_wrapper/match/snapshot.h"
 #include "core_wrapper/match/state.h"
 #include "core_wrapper/match/take_over.h"
+#include "core_wrapper/match/talking.h"
 #include "core_wrapper/netplay/netplay.h"
 #include "core_wrapper/match/overlay.h"
 #include "core_wrapper/match/play.h"
@@ -205,6 +206,7 @@ static void beside(struct kl_match *m, uint64_t now_us) {
     if (m->link) kl_session_update(m);
     if (m->link) kl_checks_turn(m, now_us);
     if (m->link) kl_learn_turn(m, now_us);
+    if (m->link) kl_talking_turn(m);
     kl_choice_turn(m, now_us);
     follow_netplay(m, now_us);
     kl_control_turn(m, now_us);

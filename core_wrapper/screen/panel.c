@@ -122,6 +122,7 @@ static const char *mark_of(const struct kl_panel *p, const struct kl_panel_membe
     if (m->away) return " away";
     if (m->loading) return " loads";
     if (m->lacking && p->stalled) return " late";
+    if (m->speaks) return " speaks";
     return m->seats ? "" : " watches";
 }
 
@@ -158,6 +159,14 @@ static void add_watchers(struct chips *s, const struct kl_panel *p) {
         add(s, GREY, "%u watch%s %u s later", p->watchers, p->watchers == 1 ? "es" : "", p->delay_s);
     else if (p->watchers)
         add(s, GREY, "%u watch%s", p->watchers, p->watchers == 1 ? "es" : "");
+}
+
+static void add_voice(struct chips *s, const struct kl_panel *p, bool wide) {
+    if (!p->voice) return;
+    if (*p->voice_why)
+        add(s, GREY, wide ? "nobody hears you: %s" : "voice: %s", p->voice_why);
+    else
+        add(s, GREEN, "voice on");
 }
 
 /* --- figures --- */
@@ -220,6 +229,7 @@ static void fill_chips(struct chips *s, const struct kl_panel *p, bool wide) {
     add_members(s, p, wide ? MEMBERS_WIDE : MEMBERS);
     add_watchers(s, p);
     add_recorded(s, p, wide);
+    add_voice(s, p, wide);
     if (p->any_version) add(s, YELLOW, "any version");
     if (p->economy) add(s, GREY, wide ? "economy room" : "economy");
     add(s, WHITE, wide ? "round trip %.0f \xc2\xb1%.0f ms" : "%.0f \xc2\xb1%.0f ms", p->rtt_ms, p->jitter_ms);

@@ -39,6 +39,7 @@ struct kl_panel_member {
     bool lacking; /* the next frame waits for it */
     bool alone;   /* its hashes differ from the majority's */
     bool distant; /* its link sets the delay for all */
+    bool speaks;
 };
 
 struct kl_panel {
@@ -59,6 +60,8 @@ struct kl_panel {
     char beside[KL_NAME_MAX]; /* KL_PANEL_FILLING: another open room of this game; "": none is known */
     char room[KL_NAME_MAX], relay[64], reason[KL_PANEL_LINE];
     char link[KL_PANEL_LINE];   /* by which others come in; "": not for us to tell */
+    bool voice;                 /* this player's is on */
+    const char *voice_why;      /* the reason for which nobody hears it; "": it is heard */
     unsigned watchers, delay_s; /* from outside the game, and how much later */
     unsigned record_days;       /* for which the relay keeps the match's recording; 0: it keeps none */
     bool saves_recorded;        /* with this machine's saves: it is the host, and does not hold them back */

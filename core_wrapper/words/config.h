@@ -26,6 +26,7 @@ enum kl_play_mode { KL_PLAY_AUTO, KL_PLAY_ALONE, KL_PLAY_QUICK, KL_PLAY_ROOM, KL
 /* In the players of a room: this machine loads their states and the host's saves. AUTO: with a password, by a
  * link, or if the player named the room and the relay does not list it. Never in a quick match. */
 enum kl_trust { KL_TRUST_AUTO, KL_TRUST_ON, KL_TRUST_OFF };
+enum kl_speak { KL_SPEAK_OFF, KL_SPEAK_ON, KL_SPEAK_PUSH /* while a hot key is held */ };
 enum kl_practice { KL_PRACTICE_AUTO, KL_PRACTICE_ON, KL_PRACTICE_OFF }; /* AUTO: unset, and on */
 
 struct kl_config {
@@ -67,6 +68,7 @@ struct kl_config {
     bool budget_set, spacing_set;
     uint8_t ahead;          /* frames shown ahead of the lock; 0: off, KL_AHEAD_AUTO */
     uint8_t feel;           /* frames that an own press waits all the same: those are not guessed */
+    enum kl_speak voice;    /* off: neither hears nor speaks */
     bool draw, line, panel; /* draw messages into the picture; show the one line, the panel from the start */
     char font[KL_CONFIG_PATH_MAX];   /* of other scripts (unifont.h); "": the package's */
     char states[KL_CONFIG_PATH_MAX]; /* folder for the last hashed states at a desync; "": none are kept */

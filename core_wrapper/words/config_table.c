@@ -304,6 +304,16 @@ const struct kl_row kl_config_rows[] = {
           "While your presses show at once: the frames that they wait. Sharper: none, and more pictures are "
           "guessed wrong and jump. Calmer: a few, and fewer pictures jump.",
           .labels = "0 frames: sharper|1 frame|2 frames|3 frames|4 frames: calmer", .here = true)},
+    {KEY("voice", "VOICE"), .kind = KL_KIND_WORD, .words = "off on push", .min = KL_SPEAK_OFF, FIELD(voice),
+     FLAG(BOTH, "voice", "off|on|push"), .standard = "off", .see = "voice.md",
+     .help =
+         "players of the room who have it on hear each other; `push`: you are heard while you hold the hot "
+         "key `talk`",
+     MENU("Voice",
+          "You hear the players of the room who have voice on, and they hear you. Your microphone is open "
+          "only "
+          "while somebody can hear you. Use headphones. Push to talk: while you hold the hot key for it.",
+          .labels = "Off|On|Push to talk", .here = true)},
     {KEY("line", "LINE"), .kind = KL_KIND_SWITCH, FIELD(line), FLAG(KL_BY_PLAY, "line", "on|off"),
      .help = "one line shows players, round trip and delay from the start",
      MENU("One line",

@@ -154,6 +154,13 @@ uint16_t kl_hotkeys_filter(struct kl_hotkeys *k, unsigned port, uint16_t pad, ui
     return pad & (uint16_t)~p->hidden;
 }
 
+bool kl_hotkeys_held(const struct kl_hotkeys *k, const char *words) {
+    const struct kl_hotkey *h = kl_hotkeys_find(k, words);
+    for (unsigned i = 0; h && i < KL_MAX_SEATS; i++)
+        if (is_down(h, k->pad[i].was) && k->pad[i].hidden >> h->press & 1) return true;
+    return false;
+}
+
 uint64_t kl_hotkeys_leave_us(const struct kl_hotkeys *k, uint64_t now_us) {
     for (unsigned i = 0; i < KL_MAX_SEATS; i++) {
         const struct kl_hotkeys_pad *p = &k->pad[i];

@@ -64,6 +64,9 @@ void kl_hotkeys_typed(const struct kl_hotkey *h, const char *between, char out[K
 uint16_t kl_hotkeys_filter(struct kl_hotkeys *k, unsigned port, uint16_t pad, uint64_t now_us,
                            const char **words);
 
+/* True while the buttons of a hot key with these words are held. */
+bool kl_hotkeys_held(const struct kl_hotkeys *k, const char *words);
+
 /* How long the hot key for leaving must still be held, if it is being held; 0: it is not. */
 uint64_t kl_hotkeys_leave_us(const struct kl_hotkeys *k, uint64_t now_us);
 

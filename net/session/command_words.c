@@ -343,6 +343,15 @@ static int parse_ban(struct parser *p, const char *rest) {
     return parse_member(p, rest, KL_COMMAND_BAN, "ban NAME");
 }
 
+static int parse_mute(struct parser *p, const char *rest) {
+    p->out->mute = true;
+    return parse_member(p, rest, 0, "mute NAME");
+}
+static int parse_talk(struct parser *p, const char *rest) {
+    p->out->talk = true;
+    return plain(p, rest, 0);
+}
+
 static int parse_desync(struct parser *p, const char *rest) {
     static const char *const names[3] = {"heal", "pause", "ignore"};
     uint8_t policy;
@@ -395,9 +404,14 @@ static int parse_delay(struct parser *p, const char *rest) {
 }
 
 static int parse_voice(struct parser *p, const char *rest) {
-    static const char *const names[3] = {"players", "none", "all"};
-    uint8_t allowed;
-    if (!name_of(names, rest, &allowed)) return refuse(p, "voice none, players or all", rest);
+    static const char *const names[3] = {"players", "none", "all"}, *const own[3] = {"off", "on", "push"};
+    uint8_t allowed, ours;
+    if (name_of(own, rest, &ours)) {
+        p->out->voice = own[ours];
+        return 0;
+    }
+    if (!name_of(names, rest, &allowed))
+        return refuse(p, "voice off, on or push; the host: voice none, players or all", rest);
     p->out->order.kind = KL_COMMAND_VOICE;
     p->out->order.len = 1;
     p->out->order.data[0] = allowed;
@@ -435,7 +449,7 @@ static const struct {
     {"places", parse_places},     {"delay", parse_delay},   {"watchers", parse_watchers},
     {"report", parse_report},     {"again", parse_again},   {"next", parse_next},
     {"queue", parse_queue},       {"chat", parse_chat},     {"leave", parse_leave},
-    {"voice", parse_voice},
+    {"voice", parse_voice},       {"mute", parse_mute},     {"talk", parse_talk},
 };
 
 int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len) {

@@ -87,6 +87,18 @@ TEST(texts) {
     assert_true(w.panel);
     assert_int_equal(parse("ahead"), 0);
     assert_true(w.ahead && !w.panel);
+    assert_int_equal(parse("voice push"), 0);
+    assert_string_equal(w.voice, "push");
+    assert_int_equal(w.order.kind, 0);
+    assert_int_equal(parse("voice loud"), -1);
+    assert_int_equal(parse("voice none"), 0);
+    assert_null(w.voice);
+    assert_int_equal(parse("mute ann"), 0);
+    assert_true(w.mute && w.order.kind == 0);
+    assert_string_equal(w.who, "ann");
+    assert_int_equal(parse("mute"), -1);
+    assert_int_equal(parse("talk"), 0);
+    assert_true(w.talk);
     assert_int_equal(parse("chat"), 0);
     assert_true(w.chat);
     assert_int_equal(parse("again"), 0); /* a reset in a match */

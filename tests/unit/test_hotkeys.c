@@ -35,6 +35,20 @@ TEST_WITH(held_then_pressed, set_up, NULL) {
     assert_null(action);
 }
 
+TEST_WITH(held_until_one_button_is_up, set_up, NULL) {
+    poll(0, BIT(SELECT), 0);
+    poll(0, BIT(SELECT) | BIT(R), 300); /* too soon */
+    assert_false(kl_hotkeys_held(&k, "panel"));
+    poll(0, BIT(SELECT), 350);
+    poll(0, BIT(SELECT) | BIT(R), 400);
+    assert_true(kl_hotkeys_held(&k, "panel"));
+    assert_false(kl_hotkeys_held(&k, "pause"));
+    poll(0, BIT(SELECT) | BIT(R), 9000);
+    assert_true(kl_hotkeys_held(&k, "panel"));
+    poll(0, BIT(R), 9016);
+    assert_false(kl_hotkeys_held(&k, "panel"));
+}
+
 TEST_WITH(too_soon_is_the_games, set_up, NULL) {
     poll(0, BIT(SELECT), 0);
     assert_int_equal(poll(0, BIT(SELECT) | BIT(R), 200), BIT(SELECT) | BIT(R));

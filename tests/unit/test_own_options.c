@@ -166,7 +166,7 @@ TEST_WITH(values_are_those_of_the_setting, set_up, tear_down) {
         if (words) assert_int_equal(heard.at[i].choice_count, words + own);
         settings++;
     }
-    assert_int_equal(settings, 11);
+    assert_int_equal(settings, 12);
 }
 
 TEST_WITH(other_calls_are_not_ours, set_up, tear_down) {

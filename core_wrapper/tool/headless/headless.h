@@ -17,7 +17,7 @@
 #include "core_wrapper/world/world.h"
 #include "core_wrapper/abi/wrapper_api.h"
 #include "core_wrapper/tool/headless/input_source.h"
-#include "core_wrapper/tool/headless/wav.h"
+#include "core_wrapper/voice/wav.h"
 
 #define KLT_EPOCH_DEFAULT 946684800u /* 2000-01-01 00:00:00 UTC */
 #define KLT_ERR           1024       /* bytes of an error line */

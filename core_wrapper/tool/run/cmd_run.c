@@ -75,6 +75,8 @@ static void export_room(const struct kl_run_options *o) {
     kl_environment_set("KEYLOCK_SPEED", o->real_speed ? "real" : "max");
     tool_export_number("KEYLOCK_SEATS", o->seats);
     if (o->has_hash_every) tool_export_number("KEYLOCK_HASH_EVERY", o->hash_every);
+    kl_environment_set("KEYLOCK_VOICE_IN", o->voice_in);
+    kl_environment_set("KEYLOCK_VOICE_OUT", o->voice_out);
     kl_forward_export(&o->settings);
     kl_run_trail_export(o);
 }
@@ -128,7 +130,7 @@ static int set_up(struct run *r) {
                                       .quiet = o->quiet};
     if (kl_input_source_open(&r->input, o->machine.input, r->error, sizeof(r->error)) != 0) return KLT_USAGE;
     if (kl_run_output_open(&r->out, o->hash_out, o->trace) != 0) return failed(r, KLT_OUTPUT, r->out.error);
-    if (o->wav && kl_wav_open(&r->wav, o->wav) != 0) {
+    if (o->wav && kl_wav_open(&r->wav, o->wav, 2) != 0) {
         snprintf(r->error, sizeof(r->error), "cannot write %s: %s", o->wav, strerror(errno));
         return KLT_OUTPUT;
     }

@@ -165,6 +165,10 @@ static const struct kl_row room_rows[] = {
              "repeat for more"},
     KL_ROW_NUMBER("wait", "SECONDS", wait_s, 0, 1000000,
                   "gives up if frame 0 has not come by then (default 0: never)"),
+    KL_ROW_PATH("voice-in", "FILE", voice_in,
+                "a WAV file (48000 Hz, 16 bits, one channel) in place of the microphone, with --voice on"),
+    KL_ROW_PATH("voice-out", "FILE", voice_out,
+                "a WAV file in place of the loudspeaker, with --voice on: writes what the others say"),
     KL_ROW_PATH(
         "wrapper", "PATH", wrapper,
         "keylock_libretro.so (default: beside this program, else in its lib folder); without --relay: "

@@ -18,7 +18,7 @@ struct kl_run_command {
 
 struct kl_run_options {
     struct kl_machine_setup machine; /* but for `ports` */
-    const char *hash_out, *told_out, *trace, *wrapper, *wav;
+    const char *hash_out, *told_out, *trace, *wrapper, *wav, *voice_in, *voice_out;
     struct kl_forward settings; /* of the wrapper in a room */
     const char *record, *states;
     struct kl_run_command command[KLT_COMMANDS];

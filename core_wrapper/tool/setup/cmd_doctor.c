@@ -90,6 +90,8 @@ static const struct kl_row rows[] = {
                 "the nearest relay of a signed list (see keylock rooms --help), in place of --relay"),
     KL_ROW_PATH("wrapper", "PATH", wrapper,
                 "keylock_libretro.so (default: beside this program, else in its lib folder)"),
+    KL_ROW_SWITCH("voice", voice,
+                  "records two seconds from the microphone and plays them back; keeps nothing"),
     KL_ROW_SWITCH("json", json,
                   "prints one JSON object; the code of a finding stays the same in later versions"),
     {.name = NULL},
@@ -107,6 +109,7 @@ int cmd_doctor(int argc, char **argv) {
     kl_doctor_cores(&d);
     kl_doctor_relay(&d);
     kl_doctor_clock(&d);
+    if (d.voice) kl_doctor_voice(&d);
     if (!d.json) print(&d);
     if (d.json && print_json(&d) != 0) return KLT_OUTPUT;
     return count_of(&d, KL_WRONG) ? KLT_FAILED : KLT_OK;

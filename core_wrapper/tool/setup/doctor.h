@@ -22,7 +22,8 @@ struct kl_finding {
 };
 
 struct kl_doctor {
-    bool json; /* the answer is one JSON object */
+    bool json;  /* the answer is one JSON object */
+    bool voice; /* microphone and loudspeaker are tried */
     struct kl_place place[KL_PLACES];
     int places;
     const char *wrapper; /* path; NULL: as tool_find_wrapper() finds it */
@@ -44,5 +45,6 @@ void kl_doctor_wrapper(struct kl_doctor *d); /* does it load; Keylock's own fold
 void kl_doctor_cores(struct kl_doctor *d);   /* the installed cores, their inner cores and info files */
 void kl_doctor_relay(struct kl_doctor *d);   /* keylock.cfg; the relay's round trip, jitter, protocol */
 void kl_doctor_clock(struct kl_doctor *d);   /* wake-up delays of this machine; its wall clock */
+void kl_doctor_voice(struct kl_doctor *d);   /* asks the player to speak, and plays that back: 5 s */
 
 #endif

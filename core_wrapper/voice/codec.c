@@ -1,0 +1,137 @@
+#include "core_wrapper/voice/codec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "net/platform/library.h"
+
+#if __has_include(<opus/opus.h>)
+#include <opus/opus.h>
+
+#ifdef _WIN32
+#define LIBRARY "libopus-0.dll"
+#else
+#define LIBRARY "libopus.so.0"
+#endif
+#define BITS_A_SECOND 16000
+#define COMPLEXITY    5
+#define LOSS_PERCENT  10 /* for which packets have copies of those before */
+
+static struct {
+    OpusEncoder *(*encoder_create)(opus_int32 rate, int channels, int application, int *error);
+    opus_int32 (*encode)(OpusEncoder *e, const opus_int16 *pcm, int frames, unsigned char *out,
+                         opus_int32 cap);
+    int (*encoder_ctl)(OpusEncoder *e, int request, ...);
+    void (*encoder_destroy)(OpusEncoder *e);
+    OpusDecoder *(*decoder_create)(opus_int32 rate, int channels, int *error);
+    int (*decode)(OpusDecoder *d, const unsigned char *bytes, opus_int32 len, opus_int16 *pcm, int frames,
+                  int fec);
+    void (*decoder_destroy)(OpusDecoder *d);
+} opus;
+
+/* The voice thread alone loads it; a wrapper that is loaded anew has forgotten. */
+int kl_codec_load(char *err, size_t err_len) {
+#define WANT(symbol)                                                                                         \
+    { "opus_" #symbol, (void **)&opus.symbol }
+    static const struct kl_library_symbol want[] = {
+        WANT(encoder_create), WANT(encode), WANT(encoder_ctl),    WANT(encoder_destroy),
+        WANT(decoder_create), WANT(decode), WANT(decoder_destroy)};
+    if (opus.decoder_destroy) return 0;
+    return kl_library_load(LIBRARY, want, sizeof want / sizeof *want, err, err_len) ? 0 : -1;
+}
+
+struct kl_encoder {
+    OpusEncoder *opus;
+};
+struct kl_decoder {
+    OpusDecoder *opus;
+};
+
+struct kl_encoder *kl_encoder_new(void) {
+    struct kl_encoder *e = calloc(1, sizeof *e);
+    if (e) e->opus = opus.encoder_create(KL_CODEC_RATE, 1, OPUS_APPLICATION_VOIP, NULL);
+    if (!e || !e->opus) {
+        kl_encoder_free(e);
+        return NULL;
+    }
+    opus.encoder_ctl(e->opus, OPUS_SET_BITRATE(BITS_A_SECOND));
+    opus.encoder_ctl(e->opus, OPUS_SET_COMPLEXITY(COMPLEXITY));
+    opus.encoder_ctl(e->opus, OPUS_SET_INBAND_FEC(1));
+    opus.encoder_ctl(e->opus, OPUS_SET_PACKET_LOSS_PERC(LOSS_PERCENT));
+    return e;
+}
+
+void kl_encoder_free(struct kl_encoder *e) {
+    if (e && e->opus) opus.encoder_destroy(e->opus);
+    free(e);
+}
+
+void kl_encoder_reset(struct kl_encoder *e) {
+    opus.encoder_ctl(e->opus, OPUS_RESET_STATE);
+}
+
+size_t kl_encoder_packet(struct kl_encoder *e, const int16_t *sample, size_t count, uint8_t *out,
+                         size_t cap) {
+    opus_int32 len = opus.encode(e->opus, sample, (int)count, out, (opus_int32)cap);
+    return len > 0 ? (size_t)len : 0;
+}
+
+struct kl_decoder *kl_decoder_new(void) {
+    struct kl_decoder *d = calloc(1, sizeof *d);
+    if (d) d->opus = opus.decoder_create(KL_CODEC_RATE, 1, NULL);
+    if (d && d->opus) return d;
+    kl_decoder_free(d);
+    return NULL;
+}
+
+void kl_decoder_free(struct kl_decoder *d) {
+    if (d && d->opus) opus.decoder_destroy(d->opus);
+    free(d);
+}
+
+size_t kl_decoder_packet(struct kl_decoder *d, const uint8_t *bytes, size_t len, int16_t out[KL_CODEC_MOST]) {
+    int n = opus.decode(d->opus, bytes, (opus_int32)len, out, KL_CODEC_MOST, 0);
+    return n > 0 ? (size_t)n : 0;
+}
+
+size_t kl_decoder_lost(struct kl_decoder *d, const uint8_t *bytes, size_t len, int16_t out[KL_CODEC_MOST]) {
+    int n = opus.decode(d->opus, bytes, bytes ? (opus_int32)len : 0, out, KL_CODEC_UNIT, bytes != NULL);
+    return n > 0 ? (size_t)n : 0;
+}
+
+#else
+
+int kl_codec_load(char *err, size_t err_len) {
+    snprintf(err, err_len, "this wrapper was built without Opus (libopus-dev)");
+    return -1;
+}
+struct kl_encoder *kl_encoder_new(void) {
+    return NULL;
+}
+void kl_encoder_free(struct kl_encoder *e) {
+    (void)e;
+}
+void kl_encoder_reset(struct kl_encoder *e) {
+    (void)e;
+}
+size_t kl_encoder_packet(struct kl_encoder *e, const int16_t *sample, size_t count, uint8_t *out,
+                         size_t cap) {
+    (void)e, (void)sample, (void)count, (void)out, (void)cap;
+    return 0;
+}
+struct kl_decoder *kl_decoder_new(void) {
+    return NULL;
+}
+void kl_decoder_free(struct kl_decoder *d) {
+    (void)d;
+}
+size_t kl_decoder_packet(struct kl_decoder *d, const uint8_t *bytes, size_t len, int16_t out[KL_CODEC_MOST]) {
+    (void)d, (void)bytes, (void)len, (void)out;
+    return 0;
+}
+size_t kl_decoder_lost(struct kl_decoder *d, const uint8_t *bytes, size_t len, int16_t out[KL_CODEC_MOST]) {
+    (void)d, (void)bytes, (void)len, (void)out;
+    return 0;
+}
+
+#endif

@@ -1,0 +1,37 @@
+/* sound.h - a microphone and a loudspeaker: 48 kHz, one channel, in pieces of 10 ms.
+ *
+ * One thread, which may wait in any of these calls if a library hangs. All may fail; a failed one says so at
+ * the next kl_sound_read() or kl_sound_room(). */
+#ifndef KLW_SOUND_H
+#define KLW_SOUND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KL_SOUND_PIECE    480 /* samples of 10 ms */
+#define KL_SOUND_PIECE_US 10000
+
+struct kl_sound {
+    const char *name; /* for people: "files" */
+    /* Opens the loudspeaker. in, out: the files in place of devices. NULL with a line in err. */
+    void *(*open)(const char *in, const char *out, char *err, size_t err_len);
+    void (*close)(void *s);
+    /* The microphone is opened, or closed. */
+    void (*listen)(void *s, bool on);
+    /* Waits until until_us at the latest, and lets the library work. */
+    void (*wait)(void *s, uint64_t until_us);
+    /* The next piece of the microphone. 1; 0: none has come yet; -1: the devices are gone. */
+    int (*read)(void *s, int16_t piece[KL_SOUND_PIECE]);
+    /* The number of pieces that the loudspeaker wants now; -1: the devices are gone. */
+    int (*room)(void *s);
+    void (*write)(void *s, const int16_t piece[KL_SOUND_PIECE]);
+};
+
+/* A WAV file is read in place of a microphone, and another has what is to be heard, at the pace of the
+ * clock. in "": silence; out "": nothing is written. */
+extern const struct kl_sound kl_sound_files;
+/* The system's default devices, by PulseAudio or PipeWire. */
+extern const struct kl_sound kl_sound_pulse;
+
+#endif

@@ -1,0 +1,230 @@
+#include "core_wrapper/voice/talk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core_wrapper/voice/activity.h"
+#include "core_wrapper/voice/codec.h"
+#include "core_wrapper/voice/speakers.h"
+#include "net/platform/clock.h"
+#include "net/platform/file.h"
+#include "net/platform/library.h"
+#include "net/platform/thread.h"
+
+#define TURN_US 5000
+#define NEWS_US 100000
+
+struct kl_talk {
+    struct kl_thread thread;
+    struct kl_mutex mutex; /* of all up to the empty line */
+    struct kl_cond changed;
+    bool stop, ended;
+    struct kl_talk_wish wish;
+    uint64_t wished_us;
+    struct kl_talk_news news;
+    struct kl_talk *left_before; /* another one that was left behind */
+
+    /* The thread's own. */
+    const struct kl_sound *sound;
+    void *device; /* NULL: not open */
+    char in[KL_FILE_PATH], out[KL_FILE_PATH];
+    struct kl_voice_box *box;
+    uint64_t asked_us; /* for the box's news */
+    struct kl_talk_wish want;
+    struct kl_talk_news now;
+    struct kl_encoder *encoder;
+    struct kl_speakers speakers;
+    struct kl_activity activity;
+    int16_t sample[2 * KL_CODEC_UNIT]; /* of the microphone */
+    size_t count;
+    uint16_t number; /* of the unit that they begin */
+};
+
+/* --- the microphone --- */
+
+static void listen(struct kl_talk *t, bool on) {
+    if (on == t->now.listens) return;
+    t->sound->listen(t->device, on);
+    t->now.listens = on;
+    t->now.listens_since_us = kl_now_us();
+    t->now.speaks = false;
+    t->count = 0;
+}
+
+/* The unit in which speech ends is the last of the spurt. */
+static void say_unit(struct kl_talk *t) {
+    struct kl_voice v = {.number = t->number};
+    bool was = t->now.speaks, loud = kl_activity_unit(&t->activity, t->sample, t->count);
+    t->now.level_db = t->activity.level_db;
+    t->now.speaks = t->want.by_key ? t->want.key_pushed : loud;
+    t->number = (uint16_t)(t->number + t->count / KL_CODEC_UNIT);
+    if (!was && !t->now.speaks) return;
+    if (!was) kl_encoder_reset(t->encoder);
+    v.len = (uint8_t)kl_encoder_packet(t->encoder, t->sample, t->count, v.bytes, KL_VOICE_BYTES);
+    if (!t->now.speaks) v.flags = KL_VOICE_LAST;
+    if (v.len || v.flags) kl_voice_box_say(t->box, &v);
+}
+
+/* False: the devices are gone. */
+static bool capture(struct kl_talk *t) {
+    size_t want = t->now.room.economy ? 2 * KL_CODEC_UNIT : KL_CODEC_UNIT;
+    int got;
+    listen(t, t->now.room.why == KL_VOICE_HEARD);
+    while (t->now.listens && (got = t->sound->read(t->device, t->sample + t->count)) != 0) {
+        if (got < 0) return false;
+        t->count += KL_SOUND_PIECE;
+        if (t->count < want) continue;
+        say_unit(t);
+        t->count = 0;
+    }
+    return true;
+}
+
+/* --- the loudspeaker --- */
+
+static bool play(struct kl_talk *t, uint64_t now_us) {
+    int16_t piece[KL_SOUND_PIECE];
+    struct kl_voice v;
+    while (kl_voice_box_next(t->box, &v))
+        kl_speakers_packet(&t->speakers, &v, now_us);
+    int room = t->sound->room(t->device);
+    if (room > 0 && !t->now.plays_since_us) t->now.plays_since_us = now_us;
+    for (int i = 0; i < room; i++) {
+        uint64_t at_us = now_us + (uint64_t)i * KL_SOUND_PIECE_US;
+        t->now.heard = kl_speakers_mix(&t->speakers, at_us, piece);
+        t->sound->write(t->device, piece);
+    }
+    return room >= 0;
+}
+
+/* --- the thread --- */
+
+static void close_device(struct kl_talk *t) {
+    if (t->device) t->sound->close(t->device);
+    t->device = NULL;
+    t->now.open = t->now.listens = t->now.speaks = false;
+    t->now.heard = 0;
+    t->now.plays_since_us = 0;
+    kl_voice_box_hear(t->box, false, 0);
+}
+
+static bool open_device(struct kl_talk *t) {
+    t->device = t->sound->open(t->in, t->out, t->now.error, sizeof t->now.error);
+    t->now.open = t->device;
+    if (t->device) t->now.error[0] = 0;
+    return t->device;
+}
+
+/* Hands the news over and takes the wish. False: it is to end. */
+static bool meet(struct kl_talk *t, uint64_t wait_until_us) {
+    kl_mutex_lock(&t->mutex);
+    t->news = t->now;
+    while (!t->stop && wait_until_us && kl_cond_wait_until(&t->changed, &t->mutex, wait_until_us)) {
+    }
+    t->want = t->wish;
+    if (kl_now_us() - t->wished_us > KL_TALK_KEY_US) t->want.key_pushed = false;
+    bool goes_on = !t->stop;
+    kl_mutex_unlock(&t->mutex);
+    return goes_on;
+}
+
+static void ask_room(struct kl_talk *t, uint64_t now_us) {
+    if (t->asked_us && now_us - t->asked_us < NEWS_US) return;
+    t->asked_us = now_us;
+    kl_voice_box_hear(t->box, true, (uint16_t)~t->want.muted);
+    kl_voice_box_news(t->box, &t->now.room);
+}
+
+static void turn(struct kl_talk *t) {
+    uint64_t now_us = kl_now_us();
+    ask_room(t, now_us);
+    if (!capture(t) || !play(t, now_us)) {
+        snprintf(t->now.error, sizeof t->now.error, "the sound devices are gone");
+        close_device(t);
+        return;
+    }
+    t->sound->wait(t->device, now_us + TURN_US);
+}
+
+static void run(void *arg) {
+    struct kl_talk *t = arg;
+    bool can = kl_codec_load(t->now.error, sizeof t->now.error) == 0;
+    t->encoder = can ? kl_encoder_new() : NULL;
+    if (can && !t->encoder) snprintf(t->now.error, sizeof t->now.error, "no memory");
+    bool rests = false;
+    while (meet(t, rests ? kl_now_us() + KL_TALK_RETRY_US : 0)) {
+        rests = false;
+        if (t->device)
+            turn(t);
+        else
+            rests = !t->encoder || !open_device(t);
+    }
+    close_device(t);
+    kl_speakers_free(&t->speakers);
+    kl_encoder_free(t->encoder);
+    kl_voice_box_drop(t->box);
+    kl_mutex_lock(&t->mutex);
+    t->ended = true;
+    kl_cond_wake(&t->changed);
+    kl_mutex_unlock(&t->mutex);
+}
+
+struct kl_talk *kl_talk_open(const struct kl_talk_setup *setup, char *err, size_t err_len) {
+    struct kl_talk *t = calloc(1, sizeof *t);
+    if (!t) {
+        snprintf(err, err_len, "no memory");
+        return NULL;
+    }
+    t->sound = setup->sound;
+    snprintf(t->in, sizeof t->in, "%s", setup->in);
+    snprintf(t->out, sizeof t->out, "%s", setup->out);
+    t->box = kl_voice_box_hold(setup->box);
+    int error = kl_thread_start(&t->thread, "keylock-voice", run, t);
+    if (!error) return t;
+    snprintf(err, err_len, "no thread: %s", strerror(error));
+    kl_voice_box_drop(t->box);
+    free(t);
+    return NULL;
+}
+
+/* Nobody joins the thread any more: its memory and this library stay. */
+static void leave_behind(struct kl_talk *t) {
+    static struct kl_talk *left;
+    static const char here = 0;
+    char path[KL_FILE_PATH], err[256];
+    t->left_before = left;
+    left = t;
+    if (kl_library_file_of(&here, path, sizeof path)) (void)kl_library_open(path, err, sizeof err);
+}
+
+void kl_talk_close(struct kl_talk *t) {
+    if (!t) return;
+    uint64_t until_us = kl_now_us() + KL_TALK_LEFT_MS * 1000;
+    kl_mutex_lock(&t->mutex);
+    t->stop = true;
+    kl_cond_wake(&t->changed);
+    while (!t->ended && kl_cond_wait_until(&t->changed, &t->mutex, until_us)) {
+    }
+    bool ended = t->ended;
+    kl_mutex_unlock(&t->mutex);
+    if (!ended) {
+        leave_behind(t);
+        return;
+    }
+    kl_thread_join(&t->thread);
+    free(t);
+}
+
+void kl_talk_wish(struct kl_talk *t, const struct kl_talk_wish *wish) {
+    kl_mutex_lock(&t->mutex);
+    t->wish = *wish;
+    t->wished_us = kl_now_us();
+    kl_mutex_unlock(&t->mutex);
+}
+
+void kl_talk_news(struct kl_talk *t, struct kl_talk_news *out) {
+    kl_mutex_lock(&t->mutex);
+    *out = t->news;
+    kl_mutex_unlock(&t->mutex);
+}

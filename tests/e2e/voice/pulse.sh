@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# voice/pulse.sh - the devices of a PulseAudio server, with null sinks: two players hear each other; a server that stops, or is killed,
+# costs the game nothing, and voice is back with the server. A game that is left meanwhile ends at once.
+# runs: waiting, test, 60 s
+. "$(dirname "$0")/../lib.sh"
+
+needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"
+for library in libopus.so.0 libpulse.so.0; do
+    ldconfig -p | grep -q $library || { skip "voice: $library is not installed"; finish; }
+done
+command -v pulseaudio parec >/dev/null || { skip "pulse: pulseaudio and pulseaudio-utils are not installed"; finish; }
+start_relay
+speech=tests/e2e/voice/speech.py
+python3 $speech make "$tmp/ann-says.wav" 40 1
+
+export PULSE_SERVER=unix:$tmp/pulse.socket XDG_RUNTIME_DIR=$tmp PULSE_COOKIE=$tmp/cookie
+start_pulse() { # NAME
+    rm -f "$tmp/pulse.socket" "$tmp/pulse/pid"
+    start "$1" pulseaudio -n --daemonize=no --exit-idle-time=-1 -L "module-native-protocol-unix auth-anonymous=1 socket=$tmp/pulse.socket" \
+        -L "module-null-sink sink_name=out rate=48000" -L "module-null-sink sink_name=mic rate=48000" \
+        -L "module-remap-source source_name=mouth master=mic.monitor"
+    eventually 10 pactl info >/dev/null 2>&1 || { show "$1"; die "pulse: the server does not start"; }
+    pactl set-default-sink out
+    pactl set-default-source mouth
+}
+plays_in() { # NAME ARGUMENT…
+    local name=$1
+    shift
+    start "$name" "$keylock" run --relay "$relay" --core "$test_core" --content "$content/shooter.nes" --room pulse --name "$name" \
+        --frames 3000 --wait 60 --speed real --voice on --hash-out "$tmp/$name.hash" --trace "$tmp/$name.csv" "$@"
+}
+start_pulse server
+plays_in ann --voice-in "$tmp/ann-says.wav" --voice-out "$tmp/ann-hears.wav"
+plays_in ben
+reaches ann 60
+start ear parec -d out.monitor --rate=48000 --channels=1 --format=s16le --file-format=wav --latency-msec=20 "$tmp/ear.wav"
+start mouth pacat -p -d mic --rate=48000 --channels=1 --format=s16le --raw "$tmp/ann-says.wav"
+check pulse/ben-plays "ben has no loudspeaker" said ben 'voice plays since' 15
+check pulse/ben-listens "ben has no microphone" said ben 'voice listens since' 15
+reaches ann 700
+stop ear INT
+loud() { # FILE: seconds that are loud
+    python3 - "$1" <<'END'
+import array, sys
+data = open(sys.argv[1], "rb").read()[44:]
+s = array.array("h", data[:len(data) // 2 * 2])
+print(sum(max(map(abs, s[i:i + 480])) > 1500 for i in range(0, len(s) - 480, 480)) // 100)
+END
+}
+check pulse/heard "of ann's speech $(loud "$tmp/ear.wav") s came out of ben's loudspeaker, and at least 2 are expected" test "$(loud "$tmp/ear.wav")" -ge 2
+
+# fps NAME FRAMES: the rate in which so many frames pass now, by its trace, times ten.
+fps() {
+    local from
+    from=$(frame_of "$1")
+    plays "$1" "$2" || return 1
+    awk -F , -v a="$from" -v b=$((from + $2)) '$3 == a { t = $1 } $3 == b && t { printf "%d", 10e6 * (b - a) / ($1 - t) }' "$tmp/$1.csv"
+}
+at_full_rate() { # WHAT
+    local rate
+    rate=$(fps ben 240)
+    rate=${rate:-0}
+    note "$1: $((rate / 10)).$((rate % 10)) frames a second"
+    in_time check "pulse/$1" "$((rate / 10)).$((rate % 10)) frames a second, and at least 58 are expected" test "$rate" -ge 580
+}
+"$keylock" doctor --voice >"$tmp/doctor.log" 2>&1
+check pulse/doctor "$(grep -aE 'microphone|loudspeaker|voice' "$tmp/doctor.log")" \
+    test "$(grep -acE '^ok +(microphone|loudspeaker)' "$tmp/doctor.log")" = 2
+at_full_rate before
+kill -STOP "${pid[server]}"
+at_full_rate while-stopped
+kill -CONT "${pid[server]}"
+stop mouth KILL
+stop server KILL
+check pulse/gone-told "ben is not told that the devices are gone" said ben 'no voice: (PulseAudio|the sound devices are gone)' 5
+at_full_rate without-server
+start_pulse again
+check pulse/back "voice is not back" eventually 10 eval "[ \$(grep -ac 'voice plays since' '$tmp/ben.log') -ge 2 ]"
+kill -STOP "${pid[again]}"
+ends_well pulse ann 60
+ends_well pulse ben 20
+kill -CONT "${pid[again]}"
+equal pulse ann ben
+check pulse/ann-heard-ben "of the microphone $(loud "$tmp/ann-hears.wav") s came to ann, and at least 2 are expected" test "$(loud "$tmp/ann-hears.wav")" -ge 2
+finish

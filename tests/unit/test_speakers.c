@@ -1,0 +1,146 @@
+/* Speech through Opus, the jitter buffer and the mixer: the sound that went in comes out, and the bytes of
+ * strangers do no harm. Without libopus its tests are skipped. */
+#include <math.h>
+
+#include "tests/unit/unit.h"
+
+#include "core_wrapper/voice/speakers.h"
+
+#define UNIT  KL_JITTER_UNIT_US
+#define BEGIN UINT64_C(1000000)
+
+static struct kl_speakers speakers;
+static struct kl_encoder *encoder;
+
+static int begin(void **state) {
+    char err[200];
+    (void)state;
+    memset(&speakers, 0, sizeof speakers);
+    encoder = kl_codec_load(err, sizeof err) == 0 ? kl_encoder_new() : NULL;
+    return 0;
+}
+
+static int finish(void **state) {
+    (void)state;
+    kl_speakers_free(&speakers);
+    kl_encoder_free(encoder);
+    return 0;
+}
+
+/* A voice of 200 Hz with overtones. */
+static void hum(int16_t *sample, size_t count, size_t from, double loud) {
+    for (size_t i = 0; i < count; i++) {
+        double t = 2 * M_PI * 200 * (double)(from + i) / KL_CODEC_RATE;
+        sample[i] = (int16_t)lrint(loud * (sin(t) + 0.5 * sin(2 * t) + 0.3 * sin(3 * t)));
+    }
+}
+
+static struct kl_voice encode(unsigned client, unsigned unit, size_t count, double loud) {
+    struct kl_voice v = {.client = (uint8_t)client, .number = (uint16_t)unit};
+    int16_t sample[2 * KL_CODEC_UNIT];
+    hum(sample, count, (size_t)unit * KL_CODEC_UNIT, loud);
+    v.len = (uint8_t)kl_encoder_packet(encoder, sample, count, v.bytes, KL_VOICE_BYTES);
+    assert_true(v.len > 2);
+    return v;
+}
+
+static double loudness(const int16_t *sample) {
+    double sum = 0;
+    for (unsigned i = 0; i < KL_SOUND_PIECE; i++)
+        sum += (double)sample[i] * sample[i];
+    return sqrt(sum / KL_SOUND_PIECE);
+}
+
+/* The 10 ms pieces of `units` units that are loud; lost: a bit for each unit of the first 64 that does not
+ * come. */
+static unsigned loud_pieces(unsigned units, unsigned of_packet, uint64_t lost) {
+    unsigned loud = 0;
+    int16_t out[KL_SOUND_PIECE];
+    for (unsigned p = 0; p < 2 * units + 40; p++) {
+        uint64_t now_us = BEGIN + p * KL_SOUND_PIECE_US;
+        unsigned unit = p / 2;
+        if (p % 2 == 0 && unit < units && unit % of_packet == 0) {
+            struct kl_voice v = encode(3, unit, (size_t)of_packet * KL_CODEC_UNIT, 6000);
+            if (unit + of_packet >= units) v.flags = KL_VOICE_LAST;
+            if (!(lost >> unit & 1)) kl_speakers_packet(&speakers, &v, now_us);
+        }
+        uint16_t heard = kl_speakers_mix(&speakers, now_us, out);
+        if (heard) assert_int_equal(heard, 1u << 3);
+        if (!heard) assert_true(loudness(out) == 0);
+        loud += loudness(out) > 2000;
+    }
+    return loud;
+}
+
+TEST_WITH(what_one_says_the_others_hear, begin, finish) {
+    if (!encoder) skip();
+    assert_in_range(loud_pieces(50, 1, 0), 97, 101);
+}
+
+TEST_WITH(packets_of_40_ms_are_heard_too, begin, finish) {
+    if (!encoder) skip();
+    assert_in_range(loud_pieces(50, 2, 0), 97, 101);
+}
+
+TEST_WITH(a_lost_packet_leaves_no_hole, begin, finish) {
+    if (!encoder) skip();
+    assert_in_range(loud_pieces(50, 1, 1u << 10 | 1u << 20 | 1u << 30), 97, 101);
+}
+
+TEST_WITH(two_at_once_are_both_heard, begin, finish) {
+    if (!encoder) skip();
+    int16_t out[KL_SOUND_PIECE];
+    uint16_t heard = 0;
+    struct kl_encoder *other = kl_encoder_new();
+    assert_non_null(other);
+    for (unsigned p = 0; p < 20; p++) {
+        uint64_t now_us = BEGIN + p * KL_SOUND_PIECE_US;
+        if (p % 2 == 0) {
+            struct kl_voice a = encode(0, p / 2, KL_CODEC_UNIT, 30000), b = a;
+            b.client = 15;
+            kl_speakers_packet(&speakers, &a, now_us);
+            kl_speakers_packet(&speakers, &b, now_us);
+        }
+        heard |= kl_speakers_mix(&speakers, now_us, out);
+    }
+    assert_int_equal(heard, 0x8001);
+    kl_encoder_free(other);
+}
+
+/* A link whose clock is slower, or that stood still, made the delay longer: pauses make it short again. */
+TEST_WITH(a_long_delay_becomes_short_where_it_is_quiet, begin, finish) {
+    if (!encoder) skip();
+    int16_t out[KL_SOUND_PIECE], none[KL_CODEC_UNIT] = {0};
+    struct kl_jitter *j = &speakers.of[1].jitter;
+    int64_t longest_us = 0;
+    for (unsigned p = 0; p < 400; p++) {
+        uint64_t now_us = BEGIN + p * KL_SOUND_PIECE_US;
+        if (p % 2 == 0) {
+            struct kl_voice v = {.client = 1, .number = (uint16_t)(p / 2)};
+            v.len = (uint8_t)kl_encoder_packet(encoder, none, KL_CODEC_UNIT, v.bytes, KL_VOICE_BYTES);
+            kl_speakers_packet(&speakers, &v, now_us);
+        }
+        if (p < 30) continue; /* the loudspeaker begins late */
+        kl_speakers_mix(&speakers, now_us, out);
+        int64_t excess_us = kl_jitter_excess_us(j, now_us);
+        if (excess_us > longest_us) longest_us = excess_us;
+    }
+    assert_true(longest_us > 200000);
+    assert_true(kl_jitter_excess_us(j, BEGIN + 400 * KL_SOUND_PIECE_US) < 40000);
+}
+
+TEST_WITH(strangers_bytes_do_no_harm, begin, finish) {
+    if (!encoder) skip();
+    uint32_t seed = 11;
+    int16_t out[KL_SOUND_PIECE];
+    for (unsigned i = 0; i < 30000; i++) {
+        struct kl_voice v = {.number = (uint16_t)i};
+        for (unsigned k = 0; k < sizeof v.bytes; k++)
+            v.bytes[k] = (uint8_t)((seed = seed * 1664525 + 1013904223) >> 24);
+        v.client = (uint8_t)(seed >> 8);
+        v.len = (uint8_t)((seed >> 16) % (sizeof v.bytes + 1));
+        v.flags = (seed & 0xff) == 0 ? KL_VOICE_LAST : 0;
+        kl_speakers_packet(&speakers, &v, BEGIN + i * UNIT / 4);
+        kl_speakers_mix(&speakers, BEGIN + i * UNIT / 4, out);
+    }
+}

@@ -1,0 +1,222 @@
+/* Two players talk: microphone, gate, Opus, two boxes, jitter buffer, loudspeaker, with files in place of
+ * devices and this test in place of link and relay. Without libopus its tests are skipped.
+ *
+ * runs: waiting, check, 6 s */
+#include <math.h>
+
+#include "tests/unit/folder.h"
+
+#include "core_wrapper/voice/codec.h"
+#include "core_wrapper/voice/talk.h"
+#include "core_wrapper/voice/wav.h"
+#include "net/platform/clock.h"
+
+#define RATE    48000
+#define ONE_WAY 30000 /* us */
+
+static bool no_opus(void) {
+    char why[200];
+    return kl_codec_load(why, sizeof why) != 0;
+}
+
+/* Silence for 200 ms, a hum for 600 ms, silence for 1 s. */
+static void write_speech(const char *path) {
+    struct kl_wav w;
+    assert_int_equal(kl_wav_open(&w, path, 1), 0);
+    for (int i = 0; i < RATE * 18 / 10; i++) {
+        double t = 2 * M_PI * 200 * i / RATE;
+        bool loud = i >= RATE / 5 && i < RATE * 4 / 5;
+        int16_t v = (int16_t)(loud ? lrint(6000 * (sin(t) + 0.5 * sin(2 * t))) : 0);
+        kl_wav_add(&w, &v, 1);
+    }
+    assert_int_equal(kl_wav_close(&w), 0);
+}
+
+struct player {
+    struct kl_voice_box *box;
+    struct kl_talk *talk;
+    struct kl_talk_news news;
+    char out[300];
+};
+
+static void join(struct player *p, unsigned client, const char *in, const char *out) {
+    snprintf(p->out, sizeof p->out, "%s", at(out));
+    p->box = kl_voice_box_new();
+    assert_non_null(p->box);
+    kl_voice_box_begin(p->box, "");
+    kl_voice_box_tell(p->box, &(struct kl_voice_told){.in_room = true,
+                                                      .answered = true,
+                                                      .client = (uint8_t)client,
+                                                      .voices = {.allowed = KL_VOICE_PLAYERS,
+                                                                 .hearers = (uint16_t)(1u << (1 - client))}});
+    struct kl_talk_setup setup = {&kl_sound_files, in, p->out, p->box};
+    p->talk = kl_talk_open(&setup, err, sizeof err);
+    assert_non_null(p->talk);
+}
+
+static void leave(struct player *p) {
+    uint64_t begin_us = kl_now_us();
+    kl_talk_close(p->talk);
+    assert_true(kl_now_us() - begin_us < KL_TALK_LEFT_MS * 1000);
+    kl_voice_box_drop(p->box);
+}
+
+struct way {
+    struct kl_voice v[64];
+    uint64_t due_us[64];
+    unsigned put, got, packets;
+};
+
+static void carry(struct way *w, struct player *from, unsigned client, struct player *to, uint64_t now_us) {
+    while (w->put - w->got < 64 && kl_voice_box_take(from->box, &w->v[w->put % 64])) {
+        w->v[w->put % 64].client = (uint8_t)client;
+        w->due_us[w->put++ % 64] = now_us + ONE_WAY;
+        w->packets++;
+    }
+    while (w->got != w->put && w->due_us[w->got % 64] <= now_us)
+        kl_voice_box_put(to->box, &w->v[w->got++ % 64]);
+}
+
+/* Runs both for that time. Returns what of either was carried. */
+static void talk(struct player p[2], struct way w[2], uint64_t us) {
+    uint64_t until_us = kl_now_us() + us;
+    for (uint64_t now_us; (now_us = kl_now_us()) < until_us; kl_sleep_us(1000)) {
+        carry(&w[0], &p[0], 0, &p[1], now_us);
+        carry(&w[1], &p[1], 1, &p[0], now_us);
+        kl_talk_news(p[0].talk, &p[0].news);
+        kl_talk_news(p[1].talk, &p[1].news);
+    }
+}
+
+/* The first loud sample; -1: none is. */
+static long loud_from(const int16_t *sample, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (sample[i] > 1000) return (long)i;
+    return -1;
+}
+
+static size_t loud_samples(const int16_t *sample, size_t count) {
+    size_t loud = 0;
+    for (size_t i = 0; i + 480 <= count; i += 480)
+        if (loud_from(sample + i, 480) >= 0) loud += 480;
+    return loud;
+}
+
+TEST_WITH(what_one_says_the_other_hears_soon, make_folder, remove_folder) {
+    if (no_opus()) skip();
+    struct player p[2] = {0};
+    struct way w[2] = {0};
+    int16_t *heard;
+    size_t count;
+    write_speech(at("in.wav"));
+    join(&p[0], 0, at("in.wav"), "a.wav");
+    join(&p[1], 1, "", "b.wav");
+    talk(p, w, 2200000);
+    uint64_t said_us = p[0].news.listens_since_us + 200000, plays_us = p[1].news.plays_since_us;
+    leave(&p[0]);
+    leave(&p[1]);
+    assert_int_equal(kl_wav_read(p[1].out, RATE, &heard, &count, err, sizeof err), 0);
+    long from = loud_from(heard, count);
+    assert_true(from > 0);
+    long delay_us = (long)(plays_us + (uint64_t)from * 1000000 / RATE - said_us);
+    print_message("one way %d ms, mouth to ear %ld ms\n", ONE_WAY / 1000, delay_us / 1000);
+    assert_true(delay_us > ONE_WAY);
+    assert_true(delay_us < ONE_WAY + 120000);
+    assert_in_range(loud_samples(heard, count), RATE / 2, RATE * 3 / 4);
+    free(heard);
+    assert_in_range(w[0].packets, 44, 50); /* 600 ms, and the tail of 300 ms */
+    assert_int_equal(w[1].packets, 0);     /* silence is not sent */
+    assert_int_equal(kl_wav_read(p[0].out, RATE, &heard, &count, err, sizeof err), 0);
+    assert_int_equal(loud_from(heard, count), -1); /* nobody hears himself */
+    free(heard);
+}
+
+TEST_WITH(by_key_nothing_is_sent_until_it_is_pushed, make_folder, remove_folder) {
+    if (no_opus()) skip();
+    struct player p[2] = {0};
+    struct way w[2] = {0};
+    write_speech(at("in.wav"));
+    join(&p[0], 0, at("in.wav"), "a.wav");
+    join(&p[1], 1, "", "b.wav");
+    kl_talk_wish(p[0].talk, &(struct kl_talk_wish){.by_key = true});
+    talk(p, w, 500000);
+    assert_int_equal(w[0].packets, 0);
+    assert_true(p[0].news.listens && !p[0].news.speaks);
+    kl_talk_wish(p[0].talk, &(struct kl_talk_wish){.by_key = true, .key_pushed = true});
+    talk(p, w, 300000);
+    assert_in_range(w[0].packets, 12, 16);
+    assert_true(p[0].news.speaks);
+    assert_int_equal(p[1].news.heard, 1);
+    talk(p, w, KL_TALK_KEY_US); /* the key is not said again */
+    assert_false(p[0].news.speaks);
+    leave(&p[0]);
+    leave(&p[1]);
+}
+
+TEST_WITH(nobody_hears_so_the_microphone_is_closed, make_folder, remove_folder) {
+    if (no_opus()) skip();
+    struct player p[2] = {0};
+    struct way w[2] = {0};
+    write_speech(at("in.wav"));
+    join(&p[0], 0, at("in.wav"), "a.wav");
+    join(&p[1], 1, "", "b.wav");
+    kl_voice_box_tell(
+        p[0].box,
+        &(struct kl_voice_told){.in_room = true, .answered = true, .voices = {.allowed = KL_VOICE_PLAYERS}});
+    talk(p, w, 400000);
+    assert_true(p[0].news.open && !p[0].news.listens);
+    assert_int_equal(p[0].news.room.why, KL_VOICE_NOBODY);
+    leave(&p[0]);
+    leave(&p[1]);
+}
+
+TEST_WITH(a_device_that_is_missing_is_told, make_folder, remove_folder) {
+    if (no_opus()) skip();
+    struct player p[2] = {0};
+    struct way w[2] = {0};
+    join(&p[0], 0, at("none.wav"), "a.wav");
+    join(&p[1], 1, "", "b.wav");
+    talk(p, w, 200000);
+    assert_false(p[0].news.open);
+    assert_non_null(strstr(p[0].news.error, "none.wav"));
+    leave(&p[0]);
+    leave(&p[1]);
+}
+
+/* --- a library that hangs --- */
+
+static volatile bool hangs, opens, closed;
+
+static void *open_hanging(const char *in, const char *out, char *why, size_t why_len) {
+    (void)in, (void)out, (void)why, (void)why_len;
+    static int device;
+    opens = true;
+    while (hangs)
+        kl_sleep_us(1000);
+    return &device;
+}
+static void close_hanging(void *s) {
+    (void)s;
+    closed = true;
+}
+
+TEST(a_library_that_hangs_holds_nobody_up) {
+    if (no_opus()) skip();
+    static const struct kl_sound hanging = {.name = "hanging", .open = open_hanging, .close = close_hanging};
+    hangs = true;
+    struct kl_voice_box *box = kl_voice_box_new();
+    struct kl_talk_setup setup = {&hanging, "", "", box};
+    struct kl_talk *t = kl_talk_open(&setup, err, sizeof err);
+    assert_non_null(t);
+    for (unsigned i = 0; i < 2000 && !opens; i++)
+        kl_sleep_us(1000);
+    assert_true(opens);
+    uint64_t begin_us = kl_now_us();
+    kl_talk_close(t);
+    assert_true(kl_now_us() - begin_us < 2 * KL_TALK_LEFT_MS * 1000);
+    kl_voice_box_drop(box); /* the thread has its own hold of it */
+    hangs = false;
+    for (unsigned i = 0; i < 2000 && !closed; i++)
+        kl_sleep_us(1000);
+    assert_true(closed);
+}
