@@ -7,6 +7,7 @@
 #include <sodium.h>
 
 #include "net/platform/address.h"
+#include "net/platform/clock.h"
 #include "net/platform/environment.h"
 #include "core_wrapper/match/checks.h"
 #include "core_wrapper/match/control.h"
@@ -27,6 +28,8 @@
 #include "net/session/identity.h"
 #include "net/session/known.h"
 #include "net/session/url.h"
+
+#define HOST_FIRST_US 2000000 /* others wait so long for the host to make a room again */
 
 /* --- our own description --- */
 
@@ -175,9 +178,14 @@ bool kl_join_open(struct kl_match *m) {
     return false;
 }
 
+/* Before the game the relay ends a room with its last link, or as it closes. The host makes it again. */
 bool kl_join_anew(struct kl_match *m) {
-    bool begun = m->emu.phase > KL_PHASE_FREE; /* before that the relay ends a room with its last link */
+    const bool begun = m->emu.phase > KL_PHASE_FREE;
+    const bool guest = m->status.roster.count && !m->status.welcome.host;
     if ((begun && !m->join.back) || m->status.refused != KL_REFUSE_SEAT) return false;
+    if (!m->join.anew_us) m->join.anew_us = kl_now_us() + (guest ? HOST_FIRST_US : 0);
+    if (kl_now_us() < m->join.anew_us) return true;
+    m->join.anew_us = 0;
     kl_frontend_log(&m->front, "%s: joining as a new player", m->status.reason);
     kl_link_close(m->link, 0);
     m->link = NULL;

@@ -15,7 +15,7 @@ void kl_join_room(struct kl_match *m, char out[KL_NAME_MAX], unsigned nth);
 /* The identity of the game, as the relay's list of rooms has it. */
 void kl_join_identity(struct kl_match *m, uint8_t out[16]);
 /* The link has ended. True if the reason was that the relay no longer knows the seat of the earlier process,
- * or that of a game that has not begun: a link for a new player is then open. */
+ * or that of a game that has not begun: a link for a new player is then open, or will be after more calls. */
 bool kl_join_anew(struct kl_match *m);
 /* Writes the room's link to standard error, once it is known whom we reached and it was asked for. Says once
  * that others see this address. */

@@ -305,6 +305,7 @@ struct kl_join {
     struct kl_seat_file seat;
     struct kl_checks checks; /* the room compares them */
     bool back;               /* the link began with a seat that was left behind */
+    uint64_t anew_us;        /* the next kl_join_anew() that opens a link; 0: none waits */
     bool invited;
     struct kl_url game; /* core and game of the invitation; read once, as `read_game` says */
     bool read_game;

@@ -9,8 +9,7 @@
 #include "net/platform/clock.h"
 #include "net/platform/dir.h"
 
-/* "keylock seat 2", a line for the key's seed, the token, the room's id, each hexadecimal; for people;
- * one
+/* "keylock seat 2", a line for the key's seed, the token, the room's id, each hexadecimal; for people; one
  * with the relays, if any */
 #define HEAD      "keylock seat 2\n"
 #define TOKEN_AT  (sizeof HEAD - 1 + 2 * KL_SEAT_SEED + 1)
@@ -216,7 +215,6 @@ void kl_seat_file_renew(struct kl_seat_file *f) {
     if (f->left) kl_seat_file_retire(f);
     kl_seat_make(&f->key);
     memset(f->room, 0, sizeof f->room);
-    f->relays[0] = 0;
     f->left = false;
     if (f->lock.handle >= 0) take_away(f);
 }

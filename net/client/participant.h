@@ -239,7 +239,7 @@ struct kl_participant_config {
     struct kl_seat_key seat;       /* signs RETURN. All zero: one is made */
     bool fresh;                    /* begins with RETURN: the seat of a process that died */
     uint8_t token[KL_TOKEN_BYTES]; /* with fresh: of the last WELCOME */
-    const char *relays;            /* with fresh: of the last NOTICE 4; NULL: none. Copied */
+    const char *relays;            /* others of its fleet, of a NOTICE 4 before; NULL: none. Copied */
     /* NULL, or goes into no room, but says this, and the relay's answer is status.refused and status.reason:
      * DELETE (room_id; it is signed here); CHALLENGE, and its token is status.start at KL_PARTICIPANT_LOAD;
      * RUN, with the run's recording. Both are copied. */
@@ -263,10 +263,6 @@ void kl_participant_begin(struct kl_participant *s, uint64_t now_us);
 void kl_participant_end(struct kl_participant *s, const char *reason);
 /* Gives back all memory, forgets all secrets. */
 void kl_participant_free(struct kl_participant *s);
-/* True for a player who asks for their seat: after a lost link, or a process that died. */
-static inline bool kl_participant_comes_back(const struct kl_participant *s) {
-    return s->status.phase == KL_PARTICIPANT_RETURNING || (s->fresh && !s->joined);
-}
 static inline bool kl_participant_is_over(const struct kl_participant *s) {
     return s->status.phase == KL_PARTICIPANT_ENDED;
 }

@@ -31,7 +31,7 @@ struct kl_link_config {
     const struct kl_msg *errand;   /* NULL, or goes into no room, but says this (participant.h) */
     const void *run;               /* with RUN: its recording */
     size_t run_len;
-    const char *relays; /* with fresh: as keep() got them; NULL: none */
+    const char *relays; /* that are asked as well: as keep() got them; NULL: none */
     /* NULL, or called by the network's thread, outside of the mutex: the token, or the relays that have the
      * room or may go on with it, are new. "": there is the one alone. */
     void (*keep)(void *ctx, const struct kl_welcome *w, const char *relays);

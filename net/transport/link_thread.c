@@ -259,7 +259,8 @@ static void choose_names(struct kl_link *l) {
     const struct kl_addresses *more = s->goes_on ? &l->others : &l->names;
     for (unsigned i = 0; i < more->count; i++)
         kl_addresses_add(&names, &more->at[i]);
-    for (unsigned i = 0; i < l->others.count && kl_participant_comes_back(s); i++)
+    const bool comes = !s->joined || s->status.phase == KL_PARTICIPANT_RETURNING;
+    for (unsigned i = 0; i < l->others.count && comes; i++)
         kl_addresses_add(&names, &l->others.at[i]);
     s->goes_on = false;
     if (names.count) l->names = names;

@@ -85,10 +85,11 @@ bool kl_directory_keep_claim(struct directory *d, const char *room, uint64_t now
     return take_answers(d);
 }
 
-/* Those without a room. */
+/* Those without a room. A relay that is drained makes none. */
 static void end_claims(struct directory *d, uint64_t now_us) {
+    const bool all = atomic_load(&d->fleet->draining);
     for (unsigned i = 0; i < CLAIMS; i++) {
-        if (!d->claim[i].until_us || now_us < d->claim[i].until_us) continue;
+        if (!d->claim[i].until_us || (now_us < d->claim[i].until_us && !all)) continue;
         d->claim[i].until_us = 0;
         add_delete(d, d->claim[i].room);
     }

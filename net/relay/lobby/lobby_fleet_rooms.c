@@ -127,7 +127,13 @@ bool kl_lobby_fleet_drain(struct kl_lobby *l, uint64_t now_us) {
     return true;
 }
 
-/* The first match whose copy is whole. */
+/* A match, once its copy is whole. Before the game its host makes the room again. */
+static bool may_go(const struct kl_lobby_room *r, uint64_t now_us) {
+    if (r->phase == KL_ROOM_GATHERING) return !kl_journal_is_unread(r);
+    return kl_journal_mark(r) && !awaits_copy(r, now_us);
+}
+
+/* The first that may. */
 void kl_lobby_fleet_drain_turn(struct kl_lobby *l, uint64_t now_us) {
     struct kl_addresses at;
     l->drain_us = now_us + DRAIN_LOOK_US;
@@ -136,7 +142,9 @@ void kl_lobby_fleet_drain_turn(struct kl_lobby *l, uint64_t now_us) {
         return;
     for (unsigned i = 0; i < l->limits.rooms; i++) {
         struct kl_lobby_room *r = l->room[i];
-        if (!r || !kl_journal_mark(r) || awaits_copy(r, now_us)) continue;
+        if (!r || !may_go(r, now_us)) continue;
+        if (r->phase == KL_ROOM_GATHERING)
+            kl_lobby_notice(r, "this relay closes: the room is made anew elsewhere");
         let_go(r, now_us);
         l->drain_us = now_us + DRAIN_NEXT_US;
         return;

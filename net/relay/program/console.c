@@ -51,8 +51,8 @@ static const struct {
      "  turned_away  clients put out, wrong passwords, wrong returns\n"
      "  held         memory of rooms, the journal",
      KL_CONSOLE_STATUS, 0},
-    {"drain", "hands the matches on to the other relays of the fleet, and takes no new rooms",
-     KL_CONSOLE_DRAIN, 0},
+    {"drain", "hands the rooms on to the other relays of the fleet, and takes no new rooms", KL_CONSOLE_DRAIN,
+     0},
     {"quit", "ends the relay", KL_CONSOLE_QUIT, 0},
     {"help", NULL, KL_CONSOLE_HELP, 0},
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # relay/fleet.sh - three relays and a Redis: two pairs come to different relays, and play. One relay loses its power, and a player
 # his process: the match goes on at another relay, with equal hashes. --check looks at Redis; without --fleet nothing of it is loaded.
-# runs: waiting, test, 40 s
+# runs: waiting, test, 45 s
 . "$(dirname "$0")/../lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$build/tests/rooms" "$content/shooter.nes"
@@ -59,9 +59,10 @@ check fleet/model "exit status $?: $(tail -n 3 "$tmp/model")" grep -q 'the same 
 check fleet/unfenced "no room failed" eval '! "$build/tests/rooms" --fleet --unfenced --seeds 30 >"$tmp/unfenced" 2>&1'
 
 begin_relay() { # NUMBER FLEET...
-    local i=$1 && shift
+    local i=$1 control=off && shift
+    [ "$i" != 2 ] || control=$tmp
     start "relay$i" setsid "$relay_program" --bind "127.0.0.$i" --host "127.0.0.$i" --port $((port + 1)) --state "$tmp/state" \
-        --journal "$tmp/journal$i" --control off "$@"
+        --journal "$tmp/journal$i" --control "$control" "$@"
     said "relay$i" 'event=fleet_found' 5 || { show "relay$i"; die "fleet: relay$i does not find Redis"; }
 }
 begin_relay 1 "${sealed[@]}"
@@ -70,16 +71,16 @@ begin_relay 3 "${fleet[@]}"
 relays_known() { [ "$(cat "$tmp"/relay[123].log | grep -ac 'event=fleet_relay ')" = 6 ]; }
 check fleet/known "$(grep -ah fleet_relay "$tmp"/relay[123].log)" eventually 5 relays_known
 
-play() { # NAME PAIR WHO RELAY
+play() { # NAME ROOM WHO RELAY FRAMES ARGUMENT...
     relay=127.0.0.$4:$((port + 1))
-    run_in_room "$1" --name "$3" --core nestopia --content "$content/shooter.nes" --room "pair$2" --frames 1500 \
-        --speed real --input "random:$2$RANDOM" --hash-every 60 --wait 30
+    run_in_room "$1" --name "$3" --core nestopia --content "$content/shooter.nes" --room "$2" --frames "$5" \
+        --speed real --input "random:$RANDOM" --hash-every 60 --wait 30 "${@:6}"
 }
 for i in 1 2; do
     for who in a b; do
         at=$i
         [ $who = a ] || at=$((i + 1))
-        play "pair$i-$who" $i $who $at
+        play "pair$i-$who" "pair$i" $who $at 1500
         [ $who = b ] || said "relay$i" "event=joined room=\"pair$i\"" 10
     done
 done
@@ -96,7 +97,10 @@ kill -STOP -- -"$group"
 kill -KILL -- -"$group"
 gone=$(now_ms)
 stop relay1 KILL 2>/dev/null
-play pair1-again 1 a 1
+play pair1-again pair1 a 1 1500
+# The last frames that the relay sent may have no copy, and are played once more, otherwise. A hash is told once.
+lasts 1 "the time till its player has run all frames that came"
+unmade=$(tail -n 1 "$tmp/pair1-b.hash" | cut -d ' ' -f 1)
 taken() { cat "$tmp"/relay[23].log | grep -aq 'event=fleet_room_taken room="pair1"'; }
 eventually 10 taken
 check fleet/taken "no relay has taken the room" taken
@@ -104,11 +108,13 @@ note "the room is another relay's after $(($(now_ms) - gone)) ms"
 
 back() { [ "$(cat "$tmp"/relay[23].log | grep -ac 'event=returned room="pair1"')" = 2 ]; }
 check fleet/seats "$(grep -ah 'room="pair1"' "$tmp"/relay[23].log)" eventually 10 back
+made() { awk -v at="$unmade" '$1 <= at - 120 || $1 > at' "$tmp/pair1-b.hash"; }
 first=(none pair1-again pair2-a)
 for i in 1 2; do
     one=${first[i]}
     ended "$one" 60; a=$?
     ended "pair$i-b" 20; b=$?
+    [ "$i" != 1 ] || { made >"$tmp/made" && mv "$tmp/made" "$tmp/pair1-b.hash"; }
     if [ $a != 0 ] || [ $b != 0 ]; then
         fail "fleet/pair$i: exit status $a and $b"
         show "$one" "pair$i-b" relay2 relay3
@@ -119,6 +125,22 @@ for i in 1 2; do
         ok "fleet/pair$i: $(wc -l <"$tmp/$one.hash") equal hashes"
     fi
 done
+# A room that waits for its third player moves as its relay is drained: its host makes it again, which is unlisted.
+play trio-a trio a 2 120 --players 3 --unlisted
+said relay2 'event=joined room="trio"' 10
+play trio-b trio b 2 120 --players 3
+eventually 10 eval '[ "$(grep -ac "event=joined room=\"trio\"" "$tmp/relay2.log")" = 2 ]'
+"$relay_program" ctl --control "$tmp" --port $((port + 1)) drain >"$tmp/drain" 2>&1
+check fleet/drain "exit status $?: $(cat "$tmp/drain")" grep -q '^ok' "$tmp/drain"
+moved() { [ "$(grep -ac 'event=joined room="trio"' "$tmp/relay3.log")" = 2 ]; }
+check fleet/moved "$(grep -ah 'room="trio"' "$tmp"/relay[23].log)" eventually 10 moved
+play trio-c trio c 3 120 --players 3
+for who in a b c; do
+    ended "trio-$who" 30 || { show "trio-$who"; fail "fleet/trio-$who: does not play"; }
+done
+check fleet/trio "$(grep -ah 'room="trio"' "$tmp/relay3.log")" "$keylock" diff "$tmp/trio-a.hash" "$tmp/trio-c.hash"
+check fleet/trio-door "$(grep -ah 'room="trio"' "$tmp/relay3.log")" eval 'grep -a "event=room_made room=\"trio\"" "$tmp/relay3.log" | grep -q listed=no'
+
 left() { redis-cli -p "$port" -n 3 keys 'keylock:[krt]*' | grep -vE 'relays?|rooms'; }
 none_left() { [ -z "$(left)" ]; }
 check fleet/removed "$(left | tr '\n' ' ')" eventually 10 none_left
