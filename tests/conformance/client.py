@@ -23,7 +23,7 @@ import match_roam
 import match_watch
 
 MATCHES = {match.__name__: match for match in (
-    match_play.play, match_play.come_back, match_play.journal, match_play.seal, match_challenge.challenges, match_play.strict, match_play.plain, match_late.late, match_watch.watch, match_heal.heal, match_heal.tie,
+    match_play.play, match_play.come_back, match_play.versions, match_play.journal, match_play.seal, match_challenge.challenges, match_play.strict, match_play.plain, match_late.late, match_watch.watch, match_heal.heal, match_heal.tie,
     match_heal.liar, match_heal.stranger, match_optimistic.optimistic, match_roam.roam, match_code.code)}
 
 

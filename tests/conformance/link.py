@@ -18,14 +18,14 @@ WINDOW = 2048
 class Handshake:
     """§9, until ANSWER"""
 
-    def __init__(self, rng, waits=(0.25,), room=""):
+    def __init__(self, rng, waits=(0.25,), room="", version=VERSION):
         self.secret, self.waits = rng.randbytes(32), list(waits)  # waits: seconds between two INIT; the last one for ever
         self.public, self.cookie = curves.x25519(self.secret), bytes(16)
-        self.room, self.bucket = room, 0
+        self.room, self.bucket, self.version, self.refusal = room, 0, version, None
         self.init_at, self.session, self.answered_at = 0, None, None
 
     def init(self):
-        return make_init(self.public, OFFERS, self.cookie, bucket=self.bucket)
+        return make_init(self.public, OFFERS, self.cookie, self.version, self.bucket)
 
     def turn(self, now):
         if self.session or now < self.init_at:
@@ -40,6 +40,8 @@ class Handshake:
         if data[1] == 0x11 and data[18:34] != self.cookie:
             self.cookie, self.bucket = data[18:34], bucket(data[34:66], self.room)
             return [self.init()]
+        if data[1] == 0x13:
+            self.refusal = struct.unpack("<BH", data[18:21])
         if data[1] == 0x12 and not self.session:
             number, cipher = struct.unpack("<IB", data[18:23])
             ee, es = curves.x25519(self.secret, data[23:55]), curves.x25519(self.secret, data[55:87])
@@ -86,10 +88,10 @@ class Session:
 class Link:
     """Events of turn(): ("connected", None), ("message", fields), ("update", body)."""
 
-    def __init__(self, port, rng, now, room=""):
-        self.port, self.rng, self.room = port, rng, room
+    def __init__(self, port, rng, now, room="", version=VERSION):
+        self.port, self.rng, self.room, self.version = port, rng, room, version
         self.sockets = [self.open_socket()]  # the present address is the last
-        self.session, self.handshake, self.heard_at, self.watched_at = None, Handshake(rng, room=room), now, now
+        self.session, self.handshake, self.heard_at, self.watched_at = None, Handshake(rng, room=room, version=version), now, now
         self.cut, self.mute, self.answers_path = False, False, True  # by the judge
         self.given_up = 0  # for the judge: sessions after 4 s of silence
         self.came, self.last = collections.Counter(), b""  # bytes that came, by (to the present address, kind); the last sent
@@ -107,7 +109,7 @@ class Link:
 
     def forget(self):
         """A new process: nothing of the session is left."""
-        self.session, self.handshake = None, Handshake(self.rng, room=self.room)
+        self.session, self.handshake = None, Handshake(self.rng, room=self.room, version=self.version)
 
     def put(self, datagrams):
         for data in datagrams if not self.cut and not self.mute else []:
@@ -178,10 +180,10 @@ class Link:
         self.watched_at = now
         silent = now - self.heard_at
         if self.session and silent >= 4:
-            self.session, self.handshake = None, Handshake(self.rng, (0.25, 0.5, 1.0), self.room)
+            self.session, self.handshake = None, Handshake(self.rng, (0.25, 0.5, 1.0), self.room, self.version)
             self.given_up += 1
         elif self.session and silent >= 1 and not self.handshake:
-            self.handshake = Handshake(self.rng, room=self.room)
+            self.handshake = Handshake(self.rng, room=self.room, version=self.version)
         if self.handshake:
             self.put(self.handshake.turn(now))
             if self.handshake.session and (not self.session or now >= self.handshake.answered_at + 0.25):

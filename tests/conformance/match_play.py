@@ -1,6 +1,7 @@
 """match_play.py - joining by a password, playing, commands, verdicts, returning. §5, §7 and §9 of net/PROTOCOL.md."""
 import struct
 
+from primitives import VERSION
 from judge import Match, equal_at, follows_the_lock, plays_past, restart, same_frames
 from room import POLICY_STRICT, text
 
@@ -34,6 +35,22 @@ def play(program, seed):
         m.until(lambda: any(v[2] == 1 for v in ann.verdicts))
         assert not ann.verdicts[-1][5], "one against one is no majority"
         print("ok a machine that differs is found by the verdict of frame %d" % ann.verdicts[-1][0])
+
+
+def versions(program, seed):
+    with Match(program, seed) as m:
+        ann, bob = m.client("ann"), m.client("bob", version=VERSION - 1)
+        m.until(lambda: all(c.lock and c.lock.ran >= 60 for c in (ann, bob)))
+        assert same_frames(ann, bob)
+        print("ok clients of versions %d and %d play in one room" % (VERSION, VERSION - 1))
+        for version in VERSION - 2, VERSION + 1:
+            eve = m.client("eve", version=version)
+            m.until(lambda: eve.link.handshake.refusal)
+            assert eve.link.handshake.refusal == (1, VERSION) and not eve.welcome
+        eve = m.client("eve", hello=VERSION + 1)
+        m.until(lambda: eve.refused)
+        assert eve.refused[0] == 1 and all(str(v) in eve.refused[1] for v in (VERSION, VERSION + 1)), eve.refused
+        print("ok versions %d and %d are refused by the relay's number" % (VERSION - 2, VERSION + 1))
 
 
 def commands(m, ann, bob):

@@ -40,9 +40,9 @@ class Client:
     def __init__(self, name, port, rng, now, **wishes):
         self.name, self.rng = name, rng
         self.wish = dict(room="python", seats=1, players=2, policy=POLICY_BOUNDED, spacing=0, lead_max=0, budget=10000, hash_every=15,
-                         subframes=1, clock=1, fps=30, desync=IGNORE, password=None, machine=Digests, content=CONTENT, files=FILES) | wishes
+                         subframes=1, clock=1, fps=30, desync=IGNORE, password=None, machine=Digests, content=CONTENT, files=FILES, version=VERSION, hello=None) | wishes
         self.facts = [["core", self.wish["machine"].NAME], ["content", self.wish["content"]]]
-        self.link, self.seat_seed = Link(port, rng, now, self.wish["room"]), rng.randbytes(32)
+        self.link, self.seat_seed = Link(port, rng, now, self.wish["room"], self.wish["version"]), rng.randbytes(32)
         self.new_process()
         self.token, self.seat_time, self.watches = None, 0, False
         self.forge = self.forge_frame = lambda what: what  # by the judge
@@ -109,7 +109,7 @@ class Client:
         door = w.get("door", 0) | (DOOR_PASSWORD if w["password"] else 0) | (DOOR_AGAIN if self.watches else 0)
         key = curves.ed25519_public(self.seat_seed).hex()
         seats = 0 if self.watches else w["seats"]
-        self.say(1, VERSION, text(self.name), text(w["room"]), seats, params, facts(self.facts), door, w.get("consent", 2), 0, key, text(w.get("match", "")))
+        self.say(1, w["hello"] or w["version"], text(self.name), text(w["room"]), seats, params, facts(self.facts), door, w.get("consent", 2), 0, key, text(w.get("match", "")))
         self.state = "entering"
 
     def come_back(self):

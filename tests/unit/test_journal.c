@@ -67,6 +67,11 @@ static void a_tail_is_read_as_written(void **state) {
     expect_record(&c, KL_TAIL_FRAMES, "");
     expect_record(&c, KL_TAIL_FRAMES, "more");
     expect_record(&slot[1], KL_TAIL_TICKET, "newest");
+    assert_null(kl_tail_objection(at, KL_TAIL_BYTES));
+    uint8_t other[KL_TAIL_HEAD];
+    memcpy(other, at, sizeof other);
+    other[16] = KL_TAIL_VERSION - 1;
+    assert_string_equal(kl_tail_objection(other, sizeof other), "it is of another version of this relay");
     t->key[0]++;
     assert_int_equal(kl_tail_open(slot, t->key, at, KL_TAIL_BYTES, &wrong), 0);
     kl_tail_free(t);

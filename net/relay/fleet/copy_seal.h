@@ -7,7 +7,10 @@
  *
  * The key is BLAKE2b of room, copy's number and salt, keyed by the fleet's key, which comes from relay.key.
  * A piece's nonce is the slot's number (u32; 0: the recording) and the byte at which the piece begins (u64).
- * Each copy that is begun draws a salt, so no key and nonce come twice. Integers little-endian. */
+ * Each copy that is begun draws a salt, so no key and nonce come twice. Integers little-endian.
+ *
+ * The version rises with the tail's, the ticket's and the recording's: a relay takes copies of its own one
+ * alone. */
 #ifndef KL_COPY_SEAL_H
 #define KL_COPY_SEAL_H
 

@@ -7,6 +7,7 @@
 #include <sodium.h>
 
 #include "net/engine/wire.h"
+#include "net/relay/durable/lobby_ticket.h"
 #include "net/relay/durable/store.h"
 #include "net/relay/durable/tail.h"
 #include "net/relay/fleet/copy_seal.h"
@@ -16,6 +17,9 @@
 #define AT_ONCE     64      /* rooms in one pipeline */
 #define CHUNK_BYTES 262144u /* of one recording in one command */
 #define ID_DIGITS   (2 * KL_ROOM_ID_BYTES + 1)
+
+_Static_assert(KL_COPY_VERSION == 1 && KL_TAIL_VERSION == 2 && KL_LOBBY_TICKET_VERSION == 3,
+               "a copy has a slot of the tail, and its ticket: its version rises with theirs");
 
 /* A room's copy. */
 struct copy {
