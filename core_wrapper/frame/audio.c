@@ -111,7 +111,9 @@ void kl_audio_mute(struct kl_audio *a, bool on) {
 
 /* --- out --- */
 
-static void to_front(retro_audio_sample_batch_t front, const int16_t *stereo, size_t frames) {
+static void to_front(const struct kl_audio *a, retro_audio_sample_batch_t front, const int16_t *stereo,
+                     size_t frames) {
+    if (a->heard) a->heard(a->heard_ctx, stereo, frames, a->rate);
     for (size_t done = 0; front && done < frames;) {
         size_t n = front(stereo + done * 2, frames - done);
         if (!n || n > frames - done) break;
@@ -120,7 +122,7 @@ static void to_front(retro_audio_sample_batch_t front, const int16_t *stereo, si
 }
 
 static void flush(struct kl_audio *a, retro_audio_sample_batch_t front) {
-    to_front(front, a->batch, a->batched);
+    to_front(a, front, a->batch, a->batched);
     a->batched = 0;
 }
 
@@ -148,7 +150,7 @@ void kl_audio_pass(struct kl_audio *a, retro_audio_sample_batch_t front) {
     for (uint64_t at = (uint64_t)llround(a->pos); at < a->end;) {
         size_t n = (size_t)(a->end - at), most = RING_FRAMES - (at & RING_MASK);
         if (n > most) n = most;
-        to_front(front, played(a, at), n);
+        to_front(a, front, played(a, at), n);
         at += n;
     }
     a->pos = (double)a->end;

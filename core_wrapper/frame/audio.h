@@ -55,6 +55,10 @@ struct kl_audio {
     double bridged;   /* samples that the frontend lacked and has not got since */
     int16_t batch[KL_AUDIO_BATCH * 2];
     unsigned batched;
+
+    /* Hears all that the frontend gets; NULL: nobody does. The caller sets it. */
+    void (*heard)(void *ctx, const int16_t *stereo, size_t frames, double rate);
+    void *heard_ctx;
 };
 
 /* rate, fps: the core's. May be called again while the core plays; waiting sound is dropped. */

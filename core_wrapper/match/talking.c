@@ -46,7 +46,9 @@ static void switch_on(struct kl_match *m) {
     kl_frontend_say(&m->front, KL_SCREEN_WARNING, TOLD_MS, "no voice: %s", err);
 }
 
-static void switch_off(struct kl_talking *t) {
+static void switch_off(struct kl_match *m) {
+    struct kl_talking *t = &m->join.talking;
+    m->emu.audio.heard = NULL;
     kl_talk_close(t->talk);
     t->talk = NULL;
     t->failed = false;
@@ -62,6 +64,8 @@ static void tell_devices(struct kl_match *m) {
         kl_frontend_log(&m->front, "voice plays since_us=%llu", (unsigned long long)n->plays_since_us);
     if (n->listens && !t->told.listens)
         kl_frontend_log(&m->front, "voice listens since_us=%llu", (unsigned long long)n->listens_since_us);
+    if (n->listens && !t->told.listens && *n->plain)
+        kl_frontend_log(&m->front, "voice: echo and noise stay: %s", n->plain);
     if (!n->listens && t->told.listens) kl_frontend_log(&m->front, "voice listens no longer");
     t->told.open = n->open && n->plays_since_us;
     t->told.listens = n->listens;
@@ -100,8 +104,10 @@ void kl_talking_turn(struct kl_match *m) {
                                 .by_key = m->config.voice == KL_SPEAK_PUSH,
                                 .key_pushed = kl_control_holds(m, "talk")};
     if (m->config.voice && !t->talk && t->box && !t->failed) switch_on(m);
-    if (!m->config.voice) switch_off(t);
+    if (!m->config.voice) switch_off(m);
     if (!t->talk) return;
+    m->emu.audio.heard = kl_talk_game;
+    m->emu.audio.heard_ctx = t->talk;
     kl_talk_wish(t->talk, &wish);
     kl_talk_news(t->talk, &t->news);
     tell_devices(m);
@@ -151,7 +157,7 @@ struct kl_voice_box *kl_talking_joins(struct kl_match *m) {
 }
 
 void kl_talking_leave(struct kl_match *m) {
-    switch_off(&m->join.talking);
+    switch_off(m);
     kl_voice_box_drop(m->join.talking.box);
     m->join.talking.box = NULL;
     m->join.talking.muted = 0;

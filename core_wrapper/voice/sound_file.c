@@ -51,8 +51,13 @@ static void listen_files(void *s, bool on) {
     f->listens = on;
 }
 
+/* Until something is due. */
 static void wait_files(void *s, uint64_t until_us) {
-    (void)s;
+    struct files *f = s;
+    uint64_t read_us = f->heard_since_us + (f->heard + 1) * KL_SOUND_PIECE_US,
+             write_us = f->played_since_us + f->played * KL_SOUND_PIECE_US;
+    if (f->listens && read_us < until_us) until_us = read_us;
+    if (write_us < until_us) until_us = write_us;
     kl_sleep_until(until_us);
 }
 

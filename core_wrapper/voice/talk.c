@@ -1,10 +1,12 @@
 #include "core_wrapper/voice/talk.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core_wrapper/voice/activity.h"
+#include "core_wrapper/voice/clean.h"
 #include "core_wrapper/voice/codec.h"
 #include "core_wrapper/voice/speakers.h"
 #include "net/platform/clock.h"
@@ -24,6 +26,8 @@ struct kl_talk {
     uint64_t wished_us;
     struct kl_talk_news news;
     struct kl_talk *left_before; /* another one that was left behind */
+
+    _Atomic(struct kl_clean *) clean; /* NULL: the microphone's sound stays as it is */
 
     /* The thread's own. */
     const struct kl_sound *sound;
@@ -50,11 +54,13 @@ static void listen(struct kl_talk *t, bool on) {
     t->now.listens_since_us = kl_now_us();
     t->now.speaks = false;
     t->count = 0;
+    if (t->clean && on) kl_clean_begin(t->clean);
 }
 
 /* The unit in which speech ends is the last of the spurt. */
 static void say_unit(struct kl_talk *t) {
     struct kl_voice v = {.number = t->number};
+    if (t->clean) kl_clean_sound(t->clean, t->sample, t->count);
     bool was = t->now.speaks, loud = kl_activity_unit(&t->activity, t->sample, t->count);
     t->now.level_db = t->activity.level_db;
     t->now.speaks = t->want.by_key ? t->want.key_pushed : loud;
@@ -94,6 +100,7 @@ static bool play(struct kl_talk *t, uint64_t now_us) {
         uint64_t at_us = now_us + (uint64_t)i * KL_SOUND_PIECE_US;
         t->now.heard = kl_speakers_mix(&t->speakers, at_us, piece);
         t->sound->write(t->device, piece);
+        if (t->clean && t->now.listens) kl_clean_voices(t->clean, piece);
     }
     return room >= 0;
 }
@@ -152,6 +159,7 @@ static void run(void *arg) {
     bool can = kl_codec_load(t->now.error, sizeof t->now.error) == 0;
     t->encoder = can ? kl_encoder_new() : NULL;
     if (can && !t->encoder) snprintf(t->now.error, sizeof t->now.error, "no memory");
+    t->clean = can ? kl_clean_new(t->now.plain, sizeof t->now.plain) : NULL;
     bool rests = false;
     while (meet(t, rests ? kl_now_us() + KL_TALK_RETRY_US : 0)) {
         rests = false;
@@ -164,6 +172,7 @@ static void run(void *arg) {
     kl_speakers_free(&t->speakers);
     kl_encoder_free(t->encoder);
     kl_voice_box_drop(t->box);
+    kl_clean_free(t->clean);
     kl_mutex_lock(&t->mutex);
     t->ended = true;
     kl_cond_wake(&t->changed);
@@ -214,6 +223,12 @@ void kl_talk_close(struct kl_talk *t) {
     }
     kl_thread_join(&t->thread);
     free(t);
+}
+
+void kl_talk_game(void *talk, const int16_t *stereo, size_t frames, double rate) {
+    struct kl_talk *t = talk;
+    struct kl_clean *clean = t->clean;
+    if (clean) kl_clean_game(clean, stereo, frames, rate);
 }
 
 void kl_talk_wish(struct kl_talk *t, const struct kl_talk_wish *wish) {

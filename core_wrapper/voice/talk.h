@@ -6,6 +6,7 @@
 #define KLW_TALK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core_wrapper/voice/sound.h"
@@ -35,16 +36,19 @@ struct kl_talk_wish {
     bool by_key;     /* push to talk: speech is what is said while: */
     bool key_pushed; /* ; else what is louder than the room */
 };
+/* Sound of the game goes to the loudspeaker: talk is a struct kl_talk. audio.h. */
+void kl_talk_game(void *talk, const int16_t *stereo, size_t frames, double rate);
 /* In each turn. */
 void kl_talk_wish(struct kl_talk *t, const struct kl_talk_wish *wish);
 
 struct kl_talk_news {
-    bool open;                                 /* the devices are */
-    char error[KL_TALK_ERROR];                 /* the reason why they are not; "": not tried yet */
-    bool listens;                              /* the microphone is open */
-    bool speaks;                               /* the player does */
-    double level_db;                           /* of the microphone: -96 to 0 */
-    uint16_t heard;                            /* clients that speak now */
+    bool open;                 /* the devices are */
+    char error[KL_TALK_ERROR]; /* the reason why they are not; "": not tried yet */
+    char plain[KL_TALK_ERROR]; /* the reason why the microphone's sound is not cleaned; "": it is */
+    bool listens;              /* the microphone is open */
+    bool speaks;               /* the player does */
+    double level_db;           /* of the microphone: -96 to 0 */
+    uint16_t heard;            /* clients that speak now */
     uint64_t listens_since_us, plays_since_us; /* kl_now_us() of their first samples */
     struct kl_voice_news room;
 };

@@ -2,7 +2,7 @@
 
 BENCHES := latency wrapper catchup bytes relay pace
 
-.PHONY: bench bench-build bench-ahead bench-pages bench-database bench-beyond bench-fleet bench-window $(BENCHES:%=bench-%)
+.PHONY: bench bench-build bench-ahead bench-pages bench-database bench-beyond bench-fleet bench-window bench-voice $(BENCHES:%=bench-%)
 bench: $(BENCHES:%=bench-%) ## measure: CSV and plots into build/bench (QUICK=1: a few minutes, says less)
 
 bench-latency:  ## lead and press-to-play over the table's links, beside the bound and the original
@@ -28,8 +28,11 @@ bench-window: bench_args = $(ONLY)
 bench-window:   ## ONLY="readers" or "page": what hostile readers of --http cost 128 rooms that play, and how quick its page is with 1,000 rooms
 
 # They share the machine's cores, so never two at once, with any -j.
-$(BENCHES:%=bench-%) bench-ahead bench-pages bench-database bench-beyond bench-fleet bench-window: bench-%: bench-build
+$(BENCHES:%=bench-%) bench-ahead bench-pages bench-database bench-beyond bench-fleet bench-window bench-voice: bench-%: bench-build
 	$(Q)flock --no-fork $(OUT)/bench/.lock env KL_BUILD=$(OUT) KL_CONTENT=$(BUILD)/content QUICK=$(QUICK) DOCUMENT=$(DOCUMENT) $(if $(MINUTES),MINUTES=$(MINUTES)) python3 tests/bench/$*.py $(bench_args)
+
+bench-voice:    ## voice between two players: delay, losses, cost, with a plot; ONLY="delay", "losses" or "cost"
+bench-voice: bench_args = $(ONLY)
 
 bench-guess: $(OUT)/bench/guess ## rules of guessing the others' buttons, on play-like input
 	$(Q)$(OUT)/bench/guess

@@ -101,6 +101,7 @@ OUTSIDE = {
     "json-c/": ["core_wrapper"],
     "hiredis/": ["net/relay/fleet"],
     "opus/": ["core_wrapper/voice"],
+    "speex/": ["core_wrapper/voice"],
     "pulse/": ["core_wrapper/voice"],
 }
 # The system's headers for files, folders, processes and libraries, then for clocks, threads, sockets and waiting. Only net/platform

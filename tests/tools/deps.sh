@@ -4,7 +4,7 @@
 # big-endian: the compiler and the emulator of make big-endian.
 set -eu
 relay='gcc libc6-dev make libenet-dev libsodium-dev libzstd-dev libutf8proc-dev libhiredis-dev'
-play='build-essential pkg-config git libenet-dev libsodium-dev libzstd-dev libutf8proc-dev libsamplerate0-dev libxxhash-dev libjson-c-dev zlib1g-dev libopus-dev libpulse-dev libarchive-dev libminiupnpc-dev libnatpmp-dev
+play='build-essential pkg-config git libenet-dev libsodium-dev libzstd-dev libutf8proc-dev libsamplerate0-dev libxxhash-dev libjson-c-dev zlib1g-dev libopus-dev libspeexdsp-dev libpulse-dev libarchive-dev libminiupnpc-dev libnatpmp-dev
 retroarch-dev libretro-core-info cc65'
 tests='libcmocka-dev retroarch libretro-nestopia libretro-gambatte libretro-mgba
 libretro-beetle-pce-fast libretro-beetle-wswan libretro-bsnes-mercury-performance

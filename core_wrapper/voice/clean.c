@@ -1,0 +1,238 @@
+#include "core_wrapper/voice/clean.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core_wrapper/voice/codec.h"
+#include "net/platform/library.h"
+
+#if __has_include(<speex/speex_echo.h>)
+#include <speex/speex_echo.h>
+#include <speex/speex_preprocess.h>
+#include <speex/speex_resampler.h>
+
+#ifdef _WIN32
+#define LIBRARY "libspeexdsp-1.dll"
+#else
+#define LIBRARY "libspeexdsp.so.1"
+#endif
+#define RATE    16000
+#define PIECE   (RATE / 100) /* 10 ms: noise costs as long a delay */
+#define TAIL    (RATE / 5)   /* an echo comes within 200 ms */
+#define WAITS   (6 * PIECE)  /* loudspeaker sound that waits for the microphone's; older sound goes */
+#define QUALITY 3            /* of the resamplers: 2 ms */
+#define GAME    16384        /* frames of the game that wait for the voice thread; a power of two */
+#define BATCH   256          /* of them at a time */
+#define NOISE   (-20)        /* dB by which noise becomes softer */
+#define GAIN_DB 9            /* by which soft speech becomes louder, at most */
+#define LEVEL   8000         /* of speech */
+
+static struct {
+    SpeexEchoState *(*echo_state_init)(int frame, int tail);
+    void (*echo_state_destroy)(SpeexEchoState *s);
+    void (*echo_state_reset)(SpeexEchoState *s);
+    int (*echo_ctl)(SpeexEchoState *s, int request, void *value);
+    void (*echo_cancellation)(SpeexEchoState *s, const spx_int16_t *in, const spx_int16_t *far,
+                              spx_int16_t *out);
+    SpeexPreprocessState *(*preprocess_state_init)(int frame, int rate);
+    void (*preprocess_state_destroy)(SpeexPreprocessState *s);
+    int (*preprocess_ctl)(SpeexPreprocessState *s, int request, void *value);
+    int (*preprocess_run)(SpeexPreprocessState *s, spx_int16_t *sample);
+    SpeexResamplerState *(*resampler_init)(spx_uint32_t channels, spx_uint32_t from, spx_uint32_t to,
+                                           int quality, int *error);
+    void (*resampler_destroy)(SpeexResamplerState *s);
+    int (*resampler_process_int)(SpeexResamplerState *s, spx_uint32_t channel, const spx_int16_t *in,
+                                 spx_uint32_t *in_len, spx_int16_t *out, spx_uint32_t *out_len);
+    int (*resampler_set_rate)(SpeexResamplerState *s, spx_uint32_t from, spx_uint32_t to);
+} dsp;
+
+static bool load(char *err, size_t err_len) {
+#define WANT(symbol)                                                                                         \
+    { "speex_" #symbol, (void **)&dsp.symbol }
+    static const struct kl_library_symbol want[] = {
+        WANT(echo_state_init),          WANT(echo_state_destroy),
+        WANT(echo_state_reset),         WANT(echo_ctl),
+        WANT(echo_cancellation),        WANT(preprocess_state_init),
+        WANT(preprocess_state_destroy), WANT(preprocess_ctl),
+        WANT(preprocess_run),           WANT(resampler_init),
+        WANT(resampler_destroy),        WANT(resampler_process_int),
+        WANT(resampler_set_rate)};
+    return dsp.resampler_set_rate || kl_library_load(LIBRARY, want, sizeof want / sizeof *want, err, err_len);
+}
+
+/* One kind of sound on its way to the loudspeaker, at RATE. */
+struct far {
+    SpeexResamplerState *to;
+    int16_t sample[WAITS];
+    size_t count;
+};
+
+struct kl_clean {
+    SpeexEchoState *echo;
+    SpeexPreprocessState *noise;
+    SpeexResamplerState *down, *up; /* of the microphone's sound */
+    struct far voices, game;
+    unsigned game_rate; /* that game.to has */
+    /* From the game's thread, one channel: `put` is its own, `got` is ours. */
+    int16_t ring[GAME];
+    _Atomic size_t put, got;
+    _Atomic unsigned rate;
+};
+
+void kl_clean_free(struct kl_clean *c) {
+    if (!c) return;
+    if (c->echo) dsp.echo_state_destroy(c->echo);
+    if (c->noise) dsp.preprocess_state_destroy(c->noise);
+    SpeexResamplerState *const all[] = {c->down, c->up, c->voices.to, c->game.to};
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i]) dsp.resampler_destroy(all[i]);
+    free(c);
+}
+
+static void set_up(struct kl_clean *c) {
+    int rate = RATE, on = 1, softer = NOISE, most = GAIN_DB;
+    float level = LEVEL;
+    dsp.echo_ctl(c->echo, SPEEX_ECHO_SET_SAMPLING_RATE, &rate);
+    dsp.preprocess_ctl(c->noise, SPEEX_PREPROCESS_SET_ECHO_STATE, c->echo);
+    dsp.preprocess_ctl(c->noise, SPEEX_PREPROCESS_SET_DENOISE, &on);
+    dsp.preprocess_ctl(c->noise, SPEEX_PREPROCESS_SET_NOISE_SUPPRESS, &softer);
+    dsp.preprocess_ctl(c->noise, SPEEX_PREPROCESS_SET_AGC, &on);
+    dsp.preprocess_ctl(c->noise, SPEEX_PREPROCESS_SET_AGC_LEVEL, &level);
+    dsp.preprocess_ctl(c->noise, SPEEX_PREPROCESS_SET_AGC_MAX_GAIN, &most);
+}
+
+struct kl_clean *kl_clean_new(char *err, size_t err_len) {
+    if (!load(err, err_len)) return NULL;
+    struct kl_clean *c = calloc(1, sizeof *c);
+    if (c) {
+        c->echo = dsp.echo_state_init(PIECE, TAIL);
+        c->noise = dsp.preprocess_state_init(PIECE, RATE);
+        c->down = dsp.resampler_init(1, KL_CODEC_RATE, RATE, QUALITY, NULL);
+        c->up = dsp.resampler_init(1, RATE, KL_CODEC_RATE, QUALITY, NULL);
+        c->voices.to = dsp.resampler_init(1, KL_CODEC_RATE, RATE, QUALITY, NULL);
+        c->game_rate = KL_CODEC_RATE;
+        c->game.to = dsp.resampler_init(1, c->game_rate, RATE, QUALITY, NULL);
+    }
+    if (c && c->echo && c->noise && c->down && c->up && c->voices.to && c->game.to) {
+        set_up(c);
+        return c;
+    }
+    snprintf(err, err_len, "no memory");
+    kl_clean_free(c);
+    return NULL;
+}
+
+/* --- the loudspeaker's sound --- */
+
+static void add(struct far *f, const int16_t *sample, size_t count) {
+    spx_uint32_t in = (spx_uint32_t)count, out = PIECE;
+    int16_t piece[PIECE];
+    dsp.resampler_process_int(f->to, 0, sample, &in, piece, &out);
+    if (f->count + out > WAITS) {
+        size_t old = f->count + out - WAITS;
+        memmove(f->sample, f->sample + old, (f->count - old) * sizeof *f->sample);
+        f->count -= old;
+    }
+    memcpy(f->sample + f->count, piece, out * sizeof *piece);
+    f->count += out;
+}
+
+/* The oldest piece is added to out; one that is not there is silence. */
+static void take(struct far *f, int32_t out[PIECE]) {
+    size_t n = f->count < PIECE ? f->count : PIECE;
+    for (size_t i = 0; i < n; i++)
+        out[i] += f->sample[i];
+    f->count -= n;
+    memmove(f->sample, f->sample + n, f->count * sizeof *f->sample);
+}
+
+void kl_clean_voices(struct kl_clean *c, const int16_t piece[KL_SOUND_PIECE]) {
+    add(&c->voices, piece, KL_SOUND_PIECE);
+}
+
+void kl_clean_game(struct kl_clean *c, const int16_t *stereo, size_t frames, double rate) {
+    size_t put = atomic_load_explicit(&c->put, memory_order_relaxed), got = atomic_load(&c->got);
+    if (!(rate >= 4000 && rate <= 384000) || put - got + frames > GAME) return;
+    for (size_t i = 0; i < frames; i++)
+        c->ring[(put + i) % GAME] = (int16_t)((stereo[2 * i] + stereo[2 * i + 1]) / 2);
+    atomic_store(&c->rate, (unsigned)(rate + 0.5));
+    atomic_store(&c->put, put + frames);
+}
+
+static void fetch_game(struct kl_clean *c) {
+    size_t got = atomic_load_explicit(&c->got, memory_order_relaxed), put = atomic_load(&c->put);
+    unsigned rate = atomic_load(&c->rate);
+    int16_t batch[BATCH];
+    if (put == got) return;
+    if (rate != c->game_rate) dsp.resampler_set_rate(c->game.to, rate, RATE);
+    c->game_rate = rate;
+    while (got != put) {
+        size_t n = put - got < BATCH ? put - got : BATCH;
+        for (size_t i = 0; i < n; i++)
+            batch[i] = c->ring[(got + i) % GAME];
+        add(&c->game, batch, n);
+        got += n;
+    }
+    atomic_store(&c->got, got);
+}
+
+/* --- the microphone's --- */
+
+void kl_clean_begin(struct kl_clean *c) {
+    fetch_game(c);
+    c->voices.count = c->game.count = 0;
+    dsp.echo_state_reset(c->echo);
+}
+
+static int16_t within(int32_t v) {
+    return (int16_t)(v > INT16_MAX ? INT16_MAX : v < INT16_MIN ? INT16_MIN : v);
+}
+
+static void clean(struct kl_clean *c, int16_t piece[KL_SOUND_PIECE]) {
+    int32_t sum[PIECE] = {0};
+    int16_t near[PIECE] = {0}, far[PIECE], out[PIECE];
+    spx_uint32_t in_len = KL_SOUND_PIECE, len = PIECE;
+    dsp.resampler_process_int(c->down, 0, piece, &in_len, near, &len);
+    fetch_game(c);
+    take(&c->voices, sum);
+    take(&c->game, sum);
+    for (unsigned i = 0; i < PIECE; i++)
+        far[i] = within(sum[i]);
+    dsp.echo_cancellation(c->echo, near, far, out);
+    dsp.preprocess_run(c->noise, out);
+    in_len = PIECE;
+    len = KL_SOUND_PIECE;
+    dsp.resampler_process_int(c->up, 0, out, &in_len, piece, &len);
+    memset(piece + len, 0, (KL_SOUND_PIECE - len) * sizeof *piece);
+}
+
+void kl_clean_sound(struct kl_clean *c, int16_t *sample, size_t count) {
+    for (size_t at = 0; at + KL_SOUND_PIECE <= count; at += KL_SOUND_PIECE)
+        clean(c, sample + at);
+}
+
+#else
+
+struct kl_clean *kl_clean_new(char *err, size_t err_len) {
+    snprintf(err, err_len, "this wrapper was built without speexdsp (libspeexdsp-dev)");
+    return NULL;
+}
+void kl_clean_free(struct kl_clean *c) {
+    (void)c;
+}
+void kl_clean_begin(struct kl_clean *c) {
+    (void)c;
+}
+void kl_clean_voices(struct kl_clean *c, const int16_t piece[KL_SOUND_PIECE]) {
+    (void)c, (void)piece;
+}
+void kl_clean_game(struct kl_clean *c, const int16_t *stereo, size_t frames, double rate) {
+    (void)c, (void)stereo, (void)frames, (void)rate;
+}
+void kl_clean_sound(struct kl_clean *c, int16_t *sample, size_t count) {
+    (void)c, (void)sample, (void)count;
+}
+
+#endif

@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""voice.py - voice between two players of a room, from a WAV file in place of a microphone to one in place of a loudspeaker, through a
+relay and links (tests/tools/faultproxy): its delay, what losses do to it, what it costs.
+
+- Delay: of each word, from its begin in the one file to its begin in the other; medians and 95th percentiles beside the aim, one way
+  and 60 ms, with jitter 80 ms.
+- Losses: the log-spectral distance of 20 ms of sound to the same without losses, over 24 bands, where somebody speaks; 95th percentile.
+- Cost: processor time of the voice thread beside that of its process, bytes on the wire while somebody speaks, and the lead and
+  the stalls of a room with three talkers beside the same room without voice.
+
+  voice.py [delay|losses|cost]        one of them; DOCUMENT=1 is not for it"""
+import array
+import cmath
+import math
+import os
+import re
+import subprocess
+import sys
+import time
+import wave
+
+import bench
+import bytes as wire
+
+sys.path.insert(0, os.path.join(bench.ROOT, "tests", "e2e", "voice"))
+SPEECH = os.path.join(bench.ROOT, "tests", "e2e", "voice", "speech.py")
+CORE = os.path.join(bench.BUILD, "cores", "probe_core_libretro.so")
+GAME = os.path.join(bench.CONTENT, "shooter.nes")
+SECONDS = 15 if bench.QUICK else 60
+DELAYS = [(0, 0)] if os.environ.get("FEW") else [(0, 0), (50, 0), (50, 10), (100, 0), (100, 10)] # RTT to the relay and jitter, ms; one way between players is the RTT
+LOSSES = (5, 20)  # % on each of a packet's two hops together
+AIM_MS, AIM_JITTER_MS = 60, 80
+RATE, UNIT, BANDS = 48000, 960, 24
+
+
+def speech(name, seconds, seed):
+    path = os.path.join(bench.tmp, name + ".wav")
+    subprocess.run([sys.executable, SPEECH, "make", path, str(seconds), str(seed)], check=True)
+    return path
+
+
+def player(name, at, room, players, seconds, says=None):
+    """One of a room of so many; hears if it says something."""
+    voice = ["--voice", "on", "--voice-in", says, "--voice-out", os.path.join(bench.tmp, name + "-hears.wav")] if says else []
+    return bench.start(name, bench.KEYLOCK, "run", "--relay", at, "--core", CORE, "--content", GAME, "--room", room, "--name", name, "--players", players,
+                       "--frames", seconds * 60, "--wait", 60, "--speed", "real", *voice, env=bench.environment(PROBE_CORE="no-clock"))
+
+
+def since(p, what):
+    found = re.search(rf"voice {what} since_us=(\d+)", bench.said(p))
+    return found and found.group(1)
+
+
+def ended(players, seconds):
+    until = time.monotonic() + seconds
+    for p in players:
+        p.wait(max(1, until - time.monotonic()))
+        bench.stop(p)
+
+
+def talk(tag, rtt, jitter, loss, seconds=SECONDS):
+    """ann speaks to ben: (ann, ben), who have ended."""
+    relay, at = bench.relay(tag)
+    link, to = bench.through(at, rtt, jitter, loss, tag=tag)
+    pair = [player(tag + name, to, tag, 2, seconds, speech(tag + name + "-says", seconds, seed)) for name, seed in (("ann", 1), ("ben", 2))]
+    ended(pair, seconds + 90)
+    for p in (link, relay):
+        bench.stop(p)
+    return pair
+
+
+# --- delay ---
+
+def delay():
+    rows = []
+    for rtt, jitter in DELAYS:
+        ann, ben = talk(f"delay-{rtt}-{jitter}", rtt, jitter, 0)
+        for speaker, hearer in ((ann, ben), (ben, ann)):
+            says, hears = (os.path.join(bench.tmp, p.name + suffix) for p, suffix in ((speaker, "-says.wav"), (hearer, "-hears.wav")))
+            told = subprocess.run([sys.executable, SPEECH, "judge", says, since(speaker, "listens") or "0", hears, since(hearer, "plays") or "0"],
+                                  capture_output=True, text=True).stdout
+            found = {k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", told)}
+            if not found.get("heard"):
+                bench.say(f"RTT {rtt}, jitter {jitter}: nothing was heard: {told}{bench.said(hearer)[-300:]}")
+                continue
+            rows.append({"rtt_ms": rtt, "jitter_ms": jitter, "words": found["words"], "heard": found["heard"], "median_ms": found["median_ms"],
+                         "p95_ms": found["p95_ms"], "aim_ms": rtt + AIM_MS, "aim_p95_ms": rtt + AIM_JITTER_MS})
+            bench.say(f"RTT {rtt} ms, jitter {jitter} ms: {found['heard']} of {found['words']} words, median {found['median_ms']} ms (aim {rtt + AIM_MS}), "
+                      f"p95 {found['p95_ms']} ms (aim {rtt + AIM_JITTER_MS})")
+    bench.write_csv("voice-delay", rows)
+    if not rows:
+        return
+    by = [{"name": f"{r['rtt_ms']}±{r['jitter_ms']}", **r} for r in rows[::2]]
+    bench.plot("voice-delay", bench.head("voice-delay", 900, 420) + bench.block("d", by, ("name", "median_ms", "p95_ms", "aim_ms", "aim_p95_ms")) +
+               'set title "Mouth to ear between two players, file devices"\nset ylabel "ms"\nset xlabel "RTT to the relay ± jitter, ms"\n'
+               'set style data histograms\nset style fill solid 0.8 border -1\nset yrange [0:*]\nset key top left\n'
+               'plot $d using 2:xtic(1) title "median" lc rgb "#3b6ea5", "" using 3 title "95th percentile" lc rgb "#c58b3b", '
+               '"" using 0:4 with points pt 2 lc rgb "#222222" title "aim of the median", "" using 0:5 with points pt 1 lc rgb "#777777" title "aim of the percentile"\n')
+
+
+# --- losses ---
+
+def samples(path):
+    with wave.open(path, "rb") as w:
+        return array.array("h", w.readframes(w.getnframes()))
+
+
+def spectrum(x):
+    """A fast Fourier transform; len(x) is a power of two."""
+    n = len(x)
+    if n == 1:
+        return x
+    even, odd = spectrum(x[::2]), spectrum(x[1::2])
+    turned = [cmath.exp(-2j * math.pi * k / n) * odd[k] for k in range(n // 2)]
+    return [e + t for e, t in zip(even, turned)] + [e - t for e, t in zip(even, turned)]
+
+
+WINDOW = [0.5 - 0.5 * math.cos(2 * math.pi * i / UNIT) for i in range(UNIT)]
+
+
+def bands(s, at):
+    """dB of the bands up to 8 kHz."""
+    power = [abs(c) ** 2 for c in spectrum([v * w for v, w in zip(s[at:at + UNIT], WINDOW)] + [0] * (1024 - UNIT))[:171]]
+    width = len(power) // BANDS
+    return [10 * math.log10(sum(power[b * width:(b + 1) * width]) / width + 1e4) for b in range(BANDS)]
+
+
+def is_loud(s, at):
+    return sum(map(abs, s[at:at + UNIT])) > 500 * UNIT
+
+
+def lag_of(a, at, b, guess):
+    """Samples by which b is later than a at this place, near the guess."""
+    piece, best = a[at:at + 4 * UNIT:8], (None, None)
+    for lag in range(guess - 2880, guess + 2881, 8):
+        if at + lag < 0 or at + lag + 4 * UNIT > len(b):
+            continue
+        match = sum(x * y for x, y in zip(piece, b[at + lag:at + lag + 4 * UNIT:8]))
+        if best[0] is None or match > best[0]:
+            best = (match, lag)
+    return best[1]
+
+
+def distances(clean, other):
+    """Of each loud unit."""
+    found, lag, quiet = [], None, 99
+    guess = next((i for i in range(0, len(other) - UNIT, UNIT) if is_loud(other, i)), 0) - \
+        next((i for i in range(0, len(clean) - UNIT, UNIT) if is_loud(clean, i)), 0)
+    for at in range(0, len(clean) - 4 * UNIT, UNIT):
+        loud = is_loud(clean, at)
+        if loud and (quiet > 10 or lag is None):
+            lag = lag_of(clean, at, other, guess if lag is None else lag)
+        quiet = 0 if loud else quiet + 1
+        if not loud or lag is None or at + lag < 0 or at + lag + UNIT > len(other):
+            continue
+        a, b = bands(clean, at), bands(other, at + lag)
+        found.append(math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b)) / BANDS))
+    return sorted(found)
+
+
+def losses():
+    rows = []
+    _, ben = talk("clean", 50, 0, 0, min(SECONDS, 30))
+    clean = samples(os.path.join(bench.tmp, ben.name + "-hears.wav"))
+    for loss in (0, *LOSSES):
+        hop = 100 * (1 - math.sqrt(1 - loss / 100))
+        _, ben = talk(f"loss-{loss}", 50, 0, hop, min(SECONDS, 30))
+        d = distances(clean, samples(os.path.join(bench.tmp, ben.name + "-hears.wav")))
+        if not d:
+            bench.say(f"loss {loss} %: nothing was heard")
+            continue
+        p50, p95 = d[len(d) // 2], d[min(len(d) - 1, int(0.95 * len(d)))]
+        rows.append({"loss": loss, "units": len(d), "median_db": p50, "p95_db": p95})
+        bench.say(f"loss {loss} %: {len(d)} units with speech, distance median {p50:.2f} dB, p95 {p95:.2f} dB")
+    bench.write_csv("voice-losses", rows)
+
+
+# --- cost ---
+
+def thread_s(pid, name=None):
+    """Processor seconds of the process's threads of this name."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/comm") as f:
+            if name and f.read().strip() != name[:15]:
+                continue
+        with open(f"/proc/{pid}/task/{task}/schedstat") as f:
+            total += int(f.read().split()[0]) / 1e9
+    return total
+
+
+def room(tag, talkers, seconds):
+    """A room of four of whom so many speak: what each says at its end, and the figures of the first one's voice thread and wire."""
+    relay, at = bench.relay(tag)
+    link, to = bench.through(at, 50, 5, 1, tag=tag)
+    tap = wire.Tap(to)
+    names = [f"{tag}-{i}" for i in range(4)]
+    all_ = [player(n, tap.address if i == 0 else to, tag, 4, seconds, speech(n + "-says", seconds, i) if i < talkers else None) for i, n in enumerate(names)]
+    bench.wait_said(all_[0], "playing seats=", 60)
+    time.sleep(3)
+    voice, process, before, begun = thread_s(all_[0].pid, "keylock-voice"), thread_s(all_[0].pid), tap.snapshot(), time.monotonic()
+    time.sleep(seconds - 10)
+    wall, after = time.monotonic() - begun, tap.snapshot()
+    voice, process = thread_s(all_[0].pid, "keylock-voice") - voice, thread_s(all_[0].pid) - process
+    ended(all_, 60)
+    tap.close()
+    for p in (link, relay):
+        bench.stop(p)
+    told = [bench.last_json(p) for p in all_]
+    count = {way: [sum(after[c][way][k] - before.get(c, {}).get(way, (0, 0))[k] for c in after) / wall for k in (0, 1)] for way in ("up", "down")}
+    return {"voice": voice / wall, "process": process / wall, "count": count, "told": [t for t in told if t]}
+
+
+def cost():
+    seconds = max(20, SECONDS)
+    without, with_ = room("still", 0, seconds), room("talk", 3, seconds)
+    rows = []
+    for name, r in (("without voice", without), ("three talkers", with_)):
+        lead = sum(t["lead_frames_avg"] for t in r["told"]) / max(1, len(r["told"]))
+        stalls, late = (sum(t[k] for t in r["told"]) for k in ("stalls", "late_frames"))
+        rows.append({"room": name, "lead_frames": lead, "stalls": stalls, "late_frames": late, "voice_share": r["voice"], "process_share": r["process"],
+                     **{f"{way}_{unit}_s": r["count"][way][k] for way in ("up", "down") for k, unit in enumerate(("datagrams", "bytes"))}})
+        bench.say(f"{name}: lead {lead:.2f} frames, {late} late frames, {stalls} stalls; the voice thread took {100 * r['voice']:.2f} % of a processor "
+                  f"(the process {100 * r['process']:.1f} %)")
+    for way, heard in (("up", "its own voice"), ("down", "two voices")):
+        datagrams, octets = ((with_["count"][way][k] - without["count"][way][k]) for k in (0, 1))
+        if datagrams > 1:
+            talking = datagrams * 0.02
+            bench.say(f"{way}, {heard}: {datagrams:.1f} datagrams a second more; while one speaks {(octets + datagrams * wire.HEADERS) / talking / 1000:.2f} kB/s with IP and UDP")
+    bench.write_csv("voice-cost", rows)
+
+
+if __name__ == "__main__":
+    bench.needs(bench.KEYLOCK, bench.RELAY, bench.WRAPPER, bench.PROXY, CORE, GAME)
+    bench.begin(f"voice, commit {bench.commit()}")
+    parts = {"delay": delay, "losses": losses, "cost": cost}
+    for name in sys.argv[1:] or parts:
+        parts[name]()
