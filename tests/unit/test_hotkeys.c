@@ -49,6 +49,13 @@ TEST_WITH(held_until_one_button_is_up, set_up, NULL) {
     assert_false(kl_hotkeys_held(&k, "panel"));
 }
 
+TEST(a_hot_key_for_talking) {
+    assert_int_equal(kl_hotkeys_parse(&k, "select+start:talk", err, sizeof err), 0);
+    poll(0, BIT(SELECT), 0);
+    assert_int_equal(poll(0, BIT(SELECT) | BIT(START), 400), BIT(SELECT));
+    assert_true(kl_hotkeys_held(&k, "talk"));
+}
+
 TEST_WITH(too_soon_is_the_games, set_up, NULL) {
     poll(0, BIT(SELECT), 0);
     assert_int_equal(poll(0, BIT(SELECT) | BIT(R), 200), BIT(SELECT) | BIT(R));
