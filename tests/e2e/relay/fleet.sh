@@ -86,7 +86,7 @@ for i in 1 2; do
 done
 reaches pair1-a 200
 check fleet/sent-on "$(grep -ah 'code=15' "$tmp"/relay[123].log)" \
-    test "$(cat "$tmp"/relay[23].log | grep -ac 'event=refused.*code=15')" = 2
+    test "$(cat "$tmp"/relay[23].log | grep -ac 'event=refused.*code=15')" -ge 2 # more, if the machine stood still
 both_listed() { [ "$("$keylock" rooms "127.0.0.3:$((port + 1))" | grep -cE '^ *pair[12] ')" = 2 ]; }
 check fleet/list "$("$keylock" rooms "127.0.0.3:$((port + 1))" 2>&1)" eventually 5 both_listed
 
