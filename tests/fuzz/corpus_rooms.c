@@ -81,6 +81,9 @@ static void watch(struct list *l) {
     say(l, 3, &(struct kl_msg){.kind = KL_MSG_READY});
     add(l, LOBBY_PASS << 3, (const uint8_t *)"\x20", 1);
     add(l, (uint8_t)(LOBBY_DATAGRAM << 3 | 3), ctrl, sizeof ctrl);
+    for (unsigned i = 0; i < 2; i++)
+        say(l, i, &(struct kl_msg){.kind = KL_MSG_HEAR, .hear = {.on = true, .mask = 3}});
+    add(l, LOBBY_AS_IT_IS | LOBBY_DATAGRAM << 3, (const uint8_t *)"\0\1\0talk", 7);
     say(l, 0, &(struct kl_msg){.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_DELAY, 2, {1, 0}}});
     say(l, 3, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = 3, .has = KL_HASH_RAM, .ram = 9}});
     say(l, 0, &(struct kl_msg){.kind = KL_MSG_HASH, .hash = {.frame = 3, .has = KL_HASH_RAM, .ram = 8}});

@@ -1,5 +1,5 @@
 /* Words of authenticated clients to the relay's rooms, in any order: messages, input datagrams, lost
- * links, returns with a good signature. Records: extra = peer (3 bits), what (3 bits). */
+ * links, speech, returns with a good signature. Records: extra = peer (3 bits), what (3 bits). */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/steps.h"
 
@@ -29,6 +29,12 @@ static void hear_update(unsigned to, const uint8_t *body, size_t len) {
     MUST(kl_update_open(&u, body, len) == KL_OK);
 }
 
+static void hear_voice(unsigned to, const uint8_t *body, size_t len) {
+    struct kl_voice v;
+    MUST(kl_voice_read(&v, true, body, len) == KL_OK);
+    MUST(lobby->client[to].hear.said.mask >> v.client & 1);
+}
+
 static void begin(void) {
     const struct kl_lobby_limits limits = {
         .peers = CLIENTS, .rooms = 3, .seats = 4, .watchers = 2, .history_kib = 192};
@@ -40,6 +46,7 @@ static void begin(void) {
     open_newborn(&limits, 1000000);
     on_message = hear;
     on_update = hear_update;
+    on_voice = hear_voice;
     on_bulk_room = bulk_room;
     for (unsigned i = 0; i < CLIENTS; i++)
         inbox[i].hung_up = true;
@@ -131,7 +138,10 @@ static void step(const struct record *r) {
         if (!inbox[i].hung_up) say_return(i, r);
         break;
     case LOBBY_DATAGRAM:
-        if (!inbox[i].hung_up) say_datagram(i, r->bytes, r->len);
+        if (!inbox[i].hung_up && r->extra & LOBBY_AS_IT_IS)
+            say_voice(i, r->bytes, r->len);
+        else if (!inbox[i].hung_up)
+            say_datagram(i, r->bytes, r->len);
         break;
     case LOBBY_OPEN: open_peer(i); break;
     case LOBBY_LOSE: lose_peer(i); break;

@@ -32,7 +32,7 @@ enum lobby_step {
     LOBBY_LOSE,
     LOBBY_PASS,
 };
-/* Beside a peer: nothing is put right in its words. */
+/* Beside a peer: nothing is put right in its words; a datagram is speech. */
 #define LOBBY_AS_IT_IS (1 << 6)
 
 #endif

@@ -56,6 +56,7 @@ static int intercept(ENetHost *host, ENetEvent *event) {
     if (!n->has_keys || kl_open(&n->opener, host->receivedData, host->receivedDataLength, &o) != 0) return 1;
     n->heard++;
     n->updates += o.kind == KL_SEAL_UPDATE;
+    if (o.kind == KL_SEAL_VOICE && n->voices++ == 0) n->updates_before = n->updates;
     if (o.kind == KL_SEAL_UPDATE && n->update) n->update(n, o.body, o.len);
     if (o.kind == KL_SEAL_PATH) answer_path(n, &o);
     if (o.kind != KL_SEAL_ENET || !n->peer || n->deaf) return 1;

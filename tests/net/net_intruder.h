@@ -28,8 +28,9 @@ struct intruder {
     bool mute;             /* gives no answer to path challenges */
     bool welcome, prepare; /* got this message */
     char refusal[KL_TEXT_MAX];
-    unsigned updates; /* UPDATEs that have come */
-    bool deaf;        /* takes nothing of ENet's, and so acknowledges nothing */
+    unsigned updates;                /* UPDATEs that have come */
+    unsigned voices, updates_before; /* VOICEs that have come; UPDATEs before the first of them */
+    bool deaf;                       /* takes nothing of ENet's, and so acknowledges nothing */
     /* NULL, or: what comes, as it comes */
     void (*hears)(struct intruder *n, const struct kl_msg *m);
     void (*update)(struct intruder *n, const uint8_t *body, size_t len);

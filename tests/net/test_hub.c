@@ -17,7 +17,7 @@
 #define PEERS 16
 
 static struct kl_hub *hub;
-static unsigned opened, lost, messages, newest;
+static unsigned opened, lost, messages, voices, newest;
 static char put_out[KL_TEXT_MAX];
 
 static void on_opened(void *ctx, unsigned peer, const char *address) {
@@ -41,6 +41,11 @@ static void on_datagram(void *ctx, unsigned peer, const uint8_t *body, size_t le
                         uint64_t arrived_us) {
     (void)arrived_us;
     (void)ctx, (void)peer, (void)body, (void)len, (void)missing;
+}
+
+static void on_voice(void *ctx, unsigned peer, const uint8_t *body, size_t len, uint64_t arrived_us) {
+    (void)ctx, (void)peer, (void)body, (void)len, (void)arrived_us;
+    voices++;
 }
 
 static void serve(void) {
@@ -68,9 +73,10 @@ static int begin(void **state) {
                                            .lost = on_lost,
                                            .flooded = on_flooded,
                                            .message = on_message,
-                                           .datagram = on_datagram};
+                                           .datagram = on_datagram,
+                                           .voice = on_voice};
     kl_keypair_make(&config.key);
-    opened = lost = messages = 0;
+    opened = lost = messages = voices = 0;
     put_out[0] = 0;
     intruder_meanwhile = serve;
     return kl_hub_open(&hub, &config, &handler, err, sizeof err);
@@ -609,4 +615,33 @@ TEST_WITH(replayed_words_of_the_relay, begin, finish) {
     player_close(&p, 0);
     close(b.client);
     close(b.relay);
+}
+
+/* --- speech --- */
+
+/* One turn has a batch of speech; and in a turn in which the system takes no more, there is none. */
+TEST_WITH(speech_goes_out_last_and_is_the_first_to_be_dropped, begin, finish) {
+    struct intruder n;
+    const uint8_t body[40] = {1};
+    unsigned peer = enter(&n);
+    for (unsigned i = 0; i < KL_SOCKET_BATCH + 1; i++)
+        kl_hub_send_voice(hub, peer, body, sizeof body);
+    kl_hub_send_datagram(hub, peer, body, sizeof body);
+    intruder_serve(&n, 50);
+    assert_int_equal(n.updates, 1);
+    assert_int_equal(n.updates_before, 1);
+    assert_int_equal(n.voices, KL_SOCKET_BATCH);
+    assert_int_equal(kl_hub_stats(hub).voices_unsent, 1);
+    assert_int_equal(kl_hub_stats(hub).out[KL_HUB_VOICES].datagrams, KL_SOCKET_BATCH);
+    kl_hub_send_voice(hub, peer, body, sizeof body);
+    hub->crowded = true;
+    intruder_serve(&n, 50);
+    assert_int_equal(n.voices, KL_SOCKET_BATCH);
+    assert_int_equal(kl_hub_stats(hub).voices_unsent, 2);
+    kl_hub_send_voice(hub, peer, body, sizeof body);
+    intruder_send(&n, -1, KL_SEAL_VOICE, body, sizeof body);
+    intruder_serve(&n, 50);
+    assert_int_equal(n.voices, KL_SOCKET_BATCH + 1);
+    assert_int_equal(voices, 1);
+    intruder_leave(&n);
 }

@@ -81,6 +81,11 @@ TEST(texts) {
     assert_int_equal(parse("watchers"), 0);
     assert_true(w.order.kind == KL_COMMAND_WATCHERS && w.order.len == 0);
     assert_int_equal(parse("watchers ann"), -1);
+    assert_int_equal(parse("voice none"), 0);
+    assert_true(w.order.kind == KL_COMMAND_VOICE && w.order.len == 1 && w.order.data[0] == KL_VOICE_NONE);
+    assert_int_equal(parse("voice all"), 0);
+    assert_int_equal(w.order.data[0], KL_VOICE_ALL);
+    assert_int_equal(parse("voice everybody"), -1);
     assert_int_equal(parse("desync ignore"), 0);
     assert_true(w.order.kind == 10 && w.order.len == 1 && w.order.data[0] == 2);
     assert_int_equal(parse("panel"), 0);

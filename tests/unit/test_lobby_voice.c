@@ -134,6 +134,22 @@ TEST_WITH(a_new_session_has_asked_for_nobody, three_players, tear_down) {
     assert_int_equal(came[9], 1);
 }
 
+/* A client of the version before speech may be in the room, and is told nothing of it. */
+TEST_WITH(an_older_client_is_in_nobodys_way, three_players, tear_down) {
+    struct kl_msg m = a_hello(9, "room", 1, 8, "x");
+    m.hello.version = KL_PROTOCOL_VERSION - 1;
+    connect_peer(9);
+    say(9, &m);
+    assert_non_null(heard(9, KL_MSG_WELCOME));
+    hear(0, true, 0xffff);
+    hear(1, true, 0xffff);
+    talk(0);
+    assert_int_equal(came[1], 1);
+    assert_int_equal(came[9], 0);
+    assert_null(voices_of(9));
+    assert_int_equal(voices_of(0)->hearers, 2);
+}
+
 TEST_WITH(the_host_says_whether_players_are_heard, three_players, tear_down) {
     hear(0, true, 6);
     hear(1, true, 1);

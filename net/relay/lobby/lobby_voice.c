@@ -44,7 +44,7 @@ int kl_lobby_voice_allow(struct kl_lobby_room *r, uint8_t allowed, const char *w
 /* --- listeners --- */
 
 static bool wants(const struct kl_hear *h, unsigned speaker) {
-    return h->on && kl_has(h->mask, speaker);
+    return kl_has(h->mask, speaker); /* HEAR has no mask without `on` */
 }
 
 /* In a quick match strangers meet: neither hears the other before both have asked. */
