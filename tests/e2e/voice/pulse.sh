@@ -54,7 +54,8 @@ fps() {
     local from
     from=$(frame_of "$1")
     plays "$1" "$2" || return 1
-    awk -F , -v a="$from" -v b=$((from + $2)) '$3 == a { t = $1 } $3 == b && t { printf "%d", 10e6 * (b - a) / ($1 - t) }' "$tmp/$1.csv"
+    awk -F , -v a="$from" -v b=$((from + $2)) '$3 !~ /^[0-9]+$/ || $3 < a { next } !t { t = $1; n = $3 }
+        $3 >= b { printf "%d", 10e6 * ($3 - n) / ($1 - t); exit }' "$tmp/$1.csv"
 }
 at_full_rate() { # WHAT
     local rate
