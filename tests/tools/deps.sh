@@ -22,6 +22,7 @@ big-endian) packages='gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user' ;;
 '')
     packages="$play $tests"
     command -v npm >/dev/null || packages="$packages npm" # Debian's would clash with another distribution's Node.js
+    command -v pipewire-pulse >/dev/null || packages="$packages pulseaudio pulseaudio-utils" # would take its place
     ;;
 *) echo "deps: expected play, demo, relay, deb, big-endian or nothing, got \"$1\"" >&2; exit 2 ;;
 esac
