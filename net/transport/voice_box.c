@@ -13,16 +13,20 @@
 
 #define OUT_KEPT 16 /* packets: 320 ms */
 #define IN_KEPT  64
+#define IDS_KEPT 64 /* of a client: a relay that names more of them is not believed */
 
 struct ring {
     unsigned put, got; /* count up */
 };
 
-/* Of another client. */
+/* Of another client. A relay that goes back to an id that it has named before would let the packets of then
+ * count once more. */
 struct voice {
     struct kl_voice_speaker of;
-    uint8_t key[KL_VOICE_KEY];
-    struct kl_voice_seen seen;
+    uint8_t key[KL_VOICE_KEY]; /* zero: nothing of it opens */
+    struct kl_voice_seen seen; /* of this id's packets, whatever the room's key */
+    uint8_t old[IDS_KEPT][KL_VOICE_ID];
+    unsigned olds;
 };
 
 struct kl_voice_box {
@@ -149,7 +153,8 @@ static void make_room_key(struct kl_voice_box *b, const char *password) {
     memcpy(b->salt, salt, sizeof b->salt);
     memcpy(b->keyed, password, sizeof b->keyed);
     b->key_state = kl_voice_room_key(password, b->salt, b->key) == 0 ? KEY : KEY_FAILED;
-    memset(b->voice, 0, sizeof b->voice);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        sodium_memzero(b->voice[i].key, sizeof b->voice[i].key);
 }
 
 static struct kl_voice_speaker speaker_of(const struct kl_voice_box *b, uint8_t client, const uint8_t *id) {
@@ -159,6 +164,22 @@ static struct kl_voice_speaker speaker_of(const struct kl_voice_box *b, uint8_t 
     return s;
 }
 
+static bool is_known(const struct voice *v) {
+    return !sodium_is_zero(v->key, sizeof v->key);
+}
+
+/* False: this id is one of before. */
+static bool take_id(struct voice *v, const uint8_t id[KL_VOICE_ID]) {
+    if (!memcmp(v->of.id, id, KL_VOICE_ID)) return true;
+    sodium_memzero(v->key, sizeof v->key);
+    for (unsigned i = 0; i < v->olds; i++)
+        if (!memcmp(v->old[i], id, KL_VOICE_ID)) return false;
+    if (v->olds == IDS_KEPT) return false;
+    if (!sodium_is_zero(v->of.id, KL_VOICE_ID)) memcpy(v->old[v->olds++], v->of.id, KL_VOICE_ID);
+    v->seen = (struct kl_voice_seen){0};
+    return true;
+}
+
 static void make_keys(struct kl_voice_box *b) {
     const struct kl_voices *v = &b->seen.voices;
     struct kl_voice_speaker own = speaker_of(b, b->seen.client, b->id);
@@ -166,8 +187,9 @@ static void make_keys(struct kl_voice_box *b) {
     for (unsigned i = 0; i < v->count; i++) {
         struct kl_voice_speaker of = speaker_of(b, v->speaker[i].client, v->speaker[i].id);
         struct voice *to = &b->voice[of.client];
-        if (!memcmp(&to->of, &of, sizeof of)) continue;
-        *to = (struct voice){.of = of};
+        bool same = is_known(to) && !memcmp(&to->of, &of, sizeof of);
+        if (same || !take_id(to, of.id)) continue;
+        to->of = of;
         kl_voice_speaker_key(b->key, &of, to->key);
     }
 }
@@ -233,8 +255,7 @@ bool kl_voice_box_say(struct kl_voice_box *b, const struct kl_voice *v) {
 static bool open_packet(struct kl_voice_box *b, struct kl_voice *v) {
     struct voice *from = &b->voice[v->client];
     if (!b->sealed) return !(v->flags & KL_VOICE_SHUT) && v->len <= KL_VOICE_BYTES;
-    bool known = b->key_state == KEY && !sodium_is_zero(from->key, sizeof from->key);
-    return known && kl_voice_open(from->key, &from->seen, v);
+    return b->key_state == KEY && is_known(from) && kl_voice_open(from->key, &from->seen, v);
 }
 
 bool kl_voice_box_next(struct kl_voice_box *b, struct kl_voice *out) {

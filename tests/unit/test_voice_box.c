@@ -167,6 +167,27 @@ TEST_WITH(with_a_password_packets_are_sealed_from_end_to_end, make_two, drop_two
     assert_false(kl_voice_box_next(box[1], &got));
 }
 
+/* A relay goes back to an id, or to a salt, of before: a packet that has come does not come again. */
+TEST_WITH(an_old_packet_never_comes_again, make_two, drop_two) {
+    struct kl_voice v = packet_of(3), got, kept;
+    begin("secret");
+    const struct kl_voice_told well = told_of(1);
+    struct kl_voice_told other_id = well, other_salt = well;
+    const struct kl_voice_told *const told[] = {&other_id, &well, &other_salt, &well};
+    other_id.voices.speaker[0].id[0] ^= 1;
+    other_salt.voices.salt[0] ^= 1;
+    assert_true(kl_voice_box_say(box[0], &v));
+    assert_true(kl_voice_box_take(box[0], &kept));
+    kl_voice_box_put(box[1], &kept);
+    assert_true(kl_voice_box_next(box[1], &got));
+    for (unsigned i = 0; i < sizeof told / sizeof *told; i++) {
+        kl_voice_box_tell(box[1], told[i]);
+        kl_voice_box_news(box[1], &news);
+        kl_voice_box_put(box[1], &kept);
+        assert_false(kl_voice_box_next(box[1], &got));
+    }
+}
+
 TEST_WITH(another_password_is_another_key, make_two, drop_two) {
     struct kl_voice v = packet_of(3), got;
     begin("password");
