@@ -231,6 +231,15 @@ static int mute(struct kl_match *m, const char *who, char *answer, size_t cap) {
     return 0;
 }
 
+static int volume(struct kl_match *m, const struct kl_words *w, char *answer, size_t cap) {
+    const struct kl_member *member = m->link ? find(m, w->who, answer, cap) : NULL;
+    if (!m->link) return refuse(answer, cap, "you are in no room");
+    if (!member) return -1;
+    kl_talking_volume(m, member->client, w->percent);
+    snprintf(answer, cap, "%s is heard at %u %%", kl_command_shown(m, member).text, w->percent);
+    return 0;
+}
+
 static size_t add_name(char *out, size_t cap, size_t used, bool first, const char *name) {
     int n = used < cap ? snprintf(out + used, cap - used, "%s%s", first ? "" : ", ", name) : 0;
     return used + (n > 0 ? (size_t)n : 0);
@@ -296,6 +305,7 @@ int kl_command_do(struct kl_match *m, const char *words, char *answer, size_t ca
     }
     if (w.voice) return kl_talking_switch(m, w.voice, answer, cap);
     if (w.mute) return mute(m, w.who, answer, cap);
+    if (w.volume) return volume(m, &w, answer, cap);
     if (w.talk) return kl_talking_key(m, answer, cap);
     if (w.queue) return tell_queue(m, answer, cap);
     if (w.chat) return kl_control_chat(m, answer, cap);

@@ -286,11 +286,12 @@ struct kl_replay {
 
 /* The player's voice (talking.h). */
 struct kl_talking {
-    struct kl_voice_box *box; /* of the link; NULL: no link, or no memory */
-    struct kl_talk *talk;     /* NULL: voice is off */
-    bool failed;              /* it could not be switched on */
-    struct kl_talk_news news; /* of this turn */
-    uint16_t muted;           /* clients */
+    struct kl_voice_box *box;      /* of the link; NULL: no link, or no memory */
+    struct kl_talk *talk;          /* NULL: voice is off */
+    bool failed;                   /* it could not be switched on */
+    struct kl_talk_news news;      /* of this turn */
+    uint16_t muted;                /* clients */
+    int8_t louder[KL_MAX_CLIENTS]; /* percent: -100 to 100; 0: as it comes */
     struct {
         bool open, listens;
         enum kl_voice_why why;

@@ -108,10 +108,17 @@ void kl_talking_turn(struct kl_match *m) {
     if (!t->talk) return;
     m->emu.audio.heard = kl_talk_game;
     m->emu.audio.heard_ctx = t->talk;
+    memcpy(wish.louder, t->louder, sizeof wish.louder);
     kl_talk_wish(t->talk, &wish);
     kl_talk_news(t->talk, &t->news);
     tell_devices(m);
     tell_hearers(m);
+}
+
+/* A bar for 10 dB, from -60 on. */
+static int level_of(double db) {
+    int bars = (int)((db + 60) / 10);
+    return bars < 0 ? 0 : bars > KL_PANEL_LEVELS ? KL_PANEL_LEVELS : bars;
 }
 
 void kl_talking_show(struct kl_match *m, struct kl_panel *p) {
@@ -125,6 +132,7 @@ void kl_talking_show(struct kl_match *m, struct kl_panel *p) {
     }
     const char *why = why_not(n->room.why);
     p->voice = m->join.talking.talk;
+    p->level = n->listens ? level_of(n->level_db) : -1;
     p->voice_why = *n->error ? "no sound device" : why ? why : "";
 }
 
@@ -148,6 +156,10 @@ bool kl_talking_mute(struct kl_match *m, unsigned client) {
     return m->join.talking.muted >> client & 1;
 }
 
+void kl_talking_volume(struct kl_match *m, unsigned client, unsigned percent) {
+    m->join.talking.louder[client] = (int8_t)((int)percent - 100);
+}
+
 /* --- the link --- */
 
 struct kl_voice_box *kl_talking_joins(struct kl_match *m) {
@@ -161,4 +173,5 @@ void kl_talking_leave(struct kl_match *m) {
     kl_voice_box_drop(m->join.talking.box);
     m->join.talking.box = NULL;
     m->join.talking.muted = 0;
+    memset(m->join.talking.louder, 0, sizeof m->join.talking.louder);
 }

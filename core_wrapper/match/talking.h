@@ -22,6 +22,8 @@ int kl_talking_switch(struct kl_match *m, const char *how, char *answer, size_t 
 int kl_talking_key(struct kl_match *m, char *answer, size_t cap);
 /* A client of the room is not heard on this machine any more, or again. True: it is muted now. */
 bool kl_talking_mute(struct kl_match *m, unsigned client);
+/* A client of the room is heard on this machine at so many percent, 0 to 200. */
+void kl_talking_volume(struct kl_match *m, unsigned client, unsigned percent);
 /* Fills in the panel's members that speak, and the voice's state. */
 void kl_talking_show(struct kl_match *m, struct kl_panel *p);
 

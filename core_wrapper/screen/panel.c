@@ -165,8 +165,10 @@ static void add_voice(struct chips *s, const struct kl_panel *p, bool wide) {
     if (!p->voice) return;
     if (*p->voice_why)
         add(s, GREY, wide ? "nobody hears you: %s" : "voice: %s", p->voice_why);
-    else
+    else if (p->level < 0)
         add(s, GREEN, "voice on");
+    else
+        add(s, GREEN, "voice %.*s%.*s", p->level, "||||||", KL_PANEL_LEVELS - p->level, "......");
 }
 
 /* --- figures --- */

@@ -42,6 +42,8 @@ struct kl_panel_member {
     bool speaks;
 };
 
+#define KL_PANEL_LEVELS 6
+
 struct kl_panel {
     enum kl_panel_stage stage;
     bool begun;         /* the game has, in this room */
@@ -61,6 +63,7 @@ struct kl_panel {
     char room[KL_NAME_MAX], relay[64], reason[KL_PANEL_LINE];
     char link[KL_PANEL_LINE];   /* by which others come in; "": not for us to tell */
     bool voice;                 /* this player's is on */
+    int level;                  /* bars of its microphone, to KL_PANEL_LEVELS; below 0: it is closed */
     const char *voice_why;      /* the reason for which nobody hears it; "": it is heard */
     unsigned watchers, delay_s; /* from outside the game, and how much later */
     unsigned record_days;       /* for which the relay keeps the match's recording; 0: it keeps none */

@@ -65,7 +65,7 @@ uint16_t kl_speakers_mix(struct kl_speakers *s, uint64_t now_us, int16_t out[KL_
         struct kl_heard *of = &s->of[i];
         if (!of->decoder || (of->at + KL_SOUND_PIECE > of->count && !fill(of, now_us))) continue;
         for (unsigned k = 0; k < KL_SOUND_PIECE; k++)
-            sum[k] += of->sample[of->at + k];
+            sum[k] += of->sample[of->at + k] * (100 + s->louder[i]) / 100;
         of->at += KL_SOUND_PIECE;
         heard |= (uint16_t)(1u << i);
     }

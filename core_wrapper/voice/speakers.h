@@ -16,6 +16,7 @@ struct kl_speakers {
         int16_t sample[KL_CODEC_MOST]; /* decoded, not all of it played */
         size_t count, at;
     } of[KL_MAX_CLIENTS];
+    int8_t louder[KL_MAX_CLIENTS]; /* percent by which each is heard: -100 to 100; 0: as it comes */
 };
 
 void kl_speakers_free(struct kl_speakers *s);

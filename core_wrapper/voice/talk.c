@@ -98,6 +98,7 @@ static bool play(struct kl_talk *t, uint64_t now_us) {
     if (room > 0 && !t->now.plays_since_us) t->now.plays_since_us = now_us;
     for (int i = 0; i < room; i++) {
         uint64_t at_us = now_us + (uint64_t)i * KL_SOUND_PIECE_US;
+        memcpy(t->speakers.louder, t->want.louder, sizeof t->speakers.louder);
         t->now.heard = kl_speakers_mix(&t->speakers, at_us, piece);
         t->sound->write(t->device, piece);
         if (t->clean && t->now.listens) kl_clean_voices(t->clean, piece);

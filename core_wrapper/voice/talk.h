@@ -32,9 +32,10 @@ struct kl_talk *kl_talk_open(const struct kl_talk_setup *setup, char *err, size_
 void kl_talk_close(struct kl_talk *t);
 
 struct kl_talk_wish {
-    uint16_t muted;  /* clients that are not to be heard */
-    bool by_key;     /* push to talk: speech is what is said while: */
-    bool key_pushed; /* ; else what is louder than the room */
+    uint16_t muted;                /* clients that are not to be heard */
+    int8_t louder[KL_MAX_CLIENTS]; /* speakers.h */
+    bool by_key;                   /* push to talk: speech is what is said while: */
+    bool key_pushed;               /* ; else what is louder than the room */
 };
 /* Sound of the game goes to the loudspeaker: talk is a struct kl_talk. audio.h. */
 void kl_talk_game(void *talk, const int16_t *stereo, size_t frames, double rate);

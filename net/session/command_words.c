@@ -347,6 +347,15 @@ static int parse_mute(struct parser *p, const char *rest) {
     p->out->mute = true;
     return parse_member(p, rest, 0, "mute NAME");
 }
+static int parse_volume(struct parser *p, const char *rest) {
+    static const char want[] = "volume PERCENT NAME, 0 to 200";
+    const char *name = rest;
+    unsigned long percent;
+    if (!number(&name, 0, 200, &percent)) return refuse(p, want, rest);
+    p->out->volume = true;
+    p->out->percent = (unsigned)percent;
+    return parse_member(p, name, 0, want);
+}
 static int parse_talk(struct parser *p, const char *rest) {
     p->out->talk = true;
     return plain(p, rest, 0);
@@ -449,7 +458,8 @@ static const struct {
     {"places", parse_places},     {"delay", parse_delay},   {"watchers", parse_watchers},
     {"report", parse_report},     {"again", parse_again},   {"next", parse_next},
     {"queue", parse_queue},       {"chat", parse_chat},     {"leave", parse_leave},
-    {"voice", parse_voice},       {"mute", parse_mute},     {"talk", parse_talk},
+    {"voice", parse_voice},       {"mute", parse_mute},     {"volume", parse_volume},
+    {"talk", parse_talk},
 };
 
 int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len) {

@@ -4,7 +4,8 @@
  * disk N|next|previous | swap [A B] | give A NAME | policy NAME [BUDGET_MS] [spacing N] | budget MS |
  * spacing N | lead-max N | host NAME|A | say TEXT | report TEXT | lock | unlock | kick NAME|A | ban NAME|A |
  * desync heal|pause|ignore | watch | play | next | queue | places N | delay SECONDS | watchers |
- * voice none|players|all|off|on|push | mute NAME|A | talk
+ * voice none|players|all|off|on|push | mute NAME|A |
+ * volume PERCENT NAME|A | talk
  *
  * Disks and players (A, B) count from 1, as frontends show them; disk 0 is none. `swap` alone means players
  * 1 and 2. Spacing 0 follows the link. Pure. */
@@ -26,21 +27,24 @@
     "unlock, kick "                                                                                          \
     "NAME, ban "                                                                                             \
     "NAME, desync heal|pause|ignore, watch, play, next, queue, places N, delay SECONDS, "                    \
-    "watchers, voice none|players|all|off|on|push, mute NAME or talk"
+    "watchers, voice none|players|all|off|on|push, mute NAME, volume PERCENT NAME or talk"
 
 /* A parsed command. The caller fills open values into order.data. */
 struct kl_words {
-    bool panel;             /* no command of the room: turns the panel on this machine's screen */
-    bool ahead;             /* no command of the room: this machine runs ahead of the lock, or no longer */
-    bool queue;             /* no command of the room: tells who plays and who waits */
-    bool chat;              /* no command of the room: opens a line for typing */
-    const char *voice;      /* no command of the room: "off", "on" or "push" for this player; else NULL */
-    bool mute;              /* no command of the room: `who` is not heard here any more, or again */
-    bool talk;              /* no command of the room: the hot key that is held for speaking */
-    bool leave;             /* no command of the room: leaves it, or the way to one */
-    bool again;             /* a reset for all in a match; else tries the room again that did not let us in */
-    char who[KL_WORDS_MAX]; /* the member that host, kick, ban, mute or give (a swap of data[0]) names; "" */
-    int disk_step;          /* disk next or previous: steps from the present disk; 0: none */
+    bool panel;        /* no command of the room: turns the panel on this machine's screen */
+    bool ahead;        /* no command of the room: this machine runs ahead of the lock, or no longer */
+    bool queue;        /* no command of the room: tells who plays and who waits */
+    bool chat;         /* no command of the room: opens a line for typing */
+    const char *voice; /* no command of the room: "off", "on" or "push" for this player; else NULL */
+    bool mute;         /* no command of the room: `who` is not heard here any more, or again */
+    bool volume;       /* no command of the room: `who` is heard here at `percent`, 0 to 200 */
+    unsigned percent;
+    bool talk;  /* no command of the room: the hot key that is held for speaking */
+    bool leave; /* no command of the room: leaves it, or the way to one */
+    bool again; /* a reset for all in a match; else tries the room again that did not let us in */
+    char who
+        [KL_WORDS_MAX]; /* the member that host, kick, ban, mute, volume or give (a swap of data[0]) names; "" */
+    int disk_step;      /* disk next or previous: steps from the present disk; 0: none */
     bool has_policy, has_budget, has_spacing, has_lead_max; /* policy: values given */
     struct kl_order order;
 };

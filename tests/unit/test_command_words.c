@@ -102,6 +102,12 @@ TEST(texts) {
     assert_true(w.mute && w.order.kind == 0);
     assert_string_equal(w.who, "ann");
     assert_int_equal(parse("mute"), -1);
+    assert_int_equal(parse("volume 50 ann b"), 0);
+    assert_true(w.volume && w.percent == 50 && w.order.kind == 0);
+    assert_string_equal(w.who, "ann b");
+    assert_int_equal(parse("volume 201 ann"), -1);
+    assert_int_equal(parse("volume ann"), -1);
+    assert_int_equal(parse("volume 50"), -1);
     assert_int_equal(parse("talk"), 0);
     assert_true(w.talk);
     assert_int_equal(parse("chat"), 0);

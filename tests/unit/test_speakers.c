@@ -87,6 +87,17 @@ TEST_WITH(a_lost_packet_leaves_no_hole, begin, finish) {
     assert_in_range(loud_pieces(50, 1, 1u << 10 | 1u << 20 | 1u << 30), 97, 101);
 }
 
+/* The hum of 6,000 has a loudness of some 4,200. */
+TEST_WITH(each_is_as_loud_as_the_player_wishes, begin, finish) {
+    if (!encoder) skip();
+    speakers.louder[3] = -60;
+    assert_int_equal(loud_pieces(50, 1, 0), 0);
+    speakers.louder[3] = 100;
+    assert_in_range(loud_pieces(50, 1, 0), 97, 101);
+    speakers.louder[3] = -100;
+    assert_int_equal(loud_pieces(50, 1, 0), 0);
+}
+
 TEST_WITH(two_at_once_are_both_heard, begin, finish) {
     if (!encoder) skip();
     int16_t out[KL_SOUND_PIECE];

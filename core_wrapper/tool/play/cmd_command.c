@@ -59,6 +59,7 @@ const char cmd_command_help[] =
     "                             talk\n"
     "  talk                       is for a hot key: with voice push you are heard while you hold it\n"
     "  mute NAME | A              a player is not heard on this machine any more, or again\n"
+    "  volume PERCENT NAME | A    a player is heard on this machine at so many percent, 0 to 200\n"
     "  voice none|players|all     lets nobody hear voices, the players, or watchers without delay, too (host "
     "only)\n"
     "  host NAME | A              makes another player the host, by name or number (host only)\n"
