@@ -12,7 +12,7 @@
 #define KL_OPTIONS_VALUE_MAX 256
 #define KL_OPTIONS_LISTED    1024       /* options, and values that wait */
 #define KL_OPTIONS_CHOICES   1024       /* of one option */
-#define KL_OPTIONS_BYTES     (1u << 20) /* of all */
+#define KL_OPTIONS_BYTES     (1u << 20) /* of all options together */
 
 /* Writes the list. Names and values longer than a reader takes are left out, here and everywhere. */
 void kl_options_write(struct kl_writer *w, const struct kl_options *o);

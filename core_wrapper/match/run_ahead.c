@@ -17,8 +17,8 @@
 #define FADE_S      0.004
 #define RAM_AT_ONCE 65536    /* bytes of RAM that are hashed in every frame */
 #define IDLE_US     2000000  /* so long without a frame ahead, and it rests */
-#define REST_S      3        /* then it tries again; if that was in vain, after twice as long, .. */
-#define REST_MOST_S 96       /* .. up to this */
+#define REST_S      3        /* then it tries again; if that was in vain, after twice as long */
+#define REST_MOST_S 96       /* the longest rest */
 #define FIT_US      10000000 /* so long with frames ahead, and the next rest is short again */
 
 static struct kl_run_ahead *of(struct kl_match *m) {

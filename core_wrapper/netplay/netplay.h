@@ -53,7 +53,7 @@ struct kl_netplay {
     /* handed in by kl_netplay_init() */
     struct kl_frontend *front;
     const struct kl_config *config;
-    const struct kl_room_request *room; /* that we are in */
+    const struct kl_room_request *room; /* the room that this machine is in */
     struct kl_link *const *link;
     const struct kl_participant_status *status;
     const struct kl_emulator *emu;

@@ -56,7 +56,7 @@ int kl_socket_peek(int s, void *bytes, size_t cap);
 
 /* Datagrams with their other ends, in as few system calls as the system allows. */
 #define KL_SOCKET_BATCH 64
-#define KL_SOCKET_BYTES 2048 /* of one */
+#define KL_SOCKET_BYTES 2048 /* of one datagram */
 struct kl_socket_batch {
     unsigned count;
     struct kl_address at[KL_SOCKET_BATCH];

@@ -39,12 +39,11 @@ struct kl_words {
     bool mute;         /* no command of the room: `who` is not heard here any more, or again */
     bool volume;       /* no command of the room: `who` is heard here at `percent`, 0 to 200 */
     unsigned percent;
-    bool talk;  /* no command of the room: the hot key that is held for speaking */
-    bool leave; /* no command of the room: leaves it, or the way to one */
-    bool again; /* a reset for all in a match; else tries the room again that did not let us in */
-    char who
-        [KL_WORDS_MAX]; /* the member that host, kick, ban, mute, volume or give (a swap of data[0]) names; "" */
-    int disk_step;      /* disk next or previous: steps from the present disk; 0: none */
+    bool talk;              /* no command of the room: the hot key that is held for speaking */
+    bool leave;             /* no command of the room: leaves it, or the way to one */
+    bool again;             /* a reset for all in a match; else tries the room again that did not let us in */
+    char who[KL_WORDS_MAX]; /* the member of host, kick, ban, mute, volume or give (a swap of data[0]); "" */
+    int disk_step;          /* disk next or previous: steps from the present disk; 0: none */
     bool has_policy, has_budget, has_spacing, has_lead_max; /* policy: values given */
     struct kl_order order;
 };

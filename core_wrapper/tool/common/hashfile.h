@@ -42,7 +42,7 @@ int kl_hashreader_next(struct kl_hashreader *r, struct kl_hashline *out, char *e
 /* Two files compared over the frames they share. */
 struct kl_hashdiff {
     uint32_t shared;           /* frames in both files with something to compare */
-    uint32_t first, last;      /* of those */
+    uint32_t first, last;      /* of the shared frames */
     uint32_t hard, hard_first; /* RAM differs, or the state if neither has RAM */
     bool hard_in_state;        /* that first difference is one of state */
     uint32_t soft, soft_first; /* only states differ */

@@ -24,7 +24,7 @@
 enum { UPNP_NO_SUCH_ENTRY = 714, UPNP_CONFLICT = 718, UPNP_ONLY_PERMANENT = 725 };
 
 struct kl_router {
-    uint16_t port;    /* here */
+    uint16_t port;    /* of this machine */
     uint16_t outside; /* the router's; 0: nothing is mapped */
     uint32_t lease_s;
     enum kl_router_way way; /* of the mapping */

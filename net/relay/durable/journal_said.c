@@ -12,7 +12,7 @@
 
 struct kl_journal_said {
     uint8_t seats[KL_MAX_CLIENTS]; /* as written last */
-    uint16_t seated;               /* those with some */
+    uint16_t seated;               /* clients with seats */
     uint8_t signs[KL_MAX_CLIENTS];
     struct kl_klr_hash agreed;
     uint32_t used;

@@ -5,7 +5,7 @@
 #include "net/relay/lobby/lobby_parts.h"
 
 #define LOOK_US   20000    /* between looks whether a wish has its fate */
-#define ANSWER_US 15000000 /* for it */
+#define ANSWER_US 15000000 /* for that fate */
 
 static bool still_plays(const struct kl_lobby *l, const uint8_t room_id[KL_ROOM_ID_BYTES]) {
     for (unsigned i = 0; i < l->limits.rooms; i++)

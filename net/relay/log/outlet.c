@@ -16,7 +16,7 @@ struct kl_outlet {
     struct kl_cond changed;
     char buffer[2][KL_OUTLET_BYTES];
     unsigned filling;         /* the buffer that takes lines; the thread writes the other one out */
-    size_t used;              /* of it */
+    size_t used;              /* bytes of that buffer */
     uint64_t dropped, untold; /* lines */
     bool busy, closing, dead; /* dead: the reader is gone */
 };

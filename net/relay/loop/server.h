@@ -51,7 +51,7 @@ struct kl_server_config {
     char journal[KL_RELAY_PATH];             /* folder; "": STATE/journal/PORT; "off": none is kept */
     unsigned journal_mib, journal_total_mib; /* of one room; of all */
     char record[KL_RELAY_PATH];              /* folder of kept recordings; "": none is kept */
-    unsigned record_mib, record_days;        /* of all */
+    unsigned record_mib, record_days;        /* of all kept recordings */
     bool record_chat;                        /* chat is in them */
     bool no_delete;                          /* players may not delete those of their matches */
     struct kl_lobby_limits lobby;            /* but for peers, rooms and seats */

@@ -71,7 +71,7 @@ struct kl_lobby_play_on {
     uint64_t noted_us; /* last log line of a difference that is not healed */
     uint16_t agreed;   /* clients that have said so, to this question */
     uint16_t between;  /* clients whose machines differ: from each other, or from all others */
-    bool tied;         /* from each other */
+    bool tied;         /* their machines differ from each other */
 };
 
 /* A tie that a verifier beside the relay may decide (net/relay/heal/heal_tie.c). */

@@ -9,7 +9,7 @@
 #define KL_FILES_LATE    (2 * KL_LATE_FILES) /* names of a room; half of them by one member */
 #define KL_CHECK_US      (60 * 1000000ULL)   /* for a member to say a disk's checksum */
 #define KL_CHECK_MORE_US (20 * 1000000ULL)   /* after each word that it has read more */
-#define KL_CHECK_MOST_US (300 * 1000000ULL)  /* in all */
+#define KL_CHECK_MOST_US (300 * 1000000ULL)  /* for that checksum, at most */
 #define KL_CHECK_TOLD_US (2 * 1000000ULL)    /* then all are told who is waited for */
 #define KL_LATE_US       (1 * 1000000ULL)    /* from a difference to its judgement: others say theirs */
 

@@ -471,7 +471,7 @@ bool kl_lobby_has_link(const struct kl_lobby_room *r);
 
 /* Drops the start data. */
 void kl_lobby_start_free(struct kl_lobby_room *r);
-bool kl_lobby_start_is_kept(const struct kl_lobby_room *r); /* all of it */
+bool kl_lobby_start_is_kept(const struct kl_lobby_room *r); /* the whole start data */
 /* True if the member's hashes are expected: it is linked, and does not replay missed frames. */
 bool kl_lobby_play_reports(const struct kl_lobby_room *r, unsigned member);
 

@@ -25,7 +25,7 @@
 #define KL_MASKED_LABELS   3
 #define KL_MASKED_HEALS    2
 #define KL_REPORT_WAIT_US  (1 * 1000000) /* after the first report */
-#define KL_VERDICT_WAIT_US (3 * 1000000) /* the same */
+#define KL_VERDICT_WAIT_US (3 * 1000000) /* after it a verdict does without the other reports */
 
 /* The clients of the game and their votes: the majority of votes is right. If no voter has reported, the
  * minority is found among all clients that have. */
