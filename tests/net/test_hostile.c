@@ -190,7 +190,7 @@ TEST_WITH(unknown_version, begin, finish) {
     intruder_enter(&n, relay.port);
     const uint8_t hello[] = {KL_MSG_HELLO, 99, 0, 1, 2, 3};
     intruder_say(&n, hello, sizeof hello);
-    expect_refusal(&n, "this relay speaks protocol 5, you speak 99: the relay must be updated");
+    expect_refusal(&n, "this relay speaks protocol 6, you speak 99: the relay must be updated");
 }
 
 TEST_WITH(silence, begin, finish) {
