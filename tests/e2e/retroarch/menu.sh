@@ -51,12 +51,12 @@ steps() {
     eventually 10 eval '[ "$(calls)" -ge 60 ]'
     keys MENU_TOGGLE MENU_A MENU_UP MENU_A # the quick menu; the core's options; the last category is ours; in
     keys MENU_DOWN MENU_DOWN MENU_DOWN # past play, room and practice
-    # past policy, budget, spacing, ahead, feel, one line, panel, record matches
-    keys MENU_DOWN MENU_DOWN MENU_DOWN MENU_DOWN MENU_DOWN MENU_DOWN MENU_DOWN MENU_DOWN
+    # past policy, budget, spacing, ahead, feel, voice, one line, panel, record matches
+    keys MENU_DOWN MENU_DOWN MENU_DOWN MENU_DOWN MENU_DOWN MENU_DOWN MENU_DOWN MENU_DOWN MENU_DOWN
     stays_on do 'state saved for all' MENU_RIGHT MENU_RIGHT MENU_RIGHT MENU_RIGHT
     [ -z "${PICTURE:-}" ] || import -window root "$PICTURE"
     stays_on do-again reset MENU_RIGHT MENU_RIGHT
-    keys MENU_UP MENU_UP MENU_UP MENU_UP MENU_UP MENU_UP MENU_UP MENU_UP
+    keys MENU_UP MENU_UP MENU_UP MENU_UP MENU_UP MENU_UP MENU_UP MENU_UP MENU_UP
     stays_on policy 'policy optimistic, 250 ms' MENU_RIGHT MENU_RIGHT MENU_RIGHT
     keys MENU_DOWN
     stays_on budget 'policy optimistic, 100 ms' MENU_RIGHT MENU_RIGHT
