@@ -144,7 +144,7 @@ static void from_peer(const uint8_t *bytes, size_t len) {
     if (n == 0) return;
     memcpy(again, sealed, n);
     int r = kl_open(&opener, sealed, n, &got);
-    bool kind_fits = bytes[0] >= KL_SEAL_CTRL && bytes[0] <= KL_SEAL_DIRECT;
+    bool kind_fits = bytes[0] >= KL_SEAL_CTRL && bytes[0] <= KL_SEAL_VOICE;
     MUST(kind_fits ? r == 0 || r == KL_E_WINDOW : r == KL_E_MALFORMED);
     if (counter > highest && kind_fits) MUST(r == 0);
     if (r != 0) return;
