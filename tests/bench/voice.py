@@ -4,11 +4,12 @@ relay and links (tests/tools/faultproxy): its delay, what losses do to it, what 
 
 - Delay: of each word, from its begin in the one file to its begin in the other; medians and 95th percentiles beside the aim, one way
   and 60 ms, with jitter 80 ms.
-- Losses: the log-spectral distance of 20 ms of sound to the same without losses, over 24 bands, where somebody speaks; 95th percentile.
+- Losses: the log-spectral distance of 20 ms of sound to the same of another run without losses, over 24 bands, where somebody speaks.
+  A second run without losses is the floor: it differs by what the microphone's cleaning has learned.
 - Cost: processor time of the voice thread beside that of its process, bytes on the wire while somebody speaks, and the lead and
   the stalls of a room with three talkers beside the same room without voice.
 
-  voice.py [delay|losses|cost]        one of them; DOCUMENT=1 is not for it"""
+  voice.py [delay|losses|cost]        one of them"""
 import array
 import cmath
 import math
