@@ -317,8 +317,8 @@ struct kl_join {
 
 /* The player's choice of a way (choice.h). */
 struct kl_choice {
-    enum kl_play_mode mode;           /* as it is played */
-    char menu[64], room[KL_NAME_MAX]; /* the options as last seen; their room */
+    enum kl_play_mode mode; /* as it is played */
+    char menu[64];          /* the options as last seen */
     uint64_t looked_us, turned_us;
     unsigned nth; /* of the rooms of this game, for a player who named none */
     bool by_menu; /* a core option that was changed counts, whatever the settings say */

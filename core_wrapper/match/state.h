@@ -12,8 +12,6 @@
 
 #include "core_wrapper/match/match.h"
 
-struct kl_match;
-
 enum kl_match_event {
     KL_ON_CLOSED_CORE, /* there is no core any more */
     KL_ON_BARE,        /* a core, and no relay */

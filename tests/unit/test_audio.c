@@ -277,6 +277,23 @@ TEST_WITH(a_core_that_states_nonsense, setup, teardown) {
 
 /* --- stalls, fast-forward --- */
 
+static void also_hear(void *ctx, const int16_t *stereo, size_t frames, double rate) {
+    size_t *count = ctx;
+    assert_true(rate == RATE);
+    (void)stereo;
+    *count += frames;
+}
+
+/* The echo's far end is all that the frontend gets. */
+TEST_WITH(another_hears_what_the_frontend_gets, setup, teardown) {
+    size_t count = 0;
+    audio.heard = also_hear;
+    audio.heard_ctx = &count;
+    calls(20);
+    assert_true(count > 0);
+    assert_int_equal(count, heard_frames);
+}
+
 TEST_WITH(a_stall_fades_and_comes_back, setup, teardown) {
     drift(60, 5, 1000, true);
     size_t from = heard_frames;

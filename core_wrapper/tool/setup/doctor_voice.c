@@ -57,7 +57,7 @@ static void try_devices(struct kl_doctor *d, void *device) {
     double loudest_db;
     fprintf(stderr, "Speak now, for two seconds.\n");
     unsigned recorded = record(device, &loudest_db);
-    fprintf(stderr, "This is what the others would hear.\n");
+    fprintf(stderr, "This is what the microphone has heard.\n");
     unsigned played = play_back(device, recorded);
     if (recorded < PIECES)
         kl_doctor_find(d, KL_WRONG, "microphone_missing", "microphone",
