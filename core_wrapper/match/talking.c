@@ -38,7 +38,7 @@ static void switch_on(struct kl_match *m) {
         .box = t->box, .in = file_of(m, "KEYLOCK_VOICE_IN"), .out = file_of(m, "KEYLOCK_VOICE_OUT")};
     bool files = *setup.in || *setup.out;
     char err[KL_TALK_ERROR];
-    setup.sound = files ? &kl_sound_files : &kl_sound_pulse;
+    setup.sound = files ? &kl_sound_files : KL_SOUND_DEVICES;
     memset(&t->told, 0, sizeof t->told);
     t->talk = kl_talk_open(&setup, err, sizeof err);
     if (t->talk) return;

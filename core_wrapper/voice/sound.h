@@ -14,8 +14,9 @@
 
 struct kl_sound {
     const char *name; /* for people: "files" */
-    /* Opens the loudspeaker. in, out: the files in place of devices. NULL with a line in err. */
-    void *(*open)(const char *in, const char *out, char *err, size_t err_len);
+    /* Opens the loudspeaker. in, out: the files in place of devices. NULL with a line in err; *absent becomes
+     * true if this machine has no such system. */
+    void *(*open)(const char *in, const char *out, bool *absent, char *err, size_t err_len);
     void (*close)(void *s);
     /* The microphone is opened, or closed. */
     void (*listen)(void *s, bool on);
@@ -26,12 +27,21 @@ struct kl_sound {
     /* The number of pieces that the loudspeaker wants now; -1: the devices are gone. */
     int (*room)(void *s);
     void (*write)(void *s, const int16_t piece[KL_SOUND_PIECE]);
+    const struct kl_sound *next; /* to be tried if this one is absent; NULL: none */
 };
+
+/* Opens *sound, or the next one that is there, and sets *sound to that. A system that is there and does not
+ * answer is the last one tried: the next would wait for it, too. NULL with all reasons in err. */
+void *kl_sound_open(const struct kl_sound **sound, const char *in, const char *out, char *err,
+                    size_t err_len);
 
 /* A WAV file is read in place of a microphone, and another has what is to be heard, at the pace of the
  * clock. in "": silence; out "": nothing is written. */
 extern const struct kl_sound kl_sound_files;
-/* The system's default devices, by PulseAudio or PipeWire. */
-extern const struct kl_sound kl_sound_pulse;
+/* The system's default devices. */
+extern const struct kl_sound kl_sound_pulse; /* PulseAudio or PipeWire; then: */
+extern const struct kl_sound kl_sound_alsa;
+/* The first of this system's. */
+#define KL_SOUND_DEVICES (&kl_sound_pulse)
 
 #endif

@@ -25,8 +25,9 @@ static void close_files(void *s) {
     free(f);
 }
 
-static void *open_files(const char *in, const char *out, char *err, size_t err_len) {
+static void *open_files(const char *in, const char *out, bool *absent, char *err, size_t err_len) {
     struct files *f = calloc(1, sizeof *f);
+    (void)absent;
     if (!f) {
         snprintf(err, err_len, "no memory");
         return NULL;
@@ -85,5 +86,5 @@ static void write_files(void *s, const int16_t piece[KL_SOUND_PIECE]) {
     f->played++;
 }
 
-const struct kl_sound kl_sound_files = {"files",    open_files, close_files, listen_files,
-                                        wait_files, read_files, room_files,  write_files};
+const struct kl_sound kl_sound_files = {"files",    open_files, close_files, listen_files, wait_files,
+                                        read_files, room_files, write_files, NULL};

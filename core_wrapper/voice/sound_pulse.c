@@ -139,12 +139,14 @@ static bool open_speaker(struct pulse *p) {
            pa.stream_connect_playback(p->speaker, NULL, &attr, PA_STREAM_ADJUST_LATENCY, NULL, NULL) == 0;
 }
 
-static void *open_pulse(const char *in, const char *out, char *err, size_t err_len) {
+static void *open_pulse(const char *in, const char *out, bool *absent, char *err, size_t err_len) {
     (void)in, (void)out;
-    if (!load(err, err_len)) return NULL;
+    *absent = !load(err, err_len);
+    if (*absent) return NULL;
     struct pulse *p = calloc(1, sizeof *p);
     if (p && connect_server(p) && open_speaker(p)) return p;
     int error = p && p->context ? pa.context_errno(p->context) : PA_OK;
+    *absent = error == PA_ERR_CONNECTIONREFUSED;
     snprintf(err, err_len, "PulseAudio: %s", !p ? "no memory" : error ? pa.strerror(error) : "no answer");
     if (p) close_pulse(p);
     return NULL;
@@ -210,18 +212,19 @@ static void write_pulse(void *s, const int16_t piece[KL_SOUND_PIECE]) {
     pa.stream_write(p->speaker, piece, PIECE, NULL, 0, PA_SEEK_RELATIVE);
 }
 
-const struct kl_sound kl_sound_pulse = {"PulseAudio", open_pulse, close_pulse, listen_pulse,
-                                        wait_pulse,   read_pulse, room_pulse,  write_pulse};
+const struct kl_sound kl_sound_pulse = {"PulseAudio", open_pulse, close_pulse, listen_pulse,  wait_pulse,
+                                        read_pulse,   room_pulse, write_pulse, &kl_sound_alsa};
 
 #else
 
-static void *open_none(const char *in, const char *out, char *err, size_t err_len) {
+static void *open_none(const char *in, const char *out, bool *absent, char *err, size_t err_len) {
     (void)in, (void)out;
+    *absent = true;
     snprintf(err, err_len, "this wrapper was built without PulseAudio (libpulse-dev)");
     return NULL;
 }
 
 /* Nothing else is called of what could not be opened. */
-const struct kl_sound kl_sound_pulse = {.name = "PulseAudio", .open = open_none};
+const struct kl_sound kl_sound_pulse = {.name = "PulseAudio", .open = open_none, .next = &kl_sound_alsa};
 
 #endif

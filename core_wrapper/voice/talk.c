@@ -30,8 +30,8 @@ struct kl_talk {
     _Atomic(struct kl_clean *) clean; /* NULL: the microphone's sound stays as it is */
 
     /* The thread's own. */
-    const struct kl_sound *sound;
-    void *device; /* NULL: not open */
+    const struct kl_sound *first, *sound; /* to be tried; opened */
+    void *device;                         /* NULL: not open */
     char in[KL_FILE_PATH], out[KL_FILE_PATH];
     struct kl_voice_box *box;
     uint64_t asked_us; /* for the box's news */
@@ -118,7 +118,8 @@ static void close_device(struct kl_talk *t) {
 }
 
 static bool open_device(struct kl_talk *t) {
-    t->device = t->sound->open(t->in, t->out, t->now.error, sizeof t->now.error);
+    t->sound = t->first;
+    t->device = kl_sound_open(&t->sound, t->in, t->out, t->now.error, sizeof t->now.error);
     t->now.open = t->device;
     if (t->device) t->now.error[0] = 0;
     return t->device;
@@ -186,7 +187,7 @@ struct kl_talk *kl_talk_open(const struct kl_talk_setup *setup, char *err, size_
         snprintf(err, err_len, "no memory");
         return NULL;
     }
-    t->sound = setup->sound;
+    t->first = setup->sound;
     snprintf(t->in, sizeof t->in, "%s", setup->in);
     snprintf(t->out, sizeof t->out, "%s", setup->out);
     t->box = kl_voice_box_hold(setup->box);

@@ -20,7 +20,7 @@
 struct kl_talk;
 
 struct kl_talk_setup {
-    const struct kl_sound *sound; /* the devices: lives as long as the library */
+    const struct kl_sound *sound; /* kl_sound_open(): lives as long as the library */
     const char *in, *out;         /* files in place of devices; "": none. Copied */
     struct kl_voice_box *box;     /* one more holder is taken */
 };

@@ -103,6 +103,7 @@ OUTSIDE = {
     "opus/": ["core_wrapper/voice"],
     "speex/": ["core_wrapper/voice"],
     "pulse/": ["core_wrapper/voice"],
+    "alsa/": ["core_wrapper/voice"],
 }
 # The system's headers for files, folders, processes and libraries, then for clocks, threads, sockets and waiting. Only net/platform
 # may include them, and the modules that LIST names with their reason.

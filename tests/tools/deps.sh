@@ -4,14 +4,14 @@
 # big-endian: the compiler and the emulator of make big-endian.
 set -eu
 relay='gcc libc6-dev make libenet-dev libsodium-dev libzstd-dev libutf8proc-dev libhiredis-dev'
-play='build-essential pkg-config git libenet-dev libsodium-dev libzstd-dev libutf8proc-dev libsamplerate0-dev libxxhash-dev libjson-c-dev zlib1g-dev libopus-dev libspeexdsp-dev libpulse-dev libarchive-dev libminiupnpc-dev libnatpmp-dev
+play='build-essential pkg-config git libenet-dev libsodium-dev libzstd-dev libutf8proc-dev libsamplerate0-dev libxxhash-dev libjson-c-dev zlib1g-dev libopus-dev libspeexdsp-dev libpulse-dev libasound2-dev libarchive-dev libminiupnpc-dev libnatpmp-dev
 retroarch-dev libretro-core-info cc65'
 tests='libcmocka-dev retroarch libretro-nestopia libretro-gambatte libretro-mgba
 libretro-beetle-pce-fast libretro-beetle-wswan libretro-bsnes-mercury-performance
 sdcc gcc-arm-none-eabi python3 clang libclang-rt-dev
 libmicrohttpd12 prometheus curl libhiredis-dev redis-server chromium minisign openssl
 xvfb xdotool imagemagick x11-utils dbus-daemon dbus-session-bus-common iproute2 tcpdump gnuplot-nox fonts-dejavu-core unifont valgrind
-cppcheck clang-format patch procps xz-utils debian-archive-keyring libx11-dev libx11-xcb-dev libxext-dev libgl1-mesa-dev libfreetype-dev libasound2-dev'
+cppcheck clang-format patch procps xz-utils debian-archive-keyring libx11-dev libx11-xcb-dev libxext-dev libgl1-mesa-dev libfreetype-dev libasound2-plugins'
 demo="$play retroarch libretro-nestopia python3 iproute2 xvfb xdotool x11-utils imagemagick fonts-dejavu-core dbus-daemon dbus-session-bus-common"
 case "${1:-}" in
 play) packages=$play ;;

@@ -187,8 +187,8 @@ TEST_WITH(a_device_that_is_missing_is_told, make_folder, remove_folder) {
 
 static volatile bool hangs, opens, closed;
 
-static void *open_hanging(const char *in, const char *out, char *why, size_t why_len) {
-    (void)in, (void)out, (void)why, (void)why_len;
+static void *open_hanging(const char *in, const char *out, bool *absent, char *why, size_t why_len) {
+    (void)in, (void)out, (void)absent, (void)why, (void)why_len;
     static int device;
     opens = true;
     while (hangs)

@@ -15,7 +15,7 @@
 #define TURN_US  5000
 #define STILL_DB -60.0 /* a microphone that is switched off, or another one than the player's */
 
-static const struct kl_sound *const sound = &kl_sound_pulse;
+static const struct kl_sound *sound = KL_SOUND_DEVICES;
 static int16_t piece[PIECES][KL_SOUND_PIECE];
 
 /* Returns the number of pieces. */
@@ -83,7 +83,7 @@ void kl_doctor_voice(struct kl_doctor *d) {
     char err[256];
     if (kl_codec_load(err, sizeof err) != 0)
         kl_doctor_find(d, KL_WRONG, "opus_missing", "voice", "Install libopus0 (Debian's name).", "%s", err);
-    void *device = sound->open("", "", err, sizeof err);
+    void *device = kl_sound_open(&sound, "", "", err, sizeof err);
     if (!device) {
         kl_doctor_find(d, KL_WRONG, "sound_missing", "voice", "Start PulseAudio or PipeWire's pulse server.",
                        "%s", err);

@@ -9,20 +9,10 @@ for library in libopus.so.0 libpulse.so.0; do
     ldconfig -p | grep -q $library || { skip "voice: $library is not installed"; finish; }
 done
 command -v pulseaudio parec >/dev/null || { skip "pulse: pulseaudio and pulseaudio-utils are not installed"; finish; }
+. tests/e2e/voice/lib_pulse.sh
 start_relay
-speech=tests/e2e/voice/speech.py
 python3 $speech make "$tmp/ann-says.wav" 40 1
 
-export PULSE_SERVER=unix:$tmp/pulse.socket XDG_RUNTIME_DIR=$tmp PULSE_COOKIE=$tmp/cookie
-start_pulse() { # NAME
-    rm -f "$tmp/pulse.socket" "$tmp/pulse/pid"
-    start "$1" pulseaudio -n --daemonize=no --exit-idle-time=-1 -L "module-native-protocol-unix auth-anonymous=1 socket=$tmp/pulse.socket" \
-        -L "module-null-sink sink_name=out rate=48000" -L "module-null-sink sink_name=mic rate=48000" \
-        -L "module-remap-source source_name=mouth master=mic.monitor"
-    eventually 10 pactl info >/dev/null 2>&1 || { show "$1"; die "pulse: the server does not start"; }
-    pactl set-default-sink out
-    pactl set-default-source mouth
-}
 plays_in() { # NAME ARGUMENT…
     local name=$1
     shift
@@ -39,14 +29,6 @@ check pulse/ben-plays "ben has no loudspeaker" said ben 'voice plays since' 15
 check pulse/ben-listens "ben has no microphone" said ben 'voice listens since' 15
 reaches ann 700
 stop ear INT
-loud() { # FILE: seconds that are loud
-    python3 - "$1" <<'END'
-import array, sys
-data = open(sys.argv[1], "rb").read()[44:]
-s = array.array("h", data[:len(data) // 2 * 2])
-print(sum(max(map(abs, s[i:i + 480])) > 1500 for i in range(0, len(s) - 480, 480)) // 100)
-END
-}
 check pulse/heard "of ann's speech $(loud "$tmp/ear.wav") s came out of ben's loudspeaker, and at least 2 are expected" test "$(loud "$tmp/ear.wav")" -ge 2
 
 # fps NAME FRAMES: the rate in which so many frames pass now, by its trace, times ten.
