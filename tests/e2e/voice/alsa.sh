@@ -10,7 +10,7 @@ for library in libopus.so.0 libasound.so.2; do
 done
 command -v pulseaudio parec >/dev/null || { skip "alsa: pulseaudio and pulseaudio-utils are not installed"; finish; }
 compgen -G '/usr/lib/*/alsa-lib/libasound_module_pcm_pulse.so' >/dev/null || { skip "alsa: libasound2-plugins is not installed"; finish; }
-. tests/e2e/voice/lib_pulse.sh
+. tests/e2e/lib_pulse.sh
 start_relay
 python3 $speech make "$tmp/says.wav" 40 1
 start_pulse server

@@ -9,7 +9,7 @@ for library in libopus.so.0 libpulse.so.0; do
     ldconfig -p | grep -q $library || { skip "voice: $library is not installed"; finish; }
 done
 command -v pulseaudio parec >/dev/null || { skip "pulse: pulseaudio and pulseaudio-utils are not installed"; finish; }
-. tests/e2e/voice/lib_pulse.sh
+. tests/e2e/lib_pulse.sh
 start_relay
 python3 $speech make "$tmp/ann-says.wav" 40 1
 
