@@ -12,11 +12,14 @@
 #define KL_SOUND_PIECE    480 /* samples of 10 ms */
 #define KL_SOUND_PIECE_US 10000
 
+#define KL_SOUND_FAILED (-1)
+#define KL_SOUND_ABSENT (-2) /* this machine has no such system */
+
 struct kl_sound {
     const char *name; /* for people: "files" */
-    /* Opens the loudspeaker. in, out: the files in place of devices. NULL with a line in err; *absent becomes
-     * true if this machine has no such system. */
-    void *(*open)(const char *in, const char *out, bool *absent, char *err, size_t err_len);
+    /* Opens the loudspeaker. in, out: the files in place of devices. 0; or, with a line in err,
+     * KL_SOUND_FAILED or KL_SOUND_ABSENT: *device stays as it is. */
+    int (*open)(void **device, const char *in, const char *out, char *err, size_t err_len);
     void (*close)(void *s);
     /* The microphone is opened, or closed. */
     void (*listen)(void *s, bool on);
@@ -31,9 +34,9 @@ struct kl_sound {
 };
 
 /* Opens *sound, or the next one that is there, and sets *sound to that. A system that is there and does not
- * answer is the last one tried: the next would wait for it, too. NULL with all reasons in err. */
-void *kl_sound_open(const struct kl_sound **sound, const char *in, const char *out, char *err,
-                    size_t err_len);
+ * answer is the last one tried: the next would wait for it, too. Returns as `open` above, all reasons in err. */
+int kl_sound_open(const struct kl_sound **sound, void **device, const char *in, const char *out, char *err,
+                  size_t err_len);
 
 /* A WAV file is read in place of a microphone, and another has what is to be heard, at the pace of the
  * clock. in "": silence; out "": nothing is written. */

@@ -145,20 +145,23 @@ static int open_speaker(struct alsa *a) {
     return error ? error : begin_at(a->speaker, a->ahead);
 }
 
-static void *open_alsa(const char *in, const char *out, bool *absent, char *err, size_t err_len) {
-    (void)in, (void)out, (void)absent;
-    if (!load(err, err_len)) return NULL;
+static int open_alsa(void **device, const char *in, const char *out, char *err, size_t err_len) {
+    (void)in, (void)out;
+    if (!load(err, err_len)) return KL_SOUND_ABSENT;
     alsa.lib_error_set_local(keep_quiet);
     if (is_pulse()) {
         snprintf(err, err_len, "ALSA: the default device is PulseAudio's");
-        return NULL;
+        return KL_SOUND_ABSENT;
     }
     struct alsa *a = calloc(1, sizeof *a);
     int error = a ? open_speaker(a) : -ENOMEM;
-    if (!error) return a;
+    if (!error) {
+        *device = a;
+        return 0;
+    }
     snprintf(err, err_len, "ALSA: %s", alsa.strerror(error));
     if (a) close_alsa(a);
-    return NULL;
+    return KL_SOUND_FAILED;
 }
 
 static void listen_alsa(void *s, bool on) {
@@ -210,10 +213,10 @@ const struct kl_sound kl_sound_alsa = {"ALSA",    open_alsa, close_alsa, listen_
 
 #else
 
-static void *open_none(const char *in, const char *out, bool *absent, char *err, size_t err_len) {
-    (void)in, (void)out, (void)absent;
+static int open_none(void **device, const char *in, const char *out, char *err, size_t err_len) {
+    (void)device, (void)in, (void)out;
     snprintf(err, err_len, "this wrapper was built without ALSA (libasound2-dev)");
-    return NULL;
+    return KL_SOUND_ABSENT;
 }
 
 /* Nothing else is called of what could not be opened. */

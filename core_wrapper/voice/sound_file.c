@@ -25,24 +25,24 @@ static void close_files(void *s) {
     free(f);
 }
 
-static void *open_files(const char *in, const char *out, bool *absent, char *err, size_t err_len) {
+static int open_files(void **device, const char *in, const char *out, char *err, size_t err_len) {
     struct files *f = calloc(1, sizeof *f);
-    (void)absent;
     if (!f) {
         snprintf(err, err_len, "no memory");
-        return NULL;
+        return KL_SOUND_FAILED;
     }
     f->played_since_us = kl_now_us();
     if (*in && kl_wav_read(in, RATE, &f->in, &f->in_count, err, err_len) != 0) {
         close_files(f);
-        return NULL;
+        return KL_SOUND_FAILED;
     }
     if (*out && kl_wav_open(&f->out, out, 1) != 0) {
         snprintf(err, err_len, "cannot write %s: %s", out, strerror(errno));
         close_files(f);
-        return NULL;
+        return KL_SOUND_FAILED;
     }
-    return f;
+    *device = f;
+    return 0;
 }
 
 /* The file goes on where it stopped. */

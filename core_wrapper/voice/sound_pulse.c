@@ -139,17 +139,18 @@ static bool open_speaker(struct pulse *p) {
            pa.stream_connect_playback(p->speaker, NULL, &attr, PA_STREAM_ADJUST_LATENCY, NULL, NULL) == 0;
 }
 
-static void *open_pulse(const char *in, const char *out, bool *absent, char *err, size_t err_len) {
+static int open_pulse(void **device, const char *in, const char *out, char *err, size_t err_len) {
     (void)in, (void)out;
-    *absent = !load(err, err_len);
-    if (*absent) return NULL;
+    if (!load(err, err_len)) return KL_SOUND_ABSENT;
     struct pulse *p = calloc(1, sizeof *p);
-    if (p && connect_server(p) && open_speaker(p)) return p;
+    if (p && connect_server(p) && open_speaker(p)) {
+        *device = p;
+        return 0;
+    }
     int error = p && p->context ? pa.context_errno(p->context) : PA_OK;
-    *absent = error == PA_ERR_CONNECTIONREFUSED;
     snprintf(err, err_len, "PulseAudio: %s", !p ? "no memory" : error ? pa.strerror(error) : "no answer");
     if (p) close_pulse(p);
-    return NULL;
+    return error == PA_ERR_CONNECTIONREFUSED ? KL_SOUND_ABSENT : KL_SOUND_FAILED;
 }
 
 static void listen_pulse(void *s, bool on) {
@@ -217,11 +218,10 @@ const struct kl_sound kl_sound_pulse = {"PulseAudio", open_pulse, close_pulse, l
 
 #else
 
-static void *open_none(const char *in, const char *out, bool *absent, char *err, size_t err_len) {
-    (void)in, (void)out;
-    *absent = true;
+static int open_none(void **device, const char *in, const char *out, char *err, size_t err_len) {
+    (void)device, (void)in, (void)out;
     snprintf(err, err_len, "this wrapper was built without PulseAudio (libpulse-dev)");
-    return NULL;
+    return KL_SOUND_ABSENT;
 }
 
 /* Nothing else is called of what could not be opened. */

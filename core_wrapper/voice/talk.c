@@ -119,10 +119,9 @@ static void close_device(struct kl_talk *t) {
 
 static bool open_device(struct kl_talk *t) {
     t->sound = t->first;
-    t->device = kl_sound_open(&t->sound, t->in, t->out, t->now.error, sizeof t->now.error);
-    t->now.open = t->device;
-    if (t->device) t->now.error[0] = 0;
-    return t->device;
+    t->now.open = kl_sound_open(&t->sound, &t->device, t->in, t->out, t->now.error, sizeof t->now.error) == 0;
+    if (t->now.open) t->now.error[0] = 0;
+    return t->now.open;
 }
 
 /* Hands the news over and takes the wish. False: it is to end. */

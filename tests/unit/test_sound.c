@@ -1,4 +1,4 @@
-/* The first system of sound that opens is taken; one that is there and does not answer is the last one tried.
+/* The first system of sound that is there is taken; one that is there and fails is the last one tried.
  *
  * runs: working, check, 1 s */
 #include <stdio.h>
@@ -8,63 +8,68 @@
 #include "core_wrapper/voice/sound.h"
 
 static char err[100];
-static bool is_absent;
 static unsigned tried;
-static int device;
+static int here; /* a device */
 
-static void *open_first(const char *in, const char *out, bool *absent, char *why, size_t len) {
-    (void)in, (void)out;
+static int open_absent(void **device, const char *in, const char *out, char *why, size_t len) {
+    (void)device, (void)in, (void)out;
     tried++;
-    *absent = is_absent;
-    snprintf(why, len, "first: no");
-    return NULL;
+    snprintf(why, len, "absent");
+    return KL_SOUND_ABSENT;
 }
 
-static void *open_second(const char *in, const char *out, bool *absent, char *why, size_t len) {
-    (void)absent;
+static int open_failing(void **device, const char *in, const char *out, char *why, size_t len) {
+    (void)device, (void)in, (void)out;
+    tried++;
+    snprintf(why, len, "failed");
+    return KL_SOUND_FAILED;
+}
+
+static int open_good(void **device, const char *in, const char *out, char *why, size_t len) {
+    (void)why, (void)len;
     tried++;
     assert_string_equal(in, "in");
     assert_string_equal(out, "out");
-    snprintf(why, len, "second: no");
-    return is_absent ? &device : NULL;
+    *device = &here;
+    return 0;
 }
 
-static void *open_third(const char *in, const char *out, bool *absent, char *why, size_t len) {
-    (void)in, (void)out;
-    tried++;
-    *absent = true;
-    snprintf(why, len, "third: no");
-    return NULL;
-}
+static const struct kl_sound good = {.open = open_good}, failing = {.open = open_failing, .next = &good},
+                             before_good = {.open = open_absent, .next = &good},
+                             before_failing = {.open = open_absent, .next = &failing},
+                             alone = {.open = open_absent};
 
-static const struct kl_sound second = {.name = "second", .open = open_second},
-                             first = {.name = "first", .open = open_first, .next = &second},
-                             third = {.name = "third", .open = open_third, .next = &first};
+static int open_from(const struct kl_sound **sound, void **device) {
+    tried = 0;
+    return kl_sound_open(sound, device, "in", "out", err, sizeof err);
+}
 
 TEST(the_next_is_taken_if_the_first_is_absent) {
-    const struct kl_sound *sound = &third;
-    is_absent = true;
-    tried = 0;
-    assert_ptr_equal(kl_sound_open(&sound, "in", "out", err, sizeof err), &device);
-    assert_ptr_equal(sound, &second);
-    assert_int_equal(tried, 3);
+    const struct kl_sound *sound = &before_good;
+    void *device = NULL;
+    assert_int_equal(open_from(&sound, &device), 0);
+    assert_ptr_equal(device, &here);
+    assert_ptr_equal(sound, &good);
+    assert_int_equal(tried, 2);
 }
 
-TEST(one_that_does_not_answer_is_the_last_one_tried) {
-    const struct kl_sound *sound = &third;
-    is_absent = false;
-    tried = 0;
-    assert_null(kl_sound_open(&sound, "in", "out", err, sizeof err));
+TEST(one_that_fails_is_the_last_one_tried) {
+    const struct kl_sound *sound = &before_failing;
+    void *device = NULL;
+    assert_int_equal(open_from(&sound, &device), KL_SOUND_FAILED);
+    assert_null(device);
     assert_int_equal(tried, 2);
-    assert_string_equal(err, "third: no; first: no");
+    assert_string_equal(err, "absent; failed");
+    sound = &alone;
+    assert_int_equal(open_from(&sound, &device), KL_SOUND_ABSENT);
 }
 
 TEST(long_reasons_are_cut) {
-    const struct kl_sound *sound = &third;
-    char cut[12];
-    is_absent = false;
-    assert_null(kl_sound_open(&sound, "in", "out", cut, sizeof cut));
-    assert_string_equal(cut, "third: no; ");
-    assert_null(kl_sound_open(&sound, "in", "out", cut, 5));
-    assert_string_equal(cut, "thir");
+    const struct kl_sound *sound = &before_failing;
+    void *device;
+    char cut[9];
+    assert_int_equal(kl_sound_open(&sound, &device, "in", "out", cut, sizeof cut), KL_SOUND_FAILED);
+    assert_string_equal(cut, "absent; ");
+    assert_int_equal(kl_sound_open(&sound, &device, "in", "out", cut, 4), KL_SOUND_FAILED);
+    assert_string_equal(cut, "abs");
 }

@@ -83,8 +83,8 @@ void kl_doctor_voice(struct kl_doctor *d) {
     char err[256];
     if (kl_codec_load(err, sizeof err) != 0)
         kl_doctor_find(d, KL_WRONG, "opus_missing", "voice", "Install libopus0 (Debian's name).", "%s", err);
-    void *device = kl_sound_open(&sound, "", "", err, sizeof err);
-    if (!device) {
+    void *device;
+    if (kl_sound_open(&sound, &device, "", "", err, sizeof err) != 0) {
         kl_doctor_find(d, KL_WRONG, "sound_missing", "voice", "Start PulseAudio or PipeWire's pulse server.",
                        "%s", err);
         return;
