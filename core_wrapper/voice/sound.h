@@ -34,7 +34,8 @@ struct kl_sound {
 };
 
 /* Opens *sound, or the next one that is there, and sets *sound to that. A system that is there and does not
- * answer is the last one tried: the next would wait for it, too. Returns as `open` above, all reasons in err. */
+ * answer is the last one tried: the next would wait for it, too. Returns as `open` does, all reasons in
+ * err. */
 int kl_sound_open(const struct kl_sound **sound, void **device, const char *in, const char *out, char *err,
                   size_t err_len);
 
