@@ -163,6 +163,6 @@ void expect_in_sync(unsigned healed) {
 
 void machine_leaves(unsigned who) {
     bye(player[who].peer);
-    player[who].linked = player[who].plays = false;
+    vanish(who);
     go_on(SECOND);
 }

@@ -36,6 +36,10 @@ extern bool to_load[PLAYERS];
 
 /* They play, and do what is owed. */
 void go_on(uint64_t us);
+/* Until this is true, at most 20 s. */
+#define go_on_until(condition)                                                                               \
+    for (uint64_t until_us = now_us + 20 * SECOND; !(condition) && now_us < until_us;)                       \
+    go_on(20000)
 /* A bounded room of three, in sync for 3 s. */
 void begin_machines(void);
 /* It says BYE, and the others play on. */

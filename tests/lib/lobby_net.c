@@ -129,6 +129,20 @@ int tear_down(void **state) {
     return 0;
 }
 
+void live_at(unsigned last) {
+    static char address[24];
+    snprintf(address, sizeof address, "192.0.2.%u:5", last);
+    address_of_peers = address;
+}
+
+void reopen(const struct kl_lobby_limits *limits) {
+    kl_lobby_destroy(lobby);
+    open_lobby(limits);
+}
+void begin_again(void) {
+    reopen(&limits_for_tests);
+}
+
 void run(void) {
     kl_lobby_run(lobby, now_us);
 }
@@ -166,6 +180,11 @@ void say(unsigned peer, const struct kl_msg *m) {
     run();
 }
 
+void enter(unsigned peer, const struct kl_msg *m) {
+    connect_peer(peer);
+    say(peer, m);
+}
+
 void say_datagram(unsigned peer, const uint8_t *body, size_t len) {
     wire_count_up(&inbox[peer].traffic, false, len);
     kl_lobby_datagram(lobby, peer, body, len, 0, 0, now_us);
@@ -188,6 +207,13 @@ bool told(unsigned peer, const char *text) {
     for (unsigned i = 0; i < in->count && i < inbox_keeps; i++)
         if (in->msg[i].kind == KL_MSG_NOTICE && strstr(in->msg[i].text.text, text)) return true;
     return false;
+}
+
+void expect_notice(unsigned peer, const char *text) {
+    const struct kl_msg *m = heard(peer, KL_MSG_NOTICE);
+    if (!m || !strstr(m->text.text, text))
+        fprintf(stderr, "notice: %s\nwanted: %s\n", m ? m->text.text : "none", text);
+    MUST(m && strstr(m->text.text, text));
 }
 
 void expect_refusal(unsigned peer, uint8_t code, const char *text) {
@@ -248,8 +274,7 @@ struct kl_msg a_hello(unsigned peer, const char *room, unsigned seats, unsigned 
 
 void hello(unsigned peer, const char *room, unsigned seats, unsigned players, const char *content) {
     struct kl_msg m = a_hello(peer, room, seats, players, content);
-    connect_peer(peer);
-    say(peer, &m);
+    enter(peer, &m);
 }
 
 void give(unsigned peer, const char *bytes) {

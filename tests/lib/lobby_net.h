@@ -45,11 +45,17 @@ extern void (*on_update)(unsigned peer, const uint8_t *body, size_t len);
 extern void (*on_voice)(unsigned peer, const uint8_t *body, size_t len);
 extern size_t (*on_bulk_room)(unsigned peer); /* NULL: as the inbox says */
 
+/* Peers connect from 192.0.2.last from now on. */
+void live_at(unsigned last);
+
 /* A lobby that is no newborn, at 160 s. Nobody is connected. */
 void open_lobby(const struct kl_lobby_limits *limits);
 void open_newborn(const struct kl_lobby_limits *limits, uint64_t time_us);
 int set_up(void **state); /* open_lobby(&limits_for_tests), for cmocka */
 int tear_down(void **state);
+/* Another lobby in its place: with these limits, or with those for tests. */
+void reopen(const struct kl_lobby_limits *limits);
+void begin_again(void);
 
 /* One turn of the relay; turns every 100 ms. */
 void run(void);
@@ -62,6 +68,8 @@ void lose(unsigned peer);
 /* A message from this peer: without a turn of the relay's, or with one. */
 void speak(unsigned peer, const struct kl_msg *m);
 void say(unsigned peer, const struct kl_msg *m);
+/* A new session whose first message is m. */
+void enter(unsigned peer, const struct kl_msg *m);
 /* A datagram of input from this peer. */
 void say_datagram(unsigned peer, const uint8_t *body, size_t len);
 /* The body of a VOICE from this peer. */
@@ -71,6 +79,8 @@ void say_voice(unsigned peer, const uint8_t *body, size_t len);
 const struct kl_msg *heard(unsigned peer, uint8_t kind);
 /* Whether a NOTICE with this text has come. */
 bool told(unsigned peer, const char *text);
+/* The newest NOTICE has this text in it. */
+void expect_notice(unsigned peer, const char *text);
 void expect_refusal(unsigned peer, uint8_t code, const char *text);
 const struct kl_member *member_of(unsigned peer, unsigned client); /* NULL: none is in the newest ROSTER */
 uint8_t state_of(unsigned peer, unsigned client);

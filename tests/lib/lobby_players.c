@@ -128,8 +128,7 @@ void start_room(enum kl_policy policy) {
         m.hello.params.spacing_fixed = fixed_spacing;
         player[i].peer = i;
         player[i].linked = true;
-        connect_peer(i);
-        say(i, &m);
+        enter(i, &m);
     }
     give(0, "save");
     for (unsigned i = 0; i < PLAYERS; i++)
@@ -206,8 +205,7 @@ uint8_t join_late(unsigned who, unsigned peer, unsigned seats) {
     struct player *p = &player[who];
     struct kl_msg m = a_hello(peer, "room", seats, PLAYERS, "x");
     *p = (struct player){.peer = peer, .linked = true};
-    connect_peer(peer);
-    say(peer, &m);
+    enter(peer, &m);
     assert_non_null(heard(peer, KL_MSG_PREPARE));
     begin_client(p);
     play(SECOND); /* it loads */
@@ -215,10 +213,26 @@ uint8_t join_late(unsigned who, unsigned peer, unsigned seats) {
     return p->lock.seats;
 }
 
+void mash(void) {
+    for (unsigned i = 0; i < PLAYERS; i++)
+        player[i].mashes = true;
+}
+
+void vanish(unsigned who) {
+    player[who].linked = player[who].plays = false;
+}
+
 void leave(unsigned who) {
     bye(player[who].peer);
-    player[who].linked = player[who].plays = false;
+    vanish(who);
     play(3 * SECOND);
+}
+
+bool presses_lately(unsigned seat) {
+    bool pressed = false;
+    for (uint32_t f = canon_end - 60; f < canon_end; f++)
+        pressed = pressed || canon[f].in[seat].joypad;
+    return pressed;
 }
 
 void expect_all_at_the_end(void) {
@@ -232,7 +246,7 @@ void expect_all_at_the_end(void) {
 }
 
 void open_ticket(struct kl_lobby_ticket *t) {
-    const struct kl_lobby_past *past = &kl_lobby_find(lobby, "room")->past;
+    const struct kl_lobby_past *past = &the_room()->past;
     assert_int_equal(kl_lobby_ticket_open(t, secret, past->ticket, past->ticket_len), KL_OK);
 }
 

@@ -71,7 +71,17 @@ void come_back_with_nothing(unsigned who, unsigned peer);
 /* A newcomer in the place of a player who has gone. The seats it gets. */
 uint8_t join_late(unsigned who, unsigned peer, unsigned seats);
 
+/* All three have every device in motion from now on. */
+void mash(void);
+
+/* Its machine stops without a word. */
+void vanish(unsigned who);
+
+/* Says BYE, and the others play on for 3 s. */
 void leave(unsigned who);
+
+/* Whether the client of this seat has pressed anything in the last second of the game. */
+bool presses_lately(unsigned seat);
 
 void expect_all_at_the_end(void);
 

@@ -104,8 +104,7 @@ void says_loaded(unsigned i) {
 void comes(unsigned i, unsigned seats) {
     struct kl_msg m = a_hello(AT_PEER + i, "room", seats, PLAYERS, "x");
     watcher[i] = (struct player){.peer = AT_PEER + i, .linked = true};
-    connect_peer(AT_PEER + i);
-    say(AT_PEER + i, &m);
+    enter(AT_PEER + i, &m);
 }
 
 void watches(unsigned i) {

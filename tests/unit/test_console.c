@@ -32,8 +32,7 @@ static void join(unsigned peer, const char *name) {
     snprintf(m.hello.name, sizeof m.hello.name, "%s", name);
     m.hello.params.policy = KL_POLICY_BOUNDED;
     m.hello.params.wait_budget_ms = 250;
-    connect_peer(peer);
-    say(peer, &m);
+    enter(peer, &m);
 }
 
 static int open_room(void **state) {

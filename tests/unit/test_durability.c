@@ -182,8 +182,7 @@ static struct kl_msg comer(unsigned peer, uint8_t door) {
 /* Its HELLO before the first member is back, and after. */
 static const char *try_twice(uint8_t door, const char *not_yet) {
     struct kl_msg m = comer(20, door);
-    connect_peer(20);
-    say(20, &m);
+    enter(20, &m);
     if (heard(20, KL_MSG_WELCOME)) return "makes the room";
     if (the_room()) expect_refusal(20, KL_REFUSE_STARTED, "is restoring room");
     if (!the_room()) {
@@ -192,8 +191,7 @@ static const char *try_twice(uint8_t door, const char *not_yet) {
     }
     come_with(10, end_of_record() - 50, NULL, 0);
     m = comer(21, door);
-    connect_peer(21);
-    say(21, &m);
+    enter(21, &m);
     return heard(21, KL_MSG_WELCOME) ? not_yet : "is turned away";
 }
 

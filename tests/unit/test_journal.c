@@ -390,8 +390,7 @@ static void a_room_is_read_for_the_first_who_returns(void **state) {
     assert_null(the_room()->start.data);
     assert_int_equal(kl_lobby_members(lobby), PLAYERS);
     struct kl_msg m = a_hello(20, "room", 1, PLAYERS, "x");
-    connect_peer(20);
-    say(20, &m);
+    enter(20, &m);
     expect_refusal(20, KL_REFUSE_STARTED, "is restoring room");
     play(SECOND);
     for (unsigned i = 0; i < PLAYERS; i++) {

@@ -82,14 +82,12 @@ static void bounded_hello(unsigned peer, uint8_t policy, uint8_t lead_max) {
     struct kl_msg m = a_hello(peer, "room", 1, 3, "x");
     m.hello.params.policy = policy;
     m.hello.params.lead_max = lead_max;
-    connect_peer(peer);
-    say(peer, &m);
+    enter(peer, &m);
 }
 
 static void measure(unsigned client, uint32_t rtt_us) {
     for (unsigned i = 0; i < KL_RTT_RECENT; i++)
-        kl_rtt_sample(&((struct kl_lobby_room *)kl_lobby_find(lobby, "room"))->lock.client[client].rtt,
-                      rtt_us);
+        kl_rtt_sample(&((struct kl_lobby_room *)the_room())->lock.client[client].rtt, rtt_us);
     pass(1000000);
 }
 
@@ -117,7 +115,7 @@ TEST_WITH(a_strict_room_waits_for_any_link, set_up, tear_down) {
 }
 
 static struct kl_lock_relay *lock(void) {
-    return &((struct kl_lobby_room *)kl_lobby_find(lobby, "room"))->lock;
+    return &((struct kl_lobby_room *)the_room())->lock;
 }
 
 /* peer 1 was client 1, and left with this account: it is found by the seat key or by the address. */
@@ -140,8 +138,7 @@ TEST_WITH(a_bar_stays_with_the_key_and_the_address, set_up, tear_down) {
     address_of_peers = "192.0.2.77:8";
     struct kl_msg m = a_hello(3, "room", 1, 3, "x");
     memcpy(m.hello.seat_key, seat_key(2)->pub, sizeof m.hello.seat_key);
-    connect_peer(3);
-    say(3, &m);
+    enter(3, &m);
     assert_int_equal(kl_lock_account(lock(), 1).pauses, 3);
     bye(3);
     address_of_peers = "192.0.2.88:8"; /* somebody else */
@@ -178,10 +175,10 @@ TEST_WITH(a_soft_patch_is_named, set_up, tear_down) {
     hello(0, "room", 1, 3, "xxh3 1 (2 bytes, a.nes)");
     hello(1, "room", 1, 3, "xxh3 2 (patch hack.ips, 2 bytes, a.nes)");
     expect_refusal(1, KL_REFUSE_IDENTITY, "you have xxh3 2 (patch hack.ips, 2 bytes, a.nes)");
-    assert_non_null(strstr(heard(0, KL_MSG_NOTICE)->text.text, " has a soft patch: hack.ips"));
+    expect_notice(0, " has a soft patch: hack.ips");
     hello(2, "other", 1, 3, "xxh3 2 (patch hack.ips, 2 bytes, a.nes)");
     hello(3, "other", 1, 3, "xxh3 1 (2 bytes, a.nes)");
-    assert_non_null(strstr(heard(2, KL_MSG_NOTICE)->text.text, " lacks the soft patch hack.ips"));
+    expect_notice(2, " lacks the soft patch hack.ips");
     unsigned told = 0;
     for (unsigned i = 0; i < 30; i++) {
         inbox[0].count = 0;
@@ -211,7 +208,7 @@ TEST_WITH(facts_known_after_loading_are_compared_with_the_hosts, set_up, tear_do
     assert_null(heard(1, KL_MSG_REFUSE));
     ready(0, "bios A");
     expect_refusal(1, KL_REFUSE_IDENTITY, "system differs: room has bios A, you have bios B");
-    assert_non_null(strstr(heard(0, KL_MSG_NOTICE)->text.text, "was refused: system differs"));
+    expect_notice(0, "was refused: system differs");
     assert_null(
         strstr(heard(0, KL_MSG_NOTICE)->text.text, "bios")); /* the values are not the others' matter */
     hello(2, "room", 1, 2, "x");                             /* the seat is free; it gets the same start */

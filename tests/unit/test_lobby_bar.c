@@ -5,12 +5,6 @@
 
 #include "net/relay/lobby/lobby_parts.h"
 
-static void live_at(unsigned last) {
-    static char address[24];
-    snprintf(address, sizeof address, "192.0.2.%u:5", last);
-    address_of_peers = address;
-}
-
 /* One is ready and waits; a second one comes as this peer from that address, and has the room load. */
 static void begin_loading(unsigned peer, unsigned last) {
     live_at(1);

@@ -102,11 +102,10 @@ static void listen(unsigned peer, const struct kl_msg *m) {
 
 /* The limit: what is replayed within a second, of a machine that nothing is known of: 300 frames. */
 static void begin_with(unsigned history_kib, enum kl_policy policy) {
-    kl_lobby_destroy(lobby);
     struct kl_lobby_limits limits = limits_for_tests;
     limits.catch_up_s = 1;
     limits.history_kib = history_kib;
-    open_lobby(&limits);
+    reopen(&limits);
     stateless = mute = halts = spoils = false;
     given_from = 0;
     ordered = 0;
@@ -120,13 +119,6 @@ static void begin_with(unsigned history_kib, enum kl_policy policy) {
 
 static void begin(void) {
     begin_with(0, KL_POLICY_BOUNDED);
-}
-
-static bool presses_lately(unsigned seat) {
-    bool pressed = false;
-    for (uint32_t f = canon_end - 60; f < canon_end; f++)
-        pressed = pressed || canon[f].in[seat].joypad;
-    return pressed;
 }
 
 static void expect_begun_at(unsigned who, uint32_t keyframe) {
@@ -261,11 +253,6 @@ TEST_WITH(a_machine_that_cannot_load_gets_the_history, set_up, tear_down) {
     assert_true(presses_lately(2));
 }
 
-static void mash(void) {
-    for (unsigned i = 0; i < PLAYERS; i++)
-        player[i].mashes = true;
-}
-
 /* Before history takes all the memory that it may, a snapshot is made; then the beginning may go. */
 TEST_WITH(the_beginning_makes_way, set_up, tear_down) {
     begin_with(64, KL_POLICY_BOUNDED);
@@ -288,7 +275,7 @@ TEST_WITH(the_beginning_makes_way, set_up, tear_down) {
     fetch[2].unable = true;
     join_late(2, 13, 1);
     play(SECOND);
-    player[2].linked = player[2].plays = false;
+    vanish(2);
     expect_refusal(13, KL_REFUSE_STARTED, "could not be loaded on this machine");
 }
 
@@ -372,7 +359,7 @@ TEST_WITH(it_does_not_arrive, set_up, tear_down) {
     play(9 * SECOND);
     assert_false(inbox[12].hung_up);
     play(10 * SECOND);
-    player[2].linked = player[2].plays = false;
+    vanish(2);
     expect_refusal(12, KL_REFUSE_LIMIT, "did not reach you in time");
     play(SECOND);
     expect_all_at_the_end();
@@ -414,7 +401,7 @@ TEST_WITH(the_next_one_gives_it, set_up, tear_down) {
         unsigned giver = way == 0 ? the_room()->snapshot.giver : inbox[0].hung_up ? 0 : 1;
         halts = spoils = false;
         if (way == 0) play(SECOND);
-        player[giver].linked = player[giver].plays = false;
+        vanish(giver);
         if (way == 0) lose(player[giver].peer);
         play(6 * SECOND);
         assert_int_equal(player[2].lock.waits, false);

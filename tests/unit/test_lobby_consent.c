@@ -16,15 +16,12 @@ static bool asked_bare(uint8_t first, uint8_t second, uint8_t door) {
     struct kl_msg m = a_hello(0, "room", 1, 2, "x");
     m.hello.door = door;
     m.hello.consent = first;
-    connect_peer(0);
-    say(0, &m);
+    enter(0, &m);
     m = a_hello(1, "room", 1, 2, "x");
     m.hello.consent = second;
-    connect_peer(1);
-    say(1, &m);
+    enter(1, &m);
     bool bare = heard(0, KL_MSG_SEND)->bare;
-    tear_down(NULL);
-    set_up(NULL);
+    begin_again();
     return bare;
 }
 
@@ -66,8 +63,7 @@ TEST_WITH(from_the_beginning, set_up, all_consent_again) {
     go_on(2 * SECOND);
     machine[1] = 8;
     at_once[1] = true;
-    for (uint64_t end_us = now_us + 10 * SECOND; !the_room()->member[1]->heal.anew && now_us < end_us;)
-        go_on(20000);
+    go_on_until(the_room()->member[1]->heal.anew);
     assert_int_equal(rewinds[1], 1);
     assert_int_equal(offers[1], 0);
     assert_int_equal(the_room()->member[1]->heal.anew, 1);
@@ -81,7 +77,7 @@ TEST_WITH(else_it_is_put_out, set_up, all_consent_again) {
     has_own[1] = false;
     machine[1] = 8;
     go_on(6 * SECOND);
-    player[1].linked = player[1].plays = false;
+    vanish(1);
     expect_refusal(1, KL_REFUSE_DESYNC, "out of sync");
     assert_int_equal(offers[1], 0);
     go_on(2 * SECOND);

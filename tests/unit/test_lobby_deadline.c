@@ -115,7 +115,7 @@ TEST_WITH(a_host_who_comes_and_goes, set_up, tear_down) {
         {0, 9, 55, 70},    /* here for no time at all */
     };
     for (unsigned i = 0; i < 3; i++) {
-        tear_down(NULL), set_up(NULL);
+        begin_again();
         hello(0, "room", 1, 2, "x");
         hello(1, "room", 1, 2, "x");
         keep_token(0, 0);
@@ -154,7 +154,7 @@ TEST_WITH(a_host_who_gives_nearly_all_again_and_again, set_up, tear_down) {
 
 TEST_WITH(a_client_that_comes_and_goes_has_no_more_time_to_load, set_up, tear_down) {
     for (unsigned i = 0; i < 2; i++) {
-        tear_down(NULL), set_up(NULL);
+        begin_again();
         two_begin(4);
         inbox[1].slow = false;
         ready(0, "a");

@@ -51,8 +51,7 @@ static void play_long(void) {
     begin_watched();
     let_in = refused = 0;
     next_peer = FIRST;
-    for (unsigned i = 0; i < PLAYERS; i++)
-        player[i].mashes = true;
+    mash();
     go(30 * SECOND);
     assert_true(joining() > 100000);
 }
@@ -131,8 +130,7 @@ static void come_and_go(unsigned seats, bool bye_too) {
     for (unsigned i = 0; i < 3 * TIMES; i++) {
         unsigned peer = fresh_peer();
         struct kl_msg m = a_hello(peer, "room", seats, PLAYERS, "x");
-        connect_peer(peer);
-        say(peer, &m);
+        enter(peer, &m);
         if (is_served(peer, "you joined too often: try again in ")) {
             go(EACH_US / 4);
             ready(peer, "a");
@@ -167,8 +165,7 @@ TEST_WITH(a_client_that_waits_comes_in, set_up_many, tear_down) {
     struct kl_msg m = a_hello(peer, "room", 0, PLAYERS, "x");
     for (unsigned i = 0; wait_s == 0; i++) {
         assert_in_range(i, 0, 20);
-        connect_peer(peer);
-        say(peer, &m);
+        enter(peer, &m);
         if (is_served(peer, "you joined too often")) {
             go(SECOND / 2);
             ready(peer, "a");
@@ -181,12 +178,10 @@ TEST_WITH(a_client_that_waits_comes_in, set_up_many, tear_down) {
     }
     assert_in_range(wait_s, 1, 300);
     address_of_peers = "192.0.2.67:5";
-    connect_peer(peer);
-    say(peer, &m);
+    enter(peer, &m);
     assert_true(inbox[peer].hung_up);
     go(wait_s * SECOND);
-    connect_peer(peer);
-    say(peer, &m);
+    enter(peer, &m);
     assert_false(inbox[peer].hung_up);
 }
 

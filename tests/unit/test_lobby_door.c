@@ -9,8 +9,7 @@
 static void hello_with(unsigned peer, const char *room, uint8_t door) {
     struct kl_msg m = a_hello(peer, room, 1, 2, "x");
     m.hello.door = door;
-    connect_peer(peer);
-    say(peer, &m);
+    enter(peer, &m);
 }
 
 /* Stretching takes 0.1 s: once a salt and password. */
@@ -96,7 +95,7 @@ TEST_WITH(and_nobody_else, set_up, tear_down) {
     say(4, &m);
     expect_refusal(4, KL_REFUSE_DOOR, "try again");
     hello_with(5, "room", KL_DOOR_PASSWORD);
-    say(5, &(struct kl_msg){.kind = KL_MSG_BYE});
+    bye(5);
     expect_refusal(5, KL_REFUSE_PROTOCOL, "expected a PROVE");
     assert_int_equal(kl_lobby_members(lobby), 1);
 }
@@ -119,8 +118,7 @@ TEST_WITH(the_door_comes_before_the_game, set_up, tear_down) {
     make_with_password(0, "room", "open sesame", 0);
     struct kl_msg m = a_hello(1, "room", 1, 2, "another game");
     m.hello.door = KL_DOOR_PASSWORD;
-    connect_peer(1);
-    say(1, &m);
+    enter(1, &m);
     assert_null(heard(1, KL_MSG_REFUSE));
     prove(1, "open sesame");
     expect_refusal(1, KL_REFUSE_IDENTITY, "content differs");
@@ -268,7 +266,7 @@ TEST_WITH(locked_is_for_newcomers, set_up, tear_down) {
     assert_int_equal(heard(0, KL_MSG_ROSTER)->roster.doors, 0); /* not his to lock */
     order(0, KL_COMMAND_LOCK, 1);
     assert_int_equal(heard(1, KL_MSG_ROSTER)->roster.doors, KL_DOOR_LOCKED);
-    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "the host p0 (1) locks the room"));
+    expect_notice(1, "the host p0 (1) locks the room");
     hello(2, "room", 1, 3, "x");
     expect_refusal(2, KL_REFUSE_DOOR, "its host has locked it");
     lose(1);
@@ -317,8 +315,7 @@ TEST_WITH(matches_and_named_rooms_are_apart, set_up, tear_down) {
     expect_refusal(3, KL_REFUSE_FULL, "its 2 seats are taken");
     struct kl_msg m = a_hello(4, "quick-a", 1, 2, "another game"); /* not told what is played there */
     m.hello.door = KL_DOOR_SEAT;
-    connect_peer(4);
-    say(4, &m);
+    enter(4, &m);
     expect_refusal(4, KL_REFUSE_FULL, "its 2 seats are taken");
 }
 
@@ -331,15 +328,13 @@ TEST_WITH(nobody_is_called_relay, set_up, tear_down) {
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         struct kl_msg m = a_hello(peer, "room", i % 2, 2, "x"); /* plays or watches */
         strcpy(m.hello.name, refused[i]);
-        connect_peer(peer);
-        say(peer, &m);
+        enter(peer, &m);
         expect_refusal(peer++, KL_REFUSE_DOOR, "the relay's own; choose another name");
     }
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
         struct kl_msg m = a_hello(peer, "room", 1, 3, "x");
         strcpy(m.hello.name, taken[i]);
-        connect_peer(peer);
-        say(peer, &m);
+        enter(peer, &m);
         assert_non_null(heard(peer++, KL_MSG_WELCOME));
     }
 }
@@ -349,8 +344,7 @@ TEST_WITH(nobody_is_called_relay, set_up, tear_down) {
 TEST_WITH(no_name_has_a_colon, set_up, tear_down) {
     struct kl_msg m = a_hello(1, "room", 1, 2, "x");
     strcpy(m.hello.name, "relay: paused");
-    connect_peer(1);
-    say(1, &m);
+    enter(1, &m);
     expect_refusal(1, KL_REFUSE_DOOR, "a name has no colon: choose another than \"relay: paused\"");
     hello(2, "the relay: paused", 1, 2, "x");
     expect_refusal(2, KL_REFUSE_DOOR, "a name has no colon: choose another than \"the relay: paused\"");
@@ -363,8 +357,7 @@ TEST_WITH(no_name_writes_the_log, set_up, tear_down) {
     FILE *log = open_memstream(&text, &len);
     struct kl_msg m = a_hello(0, "room", 1, 3, "x");
     strcpy(m.hello.name, "a\" code=0 b=\"");
-    connect_peer(0);
-    say(0, &m);
+    enter(0, &m);
     kl_log_set_level(KL_LOG_INFO);
     kl_log_to(log);
     order(0, KL_COMMAND_LOCK, 1);
@@ -385,7 +378,7 @@ TEST_WITH(kicked_may_come_again_and_banned_may_not, set_up, tear_down) {
     hello(1, "room", 1, 4, "x");
     order(1, KL_COMMAND_KICK, 0);
     assert_false(inbox[0].hung_up);
-    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "only the host of the room can do that, p0"));
+    expect_notice(1, "only the host of the room can do that, p0");
     order(0, KL_COMMAND_KICK, 1);
     expect_refusal(1, KL_REFUSE_CLOSED, "put out by the host p0");
     hello(1, "room", 1, 4, "x");
@@ -490,7 +483,7 @@ TEST_WITH(no_handing_over_while_the_host_sends, set_up, tear_down) {
     hello(1, "room", 1, 2, "x");
     assert_non_null(heard(0, KL_MSG_SEND));
     order(0, KL_COMMAND_HOST, 1);
-    assert_non_null(strstr(heard(0, KL_MSG_NOTICE)->text.text, "you are sending the room's start data"));
+    expect_notice(0, "you are sending the room's start data");
     assert_true(member_of(0, 0)->host);
     assert_null(heard(1, KL_MSG_SEND));
     give(0, "save");

@@ -113,8 +113,7 @@ TEST_WITH(whose_place_it_was, set_up, tear_down) {
     while (kl_lobby_here(the_room()->member[1]))
         play(STEP_US);
     struct kl_msg m = a_hello(12, "room", 1, PLAYERS, "x");
-    connect_peer(12);
-    say(12, &m);
+    enter(12, &m);
     assert_int_equal(heard(12, KL_MSG_WELCOME)->welcome.client, 1);
     play(1500000);
     assert_null(heard(12, KL_MSG_OFFER));
@@ -194,7 +193,7 @@ TEST_WITH(a_copied_state_does_not_count, set_up, tear_down) {
         assert_int_equal(inbox[player[1].peer].hung_up, given); /* a lie is one, silence costs a while */
         if (given) {
             expect_refusal(player[1].peer, KL_REFUSE_PROTOCOL, "does not match the hash that you gave");
-            player[1].linked = player[1].plays = false;
+            vanish(1);
         } else
             expect_in_sync(1);
         assert_int_equal(machine[0], 7);
@@ -204,7 +203,6 @@ TEST_WITH(a_copied_state_does_not_count, set_up, tear_down) {
         state_of_machine(0, ours);
         assert_int_equal(ZSTD_decompress(kept, BYTES, k->packed, k->len), BYTES);
         assert_memory_equal(kept, ours, BYTES);
-        tear_down(NULL);
-        set_up(NULL);
+        begin_again();
     }
 }

@@ -27,7 +27,7 @@ TEST_WITH(two_against_one_the_one_goes_back_to_its_own_state, set_up, tear_down)
     expect_in_sync(1);
     assert_int_equal(offers[0] + offers[2], 0);
     assert_int_equal(machine[1], 7);
-    assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "back in sync: p1 (2)"));
+    expect_notice(player[0].peer, "back in sync: p1 (2)");
     expect_all_at_the_end();
     machine[2] = 9; /* and another time somebody else */
     go_on(4 * SECOND);
@@ -72,10 +72,8 @@ TEST_WITH(on_a_tie_both_go_back_to_their_own_states, set_up, tear_down) {
         assert_int_equal(machine[1], 7);
         assert_int_equal(the_room()->snapshot.failures, 0);
         assert_null(the_room()->snapshot.kept); /* nobody was asked for a state */
-        assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text,
-                               "back in sync: p0 (1), p1 (2) ran again from"));
-        tear_down(NULL);
-        set_up(NULL);
+        expect_notice(player[0].peer, "back in sync: p0 (1), p1 (2) ran again from");
+        begin_again();
     }
 }
 
@@ -85,15 +83,13 @@ TEST_WITH(on_a_second_tie_both_run_the_game_again, set_up, tear_down) {
     machine_leaves(2);
     machine[1] = 8;
     at_once[1] = true;
-    for (uint64_t end_us = now_us + 20 * SECOND; !the_room()->member[1]->heal.anew && now_us < end_us;)
-        go_on(20000);
+    go_on_until(the_room()->member[1]->heal.anew);
     assert_true(rewinds[0] == 1 && rewinds[1] == 1);
     assert_int_equal(offers[0] + offers[1], 0);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(the_room()->member[i]->heal.anew, 1);
         assert_int_equal(the_room()->member[i]->v.state, KL_MEMBER_LOADING);
-        assert_non_null(strstr(heard(player[i].peer, KL_MSG_NOTICE)->text.text,
-                               "p0 (1), p1 (2) runs the game from the beginning"));
+        expect_notice(player[i].peer, "p0 (1), p1 (2) runs the game from the beginning");
     }
     assert_false(the_room()->heal.hopeless);
 }
@@ -112,7 +108,7 @@ TEST_WITH(a_host_may_have_healing_tried_again_once_a_minute, set_up, tear_down) 
     inbox[player[0].peer].count = 0;
     order(player[0].peer, KL_COMMAND_DESYNC, KL_DESYNC_HEAL);
     assert_true(the_room()->heal.hopeless);
-    assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "tried less than a minute ago"));
+    expect_notice(player[0].peer, "tried less than a minute ago");
     go_on(55 * SECOND);
     order(player[0].peer, KL_COMMAND_DESYNC, KL_DESYNC_HEAL);
     assert_false(the_room()->heal.hopeless);
@@ -124,8 +120,7 @@ TEST_WITH(on_a_tie_a_client_without_own_states_runs_the_game_again_alone, set_up
     machine_leaves(2);
     has_own[0] = false;
     machine[1] = 8;
-    for (uint64_t end_us = now_us + 5 * SECOND; !the_room()->member[0]->heal.anew && now_us < end_us;)
-        go_on(20000);
+    go_on_until(the_room()->member[0]->heal.anew);
     assert_int_equal(the_room()->member[0]->v.state, KL_MEMBER_LOADING);
     assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_PLAYING);
     assert_int_equal(machine[1], 7);
@@ -196,7 +191,7 @@ TEST_WITH(a_client_out_of_sync_three_times_within_a_minute_is_put_out, set_up, t
     go_on(12 * SECOND);
     assert_int_equal(loaded[1], 2);
     expect_refusal(player[1].peer, KL_REFUSE_DESYNC, "out of sync with all others three times");
-    player[1].linked = player[1].plays = false;
+    vanish(1);
     go_on(2 * SECOND);
     expect_in_sync(3); /* the difference is over, and everybody hears so */
     assert_int_equal(verdict.first, 0);

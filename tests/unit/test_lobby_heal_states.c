@@ -13,12 +13,10 @@ TEST_WITH(a_client_that_parts_after_two_loads_runs_the_game_again, set_up, tear_
     picture[0] = picture[1] = picture[2] = 5;
     machine[1] = 8;
     at_once[1] = true;
-    for (uint64_t end_us = now_us + 20 * SECOND; !the_room()->member[1]->heal.anew && now_us < end_us;)
-        go_on(20000);
+    go_on_until(the_room()->member[1]->heal.anew);
     assert_int_equal(loaded[1], 2);
     assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_LOADING);
-    assert_non_null(
-        strstr(heard(player[1].peer, KL_MSG_NOTICE)->text.text, "p1 (2) runs the game from the beginning"));
+    expect_notice(player[1].peer, "p1 (2) runs the game from the beginning");
     assert_false(inbox[player[1].peer].hung_up || the_room()->heal.hopeless);
     assert_int_equal(the_room()->heal.phase, KL_HEAL_NONE);
 }
@@ -87,8 +85,7 @@ TEST_WITH(a_client_that_never_loads_is_put_out_after_three_tries, set_up, tear_d
     machine[1] = 8;
     loads[1] = false;
     for (unsigned tries = 1; tries <= 2; tries++) {
-        for (uint64_t end_us = now_us + 10 * SECOND; !the_room()->member[1]->heal.loads && now_us < end_us;)
-            go_on(20000);
+        go_on_until(the_room()->member[1]->heal.loads);
         assert_int_equal(offers[1], tries);
         the_room()->member[1]->heal.by_us += 30 * SECOND; /* as for a large state */
         go_on(35 * SECOND);
@@ -97,7 +94,7 @@ TEST_WITH(a_client_that_never_loads_is_put_out_after_three_tries, set_up, tear_d
     }
     go_on(4 * SECOND);
     expect_refusal(player[1].peer, KL_REFUSE_DESYNC, "out of sync with all others three times");
-    player[1].linked = player[1].plays = false;
+    vanish(1);
 }
 
 /* A player whose link breaks each time before they have it is out of sync once. */
@@ -168,10 +165,8 @@ TEST_WITH(without_any_state_the_wrong_client_runs_the_game_again, set_up, tear_d
     machine[0] = 8;
     has_own[0] = false;
     false_state[2] = true;
-    for (uint64_t end_us = now_us + 20 * SECOND; the_room()->member[0]->heal.anew == 0 && now_us < end_us;)
-        go_on(20000);
-    assert_non_null(
-        strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "runs the game from the beginning"));
+    go_on_until(the_room()->member[0]->heal.anew);
+    expect_notice(player[0].peer, "runs the game from the beginning");
     assert_int_equal(offers[0], 0);
     assert_int_equal(the_room()->member[0]->v.state, KL_MEMBER_LOADING);
     assert_int_equal(the_room()->heal.phase, KL_HEAL_NONE);
@@ -182,11 +177,9 @@ TEST_WITH(without_states_of_the_core_the_wrong_client_runs_the_game_again, set_u
     begin_machines();
     no_states = true;
     machine[1] = 8;
-    for (uint64_t end_us = now_us + 20 * SECOND; !the_room()->member[1]->heal.anew && now_us < end_us;)
-        go_on(20000);
+    go_on_until(the_room()->member[1]->heal.anew);
     assert_true(the_room()->snapshot.unfit && !the_room()->heal.hopeless);
-    assert_non_null(strstr(heard(player[1].peer, KL_MSG_NOTICE)->text.text,
-                           "this core gives no state: p1 (2) runs the game from the beginning"));
+    expect_notice(player[1].peer, "this core gives no state: p1 (2) runs the game from the beginning");
     assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_LOADING);
     assert_int_equal(the_room()->heal.phase, KL_HEAL_NONE);
     assert_int_equal(offers[1], 0);
@@ -250,7 +243,7 @@ TEST_WITH(a_client_that_nobody_gives_a_state_is_not_put_out, set_up, tear_down) 
     at_once[1] = true;
     go_on(4 * SECOND);
     expect_refusal(player[1].peer, KL_REFUSE_DESYNC, "out of sync with all others three times");
-    player[1].linked = player[1].plays = false;
+    vanish(1);
 }
 
 /* It has begun with a state of now, and says nothing yet. */

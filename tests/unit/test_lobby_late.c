@@ -6,13 +6,6 @@
 
 #include "net/engine/command.h"
 
-static bool presses_lately(unsigned seat) {
-    bool pressed = false;
-    for (uint32_t f = canon_end - 60; f < canon_end; f++)
-        pressed = pressed || canon[f].in[seat].joypad;
-    return pressed;
-}
-
 /* A bounded room after so long; a newcomer, peer 12, takes the seat of player 2. */
 static void start_with_newcomer(unsigned seconds) {
     start_room(KL_POLICY_BOUNDED);
@@ -25,7 +18,7 @@ static void start_with_newcomer(unsigned seconds) {
  */
 TEST_WITH(a_seat_that_was_given_up, set_up, tear_down) {
     for (uint8_t policy = KL_POLICY_STRICT; policy <= KL_POLICY_OPTIMISTIC; policy++) {
-        tear_down(NULL), set_up(NULL);
+        begin_again();
         start_room(policy);
         play(20 * SECOND);
         leave(2);
@@ -105,7 +98,7 @@ TEST_WITH(a_client_that_is_too_slow_watches, set_up, tear_down) {
                (inbox[0].msg[i].kind == KL_MSG_NOTICE &&
                 strstr(inbox[0].msg[i].text.text, "p12 (3)'s machine cannot catch up: it plays 60 frames"));
     assert_true(told);
-    player[2].linked = player[2].plays = false;
+    vanish(2);
     assert_int_equal(join_late(2, 13, 1), 4); /* the seat is for who can use it */
     play(8 * SECOND);
     expect_all_at_the_end();
@@ -121,14 +114,14 @@ TEST_WITH(a_client_that_runs_nothing_watches, set_up, tear_down) {
     assert_non_null(heard(12, KL_MSG_SEAT));
     assert_int_equal(member_of(0, 2)->seats, 0);
     order(12, KL_COMMAND_SEAT, 1); /* nor does it keep the seat from others by asking again */
-    assert_non_null(strstr(heard(12, KL_MSG_NOTICE)->text.text, "a seat went to waste: ask again in"));
+    expect_notice(12, "a seat went to waste: ask again in");
     assert_int_equal(the_room()->member[2]->seats, 0);
 }
 
 /* A slow machine is let go if the room's maker has it so. */
 TEST_WITH(a_client_that_is_too_slow_is_let_go, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
-    kl_lobby_find(lobby, "room")->door.flags |= KL_DOOR_LET_GO;
+    the_room()->door.flags |= KL_DOOR_LET_GO;
     play(10 * SECOND);
     leave(2);
     join_late(2, 12, 1);
@@ -136,7 +129,7 @@ TEST_WITH(a_client_that_is_too_slow_is_let_go, set_up, tear_down) {
     play(10 * SECOND);
     for (unsigned i = 0; i < 200 && !inbox[12].hung_up; i++)
         play(SECOND / 10);
-    player[2].linked = player[2].plays = false;
+    vanish(2);
     expect_refusal(12, KL_REFUSE_LIMIT, "this machine cannot catch up with the game");
     play(SECOND);
     expect_all_at_the_end();
@@ -203,14 +196,12 @@ TEST_WITH(verdicts_go_on, set_up, tear_down) {
 
 /* Nobody can catch up any more: the core gives no state. */
 TEST_WITH(a_game_that_has_lost_its_beginning, set_up, tear_down) {
-    kl_lobby_destroy(lobby);
     struct kl_lobby_limits limits = limits_for_tests;
     limits.history_kib = 64;
-    open_lobby(&limits);
+    reopen(&limits);
     start_room(KL_POLICY_BOUNDED);
     lobby->room[0]->snapshot.unfit = true;
-    for (unsigned i = 0; i < PLAYERS; i++)
-        player[i].mashes = true;
+    mash();
     struct kl_lobby_listing list;
     unsigned from = 0;
     play(10 * SECOND);
@@ -249,7 +240,7 @@ static void order_seat(unsigned peer, uint8_t wanted) {
 /* A player steps back, and who watched plays on in his seat; neither costs the others a frame. */
 TEST_WITH(seats_change_hands, set_up, tear_down) {
     for (uint8_t policy = KL_POLICY_STRICT; policy <= KL_POLICY_OPTIMISTIC; policy++) {
-        tear_down(NULL), set_up(NULL);
+        begin_again();
         start_room(policy);
         play(5 * SECOND);
         order_seat(2, 0);
@@ -280,7 +271,7 @@ TEST_WITH(the_last_player_stays, set_up, tear_down) {
     order_seat(0, 0);
     order_seat(1, 0);
     order_seat(2, 0);
-    assert_non_null(strstr(heard(2, KL_MSG_NOTICE)->text.text, "you are the only player"));
+    expect_notice(2, "you are the only player");
     play(20 * SECOND);
     assert_int_equal(kl_lobby_rooms(lobby), 1);
     assert_true(presses_lately(2));

@@ -7,9 +7,7 @@
 #include "net/relay/lobby/lobby_parts.h"
 
 TEST_WITH(so_many_rooms_to_one_address, set_up, tear_down) {
-    kl_lobby_destroy(lobby);
-    struct kl_lobby_limits limits = {.peers = PEERS, .rooms = 30, .seats = 4, .rooms_per_address = 3};
-    open_lobby(&limits);
+    reopen(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 30, .seats = 4, .rooms_per_address = 3});
     hello(0, "a", 1, 2, "x"), hello(1, "b", 1, 2, "x"), hello(2, "c", 1, 2, "x");
     hello(3, "d", 1, 2, "x");
     expect_refusal(3, KL_REFUSE_LIMIT, "your address has 3 rooms");
@@ -44,7 +42,7 @@ TEST_WITH(so_many_lines_and_commands, set_up, tear_down) {
         chat(1);
     inbox[1].count = 0;
     chat(1);
-    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "too many lines a minute"));
+    expect_notice(1, "too many lines a minute");
     order(1, 200, 0); /* commands count by themselves */
     inbox[1].count = 0;
     for (unsigned i = 0; i < 238; i++)
@@ -59,48 +57,47 @@ TEST_WITH(so_many_commands, set_up, tear_down) {
     start_game_of(2);
     for (unsigned i = 0; i < 240; i++)
         order(1, KL_COMMAND_LOCK, 1);
-    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "only the host of the room can do that"));
+    expect_notice(1, "only the host of the room can do that");
     order(1, KL_COMMAND_LOCK, 1);
-    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "too many commands a minute"));
+    expect_notice(1, "too many commands a minute");
     inbox[1].count = 0;
     chat(1); /* counts by itself */
     assert_null(heard(1, KL_MSG_NOTICE));
     pass(61 * SECOND);
     order(1, KL_COMMAND_LOCK, 1);
-    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "only the host of the room can do that"));
+    expect_notice(1, "only the host of the room can do that");
     assert_false(inbox[1].hung_up);
 }
 
 /* A player who pauses again after each resume. */
 TEST_WITH(so_many_pauses, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
-    strcpy(kl_lobby_find(lobby, "room")->member[0]->v.host, "192.0.2.200");
+    strcpy(the_room()->member[0]->v.host, "192.0.2.200");
     play(5 * SECOND);
     for (unsigned i = 0; i < 6; i++) {
         order(player[1].peer, KL_COMMAND_PAUSE, 1);
         play(SECOND / 2);
-        assert_true(kl_lobby_find(lobby, "room")->lock.paused);
+        assert_true(the_room()->lock.paused);
         order(player[0].peer, KL_COMMAND_PAUSE, 0);
         play(SECOND / 2);
-        assert_false(kl_lobby_find(lobby, "room")->lock.paused);
+        assert_false(the_room()->lock.paused);
     }
     inbox[player[1].peer].count = 0;
     order(player[1].peer, KL_COMMAND_PAUSE, 1);
-    assert_non_null(
-        strstr(heard(player[1].peer, KL_MSG_NOTICE)->text.text, "you have paused too often: try again in"));
+    expect_notice(player[1].peer, "you have paused too often: try again in");
     play(SECOND);
-    assert_false(kl_lobby_find(lobby, "room")->lock.paused);
+    assert_false(the_room()->lock.paused);
     inbox[player[2].peer].count = 0;
     order(player[2].peer, KL_COMMAND_PAUSE, 1); /* one address has one budget */
-    assert_non_null(strstr(heard(player[2].peer, KL_MSG_NOTICE)->text.text, "you have paused too often"));
+    expect_notice(player[2].peer, "you have paused too often");
     order(player[0].peer, KL_COMMAND_PAUSE, 1);
     play(SECOND / 2);
-    assert_true(kl_lobby_find(lobby, "room")->lock.paused);
+    assert_true(the_room()->lock.paused);
     order(player[1].peer, KL_COMMAND_PAUSE, 0); /* and may always resume */
     play(10 * SECOND);
     order(player[1].peer, KL_COMMAND_PAUSE, 1);
     play(SECOND / 2);
-    assert_true(kl_lobby_find(lobby, "room")->lock.paused);
+    assert_true(the_room()->lock.paused);
 }
 
 /* Whoever leaves and comes again has paused as often as before: also at once, and under another key. */
@@ -114,14 +111,14 @@ TEST_WITH(pauses_stay_with_the_address, set_up, tear_down) {
         play(SECOND / 2);
     }
     bye(player[1].peer);
-    player[1].linked = player[1].plays = false;
+    vanish(1);
     lobby->limits.seats = the_room()->params.players = KL_MAX_SEATS;
     hello(8, "room", 1, PLAYERS, "x"); /* its last samples are still to be played */
     assert_int_not_equal(heard(8, KL_MSG_WELCOME)->welcome.client, 1);
     order(player[0].peer, KL_COMMAND_PAUSE, 0);
     play(SECOND / 2);
     order(8, KL_COMMAND_PAUSE, 1);
-    assert_non_null(strstr(heard(8, KL_MSG_NOTICE)->text.text, "you have paused too often"));
+    expect_notice(8, "you have paused too often");
     bye(8);
     address_of_peers = "192.0.2.9:5";
     for (unsigned i = 0; i < 20; i++) { /* others that came and went do not make that forgotten */
@@ -134,7 +131,7 @@ TEST_WITH(pauses_stay_with_the_address, set_up, tear_down) {
     address_of_peers = "192.0.2.1:6";
     hello(11, "room", 1, PLAYERS, "x");
     order(11, KL_COMMAND_PAUSE, 1);
-    assert_non_null(strstr(heard(11, KL_MSG_NOTICE)->text.text, "you have paused too often"));
+    expect_notice(11, "you have paused too often");
 }
 
 static void pause_by(unsigned i) {
@@ -143,14 +140,14 @@ static void pause_by(unsigned i) {
 }
 
 static const struct kl_lobby_room *room_is(void) {
-    return kl_lobby_find(lobby, "room");
+    return the_room();
 }
 
 /* A pause that nobody ends, ends by itself; the player who paused is left out until its frontend comes
  * back. */
 TEST_WITH(a_pause_has_an_end, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
-    strcpy(kl_lobby_find(lobby, "room")->member[0]->v.host, "192.0.2.200");
+    strcpy(the_room()->member[0]->v.host, "192.0.2.200");
     play(5 * SECOND);
     pause_by(1);
     assert_true(room_is()->lock.paused);
@@ -203,7 +200,7 @@ TEST_WITH(a_pause_alone_stands, set_up, tear_down) {
 TEST_WITH(the_operators_pause_has_none, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
     play(2 * SECOND);
-    assert_int_equal(kl_lobby_order_pause(kl_lobby_find(lobby, "room"), true, now_us), KL_OK);
+    assert_int_equal(kl_lobby_order_pause(the_room(), true, now_us), KL_OK);
     play(100 * SECOND);
     assert_true(room_is()->lock.paused);
     assert_string_equal(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "the relay pauses. Go on?");
@@ -275,8 +272,7 @@ TEST_WITH(a_slow_uplink_may_take_its_time, set_up, tear_down) {
 TEST_WITH(so_many_bytes_to_one_address, set_up, tear_down) {
     const uint32_t total = 2048 * 1024;
     static const char *const room[] = {"a", "b", "c", "d"};
-    kl_lobby_destroy(lobby);
-    open_lobby(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 4, .seats = 4, .mib_per_address = 6});
+    reopen(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 4, .seats = 4, .mib_per_address = 6});
     for (unsigned i = 0; i < 3; i++) {
         hello(i, room[i], 1, 1, "x");
         piece(i, 0, 1000, total);
@@ -303,8 +299,7 @@ static void save(unsigned peer, const char *room, uint32_t total) {
  * that nobody is in make way for one with many. */
 TEST_WITH(a_start_has_room_beside_others, set_up, tear_down) {
     const uint32_t big = 900 * 1024, small = 256 * 1024;
-    kl_lobby_destroy(lobby);
-    open_lobby(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 9, .seats = 4, .start_mib = 2});
+    reopen(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 9, .seats = 4, .start_mib = 2});
     hello(0, "played", 1, 1, "x");
     for (uint32_t at = 0; at < big; at += 512)
         piece(0, at, 512, big);
@@ -332,8 +327,7 @@ TEST_WITH(a_start_has_room_beside_others, set_up, tear_down) {
 /* Of what a room holds everything counts: start data, history, the states that it keeps. */
 TEST_WITH(all_of_a_room_counts, set_up, tear_down) {
     const uint32_t total = 1024 * 1024;
-    kl_lobby_destroy(lobby);
-    open_lobby(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 4, .seats = 4, .mib_per_address = 8});
+    reopen(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 4, .seats = 4, .mib_per_address = 8});
     hello(0, "a", 1, 1, "x");
     piece(0, 0, 1000, total);
     struct kl_lobby_room *r = kl_lobby_find(lobby, "a");
@@ -349,14 +343,12 @@ TEST_WITH(all_of_a_room_counts, set_up, tear_down) {
 /* The rooms of an address that has had its share play on, with less of a past. */
 TEST_WITH(a_room_has_some_history_all_the_same, set_up, tear_down) {
     for (unsigned least = 0; least < 2; least++) {
-        kl_lobby_destroy(lobby);
-        open_lobby(&limits_for_tests);
+        reopen(&limits_for_tests);
         start_room(KL_POLICY_BOUNDED);
         lobby->limits.mib_per_address = least ? 0 : 64;
-        for (unsigned i = 0; i < PLAYERS; i++)
-            player[i].mashes = true;
+        mash();
         play(210 * SECOND);
-        const struct kl_lobby_past *p = &kl_lobby_find(lobby, "room")->past;
+        const struct kl_lobby_past *p = &the_room()->past;
         assert_false(p->broken);
         assert_true(p->bytes > KL_HISTORY_LEAST - (least ? KL_HISTORY_BLOCK : 0));
         assert_true(!least || p->bytes <= KL_HISTORY_LEAST);

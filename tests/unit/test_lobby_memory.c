@@ -32,8 +32,7 @@ TEST_WITH(larger_rooms_hold_more, set_up, tear_down) {
     static const unsigned players[] = {2, 4, 8};
     uint64_t before = 0;
     for (unsigned n = 0; n < 3; n++) {
-        kl_lobby_destroy(lobby);
-        open_lobby(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 1, .seats = KL_MAX_SEATS});
+        reopen(&(struct kl_lobby_limits){.peers = PEERS, .rooms = 1, .seats = KL_MAX_SEATS});
         start_game_of(players[n]);
         press_all(the_room());
         assert_int_equal(kl_size(kl_lobby_seats_filled(the_room())), players[n]);

@@ -16,10 +16,7 @@ TEST_WITH(a_short_cut_is_mended_by_updates, set_up, tear_down) {
     assert_int_equal(player[1].pieces, 0);
     expect_all_at_the_end();
     assert_true(canon_end > 10 * 60);
-    bool pressed = false; /* and its pads count again */
-    for (uint32_t f = canon_end - 60; f < canon_end; f++)
-        pressed = pressed || canon[f].in[1].joypad;
-    assert_true(pressed);
+    assert_true(presses_lately(1)); /* its pads count again */
 }
 
 TEST_WITH(a_long_one_by_history, set_up, tear_down) {
@@ -109,7 +106,7 @@ TEST_WITH(the_ticket_says_who_is_who, set_up, tear_down) {
     open_ticket(&t);
     assert_true(kl_seat_token_is(player[2].token, t.member[2].token_hash[0]));
     bye(0);
-    player[0].linked = player[0].plays = false;
+    vanish(0);
     play(4 * SECOND);
     open_ticket(&t);
     assert_true(t.number > number && t.frame > 60);
@@ -125,16 +122,14 @@ TEST_WITH(the_ticket_says_who_is_who, set_up, tear_down) {
 /* If the beginning is gone, and there are no states, nobody can begin anew; a player with enough can still
  * come back. */
 TEST_WITH(history_has_its_measure, set_up, tear_down) {
-    kl_lobby_destroy(lobby);
     struct kl_lobby_limits limits = limits_for_tests;
     limits.history_kib = 192;
-    open_lobby(&limits);
+    reopen(&limits);
     start_room(KL_POLICY_BOUNDED);
     lobby->room[0]->snapshot.unfit = true;
-    for (unsigned i = 0; i < PLAYERS; i++)
-        player[i].mashes = true;
+    mash();
     play(180 * SECOND);
-    const struct kl_lobby_room *r = kl_lobby_find(lobby, "room");
+    const struct kl_lobby_room *r = the_room();
     assert_true(r->past.history.first > 0);
     assert_in_range(lobby->history_bytes, 64 * 1024, 192 * 1024);
     assert_int_equal(lobby->start_bytes, 0); /* of no use any more */
@@ -151,7 +146,7 @@ TEST_WITH(history_has_its_measure, set_up, tear_down) {
     say(12, &m);
     expect_refusal(12, KL_REFUSE_SEAT, "does not keep the game's beginning any more");
     for (unsigned i = 0; i < 2; i++)
-        bye(player[i].peer), player[i].linked = player[i].plays = false;
+        bye(player[i].peer), vanish(i);
     play(3 * SECOND);
     assert_int_equal(kl_lobby_rooms(lobby), 0);
     assert_int_equal(lobby->history_bytes, 0);
@@ -177,7 +172,7 @@ TEST_WITH(history_waits_for_the_link, set_up, tear_down) {
 TEST_WITH(claimed_frames_must_be_the_rooms, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
     play(5 * SECOND);
-    kl_lobby_find(lobby, "room")->past.reopened = true;
+    the_room()->past.reopened = true;
     cut(1);
     play(2 * SECOND);
     struct kl_msg m = prepare_return(1, 11);
@@ -207,7 +202,7 @@ TEST_WITH(a_part_of_an_interval_is_the_rooms, set_up, tear_down) {
     fixed_spacing = 0;
     player[1].mashes = true;
     play(3 * SECOND);
-    kl_lobby_find(lobby, "room")->past.reopened = true;
+    the_room()->past.reopened = true;
     uint32_t parts = 0; /* a bit for each length */
     for (unsigned i = 0; i < 20; i++) {
         play(SECOND + i * 17000);

@@ -91,8 +91,7 @@ TEST_WITH(a_player_in_its_menu_or_without_a_link_is_not_waited_for, set_up, tear
     player[1].plays = false; /* or its next CTRL says otherwise */
     resume(0);
     assert_false(asks());
-    tear_down(NULL);
-    set_up(NULL);
+    begin_again();
     begin_asked();
     cut(1);
     resume(0);
@@ -141,8 +140,7 @@ TEST_WITH(the_host_may_decide, set_up, tear_down) {
         begin_asked();
         order(player[0].peer, KL_COMMAND_DESYNC, policies[i]);
         assert_false(asks() || the_room()->lock.paused);
-        tear_down(NULL);
-        set_up(NULL);
+        begin_again();
     }
 }
 
@@ -260,8 +258,7 @@ TEST_WITH(the_time_that_own_states_cost_is_bounded, set_up, tear_down) {
     for (unsigned i = 0; i < sizeof c / sizeof *c; i++) {
         assert_int_equal(ties_until_asked(c[i].seconds_apart, c[i].heals_us, 8), c[i].asked_at);
         assert_int_equal(the_room()->member[0]->heal.anew + the_room()->member[1]->heal.anew, 0);
-        tear_down(NULL);
-        set_up(NULL);
+        begin_again();
     }
 }
 

@@ -19,7 +19,7 @@ TEST_WITH(a_lost_link_keeps_seat_and_rights, set_up, tear_down) {
     pass(2 * SECOND);
     assert_null(member_of(1, 0));
     assert_true(member_of(1, 1)->host);
-    assert_non_null(strstr(heard(1, KL_MSG_NOTICE)->text.text, "did not come back in time"));
+    expect_notice(1, "did not come back in time");
     assert_int_equal(kl_lobby_members(lobby), 1);
 }
 
@@ -274,8 +274,7 @@ TEST_WITH(a_link_that_goes_while_it_loads, set_up, tear_down) {
 TEST_WITH(the_maker_says_how_long, set_up, tear_down) {
     struct kl_msg m = a_hello(0, "room", 1, 2, "x");
     m.hello.seat_time_s = 5;
-    connect_peer(0);
-    say(0, &m);
+    enter(0, &m);
     assert_int_equal(heard(0, KL_MSG_WELCOME)->welcome.seat_time_s, 5);
     hello(1, "room", 1, 2, "x");
     assert_int_equal(heard(1, KL_MSG_WELCOME)->welcome.seat_time_s, 5);
@@ -286,8 +285,7 @@ TEST_WITH(the_maker_says_how_long, set_up, tear_down) {
     assert_null(member_of(0, 1));
     m = a_hello(2, "other", 1, 3, "x");
     m.hello.seat_time_s = 60000;
-    connect_peer(2);
-    say(2, &m);
+    enter(2, &m);
     assert_int_equal(heard(2, KL_MSG_WELCOME)->welcome.seat_time_s, 600); /* the relay's limit */
     hello(3, "other", 1, 3, "x");
     lose(3);
@@ -350,8 +348,7 @@ TEST_WITH(a_room_without_a_link_gives_way, set_up, tear_down) {
     struct kl_lobby_limits limits = {.peers = PEERS, .rooms = 3, .seats = 4};
     for (unsigned own = 0; own < 2; own++) { /* the relay's places are taken, or the address's */
         limits.rooms_per_address = own ? 2 : 16;
-        kl_lobby_destroy(lobby);
-        open_lobby(&limits);
+        reopen(&limits);
         play_alone(0, "long", 30 * SECOND);
         play_alone(1, "short", 2 * SECOND);
         if (!own) address_of_peers = "192.0.2.2:5";

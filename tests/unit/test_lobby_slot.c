@@ -10,7 +10,7 @@ static struct kl_lobby_room *room;
 static int begin(void **state) {
     set_up(state);
     start_game_of(3);
-    room = kl_lobby_find(lobby, "room");
+    room = the_room();
     return 0;
 }
 

@@ -184,8 +184,7 @@ TEST_WITH(a_difference_that_does_not_fit_is_asked_whole, set_up, tear_down) {
         give_state(giver);
         expect_kept(giver);
         free(slices);
-        tear_down(NULL);
-        set_up(NULL);
+        begin_again();
     }
 }
 
@@ -197,7 +196,7 @@ TEST_WITH(a_second_misfit_comes_from_another, set_up, tear_down) {
     assert_int_equal(who_is_asked(), giver);
     give_pieces(giver, slices, (uint32_t)slices_len);
     expect_refusal(player[giver].peer, KL_REFUSE_PROTOCOL, "does not match the hash that you gave");
-    player[giver].linked = player[giver].plays = false;
+    vanish(giver);
     unsigned next = who_is_asked();
     assert_false(ask.based);
     give_state(next);
@@ -211,8 +210,7 @@ TEST_WITH(whole_or_not, set_up, tear_down) {
     give_state(giver);
     expect_kept(giver);
     free(slices);
-    tear_down(NULL);
-    set_up(NULL);
+    begin_again();
     giver = go_on_from_one();
     give_some(giver, true, slices, 0, 40, (uint32_t)slices_len);
     give_some(giver, false, slices, 40, 50, (uint32_t)slices_len);
@@ -259,13 +257,12 @@ TEST_WITH(forger, set_up, tear_down) {
         }
         give_pieces(liar, packed, len);
         expect_refusal(player[liar].peer, KL_REFUSE_PROTOCOL, "does not match the hash that you gave");
-        player[liar].linked = player[liar].plays = false;
+        vanish(liar);
         unsigned next = who_is_asked();
         assert_int_not_equal(next, liar);
         give_state(next);
         expect_kept(next);
-        tear_down(NULL);
-        set_up(NULL);
+        begin_again();
     }
 }
 
@@ -373,7 +370,7 @@ TEST_WITH(states_apart, set_up, tear_down) {
     assert_true(kl_lobby_catchup_has_states(the_room()));
     order_one();
     assert_true(the_room()->snapshot.told_apart);
-    assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "the machines' states differ"));
+    expect_notice(player[0].peer, "the machines' states differ");
     assert_false(kl_lobby_catchup_has_states(the_room()) || the_room()->snapshot.unfit);
     struct kl_catchup w = {0};
     assert_int_equal(kl_lobby_catchup_by(the_room(), &w), KL_CATCHUP_HISTORY);
@@ -403,7 +400,7 @@ TEST_WITH(too_large, set_up, tear_down) {
     give_pieces(giver, packed, 16 * 1024 + 1);
     assert_false(the_room()->snapshot.unfit);           /* so he says */
     give_pieces(who_is_asked(), packed, 16 * 1024 + 2); /* two had agreed before the third spoke */
-    assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "this relay takes at most 16"));
+    expect_notice(player[0].peer, "this relay takes at most 16");
     assert_int_equal(lobby->snapshot_bytes, 0);
     assert_false(inbox[player[giver].peer].hung_up);
     assert_false(kl_lobby_snapshot_order(the_room(), 0, now_us));
@@ -425,7 +422,7 @@ TEST_WITH(another_is_asked_for_a_state_that_is_too_large, set_up, tear_down) {
                        .snapshot = {keyframe, {.total = BYTES + BYTES / 8 + 1025, .len = 5}}};
     say(player[giver].peer, &m); /* nothing is packed so badly */
     assert_true(inbox[player[giver].peer].hung_up);
-    player[giver].linked = player[giver].plays = false;
+    vanish(giver);
     other = who_is_asked();
     give_state(other);
     expect_kept(other);
@@ -440,7 +437,7 @@ TEST_WITH(no_memory_left, set_up, tear_down) {
     unsigned giver = who_is_asked();
     give_pieces(giver, packed, sizeof packed);
     give_pieces(who_is_asked(), packed, sizeof packed);
-    assert_non_null(strstr(heard(player[0].peer, KL_MSG_NOTICE)->text.text, "has less than 39 KiB left"));
+    expect_notice(player[0].peer, "has less than 39 KiB left");
     assert_int_equal(lobby->snapshot_bytes, 0);
     assert_false(inbox[player[giver].peer].hung_up || the_room()->snapshot.unfit);
 }
@@ -454,7 +451,7 @@ TEST_WITH(against_the_protocol, set_up, tear_down) {
     assert_false(inbox[player[other].peer].hung_up);
     say(player[giver].peer, &m); /* in order, that is */
     assert_true(inbox[player[giver].peer].hung_up);
-    player[giver].linked = player[giver].plays = false;
+    vanish(giver);
     m = (struct kl_msg){.kind = KL_MSG_STATE, .state.keyframe = 1000000};
     say(player[other].peer, &m); /* of a relay before this one */
     assert_false(inbox[player[other].peer].hung_up);

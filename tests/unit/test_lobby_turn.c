@@ -105,7 +105,7 @@ TEST_WITH(a_newcomer_waits_behind_the_others, set_up_watched, tear_down) {
     go(3 * SECOND);
     wants_to_play(0);
     bye(2);
-    player[2].linked = player[2].plays = false;
+    vanish(2);
     go(SECOND);
     assert_string_equal(queue_is(), "p20*");
     assert_int_equal(kl_lobby_list(lobby, &from, &line, 1), 1);
@@ -140,18 +140,11 @@ TEST_WITH(a_watcher_that_comes_again_keeps_its_place, set_up_watched, tear_down)
     m.hello.door = KL_DOOR_AGAIN;
     goes(0);
     watcher[0] = (struct player){.peer = AT_PEER + 5, .linked = true};
-    connect_peer(AT_PEER + 5);
-    say(AT_PEER + 5, &m);
+    enter(AT_PEER + 5, &m);
     go(SECOND / 2);
     says_loaded(0);
     go(3 * SECOND);
     assert_string_equal(queue_is(), "p20 p21");
-}
-
-static void live_at(unsigned last) {
-    static char address[24];
-    snprintf(address, sizeof address, "192.0.2.%u:5", last);
-    address_of_peers = address;
 }
 
 static void come_as(unsigned i, unsigned last) {
@@ -170,7 +163,7 @@ TEST_WITH(a_turn_not_taken_bars_the_address, set_up_watched, tear_down) {
     come_as(1, 50);
     come_as(2, 60);
     bye(2);
-    player[2].linked = player[2].plays = false;
+    vanish(2);
     go(SECOND);
     assert_string_equal(queue_is(), "p20* p21 p22");
     go(16 * SECOND);
@@ -211,8 +204,7 @@ TEST_WITH(whoever_goes_with_the_turn_is_barred, set_up_watched, tear_down) {
     struct kl_msg m = a_hello(AT_PEER + 2, "room", 0, PLAYERS, "x");
     m.hello.door = KL_DOOR_AGAIN;
     goes(2);
-    connect_peer(AT_PEER + 5);
-    say(AT_PEER + 5, &m);
+    enter(AT_PEER + 5, &m);
     go(2 * SECOND);
     assert_string_equal(queue_is(), "");
 }

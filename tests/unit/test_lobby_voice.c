@@ -24,8 +24,7 @@ static int begin(void **state, unsigned players, uint8_t door) {
     for (unsigned i = 0; i < players; i++) {
         struct kl_msg m = a_hello(i, "room", 1, 8, "x");
         m.hello.door = door;
-        connect_peer(i);
-        say(i, &m);
+        enter(i, &m);
     }
     return 0;
 }
@@ -138,8 +137,7 @@ TEST_WITH(a_new_session_has_asked_for_nobody, three_players, tear_down) {
 TEST_WITH(an_older_client_is_in_nobodys_way, three_players, tear_down) {
     struct kl_msg m = a_hello(9, "room", 1, 8, "x");
     m.hello.version = KL_PROTOCOL_VERSION - 1;
-    connect_peer(9);
-    say(9, &m);
+    enter(9, &m);
     assert_non_null(heard(9, KL_MSG_WELCOME));
     hear(0, true, 0xffff);
     hear(1, true, 0xffff);

@@ -121,7 +121,7 @@ TEST_WITH(they_see_the_end, set_up_watched, tear_down) {
     go(5 * SECOND);
     for (unsigned i = 0; i < PLAYERS; i++) {
         bye(player[i].peer);
-        player[i].linked = player[i].plays = false;
+        vanish(i);
     }
     go(4 * SECOND);
     assert_non_null(the_room());
@@ -148,7 +148,7 @@ TEST_WITH(one_takes_a_seat, set_up_watched, tear_down) {
     order(AT_PEER, KL_COMMAND_SEAT, 1);
     assert_int_equal(the_room()->watch.count, 1);
     bye(2);
-    player[2].linked = player[2].plays = false;
+    vanish(2);
     go(3 * SECOND);
     assert_string_equal(got(AT_PEER, KL_MSG_NOTICE)->text.text, "your turn: take the seat within 15 s");
     order(AT_PEER, KL_COMMAND_SEAT, 1);
@@ -161,10 +161,7 @@ TEST_WITH(one_takes_a_seat, set_up_watched, tear_down) {
     assert_int_equal(state_of(0, 2), KL_MEMBER_PLAYING);
     assert_int_equal(watcher[0].lock.standing, KL_STANDING_IN);
     assert_in_range(behind(0), 0, 30);
-    bool presses = false;
-    for (uint32_t f = canon_end - 60; f < canon_end; f++)
-        presses = presses || canon[f].in[2].joypad;
-    assert_true(presses);
+    assert_true(presses_lately(2));
     order(AT_PEER, KL_COMMAND_SEAT, 0); /* and back: it watches as a client of the game */
     go(SECOND);
     assert_int_equal(member_of(0, 2)->seats, 0);

@@ -120,11 +120,10 @@ static void do_it(void) {
 
 /* The limit: what is replayed within a second, 300 frames. */
 static void begin_with_states(unsigned catch_up_s) {
-    kl_lobby_destroy(lobby);
     struct kl_lobby_limits limits = limits_for_tests;
     limits.catch_up_s = catch_up_s;
     limits.watchers = WATCHERS;
-    open_lobby(&limits);
+    reopen(&limits);
     stateless = unable = false;
     ordered = 0;
     lie = 7;
@@ -258,7 +257,7 @@ TEST_WITH(it_takes_a_seat, set_up, tear_down) {
     comes(0, 0);
     go(SECOND / 2);
     bye(2);
-    player[2].linked = player[2].plays = false;
+    vanish(2);
     go(3 * SECOND);
     says_loaded(0);
     order(AT_PEER, KL_COMMAND_SEAT, 1); /* too early: it has loaded nothing */
@@ -327,8 +326,7 @@ TEST_WITH(a_state_that_is_not_all, set_up, tear_down) {
 static void comes_again(unsigned peer) {
     struct kl_msg m = a_hello(AT_PEER, "room", 0, PLAYERS, "x");
     m.hello.door = KL_DOOR_AGAIN;
-    connect_peer(peer);
-    say(peer, &m);
+    enter(peer, &m);
 }
 
 TEST_WITH(a_client_that_comes_again_makes_no_room, set_up, tear_down) {
@@ -344,8 +342,7 @@ TEST_WITH(a_client_that_comes_again_makes_no_room, set_up, tear_down) {
     assert_int_equal(the_room()->watch.count, 1);
     struct kl_msg m = a_hello(AT_PEER, "other", 0, PLAYERS, "x");
     m.hello.door = KL_DOOR_AGAIN;
-    connect_peer(31);
-    say(31, &m);
+    enter(31, &m);
     expect_refusal(31, KL_REFUSE_SEAT, "there is no room other");
     assert_int_equal(kl_lobby_rooms(lobby), rooms);
     the_room()->phase = KL_ROOM_REOPENING;

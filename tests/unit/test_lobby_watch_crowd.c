@@ -167,8 +167,7 @@ static void begin(void) {
     limits = limits_for_tests;
     limits.peers = 600; /* a quarter of them may watch */
     limits.watchers = CROWD;
-    kl_lobby_destroy(lobby);
-    open_lobby(&limits);
+    reopen(&limits);
     memset(reader, 0, sizeof reader);
     memset(up, 0, sizeof up);
     memset(down, 0, sizeof down);
@@ -195,7 +194,7 @@ static struct seen play_watched_by(unsigned crowd) {
     go(110 * SECOND);
     unsigned caught_up = 0;
     for (unsigned i = 0; i < crowd; i++)
-        caught_up += reader[i].have + 60 > kl_lobby_find(lobby, "room")->lock.next_close;
+        caught_up += reader[i].have + 60 > the_room()->lock.next_close;
     assert_int_equal(caught_up, crowd);
     struct seen s = {.digest = digest, .updates = updates, .spacing_changes = spacing_changes};
     for (unsigned i = 0; i < PLAYERS; i++) {

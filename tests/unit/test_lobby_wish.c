@@ -167,7 +167,7 @@ TEST_WITH(a_wish_ends_with_its_player, set_up_watched, tear_down) {
     begin_counting();
     go(2 * SECOND);
     reset_by(1);
-    say(1, &(struct kl_msg){.kind = KL_MSG_BYE});
+    bye(1);
     go(SECOND);
     reset_by(2);
     assert_string_equal(newest_notice(0)->text, "p2 (3) wants a rematch: agree within 10 s");
