@@ -235,20 +235,17 @@ uint64_t player_digest(uint64_t before, const struct kl_frame *f) {
 
 static void take_frame(struct player *p, const struct kl_frame *f) {
     uint64_t before = p->frames ? p->digest[p->frames - 1] : 0;
-    bool begun_here = p->begun && f->number == p->begun;
     if (f->number != p->frames) {
         fprintf(stderr, "%s: frame %u came where %u was expected\n", p->hello.name, f->number, p->frames);
         abort();
     }
-    if (f->flags & KL_FRAME_HASH && !begun_here) {
+    if (f->flags & KL_FRAME_HASH) {
         struct kl_hash h = {
             .frame = f->number - 1, .has = KL_HASH_RAM | KL_HASH_STATE, .ram = before, .state = before};
         if (p->wrong_from && f->number >= p->wrong_from) h.ram++;
-        if (p->wrong_next && p->wrong_next--) h.ram++;
         kl_participant_hash(kl_link_hold(p->link), &h);
         kl_link_release(p->link);
     }
-    if (f->flags & KL_FRAME_COMMANDS && p->commands) p->commands(p, f->number, before);
     bool pressed = false;
     for (unsigned s = 0; s < KL_MAX_SEATS; s++)
         pressed |= f->in[s].joypad != 0;
@@ -268,7 +265,6 @@ static bool play(struct player *p) {
     struct kl_input in[KL_MAX_SEATS];
     struct kl_frame f;
     uint64_t now_us = kl_now_us();
-    if (p->turn) p->turn(p);
     const struct kl_params *params = &p->status.welcome.params;
     if (params->clocked) {
         if (now_us < p->due_us) return false;
@@ -292,7 +288,7 @@ static bool play(struct player *p) {
 }
 
 static void load(struct player *p) {
-    p->frames = p->begun = 0;
+    p->frames = 0;
     size_t len = p->status.start_len;
     p->start_ok = len == p->start_len && (len == 0 || memcmp(p->status.start, p->start, len) == 0);
     kl_participant_ready(kl_link_hold(p->link), &p->ready);

@@ -46,16 +46,9 @@ struct player {
     uint32_t frames, samples; /* taken, given */
     uint64_t *digest;         /* by frame */
     uint32_t digest_cap;
-    uint32_t unmade;     /* frames that it ran once more, otherwise than before */
-    uint32_t presses;    /* frames in which somebody had something pressed */
-    uint32_t wrong_from; /* hashes are wrong from this frame on; 0: never */
-    unsigned wrong_next; /* so many of the next ones are, or until it has loaded a state */
-    /* NULL, or: a frame with commands is taken, the machine being what the digest says; a turn (net_state.h)
-     */
-    void (*commands)(struct player *p, uint32_t frame, uint64_t digest);
-    void (*turn)(struct player *p);
-    struct state *state;
-    uint32_t begun;       /* the frame that it began with; 0: power-on */
+    uint32_t unmade;      /* frames that it ran once more, otherwise than before */
+    uint32_t presses;     /* frames in which somebody had something pressed */
+    uint32_t wrong_from;  /* hashes are wrong from this frame on; 0: never */
     const uint8_t *start; /* start data to give, and to expect */
     size_t start_len;
     bool start_ok;

@@ -177,72 +177,6 @@ TEST_WITH(at_a_client, begin, finish) {
 
 /* --- by a connection that breaks the protocol --- */
 
-static void expect_refusal(struct intruder *n, const char *text) {
-    intruder_serve(n, 7000);
-    if (!strstr(n->refusal, text)) print_error("refusal: %s\nwanted: %s\n", n->refusal, text);
-    assert_non_null(strstr(n->refusal, text));
-    assert_true(n->gone);
-    intruder_leave(n);
-}
-
-TEST_WITH(unknown_version, begin, finish) {
-    struct intruder n;
-    intruder_enter(&n, relay.port);
-    const uint8_t hello[] = {KL_MSG_HELLO, 99, 0, 1, 2, 3};
-    intruder_say(&n, hello, sizeof hello);
-    expect_refusal(&n, "this relay speaks protocol 6, you speak 99: the relay must be updated");
-}
-
-TEST_WITH(silence, begin, finish) {
-    struct intruder n;
-    intruder_enter(&n, relay.port);
-    uint64_t begin_us = kl_now_us(), still_us = hitch_us();
-    expect_refusal(&n, "no HELLO within 5 s");
-    assert_true(kl_now_us() - begin_us > 4500000);
-    assert_in_time(kl_now_us() - begin_us, 6500000, still_us);
-}
-
-TEST_WITH(not_a_hello, begin, finish) {
-    for (unsigned kind = 0; kind < 40; kind++) {
-        if (kind == KL_MSG_HELLO) continue;
-        struct intruder n;
-        intruder_enter(&n, relay.port);
-        uint8_t bytes[40];
-        random_datagram(bytes, sizeof bytes);
-        bytes[0] = (uint8_t)kind;
-        intruder_say(&n, bytes, 1 + any(sizeof bytes - 1));
-        expect_refusal(&n, "expected a HELLO");
-    }
-}
-
-static void intruder_join(struct intruder *n, const char *room) {
-    intruder_enter(n, relay.port);
-    struct kl_msg m = {.kind = KL_MSG_HELLO, .hello = hello_make("eve", room, 1, 2)};
-    uint8_t bytes[KL_MSG_MAX];
-    int len = kl_msg_encode(&m, bytes, sizeof bytes);
-    assert_true(len > 0);
-    for (int cut = 1; cut < len; cut += 7) { /* every truncation of a HELLO is refused, elsewhere */
-        struct intruder t;
-        intruder_enter(&t, relay.port);
-        intruder_say(&t, bytes, (size_t)cut);
-        expect_refusal(&t, "expected a HELLO");
-    }
-    intruder_say(n, bytes, (size_t)len);
-    intruder_serve(n, 50);
-    assert_false(n->gone);
-}
-
-TEST_WITH(a_member_who_breaks_the_protocol, begin, finish) {
-    const uint8_t wrong[][16] = {
-        {KL_MSG_DATA, 0, 0, 0, 0, 4}, {KL_MSG_READY, 0}, {KL_MSG_WELCOME}, {KL_MSG_HASH, 1}, {0}, {255}};
-    for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct intruder n;
-        intruder_join(&n, "eve's");
-        intruder_say(&n, wrong[i], 2 + i);
-        expect_refusal(&n, "protocol error");
-    }
-}
-
 static void give(struct intruder *n, const void *bytes, size_t len, uint32_t flags) {
     ENetPacket *packet = enet_packet_create(bytes, len, flags);
     if (enet_peer_send(n->peer, 0, packet) != 0) enet_packet_destroy(packet);
@@ -426,19 +360,6 @@ TEST_WITH(a_client_that_takes_nothing_is_put_out, begin_alone, finish_alone) {
     assert_int_equal(program_lines(&relay, "event=put_out"), 0);
     assert_false(host.gone);
     intruder_leave(&host);
-}
-
-/* Chat and commands as fast as the link takes them. */
-TEST_WITH(a_client_that_talks_without_end_is_put_out, begin_alone, finish_alone) {
-    const uint8_t chat[] = {KL_MSG_COMMAND, KL_COMMAND_CHAT, 'h', 'i'};
-    long before_kb = resident_kb(relay.pid);
-    enter_rooms("talk", 2);
-    for (unsigned i = 0; i < 400; i++)
-        for (unsigned k = 0; k < HOSTILE; k++)
-            intruder_say(&bad[k], chat, sizeof chat);
-    serve_all(2000);
-    weighs("who talks without end", HOSTILE, before_kb, 1);
-    assert_int_equal(program_lines(&relay, "reason=\"too many commands\""), HOSTILE);
 }
 
 /* Hung up on, he makes up acknowledgements of what he never got, so that ENet would wait for ever. After 10 s

@@ -1,10 +1,14 @@
-/* test_lobby.c - the relay's rooms without a network: what they answer, in virtual time. */
+/* test_lobby.c - the relay's rooms without a network: what they answer, in virtual time; and the rooms that
+ * a turn takes. */
+#include <stdlib.h>
+
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_net.h"
-
-#include "net/relay/lobby/lobby_parts.h"
+#include "tests/lib/rng.h"
 
 #include "net/engine/command.h"
+#include "net/relay/lobby/lobby_parts.h"
+#include "net/relay/room/lobby_room.h"
 
 /* Two clients, loaded and playing. */
 static void start_game(void) {
@@ -275,41 +279,12 @@ TEST_WITH(malformed_datagrams_are_dropped_and_then_tell, set_up, tear_down) {
     assert_false(inbox[0].hung_up);
 }
 
-TEST_WITH(a_client_that_is_silent_or_slow_is_put_out, set_up, tear_down) {
+TEST_WITH(a_client_that_is_silent_is_put_out, set_up, tear_down) {
     connect_peer(9);
     pass(4900000);
     assert_false(inbox[9].hung_up);
     pass(500000);
     expect_refusal(9, KL_REFUSE_PROTOCOL, "no HELLO within 5 s");
-
-    hello(0, "room", 1, 2, "x");
-    hello(1, "room", 1, 2, "x");
-    give(0, "s");
-    ready(0, "a");
-    pass(59 * SECOND);
-    assert_false(inbox[1].hung_up);
-    pass(2 * SECOND);
-    expect_refusal(1, KL_REFUSE_CLOSED, "loading the game took more than 60 s");
-    assert_false(inbox[0].hung_up);
-}
-
-TEST_WITH(a_host_that_gives_nothing_is_put_out, set_up, tear_down) {
-    hello(0, "room", 1, 1, "x");
-    pass(61 * SECOND);
-    expect_refusal(0, KL_REFUSE_CLOSED, "start data did not arrive in time");
-    assert_int_equal(kl_lobby_rooms(lobby), 0);
-}
-
-TEST_WITH(leaving_the_game, set_up, tear_down) {
-    start_game();
-    bye(1);
-    assert_true(inbox[1].hung_up);
-    pass(3 * SECOND);
-    assert_int_equal(kl_lobby_members(lobby), 1);
-    assert_int_equal(heard(0, KL_MSG_ROSTER)->roster.count, 1);
-    bye(0);
-    pass(3 * SECOND);
-    assert_int_equal(kl_lobby_rooms(lobby), 0);
 }
 
 TEST_WITH(a_verdict_reaches_all, set_up, tear_down) {
@@ -349,4 +324,71 @@ TEST_WITH(shutting_down_tells_everybody, set_up, tear_down) {
     for (unsigned i = 0; i < 3; i++)
         expect_refusal(i, KL_REFUSE_CLOSED, "the relay is shutting down");
     assert_int_equal(kl_lobby_rooms(lobby), 0);
+}
+
+/* --- the rooms that are due --- */
+
+enum { ROOMS = 40, STEPS = 4000 };
+
+static bool runs(const struct kl_lobby *l, const struct kl_lobby_room *r) {
+    for (unsigned i = 0; i < l->dues.run_count; i++)
+        if (l->dues.run[i] == r) return true;
+    return false;
+}
+
+static uint64_t soonest(struct kl_lobby_room **room) {
+    uint64_t due_us = UINT64_MAX;
+    for (unsigned i = 0; i < ROOMS; i++)
+        if (room[i] && room[i]->due.due_us < due_us) due_us = room[i]->due.due_us;
+    return due_us;
+}
+
+/* Rooms come, go, get times and messages; each turn runs those that are due or busy, each once. */
+TEST(each_room_in_its_time) {
+    struct kl_lobby *l = calloc(1, sizeof *l);
+    struct kl_lobby_room *room[ROOMS] = {0};
+    uint64_t dice = 1;
+    assert_non_null(l);
+    l->limits.rooms = ROOMS;
+    l->room = calloc(ROOMS, sizeof(struct kl_lobby_room *));
+    assert_non_null(l->room);
+    assert_true(kl_lobby_dues_make(l));
+    for (uint64_t time_us = 1; time_us < STEPS; time_us++) {
+        dice = rng_mix(dice + time_us);
+        unsigned n = (unsigned)(dice % ROOMS);
+        if (!room[n]) {
+            room[n] = calloc(1, sizeof *room[n]);
+            assert_non_null(room[n]);
+            room[n]->lobby = l;
+            kl_lobby_add_room(room[n], kl_lobby_place(l));
+        } else if (dice >> 8 & 1) {
+            kl_lobby_due_at(room[n], time_us + (dice >> 16 & 63));
+        } else if (dice >> 9 & 1) {
+            kl_lobby_busy(room[n]);
+        } else if (dice >> 10 & 1) {
+            kl_lobby_drop_room(room[n]);
+            free(room[n]);
+            room[n] = NULL;
+        }
+        assert_int_equal(kl_lobby_dues_us(l), soonest(room));
+        bool expected[ROOMS], due[ROOMS];
+        unsigned count = 0;
+        for (unsigned i = 0; i < ROOMS; i++) {
+            due[i] = room[i] && room[i]->due.due_us <= time_us;
+            expected[i] = room[i] && (due[i] || room[i]->due.busy);
+            count += expected[i];
+        }
+        assert_int_equal(kl_lobby_dues_next(l, time_us), count);
+        for (unsigned i = 0; i < ROOMS; i++) {
+            if (!expected[i]) continue;
+            assert_true(runs(l, room[i]));
+            room[i]->due.runs = false;
+            if (due[i]) kl_lobby_due_at(room[i], time_us + 1 + (dice >> (i % 32) & 31));
+        }
+    }
+    for (unsigned i = 0; i < ROOMS; i++)
+        free(room[i]);
+    kl_lobby_dues_free(l);
+    free(l->room);
+    free(l);
 }

@@ -1,8 +1,17 @@
 /* test_lobby_debt.c - the bytes that one client can make the relay send, by the bytes that came up: a client
- * that comes back with nothing, joins, watches, again and again; and that crashes of honest players cost them
- * no wait. docs/security.md, Bounds for one player. */
+ * that comes back with nothing, joins, watches, again and again; that crashes of honest players cost them no
+ * wait; and the work that clients of some rooms make for the relay. Nothing is judged by the clock.
+ * docs/security.md, Bounds for one player. */
+#include <sodium.h>
+#include <zstd.h>
+
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_watchers.h"
+
+#include "net/engine/command.h"
+#include "net/engine/lock_relay_return.h"
+#include "net/relay/heal/unpack.h"
+#include "net/relay/lobby/lobby_parts.h"
 
 #define CROWD   200
 #define TIMES   31
@@ -254,4 +263,253 @@ TEST_WITH(the_games_own_stream, set_up_many, tear_down) {
                   watcher_ratio, eight_ratio);
     assert_true(player_ratio < 10 && watcher_ratio < 10 && eight_ratio > 10);
     assert_in_range(the_room()->watch.at[0]->v.owed, 0, 5000);
+}
+
+/* --- work for the relay --- */
+
+#define ROOMS 8
+#define MIB   1048576U
+
+static struct kl_lobby_limits many = {
+    .peers = PEERS, .rooms = ROOMS, .seats = 4, .rooms_per_address = ROOMS, .catch_up_s = 3600};
+
+static const struct kl_lobby_limits limits_with_watchers = {
+    .peers = PEERS, .rooms = 2, .seats = 4, .watchers = 8, .catch_up_s = 3600};
+
+/* A room of its own for each of these peers, which plays. */
+static void open_rooms(void) {
+    char name[KL_NAME_MAX];
+    open_lobby(&many);
+    for (unsigned i = 0; i < ROOMS; i++) {
+        snprintf(name, sizeof name, "room %u", i);
+        hello(i, name, 1, 1, "x");
+        give(i, "save");
+        ready(i, "a");
+        assert_int_equal(lobby->room[i]->phase, KL_ROOM_PLAYING);
+    }
+}
+
+/* --- snapshots --- */
+
+#define BOMB (16 * MIB) /* of zeros: what they make of work is not to be seen in their packed bytes */
+
+static uint8_t packed[65536], hash[32];
+static uint32_t packed_len;
+
+static void make_bomb(void) {
+    uint8_t *zeros = calloc(1, BOMB);
+    assert_non_null(zeros);
+    crypto_generichash(hash, sizeof hash, zeros, BOMB, NULL, 0);
+    size_t len = ZSTD_compress(packed, sizeof packed, zeros, BOMB, 1);
+    assert_false(ZSTD_isError(len));
+    packed_len = (uint32_t)len;
+    free(zeros);
+}
+
+/* As when it has been asked for: its state is of that length and hash, and it gives all of it at once. */
+static void give_bomb(unsigned i) {
+    struct kl_lobby_snapshot *s = &lobby->room[i]->snapshot;
+    s->phase = KL_SNAPSHOT_GIVING;
+    s->giver = 0;
+    s->agreed = 1;
+    s->keyframe = 1;
+    s->wanted = (struct kl_state_said){.keyframe = 1, .has = true, .bytes = BOMB};
+    memcpy(s->wanted.hash, hash, sizeof hash);
+    s->since_us = s->heard_us = now_us;
+    for (uint32_t at = 0; at < packed_len;) {
+        struct kl_msg m = {.kind = KL_MSG_GIVE, .snapshot.keyframe = 1};
+        uint8_t bytes[KL_MSG_MAX];
+        m.snapshot.piece = (struct kl_piece){.offset = at, .total = packed_len};
+        m.snapshot.piece.len = (uint16_t)(packed_len - at < KL_BULK_MAX ? packed_len - at : KL_BULK_MAX);
+        memcpy(m.snapshot.piece.bytes, packed + at, m.snapshot.piece.len);
+        at += m.snapshot.piece.len;
+        int len = kl_msg_encode(&m, bytes, sizeof bytes);
+        kl_lobby_message(lobby, i, bytes, (size_t)len, now_us);
+    }
+    s->heard_us = now_us - 49 * SECOND / 10; /* that it waits for its turn is not the giver's fault */
+}
+
+static uint64_t unpacked(unsigned i) {
+    const struct kl_lobby_snapshot *s = &lobby->room[i]->snapshot;
+    return s->kept ? BOMB + packed_len : s->unpack ? kl_unpack_done(s->unpack) : 0;
+}
+
+static bool all_are_kept(void) {
+    for (unsigned i = 0; i < ROOMS; i++)
+        if (!lobby->room[i]->snapshot.kept) return false;
+    return true;
+}
+
+static uint64_t unpacked_by_all(void) {
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < ROOMS; i++)
+        sum += unpacked(i);
+    return sum;
+}
+
+/* All rooms together get so much of the relay's time in one turn, and a second; each its share. */
+TEST(snapshots_take_turns) {
+    uint64_t before = 0, begun_us;
+    make_bomb();
+    open_rooms();
+    for (unsigned i = 0; i < ROOMS; i++)
+        give_bomb(i);
+    begun_us = now_us;
+    for (unsigned turn = 0; !all_are_kept(); turn++, now_us += 250) {
+        run();
+        uint64_t now = unpacked_by_all();
+        assert_in_range(now - before, 0, 2 * KL_UNPACK_STEP);
+        assert_in_range(now, 0, (now_us - begun_us) * 256 * MIB / SECOND + 2 * KL_UNPACK_STEP);
+        for (unsigned i = 1; i < ROOMS; i++)
+            assert_in_range(unpacked(i) + 3 * KL_UNPACK_STEP, unpacked(0), unpacked(0) + 6 * KL_UNPACK_STEP);
+        before = now;
+        assert_in_range(turn, 0, 8000);
+    }
+    kl_lobby_destroy(lobby);
+}
+
+/* --- words --- */
+
+static unsigned notices, rosters; /* to peer 0 */
+
+static void count_words(unsigned peer, const struct kl_msg *m) {
+    notices += peer == 0 && m->kind == KL_MSG_NOTICE;
+    rosters += peer == 0 && m->kind == KL_MSG_ROSTER;
+}
+
+/* Somebody comes into ann's room and goes again, 25 times a second for 20 s: players, and watchers. */
+static void come_and_go_soon(unsigned seats) {
+    for (unsigned i = 0; i < 500; i++) {
+        unsigned peer = 2 + i % (PEERS - 2);
+        hello(peer, "room", seats, 4, "x");
+        assert_false(inbox[peer].hung_up);
+        bye(peer);
+        now_us += 40000;
+    }
+}
+
+TEST(a_client_that_comes_and_goes_fills_no_screen) {
+    for (unsigned seats = 0; seats < 2; seats++) {
+        open_lobby(&limits_with_watchers);
+        on_message = count_words;
+        hello(0, "room", 1, 4, "x");
+        hello(1, "room", 1, 4, "x");
+        notices = 0;
+        come_and_go_soon(seats);
+        assert_in_range(notices, 3, 60 + 20 + 1);
+        pass(60 * SECOND);
+        notices = 0;
+        hello(2, "room", seats, 4, "x"); /* and is told of again, once it is over */
+        assert_int_equal(notices, 1);
+        kl_lobby_destroy(lobby);
+    }
+}
+
+/* A client that is told much and has not taken it yet is not put out for others' words. */
+TEST(nobody_is_put_out_by_others_words) {
+    open_lobby(&limits_with_watchers);
+    on_message = count_words;
+    hello(0, "room", 1, 4, "x");
+    hello(1, "room", 1, 4, "x");
+    notices = rosters = 0;
+    inbox[0].pending = 129; /* a link that stands still for a while */
+    come_and_go_soon(1);
+    assert_int_equal(notices, 0);
+    assert_int_equal(rosters, 0);
+    inbox[0].pending = 0;
+    pass(SECOND);
+    assert_int_equal(rosters, 1); /* the newest */
+    assert_int_equal(heard(0, KL_MSG_ROSTER)->roster.count, 2);
+    kl_lobby_destroy(lobby);
+}
+
+/* --- the pace --- */
+
+static void say_rate(unsigned peer, uint32_t uhz) {
+    struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {.kind = KL_COMMAND_RATE, .len = 4}};
+    for (unsigned i = 0; i < 4; i++)
+        m.order.data[i] = (uint8_t)(uhz >> 8 * i);
+    say(peer, &m);
+}
+
+/* Commands of that kind that wait for a keyframe, of everybody. */
+static unsigned queued(uint8_t kind) {
+    const struct kl_lock_relay *lock = &lobby->room[0]->lock;
+    unsigned count = 0;
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        for (unsigned k = 0; k < lock->client[i].queued; k++)
+            count += lock->client[i].queue[k].kind == kind;
+    return count;
+}
+
+/* All leave out the same bytes of a state: those that the host's machine has found. */
+TEST(a_mask_is_the_hosts) {
+    open_lobby(&limits_for_tests);
+    start_game_of(2);
+    struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_MASK, 7, {0, 1, 0xe8, 7, 1, 4, 4}}};
+    say(1, &m);
+    assert_int_equal(queued(KL_COMMAND_MASK), 0);
+    say(0, &m);
+    assert_int_equal(queued(KL_COMMAND_MASK), 1);
+    kl_lobby_destroy(lobby);
+}
+
+/* One player's word does not make all play a frame a second: a rate is the room's when most machines say so.
+ */
+TEST(one_alone_sets_no_pace) {
+    open_lobby(&limits_for_tests);
+    start_game_of(3);
+    for (unsigned i = 0; i < 5; i++)
+        say_rate(1, KL_FPS_MIN + i);
+    pass(SECOND);
+    assert_int_equal(queued(KL_COMMAND_RATE), 0);
+    say_rate(1, 50000000);
+    say_rate(0, 59000000);
+    assert_int_equal(queued(KL_COMMAND_RATE), 0);
+    say_rate(0, 50000000);
+    assert_int_equal(queued(KL_COMMAND_RATE), 1);
+    say_rate(2, 50000000); /* the last to say so */
+    assert_int_equal(queued(KL_COMMAND_RATE), 1);
+    kl_lobby_destroy(lobby);
+}
+
+/* Seats of one address have one vote. */
+TEST(seats_of_one_address_set_no_pace) {
+    open_lobby(&limits_for_tests);
+    hello(0, "room", 1, 3, "x");
+    address_of_peers = "192.0.2.2:5";
+    hello(1, "room", 1, 3, "x"), hello(2, "room", 1, 3, "x");
+    give(0, "save");
+    for (unsigned i = 0; i < 3; i++)
+        ready(i, "a");
+    say_rate(1, 30000000), say_rate(2, 30000000);
+    pass(SECOND);
+    assert_int_equal(queued(KL_COMMAND_RATE), 0);
+    say_rate(0, 30000000);
+    assert_int_equal(queued(KL_COMMAND_RATE), 1);
+    kl_lobby_destroy(lobby);
+}
+
+/* Nor does one while another runs old frames again, and has no word on the present. */
+TEST(a_client_that_runs_old_frames_keeps_their_vote) {
+    open_lobby(&limits_for_tests);
+    start_game_of(2);
+    kl_lock_cut(&lobby->room[0]->lock, 0, now_us);
+    say_rate(1, 30000000);
+    pass(SECOND);
+    assert_false(kl_lobby_plays_now(lobby->room[0], 0));
+    assert_int_equal(queued(KL_COMMAND_RATE), 0);
+    kl_lobby_destroy(lobby);
+}
+
+/* A client that has gone is not asked. */
+TEST(a_client_that_stays_sets_the_pace) {
+    open_lobby(&limits_for_tests);
+    start_game_of(2);
+    say_rate(1, 50000000);
+    assert_int_equal(queued(KL_COMMAND_RATE), 0);
+    bye(0);
+    pass(SECOND);
+    assert_int_equal(queued(KL_COMMAND_RATE), 1);
+    kl_lobby_destroy(lobby);
 }

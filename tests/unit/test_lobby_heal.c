@@ -1,5 +1,5 @@
-/* Out of sync in the lobby, and back: three who play, one of whom says other hashes. net/ROOMS.md §7,
- * Healing. */
+/* test_lobby_heal.c - out of sync in the lobby, and back: three who play, one of whom says other hashes;
+ * states that hold too little, givers and loaders that fail, newcomers. net/ROOMS.md §7, Healing. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_machines.h"
 
@@ -219,4 +219,370 @@ TEST_WITH(nobody_is_put_out_on_a_tie, set_up, tear_down) {
     order(0, KL_COMMAND_DESYNC, KL_DESYNC_HEAL); /* the host tries again */
     go_on(4 * SECOND);
     expect_in_sync(2);
+}
+
+/* --- states --- */
+
+/* Some cores' states do not hold all, and then loading one does not help; running all from the beginning
+ * does. */
+TEST_WITH(a_client_that_parts_after_two_loads_runs_the_game_again, set_up, tear_down) {
+    begin_machines();
+    no_ram = true;
+    picture[0] = picture[1] = picture[2] = 5;
+    machine[1] = 8;
+    at_once[1] = true;
+    go_on_until(the_room()->member[1]->heal.anew);
+    assert_int_equal(loaded[1], 2);
+    assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_LOADING);
+    expect_notice(player[1].peer, "p1 (2) runs the game from the beginning");
+    assert_false(inbox[player[1].peer].hung_up || the_room()->heal.hopeless);
+    assert_int_equal(the_room()->heal.phase, KL_HEAL_NONE);
+}
+
+/* If the beginning is not kept, nothing is to be done; and nobody is put out for it. */
+TEST_WITH(without_start_data_states_that_never_agree_put_nobody_out, set_up, tear_down) {
+    begin_machines();
+    kl_lobby_start_free(the_room());
+    no_ram = true;
+    picture[0] = picture[1] = picture[2] = 5;
+    machine[1] = 8;
+    at_once[1] = true;
+    go_on(20 * SECOND);
+    assert_false(inbox[player[1].peer].hung_up);
+    assert_int_equal(loaded[1], 2);
+    assert_true(the_room()->heal.hopeless);
+    at_once[1] = false;
+    order(0, KL_COMMAND_DESYNC, KL_DESYNC_HEAL); /* the host has all tried again */
+    go_on(4 * SECOND);
+    assert_int_equal(machine[1], 7);
+}
+
+TEST_WITH(a_client_that_cannot_load_gets_another_offer, set_up, tear_down) {
+    begin_machines();
+    machine[1] = 8;
+    loads[1] = false;
+    go_on(14 * SECOND);
+    const struct kl_msg *m = heard(player[0].peer, KL_MSG_NOTICE);
+    assert_non_null(m);
+    assert_true(offers[1] >= 2); /* tried again */
+    assert_int_equal(the_room()->heal.count, 0);
+}
+
+TEST_WITH(healing_ends_if_the_wrong_client_leaves, set_up, tear_down) {
+    begin_machines();
+    machine[1] = 8;
+    loads[1] = false;
+    go_on(3 * SECOND);
+    assert_true(the_room()->member[1]->heal.loads);
+    machine_leaves(1);
+    go_on(2 * SECOND);
+    assert_int_equal(the_room()->heal.phase, KL_HEAL_NONE);
+    expect_in_sync(1); /* with him the difference */
+}
+
+/* He holds up himself alone. */
+TEST_WITH(a_client_that_never_loads_does_not_keep_others_from_healing, set_up, tear_down) {
+    begin_machines();
+    machine[1] = 8;
+    loads[1] = false;
+    go_on(3 * SECOND);
+    assert_true(the_room()->member[1]->heal.loads);
+    machine[2] = 9;
+    go_on(3 * SECOND);
+    assert_true(the_room()->member[1]->heal.loads); /* still the first time */
+    assert_int_equal(offers[1], 1);
+    assert_int_equal(offers[2], 0);
+    assert_true(rewinds[0] == 1 && rewinds[2] == 1); /* of the other two, nobody can say who is right */
+    assert_int_equal(machine[2], 7);
+    assert_int_equal(the_room()->heal.count, 1);
+}
+
+/* However long he is given for it: what he spends loading is no time in sync. */
+TEST_WITH(a_client_that_never_loads_is_put_out_after_three_tries, set_up, tear_down) {
+    begin_machines();
+    machine[1] = 8;
+    loads[1] = false;
+    for (unsigned tries = 1; tries <= 2; tries++) {
+        go_on_until(the_room()->member[1]->heal.loads);
+        assert_int_equal(offers[1], tries);
+        the_room()->member[1]->heal.by_us += 30 * SECOND; /* as for a large state */
+        go_on(35 * SECOND);
+        assert_true(the_room()->member[1]->heal.loads);
+        go_on(6 * SECOND);
+    }
+    go_on(4 * SECOND);
+    expect_refusal(player[1].peer, KL_REFUSE_DESYNC, "out of sync with all others three times");
+    vanish(1);
+}
+
+/* A player whose link breaks each time before they have it is out of sync once. */
+TEST_WITH(a_client_cut_off_while_it_heals_is_out_of_sync_once, set_up, tear_down) {
+    begin_machines();
+    machine[1] = 8;
+    loads[1] = false;
+    for (unsigned peer = 11; peer < 11 + 4; peer++) {
+        while (!the_room()->member[1]->heal.loads)
+            go_on(20000);
+        late_us[1] = 0;
+        to_load[1] = false;
+        come_back(1, peer);
+    }
+    loads[1] = true;
+    go_on(5 * SECOND);
+    assert_false(inbox[14].hung_up);
+    assert_int_equal(machine[1], 7);
+    expect_in_sync(1);
+}
+
+/* A host without a seat decides nothing: of the two who play, neither is more than half. */
+TEST_WITH(a_host_without_a_seat_has_no_vote, set_up, tear_down) {
+    begin_machines();
+    order(0, KL_COMMAND_SEAT, 0);
+    go_on(2 * SECOND);
+    assert_int_equal(the_room()->member[0]->seats, 0);
+    assert_int_equal(the_room()->host, 0);
+    late_by_us[0] = 300000;
+    machine[1] = 8;
+    machine[2] = 9;
+    go_on(4 * SECOND);
+    expect_in_sync(1);
+    assert_int_equal(machine[1], 7);
+    assert_int_equal(offers[1] + offers[2], 0);
+}
+
+/* In sync, and yet one of two says another state: neither has the word of more than half, so the wrong one
+ * goes back to its own. */
+TEST_WITH(if_two_states_differ_the_wrong_client_goes_back_to_its_own, set_up, tear_down) {
+    begin_machines();
+    machine[1] = 8;
+    false_state[2] = true;
+    go_on(4 * SECOND);
+    expect_in_sync(1);
+    assert_int_equal(machine[1], 7);
+    assert_int_equal(offers[1], 0);
+    assert_true(rewinds[1] == 1 && !rewinds[0] && !rewinds[2]);
+}
+
+/* Nor is silence: the next time it is there. */
+TEST_WITH(a_snapshot_without_words_is_ordered_again, set_up, tear_down) {
+    begin_machines();
+    machine[1] = 8;
+    mute[0] = mute[2] = true;
+    while (the_room()->snapshot.failures == 0)
+        go_on(20000);
+    mute[0] = mute[2] = false;
+    assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_PLAYING);
+    go_on(4 * SECOND);
+    expect_in_sync(1);
+    assert_int_equal(offers[1], 1);
+}
+
+/* Nor has the wrong one a state of its own. */
+TEST_WITH(without_any_state_the_wrong_client_runs_the_game_again, set_up, tear_down) {
+    begin_machines();
+    machine[0] = 8;
+    has_own[0] = false;
+    false_state[2] = true;
+    go_on_until(the_room()->member[0]->heal.anew);
+    expect_notice(player[0].peer, "runs the game from the beginning");
+    assert_int_equal(offers[0], 0);
+    assert_int_equal(the_room()->member[0]->v.state, KL_MEMBER_LOADING);
+    assert_int_equal(the_room()->heal.phase, KL_HEAL_NONE);
+}
+
+/* A core without states, or a room whose profile takes no snapshots. */
+TEST_WITH(without_states_of_the_core_the_wrong_client_runs_the_game_again, set_up, tear_down) {
+    begin_machines();
+    no_states = true;
+    machine[1] = 8;
+    go_on_until(the_room()->member[1]->heal.anew);
+    assert_true(the_room()->snapshot.unfit && !the_room()->heal.hopeless);
+    expect_notice(player[1].peer, "this core gives no state: p1 (2) runs the game from the beginning");
+    assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_LOADING);
+    assert_int_equal(the_room()->heal.phase, KL_HEAL_NONE);
+    assert_int_equal(offers[1], 0);
+}
+
+/* Its hashes on the way are older than PREPARE, and no second difference. */
+TEST_WITH(hashes_from_before_prepare_do_not_count, set_up, tear_down) {
+    without_states_of_the_core_the_wrong_client_runs_the_game_again(NULL);
+    const struct kl_verdict_table *t = &the_room()->heal.verdicts;
+    late_by_us[0] = late_by_us[2] = 100000;
+    for (uint32_t end = t->end; t->end == end;)
+        go_on(20000);
+    say_hash(1, t->label[(t->end - 1) % t->places].frame);
+    go_on(SECOND);
+    assert_int_equal(the_room()->member[1]->heal.anew, 1);
+    assert_false(t->any_bad);
+}
+
+/* If the beginning is not kept, nothing is to be done. */
+TEST_WITH(without_states_and_start_data_nothing_is_healed, set_up, tear_down) {
+    begin_machines();
+    kl_lobby_start_free(the_room());
+    no_states = true;
+    machine[1] = 8;
+    go_on(20 * SECOND);
+    assert_true(the_room()->heal.hopeless);
+    assert_int_equal(the_room()->member[1]->v.state, KL_MEMBER_PLAYING);
+    assert_false(inbox[player[1].peer].hung_up);
+}
+
+TEST_WITH(a_snapshot_that_nobody_gives_is_asked_for_again, set_up, tear_down) {
+    begin_machines();
+    gives[0] = gives[2] = false;
+    machine[1] = 8;
+    go_on(14 * SECOND);
+    assert_int_equal(offers[1], 0);
+    gives[0] = gives[2] = true;
+    go_on(4 * SECOND);
+    expect_in_sync(1);
+}
+
+/* And nobody is put out for what nobody gave him the means to mend, however often it is tried; which is not
+ * every second. */
+TEST_WITH(a_client_that_nobody_gives_a_state_is_not_put_out, set_up, tear_down) {
+    begin_machines();
+    machine[1] = 8;
+    mute[0] = mute[2] = true;
+    go_on(SECOND);
+    uint32_t failures = the_room()->snapshot.failures;
+    go_on(90 * SECOND);
+    assert_false(inbox[player[1].peer].hung_up);
+    assert_int_equal(offers[1], 0);
+    assert_in_range(the_room()->snapshot.failures - failures, 5, 12);
+    mute[0] = mute[2] = false;
+    go_on(15 * SECOND);
+    expect_in_sync(1);
+    machine[1] = 8; /* that was the first time that he was healed, this is the second */
+    go_on(4 * SECOND);
+    expect_in_sync(2);
+    machine[1] = 8;
+    at_once[1] = true;
+    go_on(4 * SECOND);
+    expect_refusal(player[1].peer, KL_REFUSE_DESYNC, "out of sync with all others three times");
+    vanish(1);
+}
+
+/* It has begun with a state of now, and says nothing yet. */
+static void comes_new(unsigned who) {
+    struct kl_lobby_member *m = the_room()->member[who];
+    says[who] = false;
+    go_on(2 * SECOND);
+    m->late.check = KL_LATE_SILENT;
+    m->v.catchup.begins = the_room()->lock.next_close;
+}
+
+/* Those who parted are what they were before: so the newcomer is as they are. */
+TEST_WITH(a_newcomer_is_in_sync_once_the_others_have_gone_back, set_up, tear_down) {
+    begin_machines();
+    comes_new(2);
+    machine[0] = 8;
+    go_on(4 * SECOND);
+    assert_int_equal(machine[0], 7);
+    says[2] = true;
+    go_on(4 * SECOND);
+    assert_int_equal(the_room()->snapshot.begins_apart, 0);
+    assert_int_equal(offers[2] + rewinds[2], 0);
+    expect_in_sync(1);
+}
+
+/* If nobody else was out of sync since, the state holds too little. */
+TEST_WITH(a_newcomer_whose_snapshot_held_too_little_begins_anew, set_up, tear_down) {
+    begin_machines();
+    machine[1] = 8; /* and what was before says nothing */
+    go_on(4 * SECOND);
+    expect_in_sync(1);
+    comes_new(2);
+    machine[2] = 9;
+    says[2] = true;
+    go_on(2 * SECOND);
+    assert_int_equal(the_room()->snapshot.begins_apart, 1);
+    assert_int_equal(offers[2], 0);
+    assert_int_equal(the_room()->member[2]->v.state, KL_MEMBER_LOADING);
+}
+
+/* Without RAM the picture judges. Before a newcomer has drawn, its state alone says nothing: the state may be
+ * what holds too little. The others do not count it among those that can go back. */
+TEST_WITH(a_newcomer_without_ram_is_in_sync_once_its_picture_is, set_up, tear_down) {
+    begin_machines();
+    no_ram = true;
+    picture[0] = picture[1] = picture[2] = 5;
+    go_on(2 * SECOND);
+    comes_new(2);
+    picture[2] = 0;
+    says[2] = true;
+    go_on(2 * SECOND);
+    assert_int_equal(the_room()->member[2]->late.check, KL_LATE_SAID);
+    assert_int_equal(the_room()->heal.agreed_by, 3);
+    picture[2] = 6;
+    go_on(2 * SECOND);
+    assert_int_equal(the_room()->snapshot.begins_apart, 1);
+    assert_int_equal(offers[2] + rewinds[2], 0);
+    assert_int_equal(the_room()->member[2]->v.state, KL_MEMBER_LOADING);
+}
+
+/* A newcomer that waits for a snapshot orders one as soon as one is done: the one that healing ordered is
+ * looked at all the same. */
+TEST_WITH(healing_uses_its_snapshot_though_a_newcomer_orders_another, set_up, tear_down) {
+    begin_machines();
+    gives[0] = gives[2] = false;
+    machine[1] = 8;
+    while (the_room()->snapshot.phase != KL_SNAPSHOT_GIVING)
+        play(STEP_US);
+    assert_int_equal(the_room()->heal.phase, KL_HEAL_WAITING);
+    give_state(the_room()->snapshot.giver);
+    while (the_room()->snapshot.phase != KL_SNAPSHOT_NONE)
+        run();
+    assert_int_equal(the_room()->heal.phase, KL_HEAL_WAITING); /* it has not seen it yet */
+    (void)kl_lobby_snapshot_order(the_room(), 0, now_us);
+    run();
+    assert_int_equal(offers[1], 1);
+    assert_true(kl_lobby_snapshot_order(the_room(), 0, now_us));
+    gives[0] = gives[2] = true;
+    go_on(4 * SECOND);
+    assert_int_equal(machine[1], 7);
+    expect_in_sync(1);
+}
+
+TEST_WITH(the_host_alone_sets_the_reaction_to_a_desync, set_up, tear_down) {
+    begin_machines();
+    order(1, KL_COMMAND_DESYNC, KL_DESYNC_IGNORE); /* not his to say */
+    assert_int_equal(the_room()->params.desync, KL_DESYNC_HEAL);
+    order(0, KL_COMMAND_DESYNC, KL_DESYNC_IGNORE);
+    machine[1] = 8;
+    go_on(3 * SECOND);
+    assert_int_equal(verdict.differs, 1);
+    assert_int_equal(offers[1], 0);
+    order(0, KL_COMMAND_DESYNC, KL_DESYNC_HEAL); /* mends what is */
+    go_on(4 * SECOND);
+    expect_in_sync(1);
+    order(0, KL_COMMAND_DESYNC, KL_DESYNC_PAUSE);
+    machine[1] = 8;
+    go_on(3 * SECOND);
+    assert_true(the_room()->lock.paused);
+    uint32_t frame = the_room()->lock.next_close;
+    order(0, KL_COMMAND_PAUSE, 0);
+    go_on(3 * SECOND);
+    assert_true(the_room()->lock.next_close > frame + 100); /* once is enough */
+    order(0, KL_COMMAND_DESYNC, KL_DESYNC_HEAL);
+    go_on(4 * SECOND);
+    expect_in_sync(2);
+}
+
+TEST_WITH(a_healed_that_nobody_asked_for_changes_nothing, set_up, tear_down) {
+    begin_machines();
+    struct kl_msg m = {.kind = KL_MSG_HEALED, .healed = {.keyframe = 60, .next = 100}};
+    say(player[1].peer, &m);
+    assert_false(inbox[player[1].peer].hung_up);
+    assert_int_equal(the_room()->heal.count, 0);
+    go_on(2 * SECOND);
+    expect_in_sync(0);
+    m.healed.next = 1000000; /* of a relay before this one, which had more */
+    say(player[1].peer, &m);
+    m.healed.keyframe = 999999;
+    say(player[1].peer, &m);
+    assert_false(inbox[player[1].peer].hung_up);
+    go_on(2 * SECOND);
+    expect_in_sync(0);
 }

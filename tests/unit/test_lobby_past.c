@@ -1,8 +1,13 @@
-/* test_lobby_past.c - rooms that play for real: links are lost, clients come back with what they have or with
- * nothing, and every frame that anybody runs is the same; tickets. The engine is the real one on both
- * sides, the network is a function call. ROOMS.md §7, kept seats. */
+/* test_lobby_past.c - rooms that play for real: links are lost, the relay dies, and clients come back with
+ * what they have or with nothing; every frame that anybody runs is the same; the record of a room.
+ * net/ROOMS.md §7, kept seats. */
+#include <stdio.h>
+
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_players.h"
+
+#include "net/relay/durable/lobby_ticket.h"
+#include "net/relay/log/lobby_limit.h"
 
 TEST_WITH(a_short_cut_is_mended_by_updates, set_up, tear_down) {
     start_room(KL_POLICY_BOUNDED);
@@ -216,4 +221,362 @@ TEST_WITH(a_part_of_an_interval_is_the_rooms, set_up, tear_down) {
         expect_all_at_the_end();
     }
     assert_true(__builtin_popcount(parts) >= 4);
+}
+
+/* --- the relay dies --- */
+
+TEST_WITH(the_match_goes_on, set_up, tear_down) {
+    play_and_die(KL_POLICY_BOUNDED);
+    uint32_t before = canon_end;
+    struct kl_lobby_room *r = make_again();
+    assert_non_null(r);
+    adopt(r, canon_end);
+    assert_int_equal(kl_lobby_restore_open(r, 3 * SECOND, now_us), KL_OK);
+    come_back(0, 10), come_back(1, 11), come_back(2, 12);
+    assert_true(heard(10, KL_MSG_WELCOME)->welcome.host);
+    assert_int_equal(heard(12, KL_MSG_WELCOME)->welcome.client, 2);
+    play(6 * SECOND);
+    expect_all_at_the_end();
+    assert_true(canon_end > before + 3 * 60); /* run_frame() compares: no frame lost, none changed */
+    assert_int_equal(state_of(11, 2), KL_MEMBER_PLAYING);
+    const struct kl_digest d = digest_of(ticket.id, canon_end); /* one chain through both lives */
+    assert_true(d.intervals > 100);
+    struct kl_digest is;
+    assert_true(kl_lobby_past_digest(r, d.intervals, &is));
+    assert_memory_equal(&d, &is, sizeof d);
+}
+
+TEST_WITH(a_strict_room_waits_for_all, set_up, tear_down) {
+    play_and_die(KL_POLICY_STRICT);
+    struct kl_lobby_room *r = make_again();
+    adopt(r, canon_end);
+    assert_int_equal(kl_lobby_restore_open(r, 3 * SECOND, now_us), KL_OK);
+    uint32_t before = canon_end;
+    come_back(0, 10), come_back(1, 11);
+    play(10 * SECOND);
+    assert_int_equal(canon_end, before);
+    come_back(2, 12);
+    play(4 * SECOND);
+    assert_true(canon_end > before + 60);
+    expect_all_at_the_end();
+}
+
+/* A player who does not come is neutral after a while, and gone after the seat time. */
+TEST_WITH(without_who_does_not_come_back, set_up, tear_down) {
+    play_and_die(KL_POLICY_BOUNDED);
+    struct kl_lobby_room *r = make_again();
+    adopt(r, canon_end);
+    kl_lobby_restore_open(r, 3 * SECOND, now_us);
+    uint32_t before = canon_end;
+    come_back(1, 11), come_back(2, 12);
+    play(8 * SECOND);
+    assert_true(canon_end > before + 3 * 60);
+    assert_true(member_of(11, 0)->host); /* still his */
+    play(60 * SECOND);
+    assert_null(member_of(11, 0));
+    assert_true(member_of(11, 1)->host);
+}
+
+/* A client that ran frames which the room lost begins anew; so does one that has nothing. */
+TEST_WITH(a_client_that_has_other_frames_begins_anew, set_up, tear_down) {
+    play_and_die(KL_POLICY_BOUNDED);
+    struct kl_lobby_room *r = make_again();
+    adopt(r, canon_end - 100);
+    canon_end -= 100;
+    kl_lobby_restore_open(r, 0, now_us);
+    struct kl_msg m = prepare_return(0, 10); /* has run 100 frames more */
+    player[0].plays = false;
+    say(10, &m);
+    assert_non_null(heard(10, KL_MSG_PREPARE));
+    assert_memory_equal(heard(10, KL_MSG_DATA)->data.bytes, "save", 4);
+    assert_int_equal(heard(10, KL_MSG_PREPARE)->prepare.epoch_s, ticket.epoch_s);
+    lose(10);
+    m = prepare_return(1, 11); /* as many as the room, but others */
+    m.back.have = canon_end;
+    player[1].plays = false;
+    say(11, &m);
+    assert_non_null(heard(11, KL_MSG_PREPARE));
+    lose(11);
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        player[i].linked = false;
+        come_back_with_nothing(i, 20 + i);
+    }
+    play(6 * SECOND);
+    expect_all_at_the_end();
+}
+
+TEST_WITH(the_key_is_enough_once, set_up, tear_down) {
+    play_and_die(KL_POLICY_BOUNDED);
+    struct kl_lobby_room *r = make_again();
+    adopt(r, canon_end);
+    kl_lobby_restore_open(r, 0, now_us);
+    uint8_t unknown[KL_TOKEN_BYTES] = {9}; /* of a WELCOME that no ticket has */
+    connect_peer(10);
+    struct kl_msg m = a_return(2, 10, "room", unknown);
+    m.back.fresh = true;
+    kl_facts_add(&m.back.facts, "content", "x");
+    m.back.signature[0] ^= 1;
+    say(10, &m);
+    expect_refusal(10, KL_REFUSE_SEAT, "no seat");
+    connect_peer(11);
+    m.back = a_return(2, 11, "room", unknown).back;
+    m.back.fresh = true;
+    kl_facts_add(&m.back.facts, "content", "x");
+    say(11, &m);
+    assert_non_null(heard(11, KL_MSG_WELCOME));
+    lose(11);
+    connect_peer(12);
+    unknown[0] = 8;
+    m.back = a_return(2, 12, "room", unknown).back;
+    say(12, &m);
+    expect_refusal(12, KL_REFUSE_SEAT, "no seat");
+}
+
+TEST_WITH(nobody_enters_meanwhile, set_up, tear_down) {
+    play_and_die(KL_POLICY_BOUNDED);
+    struct kl_lobby_room *r = make_again();
+    hello(9, "room", 0, 2, "x");
+    expect_refusal(9, KL_REFUSE_STARTED, "is restoring room");
+    assert_null(make_again()); /* there is one */
+    assert_string_equal(why, "there is a room of that name");
+    assert_int_equal(kl_lobby_restore_open(r, 0, now_us), KL_E_STATE); /* no frames */
+    kl_lobby_restore_drop(r);
+    run();
+    assert_int_equal(kl_lobby_rooms(lobby), 0);
+    assert_int_equal(kl_lobby_members(lobby), 0);
+    assert_int_equal(lobby->start_bytes, 0);
+    assert_null(kl_lobby_restore(lobby, &ticket, (const uint8_t *)"sawe", 4, now_us, why, sizeof why));
+    assert_string_equal(why, "the start data is another");
+    r = make_again();
+    struct kl_frame bad = canon[0];
+    bad.number = 5;
+    assert_int_equal(kl_lobby_restore_frame(r, &bad, NULL), KL_E_WINDOW);
+    pass(61 * SECOND); /* never opened: its seats run out */
+    assert_int_equal(kl_lobby_rooms(lobby), 0);
+}
+
+static int load(struct kl_lobby_room *r, uint32_t from, uint32_t count) {
+    struct kl_frames_from at = {.ring = canon, .places = FRAMES};
+    uint8_t piece[KL_PIECE_BYTES];
+    size_t len = kl_piece_write(&at, from, count, piece, sizeof piece, &count);
+    assert_true(len > 0);
+    return kl_lobby_restore_piece(r, piece, len);
+}
+
+TEST_WITH(pieces_are_loaded, set_up, tear_down) {
+    play_and_die(KL_POLICY_BOUNDED);
+    struct kl_lobby_room *r = make_again();
+    assert_int_equal(load(r, 0, 40), KL_OK);
+    assert_int_equal(r->lock.next_close, 40);
+    assert_int_equal(load(r, 10, 40), KL_OK);
+    assert_int_equal(r->lock.next_close, 50); /* pieces may overlap */
+    assert_int_equal(load(r, 20, 20), KL_OK);
+    assert_int_equal(load(r, 51, 20), KL_E_WINDOW); /* a gap */
+    assert_int_equal(r->lock.next_close, 50);
+    const uint8_t no_piece[6] = {50, 0, 0, 0, 1, 99};
+    assert_true(kl_lobby_restore_piece(r, no_piece, sizeof no_piece) < 0);
+    assert_int_equal(r->lock.next_close, 50);
+}
+
+/* The first of its members who comes back opens it; a stranger with a wrong key does not. */
+TEST_WITH(the_first_return_opens_it, set_up, tear_down) {
+    play_and_die(KL_POLICY_BOUNDED);
+    struct kl_lobby_room *r = make_again();
+    adopt(r, canon_end);
+    uint32_t before = canon_end;
+    connect_peer(9);
+    struct kl_msg m = a_return(1, 9, "room", player[1].token);
+    m.back.signature[0] ^= 1;
+    say(9, &m);
+    expect_refusal(9, KL_REFUSE_SEAT, "no seat");
+    assert_int_equal(r->phase, KL_ROOM_REOPENING);
+    pass(5 * SECOND);
+    come_back(1, 11);
+    assert_int_equal(r->phase, KL_ROOM_PLAYING);
+    play(SECOND);
+    assert_int_equal(canon_end, before); /* the others are waited for */
+    come_back(0, 10), come_back(2, 12);
+    play(4 * SECOND);
+    assert_true(canon_end > before + 60);
+    expect_all_at_the_end();
+}
+
+/* --- the record of a room --- */
+
+static void fill(void *out, size_t len, unsigned seed) {
+    for (size_t i = 0; i < len; i++)
+        ((uint8_t *)out)[i] = (uint8_t)(seed * 37 + i * 3);
+}
+
+static void longest_facts(struct kl_facts *f) {
+    char key[KL_FACT_KEY_MAX], value[KL_FACT_VAL_MAX];
+    memset(key, 'k', sizeof key);
+    memset(value, 'v', sizeof value);
+    key[sizeof key - 1] = value[sizeof value - 1] = 0;
+    for (unsigned i = 0; i < KL_FACTS_MAX; i++)
+        assert_int_equal(kl_facts_add(f, key, value), 0);
+}
+
+static struct kl_lobby_ticket record, got;
+static uint8_t buf[KL_TICKET_BODY_MAX], again[KL_TICKET_BODY_MAX + 1];
+
+static void a_small_one(void) {
+    memset(&record, 0, sizeof record);
+    record = (struct kl_lobby_ticket){.number = 7,
+                                      .frame = 70000,
+                                      .name = "room",
+                                      .maker = "192.0.2.1",
+                                      .doors = KL_DOOR_PASSWORD,
+                                      .seat_time_s = 60,
+                                      .delay_s = 300,
+                                      .epoch_s = 1700000000,
+                                      .start_bytes = 4000,
+                                      .host = 3,
+                                      .joins = 9};
+    fill(record.id, sizeof record.id, 1), fill(record.salt, sizeof record.salt, 2),
+        fill(record.secret, sizeof record.secret, 3);
+    fill(record.start_hash, sizeof record.start_hash, 4);
+    record.params = (struct kl_params){.subframes = true, .clocked = true, .players = 2, .fps_uhz = 60098800};
+    kl_facts_add(&record.facts, "content", "xxh3 1");
+    kl_facts_add(&record.ready, "system", "none");
+    for (unsigned i = 2; i < 4; i++) {
+        struct kl_ticket_member *m = &record.member[i];
+        *m = (struct kl_ticket_member){
+            .here = true, .seats = (uint8_t)(1U << i), .joined = 5 + i, .name = "ann"};
+        fill(m->seat_key, sizeof m->seat_key, i), fill(m->token_hash, sizeof m->token_hash, 10 + i);
+    }
+    record.bans = 1;
+    fill(record.ban[0].seat_key, sizeof record.ban[0].seat_key, 20);
+    strcpy(record.ban[0].host, "198.51.100.1");
+}
+
+TEST(there_and_back) {
+    a_small_one();
+    int len = kl_lobby_ticket_encode(&record, buf, sizeof buf);
+    assert_true(len > 0);
+    assert_int_equal(kl_lobby_ticket_decode(&got, buf, (size_t)len), KL_OK);
+    assert_memory_equal(&got, &record, sizeof record); /* both were zeroed whole */
+    for (int cap = 0; cap < len; cap++) {
+        assert_int_equal(kl_lobby_ticket_encode(&record, again, (size_t)cap), KL_E_SPACE);
+        assert_int_equal(kl_lobby_ticket_decode(&got, buf, (size_t)cap), KL_E_MALFORMED);
+    }
+    memcpy(again, buf, (size_t)len);
+    again[len] = 0;
+    assert_int_equal(kl_lobby_ticket_decode(&got, again, (size_t)len + 1), KL_E_MALFORMED);
+    again[0] = KL_LOBBY_TICKET_VERSION + 1;
+    assert_int_equal(kl_lobby_ticket_decode(&got, again, (size_t)len), KL_E_VERSION);
+    record.recorded = true; /* older tickets end before that */
+    assert_int_equal(kl_lobby_ticket_encode(&record, buf, sizeof buf), len + 1);
+    assert_int_equal(kl_lobby_ticket_decode(&got, buf, (size_t)len + 1), KL_OK);
+    assert_memory_equal(&got, &record, sizeof record);
+    record.recorded = false;
+    record.voice = KL_VOICE_NONE; /* and before that */
+    assert_int_equal(kl_lobby_ticket_encode(&record, buf, sizeof buf), len + 3);
+    assert_int_equal(kl_lobby_ticket_decode(&got, buf, (size_t)len + 3), KL_OK);
+    assert_memory_equal(&got, &record, sizeof record);
+    buf[len + 2] = KL_VOICE_ALL + 1;
+    assert_int_equal(kl_lobby_ticket_decode(&got, buf, (size_t)len + 3), KL_E_MALFORMED);
+}
+
+TEST(the_longest_fits) {
+    a_small_one();
+    wide_name(record.name, KL_NAME_CHARS), memset(record.maker, '1', sizeof record.maker - 1);
+    record.facts.count = record.ready.count = 0;
+    longest_facts(&record.facts), longest_facts(&record.ready);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
+        record.member[i] = record.member[2];
+        record.member[i].seats = (uint8_t)(i < 8 ? 1U << i : 0);
+        wide_name(record.member[i].name, KL_NAME_CHARS);
+    }
+    record.bans = KL_BANS_MAX;
+    for (unsigned i = 0; i < KL_BANS_MAX; i++)
+        memset(record.ban[i].host, '9', KL_NET_TEXT - 1);
+    int len = kl_lobby_ticket_encode(&record, buf, sizeof buf);
+    assert_true(len > 15000);
+    assert_int_equal(kl_lobby_ticket_decode(&got, buf, (size_t)len), KL_OK);
+    assert_memory_equal(&got, &record, sizeof record);
+}
+
+static void rejected(void) {
+    int len = kl_lobby_ticket_encode(&record, buf, sizeof buf);
+    assert_true(len > 0);
+    assert_int_equal(kl_lobby_ticket_decode(&got, buf, (size_t)len), KL_E_MALFORMED);
+    a_small_one();
+}
+
+TEST(contradictory_tickets_are_refused) {
+    a_small_one();
+    record.member[3].seats = record.member[2].seats, rejected();
+    record.host = 5, rejected(); /* nobody is there */
+    record.host = KL_NO_HOST + 1, rejected();
+    record.name[0] = 0, rejected();
+    record.doors = 32, rejected();
+    record.params.players = 0, rejected();
+}
+
+/* Whatever comes out of a damaged one is whole in itself. */
+TEST(damaged_ones) {
+    a_small_one();
+    uint32_t random = 20241121;
+    int len = kl_lobby_ticket_encode(&record, buf, sizeof buf);
+    unsigned taken = 0;
+    for (unsigned n = 0; n < 20000; n++) {
+        memcpy(again, buf, (size_t)len);
+        for (unsigned i = 0; i < 1 + n % 3; i++) {
+            random = random * 1664525 + 1013904223;
+            again[(random >> 8) % (unsigned)len] ^= (uint8_t)(1U << (random >> 28 & 7));
+        }
+        if (kl_lobby_ticket_decode(&got, again, (size_t)len) != KL_OK) continue;
+        taken++;
+        assert_int_equal(kl_lobby_ticket_encode(&got, buf + len, 0), KL_E_SPACE);
+        assert_true(got.host == KL_NO_HOST || got.member[got.host].here);
+        assert_true(got.bans <= KL_BANS_MAX && got.facts.count <= KL_FACTS_MAX);
+    }
+    assert_true(taken > 1000); /* keys and hashes may be anything */
+}
+
+TEST(a_bucket_leaks) {
+    struct kl_bucket b = {0};
+    uint64_t time_us = 5000000;
+    for (unsigned i = 0; i < 6; i++)
+        assert_true(kl_bucket_take(&b, 6, time_us));
+    assert_false(kl_bucket_take(&b, 6, time_us));
+    assert_int_equal(kl_bucket_wait_s(&b, 6, time_us), 10);
+    for (unsigned i = 0; i < 99; i++) /* small steps count */
+        assert_false(kl_bucket_take(&b, 6, time_us += 100000));
+    assert_true(kl_bucket_take(&b, 6, time_us += 100000));
+    assert_false(kl_bucket_take(&b, 6, time_us));
+    time_us += 3600 * 1000000ULL; /* never more than a minute's worth */
+    for (unsigned i = 0; i < 6; i++)
+        assert_true(kl_bucket_take(&b, 6, time_us));
+    assert_false(kl_bucket_take(&b, 6, time_us));
+    struct kl_bucket none = {0};
+    assert_false(kl_bucket_take(&none, 0, time_us));
+}
+
+TEST(triers_are_told_apart) {
+    static struct kl_triers triers;
+    char host[KL_NET_TEXT];
+    memcpy(host, kl_address_host("192.0.2.1:5555").text, sizeof host);
+    assert_string_equal(host, "192.0.2.1");
+    assert_string_equal(kl_address_host("[::ffff:192.0.2.1]:7").text, host);
+    assert_string_equal(kl_address_host("[2001:db8::1:0:0:7]:5555").text, "2001:db8::");
+    assert_string_equal(kl_address_host("2001:db8::").text, "2001:db8::"); /* as it is kept */
+    struct kl_trier *one = kl_triers_of(&triers, host, 1);
+    assert_true(kl_bucket_take(&one->wrong, 1, 1));
+    for (unsigned i = 0; i < KL_TRIERS - 1; i++) {
+        snprintf(host, sizeof host, "10.0.%u.%u", i / 250, i % 250);
+        assert_true(kl_bucket_take(&kl_triers_of(&triers, host, 2 + i)->wrong, 1, 2 + i));
+    }
+    assert_ptr_equal(kl_triers_of(&triers, "192.0.2.1", 1000), one);
+    struct kl_trier *new = kl_triers_of(&triers, "203.0.113.9", 1001); /* the longest unused makes way */
+    assert_true(kl_bucket_take(&new->wrong, 1, 1001));
+    assert_ptr_equal(kl_triers_of(&triers, "192.0.2.1", 1002), one);
+    for (unsigned i = 0; i < 4 * KL_TRIERS;
+         i++) { /* a player who goes on trying is not forgotten, however many others come */
+        snprintf(host, sizeof host, "10.1.%u.%u", i / 250, i % 250);
+        (void)kl_triers_of(&triers, host, 1003 + i);
+        if (i % 100 == 0) assert_ptr_equal(kl_triers_of(&triers, "192.0.2.1", 1003 + i), one);
+    }
+    assert_false(kl_bucket_take(&one->wrong, 1, 3000));
 }

@@ -1,5 +1,6 @@
 /* A client's words on its machine come in an order that the relay can use; and it takes the relay's verdicts.
  */
+#include "net/engine/command.h"
 #include "net/session/proof.h"
 #include "tests/lib/participant_bare.h"
 
@@ -107,4 +108,14 @@ TEST_WITH(no_offer_without_consent, make, drop) {
             kl_participant_snapshot_forget(s);
         }
     }
+}
+
+/* The door is the host's to shut while seats are being filled, not only once the game is on. */
+TEST_WITH(a_door_is_shut_before_the_game, make, drop) {
+    const uint8_t yes = 1;
+    s->status.phase = KL_PARTICIPANT_WAITING;
+    assert_int_equal(kl_participant_order(s, KL_COMMAND_LOCK, &yes, 1), KL_OK);
+    assert_int_equal(kl_participant_order(s, KL_COMMAND_CHAT, "hi", 2), KL_E_STATE);
+    s->status.phase = KL_PARTICIPANT_PLAYING;
+    assert_int_equal(kl_participant_order(s, KL_COMMAND_CHAT, "hi", 2), KL_OK);
 }

@@ -2,7 +2,7 @@
 # recording/forged.sh - hostile players tell false hashes and give mutated savestates to real cores (forger.py). Strangers' states are never
 # loaded: the guest goes back to its own, begins anew, or is told; its game stays right. A trusting guest loads them, and may die.
 # STATES mutated states for each core (20), from SEED (1) on.
-# instead: `desync/heal`: in a tie nobody's state is loaded; `test_lobby_consent`
+# instead: `desync/heal`: in a tie nobody's state is loaded; `test_lobby_hash`
 # runs: waiting, all, 150 s
 . "$(dirname "$0")/../lib.sh"
 

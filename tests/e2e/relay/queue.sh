@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # relay/queue.sh - two play, two wait: the seats go round by the queue, a rematch is agreed, one does not take the seat in
 # time. All four have the same hashes.
-# instead: `test_lobby_turn`, the queue in virtual time
+# instead: `test_lobby_late`, the queue in virtual time
 # runs: waiting, all, 90 s
 . "$(dirname "$0")/../lib.sh"
 
