@@ -58,11 +58,23 @@ void die(void);
 
 void die_and_begin_again(void);
 
+/* A new life in which nobody has come back yet: rooms are known by their names and seats alone. */
+void begin_life_unread(void);
+
+/* This relay signs recordings from now on. */
+void sign_recordings(struct kl_relay_key *key);
+
 void begin_game(enum kl_policy policy);
 
 void all_come_back(unsigned peer);
 
 /* --- their content --- */
+
+/* Reads the files, and opens the recording. */
+void open_recording(struct kl_klr_cursor *c);
+
+/* The recording's next block of this type; r is at the begin of its body. */
+bool next_block(struct kl_klr_cursor *c, enum kl_klr_type type, struct kl_reader *r);
 
 /* Compares each with what was played. */
 uint32_t frames_in(const struct kl_lobby_room *r);
@@ -79,6 +91,5 @@ void make_journal(uint64_t play_us);
 
 int make_folder(void **state);
 int remove_folder(void **state);
-#define T(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
 
 #endif

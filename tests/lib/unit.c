@@ -27,5 +27,6 @@ int run_all_tests(int (*begin)(void **state), int (*finish)(void **state)) {
         units[n++] = t->unit;
     }
     cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
+    cmocka_set_skip_filter(getenv("KEYLOCK_SKIP"));
     return _cmocka_run_group_tests("tests", units, n, begin, finish);
 }

@@ -6,15 +6,9 @@
  * runs: waiting, test, 60 s: KEYLOCK_TEST='r*'
  * runs: waiting, test, 55 s: KEYLOCK_TEST='n*'
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <signal.h>
 #include <sys/fsuid.h>
@@ -24,6 +18,7 @@
 #include "net/platform/clock.h"
 #include "net/platform/socket.h"
 #include "net/transport/ask.h"
+#include "tests/unit/unit.h"
 #include "tests/net/net_player.h"
 
 #define RELAYS     3
@@ -142,8 +137,7 @@ static void play_on(unsigned first) {
     assert_int_equal(players_differ(&player[first], 2, had + 60), -1);
 }
 
-static void a_player_at_any_relay_gets_to_the_room(void **state) {
-    (void)state;
+TEST(a_player_at_any_relay_gets_to_the_room) {
     begin("2", "8");
     come(0, 0, "friends", 2);
     assert_true(player_joins(&player[0]));
@@ -175,8 +169,7 @@ static void a_player_at_any_relay_gets_to_the_room(void **state) {
     end(4);
 }
 
-static void a_full_relay_sends_its_rooms_on(void **state) {
-    (void)state;
+TEST(a_full_relay_sends_its_rooms_on) {
     begin("1", "1");
     for (unsigned i = 0; i < RELAYS; i++) {
         char room[16];
@@ -189,8 +182,7 @@ static void a_full_relay_sends_its_rooms_on(void **state) {
     end(RELAYS);
 }
 
-static void rooms_outlive_redis_and_no_name_a_dead_relay(void **state) {
-    (void)state;
+TEST(rooms_outlive_redis_and_no_name_a_dead_relay) {
     begin("2", "8");
     come(0, 0, "friends", 2);
     assert_true(player_joins(&player[0]));
@@ -277,8 +269,7 @@ static void expect_match(const char *after) {
     assert_int_equal(players_differ(player, 2, frames), -1);
 }
 
-static void a_relay_that_ends_hands_its_match_on(void **state) {
-    (void)state;
+TEST(a_relay_that_ends_hands_its_match_on) {
     begin_match();
     assert_int_equal(program_stop(&relay[0], SIGTERM), 0);
     expect_match("a relay ends");
@@ -291,8 +282,7 @@ static void a_relay_that_ends_hands_its_match_on(void **state) {
 }
 
 /* Its operator hands its matches on, and then ends it. */
-static void a_relay_that_is_drained_hands_its_match_on(void **state) {
-    (void)state;
+TEST(a_relay_that_is_drained_hands_its_match_on) {
     begin_match();
     char line[256];
     const char *program = getenv("KEYLOCK_RELAY_BIN");
@@ -309,8 +299,7 @@ static void a_relay_that_is_drained_hands_its_match_on(void **state) {
 }
 
 /* Nobody says good bye; and the relay does not know that it was gone. */
-static void a_relay_that_stood_still_has_lost_its_match(void **state) {
-    (void)state;
+TEST(a_relay_that_stood_still_has_lost_its_match) {
     begin_match();
     signal_all(0, SIGSTOP);
     expect_match("a relay stands still");
@@ -330,8 +319,7 @@ static void redis(const char *words) {
     assert_int_equal(system(line), 0);
 }
 
-static void a_match_outlives_its_relay(void **state) {
-    (void)state;
+TEST(a_match_outlives_its_relay) {
     begin_match();
     lose_power(0);
     expect_match("a relay loses its power");
@@ -339,8 +327,7 @@ static void a_match_outlives_its_relay(void **state) {
 }
 
 /* Redis had given the room to the relay to which its players come; the answer, with the copy, was lost. */
-static void a_copy_that_was_lost_on_its_way_is_fetched_again(void **state) {
-    (void)state;
+TEST(a_copy_that_was_lost_on_its_way_is_fetched_again) {
     char words[100];
     begin_match();
     lose_power(0);
@@ -363,8 +350,7 @@ static void expect_no_haste(void) {
 
 /* The copy is made anew: then the relay dies. No other one takes its match before all that are alive can be
  * in Redis again. */
-static void redis_loses_all_and_then_the_relay_dies(void **state) {
-    (void)state;
+TEST(redis_loses_all_and_then_the_relay_dies) {
     begin_match();
     redis("FLUSHALL");
     anew_us = kl_now_us();
@@ -377,8 +363,7 @@ static void redis_loses_all_and_then_the_relay_dies(void **state) {
 }
 
 /* Another process, which remembers what the one before wrote down. */
-static void redis_and_a_relay_die_and_redis_comes_back(void **state) {
-    (void)state;
+TEST(redis_and_a_relay_die_and_redis_comes_back) {
     char path[128];
     begin_match();
     redis("SAVE");
@@ -397,8 +382,7 @@ static void redis_and_a_relay_die_and_redis_comes_back(void **state) {
 }
 
 /* A relay with another key is none of this fleet: nobody is sent to it, and it takes no room. */
-static void another_key_is_another_fleet(void **state) {
-    (void)state;
+TEST(another_key_is_another_fleet) {
     char other[] = "/tmp/test_fleet.XXXXXX";
     assert_non_null(mkdtemp(other));
     begin_redis(free_port());
@@ -426,8 +410,7 @@ static void another_key_is_another_fleet(void **state) {
 
 /* The first relay alone does not reach Redis any more, which its players do not notice. Then one of them
  * loses it, and finds another one: nothing is played without him, and all go there. */
-static void a_relay_without_redis_gives_its_match_up(void **state) {
-    (void)state;
+TEST(a_relay_without_redis_gives_its_match_up) {
     begin("2", "8");
     static const char *const none[] = {NULL};
     struct program way = proxy_start(relay[0].port, none);
@@ -452,8 +435,7 @@ static void a_relay_without_redis_gives_its_match_up(void **state) {
 
 /* The first relay reaches Redis, and no player reaches it: its name's address is nobody's, and the ways that
  * they came by are gone. */
-static void a_relay_that_no_player_reaches_lets_its_match_go(void **state) {
-    (void)state;
+TEST(a_relay_that_no_player_reaches_lets_its_match_go) {
     static const char *const none[] = {NULL};
     struct program way[2];
     first_host = "127.0.0.9";
@@ -657,8 +639,7 @@ static unsigned most_unmade(unsigned players) {
 }
 
 /* FLEET_PAIRS and FLEET_SECONDS: make soak-fleet. */
-static void never_two_truths(void **state) {
-    (void)state;
+TEST(never_two_truths) {
     const unsigned pairs = number_of("FLEET_PAIRS", 4), seconds = number_of("FLEET_SECONDS", 0);
     const uint16_t port = free_port();
     if (pairs > PAIRS_MAX || !make_networks()) {
@@ -721,22 +702,5 @@ static void never_two_truths(void **state) {
 }
 
 int main(void) {
-    if (sodium_init() < 0) return 1;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_player_at_any_relay_gets_to_the_room),
-                                       cmocka_unit_test(a_full_relay_sends_its_rooms_on),
-                                       cmocka_unit_test(rooms_outlive_redis_and_no_name_a_dead_relay),
-                                       cmocka_unit_test(a_relay_that_ends_hands_its_match_on),
-                                       cmocka_unit_test(a_relay_that_is_drained_hands_its_match_on),
-                                       cmocka_unit_test(a_match_outlives_its_relay),
-                                       cmocka_unit_test(a_copy_that_was_lost_on_its_way_is_fetched_again),
-                                       cmocka_unit_test(a_relay_that_stood_still_has_lost_its_match),
-                                       cmocka_unit_test(redis_loses_all_and_then_the_relay_dies),
-                                       cmocka_unit_test(redis_and_a_relay_die_and_redis_comes_back),
-                                       cmocka_unit_test(another_key_is_another_fleet),
-                                       cmocka_unit_test(a_relay_without_redis_gives_its_match_up),
-                                       cmocka_unit_test(a_relay_that_no_player_reaches_lets_its_match_go),
-                                       cmocka_unit_test(never_two_truths)};
-    cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
-    cmocka_set_skip_filter(getenv("KEYLOCK_SKIP"));
-    return cmocka_run_group_tests_name("fleet", tests, NULL, NULL);
+    return sodium_init() < 0 ? 1 : run_all_tests(NULL, NULL);
 }

@@ -5,21 +5,16 @@
  * runs: alone, all, 50 s */
 #include <arpa/inet.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "net/platform/clock.h"
 #include "net/transport/strangers.h"
+#include "tests/unit/unit.h"
 #include "tests/lib/rng.h"
 #include "tests/net/net_gap.h"
 #include "tests/net/net_hitch.h"
@@ -99,8 +94,7 @@ static unsigned long long counted(const char *line, const char *key) {
 
 static struct spoof_packet packet;
 
-static void spoofed_handshakes(void **state) {
-    (void)state;
+TEST(spoofed_handshakes) {
     enum { COUNT = 60000 };
     struct kl_hs_client c;
     char line[512];
@@ -169,8 +163,7 @@ static size_t quick_answer_to(int fd, size_t len) {
     return answer_to(fd, len, 500);
 }
 
-static void answers_are_short(void **state) {
-    (void)state;
+TEST(answers_are_short) {
     const size_t lengths[] = {1, 2, 10, 16, 26, 32, 33, 255, 256, 257, 1199, 1200, 1201, 1400};
     int fd = stranger("127.0.0.9");
     size_t most[256] = {0};
@@ -210,8 +203,7 @@ static void answers_are_short(void **state) {
 }
 
 /* Of rooms there are as many as one answer tells of, and more, with the longest names; it is full of them. */
-static void a_list_is_short(void **state) {
-    (void)state;
+TEST(a_list_is_short) {
     enum { ROOMS = 32 };
     static struct intruder n[ROOMS];
     struct kl_question q = {.kind = KL_STRANGER_LIST, .version = KL_PROTOCOL_VERSION};
@@ -235,8 +227,7 @@ static void a_list_is_short(void **state) {
 }
 
 /* COOKIE, ANSWER, and REFUSAL for each reason there is. */
-static void a_refusal_is_short(void **state) {
-    (void)state;
+TEST(a_refusal_is_short) {
     const char *const limits[][3] = {{"--handshakes", "1", NULL}};
     char line[512];
     for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++) {
@@ -256,8 +247,7 @@ static void a_refusal_is_short(void **state) {
 }
 
 /* A stranger who has shown an address and goes no further holds a place for some seconds. */
-static void no_place_is_held_for_ever(void **state) {
-    (void)state;
+TEST(no_place_is_held_for_ever) {
     static const uint8_t ctrl[10];
     const char *const limits[][3] = {{"--half-open", "1", NULL}, {"--per-address", "1", NULL}};
     for (unsigned i = 0; i < 2; i++) {
@@ -319,8 +309,7 @@ static void be_nasty(const struct spoof_packet *seen) {
     if (any(20) == 0) spoof_disconnects(seen);
 }
 
-static void somebody_on_the_wire(void **state) {
-    (void)state;
+TEST(somebody_on_the_wire) {
     char line[512];
     struct spoof_packet seen;
     unsigned count = 0;
@@ -357,8 +346,7 @@ static void somebody_on_the_wire(void **state) {
 /* --- somebody with a session --- */
 
 /* He gets in what the limit says, and goes on to be heard; nobody else notices. */
-static void too_much_of_one(void **state) {
-    (void)state;
+TEST(too_much_of_one) {
     static const uint8_t ctrl[10];
     struct intruder n;
     char line[512];
@@ -382,8 +370,7 @@ static void too_much_of_one(void **state) {
 }
 
 /* By bytes as by datagrams: of large ones fewer get in. */
-static void too_many_bytes_of_one(void **state) {
-    (void)state;
+TEST(too_many_bytes_of_one) {
     enum { KBYTES = 64, COUNT = 600, SECONDS = 2 };
     static const uint8_t ctrl[1100];
     struct intruder n;
@@ -406,8 +393,7 @@ static void too_many_bytes_of_one(void **state) {
 }
 
 /* Pieces of start data above the limit come again: it takes longer, and all of it arrives. */
-static void pieces_wait_at_the_senders(void **state) {
-    (void)state;
+TEST(pieces_wait_at_the_senders) {
     enum { TOTAL = 300000, PER_S = 100 };
     static uint8_t start[TOTAL];
     char line[512];
@@ -436,8 +422,7 @@ static void pieces_wait_at_the_senders(void **state) {
 }
 
 /* Packets far ahead of what was delivered cost memory each: ENet does not see them. */
-static void not_too_far_ahead(void **state) {
-    (void)state;
+TEST(not_too_far_ahead) {
     static const uint16_t ahead[] = {KL_ENET_AHEAD_MAX, KL_ENET_AHEAD_MAX + 1, 20000};
     struct intruder n;
     char line[512];
@@ -460,8 +445,7 @@ static void not_too_far_ahead(void **state) {
 
 /* ENet sends every 65,536th unreliable packet of a channel as a reliable one, which then blocks; inputs are
  * none of its packets. */
-static void more_inputs_than_a_u16_counts(void **state) {
-    (void)state;
+TEST(more_inputs_than_a_u16_counts) {
     enum { COUNT = 70000, BATCH = 25 };
     static const uint8_t ctrl[10];
     struct intruder n;
@@ -491,8 +475,7 @@ static void more_inputs_than_a_u16_counts(void **state) {
 
 /* So many messages as the limit says get through; the rest has to come again. A client that does not even
  * then slow down is put out. Nobody else notices. */
-static void messages_without_end(void **state) {
-    (void)state;
+TEST(messages_without_end) {
     enum { PER_S = 500 };
     static const uint8_t hash[30] = {KL_MSG_HASH, 1};
     struct intruder n;
@@ -530,8 +513,7 @@ static void messages_without_end(void **state) {
 }
 
 /* Two who make every frame a desync fill no disk. */
-static void log_lines_without_end(void **state) {
-    (void)state;
+TEST(log_lines_without_end) {
     enum { FRAMES = 3000 };
     unsigned lines = 0;
     relay = relay_start((const char *const[]){"--log", "info", NULL});
@@ -561,24 +543,4 @@ static void log_lines_without_end(void **state) {
     assert_in_range(lines, 120, 400);
     assert_in_range(missing, 1, FRAMES); /* how many depends on how many verdicts the links let through */
     program_stop(&relay, SIGKILL);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spoofed_handshakes),
-        cmocka_unit_test(answers_are_short),
-        cmocka_unit_test(a_list_is_short),
-        cmocka_unit_test(a_refusal_is_short),
-        cmocka_unit_test(no_place_is_held_for_ever),
-        cmocka_unit_test(somebody_on_the_wire),
-        cmocka_unit_test(too_much_of_one),
-        cmocka_unit_test(not_too_far_ahead),
-        cmocka_unit_test(too_many_bytes_of_one),
-        cmocka_unit_test(pieces_wait_at_the_senders),
-        cmocka_unit_test(more_inputs_than_a_u16_counts),
-        cmocka_unit_test(messages_without_end),
-        cmocka_unit_test(log_lines_without_end),
-    };
-    cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* test_relay.c - a real relay process, real links over loopback UDP, synthetic players.
- * runs: waiting, test, 60 s */
+ * runs: waiting, test, 40 s */
 #include <netdb.h>
 #include <signal.h>
 #include <stdatomic.h>

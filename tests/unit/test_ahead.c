@@ -207,23 +207,20 @@ static void play(int goal, uint32_t ann_holds, uint32_t bob_holds) {
     assert_true(player[0].lock.stats.next_run > 400);
 }
 
-static void right_guesses_show_the_true_frames(void **state) {
-    (void)state;
+TEST(right_guesses_show_the_true_frames) {
     play(6, 5, 0); /* Bob's pad stands still: Ann's own presses are all that happens */
     assert_int_equal(shown.again, 0);
     for (uint32_t f = 61; f < player[0].lock.stats.next_run; f++)
         assert_int_equal(shown.on_screen[f], player[0].after[f]);
 }
 
-static void an_own_press_is_felt_in_the_same_call(void **state) {
-    (void)state;
+TEST(an_own_press_is_felt_in_the_same_call) {
     play(6, 5, 0);
     assert_int_equal(shown.plan.frames, 6);
     assert_true(shown.felt_most >= 1 && shown.felt_most <= 2);
 }
 
-static void a_wrong_guess_is_corrected_by_the_news(void **state) {
-    (void)state;
+TEST(a_wrong_guess_is_corrected_by_the_news) {
     play(6, 5, 23);
     assert_true(shown.again > 0);
     uint32_t wrong = 0;
@@ -237,14 +234,12 @@ static void a_wrong_guess_is_corrected_by_the_news(void **state) {
 
 /* A button that goes on and off by four frames, and two more by 8 and by 16: as held they are wrong a hundred
  * times. */
-static void the_others_rhythm_is_guessed(void **state) {
-    (void)state;
+TEST(the_others_rhythm_is_guessed) {
     play(6, 5, 4);
     assert_in_range(shown.again, 5, 50);
 }
 
-static void the_lock_does_not_notice(void **state) {
-    (void)state;
+TEST(the_lock_does_not_notice) {
     static uint64_t with[FRAMES], other[FRAMES];
     play(6, 5, 23);
     memcpy(with, player[0].after, sizeof with);
@@ -259,11 +254,10 @@ static void the_lock_does_not_notice(void **state) {
 
 /* Between two frames of a call the room begins anew, and so does the client: at its beginning, or after the
  * frames that come as history. */
-static void a_client_that_begins_elsewhere_turns_it_off(void **state) {
+TEST(a_client_that_begins_elsewhere_turns_it_off) {
     static const uint8_t plays[KL_MAX_SEATS] = {0, 1, 2, 3, 4, 5, 6, 7};
     struct kl_frame f;
     struct kl_commands set;
-    (void)state;
     for (int beyond = -600; beyond <= 60; beyond += 60) {
         play(6, 5, 0);
         struct kl_client *c = &player[0].lock;
@@ -288,8 +282,7 @@ static unsigned wrong_pictures(void) {
 }
 
 /* Ann is far, Bob is near: his samples are at the relay long before a frame that waits for hers. */
-static void hints_come_before_the_frame(void **state) {
-    (void)state;
+TEST(hints_come_before_the_frame) {
     static uint64_t with[FRAMES];
     way_us[0] = 60000;
     way_us[1] = 10000;
@@ -310,8 +303,7 @@ static void hints_come_before_the_frame(void **state) {
 }
 
 /* Links of three lengths, in virtual time and without jitter: neither way, hints alone, and both. */
-static void unequal_triangles(void **state) {
-    (void)state;
+TEST(unequal_triangles) {
     static const struct {
         uint64_t ann_ms, bob_ms, between_ms;
         uint8_t spacing;
@@ -349,8 +341,7 @@ static void unequal_triangles(void **state) {
 }
 
 /* Both are far from the relay, and near each other. */
-static void straight_samples_come_before_the_relays(void **state) {
-    (void)state;
+TEST(straight_samples_come_before_the_relays) {
     static uint64_t with[FRAMES];
     way_us[0] = way_us[1] = 60000;
     spacing = 10;
@@ -387,8 +378,7 @@ static void straight_samples_come_before_the_relays(void **state) {
     spacing = 6;
 }
 
-static void frames_ahead_move_by_one_in_a_second(void **state) {
-    (void)state;
+TEST(frames_ahead_move_by_one_in_a_second) {
     play(3, 5, 0);
     assert_int_equal(shown.plan.frames, 3);
     struct kl_ahead_call call = {
@@ -401,8 +391,7 @@ static void frames_ahead_move_by_one_in_a_second(void **state) {
 }
 
 /* States too large to be kept leave nothing to go back to: only closed frames are played, and all of them. */
-static void without_states_the_closed_frames_are_played(void **state) {
-    (void)state;
+TEST(without_states_the_closed_frames_are_played) {
     play(3, 5, 0);
     const struct kl_client *c = &player[0].lock;
     uint32_t shown_before = c->stats.next_closed - 2;
@@ -413,8 +402,7 @@ static void without_states_the_closed_frames_are_played(void **state) {
     assert_int_equal(shown.plan.want, c->stats.next_closed);
 }
 
-static void a_machine_gets_as_many_frames_as_fit(void **state) {
-    (void)state;
+TEST(a_machine_gets_as_many_frames_as_fit) {
     struct kl_ahead_work w = {.true_us = 2000, .frame_us = 2000, .load_us = 100, .period_us = 16667};
     assert_int_equal(kl_ahead_fits(&w, 6, 6), 6); /* 16.1 of 16.7 ms */
     assert_int_equal(kl_ahead_fits(&w, 6, 0), 5); /* 14.1 of 15.0, for one more */
@@ -427,8 +415,7 @@ static void a_machine_gets_as_many_frames_as_fit(void **state) {
 }
 
 /* Often wrong, and 1.5 frames run again in a call: with the two that always run 6.0 ms of 8.3. */
-static void an_average_call_has_half_of_the_time(void **state) {
-    (void)state;
+TEST(an_average_call_has_half_of_the_time) {
     struct kl_ahead_work w = {
         .true_us = 1700, .frame_us = 1700, .load_us = 100, .period_us = 16667, .again = 1.5};
     assert_int_equal(kl_ahead_fits(&w, 6, 6), 6);
@@ -439,8 +426,7 @@ static void an_average_call_has_half_of_the_time(void **state) {
 }
 
 /* Half of the pictures wrong: a frame fewer every five seconds, up to four. All right: one more in thirty. */
-static void wrong_for_long_is_guessed_less(void **state) {
-    (void)state;
+TEST(wrong_for_long_is_guessed_less) {
     struct kl_ahead_doubt d = {0};
     uint64_t now_us = 1;
     for (unsigned i = 0; i < 60 * 60; i++, now_us += FRAME_US) {
@@ -455,24 +441,4 @@ static void wrong_for_long_is_guessed_less(void **state) {
     for (unsigned i = 0; i < 60 * 33; i++, now_us += FRAME_US)
         kl_ahead_doubt_see(&d, i % 25 < 9, now_us); /* neither many nor few */
     assert_int_equal(d.fewer, KL_AHEAD_FEWER - 1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(right_guesses_show_the_true_frames),
-        cmocka_unit_test(an_own_press_is_felt_in_the_same_call),
-        cmocka_unit_test(a_wrong_guess_is_corrected_by_the_news),
-        cmocka_unit_test(the_others_rhythm_is_guessed),
-        cmocka_unit_test(the_lock_does_not_notice),
-        cmocka_unit_test(a_client_that_begins_elsewhere_turns_it_off),
-        cmocka_unit_test(hints_come_before_the_frame),
-        cmocka_unit_test(straight_samples_come_before_the_relays),
-        cmocka_unit_test(unequal_triangles),
-        cmocka_unit_test(frames_ahead_move_by_one_in_a_second),
-        cmocka_unit_test(without_states_the_closed_frames_are_played),
-        cmocka_unit_test(a_machine_gets_as_many_frames_as_fit),
-        cmocka_unit_test(an_average_call_has_half_of_the_time),
-        cmocka_unit_test(wrong_for_long_is_guessed_less),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

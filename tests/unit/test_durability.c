@@ -252,8 +252,7 @@ static bool begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-static void the_page_has_these_rows_and_columns(void **state) {
-    (void)state;
+TEST(the_page_has_these_rows_and_columns) {
     assert_int_equal(rows, COUNT(events));
     for (unsigned i = 0; i < rows; i++)
         if (!begins(cells[i][0], events[i].name)) fail_msg("no test plays the row \"%s\"", cells[i][0]);
@@ -288,8 +287,7 @@ static void play_cell(const struct event *e, const struct column *c, const char 
     begin_life(100 * SECOND);
 }
 
-static void each_cell_is_as_the_page_says(void **state) {
-    (void)state;
+TEST_WITH(each_cell_is_as_the_page_says, make_folder, remove_folder) {
     be_quiet();
     limits_for_tests.watchers = 4;
     for (unsigned i = 0; i < rows; i++)
@@ -299,7 +297,5 @@ static void each_cell_is_as_the_page_says(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_page_has_these_rows_and_columns),
-                                       T(each_cell_is_as_the_page_says)};
-    return cmocka_run_group_tests_name("durability", tests, read_page, NULL);
+    return run_all_tests(read_page, NULL);
 }

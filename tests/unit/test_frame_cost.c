@@ -1,4 +1,5 @@
-/* test_frame_cost.c - the cost of a frame on a machine that is busy with other work. core_wrapper/frame/cost.h. */
+/* test_frame_cost.c - the cost of a frame on a machine that is busy with other work.
+ * core_wrapper/frame/cost.h. */
 #include "core_wrapper/frame/cost.h"
 #include "tests/unit/unit.h"
 

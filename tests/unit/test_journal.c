@@ -1,11 +1,9 @@
 /* test_journal.c - the relay writes down what its rooms need, is killed, and loads them. journal.h. */
 #include "tests/unit/unit.h"
 #include "tests/lib/journal_lives.h"
-#include "tests/lib/lobby_watchers.h"
 
 #include "net/engine/command.h"
 #include "net/record/klr_body.h"
-#include "net/session/identity.h"
 #include "net/session/proof.h"
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"
@@ -35,8 +33,7 @@ static void expect_record(struct kl_tail_cursor *c, enum kl_tail_type type, cons
     assert_memory_equal(c->body, body, strlen(body));
 }
 
-static void a_tail_is_read_as_written(void **state) {
-    (void)state;
+TEST_WITH(a_tail_is_read_as_written, make_folder, remove_folder) {
     struct kl_tail *t = tail_of_test("a");
     struct kl_tail_cursor slot[2], c;
     const uint8_t *at = t->slab.bytes;
@@ -78,8 +75,7 @@ static void a_tail_is_read_as_written(void **state) {
     unlink(path_of("a"));
 }
 
-static void a_slot_has_an_end(void **state) {
-    (void)state;
+TEST_WITH(a_slot_has_an_end, make_folder, remove_folder) {
     static uint8_t body[KL_TICKET_MAX];
     struct kl_tail *t = tail_of_test("a");
     unsigned added = 0;
@@ -94,8 +90,7 @@ static void a_slot_has_an_end(void **state) {
 
 /* --- killed and started again --- */
 
-static void the_match_goes_on(void **state) {
-    (void)state;
+TEST_WITH(the_match_goes_on, make_folder, remove_folder) {
     begin_game(KL_POLICY_BOUNDED);
     play(40 * SECOND); /* some of it is in the recording */
     assert_true(the_room()->journal.base.chain.end > 2000);
@@ -118,219 +113,6 @@ static void the_match_goes_on(void **state) {
     assert_int_equal(unwritten, 0);
 }
 
-static uint32_t wrong_at; /* from there on player 2 says another hash */
-
-static void say_hash(struct player *p, const struct kl_frame *f) {
-    struct kl_msg m = {.kind = KL_MSG_HASH, .hash = {.frame = f->number - 1, .has = KL_HASH_RAM}};
-    m.hash.ram = m.hash.frame + (p == &player[2] && m.hash.frame >= wrong_at);
-    if (f->flags & KL_FRAME_HASH) say(p->peer, &m);
-}
-
-/* The recording has the hashes of all players, and their seats. */
-static void the_recording_has_hashes_and_seats(void **state) {
-    (void)state;
-    struct kl_klr_cursor c;
-    unsigned hashes = 0, others = 0, seats = 0;
-    begin_game(KL_POLICY_BOUNDED);
-    wrong_at = 600;
-    on_frame = say_hash;
-    play(20 * SECOND);
-    on_frame = NULL;
-    read_files();
-    assert_true(kl_klr_open(&c, bytes, bytes_len));
-    while (kl_klr_next(&c) == KL_KLR_BLOCK) {
-        struct kl_reader r;
-        struct kl_klr_hash h;
-        struct kl_klr_event e;
-        kl_reader_init(&r, c.body, c.body_len);
-        if (c.type == KL_KLR_HASH) {
-            kl_klr_read_hash(&r, &h);
-            bool wrong = h.ram != h.label;
-            assert_int_equal(h.clients, h.label < wrong_at ? 7 : wrong ? 4 : 3);
-            hashes += !wrong;
-            others += wrong;
-        } else if (c.type == KL_KLR_EVENT) {
-            kl_klr_read_event(&r, &e);
-            assert_int_equal(e.kind, KL_KLR_SEATS);
-            assert_int_equal(e.seats, 1u << e.client);
-            assert_string_equal(e.text, the_room()->member[e.client]->v.name);
-            seats++;
-        }
-        assert_false(r.failed);
-    }
-    assert_int_equal(seats, PLAYERS);
-    assert_in_range(hashes, 12, 40); /* of the 17 s that are in it */
-    assert_in_range(others, 1, hashes - 8);
-}
-
-/* --- players' signatures --- */
-
-static struct kl_sign own[PLAYERS];
-
-static void say_signed(struct player *p, const struct kl_frame *f) {
-    unsigned i = (unsigned)(p - player);
-    struct kl_msg m = {.kind = KL_MSG_SIGN};
-    say_hash(p, f);
-    if (!(f->flags & KL_FRAME_HASH)) return;
-    struct kl_hash h = {.frame = f->number - 1, .has = KL_HASH_RAM, .ram = f->number - 1};
-    kl_sign_add(&own[i], &h);
-    kl_sign_make(&own[i], the_room()->id, seat_key(p->peer));
-    m.sign = own[i];
-    if (i == 2) m.sign.count++; /* not what it signed */
-    say(p->peer, &m);
-}
-
-/* The recording has signatures that are their players', two of each in a part. */
-static void the_recording_has_signatures(void **state) {
-    (void)state;
-    struct kl_klr_cursor c;
-    struct kl_klr_sign s;
-    unsigned signs[PLAYERS] = {0};
-    memset(own, 0, sizeof own);
-    begin_game(KL_POLICY_BOUNDED);
-    wrong_at = UINT32_MAX;
-    on_frame = say_signed;
-    play(20 * SECOND);
-    on_frame = NULL;
-    read_files();
-    assert_true(kl_klr_open(&c, bytes, bytes_len));
-    while (kl_klr_next(&c) == KL_KLR_BLOCK) {
-        struct kl_reader r;
-        kl_reader_init(&r, c.body, c.body_len);
-        if (c.type != KL_KLR_SIGN) continue;
-        kl_klr_read_sign(&r, &s);
-        assert_false(r.failed || kl_reader_left(&r));
-        assert_true(kl_sign_is_good(&s.sign, the_room()->id, s.seat_pub));
-        assert_memory_equal(s.seat_pub, the_room()->member[s.client]->v.seat_key, sizeof s.seat_pub);
-        signs[s.client]++;
-    }
-    assert_int_equal(signs[0], 2);
-    assert_int_equal(signs[1], 2);
-    assert_int_equal(signs[2], 0);
-}
-
-static void a_report_is_in_the_recording(void **state) {
-    static const char words[] = "he hit \x80 me";
-    struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {.kind = KL_COMMAND_REPORT, .len = sizeof words - 1}};
-    (void)state;
-    struct kl_klr_cursor c;
-    unsigned reports = 0;
-    memcpy(m.order.data, words, sizeof words - 1);
-    begin_game(KL_POLICY_BOUNDED);
-    play(4 * SECOND);
-    uint32_t now = the_room()->lock.next_close;
-    say(player[2].peer, &m);
-    assert_true(told(player[2].peer, "not reported: this match is not recorded"));
-    the_room()->door.recorded = true;
-    say(player[1].peer, &m);
-    assert_true(told(player[1].peer, "reported: he hit ? me"));
-    assert_false(told(player[0].peer, "reported: he hit ? me"));
-    say(player[1].peer, &m);
-    assert_true(told(player[1].peer, "one report a minute: this one was dropped"));
-    play(20 * SECOND);
-    read_files();
-    assert_true(kl_klr_open(&c, bytes, bytes_len));
-    while (kl_klr_next(&c) == KL_KLR_BLOCK) {
-        struct kl_reader r;
-        struct kl_klr_event e;
-        kl_reader_init(&r, c.body, c.body_len);
-        if (c.type != KL_KLR_EVENT) continue;
-        kl_klr_read_event(&r, &e);
-        if (e.kind != KL_KLR_REPORT) continue;
-        assert_in_range(e.frame, now - 30, now + 30);
-        assert_int_equal(e.client, 1);
-        assert_string_equal(e.text, "he hit ? me");
-        reports++;
-    }
-    assert_int_equal(reports, 1);
-}
-
-/* Each SEAL of the recording is of the frames before it, and the players have got the newest. */
-static unsigned count_seals(const struct kl_relay_key *key) {
-    struct kl_proof_match of = {.epoch_s = the_room()->start.epoch_s};
-    struct kl_klr_cursor c;
-    struct kl_proof p = {0};
-    unsigned seals = 0;
-    memcpy(of.room_id, the_room()->id, sizeof of.room_id);
-    kl_identity(the_room()->facts, of.identity);
-    read_files();
-    assert_true(kl_klr_open(&c, bytes, bytes_len));
-    while (kl_klr_next(&c) == KL_KLR_BLOCK) {
-        struct kl_reader r;
-        if (c.type == KL_KLR_START) kl_proof_start(c.body, c.body_len, of.start);
-        if (c.type != KL_KLR_SEAL) continue;
-        kl_reader_init(&r, c.body, c.body_len);
-        kl_klr_read_seal(&r, &p);
-        assert_false(r.failed);
-        assert_int_equal(kl_proof_check(&p, &of, key->exchange.pub), KL_PROOF_GOOD);
-        struct kl_digest d = digest_of(the_room()->id, p.end);
-        assert_memory_equal(d.digest, p.digest, sizeof p.digest);
-        assert_int_equal(d.intervals, p.intervals);
-        assert_int_equal(p.has, KL_HASH_RAM); /* the newest that all said */
-        assert_true(p.ram == p.label && p.label < p.end && p.label + 120 > p.end);
-        seals++;
-    }
-    if (seals) assert_memory_equal(&heard(0, KL_MSG_SEAL)->seal, &p, sizeof p);
-    return seals;
-}
-
-static void the_recording_is_sealed_each_minute(void **state) {
-    static const uint8_t seed[KL_RELAY_SEED] = {1};
-    struct kl_relay_key key;
-    (void)state;
-    kl_relay_key_from_seed(&key, seed);
-    begin_game(KL_POLICY_BOUNDED);
-    kl_lobby_set_signer(lobby, &key);
-    wrong_at = UINT32_MAX;
-    on_frame = say_hash;
-    play(12 * SECOND);
-    assert_int_equal(count_seals(&key), 0);
-    play(10 * SECOND);
-    assert_int_equal(count_seals(&key), 1);
-    play(70 * SECOND);
-    assert_int_equal(count_seals(&key), 2);
-    on_frame = NULL;
-}
-
-static void no_seal_comes_early(void) {
-    for (unsigned i = 0; i < 2; i++) {
-        const struct kl_msg *m = got(AT_PEER + i, KL_MSG_SEAL);
-        assert_true(!m || m->seal.end <= kl_client_have(&watcher[i].lock));
-    }
-}
-
-static void a_watcher_gets_the_seals_of_its_frames(void **state) {
-    static const uint8_t seed[KL_RELAY_SEED] = {1};
-    struct kl_relay_key key;
-    (void)state;
-    lobby->limits.watchers = WATCHERS;
-    begin_watched();
-    kl_relay_key_from_seed(&key, seed);
-    kl_lobby_set_signer(lobby, &key);
-    assert_int_equal(kl_lobby_watch_delay(the_room(), 30, "the host"), KL_OK);
-    on_step = no_seal_comes_early;
-    go(5 * SECOND);
-    watches(0);
-    go(20 * SECOND);
-    assert_null(got(AT_PEER, KL_MSG_SEAL));
-    struct kl_proof first = got(0, KL_MSG_SEAL)->seal;
-    go(30 * SECOND);
-    assert_memory_equal(&got(AT_PEER, KL_MSG_SEAL)->seal, &first, sizeof first);
-    go(35 * SECOND);
-    struct kl_proof second = got(0, KL_MSG_SEAL)->seal;
-    assert_true(second.end > first.end);
-    watches(1);
-    cut(2);
-    come_back(2, 12);
-    go(5 * SECOND);
-    assert_memory_equal(&got(12, KL_MSG_SEAL)->seal, &second, sizeof second);
-    for (unsigned i = 0; i < 2; i++)
-        assert_memory_equal(&got(AT_PEER + i, KL_MSG_SEAL)->seal, &first, sizeof first);
-    go(30 * SECOND);
-    for (unsigned i = 0; i < 2; i++)
-        assert_memory_equal(&got(AT_PEER + i, KL_MSG_SEAL)->seal, &second, sizeof second);
-}
-
 static void give_commands(void) {
     static const char words[] = "what they say in the room is a part of what was played";
     struct kl_msg m = {.kind = KL_MSG_COMMAND, .order.kind = KL_COMMAND_CHAT, .order.len = sizeof words - 1};
@@ -343,8 +125,7 @@ static void give_commands(void) {
 }
 
 /* They count in the digests. */
-static void commands_come_back(void **state) {
-    (void)state;
+TEST_WITH(commands_come_back, make_folder, remove_folder) {
     begin_game(KL_POLICY_BOUNDED);
     play(SECOND);
     give_commands();
@@ -359,8 +140,7 @@ static void commands_come_back(void **state) {
     expect_all_at_the_end();
 }
 
-static void a_player_with_nothing_comes_back_too(void **state) {
-    (void)state;
+TEST_WITH(a_player_with_nothing_comes_back_too, make_folder, remove_folder) {
     begin_game(KL_POLICY_OPTIMISTIC);
     play(4 * SECOND);
     die_and_begin_again();
@@ -376,15 +156,12 @@ static void a_player_with_nothing_comes_back_too(void **state) {
 }
 
 /* Names and seats are taken at once; the frames are read for the first who comes back. */
-static void a_room_is_read_for_the_first_who_returns(void **state) {
-    (void)state;
+TEST_WITH(a_room_is_read_for_the_first_who_returns, make_folder, remove_folder) {
     begin_game(KL_POLICY_BOUNDED);
     play(20 * SECOND);
     uint32_t closed = written();
     die();
-    reads = false;
-    begin_life(now_us);
-    reads = true;
+    begin_life_unread();
     assert_true(kl_journal_is_unread(the_room()));
     assert_int_equal(the_room()->lock.next_close, 0);
     assert_null(the_room()->start.data);
@@ -411,17 +188,14 @@ static void begin_return(void) {
     begin_game(KL_POLICY_BOUNDED);
     play(460 * SECOND);
     die();
-    reads = false;
-    begin_life(now_us);
-    reads = true;
+    begin_life_unread();
     struct kl_msg m = prepare_return(0, 10);
     speak(10, &m);
 }
 
 /* Other rooms have their turns meanwhile. */
-static void a_long_room_is_read_in_parts(void **state) {
+TEST_WITH(a_long_room_is_read_in_parts, make_folder, remove_folder) {
     unsigned turns = 0;
-    (void)state;
     begin_return();
     for (; kl_journal_is_unread(the_room()); turns++)
         run();
@@ -437,8 +211,7 @@ static void a_long_room_is_read_in_parts(void **state) {
 }
 
 /* The one who came back goes again, and nobody else comes. */
-static void a_room_that_ends_while_it_is_read(void **state) {
-    (void)state;
+TEST_WITH(a_room_that_ends_while_it_is_read, make_folder, remove_folder) {
     begin_return();
     run();
     run();
@@ -451,16 +224,13 @@ static void a_room_that_ends_while_it_is_read(void **state) {
 }
 
 /* The recording is gone meanwhile. */
-static void a_room_that_cannot_be_read(void **state) {
-    (void)state;
+TEST_WITH(a_room_that_cannot_be_read, make_folder, remove_folder) {
     be_quiet();
     begin_game(KL_POLICY_BOUNDED);
     play(20 * SECOND);
     die();
     read_files();
-    reads = false;
-    begin_life(now_us);
-    reads = true;
+    begin_life_unread();
     file_write(file_of(KL_ENDING_RECORDING), bytes, 30, 0600);
     struct kl_msg m = prepare_return(0, 10);
     say(10, &m);
@@ -532,15 +302,12 @@ static void expect_end(const char *reason, uint32_t least) {
     assert_memory_equal(&digest, &of_frames, sizeof digest);
 }
 
-static void an_unread_room_ends_with_its_seats(void **state) {
-    (void)state;
+TEST_WITH(an_unread_room_ends_with_its_seats, make_folder, remove_folder) {
     begin_game(KL_POLICY_BOUNDED);
     play(20 * SECOND);
     uint32_t closed = written();
     die();
-    reads = false;
-    begin_life(now_us);
-    reads = true;
+    begin_life_unread();
     pass(59 * SECOND);
     assert_true(kl_journal_is_unread(the_room()));
     hold_recording();
@@ -550,13 +317,10 @@ static void an_unread_room_ends_with_its_seats(void **state) {
     expect_end("relay lost", closed); /* with those of the tail */
 }
 
-static void the_relay_shuts_down(void **state) {
-    (void)state;
-    static const uint8_t seed[KL_RELAY_SEED] = {1};
+TEST_WITH(the_relay_shuts_down, make_folder, remove_folder) {
     struct kl_relay_key key;
     begin_game(KL_POLICY_BOUNDED);
-    kl_relay_key_from_seed(&key, seed);
-    kl_lobby_set_signer(lobby, &key);
+    sign_recordings(&key);
     play(20 * SECOND);
     hold_recording();
     kl_lobby_shut_down(lobby, now_us);
@@ -565,8 +329,7 @@ static void the_relay_shuts_down(void **state) {
 }
 
 /* It died between END and the files' removal. */
-static void an_ended_room_is_not_restored(void **state) {
-    (void)state;
+TEST_WITH(an_ended_room_is_not_restored, make_folder, remove_folder) {
     begin_game(KL_POLICY_BOUNDED);
     play(3 * SECOND);
     hold_recording();
@@ -574,9 +337,7 @@ static void an_ended_room_is_not_restored(void **state) {
     expect_end("the relay is shutting down", canon_end);
     die();
     put_files();
-    reads = false;
-    begin_life(now_us);
-    reads = true;
+    begin_life_unread();
     assert_true(kl_journal_is_unread(the_room())); /* its name is known by the tail alone */
     struct kl_msg m = prepare_return(0, 10);
     say(10, &m);
@@ -585,16 +346,13 @@ static void an_ended_room_is_not_restored(void **state) {
 }
 
 /* The recording has a wrong byte: it keeps it, and no END hides it. */
-static void a_damaged_recording_gets_no_end(void **state) {
-    (void)state;
+TEST_WITH(a_damaged_recording_gets_no_end, make_folder, remove_folder) {
     static uint8_t is[BYTES_MAX];
     be_quiet();
     make_journal(20 * SECOND);
     bytes[bytes_len / 2] ^= 1;
     put_files();
-    reads = false;
-    begin_life(now_us);
-    reads = true;
+    begin_life_unread();
     hold_recording();
     pass(62 * SECOND);
     assert_null(only_room());
@@ -603,8 +361,7 @@ static void a_damaged_recording_gets_no_end(void **state) {
     close(held);
 }
 
-static void the_files_go_with_the_room(void **state) {
-    (void)state;
+TEST_WITH(the_files_go_with_the_room, make_folder, remove_folder) {
     struct stat st;
     assert_null(only_room());
     begin_game(KL_POLICY_BOUNDED);
@@ -628,8 +385,7 @@ static void the_files_go_with_the_room(void **state) {
     expect_end("everyone left", canon_end);
 }
 
-static void a_client_that_does_not_come_back_ends_it(void **state) {
-    (void)state;
+TEST_WITH(a_client_that_does_not_come_back_ends_it, make_folder, remove_folder) {
     begin_game(KL_POLICY_BOUNDED);
     play(SECOND);
     die_and_begin_again();
@@ -655,8 +411,7 @@ static void expect_tail_at(const char *path) {
     assert_memory_equal(again, tail, tail_len);
 }
 
-static void others_files_are_left_alone(void **state) {
-    (void)state;
+TEST_WITH(others_files_are_left_alone, make_folder, remove_folder) {
     static uint8_t again[8];
     static const char foreign[] = "00000000000000000000000000000000.tail";
     make_journal(800000);
@@ -683,8 +438,7 @@ static void others_files_are_left_alone(void **state) {
 }
 
 /* A relay that died as it made or removed the files left a part of them. */
-static void what_nobody_played_is_removed(void **state) {
-    (void)state;
+TEST_WITH(what_nobody_played_is_removed, make_folder, remove_folder) {
     static const uint8_t nothing[KL_TAIL_BYTES];
     make_journal(800000);
     assert_int_equal(unlink(file_of(KL_ENDING_RECORDING)), 0); /* it had ended */
@@ -700,8 +454,7 @@ static void what_nobody_played_is_removed(void **state) {
     begin_life(now_us);
 }
 
-static void one_relay_a_folder(void **state) {
-    (void)state;
+TEST_WITH(one_relay_a_folder, make_folder, remove_folder) {
     struct kl_journal *second;
     char deep[100];
     assert_int_equal(kl_journal_open(&second, folder, journal_limits, err, sizeof err), -1);
@@ -721,8 +474,7 @@ static bool holds(const void *what, size_t len) {
     return memmem(bytes, bytes_len, what, len) || memmem(tail, tail_len, what, len);
 }
 
-static void nothing_in_clear(void **state) {
-    (void)state;
+TEST_WITH(nothing_in_clear, make_folder, remove_folder) {
     begin_game(KL_POLICY_BOUNDED);
     play(20 * SECOND);
     read_files();
@@ -758,8 +510,7 @@ static void copy(void) {
     kl_fleet_copied_all(fleet);
 }
 
-static void frames_wait_for_their_copy(void **state) {
-    (void)state;
+TEST_WITH(frames_wait_for_their_copy, make_folder, remove_folder) {
     struct kl_shards shards = {.count = 1};
     fleet = calloc(1, sizeof *fleet);
     assert_non_null(fleet);
@@ -796,35 +547,4 @@ static void frames_wait_for_their_copy(void **state) {
     kl_socket_close(fleet->wake);
     kl_socket_close(fleet->copied_wake[0]);
     free(fleet);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        T(a_tail_is_read_as_written),
-        T(a_slot_has_an_end),
-        T(the_match_goes_on),
-        T(the_recording_has_hashes_and_seats),
-        T(the_recording_has_signatures),
-        T(a_report_is_in_the_recording),
-        T(the_recording_is_sealed_each_minute),
-        T(a_watcher_gets_the_seals_of_its_frames),
-        T(commands_come_back),
-        T(a_player_with_nothing_comes_back_too),
-        T(a_room_is_read_for_the_first_who_returns),
-        T(a_long_room_is_read_in_parts),
-        T(a_room_that_ends_while_it_is_read),
-        T(a_room_that_cannot_be_read),
-        T(an_unread_room_ends_with_its_seats),
-        T(the_relay_shuts_down),
-        T(an_ended_room_is_not_restored),
-        T(a_damaged_recording_gets_no_end),
-        T(the_files_go_with_the_room),
-        T(a_client_that_does_not_come_back_ends_it),
-        T(others_files_are_left_alone),
-        T(what_nobody_played_is_removed),
-        T(one_relay_a_folder),
-        T(nothing_in_clear),
-        T(frames_wait_for_their_copy),
-    };
-    return cmocka_run_group_tests_name("journal", tests, NULL, NULL);
 }

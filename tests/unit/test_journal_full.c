@@ -26,8 +26,7 @@ static unsigned lines_with(FILE *log, const char *what) {
 }
 
 /* The tail holds what the recording cannot take. */
-static void a_full_disk_stops_no_room(void **state) {
-    (void)state;
+TEST_WITH(a_full_disk_stops_no_room, make_folder, remove_folder) {
     signal(SIGXFSZ, SIG_IGN);
     begin_game(KL_POLICY_BOUNDED);
     play(2 * SECOND);
@@ -59,8 +58,7 @@ static void a_full_disk_stops_no_room(void **state) {
     expect_all_at_the_end();
 }
 
-static void no_room_for_new_files(void **state) {
-    (void)state;
+TEST_WITH(no_room_for_new_files, make_folder, remove_folder) {
     signal(SIGXFSZ, SIG_IGN);
     limit_files(10);
     begin_game(KL_POLICY_BOUNDED);
@@ -79,8 +77,7 @@ static void no_room_for_new_files(void **state) {
 
 /* A real one, with other things in it: it has place for the tail, and for some of the recording. Frames that
  * have no place even in the tail are written when there is place again. */
-static void a_full_tmpfs(void **state) {
-    (void)state;
+TEST_WITH(a_full_tmpfs, make_folder, remove_folder) {
     static const uint8_t ballast[92 * 1024];
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) skip();
     die();
@@ -115,8 +112,7 @@ static void a_full_tmpfs(void **state) {
 }
 
 /* Above the limit the files stay as they are; what they have can be loaded, and they go with the room. */
-static void no_more_than_the_limit(void **state) {
-    (void)state;
+TEST_WITH(no_more_than_the_limit, make_folder, remove_folder) {
     die();
     journal_limits.room_bytes = 12000;
     begin_life(100 * SECOND);
@@ -139,8 +135,7 @@ static void no_more_than_the_limit(void **state) {
 }
 
 /* The room with the most gives way, here the only one: its files go, and it plays on. */
-static void no_more_than_all_may_have(void **state) {
-    (void)state;
+TEST_WITH(no_more_than_all_may_have, make_folder, remove_folder) {
     FILE *log = tmpfile();
     die();
     journal_limits.all_bytes = KL_TAIL_BYTES + 12000;
@@ -162,8 +157,7 @@ static void no_more_than_all_may_have(void **state) {
     assert_int_equal(kl_lobby_rooms(lobby), 0);
 }
 
-static void another_room_has_more(void **state) {
-    (void)state;
+TEST_WITH(another_room_has_more, make_folder, remove_folder) {
     static struct kl_lobby_room other;
     die();
     journal_limits.all_bytes = UINT64_C(1) << 30;
@@ -179,12 +173,4 @@ static void another_room_has_more(void **state) {
     assert_int_equal(other.journal.base.klr.at, 0);
     assert_int_equal(the_room()->journal.state, KL_JOURNAL_OPEN);
     assert_true(the_room()->journal.base.chain.end > 500);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        T(a_full_disk_stops_no_room), T(no_room_for_new_files),     T(a_full_tmpfs),
-        T(no_more_than_the_limit),    T(no_more_than_all_may_have), T(another_room_has_more),
-    };
-    return cmocka_run_group_tests_name("journal_full", tests, NULL, NULL);
 }

@@ -110,8 +110,7 @@ static void live_again(bool read) {
 static const uint8_t secret_of_door[KL_DOOR_SECRET] = {7, 1, 200, 3, 99, 4};
 
 /* Named by its begin and the room's id, without a word of the players'. No secret is in it. */
-static void a_match_is_kept(void **state) {
-    (void)state;
+TEST_WITH(a_match_is_kept, make_folders, remove_folders) {
     char name[KL_KEPT_NAME], id[KL_STORE_NAME], when[KL_WALL_TEXT];
     begin_game(KL_POLICY_BOUNDED);
     play(20 * SECOND);
@@ -136,8 +135,7 @@ static void a_match_is_kept(void **state) {
         assert_null(memmem(bytes, bytes_len, player[i].token, KL_TOKEN_BYTES));
 }
 
-static void a_relay_that_is_killed_keeps_it_too(void **state) {
-    (void)state;
+TEST_WITH(a_relay_that_is_killed_keeps_it_too, make_folders, remove_folders) {
     begin_game(KL_POLICY_BOUNDED);
     play(20 * SECOND);
     live_again(true);
@@ -149,8 +147,7 @@ static void a_relay_that_is_killed_keeps_it_too(void **state) {
 }
 
 /* Its name says so, also after a relay's death, and when nobody comes back. */
-static void a_report_is_in_the_name(void **state) {
-    (void)state;
+TEST_WITH(a_report_is_in_the_name, make_folders, remove_folders) {
     die();
     struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_REPORT, 3, "odd"}};
     for (unsigned life = 1; life <= 3; life++) {
@@ -178,8 +175,7 @@ static void a_report_is_in_the_name(void **state) {
     }
 }
 
-static void nobody_comes_back(void **state) {
-    (void)state;
+TEST_WITH(nobody_comes_back, make_folders, remove_folders) {
     begin_game(KL_POLICY_BOUNDED);
     play(20 * SECOND);
     uint32_t closed = written();
@@ -190,8 +186,7 @@ static void nobody_comes_back(void **state) {
 }
 
 /* It died between END and the move. */
-static void an_ended_match_is_moved_later(void **state) {
-    (void)state;
+TEST_WITH(an_ended_match_is_moved_later, make_folders, remove_folders) {
     begin_game(KL_POLICY_BOUNDED);
     play(3 * SECOND);
     read_files();
@@ -216,8 +211,7 @@ static void an_ended_match_is_moved_later(void **state) {
 }
 
 /* As of a full disk: what it has is good, and its name says that it is not all. */
-static void one_that_broke_off_says_so(void **state) {
-    (void)state;
+TEST_WITH(one_that_broke_off_says_so, make_folders, remove_folders) {
     die();
     journal_limits.room_bytes = 12000;
     begin_life(now_us);
@@ -230,8 +224,7 @@ static void one_that_broke_off_says_so(void **state) {
     assert_in_range(bytes_len, 5000, 12000);
 }
 
-static void one_that_gives_way_is_kept(void **state) {
-    (void)state;
+TEST_WITH(one_that_gives_way_is_kept, make_folders, remove_folders) {
     die();
     journal_limits.all_bytes = KL_TAIL_BYTES + 12000;
     begin_life(now_us);
@@ -245,8 +238,7 @@ static void one_that_gives_way_is_kept(void **state) {
 }
 
 /* The folder is gone: the recording stays in the journal's, and the room's end waits for nothing. */
-static void no_place_to_move_it_to(void **state) {
-    (void)state;
+TEST_WITH(no_place_to_move_it_to, make_folders, remove_folders) {
     begin_game(KL_POLICY_BOUNDED);
     play(20 * SECOND);
     read_files();
@@ -261,8 +253,7 @@ static void no_place_to_move_it_to(void **state) {
 }
 
 /* Those of a room that was not told are removed, also if the relay records by now. */
-static void a_room_that_was_not_told(void **state) {
-    (void)state;
+TEST_WITH(a_room_that_was_not_told, make_folders, remove_folders) {
     begin_game(KL_POLICY_BOUNDED);
     the_room()->door.recorded = false;
     kl_lobby_changed(the_room(), true);
@@ -274,8 +265,7 @@ static void a_room_that_was_not_told(void **state) {
     assert_null(only_kept());
 }
 
-static void a_folder_that_cannot_be_used(void **state) {
-    (void)state;
+TEST_WITH(a_folder_that_cannot_be_used, make_folders, remove_folders) {
     die();
     begin_life(now_us);
     file_write_text(in_kept("file"), "");
@@ -293,8 +283,7 @@ static void a_folder_that_cannot_be_used(void **state) {
 
 /* The first player's, who has signed; in whatever folder; not a reported one. The verifier is told, if there
  * is one. */
-static void a_player_has_it_deleted(void **state) {
-    (void)state;
+TEST_WITH(a_player_has_it_deleted, make_folders, remove_folders) {
     struct kl_msg m = {.kind = KL_MSG_SIGN, .sign = {.count = 1, .label = 1, .has = KL_HASH_RAM, .ram = 5}};
     uint8_t id[KL_STORE_ID], key[2][KL_SEAT_PUB];
     char room[KL_STORE_NAME], from[700], to[800];
@@ -343,8 +332,7 @@ static unsigned left(const char *const *names) {
     return mask;
 }
 
-static void the_oldest_goes_first(void **state) {
-    (void)state;
+TEST_WITH(the_oldest_goes_first, make_folders, remove_folders) {
     static const char *const names[] = {"new/20240401-000000-00-reported.klr",
                                         "kept/20240402-000000-11.klr",
                                         "new/20240403-000000-22-broken.klr",
@@ -366,24 +354,4 @@ static void the_oldest_goes_first(void **state) {
     assert_int_equal(left(names), 17);
     kl_kept_tidy(kept_dir, (struct kl_kept_limits){1, 1000}, april_5_us);
     assert_int_equal(left(names), 16); /* not the relay's to remove */
-}
-
-#define K(f) cmocka_unit_test_setup_teardown(f, make_folders, remove_folders)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        K(a_match_is_kept),
-        K(a_relay_that_is_killed_keeps_it_too),
-        K(a_report_is_in_the_name),
-        K(nobody_comes_back),
-        K(an_ended_match_is_moved_later),
-        K(one_that_broke_off_says_so),
-        K(one_that_gives_way_is_kept),
-        K(no_place_to_move_it_to),
-        K(a_room_that_was_not_told),
-        K(a_player_has_it_deleted),
-        K(a_folder_that_cannot_be_used),
-        K(the_oldest_goes_first),
-    };
-    return cmocka_run_group_tests_name("journal_kept", tests, NULL, NULL);
 }

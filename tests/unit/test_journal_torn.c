@@ -105,8 +105,7 @@ static bool between_records(size_t at) {
     return false;
 }
 
-static void a_torn_recording(void **state) {
-    (void)state;
+TEST_WITH(a_torn_recording, make_folder, remove_folder) {
     begin();
     for (unsigned i = 0; i < places(); i++) {
         take_whole();
@@ -117,8 +116,7 @@ static void a_torn_recording(void **state) {
 }
 
 /* Between two blocks nothing in the file is wrong: the tail knows how long it was. */
-static void a_recording_torn_between_blocks(void **state) {
-    (void)state;
+TEST_WITH(a_recording_torn_between_blocks, make_folder, remove_folder) {
     struct kl_klr_cursor c;
     begin();
     assert_true(kl_klr_open(&c, whole, whole_len));
@@ -130,8 +128,7 @@ static void a_recording_torn_between_blocks(void **state) {
     begin_life(now_us);
 }
 
-static void a_changed_recording(void **state) {
-    (void)state;
+TEST_WITH(a_changed_recording, make_folder, remove_folder) {
     begin();
     for (unsigned i = 0; i < places(); i++) {
         take_whole();
@@ -141,8 +138,7 @@ static void a_changed_recording(void **state) {
     begin_life(now_us);
 }
 
-static void a_torn_tail(void **state) {
-    (void)state;
+TEST_WITH(a_torn_tail, make_folder, remove_folder) {
     begin();
     for (unsigned i = 0; i < places(); i++) {
         take_whole();
@@ -156,8 +152,7 @@ static void a_torn_tail(void **state) {
     begin_life(now_us);
 }
 
-static void a_changed_tail(void **state) {
-    (void)state;
+TEST_WITH(a_changed_tail, make_folder, remove_folder) {
     begin();
     for (unsigned i = 0; i < places(); i++) {
         take_whole();
@@ -169,8 +164,7 @@ static void a_changed_tail(void **state) {
     begin_life(now_us);
 }
 
-static void both_changed(void **state) {
-    (void)state;
+TEST_WITH(both_changed, make_folder, remove_folder) {
     begin();
     for (unsigned i = 0; i < places(); i++) {
         take_whole();
@@ -182,8 +176,7 @@ static void both_changed(void **state) {
 }
 
 /* Its checks are right, and it is another room's or another time's. */
-static void a_recording_of_its_own(void **state) {
-    (void)state;
+TEST_WITH(a_recording_of_its_own, make_folder, remove_folder) {
     begin();
     struct kl_klr_place p = kl_klr_begin();
     struct kl_klr_cursor c;
@@ -200,8 +193,7 @@ static void a_recording_of_its_own(void **state) {
 }
 
 /* Goes on behind the last good block, and can be loaded again. */
-static void a_torn_journal_is_written_on(void **state) {
-    (void)state;
+TEST_WITH(a_torn_journal_is_written_on, make_folder, remove_folder) {
     begin();
     uint64_t good;
     size_t at = KL_TAIL_HEAD + KL_TAIL_SLOT;
@@ -278,8 +270,7 @@ int __wrap_kl_file_append(const struct kl_file *f, uint64_t at, const struct kl_
     return result;
 }
 
-static void killed_between_any_two_steps(void **state) {
-    (void)state;
+TEST_WITH(killed_between_any_two_steps, make_folder, remove_folder) {
     be_quiet();
     begin_game(KL_POLICY_BOUNDED);
     play(17 * SECOND - SECOND / 2); /* the recording grows soon */
@@ -306,8 +297,7 @@ static void killed_between_any_two_steps(void **state) {
 }
 
 /* The older one could not be read when the relay started last, so its players made another. */
-static void the_later_room_of_that_name_comes_back(void **state) {
-    (void)state;
+TEST_WITH(the_later_room_of_that_name_comes_back, make_folder, remove_folder) {
     char older[KL_STORE_NAME], later[KL_STORE_NAME];
     make_journal(800000);
     memcpy(whole, bytes, whole_len = bytes_len);
@@ -329,20 +319,4 @@ static void the_later_room_of_that_name_comes_back(void **state) {
     die();
     assert_int_equal(file_read(file_of(KL_ENDING_TAIL), tail, sizeof tail), KL_TAIL_BYTES); /* left alone */
     begin_life(now_us);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        T(a_torn_recording),
-        T(a_recording_torn_between_blocks),
-        T(a_changed_recording),
-        T(a_torn_tail),
-        T(a_changed_tail),
-        T(both_changed),
-        T(a_recording_of_its_own),
-        T(a_torn_journal_is_written_on),
-        T(killed_between_any_two_steps),
-        T(the_later_room_of_that_name_comes_back),
-    };
-    return cmocka_run_group_tests_name("journal_torn", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_lobby_command.c - what players ask of the room: a rematch, a load, an option, a disk; other files
+/* test_lobby_command.c - wishes of players: a rematch, a load, an option, a disk; other files
  * that are opened in play. net/ROOMS.md §7, Wishes; net/relay/room/lobby_files.h. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_watchers.h"

@@ -1,4 +1,4 @@
-/* test_lobby_limits.c - what one client, address or room may take of the relay: rooms, words, pauses, bytes,
+/* test_lobby_limits.c - limits of one client, address or room: rooms, words, pauses, bytes,
  * and the time to load. net/ROOMS.md, Limits. */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_players.h"

@@ -241,8 +241,8 @@ TEST_WITH(a_state_of_those_that_count_is_asked, set_up, tear_down) {
 
 #define BOMB (64U << 20)
 
-/* Nobody gets what a forger gives, and the next one is asked: other bytes, a frame without its end, no zstd, a
- * state that is longer, and a bomb. */
+/* Nobody gets what a forger gives, and the next one is asked: other bytes, a frame without its end, no zstd,
+ * a state that is longer, and a bomb. */
 TEST_WITH(forger, set_up, tear_down) {
     static uint8_t packed[2 * BYTES], other[BYTES + 1];
     uint8_t *zeros = calloc(1, BOMB);

@@ -22,7 +22,8 @@ struct test {
 /* Remembers a test of this program; t stays the caller's. */
 void add_test(struct test *t);
 
-/* Runs this program's tests in the order of their lines; KEYLOCK_TEST=PATTERN: only those that match.
+/* Runs this program's tests in the order of their lines; KEYLOCK_TEST=PATTERN: only those that match,
+ * KEYLOCK_SKIP=PATTERN: all but those.
  * begin is called before all and finish after all, unless NULL. Returns the number of tests that failed. */
 int run_all_tests(int (*begin)(void **state), int (*finish)(void **state));
 

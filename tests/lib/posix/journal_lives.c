@@ -104,6 +104,32 @@ void die_and_begin_again(void) {
     play(SECOND); /* the players run what they have */
 }
 
+void begin_life_unread(void) {
+    reads = false;
+    begin_life(now_us);
+    reads = true;
+}
+
+void sign_recordings(struct kl_relay_key *key) {
+    static const uint8_t seed[KL_RELAY_SEED] = {1};
+    kl_relay_key_from_seed(key, seed);
+    kl_lobby_set_signer(lobby, key);
+}
+
+void open_recording(struct kl_klr_cursor *c) {
+    read_files();
+    assert_true(kl_klr_open(c, bytes, bytes_len));
+}
+
+bool next_block(struct kl_klr_cursor *c, enum kl_klr_type type, struct kl_reader *r) {
+    while (kl_klr_next(c) == KL_KLR_BLOCK) {
+        if (c->type != type) continue;
+        kl_reader_init(r, c->body, c->body_len);
+        return true;
+    }
+    return false;
+}
+
 int make_folder(void **state) {
     (void)state;
     snprintf(folder, sizeof folder, "/tmp/test_journal.XXXXXX");
