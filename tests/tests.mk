@@ -200,11 +200,11 @@ screens: all test-build frontend ## the documents' pictures of every state, from
 	$(Q)KL_BUILD=$(OUT) tests/e2e/screens.sh
 	$(Q)KL_BUILD=$(OUT) PICTURES=tests/e2e/pictures tests/e2e/retroarch/patch.sh
 	$(Q)KL_BUILD=$(OUT) PICTURES=tests/e2e/pictures tests/e2e/relay/window.sh
-test-fleet: all $(OUT)/tests/test_fleet ## three relays and a Redis: matches move, relays die, Redis goes and comes back
+test-fleet: all $(OUT)/tests/test_fleet $(OUT)/tests/test_two_truths ## three relays and a Redis: matches move, relays die, Redis goes and comes back
 	$(Q)$(RUN) tests/e2e/relay/fleet.sh "KEYLOCK_TEST='a_relay_*' $(OUT)/tests/test_fleet" "KEYLOCK_TEST='r*' $(OUT)/tests/test_fleet" \
-	    "KEYLOCK_TEST='a*' KEYLOCK_SKIP='a_relay_*' $(OUT)/tests/test_fleet" "KEYLOCK_TEST='n*' $(OUT)/tests/test_fleet"
-soak-fleet: all $(OUT)/tests/test_fleet ## 50 rooms on three relays that are cut off, killed and stopped, as their Redis is, for SECONDS=600: never two truths; as root
-	$(Q)KEYLOCK_TEST='never_two_truths' FLEET_PAIRS=50 FLEET_SECONDS=$(or $(SECONDS),600) $(OUT)/tests/test_fleet
+	    "KEYLOCK_TEST='a*' KEYLOCK_SKIP='a_relay_*' $(OUT)/tests/test_fleet" $(OUT)/tests/test_two_truths
+soak-fleet: all $(OUT)/tests/test_two_truths ## 50 rooms on three relays that are cut off, killed and stopped, as their Redis is, for SECONDS=600: never two truths; as root
+	$(Q)FLEET_PAIRS=50 FLEET_SECONDS=$(or $(SECONDS),600) $(OUT)/tests/test_two_truths
 screenshots: screens ## the same
 
 include tests/bench/bench.mk

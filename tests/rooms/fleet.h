@@ -3,10 +3,10 @@
  *
  * Lobbies, journals, the directory and the copies are the real ones: a directory runs as a fiber, which gives
  * way where it would wait for Redis or for its next turn. The link to Redis and Redis itself are models
- * (redis.c): its commands and the meaning of our Lua scripts are written in C there, and
+ * (redis_model.c): its commands and the meaning of our Lua scripts are written in C there, and
  * `rooms --redis PORT` compares them with a real server.
  *
- * redis.c   Redis, and the link to it
+ * redis_model.c, redis.c, redis_compare.c   Redis; the link to it; beside a real one
  * relays.c  processes: directories as fibers, lobbies, their folders
  * fleet.c   the players' ways, faults, and the judge */
 #ifndef TEST_ROOMS_FLEET_H

@@ -76,12 +76,16 @@ static struct kl_commands commands_at(uint32_t frame) {
     return c;
 }
 
+static struct kl_frame frame_at(uint32_t n) {
+    return (struct kl_frame){n, n - n % 4, 4, (uint8_t)(n % 4 ? 0 : KL_FRAME_KEY), 3, {{0}}};
+}
+
 static void write_match(void) {
     struct kl_recorder w;
     assert_int_equal(kl_recorder_open(&w, path), 0);
     write_head(&w);
     for (uint32_t n = 0; n < 150; n++) {
-        struct kl_frame f = {n, n - n % 4, 4, (uint8_t)(n % 4 ? 0 : KL_FRAME_KEY), 3, {{0}}};
+        struct kl_frame f = frame_at(n);
         struct kl_commands c = commands_at(n);
         f.in[0].joypad = (uint16_t)(n / 10 % 3 == 1 ? 0x0101 : 0);
         f.in[1].joypad = (uint16_t)(n / 7 % 2 ? 0x0010 : 0);
@@ -108,7 +112,7 @@ static void write_match(void) {
 
 static void record(struct kl_recorder *w, uint32_t from, uint32_t to, uint16_t pad) {
     for (uint32_t n = from; n < to; n++) {
-        struct kl_frame f = {n, n - n % 4, 4, (uint8_t)(n % 4 ? 0 : KL_FRAME_KEY), 3, {{0}}};
+        struct kl_frame f = frame_at(n);
         f.in[0].joypad = (uint16_t)(n / 8 % 2 ? pad : 0);
         if (n && n % 20 == 0) kl_recorder_hash(w, &(struct klw_hash){n - 1, true, false, n + pad, 0});
         kl_recorder_frame(w, &f);
@@ -131,7 +135,7 @@ static void write_long(void) {
     assert_int_equal(kl_recorder_open(&w, path), 0);
     write_head(&w);
     for (uint32_t n = 0; n < 9000; n++) {
-        struct kl_frame f = {n, n - n % 4, 4, (uint8_t)(n % 4 ? 0 : KL_FRAME_KEY), 3, {{0}}};
+        struct kl_frame f = frame_at(n);
         f.in[n / 900 % 2].joypad = (uint16_t)(n / 300 % 3 * 0x0010);
         if (n && n % 600 == 0) kl_recorder_hash(&w, &(struct klw_hash){n - 1, true, true, n, ~(uint64_t)n});
         kl_recorder_frame(&w, &f);
@@ -397,7 +401,7 @@ static void gather(struct kl_pieces *p, bool said, bool chat) {
                             bye = command_of(KL_COMMAND_CHAT, "goodbye");
     kl_pieces_init(p, room, &(struct kl_digest){0}, chat);
     for (uint32_t n = 0; n < 12; n++) {
-        struct kl_frame f = {n, n - n % 4, 4, (uint8_t)(n % 4 ? 0 : KL_FRAME_KEY), 3, {{0}}};
+        struct kl_frame f = frame_at(n);
         struct kl_commands set = {.keyframe = n};
         if (n == 4 && said) set.at[set.count++] = hello;
         if (n == 4) set.at[set.count++] = save;
@@ -451,7 +455,7 @@ static void write_sealed(uint8_t room, uint16_t pad, uint32_t cut, bool own_dige
     kl_recorder_head(&w, 0, &head, &described, NULL, 0);
     kl_pieces_init(&p, head.room_id, &(struct kl_digest){0}, true);
     for (uint32_t n = 0; n < 100; n++) {
-        struct kl_frame f = {n, n - n % 4, 4, (uint8_t)(n % 4 ? 0 : KL_FRAME_KEY), 3, {{0}}};
+        struct kl_frame f = frame_at(n);
         f.in[0].joypad = (uint16_t)(n / 8 % 2 ? (own_digest ? pad : 1) : 0);
         if (n < 96) assert_true(kl_pieces_add(&p, &f, NULL));
         f.in[0].joypad = (uint16_t)(n / 8 % 2 ? pad : 0);
@@ -494,94 +498,16 @@ TEST(a_changed_match_is_not_the_sealed_one) {
     write_match();
 }
 
-/* --- players' signatures, in a relay's recording --- */
+/* --- blocks whose checks are right: they were written so --- */
 
-static uint8_t file[4096];
-static struct kl_writer to;
-static struct kl_klr_place behind;
-
-static void put_block(enum kl_klr_type type, const uint8_t *body, const struct kl_writer *w) {
-    uint32_t len = (uint32_t)(w->at - body);
-    struct kl_klr_around a = kl_klr_around(&behind, type, body, len);
-    kl_write_bytes(&to, a.before, sizeof a.before);
-    kl_write_bytes(&to, body, len);
-    kl_write_bytes(&to, a.check, sizeof a.check);
+static void put_block(struct kl_klr_place *p, uint8_t type, const void *body, size_t len, uint8_t *file) {
+    uint64_t at = p->at;
+    struct kl_klr_around a = kl_klr_around(p, type, body, (uint32_t)len);
+    memcpy(file + at, a.before, sizeof a.before);
+    memcpy(file + at + sizeof a.before, body, len);
+    memcpy(file + at + sizeof a.before + len, a.check, sizeof a.check);
 }
 
-static void put_said(uint32_t label, uint16_t clients, uint64_t ram) {
-    uint8_t body[64];
-    struct kl_writer w;
-    kl_writer_init(&w, body, sizeof body);
-    kl_klr_write_hash(&w, &(struct kl_klr_hash){label, clients, KL_HASH_RAM, .ram = ram});
-    put_block(KL_KLR_HASH, body, &w);
-}
-
-static void put_signed(unsigned client, const struct kl_sign *sign, const struct kl_seat_key *k) {
-    uint8_t body[256];
-    struct kl_writer w;
-    struct kl_klr_sign s = {.client = (uint8_t)client, .sign = *sign};
-    memcpy(s.seat_pub, k->pub, sizeof s.seat_pub);
-    kl_writer_init(&w, body, sizeof body);
-    kl_klr_write_sign(&w, &s);
-    put_block(KL_KLR_SIGN, body, &w);
-}
-
-/* Client 1 said other hashes than client 0 from frame 119 on. */
-static void write_signed(struct kl_recording *r, uint32_t left_out, uint64_t forged) {
-    const struct kl_klr_head head = {KL_KLR_VERSION, KL_KLR_RULES, 0, {7}, {0}, 946684800};
-    struct kl_seat_key key[2];
-    struct kl_sign sign[2] = {{0}};
-    uint8_t body[256], *bytes = malloc(sizeof file);
-    struct kl_writer w;
-    kl_writer_init(&to, file, sizeof file);
-    kl_write_bytes(&to, kl_klr_magic, sizeof kl_klr_magic);
-    behind = kl_klr_begin();
-    kl_writer_init(&w, body, sizeof body);
-    kl_klr_write_head(&w, &head);
-    put_block(KL_KLR_HEAD, body, &w);
-    for (unsigned i = 0; i < 2; i++)
-        kl_seat_make(&key[i]);
-    for (uint32_t label = 59; label < 240; label += 60) {
-        bool same = label < 119;
-        for (unsigned i = 0; i < 2; i++) {
-            const struct kl_hash h = {.frame = label, .has = KL_HASH_RAM, .ram = label + (i && !same)};
-            kl_sign_add(&sign[i], &h);
-            kl_sign_make(&sign[i], head.room_id, &key[i]);
-            if (label == 179)
-                put_signed(i, &sign[i], &key[i]); /* before the hashes of that frame, as in a match */
-        }
-        if (label == left_out) continue;
-        put_said(label, same ? 3 : 1, label);
-        if (!same) put_said(label, 2, label == forged ? 1 : label + 1);
-    }
-    assert_non_null(bytes);
-    memcpy(bytes, file, sizeof file);
-    assert_int_equal(kl_recording_parse(r, bytes, (size_t)(to.at - file), "it", err, sizeof err), 0);
-    assert_string_equal(r->damage, "");
-}
-
-static void expect_signed(uint32_t left_out, uint64_t forged, enum kl_signed first, enum kl_signed second) {
-    static struct kl_recording r;
-    const struct kl_klr_sign *s;
-    write_signed(&r, left_out, forged);
-    assert_int_equal(kl_recording_signed(&r, 0, &s), first);
-    if (first != KL_SIGNED_NOT) assert_int_equal(s->sign.label, 179);
-    assert_int_equal(kl_recording_signed(&r, 1, &s), second);
-    assert_int_equal(kl_recording_signed(&r, 2, &s), KL_SIGNED_NOT);
-    assert_null(s);
-    kl_recording_free(&r);
-}
-
-TEST(players_sign_their_own_hashes) {
-    expect_signed(0, 0, KL_SIGNED_ALL, KL_SIGNED_ALL);
-    expect_signed(59, 0, KL_SIGNED_ONE, KL_SIGNED_ONE);
-    expect_signed(179, 0, KL_SIGNED_ALL, KL_SIGNED_ALL); /* the signature has it */
-    expect_signed(179, 119, KL_SIGNED_ALL, KL_SIGNED_NOT);
-    expect_signed(0, 119, KL_SIGNED_ALL, KL_SIGNED_ONE);
-    expect_signed(0, 179, KL_SIGNED_ALL, KL_SIGNED_FALSE);
-}
-
-/* Its check is right: it was written so. */
 TEST(a_malformed_body_is_named) {
     static const struct {
         uint8_t type;
@@ -601,17 +527,12 @@ TEST(a_malformed_body_is_named) {
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
         static struct kl_recording r;
         static uint8_t bytes[4096];
-        uint64_t end = 0;
         struct kl_klr_cursor c;
         assert_true(kl_klr_open(&c, whole, whole_len));
         for (unsigned k = 0; k < 3; k++)
             assert_int_equal(kl_klr_next(&c), KL_KLR_BLOCK);
-        end = c.place.at;
-        memcpy(bytes, whole, end);
-        struct kl_klr_around a = kl_klr_around(&c.place, bad[i].type, bad[i].body, (uint32_t)bad[i].len);
-        memcpy(bytes + end, a.before, sizeof a.before);
-        memcpy(bytes + end + sizeof a.before, bad[i].body, bad[i].len);
-        memcpy(bytes + end + sizeof a.before + bad[i].len, a.check, sizeof a.check);
+        memcpy(bytes, whole, c.place.at);
+        put_block(&c.place, bad[i].type, bad[i].body, bad[i].len, bytes);
         assert_int_equal(parse(&r, bytes, c.place.at), 0);
         if (r.blocks != 3 || !strstr(r.damage, "malformed")) fail_msg("taken: type %u", bad[i].type);
         kl_recording_free(&r);
@@ -625,16 +546,9 @@ TEST(what_is_new_is_passed_over_and_a_later_version_refused) {
         struct kl_klr_place p = kl_klr_begin();
         uint8_t head[60] = {version, 1};
         memcpy(bytes, kl_klr_magic, KL_KLR_MAGIC);
-        size_t at = KL_KLR_MAGIC;
-        for (unsigned i = 0; i < 2; i++) {
-            uint32_t len = i ? 5 : sizeof head;
-            struct kl_klr_around a = kl_klr_around(&p, i ? 99 : KL_KLR_HEAD, head, len);
-            memcpy(bytes + at, a.before, sizeof a.before);
-            memcpy(bytes + at + sizeof a.before, head, len);
-            memcpy(bytes + at + sizeof a.before + len, a.check, sizeof a.check);
-            at += KL_KLR_AROUND + len;
-        }
-        int result = parse(&r, bytes, at);
+        put_block(&p, KL_KLR_HEAD, head, sizeof head, bytes);
+        put_block(&p, 99, head, 5, bytes);
+        int result = parse(&r, bytes, p.at);
         if (version == 1) assert_true(result == 0 && !*r.damage && r.blocks == 2);
         if (version == 2) assert_true(result == -1 && strstr(err, "version 1 or less, got version 2"));
         kl_recording_free(&r);

@@ -14,11 +14,6 @@
 #define RATE    48000
 #define ONE_WAY 30000 /* us */
 
-static bool no_opus(void) {
-    char why[200];
-    return kl_codec_load(why, sizeof why) != 0;
-}
-
 /* Silence for 200 ms, a hum for 600 ms, silence for 1 s. */
 static void write_speech(const char *path) {
     struct kl_wav w;
@@ -77,8 +72,25 @@ static void carry(struct way *w, struct player *from, unsigned client, struct pl
         kl_voice_box_put(to->box, &w->v[w->got++ % 64]);
 }
 
-/* Runs both for that time. Returns what of either was carried. */
-static void talk(struct player p[2], struct way w[2], uint64_t us) {
+/* Ann speaks, Ben listens. */
+static struct player p[2];
+static struct way w[2];
+
+static int begin(void **state) {
+    memset(p, 0, sizeof p);
+    memset(w, 0, sizeof w);
+    if (kl_codec_load(err, sizeof err) != 0) skip();
+    return make_folder(state);
+}
+
+static void join_both(const char *in) {
+    write_speech(at("in.wav"));
+    join(&p[0], 0, at(in), "a.wav");
+    join(&p[1], 1, "", "b.wav");
+}
+
+/* Runs both for that time. */
+static void talk(uint64_t us) {
     uint64_t until_us = kl_now_us() + us;
     for (uint64_t now_us; (now_us = kl_now_us()) < until_us; kl_sleep_us(1000)) {
         carry(&w[0], &p[0], 0, &p[1], now_us);
@@ -86,6 +98,11 @@ static void talk(struct player p[2], struct way w[2], uint64_t us) {
         kl_talk_news(p[0].talk, &p[0].news);
         kl_talk_news(p[1].talk, &p[1].news);
     }
+}
+
+static void leave_both(void) {
+    leave(&p[0]);
+    leave(&p[1]);
 }
 
 /* The first loud sample; -1: none is. */
@@ -102,19 +119,13 @@ static size_t loud_samples(const int16_t *sample, size_t count) {
     return loud;
 }
 
-TEST_WITH(what_one_says_the_other_hears_soon, make_folder, remove_folder) {
-    if (no_opus()) skip();
-    struct player p[2] = {0};
-    struct way w[2] = {0};
+TEST_WITH(what_one_says_the_other_hears_soon, begin, remove_folder) {
     int16_t *heard;
     size_t count;
-    write_speech(at("in.wav"));
-    join(&p[0], 0, at("in.wav"), "a.wav");
-    join(&p[1], 1, "", "b.wav");
-    talk(p, w, 2200000);
+    join_both("in.wav");
+    talk(2200000);
     uint64_t said_us = p[0].news.listens_since_us + 200000, plays_us = p[1].news.plays_since_us;
-    leave(&p[0]);
-    leave(&p[1]);
+    leave_both();
     assert_int_equal(kl_wav_read(p[1].out, RATE, &heard, &count, err, sizeof err), 0);
     long from = loud_from(heard, count);
     assert_true(from > 0);
@@ -131,56 +142,39 @@ TEST_WITH(what_one_says_the_other_hears_soon, make_folder, remove_folder) {
     free(heard);
 }
 
-TEST_WITH(by_key_nothing_is_sent_until_it_is_pushed, make_folder, remove_folder) {
-    if (no_opus()) skip();
-    struct player p[2] = {0};
-    struct way w[2] = {0};
-    write_speech(at("in.wav"));
-    join(&p[0], 0, at("in.wav"), "a.wav");
-    join(&p[1], 1, "", "b.wav");
+TEST_WITH(by_key_nothing_is_sent_until_it_is_pushed, begin, remove_folder) {
+    join_both("in.wav");
     kl_talk_wish(p[0].talk, &(struct kl_talk_wish){.by_key = true});
-    talk(p, w, 500000);
+    talk(500000);
     assert_int_equal(w[0].packets, 0);
     assert_true(p[0].news.listens && !p[0].news.speaks);
     kl_talk_wish(p[0].talk, &(struct kl_talk_wish){.by_key = true, .key_pushed = true});
-    talk(p, w, 300000);
+    talk(300000);
     assert_in_range(w[0].packets, 12, 16);
     assert_true(p[0].news.speaks);
     assert_int_equal(p[1].news.heard, 1);
-    talk(p, w, KL_TALK_KEY_US); /* the key is not said again */
+    talk(KL_TALK_KEY_US); /* the key is not said again */
     assert_false(p[0].news.speaks);
-    leave(&p[0]);
-    leave(&p[1]);
+    leave_both();
 }
 
-TEST_WITH(nobody_hears_so_the_microphone_is_closed, make_folder, remove_folder) {
-    if (no_opus()) skip();
-    struct player p[2] = {0};
-    struct way w[2] = {0};
-    write_speech(at("in.wav"));
-    join(&p[0], 0, at("in.wav"), "a.wav");
-    join(&p[1], 1, "", "b.wav");
+TEST_WITH(nobody_hears_so_the_microphone_is_closed, begin, remove_folder) {
+    join_both("in.wav");
     kl_voice_box_tell(
         p[0].box,
         &(struct kl_voice_told){.in_room = true, .answered = true, .voices = {.allowed = KL_VOICE_PLAYERS}});
-    talk(p, w, 400000);
+    talk(400000);
     assert_true(p[0].news.open && !p[0].news.listens);
     assert_int_equal(p[0].news.room.why, KL_VOICE_NOBODY);
-    leave(&p[0]);
-    leave(&p[1]);
+    leave_both();
 }
 
-TEST_WITH(a_device_that_is_missing_is_told, make_folder, remove_folder) {
-    if (no_opus()) skip();
-    struct player p[2] = {0};
-    struct way w[2] = {0};
-    join(&p[0], 0, at("none.wav"), "a.wav");
-    join(&p[1], 1, "", "b.wav");
-    talk(p, w, 200000);
+TEST_WITH(a_device_that_is_missing_is_told, begin, remove_folder) {
+    join_both("none.wav");
+    talk(200000);
     assert_false(p[0].news.open);
     assert_non_null(strstr(p[0].news.error, "none.wav"));
-    leave(&p[0]);
-    leave(&p[1]);
+    leave_both();
 }
 
 /* --- a library that hangs --- */
@@ -202,7 +196,7 @@ static void close_hanging(void *s) {
 }
 
 TEST(a_library_that_hangs_holds_nobody_up) {
-    if (no_opus()) skip();
+    if (kl_codec_load(err, sizeof err) != 0) skip();
     static const struct kl_sound hanging = {.name = "hanging", .open = open_hanging, .close = close_hanging};
     hangs = true;
     struct kl_voice_box *box = kl_voice_box_new();
