@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/ip.h>
-#include <netinet/ip6.h>
 #include <netinet/udp.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,8 +15,6 @@ bool spoof_open(struct spoof *s) {
     s->out = socket(AF_INET, SOCK_RAW, IPPROTO_RAW); /* the header is ours */
     s->in = socket(AF_INET, SOCK_RAW | SOCK_NONBLOCK, IPPROTO_UDP);
     if (s->out < 0 || s->in < 0) return false;
-    s->out_v6 = socket(AF_INET6, SOCK_RAW, IPPROTO_RAW);
-    if (s->out_v6 >= 0) setsockopt(s->out_v6, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes);
     setsockopt(s->in, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes);
     setsockopt(s->out, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes);
     return true;
@@ -25,7 +22,6 @@ bool spoof_open(struct spoof *s) {
 
 void spoof_close(struct spoof *s) {
     close(s->out);
-    if (s->out_v6 >= 0) close(s->out_v6);
     close(s->in);
 }
 
@@ -51,40 +47,6 @@ void spoof_send(struct spoof *s, const struct spoof_packet *p) {
 }
 void spoof_fragment(struct spoof *s, const struct spoof_packet *p) {
     send_with(s, p, IP_MF, p->len + 64);
-}
-
-/* RFC 2460 §8.1: over both addresses, length and kind, then header and bytes. */
-static uint16_t checksum_v6(const struct ip6_hdr *ip, const uint8_t *udp, size_t len) {
-    uint32_t sum = (uint32_t)len + IPPROTO_UDP;
-    const uint8_t *ends = (const uint8_t *)&ip->ip6_src; /* and the destination behind it */
-    for (size_t i = 0; i < 32; i += 2)
-        sum += (uint32_t)ends[i] << 8 | ends[i + 1];
-    for (size_t i = 0; i < len; i += 2)
-        sum += (uint32_t)udp[i] << 8 | (i + 1 < len ? udp[i + 1] : 0);
-    while (sum >> 16)
-        sum = (sum & 0xffff) + (sum >> 16);
-    return sum == 0xffff ? 0xffff : (uint16_t)~sum;
-}
-
-void spoof_send_v6(struct spoof *s, const struct spoof_packet *p) {
-    static uint8_t raw[sizeof(struct ip6_hdr) + UDP_BYTES + sizeof p->bytes];
-    struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-    struct ip6_hdr ip = {.ip6_dst = to.sin6_addr};
-    struct udphdr udp = {.source = htons(p->from_port), .dest = htons(p->to_port)};
-    const size_t len = UDP_BYTES + p->len;
-    const uint32_t from = htonl(p->from);
-    ip.ip6_flow = htonl(6U << 28);
-    ip.ip6_plen = udp.len = htons((uint16_t)len);
-    ip.ip6_nxt = IPPROTO_UDP;
-    ip.ip6_hlim = 64;
-    memcpy(&ip.ip6_src, "\x20\x01\x0d\xb8", 4);
-    memcpy((uint8_t *)&ip.ip6_src + 12, &from, sizeof from);
-    memcpy(raw + sizeof ip, &udp, UDP_BYTES);
-    memcpy(raw + sizeof ip + UDP_BYTES, p->bytes, p->len);
-    udp.check = htons(checksum_v6(&ip, raw + sizeof ip, len));
-    memcpy(raw, &ip, sizeof ip);
-    memcpy(raw + sizeof ip, &udp, UDP_BYTES);
-    (void)!sendto(s->out_v6, raw, sizeof ip + len, 0, (struct sockaddr *)&to, sizeof to);
 }
 
 void spoof_altered(struct spoof *s, const struct spoof_packet *p, uint32_t (*any)(uint32_t below)) {

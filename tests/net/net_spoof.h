@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct spoof {
-    int out, in, out_v6; /* out_v6: -1 where there is no IPv6 */
+    int out, in;
 };
 struct spoof_packet {
     uint32_t from, to; /* IPv4, host byte order */
@@ -21,8 +21,6 @@ struct spoof_packet {
 bool spoof_open(struct spoof *s);
 void spoof_close(struct spoof *s);
 void spoof_send(struct spoof *s, const struct spoof_packet *p);
-/* The same to ::1, from an address of 2001:db8::/64 that ends with p->from. */
-void spoof_send_v6(struct spoof *s, const struct spoof_packet *p);
 /* It with one bit turned, cut short, and far too long, as `any` (below: a number below that) decides. */
 void spoof_altered(struct spoof *s, const struct spoof_packet *p, uint32_t (*any)(uint32_t below));
 /* Its first fragment only: the rest never comes. */

@@ -1,5 +1,5 @@
-/* A link to the model of Redis delays, and keeps what is on its way while it is cut, as TCP does: a command may be
- * done after its sender has given up. */
+/* A link to the model of Redis delays, and keeps what is on its way while it is cut, as TCP does: a command
+ * may be done after its sender has given up. */
 #include "net/platform/clock.h"
 #include "tests/rooms/redis_parts.h"
 

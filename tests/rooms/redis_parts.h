@@ -32,7 +32,7 @@ struct key redis_key_of_copy(const char *kind, const char *id, const char *numbe
 struct reply *redis_command(const struct kl_redis_arg *arg, unsigned args);
 struct kl_redis_answer redis_answer(const struct reply *r);
 void redis_free(struct reply *r);
-/* What was kept is what it has again, as another process. */
+/* It has again all that it kept, as another process. */
 void redis_restore(void);
 
 #endif
