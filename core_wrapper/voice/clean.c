@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core_wrapper/voice/codec.h"
 #include "net/platform/library.h"
 
 #if __has_include(<speex/speex_echo.h>)
@@ -18,16 +17,16 @@
 #else
 #define LIBRARY "libspeexdsp.so.1"
 #endif
-#define RATE    16000
-#define PIECE   (RATE / 100) /* 10 ms: noise costs as long a delay */
-#define TAIL    (RATE / 5)   /* an echo comes within 200 ms */
-#define WAITS   (6 * PIECE)  /* loudspeaker sound that waits for the microphone's; older sound goes */
-#define QUALITY 3            /* of the resamplers: 2 ms */
-#define GAME    16384        /* frames of the game that wait for the voice thread; a power of two */
-#define BATCH   256          /* of them at a time */
-#define NOISE   (-20)        /* dB by which noise becomes softer */
-#define GAIN_DB 9            /* by which soft speech becomes louder, at most */
-#define LEVEL   8000         /* of speech */
+#define RATE    KL_CODEC_RATE
+#define PIECE   KL_CODEC_PIECE /* noise costs as long a delay */
+#define TAIL    (RATE / 5)     /* an echo comes within 200 ms */
+#define WAITS   (6 * PIECE)    /* loudspeaker sound that waits for the microphone's; older sound goes */
+#define QUALITY 3              /* of the game's resampler */
+#define GAME    16384          /* frames of the game that wait for the voice thread; a power of two */
+#define BATCH   256            /* of them at a time */
+#define NOISE   (-20)          /* dB by which noise becomes softer */
+#define GAIN_DB 9              /* by which soft speech becomes louder, at most */
+#define LEVEL   8000           /* of speech */
 
 static struct {
     SpeexEchoState *(*echo_state_init)(int frame, int tail);
@@ -62,9 +61,8 @@ static bool load(char *err, size_t err_len) {
     return dsp.resampler_set_rate || kl_library_load(LIBRARY, want, sizeof want / sizeof *want, err, err_len);
 }
 
-/* One kind of sound on its way to the loudspeaker, at RATE. */
+/* One kind of sound on its way to the loudspeaker. */
 struct far {
-    SpeexResamplerState *to;
     int16_t sample[WAITS];
     size_t count;
 };
@@ -72,9 +70,9 @@ struct far {
 struct kl_clean {
     SpeexEchoState *echo;
     SpeexPreprocessState *noise;
-    SpeexResamplerState *down, *up; /* of the microphone's sound */
     struct far voices, game;
-    unsigned game_rate; /* that game.to has */
+    SpeexResamplerState *game_to;
+    unsigned game_rate; /* that game_to has */
     /* From the game's thread, one channel: `put` is its own, `got` is ours. */
     int16_t ring[GAME];
     _Atomic size_t put, got;
@@ -85,9 +83,7 @@ void kl_clean_free(struct kl_clean *c) {
     if (!c) return;
     if (c->echo) dsp.echo_state_destroy(c->echo);
     if (c->noise) dsp.preprocess_state_destroy(c->noise);
-    SpeexResamplerState *const all[] = {c->down, c->up, c->voices.to, c->game.to};
-    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i]) dsp.resampler_destroy(all[i]);
+    if (c->game_to) dsp.resampler_destroy(c->game_to);
     free(c);
 }
 
@@ -109,13 +105,10 @@ struct kl_clean *kl_clean_new(char *err, size_t err_len) {
     if (c) {
         c->echo = dsp.echo_state_init(PIECE, TAIL);
         c->noise = dsp.preprocess_state_init(PIECE, RATE);
-        c->down = dsp.resampler_init(1, KL_CODEC_RATE, RATE, QUALITY, NULL);
-        c->up = dsp.resampler_init(1, RATE, KL_CODEC_RATE, QUALITY, NULL);
-        c->voices.to = dsp.resampler_init(1, KL_CODEC_RATE, RATE, QUALITY, NULL);
-        c->game_rate = KL_CODEC_RATE;
-        c->game.to = dsp.resampler_init(1, c->game_rate, RATE, QUALITY, NULL);
+        c->game_rate = 48000;
+        c->game_to = dsp.resampler_init(1, c->game_rate, RATE, QUALITY, NULL);
     }
-    if (c && c->echo && c->noise && c->down && c->up && c->voices.to && c->game.to) {
+    if (c && c->echo && c->noise && c->game_to) {
         set_up(c);
         return c;
     }
@@ -126,17 +119,15 @@ struct kl_clean *kl_clean_new(char *err, size_t err_len) {
 
 /* --- the loudspeaker's sound --- */
 
+/* count: at most WAITS. */
 static void add(struct far *f, const int16_t *sample, size_t count) {
-    spx_uint32_t in = (spx_uint32_t)count, out = PIECE;
-    int16_t piece[PIECE];
-    dsp.resampler_process_int(f->to, 0, sample, &in, piece, &out);
-    if (f->count + out > WAITS) {
-        size_t old = f->count + out - WAITS;
+    if (f->count + count > WAITS) {
+        size_t old = f->count + count - WAITS;
         memmove(f->sample, f->sample + old, (f->count - old) * sizeof *f->sample);
         f->count -= old;
     }
-    memcpy(f->sample + f->count, piece, out * sizeof *piece);
-    f->count += out;
+    memcpy(f->sample + f->count, sample, count * sizeof *sample);
+    f->count += count;
 }
 
 /* The oldest piece is added to out; one that is not there is silence. */
@@ -148,8 +139,8 @@ static void take(struct far *f, int32_t out[PIECE]) {
     memmove(f->sample, f->sample + n, f->count * sizeof *f->sample);
 }
 
-void kl_clean_voices(struct kl_clean *c, const int16_t piece[KL_SOUND_PIECE]) {
-    add(&c->voices, piece, KL_SOUND_PIECE);
+void kl_clean_voices(struct kl_clean *c, const int16_t piece[PIECE]) {
+    add(&c->voices, piece, PIECE);
 }
 
 void kl_clean_game(struct kl_clean *c, const int16_t *stereo, size_t frames, double rate) {
@@ -161,18 +152,25 @@ void kl_clean_game(struct kl_clean *c, const int16_t *stereo, size_t frames, dou
     atomic_store(&c->put, put + frames);
 }
 
+static void add_game(struct kl_clean *c, const int16_t *sample, size_t count) {
+    spx_uint32_t in = (spx_uint32_t)count, out = WAITS;
+    int16_t piece[WAITS];
+    dsp.resampler_process_int(c->game_to, 0, sample, &in, piece, &out);
+    add(&c->game, piece, out);
+}
+
 static void fetch_game(struct kl_clean *c) {
     size_t got = atomic_load_explicit(&c->got, memory_order_relaxed), put = atomic_load(&c->put);
     unsigned rate = atomic_load(&c->rate);
     int16_t batch[BATCH];
     if (put == got) return;
-    if (rate != c->game_rate) dsp.resampler_set_rate(c->game.to, rate, RATE);
+    if (rate != c->game_rate) dsp.resampler_set_rate(c->game_to, rate, RATE);
     c->game_rate = rate;
     while (got != put) {
         size_t n = put - got < BATCH ? put - got : BATCH;
         for (size_t i = 0; i < n; i++)
             batch[i] = c->ring[(got + i) % GAME];
-        add(&c->game, batch, n);
+        add_game(c, batch, n);
         got += n;
     }
     atomic_store(&c->got, got);
@@ -190,27 +188,17 @@ static int16_t within(int32_t v) {
     return (int16_t)(v > INT16_MAX ? INT16_MAX : v < INT16_MIN ? INT16_MIN : v);
 }
 
-static void clean(struct kl_clean *c, int16_t piece[KL_SOUND_PIECE]) {
+void kl_clean_sound(struct kl_clean *c, int16_t piece[PIECE]) {
     int32_t sum[PIECE] = {0};
-    int16_t near[PIECE] = {0}, far[PIECE], out[PIECE];
-    spx_uint32_t in_len = KL_SOUND_PIECE, len = PIECE;
-    dsp.resampler_process_int(c->down, 0, piece, &in_len, near, &len);
+    int16_t near[PIECE], far[PIECE];
+    memcpy(near, piece, sizeof near);
     fetch_game(c);
     take(&c->voices, sum);
     take(&c->game, sum);
     for (unsigned i = 0; i < PIECE; i++)
         far[i] = within(sum[i]);
-    dsp.echo_cancellation(c->echo, near, far, out);
-    dsp.preprocess_run(c->noise, out);
-    in_len = PIECE;
-    len = KL_SOUND_PIECE;
-    dsp.resampler_process_int(c->up, 0, out, &in_len, piece, &len);
-    memset(piece + len, 0, (KL_SOUND_PIECE - len) * sizeof *piece);
-}
-
-void kl_clean_sound(struct kl_clean *c, int16_t *sample, size_t count) {
-    for (size_t at = 0; at + KL_SOUND_PIECE <= count; at += KL_SOUND_PIECE)
-        clean(c, sample + at);
+    dsp.echo_cancellation(c->echo, near, far, piece);
+    dsp.preprocess_run(c->noise, piece);
 }
 
 #else
@@ -225,14 +213,14 @@ void kl_clean_free(struct kl_clean *c) {
 void kl_clean_begin(struct kl_clean *c) {
     (void)c;
 }
-void kl_clean_voices(struct kl_clean *c, const int16_t piece[KL_SOUND_PIECE]) {
+void kl_clean_voices(struct kl_clean *c, const int16_t piece[KL_CODEC_PIECE]) {
     (void)c, (void)piece;
 }
 void kl_clean_game(struct kl_clean *c, const int16_t *stereo, size_t frames, double rate) {
     (void)c, (void)stereo, (void)frames, (void)rate;
 }
-void kl_clean_sound(struct kl_clean *c, int16_t *sample, size_t count) {
-    (void)c, (void)sample, (void)count;
+void kl_clean_sound(struct kl_clean *c, int16_t piece[KL_CODEC_PIECE]) {
+    (void)c, (void)piece;
 }
 
 #endif

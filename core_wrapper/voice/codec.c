@@ -14,8 +14,9 @@
 #define LIBRARY "libopus.so.0"
 #endif
 #define BITS_A_SECOND 16000
+#define COPIES_BITS   21000 /* a second, with copies. libopus makes none of wide sound below 20,000 */
+#define COPIES_LOSS   25    /* percent */
 #define COMPLEXITY    5
-#define LOSS_PERCENT  10 /* for which packets have copies of those before */
 
 static struct {
     OpusEncoder *(*encoder_create)(opus_int32 rate, int channels, int application, int *error);
@@ -54,10 +55,8 @@ struct kl_encoder *kl_encoder_new(void) {
         kl_encoder_free(e);
         return NULL;
     }
-    opus.encoder_ctl(e->opus, OPUS_SET_BITRATE(BITS_A_SECOND));
     opus.encoder_ctl(e->opus, OPUS_SET_COMPLEXITY(COMPLEXITY));
-    opus.encoder_ctl(e->opus, OPUS_SET_INBAND_FEC(1));
-    opus.encoder_ctl(e->opus, OPUS_SET_PACKET_LOSS_PERC(LOSS_PERCENT));
+    kl_encoder_copies(e, false);
     return e;
 }
 
@@ -68,6 +67,12 @@ void kl_encoder_free(struct kl_encoder *e) {
 
 void kl_encoder_reset(struct kl_encoder *e) {
     opus.encoder_ctl(e->opus, OPUS_RESET_STATE);
+}
+
+void kl_encoder_copies(struct kl_encoder *e, bool on) {
+    opus.encoder_ctl(e->opus, OPUS_SET_BITRATE(on ? COPIES_BITS : BITS_A_SECOND));
+    opus.encoder_ctl(e->opus, OPUS_SET_INBAND_FEC(on));
+    opus.encoder_ctl(e->opus, OPUS_SET_PACKET_LOSS_PERC(on ? COPIES_LOSS : 0));
 }
 
 size_t kl_encoder_packet(struct kl_encoder *e, const int16_t *sample, size_t count, uint8_t *out,
@@ -94,8 +99,9 @@ size_t kl_decoder_packet(struct kl_decoder *d, const uint8_t *bytes, size_t len,
     return n > 0 ? (size_t)n : 0;
 }
 
-size_t kl_decoder_lost(struct kl_decoder *d, const uint8_t *bytes, size_t len, int16_t out[KL_CODEC_MOST]) {
-    int n = opus.decode(d->opus, bytes, bytes ? (opus_int32)len : 0, out, KL_CODEC_UNIT, bytes != NULL);
+size_t kl_decoder_lost(struct kl_decoder *d, const uint8_t *bytes, size_t len, size_t count,
+                       int16_t out[KL_CODEC_MOST]) {
+    int n = opus.decode(d->opus, bytes, bytes ? (opus_int32)len : 0, out, (int)count, bytes != NULL);
     return n > 0 ? (size_t)n : 0;
 }
 
@@ -114,6 +120,9 @@ void kl_encoder_free(struct kl_encoder *e) {
 void kl_encoder_reset(struct kl_encoder *e) {
     (void)e;
 }
+void kl_encoder_copies(struct kl_encoder *e, bool on) {
+    (void)e, (void)on;
+}
 size_t kl_encoder_packet(struct kl_encoder *e, const int16_t *sample, size_t count, uint8_t *out,
                          size_t cap) {
     (void)e, (void)sample, (void)count, (void)out, (void)cap;
@@ -129,8 +138,9 @@ size_t kl_decoder_packet(struct kl_decoder *d, const uint8_t *bytes, size_t len,
     (void)d, (void)bytes, (void)len, (void)out;
     return 0;
 }
-size_t kl_decoder_lost(struct kl_decoder *d, const uint8_t *bytes, size_t len, int16_t out[KL_CODEC_MOST]) {
-    (void)d, (void)bytes, (void)len, (void)out;
+size_t kl_decoder_lost(struct kl_decoder *d, const uint8_t *bytes, size_t len, size_t count,
+                       int16_t out[KL_CODEC_MOST]) {
+    (void)d, (void)bytes, (void)len, (void)count, (void)out;
     return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #define EXCESS_US 15000 /* from which on a piece is left out, if it is: */
 #define QUIET     200   /* the loudest sample of a quiet one */
+#define STEP      40    /* samples: a spurt begins to 2.5 ms */
 
 void kl_speakers_free(struct kl_speakers *s) {
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
@@ -19,21 +20,21 @@ void kl_speakers_packet(struct kl_speakers *s, const struct kl_voice *v, uint64_
 }
 
 static bool is_quiet(const int16_t *sample) {
-    for (unsigned i = 0; i < KL_SOUND_PIECE; i++)
+    for (unsigned i = 0; i < KL_CODEC_PIECE; i++)
         if (sample[i] > QUIET || sample[i] < -QUIET) return false;
     return true;
 }
 
 static size_t conceal(struct kl_heard *of) {
-    return kl_decoder_lost(of->decoder, NULL, 0, of->sample);
+    return kl_decoder_lost(of->decoder, NULL, 0, KL_CODEC_UNIT, of->sample);
 }
 
 /* A packet that is no Opus sounds as if it was lost. */
 static size_t play_packet(struct kl_heard *of, const struct kl_voice *v, int64_t excess_us) {
     size_t n = kl_decoder_packet(of->decoder, v->bytes, v->len, of->sample);
-    if (n < KL_SOUND_PIECE) return conceal(of);
-    if (n > KL_CODEC_UNIT) kl_jitter_longer(&of->jitter, (unsigned)(n / KL_CODEC_UNIT) - 1);
-    if (excess_us > EXCESS_US && n >= KL_CODEC_UNIT && is_quiet(of->sample)) of->at = KL_SOUND_PIECE;
+    if (n < KL_CODEC_PIECE) return conceal(of);
+    kl_jitter_longer(&of->jitter, n > KL_CODEC_UNIT ? (unsigned)(n / KL_CODEC_UNIT) - 1 : 0);
+    if (excess_us > EXCESS_US && n >= KL_CODEC_UNIT && is_quiet(of->sample)) of->at = KL_CODEC_PIECE;
     return n;
 }
 
@@ -46,7 +47,8 @@ static bool fill(struct kl_heard *of, uint64_t now_us) {
     case KL_JITTER_SILENCE: break;
     case KL_JITTER_PACKET: of->count = play_packet(of, &v, excess_us); break;
     case KL_JITTER_LOST:
-        of->count = kl_decoder_lost(of->decoder, v.bytes, v.len, of->sample);
+        of->count =
+            kl_decoder_lost(of->decoder, v.bytes, v.len, (1 + of->jitter.longer) * KL_CODEC_UNIT, of->sample);
         if (!of->count) of->count = conceal(of);
         break;
     case KL_JITTER_GAP: of->count = conceal(of); break;
@@ -58,18 +60,32 @@ static int16_t within(int32_t v) {
     return (int16_t)(v > INT16_MAX ? INT16_MAX : v < INT16_MIN ? INT16_MIN : v);
 }
 
-uint16_t kl_speakers_mix(struct kl_speakers *s, uint64_t now_us, int16_t out[KL_SOUND_PIECE]) {
-    uint16_t heard = 0;
-    int32_t sum[KL_SOUND_PIECE] = {0};
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        struct kl_heard *of = &s->of[i];
-        if (!of->decoder || (of->at + KL_SOUND_PIECE > of->count && !fill(of, now_us))) continue;
-        for (unsigned k = 0; k < KL_SOUND_PIECE; k++)
-            sum[k] += of->sample[of->at + k] * (100 + s->louder[i]) / 100;
-        of->at += KL_SOUND_PIECE;
-        heard |= (uint16_t)(1u << i);
+/* Adds the speaker's sound of a piece. False: there is none. */
+static bool add(struct kl_heard *of, int louder, uint64_t now_us, int32_t sum[KL_CODEC_PIECE]) {
+    bool heard = false;
+    for (unsigned at = 0; at < KL_CODEC_PIECE; at += STEP) {
+        uint64_t at_us = now_us + at * UINT64_C(1000000) / KL_CODEC_RATE;
+        if (of->at + STEP > of->count && !fill(of, at_us)) continue;
+        for (unsigned k = 0; k < STEP; k++)
+            sum[at + k] += of->sample[of->at + k] * (100 + louder) / 100;
+        of->at += STEP;
+        heard = true;
     }
-    for (unsigned k = 0; k < KL_SOUND_PIECE; k++)
+    return heard;
+}
+
+uint16_t kl_speakers_mix(struct kl_speakers *s, uint64_t now_us, int16_t out[KL_CODEC_PIECE]) {
+    uint16_t heard = 0;
+    int32_t sum[KL_CODEC_PIECE] = {0};
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (s->of[i].decoder && add(&s->of[i], s->louder[i], now_us, sum)) heard |= (uint16_t)(1u << i);
+    for (unsigned k = 0; k < KL_CODEC_PIECE; k++)
         out[k] = within(sum[k]);
     return heard;
+}
+
+bool kl_speakers_miss(const struct kl_speakers *s) {
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (s->of[i].jitter.lossy) return true;
+    return false;
 }

@@ -6,7 +6,6 @@
 
 #include "core_wrapper/voice/codec.h"
 #include "core_wrapper/voice/jitter.h"
-#include "core_wrapper/voice/sound.h"
 
 /* All zero: nobody. kl_codec_load() comes before. */
 struct kl_speakers {
@@ -22,6 +21,8 @@ struct kl_speakers {
 void kl_speakers_free(struct kl_speakers *s);
 void kl_speakers_packet(struct kl_speakers *s, const struct kl_voice *v, uint64_t now_us);
 /* The piece that is to be played now: the sum of all that speak. Returns a bit for each client that does. */
-uint16_t kl_speakers_mix(struct kl_speakers *s, uint64_t now_us, int16_t out[KL_SOUND_PIECE]);
+uint16_t kl_speakers_mix(struct kl_speakers *s, uint64_t now_us, int16_t out[KL_CODEC_PIECE]);
+/* Packets of somebody are lost again and again. */
+bool kl_speakers_miss(const struct kl_speakers *s);
 
 #endif

@@ -7,14 +7,14 @@
 
 #include "core_wrapper/voice/activity.h"
 #include "core_wrapper/voice/clean.h"
-#include "core_wrapper/voice/codec.h"
+#include "core_wrapper/voice/rate.h"
 #include "core_wrapper/voice/speakers.h"
 #include "net/platform/clock.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"
 #include "net/platform/thread.h"
 
-#define TURN_US 5000
+#define TURN_US 10000 /* a device that has something wakes the thread sooner */
 #define NEWS_US 100000
 
 struct kl_talk {
@@ -38,8 +38,10 @@ struct kl_talk {
     struct kl_talk_wish want;
     struct kl_talk_news now;
     struct kl_encoder *encoder;
+    bool copies; /* packets of others get lost on their ways: ours may, too */
     struct kl_speakers speakers;
     struct kl_activity activity;
+    struct kl_rate down, up;           /* of the microphone, of the loudspeaker */
     int16_t sample[2 * KL_CODEC_UNIT]; /* of the microphone */
     size_t count;
     uint16_t number; /* of the unit that they begin */
@@ -54,13 +56,17 @@ static void listen(struct kl_talk *t, bool on) {
     t->now.listens_since_us = kl_now_us();
     t->now.speaks = false;
     t->count = 0;
+    kl_rate_begin(&t->down);
     if (t->clean && on) kl_clean_begin(t->clean);
 }
 
 /* The unit in which speech ends is the last of the spurt. */
 static void say_unit(struct kl_talk *t) {
     struct kl_voice v = {.number = t->number};
-    if (t->clean) kl_clean_sound(t->clean, t->sample, t->count);
+    if (t->copies != kl_speakers_miss(&t->speakers)) {
+        t->copies = !t->copies;
+        kl_encoder_copies(t->encoder, t->copies);
+    }
     bool was = t->now.speaks, loud = kl_activity_unit(&t->activity, t->sample, t->count);
     t->now.level_db = t->activity.level_db;
     t->now.speaks = t->want.by_key ? t->want.key_pushed : loud;
@@ -75,11 +81,14 @@ static void say_unit(struct kl_talk *t) {
 /* False: the devices are gone. */
 static bool capture(struct kl_talk *t) {
     size_t want = t->now.room.economy ? 2 * KL_CODEC_UNIT : KL_CODEC_UNIT;
+    int16_t piece[KL_SOUND_PIECE];
     int got;
     listen(t, t->now.room.why == KL_VOICE_HEARD);
-    while (t->now.listens && (got = t->sound->read(t->device, t->sample + t->count)) != 0) {
+    while (t->now.listens && (got = t->sound->read(t->device, piece)) != 0) {
         if (got < 0) return false;
-        t->count += KL_SOUND_PIECE;
+        kl_rate_down(&t->down, piece, t->sample + t->count);
+        if (t->clean) kl_clean_sound(t->clean, t->sample + t->count);
+        t->count += KL_CODEC_PIECE;
         if (t->count < want) continue;
         say_unit(t);
         t->count = 0;
@@ -90,18 +99,20 @@ static bool capture(struct kl_talk *t) {
 /* --- the loudspeaker --- */
 
 static bool play(struct kl_talk *t, uint64_t now_us) {
-    int16_t piece[KL_SOUND_PIECE];
+    int16_t voices[KL_CODEC_PIECE], piece[KL_SOUND_PIECE];
     struct kl_voice v;
-    while (kl_voice_box_next(t->box, &v))
-        kl_speakers_packet(&t->speakers, &v, now_us);
+    uint64_t arrived_us;
+    while (kl_voice_box_next(t->box, &v, &arrived_us))
+        kl_speakers_packet(&t->speakers, &v, arrived_us);
     int room = t->sound->room(t->device);
     if (room > 0 && !t->now.plays_since_us) t->now.plays_since_us = now_us;
     for (int i = 0; i < room; i++) {
         uint64_t at_us = now_us + (uint64_t)i * KL_SOUND_PIECE_US;
         memcpy(t->speakers.louder, t->want.louder, sizeof t->speakers.louder);
-        t->now.heard = kl_speakers_mix(&t->speakers, at_us, piece);
+        t->now.heard = kl_speakers_mix(&t->speakers, at_us, voices);
+        kl_rate_up(&t->up, voices, piece);
         t->sound->write(t->device, piece);
-        if (t->clean && t->now.listens) kl_clean_voices(t->clean, piece);
+        if (t->clean && t->now.listens) kl_clean_voices(t->clean, voices);
     }
     return room >= 0;
 }
@@ -121,6 +132,7 @@ static bool open_device(struct kl_talk *t) {
     t->sound = t->first;
     t->now.open = kl_sound_open(&t->sound, &t->device, t->in, t->out, t->now.error, sizeof t->now.error) == 0;
     if (t->now.open) t->now.error[0] = 0;
+    kl_rate_begin(&t->up);
     return t->now.open;
 }
 

@@ -6,8 +6,9 @@
 
 #include "net/platform/file.h"
 
-#define HEAD 44
-#define MOST (64u << 20)
+#define HEAD  44
+#define MOST  (64u << 20)
+#define BATCH 512 /* samples written at once */
 
 /* --- writing --- */
 
@@ -47,10 +48,12 @@ int kl_wav_open(struct kl_wav *w, const char *path, unsigned channels) {
 
 void kl_wav_add(struct kl_wav *w, const int16_t *sample, size_t frames) {
     if (!w->file) return;
-    for (size_t i = 0; i < frames * w->channels; i++) {
-        uint8_t bytes[2];
-        little(bytes, (uint16_t)sample[i], 2);
-        fwrite(bytes, 2, 1, w->file);
+    for (size_t at = 0, n; at < frames * w->channels; at += n) {
+        uint8_t bytes[2 * BATCH] = {0};
+        n = frames * w->channels - at < BATCH ? frames * w->channels - at : BATCH;
+        for (size_t i = 0; i < n; i++)
+            little(bytes + 2 * i, (uint16_t)sample[at + i], 2);
+        fwrite(bytes, 2, n, w->file);
     }
     w->frames += frames;
 }

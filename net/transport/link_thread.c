@@ -164,9 +164,9 @@ static void take_stranger(struct kl_link *l, const struct kl_address *from, cons
     if (asks) ask_trust(l, pub);
 }
 
-static void take_voice(struct kl_link *l, const struct kl_opened *o) {
+static void take_voice(struct kl_link *l, const struct kl_opened *o, uint64_t now_us) {
     struct kl_voice v;
-    if (kl_voice_read(&v, true, o->body, o->len) == KL_OK) kl_voice_box_put(l->voice, &v);
+    if (kl_voice_read(&v, true, o->body, o->len) == KL_OK) kl_voice_box_put(l->voice, &v, now_us);
 }
 
 /* True if o is for ENet. */
@@ -178,7 +178,7 @@ static bool take_sealed(struct kl_link *l, uint8_t *bytes, size_t len, struct kl
     if (o->kind == KL_SEAL_UPDATE) kl_participant_update(&l->participant, o->body, o->len, now_us);
     if (o->kind == KL_SEAL_PATH) kl_participant_challenge(&l->participant, o->body, o->len);
     kl_link_unlock(l);
-    if (l->voice && o->kind == KL_SEAL_VOICE) take_voice(l, o);
+    if (l->voice && o->kind == KL_SEAL_VOICE) take_voice(l, o, now_us);
     if (l->peer && o->kind == KL_SEAL_UPDATE) kl_enet_heard(l->peer, now_us);
     return o->kind == KL_SEAL_ENET && kl_udp_judge(KL_UDP_CLIENT, o->body, o->len, NULL).pass;
 }

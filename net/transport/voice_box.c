@@ -41,6 +41,7 @@ struct kl_voice_box {
     struct kl_voice_told told;
     struct ring outs, ins;
     struct kl_voice out[OUT_KEPT], in[IN_KEPT];
+    uint64_t in_us[IN_KEPT]; /* of their arrival */
 
     /* the voice thread's own */
     struct kl_voice_told seen; /* by the last news */
@@ -102,9 +103,12 @@ static bool get(struct ring *r, const struct kl_voice *kept, unsigned most, stru
     return true;
 }
 
-void kl_voice_box_put(struct kl_voice_box *b, const struct kl_voice *v) {
+void kl_voice_box_put(struct kl_voice_box *b, const struct kl_voice *v, uint64_t now_us) {
     kl_mutex_lock(&b->mutex);
-    if (b->on && b->mask >> v->client & 1) put(&b->ins, b->in, IN_KEPT, v);
+    if (b->on && b->mask >> v->client & 1) {
+        b->in_us[b->ins.put % IN_KEPT] = now_us;
+        put(&b->ins, b->in, IN_KEPT, v);
+    }
     kl_mutex_unlock(&b->mutex);
 }
 
@@ -258,9 +262,10 @@ static bool open_packet(struct kl_voice_box *b, struct kl_voice *v) {
     return b->key_state == KEY && is_known(from) && kl_voice_open(from->key, &from->seen, v);
 }
 
-bool kl_voice_box_next(struct kl_voice_box *b, struct kl_voice *out) {
+bool kl_voice_box_next(struct kl_voice_box *b, struct kl_voice *out, uint64_t *arrived_us) {
     for (bool got = true; got;) {
         kl_mutex_lock(&b->mutex);
+        *arrived_us = b->in_us[b->ins.got % IN_KEPT];
         got = get(&b->ins, b->in, IN_KEPT, out);
         kl_mutex_unlock(&b->mutex);
         if (got && open_packet(b, out)) return true;

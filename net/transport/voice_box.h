@@ -32,8 +32,8 @@ void kl_voice_box_news(struct kl_voice_box *b, struct kl_voice_news *out);
 bool kl_voice_box_say(struct kl_voice_box *b, const struct kl_voice *v);
 /* The oldest packet that has arrived, opened: of a wanted client, its bytes are the speaker's own. False:
  * none waits. Of 64 that wait the oldest is dropped. A speaker is a stranger: its bytes may be anything, its
- * numbers may jump, and packets come late, twice, or not. */
-bool kl_voice_box_next(struct kl_voice_box *b, struct kl_voice *out);
+ * numbers may jump, and packets come late, twice, or not. *arrived_us: the time of kl_voice_box_put(). */
+bool kl_voice_box_next(struct kl_voice_box *b, struct kl_voice *out, uint64_t *arrived_us);
 
 /* --- the link: its thread alone calls these --- */
 
@@ -46,7 +46,7 @@ void kl_voice_box_wish(struct kl_voice_box *b, struct kl_hear *out);
 /* The oldest packet to send; false: none waits. */
 bool kl_voice_box_take(struct kl_voice_box *b, struct kl_voice *out);
 /* A packet of the relay has come. */
-void kl_voice_box_put(struct kl_voice_box *b, const struct kl_voice *v);
+void kl_voice_box_put(struct kl_voice_box *b, const struct kl_voice *v, uint64_t now_us);
 /* The link's state. */
 void kl_voice_box_tell(struct kl_voice_box *b, const struct kl_voice_told *told);
 

@@ -48,7 +48,7 @@ $(OUT)/bench/pages: $(call obj,tests/bench/pages.c) $(OUT)/libkeylock.a
 $(OUT)/bench/two_ways: $(call obj,tests/bench/two_ways.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS)
 
-bench-build: all $(OUT)/tests/sim $(OUT)/faultproxy $(OUT)/bench/press $(OUT)/bench/eye.so $(OUT)/bench/load $(OUT)/cores/press_core_libretro.so \
+bench-build: all $(OUT)/tests/sim $(OUT)/faultproxy $(OUT)/bench/press $(OUT)/bench/eye.so $(OUT)/bench/load $(OUT)/bench/voice_floor $(OUT)/cores/press_core_libretro.so \
 		$(OUT)/cores/tone_core_libretro.so $(OUT)/cores/arcade_core_libretro.so $(OUT)/cores/probe_core_libretro.so
 
 $(OUT)/bench/press: $(call obj,tests/bench/press.c tests/bench/yardstick.c) $(OUT)/libkeylock.a
@@ -56,5 +56,7 @@ $(OUT)/bench/press: $(call obj,tests/bench/press.c tests/bench/yardstick.c) $(OU
 $(OUT)/bench/eye.so: tests/bench/eye.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(MY_CPPFLAGS) -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -o $@ $< -ldl
+$(OUT)/bench/voice_floor: $(call obj,tests/bench/voice_floor.c) $(OUT)/libkeylock.a
+	$(link) $(LIBS) -lm
 $(OUT)/bench/load: $(call obj,tests/bench/load.c) $(OUT)/libtests.a $(OUT)/libkeylock.a
 	$(link) $(TEST_LIBS) -Wl,--wrap=kl_participant_update,--wrap=kl_socket_send,--wrap=kl_socket_receive

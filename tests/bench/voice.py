@@ -4,8 +4,9 @@ relay and links (tests/tools/faultproxy): its delay, what losses do to it, what 
 
 - Delay: of each word, from its begin in the one file to its begin in the other; medians and 95th percentiles beside the aim, one way
   and 60 ms, with jitter 80 ms.
-- Losses: the log-spectral distance of 20 ms of sound to the same of another run without losses, over 24 bands, where somebody speaks.
-  A second run without losses is the floor: it differs by what the microphone's cleaning has learned.
+- Losses: one player hears the speaker behind a link with losses, another behind one without: the log-spectral distance of 20 ms of sound
+  in the one file to the same in the other, over 24 bands, where somebody speaks. Beside it that of a room without losses, and the
+  floor: what the same share of losses does to the same speech if each copy comes in time (voice_floor.c).
 - Cost: processor time of the voice thread beside that of its process, bytes on the wire while somebody speaks, and the lead and
   the stalls of a room with three talkers beside the same room without voice.
 
@@ -26,10 +27,11 @@ import bytes as wire
 sys.path.insert(0, os.path.join(bench.ROOT, "tests", "e2e", "voice"))
 SPEECH = os.path.join(bench.ROOT, "tests", "e2e", "voice", "speech.py")
 CORE = os.path.join(bench.BUILD, "cores", "probe_core_libretro.so")
+FLOOR = os.path.join(bench.BUILD, "bench", "voice_floor")
 GAME = os.path.join(bench.CONTENT, "shooter.nes")
 SECONDS = 15 if bench.QUICK else 60
 DELAYS = [(0, 0)] if os.environ.get("FEW") else [(0, 0), (50, 0), (50, 10), (100, 0), (100, 10)] # RTT to the relay and jitter, ms; one way between players is the RTT
-LOSSES = (5, 20)  # % on each of a packet's two hops together
+LOSSES = (5, 20)  # % on the hop to the hearer, and from it
 AIM_MS, AIM_JITTER_MS = 60, 80
 RATE, UNIT, BANDS = 48000, 960, 24
 
@@ -40,11 +42,11 @@ def speech(name, seconds, seed):
     return path
 
 
-def player(name, at, room, players, seconds, says=None):
+def player(name, at, room, players, seconds, says=None, *more):
     """One of a room of so many; hears if it says something."""
     voice = ["--voice", "on", "--voice-in", says, "--voice-out", os.path.join(bench.tmp, name + "-hears.wav")] if says else []
     return bench.start(name, bench.KEYLOCK, "run", "--relay", at, "--core", CORE, "--content", GAME, "--room", room, "--name", name, "--players", players,
-                       "--frames", seconds * 60, "--wait", 60, "--speed", "real", *voice, env=bench.environment(PROBE_CORE="no-clock"))
+                       "--frames", seconds * 60, "--wait", 60, "--speed", "real", *voice, *more, env=bench.environment(PROBE_CORE="no-clock"))
 
 
 def since(p, what):
@@ -142,11 +144,9 @@ def lag_of(a, at, b, guess):
     return best[1]
 
 
-def distances(clean, other):
-    """Of each loud unit."""
+def distances(clean, other, guess=0):
+    """Of each loud unit. guess: the samples by which other is later."""
     found, lag, quiet = [], None, 99
-    guess = next((i for i in range(0, len(other) - UNIT, UNIT) if is_loud(other, i)), 0) - \
-        next((i for i in range(0, len(clean) - UNIT, UNIT) if is_loud(clean, i)), 0)
     for at in range(0, len(clean) - 4 * UNIT, UNIT):
         loud = is_loud(clean, at)
         if loud and (quiet > 10 or lag is None):
@@ -159,20 +159,49 @@ def distances(clean, other):
     return sorted(found)
 
 
+def percentile(found, share):
+    return found[min(len(found) - 1, len(found) * share // 100)]
+
+
+def floor(loss):
+    """The 95th percentile of the distance, if each copy comes in time."""
+    says = speech("floor-says", SECONDS, 1)
+    clean, lossy = (os.path.join(bench.tmp, f"floor-{name}.wav") for name in ("clean", "lossy"))
+    subprocess.run([FLOOR, says, str(loss), "1", clean, lossy], check=True)
+    return percentile(distances(samples(clean), samples(lossy)), 95)
+
+
+def heard_twice(tag, loss):
+    """ann speaks to ben behind a link with losses, and to cem behind one without: the distances between what both hear. ben speaks too,
+    and cem does not hear him; ann learns from him that packets get lost."""
+    seconds, silence = min(SECONDS, 30), os.path.join(bench.tmp, "silence.wav")
+    with wave.open(silence, "wb") as w:
+        w.setparams((1, 2, RATE, 0, "NONE", ""))
+    relay, at = bench.relay(tag)
+    links = [bench.through(at, 50, 0, share, tag=f"{tag}-{share}") for share in (0, loss)]
+    to, lossy = links[0][1], links[-1][1]
+    room = [player(tag + "ann", to, tag, 3, seconds, speech(tag + "ann-says", seconds, 1)),
+            player(tag + "ben", lossy, tag, 3, seconds, speech(tag + "ben-says", seconds, 2)),
+            player(tag + "cem", to, tag, 3, seconds, silence, "--command", f"30:mute {tag}ben")]
+    ended(room, seconds + 90)
+    for p in (*(link for link, _ in links), relay):
+        bench.stop(p)
+    clean, other = (samples(os.path.join(bench.tmp, p.name + "-hears.wav")) for p in (room[2], room[1]))
+    return distances(clean, other, (int(since(room[2], "plays")) - int(since(room[1], "plays"))) * RATE // 1000000)
+
+
 def losses():
-    rows = []
-    _, ben = talk("clean", 50, 0, 0, min(SECONDS, 30))
-    clean = samples(os.path.join(bench.tmp, ben.name + "-hears.wav"))
+    rows, still = [], None
     for loss in (0, *LOSSES):
-        hop = 100 * (1 - math.sqrt(1 - loss / 100))
-        _, ben = talk(f"loss-{loss}", 50, 0, hop, min(SECONDS, 30))
-        d = distances(clean, samples(os.path.join(bench.tmp, ben.name + "-hears.wav")))
+        d = heard_twice(f"loss{loss}", loss)
         if not d:
             bench.say(f"loss {loss} %: nothing was heard")
             continue
-        p50, p95 = d[len(d) // 2], d[min(len(d) - 1, int(0.95 * len(d)))]
-        rows.append({"loss": loss, "units": len(d), "median_db": p50, "p95_db": p95})
-        bench.say(f"loss {loss} %: {len(d)} units with speech, distance median {p50:.2f} dB, p95 {p95:.2f} dB")
+        p95, least = percentile(d, 95), floor(loss)
+        still = p95 if still is None else still
+        rows.append({"loss": loss, "units": len(d), "median_db": percentile(d, 50), "p95_db": p95, "above_still_db": p95 - still, "floor_p95_db": least})
+        bench.say(f"loss {loss} %: {len(d)} units with speech, distance median {percentile(d, 50):.2f} dB, p95 {p95:.2f} dB: {p95 - still:+.2f} to the run without losses, "
+                  f"{p95 - least:+.2f} to the floor of {least:.2f} dB")
     bench.write_csv("voice-losses", rows)
 
 
@@ -232,7 +261,7 @@ def cost():
 
 
 if __name__ == "__main__":
-    bench.needs(bench.KEYLOCK, bench.RELAY, bench.WRAPPER, bench.PROXY, CORE, GAME)
+    bench.needs(bench.KEYLOCK, bench.RELAY, bench.WRAPPER, bench.PROXY, CORE, GAME, FLOOR)
     bench.begin(f"voice, commit {bench.commit()}")
     parts = {"delay": delay, "losses": losses, "cost": cost}
     for name in sys.argv[1:] or parts:

@@ -61,13 +61,13 @@ static int by_number(const void *a, const void *b) {
 
 /* Ann says a second of packets. Bob gets them in their order; the median of their ways is short. */
 static void talk(void) {
-    uint64_t way_us[PACKETS];
+    uint64_t way_us[PACKETS], arrived_us;
     struct kl_voice got;
     for (uint16_t n = 0; n < PACKETS; n++) {
         struct kl_voice v = {.number = n, .len = 40, .bytes = {'w', (uint8_t)n}};
         uint64_t said_us = kl_now_us(), until_us = said_us + 1000000;
         assert_true(kl_voice_box_say(box[0], &v));
-        while (!kl_voice_box_next(box[1], &got) && kl_now_us() < until_us)
+        while (!kl_voice_box_next(box[1], &got, &arrived_us) && kl_now_us() < until_us)
             rest(200);
         way_us[n] = kl_now_us() - said_us;
         assert_int_equal(got.number, n);

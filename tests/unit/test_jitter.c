@@ -142,6 +142,49 @@ TEST(after_a_stall_of_the_link_speech_goes_on) {
     assert_int_equal(s.last, 99);
 }
 
+static int64_t each_tenth_lost(unsigned i) {
+    return i % 10 == 3 ? -1 : 0;
+}
+static int64_t first_late(unsigned i) {
+    return i == 0 ? 8000 : 0;
+}
+
+/* The copy of a lost packet is in the next one. */
+TEST(where_packets_get_lost_their_copies_are_waited_for) {
+    struct kl_jitter j = {0};
+    tell(&j, 0, 200, BEGIN, each_tenth_lost);
+    assert_true(j.lossy);
+    struct story s = tell(&j, 200, 200, 10 * BEGIN, each_tenth_lost);
+    assert_int_equal(s.begun_us, 10 * BEGIN + KL_JITTER_MIN_US + UNIT);
+    assert_int_equal(s.played, 180);
+    assert_int_equal(s.lost, 20);
+    assert_int_equal(s.gaps, 0);
+    tell(&j, 400, 400, 20 * BEGIN, at_once);
+    assert_false(j.lossy);
+}
+
+TEST(a_late_packet_that_begins_a_spurt_delays_nothing) {
+    struct kl_jitter j = {0};
+    tell(&j, 0, 50, BEGIN, at_once);
+    struct story s = tell(&j, 150, 50, BEGIN + 150 * UNIT, first_late);
+    assert_int_equal(s.begun_us, BEGIN + 150 * UNIT + KL_JITTER_MIN_US);
+    assert_int_equal(s.played, 50);
+}
+
+TEST(a_lost_packet_of_40_ms_is_made_as_a_whole) {
+    struct kl_jitter j = {0};
+    struct kl_voice v;
+    for (unsigned i = 0; i < 8; i += 2)
+        if (i != 4) put(&j, i, 0, BEGIN + i * UNIT);
+    for (unsigned i = 0; i < 4; i += 2) {
+        assert_int_equal(kl_jitter_take(&j, BEGIN + (i + 6) * UNIT, &v), KL_JITTER_PACKET);
+        kl_jitter_longer(&j, 1);
+    }
+    assert_int_equal(kl_jitter_take(&j, BEGIN + 10 * UNIT, &v), KL_JITTER_LOST);
+    assert_int_equal(kl_jitter_take(&j, BEGIN + 12 * UNIT, &v), KL_JITTER_PACKET);
+    assert_int_equal(number_of(&v), 6);
+}
+
 TEST(numbers_wrap) {
     struct kl_jitter j = {0};
     struct story s = tell(&j, 65520, 100, BEGIN, at_once);
@@ -217,5 +260,5 @@ TEST(a_delay_that_is_longer_than_wanted_shows) {
     for (unsigned i = 0; i < 20; i++)
         put(&j, i, 0, BEGIN + i * UNIT);
     kl_jitter_take(&j, BEGIN + 4 * UNIT, &v);
-    assert_int_equal(kl_jitter_excess_us(&j, BEGIN + 5 * UNIT), 3 * UNIT);
+    assert_int_equal(kl_jitter_excess_us(&j, BEGIN + 5 * UNIT), 4 * UNIT - KL_JITTER_MIN_US);
 }

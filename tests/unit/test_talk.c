@@ -69,7 +69,7 @@ static void carry(struct way *w, struct player *from, unsigned client, struct pl
         w->packets++;
     }
     while (w->got != w->put && w->due_us[w->got % 64] <= now_us)
-        kl_voice_box_put(to->box, &w->v[w->got++ % 64]);
+        kl_voice_box_put(to->box, &w->v[w->got++ % 64], now_us);
 }
 
 /* Ann speaks, Ben listens. */

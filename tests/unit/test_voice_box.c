@@ -48,6 +48,9 @@ static int drop_two(void **state) {
     return 0;
 }
 
+#define NOW UINT64_C(12345)
+static uint64_t arrived_us;
+
 static struct kl_voice packet_of(uint16_t number) {
     return (struct kl_voice){.number = number, .len = 5, .bytes = "hello"};
 }
@@ -65,7 +68,7 @@ static unsigned carry(uint8_t client) {
     unsigned count = 0;
     for (; kl_voice_box_take(box[0], &v); count++) {
         v.client = client;
-        kl_voice_box_put(box[1], &v);
+        kl_voice_box_put(box[1], &v, NOW);
     }
     return count;
 }
@@ -77,11 +80,12 @@ TEST_WITH(a_packet_goes_through_both_boxes, make_two, drop_two) {
     assert_true(kl_voice_box_say(box[0], &v));
     assert_true(is_woken(box[0]));
     assert_int_equal(carry(0), 1);
-    assert_true(kl_voice_box_next(box[1], &got));
+    assert_true(kl_voice_box_next(box[1], &got, &arrived_us));
+    assert_int_equal(arrived_us, NOW);
     assert_int_equal(got.number, 3);
     assert_int_equal(got.client, 0);
     assert_memory_equal(got.bytes, "hello", 5);
-    assert_false(kl_voice_box_next(box[1], &got));
+    assert_false(kl_voice_box_next(box[1], &got, &arrived_us));
     v.len = KL_VOICE_BYTES + 1;
     assert_false(kl_voice_box_say(box[0], &v));
 }
@@ -93,13 +97,13 @@ TEST_WITH(full_boxes_drop_their_oldest_packets, make_two, drop_two) {
         assert_true(kl_voice_box_say(box[0], &v));
     }
     assert_int_equal(carry(0), 16);
-    assert_true(kl_voice_box_next(box[1], &got));
+    assert_true(kl_voice_box_next(box[1], &got, &arrived_us));
     assert_int_equal(got.number, 4);
     for (uint16_t i = 0; i < 100; i++) {
         v = packet_of(i);
-        kl_voice_box_put(box[1], &v);
+        kl_voice_box_put(box[1], &v, NOW);
     }
-    assert_true(kl_voice_box_next(box[1], &got));
+    assert_true(kl_voice_box_next(box[1], &got, &arrived_us));
     assert_int_equal(got.number, 36);
 }
 
@@ -114,8 +118,8 @@ TEST_WITH(nothing_comes_from_those_that_are_not_wanted, make_two, drop_two) {
     kl_voice_box_wish(box[1], &wish);
     assert_true(wish.on);
     assert_int_equal(wish.mask, 2);
-    kl_voice_box_put(box[1], &v);
-    assert_false(kl_voice_box_next(box[1], &got));
+    kl_voice_box_put(box[1], &v, NOW);
+    assert_false(kl_voice_box_next(box[1], &got, &arrived_us));
     kl_voice_box_hear(box[1], false, 3);
     kl_voice_box_wish(box[1], &wish);
     assert_false(wish.on);
@@ -154,17 +158,17 @@ TEST_WITH(with_a_password_packets_are_sealed_from_end_to_end, make_two, drop_two
     assert_true(kl_voice_box_take(box[0], &sealed));
     assert_int_equal(sealed.flags, KL_VOICE_SHUT);
     assert_memory_not_equal(sealed.bytes + 4, "hello", 5);
-    kl_voice_box_put(box[1], &v); /* of the relay's own */
+    kl_voice_box_put(box[1], &v, NOW); /* of the relay's own */
     sealed.client = 1;
-    kl_voice_box_put(box[1], &sealed); /* as of another speaker */
+    kl_voice_box_put(box[1], &sealed, NOW); /* as of another speaker */
     sealed.client = 0;
-    kl_voice_box_put(box[1], &sealed);
-    kl_voice_box_put(box[1], &sealed);
-    assert_true(kl_voice_box_next(box[1], &got));
+    kl_voice_box_put(box[1], &sealed, NOW);
+    kl_voice_box_put(box[1], &sealed, NOW);
+    assert_true(kl_voice_box_next(box[1], &got, &arrived_us));
     assert_int_equal(got.client, 0);
     assert_int_equal(got.flags, 0);
     assert_memory_equal(got.bytes, "hello", 5);
-    assert_false(kl_voice_box_next(box[1], &got));
+    assert_false(kl_voice_box_next(box[1], &got, &arrived_us));
 }
 
 /* A relay goes back to an id, or to a salt, of before: a packet that has come does not come again. */
@@ -178,13 +182,13 @@ TEST_WITH(an_old_packet_never_comes_again, make_two, drop_two) {
     other_salt.voices.salt[0] ^= 1;
     assert_true(kl_voice_box_say(box[0], &v));
     assert_true(kl_voice_box_take(box[0], &kept));
-    kl_voice_box_put(box[1], &kept);
-    assert_true(kl_voice_box_next(box[1], &got));
+    kl_voice_box_put(box[1], &kept, NOW);
+    assert_true(kl_voice_box_next(box[1], &got, &arrived_us));
     for (unsigned i = 0; i < sizeof told / sizeof *told; i++) {
         kl_voice_box_tell(box[1], told[i]);
         kl_voice_box_news(box[1], &news);
-        kl_voice_box_put(box[1], &kept);
-        assert_false(kl_voice_box_next(box[1], &got));
+        kl_voice_box_put(box[1], &kept, NOW);
+        assert_false(kl_voice_box_next(box[1], &got, &arrived_us));
     }
 }
 
@@ -197,11 +201,11 @@ TEST_WITH(another_password_is_another_key, make_two, drop_two) {
     kl_voice_box_news(box[0], &news);
     assert_true(kl_voice_box_say(box[0], &v));
     assert_int_equal(carry(0), 1);
-    assert_false(kl_voice_box_next(box[1], &got));
+    assert_false(kl_voice_box_next(box[1], &got, &arrived_us));
     begin("");
     assert_true(kl_voice_box_say(box[0], &v));
     assert_int_equal(carry(0), 1);
-    assert_true(kl_voice_box_next(box[1], &got));
+    assert_true(kl_voice_box_next(box[1], &got, &arrived_us));
 }
 
 #define ROUNDS 20000
@@ -210,8 +214,9 @@ static void say_much(void *arg) {
     struct kl_voice_box *b = arg;
     for (unsigned i = 0; i < ROUNDS; i++) {
         struct kl_voice v = packet_of((uint16_t)i), got;
+        uint64_t got_us;
         (void)kl_voice_box_say(b, &v);
-        (void)kl_voice_box_next(b, &got);
+        (void)kl_voice_box_next(b, &got, &got_us);
     }
     kl_voice_box_drop(b);
 }
@@ -223,7 +228,7 @@ TEST_WITH(either_holder_may_end_first, make_two, drop_two) {
     struct kl_voice_box *b = kl_voice_box_hold(box[0]);
     assert_int_equal(kl_thread_start(&t, "voice", say_much, b), 0);
     for (unsigned i = 0; i < ROUNDS; i++) {
-        if (kl_voice_box_take(box[0], &v)) kl_voice_box_put(box[0], &v);
+        if (kl_voice_box_take(box[0], &v)) kl_voice_box_put(box[0], &v, NOW);
     }
     kl_voice_box_drop(box[0]);
     box[0] = NULL;
