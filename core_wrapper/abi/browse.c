@@ -76,15 +76,13 @@ static void run(void *arg) {
 
 /* --- its owner --- */
 
-static void end(struct relay *r) {
-    kl_asker_end(&r->asker);
-    free(r->room);
-    free(r);
-}
-
 void kl_browse_end(void) {
-    while (relays)
-        end(relay[--relays]);
+    while (relays) {
+        struct relay *r = relay[--relays];
+        kl_asker_end(&r->asker);
+        free(r->room);
+        free(r);
+    }
 }
 
 static int begin(const struct kl_config *where) {
@@ -131,11 +129,6 @@ static int by_delay(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
-static void say(char *line, const char *why) {
-    size_t used = strlen(line);
-    snprintf(line + used, KEYLOCK_LINE - used, "%s%s", used ? "; " : "", why);
-}
-
 unsigned kl_browse_rooms(struct keylock_room *out, unsigned max, bool *asking, char *line) {
     unsigned count = 0;
     *asking = false;
@@ -146,7 +139,10 @@ unsigned kl_browse_rooms(struct keylock_room *out, unsigned max, bool *asking, c
         for (unsigned k = 0; k < r->count && count < max; k++)
             out[count++] = r->room[k];
         *asking = *asking || !r->done;
-        if (*r->why) say(line, r->why);
+        if (*r->why) {
+            size_t used = strlen(line);
+            snprintf(line + used, KEYLOCK_LINE - used, "%s%s", used ? "; " : "", r->why);
+        }
         kl_mutex_unlock(&r->asker.mutex);
     }
     qsort(out, count, sizeof *out, by_delay);

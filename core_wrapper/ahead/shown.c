@@ -127,13 +127,6 @@ void kl_shown_close(struct kl_shown *s) {
 
 /* --- states --- */
 
-/* The world's clock and chance, and what is outside of the core: no state holds them. */
-static bool take_rest(struct kl_shown_state *to, const struct kl_emulator *e) {
-    to->time = kl_world_time(e->world);
-    to->chance = kl_world_chance(e->world);
-    return kl_outside_collect(&to->outside, e);
-}
-
 static void give_time(struct kl_shown *s, const struct kl_world_time *time, uint64_t chance) {
     kl_world_time_set(s->emu.world, time);
     kl_world_chance_set(s->emu.world, chance);
@@ -151,16 +144,6 @@ static bool load_state(struct kl_shown *s, const struct kl_outside *o, const uin
     good = kl_outside_apply(&s->emu, o) && good;
     kl_shown_leave(s, &ours);
     return good;
-}
-
-/* A frame of no game, unseen: some cores load nothing before they have run. */
-static void warm_up(struct kl_shown *s) {
-    const struct kl_frame still = {0};
-    fenv_t ours;
-    kl_world_frame(s->emu.world, 0);
-    kl_shown_enter(s, &ours);
-    kl_emulator_run(&s->emu, &still, true);
-    kl_shown_leave(s, &ours);
 }
 
 _Static_assert(KL_AHEAD_FRAMES <= KL_PAGES_SLOTS, "a slot for each kept frame");
@@ -186,7 +169,13 @@ static bool take_state(struct kl_shown *s, const uint8_t *bytes, size_t len, con
     unsigned frames = kl_quirks_warm_up(s->emu.quirks) ? WARM_UP : 0;
     bool good = load_state(s, &s->begun, bytes, len, files, false, 0);
     for (unsigned i = 0; i < frames && !good; i++) {
-        warm_up(s);
+        /* A frame of no game, unseen: some cores load nothing before they have run. */
+        const struct kl_frame still = {0};
+        fenv_t ours;
+        kl_world_frame(s->emu.world, 0);
+        kl_shown_enter(s, &ours);
+        kl_emulator_run(&s->emu, &still, true);
+        kl_shown_leave(s, &ours);
         good = load_state(s, &s->begun, bytes, len, files, false, 0);
     }
     return good;
@@ -247,7 +236,10 @@ bool kl_shown_keep(struct kl_shown *s, uint32_t frame) {
     to->kept = kl_world_files_keep(s->emu.world, &to->files, ignored, sizeof ignored) == 0;
     if (!to->kept) return false;
     to->frame = frame;
-    bool rest = take_rest(to, &s->emu);
+    /* The world's clock and chance, and what is outside of the core: no state holds them. */
+    to->time = kl_world_time(s->emu.world);
+    to->chance = kl_world_chance(s->emu.world);
+    bool rest = kl_outside_collect(&to->outside, &s->emu);
     kl_shown_enter(s, &ours);
     to->kept = rest && keep_memory(s, to);
     kl_shown_leave(s, &ours);

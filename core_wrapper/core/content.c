@@ -74,20 +74,19 @@ int kl_content_keep_ext(struct kl_content *c, const struct retro_game_info_ext *
     return 0;
 }
 
-static void free_ext(struct retro_game_info_ext *e, const struct retro_game_info *item) {
-    free((char *)e->full_path);
-    free((char *)e->archive_path);
-    free((char *)e->archive_file);
-    free((char *)e->dir);
-    free((char *)e->name);
-    free((char *)e->ext);
-    free((char *)e->meta);
-    if (e->data != item->data) free((void *)e->data);
-}
-
 void kl_content_free(struct kl_content *c) {
     for (unsigned i = 0; i < c->count; i++) {
-        if (c->has_ext) free_ext(&c->ext[i], &c->item[i]);
+        if (c->has_ext) {
+            struct retro_game_info_ext *e = &c->ext[i];
+            free((char *)e->full_path);
+            free((char *)e->archive_path);
+            free((char *)e->archive_file);
+            free((char *)e->dir);
+            free((char *)e->name);
+            free((char *)e->ext);
+            free((char *)e->meta);
+            if (e->data != c->item[i].data) free((void *)e->data);
+        }
         free((char *)c->item[i].path);
         free((char *)c->item[i].meta);
         free((void *)c->item[i].data);

@@ -110,14 +110,6 @@ static void unload(struct kl_core *c) {
     kl_dir_remove_tree(c->copy_path);
 }
 
-/* Forgets a copy that did not load. */
-static void drop(struct kl_core *c) {
-    unload(c);
-    c->handle = NULL;
-    c->copy_path[0] = '\0';
-    c->ctors = (struct kl_ctors){0};
-}
-
 static int open_core(struct kl_core *c, const char *path, bool late, char *err, size_t err_len) {
     memset(c, 0, sizeof(*c));
     c->late = late;
@@ -134,9 +126,12 @@ static int open_core(struct kl_core *c, const char *path, bool late, char *err, 
     }
     bool mapped = kl_library_loaded(c->path);
     int result = late || mapped ? load_copy(c, err, err_len) : load(c, err, err_len);
-    if (result != 0 && late &&
-        !mapped) { /* a temporary folder may forbid programs: better early than not at all */
-        drop(c);
+    if (result != 0 && late && !mapped) {
+        /* A temporary folder may forbid programs: better early than not at all. Forgets the copy. */
+        unload(c);
+        c->handle = NULL;
+        c->copy_path[0] = '\0';
+        c->ctors = (struct kl_ctors){0};
         result = load(c, err, err_len);
     }
     if (result != 0) kl_core_close(c);

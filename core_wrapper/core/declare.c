@@ -79,19 +79,17 @@ static unsigned count_subsystems(const struct retro_subsystem_info *data) {
     return n;
 }
 
-static void write_rom(struct kl_buffer *out, const struct retro_subsystem_rom_info *r) {
-    kl_buffer_add(out, " %s|%s|%d%d%d", text(r->desc), text(r->valid_extensions), r->need_fullpath,
-                  r->block_extract, r->required);
-    for (unsigned m = 0; m < r->num_memory; m++)
-        kl_buffer_add(out, " %s:%u", text(r->memory[m].extension), r->memory[m].type);
-}
-
 static char *write_subsystems(const struct retro_subsystem_info *data, unsigned n) {
     struct kl_buffer out = {0};
     for (unsigned i = 0; i < n; i++) {
         kl_buffer_add(&out, "%u %s|%s\n", data[i].id, text(data[i].ident), text(data[i].desc));
-        for (unsigned k = 0; k < data[i].num_roms; k++)
-            write_rom(&out, &data[i].roms[k]);
+        for (unsigned k = 0; k < data[i].num_roms; k++) {
+            const struct retro_subsystem_rom_info *r = &data[i].roms[k];
+            kl_buffer_add(&out, " %s|%s|%d%d%d", text(r->desc), text(r->valid_extensions), r->need_fullpath,
+                          r->block_extract, r->required);
+            for (unsigned m = 0; m < r->num_memory; m++)
+                kl_buffer_add(&out, " %s:%u", text(r->memory[m].extension), r->memory[m].type);
+        }
     }
     return kl_buffer_take(&out);
 }

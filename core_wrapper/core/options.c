@@ -16,17 +16,15 @@ static void free_strings(char **list, unsigned count) {
     free(list);
 }
 
-static void free_option(struct kl_option *p) {
-    free(p->key);
-    free(p->desc);
-    free(p->default_value);
-    free(p->value);
-    free_strings(p->choices, p->choice_count);
-}
-
 static void free_declared(struct kl_options *o) {
-    for (unsigned i = 0; i < o->count; i++)
-        free_option(&o->at[i]);
+    for (unsigned i = 0; i < o->count; i++) {
+        struct kl_option *p = &o->at[i];
+        free(p->key);
+        free(p->desc);
+        free(p->default_value);
+        free(p->value);
+        free_strings(p->choices, p->choice_count);
+    }
     free(o->at);
     o->at = NULL;
     o->count = 0;

@@ -3,15 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool fits_key(const char *key) {
-    return *key && strlen(key) < KL_OPTIONS_KEY_MAX;
-}
 static bool fits_value(const char *value) {
     return strlen(value) < KL_OPTIONS_VALUE_MAX;
 }
 
 static bool fits(const struct kl_option *p) {
-    return p->key && p->value && fits_key(p->key) && fits_value(p->value);
+    return p->key && p->value && *p->key && strlen(p->key) < KL_OPTIONS_KEY_MAX && fits_value(p->value);
 }
 
 /* A waiting "key=value" in two parts. False if a reader would refuse it. */

@@ -17,18 +17,6 @@ static uint32_t get_u32(const uint8_t *p) {
 
 /* --- reading --- */
 
-static void take_line(struct kl_origin *o, const char *line) {
-    char *end = NULL;
-    if (strncmp(line, "core ", 5) == 0) kl_copy_cut(o->core, sizeof o->core, line + 5);
-    if (strncmp(line, "content ", 8) == 0) kl_copy_cut(o->content, sizeof o->content, line + 8);
-    if (strncmp(line, "frame ", 6) == 0) {
-        o->frame = (uint32_t)strtoul(line + 6, &end, 10);
-        o->has_frame = end != line + 6 && !*end;
-    }
-    if (strncmp(line, "world ", 6) == 0)
-        o->has_world = sscanf(line + 6, "%" SCNu64 " %" SCNx64, &o->epoch_s, &o->chance) == 2;
-}
-
 static void take_origin(struct kl_origin *o, const uint8_t *text, size_t len) {
     char line[KL_STATEFILE_TEXT + 16];
     for (size_t at = 0; at < len;) {
@@ -36,7 +24,15 @@ static void take_origin(struct kl_origin *o, const uint8_t *text, size_t len) {
         size_t n = nl ? (size_t)(nl - (text + at)) : len - at;
         snprintf(line, sizeof line, "%.*s", (int)(n < sizeof line ? n : sizeof line - 1),
                  (const char *)text + at);
-        take_line(o, line);
+        char *end = NULL;
+        if (strncmp(line, "core ", 5) == 0) kl_copy_cut(o->core, sizeof o->core, line + 5);
+        if (strncmp(line, "content ", 8) == 0) kl_copy_cut(o->content, sizeof o->content, line + 8);
+        if (strncmp(line, "frame ", 6) == 0) {
+            o->frame = (uint32_t)strtoul(line + 6, &end, 10);
+            o->has_frame = end != line + 6 && !*end;
+        }
+        if (strncmp(line, "world ", 6) == 0)
+            o->has_world = sscanf(line + 6, "%" SCNu64 " %" SCNx64, &o->epoch_s, &o->chance) == 2;
         at += n + 1;
     }
 }

@@ -55,21 +55,19 @@ static int by_guest_address(const void *a, const void *b) {
     return *x < *y ? -1 : *x > *y;
 }
 
-static void from_map(struct kl_ram *ram, const struct retro_memory_map *map) {
-    const struct retro_memory_descriptor *sorted[256];
-    unsigned n = 0;
-    for (unsigned i = 0; i < map->num_descriptors && n < 256; i++) {
-        const struct retro_memory_descriptor *d = &map->descriptors[i];
-        if ((d->flags & RETRO_MEMDESC_SYSTEM_RAM) && d->len) sorted[n++] = d;
-    }
-    if (n > 1) qsort(sorted, n, sizeof(sorted[0]), by_guest_address);
-    for (unsigned i = 0; i < n; i++)
-        add_piece(ram, sorted[i]->start, sorted[i]->ptr, sorted[i]->offset, sorted[i]->len);
-}
-
 void kl_ram_find(struct kl_ram *ram, const struct kl_core *c, const struct retro_memory_map *map) {
     ram->count = ram->layout = 0;
-    if (map && map->descriptors) from_map(ram, map);
+    if (map && map->descriptors) {
+        const struct retro_memory_descriptor *sorted[256];
+        unsigned n = 0;
+        for (unsigned i = 0; i < map->num_descriptors && n < 256; i++) {
+            const struct retro_memory_descriptor *d = &map->descriptors[i];
+            if ((d->flags & RETRO_MEMDESC_SYSTEM_RAM) && d->len) sorted[n++] = d;
+        }
+        if (n > 1) qsort(sorted, n, sizeof(sorted[0]), by_guest_address);
+        for (unsigned i = 0; i < n; i++)
+            add_piece(ram, sorted[i]->start, sorted[i]->ptr, sorted[i]->offset, sorted[i]->len);
+    }
     if (ram->layout) return;
     void *data = c->get_memory_data(RETRO_MEMORY_SYSTEM_RAM);
     size_t len = c->get_memory_size(RETRO_MEMORY_SYSTEM_RAM);

@@ -10,15 +10,12 @@ size_t kl_canvas_pixel_bytes(enum retro_pixel_format format) {
     return format == RETRO_PIXEL_FORMAT_XRGB8888 ? 4 : 2;
 }
 
-static unsigned at_least_1(unsigned v) {
-    return v ? v : 1;
-}
-
 /* Twice as wide as it should be (512 x 224, 640 x 240): the pixels are narrow. */
 static void measure_units(struct kl_canvas *c, unsigned w, unsigned h) {
     unsigned narrow = w * 5 > h * 11 ? 2 : 1;
     unsigned by_height = h / UNIT_LINES, by_width = w / narrow / UNIT_COLUMNS;
-    c->scale_y = at_least_1(by_height < by_width ? by_height : by_width);
+    c->scale_y =
+        (by_height < by_width ? by_height : by_width) ? (by_height < by_width ? by_height : by_width) : 1;
     c->scale_x = c->scale_y * narrow;
     c->columns = (int)(w / c->scale_x);
     c->rows = (int)(h / c->scale_y);
@@ -116,20 +113,17 @@ static void draw_glyph(const struct kl_canvas *c, int x, int y, uint32_t rgb, un
 static const struct kl_glyph missing = {
     1, {0, 0, 0, 0x7e00, 0x4200, 0x4200, 0x4200, 0x4200, 0x4200, 0x4200, 0x4200, 0x4200, 0x4200, 0x7e00}};
 
-static void draw_tall(const struct kl_canvas *c, int x, int y, uint32_t rgb, unsigned code) {
-    struct kl_glyph g;
-    if (code == KL_LETTERS_BOX || !kl_unifont_find(code, &g)) g = missing;
-    for (int row = 0; row < KL_UNIFONT_ROWS; row++)
-        for (int column = 0; column < 2 * KL_UNIFONT_HALF; column++)
-            if (g.row[row] >> (15 - column) & 1) kl_canvas_fill(c, x + column, y + row, 1, 1, rgb);
-}
-
 void kl_canvas_letters(const struct kl_canvas *c, int x, int y, const struct kl_letters *l, unsigned from,
                        unsigned to, uint32_t rgb) {
     for (unsigned i = from; i < to && i < l->count; i++) {
-        if (l->tall)
-            draw_tall(c, x, y, rgb, l->at[i].code);
-        else
+        if (l->tall) {
+            unsigned code = l->at[i].code;
+            struct kl_glyph g;
+            if (code == KL_LETTERS_BOX || !kl_unifont_find(code, &g)) g = missing;
+            for (int row = 0; row < KL_UNIFONT_ROWS; row++)
+                for (int column = 0; column < 2 * KL_UNIFONT_HALF; column++)
+                    if (g.row[row] >> (15 - column) & 1) kl_canvas_fill(c, x + column, y + row, 1, 1, rgb);
+        } else
             draw_glyph(c, x, y, rgb, l->at[i].code);
         x += l->at[i].cells * kl_letters_width(l);
     }

@@ -94,29 +94,22 @@ void kl_unifont_drop(void) {
     font.len = 0;
 }
 
-/* The line that the byte at `at` belongs to. */
-static void line_around(size_t at, struct line *out) {
-    while (at && font.text[at - 1] != '\n')
-        at--;
-    read_line(font.text, font.len, at, out);
-}
-
-static void unpack(const struct line *l, struct kl_glyph *out) {
-    size_t each = l->digits / KL_UNIFONT_ROWS;
-    out->halves = l->digits == WIDE ? 2 : 1;
-    for (size_t i = 0; i < KL_UNIFONT_ROWS; i++) {
-        unsigned row;
-        digits(l->dots + i * each, each, &row);
-        out->row[i] = (uint16_t)(l->digits == WIDE ? row : row << KL_UNIFONT_HALF);
-    }
-}
-
 bool kl_unifont_find(unsigned code, struct kl_glyph *out) {
     struct line l;
     for (size_t low = 0, high = font.len; low < high;) {
-        line_around(low + (high - low) / 2, &l);
+        /* The line that the byte at `at` belongs to. */
+        size_t at = low + (high - low) / 2;
+        while (at && font.text[at - 1] != '\n')
+            at--;
+        read_line(font.text, font.len, at, &l);
         if (l.code == code) {
-            unpack(&l, out);
+            size_t each = l.digits / KL_UNIFONT_ROWS;
+            out->halves = l.digits == WIDE ? 2 : 1;
+            for (size_t i = 0; i < KL_UNIFONT_ROWS; i++) {
+                unsigned row;
+                digits(l.dots + i * each, each, &row);
+                out->row[i] = (uint16_t)(l.digits == WIDE ? row : row << KL_UNIFONT_HALF);
+            }
             return true;
         }
         if (l.code < code)

@@ -29,11 +29,6 @@ bool kl_env_rotation(struct kl_emulator *e, unsigned cmd, void *data) {
     return e->told.turns;
 }
 
-static void set_format(struct kl_emulator *e, enum retro_pixel_format format) {
-    if (e->picture.format != format) e->picture.kept = false;
-    e->picture.format = format;
-}
-
 /* A format that is newer than the wrapper's drawing is refused everywhere. */
 bool kl_env_pixel_format(struct kl_emulator *e, unsigned cmd, void *data) {
     if (!data) return false;
@@ -47,7 +42,8 @@ bool kl_env_pixel_format(struct kl_emulator *e, unsigned cmd, void *data) {
     e->told.reinit = e->told.reinit || (!known && told_before(e)); /* drivers know it only from then on */
     e->told.has_format = true;
     e->told.format = format;
-    set_format(e, format);
+    if (e->picture.format != format) e->picture.kept = false;
+    e->picture.format = format;
     return true;
 }
 

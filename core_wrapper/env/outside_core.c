@@ -67,14 +67,6 @@ static void give_av(struct kl_emulator *e, const struct kl_outside *o) {
 
 /* --- out of an emulator --- */
 
-static void take_disk(struct kl_outside *o, const struct kl_emulator *e) {
-    const struct retro_disk_control_ext_callback *d = &e->told.disk_control;
-    o->disk = d->get_image_index ? (uint16_t)d->get_image_index() : KL_OUTSIDE_NO_DISK;
-    o->disks = d->get_num_images ? (uint16_t)d->get_num_images() : KL_OUTSIDE_NO_DISK;
-    o->ejected = d->get_eject_state && d->get_eject_state();
-    o->tray = e->tray.open ? e->tray : (struct kl_tray){0};
-}
-
 static bool take_options(struct kl_outside *o, const struct kl_emulator *e) {
     struct kl_writer w;
     o->updated = e->options.updated;
@@ -105,7 +97,11 @@ bool kl_outside_collect(struct kl_outside *o, const struct kl_emulator *e) {
     kl_quirks_platform(e->quirks, kl_world_system, o->platform);
     memcpy(o->device, e->device, sizeof o->device);
     o->subsystem = e->content.special ? e->content.type + 1 : 0;
-    take_disk(o, e);
+    const struct retro_disk_control_ext_callback *d = &e->told.disk_control;
+    o->disk = d->get_image_index ? (uint16_t)d->get_image_index() : KL_OUTSIDE_NO_DISK;
+    o->disks = d->get_num_images ? (uint16_t)d->get_num_images() : KL_OUTSIDE_NO_DISK;
+    o->ejected = d->get_eject_state && d->get_eject_state();
+    o->tray = e->tray.open ? e->tray : (struct kl_tray){0};
     memcpy(o->held, e->latch.keyboard.held, sizeof o->held);
     o->lasting = e->lasting;
     o->only_count = (uint8_t)kl_core_only_names(&e->only, o->only);
@@ -144,14 +140,6 @@ static void give_only(struct kl_emulator *e, const struct kl_outside *o) {
     if (!there && kl_memory_map(&e->memory, wanted)) e->told.map_changed = true;
 }
 
-static void give_ports(struct kl_emulator *e, const struct kl_outside *o) {
-    for (unsigned p = 0; p < KL_MAX_SEATS; p++) {
-        if (e->device[p] == o->device[p]) continue;
-        e->device[p] = o->device[p];
-        e->core.set_controller_port_device(p, o->device[p] ? o->device[p] - 1 : RETRO_DEVICE_JOYPAD);
-    }
-}
-
 bool kl_outside_other_list(const struct kl_outside *o, const struct kl_emulator *e) {
     struct kl_outside here = {0};
     bool same = take_options(&here, e) && here.options_len == o->options_len &&
@@ -177,7 +165,11 @@ bool kl_outside_apply(struct kl_emulator *e, const struct kl_outside *o) {
     e->rotation = o->rotation;
     e->supports = o->supports;
     give_only(e, o);
-    give_ports(e, o);
+    for (unsigned p = 0; p < KL_MAX_SEATS; p++) {
+        if (e->device[p] == o->device[p]) continue;
+        e->device[p] = o->device[p];
+        e->core.set_controller_port_device(p, o->device[p] ? o->device[p] - 1 : RETRO_DEVICE_JOYPAD);
+    }
     e->tray = o->tray;
     if (o->disk != KL_OUTSIDE_NO_DISK) kl_emulator_put_disk(e, o->disk, o->ejected);
     /* A core that asks finds them down. One that takes events has heard of them: that is in its state. */

@@ -85,17 +85,13 @@ static void forget_old(struct kl_audio *a, double keep) {
     if (waits > keep) a->pos = (double)a->end - keep;
 }
 
-/* Without room in the buffer, the sound being heard comes first. */
-static size_t place_for(struct kl_audio *a, size_t frames) {
+void kl_audio_add(struct kl_audio *a, const int16_t *stereo, size_t frames) {
+    if (!a->ring) return;
+    /* Without room in the buffer, the sound being heard comes first. */
     if (a->elastic && a->audible == KL_AUDIBLE_NONE)
         forget_old(a, frames < RING_WAITS ? RING_WAITS - (double)frames : 0);
     double room = RING_WAITS - ((double)a->end - a->pos);
-    return (double)frames <= room ? frames : (size_t)room;
-}
-
-void kl_audio_add(struct kl_audio *a, const int16_t *stereo, size_t frames) {
-    if (!a->ring) return;
-    frames = place_for(a, frames);
+    frames = (double)frames <= room ? frames : (size_t)room;
     for (size_t done = 0; done < frames;) {
         size_t at = a->end & RING_MASK, n = frames - done;
         if (n > RING_FRAMES - at) n = RING_FRAMES - at;
@@ -279,14 +275,6 @@ static double speed_for(const struct kl_audio *a) {
     return speed < SPEED_MAX ? speed : SPEED_MAX;
 }
 
-static void note_left(struct kl_audio *a, double call_s) {
-    double slow = call_s / SLOW_S, fast = call_s / FAST_S;
-    if (!a->left_known) slow = fast = 1;
-    a->left_known = true;
-    a->left_slow += (waiting(a) - a->left_slow) * (slow < 1 ? slow : 1);
-    a->left_fast += (waiting(a) - a->left_fast) * (fast < 1 ? fast : 1);
-}
-
 /* How many samples the frontend has used up since the call before, its timer's wobble taken out. */
 static unsigned due(struct kl_audio *a, uint64_t now_us, double call_s) {
     double per_s = a->worth * a->fps, usual = call_s * per_s;
@@ -334,14 +322,12 @@ static bool may_rise(const struct kl_audio *a, unsigned want) {
     return !a->muted && waiting(a) >= least;
 }
 
-static void rise(struct kl_audio *a, unsigned want) {
-    forget_old(a, want + target(a) + a->worth / 2);
-    jump(a, a->pos);
-    a->audible = KL_AUDIBLE_FULL;
-}
-
 static void give(struct kl_audio *a, unsigned want, double call_s, retro_audio_sample_batch_t front) {
-    if (a->audible == KL_AUDIBLE_NONE && may_rise(a, want)) rise(a, want);
+    if (a->audible == KL_AUDIBLE_NONE && may_rise(a, want)) {
+        forget_old(a, want + target(a) + a->worth / 2);
+        jump(a, a->pos);
+        a->audible = KL_AUDIBLE_FULL;
+    }
     struct portion p = {.want = want, .speed = a->left_known ? speed_for(a) : 1};
     bool let_go = a->muted || waiting(a) > MUCH_S * a->rate;
     double lasts = (waiting(a) - look(p.speed)) / fmax(a->speed, p.speed), lacks = want - fmax(lasts, 0);
@@ -357,14 +343,11 @@ static void give(struct kl_audio *a, unsigned want, double call_s, retro_audio_s
     play(a, &p, front);
     if (a->audible == KL_AUDIBLE_NONE) forget_old(a, target(a) + 2 * a->worth + want);
     a->bridged = fmax(a->bridged - want * STEADY, 0);
-    note_left(a, call_s);
-}
-
-/* Some cores play a little more or less than they state. */
-static void measure(struct kl_audio *a, unsigned runs) {
-    double now = (double)(a->end - a->frame_end);
-    a->frame_end = a->end;
-    if (runs == 1 && fabs(now - a->stated) < a->stated * 0.05) a->worth += (now - a->worth) / 1024;
+    double slow = call_s / SLOW_S, fast = call_s / FAST_S;
+    if (!a->left_known) slow = fast = 1;
+    a->left_known = true;
+    a->left_slow += (waiting(a) - a->left_slow) * (slow < 1 ? slow : 1);
+    a->left_fast += (waiting(a) - a->left_fast) * (fast < 1 ? fast : 1);
 }
 
 void kl_audio_call(struct kl_audio *a, unsigned runs, uint64_t now_us, double interval_us,
@@ -373,7 +356,10 @@ void kl_audio_call(struct kl_audio *a, unsigned runs, uint64_t now_us, double in
     double call_s = interval_us / 1e6, left = (double)a->frame_end - a->pos;
     bool usual = runs == 1 && !a->muted, begun = a->end > a->begun;
     a->clean_s = usual ? a->clean_s + call_s : 0;
-    measure(a, runs);
+    /* Some cores play a little more or less than they state. */
+    double now = (double)(a->end - a->frame_end);
+    a->frame_end = a->end;
+    if (runs == 1 && fabs(now - a->stated) < a->stated * 0.05) a->worth += (now - a->worth) / 1024;
     if (!a->elastic && !begun) {
         for (unsigned n = due(a, now_us, call_s); n; n--)
             put(a, 0, 0, front);

@@ -28,13 +28,6 @@ static void read_analog(const struct kl_latch *l, struct kl_input *in, retro_inp
             state(port, RETRO_DEVICE_ANALOG, RETRO_DEVICE_INDEX_ANALOG_BUTTON, RETRO_DEVICE_ID_JOYPAD_L2 + i);
 }
 
-static void read_mouse(struct kl_input *in, retro_input_state_t state, unsigned port) {
-    in->mouse_x = state(port, RETRO_DEVICE_MOUSE, 0, RETRO_DEVICE_ID_MOUSE_X);
-    in->mouse_y = state(port, RETRO_DEVICE_MOUSE, 0, RETRO_DEVICE_ID_MOUSE_Y);
-    for (unsigned id = RETRO_DEVICE_ID_MOUSE_LEFT; id <= RETRO_DEVICE_ID_MOUSE_BUTTON_5; id++)
-        if (state(port, RETRO_DEVICE_MOUSE, 0, id)) in->mouse_buttons |= (uint16_t)(1u << id);
-}
-
 static bool is_gun_button(unsigned id) {
     return (id >= RETRO_DEVICE_ID_LIGHTGUN_TRIGGER && id <= RETRO_DEVICE_ID_LIGHTGUN_DPAD_RIGHT) ||
            id == RETRO_DEVICE_ID_LIGHTGUN_IS_OFFSCREEN || id == RETRO_DEVICE_ID_LIGHTGUN_RELOAD;
@@ -45,14 +38,6 @@ static void read_gun(struct kl_input *in, retro_input_state_t state, unsigned po
     in->gun_y = state(port, RETRO_DEVICE_LIGHTGUN, 0, RETRO_DEVICE_ID_LIGHTGUN_SCREEN_Y);
     for (unsigned id = 0; id <= RETRO_DEVICE_ID_LIGHTGUN_RELOAD; id++)
         if (is_gun_button(id) && state(port, RETRO_DEVICE_LIGHTGUN, 0, id)) in->gun_buttons |= 1u << id;
-}
-
-static void read_touches(struct kl_input *in, retro_input_state_t state, unsigned port) {
-    for (unsigned i = 0; i < KL_TOUCHES; i++) {
-        in->touch[i].x = state(port, RETRO_DEVICE_POINTER, i, RETRO_DEVICE_ID_POINTER_X);
-        in->touch[i].y = state(port, RETRO_DEVICE_POINTER, i, RETRO_DEVICE_ID_POINTER_Y);
-        in->touch[i].pressed = state(port, RETRO_DEVICE_POINTER, i, RETRO_DEVICE_ID_POINTER_PRESSED) != 0;
-    }
 }
 
 static bool asked(const struct kl_latch *l, unsigned device) {
@@ -121,9 +106,21 @@ void kl_latch_poll(struct kl_latch *l, retro_input_state_t state, unsigned seats
         kl_input_neutral(in);
         in->joypad = read_pad(l, state, p);
         if (asked(l, RETRO_DEVICE_ANALOG)) read_analog(l, in, state, p);
-        if (asked(l, RETRO_DEVICE_MOUSE)) read_mouse(in, state, p);
+        if (asked(l, RETRO_DEVICE_MOUSE)) {
+            in->mouse_x = state(p, RETRO_DEVICE_MOUSE, 0, RETRO_DEVICE_ID_MOUSE_X);
+            in->mouse_y = state(p, RETRO_DEVICE_MOUSE, 0, RETRO_DEVICE_ID_MOUSE_Y);
+            for (unsigned id = RETRO_DEVICE_ID_MOUSE_LEFT; id <= RETRO_DEVICE_ID_MOUSE_BUTTON_5; id++)
+                if (state(p, RETRO_DEVICE_MOUSE, 0, id)) in->mouse_buttons |= (uint16_t)(1u << id);
+        }
         if (asked(l, RETRO_DEVICE_LIGHTGUN)) read_gun(in, state, p);
-        if (asked(l, RETRO_DEVICE_POINTER)) read_touches(in, state, p);
+        if (asked(l, RETRO_DEVICE_POINTER)) {
+            for (unsigned i = 0; i < KL_TOUCHES; i++) {
+                in->touch[i].x = state(p, RETRO_DEVICE_POINTER, i, RETRO_DEVICE_ID_POINTER_X);
+                in->touch[i].y = state(p, RETRO_DEVICE_POINTER, i, RETRO_DEVICE_ID_POINTER_Y);
+                in->touch[i].pressed =
+                    state(p, RETRO_DEVICE_POINTER, i, RETRO_DEVICE_ID_POINTER_PRESSED) != 0;
+            }
+        }
         if (l->filter) hide(in, in->joypad, l->filter(l->filter_ctx, p, in->joypad));
         if (l->has_pending)
             kl_input_fold(&l->pending[p], in);
@@ -233,16 +230,14 @@ static int16_t pointer_state(const struct kl_input *in, unsigned index, unsigned
     }
 }
 
-/* The machine has one keyboard, whatever the port. */
-static int16_t keyboard_state(struct kl_latch *l, unsigned id) {
-    kl_key_put(&l->asked_key, id, true);
-    return kl_keyboard_down(&l->keyboard, id);
-}
-
 int16_t kl_latch_state(struct kl_latch *l, unsigned port, unsigned device, unsigned index, unsigned id) {
     device &= RETRO_DEVICE_MASK;
     if (device < 32) l->asked |= 1u << device;
-    if (device == RETRO_DEVICE_KEYBOARD) return keyboard_state(l, id);
+    if (device == RETRO_DEVICE_KEYBOARD) {
+        /* The machine has one keyboard, whatever the port. */
+        kl_key_put(&l->asked_key, id, true);
+        return kl_keyboard_down(&l->keyboard, id);
+    }
     if (port >= KL_MAX_SEATS) return 0;
     const struct kl_input *in = &l->frame.in[port];
     switch (device) {

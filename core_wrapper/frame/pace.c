@@ -119,10 +119,6 @@ static void watch_progress(struct kl_pace *p, uint64_t now_us) {
     p->since_behind = p->behind;
 }
 
-static double gentle(const struct kl_pace *p) {
-    return fmin(fmax(GENTLE, GENTLE_MORE * p->behind), GENTLE_MOST);
-}
-
 /* An unseen frame costs no more than a seen one. If it seems so, the machine was busy with other work. */
 static double each_us(const struct kl_pace *p) {
     return p->hidden_us > 0 && p->hidden_us < p->shown_us ? p->hidden_us : p->shown_us;
@@ -148,7 +144,8 @@ uint32_t kl_pace_most(struct kl_pace *p, uint32_t closed, uint32_t spacing, uint
     p->behind = behind > 0 ? (uint32_t)(behind + EARLY) : 0;
     set_mode(p, now_us);
     watch_progress(p, now_us);
-    double faster = p->mode == KL_PACE_BRISK ? BRISK : gentle(p);
+    double faster =
+        p->mode == KL_PACE_BRISK ? BRISK : fmin(fmax(GENTLE, GENTLE_MORE * p->behind), GENTLE_MOST);
     p->credit = fmin(p->credit, 1) + fmin(p->elapsed, HITCH_MOST) * (1 + faster);
     double most = p->mode == KL_PACE_FLAT_OUT ? FAST_RUNS : floor(p->credit + EARLY);
     if (spacing && here - spacing > most) most = ceil(here - spacing);

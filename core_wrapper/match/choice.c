@@ -422,12 +422,6 @@ bool kl_choice_again(struct kl_match *m) {
     return true;
 }
 
-/* A change in the core options is the player's newest choice and counts over any earlier one. */
-static void heed_menu(struct kl_match *m) {
-    m->choice.by_menu = true;
-    m->choice.left = false;
-}
-
 static void look(struct kl_match *m, uint64_t now_us) {
     char now[sizeof m->choice.menu];
     see_menu(m, now);
@@ -438,17 +432,11 @@ static void look(struct kl_match *m, uint64_t now_us) {
     if (!m->choice.turned_us || now_us - m->choice.turned_us < SETTLED_US || m->emu.phase == KL_PHASE_READY)
         return;
     m->choice.turned_us = 0;
-    heed_menu(m);
+    /* A change in the core options is the player's newest choice and counts over any earlier one. */
+    m->choice.by_menu = true;
+    m->choice.left = false;
     bool stays = m->choice.netplay && said(m) != KL_PLAY_ALONE; /* its room is none of the menu's */
     if (!stays) change(m, wanted(m));
-}
-
-static void say_no_relay(struct kl_match *m) {
-    bool alone = *m->config.host || said(m) == KL_PLAY_AUTO || said(m) == KL_PLAY_ALONE;
-    if (!alone && !m->choice.told_no_relay)
-        kl_frontend_say(&m->front, KL_SCREEN_WARNING, 6000,
-                        "no relay is set: run keylock install --relay HOST");
-    m->choice.told_no_relay = !alone;
 }
 
 void kl_choice_turn(struct kl_match *m, uint64_t now_us) {
@@ -460,7 +448,11 @@ void kl_choice_turn(struct kl_match *m, uint64_t now_us) {
     if (m->state == KL_MATCH_RETRYING && now_us >= m->choice.retry_us) (void)kl_choice_again(m);
     if (m->emu.runner || now_us - m->choice.looked_us < LOOK_US) return;
     m->choice.looked_us = now_us;
-    say_no_relay(m);
+    bool alone = *m->config.host || said(m) == KL_PLAY_AUTO || said(m) == KL_PLAY_ALONE;
+    if (!alone && !m->choice.told_no_relay)
+        kl_frontend_say(&m->front, KL_SCREEN_WARNING, 6000,
+                        "no relay is set: run keylock install --relay HOST");
+    m->choice.told_no_relay = !alone;
     if (kl_match_lockable(m->state)) look(m, now_us);
 }
 

@@ -217,11 +217,6 @@ static int give(struct kl_match *m, const struct kl_order *o, char *answer, size
     }
 }
 
-static int show_panel(struct kl_match *m, char *answer, size_t cap) {
-    snprintf(answer, cap, "the panel is %s", kl_screen_panel_toggle(&m->front.screen) ? "on" : "off");
-    return 0;
-}
-
 static int mute(struct kl_match *m, const char *who, char *answer, size_t cap) {
     const struct kl_member *member = m->link ? find(m, who, answer, cap) : NULL;
     if (!m->link) return refuse(answer, cap, "you are in no room");
@@ -298,7 +293,10 @@ static bool is_for_now(struct kl_match *m, uint8_t kind) {
 int kl_command_do(struct kl_match *m, const char *words, char *answer, size_t cap) {
     struct kl_words w;
     if (kl_words_parse(&w, words, answer, cap) != 0) return -1;
-    if (w.panel) return show_panel(m, answer, cap);
+    if (w.panel) {
+        snprintf(answer, cap, "the panel is %s", kl_screen_panel_toggle(&m->front.screen) ? "on" : "off");
+        return 0;
+    }
     if (w.ahead) {
         snprintf(answer, cap, "%s", kl_run_ahead_toggle(m));
         return 0;

@@ -165,16 +165,6 @@ static bool turned(struct kl_match *m, unsigned i) {
     return true;
 }
 
-static void give_own(struct kl_match *m) {
-    char words[KL_WORDS_MAX];
-    for (unsigned i = 0; i < kl_own_count(); i++) {
-        if (!kl_own_option(i)->verb || !turned(m, i) || is_neutral(m, i)) continue;
-        snprintf(words, sizeof words, "%s%s", kl_own_option(i)->verb, m->control.menu.own[i]);
-        kl_command_key(m, words);
-        set_back(m, i);
-    }
-}
-
 /* The option at i is one of this screen alone. */
 static void show_here(struct kl_match *m, unsigned i, bool on) {
     char ignored[KL_WORDS_MAX];
@@ -224,7 +214,15 @@ static void look_at_menu(struct kl_match *m, uint64_t now_us) {
         m->control.menu.given = false;
     }
     if (!m->control.menu.turned_us || now_us - m->control.menu.turned_us < SETTLED_US) return;
-    if (!m->control.menu.given) give_own(m);
+    if (!m->control.menu.given) {
+        char words[KL_WORDS_MAX];
+        for (unsigned i = 0; i < kl_own_count(); i++) {
+            if (!kl_own_option(i)->verb || !turned(m, i) || is_neutral(m, i)) continue;
+            snprintf(words, sizeof words, "%s%s", kl_own_option(i)->verb, m->control.menu.own[i]);
+            kl_command_key(m, words);
+            set_back(m, i);
+        }
+    }
     m->control.menu.given = true;
     if (m->control.menu.wait || m->emu.phase != KL_PHASE_PLAYING) return;
     if (!give_option(m)) m->control.menu.turned_us = 0;

@@ -16,16 +16,6 @@
 
 /* --- loading --- */
 
-/* Is the state all of the core? Looking changes some cores, so it is loaded once more. */
-static uint8_t look(struct kl_match *m, const struct kl_snapshot_view *v) {
-    size_t bytes = m->emu.core.serialize_size();
-    uint8_t *again = bytes == v->state_len ? calloc(1, bytes) : NULL;
-    bool same = again && kl_core_serialize(&m->emu.core, again, bytes) && memcmp(again, v->state, bytes) == 0;
-    free(again);
-    return m->emu.core.unserialize(v->state, v->state_len) ? (same ? KL_HEALED_SAME : KL_HEALED_OTHER)
-                                                           : KL_HEALED_NOT;
-}
-
 /* True if only the core could do something that it has not done by itself; names it. */
 static bool lacks(struct kl_match *m, const struct kl_snapshot_view *v, char why[KL_SNAPSHOT_LACKED]) {
     const char *name = kl_outside_lacks(&m->emu, &v->outside);
@@ -63,7 +53,13 @@ static uint8_t load(struct kl_match *m, const struct kl_snapshot_view *v, const 
     put_outside(m, v, first);
     if (!kl_files_back(m, &m->emu, files, own)) return KL_HEALED_NOT;
     if (!m->emu.core.unserialize(v->state, v->state_len)) return KL_HEALED_NOT;
-    uint8_t how = look(m, v);
+    /* Is the state all of the core? Looking changes some cores, so it is loaded once more. */
+    size_t bytes = m->emu.core.serialize_size();
+    uint8_t *again = bytes == v->state_len ? calloc(1, bytes) : NULL;
+    bool same = again && kl_core_serialize(&m->emu.core, again, bytes) && memcmp(again, v->state, bytes) == 0;
+    free(again);
+    uint8_t how = m->emu.core.unserialize(v->state, v->state_len) ? (same ? KL_HEALED_SAME : KL_HEALED_OTHER)
+                                                                  : KL_HEALED_NOT;
     put_outside(m, v, first);                    /* the core may have declared something while it loaded, */
     (void)kl_files_back(m, &m->emu, files, own); /* or written */
     memcpy(m->play.run.plays, v->head.plays, sizeof m->play.run.plays);
@@ -78,13 +74,6 @@ static uint8_t load(struct kl_match *m, const struct kl_snapshot_view *v, const 
 }
 
 /* --- running again: all that leaves a trace in the core is done as it was the first time --- */
-
-static void mark_again(struct kl_match *m, uint32_t frame) {
-    struct kl_statehash ignored;
-    kl_statehash_take(&ignored, &m->emu.core, &m->play.ram, &m->play.buffer);
-    kl_chain_label(&m->play.chain);
-    kl_snapshot_keep(m, frame);
-}
 
 static void run_unseen(struct kl_match *m, const struct kl_frame *f, const struct kl_commands *set,
                        bool from_snapshot) {
@@ -270,7 +259,13 @@ bool kl_heal_rerun(struct kl_match *m, uint64_t from_us) {
         if (!next_past(m, &f)) shots->back.how = KL_HEALED_NOT; /* a hole: cannot be */
         if (shots->back.how == KL_HEALED_NOT) break;
         bool loaded = shots->back.at == shots->back.from; /* it was taken for the frame's hash, or after it */
-        if (f.flags & KL_FRAME_HASH && !loaded) mark_again(m, f.number);
+        if (f.flags & KL_FRAME_HASH && !loaded) {
+            uint32_t frame = f.number;
+            struct kl_statehash ignored;
+            kl_statehash_take(&ignored, &m->emu.core, &m->play.ram, &m->play.buffer);
+            kl_chain_label(&m->play.chain);
+            kl_snapshot_keep(m, frame);
+        }
         run_unseen(m, &f, f.flags & KL_FRAME_COMMANDS ? &shots->back.past.frames.commands : NULL,
                    loaded && !shots->back.own);
         shots->back.at++;

@@ -46,13 +46,6 @@ static void player_name(struct kl_match *m, char *out, size_t cap) {
     if (!len) strcpy(out, "player");
 }
 
-/* The menu must be there before it is asked. */
-static void follow_wishes(struct kl_match *m, struct kl_params *p) {
-    if (!m->emu.told.options) kl_own_options_alone(m->front.call.environment);
-    m->emu.told.options = true;
-    if (p->clocked) kl_control_wish(m, p);
-}
-
 bool kl_join_any_version(struct kl_match *m) {
     return m->config.other_version && !m->join.request.quick;
 }
@@ -67,7 +60,10 @@ static void fill_hello(struct kl_match *m, struct kl_hello *hello, bool any_vers
     snprintf(hello->match, sizeof hello->match, "%s", m->config.match);
     hello->seats_wanted = r->seats;
     hello->params = m->config.params;
-    follow_wishes(m, &hello->params);
+    /* The menu must be there before it is asked. */
+    if (!m->emu.told.options) kl_own_options_alone(m->front.call.environment);
+    m->emu.told.options = true;
+    if (hello->params.clocked) kl_control_wish(m, &hello->params);
     hello->params.fps_uhz = kl_emulator_fps_uhz(m->emu.av.timing.fps);
     hello->door = (uint8_t)((r->unlisted ? KL_DOOR_UNLISTED : 0) | (m->config.let_go ? KL_DOOR_LET_GO : 0) |
                             (r->once ? KL_DOOR_ONCE : 0) | (r->quick ? KL_DOOR_QUICK : 0) |

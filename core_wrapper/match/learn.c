@@ -29,15 +29,11 @@ static bool find_program(struct kl_match *m, char *out, size_t cap, bool *own) {
     return kl_library_file_of(&here, out, cap);
 }
 
-/* The child loads the game by its path. */
-static const char *content_path(struct kl_match *m) {
-    const struct kl_content *c = &m->emu.content;
-    return !c->special && c->count == 1 ? c->item[0].path : NULL;
-}
-
 void kl_learn_begin(struct kl_match *m) {
     char program[KL_FILE_PATH], err[KLW_TEXT_MAX];
-    const char *content = content_path(m);
+    /* The child loads the game by its path. */
+    const struct kl_content *c = &m->emu.content;
+    const char *content = !c->special && c->count == 1 ? c->item[0].path : NULL;
     bool own, off = !strcmp(m->config.learn, "off") || !strcmp(m->config.profile, "off");
     m->profile.learn.found = false;
     if (off || m->profile.learn.measuring.id || !content || !kl_file_readable(content) ||

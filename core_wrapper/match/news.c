@@ -172,20 +172,16 @@ static void show_notices(struct kl_match *m) {
     }
 }
 
-/* The host may change it at any time. */
-static void note_delay(struct kl_match *m, const struct kl_participant_status *was) {
-    unsigned is_s = m->status.roster.delay_s;
-    bool outside = m->emu.phase == KL_PHASE_PLAYING && m->status.welcome.client == KL_WATCHER;
-    if (outside && was->roster.delay_s != is_s)
-        kl_frontend_say(&m->front, KL_SCREEN_INFO, 5000, "you watch, %u s behind the players", is_s);
-}
-
 void kl_news_tell(struct kl_match *m, const struct kl_participant_status *was) {
     note_roster(m, &was->roster);
     note_figures(m, was);
     note_link(m, was);
     note_seats(m, was->welcome.seats);
-    note_delay(m, was);
+    /* The host may change it at any time. */
+    unsigned is_s = m->status.roster.delay_s;
+    bool outside = m->emu.phase == KL_PHASE_PLAYING && m->status.welcome.client == KL_WATCHER;
+    if (outside && was->roster.delay_s != is_s)
+        kl_frontend_say(&m->front, KL_SCREEN_INFO, 5000, "you watch, %u s behind the players", is_s);
     note_healed(m);
     say_desync(m);
     keep_states(m);

@@ -78,18 +78,6 @@ static uint16_t short_of(uint64_t v) {
     return v > UINT16_MAX ? UINT16_MAX : (uint16_t)v;
 }
 
-/* Of the call before: it has run its frames. */
-static void remember(struct kl_match *m, uint64_t now_us) {
-    const struct klw_report *r = &m->play.report;
-    const struct kl_client_stats *s = &m->status.lock;
-    struct kl_graph_step step = {.backlog = short_of(r->backlog), .stalled = r->stalled};
-    if (r->run) {
-        step.need = s->need;
-        step.had = s->had;
-    }
-    kl_graph_add(&m->overlay.history, &step, now_us);
-}
-
 /* One frame or two are nothing. */
 static void follow_backlog(struct kl_match *m, uint64_t now_us) {
     struct kl_panel *p = &m->overlay.panel;
@@ -388,7 +376,15 @@ static void follow_font(struct kl_match *m) {
 void kl_overlay_turn(struct kl_match *m, uint64_t now_us) {
     kl_screen_draw(&m->front.screen, m->config.draw && can_paint(m));
     if (m->overlay.panel.stage == KL_PANEL_PLAYING) {
-        remember(m, now_us);
+        /* Of the call before: it has run its frames. */
+        const struct klw_report *r = &m->play.report;
+        const struct kl_client_stats *s = &m->status.lock;
+        struct kl_graph_step step = {.backlog = short_of(r->backlog), .stalled = r->stalled};
+        if (r->run) {
+            step.need = s->need;
+            step.had = s->had;
+        }
+        kl_graph_add(&m->overlay.history, &step, now_us);
         count_second(m, now_us);
     }
     follow_backlog(m, now_us);

@@ -333,16 +333,14 @@ static unsigned local_seats(struct kl_match *m) {
     return m->status.welcome.seats ? m->status.welcome.seats : 1;
 }
 
-/* The first frame: the core gets the save that the frontend has read from the player's file. */
-static void begin_free(struct kl_match *m) {
-    m->play.begins_free = false;
-    kl_play_begin(m);
-    kl_world_rate(m->emu.world, kl_emulator_fps_uhz(m->emu.av.timing.fps));
-    kl_memory_give_saves(&m->emu.memory, &m->emu.core);
-}
-
 void kl_play_local(struct kl_match *m, bool still, uint64_t now_us) {
-    if (m->emu.phase == KL_PHASE_FREE && m->play.begins_free) begin_free(m);
+    if (m->emu.phase == KL_PHASE_FREE && m->play.begins_free) {
+        /* The first frame: the core gets the save that the frontend has read from the player's file. */
+        m->play.begins_free = false;
+        kl_play_begin(m);
+        kl_world_rate(m->emu.world, kl_emulator_fps_uhz(m->emu.av.timing.fps));
+        kl_memory_give_saves(&m->emu.memory, &m->emu.core);
+    }
     if (m->emu.phase == KL_PHASE_FREE && m->play.next_frame >= STILL_FRAMES && still) {
         kl_play_idle(m, now_us);
         return;

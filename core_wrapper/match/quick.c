@@ -97,14 +97,6 @@ static enum kl_quick_news look(struct kl_quick *q) {
     return KL_QUICK_FAILED;
 }
 
-static void tell(struct kl_quick *q, enum kl_quick_news news) {
-    kl_mutex_lock(&q->asker.mutex);
-    q->news = news;
-    q->resting = news == KL_QUICK_FOUND && !*q->want.beside;
-    memcpy(q->text, q->found, sizeof q->text);
-    kl_mutex_unlock(&q->asker.mutex);
-}
-
 /* False: kl_quick_look() has not been called since a room was found. */
 static bool is_to_look(struct kl_quick *q) {
     kl_mutex_lock(&q->asker.mutex);
@@ -123,7 +115,11 @@ static void run(void *arg) {
             continue;
         }
         enum kl_quick_news news = look(q);
-        tell(q, news);
+        kl_mutex_lock(&q->asker.mutex);
+        q->news = news;
+        q->resting = news == KL_QUICK_FOUND && !*q->want.beside;
+        memcpy(q->text, q->found, sizeof q->text);
+        kl_mutex_unlock(&q->asker.mutex);
         uint32_t every_us = *q->want.beside ? BESIDE_US : AGAIN_US;
         uint64_t again_us = kl_now_us() + every_us + randombytes_uniform(every_us);
         bool waits = news != KL_QUICK_FOUND || *q->want.beside;

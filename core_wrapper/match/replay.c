@@ -125,11 +125,6 @@ static void seat_all(struct kl_match *m, uint32_t frame) {
 
 /* --- the core at a place --- */
 
-static void fail(struct kl_match *m, const char *why) {
-    kl_frontend_fail(&m->front, "%s", why);
-    kl_match_on(m, KL_ON_DIE);
-}
-
 bool kl_replay_begin(struct kl_match *m) {
     struct kl_replay *r = &m->play.replay;
     const struct kl_klr_head *head = &r->rec->head;
@@ -142,7 +137,8 @@ bool kl_replay_begin(struct kl_match *m) {
     s->prepare.epoch_s = head->flags & KL_KLR_HAS_EPOCH ? head->epoch_s : EPOCH_DEFAULT;
     kl_command_end(m);
     if (kl_load_afresh(m, r->rec->start, r->rec->start_len, s->prepare.epoch_s, err, sizeof err) != 0) {
-        fail(m, err);
+        kl_frontend_fail(&m->front, "%s", err);
+        kl_match_on(m, KL_ON_DIE);
         return false;
     }
     kl_match_on(m, KL_ON_SHOW);

@@ -51,14 +51,6 @@ static void mix(uint8_t *bytes, const uint8_t *base, size_t len) {
         bytes[i] ^= base[i];
 }
 
-static void thin_out(struct kl_replay_states *s) {
-    while (s->bytes > s->most && s->step < s->groups) {
-        s->step *= 2;
-        for (unsigned i = 0; i < s->groups; i++)
-            if (i % s->step) drop_group(s, &s->group[i]);
-    }
-}
-
 /* The state before, whose difference counts. NULL: no memory. */
 static uint8_t *base_of(const struct kl_replay_states *s, const struct kl_replay_state *before) {
     if (!s->last || s->last_frame != before->frame) return kl_replay_states_unpack(s, before);
@@ -95,7 +87,11 @@ void kl_replay_states_add(struct kl_replay_states *s, uint32_t frame, uint32_t s
     free(s->last);
     s->last = bytes;
     s->last_frame = frame;
-    thin_out(s);
+    while (s->bytes > s->most && s->step < s->groups) {
+        s->step *= 2;
+        for (unsigned i = 0; i < s->groups; i++)
+            if (i % s->step) drop_group(s, &s->group[i]);
+    }
 }
 
 const struct kl_replay_state *kl_replay_states_find(const struct kl_replay_states *s, uint32_t frame,

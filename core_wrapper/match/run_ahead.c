@@ -374,13 +374,6 @@ static bool may_fit(struct kl_match *m) {
     return kl_now_us() >= a->rest_us && kl_ahead_fits(&work, 1, 0) > 0;
 }
 
-static void note_call(struct kl_run_ahead *a, uint64_t now_us) {
-    if (!a->sum.first_us) a->sum.first_us = now_us;
-    a->sum.last_us = now_us;
-    a->sum.calls++;
-    a->sum.frames_sum += a->plan.frames;
-}
-
 int kl_run_ahead_turn(struct kl_match *m, uint32_t due, uint64_t now_us) {
     struct kl_run_ahead *a = of(m);
     if (a->shown.open && !a->run.emu && !m->play.next_frame && may_run(m)) begin(m, 0, NULL);
@@ -392,7 +385,10 @@ int kl_run_ahead_turn(struct kl_match *m, uint32_t due, uint64_t now_us) {
         stop(m);
         return -1;
     }
-    note_call(a, now_us);
+    if (!a->sum.first_us) a->sum.first_us = now_us;
+    a->sum.last_us = now_us;
+    a->sum.calls++;
+    a->sum.frames_sum += a->plan.frames;
     if (a->plan.at < a->plan.want) return 0; /* the next call goes on */
     int newly = (int)(a->plan.at > a->plan.shown ? a->plan.at - a->plan.shown : 0);
     kl_ahead_showed(&a->plan);

@@ -80,14 +80,6 @@ static void load_afresh(struct kl_match *m) {
     kl_checks_loaded(m);
 }
 
-/* From 1; 0: any. */
-static void take_seat(struct kl_match *m, unsigned seat) {
-    char words[32];
-    unsigned own = m->play.own_seats ? (unsigned)__builtin_ctz(m->status.welcome.seats) + 1 : seat;
-    snprintf(words, sizeof words, "swap %u %u", own, seat);
-    if (seat && seat != own) kl_command_key(m, words);
-}
-
 static void begin(struct kl_match *m) {
     kl_choice_begun(m);
     m->play.own_seats = (unsigned)__builtin_popcount(m->status.welcome.seats);
@@ -99,7 +91,12 @@ static void begin(struct kl_match *m) {
     kl_record_begin(&m->record, m->status.start, m->status.start_len);
     kl_play_hold_pace(m, true);
     kl_overlay_begin(m);
-    take_seat(m, kl_take_over_begin(m));
+    /* From 1; 0: any. */
+    unsigned seat = kl_take_over_begin(m);
+    char words[32];
+    unsigned own = m->play.own_seats ? (unsigned)__builtin_ctz(m->status.welcome.seats) + 1 : seat;
+    snprintf(words, sizeof words, "swap %u %u", own, seat);
+    if (seat && seat != own) kl_command_key(m, words);
 }
 
 static void end(struct kl_match *m) {
@@ -193,14 +190,6 @@ void kl_session_update(struct kl_match *m) {
     follow(m, was.phase);
 }
 
-static void follow_netplay(struct kl_match *m, uint64_t now_us) {
-    struct kl_netplay_ask ask = kl_netplay_turn(&m->netplay, now_us);
-    const struct kl_url *to = &ask.to;
-    if (ask.leaves) kl_choice_netplay_over(m);
-    if (ask.enters)
-        kl_netplay_entered(&m->netplay, kl_choice_netplay(m, to->host, to->port, to->fingerprint, to->room));
-}
-
 /* Before the frame: the link's news, and the player's other ways into and out of a room. */
 static void beside(struct kl_match *m, uint64_t now_us) {
     if (m->link) kl_session_update(m);
@@ -208,7 +197,11 @@ static void beside(struct kl_match *m, uint64_t now_us) {
     if (m->link) kl_learn_turn(m, now_us);
     if (m->link) kl_talking_turn(m);
     kl_choice_turn(m, now_us);
-    follow_netplay(m, now_us);
+    struct kl_netplay_ask ask = kl_netplay_turn(&m->netplay, now_us);
+    const struct kl_url *to = &ask.to;
+    if (ask.leaves) kl_choice_netplay_over(m);
+    if (ask.enters)
+        kl_netplay_entered(&m->netplay, kl_choice_netplay(m, to->host, to->port, to->fingerprint, to->room));
     kl_control_turn(m, now_us);
     kl_overlay_turn(m, now_us);
 }
@@ -230,13 +223,6 @@ static void run(struct kl_match *m, uint64_t from_us) {
     kl_netplay_send(&m->netplay);
 }
 
-/* A recording was taken over, for a room. */
-static void open_room(struct kl_match *m) {
-    kl_command_end(m);
-    memset(&m->status, 0, sizeof m->status);
-    if (!kl_choice_open(m)) kl_match_on(m, KL_ON_DIE);
-}
-
 void kl_session_run(struct kl_match *m) {
     uint64_t from_us = kl_now_us();
     m->play.report.event[0] = 0;
@@ -246,7 +232,12 @@ void kl_session_run(struct kl_match *m) {
             kl_challenge_turn(m, from_us);
         else
             kl_replay_turn(m, from_us);
-        if (!kl_replay_on(m)) open_room(m);
+        if (!kl_replay_on(m)) {
+            /* A recording was taken over, for a room. */
+            kl_command_end(m);
+            memset(&m->status, 0, sizeof m->status);
+            if (!kl_choice_open(m)) kl_match_on(m, KL_ON_DIE);
+        }
     } else {
         run(m, from_us);
     }

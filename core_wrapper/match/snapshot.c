@@ -102,18 +102,6 @@ static void end_job(struct kl_match *m, bool wait) {
 
 /* --- taking --- */
 
-static void fill_head(struct kl_match *m, struct kl_snapshot_head *h, uint32_t frame) {
-    memset(h, 0, sizeof *h);
-    h->frame = frame;
-    h->chance = kl_world_chance(m->emu.world);
-    h->time = kl_world_time(m->emu.world);
-    h->policy = m->command.params.policy;
-    h->wait_budget_ms = m->command.params.wait_budget_ms;
-    h->spacing_fixed = m->command.params.spacing_fixed;
-    memcpy(h->plays, m->play.run.plays, sizeof h->plays);
-    h->mask = m->profile.room.mask;
-}
-
 /* The thread keeps the bytes that it hashes or packs until it is done. */
 static void drop_own(struct kl_match *m) {
     struct kl_snapshots *shots = &m->snapshots;
@@ -141,7 +129,15 @@ bool kl_snapshot_given(const struct kl_match *m) {
 static uint8_t *begin(struct kl_match *m, uint32_t frame, const struct kl_fileset *files, size_t bytes,
                       uint8_t **state, size_t *len) {
     struct kl_snapshot_head head;
-    fill_head(m, &head, frame);
+    memset(&head, 0, sizeof head);
+    head.frame = frame;
+    head.chance = kl_world_chance(m->emu.world);
+    head.time = kl_world_time(m->emu.world);
+    head.policy = m->command.params.policy;
+    head.wait_budget_ms = m->command.params.wait_budget_ms;
+    head.spacing_fixed = m->command.params.spacing_fixed;
+    memcpy(head.plays, m->play.run.plays, sizeof head.plays);
+    head.mask = m->profile.room.mask;
     if (!kl_outside_collect(&m->snapshots.outside, &m->emu)) return NULL;
     return kl_snapshot_begin(&head, &m->snapshots.outside, files, bytes, state, len);
 }

@@ -20,19 +20,6 @@
 
 /* --- the state --- */
 
-/* Names and seats of those who play at this frame. */
-static void put_players(struct kl_match *m, char out[KL_START_WHO_MAX]) {
-    const struct kl_roster *r = &m->status.roster;
-    char all[KL_MAX_CLIENTS * (KL_NAME_SHOWN + 2)];
-    size_t used = 0;
-    *all = 0;
-    for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++)
-        if (r->member[i].seats)
-            used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "",
-                                     kl_command_shown(m, &r->member[i]).text);
-    kl_copy_cut(out, KL_START_WHO_MAX, all);
-}
-
 /* The core as it stands; packed is heap. NULL, or why not. */
 static const char *take_state(struct kl_match *m, struct kl_start_state *s, uint8_t **packed) {
     const struct kl_recording *rec = m->play.replay.rec;
@@ -52,23 +39,20 @@ static const char *take_state(struct kl_match *m, struct kl_start_state *s, uint
     s->chance = kl_world_chance(m->emu.world);
     memcpy(s->room_id, rec->head.room_id, sizeof s->room_id);
     kl_copy_cut(s->match, sizeof s->match, rec->room.match);
-    put_players(m, s->players);
+    /* Names and seats of those who play at this frame. */
+    const struct kl_roster *r = &m->status.roster;
+    char all[KL_MAX_CLIENTS * (KL_NAME_SHOWN + 2)];
+    size_t used = 0;
+    *all = 0;
+    for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++)
+        if (r->member[i].seats)
+            used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "",
+                                     kl_command_shown(m, &r->member[i]).text);
+    kl_copy_cut(s->players, KL_START_WHO_MAX, all);
     return NULL;
 }
 
 /* --- saves and files --- */
-
-static void put_memories(struct kl_match *m, struct kl_start *s) {
-    unsigned kept = 0;
-    for (unsigned i = 0; i < s->memory_count; i++) {
-        struct kl_start_memory *is = &s->memory[i];
-        const uint8_t *now = m->emu.core.get_memory_data(is->id);
-        if (!now || m->emu.core.get_memory_size(is->id) != is->len) continue;
-        s->memory[kept] = *is;
-        s->memory[kept++].bytes = now;
-    }
-    s->memory_count = kept;
-}
 
 static struct kl_start_file *file_at(struct kl_start *s, const char *path) {
     for (unsigned i = 0; i < s->file_count; i++)
@@ -121,7 +105,15 @@ static const char *make_start(struct kl_match *m, struct kl_take_over *t, struct
         s->option_count = 0;
         kl_emulator_put_options(&m->emu, s);
         kl_start_put_system(s, kl_world_system);
-        put_memories(m, s);
+        unsigned kept = 0;
+        for (unsigned i = 0; i < s->memory_count; i++) {
+            struct kl_start_memory *is = &s->memory[i];
+            const uint8_t *now = m->emu.core.get_memory_data(is->id);
+            if (!now || m->emu.core.get_memory_size(is->id) != is->len) continue;
+            s->memory[kept] = *is;
+            s->memory[kept++].bytes = now;
+        }
+        s->memory_count = kept;
         why = encode(t, s);
     }
     memcpy(t->agreed, s->state.hash, sizeof t->agreed);

@@ -24,14 +24,6 @@ static const struct kl_field *table_of(uint8_t kind) {
     return kind < sizeof table / sizeof *table ? table[kind] : NULL;
 }
 
-static void write_link(struct kl_writer *w, const struct kl_url *url) {
-    char link[KL_URL_MAX + 1];
-    if (kl_url_write(url, link, sizeof link) == 0)
-        kl_write_bytes(w, link, strlen(link));
-    else
-        w->failed = true;
-}
-
 int kl_channel_encode(const struct kl_channel_packet *p, uint8_t *buf, size_t cap) {
     const struct kl_field *table = table_of(p->kind);
     struct kl_writer w;
@@ -40,7 +32,13 @@ int kl_channel_encode(const struct kl_channel_packet *p, uint8_t *buf, size_t ca
     kl_write_u8(&w, p->kind);
     if (p->kind == KL_CHANNEL_GREET) kl_write_bytes(&w, magic, sizeof magic);
     kl_fields_write(&w, table, p);
-    if (p->kind == KL_CHANNEL_TICKET) write_link(&w, &p->url);
+    if (p->kind == KL_CHANNEL_TICKET) {
+        char link[KL_URL_MAX + 1];
+        if (kl_url_write(&p->url, link, sizeof link) == 0)
+            kl_write_bytes(&w, link, strlen(link));
+        else
+            w.failed = true;
+    }
     return w.failed ? KL_E_SPACE : (int)(w.at - buf);
 }
 

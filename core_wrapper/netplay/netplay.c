@@ -221,14 +221,6 @@ static void open_room(struct kl_netplay *n, const char *host, uint16_t port, con
     enter(n, host, port, fingerprint, room);
 }
 
-/* Without a relay this machine is one, from now until the match is over. */
-static void host_relay(struct kl_netplay *n) {
-    char dir[KL_FILE_PATH], err[256] = "no memory";
-    bool good = kl_state_folder("relay", dir, err, sizeof err) == 0;
-    n->hosted = good ? kl_hosted_open(dir) : NULL;
-    if (!n->hosted) kl_frontend_fail(n->front, "netplay: no relay is set, and none starts here: %s", err);
-}
-
 /* True: the room is on its way, or cannot come about. So below. */
 static bool wait_for_relay(struct kl_netplay *n) {
     char fingerprint[KL_FINGERPRINT_CHARS + 1], err[256];
@@ -250,8 +242,13 @@ static bool host_room(struct kl_netplay *n) {
     if (n->hosted) return wait_for_relay(n);
     if (*n->config->host)
         open_room(n, n->config->host, n->config->port, n->config->fingerprint);
-    else
-        host_relay(n);
+    else {
+        /* Without a relay this machine is one, from now until the match is over. */
+        char dir[KL_FILE_PATH], err[256] = "no memory";
+        bool good = kl_state_folder("relay", dir, err, sizeof err) == 0;
+        n->hosted = good ? kl_hosted_open(dir) : NULL;
+        if (!n->hosted) kl_frontend_fail(n->front, "netplay: no relay is set, and none starts here: %s", err);
+    }
     return !n->hosted;
 }
 
@@ -265,13 +262,6 @@ static void end_relay(struct kl_netplay *n) {
 
 /* --- the guest --- */
 
-static void look_for_host(struct kl_netplay *n) {
-    struct kl_reach_list list = {.count = 0};
-    kl_reach_add(&list, n->ticket.host);
-    kl_reach_add_peers(&list);
-    n->reach = kl_reach_open(&list, n->ticket.port);
-}
-
 static void end_looking(struct kl_netplay *n) {
     kl_reach_close(n->reach);
     n->reach = NULL;
@@ -280,7 +270,12 @@ static void end_looking(struct kl_netplay *n) {
 /* True: it was found, or is lost. */
 static bool find_host(struct kl_netplay *n) {
     char address[KL_ADDRESS_TEXT];
-    if (!n->reach) look_for_host(n);
+    if (!n->reach) {
+        struct kl_reach_list list = {.count = 0};
+        kl_reach_add(&list, n->ticket.host);
+        kl_reach_add_peers(&list);
+        n->reach = kl_reach_open(&list, n->ticket.port);
+    }
     enum kl_reach_news news = n->reach ? kl_reach_look(n->reach, address) : KL_REACH_NOWHERE;
     if (news == KL_REACH_ASKING) return false;
     end_looking(n);
@@ -464,17 +459,6 @@ static void disconnected(uint16_t client) {
     if (n->serving == client) n->serving = 0;
 }
 
-static void note_silence(struct kl_netplay *n, uint64_t now_us) {
-    for (unsigned i = 0; i <= GUESTS; i++) {
-        bool there = n->guest[i].state != GUEST_NONE && n->guest[i].state != GUEST_OUT;
-        bool silent = there && now_us > n->guest[i].heard_us + SILENCE_US;
-        if (silent && !n->guest[i].silent)
-            kl_frontend_log(n->front, "netplay: nothing came through RetroArch for 10 s%s",
-                            n->carrier[i] ? "" : "; the match does not need it");
-        n->guest[i].silent = silent;
-    }
-}
-
 /* The relay's word on the room that we are in for the session. */
 static void follow_room(struct kl_netplay *n) {
     bool in =
@@ -502,7 +486,14 @@ static void turn(struct kl_netplay *n, uint64_t now_us) {
     if (!n->active) return;
     if (n->room_wanted) n->room_wanted = n->host ? !host_room(n) : !enter_room(n);
     follow_room(n);
-    note_silence(n, now_us);
+    for (unsigned i = 0; i <= GUESTS; i++) {
+        bool there = n->guest[i].state != GUEST_NONE && n->guest[i].state != GUEST_OUT;
+        bool silent = there && now_us > n->guest[i].heard_us + SILENCE_US;
+        if (silent && !n->guest[i].silent)
+            kl_frontend_log(n->front, "netplay: nothing came through RetroArch for 10 s%s",
+                            n->carrier[i] ? "" : "; the match does not need it");
+        n->guest[i].silent = silent;
+    }
     if (n->host && n->in_room && *n->link && n->status->welcome.host) serve(n, now_us);
 }
 

@@ -46,13 +46,6 @@ struct kl_reach {
     unsigned found;   /* with KL_REACH_FOUND */
 };
 
-/* Opens a socket for each address; -1 on failure. */
-static void open_sockets(struct kl_reach *r, int fd[KL_REACH_MAX]) {
-    char err[256];
-    for (unsigned i = 0; i < r->list.count; i++)
-        fd[i] = kl_ask_open(&r->asker, r->list.address[i], r->port, err, sizeof err);
-}
-
 static void close_sockets(const struct kl_reach *r, const int fd[KL_REACH_MAX]) {
     for (unsigned i = 0; i < r->list.count; i++)
         kl_socket_close(fd[i]);
@@ -63,7 +56,10 @@ static void run(void *arg) {
     struct kl_reach *r = arg;
     uint64_t until_us = kl_now_us() + KL_REACH_US;
     int fd[KL_REACH_MAX], found = -1;
-    open_sockets(r, fd);
+    /* Opens a socket for each address; -1 on failure. */
+    char err[256];
+    for (unsigned i = 0; i < r->list.count; i++)
+        fd[i] = kl_ask_open(&r->asker, r->list.address[i], r->port, err, sizeof err);
     while (found < 0 && !r->asker.leaving && kl_now_us() < until_us)
         found = kl_ask_first(&r->asker, fd, r->list.count, 0);
     close_sockets(r, fd);

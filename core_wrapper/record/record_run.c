@@ -36,19 +36,6 @@ static void find_origin(struct kl_record *r) {
     r->origin.epoch_s = r->status->prepare.epoch_s;
 }
 
-/* Options that have another value here than the room's start data says. */
-static void record_options(struct kl_record *r, const struct kl_start *start) {
-    for (unsigned i = 0; i < r->emu->options.count; i++) {
-        struct kl_klr_event e = {.kind = KL_KLR_OPTION};
-        const struct kl_option *o = &r->emu->options.at[i];
-        bool said = false;
-        for (unsigned k = 0; k < start->option_count && !said; k++)
-            said = !strcmp(start->option[k].key, o->key) && !strcmp(start->option[k].value, o->value);
-        snprintf(e.text, sizeof e.text, "%s=%s", o->key, o->value);
-        if (!said) kl_recorder_event(&r->recorder, &e);
-    }
-}
-
 static void describe_room(struct kl_record *r, struct kl_klr_room *room) {
     const struct kl_roster *roster = &r->status->roster;
     kl_copy_cut(room->name, sizeof room->name, r->room);
@@ -78,24 +65,23 @@ static void record_head(struct kl_record *r, const uint8_t *data, size_t len) {
     describe_room(r, &room);
     kl_recorder_head(&r->recorder, r->status->welcome.client, &head, &room, data, len);
     if (start && data && kl_start_decode(start, data, len) != 0) start->option_count = 0;
-    if (start) record_options(r, start);
+    if (start) {
+        /* Options that have another value here than the room's start data says. */
+        for (unsigned i = 0; i < r->emu->options.count; i++) {
+            struct kl_klr_event e = {.kind = KL_KLR_OPTION};
+            const struct kl_option *o = &r->emu->options.at[i];
+            bool said = false;
+            for (unsigned k = 0; k < start->option_count && !said; k++)
+                said = !strcmp(start->option[k].key, o->key) && !strcmp(start->option[k].value, o->value);
+            snprintf(e.text, sizeof e.text, "%s=%s", o->key, o->value);
+            if (!said) kl_recorder_event(&r->recorder, &e);
+        }
+    }
     free(start);
 }
 
 bool kl_record_wanted(const struct kl_config *c) {
     return *c->record && strcmp(c->record, "off") != 0;
-}
-
-/* A file of its own for this match in that folder: TIME ROOM CLIENT.klr, the time without colons. */
-static bool name_in(const struct kl_record *r, const char *dir, char *out, size_t cap) {
-    char when[KL_WALL_TEXT], name[KL_WALL_TEXT + KL_NAME_MAX + 16], ignored[KLW_TEXT_MAX];
-    size_t len = 0;
-    snprintf(name, sizeof name, "%s %s %u.klr", kl_wall_text(when, kl_wall_us()), r->room,
-             r->status->welcome.client);
-    for (char *c = name; *c; c++)
-        if (*c != ':') name[len++] = (unsigned char)*c < ' ' || strchr("/\\*?\"<>|", *c) ? '_' : *c;
-    name[len] = 0;
-    return kl_file_join(out, cap, dir, name, ignored, sizeof ignored) == 0;
 }
 
 /* The file to record into, as `record` says. False: there is none, and why is "" if none is wanted. */
@@ -110,7 +96,17 @@ static bool find_file(const struct kl_record *r, char out[KL_FILE_PATH], char *w
             return false;
         to = dir;
     }
-    if (kl_dir_exists(to)) return name_in(r, to, out, KL_FILE_PATH);
+    if (kl_dir_exists(to)) {
+        /* A file of its own for this match in that folder: TIME ROOM CLIENT.klr, the time without colons. */
+        char when[KL_WALL_TEXT], name[KL_WALL_TEXT + KL_NAME_MAX + 16], ignored[KLW_TEXT_MAX];
+        size_t len = 0;
+        snprintf(name, sizeof name, "%s %s %u.klr", kl_wall_text(when, kl_wall_us()), r->room,
+                 r->status->welcome.client);
+        for (char *c = name; *c; c++)
+            if (*c != ':') name[len++] = (unsigned char)*c < ' ' || strchr("/\\*?\"<>|", *c) ? '_' : *c;
+        name[len] = 0;
+        return kl_file_join(out, KL_FILE_PATH, to, name, ignored, sizeof ignored) == 0;
+    }
     snprintf(out, KL_FILE_PATH, "%s", to);
     return true;
 }
@@ -152,12 +148,8 @@ void kl_record_run_finish(struct kl_record *r) {
 
 /* --- frames --- */
 
-static struct retro_memory_map memory_map(struct kl_record *r) {
-    return kl_memory_inner(&r->emu->memory);
-}
-
 static void plant(struct kl_record *r) {
-    struct retro_memory_map map = memory_map(r);
+    struct retro_memory_map map = kl_memory_inner(&r->emu->memory);
     char line[256];
     r->corrupt.set = false;
     r->planted_once = true;

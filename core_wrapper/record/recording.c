@@ -250,14 +250,6 @@ static bool put_hash(struct kl_recording *r, const struct kl_klr_hash *h) {
     return true;
 }
 
-/* A later set of that label takes their place. */
-static void drop_others(struct kl_recording *r, uint32_t label) {
-    unsigned kept = 0;
-    for (unsigned i = 0; i < r->others; i++)
-        if (r->other[i].label != label) r->other[kept++] = r->other[i];
-    r->others = kept;
-}
-
 static bool read_hash(struct kl_recording *r, struct kl_reader *in) {
     struct kl_klr_hash h;
     kl_klr_read_hash(in, &h);
@@ -270,7 +262,12 @@ static bool read_hash(struct kl_recording *r, struct kl_reader *in) {
         r->other[r->others++] = h;
         return true;
     } else {
-        drop_others(r, h.label);
+        /* A later set of that label takes their place. */
+        uint32_t label = h.label;
+        unsigned kept = 0;
+        for (unsigned i = 0; i < r->others; i++)
+            if (r->other[i].label != label) r->other[kept++] = r->other[i];
+        r->others = kept;
     }
     r->said.label = h.label;
     r->said.clients = h.clients;
@@ -391,15 +388,6 @@ static int read_blocks(struct kl_recording *r, struct kl_klr_cursor *c) {
     return 0;
 }
 
-/* Of the match's minutes: 60 frames a second, where ROOM does not say it. */
-static void name_packed_damage(struct kl_recording *r, const struct kl_klr_unpacked *u) {
-    uint64_t minute =
-        r->room.has_params ? 60 * (uint64_t)r->room.params.fps_uhz / 1000000 : KL_KLR_MINUTE_FRAMES;
-    snprintf(r->damage, sizeof r->damage,
-             "in the packed frame %u, minute %" PRIu64 " of the match, at byte %" PRIu64 ": %s",
-             u->frames + 1, r->frames / minute + 1, u->at, u->damage);
-}
-
 static int unpack(struct kl_recording *r, struct kl_klr_unpacked *u, const char *name, char *err,
                   size_t err_len) {
     int result = kl_klr_unpack(u, r->bytes, r->len, name, err, err_len);
@@ -426,7 +414,14 @@ int kl_recording_parse(struct kl_recording *r, void *bytes, size_t len, const ch
                  KL_KLR_VERSION, r->head.version);
         return -1;
     }
-    if (*u.damage && !*r->damage) name_packed_damage(r, &u);
+    if (*u.damage && !*r->damage) {
+        /* Of the match's minutes: 60 frames a second, where ROOM does not say it. */
+        uint64_t minute =
+            r->room.has_params ? 60 * (uint64_t)r->room.params.fps_uhz / 1000000 : KL_KLR_MINUTE_FRAMES;
+        snprintf(r->damage, sizeof r->damage,
+                 "in the packed frame %u, minute %" PRIu64 " of the match, at byte %" PRIu64 ": %s",
+                 u.frames + 1, r->frames / minute + 1, u.at, u.damage);
+    }
     memset(r->now, 0, sizeof r->now);
     if (r->deeds) qsort(r->deed, r->deeds, sizeof *r->deed, deed_order);
     return 0;

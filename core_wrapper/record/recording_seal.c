@@ -93,20 +93,16 @@ static bool frames_are(const struct walk *k, const uint8_t *room_id, const struc
            memcmp(p->chain.digest, want->digest, sizeof want->digest) == 0;
 }
 
-/* As the room had it: the system is the writer's own. */
-static void identity_of(const struct kl_recording *r, uint8_t out[16]) {
+static const char *check(const struct kl_recording *r, const struct walk *k, struct kl_pieces *p) {
+    struct kl_proof_match of = {.epoch_s = r->head.epoch_s};
+    memcpy(of.room_id, r->head.room_id, sizeof of.room_id);
+    /* As the room had it: the system is the writer's own. */
     struct kl_facts facts = {0};
     for (unsigned i = 0; i < r->room.facts.count; i++) {
         const struct kl_fact *f = &r->room.facts.fact[i];
         if (strcmp(f->key, KL_RECORDING_SYSTEM) != 0) (void)kl_facts_add(&facts, f->key, f->value);
     }
-    kl_identity(&facts, out);
-}
-
-static const char *check(const struct kl_recording *r, const struct walk *k, struct kl_pieces *p) {
-    struct kl_proof_match of = {.epoch_s = r->head.epoch_s};
-    memcpy(of.room_id, r->head.room_id, sizeof of.room_id);
-    identity_of(r, of.identity);
+    kl_identity(&facts, of.identity);
     kl_proof_start(k->start, k->start_len, of.start);
     switch (kl_proof_check(&r->seal, &of, r->head.relay_key)) {
     case KL_PROOF_FALSE: return "the seal's signature is not of this match, its frames and hashes";
@@ -143,11 +139,6 @@ static const struct kl_klr_hash *said(const struct kl_recording *r, unsigned at,
     return NULL;
 }
 
-static struct kl_hash as_said(const struct kl_klr_hash *h) {
-    return (struct kl_hash){
-        .frame = h->label, .has = h->has, .ram = h->ram, .state = h->state, .picture = h->picture};
-}
-
 static enum kl_signed compare(const struct kl_recording *r, const struct kl_klr_sign *s) {
     const struct kl_sign *is = &s->sign;
     const struct kl_hash newest = {
@@ -158,7 +149,8 @@ static enum kl_signed compare(const struct kl_recording *r, const struct kl_klr_
     for (unsigned i = 0; i < r->hashes && r->hash[i].label <= is->label; i++) {
         const struct kl_klr_hash *h = said(r, i, s->client);
         if (!h) continue;
-        struct kl_hash next = as_said(h);
+        struct kl_hash next = (struct kl_hash){
+            .frame = h->label, .has = h->has, .ram = h->ram, .state = h->state, .picture = h->picture};
         there = h->label == is->label;
         if (there && (next.has != is->has || next.ram != is->ram || next.state != is->state ||
                       next.picture != is->picture))

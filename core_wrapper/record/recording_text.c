@@ -50,13 +50,6 @@ static void put_input(const struct kl_recorded_input *i, FILE *out) {
     fputc('\n', out);
 }
 
-static void put_hash(const struct kl_klr_hash *h, FILE *out) {
-    char ram[17] = "-", state[17] = "-";
-    if (h->has & KL_HASH_RAM) snprintf(ram, sizeof ram, "%016" PRIx64, h->ram);
-    if (h->has & KL_HASH_STATE) snprintf(state, sizeof state, "%016" PRIx64, h->state);
-    fprintf(out, "hash %" PRIu32 " %s %s\n", h->label, ram, state);
-}
-
 int kl_recording_text(struct kl_recording *r, FILE *out) {
     static const char *const word[] = {
         [KL_DEED_COMMAND] = "do", [KL_DEED_FLIP] = "flip", [KL_DEED_ALIEN] = "alien"};
@@ -72,8 +65,13 @@ int kl_recording_text(struct kl_recording *r, FILE *out) {
                     r->deed[deed].text);
         for (; input < r->inputs && r->input[input].frame <= f; input++)
             put_input(&r->input[input], out);
-        for (; hash < r->hashes && r->hash[hash].label <= f; hash++)
-            put_hash(&r->hash[hash], out);
+        for (; hash < r->hashes && r->hash[hash].label <= f; hash++) {
+            const struct kl_klr_hash *h = &r->hash[hash];
+            char ram[17] = "-", state[17] = "-";
+            if (h->has & KL_HASH_RAM) snprintf(ram, sizeof ram, "%016" PRIx64, h->ram);
+            if (h->has & KL_HASH_STATE) snprintf(state, sizeof state, "%016" PRIx64, h->state);
+            fprintf(out, "hash %" PRIu32 " %s %s\n", h->label, ram, state);
+        }
     }
     fprintf(out, "frames %" PRIu32 " %" PRIu32 "\n", r->first, r->frames);
     if (*r->damage) fprintf(out, "damage %s\n", r->damage);

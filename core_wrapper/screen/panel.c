@@ -35,23 +35,19 @@ static bool is_blank(const struct kl_letters *l, unsigned i) {
     return i < l->count && l->at[i].code == ' ';
 }
 
-/* The end of a line of so many cells: at a blank, if there is one in its second half. */
-static unsigned break_at(const struct kl_letters *l, unsigned from, int cells) {
-    unsigned i = from, blank = from;
-    for (int used = 0; i < l->count && used + l->at[i].cells <= cells; i++) {
-        if (is_blank(l, i) && used > cells / 2) blank = i;
-        used += l->at[i].cells;
-    }
-    return i == l->count || is_blank(l, i) || blank == from ? i : blank;
-}
-
 /* Draws the letters in lines of so many cells, at least 2. Returns the number of lines, `most` at most;
  * longer text is cut. c NULL: draws nothing. */
 static int draw_letters(const struct kl_canvas *c, int x, int y, int cells, int most, uint32_t rgb,
                         const struct kl_letters *l) {
     int n = 0;
     for (unsigned at = 0; at < l->count && n < most; n++) {
-        unsigned end = break_at(l, at, cells);
+        /* The end of a line of so many cells: at a blank, if there is one in its second half. */
+        unsigned i = at, blank = at;
+        for (int used = 0; i < l->count && used + l->at[i].cells <= cells; i++) {
+            if (is_blank(l, i) && used > cells / 2) blank = i;
+            used += l->at[i].cells;
+        }
+        unsigned end = i == l->count || is_blank(l, i) || blank == at ? i : blank;
         if (c) kl_canvas_letters(c, x, y + n * kl_letters_height(l), l, at, end, rgb);
         for (at = end; is_blank(l, at);)
             at++;
@@ -91,18 +87,15 @@ __attribute__((format(__printf__, 3, 4))) static void add(struct chips *s, uint3
     s->at[s->count++].rgb = rgb;
 }
 
-static int cells_of(const char *text) {
-    int n = 0;
-    while (kl_font_next(&text))
-        n++;
-    return n;
-}
-
 /* As many in a line as fit. Returns the lines; c NULL: draws nothing. */
 static int flow(const struct kl_canvas *c, const struct chips *s, int x, int y, int cells) {
     int lines = 0, used = 0;
     for (int i = 0; i < s->count; i++) {
-        int wide = cells_of(s->at[i].text);
+        const char *text = s->at[i].text;
+        int n = 0;
+        while (kl_font_next(&text))
+            n++;
+        int wide = n;
         bool fits = used && used + GAP_CELLS + wide <= cells;
         if (!fits) lines++;
         int at = fits ? used + GAP_CELLS : 0, line_y = y + (lines - 1) * LINE_HEIGHT;
@@ -138,27 +131,6 @@ static void add_member(struct chips *s, const struct kl_panel *p, const struct k
         : grey   ? GREY
                  : CYAN,
         "%s%s%s%s", m->name, *seats ? " " : "", seats, mark_of(p, m));
-}
-
-static void add_members(struct chips *s, const struct kl_panel *p, int most) {
-    int count = (int)(p->count < KL_MAX_CLIENTS ? p->count : KL_MAX_CLIENTS);
-    int shown = count <= most ? count : most - 1;
-    for (int i = 0; i < shown; i++)
-        add_member(s, p, &p->member[i]);
-    if (shown < count) add(s, GREY, "%d more", count - shown);
-}
-
-static void add_recorded(struct chips *s, const struct kl_panel *p, bool wide) {
-    if (p->record_days)
-        add(s, YELLOW, wide ? "recorded, kept %u day%s" : "recorded", p->record_days,
-            p->record_days == 1 ? "" : "s");
-}
-
-static void add_watchers(struct chips *s, const struct kl_panel *p) {
-    if (p->watchers && p->delay_s)
-        add(s, GREY, "%u watch%s %u s later", p->watchers, p->watchers == 1 ? "es" : "", p->delay_s);
-    else if (p->watchers)
-        add(s, GREY, "%u watch%s", p->watchers, p->watchers == 1 ? "es" : "");
 }
 
 static void add_voice(struct chips *s, const struct kl_panel *p, bool wide) {
@@ -228,9 +200,19 @@ static void add_sync(struct chips *s, const struct kl_panel *p, bool wide) {
 /* Frames that close by the clock wait for no interval. */
 static void fill_chips(struct chips *s, const struct kl_panel *p, bool wide) {
     s->count = 0;
-    add_members(s, p, wide ? MEMBERS_WIDE : MEMBERS);
-    add_watchers(s, p);
-    add_recorded(s, p, wide);
+    int most = wide ? MEMBERS_WIDE : MEMBERS;
+    int count = (int)(p->count < KL_MAX_CLIENTS ? p->count : KL_MAX_CLIENTS);
+    int shown = count <= most ? count : most - 1;
+    for (int i = 0; i < shown; i++)
+        add_member(s, p, &p->member[i]);
+    if (shown < count) add(s, GREY, "%d more", count - shown);
+    if (p->watchers && p->delay_s)
+        add(s, GREY, "%u watch%s %u s later", p->watchers, p->watchers == 1 ? "es" : "", p->delay_s);
+    else if (p->watchers)
+        add(s, GREY, "%u watch%s", p->watchers, p->watchers == 1 ? "es" : "");
+    if (p->record_days)
+        add(s, YELLOW, wide ? "recorded, kept %u day%s" : "recorded", p->record_days,
+            p->record_days == 1 ? "" : "s");
     add_voice(s, p, wide);
     if (p->any_version) add(s, YELLOW, "any version");
     if (p->economy) add(s, GREY, wide ? "economy room" : "economy");

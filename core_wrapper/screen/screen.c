@@ -91,18 +91,14 @@ static char *plain_copy(char out[LINE], const char *line) {
     return kl_plain(out);
 }
 
-/* The bytes before the words may become fewer: one '?' for a character of several. */
-static size_t words_in_plain(const char *line, size_t words) {
-    char head[LINE];
-    snprintf(head, sizeof head, "%.*s", (int)words, line);
-    return strlen(kl_plain(head));
-}
-
 static void put(struct kl_screen_line *l, enum kl_screen_tone tone, uint64_t from_us, unsigned ms,
                 const char *line, size_t words, int percent) {
     char copy[LINE];
     kl_copy_cut(l->text, sizeof l->text, plain_copy(copy, line));
-    l->words = words_in_plain(line, words);
+    /* The bytes before the words may become fewer: one '?' for a character of several. */
+    char head[LINE];
+    snprintf(head, sizeof head, "%.*s", (int)words, line);
+    l->words = strlen(kl_plain(head));
     l->tone = tone;
     l->percent = percent;
     l->from_us = from_us;

@@ -104,12 +104,6 @@ static bool read_seat(struct kl_seat_file *f) {
     return good;
 }
 
-static void name_it(struct kl_seat_file *f, const uint8_t id[KL_SEAT_FILE_ID], unsigned n) {
-    char hex[2 * KL_SEAT_FILE_ID + 1];
-    sodium_bin2hex(hex, sizeof hex, id, KL_SEAT_FILE_ID);
-    snprintf(f->name, sizeof f->name, "%s-%u", hex, n);
-}
-
 static bool exists(const struct kl_seat_file *f) {
     char path[KL_FILE_PATH], err[64];
     return kl_file_join(path, sizeof path, f->dir, f->name, err, sizeof err) == 0 &&
@@ -120,7 +114,9 @@ static bool exists(const struct kl_seat_file *f) {
 static int take_lowest(struct kl_seat_file *f, const uint8_t id[KL_SEAT_FILE_ID], bool only_left, char *err,
                        size_t err_len) {
     for (unsigned n = 0; n < KL_SEAT_FILES; n++) {
-        name_it(f, id, n);
+        char hex[2 * KL_SEAT_FILE_ID + 1];
+        sodium_bin2hex(hex, sizeof hex, id, KL_SEAT_FILE_ID);
+        snprintf(f->name, sizeof f->name, "%s-%u", hex, n);
         if (only_left && !exists(f)) continue;
         struct kl_file lock;
         int result = take_lock(f, &lock, err, err_len);

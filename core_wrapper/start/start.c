@@ -143,16 +143,6 @@ static bool decode_profile(struct kl_profile_room *p, struct kl_reader *r) {
     return flags & HAS_STATE;
 }
 
-static void decode_options(struct kl_start *s, struct kl_reader *r) {
-    unsigned n = (unsigned)kl_read_var(r, KL_START_OPTIONS);
-    for (unsigned i = 0; i < n && !r->failed; i++) {
-        struct kl_start_option *o = &s->option[s->option_count++];
-        kl_read_string(r, o->key, sizeof o->key);
-        kl_read_string(r, o->value, sizeof o->value);
-        if (!o->key[0]) r->failed = true;
-    }
-}
-
 static void decode_devices(struct kl_start *s, struct kl_reader *r) {
     unsigned n = (unsigned)kl_read_var(r, KL_MAX_SEATS), seen = 0;
     for (unsigned i = 0; i < n && !r->failed; i++) {
@@ -220,7 +210,13 @@ int kl_start_decode(struct kl_start *s, const uint8_t *buf, size_t len) {
     const uint8_t *m = kl_read_bytes(&r, sizeof magic);
     if (!m || memcmp(m, magic, sizeof magic) != 0) return KL_E_MALFORMED;
     bool has_state = decode_profile(&s->profile, &r);
-    decode_options(s, &r);
+    unsigned n = (unsigned)kl_read_var(&r, KL_START_OPTIONS);
+    for (unsigned i = 0; i < n && !r.failed; i++) {
+        struct kl_start_option *o = &s->option[s->option_count++];
+        kl_read_string(&r, o->key, sizeof o->key);
+        kl_read_string(&r, o->value, sizeof o->value);
+        if (!o->key[0]) r.failed = true;
+    }
     decode_devices(s, &r);
     decode_memories(s, &r);
     decode_files(s, &r);

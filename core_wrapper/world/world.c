@@ -15,23 +15,21 @@ struct turning {
     struct kl_world_report *report;
 };
 
-/* A C++ name as people write it, in place: without template arguments, parameters and blanks. */
-static void simplify(char *name) {
-    char *to = name;
-    int depth = 0;
-    for (const char *at = name; *at && !(*at == '(' && depth == 0); at++) {
-        depth += *at == '<';
-        if (depth == 0 && *at != ' ') *to++ = *at;
-        depth -= *at == '>';
-    }
-    *to = 0;
-}
-
 static void list_add(const struct turning *t, char *list, size_t cap, const char *symbol,
                      const char *reason) {
     bool mangled = t->demangle && strncmp(symbol, "_Z", 2) == 0;
     char *plain = mangled ? t->demangle(symbol, NULL, NULL, NULL) : NULL;
-    if (plain) simplify(plain);
+    if (plain) {
+        /* A C++ name as people write it, in place: without template arguments, parameters and blanks. */
+        char *to = plain;
+        int depth = 0;
+        for (const char *at = plain; *at && !(*at == '(' && depth == 0); at++) {
+            depth += *at == '<';
+            if (depth == 0 && *at != ' ') *to++ = *at;
+            depth -= *at == '>';
+        }
+        *to = 0;
+    }
     kl_world_list(list, cap, plain ? plain : symbol, reason);
     free(plain);
 }
@@ -53,22 +51,20 @@ static const struct kl_hook *find_hook(enum kl_from from, const char *name) {
     return h;
 }
 
-static void note_left(const struct turning *t, const char *name) {
-    for (const struct kl_not_turned *n = kl_world_not_turned; n->name; n++) {
-        size_t len = strcspn(n->name, "*");
-        bool prefix = n->name[len] == '*';
-        if (strncmp(name, n->name, len) == 0 && (prefix || name[len] == '\0'))
-            list_add(t, t->report->left, sizeof(t->report->left), name, n->reason);
-    }
-}
-
 /* The original is the loader's address for this object, so that an interposed function stays interposed. It
  * is taken anew each time, because an unloaded core may have taken its C++ library along. */
 static void *replace(void *user, enum kl_from from, const char *name, void *now) {
     struct turning *t = user;
     const struct kl_hook *h = find_hook(from, name);
     if (!h) {
-        if (t->report) note_left(t, name);
+        if (t->report) {
+            for (const struct kl_not_turned *n = kl_world_not_turned; n->name; n++) {
+                size_t len = strcspn(n->name, "*");
+                bool prefix = n->name[len] == '*';
+                if (strncmp(name, n->name, len) == 0 && (prefix || name[len] == '\0'))
+                    list_add(t, t->report->left, sizeof(t->report->left), name, n->reason);
+            }
+        }
         return NULL;
     }
     void *fn = h->fn[t->world - kl_world_at];

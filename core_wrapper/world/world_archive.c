@@ -13,11 +13,6 @@ struct kl_read_file {
     struct kl_spans spans;
 };
 
-static void forget_spans(struct kl_spans *s) {
-    s->count = 0;
-    s->all = false;
-}
-
 static void add_span(struct kl_spans *s, uint64_t from, uint64_t to) {
     unsigned first = 0;
     while (first < s->count && s->at[first].to < from)
@@ -42,7 +37,8 @@ void kl_stream_note(struct kl_stream *s, uint64_t from, uint64_t to) {
     s->read_to = to;
     if (!s->found && s->directory && from == s->directory && !goes_on) {
         s->found = true;
-        forget_spans(&s->before);
+        s->before.count = 0;
+        s->before.all = false;
     }
     if (!s->directory || to > s->directory) to = s->directory ? s->directory : to;
     struct kl_spans *to_list = s->found && s->file ? &s->file->spans : &s->before;

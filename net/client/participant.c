@@ -119,13 +119,6 @@ static bool is_connected(const struct kl_participant *s) {
     return s->dial.s.stage == KL_DIAL_CONNECTED;
 }
 
-/* A frontend that does not call (a menu, a dragged window) is said to be away; its next call ends that. */
-static void notice_absence(struct kl_participant *s, uint64_t now_us) {
-    bool playing = s->status.phase == KL_PARTICIPANT_PLAYING && s->planned_us && !s->said_bye;
-    if (playing && is_connected(s) && !s->lock.away && now_us >= s->planned_us + AWAY_US)
-        kl_client_set_away(&s->lock, true);
-}
-
 static void check_greeting(struct kl_participant *s, uint64_t now_us) {
     if (s->joined || s->dial.s.stage == KL_DIAL_HANDSHAKE) return;
     if (!s->greet_by_us) s->greet_by_us = s->dial.s.answered_us + (*s->relays ? TAKEN_US : GREET_US);
@@ -141,7 +134,11 @@ void kl_participant_turn(struct kl_participant *s, uint64_t now_us) {
     if (!kl_participant_is_over(s)) kl_participant_return_turn(s, now_us);
     if (kl_participant_is_over(s)) return;
     note_keys(s);
-    notice_absence(s, now_us);
+    /* A frontend that does not call (a menu, a dragged window) is said to be away; its next call ends that.
+     * */
+    bool playing = s->status.phase == KL_PARTICIPANT_PLAYING && s->planned_us && !s->said_bye;
+    if (playing && is_connected(s) && !s->lock.away && now_us >= s->planned_us + AWAY_US)
+        kl_client_set_away(&s->lock, true);
     check_greeting(s, now_us);
     if (s->leaving && (!is_connected(s) || (s->said_bye && now_us >= s->leave_by_us)))
         kl_participant_end(s, "left");

@@ -23,16 +23,6 @@ bool kl_participant_next_direct(struct kl_participant *s, struct kl_msg *m) {
     return s->direct.said = true;
 }
 
-static void begin_peer(struct kl_participant_peer *p, uint32_t own_session, const struct kl_peer *is,
-                       uint64_t now_us) {
-    struct kl_session_keys keys = {.cipher = KL_CIPHER_CHACHA20, .session = own_session};
-    memset(p, 0, sizeof *p);
-    p->since_us = now_us;
-    kl_sealer_init(&p->sealer, &keys, is->out);
-    keys.session = is->session;
-    kl_opener_init(&p->opener, &keys, is->in);
-}
-
 static bool is_same(const struct kl_peer *a, const struct kl_peer *b) {
     return a->session == b->session && memcmp(a->out, b->out, sizeof a->out) == 0 &&
            memcmp(a->in, b->in, sizeof a->in) == 0;
@@ -53,8 +43,15 @@ void kl_participant_take_peers(struct kl_participant *s, const struct kl_peers *
             k++;
         if (k < count)
             *p = was[k];
-        else
-            begin_peer(p, s->status.welcome.session, is, now_us);
+        else {
+            struct kl_session_keys keys = {.cipher = KL_CIPHER_CHACHA20,
+                                           .session = s->status.welcome.session};
+            memset(p, 0, sizeof *p);
+            p->since_us = now_us;
+            kl_sealer_init(&p->sealer, &keys, is->out);
+            keys.session = is->session;
+            kl_opener_init(&p->opener, &keys, is->in);
+        }
         p->is = *is;
     }
     sodium_memzero(was, sizeof was);

@@ -41,18 +41,6 @@ static bool is_own(const struct kl_participant *s, uint32_t keyframe) {
     return false;
 }
 
-/* Without a place, the oldest goes to which there is no state. */
-static void note_mark(struct kl_participant *s) {
-    unsigned i = 0;
-    if (s->marks == KL_PARTICIPANT_MARKS) {
-        while (is_own(s, s->mark[i].end))
-            i++;
-        s->marks--;
-        memmove(&s->mark[i], &s->mark[i + 1], (s->marks - i) * sizeof s->mark[0]);
-    }
-    s->mark[s->marks++] = s->chain;
-}
-
 void kl_participant_own_states(struct kl_participant *s, const uint32_t *keyframe, unsigned count) {
     unsigned skip = count > KL_RECORD_STATES ? count - KL_RECORD_STATES : 0;
     s->owns = count - skip;
@@ -101,7 +89,17 @@ static bool make_place(struct kl_participant *s, const struct kl_frame *f) {
 void kl_participant_past_keep(struct kl_participant *s, const struct kl_frame *f) {
     struct kl_history *h = &s->past;
     uint8_t bytes[KL_INTERVAL_BYTES];
-    if (f->flags & KL_FRAME_HASH && f->number == s->chain.end && f->number > 0) note_mark(s);
+    if (f->flags & KL_FRAME_HASH && f->number == s->chain.end && f->number > 0) {
+        /* Without a place, the oldest goes to which there is no state. */
+        unsigned i = 0;
+        if (s->marks == KL_PARTICIPANT_MARKS) {
+            while (is_own(s, s->mark[i].end))
+                i++;
+            s->marks--;
+            memmove(&s->mark[i], &s->mark[i + 1], (s->marks - i) * sizeof s->mark[0]);
+        }
+        s->mark[s->marks++] = s->chain;
+    }
     const struct kl_commands *commands =
         f->flags & KL_FRAME_COMMANDS ? kl_client_commands(&s->lock, f->number) : NULL;
     int result;

@@ -85,15 +85,6 @@ static bool all_said(const struct kl_participant *s) {
     return s->hash_got == s->hash_put && s->lock.sample_acked >= s->lock.stats.next_sample;
 }
 
-static bool next_bye(struct kl_participant *s, uint64_t now_us, struct kl_msg *m) {
-    if (!s->leaving || (!all_said(s) && now_us < s->leave_by_us)) return false;
-    s->sign_wanted = true;
-    if (s->joined && next_sign(s, m)) return true;
-    *m = (struct kl_msg){.kind = KL_MSG_BYE, .text.text = "left"};
-    s->said_bye = true;
-    return true;
-}
-
 bool kl_participant_say(struct kl_participant *s, const struct kl_channels *c, uint64_t now_us,
                         struct kl_msg *m) {
     bool bulk = c->bulk_room > 0;
@@ -107,7 +98,12 @@ bool kl_participant_say(struct kl_participant *s, const struct kl_channels *c, u
             return true;
         if (bulk && (next_start(s, m) || kl_participant_next_given(s, now_us, m))) return true;
     }
-    return next_bye(s, now_us, m);
+    if (!s->leaving || (!all_said(s) && now_us < s->leave_by_us)) return false;
+    s->sign_wanted = true;
+    if (s->joined && next_sign(s, m)) return true;
+    *m = (struct kl_msg){.kind = KL_MSG_BYE, .text.text = "left"};
+    s->said_bye = true;
+    return true;
 }
 
 size_t kl_participant_send(struct kl_participant *s, uint64_t now_us, uint8_t *kind, uint8_t *body,

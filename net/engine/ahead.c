@@ -154,19 +154,6 @@ static uint16_t guess_buttons(const struct kl_ahead *a, const struct kl_client *
     return kl_rhythm_guess(&rhythm, f - (next - 1));
 }
 
-static void judge_straight(struct kl_ahead *a, const struct kl_client *c, const uint8_t *plays,
-                           const struct kl_frame *f) {
-    uint16_t joypad;
-    for (unsigned port = 0; c->direct && port < KL_MAX_SEATS; port++) {
-        if (!find_hints(c, plays, port, false, true, f->number, &joypad)) continue;
-        uint8_t *d = &a->distrust[port];
-        if (joypad == f->in[port].joypad)
-            *d = (uint8_t)(*d - (*d > 0));
-        else
-            *d = (uint8_t)(*d + KL_AHEAD_WRONG < KL_AHEAD_MOST ? *d + KL_AHEAD_WRONG : KL_AHEAD_MOST);
-    }
-}
-
 /* A hole ends all rhythms. */
 static void see_closed(struct kl_ahead *a, const struct kl_client *c, const uint8_t *plays) {
     if (!is_closed(c, a->seen)) {
@@ -175,7 +162,16 @@ static void see_closed(struct kl_ahead *a, const struct kl_client *c, const uint
         a->seen = c->stats.next_closed - 1;
     }
     for (; a->seen < c->stats.next_closed; a->seen++) {
-        judge_straight(a, c, plays, held(c, a->seen));
+        const struct kl_frame *f = held(c, a->seen);
+        uint16_t joypad;
+        for (unsigned port = 0; c->direct && port < KL_MAX_SEATS; port++) {
+            if (!find_hints(c, plays, port, false, true, f->number, &joypad)) continue;
+            uint8_t *d = &a->distrust[port];
+            if (joypad == f->in[port].joypad)
+                *d = (uint8_t)(*d - (*d > 0));
+            else
+                *d = (uint8_t)(*d + KL_AHEAD_WRONG < KL_AHEAD_MOST ? *d + KL_AHEAD_WRONG : KL_AHEAD_MOST);
+        }
         for (unsigned s = 0; s < KL_MAX_SEATS; s++)
             kl_rhythm_see(&a->rhythm[s], held(c, a->seen)->in[s].joypad);
     }
@@ -220,14 +216,11 @@ static void move_frames(struct kl_ahead *a, const struct kl_ahead_call *call) {
     a->moved_us = call->now_us;
 }
 
-/* Frames that the schedule has moved on by; one in a call in which it has moved back. */
-static int64_t passed(const struct kl_ahead *a, const struct kl_ahead_call *call) {
-    return call->due >= a->due ? (int64_t)call->due - a->due : 1;
-}
-
 void kl_ahead_call(struct kl_ahead *a, const struct kl_client *c, const struct kl_ahead_call *call) {
     move_frames(a, call);
-    int64_t steps = passed(a, call), error = (int64_t)call->due + a->frames - (a->shown + steps);
+    /* Frames that the schedule has moved on by; one in a call in which it has moved back. */
+    int64_t steps = (call->due >= a->due ? (int64_t)call->due - a->due : 1),
+            error = (int64_t)call->due + a->frames - (a->shown + steps);
     a->due = call->due;
     if (a->since < KL_AHEAD_EVERY) a->since++;
     if (error > FAR) steps += error;

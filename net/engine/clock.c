@@ -72,22 +72,6 @@ static int32_t transit(const struct kl_clock *c, uint32_t stamp, uint64_t now_us
     return (int32_t)((uint32_t)now_us - stamp - c->reference);
 }
 
-static double shortest(const struct kl_clock *c) {
-    int32_t best = c->min_us[0];
-    for (unsigned i = 1; i < KL_CLOCK_WINDOWS; i++)
-        if (c->min_us[i] < best) best = c->min_us[i];
-    return best;
-}
-
-static void first_heard(struct kl_clock *c, uint32_t stamp, uint64_t now_us) {
-    c->reference = (uint32_t)now_us - stamp;
-    c->valid = true;
-    c->first_us = now_us;
-    c->window_end = stamp - stamp % KL_CLOCK_WINDOW_US + KL_CLOCK_WINDOW_US;
-    for (unsigned i = 1; i < KL_CLOCK_WINDOWS; i++)
-        c->min_us[i] = INT32_MAX;
-}
-
 /* So far past the end of the window under way. */
 static int32_t past_window(const struct kl_clock *c, uint32_t stamp) {
     return (int32_t)(stamp - c->window_end);
@@ -101,7 +85,10 @@ static double slew_limit_us(uint64_t since_us, uint64_t now_us) {
 
 /* Moves the base towards the shortest way known, no faster than KL_CLOCK_SLEW_PPM. */
 static void slew(struct kl_clock *c, uint64_t now_us) {
-    double target = shortest(c);
+    int32_t best = c->min_us[0];
+    for (unsigned i = 1; i < KL_CLOCK_WINDOWS; i++)
+        if (c->min_us[i] < best) best = c->min_us[i];
+    double target = best;
     double most = slew_limit_us(c->slewed_at_us, now_us);
     double step = target - c->base_us;
     bool starting = now_us - c->first_us < KL_CLOCK_WINDOW_US;
@@ -112,7 +99,14 @@ static void slew(struct kl_clock *c, uint64_t now_us) {
 }
 
 void kl_clock_heard(struct kl_clock *c, uint32_t stamp, uint64_t now_us) {
-    if (!c->valid) first_heard(c, stamp, now_us);
+    if (!c->valid) {
+        c->reference = (uint32_t)now_us - stamp;
+        c->valid = true;
+        c->first_us = now_us;
+        c->window_end = stamp - stamp % KL_CLOCK_WINDOW_US + KL_CLOCK_WINDOW_US;
+        for (unsigned i = 1; i < KL_CLOCK_WINDOWS; i++)
+            c->min_us[i] = INT32_MAX;
+    }
     while (past_window(c, stamp) >= KL_CLOCK_WINDOWS * KL_CLOCK_WINDOW_US)
         c->window_end += KL_CLOCK_WINDOW_US; /* a long silence: the old windows are still the best estimate */
     while (past_window(c, stamp) >= 0) {
@@ -195,13 +189,6 @@ void kl_schedule_move(struct kl_schedule *s, uint32_t f, uint64_t due_us) {
     s->counted = 0;
 }
 
-/* Rounds to whole frames if it is more than a drift, so that frontends keep their phases to each other. */
-static double whole_frames(const struct kl_schedule *s, double later_us) {
-    double frames = later_us / s->period_us;
-    uint32_t whole = (uint32_t)frames;
-    return frames < DRIFT_FRAMES ? later_us : (whole + (frames > whole + DRIFT_REST)) * s->period_us;
-}
-
 bool kl_schedule_closed(struct kl_schedule *s, uint32_t f, uint64_t now_us) {
     double late = (double)now_us - kl_schedule_line_us(s, f);
     if (late > KL_SCHEDULE_JUMP_US) {
@@ -214,7 +201,11 @@ bool kl_schedule_closed(struct kl_schedule *s, uint32_t f, uint64_t now_us) {
     for (unsigned i = 1; i < KL_SCHEDULE_WINDOW; i++)
         if (s->late_us[i] < least) least = s->late_us[i];
     if (least <= 0) return false;
-    least = whole_frames(s, least);
+    /* Rounds to whole frames if it is more than a drift, so that frontends keep their phases to each other.
+     * */
+    double frames = least / s->period_us;
+    uint32_t whole = (uint32_t)frames;
+    least = frames < DRIFT_FRAMES ? least : (whole + (frames > whole + DRIFT_REST)) * s->period_us;
     s->t0_us += least;
     for (unsigned i = 0; i < KL_SCHEDULE_WINDOW; i++)
         s->late_us[i] -= least;

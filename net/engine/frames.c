@@ -59,18 +59,6 @@ static uint8_t count_commands(const struct kl_frames_from *from, const struct kl
     return count;
 }
 
-static void write_commands(struct kl_writer *w, const struct kl_frames_from *from,
-                           const struct kl_commands *set) {
-    kl_write_u8(w, count_commands(from, set));
-    for (unsigned k = 0; k < set->count; k++) {
-        if (!is_written(from, &set->at[k])) continue;
-        kl_write_u8(w, set->at[k].client);
-        kl_write_u8(w, set->at[k].kind);
-        kl_write_u8(w, set->at[k].len);
-        kl_write_bytes(w, set->at[k].data, set->at[k].len);
-    }
-}
-
 static uint8_t interval_head(const struct kl_frame_head *f) {
     uint8_t head = f->spacing;
     if (f->flags & KL_FRAME_HASH) head |= INTERVAL_HASH;
@@ -91,7 +79,16 @@ static void write_intervals(struct kl_writer *w, const struct kl_frames_from *fr
         w->failed |= marked && !set;
         kl_write_u8(w, interval_head(&f) & (uint8_t) ~(any ? 0 : INTERVAL_COMMANDS));
         kl_write_u8(w, f.active);
-        if (any) write_commands(w, from, set);
+        if (any) {
+            kl_write_u8(w, count_commands(from, set));
+            for (unsigned k = 0; k < set->count; k++) {
+                if (!is_written(from, &set->at[k])) continue;
+                kl_write_u8(w, set->at[k].client);
+                kl_write_u8(w, set->at[k].kind);
+                kl_write_u8(w, set->at[k].len);
+                kl_write_bytes(w, set->at[k].data, set->at[k].len);
+            }
+        }
     }
 }
 

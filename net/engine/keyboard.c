@@ -21,10 +21,6 @@ static bool held_by_another(const struct kl_keyboard *k, unsigned seat, unsigned
     return false;
 }
 
-static void tell_event(const struct kl_key *key, kl_key_fn *tell, void *ctx) {
-    if (tell) tell(ctx, key);
-}
-
 /* The second of two seats on one key changes nothing, nor does the first of them that lets go. A key that its
  * own seat presses again is a repetition, which brings characters. */
 static void play_event(struct kl_keyboard *k, unsigned seat, const struct kl_key *key, kl_key_fn *tell,
@@ -32,13 +28,8 @@ static void play_event(struct kl_keyboard *k, unsigned seat, const struct kl_key
     bool mine = kl_key_in(&k->held[seat], key->code), others = held_by_another(k, seat, key->code);
     kl_key_put(&k->held[seat], key->code, key->down);
     if (key->down) kl_key_put(&k->pressed, key->code, true);
-    if (key->code == 0 || (key->down ? mine || !others : mine && !others)) tell_event(key, tell, ctx);
-}
-
-static void release_all(struct kl_keyboard *k, unsigned seat, kl_key_fn *tell, void *ctx) {
-    for (unsigned code = 1; code < KL_KEY_CODES; code++) {
-        struct kl_key up = {.code = (uint16_t)code};
-        if (kl_key_in(&k->held[seat], code)) play_event(k, seat, &up, tell, ctx);
+    if (key->code == 0 || (key->down ? mine || !others : mine && !others)) {
+        if (tell) tell(ctx, key);
     }
 }
 
@@ -46,7 +37,12 @@ void kl_keyboard_play(struct kl_keyboard *k, const struct kl_input in[KL_MAX_SEA
                       void *ctx) {
     memset(&k->pressed, 0, sizeof k->pressed);
     for (unsigned s = 0; s < KL_MAX_SEATS; s++) {
-        if (in[s].all_up) release_all(k, s, tell, ctx);
+        if (in[s].all_up) {
+            for (unsigned code = 1; code < KL_KEY_CODES; code++) {
+                struct kl_key up = {.code = (uint16_t)code};
+                if (kl_key_in(&k->held[s], code)) play_event(k, s, &up, tell, ctx);
+            }
+        }
         for (unsigned i = 0; i < in[s].key_count; i++)
             play_event(k, s, &in[s].key[i], tell, ctx);
     }

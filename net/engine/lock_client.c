@@ -348,13 +348,6 @@ static uint8_t quarters_up(const struct kl_client *c, double us) {
     return (uint8_t)((uint8_t)quarters + (quarters > (uint8_t)quarters));
 }
 
-/* Notes need and lead of the frame run, for the panel. */
-static void note_need(struct kl_client *c, const struct kl_held *h) {
-    bool by_clock = h->frame.flags & KL_FRAME_BY_CLOCK;
-    c->stats.need = by_clock ? quarters_up(c, h->late_us) : h->need;
-    c->stats.had = by_clock ? quarters_up(c, c->playout.margin_us) : (uint16_t)(4 * h->lead);
-}
-
 bool kl_client_take(struct kl_client *c, struct kl_frame *out) {
     struct kl_client_stats *s = &c->stats;
     uint32_t f = s->next_run;
@@ -363,7 +356,10 @@ bool kl_client_take(struct kl_client *c, struct kl_frame *out) {
     struct kl_held *h = held_at(c, f);
     *out = h->frame;
     h->need = need_of(c, h);
-    note_need(c, h);
+    /* Notes need and lead of the frame run, for the panel. */
+    bool by_clock = h->frame.flags & KL_FRAME_BY_CLOCK;
+    c->stats.need = by_clock ? quarters_up(c, h->late_us) : h->need;
+    c->stats.had = by_clock ? quarters_up(c, c->playout.margin_us) : (uint16_t)(4 * h->lead);
     if (h->lead > 0) {
         s->lead_sum += h->lead;
         s->lead_count++;
@@ -421,13 +417,12 @@ void kl_client_rate(struct kl_client *c, uint32_t fps_uhz) {
 
 /* --- datagrams out --- */
 
-static uint64_t lobby_us(uint32_t trips) {
-    return trips < LOBBY_SAMPLES ? LOBBY_FAST_US : trips < LOBBY_SURE ? LOBBY_SLOW_US : LOBBY_WAIT_US;
-}
-
 static uint64_t timer_us(const struct kl_client *c) {
     if (c->watching) return WATCHING_US;
-    if (!c->started) return lobby_us(c->clock.rtt.count);
+    if (!c->started)
+        return c->clock.rtt.count < LOBBY_SAMPLES ? LOBBY_FAST_US
+               : c->clock.rtt.count < LOBBY_SURE  ? LOBBY_SLOW_US
+                                                  : LOBBY_WAIT_US;
     if (!c->params.clocked) return FREE_RUN_TIMER_US;
     bool lacks = c->stats.next_closed < c->room_next; /* each CTRL pays for frames again */
     if (c->by_clock && c->sample_acked >= c->news_below && !lacks) return HEARTBEAT_US;

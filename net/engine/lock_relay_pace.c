@@ -88,12 +88,6 @@ static bool ran_over(const struct kl_lock_relay *r, const struct kl_lock_client 
     return plays(c) && c->cost_us >= most_us(r) && another_keeps_pace(r, c);
 }
 
-static void pause(struct kl_lock_client *c, uint64_t now_us) {
-    if (now_us > c->barred_until_us + FORGIVEN_US) c->pauses = 0;
-    c->barred_until_us = now_us + (PAUSE_US << c->pauses);
-    if (c->pauses < PAUSE_DOUBLED) c->pauses++;
-}
-
 void kl_lock_find_holding_up(struct kl_lock_relay *r, uint64_t now_us) {
     bool waits = false;
     for (KL_EACH(i, r->clients)) {
@@ -102,7 +96,9 @@ void kl_lock_find_holding_up(struct kl_lock_relay *r, uint64_t now_us) {
         c->holds_up = true;
         if (r->params.policy != KL_POLICY_BOUNDED) continue;
         waits = waits || (kl_lock_missing(r) & c->seats);
-        pause(c, now_us);
+        if (now_us > c->barred_until_us + FORGIVEN_US) c->pauses = 0;
+        c->barred_until_us = now_us + (PAUSE_US << c->pauses);
+        if (c->pauses < PAUSE_DOUBLED) c->pauses++;
         kl_lock_set_absent(r, c);
         kl_lock_paid(c);
     }

@@ -104,14 +104,6 @@ bool kl_lock_fetching(const struct kl_lock_relay *r, unsigned client) {
 
 /* --- after the relay died --- */
 
-/* The pads that play these seats. */
-static uint8_t pads_of(const struct kl_lock_relay *r, uint8_t seats) {
-    uint8_t pads = 0;
-    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
-        if (seats >> r->plays[s] & 1) pads |= (uint8_t)(1u << s);
-    return pads;
-}
-
 static void adopt_commands(struct kl_lock_relay *r, const struct kl_commands *commands) {
     struct kl_packed_set *oldest = &r->commands[0];
     for (unsigned i = 0; i < kl_lock_sets(r); i++) {
@@ -138,7 +130,12 @@ static void adopt_interval(struct kl_lock_relay *r, const struct kl_frame *f,
                                .samples_end = UINT32_MAX};
     r->pausing = false; /* it went on after all */
     if (next.commands) adopt_commands(r, commands);
-    next.active = pads_of(r, f->active);
+    /* The pads that play these seats. */
+    uint8_t seats = f->active;
+    uint8_t pads = 0;
+    for (unsigned s = 0; s < KL_MAX_SEATS; s++)
+        if (seats >> r->plays[s] & 1) pads |= (uint8_t)(1u << s);
+    next.active = pads;
     if (next.by_clock && r->params.policy != KL_POLICY_OPTIMISTIC) next.samples_end = next.sample_first;
     uint32_t every = r->params.hash_every;
     if (f->number == 0) r->hash_next = every;

@@ -48,14 +48,6 @@ static void code(struct kl_pieces *p, uint32_t end) {
     }
 }
 
-static void drop_chat(struct kl_frame *f, struct kl_commands *set) {
-    uint8_t kept = 0;
-    for (unsigned i = 0; i < set->count; i++)
-        if (set->at[i].kind != KL_COMMAND_CHAT) set->at[kept++] = set->at[i];
-    set->count = kept;
-    if (!kept) f->flags &= (uint8_t)~KL_FRAME_COMMANDS;
-}
-
 bool kl_pieces_add(struct kl_pieces *p, const struct kl_frame *f, const struct kl_commands *commands) {
     struct kl_frame *place = &p->frame[f->number % KL_PIECE_FRAMES];
     if (f->number != p->next) {
@@ -70,7 +62,13 @@ bool kl_pieces_add(struct kl_pieces *p, const struct kl_frame *f, const struct k
     struct kl_commands *set = &p->commands[f->number % KL_PIECE_FRAMES];
     set->count = 0;
     if (f->flags & KL_FRAME_COMMANDS && commands) *set = *commands;
-    if (set->count && !p->chat) drop_chat(place, set);
+    if (set->count && !p->chat) {
+        uint8_t kept = 0;
+        for (unsigned i = 0; i < set->count; i++)
+            if (set->at[i].kind != KL_COMMAND_CHAT) set->at[kept++] = set->at[i];
+        set->count = kept;
+        if (!kept) place->flags &= (uint8_t)~KL_FRAME_COMMANDS;
+    }
     if (f->flags & KL_FRAME_COMMANDS && !commands) {
         place->flags &= (uint8_t)~KL_FRAME_COMMANDS;
         p->knows = false;

@@ -23,13 +23,6 @@ static void hash_field(crypto_hash_sha512_state *h, struct kl_cpace_text t) {
     crypto_hash_sha512_update(h, t.bytes, t.len);
 }
 
-static void hash_said(crypto_hash_sha512_state *h, const struct kl_cpace_said *said) {
-    hash_field(h, point_of(said->ya));
-    hash_field(h, said->ada);
-    hash_field(h, point_of(said->yb));
-    hash_field(h, said->adb);
-}
-
 void kl_cpace_generator(uint8_t g[32], struct kl_cpace_text prs, struct kl_cpace_text ci,
                         struct kl_cpace_text sid) {
     static const uint8_t zeros[HASH_BLOCK];
@@ -61,7 +54,10 @@ int kl_cpace_isk(uint8_t isk[64], const uint8_t scalar[32], const uint8_t theirs
     hash_field(&h, text_of(DSI "_ISK"));
     hash_field(&h, sid);
     hash_field(&h, point_of(k));
-    hash_said(&h, said);
+    hash_field(&h, point_of(said->ya));
+    hash_field(&h, said->ada);
+    hash_field(&h, point_of(said->yb));
+    hash_field(&h, said->adb);
     crypto_hash_sha512_final(&h, isk);
     sodium_memzero(&h, sizeof h);
     sodium_memzero(k, sizeof k);

@@ -124,16 +124,6 @@ static bool is_fresh(const struct kl_opener *o, uint32_t counter) {
     return !(o->seen[counter / 64 % WORDS] >> (counter % 64) & 1);
 }
 
-static void remember(struct kl_opener *o, uint32_t counter) {
-    if (counter > o->highest) {
-        uint32_t from = o->highest / 64, words = counter / 64 - from;
-        for (uint32_t i = 1; i <= words && i <= WORDS; i++)
-            o->seen[(from + i) % WORDS] = 0;
-        o->highest = counter;
-    }
-    o->seen[counter / 64 % WORDS] |= 1ull << (counter % 64);
-}
-
 int kl_open(struct kl_opener *o, uint8_t *bytes, size_t len, struct kl_opened *out) {
     if (o->session == 0 || kl_seal_session(bytes, len) != o->session) return KL_E_MALFORMED;
     uint32_t counter = get32(bytes + 6);
@@ -145,7 +135,13 @@ int kl_open(struct kl_opener *o, uint8_t *bytes, size_t len, struct kl_opened *o
                               .len = len - KL_SEAL_OVERHEAD,
                               .counter = counter,
                               .newest = counter > o->highest};
-    remember(o, counter);
+    if (counter > o->highest) {
+        uint32_t from = o->highest / 64, words = counter / 64 - from;
+        for (uint32_t i = 1; i <= words && i <= WORDS; i++)
+            o->seen[(from + i) % WORDS] = 0;
+        o->highest = counter;
+    }
+    o->seen[counter / 64 % WORDS] |= 1ull << (counter % 64);
     o->bytes += len;
     o->opened++;
     out->missing = o->highest - o->opened;

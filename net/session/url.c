@@ -176,15 +176,6 @@ static int parse_crc(struct part p, uint32_t *crc, char *err, size_t err_len) {
     return good ? 0 : refuse(err, err_len, "8 hexadecimal digits after crc=", p);
 }
 
-static int parse_size(struct part p, uint64_t *size, char *err, size_t err_len) {
-    bool good = p.len >= 1 && p.len <= 10 && p.at[0] != '0';
-    for (size_t i = 0; good && i < p.len; i++) {
-        good = p.at[i] >= '0' && p.at[i] <= '9';
-        *size = *size * 10 + (uint64_t)(p.at[i] - '0');
-    }
-    return good ? 0 : refuse(err, err_len, "a number of bytes after size=", p);
-}
-
 /* Goes past a key of the query, "core=" or "&game=". */
 static bool key(const char **text, const char *name) {
     const char *at = *text;
@@ -205,7 +196,13 @@ static int parse_query(const char **text, struct kl_url *u, char *err, size_t er
     if (parse_crc(cut(text, "&#"), &u->crc, err, err_len) != 0) return -1;
     if (!key(text, "&size="))
         return refuse(err, err_len, "&size=BYTES after crc", (struct part){*text, strlen(*text)});
-    return parse_size(cut(text, "&#"), &u->size, err, err_len);
+    struct part p = cut(text, "&#");
+    bool good = p.len >= 1 && p.len <= 10 && p.at[0] != '0';
+    for (size_t i = 0; good && i < p.len; i++) {
+        good = p.at[i] >= '0' && p.at[i] <= '9';
+        u->size = u->size * 10 + (uint64_t)(p.at[i] - '0');
+    }
+    return good ? 0 : refuse(err, err_len, "a number of bytes after size=", p);
 }
 
 /* An empty one is refused, too: a link that was cut off must not become one that trusts anybody. */

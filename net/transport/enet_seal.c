@@ -2,28 +2,13 @@
 
 #include <string.h>
 
-static uint32_t checksum_field(const ENetBuffer *header) {
-    uint32_t field;
-    memcpy(&field, (const uint8_t *)header->data + header->dataLength - sizeof field, sizeof field);
-    return field;
-}
-
-/* For an arriving datagram: one buffer, already opened; the field holds the peer's connect id by now, and
- * giving that back makes ENet compare it with the id that the sender had put in. */
-static uint32_t verify(const ENetBuffer *datagram) {
-    const uint8_t *bytes = datagram->data;
-    bool timed = bytes[0] & (ENET_PROTOCOL_HEADER_FLAG_SENT_TIME >> 8);
-    size_t header = timed ? sizeof(ENetProtocolHeader) : sizeof(enet_uint16);
-    uint32_t field = 0;
-    if (datagram->dataLength >= header + sizeof field) memcpy(&field, bytes + header, sizeof field);
-    return field;
-}
-
 /* The buffers are a member of the host, which is ours to change; only the callback's type says const. */
 static void seal_buffers(ENetBuffer *buffers, size_t count) {
     ENetHost *host = (ENetHost *)((uint8_t *)buffers - offsetof(ENetHost, buffers));
     struct kl_enet_seal *seal = host->compressor.context;
-    const uint32_t connect_id = checksum_field(&buffers[0]);
+    uint32_t field;
+    memcpy(&field, (const uint8_t *)buffers[0].data + buffers[0].dataLength - sizeof field, sizeof field);
+    const uint32_t connect_id = field;
     struct kl_sealer *sealer = seal->sealer(seal->ctx, connect_id);
     uint8_t *body = seal->out + KL_SEAL_HEADER;
     size_t len = 0;
@@ -49,7 +34,16 @@ static void seal_buffers(ENetBuffer *buffers, size_t count) {
 
 /* A leaving datagram has a header and at least one command, so two buffers or more. */
 static enet_uint32 ENET_CALLBACK checksum(const ENetBuffer *buffers, size_t count) {
-    if (count == 1) return verify(buffers);
+    if (count == 1) {
+        /* For an arriving datagram: one buffer, already opened; the field holds the peer's connect id by now,
+         * and giving that back makes ENet compare it with the id that the sender had put in. */
+        const uint8_t *bytes = buffers->data;
+        bool timed = bytes[0] & (ENET_PROTOCOL_HEADER_FLAG_SENT_TIME >> 8);
+        size_t header = timed ? sizeof(ENetProtocolHeader) : sizeof(enet_uint16);
+        uint32_t field = 0;
+        if (buffers->dataLength >= header + sizeof field) memcpy(&field, bytes + header, sizeof field);
+        return field;
+    }
     seal_buffers((ENetBuffer *)buffers, count);
     return 0; /* goes into ENet's own copy of the header, which nobody sends any more */
 }

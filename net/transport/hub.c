@@ -81,18 +81,6 @@ static void send_batch(struct kl_hub *hub) {
     hub->crowded = !kl_socket_send_batch(hub->socket, &hub->out) || hub->crowded;
 }
 
-/* Frames and messages go first: what is said now means nothing later. */
-static void send_voices(struct kl_hub *hub) {
-    if (hub->crowded) {
-        hub->stats.voices_unsent += hub->voice.count;
-        hub->voice.count = 0;
-    }
-    hub->crowded = false;
-    for (unsigned i = 0; i < hub->voice.count; i++)
-        count(hub->stats.out, hub->voice.bytes[i], hub->voice.len[i]);
-    (void)kl_socket_send_batch(hub->socket, &hub->voice);
-}
-
 void kl_hub_send_raw(struct kl_hub *hub, const struct kl_address *to, const void *bytes, size_t len) {
     struct kl_socket_batch *out = &hub->out;
     if (len > KL_SOCKET_BYTES) return;
@@ -145,13 +133,6 @@ int kl_hub_bind(const char *bind, uint16_t *port, char *err, size_t err_len) {
     return -1;
 }
 
-/* Datagrams that came while nobody was here are of sessions that are gone, or come again. */
-static void empty(struct kl_hub *hub) {
-    for (unsigned i = 0; i < STALE_MAX && kl_socket_receive_batch(hub->socket, &hub->in); i++)
-        continue;
-    hub->in.count = 0;
-}
-
 static int take_socket(struct kl_hub *hub, const struct kl_hub_config *config, char *err, size_t err_len) {
     struct kl_address at;
     hub->port = config->port;
@@ -160,7 +141,12 @@ static int take_socket(struct kl_hub *hub, const struct kl_hub_config *config, c
     kl_socket_enlarge(hub->socket, KL_SOCKET_BUFFER_BYTES, KL_SOCKET_BUFFER_BYTES);
     (void)kl_socket_time_arrivals(hub->socket);
     if (kl_socket_name(hub->socket, &at)) kl_address_text(hub->address, &at);
-    if (config->shards && config->again) empty(hub);
+    if (config->shards && config->again) {
+        /* Datagrams that came while nobody was here are of sessions that are gone, or come again. */
+        for (unsigned i = 0; i < STALE_MAX && kl_socket_receive_batch(hub->socket, &hub->in); i++)
+            continue;
+        hub->in.count = 0;
+    }
     return 0;
 }
 
@@ -225,18 +211,16 @@ const char *kl_hub_address(const struct kl_hub *hub) {
 
 /* --- the loop --- */
 
-static void put_out_the_stuffed(struct kl_hub *hub) {
-    hub->stuffed = false;
-    for (unsigned n = 0; n < hub->limits.peers; n++)
-        if (hub->session[n].stuffed)
-            kl_hub_put_out(hub, &hub->session[n], "your machine does not read what the relay sends");
-}
-
 void kl_hub_service(struct kl_hub *hub) {
     hub->now_us = kl_now_us();
     if (hub->now_us >= hub->sweep_us) kl_hub_sweep(hub);
     atomic_store_explicit(&hub->gate->own->clients, hub->stats.peers, memory_order_relaxed);
-    if (hub->stuffed) put_out_the_stuffed(hub);
+    if (hub->stuffed) {
+        hub->stuffed = false;
+        for (unsigned n = 0; n < hub->limits.peers; n++)
+            if (hub->session[n].stuffed)
+                kl_hub_put_out(hub, &hub->session[n], "your machine does not read what the relay sends");
+    }
     for (int i = 0; i < DATAGRAMS_MAX; i++)
         if (kl_gate_curves(hub->gate, hub->now_us) >= CURVES_MAX || !take_next(hub)) break;
     if (hub->now_us >= hub->enet_us) kl_hub_enet_service(hub);
@@ -246,7 +230,15 @@ void kl_hub_service(struct kl_hub *hub) {
 void kl_hub_flush(struct kl_hub *hub) {
     kl_hub_enet_flush(hub);
     send_batch(hub);
-    send_voices(hub);
+    /* Frames and messages go first: what is said now means nothing later. */
+    if (hub->crowded) {
+        hub->stats.voices_unsent += hub->voice.count;
+        hub->voice.count = 0;
+    }
+    hub->crowded = false;
+    for (unsigned i = 0; i < hub->voice.count; i++)
+        count(hub->stats.out, hub->voice.bytes[i], hub->voice.len[i]);
+    (void)kl_socket_send_batch(hub->socket, &hub->voice);
 }
 
 uint64_t kl_hub_due_us(const struct kl_hub *hub) {

@@ -104,13 +104,6 @@ static struct kl_hub_session *most_idle(struct kl_hub *hub, struct tally *t, uns
     return best;
 }
 
-static void end_idle(struct kl_hub *hub, struct kl_hub_session *s) {
-    bool told = s->state == KL_SESSION_OPEN && s->enet;
-    hub->stats.peers -= told;
-    kl_hub_free(hub, s);
-    if (told) hub->handler.lost(hub->handler.ctx, kl_gate_slot(s->number));
-}
-
 bool kl_hub_make_room(void *ctx) {
     struct kl_hub *hub = ctx;
     struct tally t = {0};
@@ -121,7 +114,10 @@ bool kl_hub_make_room(void *ctx) {
         struct kl_hub_session *s = most_idle(hub, &t, &most);
         if (!s || (freed && most < 2)) break;
         --*count_of(&t, s);
-        end_idle(hub, s);
+        bool told = s->state == KL_SESSION_OPEN && s->enet;
+        hub->stats.peers -= told;
+        kl_hub_free(hub, s);
+        if (told) hub->handler.lost(hub->handler.ctx, kl_gate_slot(s->number));
     }
     return freed;
 }
@@ -240,19 +236,17 @@ struct kl_hub_session *kl_hub_take(struct kl_hub *hub, const struct kl_address *
     return s;
 }
 
-static void sweep_session(struct kl_hub *hub, struct kl_hub_session *s) {
-    bool waits = s->state != KL_SESSION_OPEN || !s->enet;
-    bool over = s->state == KL_SESSION_ENDING && (!s->enet || s->enet->connectID != s->number);
-    if (over || (waits && hub->now_us >= s->until_us))
-        kl_hub_free(hub, s);
-    else
-        send_challenges(hub, s);
-}
-
 void kl_hub_sweep(struct kl_hub *hub) {
     hub->sweep_us = hub->now_us + SWEEP_US;
     kl_gate_sweep(hub->gate, hub->now_us);
     for (unsigned i = 0; i < sizeof hub->used / sizeof hub->used[0]; i++)
-        for (uint64_t left = hub->used[i]; left; left &= left - 1)
-            sweep_session(hub, &hub->session[64 * i + (unsigned)__builtin_ctzll(left)]);
+        for (uint64_t left = hub->used[i]; left; left &= left - 1) {
+            struct kl_hub_session *s = &hub->session[64 * i + (unsigned)__builtin_ctzll(left)];
+            bool waits = s->state != KL_SESSION_OPEN || !s->enet;
+            bool over = s->state == KL_SESSION_ENDING && (!s->enet || s->enet->connectID != s->number);
+            if (over || (waits && hub->now_us >= s->until_us))
+                kl_hub_free(hub, s);
+            else
+                send_challenges(hub, s);
+        }
 }

@@ -131,16 +131,6 @@ static void serve_voice(struct kl_link *l) {
 
 /* --- datagrams in --- */
 
-/* The caller of the link is asked whether this relay is the right one. It may read files: not under the
- * mutex. */
-static void ask_trust(struct kl_link *l, const uint8_t pub[32]) {
-    char err[KL_TEXT_MAX] = "";
-    bool trusted = l->trust(l->ctx, pub, err, sizeof err) == 0;
-    kl_link_lock(l);
-    kl_participant_trust(&l->participant, trusted ? NULL : err, kl_now_us());
-    kl_link_unlock(l);
-}
-
 /* The first of the relay's addresses that answers is tried first from then on. */
 static void choose(struct kl_link *l, const struct kl_address *is) {
     struct kl_addresses others = l->names;
@@ -161,7 +151,15 @@ static void take_stranger(struct kl_link *l, const struct kl_address *from, cons
     if (!found && d->found_us) l->found = *from;
     bool asks = kl_dial_asks(&l->participant.dial, pub);
     kl_link_unlock(l);
-    if (asks) ask_trust(l, pub);
+    if (asks) {
+        /* The caller of the link is asked whether this relay is the right one. It may read files: not under
+         * the mutex. */
+        char err[KL_TEXT_MAX] = "";
+        bool trusted = l->trust(l->ctx, pub, err, sizeof err) == 0;
+        kl_link_lock(l);
+        kl_participant_trust(&l->participant, trusted ? NULL : err, kl_now_us());
+        kl_link_unlock(l);
+    }
 }
 
 static void take_voice(struct kl_link *l, const struct kl_opened *o, uint64_t now_us) {
@@ -284,14 +282,6 @@ static void follow(struct kl_link *l) {
     if (d->s.stage == KL_DIAL_ANSWERED) connect_enet(l, &d->s.outcome.keys);
 }
 
-static void end_session(struct kl_link *l) {
-    if (l->peer) {
-        enet_host_flush(l->enet.host); /* acknowledges the last message */
-        if (l->peer->state != ENET_PEER_STATE_DISCONNECTED) enet_peer_disconnect_now(l->peer, KL_ENET_BYE);
-    }
-    forget_session(l);
-}
-
 /* --- messages --- */
 
 static void send_messages(struct kl_link *l) {
@@ -316,15 +306,6 @@ static void send_messages(struct kl_link *l) {
         }
     }
     if (some) enet_host_flush(l->enet.host);
-}
-
-static void stretch(struct kl_link *l, const uint8_t salt[KL_DOOR_SALT]) {
-    uint8_t secret[KL_DOOR_SECRET];
-    bool possible = kl_door_stretch(l->password, salt, secret) == KL_OK;
-    kl_link_lock(l);
-    kl_participant_secret(&l->participant, possible ? secret : NULL);
-    kl_link_unlock(l);
-    sodium_memzero(secret, sizeof secret);
 }
 
 /* For a process that comes back: this relay, and those that may go on with the room. */
@@ -352,7 +333,14 @@ static void on_receive(struct kl_link *l, ENetPacket *packet) {
     kl_link_unlock(l);
     enet_packet_destroy(packet);
     if ((welcomed || changed) && l->keep) tell_to_keep(l);
-    if (wants) stretch(l, salt);
+    if (wants) {
+        uint8_t secret[KL_DOOR_SECRET];
+        bool possible = kl_door_stretch(l->password, salt, secret) == KL_OK;
+        kl_link_lock(l);
+        kl_participant_secret(&l->participant, possible ? secret : NULL);
+        kl_link_unlock(l);
+        sodium_memzero(secret, sizeof secret);
+    }
 }
 
 static void dispatch(struct kl_link *l, const ENetEvent *event) {
@@ -372,18 +360,6 @@ static void dispatch(struct kl_link *l, const ENetEvent *event) {
 }
 
 /* --- turns --- */
-
-/* Sleeps until a datagram comes, the frontend's thread or the voice thread has something, or the time has
- * come. */
-static void rest(struct kl_link *l) {
-    kl_link_lock(l);
-    uint64_t until_us = kl_participant_wake_at(&l->participant, kl_now_us());
-    kl_link_unlock(l);
-    const int what[] = {l->kick_fd, l->socket, l->voice ? kl_voice_box_wake(l->voice) : -1};
-    uint32_t came = kl_wait_for(what, 3, until_us);
-    if (came & 1) kl_wake_clear(what[0]);
-    if (came & 4) kl_wake_clear(what[2]);
-}
 
 static void serve_enet(struct kl_link *l) {
     ENetEvent event;
@@ -450,10 +426,23 @@ void kl_link_thread(void *arg) {
     struct kl_link *l = arg;
     if (kl_link_begin(l)) {
         while (!is_over(l)) {
-            rest(l);
+            /* Sleeps until a datagram comes, the frontend's thread or the voice thread has something, or the
+             * time has come. */
+            kl_link_lock(l);
+            uint64_t until_us = kl_participant_wake_at(&l->participant, kl_now_us());
+            kl_link_unlock(l);
+            const int what[] = {l->kick_fd, l->socket, l->voice ? kl_voice_box_wake(l->voice) : -1};
+            uint32_t came = kl_wait_for(what, 3, until_us);
+            if (came & 1) kl_wake_clear(what[0]);
+            if (came & 4) kl_wake_clear(what[2]);
             kl_link_turn(l);
         }
-        end_session(l);
+        if (l->peer) {
+            enet_host_flush(l->enet.host); /* acknowledges the last message */
+            if (l->peer->state != ENET_PEER_STATE_DISCONNECTED)
+                enet_peer_disconnect_now(l->peer, KL_ENET_BYE);
+        }
+        forget_session(l);
     }
     kl_link_lock(l);
     kl_participant_end(&l->participant, "left");

@@ -20,19 +20,15 @@ static void put_bytes(FILE *f, const uint8_t *p, uint64_t len) {
     if (len > SHOWN_BYTES) fputs(" …", f);
 }
 
-static void put_place(char *out, size_t cap, const struct kl_differ *d, const struct kl_range *r) {
-    uint64_t from = kl_region_address(&d->region, r->from), to = kl_region_address(&d->region, r->to);
-    if (from == to)
-        snprintf(out, cap, "0x%04" PRIx64, from);
-    else
-        snprintf(out, cap, "0x%04" PRIx64 "-0x%04" PRIx64, from, to);
-}
-
 static void put_range(FILE *f, const struct kl_comparison *c, const struct kl_differ *d,
                       const struct kl_range *r) {
     char place[48];
     uint64_t len = r->to - r->from + 1;
-    put_place(place, sizeof(place), d, r);
+    uint64_t from = kl_region_address(&d->region, r->from), to = kl_region_address(&d->region, r->to);
+    if (from == to)
+        snprintf(place, sizeof(place), "0x%04" PRIx64, from);
+    else
+        snprintf(place, sizeof(place), "0x%04" PRIx64 "-0x%04" PRIx64, from, to);
     fprintf(f, "  %-17s A", place);
     put_bytes(f, d->a + r->from, len);
     fputs("  B", f);

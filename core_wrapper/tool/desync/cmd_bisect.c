@@ -75,10 +75,6 @@ __attribute__((format(__printf__, 2, 3))) static void note(struct bisect *b, con
     va_end(args);
 }
 
-static bool both_run(const struct bisect *b) {
-    return b->side[0].runs && b->side[1].runs;
-}
-
 /* --- differences of the recordings --- */
 
 static void note_text(struct bisect *b, const char *what, const char *x, const char *y) {
@@ -338,7 +334,7 @@ static int name_cause(struct bisect *b) {
     check_replay(b, &b->side[0]);
     check_replay(b, &b->side[1]);
     b->exact = b->equal_until == b->first;
-    if (both_run(b)) return refine(b);
+    if (b->side[0].runs && b->side[1].runs) return refine(b);
     return blame_kept(b, b->side[1].runs ? 0 : 1);
 }
 

@@ -30,32 +30,28 @@ static void print_pair(const char *what, bool has_a, uint64_t a, bool has_b, uin
     printf("  %s A %s\n  %s B %s\n", what, x, what, y);
 }
 
-static int tell_hard(const struct kl_hashdiff *d) {
-    const char *what = d->hard_in_state ? "state" : "ram";
-    printf("%s differs first at frame %" PRIu32 " (%" PRIu32 " of %" PRIu32 " shared frames differ)\n", what,
-           d->hard_first, d->hard, d->shared);
-    if (d->hard_in_state)
-        print_pair("state", d->a.has_state, d->a.state, d->b.has_state, d->b.state);
-    else
-        print_pair("ram", d->a.has_ram, d->a.ram, d->b.has_ram, d->b.ram);
-    return DIFF_HARD;
-}
-
-static int tell_soft(const struct kl_hashdiff *d) {
-    printf("ram equal, state differs at %" PRIu32 " of %" PRIu32 " shared frames, first at frame %" PRIu32
-           "\n",
-           d->soft, d->shared, d->soft_first);
-    print_pair("state", d->a.has_state, d->a.state, d->b.has_state, d->b.state);
-    return DIFF_SOFT;
-}
-
 static int tell(const struct kl_hashdiff *d, const char *a, const char *b) {
     if (d->shared == 0) {
         printf("%s and %s share no frame with a hash\n", a, b);
         return DIFF_NOTHING;
     }
-    if (d->hard) return tell_hard(d);
-    if (d->soft) return tell_soft(d);
+    if (d->hard) {
+        const char *what = d->hard_in_state ? "state" : "ram";
+        printf("%s differs first at frame %" PRIu32 " (%" PRIu32 " of %" PRIu32 " shared frames differ)\n",
+               what, d->hard_first, d->hard, d->shared);
+        if (d->hard_in_state)
+            print_pair("state", d->a.has_state, d->a.state, d->b.has_state, d->b.state);
+        else
+            print_pair("ram", d->a.has_ram, d->a.ram, d->b.has_ram, d->b.ram);
+        return DIFF_HARD;
+    }
+    if (d->soft) {
+        printf("ram equal, state differs at %" PRIu32 " of %" PRIu32 " shared frames, first at frame %" PRIu32
+               "\n",
+               d->soft, d->shared, d->soft_first);
+        print_pair("state", d->a.has_state, d->a.state, d->b.has_state, d->b.state);
+        return DIFF_SOFT;
+    }
     printf("equal at %" PRIu32 " shared frames, %" PRIu32 " to %" PRIu32 "\n", d->shared, d->first, d->last);
     return DIFF_EQUAL;
 }

@@ -102,14 +102,6 @@ static void tell_signers(const struct kl_recording *r, char *out, size_t len) {
     }
 }
 
-/* "after frame 599 the run here has the hash of ada" */
-static void tell_tie(const struct kl_verify *v, char *out, size_t len) {
-    size_t at = (size_t)snprintf(out, len, ": after frame %" PRIu32 " the run here has the hash of", v->tie);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS && at < len; i++)
-        if (v->found.clients >> i & 1)
-            at += (size_t)snprintf(out + at, len - at, " %s", *v->rec.name[i] ? v->rec.name[i] : "?");
-}
-
 static void tell_text(const struct kl_verify *v) {
     char line[8192], frames[512] = "", notes[512] = "", seal[160] = "", begun[KL_START_WORDS],
                      signers[KL_MAX_CLIENTS * 96];
@@ -118,7 +110,15 @@ static void tell_text(const struct kl_verify *v) {
                  v->code == KLT_VERIFIED ? ": " : "; equal before: ", v->from,
                  v->code == KLT_VERIFIED || v->code == KLT_DAMAGED ? v->rec.whole - 1 : v->agreed, v->hashes,
                  kl_verify_parts(v->parts));
-    if (v->found.clients) tell_tie(v, frames, sizeof(frames));
+    if (v->found.clients) {
+        /* "after frame 599 the run here has the hash of ada" */
+        size_t at = (size_t)snprintf(frames, sizeof(frames),
+                                     ": after frame %" PRIu32 " the run here has the hash of", v->tie);
+        for (unsigned i = 0; i < KL_MAX_CLIENTS && at < sizeof(frames); i++)
+            if (v->found.clients >> i & 1)
+                at += (size_t)snprintf(frames + at, sizeof(frames) - at, " %s",
+                                       *v->rec.name[i] ? v->rec.name[i] : "?");
+    }
     if (!*v->unsealed)
         snprintf(seal, sizeof(seal), "; sealed by %s up to frame %" PRIu32, v->sealer, v->rec.seal.end - 1);
     else if (v->code != KLT_UNSEALED)

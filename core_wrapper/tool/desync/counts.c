@@ -66,13 +66,6 @@ static void press(struct walk *w, const struct kl_recorded_input *in, unsigned b
     if (within > p->fastest) p->fastest = within;
 }
 
-static void take_input(struct walk *w, const struct kl_recorded_input *in) {
-    uint16_t fresh = in->in.joypad & (uint16_t)~w->held[in->seat];
-    w->held[in->seat] = in->in.joypad;
-    for (unsigned bit = 0; fresh >> bit; bit++)
-        if (fresh >> bit & 1) press(w, in, bit);
-}
-
 /* --- desyncs --- */
 
 /* Differing states alone do not count where RAM is equal. */
@@ -117,7 +110,11 @@ unsigned kl_counts(const struct kl_recording *r, struct kl_counted out[KLT_COUNT
     for (unsigned i = 0; i < r->inputs; i++) {
         if (r->input[i].frame >= r->whole) break;
         go_to(w, &at, r->input[i].frame + 1);
-        take_input(w, &r->input[i]);
+        const struct kl_recorded_input *in = &r->input[i];
+        uint16_t fresh = in->in.joypad & (uint16_t)~w->held[in->seat];
+        w->held[in->seat] = in->in.joypad;
+        for (unsigned bit = 0; fresh >> bit; bit++)
+            if (fresh >> bit & 1) press(w, in, bit);
     }
     go_to(w, &at, r->whole);
     count_desyncs(w);

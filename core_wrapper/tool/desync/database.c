@@ -348,19 +348,6 @@ static json_object *row_of(sqlite3_stmt *s) {
     return j;
 }
 
-/* "TIME  name=Ann  room=lounge": without what is not there. */
-static void put_text(sqlite3_stmt *s, FILE *out) {
-    for (int i = 0; i < sq.column_count(s); i++) {
-        const char *text = (const char *)sq.column_text(s, i);
-        char line[4096];
-        if (!text || !*text) continue;
-        snprintf(line, sizeof(line), "%s%s%s%s", i ? "  " : "", i ? sq.column_name(s, i) : "", i ? "=" : "",
-                 text);
-        fputs(kl_plain(line), out);
-    }
-    fputc('\n', out);
-}
-
 int kl_database_list(struct kl_database *d, const char *what, bool json, FILE *out, char *err,
                      size_t err_len) {
     sqlite3_stmt *s = prepare(d, list_sql(what), "");
@@ -368,8 +355,18 @@ int kl_database_list(struct kl_database *d, const char *what, bool json, FILE *o
     while (s && (result = sq.step(s)) == ROW)
         if (json)
             (void)kl_report_put(out, row_of(s));
-        else
-            put_text(s, out);
+        else {
+            /* "TIME  name=Ann  room=lounge": without what is not there. */
+            for (int i = 0; i < sq.column_count(s); i++) {
+                const char *text = (const char *)sq.column_text(s, i);
+                char line[4096];
+                if (!text || !*text) continue;
+                snprintf(line, sizeof(line), "%s%s%s%s", i ? "  " : "", i ? sq.column_name(s, i) : "",
+                         i ? "=" : "", text);
+                fputs(kl_plain(line), out);
+            }
+            fputc('\n', out);
+        }
     sq.finalize(s);
     if (!s || result != DONE) return fail(d, err, err_len);
     return fflush(out) == 0 && !ferror(out) ? 0 : -2;

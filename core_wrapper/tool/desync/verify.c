@@ -26,13 +26,6 @@ __attribute__((format(__printf__, 2, 3))) static int cannot(struct kl_verify *v,
 
 /* --- the core and the content --- */
 
-static int find_content(struct kl_verify *v) {
-    bool found = kl_recorded_content(&v->rec, v->wish->content, v->wish->contents, v->content);
-    v->setup.content = found && *v->content ? v->content : NULL;
-    if (found) return 0;
-    return cannot(v, "content missing: %s is in none of the folders that --content names", v->rec.content);
-}
-
 /* By its own word before it has content: another core may crash on that. */
 static int compare_core(struct kl_verify *v) {
     char err[KLT_ERR];
@@ -245,17 +238,13 @@ static int run_twice(struct kl_verify *v, const struct kl_hashline *first) {
     return result;
 }
 
-static const char *client_name(const struct kl_verify *v, unsigned client) {
-    return *v->rec.name[client] ? v->rec.name[client] : "a player without a name";
-}
-
 static void say_parted(struct kl_verify *v) {
     char who[256] = "", planted[96] = "";
     size_t used = 0;
     for (unsigned i = 0; i < KL_MAX_CLIENTS && used < sizeof(who); i++)
         if (v->clients >> i & 1)
             used += (size_t)snprintf(who + used, sizeof(who) - used, "%s%s", used ? " and " : "",
-                                     client_name(v, i));
+                                     *v->rec.name[i] ? v->rec.name[i] : "a player without a name");
     for (unsigned i = v->rec.deeds; i-- > 0;)
         if (v->rec.deed[i].kind == KL_DEED_FLIP && v->rec.deed[i].frame <= v->label)
             v->planted = v->rec.deed[i].frame;
@@ -402,7 +391,10 @@ static int prepare(struct kl_verify *v) {
     if (v->tie != NEVER) v->what[v->tie - rec->first] = KLT_HASH_FULL;
     v->setup = (struct kl_machine_setup){
         .core = v->core, .recording = v->path, .system_dir = v->wish->system_dir, .verifies = true};
-    return find_content(v);
+    bool found = kl_recorded_content(&v->rec, v->wish->content, v->wish->contents, v->content);
+    v->setup.content = found && *v->content ? v->content : NULL;
+    if (found) return 0;
+    return cannot(v, "content missing: %s is in none of the folders that --content names", v->rec.content);
 }
 
 /* With each core that was named until one is the recording's, or with the one of its name. */

@@ -78,13 +78,6 @@ static void on_input_poll(void) {
         if (changed >> i & 1) current->key_event(down >> i & 1, kl_input_source_code(i), 0, 0);
 }
 
-static int16_t key_state(const struct kl_headless *h, unsigned code) {
-    uint16_t down = kl_input_source_keys(h->input, input_frame(h));
-    for (unsigned i = 0; i < KLT_INPUT_KEYS; i++)
-        if (kl_input_source_code(i) == code) return down >> i & 1;
-    return 0;
-}
-
 static void note_question(struct kl_asked *a, const struct kl_question *q) {
     for (unsigned i = 0; i < a->count; i++) {
         const struct kl_question *known = &a->at[i];
@@ -103,7 +96,13 @@ static int16_t on_input_state(unsigned port, unsigned device, unsigned index, un
     if (current && current->latch) return kl_latch_state(current->latch, port, device, index, id);
     if (!current || port >= current->input_ports) return 0;
     device &= RETRO_DEVICE_MASK;
-    if (device == RETRO_DEVICE_KEYBOARD) return key_state(current, id);
+    if (device == RETRO_DEVICE_KEYBOARD) {
+        const struct kl_headless *h = current;
+        uint16_t down = kl_input_source_keys(h->input, input_frame(h));
+        for (unsigned i = 0; i < KLT_INPUT_KEYS; i++)
+            if (kl_input_source_code(i) == id) return down >> i & 1;
+        return 0;
+    }
     if (device != RETRO_DEVICE_JOYPAD)
         return kl_input_source_other(current->input, input_frame(current), port, device, index, id);
     uint16_t mask = kl_input_source_joypad(current->input, input_frame(current), port);
@@ -184,14 +183,6 @@ static int set_options(struct kl_headless *h, bool pending, char *err, size_t er
         if (kl_options_set(&h->options, key, equals + 1, pending, err, err_len) != 0) return -1;
     }
     return 0;
-}
-
-static void set_callbacks(struct kl_core *c) {
-    c->set_video_refresh(on_video);
-    c->set_audio_sample(on_audio);
-    c->set_audio_sample_batch(on_audio_batch);
-    c->set_input_poll(on_input_poll);
-    c->set_input_state(on_input_state);
 }
 
 /* Arcade cores load a game that lacks files all the same, and show a picture that names them: there is no
@@ -320,7 +311,11 @@ static int start(struct kl_headless *h, char *err, size_t err_len) {
     const char *name = h->info.library_name, *version = h->info.library_version;
     snprintf(h->name, sizeof(h->name), "%.*s", kl_core_text_len(name, 127), name ? name : "");
     snprintf(h->version, sizeof(h->version), "%.*s", kl_core_text_len(version, 127), version ? version : "");
-    set_callbacks(&h->core);
+    h->core.set_video_refresh(on_video);
+    h->core.set_audio_sample(on_audio);
+    h->core.set_audio_sample_batch(on_audio_batch);
+    h->core.set_input_poll(on_input_poll);
+    h->core.set_input_state(on_input_state);
     if (load_game(h, err, err_len) != 0) return -1;
     if (set_options(h, false, err, err_len) != 0) return -1;
     if (settle_av(h, err, err_len) != 0) return -1;

@@ -12,18 +12,14 @@ static struct kl_headless *frontend; /* for the log and performance interfaces, 
 
 /* --- log, messages --- */
 
-static void keep_error(const char *format, va_list args) {
-    vsnprintf(frontend->core_error, sizeof(frontend->core_error), format, args);
-    frontend->core_error[strcspn(frontend->core_error, "\r\n")] = 0;
-}
-
 static void on_log(enum retro_log_level level, const char *format, ...) {
     static const char *const names[] = {"debug", "info", "warn", "error"};
     va_list args;
     if (format && level == RETRO_LOG_ERROR && frontend && !frontend->core.game_loaded &&
         !*frontend->core_error) {
         va_start(args, format);
-        keep_error(format, args);
+        vsnprintf(frontend->core_error, sizeof(frontend->core_error), format, args);
+        frontend->core_error[strcspn(frontend->core_error, "\r\n")] = 0;
         va_end(args);
     }
     if (!format || level > RETRO_LOG_ERROR || (frontend && frontend->setup.quiet && level < RETRO_LOG_WARN))

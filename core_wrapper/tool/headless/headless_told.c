@@ -29,13 +29,6 @@ bool kl_headless_leds(struct retro_led_interface *out) {
     return true;
 }
 
-/* Not the wrapper's own options, which belong to this machine. */
-static void write_options(const struct kl_options *o, FILE *f) {
-    for (unsigned i = 0; i < o->count; i++)
-        if (strncmp(o->at[i].key, "keylock_", 8) != 0)
-            fprintf(f, "option %s=%s\n", o->at[i].key, o->at[i].value ? o->at[i].value : "");
-}
-
 static void write_lasting(const struct kl_headless_told *t, FILE *f) {
     for (unsigned i = 0; i < KLT_INPUT_PORTS; i++)
         if (t->rumble[i][0] || t->rumble[i][1])
@@ -52,7 +45,11 @@ int kl_headless_write_told(const struct kl_headless *h, const char *path) {
     fprintf(f, "largest %ux%u\n", g->max_width, g->max_height);
     fprintf(f, "rate fps=%.6f sound=%.3f\n", h->av.timing.fps, h->av.timing.sample_rate);
     fprintf(f, "rotation %u\nformat %u\n", h->told.rotation, h->told.pixel_format);
-    write_options(&h->options, f);
+    /* Not the wrapper's own options, which belong to this machine. */
+    for (unsigned i = 0; i < h->options.count; i++)
+        if (strncmp(h->options.at[i].key, "keylock_", 8) != 0)
+            fprintf(f, "option %s=%s\n", h->options.at[i].key,
+                    h->options.at[i].value ? h->options.at[i].value : "");
     write_lasting(&h->told, f);
     bool bad = ferror(f) != 0;
     return fclose(f) != 0 || bad ? -1 : 0;

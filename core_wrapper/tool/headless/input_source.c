@@ -82,22 +82,19 @@ static void mash(struct hand *h) {
     }
 }
 
-static void hand_next(struct hand *h) {
-    steer(h);
-    mash(h);
-    h->mask = h->direction | h->buttons;
-    uint64_t r = roll(&h->dice);
-    /* Start gets past title screens early on, and pauses and goes on again later. */
-    if (r % (h->next_frame < 900 ? 90 : 600) == 0) h->mask |= BIT(START);
-    if ((r >> 32) % 1200 == 0) h->mask |= BIT(SELECT);
-    h->next_frame++;
-}
-
 static uint16_t random_joypad(struct kl_input_source *s, uint32_t frame, unsigned port) {
     struct hand *h = &s->hand[port];
     if (frame + 1 < h->next_frame) hand_start(h, s->seed, port);
-    while (h->next_frame <= frame)
-        hand_next(h);
+    while (h->next_frame <= frame) {
+        steer(h);
+        mash(h);
+        h->mask = h->direction | h->buttons;
+        uint64_t r = roll(&h->dice);
+        /* Start gets past title screens early on, and pauses and goes on again later. */
+        if (r % (h->next_frame < 900 ? 90 : 600) == 0) h->mask |= BIT(START);
+        if ((r >> 32) % 1200 == 0) h->mask |= BIT(SELECT);
+        h->next_frame++;
+    }
     return h->mask;
 }
 

@@ -209,17 +209,6 @@ static int find_all(struct play *p) {
 
 /* --- handing over --- */
 
-static void export_room(const struct play *p) {
-    if (value_of(p, "relay") || value_of(p, "room")) kl_environment_set("KEYLOCK_LINK", NULL);
-    kl_forward_export(&p->settings);
-    kl_environment_set("KEYLOCK_CORE", p->core_path);
-    kl_environment_set("KEYLOCK_SPEED", "real");
-    tool_export_usual("DBUS_FATAL_WARNINGS", "0"); /* RetroArch 1.14 aborts without a session bus */
-    tool_export_usual("KEYLOCK_INVITE", "on");
-    char own[4096];
-    if (kl_process_own_path(own, sizeof own) == 0) tool_export_usual("KEYLOCK_LEARN", own);
-}
-
 /* The settings live in memory that RetroArch inherits: nothing is left behind on any disk. */
 static int make_config(struct play *p) {
     char err[512];
@@ -280,22 +269,27 @@ static int host_here(const struct play *p, const char *const *args) {
     return code;
 }
 
-static int wait_for(const struct play *p, const char *const *args) {
-    struct kl_host_here alone = {.quit = kl_wake_at_quit(), .router.channel = -1, .game.channel = -1};
-    int code = kl_host_here_play(&alone, p->retroarch_path, args);
-    kl_host_here_close(&alone);
-    return code;
-}
-
 static int hand_over(struct play *p, int count, char **given) {
-    export_room(p);
+    if (value_of(p, "relay") || value_of(p, "room")) kl_environment_set("KEYLOCK_LINK", NULL);
+    kl_forward_export(&p->settings);
+    kl_environment_set("KEYLOCK_CORE", p->core_path);
+    kl_environment_set("KEYLOCK_SPEED", "real");
+    tool_export_usual("DBUS_FATAL_WARNINGS", "0"); /* RetroArch 1.14 aborts without a session bus */
+    tool_export_usual("KEYLOCK_INVITE", "on");
+    char own[4096];
+    if (kl_process_own_path(own, sizeof own) == 0) tool_export_usual("KEYLOCK_LEARN", own);
     if (make_config(p) != 0) return 1;
     if (write_ascii(p) != 0) return KLT_LOAD;
     const char **args = make_arguments(p, count, given);
     if (!args) return tool_fail(1, "play", "out of memory");
     if (p->host_here) return host_here(p, args);
     char err[KLT_PATH + 64];
-    if (p->waits) return wait_for(p, args);
+    if (p->waits) {
+        struct kl_host_here alone = {.quit = kl_wake_at_quit(), .router.channel = -1, .game.channel = -1};
+        int code = kl_host_here_play(&alone, p->retroarch_path, args);
+        kl_host_here_close(&alone);
+        return code;
+    }
     kl_process_become(p->retroarch_path, args, err, sizeof(err));
     return tool_fail(KLT_LOAD, "play", "%s", err);
 }

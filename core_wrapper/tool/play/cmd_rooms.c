@@ -130,16 +130,6 @@ static json_object *relay_json(const struct kl_config *where, double ms) {
     return j;
 }
 
-static void print_all(const struct kl_config *where, const struct kl_pong *pong, struct list *l) {
-    printf("relay %s  %.1f ms  protocol %u  rooms %u  clients %u\n",
-           kl_host_port(where->host, where->port).text, l->ms, pong->version, pong->rooms, pong->clients);
-    if (l->count)
-        printf("%-23s  %-7s  %-7s  %-8s  %7s  %s\n", "room", "players", "state", "door", "delay",
-               "game, core");
-    for (size_t i = 0; i < l->count; i++)
-        print_room(l, &l->line[i]);
-}
-
 static json_object *all_json(const struct kl_config *where, const struct kl_pong *pong,
                              const struct list *l) {
     json_object *all = relay_json(where, l->ms), *rooms = json_object_new_array();
@@ -170,8 +160,15 @@ static int tell(int fd, const struct kl_config *where, json_object **json) {
     if (l.count) qsort(l.line, l.count, sizeof *l.line, by_delay);
     if (json)
         *json = all_json(where, &pong, &l);
-    else
-        print_all(where, &pong, &l);
+    else {
+        printf("relay %s  %.1f ms  protocol %u  rooms %u  clients %u\n",
+               kl_host_port(where->host, where->port).text, l.ms, pong.version, pong.rooms, pong.clients);
+        if (l.count)
+            printf("%-23s  %-7s  %-7s  %-8s  %7s  %s\n", "room", "players", "state", "door", "delay",
+                   "game, core");
+        for (size_t i = 0; i < l.count; i++)
+            print_room(&l, &l.line[i]);
+    }
     free(l.line);
     return KLT_OK;
 }

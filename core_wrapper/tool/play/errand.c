@@ -19,11 +19,6 @@ static int trust(void *ctx, const uint8_t pub[32], char *err, size_t err_len) {
     return kl_known_check(dir, e->where->host, e->where->port, pub, err, err_len) < 0 ? -1 : 0;
 }
 
-static void take_token(struct kl_errand *e, const struct kl_participant_status *s) {
-    e->token = malloc(s->start_len ? s->start_len : 1);
-    if (e->token) memcpy(e->token, s->start, e->token_len = s->start_len);
-}
-
 uint8_t kl_errand(struct kl_errand *e, char why[KL_TEXT_MAX]) {
     struct kl_link_config config = {.host = e->where->host,
                                     .port = e->where->port,
@@ -44,7 +39,10 @@ uint8_t kl_errand(struct kl_errand *e, char why[KL_TEXT_MAX]) {
         kl_link_wait(link, WAIT_US);
         kl_link_status(link, &status);
     } while (status.phase != KL_PARTICIPANT_ENDED && status.phase != KL_PARTICIPANT_LOAD);
-    if (status.phase == KL_PARTICIPANT_LOAD) take_token(e, &status);
+    if (status.phase == KL_PARTICIPANT_LOAD) {
+        e->token = malloc(status.start_len ? status.start_len : 1);
+        if (e->token) memcpy(e->token, status.start, e->token_len = status.start_len);
+    }
     kl_link_close(link, 0);
     snprintf(why, KL_TEXT_MAX, "%s", status.reason);
     return status.refused;

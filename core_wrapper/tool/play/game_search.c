@@ -86,11 +86,6 @@ static bool look_in_file(void *ctx, const char *path) {
 
 /* --- playlists --- */
 
-static const char *text_of(json_object *item, const char *key) {
-    json_object *value = NULL;
-    return json_object_object_get_ex(item, key, &value) ? json_object_get_string(value) : NULL;
-}
-
 /* Of "/games/a.zip#a.nes" the file. */
 static void file_of(const char *path, char out[KLT_PATH]) {
     snprintf(out, KLT_PATH, "%s", path);
@@ -104,7 +99,10 @@ static bool look_at_items(struct search *s, json_object *items, bool deep) {
     size_t count = json_object_is_type(items, json_type_array) ? json_object_array_length(items) : 0;
     for (size_t i = 0; i < count; i++) {
         char file[KLT_PATH];
-        const char *path = text_of(json_object_array_get_idx(items, i), "path");
+        json_object *item = json_object_array_get_idx(items, i);
+        json_object *value = NULL;
+        const char *path =
+            json_object_object_get_ex(item, "path", &value) ? json_object_get_string(value) : NULL;
         if (!path || !kl_file_is_absolute(path)) continue;
         file_of(path, file);
         if (!deep && kl_walk_file(&s->walk, file)) return true;

@@ -169,17 +169,6 @@ static bool is_connected(struct kl_router *r) {
     return !strcmp(status, "Connected") || !strcmp(status, "Up");
 }
 
-/* A router may have two connections, and one may not be in use. */
-static void choose_connection(struct kl_router *r, const char *url, uint32_t host) {
-    struct IGDdatas_service second = r->igd.second;
-    if (!is_connection(second.servicetype) || is_connected(r)) return;
-    r->igd.second = r->igd.first;
-    r->igd.first = second;
-    FreeUPNPUrls(&r->urls);
-    GetUPNPUrls(&r->urls, &r->igd, url, 0);
-    r->found = near_host(r->urls.controlURL) == host;
-}
-
 static void look_at(struct kl_router *r, const char *url) {
     char here[64] = "";
     uint32_t host = near_host(url);
@@ -191,7 +180,14 @@ static void look_at(struct kl_router *r, const char *url) {
         return;
     }
     snprintf(r->here, sizeof r->here, "%s", here);
-    choose_connection(r, url, host);
+    /* A router may have two connections, and one may not be in use. */
+    struct IGDdatas_service second = r->igd.second;
+    if (!is_connection(second.servicetype) || is_connected(r)) return;
+    r->igd.second = r->igd.first;
+    r->igd.first = second;
+    FreeUPNPUrls(&r->urls);
+    GetUPNPUrls(&r->urls, &r->igd, url, 0);
+    r->found = near_host(r->urls.controlURL) == host;
 }
 
 static void search(struct kl_router *r) {
@@ -259,12 +255,6 @@ static void upnp_map(struct kl_router *r, struct kl_router_news *out) {
     if (out->result != KL_ROUTER_MAPPED) forget(r); /* after its restart a router may have other addresses */
 }
 
-static void upnp_remove(const struct kl_router *r) {
-    char from[8];
-    snprintf(from, sizeof from, "%u", r->outside);
-    if (r->found) UPNP_DeletePortMapping(r->urls.controlURL, r->igd.first.servicetype, from, "UDP", NULL);
-}
-
 /* --- either --- */
 
 void kl_router_map(struct kl_router *r, struct kl_router_news *out) {
@@ -279,7 +269,11 @@ void kl_router_map(struct kl_router *r, struct kl_router_news *out) {
 void kl_router_close(struct kl_router *r) {
     if (!r) return;
     if (r->outside && r->way == KL_ROUTER_NATPMP) natpmp_remove(r);
-    if (r->outside && r->way == KL_ROUTER_UPNP) upnp_remove(r);
+    if (r->outside && r->way == KL_ROUTER_UPNP) {
+        char from[8];
+        snprintf(from, sizeof from, "%u", r->outside);
+        if (r->found) UPNP_DeletePortMapping(r->urls.controlURL, r->igd.first.servicetype, from, "UDP", NULL);
+    }
     forget(r);
     free(r);
 }

@@ -111,15 +111,6 @@ static bool make_run(const struct kl_recording *r, const struct kl_seat_key *key
     return run->sign.count;
 }
 
-/* A run that is settled is one of the player's recordings. */
-static void move_away(const struct challenge *c, const char *path) {
-    char dir[KL_FILE_PATH], to[KL_FILE_PATH], err[KLT_ERR];
-    if (kl_state_folder("recordings", dir, err, sizeof(err)) != 0 ||
-        kl_dir_make(dir, true, err, sizeof(err)) != 0 || !name_in(to, dir, c->rec.head.room_id, "klr") ||
-        !kl_file_rename(path, to))
-        (void)tool_fail(0, "play", "%s stays: it cannot be moved to your recordings", path);
-}
-
 /* RetroArch has crashed, or the machine: puts END behind the last frames that are in the file. */
 static int end_run(const struct challenge *c, const char *path, char *err, size_t err_len) {
     const struct kl_recording *r = &c->rec;
@@ -200,7 +191,12 @@ static int read_closed(struct challenge *c, const char *path, char *err, size_t 
 /* Nothing of it waits any more. */
 static void settle(const struct challenge *c, const char *path) {
     char token[KL_FILE_PATH], ignored[KLT_ERR];
-    move_away(c, path);
+    /* A run that is settled is one of the player's recordings. */
+    char dir[KL_FILE_PATH], to[KL_FILE_PATH], err[KLT_ERR];
+    if (kl_state_folder("recordings", dir, err, sizeof(err)) != 0 ||
+        kl_dir_make(dir, true, err, sizeof(err)) != 0 || !name_in(to, dir, c->rec.head.room_id, "klr") ||
+        !kl_file_rename(path, to))
+        (void)tool_fail(0, "play", "%s stays: it cannot be moved to your recordings", path);
     if (name_in(token, c->dir, c->rec.head.room_id, "token"))
         (void)kl_file_remove(token, ignored, sizeof(ignored));
 }
@@ -359,16 +355,6 @@ static int find_run(struct challenge *c, char core[KL_FILE_PATH], char content[K
     return KLT_OK;
 }
 
-/* A frontend may run a little faster than the core wants. */
-static void wait_for_time(const struct challenge *c, const struct kl_recording *run) {
-    uint32_t fps_uhz = run->room.has_params ? run->room.params.fps_uhz : 0;
-    uint64_t takes_us = fps_uhz ? run->frames * SECOND_US * SECOND_US / fps_uhz + SECOND_US : 0;
-    uint64_t until_us = c->given_us + takes_us, now_us = kl_now_us();
-    if (until_us > now_us && until_us <= now_us + WAIT_S * SECOND_US)
-        while (!kl_sleep_until(until_us)) {
-        }
-}
-
 static int play(struct challenge *c, int count, char **given) {
     static char core[KL_FILE_PATH], content[KL_FILE_PATH];
     char err[KLT_ERR];
@@ -385,7 +371,15 @@ static int play(struct challenge *c, int count, char **given) {
     if (kl_file_kind(c->run) == KL_FILE_IS_NONE)
         return keep_token(code ? code : tool_fail(KLT_FAILED, "play", "nothing was played"));
     kl_recording_free(&c->rec);
-    if (kl_recording_read(&c->rec, c->run, err, sizeof(err)) == 0) wait_for_time(c, &c->rec);
+    if (kl_recording_read(&c->rec, c->run, err, sizeof(err)) == 0) {
+        /* A frontend may run a little faster than the core wants. */
+        uint32_t fps_uhz = c->rec.room.has_params ? c->rec.room.params.fps_uhz : 0;
+        uint64_t takes_us = fps_uhz ? c->rec.frames * SECOND_US * SECOND_US / fps_uhz + SECOND_US : 0;
+        uint64_t until_us = c->given_us + takes_us, now_us = kl_now_us();
+        if (until_us > now_us && until_us <= now_us + WAIT_S * SECOND_US)
+            while (!kl_sleep_until(until_us)) {
+            }
+    }
     kl_recording_free(&c->rec);
     kl_seat_file_close(&c->seat, false);
     int handed = hand_in(c, c->run);
@@ -424,14 +418,6 @@ static const struct kl_row rows[] = {
     {.name = NULL},
 };
 
-static void name_player(struct challenge *c) {
-    const char *user = kl_environment_get("USER"), *set = kl_environment_get("KEYLOCK_NAME");
-    const char *name = c->name ? c->name : set && *set ? set : user && *user ? user : "player";
-    char err[2048];
-    if (kl_config_set(&c->where, "name", name, err, sizeof(err)) != 0) (void)tool_usage("%s", err);
-    snprintf(c->wanted.player, sizeof(c->wanted.player), "%s", c->where.name);
-}
-
 int cmd_challenge(int argc, char **argv) {
     static const struct kl_table tables[] = {{.rows = rows}, {.rows = NULL}};
     static struct challenge state; /* large, and zero */
@@ -442,7 +428,13 @@ int cmd_challenge(int argc, char **argv) {
         return tool_usage("expected RetroArch's arguments behind --, got \"%s\"", argv[optind]);
     if (c->relay && !c->content) return tool_usage("expected --content DIR_OR_FILE, got none");
     if (sodium_init() < 0) return tool_fail(KLT_FAILED, "play", "libsodium does not start");
-    if (c->relay) name_player(c);
+    if (c->relay) {
+        const char *user = kl_environment_get("USER"), *set = kl_environment_get("KEYLOCK_NAME");
+        const char *name = c->name ? c->name : set && *set ? set : user && *user ? user : "player";
+        char err[2048];
+        if (kl_config_set(&c->where, "name", name, err, sizeof(err)) != 0) (void)tool_usage("%s", err);
+        snprintf(c->wanted.player, sizeof(c->wanted.player), "%s", c->where.name);
+    }
     int code = open_state(c);
     if (code != KLT_OK) return code;
     int waited = hand_in_all(c);

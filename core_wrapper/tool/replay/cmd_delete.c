@@ -78,13 +78,6 @@ static int find_keys(struct wish *w) {
                      dir);
 }
 
-/* A key whose seat was given up has no other use. */
-static void drop_key(const struct kl_seat_file *f) {
-    char path[KL_FILE_PATH], err[64];
-    if (kl_seat_file_is_kept(f) && kl_file_join(path, sizeof(path), f->dir, f->name, err, sizeof(err)) == 0)
-        (void)kl_file_remove(path, err, sizeof(err));
-}
-
 /* --- the relay --- */
 
 static int delete_match(struct wish *w) {
@@ -95,7 +88,14 @@ static int delete_match(struct wish *w) {
     if (*w->named) snprintf(w->where.fingerprint, sizeof(w->where.fingerprint), "%s", w->named);
     for (unsigned i = w->keys; i-- > 0 && answer != KL_REFUSE_DELETED;) {
         answer = kl_errand(&(struct kl_errand){.where = &w->where, .key = &w->key[i].key, .say = &say}, why);
-        if (answer == KL_REFUSE_DELETED) drop_key(&w->key[i]);
+        if (answer == KL_REFUSE_DELETED) {
+            /* A key whose seat was given up has no other use. */
+            const struct kl_seat_file *f = &w->key[i];
+            char path[KL_FILE_PATH], err[64];
+            if (kl_seat_file_is_kept(f) &&
+                kl_file_join(path, sizeof(path), f->dir, f->name, err, sizeof(err)) == 0)
+                (void)kl_file_remove(path, err, sizeof(err));
+        }
     }
     if (answer == KL_REFUSE_DELETED)
         return printf("deleted by %s\n", kl_host_port(w->where.host, w->where.port).text) < 0 ? KLT_OUTPUT

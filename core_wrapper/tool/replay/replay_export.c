@@ -133,15 +133,6 @@ static bool put_frame(struct replay_frame *to, struct kl_latch *latch, const str
     return fwrite(to->keys, 1, keys, out) == keys && fwrite(to->events, 1, events, out) == events;
 }
 
-static bool put_head(FILE *out) {
-    uint8_t head[24] = {0};
-    struct kl_writer w;
-    kl_writer_init(&w, head, sizeof(head));
-    kl_write_u32(&w, REPLAY_MAGIC);
-    kl_write_u32(&w, REPLAY_VERSION); /* then the content's checksum, the state's size, the time: zeros */
-    return fwrite(head, 1, sizeof(head), out) == sizeof(head);
-}
-
 /* Runs all of it: the core's questions. */
 static int ask(const struct kl_recording *r, const struct kl_machine_setup *setup, struct kl_asked *asked,
                char *err, size_t err_len) {
@@ -173,7 +164,12 @@ int kl_export_replay(struct kl_recording *r, const struct kl_machine_setup *setu
     }
     list_left(r, KL_MAX_SEATS, true, false, left);
     kl_latch_init(&latch, true);
-    bool good = put_head(out);
+    uint8_t head[24] = {0};
+    struct kl_writer w;
+    kl_writer_init(&w, head, sizeof(head));
+    kl_write_u32(&w, REPLAY_MAGIC);
+    kl_write_u32(&w, REPLAY_VERSION); /* then the content's checksum, the state's size, the time: zeros */
+    bool good = fwrite(head, 1, sizeof(head), out) == sizeof(head);
     for (uint32_t n = r->first; good && n < r->whole; n++) {
         struct kl_frame f = {.number = n};
         memcpy(f.in, kl_recording_at(r, n), sizeof(f.in));

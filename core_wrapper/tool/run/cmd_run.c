@@ -57,17 +57,14 @@ static void export_fixed(void) {
     tool_export_usual("KEYLOCK_INVITE", "on");
 }
 
-/* At full speed a measurement in the background would disturb the run. */
-static void export_learn(bool real_speed) {
-    char own[KL_FILE_PATH] = "off";
-    if (real_speed) (void)kl_process_own_path(own, sizeof own);
-    tool_export_usual("KEYLOCK_LEARN", own);
-}
-
 /* Exports the wrapper's settings. Without a flag for it, the room is the game's own. */
 static void export_room(const struct kl_run_options *o) {
     export_fixed();
-    export_learn(o->real_speed);
+    /* At full speed a measurement in the background would disturb the run. */
+    bool real_speed = o->real_speed;
+    char own[KL_FILE_PATH] = "off";
+    if (real_speed) (void)kl_process_own_path(own, sizeof own);
+    tool_export_usual("KEYLOCK_LEARN", own);
     if (kl_forward_value(&o->settings, "relay")) {
         kl_environment_set("KEYLOCK_LINK", NULL);
         kl_environment_set("KEYLOCK_ROOM", NULL);
@@ -172,15 +169,6 @@ static void hash_alone(struct run *r) {
     hash_now(r);
 }
 
-static void take_report(struct run *r) {
-    if (r->frontend.wrapper)
-        r->frontend.wrapper->report(&r->report);
-    else
-        r->report = (struct klw_report){.phase = KLW_ALONE, .run = 1, .first = r->frames, .last = r->frames};
-    if (r->report.phase == KLW_CONNECTING || r->report.phase == KLW_PLAYING) r->room = true;
-    r->frontend.setup.in_room = r->room;
-}
-
 /* A command that is not taken is said and passed over: the run goes on. */
 static void give_command(struct run *r, unsigned i) {
     const struct kl_run_command *c = &r->options.command[i];
@@ -191,23 +179,24 @@ static void give_command(struct run *r, unsigned i) {
             answer);
 }
 
-static void give_commands(struct run *r) {
+static void one_call(struct run *r) {
+    pace(r);
     for (unsigned i = 0; i < r->options.command_count; i++) {
         const struct kl_run_command *c = &r->options.command[i];
         if (r->given >> i & 1 || !r->room || r->frames < c->frame || !r->frames) continue;
         if (!r->given_us[i]) r->given_us[i] = kl_now_us();
         if (kl_now_us() >= r->given_us[i] + c->after_ms * UINT64_C(1000)) give_command(r, i);
     }
-}
-
-static void one_call(struct run *r) {
-    pace(r);
-    give_commands(r);
     kl_run_trail_frame(&r->trail, &r->frontend);
     uint64_t start_us = kl_now_us();
     kl_headless_run(&r->frontend);
     uint64_t now_us = kl_now_us();
-    take_report(r);
+    if (r->frontend.wrapper)
+        r->frontend.wrapper->report(&r->report);
+    else
+        r->report = (struct klw_report){.phase = KLW_ALONE, .run = 1, .first = r->frames, .last = r->frames};
+    if (r->report.phase == KLW_CONNECTING || r->report.phase == KLW_PLAYING) r->room = true;
+    r->frontend.setup.in_room = r->room;
     if (r->report.run) {
         if (!r->frames) r->first_us = start_us;
         r->last_us = now_us;
@@ -262,15 +251,6 @@ static int finish_room(struct run *r, int code) {
     return failed(r, KLT_ROOM, "the relay gave no verdict on the last frame in time");
 }
 
-/* The last hash is for the summary; the file keeps to its rhythm. */
-static void hash_last(struct run *r) {
-    FILE *file = r->out.hashes;
-    r->out.hashes = NULL;
-    r->trail.states = NULL;
-    hash_now(r);
-    r->out.hashes = file;
-}
-
 /* As it stands after the last frame: leaving puts lights and motors out. */
 static int write_told(struct run *r, int code) {
     const char *path = r->options.told_out;
@@ -282,7 +262,14 @@ static int write_told(struct run *r, int code) {
 static int finish(struct run *r, int code) {
     code = write_told(r, code);
     if (r->room) return finish_room(r, code);
-    if (r->frames && !(r->out.any && r->out.last.frame == r->frames - 1)) hash_last(r);
+    if (r->frames && !(r->out.any && r->out.last.frame == r->frames - 1)) {
+        /* The last hash is for the summary; the file keeps to its rhythm. */
+        FILE *file = r->out.hashes;
+        r->out.hashes = NULL;
+        r->trail.states = NULL;
+        hash_now(r);
+        r->out.hashes = file;
+    }
     if (r->frontend.wrapper) r->frontend.wrapper->finish(0, &r->summary.final);
     return code;
 }

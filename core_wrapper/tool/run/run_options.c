@@ -218,13 +218,6 @@ static int check(const struct kl_run_options *o) {
     return 0;
 }
 
-static void fill_in(struct kl_run_options *o) {
-    if (!o->machine.input) o->machine.input = "none";
-    o->in_room = kl_forward_value(&o->settings, "relay") || kl_forward_value(&o->settings, "link");
-    if (!o->has_hash_every && (o->hash_out || o->states || o->record) && !o->in_room) o->hash_every = 60;
-    if (!o->has_seats) o->seats = o->in_room ? 1 : 2;
-}
-
 int kl_run_options_parse(struct kl_run_options *o, int argc, char **argv) {
     static const struct kl_table tables[] = {
         {kl_machine_rows, KLT_OF_RUN, offsetof(struct kl_run_options, machine), 0},
@@ -236,6 +229,9 @@ int kl_run_options_parse(struct kl_run_options *o, int argc, char **argv) {
     tool_parse(argc, argv, false, tables, o);
     if (optind < argc) return tool_usage("expected options only, got \"%s\"", argv[optind]);
     if (check(o) != 0) return -1;
-    fill_in(o);
+    if (!o->machine.input) o->machine.input = "none";
+    o->in_room = kl_forward_value(&o->settings, "relay") || kl_forward_value(&o->settings, "link");
+    if (!o->has_hash_every && (o->hash_out || o->states || o->record) && !o->in_room) o->hash_every = 60;
+    if (!o->has_seats) o->seats = o->in_room ? 1 : 2;
     return 0;
 }

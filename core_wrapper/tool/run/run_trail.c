@@ -30,14 +30,6 @@ __attribute__((format(__printf__, 2, 3))) static int failed(struct kl_run_trail 
 
 /* --- the beginning --- */
 
-static void find_origin(struct kl_run_trail *t, const struct kl_headless *h) {
-    snprintf(t->origin.core, sizeof(t->origin.core), "%.80s %.40s", h->name, h->version);
-    snprintf(t->origin.content, sizeof(t->origin.content), "none");
-    if (h->game.path) kl_identity_hash_file(h->game.path, t->origin.content, sizeof(t->origin.content));
-    t->origin.has_world = h->setup.virtual_clock;
-    t->origin.epoch_s = h->setup.epoch_s;
-}
-
 /* The run's own start data, as a room has it. */
 static int make_start(struct kl_start *s, const struct kl_headless *h) {
     for (unsigned i = 0; i < h->options.count && s->option_count < KL_START_OPTIONS; i++) {
@@ -81,7 +73,11 @@ static int record_head(struct kl_run_trail *t, const struct kl_headless *h) {
 
 int kl_run_trail_begin(struct kl_run_trail *t, const struct kl_run_options *o, struct kl_headless *h) {
     char why[KLT_ERR];
-    find_origin(t, h);
+    snprintf(t->origin.core, sizeof(t->origin.core), "%.80s %.40s", h->name, h->version);
+    snprintf(t->origin.content, sizeof(t->origin.content), "none");
+    if (h->game.path) kl_identity_hash_file(h->game.path, t->origin.content, sizeof(t->origin.content));
+    t->origin.has_world = h->setup.virtual_clock;
+    t->origin.epoch_s = h->setup.epoch_s;
     t->states = o->states;
     t->record = o->record;
     if (o->machine.corrupt && kl_corrupt_parse(&t->corrupt, o->machine.corrupt, why, sizeof(why)) != 0)
@@ -95,34 +91,30 @@ int kl_run_trail_begin(struct kl_run_trail *t, const struct kl_run_options *o, s
 
 /* --- frames --- */
 
-static void plant(struct kl_run_trail *t, const struct kl_headless *h) {
-    char line[256];
-    if (kl_corrupt_do(&t->corrupt, &h->core, &h->map, line, sizeof(line)) == 0) {
-        struct kl_klr_event e = {.kind = KL_KLR_FLIP,
-                                 .frame = t->corrupt.frame,
-                                 .offset = t->corrupt.offset,
-                                 .yes = t->corrupt.in_state};
-        kl_recorder_event(&t->recorder, &e);
-    }
-    fprintf(stderr, "keylock run: %s\n", line);
-}
-
-/* Frames without a room: intervals as long as they may be. */
-static void record_frame(struct kl_run_trail *t, const struct kl_headless *h) {
-    struct kl_frame f = {.number = h->frame,
-                         .keyframe = h->frame - h->frame % KL_SPACING_MAX,
-                         .spacing = KL_SPACING_MAX,
-                         .flags = h->frame % KL_SPACING_MAX ? 0 : KL_FRAME_KEY};
-    for (unsigned p = 0; p < KL_MAX_SEATS && p < h->input_ports; p++) {
-        f.active |= (uint8_t)(1u << p);
-        f.in[p].joypad = kl_input_source_joypad(h->input, h->frame, p);
-    }
-    kl_recorder_frame(&t->recorder, &f);
-}
-
 void kl_run_trail_frame(struct kl_run_trail *t, struct kl_headless *h) {
-    if (t->recorder.on) record_frame(t, h);
-    if (t->corrupt.set && h->frame == t->corrupt.frame) plant(t, h);
+    if (t->recorder.on) {
+        /* Frames without a room: intervals as long as they may be. */
+        struct kl_frame f = {.number = h->frame,
+                             .keyframe = h->frame - h->frame % KL_SPACING_MAX,
+                             .spacing = KL_SPACING_MAX,
+                             .flags = h->frame % KL_SPACING_MAX ? 0 : KL_FRAME_KEY};
+        for (unsigned p = 0; p < KL_MAX_SEATS && p < h->input_ports; p++) {
+            f.active |= (uint8_t)(1u << p);
+            f.in[p].joypad = kl_input_source_joypad(h->input, h->frame, p);
+        }
+        kl_recorder_frame(&t->recorder, &f);
+    }
+    if (t->corrupt.set && h->frame == t->corrupt.frame) {
+        char line[256];
+        if (kl_corrupt_do(&t->corrupt, &h->core, &h->map, line, sizeof(line)) == 0) {
+            struct kl_klr_event e = {.kind = KL_KLR_FLIP,
+                                     .frame = t->corrupt.frame,
+                                     .offset = t->corrupt.offset,
+                                     .yes = t->corrupt.in_state};
+            kl_recorder_event(&t->recorder, &e);
+        }
+        fprintf(stderr, "keylock run: %s\n", line);
+    }
 }
 
 void kl_run_trail_hash(struct kl_run_trail *t, const struct kl_headless *h,

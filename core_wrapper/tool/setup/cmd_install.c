@@ -273,13 +273,6 @@ static bool any_left(const struct job *j) {
     return n < 0 || left;
 }
 
-static void leave_links(struct job *j) {
-    char err[1024];
-    int r = any_left(j) ? KL_DESKTOP_SAME : kl_desktop_leave_links(SCHEME, err, sizeof err);
-    if (r == 0) printf(SCHEME ":// links open no more\n");
-    if (r < 0) fail(j, err);
-}
-
 /* --- all of them --- */
 
 static bool names_folder(const char *which) {
@@ -354,7 +347,12 @@ static int work(struct job *j) {
         kl_place_free(p);
     }
     if (j->installed) take_links(j);
-    if (j->remove) leave_links(j);
+    if (j->remove) {
+        char err[1024];
+        int r = any_left(j) ? KL_DESKTOP_SAME : kl_desktop_leave_links(SCHEME, err, sizeof err);
+        if (r == 0) printf(SCHEME ":// links open no more\n");
+        if (r < 0) fail(j, err);
+    }
     return j->failed ? KLT_FAILED : KLT_OK;
 }
 

@@ -63,17 +63,6 @@ static void look_at_program(struct kl_doctor *d, const struct kl_place *p) {
                        program);
 }
 
-static void look_at_place(struct kl_doctor *d, const struct kl_place *p) {
-    char todo[1024];
-    kl_doctor_find(d, KL_WELL, "retroarch_folders", p->name, NULL, "settings %.400s%s, cores %.400s",
-                   p->config, p->values.there ? "" : " (not there yet)", p->cores);
-    if (!kl_dir_exists(p->cores)) {
-        snprintf(todo, sizeof todo, "Install a core: %s.", kl_place_words.get_core);
-        kl_doctor_find(d, KL_WRONG, "cores_folder_missing", p->name, todo,
-                       "the folder of cores %.400s does not exist", p->cores);
-    }
-}
-
 void kl_doctor_retroarch(struct kl_doctor *d) {
     char err[2 * KLT_PATH];
     d->places = kl_place_find(d->place, err, sizeof err);
@@ -86,8 +75,17 @@ void kl_doctor_retroarch(struct kl_doctor *d) {
                        "RetroArch is not installed");
     for (int i = 0; i < d->places; i++)
         look_at_program(d, &d->place[i]);
-    for (int i = 0; i < d->places; i++)
-        look_at_place(d, &d->place[i]);
+    for (int i = 0; i < d->places; i++) {
+        const struct kl_place *p = &d->place[i];
+        char todo[1024];
+        kl_doctor_find(d, KL_WELL, "retroarch_folders", p->name, NULL, "settings %.400s%s, cores %.400s",
+                       p->config, p->values.there ? "" : " (not there yet)", p->cores);
+        if (!kl_dir_exists(p->cores)) {
+            snprintf(todo, sizeof todo, "Install a core: %s.", kl_place_words.get_core);
+            kl_doctor_find(d, KL_WRONG, "cores_folder_missing", p->name, todo,
+                           "the folder of cores %.400s does not exist", p->cores);
+        }
+    }
 }
 
 /* --- the wrapper --- */

@@ -199,15 +199,13 @@ int kl_install_core(struct kl_place *p, const char *name, const char *wrapper, c
     return r;
 }
 
-/* A link that is there already leads elsewhere, to the distribution's core perhaps: it gives way. A file does
- * not. */
-static int link_to(const char *from, const char *to, char *err, size_t err_len) {
-    if (kl_file_kind_here(to) == KL_FILE_IS_LINK) (void)kl_file_remove(to, err, err_len);
-    return kl_file_link(from, to, err, err_len) == 0 || kl_file_equal(from, to) ? 0 : -1;
-}
-
 static int get_from(const struct kl_place *p, const char *from, const char *to, char *err, size_t err_len) {
-    if (p->kind == KL_PLACE_LINKS) return link_to(from, to, err, err_len);
+    if (p->kind == KL_PLACE_LINKS) {
+        /* A link that is there already leads elsewhere, to the distribution's core perhaps: it gives way. A
+         * file does not. */
+        if (kl_file_kind_here(to) == KL_FILE_IS_LINK) (void)kl_file_remove(to, err, err_len);
+        return kl_file_link(from, to, err, err_len) == 0 || kl_file_equal(from, to) ? 0 : -1;
+    }
     return put_core(from, to, err, err_len) < 0 ? -1 : 0;
 }
 

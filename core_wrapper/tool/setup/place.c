@@ -58,14 +58,6 @@ static void save_folder(const struct kl_place *p, const char *key, const char *b
     if (kl_settings_get(&p->values, key, value, sizeof value) && !strcmp(value, "default")) *out = 0;
 }
 
-static void content_folder(struct kl_place *p) {
-    char value[KLT_PATH];
-    p->content[0] = 0;
-    if (kl_settings_get(&p->values, "rgui_browser_directory", value, sizeof value) && *value &&
-        strcmp(value, "default") != 0)
-        expand(p, value, p->content);
-}
-
 static bool is_on(const struct kl_place *p, const char *key) {
     char value[16];
     return kl_settings_get(&p->values, key, value, sizeof value) && !strcmp(value, "true");
@@ -86,7 +78,11 @@ int kl_place_read(struct kl_place *p, char *err, size_t err_len) {
     folder(p, "input_remapping_directory", "config/remaps", p->remaps);
     folder(p, "playlist_directory", "playlists", p->playlists);
     folder(p, "core_assets_directory", "downloads", p->downloads);
-    content_folder(p);
+    char value[KLT_PATH];
+    p->content[0] = 0;
+    if (kl_settings_get(&p->values, "rgui_browser_directory", value, sizeof value) && *value &&
+        strcmp(value, "default") != 0)
+        expand(p, value, p->content);
     save_folder(p, "savefile_directory", "saves", p->saves);
     save_folder(p, "savestate_directory", "states", p->states);
     p->sort_saves = is_on(p, "sort_savefiles_enable");

@@ -16,20 +16,17 @@ struct move {
     size_t err_len;
     bool failed;
 };
-/* "Nestopia.opt" becomes "Nestopia Keylock.opt". */
-static void new_name(const struct move *m, const char *name, char *out, size_t cap) {
-    size_t n = strlen(m->bare);
-    if (!strncmp(name, m->bare, n) && name[n] == '.')
-        snprintf(out, cap, "%s%s", m->locked, name + n);
-    else
-        snprintf(out, cap, "%s", name);
-}
 
 static void copy_folder(struct move *m, const char *from, const char *to);
 
 static void copy_one(struct move *m, const char *from_dir, const char *to_dir, const char *name) {
     char from[KLT_PATH], to[KLT_PATH], renamed[512];
-    new_name(m, name, renamed, sizeof renamed);
+    /* "Nestopia.opt" becomes "Nestopia Keylock.opt". */
+    size_t n = strlen(m->bare);
+    if (!strncmp(name, m->bare, n) && name[n] == '.')
+        snprintf(renamed, sizeof renamed, "%s%s", m->locked, name + n);
+    else
+        snprintf(renamed, sizeof renamed, "%s", name);
     int a = snprintf(from, sizeof from, "%s/%s", from_dir, name);
     int b = snprintf(to, sizeof to, "%s/%s", to_dir, renamed);
     if (a >= (int)sizeof from || b >= (int)sizeof to) return;

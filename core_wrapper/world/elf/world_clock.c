@@ -133,21 +133,18 @@ static int64_t real_clock_ns(clockid_t id) {
     return ns_of(&ts);
 }
 
-/* `id` is the real clock that the wait will be measured by. A deadline nearer to that clock than to the
- * virtual one came from a clock that was not turned (a constructor, a library): it stays as it is. */
-static struct timespec real_deadline(const struct timespec *deadline, clockid_t id, int64_t virtual_now_ns) {
-    int64_t want = ns_of(deadline), real_now = real_clock_ns(id);
-    if (llabs(want - real_now) < llabs(want - virtual_now_ns)) return *deadline;
-    int64_t wait = want - virtual_now_ns;
-    return to_timespec(real_now + (wait > 0 ? wait : 0));
-}
-
 static int64_t virtual_ns(const struct kl_world *w, clockid_t id) {
     return kl_world_since_ns(w) + (is_wall_clock(id) ? w->clock.epoch_ns : waited_ns(w));
 }
 
 static struct timespec translate(const struct kl_world *w, const struct timespec *deadline, clockid_t id) {
-    return real_deadline(deadline, id, virtual_ns(w, id));
+    /* `id` is the real clock that the wait will be measured by. A deadline nearer to that clock than to the
+     * virtual one came from a clock that was not turned (a constructor, a library): it stays as it is. */
+    int64_t virtual_now_ns = virtual_ns(w, id);
+    int64_t want = ns_of(deadline), real_now = real_clock_ns(id);
+    if (llabs(want - real_now) < llabs(want - virtual_now_ns)) return *deadline;
+    int64_t wait = want - virtual_now_ns;
+    return to_timespec(real_now + (wait > 0 ? wait : 0));
 }
 
 /* A deadline that was not translated came from the real clock, and is over there, too. */

@@ -26,9 +26,6 @@ static enum kl_use use_by_flags(int flags) {
     if ((flags & O_CREAT) && (flags & O_EXCL)) return KL_USE_NEW;
     return flags & O_TRUNC ? KL_USE_EMPTY : KL_USE_CHANGE;
 }
-static bool flags_write(int flags) {
-    return (flags & O_ACCMODE) != O_RDONLY;
-}
 /* The mode argument behind the flags, if they ask for one. */
 static mode_t mode_behind(int flags, va_list *args) {
     bool has_mode = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
@@ -121,7 +118,7 @@ int kl_world_open(struct kl_world *w, int dir, const char *path, int flags, unsi
     const char *open = whole ? kl_world_really(w, whole, use_by_flags(flags), other) : NULL;
     int fd =
         open == whole ? openat(dir, path, flags, mode) : openat(AT_FDCWD, open, flags & ~O_NOFOLLOW, mode);
-    if (whole) note_result(w, whole, fd >= 0, flags_write(flags));
+    if (whole) note_result(w, whole, fd >= 0, (flags & O_ACCMODE) != O_RDONLY);
     if (whole && fd >= 0) kl_view_opened(w, open, NULL, fd);
     return fd;
 }

@@ -126,13 +126,6 @@ const char *kl_pages_unfit(struct kl_pages *p) {
     return kl_arena_strange();
 }
 
-static void drop_all(struct kl_pages *p) {
-    for (unsigned i = 0; i < KL_PAGES_SLOTS; i++)
-        p->slot[i].kept = false;
-    p->hot_count = 0;
-    p->too_many = false;
-}
-
 bool kl_pages_begin(struct kl_pages *p) {
     kl_pages_end(p);
     if (*kl_pages_unfit(p) || !find_areas(p) || !kl_page_watch(open_page)) return false;
@@ -148,7 +141,10 @@ void kl_pages_end(struct kl_pages *p) {
     (void)protect(p, true);
     kl_page_unwatch();
     p->on = false;
-    drop_all(p);
+    for (unsigned i = 0; i < KL_PAGES_SLOTS; i++)
+        p->slot[i].kept = false;
+    p->hot_count = 0;
+    p->too_many = false;
 }
 
 /* --- keeping and going back --- */

@@ -24,15 +24,6 @@ static void note_thread(struct kl_world *w, int tid) {
     kl_mutex_unlock(&t->lock);
 }
 
-/* The system may give the number of an ended thread to one of somebody else's. */
-static void forget_thread(struct kl_world *w, int tid) {
-    struct kl_world_threads *t = &w->threads;
-    kl_mutex_lock(&t->lock);
-    for (unsigned i = 0; i < t->count; i++)
-        if (t->at[i].number == tid) t->at[i--] = t->at[--t->count];
-    kl_mutex_unlock(&t->lock);
-}
-
 struct start {
     struct kl_world *world;
     void *(*run)(void *);
@@ -46,7 +37,13 @@ static void *run_thread(void *given) {
     note_thread(s.world, kl_thread_number());
     atomic_fetch_sub(&s.world->threads.starting, 1);
     void *result = s.run(s.arg);
-    forget_thread(s.world, kl_thread_number());
+    /* The system may give the number of an ended thread to one of somebody else's. */
+    int tid = kl_thread_number();
+    struct kl_world_threads *t = &s.world->threads;
+    kl_mutex_lock(&t->lock);
+    for (unsigned i = 0; i < t->count; i++)
+        if (t->at[i].number == tid) t->at[i--] = t->at[--t->count];
+    kl_mutex_unlock(&t->lock);
     return result;
 }
 

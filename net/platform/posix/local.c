@@ -28,14 +28,6 @@ bool kl_local_private(char out[KL_LOCAL_NAME_MAX], const char *folder, const cha
     return *folder == '/' && n > 0 && n < KL_LOCAL_NAME_MAX;
 }
 
-/* A process that was killed has left its file. s: not bound yet. */
-static void remove_dead(int s, const struct sockaddr_un *a, socklen_t len) {
-    struct stat st;
-    if (connect(s, (const struct sockaddr *)a, len) != 0 && errno == ECONNREFUSED &&
-        lstat(a->sun_path, &st) == 0 && S_ISSOCK(st.st_mode))
-        (void)unlink(a->sun_path);
-}
-
 /* An abstract name has no permissions; instead the kernel reports the sender of each message. A file takes
  * the permissions that its socket has before. */
 int kl_local_open(const char *name) {
@@ -44,7 +36,13 @@ int kl_local_open(const char *name) {
     if (s < 0) return KL_LOCAL_NONE;
     socklen_t len = name ? write_name(&a, name) : sizeof(sa_family_t);
     if (!name) a = (struct sockaddr_un){.sun_family = AF_UNIX};
-    if (name && *name == '/') remove_dead(s, &a, len);
+    if (name && *name == '/') {
+        /* A process that was killed has left its file. s: not bound yet. */
+        struct stat st;
+        if (connect(s, (const struct sockaddr *)&a, len) != 0 && errno == ECONNREFUSED &&
+            lstat(a.sun_path, &st) == 0 && S_ISSOCK(st.st_mode))
+            (void)unlink(a.sun_path);
+    }
     bool told = setsockopt(s, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0 && fchmod(s, 0600) == 0;
     if (told && bind(s, (struct sockaddr *)&a, len) == 0) return s;
     told = told && errno == EADDRINUSE;

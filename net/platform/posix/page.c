@@ -61,16 +61,6 @@ static bool take_stack(void) {
     return stack && sigaltstack(&now, NULL) == 0;
 }
 
-/* Of another thread's it stays: that one may still have it. */
-static void give_stack(void) {
-    stack_t now;
-    if (!stack || sigaltstack(NULL, &now) != 0 || now.ss_sp != stack) return;
-    now = (stack_t){.ss_flags = SS_DISABLE};
-    sigaltstack(&now, NULL);
-    free(stack);
-    stack = NULL;
-}
-
 bool kl_page_watch(bool (*opens)(uint8_t *at)) {
     struct sigaction act = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     if (!take_stack() || sigaction(SIGSEGV, &act, &before) != 0) return false;
@@ -88,5 +78,11 @@ bool kl_page_unwatched(void) {
 void kl_page_unwatch(void) {
     if (!kl_page_unwatched()) sigaction(SIGSEGV, &before, NULL);
     opens_page = NULL;
-    give_stack();
+    /* Of another thread's it stays: that one may still have it. */
+    stack_t now;
+    if (!stack || sigaltstack(NULL, &now) != 0 || now.ss_sp != stack) return;
+    now = (stack_t){.ss_flags = SS_DISABLE};
+    sigaltstack(&now, NULL);
+    free(stack);
+    stack = NULL;
 }

@@ -320,12 +320,6 @@ static void note_failure(struct kl_lobby_room *r, const char *why, uint64_t now_
     r->journal.failing = true;
 }
 
-static void note_success(struct kl_lobby_room *r) {
-    if (r->journal.failing)
-        kl_lobby_log_room(KL_LOG_INFO, "journal_goes_on", r, "frame=%u", r->journal.frames);
-    r->journal.failing = false;
-}
-
 static bool begin(struct kl_lobby_room *r, char *why, size_t why_len) {
     struct kl_journal_room *j = &r->journal;
     const struct kl_store *s = r->lobby->journal->store;
@@ -346,7 +340,9 @@ void kl_journal_roll(struct kl_lobby_room *r, uint64_t now_us) {
     if (!record(r, now_us, why, sizeof why)) {
         if (*why) note_failure(r, why, now_us);
     } else if (turn(r)) {
-        note_success(r);
+        if (r->journal.failing)
+            kl_lobby_log_room(KL_LOG_INFO, "journal_goes_on", r, "frame=%u", r->journal.frames);
+        r->journal.failing = false;
     } else {
         note_failure(r, "the tail cannot be written", now_us);
     }

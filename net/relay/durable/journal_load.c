@@ -224,17 +224,6 @@ static int play_recording(struct load *f) {
     return 1;
 }
 
-/* The frames of the tail that follow. A later piece may begin before an earlier one. */
-static void play_tail(const struct load *f, struct kl_lobby_room *r) {
-    size_t known;
-    int result = KL_OK;
-    for (unsigned i = 0; i < f->slots; i++)
-        for (struct kl_tail_cursor c = f->slot[i]; kl_tail_next(&c, &known);) {
-            if (c.type == KL_TAIL_FRAMES) result = kl_lobby_restore_piece(r, c.body, c.body_len);
-            if (result != KL_OK && result != KL_E_WINDOW) break;
-        }
-}
-
 /* The tail knows of blocks that a recording which ends between two has lost. */
 static void log_damage(const struct load *f, const struct kl_lobby_room *r) {
     unsigned long long at = f->base.klr.at, had = f->recording.len;
@@ -289,7 +278,16 @@ static const char *go_on(struct load *f, uint64_t now_us) {
     int left = play_recording(f);
     if (left > 0) return NULL;
     f->room = NULL;
-    if (left == 0) play_tail(f, r);
+    if (left == 0) {
+        /* The frames of the tail that follow. A later piece may begin before an earlier one. */
+        size_t known;
+        int result = KL_OK;
+        for (unsigned i = 0; i < f->slots; i++)
+            for (struct kl_tail_cursor c = f->slot[i]; kl_tail_next(&c, &known);) {
+                if (c.type == KL_TAIL_FRAMES) result = kl_lobby_restore_piece(r, c.body, c.body_len);
+                if (result != KL_OK && result != KL_E_WINDOW) break;
+            }
+    }
     if (left < 0 || r->lock.next_close == 0) {
         kl_lobby_restore_drop(r);
         return "its frames cannot be played";
@@ -299,17 +297,6 @@ static const char *go_on(struct load *f, uint64_t now_us) {
                       r->past.digest.intervals);
     go_on_writing(f, r, now_us);
     return NULL;
-}
-
-/* The relay died as it made or removed them: nobody has played anything, or the room had ended. */
-static void remove_unplayed(const struct load *f) {
-    const struct kl_journal *j = f->lobby->journal;
-    char err[KL_FILE_PATH + 64] = "";
-    bool stays =
-        f->has_end && f->ticket.recorded && !kl_journal_keep(j, f->id, f->ticket.epoch_s, true, f->reported);
-    bool gone = kl_store_remove(j->store, f->id, stays, err, sizeof err);
-    kl_log(KL_LOG_INFO, "journal_removed",
-           "file=%s.tail reason=\"the game had no frames yet, or had ended\" error=%d", f->name, !gone);
 }
 
 static const char *load_files(struct load *f, uint64_t now_us) {
@@ -324,7 +311,14 @@ static const char *load_files(struct load *f, uint64_t now_us) {
     bool began = f->slots == 0 && kl_tail_is_unwritten(f->tail.bytes, f->tail.len);
     bool ended = f->slots > 0 && read == KL_FILE_ABSENT;
     if (bad && !began && !ended) return bad;
-    remove_unplayed(f);
+    /* The relay died as it made or removed them: nobody has played anything, or the room had ended. */
+    const struct kl_journal *j = f->lobby->journal;
+    char err[KL_FILE_PATH + 64] = "";
+    bool stays =
+        f->has_end && f->ticket.recorded && !kl_journal_keep(j, f->id, f->ticket.epoch_s, true, f->reported);
+    bool gone = kl_store_remove(j->store, f->id, stays, err, sizeof err);
+    kl_log(KL_LOG_INFO, "journal_removed",
+           "file=%s.tail reason=\"the game had no frames yet, or had ended\" error=%d", f->name, !gone);
     return NULL;
 }
 
@@ -354,12 +348,6 @@ static void end_step(struct load *f, const char *why) {
 static void begin_load(struct load *f, struct kl_lobby *l, const uint8_t id[KL_STORE_ID], uint64_t now_us) {
     begin(f, l, id);
     end_step(f, load_files(f, now_us));
-}
-
-static void load_room(struct load *f, struct kl_lobby *l, const uint8_t id[KL_STORE_ID], uint64_t now_us) {
-    begin_load(f, l, id, now_us);
-    while (f->room)
-        end_step(f, go_on(f, now_us));
 }
 
 /* --- rooms that nobody has come back to yet --- */
@@ -487,7 +475,12 @@ static void look_at(struct kl_lobby *l, const struct kl_dir_list *list, const ch
 }
 
 void kl_journal_take(struct kl_lobby *l, const uint8_t id[KL_STORE_ID], uint64_t now_us) {
-    if (!index_room(&one, l, id, now_us)) load_room(&one, l, id, now_us); /* says what is wrong */
+    if (!index_room(&one, l, id, now_us)) {
+        /* The load says what is wrong. */
+        begin_load(&one, l, id, now_us);
+        while (one.room)
+            end_step(&one, go_on(&one, now_us));
+    }
 }
 
 void kl_journal_load(struct kl_lobby *l, uint64_t now_us) {

@@ -101,15 +101,6 @@ static int compare(const void *a, const void *b) {
     return x->reported != y->reported ? x->reported - y->reported : strcmp(x->name, y->name);
 }
 
-static void remove_item(const char *dir, const struct item *t, const char *why) {
-    char path[KL_FILE_PATH], err[KL_FILE_PATH + 64] = "";
-    snprintf(path, sizeof path, "%s/%s/%s", dir, t->folder, t->name);
-    bool gone = kl_file_remove(path, err, sizeof err) >= 0;
-    kl_log(gone ? KL_LOG_INFO : KL_LOG_ERROR, gone ? "recording_removed" : "recording_stays",
-           "file=%s/%s bytes=%llu reason=\"%s\"", t->folder, t->name, (unsigned long long)t->bytes,
-           gone ? why : err);
-}
-
 static void keep_bounds(struct items *all, const char *dir, struct kl_kept_limits limits, uint64_t wall_us) {
     char oldest[TIME_CHARS + 1];
     uint64_t kept_us = limits.days * DAY_US;
@@ -119,7 +110,13 @@ static void keep_bounds(struct items *all, const char *dir, struct kl_kept_limit
         const struct item *t = &all->at[i];
         bool old = !t->reported && strcmp(t->name, oldest) < 0;
         if (!old && all->bytes <= limits.all_bytes) continue;
-        remove_item(dir, t, old ? "it is older than --record-days" : "all recordings have --record-mib");
+        const char *why = old ? "it is older than --record-days" : "all recordings have --record-mib";
+        char path[KL_FILE_PATH], err[KL_FILE_PATH + 64] = "";
+        snprintf(path, sizeof path, "%s/%s/%s", dir, t->folder, t->name);
+        bool gone = kl_file_remove(path, err, sizeof err) >= 0;
+        kl_log(gone ? KL_LOG_INFO : KL_LOG_ERROR, gone ? "recording_removed" : "recording_stays",
+               "file=%s/%s bytes=%llu reason=\"%s\"", t->folder, t->name, (unsigned long long)t->bytes,
+               gone ? why : err);
         all->bytes -= t->bytes;
     }
 }

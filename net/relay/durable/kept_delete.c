@@ -74,20 +74,18 @@ static enum kl_kept_fate delete_in(const char *dir, const char *folder, const ch
     return fate;
 }
 
-/* For the verifier, if one has made that folder. */
-static void tell_verifier(const char *dir, const char *room) {
-    char in[KL_FILE_PATH], path[KL_FILE_PATH], err[KL_FILE_PATH + 64];
-    if (kl_file_join(in, sizeof in, dir, KL_KEPT_FORGET, err, sizeof err) == 0 && kl_dir_exists(in) &&
-        kl_file_join(path, sizeof path, in, room, err, sizeof err) == 0 &&
-        kl_file_write_whole(path, "", 0, KL_FILE_PRIVATE, err, sizeof err) < 0)
-        kl_log(KL_LOG_ERROR, "verifier_untold", "reason=\"%s\"", err);
-}
-
 enum kl_kept_fate kl_kept_delete(const char *dir, const struct kl_kept_wish *w) {
     char room[ROOM_CHARS + 1];
     sodium_bin2hex(room, sizeof room, w->room_id, sizeof w->room_id);
     enum kl_kept_fate fate = delete_in(dir, "new", room, w); /* a verifier moves files from here to there */
     if (fate == KL_KEPT_NONE) fate = delete_in(dir, "kept", room, w);
-    if (fate == KL_KEPT_DELETED) tell_verifier(dir, room);
+    if (fate == KL_KEPT_DELETED) {
+        /* For the verifier, if one has made that folder. */
+        char in[KL_FILE_PATH], path[KL_FILE_PATH], err[KL_FILE_PATH + 64];
+        if (kl_file_join(in, sizeof in, dir, KL_KEPT_FORGET, err, sizeof err) == 0 && kl_dir_exists(in) &&
+            kl_file_join(path, sizeof path, in, room, err, sizeof err) == 0 &&
+            kl_file_write_whole(path, "", 0, KL_FILE_PRIVATE, err, sizeof err) < 0)
+            kl_log(KL_LOG_ERROR, "verifier_untold", "reason=\"%s\"", err);
+    }
     return fate;
 }

@@ -63,18 +63,6 @@ static void seat_members(struct kl_lobby_room *r, uint64_t now_us) {
         if (kl_lobby_here(r->member[i])) (void)kl_lock_add(&r->lock, i, r->member[i]->seats, now_us);
 }
 
-/* Takes the door from the ticket; there is memory for its bans. */
-static void take_door(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
-    for (unsigned i = 0; i < t->bans; i++)
-        kl_lobby_bar(r, KL_BAR_BAN, &t->ban[i], 0);
-    r->door.flags = t->doors;
-    memcpy(r->door.match, t->match, sizeof r->door.match);
-    r->door.recorded = t->recorded && r->lobby->limits.record_days;
-    r->watch.delay_s = t->delay_s;
-    r->watch.voice = t->voice;
-    r->host = t->host;
-}
-
 static void describe(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
     memcpy(r->name, t->name, sizeof r->name);
     memcpy(r->maker, t->maker, sizeof r->maker);
@@ -85,7 +73,15 @@ static void describe(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
     r->places.joins = t->joins;
     r->params = t->params;
     kl_identity(&t->facts, r->identity);
-    take_door(r, t);
+    /* Takes the door from the ticket; there is memory for its bans. */
+    for (unsigned i = 0; i < t->bans; i++)
+        kl_lobby_bar(r, KL_BAR_BAN, &t->ban[i], 0);
+    r->door.flags = t->doors;
+    memcpy(r->door.match, t->match, sizeof r->door.match);
+    r->door.recorded = t->recorded && r->lobby->limits.record_days;
+    r->watch.delay_s = t->delay_s;
+    r->watch.voice = t->voice;
+    r->host = t->host;
     r->start.epoch_s = t->epoch_s;
     memcpy(r->start.hash, t->start_hash, sizeof r->start.hash);
     r->past.ticket_number = t->number;

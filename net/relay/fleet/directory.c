@@ -142,13 +142,6 @@ static bool renew(struct directory *d, uint64_t now_us) {
     return true;
 }
 
-static void note_found(struct directory *d) {
-    if (d->lost || !kl_fleet_speaks(d->fleet, kl_now_us()))
-        kl_log(KL_LOG_INFO, "fleet_found", "redis=%s relays=%u",
-               kl_host_port(d->config->redis.host, d->config->redis.port).text, d->others + 1);
-    d->lost = false;
-}
-
 /* Of the connection before, Redis may have some or nothing. */
 static bool connect(struct directory *d) {
     struct kl_redis_answer a;
@@ -173,7 +166,10 @@ static void speak(struct directory *d) {
         lose(d);
         return;
     }
-    note_found(d);
+    if (d->lost || !kl_fleet_speaks(d->fleet, kl_now_us()))
+        kl_log(KL_LOG_INFO, "fleet_found", "redis=%s relays=%u",
+               kl_host_port(d->config->redis.host, d->config->redis.port).text, d->others + 1);
+    d->lost = false;
     atomic_store(&d->fleet->lease_us, sent_us + LEASE_US);
 }
 

@@ -85,16 +85,6 @@ bool kl_directory_keep_claim(struct directory *d, const char *room, uint64_t now
     return take_answers(d);
 }
 
-/* Those without a room. A relay that is drained makes none. */
-static void end_claims(struct directory *d, uint64_t now_us) {
-    const bool all = atomic_load(&d->fleet->draining);
-    for (unsigned i = 0; i < CLAIMS; i++) {
-        if (!d->claim[i].until_us || (now_us < d->claim[i].until_us && !all)) continue;
-        d->claim[i].until_us = 0;
-        add_delete(d, d->claim[i].room);
-    }
-}
-
 /* A room that ended, or gave its place to one of another name. */
 static void untell(struct directory *d, struct told *t, const struct kl_shard_line *line) {
     bool had = t->what == TOLD_CLAIM || t->what == TOLD_LINE;
@@ -172,7 +162,13 @@ static void each_change(struct directory *d, void (*do_it)(struct directory *d, 
 }
 
 bool kl_directory_tell(struct directory *d, uint64_t now_us) {
-    end_claims(d, now_us);
+    /* Those without a room. A relay that is drained makes none. */
+    const bool all = atomic_load(&d->fleet->draining);
+    for (unsigned i = 0; i < CLAIMS; i++) {
+        if (!d->claim[i].until_us || (now_us < d->claim[i].until_us && !all)) continue;
+        d->claim[i].until_us = 0;
+        add_delete(d, d->claim[i].room);
+    }
     each_change(d, untell);
     if (!take_answers(d)) return false;
     each_change(d, claim);

@@ -140,15 +140,6 @@ static void change_room(struct copy *p, const struct kl_fleet_record *now) {
     memcpy(p->id, now->id, sizeof p->id);
 }
 
-static void look(struct kl_replica *c) {
-    const struct kl_fleet *f = c->fleet;
-    for (unsigned s = 0; s < f->shards->count; s++)
-        for (unsigned n = 0; n < KL_SHARD_ROOMS / 64; n++) {
-            if (!atomic_load_explicit(&c->fleet->changed[s][n], memory_order_relaxed)) continue;
-            c->left[s][n] |= atomic_exchange(&c->fleet->changed[s][n], 0);
-        }
-}
-
 static bool read_now(struct kl_replica *c, unsigned shard, unsigned place) {
     struct kl_fleet_record now;
     struct copy *p = &c->copy[shard][place];
@@ -362,7 +353,12 @@ static bool any_left(const struct kl_replica *c) {
 
 bool kl_replica_turn(struct kl_replica *c, bool *more, char *err, size_t err_len) {
     c->moved = false;
-    look(c);
+    const struct kl_fleet *f = c->fleet;
+    for (unsigned s = 0; s < f->shards->count; s++)
+        for (unsigned n = 0; n < KL_SHARD_ROOMS / 64; n++) {
+            if (!atomic_load_explicit(&c->fleet->changed[s][n], memory_order_relaxed)) continue;
+            c->left[s][n] |= atomic_exchange(&c->fleet->changed[s][n], 0);
+        }
     each_left(c, begin_one);
     if (!take_begun(c, err, err_len)) return false;
     each_left(c, write_one);

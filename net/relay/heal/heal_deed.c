@@ -125,12 +125,6 @@ void kl_heal_go_back(struct kl_lobby_room *r, uint16_t members, uint64_t now_us)
     kl_heal_stop(r);
 }
 
-/* The time that healings by own states cost the others is a sum of each member, which drains. */
-static void charge(struct kl_lobby_member *m, uint64_t now_us) {
-    uint64_t from_us = m->v.spent.healed_us > now_us ? m->v.spent.healed_us : now_us;
-    m->v.spent.healed_us = from_us + (now_us - m->heal.since_us) * DRAINS;
-}
-
 bool kl_heal_parts_often(const struct kl_lobby_room *r, uint16_t members, uint64_t now_us) {
     for (KL_EACH(i, members))
         if (r->member[i]->v.spent.healed_us > now_us + HEALS_US * DRAINS) return true;
@@ -162,7 +156,12 @@ static void end_loading(struct kl_lobby_room *r, unsigned member, bool loaded, u
     h->loads = false;
     h->loaded = loaded;
     h->has_loaded = h->has_loaded || loaded;
-    if (h->own) charge(r->member[member], now_us);
+    if (h->own) {
+        /* The time that healings by own states cost the others is a sum of each member, which drains. */
+        struct kl_lobby_member *m = r->member[member];
+        uint64_t from_us = m->v.spent.healed_us > now_us ? m->v.spent.healed_us : now_us;
+        m->v.spent.healed_us = from_us + (now_us - m->heal.since_us) * DRAINS;
+    }
     if (loaded) h->spared = 0;
     if (loaded && !h->own) r->heal.agreed_by &= (uint16_t)~kl_only(member); /* its own states are gone */
     for (unsigned i = 0; i < KL_STRIKES - 1; i++)

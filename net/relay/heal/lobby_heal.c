@@ -290,16 +290,6 @@ void kl_lobby_heal_found(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t
 
 /* --- catching up --- */
 
-static void wait_for_reports(struct kl_lobby_room *r, uint64_t now_us) {
-    struct kl_lobby_heal *h = &r->heal;
-    struct kl_verdict_camps c;
-    struct kl_verdict_members members = kl_lobby_heal_members(r);
-    if (!kl_verdict_camps(&r->heal.verdicts, h->label, &members, &c))
-        kl_heal_stop(r); /* of the game's end */
-    else if (!(members.awaited & ~c.reported) || now_us >= h->since_us + REPORTS_US)
-        begin(r, &c, now_us);
-}
-
 static void order(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
     h->failures = r->snapshot.failures;
@@ -335,7 +325,15 @@ static void wait_for_snapshot(struct kl_lobby_room *r, uint64_t now_us) {
 }
 
 struct kl_heal_deeds kl_lobby_heal_run(struct kl_lobby_room *r, uint64_t now_us) {
-    if (r->heal.phase == KL_HEAL_FOUND) wait_for_reports(r, now_us);
+    if (r->heal.phase == KL_HEAL_FOUND) {
+        struct kl_lobby_heal *h = &r->heal;
+        struct kl_verdict_camps c;
+        struct kl_verdict_members members = kl_lobby_heal_members(r);
+        if (!kl_verdict_camps(&r->heal.verdicts, h->label, &members, &c))
+            kl_heal_stop(r); /* of the game's end */
+        else if (!(members.awaited & ~c.reported) || now_us >= h->since_us + REPORTS_US)
+            begin(r, &c, now_us);
+    }
     if (r->heal.phase == KL_HEAL_ORDERING) order(r, now_us);
     if (r->heal.phase == KL_HEAL_WAITING) wait_for_snapshot(r, now_us);
     kl_heal_loading_run(r, now_us);

@@ -152,20 +152,18 @@ static bool slice_comes(struct kl_unpack *u, struct slices *s, const uint8_t *pa
     return !u->failed && more == 0;
 }
 
-static bool one_slice(struct kl_unpack *u, const uint8_t *packed, uint32_t len) {
-    struct slices *s = u->slices;
-    if (u->failed || u->ended || u->at == len) return false;
-    if (!s->begun && !begin_slice(u, s)) u->failed = true;
-    if (u->failed || !slice_comes(u, s, packed, len)) return false;
-    u->failed = !end_slice(u, s);
-    return !u->failed;
-}
-
 /* --- both --- */
 
 bool kl_unpack_step(struct kl_unpack *u, const uint8_t *packed, uint32_t len) {
     uint32_t before = u->out;
-    if (u->slices) return one_slice(u, packed, len);
+    if (u->slices) {
+        struct slices *s = u->slices;
+        if (u->failed || u->ended || u->at == len) return false;
+        if (!s->begun && !begin_slice(u, s)) u->failed = true;
+        if (u->failed || !slice_comes(u, s, packed, len)) return false;
+        u->failed = !end_slice(u, s);
+        return !u->failed;
+    }
     while (u->out - before < KL_UNPACK_STEP)
         if (!some(u, packed, len)) return false;
     return true;

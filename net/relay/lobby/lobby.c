@@ -272,16 +272,13 @@ void kl_lobby_put_out_peer(struct kl_lobby *l, unsigned peer, const char *why, u
 
 /* --- due times --- */
 
-static void put_out_the_slow(struct kl_lobby_room *r, unsigned i, uint64_t now_us) {
-    enum kl_refuse code;
-    const char *late = kl_visitor_is_late(r, &r->member[i]->v, &code, now_us);
-    if (late) kl_lobby_put_out(r, i, code, late, now_us);
-}
-
 static void run_chores(struct kl_lobby_room *r, uint64_t now_us) {
     r->due.chores_us = now_us + KL_CHORES_US;
-    for (KL_MEMBERS(i, r, kl_lobby_reaches))
-        put_out_the_slow(r, i, now_us);
+    for (KL_MEMBERS(i, r, kl_lobby_reaches)) {
+        enum kl_refuse code;
+        const char *late = kl_visitor_is_late(r, &r->member[i]->v, &code, now_us);
+        if (late) kl_lobby_put_out(r, i, code, late, now_us);
+    }
     kl_lobby_seat_chores(r, now_us);
     if (r->phase == KL_ROOM_PLAYING) kl_lobby_play_chores(r, now_us);
     kl_lobby_watch_chores(r, now_us);
@@ -342,13 +339,6 @@ static void put_out_the_silent(struct kl_lobby *l, uint64_t now_us) {
     l->door_us = waits ? now_us + KL_CHORES_US : UINT64_MAX;
 }
 
-static void unpack_snapshots(struct kl_lobby *l, uint64_t now_us) {
-    struct kl_lobby_room *r;
-    while ((r = kl_lobby_snapshot_unpack(l, now_us))) /* the next giver is asked */
-        kl_lobby_put_out(r, r->snapshot.giver, KL_REFUSE_PROTOCOL,
-                         "protocol error: your snapshot does not match the hash that you gave", now_us);
-}
-
 void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
     if (now_us >= l->door_us) put_out_the_silent(l, now_us);
     if (l->returns_wait) kl_lobby_return_next(l, now_us);
@@ -360,7 +350,10 @@ void kl_lobby_run(struct kl_lobby *l, uint64_t now_us) {
     const unsigned rooms = kl_lobby_dues_next(l, now_us);
     for (unsigned i = 0; i < rooms; i++)
         if (l->dues.run[i]) run_room(l->dues.run[i], now_us);
-    unpack_snapshots(l, now_us);
+    struct kl_lobby_room *r;
+    while ((r = kl_lobby_snapshot_unpack(l, now_us))) /* the next giver is asked */
+        kl_lobby_put_out(r, r->snapshot.giver, KL_REFUSE_PROTOCOL,
+                         "protocol error: your snapshot does not match the hash that you gave", now_us);
     run_watchers(l, rooms, now_us);
     if (l->ends_wait)
         kl_lobby_end_empty_rooms(l, l->room, l->limits.rooms, now_us);

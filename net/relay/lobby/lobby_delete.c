@@ -73,20 +73,17 @@ static void tell(struct kl_lobby *l, unsigned peer, enum kl_kept_fate fate, uint
     kl_lobby_turn_away(l, peer, answer[fate].code, "%s", answer[fate].text);
 }
 
-/* The client that waits for it; limits.peers: none does any more. */
-static unsigned client_of(const struct kl_lobby *l, uint64_t wish) {
-    unsigned i = 0;
-    while (i < l->limits.peers && (l->client[i].state != KL_CLIENT_GREETING || l->client[i].wish != wish))
-        i++;
-    return i;
-}
-
 void kl_lobby_wishes_turn(struct kl_lobby *l, uint64_t now_us) {
     struct kl_kept_wish w;
     if (now_us < l->wishes_us) return;
     l->wishes_us = now_us + LOOK_US;
     while (kl_journal_next_wish(l->journal, &w)) {
-        unsigned peer = client_of(l, w.number);
+        /* The client that waits for it; limits.peers: none does any more. */
+        uint64_t wish = w.number;
+        unsigned i = 0;
+        while (i < l->limits.peers && (l->client[i].state != KL_CLIENT_GREETING || l->client[i].wish != wish))
+            i++;
+        unsigned peer = i;
         l->wishes_wait--;
         if (peer == l->limits.peers)
             kl_kept_challenge_free(w.challenge);

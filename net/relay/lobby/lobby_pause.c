@@ -105,12 +105,6 @@ static void tell_begin(struct kl_lobby_room *r) {
         kl_lobby_tell(r, i, KL_NOTICE_PLAY_ON, "%s pauses%s. Go on?", who, most);
 }
 
-static void charge(struct kl_lobby_room *r, uint64_t us) {
-    unsigned by = pauser(r);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS && by < KL_MAX_CLIENTS; i++)
-        if (is_beside(r, by, i)) r->member[i]->v.spent.paused_us += us;
-}
-
 static void end(struct kl_lobby_room *r, uint64_t now_us) {
     unsigned by = pauser(r), lasted_s = (unsigned)((now_us - r->talk.pause.since_us) / SECOND_US);
     if (kl_lock_resume(&r->lock, now_us) != KL_OK) return;
@@ -131,9 +125,12 @@ void kl_lobby_pause_run(struct kl_lobby_room *r, uint64_t now_us) {
         p->lasts_us = lasts_us(r);
         tell_begin(r);
     }
-    if (keeps_others(r))
-        charge(r, now_us - p->charged_us);
-    else
+    if (keeps_others(r)) {
+        uint64_t us = now_us - p->charged_us;
+        unsigned by = pauser(r);
+        for (unsigned i = 0; i < KL_MAX_CLIENTS && by < KL_MAX_CLIENTS; i++)
+            if (is_beside(r, by, i)) r->member[i]->v.spent.paused_us += us;
+    } else
         p->since_us = now_us;
     p->charged_us = now_us;
     if (!r->heal.play_on.until_us && now_us - p->since_us >= p->lasts_us) end(r, now_us);

@@ -213,14 +213,6 @@ void kl_lobby_past_run(struct kl_lobby_room *r, uint64_t now_us) {
         }
 }
 
-static void tell_verdicts(struct kl_lobby_room *r, uint64_t now_us) {
-    struct kl_verdict v;
-    struct kl_verdict_members members = kl_lobby_heal_members(r);
-    kl_verdict_open(&r->heal.verdicts, &members, now_us);
-    while (verdicts_may_go(r) && kl_verdict_next(&r->heal.verdicts, &members, now_us, &v))
-        announce(r, &v, now_us);
-}
-
 void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->phase == KL_ROOM_PLAYING) {
         if (r->lock.wants_commands) (void)kl_lobby_memory_commands(r);
@@ -234,7 +226,13 @@ void kl_lobby_play_run(struct kl_lobby_room *r, uint64_t now_us) {
         kl_journal_write(r, now_us); /* before anybody gets them */
     }
     if (!kl_lobby_fleet_holds(r, now_us)) send_frames(r, now_us);
-    if (kl_verdict_waits(&r->heal.verdicts)) tell_verdicts(r, now_us);
+    if (kl_verdict_waits(&r->heal.verdicts)) {
+        struct kl_verdict v;
+        struct kl_verdict_members members = kl_lobby_heal_members(r);
+        kl_verdict_open(&r->heal.verdicts, &members, now_us);
+        while (verdicts_may_go(r) && kl_verdict_next(&r->heal.verdicts, &members, now_us, &v))
+            announce(r, &v, now_us);
+    }
     if (r->phase != KL_ROOM_PLAYING) return;
     const struct kl_heal_deeds deeds = kl_lobby_heal_run(r, now_us);
     carry_out(r, &deeds, now_us);

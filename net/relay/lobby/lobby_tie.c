@@ -17,19 +17,6 @@ static void tell_asked(struct kl_lobby_room *r) {
     kl_lobby_notice(r, "who is right? The relay runs the match again");
 }
 
-/* The players hear of it once the recording lies there. */
-static void look(struct kl_lobby_room *r, uint64_t now_us) {
-    struct kl_klr_hash found;
-    char why[KL_TIE_WHY];
-    enum kl_kept_ask is = kl_journal_answer(r, r->heal.tie->label, &found, why);
-    if (is == KL_KEPT_CANNOT) {
-        give_up(r, why);
-    } else if (is != KL_KEPT_UNASKED) {
-        tell_asked(r);
-        if (is == KL_KEPT_ANSWERED) kl_lobby_heal_answered(r, &found, now_us);
-    }
-}
-
 void kl_lobby_tie_chores(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_tie *t = r->heal.tie;
     if (!t) return;
@@ -38,7 +25,16 @@ void kl_lobby_tie_chores(struct kl_lobby_room *r, uint64_t now_us) {
         t->asked = asked == 0;
         if (asked < 0) kl_heal_tie_end(r);
     } else {
-        look(r, now_us);
+        /* The players hear of it once the recording lies there. */
+        struct kl_klr_hash found;
+        char why[KL_TIE_WHY];
+        enum kl_kept_ask is = kl_journal_answer(r, r->heal.tie->label, &found, why);
+        if (is == KL_KEPT_CANNOT) {
+            give_up(r, why);
+        } else if (is != KL_KEPT_UNASKED) {
+            tell_asked(r);
+            if (is == KL_KEPT_ANSWERED) kl_lobby_heal_answered(r, &found, now_us);
+        }
     }
     if (r->heal.tie && now_us >= t->until_us) give_up(r, "no answer came");
     if (!r->heal.tie) kl_journal_ask_no_more(r);

@@ -164,15 +164,6 @@ static void seat_watcher(struct kl_lobby_room *r, struct kl_lobby_watcher *w, ui
     kl_lobby_late_goes_on(r, i, was.acked, now_us);
 }
 
-static void sit(struct kl_lobby_room *r, struct kl_visitor *w, uint8_t seats, uint64_t now_us) {
-    kl_lobby_news(r, now_us, "%s takes a seat", w->name);
-    w->turn = (struct kl_lobby_turn){0};
-    if (w->catchup.watches)
-        seat_watcher(r, kl_visitor_watcher(w), seats, now_us);
-    else
-        (void)kl_lobby_reseat(r, kl_visitor_member(w), seats, "takes a seat", now_us);
-}
-
 /* The seat of the player who hands it on, who goes to the queue's end. */
 static uint8_t taken_over(struct kl_lobby_room *r, uint64_t now_us) {
     unsigned giver = first_giver(r);
@@ -201,9 +192,14 @@ static void wants_seat(struct kl_lobby_room *r, struct kl_visitor *w, unsigned w
         }
         if (!seats && offered) seats = taken_over(r, now_us);
     }
-    if (seats)
-        sit(r, w, seats, now_us);
-    else
+    if (seats) {
+        kl_lobby_news(r, now_us, "%s takes a seat", w->name);
+        w->turn = (struct kl_lobby_turn){0};
+        if (w->catchup.watches)
+            seat_watcher(r, kl_visitor_watcher(w), seats, now_us);
+        else
+            (void)kl_lobby_reseat(r, kl_visitor_member(w), seats, "takes a seat", now_us);
+    } else
         wait_for_seat(r, w, now_us);
     kl_lobby_turn_run(r, now_us);
 }

@@ -371,26 +371,6 @@ static int open_server(struct server *s, const struct kl_server_config *o, char 
     return result;
 }
 
-static void rest(struct server *s, int quit) {
-    int what[FDS] = {[FD_HUB] = kl_hub_fd(s->hub), [FD_QUIT] = quit};
-    what[FD_COPIED] = s->fleet ? s->fleet->copied_wake[s->shards->own] : -1;
-    for (unsigned i = 0; i < KL_SERVER_OPERATORS; i++)
-        what[FD_OPERATORS + i] = s->operators[i] ? s->operators[i]->fd : -1;
-    uint64_t until_us = kl_lobby_due_us(s->lobby), hub_us = kl_hub_due_us(s->hub);
-    if (hub_us < until_us) until_us = hub_us;
-    if (s->onlooker && s->look_us < until_us) until_us = s->look_us;
-    s->readable = kl_wait_for(what, FDS, until_us);
-    if (s->readable >> FD_COPIED & 1) kl_wake_clear(what[FD_COPIED]);
-}
-
-static void read_operators(struct server *s) {
-    for (unsigned i = 0; i < KL_SERVER_OPERATORS && !s->quit; i++) {
-        if (!(s->readable >> (FD_OPERATORS + i) & 1)) continue;
-        struct kl_hub_stats network = kl_hub_stats(s->hub);
-        s->quit = !s->operators[i]->read(s->operators[i], s->lobby, &network, kl_now_us());
-    }
-}
-
 static void tell_left_out(struct server *s) {
     uint64_t now_us = kl_now_us();
     if (now_us < s->left_out_us) return;
@@ -401,7 +381,11 @@ static void tell_left_out(struct server *s) {
 /* All that waits is taken in first, then each room that is concerned speaks once. */
 static void serve(struct server *s) {
     kl_hub_service(s->hub);
-    read_operators(s);
+    for (unsigned i = 0; i < KL_SERVER_OPERATORS && !s->quit; i++) {
+        if (!(s->readable >> (FD_OPERATORS + i) & 1)) continue;
+        struct kl_hub_stats network = kl_hub_stats(s->hub);
+        s->quit = !s->operators[i]->read(s->operators[i], s->lobby, &network, kl_now_us());
+    }
     tell_left_out(s);
     kl_lobby_run(s->lobby, kl_now_us());
     kl_hub_flush(s->hub);
@@ -463,7 +447,17 @@ static void loop(struct server *s, int quit) {
         const uint64_t began_us = s->onlooker ? kl_now_us() : 0;
         serve(s);
         if (s->onlooker) look_on(s, began_us);
-        if (!s->quit) rest(s, quit);
+        if (!s->quit) {
+            int what[FDS] = {[FD_HUB] = kl_hub_fd(s->hub), [FD_QUIT] = quit};
+            what[FD_COPIED] = s->fleet ? s->fleet->copied_wake[s->shards->own] : -1;
+            for (unsigned i = 0; i < KL_SERVER_OPERATORS; i++)
+                what[FD_OPERATORS + i] = s->operators[i] ? s->operators[i]->fd : -1;
+            uint64_t until_us = kl_lobby_due_us(s->lobby), hub_us = kl_hub_due_us(s->hub);
+            if (hub_us < until_us) until_us = hub_us;
+            if (s->onlooker && s->look_us < until_us) until_us = s->look_us;
+            s->readable = kl_wait_for(what, FDS, until_us);
+            if (s->readable >> FD_COPIED & 1) kl_wake_clear(what[FD_COPIED]);
+        }
     } while (!s->quit && !(s->readable >> FD_QUIT & 1));
 }
 

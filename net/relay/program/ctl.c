@@ -97,13 +97,6 @@ static unsigned find_port(int socket, const char *folder) {
     return 0;
 }
 
-/* The line's own message names what came, or begins with the word for what was expected. */
-static int complain_about(const struct kl_console_line *bad, const char *line) {
-    const char *usage = strstr(bad->room, "expected: ");
-    if (usage != bad->room) return complain(EXIT_BAD_USAGE, "%s", bad->room);
-    return complain(EXIT_BAD_USAGE, "expected %s, got \"%.200s\"", usage + strlen("expected: "), line);
-}
-
 static int start(struct kl_ctl *a, char *const *words) {
     struct kl_console_line parsed;
     char line[KL_CONSOLE_LINE];
@@ -113,7 +106,12 @@ static int start(struct kl_ctl *a, char *const *words) {
     kl_console_parse(&parsed, line);
     if (parsed.verb == KL_CONSOLE_NOTHING)
         return complain(EXIT_BAD_USAGE, "expected a word for the relay, got none");
-    if (parsed.verb == KL_CONSOLE_BAD) return complain_about(&parsed, line);
+    if (parsed.verb == KL_CONSOLE_BAD) {
+        /* The line's own message names what came, or begins with the word for what was expected. */
+        const char *usage = strstr(parsed.room, "expected: ");
+        if (usage != parsed.room) return complain(EXIT_BAD_USAGE, "%s", parsed.room);
+        return complain(EXIT_BAD_USAGE, "expected %s, got \"%.200s\"", usage + strlen("expected: "), line);
+    }
     a->line = line;
     a->socket = kl_local_open(NULL);
     if (a->socket < 0) return complain(EXIT_NO_RELAY, "no socket: %s", strerror(errno));

@@ -63,12 +63,6 @@ static bool start(struct group *g, unsigned i, bool again, char *err, size_t err
     return g->runs[i] = good;
 }
 
-static void start_again(struct group *g, unsigned i) {
-    char err[256];
-    if (!start(g, i, true, err, sizeof err))
-        kl_log(KL_LOG_ERROR, "shard_fails", "shard=%u reason=\"%s\"", i, err);
-}
-
 /* --- all of them --- */
 
 static int open_sockets(struct group *g, char *err, size_t err_len) {
@@ -139,7 +133,11 @@ static void watch(struct group *g) {
     for (;;) {
         uint64_t next_us = UINT64_MAX;
         for (unsigned i = 0; i < g->processes; i++) {
-            if (!g->runs[i] && kl_now_us() >= g->again_us[i]) start_again(g, i);
+            if (!g->runs[i] && kl_now_us() >= g->again_us[i]) {
+                char err[256];
+                if (!start(g, i, true, err, sizeof err))
+                    kl_log(KL_LOG_ERROR, "shard_fails", "shard=%u reason=\"%s\"", i, err);
+            }
             if (!g->runs[i] && g->again_us[i] < next_us) next_us = g->again_us[i];
             what[i] = g->process[i].channel;
         }

@@ -48,13 +48,6 @@ static void tell(struct notice *n, const struct kl_window *w) {
 
 /* --- the process that starts the other one --- */
 
-static void start_server(struct kl_window *w, struct kl_process *server, uint64_t *again_us) {
-    char err[256];
-    *again_us = kl_now_us() + AGAIN_US;
-    if (kl_copy_start(server, kl_window_serve, w, err, sizeof err) != 0)
-        kl_log(KL_LOG_ERROR, "window_fails", "reason=\"%s\"", err);
-}
-
 static void note_end(struct kl_window *w, struct kl_process *server) {
     struct kl_process_end how;
     kl_process_end(server, GRACE_MS, &how); /* at once, nearly always */
@@ -72,8 +65,12 @@ static int keep(void *ctx) {
     struct kl_process server = {.channel = -1};
     uint64_t again_us = 0;
     for (;;) {
-        if (w->listener >= 0 && server.channel < 0 && kl_now_us() >= again_us)
-            start_server(w, &server, &again_us);
+        if (w->listener >= 0 && server.channel < 0 && kl_now_us() >= again_us) {
+            char err[256];
+            again_us = kl_now_us() + AGAIN_US;
+            if (kl_copy_start(&server, kl_window_serve, w, err, sizeof err) != 0)
+                kl_log(KL_LOG_ERROR, "window_fails", "reason=\"%s\"", err);
+        }
         if (n.socket >= 0) tell(&n, w);
         const int what[] = {w->quit, server.channel};
         uint32_t readable = kl_wait_for(what, 2, kl_now_us() + LOOK_US);

@@ -28,13 +28,6 @@ static int make_token(const char *path, char *err, size_t err_len) {
     return kl_file_write_whole(path, text, strlen(text), KL_FILE_PRIVATE | KL_FILE_KEEP, err, err_len);
 }
 
-static bool is_token(const char *text) {
-    const char *at = text;
-    while (isalnum((unsigned char)*at) || (*at && strchr("-._~+/=", *at)))
-        at++;
-    return !*at && strlen(text) >= TOKEN_LEAST && strlen(text) < KL_WINDOW_TOKEN;
-}
-
 int kl_window_token(const char *dir, char out[KL_WINDOW_TOKEN], char *err, size_t err_len) {
     char path[KL_FILE_PATH];
     void *bytes;
@@ -49,7 +42,10 @@ int kl_window_token(const char *dir, char out[KL_WINDOW_TOKEN], char *err, size_
     if (result != 0) return -1;
     char *text = bytes;
     text[strcspn(text, "\r\n")] = 0;
-    bool good = is_token(text);
+    const char *at = text;
+    while (isalnum((unsigned char)*at) || (*at && strchr("-._~+/=", *at)))
+        at++;
+    bool good = !*at && strlen(text) >= TOKEN_LEAST && strlen(text) < KL_WINDOW_TOKEN;
     if (good) strcpy(out, text);
     if (!good)
         snprintf(err, err_len, "%s: expected one line of %d to %d letters and digits, got another", path,

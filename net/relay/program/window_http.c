@@ -93,18 +93,6 @@ static bool is_own_host(struct MHD_Connection *c, const struct kl_window *w) {
     return own || kl_address_parse_place(host, &ignored) || (len == 9 && !strncmp(host, "localhost", len));
 }
 
-/* All readers together have a new text every KEPT_US. */
-static int put_metrics(struct MHD_Connection *c, const struct kl_window *w, uint64_t now_us) {
-    if (now_us >= kept.metrics_us + KEPT_US || !kept.metrics.len) {
-        kl_buffer_clear(&kept.metrics);
-        kl_figures_tell(&kept.metrics, w->place, kept.figures, w->count, now_us);
-        kept.metrics_us = now_us;
-    }
-    if (kept.metrics.failed) return NO;
-    return kl_window_put(c, 200, "text/plain; version=0.0.4; charset=utf-8", kept.metrics.at,
-                         kept.metrics.len);
-}
-
 static int put_health(struct MHD_Connection *c, const struct kl_window *w, bool to_be_ready,
                       uint64_t now_us) {
     struct kl_buffer text = {0};
@@ -171,7 +159,17 @@ static int get(const struct kl_window *w, struct MHD_Connection *c, const char *
     const uint64_t now_us = kl_now_us();
     for (unsigned i = 0; i < w->count; i++)
         (void)kl_figures_read(&w->place[i], &kept.figures[i]);
-    if (!strcmp(url, "/metrics")) return put_metrics(c, w, now_us);
+    if (!strcmp(url, "/metrics")) {
+        /* All readers together have a new text every KEPT_US. */
+        if (now_us >= kept.metrics_us + KEPT_US || !kept.metrics.len) {
+            kl_buffer_clear(&kept.metrics);
+            kl_figures_tell(&kept.metrics, w->place, kept.figures, w->count, now_us);
+            kept.metrics_us = now_us;
+        }
+        if (kept.metrics.failed) return NO;
+        return kl_window_put(c, 200, "text/plain; version=0.0.4; charset=utf-8", kept.metrics.at,
+                             kept.metrics.len);
+    }
     if (!strcmp(url, "/healthz")) return put_health(c, w, false, now_us);
     if (!strcmp(url, "/readyz")) return put_health(c, w, true, now_us);
     if (!is_own_host(c, w))

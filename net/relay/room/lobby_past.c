@@ -24,15 +24,12 @@ void kl_lobby_past_free(struct kl_lobby_room *r) {
 
 /* --- keeping --- */
 
-static uint64_t most_bytes(const struct kl_lobby_room *r) {
-    return r->lobby->limits.history_kib * UINT64_C(1024);
-}
-
 static void *new_block(struct kl_lobby_room *r) {
     struct kl_lobby *l = r->lobby;
     const unsigned share = KL_HISTORY_BYTES_TOTAL / (l->shards ? l->shards->count : 1);
     bool fits =
-        r->past.bytes + KL_HISTORY_BLOCK <= most_bytes(r) && l->history_bytes + KL_HISTORY_BLOCK <= share &&
+        r->past.bytes + KL_HISTORY_BLOCK <= (r->lobby->limits.history_kib * UINT64_C(1024)) &&
+        l->history_bytes + KL_HISTORY_BLOCK <= share &&
         (r->past.bytes + KL_HISTORY_BLOCK <= KL_HISTORY_LEAST || kl_lobby_maker_has(r, KL_HISTORY_BLOCK));
     void *block = fits ? malloc(KL_HISTORY_BLOCK) : NULL;
     if (!block) return NULL;
@@ -196,15 +193,6 @@ static bool open_digest(const struct kl_lobby_room *r, const struct kl_digest *f
     return true;
 }
 
-static enum kl_record_match match_frames(const struct kl_lobby_room *r, const struct kl_return *b) {
-    struct kl_digest d;
-    uint8_t open[KL_DIGEST];
-    bool known = kl_lobby_past_digest(r, b->intervals, &d),
-         reads = known && open_digest(r, &d, b->have, open);
-    enum kl_record_match whole = kl_record_match(known ? d.digest : NULL, b->digest);
-    return whole == KL_RECORD_SAME ? kl_record_match(reads ? open : NULL, b->open) : whole;
-}
-
 /* kl_record_facts.state */
 static uint32_t newest_state(const struct kl_lobby_room *r, const struct kl_return *b) {
     struct kl_digest d;
@@ -222,7 +210,12 @@ struct kl_record_facts kl_lobby_past_facts(const struct kl_lobby_room *r, const 
                                 .fresh = b->fresh,
                                 .have = b->have};
     if (f.fresh || f.complete) return f;
-    f.match = match_frames(r, b);
+    struct kl_digest d;
+    uint8_t open[KL_DIGEST];
+    bool known = kl_lobby_past_digest(r, b->intervals, &d),
+         reads = known && open_digest(r, &d, b->have, open);
+    enum kl_record_match whole = kl_record_match(known ? d.digest : NULL, b->digest);
+    f.match = whole == KL_RECORD_SAME ? kl_record_match(reads ? open : NULL, b->open) : whole;
     if (f.match != KL_RECORD_SAME) f.state = newest_state(r, b);
     return f;
 }

@@ -43,18 +43,16 @@ static void make_cut(struct kl_lobby_room *r, uint64_t now_us) {
     if (since_us >= LATE_US || (since_us >= CUT_US && interval_ends)) cut_here(r, now_us);
 }
 
-/* A room that was made again does not know when its frames closed: not more of them within the delay than its
- * clock allows. */
-static void begin_again(struct kl_lobby_room *r) {
-    uint64_t hidden = (uint64_t)r->watch.delay_s * r->lock.params.fps_uhz / 980000;
-    if (r->params.clocked && r->past.history.next > hidden)
-        r->watch.end = r->past.history.next - (uint32_t)hidden;
-}
-
 void kl_lobby_watch_see(struct kl_lobby_room *r, uint64_t now_us) {
     struct kl_lobby_watch *a = &r->watch;
     if (r->phase != KL_ROOM_PLAYING || r->past.broken) return;
-    if (a->cut_next == 0) begin_again(r);
+    if (a->cut_next == 0) {
+        /* A room that was made again does not know when its frames closed: not more of them within the delay
+         * than its clock allows. */
+        uint64_t hidden = (uint64_t)r->watch.delay_s * r->lock.params.fps_uhz / 980000;
+        if (r->params.clocked && r->past.history.next > hidden)
+            r->watch.end = r->past.history.next - (uint32_t)hidden;
+    }
     make_cut(r, now_us);
     uint64_t delay_us = a->delay_s * UINT64_C(1000000);
     while (a->cut_first != a->cut_next) {
@@ -151,17 +149,6 @@ bool kl_lobby_watch_serve(struct kl_lobby_room *r, struct kl_lobby_watcher *w, u
     return sent || update;
 }
 
-static void note_progress(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint64_t now_us) {
-    uint64_t slack_frames = (uint64_t)((double)shift_us(r) * r->lock.params.fps_uhz / 1e12);
-    if (w->caught_up || w->v.state != KL_MEMBER_PLAYING || w->v.catchup.step) return;
-    if (w->ran + slack_frames < r->watch.end) return;
-    w->caught_up = true;
-    char name[KL_LOG_QUOTED(KL_NAME_MAX)];
-    kl_lobby_log_room(KL_LOG_INFO, "caught_up", r, "client=watcher name=%s frame=%u took_ms=%llu from=%u",
-                      kl_log_quote(name, sizeof name, w->v.name), w->ran,
-                      (unsigned long long)(now_us - w->v.waited_us) / 1000, w->v.catchup.begins);
-}
-
 /* A watcher's samples, needs and flags are ignored. */
 void kl_lobby_watch_datagram(struct kl_lobby_room *r, struct kl_lobby_watcher *w, const uint8_t *body,
                              size_t len, uint64_t now_us) {
@@ -180,5 +167,12 @@ void kl_lobby_watch_datagram(struct kl_lobby_room *r, struct kl_lobby_watcher *w
     if (c.frame_acked > w->next || c.frame_acked < w->v.catchup.begins) return; /* of before it began here */
     w->acked = c.frame_acked;
     w->ran = c.frame_acked - c.backlog;
-    note_progress(r, w, now_us);
+    uint64_t slack_frames = (uint64_t)((double)shift_us(r) * r->lock.params.fps_uhz / 1e12);
+    if (w->caught_up || w->v.state != KL_MEMBER_PLAYING || w->v.catchup.step) return;
+    if (w->ran + slack_frames < r->watch.end) return;
+    w->caught_up = true;
+    char name[KL_LOG_QUOTED(KL_NAME_MAX)];
+    kl_lobby_log_room(KL_LOG_INFO, "caught_up", r, "client=watcher name=%s frame=%u took_ms=%llu from=%u",
+                      kl_log_quote(name, sizeof name, w->v.name), w->ran,
+                      (unsigned long long)(now_us - w->v.waited_us) / 1000, w->v.catchup.begins);
 }

@@ -95,21 +95,19 @@ static void is_equal(struct kl_lobby_watcher *w, uint32_t frame, bool proved, ui
     w->equal_us = now_us;
 }
 
-/* It is to be healed, or begins anew. A long game takes longer to run again than KL_STRIKES in STRIKE_US: a
- * watcher that was not in sync since the last time has parted for the same reason. */
-static void strike(struct kl_lobby_watcher *w, uint64_t now_us) {
-    bool again = !w->mended || now_us < w->strike_us + STRIKE_US;
-    w->strikes = again ? w->strikes + 1 : 1;
-    w->strike_us = now_us;
-    w->mended = false;
-}
-
 /* The watcher is out of sync. If that is proved it gets the game's state, or begins anew. */
 static bool has_parted(struct kl_lobby_room *r, struct kl_lobby_watcher *w, uint32_t frame, uint8_t parts,
                        bool proved, uint64_t now_us) {
     bool heals = proved && r->params.desync == KL_DESYNC_HEAL;
     w->equal = false;
-    if (heals) strike(w, now_us);
+    if (heals) {
+        /* It is to be healed, or begins anew. A long game takes longer to run again than KL_STRIKES in
+         * STRIKE_US: a watcher that was not in sync since the last time has parted for the same reason. */
+        bool again = !w->mended || now_us < w->strike_us + STRIKE_US;
+        w->strikes = again ? w->strikes + 1 : 1;
+        w->strike_us = now_us;
+        w->mended = false;
+    }
     if (!w->parted) {
         char name[KL_LOG_QUOTED(KL_NAME_MAX)];
         w->parted = true;
