@@ -25,7 +25,6 @@ static const struct kl_tool_command commands[] = {
     {"router", NULL, "", cmd_router},
     {"card", NULL, "", cmd_card},
     {"machine", NULL, "", cmd_machine},
-    {"probe-child", NULL, "", cmd_probe_child},
     {"verify-child", NULL, "", cmd_verify_child},
 };
 #define COMMANDS (sizeof commands / sizeof *commands)

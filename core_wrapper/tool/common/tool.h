@@ -39,7 +39,6 @@ int cmd_card(int argc, char **argv);         /* card.h: a core's own description
 int cmd_machine(int argc, char **argv);      /* machine.h: a core in a process of its own */
 int cmd_verify_child(int argc, char **argv); /* one recording of `verify --watch` */
 int cmd_router(int argc, char **argv);       /* the router's part of --host-here, in a process of its own */
-int cmd_probe_child(int argc, char **argv);  /* one measured run of `probe`, in a process of its own */
 extern const char cmd_install_help[], cmd_doctor_help[], cmd_play_help[], cmd_command_help[],
     cmd_delete_help[], cmd_rooms_help[], cmd_run_help[], cmd_diff_help[], cmd_blame_help[], cmd_bisect_help[],
     cmd_replay_help[], cmd_verify_help[], cmd_probe_help[], cmd_challenge_help[];

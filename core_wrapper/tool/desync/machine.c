@@ -10,8 +10,8 @@
 #include <string.h>
 
 #define ARGS      (2 * KLT_MACHINE_OPTIONS + 64)
-#define ANSWER_MS 300000 /* of some hundred frames on a slow machine, with a sanitizer */
-#define END_MS    20000  /* for a core that is unloaded, or whose crash is written down */
+#define ANSWER_MS (1000 * KLT_ANSWER_S)
+#define END_MS    20000 /* for a core that is unloaded, or whose crash is written down */
 
 /* A core that crashes leaves its folders behind. */
 static void remove_scratch(struct kl_machine *m) {
@@ -56,6 +56,8 @@ static void list_args(struct args *a, const struct kl_machine_setup *s) {
     give(a, "--clock", s->host_clock ? "host" : NULL);
     if (s->verifies) a->at[a->count++] = "--verifies";
     if (s->asks) a->at[a->count++] = "--asks";
+    if (s->moved) a->at[a->count++] = "--moved";
+    if (s->measures) give_text(a, "--measures", "%" PRIu64, s->measures);
     if (s->has_epoch) give_text(a, "--epoch", "%" PRIu64, s->epoch_s);
     if (s->ports) give_text(a, "--seats", "%" PRIu64, s->ports);
     for (unsigned p = 0; p < KL_MAX_SEATS; p++)
@@ -70,10 +72,11 @@ static void log_name(const char *scratch, char out[300]) {
 }
 
 /* The words that a core prints are shown only if it ends. */
-static int spawn(struct kl_machine *m, const struct args *a, char *err, size_t err_len) {
+static int spawn(struct kl_machine *m, const struct args *a, bool same_addresses, char *err, size_t err_len) {
     char log[300], folder[300];
     const char *environment[] = {folder, NULL};
-    struct kl_process_setup setup = {.arguments = a->at, .environment = environment, .log = log};
+    struct kl_process_setup setup = {
+        .arguments = a->at, .environment = environment, .log = log, .same_addresses = same_addresses};
     log_name(m->scratch, log);
     snprintf(folder, sizeof(folder), "TMPDIR=%s", m->scratch);
     return kl_process_start(&m->process, &setup, err, err_len);
@@ -81,26 +84,25 @@ static int spawn(struct kl_machine *m, const struct args *a, char *err, size_t e
 
 /* --- asking --- */
 
-/* Adds the last line that it printed. */
-static void add_last_words(const struct kl_machine *m, char *err, size_t err_len) {
-    char name[300], line[300], last[300] = "";
+static void read_last_words(struct kl_machine *m) {
+    char name[300], line[300];
     log_name(m->scratch, name);
     FILE *f = kl_file_stream(name, "r");
     while (f && fgets(line, sizeof(line), f)) {
         line[strcspn(line, "\r\n")] = 0;
-        if (*line) memcpy(last, line, sizeof(last));
+        if (*line) memcpy(m->said, line, sizeof(line));
     }
     if (f) fclose(f);
-    size_t used = strlen(err);
-    if (*last && used < err_len) snprintf(err + used, err_len - used, " (it said: %s)", last);
 }
 
 /* There is no answer, and none will come: ends the process and says why. Returns -1. */
 static int gone(struct kl_machine *m, enum kl_process_result why, const char *doing, char *err,
                 size_t err_len) {
     const char *core = m->info.name[0] ? m->info.name : "the core";
-    struct kl_process_end how;
-    kl_process_end(&m->process, why == KL_PROCESS_ENDED ? END_MS : 0, &how);
+    const struct kl_process_end *how = &m->end;
+    m->gone = true;
+    m->no_answer = why;
+    kl_process_end(&m->process, why == KL_PROCESS_ENDED ? END_MS : 0, &m->end);
     if (why == KL_PROCESS_STOPPED) {
         snprintf(err, err_len, "interrupted");
         return -1;
@@ -109,11 +111,13 @@ static int gone(struct kl_machine *m, enum kl_process_result why, const char *do
         snprintf(err, err_len, "%s gave no answer within %d s %s", core, ANSWER_MS / 1000, doing);
     else if (why != KL_PROCESS_ENDED)
         snprintf(err, err_len, "%s gave no answer of ours %s", core, doing);
-    else if (how.crashed)
-        snprintf(err, err_len, "%s crashed %s: %s", core, doing, how.why);
+    else if (how->crashed)
+        snprintf(err, err_len, "%s crashed %s: %s", core, doing, how->why);
     else
-        snprintf(err, err_len, "%s ended its process %s (exit status %d)", core, doing, how.code);
-    add_last_words(m, err, err_len);
+        snprintf(err, err_len, "%s ended its process %s (exit status %d)", core, doing, how->code);
+    read_last_words(m);
+    size_t used = strlen(err);
+    if (*m->said && used < err_len) snprintf(err + used, err_len - used, " (it said: %s)", m->said);
     return -1;
 }
 
@@ -167,7 +171,7 @@ int kl_machine_start(struct kl_machine *m, const struct kl_machine_setup *setup,
         return -1;
     }
     list_args(args, setup);
-    int result = spawn(m, args, err, err_len);
+    int result = spawn(m, args, setup->same_addresses, err, err_len);
     free(args);
     if (result != 0) return remove_scratch(m), -1;
     result = receive(m, "while it was loaded", &r, &bytes, &len, err, err_len);
@@ -179,7 +183,7 @@ int kl_machine_start(struct kl_machine *m, const struct kl_machine_setup *setup,
 }
 
 void kl_machine_stop(struct kl_machine *m) {
-    kl_process_end(&m->process, kl_process_stopped() ? 0 : END_MS, NULL);
+    if (!m->gone) kl_process_end(&m->process, kl_process_stopped() ? 0 : END_MS, &m->end);
     remove_scratch(m);
 }
 
@@ -283,6 +287,34 @@ int kl_machine_asked(struct kl_machine *m, struct kl_asked *out, char *err, size
     uint8_t *bytes;
     size_t len;
     int result = ask(m, &q, NULL, 0, "while it gave its questions", &r, &bytes, &len, err, err_len);
+    if (result == 0 && len == sizeof(*out)) memcpy(out, bytes, len);
+    free(bytes);
+    return result;
+}
+
+int kl_machine_check(struct kl_machine *m, uint32_t n, struct kl_measure_check *out, uint8_t **state,
+                     char *err, size_t err_len) {
+    struct kl_machine_request q = {.op = KLT_OP_CHECK, .frame = n, .with_state = state != NULL};
+    struct kl_machine_reply r;
+    uint8_t *bytes;
+    size_t len;
+    int result = ask(m, &q, NULL, 0, "while it was measured", &r, &bytes, &len, err, err_len);
+    if (result == 0 && len >= sizeof(*out)) memcpy(out, bytes, sizeof(*out));
+    if (result == 0 && state && len == sizeof(*out) + out->state_bytes) {
+        memmove(bytes, bytes + sizeof(*out), out->state_bytes);
+        *state = bytes;
+        return 0;
+    }
+    free(bytes);
+    return result;
+}
+
+int kl_machine_figures(struct kl_machine *m, struct kl_measure_figures *out, char *err, size_t err_len) {
+    struct kl_machine_request q = {.op = KLT_OP_FIGURES};
+    struct kl_machine_reply r;
+    uint8_t *bytes;
+    size_t len;
+    int result = ask(m, &q, NULL, 0, "while it gave its figures", &r, &bytes, &len, err, err_len);
     if (result == 0 && len == sizeof(*out)) memcpy(out, bytes, len);
     free(bytes);
     return result;

@@ -9,6 +9,7 @@
 #include "core_wrapper/core/statefile.h"
 #include "core_wrapper/tool/common/dump.h"
 #include "core_wrapper/tool/common/hashfile.h"
+#include "core_wrapper/tool/desync/measure.h"
 #include "core_wrapper/tool/headless/headless.h"
 
 /* The core's description of itself, and the values of the run. */
@@ -23,6 +24,10 @@ struct kl_machine {
     struct kl_process process;
     uint32_t frame;    /* the next one */
     char scratch[256]; /* for its files; goes with it */
+    bool gone;         /* it ended, hangs or talks nonsense: no_answer says which */
+    enum kl_process_result no_answer;
+    struct kl_process_end end; /* once it is gone or stopped */
+    char said[300];            /* the last line that it printed before it was gone; "": none */
     struct kl_machine_info info;
 };
 
@@ -58,13 +63,30 @@ int kl_machine_options(struct kl_machine *m, char **list, char *err, size_t err_
 /* The inputs that the core has asked for, of a setup that `asks`. */
 int kl_machine_asked(struct kl_machine *m, struct kl_asked *out, char *err, size_t err_len);
 
+/* A setup that `measures`: runs n frames and checks. *state: heap; NULL: they are not wanted. */
+int kl_machine_check(struct kl_machine *m, uint32_t n, struct kl_measure_check *out, uint8_t **state,
+                     char *err, size_t err_len);
+int kl_machine_figures(struct kl_machine *m, struct kl_measure_figures *out, char *err, size_t err_len);
+
+#define KLT_ANSWER_S 300 /* for some hundred frames on a slow machine, with a sanitizer */
+
 /* The messages of both: the struct, then bytes. machine.c and machine_child.c. */
-enum kl_machine_op { KLT_OP_RUN = 1, KLT_OP_LOAD, KLT_OP_LOOK, KLT_OP_SAVE, KLT_OP_OPTIONS, KLT_OP_ASKED };
+enum kl_machine_op {
+    KLT_OP_RUN = 1,
+    KLT_OP_LOAD,
+    KLT_OP_LOOK,
+    KLT_OP_SAVE,
+    KLT_OP_OPTIONS,
+    KLT_OP_ASKED,
+    KLT_OP_CHECK,
+    KLT_OP_FIGURES
+};
 #define KLT_MACHINE_MAX ((size_t)2 << 30) /* bytes of one message */
 struct kl_machine_request {
-    uint32_t op, frame; /* RUN: how many; LOAD: which is next */
+    uint32_t op, frame; /* RUN, CHECK: how many; LOAD: which is next */
     uint64_t epoch_s, chance;
     uint32_t has_world;
+    uint32_t with_state; /* CHECK: the state follows */
 };
 struct kl_machine_reply {
     int32_t status; /* 0; 1, -1: the bytes are a line of text */

@@ -15,6 +15,7 @@
 
 #include "net/platform/buffer.h"
 #include "net/platform/dir.h"
+#include "net/platform/library.h"
 
 struct child {
     struct kl_machine_setup setup;
@@ -28,18 +29,24 @@ struct child {
     struct kl_corrupt corrupt;
     char saves[256]; /* a folder; "": none */
     struct kl_asked asked;
-    struct kl_chain chain; /* of pictures, if the recording has some */
-    bool serialized;       /* h.buffer has the state as it stands */
-    unsigned marks;        /* of the recording, passed */
-    uint8_t *saved;        /* the room's slot */
+    struct kl_measure measure; /* with setup.measures */
+    struct kl_chain chain;     /* of pictures, if the recording has some */
+    bool serialized;           /* h.buffer has the state as it stands */
+    unsigned marks;            /* of the recording, passed */
+    uint8_t *saved;            /* the room's slot */
     size_t saved_len;
     uint32_t saved_frame;
 };
 
 /* --- answering --- */
 
+/* A core that did not load has no world. */
+static struct kl_machine_reply reply(const struct child *c, int32_t status) {
+    return (struct kl_machine_reply){status, c->h.frame, c->h.world ? kl_world_chance(c->h.world) : 0};
+}
+
 static bool answer(struct child *c, int32_t status, const void *bytes, uint64_t len) {
-    struct kl_machine_reply r = {status, c->h.frame, kl_world_chance(c->h.world)};
+    struct kl_machine_reply r = reply(c, status);
     struct kl_process_part part[] = {{&r, sizeof(r)}, {bytes, len}};
     return kl_process_tell(part, 2);
 }
@@ -215,7 +222,7 @@ static bool do_look(struct child *c) {
     kl_headless_hash(&c->h, &ignored);
     at[count] = (struct kl_region){.name = KLT_DUMP_STATE, .len = c->h.buffer.size, .ptr = c->h.buffer.data};
     count++;
-    struct kl_machine_reply r = {0, c->h.frame, kl_world_chance(c->h.world)};
+    struct kl_machine_reply r = reply(c, 0);
     struct kl_process_part part[3 + KLT_REGIONS + 1] = {
         {&r, sizeof(r)}, {&count, sizeof(count)}, {at, count * sizeof(at[0])}};
     for (uint32_t i = 0; i < count; i++)
@@ -245,6 +252,21 @@ static bool do_options(struct child *c) {
     return good;
 }
 
+static bool do_check(struct child *c, const struct kl_machine_request *q) {
+    struct kl_measure_check check;
+    if (!kl_measure_run(&c->measure, q->frame, &check)) return answer_text(c, -1, c->measure.fault);
+    struct kl_machine_reply r = reply(c, 0);
+    struct kl_process_part part[] = {
+        {&r, sizeof(r)}, {&check, sizeof(check)}, {c->h.buffer.data, check.state_bytes}};
+    return kl_process_tell(part, q->with_state ? 3 : 2);
+}
+
+static bool do_figures(struct child *c) {
+    static struct kl_measure_figures figures; /* large */
+    kl_measure_figures(&c->measure, &figures);
+    return answer(c, 0, &figures, sizeof(figures));
+}
+
 static bool serve(struct child *c) {
     struct kl_machine_request q;
     void *all;
@@ -261,6 +283,8 @@ static bool serve(struct child *c) {
     case KLT_OP_SAVE: good = do_save(c); break;
     case KLT_OP_OPTIONS: good = do_options(c); break;
     case KLT_OP_ASKED: good = answer(c, 0, &c->asked, sizeof(c->asked)); break;
+    case KLT_OP_CHECK: good = c->setup.measures && do_check(c, &q); break;
+    case KLT_OP_FIGURES: good = c->setup.measures && do_figures(c); break;
     default: good = false;
     }
     free(all);
@@ -357,6 +381,8 @@ static int start(struct child *c, char *err, size_t err_len) {
                                       .quiet = true};
     if (s->corrupt && kl_corrupt_parse(&c->corrupt, s->corrupt, err, err_len) != 0) return -1;
     if (kl_input_source_open(&c->input, s->input ? s->input : "none", err, err_len) != 0) return -1;
+    if (s->measures) kl_measure_prepare(&c->measure, (enum kl_measure_mode)(s->measures - 1), &setup);
+    if (s->moved) kl_library_move(s->core);
     if (kl_headless_open(&c->h, &setup, err, err_len) != 0) return -1;
     fill_memory(c);
     if (load_begun(c, err, err_len) != 0) return -1;
@@ -367,7 +393,7 @@ static int start(struct child *c, char *err, size_t err_len) {
     c->h.latch = s->recording ? &c->latch : NULL;
     c->h.asked = s->asks ? &c->asked : NULL;
     kl_headless_input(&c->h, c->input, s->ports ? (unsigned)s->ports : 2);
-    return 0;
+    return s->measures ? kl_measure_begin(&c->measure, &c->h, c->input, err, err_len) : 0;
 }
 
 /* Of content and files, as a room of this machine would have them. */
@@ -384,7 +410,8 @@ static bool introduce(struct child *c) {
     snprintf(info.name, sizeof(info.name), "%s", c->h.name);
     snprintf(info.version, sizeof(info.version), "%s", c->h.version);
     snprintf(info.content, sizeof(info.content), "none");
-    if (c->h.game.path) kl_identity_hash_file(c->h.game.path, info.content, sizeof(info.content));
+    if (c->h.game.path && !c->setup.measures)
+        kl_identity_hash_file(c->h.game.path, info.content, sizeof(info.content));
     if (c->setup.verifies) find_facts(c, &info.facts);
     return answer(c, 0, &info, sizeof(info));
 }
@@ -392,9 +419,12 @@ static bool introduce(struct child *c) {
 #define KL_ROWS_OF struct child
 
 int cmd_machine(int argc, char **argv) {
-    static const struct kl_row rows[] = {KL_ROW_SWITCH("verifies", setup.verifies, NULL),
-                                         KL_ROW_SWITCH("asks", setup.asks, NULL),
-                                         {.name = NULL}};
+    static const struct kl_row rows[] = {
+        KL_ROW_SWITCH("verifies", setup.verifies, NULL),
+        KL_ROW_SWITCH("asks", setup.asks, NULL),
+        KL_ROW_SWITCH("moved", setup.moved, NULL),
+        KL_ROW_NUMBER("measures", "N", setup.measures, 1, KL_MEASURE_MODES, NULL),
+        {.name = NULL}};
     static const struct kl_table tables[] = {
         {.rows = kl_machine_rows, .fields = offsetof(struct child, setup)}, {.rows = rows}, {.rows = NULL}};
     static struct child child; /* large, and zero */
@@ -411,6 +441,7 @@ int cmd_machine(int argc, char **argv) {
     bool good = introduce(c);
     while (good)
         good = serve(c);
+    kl_measure_end(&c->measure);
     kl_headless_close(&c->h, err, sizeof(err));
     kl_input_source_close(c->input);
     kl_recording_free(&c->rec);

@@ -42,6 +42,8 @@ struct kl_machine_setup {
     uint64_t epoch_s, ports; /* ports: pads that get input */
     bool asks;               /* notes the core's questions for inputs */
     bool verifies; /* the recording's planted desyncs are left out; hashes are those that its writer says */
+    uint64_t measures; /* 1 + enum kl_measure_mode: the run is a measured one (desync/measure.h); 0: none */
+    bool moved, same_addresses; /* addresses of memory: others than in a run without it; equal in each run */
 };
 
 /* The flags of a setup (net/platform/options.h), for all commands that run cores. by: those of `run`, those

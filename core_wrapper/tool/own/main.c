@@ -17,7 +17,6 @@
 
 int main(int argc, char **argv) {
     static const struct kl_tool_command commands[] = {{"probe", NULL, cmd_probe_help, cmd_probe},
-                                                      {"probe-child", NULL, "", cmd_probe_child},
                                                       {"machine", NULL, "", cmd_machine}};
     const char *word = argc > 1 ? argv[1] : "";
     kl_process_loaded(argv[0]);

@@ -51,24 +51,24 @@ const char cmd_probe_help[] =
 #define LEARN_FRAMES  240
 #define SHOWN_RANGES  12
 
-static const char *const titles[KL_PROBE_MODES] = {
-    [KL_PROBE_PLAIN] = "two runs, a second apart",
-    [KL_PROBE_HOST] = "with the host's clock",
-    [KL_PROBE_HIDDEN] = "with hidden output",
-    [KL_PROBE_QUIET] = "hashed only at the end",
-    [KL_PROBE_LOAD] = "own state loaded at each check",
-    [KL_PROBE_REPLAY] = "saved, 8 frames, loaded, 8 frames again",
-    [KL_PROBE_TWICE] = "serialized twice at each check",
-    [KL_PROBE_BESIDE] = "beside a second copy, by turns",
-    [KL_PROBE_PAGES] = "astray and back by its pages",
+static const char *const titles[KL_MEASURE_MODES] = {
+    [KL_MEASURE_PLAIN] = "two runs, a second apart",
+    [KL_MEASURE_HOST] = "with the host's clock",
+    [KL_MEASURE_HIDDEN] = "with hidden output",
+    [KL_MEASURE_QUIET] = "hashed only at the end",
+    [KL_MEASURE_LOAD] = "own state loaded at each check",
+    [KL_MEASURE_REPLAY] = "saved, 8 frames, loaded, 8 frames again",
+    [KL_MEASURE_TWICE] = "serialized twice at each check",
+    [KL_MEASURE_BESIDE] = "beside a second copy, by turns",
+    [KL_MEASURE_PAGES] = "astray and back by its pages",
 };
 
 struct probe {
-    struct kl_probe_setup setup;
-    char scratch[256], core[4096];
-    struct kl_probe_result first, run[KL_PROBE_MODES]; /* run[PLAIN]: the second plain run */
-    struct kl_probe_bytes unstable;                    /* between the two plain runs */
-    struct kl_machine_setup machine;                   /* the command line's, for joins and options */
+    uint32_t frames;
+    char core[4096];
+    struct kl_probe_result first, run[KL_MEASURE_MODES]; /* run[PLAIN]: the second plain run */
+    struct kl_measure_bytes unstable;                    /* between the two plain runs */
+    struct kl_machine_setup machine;                     /* the command line's */
     struct kl_join_result join;
     struct kl_options_result options;
     struct kl_findings profile;
@@ -78,8 +78,8 @@ struct probe {
     bool quiet;        /* standard output is the profile's alone */
 };
 
-static struct kl_agreement judge(const struct probe *p, enum kl_probe_mode mode) {
-    bool inside = mode == KL_PROBE_REPLAY || mode == KL_PROBE_TWICE;
+static struct kl_agreement judge(const struct probe *p, enum kl_measure_mode mode) {
+    bool inside = mode == KL_MEASURE_REPLAY || mode == KL_MEASURE_TWICE;
     return inside ? kl_agreement_within(&p->run[mode]) : kl_agreement_between(&p->first, &p->run[mode]);
 }
 
@@ -94,7 +94,7 @@ static void cell(char *out, size_t cap, bool has, unsigned bad, unsigned compare
         snprintf(out, cap, "same %u", compared);
 }
 
-static void print_row(const struct probe *p, enum kl_probe_mode mode) {
+static void print_row(const struct probe *p, enum kl_measure_mode mode) {
     const struct kl_probe_result *r = &p->run[mode];
     char ram[32], state[32], av[32] = "-";
     if (!r->ran) {
@@ -105,13 +105,13 @@ static void print_row(const struct probe *p, enum kl_probe_mode mode) {
     struct kl_agreement v = judge(p, mode);
     cell(ram, sizeof(ram), v.has_ram, v.ram_bad, v.compared);
     cell(state, sizeof(state), v.has_state, v.state_bad, v.compared);
-    if (mode == KL_PROBE_PLAIN || mode == KL_PROBE_HOST || mode == KL_PROBE_QUIET ||
-        mode == KL_PROBE_BESIDE || mode == KL_PROBE_PAGES)
+    if (mode == KL_MEASURE_PLAIN || mode == KL_MEASURE_HOST || mode == KL_MEASURE_QUIET ||
+        mode == KL_MEASURE_BESIDE || mode == KL_MEASURE_PAGES)
         cell(av, sizeof(av), true, v.av_bad, v.compared);
     printf("  %-40s %-16s %-16s %s\n", titles[mode], ram, state, av);
 }
 
-static void print_bytes(const char *what, const struct kl_probe_bytes *b, uint64_t state_bytes) {
+static void print_bytes(const char *what, const struct kl_measure_bytes *b, uint64_t state_bytes) {
     if (!b->count) {
         printf("  %-40s none\n", what);
         return;
@@ -142,11 +142,11 @@ static void print_head(const struct probe *p) {
     uint64_t least, most;
     state_sizes(r, &least, &most);
     printf("core        %s %s (%s)\ncontent     %s\n", r->name, r->version, p->core,
-           p->setup.content ? p->setup.content : "none");
-    printf("frames      %" PRIu32 ", a check every %d\n", p->setup.frames, EVERY);
-    if (r->ram_pieces)
-        printf("system RAM  %" PRIu64 " bytes in %u piece%s\n", r->ram_bytes, r->ram_pieces,
-               r->ram_pieces == 1 ? "" : "s");
+           p->machine.content ? p->machine.content : "none");
+    printf("frames      %" PRIu32 ", a check every %d\n", p->frames, EVERY);
+    if (r->figures.ram_pieces)
+        printf("system RAM  %" PRIu64 " bytes in %u piece%s\n", r->figures.ram_bytes, r->figures.ram_pieces,
+               r->figures.ram_pieces == 1 ? "" : "s");
     else
         printf("system RAM  not exposed\n");
     if (most == 0)
@@ -156,8 +156,10 @@ static void print_head(const struct probe *p) {
     else
         printf("savestate   %" PRIu64 " to %" PRIu64 " bytes, variable\n", least, most);
     printf("time        %.1f us a frame (p99 %.0f), %.1f a serialize with its hash, %.1f an unserialize\n",
-           r->frame_us, r->frame_p99_us, r->serialize_us, p->run[KL_PROBE_LOAD].unserialize_us);
-    printf("turned      %s\nleft        %s\n", *r->turned ? r->turned : "-", *r->left ? r->left : "-");
+           r->figures.frame_us, r->figures.frame_p99_us, r->figures.serialize_us,
+           p->run[KL_MEASURE_LOAD].figures.unserialize_us);
+    printf("turned      %s\nleft        %s\n", *r->figures.turned ? r->figures.turned : "-",
+           *r->figures.left ? r->figures.left : "-");
     if (*r->files) printf("files       history only: %s\n", r->files);
     putchar('\n');
 }
@@ -207,12 +209,12 @@ static void print_table(const struct probe *p) {
     state_sizes(&p->first, &least, &most);
     print_head(p);
     printf("  %-40s %-16s %-16s %s\n", "", "RAM", "state", "picture, sound");
-    for (int mode = 0; mode < KL_PROBE_MODES; mode++)
-        print_row(p, (enum kl_probe_mode)mode);
+    for (int mode = 0; mode < KL_MEASURE_MODES; mode++)
+        print_row(p, (enum kl_measure_mode)mode);
     printf("\n");
     print_bytes("unstable bytes between runs", &p->unstable, most);
-    print_bytes("… after a load and 8 frames", &p->run[KL_PROBE_REPLAY].unstable, most);
-    print_bytes("… between two serializes", &p->run[KL_PROBE_TWICE].unstable, most);
+    print_bytes("… after a load and 8 frames", &p->run[KL_MEASURE_REPLAY].figures.unstable, most);
+    print_bytes("… between two serializes", &p->run[KL_MEASURE_TWICE].figures.unstable, most);
     printf("\n");
     if (most) print_join(p);
     if (p->try_options) print_options(&p->options, OPTION_FRAMES);
@@ -221,7 +223,7 @@ static void print_table(const struct probe *p) {
 
 /* --- the verdict --- */
 
-static bool bad(const struct probe *p, enum kl_probe_mode mode) {
+static bool bad(const struct probe *p, enum kl_measure_mode mode) {
     struct kl_agreement v = judge(p, mode);
     return !p->run[mode].ran || v.ram_bad || v.state_bad;
 }
@@ -260,10 +262,10 @@ static void print_rooms(const struct probe *p) {
 static void print_notes(const struct probe *p) {
     const struct kl_findings *f = &p->profile;
     enum kl_join_verdict snapshot = kl_join_judge(&p->join);
-    if (p->first.left[0]) note("some facts of the host reach it, see \"left\"");
+    if (p->first.figures.left[0]) note("some facts of the host reach it, see \"left\"");
     if (p->first.files[0])
         note("its files are no part of a state, see \"files\": newcomers run the whole history");
-    if (p->first.rand && kl_rand_use(p->first.name, p->setup.content) == KL_RAND_SYSTEM)
+    if (p->first.figures.rand && kl_rand_use(p->first.name, p->machine.content) == KL_RAND_SYSTEM)
         note("it asks for rand(), which has 31 bits on Linux and 15 on Windows, and its use is unknown: no "
              "room of both systems");
     if (f->reads_clock) note("it reads the clock: equal only with the virtual clock, which rooms have");
@@ -301,9 +303,9 @@ __attribute__((format(__printf__, 3, 4))) static void decide(struct probe *p, bo
 }
 
 static void find_verdict(struct probe *p) {
-    struct kl_agreement twin = judge(p, KL_PROBE_PLAIN), hidden = judge(p, KL_PROBE_HIDDEN);
+    struct kl_agreement twin = judge(p, KL_MEASURE_PLAIN), hidden = judge(p, KL_MEASURE_HIDDEN);
     bool masked = kl_findings_maskable(&p->profile, p->unstable.count) && p->unstable.count;
-    if (!p->run[KL_PROBE_PLAIN].ran)
+    if (!p->run[KL_MEASURE_PLAIN].ran)
         decide(p, false, "its second run did not finish");
     else if (twin.compared == 0)
         decide(p, false, "there was nothing to compare");
@@ -314,7 +316,7 @@ static void find_verdict(struct probe *p) {
         decide(p, false, "picture or sound differs between two runs");
     else if (!twin.has_ram && twin.state_bad && !masked)
         decide(p, false, "state differs between two runs, in too many bytes for a mask");
-    else if (!p->run[KL_PROBE_HIDDEN].ran)
+    else if (!p->run[KL_MEASURE_HIDDEN].ran)
         decide(p, false, "it does not run with hidden output");
     else if (hidden.ram_bad || (!hidden.has_ram && hidden.state_bad > twin.state_bad))
         decide(
@@ -328,8 +330,8 @@ static void find_verdict(struct probe *p) {
 
 /* Whether a second copy may play ahead of the lock in the same process. */
 static void find_ahead(struct probe *p) {
-    const struct kl_probe_result *r = &p->run[KL_PROBE_BESIDE];
-    struct kl_agreement v = judge(p, KL_PROBE_BESIDE), twin = judge(p, KL_PROBE_PLAIN);
+    const struct kl_probe_result *r = &p->run[KL_MEASURE_BESIDE];
+    struct kl_agreement v = judge(p, KL_MEASURE_BESIDE), twin = judge(p, KL_MEASURE_PLAIN);
     char *out = p->profile.no_ahead;
     size_t cap = sizeof(p->profile.no_ahead);
     bool state_bad = !v.has_ram && v.state_bad > twin.state_bad;
@@ -346,14 +348,14 @@ static void find_ahead(struct probe *p) {
 
 /* Whether that copy may go back by the pages of its memory: nothing of the game may differ. */
 static void find_pages(struct probe *p) {
-    struct kl_agreement v = judge(p, KL_PROBE_PAGES), twin = judge(p, KL_PROBE_PLAIN);
-    p->profile.pages = p->run[KL_PROBE_PAGES].ran && v.compared && !v.ram_bad && v.av_bad <= twin.av_bad &&
+    struct kl_agreement v = judge(p, KL_MEASURE_PAGES), twin = judge(p, KL_MEASURE_PLAIN);
+    p->profile.pages = p->run[KL_MEASURE_PAGES].ran && v.compared && !v.ram_bad && v.av_bad <= twin.av_bad &&
                        (v.has_ram || v.state_bad <= twin.state_bad);
 }
 
 static void fill_profile(struct probe *p) {
     struct kl_findings *f = &p->profile;
-    struct kl_agreement host = judge(p, KL_PROBE_HOST), hidden = judge(p, KL_PROBE_HIDDEN);
+    struct kl_agreement host = judge(p, KL_MEASURE_HOST), hidden = judge(p, KL_MEASURE_HIDDEN);
     f->run = &p->first;
     state_sizes(&p->first, &f->state_least, &f->state_most);
     static struct kl_facts facts;
@@ -362,18 +364,18 @@ static void fill_profile(struct probe *p) {
                                                          .library_version = p->first.version});
     snprintf(f->core, sizeof(f->core), "%s", facts.fact[0].value);
     snprintf(f->content, sizeof(f->content), "none");
-    if (p->setup.content) kl_identity_hash_file(p->setup.content, f->content, sizeof(f->content));
+    if (p->machine.content) kl_identity_hash_file(p->machine.content, f->content, sizeof(f->content));
     f->reads_clock = host.ram_bad || host.state_bad;
-    f->hidden_changes = !p->run[KL_PROBE_HIDDEN].ran || hidden.ram_bad ||
-                        hidden.state_bad > judge(p, KL_PROBE_PLAIN).state_bad;
-    struct kl_agreement quiet = judge(p, KL_PROBE_QUIET);
+    f->hidden_changes = !p->run[KL_MEASURE_HIDDEN].ran || hidden.ram_bad ||
+                        hidden.state_bad > judge(p, KL_MEASURE_PLAIN).state_bad;
+    struct kl_agreement quiet = judge(p, KL_MEASURE_QUIET);
     f->serialize_marks = quiet.has_ram && !quiet.ram_bad && quiet.state_bad;
-    f->serialize_changes = bad(p, KL_PROBE_QUIET) && !f->serialize_marks;
-    f->twice_differs = bad(p, KL_PROBE_TWICE);
-    for (int mode = 0; mode < KL_PROBE_MODES; mode++)
-        f->runs[mode] = judge(p, (enum kl_probe_mode)mode);
+    f->serialize_changes = bad(p, KL_MEASURE_QUIET) && !f->serialize_marks;
+    f->twice_differs = bad(p, KL_MEASURE_TWICE);
+    for (int mode = 0; mode < KL_MEASURE_MODES; mode++)
+        f->runs[mode] = judge(p, (enum kl_measure_mode)mode);
     f->unstable = &p->unstable;
-    f->load_back_bytes = p->run[KL_PROBE_REPLAY].unstable.count;
+    f->load_back_bytes = p->run[KL_MEASURE_REPLAY].figures.unstable.count;
     f->join = f->state_most ? &p->join : NULL;
     f->options = p->try_options ? &p->options : NULL;
     find_ahead(p);
@@ -468,59 +470,57 @@ static int not_even_once(const struct probe *p) {
 
 /* Two more runs, if two have differed. Then addresses of memory are among what is left. */
 static void try_addresses(struct probe *p) {
-    struct kl_agreement twin = judge(p, KL_PROBE_PLAIN);
+    struct kl_agreement twin = judge(p, KL_MEASURE_PLAIN);
     if (!(twin.ram_bad || twin.state_bad || twin.av_bad) || p->learn || kl_process_stopped()) return;
-    struct kl_probe_setup setup = p->setup;
+    struct kl_machine_setup setup = p->machine;
     struct kl_probe_result *two = calloc(2, sizeof *two); /* large */
     setup.same_addresses = true;
     for (unsigned i = 0; two && i < 2; i++) {
         if (kl_process_has_terminal()) fputs("\r\x1b[Kwith the same addresses …", stderr);
-        kl_probe_run(&two[i], &setup, KL_PROBE_PLAIN, 2 + i, p->scratch);
+        kl_probe_run(&two[i], &setup, KL_MEASURE_PLAIN, 2 + i, p->frames, EVERY, false);
     }
     struct kl_agreement v = two ? kl_agreement_between(&two[0], &two[1]) : (struct kl_agreement){0};
-    char *left = p->first.left;
+    char *left = p->first.figures.left;
     size_t used = strlen(left);
     p->by_addresses = v.compared && !v.ram_bad && v.state_bad < twin.state_bad + (twin.ram_bad > 0) &&
                       v.av_bad <= twin.av_bad;
     if (p->by_addresses)
-        snprintf(left + used, sizeof(p->first.left) - used, "%saddresses (of its memory)", used ? " " : "");
+        snprintf(left + used, sizeof(p->first.figures.left) - used, "%saddresses (of its memory)",
+                 used ? " " : "");
     for (unsigned i = 0; two && i < 2; i++)
         kl_probe_free(&two[i]);
     free(two);
 }
 
 static int run_all(struct probe *p) {
-    kl_probe_run(&p->first, &p->setup, KL_PROBE_PLAIN, 0, p->scratch);
+    kl_probe_run(&p->first, &p->machine, KL_MEASURE_PLAIN, 0, p->frames, EVERY, true);
     if (!p->first.ran) return not_even_once(p);
     /* into another second of the host's clock */
     kl_sleep_us(1100000);
-    for (int mode = 0; mode < KL_PROBE_MODES && !kl_process_stopped(); mode++) {
-        bool brief = mode == KL_PROBE_PLAIN || mode == KL_PROBE_HIDDEN || mode == KL_PROBE_BESIDE ||
-                     mode == KL_PROBE_PAGES;
+    for (int mode = 0; mode < KL_MEASURE_MODES && !kl_process_stopped(); mode++) {
+        bool brief = mode == KL_MEASURE_PLAIN || mode == KL_MEASURE_HIDDEN || mode == KL_MEASURE_BESIDE ||
+                     mode == KL_MEASURE_PAGES;
         if (p->learn && !brief) continue;
         if (kl_process_has_terminal()) fprintf(stderr, "\r\x1b[K%s …", titles[mode]);
-        kl_probe_run(&p->run[mode], &p->setup, (enum kl_probe_mode)mode, 1, p->scratch);
+        kl_probe_run(&p->run[mode], &p->machine, (enum kl_measure_mode)mode, 1, p->frames, EVERY,
+                     mode == KL_MEASURE_PLAIN);
     }
     if (kl_process_has_terminal()) fputs("\r\x1b[Kjoining by a state …\r", stderr);
-    uint32_t half = p->setup.frames / 2, on = half < ON_FRAMES ? half : ON_FRAMES;
+    uint32_t half = p->frames / 2, on = half < ON_FRAMES ? half : ON_FRAMES;
     if (p->first.checks && p->first.check[0].hash.has_state && !kl_process_stopped())
-        kl_join_run(&p->join, &p->machine, p->setup.frames, on);
+        kl_join_run(&p->join, &p->machine, p->frames, on);
     if (kl_process_has_terminal()) fputs("\r\x1b[K", stderr);
     try_addresses(p);
     if (p->try_options && !kl_process_stopped()) kl_options_probe(&p->options, &p->machine, OPTION_FRAMES);
     if (kl_process_stopped()) return tool_fail(KLT_FAILED, "probe", "interrupted");
-    kl_probe_compare_states(&p->unstable, p->scratch);
+    kl_probe_compare_states(&p->unstable, &p->first, &p->run[KL_MEASURE_PLAIN]);
     return tell(p);
 }
 
 static int probe(struct probe *p) {
-    char err[KLT_ERR];
-    if (kl_dir_make_temporary(p->scratch, sizeof(p->scratch), "keylock-probe", err, sizeof(err)) != 0)
-        return tool_fail(KLT_OUTPUT, "probe", "%s", err);
     int code = run_all(p);
-    kl_dir_remove_tree(p->scratch);
     kl_probe_free(&p->first);
-    for (int mode = 0; mode < KL_PROBE_MODES; mode++)
+    for (int mode = 0; mode < KL_MEASURE_MODES; mode++)
         kl_probe_free(&p->run[mode]);
     kl_join_free(&p->join);
     kl_options_result_free(&p->options);
@@ -531,14 +531,14 @@ static bool take_learn(const struct kl_row *row, void *probe, const char *text, 
     struct probe *p = probe;
     (void)row, (void)text, (void)why;
     p->learn = true;
-    p->setup.frames = LEARN_FRAMES;
+    p->frames = LEARN_FRAMES;
     return true;
 }
 
 #define KL_ROWS_OF struct probe
 
 static const struct kl_row rows[] = {
-    KL_ROW_NUMBER("frames", "N", setup.frames, 10, 10000000, "frames of each run", .standard = "1800"),
+    KL_ROW_NUMBER("frames", "N", frames, 10, 10000000, "frames of each run", .standard = "1800"),
     KL_ROW_STRING("input", "SOURCE", machine.input, "the input, as for keylock run", .standard = "random:1"),
     KL_ROW_SWITCH("options", try_options,
                   "tries each value of each core option, in a run of 300 frames: which change the game?"),
@@ -557,7 +557,6 @@ int cmd_probe(int argc, char **argv) {
     static struct probe state; /* large, and zero */
     struct probe *p = &state;
     char err[KLT_ERR];
-    p->setup = (struct kl_probe_setup){.options = p->machine.option, .every = EVERY};
     p->machine.ports = 2;
     tool_parse(argc, argv, false, tables, p);
     p->quiet = p->json && strcmp(p->json, "-") == 0;
@@ -565,11 +564,7 @@ int cmd_probe(int argc, char **argv) {
     if (optind < argc) return tool_usage("expected options only, got \"%s\"", argv[optind]);
     if (tool_find_core(p->machine.core, p->core, sizeof(p->core), err, sizeof(err)) != 0)
         return tool_fail(KLT_LOAD, "probe", "%s", err);
-    p->setup.core = p->machine.core = p->core;
-    p->setup.content = p->machine.content;
-    p->setup.system_dir = p->machine.system_dir;
-    p->setup.input = p->machine.input;
-    p->setup.option_count = p->machine.option_count;
+    p->machine.core = p->core;
     if (p->learn) kl_process_yield();
     kl_process_catch_stop();
     return probe(p);

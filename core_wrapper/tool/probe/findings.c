@@ -10,7 +10,7 @@
 struct kl_agreement kl_agreement_between(const struct kl_probe_result *a, const struct kl_probe_result *b) {
     struct kl_agreement v = {0};
     for (unsigned i = 0, k = 0; i < a->checks && k < b->checks;) {
-        const struct kl_probe_check *x = &a->check[i], *y = &b->check[k];
+        const struct kl_measure_check *x = &a->check[i], *y = &b->check[k];
         if (x->hash.frame == y->hash.frame) {
             v.compared++;
             v.has_ram |= x->hash.has_ram || y->hash.has_ram;
@@ -80,17 +80,17 @@ static json_object *key_json(const struct kl_findings *p) {
 
 static json_object *clock_json(const struct kl_findings *p) {
     json_object *j = json_object_new_object();
-    json_object_object_add(j, "turned", kl_report_imports(p->run->turned));
-    json_object_object_add(j, "left", kl_report_imports(p->run->left));
+    json_object_object_add(j, "turned", kl_report_imports(p->run->figures.turned));
+    json_object_object_add(j, "left", kl_report_imports(p->run->figures.left));
     add_bool(j, "counts", p->reads_clock);
-    add_bool(j, "rand", p->run->rand);
+    add_bool(j, "rand", p->run->figures.rand);
     return j;
 }
 
 /* Ranges stand here only if they make a mask: [first, last], offsets in the state. */
 static json_object *unstable_json(const struct kl_findings *p) {
     json_object *j = json_object_new_object(), *ranges = json_object_new_array();
-    const struct kl_probe_bytes *b = p->unstable;
+    const struct kl_measure_bytes *b = p->unstable;
     bool mask = kl_findings_maskable(p, b->count);
     add_int(j, "bytes", b->count);
     add_bool(j, "mask", mask);
@@ -139,17 +139,17 @@ static json_object *run_json(const struct kl_agreement *a) {
 }
 
 static json_object *runs_json(const struct kl_findings *p) {
-    static const char *const names_of[KL_PROBE_MODES] = {[KL_PROBE_PLAIN] = "again",
-                                                         [KL_PROBE_HOST] = "host_clock",
-                                                         [KL_PROBE_HIDDEN] = "hidden",
-                                                         [KL_PROBE_QUIET] = "hashed_once",
-                                                         [KL_PROBE_LOAD] = "self_load",
-                                                         [KL_PROBE_REPLAY] = "load_back",
-                                                         [KL_PROBE_TWICE] = "serialized_twice",
-                                                         [KL_PROBE_BESIDE] = "beside",
-                                                         [KL_PROBE_PAGES] = "pages"};
+    static const char *const names_of[KL_MEASURE_MODES] = {[KL_MEASURE_PLAIN] = "again",
+                                                           [KL_MEASURE_HOST] = "host_clock",
+                                                           [KL_MEASURE_HIDDEN] = "hidden",
+                                                           [KL_MEASURE_QUIET] = "hashed_once",
+                                                           [KL_MEASURE_LOAD] = "self_load",
+                                                           [KL_MEASURE_REPLAY] = "load_back",
+                                                           [KL_MEASURE_TWICE] = "serialized_twice",
+                                                           [KL_MEASURE_BESIDE] = "beside",
+                                                           [KL_MEASURE_PAGES] = "pages"};
     json_object *j = json_object_new_object();
-    for (int mode = 0; mode < KL_PROBE_MODES; mode++)
+    for (int mode = 0; mode < KL_MEASURE_MODES; mode++)
         json_object_object_add(j, names_of[mode], run_json(&p->runs[mode]));
     return j;
 }
@@ -189,7 +189,7 @@ static bool mask_from_map(struct kl_mask *m, const uint8_t *map) {
     return !kl_mask_bad(m);
 }
 
-static bool make_mask(struct kl_mask *m, const struct kl_probe_bytes *unstable,
+static bool make_mask(struct kl_mask *m, const struct kl_measure_bytes *unstable,
                       const struct kl_differ *loaded) {
     struct kl_range range = {0};
     uint64_t in_ranges = 0;
@@ -216,7 +216,7 @@ void kl_findings_room(const struct kl_findings *p, struct kl_profile_room *out) 
     out->show_all = p->hidden_changes;
     out->load_own = snapshot == KLT_JOIN_ALL;
     out->no_snapshots = snapshot == KLT_JOIN_HISTORY;
-    out->hash_every = kl_profile_hash_every(p->run->serialize_us);
+    out->hash_every = kl_profile_hash_every(p->run->figures.serialize_us);
     if (snapshot == KLT_JOIN_STATE_ONLY) {
         out->load_own = state_of(&p->join->b_c)->bytes < state_of(&p->join->a_c)->bytes;
         loaded = state_of(out->load_own ? &p->join->b_c : &p->join->a_c);
@@ -268,7 +268,7 @@ json_object *kl_findings_json(const struct kl_findings *p) {
     add_ahead(j, p);
     add_bool(j, "fit", p->fit);
     add_text(j, "verdict", p->verdict);
-    add_int(j, "ram_bytes", p->run->ram_bytes);
+    add_int(j, "ram_bytes", p->run->figures.ram_bytes);
     add_int(j, "state_bytes_least", p->state_least);
     add_int(j, "state_bytes_most", p->state_most);
     json_object_object_add(j, "clock", clock_json(p));
@@ -279,7 +279,7 @@ json_object *kl_findings_json(const struct kl_findings *p) {
     add_bool(j, "serialize_twice_differs", p->twice_differs);
     json_object_object_add(j, "runs", runs_json(p));
     add_int(j, "load_back_bytes", p->load_back_bytes);
-    add_int(j, "serialize_us", (uint64_t)p->run->serialize_us);
+    add_int(j, "serialize_us", (uint64_t)p->run->figures.serialize_us);
     json_object_object_add(j, "unstable", unstable_json(p));
     json_object_object_add(j, "snapshot", p->join ? snapshot_json(p) : NULL);
     json_object_object_add(j, "options", p->options ? options_json(p->options) : NULL);

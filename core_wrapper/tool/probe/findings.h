@@ -32,9 +32,9 @@ struct kl_findings {
     bool serialize_marks;   /* serializing changes only the state, as far as RAM shows */
     bool twice_differs;     /* two serializes of one frame */
     bool pages;             /* that copy may go back by the pages of its memory */
-    char no_ahead[KL_PROFILE_REASON_MAX];     /* the reason why no second copy may play ahead; "": it may */
-    struct kl_agreement runs[KL_PROBE_MODES]; /* each with the first plain one, or within itself */
-    const struct kl_probe_bytes *unstable;    /* between two runs */
+    char no_ahead[KL_PROFILE_REASON_MAX];       /* the reason why no second copy may play ahead; "": it may */
+    struct kl_agreement runs[KL_MEASURE_MODES]; /* each with the first plain one, or within itself */
+    const struct kl_measure_bytes *unstable;    /* between two runs */
     uint64_t load_back_bytes;          /* of the state that differed after a load and some frames again */
     const struct kl_join_result *join; /* NULL: not tried */
     const struct kl_options_result *options; /* NULL: not tried */

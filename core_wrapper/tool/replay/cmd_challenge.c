@@ -418,6 +418,14 @@ static const struct kl_row rows[] = {
     {.name = NULL},
 };
 
+static void name_player(struct challenge *c) {
+    const char *user = kl_environment_get("USER"), *set = kl_environment_get("KEYLOCK_NAME");
+    const char *name = c->name ? c->name : set && *set ? set : user && *user ? user : "player";
+    char err[2048];
+    if (kl_config_set(&c->where, "name", name, err, sizeof(err)) != 0) (void)tool_usage("%s", err);
+    snprintf(c->wanted.player, sizeof(c->wanted.player), "%s", c->where.name);
+}
+
 int cmd_challenge(int argc, char **argv) {
     static const struct kl_table tables[] = {{.rows = rows}, {.rows = NULL}};
     static struct challenge state; /* large, and zero */
@@ -428,13 +436,7 @@ int cmd_challenge(int argc, char **argv) {
         return tool_usage("expected RetroArch's arguments behind --, got \"%s\"", argv[optind]);
     if (c->relay && !c->content) return tool_usage("expected --content DIR_OR_FILE, got none");
     if (sodium_init() < 0) return tool_fail(KLT_FAILED, "play", "libsodium does not start");
-    if (c->relay) {
-        const char *user = kl_environment_get("USER"), *set = kl_environment_get("KEYLOCK_NAME");
-        const char *name = c->name ? c->name : set && *set ? set : user && *user ? user : "player";
-        char err[2048];
-        if (kl_config_set(&c->where, "name", name, err, sizeof(err)) != 0) (void)tool_usage("%s", err);
-        snprintf(c->wanted.player, sizeof(c->wanted.player), "%s", c->where.name);
-    }
+    if (c->relay) name_player(c);
     int code = open_state(c);
     if (code != KLT_OK) return code;
     int waited = hand_in_all(c);

@@ -54,6 +54,8 @@ if core=$(core_path nestopia); then
         tells nestopia none snapshot load && tells nestopia "$(core_says nestopia state_bytes)" key state_bytes &&
         tells nestopia "$(core_says nestopia name)" key core
     probed turbo 0 "$core" "$content/shooter.nes" --input "$tmp/turbo.pads" && tells turbo "$(core_says nestopia turbo_load)" snapshot load
+    probed refuses 5 "$core" "$content/pads.gb" &&
+        check probe/refuses "$(cat "$tmp/refuses.log")" grep -q 'did not load .*pads.gb (retro_load_game returned false)' "$tmp/refuses.log"
 else
     skip "probe/nestopia: the core is not installed"
 fi
