@@ -170,51 +170,6 @@ static void fifty_rooms_go_on(void **state) {
     assert_int_equal(files(), 0); /* SIGINT ends all rooms */
 }
 
-/* --- a journal that has ended before its room --- */
-
-/* Frames played since come from the players. */
-static void past_its_limit(void **state) {
-    (void)state;
-    const char *const args[] = {"--port", "0", "--journal", folder, "--journal-mib", "1", NULL};
-    struct program relay = relay_start(args);
-    char number[8];
-    static uint8_t start[(1 << 20) - 2500]; /* leaves place for some seconds of frames */
-    uint32_t had[2];
-    for (unsigned i = 0; i < 2; i++) {
-        struct kl_hello h = hello_make(i ? "bob" : "ann", "room", 1, 2);
-        h.params.clocked = true;
-        player_open(&player[i], &h, relay.port, FRAMES_MAX);
-        player[i].start = start;
-        player[i].start_len = sizeof start;
-        assert_true(player_joins(&player[i]));
-    }
-    for (uint32_t frames = 120; program_lines(&relay, "event=journal_over") == 0; frames += 60) {
-        assert_in_range(frames, 0, 2400);
-        assert_true(players_run(player, 2, frames, 20));
-    }
-    assert_true(players_run(player, 2, player[0].frames + 180, 10));
-    snprintf(number, sizeof number, "%u", relay.port);
-    assert_int_equal(program_stop(&relay, SIGKILL), -SIGKILL);
-    for (unsigned i = 0; i < 2; i++)
-        had[i] = player[i].frames;
-    relay =
-        relay_start((const char *const[]){"--port", number, "--journal", folder, "--journal-mib", "1", NULL});
-    bool on = players_run(player, 2, had[0] + 180, 20);
-    if (!on)
-        print_error("%u and %u frames, had %u: %s\n", player[0].frames, player[1].frames, had[0],
-                    player[0].status.reason);
-    assert_true(on);
-    uint32_t both = player[0].frames < player[1].frames ? player[0].frames : player[1].frames;
-    assert_int_equal(players_differ(player, 2, both), -1);
-    assert_true(program_said(&relay, "event=journal_loaded"));
-    assert_int_equal(program_lines(&relay, "event=returned"), 2);
-    assert_int_equal(program_lines(&relay, "event=journal_over"), 1); /* again: it had no place for more */
-    for (unsigned i = 0; i < 2; i++)
-        player_close(&player[i], 500);
-    assert_int_equal(program_stop(&relay, SIGINT), 0);
-    assert_int_equal(files(), 0);
-}
-
 /* --- rooms of an hour --- */
 
 #define HOURS_MAX 1000
@@ -318,7 +273,7 @@ static void rooms_of_an_hour_go_on(void **state) {
 
 int main(void) {
     if (!mkdtemp(folder)) return 1;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fifty_rooms_go_on), cmocka_unit_test(past_its_limit),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fifty_rooms_go_on),
                                        cmocka_unit_test(rooms_of_an_hour_go_on)};
     cmocka_set_test_filter(getenv("KEYLOCK_TEST"));
     int failed = cmocka_run_group_tests_name("restart", tests, NULL, NULL);

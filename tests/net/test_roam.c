@@ -235,44 +235,6 @@ TEST(an_answered_challenge_moves_all) {
     assert_int_equal(program_stop(&relay, SIGTERM), 0);
 }
 
-/* Somebody on the path sends a copy of each datagram from another port, and the copy is always first. The
- * copier cannot send from the relay's address. Then the client itself goes elsewhere. */
-TEST(a_copier_before_everybody) {
-    struct intruder n;
-    uint8_t bytes[64], one[2048], answer[9] = {1};
-    size_t there = 0, sent = 0;
-    wait_in_a_room(&n);
-    int copier = stranger("127.0.0.5"), next = stranger("::1");
-    for (unsigned i = 0; i < 100; i++) {
-        size_t len = kl_seal(&n.sealer, KL_SEAL_CTRL, ctrl, sizeof ctrl, bytes);
-        unsigned updates = n.updates;
-        throw_at(copier, relay.port, bytes, len);
-        throw_at(n.host->socket, relay.port, bytes, len);
-        sent += len;
-        for (unsigned k = 0; k < 1000 && n.updates == updates; k++)
-            intruder_serve(&n, 1);
-        assert_true(n.updates > updates); /* each UPDATE comes to the client */
-    }
-    drain(copier, &there);
-    assert_in_range(there, 1, 3 * sent);
-    assert_false(program_lines(&relay, "event=moved"));
-
-    /* the client is elsewhere now: its challenge comes there, and its answer is a repetition */
-    size_t len = kl_seal(&n.sealer, KL_SEAL_CTRL, ctrl, sizeof ctrl, bytes);
-    throw_at(copier, relay.port, bytes, len);
-    throw_at(next, relay.port, bytes, len);
-    assert_true(challenged(&n, next, answer));
-    len = kl_seal(&n.sealer, KL_SEAL_PATH, answer, sizeof answer, one);
-    throw_at(copier, relay.port, one, len);
-    throw_at(next, relay.port, one, len);
-    assert_true(program_said(&relay, "event=moved"));
-    assert_non_null(strstr(program_log(&relay), "[::1]:"));
-    close(copier);
-    close(next);
-    intruder_leave(&n);
-    assert_int_equal(program_stop(&relay, SIGTERM), 0);
-}
-
 /* A client that has moved counts at its new address, and no more at its old one. */
 TEST(limits_are_for_where_one_is) {
     struct intruder n, other;

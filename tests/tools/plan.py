@@ -71,6 +71,15 @@ def files():
         yield path, path, None
 
 
+def refuse_twins():
+    """One program of two files would be the first one's alone."""
+    paths = {}
+    for path, command, _ in files():
+        if command in paths:
+            refuse(f"{path} and {paths[command]}: expected another name for one of them")
+        paths[command] = path
+
+
 def listed():
     """(how, suite, seconds, command) of tests/suites.txt."""
     with open("tests/suites.txt", encoding="utf-8") as f:
@@ -96,6 +105,7 @@ def main():
         return print_instead()
     if not wanted or set(wanted) - set(SUITES):
         refuse(f"expected suites of {', '.join(SUITES)}, got \"{' '.join(wanted)}\"")
+    refuse_twins()
     runs = list(listed())
     for path, command, default in files():
         for how, suite, seconds, variables in said(path, default)[0]:

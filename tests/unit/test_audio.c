@@ -1,6 +1,6 @@
 /* The audio bridge: bit for bit at the usual pace, unbroken and in tune at every other. A sine goes in, frame
  * by frame, under frontends of many rhythms; what comes out is judged by its steps, its pauses and its pitch.
- */
+ * runs: working, check, 5 s */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #define FRAME  (RATE / FPS)
 #define CALL   16667 /* µs */
 #define TONE   500.0 /* Hz */
+#define TURN   96    /* samples of a turn of it */
 #define LOUD   12000.0
 #define STEP   (LOUD * 2 * M_PI * TONE / RATE) /* the largest step of the tone itself */
 #define WINDOW 480                             /* samples in which the pitch is taken: 10 ms */
@@ -34,8 +35,12 @@ static struct kl_audio audio;
 static uint64_t played; /* samples of the tone */
 static uint64_t now_us;
 
+static double sine[TURN];
+
 static int setup(void **state) {
     (void)state;
+    for (unsigned i = 0; i < TURN; i++)
+        sine[i] = sin(2 * M_PI * i / TURN);
     memset(&audio, 0, sizeof audio);
     kl_audio_init(&audio, RATE, FPS);
     heard_frames = 0;
@@ -51,7 +56,7 @@ static int teardown(void **state) {
 }
 
 static int16_t tone(uint64_t at) {
-    return (int16_t)lrint(LOUD * sin(2 * M_PI * TONE / RATE * (double)at));
+    return (int16_t)lrint(LOUD * sine[at % TURN]);
 }
 
 static void play_frame(unsigned samples) {
@@ -117,9 +122,8 @@ static double worst_gap(size_t from, size_t to) {
 static double phase_of(size_t from, double *size) {
     double re = 0, im = 0;
     for (size_t i = 0; i < WINDOW; i++) {
-        double w = 2 * M_PI * TONE / RATE * (double)(from + i);
-        re += heard[(from + i) * 2] * cos(w);
-        im -= heard[(from + i) * 2] * sin(w);
+        re += heard[(from + i) * 2] * sine[(from + i + TURN / 4) % TURN];
+        im -= heard[(from + i) * 2] * sine[(from + i) % TURN];
     }
     *size = hypot(re, im) * 2 / WINDOW;
     return atan2(im, re);
@@ -219,13 +223,13 @@ TEST_WITH(drift_is_not_heard, setup, teardown) {
         teardown(NULL);
         setup(NULL);
         kl_audio_begin(&audio, 1e6 / rates[i]);
-        drift(rates[i], 60, 2000, false);
+        drift(rates[i], 40, 2000, false);
         size_t from = RATE / 10;
         if (worst_step(from, heard_frames) > STEP + 2 || worst_gap(from, heard_frames) > 1 ||
             worst_pitch(from, heard_frames) > 0.005)
             fail_msg("%g Hz: step %g (%g), gap %g ms, pitch %g", rates[i], worst_step(from, heard_frames),
                      STEP, worst_gap(from, heard_frames), worst_pitch(from, heard_frames));
-        double off = (double)heard_frames / RATE - 60;
+        double off = (double)heard_frames / RATE - 40;
         if (fabs(off) > 0.1) fail_msg("%g Hz: %g s too much given", rates[i], off);
         double wait_ms = (double)(audio.end - (uint64_t)audio.pos) * 1000 / RATE;
         if (wait_ms > 50) fail_msg("%g Hz: %g ms late", rates[i], wait_ms);
@@ -238,7 +242,7 @@ TEST_WITH(late_frames_are_not_heard, setup, teardown) {
         teardown(NULL);
         setup(NULL);
         kl_audio_begin(&audio, 1e6 / rates[i]);
-        drift(rates[i], 120, 3000, true);
+        drift(rates[i], 60, 3000, true);
         size_t from = RATE / 10;
         if (worst_step(from, heard_frames) > STEP + 2 || worst_gap(from, heard_frames) > 1 ||
             worst_pitch(from, heard_frames) > 0.005)
@@ -261,7 +265,7 @@ TEST_WITH(the_first_late_frame_is_bridged, setup, teardown) {
 /* A core that plays 0.4 % less than it states, and in uneven lumps. */
 TEST_WITH(a_core_that_states_nonsense, setup, teardown) {
     call(2);
-    for (int i = 0; i < 60 * 120; i++) {
+    for (int i = 0; i < 60 * 60; i++) {
         now_us += CALL;
         play_frame(i % 2 ? FRAME - 7 : FRAME);
         kl_audio_call(&audio, 1 + (i % 600 == 0), now_us, CALL, front);

@@ -1,6 +1,7 @@
 /* test_durability.c - the table of net/relay/durable/README.md, "Loss of the relay": each of its cells is
  * played, with the real journal in a folder of its own. The test reads the page, and takes the words in ** **
  * for what is to happen. So no row of the page is without a test, and no test without its row.
+ * runs: working, check, 2 s
  *
  * The relay's half is the real one, and a client is its RETURN: core_wrapper goes back in
  * tests/e2e/relay/restart.sh and in tests/rooms. */

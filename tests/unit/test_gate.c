@@ -1,7 +1,7 @@
 /* Strangers at the relay's gate in virtual time: floods of handshakes left half open, from addresses that
  * prove themselves, while newcomers come and players return; from seeds. net/PROTOCOL.md §9.
  *
- * runs: working, check, 2 s
+ * runs: working, check, 4 s
  *
  * runs: working, all, 60 s: SEEDS=15
  *

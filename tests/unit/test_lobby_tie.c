@@ -1,6 +1,6 @@
 /* test_lobby_tie.c - a tie in the lobby, decided by a verifier beside the relay: the machines are those of
  * lobby_machines.h, the journal and both folders are real, and the test answers in the verifier's place.
- * net/ROOMS.md §7, Healing; net/record/tie.h. */
+ * net/ROOMS.md §7, Healing; net/record/tie.h. runs: working, check, 3 s */
 #include "tests/unit/unit.h"
 #include "tests/lib/lobby_machines.h"
 

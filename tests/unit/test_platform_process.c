@@ -1,5 +1,6 @@
 /* Processes that are started and asked: real ones, this program again as `test_platform_process CHILD WORD`.
- * One answers, one hangs, one dies at once, one crashes, one writes garbage, one cuts its answer short. */
+ * One answers, one hangs, one dies at once, one crashes, one writes garbage, one cuts its answer short.
+ * runs: working, check, 3 s */
 #include "tests/unit/unit.h"
 
 #include <signal.h>

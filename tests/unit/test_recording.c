@@ -1,5 +1,6 @@
 /* Recordings: written ones are read again, and have the bytes of the golden file; one that is torn or
- * damaged, packed or not, is good up to there. KL_GOLDEN=1 writes the golden files anew. */
+ * damaged, packed or not, is good up to there. KL_GOLDEN=1 writes the golden files anew.
+ * runs: working, check, 2 s */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

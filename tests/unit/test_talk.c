@@ -1,7 +1,8 @@
 /* Two players talk: microphone, gate, Opus, two boxes, jitter buffer, loudspeaker, with files in place of
  * devices and this test in place of link and relay. Without libopus its tests are skipped.
  *
- * runs: waiting, check, 6 s */
+ * runs: waiting, check, 3 s: KEYLOCK_TEST='what*'
+ * runs: waiting, check, 3 s: KEYLOCK_SKIP='what*' */
 #include <math.h>
 
 #include "tests/unit/folder.h"
