@@ -4,39 +4,23 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tests/unit/unit.h"
+#include "tests/unit/folder.h"
 
 #include "core_wrapper/words/config.h"
 #include "core_wrapper/words/config_table.h"
 #include "net/transport/link.h"
-#include "tests/lib/files.h"
 #include "net/session/command_words.h"
 
-static char dir[64];
-static char err[512];
-
 static int setup(void **state) {
-    (void)state;
-    strcpy(dir, "/tmp/keylock-test-config-XXXXXX");
     clearenv();
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", dir, KL_CONFIG_FILE);
-    unlink(path);
-    return rmdir(dir);
+    return make_folder(state);
 }
 
 static void write_file(const char *text) {
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", dir, KL_CONFIG_FILE);
-    file_write_text(path, text);
+    put(KL_CONFIG_FILE, text);
 }
 
-TEST_WITH(nothing_said_plays_alone, setup, teardown) {
+TEST_WITH(nothing_said_plays_alone, setup, remove_folder) {
     struct kl_config c;
     assert_int_equal(kl_config_read(&c, dir, err, sizeof err), 0);
     assert_string_equal(c.host, "");
@@ -49,7 +33,7 @@ TEST_WITH(nothing_said_plays_alone, setup, teardown) {
     assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), 0);
 }
 
-TEST_WITH(file_and_environment, setup, teardown) {
+TEST_WITH(file_and_environment, setup, remove_folder) {
     struct kl_config c;
     write_file(
         "# a comment\n\n  core = \"/a b/x#1_libretro.so\"  \nrelay=example.org:7000 # there\nroom = ours\n"
@@ -168,7 +152,7 @@ TEST(values_out_of_range) {
 }
 
 /* Bounded where there is a clock to be late by, strict without, unless something is said. */
-TEST_WITH(policies, setup, teardown) {
+TEST_WITH(policies, setup, remove_folder) {
     struct kl_config c;
     assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), 0);
     assert_int_equal(c.params.policy, KL_POLICY_BOUNDED);
@@ -209,7 +193,7 @@ TEST_WITH(policies, setup, teardown) {
 }
 
 /* A link is relay, room and fingerprint; what comes by name is pinned elsewhere. */
-TEST_WITH(links, setup, teardown) {
+TEST_WITH(links, setup, remove_folder) {
     static const char print[] = "klctam52jbefllrbwzcec4kpzufo5yyd";
     struct kl_config c;
     write_file("link = keylock://Example.org/ours#klctam52jbefllrbwzcec4kpzufo5yyd # hers\nplayers = 3\n");
@@ -232,7 +216,7 @@ TEST_WITH(links, setup, teardown) {
 }
 
 /* The place in the invitation is another than the relay's, and changes nothing about it. */
-TEST_WITH(reached_at, setup, teardown) {
+TEST_WITH(reached_at, setup, remove_folder) {
     struct kl_config c;
     setenv("KEYLOCK_LINK", "keylock://127.0.0.1:55436/den", 1);
     setenv("KEYLOCK_REACHED_AT", "203.0.113.5:7", 1);
@@ -246,16 +230,14 @@ TEST_WITH(reached_at, setup, teardown) {
     assert_non_null(strstr(err, "KEYLOCK_REACHED_AT: expected HOST or HOST:PORT"));
 }
 
-TEST_WITH(doors, setup, teardown) {
+TEST_WITH(doors, setup, remove_folder) {
     struct kl_config c;
     assert_int_equal(kl_config_set(&c, "link", "keylock://relay/room#short", err, sizeof err), -1);
-    char path[128];
     assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), 0);
     assert_string_equal(c.password, "");
     assert_false(c.unlisted || c.insecure_lan || c.invite || c.seat_time_s);
-    snprintf(path, sizeof path, "%s/" KL_CONFIG_FILE, dir);
     write_file("  swordfish \r\nsecond line\n");
-    setenv("KEYLOCK_PASSWORD_FILE", path, 1);
+    setenv("KEYLOCK_PASSWORD_FILE", at(KL_CONFIG_FILE), 1);
     setenv("KEYLOCK_SEAT_TIME", "90", 1);
     setenv("KEYLOCK_UNLISTED", "on", 1);
     assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), 0);
@@ -273,7 +255,7 @@ TEST_WITH(doors, setup, teardown) {
     free(secret);
 }
 
-TEST_WITH(bad_lines_are_named, setup, teardown) {
+TEST_WITH(bad_lines_are_named, setup, remove_folder) {
     struct kl_config c;
     write_file("room = ours\nplayers = many\n");
     assert_int_equal(kl_config_read(&c, dir, err, sizeof err), -1);
@@ -285,7 +267,7 @@ TEST_WITH(bad_lines_are_named, setup, teardown) {
     assert_int_equal(kl_config_read(&c, dir, err, sizeof err), -1);
 }
 
-TEST_WITH(a_room_needs_a_relay, setup, teardown) {
+TEST_WITH(a_room_needs_a_relay, setup, remove_folder) {
     struct kl_config c;
     setenv("KEYLOCK_ROOM", "ours", 1);
     assert_int_equal(kl_config_read(&c, NULL, err, sizeof err), -1);
@@ -293,7 +275,7 @@ TEST_WITH(a_room_needs_a_relay, setup, teardown) {
 }
 
 /* As RetroArch has it in its own files. */
-TEST_WITH(the_first_line_of_a_key_counts, setup, teardown) {
+TEST_WITH(the_first_line_of_a_key_counts, setup, remove_folder) {
     struct kl_config c;
     write_file("players = 3\nroom = \"first\"\nroom = second\nplayers = many\nlink = "
                "keylock://a.example.org/linked\n"

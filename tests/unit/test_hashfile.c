@@ -1,5 +1,5 @@
 /* Hash files and their comparison (keylock diff). */
-#include "tests/unit/unit.h"
+#include "tests/unit/folder.h"
 
 #include "core_wrapper/tool/common/hashfile.h"
 #include "core_wrapper/tool/run/run_output.h"
@@ -14,41 +14,18 @@
 #define H2 "fedcba9876543210"
 #define H3 "00000000000000ff"
 
-static char dir[KL_FILE_PATH - 8], path_a[KL_FILE_PATH], path_b[KL_FILE_PATH], err[1024];
-
-static int set_up(void **state) {
-    (void)state;
-    if (kl_dir_make_temporary(dir, sizeof dir, "test-hashfile", err, sizeof err) != 0) return -1;
-    snprintf(path_a, sizeof(path_a), "%s/a", dir);
-    snprintf(path_b, sizeof(path_b), "%s/b", dir);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    kl_dir_remove_tree(dir);
-    return kl_dir_exists(dir);
-}
-
-static void put(const char *path, const char *text) {
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-}
-
 static struct kl_hashdiff diff(const char *a, const char *b) {
     struct kl_hashdiff d;
-    put(path_a, a);
-    put(path_b, b);
-    if (kl_hashdiff(&d, path_a, path_b, err, sizeof(err)) != 0) fail_msg("%s", err);
+    put("a", a);
+    put("b", b);
+    if (kl_hashdiff(&d, at("a"), at("b"), err, sizeof(err)) != 0) fail_msg("%s", err);
     return d;
 }
 
 static int exit_code(const char *a, const char *b) {
-    char *args[] = {(char *)"diff", path_a, path_b, NULL};
-    put(path_a, a);
-    put(path_b, b);
+    put("a", a);
+    put("b", b);
+    char *args[] = {(char *)"diff", (char *)at("a"), (char *)at("b"), NULL};
     return cmd_diff(3, args);
 }
 
@@ -112,11 +89,11 @@ TEST(malformed_lines_are_named) {
         char text[256];
         struct kl_hashdiff d;
         snprintf(text, sizeof(text), "1 " H1 " " H2 "\n%s", bad[i]);
-        put(path_a, text);
-        put(path_b, "1 " H1 " " H2 "\n");
-        assert_int_equal(kl_hashdiff(&d, path_a, path_b, err, sizeof(err)), -1);
+        put("a", text);
+        put("b", "1 " H1 " " H2 "\n");
+        assert_int_equal(kl_hashdiff(&d, at("a"), at("b"), err, sizeof(err)), -1);
         assert_non_null(strstr(err, "/a:2: expected"));
-        assert_int_equal(kl_hashdiff(&d, path_b, path_a, err, sizeof(err)),
+        assert_int_equal(kl_hashdiff(&d, at("b"), at("a"), err, sizeof(err)),
                          -1); /* also past what is shared */
         assert_int_equal(exit_code("1 " H1 " " H2 "\n", text), 2);
     }
@@ -136,17 +113,17 @@ TEST(a_long_line_is_malformed) {
 
 TEST(a_missing_file_is_named) {
     struct kl_hashdiff d;
-    assert_int_equal(kl_hashdiff(&d, "/nonexistent/h", path_b, err, sizeof(err)), -1);
+    assert_int_equal(kl_hashdiff(&d, "/nonexistent/h", at("b"), err, sizeof(err)), -1);
     assert_non_null(strstr(err, "/nonexistent/h"));
 }
 
 TEST(written_values_are_read_back) {
     struct kl_hashline line = {.frame = 4294967295u, .has_ram = true, .ram = 0xff}, back;
     struct kl_hashreader r;
-    FILE *f = fopen(path_a, "w");
+    FILE *f = fopen(at("a"), "w");
     assert_int_equal(kl_hashline_write(f, &line), 0);
     fclose(f);
-    assert_int_equal(kl_hashreader_open(&r, path_a, err, sizeof(err)), 0);
+    assert_int_equal(kl_hashreader_open(&r, at("a"), err, sizeof(err)), 0);
     assert_int_equal(kl_hashreader_next(&r, &back, err, sizeof(err)), 1);
     assert_int_equal(back.frame, line.frame);
     assert_true(back.has_ram && !back.has_state && back.ram == 0xff);
@@ -167,16 +144,16 @@ TEST(a_file_that_begins_anew_is_written_once) {
     static const uint32_t frames[] = {59, 119, 179, 59, 119, 239, 299, 119, 179, 299, 359};
     struct kl_run_output o;
     struct kl_hashdiff d;
-    assert_int_equal(kl_run_output_open(&o, path_a, NULL), 0);
+    assert_int_equal(kl_run_output_open(&o, at("a"), NULL), 0);
     for (unsigned i = 0; i < sizeof frames / sizeof *frames; i++)
         kl_run_output_hash(&o, &(struct kl_hashline){.frame = frames[i], .has_ram = true, .ram = frames[i]});
     assert_int_equal(o.hash_count, 6);
     assert_int_equal(o.last.frame, 359);
     assert_int_equal(kl_run_output_close(&o), 0);
-    assert_int_equal(kl_hashdiff(&d, path_a, path_a, err, sizeof err), 0);
+    assert_int_equal(kl_hashdiff(&d, at("a"), at("a"), err, sizeof err), 0);
     assert_int_equal(d.shared, 6);
 }
 
 int main(void) {
-    return run_all_tests(set_up, tear_down);
+    return run_all_tests(make_folder, remove_folder);
 }

@@ -1,5 +1,6 @@
 /* Tokens of challenges, and runs of them as files: in time, once, and whatever bytes they have.
- * tests/conformance/match_challenge.py has the reasons for which a relay refuses one. runs: working, check, 2 s */
+ * tests/conformance/match_challenge.py has the reasons for which a relay refuses one.
+ * runs: working, check, 2 s */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

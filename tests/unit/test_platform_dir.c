@@ -1,5 +1,5 @@
 /* Folders: made, listed in order, removed without leaving by a link; the places that every user has. */
-#include "tests/unit/unit.h"
+#include "tests/unit/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,37 +9,13 @@
 #include "net/platform/file.h"
 #include "tests/unit/disk.h"
 
-static char dir[256], err[1024];
-
-static int make_folder(void **state) {
-    (void)state;
-    return kl_dir_make_temporary(dir, sizeof dir, "keylock-test-dir", err, sizeof err);
-}
-static int remove_folder(void **state) {
-    (void)state;
-    kl_dir_remove_tree(dir);
-    return kl_dir_exists(dir);
-}
-
-static const char *at(const char *name) {
-    static char path[4][512];
-    static unsigned turn;
-    char *out = path[turn++ % 4];
-    snprintf(out, sizeof path[0], "%s/%s", dir, name);
-    return out;
-}
-
-static void put(const char *name) {
-    assert_int_equal(kl_file_write_whole(at(name), "x", 1, 0, err, sizeof err), 0);
-}
-
 TEST_WITH(making, make_folder, remove_folder) {
     assert_int_equal(kl_dir_make(at("a/b//c/"), false, err, sizeof err), 0);
     assert_int_equal(kl_dir_make(at("p/q"), true, err, sizeof err), 0);
     assert_true(kl_dir_exists(at("a/b/c")) && kl_dir_exists(at("p/q")));
     assert_int_equal(kl_dir_make(at("a/b"), true, err, sizeof err), 0); /* is there */
     assert_int_equal(kl_dir_make("", true, err, sizeof err), -1);
-    put("file");
+    put("file", "x");
     assert_int_equal(kl_dir_make(at("file"), true, err, sizeof err), -1);
     assert_non_null(strstr(err, at("file")));
     assert_int_equal(kl_dir_make(at("file/x"), true, err, sizeof err), -1);
@@ -75,7 +51,7 @@ TEST_WITH(making_gives_permissions, make_folder, remove_folder) {
 #endif
 
 TEST_WITH(looking, make_folder, remove_folder) {
-    put("file");
+    put("file", "x");
     assert_true(kl_dir_exists(dir) && kl_dir_writable(dir));
     assert_false(kl_dir_exists(at("file")) || kl_dir_exists(at("none")) || kl_dir_writable(at("none")));
     assert_int_equal(kl_dir_make(at("ours"), true, err, sizeof err), 0);
@@ -103,11 +79,11 @@ static void lists(const char *ending, const char *expected) {
 TEST_WITH(listing, make_folder, remove_folder) {
     struct kl_dir_list list;
     lists("", "");
-    put("c.so");
-    put("a.so");
-    put(".hidden");
-    put("b.txt");
-    put("\u30b2\u30fc\u30e0 \u0130\u011f");
+    put("c.so", "x");
+    put("a.so", "x");
+    put(".hidden", "x");
+    put("b.txt", "x");
+    put("\u30b2\u30fc\u30e0 \u0130\u011f", "x");
     assert_int_equal(kl_dir_make(at("d.so"), true, err, sizeof err), 0);
     lists("", ".hidden a.so b.txt c.so d.so \u30b2\u30fc\u30e0 \u0130\u011f ");
     lists(".so", "a.so c.so d.so ");
@@ -121,9 +97,9 @@ TEST_WITH(listing, make_folder, remove_folder) {
 TEST_WITH(removing, make_folder, remove_folder) {
     assert_int_equal(kl_dir_make(at("t/a/b"), true, err, sizeof err), 0);
     assert_int_equal(kl_dir_make(at("outside"), true, err, sizeof err), 0);
-    put("t/a/b/f");
-    put("outside/f");
-    put("t/a/b/protected");
+    put("t/a/b/f", "x");
+    put("outside/f", "x");
+    put("t/a/b/protected", "x");
     disk_forbid_writing(at("t/a/b/protected"), true);
     assert_true(disk_link_folder(at("outside"), at("t/a"), "link"));
     kl_dir_remove_empty(at("t"));

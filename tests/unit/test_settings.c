@@ -4,42 +4,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/unit/unit.h"
+#include "tests/unit/folder.h"
 
 #include "core_wrapper/core/core.h"
 #include "core_wrapper/tool/setup/info_file.h"
 #include "core_wrapper/tool/setup/install.h"
 #include "tests/lib/files.h"
 
-static char dir[64], err[8192];
-
-static int setup(void **state) {
-    (void)state;
-    strcpy(dir, "/tmp/keylock-test-settings-XXXXXX");
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    char line[128];
-    snprintf(line, sizeof line, "/bin/rm -rf %s", dir);
-    return system(line);
-}
-
-static const char *path_of(const char *name) {
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    return path;
-}
-
 static struct kl_settings of(const char *text) {
     struct kl_settings s;
-    file_write_text(path_of("s.cfg"), text);
-    assert_int_equal(kl_settings_read(&s, path_of("s.cfg"), err, sizeof err), 0);
+    file_write_text(at("s.cfg"), text);
+    assert_int_equal(kl_settings_read(&s, at("s.cfg"), err, sizeof err), 0);
     return s;
 }
 
-TEST_WITH(reads_as_retroarch, setup, teardown) {
+TEST_WITH(reads_as_retroarch, make_folder, remove_folder) {
     struct kl_settings s = of(
         "# note\n  a = \"x = y # z\"\na = \"second\"\nb=bare # said\n\nc = \"\"\nno line\n=odd\nd = \"open");
     char v[64];
@@ -50,38 +29,38 @@ TEST_WITH(reads_as_retroarch, setup, teardown) {
     assert_false(kl_settings_get(&s, "e", v, sizeof v)), assert_string_equal(v, "");
     assert_true(kl_settings_get(&s, "a", v, 4)), assert_string_equal(v, "x =");
     kl_settings_free(&s);
-    assert_int_equal(kl_settings_read(&s, path_of("none.cfg"), err, sizeof err), 0);
+    assert_int_equal(kl_settings_read(&s, at("none.cfg"), err, sizeof err), 0);
     assert_false(s.there);
     kl_settings_free(&s);
     assert_int_equal(kl_settings_read(&s, dir, err, sizeof err), -1);
     kl_settings_free(&s);
 }
 
-TEST_WITH(changes_one_line, setup, teardown) {
+TEST_WITH(changes_one_line, make_folder, remove_folder) {
     struct kl_settings s = of("# note\na = \"1\"\n  odd line\nb = \"2\"\na = \"3\"");
     assert_true(kl_settings_put(&s, "a", "new"));
     assert_string_equal(s.text, "# note\na = \"new\"\n  odd line\nb = \"2\"\n");
     assert_true(kl_settings_put(&s, "c", "4"));
     assert_string_equal(s.text, "# note\na = \"new\"\n  odd line\nb = \"2\"\nc = \"4\"\n");
     char link_path[256];
-    chmod(path_of("s.cfg"), 0640);
-    strcpy(link_path, path_of("link"));
+    chmod(at("s.cfg"), 0640);
+    strcpy(link_path, at("link"));
     assert_int_equal(symlink("s.cfg", link_path), 0); /* a link is written through */
     assert_int_equal(kl_settings_write(&s, link_path, err, sizeof err), 0);
 
     kl_settings_free(&s);
     struct stat st;
-    assert_int_equal(stat(path_of("s.cfg"), &st), 0);
+    assert_int_equal(stat(at("s.cfg"), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0640);
-    assert_int_equal(kl_settings_read(&s, path_of("s.cfg"), err, sizeof err), 0);
+    assert_int_equal(kl_settings_read(&s, at("s.cfg"), err, sizeof err), 0);
     assert_non_null(strstr(s.text, "c = \"4\""));
-    assert_int_equal(kl_settings_write(&s, path_of("no/such"), err, sizeof err), -1);
+    assert_int_equal(kl_settings_write(&s, at("no/such"), err, sizeof err), -1);
     assert_non_null(strstr(err, "no/such"));
     kl_settings_free(&s);
 }
 
 /* RetroArch's demands on a twin: its name is the core's word, and short enough. */
-TEST_WITH(info_of_a_wrapped_core, setup, teardown) {
+TEST_WITH(info_of_a_wrapped_core, make_folder, remove_folder) {
     struct kl_card card = {"A core of a very long name indeed", "1", "zip|7z", true, false};
     struct kl_settings inner =
         of("display_name = \"Arcade (A)\"\ncorename = \"A\"\nsavestate_features = \"deterministic\"\n"
@@ -112,7 +91,7 @@ TEST_WITH(info_of_a_wrapped_core, setup, teardown) {
 }
 
 /* The list's narrowest menu shows about 30 letters, and a bare core's entry begins with the maker. */
-TEST_WITH(titles_of_wrapped_cores, setup, teardown) {
+TEST_WITH(titles_of_wrapped_cores, make_folder, remove_folder) {
     static const struct {
         const char *display, *core, *title;
     } t[] = {
@@ -135,7 +114,7 @@ TEST_WITH(titles_of_wrapped_cores, setup, teardown) {
     }
 }
 
-TEST_WITH(names_of_cores, setup, teardown) {
+TEST_WITH(names_of_cores, make_folder, remove_folder) {
     char name[KLT_CORE_NAME], longest[300];
     assert_true(kl_install_name("fbneo", name)), assert_string_equal(name, "fbneo");
     assert_true(kl_install_name("/x/y/fbneo_libretro.so", name)), assert_string_equal(name, "fbneo");
