@@ -84,7 +84,7 @@ $(OUT)/obj/%.o: %.c
 	@$(if $(Q),echo "CC    $<")
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
-$(call obj,net/relay/program/window_page.c): net/relay/program/page.html
+$(call obj,net/relay/program/window_http.c): net/relay/program/page.html
 
 # Everything but the programs' own mains, what stands before their libraries, and the wrapper's exported symbols, for the tests to link from.
 $(OUT)/libkeylock.a: $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(RECORD) $(CLIENT) $(TRANSPORT) $(filter-out %/main.c %/enet_sockets.c,$(RELAY)) $(filter-out %/main.c,$(TOOL)) $(WRAPPER))
@@ -100,7 +100,7 @@ endef
 $(OUT)/keylock-relay$(EXE): $(call obj,$(PLATFORM) $(ENGINE) $(SESSION) $(RECORD) $(CLIENT) $(TRANSPORT) $(RELAY))
 	$(link) $(NET_LIBS)
 
-# In a boxed RetroArch, keylock install puts the libraries beside the wrapper (core_wrapper/tool/setup/travel.h).
+# In a boxed RetroArch, keylock install puts the libraries beside the wrapper (core_wrapper/tool/setup/install.h).
 # A sanitizer gives names to what the wrapper has left behind only while it is loaded: it stays.
 # The relay is in it for matches that know none (net/relay/loop/hosted.h), without its program: -z defs fails if that is used.
 SHARED_posix := -Wl,-rpath,'$$ORIGIN/keylock-libs' -Wl,-z,defs -Wl,-z,now $(if $(SAN),-Wl$(comma)-z$(comma)nodelete)

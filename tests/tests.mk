@@ -82,7 +82,7 @@ $(OUT)/option_tables: $(call obj,tests/tools/option_tables.c) $(OUT)/libkeylock.
 options: $(OUT)/option_tables ## write the tables of docs/options.md anew, after a change of the tables of options
 	$(Q)KL_BUILD=$(OUT) tests/tools/documents.py --write-options
 
-$(OUT)/vectors$(EXE): $(call obj,tests/conformance/vectors.c tests/conformance/fields.c tests/lib/any_message.c net/platform/$(SYSTEM)/output.c) $(OUT)/libkeylock.a
+$(OUT)/vectors$(EXE): $(call obj,tests/conformance/vectors.c tests/conformance/fields.c tests/lib/any_message.c net/platform/$(SYSTEM)/standard.c) $(OUT)/libkeylock.a
 	$(link) $(LIBS)
 # A machine whose numbers begin with the high byte (s390x, run by qemu-user): the engine and the codec. They link
 # without any library; the linker leaves out what nobody calls.

@@ -1,11 +1,10 @@
 #include "net/platform/clock.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/join.h"
-#include "core_wrapper/match/heal.h"
+#include "core_wrapper/match/snapshot.h"
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/match/session.h"
-#include "core_wrapper/match/snapshot.h"
 #include "core_wrapper/abi/the_match.h"
 #include "core_wrapper/match/state.h"
 

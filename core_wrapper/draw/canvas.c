@@ -1,7 +1,6 @@
 #include "core_wrapper/draw/canvas.h"
 
 #include "core_wrapper/draw/font.h"
-#include "core_wrapper/draw/unifont.h"
 
 #define UNIT_LINES   220u /* lines of a picture for each pixel of a unit */
 #define UNIT_COLUMNS 160u /* columns at least, for each pixel of a unit */

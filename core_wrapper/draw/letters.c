@@ -1,9 +1,8 @@
-#include "core_wrapper/draw/letters.h"
+#include "core_wrapper/draw/canvas.h"
 
 #include <string.h>
 
 #include "core_wrapper/draw/font.h"
-#include "core_wrapper/draw/unifont.h"
 #include "net/engine/plain.h"
 
 struct range {

@@ -1,4 +1,4 @@
-#include "core_wrapper/draw/unifont.h"
+#include "core_wrapper/draw/font.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "core_wrapper/match/challenge.h"
+#include "core_wrapper/match/session.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "core_wrapper/match/checks.h"
+#include "core_wrapper/match/join.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,19 +3,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core_wrapper/match/checks.h"
+#include "core_wrapper/match/join.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/control.h"
-#include "core_wrapper/match/join.h"
 #include "core_wrapper/match/state.h"
 #include "core_wrapper/words/own_options.h"
 #include "core_wrapper/match/quick.h"
 #include "core_wrapper/match/room_name.h"
-#include "core_wrapper/match/open_core.h"
+#include "core_wrapper/match/load.h"
 #include "core_wrapper/match/match.h"
 #include "net/engine/facts.h"
 #include "net/platform/clock.h"
-#include "net/session/identity.h"
+#include "net/session/digest.h"
 
 #define LOOK_US    300000  /* between looks at the frontend's options */
 #define SETTLED_US 1500000 /* a menu is stepped through */

@@ -1,5 +1,6 @@
 /* core_run.h - runs a core's frames, each with the room's commands before it: the true core's (play.h), the
- * same again after a state was loaded (heal.h), the shown core's (run_ahead.h). It calls none of these. */
+ * same again after a state was loaded (snapshot.h), the shown core's (run_ahead.h). None of these is called
+ * from here. */
 #ifndef KLW_CORE_RUN_H
 #define KLW_CORE_RUN_H
 

@@ -1,4 +1,4 @@
-#include "core_wrapper/match/heal.h"
+#include "core_wrapper/match/snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,6 @@
 #include "net/platform/clock.h"
 #include "core_wrapper/match/files.h"
 #include "core_wrapper/match/run_ahead.h"
-#include "core_wrapper/match/snapshot.h"
 #include "core_wrapper/match/match.h"
 
 #define BUDGET_US 10000 /* for frames that are run again, in one call */

@@ -3,6 +3,12 @@
 #ifndef KLW_JOIN_H
 #define KLW_JOIN_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core_wrapper/core/content.h"
+#include "net/session/url.h"
 #include "net/transport/link.h"
 
 struct kl_match;
@@ -33,5 +39,36 @@ void kl_join_close(struct kl_match *m, bool forget);
 /* Leaves the room; the core is not touched. Waits at most linger_ms for the goodbye. Harmless without a
  * room. */
 void kl_join_leave(struct kl_match *m, unsigned linger_ms);
+
+/* Core and game of this room, as an invitation names them. net/PROTOCOL.md §9. */
+#define KL_INVITE_BYTES (64u << 20) /* of a game with a checksum: of a larger one the name must do */
+
+/* Pure but for the game's file, which is read whole. Fills in core, game, crc and size of url; they stay
+ * empty if no link can name the core, or if the game is more than one file. A set (a zip that the core opens
+ * itself) has a name and no checksum, because friends may have it packed in another way. */
+void kl_invite_game(struct kl_url *url, const char *core_path, const struct kl_content *content);
+
+/* The files of this match that the room compares: those of the start, for HELLO and READY; the
+ * disk that is to go in; others that the core opens in play. Their checksums come from a thread (sums.h).
+ * net/ROOMS.md §7, Files in play. */
+#define KL_LATE_BYTES (UINT64_C(8) << 30) /* of one file opened in play; a larger one is not compared */
+
+struct kl_match;
+
+/* Begins to read what HELLO needs. True: it is read; a small game's files are within the call. */
+bool kl_checks_known(struct kl_match *m);
+/* A way into a room begins: nothing is owed. */
+void kl_checks_joins(struct kl_match *m);
+/* The core has been loaded for the room. READY goes out now, or in a later turn. */
+void kl_checks_loaded(struct kl_match *m);
+/* With each call of the frontend, in a room. */
+void kl_checks_turn(struct kl_match *m, uint64_t now_us);
+/* In a new session: the relay may not have heard the last words. */
+void kl_checks_connected(struct kl_match *m);
+/* For the screen: the disk that is looked at, from 1; 0: the game's files. False: nothing is.
+ * percent: 0..100. */
+bool kl_checks_checking(struct kl_match *m, unsigned *disk, unsigned *percent);
+/* Ends the thread and forgets all. */
+void kl_checks_close(struct kl_match *m);
 
 #endif

@@ -35,7 +35,6 @@
 #include "core_wrapper/screen/away.h"
 #include "core_wrapper/screen/chat.h"
 #include "core_wrapper/screen/panel.h"
-#include "core_wrapper/screen/remaining.h"
 #include "core_wrapper/start/savedir.h"
 #include "core_wrapper/start/seat_file.h"
 #include "core_wrapper/start/start.h"
@@ -89,7 +88,7 @@ struct kl_learn {
     unsigned tries;              /* the mask was given so often */
 };
 
-/* The files that the room compares (checks.h). */
+/* The files that the room compares (join.h). */
 struct kl_checks {
     struct kl_sums sums;
     bool owed; /* the core is loaded for the room, and READY waits for checksums */
@@ -130,7 +129,7 @@ struct kl_slot {
     uint64_t hash;
 };
 
-/* The machine's states at the room's keyframes, given, taken and loaded (snapshot.h, heal.h). */
+/* The machine's states at the room's keyframes, given, taken and loaded (snapshot.h). */
 struct kl_snapshots {
     /* The thread's job; one at a time. A snapshot taken meanwhile does not wait for it. */
     struct {
@@ -177,7 +176,7 @@ struct kl_snapshots {
         struct kl_offer offer;
     } got;
 
-    /* Going back to a state of the past (heal.h). */
+    /* Going back to a state of the past (snapshot.h). */
     struct {
         bool running;           /* frames [at, end) are to be run again */
         bool own;               /* from an own state; else from a snapshot of the room's */
@@ -255,10 +254,10 @@ struct kl_run_ahead {
     } sum;
 };
 
-/* A recording that is shown, or a challenge that is played (replay.h, challenge.h). */
+/* A recording that is shown, or a challenge that is played (replay.h, session.h). */
 struct kl_replay {
     struct kl_recording *rec; /* NULL: nothing is replayed */
-    bool token;               /* it is that of a challenge, which is played (challenge.h) */
+    bool token;               /* it is that of a challenge, which is played (session.h) */
     struct kl_file lock;      /* of the challenge's run, if */
     bool locked;              /* it is held */
     struct kl_replay_states states;

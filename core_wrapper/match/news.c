@@ -1,9 +1,9 @@
-#include "core_wrapper/match/news.h"
+#include "core_wrapper/match/session.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "core_wrapper/match/checks.h"
+#include "core_wrapper/match/join.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/control.h"
 #include "core_wrapper/match/match.h"

@@ -1,4 +1,4 @@
-#include "core_wrapper/match/open_core.h"
+#include "core_wrapper/match/load.h"
 
 #include <stdio.h>
 #include <string.h>

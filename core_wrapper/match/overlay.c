@@ -6,7 +6,7 @@
 #include "net/platform/address.h"
 #include "net/platform/clock.h"
 #include "net/platform/file.h"
-#include "core_wrapper/match/checks.h"
+#include "core_wrapper/match/join.h"
 #include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/match/state.h"
 #include "core_wrapper/match/take_over.h"
@@ -14,10 +14,8 @@
 #include "core_wrapper/match/choice.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/control.h"
-#include "core_wrapper/match/join.h"
 #include "core_wrapper/match/advice.h"
-#include "core_wrapper/screen/remaining.h"
-#include "core_wrapper/draw/unifont.h"
+#include "core_wrapper/draw/font.h"
 #include "core_wrapper/match/match.h"
 
 #define SECOND_US         1000000u

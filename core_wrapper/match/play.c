@@ -3,11 +3,10 @@
 #include "net/platform/clock.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/record/record.h"
-#include "core_wrapper/match/heal.h"
+#include "core_wrapper/match/snapshot.h"
 #include "core_wrapper/match/room_profile.h"
 #include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/match/slot.h"
-#include "core_wrapper/match/snapshot.h"
 #include "core_wrapper/match/match.h"
 
 #define FREE_RUNS    64    /* frames in one call at most, without a clock */

@@ -6,15 +6,12 @@
 #include <unistd.h>
 
 #include "net/platform/clock.h"
-#include "core_wrapper/match/challenge.h"
-#include "core_wrapper/match/checks.h"
+#include "core_wrapper/match/join.h"
 #include "core_wrapper/match/choice.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/control.h"
-#include "core_wrapper/match/join.h"
 #include "core_wrapper/match/learn.h"
 #include "core_wrapper/match/load.h"
-#include "core_wrapper/match/news.h"
 #include "core_wrapper/match/replay.h"
 #include "core_wrapper/match/snapshot.h"
 #include "core_wrapper/match/state.h"

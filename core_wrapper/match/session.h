@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/client/participant.h"
+
 struct kl_match;
 
 /* Marks this process as being in a room. False if it is in one: a second instance (run-ahead's) must not
@@ -21,5 +23,24 @@ void kl_session_update(struct kl_match *m);
 void kl_session_run(struct kl_match *m);
 /* Leaves, and forgets the session: folders, claim, messages said. */
 void kl_session_close(struct kl_match *m);
+
+/* A challenge is played, alone and without a link: KEYLOCK_REPLAY is a token's file, and
+ * `record` the run's, which `keylock play --challenge` hands in. docs/design.md §7.
+ *
+ * The core begins as the token says and runs one frame a call, with the first pad. The frontend's own states,
+ * cheats and fast-forward do not work, as in a room. */
+struct kl_match;
+
+/* In place of a replay's turn, with replay.token. */
+void kl_challenge_turn(struct kl_match *m, uint64_t now_us);
+/* The core is about to be unloaded: takes the run's last hash, if there is a challenge. */
+void kl_challenge_end(struct kl_match *m);
+
+/* The news in the link's newest status: lines for the player, words for the run's report and for the
+ * recording. */
+struct kl_match;
+
+/* m->status is the newest; was: the one before. */
+void kl_news_tell(struct kl_match *m, const struct kl_participant_status *was);
 
 #endif

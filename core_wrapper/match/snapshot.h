@@ -1,15 +1,15 @@
 /* snapshot.h - the room's snapshots on this machine: takes a snapshot at a keyframe, reports its hash and
- * gives it to the relay; unpacks one that comes. Keeps its own newest states. heal.h loads them.
+ * gives it to the relay; unpacks one that comes. Keeps its own newest states. snapshot.h loads them.
  * docs/design.md §5, net/PROTOCOL.md §7.
  *
  * Serializing runs in the core's thread; hashing, packing and unpacking in a thread beside it. */
 #ifndef KLW_SNAPSHOT_H
 #define KLW_SNAPSHOT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "core_wrapper/match/snapshot_form.h"
 
@@ -46,5 +46,24 @@ void kl_snapshot_clear(struct kl_match *m);
 
 /* The files that a snapshot needed and this machine lacks, in words; "": none. */
 const char *kl_snapshot_lacked(const struct kl_match *m);
+
+/* This machine loads a state that the room agreed on, or goes back to one of its own if the room
+ * asks for that, and runs the later frames again. snapshot.h has the states. docs/design.md §5,
+ * net/PROTOCOL.md §7. */
+struct kl_match;
+struct kl_fileset;
+
+/* Once a call, in the game: kl_snapshot_turn(), then loads as far as it is due. */
+void kl_heal_turn(struct kl_match *m);
+/* While frames are run again: true, and the turn has been spent on it. Nothing else runs before it is over.
+ */
+bool kl_heal_rerun(struct kl_match *m, uint64_t from_us);
+
+/* A machine of kl_snapshot_machine(), of this process, in this one's place. False: the core did not take it,
+ * and may stand anywhere. */
+bool kl_heal_put(struct kl_match *m, const uint8_t *bytes, size_t len, const struct kl_fileset *files);
+
+/* True while frames are run again. */
+bool kl_heal_runs(const struct kl_match *m);
 
 #endif

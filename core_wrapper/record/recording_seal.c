@@ -4,7 +4,7 @@
 
 #include "core_wrapper/record/recording.h"
 #include "net/record/pieces.h"
-#include "net/session/identity.h"
+#include "net/session/digest.h"
 #include "net/session/proof.h"
 
 /* A piece that counts, up to `end`; piece NULL: a SNAPSHOT, with the digest of the frames below. */

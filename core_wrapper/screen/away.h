@@ -22,4 +22,16 @@ uint8_t kl_away_turn(struct kl_away *p, uint8_t away, uint64_t now_us);
 /* How long a seat was away that has just come back. */
 uint64_t kl_away_time_us(const struct kl_away *p, unsigned seat);
 
+/* Estimated time to catch up, from the rate of progress. Pure. */
+struct kl_remaining {
+    uint64_t at_us;  /* looked at last; 0: nothing is to be caught up with */
+    uint32_t frames; /* left then */
+    double per_s;    /* fewer in a second, smoothed; 0: not known */
+};
+
+/* frames: left now; 0 ends it. Any number of times a second. */
+void kl_remaining_turn(struct kl_remaining *r, uint32_t frames, uint64_t now_us);
+/* Seconds, rounded up; 0: not known, or never at this pace. */
+unsigned kl_remaining_s(const struct kl_remaining *r);
+
 #endif

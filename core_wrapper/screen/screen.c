@@ -7,7 +7,7 @@
 #include "net/engine/facts.h"
 #include "net/engine/plain.h"
 #include "net/platform/clock.h"
-#include "core_wrapper/draw/letters.h"
+#include "core_wrapper/draw/canvas.h"
 
 #define LINE    2048 /* bytes of one in the log, NUL included */
 #define BRIEF   72   /* bytes that fit into RetroArch's smallest window */

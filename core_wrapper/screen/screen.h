@@ -42,7 +42,7 @@ struct kl_screen {
 };
 
 /* Shows news for ms milliseconds and logs them. environment: the frontend's newest. words: the byte of the
- * line where a player's own words begin, which may be drawn in the letters of any script (letters.h). */
+ * line where a player's own words begin, which may be drawn in the letters of any script (canvas.h). */
 void kl_screen_say(struct kl_screen *s, retro_environment_t environment, enum kl_screen_tone tone,
                    unsigned ms, const char *line, size_t words);
 /* Shows news and does not log them. */

@@ -70,7 +70,7 @@ struct kl_config {
     uint8_t feel;           /* frames that an own press waits all the same: those are not guessed */
     enum kl_speak voice;    /* off: neither hears nor speaks */
     bool draw, line, panel; /* draw messages into the picture; show the one line, the panel from the start */
-    char font[KL_CONFIG_PATH_MAX];   /* of other scripts (unifont.h); "": the package's */
+    char font[KL_CONFIG_PATH_MAX];   /* of other scripts (font.h); "": the package's */
     char states[KL_CONFIG_PATH_MAX]; /* folder for the last hashed states at a desync; "": none are kept */
     bool record_chat;                /* chat is in them */
     char record[KL_CONFIG_PATH_MAX]; /* "off", "on", a folder, or a file: recordings of matches */

@@ -2,7 +2,7 @@
  *
  * A row with a key is a setting of the wrapper: a line of keylock.cfg, a KEYLOCK_ variable, and a wish of a
  * frontend with Keylock in its menu (keylock_api.h). Flags of `keylock play` and `keylock run` come from the
- * same rows (forward.h), core options refer to them (own_options.h), and tests/tools/option_tables.c makes
+ * same rows (tool.h), core options refer to them (own_options.h), and tests/tools/option_tables.c makes
  * the table of docs/options.md from them. A row without a key is a flag of `keylock play` and nothing else.
  */
 #ifndef KLW_CONFIG_TABLE_H

@@ -17,7 +17,7 @@
  *
  * The files: participant.c (the wrapper's requests), participant_inbox.c (the relay's messages),
  * participant_return.c (coming back), participant_snapshot.c, participant_door.c, participant_direct.c
- * (samples straight to other players), participant_voice.c (HEAR and VOICES), participant_say.c (the order of
+ * (samples straight to other players), participant_say.c (HEAR and VOICES, the order of
  * all that goes out), dial.c (handshakes). */
 #ifndef KL_PARTICIPANT_H
 #define KL_PARTICIPANT_H

@@ -63,20 +63,18 @@ void kl_participant_take_peers(struct kl_participant *s, const struct kl_peers *
 void kl_participant_direct_forget(struct kl_participant *s);
 unsigned kl_participant_direct_heard(const struct kl_participant *s);
 
-/* --- participant_voice.c --- */
-
-/* HEAR, if the wish is another than the session's newest HEAR. */
-bool kl_participant_next_hear(struct kl_participant *s, struct kl_msg *m);
-void kl_participant_take_voices(struct kl_participant *s, const struct kl_voices *v);
-/* The session is over. */
-void kl_participant_voice_forget(struct kl_participant *s);
-
 /* --- participant_inbox.c --- */
 
 /* We play from this snapshot on once it is loaded. */
 void kl_participant_begin_at(struct kl_participant *s, const struct kl_offer *o, uint64_t now_us);
 
 /* --- participant_say.c --- */
+
+/* HEAR, if the wish is another than the session's newest HEAR. */
+bool kl_participant_next_hear(struct kl_participant *s, struct kl_msg *m);
+void kl_participant_take_voices(struct kl_participant *s, const struct kl_voices *v);
+/* The session is over. */
+void kl_participant_voice_forget(struct kl_participant *s);
 
 /* HEALED, STATE, hashes, in this order. may_hash: HASH, too. */
 bool kl_participant_next_word(struct kl_participant *s, bool may_hash, struct kl_msg *m);

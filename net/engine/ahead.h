@@ -5,10 +5,10 @@
  * with it and without.
  *
  * The shown core is a second core of one player. It runs each frame as closed where the frame has come, else
- * as guessed: own pads by the samples already taken; the others' by hints of the relay (hints.h) or straight
- * from them (direct.h), and else as last seen, but for buttons in a steady rhythm, which goes on. Once a
- * closed frame or a hint differs from the guess, the shown core goes back to its own state before that frame,
- * and runs the frames again.
+ * as guessed: own pads by the samples already taken; the others' by hints of the relay (lock_wire.h) or
+ * straight from them (direct.h), and else as last seen, but for buttons in a steady rhythm, which goes on.
+ * Once a closed frame or a hint differs from the guess, the shown core goes back to its own state before that
+ * frame, and runs the frames again.
  *
  * A call of the frontend is
  *     kl_ahead_hear()             the frame to go back to, if any
@@ -21,8 +21,32 @@
 #ifndef KL_AHEAD_H
 #define KL_AHEAD_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "net/engine/lock_client.h"
-#include "net/engine/rhythm.h"
+
+/* The buttons of a pad that go in a steady rhythm: a turbo button, or one that is hit again and
+ * again. Running ahead guesses that the rhythm goes on (ahead.h). `make bench-guess` compares it with buttons
+ * that are held as last seen. Pure. */
+#define KL_RHYTHM_BUTTONS 16
+#define KL_RHYTHM_LAST    4  /* holds, and gaps between them, of which a rhythm is read */
+#define KL_RHYTHM_SPREAD  3  /* frames between the shortest and the longest of them, at most */
+#define KL_RHYTHM_MOST    20 /* frames of one; a longer one is no rhythm */
+
+/* Zero: nothing has been seen. */
+struct kl_rhythm {
+    struct kl_rhythm_button {
+        bool pressed;
+        uint8_t since;                   /* frames in which it is so, at most 255 */
+        uint8_t last[2][KL_RHYTHM_LAST]; /* lengths of the last gaps [0] and holds [1], the newest first */
+    } button[KL_RHYTHM_BUTTONS];
+};
+
+/* The pad of the next frame. */
+void kl_rhythm_see(struct kl_rhythm *r, uint16_t pad);
+/* The pad, `ahead` frames after the last one seen: buttons with a rhythm follow it, the others are held. */
+uint16_t kl_rhythm_guess(const struct kl_rhythm *r, unsigned ahead);
 
 #define KL_AHEAD_FRAMES  64   /* guessed frames that are kept; more than the bound on guessing */
 #define KL_AHEAD_BEYOND  8    /* frames that may be guessed beyond an interval, as sampling may run on */

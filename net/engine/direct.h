@@ -1,6 +1,6 @@
-/* direct.h - samples that come straight from other players, beside the relay: hints (hints.h) for the guesses
- * of a client that runs ahead (ahead.h), as the relay's are. The lock knows nothing of them, so a false one
- * costs a picture. Buttons only. net/ROOMS.md §7, Straight datagrams. Pure. */
+/* direct.h - samples that come straight from other players, beside the relay: hints (lock_wire.h) for the
+ * guesses of a client that runs ahead (ahead.h), as the relay's are. The lock knows nothing of them, so a
+ * false one costs a picture. Buttons only. net/ROOMS.md §7, Straight datagrams. Pure. */
 #ifndef KL_DIRECT_H
 #define KL_DIRECT_H
 

@@ -156,7 +156,7 @@ void kl_client_set_away(struct kl_client *c, bool away);
 
 /* A metered link: nothing is repeated half a frame later, in either direction, even if the room does that. */
 void kl_client_spare(struct kl_client *c, bool sparing);
-/* It runs ahead, and wants hints (hints.h). */
+/* It runs ahead, and wants hints (lock_wire.h). */
 void kl_client_guess(struct kl_client *c, bool guesses);
 
 /* Straight from the player of these seats. Samples of own seats are ignored. */

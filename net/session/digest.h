@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/engine/facts.h"
+
 #define KL_DIGEST         16
 #define KL_DIGEST_ROOM_ID 16
 
@@ -26,5 +28,11 @@ void kl_digest_next(struct kl_digest *c, const uint8_t room_id[KL_DIGEST_ROOM_ID
 /* The digest of the frames from c->end on, which make no whole interval. len 0: there are none. */
 void kl_digest_open(const struct kl_digest *c, const uint8_t room_id[KL_DIGEST_ROOM_ID], const void *bytes,
                     size_t len, uint8_t out[KL_DIGEST]);
+
+/* A hash of a room's facts, in 16 bytes: a client finds rooms of its own game in a list by it.
+ * net/PROTOCOL.md §7, facts. Pure but for libsodium. */
+/* BLAKE2b-128 over the facts in the order of their keys (by bytes), each as key, 0, the part of the value
+ * that counts, 0. Equal if kl_facts_differ() finds no difference. */
+void kl_identity(const struct kl_facts *f, uint8_t out[16]);
 
 #endif

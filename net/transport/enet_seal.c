@@ -1,4 +1,4 @@
-#include "net/transport/enet_seal.h"
+#include "net/transport/enet_feed.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/engine/rhythm.h"
+#include "net/engine/ahead.h"
 #include "tests/lib/rng.h"
 
 #define LAG_MAX 9

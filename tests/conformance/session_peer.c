@@ -25,7 +25,7 @@
 #include "net/session/handshake.h"
 #include "net/session/seat.h"
 #include "net/transport/enet_common.h"
-#include "net/transport/enet_seal.h"
+#include "net/transport/enet_feed.h"
 #include "net/transport/udp_filter.h"
 
 static char line[20000];

@@ -14,7 +14,7 @@
 #include "tests/conformance/fields.h"
 #include "net/engine/lock_wire.h"
 #include "net/engine/msg.h"
-#include "net/platform/output.h"
+#include "net/platform/standard.h"
 #include "tests/lib/any_message.h"
 
 static void vector(const char *what, unsigned seats, const uint8_t *b, size_t len) {

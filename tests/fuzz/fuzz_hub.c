@@ -12,7 +12,7 @@
 #include "net/transport/hub.h"
 #include "net/engine/msg.h"
 #include "net/session/handshake.h"
-#include "net/transport/enet_seal.h"
+#include "net/transport/enet_feed.h"
 #include "net/transport/hub_state.h"
 #include "tests/standin/memory_wire.h"
 

@@ -4,7 +4,7 @@
 #define NET_INTRUDER_H
 
 #include "net/session/handshake.h"
-#include "net/transport/enet_seal.h"
+#include "net/transport/enet_feed.h"
 #include "tests/net/net_player.h"
 
 /* Called while an intruder waits: the game that shall go on. */

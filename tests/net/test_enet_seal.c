@@ -9,7 +9,7 @@
 #include "tests/unit/unit.h"
 
 #include "net/platform/clock.h"
-#include "net/transport/enet_seal.h"
+#include "net/transport/enet_feed.h"
 
 #define SESSION 0x12345007U
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <sodium.h>
 
-#include "net/platform/output.h"
+#include "net/platform/standard.h"
 #include "tests/lib/crew.h"
 #include "tests/rooms/attack.h"
 #include "tests/rooms/fleet.h"

@@ -3,7 +3,7 @@
 #define TEST_ROOMS_REDIS_PARTS_H
 
 #include "net/relay/fleet/directory_parts.h"
-#include "net/relay/fleet/replica_scripts.h"
+#include "net/relay/fleet/replica.h"
 #include "tests/rooms/fleet.h"
 
 struct key {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "net/platform/clock.h"
-#include "net/platform/output.h"
+#include "net/platform/standard.h"
 #include "net/session/command_words.h"
 #include "tests/lib/crew.h"
 #include "tests/sim/cell.h"

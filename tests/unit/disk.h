@@ -12,7 +12,7 @@
 #include <aclapi.h>
 #include <sddl.h>
 
-#include "net/platform/windows/wide.h"
+#include "net/platform/windows/disk.h"
 
 /* Everybody may read the file, or make files in the folder. */
 static inline bool disk_open_to_others(const char *path) {

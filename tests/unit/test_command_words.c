@@ -276,7 +276,7 @@ TEST(hostile_data) {
     assert_false(kl_words_option(&c, text, value));
 }
 
-/* A name that reads like the form around it is no words: its letters stay plain (letters.h). */
+/* A name that reads like the form around it is no words: its letters stay plain (canvas.h). */
 TEST(words_in_a_notice) {
     struct kl_roster r = {.count = 3};
     strcpy(r.member[0].name, "ann");

@@ -1,7 +1,7 @@
 /* The counts of players' hands and machines (core_wrapper/tool/desync/counts.h). */
 #include "tests/unit/unit.h"
 
-#include "core_wrapper/tool/desync/counts.h"
+#include "core_wrapper/tool/desync/verify.h"
 
 #define FRAMES 600
 static struct kl_recorded_input input[FRAMES];

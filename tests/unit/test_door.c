@@ -4,7 +4,6 @@
 
 #include <sodium.h>
 
-#include "net/session/cpace.h"
 #include "net/session/door.h"
 #include "net/engine/engine.h"
 

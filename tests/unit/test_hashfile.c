@@ -2,7 +2,7 @@
 #include "tests/unit/folder.h"
 
 #include "core_wrapper/tool/common/hashfile.h"
-#include "core_wrapper/tool/run/run_output.h"
+#include "core_wrapper/tool/run/run.h"
 #include "core_wrapper/tool/common/tool.h"
 #include "net/platform/dir.h"
 #include "net/platform/file.h"

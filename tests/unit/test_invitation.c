@@ -3,7 +3,7 @@
 
 #include "tests/unit/unit.h"
 
-#include "net/relay/loop/invitation.h"
+#include "net/relay/loop/hosted.h"
 #include "net/relay/log/relay_log.h"
 
 #define KEY "klctam52jbefllrbwzcec4kpzufo5yyd"

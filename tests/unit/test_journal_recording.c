@@ -6,7 +6,7 @@
 
 #include "net/engine/command.h"
 #include "net/record/klr_body.h"
-#include "net/session/identity.h"
+#include "net/session/digest.h"
 #include "net/session/proof.h"
 
 static uint32_t wrong_at; /* from there on player 2 says another hash */

@@ -2,8 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "core_wrapper/draw/font.h"
-#include "core_wrapper/draw/letters.h"
-#include "core_wrapper/draw/unifont.h"
+#include "core_wrapper/draw/canvas.h"
 #include "tests/lib/own_font.h"
 
 static struct kl_letters l;

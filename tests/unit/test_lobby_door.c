@@ -4,7 +4,7 @@
 
 #include "net/engine/command.h"
 #include "net/session/door.h"
-#include "net/session/identity.h"
+#include "net/session/digest.h"
 
 static void hello_with(unsigned peer, const char *room, uint8_t door) {
     struct kl_msg m = a_hello(peer, room, 1, 2, "x");

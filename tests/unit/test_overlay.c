@@ -7,7 +7,7 @@
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/control.h"
 #include "core_wrapper/match/overlay.h"
-#include "core_wrapper/draw/unifont.h"
+#include "core_wrapper/draw/font.h"
 #include "net/platform/clock.h"
 #include "core_wrapper/match/match.h"
 #include "core_wrapper/match/state.h"

@@ -7,7 +7,6 @@
 
 #include "core_wrapper/draw/font.h"
 #include "core_wrapper/screen/panel.h"
-#include "core_wrapper/draw/unifont.h"
 #include "tests/lib/own_font.h"
 #include "tests/lib/panel_pair.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "core_wrapper/tool/setup/place_system.h"
+#include "core_wrapper/tool/setup/place.h"
 #include "net/platform/dir.h"
 #include "net/platform/environment.h"
 #include "net/platform/file.h"

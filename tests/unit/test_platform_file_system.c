@@ -7,7 +7,7 @@
 
 #include "net/platform/clock.h"
 #include "net/platform/thread.h"
-#include "net/platform/windows/wide.h"
+#include "net/platform/windows/disk.h"
 #else
 #include <fcntl.h>
 #include <sched.h>

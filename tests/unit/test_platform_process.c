@@ -11,7 +11,7 @@
 #ifdef _WIN32
 #include <windows.h>
 
-#include "net/platform/windows/command_line.h"
+#include "net/platform/windows/disk.h"
 #endif
 
 #include "net/platform/clock.h"

@@ -6,7 +6,7 @@
 #ifdef _WIN32
 #include <windows.h>
 
-#include "net/platform/windows/quit.h"
+#include "net/platform/windows/handle.h"
 #else
 #include <signal.h>
 #include <unistd.h>

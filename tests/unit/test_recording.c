@@ -11,7 +11,7 @@
 #include "net/platform/file.h"
 #include "net/record/klr_pack.h"
 #include "net/record/pieces.h"
-#include "net/session/identity.h"
+#include "net/session/digest.h"
 #include "net/session/proof.h"
 
 #define GOLDEN "tests/conformance/golden/"

@@ -1,6 +1,6 @@
 #include "tests/unit/unit.h"
 
-#include "core_wrapper/screen/remaining.h"
+#include "core_wrapper/screen/away.h"
 
 #define SECOND UINT64_C(1000000)
 

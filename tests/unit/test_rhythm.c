@@ -1,7 +1,7 @@
 /* The rhythm of buttons: read, gone on with, and given up. */
 #include "tests/unit/unit.h"
 
-#include "net/engine/rhythm.h"
+#include "net/engine/ahead.h"
 
 static struct kl_rhythm rhythm;
 

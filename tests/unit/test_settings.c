@@ -7,7 +7,6 @@
 #include "tests/unit/folder.h"
 
 #include "core_wrapper/core/core.h"
-#include "core_wrapper/tool/setup/info_file.h"
 #include "core_wrapper/tool/setup/install.h"
 #include "tests/lib/files.h"
 

@@ -38,7 +38,7 @@ static void join_held(struct kl_thread *t) {
 #define kl_thread_start start_held
 #define kl_thread_join  join_held
 #include "core_wrapper/match/command.h"
-#include "core_wrapper/match/heal.h"
+#include "core_wrapper/match/snapshot.h"
 #include "core_wrapper/match/match.h"
 #include "core_wrapper/match/snapshot.c"
 

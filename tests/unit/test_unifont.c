@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "core_wrapper/draw/unifont.h"
+#include "core_wrapper/draw/font.h"
 #include "net/platform/file.h"
 #include "tests/lib/own_font.h"
 

@@ -1,4 +1,4 @@
-#include "core_wrapper/tool/common/regions.h"
+#include "core_wrapper/tool/common/dump.h"
 
 #include <stdio.h>
 #include <stdlib.h>

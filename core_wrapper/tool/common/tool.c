@@ -1,20 +1,21 @@
 #include "core_wrapper/tool/common/tool.h"
 
-#include "net/platform/environment.h"
-#include "net/platform/library.h"
-#include "net/platform/process.h"
-#include "net/platform/file.h"
-#include "net/engine/engine.h"
-#include "net/engine/plain.h"
-#include "net/platform/clock.h"
-#include "core_wrapper/core/core.h"
-
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core_wrapper/core/core.h"
+#include "net/engine/engine.h"
+#include "net/engine/plain.h"
+#include "net/platform/clock.h"
+#include "net/platform/dir.h"
+#include "net/platform/environment.h"
+#include "net/platform/file.h"
+#include "net/platform/library.h"
+#include "net/platform/process.h"
 
 #define WRAPPER "keylock_libretro" KL_LIBRARY_ENDING
 
@@ -138,4 +139,66 @@ void tool_export_number(const char *name, uint64_t value) {
 
 void tool_export_usual(const char *name, const char *value) {
     if (!kl_environment_get(name)) kl_environment_set(name, value);
+}
+
+#define FILES 50000
+
+bool kl_walk_file(struct kl_walk *w, const char *path) {
+    return w->files++ < FILES && w->look(w->ctx, path);
+}
+
+static bool is_new(struct kl_walk *w, const char *real) {
+    for (unsigned i = 0; i < w->folders; i++)
+        if (!strcmp(w->folder[i], real)) return false;
+    if (w->folders == KLT_WALK_FOLDERS || !(w->folder[w->folders] = strdup(real))) return false;
+    w->folders++;
+    return true;
+}
+
+bool kl_walk_folder(struct kl_walk *w, const char *folder, unsigned deep) {
+    char real[KL_FILE_PATH], path[KL_FILE_PATH], ignored[KL_FILE_PATH + 64];
+    struct kl_dir_list list;
+    bool found = false;
+    if (!*folder || !kl_file_real(folder, real, sizeof real) || !is_new(w, real)) return false;
+    if (kl_dir_list(&list, real, "", ignored, sizeof ignored) != 0) return false;
+    for (unsigned i = 0; i < list.count && !found && w->files < FILES; i++) {
+        if (list.name[i][0] == '.' ||
+            kl_file_join(path, sizeof path, real, list.name[i], ignored, sizeof ignored) != 0)
+            continue;
+        if (kl_file_kind_here(path) == KL_FILE_IS_DIR)
+            found = deep && kl_walk_folder(w, path, deep - 1);
+        else
+            found = kl_walk_file(w, path);
+    }
+    kl_dir_list_free(&list);
+    return found;
+}
+
+void kl_walk_free(struct kl_walk *w) {
+    for (unsigned i = 0; i < w->folders; i++)
+        free(w->folder[i]);
+    w->folders = 0;
+}
+
+bool kl_forward_check(const struct kl_row *row, void *field, const char *value, char why[KL_ROW_TEXT]) {
+    static struct kl_config scratch;
+    *(const char **)field = value;
+    return kl_row_set(kl_config_row(row->name), &scratch, value, why);
+}
+
+void kl_forward_set(struct kl_forward *f, const char *key, const char *value) {
+    const struct kl_row *row = kl_config_row(key);
+    char why[KL_ROW_TEXT];
+    f->value[row - kl_config_rows] = value;
+    if (!kl_row_set(row, &f->config, value, why)) tool_usage("--%s: %s", row->name, why);
+}
+
+const char *kl_forward_value(const struct kl_forward *f, const char *key) {
+    return f->value[kl_config_row(key) - kl_config_rows];
+}
+
+void kl_forward_export(const struct kl_forward *f) {
+    for (size_t i = 0; kl_row_is(&kl_config_rows[i]); i++)
+        if (f->value[i] && kl_config_rows[i].variable)
+            kl_environment_set(kl_config_rows[i].variable, f->value[i]);
 }

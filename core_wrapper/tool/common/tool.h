@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core_wrapper/words/config.h"
+#include "core_wrapper/words/config_table.h"
 #include "net/platform/options.h"
 
 /* `keylock run`; diff, blame, bisect and probe have some of their own, see their --help. 2 is wrong usage in
@@ -88,5 +90,47 @@ int tool_find_core(const char *name, char *out, size_t cap, char *err, size_t er
 void tool_export_number(const char *name, uint64_t value);
 /* The same for a text, unless the variable is there already. */
 void tool_export_usual(const char *name, const char *value);
+
+/* Looks at the files below folders, until one is the right one. Bounded: 50,000 files, 512 folders.
+ * Links to folders below are not followed, and hidden names are passed over. */
+#define KLT_WALK_FOLDERS 512
+
+/* The caller sets look and ctx; the rest is zero. */
+struct kl_walk {
+    bool (*look)(void *ctx, const char *path); /* true: this one ends the walk */
+    void *ctx;
+    unsigned files, folders;
+    char *folder[KLT_WALK_FOLDERS]; /* real paths, looked through already */
+};
+
+#define KLT_WALK_DEEP 6 /* folders below each other, as a rule */
+
+/* True if look() said so. deep: so many folders below each other, 0: this one alone. One that was looked
+ * through already is passed over. */
+bool kl_walk_folder(struct kl_walk *w, const char *folder, unsigned deep);
+bool kl_walk_file(struct kl_walk *w, const char *path);
+void kl_walk_free(struct kl_walk *w);
+
+/* Flags of `keylock play` and `keylock run` that are rows of config_table.h: their values are
+ * checked here rather than by the wrapper in RetroArch's window. The wrapper gets them by the environment. */
+struct kl_forward {
+    const char *value[KL_CONFIG_ROWS_MAX]; /* by row; NULL: not given */
+    struct kl_config config;               /* the given values, and nothing else */
+};
+
+/* The table (net/platform/options.h) of a command whose struct s has such a member f, not as its first. */
+#define KLT_FORWARD(s, f, by)                                                                                \
+    { kl_config_rows, by, offsetof(s, f.config), offsetof(s, f.value) }
+
+/* Of a row with another field (const char *): checked as the row of its name, and borrowed. */
+bool kl_forward_check(const struct kl_row *row, void *field, const char *value, char why[KL_ROW_TEXT]);
+
+/* Gives a row a value, as its flag would. A bad value is wrong usage. */
+void kl_forward_set(struct kl_forward *f, const char *key, const char *value);
+/* NULL: not given. key: or a flag without one. */
+const char *kl_forward_value(const struct kl_forward *f, const char *key);
+
+/* Sets the variables of all given values. */
+void kl_forward_export(const struct kl_forward *f);
 
 #endif

@@ -5,7 +5,6 @@
 #include "net/platform/clock.h"
 #include "core_wrapper/tool/desync/bisect.h"
 #include "core_wrapper/tool/common/report.h"
-#include "core_wrapper/tool/desync/series.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

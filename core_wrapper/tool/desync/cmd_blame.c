@@ -4,7 +4,7 @@
 #include "net/engine/facts.h"
 #include "core_wrapper/tool/desync/machine.h"
 #include "core_wrapper/tool/common/report.h"
-#include "core_wrapper/tool/desync/series.h"
+#include "core_wrapper/tool/desync/bisect.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,6 @@
 #include "core_wrapper/tool/common/report.h"
 #include "core_wrapper/tool/common/tool.h"
-#include "core_wrapper/tool/desync/database.h"
 #include "core_wrapper/tool/desync/verify.h"
-#include "core_wrapper/tool/desync/watch.h"
 #include "core_wrapper/world/world.h"
 #include "net/engine/plain.h"
 #include "net/platform/clock.h"

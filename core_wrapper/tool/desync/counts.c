@@ -1,4 +1,4 @@
-#include "core_wrapper/tool/desync/counts.h"
+#include "core_wrapper/tool/desync/verify.h"
 
 #include <string.h>
 

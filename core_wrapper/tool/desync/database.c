@@ -1,4 +1,4 @@
-#include "core_wrapper/tool/desync/database.h"
+#include "core_wrapper/tool/desync/verify.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -4,13 +4,26 @@
 #ifndef KLT_MACHINE_H
 #define KLT_MACHINE_H
 
-#include "net/engine/facts.h"
-#include "net/platform/process.h"
 #include "core_wrapper/core/statefile.h"
+#include "core_wrapper/record/recording.h"
 #include "core_wrapper/tool/common/dump.h"
 #include "core_wrapper/tool/common/hashfile.h"
 #include "core_wrapper/tool/desync/measure.h"
 #include "core_wrapper/tool/headless/headless.h"
+#include "net/engine/facts.h"
+#include "net/platform/file.h"
+#include "net/platform/process.h"
+
+/* The core and the content that a recording was made with, found on this machine. */
+/* The core of the name in the recording. 0, or -1 with a line in err. */
+int kl_recorded_core(const struct kl_recording *r, char out[KL_FILE_PATH], char *err, size_t err_len);
+/* True if the core in that file says that it is the recording's. Else err says how they differ. */
+bool kl_recorded_core_is(const struct kl_recording *r, const char *core, char *err, size_t err_len);
+
+/* The content, by its checksum, in these folders and files. False: it is in none. "" in out: there was none.
+ */
+bool kl_recorded_content(const struct kl_recording *r, const char *const *places, unsigned count,
+                         char out[KL_FILE_PATH]);
 
 /* The core's description of itself, and the values of the run. */
 struct kl_machine_info {

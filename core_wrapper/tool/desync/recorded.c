@@ -1,4 +1,4 @@
-#include "core_wrapper/tool/desync/recorded.h"
+#include "core_wrapper/tool/desync/machine.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 #include "core_wrapper/start/identity.h"
 #include "core_wrapper/tool/common/card.h"
 #include "core_wrapper/tool/common/tool.h"
-#include "core_wrapper/tool/common/walk.h"
 #include "core_wrapper/world/archive.h"
 #include "net/engine/facts.h"
 #include "net/platform/dir.h"

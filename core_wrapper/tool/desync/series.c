@@ -1,4 +1,4 @@
-#include "core_wrapper/tool/desync/series.h"
+#include "core_wrapper/tool/desync/bisect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core_wrapper/start/identity.h"
-#include "core_wrapper/tool/desync/recorded.h"
+#include "core_wrapper/tool/desync/machine.h"
 #include "net/engine/facts.h"
 #include "net/platform/dir.h"
 #include "net/platform/file.h"

@@ -4,6 +4,9 @@
 
 #include <json-c/json.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 
 #include "core_wrapper/record/recording.h"
 #include "core_wrapper/tool/common/tool.h"
@@ -99,5 +102,74 @@ json_object *kl_verify_json(const struct kl_verify *v);
 
 /* "RAM, state" of KL_HASH_… bits. */
 const char *kl_verify_parts(unsigned parts);
+
+/* Players' hands and machines as numbers, from a recording. They judge nobody:
+ * docs/hosting.md says what each means, and how it lies. */
+#define KLT_COUNTED 64 /* players of one recording at most: others are left out */
+
+struct kl_counted {
+    uint8_t client;
+    char name[KL_NAME_MAX];
+    uint32_t presses; /* of the buttons of a pad */
+    uint32_t fastest; /* presses of one button within a second of frames, at most */
+    uint32_t away;    /* frames of a seat that were played without its player */
+    uint32_t desyncs; /* hashes that were not those of most machines; of a tie both sides */
+};
+/* The players in order of their coming; their number. */
+unsigned kl_counts(const struct kl_recording *r, struct kl_counted out[KLT_COUNTED]);
+
+/* The verifier beside a relay (docs/hosting.md, "A verifier"): takes recordings from DIR/new one by
+ * one, reported ones first, each in a process of its own, writes down what was found, moves them away. */
+struct kl_watch_wish {
+    const char *dir, *database;
+    const char *on_verdict;     /* a command that gets each verdict as JSON; NULL: none */
+    uint64_t share, days;       /* percent of the files without a report; that files are kept, 0: for ever */
+    bool keep_parted;           /* keeps those alone that are reported, or not verified */
+    bool once, json;            /* ends when there is no file left; how verdicts are printed */
+    const char *const *options; /* of each child: those of cmd_verify(), NULL at the end */
+};
+/* Until it is stopped. An exit status, after a line on standard error unless it is KLT_OK. */
+int kl_watch(const struct kl_watch_wish *wish);
+
+/* The findings of `keylock verify --watch`, in SQLite: matches, their players, reports and
+ * verdicts. docs/hosting.md has the tables.
+ *
+ * libsqlite3 is loaded when a database is opened (as libarchive for a 7z): no program links it, no build
+ * needs it. One process writes; any number read meanwhile. */
+#define KLT_SUM  33  /* bytes of a file's sum as text: BLAKE2b-128; NUL included */
+#define KLT_FILE 256 /* of a file's name, without folders */
+
+struct kl_database;
+
+/* Opens it; writes: also makes it if it is not there. NULL with a line in err: that, no library, another
+ * version. */
+struct kl_database *kl_database_open(const char *path, bool writes, char *err, size_t err_len);
+void kl_database_close(struct kl_database *d); /* NULL is allowed */
+
+/* The match whose file has this sum. code: of its verdict, or -1. file: the name that it is kept by, or "".
+ * False: there is no such match. */
+bool kl_database_find(struct kl_database *d, const char *sum, int *code, char file[KLT_FILE]);
+/* Is another match than that of this sum kept under this name? */
+bool kl_database_has_file(struct kl_database *d, const char *file, const char *sum);
+/* Writes a match, its players and reports, and its verdict if `found` has one (kl_verify_json()), in the
+ * place of what there is of this sum; all of it is on the disk, or nothing. 0, or -1 with a line in err. */
+int kl_database_put(struct kl_database *d, const char *sum, const char *file, json_object *found, char *err,
+                    size_t err_len);
+/* Forgets all matches without a report that were seen before that time. tell() gets the names of their
+ * files. */
+int kl_database_forget(struct kl_database *d, uint64_t before_us, void (*tell)(void *ctx, const char *file),
+                       void *ctx, char *err, size_t err_len);
+
+/* Forgets the match of this sum; or all without a report whose file's name has this room's id, 32 digits, and
+ * tell() gets the names. */
+bool kl_database_drop(struct kl_database *d, const char *sum);
+int kl_database_forget_room(struct kl_database *d, const char *room,
+                            void (*tell)(void *ctx, const char *file), void *ctx, char *err, size_t err_len);
+
+/* The newest 50 of matches, players, reports or verdicts, a line each. 0; -1 with a line in err; -2: `out`
+ * cannot be written. */
+bool kl_database_lists(const char *what);
+int kl_database_list(struct kl_database *d, const char *what, bool json, FILE *out, char *err,
+                     size_t err_len);
 
 #endif

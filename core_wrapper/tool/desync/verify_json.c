@@ -2,7 +2,6 @@
 #include <sodium.h>
 
 #include "core_wrapper/tool/common/report.h"
-#include "core_wrapper/tool/desync/counts.h"
 #include "core_wrapper/tool/desync/verify.h"
 
 #define KEY         (2 * KL_SEAT_KEY_BYTES + 1)

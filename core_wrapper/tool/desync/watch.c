@@ -1,6 +1,6 @@
 /* A verdict is in the database before its file is moved: killed at any moment, this loses none. At the next
  * start a file of DIR/new whose verdict is there is only moved. */
-#include "core_wrapper/tool/desync/watch.h"
+#include "core_wrapper/tool/desync/verify.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "core_wrapper/tool/common/report.h"
-#include "core_wrapper/tool/desync/database.h"
 #include "net/engine/plain.h"
 #include "net/record/tie.h"
 #include "net/platform/clock.h"

@@ -3,12 +3,10 @@
 #include "net/platform/process.h"
 #include "core_wrapper/tool/play/host_here.h"
 #include "core_wrapper/tool/play/play_replay.h"
-#include "core_wrapper/tool/setup/place_system.h"
+#include "core_wrapper/tool/setup/place.h"
 #include "core_wrapper/tool/setup/relay_list.h"
-#include "core_wrapper/tool/setup/set_relay.h"
 #include "net/platform/file.h"
 #include "core_wrapper/tool/play/invited.h"
-#include "core_wrapper/tool/common/forward.h"
 #include "core_wrapper/tool/common/tool.h"
 
 #include <errno.h>

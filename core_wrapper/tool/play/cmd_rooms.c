@@ -12,7 +12,6 @@
 #include "core_wrapper/words/config.h"
 #include "core_wrapper/tool/common/report.h"
 #include "core_wrapper/tool/setup/relay_list.h"
-#include "core_wrapper/tool/setup/set_relay.h"
 
 #include <json-c/json.h>
 #include <sodium.h>

@@ -1,4 +1,4 @@
-#include "core_wrapper/tool/play/game_search.h"
+#include "core_wrapper/tool/play/invited.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <strings.h>
 #include <zlib.h>
 
-#include "core_wrapper/tool/common/walk.h"
+#include "core_wrapper/tool/common/tool.h"
 #include "net/platform/dir.h"
 #include "net/platform/file.h"
 

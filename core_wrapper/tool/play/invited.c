@@ -5,9 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core_wrapper/tool/play/game_search.h"
-#include "core_wrapper/tool/setup/place_system.h"
-#include "core_wrapper/tool/setup/set_relay.h"
+#include "core_wrapper/tool/setup/place.h"
+#include "core_wrapper/tool/setup/relay_list.h"
 #include "core_wrapper/tool/common/tool.h"
 #include "net/transport/link.h"
 #include "net/engine/plain.h"

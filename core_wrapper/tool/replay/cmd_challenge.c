@@ -6,7 +6,7 @@
 #include "core_wrapper/record/recording.h"
 #include "core_wrapper/start/seat_file.h"
 #include "core_wrapper/tool/common/tool.h"
-#include "core_wrapper/tool/desync/recorded.h"
+#include "core_wrapper/tool/desync/machine.h"
 #include "core_wrapper/tool/headless/headless.h"
 #include "core_wrapper/tool/play/errand.h"
 #include "core_wrapper/tool/play/play_replay.h"

@@ -1,6 +1,6 @@
 #include "core_wrapper/tool/common/report.h"
 #include "core_wrapper/tool/common/tool.h"
-#include "core_wrapper/tool/desync/recorded.h"
+#include "core_wrapper/tool/desync/machine.h"
 #include "core_wrapper/tool/play/play_replay.h"
 #include "core_wrapper/tool/replay/replay_export.h"
 #include "net/engine/plain.h"

@@ -5,9 +5,7 @@
 
 #include "net/platform/clock.h"
 #include "core_wrapper/tool/headless/headless.h"
-#include "core_wrapper/tool/run/run_options.h"
-#include "core_wrapper/tool/run/run_output.h"
-#include "core_wrapper/tool/run/run_trail.h"
+#include "core_wrapper/tool/run/run.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "core_wrapper/tool/run/run_options.h"
+#include "core_wrapper/tool/run/run.h"
 
 #include "net/engine/engine.h"
 #include "net/session/command_words.h"

@@ -1,4 +1,4 @@
-#include "core_wrapper/tool/run/run_output.h"
+#include "core_wrapper/tool/run/run.h"
 
 #include "core_wrapper/tool/common/report.h"
 

@@ -1,4 +1,4 @@
-#include "core_wrapper/tool/run/run_trail.h"
+#include "core_wrapper/tool/run/run.h"
 
 #include "net/platform/environment.h"
 #include "net/platform/dir.h"

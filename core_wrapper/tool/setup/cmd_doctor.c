@@ -1,5 +1,4 @@
 /* `keylock doctor`: checks everything that a match needs, and names a remedy for each problem. */
-#include "core_wrapper/tool/common/forward.h"
 #include "core_wrapper/tool/common/tool.h"
 
 #include "core_wrapper/tool/setup/doctor.h"

@@ -2,15 +2,12 @@
 #include "net/platform/desktop.h"
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
-#include "core_wrapper/tool/common/forward.h"
 #include "core_wrapper/tool/common/tool.h"
 
 #include "core_wrapper/draw/font.h"
 #include "core_wrapper/words/config.h"
 #include "core_wrapper/tool/setup/install.h"
-#include "core_wrapper/tool/setup/own_folder.h"
-#include "core_wrapper/tool/setup/place_system.h"
-#include "core_wrapper/tool/setup/travel.h"
+#include "core_wrapper/tool/setup/place.h"
 #include "net/platform/library.h"
 
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #include "core_wrapper/start/seat_file.h"
 #include "core_wrapper/abi/wrapper_api.h"
 #include "core_wrapper/tool/setup/install.h"
-#include "core_wrapper/tool/setup/place_system.h"
+#include "core_wrapper/tool/setup/place.h"
 #include "core_wrapper/tool/common/tool.h"
 
 #define ANSWER_MS   20000

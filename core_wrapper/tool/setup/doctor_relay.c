@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "core_wrapper/tool/setup/relay_list.h"
-#include "core_wrapper/tool/setup/set_relay.h"
 #include "net/engine/engine.h"
 #include "net/platform/clock.h"
 #include "net/platform/socket.h"

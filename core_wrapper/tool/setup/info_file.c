@@ -1,4 +1,4 @@
-#include "core_wrapper/tool/setup/info_file.h"
+#include "core_wrapper/tool/setup/install.h"
 
 #include <stdio.h>
 #include <stdlib.h>

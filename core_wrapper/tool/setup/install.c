@@ -9,8 +9,6 @@
 #include "net/platform/dir.h"
 #include "core_wrapper/core/core.h"
 #include "core_wrapper/tool/common/card.h"
-#include "core_wrapper/tool/setup/info_file.h"
-#include "core_wrapper/tool/setup/takeover.h"
 #include "net/platform/library.h"
 
 #define CORE_END "_libretro" KL_LIBRARY_ENDING

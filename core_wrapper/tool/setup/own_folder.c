@@ -1,4 +1,4 @@
-#include "core_wrapper/tool/setup/own_folder.h"
+#include "core_wrapper/tool/setup/install.h"
 
 #include <errno.h>
 #include <stdio.h>

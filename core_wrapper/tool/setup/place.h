@@ -3,11 +3,39 @@
  *
  * On Linux there are RetroArch itself (Debian's, whose settings begin as /etc/retroarch.cfg, and upstream's),
  * Flatpak's and Steam's; on Windows upstream's, whose settings and folders all lie beside its program, and
- * Steam's. place_system.h finds them. */
+ * Steam's. place.h finds them. */
 #ifndef KLT_PLACE_H
 #define KLT_PLACE_H
 
-#include "core_wrapper/tool/setup/settings.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Files of lines `key = "value"`: retroarch.cfg, core info files, keylock.cfg. cfg_file.h has
+ * the reading rules.
+ *
+ * A written file keeps every other line, and is written whole or not at all. */
+#define KLT_PATH           4096
+#define KLT_SETTINGS_BYTES (4u << 20) /* of a file: more is none of RetroArch's */
+
+struct kl_settings {
+    char *text; /* the file's text, malloced; "": no file */
+    bool there;
+};
+
+/* Reads a file. Returns 0, or -1 with a line in err if the file exists and cannot be read. Free s in any
+ * case. */
+int kl_settings_read(struct kl_settings *s, const char *path, char *err, size_t err_len);
+void kl_settings_free(struct kl_settings *s);
+
+/* The value of a key, without its quotes. False if the key is not there; out is then "". */
+bool kl_settings_get(const struct kl_settings *s, const char *key, char *out, size_t cap);
+
+/* Replaces the value at the key's first line and removes its further lines, or adds a line at the end. False
+ * without memory. */
+bool kl_settings_put(struct kl_settings *s, const char *key, const char *value);
+
+/* Writes s->text to path; if path is a link, to its target. Returns 0, or -1 with a line in err. */
+int kl_settings_write(const struct kl_settings *s, const char *path, char *err, size_t err_len);
 
 /* How a core that lies elsewhere gets among those of a RetroArch. */
 enum kl_place_kind {
@@ -55,5 +83,32 @@ bool kl_place_core(const struct kl_place *place, int places, const char *name, c
 
 /* The program of the first RetroArch here that has one. False: there is none. */
 bool kl_place_program(char *out, size_t cap);
+
+/* The part of place.h, and of the advice to players, that each system has its own way for:
+ * posix/, windows/. */
+/* Words for people. */
+struct kl_place_words {
+    const char *looked;        /* the places where a RetroArch is looked for */
+    const char *get_retroarch; /* how to install it */
+    const char *get_core;      /* the place to install a core from */
+    const char *get_wrapper;   /* how to install the wrapper, if it is missing */
+    const char *mend_wrapper;  /* the same if it does not load */
+    const char *games;         /* the folder of the bundled game, below this program's */
+};
+extern const struct kl_place_words kl_place_words;
+
+/* Fills in kind, name, word, program, config, skeleton, base and info_below of each RetroArch here. Returns
+ * their number. */
+int kl_place_look(struct kl_place out[KL_PLACES]);
+/* The same for the one in this folder. False: there is none. */
+bool kl_place_look_at(struct kl_place *p, const char *folder);
+
+/* --- for these two --- */
+
+/* False: longer than KLT_PATH. */
+__attribute__((format(__printf__, 2, 3))) bool kl_place_write(char out[KLT_PATH], const char *format, ...);
+
+/* Steam's RetroArch of the Steam in this folder: there, or in another of its libraries. */
+bool kl_place_look_at_steam(struct kl_place *p, const char *steam);
 
 #endif

@@ -17,6 +17,14 @@
 
 #include "core_wrapper/words/config.h"
 
+/* The relay that is set on this machine: by KEYLOCK_RELAY, else by the keylock.cfg of one of
+ * its RetroArchs. */
+#define KLT_RELAY_BYTES 512
+
+/* Returns 1 with the text as it is set, not checked; 0 if no relay is set; or -1 with a line in err (settings
+ * that cannot be read). */
+int kl_set_relay(char out[KLT_RELAY_BYTES], char *err, size_t err_len);
+
 #define KLT_LIST_BYTES  65536
 #define KLT_LIST_RELAYS 64
 #define KLT_LIST_WORDS  64

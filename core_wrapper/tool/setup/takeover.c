@@ -1,4 +1,4 @@
-#include "core_wrapper/tool/setup/takeover.h"
+#include "core_wrapper/tool/setup/install.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "core_wrapper/tool/setup/travel.h"
+#include "core_wrapper/tool/setup/install.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "net/platform/library.h"
 #include "net/platform/file.h"
 #include "net/platform/dir.h"
-#include "core_wrapper/tool/setup/settings.h"
+#include "core_wrapper/tool/setup/place.h"
 
 #define LIBRARIES 32
 

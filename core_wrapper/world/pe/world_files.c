@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core_wrapper/world/world_archive.h"
-#include "net/platform/windows/wide.h"
+#include "net/platform/windows/disk.h"
 
 #define OPEN_WRITES    0x0003 /* _O_WRONLY, _O_RDWR */
 #define OPEN_CREATES   0x0100 /* _O_CREAT */

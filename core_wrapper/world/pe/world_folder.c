@@ -8,7 +8,7 @@
 
 #include "core_wrapper/world/world_folder.h"
 #include "core_wrapper/world/world_private.h"
-#include "net/platform/windows/wide.h"
+#include "net/platform/windows/disk.h"
 
 #define ERROR_NO_ENTRY 2 /* ENOENT */
 

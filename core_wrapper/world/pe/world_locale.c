@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core_wrapper/world/world_private.h"
-#include "net/platform/windows/wide.h"
+#include "net/platform/windows/disk.h"
 
 #define ENGLISH     0x0409
 #define NAME_LENGTH 128

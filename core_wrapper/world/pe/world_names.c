@@ -7,7 +7,7 @@
 #include <wchar.h>
 
 #include "core_wrapper/world/world_private.h"
-#include "net/platform/windows/wide.h"
+#include "net/platform/windows/disk.h"
 
 /* --- looking --- */
 

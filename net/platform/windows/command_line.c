@@ -1,12 +1,10 @@
-#include "net/platform/windows/command_line.h"
+#include "net/platform/windows/disk.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <windows.h>
-
-#include "net/platform/windows/wide.h"
 
 /* --- arguments --- */
 

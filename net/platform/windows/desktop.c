@@ -8,8 +8,7 @@
 #include <windows.h>
 
 #include "net/platform/process.h"
-#include "net/platform/windows/command_line.h"
-#include "net/platform/windows/wide.h"
+#include "net/platform/windows/disk.h"
 
 #define CLASSES "Software\\Classes\\"
 #define KEY_MAX 256

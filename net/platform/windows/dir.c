@@ -11,8 +11,6 @@
 #include "net/platform/clock.h"
 #include "net/platform/file.h"
 #include "net/platform/windows/disk.h"
-#include "net/platform/windows/rights.h"
-#include "net/platform/windows/wide.h"
 
 #define TRIES 100 /* attempts at a temporary name */
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "net/platform/clock.h"
-#include "net/platform/windows/rights.h"
 
 #define AT_ONCE ((size_t)1 << 30) /* bytes for one call of the system, which counts in 32 bits */
 

@@ -5,7 +5,7 @@
 #include <windows.h>
 
 #include "net/platform/thread.h"
-#include "net/platform/windows/wide.h"
+#include "net/platform/windows/disk.h"
 
 /* The texts that were given out: one for each name that was ever asked for, a few dozen. */
 struct given {

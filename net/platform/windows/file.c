@@ -12,8 +12,6 @@
 
 #include "net/platform/clock.h"
 #include "net/platform/windows/disk.h"
-#include "net/platform/windows/rights.h"
-#include "net/platform/windows/wide.h"
 
 #define NAME_MAX_ 80 /* units of the original name within a temporary name */
 #define RENAME_INFO_EX                                                                                       \

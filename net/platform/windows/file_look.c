@@ -13,7 +13,6 @@
 #include "net/platform/dir.h"
 #include "net/platform/process.h"
 #include "net/platform/windows/disk.h"
-#include "net/platform/windows/rights.h"
 
 /* --- looking --- */
 

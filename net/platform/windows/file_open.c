@@ -8,7 +8,6 @@
 
 #include "net/platform/clock.h"
 #include "net/platform/windows/disk.h"
-#include "net/platform/windows/rights.h"
 
 /* A handle of the system fits in 32 bits. */
 static HANDLE of(const struct kl_file *f) {

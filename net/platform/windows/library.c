@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <windows.h>
 
-#include "net/platform/windows/wide.h"
+#include "net/platform/windows/disk.h"
 
 /* A library beside the one that needs it is found, too: with a whole path, which the flag must have. */
 static HMODULE load(const char *path) {

@@ -12,8 +12,7 @@
 #include "net/platform/socket.h"
 #include "net/platform/thread.h"
 #include "net/platform/wait.h"
-#include "net/platform/windows/rights.h"
-#include "net/platform/windows/wide.h"
+#include "net/platform/windows/disk.h"
 
 /* A name is a named pipe. Each message comes over a connection of its own, which takes the answer back. A
  * thread reads them, and makes the socket readable, which is a wake-up. */

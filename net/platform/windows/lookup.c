@@ -8,8 +8,7 @@
 
 #include "net/platform/clock.h"
 #include "net/platform/windows/handle.h"
-#include "net/platform/windows/wide.h"
-#include "net/platform/windows/winsock.h"
+#include "net/platform/windows/disk.h"
 
 /* In the system since Windows 8; mingw's library has these, its headers do not. */
 WINSOCK_API_LINKAGE INT WSAAPI GetAddrInfoExCancel(LPHANDLE handle);

@@ -9,12 +9,8 @@
 
 #include "net/platform/file.h"
 #include "net/platform/socket.h"
-#include "net/platform/windows/command_line.h"
 #include "net/platform/windows/disk.h"
-#include "net/platform/windows/quit.h"
-#include "net/platform/windows/rights.h"
-#include "net/platform/windows/wide.h"
-#include "net/platform/windows/winsock.h"
+#include "net/platform/windows/handle.h"
 
 #define CHANNEL "KEYLOCK_CHANNEL" /* the variable with the channel's number, for the child */
 #define PAIR_S  5                 /* the longest time until two sockets of this machine are connected */

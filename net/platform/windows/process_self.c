@@ -15,9 +15,8 @@
 #include "net/platform/environment.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"
-#include "net/platform/windows/quit.h"
-#include "net/platform/windows/rights.h"
-#include "net/platform/windows/wide.h"
+#include "net/platform/windows/handle.h"
+#include "net/platform/windows/disk.h"
 
 #define ABORTED     0xc0000409UL /* as abort() of Windows's own C library ends a process */
 #define CRASH_STACK 65536        /* bytes that a handler has if the core overflowed the stack */

@@ -1,4 +1,4 @@
-#include "net/platform/windows/rights.h"
+#include "net/platform/windows/disk.h"
 
 #include <string.h>
 #include <wchar.h>

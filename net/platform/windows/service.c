@@ -1,4 +1,4 @@
-#include "net/platform/windows/service.h"
+#include "net/platform/windows/handle.h"
 
 #include <stdlib.h>
 #include <windows.h>

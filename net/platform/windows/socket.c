@@ -12,8 +12,8 @@
 
 #include "net/platform/clock.h"
 #include "net/platform/thread.h"
-#include "net/platform/windows/wide.h"
-#include "net/platform/windows/winsock.h"
+#include "net/platform/windows/disk.h"
+#include "net/platform/windows/handle.h"
 
 #ifndef SIO_UDP_NETRESET
 #define SIO_UDP_NETRESET _WSAIOW(IOC_VENDOR, 15) /* not in mingw's headers of Debian 12 */

@@ -9,9 +9,6 @@
 #include "net/platform/clock.h"
 #include "net/platform/socket.h"
 #include "net/platform/windows/handle.h"
-#include "net/platform/windows/quit.h"
-#include "net/platform/windows/service.h"
-#include "net/platform/windows/winsock.h"
 
 /* --- waiting --- */
 

@@ -1,4 +1,4 @@
-#include "net/platform/windows/wide.h"
+#include "net/platform/windows/disk.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@
 #include "net/record/pieces.h"
 #include "net/relay/durable/kept.h"
 #include "net/relay/log/relay_log.h"
-#include "net/session/identity.h"
+#include "net/session/digest.h"
 #include "net/session/proof.h"
 
 #define GIVEN "challenges/given"

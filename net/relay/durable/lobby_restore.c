@@ -7,7 +7,7 @@
 #include <sodium.h>
 
 #include "net/engine/lock_relay_return.h"
-#include "net/session/identity.h"
+#include "net/session/digest.h"
 
 static bool start_fits(const struct kl_lobby_ticket *t, const uint8_t *start, size_t len) {
     uint8_t hash[sizeof t->start_hash];

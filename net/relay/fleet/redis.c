@@ -7,7 +7,6 @@
 #include "net/platform/address.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"
-#include "net/relay/fleet/redis_tls.h"
 
 #define PORT 6379
 

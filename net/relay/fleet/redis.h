@@ -59,4 +59,16 @@ bool kl_redis_next(struct kl_redis *r, struct kl_redis_answer *out, char *err, s
 /* Part i of a list; KL_REDIS_NONE: there is none. */
 struct kl_redis_answer kl_redis_part(const struct kl_redis_answer *list, size_t i);
 
+/* TLS of a connection to Redis, by OpenSSL. hiredis knows it from version 1.0 on, and checks no
+ * name in a certificate: the session is made here. One thread. */
+/* The advice of a relay that cannot. */
+#define KL_REDIS_NO_TLS "for Redis with TLS use stunnel, and its address here"
+
+/* True if this build's hiredis is new enough. */
+bool kl_redis_tls_is_built(void);
+/* Begins TLS on a connected redisContext. The certificate has to be host's, by name or address, and of a CA
+ * of the system (or of SSL_CERT_FILE). The context frees the session. False with a line in err; the context
+ * is of no use then. */
+bool kl_redis_tls_begin(void *context, const char *host, char *err, size_t err_len);
+
 #endif

@@ -1,4 +1,4 @@
-#include "net/relay/fleet/redis_tls.h"
+#include "net/relay/fleet/redis.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -11,7 +11,6 @@
 #include "net/relay/durable/store.h"
 #include "net/relay/durable/tail.h"
 #include "net/relay/fleet/copy_seal.h"
-#include "net/relay/fleet/replica_scripts.h"
 #include "net/relay/log/relay_log.h"
 
 #define AT_ONCE     64      /* rooms in one pipeline */

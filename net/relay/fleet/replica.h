@@ -35,4 +35,8 @@ bool kl_replica_take(struct kl_replica *c, const struct kl_redis_answer *answer,
 /* This relay's journal has the files of that room. */
 bool kl_replica_has(const struct kl_replica *c, const uint8_t id[KL_ROOM_ID_BYTES]);
 
+/* The scripts of replica.c. Only inside net/relay/fleet. */
+enum { KL_REPLICA_BEGIN, KL_REPLICA_WRITE, KL_REPLICA_END, KL_REPLICA_GIVE, KL_REPLICA_SCRIPTS };
+extern const char *const kl_replica_script[KL_REPLICA_SCRIPTS];
+
 #endif

@@ -1,5 +1,5 @@
 /* A relay's writes to rooms' copies (replica.h), as Lua that Redis runs alone. */
-#include "net/relay/fleet/replica_scripts.h"
+#include "net/relay/fleet/replica.h"
 
 /* ARGV: room, id, relay, the number known here, seconds. Answers the copy's number; 0: not without an entry
  * of this relay, or over another fleet's; "": the room is another relay's. Of two that both have it, one has

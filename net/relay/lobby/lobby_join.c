@@ -4,7 +4,7 @@
 
 #include <sodium.h>
 
-#include "net/session/identity.h"
+#include "net/session/digest.h"
 #include "net/relay/lobby/lobby_parts.h"
 #include "net/session/command_words.h"
 

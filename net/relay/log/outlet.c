@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "net/platform/clock.h"
-#include "net/platform/output.h"
+#include "net/platform/standard.h"
 #include "net/platform/thread.h"
 
 struct kl_outlet {

@@ -1,4 +1,4 @@
-#include "net/relay/loop/invitation.h"
+#include "net/relay/loop/hosted.h"
 
 #include <stdio.h>
 #include <string.h>

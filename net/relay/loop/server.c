@@ -12,7 +12,7 @@
 #include "net/session/seal.h"
 #include "net/transport/hub.h"
 #include "net/transport/link.h"
-#include "net/relay/loop/invitation.h"
+#include "net/relay/loop/hosted.h"
 #include "net/relay/log/relay_log.h"
 
 /* Connections beyond the seats of all rooms: for spectators without seats, for clients that are told that the

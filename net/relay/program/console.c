@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "net/engine/command.h"
-#include "net/platform/input.h"
+#include "net/platform/standard.h"
 #include "net/relay/lobby/lobby_parts.h"
 
 /* --- a line --- */

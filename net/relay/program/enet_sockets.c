@@ -1,5 +1,5 @@
 /* A program's symbols come before those of its libraries, so ENet calls these. Datagrams that it writes have
- * left already (enet_seal.h), and the one that it reads is at hand in its feed (enet_feed.h). */
+ * left already (enet_feed.h), and the one that it reads is at hand in its feed (enet_feed.h). */
 #include "net/relay/program/enet_sockets.h"
 
 #include "net/transport/enet_feed.h"

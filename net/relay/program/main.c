@@ -8,7 +8,7 @@
 
 #include "net/engine/engine.h"
 #include "net/platform/copies.h"
-#include "net/platform/input.h"
+#include "net/platform/standard.h"
 #include "net/platform/process.h"
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"

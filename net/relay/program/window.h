@@ -39,7 +39,7 @@ int kl_window_start(struct kl_window *w, const struct kl_window_config *config, 
 /* Ends it. One that was not started is allowed. */
 void kl_window_end(struct kl_window *w);
 
-/* The page, and its Content-Security-Policy. Both stay. window_page.c */
+/* The page, and its Content-Security-Policy. Both stay. window_http.c */
 const char *kl_window_page(size_t *len);
 const char *kl_window_policy(void);
 

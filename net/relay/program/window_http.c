@@ -1,5 +1,8 @@
 /* The process of --http: HTTP by libmicrohttpd. */
+#include "net/relay/program/window_http.h"
+
 #include <ctype.h>
+#include <sodium.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +11,7 @@
 #include "net/platform/clock.h"
 #include "net/platform/library.h"
 #include "net/platform/wait.h"
-#include "net/relay/program/window_http.h"
+#include "net/relay/program/window.h"
 
 #define CONNECTIONS  512
 #define TIMEOUT_S    10   /* of a silent connection */
@@ -242,4 +245,48 @@ int kl_window_serve(void *ctx) {
     kl_mhd.run(d);
     kl_mhd.stop_daemon(d);
     return 0;
+}
+
+/* The page of --http: page.html, and the policy by which a browser runs its own style and script alone. */
+#ifdef _WIN32 /* it has no --http */
+static const char kl_window_page_begin[] = "";
+#else
+/* The file becomes part of the program: GNU as, .incbin. */
+__asm__(".section .rodata\n"
+        "kl_window_page_begin:\n"
+        ".incbin \"net/relay/program/page.html\"\n"
+        ".byte 0\n"
+        ".previous\n");
+extern const char kl_window_page_begin[] __attribute__((visibility("hidden")));
+#endif
+
+const char *kl_window_page(size_t *len) {
+    *len = strlen(kl_window_page_begin);
+    return kl_window_page_begin;
+}
+
+/* 'sha256-…' of the bytes between two tags (CSP level 3, §8.4). */
+static void hash_between(const char *from, const char *to, char out[64]) {
+    uint8_t hash[crypto_hash_sha256_BYTES];
+    const char *begin = strstr(kl_window_page_begin, from), *end = begin ? strstr(begin, to) : NULL;
+    *out = 0;
+    if (!end) return;
+    begin += strlen(from);
+    crypto_hash_sha256(hash, (const uint8_t *)begin, (size_t)(end - begin));
+    strcpy(out, "'sha256-");
+    sodium_bin2base64(out + strlen(out), 48, hash, sizeof hash, sodium_base64_VARIANT_ORIGINAL);
+    strcat(out, "'");
+}
+
+const char *kl_window_policy(void) {
+    static char policy[320];
+    char style[64], script[64];
+    if (*policy) return policy;
+    hash_between("<style>", "</style>", style);
+    hash_between("<script>", "</script>", script);
+    snprintf(policy, sizeof policy,
+             "default-src 'none'; style-src %s; script-src %s; connect-src 'self'; base-uri 'none'; "
+             "form-action 'none'; frame-ancestors 'none'",
+             style, script);
+    return policy;
 }

@@ -1,4 +1,4 @@
-#include "core_wrapper/tool/setup/place_system.h"
+#include "core_wrapper/tool/setup/place.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Upstream's RetroArch keeps its settings and all folders beside its program, wherever the player has put it.
  */
-#include "core_wrapper/tool/setup/place_system.h"
+#include "core_wrapper/tool/setup/place.h"
 
 #include <string.h>
 

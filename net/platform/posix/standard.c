@@ -1,7 +1,17 @@
-#include "net/platform/output.h"
-
 #include <errno.h>
 #include <unistd.h>
+
+#include "net/platform/standard.h"
+
+int kl_input_open(void) {
+    return STDIN_FILENO;
+}
+
+int kl_input_read(int input, void *bytes, size_t cap) {
+    ssize_t n = read(input, bytes, cap);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+    return n > 0 ? (int)n : -1;
+}
 
 bool kl_output_write(int descriptor, const void *bytes, size_t len) {
     const char *at = bytes;

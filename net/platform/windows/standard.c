@@ -1,10 +1,10 @@
-#include "net/platform/input.h"
-
+#include <fcntl.h>
+#include <io.h>
 #include <stdbool.h>
 #include <string.h>
-
 #include <windows.h>
 
+#include "net/platform/standard.h"
 #include "net/platform/thread.h"
 #include "net/platform/wait.h"
 
@@ -60,4 +60,22 @@ int kl_input_read(int number, void *bytes, size_t cap) {
     if (left == n) kl_cond_wake(&input.taken);
     kl_mutex_unlock(&input.lock);
     return ended ? -1 : (int)n;
+}
+
+#define PIECE 32768 /* of one call; a console takes no more than 64 KiB at once */
+
+bool kl_output_write(int descriptor, const void *bytes, size_t len) {
+    const char *at = bytes;
+    while (len) {
+        int n = _write(descriptor, at, len < PIECE ? (unsigned)len : PIECE);
+        if (n <= 0) return false;
+        at += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+void kl_output_plain(void) {
+    (void)_setmode(1, _O_BINARY);
+    (void)_setmode(2, _O_BINARY);
 }
