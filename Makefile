@@ -60,7 +60,7 @@ NET_LIBS := -lenet -lsodium -lzstd -lm -l:libutf8proc.a $(SYSTEM_LIBS)
 # Of core_wrapper/tool/play/router.c alone. miniupnpc is linked statically: Debian 12 has libminiupnpc17 and 13 has libminiupnpc18,
 # and one package serves both.
 ROUTER_LIBS := -l:libminiupnpc.a -lnatpmp
-LIBS     := -lsamplerate -lxxhash -ljson-c $(if $(filter windows,$(SYSTEM)),-larchive -llzma) -lz $(NET_LIBS) $(if $(filter posix,$(SYSTEM)),-ldl)
+LIBS     := -lsamplerate -lxxhash -ljson-c $(if $(filter windows,$(SYSTEM)),-larchive -llzma -lopus -lspeexdsp -lole32) -lz $(NET_LIBS) $(if $(filter posix,$(SYSTEM)),-ldl)
 
 .PHONY: all programs arm64 windows windows-zip deb deps deps-play deps-demo deps-relay relay install-relay test-deb content frontend demo test help clean install uninstall format format-check lint
 all: programs content ## build the programs and the test content

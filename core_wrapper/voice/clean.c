@@ -12,11 +12,7 @@
 #include <speex/speex_preprocess.h>
 #include <speex/speex_resampler.h>
 
-#ifdef _WIN32
-#define LIBRARY "libspeexdsp-1.dll"
-#else
 #define LIBRARY "libspeexdsp.so.1"
-#endif
 #define RATE    KL_CODEC_RATE
 #define PIECE   KL_CODEC_PIECE /* noise costs as long a delay */
 #define TAIL    (RATE / 5)     /* an echo comes within 200 ms */
@@ -28,7 +24,7 @@
 #define GAIN_DB 9              /* by which soft speech becomes louder, at most */
 #define LEVEL   8000           /* of speech */
 
-static struct {
+static struct calls {
     SpeexEchoState *(*echo_state_init)(int frame, int tail);
     void (*echo_state_destroy)(SpeexEchoState *s);
     void (*echo_state_reset)(SpeexEchoState *s);
@@ -47,6 +43,20 @@ static struct {
     int (*resampler_set_rate)(SpeexResamplerState *s, spx_uint32_t from, spx_uint32_t to);
 } dsp;
 
+#ifdef _WIN32
+/* It is linked into the programs. */
+static bool load(char *err, size_t err_len) {
+    (void)err, (void)err_len;
+    dsp = (struct calls){speex_echo_state_init,          speex_echo_state_destroy,
+                         speex_echo_state_reset,         speex_echo_ctl,
+                         speex_echo_cancellation,        speex_preprocess_state_init,
+                         speex_preprocess_state_destroy, speex_preprocess_ctl,
+                         speex_preprocess_run,           speex_resampler_init,
+                         speex_resampler_destroy,        speex_resampler_process_int,
+                         speex_resampler_set_rate};
+    return true;
+}
+#else
 static bool load(char *err, size_t err_len) {
 #define WANT(symbol)                                                                                         \
     { "speex_" #symbol, (void **)&dsp.symbol }
@@ -60,6 +70,7 @@ static bool load(char *err, size_t err_len) {
         WANT(resampler_set_rate)};
     return dsp.resampler_set_rate || kl_library_load(LIBRARY, want, sizeof want / sizeof *want, err, err_len);
 }
+#endif
 
 /* One kind of sound on its way to the loudspeaker. */
 struct far {

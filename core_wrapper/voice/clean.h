@@ -1,7 +1,8 @@
 /* clean.h - the microphone's sound without that of the loudspeakers and without noise, at an even loudness.
  * README.md "Echo".
  *
- * speexdsp, at the codec's rate; loaded when it is first needed. Not thread-safe, but for kl_clean_game(). */
+ * speexdsp, at the codec's rate; loaded when it is first needed, on Windows linked into the programs. Not
+ * thread-safe, but for kl_clean_game(). */
 #ifndef KLW_CLEAN_H
 #define KLW_CLEAN_H
 

@@ -8,17 +8,13 @@
 #if __has_include(<opus/opus.h>)
 #include <opus/opus.h>
 
-#ifdef _WIN32
-#define LIBRARY "libopus-0.dll"
-#else
-#define LIBRARY "libopus.so.0"
-#endif
+#define LIBRARY       "libopus.so.0"
 #define BITS_A_SECOND 16000
 #define COPIES_BITS   21000 /* a second, with copies. libopus makes none of wide sound below 20,000 */
 #define COPIES_LOSS   25    /* percent */
 #define COMPLEXITY    5
 
-static struct {
+static struct calls {
     OpusEncoder *(*encoder_create)(opus_int32 rate, int channels, int application, int *error);
     opus_int32 (*encode)(OpusEncoder *e, const opus_int16 *pcm, int frames, unsigned char *out,
                          opus_int32 cap);
@@ -30,6 +26,15 @@ static struct {
     void (*decoder_destroy)(OpusDecoder *d);
 } opus;
 
+#ifdef _WIN32
+/* It is linked into the programs. */
+int kl_codec_load(char *err, size_t err_len) {
+    (void)err, (void)err_len;
+    opus = (struct calls){opus_encoder_create, opus_encode, opus_encoder_ctl,    opus_encoder_destroy,
+                          opus_decoder_create, opus_decode, opus_decoder_destroy};
+    return 0;
+}
+#else
 /* The voice thread alone loads it; a wrapper that is loaded anew has forgotten. */
 int kl_codec_load(char *err, size_t err_len) {
 #define WANT(symbol)                                                                                         \
@@ -40,6 +45,7 @@ int kl_codec_load(char *err, size_t err_len) {
     if (opus.decoder_destroy) return 0;
     return kl_library_load(LIBRARY, want, sizeof want / sizeof *want, err, err_len) ? 0 : -1;
 }
+#endif
 
 struct kl_encoder {
     OpusEncoder *opus;

@@ -1,5 +1,6 @@
 /* codec.h - Opus: one channel at 16 kHz, since Opus keeps no higher tones of speech at this bitrate.
- * The system's libopus is loaded when it is first needed, so that a machine without one plays as usual.
+ * The system's libopus is loaded when it is first needed, so that a machine without one plays as usual;
+ * on Windows it is linked into the programs.
  *
  * Encoders and decoders are of the heap, each for one thread. The packets that a decoder gets may be
  * anything. */

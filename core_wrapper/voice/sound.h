@@ -12,6 +12,17 @@
 #define KL_SOUND_PIECE    480 /* samples of 10 ms */
 #define KL_SOUND_PIECE_US 10000
 
+/* The microphone's sound, from a system that gives any number of samples. */
+#define KL_SOUND_WAITS 50 /* pieces; the newest stay */
+struct kl_sound_inlet {
+    int16_t sample[KL_SOUND_WAITS * KL_SOUND_PIECE];
+    size_t count;
+};
+/* data NULL: a hole of that size. */
+void kl_sound_put(struct kl_sound_inlet *i, const int16_t *data, size_t count);
+/* 1 and the next piece, or 0. */
+int kl_sound_take(struct kl_sound_inlet *i, int16_t piece[KL_SOUND_PIECE]);
+
 #define KL_SOUND_FAILED (-1)
 #define KL_SOUND_ABSENT (-2) /* this machine has no such system */
 
@@ -42,10 +53,12 @@ int kl_sound_open(const struct kl_sound **sound, void **device, const char *in, 
 /* A WAV file is read in place of a microphone, and another has what is to be heard, at the pace of the
  * clock. in "": silence; out "": nothing is written. */
 extern const struct kl_sound kl_sound_files;
-/* The system's default devices. */
-extern const struct kl_sound kl_sound_pulse; /* PulseAudio or PipeWire; then: */
-extern const struct kl_sound kl_sound_alsa;
-/* The first of this system's. */
+/* The system's default devices: PulseAudio or PipeWire, and then ALSA; on Windows WASAPI. */
+extern const struct kl_sound kl_sound_pulse, kl_sound_alsa, kl_sound_wasapi;
+#ifdef _WIN32
+#define KL_SOUND_DEVICES (&kl_sound_wasapi)
+#else
 #define KL_SOUND_DEVICES (&kl_sound_pulse)
+#endif
 
 #endif

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "net/platform/clock.h"
 #include "net/platform/library.h"
@@ -17,7 +16,6 @@
 #define CONNECT_US 2000000
 #define PIECE      (KL_SOUND_PIECE * sizeof(int16_t)) /* bytes */
 #define AHEAD      (3 * PIECE)                        /* that the server has of the loudspeaker's sound */
-#define MICROPHONE 50                                 /* pieces that wait; older ones go */
 
 static struct {
     pa_mainloop *(*mainloop_new)(void);
@@ -85,8 +83,7 @@ struct pulse {
     pa_mainloop *loop;
     pa_context *context;
     pa_stream *speaker, *microphone; /* NULL: closed */
-    int16_t sample[MICROPHONE * KL_SOUND_PIECE];
-    size_t count; /* of the microphone's samples */
+    struct kl_sound_inlet heard;
 };
 
 static const pa_sample_spec form = {.format = PA_SAMPLE_S16NE, .rate = 48000, .channels = 1};
@@ -157,7 +154,7 @@ static void listen_pulse(void *s, bool on) {
     struct pulse *p = s;
     const pa_buffer_attr attr = {.maxlength = UINT32_MAX, .fragsize = PIECE};
     close_stream(&p->microphone);
-    p->count = 0;
+    p->heard.count = 0;
     if (on) p->microphone = pa.stream_new(p->context, "voice", &form, NULL);
     if (p->microphone && pa.stream_connect_record(p->microphone, NULL, &attr, PA_STREAM_ADJUST_LATENCY) != 0)
         close_stream(&p->microphone);
@@ -167,22 +164,6 @@ static bool is_ready(const pa_stream *s) {
     return s && pa.stream_get_state(s) == PA_STREAM_READY;
 }
 
-/* The newest samples stay. Without data there is a hole of that size. */
-static void keep(struct pulse *p, const int16_t *data, size_t count) {
-    size_t most = sizeof p->sample / sizeof *p->sample;
-    if (count > most) return;
-    if (p->count + count > most) {
-        size_t old = p->count + count - most;
-        memmove(p->sample, p->sample + old, (p->count - old) * sizeof *p->sample);
-        p->count -= old;
-    }
-    if (data)
-        memcpy(p->sample + p->count, data, count * sizeof *data);
-    else
-        memset(p->sample + p->count, 0, count * sizeof *data);
-    p->count += count;
-}
-
 static int read_pulse(void *s, int16_t piece[KL_SOUND_PIECE]) {
     struct pulse *p = s;
     const void *data;
@@ -190,14 +171,10 @@ static int read_pulse(void *s, int16_t piece[KL_SOUND_PIECE]) {
     if (is_gone(p)) return -1;
     while (is_ready(p->microphone) && pa.stream_readable_size(p->microphone) + 1 > 1) {
         if (pa.stream_peek(p->microphone, &data, &bytes) != 0 || !bytes) break;
-        keep(p, data, bytes / sizeof(int16_t));
+        kl_sound_put(&p->heard, data, bytes / sizeof(int16_t));
         pa.stream_drop(p->microphone);
     }
-    if (p->count < KL_SOUND_PIECE) return 0;
-    memcpy(piece, p->sample, PIECE);
-    p->count -= KL_SOUND_PIECE;
-    memmove(p->sample, p->sample + KL_SOUND_PIECE, p->count * sizeof *p->sample);
-    return 1;
+    return kl_sound_take(&p->heard, piece);
 }
 
 static int room_pulse(void *s) {

@@ -26,6 +26,8 @@ bookworm    libarchive     3.6.2-1+deb12u4     libarchive_3.6.2.orig.tar.xz     
 bookworm    libarchive     3.6.2-1+deb12u4     libarchive_3.6.2-1+deb12u4.debian.tar.xz 8144870ef70a09d57a5aea9bc6a00ae0493e829b542d78f5312969b10f1ea322
 bookworm    miniupnpc      2.2.4-1             miniupnpc_2.2.4.orig.tar.gz      481a5e4aede64e9ef29895b218836c3608d973e77a35b4f228ab1f3629412c4b
 trixie      libnatpmp      20230423-1.2        libnatpmp_20230423.orig.tar.gz   0684ed2c8406437e7519a1bd20ea83780db871b3a3a5d752311ba3e889dbfc70
+bookworm    opus           1.3.1-3             opus_1.3.1.orig.tar.gz           65b58e1e25b2a114157014736a3d9dfeaad8d41be1c8179866f144a2fb44ff9d
+bookworm    speexdsp       1.2.1-1             speexdsp_1.2.1.orig.tar.gz       8c777343e4a6399569c72abc38a95b24db56882c83dbdb6c6424a5f4aeb54d3d
 bookworm    cmocka         1.1.5-2.1           cmocka_1.1.5.orig.tar.xz         f0ccd8242d55e2fd74b16ba518359151f6f8383ff8aef4976e48393f77bba8b6
 '
 
@@ -69,6 +71,11 @@ by_cmake() {
         -DCMAKE_C_FLAGS="$cflags" -DCMAKE_INSTALL_PREFIX="$root" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_FIND_ROOT_PATH="$root" \
         -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY -DBUILD_SHARED_LIBS=OFF "$@" >&2
     make -s -j"$(nproc)" -C built "$target" >&2
+}
+
+# by_configure OPTION…: configures a static library.
+by_configure() {
+    ./configure -q --host=$host --prefix="$root" --disable-shared --enable-static --disable-dependency-tracking CFLAGS="$cflags" "$@" >&2
 }
 
 build_enet() {
@@ -131,14 +138,22 @@ build_libarchive() { # reads 7z
 }
 build_libsodium() {
     autoreconf -fi >&2
-    ./configure -q --host=$host --prefix="$root" --disable-shared --enable-static --disable-pthreads --disable-dependency-tracking \
-        CFLAGS="$cflags" >&2
+    by_configure --disable-pthreads
     make -s -j"$(nproc)" -C src install >&2
+}
+build_opus() {
+    cflags="$cflags -D_FORTIFY_SOURCE=0" # else it is 2, which needs functions of a library of its own
+    by_configure --disable-doc --disable-extra-programs --disable-stack-protector
+    make -s -j"$(nproc)" install >&2
+}
+build_speexdsp() {
+    by_configure --disable-examples
+    make -s -j"$(nproc)" install >&2
 }
 
 fetched bookworm
 fetched trixie
-for package in xxhash enet utf8proc libsamplerate zlib cmocka libzstd miniupnpc libnatpmp json-c libsodium xz-utils libarchive; do
+for package in xxhash enet utf8proc libsamplerate zlib cmocka libzstd miniupnpc libnatpmp json-c libsodium opus speexdsp xz-utils libarchive; do
     [ "$(cat "$root/.$package" 2>/dev/null)" = "$this" ] && continue
     echo "windows_root: $package" >&2
     unpacked $package

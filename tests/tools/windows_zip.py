@@ -18,7 +18,7 @@ import zipfile
 PROGRAMS = ("keylock.exe", "keylock-relay.exe", "keylock_libretro.dll")
 # The licence in each archive of build/windows/root/.sources, for the name of its package.
 LIBRARIES = {"enet": "LICENSE", "json-c": "COPYING", "libarchive": "COPYING", "libnatpmp": "LICENSE", "libsamplerate": "COPYING",
-             "libsodium": "LICENSE", "libzstd": "LICENSE", "miniupnpc": "LICENSE", "utf8proc": "LICENSE.md", "xxhash": "LICENSE",
+             "libsodium": "LICENSE", "libzstd": "LICENSE", "miniupnpc": "LICENSE", "opus": "COPYING", "speexdsp": "COPYING", "utf8proc": "LICENSE.md", "xxhash": "LICENSE",
              "xz-utils": "COPYING", "zlib": "LICENSE"}
 # C code that the compiler adds: mingw-w64's and GCC's, whose exception lets programs of any licence have it.
 RUNTIME = {"mingw-w64": "/usr/share/doc/mingw-w64-common/copyright", "gcc": "/usr/share/doc/gcc-mingw-w64-base/copyright"}

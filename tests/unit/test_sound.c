@@ -44,6 +44,32 @@ static int open_from(const struct kl_sound **sound, void **device) {
     return kl_sound_open(sound, device, "in", "out", err, sizeof err);
 }
 
+TEST(samples_of_any_number_become_pieces_and_the_newest_stay) {
+    static struct kl_sound_inlet inlet;
+    int16_t sample[700], piece[KL_SOUND_PIECE];
+    unsigned put = 0, took = 0;
+    for (; put < 700 * 3; put += 700) {
+        for (unsigned i = 0; i < 700; i++)
+            sample[i] = (int16_t)(put + i);
+        kl_sound_put(&inlet, sample, 700);
+    }
+    for (; kl_sound_take(&inlet, piece); took++)
+        for (unsigned i = 0; i < KL_SOUND_PIECE; i++)
+            assert_int_equal(piece[i], took * KL_SOUND_PIECE + i);
+    assert_int_equal(took, 4); /* 180 samples stay */
+    kl_sound_put(&inlet, NULL, KL_SOUND_PIECE - 180);
+    assert_int_equal(kl_sound_take(&inlet, piece), 1);
+    assert_int_equal(piece[179], 2099);
+    assert_int_equal(piece[180], 0);
+    for (unsigned n = 0; n < KL_SOUND_WAITS; n++)
+        kl_sound_put(&inlet, sample, KL_SOUND_PIECE);
+    kl_sound_put(&inlet, sample + 100, 100);
+    for (took = 0; kl_sound_take(&inlet, piece); took++)
+        assert_int_equal(piece[0], sample[100]);
+    assert_int_equal(took, KL_SOUND_WAITS);
+    assert_int_equal(piece[KL_SOUND_PIECE - 1], sample[199]);
+}
+
 TEST(the_next_is_taken_if_the_first_is_absent) {
     const struct kl_sound *sound = &before_good;
     void *device = NULL;

@@ -15,6 +15,12 @@
 #define TURN_US  5000
 #define STILL_DB -60.0 /* a microphone that is switched off, or another one than the player's */
 
+#ifdef _WIN32
+#define SOUND_ADVICE "Plug in a loudspeaker, or choose one in Windows' sound settings."
+#else
+#define SOUND_ADVICE "Start PulseAudio or PipeWire's pulse server."
+#endif
+
 static const struct kl_sound *sound = KL_SOUND_DEVICES;
 static int16_t piece[PIECES][KL_SOUND_PIECE];
 
@@ -85,8 +91,7 @@ void kl_doctor_voice(struct kl_doctor *d) {
         kl_doctor_find(d, KL_WRONG, "opus_missing", "voice", "Install libopus0 (Debian's name).", "%s", err);
     void *device;
     if (kl_sound_open(&sound, &device, "", "", err, sizeof err) != 0) {
-        kl_doctor_find(d, KL_WRONG, "sound_missing", "voice", "Start PulseAudio or PipeWire's pulse server.",
-                       "%s", err);
+        kl_doctor_find(d, KL_WRONG, "sound_missing", "voice", SOUND_ADVICE, "%s", err);
         return;
     }
     try_devices(d, device);
