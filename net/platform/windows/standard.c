@@ -62,12 +62,12 @@ int kl_input_read(int number, void *bytes, size_t cap) {
     return ended ? -1 : (int)n;
 }
 
-#define PIECE 32768 /* of one call; a console takes no more than 64 KiB at once */
+#define MOST 32768 /* of one call; a console takes no more than 64 KiB at once */
 
 bool kl_output_write(int descriptor, const void *bytes, size_t len) {
     const char *at = bytes;
     while (len) {
-        int n = _write(descriptor, at, len < PIECE ? (unsigned)len : PIECE);
+        int n = _write(descriptor, at, len < MOST ? (unsigned)len : MOST);
         if (n <= 0) return false;
         at += n;
         len -= (size_t)n;

@@ -1,10 +1,11 @@
+#include <winsock2.h> /* before windows.h */
+
 #include "net/platform/windows/disk.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <winsock2.h>
 #include <windows.h>
 
 /* Units from which a path is written with \\?\. The limit is 260, and 248 for a new folder; a temporary name
