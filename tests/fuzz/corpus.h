@@ -22,5 +22,6 @@ void corpus_journal(void);
 void corpus_recording(void);
 void corpus_files(void);
 void corpus_channel(void);
+void corpus_voice(void);
 
 #endif

@@ -361,6 +361,7 @@ int main(int argc, char **argv) {
     corpus_journal();
     corpus_files();
     corpus_channel();
+    corpus_voice();
     save_text("fuzz_hashfile", "both",
               "59 0123456789abcdef fedcba9876543210\n119 0000000000000001 0000000000000002\n");
     save_text("fuzz_hashfile", "state-only", "59 - fedcba9876543210\n119 - 0000000000000002\n");
