@@ -34,6 +34,7 @@ static struct kl_hotkeys *hotkeys(struct kl_match *m) {
         snprintf(list, sizeof m->control.hotkey_list, "%s", wanted);
         (void)kl_hotkeys_parse(keys, list, ignored, sizeof ignored); /* config.c has read it before */
     }
+    keys->push_to_talk = m->config.voice == KL_SPEAK_PUSH;
     return keys;
 }
 

@@ -67,6 +67,7 @@ static int parse_one(struct parser *p, const char *at, size_t len) {
     p->k->count++;
     bool good = kl_words_parse(&words, out->words, why, sizeof why) == 0;
     out->leaves = words.leave;
+    out->talks = words.talk;
     if (good) return 0;
     memset(p->k, 0, sizeof *p->k);
     snprintf(p->err, p->err_len, "%.*s: %s", (int)len, at, why);
@@ -139,12 +140,13 @@ uint16_t kl_hotkeys_filter(struct kl_hotkeys *k, unsigned port, uint16_t pad, ui
     for (unsigned i = 0; i < k->count; i++) {
         const struct kl_hotkey *h = &k->key[i];
         bool held = (pad >> h->hold & 1) && now_us - p->since_us[h->hold] >= KL_HOTKEYS_HOLD_US;
-        if (!held || !(fresh >> h->press & 1)) continue;
+        if (!held || !(fresh >> h->press & 1) || (h->talks && !k->push_to_talk)) continue;
+        if (p->hidden >> h->hold & 1) continue; /* the player talks, and plays on */
         if (h->leaves)
             p->leaves = h;
         else if (!*words)
             *words = h->words;
-        p->hidden |= (uint16_t)(1u << h->press);
+        p->hidden |= (uint16_t)(1u << h->press | (h->talks ? 1u << h->hold : 0));
     }
     if (p->leaves && !is_down(p->leaves, pad)) p->leaves = NULL;
     if (p->leaves && now_us - p->since_us[p->leaves->press] >= KL_HOTKEYS_LEAVE_US) {

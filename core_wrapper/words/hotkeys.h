@@ -9,6 +9,9 @@
  * "leave" ends the player's match, so both its buttons are to be held for KL_HOTKEYS_LEAVE_US: letting go of
  * one of them is a change of mind.
  *
+ * "talk" is for push to talk alone: without that its buttons are the game's. The game sees neither of both
+ * buttons while they are held.
+ *
  * Pure: time and pads come in. */
 #ifndef KLW_HOTKEYS_H
 #define KLW_HOTKEYS_H
@@ -29,17 +32,18 @@
     "select+r:panel,select+l:pause,select+x:again,select+y:next,select+r2:save,select+l2:load,select+r3:"    \
     "reset,"                                                                                                 \
     "select+l3:swap,select+a:chat,select+b:leave,select+up:say Hello!,select+down:say One moment.,"          \
-    "select+left:say Well played!,select+right:ahead"
+    "select+left:say Well played!,select+right:ahead,select+start:talk"
 
 struct kl_hotkey {
     uint8_t hold, press; /* RETRO_DEVICE_ID_JOYPAD_* */
-    bool leaves;         /* its command is "leave" */
+    bool leaves, talks;  /* its command is "leave", "talk" */
     char words[KL_HOTKEYS_WORDS];
 };
 
 struct kl_hotkeys {
     struct kl_hotkey key[KL_HOTKEYS_MAX];
     unsigned count;
+    bool push_to_talk; /* by the caller */
     struct kl_hotkeys_pad {
         uint16_t was, hidden;           /* buttons down at the last poll; those that the game does not see */
         uint64_t since_us[16];          /* each went down */

@@ -50,10 +50,24 @@ TEST_WITH(held_until_one_button_is_up, set_up, NULL) {
 }
 
 TEST(a_hot_key_for_talking) {
-    assert_int_equal(kl_hotkeys_parse(&k, "select+start:talk", err, sizeof err), 0);
+    assert_int_equal(kl_hotkeys_parse(&k, KL_HOTKEYS_DEFAULT, err, sizeof err), 0);
+    k.push_to_talk = true;
     poll(0, BIT(SELECT), 0);
-    assert_int_equal(poll(0, BIT(SELECT) | BIT(START), 400), BIT(SELECT));
+    assert_int_equal(poll(0, BIT(SELECT) | BIT(START), 400), 0);
     assert_true(kl_hotkeys_held(&k, "talk"));
+    assert_int_equal(poll(0, BIT(SELECT) | BIT(START) | BIT(UP), 5000), BIT(UP)); /* the player plays on */
+    assert_int_equal(poll(0, BIT(SELECT), 5100), 0);
+    assert_false(kl_hotkeys_held(&k, "talk"));
+    poll(0, 0, 5200);
+    assert_int_equal(poll(0, BIT(SELECT), 5300), BIT(SELECT));
+}
+
+TEST(without_push_to_talk_its_buttons_are_the_games) {
+    assert_int_equal(kl_hotkeys_parse(&k, KL_HOTKEYS_DEFAULT, err, sizeof err), 0);
+    poll(0, BIT(SELECT), 0);
+    assert_int_equal(poll(0, BIT(SELECT) | BIT(START), 400), BIT(SELECT) | BIT(START));
+    assert_false(kl_hotkeys_held(&k, "talk"));
+    assert_null(action);
 }
 
 TEST_WITH(too_soon_is_the_games, set_up, NULL) {
@@ -184,7 +198,7 @@ TEST(lists) {
         assert_int_equal(k.count, 0);
     }
     assert_int_equal(kl_hotkeys_parse(&k, KL_HOTKEYS_DEFAULT, err, sizeof err), 0);
-    assert_int_equal(k.count, 14);
+    assert_int_equal(k.count, 15);
     char name[KL_HOTKEYS_NAME];
     kl_hotkeys_name(kl_hotkeys_find(&k, "again"), "+", name);
     assert_string_equal(name, "Select+X");
