@@ -10,7 +10,7 @@
 
 #define LIBRARY       "libopus.so.0"
 #define BITS_A_SECOND 16000
-#define COPIES_BITS   21000 /* a second, with copies. libopus makes none of wide sound below 20,000 */
+#define COPIES_BITS   21500 /* a second, with copies. libopus makes none of wide speech below 21,300 */
 #define COPIES_LOSS   25    /* percent */
 #define COMPLEXITY    5
 

@@ -7,10 +7,9 @@
 #define GIVE_UP    5     /* units concealed in a row */
 #define PERCENTILE 95
 
-#define ALL      65536 /* units of `lost` */
-#define LATELY   128   /* units: 2.5 s of speech */
-#define LOSSY    (ALL / 50)
-#define LOSSLESS (ALL / 150)
+#define ALL    65536 /* of `lost` */
+#define LATELY 128   /* units: 2.5 s of speech */
+#define LOSSY  (ALL / 200)
 
 #define EARLY_US 20000 /* before the quickest packet of before: times begin anew */
 
@@ -116,7 +115,7 @@ static uint64_t due_us(const struct kl_jitter *j) {
 
 static void count(struct kl_jitter *j, bool lost) {
     j->lost += ((lost ? ALL : 0) - j->lost) / LATELY;
-    j->lossy = j->lost > (j->lossy ? LOSSLESS : LOSSY);
+    j->lossy = j->lost > LOSSY;
 }
 
 static enum kl_jitter_next play(struct kl_jitter *j, struct kl_voice *out) {

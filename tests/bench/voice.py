@@ -5,12 +5,16 @@ relay and links (tests/tools/faultproxy): its delay, what losses do to it, what 
 - Delay: of each word, from its begin in the one file to its begin in the other; medians and 95th percentiles beside the aim, one way
   and 60 ms, with jitter 80 ms.
 - Losses: one player hears the speaker behind a link with losses, another behind one without: the log-spectral distance of 20 ms of sound
-  in the one file to the same in the other, over 24 bands, where somebody speaks. Beside it that of a room without losses, and the
+  in the one file to the same in the other, over 24 bands, where somebody speaks, after the first 10 s. Beside it that of a room without losses, and the
   floor: what the same share of losses does to the same speech if each copy comes in time (voice_floor.c).
 - Cost: processor time of the voice thread beside that of its process, bytes on the wire while somebody speaks, and the lead and
   the stalls of a room with three talkers beside the same room without voice.
 
-  voice.py [delay|losses|cost]        one of them"""
+- Uplink: two players who talk behind links of 16 kB/s each way: their lead beside that of a room without voice.
+- Crowd (not by itself): 8 players who all talk for MINUTES=10, and the same without voice: how late frames are, what comes down, and
+  whether the memory of relay and players grows.
+
+  voice.py [delay|losses|cost|uplink|crowd]        one of them"""
 import array
 import cmath
 import math
@@ -32,6 +36,8 @@ GAME = os.path.join(bench.CONTENT, "shooter.nes")
 SECONDS = 15 if bench.QUICK else 60
 DELAYS = [(0, 0)] if os.environ.get("FEW") else [(0, 0), (50, 0), (50, 10), (100, 0), (100, 10)] # RTT to the relay and jitter, ms; one way between players is the RTT
 LOSSES = (5, 20)  # % on the hop to the hearer, and from it
+UPLINK_KBIT = 128 # 16 kB/s
+NOTICED = 10      # s: losses are known by then
 AIM_MS, AIM_JITTER_MS = 60, 80
 RATE, UNIT, BANDS = 48000, 960, 24
 
@@ -144,10 +150,10 @@ def lag_of(a, at, b, guess):
     return best[1]
 
 
-def distances(clean, other, guess=0):
-    """Of each loud unit. guess: the samples by which other is later."""
+def distances(clean, other, guess=0, after=0):
+    """Of each loud unit from this second on. guess: the samples by which other is later."""
     found, lag, quiet = [], None, 99
-    for at in range(0, len(clean) - 4 * UNIT, UNIT):
+    for at in range(after * RATE, len(clean) - 4 * UNIT, UNIT):
         loud = is_loud(clean, at)
         if loud and (quiet > 10 or lag is None):
             lag = lag_of(clean, at, other, guess if lag is None else lag)
@@ -174,7 +180,7 @@ def floor(loss):
 def heard_twice(tag, loss):
     """ann speaks to ben behind a link with losses, and to cem behind one without: the distances between what both hear. ben speaks too,
     and cem does not hear him; ann learns from him that packets get lost."""
-    seconds, silence = min(SECONDS, 30), os.path.join(bench.tmp, "silence.wav")
+    seconds, silence = min(SECONDS, 40), os.path.join(bench.tmp, "silence.wav")
     with wave.open(silence, "wb") as w:
         w.setparams((1, 2, RATE, 0, "NONE", ""))
     relay, at = bench.relay(tag)
@@ -187,7 +193,7 @@ def heard_twice(tag, loss):
     for p in (*(link for link, _ in links), relay):
         bench.stop(p)
     clean, other = (samples(os.path.join(bench.tmp, p.name + "-hears.wav")) for p in (room[2], room[1]))
-    return distances(clean, other, (int(since(room[2], "plays")) - int(since(room[1], "plays"))) * RATE // 1000000)
+    return distances(clean, other, (int(since(room[2], "plays")) - int(since(room[1], "plays"))) * RATE // 1000000, NOTICED)
 
 
 def losses():
@@ -246,11 +252,9 @@ def cost():
     without, with_ = room("still", 0, seconds), room("talk", 3, seconds)
     rows = []
     for name, r in (("without voice", without), ("three talkers", with_)):
-        lead = sum(t["lead_frames_avg"] for t in r["told"]) / max(1, len(r["told"]))
-        stalls, late = (sum(t[k] for t in r["told"]) for k in ("stalls", "late_frames"))
-        rows.append({"room": name, "lead_frames": lead, "stalls": stalls, "late_frames": late, "voice_share": r["voice"], "process_share": r["process"],
+        rows.append({"room": name, **figures(r["told"]), "voice_share": r["voice"], "process_share": r["process"],
                      **{f"{way}_{unit}_s": r["count"][way][k] for way in ("up", "down") for k, unit in enumerate(("datagrams", "bytes"))}})
-        bench.say(f"{name}: lead {lead:.2f} frames, {late} late frames, {stalls} stalls; the voice thread took {100 * r['voice']:.2f} % of a processor "
+        bench.say(f"{name}: lead {rows[-1]['lead_frames']:.2f} frames, {rows[-1]['late_frames']} late frames, {rows[-1]['stalls']} stalls; the voice thread took {100 * r['voice']:.2f} % of a processor "
                   f"(the process {100 * r['process']:.1f} %)")
     for way, heard in (("up", "its own voice"), ("down", "two voices")):
         datagrams, octets = ((with_["count"][way][k] - without["count"][way][k]) for k in (0, 1))
@@ -260,9 +264,87 @@ def cost():
     bench.write_csv("voice-cost", rows)
 
 
+def figures(told):
+    """Of the players of a room, from what each says at its end."""
+    return {"players": len(told), "lead_frames": sum(t["lead_frames_avg"] for t in told) / max(1, len(told)), "late_frames": sum(t["late_frames"] for t in told),
+            "stalls": sum(t["stalls"] for t in told)}
+
+
+# --- uplink ---
+
+def uplink():
+    rows, seconds = [], min(SECONDS, 30)
+    for name in ("without voice", "two talkers"):
+        tag = name.split()[0]
+        relay, at = bench.relay(tag)
+        link = bench.start(tag + "link", bench.PROXY, "--listen", "0", "--to", at, "--seed", 1, "--delay", 25, "--jitter", 2, "--rate", UPLINK_KBIT)
+        to = bench.wait_said(link, r"listening (\S+:\d+)", 5).group(1)
+        pair = [player(f"{tag}{i}", to, tag, 2, seconds, speech(f"{tag}{i}-says", seconds, i) if name != "without voice" else None) for i in range(2)]
+        ended(pair, seconds + 90)
+        for p in (link, relay):
+            bench.stop(p)
+        rows.append({"room": name, **figures([bench.last_json(p) for p in pair])})
+        bench.say(f"links of {UPLINK_KBIT // 8} kB/s, {name}: lead {rows[-1]['lead_frames']:.2f} frames, {rows[-1]['late_frames']} late frames, {rows[-1]['stalls']} stalls")
+    bench.write_csv("voice-uplink", rows)
+
+
+# --- crowd ---
+
+def long_speech(seed, seconds):
+    """A minute of it, again and again."""
+    once, path = samples(speech(f"once{seed}", 60, seed)), os.path.join(bench.tmp, f"long{seed}.wav")
+    with wave.open(path, "wb") as w:
+        w.setparams((1, 2, RATE, 0, "NONE", ""))
+        for _ in range(seconds // 60 + 1):
+            w.writeframes(once.tobytes())
+    return path
+
+
+def resident_kb(p):
+    with open(f"/proc/{p.pid}/statm") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGESIZE") // 1024
+
+
+def late_ms(path):
+    """How much longer than usual a frame takes, by the trace: the 99th and 99.9th percentile of the times between two."""
+    with open(path) as f:
+        at = [int(line.split(",")[0]) for line in f if line[:1].isdigit()]
+    gaps = sorted(b - a for a, b in zip(at[600:], at[601:]))
+    return [(gaps[int(share * len(gaps))] - gaps[len(gaps) // 2]) / 1000 for share in (0.99, 0.999)]
+
+
+def crowd():
+    rows, seconds = [], int(os.environ.get("MINUTES", 1 if bench.QUICK else 10)) * 60
+    says = [long_speech(i, seconds) for i in range(4)]
+    for name in ("without voice", "8 talkers"):
+        tag, speaks = "crowd" + name[:2].strip(), name != "without voice"
+        relay, at = bench.relay(tag)
+        tap = wire.Tap(at)
+        trace = os.path.join(bench.tmp, tag + ".csv")
+        all_ = [player(f"{tag}{i}", tap.address if i == 0 else at, tag, 8, seconds, says[i % 4] if speaks else None, *(("--trace", trace) if i == 1 else ()))
+                for i in range(8)]
+        bench.wait_said(all_[0], "playing seats=", 120)
+        time.sleep(min(60, seconds / 3))
+        first, before, begun = [resident_kb(p) for p in (relay, *all_)], tap.snapshot(), time.monotonic()
+        time.sleep(max(10, seconds - (time.monotonic() - begun) - min(60, seconds / 3) - 15))
+        last, after, wall = [resident_kb(p) for p in (relay, *all_)], tap.snapshot(), time.monotonic() - begun
+        down = sum(after[c]["down"][0] - before.get(c, {"down": (0, 0)})["down"][0] for c in after) / wall
+        ended(all_, 120)
+        tap.close()
+        bench.stop(relay)
+        p99, p999 = late_ms(trace)
+        grown = [b - a for a, b in zip(first, last)]
+        rows.append({"room": name, **figures([t for t in map(bench.last_json, all_) if t]), "late_p99_ms": p99, "late_p999_ms": p999, "down_datagrams_s": down,
+                     "relay_kb": last[0], "relay_grown_kb": grown[0], "player_kb": max(last[1:]), "player_grown_kb": max(grown[1:])})
+        r = rows[-1]
+        bench.say(f"{name}, {wall:.0f} s: {r['players']} players, lead {r['lead_frames']:.2f} frames, {r['late_frames']} late frames, {r['stalls']} stalls; frames late by {p99:.2f} ms "
+                  f"at p99, {p999:.2f} at p99.9; {down:.0f} datagrams a second to one; memory: relay {last[0]} kB, {grown[0]:+d}; a player {r['player_kb']} kB, {max(grown[1:]):+d} at most")
+    bench.write_csv("voice-crowd", rows)
+
+
 if __name__ == "__main__":
     bench.needs(bench.KEYLOCK, bench.RELAY, bench.WRAPPER, bench.PROXY, CORE, GAME, FLOOR)
     bench.begin(f"voice, commit {bench.commit()}")
-    parts = {"delay": delay, "losses": losses, "cost": cost}
-    for name in sys.argv[1:] or parts:
+    parts = {"delay": delay, "losses": losses, "cost": cost, "uplink": uplink, "crowd": crowd}
+    for name in sys.argv[1:] or [part for part in parts if part != "crowd"]:
         parts[name]()

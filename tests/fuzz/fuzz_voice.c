@@ -1,5 +1,6 @@
-/* A hostile speaker, and a relay that passes on what it likes: bodies of VOICE, sealed or not, then the jitter
- * buffer, Opus and the sum of the voices. Records: extra = what (2 bits), and for a wait 6 bits of 5 ms each.
+/* A hostile speaker, and a relay that passes on what it likes: bodies of VOICE, sealed or not, then the
+ * jitter buffer, Opus and the sum of the voices. Records: extra = what (2 bits), and for a wait 6 bits of 5 ms
+ * each.
  *
  * Without libopus the sound is left out. */
 #include "tests/fuzz/fuzz.h"
@@ -36,7 +37,7 @@ static void take(struct kl_voice *v) {
     if (has_opus) kl_speakers_packet(&speakers, v, now_us);
 }
 
-/* What the fuzzer says, sealed as a player of the room can: everything comes out as it was. */
+/* Any payload, sealed as a player of the room can, comes out as it was. */
 static void seal(struct kl_voice *v, uint32_t counter) {
     struct kl_voice was = *v;
     if (!kl_voice_seal(key, &counter, v)) return;

@@ -159,7 +159,7 @@ TEST(where_packets_get_lost_their_copies_are_waited_for) {
     assert_int_equal(s.played, 180);
     assert_int_equal(s.lost, 20);
     assert_int_equal(s.gaps, 0);
-    tell(&j, 400, 400, 20 * BEGIN, at_once);
+    tell(&j, 400, 600, 20 * BEGIN, at_once);
     assert_false(j.lossy);
 }
 
