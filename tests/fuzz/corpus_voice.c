@@ -1,5 +1,5 @@
-/* corpus_voice.c - the seed corpus of fuzz_voice: speech of two players, with losses, an end, and 40 ms at once.
- * Part of make_corpus. */
+/* corpus_voice.c - the seed corpus of fuzz_voice: speech of two players, with losses, an end, and 40 ms
+ * at once. Part of make_corpus. */
 #include "tests/fuzz/corpus.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* A hostile speaker, and a relay that passes on what it likes: bodies of VOICE, sealed or not, then the
- * jitter buffer, Opus and the sum of the voices. Records: extra = what (2 bits), and for a wait 6 bits of 5 ms
- * each.
+ * jitter buffer, Opus and the sum of the voices. Records: extra = what (2 bits), and for a wait 6 bits of
+ * 5 ms each.
  *
  * Without libopus the sound is left out. */
 #include "tests/fuzz/fuzz.h"
