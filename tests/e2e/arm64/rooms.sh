@@ -5,16 +5,16 @@
 # It builds what it runs, and fetches Debian's arm64 packages once (190 MB).
 #   FRAMES=N  frames of each pair, and of a match with a late machine, in place of its own number
 #   WAYS='nestopia gambatte'  the cores of such matches (gambatte), side by side: two emulated machines play in each
-#   PARTS='pairs way ahead probe'  only these
+#   PARTS='pairs way ahead probe voice'  only these
 # instead: nothing
 # runs: emulated, all, 130 s: PARTS='pairs probe'
-# runs: emulated, all, 110 s: PARTS='way ahead'
+# runs: emulated, all, 130 s: PARTS='way ahead voice'
 # limit: 1200
 . "$(dirname "$0")/../lib.sh"
 . tests/e2e/lib_arm64.sh
 
 WAYS=${WAYS:-gambatte}
-PARTS=${PARTS:-pairs way ahead probe}
+PARTS=${PARTS:-pairs way ahead probe voice}
 needs "$keylock" "$relay_program" "$wrapper" "$proxy" "$content/shooter.nes"
 arm64_builds
 emulated keylock-arm64 "$arm64/keylock"
@@ -72,6 +72,27 @@ probe() {
     probed gambatte pads.gb
     probed mgba pads.gba
     probed mednafen_wswan pads.ws
+}
+
+# --- voice --------------------------------------------------------------------------------------------------------
+
+# Files in place of devices; the emulated machine needs some time for Opus and for the echo's filter.
+voice() {
+    on_both gambatte || { skip "arm64/voice: gambatte is not installed"; return; }
+    ldconfig -p | grep -q libopus.so.0 || { skip "arm64/voice: libopus0 is not installed"; return; }
+    . tests/e2e/lib_pulse.sh
+    local seed=1 who
+    for who in here arm64; do
+        python3 $speech make "$tmp/$who-says.wav" 20 $seed
+        machine $who voice-$who gambatte "$content/pads.gb" --room voice --frames 900 --input random:$((seed++)) --speed real --voice on \
+            --voice-in "$tmp/$who-says.wav" --voice-out "$tmp/$who-hears.wav"
+    done
+    for who in here arm64; do
+        ends_well arm64/voice voice-$who 90
+        check "arm64/voice/$who-hears" "$(loud "$tmp/$who-hears.wav") s of speech came, and at least 2 are expected" \
+            test "$(loud "$tmp/$who-hears.wav")" -ge 2
+    done
+    equal arm64/voice voice-here voice-arm64
 }
 
 way() { ways $WAYS; }
