@@ -63,7 +63,7 @@ $(OUT)/obj/test/%.o: %.c
 unit: $(UNIT) cores ## unit tests alone
 	$(Q)$(RUN) $(UNIT)
 
-$(OUT)/tests/sim$(EXE): $(call obj,$(wildcard tests/sim/*.c) $(ENGINE) net/session/command_words.c core_wrapper/frame/pace.c $(patsubst %,net/platform/$(SYSTEM)/%.c,clock standard)) $(OUT)/libtests.a
+$(OUT)/tests/sim$(EXE): $(call obj,$(wildcard tests/sim/*.c) $(ENGINE) net/session/command_words.c core_wrapper/frame/pace.c $(if $(filter windows,$(SYSTEM)),$(PLATFORM),net/platform/posix/clock.c net/platform/posix/standard.c)) $(OUT)/libtests.a
 	$(link) -lm $(SYSTEM_LIBS)
 $(OUT)/tests/rooms$(EXE): $(call obj,$(wildcard tests/rooms/*.c)) $(OUT)/libtests.a $(OUT)/libkeylock.a
 	$(link) $(LIBS) -lm -Wl,--wrap=kl_file_append,--wrap=kl_file_open,--wrap=kl_slab_take,--wrap=kl_wall_us,--wrap=kl_now_us,--wrap=kl_wait_for,--wrap=kl_redis_open,--wrap=kl_redis_close,--wrap=kl_redis_add,--wrap=kl_redis_next,--wrap=kl_redis_part
