@@ -136,16 +136,6 @@ static void put(struct kl_options *o, struct kl_option *p, const char *value) {
     o->version++;
 }
 
-static void put_pending(struct kl_options *o) {
-    for (unsigned i = 0; i < o->pending_count; i++) {
-        char *equals = strchr(o->pending[i], '=');
-        *equals = '\0';
-        struct kl_option *p = find(o, o->pending[i]);
-        *equals = '=';
-        if (p && offers(p, equals + 1)) put(o, p, equals + 1);
-    }
-}
-
 bool kl_options_declare(struct kl_options *o, unsigned cmd, const void *data) {
     struct kl_options fresh = {0};
     if (!data || !declare_any(&fresh, cmd, data)) return false;
@@ -157,7 +147,13 @@ bool kl_options_declare(struct kl_options *o, unsigned cmd, const void *data) {
     o->at = fresh.at;
     o->count = fresh.count;
     o->version++;
-    put_pending(o);
+    for (unsigned i = 0; i < o->pending_count; i++) {
+        char *equals = strchr(o->pending[i], '=');
+        *equals = '\0';
+        struct kl_option *p = find(o, o->pending[i]);
+        *equals = '=';
+        if (p && offers(p, equals + 1)) put(o, p, equals + 1);
+    }
     return true;
 }
 

@@ -73,11 +73,6 @@ static bool take(struct kl_core_only_at *a, const void *data, struct retro_memor
 
 /* --- noting --- */
 
-static void withdraw(struct kl_core_only *o, unsigned cmd) {
-    for (unsigned i = 0; i < o->count; i++)
-        if (kind_of(o->at[i].cmd) == kind_of(cmd)) o->at[i].in_force = false;
-}
-
 /* The place of a new one: behind the others, or that of the oldest that is not in force. */
 static struct kl_core_only_at *place(struct kl_core_only *o) {
     unsigned i = 0;
@@ -95,7 +90,8 @@ void kl_core_only_note(struct kl_core_only *o, unsigned cmd, const char *name, c
     memset(&a, 0, sizeof a); /* compared as bytes below */
     a.cmd = cmd;
     a.name = name;
-    withdraw(o, cmd);
+    for (unsigned i = 0; i < o->count; i++)
+        if (kind_of(o->at[i].cmd) == kind_of(cmd)) o->at[i].in_force = false;
     if (!take(&a, data, map)) return;
     for (unsigned i = 0; i < o->count; i++) {
         struct kl_core_only_at *b = &o->at[i];

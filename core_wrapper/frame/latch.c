@@ -143,18 +143,17 @@ void kl_latch_key(struct kl_latch *l, bool down, unsigned code, uint32_t charact
     kl_keys_add(&l->keys, &key);
 }
 
-static void take_keys(struct kl_latch *l, struct kl_input *in) {
-    kl_keys_take(&l->keys, in);
-    for (unsigned i = 0; i < in->key_count; i++)
-        kl_key_put(&l->said, in->key[i].code, in->key[i].down);
-}
-
 void kl_latch_sample(struct kl_latch *l, struct kl_input *out, unsigned seats) {
     for (unsigned i = 0; i < seats; i++) {
         out[i] = l->has_pending ? l->pending[i] : l->now[i];
         if (!l->has_pending) kl_input_repeat(&out[i]);
     }
-    if (seats) take_keys(l, &out[0]);
+    if (seats) {
+        struct kl_input *in = &out[0];
+        kl_keys_take(&l->keys, in);
+        for (unsigned i = 0; i < in->key_count; i++)
+            kl_key_put(&l->said, in->key[i].code, in->key[i].down);
+    }
     l->has_pending = false;
 }
 

@@ -6,10 +6,6 @@
 
 #define SIDE_MAX 8192u
 
-size_t kl_picture_pixel_bytes(enum retro_pixel_format format) {
-    return kl_canvas_pixel_bytes(format);
-}
-
 static bool grow(uint8_t **buffer, size_t *cap, size_t bytes) {
     if (bytes <= *cap) return true;
     uint8_t *more = realloc(*buffer, bytes);
@@ -115,7 +111,7 @@ void kl_picture_take(struct kl_picture *p, const void *data, unsigned width, uns
 
 uint64_t kl_picture_hash(enum retro_pixel_format format, const void *data, unsigned width, unsigned height,
                          size_t pitch) {
-    size_t line = width * kl_picture_pixel_bytes(format);
+    size_t line = width * kl_canvas_pixel_bytes(format);
     uint64_t h = 0;
     for (unsigned y = 0; y < height; y++)
         h = XXH3_64bits_withSeed((const uint8_t *)data + y * pitch, line, h);

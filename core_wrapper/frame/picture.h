@@ -49,7 +49,5 @@ uint64_t kl_picture_hash(enum retro_pixel_format format, const void *data, unsig
                          size_t pitch);
 /* Shows the last picture again. If it must be drawn over and was not kept, it is black. */
 void kl_picture_repeat(struct kl_picture *p, retro_video_refresh_t front);
-/* Bytes of one pixel. */
-size_t kl_picture_pixel_bytes(enum retro_pixel_format format);
 
 #endif

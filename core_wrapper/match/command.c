@@ -15,7 +15,8 @@
 #define SHOWN_MS    4000
 #define NEWS_FRAMES 600
 
-const struct kl_member *kl_command_member(struct kl_match *m, unsigned client) {
+/* The client's entry in the roster, borrowed from it; NULL if there is none. */
+static const struct kl_member *member_of(struct kl_match *m, unsigned client) {
     const struct kl_roster *r = &m->status.roster;
     for (unsigned i = 0; i < r->count && i < KL_MAX_CLIENTS; i++)
         if (r->member[i].client == client) return &r->member[i];
@@ -26,9 +27,10 @@ struct kl_name_shown kl_command_shown(struct kl_match *m, const struct kl_member
     return kl_name_shown(member->name, kl_command_played(m, member->seats));
 }
 
-struct kl_name_shown kl_command_name(struct kl_match *m, unsigned client) {
+/* A client of the roster as shown to people; "relay" for KL_RELAY_CLIENT. */
+static struct kl_name_shown name_of(struct kl_match *m, unsigned client) {
     struct kl_name_shown name = {"relay"};
-    const struct kl_member *member = kl_command_member(m, client);
+    const struct kl_member *member = member_of(m, client);
     if (client == KL_RELAY_CLIENT) return name;
     if (!member) snprintf(name.text, sizeof name.text, "client %u", client % 1000);
     return member ? kl_command_shown(m, member) : name;
@@ -45,7 +47,7 @@ tell(struct kl_match *m, const struct kl_core_run *r, const struct kl_command *c
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
     if (r->how != KL_RUN_NEW) return;
-    const struct kl_name_shown name = kl_command_name(m, c->client);
+    const struct kl_name_shown name = name_of(m, c->client);
     const char *who = name.text;
     char line[KLW_TEXT_MAX + KL_NAME_SHOWN + 2];
     bool old = m->play.pace.mode == KL_PACE_FLAT_OUT && m->play.pace.behind > NEWS_FRAMES;

@@ -26,6 +26,8 @@ int kl_command_fit(struct kl_match *m, struct kl_words *w, char *answer, size_t 
 /* The caller's ways to try the last room once more, and to leave the room; false if there is nothing to try
  * or to leave. The word "again" does the first outside of a match. */
 void kl_command_on(struct kl_match *m, bool (*again)(struct kl_match *), bool (*leave)(struct kl_match *));
+/* True in a game: a line of chat may be typed. */
+bool kl_command_may_chat(struct kl_match *m);
 /* A game begins: forgets all commands given before. */
 void kl_command_give_begin(struct kl_match *m);
 
@@ -44,12 +46,8 @@ int kl_command_pad(struct kl_match *m, unsigned port);
 uint8_t kl_command_pads(struct kl_match *m, uint8_t played);
 /* The other way round. */
 uint8_t kl_command_played(struct kl_match *m, uint8_t pads);
-/* The client's entry in the roster, borrowed from it; NULL if there is none. */
-const struct kl_member *kl_command_member(struct kl_match *m, unsigned client);
 /* "ann (1)": a member of the roster, as shown to people. */
 struct kl_name_shown kl_command_shown(struct kl_match *m, const struct kl_member *member);
-/* The same for a client of the roster; "relay" for KL_RELAY_CLIENT. */
-struct kl_name_shown kl_command_name(struct kl_match *m, unsigned client);
 
 /* Frame 0 is next: no swaps, an empty slot, the room's parameters as they were made. */
 void kl_command_begin(struct kl_match *m);

@@ -4,7 +4,6 @@
 
 #include "core_wrapper/match/command.h"
 #include "net/session/command_words.h"
-#include "core_wrapper/match/control.h"
 #include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/match/slot.h"
 #include "core_wrapper/match/talking.h"
@@ -284,6 +283,17 @@ static int try_again(struct kl_match *m, char *answer, size_t cap) {
     return 0;
 }
 
+bool kl_command_may_chat(struct kl_match *m) {
+    return m->emu.phase == KL_PHASE_PLAYING && m->link && !m->emu.runner;
+}
+
+static int open_chat(struct kl_match *m, char *answer, size_t cap) {
+    if (!kl_command_may_chat(m)) return refuse(answer, cap, "the game has not begun");
+    kl_chat_open(&m->control.chat);
+    snprintf(answer, cap, "type a line");
+    return 0;
+}
+
 static bool is_for_now(struct kl_match *m, uint8_t kind) {
     bool open =
         m->emu.phase == KL_PHASE_WAITING || m->emu.phase == KL_PHASE_FREE || m->emu.phase == KL_PHASE_READY;
@@ -306,7 +316,7 @@ int kl_command_do(struct kl_match *m, const char *words, char *answer, size_t ca
     if (w.volume) return volume(m, &w, answer, cap);
     if (w.talk) return kl_talking_key(m, answer, cap);
     if (w.queue) return tell_queue(m, answer, cap);
-    if (w.chat) return kl_control_chat(m, answer, cap);
+    if (w.chat) return open_chat(m, answer, cap);
     if (w.leave) return leave(m, answer, cap);
     if (w.again && m->emu.phase != KL_PHASE_PLAYING) return try_again(m, answer, cap);
     if (!m->link || !is_for_now(m, w.order.kind))

@@ -53,31 +53,20 @@ unsigned kl_control_leave_s(struct kl_match *m) {
 
 /* --- chat --- */
 
-static bool may_chat(struct kl_match *m) {
-    return m->emu.phase == KL_PHASE_PLAYING && m->link && !m->emu.runner;
-}
-
-int kl_control_chat(struct kl_match *m, char *answer, size_t cap) {
-    bool may = may_chat(m);
-    if (may) kl_chat_open(&m->control.chat);
-    snprintf(answer, cap, "%s", may ? "type a line" : "the game has not begun");
-    return may ? 0 : -1;
-}
-
 const char *kl_control_chat_line(struct kl_match *m) {
-    if (!may_chat(m)) kl_chat_close(&m->control.chat);
+    if (!kl_command_may_chat(m)) kl_chat_close(&m->control.chat);
     return m->control.chat.open ? m->control.chat.text : NULL;
 }
 
 /* A core with a keyboard of its own has every key but those of an open line. */
 bool kl_control_typed(struct kl_match *m, bool down, unsigned code, uint32_t character) {
     char words[KL_WORDS_MAX];
-    bool opens = down && code == RETROK_BACKQUOTE && !m->emu.told.key_event && may_chat(m);
+    bool opens = down && code == RETROK_BACKQUOTE && !m->emu.told.key_event && kl_command_may_chat(m);
     if (!m->control.chat.open && opens) {
         kl_chat_open(&m->control.chat);
         return true;
     }
-    if (!may_chat(m)) kl_chat_close(&m->control.chat);
+    if (!kl_command_may_chat(m)) kl_chat_close(&m->control.chat);
     enum kl_chat_key key = kl_chat_key(&m->control.chat, down, code, character);
     if (key == KL_CHAT_PASSED) return false;
     m->control.pads_rest = true;
@@ -178,12 +167,6 @@ static void show_here(struct kl_match *m, unsigned i, bool on) {
         (void)kl_config_set(&m->config, o->setting, m->control.menu.own[i], ignored, sizeof ignored);
 }
 
-/* They are nobody else's: at once. */
-static void follow_screen(struct kl_match *m) {
-    for (unsigned i = 0; i < kl_own_count(); i++)
-        if (kl_own_option(i)->here && turned(m, i)) show_here(m, i, !is_neutral(m, i));
-}
-
 /* Gives a changed menu option to the room, because the game is everybody's. One option a call; true: there
  * may be more. */
 static bool give_option(struct kl_match *m) {
@@ -209,7 +192,9 @@ static void look_at_menu(struct kl_match *m, uint64_t now_us) {
     if (++m->control.menu.calls % LOOK_EVERY == 0) note_turned(m);
     if (m->control.menu.turned) {
         m->control.menu.turned = false;
-        follow_screen(m);
+        /* They are nobody else's: at once. */
+        for (unsigned i = 0; i < kl_own_count(); i++)
+            if (kl_own_option(i)->here && turned(m, i)) show_here(m, i, !is_neutral(m, i));
         if (m->emu.phase == KL_PHASE_FREE) m->emu.options.updated = true; /* the core asks for them anew */
         m->control.menu.turned_us = now_us;
         m->control.menu.given = false;

@@ -37,8 +37,6 @@ void kl_control_end(struct kl_match *m);
 /* A key of the frontend's keyboard. True if it is for chat (chat.h), and not for the game. The key below Esc
  * opens a line, as RetroArch's own netplay chat does; `chat` is the same as a command. */
 bool kl_control_typed(struct kl_match *m, bool down, unsigned code, uint32_t character);
-/* Opens a line of chat. Returns 0, or -1 with the reason in answer. */
-int kl_control_chat(struct kl_match *m, char *answer, size_t cap);
 /* The open line of chat, as typed so far; NULL: none is open. */
 const char *kl_control_chat_line(struct kl_match *m);
 

@@ -122,22 +122,19 @@ static void begin_there(struct kl_match *m, uint32_t rate) {
                     shots->got.offer.keyframe);
 }
 
-/* The relay has lost our frames from back.keyframe on: the match goes on there. */
-static void go_on_at(struct kl_match *m) {
-    struct kl_snapshots *shots = &m->snapshots;
-    uint32_t rate = kl_world_time(m->emu.world).fps_uhz;
-    if (rate == shots->back.rate) rate = 0;
-    m->play.next_frame = shots->back.keyframe;
-    if (rate) kl_pace_rate(&m->play.pace, 1e12 / rate);
-    kl_participant_begun(kl_link_hold(m->link), shots->back.keyframe, rate);
-    kl_link_release(m->link);
-}
-
 static void say_healed(struct kl_match *m) {
     struct kl_snapshots *shots = &m->snapshots;
     m->emu.quiet = false;
     kl_outside_tell(&m->emu);
-    if (shots->back.lost && shots->back.how != KL_HEALED_NOT) go_on_at(m);
+    if (shots->back.lost && shots->back.how != KL_HEALED_NOT) {
+        /* The relay has lost our frames from back.keyframe on: the match goes on there. */
+        uint32_t rate = kl_world_time(m->emu.world).fps_uhz;
+        if (rate == shots->back.rate) rate = 0;
+        m->play.next_frame = shots->back.keyframe;
+        if (rate) kl_pace_rate(&m->play.pace, 1e12 / rate);
+        kl_participant_begun(kl_link_hold(m->link), shots->back.keyframe, rate);
+        kl_link_release(m->link);
+    }
     kl_snapshot_say_healed(m, (struct kl_healed){shots->back.keyframe, shots->back.end, shots->back.how});
     shots->back.running = false;
 }

@@ -142,13 +142,6 @@ static int open_core(struct kl_match *m, char *err, size_t err_len) {
     return 0;
 }
 
-/* The frontend has told a system folder only now, and there is a configuration in it that nobody has read. */
-static bool is_news(struct kl_match *m, const char *system_dir) {
-    char path[4096 + 16];
-    snprintf(path, sizeof path, "%s/%s", system_dir, KL_CONFIG_FILE);
-    return *system_dir && strcmp(system_dir, m->front.system_dir) != 0 && kl_file_readable(path);
-}
-
 int kl_open_core_settings(struct kl_match *m, struct kl_config *out, char *err, size_t err_len) {
     if (kl_config_read(out, m->front.system_dir, err, err_len) != 0) return -1;
     return kl_wish_apply(&m->wish, out, err, err_len);
@@ -159,7 +152,12 @@ void kl_open_core(struct kl_match *m, bool final) {
     kl_open_core_folder(m, RETRO_ENVIRONMENT_GET_SYSTEM_DIRECTORY, system_dir, sizeof system_dir);
     /* a program that only asks for our name has no interface; the frontend that loads us may have one */
     bool lockable = m->state != KL_MATCH_NONE && may_lock(m);
-    bool news = is_news(m, system_dir) || kl_wish_new(&m->wish) || (m->state == KL_MATCH_BARE && lockable);
+    /* The frontend has told a system folder only now, and there is a configuration in it that nobody has
+     * read. */
+    char path[4096 + 16];
+    snprintf(path, sizeof path, "%s/%s", system_dir, KL_CONFIG_FILE);
+    bool news = (*system_dir && strcmp(system_dir, m->front.system_dir) != 0 && kl_file_readable(path)) ||
+                kl_wish_new(&m->wish) || (m->state == KL_MATCH_BARE && lockable);
     bool stands = m->emu.core.initialised || !news;
     if (m->state != KL_MATCH_NONE && stands) return;
     if (m->state != KL_MATCH_NONE) kl_core_close(&m->emu.core);

@@ -161,17 +161,6 @@ static void follow_phase(struct kl_match *m, uint64_t now_us) {
     }
 }
 
-/* Follows the time of the present state, by a number that changes with the state. */
-static void follow_state(struct kl_match *m, uint64_t now_us) {
-    const struct kl_panel *p = &m->overlay.panel;
-    unsigned state = p->stage * 8u + (p->paused ? 1 : p->stalled ? 2 : p->absent ? 3 : 0);
-    if (state != m->overlay.state || !m->overlay.since_us) m->overlay.since_us = now_us;
-    m->overlay.state = state;
-    /* the silence has begun before it was taken for a loss */
-    m->overlay.panel.state_us =
-        now_us - (p->stage == KL_PANEL_RETURNING ? m->status.lost_us : m->overlay.since_us);
-}
-
 static void fill(struct kl_match *m, uint64_t now_us) {
     struct kl_panel *p = &m->overlay.panel;
     bool paused = p->paused;
@@ -189,7 +178,13 @@ static void fill(struct kl_match *m, uint64_t now_us) {
     p->checks = kl_checks_checking(m, &p->check_disk, &p->check_percent);
     follow_phase(m, now_us);
     p->begun = p->begun || p->stage == KL_PANEL_PLAYING;
-    follow_state(m, now_us);
+    /* Follows the time of the present state, by a number that changes with the state. */
+    unsigned state = p->stage * 8u + (p->paused ? 1 : p->stalled ? 2 : p->absent ? 3 : 0);
+    if (state != m->overlay.state || !m->overlay.since_us) m->overlay.since_us = now_us;
+    m->overlay.state = state;
+    /* the silence has begun before it was taken for a loss */
+    m->overlay.panel.state_us =
+        now_us - (p->stage == KL_PANEL_RETURNING ? m->status.lost_us : m->overlay.since_us);
 }
 
 void kl_overlay_ask(struct kl_match *m, const char *line) {
@@ -297,15 +292,6 @@ static void tell_lost(struct kl_match *m, const struct kl_member *member) {
         lost ? m->overlay.lost | 1u << member->client : m->overlay.lost & ~(1u << member->client);
 }
 
-static void follow_away(struct kl_match *m, uint64_t now_us) {
-    bool playing = m->status.phase == KL_PARTICIPANT_PLAYING;
-    uint8_t changed = kl_away_turn(&m->overlay.away, playing ? m->status.lock.away : 0, now_us);
-    for (unsigned s = 0; playing && s < KL_MAX_SEATS; s++)
-        if (changed >> s & 1) tell_away(m, s);
-    for (unsigned i = 0; i < m->status.roster.count && i < KL_MAX_CLIENTS; i++)
-        tell_lost(m, &m->status.roster.member[i]);
-}
-
 /* --- drawing --- */
 
 static int paint_line(const struct kl_canvas *c, int bottom, const struct kl_screen_line *l) {
@@ -386,7 +372,12 @@ void kl_overlay_turn(struct kl_match *m, uint64_t now_us) {
         count_second(m, now_us);
     }
     follow_backlog(m, now_us);
-    follow_away(m, now_us);
+    bool playing = m->status.phase == KL_PARTICIPANT_PLAYING;
+    uint8_t changed = kl_away_turn(&m->overlay.away, playing ? m->status.lock.away : 0, now_us);
+    for (unsigned s = 0; playing && s < KL_MAX_SEATS; s++)
+        if (changed >> s & 1) tell_away(m, s);
+    for (unsigned i = 0; i < m->status.roster.count && i < KL_MAX_CLIENTS; i++)
+        tell_lost(m, &m->status.roster.member[i]);
     fill(m, now_us);
     tell_state(m, now_us);
     if (!tell_leave(m)) tell_chat(m);

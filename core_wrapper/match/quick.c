@@ -97,20 +97,16 @@ static enum kl_quick_news look(struct kl_quick *q) {
     return KL_QUICK_FAILED;
 }
 
-/* False: kl_quick_look() has not been called since a room was found. */
-static bool is_to_look(struct kl_quick *q) {
-    kl_mutex_lock(&q->asker.mutex);
-    memcpy(q->ours, q->mine, sizeof q->ours);
-    memcpy(q->not, q->barred, sizeof q->not );
-    bool looks = !q->resting;
-    kl_mutex_unlock(&q->asker.mutex);
-    return looks;
-}
-
 static void run(void *arg) {
     struct kl_quick *q = arg;
     while (!q->asker.leaving) {
-        if (!is_to_look(q)) {
+        /* After a room was found, this rests until the next kl_quick_look(). */
+        kl_mutex_lock(&q->asker.mutex);
+        memcpy(q->ours, q->mine, sizeof q->ours);
+        memcpy(q->not, q->barred, sizeof q->not );
+        bool looks = !q->resting;
+        kl_mutex_unlock(&q->asker.mutex);
+        if (!looks) {
             kl_asker_rest(&q->asker, KL_WAIT_FOREVER);
             continue;
         }

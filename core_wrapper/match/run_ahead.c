@@ -270,17 +270,6 @@ static uint16_t goal(struct kl_match *m, uint16_t lag) {
     return kl_ahead_fits(&work, most, a->plan.frames);
 }
 
-/* Once a player: in the log. */
-static void note_liars(struct kl_match *m) {
-    struct kl_run_ahead *a = of(m);
-    for (unsigned port = 0; port < KL_MAX_SEATS; port++) {
-        if (!a->plan.distrust[port] || a->liars >> port & 1) continue;
-        a->liars |= (uint8_t)(1u << port);
-        kl_frontend_log(&m->front, "samples that came straight for port %u are not the room's: put aside",
-                        port + 1);
-    }
-}
-
 /* Plans a call. The keyframe to go back to first, or KL_AHEAD_NOWHERE. */
 static uint32_t plan_call(struct kl_match *m, uint32_t due, uint64_t now_us) {
     struct kl_run_ahead *a = of(m);
@@ -292,7 +281,13 @@ static uint32_t plan_call(struct kl_match *m, uint32_t due, uint64_t now_us) {
     uint32_t back = kl_ahead_hear(&a->plan, c, a->run.plays);
     kl_ahead_call(&a->plan, c, &call);
     kl_link_release(m->link);
-    note_liars(m);
+    /* Once a player: in the log. */
+    for (unsigned port = 0; port < KL_MAX_SEATS; port++) {
+        if (!a->plan.distrust[port] || a->liars >> port & 1) continue;
+        a->liars |= (uint8_t)(1u << port);
+        kl_frontend_log(&m->front, "samples that came straight for port %u are not the room's: put aside",
+                        port + 1);
+    }
     a->lag = lag;
     a->idle = lag > 0 && call.goal == 0 && a->plan.frames == 0;
     return back;
@@ -309,14 +304,6 @@ static bool go_back(struct kl_match *m, uint32_t frame) {
     return good;
 }
 
-/* The time at which a call stops running frames again, so that the true core and the next sample come in
- * time. */
-static uint64_t stop_us(struct kl_match *m, uint64_t now_us) {
-    double rest_us = REST_SHARE * m->play.pace.interval_us - kl_cost_us(&m->play.cost);
-    if (!m->status.welcome.params.clocked || rest_us < 0) rest_us = m->play.pace.interval_us;
-    return now_us + (uint64_t)rest_us;
-}
-
 static void note_replay(struct kl_run_ahead *a, uint32_t replayed, uint64_t took_us) {
     uint64_t bin = took_us / 100;
     a->again += (replayed - a->again) * AGAIN_GAIN;
@@ -329,7 +316,11 @@ static void note_replay(struct kl_run_ahead *a, uint32_t replayed, uint64_t took
 /* Runs up to the planned frame, as far as time allows. False: the shown core cannot go on. */
 static bool run_to_want(struct kl_match *m, uint64_t now_us) {
     struct kl_run_ahead *a = of(m);
-    uint64_t until_us = stop_us(m, now_us), again_us = kl_now_us();
+    /* The time at which a call stops running frames again, so that the true core and the next sample come in
+     * time. */
+    double rest_us = REST_SHARE * m->play.pace.interval_us - kl_cost_us(&m->play.cost);
+    if (!m->status.welcome.params.clocked || rest_us < 0) rest_us = m->play.pace.interval_us;
+    uint64_t until_us = now_us + (uint64_t)rest_us, again_us = kl_now_us();
     uint32_t first = a->plan.at, replayed = 0;
     bool good = true;
     while (good && a->plan.at < a->plan.want && (a->plan.at == first || kl_now_us() < until_us)) {
@@ -398,33 +389,21 @@ int kl_run_ahead_turn(struct kl_match *m, uint32_t due, uint64_t now_us) {
 
 /* --- beside the true core --- */
 
-static void note_parts(struct kl_match *m) {
-    struct kl_run_ahead *a = of(m);
-    a->parted = a->parts_now ? a->parted + 2 : a->parted - (a->parted > 0);
-    a->anew = a->anew || a->parts_now;
-    a->parts_now = false;
-    if (a->parted >= PARTS_MOST && is_auto(m))
-        kl_run_ahead_give_up(m, "this core's states do not hold all of it");
-}
-
 void kl_run_ahead_marked(struct kl_match *m, uint32_t frame, const struct kl_statehash *true_hash) {
     struct kl_run_ahead *a = of(m);
     unsigned i = frame % KL_RUN_AHEAD_SEEN;
     if (!a->shown.open || !m->config.ahead || !may_run(m)) return;
     bool known = a->plan.on && a->plan.confirmed >= frame && a->seen[i].frame == frame && a->seen[i].has_ram;
     if (known && true_hash->has_ram && a->seen[i].ram != true_hash->ram) a->parts_now = true;
-    if (a->plan.on) note_parts(m);
+    if (a->plan.on) {
+        a->parted = a->parts_now ? a->parted + 2 : a->parted - (a->parted > 0);
+        a->anew = a->anew || a->parts_now;
+        a->parts_now = false;
+        if (a->parted >= PARTS_MOST && is_auto(m))
+            kl_run_ahead_give_up(m, "this core's states do not hold all of it");
+    }
     if (!a->shown.open || (a->plan.on && !a->anew) || (!a->plan.on && !may_fit(m))) return;
     begin(m, frame, &m->play.buffer);
-}
-
-static void note_wrong(struct kl_match *m, bool wrong) {
-    struct kl_run_ahead *a = of(m);
-    unsigned before = a->doubt.fewer;
-    kl_ahead_doubt_see(&a->doubt, wrong, kl_now_us());
-    if (is_auto(m) && a->doubt.fewer != before)
-        kl_frontend_log(&m->front, "guesses are %s wrong: %u frames fewer are guessed",
-                        a->doubt.fewer > before ? "often" : "seldom", a->doubt.fewer);
 }
 
 void kl_run_ahead_compare(struct kl_match *m, uint32_t frame, bool drawn) {
@@ -434,7 +413,12 @@ void kl_run_ahead_compare(struct kl_match *m, uint32_t frame, bool drawn) {
     bool same = a->seen[i].picture == m->play.chain.last;
     a->sum.compared++;
     a->sum.wrong += !same;
-    note_wrong(m, !same);
+    bool wrong = !same;
+    unsigned before = a->doubt.fewer;
+    kl_ahead_doubt_see(&a->doubt, wrong, kl_now_us());
+    if (is_auto(m) && a->doubt.fewer != before)
+        kl_frontend_log(&m->front, "guesses are %s wrong: %u frames fewer are guessed",
+                        a->doubt.fewer > before ? "often" : "seldom", a->doubt.fewer);
     if (!same && !a->seen[i].again && a->plan.confirmed > frame) a->parts_now = true;
 }
 

@@ -69,17 +69,6 @@ static void say_state(struct kl_match *m) {
     kl_link_release(m->link);
 }
 
-static void unpacked(struct kl_match *m) {
-    struct kl_snapshots *shots = &m->snapshots;
-    free(shots->got.bytes);
-    shots->got.bytes = shots->job.out;
-    shots->got.len = shots->job.out_len;
-    shots->got.offer = shots->job.offer;
-    if (!shots->got.bytes)
-        kl_snapshot_say_healed(
-            m, (struct kl_healed){.keyframe = shots->job.offer.keyframe, .how = KL_HEALED_NOT});
-}
-
 /* wait: however long it takes. */
 static void end_job(struct kl_match *m, bool wait) {
     struct kl_snapshots *shots = &m->snapshots;
@@ -95,7 +84,15 @@ static void end_job(struct kl_match *m, bool wait) {
     } else if (kind == KL_JOB_PACK) {
         free(shots->job.out);
     }
-    if (kind == KL_JOB_UNPACK) unpacked(m);
+    if (kind == KL_JOB_UNPACK) {
+        free(shots->got.bytes);
+        shots->got.bytes = shots->job.out;
+        shots->got.len = shots->job.out_len;
+        shots->got.offer = shots->job.offer;
+        if (!shots->got.bytes)
+            kl_snapshot_say_healed(
+                m, (struct kl_healed){.keyframe = shots->job.offer.keyframe, .how = KL_HEALED_NOT});
+    }
     free(shots->job.freed);
     shots->job.freed = NULL;
 }
@@ -199,17 +196,6 @@ void kl_snapshot_forget_own(struct kl_match *m) {
 
 /* --- a turn --- */
 
-/* Others may have been asked since we took the same as the relay has: then it is given whole. */
-static void start_packing(struct kl_match *m) {
-    struct kl_snapshots *shots = &m->snapshots;
-    bool same = shots->ask.based && shots->before.bytes && shots->ask.base == shots->before.frame &&
-                memcmp(shots->ask.hash, shots->before.hash, sizeof shots->ask.hash) == 0;
-    shots->own.asked = false;
-    shots->job.base = same ? shots->before.bytes : NULL;
-    shots->job.base_len = shots->before.len;
-    start_job(m, KL_JOB_PACK, shots->own.bytes, shots->own.len);
-}
-
 static void start_next(struct kl_match *m) {
     struct kl_snapshots *shots = &m->snapshots;
     struct kl_participant *participant = kl_link_hold(m->link);
@@ -226,7 +212,13 @@ static void start_next(struct kl_match *m) {
         else
             say_state(m);
     } else if (shots->own.asked) {
-        start_packing(m);
+        /* Others may have been asked since we took the same as the relay has: then it is given whole. */
+        bool same = shots->ask.based && shots->before.bytes && shots->ask.base == shots->before.frame &&
+                    memcmp(shots->ask.hash, shots->before.hash, sizeof shots->ask.hash) == 0;
+        shots->own.asked = false;
+        shots->job.base = same ? shots->before.bytes : NULL;
+        shots->job.base_len = shots->before.len;
+        start_job(m, KL_JOB_PACK, shots->own.bytes, shots->own.len);
     } else if (got) {
         start_job(m, KL_JOB_UNPACK, shots->job.freed, shots->job.offer.packed);
     }

@@ -165,14 +165,6 @@ bool kl_take_over_agreed(struct kl_match *m, const struct kl_start_state *s) {
     return memcmp(m->join.take_over.agreed, s->hash, sizeof s->hash) == 0;
 }
 
-static void ask(struct kl_match *m, const struct kl_start_state *s, uint64_t now_us) {
-    struct kl_take_over *t = &m->join.take_over;
-    t->asks = true;
-    t->asked_us = now_us;
-    memcpy(t->asked, s->hash, sizeof t->asked);
-    kl_frontend_log(&m->front, "asked: begin with %s", t->words);
-}
-
 enum kl_take_over_answer kl_take_over_answer(struct kl_match *m, uint64_t now_us) {
     struct kl_take_over *t = &m->join.take_over;
     if (t->asks) return now_us - t->asked_us < ANSWER_US ? KL_TAKE_OVER_WAIT : KL_TAKE_OVER_NO;
@@ -181,7 +173,12 @@ enum kl_take_over_answer kl_take_over_answer(struct kl_match *m, uint64_t now_us
     bool open = has && !kl_take_over_agreed(m, &s->state);
     t->words[0] = 0;
     if (has) kl_start_state_words(&s->state, t->words);
-    if (open && m->config.trust != KL_TRUST_OFF) ask(m, &s->state, now_us);
+    if (open && m->config.trust != KL_TRUST_OFF) {
+        t->asks = true;
+        t->asked_us = now_us;
+        memcpy(t->asked, s->state.hash, sizeof t->asked);
+        kl_frontend_log(&m->front, "asked: begin with %s", t->words);
+    }
     free(s);
     return !open ? KL_TAKE_OVER_GO : t->asks ? KL_TAKE_OVER_WAIT : KL_TAKE_OVER_NO;
 }

@@ -252,14 +252,6 @@ static bool host_room(struct kl_netplay *n) {
     return !n->hosted;
 }
 
-/* Once nobody plays by it any more. */
-static void end_relay(struct kl_netplay *n) {
-    if (n->active || *n->link) return;
-    kl_hosted_close(n->hosted);
-    n->hosted = NULL;
-    n->hosted_port = 0;
-}
-
 /* --- the guest --- */
 
 static void end_looking(struct kl_netplay *n) {
@@ -471,18 +463,18 @@ static void follow_room(struct kl_netplay *n) {
         say_outcome(n, KL_CHANNEL_FAILED);
 }
 
-/* Takes the packets that the frontend has received; it may call receive() and stop(). */
-static void receive_more(struct kl_netplay *n) {
+static void turn(struct kl_netplay *n, uint64_t now_us) {
+    if (n->hosted && !n->active && !*n->link) { /* nobody plays by it any more */
+        kl_hosted_close(n->hosted);
+        n->hosted = NULL;
+        n->hosted_port = 0;
+    }
+    if (!n->host && !*n->link && !n->room_wanted) end_carrying(n, 0);
+    if (!n->active) return;
+    /* Takes the packets that the frontend has received; it may call receive() and stop(). */
     for (unsigned i = 0; i <= GUESTS; i++)
         if (n->carrier[i]) kl_carrier_frame(n->carrier[i]);
     if (n->poll_receive) n->poll_receive();
-}
-
-static void turn(struct kl_netplay *n, uint64_t now_us) {
-    if (n->hosted) end_relay(n);
-    if (!n->host && !*n->link && !n->room_wanted) end_carrying(n, 0);
-    if (!n->active) return;
-    receive_more(n);
     if (!n->active) return;
     if (n->room_wanted) n->room_wanted = n->host ? !host_room(n) : !enter_room(n);
     follow_room(n);

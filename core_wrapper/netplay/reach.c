@@ -46,11 +46,6 @@ struct kl_reach {
     unsigned found;   /* with KL_REACH_FOUND */
 };
 
-static void close_sockets(const struct kl_reach *r, const int fd[KL_REACH_MAX]) {
-    for (unsigned i = 0; i < r->list.count; i++)
-        kl_socket_close(fd[i]);
-}
-
 /* All at once, and again: a datagram may be lost, and the host's relay may only just begin to listen. */
 static void run(void *arg) {
     struct kl_reach *r = arg;
@@ -62,7 +57,8 @@ static void run(void *arg) {
         fd[i] = kl_ask_open(&r->asker, r->list.address[i], r->port, err, sizeof err);
     while (found < 0 && !r->asker.leaving && kl_now_us() < until_us)
         found = kl_ask_first(&r->asker, fd, r->list.count, 0);
-    close_sockets(r, fd);
+    for (unsigned i = 0; i < r->list.count; i++)
+        kl_socket_close(fd[i]);
     if (found >= 0) r->found = (unsigned)found;
     r->news = found >= 0 ? KL_REACH_FOUND : KL_REACH_NOWHERE;
 }

@@ -236,18 +236,6 @@ struct graph {
     int x, y, steps, height; /* a step is a unit wide */
 };
 
-/* Frames that the graph is high: the most that is worth seeing, rounded up to fours. */
-static unsigned lead_scale(const struct kl_graph *h, unsigned steps) {
-    unsigned most = 4;
-    for (unsigned i = 0; i < steps; i++) {
-        struct kl_graph_step s = kl_graph_part(h, i, steps);
-        unsigned need = s.need / 4u + 1, line = s.had / 4u + 1;
-        if (need > most) most = need;
-        if (line > most) most = line;
-    }
-    return (most + 3) / 4 * 4;
-}
-
 static int bar(unsigned value, unsigned full, int height) {
     return value >= full ? height : (int)(value * (unsigned)height / full);
 }
@@ -279,7 +267,16 @@ static int draw_graph(const struct kl_graph *h, const struct kl_canvas *c, int x
                       bool wide) {
     struct graph g = {h, x, y, width < KL_GRAPH_STEPS ? width : KL_GRAPH_STEPS,
                       wide ? GRAPH_HEIGHT : GRAPH_NARROW};
-    unsigned full = lead_scale(h, (unsigned)g.steps);
+    /* Frames that the graph is high: the most that is worth seeing, rounded up to fours. */
+    unsigned steps = (unsigned)g.steps;
+    unsigned most = 4;
+    for (unsigned i = 0; i < steps; i++) {
+        struct kl_graph_step s = kl_graph_part(h, i, steps);
+        unsigned need = s.need / 4u + 1, line = s.had / 4u + 1;
+        if (need > most) most = need;
+        if (line > most) most = line;
+    }
+    unsigned full = (most + 3) / 4 * 4;
     for (int i = 0; c && i < g.steps; i++)
         draw_step(&g, c, i, full);
     if (!wide) return GRAPH_NARROW + 1;

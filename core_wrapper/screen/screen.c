@@ -149,16 +149,6 @@ static bool stands(const struct kl_screen_line *l, uint64_t now_us) {
     return now_us >= l->from_us && now_us < l->until_us;
 }
 
-/* Of lines that are equally serious the order stays: the state's line is the lowest, then the newest. */
-static void sort(const struct kl_screen_line *out[KL_SCREEN_MOST], unsigned count) {
-    for (unsigned i = 1; i < count; i++)
-        for (unsigned k = i; k > 0 && out[k]->tone < out[k - 1]->tone; k--) {
-            const struct kl_screen_line *lower = out[k];
-            out[k] = out[k - 1];
-            out[k - 1] = lower;
-        }
-}
-
 /* Takes the least serious away; of two that are equally serious the older one. */
 static unsigned take_least(const struct kl_screen_line *out[KL_SCREEN_MOST], unsigned count) {
     unsigned least = 0;
@@ -180,7 +170,13 @@ unsigned kl_screen_standing(const struct kl_screen *s, bool elsewhere, uint64_t 
     if (!trouble) return count;
     while (count > most)
         count = take_least(out, count);
-    sort(out, count);
+    /* Of lines that are equally serious the order stays: the state's line is the lowest, then the newest. */
+    for (unsigned i = 1; i < count; i++)
+        for (unsigned k = i; k > 0 && out[k]->tone < out[k - 1]->tone; k--) {
+            const struct kl_screen_line *lower = out[k];
+            out[k] = out[k - 1];
+            out[k - 1] = lower;
+        }
     return count;
 }
 

@@ -328,14 +328,6 @@ static int by_name(const void *a, const void *b) {
     return names ? names : by_bytes(a, b);
 }
 
-/* The same bytes may be in several archives. */
-static unsigned drop_twins(struct kl_archive_member *m, unsigned count) {
-    unsigned kept = 0;
-    for (unsigned i = 0; i < count; i++)
-        if (!kept || m[kept - 1].crc != m[i].crc || m[kept - 1].hash != m[i].hash) m[kept++] = m[i];
-    return kept;
-}
-
 struct line {
     char value[KL_FACT_VAL_MAX];
     size_t used;
@@ -365,7 +357,12 @@ static void put_members(struct kl_facts *facts, struct kl_archive_member *list, 
     uint64_t more = 0;
     unsigned folded = 0;
     if (count) qsort(list, count, sizeof *list, by_bytes);
-    count = drop_twins(list, count);
+    /* The same bytes may be in several archives. */
+    unsigned kept = 0;
+    for (unsigned i = 0; i < count; i++)
+        if (!kept || list[kept - 1].crc != list[i].crc || list[kept - 1].hash != list[i].hash)
+            list[kept++] = list[i];
+    count = kept;
     if (count) qsort(list, count, sizeof *list, by_name);
     for (unsigned i = 0; i < count; i++) {
         const struct kl_archive_member *m = &list[i];

@@ -25,13 +25,6 @@ void kl_world_leaves(struct kl_world *w, const char *what, const char *reason) {
     kl_mutex_unlock(&w->asking);
 }
 
-/* 0 to 2: how likely it is the reason that machines part. */
-static int rank(const char *name) {
-    bool first = *name == '/' || strncmp(name, "rd", 2) == 0 || strncmp(name, "rndr", 4) == 0 ||
-                 strncmp(name, "cntvct", 6) == 0 || strncmp(name, "threads", 7) == 0;
-    return first ? 0 : *name == '$' ? 2 : 1;
-}
-
 /* A list is "NAME (REASON) NAME (REASON)". A name that does not fit is left out, with all behind it. */
 const char *kl_world_left_names(const char *left, char *out, size_t cap) {
     size_t used = 0;
@@ -40,7 +33,10 @@ const char *kl_world_left_names(const char *left, char *out, size_t cap) {
         for (const char *at = left; *at;) {
             const char *reason = strstr(at, " ("), *end = reason ? strchr(reason, ')') : NULL;
             size_t len = reason ? (size_t)(reason - at) : strlen(at), comma = used ? 2 : 0;
-            if (rank(at) == wanted) {
+            /* 0 to 2: how likely it is the reason that machines part. */
+            bool first = *at == '/' || strncmp(at, "rd", 2) == 0 || strncmp(at, "rndr", 4) == 0 ||
+                         strncmp(at, "cntvct", 6) == 0 || strncmp(at, "threads", 7) == 0;
+            if ((first ? 0 : *at == '$' ? 2 : 1) == wanted) {
                 if (used + comma + len >= cap) return out;
                 used += (size_t)snprintf(out + used, cap - used, "%s%.*s", comma ? ", " : "", (int)len, at);
             }

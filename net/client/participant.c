@@ -119,27 +119,23 @@ static bool is_connected(const struct kl_participant *s) {
     return s->dial.s.stage == KL_DIAL_CONNECTED;
 }
 
-static void check_greeting(struct kl_participant *s, uint64_t now_us) {
-    if (s->joined || s->dial.s.stage == KL_DIAL_HANDSHAKE) return;
-    if (!s->greet_by_us) s->greet_by_us = s->dial.s.answered_us + (*s->relays ? TAKEN_US : GREET_US);
-    if (now_us >= s->greet_by_us)
-        kl_participant_end_with(s, "%s answers, but does not greet");
-    else if (kl_dial_is_lost(&s->dial, now_us))
-        kl_dial_begin(&s->dial, now_us);
-}
-
 void kl_participant_turn(struct kl_participant *s, uint64_t now_us) {
     char why[KL_TEXT_MAX];
     if (!kl_dial_turn(&s->dial, kl_participant_is_returning(s), now_us, why)) kl_participant_end(s, why);
     if (!kl_participant_is_over(s)) kl_participant_return_turn(s, now_us);
     if (kl_participant_is_over(s)) return;
     note_keys(s);
-    /* A frontend that does not call (a menu, a dragged window) is said to be away; its next call ends that.
-     * */
+    /* A frontend that does not call (a menu, a dragged window) is away; its next call ends that. */
     bool playing = s->status.phase == KL_PARTICIPANT_PLAYING && s->planned_us && !s->said_bye;
     if (playing && is_connected(s) && !s->lock.away && now_us >= s->planned_us + AWAY_US)
         kl_client_set_away(&s->lock, true);
-    check_greeting(s, now_us);
+    if (!s->joined && s->dial.s.stage != KL_DIAL_HANDSHAKE) {
+        if (!s->greet_by_us) s->greet_by_us = s->dial.s.answered_us + (*s->relays ? TAKEN_US : GREET_US);
+        if (now_us >= s->greet_by_us)
+            kl_participant_end_with(s, "%s answers, but does not greet");
+        else if (kl_dial_is_lost(&s->dial, now_us))
+            kl_dial_begin(&s->dial, now_us);
+    }
     if (s->leaving && (!is_connected(s) || (s->said_bye && now_us >= s->leave_by_us)))
         kl_participant_end(s, "left");
 }

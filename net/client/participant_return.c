@@ -59,13 +59,6 @@ const struct kl_digest *kl_participant_past_cut(struct kl_participant *s, uint32
     return &s->chain;
 }
 
-static unsigned blocks_of(const struct kl_history *h) {
-    unsigned count = 0;
-    for (const struct kl_history_block *b = h->oldest; b; b = b->next)
-        count++;
-    return count;
-}
-
 /* Without memory for more, the oldest goes: RETURN needs the newest only. False: there is none that could. */
 static bool make_place(struct kl_participant *s, const struct kl_frame *f) {
     struct kl_history *h = &s->past;
@@ -80,7 +73,10 @@ static bool make_place(struct kl_participant *s, const struct kl_frame *f) {
         if (devices) kl_history_give_devices(h, devices);
         return devices;
     }
-    void *block = blocks_of(h) < PAST_BLOCKS ? s->heap.get(KL_HISTORY_BLOCK) : NULL;
+    unsigned count = 0;
+    for (const struct kl_history_block *b = h->oldest; b; b = b->next)
+        count++;
+    void *block = count < PAST_BLOCKS ? s->heap.get(KL_HISTORY_BLOCK) : NULL;
     if (!block) block = kl_history_drop(h);
     kl_history_give(h, block);
     return block;
@@ -218,20 +214,16 @@ static void keep_trying(struct kl_participant *s, uint64_t now_us) {
         begin_return(s, false, now_us);
 }
 
-/* This process or its machine stood still: the relay has given the session up, or soon will. Datagrams that
- * the socket kept meanwhile would pass for a sign of life, and a command said now would be lost. */
-static bool stood_still(struct kl_participant *s, uint64_t now_us) {
-    uint64_t turned_us = s->turned_us;
-    s->turned_us = now_us;
-    return turned_us && now_us >= turned_us + KL_SILENCE_US;
-}
-
 /* An honest relay speaks ten times a second at the least. */
 static void mind_silence(struct kl_participant *s, uint64_t now_us) {
     const struct kl_dial_session *d = &s->dial.s;
     uint64_t silence_us = now_us > d->heard_us ? now_us - d->heard_us : 0;
     bool new_life = d->found_us > d->heard_us && now_us >= d->found_us + PROBED_US;
-    if (stood_still(s, now_us))
+    /* This process or its machine stood still: the relay has given the session up, or soon will. Datagrams
+     * that the socket kept meanwhile would pass for a sign of life, and a command said now would be lost. */
+    uint64_t turned_us = s->turned_us;
+    s->turned_us = now_us;
+    if (turned_us && now_us >= turned_us + KL_SILENCE_US)
         begin_return(s, false, now_us);
     else if (silence_us < KL_PARTICIPANT_PROBE_US)
         kl_dial_probe_end(&s->dial);

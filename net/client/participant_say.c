@@ -11,18 +11,6 @@
 /* HASH waits while so many control messages are under way past the oldest unacknowledged one. */
 #define HASH_WINDOW 256
 
-static bool next_of_snapshot(struct kl_participant_snapshot *s, struct kl_msg *m) {
-    bool some = s->healed_wanted || s->state_wanted;
-    if (s->healed_wanted) {
-        *m = (struct kl_msg){.kind = KL_MSG_HEALED, .healed = s->healed};
-        s->healed_wanted = false;
-    } else if (s->state_wanted) {
-        *m = (struct kl_msg){.kind = KL_MSG_STATE, .state = s->state};
-        s->state_wanted = false;
-    }
-    return some;
-}
-
 static bool next_hash(struct kl_participant *s, struct kl_msg *m) {
     if (s->hash_got == s->hash_put) return false;
     *m = (struct kl_msg){.kind = KL_MSG_HASH, .hash = s->hash[s->hash_got++ % KL_PARTICIPANT_HASHES]};
@@ -43,7 +31,15 @@ static bool next_sign(struct kl_participant *s, struct kl_msg *m) {
 
 bool kl_participant_next_word(struct kl_participant *s, bool may_hash, struct kl_msg *m) {
     if (!s->joined) return false;
-    return next_of_snapshot(&s->snapshot, m) || (may_hash && (next_hash(s, m) || next_sign(s, m)));
+    bool some = s->snapshot.healed_wanted || s->snapshot.state_wanted;
+    if (s->snapshot.healed_wanted) {
+        *m = (struct kl_msg){.kind = KL_MSG_HEALED, .healed = s->snapshot.healed};
+        s->snapshot.healed_wanted = false;
+    } else if (s->snapshot.state_wanted) {
+        *m = (struct kl_msg){.kind = KL_MSG_STATE, .state = s->snapshot.state};
+        s->snapshot.state_wanted = false;
+    }
+    return some || (may_hash && (next_hash(s, m) || next_sign(s, m)));
 }
 
 /* A command waits while the relay is silent: with a session that ends it would be lost. */

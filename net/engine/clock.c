@@ -201,8 +201,7 @@ bool kl_schedule_closed(struct kl_schedule *s, uint32_t f, uint64_t now_us) {
     for (unsigned i = 1; i < KL_SCHEDULE_WINDOW; i++)
         if (s->late_us[i] < least) least = s->late_us[i];
     if (least <= 0) return false;
-    /* Rounds to whole frames if it is more than a drift, so that frontends keep their phases to each other.
-     * */
+    /* Rounds to whole frames if it is more than a drift: frontends keep their phases to each other. */
     double frames = least / s->period_us;
     uint32_t whole = (uint32_t)frames;
     least = frames < DRIFT_FRAMES ? least : (whole + (frames > whole + DRIFT_REST)) * s->period_us;

@@ -66,8 +66,7 @@ struct kl_lock_event kl_lock_event_begins(struct kl_lock_relay *r, uint64_t now_
 void kl_lock_event_ends(struct kl_lock_relay *r, struct kl_lock_event e);
 void kl_lock_find_holding_up(struct kl_lock_relay *r, uint64_t now_us);
 uint64_t kl_lock_runs_over_at(
-    const struct kl_lock_relay *r);          /* the time at which a client may begin to hold the room up */
-void kl_lock_paid(struct kl_lock_client *c); /* the pause pays for its delays; its count of pauses stays */
+    const struct kl_lock_relay *r); /* the time at which a client may begin to hold the room up */
 bool kl_lock_may_return(const struct kl_lock_relay *r, const struct kl_lock_client *c, uint64_t now_us);
 
 /* The begin of the room's present wait for samples: the later of the frame's own time and the last close. */

@@ -107,14 +107,6 @@ bool kl_name_reserved(const char *name) {
 
 /* --- found --- */
 
-static int by_number(const struct kl_name_entry *entries, unsigned count, unsigned number, char *err,
-                     size_t err_len) {
-    for (unsigned i = 0; i < count; i++)
-        if (entries[i].seats >> (number - 1) & 1) return (int)i;
-    snprintf(err, err_len, "nobody plays as player %u", number);
-    return -1;
-}
-
 bool kl_name_fits(const struct kl_name_entry *e, const char *who) {
     return kl_name_same(e->name, who) || kl_name_same(kl_name_shown(e->name, e->seats).text, who);
 }
@@ -122,8 +114,13 @@ bool kl_name_fits(const struct kl_name_entry *e, const char *who) {
 int kl_name_find(const struct kl_name_entry *entries, unsigned count, const char *who, char *err,
                  size_t err_len) {
     int first = -1;
-    if (who[0] >= '1' && who[0] <= '0' + KL_MAX_SEATS && !who[1])
-        return by_number(entries, count, (unsigned)(who[0] - '0'), err, err_len);
+    if (who[0] >= '1' && who[0] <= '0' + KL_MAX_SEATS && !who[1]) {
+        unsigned number = (unsigned)(who[0] - '0');
+        for (unsigned i = 0; i < count; i++)
+            if (entries[i].seats >> (number - 1) & 1) return (int)i;
+        snprintf(err, err_len, "nobody plays as player %u", number);
+        return -1;
+    }
     for (unsigned i = 0; i < count; i++) {
         if (!kl_name_fits(&entries[i], who)) continue;
         if (first >= 0 && (entries[first].seats || entries[i].seats)) {

@@ -181,13 +181,6 @@ static bool take_sealed(struct kl_link *l, uint8_t *bytes, size_t len, struct kl
     return o->kind == KL_SEAL_ENET && kl_udp_judge(KL_UDP_CLIENT, o->body, o->len, NULL).pass;
 }
 
-static void take_straight(struct kl_link *l, const struct kl_address *from, uint8_t *bytes, size_t len) {
-    if (!kl_participant_knows(&l->participant, from->host, from->port)) return;
-    kl_link_lock(l);
-    kl_participant_direct_in(&l->participant, from->host, from->port, bytes, len, kl_now_us());
-    kl_link_unlock(l);
-}
-
 static bool is_among(const struct kl_address *a, const struct kl_addresses *all, unsigned count) {
     for (unsigned i = 0; i < count; i++)
         if (kl_address_same(a, &all->at[i])) return true;
@@ -208,7 +201,11 @@ static bool take_datagram(struct kl_link *l, const struct kl_address *from, uint
         return false;
     }
     if (!is_of_relay(l, from)) {
-        take_straight(l, from, bytes, len);
+        if (kl_participant_knows(&l->participant, from->host, from->port)) {
+            kl_link_lock(l);
+            kl_participant_direct_in(&l->participant, from->host, from->port, bytes, len, kl_now_us());
+            kl_link_unlock(l);
+        }
         return false;
     }
     if (len < 2 || bytes[0] != KL_SEAL_MAGIC) return false;

@@ -95,18 +95,16 @@ static bool same_memories(const struct kl_dump *a, const struct kl_dump *b) {
     return same;
 }
 
-static void begin(struct kl_comparison *c, const struct kl_dump *a) {
-    c->count = a->count;
-    for (unsigned i = 0; i < a->count; i++) {
-        c->at[i].region = a->at[i];
-        c->at[i].region.ptr = NULL;
-        c->at[i].region.len = 0;
-    }
-}
-
 int kl_comparison_add(struct kl_comparison *c, const struct kl_dump *a, const struct kl_dump *b,
                       uint32_t frame, char *err, size_t err_len) {
-    if (c->moments == 0) begin(c, a);
+    if (c->moments == 0) {
+        c->count = a->count;
+        for (unsigned i = 0; i < a->count; i++) {
+            c->at[i].region = a->at[i];
+            c->at[i].region.ptr = NULL;
+            c->at[i].region.len = 0;
+        }
+    }
     if (!same_memories(a, b) || c->count != a->count) {
         snprintf(err, err_len, "the two do not show the same memories (%u and %u): expected the same core",
                  a->count, b->count);

@@ -69,20 +69,18 @@ static int by_address(const void *a, const void *b) {
     return *x < *y ? -1 : *x > *y;
 }
 
-static void add_map(struct list *l, const struct kl_core *core, const struct retro_memory_map *map) {
-    const struct retro_memory_descriptor *sorted[256];
-    unsigned n = 0;
-    for (unsigned i = 0; i < map->num_descriptors && n < 256; i++)
-        sorted[n++] = &map->descriptors[i];
-    if (n > 1) qsort(sorted, n, sizeof(sorted[0]), by_address);
-    for (unsigned i = 0; i < n; i++)
-        add_descriptor(l, core, sorted[i]);
-}
-
 unsigned kl_regions_find(struct kl_region out[KLT_REGIONS], const struct kl_core *core,
                          const struct retro_memory_map *map) {
     struct list l = {out, 0};
-    if (map && map->descriptors) add_map(&l, core, map);
+    if (map && map->descriptors) {
+        const struct retro_memory_descriptor *sorted[256];
+        unsigned n = 0;
+        for (unsigned i = 0; i < map->num_descriptors && n < 256; i++)
+            sorted[n++] = &map->descriptors[i];
+        if (n > 1) qsort(sorted, n, sizeof(sorted[0]), by_address);
+        for (unsigned i = 0; i < n; i++)
+            add_descriptor(&l, core, sorted[i]);
+    }
     for (unsigned i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
         struct kl_region r = {.len = core->get_memory_size(plain[i].id)};
         r.ptr = r.len ? core->get_memory_data(plain[i].id) : NULL;

@@ -87,16 +87,6 @@ static const char *recorded_option(const struct kl_recording *r, const char *key
     return NULL;
 }
 
-static void note_options(struct bisect *b, const struct kl_recording *x, const struct kl_recording *y) {
-    for (unsigned i = 0; i < x->options; i++) {
-        size_t len = strcspn(x->option[i], "=");
-        const char *there = recorded_option(y, x->option[i], len);
-        if (!there || strcmp(there, x->option[i] + len + 1) != 0)
-            note(b, "option %.*s differs: A %.100s, B %.100s", (int)len, x->option[i], x->option[i] + len + 1,
-                 there ? there : "none");
-    }
-}
-
 static void note_deeds(struct bisect *b, const struct kl_side *s) {
     for (unsigned i = 0; i < s->rec.deeds; i++) {
         const struct kl_recorded_deed *d = &s->rec.deed[i];
@@ -133,7 +123,13 @@ static void note_recordings(struct bisect *b) {
         note_text(b, "content", x->content, y->content);
         if (x->head.epoch_s != y->head.epoch_s)
             note(b, "epoch differs: A %" PRIu64 ", B %" PRIu64, x->head.epoch_s, y->head.epoch_s);
-        note_options(b, x, y);
+        for (unsigned i = 0; i < x->options; i++) {
+            size_t len = strcspn(x->option[i], "=");
+            const char *there = recorded_option(y, x->option[i], len);
+            if (!there || strcmp(there, x->option[i] + len + 1) != 0)
+                note(b, "option %.*s differs: A %.100s, B %.100s", (int)len, x->option[i],
+                     x->option[i] + len + 1, there ? there : "none");
+        }
         note_inputs(b);
     }
     for (unsigned i = 0; i < 2; i++)

@@ -26,24 +26,22 @@ static int player_of(struct walk *w, const struct kl_recorded_seats *s) {
     return (int)w->count++;
 }
 
-static void take_seats(struct walk *w, const struct kl_recorded_seats *s) {
-    int player = s->seats ? player_of(w, s) : -1;
-    for (unsigned seat = 0; seat < KL_MAX_SEATS; seat++) {
-        bool had = w->owner[seat] >= 0 && w->out[w->owner[seat]].client == s->client;
-        if (s->seats >> seat & 1)
-            w->owner[seat] = player;
-        else if (had)
-            w->owner[seat] = -1;
-    }
-}
-
 /* Up to this frame, which is not before the last one: seats and activity, and the time of those away. */
 static void go_to(struct walk *w, uint32_t *at, uint32_t frame) {
     const struct kl_recording *r = w->rec;
     while (*at < frame) {
         uint32_t next = frame;
-        while (w->seating < r->seatings && r->seats[w->seating].frame <= *at)
-            take_seats(w, &r->seats[w->seating++]);
+        while (w->seating < r->seatings && r->seats[w->seating].frame <= *at) {
+            const struct kl_recorded_seats *s = &r->seats[w->seating++];
+            int player = s->seats ? player_of(w, s) : -1;
+            for (unsigned seat = 0; seat < KL_MAX_SEATS; seat++) {
+                bool had = w->owner[seat] >= 0 && w->out[w->owner[seat]].client == s->client;
+                if (s->seats >> seat & 1)
+                    w->owner[seat] = player;
+                else if (had)
+                    w->owner[seat] = -1;
+            }
+        }
         while (w->active < r->actives && r->active[w->active].frame <= *at)
             w->active_seats = r->active[w->active++].seats;
         if (w->seating < r->seatings && r->seats[w->seating].frame < next) next = r->seats[w->seating].frame;

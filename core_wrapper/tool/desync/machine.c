@@ -153,6 +153,18 @@ static int ask(struct kl_machine *m, const struct kl_machine_request *q, const v
     return receive(m, doing, r, bytes, len, err, err_len);
 }
 
+/* An answer of out_len bytes. */
+static int ask_for(struct kl_machine *m, const struct kl_machine_request *q, const void *data,
+                   size_t data_len, const char *doing, void *out, size_t out_len, char *err, size_t err_len) {
+    struct kl_machine_reply r;
+    uint8_t *bytes;
+    size_t len;
+    int result = ask(m, q, data, data_len, doing, &r, &bytes, &len, err, err_len);
+    if (result == 0 && out && len == out_len) memcpy(out, bytes, len);
+    free(bytes);
+    return result;
+}
+
 /* --- the interface --- */
 
 int kl_machine_start(struct kl_machine *m, const struct kl_machine_setup *setup, char *err, size_t err_len) {
@@ -190,15 +202,9 @@ void kl_machine_stop(struct kl_machine *m) {
 int kl_machine_run(struct kl_machine *m, uint32_t n, const uint8_t *what, struct kl_hashline *out, char *err,
                    size_t err_len) {
     struct kl_machine_request q = {.op = KLT_OP_RUN, .frame = n};
-    struct kl_machine_reply r;
-    uint8_t *bytes;
-    size_t len;
     char doing[64];
     snprintf(doing, sizeof(doing), "in frames %" PRIu32 " to %" PRIu32, m->frame, m->frame + n - 1);
-    int result = ask(m, &q, what, n, doing, &r, &bytes, &len, err, err_len);
-    if (result == 0 && len == n * sizeof(*out)) memcpy(out, bytes, len);
-    free(bytes);
-    return result;
+    return ask_for(m, &q, what, n, doing, out, n * sizeof(*out), err, err_len);
 }
 
 int kl_machine_load(struct kl_machine *m, const struct kl_statefile *s, uint32_t next, char *err,
@@ -209,12 +215,7 @@ int kl_machine_load(struct kl_machine *m, const struct kl_statefile *s, uint32_t
                                    .has_world = o->has_world,
                                    .epoch_s = o->epoch_s,
                                    .chance = o->chance};
-    struct kl_machine_reply r;
-    uint8_t *bytes;
-    size_t len;
-    int result = ask(m, &q, s->bytes, s->len, "while it loaded the state", &r, &bytes, &len, err, err_len);
-    free(bytes);
-    return result;
+    return ask_for(m, &q, s->bytes, s->len, "while it loaded the state", NULL, 0, err, err_len);
 }
 
 /* The bytes of the regions follow their heads, one region after the other. */
@@ -283,13 +284,7 @@ int kl_machine_options(struct kl_machine *m, char **list, char *err, size_t err_
 
 int kl_machine_asked(struct kl_machine *m, struct kl_asked *out, char *err, size_t err_len) {
     struct kl_machine_request q = {.op = KLT_OP_ASKED};
-    struct kl_machine_reply r;
-    uint8_t *bytes;
-    size_t len;
-    int result = ask(m, &q, NULL, 0, "while it gave its questions", &r, &bytes, &len, err, err_len);
-    if (result == 0 && len == sizeof(*out)) memcpy(out, bytes, len);
-    free(bytes);
-    return result;
+    return ask_for(m, &q, NULL, 0, "while it gave its questions", out, sizeof(*out), err, err_len);
 }
 
 int kl_machine_check(struct kl_machine *m, uint32_t n, struct kl_measure_check *out, uint8_t **state,
@@ -311,11 +306,5 @@ int kl_machine_check(struct kl_machine *m, uint32_t n, struct kl_measure_check *
 
 int kl_machine_figures(struct kl_machine *m, struct kl_measure_figures *out, char *err, size_t err_len) {
     struct kl_machine_request q = {.op = KLT_OP_FIGURES};
-    struct kl_machine_reply r;
-    uint8_t *bytes;
-    size_t len;
-    int result = ask(m, &q, NULL, 0, "while it gave its figures", &r, &bytes, &len, err, err_len);
-    if (result == 0 && len == sizeof(*out)) memcpy(out, bytes, len);
-    free(bytes);
-    return result;
+    return ask_for(m, &q, NULL, 0, "while it gave its figures", out, sizeof(*out), err, err_len);
 }

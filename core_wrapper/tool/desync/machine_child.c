@@ -396,14 +396,6 @@ static int start(struct child *c, char *err, size_t err_len) {
     return s->measures ? kl_measure_begin(&c->measure, &c->h, c->input, err, err_len) : 0;
 }
 
-/* Of content and files, as a room of this machine would have them. */
-static void find_facts(struct child *c, struct kl_facts *facts) {
-    struct kl_content content = {
-        .none = !c->h.game.path, .count = c->h.game.path ? 1 : 0, .item = {c->h.game}};
-    kl_identity_content(facts, &content, NULL);
-    kl_identity_files(facts, c->h.world, c->h.system_dir, &content, NULL);
-}
-
 static bool introduce(struct child *c) {
     static struct kl_machine_info info;
     info = (struct kl_machine_info){.epoch_s = c->setup.epoch_s, .fps = c->h.av.timing.fps};
@@ -412,7 +404,13 @@ static bool introduce(struct child *c) {
     snprintf(info.content, sizeof(info.content), "none");
     if (c->h.game.path && !c->setup.measures)
         kl_identity_hash_file(c->h.game.path, info.content, sizeof(info.content));
-    if (c->setup.verifies) find_facts(c, &info.facts);
+    if (c->setup.verifies) {
+        /* Of content and files, as a room of this machine would have them. */
+        struct kl_content content = {
+            .none = !c->h.game.path, .count = c->h.game.path ? 1 : 0, .item = {c->h.game}};
+        kl_identity_content(&info.facts, &content, NULL);
+        kl_identity_files(&info.facts, c->h.world, c->h.system_dir, &content, NULL);
+    }
     return answer(c, 0, &info, sizeof(info));
 }
 

@@ -122,17 +122,6 @@ static uint8_t *copy_state(const struct kl_measure *m) {
     return copy;
 }
 
-static void check_twice(struct kl_measure *m, struct kl_statehash *first, struct kl_measure_check *out) {
-    struct kl_statehash second;
-    size_t len = m->h->buffer.size;
-    uint8_t *before = copy_state(m);
-    hash(m, &second);
-    mark_bytes(m, before, len);
-    out->ram_same = first->ram == second.ram;
-    out->state_same = first->state == second.state;
-    free(before);
-}
-
 static void check_replay(struct kl_measure *m, bool has_state, struct kl_measure_check *out) {
     struct kl_statehash once = {0}, again = {0};
     uint32_t frame = m->h->frame;
@@ -191,7 +180,16 @@ bool kl_measure_run(struct kl_measure *m, uint32_t frames, struct kl_measure_che
     out->ram_same = out->state_same = true;
     out->compared = h.has_state && (m->mode == KL_MEASURE_TWICE || m->mode == KL_MEASURE_REPLAY);
     if (m->mode == KL_MEASURE_LOAD && h.has_state) load_state(m, m->h->buffer.data, m->h->buffer.size);
-    if (m->mode == KL_MEASURE_TWICE) check_twice(m, &h, out);
+    if (m->mode == KL_MEASURE_TWICE) {
+        struct kl_statehash second;
+        size_t len = m->h->buffer.size;
+        uint8_t *before = copy_state(m);
+        hash(m, &second);
+        mark_bytes(m, before, len);
+        out->ram_same = h.ram == second.ram;
+        out->state_same = h.state == second.state;
+        free(before);
+    }
     if (m->mode == KL_MEASURE_REPLAY) check_replay(m, h.has_state, out);
     check_files(m, out->files, sizeof(out->files));
     return true;

@@ -371,18 +371,6 @@ static int forget_deleted(struct watch *w) {
     return result;
 }
 
-/* One that was killed holds it a moment longer, with a child that was just being started. */
-static int lock_folder(struct watch *w, const char *lock) {
-    int locked = KL_FILE_KEPT;
-    for (unsigned i = 0; i < 20 && locked == KL_FILE_KEPT && !kl_process_stopped(); i++) {
-        if (i) (void)kl_sleep_us(LOCK_US);
-        locked = kl_file_lock(&w->lock, lock, false, w->err, sizeof(w->err));
-    }
-    if (locked == KL_FILE_KEPT)
-        snprintf(w->err, sizeof(w->err), "%.900s: another keylock verify watches it", w->wish->dir);
-    return locked == 0 ? 0 : -1;
-}
-
 static int open_all(struct watch *w) {
     char lock[KL_FILE_PATH];
     if (path_in(w, w->wish->dir, "new", w->in) != 0 || path_in(w, w->wish->dir, "kept", w->kept) != 0 ||
@@ -395,7 +383,15 @@ static int open_all(struct watch *w) {
         kl_dir_make(w->verdicts, false, w->err, sizeof(w->err)) != 0 ||
         kl_dir_make(w->kept, false, w->err, sizeof(w->err)) != 0)
         return -1;
-    if (lock_folder(w, lock) != 0) return -1;
+    /* One that was killed holds it a moment longer, with a child that was just being started. */
+    int locked = KL_FILE_KEPT;
+    for (unsigned i = 0; i < 20 && locked == KL_FILE_KEPT && !kl_process_stopped(); i++) {
+        if (i) (void)kl_sleep_us(LOCK_US);
+        locked = kl_file_lock(&w->lock, lock, false, w->err, sizeof(w->err));
+    }
+    if (locked == KL_FILE_KEPT)
+        snprintf(w->err, sizeof(w->err), "%.900s: another keylock verify watches it", w->wish->dir);
+    if (locked != 0) return -1;
     w->db = kl_database_open(w->wish->database, true, w->err, sizeof(w->err));
     if (!w->db) kl_file_unlock(&w->lock, NULL);
     return w->db ? 0 : -1;

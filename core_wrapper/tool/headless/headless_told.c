@@ -29,14 +29,6 @@ bool kl_headless_leds(struct retro_led_interface *out) {
     return true;
 }
 
-static void write_lasting(const struct kl_headless_told *t, FILE *f) {
-    for (unsigned i = 0; i < KLT_INPUT_PORTS; i++)
-        if (t->rumble[i][0] || t->rumble[i][1])
-            fprintf(f, "rumble %u strong=%u weak=%u\n", i, t->rumble[i][0], t->rumble[i][1]);
-    for (unsigned i = 0; i < KLT_LEDS; i++)
-        if (t->led[i]) fprintf(f, "led %u=%d\n", i, t->led[i]);
-}
-
 int kl_headless_write_told(const struct kl_headless *h, const char *path) {
     const struct retro_game_geometry *g = &h->av.geometry;
     FILE *f = kl_file_stream(path, "w");
@@ -50,7 +42,11 @@ int kl_headless_write_told(const struct kl_headless *h, const char *path) {
         if (strncmp(h->options.at[i].key, "keylock_", 8) != 0)
             fprintf(f, "option %s=%s\n", h->options.at[i].key,
                     h->options.at[i].value ? h->options.at[i].value : "");
-    write_lasting(&h->told, f);
+    for (unsigned i = 0; i < KLT_INPUT_PORTS; i++)
+        if (h->told.rumble[i][0] || h->told.rumble[i][1])
+            fprintf(f, "rumble %u strong=%u weak=%u\n", i, h->told.rumble[i][0], h->told.rumble[i][1]);
+    for (unsigned i = 0; i < KLT_LEDS; i++)
+        if (h->told.led[i]) fprintf(f, "led %u=%d\n", i, h->told.led[i]);
     bool bad = ferror(f) != 0;
     return fclose(f) != 0 || bad ? -1 : 0;
 }

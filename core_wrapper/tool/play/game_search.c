@@ -24,11 +24,6 @@ static const char *base_of(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-static bool ends_with(const char *text, const char *end) {
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && !strcasecmp(text + n - m, end);
-}
-
 /* --- zip: only the list of members is read --- */
 
 static uint32_t le(const uint8_t *p, unsigned bytes) {
@@ -73,7 +68,8 @@ static bool look_in_file(void *ctx, const char *path) {
     if (!g->size)
         found = !strcmp(base_of(path), g->name) && kl_file_kind(path) == KL_FILE_IS_PLAIN;
     else if (kl_file_kind(path) == KL_FILE_IS_PLAIN && kl_file_map(path, &bytes, &len) == 0) {
-        if (ends_with(path, ".zip") && find_member(s, path, bytes, len)) {
+        size_t n = strlen(path), m = strlen(".zip");
+        if (n >= m && !strcasecmp(path + n - m, ".zip") && find_member(s, path, bytes, len)) {
             kl_file_unmap(bytes, len);
             return true;
         }

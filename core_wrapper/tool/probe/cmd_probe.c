@@ -458,16 +458,6 @@ static int tell(struct probe *p) {
 
 /* --- the runs --- */
 
-static int not_even_once(const struct probe *p) {
-    const struct kl_probe_result *r = &p->first;
-    if (!*r->crash && r->code != KLT_FAILED)
-        return tool_fail(r->code ? r->code : KLT_FAILED, "probe", "%s", r->error);
-    const char *why = *r->crash ? r->crash : "it does not finish";
-    if (*r->error) fprintf(stderr, "keylock probe: %s\n", r->error);
-    printf("verdict: not fit for locking: %s\n", why);
-    return 1;
-}
-
 /* Two more runs, if two have differed. Then addresses of memory are among what is left. */
 static void try_addresses(struct probe *p) {
     struct kl_agreement twin = judge(p, KL_MEASURE_PLAIN);
@@ -494,7 +484,15 @@ static void try_addresses(struct probe *p) {
 
 static int run_all(struct probe *p) {
     kl_probe_run(&p->first, &p->machine, KL_MEASURE_PLAIN, 0, p->frames, EVERY, true);
-    if (!p->first.ran) return not_even_once(p);
+    if (!p->first.ran) {
+        const struct kl_probe_result *r = &p->first;
+        if (!*r->crash && r->code != KLT_FAILED)
+            return tool_fail(r->code ? r->code : KLT_FAILED, "probe", "%s", r->error);
+        const char *why = *r->crash ? r->crash : "it does not finish";
+        if (*r->error) fprintf(stderr, "keylock probe: %s\n", r->error);
+        printf("verdict: not fit for locking: %s\n", why);
+        return 1;
+    }
     /* into another second of the host's clock */
     kl_sleep_us(1100000);
     for (int mode = 0; mode < KL_MEASURE_MODES && !kl_process_stopped(); mode++) {

@@ -64,16 +64,6 @@ static bool is_set(const struct kl_machine_setup *setup, const char *key) {
     return false;
 }
 
-static void take_list(struct kl_options_result *r, const struct kl_machine_setup *setup, char *list) {
-    char *rest_line = NULL, *rest = NULL;
-    for (char *line = strtok_r(list, "\n", &rest_line); line; line = strtok_r(NULL, "\n", &rest_line)) {
-        char *key = strtok_r(line, "\t", &rest), *now = key ? strtok_r(NULL, "\t", &rest) : NULL;
-        if (!now || is_set(setup, key)) continue;
-        for (char *value; (value = strtok_r(NULL, "\t", &rest)) != NULL;)
-            if (strcmp(value, now) != 0) add_value(r, key, value);
-    }
-}
-
 /* --- all of them --- */
 
 static void probe_value(struct kl_probed_value *v, const struct kl_machine_setup *setup,
@@ -89,18 +79,6 @@ static void probe_value(struct kl_probed_value *v, const struct kl_machine_setup
         v->effect = KLT_EFFECT_BROKEN;
 }
 
-static void probe_all(struct kl_options_result *r, const struct kl_machine_setup *setup,
-                      const struct run *base, struct run *other) {
-    bool shown = kl_process_has_terminal();
-    for (unsigned i = 0; i < r->count && !kl_process_stopped(); i++) {
-        if (shown)
-            fprintf(stderr, "\r\x1b[Koption value %u of %u: %s=%s …", i + 1, r->count, r->at[i].key,
-                    r->at[i].value);
-        probe_value(&r->at[i], setup, base, other);
-    }
-    if (shown) fputs("\r\x1b[K", stderr);
-}
-
 void kl_options_probe(struct kl_options_result *r, const struct kl_machine_setup *setup, uint32_t frames) {
     struct run base = {calloc(frames, sizeof(*base.line)), frames};
     struct run other = {calloc(frames, sizeof(*other.line)), frames};
@@ -110,8 +88,21 @@ void kl_options_probe(struct kl_options_result *r, const struct kl_machine_setup
     if (!base.line || !other.line || !r->at)
         snprintf(r->error, sizeof(r->error), "out of memory");
     else if (run_machine(setup, &base, &list, r->error, sizeof(r->error)) == 0) {
-        take_list(r, setup, list);
-        probe_all(r, setup, &base, &other);
+        char *rest_line = NULL, *rest = NULL;
+        for (char *line = strtok_r(list, "\n", &rest_line); line; line = strtok_r(NULL, "\n", &rest_line)) {
+            char *key = strtok_r(line, "\t", &rest), *now = key ? strtok_r(NULL, "\t", &rest) : NULL;
+            if (!now || is_set(setup, key)) continue;
+            for (char *value; (value = strtok_r(NULL, "\t", &rest)) != NULL;)
+                if (strcmp(value, now) != 0) add_value(r, key, value);
+        }
+        bool shown = kl_process_has_terminal();
+        for (unsigned i = 0; i < r->count && !kl_process_stopped(); i++) {
+            if (shown)
+                fprintf(stderr, "\r\x1b[Koption value %u of %u: %s=%s …", i + 1, r->count, r->at[i].key,
+                        r->at[i].value);
+            probe_value(&r->at[i], setup, &base, &other);
+        }
+        if (shown) fputs("\r\x1b[K", stderr);
     }
     free(list);
     free(base.line);

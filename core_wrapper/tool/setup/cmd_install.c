@@ -276,18 +276,15 @@ static bool names_folder(const char *which) {
     return is_path(which) || !strcmp(which, ".");
 }
 
-static int find_at(struct job *j) {
-    char err[2 * KLT_PATH];
-    j->places = kl_place_at(j->place, j->only, err, sizeof err);
-    if (j->places < 0) return fail(j, err);
-    if (j->places) return 0;
-    return tool_fail(-1, "install", "no RetroArch in %s: expected its program or its retroarch.cfg there",
-                     j->only);
-}
-
 static int find_places(struct job *j) {
     char err[2 * KLT_PATH];
-    if (j->only && names_folder(j->only)) return find_at(j);
+    if (j->only && names_folder(j->only)) {
+        j->places = kl_place_at(j->place, j->only, err, sizeof err);
+        if (j->places < 0) return fail(j, err);
+        if (j->places) return 0;
+        return tool_fail(-1, "install", "no RetroArch in %s: expected its program or its retroarch.cfg there",
+                         j->only);
+    }
     int n = kl_place_find(j->place, err, sizeof err);
     if (n < 0) return fail(j, err);
     for (int i = 0; i < n; i++)

@@ -54,15 +54,6 @@ static void take_member(struct kl_lobby_room *r, unsigned i, const struct kl_tic
     r->lobby->members++;
 }
 
-/* Before the game goes on: seats belong to the members that the newest ticket names. */
-static void seat_members(struct kl_lobby_room *r, uint64_t now_us) {
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (!kl_lobby_here(r->member[i]) || r->member[i]->seats != r->lock.client[i].seats)
-            kl_lock_remove(&r->lock, i, now_us);
-    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
-        if (kl_lobby_here(r->member[i])) (void)kl_lock_add(&r->lock, i, r->member[i]->seats, now_us);
-}
-
 static void describe(struct kl_lobby_room *r, const struct kl_lobby_ticket *t) {
     memcpy(r->name, t->name, sizeof r->name);
     memcpy(r->maker, t->maker, sizeof r->maker);
@@ -170,7 +161,12 @@ int kl_lobby_restore_piece(struct kl_lobby_room *r, const uint8_t *piece, size_t
 
 int kl_lobby_restore_open(struct kl_lobby_room *r, uint64_t hold_us, uint64_t now_us) {
     if (r->phase != KL_ROOM_REOPENING) return KL_E_STATE;
-    seat_members(r, now_us);
+    /* Before the game goes on: seats belong to the members that the newest ticket names. */
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (!kl_lobby_here(r->member[i]) || r->member[i]->seats != r->lock.client[i].seats)
+            kl_lock_remove(&r->lock, i, now_us);
+    for (unsigned i = 0; i < KL_MAX_CLIENTS; i++)
+        if (kl_lobby_here(r->member[i])) (void)kl_lock_add(&r->lock, i, r->member[i]->seats, now_us);
     int result = kl_lock_reopen(&r->lock, hold_us, now_us);
     if (result != KL_OK) return result;
     r->phase = KL_ROOM_PLAYING;

@@ -266,13 +266,6 @@ static void done(struct kl_replica *c, unsigned shard, unsigned place) {
     c->left[shard][place / 64] &= ~(UINT64_C(1) << place % 64);
 }
 
-static void clear(struct kl_replica *c, unsigned shard, unsigned place) {
-    struct copy *p = &c->copy[shard][place];
-    if (!p->again) done(c, shard, place);
-    forget_tail(p);
-    *p = (struct copy){0};
-}
-
 /* Those that have ended, or are to be begun. */
 static void begin_one(struct kl_replica *c, unsigned shard, unsigned place) {
     struct copy *p = &c->copy[shard][place];
@@ -294,7 +287,9 @@ static bool take_begun(struct kl_replica *c, char *err, size_t err_len) {
         struct copy *p = &c->copy[shard][place];
         if (!kl_redis_next(c->redis, &a, err, err_len)) return false;
         if (!p->now.slot) {
-            clear(c, shard, place);
+            if (!p->again) done(c, shard, place);
+            forget_tail(p);
+            *p = (struct copy){0};
         } else if (a.kind == KL_REDIS_NUMBER) {
             p->number = (unsigned long)a.number;
             if (p->number) p->known = p->number;

@@ -197,19 +197,16 @@ bool kl_lobby_heal_loaded(struct kl_lobby_room *r, unsigned member, const struct
     return true;
 }
 
-/* The link was lost before the member had the others' state: when it is back and still out of sync, that is
- * the same time. */
-static void take_strike_back(struct kl_lobby_healing *h) {
-    if (h->spared == KL_SPARED) return;
-    h->spared++;
-    forget_newest_strike(h);
-}
-
 void kl_lobby_heal_left(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
     struct kl_lobby_heal *h = &r->heal;
     struct kl_lobby_member *m = r->member[member];
     uint16_t others = (uint16_t)~kl_only(member);
-    if (kl_lobby_heal_busy(r, member)) take_strike_back(&m->heal);
+    if (kl_lobby_heal_busy(r, member) && m->heal.spared != KL_SPARED) {
+        /* The link was lost before the member had the others' state: when it is back and still out of
+         * sync, that is the same time. */
+        m->heal.spared++;
+        forget_newest_strike(&m->heal);
+    }
     h->wrong &= others;
     h->right &= others;
     h->deeds.anew &= others;

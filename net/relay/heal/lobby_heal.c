@@ -290,17 +290,6 @@ void kl_lobby_heal_found(struct kl_lobby_room *r, struct kl_verdict *v, uint64_t
 
 /* --- catching up --- */
 
-static void order(struct kl_lobby_room *r, uint64_t now_us) {
-    struct kl_lobby_heal *h = &r->heal;
-    h->failures = r->snapshot.failures;
-    if (kl_lobby_snapshot_order(r, h->right, now_us))
-        h->phase = KL_HEAL_WAITING;
-    else if (r->snapshot.unfit)
-        without_states(r, now_us);
-    else if (now_us >= h->since_us + ORDER_TIRES)
-        kl_heal_failed(r, "no snapshot could be ordered", now_us);
-}
-
 /* The members in the right agree in the compared bytes, but not in all bytes of their states: no state has
  * the word of more than half. */
 static void no_majority(struct kl_lobby_room *r, uint64_t now_us) {
@@ -334,7 +323,16 @@ struct kl_heal_deeds kl_lobby_heal_run(struct kl_lobby_room *r, uint64_t now_us)
         else if (!(members.awaited & ~c.reported) || now_us >= h->since_us + REPORTS_US)
             begin(r, &c, now_us);
     }
-    if (r->heal.phase == KL_HEAL_ORDERING) order(r, now_us);
+    if (r->heal.phase == KL_HEAL_ORDERING) {
+        struct kl_lobby_heal *h = &r->heal;
+        h->failures = r->snapshot.failures;
+        if (kl_lobby_snapshot_order(r, h->right, now_us))
+            h->phase = KL_HEAL_WAITING;
+        else if (r->snapshot.unfit)
+            without_states(r, now_us);
+        else if (now_us >= h->since_us + ORDER_TIRES)
+            kl_heal_failed(r, "no snapshot could be ordered", now_us);
+    }
     if (r->heal.phase == KL_HEAL_WAITING) wait_for_snapshot(r, now_us);
     kl_heal_loading_run(r, now_us);
     kl_lobby_play_on_run(r, now_us);

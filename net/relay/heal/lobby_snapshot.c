@@ -326,20 +326,18 @@ bool kl_lobby_snapshot_given(struct kl_lobby_room *r, unsigned member, const str
     return true;
 }
 
-/* Gives unneeded memory back. No client fetches the snapshot yet. */
-static void shrink(struct kl_lobby_room *r, struct kl_lobby_packed **at, uint32_t len) {
-    struct kl_lobby_packed *k = realloc(*at, sizeof *k + len);
-    if (k) *at = k;
-    r->snapshot.bytes -= (*at)->len - len;
-    r->lobby->snapshot_bytes -= (*at)->len - len;
-    (*at)->len = (*at)->have = len;
-}
-
 /* The upload is the snapshot, or `len` bytes were made of it and the one kept before. */
 static void keep(struct kl_lobby_room *r, uint32_t len) {
     struct kl_lobby_snapshot *s = &r->snapshot;
     struct kl_lobby_packed **from = s->made ? &s->made : &s->coming;
-    if (s->made) shrink(r, from, len);
+    if (s->made) {
+        /* Gives unneeded memory back. No client fetches the snapshot yet. */
+        struct kl_lobby_packed *k = realloc(*from, sizeof *k + len);
+        if (k) *from = k;
+        r->snapshot.bytes -= (*from)->len - len;
+        r->lobby->snapshot_bytes -= (*from)->len - len;
+        (*from)->len = (*from)->have = len;
+    }
     struct kl_lobby_packed *k = *from;
     *from = NULL;
     stop_unpacking(r); /* the kept snapshot was the base */

@@ -129,13 +129,6 @@ static void note_wait(struct kl_lobby_room *r, unsigned member, uint64_t now_us)
     kl_lobby_bar_wait(r, &m->v.who, waited_us, now_us);
 }
 
-/* A host that goes before it has given everything: the next one is asked from the beginning. */
-static void ask_next_host(struct kl_lobby_room *r, bool was_host) {
-    if (!was_host || !kl_lobby_start_under_way(r)) return;
-    kl_lobby_start_free(r);
-    r->phase = KL_ROOM_GATHERING;
-}
-
 /* A seat that was offered is not taken: nobody of that address has a turn before a minute is over. The place
  * in the queue is lost: somebody who is not there would hold it up again. */
 void kl_lobby_lose_turn(struct kl_lobby_room *r, struct kl_visitor *v) {
@@ -179,7 +172,11 @@ static void forget(struct kl_lobby_room *r, unsigned member, const char *why, co
     if (!leaving) kl_lobby_news(r, now_us, "%s %s", kl_lobby_name(r, member).text, news);
     bool was_host = r->host == member;
     if (was_host) kl_lobby_choose_host(r);
-    ask_next_host(r, was_host);
+    if (was_host && kl_lobby_start_under_way(r)) {
+        /* A host that goes before it has given everything: the next one is asked from the beginning. */
+        kl_lobby_start_free(r);
+        r->phase = KL_ROOM_GATHERING;
+    }
     if (kl_lobby_has_members(r)) return;
     kl_lobby_log_room(KL_LOG_INFO, "room_ended", r, "frames=%u", r->lock.next_close);
 }

@@ -149,7 +149,13 @@ static void watch(struct group *g) {
     }
 }
 
-static void end_all(struct group *g, enum kl_quit quit) {
+static int run_all(struct group *g, char *err, size_t err_len) {
+    char name[KL_QUIT_NAME];
+    int result = 0;
+    for (unsigned i = 0; i < g->processes && result == 0; i++)
+        result = start(g, i, false, err, err_len) ? 0 : -1;
+    if (result == 0) watch(g);
+    enum kl_quit quit = kl_wake_quit(g->quit, name);
     const uint64_t until_us = kl_now_us() + GRACE_MS * UINT64_C(1000);
     for (unsigned i = 0; i < g->shards.count; i++)
         kl_copy_quit(&g->process[i], quit);
@@ -159,15 +165,6 @@ static void end_all(struct group *g, enum kl_quit quit) {
             kl_copy_quit(&g->process[i], quit); /* it has the rooms' last frames to copy */
         kl_process_end(&g->process[i], until_us > now_us ? (unsigned)((until_us - now_us) / 1000) : 0, NULL);
     }
-}
-
-static int run_all(struct group *g, char *err, size_t err_len) {
-    char name[KL_QUIT_NAME];
-    int result = 0;
-    for (unsigned i = 0; i < g->processes && result == 0; i++)
-        result = start(g, i, false, err, err_len) ? 0 : -1;
-    if (result == 0) watch(g);
-    end_all(g, kl_wake_quit(g->quit, name));
     return result;
 }
 

@@ -56,14 +56,6 @@ static bool drop_oldest(struct kl_lobby_room *r) {
     return true;
 }
 
-static void digest_interval(struct kl_lobby_room *r) {
-    struct kl_lobby_past *p = &r->past;
-    uint8_t bytes[KL_INTERVAL_BYTES];
-    struct kl_digest c = p->digest;
-    kl_digest_next(&c, r->id, bytes, kl_history_interval(&p->history, bytes, sizeof bytes), p->history.next);
-    kl_lobby_past_adopt_digest(r, &c);
-}
-
 static void make_place(struct kl_lobby_room *r) {
     struct kl_history *h = &r->past.history;
     if (!kl_history_wants_block(h)) return;
@@ -94,7 +86,13 @@ void kl_lobby_past_keep(struct kl_lobby_room *r, const struct kl_frame *f) {
         result = kl_history_append(&p->history, f, commands);
     while (result == KL_E_SPACE && make_place_for(r, f));
     if (p->history.newest != newest) kl_lobby_past_pack(r);
-    if (result == 1) digest_interval(r);
+    if (result == 1) {
+        uint8_t bytes[KL_INTERVAL_BYTES];
+        struct kl_digest c = p->digest;
+        kl_digest_next(&c, r->id, bytes, kl_history_interval(&p->history, bytes, sizeof bytes),
+                       p->history.next);
+        kl_lobby_past_adopt_digest(r, &c);
+    }
     if (result >= 0) return;
     p->broken = true;
     kl_lobby_log_room(KL_LOG_ERROR, "history_broken", r, "frame=%u error=%d", f->number, result);

@@ -17,17 +17,6 @@
 
 /* --- visible frames --- */
 
-static void cut_here(struct kl_lobby_room *r, uint64_t now_us) {
-    struct kl_lobby_watch *a = &r->watch;
-    if (a->cut_first == a->cut_next) a->cut_base_us = now_us;
-    if (a->cut_next - a->cut_first == a->cuts) a->cut_first++; /* never younger than the longest delay */
-    struct kl_watch_cut *c = &a->cut[a->cut_next++ % a->cuts];
-    double line_us = kl_schedule_line_us(&r->lock.schedule, r->past.history.next);
-    c->end = r->past.history.next;
-    c->at_ms = (uint32_t)((now_us - a->cut_base_us) / 1000);
-    c->line_us = (int32_t)(line_us - (double)(a->cut_base_us + c->at_ms * UINT64_C(1000)));
-}
-
 static uint64_t cut_us(const struct kl_lobby_watch *a, const struct kl_watch_cut *c) {
     return a->cut_base_us + c->at_ms * UINT64_C(1000);
 }
@@ -40,7 +29,15 @@ static void make_cut(struct kl_lobby_room *r, uint64_t now_us) {
     if (r->report.spacing > a->spacing) a->spacing = r->report.spacing;
     if (!first && last->end == r->past.history.next) return;
     bool interval_ends = r->lock.now.first == r->past.history.next;
-    if (since_us >= LATE_US || (since_us >= CUT_US && interval_ends)) cut_here(r, now_us);
+    if (since_us >= LATE_US || (since_us >= CUT_US && interval_ends)) {
+        if (a->cut_first == a->cut_next) a->cut_base_us = now_us;
+        if (a->cut_next - a->cut_first == a->cuts) a->cut_first++; /* never younger than the longest delay */
+        struct kl_watch_cut *c = &a->cut[a->cut_next++ % a->cuts];
+        double line_us = kl_schedule_line_us(&r->lock.schedule, r->past.history.next);
+        c->end = r->past.history.next;
+        c->at_ms = (uint32_t)((now_us - a->cut_base_us) / 1000);
+        c->line_us = (int32_t)(line_us - (double)(a->cut_base_us + c->at_ms * UINT64_C(1000)));
+    }
 }
 
 void kl_lobby_watch_see(struct kl_lobby_room *r, uint64_t now_us) {
