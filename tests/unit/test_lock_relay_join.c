@@ -1,5 +1,5 @@
-/* Seats in a room that plays: a client joins late, takes other seats, or only watches from then on.
- * PROTOCOL.md §5, joining. */
+/* Seats in a room that plays, at its edges. PROTOCOL.md §5, joining. Clients that join late, take other
+ * seats, or only watch from then on: test_lobby_late. */
 #include "tests/unit/unit.h"
 
 #include "tests/lib/relay_hand.h"
@@ -30,120 +30,6 @@ static void play(unsigned clients, uint32_t frames) {
         kl_lock_tick(&r, hand_line(at));
         hand_take_all();
     }
-}
-
-static bool presses(unsigned seat) {
-    return hand_last.in[seat].joypad == 0x10;
-}
-
-static void resume(unsigned client) {
-    assert_int_equal(hand_ctrl(client, at, 1, HAND_RESUME, hand_line(at)), 0);
-}
-
-/* Under every policy: not one frame waits for it, it is no part of the game until it resumes, and then counts
- * from a keyframe on. */
-TEST(nobody_waits_for_who_joins) {
-    for (uint8_t policy = KL_POLICY_STRICT; policy <= KL_POLICY_OPTIMISTIC; policy++) {
-        begin(policy);
-        play(3, 40);
-        assert_int_equal(kl_lock_add(&r, 5, 4, hand_line(at)), 0);
-        assert_true(kl_lock_joining(&r, 5));
-        uint32_t before = r.next_close;
-        play(3, 20);
-        assert_int_equal(r.next_close, before + 20);
-        assert_int_equal(hand_last.active, 3);
-        assert_int_equal(kl_lock_return(&r, 5, 0, hand_line(at)), 0);
-        play(3, 20);
-        assert_int_equal(r.next_close, before + 40);
-        assert_int_equal(kl_lock_waiting_for(&r) & 4, 0);
-        assert_int_equal(hand_last.active, 3);
-        assert_false(presses(2));
-        hand_ctrl(5, 0, 0, 0, hand_line(at)); /* it has everything */
-        resume(5);
-        play(3 | 1u << 5, 12);
-        assert_false(kl_lock_joining(&r, 5));
-        assert_int_equal(hand_last.active, 7);
-        assert_true(presses(0) && presses(1) && presses(2));
-        assert_int_equal(r.next_close, before + 52);
-    }
-}
-
-/* Once it plays, it is waited for like everybody. */
-TEST(a_strict_room_waits_for_who_has_joined) {
-    begin(KL_POLICY_STRICT);
-    play(3, 40);
-    kl_lock_add(&r, 5, 4, hand_line(at));
-    kl_lock_return(&r, 5, r.next_close, hand_line(at));
-    play(3, 1);
-    resume(5);
-    play(3 | 1u << 5, 12);
-    uint32_t before = r.next_close;
-    kl_lock_cut(&r, 5, hand_line(at));
-    play(3, 12);
-    assert_int_equal(r.next_close, before);
-    assert_int_equal(kl_lock_out(&r), 4);
-}
-
-/* It is not away while it joins, even if its link is lost then. */
-TEST(a_joiner_that_is_cut_holds_nobody_up) {
-    begin(KL_POLICY_STRICT);
-    play(3, 40);
-    kl_lock_add(&r, 5, 4, hand_line(at));
-    kl_lock_return(&r, 5, 0, hand_line(at));
-    play(3, 4);
-    kl_lock_cut(&r, 5, hand_line(at));
-    uint32_t before = r.next_close;
-    play(3, 8);
-    kl_lock_return(&r, 5, 0, hand_line(at));
-    play(3, 8);
-    assert_int_equal(r.next_close, before + 16);
-    kl_lock_remove(&r, 5, hand_line(at));
-    play(3, 4);
-    assert_int_equal(r.next_close, before + 20);
-}
-
-/* A seat whose owner has gone in the middle of an interval is nobody's until the new one counts. */
-TEST(a_seat_goes_on_to_another) {
-    begin(KL_POLICY_BOUNDED);
-    play(3, 41);
-    kl_lock_remove(&r, 1, hand_line(at));
-    assert_int_equal(kl_lock_add(&r, 5, 2, hand_line(at)), 0);
-    assert_int_equal(kl_lock_waiting_for(&r) & 2, 0);
-    uint32_t before = r.next_close;
-    play(1, 19);
-    assert_int_equal(r.next_close, before + 19);
-    assert_int_equal(hand_last.active, 1);
-    assert_false(presses(1));
-    kl_lock_return(&r, 5, r.next_close, hand_line(at));
-    resume(5);
-    play(1 | 1u << 5, 12);
-    assert_int_equal(hand_last.active, 3);
-    assert_true(presses(1));
-}
-
-TEST(a_seat_passes_from_one_that_steps_back) {
-    begin(KL_POLICY_BOUNDED);
-    kl_lock_add(&r, 9, 0, hand_line(0));
-    kl_lock_return(&r, 9, 0, hand_line(0));
-    play(3, 40);
-    assert_int_equal(kl_lock_reseat(&r, 9, 2, hand_line(at)), KL_E_STATE); /* it is taken */
-    assert_int_equal(kl_lock_reseat(&r, 7, 4, hand_line(at)), KL_E_STATE); /* nobody */
-    assert_int_equal(kl_lock_reseat(&r, 1, 0, hand_line(at)), 0);
-    uint32_t before = r.next_close;
-    play(1, 8);
-    assert_int_equal(r.next_close, before + 8);
-    assert_int_equal(hand_last.active, 1);
-    assert_int_equal(kl_lock_reseat(&r, 9, 2, hand_line(at)), 0);
-    assert_true(kl_lock_joining(&r, 9));
-    play(1, 8);
-    assert_int_equal(r.next_close, before + 16);
-    hand_ctrl(1, 0, 0, 0, hand_line(at)); /* it goes on watching */
-    assert_false(kl_lock_lost(&r, 1));
-    resume(9);
-    play(1 | 1u << 9, 12);
-    assert_int_equal(hand_last.active, 3);
-    assert_true(presses(1));
-    assert_int_equal(r.next_close, before + 28);
 }
 
 /* The last player steps back: the game holds still until somebody takes a seat. */
