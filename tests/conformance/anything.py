@@ -1,6 +1,7 @@
 """anything.py - random messages of each kind of net/PROTOCOL.md, and damaged ones. Part of decode.py."""
 from primitives import NEUTRAL, VERSION, Writer, remainder
-from protocol import NUMBER_MAX, SNAPSHOT_MAX, write_channel, write_ctrl, write_message, write_update
+from channel import write_channel
+from protocol import NUMBER_MAX, SNAPSHOT_MAX, write_ctrl, write_message, write_update
 
 
 def any_input(rng, last):

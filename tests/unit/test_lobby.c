@@ -266,6 +266,12 @@ TEST_WITH(protocol_errors_put_out, set_up, tear_down) {
     assert_int_equal(kl_lobby_members(lobby), 0);
 }
 
+TEST_WITH(start_data_comes_when_it_is_asked_for, set_up, tear_down) {
+    hello(0, "room", 1, 2, "x");
+    give(0, "save");
+    expect_refusal(0, KL_REFUSE_PROTOCOL, "protocol error");
+}
+
 TEST_WITH(malformed_datagrams_are_dropped_and_then_tell, set_up, tear_down) {
     start_game();
     uint8_t body[3] = {255, 255, 255};

@@ -80,11 +80,11 @@ static struct way w[2];
 static int begin(void **state) {
     memset(p, 0, sizeof p);
     memset(w, 0, sizeof w);
-    if (kl_codec_load(err, sizeof err) != 0) skip();
     return make_folder(state);
 }
 
 static void join_both(const char *in) {
+    if (kl_codec_load(err, sizeof err) != 0) skip();
     write_speech(at("in.wav"));
     join(&p[0], 0, at(in), "a.wav");
     join(&p[1], 1, "", "b.wav");
