@@ -443,21 +443,18 @@ static unsigned queued(uint8_t kind) {
 }
 
 /* All leave out the same bytes of a state: those that the host's machine has found. */
-TEST(a_mask_is_the_hosts) {
-    open_lobby(&limits_for_tests);
+TEST_WITH(a_mask_is_the_hosts, set_up, tear_down) {
     start_game_of(2);
     struct kl_msg m = {.kind = KL_MSG_COMMAND, .order = {KL_COMMAND_MASK, 7, {0, 1, 0xe8, 7, 1, 4, 4}}};
     say(1, &m);
     assert_int_equal(queued(KL_COMMAND_MASK), 0);
     say(0, &m);
     assert_int_equal(queued(KL_COMMAND_MASK), 1);
-    kl_lobby_destroy(lobby);
 }
 
 /* One player's word does not make all play a frame a second: a rate is the room's when most machines say so.
  */
-TEST(one_alone_sets_no_pace) {
-    open_lobby(&limits_for_tests);
+TEST_WITH(one_alone_sets_no_pace, set_up, tear_down) {
     start_game_of(3);
     for (unsigned i = 0; i < 5; i++)
         say_rate(1, KL_FPS_MIN + i);
@@ -470,12 +467,10 @@ TEST(one_alone_sets_no_pace) {
     assert_int_equal(queued(KL_COMMAND_RATE), 1);
     say_rate(2, 50000000); /* the last to say so */
     assert_int_equal(queued(KL_COMMAND_RATE), 1);
-    kl_lobby_destroy(lobby);
 }
 
 /* Seats of one address have one vote. */
-TEST(seats_of_one_address_set_no_pace) {
-    open_lobby(&limits_for_tests);
+TEST_WITH(seats_of_one_address_set_no_pace, set_up, tear_down) {
     hello(0, "room", 1, 3, "x");
     address_of_peers = "192.0.2.2:5";
     hello(1, "room", 1, 3, "x"), hello(2, "room", 1, 3, "x");
@@ -487,29 +482,24 @@ TEST(seats_of_one_address_set_no_pace) {
     assert_int_equal(queued(KL_COMMAND_RATE), 0);
     say_rate(0, 30000000);
     assert_int_equal(queued(KL_COMMAND_RATE), 1);
-    kl_lobby_destroy(lobby);
 }
 
 /* Nor does one while another runs old frames again, and has no word on the present. */
-TEST(a_client_that_runs_old_frames_keeps_their_vote) {
-    open_lobby(&limits_for_tests);
+TEST_WITH(a_client_that_runs_old_frames_keeps_their_vote, set_up, tear_down) {
     start_game_of(2);
     kl_lock_cut(&lobby->room[0]->lock, 0, now_us);
     say_rate(1, 30000000);
     pass(SECOND);
     assert_false(kl_lobby_plays_now(lobby->room[0], 0));
     assert_int_equal(queued(KL_COMMAND_RATE), 0);
-    kl_lobby_destroy(lobby);
 }
 
 /* A client that has gone is not asked. */
-TEST(a_client_that_stays_sets_the_pace) {
-    open_lobby(&limits_for_tests);
+TEST_WITH(a_client_that_stays_sets_the_pace, set_up, tear_down) {
     start_game_of(2);
     say_rate(1, 50000000);
     assert_int_equal(queued(KL_COMMAND_RATE), 0);
     bye(0);
     pass(SECOND);
     assert_int_equal(queued(KL_COMMAND_RATE), 1);
-    kl_lobby_destroy(lobby);
 }
