@@ -83,7 +83,8 @@ TEST_WITH(listing, make_folder, remove_folder) {
     put("a.so", "x");
     put(".hidden", "x");
     put("b.txt", "x");
-    put("\u30b2\u30fc\u30e0 \u0130\u011f", "x");
+    assert_int_equal(save("\u30b2\u30fc\u30e0 \u0130\u011f", "x", 0),
+                     0); /* the C library of Windows knows no such name */
     assert_int_equal(kl_dir_make(at("d.so"), true, err, sizeof err), 0);
     lists("", ".hidden a.so b.txt c.so d.so \u30b2\u30fc\u30e0 \u0130\u011f ");
     lists(".so", "a.so c.so d.so ");
