@@ -264,6 +264,20 @@ if scene leaving; then # Select and B, held
     xdotool keyup z keyup Shift_R
 fi
 
+if scene panel-voice; then # both speak: ann at a sound server of the scenario's own
+    . tests/e2e/lib_pulse.sh
+    start_pulse server
+    python3 "$speech" make "$tmp/says.wav" 60 1
+    start mouth pacat -p -d mic --rate=48000 --channels=1 --format=s16le --raw "$tmp/says.wav"
+    export KEYLOCK_PANEL=on KEYLOCK_VOICE=on
+    ann nestopia "$shooter" 2
+    other bob nestopia "$shooter" --voice on --voice-in "$tmp/says.wav" --voice-out "$tmp/bob-hears.wav"
+    begun
+    play 8
+    shot panel-voice
+    unset KEYLOCK_VOICE
+fi
+
 if scene panel-optimistic; then # frames close by the clock: the lead is that of the newest press
     through link --delay 25 --jitter 5 --loss 1
     export KEYLOCK_PANEL=on KEYLOCK_POLICY=optimistic

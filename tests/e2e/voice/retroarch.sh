@@ -9,17 +9,10 @@ for program in retroarch Xvfb xdotool pulseaudio parec; do
     command -v $program >/dev/null || { skip "voice: no $program"; finish; }
 done
 core_path nestopia >/dev/null || { skip "voice: no nestopia"; finish; }
-speech=tests/e2e/voice/speech.py
-python3 $speech make "$tmp/ben-says.wav" 30 2
-python3 $speech make "$tmp/ann-says.wav" 30 1
-
-export PULSE_SERVER=unix:$tmp/pulse.socket XDG_RUNTIME_DIR=$tmp PULSE_COOKIE=$tmp/cookie
-start server pulseaudio -n --daemonize=no --exit-idle-time=-1 -L "module-native-protocol-unix auth-anonymous=1 socket=$tmp/pulse.socket" \
-    -L "module-null-sink sink_name=out rate=48000" -L "module-null-sink sink_name=mic rate=48000" \
-    -L "module-remap-source source_name=mouth master=mic.monitor"
-eventually 10 pactl info >/dev/null 2>&1 || { show server; die "voice: the server does not start"; }
-pactl set-default-sink out
-pactl set-default-source mouth
+. tests/e2e/lib_pulse.sh
+python3 "$speech" make "$tmp/ben-says.wav" 30 2
+python3 "$speech" make "$tmp/ann-says.wav" 30 1
+start_pulse server
 start mouth pacat -p -d mic --rate=48000 --channels=1 --format=s16le --raw "$tmp/ann-says.wav"
 
 retroarch_home ann "${no_sound[@]}"
@@ -36,21 +29,14 @@ start ben "$keylock" run --relay "$relay" --core nestopia --content "$content/sh
 for line in 'voice plays since' 'voice listens since'; do
     check "retroarch/ann-$(cut -d ' ' -f 2 <<<"$line")" "ann's log does not say it" said ann "$line" 30
 done
-loud() { # seconds of what ben hears
-    python3 - "$tmp/ben-hears.wav" <<'END'
-import array, sys
-data = open(sys.argv[1], "rb").read()[44:]
-s = array.array("h", data[:len(data) // 2 * 2])
-print(sum(max(map(abs, s[i:i + 480])) > 1500 for i in range(0, len(s) - 480, 480)) // 100)
-END
-}
+heard() { loud "$tmp/ben-hears.wav"; } # seconds of ann's speech
 reaches ben 500
-check retroarch/silent-until-the-keys "$(loud) s came to ben, and no key was held" test "$(loud)" = 0
+check retroarch/silent-until-the-keys "$(heard) s came to ben, and no key was held" test "$(heard)" = 0
 chord "$(window_of ann)" Shift_R Return 8
-held=$(loud)
+held=$(heard)
 check retroarch/ann-is-heard "of ann's speech $held s came to ben, and at least 2 are expected" test "$held" -ge 2
 ends_well retroarch ben 60
-check retroarch/silent-without-the-keys "of ann's speech $(loud) s came to ben, and $held with the keys" test "$(loud)" -le $((held + 1))
+check retroarch/silent-without-the-keys "of ann's speech $(heard) s came to ben, and $held with the keys" test "$(heard)" -le $((held + 1))
 
 # A server that has stopped.
 kill -STOP "${pid[server]}"
