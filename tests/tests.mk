@@ -36,7 +36,7 @@ test-debian13: ## make test on a bare Debian 13, in a root of its own (as root; 
 	$(Q)tests/tools/debian13.sh
 
 check-build: all $(UNIT) $(OUT)/tests/sim $(OUT)/tests/rooms $(OUT)/vectors $(OUT)/session_peer $(OUT)/option_tables cores
-test-build: check-build $(NET) $(FUZZ) $(OUT)/make_corpus $(OUT)/faultproxy $(OUT)/loads $(OUT)/storm
+test-build: check-build $(NET) $(FUZZ) $(OUT)/make_corpus $(OUT)/faultproxy $(OUT)/loads $(OUT)/reopens $(OUT)/storm
 # RetroArch 1.20, which is fetched, and the patched one, which is built: without them, their scenarios are skipped.
 test-frontends: all
 	$(Q)tests/tools/retroarch_120.sh >/dev/null || echo "no RetroArch 1.20: its scenarios are skipped" >&2
@@ -165,6 +165,8 @@ $(OUT)/cores/arcade_core_libretro.so: CORE_LIBS := -lz -larchive
 $(OUT)/faultproxy: $(call obj,tests/tools/faultproxy.c)
 	$(link) -lm
 
+$(OUT)/reopens: $(call obj,tests/tools/reopens.c)
+	$(link) -ldl
 $(OUT)/loads: $(call obj,tests/tools/loads.c)
 	$(link) -ldl
 $(OUT)/torn: $(call obj,tests/tools/torn.c) $(OUT)/libkeylock.a

@@ -210,14 +210,31 @@ struct kl_talk *kl_talk_open(const struct kl_talk_setup *setup, char *err, size_
     return NULL;
 }
 
-/* Nobody joins the thread any more: its memory and this library stay. */
+static bool has_ended(struct kl_talk *t) {
+    kl_mutex_lock(&t->mutex);
+    bool ended = t->ended;
+    kl_mutex_unlock(&t->mutex);
+    return ended;
+}
+
+/* The thread's memory stays while it hangs, and this library for good. Threads that were left before and have
+ * ended go. */
 static void leave_behind(struct kl_talk *t) {
     static struct kl_talk *left;
     static const char here = 0;
     char path[KL_FILE_PATH], err[256];
+    if (kl_library_file_of(&here, path, sizeof path)) (void)kl_library_open(path, err, sizeof err);
+    for (struct kl_talk **at = &left, *old; (old = *at);) {
+        if (!has_ended(old)) {
+            at = &old->left_before;
+            continue;
+        }
+        *at = old->left_before;
+        kl_thread_join(&old->thread);
+        free(old);
+    }
     t->left_before = left;
     left = t;
-    if (kl_library_file_of(&here, path, sizeof path)) (void)kl_library_open(path, err, sizeof err);
 }
 
 void kl_talk_close(struct kl_talk *t) {
