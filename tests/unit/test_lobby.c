@@ -266,6 +266,25 @@ TEST_WITH(protocol_errors_put_out, set_up, tear_down) {
     assert_int_equal(kl_lobby_members(lobby), 0);
 }
 
+TEST_WITH(a_session_begins_with_a_hello, set_up, tear_down) {
+    connect_peer(0);
+    ready(0, "a");
+    expect_refusal(0, KL_REFUSE_PROTOCOL, "expected a HELLO, got another message");
+}
+
+TEST_WITH(a_seat_is_given_up_in_the_game_alone_and_once, set_up, tear_down) {
+    hello(2, "other", 1, 3, "x");
+    order(2, KL_COMMAND_SEAT, 0);
+    assert_int_equal(member_of(2, 0)->seats, 1);
+    start_game();
+    for (unsigned i = 0; i < 2; i++) {
+        order(1, KL_COMMAND_SEAT, 0);
+        pass(SECOND);
+        assert_int_equal(member_of(0, 1)->seats, 0);
+    }
+    assert_false(inbox[1].hung_up || inbox[2].hung_up);
+}
+
 TEST_WITH(start_data_comes_when_it_is_asked_for, set_up, tear_down) {
     hello(0, "room", 1, 2, "x");
     give(0, "save");
