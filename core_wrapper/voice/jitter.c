@@ -10,6 +10,8 @@
 #define ALL    65536 /* of `lost` */
 #define LATELY 128   /* units: 2.5 s of speech */
 #define LOSSY  (ALL / 200)
+#define WAITS  (ALL / 50)  /* a single loss is not worth a longer delay */
+#define WAITED (ALL / 150) /* from which on the delay is short again */
 
 #define EARLY_US 20000 /* before the quickest packet of before: times begin anew */
 
@@ -17,14 +19,14 @@ static struct kl_jitter_slot *slot_of(struct kl_jitter *j, uint64_t number) {
     return &j->slot[number % KL_JITTER_SLOTS];
 }
 
-static bool waits(struct kl_jitter *j, uint64_t number) {
+static bool is_there(struct kl_jitter *j, uint64_t number) {
     return slot_of(j, number)->used && slot_of(j, number)->number == number;
 }
 
 /* The oldest waiting number from this one on; 0: none. */
 static uint64_t oldest(struct kl_jitter *j, uint64_t from) {
     for (uint64_t n = from; n < from + KL_JITTER_SLOTS; n++)
-        if (waits(j, n)) return n;
+        if (is_there(j, n)) return n;
     return 0;
 }
 
@@ -62,7 +64,7 @@ static void find_target(struct kl_jitter *j) {
         if ((sum += count[ms]) * 100 >= j->seen_count * PERCENTILE) break;
     j->target_us = ms * 1000 < KL_JITTER_MIN_US ? KL_JITTER_MIN_US : ms * 1000;
     if (j->seen_count < KNOWN && j->target_us < FIRST_US) j->target_us = FIRST_US;
-    if (j->lossy) j->target_us += (1 + j->longer) * KL_JITTER_UNIT_US;
+    if (j->waits) j->target_us += (1 + j->longer) * KL_JITTER_UNIT_US;
 }
 
 static void note(struct kl_jitter *j, uint64_t number, bool begins, uint64_t now_us) {
@@ -97,7 +99,7 @@ void kl_jitter_put(struct kl_jitter *j, const struct kl_voice *v, uint64_t now_u
         forget(j);
     bool begins = j->state == KL_JITTER_IDLE || (number > j->ended && j->newest == j->ended);
     if (j->state == KL_JITTER_IDLE && number < j->next) return; /* of the spurt that was played */
-    if (waits(j, number)) return;
+    if (is_there(j, number)) return;
     note(j, number, begins, now_us);
     if (number > j->newest || j->state == KL_JITTER_IDLE) j->newest = number;
     if (v->flags & KL_VOICE_LAST && number > j->ended) j->ended = number;
@@ -116,6 +118,7 @@ static uint64_t due_us(const struct kl_jitter *j) {
 static void count(struct kl_jitter *j, bool lost) {
     j->lost += ((lost ? ALL : 0) - j->lost) / LATELY;
     j->lossy = j->lost > LOSSY;
+    j->waits = j->lost > (j->waits ? WAITED : WAITS);
 }
 
 static enum kl_jitter_next play(struct kl_jitter *j, struct kl_voice *out) {

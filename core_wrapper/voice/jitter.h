@@ -36,7 +36,7 @@ struct kl_jitter {
     int64_t base_us;    /* the least of seen_us: the quickest packet's */
     uint32_t target_us; /* how long the quickest packet waits */
     int32_t lost;       /* the share of the units that did not come lately; 65536 is all of them */
-    bool lossy;         /* it is worth while to wait for copies */
+    bool lossy, waits;  /* copies are of use; they are waited for */
 };
 
 /* A packet has come, and is copied. Packets that are too late or came before are dropped. A number far from

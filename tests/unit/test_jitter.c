@@ -153,14 +153,22 @@ static int64_t first_late(unsigned i) {
 TEST(where_packets_get_lost_their_copies_are_waited_for) {
     struct kl_jitter j = {0};
     tell(&j, 0, 200, BEGIN, each_tenth_lost);
-    assert_true(j.lossy);
+    assert_true(j.lossy && j.waits);
     struct story s = tell(&j, 200, 200, 10 * BEGIN, each_tenth_lost);
     assert_int_equal(s.begun_us, 10 * BEGIN + KL_JITTER_MIN_US + UNIT);
     assert_int_equal(s.played, 180);
     assert_int_equal(s.lost, 20);
     assert_int_equal(s.gaps, 0);
     tell(&j, 400, 600, 20 * BEGIN, at_once);
-    assert_false(j.lossy);
+    assert_false(j.lossy || j.waits);
+}
+
+TEST(a_single_loss_makes_nothing_longer) {
+    struct kl_jitter j = {0};
+    tell(&j, 0, 50, BEGIN, one_lost);
+    assert_true(j.lossy);
+    struct story s = tell(&j, 50, 50, 3 * BEGIN, at_once);
+    assert_int_equal(s.begun_us, 3 * BEGIN + KL_JITTER_MIN_US);
 }
 
 TEST(a_late_packet_that_begins_a_spurt_delays_nothing) {
