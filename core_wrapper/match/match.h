@@ -293,7 +293,7 @@ struct kl_talking {
     int8_t louder[KL_MAX_CLIENTS]; /* percent: -100 to 100; 0: as it comes */
     struct {
         bool open, listens;
-        enum kl_voice_why why;
+        const char *why; /* nobody hears the player; "": somebody does; NULL: not told yet */
         char error[KL_TALK_ERROR];
     } told;
 };

@@ -9,17 +9,17 @@
 
 #define TOLD_MS 4000
 
-/* The reason for which nobody hears the player; NULL: somebody does, or it will show in a moment. */
-static const char *why_not(enum kl_voice_why why) {
-    switch (why) {
+/* The reason for which nobody hears the player; "": somebody does; NULL: it will show in a moment. */
+static const char *why_not(const struct kl_talk_news *n) {
+    switch (n->room.why) {
     case KL_VOICE_NO_KEY: return "no memory for the room's key";
     case KL_VOICE_FORBIDDEN: return "the host allows no voice";
     case KL_VOICE_WATCHING: return "you watch";
     case KL_VOICE_NOBODY: return "nobody else has voice on";
+    case KL_VOICE_HEARD: return n->silent ? "the microphone gives no sound" : "";
     case KL_VOICE_NO_ROOM:
     case KL_VOICE_OFF:
-    case KL_VOICE_ASKING:
-    case KL_VOICE_HEARD: break;
+    case KL_VOICE_ASKING: break;
     }
     return NULL;
 }
@@ -89,13 +89,13 @@ static void tell_heard(struct kl_match *m) {
 
 static void tell_hearers(struct kl_match *m) {
     struct kl_talking *t = &m->join.talking;
-    enum kl_voice_why why = t->news.room.why;
-    if (why == t->told.why || !t->news.open) return;
-    if (why_not(why))
-        kl_frontend_say(&m->front, KL_SCREEN_INFO, TOLD_MS, "nobody hears you: %s", why_not(why));
-    else if (why == KL_VOICE_HEARD)
+    const char *why = why_not(&t->news);
+    if (!why || !t->news.open || (t->told.why && strcmp(why, t->told.why) == 0)) return;
+    if (*why)
+        kl_frontend_say(&m->front, KL_SCREEN_INFO, TOLD_MS, "nobody hears you: %s", why);
+    else
         tell_heard(m);
-    if (why_not(why) || why == KL_VOICE_HEARD) t->told.why = why;
+    t->told.why = why;
 }
 
 void kl_talking_turn(struct kl_match *m) {
@@ -130,9 +130,9 @@ void kl_talking_show(struct kl_match *m, struct kl_panel *p) {
         struct kl_panel_member *member = &p->member[at++];
         member->speaks = member->you ? n->speaks && n->listens : n->heard >> r->member[i].client & 1;
     }
-    const char *why = why_not(n->room.why);
+    const char *why = why_not(n);
     p->voice = m->join.talking.talk;
-    p->level = n->listens ? level_of(n->level_db) : -1;
+    p->level = n->listens && !n->silent ? level_of(n->level_db) : -1;
     p->voice_why = *n->error ? "no sound device" : why ? why : "";
 }
 

@@ -44,7 +44,8 @@ struct kl_talk {
     struct kl_rate down, up;           /* of the microphone, of the loudspeaker */
     int16_t sample[2 * KL_CODEC_UNIT]; /* of the microphone */
     size_t count;
-    uint16_t number; /* of the unit that they begin */
+    uint16_t number;  /* of the unit that they begin */
+    uint64_t gave_us; /* the microphone gave something, or was opened */
 };
 
 /* --- the microphone --- */
@@ -53,8 +54,8 @@ static void listen(struct kl_talk *t, bool on) {
     if (on == t->now.listens) return;
     t->sound->listen(t->device, on);
     t->now.listens = on;
-    t->now.listens_since_us = kl_now_us();
-    t->now.speaks = false;
+    t->now.listens_since_us = t->gave_us = kl_now_us();
+    t->now.speaks = t->now.silent = false;
     t->count = 0;
     kl_rate_begin(&t->down);
     if (t->clean && on) kl_clean_begin(t->clean);
@@ -78,14 +79,27 @@ static void say_unit(struct kl_talk *t) {
     if (v.len || v.flags) kl_voice_box_say(t->box, &v);
 }
 
+/* A microphone that gives nothing is opened anew now and then. */
+static void mind_silence(struct kl_talk *t, uint64_t now_us) {
+    uint64_t most_us = t->now.silent ? KL_TALK_RETRY_US : KL_TALK_GIVES_US;
+    if (!t->now.listens || now_us < t->gave_us + most_us) return;
+    t->now.silent = true;
+    t->now.speaks = false;
+    t->gave_us = now_us;
+    t->sound->listen(t->device, true);
+}
+
 /* False: the devices are gone. */
-static bool capture(struct kl_talk *t) {
+static bool capture(struct kl_talk *t, uint64_t now_us) {
     size_t want = t->now.room.economy ? 2 * KL_CODEC_UNIT : KL_CODEC_UNIT;
     int16_t piece[KL_SOUND_PIECE];
     int got;
     listen(t, t->now.room.why == KL_VOICE_HEARD);
+    mind_silence(t, now_us);
     while (t->now.listens && (got = t->sound->read(t->device, piece)) != 0) {
         if (got < 0) return false;
+        t->gave_us = now_us;
+        t->now.silent = false;
         kl_rate_down(&t->down, piece, t->sample + t->count);
         if (t->clean) kl_clean_sound(t->clean, t->sample + t->count);
         t->count += KL_CODEC_PIECE;
@@ -122,7 +136,7 @@ static bool play(struct kl_talk *t, uint64_t now_us) {
 static void close_device(struct kl_talk *t) {
     if (t->device) t->sound->close(t->device);
     t->device = NULL;
-    t->now.open = t->now.listens = t->now.speaks = false;
+    t->now.open = t->now.listens = t->now.silent = t->now.speaks = false;
     t->now.heard = 0;
     t->now.plays_since_us = 0;
     kl_voice_box_hear(t->box, false, 0);
@@ -159,7 +173,7 @@ static void ask_room(struct kl_talk *t, uint64_t now_us) {
 static void turn(struct kl_talk *t) {
     uint64_t now_us = kl_now_us();
     ask_room(t, now_us);
-    if (!capture(t) || !play(t, now_us)) {
+    if (!capture(t, now_us) || !play(t, now_us)) {
         snprintf(t->now.error, sizeof t->now.error, "the sound devices are gone");
         close_device(t);
         return;

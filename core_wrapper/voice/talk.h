@@ -15,6 +15,7 @@
 #define KL_TALK_ERROR    160 /* bytes of a reason */
 #define KL_TALK_LEFT_MS  500 /* after that a thread that hangs is left behind */
 #define KL_TALK_RETRY_US 5000000
+#define KL_TALK_GIVES_US 2000000 /* an open microphone has given something by then */
 #define KL_TALK_KEY_US   500000 /* a pushed key that is not said again counts no longer: a menu may be open */
 
 struct kl_talk;
@@ -47,6 +48,7 @@ struct kl_talk_news {
     char error[KL_TALK_ERROR]; /* the reason why they are not; "": not tried yet */
     char plain[KL_TALK_ERROR]; /* the reason why the microphone's sound is not cleaned; "": it is */
     bool listens;              /* the microphone is open */
+    bool silent;               /* and gives nothing: it is not allowed, suspended or unplugged */
     bool speaks;               /* the player does */
     double level_db;           /* of the microphone: -96 to 0 */
     uint16_t heard;            /* clients that speak now */

@@ -113,3 +113,50 @@ TEST_WITH(a_rooms_password_seals_speech_from_end_to_end, start_relay, stop_relay
     talk();
     leave();
 }
+
+/* Noise at 2,000 packets a second, of all lengths and with numbers that jump. */
+static void shout(struct intruder *n) {
+    static uint32_t seed = 1;
+    uint8_t body[KL_VOICE_DATAGRAM + 8];
+    for (unsigned i = 0; i < 40; i++) {
+        for (unsigned k = 0; k < sizeof body; k++)
+            body[k] = (uint8_t)((seed = seed * 1103515245 + 12345) >> 16);
+        body[0] = (uint8_t)(seed >> 24 & 7);
+        intruder_send(n, -1, KL_SEAL_VOICE, body, i % 2 ? 60 : (seed >> 8) % sizeof body);
+    }
+    intruder_look(n);
+}
+
+TEST_WITH(a_client_that_shouts_is_in_nobodys_way, start_relay, stop_relay) {
+    struct intruder n;
+    struct kl_msg hear = {.kind = KL_MSG_HEAR, .hear = {.on = true}};
+    uint8_t bytes[KL_MSG_MAX];
+    struct kl_voice v = {.len = 40, .bytes = "words"}, got;
+    uint64_t arrived_us;
+    unsigned words = 0, noise = 0;
+    enter(0, "room", NULL);
+    enter(1, "room", NULL);
+    intruder_room = "room";
+    intruder_enter(&n, relay.port);
+    struct kl_hello h = hello_make("eve", "room", 1, 4);
+    intruder_hello(&n, &h);
+    intruder_say(&n, bytes, (size_t)kl_msg_encode(&hear, bytes, sizeof bytes));
+    intruder_serve(&n, 500);
+    assert_true(n.welcome);
+    assert_true(comes_to(0, KL_VOICE_HEARD));
+    for (uint64_t end_us = kl_now_us() + 2000000; kl_now_us() < end_us; rest(20000)) {
+        struct kl_voice_news news;
+        kl_voice_box_news(box[0], &news);
+        assert_true(kl_voice_box_say(box[0], &v));
+        v.number++;
+        shout(&n);
+        while (kl_voice_box_next(box[1], &got, &arrived_us))
+            *(got.client == 0 ? &words : &noise) += 1;
+    }
+    printf("words %u of %u, noise %u\n", words, v.number, noise);
+    assert_in_range(words, v.number - 3u, v.number);
+    assert_in_range(noise, 30, 2 * 55 + 12);
+    assert_false(n.gone);
+    intruder_leave(&n);
+    leave();
+}

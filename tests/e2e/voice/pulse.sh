@@ -17,7 +17,7 @@ plays_in() { # NAME ARGUMENT…
     local name=$1
     shift
     start "$name" "$keylock" run --relay "$relay" --core "$test_core" --content "$content/shooter.nes" --room pulse --name "$name" \
-        --frames 3000 --wait 60 --speed real --voice on --hash-out "$tmp/$name.hash" --trace "$tmp/$name.csv" "$@"
+        --frames 3300 --wait 60 --speed real --voice on --hash-out "$tmp/$name.hash" --trace "$tmp/$name.csv" "$@"
 }
 start_pulse server
 plays_in ann --voice-in "$tmp/ann-says.wav" --voice-out "$tmp/ann-hears.wav"
@@ -50,6 +50,10 @@ at_full_rate() { # WHAT
 check pulse/doctor "$(grep -aE 'microphone|loudspeaker|voice' "$tmp/doctor.log")" \
     test "$(grep -acE '^ok +(microphone|loudspeaker)' "$tmp/doctor.log")" = 2
 at_full_rate before
+pactl suspend-source mouth 1
+check pulse/microphone-is-silent "ben is not told of a suspended microphone" said ben 'nobody hears you: the microphone gives no sound' 10
+pactl suspend-source mouth 0
+check pulse/microphone-is-back "ben is not told of the microphone that is back" eventually 10 eval "[ \$(grep -ac 'your microphone is on' '$tmp/ben.log') -ge 2 ]"
 kill -STOP "${pid[server]}"
 at_full_rate while-stopped
 kill -CONT "${pid[server]}"

@@ -81,7 +81,7 @@ zip() {
     check windows-player/zip-programs "not the programs of build/windows" \
         cmp -s "$unpacked/keylock_libretro.dll" "$windows/keylock_libretro.dll"
     check windows-player/zip-readme "$(wc -l <"$unpacked/README.txt") lines" test "$(wc -l <"$unpacked/README.txt")" -le 20
-    check windows-player/zip-licences "$(ls "$unpacked/licences")" test "$(find "$unpacked/licences" -type f -size +100c | wc -l)" = 15
+    check windows-player/zip-licences "$(ls "$unpacked/licences")" test "$(find "$unpacked/licences" -type f -size +100c | wc -l)" = 17
     check windows-player/zip-exception "GCC's exception is missing" grep -q 'GCC RUNTIME LIBRARY EXCEPTION' "$unpacked/licences/gcc.txt"
 }
 
