@@ -18,6 +18,7 @@
  * in it have a character that the built-in font lacks and Unifont has. A dot is a unit in both: with less
  * than 16 rows most scripts cannot be read. Names stay plain in both, for in Unifont letters of one script
  * look like those of another. */
+
 #define KL_LETTERS_MAX 512
 #define KL_LETTERS_BOX 0 /* the code of a tall letter that is not there */
 

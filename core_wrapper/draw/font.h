@@ -32,6 +32,7 @@ bool kl_font_shown(const char *text, char *out, size_t cap);
  * The file has a line for each character, in the order of their numbers: NUMBER:DOTS, both in hexadecimal. 32
  * digits are 16 rows of 8 dots, 64 digits are 16 rows of 16. A file with any other line is refused as a
  * whole. There is one font in the process; only the frontend's thread uses it. */
+
 #define KL_UNIFONT_ROWS  16
 #define KL_UNIFONT_HALF  8           /* dots of a narrow letter's row; a wide one has twice as many */
 #define KL_UNIFONT_BYTES (16u << 20) /* at most, of a file; the package's have 4 and 8 MB */

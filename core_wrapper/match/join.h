@@ -41,6 +41,7 @@ void kl_join_close(struct kl_match *m, bool forget);
 void kl_join_leave(struct kl_match *m, unsigned linger_ms);
 
 /* Core and game of this room, as an invitation names them. net/PROTOCOL.md §9. */
+
 #define KL_INVITE_BYTES (64u << 20) /* of a game with a checksum: of a larger one the name must do */
 
 /* Pure but for the game's file, which is read whole. Fills in core, game, crc and size of url; they stay
@@ -51,9 +52,8 @@ void kl_invite_game(struct kl_url *url, const char *core_path, const struct kl_c
 /* The files of this match that the room compares: those of the start, for HELLO and READY; the
  * disk that is to go in; others that the core opens in play. Their checksums come from a thread (sums.h).
  * net/ROOMS.md §7, Files in play. */
-#define KL_LATE_BYTES (UINT64_C(8) << 30) /* of one file opened in play; a larger one is not compared */
 
-struct kl_match;
+#define KL_LATE_BYTES (UINT64_C(8) << 30) /* of one file opened in play; a larger one is not compared */
 
 /* Begins to read what HELLO needs. True: it is read; a small game's files are within the call. */
 bool kl_checks_known(struct kl_match *m);

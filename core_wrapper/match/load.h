@@ -8,9 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The wrapped core is found and opened, before any content. */
 struct kl_config;
 struct kl_match;
+
+/* The wrapped core is found and opened, before any content. */
 
 /* Reads the configuration and opens the core, unless that is done. With final false a missing core is no
  * error yet, because the frontend may tell its system folder later. Without a core the match's state stays
@@ -24,8 +25,6 @@ int kl_open_core_settings(struct kl_match *m, struct kl_config *out, char *err, 
 /* One of the frontend's folders, as it says now (cmd: RETRO_ENVIRONMENT_GET_…_DIRECTORY), with slashes. out
  * stays if it says none. */
 void kl_open_core_folder(const struct kl_match *m, unsigned cmd, char *out, size_t cap);
-
-struct kl_match;
 
 /* The first load of a room, from retro_load_game: the core becomes known (options, system files, timing), and
  * then stands still. False after kl_frontend_fail(). */

@@ -29,7 +29,6 @@ void kl_session_close(struct kl_match *m);
  *
  * The core begins as the token says and runs one frame a call, with the first pad. The frontend's own states,
  * cheats and fast-forward do not work, as in a room. */
-struct kl_match;
 
 /* In place of a replay's turn, with replay.token. */
 void kl_challenge_turn(struct kl_match *m, uint64_t now_us);
@@ -38,7 +37,6 @@ void kl_challenge_end(struct kl_match *m);
 
 /* The news in the link's newest status: lines for the player, words for the run's report and for the
  * recording. */
-struct kl_match;
 
 /* m->status is the newest; was: the one before. */
 void kl_news_tell(struct kl_match *m, const struct kl_participant_status *was);

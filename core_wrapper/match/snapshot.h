@@ -1,5 +1,5 @@
 /* snapshot.h - the room's snapshots on this machine: takes a snapshot at a keyframe, reports its hash and
- * gives it to the relay; unpacks one that comes. Keeps its own newest states. snapshot.h loads them.
+ * gives it to the relay; unpacks one that comes. Keeps its own newest states. heal.c loads them.
  * docs/design.md §5, net/PROTOCOL.md §7.
  *
  * Serializing runs in the core's thread; hashing, packing and unpacking in a thread beside it. */
@@ -13,6 +13,7 @@
 
 #include "core_wrapper/match/snapshot_form.h"
 
+struct kl_fileset;
 struct kl_match;
 
 /* True if this room's machines give each other states: neither the profile nor the core says otherwise. */
@@ -48,10 +49,8 @@ void kl_snapshot_clear(struct kl_match *m);
 const char *kl_snapshot_lacked(const struct kl_match *m);
 
 /* This machine loads a state that the room agreed on, or goes back to one of its own if the room
- * asks for that, and runs the later frames again. snapshot.h has the states. docs/design.md §5,
+ * asks for that, and runs the later frames again. The states are above. docs/design.md §5,
  * net/PROTOCOL.md §7. */
-struct kl_match;
-struct kl_fileset;
 
 /* Once a call, in the game: kl_snapshot_turn(), then loads as far as it is due. */
 void kl_heal_turn(struct kl_match *m);

@@ -23,6 +23,7 @@ uint8_t kl_away_turn(struct kl_away *p, uint8_t away, uint64_t now_us);
 uint64_t kl_away_time_us(const struct kl_away *p, unsigned seat);
 
 /* Estimated time to catch up, from the rate of progress. Pure. */
+
 struct kl_remaining {
     uint64_t at_us;  /* looked at last; 0: nothing is to be caught up with */
     uint32_t frames; /* left then */

@@ -27,8 +27,9 @@
 #include "net/engine/lock_client.h"
 
 /* The buttons of a pad that go in a steady rhythm: a turbo button, or one that is hit again and
- * again. Running ahead guesses that the rhythm goes on (ahead.h). `make bench-guess` compares it with buttons
+ * again. Running ahead guesses that the rhythm goes on. `make bench-guess` compares it with buttons
  * that are held as last seen. Pure. */
+
 #define KL_RHYTHM_BUTTONS 16
 #define KL_RHYTHM_LAST    4  /* holds, and gaps between them, of which a rhythm is read */
 #define KL_RHYTHM_SPREAD  3  /* frames between the shortest and the longest of them, at most */

@@ -7,10 +7,13 @@
 #include "net/engine/input.h"
 #include "net/engine/wire.h"
 
+struct kl_frames_from;
+
 /* The others' presses in samples that no closed frame has yet, as far as the relay has them. On
  * unequal links a frame waits for the slowest player, and the samples of the others are there long before.
  * UPDATE brings them to a client that runs ahead (ahead.h), for its guesses alone: the lock knows nothing of
  * them, so a false hint costs a picture. Buttons only. net/PROTOCOL.md §5. Pure. */
+
 #define KL_HINTS_MAX 32 /* samples of a port */
 
 struct kl_hints {
@@ -100,7 +103,6 @@ struct kl_update {
 
 /* Writes the fields above `reading` and frames [first, first + count) (frames.h; NULL with count 0). Returns
  * the length, or 0 if it does not fit. */
-struct kl_frames_from;
 size_t kl_update_write(const struct kl_update *u, const struct kl_frames_from *from, uint8_t *buf,
                        size_t cap);
 /* 0 or KL_E_MALFORMED. body is borrowed while frames are read. */

@@ -1,6 +1,7 @@
-/* input.h - the lines that come on this program's standard input, while it waits for other things, too. */
-#ifndef KL_PLATFORM_INPUT_H
-#define KL_PLATFORM_INPUT_H
+/* standard.h - this program's standard streams: lines that come while it waits for other things, too, and
+ * bytes that go out. */
+#ifndef KL_PLATFORM_STANDARD_H
+#define KL_PLATFORM_STANDARD_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +13,6 @@ int kl_input_open(void);
  * has come; -1: the input has ended. */
 int kl_input_read(int input, void *bytes, size_t cap);
 
-/* Bytes to this program's standard output and error. */
 /* Writes all bytes to an open descriptor (1: standard output, 2: standard error), and waits as long as its
  * reader takes. False: the reader is gone. */
 bool kl_output_write(int descriptor, const void *bytes, size_t len);

@@ -6,9 +6,9 @@
  *   PROVE: the client's share, its mac              ->
  *                                                   <-  PROVED: the relay's mac
  *
- * CPace (door.h) over the stretched secret and the session's binding: an eavesdropper learns nothing, a
- * false end can test one guess a run, and a proof is valid in its own session only. The relay counts failed
- * runs. The relay's secret opens this room like the password, and allows guessing the password at Argon2id's
+ * CPace over the stretched secret and the session's binding: an eavesdropper learns nothing, a false end can
+ * test one guess a run, and a proof is valid in its own session only. The relay counts failed runs.
+ * The relay's secret opens this room like the password, and allows guessing the password at Argon2id's
  * price: it is kept like a key.
  *
  * Pure but for libsodium, and but for the memory of the stretching. */
@@ -20,9 +20,10 @@
 #include <stdint.h>
 
 /* CPace, a balanced password-authenticated key exchange: suite CPACE-RISTR255-SHA512 of
- * draft-irtf-cfrg-cpace, initiator-responder setting, with its explicit key confirmation. door.h uses it.
+ * draft-irtf-cfrg-cpace, initiator-responder setting, with its explicit key confirmation. kl_door uses it.
  *
  * Pure but for libsodium. The fields' names are the draft's; each is shorter than 128 bytes here. */
+
 struct kl_cpace_text {
     const void *bytes;
     size_t len; /* < 128 */

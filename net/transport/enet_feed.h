@@ -20,6 +20,7 @@
  * replaces the buffers by their sealed copy. tests/unit/test_enet_seal.c proves that on the ENet installed.
  *
  * ENet's connect id is the session's number, on both ends; the checksum field of each datagram carries it. */
+
 struct kl_enet_seal {
     void *ctx;
     /* The sealer for the peer with this connect id (0: for a CONNECT's); NULL: ENet's datagram is dropped. */

@@ -19,6 +19,7 @@
  * and a secret, so a repeated INIT finds its own. If all of them are taken, one of them at random is lost,
  * first of those from addresses that ask often: whoever floods the table loses their own. Pure but for
  * libsodium: no clock, no socket. */
+
 #define KL_HALF_OPEN_BITS 14 /* of a number: the uppermost are its cell */
 #define KL_HALF_OPEN_MAX  (1U << KL_HALF_OPEN_BITS)
 #define KL_HALF_OPEN_US   (3 * 1000000ULL)
@@ -56,7 +57,7 @@ void kl_half_open_forget(struct kl_half_opens *t, struct kl_half_open *h);
 void kl_half_open_sweep(struct kl_half_opens *t, uint64_t now_us);
 
 /* A session's low bits are its slot, so that finding it costs nothing; then bits of chance, which lead to its
- * shard: they are its number, modulo the number of shards; then the cell of gate.h. */
+ * shard: they are its number, modulo the number of shards; then the cell of the half-open handshake. */
 #define KL_PEER_BITS  12
 #define KL_SHARD_BITS 6
 

@@ -371,6 +371,14 @@ needs() { # FILE…
     for f in "$@"; do [ -e "$f" ] || die "$(basename "$0" .sh): $f is missing; run make all test-build"; done
 }
 
+# needs_library NAME…: without one of them the scenario ends as skipped.
+needs_library() {
+    local name
+    for name in "$@"; do
+        ldconfig -p | grep -q "$name" || { skip "$(basename "$0" .sh): $name is not installed"; finish; }
+    done
+}
+
 # start_relay [OPTION…]: sets $port and $relay.
 start_relay() {
     start relay "$relay_program" --bind 127.0.0.1 --port 0 --log info "$@"

@@ -14,12 +14,4 @@ start_pulse() {
     pactl set-default-source mouth
 }
 
-# loud FILE: seconds that are loud.
-loud() {
-    python3 - "$1" <<'END'
-import array, sys
-data = open(sys.argv[1], "rb").read()[44:]
-s = array.array("h", data[:len(data) // 2 * 2])
-print(sum(max(map(abs, s[i:i + 480])) > 1500 for i in range(0, len(s) - 480, 480)) // 100)
-END
-}
+loud() { python3 "$speech" loud "$1"; } # FILE: seconds that are loud

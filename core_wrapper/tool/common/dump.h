@@ -6,6 +6,7 @@
 
 /* The memories that a core shows, each byte of the host's memory once: the descriptors of its
  * memory map (SET_MEMORY_MAPS) with their guest addresses, then other memory from retro_get_memory_data. */
+
 #define KLT_REGIONS     64
 #define KLT_REGION_NAME 40
 

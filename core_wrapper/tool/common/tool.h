@@ -93,6 +93,7 @@ void tool_export_usual(const char *name, const char *value);
 
 /* Looks at the files below folders, until one is the right one. Bounded: 50,000 files, 512 folders.
  * Links to folders below are not followed, and hidden names are passed over. */
+
 #define KLT_WALK_FOLDERS 512
 
 /* The caller sets look and ctx; the rest is zero. */
@@ -113,6 +114,7 @@ void kl_walk_free(struct kl_walk *w);
 
 /* Flags of `keylock play` and `keylock run` that are rows of config_table.h: their values are
  * checked here rather than by the wrapper in RetroArch's window. The wrapper gets them by the environment. */
+
 struct kl_forward {
     const char *value[KL_CONFIG_ROWS_MAX]; /* by row; NULL: not given */
     struct kl_config config;               /* the given values, and nothing else */

@@ -9,6 +9,7 @@
 
 /* The states that `keylock blame` compares: two files, or the files of two folders that are of the
  * same frames. */
+
 struct kl_pair {
     uint32_t frame; /* by the files' names; of two files that were named, 0 */
     char a[4096], b[4096];

@@ -15,6 +15,7 @@
 #include "net/platform/process.h"
 
 /* The core and the content that a recording was made with, found on this machine. */
+
 /* The core of the name in the recording. 0, or -1 with a line in err. */
 int kl_recorded_core(const struct kl_recording *r, char out[KL_FILE_PATH], char *err, size_t err_len);
 /* True if the core in that file says that it is the recording's. Else err says how they differ. */

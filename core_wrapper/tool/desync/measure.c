@@ -1,11 +1,11 @@
 #include "core_wrapper/tool/desync/measure.h"
 
-#include "net/platform/clock.h"
-#include "net/platform/process.h"
-#include "core_wrapper/world/view.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "core_wrapper/world/view.h"
+#include "net/platform/clock.h"
+#include "net/platform/process.h"
 
 #define REPLAY_FRAMES 8
 

@@ -14,6 +14,8 @@
 #include "net/platform/file.h"
 #include "net/session/keys.h"
 
+struct kl_database;
+
 #define KLT_VERIFY_PLACES 64 /* cores, and places of contents, that the user names at most */
 
 /* The user's wishes, the same for all files. */
@@ -105,6 +107,7 @@ const char *kl_verify_parts(unsigned parts);
 
 /* Players' hands and machines as numbers, from a recording. They judge nobody:
  * docs/hosting.md says what each means, and how it lies. */
+
 #define KLT_COUNTED 64 /* players of one recording at most: others are left out */
 
 struct kl_counted {
@@ -120,6 +123,7 @@ unsigned kl_counts(const struct kl_recording *r, struct kl_counted out[KLT_COUNT
 
 /* The verifier beside a relay (docs/hosting.md, "A verifier"): takes recordings from DIR/new one by
  * one, reported ones first, each in a process of its own, writes down what was found, moves them away. */
+
 struct kl_watch_wish {
     const char *dir, *database;
     const char *on_verdict;     /* a command that gets each verdict as JSON; NULL: none */
@@ -136,10 +140,9 @@ int kl_watch(const struct kl_watch_wish *wish);
  *
  * libsqlite3 is loaded when a database is opened (as libarchive for a 7z): no program links it, no build
  * needs it. One process writes; any number read meanwhile. */
+
 #define KLT_SUM  33  /* bytes of a file's sum as text: BLAKE2b-128; NUL included */
 #define KLT_FILE 256 /* of a file's name, without folders */
-
-struct kl_database;
 
 /* Opens it; writes: also makes it if it is not there. NULL with a line in err: that, no library, another
  * version. */

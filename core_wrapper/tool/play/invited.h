@@ -10,6 +10,7 @@
 
 /* Finds a game among the player's own files: in RetroArch's playlists, in the folders of
  * their games, in its folders of content and downloads, and in Keylock's own. */
+
 struct kl_game_wanted {
     const char *name; /* a file's name without folders */
     uint32_t crc;     /* CRC-32 of its bytes */

@@ -1,4 +1,4 @@
-/* run.h - the command line of `keylock run`. */
+/* run.h - the parts of `keylock run`: its command line, what it writes, its record and states. */
 #ifndef KLT_RUN_H
 #define KLT_RUN_H
 
@@ -39,6 +39,7 @@ struct kl_run_options {
 int kl_run_options_parse(struct kl_run_options *o, int argc, char **argv);
 
 /* The output of `keylock run`: hash file, trace, progress, the final JSON line. */
+
 struct kl_run_output {
     FILE *hashes, *trace;
     const char *hash_path, *trace_path;
@@ -78,6 +79,7 @@ int kl_run_output_json(const struct kl_run_output *o, const struct kl_run_summar
 
 /* The files of a lone `keylock run` for blame and bisect: a recording, states, a planted
  * desync. In a room the wrapper writes them (core_wrapper/record/record_run.c), as the environment asks. */
+
 struct kl_run_trail {
     struct kl_recorder recorder;
     struct kl_corrupt corrupt;

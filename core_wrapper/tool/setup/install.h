@@ -42,6 +42,7 @@ int kl_install_remove(struct kl_place *p, const char *name, char *err, size_t er
 void kl_install_refresh(const struct kl_place *p);
 
 /* The core info file of a wrapped core: the inner core's file with the wrapper's own values. */
+
 #define KL_TITLE_BYTES 256
 
 /* The wrapped core's name in RetroArch's list, "Keylock: NES (Nestopia)". RetroArch's default menu cuts long
@@ -54,6 +55,7 @@ char *kl_info_make(const struct kl_settings *inner, const struct kl_card *card);
 
 /* If RetroArch's folder of cores or info files belongs to root: makes a folder of the user's
  * own, with links to all files there, and names it in RetroArch's settings. Also undoes that. */
+
 enum kl_folder_kind { KL_FOLDER_CORES, KL_FOLDER_INFO };
 
 /* Makes sure that the user can write into that folder, and prints each change on standard output. A folder
@@ -66,6 +68,7 @@ int kl_own_folder_undo(struct kl_place *p, enum kl_folder_kind kind, char *err, 
 
 /* Options and saves of a bare core, given to the wrapped one: by copy, once. RetroArch keeps
  * both under a core's library_name, and the wrapped core has another. */
+
 /* Copies the files of folders named `bare` to folders named `locked`; files named after the core get the new
  * name. An existing folder stays as it is. Counts files in *copied. Returns 0, or -1 with a line in err:
  * some files may then be copied. */
@@ -74,6 +77,7 @@ int kl_takeover(const struct kl_place *p, const char *bare, const char *locked, 
 
 /* The libraries that the wrapper needs, put beside it if RetroArch runs in a box that may lack
  * them (Flatpak, Steam). The wrapper looks in "keylock-libs" beside itself first (its RUNPATH). */
+
 #define KLT_TRAVEL_FOLDER "keylock-libs"
 
 /* Copies them below `cores`. Those of the C library and the compiler stay: they are the box's own.

@@ -3,7 +3,7 @@
  *
  * On Linux there are RetroArch itself (Debian's, whose settings begin as /etc/retroarch.cfg, and upstream's),
  * Flatpak's and Steam's; on Windows upstream's, whose settings and folders all lie beside its program, and
- * Steam's. place.h finds them. */
+ * Steam's. kl_place_look() finds them. */
 #ifndef KLT_PLACE_H
 #define KLT_PLACE_H
 
@@ -14,6 +14,7 @@
  * the reading rules.
  *
  * A written file keeps every other line, and is written whole or not at all. */
+
 #define KLT_PATH           4096
 #define KLT_SETTINGS_BYTES (4u << 20) /* of a file: more is none of RetroArch's */
 
@@ -84,7 +85,7 @@ bool kl_place_core(const struct kl_place *place, int places, const char *name, c
 /* The program of the first RetroArch here that has one. False: there is none. */
 bool kl_place_program(char *out, size_t cap);
 
-/* The part of place.h, and of the advice to players, that each system has its own way for:
+/* The part of this, and of the advice to players, that each system has its own way for:
  * posix/, windows/. */
 /* Words for people. */
 struct kl_place_words {

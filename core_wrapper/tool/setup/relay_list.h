@@ -19,6 +19,7 @@
 
 /* The relay that is set on this machine: by KEYLOCK_RELAY, else by the keylock.cfg of one of
  * its RetroArchs. */
+
 #define KLT_RELAY_BYTES 512
 
 /* Returns 1 with the text as it is set, not checked; 0 if no relay is set; or -1 with a line in err (settings

@@ -1,4 +1,5 @@
-/* disk.h - files of Windows by their handles: what file.c, file_look.c and file_open.c share.
+/* disk.h - Windows's text, rights and command lines, and files by their handles: what several files of this
+ * folder share.
  *
  * A failure leaves its reason in GetLastError(). */
 #ifndef KL_PLATFORM_WINDOWS_DISK_H
@@ -17,6 +18,7 @@
  *
  * A function that returns false or NULL leaves the reason in GetLastError(): ERROR_NO_UNICODE_TRANSLATION for
  * text that is not valid, ERROR_FILENAME_EXCED_RANGE for text longer than its room. */
+
 #define KL_WIDE_PATH     KL_FILE_PATH /* units of UTF-16, with the NUL */
 #define KL_WINDOWS_ERROR 160          /* bytes of an error's words, with the NUL */
 
@@ -45,6 +47,7 @@ int kl_windows_errno(unsigned long code);
  * one.
  *
  * "Others" are all but this user, the administrators and the system, who can take any right anyway. */
+
 /* For whatever is made anew: this user's, the administrators' and the system's alone. Valid until the program
  * ends. NULL without memory; then nothing may be made. */
 SECURITY_ATTRIBUTES *kl_rights_private(void);
@@ -68,6 +71,7 @@ bool kl_rights_copy(HANDLE from, HANDLE to);
 /* A program's arguments and environment as Windows passes them on: as one text each.
  *
  * All from malloc, for the caller to free; NULL with GetLastError(). */
+
 /* Joined so that CommandLineToArgvW(), and the C library of a program, take them apart into the same.
  * first: text that is put before them as it is; or NULL. */
 wchar_t *kl_command_line(const char *first, const char *const *arguments);

@@ -61,6 +61,7 @@ struct kl_redis_answer kl_redis_part(const struct kl_redis_answer *list, size_t 
 
 /* TLS of a connection to Redis, by OpenSSL. hiredis knows it from version 1.0 on, and checks no
  * name in a certificate: the session is made here. One thread. */
+
 /* The advice of a relay that cannot. */
 #define KL_REDIS_NO_TLS "for Redis with TLS use stunnel, and its address here"
 

@@ -15,9 +15,9 @@
 #include "net/relay/fleet/redis.h"
 #include "net/relay/room/fleet.h"
 
-#define KL_REPLICA_KEPT_S 86400 /* after the last new slot: longer than any seat is kept */
-
 struct kl_replica;
+
+#define KL_REPLICA_KEPT_S 86400 /* after the last new slot: longer than any seat is kept */
 
 /* journal: the folder of the rooms' files, which somebody else holds; relay: this relay's name; key: of the
  * fleet's copies, borrowed. NULL with a line in err. For the process's lifetime. */
@@ -36,6 +36,7 @@ bool kl_replica_take(struct kl_replica *c, const struct kl_redis_answer *answer,
 bool kl_replica_has(const struct kl_replica *c, const uint8_t id[KL_ROOM_ID_BYTES]);
 
 /* The scripts of replica.c. Only inside net/relay/fleet. */
+
 enum { KL_REPLICA_BEGIN, KL_REPLICA_WRITE, KL_REPLICA_END, KL_REPLICA_GIVE, KL_REPLICA_SCRIPTS };
 extern const char *const kl_replica_script[KL_REPLICA_SCRIPTS];
 

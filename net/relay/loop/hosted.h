@@ -9,10 +9,10 @@
 #include "net/platform/address.h"
 #include "net/session/keys.h"
 
+struct kl_hosted;
+
 /* Beside KL_DEFAULT_PORT: a RetroArch that hosts listens there by UDP itself, for its list of the LAN. */
 #define KL_HOSTED_PORT 55436
-
-struct kl_hosted;
 
 enum kl_hosted_state { KL_HOSTED_STARTING, KL_HOSTED_LISTENS, KL_HOSTED_FAILED };
 
@@ -27,6 +27,7 @@ void kl_hosted_close(struct kl_hosted *h);
 
 /* The relay says at its start how players get to it: the link to hand out, the port that must
  * be open, and whether its address is of a local network only. */
+
 /* kl_address_audience() of an address in numbers; of a name all, of "localhost" this machine. */
 enum kl_audience kl_invitation_audience(const char *host);
 

@@ -5,9 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"
-for library in libopus.so.0 libasound.so.2; do
-    ldconfig -p | grep -q $library || { skip "voice: $library is not installed"; finish; }
-done
+needs_library libopus.so.0 libasound.so.2
 command -v pulseaudio parec >/dev/null || { skip "alsa: pulseaudio and pulseaudio-utils are not installed"; finish; }
 compgen -G '/usr/lib/*/alsa-lib/libasound_module_pcm_pulse.so' >/dev/null || { skip "alsa: libasound2-plugins is not installed"; finish; }
 . tests/e2e/lib_pulse.sh

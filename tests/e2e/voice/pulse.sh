@@ -5,9 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"
-for library in libopus.so.0 libpulse.so.0; do
-    ldconfig -p | grep -q $library || { skip "voice: $library is not installed"; finish; }
-done
+needs_library libopus.so.0 libpulse.so.0
 command -v pulseaudio parec >/dev/null || { skip "pulse: pulseaudio and pulseaudio-utils are not installed"; finish; }
 . tests/e2e/lib_pulse.sh
 start_relay

@@ -7,9 +7,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 needs "$relay_program" "$wrapper" "$test_core" "$build/reopens" "$content/shooter.nes"
-for library in libopus.so.0 libpulse.so.0; do
-    ldconfig -p | grep -q $library || { skip "voice: $library is not installed"; finish; }
-done
+needs_library libopus.so.0 libpulse.so.0
 . tests/e2e/lib_pulse.sh
 start_relay
 reopen() { # NAME ROUNDS VOICE

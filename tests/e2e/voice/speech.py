@@ -3,7 +3,9 @@
 words of voiced syllables with three formants, pauses between them, a still room behind.
 
 speech.py judge IN IN_US OUT OUT_US - compares the words of two such files, whose first samples are of these times: prints
-`words=N heard=N median_ms=M p95_ms=M`. The delay of a word is that of its begin."""
+`words=N heard=N median_ms=M p95_ms=M`. The delay of a word is that of its begin.
+
+speech.py loud FILE - prints the seconds of such a file that are loud; it may still be written."""
 import array
 import math
 import random
@@ -81,9 +83,18 @@ def duration(path):
         return w.getnframes() / RATE
 
 
+def loud(path):
+    with open(path, "rb") as f:
+        data = f.read()[44:]
+    s = array.array("h", data[:len(data) // 2 * 2])
+    print(sum(max(map(abs, s[i:i + 480])) > 1500 for i in range(0, len(s) - 480, 480)) // 100)
+
+
 if len(sys.argv) == 5 and sys.argv[1] == "make":
     make(sys.argv[2], float(sys.argv[3]), int(sys.argv[4]))
 elif len(sys.argv) == 6 and sys.argv[1] == "judge":
     judge(sys.argv[2], int(sys.argv[3]), sys.argv[4], int(sys.argv[5]))
+elif len(sys.argv) == 3 and sys.argv[1] == "loud":
+    loud(sys.argv[2])
 else:
     sys.exit(__doc__)

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"
-ldconfig -p | grep -q libopus.so.0 || { skip "voice: libopus0 is not installed"; finish; }
+needs_library libopus.so.0
 start_relay
 speech=tests/e2e/voice/speech.py
 python3 $speech make "$tmp/ann-says.wav" 25 1

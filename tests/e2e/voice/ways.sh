@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"
-ldconfig -p | grep -q libopus.so.0 || { skip "voice: libopus0 is not installed"; finish; }
+needs_library libopus.so.0
 speech=tests/e2e/voice/speech.py
 python3 $speech make "$tmp/ann-says.wav" 60 1
 python3 $speech make "$tmp/ben-says.wav" 60 2
@@ -55,25 +55,17 @@ plays fleet-ann fleet ann "127.0.0.1:$((port + 1))" 1800
 said relay1 'event=joined room="fleet"' 10
 plays fleet-ben fleet ben "127.0.0.2:$((port + 1))" 1800
 reaches fleet-ben 500
-loud() { # FILE: seconds that are loud
-    python3 - "$1" <<'END'
-import array, sys
-data = open(sys.argv[1], "rb").read()[44:]
-s = array.array("h", data[:len(data) // 2 * 2])
-print(sum(max(map(abs, s[i:i + 480])) > 1500 for i in range(0, len(s) - 480, 480)) // 100)
-END
-}
-before=$(loud "$tmp/fleet-ben-hears.wav")
+before=$(python3 $speech loud "$tmp/fleet-ben-hears.wav")
 check ways/fleet-hears "of ann's speech $before s came to ben" test "$before" -ge 1
 group=${pid[relay1]}
 kill -STOP -- -"$group"
 kill -KILL -- -"$group"
 stop relay1 KILL 2>/dev/null
 check ways/fleet-taken "relay2 has not taken the room" said relay2 'event=fleet_room_taken room="fleet"' 15
-after=$(loud "$tmp/fleet-ben-hears.wav")
+after=$(python3 $speech loud "$tmp/fleet-ben-hears.wav")
 for who in ann ben; do ends_well fleet "fleet-$who" 90; done
 for who in ann ben; do
-    now=$(loud "$tmp/fleet-$who-hears.wav")
+    now=$(python3 $speech loud "$tmp/fleet-$who-hears.wav")
     check "ways/fleet-$who-goes-on" "at the other relay $((now - after)) s came to $who" test $((now - after)) -ge 2
 done
 finish

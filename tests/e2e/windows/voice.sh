@@ -8,7 +8,7 @@
 . tests/e2e/lib_wine.sh
 
 needs "$keylock" "$relay_program" "$wrapper" "$test_core" "$content/shooter.nes"
-ldconfig -p | grep -q libopus.so.0 || { skip "voice: libopus0 is not installed"; finish; }
+needs_library libopus.so.0
 command -v pulseaudio parec >/dev/null || { skip "windows-voice: pulseaudio and pulseaudio-utils are not installed"; finish; }
 . tests/e2e/lib_pulse.sh
 windows_builds keylock.exe keylock_libretro.dll cores/probe_core_libretro.dll
