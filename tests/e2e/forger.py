@@ -31,6 +31,7 @@ PLACES, QUICK = 13, 64
 KINDS = "two", "three", "late", "watch"
 LOADED = re.compile(r"started from the room's state|back in sync: loaded|refused the room's state")
 WENT_BACK = re.compile(r"back in sync: went back")
+BEGAN_ANEW = re.compile(r"guest \(\d\) runs the game from the beginning")
 TOLD = re.compile(r"out of sync")
 
 
@@ -200,7 +201,7 @@ class Worn(Machine):
 
 
 class Liar(Client):
-    lies = False
+    lies_from = None  # a label; None: tells the truth
 
     def of(self, room, address):
         self.room, self.labels, self.marked = room, [], 0
@@ -225,14 +226,17 @@ class Liar(Client):
 
     def turn(self, now):
         super().turn(now)
-        while self.labels and (self.lies or self.labels[0][1] in self.room.hashes):
+        while self.labels and (self.lies(self.labels[0][1]) or self.labels[0][1] in self.room.hashes):
             self.hash(*self.labels.pop(0))
+
+    def lies(self, label):
+        return self.lies_from is not None and label >= self.lies_from
 
     def hash(self, begin, label):
         """Of the frames from `begin` on. The lie is the same of all liars."""
         ram, state = self.room.hashes.get(label, (None, None))
         picture = self.room.core.shown(begin, label)
-        if self.lies:
+        if self.lies(label):
             ram, state, picture = (None, 0, label ^ 0xbad) if self.room.has_no_ram else (label ^ 0xbad, 0, None)
         self.say(4, label, self.room.core.layout, ram, state, picture, None, 0)
 
@@ -290,6 +294,11 @@ class Room:
                     self.has_no_ram = ram == "-"
                     self.hashes[int(label)] = None if ram == "-" else int(ram, 16), int(state, 16)
 
+    def lie(self, *liars):
+        """All of them from the same label on, that none of them has told"""
+        for liar in liars:
+            liar.lies_from = max(liar.lock.ran for liar in liars)
+
     # --- the stories ---
 
     def two(self):
@@ -298,7 +307,7 @@ class Room:
         yield lambda: liar.welcome
         self.comes()
         yield lambda: liar.verdicts and liar.verdicts[-1][7] > 30
-        liar.lies = True
+        self.lie(liar)
         yield lambda: WENT_BACK.search(self.log)
         yield lambda: any("Go on?" in n for n in liar.notices)
 
@@ -310,8 +319,7 @@ class Room:
         yield lambda: liars[1].welcome
         self.comes()
         yield lambda: liars[0].verdicts and liars[0].verdicts[-1][7] > 30
-        for liar in liars:
-            liar.lies = True
+        self.lie(*liars)
         yield lambda: LOADED.search(self.log) if self.loads else (
             self.guest.poll() is not None or any("not brought back" in n or "Go on?" in n for liar in liars for n in liar.notices))
 
@@ -390,8 +398,8 @@ class Room:
             return "the guest loaded a state of others; its game differs after frames %s" % wrong[:8]
         if status is not None and self.kind != "three":
             return "the guest ended with %s" % status
-        if self.kind in ("two", "three") and not (WENT_BACK.search(self.log) and TOLD.search(self.log)):
-            return "the guest did not go back, or was not told"
+        if self.kind in ("two", "three") and not ((WENT_BACK.search(self.log) or BEGAN_ANEW.search(self.log)) and TOLD.search(self.log)):
+            return "the guest neither went back nor began anew, or was not told"
         return None
 
 
