@@ -31,7 +31,7 @@ bench-window:   ## ONLY="readers" or "page": what hostile readers of --http cost
 $(BENCHES:%=bench-%) bench-ahead bench-pages bench-database bench-beyond bench-fleet bench-window bench-voice: bench-%: bench-build
 	$(Q)flock --no-fork $(OUT)/bench/.lock env KL_BUILD=$(OUT) KL_CONTENT=$(BUILD)/content QUICK=$(QUICK) DOCUMENT=$(DOCUMENT) $(if $(MINUTES),MINUTES=$(MINUTES)) python3 tests/bench/$*.py $(bench_args)
 
-bench-voice:    ## voice between two players: delay, losses, cost, a narrow uplink, with a plot; ONLY="delay", "losses", "cost", "uplink", or "crowd": 8 talkers for MINUTES=10
+bench-voice:    ## voice between two players: delay, by PulseAudio too, losses, cost, a narrow uplink, with a plot; ONLY="delay", "pulse", "losses", "cost", "uplink", or "crowd": 8 talkers for MINUTES=10
 bench-voice: bench_args = $(ONLY)
 
 bench-guess: $(OUT)/bench/guess ## rules of guessing the others' buttons, on play-like input

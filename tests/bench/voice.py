@@ -3,7 +3,9 @@
 relay and links (tests/tools/faultproxy): its delay, what losses do to it, what it costs.
 
 - Delay: of each word, from its begin in the one file to its begin in the other; medians and 95th percentiles beside the aim, one way
-  and 60 ms, with jitter 80 ms.
+  and 60 ms, with jitter 80 ms. The links' mean delay is that of the RTT, with jitter, too.
+- Pulse: the same through a real PulseAudio server. What goes into the microphone and what comes out of the loudspeaker are the left and
+  the right of one null sink, recorded together; the aim is one way and 95 ms.
 - Losses: one player hears the speaker behind a link with losses, another behind one without: the log-spectral distance of 20 ms of sound
   in the one file to the same in the other, over 24 bands, where somebody speaks, after the first 10 s. Beside it that of a room without losses, and the
   floor: what the same share of losses does to the same speech if each copy comes in time (voice_floor.c).
@@ -14,12 +16,14 @@ relay and links (tests/tools/faultproxy): its delay, what losses do to it, what 
 - Crowd (not by itself): 8 players who all talk for MINUTES=10, and the same without voice: how late frames are, what comes down, and
   whether the memory of relay and players grows.
 
-  voice.py [delay|losses|cost|uplink|crowd]        one of them"""
+  voice.py [delay|pulse|losses|cost|uplink|crowd]        one of them"""
 import array
 import cmath
 import math
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -38,7 +42,8 @@ DELAYS = [(0, 0)] if os.environ.get("FEW") else [(0, 0), (50, 0), (50, 10), (100
 LOSSES = (5, 20)  # % on the hop to the hearer, and from it
 UPLINK_KBIT = 128 # 16 kB/s
 NOTICED = 10      # s: losses are known by then
-AIM_MS, AIM_JITTER_MS = 60, 80
+AIM_MS, AIM_JITTER_MS, AIM_PULSE_MS = 60, 80, 95
+HALF_NORMAL = math.sqrt(2 / math.pi) # the mean of the links' jitter, of its size
 RATE, UNIT, BANDS = 48000, 960, 24
 
 
@@ -70,12 +75,18 @@ def ended(players, seconds):
 def talk(tag, rtt, jitter, loss, seconds=SECONDS):
     """ann speaks to ben: (ann, ben), who have ended."""
     relay, at = bench.relay(tag)
-    link, to = bench.through(at, rtt, jitter, loss, tag=tag)
+    link, to = bench.through(at, max(0, rtt - HALF_NORMAL * jitter), jitter, loss, tag=tag)
     pair = [player(tag + name, to, tag, 2, seconds, speech(tag + name + "-says", seconds, seed)) for name, seed in (("ann", 1), ("ben", 2))]
     ended(pair, seconds + 90)
     for p in (link, relay):
         bench.stop(p)
     return pair
+
+
+def judged(says, says_us, hears, hears_us):
+    """Of the words of two files, whose first samples are of these times, what speech.py says."""
+    told = subprocess.run([sys.executable, SPEECH, "judge", says, says_us, hears, hears_us], capture_output=True, text=True).stdout
+    return {k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", told)}
 
 
 # --- delay ---
@@ -86,11 +97,9 @@ def delay():
         ann, ben = talk(f"delay-{rtt}-{jitter}", rtt, jitter, 0)
         for speaker, hearer in ((ann, ben), (ben, ann)):
             says, hears = (os.path.join(bench.tmp, p.name + suffix) for p, suffix in ((speaker, "-says.wav"), (hearer, "-hears.wav")))
-            told = subprocess.run([sys.executable, SPEECH, "judge", says, since(speaker, "listens") or "0", hears, since(hearer, "plays") or "0"],
-                                  capture_output=True, text=True).stdout
-            found = {k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", told)}
+            found = judged(says, since(speaker, "listens") or "0", hears, since(hearer, "plays") or "0")
             if not found.get("heard"):
-                bench.say(f"RTT {rtt}, jitter {jitter}: nothing was heard: {told}{bench.said(hearer)[-300:]}")
+                bench.say(f"RTT {rtt}, jitter {jitter}: nothing was heard: {bench.said(hearer)[-300:]}")
                 continue
             rows.append({"rtt_ms": rtt, "jitter_ms": jitter, "words": found["words"], "heard": found["heard"], "median_ms": found["median_ms"],
                          "p95_ms": found["p95_ms"], "aim_ms": rtt + AIM_MS, "aim_p95_ms": rtt + AIM_JITTER_MS})
@@ -105,6 +114,75 @@ def delay():
                'set style data histograms\nset style fill solid 0.8 border -1\nset yrange [0:*]\nset key top left\n'
                'plot $d using 2:xtic(1) title "median" lc rgb "#3b6ea5", "" using 3 title "95th percentile" lc rgb "#c58b3b", '
                '"" using 0:4 with points pt 2 lc rgb "#222222" title "aim of the median", "" using 0:5 with points pt 1 lc rgb "#777777" title "aim of the percentile"\n')
+
+
+# --- pulse ---
+
+def pulse_server():
+    """One with the null sink `field`: what is played into `mouth` is its left, what is played into `ear` its right; the source `air` is
+    the left. `away` is silent."""
+    socket = os.path.join(bench.tmp, "pulse.socket")
+    env = bench.environment(PULSE_SERVER=f"unix:{socket}", XDG_RUNTIME_DIR=bench.tmp, PULSE_COOKIE=os.path.join(bench.tmp, "cookie"))
+    side = "master={}{} channels=1 channel_map=mono master_channel_map=front-{} remix=no"
+    modules = [f"module-native-protocol-unix auth-anonymous=1 socket={socket}",
+               "module-null-sink sink_name=field rate=48000 channels=2 channel_map=front-left,front-right", "module-null-sink sink_name=away rate=48000",
+               "module-remap-sink sink_name=mouth " + side.format("field", "", "left"), "module-remap-sink sink_name=ear " + side.format("field", "", "right"),
+               "module-remap-source source_name=air " + side.format("field", ".monitor", "left")]
+    server = bench.start("pulseaudio", "pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", *(word for m in modules for word in ("-L", m)), env=env)
+    for _ in range(100):
+        if subprocess.run(["pactl", "info"], env=env, capture_output=True).returncode == 0:
+            return server, env
+        time.sleep(0.1)
+    sys.exit(f"pulse: the server does not start: {bench.said(server)}")
+
+
+def heard_through_pulse(rtt, env):
+    """The words that ann says, and ben hears, by one clock."""
+    tag, seconds = f"pulse-{rtt}", SECONDS
+    relay, at = bench.relay(tag)
+    link, to = bench.through(at, rtt, tag=tag)
+    ann, ben = (bench.start(tag + name, bench.KEYLOCK, "run", "--relay", to, "--core", CORE, "--content", GAME, "--room", tag, "--name", tag + name, "--players", 2,
+                            "--frames", (seconds + 10) * 60, "--wait", 60, "--speed", "real", "--voice", "on",
+                            env={**env, "PROBE_CORE": "no-clock", "PULSE_SOURCE": source, "PULSE_SINK": sink})
+                for name, source, sink in (("ann", "air", "away"), ("ben", "away.monitor", "ear")))
+    for p, what in ((ann, "voice listens since"), (ben, "voice plays since")):
+        bench.wait_said(p, what, 60)
+    path = os.path.join(bench.tmp, tag + ".wav")
+    records = bench.start(tag + "records", "parec", "-d", "field.monitor", "--rate=48000", "--channels=2", "--format=s16le", "--file-format=wav", "--latency-msec=20",
+                          path, env=env)
+    time.sleep(1)
+    says = bench.start(tag + "says", "paplay", "-d", "mouth", "--latency-msec=20", speech(tag + "-says", seconds, 1), env=env)
+    says.wait(seconds + 30)
+    time.sleep(1)
+    records.send_signal(signal.SIGINT)
+    records.wait(5)
+    ended([says, records, ann, ben], 60)
+    for p in (link, relay):
+        bench.stop(p)
+    both, sides = samples(path), []
+    for side in (0, 1):
+        sides.append(os.path.join(bench.tmp, f"{tag}-{side}.wav"))
+        with wave.open(sides[-1], "wb") as w:
+            w.setparams((1, 2, RATE, 0, "NONE", ""))
+            w.writeframes(both[side::2].tobytes())
+    return judged(sides[0], "0", sides[1], "0")
+
+
+def pulse():
+    if not all(map(shutil.which, ("pulseaudio", "pactl", "parec", "paplay"))):
+        bench.say("PulseAudio: left out, pulseaudio and pulseaudio-utils are not installed")
+        return
+    rows = []
+    server, env = pulse_server()
+    for rtt in (0, 50):
+        found = heard_through_pulse(rtt, env)
+        if not found.get("heard"):
+            bench.say(f"PulseAudio, RTT {rtt}: nothing was heard")
+            continue
+        rows.append({"rtt_ms": rtt, **found, "aim_ms": rtt + AIM_PULSE_MS})
+        bench.say(f"PulseAudio, RTT {rtt} ms: {found['heard']} of {found['words']} words, median {found['median_ms']} ms (aim {rtt + AIM_PULSE_MS}), p95 {found['p95_ms']} ms")
+    bench.stop(server)
+    bench.write_csv("voice-pulse", rows)
 
 
 # --- losses ---
@@ -345,6 +423,6 @@ def crowd():
 if __name__ == "__main__":
     bench.needs(bench.KEYLOCK, bench.RELAY, bench.WRAPPER, bench.PROXY, CORE, GAME, FLOOR)
     bench.begin(f"voice, commit {bench.commit()}")
-    parts = {"delay": delay, "losses": losses, "cost": cost, "uplink": uplink, "crowd": crowd}
+    parts = {"delay": delay, "pulse": pulse, "losses": losses, "cost": cost, "uplink": uplink, "crowd": crowd}
     for name in sys.argv[1:] or [part for part in parts if part != "crowd"]:
         parts[name]()
