@@ -92,7 +92,7 @@ big-endian: ## build the engine and the codec for s390x, in build/s390x
 	$(Q)$(MAKE) $(JOBS) --no-print-directory BUILD=$(BUILD)/s390x CC=s390x-linux-gnu-gcc AR=s390x-linux-gnu-ar LIBS= \
 	    CPPFLAGS=-DXXH_INLINE_ALL CFLAGS="-O2 -ffunction-sections" LDFLAGS=-Wl,--gc-sections PLATFORM=net/platform/address.c CLIENT= RELAY= TOOL= \
 	    SESSION="net/session/url.c net/session/keys.c" TRANSPORT=net/transport/strangers.c \
-	    WRAPPER="$(patsubst %,core_wrapper/%.c,netplay/channel match/snapshot_form match/files_form env/outside core/options_form core/options start/start profile/mask)" \
+	    WRAPPER="$(patsubst %,core_wrapper/%.c,netplay/channel match/snapshot_form env/outside core/options_form core/options start/start profile/mask)" \
 	    TESTS_LIB="$(patsubst %,tests/lib/%.c,kept numbers posix/crew search lock_memory must)" $(addprefix $(BUILD)/s390x/,$(BIG_ENDIAN))
 
 $(OUT)/session_peer: $(call obj,tests/conformance/session_peer.c) $(OUT)/libkeylock.a

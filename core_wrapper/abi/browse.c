@@ -9,7 +9,7 @@
 #include "net/engine/spacing.h"
 #include "net/platform/socket.h"
 #include "net/transport/ask.h"
-#include "core_wrapper/match/wish.h"
+#include "core_wrapper/match/wanted_room.h"
 
 #define BLANKS " ,\t"
 

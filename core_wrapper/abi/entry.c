@@ -15,7 +15,7 @@
 #include "core_wrapper/match/join.h"
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/draw/font.h"
-#include "core_wrapper/match/wish.h"
+#include "core_wrapper/match/wanted_room.h"
 #include "core_wrapper/abi/the_match.h"
 
 struct kl_match kl_the_match;

@@ -10,7 +10,7 @@
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/join.h"
 #include "core_wrapper/match/state.h"
-#include "core_wrapper/match/wish.h"
+#include "core_wrapper/match/wanted_room.h"
 #include "core_wrapper/abi/the_match.h"
 
 static int check(const char *key, const char *value, char *err, size_t err_len) {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core_wrapper/match/core_run.h"
+#include "core_wrapper/match/command.h"
 #include "core_wrapper/match/match.h"
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/match/replay.h"

@@ -9,7 +9,7 @@
 #include "core_wrapper/match/state.h"
 #include "core_wrapper/words/own_options.h"
 #include "core_wrapper/match/quick.h"
-#include "core_wrapper/match/room_name.h"
+#include "core_wrapper/match/wanted_room.h"
 #include "core_wrapper/match/load.h"
 #include "core_wrapper/match/match.h"
 #include "net/engine/facts.h"

@@ -1,12 +1,12 @@
 /* choice.h - the player's choice: alone, a quick match, a named room, or watching one; and changes of it in
  * the frontend's core options while the core runs.
  *
- * The choice comes from the frontend's own menu (wish.h), from KEYLOCK_MODE or keylock.cfg, else from the
- * core options. A core option that changes while the game runs counts before all of these. Without a choice:
- * the named room as soon as a relay is known, else alone. Without a name it is the room of this game
- * (room_name.h), or the next one of this game if that is full. A quick match in the core options is for this
- * once: if the frontend has kept it from the last time, the game begins alone. Without a relay the core is
- * bare, and this module only says so. */
+ * The choice comes from the frontend's own menu (wanted_room.h), from KEYLOCK_MODE or keylock.cfg, else from
+ * the core options. A core option that changes while the game runs counts before all of these. Without a
+ * choice: the named room as soon as a relay is known, else alone. Without a name it is the room of this game
+ * (wanted_room.h), or the next one of this game if that is full. A quick match in the core options is for
+ * this once: if the frontend has kept it from the last time, the game begins alone. Without a relay the core
+ * is bare, and this module only says so. */
 #ifndef KLW_CHOICE_H
 #define KLW_CHOICE_H
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "net/platform/clock.h"
-#include "core_wrapper/match/files.h"
 #include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/match/match.h"
 

@@ -9,10 +9,9 @@
 
 #include "core_wrapper/env/reload.h"
 #include "core_wrapper/match/control.h"
-#include "core_wrapper/match/learn.h"
-#include "core_wrapper/match/match.h"
-#include "core_wrapper/match/room_name.h"
 #include "core_wrapper/match/room_profile.h"
+#include "core_wrapper/match/match.h"
+#include "core_wrapper/match/wanted_room.h"
 #include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/match/state.h"
 #include "core_wrapper/match/take_over.h"

@@ -16,7 +16,7 @@ struct kl_match;
 /* Opens the link: to the seat that a killed process left, else as somebody new. False after
  * kl_frontend_fail(). */
 bool kl_join_open(struct kl_match *m);
-/* The room of a player who named none: the nth one of this game (room_name.h). */
+/* The room of a player who named none: the nth one of this game (wanted_room.h). */
 void kl_join_room(struct kl_match *m, char out[KL_NAME_MAX], unsigned nth);
 /* The identity of the game, as the relay's list of rooms has it. */
 void kl_join_identity(struct kl_match *m, uint8_t out[16]);

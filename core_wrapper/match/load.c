@@ -14,7 +14,6 @@
 #include "core_wrapper/match/take_over.h"
 #include "core_wrapper/start/gifts.h"
 #include "core_wrapper/start/patch.h"
-#include "core_wrapper/match/learn.h"
 #include "core_wrapper/match/room_profile.h"
 #include "core_wrapper/match/run_ahead.h"
 #include "core_wrapper/match/match.h"

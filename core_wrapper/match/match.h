@@ -25,9 +25,8 @@
 #include "core_wrapper/match/advice.h"
 #include "core_wrapper/match/own_states.h"
 #include "core_wrapper/match/quick.h"
-#include "core_wrapper/match/replay_states.h"
 #include "core_wrapper/match/snapshot_form.h"
-#include "core_wrapper/match/wish.h"
+#include "core_wrapper/match/wanted_room.h"
 #include "core_wrapper/netplay/netplay.h"
 #include "core_wrapper/profile/profile.h"
 #include "core_wrapper/record/record.h"
@@ -64,7 +63,7 @@
 
 struct kl_match;
 
-/* A run of frames (core_run.h). */
+/* A run of frames (command.h). */
 enum kl_run_how {
     KL_RUN_NEW,   /* the true core's next frame: on the screen, told, recorded */
     KL_RUN_AGAIN, /* the true core has run it before: unseen, unheard, untold */
@@ -80,7 +79,7 @@ struct kl_core_run {
     uint8_t plays[KL_MAX_SEATS]; /* by whose pads: the seat they play */
 };
 
-/* The program that measures an unknown core (learn.h). */
+/* The program that measures an unknown core (room_profile.h). */
 struct kl_learn {
     struct kl_process measuring; /* id 0: none runs */
     uint64_t begun_us, given_us; /* given_us: 0: the mask was not given yet */

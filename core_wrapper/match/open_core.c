@@ -14,7 +14,7 @@
 #include "core_wrapper/match/match.h"
 #include "core_wrapper/match/play.h"
 #include "core_wrapper/match/state.h"
-#include "core_wrapper/match/wish.h"
+#include "core_wrapper/match/wanted_room.h"
 #include "core_wrapper/netplay/netplay.h"
 
 void kl_open_core_folder(const struct kl_match *m, unsigned cmd, char *out, size_t cap) {

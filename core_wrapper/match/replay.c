@@ -7,7 +7,6 @@
 
 #include "core_wrapper/draw/font.h"
 #include "core_wrapper/match/command.h"
-#include "core_wrapper/match/core_run.h"
 #include "core_wrapper/match/snapshot.h"
 #include "core_wrapper/match/load.h"
 #include "core_wrapper/match/match.h"

@@ -2,7 +2,7 @@
  * in a room, with the file's start data. KEYLOCK_REPLAY=FILE, as `keylock replay` sets it.
  *
  * The frontend's own pause, fast-forward and steps work. The first pad goes to no game: it pauses, steps, and
- * seeks on a bar. States to seek by are this machine's own (replay_states.h): a recording that begins with a
+ * seeks on a bar. States to seek by are this machine's own (own_states.h): a recording that begins with a
  * state of another machine is refused. */
 #ifndef KLW_REPLAY_H
 #define KLW_REPLAY_H

@@ -3,10 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core_wrapper/match/files.h"
-#include "core_wrapper/match/learn.h"
-#include "core_wrapper/match/match.h"
+#include "core_wrapper/match/snapshot.h"
 #include "core_wrapper/match/room_profile.h"
+#include "core_wrapper/match/match.h"
 #include "net/engine/lock_relay.h"
 #include "net/platform/clock.h"
 

@@ -6,7 +6,7 @@
 #ifndef KLW_RUN_AHEAD_H
 #define KLW_RUN_AHEAD_H
 
-#include "core_wrapper/match/core_run.h"
+#include "core_wrapper/match/command.h"
 
 struct kl_match;
 struct kl_statehash;
@@ -29,8 +29,8 @@ void kl_run_ahead_sound(struct kl_match *m, const int16_t *stereo, size_t frames
 void kl_run_ahead_felt(struct kl_match *m, uint32_t shown);
 
 /* True if the player wants a shown core, has a use for it, and none is loaded: kl_load_shown() loads it, with
- * these hooks. With `auto` a core that is being measured just now (learn.h) waits for the findings, a core
- * without findings is not had twice unless nothing is to be measured, and a room without a clock has no
+ * these hooks. With `auto` a core that is being measured just now (room_profile.h) waits for the findings, a
+ * core without findings is not had twice unless nothing is to be measured, and a room without a clock has no
  * presses to be felt. */
 bool kl_run_ahead_wants(struct kl_match *m);
 struct kl_shown_hooks kl_run_ahead_hooks(struct kl_match *m);

@@ -10,7 +10,7 @@
 #include "core_wrapper/match/choice.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/control.h"
-#include "core_wrapper/match/learn.h"
+#include "core_wrapper/match/room_profile.h"
 #include "core_wrapper/match/load.h"
 #include "core_wrapper/match/replay.h"
 #include "core_wrapper/match/snapshot.h"

@@ -6,7 +6,7 @@
 
 #include "net/engine/wire.h"
 #include "net/engine/command.h"
-#include "core_wrapper/match/files.h"
+#include "core_wrapper/match/snapshot.h"
 #include "core_wrapper/match/room_profile.h"
 #include "core_wrapper/match/match.h"
 

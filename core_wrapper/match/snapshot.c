@@ -2,16 +2,18 @@
 
 #include <sodium.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/platform/clock.h"
-#include "net/platform/thread.h"
-#include "core_wrapper/match/files.h"
-#include "core_wrapper/match/own_states.h"
-#include "core_wrapper/match/snapshot_form.h"
 #include "core_wrapper/core/snapshot_pack.h"
 #include "core_wrapper/match/match.h"
+#include "core_wrapper/match/own_states.h"
+#include "core_wrapper/match/snapshot_form.h"
+#include "net/platform/clock.h"
+#include "net/platform/thread.h"
+
+/* --- snapshots --- */
 
 /* --- the thread --- */
 
@@ -261,4 +263,36 @@ void kl_snapshot_clear(struct kl_match *m) {
 
 const char *kl_snapshot_lacked(const struct kl_match *m) {
     return m->snapshots.lacked;
+}
+
+/* --- the files of a state --- */
+
+static void say_history_only(struct kl_match *m, const char *why) {
+    if (!m->front.said.files) kl_frontend_log(&m->front, "files kept=no reason=\"%s\"", why);
+    kl_frontend_say_once(&m->front, &m->front.said.files, "files: history only, no states of this game");
+}
+
+bool kl_files_keep(struct kl_match *m, struct kl_fileset **out) {
+    char why[256];
+    *out = NULL;
+    if (!m->emu.world) return true; /* a test's match without a core */
+    if (kl_world_files_keep(m->emu.world, out, why, sizeof why) == 0) return true;
+    say_history_only(m, why);
+    return false;
+}
+
+bool kl_files_give(struct kl_match *m, struct kl_fileset **out) {
+    char why[512];
+    if (!kl_files_keep(m, out)) return false;
+    const char *name = kl_files_kept_back(*out);
+    if (!name) return true;
+    snprintf(why, sizeof why, "%s is mapped, or this machine's alone", name);
+    say_history_only(m, why);
+    return false;
+}
+
+bool kl_files_back(struct kl_match *m, struct kl_emulator *emu, const struct kl_fileset *files, bool ours) {
+    if (!emu->world || kl_world_files_back(emu->world, files, ours)) return true;
+    kl_frontend_log(&m->front, "files back=no");
+    return false;
 }

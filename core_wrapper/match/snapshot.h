@@ -1,8 +1,4 @@
-/* snapshot.h - the room's snapshots on this machine: takes a snapshot at a keyframe, reports its hash and
- * gives it to the relay; unpacks one that comes. Keeps its own newest states. heal.c loads them.
- * docs/design.md §5, net/PROTOCOL.md §7.
- *
- * Serializing runs in the core's thread; hashing, packing and unpacking in a thread beside it. */
+/* snapshot.h - the room's snapshots on this machine, and the core's own files that belong to its states. */
 #ifndef KLW_SNAPSHOT_H
 #define KLW_SNAPSHOT_H
 
@@ -13,8 +9,17 @@
 
 #include "core_wrapper/match/snapshot_form.h"
 
+struct kl_emulator;
 struct kl_fileset;
 struct kl_match;
+
+/* --- snapshots --- */
+
+/* The room's snapshots on this machine: takes a snapshot at a keyframe, reports its hash and gives it to the
+ * relay; unpacks one that comes. Keeps its own newest states. heal.c loads them. docs/design.md §5,
+ * net/PROTOCOL.md §7.
+ *
+ * Serializing runs in the core's thread; hashing, packing and unpacking in a thread beside it. */
 
 /* True if this room's machines give each other states: neither the profile nor the core says otherwise. */
 bool kl_snapshot_given(const struct kl_match *m);
@@ -64,5 +69,19 @@ bool kl_heal_put(struct kl_match *m, const uint8_t *bytes, size_t len, const str
 
 /* True while frames are run again. */
 bool kl_heal_runs(const struct kl_match *m);
+
+/* --- the files of a state --- */
+
+/* The files that the core has written, beside its state: world/view.h, for the core that is played.
+ * docs/design.md §6, "Files". */
+
+/* The files at this moment; *out NULL: the core has written none, or false. False: they cannot be kept, so no
+ * state of this moment is whole; the screen says so once. */
+bool kl_files_keep(struct kl_match *m, struct kl_fileset **out);
+/* As above, and all of them can be given to other machines. */
+bool kl_files_give(struct kl_match *m, struct kl_fileset **out);
+/* This core goes back to them. ours: they were kept here. False: not all could be had; the log tells the
+ * file. */
+bool kl_files_back(struct kl_match *m, struct kl_emulator *emu, const struct kl_fileset *files, bool ours);
 
 #endif

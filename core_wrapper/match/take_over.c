@@ -8,9 +8,8 @@
 #include "core_wrapper/core/snapshot_pack.h"
 #include "core_wrapper/env/reload.h"
 #include "core_wrapper/match/command.h"
-#include "core_wrapper/match/files.h"
-#include "core_wrapper/match/match.h"
 #include "core_wrapper/match/snapshot.h"
+#include "core_wrapper/match/match.h"
 #include "core_wrapper/world/fileset.h"
 #include "net/engine/facts.h"
 

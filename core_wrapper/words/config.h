@@ -36,7 +36,7 @@ struct kl_config {
     char fingerprint[KL_FINGERPRINT_CHARS + 1]; /* the relay's fingerprint, from a link; "": none */
     enum kl_play_mode mode;                     /* KL_PLAY_AUTO: unset */
     enum kl_practice practice; /* the core runs while the room waits, else it stands at its first picture */
-    char room[KL_NAME_MAX], name[KL_NAME_MAX]; /* room "": that of the game (room_name.h); name "": the
+    char room[KL_NAME_MAX], name[KL_NAME_MAX]; /* room "": that of the game (wanted_room.h); name "": the
                                                 * frontend's user name, else the system's */
     char match[KL_MATCH_MAX];                  /* its id, in a room made here; "": none */
     uint8_t seats;                             /* wanted, 0: spectator */
@@ -63,7 +63,7 @@ struct kl_config {
     bool other_version;  /* the room's players may have other versions of the core */
     bool hash_every_set; /* params.hash_every was set; else the profile's counts */
     char profile[KL_CONFIG_PATH_MAX]; /* a file, a folder of profiles, or "off"; "": the usual folder */
-    char learn[KL_CONFIG_PATH_MAX];   /* the program that measures the core, or "off" (learn.h) */
+    char learn[KL_CONFIG_PATH_MAX];   /* the program that measures the core, or "off" (room_profile.h) */
     bool policy_set; /* params.policy was set; else bounded if the room has a clock, strict without */
     bool budget_set, spacing_set;
     uint8_t ahead;          /* frames shown ahead of the lock; 0: off, KL_AHEAD_AUTO */

@@ -14,7 +14,7 @@
 #include "net/platform/clock.h"
 #include "core_wrapper/abi/the_match.h"
 #include "core_wrapper/abi/keylock_api.h"
-#include "core_wrapper/match/wish.h"
+#include "core_wrapper/match/wanted_room.h"
 #include "tests/net/net_hitch.h"
 #include "tests/net/net_player.h"
 

@@ -135,7 +135,7 @@ PURE = {  # folder: (functions that it may call, modules that are not pure)
 STRUCTS = {"kl_match": "core_wrapper/match/match.h", "kl_lobby_room": "net/relay/room/lobby_room.h"}
 REACH = 8
 CIRCLE = 6
-STRAIGHT = ["core_wrapper/match/" + name for name in ("snapshot", "command", "core_run", "run_ahead", "heal", "play")]
+STRAIGHT = ["core_wrapper/match/" + name for name in ("snapshot", "command", "run_ahead", "heal", "play")]
 OWNED = {"core_wrapper/match/state.c": r"\b(?:m->state|emu(?:\.|->)phase) = [^=]",
          "core_wrapper/words/config.c": r"\bm->config\.\w+ = [^=]"}
 HELD = r"kl_(participant|client|ahead|pace|history|link)_\w+|kl_shown_depth|clocked|most_runs|goal|of|if|for|memcpy|sizeof"

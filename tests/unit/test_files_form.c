@@ -1,10 +1,10 @@
-/* The files of a snapshot as bytes. core_wrapper/match/files_form.h */
+/* The files of a snapshot as bytes. core_wrapper/match/snapshot_form.h */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core_wrapper/match/files_form.h"
+#include "core_wrapper/match/snapshot_form.h"
 
 /* A file and a removed one; open are the first, one that the core only reads, the first again. */
 static struct kl_fileset *make(void) {

@@ -4,7 +4,7 @@
 
 #include "tests/unit/unit.h"
 
-#include "core_wrapper/match/replay_states.h"
+#include "core_wrapper/match/own_states.h"
 
 #define LEN    5000
 #define FRAMES 216000

@@ -6,7 +6,7 @@
 
 #include <sodium.h>
 
-#include "core_wrapper/match/room_name.h"
+#include "core_wrapper/match/wanted_room.h"
 
 static struct kl_facts content(const char *value) {
     struct kl_facts f = {0};

@@ -1,6 +1,6 @@
 /* The wrapper's file as a program: on Linux the system's loader runs keylock_libretro.so, on Windows rundll32
- * keylock_libretro.dll, and it measures cores (core_wrapper/match/learn.h). So a player with the wrapper
- * alone needs nothing else. */
+ * keylock_libretro.dll, and it measures cores (core_wrapper/match/room_profile.h). So a player with the
+ * wrapper alone needs nothing else. */
 #include "core_wrapper/tool/common/tool.h"
 
 #include <string.h>
