@@ -17,7 +17,7 @@ vpath fuzz_%.c tests/fuzz
 # The programs under test are named to the tests, which may stand in another folder than build/.
 RUN = KL_BUILD=$(OUT) KEYLOCK_RELAY_BIN=$(OUT)/keylock-relay KEYLOCK_FAULTPROXY_BIN=$(OUT)/faultproxy tests/run.sh
 
-check: check-build ## under a minute: unit tests, 100 simulated rooms, the protocol's document, borders, lint, format
+check: check-build ## under a minute: unit tests, 40 simulated rooms, the protocol's document, borders, lint, format
 	$(Q)$(RUN) --suite check
 # make test T=relay/restart, T=test_lobby: that scenario or program alone. A variable of the environment is not meant.
 ALONE = $(if $(filter command,$(origin T)),$(T))

@@ -28,9 +28,10 @@ class Reader:
         return len(self.data) - self.at
 
     def take(self, n):
-        need(self.left() >= n)
-        self.at += n
-        return self.data[self.at - n:self.at]
+        start, self.at = self.at, self.at + n
+        if self.at > len(self.data):
+            raise Malformed
+        return self.data[start:self.at]
 
     def u(self, size, most=None):
         value = int.from_bytes(self.take(size), "little")
@@ -43,8 +44,9 @@ class Reader:
     def var(self, most=2**64 - 1):
         value = shift = 0
         while True:
-            byte = self.u(1)
-            need(not (byte == 0 and shift > 0))  # the shortest form only
+            byte = self.take(1)[0]
+            if byte == 0 and shift > 0:  # the shortest form only
+                raise Malformed
             value |= (byte & 0x7f) << shift
             need(value < 2**64)
             shift += 7

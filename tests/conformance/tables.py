@@ -45,6 +45,9 @@ class Field:
         kind, _, condition = kind.partition(" if ")
         self.condition = condition
         self.repeat, _, self.kind = kind.rpartition(" × ")
+        self.span = re.fullmatch(r"(rest|str|name) (\d+)\.\.(\d+)", self.kind)
+        width = re.fullmatch(r"u(\d+)", self.kind)
+        self.width = width and int(width[1]) // 8
         self.low = self.high = self.bits = self.exact = None
         if values.startswith('"'):
             self.exact = values.strip('"').encode()
@@ -54,8 +57,11 @@ class Field:
             low, dots, high = values.partition("..")
             self.low, self.high = low, high if dots else low
 
+        plain = all(re.fullmatch(r"[\d^-]+", text) for text in (self.low, self.high) if text)
+        self.numbers = [number(text) if text else None for text in (self.low, self.high)] if plain else None
+
     def limits(self, known):
-        return [None if not text else known[text] if text in known else number(text) for text in (self.low, self.high)]
+        return self.numbers or [None if not text else known[text] if text in known else number(text) for text in (self.low, self.high)]
 
 
 class Table:
@@ -126,7 +132,7 @@ class Walk:
         start = self.r.at
         low, high = field.limits(known)
         value = self.read(table, field, known)
-        measure = len(value) if field.kind.startswith(("rest", "str", "name")) else value
+        measure = len(value) if field.span else value
         self.leaves.append(Leaf(table, field, start, self.r.at, low, high))
         if isinstance(measure, bytes):
             if low == 0 and any(measure) or field.exact not in (None, measure):
@@ -157,10 +163,9 @@ class Walk:
         return text
 
     def read(self, table, field, known):
-        kind, r = field.kind, self.r
-        span = re.fullmatch(r"(rest|str|name) (\d+)\.\.(\d+)", kind)
-        if re.fullmatch(r"u(8|16|32|64)", kind):
-            return r.u(int(kind[1:]) // 8)
+        kind, span, r = field.kind, field.span, self.r
+        if field.width:
+            return r.u(field.width)
         if kind in ("U16", "U32"):
             return int.from_bytes(r.take(int(kind[1:]) // 8), "big")
         if kind == "var":
@@ -232,12 +237,10 @@ def rules(tables):
     for table in set(tables.values()):
         out |= {(table.name, condition) for condition in table.also}
         for field in table.fields:
-            span = re.fullmatch(r"(rest|str|name) (\d+)\.\.(\d+)", field.kind)
-            low, high = (span[2], span[3]) if span else (field.low, field.high)
-            width = re.fullmatch(r"u(\d+)", field.kind)
+            low, high = (field.span[2], field.span[3]) if field.span else (field.low, field.high)
             if low and low != "0" and field.name != "version" and not (field.kind.startswith("bytes")):
                 out.add((table.name, field.name, "low"))
-            top = high and width and re.fullmatch(r"[\d^-]+", high) and number(high) == 2**int(width[1]) - 1
+            top = high and field.width and re.fullmatch(r"[\d^-]+", high) and number(high) == 256**field.width - 1
             if (high or field.bits is not None or field.exact) and not top and field.name != "version":
                 out.add((table.name, field.name, "high"))
     return out
@@ -258,8 +261,7 @@ def violations(w, data):
 
 
 def wrong_forms(leaf, data):
-    head, tail, kind = data[:leaf.start], data[leaf.end:], leaf.field.kind
-    span = re.fullmatch(r"(rest|str|name) (\d+)\.\.(\d+)", kind)
+    head, tail, kind, span = data[:leaf.start], data[leaf.end:], leaf.field.kind, leaf.field.span
     if span:
         lengths = ([int(span[2]) - 1] if span[2] != "0" else []) + [int(span[3]) + 1]
         for length in lengths:
@@ -270,8 +272,8 @@ def wrong_forms(leaf, data):
         yield head + b"?" + data[leaf.start + 1:]
     elif kind.startswith("bytes") and leaf.low == 0:
         yield head + b"\1" + data[leaf.start + 1:]
-    elif re.fullmatch(r"u\d+|var", kind):
-        width = int(kind[1:]) // 8 if kind != "var" else 8
+    elif leaf.field.width or kind == "var":
+        width = leaf.field.width or 8
         for value in [] if leaf.low is None else [leaf.low - 1] + ([] if leaf.high is None else [leaf.high + 1]):
             if 0 <= value < 256**width:
                 yield head + (varint(value) if kind == "var" else value.to_bytes(width, "little")) + tail
