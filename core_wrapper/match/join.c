@@ -23,7 +23,7 @@
 #include "net/engine/facts.h"
 #include "net/platform/address.h"
 #include "net/platform/clock.h"
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"
 #include "net/session/digest.h"

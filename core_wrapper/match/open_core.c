@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "net/platform/clock.h"
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"
-#include "net/platform/process.h"
 #include "core_wrapper/env/reload.h"
 #include "core_wrapper/match/command.h"
 #include "core_wrapper/match/control.h"

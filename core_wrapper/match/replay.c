@@ -16,7 +16,7 @@
 #include "core_wrapper/match/take_over.h"
 #include "core_wrapper/start/identity.h"
 #include "net/platform/clock.h"
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 
 #define EPOCH_DEFAULT 946684800u /* of `keylock run` */
 #define SEEK_US       200000     /* unseen frames in one call */

@@ -5,7 +5,7 @@
 
 #include "core_wrapper/match/control.h"
 #include "core_wrapper/match/match.h"
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 
 #define TOLD_MS 4000
 

@@ -7,7 +7,7 @@
 
 #include "net/platform/clock.h"
 #include "net/platform/dir.h"
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 #include "core_wrapper/record/corrupt.h"
 #include "core_wrapper/start/identity.h"
 #include "core_wrapper/start/seat_file.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "net/platform/cfg_file.h"
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 #include "net/platform/file.h"
 
 #define WIDTH       120

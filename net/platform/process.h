@@ -1,8 +1,4 @@
-/* process.h - child processes, and this process itself.
- *
- * A child is a new program, never a bare fork (copies.h has those). Parent and child exchange messages: a
- * mark, a length, the bytes. Every wait of the parent has a deadline. So a core crashes or hangs only its own
- * process. */
+/* process.h - this process and others of this machine, and the environment that a process hands on. */
 #ifndef KL_PLATFORM_PROCESS_H
 #define KL_PLATFORM_PROCESS_H
 
@@ -10,6 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+/* --- processes --- */
+
+/* Child processes, and this process itself.
+ *
+ * A child is a new program, never a bare fork (copies.h has those). Parent and child exchange messages: a
+ * mark, a length, the bytes. Every wait of the parent has a deadline. So a core crashes or hangs only its own
+ * process. */
 
 /* --- the parent's side --- */
 
@@ -160,5 +164,16 @@ int kl_channel_ready(int channel, bool to_write, unsigned ms);
 /* Returns the number of bytes read or written; 0: none yet; -1: the other end is closed. */
 long kl_channel_get(int channel, void *out, size_t cap);
 long kl_channel_put(int channel, const void *bytes, size_t len);
+
+/* --- the environment --- */
+
+/* The variables of this process's environment, in UTF-8. Its children inherit them.
+ *
+ * Only one thread may call these while another sets. */
+
+/* NULL: unset, or no valid text. Valid until this variable is set, or asked for again. */
+const char *kl_environment_get(const char *name);
+/* value NULL: unsets it. Without memory the variable stays as it was. */
+void kl_environment_set(const char *name, const char *value);
 
 #endif

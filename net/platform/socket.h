@@ -1,7 +1,4 @@
-/* socket.h - UDP sockets for IPv6 and IPv4, and this machine's addresses.
- *
- * A socket is a number, -1 if there is none; its owner closes it. No call waits; wait.h does. Each socket
- * speaks both kinds; where the system has no IPv6 it speaks IPv4 alone, and nothing else changes. */
+/* socket.h - sockets for datagrams, and the addresses of a name. */
 #ifndef KL_PLATFORM_SOCKET_H
 #define KL_PLATFORM_SOCKET_H
 
@@ -10,6 +7,13 @@
 #include <stdint.h>
 
 #include "net/platform/address.h"
+
+/* --- sockets --- */
+
+/* UDP sockets for IPv6 and IPv4, and this machine's addresses.
+ *
+ * A socket is a number, -1 if there is none; its owner closes it. No call waits; wait.h does. Each socket
+ * speaks both kinds; where the system has no IPv6 it speaks IPv4 alone, and nothing else changes. */
 
 /* This machine's first IPv4 address for other machines. False: there is none. */
 bool kl_address_own(struct kl_address *out);
@@ -71,5 +75,23 @@ bool kl_socket_time_arrivals(int s);
 bool kl_socket_receive_batch(int s, struct kl_socket_batch *b);
 /* Sends the batch, and empties it. False: the system did not accept all datagrams; those are left out. */
 bool kl_socket_send_batch(int s, struct kl_socket_batch *b);
+
+/* --- names --- */
+
+/* A name's addresses. */
+
+#define KL_LOOKUP_NAME_MAX 256            /* bytes, NUL included */
+#define KL_LOOKUP_US       (10 * 1000000) /* time limit for the name server */
+
+enum kl_lookup { KL_LOOKUP_FOUND, KL_LOOKUP_FAILED, KL_LOOKUP_LEFT };
+
+/* Waits for the answer, KL_LOOKUP_US at most; an address in numbers, in brackets or not, is converted at
+ * once. still: called every 20 ms with ctx; once it returns false, the call ends (KL_LOOKUP_LEFT). NULL:
+ * always true. A name server that hangs delays the caller no longer than that. This code's library may be
+ * unloaded at once: the C library keeps the question in its own thread and memory. out: KL_LOOKUP_FOUND,
+ * one at least, without ports, IPv6 and IPv4 by turns in the order in which the system would try them.
+ * why: with KL_LOOKUP_FAILED one line for people. */
+enum kl_lookup kl_lookup(const char *name, struct kl_addresses *out, bool (*still)(void *ctx), void *ctx,
+                         char *why, size_t why_len);
 
 #endif

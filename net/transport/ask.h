@@ -2,7 +2,7 @@
  *
  * The functions kl_ask_*() wait (for a look-up, for answers), so a frame's thread has an asker: a thread that
  * asks, and that can be told to stop at any time. It is woken out of every wait for an answer, and a look-up
- * that hangs is left behind (net/platform/lookup.h): kl_asker_end() takes 20 ms at most. Nothing of an answer
+ * that hangs is left behind (net/platform/socket.h): kl_asker_end() takes 20 ms at most. Nothing of an answer
  * is proved. */
 #ifndef KL_ASK_H
 #define KL_ASK_H

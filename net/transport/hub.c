@@ -7,7 +7,6 @@
 
 #include "net/engine/engine.h"
 #include "net/platform/clock.h"
-#include "net/platform/lookup.h"
 #include "net/platform/socket.h"
 #include "net/transport/hub_state.h"
 #include "net/transport/link.h"

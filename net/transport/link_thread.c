@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "net/platform/clock.h"
-#include "net/platform/lookup.h"
+#include "net/platform/socket.h"
 #include "net/platform/wait.h"
 #include "net/transport/link_state.h"
 #include "net/transport/udp_filter.h"

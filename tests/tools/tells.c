@@ -7,10 +7,9 @@
 
 #include "net/platform/buffer.h"
 #include "net/platform/clock.h"
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"
-#include "net/platform/process.h"
 
 #define LOOK_US 20000
 

@@ -15,9 +15,8 @@
 #endif
 
 #include "net/platform/clock.h"
-#include "net/platform/environment.h"
-#include "net/platform/file.h"
 #include "net/platform/process.h"
+#include "net/platform/file.h"
 #include "net/platform/socket.h"
 #include "tests/unit/limit.h"
 

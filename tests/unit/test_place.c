@@ -6,7 +6,7 @@
 
 #include "core_wrapper/tool/setup/place.h"
 #include "net/platform/dir.h"
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "tests/unit/disk.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "net/platform/dir.h"
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "tests/unit/disk.h"
 

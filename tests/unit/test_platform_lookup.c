@@ -12,7 +12,7 @@
 #endif
 
 #include "net/platform/clock.h"
-#include "net/platform/lookup.h"
+#include "net/platform/socket.h"
 
 static bool hangs;
 static unsigned asked, cancelled, looks;

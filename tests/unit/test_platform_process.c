@@ -16,10 +16,9 @@
 
 #include "net/platform/clock.h"
 #include "net/platform/dir.h"
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"
-#include "net/platform/process.h"
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"
 #include "tests/unit/built.h"

@@ -4,7 +4,7 @@
 
 #include "tests/unit/unit.h"
 
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 #include "net/platform/options.h"
 
 #define WORDS_MAX 2

@@ -6,7 +6,7 @@
 #include "core_wrapper/ahead/shown.h"
 #include "core_wrapper/env/env.h"
 #include "core_wrapper/env/reload.h"
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 
 static bool no_rumble(unsigned port, enum retro_rumble_effect effect, uint16_t s) {
     return (void)port, (void)effect, (void)s, false;

@@ -12,10 +12,9 @@
 #include "net/engine/plain.h"
 #include "net/platform/clock.h"
 #include "net/platform/dir.h"
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"
-#include "net/platform/process.h"
 
 #define WRAPPER "keylock_libretro" KL_LIBRARY_ENDING
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 #include "net/platform/library.h"
 
 static struct kl_headless *current; /* for the callbacks */

@@ -1,5 +1,4 @@
 #include "net/platform/wait.h"
-#include "net/platform/environment.h"
 #include "net/platform/process.h"
 #include "core_wrapper/tool/play/host_here.h"
 #include "core_wrapper/tool/play/play_replay.h"

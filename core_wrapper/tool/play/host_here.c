@@ -7,7 +7,7 @@
 
 #include <sodium.h>
 
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 #include "net/platform/clock.h"
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"

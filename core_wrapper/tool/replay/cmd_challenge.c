@@ -16,7 +16,7 @@
 #include "net/platform/address.h"
 #include "net/platform/clock.h"
 #include "net/platform/dir.h"
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "net/record/klr.h"
 #include "net/record/klr_body.h"

@@ -4,7 +4,7 @@
 #include "core_wrapper/tool/play/play_replay.h"
 #include "core_wrapper/tool/replay/replay_export.h"
 #include "net/engine/plain.h"
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "net/session/keys.h"
 

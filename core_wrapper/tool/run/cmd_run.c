@@ -1,6 +1,5 @@
-#include "net/platform/environment.h"
-#include "net/platform/file.h"
 #include "net/platform/process.h"
+#include "net/platform/file.h"
 #include "core_wrapper/tool/common/tool.h"
 
 #include "net/platform/clock.h"

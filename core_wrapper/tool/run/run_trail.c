@@ -1,6 +1,6 @@
 #include "core_wrapper/tool/run/run.h"
 
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 #include "net/platform/dir.h"
 #include "core_wrapper/start/identity.h"
 

@@ -1,5 +1,6 @@
 #include "net/platform/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -449,4 +450,38 @@ int kl_file_lock(struct kl_file *lock, const char *path, bool wait, char *err, s
 void kl_file_unlock(struct kl_file *lock, const char *path) {
     if (lock->handle >= 0 && path) (void)unlink(path);
     kl_file_close(lock);
+}
+
+/* --- marks of files --- */
+
+uint64_t kl_file_mark(const char *path) {
+    static const struct timespec epoch[2];
+    struct stat st;
+    bool plain = lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+    return plain && utimensat(AT_FDCWD, path, epoch, AT_SYMLINK_NOFOLLOW) == 0 ? (uint64_t)st.st_ino : 0;
+}
+
+bool kl_file_touched(const char *path, uint64_t number) {
+    struct stat st;
+    return lstat(path, &st) != 0 || (uint64_t)st.st_ino != number || st.st_mtim.tv_sec != 0 ||
+           st.st_mtim.tv_nsec != 0;
+}
+
+int kl_file_put(const char *path, const void *bytes, size_t len) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) return -1;
+    bool good = write_all(fd, bytes, len) == 0 && ftruncate(fd, (off_t)len) == 0;
+    close(fd);
+    return good ? 0 : -1;
+}
+
+unsigned kl_file_holders(const char *path) {
+    struct stat of, st;
+    unsigned count = 0;
+    DIR *all = stat(path, &of) == 0 ? opendir("/proc/self/fd") : NULL;
+    for (const struct dirent *e; all && (e = readdir(all));)
+        count += fstat((int)strtol(e->d_name, NULL, 10), &st) == 0 && st.st_dev == of.st_dev &&
+                 st.st_ino == of.st_ino;
+    if (all) closedir(all);
+    return count;
 }

@@ -447,3 +447,16 @@ void kl_process_catch_crashes(const char *line) {
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         sigaction(signals[i], &action, NULL);
 }
+
+/* --- the environment --- */
+
+const char *kl_environment_get(const char *name) {
+    return getenv(name);
+}
+
+void kl_environment_set(const char *name, const char *value) {
+    if (value)
+        (void)setenv(name, value, 1);
+    else
+        (void)unsetenv(name);
+}

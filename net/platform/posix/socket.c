@@ -5,14 +5,18 @@
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "net/platform/clock.h"
-#include "net/platform/posix/system_address.h"
+
+/* --- sockets --- */
 
 #define DESCRIPTORS  1024    /* limit of the search for connections */
 #define LAIN_MOST_US 5000000 /* a datagram in a socket: more is a clock that was set */
@@ -49,7 +53,8 @@ static inline void from_system(const union system_address *in, struct kl_address
     }
 }
 
-bool kl_address_from_system(const struct sockaddr *in, struct kl_address *out) {
+/* False, with *out unchanged: it is neither IPv4 nor IPv6, or NULL. */
+static bool address_from(const struct sockaddr *in, struct kl_address *out) {
     union system_address a;
     if (!in || (in->sa_family != AF_INET && in->sa_family != AF_INET6)) return false;
     memcpy(&a, in, in->sa_family == AF_INET ? sizeof a.v4 : sizeof a.v6);
@@ -66,7 +71,7 @@ bool kl_address_own(struct kl_address *out) {
     for (const struct ifaddrs *i = all; i && !found; i = i->ifa_next) {
         if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET) continue;
         if (i->ifa_flags & IFF_LOOPBACK || !(i->ifa_flags & IFF_UP)) continue;
-        found = kl_address_from_system(i->ifa_addr, out);
+        found = address_from(i->ifa_addr, out);
     }
     freeifaddrs(all);
     return found;
@@ -94,8 +99,7 @@ unsigned kl_address_peers(struct kl_address *out, unsigned max) {
         socklen_t len = sizeof peer, type_len = sizeof(int);
         int type = 0;
         if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_len) != 0 || type != SOCK_STREAM) continue;
-        if (getpeername(fd, &peer.any, &len) != 0 || !kl_address_from_system(&peer.any, &out[count]))
-            continue;
+        if (getpeername(fd, &peer.any, &len) != 0 || !address_from(&peer.any, &out[count])) continue;
         out[count++].port = 0;
     }
     return count;
@@ -292,4 +296,73 @@ bool kl_socket_send_batch(int s, struct kl_socket_batch *b) {
 
 int kl_socket_peek(int s, void *bytes, size_t cap) {
     return (int)recv(s, bytes, cap, MSG_PEEK | MSG_DONTWAIT);
+}
+
+/* --- names --- */
+
+#define LOOK_US 20000
+
+/* glibc's resolver may wait for seconds and cannot be interrupted. So it runs in a thread of glibc's
+ * (getaddrinfo_a), not in a thread of this library, which may be unloaded. */
+struct question {
+    struct gaicb request;
+    struct addrinfo hints;
+    char name[KL_LOOKUP_NAME_MAX];
+};
+
+/* Begins a look-up. NULL with a line in why on failure. */
+static struct question *ask_name(const char *name, char *why, size_t why_len) {
+    struct question *q = calloc(1, sizeof *q);
+    snprintf(why, why_len, "no memory");
+    if (!q) return NULL;
+    snprintf(q->name, sizeof q->name, "%s", name);
+    q->hints.ai_family = AF_UNSPEC;
+    q->hints.ai_socktype = SOCK_DGRAM;
+    q->request.ar_name = q->name;
+    q->request.ar_request = &q->hints;
+    int failed = getaddrinfo_a(GAI_NOWAIT, (struct gaicb *[]){&q->request}, 1, NULL);
+    if (!failed) return q;
+    snprintf(why, why_len, "%s", gai_strerror(failed));
+    free(q);
+    return NULL;
+}
+
+/* The result of a finished question. */
+static enum kl_lookup take_answer(struct question *q, struct kl_addresses *out, char *why, size_t why_len) {
+    int error = gai_error(&q->request);
+    struct kl_address a;
+    if (error == 0) {
+        for (const struct addrinfo *i = q->request.ar_result; i; i = i->ai_next)
+            if (address_from(i->ai_addr, &a)) kl_addresses_add(out, &a);
+        freeaddrinfo(q->request.ar_result);
+        kl_addresses_mix(out);
+        if (out->count == 0) error = EAI_NONAME;
+    }
+    if (error != 0) snprintf(why, why_len, "%s", gai_strerror(error));
+    free(q);
+    return error == 0 ? KL_LOOKUP_FOUND : KL_LOOKUP_FAILED;
+}
+
+enum kl_lookup kl_lookup(const char *name, struct kl_addresses *out, bool (*still)(void *ctx), void *ctx,
+                         char *why, size_t why_len) {
+    uint64_t until_us = kl_now_us() + KL_LOOKUP_US;
+    bool wanted = true;
+    *out = (struct kl_addresses){0};
+    out->count = kl_address_parse(name, &out->at[0]) ||
+                 (kl_address_parse_place(name, &out->at[0]) && !out->at[0].port);
+    if (out->count) return KL_LOOKUP_FOUND;
+    struct question *q = ask_name(name, why, why_len);
+    if (!q) return KL_LOOKUP_FAILED;
+    while (gai_error(&q->request) == EAI_INPROGRESS) {
+        wanted = !still || still(ctx);
+        if (wanted && kl_now_us() < until_us) {
+            kl_sleep_us(LOOK_US);
+            continue;
+        }
+        /* glibc keeps a look-up that it cannot cancel: some hundred bytes, never freed on purpose. */
+        if (gai_cancel(&q->request) != EAI_NOTCANCELED) free(q);
+        snprintf(why, why_len, "the name server does not answer");
+        return wanted ? KL_LOOKUP_FAILED : KL_LOOKUP_LEFT;
+    }
+    return take_answer(q, out, why, why_len);
 }

@@ -7,9 +7,6 @@
 #include <stdint.h>
 #include <wchar.h>
 
-struct kl_address;
-struct sockaddr;
-
 /* Waits until the handle is signalled, or until kl_now_us() reaches until_us (UINT64_MAX: for ever). handle:
  * a HANDLE; NULL: none. True: the handle was signalled. */
 bool kl_handle_wait(void *handle, uint64_t until_us);
@@ -35,8 +32,6 @@ bool kl_service_runs(void);
 
 /* Call it before the first socket; later calls do nothing. Not from DllMain. */
 void kl_winsock_start(void);
-/* False, with *out unchanged: it is neither IPv4 nor IPv6, or NULL. */
-bool kl_address_from_system(const struct sockaddr *in, struct kl_address *out);
 /* Sets errno from WSAGetLastError(). Returns -1. */
 int kl_winsock_fail(void);
 

@@ -1,22 +1,23 @@
-/* The part of process.h about this process, and others that it did not start. */
 #include "net/platform/process.h"
 
+#include <windows.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>
+#include <shellapi.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <windows.h>
-#include <shellapi.h>
 #include <tlhelp32.h>
 
-#include "net/platform/environment.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"
-#include "net/platform/windows/handle.h"
+#include "net/platform/thread.h"
 #include "net/platform/windows/disk.h"
+#include "net/platform/windows/handle.h"
+
+/* The part of process.h about this process, and others that it did not start. */
 
 #define ABORTED     0xc0000409UL /* as abort() of Windows's own C library ends a process */
 #define CRASH_STACK 65536        /* bytes that a handler has if the core overflowed the stack */
@@ -280,4 +281,124 @@ void kl_process_catch_crashes(const char *line) {
     (void)SetThreadStackGuarantee(&bytes);
     SetUnhandledExceptionFilter(on_crash);
     signal(SIGABRT, on_abort);
+}
+
+/* --- a service of Windows --- */
+
+#define STOP_MS 30000
+
+static struct {
+    struct kl_thread thread;
+    SERVICE_STATUS_HANDLE volatile handle;
+    bool volatile stopping;
+    void (*stop)(void);
+} service;
+
+static void report(DWORD state) {
+    SERVICE_STATUS now = {.dwServiceType = SERVICE_WIN32_OWN_PROCESS, .dwCurrentState = state};
+    if (state == SERVICE_RUNNING) now.dwControlsAccepted = SERVICE_ACCEPT_STOP | SERVICE_ACCEPT_SHUTDOWN;
+    if (state == SERVICE_STOP_PENDING) now.dwWaitHint = STOP_MS;
+    (void)SetServiceStatus(service.handle, &now);
+}
+
+static DWORD WINAPI on_control(DWORD control, DWORD event, void *data, void *ctx) {
+    (void)event, (void)data, (void)ctx;
+    if (control == SERVICE_CONTROL_INTERROGATE) return NO_ERROR;
+    if (control != SERVICE_CONTROL_STOP && control != SERVICE_CONTROL_SHUTDOWN)
+        return ERROR_CALL_NOT_IMPLEMENTED;
+    service.stopping = true;
+    report(SERVICE_STOP_PENDING);
+    service.stop();
+    return NO_ERROR;
+}
+
+/* The system calls it as the service's main function; ours is main(), which is under way. */
+static void WINAPI begin(DWORD count, WCHAR **arguments) {
+    (void)count, (void)arguments;
+    service.handle = RegisterServiceCtrlHandlerExW(L"", on_control, NULL);
+    if (service.handle) report(SERVICE_RUNNING);
+}
+
+/* In a program that is no service, this returns at once. */
+static void dispatch(void *arg) {
+    static WCHAR any[] = L"";
+    static const SERVICE_TABLE_ENTRYW table[] = {{any, begin}, {NULL, NULL}};
+    (void)arg;
+    (void)StartServiceCtrlDispatcherW(table);
+}
+
+/* Only after a stop: another end is a failure, which the service manager sees by the missing report, and may
+ * start the service again. */
+static void end(void) {
+    if (service.stopping) report(SERVICE_STOPPED);
+}
+
+void kl_service_begin(void (*stop)(void)) {
+    service.stop = stop;
+    if (kl_thread_start(&service.thread, "kl-service", dispatch, NULL) == 0) (void)atexit(end);
+}
+
+bool kl_service_runs(void) {
+    return service.handle != NULL;
+}
+
+/* --- the environment --- */
+
+/* The texts that were given out: one for each name that was ever asked for, a few dozen. */
+struct given {
+    struct given *next;
+    char *value; /* malloced */
+    char name[];
+};
+static struct given *all;
+static struct kl_mutex mutex;
+
+static struct given *find(const char *name) {
+    struct given *g = all;
+    while (g && strcmp(g->name, name) != 0)
+        g = g->next;
+    if (g || !(g = malloc(sizeof *g + strlen(name) + 1))) return g;
+    *g = (struct given){.next = all};
+    strcpy(g->name, name);
+    return all = g;
+}
+
+/* From malloc; NULL: unset, no valid text, or no memory. */
+static char *read_value(const char *name) {
+    wchar_t wide_name[256], *wide = NULL;
+    char *value = NULL;
+    DWORD n = kl_wide_text(wide_name, 256, name) ? GetEnvironmentVariableW(wide_name, NULL, 0) : 0;
+    size_t cap = 3 * (size_t)n + 1;
+    if (n) wide = calloc(n, sizeof *wide);
+    if (wide && GetEnvironmentVariableW(wide_name, wide, n) < n) value = malloc(cap);
+    if (value && !kl_narrow_text(value, cap, wide)) {
+        free(value);
+        value = NULL;
+    }
+    free(wide);
+    return value;
+}
+
+const char *kl_environment_get(const char *name) {
+    kl_mutex_lock(&mutex);
+    struct given *g = find(name);
+    if (g) {
+        free(g->value);
+        g->value = read_value(name);
+    }
+    const char *value = g ? g->value : NULL;
+    kl_mutex_unlock(&mutex);
+    return value;
+}
+
+/* The C library has a copy of its own, in which an empty value unsets: it is set for code that is not ours.
+ */
+void kl_environment_set(const char *name, const char *value) {
+    wchar_t *wide_name = kl_wide_copy(name), *wide = value ? kl_wide_copy(value) : NULL;
+    if (wide_name && (wide || !value)) {
+        (void)_wputenv_s(wide_name, wide ? wide : L"");
+        SetEnvironmentVariableW(wide_name, wide);
+    }
+    free(wide_name);
+    free(wide);
 }

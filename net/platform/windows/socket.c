@@ -1,19 +1,22 @@
 #include "net/platform/socket.h"
 
+#include <winsock2.h>
+#include <windows.h>
 #include <errno.h>
+#include <iphlpapi.h>
+#include <mswsock.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <winsock2.h>
 #include <ws2tcpip.h>
-#include <mswsock.h>
-#include <windows.h>
-#include <iphlpapi.h>
 
 #include "net/platform/clock.h"
 #include "net/platform/thread.h"
 #include "net/platform/windows/disk.h"
 #include "net/platform/windows/handle.h"
+
+/* --- sockets --- */
 
 #ifndef SIO_UDP_NETRESET
 #define SIO_UDP_NETRESET _WSAIOW(IOC_VENDOR, 15) /* not in mingw's headers of Debian 12 */
@@ -47,7 +50,8 @@ static int to_system(union system_address *out, const struct kl_address *a, bool
     return sizeof out->v4;
 }
 
-bool kl_address_from_system(const struct sockaddr *in, struct kl_address *out) {
+/* False, with *out unchanged: it is neither IPv4 nor IPv6, or NULL. */
+static bool address_from(const struct sockaddr *in, struct kl_address *out) {
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)in;
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)in;
     if (in && in->sa_family == AF_INET) {
@@ -109,7 +113,7 @@ bool kl_address_own(struct kl_address *out) {
         if (a->IfType == IF_TYPE_SOFTWARE_LOOPBACK || a->OperStatus != IfOperStatusUp || !first) continue;
         routed = a->FirstGatewayAddress != NULL;
         if (found && !routed) continue;
-        found = kl_address_from_system(first->Address.lpSockaddr, out);
+        found = address_from(first->Address.lpSockaddr, out);
     }
     free(all);
     return found;
@@ -118,7 +122,7 @@ bool kl_address_own(struct kl_address *out) {
 bool kl_socket_name(int s, struct kl_address *out) {
     union system_address in;
     int len = sizeof in;
-    return getsockname((SOCKET)s, &in.any, &len) == 0 && kl_address_from_system(&in.any, out);
+    return getsockname((SOCKET)s, &in.any, &len) == 0 && address_from(&in.any, out);
 }
 
 bool kl_address_towards(const struct kl_address *to, struct kl_address *out) {
@@ -269,7 +273,7 @@ int kl_socket_receive(int s, void *bytes, size_t cap, struct kl_address *from) {
     int len = recvfrom((SOCKET)s, bytes, (int)cap, 0, &in.any, &size);
     if (len < 0 && WSAGetLastError() == WSAEMSGSIZE) len = (int)cap + 1;
     if (len < 0) return kl_winsock_fail();
-    if (from) (void)kl_address_from_system(&in.any, from);
+    if (from) (void)address_from(&in.any, from);
     return len;
 }
 
@@ -300,4 +304,81 @@ bool kl_socket_send_batch(int s, struct kl_socket_batch *b) {
         all = kl_socket_send(s, &b->at[i], b->bytes[i], b->len[i]) && all;
     b->count = 0;
     return all;
+}
+
+/* --- names --- */
+
+/* In the system since Windows 8; mingw's library has these, its headers do not. */
+WINSOCK_API_LINKAGE INT WSAAPI GetAddrInfoExCancel(LPHANDLE handle);
+WINSOCK_API_LINKAGE INT WSAAPI GetAddrInfoExOverlappedResult(LPOVERLAPPED overlapped);
+
+#define LOOK_US   20000
+#define CANCEL_US 20000 /* for the system, to let go of a question */
+
+/* The system asks in a thread of its own, which sets an event and calls nothing of this library: so the
+ * library may be unloaded. */
+struct question {
+    OVERLAPPED io;
+    HANDLE cancel;
+    ADDRINFOEXW hints, *result;
+    wchar_t name[KL_LOOKUP_NAME_MAX];
+};
+
+static void free_question(struct question *q) {
+    if (q->result) FreeAddrInfoExW(q->result);
+    if (q->io.hEvent) CloseHandle(q->io.hEvent);
+    free(q);
+}
+
+/* Begins a look-up. Returns WSA_IO_PENDING, or the result. */
+static int ask(struct question *q, const char *name) {
+    q->hints.ai_family = AF_UNSPEC;
+    q->hints.ai_socktype = SOCK_DGRAM;
+    q->io.hEvent = CreateEventW(NULL, TRUE, FALSE, NULL);
+    if (!q->io.hEvent || !kl_wide_text(q->name, KL_LOOKUP_NAME_MAX, name)) return (int)GetLastError();
+    kl_winsock_start();
+    return GetAddrInfoExW(q->name, NULL, NS_ALL, NULL, &q->hints, &q->result, NULL, &q->io, NULL, &q->cancel);
+}
+
+/* The result of a finished question. */
+static enum kl_lookup take(struct question *q, int failed, struct kl_addresses *out, char *why,
+                           size_t why_len) {
+    struct kl_address a;
+    for (const ADDRINFOEXW *i = failed ? NULL : q->result; i; i = (const void *)i->ai_next)
+        if (address_from(i->ai_addr, &a)) kl_addresses_add(out, &a);
+    kl_addresses_mix(out);
+    if (!failed && out->count == 0) failed = WSANO_DATA;
+    if (failed) kl_windows_error((unsigned long)failed, why, why_len);
+    free_question(q);
+    return failed ? KL_LOOKUP_FAILED : KL_LOOKUP_FOUND;
+}
+
+/* The system keeps a question that it cannot cancel: some hundred bytes, never freed on purpose. */
+static void leave(struct question *q) {
+    GetAddrInfoExCancel(&q->cancel);
+    if (kl_handle_wait(q->io.hEvent, kl_now_us() + CANCEL_US)) free_question(q);
+}
+
+enum kl_lookup kl_lookup(const char *name, struct kl_addresses *out, bool (*still)(void *ctx), void *ctx,
+                         char *why, size_t why_len) {
+    uint64_t until_us = kl_now_us() + KL_LOOKUP_US;
+    *out = (struct kl_addresses){0};
+    out->count = kl_address_parse(name, &out->at[0]) ||
+                 (kl_address_parse_place(name, &out->at[0]) && !out->at[0].port);
+    if (out->count) return KL_LOOKUP_FOUND;
+    struct question *q = calloc(1, sizeof *q);
+    if (!q) {
+        kl_windows_error(ERROR_NOT_ENOUGH_MEMORY, why, why_len);
+        return KL_LOOKUP_FAILED;
+    }
+    int failed = ask(q, name);
+    if (failed != WSA_IO_PENDING) return take(q, failed, out, why, why_len);
+    while (!kl_handle_wait(q->io.hEvent, kl_now_us() + LOOK_US)) {
+        bool wanted = !still || still(ctx);
+        if (wanted && kl_now_us() < until_us) continue;
+        leave(q);
+        snprintf(why, why_len, "the name server does not answer");
+        return wanted ? KL_LOOKUP_FAILED : KL_LOOKUP_LEFT;
+    }
+    return take(q, GetAddrInfoExOverlappedResult(&q->io), out, why, why_len);
 }

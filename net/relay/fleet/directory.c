@@ -8,7 +8,7 @@
 
 #include "net/engine/engine.h"
 #include "net/platform/clock.h"
-#include "net/platform/lookup.h"
+#include "net/platform/socket.h"
 #include "net/platform/wait.h"
 #include "net/relay/fleet/directory_parts.h"
 #include "net/relay/log/relay_log.h"

@@ -7,7 +7,7 @@
 
 #include "net/platform/copies.h"
 #include "net/platform/dir.h"
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 #include "net/relay/log/relay_log.h"
 
 /* --- names --- */

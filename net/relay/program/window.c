@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "net/platform/clock.h"
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 #include "net/platform/local.h"
 #include "net/platform/socket.h"
 #include "net/platform/wait.h"

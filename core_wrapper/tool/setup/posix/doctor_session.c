@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "net/platform/environment.h"
+#include "net/platform/process.h"
 #include "net/platform/file.h"
 #include "net/platform/library.h"
 
