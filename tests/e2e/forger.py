@@ -31,7 +31,7 @@ PLACES, QUICK = 13, 64
 KINDS = "two", "three", "late", "watch"
 LOADED = re.compile(r"started from the room's state|back in sync: loaded|refused the room's state")
 WENT_BACK = re.compile(r"back in sync: went back")
-BEGAN_ANEW = re.compile(r"guest \(\d\) runs the game from the beginning")
+BEGAN_ANEW = re.compile(r"guest \(\d\) runs? the game from the beginning")
 TOLD = re.compile(r"out of sync")
 
 

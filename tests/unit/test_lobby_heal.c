@@ -89,7 +89,7 @@ TEST_WITH(on_a_second_tie_both_run_the_game_again, set_up, tear_down) {
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(the_room()->member[i]->heal.anew, 1);
         assert_int_equal(the_room()->member[i]->v.state, KL_MEMBER_LOADING);
-        expect_notice(player[i].peer, "p0 (1), p1 (2) runs the game from the beginning");
+        expect_notice(player[i].peer, "p0 (1), p1 (2) run the game from the beginning");
     }
     assert_false(the_room()->heal.hopeless);
 }

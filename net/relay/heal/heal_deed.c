@@ -78,7 +78,7 @@ bool kl_heal_all_anew(struct kl_lobby_room *r, const char *why) {
     if (anew != r->heal.wrong) return false;
     kl_lobby_names_of(r, anew, who, sizeof who);
     kl_lobby_log_room(KL_LOG_INFO, "heal_anew", r, "frame=%u", r->heal.label);
-    kl_lobby_notice(r, "%s: %s runs the game from the beginning", why, who);
+    kl_lobby_notice(r, "%s: %s run%s the game from the beginning", why, who, kl_size(anew) == 1 ? "s" : "");
     kl_heal_count(r);
     kl_heal_stop(r);
     return true;
