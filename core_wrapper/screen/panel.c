@@ -1,4 +1,5 @@
-/* The panel's text and its drawing. panel.h. The one line is in panel_state.c. */
+/* The panel's text and that of the one line, and their drawing. panel.h. The line of a state is in
+ * panel_state.c. */
 #include "core_wrapper/screen/panel.h"
 
 #include <stdarg.h>

@@ -92,7 +92,6 @@ struct kl_heap {
     void (*put)(void *block); /* NULL is allowed */
 };
 
-/* The relay's newest mark of a TAGS message. */
 /* The password: the client and the relay prove it to each other before the client is in the room. */
 struct kl_participant_door {
     bool has_password;

@@ -130,7 +130,7 @@ static int order_of_the_host(struct kl_lobby_room *r, unsigned member, const str
 static int put_in_disk(struct kl_lobby_room *r, unsigned member, const struct kl_order *o, uint64_t now_us) {
     if (o->len != 2) return KL_E_MALFORMED;
     uint16_t disk = (uint16_t)(o->data[0] | o->data[1] << 8);
-    if (!kl_bucket_take(&r->member[member]->v.spent.disks, DISKS_PER_MIN, now_us)) {
+    if (!kl_bucket_take(&r->member[member]->v.spent.of[KL_SPENDS_DISKS], DISKS_PER_MIN, now_us)) {
         answer(r, member, "too many disks a minute: the last one %s", "was dropped");
         return KL_E_STATE;
     }
@@ -155,7 +155,7 @@ static int report(struct kl_lobby_room *r, unsigned member, const struct kl_orde
     if (!o->len) return KL_E_MALFORMED;
     memcpy(said.data, o->data, o->len);
     kl_words_text(&said, text);
-    if (!kl_bucket_take(&r->member[member]->v.spent.reports, REPORTS_PER_MIN, now_us)) {
+    if (!kl_bucket_take(&r->member[member]->v.spent.of[KL_SPENDS_REPORTS], REPORTS_PER_MIN, now_us)) {
         answer(r, member, "one report a minute: this one %s", "was dropped");
         return KL_E_STATE;
     }

@@ -54,13 +54,14 @@ void kl_lobby_turn_away(struct kl_lobby *l, unsigned peer, enum kl_refuse code, 
 static bool makes_way(const struct kl_lobby_left *a, const struct kl_lobby_left *b) {
     if (a->account.barred_until_us != b->account.barred_until_us)
         return a->account.barred_until_us < b->account.barred_until_us;
-    return a->spent.commands.at_us < b->spent.commands.at_us;
+    return a->spent.of[KL_SPENDS_COMMANDS].at_us < b->spent.of[KL_SPENDS_COMMANDS].at_us;
 }
 
 void kl_lobby_keep_account(struct kl_lobby_room *r, unsigned member) {
     const struct kl_lobby_member *m = r->member[member];
     struct kl_account account = kl_lock_account(&r->lock, member);
-    bool again = false, spent = m->v.spent.commands.at_us || m->v.spent.chat.at_us || m->v.spent.healed_us;
+    bool again = false, spent = m->v.spent.of[KL_SPENDS_COMMANDS].at_us ||
+                                m->v.spent.of[KL_SPENDS_CHAT].at_us || m->v.spent.healed_us;
     if ((account.cost_us == 0 && account.pauses == 0 && !spent) || !kl_lobby_memory_gone(r)) return;
     struct kl_lobby_left *to = &r->door.gone->left[0];
     for (unsigned i = 0; i < KL_LEFT_MAX && !again; i++) {
@@ -79,11 +80,8 @@ static void take_most(struct kl_bucket *to, const struct kl_bucket *from) {
 static void take_worse(struct kl_lobby_left *worst, struct kl_account account,
                        const struct kl_lobby_spent *spent) {
     if (account.barred_until_us >= worst->account.barred_until_us) worst->account = account;
-    take_most(&worst->spent.chat, &spent->chat);
-    take_most(&worst->spent.commands, &spent->commands);
-    take_most(&worst->spent.pauses, &spent->pauses);
-    take_most(&worst->spent.disks, &spent->disks);
-    take_most(&worst->spent.dropped, &spent->dropped);
+    for (unsigned i = 0; i < KL_SPENDS_COUNT; i++)
+        take_most(&worst->spent.of[i], &spent->of[i]);
     if (spent->wish_us > worst->spent.wish_us) worst->spent.wish_us = spent->wish_us;
     if (spent->paused_us > worst->spent.paused_us) worst->spent.paused_us = spent->paused_us;
     if (spent->healed_us > worst->spent.healed_us) worst->spent.healed_us = spent->healed_us;
@@ -97,7 +95,8 @@ struct kl_lobby_left kl_lobby_account_of(const struct kl_lobby_room *r, const st
     }
     for (KL_MEMBERS(i, r, kl_lobby_here)) {
         const struct kl_lobby_member *m = r->member[i];
-        const struct kl_lobby_spent shared = {.pauses = m->v.spent.pauses, .paused_us = m->v.spent.paused_us};
+        const struct kl_lobby_spent shared = {.of[KL_SPENDS_PAUSES] = m->v.spent.of[KL_SPENDS_PAUSES],
+                                              .paused_us = m->v.spent.paused_us};
         if (!kl_lobby_is_same(&m->v.who, who)) continue;
         if (kl_lobby_reaches(m))
             take_worse(&worst, worst.account, &shared); /* an address shares these */

@@ -51,14 +51,15 @@ static bool may_pause(struct kl_lobby_room *r, unsigned member, uint64_t now_us)
         return false;
     }
     for (unsigned i = 0; i < KL_MAX_CLIENTS; i++) {
-        unsigned of_it_s = is_beside(r, member, i)
-                               ? kl_bucket_wait_s(&r->member[i]->v.spent.pauses, PAUSES_PER_MIN, now_us)
-                               : 0;
+        unsigned of_it_s =
+            is_beside(r, member, i)
+                ? kl_bucket_wait_s(&r->member[i]->v.spent.of[KL_SPENDS_PAUSES], PAUSES_PER_MIN, now_us)
+                : 0;
         if (of_it_s > wait_s) wait_s = of_it_s;
     }
     for (unsigned i = 0; i < KL_MAX_CLIENTS && wait_s == 0; i++)
         if (is_beside(r, member, i))
-            (void)kl_bucket_take(&r->member[i]->v.spent.pauses, PAUSES_PER_MIN, now_us);
+            (void)kl_bucket_take(&r->member[i]->v.spent.of[KL_SPENDS_PAUSES], PAUSES_PER_MIN, now_us);
     if (wait_s > 0) kl_lobby_tell(r, member, 0, "you have paused too often: try again in %u s", wait_s);
     return wait_s == 0;
 }

@@ -26,7 +26,7 @@ static struct kl_lobby_hear *hear_of(const struct kl_lobby_room *r, unsigned mem
 }
 
 void kl_lobby_hear(struct kl_lobby_room *r, struct kl_visitor *v, const struct kl_hear *h, uint64_t now_us) {
-    if (!h->on || kl_bucket_take(&v->spent.commands, r->lobby->limits.commands_per_min, now_us))
+    if (!h->on || kl_bucket_take(&v->spent.of[KL_SPENDS_COMMANDS], r->lobby->limits.commands_per_min, now_us))
         r->lobby->client[v->peer].hear.said = *h;
 }
 

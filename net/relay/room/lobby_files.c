@@ -235,8 +235,8 @@ static void said_late(struct kl_lobby_room *r, unsigned member, const struct kl_
 /* A line of a member's file is one that the member causes, as its chat. Nothing is told of one that has said
  * BYE: its account is closed, and it could come and go for ever more lines. */
 static bool may_cause_line(struct kl_lobby_room *r, unsigned member, uint64_t now_us) {
-    return kl_lobby_stays(r->member[member]) &&
-           kl_bucket_take(&r->member[member]->v.spent.chat, r->lobby->limits.chat_per_min, now_us);
+    return kl_lobby_stays(r->member[member]) && kl_bucket_take(&r->member[member]->v.spent.of[KL_SPENDS_CHAT],
+                                                               r->lobby->limits.chat_per_min, now_us);
 }
 
 static void judge_late(struct kl_lobby_room *r, struct kl_late_file *l, uint64_t now_us) {
@@ -262,7 +262,8 @@ void kl_lobby_files_said(struct kl_lobby_room *r, unsigned member, const struct 
                          uint64_t now_us) {
     struct kl_lobby_member *m = r->member[member];
     if (r->phase != KL_ROOM_PLAYING || !kl_lobby_memory_files(r)) return;
-    if (!kl_bucket_take(&m->v.spent.commands, r->lobby->limits.commands_per_min, now_us)) return;
+    if (!kl_bucket_take(&m->v.spent.of[KL_SPENDS_COMMANDS], r->lobby->limits.commands_per_min, now_us))
+        return;
     if (f->late)
         said_late(r, member, f, now_us);
     else

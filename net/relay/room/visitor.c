@@ -91,11 +91,13 @@ void kl_lobby_refuse(struct kl_lobby *l, unsigned peer, enum kl_refuse code, con
 enum kl_visitor_order kl_visitor_orders(struct kl_lobby_room *r, struct kl_visitor *v, uint8_t kind,
                                         uint64_t now_us) {
     const struct kl_lobby_limits *limits = &r->lobby->limits;
-    struct kl_lobby_spent *s = &v->spent;
+    struct kl_bucket *spent = v->spent.of;
     bool chat = kind == KL_COMMAND_CHAT;
     unsigned most = chat ? limits->chat_per_min : limits->commands_per_min;
-    if (kl_bucket_take(chat ? &s->chat : &s->commands, most, now_us)) return KL_ORDER_TAKEN;
-    if (!kl_bucket_take(&s->dropped, limits->commands_per_min, now_us)) return KL_ORDER_TOO_MANY;
+    if (kl_bucket_take(&spent[chat ? KL_SPENDS_CHAT : KL_SPENDS_COMMANDS], most, now_us))
+        return KL_ORDER_TAKEN;
+    if (!kl_bucket_take(&spent[KL_SPENDS_DROPPED], limits->commands_per_min, now_us))
+        return KL_ORDER_TOO_MANY;
     kl_visitor_tell(r, v, 0, "too many %s a minute: the last one was dropped", chat ? "lines" : "commands");
     return KL_ORDER_DROPPED;
 }

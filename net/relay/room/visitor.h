@@ -20,13 +20,23 @@
 #define KL_WATCH_NOTICES       8
 #define KL_WATCH_HASHES        4 /* of one watcher, waiting for the game's */
 
-/* A client's use of its limits. */
+/* Limits of a client by the minute. DROPPED: the excess of chat and commands. */
+enum kl_spends {
+    KL_SPENDS_CHAT,
+    KL_SPENDS_COMMANDS,
+    KL_SPENDS_PAUSES,
+    KL_SPENDS_DISKS,
+    KL_SPENDS_REPORTS,
+    KL_SPENDS_DROPPED,
+    KL_SPENDS_COUNT
+};
+
+/* A client's use of its limits; whoever leaves and comes again has it again (lobby_end.c). */
 struct kl_lobby_spent {
-    struct kl_bucket chat, commands, pauses, disks, reports;
-    struct kl_bucket dropped; /* the excess of chat and commands */
-    uint64_t paused_us;       /* its pauses in all */
-    uint64_t wish_us;         /* no wish of its own before then */
-    uint64_t healed_us;       /* its healings by own states are made up for then; 0: it had none */
+    struct kl_bucket of[KL_SPENDS_COUNT];
+    uint64_t paused_us; /* its pauses in all */
+    uint64_t wish_us;   /* no wish of its own before then */
+    uint64_t healed_us; /* its healings by own states are made up for then; 0: it had none */
 };
 
 /* The wait for a seat of a watcher, or of a client without seats. */
