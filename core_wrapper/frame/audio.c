@@ -109,11 +109,15 @@ void kl_audio_mute(struct kl_audio *a, bool on) {
 
 static void to_front(const struct kl_audio *a, retro_audio_sample_batch_t front, const int16_t *stereo,
                      size_t frames) {
-    if (a->heard) a->heard(a->heard_ctx, stereo, frames, a->rate);
-    for (size_t done = 0; front && done < frames;) {
-        size_t n = front(stereo + done * 2, frames - done);
-        if (!n || n > frames - done) break;
-        done += n;
+    for (size_t from = 0, part; from < frames; from += part) {
+        part = frames - from;
+        const int16_t *sound = stereo + from * 2;
+        if (a->filter) sound = a->filter(a->filter_ctx, sound, &part, a->rate);
+        for (size_t done = 0; front && done < part;) {
+            size_t n = front(sound + done * 2, part - done);
+            if (!n || n > part - done) break;
+            done += n;
+        }
     }
 }
 

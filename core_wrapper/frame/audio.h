@@ -56,9 +56,10 @@ struct kl_audio {
     int16_t batch[KL_AUDIO_BATCH * 2];
     unsigned batched;
 
-    /* Hears all that the frontend gets; NULL: nobody does. The caller sets it. */
-    void (*heard)(void *ctx, const int16_t *stereo, size_t frames, double rate);
-    void *heard_ctx;
+    /* All that the frontend gets goes through it; NULL: through nothing. Returns stereo or other sound of the
+     * same length, valid until the next call; it may make *frames less. The caller sets it. */
+    const int16_t *(*filter)(void *ctx, const int16_t *stereo, size_t *frames, double rate);
+    void *filter_ctx;
 };
 
 /* rate, fps: the core's. May be called again while the core plays; waiting sound is dropped. */

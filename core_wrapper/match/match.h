@@ -291,7 +291,8 @@ struct kl_talking {
     uint16_t muted;                /* clients */
     int8_t louder[KL_MAX_CLIENTS]; /* percent: -100 to 100; 0: as it comes */
     struct {
-        bool open, listens;
+        bool listens, in_game;
+        uint64_t plays_since_us;
         const char *why; /* nobody hears the player; "": somebody does; NULL: not told yet */
         char error[KL_TALK_ERROR];
     } told;

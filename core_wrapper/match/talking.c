@@ -16,7 +16,8 @@ static const char *why_not(const struct kl_talk_news *n) {
     case KL_VOICE_FORBIDDEN: return "the host allows no voice";
     case KL_VOICE_WATCHING: return "you watch";
     case KL_VOICE_NOBODY: return "nobody else has voice on";
-    case KL_VOICE_HEARD: return n->silent ? "the microphone gives no sound" : "";
+    case KL_VOICE_HEARD:
+        return n->in_game ? "no microphone" : n->silent ? "the microphone gives no sound" : "";
     case KL_VOICE_NO_ROOM:
     case KL_VOICE_OFF:
     case KL_VOICE_ASKING: break;
@@ -48,7 +49,7 @@ static void switch_on(struct kl_match *m) {
 
 static void switch_off(struct kl_match *m) {
     struct kl_talking *t = &m->join.talking;
-    m->emu.audio.heard = NULL;
+    m->emu.audio.filter = NULL;
     kl_talk_close(t->talk);
     t->talk = NULL;
     t->failed = false;
@@ -60,20 +61,25 @@ static void switch_off(struct kl_match *m) {
 static void tell_devices(struct kl_match *m) {
     struct kl_talking *t = &m->join.talking;
     const struct kl_talk_news *n = &t->news;
-    if (n->open && n->plays_since_us && !t->told.open)
+    if (n->plays_since_us && n->plays_since_us != t->told.plays_since_us)
         kl_frontend_log(&m->front, "voice plays since_us=%llu", (unsigned long long)n->plays_since_us);
     if (n->listens && !t->told.listens)
         kl_frontend_log(&m->front, "voice listens since_us=%llu", (unsigned long long)n->listens_since_us);
     if (n->listens && !t->told.listens && *n->plain)
         kl_frontend_log(&m->front, "voice: echo and noise stay: %s", n->plain);
     if (!n->listens && t->told.listens) kl_frontend_log(&m->front, "voice listens no longer");
-    t->told.open = n->open && n->plays_since_us;
+    t->told.plays_since_us = n->plays_since_us;
     t->told.listens = n->listens;
     if (*n->error && strcmp(n->error, t->told.error) != 0) {
-        kl_frontend_log(&m->front, "no voice: %s", n->error);
-        kl_frontend_say(&m->front, KL_SCREEN_WARNING, TOLD_MS, "no voice: no sound device answers");
+        kl_frontend_log(&m->front, "no %s: %s", n->in_game ? "sound device" : "voice", n->error);
+        if (!n->open)
+            kl_frontend_say(&m->front, KL_SCREEN_WARNING, TOLD_MS, "no voice: the library Opus is missing");
     }
     memcpy(t->told.error, n->error, sizeof t->told.error);
+    if (n->in_game && !t->told.in_game)
+        kl_frontend_say(&m->front, KL_SCREEN_WARNING, TOLD_MS,
+                        "no sound device: voices come with the game's sound");
+    t->told.in_game = n->in_game;
 }
 
 static void tell_heard(struct kl_match *m) {
@@ -106,8 +112,8 @@ void kl_talking_turn(struct kl_match *m) {
     if (m->config.voice && !t->talk && t->box && !t->failed) switch_on(m);
     if (!m->config.voice) switch_off(m);
     if (!t->talk) return;
-    m->emu.audio.heard = kl_talk_game;
-    m->emu.audio.heard_ctx = t->talk;
+    m->emu.audio.filter = kl_talk_game;
+    m->emu.audio.filter_ctx = t->talk;
     memcpy(wish.louder, t->louder, sizeof wish.louder);
     kl_talk_wish(t->talk, &wish);
     kl_talk_news(t->talk, &t->news);
@@ -133,7 +139,7 @@ void kl_talking_show(struct kl_match *m, struct kl_panel *p) {
     const char *why = why_not(n);
     p->voice = m->join.talking.talk;
     p->level = n->listens && !n->silent ? level_of(n->level_db) : -1;
-    p->voice_why = *n->error ? "no sound device" : why ? why : "";
+    p->voice_why = !n->open && *n->error ? "Opus is missing" : why ? why : "";
 }
 
 /* --- commands --- */

@@ -28,11 +28,11 @@ int kl_sound_take(struct kl_sound_inlet *i, int16_t piece[KL_SOUND_PIECE]);
 
 struct kl_sound {
     const char *name; /* for people: "files" */
-    /* Opens the loudspeaker. in, out: the files in place of devices. 0; or, with a line in err,
-     * KL_SOUND_FAILED or KL_SOUND_ABSENT: *device stays as it is. */
+    /* Opens the loudspeaker; NULL: its owner does (sound_game.h). in, out: the files in place of devices. 0;
+     * or, with a line in err, KL_SOUND_FAILED or KL_SOUND_ABSENT: *device stays as it is. */
     int (*open)(void **device, const char *in, const char *out, char *err, size_t err_len);
     void (*close)(void *s);
-    /* The microphone is opened, or closed. */
+    /* The microphone is opened, or closed; NULL: there is none. */
     void (*listen)(void *s, bool on);
     /* Waits until until_us at the latest, and lets the library work. */
     void (*wait)(void *s, uint64_t until_us);

@@ -8,6 +8,7 @@
 #include "core_wrapper/voice/activity.h"
 #include "core_wrapper/voice/clean.h"
 #include "core_wrapper/voice/rate.h"
+#include "core_wrapper/voice/sound_game.h"
 #include "core_wrapper/voice/speakers.h"
 #include "net/platform/clock.h"
 #include "net/platform/file.h"
@@ -16,6 +17,7 @@
 
 #define TURN_US 10000 /* a device that has something wakes the thread sooner */
 #define NEWS_US 100000
+#define RARELY  10 /* to try the devices takes one part of so many of the time, at most */
 
 struct kl_talk {
     struct kl_thread thread;
@@ -28,10 +30,12 @@ struct kl_talk {
     struct kl_talk *left_before; /* another one that was left behind */
 
     _Atomic(struct kl_clean *) clean; /* NULL: the microphone's sound stays as it is */
+    struct kl_game_sound *game;       /* for a machine without devices */
 
     /* The thread's own. */
     const struct kl_sound *first, *sound; /* to be tried; opened */
     void *device;                         /* NULL: not open */
+    uint64_t try_us;                      /* then the devices are tried again */
     char in[KL_FILE_PATH], out[KL_FILE_PATH];
     struct kl_voice_box *box;
     uint64_t asked_us; /* for the box's news */
@@ -94,7 +98,7 @@ static bool capture(struct kl_talk *t, uint64_t now_us) {
     size_t want = t->now.room.economy ? 2 * KL_CODEC_UNIT : KL_CODEC_UNIT;
     int16_t piece[KL_SOUND_PIECE];
     int got;
-    listen(t, t->now.room.why == KL_VOICE_HEARD);
+    listen(t, t->now.room.why == KL_VOICE_HEARD && t->sound->listen);
     mind_silence(t, now_us);
     while (t->now.listens && (got = t->sound->read(t->device, piece)) != 0) {
         if (got < 0) return false;
@@ -136,18 +140,53 @@ static bool play(struct kl_talk *t, uint64_t now_us) {
 static void close_device(struct kl_talk *t) {
     if (t->device) t->sound->close(t->device);
     t->device = NULL;
-    t->now.open = t->now.listens = t->now.silent = t->now.speaks = false;
+    t->now.open = t->now.in_game = t->now.listens = t->now.silent = t->now.speaks = false;
     t->now.heard = 0;
     t->now.plays_since_us = 0;
     kl_voice_box_hear(t->box, false, 0);
 }
 
-static bool open_device(struct kl_talk *t) {
-    t->sound = t->first;
-    t->now.open = kl_sound_open(&t->sound, &t->device, t->in, t->out, t->now.error, sizeof t->now.error) == 0;
-    if (t->now.open) t->now.error[0] = 0;
+static void use_device(struct kl_talk *t, const struct kl_sound *sound, void *device) {
+    if (t->device) t->sound->close(t->device);
+    t->sound = sound;
+    t->device = device;
+    t->now.open = true;
+    t->now.in_game = device == t->game;
+    t->now.plays_since_us = 0;
     kl_rate_begin(&t->up);
-    return t->now.open;
+}
+
+/* False, with a line in now.error: no device opens. A device that went soon is no better. */
+static bool try_device(struct kl_talk *t, const struct kl_sound **sound, void **device) {
+    uint64_t from_us = kl_now_us();
+    if (from_us < t->try_us) {
+        snprintf(t->now.error, sizeof t->now.error, "the sound devices are gone");
+        return false;
+    }
+    int error = kl_sound_open(sound, device, t->in, t->out, t->now.error, sizeof t->now.error);
+    uint64_t now_us = kl_now_us(), rest_us = (now_us - from_us) * RARELY;
+    t->try_us = now_us + (rest_us > KL_TALK_RETRY_US ? rest_us : KL_TALK_RETRY_US);
+    return error == 0;
+}
+
+/* Without a device voices come with the game's sound. It gets none while a library keeps this thread waiting,
+ * so a try that takes long comes rarely. */
+static void open_device(struct kl_talk *t) {
+    const struct kl_sound *sound = t->first;
+    void *device;
+    if (try_device(t, &sound, &device)) {
+        t->now.error[0] = 0;
+        use_device(t, sound, device);
+    } else if (!t->device) {
+        kl_game_sound_open(t->game);
+        use_device(t, &kl_sound_game, t->game);
+    }
+}
+
+/* A pause of the speakers is waited for, not for ever. */
+static bool wants_device(const struct kl_talk *t, uint64_t now_us) {
+    if (!t->device) return true;
+    return t->now.in_game && now_us >= t->try_us + (t->now.heard ? KL_TALK_RETRY_US : 0);
 }
 
 /* Hands the news over and takes the wish. False: it is to end. */
@@ -173,12 +212,10 @@ static void ask_room(struct kl_talk *t, uint64_t now_us) {
 static void turn(struct kl_talk *t) {
     uint64_t now_us = kl_now_us();
     ask_room(t, now_us);
-    if (!capture(t, now_us) || !play(t, now_us)) {
-        snprintf(t->now.error, sizeof t->now.error, "the sound devices are gone");
+    if (capture(t, now_us) && play(t, now_us))
+        t->sound->wait(t->device, now_us + TURN_US);
+    else
         close_device(t);
-        return;
-    }
-    t->sound->wait(t->device, now_us + TURN_US);
 }
 
 static void run(void *arg) {
@@ -189,11 +226,12 @@ static void run(void *arg) {
     t->clean = can ? kl_clean_new(t->now.plain, sizeof t->now.plain) : NULL;
     bool rests = false;
     while (meet(t, rests ? kl_now_us() + KL_TALK_RETRY_US : 0)) {
-        rests = false;
-        if (t->device)
-            turn(t);
+        rests = !t->encoder;
+        if (rests) continue;
+        if (wants_device(t, kl_now_us()))
+            open_device(t);
         else
-            rests = !t->encoder || !open_device(t);
+            turn(t);
     }
     close_device(t);
     kl_speakers_free(&t->speakers);
@@ -206,9 +244,17 @@ static void run(void *arg) {
     kl_mutex_unlock(&t->mutex);
 }
 
+static void free_talk(struct kl_talk *t) {
+    if (!t) return;
+    kl_game_sound_free(t->game);
+    free(t);
+}
+
 struct kl_talk *kl_talk_open(const struct kl_talk_setup *setup, char *err, size_t err_len) {
     struct kl_talk *t = calloc(1, sizeof *t);
-    if (!t) {
+    if (t) t->game = kl_game_sound_new();
+    if (!t || !t->game) {
+        free_talk(t);
         snprintf(err, err_len, "no memory");
         return NULL;
     }
@@ -220,7 +266,7 @@ struct kl_talk *kl_talk_open(const struct kl_talk_setup *setup, char *err, size_
     if (!error) return t;
     snprintf(err, err_len, "no thread: %s", strerror(error));
     kl_voice_box_drop(t->box);
-    free(t);
+    free_talk(t);
     return NULL;
 }
 
@@ -245,7 +291,7 @@ static void leave_behind(struct kl_talk *t) {
         }
         *at = old->left_before;
         kl_thread_join(&old->thread);
-        free(old);
+        free_talk(old);
     }
     t->left_before = left;
     left = t;
@@ -266,13 +312,15 @@ void kl_talk_close(struct kl_talk *t) {
         return;
     }
     kl_thread_join(&t->thread);
-    free(t);
+    free_talk(t);
 }
 
-void kl_talk_game(void *talk, const int16_t *stereo, size_t frames, double rate) {
+const int16_t *kl_talk_game(void *talk, const int16_t *stereo, size_t *frames, double rate) {
     struct kl_talk *t = talk;
     struct kl_clean *clean = t->clean;
-    if (clean) kl_clean_game(clean, stereo, frames, rate);
+    const int16_t *sound = kl_game_sound_mix(t->game, stereo, frames, rate);
+    if (clean) kl_clean_game(clean, stereo, *frames, rate);
+    return sound;
 }
 
 void kl_talk_wish(struct kl_talk *t, const struct kl_talk_wish *wish) {

@@ -38,14 +38,17 @@ struct kl_talk_wish {
     bool by_key;                   /* push to talk: speech is what is said while: */
     bool key_pushed;               /* ; else what is louder than the room */
 };
-/* Sound of the game goes to the loudspeaker: talk is a struct kl_talk. audio.h. */
-void kl_talk_game(void *talk, const int16_t *stereo, size_t frames, double rate);
+/* Sound of the game goes to the frontend, with the voices if there is no sound device: the filter of audio.h.
+ * talk is a struct kl_talk. */
+const int16_t *kl_talk_game(void *talk, const int16_t *stereo, size_t *frames, double rate);
 /* In each turn. */
 void kl_talk_wish(struct kl_talk *t, const struct kl_talk_wish *wish);
 
 struct kl_talk_news {
-    bool open;                 /* the devices are */
-    char error[KL_TALK_ERROR]; /* the reason why they are not; "": not tried yet */
+    bool open;    /* the devices are, or in their place: */
+    bool in_game; /* voices come with the game's sound, and there is no microphone */
+    char error
+        [KL_TALK_ERROR]; /* the reason for in_game; if nothing is open, why there is no voice; "": none */
     char plain[KL_TALK_ERROR]; /* the reason why the microphone's sound is not cleaned; "": it is */
     bool listens;              /* the microphone is open */
     bool silent;               /* and gives nothing: it is not allowed, suspended or unplugged */

@@ -14,4 +14,4 @@ start_pulse() {
     pactl set-default-source mouth
 }
 
-loud() { python3 "$speech" loud "$1"; } # FILE: seconds that are loud
+loud() { python3 "$speech" loud "$@"; } # FILE [LEVEL]: seconds that are loud

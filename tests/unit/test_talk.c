@@ -170,12 +170,66 @@ TEST_WITH(nobody_hears_so_the_microphone_is_closed, begin, remove_folder) {
     leave_both();
 }
 
-TEST_WITH(a_device_that_is_missing_is_told, begin, remove_folder) {
-    join_both("none.wav");
-    talk(200000);
-    assert_false(p[0].news.open);
-    assert_non_null(strstr(p[0].news.error, "none.wav"));
+/* Ben has no device. This test is his game, too: of 60 frames a second. */
+TEST_WITH(without_a_device_voices_come_with_the_games_sound, begin, remove_folder) {
+    static int16_t heard[RATE * 2];
+    static const int16_t game[800 * 2];
+    size_t count = 0;
+    if (kl_codec_load(err, sizeof err) != 0) skip();
+    write_speech(at("in.wav"));
+    join(&p[0], 0, at("in.wav"), "a.wav");
+    join(&p[1], 1, at("none.wav"), "b.wav");
+    for (uint64_t from_us = kl_now_us(); count < RATE; talk(1000))
+        for (; count < RATE && count < (kl_now_us() - from_us) * RATE / 1000000; count += 800) {
+            size_t n = 800;
+            const int16_t *sound = kl_talk_game(p[1].talk, game, &n, RATE);
+            assert_int_equal(n, 800);
+            for (unsigned i = 0; i < 800; i++)
+                heard[count + i] = sound[2 * i];
+        }
+    assert_true(p[1].news.open && p[1].news.in_game && !p[1].news.listens);
+    assert_non_null(strstr(p[1].news.error, "none.wav"));
+    assert_true(p[0].news.open && !p[0].news.in_game && p[0].news.listens);
     leave_both();
+    assert_in_range(loud_samples(heard, count), RATE * 4 / 10, RATE * 3 / 4);
+}
+
+/* --- a device that goes as soon as it is open --- */
+
+static volatile unsigned opened;
+
+static int open_short(void **device, const char *in, const char *out, char *why, size_t why_len) {
+    (void)in, (void)out, (void)why, (void)why_len;
+    static int one;
+    opened++;
+    *device = &one;
+    return 0;
+}
+static int gone(void *s) {
+    (void)s;
+    return -1;
+}
+static void close_short(void *s) {
+    (void)s;
+}
+
+TEST_WITH(a_device_that_goes_at_once_is_left_for_a_while, begin, remove_folder) {
+    if (kl_codec_load(err, sizeof err) != 0) skip();
+    static const struct kl_sound brief = {.open = open_short, .close = close_short, .room = gone};
+    struct kl_voice_box *box = kl_voice_box_new();
+    struct kl_talk_setup setup = {&brief, "", "", box};
+    struct kl_talk *t = kl_talk_open(&setup, err, sizeof err);
+    struct kl_talk_news news = {.open = false};
+    for (unsigned i = 0; i < 2000 && !news.in_game; i++) {
+        kl_sleep_us(1000);
+        kl_talk_news(t, &news);
+    }
+    kl_sleep_us(100000);
+    kl_talk_close(t);
+    kl_voice_box_drop(box);
+    assert_true(news.in_game);
+    assert_string_equal(news.error, "the sound devices are gone");
+    assert_int_equal(opened, 1);
 }
 
 /* --- a library that hangs --- */

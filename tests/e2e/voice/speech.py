@@ -5,7 +5,7 @@ words of voiced syllables with three formants, pauses between them, a still room
 speech.py judge IN IN_US OUT OUT_US - compares the words of two such files, whose first samples are of these times: prints
 `words=N heard=N median_ms=M p95_ms=M`. The delay of a word is that of its begin.
 
-speech.py loud FILE - prints the seconds of such a file that are loud; it may still be written."""
+speech.py loud FILE [LEVEL] - prints the seconds of such a file that are loud (1500); it may have two channels, and still be written."""
 import array
 import math
 import random
@@ -83,18 +83,18 @@ def duration(path):
         return w.getnframes() / RATE
 
 
-def loud(path):
+def loud(path, level=1500):
     with open(path, "rb") as f:
-        data = f.read()[44:]
-    s = array.array("h", data[:len(data) // 2 * 2])
-    print(sum(max(map(abs, s[i:i + 480])) > 1500 for i in range(0, len(s) - 480, 480)) // 100)
+        data = f.read()
+    s, step = array.array("h", data[44:len(data) // 2 * 2]), 480 * data[22]
+    print(sum(max(map(abs, s[i:i + step])) > level for i in range(0, len(s) - step, step)) // 100)
 
 
 if len(sys.argv) == 5 and sys.argv[1] == "make":
     make(sys.argv[2], float(sys.argv[3]), int(sys.argv[4]))
 elif len(sys.argv) == 6 and sys.argv[1] == "judge":
     judge(sys.argv[2], int(sys.argv[3]), sys.argv[4], int(sys.argv[5]))
-elif len(sys.argv) == 3 and sys.argv[1] == "loud":
-    loud(sys.argv[2])
+elif len(sys.argv) in (3, 4) and sys.argv[1] == "loud":
+    loud(sys.argv[2], *map(int, sys.argv[3:]))
 else:
     sys.exit(__doc__)
