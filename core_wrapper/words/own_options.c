@@ -138,6 +138,13 @@ const struct kl_own_option *kl_own_option(unsigned i) {
     return &own[i];
 }
 
+bool kl_own_offers(unsigned i, const char *word) {
+    size_t len = strlen(word);
+    for (const struct retro_core_option_value *v = own_v1[i].values; v->value; v++)
+        if (!strncmp(v->value, word, len) && (!v->value[len] || v->value[len] == ' ')) return true;
+    return false;
+}
+
 /* "Panel; off|on": the oldest form has values without labels, and begins with the default. */
 static void make_v0(struct retro_variable out[KL_OWN_MAX]) {
     static char text[KL_OWN_MAX][V0_MAX];

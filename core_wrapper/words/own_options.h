@@ -37,6 +37,8 @@ struct kl_own_option {
 /* The rows of config_table.h that have a menu, then the actions. */
 unsigned kl_own_count(void);
 const struct kl_own_option *kl_own_option(unsigned i);
+/* Whether this word is one of the option's values, or begins one. */
+bool kl_own_offers(unsigned i, const char *word);
 
 /* Forwards one of the declaring calls with our options at its end. True if cmd is one. */
 bool kl_own_options_declare(retro_environment_t front, unsigned cmd, const void *data);

@@ -219,9 +219,9 @@ static size_t shown_len(const char *word, size_t len) {
     return n;
 }
 
-static void write_line(FILE *out, const char *flag, unsigned column, const char *text) {
-    size_t at = 2 + shown_len(flag, strlen(flag)), len;
-    fprintf(out, "  %s", flag);
+void kl_help_line(FILE *out, const char *left, unsigned column, const char *text) {
+    size_t at = 2 + shown_len(left, strlen(left)), len;
+    fprintf(out, "  %s", left);
     size_t from = at + 2 <= column ? column : at + 2; /* help2man wants two blanks */
     for (const char *word = text; *word; word += len, word += *word == ' ') {
         len = strcspn(word, " ");
@@ -252,7 +252,7 @@ void kl_rows_help(const struct kl_row *rows, unsigned by, const void *usual, uns
         bool tell = rows->value && *shown && strcmp(shown, "none") != 0;
         const char *before = plain ? " (" : strchr(shown, ' ') ? " (default: " : " (default ";
         snprintf(text, sizeof text, "%s%s%s%s", help, tell ? before : "", tell ? shown : "", tell ? ")" : "");
-        write_line(out, flag, column, text);
+        kl_help_line(out, flag, column, text);
     }
 }
 

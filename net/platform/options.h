@@ -97,6 +97,8 @@ void kl_row_flag(const struct kl_row *row, char out[KL_ROW_TEXT]);
  * brackets as they are, not behind the word default. */
 void kl_rows_help(const struct kl_row *rows, unsigned by, const void *usual, unsigned column, bool plain,
                   FILE *out);
+/* One such line, or more of them: `left`, and the text. */
+void kl_help_line(FILE *out, const char *left, unsigned column, const char *text);
 
 /* --- sources of values --- */
 
@@ -114,7 +116,8 @@ struct kl_table {
     const struct kl_row *rows; /* NULL: the end of the list of tables */
     unsigned by;               /* 0: all rows with a name */
     size_t fields;
-    size_t given; /* of const char *[], by row: the values that were given; 0: none */
+    size_t given;                  /* of const char *[], by row: the values that were given; 0: none */
+    void (*show)(unsigned column); /* without rows, in place of them in a help: behind the list's end */
 };
 
 enum kl_line { KL_LINE_DONE, KL_LINE_HELP, KL_LINE_VERSION, KL_LINE_BAD };

@@ -5,13 +5,13 @@
 
 #include "net/engine/wire.h"
 
-struct parser {
+struct kl_words_parser {
     struct kl_words *out;
     char *err;
     size_t err_len;
 };
 
-static int refuse(struct parser *p, const char *want, const char *got) {
+static int refuse(struct kl_words_parser *p, const char *want, const char *got) {
     snprintf(p->err, p->err_len, "expected %s, got \"%s\"", want, got);
     return -1;
 }
@@ -155,13 +155,13 @@ bool kl_words_option(const struct kl_command *c, char key[KL_COMMAND_BYTES + 1],
 
 /* --- words --- */
 
-static int plain(struct parser *p, const char *rest, uint8_t kind) {
+static int plain(struct kl_words_parser *p, const char *rest, uint8_t kind) {
     if (*rest) return refuse(p, "no further words", rest);
     p->out->order.kind = kind;
     return 0;
 }
 
-static int parse_text(struct parser *p, const char *rest, uint8_t kind, const char *want) {
+static int parse_text(struct kl_words_parser *p, const char *rest, uint8_t kind, const char *want) {
     struct kl_order *o = &p->out->order;
     size_t len = strlen(rest);
     if (!len) return refuse(p, want, rest);
@@ -175,60 +175,60 @@ static int parse_text(struct parser *p, const char *rest, uint8_t kind, const ch
     return 0;
 }
 
-static int parse_pause(struct parser *p, const char *rest) {
+static int parse_pause(struct kl_words_parser *p, const char *rest) {
     if (plain(p, rest, KL_COMMAND_PAUSE) != 0) return -1;
     p->out->order.len = 1;
     p->out->order.data[0] = 1;
     return 0;
 }
-static int parse_resume(struct parser *p, const char *rest) {
+static int parse_resume(struct kl_words_parser *p, const char *rest) {
     if (parse_pause(p, rest) != 0) return -1;
     p->out->order.data[0] = 0;
     return 0;
 }
-static int parse_reset(struct parser *p, const char *rest) {
+static int parse_reset(struct kl_words_parser *p, const char *rest) {
     return plain(p, rest, KL_COMMAND_RESET);
 }
-static int parse_again(struct parser *p, const char *rest) {
+static int parse_again(struct kl_words_parser *p, const char *rest) {
     p->out->again = true;
     return parse_reset(p, rest);
 }
-static int parse_leave(struct parser *p, const char *rest) {
+static int parse_leave(struct kl_words_parser *p, const char *rest) {
     p->out->leave = true;
     return plain(p, rest, 0);
 }
-static int parse_save(struct parser *p, const char *rest) {
+static int parse_save(struct kl_words_parser *p, const char *rest) {
     return plain(p, rest, KL_COMMAND_SAVE);
 }
-static int parse_load(struct parser *p, const char *rest) {
+static int parse_load(struct kl_words_parser *p, const char *rest) {
     return plain(p, rest, KL_COMMAND_LOAD);
 }
-static int parse_ahead(struct parser *p, const char *rest) {
+static int parse_ahead(struct kl_words_parser *p, const char *rest) {
     p->out->ahead = true;
     return plain(p, rest, 0);
 }
-static int parse_panel(struct parser *p, const char *rest) {
+static int parse_panel(struct kl_words_parser *p, const char *rest) {
     p->out->panel = true;
     return plain(p, rest, 0);
 }
-static int parse_chat(struct parser *p, const char *rest) {
+static int parse_chat(struct kl_words_parser *p, const char *rest) {
     p->out->chat = true;
     return plain(p, rest, 0);
 }
-static int parse_say(struct parser *p, const char *rest) {
+static int parse_say(struct kl_words_parser *p, const char *rest) {
     return parse_text(p, rest, KL_COMMAND_CHAT, "what to say");
 }
 
-static int parse_report(struct parser *p, const char *rest) {
+static int parse_report(struct kl_words_parser *p, const char *rest) {
     return parse_text(p, rest, KL_COMMAND_REPORT, "what was wrong");
 }
 
-static int parse_option(struct parser *p, const char *rest) {
+static int parse_option(struct kl_words_parser *p, const char *rest) {
     if (!strchr(rest, '=') || *rest == '=') return refuse(p, "option KEY=VALUE", rest);
     return parse_text(p, rest, KL_COMMAND_OPTION, "option KEY=VALUE");
 }
 
-static int parse_disk(struct parser *p, const char *rest) {
+static int parse_disk(struct kl_words_parser *p, const char *rest) {
     const char *at = rest;
     unsigned long n = 1;
     p->out->disk_step = !strcmp(rest, "next") ? 1 : !strcmp(rest, "previous") ? -1 : 0;
@@ -244,7 +244,7 @@ static void put_swap(struct kl_order *o, unsigned long a, unsigned long b) {
     o->data[1] = (uint8_t)(b - 1);
 }
 
-static int parse_swap(struct parser *p, const char *rest) {
+static int parse_swap(struct kl_words_parser *p, const char *rest) {
     const char *at = *rest ? rest : "1 2";
     unsigned long a, b;
     bool good = number(&at, 1, KL_MAX_SEATS, &a) && number(&at, 1, KL_MAX_SEATS, &b) && !*at && a != b;
@@ -253,7 +253,7 @@ static int parse_swap(struct parser *p, const char *rest) {
     return 0;
 }
 
-static int parse_give(struct parser *p, const char *rest) {
+static int parse_give(struct kl_words_parser *p, const char *rest) {
     const char *at = rest;
     unsigned long a;
     if (!number(&at, 1, KL_MAX_SEATS, &a) || !*at)
@@ -281,21 +281,21 @@ static bool take_spacing(struct kl_words *w, const char **at) {
     return w->has_spacing;
 }
 
-static int parse_budget(struct parser *p, const char *rest) {
+static int parse_budget(struct kl_words_parser *p, const char *rest) {
     const char *at = rest;
     kl_words_put_policy(&p->out->order, 0, 0, 0, 0);
     if (take_budget(p->out, &at) && !*at) return 0;
     return refuse(p, "budget MS, of 20 to 60000 ms", rest);
 }
 
-static int parse_spacing(struct parser *p, const char *rest) {
+static int parse_spacing(struct kl_words_parser *p, const char *rest) {
     const char *at = rest;
     kl_words_put_policy(&p->out->order, 0, 0, 0, 0);
     if (take_spacing(p->out, &at) && !*at) return 0;
     return refuse(p, "spacing N, of 1 to 30 frames, or 0 to follow the link", rest);
 }
 
-static int parse_lead_max(struct parser *p, const char *rest) {
+static int parse_lead_max(struct kl_words_parser *p, const char *rest) {
     const char *at = rest;
     unsigned long n;
     p->out->has_lead_max = number(&at, KL_SPACING_MIN, KL_SPACING_MAX, &n) && !*at;
@@ -304,7 +304,7 @@ static int parse_lead_max(struct parser *p, const char *rest) {
     return 0;
 }
 
-static int parse_policy(struct parser *p, const char *rest) {
+static int parse_policy(struct kl_words_parser *p, const char *rest) {
     static const char want[] = "policy strict, bounded or optimistic, a wait budget of 20 to 60000 ms, and "
                                "spacing 1 to 30 (0: follows the link)";
     const size_t word = sizeof SPACING_WORD - 1;
@@ -326,28 +326,28 @@ static int parse_policy(struct parser *p, const char *rest) {
 
 /* --- the host's, about members and the door --- */
 
-static int parse_member(struct parser *p, const char *rest, uint8_t kind, const char *want) {
+static int parse_member(struct kl_words_parser *p, const char *rest, uint8_t kind, const char *want) {
     if (!*rest) return refuse(p, want, rest);
     snprintf(p->out->who, sizeof p->out->who, "%s", rest);
     p->out->order.kind = kind;
     p->out->order.len = 1;
     return 0;
 }
-static int parse_host(struct parser *p, const char *rest) {
+static int parse_host(struct kl_words_parser *p, const char *rest) {
     return parse_member(p, rest, KL_COMMAND_HOST, "host NAME");
 }
-static int parse_kick(struct parser *p, const char *rest) {
+static int parse_kick(struct kl_words_parser *p, const char *rest) {
     return parse_member(p, rest, KL_COMMAND_KICK, "kick NAME");
 }
-static int parse_ban(struct parser *p, const char *rest) {
+static int parse_ban(struct kl_words_parser *p, const char *rest) {
     return parse_member(p, rest, KL_COMMAND_BAN, "ban NAME");
 }
 
-static int parse_mute(struct parser *p, const char *rest) {
+static int parse_mute(struct kl_words_parser *p, const char *rest) {
     p->out->mute = true;
     return parse_member(p, rest, 0, "mute NAME");
 }
-static int parse_volume(struct parser *p, const char *rest) {
+static int parse_volume(struct kl_words_parser *p, const char *rest) {
     static const char want[] = "volume PERCENT NAME, 0 to 200";
     const char *name = rest;
     unsigned long percent;
@@ -356,12 +356,12 @@ static int parse_volume(struct parser *p, const char *rest) {
     p->out->percent = (unsigned)percent;
     return parse_member(p, name, 0, want);
 }
-static int parse_talk(struct parser *p, const char *rest) {
+static int parse_talk(struct kl_words_parser *p, const char *rest) {
     p->out->talk = true;
     return plain(p, rest, 0);
 }
 
-static int parse_desync(struct parser *p, const char *rest) {
+static int parse_desync(struct kl_words_parser *p, const char *rest) {
     static const char *const names[3] = {"heal", "pause", "ignore"};
     uint8_t policy;
     if (!name_of(names, rest, &policy)) return refuse(p, "desync heal, pause or ignore", rest);
@@ -373,27 +373,27 @@ static int parse_desync(struct parser *p, const char *rest) {
 
 /* --- seats --- */
 
-static int parse_watch(struct parser *p, const char *rest) {
+static int parse_watch(struct kl_words_parser *p, const char *rest) {
     if (plain(p, rest, KL_COMMAND_SEAT) != 0) return -1;
     p->out->order.len = 1;
     return 0;
 }
-static int parse_play(struct parser *p, const char *rest) {
+static int parse_play(struct kl_words_parser *p, const char *rest) {
     if (parse_watch(p, rest) != 0) return -1;
     p->out->order.data[0] = 1;
     return 0;
 }
 /* Whether the giver has a seat to hand on is known where it is given. */
-static int parse_next(struct parser *p, const char *rest) {
+static int parse_next(struct kl_words_parser *p, const char *rest) {
     if (parse_watch(p, rest) != 0) return -1;
     p->out->order.data[0] = KL_SEAT_NEXT;
     return 0;
 }
-static int parse_queue(struct parser *p, const char *rest) {
+static int parse_queue(struct kl_words_parser *p, const char *rest) {
     p->out->queue = true;
     return plain(p, rest, 0);
 }
-static int parse_places(struct parser *p, const char *rest) {
+static int parse_places(struct kl_words_parser *p, const char *rest) {
     if (rest[0] < '1' || rest[0] > '0' + KL_MAX_SEATS || rest[1]) return refuse(p, "places N, 1 to 8", rest);
     p->out->order.kind = KL_COMMAND_PLACES;
     p->out->order.len = 1;
@@ -401,7 +401,7 @@ static int parse_places(struct parser *p, const char *rest) {
     return 0;
 }
 
-static int parse_delay(struct parser *p, const char *rest) {
+static int parse_delay(struct kl_words_parser *p, const char *rest) {
     const char *at = rest;
     unsigned long s;
     if (!number(&at, 0, KL_WATCH_DELAY_MAX_S, &s) || *at) return refuse(p, "delay SECONDS, 0 to 300", rest);
@@ -412,7 +412,7 @@ static int parse_delay(struct parser *p, const char *rest) {
     return 0;
 }
 
-static int parse_voice(struct parser *p, const char *rest) {
+static int parse_voice(struct kl_words_parser *p, const char *rest) {
     static const char *const names[3] = {"players", "none", "all"}, *const own[3] = {"off", "on", "push"};
     uint8_t allowed, ours;
     if (name_of(own, rest, &ours)) {
@@ -427,45 +427,111 @@ static int parse_voice(struct parser *p, const char *rest) {
     return 0;
 }
 
-static int parse_watchers(struct parser *p, const char *rest) {
+static int parse_watchers(struct kl_words_parser *p, const char *rest) {
     return plain(p, rest, KL_COMMAND_WATCHERS);
 }
 
-static int parse_lock(struct parser *p, const char *rest) {
+static int parse_lock(struct kl_words_parser *p, const char *rest) {
     if (plain(p, rest, KL_COMMAND_LOCK) != 0) return -1;
     p->out->order.len = 1;
     p->out->order.data[0] = 1;
     return 0;
 }
-static int parse_unlock(struct parser *p, const char *rest) {
+static int parse_unlock(struct kl_words_parser *p, const char *rest) {
     if (parse_lock(p, rest) != 0) return -1;
     p->out->order.data[0] = 0;
     return 0;
 }
 
-static const struct {
-    const char *verb;
-    int (*parse)(struct parser *p, const char *rest);
-} verbs[] = {
-    {"pause", parse_pause},       {"resume", parse_resume}, {"reset", parse_reset},
-    {"save", parse_save},         {"load", parse_load},     {"panel", parse_panel},
-    {"ahead", parse_ahead},       {"say", parse_say},       {"option", parse_option},
-    {"disk", parse_disk},         {"swap", parse_swap},     {"give", parse_give},
-    {"policy", parse_policy},     {"budget", parse_budget}, {"spacing", parse_spacing},
-    {"lead-max", parse_lead_max}, {"host", parse_host},     {"lock", parse_lock},
-    {"unlock", parse_unlock},     {"kick", parse_kick},     {"ban", parse_ban},
-    {"desync", parse_desync},     {"watch", parse_watch},   {"play", parse_play},
-    {"places", parse_places},     {"delay", parse_delay},   {"watchers", parse_watchers},
-    {"report", parse_report},     {"again", parse_again},   {"next", parse_next},
-    {"queue", parse_queue},       {"chat", parse_chat},     {"leave", parse_leave},
-    {"voice", parse_voice},       {"mute", parse_mute},     {"volume", parse_volume},
-    {"talk", parse_talk},
+const struct kl_words_row kl_words_rows[] = {
+    {"pause",
+     "the game stands still; the hot key and the core option also resume; 6 times a minute from one address "
+     "at most, for 60 seconds each and 180 seconds in all, unless the relay says otherwise",
+     "all", parse_pause},
+    {"resume", "the game goes on; if the room asks whether to play on with machines that differ, you agree",
+     "all", parse_resume},
+    {"reset", "resets the emulated machine, once more than half of the players have asked within 10 seconds",
+     "players", parse_reset},
+    {"again",
+     "in a match the same as `reset`: asks for a rematch, or agrees to what another player asks for; else "
+     "tries the room again that did not let you in, with `keylock.cfg` as it is now",
+     "all", parse_again},
+    {"leave",
+     "you leave the room, or the way to one, and the game goes on alone; the hot key is to be held for 2 "
+     "seconds, with a countdown on the screen",
+     "all", parse_leave},
+    {"save", "every machine keeps its state, as the room's one saved state", "all", parse_save},
+    {"load",
+     "all machines load the room's saved state, or none, once more than half of the players have asked "
+     "within 10 seconds; a message names the machines that lack it",
+     "players", parse_load},
+    {"option KEY=VALUE",
+     "sets a core option, as the core's own options in the menu do; of a player who is not the host once "
+     "more than half of the players have asked within 10 seconds",
+     "players", parse_option},
+    {"disk N|next|previous",
+     "takes the disk out and puts disk N in, counted from 1, once all machines have the same; 0: no disk; "
+     "the frontend's own disk control does the same",
+     "all", parse_disk},
+    {"say TEXT", "shows a line on every screen; the log has its frame", "all", parse_say},
+    {"report TEXT",
+     "writes the frame and these words into the relay's recording, for a verifier; once a minute; nobody "
+     "else sees it",
+     "all", parse_report},
+    {"chat", "opens a line for typing on this screen; the key below Esc does the same", "all", parse_chat},
+    {"swap [A B]", "players A and B change places; players 1 and 2 if none is named", "host", parse_swap},
+    {"give A NAME", "NAME plays as player A; the former player A gets NAME's place", "host", parse_give},
+    {"policy NAME [BUDGET_MS] [spacing N]", "sets strict, bounded or optimistic", "host", parse_policy},
+    {"budget MS", "sets the wait budget of a bounded or optimistic room", "host", parse_budget},
+    {"spacing N", "fixes the spacing at 1 to 30 frames; 0 follows the link", "host", parse_spacing},
+    {"lead-max N", "sets the longest spacing that follows the link, 1 to 30 frames", "host", parse_lead_max},
+    {"watch", "you give up your seat, or your place in the queue, and watch", "all", parse_watch},
+    {"play", "you take a free seat, or wait in the queue for one", "all", parse_play},
+    {"next", "a player hands the seat on to the first of the queue; for all others the same as `play`", "all",
+     parse_next},
+    {"queue", "tells who plays, and who waits for a seat", "all", parse_queue},
+    {"places N", "the game has N seats, 1 to 8, so more players can join", "host", parse_places},
+    {"delay SECONDS", "watchers from outside see the game SECONDS later, 0 to 300", "host", parse_delay},
+    {"watchers", "lists the watchers from outside", "host", parse_watchers},
+    {"voice off|on|push",
+     "you hear the players who have voice on, and they hear you; `push`: while you hold the hot key `talk`",
+     "all", parse_voice},
+    {"mute NAME|A", "a player is not heard on this machine any more, or again", "all", parse_mute},
+    {"volume PERCENT NAME|A", "a player is heard on this machine at so many percent, 0 to 200", "all",
+     parse_volume},
+    {"talk", "a hot key alone: with `voice push` you are heard while you hold it", "all", parse_talk},
+    {"voice none|players|all",
+     "lets nobody hear the players' voices; the players; or watchers, too, if they see the game without "
+     "delay. At first the players",
+     "host", parse_voice},
+    {"host NAME|A", "makes another player the host, by name or number", "host", parse_host},
+    {"lock", "closes the room to newcomers", "host", parse_lock},
+    {"unlock", "opens the room again", "host", parse_unlock},
+    {"desync heal|pause|ignore", "sets the room's action when hashes differ", "host", parse_desync},
+    {"kick NAME|A", "puts a player out of the room; A is the number behind the name", "host", parse_kick},
+    {"ban NAME|A", "puts a player out, and keeps the player and the address out", "host", parse_ban},
+    {"panel", "turns the panel on this screen on or off", "all", parse_panel},
+    {"ahead", "turns `ahead` off on this machine, or to `auto`", "all", parse_ahead},
+    {.form = NULL},
 };
+
+static size_t verb_len(const struct kl_words_row *row) {
+    return strcspn(row->form, " ");
+}
+
+static int refuse_verb(struct kl_words_parser *p, const char *got) {
+    char verbs[KL_WORDS_MAX] = "";
+    size_t used = 0;
+    for (const struct kl_words_row *row = kl_words_rows; row->form && used < sizeof verbs; row++)
+        used += (size_t)snprintf(verbs + used, sizeof verbs - used, "%s%.*s",
+                                 used ? ", " : "a command: ", (int)verb_len(row), row->form);
+    return refuse(p, verbs, got);
+}
 
 int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err_len) {
     char own[KL_WORDS_MAX];
     *out = (struct kl_words){0};
-    struct parser p = {out, err, err_len};
+    struct kl_words_parser p = {out, err, err_len};
     if (strlen(line) >= sizeof own) {
         snprintf(err, err_len, "expected at most %zu bytes, got %zu", sizeof own - 1, strlen(line));
         return -1;
@@ -474,8 +540,7 @@ int kl_words_parse(struct kl_words *out, const char *line, char *err, size_t err
     for (size_t n = strlen(own); n && is_blank(own[n - 1]);)
         own[--n] = 0;
     size_t len = strcspn(own, " \t");
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        if (strlen(verbs[i].verb) == len && begins(own, verbs[i].verb))
-            return verbs[i].parse(&p, skip(own + len));
-    return refuse(&p, KL_WORDS_HELP, own);
+    for (const struct kl_words_row *row = kl_words_rows; row->form; row++)
+        if (verb_len(row) == len && !memcmp(row->form, own, len)) return row->parse(&p, skip(own + len));
+    return refuse_verb(&p, own);
 }

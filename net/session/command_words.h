@@ -1,12 +1,5 @@
 /* command_words.h - commands as text and as data. net/PROTOCOL.md §5, Commands.
  *
- *     pause | resume | reset | again | leave | chat | save | load | panel | ahead | option KEY=VALUE |
- * disk N|next|previous | swap [A B] | give A NAME | policy NAME [BUDGET_MS] [spacing N] | budget MS |
- * spacing N | lead-max N | host NAME|A | say TEXT | report TEXT | lock | unlock | kick NAME|A | ban NAME|A |
- * desync heal|pause|ignore | watch | play | next | queue | places N | delay SECONDS | watchers |
- * voice none|players|all|off|on|push | mute NAME|A |
- * volume PERCENT NAME|A | talk
- *
  * Disks and players (A, B) count from 1, as frontends show them; disk 0 is none. `swap` alone means players
  * 1 and 2. Spacing 0 follows the link. Pure. */
 #ifndef KL_COMMAND_WORDS_H
@@ -18,16 +11,17 @@
 #define KL_WORDS_MAX     512 /* bytes of a line, NUL included */
 #define KL_BUDGET_MIN_MS 20  /* below it a single late packet would make a player absent */
 #define KL_BUDGET_MAX_MS 60000
-#define KL_WORDS_HELP                                                                                        \
-    "pause, resume, reset, again, leave, chat, save, load, panel, ahead, option KEY=VALUE, disk N, swap A "  \
-    "B, give A "                                                                                             \
-    "NAME, "                                                                                                 \
-    "policy NAME "                                                                                           \
-    "[BUDGET_MS] [spacing N], budget MS, spacing N, lead-max N, host NAME, say TEXT, report TEXT, lock, "    \
-    "unlock, kick "                                                                                          \
-    "NAME, ban "                                                                                             \
-    "NAME, desync heal|pause|ignore, watch, play, next, queue, places N, delay SECONDS, "                    \
-    "watchers, voice none|players|all|off|on|push, mute NAME, volume PERCENT NAME or talk"
+
+struct kl_words_parser;
+
+/* A command, for people: `keylock command --help` and docs/options.md have these rows. */
+struct kl_words_row {
+    const char *form;    /* its first word is the command's; "disk N|next|previous" are three forms */
+    const char *effect;  /* a half sentence; backquotes around words to be typed */
+    const char *allowed; /* "all", "players", "host" */
+    int (*parse)(struct kl_words_parser *p, const char *rest);
+};
+extern const struct kl_words_row kl_words_rows[]; /* the last has no form */
 
 /* A parsed command. The caller fills open values into order.data. */
 struct kl_words {

@@ -335,22 +335,12 @@ def check_tables(commands):
     console = re.findall(r'\n    \{"(\w+)', read("net/relay/program/console.c"))
     made = subprocess.run([f"{BUILD}/option_tables"], capture_output=True, text=True, timeout=20, check=True).stdout
     own = sorted(set(re.findall(r'#define KL_OWN_\w+ +"(keylock_\w+)"', read("core_wrapper/words/own_options.h")) + re.findall(r"`(keylock_\w+)`", made)))
-    verbs = re.findall(r'\{"([\w-]+)", parse_', read("net/session/command_words.c"))
-    literals = re.search(r'#define KL_HOTKEYS_DEFAULT((?:\s*\\?\s*".*")+)', read("core_wrapper/words/hotkeys.h")).group(1)
-    keys = "".join(re.findall(r'"(.*)"', literals))
     sources = "".join(read(p) for p in glob.glob("core_wrapper/**/*.c", recursive=True))
     asked = set(re.findall(r'(?:getenv|open_named)\("(KEYLOCK_\w+)"', sources))
-    help_text = subprocess.run([f"{BUILD}/keylock", "command", "--help"], capture_output=True, text=True, timeout=20, check=False).stdout
-    helped = {w for line in re.findall(r"^  ([a-z].*?)(?:  |$)", help_text, re.M) for w in re.findall(r"(?:^|\| )([a-z-]+)", line)}
     same("variables-for-tests", [v for v in asked if v in read("docs/options.md")], asked)
     same("flags", ticked(options, "keylock play"), commands["play"])
     same("core-options", sorted(set(ticked(options, "core option") + ticked(of_rooms, "core option"))), own)
-    same("commands", sorted({w.split()[0] for w in ticked(of_rooms, "words")}), verbs)
-    same("commands-help", sorted(helped - {"previous"}), verbs)
-    same("hot-keys", [f"{k.strip('`')}:{r['words'].strip('`').split()[0]}" for r in of_rooms if (k := r["hot key"])],
-         [key.split()[0] for key in keys.split(",")])
     same("console", [w.split()[0] for w in ticked(of_console, "words")], console)
-    same("console-of-commands", [w for w in ticked(of_rooms, "console") if w not in console], [])
     same("relay", [o.split()[0] for o in ticked(table("option"), "option")], [o for o in commands["keylock-relay"] if o not in ("--check", "--help", "--version")])
     for row in table("sub-command"):
         sub = row["sub-command"].strip("`")

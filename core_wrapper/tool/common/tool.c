@@ -49,8 +49,12 @@ static int show_help(const struct kl_table *tables) {
     for (const char *line = command->help; *line; line += len) {
         len = strcspn(line, "\n") + 1;
         const struct kl_table *t = *line == '@' ? &tables[line[1] - '0'] : NULL;
-        if (t) kl_rows_help(t->rows, t->by, NULL, COLUMN, false, stdout);
-        if (!t) fwrite(line, 1, len, stdout);
+        if (t && t->show)
+            t->show(COLUMN);
+        else if (t)
+            kl_rows_help(t->rows, t->by, NULL, COLUMN, false, stdout);
+        else
+            fwrite(line, 1, len, stdout);
     }
     return tool_show("");
 }

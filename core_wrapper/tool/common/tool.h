@@ -122,7 +122,7 @@ struct kl_forward {
 
 /* The table (net/platform/options.h) of a command whose struct s has such a member f, not as its first. */
 #define KLT_FORWARD(s, f, by)                                                                                \
-    { kl_config_rows, by, offsetof(s, f.config), offsetof(s, f.value) }
+    { kl_config_rows, by, offsetof(s, f.config), offsetof(s, f.value), NULL }
 
 /* Of a row with another field (const char *): checked as the row of its name, and borrowed. */
 bool kl_forward_check(const struct kl_row *row, void *field, const char *value, char why[KL_ROW_TEXT]);

@@ -23,52 +23,7 @@ const char cmd_command_help[] =
     "every\n"
     "player's machine.\n"
     "\n"
-    "  pause | resume             the game stands still; goes on. If machines differ, resume agrees to play "
-    "on\n"
-    "  reset                      resets the emulated machine\n"
-    "  again                      asks for a rematch, or agrees to what is asked: the same as reset; "
-    "outside, tries "
-    "the room again\n"
-    "  ahead                      your presses show at once on this screen, or no longer\n"
-    "  leave                      leaves the room, or the way to one; the game goes on for the player alone\n"
-    "  save | load                every machine keeps its state, as the room's one saved state; all load it "
-    "again\n"
-    "  option KEY=VALUE           sets a core option\n"
-    "  disk N | next | previous   puts disk N in, counted from 1; 0 takes it out\n"
-    "  chat                       opens a line of chat on this machine's screen\n"
-    "  say TEXT                   shows a line on every screen\n"
-    "  report TEXT                writes into the relay's recording that something was wrong here; once a "
-    "minute\n"
-    "  policy NAME [BUDGET_MS] [spacing N]\n"
-    "                             sets strict, bounded or optimistic (host only)\n"
-    "  lead-max N                 the longest spacing that follows the link, 1 to 30 frames (host only)\n"
-    "  budget MS                  how long a bounded or optimistic room waits (host only)\n"
-    "  spacing N                  fixes the spacing at 1 to 30 frames; 0 follows the link (host only)\n"
-    "  swap [A B]                 players A and B change places; 1 and 2 if none is named (host only)\n"
-    "  give A NAME                NAME plays as player A; the former player A gets NAME's place (host only)\n"
-    "  watch                      you give up your seat, or your place in the queue, and watch\n"
-    "  play                       you take a free seat, or wait in the queue for one\n"
-    "  next                       a player hands on the seat to the first of the queue; others: as play\n"
-    "  queue                      tells who plays, and who waits for a seat\n"
-    "  places N                   the game has N seats, 1 to 8, so more players can join (host only)\n"
-    "  delay SECONDS              watchers from outside see the game SECONDS later, 0 to 300 (host only)\n"
-    "  watchers                   lists the watchers from outside the game (host only)\n"
-    "  voice off|on|push          you hear the players with voice on, and they hear you; push: while you "
-    "hold the "
-    "hot key\n"
-    "                             talk\n"
-    "  talk                       is for a hot key: with voice push you are heard while you hold it\n"
-    "  mute NAME | A              a player is not heard on this machine any more, or again\n"
-    "  volume PERCENT NAME | A    a player is heard on this machine at so many percent, 0 to 200\n"
-    "  voice none|players|all     lets nobody hear voices, the players, or watchers without delay, too (host "
-    "only)\n"
-    "  host NAME | A              makes another player the host, by name or number (host only)\n"
-    "  lock                       closes the room to newcomers (host only)\n"
-    "  unlock                     opens the room again (host only)\n"
-    "  kick NAME | A              puts a player out of the room (host only)\n"
-    "  ban NAME | A               puts a player out, and keeps the player out (host only)\n"
-    "  desync heal|pause|ignore   sets the room's action when hashes differ (host only)\n"
-    "  panel                      turns the panel on this machine's screen on or off\n"
+    "@1\n"
     "\n"
     "@0\n"
     "\n"
@@ -150,6 +105,16 @@ static int join_words(char *out, size_t cap, char **words) {
     return 0;
 }
 
+static void show_commands(unsigned column) {
+    char effect[KL_ROW_TEXT];
+    for (const struct kl_words_row *row = kl_words_rows; row->form; row++) {
+        bool all = !strcmp(row->allowed, "all");
+        snprintf(effect, sizeof(effect), "%s%s%s%s", row->effect, all ? "" : " (", all ? "" : row->allowed,
+                 all ? "" : " only)");
+        kl_help_line(stdout, row->form, column, effect);
+    }
+}
+
 int cmd_command(int argc, char **argv) {
     static const struct kl_row rows[] = {{.name = "pid",
                                           .value = "PID",
@@ -159,12 +124,12 @@ int cmd_command(int argc, char **argv) {
                                           .max = INT32_MAX,
                                           .help = "the process, if several are in play"},
                                          {.name = NULL}};
-    static const struct kl_table tables[] = {{.rows = rows}, {.rows = NULL}};
+    static const struct kl_table tables[] = {{.rows = rows}, {.rows = NULL, .show = show_commands}};
     char words[KL_WORDS_MAX], err[KL_WORDS_MAX];
     struct kl_words parsed;
     uint64_t number = 0;
     tool_parse(argc, argv, true, tables, &number); /* in order: the words may have dashes */
-    if (optind == argc) return tool_usage("expected " KL_WORDS_HELP "; got nothing");
+    if (optind == argc) return tool_usage("expected the words of a command, got nothing");
     if (join_words(words, sizeof(words), argv + optind) != 0) return KLT_USAGE;
     if (kl_words_parse(&parsed, words, err, sizeof(err)) != 0) return tool_usage("%s", err);
     long pid = (long)number;

@@ -551,7 +551,9 @@ static const struct kl_row rows[] = {
 
 int cmd_probe(int argc, char **argv) {
     static const struct kl_table tables[] = {
-        {kl_machine_rows, KLT_OF_PROBE, offsetof(struct probe, machine), 0}, {.rows = rows}, {.rows = NULL}};
+        {kl_machine_rows, KLT_OF_PROBE, offsetof(struct probe, machine), 0, NULL},
+        {.rows = rows},
+        {.rows = NULL}};
     static struct probe state; /* large, and zero */
     struct probe *p = &state;
     char err[KLT_ERR];

@@ -220,7 +220,7 @@ static int check(const struct kl_run_options *o) {
 
 int kl_run_options_parse(struct kl_run_options *o, int argc, char **argv) {
     static const struct kl_table tables[] = {
-        {kl_machine_rows, KLT_OF_RUN, offsetof(struct kl_run_options, machine), 0},
+        {kl_machine_rows, KLT_OF_RUN, offsetof(struct kl_run_options, machine), 0, NULL},
         {.rows = rows},
         KLT_FORWARD(struct kl_run_options, settings, KL_BY_RUN),
         {.rows = room_rows},

@@ -71,6 +71,10 @@ static size_t find_verb(const char *first) {
     return i;
 }
 
+bool kl_console_knows(const char *first) {
+    return find_verb(first) < VERBS;
+}
+
 static const char *skip(const char *at) {
     while (isblank((unsigned char)*at))
         at++;

@@ -1,9 +1,5 @@
 /* console.h - the operator's lines, from standard input (--console) or by control.h, and the answers.
- *
- *     rooms | who ROOM | say ROOM TEXT | pause ROOM | resume ROOM | policy ROOM NAME [BUDGET_MS] |
- *     reset ROOM | save ROOM | load ROOM | snapshot ROOM | option ROOM KEY=VALUE | disk ROOM N | swap ROOM A
- * B | lock ROOM | unlock ROOM | kick ROOM NAME | ban ROOM NAME | close ROOM | host ROOM NAME |
- *     delay ROOM SECONDS | record ROOM on|off | status | drain | quit | help
+ * `help` lists the lines.
  *
  * A name with blanks stands in double quotes. Every line is answered by one or more lines. */
 #ifndef KL_CONSOLE_H
@@ -44,6 +40,8 @@ struct kl_console_line {
 /* A line of a program's words, the names in quotes. NULL ends them. False: it is longer than a line. */
 bool kl_console_join(char out[KL_CONSOLE_LINE], char *const *words);
 
+/* Whether a line of the operator's begins with this word. */
+bool kl_console_knows(const char *first);
 /* Parses a line without its line end. */
 void kl_console_parse(struct kl_console_line *out, const char *line);
 
