@@ -11,6 +11,7 @@
 
 #include "core_wrapper/words/config_table.h"
 
+/* The keys that the code asks for; those of other settings are keylock_ and the setting's name. */
 #define KL_OWN_MODE     "keylock_mode"     /* auto, alone, quick, room, spectate: choice.h */
 #define KL_OWN_ROOM     "keylock_room"     /* own (as configured), or a name */
 #define KL_OWN_PRACTICE "keylock_practice" /* on, off */

@@ -23,7 +23,7 @@ enum kl_kind {
     KL_KIND_SWITCH, /* bool. `words` NULL: on or off; else the word for false, then the one for true */
 };
 
-struct kl_menu; /* core_wrapper/words/own_options.h */
+struct kl_menu; /* core_wrapper/words/config_table.h */
 
 struct kl_row {
     const char *name;     /* --name; NULL: no flag */

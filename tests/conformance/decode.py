@@ -404,7 +404,7 @@ def main():
                       (what, seats, data.hex(), str(there)[:300], json.dumps(here)[:300], by_table, rule))
     print("%s encoded here or damaged, judged by C and by the tables: %d (rejected by all: %d, differing: %d) seed=%d" %
           ("FAIL" if differing else "ok", len(cases), rejected, differing, seed))
-    whole = look_at_rules(met) & look_at_examples(program) & tables.look_at_states()
+    whole = look_at_rules(met) & look_at_examples(program) & tables.look_at_states() & tables.look_at_messages()
     return 1 if failed or differing or not whole else 0
 
 

@@ -308,3 +308,15 @@ def look_at_states():
                 if s not in reached and not s.startswith("any")]
     print("%s state tables of the document: %d %s" % ("FAIL" if bad or len(found) < 10 else "ok", len(found), "; ".join(bad)))
     return not bad
+
+
+def look_at_messages():
+    """A message to the relay, or to the client, stands in the table of what that one does with it (net/ROOMS.md)."""
+    with open(PATH, encoding="utf-8") as f:
+        messages = re.findall(r"^#### \d+ (\w+), (to the relay|to the client|both ways)", f.read(), re.M)
+    with open(ROOMS, encoding="utf-8") as f:
+        relay, client = re.findall(r"^### States of a (?:connection|client).*?(?=^###)", f.read(), re.M | re.S)
+    bad = [f"{name} {to}" for name, to in messages for end, part in (("to the client", relay), ("to the relay", client))
+           if to != end and not re.search(rf"^\|[^|]*\|[^|]*\b{name}\b", part, re.M)]
+    print("%s messages that a state table has: %d of %d %s" % ("FAIL" if bad or len(messages) < 30 else "ok", len(messages) - len(bad), len(messages), "; ".join(bad)))
+    return not bad
